@@ -1,0 +1,162 @@
+package roce
+
+import (
+	"encoding/binary"
+	"hash/crc32"
+)
+
+// MAC is an Ethernet address.
+type MAC [6]byte
+
+// Ethernet is the Ethernet header with its VLAN tags, the outermost first; a
+// tag whose TPID is 0 is not there.
+type Ethernet struct {
+	Dst, Src  MAC
+	Tags      [maxVLANTags]VLANTag
+	EtherType uint16
+}
+
+// VLANTag is an 802.1Q or 802.1ad tag.
+type VLANTag struct {
+	TPID uint16 // 0x8100, 0x88a8 or 0x9100
+	TCI  uint16 // priority 3 bits, DEI 1, VLAN 12
+}
+
+// Append appends the header to b.
+func (h Ethernet) Append(b []byte) []byte {
+	b = append(append(b, h.Dst[:]...), h.Src[:]...)
+	for _, t := range h.Tags {
+		if t.TPID != 0 {
+			b = binary.BigEndian.AppendUint16(b, t.TPID)
+			b = binary.BigEndian.AppendUint16(b, t.TCI)
+		}
+	}
+	return binary.BigEndian.AppendUint16(b, h.EtherType)
+}
+
+// IPv4Header is an IPv4 header (RFC 791).
+type IPv4Header struct {
+	TOS         uint8
+	TotalLength uint16 // of the packet, octets; [Finish] sets it
+	ID          uint16
+	Fragment    uint16 // flags 3 bits, fragment offset 13 bits
+	TTL         uint8
+	Protocol    uint8
+	Checksum    uint16 // [Finish] sets it
+	Src, Dst    [4]byte
+	Options     []byte // a multiple of 4 octets, at most 40
+}
+
+// Append appends the header to b.
+func (h IPv4Header) Append(b []byte) []byte {
+	be := binary.BigEndian
+	b = append(b, 0x40|byte((ipv4MinLen+len(h.Options))/4), h.TOS)
+	b = be.AppendUint16(b, h.TotalLength)
+	b = be.AppendUint16(b, h.ID)
+	b = be.AppendUint16(b, h.Fragment)
+	b = append(b, h.TTL, h.Protocol)
+	b = be.AppendUint16(b, h.Checksum)
+	b = append(append(b, h.Src[:]...), h.Dst[:]...)
+	return append(b, h.Options...)
+}
+
+// IPv6Header is an IPv6 header (RFC 8200).
+type IPv6Header struct {
+	TrafficClass  uint8
+	FlowLabel     uint32 // 20 bits
+	PayloadLength uint16 // octets behind this header; [Finish] sets it
+	NextHeader    uint8
+	HopLimit      uint8
+	Src, Dst      [16]byte
+}
+
+// Append appends the 40 octets of the header to b.
+func (h IPv6Header) Append(b []byte) []byte {
+	be := binary.BigEndian
+	b = be.AppendUint32(b, 6<<28|uint32(h.TrafficClass)<<20|h.FlowLabel&0xfffff)
+	b = be.AppendUint16(b, h.PayloadLength)
+	b = append(b, h.NextHeader, h.HopLimit)
+	return append(append(b, h.Src[:]...), h.Dst[:]...)
+}
+
+// UDPHeader is a UDP header (RFC 768).
+type UDPHeader struct {
+	SrcPort, DstPort uint16
+	Length           uint16 // header and payload, octets; [Finish] sets it
+	Checksum         uint16 // [Finish] sets it
+}
+
+// Append appends the 8 octets of the header to b.
+func (h UDPHeader) Append(b []byte) []byte {
+	be := binary.BigEndian
+	b = be.AppendUint16(b, h.SrcPort)
+	b = be.AppendUint16(b, h.DstPort)
+	b = be.AppendUint16(b, h.Length)
+	return be.AppendUint16(b, h.Checksum)
+}
+
+// Finish completes the RoCEv2 packet whose IP header begins at b[ip] and whose
+// last octet so far is that of the payload's padding: it sets the lengths of IP
+// and UDP, appends the ICRC, and sets the checksums of IPv4 and UDP. Extension
+// headers may stand between IPv6 and UDP, other IP headers may not.
+//
+// Where b[ip:] is not such a packet it returns an error and b as it was.
+func Finish(b []byte, ip int) ([]byte, error) {
+	l := layers{b: append(b, make([]byte, ICRCLen)...)}
+	if err := l.finish(ip); err != nil {
+		return b, err
+	}
+	return l.b, nil
+}
+
+func (l *layers) finish(ip int) error {
+	be := binary.BigEndian
+	l.wire = len(l.b)
+	if ip < 0 || len(l.b) < ip+ipv4MinLen || len(l.b)-ip > 0xffff {
+		return fail(HeaderIPv6, BadLength)
+	}
+	h := l.b[ip:]
+	parse := l.ipv6
+	if h[0]>>4 == 4 {
+		parse = l.ipv4
+		be.PutUint16(h[2:], uint16(len(h)))
+	} else if len(h) >= ipv6Len {
+		be.PutUint16(h[4:], uint16(len(h)-ipv6Len))
+	}
+	if err := parse(ip, 1); err != nil {
+		return err
+	}
+	if l.ip != ip || l.fragment || l.udp+udpLen+BTHLen+ICRCLen > l.end {
+		return fail(HeaderBTH, BadLength)
+	}
+	be.PutUint16(l.b[l.udp+4:], uint16(l.end-l.udp))
+
+	// The masked headers stand behind the packet for a moment: an array here
+	// would be an allocation, the caller's buffer grows once.
+	l.b = l.appendMasked(l.b)
+	crc := crc32.Update(0, crc32.IEEETable, l.b[l.end:])
+	l.b = l.b[:l.end]
+	at := l.end - ICRCLen
+	crc = crc32.Update(crc, crc32.IEEETable, l.b[l.udp+udpLen+BTHLen:at])
+	binary.LittleEndian.PutUint32(l.b[at:], crc)
+	l.setChecksums()
+	return nil
+}
+
+func (l *layers) setChecksums() {
+	be := binary.BigEndian
+	src, dst := l.b[l.ip+8:l.ip+24], l.b[l.dst:]
+	if !l.v6 {
+		h := l.b[l.ip:l.udp]
+		be.PutUint16(h[10:], 0)
+		be.PutUint16(h[10:], Checksum(0, h))
+		src = h[12:16]
+	}
+	datagram := l.b[l.udp:l.end]
+	be.PutUint16(datagram[6:], 0)
+	sum := Checksum(PseudoHeader(src, dst[:len(src)], len(datagram), protoUDP), datagram)
+	if sum == 0 {
+		sum = 0xffff // 0 would say that there is no checksum (RFC 768)
+	}
+	be.PutUint16(datagram[6:], sum)
+}

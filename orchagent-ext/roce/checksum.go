@@ -1,0 +1,36 @@
+package roce
+
+import "encoding/binary"
+
+// Checksum returns the Internet checksum (RFC 1071) over b and a partial sum,
+// such as that of [PseudoHeader]; 0 where it begins. Over octets that contain a
+// right checksum the result is 0.
+func Checksum(partial uint32, b []byte) uint16 {
+	sum := uint64(partial)
+	for ; len(b) >= 8; b = b[8:] {
+		v := binary.BigEndian.Uint64(b)
+		sum += v>>32 + v&0xffffffff
+	}
+	for ; len(b) >= 2; b = b[2:] {
+		sum += uint64(binary.BigEndian.Uint16(b))
+	}
+	if len(b) == 1 {
+		sum += uint64(b[0]) << 8
+	}
+	for sum > 0xffff {
+		sum = sum>>16 + sum&0xffff
+	}
+	return ^uint16(sum)
+}
+
+// PseudoHeader returns the partial sum of the pseudo-header (RFC 8200 section
+// 8.1, RFC 768): both addresses, each of 16 octets (IPv6) or 4 (IPv4), the
+// upper layer's length in octets, and its protocol number. dst is the final
+// destination.
+func PseudoHeader(src, dst []byte, length int, proto uint8) uint32 {
+	sum := uint32(length>>16) + uint32(length&0xffff) + uint32(proto)
+	for i := 0; i+1 < len(src) && i+1 < len(dst); i += 2 {
+		sum += uint32(src[i])<<8 + uint32(src[i+1]) + uint32(dst[i])<<8 + uint32(dst[i+1])
+	}
+	return sum
+}

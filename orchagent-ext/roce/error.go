@@ -1,0 +1,86 @@
+package roce
+
+import "errors"
+
+// ErrNotRoCE says that a packet is well formed as far as it was looked at, and
+// carries no BTH: another protocol, another port, a fragment other than the
+// first.
+var ErrNotRoCE = errors.New("roce: not a RoCEv2 packet")
+
+// Header names the header in which parsing stopped.
+type Header uint8
+
+// The headers that Parse knows, from the outside in.
+const (
+	HeaderEthernet Header = iota
+	HeaderVLAN
+	HeaderIPv4
+	HeaderIPv6
+	HeaderHopByHop
+	HeaderDestOptions
+	HeaderRouting
+	HeaderFragment
+	HeaderUDP
+	HeaderBTH
+	HeaderXRCETH
+	HeaderDETH
+	HeaderRETH
+	HeaderAtomicETH
+	HeaderAETH
+	HeaderAtomicAckETH
+	HeaderImmDt
+	HeaderIETH
+	HeaderFETH
+	HeaderCNP
+	HeaderPayload
+	HeaderICRC
+	numHeaders
+)
+
+var headerNames = [numHeaders]string{
+	"Ethernet header", "VLAN tag", "IPv4 header", "IPv6 header",
+	"IPv6 hop-by-hop options", "IPv6 destination options", "IPv6 routing header", "IPv6 fragment header",
+	"UDP header", "BTH", "XRCETH", "DETH", "RETH", "AtomicETH", "AETH", "AtomicAckETH", "ImmDt", "IETH", "FETH",
+	"CNP reserved octets", "payload", "ICRC",
+}
+
+func (h Header) String() string { return headerNames[h] }
+
+// Problem says what was wrong with a header.
+type Problem uint8
+
+// What can be wrong with a header.
+const (
+	Truncated  Problem = iota // the packet, or what was captured of it, ends inside the header
+	BadVersion                // the version field is not the one that the layer before announced
+	BadLength                 // a length field contradicts the packet or the header around it
+	TooMany                   // more headers of this kind than a sane packet has
+	BadPad                    // the BTH's pad count is larger than what it pads
+	numProblems
+)
+
+var problemNames = [numProblems]string{
+	"truncated", "wrong version", "length contradicts the packet", "nested too deep", "pad count larger than the payload",
+}
+
+func (p Problem) String() string { return problemNames[p] }
+
+// Error says which header of a packet could not be parsed, and why. Its values
+// are shared and never change, so that a flood of bad packets costs no memory.
+type Error struct {
+	Header  Header
+	Problem Problem
+}
+
+func (e *Error) Error() string { return "roce: " + e.Header.String() + ": " + e.Problem.String() }
+
+var parseErrors = func() (t [numHeaders][numProblems]Error) {
+	for h := range t {
+		for p := range t[h] {
+			t[h][p] = Error{Header(h), Problem(p)}
+		}
+	}
+	return t
+}()
+
+func fail(h Header, p Problem) error { return &parseErrors[h][p] }

@@ -1,0 +1,52 @@
+package roce
+
+import (
+	"encoding/binary"
+	"hash/crc32"
+)
+
+// maskedLen is the room for the longest run of masked headers: the 8 octets
+// that stand for the LRH, an IPv4 header with options, UDP and BTH.
+const maskedLen = 8 + 60 + udpLen + BTHLen
+
+// ICRC returns the invariant CRC that the packet carries and the one computed
+// over it (annex A17.3.3). ok is false when that cannot be judged: the packet
+// was cut or is a fragment.
+//
+// The CRC is the CRC-32 of IEEE 802.3 over 8 octets of ones, the IP header, the
+// UDP header, the BTH and what follows, with the fields that change on the way
+// set to ones. It stands in the packet least significant octet first.
+//
+// Decision: where IPv6 extension headers precede UDP, the IPv6 header counts
+// as it is without them (next header UDP, payload length of the datagram, final
+// destination), since RDMA stacks send none: whoever put them in came later.
+func (p *Packet) ICRC() (got, want uint32, ok bool) {
+	if !p.complete() {
+		return 0, 0, false
+	}
+	at := p.end - ICRCLen
+	masked := p.appendMasked(p.masked[:0])
+	crc := crc32.Update(0, crc32.IEEETable, masked)
+	crc = crc32.Update(crc, crc32.IEEETable, p.b[p.bth+BTHLen:at])
+	return binary.LittleEndian.Uint32(p.b[at:]), crc, true
+}
+
+// appendMasked appends what the ICRC covers before the octets behind the BTH.
+func (l *layers) appendMasked(m []byte) []byte {
+	m = append(m, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff)
+	ip := len(m)
+	if l.v6 {
+		length := l.end - l.udp
+		m = append(m, l.b[l.ip]|0x0f, 0xff, 0xff, 0xff, byte(length>>8), byte(length), protoUDP, 0xff)
+		m = append(m, l.b[l.ip+8:l.ip+24]...)
+		m = append(m, l.b[l.dst:l.dst+16]...)
+	} else {
+		m = append(m, l.b[l.ip:l.udp]...)
+		m[ip+1], m[ip+8], m[ip+10], m[ip+11] = 0xff, 0xff, 0xff, 0xff // TOS, TTL, checksum
+	}
+	udp := len(m)
+	m = append(m, l.b[l.udp:l.udp+udpLen+BTHLen]...)
+	m[udp+6], m[udp+7] = 0xff, 0xff // checksum
+	m[udp+udpLen+4] = 0xff          // FECN, BECN, reserved
+	return m
+}

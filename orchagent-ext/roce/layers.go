@@ -1,0 +1,243 @@
+package roce
+
+import "encoding/binary"
+
+// EtherTypes and IP protocol numbers.
+const (
+	EtherTypeIPv4 = 0x0800
+	EtherTypeIPv6 = 0x86dd
+
+	etherTypeVLAN = 0x8100 // IEEE 802.1Q
+	etherTypeQinQ = 0x88a8 // IEEE 802.1ad
+	etherTypeOldQ = 0x9100 // QinQ as switches wrote it before 802.1ad
+
+	protoHopByHop    = 0
+	protoIPv4        = 4
+	protoUDP         = 17
+	protoIPv6        = 41
+	protoRouting     = 43
+	protoFragment    = 44
+	protoDestOptions = 60
+
+	routingSRH = 4 // RFC 8754
+)
+
+// Bounds that no honest packet reaches; a hostile one must not make the parser
+// walk through a jumbo frame of empty headers.
+const (
+	maxVLANTags   = 2
+	maxExtensions = 8
+	maxIPHeaders  = 3 // two encapsulations
+)
+
+// layers holds where each layer of one packet begins, as offsets into b.
+type layers struct {
+	b    []byte
+	wire int // length on the wire, at least len(b)
+
+	outer int // first IP header
+	ip    int // IP header that carries UDP
+	dst   int // final destination address: 16 octets, or 4 for IPv4
+	udp   int
+	end   int // behind the UDP datagram (a first fragment: behind the fragment)
+
+	v6         bool // the IP header at ip is IPv6
+	extensions bool // it is IPv6 and extension headers follow it
+	fragment   bool // first fragment of several
+}
+
+// ethernet finds the IP header behind the Ethernet header and its VLAN tags.
+func (l *layers) ethernet() error {
+	if len(l.b) < ethernetLen {
+		return fail(HeaderEthernet, Truncated)
+	}
+	off := ethernetLen - 2
+	for tags := 0; ; tags++ {
+		switch binary.BigEndian.Uint16(l.b[off:]) {
+		case EtherTypeIPv6:
+			return l.ipv6(off+2, 1)
+		case EtherTypeIPv4:
+			return l.ipv4(off+2, 1)
+		case etherTypeVLAN, etherTypeQinQ, etherTypeOldQ:
+			if tags == maxVLANTags {
+				return ErrNotRoCE
+			}
+			off += vlanLen
+			if len(l.b) < off+2 {
+				return fail(HeaderVLAN, Truncated)
+			}
+		default:
+			return ErrNotRoCE
+		}
+	}
+}
+
+// ipv4 parses the IPv4 header at off, the depth-th IP header of the packet.
+func (l *layers) ipv4(off, depth int) error {
+	if depth == 1 {
+		l.outer = off
+	}
+	if len(l.b) < off+ipv4MinLen {
+		return fail(HeaderIPv4, Truncated)
+	}
+	h := l.b[off:]
+	if h[0]>>4 != 4 {
+		return fail(HeaderIPv4, BadVersion)
+	}
+	headerLen, total := int(h[0]&0xf)*4, int(binary.BigEndian.Uint16(h[2:]))
+	if headerLen < ipv4MinLen || total < headerLen || off+total > l.limit(depth) {
+		return fail(HeaderIPv4, BadLength)
+	}
+	if len(l.b) < off+headerLen {
+		return fail(HeaderIPv4, Truncated)
+	}
+	fragment := binary.BigEndian.Uint16(h[6:]) & 0x3fff // more fragments, offset
+	if h[9] != protoUDP || fragment&0x1fff != 0 {
+		return ErrNotRoCE
+	}
+	l.ip, l.v6, l.dst = off, false, off+16
+	l.fragment = fragment != 0
+	l.end = off + total
+	return l.datagram(off + headerLen)
+}
+
+// ipv6 parses the IPv6 header at off, the depth-th IP header of the packet,
+// and the extension headers behind it.
+func (l *layers) ipv6(off, depth int) error {
+	if depth == 1 {
+		l.outer = off
+	}
+	if len(l.b) < off+ipv6Len {
+		return fail(HeaderIPv6, Truncated)
+	}
+	h := l.b[off : off+ipv6Len]
+	if h[0]>>4 != 6 {
+		return fail(HeaderIPv6, BadVersion)
+	}
+	end := off + ipv6Len + int(binary.BigEndian.Uint16(h[4:]))
+	if end > l.limit(depth) {
+		return fail(HeaderIPv6, BadLength)
+	}
+	l.ip, l.v6, l.dst, l.end = off, true, off+24, end
+	l.extensions = h[6] != protoUDP
+	if h[6] == protoUDP {
+		return l.datagram(off + ipv6Len)
+	}
+	return l.extension(h[6], off+ipv6Len, depth)
+}
+
+// limit is the offset that an IP packet at the given depth must not exceed:
+// the frame as it was on the wire, or the packet that encapsulates it.
+func (l *layers) limit(depth int) int {
+	if depth == 1 {
+		return l.wire
+	}
+	return l.end
+}
+
+// extension walks the IPv6 extension headers from off on (RFC 8200 section 4).
+func (l *layers) extension(next byte, off, depth int) error {
+	for range maxExtensions {
+		var header Header
+		switch next {
+		case protoUDP:
+			return l.datagram(off)
+		case protoHopByHop:
+			header = HeaderHopByHop
+		case protoDestOptions:
+			header = HeaderDestOptions
+		case protoRouting:
+			header = HeaderRouting
+		case protoFragment:
+			header = HeaderFragment
+		case protoIPv6, protoIPv4:
+			if depth == maxIPHeaders {
+				return fail(HeaderIPv6, TooMany)
+			}
+			l.fragment = false
+			if next == protoIPv4 {
+				return l.ipv4(off, depth+1)
+			}
+			return l.ipv6(off, depth+1)
+		default:
+			return ErrNotRoCE
+		}
+		if off+8 > l.available() {
+			return fail(header, Truncated)
+		}
+		h := l.b[off:]
+		length := 8
+		if header == HeaderFragment {
+			where := binary.BigEndian.Uint16(h[2:])
+			if where&0xfff8 != 0 {
+				return ErrNotRoCE
+			}
+			l.fragment = l.fragment || where&1 != 0
+		} else {
+			length += int(h[1]) * 8
+		}
+		if off+length > l.end {
+			return fail(header, BadLength)
+		}
+		if off+length > len(l.b) {
+			return fail(header, Truncated)
+		}
+		if header == HeaderRouting {
+			if err := l.routing(off, length); err != nil {
+				return err
+			}
+		}
+		next = h[0]
+		off += length
+	}
+	return fail(HeaderIPv6, TooMany)
+}
+
+// routing notes the last segment of a segment routing header as the final
+// destination (RFC 8754 section 2: segment list entry 0). Other routing types
+// leave the destination as it is.
+func (l *layers) routing(off, length int) error {
+	h := l.b[off : off+length]
+	segmentsLeft, lastEntry := int(h[3]), int(h[4])
+	if h[2] != routingSRH || segmentsLeft == 0 {
+		return nil
+	}
+	if 8+16*(lastEntry+1) > length || segmentsLeft > lastEntry+1 {
+		return fail(HeaderRouting, BadLength)
+	}
+	l.dst = off + 8
+	return nil
+}
+
+// datagram notes the UDP header at off, if it is one for RoCEv2.
+func (l *layers) datagram(off int) error {
+	if off+udpLen > l.available() {
+		return fail(HeaderUDP, Truncated)
+	}
+	if binary.BigEndian.Uint16(l.b[off+2:]) != UDPPort {
+		return ErrNotRoCE
+	}
+	l.udp = off
+	return nil
+}
+
+// trim ends the packet where the UDP length says. The datagram of a first
+// fragment goes on in the others.
+func (l *layers) trim() error {
+	if l.fragment {
+		return nil
+	}
+	end := l.udp + int(binary.BigEndian.Uint16(l.b[l.udp+4:]))
+	if end < l.udp+udpLen || end > l.end {
+		return fail(HeaderUDP, BadLength)
+	}
+	l.end = end
+	return nil
+}
+
+// available is the end of what can be read: of the packet, or of the buffer
+// where that was cut.
+func (l *layers) available() int { return min(l.end, len(l.b)) }
+
+// complete reports whether every octet of the datagram is in the buffer.
+func (l *layers) complete() bool { return !l.fragment && l.end <= len(l.b) }
