@@ -1,0 +1,214 @@
+package capture
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/gopacket/gopacket"
+	"github.com/gopacket/gopacket/layers"
+	"github.com/gopacket/gopacket/pcapgo"
+
+	"sluice/orchagent-ext/roce"
+)
+
+const realCapture = "../../../../../tests/captures/rc-send-ipv4.pcap"
+
+// record is what of a frame must survive a copy.
+type record struct {
+	Time     time.Time
+	Data     []byte
+	Length   int
+	Link     layers.LinkType
+	Comments []string
+}
+
+func readAll(t *testing.T, name string) []record {
+	t.Helper()
+	r, err := Open(name, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	var all []record
+	for {
+		f, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return all
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, record{f.Info.Timestamp.UTC(), bytes.Clone(f.Data), f.Info.Length, f.Link, f.options.Comments})
+	}
+}
+
+func copyFile(t *testing.T, from, to string) {
+	t.Helper()
+	r, err := Open(from, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	w, err := CreateLike(to, nil, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		f, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.WriteFrame(f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestCopyKeepsPcap(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "out.pcap")
+	copyFile(t, realCapture, out)
+	want, err := os.ReadFile(realCapture)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Error("copy of a little-endian microsecond pcap differs from the original")
+	}
+}
+
+func TestCopyKeepsPcapng(t *testing.T) {
+	dir := t.TempDir()
+	in, out := filepath.Join(dir, "in.pcapng"), filepath.Join(dir, "out.pcapng")
+	var file bytes.Buffer
+	// Two sections, each with its own interface 0, of different link types.
+	for section, link := range []layers.LinkType{layers.LinkTypeEthernet, layers.LinkTypeRaw} {
+		w, err := pcapgo.NewNgWriter(&file, link)
+		if err != nil {
+			t.Fatal(err)
+		}
+		second, err := w.AddInterface(pcapgo.NgInterface{Name: "unused", LinkType: layers.LinkTypeLinuxSLL})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 3 {
+			info := gopacket.CaptureInfo{Timestamp: time.Unix(1700000000, int64(123456789+i)).UTC(), CaptureLength: 20, Length: 60}
+			if i == 2 {
+				info.InterfaceIndex = second
+			}
+			options := pcapgo.NgPacketOptions{Comments: []string{"a comment"}}
+			if err := w.WritePacketWithOptions(info, bytes.Repeat([]byte{byte(section)}, 20), options); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Flush(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(in, file.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	copyFile(t, in, out)
+	want := readAll(t, in)
+	if len(want) != 6 {
+		t.Fatalf("read %d frames, want 6", len(want))
+	}
+	if diff := cmp.Diff(want, readAll(t, out)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestLinkTypes(t *testing.T) {
+	frames := readAll(t, realCapture)
+	ethernet := frames[14].Data // the first RoCEv2 packet
+	ip := ethernet[14:]
+	sll := append(make([]byte, 14), append([]byte{0x08, 0x00}, ip...)...)
+	sll2 := append([]byte{0x08, 0x00}, append(make([]byte, 18), ip...)...)
+	for _, tt := range []struct {
+		link layers.LinkType
+		data []byte
+	}{
+		{layers.LinkTypeEthernet, ethernet},
+		{layers.LinkTypeRaw, ip}, {layers.LinkTypeIPv4, ip}, {linkTypeRawBSD, ip},
+		{layers.LinkTypeLinuxSLL, sll}, {linkTypeLinuxSLL2, sll2},
+	} {
+		f := Frame{Data: tt.data, Link: tt.link, Info: gopacket.CaptureInfo{Length: len(tt.data)}}
+		var p roce.Packet
+		if err := f.Parse(&p); err != nil || p.DestQP() != 0x48 {
+			t.Errorf("link type %v: %v", tt.link, err)
+		}
+		f.Data = f.Data[:3]
+		if err := f.Parse(&p); err == nil {
+			t.Errorf("link type %v: three octets were taken for a packet", tt.link)
+		}
+	}
+	f := Frame{Data: ip, Link: layers.LinkTypeIEEE802_11}
+	if err := f.Parse(new(roce.Packet)); !errors.Is(err, roce.ErrNotRoCE) {
+		t.Errorf("unknown link type: %v", err)
+	}
+}
+
+func TestBadFiles(t *testing.T) {
+	for name, content := range map[string]string{"empty": "", "text": "hello, world, this is no capture", "short": "\xd4\xc3"} {
+		if _, err := Open("-", bytes.NewReader([]byte(content))); err == nil {
+			t.Errorf("%s: opened", name)
+		}
+	}
+	whole, err := os.ReadFile(realCapture)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := Open("-", bytes.NewReader(whole[:len(whole)-5]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for err == nil {
+		_, err = r.Next()
+	}
+	if errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Error("a file that ends inside a packet ended without an error")
+	}
+}
+
+func TestAbortLeavesNothing(t *testing.T) {
+	dir := t.TempDir()
+	w, err := Create(filepath.Join(dir, "x.pcap"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Abort()
+	if left, _ := os.ReadDir(dir); len(left) != 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+func TestDeviceIsNotReplaced(t *testing.T) {
+	w, err := Create(os.DevNull, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Write(time.Unix(0, 0), make([]byte, 60)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(os.DevNull); err != nil || info.Mode().IsRegular() {
+		t.Fatalf("%v %v", info, err)
+	}
+}

@@ -1,0 +1,184 @@
+package capture
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/gopacket/gopacket"
+	"github.com/gopacket/gopacket/layers"
+	"github.com/gopacket/gopacket/pcapgo"
+
+	"sluice/orchagent-ext/roce"
+)
+
+// maxSnaplen is the longest frame that is read, whatever the file's header
+// says; tcpdump and Wireshark allow as much.
+const maxSnaplen = 262144
+
+const magicPcapng = 0x0a0d0d0a
+
+// Frame is one packet of a capture file. Data is valid until the next frame is
+// read.
+type Frame struct {
+	Number  int // from 1, as Wireshark counts
+	Data    []byte
+	Info    gopacket.CaptureInfo
+	Link    layers.LinkType
+	options pcapgo.NgPacketOptions
+	section int // of a pcapng file
+}
+
+// Link types without a name in gopacket.
+const (
+	linkTypeRawBSD    layers.LinkType = 12
+	linkTypeRawOpen   layers.LinkType = 14
+	linkTypeLinuxSLL2 layers.LinkType = 276
+
+	sllLen  = 16
+	sll2Len = 20
+)
+
+// Parse parses the frame into p, by the frame's link type. Link types other
+// than Ethernet, Linux cooked and raw IP count as not RoCEv2.
+func (f *Frame) Parse(p *roce.Packet) error {
+	header := 0
+	switch f.Link {
+	case layers.LinkTypeEthernet:
+		return p.Parse(f.Data, f.Info.Length)
+	case layers.LinkTypeRaw, linkTypeRawBSD, linkTypeRawOpen, layers.LinkTypeIPv4, layers.LinkTypeIPv6:
+	case layers.LinkTypeLinuxSLL:
+		if len(f.Data) < sllLen || !isIP(f.Data[sllLen-2:]) {
+			return roce.ErrNotRoCE
+		}
+		header = sllLen
+	case linkTypeLinuxSLL2:
+		if len(f.Data) < sll2Len || !isIP(f.Data) {
+			return roce.ErrNotRoCE
+		}
+		header = sll2Len
+	default:
+		return roce.ErrNotRoCE
+	}
+	return p.ParseIP(f.Data[header:], f.Info.Length-header)
+}
+
+func isIP(etherType []byte) bool {
+	t := binary.BigEndian.Uint16(etherType)
+	return t == roce.EtherTypeIPv4 || t == roce.EtherTypeIPv6
+}
+
+// Reader reads the frames of one capture file in order.
+type Reader struct {
+	name  string
+	file  io.Closer
+	size  int64 // 0: unknown
+	count *counter
+	pcap  *pcapgo.Reader
+	ng    *pcapgo.NgReader
+	frame Frame
+}
+
+// Open opens a capture file; "-" is stdin. The format is told by the content.
+func Open(name string, stdin io.Reader) (*Reader, error) {
+	r := &Reader{name: name, count: &counter{r: stdin}}
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		r.file, r.count.r = f, f
+		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+			r.size = info.Size()
+		}
+	}
+	if err := r.start(); err != nil {
+		r.Close()
+		return nil, fmt.Errorf("%s: not a pcap or pcapng file: %w", r, err)
+	}
+	return r, nil
+}
+
+func (r *Reader) start() error {
+	buffered := bufio.NewReaderSize(r.count, 1<<16)
+	magic, err := buffered.Peek(4)
+	if errors.Is(err, io.EOF) {
+		return errors.New("it has no file header")
+	}
+	if err != nil {
+		return err
+	}
+	if binary.BigEndian.Uint32(magic) == magicPcapng {
+		r.ng, err = pcapgo.NewNgReader(buffered, pcapgo.NgReaderOptions{
+			WantMixedLinkType:  true,
+			SkipUnknownVersion: true,
+			SectionEndCallback: func([]pcapgo.NgInterface, pcapgo.NgSectionInfo) { r.frame.section++ },
+		})
+		return err
+	}
+	if r.pcap, err = pcapgo.NewReader(buffered); err == nil {
+		r.pcap.SetSnaplen(max(r.pcap.Snaplen(), maxSnaplen))
+	}
+	return err
+}
+
+// Next returns the next frame, or io.EOF behind the last one. The frame is
+// reused by the next call.
+func (r *Reader) Next() (*Frame, error) {
+	var err error
+	f := &r.frame
+	if r.ng != nil {
+		f.Data, f.Info, f.options, err = r.ng.ZeroCopyReadPacketDataWithOptions()
+		if err == nil {
+			f.Link, _ = f.Info.AncillaryData[0].(layers.LinkType)
+		}
+	} else {
+		f.Data, f.Info, err = r.pcap.ZeroCopyReadPacketData()
+		f.Link = r.pcap.LinkType()
+	}
+	if errors.Is(err, io.EOF) {
+		return nil, io.EOF
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: behind packet %d: %w", r, f.Number, err)
+	}
+	f.Number++
+	return f, nil
+}
+
+// Progress is the share of the file that was read, 0 to 1; ok is false where
+// the length is not known beforehand.
+func (r *Reader) Progress() (share float64, ok bool) {
+	return float64(r.count.n) / float64(max(r.size, 1)), r.size > 0
+}
+
+// Close closes the file.
+func (r *Reader) Close() error {
+	if r.file == nil {
+		return nil
+	}
+	return r.file.Close()
+}
+
+// String names the file in messages.
+func (r *Reader) String() string {
+	if r.name == "-" {
+		return "standard input"
+	}
+	return r.name
+}
+
+// counter counts the octets that were read through it.
+type counter struct {
+	r io.Reader
+	n int64
+}
+
+func (c *counter) Read(b []byte) (int, error) {
+	n, err := c.r.Read(b)
+	c.n += int64(n)
+	return n, err
+}
