@@ -1,0 +1,152 @@
+package flow
+
+import (
+	"encoding/binary"
+	"math/rand/v2"
+	"runtime"
+	"testing"
+
+	"sluice/orchagent-ext/roce"
+)
+
+// frame builds an Ethernet frame with RoCEv2/IPv6 between two hosts.
+func frame(tb testing.TB, src, dst uint16, h roce.BTH, rest []byte) []byte {
+	tb.Helper()
+	b := roce.Ethernet{EtherType: roce.EtherTypeIPv6}.Append(nil)
+	ip := len(b)
+	b = roce.IPv6Header{NextHeader: 17, HopLimit: 64, Src: host(src), Dst: host(dst)}.Append(b)
+	b = roce.UDPHeader{SrcPort: 0xc000, DstPort: roce.UDPPort}.Append(b)
+	b, err := roce.Finish(append(h.Append(b), rest...), ip)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return b
+}
+
+func host(n uint16) (a [16]byte) {
+	a[0], a[1] = 0x20, 0x01
+	binary.BigEndian.PutUint16(a[14:], n)
+	return a
+}
+
+// BenchmarkObserve64kFlows parses and observes packets of 65,536 flows in
+// random order: 32,768 connections, of which every fourth packet is an answer.
+// The packets lie in a small ring, as they do where they are received.
+func BenchmarkObserve64kFlows(b *testing.B) {
+	const connections, packets = 32768, 1 << 18
+	rng := rand.New(rand.NewPCG(1, 2))
+	psn := make([]uint32, connections)
+	for i := range psn {
+		psn[i] = rng.Uint32N(1 << 24)
+	}
+	var traffic []benchPacket
+	for i := range uint32(connections) {
+		traffic = append(traffic, benchPacket{i, psn[i], false}, benchPacket{i, psn[i], true})
+	}
+	for len(traffic) < packets {
+		i := rng.Uint32N(connections)
+		answer := rng.IntN(4) == 0
+		if !answer {
+			psn[i] = (psn[i] + 1) & 0xffffff
+		}
+		traffic = append(traffic, benchPacket{i, psn[i], answer})
+	}
+	ring := newBenchRing(b)
+	table := NewTable(Config{Capacity: 65536})
+	var p roce.Packet
+	observe := func(n int) {
+		f := ring.packet(n, traffic[n&(packets-1)])
+		if err := p.Parse(f, len(f)); err != nil {
+			b.Fatal(err)
+		}
+		table.Observe(&p, int64(n))
+	}
+	for n := range packets {
+		observe(n)
+	}
+	if table.Len() != 2*connections {
+		b.Fatalf("%d flows", table.Len())
+	}
+	b.ReportAllocs()
+	n := 0
+	for b.Loop() {
+		observe(n)
+		n++
+	}
+}
+
+// benchPacket is a request of a connection, or the answer to it.
+type benchPacket struct {
+	connection, psn uint32
+	answer          bool
+}
+
+// benchRing holds frames that are filled in turn.
+type benchRing struct{ requests, answers [64][]byte }
+
+func newBenchRing(tb testing.TB) *benchRing {
+	r := &benchRing{}
+	for i := range r.requests {
+		r.requests[i] = frame(tb, 0, 0, roce.BTH{Opcode: roce.RCSendOnly}, make([]byte, 64))
+		r.answers[i] = frame(tb, 0, 0, roce.BTH{Opcode: roce.RCAck}, roce.AETH{}.Append(nil))
+	}
+	return r
+}
+
+func (r *benchRing) packet(n int, t benchPacket) []byte {
+	const perPair, src, dst, qp, psn = 64, 14 + 8, 14 + 24, 14 + 40 + 8 + 4, 14 + 40 + 8 + 8
+	be := binary.BigEndian
+	f, from, to, destQP := r.requests[n%64], src, dst, t.connection+1<<21
+	if t.answer {
+		f, from, to, destQP = r.answers[n%64], dst, src, t.connection+1<<20
+	}
+	be.PutUint16(f[from+14:], uint16(2*(t.connection/perPair)))
+	be.PutUint16(f[to+14:], uint16(2*(t.connection/perPair)+1))
+	be.PutUint32(f[qp:], destQP)
+	be.PutUint32(f[psn:], t.psn)
+	return f
+}
+
+// BenchmarkMillionFlows fills a table with a million flows, each a connection
+// of its own, and reports what it takes of memory.
+func BenchmarkMillionFlows(b *testing.B) {
+	const flows = 1_000_000
+	f := frame(b, 1, 2, roce.BTH{Opcode: roce.RCSendOnly}, nil)
+	var p roce.Packet
+	if err := p.Parse(f, len(f)); err != nil {
+		b.Fatal(err)
+	}
+	bth := p.BTHBytes()
+	for b.Loop() {
+		before := heap()
+		table := NewTable(Config{Capacity: flows})
+		for i := range uint32(flows) {
+			binary.BigEndian.PutUint32(bth[4:], i)
+			table.Observe(&p, 0)
+		}
+		if table.Len() != flows {
+			b.Fatalf("%d flows", table.Len())
+		}
+		b.ReportMetric(float64(heap()-before)/(1<<20), "MiB/Mflow")
+		runtime.KeepAlive(table)
+	}
+}
+
+func heap() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+func BenchmarkLabelDraftLiteral(b *testing.B) { benchmarkLabel(b, DraftLiteral) }
+func BenchmarkLabelCRC32(b *testing.B)        { benchmarkLabel(b, CRC32) }
+
+func benchmarkLabel(b *testing.B, a Algorithm) {
+	src, dst := host(1), host(2)
+	for b.Loop() {
+		sink = a.Label(0x123456, sink, src, dst)
+	}
+}
+
+var sink uint32

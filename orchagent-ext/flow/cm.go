@@ -1,0 +1,74 @@
+package flow
+
+import (
+	"hash/maphash"
+
+	"sluice/orchagent-ext/roce"
+)
+
+// cm learns from a communication management message between two hosts. k is
+// the key of the packet that carried it.
+func (l *learner) cm(k *Key, m roce.CM, now int64) {
+	switch m.Attribute {
+	case roce.CMReq:
+		*l.request(k.Src, k.Dst, m.LocalCommID) = request{k.Src, k.Dst, m.LocalCommID, m.LocalQPN, now, true}
+	case roce.CMRep:
+		l.join(k, m, now)
+	case roce.CMDreq:
+		l.disconnect(endpoint{k.Src, k.Dst, m.RemoteQPN})
+	}
+}
+
+// request is where a REQ waits for its REP. Another one may wait there: it is
+// overwritten, since nobody may fill this memory.
+func (l *learner) request(src, dst [16]byte, commID uint32) *request {
+	h := maphash.Comparable(l.seed, endpoint{src, dst, commID})
+	return &l.pending[h&(pendingRequests-1)]
+}
+
+// join learns both directions of the connection that a REP accepts.
+func (l *learner) join(k *Key, m roce.CM, now int64) {
+	r := l.request(k.Dst, k.Src, m.RemoteCommID)
+	if !r.used || r.src != k.Dst || r.dst != k.Src || r.commID != m.RemoteCommID {
+		l.stats.CMWithoutReq++
+		return
+	}
+	if now-r.time > requestLifetimeNs {
+		l.stats.CMExpired++
+		return
+	}
+	l.announce(endpoint{k.Dst, k.Src, m.LocalQPN}, r.qpn)
+	l.announce(endpoint{k.Src, k.Dst, r.qpn}, m.LocalQPN)
+}
+
+func (l *learner) announce(e endpoint, srcQP uint32) {
+	n := l.obtain(e)
+	p := &l.pairs[n]
+	if p.from == CM && p.srcQP == srcQP && !p.closed {
+		return // the message was sent twice
+	}
+	l.forget(n)
+	p.srcQP, p.from = srcQP, CM
+	l.stats.LearnedCM++
+	if p.refs == 0 {
+		l.keep(n)
+	}
+}
+
+// disconnect marks both directions of a connection as closed. What is known of
+// them stays until the queue pair is used anew.
+func (l *learner) disconnect(e endpoint) {
+	n, ok := l.find(e)
+	if !ok {
+		return
+	}
+	p := &l.pairs[n]
+	p.closed = true
+	l.generation++
+	if p.from == None {
+		return
+	}
+	if back, ok := l.find(endpoint{e.dst, e.src, p.srcQP}); ok {
+		l.pairs[back].closed = true
+	}
+}

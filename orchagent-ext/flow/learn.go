@@ -1,0 +1,405 @@
+package flow
+
+import (
+	"hash/maphash"
+
+	"sluice/orchagent-ext/roce"
+)
+
+// Provenance says how a source queue pair became known.
+type Provenance uint8
+
+// How a source queue pair became known.
+const (
+	None Provenance = iota // it is not known
+	DETH                   // it stands in the packet
+	CM                     // from RDMA-CM, REQ joined with REP
+	Ack                    // from the answers of the reverse direction
+)
+
+var provenanceNames = [...]string{"", "deth", "cm", "ack"}
+
+// String is "deth", "cm" or "ack", and empty for None.
+func (p Provenance) String() string { return provenanceNames[p] }
+
+// endpoint names one direction of a connection: what a source sends to a queue
+// pair of a destination.
+type endpoint struct {
+	src, dst [16]byte
+	destQP   uint32
+}
+
+// pair is what is known of one direction of a connection. Several flows (of
+// other labels or ports) can share it. Its endpoint lies in learner.ends, so
+// that what each packet needs is in one cache line.
+type pair struct {
+	refs  uint32 // flows
+	srcQP uint32
+	peer  uint32 // number + 1 of the other direction, the candidate; 0: none
+	// requests that were sent this way, PSNs of 24 bits
+	first, high uint32
+	next, prev  uint32 // number + 1 of neighbours in the PSN bucket's list
+	lastVote    uint32 // PSN of the last answer that counted
+	votes       uint8
+	from        Provenance
+	requests    bool // first and high hold
+	closed      bool // DREQ was seen
+	ambiguous   bool // answers contradicted each other: never learned from answers again
+	kept        bool // stands in the ring of pairs that CM announced
+	tries       uint8
+}
+
+const (
+	// votesNeeded is how many answers must agree on a source queue pair.
+	votesNeeded = 3
+	// bucketBits is the size of a PSN bucket. An answer looks at three buckets,
+	// so that connections less than 1024 PSNs from it make it ambiguous: more
+	// than a sender has outstanding.
+	bucketBits = 10
+	numBuckets = 1 << (24 - bucketBits)
+	// patience is how many answers without result are tried; behind that only
+	// every so many one is.
+	patience = 32
+)
+
+// learner finds out the source queue pairs of connections, which are not in
+// their packets.
+//
+// By RDMA-CM: REQ and REP are joined by their communication ids.
+//
+// By answers: an acknowledgement or read response with PSN p names the queue
+// pair that asked. It is evidence for a connection of the same two addresses
+// only if that one has sent p, and no other has its PSNs near p: many libraries
+// start every queue pair at PSN 0, and then the PSN tells nothing. Three such
+// answers with rising PSNs that agree are taken as proof; one that contradicts
+// ends it for both connections. Connections are found by their newest PSN in
+// lists of 1024 PSNs, so that an answer costs three short walks.
+type learner struct {
+	seed  maphash.Seed
+	stats *Stats
+	pairs []pair
+	ends  []endpoint // of pairs
+	index index
+	free  []uint32
+	used  uint32
+	heads []uint32 // lists of pairs by addresses and PSN bucket, number + 1
+	// generation counts what takes back or changes a source QP that was known
+	generation uint32
+	// pairs that CM announced and no flow uses yet, or any more; a ring
+	kept     []uint32 // number + 1
+	keptNext int
+	pending  []request
+}
+
+// request is a REQ whose REP has not come.
+type request struct {
+	src, dst [16]byte
+	commID   uint32
+	qpn      uint32
+	time     int64
+	used     bool
+}
+
+const (
+	pendingRequests   = 1024 // a power of 2
+	requestLifetimeNs = 60e9
+	minKept           = 1024
+)
+
+func newLearner(capacity int, seed maphash.Seed, stats *Stats) learner {
+	kept := max(minKept, capacity/8)
+	size := capacity + kept + 1 // one more while a pair enters the ring
+	l := learner{
+		seed: seed, stats: stats, generation: 1,
+		pairs: make([]pair, size), ends: make([]endpoint, size), index: newIndex(size), free: make([]uint32, 0, size),
+		kept: make([]uint32, kept), pending: make([]request, pendingRequests),
+	}
+	l.heads = make([]uint32, len(l.index.slots))
+	return l
+}
+
+// acquire returns the pair of a flow, and counts the flow.
+func (l *learner) acquire(k *Key) uint32 {
+	n := l.obtain(endpoint{k.Src, k.Dst, k.DestQP})
+	l.pairs[n].refs++
+	return n
+}
+
+func (l *learner) release(n uint32) {
+	p := &l.pairs[n]
+	if p.refs--; p.refs > 0 || p.kept {
+		return
+	}
+	if p.from == CM && !p.closed {
+		l.keep(n)
+		return
+	}
+	l.remove(n)
+}
+
+// obtain returns the pair of an endpoint, a new one if there is none.
+func (l *learner) obtain(e endpoint) uint32 {
+	n, ok := l.find(e)
+	if ok {
+		return n
+	}
+	if last := len(l.free) - 1; last >= 0 {
+		n, l.free = l.free[last], l.free[:last]
+	} else {
+		n = l.used
+		l.used++
+	}
+	l.pairs[n], l.ends[n] = pair{}, e
+	l.index.put(l.endHash(e), n)
+	return n
+}
+
+func (l *learner) find(e endpoint) (n uint32, ok bool) {
+	hash := l.endHash(e)
+	for i := hash & l.index.mask; ; i = (i + 1) & l.index.mask {
+		s := l.index.slots[i]
+		if s.entry == 0 {
+			return 0, false
+		}
+		if s.hash == hash && l.ends[s.entry-1] == e {
+			return s.entry - 1, true
+		}
+	}
+}
+
+func (l *learner) endHash(e endpoint) uint32 { return uint32(maphash.Comparable(l.seed, e)) }
+
+// remove frees a pair that nothing uses.
+func (l *learner) remove(n uint32) {
+	p := &l.pairs[n]
+	l.unlink(n)
+	if p.peer != 0 && l.pairs[p.peer-1].peer == n+1 {
+		l.pairs[p.peer-1].peer = 0
+	}
+	l.index.remove(l.endHash(l.ends[n]), n)
+	*p = pair{}
+	l.free = append(l.free, n)
+}
+
+// keep holds on to a pair without flows. When the ring is full, the pair that
+// entered it first goes, if it still has no flow.
+func (l *learner) keep(n uint32) {
+	if l.pairs[n].kept {
+		return
+	}
+	slot := &l.kept[l.keptNext]
+	l.keptNext = (l.keptNext + 1) % len(l.kept)
+	if old := *slot; old != 0 {
+		l.pairs[old-1].kept = false
+		if l.pairs[old-1].refs == 0 {
+			l.remove(old - 1)
+		}
+	}
+	*slot = n + 1
+	l.pairs[n].kept = true
+}
+
+// connected learns from a packet of a connection. settled is what it returned
+// for the flow's packet before: a flow whose source QP is known costs no look at
+// its pair, but for requests that reach another PSN bucket.
+func (l *learner) connected(p *roce.Packet, n, settled uint32) uint32 {
+	op := p.Opcode()
+	if s := op.Service(); s != roce.ServiceRC && s != roce.ServiceXRC || !op.Known() {
+		return settled
+	}
+	response := op.IsResponse()
+	if settled == l.generation && (response || p.PSN()&(1<<bucketBits-1) != 0) {
+		return settled
+	}
+	if !response {
+		l.requested(n, p.PSN())
+	} else if h, ok := p.AETH(); ok && h.Ack() && answersFirst(op) {
+		l.answered(n, p.PSN())
+	}
+	if q := &l.pairs[n]; q.from != None && !q.closed {
+		return l.generation
+	}
+	return 0
+}
+
+// answersFirst reports whether a response carries the PSN of the request, or
+// of one of its packets; later packets of a read response go beyond it.
+func answersFirst(op roce.Opcode) bool {
+	switch op {
+	case roce.RCAck, roce.RCAtomicAck, roce.RCReadResponseFirst, roce.RCReadResponseOnly,
+		roce.XRCAck, roce.XRCAtomicAck, roce.XRCReadResponseFirst, roce.XRCReadResponseOnly:
+		return true
+	}
+	return false
+}
+
+// requested notes that a request with this PSN was sent.
+func (l *learner) requested(n, psn uint32) {
+	p := &l.pairs[n]
+	if p.closed { // the queue pair is used anew, and nobody said by whom
+		l.forget(n)
+	}
+	if !p.requests {
+		p.requests, p.first, p.high = true, psn, psn
+		l.link(n)
+		return
+	}
+	if !after(psn, p.high) {
+		return
+	}
+	if psn>>bucketBits != p.high>>bucketBits {
+		l.unlink(n)
+		p.high = psn
+		l.link(n)
+		return
+	}
+	p.high = psn
+}
+
+// forget takes back all that was learned of a pair.
+func (l *learner) forget(n uint32) {
+	p := &l.pairs[n]
+	l.unlink(n)
+	if p.peer != 0 && l.pairs[p.peer-1].peer == n+1 {
+		l.pairs[p.peer-1].peer = 0
+	}
+	*p = pair{refs: p.refs, kept: p.kept}
+	l.generation++
+}
+
+// answered takes an answer with this PSN, sent on pair n, as evidence for the
+// one connection that it can belong to.
+func (l *learner) answered(n, psn uint32) {
+	q := &l.pairs[n]
+	if q.from != None || q.ambiguous {
+		return
+	}
+	if q.tries++; q.tries > patience {
+		if q.tries < 2*patience {
+			return
+		}
+		q.tries = patience
+	}
+	end := &l.ends[n]
+	asked, unique := l.candidate(end.dst, end.src, psn)
+	if !unique {
+		l.stats.Ambiguous++
+		return
+	}
+	p := &l.pairs[asked]
+	if p.ambiguous || p.from == CM {
+		return
+	}
+	if p.from == None && !within(psn, p.first, p.high) {
+		l.stats.Ambiguous++
+		p.votes = 0
+		return
+	}
+	if p.peer == 0 && q.peer == 0 {
+		p.peer, q.peer = n+1, asked+1
+	}
+	if p.peer != n+1 || q.peer != asked+1 {
+		l.contradict(n)
+		l.contradict(asked)
+		return
+	}
+	q.tries = 0
+	if p.votes > 0 && !after(psn, p.lastVote) {
+		return
+	}
+	p.votes++
+	p.lastVote = psn
+	if p.votes == votesNeeded {
+		// A connection joins two queue pairs, so both directions are known now.
+		l.learn(asked, end.destQP)
+		l.learn(n, l.ends[asked].destQP)
+	}
+}
+
+func (l *learner) learn(n, srcQP uint32) {
+	if p := &l.pairs[n]; p.from == None {
+		p.srcQP, p.from = srcQP, Ack
+		l.stats.LearnedAck++
+	}
+}
+
+// contradict ends learning by answers for a pair and the one that it seemed to
+// belong to.
+func (l *learner) contradict(n uint32) {
+	peer := l.pairs[n].peer
+	l.withdraw(n)
+	if peer != 0 {
+		l.withdraw(peer - 1)
+	}
+}
+
+func (l *learner) withdraw(n uint32) {
+	p := &l.pairs[n]
+	p.ambiguous, p.peer, p.votes = true, 0, 0
+	if p.from == Ack {
+		p.srcQP, p.from = 0, None
+		l.stats.Withdrawn++
+		l.generation++
+	}
+}
+
+// candidate returns the only connection from src to dst whose newest PSN is
+// near psn, if there is exactly one.
+func (l *learner) candidate(src, dst [16]byte, psn uint32) (n uint32, unique bool) {
+	addresses := l.addresses(src, dst)
+	bucket := psn >> bucketBits
+	for _, b := range [...]uint32{bucket, (bucket + 1) % numBuckets, (bucket - 1) % numBuckets} {
+		for i := l.heads[l.head(addresses, b)]; i != 0; {
+			p := &l.pairs[i-1]
+			if e := &l.ends[i-1]; p.high>>bucketBits == b && e.src == src && e.dst == dst {
+				if unique {
+					return 0, false
+				}
+				n, unique = i-1, true
+			}
+			i = p.next
+		}
+	}
+	return n, unique
+}
+
+func (l *learner) addresses(src, dst [16]byte) uint64 {
+	return maphash.Comparable(l.seed, [2][16]byte{src, dst})
+}
+
+// head is the number of the list for two addresses and a PSN bucket.
+func (l *learner) head(addresses uint64, bucket uint32) uint32 {
+	return uint32((addresses^uint64(bucket))*0x9e3779b97f4a7c15>>32) & l.index.mask
+}
+
+// link puts a pair into the list of its newest PSN.
+func (l *learner) link(n uint32) {
+	p := &l.pairs[n]
+	head := &l.heads[l.head(l.addresses(l.ends[n].src, l.ends[n].dst), p.high>>bucketBits)]
+	p.prev, p.next = 0, *head
+	if *head != 0 {
+		l.pairs[*head-1].prev = n + 1
+	}
+	*head = n + 1
+}
+
+func (l *learner) unlink(n uint32) {
+	p := &l.pairs[n]
+	if !p.requests {
+		return
+	}
+	if p.prev != 0 {
+		l.pairs[p.prev-1].next = p.next
+	} else {
+		l.heads[l.head(l.addresses(l.ends[n].src, l.ends[n].dst), p.high>>bucketBits)] = p.next
+	}
+	if p.next != 0 {
+		l.pairs[p.next-1].prev = p.prev
+	}
+}
+
+// after reports whether PSN a comes behind b, by serial number arithmetic.
+func after(a, b uint32) bool { return a != b && (a-b)&0xffffff < 1<<23 }
+
+// within reports whether PSN x lies between first and last.
+func within(x, first, last uint32) bool { return !after(first, x) && !after(x, last) }

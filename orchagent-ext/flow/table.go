@@ -1,0 +1,218 @@
+package flow
+
+import (
+	"hash/maphash"
+	"iter"
+
+	"sluice/orchagent-ext/roce"
+)
+
+// Flow is what the table keeps of one flow. A pointer to it is valid until the
+// table's next Observe or Expire.
+type Flow struct {
+	Key
+	First, Last    int64  // time of the first and of the last packet, ns
+	Packets, Bytes uint64 // Bytes of IP packets
+
+	label   uint32 // pinned; 0: not yet
+	pair    uint32 // number in Table.pairs; noPair for datagrams
+	settled uint32 // the learner's generation in which the source QP was known; 0: never
+	live    bool
+}
+
+const noPair = ^uint32(0)
+
+// Reason says why a flow left the table.
+type Reason uint8
+
+// Reasons for a flow to leave the table.
+const (
+	Idle    Reason = iota // no packet for the idle time
+	Evicted               // the table was full
+)
+
+// Config of a [Table].
+type Config struct {
+	Capacity int                 // flows; 0: 65,536
+	Removed  func(*Flow, Reason) // called before a flow leaves; nil: nobody cares
+}
+
+const defaultCapacity = 65536
+
+// Stats counts what happened in a table.
+type Stats struct {
+	Created, Idle, Evicted  uint64 // flows
+	LearnedCM, LearnedAck   uint64 // connection directions whose source QP became known
+	Withdrawn               uint64 // of those by Ack, taken back because answers contradicted
+	Ambiguous               uint64 // answers that fit several connections, or none for sure
+	CMWithoutReq, CMExpired uint64 // REPs whose REQ was not seen, or too long ago
+}
+
+// Table is a bounded table of flows. It belongs to one goroutine.
+type Table struct {
+	config Config
+	seed   maphash.Seed
+	stats  Stats
+
+	flows  []Flow
+	index  index
+	free   []uint32
+	used   uint32 // flows[used:] were never used
+	cursor uint32 // where Expire goes on
+	hand   uint32 // where eviction looks next
+
+	learner
+}
+
+// NewTable makes an empty table. Its memory is reserved at once and does not
+// grow: about 220 octets a flow.
+func NewTable(c Config) *Table {
+	if c.Capacity <= 0 {
+		c.Capacity = defaultCapacity
+	}
+	t := &Table{config: c, seed: maphash.MakeSeed(), flows: make([]Flow, c.Capacity), index: newIndex(c.Capacity), free: make([]uint32, 0, c.Capacity)}
+	t.learner = newLearner(c.Capacity, t.seed, &t.stats)
+	return t
+}
+
+// Observe accounts for a packet at time now (ns), learns from it, and returns
+// its flow.
+func (t *Table) Observe(p *roce.Packet, now int64) *Flow {
+	k := KeyOf(p)
+	hash := t.hash(k)
+	f := t.lookup(&k, hash)
+	if f == nil {
+		f = t.insert(&k, hash, now, p.Opcode().Service() == roce.ServiceUD)
+	}
+	f.Last = now
+	f.Packets++
+	f.Bytes += uint64(p.Len())
+	switch {
+	case f.pair != noPair:
+		f.settled = t.connected(p, f.pair, f.settled)
+	case k.DestQP == 1:
+		if m, ok := p.CM(); ok {
+			t.cm(&k, m, now)
+		}
+	}
+	return f
+}
+
+func (t *Table) hash(k Key) uint32 { return uint32(maphash.Comparable(t.seed, k)) }
+
+func (t *Table) lookup(k *Key, hash uint32) *Flow {
+	for i := hash & t.index.mask; ; i = (i + 1) & t.index.mask {
+		s := t.index.slots[i]
+		if s.entry == 0 {
+			return nil
+		}
+		if s.hash == hash {
+			if f := &t.flows[s.entry-1]; f.Key == *k {
+				return f
+			}
+		}
+	}
+}
+
+func (t *Table) insert(k *Key, hash uint32, now int64, datagram bool) *Flow {
+	if len(t.free) == 0 && t.used == uint32(len(t.flows)) {
+		t.evict()
+	}
+	var n uint32
+	if last := len(t.free) - 1; last >= 0 {
+		n, t.free = t.free[last], t.free[:last]
+	} else {
+		n = t.used
+		t.used++
+	}
+	f := &t.flows[n]
+	*f = Flow{Key: *k, First: now, pair: noPair, live: true}
+	if !datagram {
+		f.pair = t.acquire(k)
+	}
+	t.index.put(hash, n)
+	t.stats.Created++
+	return f
+}
+
+// evictionSample is how many flows an eviction looks at: the one of them that
+// was idle longest goes.
+const evictionSample = 8
+
+func (t *Table) evict() {
+	victim := t.hand
+	for range evictionSample {
+		if t.flows[t.hand].Last < t.flows[victim].Last {
+			victim = t.hand
+		}
+		t.hand = (t.hand + 1) % uint32(len(t.flows))
+	}
+	t.stats.Evicted++
+	t.remove(victim, Evicted)
+}
+
+func (t *Table) remove(n uint32, why Reason) {
+	f := &t.flows[n]
+	if t.config.Removed != nil {
+		t.config.Removed(f, why)
+	}
+	t.index.remove(t.hash(f.Key), n)
+	if f.pair != noPair {
+		t.release(f.pair)
+	}
+	f.live = false
+	t.free = append(t.free, n)
+}
+
+// Expire removes flows that had no packet for idle (ns). It looks at no more
+// than budget flows and goes on from there at the next call.
+func (t *Table) Expire(now, idle int64, budget int) {
+	for range min(budget, int(t.used)) {
+		if t.cursor >= t.used {
+			t.cursor = 0
+		}
+		if f := &t.flows[t.cursor]; f.live && now-f.Last >= idle {
+			t.stats.Idle++
+			t.remove(t.cursor, Idle)
+		}
+		t.cursor++
+	}
+}
+
+// Label returns the flow label that the flow gets. It is computed at the first
+// call, with the source queue pair that is known by then, and stays: another
+// label would send the flow over another path, and reorder it.
+func (t *Table) Label(f *Flow, a Algorithm) uint32 {
+	if f.label == 0 {
+		qp, _ := t.SrcQP(f)
+		f.label = a.Label(qp, f.DestQP, f.Src, f.Dst)
+	}
+	return f.label
+}
+
+// SrcQP returns the flow's source queue pair and how it was learned; 0 and None
+// while it is not known.
+func (t *Table) SrcQP(f *Flow) (uint32, Provenance) {
+	if f.pair == noPair {
+		return f.Key.SrcQP, DETH
+	}
+	p := &t.pairs[f.pair]
+	return p.srcQP, p.from
+}
+
+// All iterates over the flows, in no order.
+func (t *Table) All() iter.Seq[*Flow] {
+	return func(yield func(*Flow) bool) {
+		for i := range t.flows[:t.used] {
+			if t.flows[i].live && !yield(&t.flows[i]) {
+				return
+			}
+		}
+	}
+}
+
+// Len is the number of flows in the table.
+func (t *Table) Len() int { return int(t.used) - len(t.free) }
+
+// Stats returns the counts so far.
+func (t *Table) Stats() Stats { return t.stats }
