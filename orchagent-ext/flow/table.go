@@ -60,6 +60,7 @@ type Table struct {
 	used   uint32 // flows[used:] were never used
 	cursor uint32 // where Expire goes on
 	hand   uint32 // where eviction looks next
+	burst  burst
 
 	learner
 }
@@ -79,10 +80,13 @@ func NewTable(c Config) *Table {
 // its flow.
 func (t *Table) Observe(p *roce.Packet, now int64) *Flow {
 	k := KeyOf(p)
-	hash := t.hash(k)
-	f := t.lookup(&k, hash)
+	return t.observe(p, &k, t.hash(k), now)
+}
+
+func (t *Table) observe(p *roce.Packet, k *Key, hash uint32, now int64) *Flow {
+	f := t.lookup(k, hash)
 	if f == nil {
-		f = t.insert(&k, hash, now, p.Opcode().Service() == roce.ServiceUD)
+		f = t.insert(k, hash, now, p.Opcode().Service() == roce.ServiceUD)
 	}
 	f.Last = now
 	f.Packets++
@@ -92,7 +96,7 @@ func (t *Table) Observe(p *roce.Packet, now int64) *Flow {
 		f.settled = t.connected(p, f.pair, f.settled)
 	case k.DestQP == 1:
 		if m, ok := p.CM(); ok {
-			t.cm(&k, m, now)
+			t.cm(k, m, now)
 		}
 	}
 	return f

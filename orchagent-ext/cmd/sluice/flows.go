@@ -1,0 +1,105 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"sluice/orchagent-ext/cmd/sluice/internal/capture"
+	"sluice/orchagent-ext/flow"
+	"sluice/orchagent-ext/roce"
+)
+
+// flowCapacity is how many flows of a capture are told apart at once: about 60
+// MB. Behind that the one that was idle longest makes place.
+const flowCapacity = 1 << 18
+
+func newFlowTable(removed func(*flow.Flow, flow.Reason)) *flow.Table {
+	return flow.NewTable(flow.Config{Capacity: flowCapacity, Removed: removed})
+}
+
+// flowRecord is one flow as decode --flows prints it.
+type flowRecord struct {
+	Src       netip.Addr `json:"src"`
+	Dst       netip.Addr `json:"dst"`
+	Sport     uint16     `json:"sport"`
+	FlowLabel uint32     `json:"flow_label"`
+	PKey      uint16     `json:"pkey"`
+	DstQP     uint32     `json:"dst_qp"`
+	SrcQP     *uint32    `json:"src_qp"`
+	SrcQPFrom *string    `json:"src_qp_from"`
+	Packets   uint64     `json:"packets"`
+	Bytes     uint64     `json:"bytes"`
+	First     time.Time  `json:"first"`
+	Last      time.Time  `json:"last"`
+}
+
+func newFlowRecord(f *flow.Flow, qp uint32, from flow.Provenance) flowRecord {
+	r := flowRecord{
+		Src: f.SrcAddr(), Dst: f.DstAddr(), Sport: f.SrcPort, FlowLabel: f.FlowLabel, PKey: f.PKey, DstQP: f.DestQP,
+		Packets: f.Packets, Bytes: f.Bytes, First: time.Unix(0, f.First).UTC(), Last: time.Unix(0, f.Last).UTC(),
+	}
+	if from != flow.None {
+		name := from.String()
+		r.SrcQP, r.SrcQPFrom = &qp, &name
+	}
+	return r
+}
+
+func decodeFlows(cmd *cobra.Command, name string, asJSON bool) error {
+	var records []flowRecord
+	var flows *flow.Table
+	add := func(f *flow.Flow) {
+		qp, from := flows.SrcQP(f)
+		records = append(records, newFlowRecord(f, qp, from))
+	}
+	flows = newFlowTable(func(f *flow.Flow, _ flow.Reason) { add(f) })
+	s, err := scanFile(cmd, name, func(f *capture.Frame, p *roce.Packet, err error) error {
+		if err == nil {
+			flows.Observe(p, f.Info.Timestamp.UnixNano())
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for f := range flows.All() {
+		add(f)
+	}
+	slices.SortStableFunc(records, func(a, b flowRecord) int {
+		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), a.First.Compare(b.First), cmp.Compare(a.DstQP, b.DstQP))
+	})
+	if err := printFlows(cmd, records, asJSON); err != nil {
+		return err
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "%s; %d flows\n", s, len(records))
+	return nil
+}
+
+func printFlows(cmd *cobra.Command, records []flowRecord, asJSON bool) error {
+	out := bufio.NewWriter(cmd.OutOrStdout())
+	if asJSON {
+		encoder := json.NewEncoder(out)
+		for _, r := range records {
+			if err := encoder.Encode(r); err != nil {
+				return err
+			}
+		}
+		return out.Flush()
+	}
+	rows := newTable(out, "SRC", "DST", "SPORT", "LABEL", "PKEY", "DST-QP", "SRC-QP", "FROM", "PACKETS", "BYTES", "SECONDS")
+	for _, r := range records {
+		rows.row(r.Src.String(), r.Dst.String(), fmt.Sprint(r.Sport), labelText(r.Src, r.FlowLabel), fmt.Sprintf("%#04x", r.PKey), qpText(r.DstQP),
+			srcQPText(r.SrcQP), fromText(r.SrcQPFrom), fmt.Sprint(r.Packets), fmt.Sprint(r.Bytes), fmt.Sprintf("%.6f", r.Last.Sub(r.First).Seconds()))
+	}
+	if err := rows.end(); err != nil {
+		return err
+	}
+	return out.Flush()
+}

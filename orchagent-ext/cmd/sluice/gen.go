@@ -1,0 +1,72 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"sluice/orchagent-ext/cmd/sluice/internal/capture"
+	"sluice/orchagent-ext/cmd/sluice/internal/traffic"
+)
+
+// genStart is the time of the first generated packet: fixed, so that the same
+// seed gives the same file.
+var genStart = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+func newGenCommand() *cobra.Command {
+	config := traffic.Config{Start: genStart}
+	cmd := &cobra.Command{
+		Use:   "gen OUT",
+		Short: "Generate RoCEv2/IPv6 traffic of many queue pairs",
+		Long: `Generate a pcap of RoCEv2/IPv6 traffic with right ICRCs and UDP checksums. Host A of each
+pair sends RDMA writes of 4 packets on every queue pair in turn, host B acknowledges them.
+QPNs are sequential from a random start, flow labels are 0, as most RDMA stacks leave them.
+
+Some stacks derive the UDP source port from the queue pairs (Linux, mlx5: --sport per-qp),
+others keep it constant (--sport constant); only the latter leave ECMP nothing to hash.`,
+		Example: `  sluice gen out.pcap --pairs 1 --qps 64 --packets 10000
+  sluice gen - --service ud --start-psn random --seed 7 | sluice decode --flows -`,
+		Args: cobra.ExactArgs(1),
+	}
+	flags := cmd.Flags()
+	flags.IntVar(&config.Pairs, "pairs", 1, "host pairs")
+	flags.IntVar(&config.QPs, "qps", 64, "queue pairs of each host pair")
+	flags.IntVar(&config.Packets, "packets", 10000, "data packets in all, acknowledgements and CM not counted")
+	flags.IntVar(&config.Payload, "payload", 1024, "octets of payload a packet, a multiple of 4")
+	flags.BoolVar(&config.CM, "cm", false, "set the connections up and end them by RDMA-CM")
+	flags.Uint64Var(&config.Seed, "seed", 1, "seed of everything random: the same seed gives the same file")
+	service := addChoice(flags, "service", "reliable connection or unreliable datagram", "rc", "ud")
+	sport := addChoice(flags, "sport", "UDP source port: one for all, or derived from the queue pairs", "constant", "per-qp")
+	psn := addChoice(flags, "start-psn", "first PSN of each queue pair", "zero", "random")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		config.Datagram = *service == "ud"
+		config.SportPerQP = *sport == "per-qp"
+		config.RandomPSN = *psn == "random"
+		if err := config.Validate(); err != nil {
+			return err
+		}
+		w, err := capture.Create(args[0], cmd.OutOrStdout())
+		if err != nil {
+			return err
+		}
+		defer w.Abort()
+		frames := 0
+		err = traffic.Generate(config, func(at time.Time, frame []byte) error {
+			frames++
+			if frames%progressSteps == 0 && cmd.Context().Err() != nil {
+				return fmt.Errorf("stopped behind packet %d", frames)
+			}
+			return w.Write(at, frame)
+		})
+		if err != nil {
+			return err
+		}
+		if err := w.Close(); err != nil {
+			return err
+		}
+		fmt.Fprintf(cmd.ErrOrStderr(), "%d packets, %d of them data of %d queue pairs\n", frames, config.Packets, config.Pairs*config.QPs)
+		return nil
+	}
+	return cmd
+}

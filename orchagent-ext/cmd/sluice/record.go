@@ -1,0 +1,210 @@
+package main
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+	"time"
+
+	"sluice/orchagent-ext/cmd/sluice/internal/capture"
+	"sluice/orchagent-ext/flow"
+	"sluice/orchagent-ext/roce"
+)
+
+// record is one RoCEv2 packet as decode --json prints it.
+type record struct {
+	Frame      int        `json:"frame"`
+	Time       time.Time  `json:"time"`
+	Src        netip.Addr `json:"src"`
+	Dst        netip.Addr `json:"dst"`
+	Sport      uint16     `json:"sport"`
+	FlowLabel  uint32     `json:"flow_label"`
+	Tunnelled  bool       `json:"tunnelled,omitempty"`
+	Opcode     uint8      `json:"opcode"`
+	OpcodeName string     `json:"opcode_name"`
+	PKey       uint16     `json:"pkey"`
+	DstQP      uint32     `json:"dst_qp"`
+	SrcQP      *uint32    `json:"src_qp"`
+	SrcQPFrom  *string    `json:"src_qp_from"`
+	PSN        uint32     `json:"psn"`
+	SE         bool       `json:"se"`
+	M          bool       `json:"m"`
+	Pad        uint8      `json:"pad"`
+	TVer       uint8      `json:"tver"`
+	FECN       bool       `json:"fecn"`
+	BECN       bool       `json:"becn"`
+	AckReq     bool       `json:"ack_req"`
+	ICRCOK     *bool      `json:"icrc_ok"` // null: cut by the capture, or a fragment
+
+	XRCETH       *xrceth       `json:"xrceth,omitempty"`
+	DETH         *deth         `json:"deth,omitempty"`
+	FETH         *feth         `json:"feth,omitempty"`
+	RETH         *reth         `json:"reth,omitempty"`
+	AtomicETH    *atomicETH    `json:"atomiceth,omitempty"`
+	AETH         *aeth         `json:"aeth,omitempty"`
+	AtomicAckETH *atomicAckETH `json:"atomicacketh,omitempty"`
+	ImmDt        *immdt        `json:"immdt,omitempty"`
+	IETH         *ieth         `json:"ieth,omitempty"`
+	CM           *cm           `json:"cm,omitempty"`
+	PayloadLen   int           `json:"payload_len"`
+}
+
+type (
+	xrceth struct {
+		XRCSRQ uint32 `json:"xrcsrq"`
+	}
+	deth struct {
+		QKey  uint32 `json:"qkey"`
+		SrcQP uint32 `json:"src_qp"`
+	}
+	feth struct {
+		Placement   uint32 `json:"placement"`
+		Selectivity uint32 `json:"selectivity"`
+	}
+	reth struct {
+		VA     uint64 `json:"va"`
+		RKey   uint32 `json:"rkey"`
+		Length uint32 `json:"length"`
+	}
+	atomicETH struct {
+		VA      uint64 `json:"va"`
+		RKey    uint32 `json:"rkey"`
+		SwapAdd uint64 `json:"swap_add"`
+		Compare uint64 `json:"compare"`
+	}
+	aeth struct {
+		Syndrome uint8  `json:"syndrome"`
+		Ack      bool   `json:"ack"`
+		MSN      uint32 `json:"msn"`
+	}
+	atomicAckETH struct {
+		Original uint64 `json:"original"`
+	}
+	immdt struct {
+		Data uint32 `json:"data"`
+	}
+	ieth struct {
+		RKey uint32 `json:"rkey"`
+	}
+	cm struct {
+		Message      string `json:"message"`
+		LocalCommID  uint32 `json:"local_comm_id"`
+		RemoteCommID uint32 `json:"remote_comm_id"`
+		LocalQPN     uint32 `json:"local_qpn"`
+		RemoteQPN    uint32 `json:"remote_qpn"`
+		StartingPSN  uint32 `json:"starting_psn"`
+	}
+)
+
+// newRecord reads the packet's fields; qp and from are what is known of its
+// source queue pair by now.
+func newRecord(f *capture.Frame, p *roce.Packet, qp uint32, from flow.Provenance) record {
+	h := p.BTH()
+	r := record{
+		Frame: f.Number, Time: f.Info.Timestamp.UTC(), Src: p.Src(), Dst: p.Dst(), Sport: p.SrcPort(),
+		FlowLabel: p.FlowLabel(), Tunnelled: p.Tunnelled(),
+		Opcode: uint8(h.Opcode), OpcodeName: h.Opcode.String(), PKey: h.PKey, DstQP: h.DestQP, PSN: h.PSN,
+		SE: h.Solicited, M: h.MigReq, Pad: h.Pad, TVer: h.TVer, FECN: h.FECN, BECN: h.BECN, AckReq: h.AckReq,
+		PayloadLen: len(p.Payload()),
+	}
+	if from != flow.None {
+		name := from.String()
+		r.SrcQP, r.SrcQPFrom = &qp, &name
+	}
+	if got, want, ok := p.ICRC(); ok {
+		right := got == want
+		r.ICRCOK = &right
+	}
+	if h, ok := p.XRCETH(); ok {
+		r.XRCETH = &xrceth{h.XRCSRQ}
+	}
+	if h, ok := p.DETH(); ok {
+		r.DETH = &deth{h.QKey, h.SrcQP}
+	}
+	if h, ok := p.FETH(); ok {
+		r.FETH = &feth{h.Bits & 0xf, h.Bits >> 4 & 3}
+	}
+	if h, ok := p.RETH(); ok {
+		r.RETH = &reth{h.VA, h.RKey, h.Length}
+	}
+	if h, ok := p.AtomicETH(); ok {
+		r.AtomicETH = &atomicETH{h.VA, h.RKey, h.SwapAdd, h.Compare}
+	}
+	if h, ok := p.AETH(); ok {
+		r.AETH = &aeth{h.Syndrome, h.Ack(), h.MSN}
+	}
+	if h, ok := p.AtomicAckETH(); ok {
+		r.AtomicAckETH = &atomicAckETH{h.Original}
+	}
+	if h, ok := p.ImmDt(); ok {
+		r.ImmDt = &immdt{h.Data}
+	}
+	if h, ok := p.IETH(); ok {
+		r.IETH = &ieth{h.RKey}
+	}
+	if m, ok := p.CM(); ok {
+		r.CM = &cm{m.Attribute.String(), m.LocalCommID, m.RemoteCommID, m.LocalQPN, m.RemoteQPN, m.StartingPSN}
+	}
+	return r
+}
+
+var recordHeader = []string{"FRAME", "TIME", "SRC", "DST", "SPORT", "LABEL", "OPCODE", "DST-QP", "SRC-QP", "FROM", "PSN", "FLAGS", "ICRC"}
+
+// cells is the record as a row of the table; times count from start.
+func (r record) cells(start time.Time) []string {
+	icrc := "cut"
+	if r.ICRCOK != nil {
+		icrc = "bad"
+		if *r.ICRCOK {
+			icrc = "ok"
+		}
+	}
+	opcode := r.OpcodeName
+	if r.CM != nil {
+		opcode += " CM " + r.CM.Message
+	}
+	return []string{
+		fmt.Sprint(r.Frame), fmt.Sprintf("%.6f", r.Time.Sub(start).Seconds()), r.Src.String(), r.Dst.String(), fmt.Sprint(r.Sport),
+		labelText(r.Src, r.FlowLabel), opcode, qpText(r.DstQP), srcQPText(r.SrcQP), fromText(r.SrcQPFrom), fmt.Sprint(r.PSN), r.flags(), icrc,
+	}
+}
+
+func (r record) flags() string {
+	var set []string
+	for _, f := range []struct {
+		on   bool
+		name string
+	}{{r.SE, "SE"}, {r.M, "M"}, {r.FECN, "FECN"}, {r.BECN, "BECN"}, {r.AckReq, "ACK"}, {r.Tunnelled, "TUNNEL"}} {
+		if f.on {
+			set = append(set, f.name)
+		}
+	}
+	if set == nil {
+		return "-"
+	}
+	return strings.Join(set, ",")
+}
+
+func qpText(qp uint32) string { return fmt.Sprintf("%#06x", qp) }
+
+func srcQPText(qp *uint32) string {
+	if qp == nil {
+		return "?"
+	}
+	return qpText(*qp)
+}
+
+func fromText(from *string) string {
+	if from == nil {
+		return "-"
+	}
+	return *from
+}
+
+// labelText is the flow label; IPv4 has none.
+func labelText(src netip.Addr, label uint32) string {
+	if src.Is4() || src.Is4In6() {
+		return "-"
+	}
+	return fmt.Sprintf("%#05x", label)
+}

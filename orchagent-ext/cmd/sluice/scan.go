@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"sluice/orchagent-ext/cmd/sluice/internal/capture"
+	"sluice/orchagent-ext/roce"
+)
+
+// scan is what one pass over a capture file found.
+type scan struct {
+	Packets   int
+	RoCE      int
+	Malformed map[string]int // by what was wrong
+}
+
+// scanFile reads a capture from beginning to end. each is called for every
+// frame; err is what Parse said of it, and p is valid when that is nil.
+func scanFile(cmd *cobra.Command, name string, each func(f *capture.Frame, p *roce.Packet, err error) error) (scan, error) {
+	r, err := capture.Open(name, cmd.InOrStdin())
+	if err != nil {
+		return scan{}, err
+	}
+	defer r.Close()
+	return scanFrames(cmd, r, each)
+}
+
+func scanFrames(cmd *cobra.Command, r *capture.Reader, each func(f *capture.Frame, p *roce.Packet, err error) error) (scan, error) {
+	s := scan{Malformed: map[string]int{}}
+	progress := newProgress(cmd.Context(), cmd.ErrOrStderr(), r)
+	defer progress.end()
+	var p roce.Packet
+	for {
+		f, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return s, nil
+		}
+		if err != nil {
+			return s, err
+		}
+		if err := progress.step(); err != nil {
+			return s, err
+		}
+		s.Packets++
+		err = f.Parse(&p)
+		var bad *roce.Error
+		switch {
+		case err == nil:
+			s.RoCE++
+		case errors.As(err, &bad):
+			s.Malformed[bad.Header.String()+" "+bad.Problem.String()]++
+		}
+		if err := each(f, &p, err); err != nil {
+			return s, err
+		}
+	}
+}
+
+// String sums up for the operator: nothing that was in the file goes unsaid.
+func (s scan) String() string {
+	malformed := 0
+	var reasons []string
+	for reason, n := range s.Malformed {
+		malformed += n
+		reasons = append(reasons, fmt.Sprintf("%s: %d", reason, n))
+	}
+	text := fmt.Sprintf("%d packets: %d RoCEv2, %d other", s.Packets, s.RoCE, s.Packets-s.RoCE-malformed)
+	if malformed > 0 {
+		slices.Sort(reasons)
+		text += fmt.Sprintf(", %d malformed (%s)", malformed, strings.Join(reasons, "; "))
+	}
+	return text
+}
+
+// progress shows on a terminal how much of a long file was read.
+type progress struct {
+	ctx   context.Context
+	w     io.Writer
+	r     *capture.Reader
+	steps int
+	start time.Time
+	shown bool
+}
+
+const (
+	progressSteps = 1 << 14 // packets between two looks at the clock
+	progressDelay = time.Second
+)
+
+func newProgress(ctx context.Context, w io.Writer, r *capture.Reader) *progress {
+	p := &progress{ctx: ctx, r: r, start: time.Now()}
+	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		p.w = f
+	}
+	return p
+}
+
+// step counts a packet; it returns an error when the user ended the command.
+func (p *progress) step() error {
+	p.steps++
+	if p.steps%progressSteps != 0 {
+		return nil
+	}
+	if err := p.ctx.Err(); err != nil {
+		return fmt.Errorf("%s: stopped behind packet %d", p.r, p.steps)
+	}
+	if p.w == nil || time.Since(p.start) < progressDelay {
+		return nil
+	}
+	p.shown = true
+	if share, ok := p.r.Progress(); ok {
+		fmt.Fprintf(p.w, "\r%3.0f %%  %d packets", 100*min(share, 1), p.steps)
+	} else {
+		fmt.Fprintf(p.w, "\r%d packets", p.steps)
+	}
+	return nil
+}
+
+func (p *progress) end() {
+	if p.shown {
+		fmt.Fprint(p.w, "\r\033[K")
+	}
+}

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"bufio"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// table prints rows in aligned columns as they come: the widths are those of
+// the first rows, which are kept back for that, so that a table of a million
+// rows needs no memory for them.
+type table struct {
+	w      *bufio.Writer
+	widths []int
+	first  [][]string
+	begun  bool
+}
+
+const tableLookahead = 500 // rows
+
+func newTable(w io.Writer, header ...string) *table {
+	t := &table{w: bufio.NewWriter(w), widths: make([]int, len(header))}
+	t.row(header...)
+	return t
+}
+
+// row adds a row. Errors of writing show in end.
+func (t *table) row(cells ...string) {
+	if t.begun {
+		t.print(cells)
+		return
+	}
+	for i, c := range cells {
+		t.widths[i] = max(t.widths[i], utf8.RuneCountInString(c))
+	}
+	t.first = append(t.first, cells)
+	if len(t.first) > tableLookahead {
+		t.begin()
+	}
+}
+
+func (t *table) begin() {
+	t.begun = true
+	for _, cells := range t.first {
+		t.print(cells)
+	}
+	t.first = nil
+}
+
+func (t *table) print(cells []string) {
+	var line strings.Builder
+	for i, c := range cells {
+		if i > 0 {
+			line.WriteString("  ")
+		}
+		line.WriteString(c)
+		if pad := t.widths[i] - utf8.RuneCountInString(c); pad > 0 {
+			line.WriteString(strings.Repeat(" ", pad))
+		}
+	}
+	t.w.WriteString(strings.TrimRight(line.String(), " "))
+	t.w.WriteByte('\n')
+}
+
+// end prints what was kept back.
+func (t *table) end() error {
+	if !t.begun {
+		t.begin()
+	}
+	return t.w.Flush()
+}
