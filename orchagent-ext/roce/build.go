@@ -100,7 +100,8 @@ func (h UDPHeader) Append(b []byte) []byte {
 // and UDP, appends the ICRC, and sets the checksums of IPv4 and UDP. Extension
 // headers may stand between IPv6 and UDP, other IP headers may not.
 //
-// Where b[ip:] is not such a packet it returns an error and b as it was.
+// Where b[ip:] is not such a packet it returns an error and b at the length it
+// had; the length in its IP header may have been set.
 func Finish(b []byte, ip int) ([]byte, error) {
 	l := layers{b: append(b, make([]byte, ICRCLen)...)}
 	if err := l.finish(ip); err != nil {
@@ -111,8 +112,8 @@ func Finish(b []byte, ip int) ([]byte, error) {
 
 func (l *layers) finish(ip int) error {
 	be := binary.BigEndian
-	l.wire = len(l.b)
-	if ip < 0 || len(l.b) < ip+ipv4MinLen || len(l.b)-ip > 0xffff {
+	l.end = len(l.b)
+	if ip < 0 || ip > len(l.b)-ipv4MinLen || len(l.b)-ip > 0xffff {
 		return fail(HeaderIPv6, BadLength)
 	}
 	h := l.b[ip:]

@@ -38,7 +38,7 @@ func TestCapturesHaveRightICRCs(t *testing.T) {
 	}
 }
 
-func readCapture(t *testing.T, name string) [][]byte {
+func readCapture(t testing.TB, name string) [][]byte {
 	t.Helper()
 	f, err := os.Open(filepath.Join("..", "..", "tests", "captures", name))
 	if err != nil {

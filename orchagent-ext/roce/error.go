@@ -32,7 +32,6 @@ const (
 	HeaderIETH
 	HeaderFETH
 	HeaderCNP
-	HeaderPayload
 	HeaderICRC
 	numHeaders
 )
@@ -41,7 +40,7 @@ var headerNames = [numHeaders]string{
 	"Ethernet header", "VLAN tag", "IPv4 header", "IPv6 header",
 	"IPv6 hop-by-hop options", "IPv6 destination options", "IPv6 routing header", "IPv6 fragment header",
 	"UDP header", "BTH", "XRCETH", "DETH", "RETH", "AtomicETH", "AETH", "AtomicAckETH", "ImmDt", "IETH", "FETH",
-	"CNP reserved octets", "payload", "ICRC",
+	"CNP reserved octets", "ICRC",
 }
 
 func (h Header) String() string { return headerNames[h] }

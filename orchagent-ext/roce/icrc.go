@@ -36,7 +36,7 @@ func (l *layers) appendMasked(m []byte) []byte {
 	m = append(m, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff)
 	ip := len(m)
 	if l.v6 {
-		length := l.end - l.udp
+		length := int(binary.BigEndian.Uint16(l.b[l.ip+4:])) - (l.udp - l.ip - ipv6Len)
 		m = append(m, l.b[l.ip]|0x0f, 0xff, 0xff, 0xff, byte(length>>8), byte(length), protoUDP, 0xff)
 		m = append(m, l.b[l.ip+8:l.ip+24]...)
 		m = append(m, l.b[l.dst:l.dst+16]...)

@@ -32,18 +32,16 @@ const (
 
 // layers holds where each layer of one packet begins, as offsets into b.
 type layers struct {
-	b    []byte
-	wire int // length on the wire, at least len(b)
+	b []byte
 
 	outer int // first IP header
 	ip    int // IP header that carries UDP
 	dst   int // final destination address: 16 octets, or 4 for IPv4
 	udp   int
-	end   int // behind the UDP datagram (a first fragment: behind the fragment)
+	end   int // of the innermost layer parsed so far: first the frame on the wire, last the UDP datagram
 
-	v6         bool // the IP header at ip is IPv6
-	extensions bool // it is IPv6 and extension headers follow it
-	fragment   bool // first fragment of several
+	v6       bool // the IP header at ip is IPv6
+	fragment bool // first fragment of several
 }
 
 // ethernet finds the IP header behind the Ethernet header and its VLAN tags.
@@ -77,7 +75,7 @@ func (l *layers) ipv4(off, depth int) error {
 	if depth == 1 {
 		l.outer = off
 	}
-	if len(l.b) < off+ipv4MinLen {
+	if off+ipv4MinLen > l.available() {
 		return fail(HeaderIPv4, Truncated)
 	}
 	h := l.b[off:]
@@ -85,10 +83,10 @@ func (l *layers) ipv4(off, depth int) error {
 		return fail(HeaderIPv4, BadVersion)
 	}
 	headerLen, total := int(h[0]&0xf)*4, int(binary.BigEndian.Uint16(h[2:]))
-	if headerLen < ipv4MinLen || total < headerLen || off+total > l.limit(depth) {
+	if headerLen < ipv4MinLen || total < headerLen || !l.shorten(off+total) {
 		return fail(HeaderIPv4, BadLength)
 	}
-	if len(l.b) < off+headerLen {
+	if off+headerLen > l.available() {
 		return fail(HeaderIPv4, Truncated)
 	}
 	fragment := binary.BigEndian.Uint16(h[6:]) & 0x3fff // more fragments, offset
@@ -96,8 +94,7 @@ func (l *layers) ipv4(off, depth int) error {
 		return ErrNotRoCE
 	}
 	l.ip, l.v6, l.dst = off, false, off+16
-	l.fragment = fragment != 0
-	l.end = off + total
+	l.fragment = l.fragment || fragment != 0
 	return l.datagram(off + headerLen)
 }
 
@@ -107,37 +104,37 @@ func (l *layers) ipv6(off, depth int) error {
 	if depth == 1 {
 		l.outer = off
 	}
-	if len(l.b) < off+ipv6Len {
+	if off+ipv6Len > l.available() {
 		return fail(HeaderIPv6, Truncated)
 	}
 	h := l.b[off : off+ipv6Len]
 	if h[0]>>4 != 6 {
 		return fail(HeaderIPv6, BadVersion)
 	}
-	end := off + ipv6Len + int(binary.BigEndian.Uint16(h[4:]))
-	if end > l.limit(depth) {
+	if !l.shorten(off + ipv6Len + int(binary.BigEndian.Uint16(h[4:]))) {
 		return fail(HeaderIPv6, BadLength)
 	}
-	l.ip, l.v6, l.dst, l.end = off, true, off+24, end
-	l.extensions = h[6] != protoUDP
+	l.ip, l.v6, l.dst = off, true, off+24
 	if h[6] == protoUDP {
 		return l.datagram(off + ipv6Len)
 	}
 	return l.extension(h[6], off+ipv6Len, depth)
 }
 
-// limit is the offset that an IP packet at the given depth must not exceed:
-// the frame as it was on the wire, or the packet that encapsulates it.
-func (l *layers) limit(depth int) int {
-	if depth == 1 {
-		return l.wire
+// shorten notes where the next layer ends by its own length. It reports false
+// where that lies behind the end of the layer around it; in a first fragment it
+// may, since the rest is in the others.
+func (l *layers) shorten(end int) bool {
+	if end > l.end {
+		return l.fragment
 	}
-	return l.end
+	l.end = end
+	return true
 }
 
 // extension walks the IPv6 extension headers from off on (RFC 8200 section 4).
 func (l *layers) extension(next byte, off, depth int) error {
-	for range maxExtensions {
+	for n := 0; ; n++ {
 		var header Header
 		switch next {
 		case protoUDP:
@@ -154,13 +151,15 @@ func (l *layers) extension(next byte, off, depth int) error {
 			if depth == maxIPHeaders {
 				return fail(HeaderIPv6, TooMany)
 			}
-			l.fragment = false
 			if next == protoIPv4 {
 				return l.ipv4(off, depth+1)
 			}
 			return l.ipv6(off, depth+1)
 		default:
 			return ErrNotRoCE
+		}
+		if n == maxExtensions {
+			return fail(header, TooMany)
 		}
 		if off+8 > l.available() {
 			return fail(header, Truncated)
@@ -190,7 +189,6 @@ func (l *layers) extension(next byte, off, depth int) error {
 		next = h[0]
 		off += length
 	}
-	return fail(HeaderIPv6, TooMany)
 }
 
 // routing notes the last segment of a segment routing header as the final
@@ -221,17 +219,12 @@ func (l *layers) datagram(off int) error {
 	return nil
 }
 
-// trim ends the packet where the UDP length says. The datagram of a first
-// fragment goes on in the others.
+// trim ends the packet where the UDP length says.
 func (l *layers) trim() error {
-	if l.fragment {
-		return nil
-	}
-	end := l.udp + int(binary.BigEndian.Uint16(l.b[l.udp+4:]))
-	if end < l.udp+udpLen || end > l.end {
+	length := int(binary.BigEndian.Uint16(l.b[l.udp+4:]))
+	if length < udpLen || !l.shorten(l.udp+length) {
 		return fail(HeaderUDP, BadLength)
 	}
-	l.end = end
 	return nil
 }
 

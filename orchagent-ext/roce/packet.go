@@ -24,7 +24,7 @@ type Packet struct {
 // [*Error] for one whose headers are truncated or contradict each other. It
 // does not check the ICRC.
 func (p *Packet) Parse(frame []byte, wireLen int) error {
-	p.layers = layers{b: frame, wire: max(wireLen, len(frame))}
+	p.layers = layers{b: frame, end: max(wireLen, len(frame))}
 	if err := p.ethernet(); err != nil {
 		return err
 	}
@@ -33,7 +33,7 @@ func (p *Packet) Parse(frame []byte, wireLen int) error {
 
 // ParseIP is like [Packet.Parse] for a packet that begins with its IP header.
 func (p *Packet) ParseIP(packet []byte, wireLen int) error {
-	p.layers = layers{b: packet, wire: max(wireLen, len(packet))}
+	p.layers = layers{b: packet, end: max(wireLen, len(packet))}
 	if len(packet) == 0 {
 		return fail(HeaderIPv4, Truncated)
 	}
@@ -117,6 +117,10 @@ func (p *Packet) Len() int {
 	}
 	return ipv6Len + int(binary.BigEndian.Uint16(p.b[p.outer+4:]))
 }
+
+// LinkHeader is what precedes the first IP header in the buffer: the Ethernet
+// header with its VLAN tags, nothing behind ParseIP.
+func (p *Packet) LinkHeader() []byte { return p.b[:p.outer] }
 
 // Src is the source address.
 func (p *Packet) Src() netip.Addr {

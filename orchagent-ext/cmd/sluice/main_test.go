@@ -291,29 +291,28 @@ func spreadOf(t *testing.T, args ...string) map[string]float64 {
 
 // TestBalanceFallsWithTheLabel reproduces what the label is for: 64 queue pairs
 // of one host pair with one UDP source port take one of 8 paths, and spread once
-// they have labels. The means are over 20 draws, as random placement of 64 flows
-// on 8 paths gives 1.5.
+// they have labels. Over 20 draws, random placement of 64 flows on 8 paths has
+// worst ÷ mean 1.5 on average, and no hash can be asked to be better.
 func TestBalanceFallsWithTheLabel(t *testing.T) {
 	const draws = 20
 	file := filepath.Join(t.TempDir(), "sessions.pcap")
-	sum := map[string]float64{}
-	for seed := range draws {
-		good(t, "gen", file, "--pairs", "1", "--qps", "64", "--packets", "640", "--payload", "64", "--seed", strconv.Itoa(seed))
-		worst := spreadOf(t, file, "--paths", "8", "--weights", "packets")
-		for by, w := range worst {
-			sum[by] += w / draws
+	for hash, bar := range map[string]float64{"linux": 1.7, "crc32": 1.7, "crc16": 1.7} {
+		sum := map[string]float64{}
+		for seed := range draws {
+			good(t, "gen", file, "--pairs", "1", "--qps", "64", "--packets", "256", "--payload", "4", "--seed", strconv.Itoa(seed))
+			worst := spreadOf(t, file, "--paths", "8", "--hash", hash)
+			for by, w := range worst {
+				sum[by] += w / draws
+			}
+			if worst["5-tuple"] != 8 || worst["5-tuple + label in the packet"] != 8 {
+				t.Errorf("%s, seed %d: without our label %v, want 8", hash, seed, worst)
+			}
 		}
-		if worst["5-tuple"] != 8 || worst["5-tuple + label in the packet"] != 8 {
-			t.Errorf("seed %d: without our label %v, want 8", seed, worst)
-		}
-		if w := worst["5-tuple + draft-literal label"]; w >= 2.2 {
-			t.Errorf("seed %d: with the label %.2f", seed, w)
-		}
-	}
-	t.Logf("worst ÷ mean, mean of %d draws: %v", draws, sum)
-	for _, by := range []string{"5-tuple + draft-literal label", "5-tuple + crc32 label"} {
-		if sum[by] >= 1.6 {
-			t.Errorf("%s: %.2f on average, random placement has 1.5", by, sum[by])
+		t.Logf("%s: worst ÷ mean, average of %d draws: %v", hash, draws, sum)
+		for _, by := range []string{"5-tuple + draft-literal label", "5-tuple + crc32 label"} {
+			if sum[by] >= bar {
+				t.Errorf("%s, %s: %.2f on average, want less than %.1f", hash, by, sum[by], bar)
+			}
 		}
 	}
 }
