@@ -13,7 +13,7 @@ import (
 // a of host 1 asks queue pair b of host 2.
 type connection struct {
 	a, b        uint32
-	psn, acked  uint32
+	psn         uint32
 	outstanding []uint32 // PSNs that ask for an answer, the oldest first
 	asks        bool     // its requests pass the observer
 	answers     bool     // its answers do

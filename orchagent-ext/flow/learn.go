@@ -74,6 +74,10 @@ const (
 // answers with rising PSNs that agree are taken as proof; one that contradicts
 // ends it for both connections. Connections are found by their newest PSN in
 // lists of 1024 PSNs, so that an answer costs three short walks.
+//
+// What this cannot tell: two connections of the same hosts in lockstep, of which
+// only the requests of one and only the answers of the other pass here, as on a
+// spine. Labels are written where hosts are attached, and both directions pass.
 type learner struct {
 	seed  maphash.Seed
 	stats *Stats

@@ -198,7 +198,7 @@ func (t *Table) Label(f *Flow, a Algorithm) uint32 {
 // while it is not known.
 func (t *Table) SrcQP(f *Flow) (uint32, Provenance) {
 	if f.pair == noPair {
-		return f.Key.SrcQP, DETH
+		return f.SrcQP, DETH
 	}
 	p := &t.pairs[f.pair]
 	return p.srcQP, p.from

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -223,16 +224,11 @@ func (b *balance) print(w io.Writer) error {
 	return err
 }
 
-// writeFile writes a whole file, or none.
+// writeFile writes what write makes into a file, unless it fails.
 func writeFile(name string, write func(io.Writer) error) error {
-	f, err := os.Create(name)
-	if err != nil {
-		return err
-	}
-	if err := write(f); err != nil {
-		f.Close()
-		os.Remove(name)
+	var content bytes.Buffer
+	if err := write(&content); err != nil {
 		return fmt.Errorf("write %s: %w", name, err)
 	}
-	return f.Close()
+	return os.WriteFile(name, content.Bytes(), 0o644)
 }

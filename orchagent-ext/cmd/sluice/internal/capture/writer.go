@@ -168,7 +168,7 @@ func (w *Writer) Abort() {
 	}
 	w.file.Close()
 	if w.final != "" {
-		os.Remove(w.file.Name())
+		_ = os.Remove(w.file.Name())
 	}
 }
 

@@ -206,6 +206,6 @@ func describe(groups []Group) string {
 
 func escape(s string) string {
 	var b bytes.Buffer
-	xml.EscapeText(&b, []byte(s)) // a bytes.Buffer does not fail
+	_ = xml.EscapeText(&b, []byte(s)) // a bytes.Buffer does not fail
 	return b.String()
 }

@@ -120,7 +120,7 @@ func (r *router) open() {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	r.t.Cleanup(func() { unix.Close(fd) })
+	r.t.Cleanup(func() { _ = unix.Close(fd) })
 	r.fd = fd
 	patience := unix.NsecToTimeval((50 * time.Millisecond).Nanoseconds())
 	if err := unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &patience); err != nil {

@@ -1,0 +1,104 @@
+# Sluice. `make help` lists the targets. Every target installs what it needs: a
+# fresh Debian 12 with Go, git and make is enough to begin.
+
+SHELL       := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.ONESHELL:
+
+FUZZTIME ?= 5m
+VERSION  := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
+
+# gcc and libc6-dev: the race detector is C. tshark and scapy: tests compare with
+# them. iproute2: the network namespaces of tests.
+DEPS    := gcc libc6-dev tshark python3-scapy iproute2
+MISSING  = $(filter-out $(patsubst installed/%,%,$(shell \
+	dpkg-query -W -f '$${db:Status-Status}/$${Package}\n' $(DEPS) 2>/dev/null)),$(DEPS))
+
+# Every folder cmd/NAME that has Go files becomes bin/NAME.
+COMMANDS := $(addprefix ./,$(sort $(dir $(wildcard orchagent-ext/cmd/*/*.go gnmi-server/cmd/*/*.go))))
+
+# The linter has a module file of its own, so that its dependencies never choose
+# the versions of ours.
+LINTER := go tool -modfile=tools/go.mod golangci-lint
+
+.PHONY: help deps build test lint generate fuzz bench demo image clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+deps: ## install what a fresh Debian 12 lacks, by apt-get (through sudo when not root)
+	@missing='$(MISSING)'
+	[ -n "$$missing" ] || exit 0
+	if ! command -v apt-get >/dev/null; then
+		echo "make deps: no apt-get here; the tests need what Debian calls: $$missing" >&2
+		exit 0
+	fi
+	sudo=
+	if [ "$$(id -u)" != 0 ]; then
+		sudo=$$(command -v sudo) || {
+			echo "make deps: not root, and no sudo. Run as root: apt-get install $$missing" >&2
+			exit 1
+		}
+	fi
+	echo "make deps: installing $$missing"
+	$$sudo apt-get update -q
+	$$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $$missing </dev/null
+
+build: ## build the programs into bin/
+	go build -trimpath -buildvcs=false -ldflags '-X main.version=$(VERSION)' -o bin/ $(COMMANDS)
+
+test: deps ## run all tests under the race detector
+	go test -race -count=1 ./...
+
+lint: ## gofmt, go vet, golangci-lint; and `make generate` must change nothing
+	@echo 'gofmt -l .'
+	files=$$(gofmt -l .)
+	[ -z "$$files" ] || { printf 'not formatted:\n%s\n' "$$files" >&2; exit 1; }
+	echo 'go vet ./...'
+	go vet ./...
+	echo 'golangci-lint run (before its first run it is built, which takes minutes)'
+	$(LINTER) run
+	state() { { git status --porcelain; git diff; } | git hash-object --stdin; }
+	before=$$(state)
+	make --no-print-directory generate
+	[ "$$before" = "$$(state)" ] || {
+		git status --short
+		echo 'make lint: make generate changed files: commit what it makes' >&2
+		exit 1
+	}
+
+generate: ## write generated files anew
+	go generate ./...
+
+fuzz: ## run every fuzz target, each for FUZZTIME (5m)
+	@mkdir -p build
+	targets=$$(go test -list '^Fuzz' ./... | awk '
+		/^Fuzz/ { name[n++] = $$1 }
+		/^ok/   { for (i = 0; i < n; i++) print $$2, name[i]; n = 0 }')
+	count=0 found=0
+	while read -r pkg name; do
+		count=$$((count + 1))
+		printf '%s %s: ' "$$pkg" "$$name"
+		if go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) "$$pkg" >build/fuzz.log 2>&1 </dev/null; then
+			awk '/execs:/ { execs = $$5 } END { print "nothing found in", execs + 0, "runs" }' build/fuzz.log
+		else
+			found=$$((found + 1))
+			echo 'FAILED'
+			cat build/fuzz.log
+		fi
+	done <<<"$$targets"
+	echo "$$count fuzz targets, $(FUZZTIME) each: $$found failed"
+	[ $$found = 0 ]
+
+bench: ## measure against the bars; writes build/bench/report.json
+	go run ./tests/bench
+
+demo: build ## the tool on real captures and generated traffic
+	sh tests/demo.sh
+
+image: ## build the container
+	@echo 'make image: the container comes with sonic-container/, which is not there yet' >&2
+	exit 1
+
+clean: ## remove bin/ and build/
+	rm -rf bin build
