@@ -2,6 +2,7 @@ package capture
 
 import (
 	"bytes"
+	"compress/gzip"
 	"errors"
 	"io"
 	"os"
@@ -130,6 +131,45 @@ func TestCopyKeepsPcapng(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, readAll(t, out)); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestGzippedFiles(t *testing.T) {
+	dir := t.TempDir()
+	pcap, err := os.ReadFile(realCapture)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ng bytes.Buffer
+	w, err := pcapgo.NewNgWriter(&ng, layers.LinkTypeEthernet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range readAll(t, realCapture) {
+		info := gopacket.CaptureInfo{Timestamp: r.Time, CaptureLength: len(r.Data), Length: r.Length}
+		if err := w.WritePacket(info, r.Data); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range map[string][]byte{"pcap.gz": pcap, "pcapng.gz": ng.Bytes()} {
+		var packed bytes.Buffer
+		z := gzip.NewWriter(&packed)
+		if _, err := z.Write(content); err != nil {
+			t.Fatal(err)
+		}
+		if err := z.Close(); err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(dir, name)
+		if err := os.WriteFile(file, packed.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := len(readAll(t, file)); got != 123 {
+			t.Errorf("%s: %d frames, want 123", name, got)
+		}
 	}
 }
 

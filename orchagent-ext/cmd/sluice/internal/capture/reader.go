@@ -2,6 +2,7 @@ package capture
 
 import (
 	"bufio"
+	"compress/gzip"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -19,7 +20,10 @@ import (
 // says; tcpdump and Wireshark allow as much.
 const maxSnaplen = 262144
 
-const magicPcapng = 0x0a0d0d0a
+const (
+	magicPcapng = 0x0a0d0d0a
+	magicGzip   = 0x1f8b
+)
 
 // Frame is one packet of a capture file. Data is valid until the next frame is
 // read.
@@ -96,7 +100,7 @@ func Open(name string, stdin io.Reader) (*Reader, error) {
 		}
 	}
 	if err := r.start(); err != nil {
-		r.Close()
+		_ = r.Close()
 		return nil, fmt.Errorf("%s: not a pcap or pcapng file: %w", r, err)
 	}
 	return r, nil
@@ -104,6 +108,13 @@ func Open(name string, stdin io.Reader) (*Reader, error) {
 
 func (r *Reader) start() error {
 	buffered := bufio.NewReaderSize(r.count, 1<<16)
+	if magic, err := buffered.Peek(2); err == nil && binary.BigEndian.Uint16(magic) == magicGzip {
+		plain, err := gzip.NewReader(buffered)
+		if err != nil {
+			return err
+		}
+		buffered = bufio.NewReaderSize(plain, 1<<16)
+	}
 	magic, err := buffered.Peek(4)
 	if errors.Is(err, io.EOF) {
 		return errors.New("it has no file header")

@@ -166,7 +166,7 @@ func (w *Writer) Abort() {
 	if w.file == nil {
 		return
 	}
-	w.file.Close()
+	_ = w.file.Close()
 	if w.final != "" {
 		_ = os.Remove(w.file.Name())
 	}

@@ -1,0 +1,29 @@
+package main
+
+// bars is what is measured, in the order of the report.
+var bars = []bar{
+	{pkg: "orchagent-ext/roce", benchmark: "BenchmarkParse", unit: "ns/op", limit: atMost(40)},
+	{pkg: "orchagent-ext/roce", benchmark: "BenchmarkParse", unit: "allocs/op", limit: atMost(0)},
+	{pkg: "orchagent-ext/roce", benchmark: "BenchmarkICRC", unit: "ns/op"},
+	{pkg: "orchagent-ext/flow", benchmark: "BenchmarkObserve64kFlows", unit: "ns/op", limit: atMost(150)},
+	{pkg: "orchagent-ext/flow", benchmark: "BenchmarkObserve64kFlows", unit: "allocs/op", limit: atMost(0)},
+	{pkg: "orchagent-ext/flow", benchmark: "BenchmarkMillionFlows", unit: "MiB/Mflow", limit: atMost(256)},
+	{pkg: "orchagent-ext/flow", benchmark: "BenchmarkLabelDraftLiteral", unit: "ns/op"},
+	{pkg: "orchagent-ext/flow", benchmark: "BenchmarkLabelCRC32", unit: "ns/op"},
+}
+
+// A bar names one figure of one benchmark and what it must hold.
+type bar struct {
+	pkg       string // folder of the package, from the root of the module
+	benchmark string // BenchmarkX; BenchmarkX/* is every sub-benchmark of it
+	unit      string // as the benchmark prints it: ns/op, allocs/op, or its own
+	limit     limit  // the zero limit: reported, not judged
+}
+
+// A limit is the value that a figure must not be above, where there is one.
+type limit struct {
+	most  float64
+	given bool
+}
+
+func atMost(v float64) limit { return limit{most: v, given: true} }

@@ -1,0 +1,94 @@
+package readme
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A command is one command of a console block, with the lines that the page says
+// it prints.
+type command struct {
+	text     string   // without the prompt
+	line     int      // of the page, from 1
+	output   []string // without line ends
+	from, to int      // the lines of the page, from 0, that output is: [from, to)
+}
+
+const (
+	fence      = "```"
+	prompt     = "$ "
+	anyLines   = "…"
+	infoRun    = "console"
+	infoNotRun = "sh norun"
+)
+
+// parse returns the commands of a Markdown page that are to be run, and the
+// lines of the blocks that are not. It refuses what would silently go untested:
+// blocks of shell of another kind, and blocks that do not end.
+func parse(page string) (run []command, notRun []string, err error) {
+	info, inside, opened := "", false, 0
+	for i, line := range strings.Split(page, "\n") {
+		switch {
+		case !inside && strings.HasPrefix(strings.TrimSpace(line), fence):
+			inside, opened = true, i+1
+			info = strings.TrimPrefix(line, fence)
+			words := strings.Fields(strings.Trim(line, " `"))
+			isShell := len(words) > 0 && slices.Contains([]string{"console", "sh", "bash", "shell"}, words[0])
+			if isShell && info != infoRun && info != infoNotRun {
+				return nil, nil, fmt.Errorf("line %d: block %q: a block of commands begins with %q or %q, not indented",
+					i+1, line, fence+infoRun, fence+infoNotRun)
+			}
+		case !inside:
+		case strings.TrimSpace(line) == fence:
+			inside = false
+		case info == infoNotRun:
+			notRun = append(notRun, line)
+		case info != infoRun:
+		case strings.HasPrefix(line, prompt):
+			run = append(run, command{text: strings.TrimPrefix(line, prompt), line: i + 1, from: i + 1, to: i + 1})
+		case len(run) == 0 || run[len(run)-1].line < opened:
+			return nil, nil, fmt.Errorf("line %d: %q stands before the first command of its block", i+1, line)
+		default:
+			last := &run[len(run)-1]
+			last.output = append(last.output, line)
+			last.to = i + 1
+		}
+	}
+	if inside {
+		return nil, nil, fmt.Errorf("line %d: the block does not end", opened)
+	}
+	return run, notRun, nil
+}
+
+// matches says whether the lines got are those of want, in which … stands for
+// any number of lines.
+func matches(want, got []string) bool {
+	for i, w := range want {
+		if w == anyLines {
+			for j := i; j <= len(got); j++ {
+				if matches(want[i+1:], got[j:]) {
+					return true
+				}
+			}
+			return false
+		}
+		if i >= len(got) || got[i] != w {
+			return false
+		}
+	}
+	return len(want) == len(got)
+}
+
+// replace returns the page with the outputs of its commands as given, one of
+// each; run is what parse returned for the page.
+func replace(page string, run []command, outputs [][]string) string {
+	lines := strings.Split(page, "\n")
+	var out []string
+	next := 0
+	for i, c := range run {
+		out = append(append(out, lines[next:c.from]...), outputs[i]...)
+		next = c.to
+	}
+	return strings.Join(append(out, lines[next:]...), "\n")
+}
