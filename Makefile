@@ -56,6 +56,8 @@ lint: ## gofmt, go vet, golangci-lint; and `make generate` must change nothing
 	[ -z "$$files" ] || { printf 'not formatted:\n%s\n' "$$files" >&2; exit 1; }
 	echo 'go vet ./...'
 	go vet ./...
+	cgo=$$(CGO_ENABLED=1 go list -f '{{if .CgoFiles}}{{.ImportPath}}{{end}}' ./... | sed '/^sluice\/sai-shim$$/d')
+	[ -z "$$cgo" ] || { printf 'only sai-shim is cgo, and not:\n%s\n' "$$cgo" >&2; exit 1; }
 	echo 'golangci-lint run (before its first run it is built, which takes minutes)'
 	$(LINTER) run
 	state() { { git status --porcelain; git diff; } | git hash-object --stdin; }
