@@ -32,7 +32,7 @@ func (t *Table) ObserveBurst(packets []roce.Packet, now int64, each func(i int, 
 		b.pairs[i] = noPair
 		if n != 0 {
 			f := &t.flows[n-1]
-			b.sum += f.FlowLabel // in the flow's first cache line
+			b.sum += uint32(f.Src[0]) // in the flow's first cache line; settled is in its second
 			if f.settled != t.generation {
 				b.pairs[i] = f.pair
 			}

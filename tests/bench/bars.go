@@ -7,6 +7,7 @@ var bars = []bar{
 	{pkg: "orchagent-ext/roce", benchmark: "BenchmarkICRC", unit: "ns/op"},
 	{pkg: "orchagent-ext/flow", benchmark: "BenchmarkObserve64kFlows", unit: "ns/op", limit: atMost(150)},
 	{pkg: "orchagent-ext/flow", benchmark: "BenchmarkObserve64kFlows", unit: "allocs/op", limit: atMost(0)},
+	{pkg: "orchagent-ext/flow", benchmark: "BenchmarkObserve64kFlowsFromPSNZero", unit: "ns/op", limit: atMost(150)},
 	{pkg: "orchagent-ext/flow", benchmark: "BenchmarkMillionFlows", unit: "MiB/Mflow", limit: atMost(256)},
 	{pkg: "orchagent-ext/flow", benchmark: "BenchmarkLabelDraftLiteral", unit: "ns/op"},
 	{pkg: "orchagent-ext/flow", benchmark: "BenchmarkLabelCRC32", unit: "ns/op"},
