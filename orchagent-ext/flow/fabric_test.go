@@ -104,6 +104,11 @@ func (s fabric) run(t testing.TB) (*Table, []connection) {
 			src, dst = dst, src
 		}
 		observe(t, table, frame(t, src, dst, p.h, p.rest), int64(i))
+		if i%8 == 0 { // no pair is wrong at any time
+			if _, wrong, _ := judge(table, connections); wrong > 0 {
+				t.Fatalf("%+v: packet %d: a wrong pair", s, i)
+			}
+		}
 	}
 	return table, connections
 }

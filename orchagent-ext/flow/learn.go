@@ -39,8 +39,9 @@ type pair struct {
 	// requests that were sent this way, PSNs of 24 bits
 	first, high uint32
 	next, prev  uint32 // number + 1 of neighbours in the PSN bucket's list
-	lastVote    uint32 // PSN of the last answer that counted
-	votes       uint8
+	anchor      uint32 // high when the last vote was counted
+	votes       uint8  // answers in a row that named peer
+	asked       uint8  // kinds of requests that were sent
 	from        Provenance
 	requests    bool // first and high hold
 	closed      bool // DREQ was seen
@@ -70,9 +71,11 @@ const (
 // By answers: an acknowledgement or read response with PSN p names the queue
 // pair that asked. It is evidence for a connection of the same two addresses
 // only if that one has sent p, and no other has its PSNs near p: many libraries
-// start every queue pair at PSN 0, and then the PSN tells nothing. Three such
-// answers with rising PSNs that agree are taken as proof; one that contradicts
-// ends it for both connections. Connections are found by their newest PSN in
+// start every queue pair at PSN 0, and then the PSN tells nothing. The request
+// must have been sent since the vote before, so that each vote is worth a round
+// trip, and be of the kind that is answered. Three such answers in a row that
+// agree are taken as proof; one that contradicts ends it for both connections.
+// Connections are found by their newest PSN in
 // lists of 1024 PSNs, so that an answer costs three short walks.
 //
 // What this cannot tell: two connections of the same hosts in lockstep, of which
@@ -216,9 +219,11 @@ func (l *learner) connected(p *roce.Packet, n, settled uint32) uint32 {
 		return settled
 	}
 	if !response {
-		l.requested(n, p.PSN())
-	} else if h, ok := p.AETH(); ok && h.Ack() && answersFirst(op) {
-		l.answered(n, p.PSN())
+		l.requested(n, asks(op), p.PSN())
+	} else if kind := answers(op); kind != 0 {
+		if h, ok := p.AETH(); ok && h.Ack() {
+			l.answered(n, kind, p.PSN())
+		}
 	}
 	if q := &l.pairs[n]; q.from != None && !q.closed {
 		return l.generation
@@ -226,28 +231,53 @@ func (l *learner) connected(p *roce.Packet, n, settled uint32) uint32 {
 	return 0
 }
 
-// answersFirst reports whether a response carries the PSN of the request, or
-// of one of its packets; later packets of a read response go beyond it.
-func answersFirst(op roce.Opcode) bool {
-	switch op {
-	case roce.RCAck, roce.RCAtomicAck, roce.RCReadResponseFirst, roce.RCReadResponseOnly,
-		roce.XRCAck, roce.XRCAtomicAck, roce.XRCReadResponseFirst, roce.XRCReadResponseOnly:
-		return true
+// Kinds of requests, told by what answers them.
+const (
+	askAck    = 1 << iota // sends and writes
+	askRead               // reads; flushes and atomic writes get a read response, too
+	askAtomic             // compare and swap, fetch and add
+)
+
+// operationMask takes the service off an opcode: XRC's operations are RC's.
+const operationMask = 0x1f
+
+// asks returns the kind of a request.
+func asks(op roce.Opcode) uint8 {
+	switch op & operationMask {
+	case roce.RCReadRequest, roce.RCFlush, roce.RCAtomicWrite:
+		return askRead
+	case roce.RCCompareSwap, roce.RCFetchAdd:
+		return askAtomic
 	}
-	return false
+	return askAck
 }
 
-// requested notes that a request with this PSN was sent.
-func (l *learner) requested(n, psn uint32) {
+// answers returns the kind of request that a response answers; 0 for one whose
+// PSN is not that of a request: the later packets of a read response.
+func answers(op roce.Opcode) uint8 {
+	switch op & operationMask {
+	case roce.RCAck:
+		return askAck
+	case roce.RCReadResponseFirst, roce.RCReadResponseOnly:
+		return askRead
+	case roce.RCAtomicAck:
+		return askAtomic
+	}
+	return 0
+}
+
+// requested notes that a request of a kind, with this PSN, was sent.
+func (l *learner) requested(n uint32, kind uint8, psn uint32) {
 	p := &l.pairs[n]
 	if p.closed { // the queue pair is used anew, and nobody said by whom
 		l.forget(n)
 	}
 	if !p.requests {
-		p.requests, p.first, p.high = true, psn, psn
+		p.requests, p.first, p.high, p.anchor, p.asked = true, psn, psn, (psn-1)&0xffffff, kind
 		l.link(n)
 		return
 	}
+	p.asked |= kind
 	if !after(psn, p.high) {
 		return
 	}
@@ -271,9 +301,9 @@ func (l *learner) forget(n uint32) {
 	l.generation++
 }
 
-// answered takes an answer with this PSN, sent on pair n, as evidence for the
-// one connection that it can belong to.
-func (l *learner) answered(n, psn uint32) {
+// answered takes an answer to a kind of request, with this PSN and sent on pair
+// n, as evidence for the one connection that it can belong to.
+func (l *learner) answered(n uint32, kind uint8, psn uint32) {
 	q := &l.pairs[n]
 	if q.from != None || q.ambiguous {
 		return
@@ -286,17 +316,12 @@ func (l *learner) answered(n, psn uint32) {
 	}
 	end := &l.ends[n]
 	asked, unique := l.candidate(end.dst, end.src, psn)
-	if !unique {
-		l.stats.Ambiguous++
-		return
-	}
 	p := &l.pairs[asked]
-	if p.ambiguous || p.from == CM {
-		return
-	}
-	if p.from == None && !within(psn, p.first, p.high) {
+	if !unique || p.from == CM || p.ambiguous || p.asked&kind == 0 || p.from == None && !within(psn, p.first, p.high) {
 		l.stats.Ambiguous++
-		p.votes = 0
+		if q.peer != 0 {
+			l.pairs[q.peer-1].votes = 0
+		}
 		return
 	}
 	if p.peer == 0 && q.peer == 0 {
@@ -308,12 +333,11 @@ func (l *learner) answered(n, psn uint32) {
 		return
 	}
 	q.tries = 0
-	if p.votes > 0 && !after(psn, p.lastVote) {
+	if !after(psn, p.anchor) {
 		return
 	}
-	p.votes++
-	p.lastVote = psn
-	if p.votes == votesNeeded {
+	p.anchor = p.high
+	if p.votes++; p.votes == votesNeeded {
 		// A connection joins two queue pairs, so both directions are known now.
 		l.learn(asked, end.destQP)
 		l.learn(n, l.ends[asked].destQP)

@@ -115,6 +115,22 @@ func TestThreeAnswersProve(t *testing.T) {
 	c.want(10, 20, Ack) // a connection joins two queue pairs
 }
 
+func TestAVoteIsWorthARoundTrip(t *testing.T) {
+	c := newConversation(t)
+	for psn := range uint32(10) {
+		c.ask(20, psn)
+	}
+	for psn := range uint32(10) {
+		c.answer(10, psn) // all of them were on their way at once
+	}
+	c.want(20, 0, None)
+	for psn := uint32(10); psn < 12; psn++ {
+		c.ask(20, psn)
+		c.answer(10, psn)
+	}
+	c.want(20, 10, Ack)
+}
+
 func TestTheSameAnswerTwiceIsOne(t *testing.T) {
 	c := newConversation(t)
 	c.ask(20, 5)
@@ -164,13 +180,31 @@ func TestAnswersThatProveNothing(t *testing.T) {
 }
 
 func TestAnswersOfEveryKind(t *testing.T) {
-	for _, op := range []roce.Opcode{roce.RCAck, roce.RCAtomicAck, roce.RCReadResponseFirst, roce.RCReadResponseOnly, roce.XRCAck} {
+	for _, tt := range []struct {
+		request, answer roce.Opcode
+		proves          bool
+	}{
+		{roce.RCSendOnly, roce.RCAck, true},
+		{roce.RCFetchAdd, roce.RCAtomicAck, true},
+		{roce.RCReadRequest, roce.RCReadResponseFirst, true},
+		{roce.RCFlush, roce.RCReadResponseOnly, true},
+		{roce.XRCSendOnly, roce.XRCAck, true},
+		{roce.RCSendOnly, roce.RCReadResponseOnly, false},
+		{roce.RCReadRequest, roce.RCAck, false},
+		{roce.RCCompareSwap, roce.RCAck, false},
+	} {
 		c := newConversation(t)
 		for psn := range uint32(3) {
-			c.ask(20, psn)
-			c.packet(2, 1, roce.BTH{Opcode: op, DestQP: 10, PSN: psn}, append(roce.AETH{}.Append(nil), make([]byte, 8)...))
+			c.packet(1, 2, roce.BTH{Opcode: tt.request, DestQP: 20, PSN: psn}, make([]byte, 32))
+			c.packet(2, 1, roce.BTH{Opcode: tt.answer, DestQP: 10, PSN: psn}, append(roce.AETH{}.Append(nil), make([]byte, 8)...))
 		}
-		c.want(20, 10, Ack)
+		want := known{}
+		if tt.proves {
+			want = known{10, Ack}
+		}
+		if got := knows(c.table, 20); got != want {
+			t.Errorf("%v answered by %v: %+v, want %+v", tt.request, tt.answer, got, want)
+		}
 	}
 }
 
