@@ -43,11 +43,11 @@ type pair struct {
 	votes       uint8  // answers in a row that named peer
 	asked       uint8  // kinds of requests that were sent
 	from        Provenance
-	requests    bool // first and high hold
-	closed      bool // DREQ was seen
-	ambiguous   bool // answers contradicted each other: never learned from answers again
-	kept        bool // stands in the ring of pairs that CM announced
-	tries       uint8
+	requests    bool  // first and high hold
+	closed      bool  // DREQ was seen
+	ambiguous   bool  // answers contradicted each other: never learned from answers again
+	kept        bool  // stands in the ring of pairs that CM announced
+	tries       uint8 // answers of this direction that told nothing
 }
 
 const (
@@ -75,8 +75,9 @@ const (
 // must have been sent since the vote before, so that each vote is worth a round
 // trip, and be of the kind that is answered. Three such answers in a row that
 // agree are taken as proof; one that contradicts ends it for both connections.
-// Connections are found by their newest PSN in
-// lists of 1024 PSNs, so that an answer costs three short walks.
+//
+// Connections are found by their newest PSN in lists of 1024 PSNs, so that an
+// answer costs three short walks.
 //
 // What this cannot tell: two connections of the same hosts in lockstep, of which
 // only the requests of one and only the answers of the other pass here, as on a
@@ -125,97 +126,16 @@ func newLearner(capacity int, seed maphash.Seed, stats *Stats) learner {
 	return l
 }
 
-// acquire returns the pair of a flow, and counts the flow.
-func (l *learner) acquire(k *Key) uint32 {
-	n := l.obtain(endpoint{k.Src, k.Dst, k.DestQP})
-	l.pairs[n].refs++
-	return n
-}
-
-func (l *learner) release(n uint32) {
-	p := &l.pairs[n]
-	if p.refs--; p.refs > 0 || p.kept {
-		return
-	}
-	if p.from == CM && !p.closed {
-		l.keep(n)
-		return
-	}
-	l.remove(n)
-}
-
-// obtain returns the pair of an endpoint, a new one if there is none.
-func (l *learner) obtain(e endpoint) uint32 {
-	n, ok := l.find(e)
-	if ok {
-		return n
-	}
-	if last := len(l.free) - 1; last >= 0 {
-		n, l.free = l.free[last], l.free[:last]
-	} else {
-		n = l.used
-		l.used++
-	}
-	l.pairs[n], l.ends[n] = pair{}, e
-	l.index.put(l.endHash(e), n)
-	return n
-}
-
-func (l *learner) find(e endpoint) (n uint32, ok bool) {
-	hash := l.endHash(e)
-	for i := hash & l.index.mask; ; i = (i + 1) & l.index.mask {
-		s := l.index.slots[i]
-		if s.entry == 0 {
-			return 0, false
-		}
-		if s.hash == hash && l.ends[s.entry-1] == e {
-			return s.entry - 1, true
-		}
-	}
-}
-
-func (l *learner) endHash(e endpoint) uint32 { return uint32(maphash.Comparable(l.seed, e)) }
-
-// remove frees a pair that nothing uses.
-func (l *learner) remove(n uint32) {
-	p := &l.pairs[n]
-	l.unlink(n)
-	if p.peer != 0 && l.pairs[p.peer-1].peer == n+1 {
-		l.pairs[p.peer-1].peer = 0
-	}
-	l.index.remove(l.endHash(l.ends[n]), n)
-	*p = pair{}
-	l.free = append(l.free, n)
-}
-
-// keep holds on to a pair without flows. When the ring is full, the pair that
-// entered it first goes, if it still has no flow.
-func (l *learner) keep(n uint32) {
-	if l.pairs[n].kept {
-		return
-	}
-	slot := &l.kept[l.keptNext]
-	l.keptNext = (l.keptNext + 1) % len(l.kept)
-	if old := *slot; old != 0 {
-		l.pairs[old-1].kept = false
-		if l.pairs[old-1].refs == 0 {
-			l.remove(old - 1)
-		}
-	}
-	*slot = n + 1
-	l.pairs[n].kept = true
-}
-
 // connected learns from a packet of a connection. settled is what it returned
 // for the flow's packet before: a flow whose source QP is known costs no look at
-// its pair, but for requests that reach another PSN bucket.
+// its pair, but for one request of 16, to follow its PSNs.
 func (l *learner) connected(p *roce.Packet, n, settled uint32) uint32 {
 	op := p.Opcode()
 	if s := op.Service(); s != roce.ServiceRC && s != roce.ServiceXRC || !op.Known() {
 		return settled
 	}
 	response := op.IsResponse()
-	if settled == l.generation && (response || p.PSN()&(1<<bucketBits-1) != 0) {
+	if settled == l.generation && (response || !spotCheck(p.PSN())) {
 		return settled
 	}
 	if !response {
@@ -230,6 +150,9 @@ func (l *learner) connected(p *roce.Packet, n, settled uint32) uint32 {
 	}
 	return 0
 }
+
+// spotCheck picks one of 16 PSNs, also where they come in regular steps.
+func spotCheck(psn uint32) bool { return psn*0x9e3779b1>>28 == 0 }
 
 // Kinds of requests, told by what answers them.
 const (
@@ -389,41 +312,6 @@ func (l *learner) candidate(src, dst [16]byte, psn uint32) (n uint32, unique boo
 		}
 	}
 	return n, unique
-}
-
-func (l *learner) addresses(src, dst [16]byte) uint64 {
-	return maphash.Comparable(l.seed, [2][16]byte{src, dst})
-}
-
-// head is the number of the list for two addresses and a PSN bucket.
-func (l *learner) head(addresses uint64, bucket uint32) uint32 {
-	return uint32((addresses^uint64(bucket))*0x9e3779b97f4a7c15>>32) & l.index.mask
-}
-
-// link puts a pair into the list of its newest PSN.
-func (l *learner) link(n uint32) {
-	p := &l.pairs[n]
-	head := &l.heads[l.head(l.addresses(l.ends[n].src, l.ends[n].dst), p.high>>bucketBits)]
-	p.prev, p.next = 0, *head
-	if *head != 0 {
-		l.pairs[*head-1].prev = n + 1
-	}
-	*head = n + 1
-}
-
-func (l *learner) unlink(n uint32) {
-	p := &l.pairs[n]
-	if !p.requests {
-		return
-	}
-	if p.prev != 0 {
-		l.pairs[p.prev-1].next = p.next
-	} else {
-		l.heads[l.head(l.addresses(l.ends[n].src, l.ends[n].dst), p.high>>bucketBits)] = p.next
-	}
-	if p.next != 0 {
-		l.pairs[p.next-1].prev = p.prev
-	}
 }
 
 // after reports whether PSN a comes behind b, by serial number arithmetic.
