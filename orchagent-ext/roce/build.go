@@ -113,15 +113,20 @@ func Finish(b []byte, ip int) ([]byte, error) {
 func (l *layers) finish(ip int) error {
 	be := binary.BigEndian
 	l.end = len(l.b)
-	if ip < 0 || ip > len(l.b)-ipv4MinLen || len(l.b)-ip > 0xffff {
-		return fail(HeaderIPv6, BadLength)
+	if ip < 0 || ip > len(l.b)-ipv4MinLen {
+		return fail(HeaderIPv4, Truncated)
 	}
 	h := l.b[ip:]
 	parse := l.ipv6
-	if h[0]>>4 == 4 {
+	switch v4 := h[0]>>4 == 4; {
+	case v4 && len(h) > 0xffff:
+		return fail(HeaderIPv4, BadLength)
+	case v4:
 		parse = l.ipv4
 		be.PutUint16(h[2:], uint16(len(h)))
-	} else if len(h) >= ipv6Len {
+	case len(h) > ipv6Len+0xffff:
+		return fail(HeaderIPv6, BadLength)
+	case len(h) >= ipv6Len:
 		be.PutUint16(h[4:], uint16(len(h)-ipv6Len))
 	}
 	if err := parse(ip, 1); err != nil {

@@ -35,7 +35,8 @@ func (a CMAttribute) String() string {
 }
 
 // CM is what Sluice needs of a communication management message: who connects
-// which queue pairs. Fields that the message does not have are 0.
+// which queue pairs. Fields that the message does not have are 0; of messages
+// other than the five above only Attribute and LocalCommID are read.
 type CM struct {
 	Attribute    CMAttribute
 	LocalCommID  uint32
