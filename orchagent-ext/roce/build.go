@@ -2,7 +2,7 @@ package roce
 
 import (
 	"encoding/binary"
-	"hash/crc32"
+	"slices"
 )
 
 // MAC is an Ethernet address.
@@ -139,12 +139,9 @@ func (l *layers) finish(ip int) error {
 
 	// The masked headers stand behind the packet for a moment: an array here
 	// would be an allocation, the caller's buffer grows once.
-	l.b = l.appendMasked(l.b)
-	crc := crc32.Update(0, crc32.IEEETable, l.b[l.end:])
-	l.b = l.b[:l.end]
+	l.b = slices.Grow(l.b, maskedLen+shortRest)
 	at := l.end - ICRCLen
-	crc = crc32.Update(crc, crc32.IEEETable, l.b[l.udp+udpLen+BTHLen:at])
-	binary.LittleEndian.PutUint32(l.b[at:], crc)
+	binary.LittleEndian.PutUint32(l.b[at:], l.crc(l.b, at))
 	l.setChecksums()
 	return nil
 }

@@ -28,9 +28,9 @@ func Checksum(partial uint32, b []byte) uint16 {
 // upper layer's length in octets, and its protocol number. dst is the final
 // destination.
 func PseudoHeader(src, dst []byte, length int, proto uint8) uint32 {
-	sum := uint32(length>>16) + uint32(length&0xffff) + uint32(proto)
-	for i := 0; i+1 < len(src) && i+1 < len(dst); i += 2 {
-		sum += uint32(src[i])<<8 + uint32(src[i+1]) + uint32(dst[i])<<8 + uint32(dst[i+1])
+	sum := uint64(length) + uint64(proto)
+	for i := 0; i+4 <= len(src) && i+4 <= len(dst); i += 4 {
+		sum += uint64(binary.BigEndian.Uint32(src[i:])) + uint64(binary.BigEndian.Uint32(dst[i:]))
 	}
-	return sum
+	return uint32(sum>>32) + uint32(sum>>16&0xffff) + uint32(sum&0xffff)
 }

@@ -9,6 +9,10 @@ import (
 // that stand for the LRH, an IPv4 header with options, UDP and BTH.
 const maskedLen = 8 + 60 + udpLen + BTHLen
 
+// shortRest is how many octets behind the BTH are copied to the masked headers:
+// up to there one run of the CRC over a copy is faster than a second run.
+const shortRest = 64
+
 // ICRC returns the invariant CRC that the packet carries and the one computed
 // over it (annex A17.3.3). ok is false when that cannot be judged: the packet
 // was cut or is a fragment.
@@ -25,10 +29,18 @@ func (p *Packet) ICRC() (got, want uint32, ok bool) {
 		return 0, 0, false
 	}
 	at := p.end - ICRCLen
-	masked := p.appendMasked(p.masked[:0])
-	crc := crc32.Update(0, crc32.IEEETable, masked)
-	crc = crc32.Update(crc, crc32.IEEETable, p.b[p.bth+BTHLen:at])
-	return binary.LittleEndian.Uint32(p.b[at:]), crc, true
+	return binary.LittleEndian.Uint32(p.b[at:]), p.crc(p.masked[:0], at), true
+}
+
+// crc computes the ICRC that belongs at offset at. It writes behind room, which
+// must have the capacity for maskedLen and shortRest octets more.
+func (l *layers) crc(room []byte, at int) uint32 {
+	masked, rest := l.appendMasked(room), l.b[l.udp+udpLen+BTHLen:at]
+	if len(rest) <= shortRest {
+		masked, rest = append(masked, rest...), nil
+	}
+	crc := crc32.Update(0, crc32.IEEETable, masked[len(room):])
+	return crc32.Update(crc, crc32.IEEETable, rest)
 }
 
 // appendMasked appends what the ICRC covers before the octets behind the BTH.

@@ -11,6 +11,10 @@ var bars = []bar{
 	{pkg: "orchagent-ext/flow", benchmark: "BenchmarkMillionFlows", unit: "MiB/Mflow", limit: atMost(256)},
 	{pkg: "orchagent-ext/flow", benchmark: "BenchmarkLabelDraftLiteral", unit: "ns/op"},
 	{pkg: "orchagent-ext/flow", benchmark: "BenchmarkLabelCRC32", unit: "ns/op"},
+	{pkg: "orchagent-ext/notify", benchmark: "BenchmarkEncode/*", unit: "ns/op", limit: atMost(100)},
+	{pkg: "orchagent-ext/notify", benchmark: "BenchmarkEncode/*", unit: "allocs/op", limit: atMost(0)},
+	{pkg: "orchagent-ext/notify", benchmark: "BenchmarkDecode/*", unit: "ns/op", limit: atMost(100)},
+	{pkg: "orchagent-ext/notify", benchmark: "BenchmarkDecode/*", unit: "allocs/op", limit: atMost(0)},
 }
 
 // A bar names one figure of one benchmark and what it must hold.

@@ -1,0 +1,92 @@
+package notify
+
+import "errors"
+
+// ErrNotNotification says that a packet is none of the messages of this
+// package.
+var ErrNotNotification = errors.New("notify: not a notification")
+
+// Reason says why a message is not to be obeyed. The zero value says that
+// nothing is against it.
+type Reason uint8
+
+// The reasons.
+const (
+	Accepted Reason = iota
+
+	// The message cannot be read.
+
+	Short             // it, or a header before it, ends too early
+	BadLength         // it is too long, or a length field contradicts the packet
+	UnknownFlowLength // PPFC: the flow identifier has a length other than 0, 8 or 16 octets
+
+	// The message can be read; a receive rule refuses it.
+
+	BadHopLimit    // PFCM: the hop limit is not 255, so it came through a router
+	BadChecksum    // of the IPv4 header, ICMP, or UDP; or absent where it must not be
+	BadICRC        // Rate Advice, CNP
+	BadCode        // the ICMP type is ours, the code is not
+	BadSubtype     // PFCM option: the Type field is not 0
+	BadVersion     // Rate Advice: the version is not 1
+	ReservedAction // PFCM: action type 11
+	ZeroStream     // PFCM: Stream ID 0, which is never allocated
+	ZeroRate       // Rate Advice of 0 Mbit/s
+	BadQueuePair   // a queue pair number of more than 24 bits
+	FamilyMix      // addresses that are not all of the family of the packet that carries them
+	NoBECN         // CNP without the BECN bit
+	BadDestination // PFC to another address than 01-80-C2-00-00-01
+	numReasons
+)
+
+var reasonNames = [numReasons]string{
+	"accepted",
+	"ends too early", "length is wrong", "flow identifier is not of 0, 8 or 16 octets",
+	"hop limit is not 255", "checksum is wrong", "ICRC is wrong", "code is unknown", "option's type field is not 0",
+	"version is not 1", "action is reserved", "stream id is 0", "rate is 0", "queue pair number has more than 24 bits",
+	"addresses are not all of the packet's family", "BECN is not set", "destination is not 01-80-c2-00-00-01",
+}
+
+func (r Reason) String() string { return reasonNames[r] }
+
+var reasonLabels = [numReasons]string{
+	"accepted",
+	"short", "length", "flow-length",
+	"hop-limit", "checksum", "icrc", "code", "subtype",
+	"version", "reserved-action", "zero-stream", "zero-rate", "queue-pair",
+	"family-mix", "no-becn", "destination",
+}
+
+// Label is the reason as one lower-case word, for counters.
+func (r Reason) Label() string { return reasonLabels[r] }
+
+// Error says which message could not be read, or is refused, and why. Kind is
+// [KindNone] where the packet ended before that could be told. The values are
+// shared and never change, so that a flood of bad messages costs no memory.
+type Error struct {
+	Kind   Kind
+	Reason Reason
+}
+
+func (e *Error) Error() string {
+	if e.Kind == KindNone {
+		return "packet: " + e.Reason.String()
+	}
+	return e.Kind.String() + ": " + e.Reason.String()
+}
+
+var errs = func() (t [numKinds][numReasons]Error) {
+	for k := range t {
+		for r := range t[k] {
+			t[k][r] = Error{Kind(k), Reason(r)}
+		}
+	}
+	return t
+}()
+
+// fail returns the error of kind and reason: nil when accepted.
+func fail(k Kind, r Reason) error {
+	if r == Accepted {
+		return nil
+	}
+	return &errs[k][r]
+}
