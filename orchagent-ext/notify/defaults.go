@@ -38,6 +38,10 @@ const (
 	MaxQuanta         = 0xffff // IEEE 802.1Qbb: a time field has 16 bits
 )
 
+// manufacturerOpcodes is where the range begins that IBTA leaves to
+// manufacturers; below it every opcode has, or may get, a meaning.
+const manufacturerOpcodes = 0xc0
+
 // CodePoints are the numbers by which messages are told apart, all of them
 // configuration.
 type CodePoints struct {
@@ -78,8 +82,8 @@ func (c CodePoints) Validate() error {
 		return fmt.Errorf("option type %#04x: its top 3 bits must be 0: skipped where unknown, unchanged on the way", c.PFCMOption)
 	case c.PPFCPort == 0 || c.PPFCPort == roce.UDPPort:
 		return fmt.Errorf("UDP port %d cannot be PPFC's: 0 is none, %d is RoCEv2", c.PPFCPort, roce.UDPPort)
-	case c.RateAdviceOpcode == roce.CNP:
-		return fmt.Errorf("opcode %#04x is CNP's", uint8(roce.CNP))
+	case c.RateAdviceOpcode < manufacturerOpcodes && c.RateAdviceOpcode != roce.RCAtomicWrite:
+		return fmt.Errorf("opcode %#04x cannot be Rate Advice's: it is one from 0xc0 on, or the draft's example 0x1d", uint8(c.RateAdviceOpcode))
 	}
 	return nil
 }

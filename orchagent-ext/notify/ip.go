@@ -116,11 +116,11 @@ func setUDP(b []byte) {
 // transportChecksum is the checksum with pseudo-header over the packet b from
 // at on. It is 0 where a right one is included.
 func transportChecksum(b []byte, at int, proto uint32) uint16 {
-	addrs := b[8:ipv6Len]
-	if b[0]>>4 == 4 {
-		addrs = b[12:ipv4Len]
+	from, to := 12, ipv4Len // the addresses
+	if b[0]>>4 == 6 {
+		from, to = 8, ipv6Len
 	}
-	partial := ^roce.Checksum(uint32(len(b)-at)+proto, addrs)
+	partial := ^roce.Checksum(uint32(len(b)-at)+proto, b[from:to])
 	return roce.Checksum(uint32(partial), b[at:])
 }
 
