@@ -212,6 +212,9 @@ func (r *router) receive() (mark, path int, err error) {
 	var buf [128]byte
 	for {
 		n, from, err := unix.Recvfrom(r.fd, buf[:], 0)
+		if errors.Is(err, unix.EINTR) {
+			continue // a signal of the Go runtime: with a receive timeout the kernel does not restart the call
+		}
 		if err != nil {
 			return 0, 0, err
 		}
