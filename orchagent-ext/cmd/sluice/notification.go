@@ -99,5 +99,13 @@ func (v *verdicts) String() string {
 	if n := v.by["passing"]; n > 0 {
 		parts = append(parts, fmt.Sprintf("%d passing", n))
 	}
-	return fmt.Sprintf("%d notifications: %s", v.total, strings.Join(parts, ", "))
+	return fmt.Sprintf("%s: %s", plural(v.total, "notification"), strings.Join(parts, ", "))
+}
+
+// plural is a count with its noun.
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -116,7 +116,7 @@ func TestDecodeKnowsTheGoldenPackets(t *testing.T) {
 		if lines := strings.Split(strings.TrimSpace(out), "\n"); len(lines) != 2 || !strings.Contains(lines[1], "  accepted  ") {
 			t.Errorf("%s: %s", name, out)
 		}
-		if !strings.Contains(stderr, "1 notifications: 1 accepted, 0 refused") {
+		if !strings.Contains(stderr, "1 notification: 1 accepted, 0 refused") {
 			t.Errorf("%s: %s", name, stderr)
 		}
 	}
