@@ -123,6 +123,9 @@ func (e *Engine) Flows(yield func(FlowEntry) bool) { maps.Values(e.flows)(yield)
 // Record is the record of a key, nil where nothing stands.
 func (e *Engine) Record(key string) *Record { return e.stands[key] }
 
+// FlowCounter is the record of a flow's counter, nil where it has no entry.
+func (e *Engine) FlowCounter(f FlowEntry) *Record { return e.stands[flowKey(f)+suffixCounter] }
+
 // Len is how many objects stand.
 func (e *Engine) Len() int { return len(e.stands) }
 

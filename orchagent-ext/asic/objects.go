@@ -34,6 +34,15 @@ const (
 	tableSizeSmall = 16         // entries, where there are none by flow
 )
 
+// Keys of the counters: of packets that were labelled (or, by Compute, given the
+// label that they are to have), that had a label and kept it, and that were
+// copied to the CPU. The flows of Rewrite have counters of their own.
+const (
+	CounterWritten = keyCompute + suffixCounter
+	CounterSkipped = keySkipped + suffixCounter
+	CounterCopied  = keyCopied + suffixCounter
+)
+
 // counterSpec is an ACL counter of packets and octets.
 type counterSpec struct{ key, table string }
 

@@ -15,8 +15,9 @@ import (
 // flowLog remembers when each flow with an entry last sent a packet: the entry
 // keeps its packets from the CPU, so only its counter tells.
 type flowLog struct {
-	seen map[asic.FlowEntry]*flowSeen
-	next []asic.FlowEntry // flows still to be looked at in this round
+	seen  map[asic.FlowEntry]*flowSeen
+	next  []asic.FlowEntry // flows still to be looked at in this round
+	total uint64           // packets of all flows, those that are gone, too
 }
 
 type flowSeen struct {
@@ -64,6 +65,9 @@ func (l *flowLog) look(count func(asic.FlowEntry) (packets, octets uint64, err e
 		case err != nil:
 			delete(l.seen, f)
 		case packets != s.packets:
+			if packets > s.packets {
+				l.total += packets - s.packets
+			}
 			s.packets, s.octets, s.at = packets, octets, now
 		case now.Sub(s.at) > flowIdle:
 			idle = append(idle, f)

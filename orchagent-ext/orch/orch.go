@@ -21,8 +21,8 @@ type Switch interface {
 	asic.Driver
 	packetio.Source
 
-	// SetPorts says what the ports are called and which lanes they have.
-	SetPorts(ports []Port)
+	// SetPorts learns which port of the switch is which.
+	SetPorts(ports []asic.Port) error
 
 	// Count returns the packets and octets that an ACL counter counted.
 	Count(counter *asic.Record) (packets, octets uint64, err error)
@@ -37,20 +37,17 @@ type Switch interface {
 	Close() error
 }
 
-// Port is a row of CONFIG_DB's PORT.
-type Port struct {
-	Name  string
-	Lanes []uint32
-}
-
 // Config of Run.
 type Config struct {
 	Databases *sonicdb.Databases
 	Driver    string // its name, for STATE_DB
 	Version   string
-	Open      func(ports []Port) (Switch, error)
-	Log       *slog.Logger
-	Now       func() time.Time
+
+	// Open opens the switch. It is called again after it failed.
+	Open func(*config.Snapshot) (Switch, error)
+
+	Log *slog.Logger
+	Now func() time.Time
 }
 
 // Times of the loop.
@@ -63,7 +60,7 @@ const (
 
 // Run runs the loop until ctx is done.
 func Run(ctx context.Context, c Config) error {
-	o := &orch{Config: c, started: c.Now(), batches: make(chan sonicdb.Batch, 16), state: config.New()}
+	o := &orch{Config: c, started: c.Now(), batches: make(chan sonicdb.Batch, 16), state: config.New(), rejectedAt: map[string]time.Time{}}
 	configDB, err := sonicdb.Open(c.Databases, "CONFIG_DB", c.Log)
 	if err != nil {
 		return err
@@ -110,19 +107,21 @@ type orch struct {
 	rows     *sonicdb.Mirror // of STATE_DB
 	counters *sonicdb.Mirror // of COUNTERS_DB
 
-	state    *config.State
-	snapshot *config.Snapshot // nil before CONFIG_DB was read
-	sw       Switch           // nil before it is open
-	engine   *asic.Engine
-	reader   *reader
-	flows    flowLog
+	state      *config.State
+	snapshot   *config.Snapshot     // nil before CONFIG_DB was read
+	rejectedAt map[string]time.Time // rows that are not in force, by TABLE|key
+	sw         Switch               // nil before it is open
+	engine     *asic.Engine
+	reader     *reader
+	flows      flowLog
 
 	outcome  asic.Outcome
-	lastErr  error
+	lastErr  error // nil: what is configured stands
 	errAt    time.Time
+	countErr error
 	refused  uint64
 	retry    time.Duration
-	mirrored bool
+	mirrored bool // the mirror of STATE_DB runs
 }
 
 // loop decides and acts until ctx is done.
@@ -151,9 +150,12 @@ func (o *orch) loop(ctx, writing context.Context, g *errgroup.Group) error {
 			o.publish(writing)
 			again.Reset(o.backoff())
 		case f := <-news:
-			o.note(o.addFlows(f, news))
+			if err := o.addFlows(f, news); err != nil {
+				o.note(err)
+				again.Reset(o.backoff())
+			}
 		case <-ticker.C:
-			o.note(o.count())
+			o.count()
 			o.publish(writing)
 		}
 	}
@@ -161,9 +163,11 @@ func (o *orch) loop(ctx, writing context.Context, g *errgroup.Group) error {
 
 // change takes what changed in CONFIG_DB.
 func (o *orch) change(b sonicdb.Batch) {
-	o.snapshot = o.state.Apply(b)
-	for _, e := range o.snapshot.Errors() {
-		o.Log.Warn("a row is not in force", "row", e.Table+"|"+e.Key, "why", e)
+	snapshot, rejected := o.state.Apply(b.Changes)
+	o.snapshot = snapshot
+	for i := range rejected {
+		o.Log.Warn("a row is not in force", "why", &rejected[i])
+		o.rejectedAt[rejected[i].Table+"|"+rejected[i].Key] = o.Now()
 	}
 }
 
@@ -192,12 +196,12 @@ func (o *orch) backoff() time.Duration {
 func (o *orch) reconcile(ctx, writing context.Context, g *errgroup.Group) error {
 	ports := portsOf(o.snapshot)
 	if o.sw == nil {
-		if len(ports) == 0 {
-			return errors.New("CONFIG_DB has no PORT rows yet")
-		}
-		sw, err := o.Open(ports)
+		sw, err := o.Open(o.snapshot)
 		if err != nil {
 			return err
+		}
+		if err := sw.SetPorts(ports); err != nil {
+			return errors.Join(err, sw.Close())
 		}
 		engine, err := asic.NewEngine(sw, &ledger{writing, o.stateDB, o.rows}, o.Log)
 		if err != nil {
@@ -210,8 +214,10 @@ func (o *orch) reconcile(ctx, writing context.Context, g *errgroup.Group) error 
 		o.mirrored = true
 		g.Go(func() error { return o.rows.Run(writing) })
 	}
-	o.sw.SetPorts(ports)
-	p := policyOf(o.snapshot)
+	if err := o.sw.SetPorts(ports); err != nil {
+		return err
+	}
+	p := Policy(o.snapshot)
 	outcome, err := o.engine.Reconcile(p)
 	if outcome.Rung != o.outcome.Rung || outcome.Reason != o.outcome.Reason {
 		o.Log.Info("flow labels", "means", outcome.Rung, "why", outcome.Reason)
@@ -226,7 +232,7 @@ func (o *orch) reconcile(ctx, writing context.Context, g *errgroup.Group) error 
 	if err != nil {
 		return err
 	}
-	o.reader = o.reader.restart(ctx, g, o.sw, readerConfig(o.snapshot, p, outcome, o.Now))
+	o.reader = o.reader.restart(ctx, g, o.sw, readerConfig(p, outcome.Rung, o.Now))
 	return nil
 }
 
