@@ -25,17 +25,25 @@ static __always_inline struct softsai_entry *lookup(struct softsai_view *view, s
 {
 	struct softsai_entry *best = NULL, *e;
 	struct softsai_key k;
+	__u64 differ;
 
 	for (__u32 i = 0; i < SOFTSAI_SHAPES; i++) {
 		struct softsai_shape *s = &view->shape[i];
 
 		if (i >= view->shapes || (best && best->priority >= s->priority))
 			break;
-		for (__u32 w = 0; w < SOFTSAI_KEY_WORDS; w++)
+		differ = 0;
+		for (__u32 w = 0; w < SOFTSAI_KEY_WORDS; w++) {
 			((__u64 *)&k)[w] = ((__u64 *)key)[w] & ((__u64 *)&s->mask)[w];
-		k.table = view->table;
-		k.shape = s->shape;
-		e = bpf_map_lookup_elem(&soft_entries, &k);
+			differ |= ((__u64 *)&k)[w] ^ ((__u64 *)&s->key)[w];
+		}
+		if (s->single) {
+			e = differ ? NULL : &s->entry;
+		} else {
+			k.table = view->table;
+			k.shape = s->shape;
+			e = bpf_map_lookup_elem(&soft_entries, &k);
+		}
 		if (e && (!best || e->priority > best->priority))
 			best = e;
 	}
@@ -157,9 +165,9 @@ int softsai_ingress(struct __sk_buff *skb)
 	struct softsai_view *v;
 
 	port = bpf_map_lookup_elem(&soft_ports, &ifindex);
-	if (!port)
+	if (!port || !(port->view | port->steer4 | port->steer6))
 		return TC_ACT_UNSPEC;
-	parse(skb, &p);
+	softsai_parse(skb, &p);
 	if (p.cut) {
 		__u32 want = skb->len < SOFTSAI_HEADROOM ? skb->len : SOFTSAI_HEADROOM;
 
@@ -167,7 +175,7 @@ int softsai_ingress(struct __sk_buff *skb)
 			return TC_ACT_UNSPEC;
 		__builtin_memset(&p, 0, sizeof(p));
 		p.frame = skb->len;
-		parse(skb, &p);
+		softsai_parse(skb, &p);
 	}
 	view = port->view - 1;
 	v = bpf_map_lookup_elem(&soft_views, &view);

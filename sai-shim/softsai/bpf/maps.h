@@ -4,8 +4,8 @@
 #define SOFTSAI_MAPS_H
 
 struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 4096);
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, SOFTSAI_PORTS);
 	__type(key, __u32);
 	__type(value, struct softsai_port);
 } soft_ports SEC(".maps");
@@ -37,7 +37,7 @@ struct {
 	__uint(max_entries, 4 << 20);
 } soft_cpu SEC(".maps");
 
-/* Copies lost, by enum soft_lost. */
+/* Copies lost, by enum softsai_lost. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, SOFTSAI_LOST_REASONS);

@@ -16,6 +16,7 @@
 #define SOFTSAI_TABLES 16	   /* ACL tables */
 #define SOFTSAI_VIEWS 64	   /* generations of tables' shape lists */
 #define SOFTSAI_ENTRIES 131072	   /* default size of the entry map */
+#define SOFTSAI_PORTS 65536	   /* ports have an ifindex below */
 #define SOFTSAI_POLICERS 16384	   /* policer 0 guards the CPU */
 #define SOFTSAI_HEADROOM 512	   /* octets that headers may take */
 #define SOFTSAI_SNAP 512	   /* octets of a packet that go to the CPU */
@@ -85,8 +86,11 @@ struct softsai_entry {
 
 struct softsai_shape {
 	struct softsai_key mask;
-	__u32 priority; /* no entry of this shape has a higher one */
-	__u32 shape;	/* goes into softsai_key.shape */
+	struct softsai_key key;	   /* of the entry, where it is the only one of this shape */
+	struct softsai_entry entry;
+	__u32 single;		   /* it is */
+	__u32 priority;		   /* no entry of this shape has a higher one */
+	__u32 shape;		   /* goes into softsai_key.shape */
 };
 
 /*

@@ -51,18 +51,18 @@ static __always_inline int steer(struct __sk_buff *skb, struct packet *p, struct
 		if (ip[7] <= 1 || ip[24] == 0xff || (ip[8] == 0xfe && (ip[9] & 0xc0) == 0x80))
 			return TC_ACT_UNSPEC;
 		fib.family = FAMILY_INET6;
-		fib.tot_len = 40 + (ip[4] << 8 | ip[5]);
+		fib.tot_len = 40 + u16_at(ip + 4);
 		fib.flowinfo = bpf_htonl((__u32)p->key.dscp << 22 | (h & 0xfffff));
-		__builtin_memcpy(fib.ipv6_src, ip + 8, 16);
-		__builtin_memcpy(fib.ipv6_dst, ip + 24, 16);
+		copy_address((__u8 *)fib.ipv6_src, ip + 8);
+		copy_address((__u8 *)fib.ipv6_dst, ip + 24);
 	} else {
 		if (ip[8] <= 1 || (ip[0] & 0xf) != 5 || (ip[16] & 0xf0) == 0xe0)
 			return TC_ACT_UNSPEC;
 		fib.family = FAMILY_INET;
-		fib.tot_len = ip[2] << 8 | ip[3];
+		fib.tot_len = u16_at(ip + 2);
 		fib.tos = p->key.dscp << 2;
-		__builtin_memcpy(&fib.ipv4_src, ip + 12, 4);
-		__builtin_memcpy(&fib.ipv4_dst, ip + 16, 4);
+		fib.ipv4_src = *(__be32 *)(ip + 12);
+		fib.ipv4_dst = *(__be32 *)(ip + 16);
 	}
 	if (bpf_fib_lookup(skb, &fib, sizeof(fib), FIB_SKIP_NEIGH) != BPF_FIB_LKUP_RET_SUCCESS)
 		return TC_ACT_UNSPEC;
@@ -78,10 +78,8 @@ static __always_inline int steer(struct __sk_buff *skb, struct packet *p, struct
 		bpf_csum_update(skb, csum_of_change(before, *(__be32 *)(ip + 4)));
 	} else {
 		ip[8]--; /* the header's sum stays 0, and so the packet's (RFC 1624) */
-		csum = (ip[10] << 8 | ip[11]) + 0x100;
-		csum = (csum & 0xffff) + (csum >> 16);
-		ip[10] = csum >> 8;
-		ip[11] = csum;
+		csum = u16_at(ip + 10) + 0x100;
+		*(__be16 *)(ip + 10) = bpf_htons((csum & 0xffff) + (csum >> 16));
 	}
 	/* The FIB leaves the next hop's address in dst; IPv4 may go by an IPv6 one. */
 	next.nh_family = fib.family;
