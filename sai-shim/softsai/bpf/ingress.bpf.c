@@ -165,7 +165,7 @@ int softsai_ingress(struct __sk_buff *skb)
 	struct softsai_view *v;
 
 	port = bpf_map_lookup_elem(&soft_ports, &ifindex);
-	if (!port || !(port->view | port->steer4 | port->steer6))
+	if (!port || !(port->view | port->steer4.bth | port->steer6.bth))
 		return TC_ACT_UNSPEC;
 	softsai_parse(skb, &p);
 	if (p.cut) {

@@ -152,7 +152,7 @@ static __always_inline void parse_ipv4(struct __sk_buff *skb, struct packet *p, 
 	if (length < 20 || end < off + length || end > p->frame)
 		return;
 	where = u16_at(h + 6) & 0x3fff; /* more fragments, offset */
-	p->key.valid |= SOFTSAI_V4;
+	p->key.valid |= SOFTSAI_IP | SOFTSAI_V4;
 	p->key.dscp = h[1] >> 2;
 	p->key.proto = h[9];
 	*(__be32 *)p->key.src = *(__be32 *)(h + 12);
@@ -192,7 +192,7 @@ static __always_inline void parse_ipv6(struct __sk_buff *skb, struct packet *p, 
 	end = off + 40 + u16_at(h + 4);
 	if (end > p->frame)
 		return;
-	p->key.valid |= SOFTSAI_V6;
+	p->key.valid |= SOFTSAI_IP | SOFTSAI_V6;
 	p->key.dscp = (h[0] & 0xf) << 2 | h[1] >> 6;
 	p->key.label = *(__be32 *)h & bpf_htonl(0xfffff);
 	copy_address(p->key.src, h + 8);

@@ -28,8 +28,9 @@ enum softsai_valid {
 	SOFTSAI_V6 = 1 << 1,
 	SOFTSAI_L4 = 1 << 2,   /* ports: TCP or UDP header within the packet */
 	SOFTSAI_BTH = 1 << 3,  /* UDP port 4791 and a whole BTH */
-	SOFTSAI_AETH = 1 << 4,
+	SOFTSAI_AETH = 1 << 4, /* a whole one */
 	SOFTSAI_ICMP = 1 << 5, /* type and code, of ICMP or ICMPv6 */
+	SOFTSAI_IP = 1 << 6,   /* either version */
 };
 
 /* What an ACL can match, and the key of an entry: these fields under its mask. */
@@ -103,13 +104,17 @@ struct softsai_view {
 	struct softsai_shape shape[SOFTSAI_SHAPES];
 };
 
+/* What of a RoCEv2 packet chooses the next hop. */
+struct softsai_steer {
+	__u32 bth;   /* bits of the BTH's octets 4-7, host order; 0: the kernel chooses */
+	__u32 label; /* mask of the flow label, network order */
+	__u32 sport; /* mask of the UDP source port, network order */
+};
+
 /* A port, by ifindex. */
 struct softsai_port {
-	__u32 view;	   /* index + 1, or 0: no table bound */
-	__u32 steer4;	   /* bits of the BTH's octets 4-7 that choose the next hop, */
-	__u32 steer6;	   /* host order; 0: the kernel chooses */
-	__u32 steer_label; /* the flow label chooses too, and ... */
-	__u32 steer_ports; /* ... the UDP source port */
+	__u32 view; /* index + 1, or 0: no table bound */
+	struct softsai_steer steer4, steer6;
 };
 
 struct softsai_counter {

@@ -27,22 +27,21 @@ static __always_inline __u32 mix(__u32 h)
 static __always_inline int steer(struct __sk_buff *skb, struct packet *p, struct softsai_port *port)
 {
 	bool v6 = p->key.valid & SOFTSAI_V6;
-	__u32 mask = v6 ? port->steer6 : port->steer4, h, csum, before;
+	struct softsai_steer *by = v6 ? &port->steer6 : &port->steer4;
+	__u32 h, csum, before;
 	struct bpf_redir_neigh next = {};
 	struct bpf_fib_lookup fib = {};
 	__u8 *ip;
 
-	if (!mask || !(p->key.valid & SOFTSAI_BTH) || p->hop || skb->pkt_type != 0 || skb->gso_segs)
+	if (!by->bth || !(p->key.valid & SOFTSAI_BTH) || p->hop || skb->pkt_type != 0 || skb->gso_segs)
 		return TC_ACT_UNSPEC;
 	ip = octets(skb, p, p->ip, v6 ? 40 : 20);
 	if (!ip)
 		return TC_ACT_UNSPEC;
 
-	h = mix(bpf_ntohl(p->key.bth) & mask);
-	if (port->steer_label)
-		h = mix(h ^ p->key.label);
-	if (port->steer_ports)
-		h = mix(h ^ p->key.sport);
+	h = mix(bpf_ntohl(p->key.bth) & by->bth);
+	h = mix(h ^ (p->key.label & by->label));
+	h = mix(h ^ (p->key.sport & by->sport));
 	fib.l4_protocol = PROTO_UDP;
 	fib.sport = h >> 16 ^ h;
 	fib.dport = p->key.dport;
