@@ -111,10 +111,10 @@ const struct attribute *type_attribute(const struct type *type, sai_attr_id_t id
 /* The type of a number, or NULL for one that is not there or is hidden. */
 const struct type *type_find(sai_object_type_t type);
 
-/* Status for the attribute at index of a list. */
+/* Status for the attribute at index of a list: SAI adds the index to the code, then negates. */
 static inline sai_status_t attribute_status(sai_status_t first, uint32_t index)
 {
-	return first + (sai_status_t)index;
+	return first - (sai_status_t)index;
 }
 
 /* Capabilities that the profile hides: a comma list. */

@@ -19,6 +19,8 @@
 #define SOFTSAI_PORTS 65536	   /* ports have an ifindex below */
 #define SOFTSAI_POLICERS 16384	   /* policer 0 guards the CPU */
 #define SOFTSAI_HEADROOM 512	   /* octets that headers may take */
+#define SOFTSAI_MAX_RATE 200000000000ULL /* of a policer, a second */
+#define SOFTSAI_MAX_BURST (1ULL << 40)
 #define SOFTSAI_SNAP 512	   /* octets of a packet that go to the CPU */
 #define SOFTSAI_META_CHUNK 192	   /* octets of one metadata record */
 
