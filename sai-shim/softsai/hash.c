@@ -330,6 +330,18 @@ bool hash_managed(void)
 	return steering[0].bth || steering[1].bth;
 }
 
+sai_status_t hash_reset(void)
+{
+	sai_status_t status = SAI_STATUS_SUCCESS;
+	int32_t before[SYSCTLS];
+
+	kept(before);
+	for (size_t i = 0; i < SYSCTLS && !status; i++)
+		status = bring(i, -1, before);
+	memset(steering, 0, sizeof(steering));
+	return status;
+}
+
 sai_status_t hash_apply(void)
 {
 	sai_status_t status = apply_family(0, SAI_SWITCH_ATTR_ECMP_HASH_IPV4, SAI_SWITCH_ATTR_ECMP_HASH_IPV4_RDMA);

@@ -25,6 +25,9 @@ sai_status_t hash_apply(void);
 /* Reports whether the hash is other than the kernel's own. */
 bool hash_managed(void);
 
+/* Puts the sysctls back to what they were. */
+sai_status_t hash_reset(void);
+
 /* Fills in how the ports steer. */
 void hash_steering(struct softsai_port *port);
 

@@ -256,7 +256,7 @@ int plane_open(const struct plane_options *options, bool *adopted)
 		bpf_map__set_max_entries(plane.skel->maps.soft_meta, 4 * options->entries);
 	}
 	tables_fill((void *)plane.skel->rodata->softsai_crc, (void *)plane.skel->rodata->softsai_bth_len);
-	*adopted = !options->cold && adopt();
+	*adopted = adopt();
 	log_libbpf_clear();
 	err = ingress_bpf__load(plane.skel);
 	if (err) {
@@ -289,7 +289,8 @@ out:
 
 void plane_close(void)
 {
-	ingress_bpf__destroy(plane.skel);
+	if (plane.skel)
+		ingress_bpf__destroy(plane.skel);
 	free(plane.ifindexes);
 	memset(&plane, 0, sizeof(plane));
 }

@@ -34,7 +34,6 @@ struct plane_options {
 	const uint32_t *ifindexes; /* of the ports */
 	size_t ports;
 	uint32_t entries; /* size of the entry map; 0: SOFTSAI_ENTRIES */
-	bool cold;	  /* adopt nothing */
 };
 
 /*

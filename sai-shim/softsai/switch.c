@@ -135,7 +135,7 @@ static void let_go(void)
 
 static sai_status_t open_plane(const struct profile *profile, bool *adopted)
 {
-	struct plane_options options = { .cold = is_set(profile, "SLUICE_COLD") };
+	struct plane_options options = {};
 	uint32_t *ifindexes = NULL;
 	uint64_t entries;
 	sai_status_t status;
@@ -151,6 +151,39 @@ static sai_status_t open_plane(const struct profile *profile, bool *adopted)
 	return status;
 }
 
+static sai_status_t make_switch(uint32_t count, const sai_attribute_t *list, sai_object_id_t *id)
+{
+	sai_status_t status =
+		object_create(&switch_type, object_id(SAI_OBJECT_TYPE_SWITCH, SWITCH_NUMBER), count, list, id);
+
+	if (!status)
+		the_switch = object_find(*id);
+	if (!status)
+		status = port_make();
+	if (!status)
+		status = hash_make_default();
+	return status;
+}
+
+/* Takes away what an earlier process left: program, maps, changed sysctls. */
+static sai_status_t wipe(const struct profile *profile, uint32_t count, const sai_attribute_t *list)
+{
+	bool adopted = false;
+	sai_object_id_t id;
+	sai_status_t status = open_plane(profile, &adopted);
+
+	if (!status)
+		status = make_switch(count, list, &id);
+	if (!status && adopted)
+		status = object_restore();
+	if (!status)
+		status = hash_reset();
+	if (!status && plane_detach())
+		status = SAI_STATUS_FAILURE;
+	let_go();
+	return status;
+}
+
 static sai_status_t start(const struct profile *profile, bool adopted)
 {
 	uint64_t rate, burst;
@@ -160,10 +193,6 @@ static sai_status_t start(const struct profile *profile, bool adopted)
 	    !number(profile, "SLUICE_CPU_BURST", 100000000, 1000, &burst))
 		return SAI_STATUS_INVALID_PARAMETER;
 	status = policer_guard_cpu(rate, burst);
-	if (!status)
-		status = port_make();
-	if (!status)
-		status = hash_make_default();
 	if (!status && adopted)
 		status = object_restore();
 	if (!status)
@@ -179,22 +208,20 @@ sai_status_t switch_create(const struct profile *profile, uint32_t count, const 
 			   sai_object_id_t *id)
 {
 	const sai_attribute_value_t *notify;
+	sai_status_t status = SAI_STATUS_SUCCESS;
 	bool adopted = false;
-	sai_status_t status;
 
 	if (the_switch)
 		return SAI_STATUS_ITEM_ALREADY_EXISTS;
 	hide(profile->get("SLUICE_HIDE"));
-	status = open_plane(profile, &adopted);
-	if (status) {
-		port_forget();
-		return status;
-	}
-	status = object_create(&switch_type, object_id(SAI_OBJECT_TYPE_SWITCH, SWITCH_NUMBER), count, list, id);
-	if (!status) {
-		the_switch = object_find(*id);
+	if (is_set(profile, "SLUICE_COLD"))
+		status = wipe(profile, count, list);
+	if (!status)
+		status = open_plane(profile, &adopted);
+	if (!status)
+		status = make_switch(count, list, id);
+	if (!status)
 		status = start(profile, adopted);
-	}
 	if (status) {
 		let_go();
 		return status;
