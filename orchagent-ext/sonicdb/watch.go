@@ -40,12 +40,12 @@ func (db *DB) Watch(ctx context.Context, tables []string, emit func(Batch)) erro
 		if ctx.Err() != nil {
 			return nil
 		}
+		if !w.lost {
+			w.lost = true
+			db.log.Warn("the database cannot be read; trying until it can", "error", err)
+		}
 		if w.reads > before {
 			delay = db.timing.backoff
-			db.log.Warn("lost the database; it will be read again", "error", err)
-		} else if !w.told {
-			w.told = true
-			db.log.Warn("the database cannot be read yet; trying until it can", "error", err)
 		}
 		if !wait(ctx, delay) {
 			return nil
@@ -61,7 +61,7 @@ type watcher struct {
 	emit   func(Batch)
 	view   view // what emit was told; nil before the first full read
 	reads  int  // full ones
-	told   bool // that Redis cannot be read
+	lost   bool // Redis cannot be read
 	silent bool // Redis sends no events
 }
 
@@ -69,7 +69,9 @@ type watcher struct {
 func (w *watcher) session(ctx context.Context) error {
 	events, stop := w.subscribe(ctx)
 	defer stop()
-	w.checkEvents(ctx)
+	if err := w.checkEvents(ctx); err != nil {
+		return err
+	}
 	for {
 		interval := w.db.timing.resync
 		if w.silent {
@@ -81,7 +83,9 @@ func (w *watcher) session(ctx context.Context) error {
 			timer.Stop()
 			return ctx.Err()
 		case <-timer.C:
-			w.checkEvents(ctx)
+			if err := w.checkEvents(ctx); err != nil {
+				return err
+			}
 			events.everything()
 		case <-events.wake:
 			timer.Stop()
@@ -107,7 +111,10 @@ func (w *watcher) read(ctx context.Context, keys []string, all bool) error {
 			return err
 		}
 		w.reads++
-		w.told = false
+		if w.lost {
+			w.lost = false
+			w.db.log.Info("the database is read again")
+		}
 		initial := w.view == nil
 		if initial {
 			w.view = make(view)
