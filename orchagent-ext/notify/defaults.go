@@ -77,13 +77,13 @@ func (c CodePoints) Validate() error {
 	case c.PFCMType == c.PPFCTypeV6:
 		return fmt.Errorf("ICMPv6 type %d is given to both PFCM and PPFC", c.PFCMType)
 	case c.PFCMOption <= optionPadN:
-		return fmt.Errorf("option type %#04x is padding (RFC 8200 section 4.2)", c.PFCMOption)
+		return fmt.Errorf("option type 0x%02x is padding (RFC 8200 section 4.2)", c.PFCMOption)
 	case c.PFCMOption&0xe0 != 0:
-		return fmt.Errorf("option type %#04x: its top 3 bits must be 0: skipped where unknown, unchanged on the way", c.PFCMOption)
+		return fmt.Errorf("option type 0x%02x: its top 3 bits must be 0: skipped where unknown, unchanged on the way", c.PFCMOption)
 	case c.PPFCPort == 0 || c.PPFCPort == roce.UDPPort:
 		return fmt.Errorf("UDP port %d cannot be PPFC's: 0 is none, %d is RoCEv2", c.PPFCPort, roce.UDPPort)
 	case c.RateAdviceOpcode < manufacturerOpcodes && c.RateAdviceOpcode != roce.RCAtomicWrite:
-		return fmt.Errorf("opcode %#04x cannot be Rate Advice's: it is one from 0xc0 on, or the draft's example 0x1d", uint8(c.RateAdviceOpcode))
+		return fmt.Errorf("opcode 0x%02x cannot be Rate Advice's: it is one from 0xc0 on, or the draft's example 0x1d", uint8(c.RateAdviceOpcode))
 	}
 	return nil
 }
