@@ -2,6 +2,7 @@ package sonicdb
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"time"
@@ -26,12 +27,16 @@ type Batch struct {
 // Watch calls emit with every row of tables, and then with what changes. After
 // each call the rows that emit was given are those that Redis had a moment
 // before; that changes in quick succession come as one is the rule. It blocks
-// until ctx is done, and returns nil; emit is called by it alone.
+// until ctx is done, and returns nil; emit is called by it alone. No tables at
+// all is an error.
 //
 // Redis may be down: the rows stay what they were until it is back and has
 // loaded what it saved, and then come the differences. That they come back
 // empty, or that events were lost, is a difference like any.
 func (db *DB) Watch(ctx context.Context, tables []string, emit func(Batch)) error {
+	if len(tables) == 0 {
+		return errors.New("watch: no tables")
+	}
 	w := watcher{db: db, tables: slices.Clone(tables), emit: emit}
 	delay := db.timing.backoff
 	for {

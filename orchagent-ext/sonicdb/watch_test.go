@@ -164,6 +164,9 @@ func TestWatchEndsOnCancel(t *testing.T) {
 	if err := db.Watch(ctx, []string{"A"}, func(Batch) { cancel() }); err != nil {
 		t.Errorf("got %v, want nil", err)
 	}
+	if err := db.Watch(t.Context(), nil, nil); err == nil {
+		t.Error("no tables are watched")
+	}
 }
 
 func TestEvents(t *testing.T) {
