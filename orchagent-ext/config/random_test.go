@@ -20,18 +20,22 @@ func TestRandomChanges(t *testing.T) {
 	random := rand.New(rand.NewPCG(seed, 0))
 	pick := func(s ...string) string { return s[random.IntN(len(s))] }
 	changes := map[string]func() sonicdb.Change{
-		"port":      func() sonicdb.Change { return set("PORT", pick("Ethernet0", "Ethernet4"), nil) },
-		"channel":   func() sonicdb.Change { return set("PORTCHANNEL", "PortChannel1", nil) },
-		"threshold": func() sonicdb.Change { return set("SLUICE_THRESHOLD", pick("a", "b"), fields{"high_bytes": pick("0", "1", "9")}) },
+		"port":    func() sonicdb.Change { return set("PORT", pick("Ethernet0", "Ethernet4"), nil) },
+		"channel": func() sonicdb.Change { return set("PORTCHANNEL", "PortChannel1", nil) },
+		"threshold": func() sonicdb.Change {
+			return set("SLUICE_THRESHOLD", pick("a", "b"), fields{"high_bytes": pick("0", "1", "9")})
+		},
 		"our port": func() sonicdb.Change {
 			return set("SLUICE_PORT", pick("Ethernet0", "Ethernet4", "PortChannel1"), fields{"threshold": pick("a", "b", "c"), "role": pick("edge", "edge", "core")})
 		},
-		"peer":   func() sonicdb.Change { return set("SLUICE_PPFC_PEER", pick("10.0.0.0/8", "10.1.0.0/8", "::/0", "::1/0", "x"), nil) },
+		"peer": func() sonicdb.Change {
+			return set("SLUICE_PPFC_PEER", pick("10.0.0.0/8", "10.1.0.0/8", "::/0", "::1/0", "x"), nil)
+		},
 		"global": func() sonicdb.Change { return set("SLUICE", "global", fields{"flow_capacity": pick("2000", "1")}) },
 	}
 	kinds := slices.Sorted(maps.Keys(changes))
 	st, now := New(), make(map[string]rows.Row)
-	for range 5000 {
+	for range 2000 {
 		c := changes[pick(kinds...)]()
 		if random.IntN(3) == 0 {
 			c = del(c.Row.Table, c.Row.Key)
