@@ -100,25 +100,35 @@ func (w *watcher) subscribe(ctx context.Context) (e *events, stop func()) {
 }
 
 // checkEvents looks whether Redis sends events at all, which a stock one does
-// not, and says so when that changes.
-func (w *watcher) checkEvents(ctx context.Context) {
+// not, and says so when that changes. A Redis that does not tell may send none.
+func (w *watcher) checkEvents(ctx context.Context) error {
 	const option = "notify-keyspace-events"
 	answer, err := w.db.client.ConfigGet(ctx, option).Result()
-	silent := err != nil || !enough(answer[option])
+	if err != nil && !isRefusal(err) {
+		return fmt.Errorf("ask %s at %s for its events: %w", w.db.Name, w.db.Address, err)
+	}
+	silent := !enough(answer[option])
 	if silent == w.silent {
-		return
+		return nil
 	}
 	w.silent = silent
 	if !silent {
 		w.db.log.Info("Redis sends events now")
-		return
+		return nil
 	}
 	at := "-s " + w.db.Address
 	if host, port, err := net.SplitHostPort(w.db.Address); err == nil && w.db.Network == "tcp" {
 		at = "-h " + host + " -p " + port
 	}
 	w.db.log.Warn("Redis sends no events for keys: polling instead",
-		"every", w.db.timing.poll, "remedy", "redis-cli "+at+" config set "+option+" KEA", "error", err)
+		"every", w.db.timing.poll, "remedy", "redis-cli "+at+" config set "+option+" KEA")
+	return nil
+}
+
+// isRefusal reports whether Redis is up and knows no such command, or does not
+// let us use it.
+func isRefusal(err error) bool {
+	return redis.HasErrorPrefix(err, "unknown command") || redis.HasErrorPrefix(err, "NOPERM")
 }
 
 // enough reports whether flags of notify-keyspace-events bring every change of

@@ -2,11 +2,9 @@ package sonicdb
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/redis/go-redis/v9"
 	"sluice/yang/rows"
@@ -101,7 +99,4 @@ func (db *DB) readKeys(ctx context.Context, keys []string) (view, error) {
 	return v, nil
 }
 
-func isWrongType(err error) bool {
-	var answer redis.Error
-	return errors.As(err, &answer) && strings.HasPrefix(answer.Error(), "WRONGTYPE")
-}
+func isWrongType(err error) bool { return redis.HasErrorPrefix(err, "WRONGTYPE") }

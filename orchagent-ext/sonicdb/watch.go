@@ -2,6 +2,7 @@ package sonicdb
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"time"
@@ -26,12 +27,16 @@ type Batch struct {
 // Watch calls emit with every row of tables, and then with what changes. After
 // each call the rows that emit was given are those that Redis had a moment
 // before; that changes in quick succession come as one is the rule. It blocks
-// until ctx is done, and returns nil; emit is called by it alone.
+// until ctx is done, and returns nil; emit is called by it alone. No tables at
+// all is an error.
 //
 // Redis may be down: the rows stay what they were until it is back and has
 // loaded what it saved, and then come the differences. That they come back
 // empty, or that events were lost, is a difference like any.
 func (db *DB) Watch(ctx context.Context, tables []string, emit func(Batch)) error {
+	if len(tables) == 0 {
+		return errors.New("watch: no tables")
+	}
 	w := watcher{db: db, tables: slices.Clone(tables), emit: emit}
 	delay := db.timing.backoff
 	for {
@@ -40,12 +45,12 @@ func (db *DB) Watch(ctx context.Context, tables []string, emit func(Batch)) erro
 		if ctx.Err() != nil {
 			return nil
 		}
+		if !w.lost {
+			w.lost = true
+			db.log.Warn("the database cannot be read; trying until it can", "error", err)
+		}
 		if w.reads > before {
 			delay = db.timing.backoff
-			db.log.Warn("lost the database; it will be read again", "error", err)
-		} else if !w.told {
-			w.told = true
-			db.log.Warn("the database cannot be read yet; trying until it can", "error", err)
 		}
 		if !wait(ctx, delay) {
 			return nil
@@ -61,7 +66,7 @@ type watcher struct {
 	emit   func(Batch)
 	view   view // what emit was told; nil before the first full read
 	reads  int  // full ones
-	told   bool // that Redis cannot be read
+	lost   bool // Redis cannot be read
 	silent bool // Redis sends no events
 }
 
@@ -69,7 +74,9 @@ type watcher struct {
 func (w *watcher) session(ctx context.Context) error {
 	events, stop := w.subscribe(ctx)
 	defer stop()
-	w.checkEvents(ctx)
+	if err := w.checkEvents(ctx); err != nil {
+		return err
+	}
 	for {
 		interval := w.db.timing.resync
 		if w.silent {
@@ -81,7 +88,9 @@ func (w *watcher) session(ctx context.Context) error {
 			timer.Stop()
 			return ctx.Err()
 		case <-timer.C:
-			w.checkEvents(ctx)
+			if err := w.checkEvents(ctx); err != nil {
+				return err
+			}
 			events.everything()
 		case <-events.wake:
 			timer.Stop()
@@ -107,7 +116,10 @@ func (w *watcher) read(ctx context.Context, keys []string, all bool) error {
 			return err
 		}
 		w.reads++
-		w.told = false
+		if w.lost {
+			w.lost = false
+			w.db.log.Info("the database is read again")
+		}
 		initial := w.view == nil
 		if initial {
 			w.view = make(view)

@@ -56,13 +56,16 @@ func TestWatchWaitsForRedis(t *testing.T) {
 	var said log
 	db := open(t, s, "CONFIG_DB", slog.New(slog.NewTextHandler(&said, nil)))
 	f := follow(t, db, "A")
-	eventually(t, "that Redis is not up is said", func() bool { return strings.Contains(said.String(), "cannot be read yet") })
+	eventually(t, "that Redis is not up is said", func() bool { return strings.Contains(said.String(), "cannot be read") })
 	if err := s.Restart(true); err != nil {
 		t.Fatal(err)
 	}
 	f.started(t)
 	write(t, db, set("A", "1", fields{"x": "1"}))
 	f.becomes(t, map[string]fields{"A|1": {"x": "1"}})
+	if text := said.String(); !strings.Contains(text, "is read again") || strings.Contains(text, "sends no events") || strings.Count(text, "\n") != 2 {
+		t.Errorf("log: %s", text)
+	}
 	if !f.batches[0].Initial || f.batches[1].Initial {
 		t.Errorf("not the first batch is marked as it: %v", f.batches)
 	}
@@ -143,11 +146,26 @@ func TestWatchWithoutEvents(t *testing.T) {
 	eventually(t, "that Redis sends events now is said", func() bool { return strings.Contains(said.String(), "sends events now") })
 }
 
+// A Redis that does not tell whether it sends events is polled.
+func TestWatchOfARedisThatHidesItsSettings(t *testing.T) {
+	var said log
+	s := redisServer(t, "--rename-command", "CONFIG", "")
+	db := open(t, s, "CONFIG_DB", slog.New(slog.NewTextHandler(&said, nil)))
+	f := follow(t, db, "A")
+	f.started(t)
+	if !strings.Contains(said.String(), "polling instead") {
+		t.Errorf("log %q", said.String())
+	}
+}
+
 func TestWatchEndsOnCancel(t *testing.T) {
 	db := open(t, redisServer(t), "CONFIG_DB", nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	if err := db.Watch(ctx, []string{"A"}, func(Batch) { cancel() }); err != nil {
 		t.Errorf("got %v, want nil", err)
+	}
+	if err := db.Watch(t.Context(), nil, nil); err == nil {
+		t.Error("no tables are watched")
 	}
 }
 

@@ -47,7 +47,10 @@ func Start(dir string, options ...string) (*Server, error) {
 	if err := s.writeConfig(); err != nil {
 		return nil, err
 	}
-	return s, s.start()
+	if err := s.start(); err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 // Pid returns the process id.
