@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 	"unsafe"
@@ -26,7 +25,6 @@ type Frame struct {
 type Capture struct {
 	socket *os.File
 	where  string
-	stop   atomic.Bool
 	ended  chan struct{} // closed when read has returned
 
 	mu     sync.Mutex
@@ -103,10 +101,12 @@ func (c *Capture) Wait(ctx context.Context, n int) error {
 // is an error when the kernel had to drop frames because they were not read in
 // time. It may be called once.
 func (c *Capture) Stop() ([]Frame, error) {
-	dropped, err := c.dropped()
-	c.stop.Store(true)
-	_ = c.socket.Close() // makes read return
+	if err := c.socket.SetReadDeadline(time.Now()); err != nil { // ends read
+		return nil, fmt.Errorf("capture on %s: %w", c.where, err)
+	}
 	<-c.ended
+	dropped, err := c.dropped()
+	_ = c.socket.Close()
 	if err == nil {
 		err = c.err
 	}
@@ -133,31 +133,38 @@ func (c *Capture) dropped() (n uint32, err error) {
 	return s.Drops, nil
 }
 
-// read keeps frames until the socket is closed.
+// read keeps frames until the socket's deadline, and then what has come before it.
 func (c *Capture) read(raw syscall.RawConn) {
 	defer close(c.ended)
 	data, control := make([]byte, 1<<16), make([]byte, 256)
-	for {
-		var n, nControl int
-		var err error
-		if waitErr := raw.Read(func(fd uintptr) bool {
-			for {
-				n, nControl, _, _, err = unix.Recvmsg(int(fd), data, control, 0)
-				if !errors.Is(err, unix.EINTR) {
-					return !errors.Is(err, unix.EAGAIN)
-				}
+	one := func(fd uintptr) (done bool) {
+		for {
+			n, nControl, _, _, err := unix.Recvmsg(int(fd), data, control, 0)
+			switch {
+			case errors.Is(err, unix.EINTR):
+				continue
+			case errors.Is(err, unix.EAGAIN):
+				return false
+			case err != nil:
+				c.keep(Frame{}, fmt.Errorf("capture on %s: %w", c.where, err))
+			default:
+				c.keep(Frame{timestamp(control[:nControl]), bytes.Clone(data[:n])}, nil)
 			}
-		}); waitErr != nil {
-			err = waitErr
+			return true
 		}
-		switch {
-		case err == nil:
-			c.keep(Frame{timestamp(control[:nControl]), bytes.Clone(data[:n])}, nil)
-		case c.stop.Load():
-			return
-		default:
-			c.keep(Frame{}, fmt.Errorf("capture on %s: %w", c.where, err))
-			return
+	}
+	for c.err == nil {
+		if err := raw.Read(one); errors.Is(err, os.ErrDeadlineExceeded) {
+			err = raw.Control(func(fd uintptr) {
+				for c.err == nil && one(fd) {
+				}
+			})
+			if err == nil {
+				return
+			}
+			c.keep(Frame{}, err)
+		} else if err != nil {
+			c.keep(Frame{}, err)
 		}
 	}
 }

@@ -111,7 +111,7 @@ func TestLinkLocalAndChecksum(t *testing.T) {
 	start := time.Now()
 	udp(t, p.A, p.B, p.B.LinkLocal)
 	udp(t, p.A, p.B, fabric.HostB4.Addr())
-	frames, err := c.Stop()
+	frames, err := c.Stop() // with what has arrived and was not read yet
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -46,6 +46,9 @@ func (f *Fabric) Link(a *Node, aName string, b *Node, bName string) (*Interface,
 		}
 	}
 	for _, i := range []*Interface{x, y} {
+		if err := i.running(); err != nil {
+			return nil, nil, err
+		}
 		if err := i.Address(netip.PrefixFrom(i.LinkLocal, 64)); err != nil {
 			return nil, nil, err
 		}
@@ -99,6 +102,9 @@ func (i *Interface) Address(a netip.Prefix) error {
 	at.IP = a.Addr().AsSlice()
 	if err := i.Node.netlink.AddrAdd(link, &netlink.Addr{IPNet: at, Flags: flags}); err != nil {
 		return fmt.Errorf("give %s of %s the address %s: %w", i.Name, i.Node.Name, a, err)
+	}
+	if err := i.local(a.Addr()); err != nil {
+		return err
 	}
 	return i.peer.Neighbor(a.Addr(), i.MAC)
 }
