@@ -26,7 +26,7 @@ var made atomic.Int32 // fabrics of this process
 // New makes an empty fabric, and removes what dead makers left.
 func New() (*Fabric, error) {
 	if os.Geteuid() != 0 {
-		return nil, fmt.Errorf("network namespaces need root (sudo): %w", ErrNotSupported)
+		return nil, fmt.Errorf("network namespaces need root: %w", ErrNotSupported)
 	}
 	if err := removeLeftovers(); err != nil {
 		return nil, err
