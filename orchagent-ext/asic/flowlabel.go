@@ -6,8 +6,6 @@ type Features struct {
 	// HashIPv6 and HashIPv4 are the switch attributes that take the ECMP hash of
 	// RDMA packets, or else of all packets of the family; "" where there is none.
 	HashIPv6, HashIPv4 string
-
-	FlowCapacity uint32 // entries of the table of flows
 }
 
 // Objects returns what stands on the switch for a policy at a rung, each object
@@ -22,7 +20,7 @@ func Objects(p Policy, r Rung, f Features) []Object {
 	case Compute:
 		specs = computeSpecs(p)
 	case Rewrite:
-		specs = rewriteSpecs(p, f)
+		specs = rewriteSpecs(p)
 	case Hash:
 		specs = []spec{hashSpec{key: keyHash, destQP: true}}
 	case UDFHash:
@@ -71,15 +69,14 @@ func computeSpecs(p Policy) []spec {
 	return append(append(specs, skippedSpecs(p)...), bindingSpecs(p)...)
 }
 
-func rewriteSpecs(p Policy, f Features) []spec {
+func rewriteSpecs(p Policy) []spec {
 	specs := append(udfSpecs(false),
 		trapSpec{keyTrap},
-		policerSpec{keyPolicer, p.CPURate, p.CPUBurst},
-		tableSpec{key: keyTable, flowLabel: p.Label.ZeroOnly, addresses: true, udfGroup: keyUDFGroup, size: f.FlowCapacity + tableSizeSmall},
+		tableSpec{key: keyTable, flowLabel: p.Label.ZeroOnly, addresses: true, udfGroup: keyUDFGroup, size: p.FlowCapacity + tableSizeSmall},
 		counterSpec{keyCopied + suffixCounter, keyTable},
 		entrySpec{
 			key: keyCopied, table: keyTable, counter: keyCopied + suffixCounter, priority: copyPriority,
-			unlabelled: p.Label.ZeroOnly, trap: keyTrap, policer: keyPolicer,
+			unlabelled: p.Label.ZeroOnly, trap: keyTrap,
 		})
 	return append(append(specs, skippedSpecs(p)...), bindingSpecs(p)...)
 }

@@ -35,7 +35,7 @@ var ports = []sonicdb.Change{
 
 // apply applies changes one batch after the other and returns the last result.
 func apply(batches ...[]sonicdb.Change) (s *Snapshot, fresh []Rejection) {
-	st := NewState()
+	st := New()
 	for _, b := range batches {
 		s, fresh = st.Apply(b)
 	}
@@ -260,7 +260,7 @@ func TestTwoPrefixesThatAreTheSame(t *testing.T) {
 
 // A snapshot stays what it was whatever comes after it.
 func TestSnapshotsAreImmutable(t *testing.T) {
-	st := NewState()
+	st := New()
 	first := append(slices.Clone(ports), set("SLUICE_PORT", "Ethernet0", fields{"role": "edge"}), set("SLUICE_PPFC_PEER", "::/0", nil),
 		set("SLUICE", "global", fields{"flow_capacity": "2048"}), set("SLUICE_PFCM", "global", fields{"option_type": "0"}))
 	s, _ := st.Apply(first)
@@ -288,7 +288,7 @@ func TestSnapshotHasEveryTable(t *testing.T) {
 		c, ok := good[table]
 		switch {
 		case ok:
-		case rows.Global(table):
+		case rows.Only(table) != "":
 			c = set(table, "global", nil)
 		default:
 			c = set(table, "::/0", nil)
@@ -334,7 +334,7 @@ func TestTenThousandRows(t *testing.T) {
 	for i := range 10000 {
 		changes = append(changes, set("SLUICE_RATE_ADVICE_HOST", fmt.Sprintf("10.%d.%d.0/24", i/256, i%256), nil))
 	}
-	st := NewState()
+	st := New()
 	begin := time.Now()
 	_, fresh := st.Apply(changes)
 	first := time.Now()

@@ -38,8 +38,8 @@ type version struct {
 	refs   []rows.Reference
 }
 
-// NewState returns a state without rows.
-func NewState() *State {
+// New returns a state without rows.
+func New() *State {
 	return &State{
 		own:      make(map[name]entry),
 		sonic:    make(map[string]map[string]rows.Row),

@@ -53,7 +53,7 @@ func (r Row) Twice(other string) *Error {
 // bits behind the prefix are 0. Rows are never renamed to it.
 func (r Row) CanonicalKey() string {
 	t, ok := byName[r.Table]
-	if !ok || t.global() {
+	if !ok || t.only != "" {
 		return r.Key
 	}
 	parts := strings.SplitN(r.Key, keySeparator, len(t.keys))
