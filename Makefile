@@ -53,7 +53,7 @@ build: deps ## build the programs and the software switch into bin/
 	$(MAKE) --no-print-directory -C sai-shim/softsai OUT='$(CURDIR)/bin' WORK='$(CURDIR)/build/softsai' '$(CURDIR)/bin/libsoftsai.so'
 	go build -trimpath -buildvcs=false -ldflags '-X main.version=$(VERSION)' -o bin/ $(COMMANDS)
 
-test: deps ## run all tests under the race detector
+test: build ## run all tests under the race detector
 	go test -race -count=1 ./...
 
 lint: deps ## gofmt, go vet, golangci-lint; and `make generate` must change nothing
@@ -101,8 +101,8 @@ fuzz: ## run every fuzz target, each for FUZZTIME (5m)
 bench: deps ## measure against the bars; writes build/bench/report.json
 	go run ./tests/bench
 
-demo: build ## the tool on real captures and generated traffic
-	sh tests/demo.sh
+demo: build ## the whole road in network namespaces, as root: rows in, labels on the wire
+	bin/sluice demo
 
 image: ## build the container
 	@echo 'make image: the container comes with sonic-container/, which is not there yet' >&2
