@@ -234,7 +234,7 @@ func TestFlowsComeAndGo(t *testing.T) {
 
 func TestRecordsSurviveTheLedger(t *testing.T) {
 	for _, r := range []Rung{Compute, Rewrite, Hash, UDFHash} {
-		objects := Objects(policy("Ethernet0"), r, Features{HashIPv6: "A", HashIPv4: "B"})
+		objects := Objects(policy("Ethernet0"), r, Features{HashIPv6: "A", HashRDMAIPv6: "B", HashRDMAIPv4: "C"})
 		objects = append(objects, FlowObjects(policy(), flows(1)[0])...)
 		for _, o := range objects {
 			in := Record{Object: o, ID: "oid:0x1", Previous: "oid:0x2"}

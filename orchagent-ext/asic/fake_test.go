@@ -25,7 +25,7 @@ func (f *fakeSwitch) Probe() (Ladder, Features, error) {
 	for r, a := range f.can {
 		l.Set(r, a)
 	}
-	return l, Features{HashIPv6: "HASH6", HashIPv4: "HASH4"}, nil
+	return l, Features{HashIPv6: "HASH6", HashRDMAIPv6: "RDMA6", HashRDMAIPv4: "RDMA4"}, nil
 }
 
 func (f *fakeSwitch) Create(o *Object, stands map[string]*Record) (*Record, error) {

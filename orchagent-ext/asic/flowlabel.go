@@ -3,9 +3,10 @@ package asic
 // Features is what a switch offers beyond what every one does, where objects
 // depend on it.
 type Features struct {
-	// HashIPv6 and HashIPv4 are the switch attributes that take the ECMP hash of
-	// RDMA packets, or else of all packets of the family; "" where there is none.
-	HashIPv6, HashIPv4 string
+	// Switch attributes that take an ECMP hash: HashIPv6 for all packets, the
+	// others for RDMA packets where the switch has that, else for all packets.
+	// "": there is none.
+	HashIPv6, HashRDMAIPv6, HashRDMAIPv4 string
 }
 
 // Objects returns what stands on the switch for a policy at a rung, each object
@@ -49,10 +50,12 @@ func last(specs []spec) spec {
 // switchHashSpecs put the hash in force. The flow label is IPv6's alone; the
 // destination QP spreads IPv4, too.
 func switchHashSpecs(r Rung, f Features) []spec {
-	byQP := r == Hash || r == UDFHash
-	specs := []spec{switchHashSpec{keySwitchHash + "-ipv6", keyHash, f.HashIPv6, !byQP}}
-	if byQP && f.HashIPv4 != "" && f.HashIPv4 != f.HashIPv6 {
-		specs = append(specs, switchHashSpec{keySwitchHash + "-ipv4", keyHash, f.HashIPv4, true})
+	if r == Compute || r == Rewrite {
+		return []spec{switchHashSpec{keySwitchHash + "-ipv6", keyHash, f.HashIPv6, true}}
+	}
+	specs := []spec{switchHashSpec{keySwitchHash + "-ipv6", keyHash, f.HashRDMAIPv6, false}}
+	if f.HashRDMAIPv4 != "" {
+		specs = append(specs, switchHashSpec{keySwitchHash + "-ipv4", keyHash, f.HashRDMAIPv4, true})
 	}
 	return specs
 }

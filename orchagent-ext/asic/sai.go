@@ -97,10 +97,11 @@ func (d *SAI) Probe() (Ladder, Features, error) {
 	can, known = d.lib.CanHashUDF()
 	note(UDFHash, "hash over UDF groups", can, known)
 	f := Features{
-		HashIPv6: d.hashUse(sai.ECMPHashIPv6RDMA, sai.ECMPHashIPv6),
-		HashIPv4: d.hashUse(sai.ECMPHashIPv4RDMA, sai.ECMPHashIPv4),
+		HashIPv6:     d.hashUse(sai.ECMPHashIPv6),
+		HashRDMAIPv6: d.hashUse(sai.ECMPHashIPv6RDMA, sai.ECMPHashIPv6),
+		HashRDMAIPv4: d.hashUse(sai.ECMPHashIPv4RDMA, sai.ECMPHashIPv4),
 	}
-	if f.HashIPv6 == "" {
+	if f.HashRDMAIPv6 == "" {
 		none := Ability{Reason: "the SAI library lets nobody set the ECMP hash of IPv6"}
 		l.Set(Hash, none)
 		l.Set(UDFHash, none)

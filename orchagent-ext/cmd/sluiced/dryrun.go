@@ -48,7 +48,8 @@ func dryRun(ctx context.Context, o *options, databases *sonicdb.Databases, out i
 		return err
 	}
 	steps, err := asic.Compare(asic.Objects(orch.Policy(snapshot), rung, asic.Features{
-		HashIPv6: sai.ECMPHashIPv6.String(), HashIPv4: sai.ECMPHashIPv4.String(),
+		HashIPv6:     sai.ECMPHashIPv6.String(),
+		HashRDMAIPv6: sai.ECMPHashIPv6RDMA.String(), HashRDMAIPv4: sai.ECMPHashIPv4RDMA.String(),
 	}), stands)
 	if err != nil {
 		return err
