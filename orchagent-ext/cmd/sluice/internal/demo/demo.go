@@ -129,7 +129,7 @@ func (b *bench) compare(ctx context.Context, p *plane, say func(format string, a
 		return nil, fmt.Errorf("%d packets got a label before the row was there; the first: %s", v.Checked-v.Right, v.FirstWrong)
 	}
 
-	say("configuration: SLUICE_FLOW_LABEL|global admin_state=enabled")
+	say("configuration: SLUICE_FLOW_LABEL|global %s", sorted(enableLabels().Row.Fields))
 	took, rung, err := p.enable(ctx)
 	if err != nil {
 		return nil, err
