@@ -48,7 +48,7 @@ func (f *Fabric) Close() error {
 // unsupported turns what the kernel says of a missing right or feature into
 // ErrNotSupported.
 func unsupported(what string, err error) error {
-	for _, e := range []error{unix.EPERM, unix.EOPNOTSUPP, unix.ENOSYS, unix.EINVAL} {
+	for _, e := range []error{unix.EPERM, unix.EOPNOTSUPP, unix.ENOSYS} {
 		if errors.Is(err, e) {
 			return fmt.Errorf("%s: %v: %w", what, err, ErrNotSupported)
 		}

@@ -24,8 +24,9 @@ its label with the one that the draft's algorithm gives.
 
 It exits with 1 when the load, a label, an ICRC or the number of packets is not as it must be.
 Nothing leaves the namespaces, and nothing of it remains but the report.`,
-		Example: "  sudo bin/sluice demo",
-		Args:    cobra.NoArgs,
+		Example: `  sudo bin/sluice demo
+  sudo bin/sluice demo --sai-profile SLUICE_HIDE=compute,rewrite`,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c.Stdout, c.Stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
 			return demo.Run(cmd.Context(), c)
@@ -38,6 +39,7 @@ Nothing leaves the namespaces, and nothing of it remains but the report.`,
 	flags := cmd.Flags()
 	flags.StringVar(&c.Sluiced, "sluiced", filepath.Join(beside, "sluiced"), "program sluiced")
 	flags.StringVar(&c.Library, "sai-library", filepath.Join(beside, "libsoftsai.so"), "SAI library that sluiced loads")
+	flags.StringArrayVar(&c.Profile, "sai-profile", nil, "KEY=VALUE for that library's profile; may be given again")
 	flags.StringVar(&c.Captures, "captures", "tests/captures", "folder of captures (*.pcap)")
 	flags.StringVar(&c.Out, "out", "build/demo", "folder for report.json, balance.svg and the log of sluiced")
 	return cmd

@@ -15,10 +15,11 @@ import (
 
 // Config says what the demo runs and where it writes.
 type Config struct {
-	Sluiced  string // program
-	Library  string // SAI library that sluiced loads
-	Captures string // folder of real captures (*.pcap)
-	Out      string // folder of report.json, balance.svg and sluiced.log; made if it is not there
+	Sluiced  string   // program
+	Library  string   // SAI library that sluiced loads
+	Profile  []string // KEY=VALUE for the library
+	Captures string   // folder of real captures (*.pcap)
+	Out      string   // folder of report.json, balance.svg and sluiced.log; made if it is not there
 
 	Stdout, Stderr io.Writer // result; progress
 }
@@ -39,7 +40,7 @@ func Run(ctx context.Context, c Config) (err error) {
 
 	f, err := fabric.New()
 	if errors.Is(err, fabric.ErrNotSupported) {
-		return fmt.Errorf("the demo makes network namespaces and loads programs into the kernel: %w: run it as root, as by sudo make demo", err)
+		return fmt.Errorf("the demo makes network namespaces and loads programs into the kernel: %w: run it as root, as by sudo bin/sluice demo", err)
 	}
 	if err != nil {
 		return err
@@ -63,11 +64,11 @@ func Run(ctx context.Context, c Config) (err error) {
 	p, ctx, err := startPlane(ctx, c, folder, b.LeafSpine)
 	defer func() { err = errors.Join(err, p.close()) }()
 	if err != nil {
-		return err
+		return reason(ctx, err)
 	}
 	r, err := b.compare(ctx, p, say)
 	if err != nil {
-		return err
+		return reason(ctx, err)
 	}
 	if err := r.write(c.Out); err != nil {
 		return err
@@ -76,6 +77,14 @@ func Run(ctx context.Context, c Config) (err error) {
 		return err
 	}
 	return r.judge()
+}
+
+// reason returns why the context ended, where that is behind an error.
+func reason(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
 }
 
 // check says what is missing before anything is made.
@@ -120,7 +129,7 @@ func (b *bench) compare(ctx context.Context, p *plane, say func(format string, a
 		return nil, fmt.Errorf("%d packets got a label before the row was there; the first: %s", v.Checked-v.Right, v.FirstWrong)
 	}
 
-	say("configuration: SLUICE_FLOW_LABEL|global admin_state=enabled")
+	say("configuration: SLUICE_FLOW_LABEL|global %s", sorted(enableLabels().Row.Fields))
 	took, rung, err := p.enable(ctx)
 	if err != nil {
 		return nil, err

@@ -20,7 +20,7 @@ import (
 	"sluice/tests/fabric/fabrictest"
 )
 
-const captures = "../../../../../tests/captures"
+const captures = root + "/tests/captures"
 
 // leafSpine is one that is only named, not built.
 func leafSpine() *fabric.LeafSpine {

@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"bytes"
 	"fmt"
 
 	"sluice/orchagent-ext/flow"
@@ -72,7 +73,7 @@ func judge(sent [][]byte, label func(*roce.Packet) uint32, arrived []fabric.Fram
 
 // invariant is the IPv6 packet without flow label and hop limit.
 func invariant(frame []byte, p *roce.Packet) string {
-	ip := []byte(string(frame[len(p.LinkHeader()):]))
+	ip := bytes.Clone(frame[len(p.LinkHeader()):])
 	ip[1], ip[2], ip[3] = ip[1]&0xf0, 0, 0
 	ip[7] = 0
 	return string(ip)

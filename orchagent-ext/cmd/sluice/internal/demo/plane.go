@@ -50,6 +50,9 @@ func startPlane(ctx context.Context, c Config, folder string, s *fabric.LeafSpin
 	}
 	defer log.Close()
 	cmd := exec.Command(c.Sluiced, "--db-config", p.redis.Config, "--sai-library", c.Library)
+	for _, pair := range c.Profile {
+		cmd.Args = append(cmd.Args, "--sai-profile", pair)
+	}
 	cmd.Stdout, cmd.Stderr = log, log
 	if p.sluiced, err = s.Leaf.Start(cmd); err != nil {
 		return p, ctx, err
@@ -139,9 +142,6 @@ func (p *plane) enable(ctx context.Context) (took time.Duration, rung string, er
 func (p *plane) await(ctx context.Context, patience time.Duration, table, key, field, value string) (map[string]string, error) {
 	for deadline := time.Now().Add(patience); ; {
 		fields, err := p.read(ctx, table, key)
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
 		if err != nil || fields[field] == value {
 			return fields, err
 		}
@@ -151,7 +151,7 @@ func (p *plane) await(ctx context.Context, patience time.Duration, table, key, f
 		}
 		select {
 		case <-ctx.Done():
-			return nil, context.Cause(ctx)
+			return nil, ctx.Err()
 		case <-time.After(statePoll):
 		}
 	}

@@ -86,13 +86,17 @@ func (r *report) print(w io.Writer) error {
 	if err := chart.Text(w, r.groups(), chartWidth); err != nil {
 		return err
 	}
+	written := "right"
+	if r.rung != rungCompute && r.rung != rungRewrite {
+		written = "as sent, since ECMP hashes the queue pair itself"
+	}
 	_, err := fmt.Fprintf(w, `
 worst ÷ mean       %.2f before, %.2f after
-labels on arrival  %d of %d right
+labels on arrival  %d of %d %s
 wrong ICRC         %d
 lost               %d
 row to switch      %.1f ms (rung %s)
-`, r.Balance.Before.WorstToMean, r.Balance.After.WorstToMean, r.Labels.Right, r.Labels.Checked, r.ICRCBad, r.Lost, r.ConfigToSwitch, r.rung)
+`, r.Balance.Before.WorstToMean, r.Balance.After.WorstToMean, r.Labels.Right, r.Labels.Checked, written, r.ICRCBad, r.Lost, r.ConfigToSwitch, r.rung)
 	return err
 }
 

@@ -92,10 +92,7 @@ func (b *bench) pace(ctx context.Context, c *fabric.Capture, frames [][]byte) er
 		patience, cancel := context.WithTimeout(ctx, missing)
 		defer cancel()
 		err := c.Wait(patience, n-lost)
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		if errors.Is(err, context.DeadlineExceeded) {
+		if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
 			lost, err = n-c.Len(), nil // judge counts them; the others must not wait for them
 		}
 		return err
