@@ -6,6 +6,7 @@ SHELL       := bash
 .ONESHELL:
 
 FUZZTIME ?= 5m
+SAI_INC  ?= /usr/include/sai
 VERSION  := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 
 # gcc and libc6-dev: the race detector is C. tshark and scapy: tests compare with
@@ -21,10 +22,10 @@ COMMANDS := $(addprefix ./,$(sort $(dir $(wildcard orchagent-ext/cmd/*/*.go gnmi
 # the versions of ours.
 LINTER := go tool -modfile=tools/go.mod golangci-lint
 
-.PHONY: help deps build test lint generate fuzz bench demo image clean
+.PHONY: help deps build test lint generate fuzz bench demo image clean sai-abi-check
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 deps: ## install what a fresh Debian 12 lacks, by apt-get (through sudo when not root)
 	@missing='$(MISSING)'
@@ -104,3 +105,6 @@ image: ## build the container
 
 clean: ## remove bin/ and build/
 	rm -rf bin build
+
+sai-abi-check: ## compare sai-shim/include/sai_abi.h with the SAI headers in SAI_INC
+	sh sai-shim/abi_check.sh '$(SAI_INC)'

@@ -73,6 +73,8 @@ func TestGoodRows(t *testing.T) {
 		"threshold":             list("SLUICE_THRESHOLD", object{"name": "gold", "high_bytes": "100000", "low_bytes": "50000", "queues": []int{3, 4}}),
 		"gateway":               list("SLUICE_PPFC_GATEWAY", object{"prefix": "2001:db8::/32", "gateway": "2001:db8::1"}),
 		"policy":                list("SLUICE_RATE_POLICY", object{"name": "p", "src_prefix": "10.0.0.0/8", "dst_prefix": "10.1.0.0/16", "dscp": 26, "rate_mbps": 40000}),
+		"opcode 0x1d":           row("SLUICE_RATE_ADVICE", object{"opcode": 29}),
+		"opcode 0xff":           row("SLUICE_RATE_ADVICE", object{"opcode": 255}),
 		"collector":             list("SLUICE_IPFIX_COLLECTOR", object{"name": "c", "address": "10.0.0.9", "transport": "tls", "ca_file": "/a", "cert_file": "/b", "key_file": "/c"}),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -106,6 +108,12 @@ func TestBadRows(t *testing.T) {
 		"TLS without CA":   {list("SLUICE_IPFIX_COLLECTOR", object{"name": "c", "address": "10.0.0.9", "transport": "tls"}), "ca_file is needed"},
 		"CA without TLS":   {list("SLUICE_IPFIX_COLLECTOR", object{"name": "c", "address": "10.0.0.9", "ca_file": "/a"}), "ca_file is needed"},
 		"key without cert": {list("SLUICE_IPFIX_COLLECTOR", object{"name": "c", "address": "10.0.0.9", "key_file": "/a"}), "go together"},
+		"opcode below":     {row("SLUICE_RATE_ADVICE", object{"opcode": 191}), "opcode must be one of the manufacturers"},
+		"opcode of CNP":    {row("SLUICE_RATE_ADVICE", object{"opcode": 129}), "opcode must be one of the manufacturers"},
+		"opcode past 29":   {row("SLUICE_RATE_ADVICE", object{"opcode": 30}), "opcode must be one of the manufacturers"},
+		"option of Pad1":   {row("SLUICE_PFCM", object{"option_type": 0}), "option_type must be 2..31"},
+		"option's bits":    {row("SLUICE_PFCM", object{"option_type": 62}), "option_type must be 2..31"},
+		"RoCEv2's port":    {row("SLUICE_PPFC", object{"udp_port": 4791}), "udp_port"},
 		"unknown leaf":     {row("SLUICE", object{"colour": "blue"}), "colour"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -11,13 +11,13 @@ const (
 	// Code points. None of the drafts has an assignment.
 	DefaultPFCMType   = 200  // ICMPv6; RFC 4443 section 2.1: private experimentation
 	DefaultPFCMCode   = 0    // draft-yang section 4.2: "0x00 default"
-	DefaultPFCMOption = 0x1e // RFC 4727 section 3.4; the top bits 00 ask a node that does not know it to skip it, as draft-yang section 4.1 wants
+	DefaultPFCMOption = 0x1e // RFC 4727; the top bits 00 ask a node that does not know it to skip it, as draft-yang section 4.1 wants
 
 	DefaultPPFCTypeV6 = 201  // ICMPv6; RFC 4443 section 2.1: private experimentation
 	DefaultPPFCCodeV6 = 0    // draft-xz section 4.1: TBD2
-	DefaultPPFCTypeV4 = 253  // ICMPv4; RFC 4727 section 3.1: experiment 1
+	DefaultPPFCTypeV4 = 253  // ICMPv4; RFC 4727: experiment 1
 	DefaultPPFCCodeV4 = 0    // draft-xz section 4.1: TBD2
-	DefaultPPFCPort   = 1021 // UDP destination; RFC 4727 section 6: exp1
+	DefaultPPFCPort   = 1021 // UDP destination; RFC 4727: exp1
 
 	// DefaultRateAdviceOpcode is of the manufacturers' range 0xc0 to 0xff. The
 	// draft's example 0x1d is RC ATOMIC WRITE since IBTA 1.5, whose RETH is as
@@ -77,13 +77,13 @@ func (c CodePoints) Validate() error {
 	case c.PFCMType == c.PPFCTypeV6:
 		return fmt.Errorf("ICMPv6 type %d is given to both PFCM and PPFC", c.PFCMType)
 	case c.PFCMOption <= optionPadN:
-		return fmt.Errorf("option type %#04x is padding (RFC 8200 section 4.2)", c.PFCMOption)
+		return fmt.Errorf("option type 0x%02x is padding (RFC 8200 section 4.2)", c.PFCMOption)
 	case c.PFCMOption&0xe0 != 0:
-		return fmt.Errorf("option type %#04x: its top 3 bits must be 0: skipped where unknown, unchanged on the way", c.PFCMOption)
+		return fmt.Errorf("option type 0x%02x: its top 3 bits must be 0: skipped where unknown, unchanged on the way", c.PFCMOption)
 	case c.PPFCPort == 0 || c.PPFCPort == roce.UDPPort:
 		return fmt.Errorf("UDP port %d cannot be PPFC's: 0 is none, %d is RoCEv2", c.PPFCPort, roce.UDPPort)
 	case c.RateAdviceOpcode < manufacturerOpcodes && c.RateAdviceOpcode != roce.RCAtomicWrite:
-		return fmt.Errorf("opcode %#04x cannot be Rate Advice's: it is one from 0xc0 on, or the draft's example 0x1d", uint8(c.RateAdviceOpcode))
+		return fmt.Errorf("opcode 0x%02x cannot be Rate Advice's: it is one from 0xc0 on, or the draft's example 0x1d", uint8(c.RateAdviceOpcode))
 	}
 	return nil
 }

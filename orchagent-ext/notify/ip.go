@@ -41,29 +41,28 @@ func addr(b []byte, v6 bool) netip.Addr {
 	return netip.AddrFrom4([4]byte(b))
 }
 
+// appendAddr appends the 4 or 16 octets of an address without a zone.
 func appendAddr(b []byte, a netip.Addr) []byte {
-	if a.Is4() {
-		x := a.As4()
-		return append(b, x[:]...)
-	}
-	x := a.As16()
-	return append(b, x[:]...)
+	b, _ = a.AppendBinary(b) // never an error
+	return b
 }
 
+// The two headers are written here and not by package roce's: out of an address
+// that was copied to a struct first, the processor reads back what it has not
+// yet stored.
+
 func (e *Envelope) appendIPv6(b []byte, proto uint8) []byte {
-	return roce.IPv6Header{
-		TrafficClass: e.TrafficClass, FlowLabel: e.FlowLabel, NextHeader: proto, HopLimit: e.HopLimit,
-		Src: e.Src.As16(), Dst: e.Dst.As16(),
-	}.Append(b)
+	b = binary.BigEndian.AppendUint64(b, 6<<60|uint64(e.TrafficClass)<<52|uint64(e.FlowLabel&0xfffff)<<32|
+		uint64(proto)<<8|uint64(e.HopLimit))
+	return appendAddr(appendAddr(b, e.Src), e.Dst)
 }
 
 // appendIPv4 sets Don't Fragment: none of the messages is long enough for
 // fragments, and RFC 6864 lets the identification be 0 then.
 func (e *Envelope) appendIPv4(b []byte, proto uint8) []byte {
-	return roce.IPv4Header{
-		TOS: e.TrafficClass, Fragment: dontFragment, TTL: e.HopLimit, Protocol: proto,
-		Src: e.Src.As4(), Dst: e.Dst.As4(),
-	}.Append(b)
+	b = binary.BigEndian.AppendUint64(b, 0x45<<56|uint64(e.TrafficClass)<<48|dontFragment)
+	b = binary.BigEndian.AppendUint32(b, uint32(e.HopLimit)<<24|uint32(proto)<<16)
+	return appendAddr(appendAddr(b, e.Src), e.Dst)
 }
 
 func (e *Envelope) appendUDP(b []byte, v6 bool, port uint16) []byte {

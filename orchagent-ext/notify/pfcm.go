@@ -108,8 +108,7 @@ func (m PFCM) AppendPayload(b []byte, c CodePoints) ([]byte, error) {
 			c.PFCMOption, pfcmDataLen, 0, 0,
 			byte(m.StreamID>>8), byte(m.StreamID), m.QueueID, byte(m.Action), byte(m.Time>>8), byte(m.Time), 0, 0)
 	}
-	dst, src := m.Destination.As16(), m.Source.As16()
-	return append(append(b, dst[:]...), src[:]...), nil
+	return appendAddr(appendAddr(b, m.Destination), m.Source), nil
 }
 
 // AppendPacket appends the packet from its IPv6 header on.

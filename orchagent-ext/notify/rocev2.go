@@ -53,10 +53,8 @@ func (m RateAdvice) AppendPayload(b []byte, c CodePoints) ([]byte, error) {
 		return b, fail(KindRateAdvice, r)
 	}
 	b = roce.BTH{Opcode: c.RateAdviceOpcode, PKey: m.PKey, DestQP: m.DestQP}.Append(b)
-	b = binary.BigEndian.AppendUint32(b, m.Rate)
-	b = binary.BigEndian.AppendUint32(b, m.Version)
-	b = binary.BigEndian.AppendUint32(b, m.DestinationQP)
-	return binary.BigEndian.AppendUint32(b, m.SourceQP), nil
+	b = binary.BigEndian.AppendUint64(b, uint64(m.Rate)<<32|uint64(m.Version))
+	return binary.BigEndian.AppendUint64(b, uint64(m.DestinationQP)<<32|uint64(m.SourceQP)), nil
 }
 
 // AppendPacket appends the packet from its IP header on, with ICRC and UDP

@@ -50,12 +50,9 @@ type IPv4Header struct {
 // Append appends the header to b.
 func (h IPv4Header) Append(b []byte) []byte {
 	be := binary.BigEndian
-	b = append(b, 0x40|byte((ipv4MinLen+len(h.Options))/4), h.TOS)
-	b = be.AppendUint16(b, h.TotalLength)
-	b = be.AppendUint16(b, h.ID)
-	b = be.AppendUint16(b, h.Fragment)
-	b = append(b, h.TTL, h.Protocol)
-	b = be.AppendUint16(b, h.Checksum)
+	head := 0x40 | uint64(ipv4MinLen+len(h.Options))/4
+	b = be.AppendUint64(b, head<<56|uint64(h.TOS)<<48|uint64(h.TotalLength)<<32|uint64(h.ID)<<16|uint64(h.Fragment))
+	b = be.AppendUint32(b, uint32(h.TTL)<<24|uint32(h.Protocol)<<16|uint32(h.Checksum))
 	b = append(append(b, h.Src[:]...), h.Dst[:]...)
 	return append(b, h.Options...)
 }
@@ -72,10 +69,8 @@ type IPv6Header struct {
 
 // Append appends the 40 octets of the header to b.
 func (h IPv6Header) Append(b []byte) []byte {
-	be := binary.BigEndian
-	b = be.AppendUint32(b, 6<<28|uint32(h.TrafficClass)<<20|h.FlowLabel&0xfffff)
-	b = be.AppendUint16(b, h.PayloadLength)
-	b = append(b, h.NextHeader, h.HopLimit)
+	b = binary.BigEndian.AppendUint64(b, 6<<60|uint64(h.TrafficClass)<<52|uint64(h.FlowLabel&0xfffff)<<32|
+		uint64(h.PayloadLength)<<16|uint64(h.NextHeader)<<8|uint64(h.HopLimit))
 	return append(append(b, h.Src[:]...), h.Dst[:]...)
 }
 
@@ -88,11 +83,7 @@ type UDPHeader struct {
 
 // Append appends the 8 octets of the header to b.
 func (h UDPHeader) Append(b []byte) []byte {
-	be := binary.BigEndian
-	b = be.AppendUint16(b, h.SrcPort)
-	b = be.AppendUint16(b, h.DstPort)
-	b = be.AppendUint16(b, h.Length)
-	return be.AppendUint16(b, h.Checksum)
+	return binary.BigEndian.AppendUint64(b, uint64(h.SrcPort)<<48|uint64(h.DstPort)<<32|uint64(h.Length)<<16|uint64(h.Checksum))
 }
 
 // Finish completes the RoCEv2 packet whose IP header begins at b[ip] and whose

@@ -1,16 +1,26 @@
 package roce
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"math/bits"
+)
 
 // Checksum returns the Internet checksum (RFC 1071) over b and a partial sum,
 // such as that of [PseudoHeader]; 0 where it begins. Over octets that contain a
 // right checksum the result is 0.
 func Checksum(partial uint32, b []byte) uint16 {
-	sum := uint64(partial)
-	for ; len(b) >= 8; b = b[8:] {
-		v := binary.BigEndian.Uint64(b)
-		sum += v>>32 + v&0xffffffff
+	// A word of 64 bits is congruent to the sum of its four of 16 bits, and a
+	// carry out of it counts 1, modulo 2^16 - 1.
+	wide, carry := uint64(partial), uint64(0)
+	for ; len(b) >= 16; b = b[16:] {
+		wide, carry = bits.Add64(wide, binary.BigEndian.Uint64(b), carry)
+		wide, carry = bits.Add64(wide, binary.BigEndian.Uint64(b[8:]), carry)
 	}
+	if len(b) >= 8 {
+		wide, carry = bits.Add64(wide, binary.BigEndian.Uint64(b), carry)
+		b = b[8:]
+	}
+	sum := wide>>32 + wide&0xffffffff + carry
 	for ; len(b) >= 2; b = b[2:] {
 		sum += uint64(binary.BigEndian.Uint16(b))
 	}

@@ -38,10 +38,11 @@ type BTH struct {
 // Append appends the 12 octets of the header to b. Bits beyond a field's width
 // are dropped.
 func (h BTH) Append(b []byte) []byte {
-	return append(b,
-		byte(h.Opcode), flag(h.Solicited, 0x80)|flag(h.MigReq, 0x40)|h.Pad&3<<4|h.TVer&0xf, byte(h.PKey>>8), byte(h.PKey),
-		flag(h.FECN, 0x80)|flag(h.BECN, 0x40)|h.Resv6&0x3f, byte(h.DestQP>>16), byte(h.DestQP>>8), byte(h.DestQP),
-		flag(h.AckReq, 0x80)|h.Resv7&0x7f, byte(h.PSN>>16), byte(h.PSN>>8), byte(h.PSN))
+	flags1 := flag(h.Solicited, 0x80) | flag(h.MigReq, 0x40) | h.Pad&3<<4 | h.TVer&0xf
+	flags2 := flag(h.FECN, 0x80) | flag(h.BECN, 0x40) | h.Resv6&0x3f
+	flags3 := flag(h.AckReq, 0x80) | h.Resv7&0x7f
+	b = binary.BigEndian.AppendUint64(b, uint64(h.Opcode)<<56|uint64(flags1)<<48|uint64(h.PKey)<<32|uint64(flags2)<<24|uint64(h.DestQP&0xffffff))
+	return binary.BigEndian.AppendUint32(b, uint32(flags3)<<24|h.PSN&0xffffff)
 }
 
 func decodeBTH(b []byte) BTH {

@@ -37,7 +37,8 @@ func (p *Packet) ICRC() (got, want uint32, ok bool) {
 func (l *layers) crc(room []byte, at int) uint32 {
 	masked, rest := l.appendMasked(room), l.b[l.udp+udpLen+BTHLen:at]
 	if len(rest) <= shortRest {
-		masked, rest = append(masked, rest...), nil
+		masked = append(masked, rest...)
+		return crc32.Update(0, crc32.IEEETable, masked[len(room):])
 	}
 	crc := crc32.Update(0, crc32.IEEETable, masked[len(room):])
 	return crc32.Update(crc, crc32.IEEETable, rest)
@@ -45,20 +46,21 @@ func (l *layers) crc(room []byte, at int) uint32 {
 
 // appendMasked appends what the ICRC covers before the octets behind the BTH.
 func (l *layers) appendMasked(m []byte) []byte {
-	m = append(m, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff)
+	be := binary.BigEndian
+	m = be.AppendUint64(m, 1<<64-1)
 	ip := len(m)
 	if l.v6 {
-		length := int(binary.BigEndian.Uint16(l.b[l.ip+4:])) - (l.udp - l.ip - ipv6Len)
-		m = append(m, l.b[l.ip]|0x0f, 0xff, 0xff, 0xff, byte(length>>8), byte(length), protoUDP, 0xff)
+		length := int(be.Uint16(l.b[l.ip+4:])) - (l.udp - l.ip - ipv6Len)
+		m = be.AppendUint64(m, 0x6fffffff<<32|uint64(length)<<16|protoUDP<<8|0xff)
 		m = append(m, l.b[l.ip+8:l.ip+24]...)
 		m = append(m, l.b[l.dst:l.dst+16]...)
 	} else {
 		m = append(m, l.b[l.ip:l.udp]...)
 		m[ip+1], m[ip+8], m[ip+10], m[ip+11] = 0xff, 0xff, 0xff, 0xff // TOS, TTL, checksum
 	}
-	udp := len(m)
-	m = append(m, l.b[l.udp:l.udp+udpLen+BTHLen]...)
-	m[udp+6], m[udp+7] = 0xff, 0xff // checksum
-	m[udp+udpLen+4] = 0xff          // FECN, BECN, reserved
+	udp := l.b[l.udp : l.udp+udpLen+BTHLen]
+	m = be.AppendUint64(m, be.Uint64(udp)|0xffff)       // checksum
+	m = be.AppendUint64(m, be.Uint64(udp[8:])|0xff<<24) // FECN, BECN, reserved
+	m = append(m, udp[16:]...)
 	return m
 }

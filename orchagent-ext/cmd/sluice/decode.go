@@ -9,15 +9,18 @@ import (
 	"github.com/spf13/cobra"
 
 	"sluice/orchagent-ext/cmd/sluice/internal/capture"
+	"sluice/orchagent-ext/notify"
 	"sluice/orchagent-ext/roce"
 )
 
 func newDecodeCommand() *cobra.Command {
 	var asJSON, byFlow bool
+	var codePoints func() (notify.CodePoints, error)
 	cmd := &cobra.Command{
 		Use:   "decode FILE",
-		Short: "Decode the RoCEv2 packets of a capture, or sum them up by flow",
-		Long: `Decode the RoCEv2 packets of a capture (pcap or pcapng, - is standard input).
+		Short: "Decode the RoCEv2 packets and notifications of a capture, or sum up by flow",
+		Long: `Decode the RoCEv2 packets of a capture (pcap or pcapng, - is standard input), and the
+notifications in it: PFCM, PPFC, Rate Advice, CNP and PFC, with what the receive rules say of each.
 
 SRC-QP is in the packet only for datagrams. For connections it is learned, and FROM says how:
 deth (it stands in the packet), cm (RDMA-CM, REQ joined with REP), ack (the reverse direction's
@@ -30,15 +33,20 @@ answers prove it). Until it is learned it is unknown: shown as ?, in JSON null; 
 			if byFlow {
 				return decodeFlows(cmd, args[0], asJSON)
 			}
-			return decodePackets(cmd, args[0], asJSON)
+			c, err := codePoints()
+			if err != nil {
+				return err
+			}
+			return decodePackets(cmd, args[0], asJSON, c)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line")
 	cmd.Flags().BoolVar(&byFlow, "flows", false, "sum up by flow")
+	codePoints = addCodePoints(cmd.Flags())
 	return cmd
 }
 
-func decodePackets(cmd *cobra.Command, name string, asJSON bool) error {
+func decodePackets(cmd *cobra.Command, name string, asJSON bool, codePoints notify.CodePoints) error {
 	r, err := capture.Open(name, cmd.InOrStdin())
 	if err != nil {
 		return err
@@ -52,15 +60,30 @@ func decodePackets(cmd *cobra.Command, name string, asJSON bool) error {
 	}
 	flows := newFlowTable(nil)
 	var start time.Time
+	var message notify.Packet
+	var seen verdicts
 	s, err := scanFrames(cmd, r, func(f *capture.Frame, p *roce.Packet, err error) error {
 		if start.IsZero() {
 			start = f.Info.Timestamp
 		}
+		n := newNotification(&message, f.ParseNotification(&message, codePoints))
+		if n != nil {
+			seen.add(n)
+		}
+		if err != nil && n == nil {
+			return nil
+		}
 		if err != nil {
+			r := newNotificationRecord(f, n, &message.Envelope)
+			if asJSON {
+				return encoder.Encode(r)
+			}
+			rows.row(r.cells(start)...)
 			return nil
 		}
 		qp, from := flows.SrcQP(flows.Observe(p, f.Info.Timestamp.UnixNano()))
 		r := newRecord(f, p, qp, from)
+		r.Notification = n
 		if asJSON {
 			return encoder.Encode(r)
 		}
@@ -80,5 +103,8 @@ func decodePackets(cmd *cobra.Command, name string, asJSON bool) error {
 		return err
 	}
 	fmt.Fprintln(cmd.ErrOrStderr(), s)
+	if seen.total > 0 {
+		fmt.Fprintln(cmd.ErrOrStderr(), &seen)
+	}
 	return nil
 }

@@ -3,10 +3,14 @@ package main
 import (
 	"encoding"
 	"fmt"
+	"net"
+	"net/netip"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/pflag"
+
+	"sluice/orchagent-ext/roce"
 )
 
 // numberFlag is an unsigned number of so many bits, decimal or with 0x.
@@ -26,6 +30,31 @@ func (f numberFlag) Set(s string) error {
 
 func (f numberFlag) String() string { return fmt.Sprintf("%#x", *f.value) }
 func (f numberFlag) Type() string   { return "number" }
+
+// decimalFlag is a numberFlag whose default is shown in decimal: a count, a time.
+type decimalFlag struct{ numberFlag }
+
+func (f decimalFlag) String() string { return fmt.Sprint(*f.value) }
+
+// addNumber adds a decimalFlag.
+func addNumber(flags *pflag.FlagSet, name string, bits int, value uint32, usage string) *uint32 {
+	flags.Var(decimalFlag{numberFlag{&value, bits}}, name, usage)
+	return &value
+}
+
+// addHex adds a numberFlag.
+func addHex(flags *pflag.FlagSet, name string, bits int, value uint32, usage string) *uint32 {
+	flags.Var(numberFlag{&value, bits}, name, usage)
+	return &value
+}
+
+// addAddr adds a flag that takes an IP address; without it the address is not
+// valid.
+func addAddr(flags *pflag.FlagSet, name, usage string) *netip.Addr {
+	a := new(netip.Addr)
+	flags.Var(textFlag{a, "address"}, name, usage)
+	return a
+}
 
 // textFlag is a value that reads and writes itself as text, such as an address
 // or an algorithm.
@@ -72,3 +101,18 @@ func addChoice(flags *pflag.FlagSet, name, usage string, choices ...string) *str
 	flags.Var(choiceFlag{&value, choices}, name, usage)
 	return &value
 }
+
+// macFlag is a MAC address.
+type macFlag struct{ value *roce.MAC }
+
+func (f macFlag) Set(s string) error {
+	mac, err := net.ParseMAC(s)
+	if err != nil || len(mac) != len(f.value) {
+		return fmt.Errorf("%q is not a MAC address of six octets", s)
+	}
+	*f.value = roce.MAC(mac)
+	return nil
+}
+
+func (f macFlag) String() string { return net.HardwareAddr(f.value[:]).String() }
+func (f macFlag) Type() string   { return "mac" }

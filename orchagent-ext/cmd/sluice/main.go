@@ -1,6 +1,7 @@
 // Command sluice looks at RoCEv2 traffic in capture files: which RDMA session
 // a packet is of, which flow label it would get, and how ECMP would spread it.
-// It needs no rights, no switch and no SONiC.
+// That takes no rights, no switch and no SONiC. It also sends the notifications
+// about congestion, and listens for them, which takes CAP_NET_RAW.
 package main
 
 import (
@@ -41,8 +42,8 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 func newRootCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:           "sluice",
-		Short:         "Look at RoCEv2 flows: decode, label, balance",
-		Long:          "sluice looks at RoCEv2 traffic in capture files: which RDMA session a packet is of,\nwhich IPv6 flow label it would get, and how ECMP would spread it.",
+		Short:         "Look at RoCEv2 flows: decode, label, balance; send and hear notifications",
+		Long:          "sluice looks at RoCEv2 traffic in capture files: which RDMA session a packet is of,\nwhich IPv6 flow label it would get, and how ECMP would spread it. It makes, sends and\nreads the notifications about congestion: PFCM, PPFC, Rate Advice, CNP and PFC.",
 		Version:       version,
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -54,6 +55,8 @@ func newRootCommand() *cobra.Command {
 		newLift6Command(),
 		newBalanceCommand(),
 		newGenCommand(),
+		newSendCommand(),
+		newListenCommand(),
 	)
 	return cmd
 }

@@ -8,6 +8,7 @@ import (
 
 	"sluice/orchagent-ext/cmd/sluice/internal/capture"
 	"sluice/orchagent-ext/flow"
+	"sluice/orchagent-ext/notify"
 	"sluice/orchagent-ext/roce"
 )
 
@@ -47,6 +48,33 @@ type record struct {
 	IETH         *ieth         `json:"ieth,omitempty"`
 	CM           *cm           `json:"cm,omitempty"`
 	PayloadLen   int           `json:"payload_len"`
+
+	Notification *notification `json:"notification,omitempty"`
+}
+
+// notificationRecord is a notification that is not RoCEv2.
+type notificationRecord struct {
+	Frame        int           `json:"frame"`
+	Time         time.Time     `json:"time"`
+	Notification *notification `json:"notification"`
+
+	envelope *notify.Envelope
+}
+
+func newNotificationRecord(f *capture.Frame, n *notification, e *notify.Envelope) notificationRecord {
+	return notificationRecord{f.Number, f.Info.Timestamp.UTC(), n, e}
+}
+
+// cells is the record as a row of the table of packets.
+func (r notificationRecord) cells(start time.Time) []string {
+	src, dst, label := "-", "-", "-"
+	if e := r.envelope; e.Src.IsValid() {
+		src, dst, label = e.Src.String(), e.Dst.String(), labelText(e.Src, e.FlowLabel)
+	}
+	return []string{
+		fmt.Sprint(r.Frame), fmt.Sprintf("%.6f", r.Time.Sub(start).Seconds()), src, dst, "-", label,
+		r.Notification.kind(), "-", "-", "-", "-", "-", "-", r.Notification.cell(),
+	}
 }
 
 type (
@@ -148,7 +176,7 @@ func newRecord(f *capture.Frame, p *roce.Packet, qp uint32, from flow.Provenance
 	return r
 }
 
-var recordHeader = []string{"FRAME", "TIME", "SRC", "DST", "SPORT", "LABEL", "OPCODE", "DST-QP", "SRC-QP", "FROM", "PSN", "FLAGS", "ICRC"}
+var recordHeader = []string{"FRAME", "TIME", "SRC", "DST", "SPORT", "LABEL", "OPCODE", "DST-QP", "SRC-QP", "FROM", "PSN", "FLAGS", "ICRC", "NOTIFICATION"}
 
 // cells is the record as a row of the table; times count from start.
 func (r record) cells(start time.Time) []string {
@@ -165,7 +193,7 @@ func (r record) cells(start time.Time) []string {
 	}
 	return []string{
 		fmt.Sprint(r.Frame), fmt.Sprintf("%.6f", r.Time.Sub(start).Seconds()), r.Src.String(), r.Dst.String(), fmt.Sprint(r.Sport),
-		labelText(r.Src, r.FlowLabel), opcode, qpText(r.DstQP), srcQPText(r.SrcQP), fromText(r.SrcQPFrom), fmt.Sprint(r.PSN), r.flags(), icrc,
+		labelText(r.Src, r.FlowLabel), opcode, qpText(r.DstQP), srcQPText(r.SrcQP), fromText(r.SrcQPFrom), fmt.Sprint(r.PSN), r.flags(), icrc, r.Notification.cell(),
 	}
 }
 

@@ -74,7 +74,7 @@ func (s scan) String() string {
 		malformed += n
 		reasons = append(reasons, fmt.Sprintf("%s: %d", reason, n))
 	}
-	text := fmt.Sprintf("%d packets: %d RoCEv2, %d other", s.Packets, s.RoCE, s.Packets-s.RoCE-malformed)
+	text := fmt.Sprintf("%s: %d RoCEv2, %d other", plural(s.Packets, "packet"), s.RoCE, s.Packets-s.RoCE-malformed)
 	if malformed > 0 {
 		slices.Sort(reasons)
 		text += fmt.Sprintf(", %d malformed (%s)", malformed, strings.Join(reasons, "; "))

@@ -13,6 +13,7 @@ import (
 	"github.com/gopacket/gopacket/layers"
 	"github.com/gopacket/gopacket/pcapgo"
 
+	"sluice/orchagent-ext/notify"
 	"sluice/orchagent-ext/roce"
 )
 
@@ -49,25 +50,40 @@ const (
 // Parse parses the frame into p, by the frame's link type. Link types other
 // than Ethernet, Linux cooked and raw IP count as not RoCEv2.
 func (f *Frame) Parse(p *roce.Packet) error {
-	header := 0
-	switch f.Link {
-	case layers.LinkTypeEthernet:
+	if f.Link == layers.LinkTypeEthernet {
 		return p.Parse(f.Data, f.Info.Length)
-	case layers.LinkTypeRaw, linkTypeRawBSD, linkTypeRawOpen, layers.LinkTypeIPv4, layers.LinkTypeIPv6:
-	case layers.LinkTypeLinuxSLL:
-		if len(f.Data) < sllLen || !isIP(f.Data[sllLen-2:]) {
-			return roce.ErrNotRoCE
-		}
-		header = sllLen
-	case linkTypeLinuxSLL2:
-		if len(f.Data) < sll2Len || !isIP(f.Data) {
-			return roce.ErrNotRoCE
-		}
-		header = sll2Len
-	default:
+	}
+	header, ok := f.header()
+	if !ok {
 		return roce.ErrNotRoCE
 	}
 	return p.ParseIP(f.Data[header:], f.Info.Length-header)
+}
+
+// ParseNotification is Parse for the notifications.
+func (f *Frame) ParseNotification(p *notify.Packet, c notify.CodePoints) error {
+	if f.Link == layers.LinkTypeEthernet {
+		return p.Parse(f.Data, c)
+	}
+	header, ok := f.header()
+	if !ok {
+		return notify.ErrNotNotification
+	}
+	return p.ParseIP(f.Data[header:], c)
+}
+
+// header is the length of what stands before the IP header; ok is false where
+// there is none.
+func (f *Frame) header() (length int, ok bool) {
+	switch f.Link {
+	case layers.LinkTypeRaw, linkTypeRawBSD, linkTypeRawOpen, layers.LinkTypeIPv4, layers.LinkTypeIPv6:
+		return 0, true
+	case layers.LinkTypeLinuxSLL:
+		return sllLen, len(f.Data) >= sllLen && isIP(f.Data[sllLen-2:])
+	case linkTypeLinuxSLL2:
+		return sll2Len, len(f.Data) >= sll2Len && isIP(f.Data)
+	}
+	return 0, false
 }
 
 func isIP(etherType []byte) bool {

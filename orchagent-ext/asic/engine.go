@@ -1,0 +1,306 @@
+package asic
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+)
+
+// Errors of a driver that the engine tells apart.
+var (
+	// ErrRefused: the switch cannot, or has no room: to try again is pointless.
+	ErrRefused = errors.New("the switch refuses")
+
+	// ErrGone: the object is not there any more.
+	ErrGone = errors.New("the object is gone")
+)
+
+// Driver is one way to the switch.
+type Driver interface {
+	// Probe says what the switch can do. What it creates to find out, it removes.
+	Probe() (Ladder, Features, error)
+
+	// Create creates an object. stands has the records that it refers to.
+	Create(o *Object, stands map[string]*Record) (*Record, error)
+
+	// Remove removes an object, or sets back what was there before.
+	Remove(r *Record) error
+
+	// Exists looks whether a record of an earlier process still holds.
+	Exists(r *Record) (bool, error)
+
+	// Strays removes objects of our kinds that no record names, where that is
+	// certain to harm nobody, and returns how many there were.
+	Strays(known map[ID]bool) (int, error)
+}
+
+// Ledger outlives the process: what stands on the switch.
+type Ledger interface {
+	Load() ([]*Record, error)
+	Save(stands []*Record, gone []ID) error
+}
+
+// Outcome is what came of a policy.
+type Outcome struct {
+	Rung     Rung
+	Reason   string   // why no better one
+	Problems []string // of objects that are done without
+	Created  int
+	Removed  int
+}
+
+// Engine brings policies to the switch. It is for one goroutine.
+type Engine struct {
+	driver   Driver
+	ledger   Ledger
+	log      *slog.Logger
+	ladder   Ladder
+	features Features
+
+	policy  Policy
+	rung    Rung
+	outcome Outcome
+	stands  map[string]*Record
+	flows   map[string]FlowEntry
+
+	dirty []*Record // to be saved
+	gone  []ID
+}
+
+// chunk is how many changes may be lost to the ledger when the process dies
+// while it creates; Strays finds them.
+const chunk = 512
+
+// NewEngine asks the switch what it can do, and takes over what an earlier
+// process left. No log: nil.
+func NewEngine(d Driver, l Ledger, log *slog.Logger) (*Engine, error) {
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	e := &Engine{driver: d, ledger: l, log: log, stands: map[string]*Record{}, flows: map[string]FlowEntry{}, rung: None}
+	var err error
+	if e.ladder, e.features, err = d.Probe(); err != nil {
+		return nil, fmt.Errorf("ask the switch what it can do: %w", err)
+	}
+	return e, e.adopt()
+}
+
+// adopt reads the ledger: what still stands is ours, what is gone is forgotten.
+func (e *Engine) adopt() error {
+	records, err := e.ledger.Load()
+	if err != nil {
+		return fmt.Errorf("read the ledger: %w", err)
+	}
+	known := map[ID]bool{}
+	for _, r := range records {
+		there, err := e.driver.Exists(r)
+		if err != nil {
+			return fmt.Errorf("look for %s %s: %w", r.Type, r.ID, err)
+		}
+		if !there || e.stands[r.Key] != nil {
+			e.gone = append(e.gone, r.ID)
+			continue
+		}
+		known[r.ID] = true
+		e.stands[r.Key] = r
+		if f, ok := flowOf(&r.Object); ok {
+			e.flows[r.Key] = f
+		}
+	}
+	strays, err := e.driver.Strays(known)
+	if err != nil {
+		return fmt.Errorf("look for strays: %w", err)
+	}
+	if len(records) > 0 || strays > 0 {
+		e.log.Info("took over what stands on the switch", "objects", len(known), "gone", len(e.gone), "strays", strays)
+	}
+	return e.save()
+}
+
+// Features is what the switch offers.
+func (e *Engine) Features() Features { return e.features }
+
+// Flows yields the flows that have an entry.
+func (e *Engine) Flows(yield func(FlowEntry) bool) { maps.Values(e.flows)(yield) }
+
+// Record is the record of a key, nil where nothing stands.
+func (e *Engine) Record(key string) *Record { return e.stands[key] }
+
+// Len is how many objects stand.
+func (e *Engine) Len() int { return len(e.stands) }
+
+// Reconcile brings the switch from what stands to what the policy wants, by the
+// best means that it takes. An error says that something failed which may go
+// well another time: what was done stays, and the next call goes on.
+func (e *Engine) Reconcile(p Policy) (Outcome, error) {
+	e.policy, e.outcome = p, Outcome{Rung: None}
+	for {
+		e.rung, e.outcome.Reason = None, ""
+		if p.Label != nil {
+			e.rung, e.outcome.Reason = e.choose()
+		}
+		e.outcome.Rung = e.rung
+		e.outcome.Problems = nil
+		err := e.step()
+		err = errors.Join(err, e.save())
+		if err == nil || e.rung == None || !errors.Is(err, ErrRefused) {
+			return e.outcome, err
+		}
+		e.log.Warn("the switch refuses; the next means is tried", "rung", e.rung, "why", err)
+		e.ladder.Set(e.rung, Ability{Reason: err.Error()})
+	}
+}
+
+// choose leaves out rungs that change the switch's hash where that is not
+// allowed.
+func (e *Engine) choose() (Rung, string) {
+	l := Ladder{e.ladder.rungs, maps.Clone(e.ladder.abilities)}
+	for _, r := range []Rung{Hash, UDFHash} {
+		if a, known := l.abilities[r]; !e.policy.ManageHash && (!known || a.Can) {
+			l.Set(r, Ability{Reason: "needs manage_switch_hash=true in SLUICE_FLOW_LABEL|global"})
+		}
+	}
+	return l.Choose()
+}
+
+// Want returns the objects of a policy at a rung, flows included.
+func (e *Engine) want() []Object {
+	want := Objects(e.policy, e.rung, e.features)
+	if e.rung != Rewrite {
+		clear(e.flows)
+		return want
+	}
+	for _, key := range slices.Sorted(maps.Keys(e.flows)) {
+		want = append(want, FlowObjects(e.policy, e.flows[key])...)
+	}
+	return want
+}
+
+func (e *Engine) step() error {
+	steps, err := Compare(e.want(), e.stands)
+	if err != nil {
+		return err
+	}
+	for _, s := range steps {
+		if s.Remove {
+			err = e.remove(s.Object.Key)
+		} else {
+			err = e.create(&s.Object)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *Engine) create(o *Object) error {
+	for key := range o.refs {
+		if e.stands[key] == nil {
+			if o.Optional {
+				return nil // what it stands on was refused, and that was said
+			}
+			return fmt.Errorf("create %s %s: %s does not stand", o.Type, o.Key, key)
+		}
+	}
+	r, err := e.driver.Create(o, e.stands)
+	if err != nil && o.Optional && errors.Is(err, ErrRefused) {
+		e.outcome.Problems = append(e.outcome.Problems, fmt.Sprintf("%s: %v", o.Key, err))
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("create %s %s: %w", o.Type, o.Key, err)
+	}
+	e.stands[o.Key] = r
+	e.dirty = append(e.dirty, r)
+	e.outcome.Created++
+	return e.saveSome()
+}
+
+func (e *Engine) remove(key string) error {
+	r := e.stands[key]
+	if err := e.driver.Remove(r); err != nil && !errors.Is(err, ErrGone) {
+		return fmt.Errorf("remove %s %s: %w", r.Type, key, err)
+	}
+	delete(e.stands, key)
+	e.gone = append(e.gone, r.ID)
+	e.outcome.Removed++
+	return e.saveSome()
+}
+
+func (e *Engine) saveSome() error {
+	if len(e.dirty)+len(e.gone) < chunk {
+		return nil
+	}
+	return e.save()
+}
+
+func (e *Engine) save() error {
+	if len(e.dirty)+len(e.gone) == 0 {
+		return nil
+	}
+	if err := e.ledger.Save(e.dirty, e.gone); err != nil {
+		return fmt.Errorf("write the ledger: %w", err)
+	}
+	e.dirty, e.gone = nil, nil
+	return nil
+}
+
+// AddFlows gives flows an entry, where the rung is [Rewrite]; a flow that has one
+// keeps its label. It returns how many could not get one, for want of room.
+func (e *Engine) AddFlows(flows []FlowEntry) (refused int, err error) {
+	if e.rung != Rewrite {
+		return 0, nil
+	}
+	for i, f := range flows {
+		key := flowKey(f)
+		if _, has := e.flows[key]; has {
+			continue
+		}
+		err := e.addFlow(f)
+		if errors.Is(err, ErrRefused) {
+			return len(flows) - i, e.save()
+		}
+		if err != nil {
+			return 0, errors.Join(err, e.save())
+		}
+		e.flows[key] = f
+	}
+	return 0, e.save()
+}
+
+// addFlow creates both objects or none.
+func (e *Engine) addFlow(f FlowEntry) error {
+	objects := FlowObjects(e.policy, f)
+	for i := range objects {
+		if err := e.create(&objects[i]); err != nil {
+			for _, o := range objects[:i] {
+				err = errors.Join(err, e.remove(o.Key))
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// RemoveFlows takes the entries of flows away.
+func (e *Engine) RemoveFlows(flows []FlowEntry) error {
+	for _, f := range flows {
+		key := flowKey(f)
+		if _, has := e.flows[key]; !has {
+			continue
+		}
+		delete(e.flows, key)
+		for _, k := range []string{key, key + suffixCounter} {
+			if e.stands[k] == nil {
+				continue
+			}
+			if err := e.remove(k); err != nil {
+				return errors.Join(err, e.save())
+			}
+		}
+	}
+	return e.save()
+}

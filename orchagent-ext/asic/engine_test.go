@@ -1,0 +1,255 @@
+package asic
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sluice/orchagent-ext/flow"
+)
+
+func policy(ports ...string) Policy {
+	return Policy{Label: &Label{Algorithm: flow.DraftLiteral, ZeroOnly: true}, Ports: ports, ManageHash: true, CPURate: 1000, CPUBurst: 100}
+}
+
+func newTestEngine(t *testing.T, f *fakeSwitch, l *fakeLedger) *Engine {
+	t.Helper()
+	e, err := NewEngine(f, l, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+func reconcile(t *testing.T, e *Engine, p Policy) Outcome {
+	t.Helper()
+	o, err := e.Reconcile(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+func flows(n int) []FlowEntry {
+	all := make([]FlowEntry, n)
+	for i := range all {
+		all[i] = FlowEntry{netip.MustParseAddr("2001:db8::1"), netip.MustParseAddr("2001:db8::2"), uint32(i), uint32(i + 1)}
+	}
+	return all
+}
+
+// inStep checks that the ledger says what the switch has.
+func inStep(t *testing.T, e *Engine, f *fakeSwitch, l *fakeLedger) {
+	t.Helper()
+	if len(f.there) != len(l.rows) || len(f.there) != e.Len() {
+		t.Errorf("%d objects on the switch, %d in the ledger, %d in the engine", len(f.there), len(l.rows), e.Len())
+	}
+	for id, r := range f.there {
+		if l.rows[id]["key"] != r.Key {
+			t.Errorf("%s is %s, and %q in the ledger", id, r.Key, l.rows[id]["key"])
+		}
+	}
+}
+
+func TestComputeAndKillSwitch(t *testing.T) {
+	f, l := newFakeSwitch(), &fakeLedger{}
+	e := newTestEngine(t, f, l)
+	o := reconcile(t, e, policy("Ethernet0", "Ethernet4"))
+	if o.Rung != Compute || o.Reason != "the best there is" || o.Problems != nil {
+		t.Errorf("%+v", o)
+	}
+	want := []string{
+		"hash", "hash/switch-ipv6", "label/compute", "label/compute/counter", "label/skipped", "label/skipped/counter",
+		"label/table", "port/Ethernet0", "port/Ethernet4",
+	}
+	if diff := cmp.Diff(want, f.keys()); diff != "" {
+		t.Error(diff)
+	}
+	inStep(t, e, f, l)
+
+	f.calls = nil
+	if o := reconcile(t, e, policy("Ethernet0", "Ethernet4")); o.Created+o.Removed != 0 || len(f.calls) > 0 {
+		t.Errorf("nothing changed, and: %v", f.calls)
+	}
+	reconcile(t, e, policy("Ethernet4", "Ethernet8"))
+	if diff := cmp.Diff([]string{"remove port/Ethernet0", "create port/Ethernet8"}, f.calls); diff != "" {
+		t.Error(diff)
+	}
+	if o := reconcile(t, e, Policy{}); o.Rung != None || len(f.there) > 0 {
+		t.Errorf("%+v; left: %v", o, f.keys())
+	}
+	inStep(t, e, f, l)
+}
+
+func TestAChangeOfTheGroundRebuildsWhatStandsOnIt(t *testing.T) {
+	f, l := newFakeSwitch(), &fakeLedger{}
+	e := newTestEngine(t, f, l)
+	reconcile(t, e, policy("Ethernet0"))
+	always := policy("Ethernet0")
+	always.Label.ZeroOnly = false
+	reconcile(t, e, always)
+	if diff := cmp.Diff([]string{"hash", "hash/switch-ipv6", "label/compute", "label/compute/counter", "label/table", "port/Ethernet0"}, f.keys()); diff != "" {
+		t.Error(diff)
+	}
+	if r := e.Record(keyCompute); r.Attr("SAI_ACL_ENTRY_ATTR_FIELD_IPV6_FLOW_LABEL") != "" {
+		t.Errorf("%+v", r)
+	}
+	inStep(t, e, f, l)
+}
+
+func TestStepsDownWhereTheSwitchRefuses(t *testing.T) {
+	refused := fmt.Errorf("create_acl_entry: TABLE_FULL: %w", ErrRefused)
+	for _, tt := range []struct {
+		name   string
+		change func(*fakeSwitch, *Policy)
+		want   Rung
+		reason string
+	}{
+		{"no compute", func(f *fakeSwitch, _ *Policy) { f.can[Compute] = Ability{Reason: "no such action"} }, Rewrite, "compute: no such action"},
+		{"no entries", func(f *fakeSwitch, _ *Policy) { f.refuse[TypeACLEntry] = refused }, Hash, "TABLE_FULL"},
+		{"no entries, hash not ours", func(f *fakeSwitch, p *Policy) { f.refuse[TypeACLEntry] = refused; p.ManageHash = false }, None, "manage_switch_hash"},
+		{"no native hash", func(f *fakeSwitch, _ *Policy) {
+			f.refuse[TypeACLTable] = refused
+			f.can[Hash] = Ability{Reason: "no BTH field"}
+		}, UDFHash, "hash: no BTH field"},
+		{"nothing", func(f *fakeSwitch, _ *Policy) { f.refuse[TypeACLTable], f.refuse[TypeHash] = refused, refused }, None, "udf-hash"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			f, l, p := newFakeSwitch(), &fakeLedger{}, policy("Ethernet0")
+			tt.change(f, &p)
+			e := newTestEngine(t, f, l)
+			o := reconcile(t, e, p)
+			if o.Rung != tt.want || !strings.Contains(o.Reason, tt.reason) {
+				t.Errorf("%s: %s, want %s because of %s", o.Rung, o.Reason, tt.want, tt.reason)
+			}
+			if tt.want == None && len(f.there) > 0 {
+				t.Errorf("left: %v", f.keys())
+			}
+			inStep(t, e, f, l)
+		})
+	}
+}
+
+func TestAPortThatRefusesIsToldOfAndTheRestStands(t *testing.T) {
+	f, l := newFakeSwitch(), &fakeLedger{}
+	f.refuse[TypeBinding] = fmt.Errorf("port has an ACL of another owner: %w", ErrRefused)
+	f.refuse[TypeHash] = fmt.Errorf("NOT_SUPPORTED: %w", ErrRefused)
+	e := newTestEngine(t, f, l)
+	o := reconcile(t, e, policy("Ethernet0"))
+	if o.Rung != Compute || len(o.Problems) != 2 || !strings.Contains(o.Problems[0], "port/Ethernet0: port has an ACL of another owner") {
+		t.Errorf("%+v", o)
+	}
+	f.refuse = map[Type]error{}
+	if o := reconcile(t, e, policy("Ethernet0")); o.Problems != nil || f.has("port/") != 1 || f.has("hash/switch") != 1 {
+		t.Errorf("%+v, %v", o, f.keys())
+	}
+	inStep(t, e, f, l)
+}
+
+func TestAFailureIsTriedAgain(t *testing.T) {
+	f, l := newFakeSwitch(), &fakeLedger{}
+	f.refuse[TypeACLEntry] = errors.New("FAILURE")
+	e := newTestEngine(t, f, l)
+	if _, err := e.Reconcile(policy("Ethernet0")); err == nil {
+		t.Fatal("no error")
+	}
+	inStep(t, e, f, l)
+	f.refuse = map[Type]error{}
+	if o := reconcile(t, e, policy("Ethernet0")); o.Rung != Compute {
+		t.Errorf("%+v", o)
+	}
+	inStep(t, e, f, l)
+}
+
+// TestTheNextProcessTakesOver: whatever was killed leaves nothing behind, and
+// nothing is created twice.
+func TestTheNextProcessTakesOver(t *testing.T) {
+	f, l := newFakeSwitch(), &fakeLedger{}
+	f.can[Compute] = Ability{Reason: "hidden"}
+	e := newTestEngine(t, f, l)
+	reconcile(t, e, policy("Ethernet0"))
+	if refused, err := e.AddFlows(flows(10)); refused != 0 || err != nil {
+		t.Fatal(refused, err)
+	}
+	stood := f.keys()
+	f.there["oid:stray"] = &Record{Object: Object{Key: "stray"}, ID: "oid:stray"}
+	for id, r := range f.there { // gone behind our back
+		if r.Key == "flow/2001:db8::1/2001:db8::2/000003" {
+			delete(f.there, id)
+		}
+	}
+	f.calls = nil
+	e = newTestEngine(t, f, l)
+	if got := slices.Collect(e.Flows); len(got) != 9 {
+		t.Errorf("%d flows are known", len(got))
+	}
+	if f.there["oid:stray"] != nil {
+		t.Error("the stray is still there")
+	}
+	reconcile(t, e, policy("Ethernet0"))
+	if diff := cmp.Diff([]string{"remove flow/2001:db8::1/2001:db8::2/000003/counter"}, f.calls); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := e.AddFlows(flows(10)); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(stood, f.keys()); diff != "" {
+		t.Error(diff)
+	}
+	inStep(t, e, f, l)
+}
+
+func TestFlowsComeAndGo(t *testing.T) {
+	f, l := newFakeSwitch(), &fakeLedger{}
+	f.can[Compute] = Ability{Reason: "hidden"}
+	e := newTestEngine(t, f, l)
+	reconcile(t, e, policy("Ethernet0"))
+	ground := len(f.there)
+	f.full = ground + 9 // room for four flows and half a one
+	if refused, err := e.AddFlows(flows(6)); refused != 2 || err != nil {
+		t.Errorf("%d refused: %v", refused, err)
+	}
+	if len(f.there) != ground+8 {
+		t.Errorf("%d objects for 4 flows", len(f.there)-ground)
+	}
+	inStep(t, e, f, l)
+	moved := flows(1)
+	moved[0].Label = 99
+	if _, err := e.AddFlows(moved); err != nil {
+		t.Fatal(err)
+	}
+	if r := e.Record(flowKey(moved[0])); r.Attr("SAI_ACL_ENTRY_ATTR_SLUICE_ACTION_SET_IPV6_FLOW_LABEL") != "0x00001" {
+		t.Errorf("the label moved: %v", r.Attrs)
+	}
+	if err := e.RemoveFlows(flows(6)); err != nil || len(f.there) != ground {
+		t.Errorf("%d objects left: %v", len(f.there)-ground, err)
+	}
+	inStep(t, e, f, l)
+}
+
+func TestRecordsSurviveTheLedger(t *testing.T) {
+	for _, r := range []Rung{Compute, Rewrite, Hash, UDFHash} {
+		objects := Objects(policy("Ethernet0"), r, Features{HashIPv6: "A", HashIPv4: "B", FlowCapacity: 7})
+		objects = append(objects, FlowObjects(policy(), flows(1)[0])...)
+		for _, o := range objects {
+			in := Record{Object: o, ID: "oid:0x1", Previous: "oid:0x2"}
+			out, err := ParseRecord(in.ID, in.Fields())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !out.same(&in.Object) || out.Key != in.Key || out.Previous != in.Previous {
+				t.Errorf("%+v came back as %+v", in, out)
+			}
+		}
+	}
+	for _, fields := range []map[string]string{{}, {"key": "a"}, {"key": "a", "type": "b", "attributes": "c"}} {
+		if _, err := ParseRecord("oid:0x1", fields); err == nil {
+			t.Errorf("%v: no error", fields)
+		}
+	}
+}

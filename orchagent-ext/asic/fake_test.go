@@ -1,0 +1,128 @@
+package asic
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// fakeSwitch is a driver whose switch is a map.
+type fakeSwitch struct {
+	can    map[Rung]Ability
+	refuse map[Type]error // by type
+	full   int            // objects that it has room for; 0: any number
+	there  map[ID]*Record
+	next   int
+	calls  []string
+}
+
+func newFakeSwitch() *fakeSwitch {
+	return &fakeSwitch{can: map[Rung]Ability{}, refuse: map[Type]error{}, there: map[ID]*Record{}}
+}
+
+func (f *fakeSwitch) Probe() (Ladder, Features, error) {
+	l := NewLadder(FlowLabelRungs)
+	for r, a := range f.can {
+		l.Set(r, a)
+	}
+	return l, Features{HashIPv6: "HASH6", HashIPv4: "HASH4", FlowCapacity: 100}, nil
+}
+
+func (f *fakeSwitch) Create(o *Object, stands map[string]*Record) (*Record, error) {
+	for key := range o.refs {
+		if r := stands[key]; r == nil || f.there[r.ID] == nil {
+			return nil, fmt.Errorf("%s refers to %s, which is not there", o.Key, key)
+		}
+	}
+	if err := f.refuse[o.Type]; err != nil {
+		return nil, err
+	}
+	if f.full > 0 && len(f.there) >= f.full {
+		return nil, fmt.Errorf("%w: table full", ErrRefused)
+	}
+	f.next++
+	r := &Record{Object: *o, ID: ID(fmt.Sprintf("oid:%#x", f.next))}
+	f.there[r.ID] = r
+	f.calls = append(f.calls, "create "+o.Key)
+	return r, nil
+}
+
+func (f *fakeSwitch) Remove(r *Record) error {
+	for _, other := range f.there {
+		for key := range other.refs {
+			if key == r.Key {
+				return fmt.Errorf("%s is used by %s", r.Key, other.Key)
+			}
+		}
+	}
+	if f.there[r.ID] == nil {
+		return ErrGone
+	}
+	delete(f.there, r.ID)
+	f.calls = append(f.calls, "remove "+r.Key)
+	return nil
+}
+
+func (f *fakeSwitch) Exists(r *Record) (bool, error) { return f.there[r.ID] != nil, nil }
+
+func (f *fakeSwitch) Strays(known map[ID]bool) (n int, err error) {
+	for id := range f.there {
+		if !known[id] {
+			delete(f.there, id)
+			n++
+		}
+	}
+	return n, nil
+}
+
+// keys are what stands on the switch.
+func (f *fakeSwitch) keys() []string {
+	var keys []string
+	for _, r := range f.there {
+		keys = append(keys, r.Key)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+func (f *fakeSwitch) has(prefix string) (n int) {
+	for _, k := range f.keys() {
+		if strings.HasPrefix(k, prefix) {
+			n++
+		}
+	}
+	return n
+}
+
+// fakeLedger keeps rows as Redis would: as text.
+type fakeLedger struct {
+	rows map[ID]map[string]string
+	err  error
+}
+
+func (l *fakeLedger) Load() (all []*Record, err error) {
+	for id, fields := range l.rows {
+		r, err := ParseRecord(id, fields)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, r)
+	}
+	return all, l.err
+}
+
+func (l *fakeLedger) Save(stands []*Record, gone []ID) error {
+	if l.err != nil {
+		return l.err
+	}
+	if l.rows == nil {
+		l.rows = map[ID]map[string]string{}
+	}
+	for _, r := range stands {
+		l.rows[r.ID] = r.Fields()
+	}
+	for _, id := range gone {
+		delete(l.rows, id)
+	}
+	return nil
+}

@@ -1,0 +1,245 @@
+package asic
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+
+	"sluice/orchagent-ext/flow"
+	"sluice/orchagent-ext/roce"
+)
+
+// Keys of the objects.
+const (
+	keyTable       = "label/table"
+	keyCompute     = "label/compute"
+	keySkipped     = "label/skipped"
+	keyCopied      = "label/copied"
+	keyPolicer     = "label/policer"
+	keyTrap        = "label/trap"
+	keyUDFMatch    = "udf/match"
+	keyUDFGroup    = "udf/group"
+	keyUDF         = "udf/dest-qp"
+	keyHash        = "hash"
+	keySwitchHash  = "hash/switch"
+	prefixFlow     = "flow/"
+	prefixPort     = "port/"
+	suffixCounter  = "/counter"
+	noLabel        = 0 // flow label of packets that nobody labelled (RFC 6437)
+	entryPriority  = 10
+	copyPriority   = 5
+	countPriority  = 1
+	destQPOffset   = 12         // octets from the UDP header to BTH octets 4 to 7
+	destQPLength   = 4          // octets
+	destQPMask     = 0x00ffffff // of these 4 octets
+	tableSizeSmall = 16         // entries, where there are none by flow
+)
+
+// counterSpec is an ACL counter of packets and octets.
+type counterSpec struct{ key, table string }
+
+func (s counterSpec) object() Object {
+	return Object{Key: s.key, Type: TypeACLCounter, Attrs: []Attr{
+		{"SAI_ACL_COUNTER_ATTR_TABLE_ID", "@" + s.table},
+		{"SAI_ACL_COUNTER_ATTR_ENABLE_PACKET_COUNT", "true"},
+		{"SAI_ACL_COUNTER_ATTR_ENABLE_BYTE_COUNT", "true"},
+	}, spec: s}
+}
+
+// tableSpec is an ingress ACL table that is bound to ports and matches the UDP
+// destination port, and what else is asked for.
+type tableSpec struct {
+	key       string
+	flowLabel bool
+	addresses bool   // IPv6 source and destination
+	udfGroup  string // "": none
+	size      uint32 // entries
+}
+
+func (s tableSpec) object() Object {
+	attrs := []Attr{
+		{"SAI_ACL_TABLE_ATTR_ACL_STAGE", "ingress"},
+		{"SAI_ACL_TABLE_ATTR_ACL_BIND_POINT_TYPE_LIST", "port"},
+		{"SAI_ACL_TABLE_ATTR_SIZE", fmt.Sprint(s.size)},
+		{"SAI_ACL_TABLE_ATTR_FIELD_L4_DST_PORT", "true"},
+	}
+	if s.flowLabel {
+		attrs = append(attrs, Attr{"SAI_ACL_TABLE_ATTR_FIELD_IPV6_FLOW_LABEL", "true"})
+	}
+	if s.addresses {
+		attrs = append(attrs, Attr{"SAI_ACL_TABLE_ATTR_FIELD_SRC_IPV6", "true"}, Attr{"SAI_ACL_TABLE_ATTR_FIELD_DST_IPV6", "true"})
+	}
+	if s.udfGroup != "" {
+		attrs = append(attrs, Attr{"SAI_ACL_TABLE_ATTR_USER_DEFINED_FIELD_GROUP_MIN", "@" + s.udfGroup})
+	}
+	return Object{Key: s.key, Type: TypeACLTable, Attrs: attrs, spec: s}
+}
+
+// entrySpec matches RoCEv2 by the UDP destination port. Every entry counts.
+type entrySpec struct {
+	key, table, counter string
+	priority            uint32
+
+	unlabelled bool       // matches flow label 0 only
+	flow       *FlowEntry // matches this flow only, and sets its label
+
+	compute *flow.Algorithm // computes the label and writes it
+
+	// Copies the packet to the CPU, as far as the policer lets it.
+	trap, policer string
+}
+
+func (s entrySpec) object() Object {
+	attrs := []Attr{
+		{"SAI_ACL_ENTRY_ATTR_TABLE_ID", "@" + s.table},
+		{"SAI_ACL_ENTRY_ATTR_PRIORITY", fmt.Sprint(s.priority)},
+		{"SAI_ACL_ENTRY_ATTR_FIELD_L4_DST_PORT", fmt.Sprint(roce.UDPPort)},
+	}
+	if s.unlabelled {
+		attrs = append(attrs, Attr{"SAI_ACL_ENTRY_ATTR_FIELD_IPV6_FLOW_LABEL", "0x00000"})
+	}
+	if f := s.flow; f != nil {
+		attrs = append(attrs,
+			Attr{"SAI_ACL_ENTRY_ATTR_FIELD_SRC_IPV6", f.Src.String()},
+			Attr{"SAI_ACL_ENTRY_ATTR_FIELD_DST_IPV6", f.Dst.String()},
+			Attr{"SAI_ACL_ENTRY_ATTR_USER_DEFINED_FIELD_GROUP_MIN", fmt.Sprintf("0x%06x", f.DestQP)},
+			Attr{"SAI_ACL_ENTRY_ATTR_SLUICE_ACTION_SET_IPV6_FLOW_LABEL", fmt.Sprintf("0x%05x", f.Label)})
+	}
+	if s.compute != nil {
+		attrs = append(attrs, Attr{"SAI_ACL_ENTRY_ATTR_SLUICE_ACTION_COMPUTE_IPV6_FLOW_LABEL", s.compute.String()})
+	}
+	if s.trap != "" {
+		attrs = append(attrs,
+			Attr{"SAI_ACL_ENTRY_ATTR_ACTION_PACKET_ACTION", "copy"},
+			Attr{"SAI_ACL_ENTRY_ATTR_ACTION_SET_USER_TRAP_ID", "@" + s.trap},
+			Attr{"SAI_ACL_ENTRY_ATTR_ACTION_SET_POLICER", "@" + s.policer})
+	}
+	attrs = append(attrs, Attr{"SAI_ACL_ENTRY_ATTR_ACTION_COUNTER", "@" + s.counter})
+	return Object{Key: s.key, Type: TypeACLEntry, Attrs: attrs, spec: s}
+}
+
+// policerSpec is a token bucket in packets that bounds what goes to the CPU.
+type policerSpec struct {
+	key         string
+	rate, burst uint32 // packets a second; packets
+}
+
+func (s policerSpec) object() Object {
+	return Object{Key: s.key, Type: TypePolicer, Attrs: []Attr{
+		{"SAI_POLICER_ATTR_METER_TYPE", "packets"},
+		{"SAI_POLICER_ATTR_MODE", "sr-tcm"},
+		{"SAI_POLICER_ATTR_CIR", fmt.Sprint(s.rate)},
+		{"SAI_POLICER_ATTR_CBS", fmt.Sprint(s.burst)},
+		{"SAI_POLICER_ATTR_RED_PACKET_ACTION", "deny"},
+	}, spec: s}
+}
+
+// trapSpec marks what the entries copy to the CPU.
+type trapSpec struct{ key string }
+
+func (s trapSpec) object() Object {
+	return Object{Key: s.key, Type: TypeUserTrap, Attrs: []Attr{
+		{"SAI_HOSTIF_USER_DEFINED_TRAP_ATTR_TYPE", "acl"},
+	}, spec: s}
+}
+
+// udfSpecs are match, group and field by which the destination QP is read.
+type (
+	udfMatchSpec struct{ key string }
+	udfGroupSpec struct {
+		key  string
+		hash bool // for hashing, else for ACLs
+	}
+	udfSpec struct{ key, match, group string }
+)
+
+func (s udfMatchSpec) object() Object {
+	return Object{Key: s.key, Type: TypeUDFMatch, Attrs: []Attr{
+		{"SAI_UDF_MATCH_ATTR_L4_DST_PORT_TYPE", fmt.Sprint(roce.UDPPort)},
+	}, spec: s}
+}
+
+func (s udfGroupSpec) object() Object {
+	kind := "generic"
+	if s.hash {
+		kind = "hash"
+	}
+	return Object{Key: s.key, Type: TypeUDFGroup, Attrs: []Attr{
+		{"SAI_UDF_GROUP_ATTR_TYPE", kind},
+		{"SAI_UDF_GROUP_ATTR_LENGTH", fmt.Sprint(destQPLength)},
+	}, spec: s}
+}
+
+func (s udfSpec) object() Object {
+	return Object{Key: s.key, Type: TypeUDF, Attrs: []Attr{
+		{"SAI_UDF_ATTR_MATCH_ID", "@" + s.match},
+		{"SAI_UDF_ATTR_GROUP_ID", "@" + s.group},
+		{"SAI_UDF_ATTR_BASE", "l4"},
+		{"SAI_UDF_ATTR_OFFSET", fmt.Sprint(destQPOffset)},
+	}, spec: s}
+}
+
+// hashSpec is what ECMP hashes: the 5-tuple, and what is added to it.
+type hashSpec struct {
+	key      string
+	label    bool   // the IPv6 flow label; labels are written without it, too
+	destQP   bool   // the BTH's destination QP, as native field
+	udfGroup string // "": none
+}
+
+func (s hashSpec) object() Object {
+	fields := []string{"SRC_IP", "DST_IP", "IP_PROTOCOL", "L4_SRC_PORT", "L4_DST_PORT"}
+	if s.label {
+		fields = append(fields, "IPV6_FLOW_LABEL")
+	}
+	if s.destQP {
+		fields = append(fields, "RDMA_BTH_DEST_QP")
+	}
+	attrs := []Attr{{"SAI_HASH_ATTR_NATIVE_HASH_FIELD_LIST", strings.Join(fields, ",")}}
+	if s.udfGroup != "" {
+		attrs = append(attrs, Attr{"SAI_HASH_ATTR_UDF_GROUP_LIST", "@" + s.udfGroup})
+	}
+	return Object{Key: s.key, Type: TypeHash, Attrs: attrs, Optional: s.label, spec: s}
+}
+
+// switchHashSpec makes a hash the switch's own for a kind of packets. What was
+// there comes back when it is removed.
+type switchHashSpec struct {
+	key, hash, attribute string
+	optional             bool
+}
+
+func (s switchHashSpec) object() Object {
+	return Object{Key: s.key, Type: TypeSwitchHash, Attrs: []Attr{{s.attribute, "@" + s.hash}}, Optional: s.optional, spec: s}
+}
+
+// bindingSpec binds a table to a port at ingress.
+type bindingSpec struct{ port, table string }
+
+func (s bindingSpec) object() Object {
+	return Object{Key: prefixPort + s.port, Type: TypeBinding, Attrs: []Attr{
+		{"SAI_PORT_ATTR_INGRESS_ACL", "@" + s.table},
+	}, Optional: true, spec: s}
+}
+
+// flowKey names the objects of a flow.
+func flowKey(f FlowEntry) string {
+	return fmt.Sprintf("%s%s/%s/%06x", prefixFlow, f.Src, f.Dst, f.DestQP)
+}
+
+// flowOf reads the flow back out of the entry that a ledger remembers.
+func flowOf(o *Object) (f FlowEntry, ok bool) {
+	if o.Type != TypeACLEntry || !strings.HasPrefix(o.Key, prefixFlow) {
+		return f, false
+	}
+	var err error
+	if f.Src, err = netip.ParseAddr(o.Attr("SAI_ACL_ENTRY_ATTR_FIELD_SRC_IPV6")); err != nil {
+		return f, false
+	}
+	if f.Dst, err = netip.ParseAddr(o.Attr("SAI_ACL_ENTRY_ATTR_FIELD_DST_IPV6")); err != nil {
+		return f, false
+	}
+	_, err = fmt.Sscanf(o.Attr("SAI_ACL_ENTRY_ATTR_USER_DEFINED_FIELD_GROUP_MIN")+" "+
+		o.Attr("SAI_ACL_ENTRY_ATTR_SLUICE_ACTION_SET_IPV6_FLOW_LABEL"), "0x%x 0x%x", &f.DestQP, &f.Label)
+	return f, err == nil
+}

@@ -1,0 +1,40 @@
+package asic
+
+import (
+	"net/netip"
+
+	"sluice/orchagent-ext/flow"
+)
+
+// Policy is what the operator's configuration asks of the switch.
+type Policy struct {
+	Label *Label   // nil: labels are off
+	Ports []string // that RoCEv2 packets are labelled on as they come in, by their SONiC names
+
+	// ManageHash allows to set the switch's ECMP hash fields.
+	ManageHash bool
+
+	// Packets that the switch may copy to the CPU: a second, and at once.
+	CPURate, CPUBurst uint32
+}
+
+// Label says how flow labels are computed and which are written.
+type Label struct {
+	Algorithm flow.Algorithm
+	ZeroOnly  bool // leave labels that are not 0
+}
+
+// FlowEntry is a flow with the label that it is pinned to, for the rung
+// [Rewrite].
+type FlowEntry struct {
+	Src, Dst netip.Addr // IPv6
+	DestQP   uint32     // 24 bits
+	Label    uint32     // 20 bits, not 0
+}
+
+// Counters are what the switch counted since its entries were created.
+type Counters struct {
+	Written uint64 // packets that were labelled, or left the label that they had been given
+	Skipped uint64 // packets that had a label of their own, and kept it
+	Copied  uint64 // packets that went to the CPU
+}

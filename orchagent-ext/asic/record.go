@@ -1,0 +1,51 @@
+package asic
+
+import (
+	"fmt"
+	"strings"
+)
+
+// ID names an object on the switch: "oid:0x…" as SONiC writes it, or, for what
+// is set on an object that is not ours, that object and the attribute.
+type ID string
+
+// Record is an object that stands on the switch, as the ledger remembers it.
+type Record struct {
+	Object
+	ID ID
+
+	// Previous is what stood there before, of a binding or a switch setting: it is
+	// set back on removal. "": nothing.
+	Previous ID
+}
+
+// Fields is the record as a row of STATE_DB's SLUICE_ASIC_OBJECT, whose key is
+// the ID.
+func (r *Record) Fields() map[string]string {
+	words := make([]string, len(r.Attrs))
+	for i, a := range r.Attrs {
+		words[i] = a.Name + "=" + a.Value
+	}
+	fields := map[string]string{"key": r.Key, "type": string(r.Type), "attributes": strings.Join(words, " ")}
+	if r.Previous != "" {
+		fields["previous"] = string(r.Previous)
+	}
+	return fields
+}
+
+// ParseRecord reads a row that [Record.Fields] made.
+func ParseRecord(id ID, fields map[string]string) (*Record, error) {
+	r := &Record{ID: id, Previous: ID(fields["previous"])}
+	r.Key, r.Type = fields["key"], Type(fields["type"])
+	if id == "" || r.Key == "" || r.Type == "" {
+		return nil, fmt.Errorf("ledger: object %q has no key or no type", id)
+	}
+	for _, word := range strings.Fields(fields["attributes"]) {
+		name, value, ok := strings.Cut(word, "=")
+		if !ok {
+			return nil, fmt.Errorf("ledger: object %q: %q is no attribute", id, word)
+		}
+		r.Attrs = append(r.Attrs, Attr{name, value})
+	}
+	return r, nil
+}

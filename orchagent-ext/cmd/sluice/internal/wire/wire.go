@@ -1,0 +1,68 @@
+package wire
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"time"
+)
+
+// Frame is what a Link received. Data is valid until the next Receive.
+type Frame struct {
+	Data   []byte
+	Device string
+	Time   time.Time
+}
+
+// MAC is the device's own address.
+func MAC(device string) (mac [6]byte, err error) {
+	i, err := net.InterfaceByName(device)
+	if err != nil {
+		return mac, fmt.Errorf("device %s: %w", device, err)
+	}
+	copy(mac[:], i.HardwareAddr)
+	return mac, nil
+}
+
+// Address is the device's own address to send from: IPv4, link-local IPv6, or
+// other IPv6.
+func Address(device string, v4, linkLocal bool) (netip.Addr, error) {
+	i, err := net.InterfaceByName(device)
+	if err != nil {
+		return netip.Addr{}, fmt.Errorf("device %s: %w", device, err)
+	}
+	addrs, err := i.Addrs()
+	if err != nil {
+		return netip.Addr{}, fmt.Errorf("addresses of %s: %w", device, err)
+	}
+	for _, a := range addrs {
+		if p, err := netip.ParsePrefix(a.String()); err == nil {
+			if own := p.Addr(); own.Is4() == v4 && (v4 || own.IsLinkLocalUnicast() == linkLocal) {
+				return own, nil
+			}
+		}
+	}
+	kind := "IPv6"
+	switch {
+	case v4:
+		kind = "IPv4"
+	case linkLocal:
+		kind = "link-local IPv6"
+	}
+	return netip.Addr{}, fmt.Errorf("device %s has no %s address", device, kind)
+}
+
+// OwnAddresses are the addresses of this host.
+func OwnAddresses() (map[netip.Addr]bool, error) {
+	addrs, err := net.InterfaceAddrs()
+	if err != nil {
+		return nil, fmt.Errorf("addresses of this host: %w", err)
+	}
+	own := map[netip.Addr]bool{}
+	for _, a := range addrs {
+		if p, err := netip.ParsePrefix(a.String()); err == nil {
+			own[p.Addr()] = true
+		}
+	}
+	return own, nil
+}

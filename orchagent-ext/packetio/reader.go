@@ -1,0 +1,156 @@
+package packetio
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"sync/atomic"
+	"time"
+
+	"sluice/orchagent-ext/flow"
+	"sluice/orchagent-ext/roce"
+)
+
+// Frame is one packet to the CPU.
+type Frame struct {
+	Data   []byte // Ethernet frame without frame check sequence, maybe cut
+	Length int    // octets that it had on the wire
+}
+
+// Source is where packets come from.
+type Source interface {
+	// Receive waits for packets, fills in up to len(frames), and returns how many.
+	// The data is valid until the next call. It returns the context's error when
+	// that ends first.
+	Receive(ctx context.Context, frames []Frame) (int, error)
+}
+
+// NewFlow tells that a flow without a label came in, and the label that it is
+// pinned to.
+type NewFlow struct {
+	Src, Dst netip.Addr
+	DestQP   uint32
+	Label    uint32
+}
+
+// Stats counts packets by what became of them. Each is counted once in the first
+// four.
+type Stats struct {
+	RoCE       uint64 // followed
+	Tunnelled  uint64 // followed; a label inside a tunnel is not written
+	NotRoCE    uint64
+	Malformed  uint64
+	QueueFull  uint64 // news of flows that found the queue full
+	NewFlows   uint64 // news that went out
+	FlowsKnown uint64 // flows in the table now
+}
+
+// Config of a Reader.
+type Config struct {
+	Algorithm flow.Algorithm
+	ZeroOnly  bool          // tell of unlabelled flows only
+	Capacity  int           // flows; 0: 65,536
+	Idle      time.Duration // after which a flow is forgotten; 0: 5 minutes
+	Queue     int           // news that wait for the control path; 0: 4,096
+	Now       func() time.Time
+}
+
+// Reader reads one source. Its Run is the packet path.
+type Reader struct {
+	source Source
+	config Config
+	table  *flow.Table
+	news   chan NewFlow
+
+	packets [flow.MaxBurst]roce.Packet
+	each    func(i int, f *flow.Flow) // observed; made once, since it is an allocation
+
+	roce, tunnelled, notRoCE, malformed, full, told, known atomic.Uint64
+}
+
+const (
+	defaultIdle  = 5 * time.Minute
+	defaultQueue = 4096
+	expireBudget = 64 // flows that are looked at a burst
+)
+
+// New returns a reader of a source.
+func New(source Source, c Config) *Reader {
+	if c.Idle == 0 {
+		c.Idle = defaultIdle
+	}
+	if c.Queue == 0 {
+		c.Queue = defaultQueue
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	r := &Reader{source: source, config: c, table: flow.NewTable(flow.Config{Capacity: c.Capacity}), news: make(chan NewFlow, c.Queue)}
+	r.each = r.observed
+	return r
+}
+
+// News is the queue of flows that are to be labelled.
+func (r *Reader) News() <-chan NewFlow { return r.news }
+
+// Stats returns the counts so far. It may be called from any goroutine.
+func (r *Reader) Stats() Stats {
+	return Stats{
+		RoCE: r.roce.Load(), Tunnelled: r.tunnelled.Load(), NotRoCE: r.notRoCE.Load(), Malformed: r.malformed.Load(),
+		QueueFull: r.full.Load(), NewFlows: r.told.Load(), FlowsKnown: r.known.Load(),
+	}
+}
+
+// Run reads until the context ends, and returns nil then.
+func (r *Reader) Run(ctx context.Context) error {
+	var frames [flow.MaxBurst]Frame
+	for {
+		n, err := r.source.Receive(ctx, frames[:])
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		r.burst(frames[:n])
+	}
+}
+
+func (r *Reader) burst(frames []Frame) {
+	now := r.config.Now().UnixNano()
+	n := 0
+	for i := range frames {
+		err := r.packets[n].Parse(frames[i].Data, frames[i].Length)
+		switch {
+		case err == nil:
+			n++
+		case errors.Is(err, roce.ErrNotRoCE):
+			r.notRoCE.Add(1)
+		default:
+			r.malformed.Add(1)
+		}
+	}
+	r.roce.Add(uint64(n))
+	r.table.ObserveBurst(r.packets[:n], now, r.each)
+	r.table.Expire(now, int64(r.config.Idle), expireBudget)
+	r.known.Store(uint64(r.table.Len()))
+}
+
+// observed tells of the packet's flow at its first packet, and, in case the news
+// was lost or the entry could not be made, at every second, fourth, eighth… one.
+func (r *Reader) observed(i int, f *flow.Flow) {
+	p := &r.packets[i]
+	if p.Tunnelled() {
+		r.tunnelled.Add(1)
+		return
+	}
+	if f.Packets&(f.Packets-1) != 0 || r.config.ZeroOnly && f.FlowLabel != 0 || p.Is4() {
+		return
+	}
+	select {
+	case r.news <- NewFlow{f.SrcAddr(), f.DstAddr(), f.DestQP, r.table.Label(f, r.config.Algorithm)}:
+		r.told.Add(1)
+	default:
+		r.full.Add(1)
+	}
+}

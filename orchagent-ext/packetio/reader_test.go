@@ -1,0 +1,178 @@
+package packetio
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sluice/orchagent-ext/flow"
+	"sluice/orchagent-ext/roce"
+)
+
+var (
+	host1 = netip.MustParseAddr("2001:db8::1").As16()
+	host2 = netip.MustParseAddr("2001:db8::2").As16()
+)
+
+// frame is a packet of the queue pair with the flow label.
+func frame(t testing.TB, qp, label uint32) Frame {
+	t.Helper()
+	b := roce.Ethernet{EtherType: roce.EtherTypeIPv6}.Append(nil)
+	ip := len(b)
+	b = roce.IPv6Header{FlowLabel: label, NextHeader: 17, HopLimit: 64, Src: host1, Dst: host2}.Append(b)
+	return finish(t, b, ip, qp)
+}
+
+func frame4(t testing.TB, qp uint32) Frame {
+	t.Helper()
+	b := roce.Ethernet{EtherType: roce.EtherTypeIPv4}.Append(nil)
+	ip := len(b)
+	b = roce.IPv4Header{TTL: 64, Protocol: 17, Src: [4]byte{192, 0, 2, 1}, Dst: [4]byte{192, 0, 2, 2}}.Append(b)
+	return finish(t, b, ip, qp)
+}
+
+func finish(t testing.TB, b []byte, ip int, qp uint32) Frame {
+	t.Helper()
+	b = roce.UDPHeader{SrcPort: 49152, DstPort: roce.UDPPort}.Append(b)
+	b = roce.BTH{Opcode: roce.RCSendMiddle, PKey: 0xffff, DestQP: qp}.Append(b)
+	b, err := roce.Finish(append(b, make([]byte, 64)...), ip)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Frame{b, len(b)}
+}
+
+// tunnel puts the packet into an IPv6 packet.
+func tunnel(f Frame) Frame {
+	inner := f.Data[14:]
+	b := append([]byte{}, f.Data[:14]...)
+	b = roce.IPv6Header{NextHeader: 41, HopLimit: 64, PayloadLength: uint16(len(inner)), Src: host2, Dst: host1}.Append(b)
+	b = append(b, inner...)
+	return Frame{b, len(b)}
+}
+
+// bursts is a source of a few bursts, behind which the reader is ended.
+type bursts struct {
+	bursts [][]Frame
+	cancel context.CancelFunc
+}
+
+func (s *bursts) Receive(ctx context.Context, frames []Frame) (int, error) {
+	if len(s.bursts) == 0 {
+		s.cancel()
+		return 0, ctx.Err()
+	}
+	n := copy(frames, s.bursts[0])
+	s.bursts = s.bursts[1:]
+	return n, nil
+}
+
+func run(t *testing.T, c Config, b ...[]Frame) (*Reader, []NewFlow) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	r := New(&bursts{b, cancel}, c)
+	if err := r.Run(ctx); err != nil {
+		t.Fatal(err)
+	}
+	var news []NewFlow
+	for len(r.News()) > 0 {
+		news = append(news, <-r.News())
+	}
+	return r, news
+}
+
+func label(qp uint32) uint32 { return flow.DraftLiteral.Label(0, qp, host1, host2) }
+
+func TestTellsOfNewFlows(t *testing.T) {
+	a, b := frame(t, 0x11, 0), frame(t, 0x22, 0)
+	r, news := run(t, Config{ZeroOnly: true},
+		[]Frame{a, b, frame(t, 0x33, 7), frame4(t, 0x44), tunnel(frame(t, 0x55, 0))},
+		[]Frame{{[]byte{1, 2, 3}, 3}, {a.Data[:60], a.Length}, a, a})
+	src, dst := netip.AddrFrom16(host1), netip.AddrFrom16(host2)
+	want := []NewFlow{{src, dst, 0x11, label(0x11)}, {src, dst, 0x22, label(0x22)}, {src, dst, 0x11, label(0x11)}}
+	if diff := cmp.Diff(want, news, cmp.Comparer(func(x, y netip.Addr) bool { return x == y })); diff != "" {
+		t.Error(diff)
+	}
+	s := r.Stats()
+	if diff := cmp.Diff(Stats{RoCE: 7, Tunnelled: 1, Malformed: 2, NewFlows: 3, FlowsKnown: 5}, s); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAlwaysTellsOfLabelledFlowsToo(t *testing.T) {
+	_, news := run(t, Config{}, []Frame{frame(t, 0x33, 7)})
+	if len(news) != 1 || news[0].Label != label(0x33) {
+		t.Errorf("%v", news)
+	}
+}
+
+// TestAFullQueueLosesNothingForGood: what was dropped is counted, and told again.
+func TestAFullQueueLosesNothingForGood(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	a, b := frame(t, 0x11, 0), frame(t, 0x22, 0)
+	r := New(&bursts{[][]Frame{{a, b}}, cancel}, Config{Queue: 1})
+	if err := r.Run(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if s := r.Stats(); s.NewFlows != 1 || s.QueueFull != 1 {
+		t.Errorf("%+v", s)
+	}
+	<-r.News()
+	ctx, cancel = context.WithCancel(context.Background())
+	r.source = &bursts{[][]Frame{{b}}, cancel}
+	if err := r.Run(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if n := <-r.News(); n.DestQP != 0x22 {
+		t.Errorf("%+v", n)
+	}
+}
+
+func TestForgetsIdleFlows(t *testing.T) {
+	now := time.Unix(1000, 0)
+	r, _ := run(t, Config{Idle: time.Minute, Now: func() time.Time { now = now.Add(50 * time.Second); return now }},
+		[]Frame{frame(t, 0x11, 0)}, []Frame{frame(t, 0x22, 0)}, []Frame{frame(t, 0x22, 0)})
+	if s := r.Stats(); s.FlowsKnown != 1 {
+		t.Errorf("%d flows are known", s.FlowsKnown)
+	}
+}
+
+func TestErrorsEndTheRun(t *testing.T) {
+	broken := errors.New("broken")
+	r := New(failing{broken}, Config{})
+	if err := r.Run(context.Background()); !errors.Is(err, broken) {
+		t.Errorf("%v", err)
+	}
+}
+
+type failing struct{ err error }
+
+func (f failing) Receive(context.Context, []Frame) (int, error) { return 0, f.err }
+
+func TestNoAllocations(t *testing.T) {
+	r := New(nil, Config{})
+	var burst []Frame
+	for i := range uint32(flow.MaxBurst) {
+		burst = append(burst, frame(t, i, 0))
+	}
+	if n := testing.AllocsPerRun(100, func() { r.burst(burst) }); n != 0 {
+		t.Errorf("%v allocations a burst", n)
+	}
+}
+
+func BenchmarkBurst(b *testing.B) {
+	r := New(nil, Config{ZeroOnly: true})
+	var burst []Frame
+	for i := range uint32(flow.MaxBurst) {
+		burst = append(burst, frame(b, i, 7))
+	}
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		r.burst(burst)
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/flow.MaxBurst, "ns/packet")
+}

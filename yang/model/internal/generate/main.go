@@ -1,0 +1,80 @@
+// Command generate writes model.go, the Go structs of the models in yang/, with
+// ygot as a library: its own program writes where it was built into the file.
+// It runs in yang/model, by `go generate`.
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"go/format"
+	"log"
+	"os"
+	"strings"
+
+	"github.com/openconfig/ygot/genutil"
+	"github.com/openconfig/ygot/gogen"
+	"github.com/openconfig/ygot/ygen"
+)
+
+// models are the modules that structs are made of. The two of SONiC's are
+// stand-ins, without which a reference to a port would lead nowhere.
+var models = []string{
+	"../sonic-sluice.yang",
+	"../standins/sonic-port.yang",
+	"../standins/sonic-portchannel.yang",
+}
+
+func main() {
+	log.SetFlags(0)
+	code, err := generate()
+	if err != nil {
+		log.Fatalf("generate model.go: %v", err)
+	}
+	if err := os.WriteFile("model.go", code, 0o644); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func generate() ([]byte, error) {
+	parts, errs := gogen.New("yang/model/internal/generate",
+		ygen.IROptions{
+			ParseOptions: ygen.ParseOpts{ExcludeModules: []string{"ietf-inet-types"}},
+			TransformationOptions: ygen.TransformationOpts{
+				CompressBehaviour:                    genutil.Uncompressed,
+				GenerateFakeRoot:                     true,
+				FakeRootName:                         "device",
+				ShortenEnumLeafNames:                 true,
+				UseDefiningModuleForTypedefEnumNames: true,
+				EnumerationsUseUnderscores:           true,
+			},
+		},
+		gogen.GoOpts{
+			PackageName:             "model",
+			GenerateJSONSchema:      true,
+			GenerateSimpleUnions:    true,
+			GeneratePopulateDefault: true,
+			ValidateFunctionName:    "Validate",
+		},
+	).Generate(models, []string{"../standins", "internal/generate"})
+	if errs != nil {
+		return nil, errs
+	}
+
+	var b bytes.Buffer
+	// ygot writes a package comment of its own; the package's is in doc.go.
+	head, rest, _ := strings.Cut(parts.CommonHeader, "/*\n")
+	_, rest, _ = strings.Cut(rest, "*/\n")
+	b.WriteString(head + rest + parts.OneOffHeader)
+	for _, s := range parts.Structs {
+		for _, part := range []string{s.StructDef, s.ListKeys, s.Methods, s.Interfaces} {
+			fmt.Fprintln(&b, part)
+		}
+	}
+	for _, e := range parts.Enums {
+		fmt.Fprintln(&b, e)
+	}
+	fmt.Fprintln(&b, parts.EnumMap)
+	fmt.Fprintln(&b, parts.JSONSchemaCode)
+	fmt.Fprintln(&b, parts.EnumTypeMap)
+	return format.Source(b.Bytes())
+}

@@ -1,0 +1,173 @@
+package rows
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"net/netip"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/openconfig/goyang/pkg/yang"
+)
+
+// formats are the types of ietf-inet-types that are more than a pattern, by name.
+var formats = map[string]struct {
+	ok   func(string) bool
+	text string
+}{
+	"ipv4-address-no-zone": {func(s string) bool { return isAddr(s, netip.Addr.Is4) }, "must be an IPv4 address"},
+	"ipv6-address-no-zone": {func(s string) bool { return isAddr(s, netip.Addr.Is6) }, "must be an IPv6 address"},
+	"ip-address-no-zone":   {func(s string) bool { return isAddr(s, netip.Addr.IsValid) }, "must be an IP address"},
+	"ip-prefix":            {isPrefix, "must be an IP prefix, as 10.0.0.0/8 or 2001:db8::/32"},
+}
+
+func isAddr(s string, family func(netip.Addr) bool) bool {
+	a, err := netip.ParseAddr(s)
+	return err == nil && a.Zone() == "" && family(a)
+}
+
+func isPrefix(s string) bool {
+	_, err := netip.ParsePrefix(s)
+	return err == nil
+}
+
+// patterns are the patterns of all leaves, compiled by supported.
+var patterns = make(map[string]*regexp.Regexp)
+
+// supported says whether check knows the type of e.
+func supported(e *yang.Entry) error {
+	if e.Type == nil {
+		return errors.New("is no leaf")
+	}
+	if e.Type.Kind == yang.Yleafref {
+		_, err := target(e, e.Type.Path)
+		return err
+	}
+	for _, t := range e.Type.Type {
+		if t.Kind != yang.Yleafref {
+			return fmt.Errorf("a union of %s is not supported", t.Name)
+		}
+		if _, err := target(e, t.Path); err != nil {
+			return err
+		}
+	}
+	for _, p := range e.Type.Pattern {
+		re, err := regexp.Compile("^(?:" + p + ")$") // a YANG pattern is anchored at both ends
+		if err != nil {
+			return err
+		}
+		patterns[p] = re
+	}
+	switch e.Type.Kind {
+	case yang.Ystring, yang.Ybool, yang.Yenum, yang.Yunion,
+		yang.Yint8, yang.Yint16, yang.Yint32, yang.Yint64,
+		yang.Yuint8, yang.Yuint16, yang.Yuint32, yang.Yuint64:
+		return nil
+	}
+	return fmt.Errorf("type %s is not supported", e.Type.Name)
+}
+
+// check says why a value is none of leaf e, or nil. A value must stand as a
+// reader would write it again: numbers are decimal, without sign or leading 0.
+func check(e *yang.Entry, value string) error {
+	t := e.Type
+	switch t.Kind {
+	case yang.Ystring:
+		return checkString(t, value)
+	case yang.Ybool:
+		if value != "true" && value != "false" {
+			return errors.New("must be true or false")
+		}
+	case yang.Yenum:
+		if !t.Enum.IsDefined(value) {
+			return fmt.Errorf("must be one of %s", strings.Join(enumNames(t.Enum), ", "))
+		}
+	case yang.Yleafref, yang.Yunion: // what it refers to may have any name
+		if value == "" {
+			return errors.New("must not be empty")
+		}
+		return checkText(value)
+	default:
+		return checkNumber(t.Range, value)
+	}
+	return nil
+}
+
+func enumNames(e *yang.EnumType) []string {
+	names := slices.Collect(maps.Keys(e.ToInt))
+	slices.SortFunc(names, func(a, b string) int { return int(e.ToInt[a] - e.ToInt[b]) })
+	return names
+}
+
+func checkString(t *yang.YangType, value string) error {
+	if f, ok := formats[t.Name]; ok && !f.ok(value) {
+		return errors.New(f.text)
+	}
+	if err := checkText(value); err != nil {
+		return err
+	}
+	if n := uint64(utf8.RuneCountInString(value)); len(t.Length) > 0 && !within(t.Length, yang.FromUint(n)) {
+		return fmt.Errorf("must be %s characters long, and is %d", ranges(t.Length), n)
+	}
+	for _, p := range t.Pattern {
+		if !patterns[p].MatchString(value) {
+			return fmt.Errorf("must match %s", p)
+		}
+	}
+	return nil
+}
+
+func checkText(value string) error {
+	if !utf8.ValidString(value) {
+		return errors.New("must be UTF-8")
+	}
+	if i := strings.IndexFunc(value, isControl); i >= 0 {
+		return fmt.Errorf("must have no control characters, and has one at octet %d", i)
+	}
+	return nil
+}
+
+// isControl reports what YANG forbids in a string (RFC 7950 section 14, yang-char).
+func isControl(r rune) bool {
+	return r < ' ' && r != '\t' && r != '\n' && r != '\r' || r >= 0xfdd0 && r <= 0xfdef || r&0xfffe == 0xfffe
+}
+
+func checkNumber(allowed yang.YangRange, value string) error {
+	var n yang.Number
+	if i, err := strconv.ParseInt(value, 10, 64); err == nil && strconv.FormatInt(i, 10) == value {
+		n = yang.FromInt(i)
+	} else if u, err := strconv.ParseUint(value, 10, 64); err == nil && strconv.FormatUint(u, 10) == value {
+		n = yang.FromUint(u)
+	} else {
+		return fmt.Errorf("must be a decimal number, %s", ranges(allowed))
+	}
+	if !within(allowed, n) {
+		return fmt.Errorf("must be %s", ranges(allowed))
+	}
+	return nil
+}
+
+func within(allowed yang.YangRange, n yang.Number) bool {
+	return slices.ContainsFunc(allowed, func(r yang.YRange) bool { return !n.Less(r.Min) && !r.Max.Less(n) })
+}
+
+// ranges renders what is allowed: "29 or 192..255".
+func ranges(allowed yang.YangRange) string {
+	var parts []string
+	for _, r := range allowed {
+		switch {
+		case r.Min.Equal(r.Max):
+			parts = append(parts, r.Min.String())
+		case r.Max.Value == math.MaxUint64 && !r.Max.Negative:
+			parts = append(parts, r.Min.String()+" or more")
+		default:
+			parts = append(parts, r.Min.String()+".."+r.Max.String())
+		}
+	}
+	return strings.Join(parts, " or ")
+}

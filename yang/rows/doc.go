@@ -1,0 +1,15 @@
+// Package rows carries rows of SONiC's databases into the structs of package
+// model and back, and judges them, for every table by the schema alone: a new
+// table or field is a change of the YANG and of nothing here.
+//
+// SONiC's conventions: a row TABLE|global is the model's container global in
+// container TABLE; any other is an entry of its list TABLE_LIST, whose key leaves
+// are joined by "|". A field is a leaf; a leaf-list is the field with "@" behind
+// its name, its values separated by commas; a row without fields holds NULL=NULL.
+//
+// What a row must be on its own (types, ranges, patterns, mandatory fields, must)
+// [Decode] checks; what it refers to, [Row.References] tells; [Validate] judges
+// rows together. Package config and sluice-gnmi call it before they believe
+// rows, package telemetry to write them. It knows no database connection and
+// keeps nothing.
+package rows

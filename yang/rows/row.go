@@ -1,0 +1,43 @@
+package rows
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Row is a row of a database.
+type Row struct {
+	Table  string            // without the separator
+	Key    string            // what follows the separator
+	Fields map[string]string // as HGETALL returns them; nil or NULL=NULL: none
+}
+
+// Name returns TABLE|key, which is how operators know the row.
+func (r Row) Name() string { return r.Table + "|" + r.Key }
+
+// Error says what is wrong with a row.
+type Error struct {
+	Table, Key string
+	Field      string // empty when it is the row as a whole
+	Value      string // of the field
+	Reason     string // what is wrong, and what is allowed
+}
+
+func (e *Error) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s|%s: ", e.Table, e.Key)
+	if e.Field != "" {
+		b.WriteString(e.Field)
+		if e.Value != "" {
+			fmt.Fprintf(&b, " %q", e.Value)
+		}
+		b.WriteString(": ")
+	}
+	b.WriteString(e.Reason)
+	return b.String()
+}
+
+// wrong returns the error of a field of r.
+func (r Row) wrong(field, value, format string, args ...any) *Error {
+	return &Error{Table: r.Table, Key: r.Key, Field: field, Value: value, Reason: fmt.Sprintf(format, args...)}
+}

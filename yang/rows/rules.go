@@ -1,0 +1,109 @@
+package rows
+
+import (
+	"fmt"
+	"net/netip"
+	"strconv"
+	"strings"
+
+	"github.com/openconfig/goyang/pkg/yang"
+)
+
+// A leaf's value in a row is its default where the row does not hold it; empty
+// when there is none either. A leaf-list's values are joined by commas.
+type values func(leaf string) string
+
+// musts are the must statements of the models, by their expression. ygot keeps
+// them as text; here is what they mean. self is the value of the leaf that the
+// statement stands in.
+var musts = map[string]func(self string, v values) bool{
+	"not(stream_id_scope = 'global') or etcd_endpoints": func(_ string, v values) bool {
+		return v("stream_id_scope") != "global" || v("etcd_endpoints") != ""
+	},
+	"starts-with(., 'fe80:') or starts-with(., 'FE80:')": func(self string, _ values) bool {
+		a, err := netip.ParseAddr(self)
+		return err == nil && strings.HasPrefix(a.String(), "fe80:")
+	},
+	"number(.) < number(../high_bytes)": func(self string, v values) bool {
+		return number(self) < number(v("high_bytes"))
+	},
+	"contains(., ':') = contains(../prefix, ':')": func(self string, v values) bool {
+		return sameFamily(self, v("prefix"))
+	},
+	"not(../src_prefix) or contains(., ':') = contains(../src_prefix, ':')": func(self string, v values) bool {
+		return v("src_prefix") == "" || sameFamily(self, v("src_prefix"))
+	},
+	"(transport = 'tls' or transport = 'dtls') = boolean(ca_file)": func(_ string, v values) bool {
+		return (v("transport") == "tls" || v("transport") == "dtls") == (v("ca_file") != "")
+	},
+	"boolean(cert_file) = boolean(key_file)": func(_ string, v values) bool {
+		return (v("cert_file") == "") == (v("key_file") == "")
+	},
+}
+
+func sameFamily(a, b string) bool { return strings.Contains(a, ":") == strings.Contains(b, ":") }
+
+// number is for leaves that are checked to be numbers.
+func number(s string) uint64 {
+	n, _ := strconv.ParseUint(s, 10, 64)
+	return n
+}
+
+// rule is a must statement in a table.
+type rule struct {
+	leaf    string // that it stands in; empty: in the row
+	message string // the statement's error-message
+	check   func(self string, v values) bool
+}
+
+// holds reports whether the row keeps the rule. As in YANG, a rule of a leaf
+// that is not there holds.
+func (r rule) holds(t *table, leaves map[string][]string) bool {
+	v := func(leaf string) string {
+		if values, ok := leaves[leaf]; ok {
+			return strings.Join(values, ",")
+		}
+		return strings.Join(t.entry.Dir[leaf].Default, ",")
+	}
+	if r.leaf == "" {
+		return r.check("", v)
+	}
+	self := v(r.leaf)
+	return self == "" || r.check(self, v)
+}
+
+// rulesOf returns the rules of a table: those of its leaves, then its own.
+func rulesOf(t *table) ([]rule, error) {
+	var rules []rule
+	for _, leaf := range t.fields {
+		of, err := rulesIn(leaf, t.entry.Dir[leaf])
+		if err != nil {
+			return nil, err
+		}
+		rules = append(rules, of...)
+	}
+	own, err := rulesIn("", t.entry)
+	return append(rules, own...), err
+}
+
+func rulesIn(leaf string, e *yang.Entry) ([]rule, error) {
+	var rules []rule
+	for _, m := range e.Extra["must"] {
+		expression, message := statement(m)
+		check, ok := musts[expression]
+		if !ok || message == "" {
+			return nil, fmt.Errorf("%s: must %q has no rule in package rows, or no error-message", e.Name, expression)
+		}
+		rules = append(rules, rule{leaf, message, check})
+	}
+	return rules, nil
+}
+
+// statement returns the parts of a must statement as the schema's JSON has them.
+func statement(must any) (expression, message string) {
+	m, _ := must.(map[string]any)
+	text, _ := m["ErrorMessage"].(map[string]any)
+	expression, _ = m["Name"].(string)
+	message, _ = text["Name"].(string)
+	return expression, message
+}

@@ -1,0 +1,85 @@
+package rows
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/openconfig/goyang/pkg/yang"
+)
+
+// Validate judges rows together: each on its own, what it refers to, and
+// whether two have the same key. A reference is good if it leads to one of the
+// rows, or to one that there reports for tables of others, such as PORT. The
+// result has at most one error a row, in the order of the rows' names.
+func Validate(all []Row, there func(table, key string) bool) []*Error {
+	all = slices.Clone(all)
+	slices.SortFunc(all, func(a, b Row) int { return strings.Compare(a.Name(), b.Name()) })
+	names := make(map[string]bool)
+	for _, r := range all {
+		names[r.Name()] = true
+	}
+	known := func(table, key string) bool { return names[table+keySeparator+key] || there(table, key) }
+
+	var errs []*Error
+	first := make(map[string]string) // key as written, by canonical name
+	for _, r := range all {
+		if _, err := Decode(r); err != nil {
+			errs = append(errs, AsError(err))
+			continue
+		}
+		if err := r.Dangling(known); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		canonical := r.Table + keySeparator + r.CanonicalKey()
+		if other, ok := first[canonical]; ok {
+			errs = append(errs, r.Twice(other))
+			continue
+		}
+		first[canonical] = r.Key
+	}
+	return errs
+}
+
+// Dangling returns the error of the first reference of r that leads to no row
+// that is there, or nil.
+func (r Row) Dangling(there func(table, key string) bool) *Error {
+	for _, f := range r.References() {
+		if !slices.ContainsFunc(f.Tables, func(table string) bool { return there(table, f.Key) }) {
+			return r.wrong(f.Field, f.Key, "%s", f.Reason())
+		}
+	}
+	return nil
+}
+
+// Twice returns the error of a row whose key means the same as that of another.
+func (r Row) Twice(other string) *Error {
+	return r.wrong("", "", "is the same as %s|%s", r.Table, other)
+}
+
+// CanonicalKey returns the key of a row that [Decode] accepts in the form by
+// which keys are compared: in prefixes, addresses are in their shortest form and
+// bits behind the prefix are 0. Rows are never renamed to it.
+func (r Row) CanonicalKey() string {
+	t, ok := byName[r.Table]
+	if !ok || t.global() {
+		return r.Key
+	}
+	parts := strings.SplitN(r.Key, keySeparator, len(t.keys))
+	for i := range parts {
+		parts[i] = canonical(t.entry.Dir[t.keys[i]].Type, parts[i])
+	}
+	return strings.Join(parts, keySeparator)
+}
+
+func canonical(t *yang.YangType, value string) string {
+	if t.Name != "ip-prefix" {
+		return value
+	}
+	p, err := netip.ParsePrefix(value)
+	if err != nil {
+		return value
+	}
+	return p.Masked().String()
+}
