@@ -45,7 +45,8 @@ deps: ## install what a fresh Debian 12 lacks, by apt-get (through sudo when not
 	$$sudo apt-get update -q
 	$$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $$missing </dev/null
 
-build: ## build the programs into bin/
+build: deps ## build the programs and libsoftsai.so into bin/
+	$(MAKE) --no-print-directory -C sai-shim/softsai OUT=$(CURDIR)/bin
 	go build -trimpath -buildvcs=false -ldflags '-X main.version=$(VERSION)' -o bin/ $(COMMANDS)
 
 test: deps ## run all tests under the race detector
