@@ -46,7 +46,7 @@ deps: ## install what a fresh Debian 12 lacks, by apt-get (through sudo when not
 	$$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $$missing </dev/null
 
 build: deps ## build the programs and libsoftsai.so into bin/
-	$(MAKE) --no-print-directory -C sai-shim/softsai OUT=$(CURDIR)/bin
+	$(MAKE) -s -C sai-shim/softsai
 	go build -trimpath -buildvcs=false -ldflags '-X main.version=$(VERSION)' -o bin/ $(COMMANDS)
 
 test: deps ## run all tests under the race detector

@@ -36,7 +36,7 @@ func run(m *testing.M) int {
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	built.dir = dir
-	out, err := exec.Command("make", "-s", "-j2", "OUT="+dir, "SANITIZE=1", "tests").CombinedOutput()
+	out, err := exec.Command("make", "-s", "-j2", "OUT="+dir, "WORK="+filepath.Join(dir, "o"), "SANITIZE=1", "tests").CombinedOutput()
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "make: %v\n%s", err, out)
 		return 1
