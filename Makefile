@@ -48,9 +48,8 @@ deps: ## install what a fresh Debian 12 lacks, by apt-get (through sudo when not
 	$$sudo apt-get update -q
 	$$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $$missing </dev/null
 
-build: deps ## build the programs and the software switch into bin/
-	mkdir -p bin build
-	$(MAKE) --no-print-directory -C sai-shim/softsai OUT='$(CURDIR)/bin' WORK='$(CURDIR)/build/softsai' '$(CURDIR)/bin/libsoftsai.so'
+build: deps ## build the programs and libsoftsai.so into bin/
+	$(MAKE) -s -C sai-shim/softsai
 	go build -trimpath -buildvcs=false -ldflags '-X main.version=$(VERSION)' -o bin/ $(COMMANDS)
 
 test: build ## run all tests under the race detector

@@ -4,6 +4,7 @@
  * frames, each behind its length (16 bits, host order), stdout also the program's
  * verdict (32 bits) before the length.
  */
+#include <errno.h>
 #include <net/if.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -40,7 +41,7 @@ int main(int argc, char **argv)
 		if (n > sizeof(in) || fread(in, 1, n, stdin) != n)
 			return 1;
 		if (bpf_prog_test_run_opts(program, &opts)) {
-			perror("testrun: bpf_prog_test_run_opts");
+			fprintf(stderr, "testrun: a frame of %d octets: %s\n", n, strerror(errno));
 			return 1;
 		}
 		verdict = opts.retval;
@@ -48,6 +49,7 @@ int main(int argc, char **argv)
 		fwrite(&verdict, sizeof(verdict), 1, stdout);
 		fwrite(&n, sizeof(n), 1, stdout);
 		fwrite(out, 1, n, stdout);
+		fflush(stdout); /* who sent the frame waits for it */
 	}
 	return 0;
 }

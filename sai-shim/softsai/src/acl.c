@@ -263,10 +263,11 @@ uint32_t acl_action_types(int32_t *list, uint32_t room)
 	for (size_t i = 0; i < acl_entry_type.count; i++) {
 		const struct attribute *a = &acl_entry_type.attributes[i];
 
-		if ((a->form != ACTION && a->form != ACTION_LIST) || hidden(a->capability))
+		if ((a->form != ACTION && a->form != ACTION_LIST) || hidden(a->capability) ||
+		    a->id >= SAI_ACL_ENTRY_ATTR_CUSTOM_RANGE_START)
 			continue;
-		if (n < room) /* types are numbered as attributes, from ACTION_START on; ours keep their ids */
-			list[n] = a->id < SAI_ACL_ENTRY_ATTR_CUSTOM_RANGE_START ? a->id - SAI_ACL_ENTRY_ATTR_ACTION_START : a->id;
+		if (n < room) /* numbered as the attributes are, from ACTION_START on */
+			list[n] = a->id - SAI_ACL_ENTRY_ATTR_ACTION_START;
 		n++;
 	}
 	return n;

@@ -66,7 +66,7 @@ void acl_publish_all(void);
 uint32_t acl_counter_index(const struct object *counter);
 uint32_t policer_index(const struct object *policer);
 
-/* The actions that entries can have, as numbers of sai_acl_action_type_t; returns how many. */
+/* SAI's own actions that entries can have, as sai_acl_action_type_t; returns how many. */
 uint32_t acl_action_types(int32_t *list, uint32_t room);
 
 /* The octets of the BTH's word 4-7 that a UDF group stands for: offset and number. */
