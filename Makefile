@@ -97,7 +97,7 @@ fuzz: ## run every fuzz target, each for FUZZTIME (5m)
 	echo "$$count fuzz targets, $(FUZZTIME) each: $$found failed"
 	[ $$found = 0 ]
 
-bench: deps ## measure against the bars; writes build/bench/report.json
+bench: build ## measure against the bars; writes build/bench/report.json
 	go run ./tests/bench
 
 demo: build ## the whole road in network namespaces, as root: rows in, labels on the wire
