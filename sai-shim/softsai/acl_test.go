@@ -2,6 +2,7 @@ package softsai_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/hex"
 	"fmt"
 	"strings"
@@ -70,7 +71,7 @@ func TestMatch(t *testing.T) {
 		{"other label", []entry{{"field-u32:0x1026=1", 1}}, 0},
 		{"queue pair", []entry{{fieldQP(0x123456), 1}}, 1},
 		{"other queue pair", []entry{{fieldQP(0x123457), 1}}, 0},
-		{"disabled action", []entry{{"action-u8:0x200a=off", 1}}, 1},
+		{"disabled action", []entry{{"action-u8:0x2016=off", 1}}, 1},
 		{"two shapes, first higher", []entry{{fieldQP(0x123456), 9}, {all, 1}}, 1},
 		{"two shapes, second higher", []entry{{fieldQP(0x123456), 1}, {all, 9}}, 2},
 		{"higher one does not match", []entry{{fieldQP(1), 9}, {all, 1}}, 2},
@@ -155,6 +156,7 @@ func TestRefused(t *testing.T) {
 		{"create entry u32:1=5", mandatory},                                                              // no table
 		{"create entry oid:0=0x7000000000099", invalidValue},                                             // no such table
 		{"create entry oid:0=" + table + " action-u32:0x2017=1", notHere - 1},                            // SET_ECN
+		{"create entry oid:0=" + table + " action-u8:0x200a=1", notHere - 1},                             // SET_TC
 		{"create entry oid:0=" + table + " action-oid:0x2030=0", notHere - 1},                            // SET_ECMP_HASH_ID
 		{"create entry oid:0=" + table + " " + setLabel + "=0x100000", invalidValue - 1},                 // 21 bits
 		{"create entry oid:0=" + table + " " + compute + "=2", invalidValue - 1},                         // no such algorithm
@@ -241,5 +243,32 @@ func TestManyEntries(t *testing.T) {
 	check()
 	if got := d.number("get table %s u32:0x2001", table); got != 131072-flows {
 		t.Errorf("%d entries available, want %d", got, 131072-flows)
+	}
+}
+
+// SET_DSCP changes the six bits, and IPv4's checksum with them.
+func TestSetDSCP(t *testing.T) {
+	enterNamespace(t)
+	link(t, "port0", "far0")
+	d := startDriver(t)
+	d.do("switch SLUICE_PORTS=port0")
+	table := newTable(t, d, "port0")
+	d.do("create entry oid:0=%s field-u16:0x1016=4791 action-u8:0x2016=46", table)
+	program := startRunner(t, "port0")
+
+	six := roceFrame(hostA, hostB, 0xc000, 7)
+	six[15] |= 0x10 // ECN stays
+	want := bytes.Clone(six)
+	want[14], want[15] = 0x60|46>>2, 46<<6&0xff|six[15]&0x3f
+	if _, got := program.run(six); !bytes.Equal(got, want) {
+		t.Errorf("IPv6: got %x\nwant %x", got, want)
+	}
+	four := queuePairs4(1)[0]
+	want = bytes.Clone(four)
+	want[15] = 46 << 2
+	want[24], want[25] = 0, 0
+	binary.BigEndian.PutUint16(want[24:], ^onesSum(want[14:34]))
+	if _, got := program.run(four); !bytes.Equal(got, want) {
+		t.Errorf("IPv4: got %x\nwant %x", got, want)
 	}
 }
