@@ -9,9 +9,12 @@ FUZZTIME ?= 5m
 SAI_INC  ?= /usr/include/sai
 VERSION  := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 
-# gcc and libc6-dev: the race detector is C. tshark and scapy: tests compare with
-# them. iproute2: the network namespaces of tests. libyang-tools: judges the models.
-DEPS    := gcc libc6-dev tshark python3-scapy iproute2 libyang-tools
+# gcc and libc6-dev: the shim and the race detector are C. clang, bpftool, libbpf,
+# libnl: the software switch. redis-server: tests and the demo start one of their
+# own. tshark and scapy: tests compare with them. iproute2: the network namespaces
+# of tests. libyang-tools: judges the models.
+DEPS    := gcc libc6-dev clang bpftool libbpf-dev libelf-dev libnl-3-dev libnl-route-3-dev \
+	redis-server tshark python3-scapy iproute2 libyang-tools
 MISSING  = $(filter-out $(patsubst installed/%,%,$(shell \
 	dpkg-query -W -f '$${db:Status-Status}/$${Package}\n' $(DEPS) 2>/dev/null)),$(DEPS))
 
@@ -49,10 +52,10 @@ build: deps ## build the programs and libsoftsai.so into bin/
 	$(MAKE) -s -C sai-shim/softsai
 	go build -trimpath -buildvcs=false -ldflags '-X main.version=$(VERSION)' -o bin/ $(COMMANDS)
 
-test: deps ## run all tests under the race detector
+test: build ## run all tests under the race detector
 	go test -race -count=1 ./...
 
-lint: ## gofmt, go vet, golangci-lint; and `make generate` must change nothing
+lint: deps ## gofmt, go vet, golangci-lint; and `make generate` must change nothing
 	@echo 'gofmt -l .'
 	files=$$(gofmt -l .)
 	[ -z "$$files" ] || { printf 'not formatted:\n%s\n' "$$files" >&2; exit 1; }
@@ -94,11 +97,11 @@ fuzz: ## run every fuzz target, each for FUZZTIME (5m)
 	echo "$$count fuzz targets, $(FUZZTIME) each: $$found failed"
 	[ $$found = 0 ]
 
-bench: ## measure against the bars; writes build/bench/report.json
+bench: build ## measure against the bars; writes build/bench/report.json
 	go run ./tests/bench
 
-demo: build ## the tool on real captures and generated traffic
-	sh tests/demo.sh
+demo: build ## the whole road in network namespaces, as root: rows in, labels on the wire
+	bin/sluice demo
 
 image: ## build the container
 	@echo 'make image: the container comes with sonic-container/, which is not there yet' >&2

@@ -302,6 +302,10 @@ static sai_status_t apply_family(int family, sai_attr_id_t plain, sai_attr_id_t 
 
 	if ((o && !read_lists(o, &w, &bad)) || (special && !read_lists(special, &by, &bad)))
 		return SAI_STATUS_NOT_SUPPORTED;
+	if (special && !by.bth) {
+		fail("hash: a hash of RDMA packets alone must have RDMA_BTH_DEST_QP or a UDF: the kernel hashes the other fields for all packets");
+		return SAI_STATUS_NOT_SUPPORTED;
+	}
 	to_bits = family == 0 ? w.fields & ~FIELD_LABEL : w.fields;
 	if (to_bits)
 		to_policy = POLICY_FIELDS;
