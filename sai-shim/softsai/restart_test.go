@@ -4,6 +4,7 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 )
 
 // tc shows what traffic control has on a netdev.
@@ -98,4 +99,56 @@ func TestOutlivesTheProcess(t *testing.T) {
 	}
 	d.do("remove-switch")
 	wantNoTrace(t)
+}
+
+// No packet is lost, and none goes without its label, while another process takes over.
+func TestTakeoverUnderTraffic(t *testing.T) {
+	f := newFabric(t)
+	d := startDriver(t)
+	d.do("switch " + allPorts)
+	table := newTable(t, d, "in")
+	d.do("create entry oid:0=%s %s %s=0", table, fieldRoCE, compute)
+	d.do("set hash %s %s=%s", defaultID, hashList, withLabel)
+	frames := queuePairs(1)
+	f.forward(frames, qpOf) // the links are up
+	d.kill()
+
+	d = startDriver(t)
+	if _, err := d.in.Write([]byte("switch " + allPorts + "\n")); err != nil {
+		t.Fatal(err)
+	}
+	answered := make(chan string, 1)
+	go func() {
+		line, err := d.out.ReadString('\n')
+		if err != nil {
+			line = err.Error()
+		}
+		answered <- line
+	}()
+	sent := 0
+	for done := false; !done; sent++ {
+		select {
+		case line := <-answered:
+			if !strings.HasPrefix(line, "0 ") {
+				t.Fatal("create the switch: ", line)
+			}
+			done = true
+		default:
+		}
+		f.wire.send(f.in, frames[0])
+		deadline := time.Now().Add(10 * time.Second)
+		for arrived := false; !arrived; {
+			from, frame, ok := f.wire.receive()
+			if !ok && time.Now().After(deadline) {
+				t.Fatalf("packet %d was lost", sent)
+			}
+			if _, isPath := f.path[from]; isPath && isRoCE(frame) {
+				arrived = true
+				if labelOf(frame) == 0 {
+					t.Fatalf("packet %d has no label", sent)
+				}
+			}
+		}
+	}
+	t.Logf("%d packets passed", sent)
 }
