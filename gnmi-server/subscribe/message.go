@@ -16,7 +16,7 @@ type message struct {
 
 	note  *gpb.Notification // nil: none begun
 	style paths.Style
-	rows  map[*tree.Cell]bool // atomic rows that are sent already, by their first cell
+	rows  map[string]bool // atomic rows that are sent already
 }
 
 func (s *Stream) message(at time.Time) *message { return &message{stream: s, at: at} }
@@ -65,26 +65,22 @@ func (m *message) begin(style paths.Style, at int64) error {
 // row sends all that is subscribed of the row of a cell, in an atomic
 // Notification of its own (gNMI specification section 2.1.1), once a message.
 func (m *message) row(c *tree.Cell, state *tree.State) error {
+	l := c.Leaf()
+	name := l.Table.Name + paths.KeySeparator + l.Key
+	if m.rows[name] {
+		return nil
+	}
+	if m.rows == nil {
+		m.rows = make(map[string]bool)
+	}
+	m.rows[name] = true
 	if err := m.flush(); err != nil {
 		return err
 	}
-	l := c.Leaf()
-	note := &gpb.Notification{
-		Timestamp: m.time(state), Atomic: true,
-		Prefix: paths.Path(paths.YANG, paths.AtRow, l.Table, l.Key, ""),
-	}
-	note.Prefix.Origin, note.Prefix.Target = m.stream.origins[paths.YANG], m.stream.Target
+	note := m.stream.atomic(l, m.time(state))
 	cells := m.stream.Live.Row(c)
 	if len(cells) == 0 {
 		note.Delete = []*gpb.Path{{}}
-	} else {
-		if m.rows[cells[0]] {
-			return nil
-		}
-		if m.rows == nil {
-			m.rows = make(map[*tree.Cell]bool)
-		}
-		m.rows[cells[0]] = true
 	}
 	for _, other := range cells {
 		if of := other.State(); of.Present && m.stream.wants(other) {
