@@ -133,6 +133,9 @@ func (r *resolver) style(target string) (Style, []*gpb.PathElem, error) {
 	}
 	if inDB {
 		if len(elems) == 0 || !slices.Contains(Databases, elems[0].Name) {
+			if len(elems) > 0 && elems[0].Name == Localhost {
+				elems = elems[1:]
+			}
 			return SonicDB, append([]*gpb.PathElem{{Name: target}}, elems...), nil
 		}
 		if elems[0].Name != target {
