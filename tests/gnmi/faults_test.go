@@ -1,0 +1,195 @@
+package gnmi
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"sluice/orchagent-ext/sonicdb"
+	"sluice/yang/rows"
+)
+
+// Fifty writers race, each with Sets of two rows that must be alike; every other
+// one has an error in its last leaf. Somebody else writes a third leaf of one of
+// the rows beside them. Whenever Redis is looked at, the two rows are alike.
+func TestFailedSetsWriteNothing(t *testing.T) {
+	s := start(t)
+	const writers, each = 50, 6
+	two := func(n int, action string) *gpb.SetRequest {
+		high := jsonOf(strconv.Itoa(n))
+		return &gpb.SetRequest{Update: []*gpb.Update{
+			update("/sonic-sluice/SLUICE_THRESHOLD/SLUICE_THRESHOLD_LIST[name=a]/high_bytes", high),
+			update("/sonic-sluice/SLUICE_THRESHOLD/SLUICE_THRESHOLD_LIST[name=b]/high_bytes", high),
+			update("/sonic-sluice/SLUICE_THRESHOLD/SLUICE_THRESHOLD_LIST[name=b]/action", str(action)),
+		}}
+	}
+	s.mustSet(two(1, "pause"))
+
+	done := make(chan struct{})
+	var beside sync.WaitGroup
+	beside.Go(func() { // another writer, of a leaf that the Sets leave alone
+		for i := 0; ; i++ {
+			select {
+			case <-done:
+				return
+			default:
+			}
+			all, err := s.config.Read(t.Context(), "SLUICE_THRESHOLD")
+			if err != nil || len(all) != 2 {
+				t.Errorf("read: %v, %v", all, err)
+				return
+			}
+			next := rows.Row{Table: all[0].Table, Key: all[0].Key, Fields: map[string]string{}}
+			for f, v := range all[0].Fields {
+				next.Fields[f] = v
+			}
+			next.Fields["reduction"] = strconv.Itoa(1 + i%63)
+			_ = s.config.Swap(t.Context(), all[:1], sonicdb.Change{Row: next}) // or a Set was faster
+		}
+	})
+	beside.Go(func() { // the witness
+		for {
+			select {
+			case <-done:
+				return
+			default:
+			}
+			// One more read than rows: SCAN and HGETALL are not one transaction, but a pipeline's are.
+			got := s.rows("SLUICE_THRESHOLD")
+			n, err := strconv.Atoi(got["SLUICE_THRESHOLD|a"]["high_bytes"])
+			if err != nil || n%2 == 0 || got["SLUICE_THRESHOLD|b"]["action"] != "pause" {
+				t.Errorf("a Set that failed has written: %v", got)
+				return
+			}
+		}
+	})
+	var group sync.WaitGroup
+	var mu sync.Mutex
+	outcome := make(map[codes.Code]int)
+	c := s.client()
+	for w := range writers {
+		group.Go(func() {
+			for i := range each {
+				n, action := 2*(w*each+i)+1, "pause" // odd: valid
+				if w%2 == 1 {
+					n, action = n+1, "stop"
+				}
+				_, err := c.Set(limited(t), two(n, action))
+				mu.Lock()
+				outcome[status.Code(err)]++
+				mu.Unlock()
+			}
+		})
+	}
+	group.Wait()
+	close(done)
+	beside.Wait()
+	got := s.rows("SLUICE_THRESHOLD")
+	is(t, "the two rows", got["SLUICE_THRESHOLD|a"]["high_bytes"], got["SLUICE_THRESHOLD|b"]["high_bytes"])
+	if outcome[codes.InvalidArgument] != writers*each/2 || outcome[codes.OK]+outcome[codes.Aborted] != writers*each/2 || outcome[codes.OK] == 0 {
+		t.Errorf("outcomes: %v", outcome)
+	}
+	t.Logf("outcomes: %v", outcome)
+}
+
+// flows makes changes of n rows of SLUICE_FLOW, whose leaves all have a value that
+// ends in round.
+func flows(n, round int) []sonicdb.Change {
+	var changes []sonicdb.Change
+	v := strconv.Itoa(round)
+	for i := range n {
+		changes = append(changes, sonicdb.Change{Row: rows.Row{Table: "SLUICE_FLOW", Key: fmt.Sprintf("::1,::2,%06d", i), Fields: map[string]string{
+			"packets": v, "bytes": v, "queue_bytes": v, "rate_mbps": v, "dest_qp": v, "src_qp": v, "flow_label": v,
+			"ingress_port": "Ethernet" + v, "egress_port": "Ethernet" + v,
+		}}})
+	}
+	return changes
+}
+
+// A client stops reading, while 200,000 updates are due to it. The server's
+// memory stays where it was; the client gets RESOURCE_EXHAUSTED; another one
+// misses nothing.
+func TestStalledClient(t *testing.T) {
+	const flowsAtOnce, rounds, leaves = 1000, 23, 9
+	s := start(t, "--max-queue", "12000", "--max-stall", "3s")
+	if err := s.state.Write(t.Context(), flows(flowsAtOnce, 0)...); err != nil {
+		t.Fatal(err)
+	}
+	r := list(gpb.SubscriptionList_STREAM, on("/sonic-sluice-state/SLUICE_FLOW", gpb.SubscriptionMode_ON_CHANGE))
+	stalled, reader := s.subscribe(r), s.subscribe(r)
+	stalled.next()
+	last := map[string]string{fmt.Sprintf("/sonic-sluice-state/SLUICE_FLOW/SLUICE_FLOW_LIST[id=::1,::2,%06d]/rate_mbps", flowsAtOnce-1): "0"}
+	if values(reader.initial()...)[only(last)] == "" {
+		reader.until(last)
+	}
+	before := s.memory()
+	got := 0
+	for round := 1; round <= rounds; round++ {
+		if err := s.state.Write(t.Context(), flows(flowsAtOnce, round)...); err != nil {
+			t.Fatal(err)
+		}
+		last[only(last)] = strconv.Itoa(round)
+		for _, n := range reader.until(last) {
+			got += len(n.GetUpdate())
+		}
+	}
+	after := s.memory()
+	t.Logf("memory of the server: %d MiB before, %d MiB after %d updates, of which the other client got %d", before>>20, after>>20, rounds*flowsAtOnce*leaves, got)
+	if after > before+96<<20 {
+		t.Errorf("the server has grown from %d to %d MiB", before>>20, after>>20)
+	}
+	s.eventually("the server ends the stream", func() bool { return s.log.find("stream ended: the client does not keep up") != nil })
+	fails(t, "the stalled client", stalled.fails(), codes.ResourceExhausted)
+}
+
+func only(m map[string]string) string {
+	for k := range m {
+		return k
+	}
+	return ""
+}
+
+// memory returns the server's resident set in octets.
+func (s *server) memory() int64 {
+	s.t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", s.process.Process.Pid))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	pages, err := strconv.ParseInt(strings.Fields(string(text))[1], 10, 64)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return pages * int64(os.Getpagesize())
+}
+
+// Redis is killed and comes back with other rows: a stream gets the differences.
+func TestRedisRestarts(t *testing.T) {
+	s := start(t)
+	s.write(s.config, "SLUICE_FLOW_LABEL|global", "algorithm", "crc32")
+	s.write(s.config, "SLUICE_THRESHOLD|gold", "high_bytes", "7")
+	st := s.subscribe(list(gpb.SubscriptionList_STREAM, on("/sonic-sluice", gpb.SubscriptionMode_ON_CHANGE)))
+	if values(st.initial()...)[threshold+"/high_bytes"] == "" {
+		st.until(map[string]string{threshold + "/high_bytes": "7"})
+	}
+	if err := s.redis.Restart(true); err != nil {
+		t.Fatal(err)
+	}
+	s.mustSetSoon(algorithm("draft-literal", nil))
+	st.until(map[string]string{threshold + "/high_bytes": "deleted", label + "/algorithm": "draft-literal"})
+}
+
+// mustSetSoon sets when Redis is back.
+func (s *server) mustSetSoon(r *gpb.SetRequest) {
+	s.t.Helper()
+	s.eventually("a Set", func() bool {
+		_, err := s.set(r)
+		return err == nil
+	})
+}
