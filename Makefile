@@ -26,7 +26,7 @@ COMMANDS := $(addprefix ./,$(sort $(dir $(wildcard orchagent-ext/cmd/*/*.go gnmi
 # the versions of ours.
 LINTER := go tool -modfile=tools/go.mod golangci-lint
 
-.PHONY: help deps build test lint generate fuzz bench demo image clean sai-abi-check
+.PHONY: help deps build test lint generate fuzz bench demo image image-tar clean sai-abi-check
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -104,9 +104,14 @@ bench: build ## measure against the bars; writes build/bench/report.json
 demo: build ## the whole road in network namespaces, as root: rows in, labels on the wire
 	bin/sluice demo
 
-image: ## build the container
-	@echo 'make image: the container comes with sonic-container/, which is not there yet' >&2
-	exit 1
+image: build ## build the container on BASE, by default a small Debian (docker.io, debootstrap)
+	@command -v docker >/dev/null || $(MAKE) -s deps DEPS=docker.io
+	[ -n '$(BASE)' ] || $(MAKE) -s deps DEPS=debootstrap
+	sonic-container/image.sh $(BASE)
+
+image-tar: image ## the same as a file for sonic-package-manager install --from-tarball
+	docker save docker-sluice:latest | gzip >build/docker-sluice.tar.gz
+	ls -lh build/docker-sluice.tar.gz
 
 clean: ## remove bin/ and build/
 	rm -rf bin build
