@@ -26,7 +26,7 @@ COMMANDS := $(addprefix ./,$(sort $(dir $(wildcard orchagent-ext/cmd/*/*.go gnmi
 # the versions of ours.
 LINTER := go tool -modfile=tools/go.mod golangci-lint
 
-.PHONY: help deps build test lint generate fuzz bench demo image image-tar clean sai-abi-check
+.PHONY: help deps build test lint generate fuzz bench demo image image-tar image-test clean sai-abi-check
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -112,6 +112,9 @@ image: build ## build the container on BASE, by default a small Debian (docker.i
 image-tar: image ## the same as a file for sonic-package-manager install --from-tarball
 	docker save docker-sluice:latest | gzip >build/docker-sluice.tar.gz
 	ls -lh build/docker-sluice.tar.gz
+
+image-test: image-tar ## start the container in a Docker of the test's own, as root
+	SLUICE_IMAGE_TAR=$(CURDIR)/build/docker-sluice.tar.gz go test -count=1 -v -run '^TestImage$$' ./sonic-container
 
 clean: ## remove bin/ and build/
 	rm -rf bin build

@@ -35,10 +35,10 @@ case ${SLUICE_SAI_LIBRARY:-} in
 */libsoftsai.so) export LD_LIBRARY_PATH="$softsai_libraries" ;;
 esac
 
-# To attach programs to ports and set the ECMP hash; to load programs; to find
-# those of an earlier sluiced. A vendor's library may need more, such as
-# sys_rawio: SLUICE_CAPABILITIES="net_admin sys_rawio ..."; all: no limit.
-capabilities=${SLUICE_CAPABILITIES:-net_admin bpf perfmon sys_admin}
+# net_admin attaches programs to ports and sets the ECMP hash; sys_admin loads
+# programs, and finds those of an earlier sluiced. A vendor's library may need
+# more, such as sys_rawio: SLUICE_CAPABILITIES="net_admin sys_rawio"; all: no limit.
+capabilities=${SLUICE_CAPABILITIES:-net_admin sys_admin}
 [ "$capabilities" != all ] || exec "$@"
 bounds=-all
 for name in $capabilities; do
