@@ -42,6 +42,15 @@ func TestImage(t *testing.T) {
 		t.Errorf("sluiced --version: %q", out)
 	}
 
+	// SONiC's base image has supervisord, which then runs the rest.
+	supervisord := filepath.Join(t.TempDir(), "supervisord")
+	if err := os.WriteFile(supervisord, []byte("#!/bin/sh\necho supervisord\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if out := d.run("run", "--rm", "--network", "none", "-v", supervisord+":/usr/local/bin/supervisord:ro", "docker-sluice"); out != "supervisord" {
+		t.Errorf("with supervisord in the base: %q", out)
+	}
+
 	redis, err := redistest.Start(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -70,14 +79,13 @@ func TestImage(t *testing.T) {
 	}
 	inHost("ip", "link", "add", "Ethernet0", "type", "veth", "peer", "name", "peer0")
 	inHost("ip", "link", "set", "Ethernet0", "up")
-	set := func(table, key string, fields map[string]string) {
-		if err := config.Write(t.Context(), sonicdb.Change{Row: rows.Row{Table: table, Key: key, Fields: fields}}); err != nil {
-			t.Fatal(err)
-		}
+	port := rows.Row{Table: "PORT", Key: "Ethernet0", Fields: map[string]string{"lanes": "0", "admin_status": "up"}}
+	if err := config.Write(t.Context(), sonicdb.Change{Row: port}); err != nil {
+		t.Fatal(err)
 	}
-	set("PORT", "Ethernet0", map[string]string{"lanes": "0", "admin_status": "up"})
-	set("SLUICE_PORT", "Ethernet0", map[string]string{"role": "edge"})
-	set("SLUICE_FLOW_LABEL", "global", map[string]string{"admin_state": "enabled", "manage_switch_hash": "true"})
+	cli := func(line string) string { return d.cli(redis.Socket, etc, line) }
+	cli("config sluice port set Ethernet0 --role edge")
+	cli("config sluice flow-label set --admin-state enabled --manage-switch-hash true")
 
 	d.run("run", "--detach", "--name", "sluice", "--network", "container:host",
 		"--cap-add", "NET_ADMIN", "--cap-add", "SYS_ADMIN", "--security-opt", "systempaths=unconfined",
@@ -91,6 +99,16 @@ func TestImage(t *testing.T) {
 		t.Errorf("sluiced has other capabilities than NET_ADMIN and SYS_ADMIN:\n%s", status)
 	}
 	d.run("exec", "sluice", "health.sh")
+	for line, want := range map[string]string{
+		"show sluice status":     "flow label  active (compute)",
+		"show sluice capability": "flow label  compute  the best there is",
+		"show sluice flow-label": "label written  0\nlabel skipped  0\n",
+		"show sluice config":     "SLUICE_PORT        Ethernet0  role                edge     yes",
+	} {
+		if out := cli(line); !strings.Contains(out, want) {
+			t.Errorf("%s: %q is not in\n%s", line, want, out)
+		}
+	}
 
 	program := inHost("tc", "filter", "show", "dev", "Ethernet0", "ingress")
 	if !strings.Contains(program, "softsai") {
@@ -114,7 +132,7 @@ func TestImage(t *testing.T) {
 		t.Errorf("%s objects, before the kill %s", second["objects"], first["objects"])
 	}
 
-	set("SLUICE", "global", map[string]string{"admin_state": "disabled"})
+	cli("config sluice global set --admin-state disabled")
 	if last := waitState(t, d, state, "disabled", ""); last["objects"] != "0" {
 		t.Errorf("disabled, and %s objects stand", last["objects"])
 	}
@@ -224,6 +242,19 @@ func (d *docker) command(name string, args ...string) string {
 func (d *docker) run(args ...string) string {
 	d.t.Helper()
 	return d.command("docker", args...)
+}
+
+// cli runs a command of the switch on a Redis, as its own tests do. It must succeed.
+func (d *docker) cli(redis, cache, line string) string {
+	d.t.Helper()
+	const script = "import sys; sys.path.insert(0, 'cli/tests'); from conftest import Switch; print(Switch(sys.argv[1]).run(sys.argv[2]))"
+	c := d.exec(d.t.Context(), python, "-B", "-c", script, redis, line)
+	c.Env = append(c.Env, "SLUICE_TEST_REDIS="+redis, "SLUICE_TEST_CACHE="+cache)
+	out, err := c.CombinedOutput()
+	if err != nil {
+		d.t.Fatalf("%s: %v: %s", line, err, out)
+	}
+	return string(out)
 }
 
 // pid is that of a container's first process.

@@ -17,7 +17,8 @@ SAYS = {
         'SLUICE_CAPABILITY|switch': {
             'flow_label_rung': 'compute', 'flow_label_reason': 'the best there is',
             'flow_label_ipv4': 'not spread: IPv4 has no flow label'}},
-    2: {'SLUICE_STATS:global': {'label_written': '184203', 'label_skipped': '17', 'label_skipped_percent': '0.0'}},
+    2: {'SLUICE_STATS:global': {'label_written': '184203', 'label_skipped': '17', 'label_skipped_percent': '0.0',
+                              'cpu_copied': '0', 'cpu_roce': '0'}},
 }
 
 

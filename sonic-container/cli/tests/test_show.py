@@ -86,6 +86,12 @@ def test_flow_label(running):
         'ports': ['Ethernet0', 'Ethernet12'], 'counters': {'label_written': 900, 'label_skipped': 100, 'cpu_roce': 50}}
 
 
+def test_flow_label_where_the_cpu_sees_nothing(running):
+    running.put(6, {'SLUICE_STATE|global': {'flow_label_rung': 'compute'}})
+    assert 'cpu' not in running.run('show sluice flow-label')
+    assert 'cpu_roce' in running.run('show sluice flow-label --json')
+
+
 def test_flows(running):
     assert running.run('show sluice flows --top 2').splitlines() == [
         'Source       Destination    DestQP    Label    Packets    Bytes',
@@ -188,3 +194,18 @@ def test_counters_are_those_of_the_model():
         lists = re.search(r'^OF_SWITCH = .*?\]\nOF_DAEMON = .*?\]\n', f.read(), re.M | re.S).group()
         exec(lists, scope)
     assert scope['OF_SWITCH'] + scope['OF_DAEMON'] == re.findall(r'leaf (\w+) {\s*type counter;', stats)
+
+
+@pytest.mark.parametrize('table, row', [
+    ('SLUICE_STATE', STATE), ('SLUICE_CAPABILITY', CAPABILITY), ('SLUICE_STATS', STATS),
+    ('SLUICE_CONFIG_ERROR', ERROR), ('SLUICE_FLOW', flow(1, 100)),
+])
+def test_rows_are_those_of_the_model(table, row):
+    """The tests write what sluiced writes: fields that the model has."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    with open(os.path.join(here, '../../../yang/sonic-sluice-state.yang')) as f:
+        model = f.read()
+    text = re.search(r'^    container %s {\n(.*?)^    }$' % table, model, re.M | re.S).group(1)
+    if 'uses flow;' in text:
+        text += re.search(r'^  grouping flow {\n(.*?)^  }$', model, re.M | re.S).group(1)
+    assert set(row) <= set(re.findall(r'leaf (\w+) {', text))

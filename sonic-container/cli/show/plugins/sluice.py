@@ -176,8 +176,9 @@ def flow_label(db, as_json, namespace):
     print_pairs([('flow label', state.get('flow_label')), ('means', state.get('flow_label_rung'))] +
                 sorted((name.replace('_', ' '), value) for name, value in config.items() if name != 'NULL') +
                 [('ports', ', '.join(labelled) or 'none')])
+    shown = OF_SWITCH + (OF_DAEMON if state.get('flow_label_rung') == 'rewrite' else [])  # else the CPU sees nothing
     click.echo()
-    print_table(['Counter', 'Value'], [[name.replace('_', ' '), value] for name, value in counters.items()])
+    print_table(['Counter', 'Value'], [[name.replace('_', ' '), counters[name]] for name in shown if name in counters])
 
 
 @sluice.command()
