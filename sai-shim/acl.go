@@ -89,6 +89,8 @@ type ACLEntry struct {
 	CopyToCPU    bool
 	UserTrap     ObjectID
 	Policer      ObjectID
+	Mirror       ObjectID // mirror session that gets a copy at ingress
+	SetTC        *uint8   // traffic class, which chooses the egress queue
 }
 
 var allOnes = [16]byte{255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255}
@@ -138,6 +140,15 @@ func (l *Library) actions(e *ACLEntry) {
 	}
 	l.action(C.SAI_ACL_ENTRY_ATTR_ACTION_SET_USER_TRAP_ID, "SAI_ACL_ENTRY_ATTR_ACTION_SET_USER_TRAP_ID", e.UserTrap)
 	l.action(C.SAI_ACL_ENTRY_ATTR_ACTION_SET_POLICER, "SAI_ACL_ENTRY_ATTR_ACTION_SET_POLICER", e.Policer)
+	if e.Mirror != Null {
+		l.named("SAI_ACL_ENTRY_ATTR_ACTION_MIRROR_INGRESS")
+		sessions := [...]C.uint64_t{C.uint64_t(e.Mirror)}
+		C.shim_action_oids(l.shim, C.SAI_ACL_ENTRY_ATTR_ACTION_MIRROR_INGRESS, &sessions[0], C.uint32_t(len(sessions)))
+	}
+	if e.SetTC != nil {
+		l.named("SAI_ACL_ENTRY_ATTR_ACTION_SET_TC")
+		C.shim_action_u8(l.shim, C.SAI_ACL_ENTRY_ATTR_ACTION_SET_TC, C.uint8_t(*e.SetTC))
+	}
 	l.action(C.SAI_ACL_ENTRY_ATTR_ACTION_COUNTER, "SAI_ACL_ENTRY_ATTR_ACTION_COUNTER", e.Counter)
 }
 
@@ -195,19 +206,6 @@ func (l *Library) ACLCount(id ObjectID) (packets, octets uint64, err error) {
 	v, err = l.get(KindACLCounter, id, C.SAI_ACL_COUNTER_ATTR_BYTES, "SAI_ACL_COUNTER_ATTR_BYTES")
 	return packets, asU64(v), err
 }
-
-// CreatePacketPolicer creates a token bucket of rate packets a second and burst
-// packets, behind which packets get no copy to the CPU.
-func (l *Library) CreatePacketPolicer(rate, burst uint64) (ObjectID, error) {
-	l.enum(C.SAI_POLICER_ATTR_METER_TYPE, "SAI_POLICER_ATTR_METER_TYPE", C.SAI_METER_TYPE_PACKETS)
-	l.enum(C.SAI_POLICER_ATTR_MODE, "SAI_POLICER_ATTR_MODE", C.SAI_POLICER_MODE_SR_TCM)
-	l.u64(C.SAI_POLICER_ATTR_CIR, "SAI_POLICER_ATTR_CIR", rate)
-	l.u64(C.SAI_POLICER_ATTR_CBS, "SAI_POLICER_ATTR_CBS", burst)
-	return l.create(KindPolicer)
-}
-
-// RemovePolicer removes a policer that no entry uses.
-func (l *Library) RemovePolicer(id ObjectID) error { return l.remove(KindPolicer, id) }
 
 // CreateUserTrap creates a user-defined trap for ACL entries.
 func (l *Library) CreateUserTrap() (ObjectID, error) {
