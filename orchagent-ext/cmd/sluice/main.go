@@ -57,6 +57,7 @@ func newRootCommand() *cobra.Command {
 		newGenCommand(),
 		newSendCommand(),
 		newListenCommand(),
+		newExportCommand(),
 	)
 	return cmd
 }
