@@ -108,7 +108,8 @@ type link struct {
 
 	refresh      time.Time // when templates and statistics are due
 	messagesLeft uint32    // until templates are due
-	forgotten    time.Time // when templates were due because nobody was there
+	missed       bool      // nobody was there to hear templates that were sent at
+	forgotten    time.Time // this time
 	standing     []optionRecord
 }
 
@@ -145,17 +146,6 @@ func (c *collector) serve(ctx context.Context, conn net.Conn, limit int) error {
 
 func (l *link) loop(ctx context.Context) error {
 	for {
-		if now := time.Now(); l.messagesLeft == 0 || !now.Before(l.refresh) {
-			if l.to.Transport == DTLS && !now.Before(l.refresh) {
-				return errRenew
-			}
-			if l.to.Transport == UDP {
-				l.s.forget()
-			}
-			if err := l.options(l.to.Transport == UDP); err != nil {
-				return err
-			}
-		}
 		records, end, err := l.next(ctx)
 		if err != nil {
 			return err
@@ -163,18 +153,37 @@ func (l *link) loop(ctx context.Context) error {
 		if end {
 			return l.end()
 		}
+		if now := time.Now(); l.due(now) {
+			if l.to.Transport == DTLS && !now.Before(l.refresh) {
+				return errRenew
+			}
+			if l.to.Transport == UDP {
+				l.s.forget()
+				l.missed, l.forgotten = false, now
+			}
+			if err := l.options(l.to.Transport == UDP); err != nil {
+				return err
+			}
+		}
 		n := 0
 		for n < len(records) && l.s.add(&records[n]) {
 			n++
 		}
 		if n == 0 {
-			continue // refresh
+			continue
 		}
 		if err := l.send(); err != nil {
 			return err
 		}
 		l.queue.take(n)
 	}
+}
+
+// due reports whether templates and statistics are to be sent again: by time, by
+// count, and, at most once a second, when there was nobody to hear them, so that
+// a collector that comes back can read at once.
+func (l *link) due(now time.Time) bool {
+	return l.messagesLeft == 0 || !now.Before(l.refresh) || l.missed && now.Sub(l.forgotten) >= time.Second
 }
 
 // enough is how many records are sent at once without waiting for more: about
@@ -261,17 +270,13 @@ func (l *link) send() error {
 	return nil
 }
 
-// unreachable notes that nobody was there, and makes templates due, at most once
-// a second, so that a collector that comes back can read at once.
+// unreachable notes that nobody was there.
 func (l *link) unreachable() {
 	l.refused.Add(1)
+	l.missed = true
 	l.mu.Lock()
 	l.err = errRefused
 	l.mu.Unlock()
-	if now := time.Now(); now.Sub(l.forgotten) >= time.Second {
-		l.forgotten = now
-		l.messagesLeft = 0
-	}
 }
 
 // end says good-bye: withdrawals where they arrive (RFC 7011 section 8.1; over

@@ -60,6 +60,7 @@ func (t Transport) stream() bool { return t == TCP || t == TLS }
 
 const (
 	handshakeTime = 10 * time.Second
+	minSettle     = 50 * time.Millisecond
 	streamLimit   = 1 << 14 // octets of a message over TCP; one TLS record
 	udpHeader     = 8
 	dtlsOverhead  = 13 + 8 + 16 // record header, explicit nonce, tag
@@ -79,8 +80,16 @@ func (c *Collector) dial(ctx context.Context) (conn net.Conn, limit int, err err
 		if err != nil {
 			return nil, 0, err
 		}
+		began := time.Now()
 		conn, err = (&tls.Dialer{Config: identity}).DialContext(ctx, "tcp", c.Address)
-		return conn, streamLimit, err
+		if err != nil {
+			return nil, 0, err
+		}
+		if err := settle(conn, 2*time.Since(began)); err != nil {
+			conn.Close() //nolint:errcheck // nothing was sent
+			return nil, 0, err
+		}
+		return conn, streamLimit, nil
 	}
 	plain, err := d.DialContext(ctx, "udp", c.Address)
 	if err != nil {
@@ -98,6 +107,18 @@ func (c *Collector) dial(ctx context.Context) (conn net.Conn, limit int, err err
 		u.Close() //nolint:errcheck // nothing was sent
 	}
 	return conn, limit, err
+}
+
+// settle waits for a refusal: in TLS 1.3 a collector that does not like our
+// certificate says so only after the handshake, when records could be under way.
+func settle(conn net.Conn, d time.Duration) error {
+	if err := conn.SetReadDeadline(time.Now().Add(max(d, minSettle))); err != nil {
+		return err
+	}
+	if _, err := conn.Read(make([]byte, 1)); err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+		return err
+	}
+	return conn.SetReadDeadline(time.Time{})
 }
 
 // datagramLimit is what fits into a datagram: of the path MTU that was
