@@ -280,13 +280,20 @@ func (l *link) unreachable() {
 }
 
 // end says good-bye: withdrawals where they arrive (RFC 7011 section 8.1; over
-// UDP they must not be sent), and a last look for an ICMP port unreachable.
+// UDP they must not be sent), a last look for an ICMP port unreachable, and over
+// DTLS time for what is under way, since a close that overtakes it ends it.
 func (l *link) end() error {
 	switch {
 	case l.to.Transport.stream():
 		l.s.withdraw()
 		return l.send()
-	case l.to.Transport == UDP:
+	case l.to.Transport == DTLS:
+		l.timer.Reset(l.config.Linger)
+		select {
+		case <-l.gone:
+		case <-l.timer.C:
+		}
+	default:
 		if err := l.conn.SetReadDeadline(time.Now().Add(l.config.Linger)); err != nil {
 			return nil
 		}

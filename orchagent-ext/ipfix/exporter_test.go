@@ -91,8 +91,8 @@ func TestEveryTransport(t *testing.T) {
 				for records := numbered(n); len(records) > 0; records = records[10:] {
 					e.Export(records[:10])
 				}
-				stop()
 				got := collector.WaitRecords(t, n)
+				stop()
 				for i, r := range numbered(n) {
 					if diff := cmp.Diff(want(r), got[i], comparer); diff != "" {
 						t.Fatalf("record %d: %s", i, diff)

@@ -109,13 +109,15 @@ func (c *Collector) dial(ctx context.Context) (conn net.Conn, limit int, err err
 	return conn, limit, err
 }
 
-// settle waits for a refusal: in TLS 1.3 a collector that does not like our
-// certificate says so only after the handshake, when records could be under way.
+// settle waits before records go out. In TLS 1.3 a collector that does not like
+// our certificate says so only after the handshake. In DTLS records that come in
+// while the collector completes the handshake, or overtake its end, are lost.
 func settle(conn net.Conn, d time.Duration) error {
 	if err := conn.SetReadDeadline(time.Now().Add(max(d, minSettle))); err != nil {
 		return err
 	}
-	if _, err := conn.Read(make([]byte, 1)); err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+	_, err := conn.Read(make([]byte, 1))
+	if timeout := net.Error(nil); err != nil && !(errors.As(err, &timeout) && timeout.Timeout()) {
 		return err
 	}
 	return conn.SetReadDeadline(time.Time{})
@@ -155,7 +157,11 @@ func (c *Collector) secure(ctx context.Context, u *net.UDPConn, limit int) (net.
 	if err != nil {
 		return nil, err
 	}
-	if err := conn.HandshakeContext(ctx); err != nil {
+	began := time.Now()
+	if err = conn.HandshakeContext(ctx); err == nil {
+		err = settle(conn, 2*time.Since(began))
+	}
+	if err != nil {
 		conn.Close() //nolint:errcheck // it never stood
 		return nil, err
 	}
