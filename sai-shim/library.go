@@ -152,16 +152,6 @@ func (l *Library) flag(id C.uint32_t, name string, v bool) {
 	C.shim_bool(l.shim, id, C.bool(v))
 }
 
-func (l *Library) u8(id C.uint32_t, name string, v uint8) {
-	l.named(name)
-	C.shim_u8(l.shim, id, C.uint8_t(v))
-}
-
-func (l *Library) u16(id C.uint32_t, name string, v uint16) {
-	l.named(name)
-	C.shim_u16(l.shim, id, C.uint16_t(v))
-}
-
 func (l *Library) u32(id C.uint32_t, name string, v uint32) {
 	l.named(name)
 	C.shim_u32(l.shim, id, C.uint32_t(v))
@@ -215,9 +205,9 @@ var (
 	KindUDFMatch   = Kind{C.SAI_OBJECT_TYPE_UDF_MATCH, "udf_match", C.SAI_UDF_MATCH_ATTR_L4_DST_PORT_TYPE}
 	KindUDFGroup   = Kind{C.SAI_OBJECT_TYPE_UDF_GROUP, "udf_group", C.SAI_UDF_GROUP_ATTR_TYPE}
 	KindPolicer    = Kind{C.SAI_OBJECT_TYPE_POLICER, "policer", C.SAI_POLICER_ATTR_MODE}
-	KindMirror     = Kind{C.SAI_OBJECT_TYPE_MIRROR_SESSION, "mirror_session", C.SAI_MIRROR_SESSION_ATTR_TYPE}
-	KindScheduler  = Kind{C.SAI_OBJECT_TYPE_SCHEDULER, "scheduler", C.SAI_SCHEDULER_ATTR_SCHEDULING_TYPE}
 	KindUserTrap   = Kind{C.SAI_OBJECT_TYPE_HOSTIF_USER_DEFINED_TRAP, "hostif_user_defined_trap", C.SAI_HOSTIF_USER_DEFINED_TRAP_ATTR_TYPE}
+	KindScheduler  = Kind{C.SAI_OBJECT_TYPE_SCHEDULER, "scheduler", C.SAI_SCHEDULER_ATTR_SCHEDULING_TYPE}
+	KindMirror     = Kind{C.SAI_OBJECT_TYPE_MIRROR_SESSION, "mirror_session", C.SAI_MIRROR_SESSION_ATTR_TYPE}
 
 	kindSwitch = Kind{C.SAI_OBJECT_TYPE_SWITCH, "switch", 0}
 	kindPort   = Kind{C.SAI_OBJECT_TYPE_PORT, "port", 0}
@@ -242,17 +232,6 @@ func (l *Library) get(k Kind, id ObjectID, attribute C.uint32_t, name string) (v
 // set sets the one attribute that was gathered.
 func (l *Library) set(k Kind, id ObjectID) error {
 	return l.check("set", k.name, C.shim_set(l.shim, k.number, C.uint64_t(id)))
-}
-
-// stats reads statistics of an object, by their ids. A library that lacks one of
-// them refuses all.
-func stats[T ~uint32](l *Library, k Kind, id ObjectID, ids []T) ([]uint64, error) {
-	values := make([]uint64, len(ids))
-	status := C.shim_stats(l.shim, k.number, C.uint64_t(id), (*C.uint32_t)(unsafe.Pointer(unsafe.SliceData(ids))), C.uint32_t(len(ids)), (*C.uint64_t)(unsafe.Pointer(unsafe.SliceData(values))))
-	if err := l.check("get stats of", k.name, status); err != nil {
-		return nil, err
-	}
-	return values, nil
 }
 
 func asU64(v C.sai_attribute_value_t) uint64 { return *(*uint64)(unsafe.Pointer(&v)) }

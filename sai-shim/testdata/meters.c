@@ -71,12 +71,6 @@ static sai_status_t set_scheduler(sai_object_id_t id, const sai_attribute_t *att
 	return SAI_STATUS_ATTR_NOT_SUPPORTED_0;
 }
 
-static sai_status_t get_queue(sai_object_id_t id, uint32_t count, sai_attribute_t *attrs)
-{
-	attrs[0].value.oid = attrs[0].id == SAI_QUEUE_ATTR_SCHEDULER_PROFILE_ID ? id + 1000 : 0;
-	return count == 1 ? SAI_STATUS_SUCCESS : SAI_STATUS_FAILURE;
-}
-
 /* 70 queues: more than the reader tries first. */
 static sai_status_t get_port(sai_object_id_t id, uint32_t count, sai_attribute_t *attrs)
 {
@@ -129,9 +123,7 @@ sai_status_t sai_api_query(sai_api_t api, void **method_table)
 {
 	static sai_switch_api_t switches = { .create_switch = create_switch };
 	static sai_port_api_t ports = { .get_port_attribute = get_port };
-	static sai_queue_api_t queues = { .set_queue_attribute = set_queue,
-					  .get_queue_attribute = get_queue,
-					  .get_queue_stats = stats };
+	static sai_queue_api_t queues = { .set_queue_attribute = set_queue, .get_queue_stats = stats };
 	static sai_scheduler_api_t schedulers = { .create_scheduler = create_scheduler,
 						  .remove_scheduler = remove_scheduler,
 						  .set_scheduler_attribute = set_scheduler };

@@ -89,3 +89,11 @@ func TestHashWarning(t *testing.T) {
 	l.set("SWITCH_HASH", "GLOBAL", "ecmp_hash@", "SRC_IP,DST_IP,IPV6_FLOW_LABEL")
 	l.awaitFields("SLUICE_STATE", "global", "state", "running")
 }
+
+// TestLeastRights: the capabilities that the README names are enough.
+func TestLeastRights(t *testing.T) {
+	l := newLeaf(t)
+	l.launchWith([]string{"setpriv", "--bounding-set=-all,+net_admin,+bpf,+perfmon"})
+	l.enable()
+	l.allLabelled()
+}
