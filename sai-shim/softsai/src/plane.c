@@ -123,30 +123,38 @@ static bool fits(const int fds[MAP_ADOPTED])
 	return bpf_map_lookup_elem(fds[MAP_META], &key, head) == 0 && head[0] == SOFTSAI_LAYOUT;
 }
 
-/* Takes the maps over that a port's filter holds. */
-static bool adopt(void)
+/* Takes the maps over that the filter of a netdev holds. */
+static bool adopt_from(uint32_t ifindex)
 {
-	int fds[MAP_ADOPTED], program;
-	bool done = false;
+	int fds[MAP_ADOPTED], program = program_on(ifindex);
+	bool done;
 
-	for (size_t i = 0; i < plane.ports && !done; i++) {
-		program = program_on(plane.ifindexes[i]);
-		if (program < 0)
-			continue;
-		for (int m = 0; m < MAP_ADOPTED; m++)
-			fds[m] = -1;
-		done = maps_of(program, fds) == 0 && fits(fds);
-		if (!done)
-			warn("port with index %u has a switch of another version, which is replaced", plane.ifindexes[i]);
-		for (int m = 0; m < MAP_ADOPTED; m++) {
-			if (done && bpf_map__reuse_fd(bpf_object__find_map_by_name(plane.skel->obj, map_names[m]), fds[m]))
-				done = false;
-			if (fds[m] >= 0)
-				close(fds[m]);
-		}
-		close(program);
+	if (program < 0)
+		return false;
+	for (int m = 0; m < MAP_ADOPTED; m++)
+		fds[m] = -1;
+	done = maps_of(program, fds) == 0 && fits(fds);
+	if (!done)
+		warn("netdev with index %u has a switch of another version, which is replaced", ifindex);
+	for (int m = 0; m < MAP_ADOPTED; m++) {
+		if (done && bpf_map__reuse_fd(bpf_object__find_map_by_name(plane.skel->obj, map_names[m]), fds[m]))
+			done = false;
+		if (fds[m] >= 0)
+			close(fds[m]);
 	}
+	close(program);
 	return done;
+}
+
+static bool adopt(const struct plane_options *options)
+{
+	for (size_t i = 0; i < options->ports; i++)
+		if (adopt_from(options->ifindexes[i]))
+			return true;
+	for (size_t i = 0; i < options->other_count; i++)
+		if (adopt_from(options->others[i]))
+			return true;
+	return false;
 }
 
 /* Writes the first record, by which the maps are known as ours. */
@@ -209,11 +217,15 @@ static int attach(uint32_t ifindex)
 
 static int detach(uint32_t ifindex)
 {
+	int program = program_on(ifindex);
 	DECLARE_LIBBPF_OPTS(bpf_tc_opts, opts, .handle = HANDLE, .priority = PRIORITY);
 	struct softsai_meta_key key = clsact_key(ifindex);
 	uint8_t record[SOFTSAI_META_CHUNK];
 	struct bpf_tc_hook hook;
 
+	if (program < 0)
+		return 0;
+	close(program);
 	hook_of(ifindex, &hook);
 	if (bpf_map_lookup_elem(plane_map(MAP_META), &key, record))
 		return bpf_tc_detach(&hook, &opts);
@@ -229,7 +241,7 @@ int plane_detach(void)
 	for (size_t i = 0; i < plane.ports; i++) {
 		log_libbpf_clear();
 		e = detach(plane.ifindexes[i]);
-		if (e && e != -ENOENT && e != -ENODEV && e != -EINVAL)
+		if (e)
 			err = explain("remove the BPF program", e);
 	}
 	return err;
@@ -256,7 +268,7 @@ int plane_open(const struct plane_options *options, bool *adopted)
 		bpf_map__set_max_entries(plane.skel->maps.soft_meta, 4 * options->entries);
 	}
 	tables_fill((void *)plane.skel->rodata->softsai_crc, (void *)plane.skel->rodata->softsai_bth_len);
-	*adopted = adopt();
+	*adopted = adopt(options);
 	log_libbpf_clear();
 	err = ingress_bpf__load(plane.skel);
 	if (err) {
@@ -280,6 +292,14 @@ int plane_open(const struct plane_options *options, bool *adopted)
 				plane_detach();
 			goto out;
 		}
+	}
+	for (size_t i = 0; i < options->other_count; i++) {
+		uint32_t ifindex = options->others[i];
+
+		/* What it did as a port ends with its program; also in the records. */
+		if (detach(ifindex))
+			warn("netdev with index %u is no port any more, and its program cannot be removed: %s", ifindex,
+			     log_libbpf_reason());
 	}
 out:
 	if (err)
