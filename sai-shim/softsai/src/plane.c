@@ -1,6 +1,7 @@
 #include "plane.h"
 
 #include <errno.h>
+#include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -180,8 +181,14 @@ static bool has_capability(int bit)
 	return set >> bit & 1;
 }
 
-static int explain(const char *verb, int err)
+/* Says what could not be done, to which netdev if not 0, and which capability is missing. */
+static int explain(const char *what, uint32_t ifindex, int err)
 {
+	char name[64] = "", verb[128];
+
+	if (ifindex && !if_indextoname(ifindex, name))
+		snprintf(name, sizeof(name), "netdev with index %u", ifindex);
+	snprintf(verb, sizeof(verb), "%s%s%s", what, ifindex ? " " : "", name);
 	if (err == -EPERM && !has_capability(12))
 		fail("cannot %s: CAP_NET_ADMIN is missing", verb);
 	else if (err == -EPERM && !has_capability(21))
@@ -242,7 +249,7 @@ int plane_detach(void)
 		log_libbpf_clear();
 		e = detach(plane.ifindexes[i]);
 		if (e)
-			err = explain("remove the BPF program", e);
+			err = explain("remove the BPF program from", plane.ifindexes[i], e);
 	}
 	return err;
 }
@@ -272,22 +279,21 @@ int plane_open(const struct plane_options *options, bool *adopted)
 	log_libbpf_clear();
 	err = ingress_bpf__load(plane.skel);
 	if (err) {
-		explain("load the BPF program", err);
+		explain("load the BPF program", 0, err);
 		goto out;
 	}
 	err = bpf_prog_bind_map(plane_program(), plane_map(MAP_META), NULL);
 	if (!err && !*adopted)
 		err = sign();
 	if (err) {
-		explain("keep records in a BPF map", err);
+		explain("keep records in a BPF map", 0, err);
 		goto out;
 	}
 	for (size_t i = 0; i < plane.ports; i++) {
 		log_libbpf_clear();
 		err = attach(plane.ifindexes[i]);
 		if (err) {
-			fail("port with index %u:", plane.ifindexes[i]);
-			explain("attach the BPF program", err);
+			explain("attach the BPF program to", plane.ifindexes[i], err);
 			if (!*adopted)
 				plane_detach();
 			goto out;
@@ -296,10 +302,10 @@ int plane_open(const struct plane_options *options, bool *adopted)
 	for (size_t i = 0; i < options->other_count; i++) {
 		uint32_t ifindex = options->others[i];
 
-		/* What it did as a port ends with its program; also in the records. */
-		if (detach(ifindex))
-			warn("netdev with index %u is no port any more, and its program cannot be removed: %s", ifindex,
-			     log_libbpf_reason());
+		int e = detach(ifindex);
+
+		if (e) /* the ports are there all the same */
+			explain("remove the BPF program from the former port", ifindex, e);
 	}
 out:
 	if (err)
