@@ -206,9 +206,12 @@ var (
 	KindUDFGroup   = Kind{C.SAI_OBJECT_TYPE_UDF_GROUP, "udf_group", C.SAI_UDF_GROUP_ATTR_TYPE}
 	KindPolicer    = Kind{C.SAI_OBJECT_TYPE_POLICER, "policer", C.SAI_POLICER_ATTR_MODE}
 	KindUserTrap   = Kind{C.SAI_OBJECT_TYPE_HOSTIF_USER_DEFINED_TRAP, "hostif_user_defined_trap", C.SAI_HOSTIF_USER_DEFINED_TRAP_ATTR_TYPE}
+	KindScheduler  = Kind{C.SAI_OBJECT_TYPE_SCHEDULER, "scheduler", C.SAI_SCHEDULER_ATTR_SCHEDULING_TYPE}
+	KindMirror     = Kind{C.SAI_OBJECT_TYPE_MIRROR_SESSION, "mirror_session", C.SAI_MIRROR_SESSION_ATTR_TYPE}
 
 	kindSwitch = Kind{C.SAI_OBJECT_TYPE_SWITCH, "switch", 0}
 	kindPort   = Kind{C.SAI_OBJECT_TYPE_PORT, "port", 0}
+	kindQueue  = Kind{C.SAI_OBJECT_TYPE_QUEUE, "queue", 0}
 )
 
 // Exists reports whether an object is there: whether its library knows it when

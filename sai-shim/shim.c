@@ -71,15 +71,17 @@ static int profile_next(sai_switch_profile_id_t profile, const char **variable, 
 	struct shim *s = open_shim;
 
 	(void)profile;
-	if (!s || !variable)
+	if (!s)
 		return -1;
-	if (!value || !*variable)
+	/* SAI says that *variable NULL begins again; SONiC's syncd, that value NULL does, and gives no pair. */
+	if (!value || (variable && !*variable))
 		s->next = 0;
-	if (s->next >= s->npairs)
+	if (!value)
+		return 0;
+	if (!variable || s->next >= s->npairs)
 		return -1;
 	*variable = s->pairs[2 * s->next];
-	if (value)
-		*value = s->pairs[2 * s->next + 1];
+	*value = s->pairs[2 * s->next + 1];
 	s->next++;
 	return 0;
 }
@@ -259,6 +261,7 @@ void shim_mac(struct shim *s, uint32_t id, const uint8_t *v)
 		a->member.list = keep(s, v, n * sizeof(*v));                    \
 	}
 LIST(oids, uint64_t, objlist)
+LIST(u8s, uint8_t, u8list)
 LIST(s32s, int32_t, s32list)
 
 #define FIELD(name, type)                                                            \

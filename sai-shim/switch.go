@@ -52,7 +52,7 @@ func (l *Library) PortStats(port ObjectID) (PortStats, error) {
 // HashUse is a switch attribute that takes a hash for one kind of packets.
 type HashUse uint32
 
-// The uses. Those of RDMA came with SAI 1.15.
+// The uses. Those of RDMA came with SAI 1.16.
 const (
 	ECMPHash         HashUse = C.SAI_SWITCH_ATTR_ECMP_HASH // read-only: the default for all packets
 	ECMPHashIPv4     HashUse = C.SAI_SWITCH_ATTR_ECMP_HASH_IPV4

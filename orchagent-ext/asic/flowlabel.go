@@ -100,7 +100,7 @@ func udfSpecs(hash bool) []spec {
 	return []spec{
 		udfMatchSpec{keyUDFMatch},
 		udfGroupSpec{keyUDFGroup, hash},
-		udfSpec{keyUDF, keyUDFMatch, keyUDFGroup},
+		udfSpec{keyUDF, keyUDFMatch, keyUDFGroup, hash},
 	}
 }
 

@@ -140,7 +140,10 @@ type (
 		key  string
 		hash bool // for hashing, else for ACLs
 	}
-	udfSpec struct{ key, match, group string }
+	udfSpec struct {
+		key, match, group string
+		hash              bool // as the group
+	}
 )
 
 func (s udfMatchSpec) object() Object {
@@ -161,12 +164,16 @@ func (s udfGroupSpec) object() Object {
 }
 
 func (s udfSpec) object() Object {
-	return Object{Key: s.key, Type: TypeUDF, Attrs: []Attr{
+	attrs := []Attr{
 		{"SAI_UDF_ATTR_MATCH_ID", "@" + s.match},
 		{"SAI_UDF_ATTR_GROUP_ID", "@" + s.group},
 		{"SAI_UDF_ATTR_BASE", "l4"},
 		{"SAI_UDF_ATTR_OFFSET", fmt.Sprint(destQPOffset)},
-	}, spec: s}
+	}
+	if s.hash { // FECN and BECN stand beside the queue pair: hashed, they would move a flow to another path
+		attrs = append(attrs, Attr{"SAI_UDF_ATTR_HASH_MASK", fmt.Sprintf("%#08x", destQPMask)})
+	}
+	return Object{Key: s.key, Type: TypeUDF, Attrs: attrs, spec: s}
 }
 
 // hashSpec is what ECMP hashes: the 5-tuple, and what is added to it.

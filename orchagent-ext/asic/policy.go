@@ -22,6 +22,7 @@ type Policy struct {
 type Label struct {
 	Algorithm flow.Algorithm
 	ZeroOnly  bool // leave labels that are not 0
+	ZeroSrcQP bool // the source queue pair of connections counts as 0; [Compute] cannot do otherwise
 }
 
 // FlowEntry is a flow with the label that it is pinned to, for the rung

@@ -1,6 +1,7 @@
 package asic
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"net"
@@ -180,7 +181,11 @@ func (d *SAI) create(s spec, at refs, r *Record) (sai.ObjectID, error) {
 	case udfGroupSpec:
 		return d.lib.CreateUDFGroup(s.hash, destQPLength)
 	case udfSpec:
-		return d.lib.CreateUDF(at.id(s.match), at.id(s.group), destQPOffset)
+		var mask []byte
+		if s.hash {
+			mask = binary.BigEndian.AppendUint32(nil, destQPMask)
+		}
+		return d.lib.CreateUDF(at.id(s.match), at.id(s.group), destQPOffset, mask)
 	case hashSpec:
 		fields := []sai.HashField{sai.HashSrcIP, sai.HashDstIP, sai.HashIPProtocol, sai.HashL4SrcPort, sai.HashL4DstPort}
 		if s.label {

@@ -43,8 +43,9 @@ type Config struct {
 	Driver    string // its name, for STATE_DB
 	Version   string
 
-	// Open opens the switch. It is called again after it failed.
-	Open func(*config.Snapshot) (Switch, error)
+	// Open opens the switch. It is called again after it failed. Cold says that no
+	// ledger remembers what an earlier process left there: it is to be wiped.
+	Open func(s *config.Snapshot, cold bool) (Switch, error)
 
 	Log *slog.Logger
 	Now func() time.Time
@@ -196,7 +197,11 @@ func (o *orch) backoff() time.Duration {
 func (o *orch) reconcile(ctx, writing context.Context, g *errgroup.Group) error {
 	ports := portsOf(o.snapshot)
 	if o.sw == nil {
-		sw, err := o.Open(o.snapshot)
+		left, err := o.stateDB.Read(writing, telemetry.TableObject)
+		if err != nil {
+			return err
+		}
+		sw, err := o.Open(o.snapshot, len(left) == 0)
 		if err != nil {
 			return err
 		}

@@ -21,7 +21,11 @@ func Policy(s *config.Snapshot) asic.Policy {
 	if disabled(s) || s.FlowLabel.AdminState != config.Enabled {
 		return p
 	}
-	p.Label = &asic.Label{Algorithm: flow.DraftLiteral, ZeroOnly: s.FlowLabel.Rewrite == config.RewriteZeroOnly}
+	p.Label = &asic.Label{
+		Algorithm: flow.DraftLiteral,
+		ZeroOnly:  s.FlowLabel.Rewrite == config.RewriteZeroOnly,
+		ZeroSrcQP: s.Global.RcSourceQp == config.RCSourceQPZero,
+	}
 	if s.FlowLabel.Algorithm == config.AlgorithmCRC32 {
 		p.Label.Algorithm = flow.CRC32
 	}
@@ -54,12 +58,28 @@ func readerConfig(p asic.Policy, r asic.Rung, now func() time.Time) *packetio.Co
 	if r != asic.Rewrite {
 		return nil
 	}
-	return &packetio.Config{Algorithm: p.Label.Algorithm, ZeroOnly: p.Label.ZeroOnly, Capacity: int(p.FlowCapacity), Now: now}
+	return &packetio.Config{
+		Algorithm: p.Label.Algorithm, ZeroOnly: p.Label.ZeroOnly, ZeroSrcQP: p.Label.ZeroSrcQP,
+		Capacity: int(p.FlowCapacity), Now: now,
+	}
 }
 
 // warnings are what the operator should know of a configuration that stands.
 func warnings(s *config.Snapshot, p asic.Policy, o asic.Outcome) []string {
 	w := slices.Clone(o.Problems)
+	for _, f := range []struct {
+		table string
+		on    bool
+	}{
+		{"SLUICE_PFCM", s.PFCM.AdminState == config.Enabled},
+		{"SLUICE_PPFC", s.PPFC.AdminState == config.Enabled},
+		{"SLUICE_RATE_ADVICE", s.RateAdvice.AdminState == config.Enabled},
+		{"SLUICE_IPFIX", s.IPFIX.AdminState == config.Enabled},
+	} {
+		if f.on {
+			w = append(w, f.table+"|global is enabled, and this version does nothing with it yet")
+		}
+	}
 	if p.Label == nil {
 		return w
 	}

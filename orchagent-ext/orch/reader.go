@@ -39,5 +39,5 @@ func (r *reader) restart(ctx context.Context, g *errgroup.Group, source packetio
 
 // same compares what the operator can change.
 func same(a, b packetio.Config) bool {
-	return a.Algorithm == b.Algorithm && a.ZeroOnly == b.ZeroOnly && a.Capacity == b.Capacity
+	return a.Algorithm == b.Algorithm && a.ZeroOnly == b.ZeroOnly && a.ZeroSrcQP == b.ZeroSrcQP && a.Capacity == b.Capacity
 }

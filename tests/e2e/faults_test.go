@@ -158,6 +158,33 @@ func TestKill(t *testing.T) {
 	l.allLabelled()
 }
 
+// TestLostLedger: sluiced was killed, and STATE_DB forgot what it had created.
+// The next process begins anew, and leaves nothing behind of the old.
+func TestLostLedger(t *testing.T) {
+	l := newLeaf(t)
+	before := l.forwarding()
+	l.start()
+	l.enable()
+	programs := l.programs()
+	l.sluiced.Kill()
+	if err := l.redis.Restart(true); err != nil {
+		t.Fatal(err)
+	}
+	l.ports()
+	l.start()
+	l.enable()
+	l.allLabelled()
+	if now := l.programs(); now != programs {
+		t.Errorf("%d programs on ports, and then %d", programs, now)
+	}
+	l.set("SLUICE", "global", "admin_state", "disabled")
+	l.awaitFields("SLUICE_STATE", "global", "state", "disabled", "objects", "0")
+	l.stop()
+	if after := l.forwarding(); after != before {
+		t.Errorf("forwarding was\n%sand is\n%s", before, after)
+	}
+}
+
 // programs counts the programs on the leaf's ports.
 func (l *leaf) programs() int {
 	n := 0
@@ -165,4 +192,22 @@ func (l *leaf) programs() int {
 		n += strings.Count(l.in("tc", "filter", "show", "dev", p.Name, "ingress"), "direct-action")
 	}
 	return n
+}
+
+// TestColdStop: with warm_restart disabled sluiced takes everything with it.
+func TestColdStop(t *testing.T) {
+	l := newLeaf(t)
+	before := l.forwarding()
+	l.set("SLUICE", "global", "warm_restart", "disabled")
+	l.start()
+	l.enable()
+	l.allLabelled()
+	l.stop()
+	l.noneLabelled()
+	if after := l.forwarding(); after != before {
+		t.Errorf("forwarding was\n%sand is\n%s", before, after)
+	}
+	if objects := l.objects(); len(objects) > 0 {
+		t.Errorf("left: %v", objects)
+	}
 }

@@ -111,11 +111,19 @@ func (l *leaf) start(args ...string) {
 // launch starts sluiced.
 func (l *leaf) launch(args ...string) {
 	l.t.Helper()
+	l.launchWith(nil, args...)
+}
+
+// launchWith starts it by another command in front.
+func (l *leaf) launchWith(front []string, args ...string) {
+	l.t.Helper()
 	library, err := filepath.Abs(bin + "libsoftsai.so")
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	cmd := exec.Command(bin+"sluiced", append([]string{"--db-config", l.redis.Config, "--sai-library", library}, args...)...)
+	line := append(front, bin+"sluiced", "--db-config", l.redis.Config, "--sai-library", library)
+	line = append(line, args...)
+	cmd := exec.Command(line[0], line[1:]...)
 	cmd.Stdout, cmd.Stderr = l.log, l.log
 	if l.sluiced, err = l.Leaf.Start(cmd); err != nil {
 		l.t.Fatal(err)

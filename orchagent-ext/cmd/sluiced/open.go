@@ -22,19 +22,26 @@ const (
 	profilePorts    = "SLUICE_PORTS"
 	profileCPURate  = "SLUICE_CPU_RATE"
 	profileCPUBurst = "SLUICE_CPU_BURST"
+	profileCold     = "SLUICE_COLD"
 )
 
 // opener opens the switch of the command line.
 type opener struct{ options *options }
 
-func (o *opener) open(s *config.Snapshot) (orch.Switch, error) {
+func (o *opener) open(s *config.Snapshot, cold bool) (orch.Switch, error) {
 	if len(s.SwitchPorts) == 0 {
 		return nil, errors.New("CONFIG_DB has no PORT rows: the switch is opened when there are some")
+	}
+	if s.Global.Driver != config.DriverSAI {
+		return nil, errors.New("SLUICE|global driver=orchagent is not there yet: only sai is")
 	}
 	profile := map[string]string{
 		profilePorts:    portList(s),
 		profileCPURate:  fmt.Sprint(*s.Global.CpuRate),
 		profileCPUBurst: fmt.Sprint(*s.Global.CpuBurst),
+	}
+	if cold {
+		profile[profileCold] = "1"
 	}
 	maps.Copy(profile, o.options.profile)
 	lib, err := sai.Open(o.options.library, profile)
