@@ -10,7 +10,8 @@ VERSION  := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 
 # gcc and libc6-dev: the race detector is C. tshark and scapy: tests compare with
 # them. iproute2: the network namespaces of tests. libyang-tools: judges the models.
-DEPS    := gcc libc6-dev tshark python3-scapy iproute2 libyang-tools
+# pmacct, nfdump, libfixbuf-tools: IPFIX collectors that tests send to.
+DEPS    := gcc libc6-dev tshark python3-scapy iproute2 libyang-tools pmacct nfdump libfixbuf-tools
 MISSING  = $(filter-out $(patsubst installed/%,%,$(shell \
 	dpkg-query -W -f '$${db:Status-Status}/$${Package}\n' $(DEPS) 2>/dev/null)),$(DEPS))
 
