@@ -34,7 +34,7 @@ func (c *collector) run(ctx context.Context) error {
 	defer c.queue.drop()
 	wait, lost := c.config.Backoff, time.Now()
 	for {
-		if _, end := c.queue.peek(); end {
+		if _, waiting, end := c.queue.peek(); end && waiting == 0 {
 			return nil
 		}
 		conn, limit, err := c.to.dial(ctx)
@@ -150,7 +150,7 @@ func (l *link) loop(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if end {
+		if end && len(records) == 0 {
 			return l.end()
 		}
 		if now := time.Now(); l.due(now) {
@@ -195,12 +195,16 @@ const enough = 16
 func (l *link) next(ctx context.Context) (records []Record, end bool, err error) {
 	until := l.refresh
 	for {
-		records, end = l.queue.peek()
-		now := time.Now()
-		if end || len(records) >= enough || !now.Before(until) {
+		var waiting int
+		records, waiting, end = l.queue.peek()
+		if end || waiting >= enough {
 			return records, end, nil
 		}
-		if soon := now.Add(l.config.Linger); len(records) > 0 && soon.Before(until) && until == l.refresh {
+		now := time.Now()
+		if !now.Before(until) {
+			return records, false, nil
+		}
+		if soon := now.Add(l.config.Linger); waiting > 0 && soon.Before(until) && until == l.refresh {
 			until = soon
 		}
 		l.timer.Reset(until.Sub(now))

@@ -15,6 +15,13 @@ var bars = []bar{
 	{pkg: "orchagent-ext/notify", benchmark: "BenchmarkEncode/*", unit: "allocs/op", limit: atMost(0)},
 	{pkg: "orchagent-ext/notify", benchmark: "BenchmarkDecode/*", unit: "ns/op", limit: atMost(100)},
 	{pkg: "orchagent-ext/notify", benchmark: "BenchmarkDecode/*", unit: "allocs/op", limit: atMost(0)},
+	{pkg: "orchagent-ext/ipfix", benchmark: "BenchmarkEncode/*", unit: "ns/op"},
+	{pkg: "orchagent-ext/ipfix", benchmark: "BenchmarkEncode/*", unit: "allocs/op", limit: atMost(0)},
+	{pkg: "orchagent-ext/ipfix", benchmark: "BenchmarkSendUDP", unit: "ns/op", limit: atMost(1000)}, // 1,000,000 records/s
+	{pkg: "orchagent-ext/ipfix", benchmark: "BenchmarkSendUDP", unit: "records/s"},
+	{pkg: "orchagent-ext/ipfix", benchmark: "BenchmarkSendUDP", unit: "allocs/op", limit: atMost(0)},
+	{pkg: "orchagent-ext/ipfix", benchmark: "BenchmarkMeter64kFlows", unit: "ns/op", limit: atMost(150)},
+	{pkg: "orchagent-ext/ipfix", benchmark: "BenchmarkMeter64kFlows", unit: "allocs/op", limit: atMost(0)},
 }
 
 // A bar names one figure of one benchmark and what it must hold.
