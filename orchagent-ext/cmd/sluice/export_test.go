@@ -46,6 +46,14 @@ func TestExportPackets(t *testing.T) {
 	}
 }
 
+func TestExportBiflows(t *testing.T) {
+	for _, r := range exported(t, 2, captures+"cm-rc-write-read-ipv4.pcap", "--biflow") {
+		if r["sourceTransportPort"] == uint64(62017) && (r["packetDeltaCount"] != uint64(2) || r["reverse packetDeltaCount"] != uint64(5) || r["reverse sourceTransportPort"] != uint64(57236)) {
+			t.Errorf("%v", r)
+		}
+	}
+}
+
 func TestExportTimeouts(t *testing.T) {
 	file := captures + "rc-send-ipv4.pcap" // two flows; their last packets come after 5 seconds
 	sum := func(args ...string) (reasons map[uint64]int) {
