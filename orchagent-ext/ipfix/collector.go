@@ -193,7 +193,7 @@ const enough = 16
 // next waits for records until the refresh is due. It gives those that came
 // alone some company.
 func (l *link) next(ctx context.Context) (records []Record, end bool, err error) {
-	until := l.refresh
+	until, lingering := l.refresh, false
 	for {
 		var waiting int
 		records, waiting, end = l.queue.peek()
@@ -204,8 +204,11 @@ func (l *link) next(ctx context.Context) (records []Record, end bool, err error)
 		if !now.Before(until) {
 			return records, false, nil
 		}
-		if soon := now.Add(l.config.Linger); waiting > 0 && soon.Before(until) && until == l.refresh {
-			until = soon
+		if waiting > 0 && !lingering {
+			lingering = true
+			if soon := now.Add(l.config.Linger); soon.Before(until) {
+				until = soon
+			}
 		}
 		l.timer.Reset(until.Sub(now))
 		select {
@@ -294,7 +297,8 @@ func (l *link) end() error {
 	case l.to.Transport == DTLS:
 		l.timer.Reset(l.config.Linger)
 		select {
-		case <-l.gone:
+		case err := <-l.gone:
+			return err
 		case <-l.timer.C:
 		}
 	default:

@@ -205,8 +205,11 @@ func daemon(t *testing.T, name string, args ...string) func() string {
 	}
 	t.Cleanup(func() {
 		cmd.Process.Signal(syscall.SIGTERM) //nolint:errcheck // it may have ended
-		ended := make(chan error, 1)
-		go func() { ended <- cmd.Wait() }()
+		ended := make(chan struct{})
+		go func() {
+			cmd.Wait() //nolint:errcheck // it was told to end
+			close(ended)
+		}()
 		select {
 		case <-ended:
 		case <-time.After(10 * time.Second):
