@@ -34,7 +34,7 @@ func (c *collector) run(ctx context.Context) error {
 	defer c.queue.drop()
 	wait, lost := c.config.Backoff, time.Now()
 	for {
-		if _, end := c.queue.peek(); end {
+		if _, waiting, end := c.queue.peek(); end && waiting == 0 {
 			return nil
 		}
 		conn, limit, err := c.to.dial(ctx)
@@ -150,7 +150,7 @@ func (l *link) loop(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if end {
+		if end && len(records) == 0 {
 			return l.end()
 		}
 		if now := time.Now(); l.due(now) {
@@ -193,15 +193,22 @@ const enough = 16
 // next waits for records until the refresh is due. It gives those that came
 // alone some company.
 func (l *link) next(ctx context.Context) (records []Record, end bool, err error) {
-	until := l.refresh
+	until, lingering := l.refresh, false
 	for {
-		records, end = l.queue.peek()
-		now := time.Now()
-		if end || len(records) >= enough || !now.Before(until) {
+		var waiting int
+		records, waiting, end = l.queue.peek()
+		if end || waiting >= enough {
 			return records, end, nil
 		}
-		if soon := now.Add(l.config.Linger); len(records) > 0 && soon.Before(until) && until == l.refresh {
-			until = soon
+		now := time.Now()
+		if !now.Before(until) {
+			return records, false, nil
+		}
+		if waiting > 0 && !lingering {
+			lingering = true
+			if soon := now.Add(l.config.Linger); soon.Before(until) {
+				until = soon
+			}
 		}
 		l.timer.Reset(until.Sub(now))
 		select {
@@ -290,7 +297,8 @@ func (l *link) end() error {
 	case l.to.Transport == DTLS:
 		l.timer.Reset(l.config.Linger)
 		select {
-		case <-l.gone:
+		case err := <-l.gone:
+			return err
 		case <-l.timer.C:
 		}
 	default:

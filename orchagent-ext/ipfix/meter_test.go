@@ -17,17 +17,23 @@ import (
 // and the payload.
 func packetOf(tb testing.TB, h roce.BTH, tos uint8, payload int) *roce.Packet {
 	tb.Helper()
+	b := frameOf(tb, h, tos, payload)
+	p := new(roce.Packet)
+	if err := p.ParseIP(b, len(b)); err != nil {
+		tb.Fatal(err)
+	}
+	return p
+}
+
+func frameOf(tb testing.TB, h roce.BTH, tos uint8, payload int) []byte {
+	tb.Helper()
 	ip := roce.IPv4Header{TOS: tos, TTL: 64, Protocol: 17, Src: [4]byte{10, 0, 0, 1}, Dst: [4]byte{10, 0, 0, 2}}
 	b := roce.UDPHeader{SrcPort: 0xc000, DstPort: roce.UDPPort}.Append(ip.Append(nil))
 	b, err := roce.Finish(append(h.Append(b), make([]byte, payload)...), 0)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	p := new(roce.Packet)
-	if err := p.ParseIP(b, len(b)); err != nil {
-		tb.Fatal(err)
-	}
-	return p
+	return b
 }
 
 // metered is a table with a meter beside it, and the records that it made.

@@ -83,12 +83,12 @@ func (q *queue) put(records []Record) int {
 	return put
 }
 
-// peek returns the oldest records as far as they lie side by side. They are
-// valid until take. end says that no more will come.
-func (q *queue) peek() (records []Record, end bool) {
+// peek returns the oldest records as far as they lie side by side, and how many
+// wait in all. They are valid until take. end says that no more will come.
+func (q *queue) peek() (records []Record, waiting int, end bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.ring[q.head:min(q.head+q.n, len(q.ring))], q.closed && q.n == 0
+	return q.ring[q.head:min(q.head+q.n, len(q.ring))], q.n, q.closed
 }
 
 // take takes the oldest n records off.

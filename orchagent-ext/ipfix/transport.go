@@ -116,8 +116,8 @@ func settle(conn net.Conn, d time.Duration) error {
 	if err := conn.SetReadDeadline(time.Now().Add(max(d, minSettle))); err != nil {
 		return err
 	}
-	_, err := conn.Read(make([]byte, 1))
-	if timeout := net.Error(nil); err != nil && !(errors.As(err, &timeout) && timeout.Timeout()) {
+	var timeout net.Error
+	if _, err := conn.Read(make([]byte, 1)); err != nil && (!errors.As(err, &timeout) || !timeout.Timeout()) {
 		return err
 	}
 	return conn.SetReadDeadline(time.Time{})

@@ -26,6 +26,13 @@ var bars = []bar{
 	{pkg: "tests/e2e", benchmark: "BenchmarkTenThousandFlows", unit: "s", limit: atMost(1)},
 	{pkg: "tests/e2e", benchmark: "BenchmarkResync", unit: "s", limit: atMost(1)},
 	{pkg: "tests/e2e", benchmark: "BenchmarkRestart", unit: "s", limit: atMost(2)},
+	{pkg: "orchagent-ext/ipfix", benchmark: "BenchmarkEncode/*", unit: "ns/op"},
+	{pkg: "orchagent-ext/ipfix", benchmark: "BenchmarkEncode/*", unit: "allocs/op", limit: atMost(0)},
+	{pkg: "orchagent-ext/ipfix", benchmark: "BenchmarkSendUDP", unit: "ns/op", limit: atMost(1000)}, // 1,000,000 records/s
+	{pkg: "orchagent-ext/ipfix", benchmark: "BenchmarkSendUDP", unit: "records/s"},
+	{pkg: "orchagent-ext/ipfix", benchmark: "BenchmarkSendUDP", unit: "allocs/op", limit: atMost(0)},
+	{pkg: "orchagent-ext/ipfix", benchmark: "BenchmarkMeter64kFlows", unit: "ns/op", limit: atMost(150)},
+	{pkg: "orchagent-ext/ipfix", benchmark: "BenchmarkMeter64kFlows", unit: "allocs/op", limit: atMost(0)},
 }
 
 // A bar names one figure of one benchmark and what it must hold.

@@ -47,6 +47,7 @@ the default is for documentation only. Their names and types go out, too (RFC 56
 	sampling := addNumber(flags, "sampling", 32, 1, "one of so many packets is looked at")
 	flags.DurationVar(&x.active, "active", time.Minute, "a flow that lasts so long is reported")
 	flags.DurationVar(&x.idle, "idle", 15*time.Second, "a flow without packets for so long has ended")
+	flags.BoolVar(&x.biflow, "biflow", false, "one record for both directions of a connection, where both queue pairs are known (RFC 5103)")
 	domain := addNumber(flags, "domain", 32, 1, "observation domain")
 	pen := addNumber(flags, "pen", 32, ipfix.DocumentationPEN, "private enterprise number of the elements; 0: IANA's")
 	first := addNumber(flags, "first-element", 16, 1, "number of rdmaOpCode; the others follow")
@@ -65,6 +66,9 @@ the default is for documentation only. Their names and types go out, too (RFC 56
 	return cmd
 }
 
+// biflowCapacity is how many records wait for the other direction's.
+const biflowCapacity = 1 << 16
+
 // export is one run of the command.
 type export struct {
 	collectors            []string
@@ -74,6 +78,7 @@ type export struct {
 	pathMTU               int
 	mode, flags           *string
 	sampling              uint32
+	biflow                bool
 	active, idle, timeout time.Duration
 	process               ipfix.Process
 
@@ -93,12 +98,18 @@ func (x *export) run(cmd *cobra.Command, name string) error {
 // meter reads the capture and hands its records to to.
 func (x *export) meter(cmd *cobra.Command, name string, to func([]ipfix.Record) error) (scan, error) {
 	var failed error
-	m := ipfix.NewMeter(ipfix.MeterConfig{Capacity: flowCapacity, Active: x.active, PerPacket: *x.mode == "packet", OrFlags: *x.flags == "or"}, func(r []ipfix.Record) {
+	out := func(r []ipfix.Record) {
 		if failed == nil {
 			failed = to(r)
 			x.records += len(r)
 		}
-	})
+	}
+	var join *ipfix.Biflows
+	if x.biflow {
+		join = ipfix.NewBiflows(biflowCapacity, x.active, out)
+		out = join.Export
+	}
+	m := ipfix.NewMeter(ipfix.MeterConfig{Capacity: flowCapacity, Active: x.active, PerPacket: *x.mode == "packet", OrFlags: *x.flags == "or"}, out)
 	flows := newFlowTable(m.Removed)
 	m.Follow(flows)
 	seen := uint32(0)
@@ -117,6 +128,9 @@ func (x *export) meter(cmd *cobra.Command, name string, to func([]ipfix.Record) 
 		return s, err
 	}
 	m.Flush()
+	if join != nil {
+		join.Flush()
+	}
 	return s, failed
 }
 
