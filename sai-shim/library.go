@@ -301,6 +301,9 @@ type Packet struct {
 // data is valid until the next call. It returns the context's error when that
 // ends first.
 func (l *Library) Packets(ctx context.Context, out []Packet) (int, error) {
+	if len(out) == 0 {
+		return 0, nil
+	}
 	if len(l.packets) < len(out) {
 		l.packets = make([]C.struct_shim_packet, len(out))
 	}
