@@ -17,6 +17,7 @@ type ACLTable struct {
 	L4SrcPort, L4DstPort           bool
 	IPProtocol, IPv6NextHeader     bool
 	IPv6FlowLabel                  bool
+	IPType                         bool // IPv6 or not, whatever stands behind it
 	BTHOpcode, AETHSyndrome        bool
 	UDFGroup                       ObjectID // matched by entries' UDF; Null: none
 }
@@ -42,6 +43,7 @@ func (l *Library) CreateACLTable(t ACLTable) (ObjectID, error) {
 		{t.DstIP, C.SAI_ACL_TABLE_ATTR_FIELD_DST_IP, "SAI_ACL_TABLE_ATTR_FIELD_DST_IP"},
 		{t.IPProtocol, C.SAI_ACL_TABLE_ATTR_FIELD_IP_PROTOCOL, "SAI_ACL_TABLE_ATTR_FIELD_IP_PROTOCOL"},
 		{t.IPv6NextHeader, C.SAI_ACL_TABLE_ATTR_FIELD_IPV6_NEXT_HEADER, "SAI_ACL_TABLE_ATTR_FIELD_IPV6_NEXT_HEADER"},
+		{t.IPType, C.SAI_ACL_TABLE_ATTR_FIELD_ACL_IP_TYPE, "SAI_ACL_TABLE_ATTR_FIELD_ACL_IP_TYPE"},
 		{t.BTHOpcode, C.SAI_ACL_TABLE_ATTR_FIELD_BTH_OPCODE, "SAI_ACL_TABLE_ATTR_FIELD_BTH_OPCODE"},
 		{t.AETHSyndrome, C.SAI_ACL_TABLE_ATTR_FIELD_AETH_SYNDROME, "SAI_ACL_TABLE_ATTR_FIELD_AETH_SYNDROME"},
 	} {
@@ -93,6 +95,7 @@ type ACLEntry struct {
 	IPProtocol           *uint8
 	IPv6NextHeader       *uint8
 	IPv6FlowLabel        *uint32 // 20 bits
+	OnlyIPv6             bool
 	BTHOpcode            *uint8
 	AETHSyndrome         *uint8
 	InPort               ObjectID
@@ -134,6 +137,10 @@ func (l *Library) CreateACLEntry(e ACLEntry) (ObjectID, error) {
 	if e.IPv6FlowLabel != nil {
 		l.named("SAI_ACL_ENTRY_ATTR_FIELD_IPV6_FLOW_LABEL")
 		C.shim_field_u32(l.shim, C.SAI_ACL_ENTRY_ATTR_FIELD_IPV6_FLOW_LABEL, C.uint32_t(*e.IPv6FlowLabel), 0xfffff)
+	}
+	if e.OnlyIPv6 {
+		l.named("SAI_ACL_ENTRY_ATTR_FIELD_ACL_IP_TYPE")
+		C.shim_field_u32(l.shim, C.SAI_ACL_ENTRY_ATTR_FIELD_ACL_IP_TYPE, C.SAI_ACL_IP_TYPE_IPV6ANY, 0xffffffff)
 	}
 	if e.UDF != nil {
 		var data, mask [4]byte

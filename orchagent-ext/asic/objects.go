@@ -70,6 +70,7 @@ func (s tableSpec) object() Object {
 		{"SAI_ACL_TABLE_ATTR_ACL_BIND_POINT_TYPE_LIST", "port"},
 		{"SAI_ACL_TABLE_ATTR_SIZE", fmt.Sprint(s.size)},
 		{"SAI_ACL_TABLE_ATTR_FIELD_L4_DST_PORT", "true"},
+		{"SAI_ACL_TABLE_ATTR_FIELD_ACL_IP_TYPE", "true"},
 	}
 	if s.flowLabel {
 		attrs = append(attrs, Attr{"SAI_ACL_TABLE_ATTR_FIELD_IPV6_FLOW_LABEL", "true"})
@@ -83,7 +84,8 @@ func (s tableSpec) object() Object {
 	return Object{Key: s.key, Type: TypeACLTable, Attrs: attrs, spec: s}
 }
 
-// entrySpec matches RoCEv2 by the UDP destination port. Every entry counts.
+// entrySpec matches RoCEv2 over IPv6, by the UDP destination port: IPv4 has no
+// flow label. Every entry counts.
 type entrySpec struct {
 	key, table, counter string
 	priority            uint32
@@ -101,6 +103,7 @@ func (s entrySpec) object() Object {
 		{"SAI_ACL_ENTRY_ATTR_TABLE_ID", "@" + s.table},
 		{"SAI_ACL_ENTRY_ATTR_PRIORITY", fmt.Sprint(s.priority)},
 		{"SAI_ACL_ENTRY_ATTR_FIELD_L4_DST_PORT", fmt.Sprint(roce.UDPPort)},
+		{"SAI_ACL_ENTRY_ATTR_FIELD_ACL_IP_TYPE", "ipv6any"},
 	}
 	if s.unlabelled {
 		attrs = append(attrs, Attr{"SAI_ACL_ENTRY_ATTR_FIELD_IPV6_FLOW_LABEL", "0x00000"})

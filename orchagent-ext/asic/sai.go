@@ -167,7 +167,7 @@ func (d *SAI) create(s spec, at refs, r *Record) (sai.ObjectID, error) {
 	switch s := s.(type) {
 	case tableSpec:
 		return d.lib.CreateACLTable(sai.ACLTable{
-			Size: s.size, L4DstPort: true, IPv6FlowLabel: s.flowLabel,
+			Size: s.size, L4DstPort: true, IPType: true, IPv6FlowLabel: s.flowLabel,
 			SrcIPv6: s.addresses, DstIPv6: s.addresses, UDFGroup: at.id(s.udfGroup),
 		})
 	case counterSpec:
@@ -205,7 +205,7 @@ func (d *SAI) create(s spec, at refs, r *Record) (sai.ObjectID, error) {
 
 func saiEntry(s entrySpec, at refs) sai.ACLEntry {
 	port := uint16(roce.UDPPort)
-	e := sai.ACLEntry{Table: at.id(s.table), Priority: s.priority, L4DstPort: &port, Counter: at.id(s.counter)}
+	e := sai.ACLEntry{Table: at.id(s.table), Priority: s.priority, L4DstPort: &port, OnlyIPv6: true, Counter: at.id(s.counter)}
 	if s.unlabelled {
 		label := uint32(noLabel)
 		e.IPv6FlowLabel = &label
