@@ -244,6 +244,12 @@ func (l *Library) CanComputeLabel() (can, known bool) {
 	return can, known
 }
 
+// CanSample says the same of sampling packets to the CPU.
+func (l *Library) CanSample() (can, known bool) {
+	can, _, known = l.capability(KindACLEntry, C.SAI_ACL_ENTRY_ATTR_ACTION_INGRESS_SAMPLEPACKET_ENABLE)
+	return can, known
+}
+
 // CreateACLCounter creates a counter of packets and octets in a table.
 func (l *Library) CreateACLCounter(table ObjectID) (ObjectID, error) {
 	l.oid(C.SAI_ACL_COUNTER_ATTR_TABLE_ID, "SAI_ACL_COUNTER_ATTR_TABLE_ID", table)
