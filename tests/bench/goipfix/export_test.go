@@ -2,12 +2,14 @@ package goipfix
 
 import (
 	"context"
+	"io"
 	"net"
 	"net/netip"
 	"testing"
 
 	"github.com/vmware/go-ipfix/pkg/entities"
 	"github.com/vmware/go-ipfix/pkg/exporter"
+	"k8s.io/klog/v2"
 
 	"sluice/orchagent-ext/flow"
 	"sluice/orchagent-ext/ipfix"
@@ -121,6 +123,8 @@ func elements() []element {
 // theirs goes the way that go-ipfix recommends for speed: a buffered exporter,
 // and one list of elements whose values are set anew.
 func theirs(b *testing.B) {
+	klog.LogToStderr(false) // what it logs would stand in the middle of the figures
+	klog.SetOutput(io.Discard)
 	process, err := exporter.InitExportingProcess(exporter.ExporterInput{
 		CollectorAddress: sink(b), CollectorProtocol: "udp", ObservationDomainID: 1, PathMTU: pathMTU,
 	})

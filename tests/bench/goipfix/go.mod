@@ -4,6 +4,7 @@ go 1.26.8
 
 require (
 	github.com/vmware/go-ipfix v0.13.0
+	k8s.io/klog/v2 v2.130.1
 	sluice v0.0.0
 )
 
@@ -17,7 +18,6 @@ require (
 	golang.org/x/crypto v0.58.0 // indirect
 	golang.org/x/net v0.62.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
-	k8s.io/klog/v2 v2.130.1 // indirect
 )
 
 replace sluice => ../../..
