@@ -6,12 +6,16 @@ SHELL       := bash
 .ONESHELL:
 
 FUZZTIME ?= 5m
+SAI_INC  ?= /usr/include/sai
 VERSION  := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 
-# gcc and libc6-dev: the race detector is C. tshark and scapy: tests compare with
-# them. iproute2: the network namespaces of tests. libyang-tools: judges the models.
-# pmacct, nfdump, libfixbuf-tools: IPFIX collectors that tests send to.
-DEPS    := gcc libc6-dev tshark python3-scapy iproute2 libyang-tools pmacct nfdump libfixbuf-tools
+# gcc and libc6-dev: the shim and the race detector are C. clang, bpftool, libbpf,
+# libnl: the software switch. redis-server: tests and the demo start one of their
+# own. tshark and scapy: tests compare with them. iproute2: the network namespaces
+# of tests. libyang-tools: judges the models. pmacct, nfdump, libfixbuf-tools: IPFIX
+# collectors that tests send to.
+DEPS    := gcc libc6-dev clang bpftool libbpf-dev libelf-dev libnl-3-dev libnl-route-3-dev \
+	redis-server tshark python3-scapy iproute2 libyang-tools pmacct nfdump libfixbuf-tools
 MISSING  = $(filter-out $(patsubst installed/%,%,$(shell \
 	dpkg-query -W -f '$${db:Status-Status}/$${Package}\n' $(DEPS) 2>/dev/null)),$(DEPS))
 
@@ -22,10 +26,10 @@ COMMANDS := $(addprefix ./,$(sort $(dir $(wildcard orchagent-ext/cmd/*/*.go gnmi
 # the versions of ours.
 LINTER := go tool -modfile=tools/go.mod golangci-lint
 
-.PHONY: help deps build test lint generate fuzz bench demo image clean
+.PHONY: help deps build test lint generate fuzz bench demo image clean sai-abi-check
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 deps: ## install what a fresh Debian 12 lacks, by apt-get (through sudo when not root)
 	@missing='$(MISSING)'
@@ -45,13 +49,14 @@ deps: ## install what a fresh Debian 12 lacks, by apt-get (through sudo when not
 	$$sudo apt-get update -q
 	$$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $$missing </dev/null
 
-build: ## build the programs into bin/
+build: deps ## build the programs and libsoftsai.so into bin/
+	$(MAKE) -s -C sai-shim/softsai
 	go build -trimpath -buildvcs=false -ldflags '-X main.version=$(VERSION)' -o bin/ $(COMMANDS)
 
-test: deps ## run all tests under the race detector
+test: build ## run all tests under the race detector
 	go test -race -count=1 ./...
 
-lint: ## gofmt, go vet, golangci-lint; and `make generate` must change nothing
+lint: deps ## gofmt, go vet, golangci-lint; and `make generate` must change nothing
 	@echo 'gofmt -l .'
 	files=$$(gofmt -l .)
 	[ -z "$$files" ] || { printf 'not formatted:\n%s\n' "$$files" >&2; exit 1; }
@@ -93,11 +98,11 @@ fuzz: ## run every fuzz target, each for FUZZTIME (5m)
 	echo "$$count fuzz targets, $(FUZZTIME) each: $$found failed"
 	[ $$found = 0 ]
 
-bench: ## measure against the bars; writes build/bench/report.json
+bench: build ## measure against the bars; writes build/bench/report.json
 	go run ./tests/bench
 
-demo: build ## the tool on real captures and generated traffic
-	sh tests/demo.sh
+demo: build ## the whole road in network namespaces, as root: rows in, labels on the wire
+	bin/sluice demo
 
 image: ## build the container
 	@echo 'make image: the container comes with sonic-container/, which is not there yet' >&2
@@ -105,3 +110,6 @@ image: ## build the container
 
 clean: ## remove bin/ and build/
 	rm -rf bin build
+
+sai-abi-check: ## compare sai-shim/include/sai_abi.h with the SAI headers in SAI_INC
+	sh sai-shim/abi_check.sh '$(SAI_INC)'

@@ -52,8 +52,10 @@ func yanglint(t *testing.T, args ...string) string {
 }
 
 func TestModelIsValid(t *testing.T) {
-	if said := yanglint(t, "sonic-sluice.yang"); said != "" {
-		t.Error(said)
+	for _, file := range []string{"sonic-sluice.yang", "sonic-sluice-state.yang"} {
+		if said := yanglint(t, file); said != "" {
+			t.Error(said)
+		}
 	}
 }
 

@@ -31,9 +31,10 @@ type Driver interface {
 	// Exists looks whether a record of an earlier process still holds.
 	Exists(r *Record) (bool, error)
 
-	// Strays removes objects of our kinds that no record names, where that is
-	// certain to harm nobody, and returns how many there were.
-	Strays(known map[ID]bool) (int, error)
+	// Strays removes what an earlier process created and could not write down, as
+	// far as it is certain whose it is, and returns how many there were. stands has
+	// the records, by key.
+	Strays(stands map[string]*Record) (int, error)
 }
 
 // Ledger outlives the process: what stands on the switch.
@@ -69,8 +70,7 @@ type Engine struct {
 	gone  []ID
 }
 
-// chunk is how many changes may be lost to the ledger when the process dies
-// while it creates; Strays finds them.
+// chunk is how many changes the ledger may be behind while objects are created.
 const chunk = 512
 
 // NewEngine asks the switch what it can do, and takes over what an earlier
@@ -93,7 +93,6 @@ func (e *Engine) adopt() error {
 	if err != nil {
 		return fmt.Errorf("read the ledger: %w", err)
 	}
-	known := map[ID]bool{}
 	for _, r := range records {
 		there, err := e.driver.Exists(r)
 		if err != nil {
@@ -103,30 +102,29 @@ func (e *Engine) adopt() error {
 			e.gone = append(e.gone, r.ID)
 			continue
 		}
-		known[r.ID] = true
 		e.stands[r.Key] = r
 		if f, ok := flowOf(&r.Object); ok {
 			e.flows[r.Key] = f
 		}
 	}
-	strays, err := e.driver.Strays(known)
+	strays, err := e.driver.Strays(e.stands)
 	if err != nil {
 		return fmt.Errorf("look for strays: %w", err)
 	}
 	if len(records) > 0 || strays > 0 {
-		e.log.Info("took over what stands on the switch", "objects", len(known), "gone", len(e.gone), "strays", strays)
+		e.log.Info("took over what stands on the switch", "objects", len(e.stands), "gone", len(e.gone), "strays", strays)
 	}
 	return e.save()
 }
-
-// Features is what the switch offers.
-func (e *Engine) Features() Features { return e.features }
 
 // Flows yields the flows that have an entry.
 func (e *Engine) Flows(yield func(FlowEntry) bool) { maps.Values(e.flows)(yield) }
 
 // Record is the record of a key, nil where nothing stands.
 func (e *Engine) Record(key string) *Record { return e.stands[key] }
+
+// FlowCounter is the record of a flow's counter, nil where it has no entry.
+func (e *Engine) FlowCounter(f FlowEntry) *Record { return e.stands[flowKey(f)+suffixCounter] }
 
 // Len is how many objects stand.
 func (e *Engine) Len() int { return len(e.stands) }

@@ -14,7 +14,7 @@ import (
 )
 
 func policy(ports ...string) Policy {
-	return Policy{Label: &Label{Algorithm: flow.DraftLiteral, ZeroOnly: true}, Ports: ports, ManageHash: true, CPURate: 1000, CPUBurst: 100}
+	return Policy{Label: &Label{Algorithm: flow.DraftLiteral, ZeroOnly: true}, Ports: ports, ManageHash: true, FlowCapacity: 100}
 }
 
 func newTestEngine(t *testing.T, f *fakeSwitch, l *fakeLedger) *Engine {
@@ -223,7 +223,7 @@ func TestFlowsComeAndGo(t *testing.T) {
 	if _, err := e.AddFlows(moved); err != nil {
 		t.Fatal(err)
 	}
-	if r := e.Record(flowKey(moved[0])); r.Attr("SAI_ACL_ENTRY_ATTR_SLUICE_ACTION_SET_IPV6_FLOW_LABEL") != "0x00001" {
+	if r := e.Record(flowKey(moved[0])); r.Attr("SAI_ACL_ENTRY_ATTR_ACTION_SET_IPV6_FLOW_LABEL") != "0x00001" {
 		t.Errorf("the label moved: %v", r.Attrs)
 	}
 	if err := e.RemoveFlows(flows(6)); err != nil || len(f.there) != ground {
@@ -234,7 +234,7 @@ func TestFlowsComeAndGo(t *testing.T) {
 
 func TestRecordsSurviveTheLedger(t *testing.T) {
 	for _, r := range []Rung{Compute, Rewrite, Hash, UDFHash} {
-		objects := Objects(policy("Ethernet0"), r, Features{HashIPv6: "A", HashIPv4: "B", FlowCapacity: 7})
+		objects := Objects(policy("Ethernet0"), r, Features{HashIPv6: "A", HashRDMAIPv6: "B", HashRDMAIPv4: "C"})
 		objects = append(objects, FlowObjects(policy(), flows(1)[0])...)
 		for _, o := range objects {
 			in := Record{Object: o, ID: "oid:0x1", Previous: "oid:0x2"}

@@ -25,7 +25,7 @@ func (f *fakeSwitch) Probe() (Ladder, Features, error) {
 	for r, a := range f.can {
 		l.Set(r, a)
 	}
-	return l, Features{HashIPv6: "HASH6", HashIPv4: "HASH4", FlowCapacity: 100}, nil
+	return l, Features{HashIPv6: "HASH6", HashRDMAIPv6: "RDMA6", HashRDMAIPv4: "RDMA4"}, nil
 }
 
 func (f *fakeSwitch) Create(o *Object, stands map[string]*Record) (*Record, error) {
@@ -65,9 +65,9 @@ func (f *fakeSwitch) Remove(r *Record) error {
 
 func (f *fakeSwitch) Exists(r *Record) (bool, error) { return f.there[r.ID] != nil, nil }
 
-func (f *fakeSwitch) Strays(known map[ID]bool) (n int, err error) {
-	for id := range f.there {
-		if !known[id] {
+func (f *fakeSwitch) Strays(known map[string]*Record) (n int, err error) {
+	for id, r := range f.there {
+		if k := known[r.Key]; k == nil || k.ID != id {
 			delete(f.there, id)
 			n++
 		}

@@ -3,11 +3,10 @@ package asic
 // Features is what a switch offers beyond what every one does, where objects
 // depend on it.
 type Features struct {
-	// HashIPv6 and HashIPv4 are the switch attributes that take the ECMP hash of
-	// RDMA packets, or else of all packets of the family; "" where there is none.
-	HashIPv6, HashIPv4 string
-
-	FlowCapacity uint32 // entries of the table of flows
+	// Switch attributes that take an ECMP hash: HashIPv6 for all packets, the
+	// others for RDMA packets where the switch has that, else for all packets.
+	// "": there is none.
+	HashIPv6, HashRDMAIPv6, HashRDMAIPv4 string
 }
 
 // Objects returns what stands on the switch for a policy at a rung, each object
@@ -22,7 +21,7 @@ func Objects(p Policy, r Rung, f Features) []Object {
 	case Compute:
 		specs = computeSpecs(p)
 	case Rewrite:
-		specs = rewriteSpecs(p, f)
+		specs = rewriteSpecs(p)
 	case Hash:
 		specs = []spec{hashSpec{key: keyHash, destQP: true}}
 	case UDFHash:
@@ -51,10 +50,12 @@ func last(specs []spec) spec {
 // switchHashSpecs put the hash in force. The flow label is IPv6's alone; the
 // destination QP spreads IPv4, too.
 func switchHashSpecs(r Rung, f Features) []spec {
-	byQP := r == Hash || r == UDFHash
-	specs := []spec{switchHashSpec{keySwitchHash + "-ipv6", keyHash, f.HashIPv6, !byQP}}
-	if byQP && f.HashIPv4 != "" && f.HashIPv4 != f.HashIPv6 {
-		specs = append(specs, switchHashSpec{keySwitchHash + "-ipv4", keyHash, f.HashIPv4, true})
+	if r == Compute || r == Rewrite {
+		return []spec{switchHashSpec{keySwitchHash + "-ipv6", keyHash, f.HashIPv6, true}}
+	}
+	specs := []spec{switchHashSpec{keySwitchHash + "-ipv6", keyHash, f.HashRDMAIPv6, false}}
+	if f.HashRDMAIPv4 != "" {
+		specs = append(specs, switchHashSpec{keySwitchHash + "-ipv4", keyHash, f.HashRDMAIPv4, true})
 	}
 	return specs
 }
@@ -71,15 +72,14 @@ func computeSpecs(p Policy) []spec {
 	return append(append(specs, skippedSpecs(p)...), bindingSpecs(p)...)
 }
 
-func rewriteSpecs(p Policy, f Features) []spec {
+func rewriteSpecs(p Policy) []spec {
 	specs := append(udfSpecs(false),
 		trapSpec{keyTrap},
-		policerSpec{keyPolicer, p.CPURate, p.CPUBurst},
-		tableSpec{key: keyTable, flowLabel: p.Label.ZeroOnly, addresses: true, udfGroup: keyUDFGroup, size: f.FlowCapacity + tableSizeSmall},
+		tableSpec{key: keyTable, flowLabel: p.Label.ZeroOnly, addresses: true, udfGroup: keyUDFGroup, size: p.FlowCapacity + tableSizeSmall},
 		counterSpec{keyCopied + suffixCounter, keyTable},
 		entrySpec{
 			key: keyCopied, table: keyTable, counter: keyCopied + suffixCounter, priority: copyPriority,
-			unlabelled: p.Label.ZeroOnly, trap: keyTrap, policer: keyPolicer,
+			unlabelled: p.Label.ZeroOnly, trap: keyTrap,
 		})
 	return append(append(specs, skippedSpecs(p)...), bindingSpecs(p)...)
 }
@@ -100,7 +100,7 @@ func udfSpecs(hash bool) []spec {
 	return []spec{
 		udfMatchSpec{keyUDFMatch},
 		udfGroupSpec{keyUDFGroup, hash},
-		udfSpec{keyUDF, keyUDFMatch, keyUDFGroup},
+		udfSpec{keyUDF, keyUDFMatch, keyUDFGroup, hash},
 	}
 }
 

@@ -14,7 +14,6 @@ const (
 	TypeACLTable   Type = "acl-table"
 	TypeACLCounter Type = "acl-counter"
 	TypeACLEntry   Type = "acl-entry"
-	TypePolicer    Type = "policer"
 	TypeUserTrap   Type = "user-defined-trap"
 	TypeUDFMatch   Type = "udf-match"
 	TypeUDFGroup   Type = "udf-group"

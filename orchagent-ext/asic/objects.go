@@ -15,7 +15,6 @@ const (
 	keyCompute     = "label/compute"
 	keySkipped     = "label/skipped"
 	keyCopied      = "label/copied"
-	keyPolicer     = "label/policer"
 	keyTrap        = "label/trap"
 	keyUDFMatch    = "udf/match"
 	keyUDFGroup    = "udf/group"
@@ -33,6 +32,15 @@ const (
 	destQPLength   = 4          // octets
 	destQPMask     = 0x00ffffff // of these 4 octets
 	tableSizeSmall = 16         // entries, where there are none by flow
+)
+
+// Keys of the counters: of packets that were labelled (or, by Compute, given the
+// label that they are to have), that had a label and kept it, and that were
+// copied to the CPU. The flows of Rewrite have counters of their own.
+const (
+	CounterWritten = keyCompute + suffixCounter
+	CounterSkipped = keySkipped + suffixCounter
+	CounterCopied  = keyCopied + suffixCounter
 )
 
 // counterSpec is an ACL counter of packets and octets.
@@ -62,6 +70,7 @@ func (s tableSpec) object() Object {
 		{"SAI_ACL_TABLE_ATTR_ACL_BIND_POINT_TYPE_LIST", "port"},
 		{"SAI_ACL_TABLE_ATTR_SIZE", fmt.Sprint(s.size)},
 		{"SAI_ACL_TABLE_ATTR_FIELD_L4_DST_PORT", "true"},
+		{"SAI_ACL_TABLE_ATTR_FIELD_ACL_IP_TYPE", "true"},
 	}
 	if s.flowLabel {
 		attrs = append(attrs, Attr{"SAI_ACL_TABLE_ATTR_FIELD_IPV6_FLOW_LABEL", "true"})
@@ -75,7 +84,8 @@ func (s tableSpec) object() Object {
 	return Object{Key: s.key, Type: TypeACLTable, Attrs: attrs, spec: s}
 }
 
-// entrySpec matches RoCEv2 by the UDP destination port. Every entry counts.
+// entrySpec matches RoCEv2 over IPv6, by the UDP destination port: IPv4 has no
+// flow label. Every entry counts.
 type entrySpec struct {
 	key, table, counter string
 	priority            uint32
@@ -85,8 +95,7 @@ type entrySpec struct {
 
 	compute *flow.Algorithm // computes the label and writes it
 
-	// Copies the packet to the CPU, as far as the policer lets it.
-	trap, policer string
+	trap string // copies the packet to the CPU, marked by this trap
 }
 
 func (s entrySpec) object() Object {
@@ -94,6 +103,7 @@ func (s entrySpec) object() Object {
 		{"SAI_ACL_ENTRY_ATTR_TABLE_ID", "@" + s.table},
 		{"SAI_ACL_ENTRY_ATTR_PRIORITY", fmt.Sprint(s.priority)},
 		{"SAI_ACL_ENTRY_ATTR_FIELD_L4_DST_PORT", fmt.Sprint(roce.UDPPort)},
+		{"SAI_ACL_ENTRY_ATTR_FIELD_ACL_IP_TYPE", "ipv6any"},
 	}
 	if s.unlabelled {
 		attrs = append(attrs, Attr{"SAI_ACL_ENTRY_ATTR_FIELD_IPV6_FLOW_LABEL", "0x00000"})
@@ -103,35 +113,18 @@ func (s entrySpec) object() Object {
 			Attr{"SAI_ACL_ENTRY_ATTR_FIELD_SRC_IPV6", f.Src.String()},
 			Attr{"SAI_ACL_ENTRY_ATTR_FIELD_DST_IPV6", f.Dst.String()},
 			Attr{"SAI_ACL_ENTRY_ATTR_USER_DEFINED_FIELD_GROUP_MIN", fmt.Sprintf("0x%06x", f.DestQP)},
-			Attr{"SAI_ACL_ENTRY_ATTR_SLUICE_ACTION_SET_IPV6_FLOW_LABEL", fmt.Sprintf("0x%05x", f.Label)})
+			Attr{"SAI_ACL_ENTRY_ATTR_ACTION_SET_IPV6_FLOW_LABEL", fmt.Sprintf("0x%05x", f.Label)})
 	}
 	if s.compute != nil {
-		attrs = append(attrs, Attr{"SAI_ACL_ENTRY_ATTR_SLUICE_ACTION_COMPUTE_IPV6_FLOW_LABEL", s.compute.String()})
+		attrs = append(attrs, Attr{"SAI_ACL_ENTRY_ATTR_ACTION_COMPUTE_IPV6_FLOW_LABEL", s.compute.String()})
 	}
 	if s.trap != "" {
 		attrs = append(attrs,
 			Attr{"SAI_ACL_ENTRY_ATTR_ACTION_PACKET_ACTION", "copy"},
-			Attr{"SAI_ACL_ENTRY_ATTR_ACTION_SET_USER_TRAP_ID", "@" + s.trap},
-			Attr{"SAI_ACL_ENTRY_ATTR_ACTION_SET_POLICER", "@" + s.policer})
+			Attr{"SAI_ACL_ENTRY_ATTR_ACTION_SET_USER_TRAP_ID", "@" + s.trap})
 	}
 	attrs = append(attrs, Attr{"SAI_ACL_ENTRY_ATTR_ACTION_COUNTER", "@" + s.counter})
 	return Object{Key: s.key, Type: TypeACLEntry, Attrs: attrs, spec: s}
-}
-
-// policerSpec is a token bucket in packets that bounds what goes to the CPU.
-type policerSpec struct {
-	key         string
-	rate, burst uint32 // packets a second; packets
-}
-
-func (s policerSpec) object() Object {
-	return Object{Key: s.key, Type: TypePolicer, Attrs: []Attr{
-		{"SAI_POLICER_ATTR_METER_TYPE", "packets"},
-		{"SAI_POLICER_ATTR_MODE", "sr-tcm"},
-		{"SAI_POLICER_ATTR_CIR", fmt.Sprint(s.rate)},
-		{"SAI_POLICER_ATTR_CBS", fmt.Sprint(s.burst)},
-		{"SAI_POLICER_ATTR_RED_PACKET_ACTION", "deny"},
-	}, spec: s}
 }
 
 // trapSpec marks what the entries copy to the CPU.
@@ -150,7 +143,10 @@ type (
 		key  string
 		hash bool // for hashing, else for ACLs
 	}
-	udfSpec struct{ key, match, group string }
+	udfSpec struct {
+		key, match, group string
+		hash              bool // as the group
+	}
 )
 
 func (s udfMatchSpec) object() Object {
@@ -171,12 +167,16 @@ func (s udfGroupSpec) object() Object {
 }
 
 func (s udfSpec) object() Object {
-	return Object{Key: s.key, Type: TypeUDF, Attrs: []Attr{
+	attrs := []Attr{
 		{"SAI_UDF_ATTR_MATCH_ID", "@" + s.match},
 		{"SAI_UDF_ATTR_GROUP_ID", "@" + s.group},
 		{"SAI_UDF_ATTR_BASE", "l4"},
 		{"SAI_UDF_ATTR_OFFSET", fmt.Sprint(destQPOffset)},
-	}, spec: s}
+	}
+	if s.hash { // FECN and BECN stand beside the queue pair: hashed, they would move a flow to another path
+		attrs = append(attrs, Attr{"SAI_UDF_ATTR_HASH_MASK", fmt.Sprintf("%#08x", destQPMask)})
+	}
+	return Object{Key: s.key, Type: TypeUDF, Attrs: attrs, spec: s}
 }
 
 // hashSpec is what ECMP hashes: the 5-tuple, and what is added to it.
@@ -240,6 +240,6 @@ func flowOf(o *Object) (f FlowEntry, ok bool) {
 		return f, false
 	}
 	_, err = fmt.Sscanf(o.Attr("SAI_ACL_ENTRY_ATTR_USER_DEFINED_FIELD_GROUP_MIN")+" "+
-		o.Attr("SAI_ACL_ENTRY_ATTR_SLUICE_ACTION_SET_IPV6_FLOW_LABEL"), "0x%x 0x%x", &f.DestQP, &f.Label)
+		o.Attr("SAI_ACL_ENTRY_ATTR_ACTION_SET_IPV6_FLOW_LABEL"), "0x%x 0x%x", &f.DestQP, &f.Label)
 	return f, err == nil
 }

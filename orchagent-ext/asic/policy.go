@@ -14,14 +14,15 @@ type Policy struct {
 	// ManageHash allows to set the switch's ECMP hash fields.
 	ManageHash bool
 
-	// Packets that the switch may copy to the CPU: a second, and at once.
-	CPURate, CPUBurst uint32
+	// FlowCapacity is how many flows may have an entry.
+	FlowCapacity uint32
 }
 
 // Label says how flow labels are computed and which are written.
 type Label struct {
 	Algorithm flow.Algorithm
 	ZeroOnly  bool // leave labels that are not 0
+	ZeroSrcQP bool // the source queue pair of connections counts as 0; [Compute] cannot do otherwise
 }
 
 // FlowEntry is a flow with the label that it is pinned to, for the rung
@@ -30,11 +31,4 @@ type FlowEntry struct {
 	Src, Dst netip.Addr // IPv6
 	DestQP   uint32     // 24 bits
 	Label    uint32     // 20 bits, not 0
-}
-
-// Counters are what the switch counted since its entries were created.
-type Counters struct {
-	Written uint64 // packets that were labelled, or left the label that they had been given
-	Skipped uint64 // packets that had a label of their own, and kept it
-	Copied  uint64 // packets that went to the CPU
 }

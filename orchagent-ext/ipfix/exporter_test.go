@@ -12,7 +12,7 @@ import (
 	"sluice/orchagent-ext/ipfix/ipfixtest"
 )
 
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // start runs an exporter, with times that suit a test, until the test ends.
 // stop closes it and waits until it has sent what it has.

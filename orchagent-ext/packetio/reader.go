@@ -49,6 +49,7 @@ type Stats struct {
 type Config struct {
 	Algorithm flow.Algorithm
 	ZeroOnly  bool          // tell of unlabelled flows only
+	ZeroSrcQP bool          // the source queue pair of a connection counts as 0, known or not
 	Capacity  int           // flows; 0: 65,536
 	Idle      time.Duration // after which a flow is forgotten; 0: 5 minutes
 	Queue     int           // news that wait for the control path; 0: 4,096
@@ -147,8 +148,14 @@ func (r *Reader) observed(i int, f *flow.Flow) {
 	if f.Packets&(f.Packets-1) != 0 || r.config.ZeroOnly && f.FlowLabel != 0 || p.Is4() {
 		return
 	}
+	var label uint32
+	if r.config.ZeroSrcQP {
+		label = r.config.Algorithm.Label(f.SrcQP, f.DestQP, f.Src, f.Dst) // of the key: a datagram's, or 0
+	} else {
+		label = r.table.Label(f, r.config.Algorithm)
+	}
 	select {
-	case r.news <- NewFlow{f.SrcAddr(), f.DstAddr(), f.DestQP, r.table.Label(f, r.config.Algorithm)}:
+	case r.news <- NewFlow{f.SrcAddr(), f.DstAddr(), f.DestQP, label}:
 		r.told.Add(1)
 	default:
 		r.full.Add(1)

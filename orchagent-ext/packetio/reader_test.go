@@ -110,6 +110,53 @@ func TestAlwaysTellsOfLabelledFlowsToo(t *testing.T) {
 	}
 }
 
+// TestZeroSrcQP: a queue pair that is known by RDMA-CM counts as 0 where the
+// operator wants that.
+func TestZeroSrcQP(t *testing.T) {
+	for _, zero := range []bool{false, true} {
+		r := New(nil, Config{ZeroSrcQP: zero})
+		r.burst([]Frame{cm(t, 0x10, 0x77, host1, host2), cm(t, 0x13, 0x11, host2, host1), frame(t, 0x11, 0)})
+		for len(r.news) > 0 {
+			n := <-r.news
+			want := flow.DraftLiteral.Label(0x77, 0x11, host1, host2)
+			if zero {
+				want = label(0x11)
+			}
+			if n.DestQP == 0x11 && n.Label != want {
+				t.Errorf("zero %v: label %#x, want %#x", zero, n.Label, want)
+			}
+		}
+	}
+}
+
+// cm is a REQ (0x10) or REP (0x13) of RDMA-CM with the sender's queue pair.
+func cm(t *testing.T, attribute byte, qp uint32, src, dst [16]byte) Frame {
+	t.Helper()
+	b := roce.Ethernet{EtherType: roce.EtherTypeIPv6}.Append(nil)
+	ip := len(b)
+	b = roce.IPv6Header{NextHeader: 17, HopLimit: 64, Src: src, Dst: dst}.Append(b)
+	b = roce.UDPHeader{SrcPort: 49152, DstPort: roce.UDPPort}.Append(b)
+	bth := len(b)
+	b = roce.BTH{Opcode: roce.UDSendOnly, PKey: 0xffff, DestQP: 1}.Append(b)
+	b = roce.DETH{QKey: 0x80010000, SrcQP: 1}.Append(b)
+	b = append(b, make([]byte, 256)...)
+	m := b[bth:]
+	m[20], m[21], m[22], m[23] = 1, 7, 2, 3 // base version, class CM, class version 2, Send
+	m[20+17] = attribute
+	m[44+3] = 5 // local communication id
+	at := 76
+	if attribute == 0x13 {
+		m[44+3], m[48+3] = 6, 5
+		at = 56
+	}
+	m[at], m[at+1], m[at+2] = byte(qp>>16), byte(qp>>8), byte(qp)
+	b, err := roce.Finish(b, ip)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Frame{b, len(b)}
+}
+
 // TestAFullQueueLosesNothingForGood: what was dropped is counted, and told again.
 func TestAFullQueueLosesNothingForGood(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())

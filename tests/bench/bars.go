@@ -17,6 +17,17 @@ var bars = []bar{
 	{pkg: "orchagent-ext/notify", benchmark: "BenchmarkEncode/*", unit: "allocs/op", limit: atMost(0)},
 	{pkg: "orchagent-ext/notify", benchmark: "BenchmarkDecode/*", unit: "ns/op", limit: atMost(100)},
 	{pkg: "orchagent-ext/notify", benchmark: "BenchmarkDecode/*", unit: "allocs/op", limit: atMost(0)},
+	{pkg: "orchagent-ext/packetio", benchmark: "BenchmarkBurst", unit: "ns/packet", limit: atMost(150)},
+	{pkg: "tests/e2e", benchmark: "BenchmarkIngress/compute", unit: "ns/packet", limit: atMost(60), with: "an empty program, subtracted"},
+	{pkg: "tests/e2e", benchmark: "BenchmarkIngress/flow", unit: "ns/packet", limit: atMost(60), with: "an empty program, subtracted"},
+	{pkg: "tests/e2e", benchmark: "BenchmarkIngress/not_roce", unit: "ns/packet", with: "an empty program, subtracted"},
+	{pkg: "tests/e2e", benchmark: "BenchmarkForwarding", unit: "ratio", limit: atLeast(0.85), with: "plain kernel forwarding"},
+	{pkg: "tests/e2e", benchmark: "BenchmarkForwarding", unit: "packets/s"},
+	{pkg: "tests/e2e", benchmark: "BenchmarkRowToSwitch", unit: "ms-p50"},
+	{pkg: "tests/e2e", benchmark: "BenchmarkRowToSwitch", unit: "ms-p99", limit: atMost(50)},
+	{pkg: "tests/e2e", benchmark: "BenchmarkTenThousandFlows", unit: "s", limit: atMost(1)},
+	{pkg: "tests/e2e", benchmark: "BenchmarkResync", unit: "s", limit: atMost(1)},
+	{pkg: "tests/e2e", benchmark: "BenchmarkRestart", unit: "s", limit: atMost(2)},
 	{pkg: "orchagent-ext/ipfix", benchmark: "BenchmarkEncode/*", unit: "ns/op"},
 	{pkg: "orchagent-ext/ipfix", benchmark: "BenchmarkEncode/*", unit: "allocs/op", limit: atMost(0)},
 	{pkg: "orchagent-ext/ipfix", benchmark: "BenchmarkSendUDP", unit: "ns/op", limit: atMost(1000)}, // 1,000,000 records/s
@@ -26,6 +37,7 @@ var bars = []bar{
 	{pkg: "orchagent-ext/ipfix", benchmark: "BenchmarkMeter64kFlows", unit: "allocs/op", limit: atMost(0)},
 	{pkg: "tests/bench/goipfix", benchmark: "BenchmarkSendUDP/*", unit: "ns/op", optional: true},
 	{pkg: "tests/bench/goipfix", benchmark: "BenchmarkSendUDP/*", unit: "allocs/op", optional: true},
+	{pkg: "tests/bench/goipfix", benchmark: "BenchmarkRatio", unit: "ratio", with: "vmware/go-ipfix", optional: true},
 }
 
 // A bar names one figure of one benchmark and what it must hold.
@@ -34,6 +46,7 @@ type bar struct {
 	benchmark string // BenchmarkX; BenchmarkX/* is every sub-benchmark of it
 	unit      string // as the benchmark prints it: ns/op, allocs/op, or its own
 	limit     limit  // the zero limit: reported, not judged
+	with      string // what the figure is compared with, in the same run
 	optional  bool   // it needs what cannot be had everywhere: not there is no error
 }
 
@@ -42,10 +55,18 @@ func optional(bars []bar, pkg string) bool {
 	return !slices.ContainsFunc(bars, func(b bar) bool { return b.pkg == pkg && !b.optional })
 }
 
-// A limit is the value that a figure must not be above, where there is one.
+// A limit is the value that a figure must not pass, where there is one.
 type limit struct {
-	most  float64
-	given bool
+	value float64
+	sign  string // "<=", ">="; empty: none
 }
 
-func atMost(v float64) limit { return limit{most: v, given: true} }
+func atMost(v float64) limit  { return limit{v, "<="} }
+func atLeast(v float64) limit { return limit{v, ">="} }
+
+func (l limit) holds(v float64) bool {
+	if l.sign == ">=" {
+		return v >= l.value
+	}
+	return v <= l.value
+}

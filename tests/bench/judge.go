@@ -46,10 +46,11 @@ func (b bar) matches(s series) bool {
 
 func (b bar) judge(s series) figure {
 	f := figure{Name: b.pkg + " " + s.benchmark, Unit: b.unit, Value: median(s.values), Spread: spread(s.values)}
-	if b.limit.given {
-		ok := f.Value <= b.limit.most
+	f.ComparedWith = b.with
+	if b.limit.sign != "" {
+		ok := b.limit.holds(f.Value)
 		f.OK = &ok
-		f.Bar = fmt.Sprintf("<= %s %s", number(b.limit.most), b.unit)
+		f.Bar = fmt.Sprintf("%s %s %s", b.limit.sign, number(b.limit.value), b.unit)
 	}
 	return f
 }

@@ -19,6 +19,7 @@ var recordedBars = []bar{
 	{pkg: "orchagent-ext/flow", benchmark: "BenchmarkMillionFlows", unit: "MiB/Mflow", limit: atMost(200)},
 	{pkg: "orchagent-ext/flow", benchmark: "BenchmarkEncode/*", unit: "ns/op", limit: atMost(100)},
 	{pkg: "orchagent-ext/roce", benchmark: "BenchmarkICRC", unit: "MB/s"},
+	{pkg: "orchagent-ext/roce", benchmark: "BenchmarkICRC", unit: "MB/s", limit: atLeast(20000), with: "zlib"},
 }
 
 func TestJudge(t *testing.T) {
@@ -34,6 +35,7 @@ func TestJudge(t *testing.T) {
 		{Name: "orchagent-ext/flow BenchmarkEncode/pfcm-icmpv6", Value: 50, Unit: "ns/op", Bar: "<= 100 ns/op", OK: &yes},
 		{Name: "orchagent-ext/flow BenchmarkEncode/cnp", Value: 150, Unit: "ns/op", Bar: "<= 100 ns/op", OK: &no},
 		{Name: "orchagent-ext/roce BenchmarkICRC", Value: 10000, Unit: "MB/s", Spread: 0.4},
+		{Name: "orchagent-ext/roce BenchmarkICRC", Value: 10000, Unit: "MB/s", Spread: 0.4, Bar: ">= 20000 MB/s", OK: &no, ComparedWith: "zlib"},
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
@@ -107,7 +109,8 @@ orchagent-ext/flow BenchmarkMillionFlows        221.8   MiB/Mflow  0 %     MISSE
 orchagent-ext/flow BenchmarkEncode/pfcm-icmpv6  50      ns/op      0 %     holds  <= 100 ns/op
 orchagent-ext/flow BenchmarkEncode/cnp          150     ns/op      0 %     MISSED <= 100 ns/op
 orchagent-ext/roce BenchmarkICRC                10000   MB/s       40 %    no bar
-3 of 5 bars hold
+orchagent-ext/roce BenchmarkICRC                10000   MB/s       40 %    MISSED >= 20000 MB/s
+3 of 6 bars hold
 `
 	if d := cmp.Diff(want, got.String()); d != "" {
 		t.Error(d)

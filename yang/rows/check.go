@@ -64,7 +64,7 @@ func supported(e *yang.Entry) error {
 		patterns[p] = re
 	}
 	switch e.Type.Kind {
-	case yang.Ystring, yang.Ybool, yang.Yenum, yang.Yunion,
+	case yang.Ystring, yang.Ybool, yang.Yenum, yang.Yunion, yang.Ydecimal64,
 		yang.Yint8, yang.Yint16, yang.Yint32, yang.Yint64,
 		yang.Yuint8, yang.Yuint16, yang.Yuint32, yang.Yuint64:
 		return nil
@@ -92,6 +92,8 @@ func check(e *yang.Entry, value string) error {
 			return errors.New("must not be empty")
 		}
 		return checkText(value)
+	case yang.Ydecimal64:
+		return checkDecimal(t, value)
 	default:
 		return checkNumber(t.Range, value)
 	}
@@ -150,6 +152,30 @@ func checkNumber(allowed yang.YangRange, value string) error {
 		return fmt.Errorf("must be %s", ranges(allowed))
 	}
 	return nil
+}
+
+func checkDecimal(t *yang.YangType, value string) error {
+	f, err := strconv.ParseFloat(value, 64)
+	_, fraction, _ := strings.Cut(value, ".")
+	if err != nil || decimal(f) != value || len(fraction) > t.FractionDigits {
+		return fmt.Errorf("must have a point and at most %d digits behind it, %s", t.FractionDigits, ranges(t.Range))
+	}
+	if n, err := yang.ParseDecimal(value, uint8(t.FractionDigits)); err != nil || !within(t.Range, n) {
+		return fmt.Errorf("must be %s", ranges(t.Range))
+	}
+	return nil
+}
+
+// decimal writes a decimal64 in its canonical form (RFC 7950 section 9.3.2).
+func decimal(f float64) string {
+	if f == 0 {
+		f = 0 // and not -0
+	}
+	s := strconv.FormatFloat(f, 'f', -1, 64)
+	if !strings.Contains(s, ".") {
+		s += ".0"
+	}
+	return s
 }
 
 func within(allowed yang.YangRange, n yang.Number) bool {

@@ -86,9 +86,9 @@ func fieldNames(fields map[string]string) func(yield func(string) bool) {
 
 func (t *table) splitKey(r Row) (map[string][]string, error) {
 	leaves := make(map[string][]string)
-	if t.global() {
-		if r.Key != globalKey {
-			return nil, r.wrong("", "", "the only row of this table is %s|%s", r.Table, globalKey)
+	if t.only != "" {
+		if r.Key != t.only {
+			return nil, r.wrong("", "", "the only row of this table is %s|%s", r.Table, t.only)
 		}
 		return leaves, nil
 	}

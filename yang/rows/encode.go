@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/openconfig/goyang/pkg/yang"
 	"github.com/openconfig/ygot/ygot"
 )
 
@@ -21,12 +22,12 @@ func Encode(s ygot.GoStruct) (Row, error) {
 	if err != nil {
 		return Row{}, fmt.Errorf("encode row of %s: %w", t.name, err)
 	}
-	r := Row{Table: t.name, Key: globalKey, Fields: make(map[string]string, len(tree))}
-	if !t.global() {
+	r := Row{Table: t.name, Key: t.only, Fields: make(map[string]string, len(tree))}
+	if t.only == "" {
 		var parts []string
 		for i, leaf := range t.keys {
 			v, ok := tree[leaf]
-			part := text(v)
+			part := t.text(leaf, v)
 			if !ok || i < len(t.keys)-1 && strings.Contains(part, keySeparator) {
 				return Row{}, fmt.Errorf("encode row of %s: %s %q cannot be in a key", t.name, leaf, part)
 			}
@@ -41,12 +42,12 @@ func Encode(s ygot.GoStruct) (Row, error) {
 		}
 		list, isList := v.([]any)
 		if !isList {
-			r.Fields[leaf] = text(v)
+			r.Fields[leaf] = t.text(leaf, v)
 			continue
 		}
 		var parts []string
 		for _, v := range list {
-			part := text(v)
+			part := t.text(leaf, v)
 			if strings.Contains(part, ",") {
 				return Row{}, r.wrong(t.column(leaf), part, "a comma separates values in the database, and cannot be in one")
 			}
@@ -59,9 +60,14 @@ func Encode(s ygot.GoStruct) (Row, error) {
 	return r, nil
 }
 
-// text writes a value of RFC 7951 JSON, in which numbers of up to 32 bits are
-// floats and larger ones are strings.
-func text(v any) string {
+// text writes the value of a leaf, given in RFC 7951 JSON: numbers of up to 32
+// bits are floats there, larger ones and decimals strings.
+func (t *table) text(leaf string, v any) string {
+	if s, ok := v.(string); ok && t.entry.Dir[leaf].Type.Kind == yang.Ydecimal64 {
+		if f, err := strconv.ParseFloat(s, 64); err == nil {
+			return decimal(f)
+		}
+	}
 	if f, ok := v.(float64); ok {
 		return strconv.FormatFloat(f, 'f', -1, 64)
 	}

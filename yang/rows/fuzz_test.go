@@ -1,12 +1,13 @@
 package rows
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/openconfig/ygot/ytypes"
 )
 
@@ -18,9 +19,11 @@ func FuzzRow(f *testing.F) {
 		for leaf, e := range byName[name].entry.Dir {
 			text = append(text, leaf, strings.Join(e.Default, ","))
 		}
-		f.Add(name, "global", strings.Join(text, "\n"))
+		f.Add(name, cmp.Or(byName[name].only, "a|b"), strings.Join(text, "\n"))
 	}
 	f.Add("SLUICE_THRESHOLD", "gold", "high_bytes\n5\nqueues@\n3,4\nlow_bytes\n4")
+	f.Add("SLUICE_STATS", "global", "label_skipped_percent\n50.0\ncpu_copied\n18446744073709551615")
+	f.Add("SLUICE_CONFIG_ERROR", "SLUICE_PORT|Ethernet0", "reason\nno such port\ntime\n2026-11-21T10:00:00Z")
 	f.Add("SLUICE_PFCM", "global", "rx_burst\n1000000")
 	f.Add("SLUICE_PPFC_PEER", "2001:DB8::1/32", "NULL\nNULL")
 	f.Add("SLUICE_PPFC_GATEWAY", "10.0.0.0/8", "gateway\n10.0.0.1")
@@ -49,7 +52,7 @@ func FuzzRow(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(plain(row), again); diff != "" {
+		if diff := gocmp.Diff(plain(row), again); diff != "" {
 			t.Fatalf("another row came back (-was +is):\n%s", diff)
 		}
 	})

@@ -15,9 +15,14 @@ type Reference struct {
 	Key    string
 }
 
-// Reason says that the row is not there.
-func (f Reference) Reason() string {
-	return fmt.Sprintf("no such row in %s", strings.Join(f.Tables, " or "))
+// Good reports whether a row is there that f leads to.
+func (f Reference) Good(there func(table, key string) bool) bool {
+	return slices.ContainsFunc(f.Tables, func(table string) bool { return there(table, f.Key) })
+}
+
+// Missing returns the error of row r, whose reference f is not good.
+func (r Row) Missing(f Reference) *Error {
+	return r.wrong(f.Field, f.Key, "no such row in %s", strings.Join(f.Tables, " or "))
 }
 
 // References returns what a row refers to, in the order of its key and sorted

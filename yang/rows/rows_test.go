@@ -44,6 +44,22 @@ func TestDecode(t *testing.T) {
 			Row{"SLUICE_PPFC_PEER", "2001:DB8::1/32", fields{"NULL": "NULL"}},
 			&model.SonicSluice_SonicSluice_SLUICE_PPFC_PEER_SLUICE_PPFC_PEER_LIST{Prefix: ygot.String("2001:DB8::1/32")},
 		},
+		"a decimal": {
+			Row{"SLUICE_STATS", "global", fields{"label_skipped_percent": "50.0", "cpu_copied": "18446744073709551615"}},
+			&model.SonicSluiceState_SonicSluiceState_SLUICE_STATS_Global{LabelSkippedPercent: ygot.Float64(50), CpuCopied: ygot.Uint64(1<<64 - 1)},
+		},
+		"a key of two leaves": {
+			Row{"SLUICE_CONFIG_ERROR", "SLUICE_PORT|a|b", fields{"reason": "", "time": "2026-11-21T10:00:00.5Z"}},
+			&model.SonicSluiceState_SonicSluiceState_SLUICE_CONFIG_ERROR_SLUICE_CONFIG_ERROR_LIST{
+				Table: ygot.String("SLUICE_PORT"), Key: ygot.String("a|b"), Reason: ygot.String(""), Time: ygot.String("2026-11-21T10:00:00.5Z"),
+			},
+		},
+		"an enumeration as key": {
+			Row{"SLUICE_NOTIFY_STATS", "rate-advice", fields{"sent": "7"}},
+			&model.SonicSluiceState_SonicSluiceState_SLUICE_NOTIFY_STATS_SLUICE_NOTIFY_STATS_LIST{
+				Message: model.SonicSluiceState_SonicSluiceState_SLUICE_NOTIFY_STATS_SLUICE_NOTIFY_STATS_LIST_Message_rate_advice, Sent: ygot.Uint64(7),
+			},
+		},
 		"an empty leaf-list": {
 			Row{"SLUICE", "global", fields{"etcd_endpoints@": ""}},
 			&model.SonicSluice_SonicSluice_SLUICE_Global{},
@@ -81,32 +97,36 @@ func plain(r Row) Row {
 
 func TestErrors(t *testing.T) {
 	for want, row := range map[string]Row{
-		`SLUICE_COLOUR|a: no model has a table SLUICE_COLOUR`:                                                {"SLUICE_COLOUR", "a", nil},
-		`SLUICE|local: the only row of this table is SLUICE|global`:                                          {"SLUICE", "local", nil},
-		`SLUICE_FLOW_LABEL|global: algorithm "md5": must be one of draft-literal, crc32`:                     {"SLUICE_FLOW_LABEL", "global", fields{"algorithm": "md5"}},
-		`SLUICE_FLOW_LABEL|global: manage_switch_hash "yes": must be true or false`:                          {"SLUICE_FLOW_LABEL", "global", fields{"manage_switch_hash": "yes"}},
-		`SLUICE|global: flow_capacity "5": must be 1024..4194304`:                                            {"SLUICE", "global", fields{"flow_capacity": "5"}},
-		`SLUICE|global: flow_capacity "2k": must be a decimal number, 1024..4194304`:                         {"SLUICE", "global", fields{"flow_capacity": "2k"}},
-		`SLUICE|global: flow_capacity "02048": must be a decimal number, 1024..4194304`:                      {"SLUICE", "global", fields{"flow_capacity": "02048"}},
-		`SLUICE|global: router_id "10.0.0.256": must be an IPv4 address`:                                     {"SLUICE", "global", fields{"router_id": "10.0.0.256"}},
-		`SLUICE|global: router_id: must be an IPv4 address`:                                                  {"SLUICE", "global", fields{"router_id": ""}},
-		`SLUICE|global: router_id_v6 "fe80::1%eth0": must be an IPv6 address`:                                {"SLUICE", "global", fields{"router_id_v6": "fe80::1%eth0"}},
-		`SLUICE|global: stream_id_scope global needs etcd_endpoints`:                                         {"SLUICE", "global", fields{"stream_id_scope": "global"}},
-		`SLUICE_RATE_ADVICE|global: opcode "129": must be 29 or 192..255`:                                    {"SLUICE_RATE_ADVICE", "global", fields{"opcode": "129"}},
-		`SLUICE_PPFC_PEER|10.0.0.0: prefix "10.0.0.0": must be an IP prefix, as 10.0.0.0/8 or 2001:db8::/32`: {"SLUICE_PPFC_PEER", "10.0.0.0", nil},
-		`SLUICE_THRESHOLD|a b: name "a b": must match [A-Za-z0-9_.\-]+`:                                      {"SLUICE_THRESHOLD", "a b", fields{"high_bytes": "1"}},
-		`SLUICE_THRESHOLD|: name: must be 1..64 characters long, and is 0`:                                   {"SLUICE_THRESHOLD", "", fields{"high_bytes": "1"}},
-		`SLUICE_THRESHOLD|t: high_bytes: is missing, and has no default`:                                     {"SLUICE_THRESHOLD", "t", nil},
-		`SLUICE_THRESHOLD|t: high_bytes "0": must be 1 or more`:                                              {"SLUICE_THRESHOLD", "t", fields{"high_bytes": "0"}},
-		`SLUICE_THRESHOLD|t: low_bytes "5": low_bytes must be less than high_bytes`:                          {"SLUICE_THRESHOLD", "t", fields{"high_bytes": "5", "low_bytes": "5"}},
-		`SLUICE_THRESHOLD|t: queues@ "8": must be 0..7`:                                                      {"SLUICE_THRESHOLD", "t", fields{"high_bytes": "5", "queues@": "3,8"}},
-		`SLUICE_THRESHOLD|t: queues@ "3": must not be there twice`:                                           {"SLUICE_THRESHOLD", "t", fields{"high_bytes": "5", "queues@": "3,3"}},
-		`SLUICE_THRESHOLD|t: queues "3": the field's name must be queues@`:                                   {"SLUICE_THRESHOLD", "t", fields{"high_bytes": "5", "queues": "3"}},
-		`SLUICE_THRESHOLD|t: high_bytes@ "5": the field's name must be high_bytes`:                           {"SLUICE_THRESHOLD", "t", fields{"high_bytes@": "5"}},
-		`SLUICE_THRESHOLD|t: name "t": is in the key, and no field`:                                          {"SLUICE_THRESHOLD", "t", fields{"high_bytes": "5", "name": "t"}},
-		`SLUICE_RATE_ADVICE_HOST|::/0: colour "blue": no such field; there are: `:                            {"SLUICE_RATE_ADVICE_HOST", "::/0", fields{"colour": "blue"}},
-		`SLUICE_PORT|Ethernet4: name "Ethernet4": no such row in PORT or PORTCHANNEL`:                        {"SLUICE_PORT", "Ethernet4", nil},
-		`SLUICE_PORT|Ethernet0: threshold "none": no such row in SLUICE_THRESHOLD`:                           {"SLUICE_PORT", "Ethernet0", fields{"threshold": "none"}},
+		`SLUICE_COLOUR|a: no model has a table SLUICE_COLOUR`:                                                           {"SLUICE_COLOUR", "a", nil},
+		`SLUICE|local: the only row of this table is SLUICE|global`:                                                     {"SLUICE", "local", nil},
+		`SLUICE_FLOW_LABEL|global: algorithm "md5": must be one of draft-literal, crc32`:                                {"SLUICE_FLOW_LABEL", "global", fields{"algorithm": "md5"}},
+		`SLUICE_FLOW_LABEL|global: manage_switch_hash "yes": must be true or false`:                                     {"SLUICE_FLOW_LABEL", "global", fields{"manage_switch_hash": "yes"}},
+		`SLUICE|global: flow_capacity "5": must be 1024..4194304`:                                                       {"SLUICE", "global", fields{"flow_capacity": "5"}},
+		`SLUICE|global: flow_capacity "2k": must be a decimal number, 1024..4194304`:                                    {"SLUICE", "global", fields{"flow_capacity": "2k"}},
+		`SLUICE|global: flow_capacity "02048": must be a decimal number, 1024..4194304`:                                 {"SLUICE", "global", fields{"flow_capacity": "02048"}},
+		`SLUICE|global: router_id "10.0.0.256": must be an IPv4 address`:                                                {"SLUICE", "global", fields{"router_id": "10.0.0.256"}},
+		`SLUICE|global: router_id: must be an IPv4 address`:                                                             {"SLUICE", "global", fields{"router_id": ""}},
+		`SLUICE|global: router_id_v6 "fe80::1%eth0": must be an IPv6 address`:                                           {"SLUICE", "global", fields{"router_id_v6": "fe80::1%eth0"}},
+		`SLUICE|global: stream_id_scope global needs etcd_endpoints`:                                                    {"SLUICE", "global", fields{"stream_id_scope": "global"}},
+		`SLUICE_RATE_ADVICE|global: opcode "129": must be 29 or 192..255`:                                               {"SLUICE_RATE_ADVICE", "global", fields{"opcode": "129"}},
+		`SLUICE_PPFC_PEER|10.0.0.0: prefix "10.0.0.0": must be an IP prefix, as 10.0.0.0/8 or 2001:db8::/32`:            {"SLUICE_PPFC_PEER", "10.0.0.0", nil},
+		`SLUICE_THRESHOLD|a b: name "a b": must match [A-Za-z0-9_.\-]+`:                                                 {"SLUICE_THRESHOLD", "a b", fields{"high_bytes": "1"}},
+		`SLUICE_THRESHOLD|: name: must be 1..64 characters long, and is 0`:                                              {"SLUICE_THRESHOLD", "", fields{"high_bytes": "1"}},
+		`SLUICE_THRESHOLD|t: high_bytes: is missing, and has no default`:                                                {"SLUICE_THRESHOLD", "t", nil},
+		`SLUICE_THRESHOLD|t: high_bytes "0": must be 1 or more`:                                                         {"SLUICE_THRESHOLD", "t", fields{"high_bytes": "0"}},
+		`SLUICE_THRESHOLD|t: low_bytes "5": low_bytes must be less than high_bytes`:                                     {"SLUICE_THRESHOLD", "t", fields{"high_bytes": "5", "low_bytes": "5"}},
+		`SLUICE_THRESHOLD|t: queues@ "8": must be 0..7`:                                                                 {"SLUICE_THRESHOLD", "t", fields{"high_bytes": "5", "queues@": "3,8"}},
+		`SLUICE_THRESHOLD|t: queues@ "3": must not be there twice`:                                                      {"SLUICE_THRESHOLD", "t", fields{"high_bytes": "5", "queues@": "3,3"}},
+		`SLUICE_THRESHOLD|t: queues "3": the field's name must be queues@`:                                              {"SLUICE_THRESHOLD", "t", fields{"high_bytes": "5", "queues": "3"}},
+		`SLUICE_THRESHOLD|t: high_bytes@ "5": the field's name must be high_bytes`:                                      {"SLUICE_THRESHOLD", "t", fields{"high_bytes@": "5"}},
+		`SLUICE_THRESHOLD|t: name "t": is in the key, and no field`:                                                     {"SLUICE_THRESHOLD", "t", fields{"high_bytes": "5", "name": "t"}},
+		`SLUICE_RATE_ADVICE_HOST|::/0: colour "blue": no such field; there are: `:                                       {"SLUICE_RATE_ADVICE_HOST", "::/0", fields{"colour": "blue"}},
+		`SLUICE_CONFIG_ERROR|SLUICE_PORT: the key must be table|key`:                                                    {"SLUICE_CONFIG_ERROR", "SLUICE_PORT", nil},
+		`SLUICE_CAPABILITY|global: the only row of this table is SLUICE_CAPABILITY|switch`:                              {"SLUICE_CAPABILITY", "global", nil},
+		`SLUICE_STATS|global: label_skipped_percent "50": must have a point and at most 1 digits behind it, 0.0..100.0`: {"SLUICE_STATS", "global", fields{"label_skipped_percent": "50"}},
+		`SLUICE_STATS|global: label_skipped_percent "100.1": must be 0.0..100.0`:                                        {"SLUICE_STATS", "global", fields{"label_skipped_percent": "100.1"}},
+		`SLUICE_PORT|Ethernet4: name "Ethernet4": no such row in PORT or PORTCHANNEL`:                                   {"SLUICE_PORT", "Ethernet4", nil},
+		`SLUICE_PORT|Ethernet0: threshold "none": no such row in SLUICE_THRESHOLD`:                                      {"SLUICE_PORT", "Ethernet0", fields{"threshold": "none"}},
 	} {
 		t.Run(want, func(t *testing.T) {
 			errs := Validate([]Row{row}, there)
@@ -132,6 +152,30 @@ func TestTwoPrefixesThatAreTheSame(t *testing.T) {
 		"SLUICE_PPFC_PEER|2001:db8::/32: is the same as SLUICE_PPFC_PEER|2001:0DB8:0::/32",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestTables(t *testing.T) {
+	want := map[string][]string{
+		"STATE_DB":    {"SLUICE_ASIC_OBJECT", "SLUICE_CAPABILITY", "SLUICE_CONFIG_ERROR", "SLUICE_FLOW", "SLUICE_HOLD", "SLUICE_STATE"},
+		"COUNTERS_DB": {"SLUICE_IPFIX_STATS", "SLUICE_NOTIFY_STATS", "SLUICE_PORT_STATS", "SLUICE_STATS"},
+		"APPL_DB":     nil,
+	}
+	for db, tables := range want {
+		if diff := cmp.Diff(tables, Tables(db)); diff != "" {
+			t.Errorf("tables of %s (-want +got):\n%s", db, diff)
+		}
+	}
+	if n := len(Tables("CONFIG_DB")); n != 13 {
+		t.Errorf("CONFIG_DB has %d tables of ours, want 13", n)
+	}
+	for table, only := range map[string]string{"SLUICE": "global", "SLUICE_CAPABILITY": "switch", "SLUICE_PORT": "", "PORT": ""} {
+		if got := Only(table); got != only {
+			t.Errorf("the only row of %s has key %q, want %q", table, got, only)
+		}
+	}
+	if diff := cmp.Diff([]string{"flow_label", "role", "threshold", "upstream_neighbor"}, Fields("SLUICE_PORT")); diff != "" {
 		t.Error(diff)
 	}
 }

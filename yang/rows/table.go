@@ -11,24 +11,19 @@ import (
 	"sluice/yang/model"
 )
 
-const (
-	globalKey    = "global"
-	keySeparator = "|"
-)
+const keySeparator = "|"
 
 // table is what the schema says of one table's rows.
 type table struct {
 	name     string
 	database string
-	entry    *yang.Entry  // container global, or the list
+	entry    *yang.Entry  // of a row: a container, or the list
 	rowType  reflect.Type // the struct of a row
-	keys     []string     // leaves of the key; none with container global
+	only     string       // key of the table's only row, where it is a container
+	keys     []string     // leaves of the key, where it is a list
 	fields   []string     // all other leaves, sorted
 	rules    []rule
 }
-
-// global reports whether the table has but one row, TABLE|global.
-func (t *table) global() bool { return len(t.keys) == 0 }
 
 // byName are the tables of the modules sonic-sluice and sonic-sluice-state; byType
 // the same by the struct of a row.
@@ -47,11 +42,7 @@ func load() (map[string]*table, map[reflect.Type]*table) {
 		containers := module.Type.Elem()
 		for j := range containers.NumField() {
 			f := containers.Field(j)
-			rowType := f.Type.Elem().Field(0).Type // of *global, or of map[key]*TABLE_LIST
-			if rowType.Kind() == reflect.Map {
-				rowType = rowType.Elem()
-			}
-			t, err := newTable(f.Tag.Get("path"), rowType.Elem())
+			t, err := newTable(f.Tag.Get("path"), f.Type.Elem().Field(0))
 			if err != nil {
 				panic(fmt.Sprintf("rows: table %s: %v", f.Name, err))
 			}
@@ -61,9 +52,15 @@ func load() (map[string]*table, map[reflect.Type]*table) {
 	return names, types
 }
 
-func newTable(name string, rowType reflect.Type) (*table, error) {
+// newTable makes a table of what its container has: *global, or map[key]*TABLE_LIST.
+func newTable(name string, row reflect.StructField) (*table, error) {
+	only, rowType := row.Tag.Get("path"), row.Type
+	if rowType.Kind() == reflect.Map {
+		only, rowType = "", rowType.Elem()
+	}
+	rowType = rowType.Elem()
 	entry := model.SchemaTree[rowType.Name()]
-	t := &table{name: name, database: database(entry), entry: entry, rowType: rowType, keys: strings.Fields(entry.Key)}
+	t := &table{name: name, database: database(entry), entry: entry, rowType: rowType, only: only, keys: strings.Fields(entry.Key)}
 	for leaf, e := range entry.Dir {
 		if err := supported(e); err != nil {
 			return nil, fmt.Errorf("%s: %w", leaf, err)
@@ -101,10 +98,13 @@ func Tables(database string) []string {
 	return names
 }
 
-// Global reports whether a table has one row only, TABLE|global.
-func Global(table string) bool {
-	t, ok := byName[table]
-	return ok && t.global()
+// Only returns the key of a table's only row, such as global; empty for a table
+// of many rows.
+func Only(table string) string {
+	if t, ok := byName[table]; ok {
+		return t.only
+	}
+	return ""
 }
 
 // Fields returns the names of a table's fields as the database has them, sorted,

@@ -28,8 +28,9 @@ func Validate(all []Row, there func(table, key string) bool) []*Error {
 			errs = append(errs, AsError(err))
 			continue
 		}
-		if err := r.Dangling(known); err != nil {
-			errs = append(errs, err)
+		refs := r.References()
+		if i := slices.IndexFunc(refs, func(f Reference) bool { return !f.Good(known) }); i >= 0 {
+			errs = append(errs, r.Missing(refs[i]))
 			continue
 		}
 		canonical := r.Table + keySeparator + r.CanonicalKey()
@@ -42,17 +43,6 @@ func Validate(all []Row, there func(table, key string) bool) []*Error {
 	return errs
 }
 
-// Dangling returns the error of the first reference of r that leads to no row
-// that is there, or nil.
-func (r Row) Dangling(there func(table, key string) bool) *Error {
-	for _, f := range r.References() {
-		if !slices.ContainsFunc(f.Tables, func(table string) bool { return there(table, f.Key) }) {
-			return r.wrong(f.Field, f.Key, "%s", f.Reason())
-		}
-	}
-	return nil
-}
-
 // Twice returns the error of a row whose key means the same as that of another.
 func (r Row) Twice(other string) *Error {
 	return r.wrong("", "", "is the same as %s|%s", r.Table, other)
@@ -63,7 +53,7 @@ func (r Row) Twice(other string) *Error {
 // bits behind the prefix are 0. Rows are never renamed to it.
 func (r Row) CanonicalKey() string {
 	t, ok := byName[r.Table]
-	if !ok || t.global() {
+	if !ok || t.only != "" {
 		return r.Key
 	}
 	parts := strings.SplitN(r.Key, keySeparator, len(t.keys))

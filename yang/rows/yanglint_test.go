@@ -90,6 +90,18 @@ func TestSameVerdictAsYanglint(t *testing.T) {
 		"CA without TLS":         {[]Row{{"SLUICE_IPFIX_COLLECTOR", "c", fields{"address": "10.0.0.9", "ca_file": "/a"}}}, false},
 		"cert without key":       {[]Row{{"SLUICE_IPFIX_COLLECTOR", "c", fields{"address": "10.0.0.9", "cert_file": "/a"}}}, false},
 		"empty CA":               {[]Row{{"SLUICE_IPFIX_COLLECTOR", "c", fields{"address": "10.0.0.9", "ca_file": ""}}}, false},
+		"state":                  {[]Row{{"SLUICE_STATE", "global", fields{"state": "running", "since": "2026-11-21T10:00:00Z"}}}, true},
+		"state unknown":          {[]Row{{"SLUICE_STATE", "global", fields{"state": "asleep"}}}, false},
+		"time":                   {[]Row{{"SLUICE_STATE", "global", fields{"since": "today"}}}, false},
+		"capability":             {[]Row{{"SLUICE_CAPABILITY", "switch", fields{"flow_label_rung": "udf-hash"}}}, true},
+		"flow":                   {[]Row{{"SLUICE_FLOW", "::1,::2,000011", fields{"src": "::1", "dest_qp": "16777215", "flow_label": "1048575"}}}, true},
+		"label too long":         {[]Row{{"SLUICE_FLOW", "::1,::2,000011", fields{"flow_label": "1048576"}}}, false},
+		"two keys":               {[]Row{{"SLUICE_CONFIG_ERROR", "SLUICE_PORT|a|b", fields{"reason": "no such port"}}}, true},
+		"decimal":                {[]Row{{"SLUICE_STATS", "global", fields{"label_skipped_percent": "33.3"}}}, true},
+		"decimal, long":          {[]Row{{"SLUICE_STATS", "global", fields{"label_skipped_percent": "33.33"}}}, false},
+		"decimal, large":         {[]Row{{"SLUICE_STATS", "global", fields{"label_skipped_percent": "100.1"}}}, false},
+		"message":                {[]Row{{"SLUICE_NOTIFY_STATS", "pfcm", fields{"sent": "18446744073709551615"}}}, true},
+		"other message":          {[]Row{{"SLUICE_NOTIFY_STATS", "arp", nil}}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			errs := Validate(tt.rows, there)
@@ -112,8 +124,8 @@ func yanglint(t *testing.T, all []Row) string {
 	t.Helper()
 	tables := object{}
 	for _, r := range all {
-		if byName[r.Table].global() {
-			tables[r.Table] = object{"global": leavesOf(r)}
+		if only := byName[r.Table].only; only != "" {
+			tables[r.Table] = object{only: leavesOf(r)}
 			continue
 		}
 		list, _ := tables[r.Table].(object)
@@ -123,10 +135,14 @@ func yanglint(t *testing.T, all []Row) string {
 		}
 		list[r.Table+"_LIST"] = append(list[r.Table+"_LIST"].([]object), leavesOf(r))
 	}
+	module, datatype := "sonic-sluice", "config"
+	if byName[all[0].Table].database != "CONFIG_DB" {
+		module, datatype = "sonic-sluice-state", "data"
+	}
 	content, err := json.Marshal(object{
 		"sonic-port:sonic-port":               object{"PORT": object{"PORT_LIST": []object{{"name": "Ethernet0"}}}},
 		"sonic-portchannel:sonic-portchannel": object{"PORTCHANNEL": object{"PORTCHANNEL_LIST": []object{{"name": "PortChannel1"}}}},
-		"sonic-sluice:sonic-sluice":           tables,
+		module + ":" + module:                 tables,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -135,8 +151,8 @@ func yanglint(t *testing.T, all []Row) string {
 	if err := os.WriteFile(file, content, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	out, err := exec.Command("yanglint", "-p", "../standins", "-t", "config",
-		"../standins/sonic-port.yang", "../standins/sonic-portchannel.yang", "../sonic-sluice.yang", file).CombinedOutput()
+	out, err := exec.Command("yanglint", "-p", "../standins", "-t", datatype,
+		"../standins/sonic-port.yang", "../standins/sonic-portchannel.yang", "../"+module+".yang", file).CombinedOutput()
 	if (err != nil) != (len(out) > 0) {
 		t.Fatalf("yanglint: %v: %s", err, out)
 	}
@@ -146,8 +162,10 @@ func yanglint(t *testing.T, all []Row) string {
 // leavesOf returns a row as JSON has it, right or wrong.
 func leavesOf(r Row) object {
 	t, leaves := byName[r.Table], object{}
-	for _, key := range t.keys { // our tables have one
-		leaves[key] = r.Key
+	if t.only == "" {
+		for i, part := range strings.SplitN(r.Key, keySeparator, len(t.keys)) {
+			leaves[t.keys[i]] = part
+		}
 	}
 	for field, value := range r.Fields {
 		leaf := field
@@ -176,7 +194,7 @@ func jsonList(e *yang.Entry, value string) []any {
 
 // literal returns a value as number or boolean where it is one, else as string.
 func literal(k yang.TypeKind, value string) any {
-	if json.Valid([]byte(value)) && k != yang.Ystring && k != yang.Yint64 && k != yang.Yuint64 {
+	if json.Valid([]byte(value)) && k != yang.Ystring && k != yang.Yint64 && k != yang.Yuint64 && k != yang.Ydecimal64 {
 		return json.RawMessage(value)
 	}
 	return value

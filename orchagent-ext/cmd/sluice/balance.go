@@ -14,6 +14,7 @@ import (
 	"sluice/orchagent-ext/cmd/sluice/internal/capture"
 	"sluice/orchagent-ext/cmd/sluice/internal/chart"
 	"sluice/orchagent-ext/cmd/sluice/internal/ecmp"
+	"sluice/orchagent-ext/cmd/sluice/internal/spread"
 	"sluice/orchagent-ext/flow"
 	"sluice/orchagent-ext/roce"
 )
@@ -25,20 +26,18 @@ const (
 
 // balance is how ECMP over some paths spreads the traffic of a capture.
 type balance struct {
-	Hash    string    `json:"hash"`
-	Seed    uint32    `json:"seed"`
-	Paths   int       `json:"paths"`
-	Weights string    `json:"weights"`
-	Packets int       `json:"packets"`
-	Spreads []*spread `json:"spreads"`
+	Hash    string  `json:"hash"`
+	Seed    uint32  `json:"seed"`
+	Paths   int     `json:"paths"`
+	Weights string  `json:"weights"`
+	Packets int     `json:"packets"`
+	Spreads []*load `json:"spreads"`
 }
 
-// spread is the load of each path when ECMP hashes on one choice of fields.
-type spread struct {
-	By           string   `json:"by"`
-	PerPath      []uint64 `json:"per_path"`
-	WorstToMean  float64  `json:"worst_over_mean"`
-	EmptyPaths   int      `json:"empty_paths"`
+// load is that of each path when ECMP hashes on one choice of fields.
+type load struct {
+	By string `json:"by"`
+	spread.Spread
 	label        func(p *roce.Packet, now int64) uint32
 	ignoresLabel bool
 }
@@ -105,7 +104,7 @@ func (b *balance) measure(cmd *cobra.Command, name string, all bool) (scan, erro
 	if _, ok := hash.(ecmp.Linux); ok {
 		hash = ecmp.Linux{Seed: b.Seed}
 	}
-	b.Spreads = []*spread{
+	b.Spreads = []*load{
 		{By: "5-tuple", ignoresLabel: true},
 		{By: "5-tuple + label in the packet"},
 		{By: "5-tuple + draft-literal label", label: newLabels(flow.DraftLiteral)},
@@ -139,7 +138,7 @@ func (b *balance) measure(cmd *cobra.Command, name string, all bool) (scan, erro
 		return nil
 	})
 	for _, s := range b.Spreads {
-		s.sumUp()
+		s.Spread = spread.Of(s.PerPath)
 	}
 	return s, err
 }
@@ -157,19 +156,6 @@ func newLabels(algorithm flow.Algorithm) func(*roce.Packet, int64) uint32 {
 	}
 }
 
-func (s *spread) sumUp() {
-	var sum uint64
-	for _, load := range s.PerPath {
-		sum += load
-		if load == 0 {
-			s.EmptyPaths++
-		}
-	}
-	if sum > 0 {
-		s.WorstToMean = float64(slices.Max(s.PerPath)) * float64(len(s.PerPath)) / float64(sum)
-	}
-}
-
 func (b *balance) title() string {
 	return fmt.Sprintf("ECMP over %d paths, %s hash: %s of each path", b.Paths, b.Hash, b.Weights)
 }
@@ -184,11 +170,7 @@ func (b *balance) groups() []chart.Group {
 	}
 	var groups []chart.Group
 	for _, s := range b.Spreads {
-		g := chart.Group{Title: s.By, Note: fmt.Sprintf("worst ÷ mean %.2f, %d of %d paths empty", s.WorstToMean, s.EmptyPaths, b.Paths)}
-		for i, load := range s.PerPath {
-			g.Bars = append(g.Bars, chart.Bar{Label: fmt.Sprintf("path %d", i), Value: float64(load), Text: text(load)})
-		}
-		groups = append(groups, g)
+		groups = append(groups, s.Group(s.By, func(path int) string { return fmt.Sprint("path ", path) }, text))
 	}
 	return groups
 }

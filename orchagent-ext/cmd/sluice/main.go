@@ -1,7 +1,8 @@
 // Command sluice looks at RoCEv2 traffic in capture files: which RDMA session
 // a packet is of, which flow label it would get, and how ECMP would spread it.
 // That takes no rights, no switch and no SONiC. It also sends the notifications
-// about congestion, and listens for them, which takes CAP_NET_RAW.
+// about congestion, and listens for them, which takes CAP_NET_RAW. Its demo runs
+// the daemon in a network of namespaces, which takes root.
 package main
 
 import (
@@ -57,6 +58,7 @@ func newRootCommand() *cobra.Command {
 		newGenCommand(),
 		newSendCommand(),
 		newListenCommand(),
+		newDemoCommand(),
 		newExportCommand(),
 	)
 	return cmd

@@ -20,6 +20,7 @@ import (
 // stand-ins, without which a reference to a port would lead nowhere.
 var models = []string{
 	"../sonic-sluice.yang",
+	"../sonic-sluice-state.yang",
 	"../standins/sonic-port.yang",
 	"../standins/sonic-portchannel.yang",
 }

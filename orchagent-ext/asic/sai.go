@@ -1,0 +1,385 @@
+package asic
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+
+	"sluice/orchagent-ext/flow"
+	"sluice/orchagent-ext/roce"
+	sai "sluice/sai-shim"
+)
+
+// SAI is the driver that calls a SAI library.
+type SAI struct {
+	lib   *sai.Library
+	ports map[string]sai.ObjectID // by SONiC name
+}
+
+// Port is a port as CONFIG_DB's PORT has it.
+type Port struct {
+	Name  string
+	Lanes []uint32 // of the ASIC; none: the library's port of the netdev of that name
+}
+
+// NewSAI returns a driver for an open library whose switch was created.
+func NewSAI(lib *sai.Library) *SAI { return &SAI{lib: lib} }
+
+// SetPorts learns which port of the library is which, by their lanes.
+func (d *SAI) SetPorts(ports []Port) error {
+	ids, err := d.lib.Ports()
+	if err != nil {
+		return fmt.Errorf("read the switch's ports: %w", refusal(err))
+	}
+	byLane := map[uint32]sai.ObjectID{}
+	for _, id := range ids {
+		lanes, err := d.lib.Lanes(id)
+		if err != nil {
+			return fmt.Errorf("read the lanes of port %s: %w", id, refusal(err))
+		}
+		for _, lane := range lanes {
+			byLane[lane] = id
+		}
+	}
+	d.ports = map[string]sai.ObjectID{}
+	for _, p := range ports {
+		lanes := p.Lanes
+		if len(lanes) == 0 {
+			if netdev, err := net.InterfaceByName(p.Name); err == nil {
+				lanes = []uint32{uint32(netdev.Index)}
+			}
+		}
+		for _, lane := range lanes {
+			if id, ok := byLane[lane]; ok {
+				d.ports[p.Name] = id
+			}
+		}
+	}
+	return nil
+}
+
+func (d *SAI) port(name string) (sai.ObjectID, error) {
+	id, ok := d.ports[name]
+	if !ok {
+		return sai.Null, fmt.Errorf("%w: the switch has no port with the lanes of %s", ErrRefused, name)
+	}
+	return id, nil
+}
+
+// refusal marks errors that will stay.
+func refusal(err error) error {
+	switch {
+	case errors.Is(err, sai.ErrNotSupported), errors.Is(err, sai.ErrNoRoom):
+		return fmt.Errorf("%w: %w", ErrRefused, err)
+	case errors.Is(err, sai.ErrNotFound):
+		return fmt.Errorf("%w: %w", ErrGone, err)
+	}
+	return err
+}
+
+// Probe implements [Driver]. What the library does not tell is left to a try.
+func (d *SAI) Probe() (Ladder, Features, error) {
+	l := NewLadder(FlowLabelRungs)
+	note := func(r Rung, what string, can, known bool) {
+		if known && !can {
+			l.Set(r, Ability{Reason: "the SAI library has no " + what})
+		} else if known {
+			l.Set(r, Ability{Can: true, Reason: "the SAI library has " + what})
+		}
+	}
+	can, known := d.lib.CanComputeLabel()
+	note(Compute, "ACL action COMPUTE_IPV6_FLOW_LABEL", can, known)
+	can, known = d.lib.CanSetLabel()
+	note(Rewrite, "ACL action SET_IPV6_FLOW_LABEL", can, known)
+	can, known = d.lib.CanHash(sai.HashBTHDestQP)
+	note(Hash, "native hash field RDMA_BTH_DEST_QP", can, known)
+	can, known = d.lib.CanHashUDF()
+	note(UDFHash, "hash over UDF groups", can, known)
+	f := Features{
+		HashIPv6:     d.hashUse(sai.ECMPHashIPv6),
+		HashRDMAIPv6: d.hashUse(sai.ECMPHashIPv6RDMA, sai.ECMPHashIPv6),
+		HashRDMAIPv4: d.hashUse(sai.ECMPHashIPv4RDMA, sai.ECMPHashIPv4),
+	}
+	if f.HashRDMAIPv6 == "" {
+		none := Ability{Reason: "the SAI library lets nobody set the ECMP hash of IPv6"}
+		l.Set(Hash, none)
+		l.Set(UDFHash, none)
+	}
+	return l, f, nil
+}
+
+// hashUse is the first use that can be set, as its attribute's name.
+func (d *SAI) hashUse(uses ...sai.HashUse) string {
+	for _, u := range uses {
+		if can, known := d.lib.CanSet(u); can || !known {
+			return u.String()
+		}
+	}
+	return ""
+}
+
+var hashUses = []sai.HashUse{sai.ECMPHashIPv4, sai.ECMPHashIPv6, sai.ECMPHashIPv4RDMA, sai.ECMPHashIPv6RDMA}
+
+func hashUseOf(name string) (sai.HashUse, error) {
+	for _, u := range hashUses {
+		if u.String() == name {
+			return u, nil
+		}
+	}
+	return 0, fmt.Errorf("%w: the switch takes no hash by %q", ErrRefused, name)
+}
+
+// Create implements [Driver].
+func (d *SAI) Create(o *Object, stands map[string]*Record) (*Record, error) {
+	r := &Record{Object: *o}
+	id, err := d.create(o.spec, refs{stands}, r)
+	if err != nil {
+		return nil, refusal(err)
+	}
+	if r.ID == "" {
+		r.ID = ID(id.String())
+	}
+	r.spec = nil
+	return r, nil
+}
+
+// refs finds the ids of what an object refers to.
+type refs struct{ stands map[string]*Record }
+
+func (r refs) id(key string) sai.ObjectID {
+	if key == "" || r.stands[key] == nil {
+		return sai.Null
+	}
+	id, _ := sai.ParseObjectID(string(r.stands[key].ID))
+	return id
+}
+
+func (r refs) ids(key string) []sai.ObjectID {
+	if key == "" {
+		return nil
+	}
+	return []sai.ObjectID{r.id(key)}
+}
+
+func (d *SAI) create(s spec, at refs, r *Record) (sai.ObjectID, error) {
+	switch s := s.(type) {
+	case tableSpec:
+		return d.lib.CreateACLTable(sai.ACLTable{
+			Size: s.size, L4DstPort: true, IPType: true, IPv6FlowLabel: s.flowLabel,
+			SrcIPv6: s.addresses, DstIPv6: s.addresses, UDFGroup: at.id(s.udfGroup),
+		})
+	case counterSpec:
+		return d.lib.CreateACLCounter(at.id(s.table))
+	case entrySpec:
+		return d.lib.CreateACLEntry(saiEntry(s, at))
+	case trapSpec:
+		return d.lib.CreateUserTrap()
+	case udfMatchSpec:
+		return d.lib.CreateUDFMatch(roce.UDPPort)
+	case udfGroupSpec:
+		return d.lib.CreateUDFGroup(s.hash, destQPLength)
+	case udfSpec:
+		var mask []byte
+		if s.hash {
+			mask = binary.BigEndian.AppendUint32(nil, destQPMask)
+		}
+		return d.lib.CreateUDF(at.id(s.match), at.id(s.group), destQPOffset, mask)
+	case hashSpec:
+		fields := []sai.HashField{sai.HashSrcIP, sai.HashDstIP, sai.HashIPProtocol, sai.HashL4SrcPort, sai.HashL4DstPort}
+		if s.label {
+			fields = append(fields, sai.HashIPv6FlowLabel)
+		}
+		if s.destQP {
+			fields = append(fields, sai.HashBTHDestQP)
+		}
+		return d.lib.CreateHash(fields, at.ids(s.udfGroup))
+	case switchHashSpec:
+		return sai.Null, d.setHash(s, at, r)
+	case bindingSpec:
+		return sai.Null, d.bind(s, at, r)
+	}
+	return sai.Null, fmt.Errorf("create %T: no such object", s)
+}
+
+func saiEntry(s entrySpec, at refs) sai.ACLEntry {
+	port := uint16(roce.UDPPort)
+	e := sai.ACLEntry{Table: at.id(s.table), Priority: s.priority, L4DstPort: &port, OnlyIPv6: true, Counter: at.id(s.counter)}
+	if s.unlabelled {
+		label := uint32(noLabel)
+		e.IPv6FlowLabel = &label
+	}
+	if f := s.flow; f != nil {
+		e.SrcIPv6, e.DstIPv6 = f.Src, f.Dst
+		e.UDF = &sai.UDFValue{Value: f.DestQP, Mask: destQPMask}
+		e.SetLabel = &f.Label
+	}
+	if s.compute != nil {
+		e.ComputeLabel = &sai.ComputeLabel{Algorithm: sai.DraftLiteral, ZeroOnly: s.unlabelled}
+		if *s.compute == flow.CRC32 {
+			e.ComputeLabel.Algorithm = sai.CRC32
+		}
+	}
+	if s.trap != "" {
+		e.CopyToCPU, e.UserTrap = true, at.id(s.trap)
+	}
+	return e
+}
+
+const (
+	prefixBinding = "port:"
+	prefixUse     = "switch:"
+)
+
+func (d *SAI) bind(s bindingSpec, at refs, r *Record) error {
+	port, err := d.port(s.port)
+	if err != nil {
+		return err
+	}
+	table := at.id(s.table)
+	was, err := d.lib.IngressACL(port)
+	if err != nil {
+		return err
+	}
+	if was != sai.Null && was != table {
+		return fmt.Errorf("%w: port %s has an ingress ACL of another owner, %s", ErrRefused, s.port, was)
+	}
+	r.ID = ID(prefixBinding + s.port)
+	return d.lib.SetIngressACL(port, table)
+}
+
+func (d *SAI) setHash(s switchHashSpec, at refs, r *Record) error {
+	use, err := hashUseOf(s.attribute)
+	if err != nil {
+		return err
+	}
+	hash := at.id(s.hash)
+	if was, err := d.lib.HashOf(use); err == nil && was != sai.Null && was != hash {
+		r.Previous = ID(was.String())
+	}
+	r.ID = ID(prefixUse + s.attribute)
+	return d.lib.SetHash(use, hash)
+}
+
+// Remove implements [Driver].
+func (d *SAI) Remove(r *Record) error {
+	if name, ok := strings.CutPrefix(string(r.ID), prefixBinding); ok {
+		port, err := d.port(name)
+		if err != nil {
+			return fmt.Errorf("%w: port %s", ErrGone, name)
+		}
+		return refusal(d.lib.SetIngressACL(port, sai.Null))
+	}
+	if name, ok := strings.CutPrefix(string(r.ID), prefixUse); ok {
+		use, err := hashUseOf(name)
+		if err != nil {
+			return err
+		}
+		was := sai.Null
+		if r.Previous != "" {
+			if was, err = sai.ParseObjectID(string(r.Previous)); err != nil {
+				return err
+			}
+		}
+		return refusal(d.lib.SetHash(use, was))
+	}
+	id, err := sai.ParseObjectID(string(r.ID))
+	if err != nil {
+		return err
+	}
+	remove := map[Type]func(sai.ObjectID) error{
+		TypeACLTable: d.lib.RemoveACLTable, TypeACLCounter: d.lib.RemoveACLCounter, TypeACLEntry: d.lib.RemoveACLEntry,
+		TypeUserTrap: d.lib.RemoveUserTrap, TypeUDFMatch: d.lib.RemoveUDFMatch, TypeUDFGroup: d.lib.RemoveUDFGroup,
+		TypeUDF: d.lib.RemoveUDF, TypeHash: d.lib.RemoveHash,
+	}[r.Type]
+	if remove == nil {
+		return fmt.Errorf("remove %s: no such object type", r.Type)
+	}
+	return refusal(remove(id))
+}
+
+// Exists implements [Driver].
+func (d *SAI) Exists(r *Record) (bool, error) {
+	if name, ok := strings.CutPrefix(string(r.ID), prefixBinding); ok {
+		port, err := d.port(name)
+		if err != nil {
+			return false, nil
+		}
+		table, err := d.lib.IngressACL(port)
+		return err == nil && table != sai.Null, nil
+	}
+	if name, ok := strings.CutPrefix(string(r.ID), prefixUse); ok {
+		use, err := hashUseOf(name)
+		if err != nil {
+			return false, nil
+		}
+		hash, err := d.lib.HashOf(use)
+		return err == nil && hash != sai.Null, nil
+	}
+	id, err := sai.ParseObjectID(string(r.ID))
+	if err != nil {
+		return false, nil
+	}
+	kind, ok := map[Type]sai.Kind{
+		TypeACLTable: sai.KindACLTable, TypeACLCounter: sai.KindACLCounter, TypeACLEntry: sai.KindACLEntry,
+		TypeUserTrap: sai.KindUserTrap, TypeUDFMatch: sai.KindUDFMatch, TypeUDFGroup: sai.KindUDFGroup,
+		TypeUDF: sai.KindUDF, TypeHash: sai.KindHash,
+	}[r.Type]
+	return ok && d.lib.Exists(kind, id), nil
+}
+
+// Strays implements [Driver]: entries of our own table that no record names. A
+// library has no list of what else stands.
+func (d *SAI) Strays(stands map[string]*Record) (int, error) {
+	table := stands[keyTable]
+	if table == nil {
+		return 0, nil
+	}
+	id, err := sai.ParseObjectID(string(table.ID))
+	if err != nil {
+		return 0, err
+	}
+	entries, err := d.lib.ACLEntries(id)
+	if err != nil {
+		return 0, nil // the library does not list them
+	}
+	known := map[ID]bool{}
+	for _, r := range stands {
+		known[r.ID] = true
+	}
+	strays := 0
+	for _, e := range entries {
+		if !known[ID(e.String())] {
+			if err := d.lib.RemoveACLEntry(e); err != nil {
+				return strays, refusal(err)
+			}
+			strays++
+		}
+	}
+	return strays, nil
+}
+
+// Count reads an ACL counter.
+func (d *SAI) Count(counter *Record) (packets, octets uint64, err error) {
+	id, err := sai.ParseObjectID(string(counter.ID))
+	if err != nil {
+		return 0, 0, err
+	}
+	packets, octets, err = d.lib.ACLCount(id)
+	return packets, octets, refusal(err)
+}
+
+// PortStats reads the counters of a port.
+func (d *SAI) PortStats(name string) (sai.PortStats, error) {
+	port, err := d.port(name)
+	if err != nil {
+		return sai.PortStats{}, err
+	}
+	s, err := d.lib.PortStats(port)
+	return s, refusal(err)
+}
+
+// Close closes the library. What stands on the switch goes on, as far as the
+// library keeps it.
+func (d *SAI) Close() error { return d.lib.Close() }

@@ -1,0 +1,169 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"sluice/orchagent-ext/flow"
+	"sluice/orchagent-ext/roce"
+	"sluice/tests/fabric"
+)
+
+// Config says what the demo runs and where it writes.
+type Config struct {
+	Sluiced  string   // program
+	Library  string   // SAI library that sluiced loads
+	Profile  []string // KEY=VALUE for the library
+	Captures string   // folder of real captures (*.pcap)
+	Out      string   // folder of report.json, balance.svg and sluiced.log; made if it is not there
+
+	Stdout, Stderr io.Writer // result; progress
+}
+
+const (
+	uplinks = 4
+
+	// limit ends a demo that hangs; what is waited for inside has less.
+	limit = 55 * time.Second
+)
+
+// Run runs the demo. The error says what went wrong or was not as it must be; the
+// report is there in the latter case, too. When ctx ends, it ends.
+func Run(ctx context.Context, c Config) (err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not done within %v", limit))
+	defer cancel()
+	say := func(format string, args ...any) { fmt.Fprintf(c.Stderr, format+"\n", args...) }
+
+	f, err := fabric.New()
+	if errors.Is(err, fabric.ErrNotSupported) {
+		return fmt.Errorf("the demo makes network namespaces and loads programs into the kernel: %w: run it as root, as by sudo bin/sluice demo", err)
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if err := c.check(); err != nil {
+		return err
+	}
+	say("network: host A – leaf == %d uplinks == spine – host B", uplinks)
+	b, err := newBench(f, c.Captures)
+	if err != nil {
+		return err
+	}
+
+	folder, err := os.MkdirTemp("", "sluice-demo-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
+	say("control plane: Redis, and %s with %s in the leaf", c.Sluiced, c.Library)
+	p, ctx, err := startPlane(ctx, c, folder, b.LeafSpine)
+	defer func() { err = errors.Join(err, p.close()) }()
+	if err != nil {
+		return reason(ctx, err)
+	}
+	r, err := b.compare(ctx, p, say)
+	if err != nil {
+		return reason(ctx, err)
+	}
+	if err := r.write(c.Out); err != nil {
+		return err
+	}
+	if err := r.print(c.Stdout); err != nil {
+		return err
+	}
+	return r.judge()
+}
+
+// reason returns why the context ended, where that is behind an error.
+func reason(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// check says what is missing before anything is made.
+func (c Config) check() error {
+	for _, f := range []struct{ what, path string }{{"program sluiced", c.Sluiced}, {"SAI library", c.Library}, {"folder of captures", c.Captures}} {
+		if _, err := os.Stat(f.path); err != nil {
+			return fmt.Errorf("%s: %w (make build builds programs and libraries)", f.what, err)
+		}
+	}
+	return os.MkdirAll(c.Out, 0o755)
+}
+
+// newBench builds the network and the traffic for it.
+func newBench(f *fabric.Fabric, captures string) (*bench, error) {
+	s, err := f.LeafSpine(uplinks)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.ToB(liftPrefix); err != nil {
+		return nil, err
+	}
+	b := &bench{LeafSpine: s}
+	if b.generated, err = generated(s.A); err != nil {
+		return nil, err
+	}
+	b.captured, b.files, err = captured(captures, s.A)
+	return b, err
+}
+
+// compare sends the traffic before and after the row that enables flow labels.
+func (b *bench) compare(ctx context.Context, p *plane, say func(format string, args ...any)) (*report, error) {
+	r := &report{}
+	r.Balance.Paths = len(b.Uplinks)
+	say("traffic: %d packets of %d captures, %d packets of %d queue pairs", len(b.captured), b.files, len(b.generated), sessions.QPs)
+	before, v, err := b.round(ctx, (*roce.Packet).FlowLabel)
+	if err != nil {
+		return nil, err
+	}
+	r.Balance.Before = before
+	r.count(v)
+	if v.Right != v.Checked {
+		return nil, fmt.Errorf("%d packets got a label before the row was there; the first: %s", v.Checked-v.Right, v.FirstWrong)
+	}
+
+	say("configuration: SLUICE_FLOW_LABEL|global %s", sorted(enableLabels().Row.Fields))
+	took, rung, err := p.enable(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r.ConfigToSwitch, r.rung = float64(took.Microseconds())/1000, rung
+
+	label := labelsAt(rung, flow.DraftLiteral)
+	if rung == rungRewrite {
+		say("the CPU learns the flows")
+		if err := b.teach(ctx, label); err != nil {
+			return nil, err
+		}
+	}
+	say("the same traffic again")
+	after, v, err := b.round(ctx, label)
+	if err != nil {
+		return nil, err
+	}
+	r.Balance.After = after
+	r.count(v)
+	r.Labels, r.firstWrong = labels{v.Checked, v.Right}, v.FirstWrong
+	return r, nil
+}
+
+// teachPatience is for the entries of all flows to be on the switch.
+const teachPatience = 10 * time.Second
+
+// teach sends the traffic until every label is right: where a label is computed on
+// the CPU, the first packets of a flow pass without.
+func (b *bench) teach(ctx context.Context, label func(*roce.Packet) uint32) error {
+	for deadline := time.Now().Add(teachPatience); ; {
+		_, v, err := b.round(ctx, label)
+		if err != nil || v.Right == v.Checked || time.Now().After(deadline) {
+			return err
+		}
+	}
+}

@@ -1,0 +1,216 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"sluice/orchagent-ext/sonicdb"
+	"sluice/orchagent-ext/sonicdb/redistest"
+	"sluice/tests/fabric"
+	"sluice/yang/rows"
+)
+
+const (
+	startPatience = 20 * time.Second // for sluiced to say that it runs
+	applyPatience = 10 * time.Second // for a row to be on the switch
+	stopPatience  = 5 * time.Second
+	statePoll     = time.Millisecond
+	lastWords     = 12 // lines of the log that are shown when something is wrong
+)
+
+// A plane is the control plane of the leaf: databases and sluiced.
+type plane struct {
+	redis         *redistest.Server
+	config, state *sonicdb.DB
+	sluiced       *fabric.Process
+	log           string // file of what sluiced writes
+}
+
+// startPlane starts Redis in a folder and sluiced in the leaf's namespace, and
+// waits until it runs. The context that it returns ends when sluiced does; its
+// cause says how. Close the plane in the end, after an error, too.
+func startPlane(ctx context.Context, c Config, folder string, s *fabric.LeafSpine) (*plane, context.Context, error) {
+	p := &plane{log: filepath.Join(c.Out, "sluiced.log")}
+	err := p.startRedis(ctx, folder, portRows(s))
+	if err != nil {
+		return p, ctx, err
+	}
+	log, err := os.Create(p.log)
+	if err != nil {
+		return p, ctx, err
+	}
+	defer log.Close()
+	cmd := exec.Command(c.Sluiced, "--db-config", p.redis.Config, "--sai-library", c.Library)
+	for _, pair := range c.Profile {
+		cmd.Args = append(cmd.Args, "--sai-profile", pair)
+	}
+	cmd.Stdout, cmd.Stderr = log, log
+	if p.sluiced, err = s.Leaf.Start(cmd); err != nil {
+		return p, ctx, err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	go func() {
+		select {
+		case <-p.sluiced.Done():
+			cancel(fmt.Errorf("sluiced ended (%w)%s", ended(p.sluiced.Wait()), p.words()))
+		case <-ctx.Done():
+			cancel(nil)
+		}
+	}()
+	_, err = p.await(ctx, startPatience, "SLUICE_STATE", "global", "state", "running")
+	return p, ctx, err
+}
+
+// ended gives an end without an error words.
+func ended(err error) error {
+	if err == nil {
+		return errors.New("exit status 0")
+	}
+	return err
+}
+
+func (p *plane) startRedis(ctx context.Context, folder string, changes []sonicdb.Change) (err error) {
+	if p.redis, err = redistest.Start(folder); err != nil {
+		p.redis = nil
+		return err
+	}
+	databases, err := sonicdb.Load(p.redis.Config, "")
+	if err != nil {
+		return err
+	}
+	if p.config, err = sonicdb.Open(databases, "CONFIG_DB", slog.New(slog.DiscardHandler)); err != nil {
+		return err
+	}
+	if p.state, err = sonicdb.Open(databases, "STATE_DB", slog.New(slog.DiscardHandler)); err != nil {
+		return err
+	}
+	return p.config.Write(ctx, changes...)
+}
+
+// portRows are the leaf's ports as SONiC has them, and what they face.
+func portRows(s *fabric.LeafSpine) []sonicdb.Change {
+	var changes []sonicdb.Change
+	for i, port := range append([]*fabric.Interface{s.LeafA}, s.Uplinks...) {
+		role := "fabric"
+		if port == s.LeafA {
+			role = "edge"
+		}
+		changes = append(changes,
+			set("PORT", port.Name, map[string]string{
+				"alias": port.Name, "index": fmt.Sprint(i), "lanes": fmt.Sprint(4 * i),
+				"speed": "10000", "mtu": fmt.Sprint(fabric.MTU), "admin_status": "up",
+			}),
+			set("SLUICE_PORT", port.Name, map[string]string{"role": role}))
+	}
+	return changes
+}
+
+// enableLabels is the row that the demo is about.
+func enableLabels() sonicdb.Change {
+	return set("SLUICE_FLOW_LABEL", "global", map[string]string{"admin_state": "enabled", "manage_switch_hash": "true"})
+}
+
+func set(table, key string, fields map[string]string) sonicdb.Change {
+	return sonicdb.Change{Row: rows.Row{Table: table, Key: key, Fields: fields}}
+}
+
+// enable writes the row and waits until flow labels are in force. It returns how
+// long that took and by which rung the switch does it.
+func (p *plane) enable(ctx context.Context) (took time.Duration, rung string, err error) {
+	start := time.Now()
+	if err := p.config.Write(ctx, enableLabels()); err != nil {
+		return 0, "", err
+	}
+	if _, err := p.await(ctx, applyPatience, "SLUICE_STATE", "global", "flow_label", "active"); err != nil {
+		return 0, "", err
+	}
+	took = time.Since(start)
+	capability, err := p.read(ctx, "SLUICE_CAPABILITY", "switch")
+	return took, capability["flow_label_rung"], err
+}
+
+// await waits until a field of STATE_DB has a value, and returns the row.
+func (p *plane) await(ctx context.Context, patience time.Duration, table, key, field, value string) (map[string]string, error) {
+	for deadline := time.Now().Add(patience); ; {
+		fields, err := p.read(ctx, table, key)
+		if err != nil || fields[field] == value {
+			return fields, err
+		}
+		if time.Now().After(deadline) {
+			return nil, fmt.Errorf("%s|%s: %s is %q and not %q after %v; the row: %s%s",
+				table, key, field, fields[field], value, patience, sorted(fields), p.words())
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(statePoll):
+		}
+	}
+}
+
+func (p *plane) read(ctx context.Context, table, key string) (map[string]string, error) {
+	all, err := p.state.Read(ctx, table)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range all {
+		if r.Key == key {
+			return r.Fields, nil
+		}
+	}
+	return nil, nil
+}
+
+func sorted(fields map[string]string) string {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		parts = append(parts, name+"="+fields[name])
+	}
+	if parts == nil {
+		return "there is none"
+	}
+	return strings.Join(parts, " ")
+}
+
+// words are the last lines of sluiced's log, for behind an error.
+func (p *plane) words() string {
+	content, err := os.ReadFile(p.log)
+	if err != nil || len(content) == 0 {
+		return "; it wrote no log"
+	}
+	lines := strings.Split(strings.TrimSpace(string(content)), "\n")
+	lines = lines[max(0, len(lines)-lastWords):]
+	return "; the end of " + p.log + ":\n  " + strings.Join(lines, "\n  ")
+}
+
+// close ends sluiced and Redis.
+func (p *plane) close() error {
+	var errs []error
+	if p.sluiced != nil {
+		select {
+		case <-p.sluiced.Done(): // the context's cause has told how
+		default:
+			if err := p.sluiced.Stop(stopPatience); err != nil {
+				errs = append(errs, fmt.Errorf("stop sluiced: %w%s", err, p.words()))
+			}
+		}
+	}
+	for _, db := range []*sonicdb.DB{p.config, p.state} {
+		if db != nil {
+			errs = append(errs, db.Close())
+		}
+	}
+	if p.redis != nil {
+		p.redis.Stop()
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"sluice/orchagent-ext/asic"
+	"sluice/orchagent-ext/config"
+	"sluice/orchagent-ext/orch"
+	"sluice/orchagent-ext/sonicdb"
+	"sluice/orchagent-ext/telemetry"
+	sai "sluice/sai-shim"
+)
+
+// dryRun prints the steps from what STATE_DB says stands to what CONFIG_DB asks
+// for. It touches no switch and writes nothing.
+func dryRun(ctx context.Context, o *options, databases *sonicdb.Databases, out io.Writer) error {
+	configRows, err := read(ctx, databases, "CONFIG_DB", config.Tables()...)
+	if err != nil {
+		return err
+	}
+	snapshot, rejected := config.New().Apply(configRows)
+	stateRows, err := read(ctx, databases, "STATE_DB", telemetry.TableObject, telemetry.TableCapability)
+	if err != nil {
+		return err
+	}
+	rung := asic.Rung(o.rung)
+	stands := map[string]*asic.Record{}
+	for _, c := range stateRows {
+		switch {
+		case c.Row.Table == telemetry.TableObject:
+			r, err := asic.ParseRecord(asic.ID(c.Row.Key), c.Row.Fields)
+			if err != nil {
+				return err
+			}
+			stands[r.Key] = r
+		case rung == "" && c.Row.Fields["flow_label_rung"] != string(asic.None):
+			rung = asic.Rung(c.Row.Fields["flow_label_rung"])
+		}
+	}
+	if rung == "" {
+		rung = asic.Compute
+	}
+	if _, err := asic.NewLadder(asic.FlowLabelRungs).Only(rung); err != nil {
+		return err
+	}
+	steps, err := asic.Compare(asic.Objects(orch.Policy(snapshot), rung, asic.Features{
+		HashIPv6:     sai.ECMPHashIPv6.String(),
+		HashRDMAIPv6: sai.ECMPHashIPv6RDMA.String(), HashRDMAIPv4: sai.ECMPHashIPv4RDMA.String(),
+	}), stands)
+	if err != nil {
+		return err
+	}
+	if o.json {
+		encoder := json.NewEncoder(out)
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(struct {
+			Rung     asic.Rung          `json:"rung"`
+			Steps    []asic.Step        `json:"steps"`
+			Rejected []config.Rejection `json:"rejected"`
+		}{rung, steps, rejected})
+	}
+	return printSteps(out, rung, steps, rejected)
+}
+
+func read(ctx context.Context, databases *sonicdb.Databases, name string, tables ...string) ([]sonicdb.Change, error) {
+	db, err := sonicdb.Open(databases, name, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer db.Close()
+	all, err := db.Read(ctx, tables...)
+	changes := make([]sonicdb.Change, len(all))
+	for i, r := range all {
+		changes[i] = sonicdb.Change{Row: r}
+	}
+	return changes, err
+}
+
+func printSteps(out io.Writer, rung asic.Rung, steps []asic.Step, rejected []config.Rejection) error {
+	for i := range rejected {
+		fmt.Fprintf(out, "not in force: %v\n", &rejected[i])
+	}
+	if len(steps) == 0 {
+		_, err := fmt.Fprintf(out, "nothing to do (means: %s)\n", rung)
+		return err
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "STEP\tOBJECT\tTYPE\tATTRIBUTE\tVALUE")
+	for _, s := range steps {
+		what := "create"
+		if s.Remove {
+			what = "remove"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s", what, s.Object.Key, s.Object.Type)
+		for i, a := range s.Object.Attrs {
+			if i > 0 {
+				fmt.Fprint(w, "\t\t")
+			}
+			fmt.Fprintf(w, "\t%s\t%s\n", a.Name, a.Value)
+		}
+	}
+	return w.Flush()
+}

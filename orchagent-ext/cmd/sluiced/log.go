@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"log/syslog"
+)
+
+// newLog logs as text to w, or to the local syslog under the daemon's name.
+func newLog(w io.Writer, level slog.Level, toSyslog bool) (*slog.Logger, error) {
+	if !toSyslog {
+		return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level})), nil
+	}
+	out, err := syslog.New(syslog.LOG_DAEMON|syslog.LOG_INFO, "sluiced")
+	if err != nil {
+		return nil, fmt.Errorf("connect to syslog: %w", err)
+	}
+	at := func(write func(string) error) slog.Handler {
+		return slog.NewTextHandler(writer(write), &slog.HandlerOptions{Level: level, ReplaceAttr: withoutTime})
+	}
+	return slog.New(severities{at(out.Debug), at(out.Info), at(out.Warning), at(out.Err)}), nil
+}
+
+// withoutTime leaves out what syslog says itself.
+func withoutTime(groups []string, a slog.Attr) slog.Attr {
+	if len(groups) == 0 && (a.Key == slog.TimeKey || a.Key == slog.LevelKey) {
+		return slog.Attr{}
+	}
+	return a
+}
+
+type writer func(string) error
+
+func (w writer) Write(b []byte) (int, error) { return len(b), w(string(b)) }
+
+// severities has a handler for each severity of syslog that is used: debug,
+// info, warning, error.
+type severities [4]slog.Handler
+
+func (s severities) of(l slog.Level) slog.Handler {
+	switch {
+	case l < slog.LevelInfo:
+		return s[0]
+	case l < slog.LevelWarn:
+		return s[1]
+	case l < slog.LevelError:
+		return s[2]
+	}
+	return s[3]
+}
+
+func (s severities) Enabled(ctx context.Context, l slog.Level) bool { return s.of(l).Enabled(ctx, l) }
+
+func (s severities) Handle(ctx context.Context, r slog.Record) error {
+	return s.of(r.Level).Handle(ctx, r)
+}
+
+func (s severities) WithAttrs(attrs []slog.Attr) slog.Handler {
+	for i := range s {
+		s[i] = s[i].WithAttrs(attrs)
+	}
+	return s
+}
+
+func (s severities) WithGroup(name string) slog.Handler {
+	for i := range s {
+		s[i] = s[i].WithGroup(name)
+	}
+	return s
+}

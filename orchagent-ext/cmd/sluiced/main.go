@@ -1,0 +1,163 @@
+// Command sluiced is the daemon: it watches CONFIG_DB, programs the switch
+// through a SAI library, and says in STATE_DB what stands. This file parses,
+// builds and runs; it is the only place that knows every part.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"sluice/orchagent-ext/orch"
+	"sluice/orchagent-ext/sonicdb"
+)
+
+// version is set at build time.
+var version = "dev"
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Args[1:], os.Getenv, os.Stdout, os.Stderr); err != nil {
+		fmt.Fprintf(os.Stderr, "sluiced: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+// options are the command line and the environment.
+type options struct {
+	dbConfig, namespace string
+	library             string
+	profile             profile
+	connect             bool
+	dryRun, json        bool
+	rung                string
+	level               slog.Level
+	syslog              bool
+	version             bool
+}
+
+const help = `sluiced programs a switch so that ECMP tells RDMA sessions apart.
+
+It takes its configuration from CONFIG_DB (tables SLUICE_*) and says in STATE_DB what stands.
+
+  sluiced --sai-library bin/libsoftsai.so          the software switch: this namespace's netdevs
+  sluiced --sai-library /usr/lib/libsai.so         an ASIC, which sluiced initializes
+  sluiced --sai-library ... --sai-connect          one that another process initialized
+  sluiced --dry-run [--json]                       print what would stand on the switch
+
+Flags:
+`
+
+// parse reads the command line. What it does not name comes from the environment.
+func parse(args []string, getenv func(string) string, stderr io.Writer) (*options, error) {
+	o := &options{profile: profile{}}
+	f := flag.NewFlagSet("sluiced", flag.ContinueOnError)
+	f.SetOutput(stderr)
+	f.Usage = func() {
+		fmt.Fprint(stderr, help)
+		f.PrintDefaults()
+	}
+	or := func(name, fallback string) string {
+		if v := getenv(name); v != "" {
+			return v
+		}
+		return fallback
+	}
+	f.StringVar(&o.dbConfig, "db-config", or("SLUICE_DB_CONFIG", sonicdb.DefaultConfigPath), "SONiC's `file` that says where the databases are (SLUICE_DB_CONFIG)")
+	f.StringVar(&o.namespace, "namespace", or("NAMESPACE_ID_NAME", ""), "`asicN` on a switch of several ASICs")
+	f.StringVar(&o.library, "sai-library", or("SLUICE_SAI_LIBRARY", ""), "`path` of the SAI library (SLUICE_SAI_LIBRARY)")
+	f.Var(o.profile, "sai-profile", "`KEY=VALUE` for the SAI library's profile, or @FILE of such lines; may be given again")
+	f.BoolVar(&o.connect, "sai-connect", getenv("SLUICE_SAI_CONNECT") != "", "connect to a switch that another process initialized (SLUICE_SAI_CONNECT)")
+	f.BoolVar(&o.dryRun, "dry-run", false, "print the objects that would stand on the switch, and program nothing")
+	f.BoolVar(&o.json, "json", false, "print the dry run as JSON")
+	f.StringVar(&o.rung, "rung", "", "means that the dry run assumes: compute, rewrite, hash, udf-hash; default: the last one that was chosen, else compute")
+	f.TextVar(&o.level, "log-level", slog.LevelInfo, "`level`: debug, info, warn, error")
+	f.BoolVar(&o.syslog, "syslog", getenv("SLUICE_SYSLOG") != "", "log to syslog instead of standard error (SLUICE_SYSLOG)")
+	f.BoolVar(&o.version, "version", false, "print the version")
+	if err := f.Parse(args); err != nil {
+		return nil, err
+	}
+	if f.NArg() > 0 {
+		return nil, fmt.Errorf("unexpected %q: everything is a flag, see --help", f.Arg(0))
+	}
+	return o, nil
+}
+
+func run(ctx context.Context, args []string, getenv func(string) string, stdout, stderr io.Writer) error {
+	o, err := parse(args, getenv, stderr)
+	if errors.Is(err, flag.ErrHelp) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if o.version {
+		fmt.Fprintln(stdout, "sluiced", version)
+		return nil
+	}
+	databases, err := sonicdb.Load(o.dbConfig, o.namespace)
+	if err != nil {
+		return err
+	}
+	if o.dryRun {
+		return dryRun(ctx, o, databases, stdout)
+	}
+	if o.library == "" {
+		return errors.New("no SAI library: give its path with --sai-library or SLUICE_SAI_LIBRARY; libsoftsai.so is the software switch")
+	}
+	log, err := newLog(stderr, o.level, o.syslog)
+	if err != nil {
+		return err
+	}
+	log.Info("sluiced starts", "version", version, "library", o.library)
+	err = orch.Run(ctx, orch.Config{
+		Databases: databases, Driver: "sai", Version: version, Log: log, Now: time.Now,
+		Open: (&opener{options: o}).open,
+	})
+	if err == nil {
+		log.Info("sluiced ends")
+	}
+	return err
+}
+
+// profile is the SAI profile: a flag that may be given several times.
+type profile map[string]string
+
+func (p profile) String() string { return "" }
+
+func (p profile) Set(s string) error {
+	if file, ok := strings.CutPrefix(s, "@"); ok {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		for line := range strings.Lines(string(text)) {
+			if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
+				continue
+			}
+			if err := p.add(line); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return p.add(s)
+}
+
+func (p profile) add(pair string) error {
+	key, value, ok := strings.Cut(pair, "=")
+	if !ok || key == "" {
+		return fmt.Errorf("%q is not KEY=VALUE", pair)
+	}
+	p[key] = value
+	return nil
+}

@@ -1,0 +1,71 @@
+package config
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"sluice/yang/rows"
+)
+
+// Tables of SONiC's own that matter here. Their rows are SONiC's to judge: what
+// cannot be read is as if it was not there.
+const (
+	tablePort    = "PORT"
+	tableChannel = "PORTCHANNEL"
+	tableMember  = "PORTCHANNEL_MEMBER"
+	tableHash    = "SWITCH_HASH"
+)
+
+// Tables returns the tables of CONFIG_DB that a State wants to hear of.
+func Tables() []string {
+	return append(rows.Tables("CONFIG_DB"), tablePort, tableChannel, tableMember, tableHash)
+}
+
+// SwitchPort is a row of PORT.
+type SwitchPort struct {
+	Name      string
+	Lanes     []uint32 // of the ASIC
+	Index     int      // on the front panel; -1: unknown
+	SpeedMbps uint32   // 0: unknown
+	AdminUp   bool
+}
+
+func switchPort(r rows.Row) SwitchPort {
+	p := SwitchPort{Name: r.Key, Index: -1, AdminUp: r.Fields["admin_status"] == "up"}
+	for _, s := range strings.Split(r.Fields["lanes"], ",") {
+		if lane, err := strconv.ParseUint(strings.TrimSpace(s), 10, 32); err == nil {
+			p.Lanes = append(p.Lanes, uint32(lane))
+		}
+	}
+	if i, err := strconv.Atoi(r.Fields["index"]); err == nil {
+		p.Index = i
+	}
+	if speed, err := strconv.ParseUint(r.Fields["speed"], 10, 32); err == nil {
+		p.SpeedMbps = uint32(speed)
+	}
+	return p
+}
+
+// sonic fills in what the snapshot says of SONiC's own tables.
+func (s *Snapshot) sonic(tables map[string]map[string]rows.Row) {
+	s.SwitchPorts = make(map[string]SwitchPort)
+	for key, r := range tables[tablePort] {
+		s.SwitchPorts[key] = switchPort(r)
+	}
+	s.PortChannels = make(map[string][]string)
+	for key := range tables[tableChannel] {
+		s.PortChannels[key] = nil
+	}
+	for _, key := range slices.Sorted(maps.Keys(tables[tableMember])) {
+		channel, port, _ := strings.Cut(key, "|")
+		_, known := s.SwitchPorts[port]
+		if members, ok := s.PortChannels[channel]; ok && known {
+			s.PortChannels[channel] = append(members, port)
+		}
+	}
+	if hash, ok := tables[tableHash]["GLOBAL"]; ok && hash.Fields["ecmp_hash@"] != "" {
+		s.ECMPHash = strings.Split(hash.Fields["ecmp_hash@"], ",")
+	}
+}

@@ -1,0 +1,192 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/openconfig/ygot/ygot"
+	"sluice/orchagent-ext/sonicdb"
+	"sluice/yang/rows"
+)
+
+// State is the rows of CONFIG_DB and what is in force of them. It is for one
+// goroutine.
+type State struct {
+	own      map[name]entry                 // rows of our tables
+	sonic    map[string]map[string]rows.Row // rows of SONiC's, by table and key
+	inForce  map[name]*version
+	rejected map[string]Rejection // by TABLE|key
+}
+
+// name is the name of a row.
+type name struct{ table, key string }
+
+func (n name) String() string { return n.table + "|" + n.key }
+
+// entry is a row as it stands in CONFIG_DB, and its last good version.
+type entry struct {
+	current   *version
+	good      *version // nil: there was none
+	canonical name     // by which rows are compared
+}
+
+// version is a row at a time.
+type version struct {
+	row    rows.Row
+	err    *rows.Error // why it is not valid on its own
+	filled ygot.GoStruct
+	refs   []rows.Reference
+}
+
+// New returns a state without rows.
+func New() *State {
+	return &State{
+		own:      make(map[name]entry),
+		sonic:    make(map[string]map[string]rows.Row),
+		inForce:  make(map[name]*version),
+		rejected: make(map[string]Rejection),
+	}
+}
+
+// Apply takes over changes of tables of [Tables]. It returns what is in force
+// afterwards, and the rejections that are new, sorted by table and key.
+func (st *State) Apply(changes []sonicdb.Change) (*Snapshot, []Rejection) {
+	ours := rows.Tables("CONFIG_DB")
+	for _, c := range changes {
+		if slices.Contains(ours, c.Row.Table) {
+			st.take(c)
+		} else {
+			st.takeSonic(c)
+		}
+	}
+	before := st.rejected
+	st.judge()
+	s := st.snapshot()
+	fresh := slices.DeleteFunc(slices.Clone(s.Rejections), func(r Rejection) bool {
+		return before[name{r.Table, r.Key}.String()] == r
+	})
+	return s, fresh
+}
+
+func (st *State) take(c sonicdb.Change) {
+	n := name{c.Row.Table, c.Row.Key}
+	if c.Deleted {
+		delete(st.own, n)
+		return
+	}
+	st.own[n] = entry{newVersion(c.Row), st.own[n].good, name{c.Row.Table, c.Row.CanonicalKey()}}
+}
+
+func (st *State) takeSonic(c sonicdb.Change) {
+	table := st.sonic[c.Row.Table]
+	if table == nil {
+		table = make(map[string]rows.Row)
+		st.sonic[c.Row.Table] = table
+	}
+	if c.Deleted {
+		delete(table, c.Row.Key)
+	} else {
+		table[c.Row.Key] = c.Row
+	}
+}
+
+func newVersion(r rows.Row) *version {
+	s, err := rows.Decode(r)
+	if err != nil {
+		return &version{row: r, err: rows.AsError(err)}
+	}
+	rows.Fill(s)
+	return &version{row: r, filled: s, refs: r.References()}
+}
+
+// judge decides what is in force. A row is, in its current version or else its
+// last good one, if that is valid and all it refers to is in force or a port of
+// SONiC's. One that falls out can take others with it, so this goes on until
+// none does.
+func (st *State) judge() {
+	there := func(n name) bool { // at first, every row that was valid ever
+		e, ok := st.own[n]
+		return ok && (e.current.err == nil || e.good != nil)
+	}
+	for settled := false; !settled; {
+		inForce, rejected := st.round(there)
+		settled = true
+		for n := range st.own {
+			if _, ok := inForce[n]; there(n) && !ok {
+				settled = false
+			}
+		}
+		if settled {
+			st.inForce, st.rejected = inForce, rejected
+		}
+		there = func(n name) bool { _, ok := inForce[n]; return ok }
+	}
+	for n, v := range st.inForce {
+		e := st.own[n]
+		e.good = v
+		st.own[n] = e
+	}
+}
+
+// round chooses the version of each row, where those of our tables that there
+// reports can be referred to.
+func (st *State) round(there func(name) bool) (map[name]*version, map[string]Rejection) {
+	owners := st.owners(there)
+	inForce, rejected := make(map[name]*version, len(st.own)), make(map[string]Rejection)
+	for n, e := range st.own {
+		owner, taken := owners[e.canonical]
+		fits := func(v *version) *rows.Error {
+			if v.err == nil && taken && owner != n {
+				return v.row.Twice(owner.key)
+			}
+			return st.fits(v, there)
+		}
+		chosen := e.current
+		if err := fits(chosen); err != nil {
+			rejected[n.String()] = *err
+			if chosen = e.good; chosen == nil || fits(chosen) != nil {
+				continue
+			}
+		}
+		inForce[n] = chosen
+	}
+	return inForce, rejected
+}
+
+// owners returns which row has a canonical name, of those that there reports:
+// the one in force before, else the first by its own name.
+func (st *State) owners(there func(name) bool) map[name]name {
+	owners := make(map[name]name, len(st.own))
+	for n, e := range st.own {
+		if !there(n) {
+			continue
+		}
+		other, taken := owners[e.canonical]
+		_, ours := st.inForce[n]
+		_, theirs := st.inForce[other]
+		if !taken || ours && !theirs || ours == theirs && n.key < other.key {
+			owners[e.canonical] = n
+		}
+	}
+	return owners
+}
+
+// fits says why a version cannot be in force, or nil.
+func (st *State) fits(v *version, there func(name) bool) *rows.Error {
+	if v.err != nil {
+		return v.err
+	}
+	for _, f := range v.refs {
+		if f.Good(func(table, key string) bool { _, ok := st.sonic[table][key]; return ok || there(name{table, key}) }) {
+			continue
+		}
+		err := v.row.Missing(f)
+		for _, table := range f.Tables {
+			if _, ok := st.own[name{table, f.Key}]; ok {
+				err.Reason = fmt.Sprintf("%s|%s is rejected itself", table, f.Key)
+			}
+		}
+		return err
+	}
+	return nil
+}

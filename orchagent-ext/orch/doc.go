@@ -1,0 +1,8 @@
+// Package orch is the loop of sluiced: it watches CONFIG_DB, brings the switch to
+// what is configured, hears of new flows, and says in STATE_DB and COUNTERS_DB
+// what stands.
+//
+// One goroutine decides and acts; what it waits for comes through channels. It
+// waits for a Redis or a switch that is not there yet, and tries again what
+// failed. Nothing in it knows SAI, sockets or SONiC's tables by field.
+package orch

@@ -1,0 +1,101 @@
+package orch
+
+import (
+	"cmp"
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+
+	"sluice/orchagent-ext/asic"
+	"sluice/orchagent-ext/telemetry"
+	"sluice/yang/rows"
+)
+
+// flowLog remembers when each flow with an entry last sent a packet: the entry
+// keeps its packets from the CPU, so only its counter tells.
+type flowLog struct {
+	seen  map[asic.FlowEntry]*flowSeen
+	next  []asic.FlowEntry // flows still to be looked at in this round
+	total uint64           // packets of all flows, those that are gone, too
+}
+
+type flowSeen struct {
+	packets, octets uint64
+	at              time.Time
+}
+
+const (
+	flowIdle     = 5 * time.Minute // behind that a flow loses its entry
+	flowsPerLook = 5000            // a tick
+	flowRows     = 1000            // the heaviest, in STATE_DB
+)
+
+func (l *flowLog) adopt(flows iter.Seq[asic.FlowEntry], now time.Time) {
+	l.add(slices.Collect(flows), now)
+}
+
+func (l *flowLog) add(flows []asic.FlowEntry, now time.Time) {
+	if l.seen == nil {
+		l.seen = map[asic.FlowEntry]*flowSeen{}
+	}
+	for _, f := range flows {
+		if l.seen[f] == nil {
+			l.seen[f] = &flowSeen{at: now}
+		}
+	}
+}
+
+// look reads the counters of the next flows, and returns those that sent nothing
+// for long. count fails for a flow that has no entry any more.
+func (l *flowLog) look(count func(asic.FlowEntry) (packets, octets uint64, err error), now time.Time) (idle []asic.FlowEntry) {
+	if len(l.next) == 0 {
+		for f := range l.seen {
+			l.next = append(l.next, f)
+		}
+	}
+	n := min(len(l.next), flowsPerLook)
+	for _, f := range l.next[:n] {
+		s := l.seen[f]
+		if s == nil {
+			continue
+		}
+		packets, octets, err := count(f)
+		switch {
+		case err != nil:
+			delete(l.seen, f)
+		case packets != s.packets:
+			if packets > s.packets {
+				l.total += packets - s.packets
+			}
+			s.packets, s.octets, s.at = packets, octets, now
+		case now.Sub(s.at) > flowIdle:
+			idle = append(idle, f)
+			delete(l.seen, f)
+		}
+	}
+	l.next = l.next[n:]
+	return idle
+}
+
+// rows are those of the heaviest flows.
+func (l *flowLog) rows() []rows.Row {
+	flows := make([]asic.FlowEntry, 0, len(l.seen))
+	for f := range l.seen {
+		flows = append(flows, f)
+	}
+	slices.SortFunc(flows, func(a, b asic.FlowEntry) int {
+		return cmp.Or(cmp.Compare(l.seen[b].octets, l.seen[a].octets), cmp.Compare(name(a), name(b)))
+	})
+	flows = flows[:min(len(flows), flowRows)]
+	all := make([]rows.Row, len(flows))
+	for i, f := range flows {
+		all[i] = rows.Row{Table: telemetry.TableFlow, Key: name(f), Fields: map[string]string{
+			"src": f.Src.String(), "dst": f.Dst.String(), "dest_qp": fmt.Sprint(f.DestQP),
+			"flow_label": fmt.Sprint(f.Label), "packets": fmt.Sprint(l.seen[f].packets), "bytes": fmt.Sprint(l.seen[f].octets),
+		}}
+	}
+	return all
+}
+
+func name(f asic.FlowEntry) string { return fmt.Sprintf("%s,%s,%06x", f.Src, f.Dst, f.DestQP) }

@@ -1,0 +1,47 @@
+package orch
+
+import (
+	"context"
+
+	"sluice/orchagent-ext/asic"
+	"sluice/orchagent-ext/sonicdb"
+	"sluice/orchagent-ext/telemetry"
+	"sluice/yang/rows"
+)
+
+// ledger is the engine's memory in STATE_DB's SLUICE_ASIC_OBJECT. Where Redis is
+// down the mirror keeps what is to be written until it is back.
+type ledger struct {
+	ctx    context.Context
+	db     *sonicdb.DB
+	mirror *sonicdb.Mirror
+}
+
+func (l *ledger) Load() ([]*asic.Record, error) {
+	all, err := l.db.Read(l.ctx, telemetry.TableObject)
+	if err != nil {
+		return nil, err
+	}
+	var records []*asic.Record
+	for _, row := range all {
+		r, err := asic.ParseRecord(asic.ID(row.Key), row.Fields)
+		if err != nil {
+			return nil, err
+		}
+		records = append(records, r)
+		l.mirror.Set(row)
+	}
+	return records, nil
+}
+
+func (l *ledger) Save(stands []*asic.Record, gone []asic.ID) error {
+	for _, id := range gone {
+		l.mirror.Delete(telemetry.TableObject, string(id))
+	}
+	for _, r := range stands {
+		l.mirror.Set(rows.Row{Table: telemetry.TableObject, Key: string(r.ID), Fields: r.Fields()})
+	}
+	// The mirror tries again what Redis does not take now.
+	_ = l.mirror.Flush(l.ctx)
+	return nil
+}

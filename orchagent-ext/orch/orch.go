@@ -1,0 +1,275 @@
+package orch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"sluice/orchagent-ext/asic"
+	"sluice/orchagent-ext/config"
+	"sluice/orchagent-ext/packetio"
+	"sluice/orchagent-ext/sonicdb"
+	"sluice/orchagent-ext/telemetry"
+)
+
+// Switch is an open switch.
+type Switch interface {
+	asic.Driver
+	packetio.Source
+
+	// SetPorts learns which port of the switch is which.
+	SetPorts(ports []asic.Port) error
+
+	// Count returns the packets and octets that an ACL counter counted.
+	Count(counter *asic.Record) (packets, octets uint64, err error)
+
+	// PortStats returns a port's counters.
+	PortStats(name string) (telemetry.Port, error)
+
+	// RingFull returns how many packets to the CPU found the receive ring full.
+	RingFull() uint64
+
+	// Close leaves what stands standing.
+	Close() error
+}
+
+// Config of Run.
+type Config struct {
+	Databases *sonicdb.Databases
+	Driver    string // its name, for STATE_DB
+	Version   string
+
+	// Open opens the switch. It is called again after it failed. Cold says that no
+	// ledger remembers what an earlier process left there: it is to be wiped.
+	Open func(s *config.Snapshot, cold bool) (Switch, error)
+
+	Log *slog.Logger
+	Now func() time.Time
+}
+
+// Times of the loop.
+const (
+	tick       = time.Second            // between two looks at the counters
+	firstRetry = 200 * time.Millisecond // after a failure; doubled up to the longest
+	lastRetry  = 10 * time.Second
+	newsBatch  = 2048 // flows that get their entries at once
+)
+
+// Run runs the loop until ctx is done.
+func Run(ctx context.Context, c Config) error {
+	o := &orch{Config: c, started: c.Now(), batches: make(chan sonicdb.Batch, 16), state: config.New(), rejectedAt: map[string]time.Time{}}
+	configDB, err := sonicdb.Open(c.Databases, "CONFIG_DB", c.Log)
+	if err != nil {
+		return err
+	}
+	defer configDB.Close()
+	if o.stateDB, err = sonicdb.Open(c.Databases, "STATE_DB", c.Log); err != nil {
+		return err
+	}
+	defer o.stateDB.Close()
+	countersDB, err := sonicdb.Open(c.Databases, "COUNTERS_DB", c.Log)
+	if err != nil {
+		return err
+	}
+	defer countersDB.Close()
+	o.rows = sonicdb.NewMirror(o.stateDB, telemetry.TableState, telemetry.TableCapability, telemetry.TableConfigError, telemetry.TableObject, telemetry.TableFlow)
+	o.counters = sonicdb.NewMirror(countersDB, telemetry.TableStats, telemetry.TablePortStats)
+
+	// What writes rows outlives the loop, so that the last words are written.
+	writing, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error {
+		return configDB.Watch(ctx, config.Tables(), func(b sonicdb.Batch) {
+			select {
+			case o.batches <- b:
+			case <-ctx.Done():
+			}
+		})
+	})
+	g.Go(func() error { return o.counters.Run(writing) })
+	g.Go(func() error {
+		defer stop()
+		return o.loop(ctx, writing, g)
+	})
+	return g.Wait()
+}
+
+// orch is the state of the loop. Only its goroutine touches it.
+type orch struct {
+	Config
+	started  time.Time
+	batches  chan sonicdb.Batch
+	stateDB  *sonicdb.DB
+	rows     *sonicdb.Mirror // of STATE_DB
+	counters *sonicdb.Mirror // of COUNTERS_DB
+
+	state      *config.State
+	snapshot   *config.Snapshot     // nil before CONFIG_DB was read
+	rejectedAt map[string]time.Time // rows that are not in force, by TABLE|key
+	sw         Switch               // nil before it is open
+	engine     *asic.Engine
+	reader     *reader
+	flows      flowLog
+
+	outcome  asic.Outcome
+	lastErr  error // nil: what is configured stands
+	errAt    time.Time
+	countErr error
+	refused  uint64
+	retry    time.Duration
+	mirrored bool // the mirror of STATE_DB runs
+}
+
+// loop decides and acts until ctx is done.
+func (o *orch) loop(ctx, writing context.Context, g *errgroup.Group) error {
+	ticker := time.NewTicker(tick)
+	defer ticker.Stop()
+	again := time.NewTimer(time.Hour)
+	defer again.Stop()
+	o.publish(writing)
+	for {
+		var news <-chan packetio.NewFlow
+		if o.reader != nil {
+			news = o.reader.News()
+		}
+		select {
+		case <-ctx.Done():
+			return o.end(writing)
+		case b := <-o.batches:
+			o.change(b)
+			again.Reset(0)
+		case <-again.C:
+			if o.snapshot == nil {
+				break
+			}
+			o.note(o.reconcile(ctx, writing, g))
+			o.publish(writing)
+			again.Reset(o.backoff())
+		case f := <-news:
+			if err := o.addFlows(f, news); err != nil {
+				o.note(err)
+				again.Reset(o.backoff())
+			}
+		case <-ticker.C:
+			o.count()
+			o.publish(writing)
+		}
+	}
+}
+
+// change takes what changed in CONFIG_DB.
+func (o *orch) change(b sonicdb.Batch) {
+	snapshot, rejected := o.state.Apply(b.Changes)
+	o.snapshot = snapshot
+	for i := range rejected {
+		o.Log.Warn("a row is not in force", "why", &rejected[i])
+		o.rejectedAt[rejected[i].Table+"|"+rejected[i].Key] = o.Now()
+	}
+}
+
+// note remembers a failure for STATE_DB and logs it, once where it stays.
+func (o *orch) note(err error) {
+	if err == nil {
+		o.lastErr, o.retry = nil, 0
+		return
+	}
+	if o.lastErr == nil || o.lastErr.Error() != err.Error() {
+		o.Log.Error("the switch is not as configured; trying again", "why", err)
+	}
+	o.lastErr, o.errAt = err, o.Now()
+}
+
+// backoff is when to try again: never, while all is well.
+func (o *orch) backoff() time.Duration {
+	if o.lastErr == nil {
+		return time.Hour
+	}
+	o.retry = min(max(2*o.retry, firstRetry), lastRetry)
+	return o.retry
+}
+
+// reconcile brings the switch to what is configured.
+func (o *orch) reconcile(ctx, writing context.Context, g *errgroup.Group) error {
+	ports := portsOf(o.snapshot)
+	if o.sw == nil {
+		left, err := o.stateDB.Read(writing, telemetry.TableObject)
+		if err != nil {
+			return err
+		}
+		sw, err := o.Open(o.snapshot, len(left) == 0)
+		if err != nil {
+			return err
+		}
+		if err := sw.SetPorts(ports); err != nil {
+			return errors.Join(err, sw.Close())
+		}
+		engine, err := asic.NewEngine(sw, &ledger{writing, o.stateDB, o.rows}, o.Log)
+		if err != nil {
+			return errors.Join(err, sw.Close())
+		}
+		o.sw, o.engine = sw, engine
+		o.flows.adopt(engine.Flows, o.Now())
+	}
+	if !o.mirrored { // not before the ledger was read: a mirror deletes what nobody set
+		o.mirrored = true
+		g.Go(func() error { return o.rows.Run(writing) })
+	}
+	if err := o.sw.SetPorts(ports); err != nil {
+		return err
+	}
+	p := Policy(o.snapshot)
+	outcome, err := o.engine.Reconcile(p)
+	if outcome.Rung != o.outcome.Rung || outcome.Reason != o.outcome.Reason {
+		o.Log.Info("flow labels", "means", outcome.Rung, "why", outcome.Reason)
+	}
+	for _, problem := range outcome.Problems {
+		o.Log.Warn("done without", "object", problem)
+	}
+	if outcome.Created+outcome.Removed > 0 {
+		o.Log.Info("the switch is brought to what is configured", "created", outcome.Created, "removed", outcome.Removed)
+	}
+	o.outcome = outcome
+	if err != nil {
+		return err
+	}
+	o.reader = o.reader.restart(ctx, g, o.sw, readerConfig(p, outcome.Rung, o.Now))
+	return nil
+}
+
+// addFlows gives the flow, and those that wait behind it, their entries.
+func (o *orch) addFlows(first packetio.NewFlow, more <-chan packetio.NewFlow) error {
+	batch := []asic.FlowEntry{asic.FlowEntry(first)}
+	for len(batch) < newsBatch && len(more) > 0 {
+		batch = append(batch, asic.FlowEntry(<-more))
+	}
+	refused, err := o.engine.AddFlows(batch)
+	o.refused += uint64(refused)
+	o.flows.add(batch[:len(batch)-refused], o.Now())
+	return err
+}
+
+// end leaves the switch as it is, so that the next process takes over, or clears
+// it where the operator wants that.
+func (o *orch) end(writing context.Context) error {
+	var errs []error
+	if o.engine != nil && o.snapshot != nil && !outlives(o.snapshot) {
+		_, err := o.engine.Reconcile(asic.Policy{})
+		errs = append(errs, err)
+	}
+	if o.sw != nil {
+		errs = append(errs, o.sw.Close())
+	}
+	if o.mirrored {
+		o.rows.Delete(telemetry.TableState, "global")
+		errs = append(errs, o.rows.Flush(writing))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("stop: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,105 @@
+package orch
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"sluice/orchagent-ext/asic"
+	"sluice/orchagent-ext/config"
+	"sluice/orchagent-ext/flow"
+	"sluice/orchagent-ext/packetio"
+)
+
+// hashField is how SONiC's SWITCH_HASH names the flow label.
+const hashField = "IPV6_FLOW_LABEL"
+
+// Policy is what the configuration asks of the switch: nothing, while the kill
+// switch is set.
+func Policy(s *config.Snapshot) asic.Policy {
+	p := asic.Policy{FlowCapacity: *s.Global.FlowCapacity, ManageHash: *s.FlowLabel.ManageSwitchHash}
+	if disabled(s) || s.FlowLabel.AdminState != config.Enabled {
+		return p
+	}
+	p.Label = &asic.Label{
+		Algorithm: flow.DraftLiteral,
+		ZeroOnly:  s.FlowLabel.Rewrite == config.RewriteZeroOnly,
+		ZeroSrcQP: s.Global.RcSourceQp == config.RCSourceQPZero,
+	}
+	if s.FlowLabel.Algorithm == config.AlgorithmCRC32 {
+		p.Label.Algorithm = flow.CRC32
+	}
+	for name, row := range s.Resolve() {
+		if config.Labels(row) {
+			p.Ports = append(p.Ports, name)
+		}
+	}
+	slices.Sort(p.Ports)
+	return p
+}
+
+func disabled(s *config.Snapshot) bool { return s.Global.AdminState == config.Disabled }
+
+// outlives says whether what stands on the switch is to outlive the daemon.
+func outlives(s *config.Snapshot) bool { return s.Global.WarmRestart == config.Enabled }
+
+// portsOf are the rows of PORT.
+func portsOf(s *config.Snapshot) []asic.Port {
+	ports := make([]asic.Port, 0, len(s.SwitchPorts))
+	for _, name := range slices.Sorted(maps.Keys(s.SwitchPorts)) {
+		ports = append(ports, asic.Port{Name: name, Lanes: s.SwitchPorts[name].Lanes})
+	}
+	return ports
+}
+
+// readerConfig is the packet path that a means takes: the CPU sees packets only
+// where it computes the labels. nil: none.
+func readerConfig(p asic.Policy, r asic.Rung, now func() time.Time) *packetio.Config {
+	if r != asic.Rewrite {
+		return nil
+	}
+	return &packetio.Config{
+		Algorithm: p.Label.Algorithm, ZeroOnly: p.Label.ZeroOnly, ZeroSrcQP: p.Label.ZeroSrcQP,
+		Capacity: int(p.FlowCapacity), Now: now,
+	}
+}
+
+// warnings are what the operator should know of a configuration that stands.
+func warnings(s *config.Snapshot, p asic.Policy, o asic.Outcome) []string {
+	w := slices.Clone(o.Problems)
+	for _, f := range []struct {
+		table string
+		on    bool
+	}{
+		{"SLUICE_PFCM", s.PFCM.AdminState == config.Enabled},
+		{"SLUICE_PPFC", s.PPFC.AdminState == config.Enabled},
+		{"SLUICE_RATE_ADVICE", s.RateAdvice.AdminState == config.Enabled},
+		{"SLUICE_IPFIX", s.IPFIX.AdminState == config.Enabled},
+	} {
+		if f.on {
+			w = append(w, f.table+"|global is enabled, and this version does nothing with it yet")
+		}
+	}
+	if p.Label == nil {
+		return w
+	}
+	if len(p.Ports) == 0 {
+		w = append(w, "flow labels are enabled, and no port is to be labelled: SLUICE_PORT has no edge port and none with flow_label=enabled")
+	}
+	if o.Rung == asic.None {
+		w = append(w, "the switch has no means for flow labels: "+o.Reason)
+	}
+	labels := o.Rung == asic.Compute || o.Rung == asic.Rewrite
+	if labels && !p.ManageHash && !slices.Contains(s.ECMPHash, hashField) {
+		w = append(w, "ECMP does not hash the flow label: add IPV6_FLOW_LABEL to ecmp_hash of SWITCH_HASH|GLOBAL, or set manage_switch_hash=true in SLUICE_FLOW_LABEL|global")
+	}
+	return w
+}
+
+// ipv4 says what becomes of RoCEv2 over IPv4, which has no flow label.
+func ipv4(r asic.Rung) string {
+	if r == asic.Hash || r == asic.UDFHash {
+		return "spread by the hash of the destination queue pair"
+	}
+	return "not spread: IPv4 has no flow label"
+}

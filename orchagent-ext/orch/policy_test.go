@@ -1,0 +1,111 @@
+package orch
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sluice/orchagent-ext/asic"
+	"sluice/orchagent-ext/config"
+	"sluice/orchagent-ext/flow"
+	"sluice/orchagent-ext/sonicdb"
+	"sluice/yang/rows"
+)
+
+// snapshot is what is in force of rows: table, key, and fields as name=value.
+func snapshot(t *testing.T, all ...[]string) *config.Snapshot {
+	t.Helper()
+	var changes []sonicdb.Change
+	for _, words := range all {
+		fields := map[string]string{}
+		for _, w := range words[2:] {
+			name, value, _ := strings.Cut(w, "=")
+			fields[name] = value
+		}
+		changes = append(changes, sonicdb.Change{Row: rows.Row{Table: words[0], Key: words[1], Fields: fields}})
+	}
+	s, rejected := config.New().Apply(changes)
+	if len(rejected) > 0 {
+		t.Fatalf("%v", rejected)
+	}
+	return s
+}
+
+var (
+	port0   = []string{"PORT", "Ethernet0", "lanes=0,1"}
+	port4   = []string{"PORT", "Ethernet4", "lanes=4"}
+	edge0   = []string{"SLUICE_PORT", "Ethernet0", "role=edge"}
+	fabric4 = []string{"SLUICE_PORT", "Ethernet4", "role=fabric"}
+	on      = []string{"SLUICE_FLOW_LABEL", "global", "admin_state=enabled"}
+)
+
+func TestPolicy(t *testing.T) {
+	label := func(a flow.Algorithm, zeroOnly bool) *asic.Label {
+		return &asic.Label{Algorithm: a, ZeroOnly: zeroOnly}
+	}
+	for _, tt := range []struct {
+		name string
+		rows [][]string
+		want asic.Policy
+	}{
+		{"nothing", nil, asic.Policy{FlowCapacity: 65536}},
+		{"off", [][]string{port0, edge0}, asic.Policy{FlowCapacity: 65536}},
+		{"on", [][]string{port0, port4, edge0, fabric4, on}, asic.Policy{Label: label(flow.DraftLiteral, true), Ports: []string{"Ethernet0"}, FlowCapacity: 65536}},
+		{
+			"all the other values",
+			[][]string{
+				port0, port4, {"SLUICE_PORT", "Ethernet0", "role=edge", "flow_label=disabled"}, {"SLUICE_PORT", "Ethernet4", "flow_label=enabled"},
+				{"SLUICE_FLOW_LABEL", "global", "admin_state=enabled", "algorithm=crc32", "rewrite=always", "manage_switch_hash=true"},
+				{"SLUICE", "global", "flow_capacity=2048", "rc_source_qp=zero"},
+			},
+			asic.Policy{Label: &asic.Label{Algorithm: flow.CRC32, ZeroSrcQP: true}, Ports: []string{"Ethernet4"}, ManageHash: true, FlowCapacity: 2048},
+		},
+		{"kill switch", [][]string{port0, edge0, on, {"SLUICE", "global", "admin_state=disabled"}}, asic.Policy{FlowCapacity: 65536}},
+		{
+			"PortChannel",
+			[][]string{
+				port0, port4, {"PORTCHANNEL", "PortChannel1"}, {"PORTCHANNEL_MEMBER", "PortChannel1|Ethernet4"}, {"PORTCHANNEL_MEMBER", "PortChannel1|Ethernet0"},
+				{"SLUICE_PORT", "PortChannel1", "role=edge"}, on,
+			},
+			asic.Policy{Label: label(flow.DraftLiteral, true), Ports: []string{"Ethernet0", "Ethernet4"}, FlowCapacity: 65536},
+		},
+	} {
+		if diff := cmp.Diff(tt.want, Policy(snapshot(t, tt.rows...))); diff != "" {
+			t.Errorf("%s: %s", tt.name, diff)
+		}
+	}
+}
+
+func TestWarnings(t *testing.T) {
+	s := snapshot(t, port0, edge0, on)
+	hashed := snapshot(t, port0, edge0, on, []string{"SWITCH_HASH", "GLOBAL", "ecmp_hash@=SRC_IP,IPV6_FLOW_LABEL"})
+	managed := snapshot(t, port0, edge0, []string{"SLUICE_FLOW_LABEL", "global", "admin_state=enabled", "manage_switch_hash=true"})
+	for _, tt := range []struct {
+		name    string
+		s       *config.Snapshot
+		outcome asic.Outcome
+		want    []string
+	}{
+		{"off", snapshot(t, port0), asic.Outcome{Rung: asic.None}, nil},
+		{"not yet", snapshot(t, []string{"SLUICE_PFCM", "global", "admin_state=enabled"}), asic.Outcome{Rung: asic.None}, []string{"SLUICE_PFCM|global is enabled"}},
+		{"no hash", s, asic.Outcome{Rung: asic.Compute}, []string{"ECMP does not hash the flow label"}},
+		{"hashed", hashed, asic.Outcome{Rung: asic.Compute}, nil},
+		{"managed", managed, asic.Outcome{Rung: asic.Rewrite}, nil},
+		{"by queue pair", managed, asic.Outcome{Rung: asic.Hash}, nil},
+		{"no port", snapshot(t, port0, on), asic.Outcome{Rung: asic.Hash}, []string{"no port is to be labelled"}},
+		{"no means", managed, asic.Outcome{Rung: asic.None, Reason: "compute: no"}, []string{"no means for flow labels: compute: no"}},
+		{"problems", managed, asic.Outcome{Rung: asic.Compute, Problems: []string{"port/Ethernet0: owned"}}, []string{"owned"}},
+	} {
+		got := warnings(tt.s, Policy(tt.s), tt.outcome)
+		if len(got) != len(tt.want) {
+			t.Errorf("%s: %q", tt.name, got)
+			continue
+		}
+		for i := range got {
+			if !strings.Contains(got[i], tt.want[i]) {
+				t.Errorf("%s: %q, want %q", tt.name, got[i], tt.want[i])
+			}
+		}
+	}
+}

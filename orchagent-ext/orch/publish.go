@@ -1,0 +1,119 @@
+package orch
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"sluice/orchagent-ext/asic"
+	"sluice/orchagent-ext/sonicdb"
+	"sluice/orchagent-ext/telemetry"
+	"sluice/yang/rows"
+)
+
+// publish says in STATE_DB what stands. Before the ledger was read nothing is
+// written but what cannot harm it.
+func (o *orch) publish(ctx context.Context) {
+	s := telemetry.State{
+		State: telemetry.Starting, Driver: o.Driver, Version: o.Version, Since: o.started,
+		FlowLabel: telemetry.Inactive, Rung: string(asic.None),
+	}
+	if o.lastErr != nil {
+		s.LastError, s.LastErrorAt = firstLine(o.lastErr), o.errAt
+	}
+	if o.snapshot != nil {
+		s.ConfigErrors = len(o.snapshot.Rejections)
+		errs := make([]rows.Row, 0, len(o.snapshot.Rejections))
+		for i := range o.snapshot.Rejections {
+			r := &o.snapshot.Rejections[i]
+			errs = append(errs, telemetry.ConfigError(r, o.rejectedAt[r.Table+"|"+r.Key]))
+		}
+		o.rows.Replace(telemetry.TableConfigError, errs)
+	}
+	if o.engine != nil {
+		o.describe(&s)
+	}
+	o.rows.Set(s.Row())
+	if !o.mirrored {
+		// A mirror deletes rows that nobody set, the ledger's too: this one writes
+		// the state alone.
+		_ = o.stateDB.Write(ctx, set(s.Row()))
+	}
+}
+
+// describe adds what an open switch has.
+func (o *orch) describe(s *telemetry.State) {
+	p := Policy(o.snapshot)
+	s.Objects, s.Flows, s.Rung = o.engine.Len(), len(o.flows.seen), string(o.outcome.Rung)
+	s.Warnings = warnings(o.snapshot, p, o.outcome)
+	s.State = telemetry.Running
+	switch {
+	case o.lastErr != nil, len(s.Warnings) > 0:
+		s.State = telemetry.Degraded
+	case disabled(o.snapshot):
+		s.State = telemetry.Disabled
+	}
+	switch {
+	case p.Label == nil:
+	case o.outcome.Rung == asic.None:
+		s.FlowLabel = telemetry.Failed
+	case o.lastErr == nil:
+		s.FlowLabel = telemetry.Active
+	}
+	reason := o.outcome.Reason
+	if p.Label == nil {
+		reason = "flow labels are not enabled"
+	}
+	o.rows.Set(telemetry.Capability(s.Rung, reason, ipv4(o.outcome.Rung)))
+	o.rows.Replace(telemetry.TableFlow, o.flows.rows())
+}
+
+// count reads the counters, and takes entries from flows that are idle.
+func (o *orch) count() {
+	if o.engine == nil {
+		return
+	}
+	c := telemetry.Counters{Lost: o.sw.RingFull(), Refused: o.refused}
+	if o.reader != nil {
+		c.CPU = o.reader.Stats()
+	}
+	var errs []error
+	for key, to := range map[string]*uint64{asic.CounterWritten: &c.Written, asic.CounterSkipped: &c.Skipped, asic.CounterCopied: &c.Copied} {
+		if r := o.engine.Record(key); r != nil {
+			packets, _, err := o.sw.Count(r)
+			*to = packets
+			errs = append(errs, err)
+		}
+	}
+	idle := o.flows.look(func(f asic.FlowEntry) (uint64, uint64, error) {
+		r := o.engine.FlowCounter(f)
+		if r == nil {
+			return 0, 0, asic.ErrGone
+		}
+		return o.sw.Count(r)
+	}, o.Now())
+	errs = append(errs, o.engine.RemoveFlows(idle))
+	c.Written += o.flows.total
+	o.counters.Set(c.Row())
+
+	var ports []rows.Row
+	for _, p := range portsOf(o.snapshot) {
+		if s, err := o.sw.PortStats(p.Name); err == nil { // a port may be gone
+			ports = append(ports, s.Row())
+		}
+	}
+	o.counters.Replace(telemetry.TablePortStats, ports)
+
+	err := errors.Join(errs...)
+	if err != nil && o.countErr == nil {
+		o.Log.Warn("counters cannot be read", "why", err)
+	}
+	o.countErr = err
+}
+
+func set(r rows.Row) sonicdb.Change { return sonicdb.Change{Row: r} }
+
+func firstLine(err error) string {
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	return line
+}

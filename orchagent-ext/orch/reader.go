@@ -1,0 +1,43 @@
+package orch
+
+import (
+	"context"
+
+	"golang.org/x/sync/errgroup"
+
+	"sluice/orchagent-ext/packetio"
+)
+
+// reader is the packet path while it runs, and what it was configured with.
+type reader struct {
+	*packetio.Reader
+	config packetio.Config
+	stop   context.CancelFunc
+	done   chan struct{}
+}
+
+// restart makes the packet path one of config: nil is none.
+func (r *reader) restart(ctx context.Context, g *errgroup.Group, source packetio.Source, config *packetio.Config) *reader {
+	if r != nil {
+		if config != nil && same(r.config, *config) {
+			return r
+		}
+		r.stop()
+		<-r.done
+	}
+	if config == nil {
+		return nil
+	}
+	ctx, stop := context.WithCancel(ctx)
+	r = &reader{packetio.New(source, *config), *config, stop, make(chan struct{})}
+	g.Go(func() error {
+		defer close(r.done)
+		return r.Run(ctx)
+	})
+	return r
+}
+
+// same compares what the operator can change.
+func same(a, b packetio.Config) bool {
+	return a.Algorithm == b.Algorithm && a.ZeroOnly == b.ZeroOnly && a.ZeroSrcQP == b.ZeroSrcQP && a.Capacity == b.Capacity
+}

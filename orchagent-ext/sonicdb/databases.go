@@ -1,0 +1,123 @@
+package sonicdb
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// DefaultConfigPath is where SONiC says which databases there are.
+const DefaultConfigPath = "/var/run/redis/sonic-db/database_config.json"
+
+// globalConfig stands beside database_config.json on switches of several ASICs.
+const globalConfig = "database_global.json"
+
+// Databases says where the databases of a SONiC namespace are.
+type Databases struct {
+	path   string // that they were read from, for errors
+	byName map[string]Database
+}
+
+// Database says where one database is.
+type Database struct {
+	Name      string
+	ID        int    // of the database in its Redis
+	Separator string // between table and key
+	Network   string // unix or tcp
+	Address   string // path, or host:port
+}
+
+// file is database_config.json.
+type file struct {
+	Instances map[string]struct {
+		Hostname string `json:"hostname"`
+		Port     int    `json:"port"`
+		Socket   string `json:"unix_socket_path"`
+	} `json:"INSTANCES"`
+	Databases map[string]struct {
+		ID        int    `json:"id"`
+		Separator string `json:"separator"`
+		Instance  string `json:"instance"`
+	} `json:"DATABASES"`
+}
+
+// Load reads a database_config.json. On a switch of several ASICs, namespace
+// (asic0…) chooses the file that database_global.json beside path includes for
+// it; empty is the host, or the only one.
+func Load(path, namespace string) (*Databases, error) {
+	if namespace != "" {
+		var err error
+		if path, err = included(filepath.Join(filepath.Dir(path), globalConfig), namespace); err != nil {
+			return nil, err
+		}
+	}
+	var f file
+	if err := readJSON(path, &f); err != nil {
+		return nil, err
+	}
+	d := &Databases{path: path, byName: make(map[string]Database, len(f.Databases))}
+	for name, db := range f.Databases {
+		i, ok := f.Instances[db.Instance]
+		if !ok {
+			return nil, fmt.Errorf("%s: %s is in instance %q, which INSTANCES does not have", path, name, db.Instance)
+		}
+		if db.Separator == "" {
+			return nil, fmt.Errorf("%s: %s has no separator", path, name)
+		}
+		at := Database{Name: name, ID: db.ID, Separator: db.Separator, Network: "unix", Address: i.Socket}
+		if i.Socket == "" {
+			at.Network, at.Address = "tcp", net.JoinHostPort(i.Hostname, strconv.Itoa(i.Port))
+		}
+		d.byName[name] = at
+	}
+	return d, nil
+}
+
+// included returns the path of a namespace's database_config.json.
+func included(path, namespace string) (string, error) {
+	var f struct {
+		Includes []struct {
+			Namespace string `json:"namespace"`
+			Include   string `json:"include"`
+		} `json:"INCLUDES"`
+	}
+	if err := readJSON(path, &f); err != nil {
+		return "", err
+	}
+	var known []string
+	for _, i := range f.Includes {
+		if i.Namespace == namespace {
+			return filepath.Join(filepath.Dir(path), i.Include), nil
+		}
+		if i.Namespace != "" {
+			known = append(known, i.Namespace)
+		}
+	}
+	return "", fmt.Errorf("%s: no namespace %q; there are: %s", path, namespace, strings.Join(known, ", "))
+}
+
+func readJSON(path string, into any) error {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("read where the databases are: %w", err)
+	}
+	if err := json.Unmarshal(content, into); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
+// Database returns where the database of a name is.
+func (d *Databases) Database(name string) (Database, error) {
+	db, ok := d.byName[name]
+	if !ok {
+		return Database{}, fmt.Errorf("%s: no database %q; there are: %s", d.path, name, strings.Join(slices.Sorted(maps.Keys(d.byName)), ", "))
+	}
+	return db, nil
+}

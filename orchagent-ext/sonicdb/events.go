@@ -1,0 +1,141 @@
+package sonicdb
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// mostDirty is how many rows are read one by one; of more, all are read.
+const mostDirty = 20000
+
+// events collects what changed until somebody takes it.
+type events struct {
+	wake chan struct{} // of capacity 1
+
+	mu    sync.Mutex
+	dirty map[string]bool // keys
+	all   bool            // every row may have changed
+	err   error           // nothing will come any more
+}
+
+func (e *events) change(f func()) {
+	e.mu.Lock()
+	f()
+	e.mu.Unlock()
+	select {
+	case e.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (e *events) key(k string) {
+	e.change(func() {
+		if e.dirty[k] = true; len(e.dirty) > mostDirty {
+			clear(e.dirty)
+			e.all = true
+		}
+	})
+}
+
+func (e *events) everything() { e.change(func() { e.all = true }) }
+
+func (e *events) fail(err error) { e.change(func() { e.err = err }) }
+
+func (e *events) take() (keys []string, all bool, err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for k := range e.dirty {
+		keys = append(keys, k)
+	}
+	all, err = e.all, e.err
+	clear(e.dirty)
+	e.all = false
+	return keys, all, err
+}
+
+// subscribe asks for events of the tables and collects them until stop is
+// called. Once Redis has confirmed all patterns, it says that everything is to
+// be read, and again when it confirms one once more, since then the connection
+// was a new one. (Channel of go-redis drops what its reader is too slow for;
+// Receive does not.)
+func (w *watcher) subscribe(ctx context.Context) (e *events, stop func()) {
+	prefix := fmt.Sprintf("__keyspace@%d__:", w.db.ID)
+	var patterns []string
+	for _, table := range w.tables {
+		patterns = append(patterns, prefix+table+w.db.Separator+"*")
+	}
+	e = &events{wake: make(chan struct{}, 1), dirty: make(map[string]bool)}
+	// Its error is Receive's as well.
+	sub := w.db.client.PSubscribe(ctx, patterns...)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		confirmed := 0
+		for {
+			m, err := sub.Receive(ctx)
+			if err != nil {
+				e.fail(fmt.Errorf("receive events of %s at %s: %w", w.db.Name, w.db.Address, err))
+				return
+			}
+			switch m := m.(type) {
+			case *redis.Subscription:
+				if confirmed++; confirmed >= len(patterns) {
+					e.everything()
+				}
+			case *redis.Message:
+				e.key(strings.TrimPrefix(m.Channel, prefix))
+			}
+		}
+	}()
+	return e, func() {
+		_ = sub.Close() // ends Receive
+		<-done
+	}
+}
+
+// checkEvents looks whether Redis sends events at all, which a stock one does
+// not, and says so when that changes. A Redis that does not tell may send none.
+func (w *watcher) checkEvents(ctx context.Context) error {
+	const option = "notify-keyspace-events"
+	answer, err := w.db.client.ConfigGet(ctx, option).Result()
+	if err != nil && !isRefusal(err) {
+		return fmt.Errorf("ask %s at %s for its events: %w", w.db.Name, w.db.Address, err)
+	}
+	silent := !enough(answer[option])
+	if silent == w.silent {
+		return nil
+	}
+	w.silent = silent
+	if !silent {
+		w.db.log.Info("Redis sends events now")
+		return nil
+	}
+	at := "-s " + w.db.Address
+	if host, port, err := net.SplitHostPort(w.db.Address); err == nil && w.db.Network == "tcp" {
+		at = "-h " + host + " -p " + port
+	}
+	w.db.log.Warn("Redis sends no events for keys: polling instead",
+		"every", w.db.timing.poll, "remedy", "redis-cli "+at+" config set "+option+" KEA")
+	return nil
+}
+
+// isRefusal reports whether Redis is up and knows no such command, or does not
+// let us use it.
+func isRefusal(err error) bool {
+	return redis.HasErrorPrefix(err, "unknown command") || redis.HasErrorPrefix(err, "NOPERM")
+}
+
+// enough reports whether flags of notify-keyspace-events bring every change of
+// a hash: keyspace events of all kinds, or of hashes, of any type and expiry.
+func enough(flags string) bool {
+	all := func(want string) bool {
+		return !slices.ContainsFunc([]byte(want), func(c byte) bool { return strings.IndexByte(flags, c) < 0 })
+	}
+	return all("KA") || all("Kghx")
+}

@@ -1,0 +1,207 @@
+package sonicdb
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"sluice/yang/rows"
+)
+
+// Mirror keeps tables that are ours alone as they should be: it holds the rows,
+// and writes what differs. Redis coming back empty, or SONiC flushing the
+// database, is such a difference, seen within a second.
+type Mirror struct {
+	db     *DB
+	tables []string
+	wake   chan struct{} // of capacity 1
+
+	mu      sync.Mutex
+	desired view
+	touched map[string]bool // keys that may differ
+	all     bool            // every key may differ, and Redis is to be asked
+
+	writing sync.Mutex // held while rows are written
+	written view       // what Redis holds, as far as is known
+}
+
+// NewMirror returns a mirror of tables of db. What rows they have when it first
+// writes, and nobody has set, are deleted then.
+func NewMirror(db *DB, tables ...string) *Mirror {
+	return &Mirror{
+		db: db, tables: slices.Clone(tables), wake: make(chan struct{}, 1), all: true,
+		desired: make(view), touched: make(map[string]bool), written: make(view),
+	}
+}
+
+// Set makes a row one with these fields and no others.
+func (m *Mirror) Set(r rows.Row) {
+	m.change(func() { m.put(m.db.redisKey(r), maps.Clone(stored(r.Fields))) })
+}
+
+// Delete takes a row away.
+func (m *Mirror) Delete(table, key string) {
+	m.change(func() { m.put(m.db.redisKey(rows.Row{Table: table, Key: key}), nil) })
+}
+
+// Replace makes the rows of a table these and no others.
+func (m *Mirror) Replace(table string, all []rows.Row) {
+	m.change(func() {
+		keep := make(map[string]bool, len(all))
+		for _, r := range all {
+			k := m.db.redisKey(r)
+			keep[k] = true
+			m.put(k, maps.Clone(stored(r.Fields)))
+		}
+		for k := range m.desired {
+			if t, _, _ := m.db.split(k); t == table && !keep[k] {
+				m.put(k, nil)
+			}
+		}
+	})
+}
+
+// put is called with mu held; nil fields: no row.
+func (m *Mirror) put(key string, fields map[string]string) {
+	if fields == nil {
+		delete(m.desired, key)
+	} else if maps.Equal(m.desired[key], fields) {
+		return
+	} else {
+		m.desired[key] = fields
+	}
+	m.touched[key] = true
+}
+
+func (m *Mirror) change(f func()) {
+	m.mu.Lock()
+	f()
+	m.mu.Unlock()
+	select {
+	case m.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Run writes what changes, soon after it does, until ctx is done; then it
+// returns nil. While Redis is down changes wait.
+func (m *Mirror) Run(ctx context.Context) error {
+	delay, failed := m.db.timing.backoff, false
+	full := time.NewTicker(m.db.timing.resync)
+	defer full.Stop()
+	look := time.NewTicker(m.db.timing.poll)
+	defer look.Stop()
+	for {
+		err := m.Flush(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			if !failed {
+				m.db.log.Warn("rows cannot be written; trying until they can", "error", err)
+			}
+			failed = true
+			if !wait(ctx, delay) {
+				return nil
+			}
+			delay = min(2*delay, m.db.timing.longest)
+			continue
+		}
+		delay, failed = m.db.timing.backoff, false
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-m.wake:
+			if !wait(ctx, m.db.timing.debounce) {
+				return nil
+			}
+		case <-look.C:
+			m.look(ctx)
+		case <-full.C:
+			m.everything()
+		}
+	}
+}
+
+// Flush writes at once what differs, and returns when Redis has it. Where a row
+// must be there before something else happens, call it after Set.
+func (m *Mirror) Flush(ctx context.Context) error {
+	m.writing.Lock()
+	defer m.writing.Unlock()
+
+	m.mu.Lock()
+	all := m.all
+	m.mu.Unlock()
+	if all {
+		now, err := m.db.readAll(ctx, m.tables)
+		if err != nil {
+			return err
+		}
+		for k, fields := range now {
+			now[k] = stored(fields)
+		}
+		m.written = now
+	}
+	wanted := m.take(all)
+	var orders []order
+	for k, fields := range wanted {
+		was := m.written[k]
+		switch {
+		case fields == nil && was != nil:
+			orders = append(orders, order{key: k, delete: true})
+		case fields != nil && !maps.Equal(was, fields):
+			orders = append(orders, orderOf(k, Change{Row: rows.Row{Fields: fields}}, slices.Collect(maps.Keys(was))))
+		}
+	}
+	slices.SortFunc(orders, func(a, b order) int { return strings.Compare(a.key, b.key) })
+	if err := m.db.execute(ctx, orders); err != nil {
+		m.everything() // what Redis has made of it, nobody knows
+		return err
+	}
+	for k, fields := range wanted {
+		if fields == nil {
+			delete(m.written, k)
+		} else {
+			m.written[k] = fields
+		}
+	}
+	return nil
+}
+
+// take returns the rows that may differ as they should be, nil for those that
+// should not be there, and takes note that they are being written.
+func (m *Mirror) take(all bool) map[string]map[string]string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	wanted := make(map[string]map[string]string)
+	if all {
+		for k := range m.written {
+			wanted[k] = m.desired[k]
+		}
+		maps.Copy(wanted, m.desired)
+		m.all = false
+	}
+	for k := range m.touched {
+		wanted[k] = m.desired[k]
+	}
+	clear(m.touched)
+	return wanted
+}
+
+// look has everything written again if one row is no longer in Redis, or Redis
+// is not to be reached.
+func (m *Mirror) look(ctx context.Context) {
+	m.writing.Lock()
+	defer m.writing.Unlock()
+	for k := range m.written {
+		if n, err := m.db.client.Exists(ctx, k).Result(); err != nil || n == 0 {
+			m.everything()
+		}
+		return
+	}
+}
+
+func (m *Mirror) everything() { m.change(func() { m.all = true }) }

@@ -1,0 +1,229 @@
+package sonicdb
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestWatch(t *testing.T) {
+	db := open(t, redisServer(t), "CONFIG_DB", nil)
+	write(t, db, set("A", "2", fields{"x": "1"}), set("A", "1", nil), set("AB", "1", nil))
+	f := follow(t, db, "A", "B")
+	f.started(t)
+	want := []Batch{{Initial: true, Changes: []Change{set("A", "1", fields{}), set("A", "2", fields{"x": "1"})}}}
+	if diff := cmp.Diff(want, f.batches); diff != "" {
+		t.Fatalf("first batch (-want +got):\n%s", diff)
+	}
+
+	write(t, db, set("A", "2", fields{"x": "1", "y": "2"}), set("B", "1|2", fields{"z": "a,b"}), set("C", "1", nil))
+	f.becomes(t, map[string]fields{"A|1": {}, "A|2": {"x": "1", "y": "2"}, "B|1|2": {"z": "a,b"}})
+
+	// A field alone, as SONiC's writers do.
+	if err := db.client.HDel(t.Context(), "A|2", "x").Err(); err != nil {
+		t.Fatal(err)
+	}
+	f.becomes(t, map[string]fields{"A|1": {}, "A|2": {"y": "2"}, "B|1|2": {"z": "a,b"}})
+
+	write(t, db, del("A", "2"), set("A", "1", fields{"x": "9"}))
+	f.becomes(t, map[string]fields{"A|1": {"x": "9"}, "B|1|2": {"z": "a,b"}})
+}
+
+// What events do not tell, the reading of everything finds now and then.
+func TestWatchReadsEverythingNowAndThen(t *testing.T) {
+	db := open(t, redisServer(t), "CONFIG_DB", nil)
+	db.timing.resync = 20 * time.Millisecond
+	write(t, db, set("A", "1", nil))
+	f := follow(t, db, "A")
+	f.becomes(t, map[string]fields{"A|1": {}})
+	if err := db.client.FlushDB(t.Context()).Err(); err != nil { // of which no event tells
+		t.Fatal(err)
+	}
+	f.becomes(t, map[string]fields{})
+}
+
+func TestWatchWaitsForRedis(t *testing.T) {
+	s := redisServer(t)
+	s.Kill()
+	var said log
+	db := open(t, s, "CONFIG_DB", slog.New(slog.NewTextHandler(&said, nil)))
+	f := follow(t, db, "A")
+	eventually(t, "that Redis is not up is said", func() bool { return strings.Contains(said.String(), "cannot be read") })
+	if err := s.Restart(true); err != nil {
+		t.Fatal(err)
+	}
+	f.started(t)
+	write(t, db, set("A", "1", fields{"x": "1"}))
+	f.becomes(t, map[string]fields{"A|1": {"x": "1"}})
+	if text := said.String(); !strings.Contains(text, "is read again") || strings.Contains(text, "sends no events") || strings.Count(text, "\n") != 2 {
+		t.Errorf("log: %s", text)
+	}
+	if !f.batches[0].Initial || f.batches[1].Initial {
+		t.Errorf("not the first batch is marked as it: %v", f.batches)
+	}
+}
+
+func TestWatchSurvivesARestart(t *testing.T) {
+	for name, empty := range map[string]bool{"full": false, "empty": true} {
+		t.Run(name, func(t *testing.T) {
+			s := redisServer(t)
+			db := open(t, s, "CONFIG_DB", nil)
+			before := map[string]fields{"A|1": {"x": "1"}, "A|2": {"x": "2"}}
+			write(t, db, set("A", "1", fields{"x": "1"}), set("A", "2", fields{"x": "2"}))
+			f := follow(t, db, "A")
+			f.becomes(t, before)
+			if err := s.Restart(empty); err != nil {
+				t.Fatal(err)
+			}
+			// Before the watch is back, or after: the end is the same.
+			write(t, db, set("A", "1", fields{"x": "new"}), set("A", "3", nil))
+			want := map[string]fields{"A|1": {"x": "new"}, "A|2": {"x": "2"}, "A|3": {}}
+			if empty {
+				delete(want, "A|2")
+			}
+			f.becomes(t, want)
+			write(t, db, set("A", "4", nil)) // and events come again
+			want["A|4"] = fields{}
+			f.becomes(t, want)
+		})
+	}
+}
+
+// Nothing is lost when the connection of the events breaks, however often, while
+// rows change.
+func TestWatchLosesNoChange(t *testing.T) {
+	db := open(t, redisServer(t), "CONFIG_DB", nil)
+	f := follow(t, db, "A")
+	f.started(t)
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	for i := range 2000 {
+		key := fmt.Sprint(random.IntN(50))
+		switch random.IntN(4) {
+		case 0:
+			write(t, db, del("A", key))
+		case 1:
+			db.client.HDel(t.Context(), "A|"+key, "x", "y")
+		default:
+			write(t, db, set("A", key, fields{"x": fmt.Sprint(i), "y": "1"}))
+		}
+		if i%50 == 0 {
+			if err := db.client.Do(t.Context(), "CLIENT", "KILL", "TYPE", "pubsub").Err(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	f.becomes(t, inRedis(t, db, "A"))
+}
+
+func TestWatchWithoutEvents(t *testing.T) {
+	var said log
+	s := redisServer(t, "--notify-keyspace-events", "")
+	db := open(t, s, "CONFIG_DB", slog.New(slog.NewTextHandler(&said, nil)))
+	db.timing.poll = 20 * time.Millisecond
+	f := follow(t, db, "A")
+	f.started(t)
+	if want := "redis-cli -s " + s.Socket + " config set notify-keyspace-events KEA"; !strings.Contains(said.String(), want) {
+		t.Errorf("log %q does not say %q", said.String(), want)
+	}
+	write(t, db, set("A", "1", nil))
+	f.becomes(t, map[string]fields{"A|1": {}})
+	write(t, db, del("A", "1"))
+	f.becomes(t, map[string]fields{})
+
+	if err := db.client.ConfigSet(t.Context(), "notify-keyspace-events", "KEA").Err(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "that Redis sends events now is said", func() bool { return strings.Contains(said.String(), "sends events now") })
+}
+
+// A Redis that does not tell whether it sends events is polled.
+func TestWatchOfARedisThatHidesItsSettings(t *testing.T) {
+	var said log
+	s := redisServer(t, "--rename-command", "CONFIG", "")
+	db := open(t, s, "CONFIG_DB", slog.New(slog.NewTextHandler(&said, nil)))
+	f := follow(t, db, "A")
+	f.started(t)
+	if !strings.Contains(said.String(), "polling instead") {
+		t.Errorf("log %q", said.String())
+	}
+}
+
+func TestWatchEndsOnCancel(t *testing.T) {
+	db := open(t, redisServer(t), "CONFIG_DB", nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	if err := db.Watch(ctx, []string{"A"}, func(Batch) { cancel() }); err != nil {
+		t.Errorf("got %v, want nil", err)
+	}
+	if err := db.Watch(t.Context(), nil, nil); err == nil {
+		t.Error("no tables are watched")
+	}
+}
+
+func TestEvents(t *testing.T) {
+	e := events{wake: make(chan struct{}, 1), dirty: make(map[string]bool)}
+	for i := range mostDirty {
+		e.key(fmt.Sprint(i))
+	}
+	e.key("0")
+	if keys, all, err := e.take(); len(keys) != mostDirty || all || err != nil {
+		t.Errorf("%d keys, all %v, error %v: want %d, false, none", len(keys), all, err, mostDirty)
+	}
+	for i := range mostDirty + 1 {
+		e.key(fmt.Sprint(i))
+	}
+	if keys, all, _ := e.take(); len(keys) > 0 || !all {
+		t.Errorf("%d keys, all %v: want that all are read", len(keys), all)
+	}
+	for flags, want := range map[string]bool{"": false, "KEA": true, "AKE": true, "EA": false, "Kh": false, "KEghx": true} {
+		if got := enough(flags); got != want {
+			t.Errorf("notify-keyspace-events %q are enough: %v, want %v", flags, got, want)
+		}
+	}
+}
+
+func TestTenThousandRows(t *testing.T) {
+	s := redisServer(t)
+	db := open(t, s, "CONFIG_DB", nil)
+	const n = 10000
+	changes := make([]Change, n)
+	for i := range changes {
+		changes[i] = set("A", fmt.Sprint(i), fields{"a": "1", "b": "2", "c": "3"})
+	}
+	begin := time.Now()
+	write(t, db, changes...)
+	wrote := time.Now()
+	f := follow(t, db, "A")
+	f.started(t)
+	t.Logf("%d rows: written in %v, first read in %v", n, wrote.Sub(begin), time.Since(wrote))
+	if got := len(f.has()); got != n {
+		t.Errorf("%d rows, want %d", got, n)
+	}
+}
+
+// log is a buffer for several goroutines.
+type log struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *log) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *log) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}

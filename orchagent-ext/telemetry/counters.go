@@ -1,0 +1,60 @@
+package telemetry
+
+import (
+	"fmt"
+
+	"sluice/orchagent-ext/packetio"
+	"sluice/yang/rows"
+)
+
+// Counters is SLUICE_STATS:global.
+type Counters struct {
+	Written uint64 // packets that the switch labelled
+	Skipped uint64 // packets that kept a label of their own
+	Copied  uint64 // packets that the switch copied to the CPU
+	Lost    uint64 // of these, what found the receive ring full
+	CPU     packetio.Stats
+	Refused uint64 // flows without an entry, for want of room on the switch
+}
+
+// Row is the row. What was skipped shows as share, too: stacks that label on
+// their own would go unnoticed otherwise.
+func (c Counters) Row() rows.Row {
+	share := 0.0
+	if all := c.Written + c.Skipped; all > 0 {
+		share = 100 * float64(c.Skipped) / float64(all)
+	}
+	fields := map[string]string{"label_skipped_percent": fmt.Sprintf("%.1f", share)}
+	for name, v := range map[string]uint64{
+		"label_written":       c.Written,
+		"label_skipped":       c.Skipped,
+		"cpu_copied":          c.Copied,
+		"cpu_ring_full":       c.Lost,
+		"cpu_roce":            c.CPU.RoCE,
+		"cpu_tunnelled":       c.CPU.Tunnelled,
+		"cpu_not_roce":        c.CPU.NotRoCE,
+		"cpu_malformed":       c.CPU.Malformed,
+		"cpu_queue_full":      c.CPU.QueueFull,
+		"cpu_new_flows":       c.CPU.NewFlows,
+		"cpu_flows":           c.CPU.FlowsKnown,
+		"flows_without_entry": c.Refused,
+	} {
+		fields[name] = fmt.Sprint(v)
+	}
+	return rows.Row{Table: TableStats, Key: "global", Fields: fields}
+}
+
+// Port is SLUICE_PORT_STATS:port.
+type Port struct {
+	Name               string
+	RxPackets, RxBytes uint64
+	TxPackets, TxBytes uint64
+}
+
+// Row is the row.
+func (p Port) Row() rows.Row {
+	return rows.Row{Table: TablePortStats, Key: p.Name, Fields: map[string]string{
+		"rx_packets": fmt.Sprint(p.RxPackets), "rx_bytes": fmt.Sprint(p.RxBytes),
+		"tx_packets": fmt.Sprint(p.TxPackets), "tx_bytes": fmt.Sprint(p.TxBytes),
+	}}
+}

@@ -1,0 +1,54 @@
+package telemetry
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sluice/orchagent-ext/packetio"
+	"sluice/yang/rows"
+)
+
+// TestRowsAreOfTheModel: what is written reads back through the model as it was.
+func TestRowsAreOfTheModel(t *testing.T) {
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	for _, r := range []rows.Row{
+		State{State: Starting, Driver: "sai", Version: "1", FlowLabel: Inactive, Rung: "none", Since: now}.Row(),
+		State{
+			State: Degraded, Driver: "sai", Version: "1", FlowLabel: Active, Rung: "compute", Objects: 8, Flows: 64, ConfigErrors: 1,
+			Warnings: []string{"a", "b"}, LastError: "no library", LastErrorAt: now, Since: now,
+		}.Row(),
+		Capability("udf-hash", "compute: no", "spread"),
+		ConfigError(&rows.Error{Table: "SLUICE_PORT", Key: "Ethernet400", Reason: "no such port"}, now),
+		ConfigError(&rows.Error{Table: "SLUICE_FLOW_LABEL", Key: "global", Field: "algorithm", Value: "md5", Reason: "must be one of"}, now),
+		Counters{Written: 1, Skipped: 2, Copied: 3, Lost: 4, Refused: 5, CPU: packetio.Stats{RoCE: 6, Tunnelled: 7, NotRoCE: 8, Malformed: 9, QueueFull: 10, NewFlows: 11, FlowsKnown: 12}}.Row(),
+		Counters{}.Row(),
+		Port{Name: "Ethernet0", RxPackets: 1, RxBytes: 2, TxPackets: 3, TxBytes: 4}.Row(),
+	} {
+		s, err := rows.Decode(r)
+		if err != nil {
+			t.Errorf("%s: %v", r.Name(), err)
+			continue
+		}
+		back, err := rows.Encode(s)
+		if err != nil {
+			t.Errorf("%s: %v", r.Name(), err)
+			continue
+		}
+		if diff := cmp.Diff(r, back); diff != "" {
+			t.Errorf("%s: %s", r.Name(), diff)
+		}
+	}
+}
+
+func TestSkippedShare(t *testing.T) {
+	for _, tt := range []struct {
+		c    Counters
+		want string
+	}{{Counters{}, "0.0"}, {Counters{Written: 3, Skipped: 1}, "25.0"}, {Counters{Skipped: 9}, "100.0"}} {
+		if got := tt.c.Row().Fields["label_skipped_percent"]; got != tt.want {
+			t.Errorf("%+v: %s, want %s", tt.c, got, tt.want)
+		}
+	}
+}

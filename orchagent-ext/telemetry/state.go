@@ -1,0 +1,96 @@
+package telemetry
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"sluice/yang/rows"
+)
+
+// Tables of STATE_DB.
+const (
+	TableState       = "SLUICE_STATE"
+	TableCapability  = "SLUICE_CAPABILITY"
+	TableConfigError = "SLUICE_CONFIG_ERROR"
+	TableObject      = "SLUICE_ASIC_OBJECT"
+	TableFlow        = "SLUICE_FLOW"
+)
+
+// Tables of COUNTERS_DB.
+const (
+	TableStats     = "SLUICE_STATS"
+	TablePortStats = "SLUICE_PORT_STATS"
+)
+
+// What the daemon is doing.
+const (
+	Starting = "starting" // the switch or the configuration is not there yet
+	Running  = "running"  // what is configured stands on the switch
+	Degraded = "degraded" // it stands in part: the warnings say what does not
+	Disabled = "disabled" // SLUICE|global admin_state=disabled: nothing of ours stands
+)
+
+// What became of flow labels.
+const (
+	Active   = "active"   // written, or ECMP hashes the queue pair
+	Inactive = "inactive" // not enabled
+	Failed   = "failed"   // enabled, and the switch has no means
+)
+
+// State is SLUICE_STATE|global.
+type State struct {
+	State, Driver, Version string
+	FlowLabel              string
+	Rung                   string
+	Objects, Flows         int
+	ConfigErrors           int
+	Warnings               []string
+	LastError              string
+	LastErrorAt            time.Time
+	Since                  time.Time // start of the daemon
+}
+
+// Row is the row.
+func (s State) Row() rows.Row {
+	fields := map[string]string{
+		"state":           s.State,
+		"driver":          s.Driver,
+		"version":         s.Version,
+		"flow_label":      s.FlowLabel,
+		"flow_label_rung": s.Rung,
+		"objects":         fmt.Sprint(s.Objects),
+		"flows":           fmt.Sprint(s.Flows),
+		"config_errors":   fmt.Sprint(s.ConfigErrors),
+		"since":           stamp(s.Since),
+	}
+	if len(s.Warnings) > 0 {
+		fields["warnings"] = strings.Join(s.Warnings, "; ")
+	}
+	if s.LastError != "" {
+		fields["last_error"] = s.LastError
+		fields["last_error_time"] = stamp(s.LastErrorAt)
+	}
+	return rows.Row{Table: TableState, Key: "global", Fields: fields}
+}
+
+// Capability is SLUICE_CAPABILITY|switch: of each ladder the rung and the reason.
+func Capability(rung, reason, ipv4 string) rows.Row {
+	return rows.Row{Table: TableCapability, Key: "switch", Fields: map[string]string{
+		"flow_label_rung":   rung,
+		"flow_label_reason": reason,
+		"flow_label_ipv4":   ipv4,
+	}}
+}
+
+// ConfigError is the row that says why a row of CONFIG_DB is not in force.
+func ConfigError(e *rows.Error, at time.Time) rows.Row {
+	fields := map[string]string{"reason": e.Reason, "time": stamp(at)}
+	if e.Field != "" {
+		fields["field"] = e.Field
+		fields["value"] = e.Value
+	}
+	return rows.Row{Table: TableConfigError, Key: e.Table + "|" + e.Key, Fields: fields}
+}
+
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }

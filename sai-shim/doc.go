@@ -1,0 +1,11 @@
+// Package sai calls a SAI library (OCP Switch Abstraction Interface): any
+// libsai.so, loaded by its path, through the C shim beside it. It is the only
+// cgo of the project. Package asic calls it.
+//
+// It has typed methods and errors for the objects that Sluice uses, and no
+// policy: it never decides, retries or remembers, but for lists that turn out
+// longer than the room that was tried.
+//
+// A process has one library open at a time. A [Library] is for one goroutine,
+// but for [Library.Packets], whose reader may be another.
+package sai

@@ -1,0 +1,114 @@
+package sai
+
+// #include "shim.h"
+import "C"
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Status is what a SAI call answers: 0, or a negative code.
+type Status int32
+
+// Reasons by which [errors.Is] tells errors apart.
+var (
+	// ErrNotSupported: the library, the object or the attribute is not supported
+	// or not implemented. To try again is pointless.
+	ErrNotSupported = errors.New("not supported")
+
+	// ErrNoRoom: the table is full, or the ASIC's resources are used up.
+	ErrNoRoom = errors.New("no room")
+
+	// ErrNotFound: there is no such object.
+	ErrNotFound = errors.New("not found")
+
+	// ErrInUse: another object refers to this one.
+	ErrInUse = errors.New("in use")
+)
+
+// Error says which call was refused, and why.
+type Error struct {
+	Call      string // create, remove, set, get, …
+	Object    string // such as acl_entry
+	Attribute string // that was refused; "": none in particular
+	Status    Status
+}
+
+func (e *Error) Error() string {
+	if e.Attribute == "" {
+		return fmt.Sprintf("SAI %s %s: %s", e.Call, e.Object, e.Status)
+	}
+	return fmt.Sprintf("SAI %s %s: %s: %s", e.Call, e.Object, e.Attribute, e.Status)
+}
+
+// Is makes [errors.Is] tell the reasons apart.
+func (e *Error) Is(target error) bool {
+	switch e.Status.base() {
+	case C.SAI_STATUS_NOT_SUPPORTED, C.SAI_STATUS_NOT_IMPLEMENTED, C.SAI_STATUS_ATTR_NOT_SUPPORTED_0,
+		C.SAI_STATUS_ATTR_NOT_IMPLEMENTED_0, C.SAI_STATUS_UNKNOWN_ATTRIBUTE_0, C.SAI_STATUS_INVALID_ATTRIBUTE_0,
+		C.SAI_STATUS_INVALID_ATTR_VALUE_0:
+		return target == ErrNotSupported
+	case C.SAI_STATUS_TABLE_FULL, C.SAI_STATUS_INSUFFICIENT_RESOURCES, C.SAI_STATUS_NO_MEMORY:
+		return target == ErrNoRoom
+	case C.SAI_STATUS_ITEM_NOT_FOUND, C.SAI_STATUS_INVALID_OBJECT_ID:
+		return target == ErrNotFound
+	case C.SAI_STATUS_OBJECT_IN_USE:
+		return target == ErrInUse
+	}
+	return false
+}
+
+// indexed is the width of the ranges of codes that carry an attribute's index.
+const indexed = 0x10000
+
+// base is the status without the attribute's index.
+func (s Status) base() Status {
+	if s > -indexed {
+		return s
+	}
+	return s / indexed * indexed
+}
+
+// index is the place of the attribute that the status is about, -1 where it is
+// about none.
+func (s Status) index() int {
+	if s > -indexed {
+		return -1
+	}
+	return int(-s % indexed)
+}
+
+var statusNames = map[Status]string{
+	C.SAI_STATUS_SUCCESS:                     "SUCCESS",
+	C.SAI_STATUS_FAILURE:                     "FAILURE",
+	C.SAI_STATUS_NOT_SUPPORTED:               "NOT_SUPPORTED",
+	C.SAI_STATUS_NO_MEMORY:                   "NO_MEMORY",
+	C.SAI_STATUS_INSUFFICIENT_RESOURCES:      "INSUFFICIENT_RESOURCES",
+	C.SAI_STATUS_INVALID_PARAMETER:           "INVALID_PARAMETER",
+	C.SAI_STATUS_ITEM_ALREADY_EXISTS:         "ITEM_ALREADY_EXISTS",
+	C.SAI_STATUS_ITEM_NOT_FOUND:              "ITEM_NOT_FOUND",
+	C.SAI_STATUS_BUFFER_OVERFLOW:             "BUFFER_OVERFLOW",
+	C.SAI_STATUS_UNINITIALIZED:               "UNINITIALIZED",
+	C.SAI_STATUS_TABLE_FULL:                  "TABLE_FULL",
+	C.SAI_STATUS_MANDATORY_ATTRIBUTE_MISSING: "MANDATORY_ATTRIBUTE_MISSING",
+	C.SAI_STATUS_NOT_IMPLEMENTED:             "NOT_IMPLEMENTED",
+	C.SAI_STATUS_ADDR_NOT_FOUND:              "ADDR_NOT_FOUND",
+	C.SAI_STATUS_OBJECT_IN_USE:               "OBJECT_IN_USE",
+	C.SAI_STATUS_INVALID_OBJECT_TYPE:         "INVALID_OBJECT_TYPE",
+	C.SAI_STATUS_INVALID_OBJECT_ID:           "INVALID_OBJECT_ID",
+	C.SAI_STATUS_INVALID_ATTRIBUTE_0:         "INVALID_ATTRIBUTE",
+	C.SAI_STATUS_INVALID_ATTR_VALUE_0:        "INVALID_ATTR_VALUE",
+	C.SAI_STATUS_ATTR_NOT_IMPLEMENTED_0:      "ATTR_NOT_IMPLEMENTED",
+	C.SAI_STATUS_UNKNOWN_ATTRIBUTE_0:         "UNKNOWN_ATTRIBUTE",
+	C.SAI_STATUS_ATTR_NOT_SUPPORTED_0:        "ATTR_NOT_SUPPORTED",
+}
+
+// String is SAI's name without SAI_STATUS_, and the code of those that have none
+// here.
+func (s Status) String() string {
+	if name, ok := statusNames[s.base()]; ok {
+		return name
+	}
+	return fmt.Sprintf("status %d", int32(s))
+}

@@ -1,0 +1,562 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "shim.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#define MAX_ATTRIBUTES 32
+#define LIST_ROOM 4096
+#define RING 4096 /* a power of 2 */
+
+/* The APIs that are used. */
+enum { SWITCH, PORT, QUEUE, ACL, HASH, UDF, MIRROR, POLICER, SCHEDULER, HOSTIF, SAMPLEPACKET, APIS };
+
+static const sai_api_t api_ids[APIS] = {
+	[SWITCH] = SAI_API_SWITCH,   [PORT] = SAI_API_PORT,	  [QUEUE] = SAI_API_QUEUE,
+	[ACL] = SAI_API_ACL,	     [HASH] = SAI_API_HASH,	  [UDF] = SAI_API_UDF,
+	[MIRROR] = SAI_API_MIRROR,   [POLICER] = SAI_API_POLICER, [SCHEDULER] = SAI_API_SCHEDULER,
+	[HOSTIF] = SAI_API_HOSTIF,   [SAMPLEPACKET] = SAI_API_SAMPLEPACKET,
+};
+
+struct shim {
+	void *handle;
+	void *api[APIS]; /* method tables; NULL: not implemented */
+	sai_status_t (*uninitialize)(void);
+	sai_status_t (*query_version)(sai_api_version_t *);
+	sai_status_t (*query_capability)(sai_object_id_t, sai_object_type_t, sai_attr_id_t, sai_attr_capability_t *);
+	sai_status_t (*query_enum)(sai_object_id_t, sai_object_type_t, sai_attr_id_t, sai_s32_list_t *);
+	sai_object_id_t switch_id;
+
+	sai_attribute_t attributes[MAX_ATTRIBUTES];
+	uint32_t count;
+	bool overflow;
+	_Alignas(8) uint8_t lists[LIST_ROOM];
+	size_t used;
+
+	char **pairs; /* keys and values by turns */
+	int npairs;
+	int next; /* of profile_get_next_value */
+
+	int event; /* eventfd */
+	atomic_uint_fast64_t lost;
+	pthread_mutex_t writer; /* a library may call from several threads; the reader never waits for them */
+	/* Who holds writer writes head, the reader tail. */
+	_Alignas(64) atomic_uint_fast32_t head;
+	_Alignas(64) atomic_uint_fast32_t tail;
+	struct shim_packet ring[RING];
+};
+
+/* SAI's callbacks carry no pointer. */
+static struct shim *open_shim;
+
+static const char *profile_value(sai_switch_profile_id_t profile, const char *variable)
+{
+	struct shim *s = open_shim;
+
+	(void)profile;
+	for (int i = 0; s && variable && i < s->npairs; i++)
+		if (strcmp(s->pairs[2 * i], variable) == 0)
+			return s->pairs[2 * i + 1];
+	return NULL;
+}
+
+static int profile_next(sai_switch_profile_id_t profile, const char **variable, const char **value)
+{
+	struct shim *s = open_shim;
+
+	(void)profile;
+	if (!s)
+		return -1;
+	/* SAI says that *variable NULL begins again; SONiC's syncd, that value NULL does, and gives no pair. */
+	if (!value || (variable && !*variable))
+		s->next = 0;
+	if (!value)
+		return 0;
+	if (!variable || s->next >= s->npairs)
+		return -1;
+	*variable = s->pairs[2 * s->next];
+	*value = s->pairs[2 * s->next + 1];
+	s->next++;
+	return 0;
+}
+
+static const sai_service_method_table_t services = { profile_value, profile_next };
+
+__attribute__((format(printf, 1, 2))) static char *message(const char *format, ...)
+{
+	char *text = NULL;
+	va_list args;
+
+	va_start(args, format);
+	if (vasprintf(&text, format, args) < 0)
+		text = NULL;
+	va_end(args);
+	return text ? text : strdup("out of memory");
+}
+
+static int copy_profile(struct shim *s, const char *const *keys, const char *const *values, int n)
+{
+	s->pairs = calloc(2 * (size_t)n + 1, sizeof(*s->pairs));
+	if (!s->pairs)
+		return -1;
+	for (int i = 0; i < n; i++) {
+		s->pairs[2 * i] = strdup(keys[i]);
+		s->pairs[2 * i + 1] = strdup(values[i]);
+		s->npairs++;
+		if (!s->pairs[2 * i] || !s->pairs[2 * i + 1])
+			return -1;
+	}
+	return 0;
+}
+
+static void free_shim(struct shim *s)
+{
+	for (int i = 0; s->pairs && i < 2 * s->npairs; i++)
+		free(s->pairs[i]);
+	free(s->pairs);
+	if (s->event >= 0)
+		close(s->event);
+	if (s->handle)
+		dlclose(s->handle);
+	free(s);
+}
+
+char *shim_open(const char *path, const char *const *keys, const char *const *values, int n, struct shim **out)
+{
+	sai_status_t (*initialize)(uint64_t, const sai_service_method_table_t *);
+	sai_status_t (*query)(sai_api_t, void **);
+	struct shim *s;
+	sai_status_t status;
+	char *error = NULL;
+
+	if (open_shim)
+		return strdup("a SAI library is open already: one a process");
+	s = aligned_alloc(_Alignof(struct shim), sizeof(*s));
+	if (!s)
+		return strdup("out of memory");
+	memset(s, 0, sizeof(*s));
+	pthread_mutex_init(&s->writer, NULL);
+	s->event = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	if (s->event < 0 || copy_profile(s, keys, values, n)) {
+		error = message("%s: out of memory or of descriptors", path);
+		goto fail;
+	}
+	s->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	if (!s->handle) {
+		error = message("load the SAI library: %s", dlerror());
+		goto fail;
+	}
+	*(void **)&initialize = dlsym(s->handle, "sai_api_initialize");
+	*(void **)&query = dlsym(s->handle, "sai_api_query");
+	*(void **)&s->uninitialize = dlsym(s->handle, "sai_api_uninitialize");
+	*(void **)&s->query_version = dlsym(s->handle, "sai_query_api_version");
+	*(void **)&s->query_capability = dlsym(s->handle, "sai_query_attribute_capability");
+	*(void **)&s->query_enum = dlsym(s->handle, "sai_query_attribute_enum_values_capability");
+	if (!initialize || !query) {
+		error = message("%s is no SAI library: it has no symbol %s", path, initialize ? "sai_api_query" : "sai_api_initialize");
+		goto fail;
+	}
+	open_shim = s;
+	status = initialize(0, &services);
+	if (status != SAI_STATUS_SUCCESS) {
+		error = message("%s: sai_api_initialize answers %d", path, status);
+		goto fail;
+	}
+	for (int i = 0; i < APIS; i++)
+		if (query(api_ids[i], &s->api[i]) != SAI_STATUS_SUCCESS)
+			s->api[i] = NULL;
+	if (!s->api[SWITCH]) {
+		error = message("%s: sai_api_query knows no switch API", path);
+		if (s->uninitialize)
+			s->uninitialize();
+		goto fail;
+	}
+	*out = s;
+	return NULL;
+fail:
+	open_shim = NULL;
+	free_shim(s);
+	return error;
+}
+
+void shim_close(struct shim *s)
+{
+	if (s->uninitialize)
+		s->uninitialize();
+	open_shim = NULL;
+	free_shim(s);
+}
+
+uint64_t shim_version(struct shim *s)
+{
+	sai_api_version_t version = 0;
+
+	if (!s->query_version || s->query_version(&version) != SAI_STATUS_SUCCESS)
+		return 0;
+	return version;
+}
+
+/* The next attribute, or one that nobody reads when there are too many. */
+static sai_attribute_value_t *next(struct shim *s, uint32_t id)
+{
+	static sai_attribute_t surplus;
+	sai_attribute_t *a = &surplus;
+
+	if (s->count < MAX_ATTRIBUTES)
+		a = &s->attributes[s->count++];
+	else
+		s->overflow = true;
+	memset(a, 0, sizeof(*a));
+	a->id = id;
+	return &a->value;
+}
+
+static void *keep(struct shim *s, const void *elements, size_t size)
+{
+	void *at = s->lists + s->used;
+
+	if (size > LIST_ROOM - s->used) {
+		s->overflow = true;
+		return NULL;
+	}
+	memcpy(at, elements, size);
+	s->used += (size + 7) & ~(size_t)7;
+	return at;
+}
+
+void shim_forget(struct shim *s)
+{
+	s->count = 0;
+	s->used = 0;
+	s->overflow = false;
+}
+
+#define SCALAR(name, type, member)                          \
+	void shim_##name(struct shim *s, uint32_t id, type v) \
+	{                                                     \
+		next(s, id)->member = v;                      \
+	}
+SCALAR(bool, bool, booldata)
+SCALAR(u8, uint8_t, u8)
+SCALAR(u16, uint16_t, u16)
+SCALAR(u32, uint32_t, u32)
+SCALAR(s32, int32_t, s32)
+SCALAR(u64, uint64_t, u64)
+SCALAR(oid, uint64_t, oid)
+
+void shim_mac(struct shim *s, uint32_t id, const uint8_t *v)
+{
+	memcpy(next(s, id)->mac, v, sizeof(sai_mac_t));
+}
+
+#define LIST(name, type, member)                                                \
+	void shim_##name(struct shim *s, uint32_t id, const type *v, uint32_t n) \
+	{                                                                       \
+		sai_attribute_value_t *a = next(s, id);                         \
+		a->member.count = n;                                            \
+		a->member.list = keep(s, v, n * sizeof(*v));                    \
+	}
+LIST(oids, uint64_t, objlist)
+LIST(u8s, uint8_t, u8list)
+LIST(s32s, int32_t, s32list)
+
+#define FIELD(name, type)                                                            \
+	void shim_field_##name(struct shim *s, uint32_t id, type data, type mask) \
+	{                                                                            \
+		sai_acl_field_data_t *f = &next(s, id)->aclfield;                    \
+		f->enable = true;                                                    \
+		f->data.name = data;                                                 \
+		f->mask.name = mask;                                                 \
+	}
+FIELD(u8, uint8_t)
+FIELD(u16, uint16_t)
+FIELD(u32, uint32_t)
+
+#define ADDRESS(name)                                                                                    \
+	void shim_field_##name(struct shim *s, uint32_t id, const uint8_t *data, const uint8_t *mask) \
+	{                                                                                                \
+		sai_acl_field_data_t *f = &next(s, id)->aclfield;                                        \
+		f->enable = true;                                                                        \
+		memcpy(&f->data.name, data, sizeof(f->data.name));                                       \
+		memcpy(&f->mask.name, mask, sizeof(f->mask.name));                                       \
+	}
+ADDRESS(ip4)
+ADDRESS(ip6)
+
+void shim_field_oid(struct shim *s, uint32_t id, uint64_t data)
+{
+	sai_acl_field_data_t *f = &next(s, id)->aclfield;
+
+	f->enable = true;
+	f->data.oid = data;
+}
+
+void shim_field_octets(struct shim *s, uint32_t id, const uint8_t *data, const uint8_t *mask, uint32_t n)
+{
+	sai_acl_field_data_t *f = &next(s, id)->aclfield;
+
+	f->enable = true;
+	f->data.u8list.count = n;
+	f->data.u8list.list = keep(s, data, n);
+	f->mask.u8list.count = n;
+	f->mask.u8list.list = keep(s, mask, n);
+}
+
+#define ACTION(name, type)                                                  \
+	void shim_action_##name(struct shim *s, uint32_t id, type v)        \
+	{                                                                   \
+		sai_acl_action_data_t *a = &next(s, id)->aclaction;         \
+		a->enable = true;                                           \
+		a->parameter.name = v;                                      \
+	}
+ACTION(u8, uint8_t)
+ACTION(u32, uint32_t)
+ACTION(s32, int32_t)
+ACTION(oid, uint64_t)
+
+void shim_action_oids(struct shim *s, uint32_t id, const uint64_t *v, uint32_t n)
+{
+	sai_acl_action_data_t *a = &next(s, id)->aclaction;
+
+	a->enable = true;
+	a->parameter.objlist.count = n;
+	a->parameter.objlist.list = keep(s, v, n * sizeof(*v));
+}
+
+/* Where an object type's methods stand in its API's table. */
+static const struct methods {
+	sai_object_type_t type;
+	int api;
+	size_t create, remove, set, get, stats;
+} methods[] = {
+#define NO ((size_t)-1)
+#define QUAD(object, api, table, name)                                                                            \
+	{ SAI_OBJECT_TYPE_##object, api, offsetof(table, create_##name), offsetof(table, remove_##name),           \
+	  offsetof(table, set_##name##_attribute), offsetof(table, get_##name##_attribute), NO }
+	{ SAI_OBJECT_TYPE_SWITCH, SWITCH, NO, NO, offsetof(sai_switch_api_t, set_switch_attribute),
+	  offsetof(sai_switch_api_t, get_switch_attribute), NO },
+	{ SAI_OBJECT_TYPE_PORT, PORT, NO, NO, offsetof(sai_port_api_t, set_port_attribute),
+	  offsetof(sai_port_api_t, get_port_attribute), offsetof(sai_port_api_t, get_port_stats) },
+	{ SAI_OBJECT_TYPE_QUEUE, QUEUE, NO, NO, offsetof(sai_queue_api_t, set_queue_attribute),
+	  offsetof(sai_queue_api_t, get_queue_attribute), offsetof(sai_queue_api_t, get_queue_stats) },
+	{ SAI_OBJECT_TYPE_POLICER, POLICER, offsetof(sai_policer_api_t, create_policer),
+	  offsetof(sai_policer_api_t, remove_policer), offsetof(sai_policer_api_t, set_policer_attribute),
+	  offsetof(sai_policer_api_t, get_policer_attribute), offsetof(sai_policer_api_t, get_policer_stats) },
+	QUAD(ACL_TABLE, ACL, sai_acl_api_t, acl_table),
+	QUAD(ACL_ENTRY, ACL, sai_acl_api_t, acl_entry),
+	QUAD(ACL_COUNTER, ACL, sai_acl_api_t, acl_counter),
+	QUAD(HASH, HASH, sai_hash_api_t, hash),
+	QUAD(UDF, UDF, sai_udf_api_t, udf),
+	QUAD(UDF_MATCH, UDF, sai_udf_api_t, udf_match),
+	QUAD(UDF_GROUP, UDF, sai_udf_api_t, udf_group),
+	QUAD(MIRROR_SESSION, MIRROR, sai_mirror_api_t, mirror_session),
+	QUAD(SCHEDULER, SCHEDULER, sai_scheduler_api_t, scheduler),
+	QUAD(SAMPLEPACKET, SAMPLEPACKET, sai_samplepacket_api_t, samplepacket),
+	QUAD(HOSTIF_TRAP_GROUP, HOSTIF, sai_hostif_api_t, hostif_trap_group),
+	QUAD(HOSTIF_USER_DEFINED_TRAP, HOSTIF, sai_hostif_api_t, hostif_user_defined_trap),
+};
+
+#define METHOD(kind, fn, s, object_type)                        \
+	(*(fn *)method(s, object_type, offsetof(struct methods, kind)))
+
+/* Points to the method's slot in the table; to one that holds NULL where there is none. */
+static void *method(struct shim *s, sai_object_type_t type, size_t kind)
+{
+	static void *none;
+
+	for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++) {
+		const struct methods *m = &methods[i];
+		size_t at = *(const size_t *)((const char *)m + kind);
+
+		if (m->type == type)
+			return at == NO || !s->api[m->api] ? (void *)&none : (char *)s->api[m->api] + at;
+	}
+	return &none;
+}
+
+static void packet_event(sai_object_id_t switch_id, sai_size_t size, const void *buffer, uint32_t count,
+			 const sai_attribute_t *list);
+
+sai_status_t shim_create_switch(struct shim *s, uint64_t *id)
+{
+	sai_switch_api_t *api = s->api[SWITCH];
+	sai_status_t status = SAI_STATUS_INSUFFICIENT_RESOURCES;
+	sai_attribute_t notify = { .id = SAI_SWITCH_ATTR_PACKET_EVENT_NOTIFY };
+
+	if (!api->create_switch)
+		status = SAI_STATUS_NOT_IMPLEMENTED;
+	else if (!s->overflow)
+		status = api->create_switch(&s->switch_id, s->count, s->attributes);
+	shim_forget(s);
+	if (status != SAI_STATUS_SUCCESS)
+		return status;
+	*id = s->switch_id;
+	*(sai_packet_event_notification_fn *)&notify.value.ptr = packet_event;
+	if (api->set_switch_attribute)
+		api->set_switch_attribute(s->switch_id, &notify); /* without it no packets come */
+	return SAI_STATUS_SUCCESS;
+}
+
+sai_status_t shim_remove_switch(struct shim *s)
+{
+	sai_switch_api_t *api = s->api[SWITCH];
+
+	return api->remove_switch ? api->remove_switch(s->switch_id) : SAI_STATUS_NOT_IMPLEMENTED;
+}
+
+sai_status_t shim_create(struct shim *s, int32_t type, uint64_t *id)
+{
+	sai_create_fn create = METHOD(create, sai_create_fn, s, type);
+	sai_status_t status = SAI_STATUS_INSUFFICIENT_RESOURCES;
+
+	if (!create)
+		status = SAI_STATUS_NOT_IMPLEMENTED;
+	else if (!s->overflow)
+		status = create(id, s->switch_id, s->count, s->attributes);
+	shim_forget(s);
+	return status;
+}
+
+sai_status_t shim_remove(struct shim *s, int32_t type, uint64_t id)
+{
+	sai_remove_fn remove = METHOD(remove, sai_remove_fn, s, type);
+
+	return remove ? remove(id) : SAI_STATUS_NOT_IMPLEMENTED;
+}
+
+sai_status_t shim_set(struct shim *s, int32_t type, uint64_t id)
+{
+	sai_set_fn set = METHOD(set, sai_set_fn, s, type);
+	sai_status_t status = SAI_STATUS_INVALID_PARAMETER;
+
+	if (!set)
+		status = SAI_STATUS_NOT_IMPLEMENTED;
+	else if (s->count == 1 && !s->overflow)
+		status = set(id, &s->attributes[0]);
+	shim_forget(s);
+	return status;
+}
+
+sai_status_t shim_get(struct shim *s, int32_t type, uint64_t id, uint32_t attribute, sai_attribute_value_t *value)
+{
+	sai_get_fn get = METHOD(get, sai_get_fn, s, type);
+	sai_attribute_t a = { .id = attribute };
+	sai_status_t status;
+
+	if (!get)
+		return SAI_STATUS_NOT_IMPLEMENTED;
+	status = get(id, 1, &a);
+	*value = a.value;
+	return status;
+}
+
+sai_status_t shim_get_list(struct shim *s, int32_t type, uint64_t id, uint32_t attribute, void *elements, uint32_t *count)
+{
+	sai_get_fn get = METHOD(get, sai_get_fn, s, type);
+	sai_attribute_t a = { .id = attribute };
+	sai_status_t status;
+
+	if (!get)
+		return SAI_STATUS_NOT_IMPLEMENTED;
+	a.value.u8list.count = *count; /* all lists are laid out alike */
+	a.value.u8list.list = elements;
+	status = get(id, 1, &a);
+	*count = a.value.u8list.count;
+	return status;
+}
+
+sai_status_t shim_stats(struct shim *s, int32_t type, uint64_t id, const uint32_t *ids, uint32_t n, uint64_t *values)
+{
+	sai_stats_fn stats = METHOD(stats, sai_stats_fn, s, type);
+
+	return stats ? stats(id, n, ids, values) : SAI_STATUS_NOT_IMPLEMENTED;
+}
+
+sai_status_t shim_capability(struct shim *s, int32_t type, uint32_t attribute, sai_attr_capability_t *capability)
+{
+	if (!s->query_capability)
+		return SAI_STATUS_NOT_IMPLEMENTED;
+	return s->query_capability(s->switch_id, type, attribute, capability);
+}
+
+sai_status_t shim_enum_values(struct shim *s, int32_t type, uint32_t attribute, int32_t *values, uint32_t *count)
+{
+	sai_s32_list_t list = { .count = *count, .list = values };
+	sai_status_t status;
+
+	if (!s->query_enum)
+		return SAI_STATUS_NOT_IMPLEMENTED;
+	status = s->query_enum(s->switch_id, type, attribute, &list);
+	*count = list.count;
+	return status;
+}
+
+/* The library's threads call this. */
+static void packet_event(sai_object_id_t switch_id, sai_size_t size, const void *buffer, uint32_t count,
+			 const sai_attribute_t *list)
+{
+	struct shim *s = open_shim;
+	uint32_t head, tail;
+	struct shim_packet *p;
+
+	(void)switch_id;
+	if (!s)
+		return;
+	pthread_mutex_lock(&s->writer);
+	head = atomic_load_explicit(&s->head, memory_order_relaxed);
+	tail = atomic_load_explicit(&s->tail, memory_order_acquire);
+	if ((uint32_t)(head - tail) == RING) {
+		atomic_fetch_add_explicit(&s->lost, 1, memory_order_relaxed);
+		goto out;
+	}
+	p = &s->ring[head % RING];
+	p->port = p->trap = SAI_NULL_OBJECT_ID;
+	for (uint32_t i = 0; i < count; i++) {
+		if (list[i].id == SAI_HOSTIF_PACKET_ATTR_INGRESS_PORT)
+			p->port = list[i].value.oid;
+		else if (list[i].id == SAI_HOSTIF_PACKET_ATTR_HOSTIF_TRAP_ID)
+			p->trap = list[i].value.oid;
+	}
+	p->length = size;
+	p->captured = size < SHIM_PACKET_ROOM ? size : SHIM_PACKET_ROOM;
+	memcpy(p->data, buffer, p->captured);
+	atomic_store_explicit(&s->head, head + 1, memory_order_seq_cst);
+	/* The reader looks at head again after it has seen an empty ring. */
+	if (atomic_load_explicit(&s->tail, memory_order_seq_cst) == head)
+		eventfd_write(s->event, 1);
+out:
+	pthread_mutex_unlock(&s->writer);
+}
+
+int shim_packets_fd(struct shim *s)
+{
+	return s->event;
+}
+
+int shim_packets_take(struct shim *s, struct shim_packet *out, int n)
+{
+	uint32_t tail = atomic_load_explicit(&s->tail, memory_order_relaxed);
+	uint32_t head = atomic_load_explicit(&s->head, memory_order_seq_cst);
+	int taken = 0;
+
+	for (; taken < n && tail != head; taken++, tail++) {
+		struct shim_packet *p = &s->ring[tail % RING];
+
+		memcpy(&out[taken], p, offsetof(struct shim_packet, data) + p->captured);
+	}
+	atomic_store_explicit(&s->tail, tail, memory_order_seq_cst);
+	return taken;
+}
+
+uint64_t shim_packets_lost(struct shim *s)
+{
+	return atomic_load_explicit(&s->lost, memory_order_relaxed);
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The thin layer between Go and any SAI library: it loads the library, and
+ * calls it with plain arguments. No policy, and no state of its own but the
+ * attributes being gathered and the ring of packets.
+ *
+ * A process has one library at a time: SAI's callbacks carry no pointer to tell
+ * two apart. All calls but shim_packets_* are for one thread at a time;
+ * shim_packets_* are for one other thread.
+ *
+ * Functions return a SAI status (sai_abi.h) unless they say otherwise. What the
+ * library has no function for is SAI_STATUS_NOT_IMPLEMENTED.
+ */
+#ifndef SHIM_H
+#define SHIM_H
+
+#include "include/sai_abi.h"
+#include "include/sai_sluice_ext.h"
+
+struct shim;
+
+/*
+ * Loads the library at path and initializes it with a profile of n key-values,
+ * which it may ask for as long as it is open. Returns NULL, or a message that
+ * names the path and what was wrong, to be freed by the caller.
+ */
+char *shim_open(const char *path, const char *const *keys, const char *const *values, int n, struct shim **out);
+
+/* Uninitializes and unloads the library. */
+void shim_close(struct shim *s);
+
+/* The library's version of SAI, major * 10000 + minor * 100; 0: it does not say. */
+uint64_t shim_version(struct shim *s);
+
+/*
+ * Attributes are gathered by the functions below, in order, and taken by the
+ * next shim_create, shim_set or shim_create_switch. At most 32, and 4 KiB of
+ * list elements; more are dropped, and the call answers INSUFFICIENT_RESOURCES.
+ * Addresses are in network byte order.
+ */
+void shim_bool(struct shim *s, uint32_t id, bool v);
+void shim_u8(struct shim *s, uint32_t id, uint8_t v);
+void shim_u16(struct shim *s, uint32_t id, uint16_t v);
+void shim_u32(struct shim *s, uint32_t id, uint32_t v);
+void shim_s32(struct shim *s, uint32_t id, int32_t v);
+void shim_u64(struct shim *s, uint32_t id, uint64_t v);
+void shim_oid(struct shim *s, uint32_t id, uint64_t v);
+void shim_mac(struct shim *s, uint32_t id, const uint8_t *v);
+void shim_oids(struct shim *s, uint32_t id, const uint64_t *v, uint32_t n);
+void shim_u8s(struct shim *s, uint32_t id, const uint8_t *v, uint32_t n);
+void shim_s32s(struct shim *s, uint32_t id, const int32_t *v, uint32_t n);
+void shim_field_u8(struct shim *s, uint32_t id, uint8_t data, uint8_t mask);
+void shim_field_u16(struct shim *s, uint32_t id, uint16_t data, uint16_t mask);
+void shim_field_u32(struct shim *s, uint32_t id, uint32_t data, uint32_t mask);
+void shim_field_ip4(struct shim *s, uint32_t id, const uint8_t *data, const uint8_t *mask);
+void shim_field_ip6(struct shim *s, uint32_t id, const uint8_t *data, const uint8_t *mask);
+void shim_field_oid(struct shim *s, uint32_t id, uint64_t data);
+void shim_field_octets(struct shim *s, uint32_t id, const uint8_t *data, const uint8_t *mask, uint32_t n);
+void shim_action_u8(struct shim *s, uint32_t id, uint8_t v);
+void shim_action_u32(struct shim *s, uint32_t id, uint32_t v);
+void shim_action_s32(struct shim *s, uint32_t id, int32_t v);
+void shim_action_oid(struct shim *s, uint32_t id, uint64_t v);
+void shim_action_oids(struct shim *s, uint32_t id, const uint64_t *v, uint32_t n);
+
+/* Forgets what was gathered. */
+void shim_forget(struct shim *s);
+
+/*
+ * Creates the switch, or connects to it: as SAI_SWITCH_ATTR_INIT_SWITCH says
+ * among the attributes. Packet events go into the ring from then on, where the
+ * library takes the callback.
+ */
+sai_status_t shim_create_switch(struct shim *s, uint64_t *id);
+sai_status_t shim_remove_switch(struct shim *s);
+
+/* Objects, by SAI object type. set takes the one attribute that was gathered. */
+sai_status_t shim_create(struct shim *s, int32_t type, uint64_t *id);
+sai_status_t shim_remove(struct shim *s, int32_t type, uint64_t id);
+sai_status_t shim_set(struct shim *s, int32_t type, uint64_t id);
+sai_status_t shim_get(struct shim *s, int32_t type, uint64_t id, uint32_t attribute, sai_attribute_value_t *value);
+
+/*
+ * Reads an attribute that is a list of elements of any one size into room for
+ * *count of them. BUFFER_OVERFLOW: *count is how many there are.
+ */
+sai_status_t shim_get_list(struct shim *s, int32_t type, uint64_t id, uint32_t attribute, void *elements, uint32_t *count);
+
+/* Statistics of a port, queue or policer. */
+sai_status_t shim_stats(struct shim *s, int32_t type, uint64_t id, const uint32_t *ids, uint32_t n, uint64_t *values);
+
+/* What an attribute of a type takes; values are those of an enum, as in shim_get_list. */
+sai_status_t shim_capability(struct shim *s, int32_t type, uint32_t attribute, sai_attr_capability_t *capability);
+sai_status_t shim_enum_values(struct shim *s, int32_t type, uint32_t attribute, int32_t *values, uint32_t *count);
+
+#define SHIM_PACKET_ROOM 512 /* octets of a packet that are kept */
+
+/* A packet to the CPU. */
+struct shim_packet {
+	uint64_t port; /* that it came in by; SAI_NULL_OBJECT_ID: not said */
+	uint64_t trap; /* user-defined trap that it was marked with; likewise */
+	uint32_t length;   /* octets that the library gave */
+	uint32_t captured; /* of these, what data holds */
+	uint8_t data[SHIM_PACKET_ROOM];
+};
+
+/*
+ * A descriptor that can be read while packets wait. The ring holds 4096; what
+ * comes while it is full is dropped and counted.
+ */
+int shim_packets_fd(struct shim *s);
+
+/* Takes up to n packets out of the ring, and returns how many. */
+int shim_packets_take(struct shim *s, struct shim_packet *out, int n);
+
+/* Packets that found the ring full, since the library was opened. */
+uint64_t shim_packets_lost(struct shim *s);
+
+#endif

@@ -1,0 +1,90 @@
+package softsai_test
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"sluice/orchagent-ext/flow"
+	"sluice/orchagent-ext/roce"
+)
+
+// Attribute numbers, as KIND:ATTRIBUTE of the driver.
+const (
+	fieldRoCE = "field-u16:0x1016=4791 field-u8:0x1150=17" // L4_DST_PORT, IPV6_NEXT_HEADER
+
+	compute  = "action-s32:0x10000001"
+	setLabel = "action-u32:0x10000000"
+)
+
+// newTable makes a table with every field, binds it to a port, and returns it.
+func newTable(t *testing.T, d *driver, port string) string {
+	t.Helper()
+	table := d.id("create table s32:0=0 list-s32:1=0 bool:0x1000=1 bool:0x1001=1 bool:0x1006=1 bool:0x1007=1 bool:0x1015=1 bool:0x1016=1 " +
+		"bool:0x101b=1 bool:0x1150=1 bool:0x101e=1 bool:0x1026=1 bool:0x104d=1 bool:0x104e=1 bool:0x1028=1 bool:0x102a=1 bool:0x1024=1")
+	d.do("set port %s oid:0x3b=%s", portID(t, port), table)
+	return table
+}
+
+// wantLabel is the frame as the switch must send it on.
+func wantLabel(frame []byte, algorithm flow.Algorithm, always bool) (want []byte, labelled bool) {
+	var p roce.Packet
+	want = slices.Clone(frame)
+	if p.Parse(want, len(want)) != nil || p.Is4() || p.Tunnelled() || p.Fragment() || (!always && p.FlowLabel() != 0) {
+		return want, false
+	}
+	deth, _ := p.DETH() // connected services: no queue pair of the source in the packet
+	p.SetFlowLabel(algorithm.Label(deth.SrcQP, p.DestQP(), p.Src16(), p.Dst16()))
+	return want, true
+}
+
+// The label is the one of package flow, in every packet that carries RoCEv2
+// directly over IPv6, and nothing else changes in any packet.
+func TestComputedLabel(t *testing.T) {
+	enterNamespace(t)
+	link(t, "port0", "far0")
+	d := startDriver(t)
+	d.do("switch SLUICE_PORTS=port0")
+	table := newTable(t, d, "port0")
+	counter := d.id("create counter oid:0=%s bool:1=1 bool:2=1", table)
+
+	program := startRunner(t, "port0")
+	const zeroOnly = 0x100
+	for seed, test := range []struct {
+		algorithm flow.Algorithm
+		always    bool
+		parameter int
+	}{
+		{flow.DraftLiteral, false, 0 | zeroOnly},
+		{flow.DraftLiteral, true, 0},
+		{flow.CRC32, false, 1 | zeroOnly},
+		{flow.CRC32, true, 1},
+	} {
+		// No t.Run: its goroutine would be in another namespace.
+		name := fmt.Sprintf("%s, always %v", test.algorithm, test.always)
+		entry := d.id("create entry oid:0=%s u32:1=5 %s %s=%d action-oid:0x2005=%s", table, fieldRoCE, compute, test.parameter, counter)
+		const frames = 25000
+		labels := 0
+		r := rand.New(rand.NewPCG(uint64(seed), 1))
+		for range frames {
+			frame := anyFrame(r)
+			want, labelled := wantLabel(frame, test.algorithm, test.always)
+			verdict, got := program.run(frame)
+			if verdict != verdictGoOn {
+				t.Fatalf("%s: verdict %d for %x", name, verdict, frame)
+			}
+			if !bytes.Equal(got, want) {
+				t.Fatalf("%s: sent %x\n got %x\nwant %x", name, frame, got, want)
+			}
+			if labelled {
+				labels++
+			}
+		}
+		if labels < frames/10 || labels > frames*9/10 {
+			t.Errorf("%s: %d of %d frames labelled: the test tests too little", name, labels, frames)
+		}
+		d.do("remove entry %s", entry)
+	}
+}

@@ -1,0 +1,62 @@
+// Package softsai_test tests libsoftsai.so as those who load it see it: a driver
+// process in a network namespace of its own makes SAI calls, and frames go
+// through the switch, by real links or by BPF_PROG_TEST_RUN. The library and the
+// driver are built with ASan and UBSan.
+package softsai_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// built is where the library and the programs are, or why they are not.
+var built struct {
+	dir    string
+	reason string
+}
+
+func TestMain(m *testing.M) {
+	os.Exit(run(m))
+}
+
+func run(m *testing.M) int {
+	for _, tool := range []string{"gcc", "clang", "make"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			built.reason = fmt.Sprintf("needs %s to build the library", tool)
+			return m.Run()
+		}
+	}
+	dir, err := os.MkdirTemp("", "softsai")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	built.dir = dir
+	out, err := exec.Command("make", "-s", "-j2", "OUT="+dir, "WORK="+filepath.Join(dir, "o"), "SANITIZE=1", "tests").CombinedOutput()
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "make: %v\n%s", err, out)
+		return 1
+	}
+	return m.Run()
+}
+
+// program is the path of a program or library that was built.
+func program(t *testing.T, name string) string {
+	t.Helper()
+	if built.reason != "" {
+		t.Skip(built.reason)
+	}
+	return filepath.Join(built.dir, name)
+}
+
+// What needs no kernel, in C under the sanitizers.
+func TestUnits(t *testing.T) {
+	out, err := exec.Command(program(t, "unit")).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+}

@@ -1,0 +1,200 @@
+/* The shapes of a table, and how the ports get to see them. */
+#include <errno.h>
+#include <string.h>
+
+#include <bpf/bpf.h>
+
+#include "acl.h"
+#include "log.h"
+#include "plane.h"
+#include "port.h"
+
+static sai_status_t status_of(int err)
+{
+	switch (-err) {
+	case 0:
+		return SAI_STATUS_SUCCESS;
+	case EEXIST:
+		return SAI_STATUS_ITEM_ALREADY_EXISTS;
+	case E2BIG:
+	case ENOSPC:
+		return SAI_STATUS_TABLE_FULL;
+	case ENOMEM:
+		return SAI_STATUS_NO_MEMORY;
+	default:
+		fail("ACL entry: %s", strerror(-err));
+		return SAI_STATUS_FAILURE;
+	}
+}
+
+static struct acl_table *table_of(struct object *o)
+{
+	return o->state;
+}
+
+struct views {
+	bool used[SOFTSAI_VIEWS];
+};
+
+/* What a port shows, and not what this process knows: an earlier one may have written it. */
+static void mark_view(struct object *port, void *arg)
+{
+	struct views *v = arg;
+	struct softsai_port p;
+	uint32_t ifindex = object_number(port->id);
+
+	if (bpf_map_lookup_elem(plane_map(MAP_PORTS), &ifindex, &p) == 0 && p.view && p.view <= SOFTSAI_VIEWS)
+		v->used[p.view - 1] = true;
+}
+
+static void mark_table(struct object *table, void *arg)
+{
+	struct views *v = arg;
+
+	if (table_of(table)->view)
+		v->used[table_of(table)->view - 1] = true;
+}
+
+/* Views go round, so that a packet on its way through an old one meets no change. */
+static uint32_t unused_view(void)
+{
+	static uint32_t last;
+	struct views v = {};
+
+	object_each(SAI_OBJECT_TYPE_PORT, mark_view, &v);
+	object_each(SAI_OBJECT_TYPE_ACL_TABLE, mark_table, &v);
+	do
+		last = (last + 1) % SOFTSAI_VIEWS;
+	while (v.used[last]); /* tables and ports' old views are fewer than all views */
+	return last;
+}
+
+static void sort_shapes(struct softsai_view *v)
+{
+	for (uint32_t i = 1; i < v->shapes; i++) {
+		struct softsai_shape s = v->shape[i];
+		uint32_t k = i;
+
+		for (; k > 0 && v->shape[k - 1].priority < s.priority; k--)
+			v->shape[k] = v->shape[k - 1];
+		v->shape[k] = s;
+	}
+}
+
+sai_status_t acl_publish(struct acl_table *t)
+{
+	struct softsai_view v = { .table = t->number };
+	uint32_t index = unused_view();
+	int err;
+
+	for (uint32_t i = 0; i < SOFTSAI_SHAPES; i++) {
+		struct acl_shape *s = &t->shapes[i];
+
+		if (!s->entries)
+			continue;
+		v.shape[v.shapes] = (struct softsai_shape){
+			.mask = s->mask, .priority = s->priority, .shape = i, .single = s->single,
+		};
+		if (s->single) {
+			v.shape[v.shapes].key = s->key;
+			v.shape[v.shapes].entry = s->entry;
+		}
+		v.shapes++;
+	}
+	sort_shapes(&v);
+	err = bpf_map_update_elem(plane_map(MAP_VIEWS), &index, &v, BPF_ANY);
+	if (err)
+		return status_of(err);
+	t->view = index + 1;
+	return port_publish_all();
+}
+
+static void publish(struct object *table, void *arg)
+{
+	(void)arg;
+	acl_publish(table_of(table));
+}
+
+void acl_publish_all(void)
+{
+	object_each(SAI_OBJECT_TYPE_ACL_TABLE, publish, NULL);
+}
+
+static int find_shape(const struct acl_table *t, const struct softsai_key *mask)
+{
+	int unused = -1;
+
+	for (int i = SOFTSAI_SHAPES - 1; i >= 0; i--) {
+		if (!t->shapes[i].entries)
+			unused = i;
+		else if (memcmp(&t->shapes[i].mask, mask, sizeof(*mask)) == 0)
+			return i;
+	}
+	return unused;
+}
+
+static struct softsai_key map_key(const struct acl_table *t, const struct softsai_key *key, int shape)
+{
+	struct softsai_key k = *key;
+
+	k.table = t->number;
+	k.shape = shape;
+	return k;
+}
+
+sai_status_t acl_insert(struct acl_table *t, const struct acl_rule *rule, int *shape, bool adopted)
+{
+	struct softsai_key key;
+	struct acl_shape *s;
+	bool publish;
+	int err;
+
+	if (*shape < 0 || *shape >= SOFTSAI_SHAPES)
+		*shape = find_shape(t, &rule->mask);
+	if (*shape < 0) {
+		fail("ACL entry: its table has %d sets of masks already, and can have no other", SOFTSAI_SHAPES);
+		return SAI_STATUS_INSUFFICIENT_RESOURCES;
+	}
+	key = map_key(t, &rule->key, *shape);
+	err = bpf_map_update_elem(plane_map(MAP_ENTRIES), &key, &rule->entry, adopted ? BPF_ANY : BPF_NOEXIST);
+	if (err)
+		return status_of(err);
+	s = &t->shapes[*shape];
+	publish = s->entries < 2 || rule->entry.priority > s->priority;
+	if (!s->entries)
+		*s = (struct acl_shape){ .mask = rule->mask, .key = rule->key, .entry = rule->entry };
+	s->single = s->entries++ == 0;
+	if (rule->entry.priority > s->priority)
+		s->priority = rule->entry.priority;
+	return publish && !adopted ? acl_publish(t) : SAI_STATUS_SUCCESS;
+}
+
+sai_status_t acl_update(struct acl_table *t, const struct acl_rule *rule, int shape)
+{
+	struct softsai_key key = map_key(t, &rule->key, shape);
+	struct acl_shape *s = &t->shapes[shape];
+	bool publish = s->single || rule->entry.priority > s->priority;
+	int err = bpf_map_update_elem(plane_map(MAP_ENTRIES), &key, &rule->entry, BPF_EXIST);
+
+	if (err)
+		return status_of(err);
+	if (s->single)
+		s->entry = rule->entry;
+	if (rule->entry.priority > s->priority)
+		s->priority = rule->entry.priority;
+	return publish ? acl_publish(t) : SAI_STATUS_SUCCESS;
+}
+
+sai_status_t acl_delete(struct acl_table *t, const struct acl_rule *rule, int shape)
+{
+	struct softsai_key key = map_key(t, &rule->key, shape);
+	struct acl_shape *s = &t->shapes[shape];
+	sai_status_t status = SAI_STATUS_SUCCESS;
+
+	if (--s->entries == 0) {
+		s->single = false;
+		status = acl_publish(t);
+	}
+	bpf_map_delete_elem(plane_map(MAP_ENTRIES), &key);
+	return status;
+}

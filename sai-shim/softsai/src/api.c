@@ -1,0 +1,210 @@
+/* The method tables. What has no method here answers as NULL does: not implemented. */
+#include "api.h"
+
+#include <pthread.h>
+
+#include "policer.h"
+#include "port.h"
+#include "queue.h"
+#include "switch.h"
+
+pthread_mutex_t api_lock = PTHREAD_MUTEX_INITIALIZER;
+struct profile api_profile;
+
+#define LOCKED(call)                                \
+	do {                                        \
+		sai_status_t status;                \
+		pthread_mutex_lock(&api_lock);      \
+		status = call;                      \
+		pthread_mutex_unlock(&api_lock);    \
+		return status;                      \
+	} while (0)
+
+static sai_status_t create(const struct type *type, sai_object_id_t *id, sai_object_id_t switch_id, uint32_t n,
+			   const sai_attribute_t *list)
+{
+	if (!switch_object() || switch_object()->id != switch_id)
+		return SAI_STATUS_INVALID_OBJECT_ID;
+	if (!id || (n && !list))
+		return SAI_STATUS_INVALID_PARAMETER;
+	return object_create(type, SAI_NULL_OBJECT_ID, n, list, id);
+}
+
+#define SET_AND_GET(name)                                                                                          \
+	static sai_status_t name##_set(sai_object_id_t id, const sai_attribute_t *attr)                            \
+	{                                                                                                          \
+		LOCKED(attr ? object_set(&name##_type, id, attr) : SAI_STATUS_INVALID_PARAMETER);                  \
+	}                                                                                                          \
+	static sai_status_t name##_get(sai_object_id_t id, uint32_t n, sai_attribute_t *list)                      \
+	{                                                                                                          \
+		LOCKED(list ? object_get(&name##_type, id, n, list) : SAI_STATUS_INVALID_PARAMETER);               \
+	}
+
+#define QUAD(name)                                                                                                 \
+	static sai_status_t name##_create(sai_object_id_t *id, sai_object_id_t sw, uint32_t n,                     \
+					  const sai_attribute_t *list)                                             \
+	{                                                                                                          \
+		LOCKED(create(&name##_type, id, sw, n, list));                                                     \
+	}                                                                                                          \
+	static sai_status_t name##_remove(sai_object_id_t id)                                                      \
+	{                                                                                                          \
+		LOCKED(object_remove(&name##_type, id));                                                           \
+	}                                                                                                          \
+	SET_AND_GET(name)
+
+QUAD(acl_table)
+QUAD(acl_entry)
+QUAD(acl_counter)
+QUAD(hash)
+QUAD(udf)
+QUAD(udf_match)
+QUAD(udf_group)
+QUAD(policer)
+QUAD(trap)
+QUAD(trap_group)
+QUAD(samplepacket)
+QUAD(mirror)
+SET_AND_GET(switch)
+SET_AND_GET(port)
+SET_AND_GET(queue)
+
+static sai_status_t create_switch(sai_object_id_t *id, uint32_t n, const sai_attribute_t *list)
+{
+	LOCKED(id && (list || !n) ? switch_create(&api_profile, n, list, id) : SAI_STATUS_INVALID_PARAMETER);
+}
+
+static sai_status_t remove_switch(sai_object_id_t id)
+{
+	LOCKED(switch_remove(id));
+}
+
+static sai_status_t get_port_stats(sai_object_id_t id, uint32_t n, const sai_stat_id_t *ids, uint64_t *values)
+{
+	LOCKED(port_stats(id, n, ids, values));
+}
+
+static sai_status_t get_port_stats_ext(sai_object_id_t id, uint32_t n, const sai_stat_id_t *ids, sai_stats_mode_t mode,
+				       uint64_t *values)
+{
+	LOCKED(mode == SAI_STATS_MODE_READ ? port_stats(id, n, ids, values) : SAI_STATUS_NOT_SUPPORTED);
+}
+
+static sai_status_t get_policer_stats(sai_object_id_t id, uint32_t n, const sai_stat_id_t *ids, uint64_t *values)
+{
+	LOCKED(policer_stats(id, n, ids, values));
+}
+
+static sai_status_t clear_policer_stats(sai_object_id_t id, uint32_t n, const sai_stat_id_t *ids)
+{
+	(void)n;
+	(void)ids; /* a policer's statistics are cleared together */
+	LOCKED(policer_clear(id));
+}
+
+static sai_switch_api_t switch_api = {
+	.create_switch = create_switch,
+	.remove_switch = remove_switch,
+	.set_switch_attribute = switch_set,
+	.get_switch_attribute = switch_get,
+};
+
+static sai_port_api_t port_api = {
+	.set_port_attribute = port_set,
+	.get_port_attribute = port_get,
+	.get_port_stats = get_port_stats,
+	.get_port_stats_ext = get_port_stats_ext,
+};
+
+static sai_queue_api_t queue_api = {
+	.set_queue_attribute = queue_set,
+	.get_queue_attribute = queue_get,
+};
+
+static sai_acl_api_t acl_api = {
+	.create_acl_table = acl_table_create,
+	.remove_acl_table = acl_table_remove,
+	.set_acl_table_attribute = acl_table_set,
+	.get_acl_table_attribute = acl_table_get,
+	.create_acl_entry = acl_entry_create,
+	.remove_acl_entry = acl_entry_remove,
+	.set_acl_entry_attribute = acl_entry_set,
+	.get_acl_entry_attribute = acl_entry_get,
+	.create_acl_counter = acl_counter_create,
+	.remove_acl_counter = acl_counter_remove,
+	.set_acl_counter_attribute = acl_counter_set,
+	.get_acl_counter_attribute = acl_counter_get,
+};
+
+static sai_hash_api_t hash_api = {
+	.create_hash = hash_create,
+	.remove_hash = hash_remove,
+	.set_hash_attribute = hash_set,
+	.get_hash_attribute = hash_get,
+};
+
+static sai_udf_api_t udf_api = {
+	.create_udf = udf_create,
+	.remove_udf = udf_remove,
+	.set_udf_attribute = udf_set,
+	.get_udf_attribute = udf_get,
+	.create_udf_match = udf_match_create,
+	.remove_udf_match = udf_match_remove,
+	.set_udf_match_attribute = udf_match_set,
+	.get_udf_match_attribute = udf_match_get,
+	.create_udf_group = udf_group_create,
+	.remove_udf_group = udf_group_remove,
+	.set_udf_group_attribute = udf_group_set,
+	.get_udf_group_attribute = udf_group_get,
+};
+
+static sai_policer_api_t policer_api = {
+	.create_policer = policer_create,
+	.remove_policer = policer_remove,
+	.set_policer_attribute = policer_set,
+	.get_policer_attribute = policer_get,
+	.get_policer_stats = get_policer_stats,
+	.clear_policer_stats = clear_policer_stats,
+};
+
+static sai_hostif_api_t hostif_api = {
+	.create_hostif_trap_group = trap_group_create,
+	.remove_hostif_trap_group = trap_group_remove,
+	.set_hostif_trap_group_attribute = trap_group_set,
+	.get_hostif_trap_group_attribute = trap_group_get,
+	.create_hostif_user_defined_trap = trap_create,
+	.remove_hostif_user_defined_trap = trap_remove,
+	.set_hostif_user_defined_trap_attribute = trap_set,
+	.get_hostif_user_defined_trap_attribute = trap_get,
+};
+
+static sai_samplepacket_api_t samplepacket_api = {
+	.create_samplepacket = samplepacket_create,
+	.remove_samplepacket = samplepacket_remove,
+	.set_samplepacket_attribute = samplepacket_set,
+	.get_samplepacket_attribute = samplepacket_get,
+};
+
+static sai_mirror_api_t mirror_api = {
+	.create_mirror_session = mirror_create,
+	.remove_mirror_session = mirror_remove,
+	.set_mirror_session_attribute = mirror_set,
+	.get_mirror_session_attribute = mirror_get,
+};
+
+static const struct {
+	sai_api_t api;
+	void *table;
+} tables[] = {
+	{ SAI_API_SWITCH, &switch_api },   { SAI_API_PORT, &port_api },		{ SAI_API_QUEUE, &queue_api },
+	{ SAI_API_ACL, &acl_api },	   { SAI_API_HASH, &hash_api },		{ SAI_API_UDF, &udf_api },
+	{ SAI_API_POLICER, &policer_api }, { SAI_API_HOSTIF, &hostif_api },	{ SAI_API_MIRROR, &mirror_api },
+	{ SAI_API_SAMPLEPACKET, &samplepacket_api },
+};
+
+void *api_table(sai_api_t api)
+{
+	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
+		if (tables[i].api == api)
+			return tables[i].table;
+	return NULL;
+}

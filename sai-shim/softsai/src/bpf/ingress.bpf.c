@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
+/*
+ * The ingress pipeline of a port, on clsact in direct action: parse, look the
+ * ACL up, act, choose the next hop. What it leaves alone, the kernel forwards.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <linux/bpf.h>
+#include <linux/pkt_cls.h>
+#include <bpf/bpf_endian.h>
+#include <bpf/bpf_helpers.h>
+
+#include "softsai.h"
+#include "maps.h"
+#include "label.h"
+#include "parse.h"
+#include "police.h"
+#include "steer.h"
+
+/*
+ * Copies the entry of highest priority to best; returns whether there is one.
+ * Shapes are sorted by the highest priority that an entry of theirs has, so the
+ * search ends where no better one can come.
+ *
+ * Not static, as softsai_parse: the verifier goes through each once, instead of
+ * through what follows for every way out of the loop.
+ */
+__noinline int softsai_lookup(__u32 index, struct softsai_key *key, struct softsai_entry *best)
+{
+	struct softsai_view *view = bpf_map_lookup_elem(&soft_views, &index);
+	struct softsai_entry *e;
+	struct softsai_key k;
+	int found = 0;
+	__u64 differ;
+
+	if (!view || !key || !best)
+		return 0;
+	for (__u32 i = 0; i < SOFTSAI_SHAPES; i++) {
+		struct softsai_shape *s = &view->shape[i];
+
+		if (i >= view->shapes || (found && best->priority >= s->priority))
+			break;
+		differ = 0;
+		for (__u32 w = 0; w < SOFTSAI_KEY_WORDS; w++) {
+			((__u64 *)&k)[w] = ((__u64 *)key)[w] & ((__u64 *)&s->mask)[w];
+			differ |= ((__u64 *)&k)[w] ^ ((__u64 *)&s->key)[w];
+		}
+		if (s->single) {
+			e = differ ? NULL : &s->entry;
+		} else {
+			k.table = view->table;
+			k.shape = s->shape;
+			e = bpf_map_lookup_elem(&soft_entries, &k);
+		}
+		if (e && (!found || e->priority > best->priority)) {
+			*best = *e;
+			found = 1;
+		}
+	}
+	return found;
+}
+
+static __always_inline void count(struct softsai_entry *e, __u32 bytes)
+{
+	struct softsai_counter *c = bpf_map_lookup_elem(&soft_counters, &e->counter);
+
+	if (c) {
+		c->packets++;
+		c->bytes += bytes;
+	}
+}
+
+/* Writes the 20 bits, and nothing else: no checksum but the device's covers them. */
+static __always_inline void write_label(struct __sk_buff *skb, struct packet *p, struct softsai_entry *e)
+{
+	__be32 *word = octets(skb, p, p->ip, 40), before;
+	__u32 label = e->label;
+
+	if (!word || !p->roce || !(p->key.valid & SOFTSAI_V6))
+		return;
+	if (e->actions & SOFTSAI_COMPUTE) {
+		if ((e->actions & SOFTSAI_ZERO_ONLY) && p->key.label)
+			return;
+		label = softsai_label(e->algorithm, p->src_qp, bpf_ntohl(p->key.bth) & 0xffffff, p->key.src, p->key.dst);
+	}
+	before = *word;
+	*word = (before & bpf_htonl(0xfff00000)) | bpf_htonl(label & 0xfffff);
+	p->key.label = bpf_htonl(label & 0xfffff);
+	bpf_csum_update(skb, csum_of_change(before, *word));
+}
+
+static __always_inline void write_dscp(struct __sk_buff *skb, struct packet *p, struct softsai_entry *e)
+{
+	__u8 *ip = octets(skb, p, p->ip, 20);
+	__be16 before;
+	__u32 sum;
+
+	if (!ip)
+		return;
+	before = *(__be16 *)ip;
+	if (p->key.valid & SOFTSAI_V6) {
+		ip[0] = (ip[0] & 0xf0) | e->dscp >> 2;
+		ip[1] = (ip[1] & 0x3f) | e->dscp << 6;
+		bpf_csum_update(skb, csum_of_change(before, *(__be16 *)ip));
+		return;
+	}
+	ip[1] = (ip[1] & 3) | e->dscp << 2;
+	sum = (__u16)~*(__be16 *)(ip + 10);
+	sum += (__u16)~before + *(__be16 *)ip;
+	sum = (sum & 0xffff) + (sum >> 16);
+	sum = (sum & 0xffff) + (sum >> 16);
+	*(__be16 *)(ip + 10) = ~sum; /* RFC 1624; the packet's sum stays as it was */
+}
+
+static __always_inline void copy(struct __sk_buff *skb, __u32 trap)
+{
+	struct softsai_copy *c;
+	__u32 n = skb->len;
+
+	if (!police(0, skb->len)) {
+		lose(SOFTSAI_LOST_POLICED);
+		return;
+	}
+	c = bpf_ringbuf_reserve(&soft_cpu, sizeof(*c), 0);
+	if (!c) {
+		lose(SOFTSAI_LOST_RING);
+		return;
+	}
+	c->ifindex = skb->ifindex;
+	c->trap = trap;
+	c->length = n;
+	if (n > SOFTSAI_SNAP)
+		n = SOFTSAI_SNAP;
+	if (n < 1 || bpf_skb_load_bytes(skb, 0, c->data, n))
+		n = 0;
+	c->captured = n;
+	bpf_ringbuf_submit(c, 0);
+}
+
+/* Reports whether the packet goes on. */
+static __always_inline bool act(struct __sk_buff *skb, struct packet *p, struct softsai_entry *e)
+{
+	__u32 actions = e->actions;
+
+	if (actions & SOFTSAI_COUNT)
+		count(e, p->frame);
+	if (actions & (SOFTSAI_COPY | SOFTSAI_SAMPLE | SOFTSAI_POLICE | SOFTSAI_MIRROR)) {
+		if (actions & SOFTSAI_POLICE)
+			actions |= police_actions(e->policer, p->frame);
+		if ((actions & SOFTSAI_SAMPLE) && bpf_get_prandom_u32() % (e->sample ?: 1) == 0)
+			actions |= SOFTSAI_COPY;
+		if (actions & SOFTSAI_COPY)
+			copy(skb, e->trap);
+		if (actions & SOFTSAI_MIRROR)
+			bpf_clone_redirect(skb, e->mirror, 0);
+	}
+	if (actions & SOFTSAI_DROP)
+		return false;
+	if (actions & (SOFTSAI_COMPUTE | SOFTSAI_SET_LABEL))
+		write_label(skb, p, e);
+	if (actions & SOFTSAI_SET_DSCP)
+		write_dscp(skb, p, e);
+	return true;
+}
+
+SEC("tc")
+int softsai_ingress(struct __sk_buff *skb)
+{
+	struct packet p = { .frame = skb->len };
+	struct softsai_entry e = {};
+	__u32 ifindex = skb->ifindex;
+	struct softsai_port *port;
+
+	port = bpf_map_lookup_elem(&soft_ports, &ifindex);
+	if (!port || !(port->view | port->steer4.bth | port->steer6.bth))
+		return TC_ACT_UNSPEC;
+	softsai_parse(skb, &p);
+	if (p.cut) {
+		__u32 want = skb->len < SOFTSAI_HEADROOM ? skb->len : SOFTSAI_HEADROOM;
+
+		if (bpf_skb_pull_data(skb, want))
+			return TC_ACT_UNSPEC;
+		__builtin_memset(&p, 0, sizeof(p));
+		p.frame = skb->len;
+		softsai_parse(skb, &p);
+	}
+	if (softsai_lookup(port->view - 1, &p.key, &e) && !act(skb, &p, &e))
+		return TC_ACT_SHOT;
+	return steer(skb, &p, port);
+}
+
+char LICENSE[] SEC("license") = "GPL";

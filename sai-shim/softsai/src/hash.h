@@ -1,0 +1,40 @@
+/*
+ * Which fields choose among equal paths. The kernel's own multipath hash
+ * (net.ipv4 and net.ipv6 fib_multipath_hash_policy 3 and _fields) takes
+ * addresses, protocol, ports and flow label. A queue pair, or octets of the BTH
+ * by UDF, it does not know: then the ingress program looks the next hop of
+ * RoCEv2 packets up itself.
+ */
+#ifndef SOFTSAI_HASH_H
+#define SOFTSAI_HASH_H
+
+#include "bpf/softsai.h"
+#include "object.h"
+
+/* Makes the default ECMP hash object, whose fields are the kernel's until they are set. */
+sai_status_t hash_make_default(void);
+sai_object_id_t hash_default(void);
+
+/*
+ * Brings kernel and ports to what the switch's hash attributes say. What the
+ * sysctls were before is kept in the switch's record, and comes back when no
+ * attribute and no list says otherwise.
+ */
+sai_status_t hash_apply(void);
+
+/* Reports whether the hash is other than the kernel's own. */
+bool hash_managed(void);
+
+/* Puts the sysctls back to what they were. */
+sai_status_t hash_reset(void);
+
+/* Fills in how the ports steer. */
+void hash_steering(struct softsai_port *port);
+
+/* The fields that a list can have; hides what is hidden. */
+uint32_t hash_fields(int32_t *fields, uint32_t room);
+
+/* The bits of the BTH's octets 4-7, host order, that a UDF group of a hash takes. */
+bool udf_group_hash_mask(const struct object *group, uint32_t *mask);
+
+#endif

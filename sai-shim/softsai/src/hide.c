@@ -1,0 +1,22 @@
+/* Capabilities that SLUICE_HIDE hides: the switch answers as one without them. */
+#include <stdio.h>
+#include <string.h>
+
+#include "object.h"
+
+static char names[256];
+
+void hide(const char *list)
+{
+	snprintf(names, sizeof(names), "%s", list ? list : "");
+}
+
+bool hidden(const char *capability)
+{
+	size_t n = capability ? strlen(capability) : 0;
+
+	for (const char *at = names; n && *at; at += strcspn(at, ", "), at += strspn(at, ", "))
+		if (strncmp(at, capability, n) == 0 && strcspn(at, ", ") == n)
+			return true;
+	return false;
+}

@@ -1,0 +1,63 @@
+/* Copies elsewhere: sampling to the CPU, and mirroring to a port of the switch. */
+#include "object.h"
+#include "log.h"
+
+static const struct attribute sample_attributes[] = {
+	{ SAI_SAMPLEPACKET_ATTR_SAMPLE_RATE, PLAIN, sizeof(uint32_t), CREATE | MUST, NULL },
+	{ SAI_SAMPLEPACKET_ATTR_TYPE, PLAIN, sizeof(int32_t), CREATE, NULL },
+	{ SAI_SAMPLEPACKET_ATTR_MODE, PLAIN, sizeof(int32_t), CREATE, NULL },
+};
+
+static int32_t enum_of(const struct object *o, sai_attr_id_t id, int32_t otherwise)
+{
+	const sai_attribute_value_t *v = object_value(o, id);
+
+	return v ? v->s32 : otherwise;
+}
+
+/* One packet of SAMPLE_RATE to the CPU; which entry asks is all that tells samples apart. */
+static sai_status_t sample_create(struct object *o, bool adopted)
+{
+	(void)adopted;
+	if (!object_value(o, SAI_SAMPLEPACKET_ATTR_SAMPLE_RATE)->u32)
+		return SAI_STATUS_INVALID_PARAMETER;
+	if (enum_of(o, SAI_SAMPLEPACKET_ATTR_TYPE, SAI_SAMPLEPACKET_TYPE_SLOW_PATH) != SAI_SAMPLEPACKET_TYPE_SLOW_PATH ||
+	    enum_of(o, SAI_SAMPLEPACKET_ATTR_MODE, SAI_SAMPLEPACKET_MODE_EXCLUSIVE) != SAI_SAMPLEPACKET_MODE_EXCLUSIVE)
+		return SAI_STATUS_NOT_SUPPORTED;
+	return SAI_STATUS_SUCCESS;
+}
+
+const struct type samplepacket_type = {
+	.type = SAI_OBJECT_TYPE_SAMPLEPACKET,
+	.name = "samplepacket",
+	.attributes = sample_attributes,
+	.count = sizeof(sample_attributes) / sizeof(sample_attributes[0]),
+	.capability = "sample",
+	.create = sample_create,
+};
+
+static const struct attribute mirror_attributes[] = {
+	{ SAI_MIRROR_SESSION_ATTR_TYPE, PLAIN, sizeof(int32_t), CREATE | MUST, NULL },
+	{ SAI_MIRROR_SESSION_ATTR_MONITOR_PORT, PLAIN, sizeof(sai_object_id_t), CREATE | MUST | REFERENCE, NULL },
+};
+
+static sai_status_t mirror_create(struct object *o, bool adopted)
+{
+	const struct object *port = object_find(object_value(o, SAI_MIRROR_SESSION_ATTR_MONITOR_PORT)->oid);
+
+	(void)adopted;
+	if (object_value(o, SAI_MIRROR_SESSION_ATTR_TYPE)->s32 != SAI_MIRROR_SESSION_TYPE_LOCAL) {
+		fail("mirror session: only type LOCAL, to a port of this switch, is there");
+		return SAI_STATUS_NOT_SUPPORTED;
+	}
+	return port && port->type == &port_type ? SAI_STATUS_SUCCESS : SAI_STATUS_INVALID_OBJECT_ID;
+}
+
+const struct type mirror_type = {
+	.type = SAI_OBJECT_TYPE_MIRROR_SESSION,
+	.name = "mirror session",
+	.attributes = mirror_attributes,
+	.count = sizeof(mirror_attributes) / sizeof(mirror_attributes[0]),
+	.capability = "mirror",
+	.create = mirror_create,
+};

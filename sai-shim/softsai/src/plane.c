@@ -1,0 +1,322 @@
+#include "plane.h"
+
+#include <errno.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "ingress.skel.h"
+#include "log.h"
+#include "tables.h"
+
+/* Where our filter stands on a port's clsact ingress. */
+#define HANDLE 1
+#define PRIORITY 0x51c
+
+static const char *const map_names[MAPS] = {
+	[MAP_PORTS] = "soft_ports",	  [MAP_VIEWS] = "soft_views",
+	[MAP_ENTRIES] = "soft_entries",	  [MAP_COUNTERS] = "soft_counters",
+	[MAP_POLICERS] = "soft_policers", [MAP_META] = "soft_meta",
+	[MAP_LOST] = "soft_lost",	  [MAP_CPU] = "soft_cpu",
+};
+static const char program_name[] = "softsai_ingress";
+
+static struct {
+	struct ingress_bpf *skel;
+	uint32_t *ifindexes;
+	size_t ports;
+} plane;
+
+int plane_map(enum plane_map map)
+{
+	return bpf_map__fd(bpf_object__find_map_by_name(plane.skel->obj, map_names[map]));
+}
+
+int plane_program(void)
+{
+	return bpf_program__fd(plane.skel->progs.softsai_ingress);
+}
+
+int plane_cpus(void)
+{
+	return libbpf_num_possible_cpus();
+}
+
+uint32_t plane_entries(void)
+{
+	return bpf_map__max_entries(plane.skel->maps.soft_entries);
+}
+
+static void hook_of(uint32_t ifindex, struct bpf_tc_hook *hook)
+{
+	*hook = (struct bpf_tc_hook){ .sz = sizeof(*hook), .ifindex = ifindex, .attach_point = BPF_TC_INGRESS };
+}
+
+/* The program on a port that is ours by name, as a file descriptor. */
+static int program_on(uint32_t ifindex)
+{
+	DECLARE_LIBBPF_OPTS(bpf_tc_opts, opts, .handle = HANDLE, .priority = PRIORITY);
+	struct bpf_prog_info info = {};
+	__u32 size = sizeof(info);
+	struct bpf_tc_hook hook;
+	int err, fd;
+
+	hook_of(ifindex, &hook);
+	err = bpf_tc_query(&hook, &opts);
+	if (err)
+		return err;
+	fd = bpf_prog_get_fd_by_id(opts.prog_id);
+	if (fd < 0)
+		return -errno;
+	err = bpf_obj_get_info_by_fd(fd, &info, &size);
+	if (!err && strcmp(info.name, program_name) == 0)
+		return fd;
+	close(fd);
+	return err ? err : -ENOENT;
+}
+
+/* Opens the maps that a program holds, by name; -1 in fds for one that it has not. */
+static int maps_of(int program, int fds[MAP_ADOPTED])
+{
+	__u32 ids[64], size = sizeof(struct bpf_prog_info);
+	struct bpf_prog_info info = { .nr_map_ids = 64, .map_ids = (uintptr_t)ids };
+	struct bpf_map_info map;
+	int err, fd;
+
+	err = bpf_obj_get_info_by_fd(program, &info, &size);
+	if (err)
+		return err;
+	for (__u32 i = 0; i < info.nr_map_ids && i < 64; i++) {
+		fd = bpf_map_get_fd_by_id(ids[i]);
+		if (fd < 0)
+			return -errno;
+		memset(&map, 0, sizeof(map));
+		size = sizeof(map);
+		err = bpf_obj_get_info_by_fd(fd, &map, &size);
+		for (int m = 0; !err && m < MAP_ADOPTED; m++) {
+			if (fds[m] < 0 && strcmp(map.name, map_names[m]) == 0) {
+				fds[m] = fd;
+				fd = -1;
+			}
+		}
+		if (fd >= 0)
+			close(fd);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* Reports whether the maps are all there and of this library's layout. */
+static bool fits(const int fds[MAP_ADOPTED])
+{
+	struct softsai_meta_key key = {};
+	uint32_t head[SOFTSAI_META_CHUNK / sizeof(uint32_t)];
+
+	for (int m = 0; m < MAP_ADOPTED; m++)
+		if (fds[m] < 0)
+			return false;
+	return bpf_map_lookup_elem(fds[MAP_META], &key, head) == 0 && head[0] == SOFTSAI_LAYOUT;
+}
+
+/* Takes the maps over that the filter of a netdev holds. */
+static bool adopt_from(uint32_t ifindex)
+{
+	int fds[MAP_ADOPTED], program = program_on(ifindex);
+	bool done;
+
+	if (program < 0)
+		return false;
+	for (int m = 0; m < MAP_ADOPTED; m++)
+		fds[m] = -1;
+	done = maps_of(program, fds) == 0 && fits(fds);
+	if (!done)
+		warn("netdev with index %u has a switch of another version, which is replaced", ifindex);
+	for (int m = 0; m < MAP_ADOPTED; m++) {
+		if (done && bpf_map__reuse_fd(bpf_object__find_map_by_name(plane.skel->obj, map_names[m]), fds[m]))
+			done = false;
+		if (fds[m] >= 0)
+			close(fds[m]);
+	}
+	close(program);
+	return done;
+}
+
+static bool adopt(const struct plane_options *options)
+{
+	for (size_t i = 0; i < options->ports; i++)
+		if (adopt_from(options->ifindexes[i]))
+			return true;
+	for (size_t i = 0; i < options->other_count; i++)
+		if (adopt_from(options->others[i]))
+			return true;
+	return false;
+}
+
+/* Writes the first record, by which the maps are known as ours. */
+static int sign(void)
+{
+	uint32_t head[SOFTSAI_META_CHUNK / sizeof(uint32_t)] = { SOFTSAI_LAYOUT };
+	struct softsai_meta_key key = {};
+
+	return bpf_map_update_elem(plane_map(MAP_META), &key, head, BPF_ANY);
+}
+
+static bool has_capability(int bit)
+{
+	unsigned long long set = 0;
+	char line[128];
+	FILE *f = fopen("/proc/thread-self/status", "re");
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "CapEff: %llx", &set) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return set >> bit & 1;
+}
+
+/* Says what could not be done, to which netdev if not 0, and which capability is missing. */
+static int explain(const char *what, uint32_t ifindex, int err)
+{
+	char name[64] = "", verb[128];
+
+	if (ifindex && !if_indextoname(ifindex, name))
+		snprintf(name, sizeof(name), "netdev with index %u", ifindex);
+	snprintf(verb, sizeof(verb), "%s%s%s", what, ifindex ? " " : "", name);
+	if (err == -EPERM && !has_capability(12))
+		fail("cannot %s: CAP_NET_ADMIN is missing", verb);
+	else if (err == -EPERM && !has_capability(21))
+		fail("cannot %s: CAP_SYS_ADMIN is missing", verb);
+	else
+		fail("cannot %s: %s%s%s", verb, strerror(-err), *log_libbpf_reason() ? ": " : "", log_libbpf_reason());
+	return err;
+}
+
+/* The record that the port's clsact qdisc was made for our filter. */
+static struct softsai_meta_key clsact_key(uint32_t ifindex)
+{
+	return (struct softsai_meta_key){ .object = 0, .chunk = ifindex };
+}
+
+static int attach(uint32_t ifindex)
+{
+	uint8_t record[SOFTSAI_META_CHUNK] = { 1 };
+	struct softsai_meta_key key = clsact_key(ifindex);
+	DECLARE_LIBBPF_OPTS(bpf_tc_opts, opts, .handle = HANDLE, .priority = PRIORITY, .prog_fd = plane_program(),
+			    .flags = BPF_TC_F_REPLACE);
+	struct bpf_tc_hook hook;
+	int err;
+
+	hook_of(ifindex, &hook);
+	err = bpf_tc_hook_create(&hook);
+	if (!err)
+		err = bpf_map_update_elem(plane_map(MAP_META), &key, record, BPF_ANY);
+	if (err && err != -EEXIST)
+		return err;
+	return bpf_tc_attach(&hook, &opts);
+}
+
+static int detach(uint32_t ifindex)
+{
+	int program = program_on(ifindex);
+	DECLARE_LIBBPF_OPTS(bpf_tc_opts, opts, .handle = HANDLE, .priority = PRIORITY);
+	struct softsai_meta_key key = clsact_key(ifindex);
+	uint8_t record[SOFTSAI_META_CHUNK];
+	struct bpf_tc_hook hook;
+
+	if (program < 0)
+		return 0;
+	close(program);
+	hook_of(ifindex, &hook);
+	if (bpf_map_lookup_elem(plane_map(MAP_META), &key, record))
+		return bpf_tc_detach(&hook, &opts);
+	bpf_map_delete_elem(plane_map(MAP_META), &key);
+	hook.attach_point = BPF_TC_INGRESS | BPF_TC_EGRESS; /* the qdisc itself */
+	return bpf_tc_hook_destroy(&hook);
+}
+
+int plane_detach(void)
+{
+	int err = 0, e;
+
+	for (size_t i = 0; i < plane.ports; i++) {
+		log_libbpf_clear();
+		e = detach(plane.ifindexes[i]);
+		if (e)
+			err = explain("remove the BPF program from", plane.ifindexes[i], e);
+	}
+	return err;
+}
+
+int plane_open(const struct plane_options *options, bool *adopted)
+{
+	int err;
+
+	log_libbpf();
+	log_libbpf_clear();
+	*adopted = false;
+	plane.ports = options->ports;
+	plane.ifindexes = malloc(options->ports * sizeof(*plane.ifindexes));
+	plane.skel = ingress_bpf__open();
+	if (!plane.ifindexes || !plane.skel) {
+		err = -ENOMEM;
+		goto out;
+	}
+	memcpy(plane.ifindexes, options->ifindexes, options->ports * sizeof(*plane.ifindexes));
+	if (options->entries) {
+		bpf_map__set_max_entries(plane.skel->maps.soft_entries, options->entries);
+		bpf_map__set_max_entries(plane.skel->maps.soft_counters, options->entries);
+		bpf_map__set_max_entries(plane.skel->maps.soft_meta, 4 * options->entries);
+	}
+	tables_fill((void *)plane.skel->rodata->softsai_crc, (void *)plane.skel->rodata->softsai_bth_len);
+	*adopted = adopt(options);
+	log_libbpf_clear();
+	err = ingress_bpf__load(plane.skel);
+	if (err) {
+		explain("load the BPF program", 0, err);
+		goto out;
+	}
+	err = bpf_prog_bind_map(plane_program(), plane_map(MAP_META), NULL);
+	if (!err && !*adopted)
+		err = sign();
+	if (err) {
+		explain("keep records in a BPF map", 0, err);
+		goto out;
+	}
+	for (size_t i = 0; i < plane.ports; i++) {
+		log_libbpf_clear();
+		err = attach(plane.ifindexes[i]);
+		if (err) {
+			explain("attach the BPF program to", plane.ifindexes[i], err);
+			if (!*adopted)
+				plane_detach();
+			goto out;
+		}
+	}
+	for (size_t i = 0; i < options->other_count; i++) {
+		uint32_t ifindex = options->others[i];
+
+		int e = detach(ifindex);
+
+		if (e) /* the ports are there all the same */
+			explain("remove the BPF program from the former port", ifindex, e);
+	}
+out:
+	if (err)
+		plane_close();
+	return err;
+}
+
+void plane_close(void)
+{
+	if (plane.skel)
+		ingress_bpf__destroy(plane.skel);
+	free(plane.ifindexes);
+	memset(&plane, 0, sizeof(plane));
+}

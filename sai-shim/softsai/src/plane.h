@@ -1,0 +1,65 @@
+/*
+ * The data plane: the BPF program, its maps, and the filters that hold them.
+ *
+ * Nothing is pinned. Each port's clsact ingress filter holds the program, and
+ * the program holds all maps, the library's records among them: so the switch
+ * lives as long as a port of it does, in the port's network namespace, whether
+ * or not a process is there, and is found again through the filter.
+ *
+ * All calls return 0 or -errno, and come from one thread at a time.
+ */
+#ifndef SOFTSAI_PLANE_H
+#define SOFTSAI_PLANE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bpf/softsai.h"
+
+enum plane_map {
+	MAP_PORTS,
+	MAP_VIEWS,
+	MAP_ENTRIES,
+	MAP_COUNTERS,
+	MAP_POLICERS,
+	MAP_META,
+	MAP_LOST,
+	MAP_ADOPTED, /* number of the maps above: what outlives the process */
+	MAP_CPU = MAP_ADOPTED,
+	MAPS,
+};
+
+struct plane_options {
+	const uint32_t *ifindexes; /* of the ports */
+	size_t ports;
+	const uint32_t *others; /* of the namespace's other netdevs, which may have been ports */
+	size_t other_count;
+	uint32_t entries; /* size of the entry map; 0: SOFTSAI_ENTRIES */
+};
+
+/*
+ * Loads the program and attaches it to every port. Where a netdev has it already,
+ * its maps are taken over, and the program is replaced without a packet lost;
+ * *adopted says so. It is taken off netdevs that are ports no longer. Writes to
+ * the log what is missing.
+ */
+int plane_open(const struct plane_options *options, bool *adopted);
+
+/* Lets go of everything; forwarding goes on as programmed. */
+void plane_close(void);
+
+/* Removes the filters from the ports, and each clsact qdisc that was made for them. */
+int plane_detach(void);
+
+/* The file descriptor of a map, or of the program. */
+int plane_map(enum plane_map map);
+int plane_program(void);
+
+/* The number of CPUs whose values a per-CPU map has. */
+int plane_cpus(void);
+
+/* Size of the entry map. */
+uint32_t plane_entries(void);
+
+#endif

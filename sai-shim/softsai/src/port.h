@@ -1,0 +1,35 @@
+/* Ports: the netdevs that the profile names. */
+#ifndef SOFTSAI_PORT_H
+#define SOFTSAI_PORT_H
+
+#include <stdint.h>
+
+#include "object.h"
+
+/*
+ * Finds the netdevs of a list "NAME NAME:lane,lane …" (NULL: all but loopback);
+ * the log says which is not there.
+ */
+sai_status_t port_find(const char *list);
+
+/* Indexes of the ports, or of the namespace's other netdevs; NULL for no memory. The caller frees them. */
+uint32_t *port_indexes(size_t *n);
+uint32_t *port_others(size_t *n);
+
+/* Makes the port objects of what port_find found. */
+sai_status_t port_make(void);
+
+/* Writes what each port does with a packet. */
+sai_status_t port_publish_all(void);
+
+/* The ids of all ports, in the order of the profile. */
+sai_status_t port_list(sai_object_list_t *list);
+uint32_t port_count(void);
+
+/* Fills statistics; SAI_STATUS_NOT_SUPPORTED for one that a netdev has not. */
+sai_status_t port_stats(sai_object_id_t id, uint32_t n, const sai_stat_id_t *ids, uint64_t *values);
+
+/* Forgets what port_find found. */
+void port_forget(void);
+
+#endif

@@ -1,0 +1,251 @@
+#include "switch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "acl.h"
+#include "hash.h"
+#include "log.h"
+#include "plane.h"
+#include "policer.h"
+#include "port.h"
+#include "trap.h"
+
+#define SWITCH_NUMBER 1
+
+static struct object *the_switch;
+
+struct object *switch_object(void)
+{
+	return the_switch;
+}
+
+#define OID sizeof(sai_object_id_t)
+
+static const struct attribute switch_attributes[] = {
+	{ SAI_SWITCH_ATTR_INIT_SWITCH, PLAIN, sizeof(bool), CREATE | MUST, NULL },
+	{ SAI_SWITCH_ATTR_SWITCH_PROFILE_ID, PLAIN, sizeof(uint32_t), CREATE, NULL },
+	{ SAI_SWITCH_ATTR_SWITCH_HARDWARE_INFO, LIST, sizeof(int8_t), CREATE, NULL },
+	{ SAI_SWITCH_ATTR_PACKET_EVENT_NOTIFY, PLAIN, sizeof(void *), CREATE | SET | VOLATILE, NULL },
+	{ SAI_SWITCH_ATTR_NUMBER_OF_ACTIVE_PORTS, PLAIN, sizeof(uint32_t), 0, NULL },
+	{ SAI_SWITCH_ATTR_PORT_LIST, LIST, OID, 0, NULL },
+	{ SAI_SWITCH_ATTR_CPU_PORT, PLAIN, OID, 0, NULL },
+	{ SAI_SWITCH_ATTR_NUMBER_OF_UNICAST_QUEUES, PLAIN, sizeof(uint32_t), 0, NULL },
+	{ SAI_SWITCH_ATTR_ACL_ENTRY_MINIMUM_PRIORITY, PLAIN, sizeof(uint32_t), 0, NULL },
+	{ SAI_SWITCH_ATTR_ACL_ENTRY_MAXIMUM_PRIORITY, PLAIN, sizeof(uint32_t), 0, NULL },
+	{ SAI_SWITCH_ATTR_ACL_STAGE_INGRESS, PLAIN, sizeof(sai_acl_capability_t), 0, NULL },
+	{ SAI_SWITCH_ATTR_ECMP_HASH, PLAIN, OID, 0, NULL },
+	{ SAI_SWITCH_ATTR_ECMP_HASH_IPV4, PLAIN, OID, SET | REFERENCE, NULL },
+	{ SAI_SWITCH_ATTR_ECMP_HASH_IPV6, PLAIN, OID, SET | REFERENCE, NULL },
+	{ SAI_SWITCH_ATTR_ECMP_HASH_IPV4_RDMA, PLAIN, OID, SET | REFERENCE, "hash" },
+	{ SAI_SWITCH_ATTR_ECMP_HASH_IPV6_RDMA, PLAIN, OID, SET | REFERENCE, "hash" },
+	{ ATTR_SYSCTLS, LIST, sizeof(int32_t), 0, NULL },
+};
+
+/* The actions of ACL entries, by their numbers of sai_acl_action_type_t. */
+static sai_status_t actions(sai_acl_capability_t *c)
+{
+	int32_t list[32];
+	uint32_t n = acl_action_types(list, 32);
+
+	c->is_action_list_mandatory = false;
+	return object_fill(&c->action_list, list, n, sizeof(list[0]));
+}
+
+static sai_status_t switch_get(struct object *o, sai_attribute_t *attr)
+{
+	(void)o;
+	switch (attr->id) {
+	case SAI_SWITCH_ATTR_NUMBER_OF_ACTIVE_PORTS:
+		attr->value.u32 = port_count();
+		return SAI_STATUS_SUCCESS;
+	case SAI_SWITCH_ATTR_PORT_LIST:
+		return port_list(&attr->value.objlist);
+	case SAI_SWITCH_ATTR_CPU_PORT: /* a port with no netdev */
+		attr->value.oid = object_id(SAI_OBJECT_TYPE_PORT, 0);
+		return SAI_STATUS_SUCCESS;
+	case SAI_SWITCH_ATTR_ACL_ENTRY_MAXIMUM_PRIORITY:
+		attr->value.u32 = INT32_MAX;
+		return SAI_STATUS_SUCCESS;
+	case SAI_SWITCH_ATTR_ACL_STAGE_INGRESS:
+		return actions(&attr->value.aclcapability);
+	case SAI_SWITCH_ATTR_ECMP_HASH:
+		attr->value.oid = hash_default();
+		return SAI_STATUS_SUCCESS;
+	}
+	return SAI_STATUS_ITEM_NOT_FOUND;
+}
+
+static sai_status_t switch_set(struct object *o, sai_attr_id_t id)
+{
+	const sai_attribute_value_t *v = object_value(o, id);
+	const struct object *hash;
+
+	if (id == SAI_SWITCH_ATTR_PACKET_EVENT_NOTIFY) {
+		trap_notify(v->ptr);
+		return SAI_STATUS_SUCCESS;
+	}
+	hash = object_find(v->oid);
+	if (hash && hash->type != &hash_type)
+		return SAI_STATUS_INVALID_ATTR_VALUE_0;
+	return hash_apply();
+}
+
+const struct type switch_type = {
+	.type = SAI_OBJECT_TYPE_SWITCH,
+	.name = "switch",
+	.attributes = switch_attributes,
+	.count = sizeof(switch_attributes) / sizeof(switch_attributes[0]),
+	.set = switch_set,
+	.get = switch_get,
+};
+
+static bool is_set(const struct profile *p, const char *key)
+{
+	const char *v = p->get(key);
+
+	return v && *v && strcmp(v, "0") != 0;
+}
+
+/* A number of the profile, or fallback where it has none. */
+static bool number(const struct profile *p, const char *key, uint64_t max, uint64_t fallback, uint64_t *value)
+{
+	const char *text = p->get(key);
+	char *end;
+
+	*value = fallback;
+	if (!text || !*text)
+		return true;
+	*value = strtoull(text, &end, 10);
+	if (!*end && *value && *value <= max)
+		return true;
+	fail("%s is \"%s\"; 1 to %llu is allowed", key, text, (unsigned long long)max);
+	return false;
+}
+
+static void let_go(void)
+{
+	trap_stop();
+	the_switch = NULL;
+	object_forget();
+	index_forget();
+	port_forget();
+	plane_close();
+}
+
+static sai_status_t open_plane(const struct profile *profile, bool *adopted)
+{
+	struct plane_options options = {};
+	uint32_t *ports, *others;
+	uint64_t entries;
+	sai_status_t status;
+
+	if (!number(profile, "SLUICE_ACL_ENTRIES", 1 << 24, SOFTSAI_ENTRIES, &entries))
+		return SAI_STATUS_INVALID_PARAMETER;
+	options.entries = entries;
+	status = port_find(profile->get("SLUICE_PORTS"));
+	if (status)
+		return status;
+	options.ifindexes = ports = port_indexes(&options.ports);
+	options.others = others = port_others(&options.other_count);
+	if (!ports || !others || plane_open(&options, adopted))
+		status = SAI_STATUS_FAILURE;
+	free(ports);
+	free(others);
+	return status;
+}
+
+static sai_status_t make_switch(uint32_t count, const sai_attribute_t *list, sai_object_id_t *id)
+{
+	sai_status_t status =
+		object_create(&switch_type, object_id(SAI_OBJECT_TYPE_SWITCH, SWITCH_NUMBER), count, list, id);
+
+	if (!status)
+		the_switch = object_find(*id);
+	if (!status)
+		status = port_make();
+	if (!status)
+		status = hash_make_default();
+	return status;
+}
+
+/* Takes away what an earlier process left: program, maps, changed sysctls. */
+static sai_status_t wipe(const struct profile *profile, uint32_t count, const sai_attribute_t *list)
+{
+	bool adopted = false;
+	sai_object_id_t id;
+	sai_status_t status = open_plane(profile, &adopted);
+
+	if (!status)
+		status = make_switch(count, list, &id);
+	/* Only what the sysctls were is needed; other records may be whatever they are. */
+	if (!status && adopted)
+		object_restore();
+	if (!status)
+		status = hash_reset();
+	if (!status && plane_detach())
+		status = SAI_STATUS_FAILURE;
+	let_go();
+	return status;
+}
+
+static sai_status_t start(const struct profile *profile, bool adopted)
+{
+	uint64_t rate, burst;
+	sai_status_t status;
+
+	if (!number(profile, "SLUICE_CPU_RATE", 100000000, 10000, &rate) ||
+	    !number(profile, "SLUICE_CPU_BURST", 100000000, 1000, &burst))
+		return SAI_STATUS_INVALID_PARAMETER;
+	status = policer_guard_cpu(rate, burst);
+	if (!status && adopted)
+		status = object_restore();
+	if (!status)
+		acl_publish_all();
+	if (!status)
+		status = hash_apply();
+	if (!status)
+		status = trap_start();
+	return status;
+}
+
+sai_status_t switch_create(const struct profile *profile, uint32_t count, const sai_attribute_t *list,
+			   sai_object_id_t *id)
+{
+	const sai_attribute_value_t *notify;
+	sai_status_t status = SAI_STATUS_SUCCESS;
+	bool adopted = false;
+
+	if (the_switch)
+		return SAI_STATUS_ITEM_ALREADY_EXISTS;
+	hide(profile->get("SLUICE_HIDE"));
+	if (is_set(profile, "SLUICE_COLD"))
+		status = wipe(profile, count, list);
+	if (!status)
+		status = open_plane(profile, &adopted);
+	if (!status)
+		status = make_switch(count, list, id);
+	if (!status)
+		status = start(profile, adopted);
+	if (status) {
+		if (adopted)
+			fail("the switch of an earlier process cannot be taken over; SLUICE_COLD=1 begins without it");
+		let_go();
+		return status;
+	}
+	notify = object_value(the_switch, SAI_SWITCH_ATTR_PACKET_EVENT_NOTIFY);
+	trap_notify(notify ? notify->ptr : NULL);
+	return SAI_STATUS_SUCCESS;
+}
+
+sai_status_t switch_remove(sai_object_id_t id)
+{
+	int err = 0;
+
+	if (!the_switch || the_switch->id != id)
+		return SAI_STATUS_INVALID_OBJECT_ID;
+	if (object_made() == 0 && !hash_managed())
+		err = plane_detach();
+	let_go();
+	return err ? SAI_STATUS_FAILURE : SAI_STATUS_SUCCESS;
+}

@@ -1,0 +1,24 @@
+/* The switch: one a process, one a network namespace. */
+#ifndef SOFTSAI_SWITCH_H
+#define SOFTSAI_SWITCH_H
+
+#include "object.h"
+
+/* The profile's key-values, as the caller's service table gives them. */
+struct profile {
+	const char *(*get)(const char *key);
+};
+
+sai_status_t switch_create(const struct profile *profile, uint32_t count, const sai_attribute_t *list,
+			   sai_object_id_t *id);
+
+/*
+ * Lets go of the switch, which goes on forwarding as programmed. If nothing is
+ * programmed, the BPF program is taken off the ports: then no trace is left.
+ */
+sai_status_t switch_remove(sai_object_id_t id);
+
+/* The object, or NULL. */
+struct object *switch_object(void);
+
+#endif

@@ -1,0 +1,18 @@
+/*
+ * Packets to the CPU: traps, and the thread that hands what the ingress program
+ * copied to the caller's packet event function. That function runs in this
+ * thread, without any lock held.
+ */
+#ifndef SOFTSAI_TRAP_H
+#define SOFTSAI_TRAP_H
+
+#include "object.h"
+
+/* Begins to read, and ends it; what nobody reads is dropped and counted. */
+sai_status_t trap_start(void);
+void trap_stop(void);
+
+/* Sets the packet event function; NULL: packets are thrown away. */
+void trap_notify(void *function);
+
+#endif

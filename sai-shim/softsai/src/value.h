@@ -1,0 +1,30 @@
+/*
+ * Attribute values: copied, freed, handed out, and as octets in a record. The
+ * row of the attribute's table says what a value consists of.
+ */
+#ifndef SOFTSAI_VALUE_H
+#define SOFTSAI_VALUE_H
+
+#include "object.h"
+
+/* Reports whether the value can be read: no list without a pointer, none too long. */
+bool value_valid(const struct attribute *a, const sai_attribute_value_t *v);
+
+/* A copy with lists of its own; 0 or -ENOMEM, and then nothing is to be freed. */
+int value_copy(const struct attribute *a, sai_attribute_value_t *to, const sai_attribute_value_t *from);
+void value_free(const struct attribute *a, sai_attribute_value_t *v);
+
+/* Fills what a caller reads; v NULL: never set, all zero. */
+sai_status_t value_give(const struct attribute *a, sai_attribute_value_t *to, const sai_attribute_value_t *v);
+
+/* Octets written, or 0 where there is no room. */
+size_t value_encode(const struct attribute *a, const sai_attribute_t *attr, uint8_t *to, size_t room);
+
+/*
+ * Octets read, or 0 where they make no sense. *a becomes NULL for an attribute
+ * that the type has not, else attr is the caller's to free.
+ */
+size_t value_decode(const struct type *type, const uint8_t *from, size_t size, sai_attribute_t *attr,
+		    const struct attribute **a);
+
+#endif

@@ -1,0 +1,440 @@
+/*
+ * Drives a SAI library by lines on stdin, for tests. Each line is answered by
+ * one line that begins with the status. Objects are named by their ids.
+ *
+ *   switch KEY=VALUE ...           create the switch with that profile
+ *   remove-switch                  let go of it
+ *   create TYPE ATTR ...           ok ID
+ *   set TYPE ID ATTR               ok
+ *   get TYPE ID KIND:ATTRIBUTE     ok VALUE ...
+ *   remove TYPE ID                 ok
+ *   capability TYPE ATTRIBUTE      ok create set get
+ *   values TYPE ATTRIBUTE          ok VALUE ...
+ *   stat port|policer ID N ...     ok VALUE ...
+ *   packets N                      waits until N packets reached the CPU: ok PORT:TRAP:HEX ...
+ *
+ * ATTR is KIND:ATTRIBUTE=VALUE. KIND is one of bool u8 u16 u32 s32 u64 oid, these
+ * with "field-" (VALUE/MASK), "action-", "list-" before; field-ip4, field-ip6
+ * (hex octets), field-list-u8 (hex octets), action-list-oid.
+ */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "sai_abi.h"
+#include "sai_sluice_ext.h"
+
+#define MAX 64
+
+static void *lib;
+static sai_object_id_t the_switch;
+static char *profile[MAX];
+static sai_attribute_t attrs[MAX];
+static uint64_t room[MAX][2][64]; /* of lists: elements fit into it */
+
+static const char *profile_get(sai_switch_profile_id_t id, const char *key)
+{
+	(void)id;
+	for (int i = 0; i < MAX && profile[i]; i++)
+		if (strncmp(profile[i], key, strlen(key)) == 0 && profile[i][strlen(key)] == '=')
+			return profile[i] + strlen(key) + 1;
+	return NULL;
+}
+
+static void *symbol(const char *name)
+{
+	void *s = dlsym(lib, name);
+
+	if (!s) {
+		fprintf(stderr, "driver: %s\n", dlerror());
+		exit(2);
+	}
+	return s;
+}
+
+static void *table(sai_api_t api)
+{
+	sai_status_t (*query)(sai_api_t, void **) = symbol("sai_api_query");
+	void *t = NULL;
+
+	query(api, &t);
+	if (!t) {
+		fprintf(stderr, "driver: no API %d\n", api);
+		exit(2);
+	}
+	return t;
+}
+
+typedef sai_status_t (*create_fn)(sai_object_id_t *, sai_object_id_t, uint32_t, const sai_attribute_t *);
+typedef sai_status_t (*remove_fn)(sai_object_id_t);
+typedef sai_status_t (*set_fn)(sai_object_id_t, const sai_attribute_t *);
+typedef sai_status_t (*get_fn)(sai_object_id_t, uint32_t, sai_attribute_t *);
+
+/* Four methods of a type stand one behind the other in its table. */
+static const struct {
+	const char *name;
+	sai_api_t api;
+	int first;
+	sai_object_type_t type;
+} types[] = {
+	{ "switch", SAI_API_SWITCH, 0, SAI_OBJECT_TYPE_SWITCH },
+	{ "port", SAI_API_PORT, 0, SAI_OBJECT_TYPE_PORT },
+	{ "queue", SAI_API_QUEUE, 0, SAI_OBJECT_TYPE_QUEUE },
+	{ "table", SAI_API_ACL, 0, SAI_OBJECT_TYPE_ACL_TABLE },
+	{ "entry", SAI_API_ACL, 4, SAI_OBJECT_TYPE_ACL_ENTRY },
+	{ "counter", SAI_API_ACL, 8, SAI_OBJECT_TYPE_ACL_COUNTER },
+	{ "hash", SAI_API_HASH, 0, SAI_OBJECT_TYPE_HASH },
+	{ "udf", SAI_API_UDF, 0, SAI_OBJECT_TYPE_UDF },
+	{ "udf-match", SAI_API_UDF, 4, SAI_OBJECT_TYPE_UDF_MATCH },
+	{ "udf-group", SAI_API_UDF, 8, SAI_OBJECT_TYPE_UDF_GROUP },
+	{ "policer", SAI_API_POLICER, 0, SAI_OBJECT_TYPE_POLICER },
+	{ "mirror", SAI_API_MIRROR, 0, SAI_OBJECT_TYPE_MIRROR_SESSION },
+	{ "samplepacket", SAI_API_SAMPLEPACKET, 0, SAI_OBJECT_TYPE_SAMPLEPACKET },
+	{ "trap-group", SAI_API_HOSTIF, 8, SAI_OBJECT_TYPE_HOSTIF_TRAP_GROUP },
+	{ "trap", SAI_API_HOSTIF, 16, SAI_OBJECT_TYPE_HOSTIF_USER_DEFINED_TRAP },
+};
+
+static int type_of(const char *name)
+{
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+		if (name && strcmp(types[i].name, name) == 0)
+			return i;
+	fprintf(stderr, "driver: no type %s\n", name);
+	exit(2);
+}
+
+static void *method(int type, int nth)
+{
+	return ((void **)table(types[type].api))[types[type].first + nth];
+}
+
+/* Packets */
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t arrived = PTHREAD_COND_INITIALIZER;
+static char packets[1 << 16];
+static int packet_count;
+
+static void on_packet(sai_object_id_t sw, sai_size_t size, const void *data, uint32_t n, const sai_attribute_t *list)
+{
+	sai_object_id_t port = 0, trap = 0;
+	size_t at;
+
+	(void)sw;
+	for (uint32_t i = 0; i < n; i++) {
+		if (list[i].id == SAI_HOSTIF_PACKET_ATTR_INGRESS_PORT)
+			port = list[i].value.oid;
+		if (list[i].id == SAI_HOSTIF_PACKET_ATTR_HOSTIF_TRAP_ID)
+			trap = list[i].value.oid;
+	}
+	pthread_mutex_lock(&lock);
+	at = strlen(packets);
+	if (at + 64 + 2 * size < sizeof(packets)) {
+		at += sprintf(packets + at, " %llx:%llx:", (unsigned long long)port, (unsigned long long)trap);
+		for (size_t i = 0; i < size; i++)
+			at += sprintf(packets + at, "%02x", ((const uint8_t *)data)[i]);
+	}
+	packet_count++;
+	pthread_cond_signal(&arrived);
+	pthread_mutex_unlock(&lock);
+}
+
+static void wait_packets(int n)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += 20;
+	pthread_mutex_lock(&lock);
+	while (packet_count < n && pthread_cond_timedwait(&arrived, &lock, &until) == 0)
+		;
+	printf("%d%s\n", packet_count >= n ? 0 : -1, packets);
+	packets[0] = 0;
+	packet_count = 0;
+	pthread_mutex_unlock(&lock);
+}
+
+/* Values */
+
+static const char *strip(const char *kind, const char *prefix)
+{
+	size_t n = strlen(prefix);
+
+	return strncmp(kind, prefix, n) == 0 ? kind + n : NULL;
+}
+
+static size_t hex(const char *text, const char **end, uint8_t *to)
+{
+	size_t n = 0;
+	unsigned int octet;
+
+	for (; sscanf(text, "%2x", &octet) == 1; text += 2)
+		to[n++] = octet;
+	*end = text;
+	return n;
+}
+
+static int size_of(const char *kind)
+{
+	static const struct {
+		const char *kind;
+		int size;
+	} sizes[] = { { "bool", 1 }, { "u8", 1 }, { "u16", 2 }, { "u32", 4 }, { "s32", 4 }, { "u64", 8 }, { "oid", 8 } };
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+		if (strcmp(kind, sizes[i].kind) == 0)
+			return sizes[i].size;
+	fprintf(stderr, "driver: no kind %s\n", kind);
+	exit(2);
+}
+
+static const char *read_number(const char *kind, const char *text, void *to)
+{
+	char *end;
+	uint64_t v = strtoull(text, &end, 0);
+
+	memcpy(to, &v, size_of(kind));
+	return end;
+}
+
+static void read_list(const char *kind, const char *text, void *to, void *elements)
+{
+	sai_object_list_t *list = to;
+	const char *end;
+
+	list->list = elements;
+	list->count = 0;
+	for (; *text; text = *end ? end + 1 : end) {
+		end = read_number(kind, text, (char *)elements + list->count * size_of(kind));
+		list->count++;
+	}
+}
+
+static void read_octets(const char *text, const char **end, sai_u8_list_t *list, void *elements)
+{
+	list->list = elements;
+	list->count = hex(text, end, elements);
+}
+
+static void read_field(const char *kind, const char *text, sai_acl_field_data_t *f, uint64_t (*elements)[64])
+{
+	f->enable = true;
+	if (strcmp(kind, "ip4") == 0 || strcmp(kind, "ip6") == 0) {
+		hex(text, &text, (uint8_t *)&f->data);
+		hex(text + 1, &text, (uint8_t *)&f->mask);
+	} else if (strcmp(kind, "list-u8") == 0) {
+		read_octets(text, &text, &f->data.u8list, elements[0]);
+		read_octets(text + 1, &text, &f->mask.u8list, elements[1]);
+	} else {
+		text = read_number(kind, text, &f->data);
+		memset(&f->mask, 0xff, size_of(kind));
+		if (*text == '/')
+			read_number(kind, text + 1, &f->mask);
+	}
+}
+
+/* KIND:ATTRIBUTE=VALUE */
+static void read_attr(char *text, int i)
+{
+	char *number = strchr(text, ':'), *value = number ? strchr(number, '=') : NULL;
+	sai_attribute_t *a = &attrs[i];
+	const char *kind;
+
+	if (!value) {
+		fprintf(stderr, "driver: attribute %s\n", text);
+		exit(2);
+	}
+	*number++ = *value++ = 0;
+	memset(a, 0, sizeof(*a));
+	a->id = strtoul(number, NULL, 0);
+	if ((kind = strip(text, "field-"))) {
+		read_field(kind, value, &a->value.aclfield, room[i]);
+	} else if ((kind = strip(text, "action-list-"))) {
+		a->value.aclaction.enable = true;
+		read_list(kind, value, &a->value.aclaction.parameter.objlist, room[i][0]);
+	} else if ((kind = strip(text, "action-"))) {
+		a->value.aclaction.enable = strcmp(value, "off") != 0;
+		read_number(kind, value, &a->value.aclaction.parameter);
+	} else if ((kind = strip(text, "list-"))) {
+		read_list(kind, value, &a->value, room[i][0]);
+	} else {
+		read_number(text, value, &a->value);
+	}
+}
+
+static void print_number(const char *kind, const void *from)
+{
+	uint64_t v = 0;
+
+	memcpy(&v, from, size_of(kind));
+	if (strcmp(kind, "s32") == 0)
+		printf(" %d", (int)v);
+	else
+		printf(strcmp(kind, "oid") == 0 ? " 0x%llx" : " %llu", (unsigned long long)v);
+}
+
+static void get(int type, sai_object_id_t id, char *what)
+{
+	char *number = strchr(what, ':');
+	sai_attribute_t a = {};
+	const char *kind;
+	sai_status_t status;
+
+	*number++ = 0;
+	a.id = strtoul(number, NULL, 0);
+	kind = strip(what, "list-");
+	if (kind) {
+		a.value.objlist.count = 64;
+		a.value.objlist.list = (void *)room[0][0];
+	}
+	status = ((get_fn)method(type, 3))(id, 1, &a);
+	printf("%d", status);
+	if (kind && !status)
+		for (uint32_t i = 0; i < a.value.objlist.count; i++)
+			print_number(kind, (char *)room[0][0] + i * size_of(kind));
+	else if ((kind = strip(what, "action-")) && !status)
+		print_number(kind, &a.value.aclaction.parameter);
+	else if ((kind = strip(what, "field-")) && !status)
+		print_number(kind, &a.value.aclfield.data);
+	else if (!status)
+		print_number(what, &a.value);
+	printf("\n");
+}
+
+static void make_switch(char **words, int n)
+{
+	static const sai_service_method_table_t services = { .profile_get_value = profile_get };
+	sai_status_t (*initialize)(uint64_t, const sai_service_method_table_t *) = symbol("sai_api_initialize");
+	sai_attribute_t list[2] = { { .id = SAI_SWITCH_ATTR_INIT_SWITCH, .value.booldata = true },
+				    { .id = SAI_SWITCH_ATTR_PACKET_EVENT_NOTIFY, .value.ptr = on_packet } };
+	static bool initialized;
+	sai_status_t status;
+
+	for (int i = 0; i < MAX; i++)
+		profile[i] = i < n ? strdup(words[i]) : NULL;
+	for (int i = 0; i < n; i++)
+		for (char *c = profile[i]; *c; c++)
+			if (*c == '+')
+				*c = ' '; /* words of a value */
+	if (!initialized && initialize(0, &services)) {
+		fprintf(stderr, "driver: sai_api_initialize\n");
+		exit(2);
+	}
+	initialized = true;
+	status = ((sai_switch_api_t *)table(SAI_API_SWITCH))->create_switch(&the_switch, 2, list);
+	printf("%d 0x%llx\n", status, (unsigned long long)the_switch);
+}
+
+static void stats(char **words, int n)
+{
+	sai_object_id_t id = strtoull(words[1], NULL, 0);
+	sai_stat_id_t ids[MAX];
+	uint64_t values[MAX];
+	sai_status_t status;
+
+	for (int i = 2; i < n; i++)
+		ids[i - 2] = strtoul(words[i], NULL, 0);
+	if (strcmp(words[0], "port") == 0)
+		status = ((sai_port_api_t *)table(SAI_API_PORT))->get_port_stats(id, n - 2, ids, values);
+	else if (strcmp(words[0], "queue") == 0)
+		status = ((sai_queue_api_t *)table(SAI_API_QUEUE))->get_queue_stats(id, n - 2, ids, values);
+	else
+		status = ((sai_policer_api_t *)table(SAI_API_POLICER))->get_policer_stats(id, n - 2, ids, values);
+	printf("%d", status);
+	for (int i = 0; i < n - 2 && !status; i++)
+		printf(" %llu", (unsigned long long)values[i]);
+	printf("\n");
+}
+
+static void values(int type, uint32_t id)
+{
+	sai_status_t (*query)(sai_object_id_t, sai_object_type_t, sai_attr_id_t, sai_s32_list_t *) =
+		symbol("sai_query_attribute_enum_values_capability");
+	int32_t numbers[MAX];
+	sai_s32_list_t list = { .count = MAX, .list = numbers };
+	sai_status_t status = query(the_switch, types[type].type, id, &list);
+
+	printf("%d", status);
+	for (uint32_t i = 0; !status && i < list.count; i++)
+		printf(" %d", numbers[i]);
+	printf("\n");
+}
+
+static void capability(int type, uint32_t id)
+{
+	sai_status_t (*query)(sai_object_id_t, sai_object_type_t, sai_attr_id_t, sai_attr_capability_t *) =
+		symbol("sai_query_attribute_capability");
+	sai_attr_capability_t c = {};
+	sai_status_t status = query(the_switch, types[type].type, id, &c);
+
+	printf("%d %d %d %d\n", status, c.create_implemented, c.set_implemented, c.get_implemented);
+}
+
+static void run(char **w, int n)
+{
+	sai_object_id_t id = 0;
+	sai_status_t status;
+	int type;
+
+	if (strcmp(w[0], "switch") == 0) {
+		make_switch(w + 1, n - 1);
+		return;
+	}
+	if (strcmp(w[0], "packets") == 0) {
+		wait_packets(atoi(w[1]));
+		return;
+	}
+	if (strcmp(w[0], "stat") == 0) {
+		stats(w + 1, n - 1);
+		return;
+	}
+	if (strcmp(w[0], "remove-switch") == 0) {
+		printf("%d\n", ((sai_switch_api_t *)table(SAI_API_SWITCH))->remove_switch(the_switch));
+		return;
+	}
+	type = type_of(w[1]);
+	if (strcmp(w[0], "create") == 0) {
+		for (int i = 2; i < n; i++)
+			read_attr(w[i], i - 2);
+		status = ((create_fn)method(type, 0))(&id, the_switch, n - 2, attrs);
+		printf("%d 0x%llx\n", status, (unsigned long long)id);
+	} else if (strcmp(w[0], "remove") == 0) {
+		printf("%d\n", ((remove_fn)method(type, 1))(strtoull(w[2], NULL, 0)));
+	} else if (strcmp(w[0], "set") == 0) {
+		read_attr(w[3], 0);
+		printf("%d\n", ((set_fn)method(type, 2))(strtoull(w[2], NULL, 0), attrs));
+	} else if (strcmp(w[0], "get") == 0) {
+		get(type, strtoull(w[2], NULL, 0), w[3]);
+	} else if (strcmp(w[0], "capability") == 0) {
+		capability(type, strtoul(w[2], NULL, 0));
+	} else if (strcmp(w[0], "values") == 0) {
+		values(type, strtoul(w[2], NULL, 0));
+	} else {
+		fprintf(stderr, "driver: no command %s\n", w[0]);
+		exit(2);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	char line[1 << 16], *words[MAX + 4], *next;
+	int n;
+
+	lib = argc == 2 ? dlopen(argv[1], RTLD_NOW | RTLD_LOCAL) : NULL;
+	if (!lib) {
+		fprintf(stderr, "driver: %s\n", argc == 2 ? dlerror() : "usage: driver LIBRARY");
+		return 2;
+	}
+	while (fgets(line, sizeof(line), stdin)) {
+		n = 0;
+		for (char *w = strtok_r(line, " \n", &next); w && n < MAX; w = strtok_r(NULL, " \n", &next))
+			words[n++] = w;
+		if (n)
+			run(words, n);
+		fflush(stdout);
+	}
+	return 0;
+}

@@ -1,0 +1,213 @@
+package e2e
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+	"time"
+
+	"sluice/orchagent-ext/flow"
+	"sluice/tests/fabric"
+)
+
+// TestKillSwitch: SLUICE|global admin_state=disabled leaves nothing of ours.
+func TestKillSwitch(t *testing.T) {
+	l := newLeaf(t)
+	before := l.forwarding()
+	l.start()
+	l.enable()
+	l.allLabelled()
+	l.set("SLUICE", "global", "admin_state", "disabled")
+	l.awaitFields("SLUICE_STATE", "global", "state", "disabled", "objects", "0")
+	l.noneLabelled()
+	if objects := l.objects(); len(objects) > 0 {
+		t.Errorf("left: %v", objects)
+	}
+	l.stop()
+	if after := l.forwarding(); after != before {
+		t.Errorf("forwarding was\n%sand is\n%s", before, after)
+	}
+}
+
+// TestBadRows: what is wrong is said, and what was right stays in force.
+func TestBadRows(t *testing.T) {
+	l := newLeaf(t)
+	l.start()
+	l.enable()
+	for _, tt := range []struct {
+		table, key    string
+		fields        []string
+		field, reason string
+	}{
+		{"SLUICE_FLOW_LABEL", "global", []string{"admin_state", "enabled", "manage_switch_hash", "true", "algorithm", "md5"}, "algorithm", "draft-literal, crc32"},
+		{"SLUICE_PORT", "Ethernet400", []string{"role", "edge"}, "", "Ethernet400"},
+		{"SLUICE_PPFC_PEER", "no-prefix", nil, "", "prefix"},
+	} {
+		l.set(tt.table, tt.key, tt.fields...)
+		row := l.await("SLUICE_CONFIG_ERROR", tt.table+"|"+tt.key, func(f map[string]string) bool { return f["reason"] != "" })
+		text := fmt.Sprint(row)
+		if tt.field != "" && row["field"] != tt.field || !strings.Contains(text, tt.reason) {
+			t.Errorf("%s|%s: %v, want field %q and %q", tt.table, tt.key, row, tt.field, tt.reason)
+		}
+	}
+	l.allLabelled()
+	l.awaitFields("SLUICE_STATE", "global", "config_errors", "3", "flow_label", "active")
+	l.remove("SLUICE_PORT", "Ethernet400")
+	l.remove("SLUICE_PPFC_PEER", "no-prefix")
+	l.enable("algorithm", "crc32")
+	l.awaitFields("SLUICE_STATE", "global", "config_errors", "0")
+	if right, none, wrong := labels(t, l.send(l.sessions(1)), flow.CRC32); none+wrong > 0 {
+		t.Errorf("crc32 labels: %d right, %d missing, %d wrong", right, none, wrong)
+	}
+}
+
+// TestPortChannel: a PortChannel stands for its members, followed as they change.
+func TestPortChannel(t *testing.T) {
+	l := newLeaf(t)
+	l.remove("SLUICE_PORT", l.LeafA.Name)
+	l.set("PORTCHANNEL", "PortChannel1", "admin_status", "up")
+	l.set("SLUICE_PORT", "PortChannel1", "role", "edge")
+	l.start()
+	l.set("SLUICE_FLOW_LABEL", "global", "admin_state", "enabled", "manage_switch_hash", "true")
+	l.await("SLUICE_STATE", "global", func(f map[string]string) bool { return strings.Contains(f["warnings"], "no port is to be labelled") })
+	l.noneLabelled()
+	l.set("PORTCHANNEL_MEMBER", "PortChannel1|"+l.LeafA.Name)
+	l.awaitFields("SLUICE_STATE", "global", "state", "running")
+	l.allLabelled()
+	l.remove("PORTCHANNEL_MEMBER", "PortChannel1|"+l.LeafA.Name)
+	l.awaitFields("SLUICE_STATE", "global", "state", "degraded")
+	l.noneLabelled()
+}
+
+// TestRedisRestarts: Redis is killed and comes back, with what it had or empty,
+// while rows change. Everything is in step afterwards.
+func TestRedisRestarts(t *testing.T) {
+	for _, empty := range []bool{false, true} {
+		t.Run(fmt.Sprintf("empty=%v", empty), func(t *testing.T) {
+			l := newLeaf(t)
+			l.start()
+			l.enable()
+			objects := l.objects()
+			if len(objects) == 0 {
+				t.Fatal("no objects")
+			}
+			if err := l.redis.Restart(empty); err != nil {
+				t.Fatal(err)
+			}
+			if empty {
+				l.ports()
+			}
+			l.enable("algorithm", "crc32")
+			for deadline := time.Now().Add(patience); ; time.Sleep(poll) {
+				now := l.objects()
+				entry := l.row("SLUICE_ASIC_OBJECT", now["label/compute"])
+				if equalKeys(now, objects) && strings.Contains(entry["attributes"], "crc32") {
+					break
+				}
+				if time.Now().After(deadline) {
+					t.Fatalf("the ledger has %v and %v, want %v and crc32", now, entry, objects)
+				}
+			}
+			if right, none, wrong := labels(t, l.send(l.sessions(1)), flow.CRC32); none+wrong > 0 {
+				t.Errorf("labels: %d right, %d missing, %d wrong", right, none, wrong)
+			}
+		})
+	}
+}
+
+func equalKeys(a, b map[string]string) bool {
+	return maps.EqualFunc(a, b, func(_, _ string) bool { return true })
+}
+
+// TestKill: kill -9 under traffic costs no packet and no label; the next process
+// takes over what stands, and creates nothing twice.
+func TestKill(t *testing.T) {
+	l := newLeaf(t)
+	l.start()
+	l.enable()
+	stood := l.objects()
+	programs := l.programs()
+	frames := l.sessions(400)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		l.sluiced.Kill()
+	}()
+	arrived := l.send(frames)
+	<-done
+	if right, none, wrong := labels(t, arrived, flow.DraftLiteral); right != len(frames) {
+		t.Errorf("labels of %d packets around the kill: %d right, %d missing, %d wrong", len(frames), right, none, wrong)
+	}
+	l.allLabelled() // while no sluiced runs
+
+	restarted := time.Now()
+	l.launch()
+	arrived = l.send(frames)
+	if right, none, wrong := labels(t, arrived, flow.DraftLiteral); right != len(frames) {
+		t.Errorf("labels of %d packets around the start: %d right, %d missing, %d wrong", len(frames), right, none, wrong)
+	}
+	l.awaitFields("SLUICE_STATE", "global", "state", "running", "flow_label", "active", "objects", fmt.Sprint(len(stood)))
+	t.Logf("in step again after %v", time.Since(restarted))
+	if now := l.objects(); !maps.Equal(now, stood) {
+		t.Errorf("objects were %v and are %v", stood, now)
+	}
+	if now := l.programs(); now != programs {
+		t.Errorf("%d programs on ports, and then %d", programs, now)
+	}
+	l.allLabelled()
+}
+
+// TestLostLedger: sluiced was killed, and STATE_DB forgot what it had created.
+// The next process begins anew, and leaves nothing behind of the old.
+func TestLostLedger(t *testing.T) {
+	l := newLeaf(t)
+	before := l.forwarding()
+	l.start()
+	l.enable()
+	programs := l.programs()
+	l.sluiced.Kill()
+	if err := l.redis.Restart(true); err != nil {
+		t.Fatal(err)
+	}
+	l.ports()
+	l.start()
+	l.enable()
+	l.allLabelled()
+	if now := l.programs(); now != programs {
+		t.Errorf("%d programs on ports, and then %d", programs, now)
+	}
+	l.set("SLUICE", "global", "admin_state", "disabled")
+	l.awaitFields("SLUICE_STATE", "global", "state", "disabled", "objects", "0")
+	l.stop()
+	if after := l.forwarding(); after != before {
+		t.Errorf("forwarding was\n%sand is\n%s", before, after)
+	}
+}
+
+// programs counts the programs on the leaf's ports.
+func (l *leaf) programs() int {
+	n := 0
+	for _, p := range append([]*fabric.Interface{l.LeafA}, l.Uplinks...) {
+		n += strings.Count(l.in("tc", "filter", "show", "dev", p.Name, "ingress"), "direct-action")
+	}
+	return n
+}
+
+// TestColdStop: with warm_restart disabled sluiced takes everything with it.
+func TestColdStop(t *testing.T) {
+	l := newLeaf(t)
+	before := l.forwarding()
+	l.set("SLUICE", "global", "warm_restart", "disabled")
+	l.start()
+	l.enable()
+	l.allLabelled()
+	l.stop()
+	l.noneLabelled()
+	if after := l.forwarding(); after != before {
+		t.Errorf("forwarding was\n%sand is\n%s", before, after)
+	}
+	if objects := l.objects(); len(objects) > 0 {
+		t.Errorf("left: %v", objects)
+	}
+}

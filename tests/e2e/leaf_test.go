@@ -1,0 +1,256 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"sluice/orchagent-ext/sonicdb"
+	"sluice/orchagent-ext/sonicdb/redistest"
+	"sluice/tests/fabric"
+	"sluice/tests/fabric/fabrictest"
+	"sluice/yang/rows"
+)
+
+const (
+	bin      = "../../bin/"
+	patience = 30 * time.Second // for what takes milliseconds on an idle machine
+	poll     = 2 * time.Millisecond
+)
+
+// leaf is the leaf of host A – leaf == 4 uplinks == spine – host B, with Redis
+// and, when it was started, sluiced.
+type leaf struct {
+	*fabric.LeafSpine
+	t             testing.TB
+	redis         *redistest.Server
+	config, state *sonicdb.DB
+	countersDB    *sonicdb.DB
+	sluiced       *fabric.Process
+	log           *logged
+}
+
+// logged keeps what sluiced writes.
+type logged struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *logged) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(b)
+}
+
+func (l *logged) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+func newLeaf(t testing.TB) *leaf {
+	t.Helper()
+	for _, file := range []string{"sluiced", "libsoftsai.so"} {
+		if _, err := os.Stat(bin + file); err != nil {
+			t.Skipf("needs what make build makes: %v", err)
+		}
+	}
+	l := &leaf{LeafSpine: fabrictest.LeafSpine(t, 4), t: t, log: &logged{}}
+	var err error
+	if l.redis, err = redistest.Start(t.TempDir()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(l.redis.Stop)
+	databases, err := sonicdb.Load(l.redis.Config, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, db := range map[string]**sonicdb.DB{"CONFIG_DB": &l.config, "STATE_DB": &l.state, "COUNTERS_DB": &l.countersDB} {
+		if *db, err = sonicdb.Open(databases, name, nil); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = (*db).Close() })
+	}
+	l.ports()
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("sluiced wrote:\n%s", l.log)
+		}
+	})
+	return l
+}
+
+// ports writes the rows that say what the leaf's ports are.
+func (l *leaf) ports() {
+	l.t.Helper()
+	for i, p := range append([]*fabric.Interface{l.LeafA}, l.Uplinks...) {
+		role := "fabric"
+		if p == l.LeafA {
+			role = "edge"
+		}
+		l.set("PORT", p.Name, "lanes", fmt.Sprint(4*i), "admin_status", "up")
+		l.set("SLUICE_PORT", p.Name, "role", role)
+	}
+}
+
+// start starts sluiced, and waits until it runs.
+func (l *leaf) start(args ...string) {
+	l.t.Helper()
+	l.launch(args...)
+	l.await("SLUICE_STATE", "global", func(fields map[string]string) bool {
+		return fields["state"] != "" && fields["state"] != "starting"
+	})
+}
+
+// launch starts sluiced.
+func (l *leaf) launch(args ...string) {
+	l.t.Helper()
+	l.launchWith(nil, args...)
+}
+
+// launchWith starts it by another command in front.
+func (l *leaf) launchWith(front []string, args ...string) {
+	l.t.Helper()
+	library, err := filepath.Abs(bin + "libsoftsai.so")
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	line := append(front, bin+"sluiced", "--db-config", l.redis.Config, "--sai-library", library)
+	line = append(line, args...)
+	cmd := exec.Command(line[0], line[1:]...)
+	cmd.Stdout, cmd.Stderr = l.log, l.log
+	if l.sluiced, err = l.Leaf.Start(cmd); err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+// stop ends sluiced as SIGTERM does.
+func (l *leaf) stop() {
+	l.t.Helper()
+	if err := l.sluiced.Stop(patience); err != nil {
+		l.t.Fatalf("stop sluiced: %v", err)
+	}
+}
+
+// set writes a row of CONFIG_DB, fields by name and value in turn.
+func (l *leaf) set(table, key string, pairs ...string) {
+	l.t.Helper()
+	fields := map[string]string{}
+	for i := 0; i < len(pairs); i += 2 {
+		fields[pairs[i]] = pairs[i+1]
+	}
+	l.write(sonicdb.Change{Row: rows.Row{Table: table, Key: key, Fields: fields}})
+}
+
+func (l *leaf) remove(table, key string) {
+	l.t.Helper()
+	l.write(sonicdb.Change{Row: rows.Row{Table: table, Key: key}, Deleted: true})
+}
+
+func (l *leaf) write(c ...sonicdb.Change) {
+	l.t.Helper()
+	if err := l.config.Write(context.Background(), c...); err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+// table reads the rows of a table of STATE_DB, by key.
+func (l *leaf) table(name string) map[string]map[string]string {
+	all, err := l.state.Read(context.Background(), name)
+	if err != nil {
+		return nil // Redis is away, in some tests
+	}
+	found := map[string]map[string]string{}
+	for _, r := range all {
+		found[r.Key] = r.Fields
+	}
+	return found
+}
+
+func (l *leaf) row(table, key string) map[string]string { return l.table(table)[key] }
+
+// await waits until a row of STATE_DB is as wanted, and returns it.
+func (l *leaf) await(table, key string, wanted func(map[string]string) bool) map[string]string {
+	l.t.Helper()
+	for deadline := time.Now().Add(patience); ; time.Sleep(poll) {
+		fields := l.row(table, key)
+		if wanted(fields) {
+			return fields
+		}
+		if time.Now().After(deadline) {
+			l.t.Fatalf("%s|%s is %v after %v", table, key, fields, patience)
+		}
+		select {
+		case <-l.sluiced.Done():
+			l.t.Fatalf("sluiced ended: %v", l.sluiced.Wait())
+		default:
+		}
+	}
+}
+
+// awaitFields waits until fields of a row have values.
+func (l *leaf) awaitFields(table, key string, pairs ...string) map[string]string {
+	l.t.Helper()
+	want := map[string]string{}
+	for i := 0; i < len(pairs); i += 2 {
+		want[pairs[i]] = pairs[i+1]
+	}
+	return l.await(table, key, func(fields map[string]string) bool {
+		for name, v := range want {
+			if fields[name] != v {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// enable switches flow labels on, and waits until they are.
+func (l *leaf) enable(pairs ...string) {
+	l.t.Helper()
+	l.set("SLUICE_FLOW_LABEL", "global", append([]string{"admin_state", "enabled", "manage_switch_hash", "true"}, pairs...)...)
+	l.awaitFields("SLUICE_STATE", "global", "state", "running", "flow_label", "active")
+}
+
+// objects are the ASIC objects of the ledger, by key.
+func (l *leaf) objects() map[string]string {
+	found := map[string]string{}
+	for id, fields := range l.table("SLUICE_ASIC_OBJECT") {
+		found[fields["key"]] = id
+	}
+	return found
+}
+
+// in runs a command in the leaf's namespace and returns what it printed.
+func (l *leaf) in(command ...string) string {
+	l.t.Helper()
+	var out strings.Builder
+	cmd := exec.Command(command[0], command[1:]...)
+	cmd.Stdout, cmd.Stderr = &out, &out
+	p, err := l.Leaf.Start(cmd)
+	if err == nil {
+		err = p.Wait()
+	}
+	if err != nil {
+		l.t.Fatalf("%s: %v: %s", command, err, &out)
+	}
+	return out.String()
+}
+
+var hashSettings = []string{
+	"/proc/sys/net/ipv4/fib_multipath_hash_policy", "/proc/sys/net/ipv4/fib_multipath_hash_fields",
+	"/proc/sys/net/ipv6/fib_multipath_hash_policy", "/proc/sys/net/ipv6/fib_multipath_hash_fields",
+}
+
+// forwarding is what Sluice could have left behind in the leaf: programs on
+// ports, and the hash settings.
+func (l *leaf) forwarding() string {
+	l.t.Helper()
+	return l.in("tc", "filter", "show", "dev", l.LeafA.Name, "ingress") + l.in(append([]string{"cat"}, hashSettings...)...)
+}

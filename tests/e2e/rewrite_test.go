@@ -1,0 +1,125 @@
+package e2e
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+	"time"
+
+	"sluice/orchagent-ext/roce"
+	"sluice/tests/fabric"
+)
+
+// flowLabels are the labels that arrived, by queue pair.
+func flowLabels(t *testing.T, arrived []fabric.Frame) map[uint32]uint32 {
+	t.Helper()
+	found := map[uint32]uint32{}
+	var p roce.Packet
+	for _, f := range arrived {
+		if err := p.Parse(f.Data, len(f.Data)); err != nil {
+			t.Fatal(err)
+		}
+		if was, ok := found[p.DestQP()]; ok && was != p.FlowLabel() {
+			t.Errorf("queue pair %#x has labels %#x and %#x", p.DestQP(), was, p.FlowLabel())
+		}
+		found[p.DestQP()] = p.FlowLabel()
+	}
+	return found
+}
+
+// TestRewriteKeepsLabels: where the CPU computes the labels, each flow gets an
+// entry, its label is fixed from then on, and survives a kill.
+func TestRewriteKeepsLabels(t *testing.T) {
+	l := newLeaf(t)
+	hide := []string{"--sai-profile", "SLUICE_HIDE=compute"}
+	l.start(hide...)
+	l.enable()
+	l.awaitFields("SLUICE_CAPABILITY", "switch", "flow_label_rung", "rewrite")
+	l.send(l.sessions(1)) // the CPU learns of the flows
+	l.awaitFields("SLUICE_STATE", "global", "flows", "64")
+	before := flowLabels(t, l.send(l.sessions(2)))
+	for qp, label := range before {
+		if label == 0 {
+			t.Errorf("queue pair %#x has no label", qp)
+		}
+	}
+	row := l.await("SLUICE_FLOW", fmt.Sprintf("%s,%s,%06x", fabric.HostA.Addr(), fabric.HostB.Addr(), 0x100),
+		func(f map[string]string) bool { return f["packets"] == "2" })
+	if row["flow_label"] != fmt.Sprint(before[0x100]) || row["dest_qp"] != "256" {
+		t.Errorf("flow row %v, label %d", row, before[0x100])
+	}
+
+	stood := l.objects()
+	l.sluiced.Kill()
+	if now := flowLabels(t, l.send(l.sessions(1))); !maps.Equal(now, before) {
+		t.Error("labels moved when sluiced was killed")
+	}
+	l.launch(hide...)
+	l.awaitFields("SLUICE_STATE", "global", "state", "running", "flows", "64")
+	if now := l.objects(); !maps.Equal(now, stood) {
+		t.Errorf("%d objects, and then %d", len(stood), len(now))
+	}
+	if now := flowLabels(t, l.send(l.sessions(1))); !maps.Equal(now, before) {
+		t.Error("labels moved when sluiced was started again")
+	}
+	labelled := l.frame(packet{qp: 0x999, label: 7})
+	if now := flowLabels(t, l.send([][]byte{labelled, labelled})); now[0x999] != 7 {
+		t.Errorf("zero-only wrote %#x over 7", now[0x999])
+	}
+}
+
+// TestMissingRights: who lacks a capability is told which, and what it is for.
+func TestMissingRights(t *testing.T) {
+	l := newLeaf(t)
+	l.launchWith([]string{"setpriv", "--bounding-set=-net_admin"})
+	l.await("SLUICE_STATE", "global", func(f map[string]string) bool {
+		return f["state"] == "starting" && strings.Contains(f["last_error"], "CAP_NET_ADMIN to attach programs to ports")
+	})
+}
+
+// TestHashWarning: labels that ECMP does not hash are said to be no use.
+func TestHashWarning(t *testing.T) {
+	l := newLeaf(t)
+	l.start()
+	l.set("SLUICE_FLOW_LABEL", "global", "admin_state", "enabled")
+	l.await("SLUICE_STATE", "global", func(f map[string]string) bool {
+		return f["state"] == "degraded" && f["flow_label"] == "active" && strings.Contains(f["warnings"], "ECMP does not hash the flow label")
+	})
+	l.allLabelled()
+	l.set("SWITCH_HASH", "GLOBAL", "ecmp_hash@", "SRC_IP,DST_IP,IPV6_FLOW_LABEL")
+	l.awaitFields("SLUICE_STATE", "global", "state", "running")
+}
+
+// TestLeastRights: the capabilities that the README names are enough.
+func TestLeastRights(t *testing.T) {
+	l := newLeaf(t)
+	l.launchWith([]string{"setpriv", "--bounding-set=-all,+net_admin,+bpf,+perfmon"})
+	l.enable()
+	l.allLabelled()
+}
+
+// TestSkippedCounts: labels of the sender's own are counted as kept; IPv4, which
+// has none, is not.
+func TestSkippedCounts(t *testing.T) {
+	l := newLeaf(t)
+	l.start()
+	l.enable()
+	var frames [][]byte
+	for psn := range uint32(10) {
+		frames = append(frames, l.frame(packet{qp: 1, psn: psn}), l.frame(packet{qp: 2, psn: psn, label: 5}), l.frame4(packet{qp: 3, psn: psn}))
+	}
+	l.send(frames)
+	for deadline := time.Now().Add(patience); ; time.Sleep(poll) {
+		all, err := l.countersDB.Read(t.Context(), "SLUICE_STATS")
+		if err == nil && len(all) == 1 {
+			f := all[0].Fields
+			if f["label_written"] == "10" && f["label_skipped"] == "10" && f["label_skipped_percent"] == "50.0" {
+				return
+			}
+			if time.Now().After(deadline) {
+				t.Fatalf("%v", f)
+			}
+		}
+	}
+}
