@@ -103,6 +103,28 @@ func TestLostTemplateComesAgain(t *testing.T) {
 	}
 }
 
+// TestDTLSSessionsAreRenewed: a collector that restarted cannot say so.
+func TestDTLSSessionsAreRenewed(t *testing.T) {
+	to := ipfix.Collector{Transport: ipfix.DTLS}
+	security := secure(t, &to)
+	collector := ipfixtest.Listen(t, "dtls", "127.0.0.1:0", security)
+	to.Address = collector.Addr
+	e, _ := start(t, ipfix.Config{Refresh: 100 * time.Millisecond, Collectors: []ipfix.Collector{to}})
+	collector.Wait(t, "records in three sessions", func(s []*ipfixtest.Decoder) bool {
+		e.Export([]ipfix.Record{sample(true)})
+		with := 0
+		for _, d := range s {
+			if len(d.Records) > 0 && d.Unknown == 0 {
+				with++
+			}
+		}
+		return with >= 3
+	})
+	if s := e.Stats()[0]; s.Error != "" || s.Dropped != 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
 // TestClockOfMessages: the export time is the clock's, wherever it jumps, and
 // nothing else depends on it.
 func TestClockOfMessages(t *testing.T) {

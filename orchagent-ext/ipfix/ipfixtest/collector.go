@@ -99,7 +99,7 @@ func (c *Collector) Look(f func(sessions []*Decoder)) {
 }
 
 // patience is for a machine that has much else to do.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // Wait waits until ok says so of the sessions.
 func (c *Collector) Wait(tb testing.TB, what string, ok func(sessions []*Decoder) bool) {
@@ -124,13 +124,18 @@ func (c *Collector) Wait(tb testing.TB, what string, ok func(sessions []*Decoder
 // returns them.
 func (c *Collector) WaitRecords(tb testing.TB, n int) []Record {
 	tb.Helper()
-	var all []Record
 	c.Wait(tb, "records", func(sessions []*Decoder) bool {
-		all = all[:0]
+		there := 0
+		for _, s := range sessions {
+			there += len(s.Records)
+		}
+		return there >= n
+	})
+	var all []Record
+	c.Look(func(sessions []*Decoder) {
 		for _, s := range sessions {
 			all = append(all, s.Records...)
 		}
-		return len(all) >= n
 	})
 	return all
 }
@@ -228,6 +233,9 @@ func (c *Collector) accept(l net.Listener, secure func(net.Conn) net.Conn, read 
 			conn, err := l.Accept()
 			if err != nil {
 				return
+			}
+			if t, ok := conn.(*net.TCPConn); ok {
+				t.SetReadBuffer(1 << 16) //nolint:errcheck // smaller or not, a paused collector is full at some time
 			}
 			c.mu.Lock()
 			c.conns[conn] = true
