@@ -90,7 +90,7 @@ type exporting struct {
 func (e *exporting) restart(ctx context.Context, g *errgroup.Group, c *ipfix.Config, before func()) (*exporting, error) {
 	name := ""
 	if c != nil {
-		name = fmt.Sprint(c.Process.Registry, c.Domain, c.SamplingRate, c.Refresh, c.RefreshMessages, c.Collectors)
+		name = fmt.Sprint(c.Registry, c.Domain, c.SamplingRate, c.Refresh, c.RefreshMessages, c.Collectors)
 	}
 	if e != nil {
 		if name == e.config {
