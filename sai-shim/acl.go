@@ -12,11 +12,14 @@ import (
 // ACLTable is an ingress ACL table to be bound to ports, and what its entries may
 // match.
 type ACLTable struct {
-	Size             uint32 // entries; 0: the library's choice
-	L4DstPort        bool
-	IPv6FlowLabel    bool
-	SrcIPv6, DstIPv6 bool
-	UDFGroup         ObjectID // matched by entries' UDF; Null: none
+	Size                           uint32 // entries; 0: the library's choice
+	SrcIPv6, DstIPv6, SrcIP, DstIP bool
+	L4SrcPort, L4DstPort           bool
+	IPProtocol, IPv6NextHeader     bool
+	IPv6FlowLabel                  bool
+	IPType                         bool // IPv6 or not, whatever stands behind it
+	BTHOpcode, AETHSyndrome        bool
+	UDFGroup                       ObjectID // matched by entries' UDF; Null: none
 }
 
 // CreateACLTable creates a table.
@@ -32,9 +35,17 @@ func (l *Library) CreateACLTable(t ACLTable) (ObjectID, error) {
 		name string
 	}{
 		{t.L4DstPort, C.SAI_ACL_TABLE_ATTR_FIELD_L4_DST_PORT, "SAI_ACL_TABLE_ATTR_FIELD_L4_DST_PORT"},
+		{t.L4SrcPort, C.SAI_ACL_TABLE_ATTR_FIELD_L4_SRC_PORT, "SAI_ACL_TABLE_ATTR_FIELD_L4_SRC_PORT"},
 		{t.IPv6FlowLabel, C.SAI_ACL_TABLE_ATTR_FIELD_IPV6_FLOW_LABEL, "SAI_ACL_TABLE_ATTR_FIELD_IPV6_FLOW_LABEL"},
 		{t.SrcIPv6, C.SAI_ACL_TABLE_ATTR_FIELD_SRC_IPV6, "SAI_ACL_TABLE_ATTR_FIELD_SRC_IPV6"},
 		{t.DstIPv6, C.SAI_ACL_TABLE_ATTR_FIELD_DST_IPV6, "SAI_ACL_TABLE_ATTR_FIELD_DST_IPV6"},
+		{t.SrcIP, C.SAI_ACL_TABLE_ATTR_FIELD_SRC_IP, "SAI_ACL_TABLE_ATTR_FIELD_SRC_IP"},
+		{t.DstIP, C.SAI_ACL_TABLE_ATTR_FIELD_DST_IP, "SAI_ACL_TABLE_ATTR_FIELD_DST_IP"},
+		{t.IPProtocol, C.SAI_ACL_TABLE_ATTR_FIELD_IP_PROTOCOL, "SAI_ACL_TABLE_ATTR_FIELD_IP_PROTOCOL"},
+		{t.IPv6NextHeader, C.SAI_ACL_TABLE_ATTR_FIELD_IPV6_NEXT_HEADER, "SAI_ACL_TABLE_ATTR_FIELD_IPV6_NEXT_HEADER"},
+		{t.IPType, C.SAI_ACL_TABLE_ATTR_FIELD_ACL_IP_TYPE, "SAI_ACL_TABLE_ATTR_FIELD_ACL_IP_TYPE"},
+		{t.BTHOpcode, C.SAI_ACL_TABLE_ATTR_FIELD_BTH_OPCODE, "SAI_ACL_TABLE_ATTR_FIELD_BTH_OPCODE"},
+		{t.AETHSyndrome, C.SAI_ACL_TABLE_ATTR_FIELD_AETH_SYNDROME, "SAI_ACL_TABLE_ATTR_FIELD_AETH_SYNDROME"},
 	} {
 		if f.on {
 			l.flag(f.id, f.name, true)
@@ -78,10 +89,17 @@ type ACLEntry struct {
 	Table    ObjectID
 	Priority uint32 // the highest wins
 
-	SrcIPv6, DstIPv6 netip.Addr
-	L4DstPort        *uint16
-	IPv6FlowLabel    *uint32 // 20 bits
-	UDF              *UDFValue
+	SrcIPv6, DstIPv6     netip.Addr
+	SrcIP, DstIP         netip.Addr // IPv4
+	L4SrcPort, L4DstPort *uint16
+	IPProtocol           *uint8
+	IPv6NextHeader       *uint8
+	IPv6FlowLabel        *uint32 // 20 bits
+	OnlyIPv6             bool
+	BTHOpcode            *uint8
+	AETHSyndrome         *uint8
+	InPort               ObjectID
+	UDF                  *UDFValue
 
 	Counter      ObjectID
 	SetLabel     *uint32 // extension; 20 bits
@@ -89,6 +107,10 @@ type ACLEntry struct {
 	CopyToCPU    bool
 	UserTrap     ObjectID
 	Policer      ObjectID
+	Mirror       ObjectID // copies the packet as it comes in
+	Sample       ObjectID // sample packets as this object says
+	TC           *uint8   // traffic class
+	DSCP         *uint8
 }
 
 var allOnes = [16]byte{255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255}
@@ -100,13 +122,25 @@ func (l *Library) CreateACLEntry(e ACLEntry) (ObjectID, error) {
 	l.flag(C.SAI_ACL_ENTRY_ATTR_ADMIN_STATE, "SAI_ACL_ENTRY_ATTR_ADMIN_STATE", true)
 	l.address(C.SAI_ACL_ENTRY_ATTR_FIELD_SRC_IPV6, "SAI_ACL_ENTRY_ATTR_FIELD_SRC_IPV6", e.SrcIPv6)
 	l.address(C.SAI_ACL_ENTRY_ATTR_FIELD_DST_IPV6, "SAI_ACL_ENTRY_ATTR_FIELD_DST_IPV6", e.DstIPv6)
-	if e.L4DstPort != nil {
-		l.named("SAI_ACL_ENTRY_ATTR_FIELD_L4_DST_PORT")
-		C.shim_field_u16(l.shim, C.SAI_ACL_ENTRY_ATTR_FIELD_L4_DST_PORT, C.uint16_t(*e.L4DstPort), 0xffff)
+	l.address4(C.SAI_ACL_ENTRY_ATTR_FIELD_SRC_IP, "SAI_ACL_ENTRY_ATTR_FIELD_SRC_IP", e.SrcIP)
+	l.address4(C.SAI_ACL_ENTRY_ATTR_FIELD_DST_IP, "SAI_ACL_ENTRY_ATTR_FIELD_DST_IP", e.DstIP)
+	l.port(C.SAI_ACL_ENTRY_ATTR_FIELD_L4_SRC_PORT, "SAI_ACL_ENTRY_ATTR_FIELD_L4_SRC_PORT", e.L4SrcPort)
+	l.port(C.SAI_ACL_ENTRY_ATTR_FIELD_L4_DST_PORT, "SAI_ACL_ENTRY_ATTR_FIELD_L4_DST_PORT", e.L4DstPort)
+	l.octet(C.SAI_ACL_ENTRY_ATTR_FIELD_IP_PROTOCOL, "SAI_ACL_ENTRY_ATTR_FIELD_IP_PROTOCOL", e.IPProtocol)
+	l.octet(C.SAI_ACL_ENTRY_ATTR_FIELD_IPV6_NEXT_HEADER, "SAI_ACL_ENTRY_ATTR_FIELD_IPV6_NEXT_HEADER", e.IPv6NextHeader)
+	l.octet(C.SAI_ACL_ENTRY_ATTR_FIELD_BTH_OPCODE, "SAI_ACL_ENTRY_ATTR_FIELD_BTH_OPCODE", e.BTHOpcode)
+	l.octet(C.SAI_ACL_ENTRY_ATTR_FIELD_AETH_SYNDROME, "SAI_ACL_ENTRY_ATTR_FIELD_AETH_SYNDROME", e.AETHSyndrome)
+	if e.InPort != Null {
+		l.named("SAI_ACL_ENTRY_ATTR_FIELD_IN_PORT")
+		C.shim_field_oid(l.shim, C.SAI_ACL_ENTRY_ATTR_FIELD_IN_PORT, C.uint64_t(e.InPort))
 	}
 	if e.IPv6FlowLabel != nil {
 		l.named("SAI_ACL_ENTRY_ATTR_FIELD_IPV6_FLOW_LABEL")
 		C.shim_field_u32(l.shim, C.SAI_ACL_ENTRY_ATTR_FIELD_IPV6_FLOW_LABEL, C.uint32_t(*e.IPv6FlowLabel), 0xfffff)
+	}
+	if e.OnlyIPv6 {
+		l.named("SAI_ACL_ENTRY_ATTR_FIELD_ACL_IP_TYPE")
+		C.shim_field_u32(l.shim, C.SAI_ACL_ENTRY_ATTR_FIELD_ACL_IP_TYPE, C.SAI_ACL_IP_TYPE_IPV6ANY, 0xffffffff)
 	}
 	if e.UDF != nil {
 		var data, mask [4]byte
@@ -138,6 +172,13 @@ func (l *Library) actions(e *ACLEntry) {
 	}
 	l.action(C.SAI_ACL_ENTRY_ATTR_ACTION_SET_USER_TRAP_ID, "SAI_ACL_ENTRY_ATTR_ACTION_SET_USER_TRAP_ID", e.UserTrap)
 	l.action(C.SAI_ACL_ENTRY_ATTR_ACTION_SET_POLICER, "SAI_ACL_ENTRY_ATTR_ACTION_SET_POLICER", e.Policer)
+	if e.Mirror != Null {
+		l.named("SAI_ACL_ENTRY_ATTR_ACTION_MIRROR_INGRESS")
+		C.shim_action_oids(l.shim, C.SAI_ACL_ENTRY_ATTR_ACTION_MIRROR_INGRESS, (*C.uint64_t)(&e.Mirror), 1)
+	}
+	l.action(C.SAI_ACL_ENTRY_ATTR_ACTION_INGRESS_SAMPLEPACKET_ENABLE, "SAI_ACL_ENTRY_ATTR_ACTION_INGRESS_SAMPLEPACKET_ENABLE", e.Sample)
+	l.action8(C.SAI_ACL_ENTRY_ATTR_ACTION_SET_TC, "SAI_ACL_ENTRY_ATTR_ACTION_SET_TC", e.TC)
+	l.action8(C.SAI_ACL_ENTRY_ATTR_ACTION_SET_DSCP, "SAI_ACL_ENTRY_ATTR_ACTION_SET_DSCP", e.DSCP)
 	l.action(C.SAI_ACL_ENTRY_ATTR_ACTION_COUNTER, "SAI_ACL_ENTRY_ATTR_ACTION_COUNTER", e.Counter)
 }
 
@@ -156,6 +197,35 @@ func (l *Library) address(id C.uint32_t, name string, a netip.Addr) {
 	}
 }
 
+func (l *Library) address4(id C.uint32_t, name string, a netip.Addr) {
+	if a.IsValid() {
+		data := a.As4()
+		l.named(name)
+		C.shim_field_ip4(l.shim, id, octets(data[:]), octets(allOnes[:4]))
+	}
+}
+
+func (l *Library) port(id C.uint32_t, name string, v *uint16) {
+	if v != nil {
+		l.named(name)
+		C.shim_field_u16(l.shim, id, C.uint16_t(*v), 0xffff)
+	}
+}
+
+func (l *Library) octet(id C.uint32_t, name string, v *uint8) {
+	if v != nil {
+		l.named(name)
+		C.shim_field_u8(l.shim, id, C.uint8_t(*v), 0xff)
+	}
+}
+
+func (l *Library) action8(id C.uint32_t, name string, v *uint8) {
+	if v != nil {
+		l.named(name)
+		C.shim_action_u8(l.shim, id, C.uint8_t(*v))
+	}
+}
+
 func octets(b []byte) *C.uint8_t { return (*C.uint8_t)(unsafe.Pointer(unsafe.SliceData(b))) }
 
 // RemoveACLEntry removes an entry.
@@ -171,6 +241,12 @@ func (l *Library) CanSetLabel() (can, known bool) {
 // CanComputeLabel says the same of computing it.
 func (l *Library) CanComputeLabel() (can, known bool) {
 	can, _, known = l.capability(KindACLEntry, l.compID)
+	return can, known
+}
+
+// CanSample says the same of sampling packets to the CPU.
+func (l *Library) CanSample() (can, known bool) {
+	can, _, known = l.capability(KindACLEntry, C.SAI_ACL_ENTRY_ATTR_ACTION_INGRESS_SAMPLEPACKET_ENABLE)
 	return can, known
 }
 
@@ -195,19 +271,6 @@ func (l *Library) ACLCount(id ObjectID) (packets, octets uint64, err error) {
 	v, err = l.get(KindACLCounter, id, C.SAI_ACL_COUNTER_ATTR_BYTES, "SAI_ACL_COUNTER_ATTR_BYTES")
 	return packets, asU64(v), err
 }
-
-// CreatePacketPolicer creates a token bucket of rate packets a second and burst
-// packets, behind which packets get no copy to the CPU.
-func (l *Library) CreatePacketPolicer(rate, burst uint64) (ObjectID, error) {
-	l.enum(C.SAI_POLICER_ATTR_METER_TYPE, "SAI_POLICER_ATTR_METER_TYPE", C.SAI_METER_TYPE_PACKETS)
-	l.enum(C.SAI_POLICER_ATTR_MODE, "SAI_POLICER_ATTR_MODE", C.SAI_POLICER_MODE_SR_TCM)
-	l.u64(C.SAI_POLICER_ATTR_CIR, "SAI_POLICER_ATTR_CIR", rate)
-	l.u64(C.SAI_POLICER_ATTR_CBS, "SAI_POLICER_ATTR_CBS", burst)
-	return l.create(KindPolicer)
-}
-
-// RemovePolicer removes a policer that no entry uses.
-func (l *Library) RemovePolicer(id ObjectID) error { return l.remove(KindPolicer, id) }
 
 // CreateUserTrap creates a user-defined trap for ACL entries.
 func (l *Library) CreateUserTrap() (ObjectID, error) {

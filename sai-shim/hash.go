@@ -81,13 +81,19 @@ func (l *Library) CreateUDFGroup(hash bool, length uint16) (ObjectID, error) {
 func (l *Library) RemoveUDFGroup(id ObjectID) error { return l.remove(KindUDFGroup, id) }
 
 // CreateUDF creates a field of the group: the octets at offset from the L4
-// header, in packets that match.
-func (l *Library) CreateUDF(match, group ObjectID, offset uint16) (ObjectID, error) {
+// header, in packets that match. Of a group for hashing, mask says which bits are
+// hashed: as many octets as the group is long, since SAI's default is two. For
+// ACLs it is nil: their entries have masks of their own.
+func (l *Library) CreateUDF(match, group ObjectID, offset uint16, mask []byte) (ObjectID, error) {
 	l.oid(C.SAI_UDF_ATTR_MATCH_ID, "SAI_UDF_ATTR_MATCH_ID", match)
 	l.oid(C.SAI_UDF_ATTR_GROUP_ID, "SAI_UDF_ATTR_GROUP_ID", group)
 	l.enum(C.SAI_UDF_ATTR_BASE, "SAI_UDF_ATTR_BASE", C.SAI_UDF_BASE_L4)
 	l.named("SAI_UDF_ATTR_OFFSET")
 	C.shim_u16(l.shim, C.SAI_UDF_ATTR_OFFSET, C.uint16_t(offset))
+	if len(mask) > 0 {
+		l.named("SAI_UDF_ATTR_HASH_MASK")
+		C.shim_u8s(l.shim, C.SAI_UDF_ATTR_HASH_MASK, octets(mask), C.uint32_t(len(mask)))
+	}
 	return l.create(KindUDF)
 }
 

@@ -138,7 +138,7 @@ typedef struct {
 
 typedef const char *(*sai_profile_get_value_fn)(sai_switch_profile_id_t profile, const char *variable);
 
-/* variable NULL: begin again. Returns 0 for a pair, -1 behind the last. */
+/* *variable NULL: begin again. Returns 0 for a pair, -1 behind the last. */
 typedef int (*sai_profile_get_next_value_fn)(sai_switch_profile_id_t profile, const char **variable, const char **value);
 
 typedef struct {
@@ -396,6 +396,7 @@ enum {
 	SAI_PACKET_ACTION_DROP = 0,
 	SAI_PACKET_ACTION_FORWARD = 1,
 	SAI_PACKET_ACTION_COPY = 2,
+	SAI_PACKET_ACTION_COPY_CANCEL = 3,
 	SAI_PACKET_ACTION_TRAP = 4,
 	SAI_PACKET_ACTION_LOG = 5,
 	SAI_PACKET_ACTION_DENY = 6,

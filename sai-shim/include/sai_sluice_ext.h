@@ -2,7 +2,8 @@
 /**
  * @file sai_sluice_ext.h
  *
- * @brief Extension of SAI for RoCEv2: IPv6 flow labels written by the pipeline
+ * @brief Extension of SAI for RoCEv2: IPv6 flow labels written by the pipeline,
+ * and the share of single flows in an egress queue
  *
  * This is what Sluice offers to vendors of switch ASICs: attributes in SAI's
  * custom ranges. A library that has them says so by
@@ -21,10 +22,14 @@
 #ifndef SAI_SLUICE_EXT_H
 #define SAI_SLUICE_EXT_H
 
+#ifndef SAI_ABI_H
+#include <sai.h> /* of the vendor */
+#endif
+
 /**
  * @brief Attributes of SAI_OBJECT_TYPE_ACL_ENTRY
  *
- * Both write the flow label of packets that carry RoCEv2 (UDP destination port
+ * The first two write the flow label of packets that carry RoCEv2 (UDP destination port
  * 4791) directly over IPv6, with or without extension headers. Other packets
  * that match the entry, IPv6 in a tunnel among them, stay as they are. ICRC and
  * UDP checksum do not cover the flow label and stay valid. The label is written
@@ -59,7 +64,64 @@ enum {
 	 * @default disabled
 	 */
 	SAI_ACL_ENTRY_ATTR_ACTION_COMPUTE_IPV6_FLOW_LABEL = 0x10000001,
+
+	/**
+	 * @brief Watch how much of its egress queue a flow fills: the high-water mark
+	 *
+	 * All packets that match the entry are one flow. When their octets in the
+	 * egress queue pass the parameter u32 the switch raises
+	 * SAI_SWITCH_ATTR_FLOW_MONITOR_EVENT_NOTIFY; not again before they were below
+	 * the low-water mark.
+	 *
+	 * @type sai_acl_action_data_t sai_uint32_t
+	 * @flags CREATE_AND_SET
+	 * @default disabled
+	 */
+	SAI_ACL_ENTRY_ATTR_ACTION_FLOW_MONITOR_HIGH = 0x10000002,
+
+	/**
+	 * @brief The low-water mark beside it, in octets; below the high one
+	 *
+	 * @type sai_acl_action_data_t sai_uint32_t
+	 * @flags CREATE_AND_SET
+	 * @default disabled: half the high one
+	 */
+	SAI_ACL_ENTRY_ATTR_ACTION_FLOW_MONITOR_LOW = 0x10000003,
+
+	/**
+	 * @brief Octets of the flow in its egress queue now
+	 *
+	 * @type sai_uint64_t
+	 * @flags READ_ONLY
+	 */
+	SAI_ACL_ENTRY_ATTR_FLOW_OCCUPANCY = 0x10000004,
 };
+
+/** @brief Attributes of SAI_OBJECT_TYPE_SWITCH */
+enum {
+	/**
+	 * @brief Event of flow monitors: sai_flow_monitor_event_notification_fn
+	 *
+	 * @type sai_pointer_t sai_flow_monitor_event_notification_fn
+	 * @flags CREATE_AND_SET
+	 * @default NULL
+	 */
+	SAI_SWITCH_ATTR_FLOW_MONITOR_EVENT_NOTIFY = 0x10000000,
+};
+
+/**
+ * @brief A flow passed a mark
+ *
+ * Called from a thread of the library; it must not call the library.
+ *
+ * @param[in] switch_id Switch
+ * @param[in] entry_id ACL entry that watches the flow
+ * @param[in] queue_id Egress queue
+ * @param[in] octets Octets of the flow in the queue then
+ * @param[in] high Which mark was passed: the high one upwards, or else the low one downwards
+ */
+typedef void (*sai_flow_monitor_event_notification_fn)(sai_object_id_t switch_id, sai_object_id_t entry_id,
+						       sai_object_id_t queue_id, uint64_t octets, bool high);
 
 /** @brief Hash behind a computed flow label */
 enum sai_sluice_flow_label_algorithm {

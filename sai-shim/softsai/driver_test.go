@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -20,8 +21,26 @@ type driver struct {
 	cmd    *exec.Cmd
 	in     io.WriteCloser
 	out    *bufio.Reader
-	stderr bytes.Buffer
+	stderr lines
 	ended  bool
+}
+
+// lines is what a process wrote so far.
+type lines struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *lines) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(b)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
 }
 
 // startDriver starts a driver in the namespace of the calling thread. What it
@@ -30,8 +49,6 @@ func startDriver(t *testing.T) *driver {
 	t.Helper()
 	d := &driver{t: t, cmd: exec.Command(program(t, "driver"), program(t, "libsoftsai.so"))}
 	d.cmd.Stderr = &d.stderr
-	// What libnl keeps for the life of a process is no leak of ours.
-	d.cmd.Env = append(os.Environ(), "ASAN_OPTIONS=detect_leaks=0")
 	var err error
 	if d.in, err = d.cmd.StdinPipe(); err != nil {
 		t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 )
 
 // tc shows what traffic control has on a netdev.
@@ -98,4 +99,88 @@ func TestOutlivesTheProcess(t *testing.T) {
 	}
 	d.do("remove-switch")
 	wantNoTrace(t)
+}
+
+// No packet is lost, and none goes without its label, while another process takes over.
+func TestTakeoverUnderTraffic(t *testing.T) {
+	f := newFabric(t)
+	d := startDriver(t)
+	d.do("switch " + allPorts)
+	table := newTable(t, d, "in")
+	d.do("create entry oid:0=%s %s %s=0", table, fieldRoCE, compute)
+	d.do("set hash %s %s=%s", defaultID, hashList, withLabel)
+	frames := queuePairs(1)
+	f.forward(frames, qpOf) // the links are up
+	d.kill()
+
+	d = startDriver(t)
+	if _, err := d.in.Write([]byte("switch " + allPorts + "\n")); err != nil {
+		t.Fatal(err)
+	}
+	answered := make(chan string, 1)
+	go func() {
+		line, err := d.out.ReadString('\n')
+		if err != nil {
+			line = err.Error()
+		}
+		answered <- line
+	}()
+	sent := 0
+	for done := false; !done; sent++ {
+		select {
+		case line := <-answered:
+			if !strings.HasPrefix(line, "0 ") {
+				t.Fatal("create the switch: ", line)
+			}
+			done = true
+		default:
+		}
+		f.wire.send(f.in, frames[0])
+		deadline := time.Now().Add(10 * time.Second)
+		for arrived := false; !arrived; {
+			from, frame, ok := f.wire.receive()
+			if !ok && time.Now().After(deadline) {
+				t.Fatalf("packet %d was lost", sent)
+			}
+			if _, isPath := f.path[from]; isPath && isRoCE(frame) {
+				arrived = true
+				if labelOf(frame) == 0 {
+					t.Fatalf("packet %d has no label", sent)
+				}
+			}
+		}
+	}
+	t.Logf("%d packets passed", sent)
+}
+
+// A netdev that the profile names no longer is let go of; the other ports keep what they have.
+func TestFewerPorts(t *testing.T) {
+	enterNamespace(t)
+	link(t, "port0", "far0")
+	link(t, "port1", "far1")
+	d := startDriver(t)
+	d.do("switch SLUICE_PORTS=port0+port1")
+	table := newTable(t, d, "port0")
+	d.do("set port %s oid:0x3b=%s", portID(t, "port1"), table)
+	d.do("create entry oid:0=%s %s %s=5", table, fieldRoCE, setLabel)
+	d.kill()
+
+	d = startDriver(t)
+	d.do("switch SLUICE_PORTS=port1")
+	if out := tc(t, "qdisc", "show", "dev", "port0"); strings.Contains(out, "clsact") {
+		t.Errorf("port0 is no port any more:\n%s", out)
+	}
+	if _, out := startRunner(t, "port1").run(roceFrame(hostA, hostB, 1, 1)); labelOf(out) != 5 {
+		t.Errorf("port1 writes label %d, want 5", labelOf(out))
+	}
+	d.do("remove-switch")
+	d.stop()
+
+	// Other ports altogether: the switch is found at the ones it had.
+	d = startDriver(t)
+	d.do("switch SLUICE_PORTS=port0")
+	d.do("set port %s oid:0x3b=%s", portID(t, "port0"), table)
+	if _, out := startRunner(t, "port0").run(roceFrame(hostA, hostB, 1, 1)); labelOf(out) != 5 {
+		t.Errorf("port0 writes label %d, want 5", labelOf(out))
+	}
 }

@@ -193,3 +193,21 @@ func (l *leaf) programs() int {
 	}
 	return n
 }
+
+// TestColdStop: with warm_restart disabled sluiced takes everything with it.
+func TestColdStop(t *testing.T) {
+	l := newLeaf(t)
+	before := l.forwarding()
+	l.set("SLUICE", "global", "warm_restart", "disabled")
+	l.start()
+	l.enable()
+	l.allLabelled()
+	l.stop()
+	l.noneLabelled()
+	if after := l.forwarding(); after != before {
+		t.Errorf("forwarding was\n%sand is\n%s", before, after)
+	}
+	if objects := l.objects(); len(objects) > 0 {
+		t.Errorf("left: %v", objects)
+	}
+}

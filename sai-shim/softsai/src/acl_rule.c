@@ -224,10 +224,6 @@ static bool add_action(struct softsai_entry *e, const sai_attribute_t *attr)
 		return sample(parameter(a->parameter.oid, SAI_OBJECT_TYPE_SAMPLEPACKET), e);
 	case SAI_ACL_ENTRY_ATTR_ACTION_MIRROR_INGRESS:
 		return mirror(&a->parameter.objlist, e);
-	case SAI_ACL_ENTRY_ATTR_ACTION_SET_TC:
-		e->tc = a->parameter.u8;
-		e->actions |= SOFTSAI_SET_TC;
-		return e->tc < 8;
 	case SAI_ACL_ENTRY_ATTR_ACTION_SET_DSCP:
 		e->dscp = a->parameter.u8;
 		e->actions |= SOFTSAI_SET_DSCP;

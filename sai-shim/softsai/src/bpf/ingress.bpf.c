@@ -18,19 +18,27 @@
 #include "steer.h"
 
 /*
- * The entry of highest priority. Shapes are sorted by the highest priority that
- * an entry of theirs has, so the search ends where no better one can come.
+ * Copies the entry of highest priority to best; returns whether there is one.
+ * Shapes are sorted by the highest priority that an entry of theirs has, so the
+ * search ends where no better one can come.
+ *
+ * Not static, as softsai_parse: the verifier goes through each once, instead of
+ * through what follows for every way out of the loop.
  */
-static __always_inline struct softsai_entry *lookup(struct softsai_view *view, struct softsai_key *key)
+__noinline int softsai_lookup(__u32 index, struct softsai_key *key, struct softsai_entry *best)
 {
-	struct softsai_entry *best = NULL, *e;
+	struct softsai_view *view = bpf_map_lookup_elem(&soft_views, &index);
+	struct softsai_entry *e;
 	struct softsai_key k;
+	int found = 0;
 	__u64 differ;
 
+	if (!view || !key || !best)
+		return 0;
 	for (__u32 i = 0; i < SOFTSAI_SHAPES; i++) {
 		struct softsai_shape *s = &view->shape[i];
 
-		if (i >= view->shapes || (best && best->priority >= s->priority))
+		if (i >= view->shapes || (found && best->priority >= s->priority))
 			break;
 		differ = 0;
 		for (__u32 w = 0; w < SOFTSAI_KEY_WORDS; w++) {
@@ -44,10 +52,12 @@ static __always_inline struct softsai_entry *lookup(struct softsai_view *view, s
 			k.shape = s->shape;
 			e = bpf_map_lookup_elem(&soft_entries, &k);
 		}
-		if (e && (!best || e->priority > best->priority))
-			best = e;
+		if (e && (!found || e->priority > best->priority)) {
+			*best = *e;
+			found = 1;
+		}
 	}
-	return best;
+	return found;
 }
 
 static __always_inline void count(struct softsai_entry *e, __u32 bytes)
@@ -150,8 +160,6 @@ static __always_inline bool act(struct __sk_buff *skb, struct packet *p, struct 
 		write_label(skb, p, e);
 	if (actions & SOFTSAI_SET_DSCP)
 		write_dscp(skb, p, e);
-	if (actions & SOFTSAI_SET_TC)
-		skb->tc_classid = e->tc + 1; /* reaches the egress program as skb->tc_index */
 	return true;
 }
 
@@ -159,10 +167,9 @@ SEC("tc")
 int softsai_ingress(struct __sk_buff *skb)
 {
 	struct packet p = { .frame = skb->len };
-	__u32 ifindex = skb->ifindex, view;
-	struct softsai_entry *e = NULL;
+	struct softsai_entry e = {};
+	__u32 ifindex = skb->ifindex;
 	struct softsai_port *port;
-	struct softsai_view *v;
 
 	port = bpf_map_lookup_elem(&soft_ports, &ifindex);
 	if (!port || !(port->view | port->steer4.bth | port->steer6.bth))
@@ -177,11 +184,7 @@ int softsai_ingress(struct __sk_buff *skb)
 		p.frame = skb->len;
 		softsai_parse(skb, &p);
 	}
-	view = port->view - 1;
-	v = bpf_map_lookup_elem(&soft_views, &view);
-	if (v)
-		e = lookup(v, &p.key);
-	if (e && !act(skb, &p, e))
+	if (softsai_lookup(port->view - 1, &p.key, &e) && !act(skb, &p, &e))
 		return TC_ACT_SHOT;
 	return steer(skb, &p, port);
 }

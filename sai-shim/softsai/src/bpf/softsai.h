@@ -53,7 +53,7 @@ struct softsai_key {
 	__u8 shape;	/* index among the shapes of the table */
 	__u16 table;	/* host order */
 	__u16 zero;
-};
+} __attribute__((aligned(8)));
 
 #define SOFTSAI_KEY_WORDS (sizeof(struct softsai_key) / sizeof(__u64))
 
@@ -66,12 +66,11 @@ enum softsai_action {
 	SOFTSAI_COPY = 1 << 5,
 	SOFTSAI_DROP = 1 << 6,
 	SOFTSAI_SET_DSCP = 1 << 7,
-	SOFTSAI_SET_TC = 1 << 8,
-	SOFTSAI_SAMPLE = 1 << 9,
-	SOFTSAI_MIRROR = 1 << 10,
+	SOFTSAI_SAMPLE = 1 << 8,
+	SOFTSAI_MIRROR = 1 << 9,
 };
 
-/* An ACL entry. All members in host order. */
+/* An ACL entry. All members in host order. Aligned, so that it is copied by words of 8. */
 struct softsai_entry {
 	__u32 priority;
 	__u32 actions;	 /* enum softsai_action */
@@ -82,10 +81,9 @@ struct softsai_entry {
 	__u32 sample;	 /* one packet of so many */
 	__u32 mirror;	 /* ifindex */
 	__u8 algorithm;	 /* 0 draft-literal, 1 crc32 */
-	__u8 tc;
 	__u8 dscp;
-	__u8 zero;
-};
+	__u16 zero;
+} __attribute__((aligned(8)));
 
 struct softsai_shape {
 	struct softsai_key mask;

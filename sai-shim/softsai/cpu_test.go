@@ -1,0 +1,267 @@
+package softsai_test
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// packet is what the packet event function got.
+type packet struct {
+	port, trap string
+	data       []byte
+}
+
+// packets waits until n packets reached the CPU, and returns all that did.
+func (d *driver) packets(n int) (all []packet) {
+	d.t.Helper()
+	for _, word := range d.do("packets %d", n) {
+		parts := strings.Split(word, ":")
+		data, err := hex.DecodeString(parts[2])
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		all = append(all, packet{"0x" + parts[0], "0x" + parts[1], data})
+	}
+	return all
+}
+
+const (
+	actionPacket  = "action-s32:0x2003"
+	actionTrap    = "action-oid:0x201e"
+	actionCounter = "action-oid:0x2005"
+	actionPolicer = "action-oid:0x2008"
+	actionSample  = "action-oid:0x201a"
+
+	packetDrop, packetCopy, packetTrap = 0, 2, 4
+)
+
+// Packets to the CPU say where they came in and which trap asked; long ones are cut.
+func TestPacketsToTheCPU(t *testing.T) {
+	enterNamespace(t)
+	link(t, "port0", "far0")
+	d := startDriver(t)
+	d.do("switch SLUICE_PORTS=port0")
+	table := newTable(t, d, "port0")
+	program := startRunner(t, "port0")
+	trap := d.id("create trap s32:0=2")
+	frame := roceFrame(hostA, hostB, 0xc000, 7)
+	long := append([]byte(nil), frame...)
+	long = append(long, make([]byte, 1000)...) // padding of the frame
+
+	for _, test := range []struct {
+		action  int
+		trap    string
+		verdict uint32
+	}{
+		{packetCopy, "", verdictGoOn},
+		{packetCopy, trap, verdictGoOn},
+		{packetTrap, trap, verdictDrop},
+	} {
+		actions := fmt.Sprintf("%s=%d", actionPacket, test.action)
+		want := "0x0"
+		if test.trap != "" {
+			actions, want = actions+" "+actionTrap+"="+trap, trap
+		}
+		entry := d.id("create entry oid:0=%s %s %s", table, fieldRoCE, actions)
+		for _, f := range [][]byte{frame, long} {
+			if verdict, _ := program.run(f); verdict != test.verdict {
+				t.Errorf("%s: verdict %d, want %d", actions, verdict, test.verdict)
+			}
+		}
+		got := d.packets(2)
+		if len(got) != 2 {
+			t.Fatalf("%s: %d packets, want 2", actions, len(got))
+		}
+		for i, f := range [][]byte{frame, long[:512]} {
+			if got[i].port != portID(t, "port0") || got[i].trap != want || string(got[i].data) != string(f) {
+				t.Errorf("%s: got port %s, trap %s, %x\nwant %s, %s, %x", actions, got[i].port, got[i].trap, got[i].data, portID(t, "port0"), want, f)
+			}
+		}
+		d.do("remove entry %s", entry)
+	}
+	drop := d.id("create entry oid:0=%s %s %s=%d", table, fieldRoCE, actionPacket, packetDrop)
+	if verdict, _ := program.run(frame); verdict != verdictDrop {
+		t.Errorf("drop: verdict %d", verdict)
+	}
+	d.do("remove entry %s", drop)
+	if status, _ := d.try("remove trap %s", trap); status != 0 {
+		t.Errorf("remove a trap that nothing uses: status %d", status)
+	}
+}
+
+// Of many packets about one in N is a sample; a mark of the entry, not of the packet.
+func TestSample(t *testing.T) {
+	enterNamespace(t)
+	link(t, "port0", "far0")
+	d := startDriver(t)
+	d.do("switch SLUICE_PORTS=port0 SLUICE_CPU_RATE=1000000 SLUICE_CPU_BURST=1000000")
+	table := newTable(t, d, "port0")
+	sampler := d.id("create samplepacket u32:0=50")
+	d.do("create entry oid:0=%s %s %s=%s", table, fieldRoCE, actionSample, sampler)
+	mark := d.id("create entry oid:0=%s u32:1=9 field-u16:0x1016=4790 %s=%d", table, actionPacket, packetCopy)
+	program := startRunner(t, "port0")
+	const sent = 10000
+	frame := roceFrame(hostA, hostB, 0xc000, 7)
+	for range sent {
+		program.run(frame)
+	}
+	// The last packet is always copied: when it is there, all are.
+	last := roceFrame(hostA, hostB, 0xc000, 7)
+	binary.BigEndian.PutUint16(last[ethLen+ipv6Len+2:], 4790)
+	program.run(last)
+	var got []packet
+	for len(got) == 0 || string(got[len(got)-1].data) != string(last) {
+		got = append(got, d.packets(1)...)
+	}
+	// 200 are expected, with a deviation of 14.
+	if n := len(got) - 1; n < 100 || n > 300 {
+		t.Errorf("%d samples of %d packets at 1 of 50", n, sent)
+	}
+	d.do("remove entry %s", mark)
+}
+
+// What comes faster than the CPU's bucket fills does not reach it.
+func TestCPUIsPoliced(t *testing.T) {
+	enterNamespace(t)
+	link(t, "port0", "far0")
+	d := startDriver(t)
+	d.do("switch SLUICE_PORTS=port0 SLUICE_CPU_RATE=1 SLUICE_CPU_BURST=20")
+	table := newTable(t, d, "port0")
+	d.do("create entry oid:0=%s %s %s=%d", table, fieldRoCE, actionPacket, packetCopy)
+	program := startRunner(t, "port0")
+	begin := time.Now()
+	for range 500 {
+		if verdict, _ := program.run(roceFrame(hostA, hostB, 0xc000, 7)); verdict != verdictGoOn {
+			t.Fatalf("verdict %d", verdict)
+		}
+	}
+	took := int(time.Since(begin).Seconds()) + 1
+	got := d.packets(20)
+	if len(got) > 20+took {
+		t.Errorf("%d packets reached the CPU, want 20 and one a second", len(got))
+	}
+}
+
+// A policer as virtual queue: what its burst holds passes, what is above is red.
+func TestPolicer(t *testing.T) {
+	enterNamespace(t)
+	link(t, "port0", "far0")
+	d := startDriver(t)
+	d.do("switch SLUICE_PORTS=port0")
+	table := newTable(t, d, "port0")
+	program := startRunner(t, "port0")
+	frame := roceFrame(hostA, hostB, 0xc000, 7)
+	burst := 10 * len(frame)
+	for _, test := range []struct {
+		name string
+		red  int
+	}{{"drop", packetDrop}, {"copy", packetCopy}} {
+		policer := d.id("create policer s32:0=1 s32:1=0 u64:3=%d u64:4=1 s32:9=%d", burst, test.red)
+		entry := d.id("create entry oid:0=%s %s %s=%s", table, fieldRoCE, actionPolicer, policer)
+		dropped := 0
+		for range 30 {
+			verdict, _ := program.run(frame)
+			if verdict == verdictDrop {
+				dropped++
+			}
+		}
+		if test.red == packetDrop && dropped != 20 {
+			t.Errorf("%s: %d of 30 packets dropped, want 20", test.name, dropped)
+		}
+		if test.red == packetCopy {
+			if got := d.packets(20); len(got) != 20 || dropped != 0 {
+				t.Errorf("%s: %d packets to the CPU, %d dropped; want 20 and 0", test.name, len(got), dropped)
+			}
+		}
+		want := fmt.Sprint([]string{"30", "10", "20", fmt.Sprint(20 * len(frame))})
+		if got := fmt.Sprint(d.do("stat policer %s 0 2 6 7", policer)); got != want {
+			t.Errorf("%s: statistics %s, want %s", test.name, got, want)
+		}
+		if status, _ := d.try("remove policer %s", policer); status != -17 {
+			t.Errorf("%s: a policer in use: status %d, want -17", test.name, status)
+		}
+		// A larger burst, and a rate that fills it at once.
+		d.do("set policer %s u64:4=100000000000", policer)
+		if verdict, _ := program.run(frame); verdict != verdictGoOn {
+			t.Errorf("%s: verdict %d after the rate was raised", test.name, verdict)
+		}
+		d.do("remove entry %s", entry)
+		d.do("remove policer %s", policer)
+	}
+}
+
+// A counter counts packets and octets, and begins anew when it is set.
+func TestCounter(t *testing.T) {
+	enterNamespace(t)
+	link(t, "port0", "far0")
+	d := startDriver(t)
+	d.do("switch SLUICE_PORTS=port0")
+	table := newTable(t, d, "port0")
+	counter := d.id("create counter oid:0=%s bool:1=1 bool:2=1", table)
+	silent := d.id("create counter oid:0=%s", table)
+	entry := d.id("create entry oid:0=%s %s %s=%s", table, fieldRoCE, actionCounter, counter)
+	program := startRunner(t, "port0")
+	frame := roceFrame(hostA, hostB, 0xc000, 7)
+	want := func(packets, octets int) {
+		t.Helper()
+		if p, b := d.number("get counter %s u64:3", counter), d.number("get counter %s u64:4", counter); p != uint64(packets) || b != uint64(octets) {
+			t.Errorf("%d packets, %d octets; want %d, %d", p, b, packets, octets)
+		}
+	}
+	for range 10 {
+		program.run(frame)
+	}
+	want(10, 10*len(frame))
+	d.do("set counter %s u64:3=0", counter)
+	want(0, 10*len(frame))
+	d.do("set counter %s u64:4=5", counter)
+	program.run(frame)
+	want(1, 5+len(frame))
+	d.kill() // what was set is remembered
+	d = startDriver(t)
+	d.do("switch SLUICE_PORTS=port0")
+	want(1, 5+len(frame))
+	d.do("set entry %s %s=%s", entry, actionCounter, silent)
+	program = startRunner(t, "port0")
+	program.run(frame)
+	want(1, 5+len(frame))
+	if got := d.number("get counter %s u64:3", silent); got != 0 {
+		t.Errorf("a counter that is not enabled: %d", got)
+	}
+}
+
+// Mirrored packets leave by the monitor port as they came, and are forwarded as well.
+func TestMirror(t *testing.T) {
+	f := newFabric(t)
+	link(t, "monitor", "probe")
+	d := startDriver(t)
+	d.do("switch " + allPorts + "+monitor")
+	table := newTable(t, d, "in")
+	session := d.id("create mirror s32:0=0 oid:1=%s", portID(t, "monitor"))
+	d.do("create entry oid:0=%s %s action-list-oid:0x2006=%s", table, fieldRoCE, session)
+	frames := queuePairs(4)
+	probe := ifindex(t, "probe")
+	f.wire.send(f.in, frames[0])
+	deadline := time.Now().Add(20 * time.Second)
+	for mirrored, forwarded := false, false; !mirrored || !forwarded; {
+		if time.Now().After(deadline) {
+			t.Fatalf("mirrored %v, forwarded %v", mirrored, forwarded)
+		}
+		from, frame, ok := f.wire.receive()
+		if !ok {
+			f.wire.send(f.in, frames[0])
+			continue
+		}
+		_, isPath := f.path[from]
+		switch {
+		case from == probe && string(frame) == string(frames[0]):
+			mirrored = true
+		case isPath && qpOf(frame) == qpOf(frames[0]):
+			forwarded = true
+		}
+	}
+}
