@@ -46,7 +46,8 @@ class Switch:
 
     def __init__(self, socket):
         self.socket = socket
-        self.commands = {name: self._load(name) for name in ('show', 'config', 'clear')}
+        self.modules = {name: self._load(name) for name in ('show', 'config', 'clear')}
+        self.commands = {name: self._register(name, module) for name, module in self.modules.items()}
 
     @staticmethod
     def _load(name):
@@ -54,6 +55,10 @@ class Switch:
         spec = importlib.util.spec_from_file_location(name + '_sluice', path)
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
+        return module
+
+    @staticmethod
+    def _register(name, module):
         top = click.Group(name)
         module.register(top)
         return top

@@ -7,6 +7,7 @@ import pytest
 FLOW_LABEL = 'SLUICE_FLOW_LABEL|global'
 GLOBAL = 'SLUICE|global'
 PORT = 'SLUICE_PORT|Ethernet0'
+GOLD = 'SLUICE_IPFIX_COLLECTOR|gold.1'
 
 
 def rows(switch):
@@ -36,6 +37,13 @@ def rows(switch):
     ({PORT: {'role': 'edge'}}, 'port del Ethernet0 role', {PORT: {'NULL': 'NULL'}}),
     ({PORT: {'NULL': 'NULL'}}, 'port del Ethernet0', {}),
     ({'SLUICE_PORT|Ethernet99': {'role': 'edge'}}, 'port del Ethernet99', {}),
+    ({}, 'ipfix set --admin-state enabled --pen 0 --sampling-rate 4294967295',
+     {'SLUICE_IPFIX|global': {'admin_state': 'enabled', 'pen': '0', 'sampling_rate': '4294967295'}}),
+    ({}, 'ipfix-collector set gold.1 --address 2001:db8::9', {GOLD: {'address': '2001:db8::9'}}),
+    ({GOLD: {'address': '10.0.0.9'}}, 'ipfix-collector set gold.1 --transport tls --ca-file /etc/sonic/ca.pem',
+     {GOLD: {'address': '10.0.0.9', 'transport': 'tls', 'ca_file': '/etc/sonic/ca.pem'}}),
+    ({GOLD: {'address': '10.0.0.9', 'port': '1'}}, 'ipfix-collector del gold.1 port', {GOLD: {'address': '10.0.0.9'}}),
+    ({GOLD: {'address': '10.0.0.9'}}, 'ipfix-collector del gold.1', {}),
 ])
 def test_writes(switch, before, line, after):
     switch.put(4, before)
@@ -63,6 +71,19 @@ def test_writes(switch, before, line, after):
     ('port del Ethernet4', 'SLUICE_PORT|Ethernet4: no such row'),
     ('port del Ethernet8 flow-label', 'SLUICE_PORT|Ethernet8 flow-label: is not set'),
     ('port del Ethernet8 colour', 'SLUICE_PORT|Ethernet8 has no field "colour": must be one of flow-label, role'),
+    ('ipfix-collector set gold', 'SLUICE_IPFIX_COLLECTOR|gold: address is needed'),
+    ('ipfix-collector set a/b --address 10.0.0.9', 'SLUICE_IPFIX_COLLECTOR name "a/b": must be 1..64 letters, digits, _ . -'),
+    ('ipfix-collector set gold --address 10.0.0.300', 'SLUICE_IPFIX_COLLECTOR|gold address "10.0.0.300": must be an IP address'),
+    ('ipfix-collector set gold --address 10.0.0.09', 'SLUICE_IPFIX_COLLECTOR|gold address "10.0.0.09": must be an IP address'),
+    ('ipfix-collector set gold --address fe80::1%eth0', 'SLUICE_IPFIX_COLLECTOR|gold address "fe80::1%eth0": must be an IP address'),
+    ('ipfix-collector set gold --address ::1 --port 0', 'SLUICE_IPFIX_COLLECTOR|gold port "0": must be a decimal number, 1..65535'),
+    ('ipfix-collector set gold --address ::1 --ca-file ' + 4097 * 'x',
+     'SLUICE_IPFIX_COLLECTOR|gold ca_file "{}": must be 1..4096 characters'.format(4097 * 'x')),
+    ('ipfix-collector set gold --address ::1 --transport dtls',
+     'SLUICE_IPFIX_COLLECTOR|gold: ca_file is needed with transport tls and dtls, and is for them only'),
+    ('ipfix-collector set gold --address ::1 --ca-file /x',
+     'SLUICE_IPFIX_COLLECTOR|gold: ca_file is needed with transport tls and dtls, and is for them only'),
+    ('ipfix-collector set gold --address ::1 --cert-file /x', 'SLUICE_IPFIX_COLLECTOR|gold: cert_file and key_file go together'),
     ('global set --cpu-rate 5 -n asic0', '-n asic0: this switch has one ASIC, leave -n out'),
 ])
 def test_refuses_in_one_line_and_writes_nothing(switch, line, message):
@@ -71,7 +92,7 @@ def test_refuses_in_one_line_and_writes_nothing(switch, line, message):
     assert rows(switch) == {'SLUICE_PORT|Ethernet8': {'role': 'edge'}}
 
 
-@pytest.mark.parametrize('line', ['port set', 'pfcm set --admin-state enabled', 'ipfix set', 'global set --router-id 10.0.0.1',
+@pytest.mark.parametrize('line', ['port set', 'pfcm set --admin-state enabled', 'rate-advice set', 'global set --router-id 10.0.0.1',
                                   'global set --driver orchagent', 'port set Ethernet0 --threshold gold'])
 def test_has_no_command_for_what_does_nothing(switch, line):
     assert 'Error: ' in switch.run('config sluice ' + line, code=2)
@@ -98,6 +119,25 @@ def test_a_row_is_written_by_one_command(switch):
     watcher.join(30)
     assert not watcher.is_alive()
     assert [c for c in seen if c.startswith('H') and c != 'HGETALL'] == ['HSET']
+
+
+@pytest.mark.parametrize('field, message', [
+    ('address', 'address is needed'),
+    ('ca-file', 'ca_file is needed with transport tls and dtls, and is for them only'),
+    ('transport', 'ca_file is needed with transport tls and dtls, and is for them only'),
+    ('key-file', 'cert_file and key_file go together'),
+])
+def test_a_field_that_others_need_stays(switch, field, message):
+    row = {'address': '::1', 'transport': 'tls', 'ca_file': '/a', 'cert_file': '/b', 'key_file': '/c'}
+    switch.put(4, {GOLD: row})
+    assert switch.run('config sluice ipfix-collector del gold.1 ' + field, code=1) == 'Error: {}: {}\n'.format(GOLD, message)
+    assert rows(switch) == {GOLD: row}
+
+
+def test_every_rule_of_the_model_has_its_meaning(switch):
+    for table in switch.modules['config'].TABLES:
+        for message in table.get('rules', []):
+            assert message in switch.modules['config'].RULES
 
 
 def test_what_the_switch_refuses_is_one_line(switch, monkeypatch):

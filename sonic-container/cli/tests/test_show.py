@@ -87,7 +87,7 @@ def test_flow_label(running):
 
 
 def test_flow_label_where_the_cpu_sees_nothing(running):
-    running.put(6, {'SLUICE_STATE|global': {'flow_label_rung': 'compute'}})
+    running.put(2, {'SLUICE_STATS:global': {'cpu_roce': '0'}})
     assert 'cpu' not in running.run('show sluice flow-label')
     assert 'cpu_roce' in running.run('show sluice flow-label --json')
 
@@ -116,6 +116,26 @@ def test_no_flows(switch, means, text):
     assert json.loads(switch.run('show sluice flows --json')) == []
 
 
+COLLECTOR = {'connected': 'true', 'records': '100', 'messages': '10', 'bytes': '9000', 'waiting': '3', 'dropped': '0',
+             'connects': '1', 'refused': '0'}
+
+
+def test_ipfix(running):
+    assert running.run('show sluice ipfix').startswith('No collector is exported to')
+    running.put(2, {'SLUICE_IPFIX_STATS:gold': COLLECTOR,
+                    'SLUICE_IPFIX_STATS:tin': dict(COLLECTOR, connected='false', last_error='no route to host')})
+    assert running.run('show sluice ipfix').splitlines() == [
+        'Collector    Connected    Records    Waiting    Dropped    Messages    Bytes    Last error',
+        '-----------  -----------  ---------  ---------  ---------  ----------  -------  ----------------',
+        'gold         true         100        3          0          10          9000',
+        'tin          false        100        3          0          10          9000     no route to host',
+    ]
+    running.run('clear sluice counters')
+    running.put(2, {'SLUICE_IPFIX_STATS:gold': {'records': '150', 'waiting': '4'}})
+    gold = json.loads(running.run('show sluice ipfix --json'))['gold']
+    assert (gold['records'], gold['messages'], gold['waiting'], gold['connected']) == (50, 0, '4', 'true')
+
+
 def test_config(running):
     assert running.run('show sluice config').splitlines() == [
         'Table              Key         Field        Value     In force',
@@ -139,7 +159,7 @@ def test_without_a_daemon(switch, line):
     assert switch.run(line, code=1).startswith('Error: sluiced has not run since the switch started')
 
 
-@pytest.mark.parametrize('line', ['holds', 'notifications', 'rate-advice', 'ipfix'])
+@pytest.mark.parametrize('line', ['holds', 'notifications', 'rate-advice'])
 def test_has_no_command_for_what_is_not_there(switch, line):
     assert 'No such command' in switch.run('show sluice ' + line, code=2)
 
@@ -185,27 +205,30 @@ def test_several_asics(running, monkeypatch):
     assert json.loads(running.run('show sluice flow-label --json -n asic0'))['counters'] == {'label_written': 0}
 
 
-def test_counters_are_those_of_the_model():
+def model():
+    """The text of the model of STATE_DB and COUNTERS_DB."""
     here = os.path.dirname(os.path.abspath(__file__))
     with open(os.path.join(here, '../../../yang/sonic-sluice-state.yang')) as f:
-        stats = f.read().partition('container SLUICE_STATS {')[2].partition('container SLUICE_PORT_STATS {')[0]
-    with open(os.path.join(here, '../show/plugins/sluice.py')) as f:
-        scope = {}
-        lists = re.search(r'^OF_SWITCH = .*?\]\nOF_DAEMON = .*?\]\n', f.read(), re.M | re.S).group()
-        exec(lists, scope)
-    assert scope['OF_SWITCH'] + scope['OF_DAEMON'] == re.findall(r'leaf (\w+) {\s*type counter;', stats)
+        return f.read()
+
+
+def container(table):
+    return re.search(r'^    container %s {\n(.*?)^    }$' % table, model(), re.M | re.S).group(1)
+
+
+def test_counters_are_those_of_the_model(switch):
+    show = switch.modules['show']
+    for table, names in (('SLUICE_STATS', show.OF_SWITCH + show.OF_DAEMON), ('SLUICE_IPFIX_STATS', show.OF_COLLECTOR)):
+        assert names == re.findall(r'leaf (\w+) {\s*type counter;', container(table))
 
 
 @pytest.mark.parametrize('table, row', [
     ('SLUICE_STATE', STATE), ('SLUICE_CAPABILITY', CAPABILITY), ('SLUICE_STATS', STATS),
-    ('SLUICE_CONFIG_ERROR', ERROR), ('SLUICE_FLOW', flow(1, 100)),
+    ('SLUICE_CONFIG_ERROR', ERROR), ('SLUICE_FLOW', flow(1, 100)), ('SLUICE_IPFIX_STATS', COLLECTOR),
 ])
 def test_rows_are_those_of_the_model(table, row):
     """The tests write what sluiced writes: fields that the model has."""
-    here = os.path.dirname(os.path.abspath(__file__))
-    with open(os.path.join(here, '../../../yang/sonic-sluice-state.yang')) as f:
-        model = f.read()
-    text = re.search(r'^    container %s {\n(.*?)^    }$' % table, model, re.M | re.S).group(1)
+    text = container(table)
     if 'uses flow;' in text:
-        text += re.search(r'^  grouping flow {\n(.*?)^  }$', model, re.M | re.S).group(1)
+        text += re.search(r'^  grouping flow {\n(.*?)^  }$', model(), re.M | re.S).group(1)
     assert set(row) <= set(re.findall(r'leaf (\w+) {', text))

@@ -43,6 +43,8 @@ var tables = []struct {
 	}},
 	{"SLUICE_PORT", "port", []string{"threshold", "upstream_neighbor"}},
 	{"SLUICE_FLOW_LABEL", "flow-label", nil},
+	{"SLUICE_IPFIX", "ipfix", nil},
+	{"SLUICE_IPFIX_COLLECTOR", "ipfix-collector", nil},
 }
 
 // table is one table, as the plugin reads it.
@@ -50,19 +52,24 @@ type table struct {
 	Table   string   `json:"table"`
 	Command string   `json:"command"`
 	Help    string   `json:"help"`
-	Key     string   `json:"key,omitempty"`  // the leaf that is the key
-	In      []string `json:"in,omitempty"`   // tables of which one must have the key
-	Only    string   `json:"only,omitempty"` // key of the only row
-	Fields  []field  `json:"fields"`
+	Only    string   `json:"only,omitempty"`  // key of the only row
+	Key     *field   `json:"key,omitempty"`   // of many rows
+	In      []string `json:"in,omitempty"`    // tables of which one must have the key
+	Fields  []field  `json:"fields"`          // but the key
+	Needs   []string `json:"needs,omitempty"` // fields that every row has
+	Rules   []string `json:"rules,omitempty"` // messages of the row's must statements
 }
 
-// field is one field: it takes one of Values, or a number of Min..Max.
+// field is one leaf. It takes one of Values, a number of Min..Max, an address, or
+// a string of Min..Max characters that match Pattern.
 type field struct {
 	Name    string   `json:"name"`
+	Type    string   `json:"type"` // values, number, ip-address, string
 	Help    string   `json:"help,omitempty"`
 	Values  []string `json:"values,omitempty"`
 	Min     *uint64  `json:"min,omitempty"`
 	Max     *uint64  `json:"max,omitempty"`
+	Pattern string   `json:"pattern,omitempty"`
 	Default string   `json:"default,omitempty"`
 }
 
@@ -97,7 +104,7 @@ func run() error {
 		one.Command = t.command
 		all = append(all, one)
 	}
-	text, err := json.MarshalIndent(all, "", "    ")
+	text, err := python(all)
 	if err != nil {
 		return err
 	}
@@ -110,9 +117,18 @@ func run() error {
 	if !found || !closed {
 		return fmt.Errorf("the lines %q and %q are not there", begin, end)
 	}
-	// JSON of objects, lists, strings and numbers is Python, too.
-	table := slices.Concat(before, []byte(begin+"TABLES = "), text, []byte("\n"+end), after)
-	return os.WriteFile(plugin, table, 0o644)
+	return os.WriteFile(plugin, slices.Concat(before, []byte(begin), text, []byte(end), after), 0o644)
+}
+
+// python writes the tables, a field a line. JSON of objects, lists, strings and
+// numbers is Python, too.
+func python(tables []table) ([]byte, error) {
+	text, err := json.Marshal(tables)
+	if err != nil {
+		return nil, err
+	}
+	s := strings.NewReplacer(`{"table":`, "\n    {\"table\":", `{"name":`, "\n        {\"name\":", `"rules":`, "\n     \"rules\":").Replace(string(text))
+	return []byte("TABLES = " + strings.TrimSuffix(s, "]") + "\n]\n"), nil
 }
 
 // tableOf reads a table off the schema of its row, without the idle fields.
@@ -124,53 +140,60 @@ func tableOf(row *yang.Entry, name string, idle []string) (table, error) {
 		}
 	}
 	for _, leaf := range slices.Sorted(maps.Keys(row.Dir)) {
-		e := row.Dir[leaf]
-		switch {
-		case leaf == row.Key:
-			t.Key = leaf
-			for _, ref := range (rows.Row{Table: name, Key: "x"}).References() {
-				t.In = append(t.In, ref.Tables...)
-			}
-		case !slices.Contains(idle, leaf):
-			f, err := fieldOf(e)
-			if err != nil {
-				return t, fmt.Errorf("%s: %w", leaf, err)
-			}
+		if slices.Contains(idle, leaf) {
+			continue
+		}
+		f, err := fieldOf(row.Dir[leaf])
+		if err != nil {
+			return t, fmt.Errorf("%s: %w", leaf, err)
+		}
+		if row.Dir[leaf].Mandatory == yang.TSTrue {
+			t.Needs = append(t.Needs, leaf)
+		}
+		if leaf != row.Key {
 			t.Fields = append(t.Fields, f)
+			continue
+		}
+		t.Key = &f
+		for _, ref := range (rows.Row{Table: name, Key: "x"}).References() {
+			t.In = append(t.In, ref.Tables...)
 		}
 	}
-	return t, unconditional(row, t.Fields)
+	for _, x := range row.Extra["must"] {
+		must := x.(*yang.Must)
+		// A rule about a field that has no command cannot be broken by a command.
+		if slices.ContainsFunc(t.Fields, func(f field) bool { return strings.Contains(must.Name, f.Name) }) {
+			t.Rules = append(t.Rules, must.ErrorMessage.Name)
+		}
+	}
+	return t, nil
 }
 
 func fieldOf(e *yang.Entry) (field, error) {
 	f := field{Name: e.Name, Help: plain(e.Description), Default: strings.Join(e.Default, ",")}
 	switch kind := e.Type.Kind; {
 	case e.IsLeafList():
-		return f, fmt.Errorf("the plugin has no leaf-lists yet")
+		return f, errors.New("the plugin has no leaf-lists yet")
+	case len(e.Extra["must"]) > 0:
+		return f, errors.New("the plugin has no must of single fields yet")
 	case kind == yang.Ybool:
-		f.Values = []string{"true", "false"}
+		f.Type, f.Values = "values", []string{"true", "false"}
 	case kind == yang.Yenum:
-		f.Values = e.Type.Enum.Names()
+		f.Type, f.Values = "values", e.Type.Enum.Names()
 		slices.SortFunc(f.Values, func(a, b string) int { return int(e.Type.Enum.Value(a) - e.Type.Enum.Value(b)) })
 	case kind >= yang.Yuint8 && kind <= yang.Yuint64 && len(e.Type.Range) == 1:
-		f.Min, f.Max = &e.Type.Range[0].Min.Value, &e.Type.Range[0].Max.Value
+		f.Type, f.Min, f.Max = "number", &e.Type.Range[0].Min.Value, &e.Type.Range[0].Max.Value
+	case e.Type.Name == "ip-address-no-zone":
+		f.Type = "ip-address"
+	case kind == yang.Ystring && len(e.Type.Length) == 1 && len(e.Type.Pattern) < 2:
+		f.Type, f.Min, f.Max = "string", &e.Type.Length[0].Min.Value, &e.Type.Length[0].Max.Value
+		f.Pattern = strings.Join(e.Type.Pattern, "")
+	case kind == yang.Yunion: // of references: another table has it
+		f.Type = "string"
 	default:
 		return f, fmt.Errorf("the plugin has no type %s yet", e.Type.Name)
 	}
-	return f, unconditional(e, nil)
-}
-
-// unconditional returns an error where a must of e, which the plugin cannot
-// judge, concerns one of the fields; without fields, where e has any must.
-func unconditional(e *yang.Entry, fields []field) error {
-	for _, x := range e.Extra["must"] {
-		text := x.(*yang.Must).Name
-		about := func(f field) bool { return strings.Contains(text, f.Name) }
-		if fields == nil || slices.ContainsFunc(fields, about) {
-			return fmt.Errorf("the plugin cannot judge must %q yet", text)
-		}
-	}
-	return nil
+	return f, nil
 }
 
 // plain is a description on one line.

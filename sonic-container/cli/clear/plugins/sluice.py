@@ -45,12 +45,14 @@ def sluice():
 def counters(db, namespace):
     """Let show sluice count from now on, for the user who calls it"""
     client = connector(db, namespace)
-    row = client.get_all('COUNTERS_DB', 'SLUICE_STATS:global') or {}
+    names = ['SLUICE_STATS:global'] + (client.keys('COUNTERS_DB', 'SLUICE_IPFIX_STATS:*') or [])
+    rows = {name: client.get_all('COUNTERS_DB', name) or {} for name in names}
     state = client.get_all('STATE_DB', 'SLUICE_STATE|global') or {}
-    if not row:
+    if not any(rows.values()):
         raise click.ClickException('there are no counters: is sluiced running (show sluice status)?')
     folder = clicommon.UserCache('sluice').get_directory()
-    what = {'since': state.get('since'), 'counters': {k: v for k, v in row.items() if v.isdigit()}}
+    what = {'since': state.get('since'),
+            'counters': {name: {k: v for k, v in row.items() if v.isdigit()} for name, row in rows.items()}}
     try:
         keep(os.path.join(folder, (namespace or 'host') + '.json'), what)
     except OSError as err:

@@ -19,6 +19,9 @@ OF_SWITCH = ['label_written', 'label_skipped']
 OF_DAEMON = ['cpu_copied', 'cpu_ring_full', 'cpu_roce', 'cpu_tunnelled', 'cpu_not_roce', 'cpu_malformed',
              'cpu_queue_full', 'cpu_new_flows', 'flows_without_entry']
 
+# Those of SLUICE_IPFIX_STATS:name, all of the daemon.
+OF_COLLECTOR = ['records', 'messages', 'bytes', 'dropped', 'connects', 'refused']
+
 json_option = click.option('--json', 'as_json', is_flag=True, help='Print JSON.')
 namespace_option = click.option('-n', '--namespace', metavar='asicN', help='The ASIC, on a switch of several.')
 
@@ -88,20 +91,20 @@ def baseline(namespace):
         return {}
 
 
-def since_cleared(row, base, started):
-    """The counters of SLUICE_STATS:global since they were cleared.
+def since_cleared(row, base, name, started):
+    """The counters of a row of COUNTERS_DB since they were cleared.
 
     A counter that is lower than its baseline began anew, and so did all of the
     daemon's if it started meanwhile: then nothing is taken off.
     """
-    then = base.get('counters', {})
+    then = base.get('counters', {}).get(name, {})
     counters = {}
-    for name in OF_SWITCH + OF_DAEMON:
-        if name not in row:
+    for field in OF_SWITCH + OF_DAEMON + OF_COLLECTOR:
+        if field not in row:
             continue
-        now, before = int(row[name]), int(then.get(name, 0))
-        anew = now < before or (name in OF_DAEMON and base.get('since') != started)
-        counters[name] = now if anew else now - before
+        now, before = int(row[field]), int(then.get(field, 0))
+        anew = now < before or (field not in OF_SWITCH and base.get('since') != started)
+        counters[field] = now if anew else now - before
     return counters
 
 
@@ -168,7 +171,8 @@ def flow_label(db, as_json, namespace):
     ports = read(client, CONFIG_DB, 'SLUICE_PORT')
     labelled = [name for name, row in ports.items()
                 if row.get('flow_label', 'enabled' if row.get('role') == 'edge' else 'disabled') == 'enabled']
-    counters = since_cleared(only(client, COUNTERS_DB, 'SLUICE_STATS', 'global'), baseline(namespace), state.get('since'))
+    row = only(client, COUNTERS_DB, 'SLUICE_STATS', 'global')
+    counters = since_cleared(row, baseline(namespace), 'SLUICE_STATS:global', state.get('since'))
     if as_json:
         print_json({'flow_label': state.get('flow_label'), 'means': state.get('flow_label_rung'),
                     'config': config, 'ports': labelled, 'counters': counters})
@@ -176,7 +180,8 @@ def flow_label(db, as_json, namespace):
     print_pairs([('flow label', state.get('flow_label')), ('means', state.get('flow_label_rung'))] +
                 sorted((name.replace('_', ' '), value) for name, value in config.items() if name != 'NULL') +
                 [('ports', ', '.join(labelled) or 'none')])
-    shown = OF_SWITCH + (OF_DAEMON if state.get('flow_label_rung') == 'rewrite' else [])  # else the CPU sees nothing
+    # Where labels are computed by the switch and nothing is exported the CPU sees no packets.
+    shown = OF_SWITCH + (OF_DAEMON if any(int(row.get(name, 0)) for name in OF_DAEMON) else [])
     click.echo()
     print_table(['Counter', 'Value'], [[name.replace('_', ' '), counters[name]] for name in shown if name in counters])
 
@@ -206,6 +211,29 @@ def flows(db, top, as_json, namespace):
                   '0x{:05x}'.format(int(row.get('flow_label', 0))), row.get('packets'), row.get('bytes')] for row in heavy])
     if len(heavy) < len(rows):
         click.echo('\n{} of {} flows'.format(len(heavy), len(rows)))
+
+
+@sluice.command()
+@json_option
+@namespace_option
+@clicommon.pass_db
+def ipfix(db, as_json, namespace):
+    """The collectors, and what was sent to each"""
+    client = connector(db, namespace)
+    state = only(client, STATE_DB, 'SLUICE_STATE', 'global')
+    need_daemon(state)
+    base, collectors = baseline(namespace), {}
+    for name, row in read(client, COUNTERS_DB, 'SLUICE_IPFIX_STATS').items():
+        collectors[name] = dict(row, **since_cleared(row, base, 'SLUICE_IPFIX_STATS:' + name, state.get('since')))
+    if as_json:
+        print_json(collectors)
+        return
+    if not collectors:
+        click.echo('No collector is exported to: SLUICE_IPFIX|global is not enabled, or there is no collector.')
+        return
+    fields = ['connected', 'records', 'waiting', 'dropped', 'messages', 'bytes', 'last_error']
+    print_table(['Collector'] + [field.replace('_', ' ').capitalize() for field in fields],
+                [[name] + [row.get(field, '') for field in fields] for name, row in collectors.items()])
 
 
 @sluice.command()
