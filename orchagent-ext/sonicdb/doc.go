@@ -4,7 +4,7 @@
 //   - [Load] finds the databases where SONiC says they are;
 //   - [DB.Watch] keeps a view of some tables in step with Redis, whatever happens
 //     to the connection or to Redis;
-//   - [DB.Read] and [DB.Write] are for once;
+//   - [DB.Read] and [DB.Write] are for once, and [DB.Swap] writes rows all or none;
 //   - a [Mirror] keeps tables of ours in Redis as they should be.
 //
 // sluiced watches CONFIG_DB and mirrors into STATE_DB and COUNTERS_DB; sluice-gnmi

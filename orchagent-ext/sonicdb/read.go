@@ -69,9 +69,14 @@ func (db *DB) keys(ctx context.Context, tables []string) ([]string, error) {
 // readKeys reads rows; those that are not there (any more) are not in the
 // result, nor is what is no row but has a row's name.
 func (db *DB) readKeys(ctx context.Context, keys []string) (view, error) {
+	return db.readWith(ctx, db.client, keys)
+}
+
+// readWith is readKeys on a connection of one's own.
+func (db *DB) readWith(ctx context.Context, on interface{ Pipeline() redis.Pipeliner }, keys []string) (view, error) {
 	v := make(view, len(keys))
 	for part := range slices.Chunk(keys, batch) {
-		pipe := db.client.Pipeline()
+		pipe := on.Pipeline()
 		answers := make([]*redis.MapStringStringCmd, len(part))
 		for i, k := range part {
 			answers[i] = pipe.HGetAll(ctx, k)

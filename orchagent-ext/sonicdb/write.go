@@ -77,16 +77,7 @@ func stored(fields map[string]string) map[string]string {
 func (db *DB) execute(ctx context.Context, orders []order) error {
 	for part := range slices.Chunk(orders, batch) {
 		_, err := db.client.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
-			for _, o := range part {
-				if o.delete {
-					pipe.Del(ctx, o.key)
-					continue
-				}
-				pipe.HSet(ctx, o.key, o.set)
-				if len(o.remove) > 0 {
-					pipe.HDel(ctx, o.key, o.remove...)
-				}
-			}
+			queue(ctx, pipe, part)
 			return nil
 		})
 		if err != nil {
@@ -94,4 +85,18 @@ func (db *DB) execute(ctx context.Context, orders []order) error {
 		}
 	}
 	return nil
+}
+
+// queue puts orders into a pipeline.
+func queue(ctx context.Context, pipe redis.Pipeliner, orders []order) {
+	for _, o := range orders {
+		if o.delete {
+			pipe.Del(ctx, o.key)
+			continue
+		}
+		pipe.HSet(ctx, o.key, o.set)
+		if len(o.remove) > 0 {
+			pipe.HDel(ctx, o.key, o.remove...)
+		}
+	}
 }

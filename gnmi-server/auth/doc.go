@@ -1,0 +1,11 @@
+// Package auth says who a client is and what it may see and change.
+//
+//   - [Certificates]: TLS 1.2 or later, with client certificates if there is a CA;
+//     the files are read again when they change;
+//   - [Users]: names and bcrypt hashes in a file, as htpasswd -B writes it;
+//   - [Authenticator]: the user of an RPC, from certificate, password or socket;
+//   - [Policy]: rules on paths, for reading and for writing.
+//
+// The command and package server call it. It logs nothing but that a file that
+// has changed cannot be read, and then goes on with what it had.
+package auth

@@ -1,0 +1,67 @@
+package auth
+
+import (
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+)
+
+// file is one or more files and what was made of them; it is made again when one
+// of them has changed.
+type file[T any] struct {
+	paths []string
+	parse func() (T, error)
+	log   *slog.Logger
+
+	mu     sync.Mutex
+	value  T
+	stamps []stamp
+}
+
+type stamp struct {
+	size int64
+	time time.Time
+}
+
+// open reads the files for the first time.
+func open[T any](log *slog.Logger, parse func() (T, error), paths ...string) (*file[T], error) {
+	f := &file[T]{paths: paths, parse: parse, log: log}
+	f.stamps = f.stat()
+	var err error
+	f.value, err = parse()
+	return f, err
+}
+
+func (f *file[T]) stat() []stamp {
+	all := make([]stamp, len(f.paths))
+	for i, p := range f.paths {
+		if info, err := os.Stat(p); err == nil {
+			all[i] = stamp{info.Size(), info.ModTime()}
+		}
+	}
+	return all
+}
+
+// get returns what the files say; what they said before, if they are wrong now.
+func (f *file[T]) get() T {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	now := f.stat()
+	changed := false
+	for i := range now {
+		changed = changed || now[i] != f.stamps[i]
+	}
+	if !changed {
+		return f.value
+	}
+	f.stamps = now
+	value, err := f.parse()
+	if err != nil {
+		f.log.Error("a file has changed and cannot be used; what it said before holds on", "files", f.paths, "error", err)
+		return f.value
+	}
+	f.log.Info("a file has changed and is used", "files", f.paths)
+	f.value = value
+	return value
+}

@@ -1,0 +1,80 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/peer"
+)
+
+// Local is the user of a client that connects where only those come who may: by
+// the unix socket, or by the loopback port that the operator has opened.
+const Local = "local"
+
+// Authenticator says who a client is.
+type Authenticator struct {
+	Users *Users // nil: there are no passwords
+}
+
+// Identify returns the user of an RPC (gNMI specification section 3.1): of the
+// password in its metadata, else of the client's certificate (its common name),
+// else [Local]. A password that is given must be right, whatever else there is.
+func (a *Authenticator) Identify(ctx context.Context) (string, error) {
+	md, _ := metadata.FromIncomingContext(ctx)
+	name, password := md.Get("username"), md.Get("password")
+	if len(name) > 1 || len(password) > 1 {
+		return "", errors.New("username or password stands in the metadata more than once")
+	}
+	p, _ := peer.FromContext(ctx)
+	certified, err := fromCertificate(p)
+	if err != nil {
+		return "", err
+	}
+	switch {
+	case len(password) == 1 && len(name) == 1:
+		if a.Users == nil {
+			return "", errors.New("there is a password in the metadata, and the server has no file of users")
+		}
+		return name[0], a.Users.Check(ctx, name[0], password[0])
+	case len(password) == 1:
+		return "", errors.New("there is a password in the metadata, and no username")
+	case len(name) == 1 && name[0] != certified:
+		return "", fmt.Errorf("username %q needs its password in the metadata", name[0])
+	case certified != "":
+		return certified, nil
+	case a.Users != nil && !bySocket(p):
+		return "", errors.New("username and password must stand in the metadata")
+	case encrypted(p):
+		return "", errors.New("neither a client certificate nor a password")
+	}
+	return Local, nil
+}
+
+func bySocket(p *peer.Peer) bool { return p != nil && p.Addr.Network() == "unix" }
+
+func encrypted(p *peer.Peer) bool {
+	if p == nil {
+		return false
+	}
+	_, ok := p.AuthInfo.(credentials.TLSInfo)
+	return ok
+}
+
+// fromCertificate returns the user of a verified client certificate, or nothing.
+func fromCertificate(p *peer.Peer) (string, error) {
+	if p == nil {
+		return "", nil
+	}
+	info, ok := p.AuthInfo.(credentials.TLSInfo)
+	if !ok || len(info.State.VerifiedChains) == 0 {
+		return "", nil
+	}
+	name := info.State.VerifiedChains[0][0].Subject.CommonName
+	if name == "" {
+		return "", errors.New("the client certificate has no common name")
+	}
+	return name, nil
+}

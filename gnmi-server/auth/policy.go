@@ -1,0 +1,178 @@
+package auth
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+
+	"github.com/openconfig/ygot/ygot"
+	"sluice/gnmi-server/paths"
+)
+
+// Policy says who may read and write which paths. The rule that counts for a
+// leaf is the one with the longest path; of those the one with more keys, then
+// the one for the user before one for a group before one for everybody, then the
+// one that denies. Without any, the leaf is denied.
+type Policy struct {
+	file *file[*rules]
+}
+
+// Mode is what a rule is for.
+type Mode string
+
+// The modes. Who may write may not read for that.
+const (
+	Read  Mode = "read"
+	Write Mode = "write"
+)
+
+// rules is the file.
+type rules struct {
+	Groups map[string][]string `json:"groups"` // users of each
+	Rules  []*rule             `json:"rules"`
+}
+
+type rule struct {
+	User   string `json:"user"`  // at most one of user and group; neither: everybody
+	Group  string `json:"group"` //
+	Path   string `json:"path"`
+	Mode   Mode   `json:"mode"`
+	Action string `json:"action"` // permit or deny
+
+	query *paths.Query
+	keys  int // that the path names
+}
+
+// OpenPolicy reads a policy: a JSON object with groups and rules.
+func OpenPolicy(path string, log *slog.Logger) (*Policy, error) {
+	f, err := open(log, func() (*rules, error) { return readPolicy(path) }, path)
+	if err != nil {
+		return nil, err
+	}
+	return &Policy{f}, nil
+}
+
+func readPolicy(path string) (*rules, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("policy: %w", err)
+	}
+	var all rules
+	from := json.NewDecoder(bytes.NewReader(text))
+	from.DisallowUnknownFields()
+	if err := from.Decode(&all); err != nil {
+		return nil, fmt.Errorf("policy: %s: %w", path, err)
+	}
+	for i, r := range all.Rules {
+		if err := r.complete(&all); err != nil {
+			return nil, fmt.Errorf("policy: %s: rule %d: %w", path, i+1, err)
+		}
+	}
+	slices.SortStableFunc(all.Rules, func(a, b *rule) int { return -compare(a, b) })
+	return &all, nil
+}
+
+// complete checks a rule and resolves its path.
+func (r *rule) complete(all *rules) error {
+	switch {
+	case r.Mode != Read && r.Mode != Write:
+		return fmt.Errorf("mode %q must be read or write", r.Mode)
+	case r.Action != "permit" && r.Action != "deny":
+		return fmt.Errorf("action %q must be permit or deny", r.Action)
+	case r.User != "" && r.Group != "":
+		return fmt.Errorf("user %q and group %q: only one of them can be named", r.User, r.Group)
+	case r.Group != "" && all.Groups[r.Group] == nil:
+		return fmt.Errorf("there is no group %q", r.Group)
+	}
+	p, err := ygot.StringToStructuredPath(r.Path)
+	if err != nil {
+		return fmt.Errorf("path %q: %w", r.Path, err)
+	}
+	if r.query, err = paths.Resolve(nil, p); err != nil {
+		return err
+	}
+	for _, part := range r.query.Parts {
+		for _, k := range part.Keys {
+			if k != paths.Any {
+				r.keys++
+			}
+		}
+	}
+	return nil
+}
+
+// compare is positive where a counts before b.
+func compare(a, b *rule) int {
+	who := func(r *rule) int {
+		switch {
+		case r.User != "":
+			return 2
+		case r.Group != "":
+			return 1
+		}
+		return 0
+	}
+	denies := func(r *rule) int {
+		if r.Action == "deny" {
+			return 1
+		}
+		return 0
+	}
+	return cmp.Or(cmp.Compare(a.query.Level, b.query.Level), cmp.Compare(a.keys, b.keys),
+		cmp.Compare(who(a), who(b)), cmp.Compare(denies(a), denies(b)))
+}
+
+// Access is what one user may do in a mode, by the rules as they were when it was
+// asked for. A nil *Access may do everything.
+type Access struct {
+	rules []*rule // the first that has a leaf counts
+}
+
+// For returns what a user may do. A nil policy allows everything.
+func (p *Policy) For(user string, m Mode) *Access {
+	if p == nil {
+		return nil
+	}
+	all := p.file.get()
+	a := &Access{}
+	for _, r := range all.Rules {
+		mine := r.User == user || r.User == "" && (r.Group == "" || slices.Contains(all.Groups[r.Group], user))
+		if r.Mode == m && mine {
+			a.rules = append(a.rules, r)
+		}
+	}
+	return a
+}
+
+// Allows reports whether the user may reach a leaf.
+func (a *Access) Allows(t *paths.Table, key, leaf string) bool {
+	if a == nil {
+		return true
+	}
+	for _, r := range a.rules {
+		if r.query.Has(t, key, leaf) {
+			return r.Action == "permit"
+		}
+	}
+	return false
+}
+
+// AllowsSome reports whether there may be a leaf that a query means and the user
+// may reach.
+func (a *Access) AllowsSome(q *paths.Query) bool {
+	if a == nil {
+		return true
+	}
+	for i, r := range a.rules {
+		if r.Action == "permit" && q.Meets(r.query) && !slices.ContainsFunc(a.rules[:i], func(before *rule) bool {
+			return before.Action == "deny" && (before.query.Covers(q) || before.query.Covers(r.query))
+		}) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,178 @@
+// Command sluice-gnmi serves gNMI: it shows and changes Sluice's tables in SONiC's
+// databases, and knows no switch. It needs no rights but to reach Redis. This
+// file parses, builds and runs.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"sluice/gnmi-server/auth"
+	"sluice/gnmi-server/paths"
+	"sluice/gnmi-server/server"
+	"sluice/orchagent-ext/sonicdb"
+)
+
+// version is set at build time.
+var version = "dev"
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Args[1:], os.Getenv, os.Stdout, os.Stderr); err != nil {
+		fmt.Fprintf(os.Stderr, "sluice-gnmi: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+const help = `sluice-gnmi serves gNMI 0.10.0: Capabilities, Get, Set and Subscribe on Sluice's tables.
+
+  sluice-gnmi                                            on the unix socket alone
+  sluice-gnmi --cert C --key K --ca CA                   and with TLS; clients need a certificate of the CA
+  sluice-gnmi --cert C --key K --users FILE              and with TLS; clients need a password
+  sluice-gnmi --insecure-loopback 127.0.0.1:50070        and in plain text on loopback
+
+Files are read again when they change.
+
+Flags:
+`
+
+// options are the command line and the environment.
+type options struct {
+	dbConfig, namespace     string
+	listen, socket, plain   string
+	cert, key, ca           string
+	users, policy           string
+	stateFile               string
+	reflection, version     bool
+	maxMessage, maxSessions int
+	maxStreams, maxQueue    int
+	stall                   time.Duration
+	level                   slog.Level
+}
+
+func parse(args []string, getenv func(string) string, stderr io.Writer) (*options, error) {
+	o := &options{}
+	f := flag.NewFlagSet("sluice-gnmi", flag.ContinueOnError)
+	f.SetOutput(stderr)
+	f.Usage = func() {
+		fmt.Fprint(stderr, help)
+		f.PrintDefaults()
+	}
+	or := func(name, fallback string) string {
+		if v := getenv(name); v != "" {
+			return v
+		}
+		return fallback
+	}
+	f.StringVar(&o.dbConfig, "db-config", or("SLUICE_DB_CONFIG", sonicdb.DefaultConfigPath), "SONiC's `file` that says where the databases are (SLUICE_DB_CONFIG)")
+	f.StringVar(&o.namespace, "namespace", "", "`asicN` on a switch of several ASICs")
+	f.StringVar(&o.listen, "listen", ":50070", "`address` for TLS, used if there is a certificate")
+	f.StringVar(&o.socket, "socket", "/var/run/sluice/gnmi.sock", "`path` of the unix socket, for its owner and group; empty: none")
+	f.StringVar(&o.plain, "insecure-loopback", "", "`address` on loopback for plain text: every local process may connect")
+	f.StringVar(&o.cert, "cert", or("SLUICE_GNMI_CERT", ""), "PEM `file` of the server's certificate (SLUICE_GNMI_CERT)")
+	f.StringVar(&o.key, "key", or("SLUICE_GNMI_KEY", ""), "PEM `file` of its key (SLUICE_GNMI_KEY)")
+	f.StringVar(&o.ca, "ca", or("SLUICE_GNMI_CA", ""), "PEM `file` of the CA that clients' certificates must be of (SLUICE_GNMI_CA)")
+	f.StringVar(&o.users, "users", or("SLUICE_GNMI_USERS", ""), "`file` of NAME:HASH with hashes of bcrypt, as htpasswd -B makes it (SLUICE_GNMI_USERS)")
+	f.StringVar(&o.policy, "policy", or("SLUICE_GNMI_POLICY", ""), "JSON `file` of who may read and write which paths; empty: everybody everything (SLUICE_GNMI_POLICY)")
+	f.StringVar(&o.stateFile, "state-file", "/var/lib/sluice/gnmi-commit.json", "`file` for what an unconfirmed commit takes back; empty: no such commits")
+	f.BoolVar(&o.reflection, "reflection", false, "serve gRPC's reflection")
+	f.IntVar(&o.maxMessage, "max-message", 4<<20, "largest request, in `octets`")
+	f.IntVar(&o.maxSessions, "max-sessions", 128, "`connections` at once")
+	f.IntVar(&o.maxStreams, "max-streams", 256, "Subscribe `RPCs` at once")
+	f.IntVar(&o.maxQueue, "max-queue", 65536, "`leaves` that may wait for a stream; with more its client has not kept up")
+	f.DurationVar(&o.stall, "max-stall", 30*time.Second, "`time` for which a client of a stream may take nothing")
+	f.TextVar(&o.level, "log-level", slog.LevelInfo, "`level`: debug, info, warn, error")
+	f.BoolVar(&o.version, "version", false, "print the version")
+	if err := f.Parse(args); err != nil {
+		return nil, err
+	}
+	if f.NArg() > 0 {
+		return nil, fmt.Errorf("unexpected %q: everything is a flag, see --help", f.Arg(0))
+	}
+	return o, o.check()
+}
+
+// check looks at what flags mean together.
+func (o *options) check() error {
+	switch {
+	case (o.cert == "") != (o.key == ""):
+		return errors.New("--cert and --key go together")
+	case o.ca != "" && o.cert == "":
+		return errors.New("--ca needs --cert and --key")
+	case o.cert != "" && o.ca == "" && o.users == "":
+		return errors.New("TLS without --ca and without --users would let everybody in; give one of them, or both")
+	case o.cert == "" && o.socket == "" && o.plain == "":
+		return errors.New("there is nothing to listen on: give --cert and --key, or --socket")
+	case o.maxMessage <= 0 || o.maxSessions <= 0 || o.maxStreams <= 0 || o.maxQueue <= 0 || o.stall <= 0:
+		return errors.New("limits must be greater than 0")
+	}
+	return nil
+}
+
+func run(ctx context.Context, args []string, getenv func(string) string, stdout, stderr io.Writer) error {
+	o, err := parse(args, getenv, stderr)
+	if errors.Is(err, flag.ErrHelp) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if o.version {
+		fmt.Fprintln(stdout, "sluice-gnmi", version)
+		return nil
+	}
+	log := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: o.level}))
+	c := server.Config{
+		StateFile: o.stateFile, Log: log,
+		QueueLimit: o.maxQueue, Stall: o.stall, Streams: o.maxStreams,
+		Databases: make(map[string]*sonicdb.DB),
+	}
+	where, err := sonicdb.Load(o.dbConfig, o.namespace)
+	if err != nil {
+		return err
+	}
+	for _, name := range paths.Databases {
+		db, err := sonicdb.Open(where, name, log)
+		if err != nil {
+			return err
+		}
+		defer db.Close()
+		c.Databases[name] = db
+	}
+	who := &auth.Authenticator{}
+	if o.users != "" {
+		if who.Users, err = auth.OpenUsers(o.users, log); err != nil {
+			return err
+		}
+	}
+	c.Identify = who.Identify
+	if o.policy != "" {
+		if c.Policy, err = auth.OpenPolicy(o.policy, log); err != nil {
+			return err
+		}
+	}
+	s := server.New(c)
+	doors, err := open(o, s, log)
+	if err != nil {
+		return err
+	}
+	log.Info("sluice-gnmi starts", "version", version)
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return s.Run(ctx) })
+	group.Go(func() error { return doors.serve(ctx) })
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	log.Info("sluice-gnmi ends")
+	return nil
+}

@@ -1,0 +1,170 @@
+package edit
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+	"sluice/gnmi-server/paths"
+	"sluice/orchagent-ext/sonicdb"
+	"sluice/yang/rows"
+)
+
+// Config holds rows of CONFIG_DB.
+type Config struct {
+	rows map[string]rows.Row // of our tables, by name
+	keys map[string]bool     // names of rows of all tables
+}
+
+// NewConfig returns the configuration that rows are. Rows of tables that the
+// models do not have are there to be referred to.
+func NewConfig(all []rows.Row) *Config {
+	c := &Config{rows: make(map[string]rows.Row), keys: make(map[string]bool)}
+	for _, r := range all {
+		c.keys[r.Name()] = true
+		if paths.Lookup(r.Table) != nil {
+			c.rows[r.Name()] = r
+		}
+	}
+	return c
+}
+
+// References are the tables of others that rows of ours refer to.
+var References = []string{"PORT", "PORTCHANNEL"}
+
+// Apply returns the configuration that operations make of c, which stays as it is.
+func (c *Config) Apply(operations []Operation) (*Config, error) {
+	next := &Config{rows: maps.Clone(c.rows), keys: c.keys}
+	said := make(map[string]string) // by the union: value of each leaf
+	for i := range operations {     // all contents of a union replace together
+		if o := &operations[i]; o.Kind == gpb.UpdateResult_UNION_REPLACE {
+			next.remove(o.Query)
+			if err := o.unite(said); err != nil {
+				return nil, o.wrong(err)
+			}
+		}
+	}
+	for i := range operations {
+		o := &operations[i]
+		if o.Kind == gpb.UpdateResult_DELETE || o.Kind == gpb.UpdateResult_REPLACE {
+			next.remove(o.Query)
+		}
+		for _, a := range o.assignments {
+			next.assign(a.Table, a.Key, a.Name, a.Text)
+		}
+	}
+	return next, nil
+}
+
+// unite takes note of what an operation says, which must not contradict what
+// another one of the union has said.
+func (o *Operation) unite(said map[string]string) error {
+	for _, a := range o.assignments {
+		if a.Name == "" {
+			continue
+		}
+		name := a.Table.Name + "|" + a.Key + " " + a.Name
+		if other, ok := said[name]; ok && other != a.Text {
+			return fmt.Errorf("%s is %q here and %q elsewhere in the union", name, a.Text, other)
+		}
+		said[name] = a.Text
+	}
+	return nil
+}
+
+// remove takes away what a query means.
+func (c *Config) remove(q *paths.Query) {
+	for name, r := range c.rows {
+		t := paths.Lookup(r.Table)
+		i := slices.IndexFunc(q.Parts, func(p paths.Part) bool { return p.Table == t && p.HasRow(r.Key) })
+		switch {
+		case i < 0:
+		case q.Parts[i].Leaves == nil:
+			delete(c.rows, name)
+		default:
+			r.Fields = maps.Clone(r.Fields)
+			for _, leaf := range q.Parts[i].Leaves {
+				delete(r.Fields, t.Column(leaf))
+			}
+			c.rows[name] = r
+			if len(t.Keys) == 0 && len(r.Fields) == 0 { // a container without leaves is not there
+				delete(c.rows, name)
+			}
+		}
+	}
+}
+
+// assign sets a leaf; without a name it makes sure that the row is there.
+func (c *Config) assign(t *paths.Table, key, leaf, text string) {
+	r, ok := c.rows[t.Name+"|"+key]
+	if !ok {
+		r = rows.Row{Table: t.Name, Key: key}
+	}
+	r.Fields = maps.Clone(r.Fields)
+	if r.Fields == nil {
+		r.Fields = make(map[string]string)
+	}
+	switch {
+	case leaf == "":
+	case text == "" && t.Entry(leaf).IsLeafList():
+		delete(r.Fields, t.Column(leaf))
+	default:
+		r.Fields[t.Column(leaf)] = text
+	}
+	c.rows[r.Name()] = r
+}
+
+// Changes returns the rows in which next differs from c, sorted by name.
+func (c *Config) Changes(next *Config) []sonicdb.Change {
+	var changes []sonicdb.Change
+	for name, r := range next.rows {
+		if was, ok := c.rows[name]; !ok || !maps.Equal(was.Fields, r.Fields) {
+			changes = append(changes, sonicdb.Change{Row: r})
+		}
+	}
+	for name, r := range c.rows {
+		if _, ok := next.rows[name]; !ok {
+			changes = append(changes, sonicdb.Change{Row: rows.Row{Table: r.Table, Key: r.Key}, Deleted: true})
+		}
+	}
+	slices.SortFunc(changes, func(a, b sonicdb.Change) int { return strings.Compare(a.Row.Name(), b.Row.Name()) })
+	return changes
+}
+
+// Row returns a row by its name.
+func (c *Config) Row(name string) (rows.Row, bool) {
+	r, ok := c.rows[name]
+	return r, ok
+}
+
+// Check says why next must not follow c, or nil: what is wrong with a row that
+// changed, or with one that was good before. What was wrong before and is not
+// touched does not stand in the way.
+func (c *Config) Check(next *Config) error {
+	var before map[string]bool // rows that were wrong, looked for when it matters
+	for _, wrong := range next.judge() {
+		name := wrong.Table + "|" + wrong.Key
+		was, ok := c.rows[name]
+		if !ok || !maps.Equal(was.Fields, next.rows[name].Fields) {
+			return wrong
+		}
+		if before == nil {
+			before = make(map[string]bool)
+			for _, e := range c.judge() {
+				before[e.Table+"|"+e.Key] = true
+			}
+		}
+		if !before[name] {
+			return wrong
+		}
+	}
+	return nil
+}
+
+func (c *Config) judge() []*rows.Error {
+	return rows.Validate(slices.Collect(maps.Values(c.rows)), func(table, key string) bool {
+		return slices.Contains(References, table) && c.keys[table+"|"+key]
+	})
+}

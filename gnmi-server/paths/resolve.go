@@ -1,0 +1,249 @@
+package paths
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+)
+
+// Localhost is the namespace in paths of style SonicDB.
+const Localhost = "localhost"
+
+// Error says what is wrong with a path.
+type Error struct {
+	Path    string
+	Reason  string
+	Unknown bool // the path is well formed, and no model has it
+}
+
+func (e *Error) Error() string { return fmt.Sprintf("path %s: %s", e.Path, e.Reason) }
+
+const recursive = "..."
+
+// Resolve returns what a path behind a prefix means; each may be nil. The error
+// is an *[Error].
+func Resolve(prefix, path *gpb.Path) (*Query, error) {
+	full := &gpb.Path{Origin: prefix.GetOrigin(), Elem: slices.Concat(prefix.GetElem(), path.GetElem())}
+	if path.GetOrigin() != "" {
+		full.Origin = path.GetOrigin()
+	}
+	r := resolver{path: full, text: Text(full)}
+	if err := r.check(prefix, path); err != nil {
+		return nil, err
+	}
+	style, elems, err := r.style(prefix.GetTarget())
+	if err != nil {
+		return nil, err
+	}
+	q := &Query{Style: style, Origin: full.Origin, Level: len(elems), text: r.text}
+	if slices.ContainsFunc(elems, func(e *gpb.PathElem) bool { return e.GetName() == recursive }) {
+		q.Level = AtLeaf
+	}
+	reached := 0
+	for _, t := range Tables {
+		nodes := nodesOf(style, t)
+		var leaves []string
+		for _, leaf := range t.Leaves {
+			n := match(elems, append(nodes[:AtRow:AtRow], leaf), style == SonicDB && len(t.Keys) > 0)
+			if reached = max(reached, n); n == len(elems) {
+				leaves = append(leaves, leaf)
+			}
+		}
+		if leaves == nil {
+			continue
+		}
+		p, err := r.part(q, t, elems)
+		if err != nil {
+			return nil, err
+		}
+		if len(leaves) < len(t.Leaves) || q.Level == AtLeaf {
+			p.Leaves = leaves
+		}
+		q.Parts = append(q.Parts, p)
+	}
+	if q.Parts == nil {
+		return nil, r.unknown(style, elems, reached)
+	}
+	return q, nil
+}
+
+// resolver holds a path for errors.
+type resolver struct {
+	path *gpb.Path
+	text string
+}
+
+func (r *resolver) wrong(format string, args ...any) *Error {
+	return &Error{Path: r.text, Reason: fmt.Sprintf(format, args...)}
+}
+
+// check looks at what no schema is needed for.
+func (r *resolver) check(prefix, path *gpb.Path) error {
+	switch {
+	case prefix.GetOrigin() != "" && path.GetOrigin() != "":
+		return r.wrong("origin stands in the prefix and in the path; one of them is allowed")
+	case path.GetOrigin() != "" && len(prefix.GetElem()) > 0:
+		return r.wrong("origin must stand in the prefix where the prefix has elements")
+	case path.GetTarget() != "":
+		return r.wrong("target %q must stand in the prefix", path.GetTarget())
+	case len(r.path.Elem) == 0 && len(prefix.GetElement())+len(path.GetElement()) > 0: //nolint:staticcheck // looked at to refuse it
+		return r.wrong("field element is deprecated since gNMI 0.4.0; use elem")
+	}
+	for _, e := range r.path.Elem {
+		if e.GetName() == "" {
+			return r.wrong("an element has no name")
+		}
+		for k := range e.GetKey() {
+			if k == "" {
+				return r.wrong("a key of %s has no name", e.GetName())
+			}
+		}
+	}
+	return nil
+}
+
+// style tells by origin and target how the path names things, and returns its
+// elements as they would be without names of modules, namespace and target.
+func (r *resolver) style(target string) (Style, []*gpb.PathElem, error) {
+	elems := make([]*gpb.PathElem, len(r.path.Elem))
+	for i, e := range r.path.Elem {
+		elems[i] = e
+		if module, name, ok := strings.Cut(e.Name, ":"); ok && slices.ContainsFunc(Tables, func(t *Table) bool { return t.Module == module }) {
+			elems[i] = &gpb.PathElem{Name: name, Key: e.Key}
+		}
+	}
+	inDB := slices.Contains(Databases, target)
+	switch r.path.Origin {
+	case "", "openconfig":
+		byModule := len(elems) > 0 && slices.ContainsFunc(Tables, func(t *Table) bool { return t.Module == elems[0].Name })
+		if !inDB || byModule || r.path.Origin != "" {
+			return YANG, elems, nil
+		}
+	case "sonic-db":
+	default:
+		return 0, nil, &Error{Path: r.text, Reason: fmt.Sprintf("no origin %q here; there are: none or openconfig for the models, sonic-db for the databases", r.path.Origin), Unknown: true}
+	}
+	for _, e := range elems {
+		if len(e.Key) > 0 {
+			return 0, nil, r.wrong("%s has keys in brackets; with origin sonic-db a row's key is an element of its own", e.Name)
+		}
+	}
+	if inDB {
+		if len(elems) == 0 || !slices.Contains(Databases, elems[0].Name) {
+			if len(elems) > 0 && elems[0].Name == Localhost {
+				elems = elems[1:]
+			}
+			return SonicDB, append([]*gpb.PathElem{{Name: target}}, elems...), nil
+		}
+		if elems[0].Name != target {
+			return 0, nil, r.wrong("target is %s and the path begins with %s", target, elems[0].Name)
+		}
+	}
+	if len(elems) > 1 {
+		if elems[1].Name != Localhost && elems[1].Name != Any {
+			return 0, nil, r.wrong("behind %s the namespace must be %s", elems[0].Name, Localhost)
+		}
+		elems = slices.Delete(elems, 1, 2)
+	}
+	return SonicDB, elems, nil
+}
+
+// nodesOf returns the names of the nodes down to a row of t.
+func nodesOf(s Style, t *Table) []string { return []string{top(s, t), t.Name, t.Row} }
+
+// match returns how many elements lead along the nodes: all of them, if the path
+// names one of the nodes. The row may have any name if anyRow is set.
+func match(elems []*gpb.PathElem, nodes []string, anyRow bool) int {
+	best := 0
+	var walk func(i, j int)
+	walk = func(i, j int) {
+		if best = max(best, i); i == len(elems) {
+			return
+		}
+		switch name := elems[i].Name; {
+		case name == recursive:
+			for k := j; k <= len(nodes); k++ {
+				walk(i+1, k)
+			}
+		case j < len(nodes) && (name == Any || j == AtRow-1 && anyRow || name == nodes[j] || j == AtLeaf-1 && strings.TrimSuffix(name, "@") == nodes[j]):
+			walk(i+1, j+1)
+		}
+	}
+	walk(0, 0)
+	return best
+}
+
+// part returns what the path says of the keys of a table that it reaches.
+func (r *resolver) part(q *Query, t *Table, elems []*gpb.PathElem) (Part, error) {
+	p := Part{Table: t}
+	for range t.Keys {
+		p.Keys = append(p.Keys, Any)
+	}
+	given := 0
+	for i, e := range elems {
+		isRow := len(t.Keys) > 0 && (i == AtRow-1 && q.Level >= AtRow && elems[0].Name != recursive && elems[1].Name != recursive || e.Name == t.Row)
+		if !isRow {
+			if len(e.Key) > 0 {
+				return p, r.wrong("%s is no list, and has no key", e.Name)
+			}
+			continue
+		}
+		if q.Style == SonicDB {
+			if e.Name == Any || e.Name == recursive {
+				continue
+			}
+			values, ok := t.Split(e.Name)
+			if !ok {
+				return p, r.wrong("key %q of %s must be %s", e.Name, t.Name, strings.Join(t.Keys, KeySeparator))
+			}
+			p.Keys = values
+			given = len(values)
+			continue
+		}
+		for k, v := range e.Key {
+			at := slices.Index(t.Keys, k)
+			if at < 0 {
+				return p, r.wrong("%s has no key %q; it has: %s", t.Row, k, strings.Join(t.Keys, ", "))
+			}
+			if v == "" {
+				return p, r.wrong("key %s of %s is empty", k, t.Row)
+			}
+			p.Keys[at] = v
+			given++
+		}
+		if given > 0 && given < len(t.Keys) {
+			q.Missing = t.Keys[slices.Index(p.Keys, Any)]
+		}
+	}
+	q.Every = q.Level == AtRow && len(t.Keys) > 0 && given == 0
+	return p, nil
+}
+
+// unknown returns the error of a path whose first n elements are those of a model.
+func (r *resolver) unknown(s Style, elems []*gpb.PathElem, n int) error {
+	next := make(map[string]bool)
+	for _, t := range Tables {
+		for _, leaf := range t.Leaves {
+			nodes := append(nodesOf(s, t), leaf)
+			if n < len(nodes) && match(elems[:n], nodes[:n], s == SonicDB && len(t.Keys) > 0) == n {
+				next[nodes[n]] = true
+			}
+		}
+	}
+	e := r.wrong("nothing is below %s", name(elems, n-1))
+	if len(next) > 0 {
+		e = r.wrong("no %q here; there are: %s", elems[n].Name, strings.Join(slices.Sorted(maps.Keys(next)), ", "))
+	}
+	e.Unknown = true
+	return e
+}
+
+func name(elems []*gpb.PathElem, i int) string {
+	if i < 0 {
+		return "the root"
+	}
+	return elems[i].Name
+}

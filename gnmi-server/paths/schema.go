@@ -1,0 +1,103 @@
+package paths
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/openconfig/goyang/pkg/yang"
+	"sluice/yang/model"
+	"sluice/yang/rows"
+)
+
+// KeySeparator joins the leaves of a row's key, as the rows of package rows have it.
+const KeySeparator = "|"
+
+// Table is what the schema says of a table.
+type Table struct {
+	Name     string
+	Module   string   // that has it, which is also the name of its top container
+	Database string   // CONFIG_DB, STATE_DB or COUNTERS_DB
+	Row      string   // name of a row's node: global, or TABLE_LIST
+	Keys     []string // leaves of the key; none where the row is the only one
+	Leaves   []string // all of a row, sorted, with those of the key
+	Config   bool     // whether it may be written
+	Atomic   bool     // whether the leaves of a row mean something together only
+
+	entries map[string]*yang.Entry
+}
+
+// Databases are those that have tables of ours.
+var Databases = []string{"CONFIG_DB", "STATE_DB", "COUNTERS_DB"}
+
+// Tables are all tables, sorted by name.
+var Tables = load()
+
+func load() []*Table {
+	var all []*Table
+	device := model.SchemaTree["Device"]
+	for _, database := range Databases {
+		for _, name := range rows.Tables(database) {
+			for _, module := range device.Dir {
+				if e, ok := module.Dir[name]; ok {
+					all = append(all, newTable(database, module, e))
+				}
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b *Table) int { return strings.Compare(a.Name, b.Name) })
+	return all
+}
+
+func newTable(database string, module, e *yang.Entry) *Table {
+	t := &Table{Name: e.Name, Module: module.Name, Database: database, Config: module.Config != yang.TSFalse}
+	for _, row := range e.Dir {
+		t.Row, t.Keys, t.entries = row.Name, strings.Fields(row.Key), row.Dir
+	}
+	t.Leaves = slices.Sorted(maps.Keys(t.entries))
+	for _, x := range e.Exts {
+		if _, word, _ := strings.Cut(x.Keyword, ":"); word == "telemetry-atomic" {
+			t.Atomic = true
+		}
+	}
+	return t
+}
+
+// Lookup returns the table of a name, or nil.
+func Lookup(name string) *Table {
+	i, ok := slices.BinarySearchFunc(Tables, name, func(t *Table, name string) int { return strings.Compare(t.Name, name) })
+	if !ok {
+		return nil
+	}
+	return Tables[i]
+}
+
+// Entry returns the schema of a leaf, or nil.
+func (t *Table) Entry(leaf string) *yang.Entry { return t.entries[leaf] }
+
+// IsKey reports whether a leaf is in the key.
+func (t *Table) IsKey(leaf string) bool { return slices.Contains(t.Keys, leaf) }
+
+// Counts reports whether a leaf counts events, and so always changes.
+func (t *Table) Counts(leaf string) bool {
+	e := t.entries[leaf]
+	return e != nil && e.Type.Name == "counter"
+}
+
+// Column returns how the database names a leaf.
+func (t *Table) Column(leaf string) string {
+	if e := t.entries[leaf]; e != nil && e.IsLeafList() {
+		return leaf + "@"
+	}
+	return leaf
+}
+
+// Split returns the values of a key, one a leaf of Keys; ok is false where the
+// key has too few.
+func (t *Table) Split(key string) (values []string, ok bool) {
+	if len(t.Keys) == 0 {
+		return nil, key == t.Row
+	}
+	values = strings.SplitN(key, KeySeparator, len(t.Keys))
+	return values, len(values) == len(t.Keys)
+}

@@ -1,0 +1,198 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/openconfig/gnmi/proto/gnmi_ext"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"sluice/orchagent-ext/sonicdb"
+)
+
+const (
+	// rollbackDefault is for how long a commit waits that does not say (commit
+	// confirmed extension, section 3.2.1).
+	rollbackDefault = 10 * time.Minute
+
+	// again is when taking a commit back is tried again.
+	again = time.Second
+)
+
+// commit is the commit that waits to be confirmed, if there is one. Its methods
+// but run and load are called with Server.setting held.
+type commit struct {
+	server *Server
+	record *record
+	wake   chan struct{} // the deadline is another
+}
+
+func newCommit(s *Server) *commit { return &commit{server: s, wake: make(chan struct{}, 1)} }
+
+// load takes up the commit that the server before has left.
+func (c *commit) load() error {
+	c.server.setting.Lock()
+	defer c.server.setting.Unlock()
+	if c.server.StateFile == "" {
+		return nil
+	}
+	var err error
+	c.record, err = loadRecord(c.server.StateFile)
+	if c.record != nil {
+		c.server.Log.Warn("a commit waits to be confirmed", "id", c.record.ID, "until", c.record.Deadline)
+	}
+	return err
+}
+
+// before says what the extension means for a Set: an error, or what is to be done
+// with the rows before they are written; nil if nothing is.
+func (c *commit) before(ctx context.Context, e *gnmi_ext.Commit, changes bool) (func([]savedRow) error, error) {
+	if e == nil {
+		if c.record != nil {
+			return nil, status.Errorf(codes.FailedPrecondition, "commit %q waits to be confirmed; confirm or cancel it first", c.record.ID)
+		}
+		return nil, nil
+	}
+	switch {
+	case c.server.StateFile == "":
+		return nil, status.Error(codes.Unimplemented, "commits to be confirmed need a state file; the server was started without")
+	case e.GetId() == "":
+		return nil, status.Error(codes.InvalidArgument, "the commit has no id")
+	}
+	if request, ok := e.GetAction().(*gnmi_ext.Commit_Commit); ok {
+		return c.begin(e.GetId(), request.Commit.GetRollbackDuration())
+	}
+	if e.GetAction() == nil {
+		return nil, status.Error(codes.InvalidArgument, "the commit has no action")
+	}
+	if changes {
+		return nil, status.Error(codes.InvalidArgument, "only the action commit goes with operations")
+	}
+	switch {
+	case c.record == nil:
+		return nil, status.Error(codes.FailedPrecondition, "no commit waits to be confirmed")
+	case c.record.ID != e.GetId():
+		return nil, status.Errorf(codes.InvalidArgument, "the commit that waits to be confirmed is not %q", e.GetId())
+	}
+	switch action := e.GetAction().(type) {
+	case *gnmi_ext.Commit_Confirm:
+		return nil, c.forget()
+	case *gnmi_ext.Commit_Cancel:
+		if err := c.takeBack(ctx); err != nil {
+			return nil, status.Errorf(codes.Unavailable, "the commit still waits to be confirmed: %v", err)
+		}
+		return nil, nil
+	case *gnmi_ext.Commit_SetRollbackDuration:
+		return nil, c.extend(action.SetRollbackDuration.GetRollbackDuration())
+	}
+	return nil, status.Errorf(codes.Unimplemented, "the action %T of a commit is not supported", e.GetAction())
+}
+
+// begin returns what begins a commit.
+func (c *commit) begin(id string, d *durationpb.Duration) (func([]savedRow) error, error) {
+	if c.record != nil {
+		return nil, status.Errorf(codes.FailedPrecondition, "commit %q waits to be confirmed; confirm or cancel it first", c.record.ID)
+	}
+	wait := rollbackDefault
+	if d != nil {
+		if wait = d.AsDuration(); wait <= 0 {
+			return nil, status.Errorf(codes.InvalidArgument, "rollback_duration %v must be greater than 0", wait)
+		}
+	}
+	return func(before []savedRow) error {
+		return c.put(&record{ID: id, Deadline: time.Now().Add(wait), Rows: before})
+	}, nil
+}
+
+func (c *commit) extend(d *durationpb.Duration) error {
+	if d.AsDuration() <= 0 {
+		return status.Error(codes.InvalidArgument, "rollback_duration must be there and greater than 0")
+	}
+	next := *c.record
+	next.Deadline = time.Now().Add(d.AsDuration())
+	if err := c.put(&next); err != nil {
+		return status.Error(codes.Internal, err.Error())
+	}
+	return nil
+}
+
+// put makes a record the one that counts.
+func (c *commit) put(r *record) error {
+	if err := r.save(c.server.StateFile); err != nil {
+		return err
+	}
+	c.record = r
+	c.changed()
+	return nil
+}
+
+// forget ends the commit; what it wrote stays.
+func (c *commit) forget() error {
+	if err := removeRecord(c.server.StateFile); err != nil {
+		return status.Error(codes.Internal, err.Error())
+	}
+	c.record = nil
+	c.changed()
+	return nil
+}
+
+func (c *commit) changed() {
+	select {
+	case c.wake <- struct{}{}:
+	default:
+	}
+}
+
+// takeBack makes the rows what they were before the commit.
+func (c *commit) takeBack(ctx context.Context) error {
+	for {
+		all, err := c.server.configuration(ctx)
+		if err != nil {
+			return err
+		}
+		was, changes := c.record.undo(all)
+		if err := c.server.write(ctx, was, changes); errors.Is(err, sonicdb.ErrChanged) {
+			continue
+		} else if err != nil {
+			return fmt.Errorf("take back commit %q: %w", c.record.ID, err)
+		}
+		c.server.Log.Warn("commit taken back", "id", c.record.ID, "rows", len(changes))
+		return c.forget()
+	}
+}
+
+// run takes back the commit when its time is over, until ctx is done.
+func (c *commit) run(ctx context.Context) {
+	for {
+		wait := c.expire(ctx)
+		timer := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		case <-c.wake:
+			timer.Stop()
+		case <-timer.C:
+		}
+	}
+}
+
+// expire takes back the commit if its time is over. It returns when to look again.
+func (c *commit) expire(ctx context.Context) time.Duration {
+	c.server.setting.Lock()
+	defer c.server.setting.Unlock()
+	if c.record == nil {
+		return time.Hour
+	}
+	if left := time.Until(c.record.Deadline); left > 0 {
+		return left
+	}
+	if err := c.takeBack(ctx); err != nil {
+		c.server.Log.Error("a commit was not confirmed and cannot be taken back yet; trying until it can", "error", err)
+		return again
+	}
+	return time.Hour
+}

@@ -1,0 +1,13 @@
+// Package server is the gNMI service (specification 0.10.0): Capabilities, Get,
+// Set and Subscribe, for a client that package auth has named.
+//
+//   - Get, and Subscribe ONCE and POLL, read the databases when they are asked;
+//   - Set reads the configuration, computes what it becomes, judges it as a whole,
+//     and writes it all or none; it answers after Redis has taken it;
+//   - a Set that is to be confirmed is taken back unless it is, even if the server
+//     was restarted in between: what was before stands in a file;
+//   - Subscribe STREAM is package subscribe's.
+//
+// The command sluice-gnmi builds and runs it. It listens nowhere itself, and
+// knows no switch.
+package server

@@ -1,0 +1,118 @@
+package server
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"time"
+
+	"sluice/orchagent-ext/sonicdb"
+	"sluice/yang/rows"
+)
+
+// record is what a commit that waits to be confirmed takes back.
+type record struct {
+	ID       string     `json:"id"`
+	Deadline time.Time  `json:"deadline"`
+	Rows     []savedRow `json:"rows"`
+}
+
+// savedRow is a row before the commit.
+type savedRow struct {
+	Table  string            `json:"table"`
+	Key    string            `json:"key"`
+	There  bool              `json:"there"`
+	Fields map[string]string `json:"fields,omitempty"`
+}
+
+// saved returns the rows of changes as they were.
+func saved(was []rows.Row, changes []sonicdb.Change) []savedRow {
+	known := make(map[string]rows.Row)
+	for _, r := range was {
+		known[r.Name()] = r
+	}
+	var all []savedRow
+	for _, c := range changes {
+		r, there := known[c.Row.Name()]
+		all = append(all, savedRow{Table: c.Row.Table, Key: c.Row.Key, There: there, Fields: r.Fields})
+	}
+	return all
+}
+
+// undo returns what makes rows again what they were, and what of them is there
+// now.
+func (r *record) undo(all []rows.Row) (was []rows.Row, changes []sonicdb.Change) {
+	now := make(map[string]rows.Row)
+	for _, row := range all {
+		now[row.Name()] = row
+	}
+	for _, s := range r.Rows {
+		row := rows.Row{Table: s.Table, Key: s.Key, Fields: s.Fields}
+		is, there := now[row.Name()]
+		if there == s.There && maps.Equal(is.Fields, s.Fields) {
+			continue
+		}
+		if there {
+			was = append(was, is)
+		}
+		changes = append(changes, sonicdb.Change{Row: row, Deleted: !s.There})
+	}
+	return was, changes
+}
+
+// save writes the record so that after a crash it is there as a whole or not at all.
+func (r *record) save(path string) error {
+	text, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	next, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
+	if err != nil {
+		return fmt.Errorf("keep what the commit takes back: %w", err)
+	}
+	_, err = next.Write(text)
+	err = errors.Join(err, next.Sync(), next.Close())
+	if err == nil {
+		err = os.Rename(next.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("keep what the commit takes back: %w", err), os.Remove(next.Name()))
+	}
+	return syncFolder(path)
+}
+
+// loadRecord returns the record in a file, nil if there is none.
+func loadRecord(path string) (*record, error) {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read what a commit takes back: %w", err)
+	}
+	var r record
+	if err := json.Unmarshal(text, &r); err != nil {
+		return nil, fmt.Errorf("read what a commit takes back: %s: %w", path, err)
+	}
+	return &r, nil
+}
+
+func removeRecord(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("end the commit: %w", err)
+	}
+	return syncFolder(path)
+}
+
+// syncFolder has the folder of a file written to disk.
+func syncFolder(path string) error {
+	d, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

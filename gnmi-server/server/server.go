@@ -1,0 +1,175 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"sluice/gnmi-server/auth"
+	"sluice/gnmi-server/encoding"
+	"sluice/gnmi-server/paths"
+	"sluice/gnmi-server/tree"
+	"sluice/orchagent-ext/sonicdb"
+)
+
+// Config is what a Server is made of.
+type Config struct {
+	Databases map[string]*sonicdb.DB // those of paths.Databases, by name
+	Policy    *auth.Policy           // nil: everybody may everything
+	Identify  func(ctx context.Context) (user string, err error)
+	StateFile string       // what an unconfirmed commit takes back; empty: no commits
+	Log       *slog.Logger // nil: silence
+
+	QueueLimit int           // leaves that may wait for a stream; 0: 65536
+	Stall      time.Duration // for which a stream may take nothing; 0: 30 s
+	Streams    int           // Subscribe RPCs at once; 0: 256
+}
+
+// Server answers RPCs. Run must run for STREAM and for commits.
+type Server struct {
+	gpb.UnimplementedGNMIServer
+	Config
+	Stats Stats
+
+	reader *tree.Reader
+	live   *tree.Live
+
+	setting  sync.Mutex // one Set at a time
+	commit   *commit
+	stopping chan struct{} // closed when Run ends
+}
+
+// Stats counts since the start.
+type Stats struct {
+	Streams atomic.Int64 // open now
+	Slow    atomic.Int64 // streams that ended since their client did not keep up
+	Sets    atomic.Int64 // that were written
+	Refused atomic.Int64 // Sets that were not
+}
+
+// New returns a server.
+func New(c Config) *Server {
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.QueueLimit == 0 {
+		c.QueueLimit = 1 << 16
+	}
+	if c.Stall == 0 {
+		c.Stall = 30 * time.Second
+	}
+	if c.Streams == 0 {
+		c.Streams = 256
+	}
+	s := &Server{Config: c, reader: tree.NewReader(c.Databases), live: tree.NewLive(), stopping: make(chan struct{})}
+	s.commit = newCommit(s)
+	return s
+}
+
+// Run follows the databases and takes back commits that nobody confirms, until
+// ctx is done; then streams end. It is called once. The error is that of a state
+// file that cannot be read.
+func (s *Server) Run(ctx context.Context) error {
+	defer close(s.stopping)
+	if err := s.commit.load(); err != nil {
+		return err
+	}
+	done := make(chan error, 1)
+	go func() { done <- s.live.Run(ctx, s.Databases) }()
+	s.commit.run(ctx)
+	return <-done
+}
+
+// Ready is closed once the databases have been read.
+func (s *Server) Ready() <-chan struct{} { return s.live.Ready() }
+
+// Ping says whether the databases answer.
+func (s *Server) Ping(ctx context.Context) error {
+	for _, name := range paths.Databases {
+		if err := s.Databases[name].Ping(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type userKey struct{}
+
+// user returns who sent the RPC.
+func user(ctx context.Context) string {
+	name, _ := ctx.Value(userKey{}).(string)
+	return name
+}
+
+// open are services that everybody who can connect may ask.
+var open = map[string]bool{
+	"/grpc.health.v1.Health/Check": true,
+	"/grpc.health.v1.Health/Watch": true,
+	"/grpc.health.v1.Health/List":  true,
+}
+
+// Authenticate names the user of an RPC in its context, or refuses it.
+func (s *Server) authenticate(ctx context.Context, method string) (context.Context, error) {
+	if open[method] {
+		return ctx, nil
+	}
+	name, err := s.Identify(ctx)
+	if err != nil {
+		s.Log.Warn("client refused", "method", method, "peer", peerOf(ctx), "error", err)
+		return nil, status.Error(codes.Unauthenticated, err.Error())
+	}
+	return context.WithValue(ctx, userKey{}, name), nil
+}
+
+// Unary authenticates the client of an RPC.
+func (s *Server) Unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+	ctx, err := s.authenticate(ctx, info.FullMethod)
+	if err != nil {
+		return nil, err
+	}
+	return next(ctx, req)
+}
+
+// Stream authenticates the client of a streaming RPC.
+func (s *Server) Stream(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
+	ctx, err := s.authenticate(stream.Context(), info.FullMethod)
+	if err != nil {
+		return err
+	}
+	return next(srv, named{stream, ctx})
+}
+
+// named is a stream whose context has the user.
+type named struct {
+	grpc.ServerStream
+	ctx context.Context
+}
+
+func (n named) Context() context.Context { return n.ctx }
+
+// reading returns the status of an error of a Get or Subscribe.
+func reading(err error) error { return asStatus(err, codes.Unimplemented) }
+
+// asStatus returns the status of an error; unknown is the code of a path that no
+// model has.
+func asStatus(err error, unknown codes.Code) error {
+	if _, ok := status.FromError(err); ok {
+		return err
+	}
+	code := codes.InvalidArgument
+	var path *paths.Error
+	switch {
+	case errors.As(err, &path) && path.Unknown:
+		code = unknown
+	case errors.Is(err, encoding.ErrEncoding):
+		code = codes.Unimplemented
+	}
+	return status.Error(code, err.Error())
+}

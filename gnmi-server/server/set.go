@@ -1,0 +1,212 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"sluice/gnmi-server/auth"
+	"sluice/gnmi-server/edit"
+	"sluice/gnmi-server/paths"
+	"sluice/orchagent-ext/sonicdb"
+	"sluice/yang/rows"
+)
+
+const (
+	// retries is how often a Set begins anew when others write the same rows.
+	retries = 10
+
+	// settle is for how long a Set whose connection broke while Redis wrote looks
+	// what has become of it.
+	settle = 10 * time.Second
+)
+
+// Set changes the configuration (specification section 3.4): all of it or, with
+// an error, nothing. It leaves a line in the log, whatever comes of it.
+func (s *Server) Set(ctx context.Context, r *gpb.SetRequest) (*gpb.SetResponse, error) {
+	operations, changes, err := s.set(ctx, r)
+	var names []string
+	for i := range operations {
+		names = append(names, operations[i].String())
+	}
+	log := s.Log.With("user", user(ctx), "peer", peerOf(ctx), "operations", strings.Join(names, ", "), "rows", len(changes))
+	if err != nil {
+		s.Stats.Refused.Add(1)
+		log.Warn("set refused", "code", status.Code(err).String(), "error", status.Convert(err).Message())
+		return nil, err
+	}
+	s.Stats.Sets.Add(1)
+	log.Info("set")
+	out := &gpb.SetResponse{Prefix: r.GetPrefix(), Timestamp: time.Now().UnixNano()}
+	for _, o := range operations {
+		out.Response = append(out.Response, &gpb.UpdateResult{Path: o.Path, Op: o.Kind})
+	}
+	return out, nil
+}
+
+func (s *Server) set(ctx context.Context, r *gpb.SetRequest) ([]edit.Operation, []sonicdb.Change, error) {
+	ext, err := extensions(r.GetExtension(), "commit")
+	if err != nil {
+		return nil, nil, err
+	}
+	operations, err := edit.Operations(r)
+	if err != nil {
+		return nil, nil, asStatus(err, codes.NotFound)
+	}
+	access := s.Policy.For(user(ctx), auth.Write)
+	for _, o := range operations {
+		if !access.AllowsSome(o.Query) {
+			return operations, nil, status.Errorf(codes.PermissionDenied, "%s may not write %s", user(ctx), o.Query)
+		}
+	}
+
+	s.setting.Lock()
+	defer s.setting.Unlock()
+	begin, err := s.commit.before(ctx, ext.commit, len(operations) > 0)
+	if err == nil && len(operations) == 0 && begin != nil {
+		err = begin(nil)
+	}
+	if err != nil || len(operations) == 0 {
+		return operations, nil, err
+	}
+	changes, err := s.change(ctx, operations, access, begin)
+	return operations, changes, err
+}
+
+// change carries out operations. If begin is not nil, it is called with the rows
+// as they are before they are written.
+func (s *Server) change(ctx context.Context, operations []edit.Operation, access *auth.Access, begin func([]savedRow) error) ([]sonicdb.Change, error) {
+	for try := 0; ; try++ {
+		all, err := s.configuration(ctx)
+		if err != nil {
+			return nil, status.Error(codes.Unavailable, err.Error())
+		}
+		now := edit.NewConfig(all)
+		next, err := now.Apply(operations)
+		if err != nil {
+			return nil, asStatus(err, codes.NotFound)
+		}
+		changes := now.Changes(next)
+		if err := mayWrite(access, user(ctx), now, changes); err != nil {
+			return nil, err
+		}
+		if err := now.Check(next); err != nil {
+			return nil, status.Error(codes.InvalidArgument, err.Error())
+		}
+		was := rowsBefore(now, changes)
+		if begin != nil {
+			if err := begin(saved(was, changes)); err != nil {
+				return nil, status.Error(codes.Internal, err.Error())
+			}
+		}
+		// Once Redis has been asked, the client's patience does not matter.
+		err = s.write(context.WithoutCancel(ctx), was, changes)
+		switch {
+		case err == nil:
+			return changes, nil
+		case errors.Is(err, sonicdb.ErrChanged) && try < retries && ctx.Err() == nil:
+			continue
+		case begin != nil && !errors.Is(err, sonicdb.ErrUnknown):
+			err = errors.Join(err, s.commit.forget())
+		}
+		return nil, writing(err)
+	}
+}
+
+// writing returns the status of an error of a write.
+func writing(err error) error {
+	switch {
+	case errors.Is(err, sonicdb.ErrChanged):
+		return status.Error(codes.Aborted, "others write the same rows all the time; nothing was written, try again")
+	case errors.Is(err, sonicdb.ErrUnknown):
+		return status.Error(codes.Unknown, err.Error())
+	}
+	return status.Error(codes.Unavailable, err.Error())
+}
+
+// configuration returns the rows of CONFIG_DB that matter.
+func (s *Server) configuration(ctx context.Context) ([]rows.Row, error) {
+	return s.Databases["CONFIG_DB"].Read(ctx, append(rows.Tables("CONFIG_DB"), edit.References...)...)
+}
+
+func rowsBefore(now *edit.Config, changes []sonicdb.Change) []rows.Row {
+	var was []rows.Row
+	for _, c := range changes {
+		if r, ok := now.Row(c.Row.Name()); ok {
+			was = append(was, r)
+		}
+	}
+	return was
+}
+
+// write writes rows all or none. If the connection breaks while Redis is at it,
+// it looks what has become of them.
+func (s *Server) write(ctx context.Context, was []rows.Row, changes []sonicdb.Change) error {
+	db := s.Databases["CONFIG_DB"]
+	err := db.Swap(ctx, was, changes...)
+	if !errors.Is(err, sonicdb.ErrUnknown) {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, settle)
+	defer cancel()
+	for {
+		all, readErr := s.configuration(ctx)
+		if readErr == nil {
+			if written(all, changes) {
+				return nil
+			}
+			return errors.New("the connection to Redis broke, and nothing was written")
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+// written reports whether rows are what changes say.
+func written(all []rows.Row, changes []sonicdb.Change) bool {
+	now := edit.NewConfig(all)
+	var is []rows.Row
+	for _, c := range changes {
+		if !c.Deleted {
+			is = append(is, c.Row)
+		}
+	}
+	for _, c := range now.Changes(edit.NewConfig(is)) {
+		for _, wanted := range changes {
+			if c.Row.Name() == wanted.Row.Name() {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// mayWrite looks whether a user may change each leaf that changes. A row is made
+// by whoever may set one of its leaves, and taken away by whoever may write all.
+func mayWrite(access *auth.Access, user string, now *edit.Config, changes []sonicdb.Change) error {
+	for _, c := range changes {
+		t := paths.Lookup(c.Row.Table)
+		was, _ := now.Row(c.Row.Name())
+		var leaves []string
+		for _, leaf := range t.Leaves {
+			a, had := was.Fields[t.Column(leaf)]
+			b, has := c.Row.Fields[t.Column(leaf)]
+			if had != has || a != b || t.IsKey(leaf) && (c.Deleted || len(c.Row.Fields) == 0) {
+				leaves = append(leaves, leaf)
+			}
+		}
+		for _, leaf := range leaves {
+			if !access.Allows(t, c.Row.Key, leaf) {
+				return status.Errorf(codes.PermissionDenied, "%s may not write %s of %s", user, leaf, c.Row.Name())
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,76 @@
+package subscribe
+
+import (
+	"sync"
+
+	"sluice/gnmi-server/tree"
+)
+
+// queue holds the cells that have changed and were not sent yet, each once, in
+// the order of their first change.
+type queue struct {
+	wanted func(*tree.Cell) bool
+	limit  int
+	wake   chan struct{} // of capacity 1
+
+	mu    sync.Mutex
+	order []*tree.Cell
+	more  map[*tree.Cell]uint32 // changes after the first
+	full  bool
+}
+
+func newQueue(limit int, wanted func(*tree.Cell) bool) *queue {
+	return &queue{wanted: wanted, limit: limit, wake: make(chan struct{}, 1), more: make(map[*tree.Cell]uint32)}
+}
+
+// Update takes note of a *tree.Cell that has changed; it makes the queue a client
+// of gNMI's package match.
+func (q *queue) Update(cell any) {
+	c := cell.(*tree.Cell)
+	if !q.wanted(c) {
+		return
+	}
+	q.mu.Lock()
+	if _, waits := q.more[c]; waits {
+		q.more[c]++
+	} else if len(q.order) >= q.limit {
+		q.full = true
+	} else {
+		q.order = append(q.order, c)
+		q.more[c] = 0
+	}
+	q.mu.Unlock()
+	select {
+	case q.wake <- struct{}{}:
+	default:
+	}
+}
+
+// item is a cell that has changed, and how often it did so again.
+type item struct {
+	cell       *tree.Cell
+	duplicates uint32
+}
+
+// take returns at most n items, oldest first; ok is false once the queue was full.
+func (q *queue) take(n int) (items []item, ok bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	n = min(n, len(q.order))
+	items = make([]item, n)
+	for i, c := range q.order[:n] {
+		items[i] = item{c, q.more[c]}
+		delete(q.more, c)
+	}
+	if q.order = q.order[n:]; len(q.order) == 0 {
+		q.order = nil // and with it the array that grew
+	}
+	return items, !q.full
+}
+
+// length returns how many cells wait.
+func (q *queue) length() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.order)
+}

@@ -1,0 +1,45 @@
+package tree
+
+import (
+	"slices"
+	"strings"
+
+	"sluice/gnmi-server/encoding"
+	"sluice/gnmi-server/paths"
+)
+
+// Expand returns the leaves of a row, sorted by name.
+func Expand(s paths.Style, t *paths.Table, key string, fields map[string]string) []encoding.Leaf {
+	keys, ok := t.Split(key)
+	if !ok {
+		return nil
+	}
+	var leaves []encoding.Leaf
+	for _, name := range t.Leaves {
+		l := encoding.Leaf{Table: t, Key: key, Name: name}
+		if at := slices.Index(t.Keys, name); at >= 0 {
+			if s == paths.YANG {
+				l.Text = keys[at]
+				leaves = append(leaves, l)
+			}
+			continue
+		}
+		text, there := fields[t.Column(name)]
+		l.Text = text
+		switch {
+		case s == paths.SonicDB:
+		case there && (!l.Valid() || text == "" && t.Entry(name).IsLeafList()):
+			there = false
+		case !there && t.Config && len(t.Entry(name).Default) > 0:
+			l.Text, there = strings.Join(t.Entry(name).Default, ","), true
+		}
+		if there {
+			leaves = append(leaves, l)
+		}
+	}
+	return leaves
+}
+
+// always reports whether a table's row is there without one in the database, by
+// its defaults.
+func always(t *paths.Table) bool { return t.Config && len(t.Keys) == 0 }

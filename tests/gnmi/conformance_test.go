@@ -1,0 +1,22 @@
+package gnmi
+
+import (
+	"slices"
+	"testing"
+)
+
+// must is a case: what a section of the specification says a target MUST do.
+type must struct {
+	name string // section, and what
+	run  func(t *testing.T, s *server)
+}
+
+// TestConformance has a server for each case.
+func TestConformance(t *testing.T) {
+	for _, m := range slices.Concat(formats, reads, sets, subscriptions, streams, extensions) {
+		t.Run(m.name, func(t *testing.T) {
+			t.Parallel()
+			m.run(t, start(t))
+		})
+	}
+}

@@ -1,0 +1,241 @@
+package gnmi
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"sluice/orchagent-ext/sonicdb"
+	"sluice/orchagent-ext/sonicdb/redistest"
+	"sluice/yang/rows"
+)
+
+const patience = 60 * time.Second // the machine may be busy
+
+// programs are built once, by TestMain.
+var programs string
+
+func TestMain(m *testing.M) {
+	os.Exit(func() int {
+		var err error
+		if programs, err = os.MkdirTemp("", "sluice-gnmi"); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		defer func() { _ = os.RemoveAll(programs) }()
+		if err := build(raceFlag, "sluice/gnmi-server/cmd/sluice-gnmi"); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		return m.Run()
+	}())
+}
+
+func build(args ...string) error {
+	args = append([]string{"build", "-o", programs + "/"}, args...)
+	if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {
+		return fmt.Errorf("go %s: %w\n%s", strings.Join(args, " "), err, out)
+	}
+	return nil
+}
+
+// server is a running sluice-gnmi.
+type server struct {
+	t       *testing.T
+	dir     string
+	redis   *redistest.Server
+	process *exec.Cmd
+	log     *logbook
+	config  *sonicdb.DB
+	state   *sonicdb.DB
+	counter *sonicdb.DB
+}
+
+// logbook keeps what the server says.
+type logbook struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (l *logbook) add(line string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lines = append(l.lines, line)
+}
+
+func (l *logbook) find(pattern string) []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	re := regexp.MustCompile(pattern)
+	for i := len(l.lines) - 1; i >= 0; i-- {
+		if m := re.FindStringSubmatch(l.lines[i]); m != nil {
+			return m
+		}
+	}
+	return nil
+}
+
+// start starts Redis and the server, with flags behind the usual ones.
+func start(t *testing.T, flags ...string) *server {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "gnmi") // t.TempDir can be too long for a socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	redis, err := redistest.Start(dir)
+	if errors.Is(err, redistest.ErrNotInstalled) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(redis.Stop)
+	s := &server{t: t, dir: dir, redis: redis}
+	where, err := sonicdb.Load(redis.Config, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, db := range map[string]**sonicdb.DB{"CONFIG_DB": &s.config, "STATE_DB": &s.state, "COUNTERS_DB": &s.counter} {
+		if *db, err = sonicdb.Open(where, name, nil); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = (*db).Close() })
+	}
+	s.run(flags...)
+	return s
+}
+
+// run starts the program.
+func (s *server) run(flags ...string) {
+	s.t.Helper()
+	s.process = exec.Command(filepath.Join(programs, "sluice-gnmi"), append([]string{
+		"--db-config", s.redis.Config, "--socket", s.socket(), "--state-file", filepath.Join(s.dir, "commit.json"), "--log-level", "debug",
+	}, flags...)...)
+	stderr, err := s.process.StderrPipe()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if err := s.process.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	log := &logbook{}
+	s.log = log
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		for lines := bufio.NewScanner(stderr); lines.Scan(); {
+			log.add(lines.Text())
+		}
+	}()
+	process := s.process
+	var once sync.Once
+	s.t.Cleanup(func() {
+		once.Do(func() {
+			_ = process.Process.Signal(syscall.SIGTERM) // it may be gone
+			<-read
+			if err := process.Wait(); err != nil && !strings.Contains(err.Error(), "killed") && !strings.Contains(err.Error(), "Wait was already called") {
+				s.t.Errorf("sluice-gnmi ended with %v", err)
+			}
+			if s.t.Failed() || log.find("DATA RACE") != nil {
+				s.t.Errorf("sluice-gnmi said:\n%s", strings.Join(log.lines, "\n"))
+			}
+		})
+	})
+	s.eventually("the server starts", func() bool { return log.find("sluice-gnmi starts") != nil })
+}
+
+// kill ends the program as kill -9 does.
+func (s *server) kill() {
+	_ = s.process.Process.Kill()
+	_ = s.process.Wait()
+}
+
+func (s *server) socket() string { return filepath.Join(s.dir, "gnmi.sock") }
+
+// client connects by the unix socket.
+func (s *server) client() gpb.GNMIClient { return s.dial("unix:"+s.socket(), insecureOption) }
+
+var insecureOption = grpc.WithTransportCredentials(insecure.NewCredentials())
+
+func (s *server) dial(to string, options ...grpc.DialOption) gpb.GNMIClient {
+	s.t.Helper()
+	return gpb.NewGNMIClient(s.conn(to, options...))
+}
+
+func (s *server) conn(to string, options ...grpc.DialOption) *grpc.ClientConn {
+	s.t.Helper()
+	conn, err := grpc.NewClient(to, options...)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { _ = conn.Close() })
+	return conn
+}
+
+func (s *server) eventually(what string, ok func() bool) {
+	s.t.Helper()
+	for deadline := time.Now().Add(patience); !ok(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			s.t.Fatalf("%s: not within %v; the server said:\n%s", what, patience, strings.Join(s.log.lines, "\n"))
+		}
+	}
+}
+
+// write writes a row of a database: TABLE|key, then by turns fields and values.
+func (s *server) write(db *sonicdb.DB, name string, fields ...string) {
+	s.t.Helper()
+	table, key, _ := strings.Cut(name, "|")
+	r := rows.Row{Table: table, Key: key, Fields: map[string]string{}}
+	for i := 0; i+1 < len(fields); i += 2 {
+		r.Fields[fields[i]] = fields[i+1]
+	}
+	if err := db.Write(s.t.Context(), sonicdb.Change{Row: r}); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *server) remove(db *sonicdb.DB, name string) {
+	s.t.Helper()
+	table, key, _ := strings.Cut(name, "|")
+	if err := db.Write(s.t.Context(), sonicdb.Change{Row: rows.Row{Table: table, Key: key}, Deleted: true}); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// rows returns the rows of tables of CONFIG_DB; none: of all that there can be.
+func (s *server) rows(tables ...string) map[string]map[string]string {
+	s.t.Helper()
+	if tables == nil {
+		tables = append(rows.Tables("CONFIG_DB"), "PORT")
+	}
+	all, err := s.config.Read(s.t.Context(), tables...)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	got := make(map[string]map[string]string)
+	for _, r := range all {
+		got[r.Name()] = r.Fields
+	}
+	return got
+}
+
+// limited returns a context for an RPC that must not take for ever.
+func limited(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	t.Cleanup(cancel)
+	return ctx
+}

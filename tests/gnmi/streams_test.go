@@ -1,0 +1,135 @@
+package gnmi
+
+import (
+	"testing"
+	"time"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+	"google.golang.org/grpc/codes"
+)
+
+// streams are the cases of section 3.5 about STREAM.
+var streams = []must{
+	{"3.5.1.5.2 ON_CHANGE sends all there is first, then changes", func(t *testing.T, s *server) {
+		st := s.subscribe(list(gpb.SubscriptionList_STREAM, on(label, gpb.SubscriptionMode_ON_CHANGE)))
+		is(t, "initial", values(st.initial()...), map[string]string{
+			label + "/admin_state": "disabled", label + "/algorithm": "draft-literal", label + "/rewrite": "zero-only", label + "/manage_switch_hash": "false",
+		})
+		s.write(s.config, "SLUICE_FLOW_LABEL|global", "algorithm", "crc32", "rewrite", "zero-only")
+		is(t, "change", values(st.next().GetUpdate()), map[string]string{label + "/algorithm": "crc32"})
+	}},
+	{"3.5.1.5.2 ON_CHANGE with a heartbeat sends all once an interval", func(t *testing.T, s *server) {
+		sub := on(label+"/algorithm", gpb.SubscriptionMode_ON_CHANGE)
+		sub.HeartbeatInterval = uint64(200 * time.Millisecond)
+		st := s.subscribe(list(gpb.SubscriptionList_STREAM, sub))
+		st.initial()
+		for range 3 {
+			is(t, "heartbeat", values(st.next().GetUpdate()), map[string]string{label + "/algorithm": "draft-literal"})
+		}
+	}},
+	{"3.5.1.5.2 SAMPLE sends the value once an interval", func(t *testing.T, s *server) {
+		st := s.subscribe(list(gpb.SubscriptionList_STREAM, sample(label+"/algorithm", 200*time.Millisecond)))
+		st.initial()
+		var at []int64
+		for range 6 {
+			n := st.next().GetUpdate()
+			is(t, "sample", values(n), map[string]string{label + "/algorithm": "draft-literal"})
+			at = append(at, n.Timestamp)
+		}
+		if got := time.Duration(at[5]-at[0]) / 5; got < 150*time.Millisecond {
+			t.Errorf("a sample came every %v, want 200ms", got)
+		}
+	}},
+	{"3.5.1.5.2 an interval that is not supported is INVALID_ARGUMENT", func(t *testing.T, s *server) {
+		fails(t, "1 ms", s.subscribe(list(gpb.SubscriptionList_STREAM, sample(label, time.Millisecond))).fails(), codes.InvalidArgument)
+	}},
+	{"3.5.1.5.2 interval 0 is the shortest there is", func(t *testing.T, s *server) {
+		st := s.subscribe(list(gpb.SubscriptionList_STREAM, sample(label+"/algorithm", 0)))
+		st.initial()
+		first := st.next().GetUpdate().Timestamp
+		for range 9 {
+			st.next()
+		}
+		if got := time.Duration(st.next().GetUpdate().Timestamp-first) / 10; got < 80*time.Millisecond || got > 10*time.Second {
+			t.Errorf("a sample came every %v, want 100ms", got)
+		}
+	}},
+	{"3.5.1.5.2 suppress_redundant sends only the leaves that changed", func(t *testing.T, s *server) {
+		sub := sample(label, 100*time.Millisecond)
+		sub.SuppressRedundant = true
+		st := s.subscribe(list(gpb.SubscriptionList_STREAM, sub))
+		st.initial()
+		s.write(s.config, "SLUICE_FLOW_LABEL|global", "algorithm", "crc32")
+		is(t, "update", values(st.next().GetUpdate()), map[string]string{label + "/algorithm": "crc32"})
+		s.write(s.config, "SLUICE_FLOW_LABEL|global", "algorithm", "crc32", "rewrite", "always")
+		is(t, "update", values(st.next().GetUpdate()), map[string]string{label + "/rewrite": "always"})
+	}},
+	{"3.5.1.5.2 a heartbeat breaks suppress_redundant", func(t *testing.T, s *server) {
+		sub := sample(label+"/algorithm", 100*time.Millisecond)
+		sub.SuppressRedundant, sub.HeartbeatInterval = true, uint64(400*time.Millisecond)
+		st := s.subscribe(list(gpb.SubscriptionList_STREAM, sub))
+		st.initial()
+		first := st.next().GetUpdate().Timestamp
+		is(t, "heartbeat", values(st.next().GetUpdate()), map[string]string{label + "/algorithm": "draft-literal"})
+		if got := time.Duration(st.next().GetUpdate().Timestamp-first) / 2; got < 200*time.Millisecond {
+			t.Errorf("an update came every %v, want 400ms", got)
+		}
+	}},
+	{"3.5.1.5.2 TARGET_DEFINED is ON_CHANGE for a state and SAMPLE for a counter, leaf by leaf", func(t *testing.T, s *server) {
+		s.write(s.counter, "SLUICE_STATS|global", "label_written", "1", "cpu_flows", "1")
+		st := s.subscribe(list(gpb.SubscriptionList_STREAM, on(stats, gpb.SubscriptionMode_TARGET_DEFINED)))
+		st.initial()
+		s.write(s.counter, "SLUICE_STATS|global", "label_written", "2", "cpu_flows", "1")
+		s.write(s.counter, "SLUICE_STATS|global", "label_written", "3", "cpu_flows", "2")
+		notes := st.until(map[string]string{stats + "/cpu_flows": "2"})
+		if v, ok := values(notes...)[stats+"/label_written"]; ok && len(notes) < 2 {
+			t.Errorf("the counter came with the change, as %s", v)
+		}
+		st.until(map[string]string{stats + "/label_written": "3"})
+	}},
+	{"3.5.1.5.2 TARGET_DEFINED with sample_interval is INVALID_ARGUMENT", func(t *testing.T, s *server) {
+		sub := on(label, gpb.SubscriptionMode_TARGET_DEFINED)
+		sub.SampleInterval = uint64(time.Second)
+		fails(t, "Subscribe", s.subscribe(list(gpb.SubscriptionList_STREAM, sub)).fails(), codes.InvalidArgument)
+	}},
+	{"3.5.2.3 the timestamp is when the change was found", func(t *testing.T, s *server) {
+		st := s.subscribe(list(gpb.SubscriptionList_STREAM, on(label+"/algorithm", gpb.SubscriptionMode_ON_CHANGE)))
+		st.initial()
+		before := time.Now().UnixNano()
+		s.write(s.config, "SLUICE_FLOW_LABEL|global", "algorithm", "crc32")
+		if at := st.next().GetUpdate().Timestamp; at < before || at > time.Now().UnixNano() {
+			t.Errorf("%d is not between the write (%d) and now", at, before)
+		}
+	}},
+	{"3.5.2.3 what is gone is deleted", func(t *testing.T, s *server) {
+		s.write(s.config, "SLUICE_THRESHOLD|gold", "high_bytes", "7", "low_bytes", "3")
+		st := s.subscribe(list(gpb.SubscriptionList_STREAM, on(thresholds, gpb.SubscriptionMode_ON_CHANGE)))
+		st.initial()
+		s.write(s.config, "SLUICE_THRESHOLD|gold", "high_bytes", "7")
+		st.until(map[string]string{threshold + "/low_bytes": "deleted"})
+		s.remove(s.config, "SLUICE_THRESHOLD|gold")
+		st.until(map[string]string{threshold + "/high_bytes": "deleted", threshold + "/name": "deleted", threshold + "/reduction": "deleted"})
+	}},
+	{"3.5.2.3 a leaf that falls back to its default is updated, not deleted", func(t *testing.T, s *server) {
+		s.write(s.config, "SLUICE_FLOW_LABEL|global", "algorithm", "crc32")
+		st := s.subscribe(list(gpb.SubscriptionList_STREAM, on(label, gpb.SubscriptionMode_ON_CHANGE)))
+		st.initial()
+		s.remove(s.config, "SLUICE_FLOW_LABEL|global")
+		for _, n := range st.until(map[string]string{label + "/algorithm": "draft-literal"}) {
+			if len(n.GetDelete()) > 0 {
+				t.Errorf("a delete: %v", n)
+			}
+		}
+	}},
+	{"3.5.2.3 sync_response comes once, after all there is", func(t *testing.T, s *server) {
+		st := s.subscribe(list(gpb.SubscriptionList_STREAM, on(label, gpb.SubscriptionMode_ON_CHANGE), sample(label+"/algorithm", 100*time.Millisecond)))
+		if len(values(st.initial()...)) != 4 {
+			t.Error("not all there is came before sync_response")
+		}
+		for range 5 {
+			if st.next().GetSyncResponse() {
+				t.Error("a second sync_response")
+			}
+		}
+	}},
+}
