@@ -105,8 +105,11 @@ func TestImage(t *testing.T) {
 		"show sluice flow-label": "label written  0\nlabel skipped  0\n",
 		"show sluice config":     "SLUICE_PORT        Ethernet0  role                edge     yes",
 	} {
-		if out := cli(line); !strings.Contains(out, want) {
-			t.Errorf("%s: %q is not in\n%s", line, want, out)
+		out := cli(line) // the first counters come after the state
+		for deadline := time.Now().Add(patience); !strings.Contains(out, want); out = cli(line) {
+			if time.Now().After(deadline) {
+				t.Fatalf("%s: %q is not in\n%s", line, want, out)
+			}
 		}
 	}
 

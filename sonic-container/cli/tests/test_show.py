@@ -90,6 +90,8 @@ def test_flow_label_where_the_cpu_sees_nothing(running):
     running.put(2, {'SLUICE_STATS:global': {'cpu_roce': '0'}})
     assert 'cpu' not in running.run('show sluice flow-label')
     assert 'cpu_roce' in running.run('show sluice flow-label --json')
+    running.db(2).delete('SLUICE_STATS:global')
+    assert 'Counter' not in running.run('show sluice flow-label')
 
 
 def test_flows(running):

@@ -182,8 +182,9 @@ def flow_label(db, as_json, namespace):
                 [('ports', ', '.join(labelled) or 'none')])
     # Where labels are computed by the switch and nothing is exported the CPU sees no packets.
     shown = OF_SWITCH + (OF_DAEMON if any(int(row.get(name, 0)) for name in OF_DAEMON) else [])
-    click.echo()
-    print_table(['Counter', 'Value'], [[name.replace('_', ' '), counters[name]] for name in shown if name in counters])
+    if counters:
+        click.echo()
+        print_table(['Counter', 'Value'], [[name.replace('_', ' '), counters[name]] for name in shown if name in counters])
 
 
 @sluice.command()
