@@ -12,9 +12,11 @@ VERSION  := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 # gcc and libc6-dev: the shim and the race detector are C. clang, bpftool, libbpf,
 # libnl: the software switch. redis-server: tests and the demo start one of their
 # own. tshark and scapy: tests compare with them. iproute2: the network namespaces
-# of tests. libyang-tools: judges the models.
+# of tests. libyang-tools: judges the models. pmacct, nfdump, libfixbuf-tools: IPFIX
+# collectors that tests send to. python3-*: the commands on the switch.
 DEPS    := gcc libc6-dev clang bpftool libbpf-dev libelf-dev libnl-3-dev libnl-route-3-dev \
-	redis-server tshark python3-scapy iproute2 libyang-tools
+	redis-server tshark python3-scapy iproute2 libyang-tools pmacct nfdump libfixbuf-tools \
+	python3-pytest python3-click python3-redis python3-tabulate python3-natsort
 MISSING  = $(filter-out $(patsubst installed/%,%,$(shell \
 	dpkg-query -W -f '$${db:Status-Status}/$${Package}\n' $(DEPS) 2>/dev/null)),$(DEPS))
 
@@ -25,7 +27,7 @@ COMMANDS := $(addprefix ./,$(sort $(dir $(wildcard orchagent-ext/cmd/*/*.go gnmi
 # the versions of ours.
 LINTER := go tool -modfile=tools/go.mod golangci-lint
 
-.PHONY: help deps build test lint generate fuzz bench demo image clean sai-abi-check
+.PHONY: help deps build test lint generate fuzz bench demo image image-tar image-test clean sai-abi-check
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -103,9 +105,17 @@ bench: build ## measure against the bars; writes build/bench/report.json
 demo: build ## the whole road in network namespaces, as root: rows in, labels on the wire
 	bin/sluice demo
 
-image: ## build the container
-	@echo 'make image: the container comes with sonic-container/, which is not there yet' >&2
-	exit 1
+image: build ## build the container on BASE, by default a small Debian (docker.io, debootstrap)
+	@command -v docker >/dev/null || $(MAKE) -s deps DEPS=docker.io
+	[ -n '$(BASE)' ] || $(MAKE) -s deps DEPS=debootstrap
+	sonic-container/image.sh $(BASE)
+
+image-tar: image ## the same as a file for sonic-package-manager install --from-tarball
+	docker save docker-sluice:latest | gzip >build/docker-sluice.tar.gz
+	ls -lh build/docker-sluice.tar.gz
+
+image-test: image-tar ## start the container in a Docker of the test's own, as root
+	SLUICE_IMAGE_TAR=$(CURDIR)/build/docker-sluice.tar.gz go test -count=1 -v -run '^TestImage$$' ./sonic-container
 
 clean: ## remove bin/ and build/
 	rm -rf bin build

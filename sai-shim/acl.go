@@ -17,6 +17,7 @@ type ACLTable struct {
 	L4SrcPort, L4DstPort           bool
 	IPProtocol, IPv6NextHeader     bool
 	IPv6FlowLabel                  bool
+	IPType                         bool // IPv6 or not, whatever stands behind it
 	BTHOpcode, AETHSyndrome        bool
 	UDFGroup                       ObjectID // matched by entries' UDF; Null: none
 }
@@ -42,6 +43,7 @@ func (l *Library) CreateACLTable(t ACLTable) (ObjectID, error) {
 		{t.DstIP, C.SAI_ACL_TABLE_ATTR_FIELD_DST_IP, "SAI_ACL_TABLE_ATTR_FIELD_DST_IP"},
 		{t.IPProtocol, C.SAI_ACL_TABLE_ATTR_FIELD_IP_PROTOCOL, "SAI_ACL_TABLE_ATTR_FIELD_IP_PROTOCOL"},
 		{t.IPv6NextHeader, C.SAI_ACL_TABLE_ATTR_FIELD_IPV6_NEXT_HEADER, "SAI_ACL_TABLE_ATTR_FIELD_IPV6_NEXT_HEADER"},
+		{t.IPType, C.SAI_ACL_TABLE_ATTR_FIELD_ACL_IP_TYPE, "SAI_ACL_TABLE_ATTR_FIELD_ACL_IP_TYPE"},
 		{t.BTHOpcode, C.SAI_ACL_TABLE_ATTR_FIELD_BTH_OPCODE, "SAI_ACL_TABLE_ATTR_FIELD_BTH_OPCODE"},
 		{t.AETHSyndrome, C.SAI_ACL_TABLE_ATTR_FIELD_AETH_SYNDROME, "SAI_ACL_TABLE_ATTR_FIELD_AETH_SYNDROME"},
 	} {
@@ -93,6 +95,7 @@ type ACLEntry struct {
 	IPProtocol           *uint8
 	IPv6NextHeader       *uint8
 	IPv6FlowLabel        *uint32 // 20 bits
+	OnlyIPv6             bool
 	BTHOpcode            *uint8
 	AETHSyndrome         *uint8
 	InPort               ObjectID
@@ -134,6 +137,10 @@ func (l *Library) CreateACLEntry(e ACLEntry) (ObjectID, error) {
 	if e.IPv6FlowLabel != nil {
 		l.named("SAI_ACL_ENTRY_ATTR_FIELD_IPV6_FLOW_LABEL")
 		C.shim_field_u32(l.shim, C.SAI_ACL_ENTRY_ATTR_FIELD_IPV6_FLOW_LABEL, C.uint32_t(*e.IPv6FlowLabel), 0xfffff)
+	}
+	if e.OnlyIPv6 {
+		l.named("SAI_ACL_ENTRY_ATTR_FIELD_ACL_IP_TYPE")
+		C.shim_field_u32(l.shim, C.SAI_ACL_ENTRY_ATTR_FIELD_ACL_IP_TYPE, C.SAI_ACL_IP_TYPE_IPV6ANY, 0xffffffff)
 	}
 	if e.UDF != nil {
 		var data, mask [4]byte
@@ -237,6 +244,12 @@ func (l *Library) CanComputeLabel() (can, known bool) {
 	return can, known
 }
 
+// CanSample says the same of sampling packets to the CPU.
+func (l *Library) CanSample() (can, known bool) {
+	can, _, known = l.capability(KindACLEntry, C.SAI_ACL_ENTRY_ATTR_ACTION_INGRESS_SAMPLEPACKET_ENABLE)
+	return can, known
+}
+
 // CreateACLCounter creates a counter of packets and octets in a table.
 func (l *Library) CreateACLCounter(table ObjectID) (ObjectID, error) {
 	l.oid(C.SAI_ACL_COUNTER_ATTR_TABLE_ID, "SAI_ACL_COUNTER_ATTR_TABLE_ID", table)
@@ -258,19 +271,6 @@ func (l *Library) ACLCount(id ObjectID) (packets, octets uint64, err error) {
 	v, err = l.get(KindACLCounter, id, C.SAI_ACL_COUNTER_ATTR_BYTES, "SAI_ACL_COUNTER_ATTR_BYTES")
 	return packets, asU64(v), err
 }
-
-// CreatePacketPolicer creates a token bucket of rate packets a second and burst
-// packets, behind which packets get no copy to the CPU.
-func (l *Library) CreatePacketPolicer(rate, burst uint64) (ObjectID, error) {
-	l.enum(C.SAI_POLICER_ATTR_METER_TYPE, "SAI_POLICER_ATTR_METER_TYPE", C.SAI_METER_TYPE_PACKETS)
-	l.enum(C.SAI_POLICER_ATTR_MODE, "SAI_POLICER_ATTR_MODE", C.SAI_POLICER_MODE_SR_TCM)
-	l.u64(C.SAI_POLICER_ATTR_CIR, "SAI_POLICER_ATTR_CIR", rate)
-	l.u64(C.SAI_POLICER_ATTR_CBS, "SAI_POLICER_ATTR_CBS", burst)
-	return l.create(KindPolicer)
-}
-
-// RemovePolicer removes a policer that no entry uses.
-func (l *Library) RemovePolicer(id ObjectID) error { return l.remove(KindPolicer, id) }
 
 // CreateUserTrap creates a user-defined trap for ACL entries.
 func (l *Library) CreateUserTrap() (ObjectID, error) {

@@ -48,6 +48,7 @@ type Library struct {
 	compID  uint32
 	event   *os.File
 	packets []C.struct_shim_packet
+	count   [8]byte // of the event
 }
 
 // Keys of the profile that map the extension's attributes to a vendor's ids.
@@ -207,6 +208,7 @@ var (
 	KindPolicer    = Kind{C.SAI_OBJECT_TYPE_POLICER, "policer", C.SAI_POLICER_ATTR_MODE}
 	KindUserTrap   = Kind{C.SAI_OBJECT_TYPE_HOSTIF_USER_DEFINED_TRAP, "hostif_user_defined_trap", C.SAI_HOSTIF_USER_DEFINED_TRAP_ATTR_TYPE}
 	KindScheduler  = Kind{C.SAI_OBJECT_TYPE_SCHEDULER, "scheduler", C.SAI_SCHEDULER_ATTR_SCHEDULING_TYPE}
+	KindSample     = Kind{C.SAI_OBJECT_TYPE_SAMPLEPACKET, "samplepacket", C.SAI_SAMPLEPACKET_ATTR_SAMPLE_RATE}
 	KindMirror     = Kind{C.SAI_OBJECT_TYPE_MIRROR_SESSION, "mirror_session", C.SAI_MIRROR_SESSION_ATTR_TYPE}
 
 	kindSwitch = Kind{C.SAI_OBJECT_TYPE_SWITCH, "switch", 0}
@@ -227,6 +229,11 @@ func (l *Library) get(k Kind, id ObjectID, attribute C.uint32_t, name string) (v
 	l.named(name)
 	err = l.check("get", k.name, C.shim_get(l.shim, k.number, C.uint64_t(id), attribute, &v))
 	return v, err
+}
+
+// set sets the one attribute that was gathered.
+func (l *Library) set(k Kind, id ObjectID) error {
+	return l.check("set", k.name, C.shim_set(l.shim, k.number, C.uint64_t(id)))
 }
 
 func asU64(v C.sai_attribute_value_t) uint64 { return *(*uint64)(unsafe.Pointer(&v)) }
@@ -292,43 +299,50 @@ type Packet struct {
 	Trap   ObjectID // user-defined trap; Null: none
 }
 
-// Packets waits for packets, fills in up to len(out), and returns how many. The
-// data is valid until the next call. It returns the context's error when that
-// ends first.
-func (l *Library) Packets(ctx context.Context, out []Packet) (int, error) {
+// Packets waits for packets, no longer than patience, fills in up to len(out),
+// and returns how many: 0 when none came. The data is valid until the next call.
+// It returns the context's error when that ends first.
+func (l *Library) Packets(ctx context.Context, out []Packet, patience time.Duration) (int, error) {
+	if len(out) == 0 {
+		return 0, nil
+	}
 	if len(l.packets) < len(out) {
 		l.packets = make([]C.struct_shim_packet, len(out))
 	}
-	for {
-		if n := int(C.shim_packets_take(l.shim, &l.packets[0], C.int(len(out)))); n > 0 {
-			for i := range n {
-				p := &l.packets[i]
-				out[i] = Packet{
-					Data:   unsafe.Slice((*byte)(&p.data[0]), int(p.captured)),
-					Length: int(p.length), Port: ObjectID(p.port), Trap: ObjectID(p.trap),
-				}
-			}
-			return n, nil
-		}
-		if err := l.wait(ctx); err != nil {
-			return 0, err
-		}
+	if n := l.take(out); n > 0 {
+		return n, nil
 	}
+	if err := l.wait(ctx, patience); err != nil {
+		return 0, err
+	}
+	return l.take(out), nil
 }
 
-// wait blocks until packets wait, or the context ends.
-func (l *Library) wait(ctx context.Context) error {
-	if err := l.event.SetReadDeadline(time.Time{}); err != nil {
+// take takes what is in the ring.
+func (l *Library) take(out []Packet) int {
+	n := int(C.shim_packets_take(l.shim, &l.packets[0], C.int(len(out))))
+	for i := range n {
+		p := &l.packets[i]
+		out[i] = Packet{
+			Data:   unsafe.Slice((*byte)(&p.data[0]), int(p.captured)),
+			Length: int(p.length), Port: ObjectID(p.port), Trap: ObjectID(p.trap),
+		}
+	}
+	return n
+}
+
+// wait blocks until packets wait, patience is over, or the context ends.
+func (l *Library) wait(ctx context.Context, patience time.Duration) error {
+	if err := l.event.SetReadDeadline(time.Now().Add(patience)); err != nil {
 		return err
 	}
 	stop := context.AfterFunc(ctx, func() { _ = l.event.SetReadDeadline(time.Unix(1, 0)) })
 	defer stop()
-	var count [8]byte
-	_, err := l.event.Read(count[:])
+	_, err := l.event.Read(l.count[:])
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if errors.Is(err, os.ErrDeadlineExceeded) { // the deadline of an earlier context
+	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return nil
 	}
 	return err

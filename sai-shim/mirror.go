@@ -30,3 +30,13 @@ func (l *Library) CreateMirror(m Mirror) (ObjectID, error) {
 
 // RemoveMirror removes a session that nothing uses.
 func (l *Library) RemoveMirror(id ObjectID) error { return l.remove(KindMirror, id) }
+
+// CreateSample creates what ACL entries sample packets by: one of rate packets
+// goes to the CPU.
+func (l *Library) CreateSample(rate uint32) (ObjectID, error) {
+	l.u32(C.SAI_SAMPLEPACKET_ATTR_SAMPLE_RATE, "SAI_SAMPLEPACKET_ATTR_SAMPLE_RATE", rate)
+	return l.create(KindSample)
+}
+
+// RemoveSample removes it; no entry may use it.
+func (l *Library) RemoveSample(id ObjectID) error { return l.remove(KindSample, id) }

@@ -2,7 +2,6 @@ package sai_test
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,16 +12,8 @@ import (
 )
 
 func TestProfileWalks(t *testing.T) {
-	if _, err := exec.LookPath("gcc"); err != nil {
-		t.Skip("needs gcc")
-	}
-	dir := t.TempDir()
-	library, file := filepath.Join(dir, "libprofile.so"), filepath.Join(dir, "out")
-	build := exec.Command("gcc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-Iinclude", "-o", library, "testdata/profile.c")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	l, err := sai.Open(library, map[string]string{"OUT": file, "A": "1", "B": ""})
+	file := filepath.Join(t.TempDir(), "out")
+	l, err := sai.Open(build(t, "profile"), map[string]string{"OUT": file, "A": "1", "B": ""})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -40,7 +40,7 @@ func (l *Library) CreateScheduler(rate uint64) (ObjectID, error) {
 // SetSchedulerRate changes the rate of a scheduler, in octets a second.
 func (l *Library) SetSchedulerRate(scheduler ObjectID, rate uint64) error {
 	l.u64(C.SAI_SCHEDULER_ATTR_MAX_BANDWIDTH_RATE, "SAI_SCHEDULER_ATTR_MAX_BANDWIDTH_RATE", rate)
-	return l.check("set", KindScheduler.name, C.shim_set(l.shim, KindScheduler.number, C.uint64_t(scheduler)))
+	return l.set(KindScheduler, scheduler)
 }
 
 // RemoveScheduler removes a scheduler that no queue uses.
@@ -49,5 +49,5 @@ func (l *Library) RemoveScheduler(id ObjectID) error { return l.remove(KindSched
 // SetQueueScheduler lets a scheduler serve a queue; Null lets the default one.
 func (l *Library) SetQueueScheduler(queue, scheduler ObjectID) error {
 	l.oid(C.SAI_QUEUE_ATTR_SCHEDULER_PROFILE_ID, "SAI_QUEUE_ATTR_SCHEDULER_PROFILE_ID", scheduler)
-	return l.check("set", kindQueue.name, C.shim_set(l.shim, kindQueue.number, C.uint64_t(queue)))
+	return l.set(kindQueue, queue)
 }

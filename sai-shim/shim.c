@@ -3,6 +3,7 @@
 #include "shim.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -46,7 +47,8 @@ struct shim {
 
 	int event; /* eventfd */
 	atomic_uint_fast64_t lost;
-	/* One thread writes head, another tail. */
+	pthread_mutex_t writer; /* a library may call from several threads; the reader never waits for them */
+	/* Who holds writer writes head, the reader tail. */
 	_Alignas(64) atomic_uint_fast32_t head;
 	_Alignas(64) atomic_uint_fast32_t tail;
 	struct shim_packet ring[RING];
@@ -137,9 +139,11 @@ char *shim_open(const char *path, const char *const *keys, const char *const *va
 
 	if (open_shim)
 		return strdup("a SAI library is open already: one a process");
-	s = calloc(1, sizeof(*s));
+	s = aligned_alloc(_Alignof(struct shim), sizeof(*s));
 	if (!s)
 		return strdup("out of memory");
+	memset(s, 0, sizeof(*s));
+	pthread_mutex_init(&s->writer, NULL);
 	s->event = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	if (s->event < 0 || copy_profile(s, keys, values, n)) {
 		error = message("%s: out of memory or of descriptors", path);
@@ -495,7 +499,7 @@ sai_status_t shim_enum_values(struct shim *s, int32_t type, uint32_t attribute, 
 	return status;
 }
 
-/* The library's thread calls this. */
+/* The library's threads call this. */
 static void packet_event(sai_object_id_t switch_id, sai_size_t size, const void *buffer, uint32_t count,
 			 const sai_attribute_t *list)
 {
@@ -506,11 +510,12 @@ static void packet_event(sai_object_id_t switch_id, sai_size_t size, const void 
 	(void)switch_id;
 	if (!s)
 		return;
+	pthread_mutex_lock(&s->writer);
 	head = atomic_load_explicit(&s->head, memory_order_relaxed);
 	tail = atomic_load_explicit(&s->tail, memory_order_acquire);
 	if ((uint32_t)(head - tail) == RING) {
 		atomic_fetch_add_explicit(&s->lost, 1, memory_order_relaxed);
-		return;
+		goto out;
 	}
 	p = &s->ring[head % RING];
 	p->port = p->trap = SAI_NULL_OBJECT_ID;
@@ -527,6 +532,8 @@ static void packet_event(sai_object_id_t switch_id, sai_size_t size, const void 
 	/* The reader looks at head again after it has seen an empty ring. */
 	if (atomic_load_explicit(&s->tail, memory_order_seq_cst) == head)
 		eventfd_write(s->event, 1);
+out:
+	pthread_mutex_unlock(&s->writer);
 }
 
 int shim_packets_fd(struct shim *s)

@@ -29,7 +29,7 @@ func (l *Library) IngressACL(port ObjectID) (ObjectID, error) {
 // SetIngressACL binds an ACL table to a port at ingress; Null unbinds.
 func (l *Library) SetIngressACL(port, table ObjectID) error {
 	l.oid(C.SAI_PORT_ATTR_INGRESS_ACL, "SAI_PORT_ATTR_INGRESS_ACL", table)
-	return l.check("set", kindPort.name, C.shim_set(l.shim, kindPort.number, C.uint64_t(port)))
+	return l.set(kindPort, port)
 }
 
 // PortStats are counters of a port since the switch came up.
@@ -88,5 +88,5 @@ func (l *Library) HashOf(u HashUse) (ObjectID, error) {
 // SetHash puts a hash in force for a use; Null takes it back.
 func (l *Library) SetHash(u HashUse, hash ObjectID) error {
 	l.oid(C.uint32_t(u), u.String(), hash)
-	return l.check("set", kindSwitch.name, C.shim_set(l.shim, kindSwitch.number, C.uint64_t(l.Switch)))
+	return l.set(kindSwitch, l.Switch)
 }

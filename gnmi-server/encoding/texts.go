@@ -143,7 +143,8 @@ func protoText(v any) (text string, list bool, err error) {
 // fits says why a scalar is not of a leaf's type, or nil (gNMI specification
 // section 2.2.3).
 func fits(k yang.TypeKind, v any) error {
-	ok, want := true, ""
+	var ok bool
+	var want string
 	switch k {
 	case yang.Ybool:
 		_, ok = v.(*gpb.TypedValue_BoolVal)

@@ -133,6 +133,11 @@ func (e *Engine) Len() int { return len(e.stands) }
 // best means that it takes. An error says that something failed which may go
 // well another time: what was done stays, and the next call goes on.
 func (e *Engine) Reconcile(p Policy) (Outcome, error) {
+	var problems []string
+	if p.Export != nil && e.features.NoSample != "" {
+		problems = append(problems, "nothing is sampled for export: "+e.features.NoSample)
+		p.Export = nil
+	}
 	e.policy, e.outcome = p, Outcome{Rung: None}
 	for {
 		e.rung, e.outcome.Reason = None, ""
@@ -140,7 +145,7 @@ func (e *Engine) Reconcile(p Policy) (Outcome, error) {
 			e.rung, e.outcome.Reason = e.choose()
 		}
 		e.outcome.Rung = e.rung
-		e.outcome.Problems = nil
+		e.outcome.Problems = slices.Clone(problems)
 		err := e.step()
 		err = errors.Join(err, e.save())
 		if err == nil || e.rung == None || !errors.Is(err, ErrRefused) {

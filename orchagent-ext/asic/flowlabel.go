@@ -7,15 +7,33 @@ type Features struct {
 	// others for RDMA packets where the switch has that, else for all packets.
 	// "": there is none.
 	HashIPv6, HashRDMAIPv6, HashRDMAIPv4 string
+
+	NoSample string // why entries cannot sample packets to the CPU; "": they can
 }
 
 // Objects returns what stands on the switch for a policy at a rung, each object
 // behind those that it refers to; without the entries of flows, see
 // [FlowObjects].
 func Objects(p Policy, r Rung, f Features) []Object {
-	if p.Label == nil {
-		return nil
+	var specs []spec
+	if p.Export != nil {
+		specs = append(specs, sampleSpec{keySample, p.Export.Rate})
 	}
+	if p.Label != nil {
+		specs = append(specs, labelSpecs(p, r, f)...)
+	}
+	if p.Export != nil {
+		specs = append(specs, exportSpecs(p, p.Label != nil && (r == Compute || r == Rewrite))...)
+	}
+	objects := make([]Object, len(specs))
+	for i, s := range specs {
+		objects[i] = s.object()
+	}
+	return objects
+}
+
+// labelSpecs are what flow labels take.
+func labelSpecs(p Policy, r Rung, f Features) []spec {
 	var specs []spec
 	switch r {
 	case Compute:
@@ -33,11 +51,41 @@ func Objects(p Policy, r Rung, f Features) []Object {
 	if _, ok := last(specs).(hashSpec); ok {
 		specs = append(specs, switchHashSpecs(r, f)...)
 	}
-	objects := make([]Object, len(specs))
-	for i, s := range specs {
-		objects[i] = s.object()
+	return specs
+}
+
+// exportSpecs are what the export of flows takes beside the label's entries,
+// which sample what they match: an entry for what they do not match, and a table
+// on the ports where no label is written.
+func exportSpecs(p Policy, labelled bool) []spec {
+	var specs []spec
+	entry := func(key, table string) {
+		specs = append(specs, counterSpec{key + suffixCounter, table},
+			entrySpec{key: key, table: table, counter: key + suffixCounter, anyIP: true, sample: keySample})
 	}
-	return objects
+	bound := map[string]bool{}
+	if labelled {
+		entry(keyExport+"/labelled", keyTable)
+		for _, port := range p.Ports {
+			bound[port] = true
+		}
+	}
+	specs = append(specs, tableSpec{key: keyExportTable, size: tableSizeSmall})
+	entry(keyExport, keyExportTable)
+	for _, port := range p.Export.Ports {
+		if !bound[port] {
+			specs = append(specs, bindingSpec{port, keyExportTable})
+		}
+	}
+	return specs
+}
+
+// sampleOf is what the entries of a policy sample by.
+func sampleOf(p Policy) string {
+	if p.Export == nil {
+		return ""
+	}
+	return keySample
 }
 
 func last(specs []spec) spec {
@@ -66,7 +114,7 @@ func computeSpecs(p Policy) []spec {
 		counterSpec{keyCompute + suffixCounter, keyTable},
 		entrySpec{
 			key: keyCompute, table: keyTable, counter: keyCompute + suffixCounter, priority: entryPriority,
-			unlabelled: p.Label.ZeroOnly, compute: &p.Label.Algorithm,
+			unlabelled: p.Label.ZeroOnly, compute: &p.Label.Algorithm, sample: sampleOf(p),
 		},
 	}
 	return append(append(specs, skippedSpecs(p)...), bindingSpecs(p)...)
@@ -92,7 +140,7 @@ func skippedSpecs(p Policy) []spec {
 	}
 	return []spec{
 		counterSpec{keySkipped + suffixCounter, keyTable},
-		entrySpec{key: keySkipped, table: keyTable, counter: keySkipped + suffixCounter, priority: countPriority},
+		entrySpec{key: keySkipped, table: keyTable, counter: keySkipped + suffixCounter, priority: countPriority, sample: sampleOf(p)},
 	}
 }
 
@@ -119,7 +167,7 @@ func FlowObjects(p Policy, f FlowEntry) []Object {
 		counterSpec{key + suffixCounter, keyTable}.object(),
 		entrySpec{
 			key: key, table: keyTable, counter: key + suffixCounter, priority: entryPriority,
-			unlabelled: p.Label.ZeroOnly, flow: &f,
+			unlabelled: p.Label.ZeroOnly, flow: &f, sample: sampleOf(p),
 		}.object(),
 	}
 }

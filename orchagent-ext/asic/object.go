@@ -14,6 +14,7 @@ const (
 	TypeACLTable   Type = "acl-table"
 	TypeACLCounter Type = "acl-counter"
 	TypeACLEntry   Type = "acl-entry"
+	TypeSample     Type = "samplepacket"
 	TypeUserTrap   Type = "user-defined-trap"
 	TypeUDFMatch   Type = "udf-match"
 	TypeUDFGroup   Type = "udf-group"

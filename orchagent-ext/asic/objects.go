@@ -16,6 +16,9 @@ const (
 	keySkipped     = "label/skipped"
 	keyCopied      = "label/copied"
 	keyTrap        = "label/trap"
+	keySample      = "export/sample"
+	keyExportTable = "export/table"
+	keyExport      = "export/entry"
 	keyUDFMatch    = "udf/match"
 	keyUDFGroup    = "udf/group"
 	keyUDF         = "udf/dest-qp"
@@ -70,6 +73,7 @@ func (s tableSpec) object() Object {
 		{"SAI_ACL_TABLE_ATTR_ACL_BIND_POINT_TYPE_LIST", "port"},
 		{"SAI_ACL_TABLE_ATTR_SIZE", fmt.Sprint(s.size)},
 		{"SAI_ACL_TABLE_ATTR_FIELD_L4_DST_PORT", "true"},
+		{"SAI_ACL_TABLE_ATTR_FIELD_ACL_IP_TYPE", "true"},
 	}
 	if s.flowLabel {
 		attrs = append(attrs, Attr{"SAI_ACL_TABLE_ATTR_FIELD_IPV6_FLOW_LABEL", "true"})
@@ -83,7 +87,8 @@ func (s tableSpec) object() Object {
 	return Object{Key: s.key, Type: TypeACLTable, Attrs: attrs, spec: s}
 }
 
-// entrySpec matches RoCEv2 by the UDP destination port. Every entry counts.
+// entrySpec matches RoCEv2 by the UDP destination port; over IPv6 alone, unless
+// told otherwise, since IPv4 has no flow label. Every entry counts.
 type entrySpec struct {
 	key, table, counter string
 	priority            uint32
@@ -93,7 +98,9 @@ type entrySpec struct {
 
 	compute *flow.Algorithm // computes the label and writes it
 
-	trap string // copies the packet to the CPU, marked by this trap
+	trap   string // copies the packet to the CPU, marked by this trap
+	sample string // samples packets to the CPU as this object says
+	anyIP  bool   // matches RoCEv2 over IPv4, too
 }
 
 func (s entrySpec) object() Object {
@@ -101,6 +108,9 @@ func (s entrySpec) object() Object {
 		{"SAI_ACL_ENTRY_ATTR_TABLE_ID", "@" + s.table},
 		{"SAI_ACL_ENTRY_ATTR_PRIORITY", fmt.Sprint(s.priority)},
 		{"SAI_ACL_ENTRY_ATTR_FIELD_L4_DST_PORT", fmt.Sprint(roce.UDPPort)},
+	}
+	if !s.anyIP {
+		attrs = append(attrs, Attr{"SAI_ACL_ENTRY_ATTR_FIELD_ACL_IP_TYPE", "ipv6any"})
 	}
 	if s.unlabelled {
 		attrs = append(attrs, Attr{"SAI_ACL_ENTRY_ATTR_FIELD_IPV6_FLOW_LABEL", "0x00000"})
@@ -120,6 +130,9 @@ func (s entrySpec) object() Object {
 			Attr{"SAI_ACL_ENTRY_ATTR_ACTION_PACKET_ACTION", "copy"},
 			Attr{"SAI_ACL_ENTRY_ATTR_ACTION_SET_USER_TRAP_ID", "@" + s.trap})
 	}
+	if s.sample != "" {
+		attrs = append(attrs, Attr{"SAI_ACL_ENTRY_ATTR_ACTION_INGRESS_SAMPLEPACKET_ENABLE", "@" + s.sample})
+	}
 	attrs = append(attrs, Attr{"SAI_ACL_ENTRY_ATTR_ACTION_COUNTER", "@" + s.counter})
 	return Object{Key: s.key, Type: TypeACLEntry, Attrs: attrs, spec: s}
 }
@@ -130,6 +143,18 @@ type trapSpec struct{ key string }
 func (s trapSpec) object() Object {
 	return Object{Key: s.key, Type: TypeUserTrap, Attrs: []Attr{
 		{"SAI_HOSTIF_USER_DEFINED_TRAP_ATTR_TYPE", "acl"},
+	}, spec: s}
+}
+
+// sampleSpec is what entries sample packets by.
+type sampleSpec struct {
+	key  string
+	rate uint32
+}
+
+func (s sampleSpec) object() Object {
+	return Object{Key: s.key, Type: TypeSample, Attrs: []Attr{
+		{"SAI_SAMPLEPACKET_ATTR_SAMPLE_RATE", fmt.Sprint(s.rate)},
 	}, spec: s}
 }
 

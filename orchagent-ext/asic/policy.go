@@ -14,6 +14,8 @@ type Policy struct {
 	// ManageHash allows to set the switch's ECMP hash fields.
 	ManageHash bool
 
+	Export *Export // nil: no packets are sampled for export
+
 	// FlowCapacity is how many flows may have an entry.
 	FlowCapacity uint32
 }
@@ -23,6 +25,12 @@ type Label struct {
 	Algorithm flow.Algorithm
 	ZeroOnly  bool // leave labels that are not 0
 	ZeroSrcQP bool // the source queue pair of connections counts as 0; [Compute] cannot do otherwise
+}
+
+// Export says which packets the CPU gets for the export of flows.
+type Export struct {
+	Rate  uint32   // one of so many RoCEv2 packets
+	Ports []string // that they come in by
 }
 
 // FlowEntry is a flow with the label that it is pinned to, for the rung

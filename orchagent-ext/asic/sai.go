@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"strings"
+	"sync/atomic"
 
 	"sluice/orchagent-ext/flow"
 	"sluice/orchagent-ext/roce"
@@ -14,8 +15,9 @@ import (
 
 // SAI is the driver that calls a SAI library.
 type SAI struct {
-	lib   *sai.Library
-	ports map[string]sai.ObjectID // by SONiC name
+	lib     *sai.Library
+	ports   map[string]sai.ObjectID // by SONiC name
+	ifIndex atomic.Pointer[map[sai.ObjectID]uint32]
 }
 
 // Port is a port as CONFIG_DB's PORT has it.
@@ -44,20 +46,33 @@ func (d *SAI) SetPorts(ports []Port) error {
 		}
 	}
 	d.ports = map[string]sai.ObjectID{}
+	indexes := map[sai.ObjectID]uint32{}
 	for _, p := range ports {
-		lanes := p.Lanes
+		lanes, index := p.Lanes, uint32(0)
+		if netdev, err := net.InterfaceByName(p.Name); err == nil {
+			index = uint32(netdev.Index)
+		}
 		if len(lanes) == 0 {
-			if netdev, err := net.InterfaceByName(p.Name); err == nil {
-				lanes = []uint32{uint32(netdev.Index)}
-			}
+			lanes = []uint32{index}
 		}
 		for _, lane := range lanes {
 			if id, ok := byLane[lane]; ok {
 				d.ports[p.Name] = id
+				indexes[id] = index
 			}
 		}
 	}
+	d.ifIndex.Store(&indexes)
 	return nil
+}
+
+// IfIndex returns the interface index of a port's netdev, 0 where there is none.
+// It may be called from any goroutine.
+func (d *SAI) IfIndex(port sai.ObjectID) uint32 {
+	if m := d.ifIndex.Load(); m != nil {
+		return (*m)[port]
+	}
+	return 0
 }
 
 func (d *SAI) port(name string) (sai.ObjectID, error) {
@@ -101,6 +116,9 @@ func (d *SAI) Probe() (Ladder, Features, error) {
 		HashIPv6:     d.hashUse(sai.ECMPHashIPv6),
 		HashRDMAIPv6: d.hashUse(sai.ECMPHashIPv6RDMA, sai.ECMPHashIPv6),
 		HashRDMAIPv4: d.hashUse(sai.ECMPHashIPv4RDMA, sai.ECMPHashIPv4),
+	}
+	if can, known := d.lib.CanSample(); known && !can {
+		f.NoSample = "the SAI library has no ACL action INGRESS_SAMPLEPACKET_ENABLE"
 	}
 	if f.HashRDMAIPv6 == "" {
 		none := Ability{Reason: "the SAI library lets nobody set the ECMP hash of IPv6"}
@@ -167,13 +185,15 @@ func (d *SAI) create(s spec, at refs, r *Record) (sai.ObjectID, error) {
 	switch s := s.(type) {
 	case tableSpec:
 		return d.lib.CreateACLTable(sai.ACLTable{
-			Size: s.size, L4DstPort: true, IPv6FlowLabel: s.flowLabel,
+			Size: s.size, L4DstPort: true, IPType: true, IPv6FlowLabel: s.flowLabel,
 			SrcIPv6: s.addresses, DstIPv6: s.addresses, UDFGroup: at.id(s.udfGroup),
 		})
 	case counterSpec:
 		return d.lib.CreateACLCounter(at.id(s.table))
 	case entrySpec:
 		return d.lib.CreateACLEntry(saiEntry(s, at))
+	case sampleSpec:
+		return d.lib.CreateSample(s.rate)
 	case trapSpec:
 		return d.lib.CreateUserTrap()
 	case udfMatchSpec:
@@ -205,7 +225,7 @@ func (d *SAI) create(s spec, at refs, r *Record) (sai.ObjectID, error) {
 
 func saiEntry(s entrySpec, at refs) sai.ACLEntry {
 	port := uint16(roce.UDPPort)
-	e := sai.ACLEntry{Table: at.id(s.table), Priority: s.priority, L4DstPort: &port, Counter: at.id(s.counter)}
+	e := sai.ACLEntry{Table: at.id(s.table), Priority: s.priority, L4DstPort: &port, OnlyIPv6: !s.anyIP, Counter: at.id(s.counter), Sample: at.id(s.sample)}
 	if s.unlabelled {
 		label := uint32(noLabel)
 		e.IPv6FlowLabel = &label
@@ -290,7 +310,7 @@ func (d *SAI) Remove(r *Record) error {
 	}
 	remove := map[Type]func(sai.ObjectID) error{
 		TypeACLTable: d.lib.RemoveACLTable, TypeACLCounter: d.lib.RemoveACLCounter, TypeACLEntry: d.lib.RemoveACLEntry,
-		TypeUserTrap: d.lib.RemoveUserTrap, TypeUDFMatch: d.lib.RemoveUDFMatch, TypeUDFGroup: d.lib.RemoveUDFGroup,
+		TypeSample: d.lib.RemoveSample, TypeUserTrap: d.lib.RemoveUserTrap, TypeUDFMatch: d.lib.RemoveUDFMatch, TypeUDFGroup: d.lib.RemoveUDFGroup,
 		TypeUDF: d.lib.RemoveUDF, TypeHash: d.lib.RemoveHash,
 	}[r.Type]
 	if remove == nil {
@@ -323,7 +343,7 @@ func (d *SAI) Exists(r *Record) (bool, error) {
 	}
 	kind, ok := map[Type]sai.Kind{
 		TypeACLTable: sai.KindACLTable, TypeACLCounter: sai.KindACLCounter, TypeACLEntry: sai.KindACLEntry,
-		TypeUserTrap: sai.KindUserTrap, TypeUDFMatch: sai.KindUDFMatch, TypeUDFGroup: sai.KindUDFGroup,
+		TypeSample: sai.KindSample, TypeUserTrap: sai.KindUserTrap, TypeUDFMatch: sai.KindUDFMatch, TypeUDFGroup: sai.KindUDFGroup,
 		TypeUDF: sai.KindUDF, TypeHash: sai.KindHash,
 	}[r.Type]
 	return ok && d.lib.Exists(kind, id), nil

@@ -17,10 +17,15 @@ type Flow struct {
 	label   uint32 // pinned; 0: not yet
 	pair    uint32 // number in Table.pairs; noPair for datagrams
 	settled uint32 // the learner's generation in which the source QP was known; 0: never
-	live    bool
+	number  uint32 // place in Table.flows + 1; 0: no flow is there
 }
 
 const noPair = ^uint32(0)
+
+// Slot is the flow's place in its table: a number below the table's capacity
+// that no other flow has, until the flow leaves. What others keep of a flow can
+// lie in a slice beside the table.
+func (f *Flow) Slot() int { return int(f.number) - 1 }
 
 // Reason says why a flow left the table.
 type Reason uint8
@@ -130,7 +135,7 @@ func (t *Table) insert(k *Key, hash uint32, now int64, datagram bool) *Flow {
 		t.used++
 	}
 	f := &t.flows[n]
-	*f = Flow{Key: *k, First: now, pair: noPair, live: true}
+	*f = Flow{Key: *k, First: now, pair: noPair, number: n + 1}
 	if !datagram {
 		f.pair = t.acquire(k)
 	}
@@ -164,7 +169,7 @@ func (t *Table) remove(n uint32, why Reason) {
 	if f.pair != noPair {
 		t.release(f.pair)
 	}
-	f.live = false
+	f.number = 0
 	t.free = append(t.free, n)
 }
 
@@ -175,7 +180,11 @@ func (t *Table) Expire(now, idle int64, budget int) {
 		if t.cursor >= t.used {
 			t.cursor = 0
 		}
-		if f := &t.flows[t.cursor]; f.live && now-f.Last >= idle {
+		switch f := &t.flows[t.cursor]; {
+		case f.number == 0:
+		case f.Last > now: // the clock was set back
+			f.Last = now
+		case now-f.Last >= idle:
 			t.stats.Idle++
 			t.remove(t.cursor, Idle)
 		}
@@ -208,7 +217,7 @@ func (t *Table) SrcQP(f *Flow) (uint32, Provenance) {
 func (t *Table) All() iter.Seq[*Flow] {
 	return func(yield func(*Flow) bool) {
 		for i := range t.flows[:t.used] {
-			if t.flows[i].live && !yield(&t.flows[i]) {
+			if t.flows[i].number != 0 && !yield(&t.flows[i]) {
 				return
 			}
 		}

@@ -196,3 +196,39 @@ func TestObserveDoesNotAllocate(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+func TestSlotsAreUniqueAndReused(t *testing.T) {
+	const capacity = 8
+	slots := map[int]Key{}
+	table := NewTable(Config{Capacity: capacity, Removed: func(f *Flow, _ Reason) {
+		if slots[f.Slot()] != f.Key {
+			t.Errorf("slot %d is of %v when %v leaves it", f.Slot(), slots[f.Slot()], f.Key)
+		}
+		delete(slots, f.Slot())
+	}})
+	for i := range uint16(3 * capacity) {
+		f := observe(t, table, send(t, 1, 2, uint32(i)), int64(i))
+		if k, taken := slots[f.Slot()]; taken || f.Slot() < 0 || f.Slot() >= capacity {
+			t.Errorf("flow %d has slot %d, of %v", i, f.Slot(), k)
+		}
+		slots[f.Slot()] = f.Key
+	}
+	for f := range table.All() {
+		if slots[f.Slot()] != f.Key {
+			t.Errorf("slot %d of %v became that of %v", f.Slot(), slots[f.Slot()], f.Key)
+		}
+	}
+}
+
+func TestClockSetBackDoesNotKeepFlows(t *testing.T) {
+	const hour = 3600e9
+	table := NewTable(Config{})
+	observe(t, table, send(t, 1, 2, 7), hour)
+	table.Expire(10, 100, 1)
+	if table.Len() != 1 {
+		t.Fatal("the flow left when the clock was set back")
+	}
+	if table.Expire(110, 100, 1); table.Len() != 0 {
+		t.Error("the flow stays until the clock is where it was")
+	}
+}

@@ -85,7 +85,10 @@ func (l *flowLog) rows() []rows.Row {
 		flows = append(flows, f)
 	}
 	slices.SortFunc(flows, func(a, b asic.FlowEntry) int {
-		return cmp.Or(cmp.Compare(l.seen[b].octets, l.seen[a].octets), cmp.Compare(name(a), name(b)))
+		if d := cmp.Compare(l.seen[b].octets, l.seen[a].octets); d != 0 {
+			return d
+		}
+		return cmp.Or(a.Src.Compare(b.Src), a.Dst.Compare(b.Dst), cmp.Compare(a.DestQP, b.DestQP))
 	})
 	flows = flows[:min(len(flows), flowRows)]
 	all := make([]rows.Row, len(flows))

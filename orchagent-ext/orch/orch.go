@@ -11,6 +11,7 @@ import (
 
 	"sluice/orchagent-ext/asic"
 	"sluice/orchagent-ext/config"
+	"sluice/orchagent-ext/ipfix"
 	"sluice/orchagent-ext/packetio"
 	"sluice/orchagent-ext/sonicdb"
 	"sluice/orchagent-ext/telemetry"
@@ -77,7 +78,7 @@ func Run(ctx context.Context, c Config) error {
 	}
 	defer countersDB.Close()
 	o.rows = sonicdb.NewMirror(o.stateDB, telemetry.TableState, telemetry.TableCapability, telemetry.TableConfigError, telemetry.TableObject, telemetry.TableFlow)
-	o.counters = sonicdb.NewMirror(countersDB, telemetry.TableStats, telemetry.TablePortStats)
+	o.counters = sonicdb.NewMirror(countersDB, telemetry.TableStats, telemetry.TablePortStats, telemetry.TableIPFIXStats)
 
 	// What writes rows outlives the loop, so that the last words are written.
 	writing, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -114,6 +115,8 @@ type orch struct {
 	sw         Switch               // nil before it is open
 	engine     *asic.Engine
 	reader     *reader
+	exporting  *exporting
+	exportErr  error // why nothing is exported, though it is configured
 	flows      flowLog
 
 	outcome  asic.Outcome
@@ -237,8 +240,23 @@ func (o *orch) reconcile(ctx, writing context.Context, g *errgroup.Group) error 
 	if err != nil {
 		return err
 	}
-	o.reader = o.reader.restart(ctx, g, o.sw, readerConfig(p, outcome.Rung, o.Now))
+	o.read(ctx, g, p)
 	return nil
+}
+
+// read brings the packet path and the exporter behind it to what is configured.
+func (o *orch) read(ctx context.Context, g *errgroup.Group, p asic.Policy) {
+	var want *ipfix.Config
+	if p.Export != nil {
+		c := exporterConfig(o.snapshot, o.Log, o.Now)
+		want = &c
+	}
+	o.exporting, o.exportErr = o.exporting.restart(ctx, g, want, func() { o.reader = o.reader.restart(ctx, g, o.sw, nil) })
+	var export func([]ipfix.Record)
+	if o.exporting != nil {
+		export = o.exporting.Export
+	}
+	o.reader = o.reader.restart(ctx, g, o.sw, readerConfig(o.snapshot, p, o.outcome.Rung, export, o.Now))
 }
 
 // addFlows gives the flow, and those that wait behind it, their entries.
@@ -257,6 +275,13 @@ func (o *orch) addFlows(first packetio.NewFlow, more <-chan packetio.NewFlow) er
 // it where the operator wants that.
 func (o *orch) end(writing context.Context) error {
 	var errs []error
+	if o.reader != nil {
+		<-o.reader.done // it gives out what its flows have counted
+	}
+	if o.exporting != nil {
+		o.exporting.Close()
+		<-o.exporting.done
+	}
 	if o.engine != nil && o.snapshot != nil && !outlives(o.snapshot) {
 		_, err := o.engine.Reconcile(asic.Policy{})
 		errs = append(errs, err)

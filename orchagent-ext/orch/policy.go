@@ -8,6 +8,7 @@ import (
 	"sluice/orchagent-ext/asic"
 	"sluice/orchagent-ext/config"
 	"sluice/orchagent-ext/flow"
+	"sluice/orchagent-ext/ipfix"
 	"sluice/orchagent-ext/packetio"
 )
 
@@ -18,7 +19,13 @@ const hashField = "IPV6_FLOW_LABEL"
 // switch is set.
 func Policy(s *config.Snapshot) asic.Policy {
 	p := asic.Policy{FlowCapacity: *s.Global.FlowCapacity, ManageHash: *s.FlowLabel.ManageSwitchHash}
-	if disabled(s) || s.FlowLabel.AdminState != config.Enabled {
+	if disabled(s) {
+		return p
+	}
+	if exports(s) {
+		p.Export = &asic.Export{Rate: *s.IPFIX.SamplingRate, Ports: slices.Sorted(maps.Keys(s.Resolve()))}
+	}
+	if s.FlowLabel.AdminState != config.Enabled {
 		return p
 	}
 	p.Label = &asic.Label{
@@ -53,15 +60,20 @@ func portsOf(s *config.Snapshot) []asic.Port {
 }
 
 // readerConfig is the packet path that a means takes: the CPU sees packets only
-// where it computes the labels. nil: none.
-func readerConfig(p asic.Policy, r asic.Rung, now func() time.Time) *packetio.Config {
-	if r != asic.Rewrite {
+// where it computes the labels or exports flows. nil: none.
+func readerConfig(s *config.Snapshot, p asic.Policy, r asic.Rung, export func([]ipfix.Record), now func() time.Time) *packetio.Config {
+	c := &packetio.Config{Labels: r == asic.Rewrite, Capacity: int(p.FlowCapacity), Now: now}
+	if !c.Labels && export == nil {
 		return nil
 	}
-	return &packetio.Config{
-		Algorithm: p.Label.Algorithm, ZeroOnly: p.Label.ZeroOnly, ZeroSrcQP: p.Label.ZeroSrcQP,
-		Capacity: int(p.FlowCapacity), Now: now,
+	if c.Labels {
+		c.Algorithm, c.ZeroOnly, c.ZeroSrcQP = p.Label.Algorithm, p.Label.ZeroOnly, p.Label.ZeroSrcQP
 	}
+	if export != nil {
+		c.Idle = time.Duration(*s.IPFIX.IdleTimeoutS) * time.Second
+		c.Metering = &packetio.Metering{MeterConfig: meterConfig(s), Export: export}
+	}
+	return c
 }
 
 // warnings are what the operator should know of a configuration that stands.
@@ -74,11 +86,13 @@ func warnings(s *config.Snapshot, p asic.Policy, o asic.Outcome) []string {
 		{"SLUICE_PFCM", s.PFCM.AdminState == config.Enabled},
 		{"SLUICE_PPFC", s.PPFC.AdminState == config.Enabled},
 		{"SLUICE_RATE_ADVICE", s.RateAdvice.AdminState == config.Enabled},
-		{"SLUICE_IPFIX", s.IPFIX.AdminState == config.Enabled},
 	} {
 		if f.on {
 			w = append(w, f.table+"|global is enabled, and this version does nothing with it yet")
 		}
+	}
+	if s.IPFIX.AdminState == config.Enabled && !exports(s) {
+		w = append(w, "SLUICE_IPFIX|global is enabled, and SLUICE_IPFIX_COLLECTOR has no collector")
 	}
 	if p.Label == nil {
 		return w

@@ -61,6 +61,11 @@ func TestPolicy(t *testing.T) {
 			},
 			asic.Policy{Label: &asic.Label{Algorithm: flow.CRC32, ZeroSrcQP: true}, Ports: []string{"Ethernet4"}, ManageHash: true, FlowCapacity: 2048},
 		},
+		{
+			"export",
+			[][]string{port0, port4, edge0, fabric4, {"SLUICE_IPFIX", "global", "admin_state=enabled", "sampling_rate=100"}, {"SLUICE_IPFIX_COLLECTOR", "c", "address=192.0.2.1"}},
+			asic.Policy{Export: &asic.Export{Rate: 100, Ports: []string{"Ethernet0", "Ethernet4"}}, FlowCapacity: 65536},
+		},
 		{"kill switch", [][]string{port0, edge0, on, {"SLUICE", "global", "admin_state=disabled"}}, asic.Policy{FlowCapacity: 65536}},
 		{
 			"PortChannel",
@@ -88,6 +93,7 @@ func TestWarnings(t *testing.T) {
 		want    []string
 	}{
 		{"off", snapshot(t, port0), asic.Outcome{Rung: asic.None}, nil},
+		{"no collector", snapshot(t, []string{"SLUICE_IPFIX", "global", "admin_state=enabled"}), asic.Outcome{Rung: asic.None}, []string{"no collector"}},
 		{"not yet", snapshot(t, []string{"SLUICE_PFCM", "global", "admin_state=enabled"}), asic.Outcome{Rung: asic.None}, []string{"SLUICE_PFCM|global is enabled"}},
 		{"no hash", s, asic.Outcome{Rung: asic.Compute}, []string{"ECMP does not hash the flow label"}},
 		{"hashed", hashed, asic.Outcome{Rung: asic.Compute}, nil},

@@ -46,6 +46,9 @@ func (o *orch) describe(s *telemetry.State) {
 	p := Policy(o.snapshot)
 	s.Objects, s.Flows, s.Rung = o.engine.Len(), len(o.flows.seen), string(o.outcome.Rung)
 	s.Warnings = warnings(o.snapshot, p, o.outcome)
+	if o.exportErr != nil {
+		s.Warnings = append(s.Warnings, "nothing is exported: "+o.exportErr.Error())
+	}
 	s.State = telemetry.Running
 	switch {
 	case o.lastErr != nil, len(s.Warnings) > 0:
@@ -103,6 +106,14 @@ func (o *orch) count() {
 		}
 	}
 	o.counters.Replace(telemetry.TablePortStats, ports)
+
+	var collectors []rows.Row
+	if o.exporting != nil {
+		for _, c := range o.exporting.Stats() {
+			collectors = append(collectors, telemetry.Collector(c))
+		}
+	}
+	o.counters.Replace(telemetry.TableIPFIXStats, collectors)
 
 	err := errors.Join(errs...)
 	if err != nil && o.countErr == nil {

@@ -37,7 +37,11 @@ func (r *reader) restart(ctx context.Context, g *errgroup.Group, source packetio
 	return r
 }
 
-// same compares what the operator can change.
+// same compares what the operator can change. Another exporter ends the reader
+// before it begins itself, so it is not looked at.
 func same(a, b packetio.Config) bool {
-	return a.Algorithm == b.Algorithm && a.ZeroOnly == b.ZeroOnly && a.ZeroSrcQP == b.ZeroSrcQP && a.Capacity == b.Capacity
+	metering := a.Metering != nil
+	return a.Labels == b.Labels && a.Algorithm == b.Algorithm && a.ZeroOnly == b.ZeroOnly && a.ZeroSrcQP == b.ZeroSrcQP &&
+		a.Capacity == b.Capacity && a.Idle == b.Idle && metering == (b.Metering != nil) &&
+		(!metering || a.Metering.MeterConfig == b.Metering.MeterConfig)
 }

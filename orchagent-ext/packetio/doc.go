@@ -1,6 +1,6 @@
 // Package packetio takes the packets that the switch sends to the CPU: it parses
-// them, keeps the flow table, and tells the control path of flows that are to
-// be labelled.
+// them, keeps the flow table, tells the control path of flows that are to be
+// labelled, and meters flows for export.
 //
 // Package orch runs a [Reader] for each receive ring. The packet path is its one
 // goroutine: in bursts, without an allocation a packet, and with no lock that

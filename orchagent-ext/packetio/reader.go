@@ -8,21 +8,33 @@ import (
 	"time"
 
 	"sluice/orchagent-ext/flow"
+	"sluice/orchagent-ext/ipfix"
 	"sluice/orchagent-ext/roce"
 )
 
 // Frame is one packet to the CPU.
 type Frame struct {
-	Data   []byte // Ethernet frame without frame check sequence, maybe cut
-	Length int    // octets that it had on the wire
+	Data    []byte // Ethernet frame without frame check sequence, maybe cut
+	Length  int    // octets that it had on the wire
+	Ingress uint32 // interface index that it came in by; 0: not known
 }
 
 // Source is where packets come from.
 type Source interface {
-	// Receive waits for packets, fills in up to len(frames), and returns how many.
-	// The data is valid until the next call. It returns the context's error when
-	// that ends first.
+	// Receive waits for packets, for [Patience] at most, fills in up to len(frames),
+	// and returns how many. The data is valid until the next call. It returns the
+	// context's error when that ends first.
 	Receive(ctx context.Context, frames []Frame) (int, error)
+}
+
+// Patience is how long a reader waits for packets before it looks after its flows.
+const Patience = 500 * time.Millisecond
+
+// Metering makes a Reader account for flows, for export by IPFIX.
+type Metering struct {
+	ipfix.MeterConfig      // Capacity is the reader's
+	All               bool // also packets that were not sampled: where every packet is
+	Export            func([]ipfix.Record)
 }
 
 // NewFlow tells that a flow without a label came in, and the label that it is
@@ -47,6 +59,7 @@ type Stats struct {
 
 // Config of a Reader.
 type Config struct {
+	Labels    bool // tell of flows that are to be labelled
 	Algorithm flow.Algorithm
 	ZeroOnly  bool          // tell of unlabelled flows only
 	ZeroSrcQP bool          // the source queue pair of a connection counts as 0, known or not
@@ -54,6 +67,7 @@ type Config struct {
 	Idle      time.Duration // after which a flow is forgotten; 0: 5 minutes
 	Queue     int           // news that wait for the control path; 0: 4,096
 	Now       func() time.Time
+	Metering  *Metering // nil: nothing is exported
 }
 
 // Reader reads one source. Its Run is the packet path.
@@ -63,7 +77,11 @@ type Reader struct {
 	table  *flow.Table
 	news   chan NewFlow
 
+	meter   *ipfix.Meter // nil: none
+	now     int64
 	packets [flow.MaxBurst]roce.Packet
+	from    [flow.MaxBurst]int // of packets: the frame
+	frames  []Frame
 	each    func(i int, f *flow.Flow) // observed; made once, since it is an allocation
 
 	roce, tunnelled, notRoCE, malformed, full, told, known atomic.Uint64
@@ -72,7 +90,8 @@ type Reader struct {
 const (
 	defaultIdle  = 5 * time.Minute
 	defaultQueue = 4096
-	expireBudget = 64 // flows that are looked at a burst
+	expireBudget = 64      // flows that are looked at a burst
+	restBudget   = 1 << 16 // and when no packet came for a while
 )
 
 // New returns a reader of a source.
@@ -86,7 +105,18 @@ func New(source Source, c Config) *Reader {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	r := &Reader{source: source, config: c, table: flow.NewTable(flow.Config{Capacity: c.Capacity}), news: make(chan NewFlow, c.Queue)}
+	r := &Reader{source: source, config: c, news: make(chan NewFlow, c.Queue)}
+	t := flow.Config{Capacity: c.Capacity}
+	if c.Metering != nil {
+		m := c.Metering.MeterConfig
+		m.Capacity = c.Capacity
+		r.meter = ipfix.NewMeter(m, c.Metering.Export)
+		t.Removed = r.meter.Removed
+	}
+	r.table = flow.NewTable(t)
+	if r.meter != nil {
+		r.meter.Follow(r.table)
+	}
 	r.each = r.observed
 	return r
 }
@@ -108,6 +138,9 @@ func (r *Reader) Run(ctx context.Context) error {
 	for {
 		n, err := r.source.Receive(ctx, frames[:])
 		if ctx.Err() != nil {
+			if r.meter != nil {
+				r.meter.Flush()
+			}
 			return nil
 		}
 		if err != nil {
@@ -119,11 +152,13 @@ func (r *Reader) Run(ctx context.Context) error {
 
 func (r *Reader) burst(frames []Frame) {
 	now := r.config.Now().UnixNano()
+	r.now, r.frames = now, frames
 	n := 0
 	for i := range frames {
 		err := r.packets[n].Parse(frames[i].Data, frames[i].Length)
 		switch {
 		case err == nil:
+			r.from[n] = i
 			n++
 		case errors.Is(err, roce.ErrNotRoCE):
 			r.notRoCE.Add(1)
@@ -133,7 +168,14 @@ func (r *Reader) burst(frames []Frame) {
 	}
 	r.roce.Add(uint64(n))
 	r.table.ObserveBurst(r.packets[:n], now, r.each)
-	r.table.Expire(now, int64(r.config.Idle), expireBudget)
+	budget := expireBudget
+	if len(frames) == 0 {
+		budget = restBudget
+	}
+	r.table.Expire(now, int64(r.config.Idle), budget)
+	if r.meter != nil {
+		r.meter.Tick()
+	}
 	r.known.Store(uint64(r.table.Len()))
 }
 
@@ -141,11 +183,14 @@ func (r *Reader) burst(frames []Frame) {
 // was lost or the entry could not be made, at every second, fourth, eighth… one.
 func (r *Reader) observed(i int, f *flow.Flow) {
 	p := &r.packets[i]
+	if r.meter != nil {
+		r.meter.Observe(p, f, r.frames[r.from[i]].Ingress, 0, r.now)
+	}
 	if p.Tunnelled() {
 		r.tunnelled.Add(1)
 		return
 	}
-	if f.Packets&(f.Packets-1) != 0 || r.config.ZeroOnly && f.FlowLabel != 0 || p.Is4() {
+	if !r.config.Labels || f.Packets&(f.Packets-1) != 0 || r.config.ZeroOnly && f.FlowLabel != 0 || p.Is4() {
 		return
 	}
 	var label uint32

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"sluice/orchagent-ext/flow"
+	"sluice/orchagent-ext/ipfix"
 	"sluice/orchagent-ext/roce"
 )
 
@@ -43,7 +44,7 @@ func finish(t testing.TB, b []byte, ip int, qp uint32) Frame {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Frame{b, len(b)}
+	return Frame{Data: b, Length: len(b)}
 }
 
 // tunnel puts the packet into an IPv6 packet.
@@ -52,7 +53,7 @@ func tunnel(f Frame) Frame {
 	b := append([]byte{}, f.Data[:14]...)
 	b = roce.IPv6Header{NextHeader: 41, HopLimit: 64, PayloadLength: uint16(len(inner)), Src: host2, Dst: host1}.Append(b)
 	b = append(b, inner...)
-	return Frame{b, len(b)}
+	return Frame{Data: b, Length: len(b)}
 }
 
 // bursts is a source of a few bursts, behind which the reader is ended.
@@ -89,9 +90,9 @@ func label(qp uint32) uint32 { return flow.DraftLiteral.Label(0, qp, host1, host
 
 func TestTellsOfNewFlows(t *testing.T) {
 	a, b := frame(t, 0x11, 0), frame(t, 0x22, 0)
-	r, news := run(t, Config{ZeroOnly: true},
+	r, news := run(t, Config{Labels: true, ZeroOnly: true},
 		[]Frame{a, b, frame(t, 0x33, 7), frame4(t, 0x44), tunnel(frame(t, 0x55, 0))},
-		[]Frame{{[]byte{1, 2, 3}, 3}, {a.Data[:60], a.Length}, a, a})
+		[]Frame{{Data: []byte{1, 2, 3}, Length: 3}, {Data: a.Data[:60], Length: a.Length}, a, a})
 	src, dst := netip.AddrFrom16(host1), netip.AddrFrom16(host2)
 	want := []NewFlow{{src, dst, 0x11, label(0x11)}, {src, dst, 0x22, label(0x22)}, {src, dst, 0x11, label(0x11)}}
 	if diff := cmp.Diff(want, news, cmp.Comparer(func(x, y netip.Addr) bool { return x == y })); diff != "" {
@@ -104,7 +105,7 @@ func TestTellsOfNewFlows(t *testing.T) {
 }
 
 func TestAlwaysTellsOfLabelledFlowsToo(t *testing.T) {
-	_, news := run(t, Config{}, []Frame{frame(t, 0x33, 7)})
+	_, news := run(t, Config{Labels: true}, []Frame{frame(t, 0x33, 7)})
 	if len(news) != 1 || news[0].Label != label(0x33) {
 		t.Errorf("%v", news)
 	}
@@ -114,7 +115,7 @@ func TestAlwaysTellsOfLabelledFlowsToo(t *testing.T) {
 // operator wants that.
 func TestZeroSrcQP(t *testing.T) {
 	for _, zero := range []bool{false, true} {
-		r := New(nil, Config{ZeroSrcQP: zero})
+		r := New(nil, Config{Labels: true, ZeroSrcQP: zero})
 		r.burst([]Frame{cm(t, 0x10, 0x77, host1, host2), cm(t, 0x13, 0x11, host2, host1), frame(t, 0x11, 0)})
 		for len(r.news) > 0 {
 			n := <-r.news
@@ -154,14 +155,14 @@ func cm(t *testing.T, attribute byte, qp uint32, src, dst [16]byte) Frame {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Frame{b, len(b)}
+	return Frame{Data: b, Length: len(b)}
 }
 
 // TestAFullQueueLosesNothingForGood: what was dropped is counted, and told again.
 func TestAFullQueueLosesNothingForGood(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	a, b := frame(t, 0x11, 0), frame(t, 0x22, 0)
-	r := New(&bursts{[][]Frame{{a, b}}, cancel}, Config{Queue: 1})
+	r := New(&bursts{[][]Frame{{a, b}}, cancel}, Config{Labels: true, Queue: 1})
 	if err := r.Run(ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -201,7 +202,7 @@ type failing struct{ err error }
 func (f failing) Receive(context.Context, []Frame) (int, error) { return 0, f.err }
 
 func TestNoAllocations(t *testing.T) {
-	r := New(nil, Config{})
+	r := New(nil, Config{Labels: true})
 	var burst []Frame
 	for i := range uint32(flow.MaxBurst) {
 		burst = append(burst, frame(t, i, 0))
@@ -212,7 +213,7 @@ func TestNoAllocations(t *testing.T) {
 }
 
 func BenchmarkBurst(b *testing.B) {
-	r := New(nil, Config{ZeroOnly: true})
+	r := New(nil, Config{Labels: true, ZeroOnly: true})
 	var burst []Frame
 	for i := range uint32(flow.MaxBurst) {
 		burst = append(burst, frame(b, i, 7))
@@ -222,4 +223,18 @@ func BenchmarkBurst(b *testing.B) {
 		r.burst(burst)
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/flow.MaxBurst, "ns/packet")
+}
+
+// TestMeters: flows are exported when the reader ends, at the latest.
+func TestMeters(t *testing.T) {
+	var records []ipfix.Record
+	a := frame(t, 0x11, 0)
+	a.Ingress = 7
+	_, news := run(t, Config{Metering: &Metering{Export: func(r []ipfix.Record) { records = append(records, r...) }}}, []Frame{a, a})
+	if len(news) > 0 {
+		t.Errorf("labels are not wanted, and: %v", news)
+	}
+	if len(records) != 1 || records[0].DestQP != 0x11 || records[0].Packets != 2 || records[0].Ingress != 7 || records[0].EndReason != ipfix.ForcedEnd {
+		t.Errorf("%+v", records)
+	}
 }

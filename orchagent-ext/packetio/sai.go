@@ -10,10 +10,14 @@ import (
 type SAI struct {
 	lib     *sai.Library
 	packets []sai.Packet
+	ifIndex func(sai.ObjectID) uint32
 }
 
 // NewSAI returns the source of an open library. A library has one reader.
-func NewSAI(lib *sai.Library) *SAI { return &SAI{lib: lib} }
+// ifIndex tells a port's interface index, 0 where it does not know.
+func NewSAI(lib *sai.Library, ifIndex func(port sai.ObjectID) uint32) *SAI {
+	return &SAI{lib: lib, ifIndex: ifIndex}
+}
 
 // longest is more than any frame: IP's 65,535 octets and what stands before.
 const longest = 1 << 17
@@ -24,9 +28,9 @@ func (s *SAI) Receive(ctx context.Context, frames []Frame) (int, error) {
 	if len(s.packets) < len(frames) {
 		s.packets = make([]sai.Packet, len(frames))
 	}
-	n, err := s.lib.Packets(ctx, s.packets[:len(frames)])
+	n, err := s.lib.Packets(ctx, s.packets[:len(frames)], Patience)
 	for i, p := range s.packets[:n] {
-		frames[i] = Frame{Data: p.Data, Length: p.Length}
+		frames[i] = Frame{Data: p.Data, Length: p.Length, Ingress: s.ifIndex(p.Port)}
 		if len(p.Data) >= sai.PacketRoom {
 			frames[i].Length = longest
 		}

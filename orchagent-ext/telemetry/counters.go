@@ -3,6 +3,7 @@ package telemetry
 import (
 	"fmt"
 
+	"sluice/orchagent-ext/ipfix"
 	"sluice/orchagent-ext/packetio"
 	"sluice/yang/rows"
 )
@@ -57,4 +58,18 @@ func (p Port) Row() rows.Row {
 		"rx_packets": fmt.Sprint(p.RxPackets), "rx_bytes": fmt.Sprint(p.RxBytes),
 		"tx_packets": fmt.Sprint(p.TxPackets), "tx_bytes": fmt.Sprint(p.TxBytes),
 	}}
+}
+
+// Collector is SLUICE_IPFIX_STATS:name.
+func Collector(s ipfix.Stats) rows.Row {
+	fields := map[string]string{
+		"connected": fmt.Sprint(s.Connected),
+		"records":   fmt.Sprint(s.Records), "messages": fmt.Sprint(s.Messages), "bytes": fmt.Sprint(s.Octets),
+		"waiting": fmt.Sprint(s.Waiting), "dropped": fmt.Sprint(s.Dropped),
+		"connects": fmt.Sprint(s.Connects), "refused": fmt.Sprint(s.Refused),
+	}
+	if s.Error != "" {
+		fields["last_error"] = s.Error
+	}
+	return rows.Row{Table: TableIPFIXStats, Key: s.Name, Fields: fields}
 }

@@ -19,8 +19,9 @@ const (
 
 // Tables of COUNTERS_DB.
 const (
-	TableStats     = "SLUICE_STATS"
-	TablePortStats = "SLUICE_PORT_STATS"
+	TableStats      = "SLUICE_STATS"
+	TablePortStats  = "SLUICE_PORT_STATS"
+	TableIPFIXStats = "SLUICE_IPFIX_STATS"
 )
 
 // What the daemon is doing.

@@ -179,6 +179,10 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%s: status %d, want %d", test.call, status, test.want)
 		}
 	}
+	hash := d.id("create hash %s=%s", hashList, withLabel)
+	if status, _ := d.try("set switch 0x21000000000001 oid:0xf8=%s", hash); status != notSupported {
+		t.Errorf("a hash of RDMA packets without a queue pair: status %d, want %d", status, notSupported)
+	}
 	if entries := d.do("get table %s list-oid:0x2000", table); len(entries) != 1 {
 		t.Errorf("entries %v, want the one that was made", entries)
 	}

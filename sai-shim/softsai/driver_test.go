@@ -49,8 +49,6 @@ func startDriver(t *testing.T) *driver {
 	t.Helper()
 	d := &driver{t: t, cmd: exec.Command(program(t, "driver"), program(t, "libsoftsai.so"))}
 	d.cmd.Stderr = &d.stderr
-	// What libnl keeps for the life of a process is no leak of ours.
-	d.cmd.Env = append(os.Environ(), "ASAN_OPTIONS=detect_leaks=0")
 	var err error
 	if d.in, err = d.cmd.StdinPipe(); err != nil {
 		t.Fatal(err)

@@ -152,3 +152,35 @@ func TestTakeoverUnderTraffic(t *testing.T) {
 	}
 	t.Logf("%d packets passed", sent)
 }
+
+// A netdev that the profile names no longer is let go of; the other ports keep what they have.
+func TestFewerPorts(t *testing.T) {
+	enterNamespace(t)
+	link(t, "port0", "far0")
+	link(t, "port1", "far1")
+	d := startDriver(t)
+	d.do("switch SLUICE_PORTS=port0+port1")
+	table := newTable(t, d, "port0")
+	d.do("set port %s oid:0x3b=%s", portID(t, "port1"), table)
+	d.do("create entry oid:0=%s %s %s=5", table, fieldRoCE, setLabel)
+	d.kill()
+
+	d = startDriver(t)
+	d.do("switch SLUICE_PORTS=port1")
+	if out := tc(t, "qdisc", "show", "dev", "port0"); strings.Contains(out, "clsact") {
+		t.Errorf("port0 is no port any more:\n%s", out)
+	}
+	if _, out := startRunner(t, "port1").run(roceFrame(hostA, hostB, 1, 1)); labelOf(out) != 5 {
+		t.Errorf("port1 writes label %d, want 5", labelOf(out))
+	}
+	d.do("remove-switch")
+	d.stop()
+
+	// Other ports altogether: the switch is found at the ones it had.
+	d = startDriver(t)
+	d.do("switch SLUICE_PORTS=port0")
+	d.do("set port %s oid:0x3b=%s", portID(t, "port0"), table)
+	if _, out := startRunner(t, "port0").run(roceFrame(hostA, hostB, 1, 1)); labelOf(out) != 5 {
+		t.Errorf("port0 writes label %d, want 5", labelOf(out))
+	}
+}

@@ -1,5 +1,7 @@
 package main
 
+import "slices"
+
 // bars is what is measured, in the order of the report.
 var bars = []bar{
 	{pkg: "orchagent-ext/roce", benchmark: "BenchmarkParse", unit: "ns/op", limit: atMost(40)},
@@ -26,15 +28,31 @@ var bars = []bar{
 	{pkg: "tests/e2e", benchmark: "BenchmarkTenThousandFlows", unit: "s", limit: atMost(1)},
 	{pkg: "tests/e2e", benchmark: "BenchmarkResync", unit: "s", limit: atMost(1)},
 	{pkg: "tests/e2e", benchmark: "BenchmarkRestart", unit: "s", limit: atMost(2)},
+	{pkg: "orchagent-ext/ipfix", benchmark: "BenchmarkEncode/*", unit: "ns/op"},
+	{pkg: "orchagent-ext/ipfix", benchmark: "BenchmarkEncode/*", unit: "allocs/op", limit: atMost(0)},
+	{pkg: "orchagent-ext/ipfix", benchmark: "BenchmarkSendUDP", unit: "ns/op", limit: atMost(1000)}, // 1,000,000 records/s
+	{pkg: "orchagent-ext/ipfix", benchmark: "BenchmarkSendUDP", unit: "records/s"},
+	{pkg: "orchagent-ext/ipfix", benchmark: "BenchmarkSendUDP", unit: "allocs/op", limit: atMost(0)},
+	{pkg: "orchagent-ext/ipfix", benchmark: "BenchmarkMeter64kFlows", unit: "ns/op", limit: atMost(150)},
+	{pkg: "orchagent-ext/ipfix", benchmark: "BenchmarkMeter64kFlows", unit: "allocs/op", limit: atMost(0)},
+	{pkg: "tests/bench/goipfix", benchmark: "BenchmarkSendUDP/*", unit: "ns/op", optional: true},
+	{pkg: "tests/bench/goipfix", benchmark: "BenchmarkSendUDP/*", unit: "allocs/op", optional: true},
+	{pkg: "tests/bench/goipfix", benchmark: "BenchmarkRatio", unit: "ratio", with: "vmware/go-ipfix", optional: true},
 }
 
 // A bar names one figure of one benchmark and what it must hold.
 type bar struct {
-	pkg       string // folder of the package, from the root of the module
+	pkg       string // folder of the package, from the root of the module; it may be a module of its own
 	benchmark string // BenchmarkX; BenchmarkX/* is every sub-benchmark of it
 	unit      string // as the benchmark prints it: ns/op, allocs/op, or its own
 	limit     limit  // the zero limit: reported, not judged
 	with      string // what the figure is compared with, in the same run
+	optional  bool   // it needs what cannot be had everywhere: not there is no error
+}
+
+// optional reports whether every bar of the package is.
+func optional(bars []bar, pkg string) bool {
+	return !slices.ContainsFunc(bars, func(b bar) bool { return b.pkg == pkg && !b.optional })
 }
 
 // A limit is the value that a figure must not pass, where there is one.

@@ -20,7 +20,8 @@ type figure struct {
 }
 
 // judge picks the figure or, for a pattern, the figures of every bar out of what
-// was measured. The error names every bar whose benchmark did not report.
+// was measured. The error names every bar whose benchmark
+// did not report, but for optional ones.
 func judge(bars []bar, found []series) ([]figure, error) {
 	var figures []figure
 	var missing []error
@@ -31,7 +32,7 @@ func judge(bars []bar, found []series) ([]figure, error) {
 				figures = append(figures, b.judge(s))
 			}
 		}
-		if len(figures) == n {
+		if len(figures) == n && !b.optional {
 			missing = append(missing, fmt.Errorf("%s: no %s reported %s", b.pkg, b.benchmark, b.unit))
 		}
 	}

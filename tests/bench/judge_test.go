@@ -62,6 +62,20 @@ func TestJudgeNamesWhatIsMissing(t *testing.T) {
 	}
 }
 
+func TestOptionalBarsMayBeMissing(t *testing.T) {
+	table := []bar{
+		{pkg: "tests/bench/other", benchmark: "BenchmarkParse", unit: "ns/op", optional: true},
+		{pkg: "tests/bench/mixed", benchmark: "BenchmarkParse", unit: "ns/op", optional: true},
+		{pkg: "tests/bench/mixed", benchmark: "BenchmarkParse", unit: "allocs/op"},
+	}
+	if _, err := judge(table[:2], recorded(t)); err != nil {
+		t.Error(err)
+	}
+	if !optional(table, "tests/bench/other") || optional(table, "tests/bench/mixed") {
+		t.Error("a package is optional if all of its bars are")
+	}
+}
+
 func TestMedianAndSpread(t *testing.T) {
 	for _, c := range []struct {
 		values         []float64

@@ -34,6 +34,10 @@ func run(ctx context.Context, out string, benchTime time.Duration, count int) er
 		fmt.Fprintf(os.Stderr, "bench: package %d of %d: %s\n", i+1, len(pkgs), pkg)
 		s, err := measure(ctx, bars, pkg, benchTime, count, os.Stderr)
 		found = append(found, s...)
+		if err != nil && optional(bars, pkg) {
+			fmt.Fprintf(os.Stderr, "bench: without it: %v\n", err)
+			continue
+		}
 		errs = append(errs, err)
 	}
 	figures, err := judge(bars, found)

@@ -50,8 +50,8 @@ func benchRegexp(bars []bar, pkg string) string {
 // measure runs the benchmarks of one package and returns what they reported,
 // also when go test failed in the end. Its output goes to progress too.
 func measure(ctx context.Context, bars []bar, pkg string, benchTime time.Duration, count int, progress io.Writer) ([]series, error) {
-	cmd := exec.CommandContext(ctx, "go", "test", "-run=^$", "-bench="+benchRegexp(bars, pkg), "-benchmem",
-		"-benchtime="+benchTime.String(), "-count="+strconv.Itoa(count), "-timeout=1h", "./"+pkg)
+	cmd := exec.CommandContext(ctx, "go", "test", "-C", pkg, "-run=^$", "-bench="+benchRegexp(bars, pkg), "-benchmem",
+		"-benchtime="+benchTime.String(), "-count="+strconv.Itoa(count), "-timeout=1h", ".")
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {

@@ -230,11 +230,17 @@ func (l *leaf) objects() map[string]string {
 // in runs a command in the leaf's namespace and returns what it printed.
 func (l *leaf) in(command ...string) string {
 	l.t.Helper()
-	out, err := exec.Command("ip", append([]string{"netns", "exec", l.Leaf.Namespace}, command...)...).CombinedOutput()
-	if err != nil {
-		l.t.Fatalf("%s: %v: %s", command, err, out)
+	var out strings.Builder
+	cmd := exec.Command(command[0], command[1:]...)
+	cmd.Stdout, cmd.Stderr = &out, &out
+	p, err := l.Leaf.Start(cmd)
+	if err == nil {
+		err = p.Wait()
 	}
-	return string(out)
+	if err != nil {
+		l.t.Fatalf("%s: %v: %s", command, err, &out)
+	}
+	return out.String()
 }
 
 var hashSettings = []string{

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"strings"
 	"testing"
+	"time"
 
 	"sluice/orchagent-ext/roce"
 	"sluice/tests/fabric"
@@ -96,4 +97,29 @@ func TestLeastRights(t *testing.T) {
 	l.launchWith([]string{"setpriv", "--bounding-set=-all,+net_admin,+bpf,+perfmon"})
 	l.enable()
 	l.allLabelled()
+}
+
+// TestSkippedCounts: labels of the sender's own are counted as kept; IPv4, which
+// has none, is not.
+func TestSkippedCounts(t *testing.T) {
+	l := newLeaf(t)
+	l.start()
+	l.enable()
+	var frames [][]byte
+	for psn := range uint32(10) {
+		frames = append(frames, l.frame(packet{qp: 1, psn: psn}), l.frame(packet{qp: 2, psn: psn, label: 5}), l.frame4(packet{qp: 3, psn: psn}))
+	}
+	l.send(frames)
+	for deadline := time.Now().Add(patience); ; time.Sleep(poll) {
+		all, err := l.countersDB.Read(t.Context(), "SLUICE_STATS")
+		if err == nil && len(all) == 1 {
+			f := all[0].Fields
+			if f["label_written"] == "10" && f["label_skipped"] == "10" && f["label_skipped_percent"] == "50.0" {
+				return
+			}
+			if time.Now().After(deadline) {
+				t.Fatalf("%v", f)
+			}
+		}
+	}
 }

@@ -29,6 +29,21 @@ func (l *leaf) frame(p packet) []byte {
 	return b
 }
 
+// frame4 is the packet over IPv4.
+func (l *leaf) frame4(p packet) []byte {
+	l.t.Helper()
+	b := roce.Ethernet{Dst: roce.MAC(l.A.Peer().MAC), Src: roce.MAC(l.A.MAC), EtherType: roce.EtherTypeIPv4}.Append(nil)
+	ip := len(b)
+	b = roce.IPv4Header{TTL: 64, Protocol: 17, Src: fabric.HostA4.Addr().As4(), Dst: fabric.HostB4.Addr().As4()}.Append(b)
+	b = roce.UDPHeader{SrcPort: 49152, DstPort: roce.UDPPort}.Append(b)
+	b = roce.BTH{Opcode: roce.RCSendMiddle, PKey: 0xffff, DestQP: p.qp, PSN: p.psn}.Append(b)
+	b, err := roce.Finish(append(b, make([]byte, 128)...), ip)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return b
+}
+
 // sessions are n packets of each of 64 queue pairs.
 func (l *leaf) sessions(n int) [][]byte {
 	var frames [][]byte

@@ -59,6 +59,7 @@ func newRootCommand() *cobra.Command {
 		newSendCommand(),
 		newListenCommand(),
 		newDemoCommand(),
+		newExportCommand(),
 	)
 	return cmd
 }

@@ -54,7 +54,8 @@ func (o *opener) open(s *config.Snapshot, cold bool) (orch.Switch, error) {
 		}
 		return nil, errors.Join(err, lib.Close())
 	}
-	return &switched{asic.NewSAI(lib), packetio.NewSAI(lib)}, nil
+	driver := asic.NewSAI(lib)
+	return &switched{driver, packetio.NewSAI(lib, driver.IfIndex)}, nil
 }
 
 // portList is the rows of PORT as the software switch takes them: names, with

@@ -1,12 +1,10 @@
 #include "hash.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
 #include <string.h>
 
-#include "index.h"
 #include "log.h"
-#include "net.h"
+#include "multipath.h"
 #include "port.h"
 #include "switch.h"
 
@@ -18,7 +16,6 @@
 #define FIELD_SRC_PORT 0x0010
 #define FIELD_QP 0x10000
 #define FIELD_ADDRESSES 0x0003
-#define POLICY_FIELDS 3
 
 static const struct {
 	int32_t native;
@@ -34,15 +31,6 @@ static const struct {
 	{ SAI_NATIVE_HASH_FIELD_RDMA_BTH_DEST_QP, FIELD_QP, "hash" },
 };
 #define FIELDS (sizeof(fields) / sizeof(fields[0]))
-
-/* The settings of the kernel, in the order in which they are kept. */
-static const char *const sysctls[] = {
-	"ipv4/fib_multipath_hash_policy",
-	"ipv4/fib_multipath_hash_fields",
-	"ipv6/fib_multipath_hash_policy",
-	"ipv6/fib_multipath_hash_fields",
-};
-#define SYSCTLS (sizeof(sysctls) / sizeof(sysctls[0]))
 
 static struct softsai_steer steering[2]; /* of IPv4, IPv6 */
 
@@ -148,46 +136,11 @@ static sai_status_t hash_set(struct object *o, sai_attr_id_t id)
 	return hash_apply();
 }
 
-/* What the sysctls were before this switch changed them, or -1 for one that it left alone. */
-static void kept(int32_t values[SYSCTLS])
-{
-	const sai_attribute_value_t *v = object_value(switch_object(), ATTR_SYSCTLS);
-
-	for (size_t i = 0; i < SYSCTLS; i++)
-		values[i] = v && v->s32list.count == SYSCTLS ? v->s32list.list[i] : -1;
-}
-
-static sai_status_t keep(int32_t values[SYSCTLS])
-{
-	sai_attribute_t attr = { .id = ATTR_SYSCTLS, .value.s32list = { .count = SYSCTLS, .list = values } };
-	sai_status_t status = object_store(switch_object(), &attr);
-
-	return status ? status : object_save(switch_object());
-}
-
-/* What the kernel's hash of IPv6 takes, or took before this switch changed it. */
-static long kernel_bits(void)
-{
-	/* By policy: addresses, protocol and label; 5-tuple; the same of the inner header; fields. */
-	static const long by_policy[] = { 0x000f, 0x0037, 0x0037 };
-	int32_t before[SYSCTLS];
-	long policy, bits;
-
-	kept(before);
-	if (net_sysctl_get(sysctls[2], &policy) || net_sysctl_get(sysctls[3], &bits))
-		return -1;
-	if (before[2] >= 0)
-		policy = before[2];
-	if (before[3] >= 0)
-		bits = before[3];
-	return policy >= 0 && policy < POLICY_FIELDS ? by_policy[policy] : bits;
-}
-
 /* The default object's fields, while nobody set them. */
 static sai_status_t kernel_fields(sai_s32_list_t *list)
 {
 	int32_t native[FIELDS];
-	long bits = kernel_bits();
+	long bits = multipath_kernel_fields();
 	uint32_t n = 0;
 
 	if (bits < 0)
@@ -249,7 +202,7 @@ static const struct object *chosen(sai_attr_id_t id, bool or_default)
 	o = object_find(hash_default());
 	if (!o || !read_lists(o, &w, &bad) || !(w.fields | w.bth))
 		return NULL;
-	return (long)w.fields == kernel_bits() && !w.bth ? NULL : o;
+	return (long)w.fields == multipath_kernel_fields() && !w.bth ? NULL : o;
 }
 
 static struct softsai_steer steer_by(const struct wanted *w, bool v6)
@@ -263,41 +216,10 @@ static struct softsai_steer steer_by(const struct wanted *w, bool v6)
 	return s;
 }
 
-/* Sets a sysctl, or with value -1 puts back what it was. */
-static sai_status_t bring(size_t i, long value, int32_t before[SYSCTLS])
-{
-	sai_status_t status = SAI_STATUS_SUCCESS;
-	long now;
-	int err;
-
-	if (value < 0 && before[i] < 0)
-		return SAI_STATUS_SUCCESS;
-	err = net_sysctl_get(sysctls[i], &now);
-	if (!err && value >= 0 && before[i] < 0) {
-		before[i] = now; /* kept before it is changed */
-		status = keep(before);
-	}
-	if (!err && !status)
-		err = net_sysctl_set(sysctls[i], value >= 0 ? value : before[i]);
-	if (err) {
-		fail("/proc/sys/net/%s: %s", sysctls[i], strerror(-err));
-		return SAI_STATUS_FAILURE;
-	}
-	if (!status && value < 0) {
-		before[i] = -1;
-		status = keep(before);
-	}
-	return status;
-}
-
 static sai_status_t apply_family(int family, sai_attr_id_t plain, sai_attr_id_t rdma)
 {
 	const struct object *o = chosen(plain, true), *special = chosen(rdma, false);
-	size_t policy = family * 2, bits = policy + 1;
-	long to_policy = -1, to_bits;
 	struct wanted w = {}, by = {};
-	int32_t before[SYSCTLS];
-	sai_status_t status;
 	sai_attr_id_t bad;
 
 	if ((o && !read_lists(o, &w, &bad)) || (special && !read_lists(special, &by, &bad)))
@@ -306,44 +228,23 @@ static sai_status_t apply_family(int family, sai_attr_id_t plain, sai_attr_id_t 
 		fail("hash: a hash of RDMA packets alone must have RDMA_BTH_DEST_QP or a UDF: the kernel hashes the other fields for all packets");
 		return SAI_STATUS_NOT_SUPPORTED;
 	}
-	to_bits = family == 0 ? w.fields & ~FIELD_LABEL : w.fields;
-	if (to_bits)
-		to_policy = POLICY_FIELDS;
-	else
-		to_bits = -1;
 	if (family == 0 && ((w.bth && !(w.fields & FIELD_SRC_PORT)) || (by.bth && !(by.fields & FIELD_SRC_PORT)))) {
 		fail("hash: for IPv4 a queue pair or UDF needs L4_SRC_PORT in the list");
 		return SAI_STATUS_NOT_SUPPORTED;
 	}
 	steering[family] = steer_by(special ? &by : &w, family == 1);
-	kept(before);
-	status = bring(bits, to_bits, before);
-	if (!status)
-		status = bring(policy, to_policy, before);
-	return status;
+	return multipath_set(family, family == 0 ? w.fields & ~FIELD_LABEL : w.fields);
 }
 
 bool hash_managed(void)
 {
-	int32_t before[SYSCTLS];
-
-	kept(before);
-	for (size_t i = 0; i < SYSCTLS; i++)
-		if (before[i] >= 0)
-			return true;
-	return steering[0].bth || steering[1].bth;
+	return multipath_managed() || steering[0].bth || steering[1].bth;
 }
 
 sai_status_t hash_reset(void)
 {
-	sai_status_t status = SAI_STATUS_SUCCESS;
-	int32_t before[SYSCTLS];
-
-	kept(before);
-	for (size_t i = 0; i < SYSCTLS && !status; i++)
-		status = bring(i, -1, before);
 	memset(steering, 0, sizeof(steering));
-	return status;
+	return multipath_reset();
 }
 
 sai_status_t hash_apply(void)

@@ -1,25 +1,24 @@
 #include "object.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "log.h"
 #include "meta.h"
+#include "store.h"
 #include "value.h"
 
 #define BUCKETS (1 << 16)
 #define TYPE_SHIFT 48
 
 static struct object *buckets[BUCKETS];
-static size_t made;
+size_t objects_made;
 
-static const struct type *const types[] = {
+const struct type *const types[] = {
 	&switch_type, &port_type, &queue_type, &acl_counter_type, &udf_match_type, &udf_group_type, &udf_type,
 	&policer_type, &trap_group_type, &trap_type, &samplepacket_type, &mirror_type, &hash_type, &acl_table_type,
 	&acl_entry_type,
 };
-#define TYPES (sizeof(types) / sizeof(types[0]))
+const size_t type_count = sizeof(types) / sizeof(types[0]);
 
 sai_object_id_t object_id(sai_object_type_t type, uint64_t number)
 {
@@ -65,7 +64,7 @@ void object_each(sai_object_type_t type, void (*call)(struct object *o, void *ar
 
 const struct type *type_find(sai_object_type_t type)
 {
-	for (size_t i = 0; i < TYPES; i++)
+	for (size_t i = 0; i < type_count; i++)
 		if (types[i]->type == type && !hidden(types[i]->capability))
 			return types[i];
 	return NULL;
@@ -121,7 +120,7 @@ static bool all_there(const struct attribute *a, const sai_attribute_value_t *v)
 	return true;
 }
 
-static void refer(const struct attribute *a, const sai_attribute_value_t *v, int by)
+void object_refer(const struct attribute *a, const sai_attribute_value_t *v, int by)
 {
 	const sai_object_id_t *ids;
 	uint32_t n = references(a, v, &ids);
@@ -135,14 +134,14 @@ static void refer(const struct attribute *a, const sai_attribute_value_t *v, int
 }
 
 /* Puts an attribute in place of the one that o has; the value becomes o's. */
-static sai_status_t put(struct object *o, const struct attribute *a, sai_attribute_t *attr)
+sai_status_t object_put(struct object *o, const struct attribute *a, sai_attribute_t *attr)
 {
 	sai_attribute_t *all;
 
-	refer(a, &attr->value, 1);
+	object_refer(a, &attr->value, 1);
 	for (uint32_t i = 0; i < o->count; i++) {
 		if (o->attributes[i].id == attr->id) {
-			refer(a, &o->attributes[i].value, -1);
+			object_refer(a, &o->attributes[i].value, -1);
 			value_free(a, &o->attributes[i].value);
 			o->attributes[i] = *attr;
 			return SAI_STATUS_SUCCESS;
@@ -165,34 +164,7 @@ sai_status_t object_store(struct object *o, const sai_attribute_t *attr)
 		return SAI_STATUS_NOT_SUPPORTED;
 	if (value_copy(a, &own.value, &attr->value))
 		return SAI_STATUS_NO_MEMORY;
-	return put(o, a, &own);
-}
-
-sai_status_t object_save(const struct object *o)
-{
-	uint8_t record[META_MAX];
-	size_t n = 0;
-	int err;
-
-	for (uint32_t i = 0; i < o->count; i++) {
-		const struct attribute *a = type_attribute(o->type, o->attributes[i].id);
-		size_t size;
-
-		if (!a || (a->access & VOLATILE))
-			continue;
-		size = value_encode(a, &o->attributes[i], record + n, sizeof(record) - n);
-		if (!size) {
-			fail("%s: its attributes take more than %d octets", o->type->name, META_MAX);
-			return SAI_STATUS_INSUFFICIENT_RESOURCES;
-		}
-		n += size;
-	}
-	err = meta_put(o->id, record, n);
-	if (err) {
-		fail("%s: cannot write its record: %s", o->type->name, strerror(-err));
-		return err == -E2BIG || err == -ENOSPC ? SAI_STATUS_TABLE_FULL : SAI_STATUS_FAILURE;
-	}
-	return SAI_STATUS_SUCCESS;
+	return object_put(o, a, &own);
 }
 
 static void unlink_object(struct object *o)
@@ -208,7 +180,7 @@ static void unlink_object(struct object *o)
 
 		if (!a)
 			continue;
-		refer(a, &o->attributes[i].value, -1);
+		object_refer(a, &o->attributes[i].value, -1);
 		value_free(a, &o->attributes[i].value);
 	}
 	free(o->attributes);
@@ -216,7 +188,7 @@ static void unlink_object(struct object *o)
 	free(o);
 }
 
-static struct object *link_object(const struct type *type, sai_object_id_t id)
+struct object *object_link(const struct type *type, sai_object_id_t id)
 {
 	struct object *o = calloc(1, sizeof(*o));
 
@@ -278,7 +250,7 @@ sai_status_t object_create(const struct type *type, sai_object_id_t id, uint32_t
 			return SAI_STATUS_FAILURE;
 		id = object_id(type->type, number);
 	}
-	o = link_object(type, id);
+	o = object_link(type, id);
 	if (!o)
 		return SAI_STATUS_NO_MEMORY;
 	for (uint32_t i = 0; i < count && !status; i++)
@@ -294,7 +266,7 @@ sai_status_t object_create(const struct type *type, sai_object_id_t id, uint32_t
 		unlink_object(o);
 		return status;
 	}
-	made += !ours;
+	objects_made += !ours;
 	*id_made = id;
 	return SAI_STATUS_SUCCESS;
 }
@@ -325,7 +297,7 @@ sai_status_t object_set(const struct type *type, sai_object_id_t id, const sai_a
 	if (!status && !(a->access & VOLATILE))
 		status = object_save(o);
 	if (status) /* a value that was not there comes back as zero, which is the default */
-		put(o, a, &old);
+		object_put(o, a, &old);
 	else if (before)
 		value_free(a, &old.value);
 	return status;
@@ -372,87 +344,8 @@ sai_status_t object_remove(const struct type *type, sai_object_id_t id)
 		return status;
 	meta_remove(id);
 	unlink_object(o);
-	made--;
+	objects_made--;
 	return SAI_STATUS_SUCCESS;
-}
-
-/* A record whose type is none of ours is of a later version: it stays. */
-static int read_record(uint64_t id, const void *record, size_t size)
-{
-	const struct type *type = type_find(object_type(id));
-	const uint8_t *at = record;
-	struct object *o;
-
-	if (!type)
-		return 0;
-	o = object_find(id);
-	if (!o && (type == &switch_type || type == &port_type || type == &queue_type))
-		return 0; /* its netdev is gone */
-	if (!o) {
-		o = link_object(type, id);
-		made++;
-	}
-	if (!o)
-		return -ENOMEM;
-	while (size > 0) {
-		sai_attribute_t attr;
-		const struct attribute *a;
-		size_t n = value_decode(type, at, size, &attr, &a);
-
-		if (!n)
-			return -EBADMSG;
-		if (a && put(o, a, &attr))
-			return -ENOMEM;
-		at += n;
-		size -= n;
-	}
-	return 0;
-}
-
-static void refer_all(struct object *o, void *arg)
-{
-	(void)arg;
-	for (uint32_t i = 0; i < o->count; i++)
-		refer(type_attribute(o->type, o->attributes[i].id), &o->attributes[i].value, 1);
-}
-
-static void forget_references(struct object *o, void *arg)
-{
-	(void)arg;
-	o->references = 0;
-}
-
-struct restoring {
-	sai_status_t status;
-};
-
-static void program(struct object *o, void *arg)
-{
-	struct restoring *r = arg;
-	sai_status_t status = o->type->create ? o->type->create(o, true) : SAI_STATUS_SUCCESS;
-
-	if (status) {
-		fail("%s 0x%llx of the process before: status %d", o->type->name, (unsigned long long)o->id, status);
-		r->status = status;
-	}
-}
-
-sai_status_t object_restore(void)
-{
-	struct restoring r = {};
-	int err = meta_each(read_record);
-
-	if (err) {
-		fail("cannot read the records of the process before: %s", strerror(-err));
-		return SAI_STATUS_FAILURE;
-	}
-	/* Records come in no order: who refers to whom is counted when all are there. */
-	object_each(0, forget_references, NULL);
-	object_each(0, refer_all, NULL);
-	for (size_t i = 0; i < TYPES; i++)
-		if (types[i] != &switch_type && types[i] != &port_type && types[i] != &queue_type)
-			object_each(types[i]->type, program, &r);
-	return r.status;
 }
 
 static void forget(struct object *o, void *arg)
@@ -464,12 +357,12 @@ static void forget(struct object *o, void *arg)
 void object_forget(void)
 {
 	object_each(0, forget, NULL);
-	made = 0;
+	objects_made = 0;
 }
 
 size_t object_made(void)
 {
-	return made;
+	return objects_made;
 }
 
 sai_status_t object_fill(void *list, const void *elements, uint32_t count, size_t size)

@@ -1,6 +1,7 @@
 #include "plane.h"
 
 #include <errno.h>
+#include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -123,30 +124,38 @@ static bool fits(const int fds[MAP_ADOPTED])
 	return bpf_map_lookup_elem(fds[MAP_META], &key, head) == 0 && head[0] == SOFTSAI_LAYOUT;
 }
 
-/* Takes the maps over that a port's filter holds. */
-static bool adopt(void)
+/* Takes the maps over that the filter of a netdev holds. */
+static bool adopt_from(uint32_t ifindex)
 {
-	int fds[MAP_ADOPTED], program;
-	bool done = false;
+	int fds[MAP_ADOPTED], program = program_on(ifindex);
+	bool done;
 
-	for (size_t i = 0; i < plane.ports && !done; i++) {
-		program = program_on(plane.ifindexes[i]);
-		if (program < 0)
-			continue;
-		for (int m = 0; m < MAP_ADOPTED; m++)
-			fds[m] = -1;
-		done = maps_of(program, fds) == 0 && fits(fds);
-		if (!done)
-			warn("port with index %u has a switch of another version, which is replaced", plane.ifindexes[i]);
-		for (int m = 0; m < MAP_ADOPTED; m++) {
-			if (done && bpf_map__reuse_fd(bpf_object__find_map_by_name(plane.skel->obj, map_names[m]), fds[m]))
-				done = false;
-			if (fds[m] >= 0)
-				close(fds[m]);
-		}
-		close(program);
+	if (program < 0)
+		return false;
+	for (int m = 0; m < MAP_ADOPTED; m++)
+		fds[m] = -1;
+	done = maps_of(program, fds) == 0 && fits(fds);
+	if (!done)
+		warn("netdev with index %u has a switch of another version, which is replaced", ifindex);
+	for (int m = 0; m < MAP_ADOPTED; m++) {
+		if (done && bpf_map__reuse_fd(bpf_object__find_map_by_name(plane.skel->obj, map_names[m]), fds[m]))
+			done = false;
+		if (fds[m] >= 0)
+			close(fds[m]);
 	}
+	close(program);
 	return done;
+}
+
+static bool adopt(const struct plane_options *options)
+{
+	for (size_t i = 0; i < options->ports; i++)
+		if (adopt_from(options->ifindexes[i]))
+			return true;
+	for (size_t i = 0; i < options->other_count; i++)
+		if (adopt_from(options->others[i]))
+			return true;
+	return false;
 }
 
 /* Writes the first record, by which the maps are known as ours. */
@@ -172,8 +181,14 @@ static bool has_capability(int bit)
 	return set >> bit & 1;
 }
 
-static int explain(const char *verb, int err)
+/* Says what could not be done, to which netdev if not 0, and which capability is missing. */
+static int explain(const char *what, uint32_t ifindex, int err)
 {
+	char name[64] = "", verb[128];
+
+	if (ifindex && !if_indextoname(ifindex, name))
+		snprintf(name, sizeof(name), "netdev with index %u", ifindex);
+	snprintf(verb, sizeof(verb), "%s%s%s", what, ifindex ? " " : "", name);
 	if (err == -EPERM && !has_capability(12))
 		fail("cannot %s: CAP_NET_ADMIN is missing", verb);
 	else if (err == -EPERM && !has_capability(21))
@@ -209,11 +224,15 @@ static int attach(uint32_t ifindex)
 
 static int detach(uint32_t ifindex)
 {
+	int program = program_on(ifindex);
 	DECLARE_LIBBPF_OPTS(bpf_tc_opts, opts, .handle = HANDLE, .priority = PRIORITY);
 	struct softsai_meta_key key = clsact_key(ifindex);
 	uint8_t record[SOFTSAI_META_CHUNK];
 	struct bpf_tc_hook hook;
 
+	if (program < 0)
+		return 0;
+	close(program);
 	hook_of(ifindex, &hook);
 	if (bpf_map_lookup_elem(plane_map(MAP_META), &key, record))
 		return bpf_tc_detach(&hook, &opts);
@@ -229,8 +248,8 @@ int plane_detach(void)
 	for (size_t i = 0; i < plane.ports; i++) {
 		log_libbpf_clear();
 		e = detach(plane.ifindexes[i]);
-		if (e && e != -ENOENT && e != -ENODEV && e != -EINVAL)
-			err = explain("remove the BPF program", e);
+		if (e)
+			err = explain("remove the BPF program from", plane.ifindexes[i], e);
 	}
 	return err;
 }
@@ -256,30 +275,37 @@ int plane_open(const struct plane_options *options, bool *adopted)
 		bpf_map__set_max_entries(plane.skel->maps.soft_meta, 4 * options->entries);
 	}
 	tables_fill((void *)plane.skel->rodata->softsai_crc, (void *)plane.skel->rodata->softsai_bth_len);
-	*adopted = adopt();
+	*adopted = adopt(options);
 	log_libbpf_clear();
 	err = ingress_bpf__load(plane.skel);
 	if (err) {
-		explain("load the BPF program", err);
+		explain("load the BPF program", 0, err);
 		goto out;
 	}
 	err = bpf_prog_bind_map(plane_program(), plane_map(MAP_META), NULL);
 	if (!err && !*adopted)
 		err = sign();
 	if (err) {
-		explain("keep records in a BPF map", err);
+		explain("keep records in a BPF map", 0, err);
 		goto out;
 	}
 	for (size_t i = 0; i < plane.ports; i++) {
 		log_libbpf_clear();
 		err = attach(plane.ifindexes[i]);
 		if (err) {
-			fail("port with index %u:", plane.ifindexes[i]);
-			explain("attach the BPF program", err);
+			explain("attach the BPF program to", plane.ifindexes[i], err);
 			if (!*adopted)
 				plane_detach();
 			goto out;
 		}
+	}
+	for (size_t i = 0; i < options->other_count; i++) {
+		uint32_t ifindex = options->others[i];
+
+		int e = detach(ifindex);
+
+		if (e) /* the ports are there all the same */
+			explain("remove the BPF program from the former port", ifindex, e);
 	}
 out:
 	if (err)

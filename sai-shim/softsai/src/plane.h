@@ -33,13 +33,16 @@ enum plane_map {
 struct plane_options {
 	const uint32_t *ifindexes; /* of the ports */
 	size_t ports;
+	const uint32_t *others; /* of the namespace's other netdevs, which may have been ports */
+	size_t other_count;
 	uint32_t entries; /* size of the entry map; 0: SOFTSAI_ENTRIES */
 };
 
 /*
- * Loads the program and attaches it to every port. Where a port has it already,
+ * Loads the program and attaches it to every port. Where a netdev has it already,
  * its maps are taken over, and the program is replaced without a packet lost;
- * *adopted says so. Writes to the log what is missing.
+ * *adopted says so. It is taken off netdevs that are ports no longer. Writes to
+ * the log what is missing.
  */
 int plane_open(const struct plane_options *options, bool *adopted);
 

@@ -119,7 +119,7 @@ static sai_status_t add_all(void)
 	return status;
 }
 
-sai_status_t port_find(const char *list, uint32_t **ifindexes, size_t *n)
+sai_status_t port_find(const char *list)
 {
 	char *copy = list ? strdup(list) : NULL;
 	sai_status_t status;
@@ -132,13 +132,43 @@ sai_status_t port_find(const char *list, uint32_t **ifindexes, size_t *n)
 		fail("there is no port: SLUICE_PORTS names netdevs; without it all but lo are taken, and there is none");
 		status = SAI_STATUS_INVALID_PARAMETER;
 	}
-	*ifindexes = malloc((count + 1) * sizeof(**ifindexes));
-	if (!status && !*ifindexes)
-		status = SAI_STATUS_NO_MEMORY;
-	for (size_t i = 0; i < count && !status; i++)
-		(*ifindexes)[i] = ports[i].ifindex;
-	*n = count;
 	return status;
+}
+
+uint32_t *port_indexes(size_t *n)
+{
+	uint32_t *all = calloc(count + 1, sizeof(*all));
+
+	for (size_t i = 0; all && i < count; i++)
+		all[i] = ports[i].ifindex;
+	*n = count;
+	return all;
+}
+
+static bool is_port(uint32_t ifindex)
+{
+	for (size_t i = 0; i < count; i++)
+		if (ports[i].ifindex == ifindex)
+			return true;
+	return false;
+}
+
+uint32_t *port_others(size_t *n)
+{
+	struct net_link *links = NULL;
+	uint32_t *others = NULL;
+	int total = 0, err = net_links(&links, &total);
+
+	*n = 0;
+	if (err)
+		fail("cannot list netdevs: %s", strerror(-err));
+	else
+		others = calloc(total + 1, sizeof(*others));
+	for (int i = 0; others && i < total; i++)
+		if (!is_port(links[i].ifindex))
+			others[(*n)++] = links[i].ifindex;
+	free(links);
+	return others;
 }
 
 sai_status_t port_make(void)

@@ -7,11 +7,14 @@
 #include "object.h"
 
 /*
- * Finds the netdevs of a list "NAME NAME:lane,lane …" (NULL: all but loopback)
- * and gives their indexes; the log says which is not there. Frees nothing:
- * *ifindexes is the caller's.
+ * Finds the netdevs of a list "NAME NAME:lane,lane …" (NULL: all but loopback);
+ * the log says which is not there.
  */
-sai_status_t port_find(const char *list, uint32_t **ifindexes, size_t *n);
+sai_status_t port_find(const char *list);
+
+/* Indexes of the ports, or of the namespace's other netdevs; NULL for no memory. The caller frees them. */
+uint32_t *port_indexes(size_t *n);
+uint32_t *port_others(size_t *n);
 
 /* Makes the port objects of what port_find found. */
 sai_status_t port_make(void);

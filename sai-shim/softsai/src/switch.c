@@ -136,18 +136,22 @@ static void let_go(void)
 static sai_status_t open_plane(const struct profile *profile, bool *adopted)
 {
 	struct plane_options options = {};
-	uint32_t *ifindexes = NULL;
+	uint32_t *ports, *others;
 	uint64_t entries;
 	sai_status_t status;
 
 	if (!number(profile, "SLUICE_ACL_ENTRIES", 1 << 24, SOFTSAI_ENTRIES, &entries))
 		return SAI_STATUS_INVALID_PARAMETER;
 	options.entries = entries;
-	status = port_find(profile->get("SLUICE_PORTS"), &ifindexes, &options.ports);
-	options.ifindexes = ifindexes;
-	if (!status && plane_open(&options, adopted))
+	status = port_find(profile->get("SLUICE_PORTS"));
+	if (status)
+		return status;
+	options.ifindexes = ports = port_indexes(&options.ports);
+	options.others = others = port_others(&options.other_count);
+	if (!ports || !others || plane_open(&options, adopted))
 		status = SAI_STATUS_FAILURE;
-	free(ifindexes);
+	free(ports);
+	free(others);
 	return status;
 }
 
@@ -174,8 +178,9 @@ static sai_status_t wipe(const struct profile *profile, uint32_t count, const sa
 
 	if (!status)
 		status = make_switch(count, list, &id);
+	/* Only what the sysctls were is needed; other records may be whatever they are. */
 	if (!status && adopted)
-		status = object_restore();
+		object_restore();
 	if (!status)
 		status = hash_reset();
 	if (!status && plane_detach())
@@ -223,6 +228,8 @@ sai_status_t switch_create(const struct profile *profile, uint32_t count, const 
 	if (!status)
 		status = start(profile, adopted);
 	if (status) {
+		if (adopted)
+			fail("the switch of an earlier process cannot be taken over; SLUICE_COLD=1 begins without it");
 		let_go();
 		return status;
 	}

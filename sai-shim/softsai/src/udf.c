@@ -75,6 +75,12 @@ static sai_status_t group_create(struct object *o, bool adopted)
 	return SAI_STATUS_NOT_SUPPORTED;
 }
 
+/* A group's state: where its UDFs stand, which is one place for all. */
+struct place {
+	uint32_t udfs;
+	uint32_t offset; /* from the UDP header */
+};
+
 /* The UDFs of a group. All are of one place: see udf_create. */
 struct members {
 	const struct object *group;
@@ -113,6 +119,7 @@ const struct type udf_group_type = {
 	.name = "UDF group",
 	.attributes = group_attributes,
 	.count = sizeof(group_attributes) / sizeof(group_attributes[0]),
+	.room = sizeof(struct place),
 	.capability = "udf",
 	.create = group_create,
 	.get = group_get,
@@ -130,9 +137,9 @@ static const struct attribute udf_attributes[] = {
 static sai_status_t udf_create(struct object *o, bool adopted)
 {
 	const sai_attribute_value_t *base = object_value(o, SAI_UDF_ATTR_BASE);
-	const struct object *group = object_find(object_value(o, SAI_UDF_ATTR_GROUP_ID)->oid), *other;
+	const struct object *group = object_find(object_value(o, SAI_UDF_ATTR_GROUP_ID)->oid);
 	uint16_t offset = object_value(o, SAI_UDF_ATTR_OFFSET)->u16;
-	struct members m;
+	struct place *place;
 
 	(void)adopted;
 	if (group->type != &udf_group_type)
@@ -143,14 +150,21 @@ static sai_status_t udf_create(struct object *o, bool adopted)
 		     WORD_AT + WORD_LEN - 1);
 		return SAI_STATUS_NOT_SUPPORTED;
 	}
-	m = members_of(group);
-	for (uint32_t i = 0; i < m.count; i++) {
-		other = object_find(m.ids[i]);
-		if (other != o && object_value(other, SAI_UDF_ATTR_OFFSET)->u16 != offset) {
-			fail("UDF: its group has another offset already");
-			return SAI_STATUS_NOT_SUPPORTED;
-		}
+	place = group->state;
+	if (place->udfs && place->offset != offset) {
+		fail("UDF: its group has another offset already");
+		return SAI_STATUS_NOT_SUPPORTED;
 	}
+	place->udfs++;
+	place->offset = offset;
+	return SAI_STATUS_SUCCESS;
+}
+
+static sai_status_t udf_remove(struct object *o)
+{
+	struct place *place = object_find(object_value(o, SAI_UDF_ATTR_GROUP_ID)->oid)->state;
+
+	place->udfs--;
 	return SAI_STATUS_SUCCESS;
 }
 
@@ -161,18 +175,19 @@ const struct type udf_type = {
 	.count = sizeof(udf_attributes) / sizeof(udf_attributes[0]),
 	.capability = "udf",
 	.create = udf_create,
+	.remove = udf_remove,
 };
 
 bool udf_group_range(const struct object *group, uint32_t *offset, uint32_t *length)
 {
-	struct members m;
+	const struct place *place;
 
 	if (group->type != &udf_group_type)
 		return false;
-	m = members_of(group);
-	if (!m.count)
+	place = group->state;
+	if (!place->udfs)
 		return false;
-	*offset = object_value(object_find(m.ids[0]), SAI_UDF_ATTR_OFFSET)->u16 - WORD_AT;
+	*offset = place->offset - WORD_AT;
 	*length = group_length(group);
 	return true;
 }

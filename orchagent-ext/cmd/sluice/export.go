@@ -1,0 +1,196 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"sluice/orchagent-ext/cmd/sluice/internal/capture"
+	"sluice/orchagent-ext/flow"
+	"sluice/orchagent-ext/ipfix"
+	"sluice/orchagent-ext/roce"
+)
+
+func newExportCommand() *cobra.Command {
+	x := &export{}
+	cmd := &cobra.Command{
+		Use:   "export FILE (--collector HOST[:PORT]… | --file OUT)",
+		Short: "Export the flows or packets of a capture by IPFIX",
+		Long: `Export the RoCEv2 flows or packets of a capture (pcap or pcapng, - is standard input) by IPFIX, with
+the elements of draft-lin: to collectors over UDP, TCP, TLS or DTLS 1.2, or into an IPFIX file.
+
+A flow's record is made when it was idle, when it lasted for the active timeout, and at the end, by
+the capture's time. The elements go out under an enterprise number, since IANA has assigned none yet;
+the default is for documentation only. Their names and types go out, too (RFC 5610).`,
+		Example: `  sluice export capture.pcap --file flows.ipfix
+  sluice export capture.pcap --collector 127.0.0.1:4739
+  sluice export capture.pcap --mode packet --sampling 100 --collector 10.0.0.9 --transport tcp
+  sluice export capture.pcap --collector flows.example --transport tls --ca ca.pem --cert me.pem --key me.key`,
+		Args: cobra.ExactArgs(1),
+	}
+	flags := cmd.Flags()
+	flags.StringArrayVar(&x.collectors, "collector", nil, "where to; more than once for several. Without port: 4739, with tls and dtls 4740")
+	flags.StringVar(&x.file, "file", "", "write an IPFIX file")
+	flags.Var(textFlag{&x.transport, "udp|tcp|tls|dtls"}, "transport", "how messages travel")
+	flags.StringVar(&x.ca, "ca", "", "PEM file of the CAs that may have signed the collector's certificate")
+	flags.StringVar(&x.cert, "cert", "", "PEM file of our certificate")
+	flags.StringVar(&x.key, "key", "", "PEM file of its key")
+	pathMTU := addNumber(flags, "path-mtu", 16, 1280, "octets; messages over udp and dtls fit into it")
+	x.mode = addChoice(flags, "mode", "records of flows, or of packets", "flow", "packet")
+	x.flags = addChoice(flags, "flags", "flag elements of a flow: of the last packet, or of all OR-ed", "last", "or")
+	sampling := addNumber(flags, "sampling", 32, 1, "one of so many packets is looked at")
+	flags.DurationVar(&x.active, "active", time.Minute, "a flow that lasts so long is reported")
+	flags.DurationVar(&x.idle, "idle", 15*time.Second, "a flow without packets for so long has ended")
+	flags.BoolVar(&x.biflow, "biflow", false, "one record for both directions of a connection, where both queue pairs are known (RFC 5103)")
+	domain := addNumber(flags, "domain", 32, 1, "observation domain")
+	pen := addNumber(flags, "pen", 32, ipfix.DocumentationPEN, "private enterprise number of the elements; 0: IANA's")
+	first := addNumber(flags, "first-element", 16, 1, "number of rdmaOpCode; the others follow")
+	flags.DurationVar(&x.timeout, "timeout", 5*time.Second, "for a collector that is not there")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if (x.file == "") == (len(x.collectors) == 0) {
+			return errors.New("where to? Give --collector or --file, and not both")
+		}
+		if *sampling == 0 || x.active <= 0 || x.idle <= 0 || x.timeout <= 0 {
+			return errors.New("--sampling, --active, --idle and --timeout must be more than 0")
+		}
+		x.pathMTU, x.sampling = int(*pathMTU), *sampling
+		x.process = ipfix.Process{Registry: ipfix.Registry{PEN: *pen, First: uint16(*first)}, Domain: *domain, SamplingRate: *sampling}
+		return x.run(cmd, args[0])
+	}
+	return cmd
+}
+
+// biflowCapacity is how many records wait for the other direction's.
+const biflowCapacity = 1 << 16
+
+// export is one run of the command.
+type export struct {
+	collectors            []string
+	file                  string
+	transport             ipfix.Transport
+	ca, cert, key         string
+	pathMTU               int
+	mode, flags           *string
+	sampling              uint32
+	biflow                bool
+	active, idle, timeout time.Duration
+	process               ipfix.Process
+
+	records int
+}
+
+func (x *export) run(cmd *cobra.Command, name string) error {
+	if w := x.process.Registry.Warning(); w != "" {
+		fmt.Fprintf(cmd.ErrOrStderr(), "warning: %s\n", w)
+	}
+	if x.file != "" {
+		return x.toFile(cmd, name)
+	}
+	return x.toCollectors(cmd, name)
+}
+
+// meter reads the capture and hands its records to to.
+func (x *export) meter(cmd *cobra.Command, name string, to func([]ipfix.Record) error) (scan, error) {
+	var failed error
+	out := func(r []ipfix.Record) {
+		if failed == nil {
+			failed = to(r)
+			x.records += len(r)
+		}
+	}
+	var join *ipfix.Biflows
+	if x.biflow {
+		join = ipfix.NewBiflows(biflowCapacity, x.active, out)
+		out = join.Export
+	}
+	m := ipfix.NewMeter(ipfix.MeterConfig{Capacity: flowCapacity, Active: x.active, PerPacket: *x.mode == "packet", OrFlags: *x.flags == "or"}, out)
+	flows := newFlowTable(m.Removed)
+	m.Follow(flows)
+	seen := uint32(0)
+	s, err := scanFile(cmd, name, func(f *capture.Frame, p *roce.Packet, err error) error {
+		if err != nil {
+			return nil
+		}
+		now := f.Info.Timestamp.UnixNano()
+		flows.Expire(now, int64(x.idle), flow.MaxBurst)
+		if seen++; (seen-1)%x.sampling == 0 {
+			m.Observe(p, flows.Observe(p, now), 0, 0, now)
+		}
+		return failed
+	})
+	if err != nil {
+		return s, err
+	}
+	m.Flush()
+	if join != nil {
+		join.Flush()
+	}
+	return s, failed
+}
+
+func (x *export) toFile(cmd *cobra.Command, name string) error {
+	f, err := os.Create(x.file)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	w, err := ipfix.NewWriter(f, x.process)
+	if err != nil {
+		return err
+	}
+	s, err := x.meter(cmd, name, func(r []ipfix.Record) error {
+		w.Export(r)
+		return nil
+	})
+	if err := errors.Join(err, w.Close(), f.Close()); err != nil {
+		return err
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "%s; %s in %s\n", s, plural(x.records, "record"), x.file)
+	return nil
+}
+
+func (x *export) toCollectors(cmd *cobra.Command, name string) error {
+	c := ipfix.Config{Process: x.process, GiveUp: x.timeout, Drain: x.timeout}
+	for _, address := range x.collectors {
+		if _, _, err := net.SplitHostPort(address); err != nil {
+			address = net.JoinHostPort(address, strconv.Itoa(int(x.transport.Port())))
+		}
+		c.Collectors = append(c.Collectors, ipfix.Collector{Address: address, Transport: x.transport, CAFile: x.ca, CertFile: x.cert, KeyFile: x.key, PathMTU: x.pathMTU})
+	}
+	exporter, err := ipfix.New(c)
+	if err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(cmd.Context())
+	defer stop()
+	ended := make(chan error, 1)
+	go func() {
+		ended <- exporter.Run(ctx)
+		stop()
+	}()
+	s, err := x.meter(cmd, name, func(r []ipfix.Record) error { return exporter.ExportAll(ctx, r) })
+	exporter.Close()
+	if runErr := <-ended; runErr != nil {
+		return runErr
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "%s; %s\n", s, plural(x.records, "record"))
+	for _, to := range exporter.Stats() {
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s (%s): %s in %s\n", to.Name, to.Transport, plural(int(to.Records), "record"), plural(int(to.Messages), "message"))
+		switch {
+		case to.Refused > 0:
+			err = errors.Join(err, fmt.Errorf("%s (%s): %s", to.Name, to.Transport, to.Error))
+		case to.Dropped > 0:
+			err = errors.Join(err, fmt.Errorf("%s (%s): %s not sent", to.Name, to.Transport, plural(int(to.Dropped), "record")))
+		}
+	}
+	return err
+}

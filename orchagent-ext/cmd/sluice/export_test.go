@@ -1,0 +1,130 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"sluice/orchagent-ext/ipfix"
+	"sluice/orchagent-ext/ipfix/ipfixtest"
+)
+
+// exported runs the command to a collector and returns the records it heard.
+func exported(t *testing.T, n int, args ...string) []ipfixtest.Record {
+	t.Helper()
+	c := ipfixtest.Listen(t, "tcp", "127.0.0.1:0", nil)
+	good(t, append([]string{"export", "--collector", c.Addr, "--transport", "tcp"}, args...)...)
+	got := c.WaitRecords(t, n)
+	if len(got) != n {
+		t.Errorf("%d records, want %d", len(got), n)
+	}
+	return got
+}
+
+func TestExportPackets(t *testing.T) {
+	file := captures + "rc-send-ipv4.pcap"
+	packets := records(t, file)
+	got := exported(t, len(packets), file, "--mode", "packet")
+	for i, p := range packets {
+		for ours, theirs := range map[string]string{"opcode": "rdmaOpCode", "psn": "rdmaPacketSequenceNumber", "dst_qp": "rdmaDestinationQP", "sport": "sourceTransportPort"} {
+			if want := uint64(p[ours].(float64)); got[i][theirs] != want {
+				t.Errorf("packet %d: %s %v, want %d", i, theirs, got[i][theirs], want)
+			}
+		}
+		qp, known := got[i]["rdmaSourceQP"]
+		if want, is := p["src_qp"].(float64); is != known || known && qp != uint64(want) {
+			t.Errorf("packet %d: source QP %v, want %v", i, qp, p["src_qp"])
+		}
+	}
+	sampled := exported(t, 11, file, "--mode", "packet", "--sampling", "10")
+	for i, r := range sampled {
+		if want := uint64(packets[10*i]["psn"].(float64)); r["rdmaPacketSequenceNumber"] != want || r["selectorId"] != uint64(1) {
+			t.Errorf("sample %d is %v, want PSN %d", i, r, want)
+		}
+	}
+}
+
+func TestExportBiflows(t *testing.T) {
+	for _, r := range exported(t, 2, captures+"cm-rc-write-read-ipv4.pcap", "--biflow") {
+		if r["sourceTransportPort"] == uint64(62017) && (r["packetDeltaCount"] != uint64(2) || r["reverse packetDeltaCount"] != uint64(5) || r["reverse sourceTransportPort"] != uint64(57236)) {
+			t.Errorf("%v", r)
+		}
+	}
+}
+
+func TestExportTimeouts(t *testing.T) {
+	file := captures + "rc-send-ipv4.pcap" // two flows; their last packets come after 5 seconds
+	sum := func(args ...string) (reasons map[uint64]int) {
+		c := ipfixtest.Listen(t, "tcp", "127.0.0.1:0", nil)
+		_, errs := good(t, append([]string{"export", file, "--collector", c.Addr, "--transport", "tcp"}, args...)...)
+		reasons = map[uint64]int{}
+		c.Wait(t, "the end", func(s []*ipfixtest.Decoder) bool { return len(s) == 1 && s[0].Withdrawn > 0 })
+		packets := uint64(0)
+		c.Look(func(s []*ipfixtest.Decoder) {
+			for _, r := range s[0].Records {
+				reasons[r["flowEndReason"].(uint64)]++
+				packets += r["packetDeltaCount"].(uint64)
+			}
+		})
+		if packets != 105 {
+			t.Errorf("%v: %d packets, want 105: %s", args, packets, errs)
+		}
+		return reasons
+	}
+	if got := sum(); got[uint64(ipfix.ForcedEnd)] != 2 || len(got) != 1 {
+		t.Errorf("end reasons %v", got)
+	}
+	if got := sum("--active", "1s", "--idle", "1h"); got[uint64(ipfix.ActiveTimeout)] != 2 || len(got) != 1 {
+		t.Errorf("--active 1s: end reasons %v", got)
+	}
+	if got := sum("--idle", "300ms"); got[uint64(ipfix.IdleTimeout)] < 2 {
+		t.Errorf("--idle 300ms: end reasons %v", got)
+	}
+}
+
+func TestExportRegistry(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "flows.ipfix")
+	_, errs := good(t, "export", captures+"rc-send-ipv4.pcap", "--file", out)
+	if want := "warning: enterprise number 32473 is for documentation (RFC 5612)"; !strings.Contains(errs, want) {
+		t.Errorf("%q, want %q", errs, want)
+	}
+	_, errs = good(t, "export", captures+"rc-send-ipv4.pcap", "--file", out, "--pen", "4242", "--first-element", "77")
+	b, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	field := "\x80\x4d\x00\x01\x00\x00\x10\x92" // 77, one octet, of 4242
+	if strings.Contains(errs, "warning") || !strings.Contains(string(b), field) {
+		t.Errorf("%q; the element in the file: %v", errs, strings.Contains(string(b), field))
+	}
+}
+
+func TestExportToNobody(t *testing.T) {
+	file := captures + "rc-send-ipv4.pcap"
+	stranger := ipfixtest.NewAuthority(t)
+	a := ipfixtest.NewAuthority(t)
+	_, _, pair := a.Sign(t, "collector")
+	there := ipfixtest.Listen(t, "tls", "127.0.0.1:0", &ipfixtest.Security{Certificate: pair})
+	for _, tt := range []struct{ args, want string }{
+		{"--file a --collector b", "Give --collector or --file"},
+		{"", "Give --collector or --file"},
+		{"--file /none/x", "no such file or directory"},
+		{"--collector 127.0.0.1 --transport sctp", "udp, tcp, tls, dtls are allowed"},
+		{"--collector 127.0.0.1 --transport tls", "tls needs a CA file"},
+		{"--collector 127.0.0.1 --path-mtu 100", "512 to 65535"},
+		{"--collector 127.0.0.1 --first-element 0", "1 to 32758"},
+		{"--collector 127.0.0.1 --sampling 0", "must be more than 0"},
+		{"--collector 127.0.0.1 --mode session", "flow, packet"},
+		{"--collector 127.0.0.1:1 --transport tcp --timeout 1ms", "connection refused"},
+		{"--collector 127.0.0.1:1", "port unreachable: no collector listens there"},
+		{"--collector " + there.Addr + " --transport tls --timeout 1ms --ca " + stranger.File, "unknown authority"},
+	} {
+		out, errs, code := sluice(nil, append([]string{"export", file}, strings.Fields(tt.args)...)...)
+		lines := slices.DeleteFunc(strings.Split(strings.TrimSpace(errs), "\n"), func(l string) bool { return strings.HasPrefix(l, "warning") })
+		if code != 1 || out != "" || !strings.Contains(lines[len(lines)-1], tt.want) {
+			t.Errorf("export %s: exit code %d, stdout %q, stderr %q; want %q", tt.args, code, out, errs, tt.want)
+		}
+	}
+}

@@ -1,0 +1,100 @@
+package ipfix
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// collector sends what is in its queue to one collector.
+type collector struct {
+	to     Collector
+	config *Config
+	queue  *queue
+
+	messages, records, octets, connects, refused atomic.Uint64
+
+	mu        sync.Mutex
+	connected bool
+	err       error // why it is not, or was not
+}
+
+func newCollector(to Collector, c *Config) *collector {
+	return &collector{to: to, config: c, queue: newQueue(c.Queue)}
+}
+
+// run connects and sends until all is sent or ctx ends.
+func (c *collector) run(ctx context.Context) error {
+	defer c.queue.drop()
+	wait, lost := c.config.Backoff, time.Now()
+	for {
+		if _, waiting, end := c.queue.peek(); end && waiting == 0 {
+			return nil
+		}
+		conn, limit, err := c.to.dial(ctx)
+		if err == nil {
+			c.up(conn)
+			began := time.Now()
+			err = c.serve(ctx, conn, limit)
+			if err == nil {
+				return nil
+			}
+			if lost = time.Now(); lost.Sub(began) > wait {
+				wait = c.config.Backoff
+			}
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+		if errors.Is(err, errRenew) {
+			continue
+		}
+		c.down(err)
+		if limit := c.config.GiveUp; limit > 0 && time.Since(lost) >= limit {
+			return err
+		}
+		if !sleep(ctx, wait/2+rand.N(wait/2+1)) { // not all exporters at once
+			return nil
+		}
+		wait = min(2*wait, maxBackoff)
+	}
+}
+
+// up and down say what became of the connection, once for each change.
+func (c *collector) up(conn net.Conn) {
+	c.connects.Add(1)
+	c.mu.Lock()
+	c.connected = true
+	c.mu.Unlock()
+	c.config.Log.Info("IPFIX: sending", "collector", c.to.Name, "transport", c.to.Transport.String(), "address", conn.RemoteAddr().String())
+}
+
+func (c *collector) down(err error) {
+	c.mu.Lock()
+	changed := c.connected || c.err == nil || c.err.Error() != err.Error()
+	c.connected, c.err = false, err
+	c.mu.Unlock()
+	if changed {
+		c.config.Log.Warn("IPFIX: collector lost", "collector", c.to.Name, "transport", c.to.Transport.String(), "error", err.Error())
+	}
+}
+
+func (c *collector) status() Stats {
+	waiting, dropped := c.queue.status()
+	s := Stats{
+		Name: c.to.Name, Transport: c.to.Transport,
+		Messages: c.messages.Load(), Records: c.records.Load(), Octets: c.octets.Load(),
+		Waiting: waiting, Dropped: dropped.records, Connects: c.connects.Load(), Refused: c.refused.Load(),
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s.Connected = c.connected
+	if c.err != nil {
+		s.Error = c.err.Error()
+	}
+	return s
+}

@@ -1,0 +1,167 @@
+package ipfix_test
+
+import (
+	"crypto/x509"
+	"errors"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"sluice/orchagent-ext/ipfix"
+	"sluice/orchagent-ext/ipfix/ipfixtest"
+)
+
+func TestWrongCertificateIsRefusedAndSaid(t *testing.T) {
+	for _, transport := range []ipfix.Transport{ipfix.TLS, ipfix.DTLS} {
+		for _, wrong := range []string{"collector", "exporter"} {
+			t.Run(transport.String()+" of the "+wrong, func(t *testing.T) {
+				to := ipfix.Collector{Transport: transport}
+				security := secure(t, &to)
+				stranger := ipfixtest.NewAuthority(t)
+				if wrong == "collector" {
+					_, _, security.Certificate = stranger.Sign(t, "collector")
+				} else {
+					security.Clients = stranger.Pool
+				}
+				collector := ipfixtest.Listen(t, transport.String(), "127.0.0.1:0", security)
+				to.Address = collector.Addr
+				e, err := ipfix.New(ipfix.Config{Collectors: []ipfix.Collector{to}, Backoff: time.Millisecond, GiveUp: time.Millisecond})
+				if err != nil {
+					t.Fatal(err)
+				}
+				e.Export(numbered(10))
+				if err = e.Run(t.Context()); err == nil || !strings.Contains(strings.ToLower(err.Error()), "certificate") {
+					t.Errorf("%v", err)
+				}
+				if s := e.Stats()[0]; s.Connected || !strings.Contains(strings.ToLower(s.Error), "certificate") {
+					t.Errorf("%+v", s)
+				}
+				var unknown x509.UnknownAuthorityError
+				if wrong == "collector" && transport == ipfix.TLS && !errors.As(err, &unknown) {
+					t.Errorf("%v is not of an unknown authority", err)
+				}
+				collector.Look(func(s []*ipfixtest.Decoder) {
+					for _, d := range s {
+						if d.Messages > 0 {
+							t.Errorf("%d messages were heard", d.Messages)
+						}
+					}
+				})
+			})
+		}
+	}
+}
+
+// freePort is an address where nobody listens.
+func freePort(tb testing.TB, network string) string {
+	tb.Helper()
+	if network == "udp" {
+		c, err := net.ListenPacket("udp", "127.0.0.1:0")
+		if err != nil {
+			tb.Fatal(err)
+		}
+		defer c.Close()
+		return c.LocalAddr().String()
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// TestCollectorComesDiesAndComesBack: down at the start, then there, then gone,
+// then there again.
+func TestCollectorComesDiesAndComesBack(t *testing.T) {
+	for _, transport := range []ipfix.Transport{ipfix.UDP, ipfix.TCP, ipfix.TLS, ipfix.DTLS} {
+		t.Run(transport.String(), func(t *testing.T) {
+			network := "tcp"
+			if transport == ipfix.UDP || transport == ipfix.DTLS {
+				network = "udp"
+			}
+			to := ipfix.Collector{Transport: transport, Address: freePort(t, network)}
+			security := secure(t, &to)
+			e, _ := start(t, ipfix.Config{Drain: time.Millisecond, Collectors: []ipfix.Collector{to}})
+			next := uint32(0)
+			export := func() {
+				r := sample(false)
+				r.PSN = next
+				next++
+				e.Export([]ipfix.Record{r})
+			}
+			nobody := func() {
+				t.Helper()
+				wait(t, e, "word that nobody is there", func(s ipfix.Stats) bool {
+					if s.Refused == 0 && next < 1000 {
+						export() // UDP learns it by sending
+					}
+					return s.Refused > 0 || !s.Connected && s.Error != ""
+				})
+			}
+			nobody()
+			for range 2 {
+				collector := ipfixtest.Listen(t, transport.String(), to.Address, security)
+				collector.Wait(t, "a record that can be read", func(s []*ipfixtest.Decoder) bool {
+					export()
+					last := len(s) - 1
+					return last >= 0 && len(s[last].Records) > 0
+				})
+				collector.Look(func(s []*ipfixtest.Decoder) {
+					for _, d := range s {
+						if network == "tcp" && (len(d.Gaps) > 0 || d.Unknown > 0) {
+							t.Errorf("gaps %v, %d sets without template", d.Gaps, d.Unknown)
+						}
+					}
+				})
+				before := e.Stats()[0].Refused
+				collector.Close()
+				wait(t, e, "word that it is gone", func(s ipfix.Stats) bool {
+					export()
+					return s.Refused > before || !s.Connected
+				})
+			}
+		})
+	}
+}
+
+func TestStalledCollectorHarmsNoOther(t *testing.T) {
+	const n, queue = 200_000, 2048
+	stalled := ipfixtest.Listen(t, "tcp", "127.0.0.1:0", nil)
+	stalled.Pause()
+	well := ipfixtest.Listen(t, "tcp", "127.0.0.1:0", nil)
+	e, stop := start(t, ipfix.Config{Queue: queue, Collectors: []ipfix.Collector{
+		{Address: stalled.Addr, Transport: ipfix.TCP}, {Address: well.Addr, Transport: ipfix.TCP},
+	}})
+	batch := numbered(500)
+	sent := 0
+	for ; sent < n && e.Stats()[0].Dropped == 0; sent += len(batch) {
+		for e.Stats()[1].Waiting > queue-len(batch) { // it is only as fast as it is
+			time.Sleep(time.Millisecond)
+		}
+		e.Export(batch)
+	}
+	s := e.Stats()
+	if s[0].Dropped == 0 || s[0].Waiting > queue {
+		t.Fatalf("the stalled one, after %d records: %+v", sent, s[0])
+	}
+	if s[1].Dropped > 0 {
+		t.Errorf("the other lost records: %+v", s[1])
+	}
+	stalled.Resume()
+	stop()
+	s = e.Stats()
+	if s[0].Records+s[0].Dropped != uint64(sent) || s[1].Records != uint64(sent) {
+		t.Errorf("of %d records: %+v", sent, s)
+	}
+	if got := well.WaitRecords(t, sent); len(got) != sent {
+		t.Errorf("the other heard %d of %d", len(got), sent)
+	}
+	stalled.WaitRecords(t, int(s[0].Records))
+	stalled.Look(func(d []*ipfixtest.Decoder) {
+		if len(d) != 1 || len(d[0].Gaps) > 0 {
+			t.Errorf("%d sessions, gaps %v", len(d), d[0].Gaps)
+		}
+	})
+}

@@ -1,0 +1,226 @@
+package ipfix
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"time"
+)
+
+// A link is one connection, and the session over it.
+type link struct {
+	*collector
+	s     *session
+	conn  net.Conn
+	gone  chan error // why the other side ended it
+	timer *time.Timer
+
+	refresh      time.Time // when templates and statistics are due
+	messagesLeft uint32    // until templates are due
+	missed       bool      // nobody was there to hear templates that were sent at
+	forgotten    time.Time // this time
+	standing     []optionRecord
+}
+
+// errRenew ends a DTLS session that is to be made anew.
+var errRenew = errors.New("session is renewed")
+
+// serve sends over one connection until all is sent (nil), the connection is
+// lost, or ctx ends.
+func (c *collector) serve(ctx context.Context, conn net.Conn, limit int) error {
+	l := &link{
+		collector: c, s: newSession(c.config.Registry, c.config.Domain, c.config.SamplingRate, limit),
+		conn: conn, gone: make(chan error, 1), timer: time.NewTimer(0),
+	}
+	l.standing = standingOptions(c.config.Process, l.s)
+	defer l.timer.Stop()
+	var watching sync.WaitGroup
+	if c.to.Transport != UDP {
+		watching.Go(func() {
+			_, err := io.Copy(io.Discard, conn) // collectors send nothing
+			l.gone <- cmp.Or(err, errors.New("the collector closed the connection"))
+		})
+	}
+	stop := context.AfterFunc(ctx, func() { conn.Close() }) //nolint:errcheck // it is for what waits in Write
+	defer func() {
+		stop()
+		conn.Close() //nolint:errcheck // what was written was looked at
+		watching.Wait()
+	}()
+	if err := l.options(true); err != nil {
+		return err
+	}
+	return l.loop(ctx)
+}
+
+func (l *link) loop(ctx context.Context) error {
+	for {
+		records, end, err := l.next(ctx)
+		if err != nil {
+			return err
+		}
+		if end && len(records) == 0 {
+			return l.end()
+		}
+		if now := time.Now(); l.due(now) {
+			if l.to.Transport == DTLS && !now.Before(l.refresh) {
+				return errRenew
+			}
+			if l.to.Transport == UDP {
+				l.s.forget()
+				l.missed, l.forgotten = false, now
+			}
+			if err := l.options(l.to.Transport == UDP); err != nil {
+				return err
+			}
+		}
+		n := 0
+		for n < len(records) && l.s.add(&records[n]) {
+			n++
+		}
+		if n == 0 {
+			continue
+		}
+		if err := l.send(); err != nil {
+			return err
+		}
+		l.queue.take(n)
+	}
+}
+
+// due reports whether templates and statistics are to be sent again: by time, by
+// count, and, at most once a second, when there was nobody to hear them, so that
+// a collector that comes back can read at once.
+func (l *link) due(now time.Time) bool {
+	return l.messagesLeft == 0 || !now.Before(l.refresh) || l.missed && now.Sub(l.forgotten) >= time.Second
+}
+
+// enough is how many records are sent at once without waiting for more: about
+// what fits into a datagram.
+const enough = 16
+
+// next waits for records until the refresh is due. It gives those that came
+// alone some company.
+func (l *link) next(ctx context.Context) (records []Record, end bool, err error) {
+	until, lingering := l.refresh, false
+	for {
+		var waiting int
+		records, waiting, end = l.queue.peek()
+		if end || waiting >= enough {
+			return records, end, nil
+		}
+		now := time.Now()
+		if !now.Before(until) {
+			return records, false, nil
+		}
+		if waiting > 0 && !lingering {
+			lingering = true
+			if soon := now.Add(l.config.Linger); soon.Before(until) {
+				until = soon
+			}
+		}
+		l.timer.Reset(until.Sub(now))
+		select {
+		case <-l.queue.ready:
+		case <-l.timer.C:
+		case err := <-l.gone:
+			return nil, false, err
+		case <-ctx.Done():
+			return nil, false, ctx.Err()
+		}
+	}
+}
+
+// options sends options records: statistics, and those that stand, too.
+func (l *link) options(all bool) error {
+	l.refresh = time.Now().Add(l.config.Refresh)
+	l.messagesLeft = l.config.RefreshMessages
+	_, dropped := l.queue.status()
+	records := []optionRecord{
+		{&l.s.options[exportedOption], exportedRecord(l.config.Domain, l.messages.Load(), l.records.Load(), l.octets.Load())},
+		{&l.s.options[notSentOption], notSentRecord(dropped.records, dropped.packets, dropped.octets)},
+	}
+	if all {
+		records = append(records, l.standing...)
+	}
+	for _, o := range records {
+		if !l.s.addOption(o.template, o.record) {
+			if err := l.send(); err != nil {
+				return err
+			}
+			l.s.addOption(o.template, o.record)
+		}
+	}
+	return l.send()
+}
+
+// send sends the message. An ICMP port unreachable is of a message before; this
+// one was not sent then, and is.
+func (l *link) send() error {
+	message := l.s.finish(l.config.Now())
+	flows := l.s.flows
+	if l.to.Transport.stream() {
+		if err := l.conn.SetWriteDeadline(time.Now().Add(l.config.Stall)); err != nil {
+			return err
+		}
+	}
+	_, err := l.conn.Write(message)
+	for range 3 {
+		if l.to.Transport != UDP || !refused(err) {
+			break
+		}
+		l.unreachable()
+		_, err = l.conn.Write(message)
+	}
+	if err != nil {
+		l.s.abort()
+		return fmt.Errorf("send: %w", err)
+	}
+	l.s.commit()
+	l.messages.Add(1)
+	l.records.Add(uint64(flows))
+	l.octets.Add(uint64(len(message)))
+	if l.messagesLeft > 0 {
+		l.messagesLeft--
+	}
+	return nil
+}
+
+// unreachable notes that nobody was there.
+func (l *link) unreachable() {
+	l.refused.Add(1)
+	l.missed = true
+	l.mu.Lock()
+	l.err = errRefused
+	l.mu.Unlock()
+}
+
+// end says good-bye: withdrawals where they arrive (RFC 7011 section 8.1; over
+// UDP they must not be sent), a last look for an ICMP port unreachable, and over
+// DTLS time for what is under way, since a close that overtakes it ends it.
+func (l *link) end() error {
+	switch {
+	case l.to.Transport.stream():
+		l.s.withdraw()
+		return l.send()
+	case l.to.Transport == DTLS:
+		l.timer.Reset(l.config.Linger)
+		select {
+		case err := <-l.gone:
+			return err
+		case <-l.timer.C:
+		}
+	default:
+		if err := l.conn.SetReadDeadline(time.Now().Add(l.config.Linger)); err != nil {
+			return nil
+		}
+		if _, err := l.conn.Read(make([]byte, 1)); refused(err) {
+			l.unreachable()
+		}
+	}
+	return nil
+}

@@ -1,0 +1,193 @@
+package ipfix
+
+import (
+	"time"
+
+	"sluice/orchagent-ext/flow"
+	"sluice/orchagent-ext/roce"
+)
+
+// MeterConfig of a [Meter].
+type MeterConfig struct {
+	Capacity   int           // flows, as of the flow table
+	Active     time.Duration // a flow that lasts so long is reported; 0: 60 s
+	PerPacket, // a record of each packet, none of flows
+	OrFlags bool // flags of all packets OR-ed, not of the last one
+}
+
+// account is what a meter keeps of a flow beside the flow table. It is one cache
+// line.
+type account struct {
+	packets, octets uint64 // of the flow, at its last record
+	start           int64  // first packet since; 0: none
+	ceOctets        uint64
+	cePackets       uint32
+	psn             uint32
+	ingress, egress uint32
+	opcode          uint8
+	flags           [3]uint8
+	trafficClass    uint8
+	_               [8]byte
+}
+
+// Meter makes records of the flows in a table. It belongs to the goroutine that
+// the table belongs to, waits for nothing, and allocates nothing. Whoever
+// observes a packet tells the meter, too:
+//
+//	meter := ipfix.NewMeter(config, exporter.Export)
+//	table := flow.NewTable(flow.Config{Removed: meter.Removed})
+//	meter.Follow(table)
+//
+// A flow's record counts from the record before on (delta counters). It is made
+// when the flow leaves the table, and with its first packet that is Active after
+// the first one counted. What a record says of one packet (opcode, PSN, flags,
+// traffic class, interfaces) is of the last one.
+type Meter struct {
+	config   MeterConfig
+	table    *flow.Table
+	accounts []account
+	batch    []Record
+	export   func([]Record)
+}
+
+const (
+	defaultActive   = time.Minute
+	defaultCapacity = 65536
+	batchSize       = 64
+)
+
+// NewMeter returns a meter that hands its records to export, in batches that are
+// valid during the call.
+func NewMeter(c MeterConfig, export func([]Record)) *Meter {
+	if c.Active == 0 {
+		c.Active = defaultActive
+	}
+	if c.Capacity == 0 {
+		c.Capacity = defaultCapacity
+	}
+	m := &Meter{config: c, batch: make([]Record, 0, batchSize), export: export}
+	if !c.PerPacket {
+		m.accounts = make([]account, c.Capacity)
+	}
+	return m
+}
+
+// Follow sets the table whose flows are accounted for: of MeterConfig.Capacity.
+func (m *Meter) Follow(t *flow.Table) { m.table = t }
+
+// Observe accounts for a packet of a flow that the table has just observed, at
+// time now (ns since 1970). ingress and egress are interface indexes, 0 where
+// they are not known.
+func (m *Meter) Observe(p *roce.Packet, f *flow.Flow, ingress, egress uint32, now int64) {
+	if m.config.PerPacket {
+		m.packet(p, f, ingress, egress, now)
+		return
+	}
+	a := &m.accounts[f.Slot()]
+	if a.start == 0 || a.start > now { // or the clock was set back
+		a.start = now
+	}
+	a.observe(p, m.config.OrFlags)
+	a.ingress, a.egress = ingress, egress
+	if now-a.start >= int64(m.config.Active) {
+		m.report(f, a, ActiveTimeout)
+	}
+}
+
+// Offsets into the base transport header, and what of its octets is flags.
+const (
+	flags1At, flags2At, flags3At = 1, 4, 8
+	flags1Or                     = 0xc0 // SE, M; Pad and TVer are numbers
+	flags2Mask                   = 0xc0 // FECN, BECN
+	flags3Mask                   = 0x80 // acknowledge request
+)
+
+const ecnMask, ecnCE = 3, 3
+
+func (a *account) observe(p *roce.Packet, or bool) {
+	b := p.BTHBytes()
+	flags := [3]uint8{b[flags1At], b[flags2At] & flags2Mask, b[flags3At] & flags3Mask}
+	if or {
+		flags[0] |= a.flags[0] & flags1Or
+		flags[1] |= a.flags[1]
+		flags[2] |= a.flags[2]
+	}
+	a.flags, a.opcode, a.psn, a.trafficClass = flags, uint8(p.Opcode()), p.PSN(), p.TrafficClass()
+	if a.trafficClass&ecnMask == ecnCE {
+		a.cePackets++
+		a.ceOctets += uint64(p.Len())
+	}
+}
+
+// Removed is for [flow.Config]: it reports a flow that leaves the table.
+func (m *Meter) Removed(f *flow.Flow, why flow.Reason) {
+	if m.config.PerPacket {
+		return
+	}
+	reason := IdleTimeout
+	if why == flow.Evicted {
+		reason = LackOfResources
+	}
+	a := &m.accounts[f.Slot()]
+	m.report(f, a, reason)
+	*a = account{}
+}
+
+// Flush reports every flow that had packets since its last record, as when the
+// exporter ends, and hands all records over.
+func (m *Meter) Flush() {
+	if !m.config.PerPacket {
+		for f := range m.table.All() {
+			m.report(f, &m.accounts[f.Slot()], ForcedEnd)
+		}
+	}
+	m.Tick()
+}
+
+// Tick hands the records over that were made: after each burst of packets, and
+// when none came for a while.
+func (m *Meter) Tick() {
+	if len(m.batch) > 0 {
+		m.export(m.batch)
+		m.batch = m.batch[:0]
+	}
+}
+
+func (m *Meter) report(f *flow.Flow, a *account, why EndReason) {
+	if f.Packets == a.packets {
+		return
+	}
+	if a.packets == 0 { // nothing was reported; the flow may be older than the account
+		a.start = f.First
+	}
+	r := m.record(f, a)
+	r.EndReason = why
+	r.Octets, r.Packets = f.Bytes-a.octets, f.Packets-a.packets
+	r.Start, r.End = min(a.start, f.Last), f.Last
+	*a = account{packets: f.Packets, octets: f.Bytes}
+}
+
+func (m *Meter) packet(p *roce.Packet, f *flow.Flow, ingress, egress uint32, now int64) {
+	a := account{ingress: ingress, egress: egress}
+	a.observe(p, false)
+	r := m.record(f, &a)
+	r.Packet = true
+	r.Octets, r.Packets = uint64(p.Len()), 1
+	r.Start, r.End = now, now
+}
+
+// record begins the next record of the batch with what both kinds have.
+func (m *Meter) record(f *flow.Flow, a *account) *Record {
+	if len(m.batch) == cap(m.batch) {
+		m.Tick()
+	}
+	m.batch = m.batch[:len(m.batch)+1]
+	r := &m.batch[len(m.batch)-1]
+	qp, from := m.table.SrcQP(f)
+	*r = Record{
+		Src: f.Src, Dst: f.Dst, FlowLabel: f.FlowLabel, DestQP: f.DestQP, SrcQP: qp, SrcQPFrom: from, SrcPort: f.SrcPort, PKey: f.PKey,
+		PSN: a.psn, Opcode: a.opcode, Flags1: a.flags[0], Flags2: a.flags[1], Flags3: a.flags[2], TrafficClass: a.trafficClass,
+		Ingress: a.ingress, Egress: a.egress, CEOctets: a.ceOctets, CEPackets: uint64(a.cePackets),
+	}
+	return r
+}

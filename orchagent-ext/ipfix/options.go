@@ -1,0 +1,102 @@
+package ipfix
+
+// Options of the exporter: records about its records.
+const (
+	typeOption     = iota // an element's name and type, RFC 5610
+	selectorOption        // how packets are sampled, RFC 5476 section 6.5.2, elements of RFC 5477
+	exportedOption        // what was exported, RFC 7011 section 4.1
+	notSentOption         // what was not, RFC 7011 section 4.3
+	numOptions
+)
+
+// optionElements is the elements of an options template, the scope first.
+var optionElements = [numOptions]struct {
+	scope    int
+	elements []Element
+}{
+	typeOption: {2, []Element{
+		ianaElement("privateEnterpriseNumber", 346, Unsigned32), ianaElement("informationElementId", 303, Unsigned16),
+		ianaElement("informationElementDataType", 339, Unsigned8), ianaElement("informationElementSemantics", 344, Unsigned8),
+		ianaElement("informationElementUnits", 345, Unsigned16), ianaElement("informationElementRangeBegin", 342, Unsigned64),
+		ianaElement("informationElementRangeEnd", 343, Unsigned64), ianaElement("informationElementName", 341, String),
+		ianaElement("informationElementDescription", 340, String),
+	}},
+	selectorOption: {1, []Element{
+		selectorID, ianaElement("selectorAlgorithm", 304, Unsigned16),
+		ianaElement("samplingPacketInterval", 305, Unsigned32), ianaElement("samplingPacketSpace", 306, Unsigned32),
+	}},
+	exportedOption: {1, []Element{
+		ianaElement("observationDomainId", 149, Unsigned32), ianaElement("exportedMessageTotalCount", 41, Unsigned64),
+		ianaElement("exportedFlowRecordTotalCount", 42, Unsigned64), ianaElement("exportedOctetTotalCount", 40, Unsigned64),
+	}},
+	notSentOption: {1, []Element{
+		ianaElement("exportingProcessId", 144, Unsigned32), ianaElement("notSentFlowTotalCount", 166, Unsigned64),
+		ianaElement("notSentPacketTotalCount", 167, Unsigned64), ianaElement("notSentOctetTotalCount", 168, Unsigned64),
+	}},
+}
+
+// exportingProcess is the exportingProcessId of every exporter here.
+const exportingProcess = 1
+
+// countBased is the selectorAlgorithm of systematic count-based sampling.
+const countBased = 1
+
+func optionsTemplates(r Registry) []template {
+	all := make([]template, numOptions)
+	for i, o := range optionElements {
+		t := template{id: firstOptions + uint16(i), options: true}
+		b := be.AppendUint16(be.AppendUint16(nil, t.id), uint16(len(o.elements)))
+		t.definition = appendSpecifiers(be.AppendUint16(b, uint16(o.scope)), r, o.elements)
+		all[i] = t
+	}
+	return all
+}
+
+// typeRecords is an RFC 5610 record of each element that has an enterprise
+// number of the registry.
+func typeRecords(r Registry) [][]byte {
+	var all [][]byte
+	for _, e := range RDMA {
+		pen, id, ok := r.ID(e)
+		if !ok || pen == 0 {
+			continue
+		}
+		b := be.AppendUint16(be.AppendUint32(nil, pen), id)
+		b = append(b, byte(e.Type), byte(e.Semantics))
+		b = be.AppendUint16(b, e.units)
+		b = be.AppendUint64(be.AppendUint64(b, 0), rangeEnd(e)) // both 0: no range
+		b = appendString(appendString(b, e.Name), e.Description)
+		all = append(all, b)
+	}
+	return all
+}
+
+// rangeEnd is the largest value of an element that does not fill its type.
+func rangeEnd(e *Element) uint64 {
+	switch e.Name {
+	case rdmaDestinationQP.Name, rdmaSourceQP.Name, rdmaPacketSequenceNumber.Name:
+		return 1<<24 - 1
+	}
+	return 0
+}
+
+// appendString appends a string of less than 255 octets as RFC 7011 section 7
+// says.
+func appendString(b []byte, s string) []byte { return append(append(b, byte(len(s))), s...) }
+
+// selectorRecord says that one packet of rate is looked at.
+func selectorRecord(rate uint32) []byte {
+	b := be.AppendUint64(nil, selectorNumber)
+	b = be.AppendUint16(b, countBased)
+	return be.AppendUint32(be.AppendUint32(b, 1), rate-1)
+}
+
+func exportedRecord(domain uint32, messages, records, octets uint64) []byte {
+	b := be.AppendUint32(nil, domain)
+	return be.AppendUint64(be.AppendUint64(be.AppendUint64(b, messages), records), octets)
+}
+
+func notSentRecord(records, packets, octets uint64) []byte {
+	b := be.AppendUint32(nil, exportingProcess)
+	return be.AppendUint64(be.AppendUint64(be.AppendUint64(b, records), packets), octets)
+}

@@ -1,0 +1,177 @@
+package ipfix
+
+import "time"
+
+const (
+	version      = 10
+	headerLen    = 16
+	setHeaderLen = 4
+
+	templateSet = 2
+	optionsSet  = 3
+)
+
+// session builds the messages of one transport session: it knows which
+// templates were sent in it, and counts its records. It sends nothing and reads
+// no clock.
+//
+// What a message said counts only when commit is called; after abort it was
+// never said. A message that was not sent leaves no gap in the sequence numbers
+// and no collector without a template.
+type session struct {
+	domain    uint32
+	sampled   variant // added to every record's
+	limit     int     // octets of a message
+	templates [numVariants]template
+	options   []template
+
+	known    [firstOptions + numOptions - firstTemplate]standing
+	sequence uint32 // data records of committed messages
+
+	message []byte
+	set     int    // offset of the open set; 0: none
+	setID   uint16 // of the open set
+	records uint32 // data records in the message, with options
+	flows   uint32 // of these, records of flows and packets
+}
+
+// standing is what a collector knows of a template.
+type standing uint8
+
+const (
+	untold standing = iota
+	telling
+	told
+)
+
+// minLimit holds a template and a record of any kind, and any options record.
+const minLimit = 400
+
+func newSession(r Registry, domain, samplingRate uint32, limit int) *session {
+	s := &session{domain: domain, limit: limit, templates: templates(r), options: optionsTemplates(r)}
+	if samplingRate > 1 {
+		s.sampled = sampled
+	}
+	s.begin()
+	return s
+}
+
+// begin makes an empty message of the session's buffer.
+func (s *session) begin() {
+	s.message = append(s.message[:0], make([]byte, headerLen)...)
+	s.set, s.records, s.flows = 0, 0, 0
+}
+
+// empty reports whether nothing stands in the message.
+func (s *session) empty() bool { return len(s.message) == headerLen }
+
+// add appends a record, and its template where the collector does not know it.
+// It reports whether the record found room.
+func (s *session) add(r *Record) bool {
+	t := &s.templates[r.variant()|s.sampled]
+	if !s.reserve(t, t.length) {
+		return false
+	}
+	b := s.message
+	for _, put := range t.puts {
+		b = put(b, r)
+	}
+	s.message = b
+	s.records++
+	s.flows++
+	return true
+}
+
+// addOption appends an options record.
+func (s *session) addOption(t *template, record []byte) bool {
+	if !s.reserve(t, len(record)) {
+		return false
+	}
+	s.message = append(s.message, record...)
+	s.records++
+	return true
+}
+
+// reserve opens the set for a record of length octets.
+func (s *session) reserve(t *template, length int) bool {
+	known := &s.known[t.id-firstTemplate]
+	if s.set != 0 && s.setID == t.id && *known != untold {
+		return len(s.message)+length <= s.limit
+	}
+	length += setHeaderLen
+	if *known == untold {
+		length += setHeaderLen + len(t.definition)
+	}
+	if len(s.message)+length > s.limit {
+		return false
+	}
+	if *known == untold {
+		*known = telling
+		id := uint16(templateSet)
+		if t.options {
+			id = optionsSet
+		}
+		s.open(id)
+		s.message = append(s.message, t.definition...)
+	}
+	s.open(t.id)
+	return true
+}
+
+// open closes the open set and opens one.
+func (s *session) open(id uint16) {
+	s.close()
+	s.set, s.setID = len(s.message), id
+	s.message = be.AppendUint32(s.message, uint32(id)<<16)
+}
+
+func (s *session) close() {
+	if s.set != 0 {
+		be.PutUint16(s.message[s.set+2:], uint16(len(s.message)-s.set))
+		s.set = 0
+	}
+}
+
+// withdraw appends withdrawals of all templates (RFC 7011 section 8.1), for
+// transports that deliver.
+func (s *session) withdraw() {
+	for _, id := range []uint16{templateSet, optionsSet} {
+		s.open(id)
+		s.message = be.AppendUint32(s.message, uint32(id)<<16)
+	}
+}
+
+// finish completes the message (RFC 7011 section 3.1). It is valid until begin.
+func (s *session) finish(now time.Time) []byte {
+	s.close()
+	be.PutUint16(s.message, version)
+	be.PutUint16(s.message[2:], uint16(len(s.message)))
+	be.PutUint32(s.message[4:], uint32(now.Unix()))
+	be.PutUint32(s.message[8:], s.sequence)
+	be.PutUint32(s.message[12:], s.domain)
+	return s.message
+}
+
+// commit says that the message was sent, and begins the next.
+func (s *session) commit() {
+	s.sequence += s.records
+	s.settle(told)
+	s.begin()
+}
+
+// abort says that the message was not sent, and begins anew.
+func (s *session) abort() {
+	s.settle(untold)
+	s.begin()
+}
+
+func (s *session) settle(as standing) {
+	for i := range s.known {
+		if s.known[i] == telling {
+			s.known[i] = as
+		}
+	}
+}
+
+// forget makes every template be sent again with its next record.
+func (s *session) forget() { clear(s.known[:]) }

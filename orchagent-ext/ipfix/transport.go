@@ -1,0 +1,213 @@
+package ipfix
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/pion/dtls/v3"
+)
+
+// Transport is how messages travel.
+type Transport uint8
+
+// The transports, RFC 7011 section 10.
+const (
+	UDP Transport = iota
+	TCP
+	TLS
+	DTLS
+	numTransports
+)
+
+var transportNames = [numTransports]string{"udp", "tcp", "tls", "dtls"}
+
+func (t Transport) String() string { return transportNames[t] }
+
+// MarshalText returns the transport's name.
+func (t Transport) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
+
+// UnmarshalText sets the transport by its name.
+func (t *Transport) UnmarshalText(text []byte) error {
+	for i, name := range transportNames {
+		if name == string(text) {
+			*t = Transport(i)
+			return nil
+		}
+	}
+	return fmt.Errorf("transport %q: udp, tcp, tls, dtls are allowed", text)
+}
+
+// Port is the port that IANA gave the transport: 4739, or 4740 where it is
+// encrypted.
+func (t Transport) Port() uint16 {
+	if t.encrypted() {
+		return 4740
+	}
+	return 4739
+}
+
+func (t Transport) encrypted() bool { return t == TLS || t == DTLS }
+
+// stream reports whether the transport delivers, in order.
+func (t Transport) stream() bool { return t == TCP || t == TLS }
+
+const (
+	handshakeTime = 10 * time.Second
+	minSettle     = 50 * time.Millisecond
+	streamLimit   = 1 << 14 // octets of a message over TCP; one TLS record
+	udpHeader     = 8
+	dtlsOverhead  = 13 + 8 + 16 // record header, explicit nonce, tag
+)
+
+// dial connects to the collector. limit is the longest message, octets.
+func (c *Collector) dial(ctx context.Context) (conn net.Conn, limit int, err error) {
+	ctx, cancel := context.WithTimeout(ctx, handshakeTime)
+	defer cancel()
+	var d net.Dialer
+	switch c.Transport {
+	case TCP:
+		conn, err = d.DialContext(ctx, "tcp", c.Address)
+		return conn, streamLimit, err
+	case TLS:
+		identity, err := c.identity()
+		if err != nil {
+			return nil, 0, err
+		}
+		began := time.Now()
+		conn, err = (&tls.Dialer{Config: identity}).DialContext(ctx, "tcp", c.Address)
+		if err != nil {
+			return nil, 0, err
+		}
+		if err := settle(conn, 2*time.Since(began)); err != nil {
+			conn.Close() //nolint:errcheck // nothing was sent
+			return nil, 0, err
+		}
+		return conn, streamLimit, nil
+	}
+	plain, err := d.DialContext(ctx, "udp", c.Address)
+	if err != nil {
+		return nil, 0, err
+	}
+	u := plain.(*net.UDPConn)
+	if limit, err = c.datagramLimit(u); err == nil && c.Transport == UDP {
+		return u, limit, nil
+	}
+	if err == nil {
+		limit -= dtlsOverhead
+		conn, err = c.secure(ctx, u, limit)
+	}
+	if err != nil {
+		u.Close() //nolint:errcheck // nothing was sent
+	}
+	return conn, limit, err
+}
+
+// settle waits before records go out. In TLS 1.3 a collector that does not like
+// our certificate says so only after the handshake. In DTLS records that come in
+// while the collector completes the handshake, or overtake its end, are lost.
+func settle(conn net.Conn, d time.Duration) error {
+	if err := conn.SetReadDeadline(time.Now().Add(max(d, minSettle))); err != nil {
+		return err
+	}
+	var timeout net.Error
+	if _, err := conn.Read(make([]byte, 1)); err != nil && (!errors.As(err, &timeout) || !timeout.Timeout()) {
+		return err
+	}
+	return conn.SetReadDeadline(time.Time{})
+}
+
+// datagramLimit is what fits into a datagram: of the path MTU that was
+// configured, or that the kernel knows of, the smaller.
+func (c *Collector) datagramLimit(u *net.UDPConn) (int, error) {
+	v6 := u.RemoteAddr().(*net.UDPAddr).IP.To4() == nil
+	header := 20
+	if v6 {
+		header = 40
+	}
+	mtu := c.PathMTU
+	if known := pathMTU(u, v6); known > 0 {
+		mtu = min(mtu, known)
+	}
+	limit := mtu - header - udpHeader
+	if limit-dtlsOverhead < minLimit {
+		return 0, fmt.Errorf("path MTU to %s is %d octets: at least %d are needed", u.RemoteAddr(), mtu, MinPathMTU)
+	}
+	return limit, nil
+}
+
+// secure makes a DTLS connection. It fails with an ICMP port unreachable, which
+// a collector that ended causes.
+func (c *Collector) secure(ctx context.Context, u *net.UDPConn, limit int) (net.Conn, error) {
+	identity, err := c.identity()
+	if err != nil {
+		return nil, err
+	}
+	conn, err := dtls.ClientWithOptions(connected{u}, u.RemoteAddr(),
+		dtls.WithRootCAs(identity.RootCAs), dtls.WithServerName(identity.ServerName), dtls.WithCertificates(identity.Certificates...),
+		dtls.WithExtendedMasterSecret(dtls.RequireExtendedMasterSecret), dtls.WithMTU(limit),
+		dtls.WithCipherSuites(dtls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, dtls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+			dtls.TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, dtls.TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384))
+	if err != nil {
+		return nil, err
+	}
+	began := time.Now()
+	if err = conn.HandshakeContext(ctx); err == nil {
+		err = settle(conn, 2*time.Since(began))
+	}
+	if err != nil {
+		conn.Close() //nolint:errcheck // it never stood
+		return nil, err
+	}
+	return conn, nil
+}
+
+// connected is a connected UDP socket as pion wants it. Its errors are of no
+// type that counts as temporary.
+type connected struct{ *net.UDPConn }
+
+func (c connected) ReadFrom(b []byte) (int, net.Addr, error) {
+	n, err := c.Read(b)
+	if refused(err) {
+		err = errRefused
+	}
+	return n, c.RemoteAddr(), err
+}
+
+func (c connected) WriteTo(b []byte, _ net.Addr) (int, error) { return c.Write(b) }
+
+var errRefused = errors.New("port unreachable: no collector listens there")
+
+// refused reports whether an ICMP port unreachable came back.
+func refused(err error) bool { return errors.Is(err, syscall.ECONNREFUSED) }
+
+// identity is who we are, and whom we trust.
+func (c *Collector) identity() (*tls.Config, error) {
+	host, _, err := net.SplitHostPort(c.Address)
+	if err != nil {
+		return nil, err
+	}
+	config := &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12}
+	pem, err := os.ReadFile(c.CAFile)
+	if err != nil {
+		return nil, fmt.Errorf("read CA file: %w", err)
+	}
+	config.RootCAs = x509.NewCertPool()
+	if !config.RootCAs.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("CA file %s: no PEM certificate in it", c.CAFile)
+	}
+	if c.CertFile != "" {
+		pair, err := tls.LoadX509KeyPair(c.CertFile, c.KeyFile)
+		if err != nil {
+			return nil, fmt.Errorf("load certificate %s with key %s: %w", c.CertFile, c.KeyFile, err)
+		}
+		config.Certificates = []tls.Certificate{pair}
+	}
+	return config, nil
+}

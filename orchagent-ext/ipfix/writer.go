@@ -1,0 +1,95 @@
+package ipfix
+
+import (
+	"fmt"
+	"io"
+	"time"
+)
+
+// fileLimit is the length of messages in a file: as long as one can be.
+const fileLimit = 1<<16 - 1
+
+// Writer writes an IPFIX file (RFC 5655): a series of messages, each template
+// before its first record, type records (RFC 5610) at the beginning. It belongs
+// to one goroutine.
+type Writer struct {
+	w   io.Writer
+	s   *session
+	now func() time.Time
+	err error
+}
+
+// Process says what every session of an exporter has in common.
+type Process struct {
+	Registry     Registry         // the zero value: DefaultRegistry
+	Domain       uint32           // observation domain
+	SamplingRate uint32           // one of so many packets was looked at; 0 is 1
+	Now          func() time.Time // nil: time.Now
+}
+
+func (p *Process) complete() error {
+	if p.Registry == (Registry{}) {
+		p.Registry = DefaultRegistry
+	}
+	if p.Now == nil {
+		p.Now = time.Now
+	}
+	p.SamplingRate = max(p.SamplingRate, 1)
+	return p.Registry.check()
+}
+
+// NewWriter returns a Writer to w, and an error where the registry is not valid.
+func NewWriter(w io.Writer, p Process) (*Writer, error) {
+	if err := p.complete(); err != nil {
+		return nil, err
+	}
+	f := &Writer{w: w, s: newSession(p.Registry, p.Domain, p.SamplingRate, fileLimit), now: p.Now}
+	for _, o := range standingOptions(p, f.s) {
+		f.s.addOption(o.template, o.record)
+	}
+	return f, nil
+}
+
+// Export writes records. Errors show in Close.
+func (f *Writer) Export(records []Record) {
+	for i := range records {
+		if !f.s.add(&records[i]) {
+			f.flush()
+			f.s.add(&records[i])
+		}
+	}
+}
+
+func (f *Writer) flush() {
+	if f.s.empty() {
+		return
+	}
+	if _, err := f.w.Write(f.s.finish(f.now())); err != nil && f.err == nil {
+		f.err = fmt.Errorf("write IPFIX file: %w", err)
+	}
+	f.s.commit()
+}
+
+// Close writes what is left and returns the first error. It does not close w.
+func (f *Writer) Close() error {
+	f.flush()
+	return f.err
+}
+
+// optionRecord is an options record and its template.
+type optionRecord struct {
+	template *template
+	record   []byte
+}
+
+// standingOptions is the options records that do not change.
+func standingOptions(p Process, s *session) []optionRecord {
+	var all []optionRecord
+	for _, r := range typeRecords(p.Registry) {
+		all = append(all, optionRecord{&s.options[typeOption], r})
+	}
+	if p.SamplingRate > 1 {
+		all = append(all, optionRecord{&s.options[selectorOption], selectorRecord(p.SamplingRate)})
+	}
+	return all
+}

@@ -1,0 +1,118 @@
+package orch
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net"
+	"slices"
+	"strconv"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"sluice/orchagent-ext/config"
+	"sluice/orchagent-ext/ipfix"
+	"sluice/yang/model"
+)
+
+// exports says whether flows are to be exported.
+func exports(s *config.Snapshot) bool {
+	return s.IPFIX.AdminState == config.Enabled && len(s.IPFIXCollectors) > 0
+}
+
+func meterConfig(s *config.Snapshot) ipfix.MeterConfig {
+	return ipfix.MeterConfig{
+		Active:    time.Duration(*s.IPFIX.ActiveTimeoutS) * time.Second,
+		PerPacket: s.IPFIX.Mode == model.SonicSluice_SonicSluice_SLUICE_IPFIX_Global_Mode_packet,
+		OrFlags:   s.IPFIX.Flags == model.SonicSluice_SonicSluice_SLUICE_IPFIX_Global_Flags_or,
+	}
+}
+
+var transports = map[model.E_SonicSluice_SonicSluice_SLUICE_IPFIX_COLLECTOR_SLUICE_IPFIX_COLLECTOR_LIST_Transport]ipfix.Transport{
+	model.SonicSluice_SonicSluice_SLUICE_IPFIX_COLLECTOR_SLUICE_IPFIX_COLLECTOR_LIST_Transport_udp:  ipfix.UDP,
+	model.SonicSluice_SonicSluice_SLUICE_IPFIX_COLLECTOR_SLUICE_IPFIX_COLLECTOR_LIST_Transport_tcp:  ipfix.TCP,
+	model.SonicSluice_SonicSluice_SLUICE_IPFIX_COLLECTOR_SLUICE_IPFIX_COLLECTOR_LIST_Transport_tls:  ipfix.TLS,
+	model.SonicSluice_SonicSluice_SLUICE_IPFIX_COLLECTOR_SLUICE_IPFIX_COLLECTOR_LIST_Transport_dtls: ipfix.DTLS,
+}
+
+// exporterConfig is the exporter that is configured.
+func exporterConfig(s *config.Snapshot, log *slog.Logger, now func() time.Time) ipfix.Config {
+	c := ipfix.Config{
+		Process: ipfix.Process{
+			Registry:     ipfix.Registry{PEN: *s.IPFIX.Pen, First: *s.IPFIX.FirstElementId},
+			Domain:       *s.IPFIX.ObservationDomain,
+			SamplingRate: *s.IPFIX.SamplingRate,
+			Now:          now,
+		},
+		Refresh:         time.Duration(*s.IPFIX.TemplateRefreshS) * time.Second,
+		RefreshMessages: *s.IPFIX.TemplateRefreshPackets,
+		Log:             log,
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.IPFIXCollectors)) {
+		row := s.IPFIXCollectors[name]
+		c.Collectors = append(c.Collectors, ipfix.Collector{
+			Name:      name,
+			Address:   net.JoinHostPort(text(row.Address), strconv.Itoa(int(config.CollectorPort(row)))),
+			Transport: transports[row.Transport],
+			CAFile:    text(row.CaFile), CertFile: text(row.CertFile), KeyFile: text(row.KeyFile),
+			PathMTU: int(number(row.PathMtu)),
+		})
+	}
+	return c
+}
+
+func text(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+func number(n *uint16) uint16 {
+	if n == nil {
+		return 0
+	}
+	return *n
+}
+
+// exporting is the exporter while it runs, and what it was configured with.
+type exporting struct {
+	*ipfix.Exporter
+	config string
+	stop   context.CancelFunc
+	done   chan struct{}
+}
+
+// restart makes the exporter one of config; nil is none. before is called first
+// where the running one ends: nobody may export any more.
+func (e *exporting) restart(ctx context.Context, g *errgroup.Group, c *ipfix.Config, before func()) (*exporting, error) {
+	name := ""
+	if c != nil {
+		name = fmt.Sprint(c.Registry, c.Domain, c.SamplingRate, c.Refresh, c.RefreshMessages, c.Collectors)
+	}
+	if e != nil {
+		if name == e.config {
+			return e, nil
+		}
+		before()
+		e.Close()
+		e.stop()
+		<-e.done
+	}
+	if c == nil {
+		return nil, nil
+	}
+	exporter, err := ipfix.New(*c)
+	if err != nil {
+		return nil, err
+	}
+	ctx, stop := context.WithCancel(ctx)
+	e = &exporting{exporter, name, stop, make(chan struct{})}
+	g.Go(func() error {
+		defer close(e.done)
+		return exporter.Run(ctx)
+	})
+	return e, nil
+}

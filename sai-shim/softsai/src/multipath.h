@@ -1,0 +1,29 @@
+/*
+ * The kernel's multipath hash: net.ipv4 and net.ipv6 fib_multipath_hash_policy
+ * and fib_multipath_hash_fields of the network namespace. What they were before
+ * the first change is kept in the switch's record.
+ */
+#ifndef SOFTSAI_MULTIPATH_H
+#define SOFTSAI_MULTIPATH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "object.h"
+
+/*
+ * Makes a family (0 IPv4, 1 IPv6) hash these fields, bits as in
+ * fib_multipath_hash_fields; 0: what it hashed before.
+ */
+sai_status_t multipath_set(int family, uint32_t fields);
+
+/* Puts both families back. */
+sai_status_t multipath_reset(void);
+
+/* Reports whether a setting is other than it was. */
+bool multipath_managed(void);
+
+/* The fields that IPv6 hashes, or hashed before they were changed; -1: cannot be read. */
+long multipath_kernel_fields(void);
+
+#endif

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A library that sends packets to the CPU, from as many threads as the profile
+ * says: as soon as it has the callback. A packet is its number and its thread's.
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "sai_abi.h"
+
+#define MAX_THREADS 8
+
+static sai_packet_event_notification_fn event;
+static pthread_t threads[MAX_THREADS];
+static int nthreads, packets;
+static atomic_bool stop;
+
+static void *run(void *arg)
+{
+	uint32_t thread = (uintptr_t)arg;
+	sai_attribute_t port = { .id = SAI_HOSTIF_PACKET_ATTR_INGRESS_PORT };
+
+	for (int i = 0; i < packets && !stop; i++) {
+		uint32_t packet[24] = { i, thread };
+
+		port.value.oid = i;
+		event(1, sizeof(packet), packet, 1, &port);
+	}
+	return NULL;
+}
+
+static sai_status_t create_switch(sai_object_id_t *id, uint32_t count, const sai_attribute_t *attrs)
+{
+	(void)count;
+	(void)attrs;
+	*id = 1;
+	return SAI_STATUS_SUCCESS;
+}
+
+static sai_status_t set_switch(sai_object_id_t id, const sai_attribute_t *attr)
+{
+	(void)id;
+	if (attr->id != SAI_SWITCH_ATTR_PACKET_EVENT_NOTIFY)
+		return SAI_STATUS_NOT_SUPPORTED;
+	*(void **)&event = attr->value.ptr;
+	for (uintptr_t i = 0; i < (uintptr_t)nthreads; i++)
+		if (pthread_create(&threads[i], NULL, run, (void *)i))
+			abort();
+	return SAI_STATUS_SUCCESS;
+}
+
+sai_status_t sai_api_initialize(uint64_t flags, const sai_service_method_table_t *services)
+{
+	(void)flags;
+	nthreads = atoi(services->profile_get_value(0, "THREADS"));
+	packets = atoi(services->profile_get_value(0, "PACKETS"));
+	return nthreads <= MAX_THREADS ? SAI_STATUS_SUCCESS : SAI_STATUS_INVALID_PARAMETER;
+}
+
+sai_status_t sai_api_uninitialize(void)
+{
+	stop = true;
+	for (int i = 0; i < nthreads; i++)
+		pthread_join(threads[i], NULL);
+	return SAI_STATUS_SUCCESS;
+}
+
+sai_status_t sai_api_query(sai_api_t api, void **method_table)
+{
+	static sai_switch_api_t table = { .create_switch = create_switch, .set_switch_attribute = set_switch };
+
+	*method_table = &table;
+	return api == SAI_API_SWITCH ? SAI_STATUS_SUCCESS : SAI_STATUS_NOT_SUPPORTED;
+}

@@ -1,0 +1,240 @@
+"""config sluice: writes the rows of CONFIG_DB that sluiced acts on.
+
+Every value is checked before anything is written; a row is written in one go.
+"""
+
+import ipaddress
+import re
+
+import click
+import utilities_common.cli as clicommon
+from config.validated_config_db_connector import ValidatedConfigDBConnector
+from natsort import natsorted
+
+# make generate writes this from yang/sonic-sluice.yang.
+TABLES = [
+    {"table":"SLUICE","command":"global","help":"What holds for the whole switch.","only":"global","fields":[
+        {"name":"admin_state","type":"values","help":"The kill switch: disabled removes everything that Sluice has programmed.","values":["enabled","disabled"],"default":"enabled"},
+        {"name":"cpu_burst","type":"number","help":"Burst of packets that the switch may send to the CPU.","min":1,"max":1000000,"default":"10000"},
+        {"name":"cpu_rate","type":"number","help":"Packets that the switch may send to the CPU.","min":1,"max":10000000,"default":"100000"},
+        {"name":"flow_capacity","type":"number","help":"Flows that are tracked at once.","min":1024,"max":4194304,"default":"65536"},
+        {"name":"rc_source_qp","type":"values","help":"The source queue pair of connected services, which is not in their packets.","values":["learn","zero"],"default":"learn"},
+        {"name":"warm_restart","type":"values","help":"Whether what is programmed outlives a restart of the daemon.","values":["enabled","disabled"],"default":"enabled"}]},
+    {"table":"SLUICE_PORT","command":"port","help":"Ports that Sluice works on, and what they face.","key":
+        {"name":"name","type":"string","help":"A port, or a PortChannel, which stands for its members."},"in":["PORT","PORTCHANNEL"],"fields":[
+        {"name":"flow_label","type":"values","help":"Whether packets that come in here are labelled; by default on edge ports only.","values":["enabled","disabled"]},
+        {"name":"role","type":"values","help":"What the port faces.","values":["edge","fabric","border"],"default":"fabric"}]},
+    {"table":"SLUICE_FLOW_LABEL","command":"flow-label","help":"Flow labels computed from queue pairs (draft-hu).","only":"global","fields":[
+        {"name":"admin_state","type":"values","values":["enabled","disabled"],"default":"disabled"},
+        {"name":"algorithm","type":"values","help":"The hash over queue pairs and addresses.","values":["draft-literal","crc32"],"default":"draft-literal"},
+        {"name":"manage_switch_hash","type":"values","help":"Whether Sluice adds the flow label to the switch's ECMP hash fields.","values":["true","false"],"default":"false"},
+        {"name":"rewrite","type":"values","help":"Which labels are written.","values":["zero-only","always"],"default":"zero-only"}]},
+    {"table":"SLUICE_IPFIX","command":"ipfix","help":"IPFIX export of RoCEv2 flows (draft-lin).","only":"global","fields":[
+        {"name":"active_timeout_s","type":"number","min":1,"max":604800,"default":"60"},
+        {"name":"admin_state","type":"values","values":["enabled","disabled"],"default":"disabled"},
+        {"name":"first_element_id","type":"number","help":"Element id of rdmaOpCode; the other seven follow.","min":1,"max":32758,"default":"1"},
+        {"name":"flags","type":"values","help":"What the flag elements of a flow record are.","values":["last","or"],"default":"last"},
+        {"name":"idle_timeout_s","type":"number","min":1,"max":604800,"default":"15"},
+        {"name":"mode","type":"values","help":"A record a flow, or a record a sampled packet.","values":["flow","packet"],"default":"flow"},
+        {"name":"observation_domain","type":"number","min":0,"max":4294967295,"default":"1"},
+        {"name":"pen","type":"number","help":"Private enterprise number of the RDMA elements; 32473 is for documentation (RFC 5612), 0 once IANA has assigned them.","min":0,"max":4294967295,"default":"32473"},
+        {"name":"sampling_rate","type":"number","help":"One of so many packets is looked at.","min":1,"max":4294967295,"default":"1"},
+        {"name":"template_refresh_packets","type":"number","help":"Templates are sent again over UDP after so many messages.","min":1,"max":4294967295,"default":"4096"},
+        {"name":"template_refresh_s","type":"number","help":"Templates are sent again over UDP after this time.","min":1,"max":86400,"default":"600"}]},
+    {"table":"SLUICE_IPFIX_COLLECTOR","command":"ipfix-collector","help":"Where IPFIX goes.","key":
+        {"name":"name","type":"string","min":1,"max":64,"pattern":"[A-Za-z0-9_.\\-]+"},"fields":[
+        {"name":"address","type":"ip-address"},
+        {"name":"ca_file","type":"string","help":"PEM file of the CAs that may have signed the collector's certificate.","min":1,"max":4096},
+        {"name":"cert_file","type":"string","help":"PEM file of our certificate.","min":1,"max":4096},
+        {"name":"key_file","type":"string","help":"PEM file of our key.","min":1,"max":4096},
+        {"name":"path_mtu","type":"number","help":"Messages over UDP and DTLS fit into it.","min":512,"max":65535,"default":"1280"},
+        {"name":"port","type":"number","help":"By default 4739, with TLS and DTLS 4740.","min":1,"max":65535},
+        {"name":"transport","type":"values","values":["udp","tcp","tls","dtls"],"default":"udp"}],"needs":["address"],
+     "rules":["ca_file is needed with transport tls and dtls, and is for them only","cert_file and key_file go together"]}
+]
+# End of what make generate writes.
+
+SHOWN = 8  # names that a message lists
+
+# What the rules of the model mean, by their messages. A field that is not set has
+# its default.
+RULES = {
+    'ca_file is needed with transport tls and dtls, and is for them only':
+        lambda row: (row.get('transport') in ('tls', 'dtls')) == ('ca_file' in row),
+    'cert_file and key_file go together':
+        lambda row: ('cert_file' in row) == ('key_file' in row),
+}
+
+
+def fail(text):
+    """Ends the command with one line."""
+    raise click.ClickException(text)
+
+
+def allowed(field):
+    """What a field takes, in words."""
+    if field['type'] == 'values':
+        return 'one of ' + ', '.join(field['values'])
+    if field['type'] == 'number':
+        return 'a decimal number, {}..{}'.format(field['min'], field['max'])
+    if field['type'] == 'ip-address':
+        return 'an IP address'
+    what = 'letters, digits, _ . -' if 'pattern' in field else 'characters'
+    return '{}..{} {}'.format(field['min'], field['max'], what)
+
+
+def is_good(field, value):
+    """Whether the model takes a value. Numbers have no sign and no leading 0."""
+    if field['type'] == 'values':
+        return value in field['values']
+    if field['type'] == 'number':
+        if not (value.isascii() and value.isdigit()) or str(int(value)) != value:
+            return False
+        return field['min'] <= int(value) <= field['max']
+    if field['type'] == 'ip-address':
+        try:
+            ipaddress.ip_address(value)
+        except ValueError:
+            return False
+        return '%' not in value
+    if not value.isprintable() or not field.get('min', 1) <= len(value) <= field.get('max', 255):
+        return False
+    return re.fullmatch(field.get('pattern', '.*'), value) is not None
+
+
+def option(field):
+    """The name of a field's option, and of the field on the command line."""
+    return field['name'].replace('_', '-')
+
+
+def connector(db, namespace):
+    """CONFIG_DB of a namespace: of the only one, or of the ASIC that -n names."""
+    asics = natsorted(name for name in db.cfgdb_clients if name)
+    if not asics and namespace:
+        fail('-n {}: this switch has one ASIC, leave -n out'.format(namespace))
+    if asics and namespace not in asics:
+        fail('-n must be one of {}'.format(', '.join(asics)))
+    return ValidatedConfigDBConnector(db.cfgdb_clients[namespace or ''])
+
+
+def check_key(cfgdb, table, key):
+    """Refuses a key that is none, or that no row of the other tables has."""
+    field, others = table['key'], table.get('in', [])
+    if others and (not is_good(field, key) or '|' in key):
+        fail('{} "{}": must not be empty, and has no |'.format(field['name'], key))
+    if not others and not is_good(field, key):
+        fail('{} {} "{}": must be {}'.format(table['table'], field['name'], key, allowed(field)))
+    if not others or any(cfgdb.get_entry(other, key) for other in others):
+        return
+    there = natsorted(str(name) for other in others for name in cfgdb.get_table(other))
+    more = ', ...' if len(there) > SHOWN else ''
+    fail('{} {}: no such row in {}; there are: {}{}'.format(
+        table['table'], key, ' or '.join(others), ', '.join(there[:SHOWN]) or 'none', more))
+
+
+def check_row(table, key, row):
+    """Refuses a row that the model does not take as a whole."""
+    for name in table.get('needs', []):
+        if name not in row:
+            fail('{}|{}: {} is needed'.format(table['table'], key, name))
+    full = dict({f['name']: f['default'] for f in table['fields'] if 'default' in f}, **row)
+    for message in table.get('rules', []):
+        if not RULES[message](full):
+            fail('{}|{}: {}'.format(table['table'], key, message))
+
+
+def write(call, *args):
+    """Writes, and says in one line what the switch's own validation says."""
+    try:
+        call(*args)
+    except Exception as err:  # the kinds differ from release to release
+        fail('CONFIG_DB refuses it: {}'.format(' '.join(str(err).split())))
+
+
+def set_row(db, table, namespace, key, values):
+    """Writes the fields that were given; the others stay as they are."""
+    for field in table['fields']:
+        value = values.get(field['name'])
+        if value is not None and not is_good(field, value):
+            fail('{}|{} {} "{}": must be {}'.format(table['table'], key, field['name'], value, allowed(field)))
+    cfgdb = connector(db, namespace)
+    if 'key' in table:
+        check_key(cfgdb, table, key)
+    given = {name: value for name, value in values.items() if value is not None}
+    check_row(table, key, dict(cfgdb.get_entry(table['table'], key), **given))
+    if given:
+        write(cfgdb.mod_entry, table['table'], key, given)
+    elif 'key' not in table:
+        fail('nothing to set: give one of {}'.format(', '.join('--' + option(f) for f in table['fields'])))
+    elif not cfgdb.get_entry(table['table'], key):
+        write(cfgdb.set_entry, table['table'], key, {})
+
+
+def del_row(db, table, namespace, key, name):
+    """Removes a row, or one field of it, which then has its default."""
+    cfgdb = connector(db, namespace)
+    row = cfgdb.get_entry(table['table'], key)
+    if not row and key not in cfgdb.get_table(table['table']):
+        fail('{}|{}: no such row'.format(table['table'], key))
+    if name is None:
+        write(cfgdb.set_entry, table['table'], key, None)
+        return
+    names = [option(field) for field in table['fields']]
+    if name.replace('_', '-') not in names:
+        fail('{}|{} has no field "{}": must be one of {}'.format(table['table'], key, name, ', '.join(names)))
+    if row.pop(name.replace('-', '_'), None) is None:
+        fail('{}|{} {}: is not set'.format(table['table'], key, name))
+    if not row and 'key' not in table:
+        row = None
+    else:
+        check_row(table, key, row)
+    write(cfgdb.set_entry, table['table'], key, row)
+
+
+def namespace_option():
+    return click.Option(['-n', '--namespace'], help='The ASIC, on a switch of several.', metavar='asicN')
+
+
+def set_command(table):
+    """config sluice TABLE set [KEY] --field value ..."""
+    @clicommon.pass_db
+    def run(db, namespace=None, key=None, **values):
+        set_row(db, table, namespace, key or table['only'], values)
+
+    params = [click.Argument(['key'], metavar=table['key']['name'].upper())] if 'key' in table else []
+    for field in table['fields']:
+        default = '; by default {}'.format(field['default']) if 'default' in field else ''
+        params.append(click.Option(
+            ['--' + option(field), field['name']], metavar='|'.join(field.get('values', [field['type'].upper()])),
+            help='{} {}{}.'.format(field.get('help', ''), allowed(field).capitalize(), default).strip()))
+    return click.Command('set', params=params + [namespace_option()], callback=run,
+                         help='Set fields of {}; the others stay as they are.'.format(table['table']))
+
+
+def del_command(table):
+    """config sluice TABLE del [KEY] [FIELD]"""
+    @clicommon.pass_db
+    def run(db, namespace=None, key=None, field=None):
+        del_row(db, table, namespace, key or table['only'], field)
+
+    params = [click.Argument(['key'], metavar=table['key']['name'].upper())] if 'key' in table else []
+    params.append(click.Argument(['field'], required=False))
+    return click.Command('del', params=params + [namespace_option()], callback=run,
+                         help='Remove a row of {}, or one field of it.'.format(table['table']))
+
+
+@click.group(name='sluice', cls=clicommon.AliasedGroup)
+def sluice():
+    """Control of single RoCEv2 flows"""
+
+
+for _table in TABLES:
+    _group = clicommon.AliasedGroup(name=_table['command'], help=_table['help'])
+    _group.add_command(set_command(_table))
+    _group.add_command(del_command(_table))
+    sluice.add_command(_group)
+
+
+def register(cli):
+    """Called by SONiC's config with its top group."""
+    cli.add_command(sluice)

@@ -1,0 +1,267 @@
+"""show sluice: what sluiced says of itself in STATE_DB and COUNTERS_DB, and
+what CONFIG_DB asks of it. Reads only.
+"""
+
+import json
+import os
+
+import click
+import utilities_common.cli as clicommon
+from natsort import natsorted
+from tabulate import tabulate
+
+CONFIG_DB, STATE_DB, COUNTERS_DB = 'CONFIG_DB', 'STATE_DB', 'COUNTERS_DB'
+SEPARATOR = {CONFIG_DB: '|', STATE_DB: '|', COUNTERS_DB: ':'}
+
+# The fields of SLUICE_STATS:global that count up, in the order in which they are
+# shown. Those of the switch outlive sluiced; the others begin anew with it.
+OF_SWITCH = ['label_written', 'label_skipped']
+OF_DAEMON = ['cpu_copied', 'cpu_ring_full', 'cpu_roce', 'cpu_tunnelled', 'cpu_not_roce', 'cpu_malformed',
+             'cpu_queue_full', 'cpu_new_flows', 'flows_without_entry']
+
+# Those of SLUICE_IPFIX_STATS:name, all of the daemon.
+OF_COLLECTOR = ['records', 'messages', 'bytes', 'dropped', 'connects', 'refused']
+
+json_option = click.option('--json', 'as_json', is_flag=True, help='Print JSON.')
+namespace_option = click.option('-n', '--namespace', metavar='asicN', help='The ASIC, on a switch of several.')
+
+
+def connector(db, namespace):
+    """The databases of a namespace: of the only one, or of the ASIC that -n names."""
+    asics = natsorted(name for name in db.db_clients if name)
+    if not asics and namespace:
+        raise click.ClickException('-n {}: this switch has one ASIC, leave -n out'.format(namespace))
+    if asics and namespace not in asics:
+        raise click.ClickException('-n must be one of {}'.format(', '.join(asics)))
+    return db.db_clients[namespace or '']
+
+
+def read(client, database, table):
+    """The rows of a table, by key. A row that goes meanwhile is left out."""
+    prefix = table + SEPARATOR[database]
+    rows = {}
+    for name in client.keys(database, prefix + '*') or []:
+        row = client.get_all(database, name)
+        if row:
+            rows[name[len(prefix):]] = {k: v for k, v in row.items() if k != 'NULL'}
+    return {key: rows[key] for key in natsorted(rows)}
+
+
+def only(client, database, table, key):
+    """The row of a table that has one; empty where it is not there."""
+    row = client.get_all(database, table + SEPARATOR[database] + key)
+    return dict(row or {})
+
+
+def config_errors(client):
+    """The rows of CONFIG_DB that are not in force as they stand there."""
+    rows = []
+    for name, row in read(client, STATE_DB, 'SLUICE_CONFIG_ERROR').items():
+        table, _, key = name.partition('|')
+        rows.append(dict(row, table=table, key=key))
+    return rows
+
+
+def need_daemon(state):
+    if not state:
+        raise click.ClickException('sluiced has not run since the switch started: '
+                                   'is the feature enabled (show feature status sluice)?')
+
+
+def print_json(what):
+    click.echo(json.dumps(what, indent=4, sort_keys=True))
+
+
+def print_pairs(pairs):
+    click.echo(tabulate([(name, value) for name, value in pairs if value not in ('', None)],
+                        tablefmt='plain', disable_numparse=True))
+
+
+def print_table(header, rows):
+    click.echo(tabulate(rows, header, tablefmt='simple', disable_numparse=True))
+
+
+def baseline(namespace):
+    """What `clear sluice counters` kept; nothing where it was not called."""
+    path = os.path.join(clicommon.UserCache('sluice').get_directory(), (namespace or 'host') + '.json')
+    try:
+        with open(path) as f:
+            return json.load(f)
+    except (OSError, ValueError):
+        return {}
+
+
+def since_cleared(row, base, name, started):
+    """The counters of a row of COUNTERS_DB since they were cleared.
+
+    A counter that is lower than its baseline began anew, and so did all of the
+    daemon's if it started meanwhile: then nothing is taken off.
+    """
+    then = base.get('counters', {}).get(name, {})
+    counters = {}
+    for field in OF_SWITCH + OF_DAEMON + OF_COLLECTOR:
+        if field not in row:
+            continue
+        now, before = int(row[field]), int(then.get(field, 0))
+        anew = now < before or (field not in OF_SWITCH and base.get('since') != started)
+        counters[field] = now if anew else now - before
+    return counters
+
+
+@click.group(name='sluice', cls=clicommon.AliasedGroup)
+def sluice():
+    """Control of single RoCEv2 flows"""
+
+
+@sluice.command()
+@json_option
+@namespace_option
+@clicommon.pass_db
+def status(db, as_json, namespace):
+    """What sluiced is doing, and which rows are not in force"""
+    client = connector(db, namespace)
+    state, errors = only(client, STATE_DB, 'SLUICE_STATE', 'global'), config_errors(client)
+    need_daemon(state)
+    if as_json:
+        print_json({'state': state, 'config_errors': errors})
+        return
+    means = state.get('flow_label_rung')
+    label = state.get('flow_label', '') + (' ({})'.format(means) if means else '')
+    print_pairs([
+        ('state', state.get('state')), ('flow label', label), ('driver', state.get('driver')),
+        ('objects', state.get('objects')), ('flows', state.get('flows')),
+        ('version', state.get('version')), ('since', state.get('since')),
+    ] + [('warning', text) for text in state.get('warnings', '').split('; ')] + [
+        ('last error', state.get('last_error')), ('', state.get('last_error_time')),
+    ])
+    if errors:
+        click.echo('\nRows that are not in force:\n')
+        print_table(['Table', 'Key', 'Field', 'Value', 'Reason'],
+                    [[e['table'], e['key'], e.get('field', ''), e.get('value', ''), e.get('reason', '')] for e in errors])
+
+
+@sluice.command()
+@json_option
+@namespace_option
+@clicommon.pass_db
+def capability(db, as_json, namespace):
+    """The means that the switch has, and why it is no better one"""
+    row = only(connector(db, namespace), STATE_DB, 'SLUICE_CAPABILITY', 'switch')
+    need_daemon(row)
+    if as_json:
+        print_json(row)
+        return
+    rows = [[need.replace('_', ' '), row[need + '_rung'], row.get(need + '_reason', '')]
+            for need in ('flow_label', 'threshold', 'hold') if need + '_rung' in row]
+    print_table(['Need', 'Means', 'Reason'], rows)
+    if 'flow_label_ipv4' in row:
+        click.echo('\nRoCEv2 over IPv4: ' + row['flow_label_ipv4'])
+
+
+@sluice.command(name='flow-label')
+@json_option
+@namespace_option
+@clicommon.pass_db
+def flow_label(db, as_json, namespace):
+    """Flow labels: what is configured, and what became of packets"""
+    client = connector(db, namespace)
+    state = only(client, STATE_DB, 'SLUICE_STATE', 'global')
+    need_daemon(state)
+    config = only(client, CONFIG_DB, 'SLUICE_FLOW_LABEL', 'global')
+    ports = read(client, CONFIG_DB, 'SLUICE_PORT')
+    labelled = [name for name, row in ports.items()
+                if row.get('flow_label', 'enabled' if row.get('role') == 'edge' else 'disabled') == 'enabled']
+    row = only(client, COUNTERS_DB, 'SLUICE_STATS', 'global')
+    counters = since_cleared(row, baseline(namespace), 'SLUICE_STATS:global', state.get('since'))
+    if as_json:
+        print_json({'flow_label': state.get('flow_label'), 'means': state.get('flow_label_rung'),
+                    'config': config, 'ports': labelled, 'counters': counters})
+        return
+    print_pairs([('flow label', state.get('flow_label')), ('means', state.get('flow_label_rung'))] +
+                sorted((name.replace('_', ' '), value) for name, value in config.items() if name != 'NULL') +
+                [('ports', ', '.join(labelled) or 'none')])
+    # Where labels are computed by the switch and nothing is exported the CPU sees no packets.
+    shown = OF_SWITCH + (OF_DAEMON if any(int(row.get(name, 0)) for name in OF_DAEMON) else [])
+    if counters:
+        click.echo()
+        print_table(['Counter', 'Value'], [[name.replace('_', ' '), counters[name]] for name in shown if name in counters])
+
+
+@sluice.command()
+@click.option('--top', type=click.IntRange(min=1), metavar='N', help='The N heaviest only.')
+@json_option
+@namespace_option
+@clicommon.pass_db
+def flows(db, top, as_json, namespace):
+    """Flows that have an entry on the switch, the heaviest first"""
+    client = connector(db, namespace)
+    rows = read(client, STATE_DB, 'SLUICE_FLOW')
+    heavy = sorted(rows.values(), key=lambda row: int(row.get('bytes', 0)), reverse=True)[:top]
+    if as_json:
+        print_json(heavy)
+        return
+    if not rows:
+        means = only(client, STATE_DB, 'SLUICE_STATE', 'global').get('flow_label_rung')
+        if means and means != 'rewrite':
+            click.echo('No flows: with the means {} the switch keeps none, only with rewrite it does.'.format(means))
+        else:
+            click.echo('No flows.')
+        return
+    print_table(['Source', 'Destination', 'DestQP', 'Label', 'Packets', 'Bytes'],
+                [[row.get('src'), row.get('dst'), '0x{:06x}'.format(int(row.get('dest_qp', 0))),
+                  '0x{:05x}'.format(int(row.get('flow_label', 0))), row.get('packets'), row.get('bytes')] for row in heavy])
+    if len(heavy) < len(rows):
+        click.echo('\n{} of {} flows'.format(len(heavy), len(rows)))
+
+
+@sluice.command()
+@json_option
+@namespace_option
+@clicommon.pass_db
+def ipfix(db, as_json, namespace):
+    """The collectors, and what was sent to each"""
+    client = connector(db, namespace)
+    state = only(client, STATE_DB, 'SLUICE_STATE', 'global')
+    need_daemon(state)
+    base, collectors = baseline(namespace), {}
+    for name, row in read(client, COUNTERS_DB, 'SLUICE_IPFIX_STATS').items():
+        collectors[name] = dict(row, **since_cleared(row, base, 'SLUICE_IPFIX_STATS:' + name, state.get('since')))
+    if as_json:
+        print_json(collectors)
+        return
+    if not collectors:
+        click.echo('No collector is exported to: SLUICE_IPFIX|global is not enabled, or there is no collector.')
+        return
+    fields = ['connected', 'records', 'waiting', 'dropped', 'messages', 'bytes', 'last_error']
+    print_table(['Collector'] + [field.replace('_', ' ').capitalize() for field in fields],
+                [[name] + [row.get(field, '') for field in fields] for name, row in collectors.items()])
+
+
+@sluice.command()
+@json_option
+@namespace_option
+@clicommon.pass_db
+def config(db, as_json, namespace):
+    """The rows of CONFIG_DB, and whether they are in force"""
+    client = connector(db, namespace)
+    wrong = {(e['table'], e['key']) for e in config_errors(client)}
+    tables, names = {}, client.keys(CONFIG_DB, 'SLUICE*') or []
+    for table in sorted({name.partition('|')[0] for name in names}):
+        if table == 'SLUICE' or table.startswith('SLUICE_'):
+            tables[table] = read(client, CONFIG_DB, table)
+    if as_json:
+        print_json(tables)
+        return
+    lines = []
+    for table, rows in tables.items():
+        for key, row in rows.items():
+            force = 'no: show sluice status' if (table, key) in wrong else 'yes'
+            fields = sorted(row.items()) or [('', '')]
+            for i, (name, value) in enumerate(fields):
+                lines.append([table, key, name, value, force] if i == 0 else ['', '', name, value, ''])
+    print_table(['Table', 'Key', 'Field', 'Value', 'In force'], lines)
+
+
+def register(cli):
+    """Called by SONiC's show with its top group."""
+    cli.add_command(sluice)

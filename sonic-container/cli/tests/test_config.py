@@ -1,0 +1,163 @@
+"""config sluice, against a real Redis."""
+
+import threading
+
+import pytest
+
+FLOW_LABEL = 'SLUICE_FLOW_LABEL|global'
+GLOBAL = 'SLUICE|global'
+PORT = 'SLUICE_PORT|Ethernet0'
+GOLD = 'SLUICE_IPFIX_COLLECTOR|gold.1'
+
+
+def rows(switch):
+    """All our rows of CONFIG_DB."""
+    return {name: switch.row(name) for name in switch.db(4).keys('SLUICE*')}
+
+
+@pytest.mark.parametrize('before, line, after', [
+    ({}, 'flow-label set --admin-state enabled', {FLOW_LABEL: {'admin_state': 'enabled'}}),
+    ({}, 'flow set --algorithm crc32 --rewrite always --manage-switch-hash true',
+     {FLOW_LABEL: {'algorithm': 'crc32', 'rewrite': 'always', 'manage_switch_hash': 'true'}}),
+    ({FLOW_LABEL: {'algorithm': 'crc32'}}, 'flow-label set --admin-state disabled',
+     {FLOW_LABEL: {'algorithm': 'crc32', 'admin_state': 'disabled'}}),
+    ({FLOW_LABEL: {'algorithm': 'crc32', 'rewrite': 'always'}}, 'flow-label del rewrite', {FLOW_LABEL: {'algorithm': 'crc32'}}),
+    ({FLOW_LABEL: {'algorithm': 'crc32'}}, 'flow-label del algorithm', {}),
+    ({FLOW_LABEL: {'algorithm': 'crc32'}}, 'flow-label del', {}),
+    ({}, 'global set --cpu-rate 1 --cpu-burst 1000000 --flow-capacity 1024',
+     {GLOBAL: {'cpu_rate': '1', 'cpu_burst': '1000000', 'flow_capacity': '1024'}}),
+    ({}, 'global set --rc-source-qp zero --warm-restart disabled', {GLOBAL: {'rc_source_qp': 'zero', 'warm_restart': 'disabled'}}),
+    ({GLOBAL: {'stream_id_scope': 'global', 'etcd_endpoints@': 'http://a,http://b', 'cpu_rate': '5'}}, 'global del cpu-rate',
+     {GLOBAL: {'stream_id_scope': 'global', 'etcd_endpoints@': 'http://a,http://b'}}),
+    ({}, 'port set Ethernet0 --role edge', {PORT: {'role': 'edge'}}),
+    ({}, 'port set PortChannel1 --flow-label enabled', {'SLUICE_PORT|PortChannel1': {'flow_label': 'enabled'}}),
+    ({}, 'port set Ethernet0', {PORT: {'NULL': 'NULL'}}),
+    ({PORT: {'role': 'edge'}}, 'port set Ethernet0', {PORT: {'role': 'edge'}}),
+    ({PORT: {'role': 'edge', 'flow_label': 'disabled'}}, 'port del Ethernet0 flow_label', {PORT: {'role': 'edge'}}),
+    ({PORT: {'role': 'edge'}}, 'port del Ethernet0 role', {PORT: {'NULL': 'NULL'}}),
+    ({PORT: {'NULL': 'NULL'}}, 'port del Ethernet0', {}),
+    ({'SLUICE_PORT|Ethernet99': {'role': 'edge'}}, 'port del Ethernet99', {}),
+    ({}, 'ipfix set --admin-state enabled --pen 0 --sampling-rate 4294967295',
+     {'SLUICE_IPFIX|global': {'admin_state': 'enabled', 'pen': '0', 'sampling_rate': '4294967295'}}),
+    ({}, 'ipfix-collector set gold.1 --address 2001:db8::9', {GOLD: {'address': '2001:db8::9'}}),
+    ({GOLD: {'address': '10.0.0.9'}}, 'ipfix-collector set gold.1 --transport tls --ca-file /etc/sonic/ca.pem',
+     {GOLD: {'address': '10.0.0.9', 'transport': 'tls', 'ca_file': '/etc/sonic/ca.pem'}}),
+    ({GOLD: {'address': '10.0.0.9', 'port': '1'}}, 'ipfix-collector del gold.1 port', {GOLD: {'address': '10.0.0.9'}}),
+    ({GOLD: {'address': '10.0.0.9'}}, 'ipfix-collector del gold.1', {}),
+])
+def test_writes(switch, before, line, after):
+    switch.put(4, before)
+    assert switch.run('config sluice ' + line) == ''
+    assert rows(switch) == after
+
+
+@pytest.mark.parametrize('line, message', [
+    ('flow-label set --algorithm md5', 'SLUICE_FLOW_LABEL|global algorithm "md5": must be one of draft-literal, crc32'),
+    ('flow-label set --admin-state enabled --rewrite often', 'SLUICE_FLOW_LABEL|global rewrite "often": must be one of zero-only, always'),
+    ('flow-label set --manage-switch-hash True', 'SLUICE_FLOW_LABEL|global manage_switch_hash "True": must be one of true, false'),
+    ('flow-label set', 'nothing to set: give one of --admin-state, --algorithm, --manage-switch-hash, --rewrite'),
+    ('flow-label del', 'SLUICE_FLOW_LABEL|global: no such row'),
+    ('global set --flow-capacity 1023', 'SLUICE|global flow_capacity "1023": must be a decimal number, 1024..4194304'),
+    ('global set --flow-capacity 4194305', 'SLUICE|global flow_capacity "4194305": must be a decimal number, 1024..4194304'),
+    ('global set --cpu-rate 0x10', 'SLUICE|global cpu_rate "0x10": must be a decimal number, 1..10000000'),
+    ('global set --cpu-rate 010', 'SLUICE|global cpu_rate "010": must be a decimal number, 1..10000000'),
+    ('global set --cpu-rate +5', 'SLUICE|global cpu_rate "+5": must be a decimal number, 1..10000000'),
+    ('global set --cpu-rate \u0665', 'SLUICE|global cpu_rate "\u0665": must be a decimal number, 1..10000000'),
+    ('global set --cpu-rate \u00b2', 'SLUICE|global cpu_rate "\u00b2": must be a decimal number, 1..10000000'),
+    ('port set Ethernet0 --role core', 'SLUICE_PORT|Ethernet0 role "core": must be one of edge, fabric, border'),
+    ('port set Ethernet9 --role edge', 'SLUICE_PORT Ethernet9: no such row in PORT or PORTCHANNEL; there are: '
+     'Ethernet0, Ethernet4, Ethernet8, Ethernet12, Ethernet16, Ethernet20, Ethernet24, Ethernet28, ...'),
+    ('port set PortChannel1|Ethernet0', 'name "PortChannel1|Ethernet0": must not be empty, and has no |'),
+    ('port del Ethernet4', 'SLUICE_PORT|Ethernet4: no such row'),
+    ('port del Ethernet8 flow-label', 'SLUICE_PORT|Ethernet8 flow-label: is not set'),
+    ('port del Ethernet8 colour', 'SLUICE_PORT|Ethernet8 has no field "colour": must be one of flow-label, role'),
+    ('ipfix-collector set gold', 'SLUICE_IPFIX_COLLECTOR|gold: address is needed'),
+    ('ipfix-collector set a/b --address 10.0.0.9', 'SLUICE_IPFIX_COLLECTOR name "a/b": must be 1..64 letters, digits, _ . -'),
+    ('ipfix-collector set gold --address 10.0.0.300', 'SLUICE_IPFIX_COLLECTOR|gold address "10.0.0.300": must be an IP address'),
+    ('ipfix-collector set gold --address 10.0.0.09', 'SLUICE_IPFIX_COLLECTOR|gold address "10.0.0.09": must be an IP address'),
+    ('ipfix-collector set gold --address fe80::1%eth0', 'SLUICE_IPFIX_COLLECTOR|gold address "fe80::1%eth0": must be an IP address'),
+    ('ipfix-collector set gold --address ::1 --port 0', 'SLUICE_IPFIX_COLLECTOR|gold port "0": must be a decimal number, 1..65535'),
+    ('ipfix-collector set gold --address ::1 --ca-file ' + 4097 * 'x',
+     'SLUICE_IPFIX_COLLECTOR|gold ca_file "{}": must be 1..4096 characters'.format(4097 * 'x')),
+    ('ipfix-collector set gold --address ::1 --transport dtls',
+     'SLUICE_IPFIX_COLLECTOR|gold: ca_file is needed with transport tls and dtls, and is for them only'),
+    ('ipfix-collector set gold --address ::1 --ca-file /x',
+     'SLUICE_IPFIX_COLLECTOR|gold: ca_file is needed with transport tls and dtls, and is for them only'),
+    ('ipfix-collector set gold --address ::1 --cert-file /x', 'SLUICE_IPFIX_COLLECTOR|gold: cert_file and key_file go together'),
+    ('global set --cpu-rate 5 -n asic0', '-n asic0: this switch has one ASIC, leave -n out'),
+])
+def test_refuses_in_one_line_and_writes_nothing(switch, line, message):
+    switch.put(4, {'SLUICE_PORT|Ethernet8': {'role': 'edge'}})
+    assert switch.run('config sluice ' + line, code=1) == 'Error: {}\n'.format(message)
+    assert rows(switch) == {'SLUICE_PORT|Ethernet8': {'role': 'edge'}}
+
+
+@pytest.mark.parametrize('line', ['port set', 'pfcm set --admin-state enabled', 'rate-advice set', 'global set --router-id 10.0.0.1',
+                                  'global set --driver orchagent', 'port set Ethernet0 --threshold gold'])
+def test_has_no_command_for_what_does_nothing(switch, line):
+    assert 'Error: ' in switch.run('config sluice ' + line, code=2)
+    assert rows(switch) == {}
+
+
+def test_a_row_is_written_by_one_command(switch):
+    """Whoever watches sees the fields of a command together, or none."""
+    seen, ready = [], threading.Event()
+
+    def watch():
+        with switch.db(4).monitor() as monitor:
+            ready.set()
+            for command in monitor.listen():
+                if command['command'].startswith('DEL end'):
+                    return
+                seen.append(command['command'].split(' ')[0].upper())
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    assert ready.wait(30)
+    switch.run('config sluice flow-label set --admin-state enabled --algorithm crc32 --rewrite always')
+    switch.db(4).delete('end')
+    watcher.join(30)
+    assert not watcher.is_alive()
+    assert [c for c in seen if c.startswith('H') and c != 'HGETALL'] == ['HSET']
+
+
+@pytest.mark.parametrize('field, message', [
+    ('address', 'address is needed'),
+    ('ca-file', 'ca_file is needed with transport tls and dtls, and is for them only'),
+    ('transport', 'ca_file is needed with transport tls and dtls, and is for them only'),
+    ('key-file', 'cert_file and key_file go together'),
+])
+def test_a_field_that_others_need_stays(switch, field, message):
+    row = {'address': '::1', 'transport': 'tls', 'ca_file': '/a', 'cert_file': '/b', 'key_file': '/c'}
+    switch.put(4, {GOLD: row})
+    assert switch.run('config sluice ipfix-collector del gold.1 ' + field, code=1) == 'Error: {}: {}\n'.format(GOLD, message)
+    assert rows(switch) == {GOLD: row}
+
+
+def test_every_rule_of_the_model_has_its_meaning(switch):
+    for table in switch.modules['config'].TABLES:
+        for message in table.get('rules', []):
+            assert message in switch.modules['config'].RULES
+
+
+def test_what_the_switch_refuses_is_one_line(switch, monkeypatch):
+    monkeypatch.setenv('SLUICE_TEST_REFUSE', 'no such port')
+    assert switch.run('config sluice port set Ethernet0 --role edge', code=1) == \
+        'Error: CONFIG_DB refuses it: Given patch is not valid: no such port\n'
+    assert rows(switch) == {}
+
+
+def test_several_asics(switch, monkeypatch):
+    monkeypatch.setenv('SLUICE_TEST_ASICS', '2')
+    switch.put(4 + 16, {'PORT|Ethernet0': {'lanes': '1'}})
+    for line in ('', ' -n asic2'):
+        assert switch.run('config sluice port set Ethernet0 --role edge' + line, code=1) == 'Error: -n must be one of asic0, asic1\n'
+    switch.run('config sluice port set Ethernet0 --role edge -n asic1')
+    assert rows(switch) == {}
+    assert switch.row(PORT, 4 + 16) == {'role': 'edge'}
+
+
+def test_help_names_what_is_allowed(switch):
+    text = ' '.join(switch.run('config sluice flow-label set --help').split())
+    for want in ('draft-literal|crc32', 'One of zero-only, always; by default zero-only.'):
+        assert want in text

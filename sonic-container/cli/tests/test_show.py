@@ -1,0 +1,236 @@
+"""show sluice and clear sluice, against a real Redis."""
+
+import json
+import os
+import re
+
+import pytest
+
+STATE = {'state': 'degraded', 'driver': 'sai', 'version': '0.1', 'flow_label': 'active', 'flow_label_rung': 'rewrite',
+         'objects': '7', 'flows': '2', 'config_errors': '1', 'since': '2026-11-21T10:00:00Z',
+         'warnings': 'no edge port; ECMP does not hash the flow label'}
+ERROR = {'reason': 'must be one of edge, fabric, border', 'field': 'role', 'value': 'core', 'time': '2026-11-21T10:00:01Z'}
+CAPABILITY = {'flow_label_rung': 'rewrite', 'flow_label_reason': 'compute: not supported',
+              'flow_label_ipv4': 'not spread: IPv4 has no flow label'}
+STATS = {'label_written': '900', 'label_skipped': '100', 'label_skipped_percent': '10.0', 'cpu_roce': '50', 'cpu_flows': '2'}
+
+
+def flow(i, octets):
+    return {'src': '2001:db8::{}'.format(i), 'dst': '2001:db8::ff', 'dest_qp': str(16 + i), 'flow_label': str(i),
+            'packets': str(octets // 100), 'bytes': str(octets)}
+
+
+@pytest.fixture
+def running(switch):
+    switch.put(6, {'SLUICE_STATE|global': STATE, 'SLUICE_CONFIG_ERROR|SLUICE_PORT|Ethernet4': ERROR,
+                   'SLUICE_CAPABILITY|switch': CAPABILITY})
+    switch.put(6, {'SLUICE_FLOW|f{}'.format(i): flow(i, octets) for i, octets in ((1, 900), (2, 10000), (3, 2000))})
+    switch.put(2, {'SLUICE_STATS:global': STATS})
+    switch.put(4, {'SLUICE_FLOW_LABEL|global': {'admin_state': 'enabled', 'algorithm': 'crc32'},
+                   'SLUICE_PORT|Ethernet0': {'role': 'edge'}, 'SLUICE_PORT|Ethernet4': {'role': 'core'},
+                   'SLUICE_PORT|Ethernet8': {'role': 'edge', 'flow_label': 'disabled'},
+                   'SLUICE_PORT|Ethernet12': {'flow_label': 'enabled'}, 'SLUICE_PPFC_PEER|::/0': {},
+                   'SLUICEGATE|global': {'x': 'y'}})
+    return switch
+
+
+def test_status(running):
+    assert running.run('show sluice status').splitlines() == [
+        'state       degraded',
+        'flow label  active (rewrite)',
+        'driver      sai',
+        'objects     7',
+        'flows       2',
+        'version     0.1',
+        'since       2026-11-21T10:00:00Z',
+        'warning     no edge port',
+        'warning     ECMP does not hash the flow label',
+        '',
+        'Rows that are not in force:',
+        '',
+        'Table        Key        Field    Value    Reason',
+        '-----------  ---------  -------  -------  -----------------------------------',
+        'SLUICE_PORT  Ethernet4  role     core     must be one of edge, fabric, border',
+    ]
+    assert json.loads(running.run('show sluice status --json')) == {
+        'state': STATE, 'config_errors': [dict(ERROR, table='SLUICE_PORT', key='Ethernet4')]}
+
+
+def test_capability(running):
+    assert running.run('show sluice capability').splitlines() == [
+        'Need        Means    Reason',
+        '----------  -------  ----------------------',
+        'flow label  rewrite  compute: not supported',
+        '',
+        'RoCEv2 over IPv4: not spread: IPv4 has no flow label',
+    ]
+    assert json.loads(running.run('show sluice capability --json')) == CAPABILITY
+
+
+def test_flow_label(running):
+    assert running.run('show sluice flow-label').splitlines() == [
+        'flow label   active',
+        'means        rewrite',
+        'admin state  enabled',
+        'algorithm    crc32',
+        'ports        Ethernet0, Ethernet12',
+        '',
+        'Counter        Value',
+        '-------------  -------',
+        'label written  900',
+        'label skipped  100',
+        'cpu roce       50',
+    ]
+    assert json.loads(running.run('show sluice flow-label --json')) == {
+        'flow_label': 'active', 'means': 'rewrite', 'config': {'admin_state': 'enabled', 'algorithm': 'crc32'},
+        'ports': ['Ethernet0', 'Ethernet12'], 'counters': {'label_written': 900, 'label_skipped': 100, 'cpu_roce': 50}}
+
+
+def test_flow_label_where_the_cpu_sees_nothing(running):
+    running.put(2, {'SLUICE_STATS:global': {'cpu_roce': '0'}})
+    assert 'cpu' not in running.run('show sluice flow-label')
+    assert 'cpu_roce' in running.run('show sluice flow-label --json')
+    running.db(2).delete('SLUICE_STATS:global')
+    assert 'Counter' not in running.run('show sluice flow-label')
+
+
+def test_flows(running):
+    assert running.run('show sluice flows --top 2').splitlines() == [
+        'Source       Destination    DestQP    Label    Packets    Bytes',
+        '-----------  -------------  --------  -------  ---------  -------',
+        '2001:db8::2  2001:db8::ff   0x000012  0x00002  100        10000',
+        '2001:db8::3  2001:db8::ff   0x000013  0x00003  20         2000',
+        '',
+        '2 of 3 flows',
+    ]
+    assert json.loads(running.run('show sluice flows --json')) == [flow(2, 10000), flow(3, 2000), flow(1, 900)]
+    assert 'flows' not in running.run('show sluice flows')
+    running.run('show sluice flows --top 0', code=2)
+
+
+@pytest.mark.parametrize('means, text', [
+    ('rewrite', 'No flows.\n'),
+    ('compute', 'No flows: with the means compute the switch keeps none, only with rewrite it does.\n'),
+])
+def test_no_flows(switch, means, text):
+    switch.put(6, {'SLUICE_STATE|global': dict(STATE, flow_label_rung=means)})
+    assert switch.run('show sluice flows') == text
+    assert json.loads(switch.run('show sluice flows --json')) == []
+
+
+COLLECTOR = {'connected': 'true', 'records': '100', 'messages': '10', 'bytes': '9000', 'waiting': '3', 'dropped': '0',
+             'connects': '1', 'refused': '0'}
+
+
+def test_ipfix(running):
+    assert running.run('show sluice ipfix').startswith('No collector is exported to')
+    running.put(2, {'SLUICE_IPFIX_STATS:gold': COLLECTOR,
+                    'SLUICE_IPFIX_STATS:tin': dict(COLLECTOR, connected='false', last_error='no route to host')})
+    assert running.run('show sluice ipfix').splitlines() == [
+        'Collector    Connected    Records    Waiting    Dropped    Messages    Bytes    Last error',
+        '-----------  -----------  ---------  ---------  ---------  ----------  -------  ----------------',
+        'gold         true         100        3          0          10          9000',
+        'tin          false        100        3          0          10          9000     no route to host',
+    ]
+    running.run('clear sluice counters')
+    running.put(2, {'SLUICE_IPFIX_STATS:gold': {'records': '150', 'waiting': '4'}})
+    gold = json.loads(running.run('show sluice ipfix --json'))['gold']
+    assert (gold['records'], gold['messages'], gold['waiting'], gold['connected']) == (50, 0, '4', 'true')
+
+
+def test_config(running):
+    assert running.run('show sluice config').splitlines() == [
+        'Table              Key         Field        Value     In force',
+        '-----------------  ----------  -----------  --------  ----------------------',
+        'SLUICE_FLOW_LABEL  global      admin_state  enabled   yes',
+        '                               algorithm    crc32',
+        'SLUICE_PORT        Ethernet0   role         edge      yes',
+        'SLUICE_PORT        Ethernet4   role         core      no: show sluice status',
+        'SLUICE_PORT        Ethernet8   flow_label   disabled  yes',
+        '                               role         edge',
+        'SLUICE_PORT        Ethernet12  flow_label   enabled   yes',
+        'SLUICE_PPFC_PEER   ::/0                               yes',
+    ]
+    tables = json.loads(running.run('show sluice config --json'))
+    assert list(tables) == ['SLUICE_FLOW_LABEL', 'SLUICE_PORT', 'SLUICE_PPFC_PEER']
+    assert tables['SLUICE_PPFC_PEER'] == {'::/0': {}}
+
+
+@pytest.mark.parametrize('line', ['show sluice status', 'show sluice capability', 'show sluice flow-label --json'])
+def test_without_a_daemon(switch, line):
+    assert switch.run(line, code=1).startswith('Error: sluiced has not run since the switch started')
+
+
+@pytest.mark.parametrize('line', ['holds', 'notifications', 'rate-advice'])
+def test_has_no_command_for_what_is_not_there(switch, line):
+    assert 'No such command' in switch.run('show sluice ' + line, code=2)
+
+
+def counters(switch):
+    return json.loads(switch.run('show sluice flow-label --json'))['counters']
+
+
+def test_clear(running):
+    assert running.run('clear sluice counters') == 'Cleared sluice counters\n'
+    assert counters(running) == {'label_written': 0, 'label_skipped': 0, 'cpu_roce': 0}
+    running.put(2, {'SLUICE_STATS:global': {'label_written': '950', 'cpu_roce': '51'}})
+    assert counters(running) == {'label_written': 50, 'label_skipped': 0, 'cpu_roce': 1}
+    assert running.row('SLUICE_STATS:global', 2)['label_written'] == '950', 'the counters themselves run on'
+
+
+@pytest.mark.parametrize('since, stats, want', [
+    # The daemon began anew, and has counted past the baseline already.
+    ('2026-11-21T11:00:00Z', {'label_written': '950', 'cpu_roce': '60'}, {'label_written': 50, 'label_skipped': 0, 'cpu_roce': 60}),
+    # So did the switch.
+    ('2026-11-21T11:00:00Z', {'label_written': '3', 'label_skipped': '2', 'cpu_roce': '1'},
+     {'label_written': 3, 'label_skipped': 2, 'cpu_roce': 1}),
+])
+def test_clear_and_restart(running, since, stats, want):
+    running.run('clear sluice counters')
+    running.put(6, {'SLUICE_STATE|global': {'since': since}})
+    running.put(2, {'SLUICE_STATS:global': stats})
+    assert counters(running) == want
+
+
+def test_clear_without_a_daemon(switch):
+    assert switch.run('clear sluice counters', code=1) == 'Error: there are no counters: is sluiced running (show sluice status)?\n'
+
+
+def test_several_asics(running, monkeypatch):
+    monkeypatch.setenv('SLUICE_TEST_ASICS', '2')
+    for line in ('show sluice status', 'show sluice config -n asic7', 'clear sluice counters'):
+        assert running.run(line, code=1) == 'Error: -n must be one of asic0, asic1\n'
+    running.put(6 + 8, {'SLUICE_STATE|global': dict(STATE, state='running', since='2026-11-21T10:00:05Z')})
+    running.put(2 + 8, {'SLUICE_STATS:global': {'label_written': '5'}})
+    assert json.loads(running.run('show sluice status --json -n asic0'))['state']['state'] == 'running'
+    running.run('clear sluice counters -n asic0')
+    assert json.loads(running.run('show sluice flow-label --json -n asic0'))['counters'] == {'label_written': 0}
+
+
+def model():
+    """The text of the model of STATE_DB and COUNTERS_DB."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    with open(os.path.join(here, '../../../yang/sonic-sluice-state.yang')) as f:
+        return f.read()
+
+
+def container(table):
+    return re.search(r'^    container %s {\n(.*?)^    }$' % table, model(), re.M | re.S).group(1)
+
+
+def test_counters_are_those_of_the_model(switch):
+    show = switch.modules['show']
+    for table, names in (('SLUICE_STATS', show.OF_SWITCH + show.OF_DAEMON), ('SLUICE_IPFIX_STATS', show.OF_COLLECTOR)):
+        assert names == re.findall(r'leaf (\w+) {\s*type counter;', container(table))
+
+
+@pytest.mark.parametrize('table, row', [
+    ('SLUICE_STATE', STATE), ('SLUICE_CAPABILITY', CAPABILITY), ('SLUICE_STATS', STATS),
+    ('SLUICE_CONFIG_ERROR', ERROR), ('SLUICE_FLOW', flow(1, 100)), ('SLUICE_IPFIX_STATS', COLLECTOR),
+])
+def test_rows_are_those_of_the_model(table, row):
+    """The tests write what sluiced writes: fields that the model has."""
+    text = container(table)
+    if 'uses flow;' in text:
+        text += re.search(r'^  grouping flow {\n(.*?)^  }$', model(), re.M | re.S).group(1)
+    assert set(row) <= set(re.findall(r'leaf (\w+) {', text))

@@ -1,0 +1,16 @@
+// Package container has no code: it holds the files of the container for SONiC to
+// what they must be, in its tests.
+//
+//   - manifest.json says to SONiC's package manager what the container is; with the
+//     models in yang/ it becomes the image's labels (labels.sh);
+//   - Dockerfile, image.sh and debian-root.sh build the image;
+//   - start.sh, health.sh, supervisord.conf and critical_processes run it;
+//   - cli/ are the commands show, config and clear on the switch, in Python, with
+//     tests of their own (cli/tests).
+//
+// The commands only read and write databases: they never talk to the daemon, and
+// never touch the switch. The table of fields in cli/config/plugins/sluice.py is
+// generated from the model.
+package container
+
+//go:generate go run ./internal/generate

@@ -1,0 +1,282 @@
+package container
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"sluice/orchagent-ext/sonicdb"
+	"sluice/orchagent-ext/sonicdb/redistest"
+	"sluice/yang/rows"
+)
+
+const (
+	patience = time.Minute // for what takes a second on an idle machine
+	poll     = 20 * time.Millisecond
+
+	netAdminAndSysAdmin = "0000000000201000" // as /proc/PID/status writes it
+)
+
+// TestImage takes the image through its life, in a Docker of its own and a network
+// namespace without a way out. `make image-test` runs it.
+func TestImage(t *testing.T) {
+	archive := os.Getenv("SLUICE_IMAGE_TAR")
+	switch {
+	case archive == "":
+		t.Skip("SLUICE_IMAGE_TAR does not name an image: make image-test")
+	case os.Getuid() != 0:
+		t.Skip("not root: Docker and network namespaces need it")
+	}
+	d := startDocker(t)
+	d.run("load", "--quiet", "--input", archive)
+	t.Logf("size: %s octets", d.run("image", "inspect", "docker-sluice", "--format", "{{.Size}}"))
+	d.checkLabels()
+	if out := d.run("run", "--rm", "--network", "none", "docker-sluice", "sluiced", "--version"); !strings.HasPrefix(out, "sluiced ") {
+		t.Errorf("sluiced --version: %q", out)
+	}
+
+	// SONiC's base image has supervisord, which then runs the rest.
+	supervisord := filepath.Join(t.TempDir(), "supervisord")
+	if err := os.WriteFile(supervisord, []byte("#!/bin/sh\necho supervisord\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if out := d.run("run", "--rm", "--network", "none", "-v", supervisord+":/usr/local/bin/supervisord:ro", "docker-sluice"); out != "supervisord" {
+		t.Errorf("with supervisord in the base: %q", out)
+	}
+
+	redis, err := redistest.Start(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(redis.Stop)
+	databases, err := sonicdb.Load(redis.Config, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, state := open(t, databases, "CONFIG_DB"), open(t, databases, "STATE_DB")
+
+	// The choices of the operator, as they lie on the host.
+	etc := t.TempDir()
+	choices := "SLUICE_SAI_LIBRARY=/usr/lib/libsoftsai.so\nSLUICE_DB_CONFIG=" + redis.Config + "\n"
+	if err := os.Mkdir(filepath.Join(etc, "sluice"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(etc, "sluice/sluiced.env"), []byte(choices), 0o644); err != nil {
+		t.Fatal(err)
+	}
+
+	// The network namespace, and with it what is programmed, outlives the container.
+	d.run("run", "--detach", "--name", "host", "--network", "none", "docker-sluice", "sleep", "infinity")
+	inHost := func(args ...string) string {
+		return d.command("nsenter", append([]string{"--net", "--target", d.pid("host")}, args...)...)
+	}
+	inHost("ip", "link", "add", "Ethernet0", "type", "veth", "peer", "name", "peer0")
+	inHost("ip", "link", "set", "Ethernet0", "up")
+	port := rows.Row{Table: "PORT", Key: "Ethernet0", Fields: map[string]string{"lanes": "0", "admin_status": "up"}}
+	if err := config.Write(t.Context(), sonicdb.Change{Row: port}); err != nil {
+		t.Fatal(err)
+	}
+	cli := func(line string) string { return d.cli(redis.Socket, etc, line) }
+	cli("config sluice port set Ethernet0 --role edge")
+	cli("config sluice flow-label set --admin-state enabled --manage-switch-hash true")
+
+	d.run("run", "--detach", "--name", "sluice", "--network", "container:host",
+		"--cap-add", "NET_ADMIN", "--cap-add", "SYS_ADMIN", "--security-opt", "systempaths=unconfined",
+		"-v", filepath.Dir(redis.Config)+":"+filepath.Dir(redis.Config), "-v", etc+":/etc/sonic:ro", "docker-sluice")
+	first := waitState(t, d, state, "running", "")
+	status, err := os.ReadFile("/proc/" + d.pid("sluice") + "/status")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(status), "CapEff:\t"+netAdminAndSysAdmin+"\n") {
+		t.Errorf("sluiced has other capabilities than NET_ADMIN and SYS_ADMIN:\n%s", status)
+	}
+	d.run("exec", "sluice", "health.sh")
+	for line, want := range map[string]string{
+		"show sluice status":     "flow label  active (compute)",
+		"show sluice capability": "flow label  compute  the best there is",
+		"show sluice flow-label": "label written  0\nlabel skipped  0\n",
+		"show sluice config":     "SLUICE_PORT        Ethernet0  role                edge     yes",
+	} {
+		out := cli(line) // the first counters come after the state
+		for deadline := time.Now().Add(patience); !strings.Contains(out, want); out = cli(line) {
+			if time.Now().After(deadline) {
+				t.Fatalf("%s: %q is not in\n%s", line, want, out)
+			}
+		}
+	}
+
+	program := inHost("tc", "filter", "show", "dev", "Ethernet0", "ingress")
+	if !strings.Contains(program, "softsai") {
+		t.Fatalf("no program on Ethernet0: %q", program)
+	}
+	// A warm boot kills the container. It says since when it runs in whole seconds.
+	waitSecond(first["since"])
+	d.run("kill", "sluice")
+	if after := inHost("tc", "filter", "show", "dev", "Ethernet0", "ingress"); after != program {
+		t.Errorf("after docker kill: %q, before: %q", after, program)
+	}
+	began := time.Now()
+	d.run("start", "sluice")
+	second := waitState(t, d, state, "running", first["since"])
+	took := time.Since(began)
+	t.Logf("docker kill, docker start: running again after %v", took)
+	if took > 5*time.Second {
+		t.Errorf("running again after %v, want at most 5s", took)
+	}
+	if second["objects"] != first["objects"] {
+		t.Errorf("%s objects, before the kill %s", second["objects"], first["objects"])
+	}
+
+	cli("config sluice global set --admin-state disabled")
+	if last := waitState(t, d, state, "disabled", ""); last["objects"] != "0" {
+		t.Errorf("disabled, and %s objects stand", last["objects"])
+	}
+	d.run("stop", "sluice")
+}
+
+func open(t *testing.T, databases *sonicdb.Databases, name string) *sonicdb.DB {
+	t.Helper()
+	db, err := sonicdb.Open(databases, name, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() }) // a reader's
+	return db
+}
+
+// waitState waits until SLUICE_STATE says state, and another time of start than not.
+func waitState(t *testing.T, d *docker, db *sonicdb.DB, state, not string) map[string]string {
+	t.Helper()
+	for deadline := time.Now().Add(patience); ; time.Sleep(poll) {
+		all, err := db.Read(t.Context(), "SLUICE_STATE")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(all) == 1 && all[0].Fields["state"] == state && all[0].Fields["since"] != not {
+			return all[0].Fields
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("not %s: %v\n%s", state, all, d.run("logs", "sluice"))
+		}
+	}
+}
+
+// waitSecond waits until the second of an RFC 3339 time is over.
+func waitSecond(stamp string) {
+	for time.Now().UTC().Format(time.RFC3339) <= stamp {
+		time.Sleep(poll)
+	}
+}
+
+// docker is a Docker daemon of the test's own.
+type docker struct {
+	t    *testing.T
+	host string
+}
+
+func startDocker(t *testing.T) *docker {
+	t.Helper()
+	for _, program := range []string{"dockerd", "docker"} {
+		if _, err := exec.LookPath(program); err != nil {
+			t.Skipf("%v: apt-get install docker.io", err)
+		}
+	}
+	dir, err := os.MkdirTemp("", "sluice-docker") // a socket's path is short
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &docker{t: t, host: "unix://" + dir + "/sock"}
+	var log bytes.Buffer
+	daemon := exec.Command("dockerd", "--iptables=false", "--ip6tables=false", "--bridge=none",
+		"--data-root", dir+"/data", "--exec-root", dir+"/exec", "--pidfile", dir+"/pid", "--host", d.host)
+	daemon.Stdout, daemon.Stderr = &log, &log
+	if err := daemon.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() { _ = daemon.Wait(); close(ended) }()
+	t.Cleanup(func() {
+		_ = daemon.Process.Signal(syscall.SIGTERM) // it stops its containers; fails if it has ended
+		<-ended
+		if err := os.RemoveAll(dir); err != nil {
+			t.Errorf("leftover: %v", err)
+		}
+	})
+	for deadline := time.Now().Add(patience); ; time.Sleep(poll) {
+		if err := d.exec(t.Context(), "docker", "version").Run(); err == nil {
+			return d
+		}
+		select {
+		case <-ended:
+			t.Fatalf("dockerd ended: %s", log.String())
+		default:
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("dockerd does not answer")
+		}
+	}
+}
+
+func (d *docker) exec(ctx context.Context, name string, args ...string) *exec.Cmd {
+	c := exec.CommandContext(ctx, name, args...)
+	c.Env = append(os.Environ(), "DOCKER_HOST="+d.host)
+	return c
+}
+
+// command runs a program and returns what it prints, without the last line end.
+func (d *docker) command(name string, args ...string) string {
+	d.t.Helper()
+	c := d.exec(d.t.Context(), name, args...)
+	out, err := c.CombinedOutput()
+	if err != nil {
+		d.t.Fatalf("%s: %v: %s", c, err, out)
+	}
+	return strings.TrimSuffix(string(out), "\n")
+}
+
+func (d *docker) run(args ...string) string {
+	d.t.Helper()
+	return d.command("docker", args...)
+}
+
+// cli runs a command of the switch on a Redis, as its own tests do. It must succeed.
+func (d *docker) cli(redis, cache, line string) string {
+	d.t.Helper()
+	const script = "import sys; sys.path.insert(0, 'cli/tests'); from conftest import Switch; print(Switch(sys.argv[1]).run(sys.argv[2]))"
+	c := d.exec(d.t.Context(), python, "-B", "-c", script, redis, line)
+	c.Env = append(c.Env, "SLUICE_TEST_REDIS="+redis, "SLUICE_TEST_CACHE="+cache)
+	out, err := c.CombinedOutput()
+	if err != nil {
+		d.t.Fatalf("%s: %v: %s", line, err, out)
+	}
+	return string(out)
+}
+
+// pid is that of a container's first process.
+func (d *docker) pid(container string) string {
+	d.t.Helper()
+	return d.run("inspect", container, "--format", "{{.State.Pid}}")
+}
+
+// checkLabels compares the image's labels with those of labels.sh.
+func (d *docker) checkLabels() {
+	d.t.Helper()
+	out, err := exec.Command("./labels.sh").Output()
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	for label := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
+		key, want, _ := strings.Cut(label, "=")
+		if got := d.run("image", "inspect", "docker-sluice", "--format", fmt.Sprintf("{{index .Config.Labels %q}}", key)); got != want {
+			d.t.Errorf("label %s has %d octets, want the %d of the file", key, len(got), len(want))
+		}
+	}
+}

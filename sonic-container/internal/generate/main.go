@@ -1,0 +1,200 @@
+// Command generate writes the table of fields into the plugin of `config`: what
+// the model says of the fields that the daemon acts on. It runs in
+// sonic-container, by `go generate`.
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/openconfig/goyang/pkg/yang"
+	"sluice/yang/rows"
+)
+
+const (
+	plugin = "cli/config/plugins/sluice.py"
+	module = "sonic-sluice"
+)
+
+// folders have the model, and what it imports.
+var folders = []string{"../yang", "../yang/standins", "../yang/model/internal/generate"}
+
+// The table stands between these lines.
+const (
+	begin = "# make generate writes this from yang/sonic-sluice.yang.\n"
+	end   = "# End of what make generate writes.\n"
+)
+
+// tables are those that get a command: what the daemon acts on. A field that it
+// does nothing with is left out, so that no command pretends.
+var tables = []struct {
+	name, command string
+	idle          []string
+}{
+	{"SLUICE", "global", []string{
+		"driver", "router_id", "router_id_v6", "classification", "stream_id_scope", "stream_id_seed", "etcd_endpoints",
+	}},
+	{"SLUICE_PORT", "port", []string{"threshold", "upstream_neighbor"}},
+	{"SLUICE_FLOW_LABEL", "flow-label", nil},
+	{"SLUICE_IPFIX", "ipfix", nil},
+	{"SLUICE_IPFIX_COLLECTOR", "ipfix-collector", nil},
+}
+
+// table is one table, as the plugin reads it.
+type table struct {
+	Table   string   `json:"table"`
+	Command string   `json:"command"`
+	Help    string   `json:"help"`
+	Only    string   `json:"only,omitempty"`  // key of the only row
+	Key     *field   `json:"key,omitempty"`   // of many rows
+	In      []string `json:"in,omitempty"`    // tables of which one must have the key
+	Fields  []field  `json:"fields"`          // but the key
+	Needs   []string `json:"needs,omitempty"` // fields that every row has
+	Rules   []string `json:"rules,omitempty"` // messages of the row's must statements
+}
+
+// field is one leaf. It takes one of Values, a number of Min..Max, an address, or
+// a string of Min..Max characters that match Pattern.
+type field struct {
+	Name    string   `json:"name"`
+	Type    string   `json:"type"` // values, number, ip-address, string
+	Help    string   `json:"help,omitempty"`
+	Values  []string `json:"values,omitempty"`
+	Min     *uint64  `json:"min,omitempty"`
+	Max     *uint64  `json:"max,omitempty"`
+	Pattern string   `json:"pattern,omitempty"`
+	Default string   `json:"default,omitempty"`
+}
+
+func main() {
+	log.SetFlags(0)
+	if err := run(); err != nil {
+		log.Fatalf("generate %s: %v", plugin, err)
+	}
+}
+
+func run() error {
+	models := yang.NewModules()
+	models.AddPath(folders...)
+	root, errs := models.GetModule(module)
+	if errs != nil {
+		return errors.Join(errs...)
+	}
+	var all []table
+	for _, t := range tables {
+		container := root.Dir[module].Dir[t.name]
+		if container == nil {
+			return fmt.Errorf("%s: the model has no such table", t.name)
+		}
+		row := container.Dir[t.name+"_LIST"]
+		if only := rows.Only(t.name); only != "" {
+			row = container.Dir[only]
+		}
+		one, err := tableOf(row, t.name, t.idle)
+		if err != nil {
+			return fmt.Errorf("%s: %w", t.name, err)
+		}
+		one.Command = t.command
+		all = append(all, one)
+	}
+	text, err := python(all)
+	if err != nil {
+		return err
+	}
+	old, err := os.ReadFile(plugin)
+	if err != nil {
+		return err
+	}
+	before, rest, found := bytes.Cut(old, []byte(begin))
+	_, after, closed := bytes.Cut(rest, []byte(end))
+	if !found || !closed {
+		return fmt.Errorf("the lines %q and %q are not there", begin, end)
+	}
+	return os.WriteFile(plugin, slices.Concat(before, []byte(begin), text, []byte(end), after), 0o644)
+}
+
+// python writes the tables, a field a line. JSON of objects, lists, strings and
+// numbers is Python, too.
+func python(tables []table) ([]byte, error) {
+	text, err := json.Marshal(tables)
+	if err != nil {
+		return nil, err
+	}
+	s := strings.NewReplacer(`{"table":`, "\n    {\"table\":", `{"name":`, "\n        {\"name\":", `"rules":`, "\n     \"rules\":").Replace(string(text))
+	return []byte("TABLES = " + strings.TrimSuffix(s, "]") + "\n]\n"), nil
+}
+
+// tableOf reads a table off the schema of its row, without the idle fields.
+func tableOf(row *yang.Entry, name string, idle []string) (table, error) {
+	t := table{Table: name, Help: plain(row.Parent.Description), Only: rows.Only(name)}
+	for _, leaf := range idle {
+		if row.Dir[leaf] == nil {
+			return t, fmt.Errorf("no field %s to leave out", leaf)
+		}
+	}
+	for _, leaf := range slices.Sorted(maps.Keys(row.Dir)) {
+		if slices.Contains(idle, leaf) {
+			continue
+		}
+		f, err := fieldOf(row.Dir[leaf])
+		if err != nil {
+			return t, fmt.Errorf("%s: %w", leaf, err)
+		}
+		if row.Dir[leaf].Mandatory == yang.TSTrue {
+			t.Needs = append(t.Needs, leaf)
+		}
+		if leaf != row.Key {
+			t.Fields = append(t.Fields, f)
+			continue
+		}
+		t.Key = &f
+		for _, ref := range (rows.Row{Table: name, Key: "x"}).References() {
+			t.In = append(t.In, ref.Tables...)
+		}
+	}
+	for _, x := range row.Extra["must"] {
+		must := x.(*yang.Must)
+		// A rule about a field that has no command cannot be broken by a command.
+		if slices.ContainsFunc(t.Fields, func(f field) bool { return strings.Contains(must.Name, f.Name) }) {
+			t.Rules = append(t.Rules, must.ErrorMessage.Name)
+		}
+	}
+	return t, nil
+}
+
+func fieldOf(e *yang.Entry) (field, error) {
+	f := field{Name: e.Name, Help: plain(e.Description), Default: strings.Join(e.Default, ",")}
+	switch kind := e.Type.Kind; {
+	case e.IsLeafList():
+		return f, errors.New("the plugin has no leaf-lists yet")
+	case len(e.Extra["must"]) > 0:
+		return f, errors.New("the plugin has no must of single fields yet")
+	case kind == yang.Ybool:
+		f.Type, f.Values = "values", []string{"true", "false"}
+	case kind == yang.Yenum:
+		f.Type, f.Values = "values", e.Type.Enum.Names()
+		slices.SortFunc(f.Values, func(a, b string) int { return int(e.Type.Enum.Value(a) - e.Type.Enum.Value(b)) })
+	case kind >= yang.Yuint8 && kind <= yang.Yuint64 && len(e.Type.Range) == 1:
+		f.Type, f.Min, f.Max = "number", &e.Type.Range[0].Min.Value, &e.Type.Range[0].Max.Value
+	case e.Type.Name == "ip-address-no-zone":
+		f.Type = "ip-address"
+	case kind == yang.Ystring && len(e.Type.Length) == 1 && len(e.Type.Pattern) < 2:
+		f.Type, f.Min, f.Max = "string", &e.Type.Length[0].Min.Value, &e.Type.Length[0].Max.Value
+		f.Pattern = strings.Join(e.Type.Pattern, "")
+	case kind == yang.Yunion: // of references: another table has it
+		f.Type = "string"
+	default:
+		return f, fmt.Errorf("the plugin has no type %s yet", e.Type.Name)
+	}
+	return f, nil
+}
+
+// plain is a description on one line.
+func plain(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -1,0 +1,261 @@
+package container
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"sluice/yang/rows"
+)
+
+// manifest is all that SONiC's package manager knows. It ignores other fields
+// without a word, so here they are errors.
+type manifest struct {
+	Version string `json:"version"`
+	Package struct {
+		Version     string                                  `json:"version"`
+		Name        string                                  `json:"name"`
+		Description string                                  `json:"description"`
+		BaseOS      map[string]string                       `json:"base-os"`
+		Depends     []any                                   `json:"depends"`
+		Breaks      []any                                   `json:"breaks"`
+		InitCfg     map[string]map[string]map[string]string `json:"init-cfg"`
+		Changelog   map[string]any                          `json:"changelog"`
+		DebugDump   string                                  `json:"debug-dump"`
+	} `json:"package"`
+	Service struct {
+		Name              string   `json:"name"`
+		Requires          []string `json:"requires"`
+		Requisite         []string `json:"requisite"`
+		WantedBy          []string `json:"wanted-by"`
+		After             []string `json:"after"`
+		Before            []string `json:"before"`
+		Dependent         []string `json:"dependent"`
+		DependentOf       []string `json:"dependent-of"`
+		PostStartAction   string   `json:"post-start-action"`
+		PreShutdownAction string   `json:"pre-shutdown-action"`
+		ASICService       bool     `json:"asic-service"`
+		HostService       bool     `json:"host-service"`
+		Delayed           bool     `json:"delayed"`
+		CheckUpStatus     bool     `json:"check_up_status"`
+		Type              string   `json:"type"`
+		StopTime          string   `json:"stop-time"`
+		WarmShutdown      order    `json:"warm-shutdown"`
+		FastShutdown      order    `json:"fast-shutdown"`
+		Syslog            struct {
+			SupportRateLimit bool `json:"support-rate-limit"`
+		} `json:"syslog"`
+	} `json:"service"`
+	Container struct {
+		Privileged bool     `json:"privileged"`
+		Volumes    []string `json:"volumes"`
+		Mounts     []struct {
+			Source string `json:"source"`
+			Target string `json:"target"`
+			Type   string `json:"type"`
+		} `json:"mounts"`
+		Environment map[string]string `json:"environment"`
+		Tmpfs       []string          `json:"tmpfs"`
+	} `json:"container"`
+	Processes []struct {
+		Name       string `json:"name"`
+		Reconciles bool   `json:"reconciles"`
+	} `json:"processes"`
+	CLI struct {
+		Mandatory              bool     `json:"mandatory"`
+		Show                   []string `json:"show"`
+		Config                 []string `json:"config"`
+		Clear                  []string `json:"clear"`
+		AutoGenerateShow       bool     `json:"auto-generate-show"`
+		AutoGenerateConfig     bool     `json:"auto-generate-config"`
+		AutoGenerateShowYang   []string `json:"auto-generate-show-source-yang-modules"`
+		AutoGenerateConfigYang []string `json:"auto-generate-config-source-yang-modules"`
+	} `json:"cli"`
+}
+
+type order struct {
+	After  []string `json:"after"`
+	Before []string `json:"before"`
+}
+
+func parse(text []byte) (*manifest, error) {
+	m := new(manifest)
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	return m, d.Decode(m)
+}
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func theManifest(t *testing.T) *manifest {
+	t.Helper()
+	m, err := parse([]byte(read(t, "manifest.json")))
+	if err != nil {
+		t.Fatalf("manifest.json: %v", err)
+	}
+	return m
+}
+
+func TestManifest(t *testing.T) {
+	m := theManifest(t)
+	for name, good := range map[string]bool{
+		"version is 1.0.0":                      m.Version == "1.0.0",
+		"package.version is semver without a v": regexp.MustCompile(`^\d+\.\d+\.\d+$`).MatchString(m.Package.Version),
+		"package.name and service.name":         m.Package.Name == "sluice" && m.Service.Name == "sluice",
+		"one instance an ASIC, none for all":    m.Service.ASICService && !m.Service.HostService,
+		"goes before what it programs":          slices.Contains(m.Service.WarmShutdown.Before, "syncd") && slices.Contains(m.Service.FastShutdown.Before, "syncd"),
+		"features are off":                      m.Package.InitCfg["SLUICE_FLOW_LABEL"]["global"]["admin_state"] == "disabled",
+		// sluiced does not write WARM_RESTART_TABLE: a warm boot must not wait for it.
+		"nothing reconciles": !m.Processes[0].Reconciles,
+		"no debug-dump":      m.Package.DebugDump == "",
+	} {
+		if !good {
+			t.Error("not so: " + name)
+		}
+	}
+	for name, value := range m.Container.Environment {
+		if strings.ContainsAny(value, " \t") {
+			t.Errorf("environment %s=%q: has a blank, and SONiC does not quote", name, value)
+		}
+	}
+}
+
+func TestManifestRefusesWhatSONiCIgnores(t *testing.T) {
+	good := read(t, "manifest.json")
+	for _, change := range [][2]string{
+		{`"debug_dump": "x", "package": {`, `"package": {`},
+		{`"mandatory": false, "show-cli-plugin": "x"`, `"mandatory": false`},
+		{`"asic_service": true`, `"asic-service": true`},
+		{`"requires": "database"`, `"requires": ["database"]`},
+		{`"reconcile": false`, `"reconciles": false`},
+	} {
+		bad := strings.Replace(good, change[1], change[0], 1)
+		if bad == good {
+			t.Fatalf("manifest.json has no %s", change[1])
+		}
+		if _, err := parse([]byte(bad)); err == nil {
+			t.Errorf("taken: %s", change[0])
+		}
+	}
+}
+
+// init-cfg goes into a running CONFIG_DB, which SONiC validates as a whole.
+func TestInitCfg(t *testing.T) {
+	cfg := theManifest(t).Package.InitCfg
+	var all []rows.Row
+	for table, byKey := range cfg {
+		for key, fields := range byKey {
+			all = append(all, rows.Row{Table: table, Key: key, Fields: fields})
+		}
+	}
+	if len(all) == 0 {
+		t.Fatal("no rows")
+	}
+	for _, err := range rows.Validate(all, func(string, string) bool { return false }) {
+		t.Error(err)
+	}
+	if _, err := exec.LookPath("yanglint"); err != nil {
+		t.Skip("yanglint is not installed: make deps")
+	}
+	if said := yanglint(t, cfg); said != "" {
+		t.Error(said)
+	}
+	cfg["SLUICE"]["global"]["admin_state"] = "on"
+	if yanglint(t, cfg) == "" {
+		t.Error("yanglint takes what is wrong")
+	}
+}
+
+func yanglint(t *testing.T, cfg any) string {
+	t.Helper()
+	text, err := json.Marshal(map[string]any{"sonic-sluice:sonic-sluice": cfg})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "init.json")
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const yang = "../yang/"
+	out, err := exec.Command("yanglint", "-p", yang+"standins", "-t", "config", yang+"standins/sonic-port.yang",
+		yang+"standins/sonic-portchannel.yang", yang+"sonic-sluice.yang", file).CombinedOutput()
+	if (err != nil) != (len(out) > 0) {
+		t.Fatalf("yanglint: %v: %s", err, out)
+	}
+	return string(out)
+}
+
+// The labels are the manifest and the models, octet by octet.
+func TestLabels(t *testing.T) {
+	out, err := exec.Command("./labels.sh").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	labels := map[string]string{}
+	for label := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
+		key, value, _ := strings.Cut(label, "=")
+		labels[key] = value
+	}
+	want := map[string]string{"com.azure.sonic.manifest": read(t, "manifest.json")}
+	models, err := filepath.Glob("../yang/*.yang")
+	if err != nil || len(models) != 2 {
+		t.Fatalf("models %v, %v", models, err)
+	}
+	for _, file := range models {
+		name := strings.TrimSuffix(filepath.Base(file), ".yang")
+		want["com.azure.sonic.yang-module."+name] = read(t, file)
+	}
+	for key, text := range want {
+		if labels[key] != strings.TrimRight(text, "\n") {
+			t.Errorf("label %s is not the file", key)
+		}
+	}
+	if len(labels) != len(want) {
+		t.Errorf("%d labels, want %d", len(labels), len(want))
+	}
+}
+
+// The manifest, supervisord and SONiC's health monitor mean the same processes.
+func TestProcesses(t *testing.T) {
+	supervisord := read(t, "supervisord.conf")
+	var critical []string
+	for _, p := range theManifest(t).Processes {
+		critical = append(critical, "program:"+p.Name)
+		if !strings.Contains(supervisord, "\n[program:"+p.Name+"]\n") {
+			t.Errorf("supervisord.conf has no program %s", p.Name)
+		}
+	}
+	if got := strings.Fields(read(t, "critical_processes")); !slices.Equal(got, critical) {
+		t.Errorf("critical_processes %v, the manifest %v", got, critical)
+	}
+	if rsyslogd, sluiced := strings.Index(supervisord, "[program:rsyslogd]"), strings.Index(supervisord, "[program:sluiced]"); rsyslogd < 0 || rsyslogd > sluiced {
+		t.Error("rsyslogd is not first")
+	}
+}
+
+// The manifest names the plugins where image.sh puts them.
+func TestPlugins(t *testing.T) {
+	cli := theManifest(t).CLI
+	for command, paths := range map[string][]string{"show": cli.Show, "config": cli.Config, "clear": cli.Clear} {
+		if want := []string{fmt.Sprintf("/cli/%s/plugins/sluice.py", command)}; !slices.Equal(paths, want) {
+			t.Errorf("%s is %v, want %v", command, paths, want)
+		}
+		if plugin := read(t, strings.TrimPrefix(paths[0], "/")); !strings.Contains(plugin, "\ndef register(cli):\n") {
+			t.Errorf("%s: has no register(cli)", paths[0])
+		}
+	}
+}

@@ -1,0 +1,103 @@
+package e2e
+
+import (
+	"net"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"sluice/orchagent-ext/ipfix/ipfixtest"
+	"sluice/tests/fabric"
+)
+
+// TestExport: the daemon exports the flows that its switch sees, with labels and
+// without, and gives out what its flow table holds when it ends.
+func TestExport(t *testing.T) {
+	for _, labels := range []bool{false, true} {
+		t.Run(map[bool]string{false: "alone", true: "beside labels"}[labels], func(t *testing.T) {
+			l := newLeaf(t)
+			var collector *ipfixtest.Collector
+			err := l.Leaf.Do(func() error {
+				collector = ipfixtest.Listen(t, "udp", "127.0.0.1:0", nil)
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			host, port, err := net.SplitHostPort(collector.Addr)
+			if err != nil {
+				t.Fatal(err)
+			}
+			l.start()
+			if labels {
+				l.enable()
+			}
+			l.set("SLUICE_IPFIX", "global", "admin_state", "enabled", "observation_domain", "7")
+			l.await("SLUICE_STATE", "global", func(f map[string]string) bool { return strings.Contains(f["warnings"], "has no collector") })
+			l.set("SLUICE_IPFIX_COLLECTOR", "c1", "address", host, "port", port)
+			l.awaitFields("SLUICE_STATE", "global", "state", "running")
+			if !l.exporting() {
+				t.Fatal("no object samples packets")
+			}
+
+			frames := l.sessions(5)
+			for psn := range uint32(5) {
+				frames = append(frames, l.frame4(packet{qp: 0x900, psn: psn}))
+			}
+			l.send(frames)
+			l.awaitCounters("SLUICE_IPFIX_STATS", "c1", "connected", "true")
+			l.stop()
+			flows := map[uint64]ipfixtest.Record{}
+			packets := uint64(0)
+			for _, r := range collector.WaitRecords(t, 65) {
+				flows[r["rdmaDestinationQP"].(uint64)] = r
+				packets += r["packetDeltaCount"].(uint64)
+			}
+			if len(flows) != 65 || packets != uint64(len(frames)) {
+				t.Errorf("%d flows of %d packets, want 65 of %d", len(flows), packets, len(frames))
+			}
+			r := flows[0x100]
+			if r["sourceIPv6Address"] != fabric.HostA.Addr() || r["destinationTransportPort"] != uint64(4791) ||
+				r["ingressInterface"] != uint64(l.LeafA.Index) || r["flowEndReason"] != uint64(4) || r["rdmaPacketSequenceNumber"] != uint64(4) {
+				t.Errorf("%v", r)
+			}
+			if r := flows[0x900]; r["sourceIPv4Address"] != netip.MustParseAddr(fabric.HostA4.Addr().String()) {
+				t.Errorf("%v", r)
+			}
+			collector.Look(func(sessions []*ipfixtest.Decoder) {
+				for _, s := range sessions {
+					if len(s.Gaps)+s.Unknown > 0 {
+						t.Errorf("gaps %v, %d sets without template", s.Gaps, s.Unknown)
+					}
+				}
+			})
+		})
+	}
+}
+
+// awaitCounters waits until a field of a row of COUNTERS_DB has a value.
+func (l *leaf) awaitCounters(table, key, field, value string) {
+	l.t.Helper()
+	for deadline := time.Now().Add(patience); ; time.Sleep(poll) {
+		all, _ := l.countersDB.Read(l.t.Context(), table)
+		for _, r := range all {
+			if r.Key == key && r.Fields[field] == value {
+				return
+			}
+		}
+		if time.Now().After(deadline) {
+			l.t.Fatalf("%s:%s %s is not %q: %v", table, key, field, value, all)
+		}
+	}
+}
+
+// exporting waits until something samples packets for export.
+func (l *leaf) exporting() bool {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(poll) {
+		if l.objects()["export/sample"] != "" {
+			return true
+		}
+	}
+	return false
+}
