@@ -7,6 +7,7 @@ import (
 	"time"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
+	"github.com/openconfig/gnmi/proto/gnmi_ext"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"sluice/gnmi-server/auth"
@@ -23,6 +24,10 @@ const (
 	// settle is for how long a Set whose connection broke while Redis wrote looks
 	// what has become of it.
 	settle = 10 * time.Second
+
+	// seen is for how long a Set that is written waits until streams see it. They
+	// do within some 20 ms; if somebody else writes the row at once, never.
+	seen = time.Second
 )
 
 // Set changes the configuration (specification section 3.4): all of it or, with
@@ -64,17 +69,28 @@ func (s *Server) set(ctx context.Context, r *gpb.SetRequest) ([]edit.Operation, 
 		}
 	}
 
+	changes, err := s.apply(ctx, ext.commit, operations, access)
+	if err == nil {
+		// A stream that the client opens now shows what it has set.
+		ctx, cancel := context.WithTimeout(ctx, seen)
+		defer cancel()
+		s.live.Await(ctx, changes)
+	}
+	return operations, changes, err
+}
+
+// apply is the part of a Set that only one has at a time.
+func (s *Server) apply(ctx context.Context, e *gnmi_ext.Commit, operations []edit.Operation, access *auth.Access) ([]sonicdb.Change, error) {
 	s.setting.Lock()
 	defer s.setting.Unlock()
-	begin, err := s.commit.before(ctx, ext.commit, len(operations) > 0)
+	begin, err := s.commit.before(ctx, e, len(operations) > 0)
 	if err == nil && len(operations) == 0 && begin != nil {
 		err = begin(nil)
 	}
 	if err != nil || len(operations) == 0 {
-		return operations, nil, err
+		return nil, err
 	}
-	changes, err := s.change(ctx, operations, access, begin)
-	return operations, changes, err
+	return s.change(ctx, operations, access, begin)
 }
 
 // change carries out operations. If begin is not nil, it is called with the rows

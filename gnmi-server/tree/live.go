@@ -26,6 +26,7 @@ type Live struct {
 	told      map[match.Client]struct{}
 
 	mu      sync.RWMutex
+	applied chan struct{}   // closed by the next Apply
 	missing map[string]bool // databases that have not been read
 	rows    [2]map[*paths.Table]map[string]map[string]*Cell
 	version uint64
@@ -35,7 +36,7 @@ type Live struct {
 func NewLive() *Live {
 	l := &Live{
 		ready: make(chan struct{}), match: match.New(), told: make(map[match.Client]struct{}),
-		missing: make(map[string]bool),
+		missing: make(map[string]bool), applied: make(chan struct{}),
 	}
 	for _, name := range paths.Databases {
 		l.missing[name] = true
@@ -89,6 +90,8 @@ func (l *Live) Apply(database string, b sonicdb.Batch, at time.Time) {
 		delete(l.missing, database)
 	}
 	all := len(l.missing) == 0
+	close(l.applied)
+	l.applied = make(chan struct{})
 	l.mu.Unlock()
 
 	for _, c := range changed {
@@ -98,6 +101,37 @@ func (l *Live) Apply(database string, b sonicdb.Batch, at time.Time) {
 	if all {
 		l.readyOnce.Do(func() { close(l.ready) })
 	}
+}
+
+// Await waits until the view holds rows as changes say, or ctx is done.
+func (l *Live) Await(ctx context.Context, changes []sonicdb.Change) {
+	for {
+		l.mu.RLock()
+		next := l.applied
+		missing := slices.ContainsFunc(changes, func(c sonicdb.Change) bool { return !l.holds(c) })
+		l.mu.RUnlock()
+		if !missing {
+			return
+		}
+		select {
+		case <-next:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// holds is called with mu held.
+func (l *Live) holds(c sonicdb.Change) bool {
+	t := paths.Lookup(c.Row.Table)
+	cells := l.rows[paths.SonicDB][t][c.Row.Key]
+	if c.Deleted {
+		return len(cells) == 0
+	}
+	leaves := Expand(paths.SonicDB, t, c.Row.Key, c.Row.Fields)
+	return len(leaves) == len(cells) && !slices.ContainsFunc(leaves, func(leaf encoding.Leaf) bool {
+		return cells[leaf.Name] == nil || cells[leaf.Name].State().Text != leaf.Text
+	})
 }
 
 // row makes the cells of a row what the change says and returns those that are

@@ -75,6 +75,13 @@ var sets = []must{
 			is(t, "rows", s.rows(), rowsMap{"SLUICE_FLOW_LABEL|global": {"algorithm": v}})
 		}
 	}},
+	{"3.4.2 a stream that is opened after the answer shows the change", func(t *testing.T, s *server) {
+		for _, v := range []string{"crc32", "draft-literal", "crc32", "draft-literal"} {
+			s.mustSet(algorithm(v, nil))
+			st := s.subscribe(list(gpb.SubscriptionList_STREAM, on(label+"/algorithm", gpb.SubscriptionMode_ON_CHANGE)))
+			is(t, "initial", values(st.initial()...), map[string]string{label + "/algorithm": v})
+		}
+	}},
 	{"3.4.3 all or nothing", func(t *testing.T, s *server) {
 		s.write(s.config, "SLUICE_FLOW_LABEL|global", "admin_state", "enabled")
 		_, err := s.set(&gpb.SetRequest{

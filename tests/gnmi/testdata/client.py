@@ -1,14 +1,28 @@
-"""A gNMI client of another implementation: python3-grpcio, with the messages as
-protoc makes them. It sets a leaf, gets it, and follows it until it changes.
+"""A gNMI client of another implementation: python3-grpcio. It sets a leaf, gets
+it, and follows it until it changes.
 
-usage: client.py FOLDER-OF-MESSAGES ADDRESS CA USER PASSWORD
+usage: client.py FILE-OF-DESCRIPTORS ADDRESS CA USER PASSWORD
 """
 import sys
 
-sys.path.insert(0, sys.argv[1])
-
 import grpc
-from github.com.openconfig.gnmi.proto.gnmi import gnmi_pb2 as gnmi
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+
+pool = descriptor_pool.DescriptorPool()
+with open(sys.argv[1], "rb") as f:
+    for file in descriptor_pb2.FileDescriptorSet.FromString(f.read()).file:
+        pool.Add(file)
+factory = message_factory.MessageFactory(pool)
+
+
+class gnmi:
+    """The messages of gNMI, and numbers of its enumerations."""
+    JSON_IETF, PROTO, ON_CHANGE = 4, 2, 1
+
+
+for name in ("GetRequest", "GetResponse", "SetRequest", "SetResponse", "SubscribeRequest", "SubscribeResponse",
+             "SubscriptionList", "Subscription", "Path", "PathElem", "Update", "TypedValue"):
+    setattr(gnmi, name, factory.GetPrototype(pool.FindMessageTypeByName("gnmi." + name)))
 
 address, ca, user, password = sys.argv[2:]
 with open(ca, "rb") as f:
