@@ -12,6 +12,7 @@ type queue struct {
 	wanted func(*tree.Cell) bool
 	limit  int
 	wake   chan struct{} // of capacity 1
+	over   chan struct{} // closed once more was to wait than may
 
 	mu    sync.Mutex
 	order []*tree.Cell
@@ -20,7 +21,7 @@ type queue struct {
 }
 
 func newQueue(limit int, wanted func(*tree.Cell) bool) *queue {
-	return &queue{wanted: wanted, limit: limit, wake: make(chan struct{}, 1), more: make(map[*tree.Cell]uint32)}
+	return &queue{wanted: wanted, limit: limit, wake: make(chan struct{}, 1), over: make(chan struct{}), more: make(map[*tree.Cell]uint32)}
 }
 
 // Update takes note of a *tree.Cell that has changed; it makes the queue a client
@@ -34,7 +35,10 @@ func (q *queue) Update(cell any) {
 	if _, waits := q.more[c]; waits {
 		q.more[c]++
 	} else if len(q.order) >= q.limit {
-		q.full = true
+		if !q.full {
+			q.full = true
+			close(q.over)
+		}
 	} else {
 		q.order = append(q.order, c)
 		q.more[c] = 0
@@ -52,12 +56,12 @@ type item struct {
 	duplicates uint32
 }
 
-// take returns at most n items, oldest first; ok is false once the queue was full.
-func (q *queue) take(n int) (items []item, ok bool) {
+// take returns at most n items, oldest first.
+func (q *queue) take(n int) []item {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	n = min(n, len(q.order))
-	items = make([]item, n)
+	items := make([]item, n)
 	for i, c := range q.order[:n] {
 		items[i] = item{c, q.more[c]}
 		delete(q.more, c)
@@ -65,7 +69,7 @@ func (q *queue) take(n int) (items []item, ok bool) {
 	if q.order = q.order[n:]; len(q.order) == 0 {
 		q.order = nil // and with it the array that grew
 	}
-	return items, !q.full
+	return items
 }
 
 // length returns how many cells wait.

@@ -54,6 +54,7 @@ type Stream struct {
 	Send func(*gpb.SubscribeResponse) error
 
 	samples []*sampler
+	choosy  bool      // a subscription to changes has Only
 	origins [2]string // by style
 }
 
@@ -65,7 +66,8 @@ type sampler struct {
 }
 
 // Run sends until ctx is done or Send fails, and returns why. It returns
-// [ErrSlow] when the queue is full.
+// [ErrSlow] as soon as more leaves wait than may; a Send that blocks then is to be
+// ended by the caller.
 func (s *Stream) Run(ctx context.Context) error {
 	changes := newQueue(s.Limit, s.wantsChange)
 	var onChange []*paths.Query
@@ -74,11 +76,27 @@ func (s *Stream) Run(ctx context.Context) error {
 		s.origins[sub.Query.Style] = sub.Query.Origin
 		if sub.Mode == OnChange {
 			onChange = append(onChange, sub.Query)
+			s.choosy = s.choosy || sub.Only != nil
 		}
 		s.samples = append(s.samples, &sampler{Subscription: sub})
 	}
 	stop := s.Live.Subscribe(changes, onChange...)
 	defer stop()
+
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() { ended <- s.sendAll(ctx, changes) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-changes.over:
+		return ErrSlow
+	}
+}
+
+// sendAll sends what there is, and then what changes.
+func (s *Stream) sendAll(ctx context.Context, changes *queue) error {
 	if err := s.initial(); err != nil {
 		return err
 	}
@@ -163,12 +181,8 @@ func (s *Stream) follow(ctx context.Context, changes *queue) error {
 
 // changed sends what waits in the queue, up to a message; the rest wakes it again.
 func (s *Stream) changed(changes *queue) error {
-	items, ok := changes.take(bundle)
-	if !ok {
-		return ErrSlow
-	}
 	out := s.message(time.Time{})
-	for _, i := range items {
+	for _, i := range changes.take(bundle) {
 		if err := out.add(i.cell, i.cell.State(), i.duplicates); err != nil {
 			return err
 		}
@@ -225,8 +239,12 @@ func (s *Stream) allowed(c *tree.Cell) bool {
 	return s.Allow == nil || s.Allow(l.Table, l.Key, l.Name)
 }
 
-// wantsChange reports whether a change of a cell is to be sent.
+// wantsChange reports whether a change of a cell, which some subscription to
+// changes means, is to be sent.
 func (s *Stream) wantsChange(c *tree.Cell) bool {
+	if !s.choosy {
+		return s.allowed(c)
+	}
 	l := c.Leaf()
 	for i := range s.Subscriptions {
 		sub := &s.Subscriptions[i]

@@ -35,6 +35,11 @@ var bars = []bar{
 	{pkg: "orchagent-ext/ipfix", benchmark: "BenchmarkSendUDP", unit: "allocs/op", limit: atMost(0)},
 	{pkg: "orchagent-ext/ipfix", benchmark: "BenchmarkMeter64kFlows", unit: "ns/op", limit: atMost(150)},
 	{pkg: "orchagent-ext/ipfix", benchmark: "BenchmarkMeter64kFlows", unit: "allocs/op", limit: atMost(0)},
+	{pkg: "gnmi-server/subscribe", benchmark: "BenchmarkFanOut", unit: "leaves/s/stream"},
+	{pkg: "tests/gnmi", benchmark: "BenchmarkStreams", unit: "leaves/s", limit: atLeast(5000)}, // to each of 100 clients, on the same cores
+	{pkg: "tests/gnmi", benchmark: "BenchmarkStreams", unit: "MiB", limit: atMost(256)},
+	{pkg: "tests/gnmi", benchmark: "BenchmarkSetToStream", unit: "ms-p50"},
+	{pkg: "tests/gnmi", benchmark: "BenchmarkSetToStream", unit: "ms-p99", limit: atMost(100)},
 	{pkg: "tests/bench/goipfix", benchmark: "BenchmarkSendUDP/*", unit: "ns/op", optional: true},
 	{pkg: "tests/bench/goipfix", benchmark: "BenchmarkSendUDP/*", unit: "allocs/op", optional: true},
 	{pkg: "tests/bench/goipfix", benchmark: "BenchmarkRatio", unit: "ratio", with: "vmware/go-ipfix", optional: true},

@@ -4,3 +4,6 @@ package gnmi
 
 // raceFlag builds the server as this test is built.
 const raceFlag = "-race"
+
+// memoryBound is by how much a client that stalls may make the server grow; the race detector takes several times as much.
+const memoryBound = 512 << 20

@@ -54,7 +54,7 @@ func build(args ...string) error {
 
 // server is a running sluice-gnmi.
 type server struct {
-	t       *testing.T
+	t       testing.TB
 	dir     string
 	redis   *redistest.Server
 	process *exec.Cmd
@@ -89,7 +89,7 @@ func (l *logbook) find(pattern string) []string {
 }
 
 // start starts Redis and the server, with flags behind the usual ones.
-func start(t *testing.T, flags ...string) *server {
+func start(t testing.TB, flags ...string) *server {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "gnmi") // t.TempDir can be too long for a socket
 	if err != nil {
@@ -234,7 +234,7 @@ func (s *server) rows(tables ...string) map[string]map[string]string {
 }
 
 // limited returns a context for an RPC that must not take for ever.
-func limited(t *testing.T) context.Context {
+func limited(t testing.TB) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	t.Cleanup(cancel)
 	return ctx
