@@ -3,6 +3,7 @@
 //
 //   - TestConformance has a case for each MUST of the gNMI specification 0.10.0
 //     and its extensions depth and commit confirmed, named by section;
+//   - TestClients runs gnmi_cli, grpcurl and a client in Python;
 //   - the fault tests do what operators complain of in other servers.
 //
 // There is no code here but tests.
