@@ -309,13 +309,17 @@ func (l *Library) Packets(ctx context.Context, out []Packet, patience time.Durat
 	if len(l.packets) < len(out) {
 		l.packets = make([]C.struct_shim_packet, len(out))
 	}
-	if n := l.take(out); n > 0 {
-		return n, nil
+	for deadline := time.Now().Add(patience); ; {
+		if n := l.take(out); n > 0 {
+			return n, nil
+		}
+		if !time.Now().Before(deadline) {
+			return 0, nil
+		}
+		if err := l.wait(ctx, deadline); err != nil {
+			return 0, err
+		}
 	}
-	if err := l.wait(ctx, patience); err != nil {
-		return 0, err
-	}
-	return l.take(out), nil
 }
 
 // take takes what is in the ring.
@@ -331,9 +335,10 @@ func (l *Library) take(out []Packet) int {
 	return n
 }
 
-// wait blocks until packets wait, patience is over, or the context ends.
-func (l *Library) wait(ctx context.Context, patience time.Duration) error {
-	if err := l.event.SetReadDeadline(time.Now().Add(patience)); err != nil {
+// wait blocks until packets may wait, the deadline is over, or the context ends.
+// The event may be that of packets which were taken without waiting.
+func (l *Library) wait(ctx context.Context, deadline time.Time) error {
+	if err := l.event.SetReadDeadline(deadline); err != nil {
 		return err
 	}
 	stop := context.AfterFunc(ctx, func() { _ = l.event.SetReadDeadline(time.Unix(1, 0)) })

@@ -12,8 +12,9 @@ import (
 )
 
 func TestProfileWalks(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "out")
-	l, err := sai.Open(build(t, "profile"), map[string]string{"OUT": file, "A": "1", "B": ""})
+	file, library := filepath.Join(t.TempDir(), "out"), filepath.Join(t.TempDir(), "libprofile.so")
+	build(t, "", "-shared", "-fPIC", "-o", library, "testdata/profile.c")
+	l, err := sai.Open(library, map[string]string{"OUT": file, "A": "1", "B": ""})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -227,7 +227,8 @@ static void *keep(struct shim *s, const void *elements, size_t size)
 		s->overflow = true;
 		return NULL;
 	}
-	memcpy(at, elements, size);
+	if (size) /* an empty list may have no elements to point to */
+		memcpy(at, elements, size);
 	s->used += (size + 7) & ~(size_t)7;
 	return at;
 }

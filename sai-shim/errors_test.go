@@ -1,0 +1,171 @@
+package sai_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	sai "sluice/sai-shim"
+	"sluice/sai-shim/saitest"
+)
+
+// TestStatuses: each status is an error that names call, object and, by the
+// index in the status, the attribute; and has one reason at most.
+func TestStatuses(t *testing.T) {
+	library := saitest.New(t)
+	reasons := []error{sai.ErrNotSupported, sai.ErrNoRoom, sai.ErrNotFound, sai.ErrInUse}
+	for _, tt := range []struct {
+		status int
+		want   sai.Error
+		reason error // nil: none of them
+	}{
+		{-1, sai.Error{}, nil},
+		{-2, sai.Error{}, sai.ErrNotSupported},
+		{-3, sai.Error{}, sai.ErrNoRoom},
+		{-4, sai.Error{}, sai.ErrNoRoom},
+		{-5, sai.Error{}, nil},
+		{-6, sai.Error{}, nil},
+		{-7, sai.Error{}, sai.ErrNotFound},
+		{-12, sai.Error{}, nil},
+		{-13, sai.Error{}, sai.ErrNoRoom},
+		{-14, sai.Error{}, nil},
+		{-15, sai.Error{}, sai.ErrNotSupported},
+		{-17, sai.Error{}, sai.ErrInUse},
+		{-19, sai.Error{}, sai.ErrNotFound},
+		{-99, sai.Error{}, nil},
+		{-65536, sai.Error{Attribute: "SAI_ACL_COUNTER_ATTR_TABLE_ID"}, sai.ErrNotSupported},
+		{-131072 - 1, sai.Error{Attribute: "SAI_ACL_COUNTER_ATTR_ENABLE_PACKET_COUNT"}, sai.ErrNotSupported},
+		{-196608 - 2, sai.Error{Attribute: "SAI_ACL_COUNTER_ATTR_ENABLE_BYTE_COUNT"}, sai.ErrNotSupported},
+		{-262144 - 1, sai.Error{Attribute: "SAI_ACL_COUNTER_ATTR_ENABLE_PACKET_COUNT"}, sai.ErrNotSupported},
+		{-327680 - 2, sai.Error{Attribute: "SAI_ACL_COUNTER_ATTR_ENABLE_BYTE_COUNT"}, sai.ErrNotSupported},
+		{-327680 - 3, sai.Error{}, sai.ErrNotSupported}, // an index behind the last attribute
+		{-393215, sai.Error{}, sai.ErrNotSupported},
+	} {
+		l := must(sai.Open(library.Path, library.Profile("FAIL", fmt.Sprintf("create acl_counter 0 %d", tt.status))))
+		if err := l.CreateSwitch(true); err != nil {
+			t.Fatal(err)
+		}
+		_, err := l.CreateACLCounter(must(l.CreateACLTable(sai.ACLTable{})))
+		if closing := l.Close(); closing != nil {
+			t.Error(closing)
+		}
+		var got *sai.Error
+		if !errors.As(err, &got) {
+			t.Errorf("%d: %v", tt.status, err)
+			continue
+		}
+		tt.want.Call, tt.want.Object, tt.want.Status = "create", "acl_counter", sai.Status(tt.status)
+		if diff := cmp.Diff(&tt.want, got); diff != "" {
+			t.Errorf("%d, -want +got:\n%s", tt.status, diff)
+		}
+		for _, reason := range reasons {
+			if errors.Is(err, reason) != (reason == tt.reason) {
+				t.Errorf("%v is %v: %v", err, reason, errors.Is(err, reason))
+			}
+		}
+	}
+}
+
+// TestErrors: the line that the operator reads.
+func TestErrors(t *testing.T) {
+	library := saitest.New(t)
+	l := open(t, library, library.Profile(
+		"HIDE", "SAI_ACL_ENTRY_ATTR_ACTION_SET_TC SAI_SCHEDULER_ATTR_MAX_BANDWIDTH_RATE SAI_SWITCH_ATTR_ECMP_HASH_IPV6_RDMA",
+		"HASH_FIELDS", "0 1",
+		"FAIL", "query policer 0 -15; stats port 0 -1; get port 0 -196608",
+	))
+	aTable, tc := must(l.CreateACLTable(sai.ACLTable{})), uint8(3)
+	anEntry := must(l.CreateACLEntry(sai.ACLEntry{Table: aTable}))
+	for _, tt := range []struct {
+		err    error
+		want   string
+		reason error
+	}{
+		{
+			second(l.CreateACLEntry(sai.ACLEntry{Table: aTable, OnlyIPv6: true, TC: &tc})),
+			"SAI create acl_entry: SAI_ACL_ENTRY_ATTR_ACTION_SET_TC: ATTR_NOT_SUPPORTED", sai.ErrNotSupported,
+		},
+		{second(l.CreateHash([]sai.HashField{sai.HashBTHDestQP}, nil)), "SAI create hash: SAI_HASH_ATTR_NATIVE_HASH_FIELD_LIST: INVALID_ATTR_VALUE", sai.ErrNotSupported},
+		{l.SetHash(sai.ECMPHashIPv6RDMA, sai.Null), "SAI set switch: SAI_SWITCH_ATTR_ECMP_HASH_IPV6_RDMA: ATTR_NOT_SUPPORTED", sai.ErrNotSupported},
+		{second(l.CreateScheduler(1)), "SAI create scheduler: SAI_SCHEDULER_ATTR_MAX_BANDWIDTH_RATE: ATTR_NOT_SUPPORTED", sai.ErrNotSupported},
+		{second(l.CreatePolicer(sai.Policer{})), "SAI create policer: NOT_IMPLEMENTED", sai.ErrNotSupported},
+		{l.RemovePolicer(id(policer, 1)), "SAI remove policer: NOT_IMPLEMENTED", sai.ErrNotSupported},
+		{second(l.PolicerStats(id(policer, 1))), "SAI get stats of policer: NOT_IMPLEMENTED", sai.ErrNotSupported},
+		{second(l.PortStats(id(port, 1))), "SAI get stats of port: FAILURE", nil},
+		{second(l.QueueStats(id(queue, 404))), "SAI get stats of queue: ITEM_NOT_FOUND", sai.ErrNotFound},
+		{second(l.PortSpeed(id(port, 1))), "SAI get port: SAI_PORT_ATTR_SPEED: ATTR_NOT_IMPLEMENTED", sai.ErrNotSupported},
+		{second(l.Lanes(id(port, 1))), "SAI get port: SAI_PORT_ATTR_HW_LANE_LIST: ATTR_NOT_IMPLEMENTED", sai.ErrNotSupported},
+		{l.RemoveACLTable(aTable), "SAI remove acl_table: OBJECT_IN_USE", sai.ErrInUse},
+		{l.RemoveACLEntry(anEntry), "", nil},
+		{l.RemoveACLEntry(anEntry), "SAI remove acl_entry: ITEM_NOT_FOUND", sai.ErrNotFound},
+		{l.SetQueueScheduler(id(queue, 404), sai.Null), "SAI set queue: ITEM_NOT_FOUND", sai.ErrNotFound},
+		{second(l.ACLEntries(id(table, 404))), "SAI get acl_table: ITEM_NOT_FOUND", sai.ErrNotFound},
+	} {
+		if got := fmt.Sprint(tt.err); got != tt.want && tt.err != nil || tt.err == nil && tt.want != "" || tt.reason != nil && !errors.Is(tt.err, tt.reason) {
+			t.Errorf("%v, want %s (%v)", tt.err, tt.want, tt.reason)
+		}
+	}
+	if l.Exists(sai.KindACLEntry, anEntry) {
+		t.Error("the entry that was removed exists")
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
+// TestLists: lists longer than the first room come whole, and a library that
+// never has enough room is an error, not an endless loop.
+func TestLists(t *testing.T) {
+	library := saitest.New(t)
+	l := open(t, library, library.Profile("PORTS", strings.TrimSpace(strings.Repeat("1 ", 300)), "FAIL", "get hash 0 -8"))
+	ports := must(l.Ports())
+	if len(ports) != 300 || !slices.IsSorted(ports) || ports[299] != id(port, 300) {
+		t.Errorf("%d ports", len(ports))
+	}
+	aTable := must(l.CreateACLTable(sai.ACLTable{}))
+	if entries := must(l.ACLEntries(aTable)); len(entries) != 0 {
+		t.Errorf("%v", entries)
+	}
+	for range 65 {
+		must(l.CreateACLEntry(sai.ACLEntry{Table: aTable}))
+	}
+	if entries := must(l.ACLEntries(aTable)); len(entries) != 65 || entries[64] != id(entry, 65) {
+		t.Errorf("%v", entries)
+	}
+	if _, err := l.HashFields(must(l.CreateHash(nil, nil))); err == nil || err.Error() != "SAI get hash: BUFFER_OVERFLOW" {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestListsThatAreTooLong: what the shim has no room for never reaches the
+// library, and leaves nothing behind for the next call.
+func TestListsThatAreTooLong(t *testing.T) {
+	library := saitest.New(t)
+	l := open(t, library, library.Profile())
+	library.Calls()
+	_, err := l.CreateHash(make([]sai.HashField, 1025), nil)
+	if err == nil || err.Error() != "SAI create hash: INSUFFICIENT_RESOURCES" || !errors.Is(err, sai.ErrNoRoom) {
+		t.Errorf("%v", err)
+	}
+	must(l.CreateHash([]sai.HashField{sai.HashDstIP}, nil))
+	if diff := cmp.Diff([]string{"create hash#1 NATIVE_HASH_FIELD_LIST=[1]"}, library.Calls()); diff != "" {
+		t.Error(diff)
+	}
+	must(l.CreateHash(make([]sai.HashField, 1024), nil))
+}
+
+func TestParseObjectID(t *testing.T) {
+	for text, want := range map[string]sai.ObjectID{"oid:0x1000000000003": id(port, 3), "oid:0x0": sai.Null, id(trap, 7).String(): id(trap, 7)} {
+		if got, err := sai.ParseObjectID(text); err != nil || got != want {
+			t.Errorf("%s: %s, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"", "oid:", "oid:0x", "0x1", "oid:1x", "oid:-1", "oid:0x10000000000000000"} {
+		if got, err := sai.ParseObjectID(text); err == nil {
+			t.Errorf("%q is %s", text, got)
+		}
+	}
+}

@@ -1,0 +1,35 @@
+// Package saitest builds a SAI library for tests, whose ASIC is a list of
+// objects. It records each call that goes well, and the profile directs what it
+// answers. Tests of package sai, of asic's driver and of sluiced load it; no
+// program does.
+//
+// A line of the record is a call, an object and its attributes without SAI's
+// prefix:
+//
+//	create acl_counter#1 TABLE_ID=acl_table#1 ENABLE_PACKET_COUNT=true ENABLE_BYTE_COUNT=true
+//	set port#2 INGRESS_ACL=acl_table#1
+//	get port#2 SPEED
+//	stats port#2
+//	remove acl_counter#1
+//
+// Matches have the mask behind an "&"; an attribute that the library does not
+// know is its number and the first two 64-bit words of the value. Where a call
+// refers to an object that does not exist, it is refused.
+//
+// Keys of the profile:
+//
+//	RECORD       file that the calls are appended to; must be there
+//	STATE        file that keeps the objects from one process to the next
+//	PORTS        lanes of the ports, with a comma within a port and a blank between two: "0,1,2,3 4"
+//	FAIL         calls to refuse, with ";" between: CALL OBJECT AFTER STATUS [TIMES], such as
+//	             "create acl_entry 3 -13": all but the first three; also "initialize api", "query policer"
+//	HIDE         attributes that it does not support, by their full names, with blanks between
+//	CAN          numbers of attributes that it supports without knowing them: 0x10000055
+//	HASH_FIELDS  native hash fields that it supports, by number; default: those that Sluice uses
+//	VERSION      its version of SAI as sai_query_api_version tells it; default 11800
+//	PACKETS      "COUNT SIZE": packets that it gives to the CPU whenever an ACL is bound to a port, from that
+//	             port, marked with the last user-defined trap. Each is its number (4 octets, network byte
+//	             order, across all) and octets that count up from there
+//
+// Statistic or counter n of object number k is 1000k+n. A port has 8 queues.
+package saitest

@@ -1,0 +1,112 @@
+package saitest
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Numbers of SAI's statuses, for the profile's FAIL.
+const (
+	Failure             = -1
+	NotSupported        = -2
+	BufferOverflow      = -8
+	TableFull           = -13
+	NotImplemented      = -15
+	AttrNotSupported0   = -327680 // less the attribute's index
+	InvalidAttrValue0   = -131072
+	AttrNotImplemented0 = -196608
+)
+
+// Build builds the library in dir and returns its path. Options are gcc's.
+func Build(dir string, options ...string) (string, error) {
+	_, here, _, _ := runtime.Caller(0)
+	source := filepath.Join(filepath.Dir(here), "src")
+	files, err := filepath.Glob(filepath.Join(source, "*.c"))
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "librecorder.so")
+	args := []string{"-std=gnu11", "-Wall", "-Wextra", "-Werror", "-g", "-shared", "-fPIC", "-fvisibility=hidden", "-pthread",
+		"-I", filepath.Join(source, "../../include"), "-o", path}
+	out, err := exec.Command("gcc", slices.Concat(args, options, files)...).CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("build the recording SAI library: %w\n%s", err, out)
+	}
+	return path, nil
+}
+
+// Library is the library, built in a directory that the test has to itself.
+type Library struct {
+	Path string
+
+	tb   testing.TB
+	dir  string
+	read int // octets of the record
+}
+
+// New builds the library for a test, which is skipped where there is no gcc.
+// Functions that are named, such as sai_query_api_version, the library lacks, as
+// old and other libraries do.
+func New(tb testing.TB, without ...string) *Library {
+	tb.Helper()
+	if _, err := exec.LookPath("gcc"); errors.Is(err, exec.ErrNotFound) {
+		tb.Skip("needs gcc, to build a SAI library")
+	}
+	dir := tb.TempDir()
+	options := make([]string, len(without))
+	for i, name := range without {
+		options[i] = "-D" + name + "=without_" + name
+	}
+	path, err := Build(dir, options...)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return &Library{Path: path, tb: tb, dir: dir}
+}
+
+// Profile is a profile for the library: where it records, three ports with the
+// lanes 0 to 3, 4 and 8, and more, by turns key and value.
+func (l *Library) Profile(more ...string) map[string]string {
+	p := map[string]string{"RECORD": filepath.Join(l.dir, "record"), "PORTS": "0,1,2,3 4 8"}
+	for i := 0; i < len(more); i += 2 {
+		p[more[i]] = more[i+1]
+	}
+	return p
+}
+
+// Kept is a profile with which the library keeps its objects, too.
+func (l *Library) Kept(more ...string) map[string]string {
+	p := l.Profile(more...)
+	p["STATE"] = filepath.Join(l.dir, "state")
+	return p
+}
+
+// Calls returns what was called since the last time.
+func (l *Library) Calls() []string {
+	l.tb.Helper()
+	text, err := os.ReadFile(filepath.Join(l.dir, "record"))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		l.tb.Fatal(err)
+	}
+	fresh := strings.TrimSuffix(string(text[l.read:]), "\n")
+	l.read = len(text)
+	if fresh == "" {
+		return nil
+	}
+	return strings.Split(fresh, "\n")
+}
+
+// Changes returns what changed the switch since the last time.
+func (l *Library) Changes() []string {
+	l.tb.Helper()
+	return slices.DeleteFunc(l.Calls(), func(line string) bool {
+		return strings.HasPrefix(line, "get ") || strings.HasPrefix(line, "stats ")
+	})
+}

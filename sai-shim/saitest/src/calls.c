@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "calls.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_RULES 16
+
+/* A rule of FAIL: which call answers which status, after how many that go well, how many times. */
+static struct rule {
+	char call[16], object[32];
+	int after, status, times;
+} rules[MAX_RULES];
+static int nrules;
+
+static const sai_service_method_table_t *services;
+static FILE *out;
+
+const char *profile(const char *key)
+{
+	return services->profile_get_value(0, key);
+}
+
+/* Parses CALL OBJECT AFTER STATUS [TIMES]; … */
+static int parse_rules(const char *text)
+{
+	for (nrules = 0; text && nrules < MAX_RULES; nrules++) {
+		struct rule *r = &rules[nrules];
+
+		r->times = -1;
+		if (sscanf(text, " %15s %31s %d %d %d", r->call, r->object, &r->after, &r->status, &r->times) < 4)
+			return -1;
+		text = strchr(text, ';');
+		if (text)
+			text++;
+	}
+	return text ? -1 : 0;
+}
+
+int calls_open(const sai_service_method_table_t *table)
+{
+	const char *file;
+
+	services = table;
+	file = profile("RECORD");
+	out = file ? fopen(file, "a") : NULL;
+	if (!out)
+		return -1;
+	setvbuf(out, NULL, _IOLBF, 0);
+	if (parse_rules(profile("FAIL")) == 0 && store_open(profile("STATE")) == 0)
+		return 0;
+	fclose(out);
+	return -1;
+}
+
+void calls_close(void)
+{
+	store_close();
+	fclose(out);
+}
+
+sai_status_t failing(const char *call, const char *object)
+{
+	for (struct rule *r = rules; r < rules + nrules; r++) {
+		if (strcmp(r->call, call) || strcmp(r->object, object))
+			continue;
+		if (r->after > 0) {
+			r->after--;
+		} else if (r->times != 0) {
+			r->times--;
+			return r->status;
+		}
+	}
+	return SAI_STATUS_SUCCESS;
+}
+
+/* Whether a word stands in a list of words. */
+static bool listed(const char *words, const char *word)
+{
+	size_t n = strlen(word);
+
+	for (const char *at = words; at && (at = strstr(at, word)); at += n)
+		if ((at == words || at[-1] == ' ') && (at[n] == ' ' || at[n] == '\0'))
+			return true;
+	return false;
+}
+
+bool hidden(sai_object_type_t type, sai_attr_id_t id)
+{
+	const struct attribute *known = attribute_of(type, id);
+	char word[128];
+
+	if (known)
+		snprintf(word, sizeof(word), "%s%s", known->prefix, known->name);
+	else
+		snprintf(word, sizeof(word), "%#x", id);
+	return known ? listed(profile("HIDE"), word) : !listed(profile("CAN"), word);
+}
+
+bool hash_field(int32_t field)
+{
+	const char *fields = profile("HASH_FIELDS");
+	char word[16];
+
+	snprintf(word, sizeof(word), "%d", field);
+	return listed(fields ? fields : "0 1 5 7 8 24 34 35", word);
+}
+
+void record(const char *call, sai_object_type_t type, sai_object_id_t id, uint32_t count, const sai_attribute_t *list)
+{
+	fprintf(out, "%s ", call);
+	print_object(out, id);
+	for (uint32_t i = 0; i < count; i++) {
+		const struct attribute *known = attribute_of(type, list[i].id);
+
+		if (strcmp(call, "get"))
+			print_attribute(out, type, &list[i]);
+		else
+			fprintf(out, " %s", known ? known->name : "?");
+	}
+	fputc('\n', out);
+}
+
+/* What is wrong with attribute i of a call. */
+static sai_status_t check(sai_object_type_t type, const sai_attribute_t *a, uint32_t i)
+{
+	const struct attribute *known = attribute_of(type, a->id);
+	const sai_object_id_t *ids = NULL;
+	uint32_t n = references(known, &a->value, &ids);
+
+	if (hidden(type, a->id))
+		return (known ? SAI_STATUS_ATTR_NOT_SUPPORTED_0 : SAI_STATUS_UNKNOWN_ATTRIBUTE_0) - (int)i;
+	for (uint32_t k = 0; k < n; k++)
+		if (!store_has(ids[k]))
+			return SAI_STATUS_INVALID_ATTR_VALUE_0 - (int)i;
+	if (type != SAI_OBJECT_TYPE_HASH || a->id != SAI_HASH_ATTR_NATIVE_HASH_FIELD_LIST)
+		return SAI_STATUS_SUCCESS;
+	for (uint32_t k = 0; k < a->value.s32list.count; k++)
+		if (!hash_field(a->value.s32list.list[k]))
+			return SAI_STATUS_INVALID_ATTR_VALUE_0 - (int)i;
+	return SAI_STATUS_SUCCESS;
+}
+
+sai_status_t create_object(sai_object_type_t type, sai_object_id_t *id, uint32_t count, const sai_attribute_t *list)
+{
+	sai_status_t status = failing("create", type_name(type));
+
+	for (uint32_t i = 0; i < count && status == SAI_STATUS_SUCCESS; i++)
+		status = check(type, &list[i], i);
+	if (status != SAI_STATUS_SUCCESS)
+		return status;
+	*id = store_add(type);
+	for (uint32_t i = 0; i < count; i++)
+		store_put(*id, &list[i]);
+	record("create", type, *id, count, list);
+	return SAI_STATUS_SUCCESS;
+}
+
+sai_status_t remove_object(sai_object_type_t type, sai_object_id_t id)
+{
+	sai_status_t status = failing("remove", type_name(type));
+
+	if (status == SAI_STATUS_SUCCESS && (type_of(id) != type || !store_has(id)))
+		status = SAI_STATUS_ITEM_NOT_FOUND;
+	if (status == SAI_STATUS_SUCCESS && store_used(id))
+		status = SAI_STATUS_OBJECT_IN_USE;
+	if (status != SAI_STATUS_SUCCESS)
+		return status;
+	store_remove(id);
+	record("remove", type, id, 0, NULL);
+	return SAI_STATUS_SUCCESS;
+}
+
+sai_status_t set_object(sai_object_type_t type, sai_object_id_t id, const sai_attribute_t *a)
+{
+	sai_status_t status = failing("set", type_name(type));
+
+	if (status == SAI_STATUS_SUCCESS && (type_of(id) != type || !store_has(id)))
+		status = SAI_STATUS_ITEM_NOT_FOUND;
+	if (status == SAI_STATUS_SUCCESS)
+		status = check(type, a, 0);
+	if (status != SAI_STATUS_SUCCESS)
+		return status;
+	store_put(id, a);
+	record("set", type, id, 1, a);
+	return SAI_STATUS_SUCCESS;
+}
+
+/* Fills in a list; where it is too long the count alone. */
+static sai_status_t give_list(sai_u8_list_t *to, const void *from, uint32_t count, size_t size)
+{
+	uint32_t room = to->count;
+
+	to->count = count;
+	if (room < count)
+		return SAI_STATUS_BUFFER_OVERFLOW;
+	if (count)
+		memcpy(to->list, from, count * size);
+	return SAI_STATUS_SUCCESS;
+}
+
+static sai_status_t get_attribute(sai_object_type_t type, sai_object_id_t id, sai_attribute_t *a)
+{
+	const struct attribute *known = attribute_of(type, a->id);
+	const sai_attribute_value_t *value = store_get(id, a->id);
+	sai_u8_list_t *to, *from = NULL;
+	size_t size = list_in(known, &a->value, &to);
+
+	if (!known)
+		return SAI_STATUS_UNKNOWN_ATTRIBUTE_0;
+	if (type == SAI_OBJECT_TYPE_ACL_TABLE && a->id == SAI_ACL_TABLE_ATTR_ENTRY_LIST) {
+		uint32_t room = a->value.objlist.count;
+
+		a->value.objlist.count = store_entries(id, a->value.objlist.list, room);
+		return a->value.objlist.count > room ? SAI_STATUS_BUFFER_OVERFLOW : SAI_STATUS_SUCCESS;
+	}
+	if (type == SAI_OBJECT_TYPE_ACL_COUNTER && a->id >= SAI_ACL_COUNTER_ATTR_PACKETS) {
+		a->value.u64 = number_of(id) * 1000 + a->id;
+		return SAI_STATUS_SUCCESS;
+	}
+	if (size) {
+		if (value)
+			list_in(known, value, &from);
+		return give_list(to, from ? from->list : NULL, from ? from->count : 0, size);
+	}
+	if (value)
+		a->value = *value;
+	else
+		memset(&a->value, 0, sizeof(a->value));
+	return SAI_STATUS_SUCCESS;
+}
+
+sai_status_t get_object(sai_object_type_t type, sai_object_id_t id, uint32_t count, sai_attribute_t *list)
+{
+	sai_status_t status = failing("get", type_name(type));
+
+	if (status == SAI_STATUS_SUCCESS && (type_of(id) != type || !store_has(id)))
+		status = SAI_STATUS_ITEM_NOT_FOUND;
+	for (uint32_t i = 0; i < count && status == SAI_STATUS_SUCCESS; i++)
+		status = get_attribute(type, id, &list[i]);
+	if (status == SAI_STATUS_SUCCESS)
+		record("get", type, id, count, list);
+	return status;
+}
+
+sai_status_t stats_of(sai_object_type_t type, sai_object_id_t id, uint32_t count, const sai_stat_id_t *ids, uint64_t *counters)
+{
+	sai_status_t status = failing("stats", type_name(type));
+
+	if (status == SAI_STATUS_SUCCESS && (type_of(id) != type || !store_has(id)))
+		status = SAI_STATUS_ITEM_NOT_FOUND;
+	if (status != SAI_STATUS_SUCCESS)
+		return status;
+	for (uint32_t i = 0; i < count; i++)
+		counters[i] = number_of(id) * 1000 + ids[i];
+	record("stats", type, id, 0, NULL);
+	return SAI_STATUS_SUCCESS;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What every method does, whatever the object: record the call, answer as the profile says, remember. */
+#ifndef CALLS_H
+#define CALLS_H
+
+#include "store.h"
+
+/* Returns 0, or -1: the profile has no RECORD, or a file cannot be opened. */
+int calls_open(const sai_service_method_table_t *services);
+void calls_close(void);
+
+/* A value of the profile, NULL where it has none. */
+const char *profile(const char *key);
+
+/* The status that the profile's FAIL has for this call now. */
+sai_status_t failing(const char *call, const char *object);
+
+/* Whether the profile's HIDE names the attribute. */
+bool hidden(sai_object_type_t type, sai_attr_id_t id);
+
+/* Writes a line: call, object, attributes. */
+void record(const char *call, sai_object_type_t type, sai_object_id_t id, uint32_t count, const sai_attribute_t *list);
+
+/* The values that the profile's HASH_FIELDS allows in a hash. */
+bool hash_field(int32_t field);
+
+sai_status_t create_object(sai_object_type_t type, sai_object_id_t *id, uint32_t count, const sai_attribute_t *list);
+sai_status_t remove_object(sai_object_type_t type, sai_object_id_t id);
+sai_status_t set_object(sai_object_type_t type, sai_object_id_t id, const sai_attribute_t *a);
+sai_status_t get_object(sai_object_type_t type, sai_object_id_t id, uint32_t count, sai_attribute_t *list);
+sai_status_t stats_of(sai_object_type_t type, sai_object_id_t id, uint32_t count, const sai_stat_id_t *ids, uint64_t *counters);
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The objects of the library: their attributes, and how many refer to them. */
+#ifndef STORE_H
+#define STORE_H
+
+#include "value.h"
+
+/* Begins empty; with a file, with what it holds of an earlier process, and keeps it up to date. Returns 0, or -1. */
+int store_open(const char *file);
+void store_close(void);
+
+/* A new object without attributes: its id. */
+sai_object_id_t store_add(sai_object_type_t type);
+bool store_has(sai_object_id_t id);
+
+/* Whether others refer to the object. */
+bool store_used(sai_object_id_t id);
+void store_remove(sai_object_id_t id);
+void store_put(sai_object_id_t id, const sai_attribute_t *a);
+
+/* NULL: it was never set. */
+const sai_attribute_value_t *store_get(sai_object_id_t id, sai_attr_id_t attribute);
+
+/* The entries of an ACL table: how many there are; up to room of them are written to ids. */
+uint32_t store_entries(sai_object_id_t table, sai_object_id_t *ids, uint32_t room);
+
+#endif
