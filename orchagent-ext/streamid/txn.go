@@ -1,0 +1,173 @@
+package streamid
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+// batch is how many steps fit into one transaction. etcd's default limit
+// (--max-txn-ops) is 128 operations, of which the deepest branch of a step takes
+// five.
+const batch = 100
+
+// space is the keys of a domain, as one lease writes them.
+type space struct {
+	prefix string // ends with "/"
+	lease  clientv3.LeaseID
+}
+
+func (s space) node() string          { return fmt.Sprintf("%snode/%016x", s.prefix, int64(s.lease)) }
+func (s space) flows(f string) string { return s.prefix + "flow/" + f + "/" }
+func (s space) ids(id uint16) string  { return fmt.Sprintf("%sid/%04x/", s.prefix, id) }
+func (s space) ref(dir string) string { return fmt.Sprintf("%s%016x", dir, int64(s.lease)) }
+func text(id uint16) string           { return fmt.Sprintf("%04x", id) }
+func absent(prefix string) clientv3.Cmp {
+	return clientv3.Compare(clientv3.Version(prefix), "=", 0).WithPrefix()
+}
+
+// idOf reads the id from a key below id/, or from a flow's value.
+func (s space) idOf(text string) (uint16, error) {
+	digits := strings.TrimPrefix(text, s.prefix+"id/")
+	digits, _, _ = strings.Cut(digits, "/")
+	id, err := strconv.ParseUint(digits, 16, 16)
+	if err != nil || id == 0 {
+		return 0, fmt.Errorf("etcd has %q under %q, which is no stream id: another program writes there", text, s.prefix)
+	}
+	return uint16(id), nil
+}
+
+// register writes the node's key, which must not be there yet. Its revision is
+// when the lease's references began.
+func (s space) register(node string) clientv3.Op {
+	return clientv3.OpTxn(
+		[]clientv3.Cmp{clientv3.Compare(clientv3.CreateRevision(s.node()), "=", 0)},
+		[]clientv3.Op{clientv3.OpPut(s.node(), node, clientv3.WithLease(s.lease))}, nil)
+}
+
+// fence writes the node's key anew, if it is the one written at revision created.
+// Transactions that ask for an older fence fail from then on.
+func (s space) fence(node string, created int64) clientv3.Op {
+	return clientv3.OpTxn(
+		[]clientv3.Cmp{clientv3.Compare(clientv3.CreateRevision(s.node()), "=", created)},
+		[]clientv3.Op{clientv3.OpPut(s.node(), node, clientv3.WithLease(s.lease))}, nil)
+}
+
+// commit carries out the steps, each as far as what stands allows, if the node's
+// key is still of revision fence. Without steps it only asks that.
+func (s space) commit(fence int64, steps []step) clientv3.Op {
+	ops := make([]clientv3.Op, 0, len(steps))
+	for _, step := range steps {
+		if step.remove {
+			ops = append(ops, s.remove(step))
+		} else {
+			ops = append(ops, s.claim(step))
+		}
+	}
+	// The read makes a transaction without steps a linearized one.
+	return clientv3.OpTxn(
+		[]clientv3.Cmp{clientv3.Compare(clientv3.ModRevision(s.node()), "=", fence)},
+		append(ops, clientv3.OpGet(s.node(), clientv3.WithKeysOnly())), nil)
+}
+
+// claim writes the flow's references if the flow has this id, or has none and no
+// other flow has it; else it reads why not.
+func (s space) claim(step step) clientv3.Op {
+	flows, ids := s.flows(step.name), s.ids(step.id)
+	put := []clientv3.Op{
+		clientv3.OpPut(s.ref(flows), text(step.id), clientv3.WithLease(s.lease)),
+		clientv3.OpPut(s.ref(ids), step.name, clientv3.WithLease(s.lease)),
+	}
+	last := min(int(step.id)+window, maxClaims)
+	behind := clientv3.OpGet(ids, clientv3.WithRange(clientv3.GetPrefixRangeEnd(s.ids(uint16(last)))), clientv3.WithKeysOnly())
+	first := clientv3.OpGet(flows, clientv3.WithPrefix(), clientv3.WithLimit(1))
+	return clientv3.OpTxn(
+		[]clientv3.Cmp{clientv3.Compare(clientv3.Value(flows), "=", text(step.id)).WithPrefix()}, put,
+		[]clientv3.Op{clientv3.OpTxn(
+			[]clientv3.Cmp{absent(flows)},
+			[]clientv3.Op{clientv3.OpTxn([]clientv3.Cmp{absent(ids)}, put, []clientv3.Op{behind})},
+			[]clientv3.Op{first})})
+}
+
+// remove deletes our references of the flow.
+func (s space) remove(step step) clientv3.Op {
+	return clientv3.OpTxn(nil, []clientv3.Op{
+		clientv3.OpDelete(s.ref(s.flows(step.name))),
+		clientv3.OpDelete(s.ref(s.ids(step.id))),
+	}, nil)
+}
+
+// scan reads which ids are in use.
+func (s space) scan() clientv3.Op {
+	return clientv3.OpGet(s.prefix+"id/", clientv3.WithPrefix(), clientv3.WithKeysOnly())
+}
+
+// outcomes reads what became of the steps of a commit.
+func (s space) outcomes(steps []step, answer *etcdserverpb.TxnResponse) ([]outcome, error) {
+	if len(answer.GetResponses()) != len(steps)+1 {
+		return nil, fmt.Errorf("etcd answers %d operations, asked were %d", len(answer.GetResponses()), len(steps)+1)
+	}
+	outcomes := make([]outcome, len(steps))
+	for i, step := range steps {
+		branch := answer.GetResponses()[i].GetResponseTxn()
+		if step.remove || branch.GetSucceeded() {
+			outcomes[i] = outcome{ok: true}
+			continue
+		}
+		branch = inner(branch)
+		if !branch.GetSucceeded() {
+			kvs := onlyRange(branch).GetKvs()
+			if len(kvs) == 0 {
+				return nil, fmt.Errorf("etcd answers that flow %s has an id, and shows none", step.name)
+			}
+			other, err := s.idOf(string(kvs[0].GetValue()))
+			if err != nil {
+				return nil, err
+			}
+			outcomes[i] = outcome{other: other}
+			continue
+		}
+		if branch = inner(branch); branch.GetSucceeded() {
+			outcomes[i] = outcome{ok: true}
+			continue
+		}
+		used, err := s.used(onlyRange(branch))
+		if err != nil {
+			return nil, err
+		}
+		outcomes[i] = outcome{used: used}
+	}
+	return outcomes, nil
+}
+
+// used reads the ids from keys below id/.
+func (s space) used(r *etcdserverpb.RangeResponse) ([]uint16, error) {
+	var used []uint16
+	for _, kv := range r.GetKvs() {
+		id, err := s.idOf(string(kv.GetKey()))
+		if err != nil {
+			return nil, err
+		}
+		if n := len(used); n == 0 || used[n-1] != id {
+			used = append(used, id)
+		}
+	}
+	return used, nil
+}
+
+func inner(t *etcdserverpb.TxnResponse) *etcdserverpb.TxnResponse {
+	if len(t.GetResponses()) == 0 {
+		return nil
+	}
+	return t.GetResponses()[0].GetResponseTxn()
+}
+
+func onlyRange(t *etcdserverpb.TxnResponse) *etcdserverpb.RangeResponse {
+	if len(t.GetResponses()) == 0 {
+		return nil
+	}
+	return t.GetResponses()[0].GetResponseRange()
+}
