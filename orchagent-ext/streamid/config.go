@@ -57,22 +57,13 @@ func (Secret) GoString() string { return "(hidden)" }
 // MarshalText hides the secret.
 func (Secret) MarshalText() ([]byte, error) { return []byte("(hidden)"), nil }
 
-// complete puts in the defaults and returns what the etcd client is made of.
-func (c *Config) complete() (*clientv3.Config, error) {
+// complete puts in the defaults.
+func (c *Config) complete() {
 	if c.Domain == "" {
 		c.Domain = "default"
 	}
-	if strings.Trim(c.Domain, domainLetters) != "" || strings.ContainsFunc(c.Domain, func(r rune) bool { return !strings.ContainsRune(domainLetters, r) }) {
-		return nil, fmt.Errorf("domain %q: letters, digits, '.', '_' and '-' are allowed", c.Domain)
-	}
 	if c.Node == "" {
 		c.Node, _ = os.Hostname() // only for whoever reads etcd
-	}
-	if c.Classification > By5Tuple {
-		return nil, fmt.Errorf("classification %d: %d (flow label) and %d (5-tuple) are allowed", c.Classification, ByFlowLabel, By5Tuple)
-	}
-	if (c.User == "") != (c.Password == "") {
-		return nil, errors.New("user and password of etcd go together")
 	}
 	if c.Changed == nil {
 		c.Changed = func(Change) {}
@@ -82,6 +73,19 @@ func (c *Config) complete() (*clientv3.Config, error) {
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
+	}
+}
+
+// check returns what the etcd client is made of, or what is wrong.
+func (c *Config) check() (*clientv3.Config, error) {
+	if strings.ContainsFunc(c.Domain, func(r rune) bool { return !strings.ContainsRune(domainLetters, r) }) {
+		return nil, fmt.Errorf("domain %q: letters, digits, '.', '_' and '-' are allowed", c.Domain)
+	}
+	if c.Classification > By5Tuple {
+		return nil, fmt.Errorf("classification %d: %d (flow label) and %d (5-tuple) are allowed", c.Classification, ByFlowLabel, By5Tuple)
+	}
+	if (c.User == "") != (c.Password == "") {
+		return nil, errors.New("user and password of etcd go together")
 	}
 	identity, err := c.identity()
 	if err != nil {

@@ -51,17 +51,17 @@ type Stats struct {
 
 // New checks the configuration and reads the certificates; it does not connect.
 func New(c Config) (*Global, error) {
-	client, err := c.complete()
-	if err != nil {
-		return nil, fmt.Errorf("global stream ids: %w", err)
-	}
 	start := time.Now()
 	g := newGlobal(c, Validity, Quarantine, func() time.Duration { return time.Since(start) })
-	g.client = client
+	var err error
+	if g.client, err = g.config.check(); err != nil {
+		return nil, fmt.Errorf("global stream ids: %w", err)
+	}
 	return g, nil
 }
 
 func newGlobal(c Config, validity, quarantine time.Duration, clock func() time.Duration) *Global {
+	c.complete()
 	return &Global{
 		config: c, validity: validity, quarantine: quarantine, clock: clock,
 		wake: make(chan struct{}, 1), claims: newClaims(quarantine),

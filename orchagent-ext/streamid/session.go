@@ -118,7 +118,7 @@ func (g *Global) open(ctx context.Context, to store) (s *session, deadline time.
 	if err != nil {
 		return nil, 0, err
 	}
-	answer, err := to.Do(ctx, s.space.register(g.config.Node))
+	answer, err := to.Do(ctx, s.space.register(g.config.Node, 0))
 	if err != nil {
 		return nil, 0, fmt.Errorf("register node %q in etcd: %w", g.config.Node, err)
 	}
@@ -225,7 +225,7 @@ func (s *session) renew(ctx context.Context, now time.Duration) error {
 // raise writes the fence anew: what was sent before and has no answer yet is done
 // by then, or never will be.
 func (s *session) raise(ctx context.Context) error {
-	answer, err := s.do(ctx, s.space.fence(s.config.Node, s.created))
+	answer, err := s.do(ctx, s.space.register(s.config.Node, s.created))
 	if err != nil {
 		return fmt.Errorf("write the node's key: %w", err)
 	}
@@ -263,7 +263,7 @@ func (s *session) plan(now time.Duration) []step {
 // commit carries out the steps. That it succeeds shows that the lease's
 // references stand, which confirms a renewal before it.
 func (s *session) commit(ctx context.Context, steps []step) error {
-	answer, err := s.do(ctx, s.space.commit(s.fence, steps))
+	answer, err := s.do(ctx, s.space.commit(s.config.Node, s.fence, steps))
 	var outcomes []outcome
 	switch {
 	case err != nil:
@@ -272,6 +272,9 @@ func (s *session) commit(ctx context.Context, steps []step) error {
 		err = errors.New("the node's key is not what it was")
 	default:
 		outcomes, err = s.space.outcomes(steps, (*etcdserverpb.TxnResponse)(answer.Txn()))
+		if len(steps) > 0 {
+			s.fence = answer.Txn().Header.GetRevision()
+		}
 	}
 	s.mu.Lock()
 	if err != nil {

@@ -40,26 +40,24 @@ func (s space) idOf(text string) (uint16, error) {
 	return uint16(id), nil
 }
 
-// register writes the node's key, which must not be there yet. Its revision is
-// when the lease's references began.
-func (s space) register(node string) clientv3.Op {
-	return clientv3.OpTxn(
-		[]clientv3.Cmp{clientv3.Compare(clientv3.CreateRevision(s.node()), "=", 0)},
-		[]clientv3.Op{clientv3.OpPut(s.node(), node, clientv3.WithLease(s.lease))}, nil)
-}
-
-// fence writes the node's key anew, if it is the one written at revision created.
-// Transactions that ask for an older fence fail from then on.
-func (s space) fence(node string, created int64) clientv3.Op {
+// register writes the node's key if it was first written at revision created, 0:
+// if it is not there. Its revision is the fence: transactions that ask for an
+// older one fail from then on.
+func (s space) register(node string, created int64) clientv3.Op {
 	return clientv3.OpTxn(
 		[]clientv3.Cmp{clientv3.Compare(clientv3.CreateRevision(s.node()), "=", created)},
-		[]clientv3.Op{clientv3.OpPut(s.node(), node, clientv3.WithLease(s.lease))}, nil)
+		[]clientv3.Op{s.putNode(node)}, nil)
+}
+
+func (s space) putNode(node string) clientv3.Op {
+	return clientv3.OpPut(s.node(), node, clientv3.WithLease(s.lease))
 }
 
 // commit carries out the steps, each as far as what stands allows, if the node's
-// key is still of revision fence. Without steps it only asks that.
-func (s space) commit(fence int64, steps []step) clientv3.Op {
-	ops := make([]clientv3.Op, 0, len(steps))
+// key is still of revision fence, and moves the fence: so it is carried out once
+// at most. Without steps it only asks, by a linearized read.
+func (s space) commit(node string, fence int64, steps []step) clientv3.Op {
+	ops := make([]clientv3.Op, 0, len(steps)+1)
 	for _, step := range steps {
 		if step.remove {
 			ops = append(ops, s.remove(step))
@@ -67,10 +65,12 @@ func (s space) commit(fence int64, steps []step) clientv3.Op {
 			ops = append(ops, s.claim(step))
 		}
 	}
-	// The read makes a transaction without steps a linearized one.
-	return clientv3.OpTxn(
-		[]clientv3.Cmp{clientv3.Compare(clientv3.ModRevision(s.node()), "=", fence)},
-		append(ops, clientv3.OpGet(s.node(), clientv3.WithKeysOnly())), nil)
+	if len(steps) > 0 {
+		ops = append(ops, s.putNode(node))
+	} else {
+		ops = append(ops, clientv3.OpGet(s.node(), clientv3.WithKeysOnly()))
+	}
+	return clientv3.OpTxn([]clientv3.Cmp{clientv3.Compare(clientv3.ModRevision(s.node()), "=", fence)}, ops, nil)
 }
 
 // claim writes the flow's references if the flow has this id, or has none and no
@@ -92,12 +92,13 @@ func (s space) claim(step step) clientv3.Op {
 			[]clientv3.Op{first})})
 }
 
-// remove deletes our references of the flow.
+// remove deletes our references of the flow, if they stand: else the id may be
+// another flow's of this node.
 func (s space) remove(step step) clientv3.Op {
-	return clientv3.OpTxn(nil, []clientv3.Op{
-		clientv3.OpDelete(s.ref(s.flows(step.name))),
-		clientv3.OpDelete(s.ref(s.ids(step.id))),
-	}, nil)
+	ref := s.ref(s.flows(step.name))
+	return clientv3.OpTxn(
+		[]clientv3.Cmp{clientv3.Compare(clientv3.Value(ref), "=", text(step.id))},
+		[]clientv3.Op{clientv3.OpDelete(ref), clientv3.OpDelete(s.ref(s.ids(step.id)))}, nil)
 }
 
 // scan reads which ids are in use.
