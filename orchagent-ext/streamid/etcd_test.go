@@ -2,11 +2,9 @@ package streamid
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"log/slog"
-	"strings"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -16,203 +14,31 @@ import (
 	"sluice/orchagent-ext/flow"
 )
 
-// The times of tests: as short as a busy machine bears.
-const (
-	testValidity   = 4 * time.Second
-	testQuarantine = 2 * time.Second
-	patience       = time.Minute
-)
-
-// node is a Global that runs, until the test ends or it is stopped.
-type node struct {
-	*Global
-	stop func() // returns when Run has
-}
-
-// startNode starts a node and waits for its lease.
-func startNode(tb testing.TB, name string, urls []string, bend func(*Config)) *node {
-	tb.Helper()
-	c := Config{Endpoints: urls, Domain: strings.ReplaceAll(tb.Name(), "/", "_"), Node: name, Log: logger(tb, name)}
-	if bend != nil {
-		bend(&c)
-	}
-	g, err := New(c)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	g.validity, g.quarantine, g.claims = testValidity, testQuarantine, newClaims(testQuarantine)
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		if err := g.Run(ctx); err != nil {
-			tb.Errorf("node %s: %v", name, err)
-		}
-	}()
-	n := &node{Global: g, stop: func() { cancel(); <-done }}
-	tb.Cleanup(n.stop)
-	n.leased(tb, true)
-	return n
-}
-
-// leased waits until the node has a lease, or has lost it.
-func (n *node) leased(tb testing.TB, want bool) {
-	tb.Helper()
-	eventually(tb, patience, fmt.Sprintf("lease %v", want), func() error {
-		n.mu.RLock()
-		defer n.mu.RUnlock()
-		if n.clock() < n.deadline != want {
-			return errors.New("not so")
-		}
-		return nil
-	})
-}
-
-func logger(tb testing.TB, name string) *slog.Logger {
-	return slog.New(slog.NewTextHandler(tb.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})).With("node", name)
-}
-
-func testKey(n int) flow.Key {
-	k := flow.Key{FlowLabel: uint32(n)&0xfffff | 1<<19, DestQP: uint32(n)}
-	k.Src[0], k.Dst[0] = 0x20, 0x20
-	binary.BigEndian.PutUint32(k.Dst[12:], uint32(n))
-	return k
-}
-
-// allocate allocates the flows from one number to another, with some at once.
-func (n *node) allocate(tb testing.TB, from, to int) map[int]uint16 {
-	tb.Helper()
-	var mu sync.Mutex
-	got := map[int]uint16{}
-	var all sync.WaitGroup
-	turn := make(chan struct{}, 256)
-	for i := from; i < to; i++ {
-		turn <- struct{}{}
-		all.Go(func() {
-			defer func() { <-turn }()
-			ctx, cancel := context.WithTimeout(tb.Context(), patience)
-			defer cancel()
-			for {
-				id, err := n.Allocate(ctx, testKey(i))
-				if errors.Is(err, ErrLost) { // it is claimed with the next lease
-					time.Sleep(20 * time.Millisecond)
-					continue
-				}
-				if err != nil {
-					tb.Errorf("flow %d: %v", i, err)
-					return
-				}
-				mu.Lock()
-				got[i] = id
-				mu.Unlock()
-				return
-			}
+// TestEtcd holds nodes against a real etcd of three members, each test in a
+// domain of its own.
+func TestEtcd(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t, 3, "http")
+	for name, test := range map[string]func(*testing.T, *cluster){
+		"many nodes": manyNodes, "node dies": nodeDies, "partition": partition, "revoked": revoked,
+		"keys deleted": keysDeleted, "resync": resync, "release": release, "full": full,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inner := *c
+			inner.tb = t
+			test(t, &inner)
 		})
 	}
-	all.Wait()
-	return got
 }
 
-// settled waits until every wanted flow of the node has an id.
-func (n *node) settled(tb testing.TB, held int) {
-	tb.Helper()
-	eventually(tb, patience, "flows claimed", func() error {
-		n.mu.RLock()
-		valid := n.clock() < n.deadline
-		n.mu.RUnlock()
-		if s := n.Stats(); !valid || s.Held != held {
-			return fmt.Errorf("%d of %d flows held, lease %v", s.Held, held, valid)
-		}
-		return nil
-	})
-}
-
-// agree checks that each flow has one id on all nodes, and each id one flow, and
-// that etcd says the same.
-func agree(tb testing.TB, client *clientv3.Client, nodes ...*node) map[string]uint16 {
-	tb.Helper()
-	ids, flows := map[string]uint16{}, map[uint16]string{}
-	for _, n := range nodes {
-		n.mu.RLock()
-		for _, f := range n.claims.byKey {
-			if f.phase != held {
-				continue
-			}
-			if other, ok := ids[f.name]; ok && other != f.id {
-				tb.Errorf("flow %s has ids %d and %d", f.name, other, f.id)
-			}
-			if other, ok := flows[f.id]; ok && other != f.name {
-				tb.Errorf("id %d has flows %s and %s", f.id, other, f.name)
-			}
-			ids[f.name], flows[f.id] = f.id, f.name
-		}
-		n.mu.RUnlock()
-	}
-	stand := standing(tb, client)
-	for name, id := range ids {
-		if stand[name] != id {
-			tb.Errorf("flow %s: id %d on a node, %d in etcd", name, id, stand[name])
-		}
-	}
-	return ids
-}
-
-// standing reads the test's domain, and checks that it holds together.
-func standing(tb testing.TB, client *clientv3.Client) map[string]uint16 {
-	tb.Helper()
-	s := space{prefix: "/sluice/" + strings.ReplaceAll(tb.Name(), "/", "_") + "/"}
-	ctx, cancel := context.WithTimeout(tb.Context(), patience)
-	defer cancel()
-	all, err := client.Get(ctx, s.prefix, clientv3.WithPrefix())
-	if err != nil {
-		tb.Fatal(err)
-	}
-	flows, ids := map[string]uint16{}, map[string]string{} // by flow and lease
-	names := map[string]uint16{}
-	owner := map[uint16]string{}
-	for _, kv := range all.Kvs {
-		path := strings.Split(strings.TrimPrefix(string(kv.Key), s.prefix), "/")
-		switch path[0] {
-		case "flow":
-			id, err := s.idOf(string(kv.Value))
-			if err != nil {
-				tb.Fatal(err)
-			}
-			if other, ok := names[path[1]]; ok && other != id {
-				tb.Errorf("in etcd flow %s has ids %d and %d", path[1], other, id)
-			}
-			names[path[1]] = id
-			flows[path[1]+"/"+path[2]] = id
-		case "id":
-			id, err := s.idOf(string(kv.Key))
-			if err != nil {
-				tb.Fatal(err)
-			}
-			if other, ok := owner[id]; ok && other != string(kv.Value) {
-				tb.Errorf("in etcd id %d has flows %s and %s", id, other, kv.Value)
-			}
-			owner[id] = string(kv.Value)
-			ids[string(kv.Value)+"/"+path[2]] = path[1]
-		}
-	}
-	for ref, id := range flows {
-		if ids[ref] != text(id) {
-			tb.Errorf("in etcd %s has id %d, and the id has it not (%q)", ref, id, ids[ref])
-		}
-	}
-	if len(flows) != len(ids) {
-		tb.Errorf("in etcd are %d references to ids and %d back", len(flows), len(ids))
-	}
-	return names
-}
-
-func TestManyNodes(t *testing.T) {
-	c := startCluster(t, 3, "http")
+func manyNodes(t *testing.T, c *cluster) {
 	const nodes, flows = 5, 2000 // half of a node's flows are its own
 	var all []*node
 	for i := range nodes {
 		all = append(all, startNode(t, fmt.Sprint("n", i), c.urls(), nil))
 	}
+	watch(t, all...)
 	began := time.Now()
 	var wg sync.WaitGroup
 	for i, n := range all {
@@ -221,17 +47,335 @@ func TestManyNodes(t *testing.T) {
 	}
 	wg.Wait()
 	took := time.Since(began)
+	for _, n := range all {
+		n.settled(t, flows)
+	}
 	ids := agree(t, c.client, all...)
 	if want := flows/2 + nodes*flows/2; len(ids) != want {
 		t.Errorf("%d flows have ids, want %d", len(ids), want)
 	}
-	var s Stats
+	var sum Stats
 	for _, n := range all {
-		of := n.Stats()
-		s.Transactions += of.Transactions
-		s.Taken += of.Taken
-		s.Unknown += of.Unknown
-		s.Lost += of.Lost
+		s := n.Stats()
+		sum.Transactions, sum.Taken, sum.Lost = sum.Transactions+s.Transactions, sum.Taken+s.Taken, sum.Lost+s.Lost
 	}
-	t.Logf("%d nodes allocated %d ids for %d flows each in %s: %+v", nodes, len(ids), flows, took.Round(time.Millisecond), s)
+	t.Logf("%d nodes allocated %d ids for %d flows each in %s: %d transactions, %d ids found taken, %d leases lost",
+		nodes, len(ids), flows, took.Round(time.Millisecond), sum.Transactions, sum.Taken, sum.Lost)
+}
+
+// rivalsFor returns two flows that want the same id first.
+func rivalsFor(t *testing.T) (a, b flow.Key) {
+	t.Helper()
+	keys := rivals(2, 1)
+	if ByFlowLabel.first(0, &keys[0]) != ByFlowLabel.first(0, &keys[1]) {
+		t.Fatal("no rivals")
+	}
+	return keys[0], keys[1]
+}
+
+func (n *node) must(t *testing.T, k flow.Key) uint16 {
+	t.Helper()
+	var id uint16
+	eventually(t, patience, "an id for "+k.String(), func() (err error) {
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		id, err = n.Allocate(ctx, k)
+		return err
+	})
+	return id
+}
+
+// nodeDies: the ids of a node that is there no more are free when its lease and
+// the quarantine are over, and not before.
+func nodeDies(t *testing.T, c *cluster) {
+	mine, rival := rivalsFor(t)
+	a := startNode(t, "a", c.urls(), nil)
+	b := startNode(t, "b", c.urls(), nil)
+	watch(t, a, b)
+	id := a.must(t, mine)
+	shared := a.must(t, testKey(7))
+	if got := b.must(t, testKey(7)); got != shared {
+		t.Errorf("a shared flow has ids %d and %d", shared, got)
+	}
+	a.stop() // sends nothing
+	dead := time.Now()
+	if got := b.must(t, rival); got == id {
+		t.Errorf("id %d of a dead node went on at once", got)
+	}
+	name := ByFlowLabel.name(&mine)
+	eventually(t, patience, "the dead node's reference goes", func() error {
+		if standing(t, c.client)[name] != 0 {
+			return errors.New("it stands")
+		}
+		return nil
+	})
+	took := time.Since(dead)
+	if took < testQuarantine {
+		t.Errorf("freed after %s, within the quarantine", took)
+	}
+	t.Logf("the id of a dead node is free after %s; its lease is of %s", took.Round(10*time.Millisecond), testValidity+testQuarantine)
+	b.Release(rival)
+	eventually(t, patience, "the rival's reference goes", func() error {
+		if s := b.Stats(); s.Leaving != 0 {
+			return fmt.Errorf("%+v", s)
+		}
+		return nil
+	})
+	if got := b.must(t, rival); got != id {
+		t.Errorf("id %d, want %d, which is free", got, id)
+	}
+	if got := b.must(t, testKey(7)); got != shared {
+		t.Errorf("the shared flow has id %d, want %d as before", got, shared)
+	}
+	agree(t, c.client, b)
+}
+
+// partition: a node that does not reach etcd says so before etcd frees its ids;
+// others take them over; back again, it learns of that.
+func partition(t *testing.T, c *cluster) {
+	var way []*proxy
+	var urls []string
+	for _, m := range c.members {
+		p := startProxy(t, m.url)
+		way, urls = append(way, p), append(urls, p.url())
+	}
+	mine, rival := rivalsFor(t)
+	changes, leases := make(chan Change, 10), make(chan bool, 10)
+	a := startNode(t, "a", urls, func(c *Config) {
+		c.Changed = func(ch Change) { changes <- ch }
+		c.Lease = func(valid bool) { leases <- valid }
+	})
+	b := startNode(t, "b", c.urls(), nil)
+	watch(t, a, b)
+	id, shared := a.must(t, mine), a.must(t, testKey(9))
+	b.must(t, testKey(9))
+	for len(leases) > 0 {
+		<-leases
+	}
+	for _, p := range way {
+		p.set(true)
+	}
+	cut := time.Now()
+	eventually(t, patience, "the node says that it lost", func() error {
+		if _, ok := a.ID(mine); ok || a.Valid(id) {
+			return errors.New("its id is valid")
+		}
+		return nil
+	})
+	lost := time.Since(cut)
+	if standing(t, c.client)[ByFlowLabel.name(&mine)] != id {
+		t.Error("etcd freed the id before the node said that it lost")
+	}
+	if _, err := a.Allocate(t.Context(), mine); !errors.Is(err, ErrLost) {
+		t.Errorf("allocated while lost: %v", err)
+	}
+	if valid := <-leases; valid {
+		t.Error("told of a lease, not of the loss")
+	}
+	if got := b.must(t, rival); got == id {
+		t.Errorf("id %d was taken over at once", id)
+	}
+	b.Release(rival)
+	eventually(t, patience, "etcd frees the id", func() error {
+		if standing(t, c.client)[ByFlowLabel.name(&mine)] != 0 || b.Stats().Leaving != 0 {
+			return errors.New("it stands")
+		}
+		return nil
+	})
+	freed := time.Since(cut)
+	if got := b.must(t, rival); got != id {
+		t.Errorf("id %d, want %d, which is free", got, id)
+	}
+	for _, p := range way {
+		p.set(false)
+	}
+	a.settled(t, 2)
+	got := <-changes
+	now, _ := a.ID(mine)
+	if want := (Change{Key: mine, Old: id, New: now}); got != want || now == id {
+		t.Errorf("told %+v, want %+v", got, want)
+	}
+	if got := a.must(t, testKey(9)); got != shared {
+		t.Errorf("the shared flow has id %d, want %d as before", got, shared)
+	}
+	agree(t, c.client, a, b)
+	t.Logf("partition: lost after %s, freed after %s", lost.Round(10*time.Millisecond), freed.Round(10*time.Millisecond))
+}
+
+func (n *node) leaseID(t *testing.T, c *cluster) clientv3.LeaseID {
+	t.Helper()
+	answer, err := c.client.Get(t.Context(), space{prefix: "/sluice/" + n.config.Domain + "/"}.prefix+"node/", clientv3.WithPrefix())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, kv := range slices.Backward(answer.Kvs) {
+		if string(kv.Value) == n.config.Node {
+			return clientv3.LeaseID(kv.Lease)
+		}
+	}
+	t.Fatalf("node %s is not in etcd", n.config.Node)
+	return 0
+}
+
+// back breaks the node's lease and waits until it has noticed and has another.
+func (n *node) back(t *testing.T, held int, breakIt func()) (took time.Duration) {
+	t.Helper()
+	before := n.Stats().Lost
+	breakIt()
+	began := time.Now()
+	eventually(t, patience, "the loss is noticed", func() error {
+		if n.Stats().Lost == before {
+			return errors.New("not yet")
+		}
+		return nil
+	})
+	took = time.Since(began)
+	n.settled(t, held)
+	return took
+}
+
+func revoked(t *testing.T, c *cluster) {
+	n := startNode(t, "n", c.urls(), nil)
+	before := n.allocate(t, 0, 50)
+	took := n.back(t, 50, func() {
+		if _, err := c.client.Revoke(t.Context(), n.leaseID(t, c)); err != nil {
+			t.Fatal(err)
+		}
+	})
+	t.Logf("noticed after %s", took.Round(10*time.Millisecond))
+	same(t, before, n.allocate(t, 0, 50))
+	agree(t, c.client, n)
+}
+
+func keysDeleted(t *testing.T, c *cluster) {
+	n := startNode(t, "n", c.urls(), nil)
+	before := n.allocate(t, 0, 50)
+	took := n.back(t, 50, func() {
+		if _, err := c.client.Delete(t.Context(), "/sluice/"+n.config.Domain+"/", clientv3.WithPrefix()); err != nil {
+			t.Fatal(err)
+		}
+	})
+	t.Logf("noticed after %s", took.Round(10*time.Millisecond))
+	same(t, before, n.allocate(t, 0, 50))
+	agree(t, c.client, n)
+}
+
+func same(t *testing.T, want, got map[int]uint16) {
+	t.Helper()
+	for i, id := range want {
+		if got[i] != id {
+			t.Errorf("flow %d has id %d, want %d as before", i, got[i], id)
+		}
+	}
+}
+
+func resync(t *testing.T, c *cluster) {
+	const flows = 10_000
+	n := startNode(t, "n", c.urls(), nil)
+	began := time.Now()
+	for i := range flows {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()                    // the wish stands
+		n.Allocate(ctx, testKey(i)) //nolint:errcheck // settled says whether they came
+	}
+	n.settled(t, flows)
+	first := time.Since(began)
+	n.mu.RLock()
+	ids := map[string]uint16{}
+	for name, f := range n.claims.byName {
+		ids[name] = f.id
+	}
+	n.mu.RUnlock()
+	lost := n.Stats().Lost
+	if _, err := c.client.Revoke(t.Context(), n.leaseID(t, c)); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, patience, "the loss is noticed", func() error {
+		if n.Stats().Lost == lost {
+			return errors.New("not yet")
+		}
+		return nil
+	})
+	began = time.Now()
+	n.settled(t, flows)
+	took := time.Since(began)
+	t.Logf("%d flows: claimed first in %s, again behind a loss in %s", flows, first.Round(time.Millisecond), took.Round(time.Millisecond))
+	if took > 30*time.Second {
+		t.Errorf("resync took %s", took)
+	}
+	for name, id := range agree(t, c.client, n) {
+		if ids[name] != id {
+			t.Errorf("flow %s has id %d, want %d as before", name, id, ids[name])
+		}
+	}
+}
+
+// release: of two users the last frees the flow, and the quarantine is kept.
+func release(t *testing.T, c *cluster) {
+	n := startNode(t, "n", c.urls(), nil)
+	k, other := testKey(1), testKey(1)
+	other.DestQP = 99 // the same flow
+	id := n.must(t, k)
+	if got := n.must(t, other); got != id {
+		t.Errorf("one flow has ids %d and %d", id, got)
+	}
+	name := ByFlowLabel.name(&k)
+	n.Release(k)
+	if _, ok := n.ID(k); ok {
+		t.Error("a released key has an id")
+	}
+	if got, ok := n.ID(other); !ok || got != id {
+		t.Errorf("the other user has id %d %v, want %d", got, ok, id)
+	}
+	n.Release(other)
+	released := time.Now()
+	if n.Valid(id) {
+		t.Error("a released id is valid")
+	}
+	eventually(t, patience, "the reference goes", func() error {
+		if standing(t, c.client)[name] != 0 {
+			return errors.New("it stands")
+		}
+		return nil
+	})
+	if took := time.Since(released); took < testQuarantine {
+		t.Errorf("freed after %s, within the quarantine", took)
+	}
+}
+
+// full: when the domain's ids are all in use, a new flow is refused, and a flow
+// that is released makes room.
+func full(t *testing.T, c *cluster) {
+	n := startNode(t, "n", c.urls(), nil)
+	s := space{prefix: "/sluice/" + n.config.Domain + "/", lease: 0xf0f0}
+	var ops []clientv3.Op
+	for id := 1; id <= maxClaims; id++ {
+		if ops = append(ops, clientv3.OpPut(s.ref(s.ids(uint16(id))), "x")); len(ops) == 128 || id == maxClaims {
+			if _, err := c.client.Do(t.Context(), clientv3.OpTxn(nil, ops, nil)); err != nil {
+				t.Fatal(err)
+			}
+			ops = nil
+		}
+	}
+	began := time.Now()
+	for {
+		_, err := n.Allocate(t.Context(), testKey(1))
+		if errors.Is(err, flow.ErrNoStreamID) {
+			break
+		}
+		if !errors.Is(err, ErrLost) { // a busy machine
+			t.Fatalf("in a full domain: %v", err)
+		}
+	}
+	took := time.Since(began)
+	if s := n.Stats(); s.Wanted != 0 || s.Full == 0 {
+		t.Errorf("%+v", s)
+	}
+	if _, err := c.client.Delete(t.Context(), s.ref(s.ids(54321))); err != nil {
+		t.Fatal(err)
+	}
+	if id := n.must(t, testKey(1)); id != 54321 {
+		t.Errorf("id %d, want the only one that is free", id)
+	}
+	t.Logf("a full domain is known after %s", took.Round(time.Millisecond))
 }

@@ -192,6 +192,16 @@ func (e *fakeEtcd) get(op clientv3.Op) *etcdserverpb.RangeResponse {
 	return &etcdserverpb.RangeResponse{Kvs: found, Header: &etcdserverpb.ResponseHeader{Revision: e.revision}}
 }
 
+// standing is the keys from one to another.
+func (e *fakeEtcd) standing(from, to string) (keys []string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, kv := range e.between([]byte(from), []byte(to)) {
+		keys = append(keys, string(kv.GetKey()))
+	}
+	return keys
+}
+
 // leaseOf reads the lease from the end of a key: every key of this package ends
 // with it.
 func leaseOf(key string) clientv3.LeaseID {
