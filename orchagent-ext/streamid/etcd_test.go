@@ -10,6 +10,7 @@ import (
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"golang.org/x/sync/errgroup"
 
 	"sluice/orchagent-ext/flow"
 )
@@ -19,17 +20,20 @@ import (
 func TestEtcd(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, 3, "http")
+	var all sync.WaitGroup // most of them wait for most of the time: not only as many at once as processors
 	for name, test := range map[string]func(*testing.T, *cluster){
 		"many nodes": manyNodes, "node dies": nodeDies, "partition": partition, "revoked": revoked,
 		"keys deleted": keysDeleted, "resync": resync, "release": release, "full": full,
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			inner := *c
-			inner.tb = t
-			test(t, &inner)
+		all.Go(func() {
+			t.Run(name, func(t *testing.T) {
+				inner := *c
+				inner.tb = t
+				test(t, &inner)
+			})
 		})
 	}
+	all.Wait()
 }
 
 func manyNodes(t *testing.T, c *cluster) {
@@ -204,7 +208,7 @@ func partition(t *testing.T, c *cluster) {
 
 func (n *node) leaseID(t *testing.T, c *cluster) clientv3.LeaseID {
 	t.Helper()
-	answer, err := c.client.Get(t.Context(), space{prefix: "/sluice/" + n.config.Domain + "/"}.prefix+"node/", clientv3.WithPrefix())
+	answer, err := c.client.Get(t.Context(), "/sluice/"+n.config.Domain+"/node/", clientv3.WithPrefix())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -275,8 +279,10 @@ func resync(t *testing.T, c *cluster) {
 	began := time.Now()
 	for i := range flows {
 		ctx, cancel := context.WithCancel(t.Context())
-		cancel()                    // the wish stands
-		n.Allocate(ctx, testKey(i)) //nolint:errcheck // settled says whether they came
+		cancel() // the wish stands
+		if _, err := n.Allocate(ctx, testKey(i)); err == nil {
+			t.Errorf("flow %d has an id without waiting", i)
+		}
 	}
 	n.settled(t, flows)
 	first := time.Since(began)
@@ -343,19 +349,32 @@ func release(t *testing.T, c *cluster) {
 	}
 }
 
+func allIDs() (ids []uint16) {
+	for id := uint16(1); id != 0; id++ {
+		ids = append(ids, id)
+	}
+	return ids
+}
+
 // full: when the domain's ids are all in use, a new flow is refused, and a flow
 // that is released makes room.
 func full(t *testing.T, c *cluster) {
 	n := startNode(t, "n", c.urls(), nil)
 	s := space{prefix: "/sluice/" + n.config.Domain + "/", lease: 0xf0f0}
-	var ops []clientv3.Op
-	for id := 1; id <= maxClaims; id++ {
-		if ops = append(ops, clientv3.OpPut(s.ref(s.ids(uint16(id))), "x")); len(ops) == 128 || id == maxClaims {
-			if _, err := c.client.Do(t.Context(), clientv3.OpTxn(nil, ops, nil)); err != nil {
-				t.Fatal(err)
+	var writers errgroup.Group
+	writers.SetLimit(16)
+	for ids := range slices.Chunk(allIDs(), 128) {
+		writers.Go(func() error {
+			var ops []clientv3.Op
+			for _, id := range ids {
+				ops = append(ops, clientv3.OpPut(s.ref(s.ids(id)), "x"))
 			}
-			ops = nil
-		}
+			_, err := c.client.Do(t.Context(), clientv3.OpTxn(nil, ops, nil))
+			return err
+		})
+	}
+	if err := writers.Wait(); err != nil {
+		t.Fatal(err)
 	}
 	began := time.Now()
 	for {

@@ -4,16 +4,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc"
 )
 
 // pause is between attempts at an etcd that does not answer as it should.
 const pause = 200 * time.Millisecond
+
+// warnEvery is how often the log tells of an etcd that is not there.
+const warnEvery = time.Minute
 
 // store is what is asked of etcd; a [clientv3.Client] is one.
 type store interface {
@@ -28,18 +33,25 @@ type store interface {
 // flows' ids.
 func (g *Global) Run(ctx context.Context) error {
 	var client *clientv3.Client
+	var why cause
+	var said time.Time
 	for ctx.Err() == nil {
 		var err error
 		if client == nil {
-			client, err = g.connect(ctx)
+			client, err = g.connect(ctx, &why)
 		}
 		if err == nil {
 			err = g.session(ctx, client)
 		}
-		if ctx.Err() == nil {
-			g.config.Log.Warn("global stream ids: "+ErrLost.Error(), "reason", err)
-			sleep(ctx, pause)
+		if ctx.Err() != nil {
+			break
 		}
+		level := slog.LevelDebug
+		if time.Since(said) > warnEvery {
+			level, said = slog.LevelWarn, time.Now()
+		}
+		g.config.Log.Log(ctx, level, "global stream ids: "+ErrLost.Error(), "reason", why.add(err))
+		sleep(ctx, pause)
 	}
 	if client == nil {
 		return nil
@@ -49,9 +61,10 @@ func (g *Global) Run(ctx context.Context) error {
 
 // connect makes the client. With a user it asks etcd for a token, and fails when
 // etcd is not there.
-func (g *Global) connect(ctx context.Context) (*clientv3.Client, error) {
+func (g *Global) connect(ctx context.Context, why *cause) (*clientv3.Client, error) {
 	c := *g.client
 	c.Context = ctx
+	c.DialOptions = append(c.DialOptions, grpc.WithChainUnaryInterceptor(why.intercept))
 	return clientv3.New(c)
 }
 
@@ -87,6 +100,7 @@ func (g *Global) session(ctx context.Context, to store) error {
 	g.deadline = deadline
 	g.stats.Leases++
 	g.mu.Unlock()
+	g.config.Log.Info("global stream ids: lease taken", "lease", fmt.Sprintf("%016x", int64(s.space.lease)))
 	g.config.Lease(true)
 	for ctx.Err() == nil {
 		if err = s.turn(ctx); err != nil {
