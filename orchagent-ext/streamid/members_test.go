@@ -19,14 +19,14 @@ func TestMembersDie(t *testing.T) {
 		nodes = append(nodes, startNode(t, fmt.Sprint("n", i), c.urls(), nil))
 	}
 	watch(t, nodes...)
-	const flows = 100 // of each step and node, half of them shared
+	const flows = 400 // of each step and node, half of them shared
 	step := 0
 	during := func(what string, do func()) {
 		began := time.Now()
 		var all sync.WaitGroup
 		for i, n := range nodes {
-			all.Go(func() { n.allocate(t, 1000*step, 1000*step+flows/2) })
-			all.Go(func() { n.allocate(t, 1000*step+100*(i+1), 1000*step+100*(i+1)+flows/2) })
+			all.Go(func() { n.allocate(t, 10_000*step, 10_000*step+flows/2) })
+			all.Go(func() { n.allocate(t, 10_000*step+1000*(i+1), 10_000*step+1000*(i+1)+flows/2) })
 		}
 		do()
 		all.Wait()

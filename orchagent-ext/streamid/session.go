@@ -40,14 +40,15 @@ func (g *Global) Run(ctx context.Context) error {
 		if client == nil {
 			client, err = g.connect(ctx, &why)
 		}
+		had := false
 		if err == nil {
-			err = g.session(ctx, client)
+			had, err = g.session(ctx, client)
 		}
 		if ctx.Err() != nil {
 			break
 		}
 		level := slog.LevelDebug
-		if time.Since(said) > warnEvery {
+		if had || time.Since(said) > warnEvery {
 			level, said = slog.LevelWarn, time.Now()
 		}
 		g.config.Log.Log(ctx, level, "global stream ids: "+ErrLost.Error(), "reason", why.add(err))
@@ -90,11 +91,12 @@ type session struct {
 	unsure  bool          // an answer was lost: the fence must be written anew
 }
 
-// session takes a lease and works under it until it is lost or ctx ends.
-func (g *Global) session(ctx context.Context, to store) error {
+// session takes a lease and works under it until it is lost or ctx ends. It says
+// whether it had one.
+func (g *Global) session(ctx context.Context, to store) (had bool, err error) {
 	s, deadline, err := g.open(ctx, to)
 	if err != nil {
-		return err
+		return false, err
 	}
 	g.mu.Lock()
 	g.deadline = deadline
@@ -113,7 +115,7 @@ func (g *Global) session(ctx context.Context, to store) error {
 	g.stats.Lost++
 	g.mu.Unlock()
 	g.config.Lease(false)
-	return err
+	return true, err
 }
 
 // open takes a lease and registers the node under it. The deadline counts from
