@@ -172,7 +172,7 @@ func eventually(tb testing.TB, limit time.Duration, what string, f func() error)
 		if time.Now().After(deadline) {
 			tb.Fatalf("not within %s: %s: %v", limit, what, err)
 		}
-		time.Sleep(20 * time.Millisecond)
+		time.Sleep(50 * time.Millisecond)
 	}
 }
 

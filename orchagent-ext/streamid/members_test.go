@@ -12,7 +12,6 @@ import (
 // TestMembersDie kills members of etcd while nodes allocate, the leader too, and
 // at last all of them.
 func TestMembersDie(t *testing.T) {
-	t.Parallel()
 	c := startCluster(t, 3, "http")
 	var nodes []*node
 	for i := range 3 {
