@@ -2,13 +2,11 @@ package e2e
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -20,24 +18,12 @@ import (
 	"sluice/orchagent-ext/ipfix/ipfixtest"
 )
 
-// gnmiCLI is OpenConfig's client, built from the module of the tools.
-var gnmiCLI = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "gnmi_cli")
-	if err != nil {
-		return "", err
-	}
-	out, err := exec.Command("go", "build", "-modfile=../../tools/go.mod", "-o", dir+"/", "github.com/openconfig/gnmi/cmd/gnmi_cli").CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("build gnmi_cli: %w\n%s", err, out)
-	}
-	return filepath.Join(dir, "gnmi_cli"), nil
-})
-
 // gnmi is a running sluice-gnmi on the leaf's databases.
 type gnmi struct {
 	*leaf
 	socket, address string
 	ca              *ipfixtest.Authority
+	program         string // gnmi_cli, once it is built
 }
 
 // serve starts sluice-gnmi, with TLS on loopback and on a unix socket.
@@ -74,18 +60,21 @@ func (l *leaf) serve() *gnmi {
 	return g
 }
 
-// cli runs gnmi_cli as alice, who has a certificate.
+// cli runs gnmi_cli, OpenConfig's client, as alice, who has a certificate.
 func (g *gnmi) cli(args ...string) string {
 	g.t.Helper()
-	program, err := gnmiCLI()
-	if err != nil {
-		g.t.Fatal(err)
+	if g.program == "" {
+		g.program = filepath.Join(g.t.TempDir(), "gnmi_cli")
+		build := exec.Command("go", "build", "-modfile=../../tools/go.mod", "-o", g.program, "github.com/openconfig/gnmi/cmd/gnmi_cli")
+		if out, err := build.CombinedOutput(); err != nil {
+			g.t.Fatalf("build gnmi_cli: %v\n%s", err, out)
+		}
 	}
 	cert, key, _ := g.ca.Sign(g.t, "alice")
 	ctx, cancel := context.WithTimeout(g.t.Context(), patience)
 	defer cancel()
 	args = append([]string{"-address", g.address, "-ca_crt", g.ca.File, "-client_crt", cert, "-client_key", key}, args...)
-	out, err := exec.CommandContext(ctx, program, args...).CombinedOutput()
+	out, err := exec.CommandContext(ctx, g.program, args...).CombinedOutput()
 	if err != nil {
 		g.t.Fatalf("gnmi_cli: %v: %s", err, out)
 	}
