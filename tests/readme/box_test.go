@@ -99,7 +99,7 @@ func (b *box) start(dir, script, until string) {
 	go func() { ended <- cmd.Wait() }()
 	b.t.Cleanup(func() {
 		cancel()
-		<-ended
+		_ = <-ended // cancelled
 	})
 	for deadline := time.Now().Add(patience); b.command(ctx, "/", until).Run() != nil; time.Sleep(50 * time.Millisecond) {
 		select {
