@@ -95,20 +95,23 @@ func (b *box) start(dir, script, until string) {
 	if err := cmd.Start(); err != nil {
 		b.t.Fatal(err)
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
+	var failed error
+	ended := make(chan struct{})
+	go func() {
+		failed = cmd.Wait()
+		close(ended)
+	}()
 	b.t.Cleanup(func() {
 		cancel()
-		_ = <-ended // cancelled
+		<-ended
 	})
 	for deadline := time.Now().Add(patience); b.command(ctx, "/", until).Run() != nil; time.Sleep(50 * time.Millisecond) {
 		select {
-		case err := <-ended:
-			ended <- err
+		case <-ended:
 			if b.command(ctx, "/", until).Run() == nil {
 				return
 			}
-			b.t.Fatalf("%s\nended (%v) before %q held:\n%s", script, err, until, b.output())
+			b.t.Fatalf("%s\nended (%v) before %q held:\n%s", script, failed, until, b.output())
 		default:
 		}
 		if time.Now().After(deadline) {
