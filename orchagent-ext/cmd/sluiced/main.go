@@ -16,6 +16,7 @@ import (
 	"syscall"
 	"time"
 
+	"sluice/orchagent-ext/logging"
 	"sluice/orchagent-ext/orch"
 	"sluice/orchagent-ext/sonicdb"
 )
@@ -114,7 +115,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 	if o.library == "" {
 		return errors.New("no SAI library: give its path with --sai-library or SLUICE_SAI_LIBRARY; libsoftsai.so is the software switch")
 	}
-	log, err := newLog(stderr, o.level, o.syslog)
+	log, err := logging.New(stderr, "sluiced", o.level, o.syslog)
 	if err != nil {
 		return err
 	}
