@@ -56,14 +56,15 @@ func (o *orch) comesBack(ctx context.Context) bool {
 	}
 	ctx, stop := context.WithTimeout(ctx, featureTime)
 	defer stop()
-	features, err := o.configDB.Read(ctx, "FEATURE")
+	all, err := o.configDB.Read(ctx, "FEATURE", "SLUICE") // as they are now: the loop may not have heard yet
 	if err != nil {
 		o.Log.Warn("what stands is left on the switch: nobody says whether the feature was disabled", "why", err)
 		return true
 	}
-	for _, f := range features {
-		if f.Key == service {
-			return !strings.HasSuffix(f.Fields["state"], "disabled") // or always_disabled
+	for _, r := range all {
+		if r.Table == "FEATURE" && r.Key == service && strings.HasSuffix(r.Fields["state"], "disabled") || // or always_disabled
+			r.Table == "SLUICE" && r.Fields["warm_restart"] == "disabled" {
+			return false
 		}
 	}
 	return true
