@@ -93,10 +93,11 @@ func (o *orch) takeOff(ctx context.Context) error {
 	return errors.Join(o.rows.Flush(ctx), o.counters.Flush(ctx), o.warm.forget(ctx))
 }
 
-// Remove takes everything of ours off the switch, and our rows from STATE_DB and
-// COUNTERS_DB. It is for when Run ended without doing so, as it was killed, and is
-// not to come again. Where the switch cannot be opened nothing is changed.
-func Remove(ctx context.Context, c Config) (err error) {
+// Remove takes everything of ours off the switch, and the rows of our models from
+// STATE_DB and COUNTERS_DB, whoever wrote them. It is for when Run ended without
+// doing so, as it was killed, and is not to come again. Where the switch cannot be
+// opened nothing is changed.
+func Remove(ctx context.Context, c Config) error {
 	o, closed, err := open(c)
 	if err != nil {
 		return err
@@ -110,9 +111,25 @@ func Remove(ctx context.Context, c Config) (err error) {
 	for _, r := range configured {
 		b.Changes = append(b.Changes, set(r))
 	}
-	o.change(b)
+	o.change(ctx, b)
 	if err := o.openSwitch(ctx); err != nil {
 		return err
 	}
-	return errors.Join(o.takeOff(ctx), o.sw.Close())
+	if err := errors.Join(o.takeOff(ctx), o.sw.Close()); err != nil {
+		return err
+	}
+	return errors.Join(deleteTables(ctx, o.stateDB), deleteTables(ctx, o.countersDB))
+}
+
+// deleteTables deletes the rows of our models from a database.
+func deleteTables(ctx context.Context, db *sonicdb.DB) error {
+	all, err := db.Read(ctx, rows.Tables(db.Name)...)
+	if err != nil {
+		return err
+	}
+	var gone []sonicdb.Change
+	for _, r := range all {
+		gone = append(gone, sonicdb.Change{Row: r, Deleted: true})
+	}
+	return db.Write(ctx, gone...)
 }

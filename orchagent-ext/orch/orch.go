@@ -100,8 +100,7 @@ func open(c Config) (o *orch, closed func(), err error) {
 			_ = db.Close() // nothing waits in it
 		}
 	}
-	var countersDB *sonicdb.DB
-	for name, to := range map[string]**sonicdb.DB{"CONFIG_DB": &o.configDB, "STATE_DB": &o.stateDB, "COUNTERS_DB": &countersDB} {
+	for name, to := range map[string]**sonicdb.DB{"CONFIG_DB": &o.configDB, "STATE_DB": &o.stateDB, "COUNTERS_DB": &o.countersDB} {
 		if *to, err = sonicdb.Open(c.Databases, name, c.Log); err != nil {
 			closed()
 			return nil, nil, err
@@ -109,7 +108,7 @@ func open(c Config) (o *orch, closed func(), err error) {
 		all = append(all, *to)
 	}
 	o.rows = sonicdb.NewMirror(o.stateDB, telemetry.TableState, telemetry.TableCapability, telemetry.TableConfigError, telemetry.TableObject, telemetry.TableFlow)
-	o.counters = sonicdb.NewMirror(countersDB, telemetry.TableStats, telemetry.TablePortStats, telemetry.TableIPFIXStats)
+	o.counters = sonicdb.NewMirror(o.countersDB, telemetry.TableStats, telemetry.TablePortStats, telemetry.TableIPFIXStats)
 	o.warm.db = o.stateDB
 	return o, closed, nil
 }
@@ -119,11 +118,11 @@ type orch struct {
 	Config
 	started  time.Time
 	batches  chan sonicdb.Batch
-	configDB *sonicdb.DB
-	stateDB  *sonicdb.DB
+	warm     warmRestart
 	rows     *sonicdb.Mirror // of STATE_DB
 	counters *sonicdb.Mirror // of COUNTERS_DB
-	warm     warmRestart
+
+	configDB, stateDB, countersDB *sonicdb.DB
 
 	state      *config.State
 	snapshot   *config.Snapshot     // nil before CONFIG_DB was read
