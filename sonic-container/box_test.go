@@ -320,22 +320,19 @@ var numbers = regexp.MustCompile(`:\[\d+\] id \d+`)
 func unnumbered(programs string) string { return numbers.ReplaceAllString(programs, "") }
 
 // removeConfig removes the rows of our models from CONFIG_DB.
-func (b *box) removeConfig() {
+func (b *box) removeConfig() { b.t.Helper(); b.deleteTables(b.config) }
+
+// deleteState removes those of STATE_DB.
+func (b *box) deleteState() { b.t.Helper(); b.deleteTables(b.state) }
+
+func (b *box) deleteTables(db *sonicdb.DB) {
 	b.t.Helper()
-	text, err := os.ReadFile("../yang/sonic-sluice.yang")
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	var names []string
-	for _, m := range regexp.MustCompile(`(?m)^    container (SLUICE\w*) {$`).FindAllStringSubmatch(string(text), -1) {
-		names = append(names, m[1])
-	}
-	all, err := b.config.Read(b.t.Context(), names...)
+	all, err := db.Read(b.t.Context(), rows.Tables(db.Name)...)
 	if err != nil || len(all) == 0 {
-		b.t.Fatalf("%d rows in tables %v, %v", len(all), names, err)
+		b.t.Fatalf("%d rows in %s, %v", len(all), db.Name, err)
 	}
 	for _, r := range all {
-		if err := b.config.Write(b.t.Context(), sonicdb.Change{Row: r, Deleted: true}); err != nil {
+		if err := db.Write(b.t.Context(), sonicdb.Change{Row: r, Deleted: true}); err != nil {
 			b.t.Fatal(err)
 		}
 	}

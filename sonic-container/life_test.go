@@ -126,6 +126,16 @@ func TestWarmRestart(t *testing.T) {
 		programs = b.programs()
 		b.write(b.state, "WARM_RESTART_ENABLE_TABLE", enable, "enable", "false")
 	}
+	// A warm boot of the switch keeps a few tables of STATE_DB, and of ours but one row.
+	b.write(b.state, "WARM_RESTART_ENABLE_TABLE", "system", "enable", "true")
+	b.kill()
+	b.deleteState()
+	b.start()
+	b.awaitRow("WARM_RESTART_TABLE", "sluiced", "state", "reconciled", "restore_count", "3")
+	if now := b.programs(); unnumbered(now) != unnumbered(programs) {
+		t.Errorf("without a ledger: %s, before: %s", now, programs)
+	}
+	b.write(b.state, "WARM_RESTART_ENABLE_TABLE", "system", "enable", "false")
 	// Nobody waits where no warm boot was asked for.
 	b.kill()
 	b.start()
