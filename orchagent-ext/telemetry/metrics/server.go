@@ -110,7 +110,7 @@ func (s *Server) Run(ctx context.Context) error {
 			s.warn(err)
 		} else {
 			s.warning.Store(nil)
-			s.Log.Info("metrics are served", "address", listener.Addr(), "beyond-this-machine", !loopback(listener.Addr()))
+			s.Log.Info("metrics are served", "address", listener.Addr(), "loopback", loopback(listener.Addr()))
 			if s.ready != nil {
 				s.ready(listener.Addr())
 			}
@@ -137,7 +137,9 @@ func (s *Server) end(ctx context.Context, served <-chan error) error {
 	if err := s.http.Shutdown(ctx); err != nil {
 		_ = s.http.Close() // their connections are cut
 	}
-	<-served
+	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
+		s.Log.Warn("metrics: the server ended by itself", "why", err)
+	}
 	return nil
 }
 
