@@ -123,6 +123,8 @@ func TestBox(t *testing.T) {
 		`printf '#!/bin/sh\n[ "$1" = CONFIG_DB ] && shift && exec redis-cli -s /run/sluice/redis.sock -n 4 "$@"\n' >/usr/local/bin/sonic-db-cli`,
 		"chmod +x /usr/local/bin/sudo /usr/local/bin/sonic-db-cli",
 	}, "\n"))
+	var commands []command
+	var outputs [][]string
 	for i, s := range stages {
 		text := blocks[i].text
 		if !strings.HasPrefix(text, s.first) {
@@ -130,6 +132,12 @@ func TestBox(t *testing.T) {
 		}
 		if s.given != "" {
 			b.run(here, s.given)
+		}
+		if shown := blocks[i].commands; shown != nil {
+			for _, c := range shown {
+				commands, outputs = append(commands, c), append(outputs, b.shows(here, c))
+			}
+			continue
 		}
 		scripts := []string{text}
 		if s.alone {
@@ -147,6 +155,11 @@ func TestBox(t *testing.T) {
 		}
 		if s.then != "" {
 			b.run("/", s.then)
+		}
+	}
+	if *update && !t.Failed() {
+		if err := os.WriteFile(readme, []byte(replace(string(page), commands, outputs)), 0o666); err != nil {
+			t.Fatal(err)
 		}
 	}
 }
