@@ -58,6 +58,12 @@ var stages = []stage{
 		until: `grep -q 'op: UPDATE' /tmp/output && grep -q 'eth1.*role.*edge' /tmp/output && grep -q 'rewrite.*zero-only' /tmp/output`,
 	},
 	{
+		first: "curl -s http://127.0.0.1:9475/metrics",
+		// sluiced opened the switch before it had a port Ethernet0, and would be degraded for it.
+		given: `redis-cli -s /run/sluice/redis.sock -n 4 DEL 'SLUICE_PORT|Ethernet0'; for i in $(seq 600); do ! ` + stateIs + `state)" = running ] || exit 0; sleep 0.1; done; exit 1`,
+		then:  `grep -qx 'sluice_state{state="running"} 1' /tmp/output && grep -qx running /tmp/output`,
+	},
+	{
 		first: "sluice send pfcm --dev eth0",
 		given: "ip netns add far; ip link add eth0 type veth peer name eth0 netns far; ip link set eth0 up; ip -n far addr add fe80::2/64 dev eth0 nodad; ip -n far link set eth0 up; while ip addr show dev eth0 | grep -q tentative; do sleep 0.1; done",
 	},
