@@ -22,7 +22,8 @@ const (
 	Quarantine = 5 * time.Second
 )
 
-// Config of a [Global]. What is empty has the default that stands beside it.
+// Config of a [Global]. What is empty has the default that stands beside it. The
+// files are read once, by [New].
 type Config struct {
 	Endpoints []string // URLs of etcd's members: http://10.0.0.1:2379, or https. Required
 	CAFile    string   // PEM: who may have signed the members' certificates; https needs it

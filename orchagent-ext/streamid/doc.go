@@ -21,9 +21,11 @@
 // when the last node's reference is gone. Nothing has to be cleaned up.
 //
 // A transaction whose answer is lost may have been carried out, or may yet be.
-// Each asks for the revision of the node's key, and after a lost answer that key
-// is written anew: what is still under way can no longer succeed, and what it did
-// before is found by asking again.
+// So each that writes asks for the revision of the node's key and moves it: it is
+// carried out once at most. After a lost answer that key is written anew, by
+// which what is still under way can no longer succeed, and what it did before is
+// found by asking again: to claim what one has, or to remove what is gone, does
+// nothing.
 //
 // # When an id is no longer ours
 //
@@ -42,10 +44,11 @@
 // A flow that is released keeps its reference in etcd for the quarantine, too.
 //
 // A renewal counts only if the node's key is still there by a linearized read
-// after it. So a lease that an operator revokes, or keys that he deletes, are
-// noticed at the next renewal; until then, at most a quarter of the validity and
+// after it. So it is noticed at the next renewal when an operator revokes the
+// lease or deletes the domain; until then, at most a quarter of the validity and
 // the time of a request, another node could be given the same id. The same holds
 // for a machine whose clock stood still, as that of a suspended virtual machine.
+// References that somebody deletes while he leaves the node's key are not missed.
 //
 // After a loss the node takes a new lease and claims all its flows again: the
 // same id if it is free or another node keeps it for the flow, else a new one.

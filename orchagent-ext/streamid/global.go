@@ -43,7 +43,7 @@ var _ flow.Allocator = (*Global)(nil)
 type Stats struct {
 	Held, Wanted, Leaving int    // flows: with an id, waiting for one, released and in quarantine
 	Leases, Lost          uint64 // leases taken, and of them lost
-	Transactions, Unknown uint64 // carried out; without an answer
+	Transactions, Unknown uint64 // sent, and of them without an answer
 	Taken                 uint64 // ids that were found to be another flow's
 	Changed               uint64 // flows whose id changed behind a loss
 	Full                  uint64 // refused: all ids were in use

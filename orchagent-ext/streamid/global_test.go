@@ -3,12 +3,16 @@ package streamid
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"sluice/orchagent-ext/flow"
@@ -183,17 +187,38 @@ func TestShortLease(t *testing.T) {
 
 // TestForeignKeys: what another program writes is not taken for ours.
 func TestForeignKeys(t *testing.T) {
-	s := space{prefix: "/sluice/d/"}
-	for _, bad := range []string{"", "0000", "12345", "xyz", "/sluice/d/id/", "/sluice/d/id/0/1", "/sluice/d/idle"} {
-		if id, err := s.idOf(bad); err == nil {
+	for _, bad := range []string{"", "0000", "1", "12345", "xyz0"} {
+		if id, ok := idOf(bad); ok {
 			t.Errorf("%q is id %d", bad, id)
 		}
 	}
-	for good, want := range map[string]uint16{"0001": 1, "ffff": 65535, "/sluice/d/id/00ff/0000000000000408": 255} {
-		if id, err := s.idOf(good); err != nil || id != want {
-			t.Errorf("%q: %d %v, want %d", good, id, err, want)
-		}
+	s := space{prefix: "/sluice/d/"}
+	var r etcdserverpb.RangeResponse
+	for _, key := range []string{"00ff/408", "00ff/409", "0100/408", "zzzz/1", "/", "ffff/408"} {
+		r.Kvs = append(r.Kvs, &mvccpb.KeyValue{Key: []byte(s.prefix + "id/" + key)})
 	}
+	if diff := cmp.Diff([]uint16{255, 256, 65535}, s.used(&r)); diff != "" {
+		t.Error(diff)
+	}
+	k := testKey(1)
+	etcd := newFakeEtcd(t)
+	foreign := "/sluice/default/flow/" + ByFlowLabel.name(&k) + "/1"
+	etcd.kvs[foreign] = &mvccpb.KeyValue{Key: []byte(foreign), Value: []byte("me"), Version: 1}
+	synctest.Test(t, func(t *testing.T) {
+		g := newGlobal(Config{}, Validity, Quarantine, sinceNow())
+		var err error
+		ended := make(chan struct{})
+		go func() { _, err = g.session(t.Context(), etcd); close(ended) }()
+		synctest.Wait()
+		if _, err := g.Allocate(t.Context(), k); !errors.Is(err, ErrLost) {
+			t.Errorf("%v", err)
+		}
+		<-ended
+		want := fmt.Sprintf("no renewal confirmed for 10s: etcd has %q under %s, which is no stream id: another program writes there", "me", foreign)
+		if err == nil || err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
+		}
+	})
 }
 
 // TestIDIsCheap: what the packet path may ask allocates nothing.

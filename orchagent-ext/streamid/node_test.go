@@ -174,9 +174,9 @@ func standing(tb testing.TB, client *clientv3.Client) map[string]uint16 {
 		path := strings.Split(strings.TrimPrefix(string(kv.Key), s.prefix), "/")
 		switch path[0] {
 		case "flow":
-			id, err := s.idOf(string(kv.Value))
-			if err != nil {
-				tb.Fatal(err)
+			id, ok := idOf(string(kv.Value))
+			if !ok {
+				tb.Fatalf("%s = %q", kv.Key, kv.Value)
 			}
 			if other, ok := names[path[1]]; ok && other != id {
 				tb.Errorf("in etcd flow %s has ids %d and %d", path[1], other, id)
@@ -184,9 +184,9 @@ func standing(tb testing.TB, client *clientv3.Client) map[string]uint16 {
 			names[path[1]] = id
 			flows[path[1]+"/"+path[2]] = id
 		case "id":
-			id, err := s.idOf(string(kv.Key))
-			if err != nil {
-				tb.Fatal(err)
+			id, ok := idOf(path[1])
+			if !ok {
+				tb.Fatalf("%s", kv.Key)
 			}
 			if other, ok := owner[id]; ok && other != string(kv.Value) {
 				tb.Errorf("in etcd id %d has flows %s and %s", id, other, kv.Value)

@@ -29,15 +29,10 @@ func absent(prefix string) clientv3.Cmp {
 	return clientv3.Compare(clientv3.Version(prefix), "=", 0).WithPrefix()
 }
 
-// idOf reads the id from a key below id/, or from a flow's value.
-func (s space) idOf(text string) (uint16, error) {
-	digits := strings.TrimPrefix(text, s.prefix+"id/")
-	digits, _, _ = strings.Cut(digits, "/")
-	id, err := strconv.ParseUint(digits, 16, 16)
-	if err != nil || id == 0 {
-		return 0, fmt.Errorf("etcd has %q under %q, which is no stream id: another program writes there", text, s.prefix)
-	}
-	return uint16(id), nil
+// idOf reads an id as it stands in etcd; false: it is none of ours.
+func idOf(text string) (uint16, bool) {
+	id, err := strconv.ParseUint(text, 16, 16)
+	return uint16(id), err == nil && id != 0 && len(text) == 4
 }
 
 // register writes the node's key if it was first written at revision created, 0:
@@ -124,9 +119,9 @@ func (s space) outcomes(steps []step, answer *etcdserverpb.TxnResponse) ([]outco
 			if len(kvs) == 0 {
 				return nil, fmt.Errorf("etcd answers that flow %s has an id, and shows none", step.name)
 			}
-			other, err := s.idOf(string(kvs[0].GetValue()))
-			if err != nil {
-				return nil, err
+			other, ok := idOf(string(kvs[0].GetValue()))
+			if !ok {
+				return nil, fmt.Errorf("etcd has %q under %s, which is no stream id: another program writes there", kvs[0].GetValue(), kvs[0].GetKey())
 			}
 			outcomes[i] = outcome{other: other}
 			continue
@@ -135,28 +130,23 @@ func (s space) outcomes(steps []step, answer *etcdserverpb.TxnResponse) ([]outco
 			outcomes[i] = outcome{ok: true}
 			continue
 		}
-		used, err := s.used(onlyRange(branch))
-		if err != nil {
-			return nil, err
-		}
-		outcomes[i] = outcome{used: used}
+		outcomes[i] = outcome{used: s.used(onlyRange(branch))}
 	}
 	return outcomes, nil
 }
 
-// used reads the ids from keys below id/.
-func (s space) used(r *etcdserverpb.RangeResponse) ([]uint16, error) {
+// used reads the ids from keys below id/. What is no id of ours cannot be claimed
+// by anyone either.
+func (s space) used(r *etcdserverpb.RangeResponse) []uint16 {
 	var used []uint16
 	for _, kv := range r.GetKvs() {
-		id, err := s.idOf(string(kv.GetKey()))
-		if err != nil {
-			return nil, err
-		}
-		if n := len(used); n == 0 || used[n-1] != id {
+		digits, _, _ := strings.Cut(strings.TrimPrefix(string(kv.GetKey()), s.prefix+"id/"), "/")
+		id, ok := idOf(digits)
+		if n := len(used); ok && (n == 0 || used[n-1] != id) {
 			used = append(used, id)
 		}
 	}
-	return used, nil
+	return used
 }
 
 func inner(t *etcdserverpb.TxnResponse) *etcdserverpb.TxnResponse {
