@@ -60,6 +60,7 @@ func newRootCommand() *cobra.Command {
 		newListenCommand(),
 		newDemoCommand(),
 		newExportCommand(),
+		newTopCommand(),
 	)
 	return cmd
 }
