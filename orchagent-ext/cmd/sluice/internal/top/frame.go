@@ -102,7 +102,7 @@ func (v *View) header(g glyphs) []string {
 	}
 	out := []string{strings.Join(parts, "  ")}
 	if v.Reason != "" {
-		out = append(out, v.Rung+": "+v.Reason)
+		out = append(out, v.Rung+" ("+v.Reason+")")
 	}
 	for _, note := range v.notes() {
 		out = append(out, "! "+note)
@@ -124,7 +124,7 @@ func (v *View) notes() []string {
 	}
 	notes = append(notes, v.Warnings...)
 	if n := v.ConfigErrors; n.known && n.value > 0 {
-		notes = append(notes, fmt.Sprintf("%s of CONFIG_DB not in force: see SLUICE_CONFIG_ERROR in STATE_DB", count(int(n.value), "row")))
+		notes = append(notes, fmt.Sprintf("rows of CONFIG_DB that are not in force: %s; SLUICE_CONFIG_ERROR in STATE_DB says why", n))
 	}
 	if v.LastError != "" {
 		notes = append(notes, v.LastError)
@@ -186,11 +186,4 @@ func (v *View) counts() []string {
 		fmt.Sprintf("CPU/s     copied %s, RoCEv2 %s, new flows %s; flows known %s", c.Copied, c.RoCE, c.NewFlows, c.Known),
 		"dropped/s " + strings.Join(reasons, ", "),
 	}
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what + " is"
-	}
-	return fmt.Sprintf("%d %ss are", n, what)
 }
