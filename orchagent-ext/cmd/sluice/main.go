@@ -61,6 +61,7 @@ func newRootCommand() *cobra.Command {
 		newDemoCommand(),
 		newExportCommand(),
 		newTopCommand(),
+		newTechsupportCommand(),
 	)
 	return cmd
 }
