@@ -30,7 +30,7 @@ func (c Counters) Row() rows.Row {
 	}
 	fields := map[string]string{
 		"label_skipped_percent": fmt.Sprintf("%.1f", share),
-		"time":                  c.At.UTC().Truncate(time.Millisecond).Format(time.RFC3339Nano),
+		"read_time":             c.At.UTC().Truncate(time.Millisecond).Format(time.RFC3339Nano),
 	}
 	for name, v := range map[string]uint64{
 		"label_written":       c.Written,

@@ -76,7 +76,7 @@ func (s *fakeSluiced) writes(t *testing.T, name string) {
 	changes := map[*sonicdb.DB][]sonicdb.Change{}
 	for _, r := range all {
 		if r.Table == "SLUICE_STATS" {
-			r.Fields["time"] = time.Now().UTC().Format(time.RFC3339Nano)
+			r.Fields["read_time"] = time.Now().UTC().Format(time.RFC3339Nano)
 		}
 		for database, db := range map[string]*sonicdb.DB{"CONFIG_DB": s.config, "STATE_DB": s.state, "COUNTERS_DB": s.counters} {
 			for _, table := range rows.Tables(database) {
@@ -111,7 +111,7 @@ func (s *fakeSluiced) keepsWriting(t *testing.T) {
 			// Fails while a test has Redis down.
 			_ = s.counters.Write(ctx,
 				sonicdb.Change{Row: rows.Row{Table: "SLUICE_STATS", Key: "global", Fields: map[string]string{
-					"time": time.Now().UTC().Format(time.RFC3339Nano), "cpu_copied": fmt.Sprint(1000 * n)}}},
+					"read_time": time.Now().UTC().Format(time.RFC3339Nano), "cpu_copied": fmt.Sprint(1000 * n)}}},
 				sonicdb.Change{Row: rows.Row{Table: "SLUICE_PORT_STATS", Key: "Ethernet4", Fields: map[string]string{
 					"tx_bytes": fmt.Sprint(1e6 * n), "tx_packets": fmt.Sprint(1000 * n), "rx_bytes": "0", "rx_packets": "0"}}})
 		}

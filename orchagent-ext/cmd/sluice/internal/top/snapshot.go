@@ -58,7 +58,7 @@ func Parse(all []rows.Row, read time.Time) *Snapshot {
 			s.capability = r.Fields
 		case tableStats:
 			s.stats = numbers(r.Fields)
-			if at, err := time.Parse(time.RFC3339Nano, r.Fields["time"]); err == nil {
+			if at, err := time.Parse(time.RFC3339Nano, r.Fields["read_time"]); err == nil {
 				s.At, s.timed = at, true
 			}
 		case tablePort:

@@ -41,7 +41,7 @@ func port(name, role string, rx, tx int) []string {
 }
 
 func at(second int) string {
-	return "SLUICE_STATS|global time=" + start.Add(time.Duration(second)*time.Second).Format(time.RFC3339Nano)
+	return "SLUICE_STATS|global read_time=" + start.Add(time.Duration(second)*time.Second).Format(time.RFC3339Nano)
 }
 
 func known(v float64) Number { return Number{v, true} }
@@ -191,7 +191,7 @@ func TestModelHasTheFields(t *testing.T) {
 		tableState:      {"state", "flow_label", "flow_label_rung", "since", "flows", "config_errors", "warnings", "last_error"},
 		tableCapability: {"flow_label_reason"},
 		tableFlow:       {"src", "dst", "dest_qp", "flow_label", "ingress_port", "egress_port", "packets", "bytes"},
-		tableStats:      {"time", "label_written", "label_skipped", "cpu_copied", "cpu_roce", "cpu_flows", "cpu_new_flows"},
+		tableStats:      {"read_time", "label_written", "label_skipped", "cpu_copied", "cpu_roce", "cpu_flows", "cpu_new_flows"},
 		tablePortStats:  {"rx_bytes", "rx_packets", "tx_bytes", "tx_packets"},
 	}
 	for _, d := range drops {
