@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 const patience = time.Minute // for what takes a second on an idle machine
@@ -80,6 +82,28 @@ func (b *box) run(dir, script string) {
 	if out, err := b.command(ctx, dir, script).CombinedOutput(); err != nil {
 		b.t.Fatalf("%s\n%v\n%s%s", script, err, out, b.output())
 	}
+}
+
+// shows runs a command of the page, and looks whether it prints what that says. It
+// returns what it printed, where that is to be written into the page.
+func (b *box) shows(dir string, c command) []string {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.t.Context(), patience)
+	defer cancel()
+	out, err := b.command(ctx, dir, c.text).CombinedOutput()
+	if err != nil {
+		b.t.Errorf("README.md:%d: $ %s: %v\n%s", c.line, c.text, err, out)
+	}
+	got := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
+	switch {
+	case len(out) == 0 && len(c.output) == 0, matches(c.output, got):
+		return c.output
+	case *update:
+		return got
+	}
+	b.t.Errorf("README.md:%d: $ %s\nprints something else (- the README, + the command; go test ./tests/readme -update writes it):\n%s",
+		c.line, c.text, cmp.Diff(strings.Join(c.output, "\n"), strings.Join(got, "\n")))
+	return c.output
 }
 
 // printing is a script whose output /tmp/output keeps.

@@ -28,6 +28,10 @@ const page = "# Title\n" +
 	"one\n" +
 	"  two\n" +
 	"```\n" +
+	"```console box\n" +
+	"$ five\n" +
+	"5\n" +
+	"```\n" +
 	"```console switch\n" +
 	"$ show version\n" +
 	"```\n" +
@@ -45,7 +49,7 @@ func TestParse(t *testing.T) {
 		{text: "one", line: 4, output: []string{"first", "", "  $ indented"}, from: 4, to: 7},
 		{text: "two --flag | sort", line: 8, from: 8, to: 8},
 		{text: "three", line: 9, output: []string{"…"}, from: 9, to: 10},
-		{text: "four", line: 26, from: 26, to: 26},
+		{text: "four", line: 30, from: 30, to: 30},
 	}
 	if d := cmp.Diff(want, run, cmp.AllowUnexported(command{})); d != "" {
 		t.Error(d)
@@ -53,7 +57,7 @@ func TestParse(t *testing.T) {
 	if d := cmp.Diff([]string{"sudo reboot"}, notRun); d != "" {
 		t.Error(d)
 	}
-	if d := cmp.Diff([]block{{19, "one\n  two\n"}}, box, cmp.AllowUnexported(block{})); d != "" {
+	if d := cmp.Diff([]block{{line: 19, text: "one\n  two\n"}, {line: 23, text: "$ five\n5\n", commands: []command{{text: "five", line: 23, output: []string{"5"}, from: 23, to: 24}}}}, box, cmp.AllowUnexported(block{}, command{})); d != "" {
 		t.Error(d)
 	}
 }

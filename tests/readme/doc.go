@@ -15,7 +15,11 @@
 //
 // run as they stand, in order, on a throwaway machine: this one's files under an
 // overlay, with a network of its own; stages_test.go says what each finds there,
-// and what must come of it. What is in
+// and what must come of it. The same machine runs, and compares, the commands of
+//
+//	```console box
+//
+// What is in
 //
 //	```console switch
 //

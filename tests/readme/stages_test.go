@@ -58,6 +58,11 @@ var stages = []stage{
 		until: `grep -q 'op: UPDATE' /tmp/output && grep -q 'eth1.*role.*edge' /tmp/output && grep -q 'rewrite.*zero-only' /tmp/output`,
 	},
 	{
+		first: "$ curl -s http://127.0.0.1:9475/metrics",
+		// sluiced opened the switch before it had a port Ethernet0, and would be degraded for it.
+		given: `redis-cli -s /run/sluice/redis.sock -n 4 DEL 'SLUICE_PORT|Ethernet0'; for i in $(seq 600); do ! ` + stateIs + `state)" = running ] || exit 0; sleep 0.1; done; exit 1`,
+	},
+	{
 		first: "sluice send pfcm --dev eth0",
 		given: "ip netns add far; ip link add eth0 type veth peer name eth0 netns far; ip link set eth0 up; ip -n far addr add fe80::2/64 dev eth0 nodad; ip -n far link set eth0 up; while ip addr show dev eth0 | grep -q tentative; do sleep 0.1; done",
 	},
@@ -123,6 +128,8 @@ func TestBox(t *testing.T) {
 		`printf '#!/bin/sh\n[ "$1" = CONFIG_DB ] && shift && exec redis-cli -s /run/sluice/redis.sock -n 4 "$@"\n' >/usr/local/bin/sonic-db-cli`,
 		"chmod +x /usr/local/bin/sudo /usr/local/bin/sonic-db-cli",
 	}, "\n"))
+	var commands []command
+	var outputs [][]string
 	for i, s := range stages {
 		text := blocks[i].text
 		if !strings.HasPrefix(text, s.first) {
@@ -130,6 +137,12 @@ func TestBox(t *testing.T) {
 		}
 		if s.given != "" {
 			b.run(here, s.given)
+		}
+		if shown := blocks[i].commands; shown != nil {
+			for _, c := range shown {
+				commands, outputs = append(commands, c), append(outputs, b.shows(here, c))
+			}
+			continue
 		}
 		scripts := []string{text}
 		if s.alone {
@@ -147,6 +160,11 @@ func TestBox(t *testing.T) {
 		}
 		if s.then != "" {
 			b.run("/", s.then)
+		}
+	}
+	if *update && !t.Failed() {
+		if err := os.WriteFile(readme, []byte(replace(string(page), commands, outputs)), 0o666); err != nil {
+			t.Fatal(err)
 		}
 	}
 }
