@@ -27,6 +27,7 @@ func (o Order) Next() Order {
 // Only leaves of ports and flows those of a port. A flow is left if its row names
 // the port, which those of a switch that does not know it do not.
 func (v *View) Only(port string) {
+	v.only = port
 	v.Ports = slices.DeleteFunc(v.Ports, func(p Port) bool { return p.Name != port })
 	v.Flows = slices.DeleteFunc(v.Flows, func(f Flow) bool { return f.Ingress != port && f.Egress != port })
 }

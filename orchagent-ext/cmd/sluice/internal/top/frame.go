@@ -3,6 +3,7 @@ package top
 import (
 	"fmt"
 	"strings"
+	"unicode"
 )
 
 // Layout is how a frame is drawn.
@@ -27,7 +28,7 @@ func (l Layout) glyphs() glyphs {
 // wants it, and the frame says how many.
 func (v *View) Frame(l Layout) string {
 	g := l.glyphs()
-	out := v.header(g)
+	out := v.header(l.Height)
 	if v.unknown() {
 		return l.finish(v, out)
 	}
@@ -68,6 +69,7 @@ func (l Layout) finish(v *View, out []string) string {
 	g := l.glyphs()
 	var b strings.Builder
 	for i, line := range out {
+		line = l.clean(line)
 		if l.Width > 0 {
 			line = g.cut(line, l.Width)
 		}
@@ -77,6 +79,17 @@ func (l Layout) finish(v *View, out []string) string {
 		b.WriteString(line + "\n")
 	}
 	return b.String()
+}
+
+// clean takes out what a terminal would obey, or cannot show: rows may hold
+// anything.
+func (l Layout) clean(line string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || !l.UTF8 && r > unicode.MaxASCII {
+			return '?'
+		}
+		return r
+	}, line)
 }
 
 // fit shares out lines between ports and flows: each may have half, and what the
@@ -91,8 +104,9 @@ func (v *View) fit(room int) (ports, flows int) {
 	return ports, room - ports
 }
 
-// header says who speaks, and what the operator should know.
-func (v *View) header(g glyphs) []string {
+// header says who speaks, and what the operator should know, that in a quarter of
+// the height at most.
+func (v *View) header(height int) []string {
 	parts := []string{v.Host, v.Time.UTC().Format("15:04:05 UTC"), v.stateWord()}
 	if v.FlowLabel != "" {
 		parts = append(parts, fmt.Sprintf("flow label %s (%s)", v.FlowLabel, v.Rung))
@@ -104,7 +118,12 @@ func (v *View) header(g glyphs) []string {
 	if v.Reason != "" {
 		out = append(out, v.Rung+" ("+v.Reason+")")
 	}
-	for _, note := range v.notes() {
+	notes := v.notes()
+	if most := max(2, height/4); height > 0 && len(notes) > most {
+		left := len(notes) - most + 1
+		notes = append(notes[:most-1], fmt.Sprintf(leftOutSay, left))
+	}
+	for _, note := range notes {
 		out = append(out, "! "+note)
 	}
 	return out

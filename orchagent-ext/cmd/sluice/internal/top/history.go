@@ -33,7 +33,7 @@ func (h *History) View(host string, at time.Time, unread string) *View {
 		before = nil // the rates were those of then
 	}
 	v := Compare(before, now)
-	v.Host, v.Time, v.Unread = host, at, unread
+	v.Host, v.Time, v.Unread = host, at.UTC(), unread
 	if now.timed {
 		v.CountersAge = Number{max(0, age.Seconds()), true}
 	}

@@ -16,7 +16,11 @@ const (
 // portTable draws the ports in n lines, besides the titles: where they do not fit,
 // those that carry most, in the order of their names.
 func (v *View) portTable(g glyphs, n int) []string {
-	if len(v.Ports) == 0 {
+	switch {
+	case len(v.Ports) > 0:
+	case v.only != "":
+		return []string{fmt.Sprintf("port %s has no counters: does a row of SLUICE_PORT name it?", v.only)}
+	default:
 		return []string{"no port has counters: is there a row of SLUICE_PORT?"}
 	}
 	shown := v.Ports

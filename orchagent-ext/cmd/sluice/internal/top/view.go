@@ -31,6 +31,7 @@ type View struct {
 	AllFlows int    `json:"flow_rows"` // rows of SLUICE_FLOW, of which Flows may be a part
 	Flows    []Flow `json:"flows"`
 	more     int    // flows that Limit took away
+	only     string // the port that is left
 }
 
 // Port is a port that Sluice works on.

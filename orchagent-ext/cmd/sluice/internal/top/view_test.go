@@ -145,7 +145,7 @@ func TestOrders(t *testing.T) {
 		t.Errorf("flows of a port: %+v", v.Flows)
 	}
 	v.Only("Ethernet4")
-	if got := v.Frame(Layout{}); !strings.Contains(got, "none of the 4 flows names this port") {
+	if got := v.Frame(Layout{}); !strings.Contains(got, "none of the 4 flows names this port") || !strings.Contains(got, "port Ethernet4 has no counters") {
 		t.Error(got)
 	}
 }
