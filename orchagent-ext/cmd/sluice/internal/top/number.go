@@ -3,6 +3,7 @@ package top
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"time"
 )
 
@@ -12,12 +13,12 @@ type Number struct {
 	known bool
 }
 
-// MarshalJSON writes a number, or null.
+// MarshalJSON writes a number, to a millionth, or null.
 func (n Number) MarshalJSON() ([]byte, error) {
 	if !n.known {
 		return []byte("null"), nil
 	}
-	return json.Marshal(n.value)
+	return json.Marshal(math.Round(n.value*1e6) / 1e6)
 }
 
 // String is short enough for a column: three digits and a decimal prefix.
