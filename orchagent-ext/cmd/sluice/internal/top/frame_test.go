@@ -155,6 +155,14 @@ func TestFramesOfTrouble(t *testing.T) {
 	}
 }
 
+// TestHelpIsWhole on the smallest of usual terminals.
+func TestHelpIsWhole(t *testing.T) {
+	l := Layout{Width: 80, Height: 24, Footer: Footer(ByRate, false)}
+	if got := Help(l); !strings.Contains(got, "\nAny key goes back.\n") || strings.Contains(got, "..\n") {
+		t.Errorf("%s", got)
+	}
+}
+
 func TestASCIIAndColour(t *testing.T) {
 	v := viewOf(recorded(t, "before.json"), recorded(t, "now.json"))
 	frame := v.Frame(Layout{Width: 80, Height: 24})

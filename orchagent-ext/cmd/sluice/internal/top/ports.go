@@ -17,6 +17,9 @@ func (v *View) ports(before, now *Snapshot, span time.Duration) {
 			RxBits: rate(was, c, "rx_bytes", span).bits(), RxPackets: rate(was, c, "rx_packets", span),
 			TxBits: rate(was, c, "tx_bytes", span).bits(), TxPackets: rate(was, c, "tx_packets", span),
 		}
+		if q, ok := now.deepest[name]; ok {
+			p.Queue = &q
+		}
 		if p.inGroup() {
 			sent = sent.plus(p.TxBits)
 		}

@@ -16,13 +16,14 @@ const (
 	tableFlow       = "SLUICE_FLOW"
 	tableStats      = "SLUICE_STATS"
 	tablePortStats  = "SLUICE_PORT_STATS"
+	tableQueueStats = "SLUICE_QUEUE_STATS" // where the switch tells of its queues
 )
 
 // The same by database.
 var (
 	ConfigTables   = []string{tablePort}
 	StateTables    = []string{tableState, tableCapability, tableFlow}
-	CountersTables = []string{tableStats, tablePortStats}
+	CountersTables = []string{tableStats, tablePortStats, tableQueueStats}
 )
 
 // Snapshot is what the tables say at one moment.
@@ -35,6 +36,7 @@ type Snapshot struct {
 	stats      counters
 	roles      map[string]string   // of ports, by name
 	ports      map[string]counters // by name
+	deepest    map[string]Queue    // of the queues of a port, by its name
 	flows      map[string]flowRow  // by the row's key
 }
 
@@ -49,7 +51,7 @@ type flowRow struct {
 // Parse sorts rows into a Snapshot; rows of other tables are ignored. Read is
 // when they were read.
 func Parse(all []rows.Row, read time.Time) *Snapshot {
-	s := &Snapshot{At: read, roles: map[string]string{}, ports: map[string]counters{}, flows: map[string]flowRow{}}
+	s := &Snapshot{At: read, roles: map[string]string{}, ports: map[string]counters{}, deepest: map[string]Queue{}, flows: map[string]flowRow{}}
 	for _, r := range all {
 		switch r.Table {
 		case tableState:
@@ -65,6 +67,12 @@ func Parse(all []rows.Row, read time.Time) *Snapshot {
 			s.roles[r.Key] = r.Fields["role"]
 		case tablePortStats:
 			s.ports[r.Key] = numbers(r.Fields)
+		case tableQueueStats:
+			port, queue, _ := strings.Cut(r.Key, "|")
+			q := Queue{queue, total(numbers(r.Fields), "watermark_bytes")}
+			if d, ok := s.deepest[port]; q.Watermark.known && (!ok || q.Watermark.value > d.Watermark.value) {
+				s.deepest[port] = q
+			}
 		case tableFlow:
 			s.flows[r.Key] = flowRow{r.Fields, numbers(r.Fields)}
 		}

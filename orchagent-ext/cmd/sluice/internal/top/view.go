@@ -43,6 +43,13 @@ type Port struct {
 	TxBits    Number `json:"tx_bits"`
 	TxPackets Number `json:"tx_packets"`
 	Share     Number `json:"share"` // of what all ports of role fabric send, 0 to 1; they are the ECMP group
+	Queue     *Queue `json:"deepest_queue,omitempty"`
+}
+
+// Queue is the queue of a port that was fullest.
+type Queue struct {
+	Number    string `json:"queue"`
+	Watermark Number `json:"watermark_bytes"` // the most that was in it, as SONiC's telemetry sees it: not now
 }
 
 // Paths says how evenly the ports of role fabric send.
