@@ -110,11 +110,11 @@ func (s *Stream) sendAll(ctx context.Context, changes *queue) error {
 func (s *Stream) initial() error {
 	sent := make(map[*tree.Cell]bool)
 	for _, sub := range s.samples {
+		out := s.message(time.Now()) // before the cells are looked for: see [tree.Live.Apply]
 		cells := s.cells(sub.Subscription)
 		if sub.Suppress {
 			sub.sent = make(map[*tree.Cell]uint64, len(cells))
 		}
-		out := s.message(time.Now())
 		for _, c := range cells {
 			state := c.State()
 			if sub.Suppress && !s.UpdatesOnly {
@@ -154,8 +154,8 @@ func (s *Stream) follow(ctx context.Context, changes *queue) error {
 		}
 		if sub.Heartbeat > 0 {
 			defer every(sub.Heartbeat, func(at time.Time) error {
-				if sub.Mode == Sample && !sub.Suppress {
-					return nil // it sends everything anyway
+				if sub.Mode == Sample && !sub.Suppress && sub.Interval <= sub.Heartbeat {
+					return nil // it sends everything anyway, and as often
 				}
 				sub.full = true
 				return s.sample(sub, at)

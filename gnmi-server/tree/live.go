@@ -55,7 +55,7 @@ func (l *Live) Run(ctx context.Context, databases map[string]*sonicdb.DB) error 
 	group, ctx := errgroup.WithContext(ctx)
 	for _, name := range paths.Databases {
 		group.Go(func() error {
-			err := databases[name].Watch(ctx, rows.Tables(name), func(b sonicdb.Batch) { l.Apply(name, b, time.Now()) })
+			err := databases[name].Watch(ctx, rows.Tables(name), func(b sonicdb.Batch) { l.Apply(name, b) })
 			if err != nil {
 				return fmt.Errorf("follow %s: %w", name, err)
 			}
@@ -68,13 +68,16 @@ func (l *Live) Run(ctx context.Context, databases map[string]*sonicdb.DB) error 
 // Ready is closed once every database has been read.
 func (l *Live) Ready() <-chan struct{} { return l.ready }
 
-// Apply takes what changed in a database, found at a time. It is exported for
-// tests, which have no database.
-func (l *Live) Apply(database string, b sonicdb.Batch, at time.Time) {
+// Apply takes what changed in a database, found now. It is exported for tests,
+// which have no database.
+func (l *Live) Apply(database string, b sonicdb.Batch) {
 	l.telling.Lock()
 	defer l.telling.Unlock()
 
 	l.mu.Lock()
+	// The clock is read where Select cannot be at work, so that whoever reads it
+	// and then calls Select has every change that is older.
+	at := time.Now()
 	var changed []*Cell
 	for _, c := range b.Changes {
 		if t := paths.Lookup(c.Row.Table); t != nil {
