@@ -81,7 +81,7 @@ type resolver struct {
 }
 
 func (r *resolver) wrong(format string, args ...any) *Error {
-	return &Error{Path: r.text, Reason: fmt.Sprintf(format, args...)}
+	return &Error{Path: r.text, Reason: Short(fmt.Sprintf(format, args...), 2*textLength)}
 }
 
 // check looks at what no schema is needed for.
@@ -122,7 +122,9 @@ func (r *resolver) style(target string) (Style, []*gpb.PathElem, error) {
 		}
 	case "sonic-db":
 	default:
-		return 0, nil, &Error{Path: r.text, Reason: fmt.Sprintf("no origin %q here; there are: none or openconfig for the models, sonic-db for the databases", r.path.Origin), Unknown: true}
+		e := r.wrong("no origin %q here; there are: none or openconfig for the models, sonic-db for the databases", r.path.Origin)
+		e.Unknown = true
+		return 0, nil, e
 	}
 	elems := slices.Clone(r.path.Elem)
 	for _, e := range elems {
