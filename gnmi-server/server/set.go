@@ -38,7 +38,7 @@ func (s *Server) Set(ctx context.Context, r *gpb.SetRequest) (*gpb.SetResponse, 
 	log := s.Log.With("user", user(ctx), "peer", peerOf(ctx), "operations", names(operations), "rows", len(changes))
 	if err != nil {
 		s.Stats.Refused.Add(1)
-		log.Warn("set refused", "code", status.Code(err).String(), "error", status.Convert(err).Message())
+		log.Warn("set refused", "code", status.Code(err).String(), "error", status.Convert(short(err)).Message())
 		return nil, err
 	}
 	s.Stats.Sets.Add(1)
