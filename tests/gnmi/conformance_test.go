@@ -13,7 +13,7 @@ type must struct {
 
 // TestConformance has a server for each case.
 func TestConformance(t *testing.T) {
-	for _, m := range slices.Concat(formats, names, reads, sets, subscriptions, streams, extensions) {
+	for _, m := range slices.Concat(formats, names, hostile, reads, sets, subscriptions, streams, extensions) {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
 			m.run(t, start(t))
