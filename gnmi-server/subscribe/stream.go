@@ -61,7 +61,7 @@ type Stream struct {
 // sampler is a subscription that timers drive.
 type sampler struct {
 	*Subscription
-	sent map[*tree.Cell]uint64 // version; of those that are suppressed
+	sent map[*tree.Cell]string // what it was, of those that are suppressed
 	full bool                  // the next one leaves out nothing
 }
 
@@ -113,14 +113,17 @@ func (s *Stream) initial() error {
 		out := s.message(time.Now()) // before the cells are looked for: see [tree.Live.Apply]
 		cells := s.cells(sub.Subscription)
 		if sub.Suppress {
-			sub.sent = make(map[*tree.Cell]uint64, len(cells))
+			sub.sent = make(map[*tree.Cell]string, len(cells))
 		}
 		for _, c := range cells {
 			state := c.State()
-			if sub.Suppress && !s.UpdatesOnly {
-				sub.sent[c] = state.Version
+			if s.UpdatesOnly || !state.Present {
+				continue
 			}
-			if s.UpdatesOnly || sent[c] || !state.Present {
+			if sub.Suppress {
+				sub.sent[c] = state.Text
+			}
+			if sent[c] {
 				continue
 			}
 			sent[c] = true
@@ -202,15 +205,15 @@ func (s *Stream) changed(changes *queue) error {
 // sample sends the leaves of a subscription as they are.
 func (s *Stream) sample(sub *sampler, at time.Time) error {
 	out := s.message(at)
-	now := make(map[*tree.Cell]uint64)
+	now := make(map[*tree.Cell]string)
 	for _, c := range s.cells(sub.Subscription) {
 		state := c.State()
 		if !state.Present {
 			continue
 		}
 		if sub.Suppress {
-			now[c] = state.Version
-			if !sub.full && sub.sent[c] == state.Version {
+			now[c] = state.Text
+			if was, ok := sub.sent[c]; ok && was == state.Text && !sub.full {
 				continue
 			}
 		}

@@ -29,7 +29,6 @@ type Live struct {
 	applied chan struct{}   // closed by the next Apply
 	missing map[string]bool // databases that have not been read
 	rows    [2]map[*paths.Table]map[string]map[string]*Cell
-	version uint64
 }
 
 // NewLive returns a view without any row but those that are always there.
@@ -162,14 +161,12 @@ func (l *Live) row(t *paths.Table, c sonicdb.Change, at time.Time) []*Cell {
 			} else if cell.State().Text == leaf.Text {
 				continue
 			}
-			l.version++
-			cell.set(leaf.Text, at, l.version, true)
+			cell.set(leaf.Text, at, true)
 			changed = append(changed, cell)
 		}
 		for name, cell := range cells {
 			if !seen[name] {
-				l.version++
-				cell.set("", at, l.version, false)
+				cell.set("", at, false)
 				changed = append(changed, cell)
 				delete(cells, name)
 			}
