@@ -3,7 +3,6 @@ package orch
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"time"
 
@@ -48,6 +47,10 @@ type Config struct {
 	// ledger remembers what an earlier process left there: it is to be wiped.
 	Open func(s *config.Snapshot, cold bool) (Switch, error)
 
+	// Warnings are what parts that orch does not know have to say to the operator,
+	// besides what the switch does. nil: none.
+	Warnings func() []string
+
 	Log *slog.Logger
 	Now func() time.Time
 }
@@ -58,34 +61,26 @@ const (
 	firstRetry = 200 * time.Millisecond // after a failure; doubled up to the longest
 	lastRetry  = 10 * time.Second
 	newsBatch  = 2048 // flows that get their entries at once
+
+	// settle is how long CONFIG_DB is to be quiet once it has ports again: SONiC
+	// writes table after table.
+	settle = 2 * time.Second
 )
 
 // Run runs the loop until ctx is done.
 func Run(ctx context.Context, c Config) error {
-	o := &orch{Config: c, started: c.Now(), batches: make(chan sonicdb.Batch, 16), state: config.New(), rejectedAt: map[string]time.Time{}}
-	configDB, err := sonicdb.Open(c.Databases, "CONFIG_DB", c.Log)
+	o, closed, err := open(c)
 	if err != nil {
 		return err
 	}
-	defer configDB.Close()
-	if o.stateDB, err = sonicdb.Open(c.Databases, "STATE_DB", c.Log); err != nil {
-		return err
-	}
-	defer o.stateDB.Close()
-	countersDB, err := sonicdb.Open(c.Databases, "COUNTERS_DB", c.Log)
-	if err != nil {
-		return err
-	}
-	defer countersDB.Close()
-	o.rows = sonicdb.NewMirror(o.stateDB, telemetry.TableState, telemetry.TableCapability, telemetry.TableConfigError, telemetry.TableObject, telemetry.TableFlow)
-	o.counters = sonicdb.NewMirror(countersDB, telemetry.TableStats, telemetry.TablePortStats, telemetry.TableIPFIXStats)
+	defer closed()
 
 	// What writes rows outlives the loop, so that the last words are written.
 	writing, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error {
-		return configDB.Watch(ctx, config.Tables(), func(b sonicdb.Batch) {
+		return o.configDB.Watch(ctx, config.Tables(), func(b sonicdb.Batch) {
 			select {
 			case o.batches <- b:
 			case <-ctx.Done():
@@ -100,17 +95,43 @@ func Run(ctx context.Context, c Config) error {
 	return g.Wait()
 }
 
+// open opens the databases. The caller closes them.
+func open(c Config) (o *orch, closed func(), err error) {
+	o = &orch{Config: c, started: c.Now(), batches: make(chan sonicdb.Batch, 16), state: config.New(), rejectedAt: map[string]time.Time{}}
+	var all []*sonicdb.DB
+	closed = func() {
+		for _, db := range all {
+			_ = db.Close() // nothing waits in it
+		}
+	}
+	for name, to := range map[string]**sonicdb.DB{"CONFIG_DB": &o.configDB, "STATE_DB": &o.stateDB, "COUNTERS_DB": &o.countersDB} {
+		if *to, err = sonicdb.Open(c.Databases, name, c.Log); err != nil {
+			closed()
+			return nil, nil, err
+		}
+		all = append(all, *to)
+	}
+	o.rows = sonicdb.NewMirror(o.stateDB, telemetry.TableState, telemetry.TableCapability, telemetry.TableConfigError, telemetry.TableObject, telemetry.TableFlow)
+	o.counters = sonicdb.NewMirror(o.countersDB, telemetry.TableStats, telemetry.TablePortStats, telemetry.TableIPFIXStats)
+	o.warm.db = o.stateDB
+	return o, closed, nil
+}
+
 // orch is the state of the loop. Only its goroutine touches it.
 type orch struct {
 	Config
 	started  time.Time
 	batches  chan sonicdb.Batch
-	stateDB  *sonicdb.DB
+	warm     warmRestart
 	rows     *sonicdb.Mirror // of STATE_DB
 	counters *sonicdb.Mirror // of COUNTERS_DB
 
+	configDB, stateDB, countersDB *sonicdb.DB
+
 	state      *config.State
 	snapshot   *config.Snapshot     // nil before CONFIG_DB was read
+	unloaded   bool                 // CONFIG_DB has lost its ports: the snapshot is the one before
+	settling   bool                 // it has ports again, and more rows may come
 	rejectedAt map[string]time.Time // rows that are not in force, by TABLE|key
 	sw         Switch               // nil before it is open
 	engine     *asic.Engine
@@ -144,12 +165,12 @@ func (o *orch) loop(ctx, writing context.Context, g *errgroup.Group) error {
 		case <-ctx.Done():
 			return o.end(writing)
 		case b := <-o.batches:
-			o.change(b)
-			again.Reset(0)
+			again.Reset(o.change(writing, b))
 		case <-again.C:
 			if o.snapshot == nil {
 				break
 			}
+			o.settling = false
 			o.note(o.reconcile(ctx, writing, g))
 			o.publish(writing)
 			again.Reset(o.backoff())
@@ -165,14 +186,42 @@ func (o *orch) loop(ctx, writing context.Context, g *errgroup.Group) error {
 	}
 }
 
-// change takes what changed in CONFIG_DB.
-func (o *orch) change(b sonicdb.Batch) {
+// change takes what changed in CONFIG_DB, and returns when to act on it. A database
+// that has lost all ports is one that SONiC has not loaded again yet: until it
+// has, what stood stays in force.
+func (o *orch) change(ctx context.Context, b sonicdb.Batch) time.Duration {
+	if o.snapshot == nil {
+		o.remember(ctx)
+	}
 	snapshot, rejected := o.state.Apply(b.Changes)
+	if len(snapshot.SwitchPorts) == 0 && o.snapshot != nil && len(o.snapshot.SwitchPorts) > 0 {
+		if !o.unloaded {
+			o.Log.Warn("CONFIG_DB has no PORT rows any more: what stands is kept until it has")
+		}
+		o.unloaded = true
+		return 0
+	}
 	o.snapshot = snapshot
 	for i := range rejected {
 		o.Log.Warn("a row is not in force", "why", &rejected[i])
 		o.rejectedAt[rejected[i].Table+"|"+rejected[i].Key] = o.Now()
 	}
+	o.settling = o.settling || o.unloaded
+	o.unloaded = false
+	if o.settling {
+		return settle
+	}
+	return 0
+}
+
+// remember reads which rows an earlier process held in force, though CONFIG_DB has
+// other versions of them.
+func (o *orch) remember(ctx context.Context) {
+	errs, err := o.stateDB.Read(ctx, telemetry.TableConfigError)
+	if err != nil {
+		o.Log.Warn("last good rows of an earlier process cannot be read", "why", err)
+	}
+	o.state.Remember(telemetry.LastGood(errs))
 }
 
 // note remembers a failure for STATE_DB and logs it, once where it stays.
@@ -198,31 +247,22 @@ func (o *orch) backoff() time.Duration {
 
 // reconcile brings the switch to what is configured.
 func (o *orch) reconcile(ctx, writing context.Context, g *errgroup.Group) error {
-	ports := portsOf(o.snapshot)
+	if err := o.warm.begin(writing); err != nil {
+		return err
+	}
 	if o.sw == nil {
-		left, err := o.stateDB.Read(writing, telemetry.TableObject)
-		if err != nil {
+		if err := o.openSwitch(writing); err != nil {
 			return err
 		}
-		sw, err := o.Open(o.snapshot, len(left) == 0)
-		if err != nil {
-			return err
-		}
-		if err := sw.SetPorts(ports); err != nil {
-			return errors.Join(err, sw.Close())
-		}
-		engine, err := asic.NewEngine(sw, &ledger{writing, o.stateDB, o.rows}, o.Log)
-		if err != nil {
-			return errors.Join(err, sw.Close())
-		}
-		o.sw, o.engine = sw, engine
-		o.flows.adopt(engine.Flows, o.Now())
+	}
+	if err := errors.Join(o.warm.reached(writing, warmRestored), o.warm.reached(writing, warmReplayed)); err != nil {
+		return err
 	}
 	if !o.mirrored { // not before the ledger was read: a mirror deletes what nobody set
 		o.mirrored = true
 		g.Go(func() error { return o.rows.Run(writing) })
 	}
-	if err := o.sw.SetPorts(ports); err != nil {
+	if err := o.sw.SetPorts(portsOf(o.snapshot)); err != nil {
 		return err
 	}
 	p := Policy(o.snapshot)
@@ -241,6 +281,28 @@ func (o *orch) reconcile(ctx, writing context.Context, g *errgroup.Group) error 
 		return err
 	}
 	o.read(ctx, g, p)
+	return o.warm.reached(writing, warmReconciled)
+}
+
+// openSwitch opens the switch, and takes over what an earlier process left there.
+func (o *orch) openSwitch(ctx context.Context) error {
+	left, err := o.stateDB.Read(ctx, telemetry.TableObject)
+	if err != nil {
+		return err
+	}
+	sw, err := o.Open(o.snapshot, len(left) == 0)
+	if err != nil {
+		return err
+	}
+	if err := sw.SetPorts(portsOf(o.snapshot)); err != nil {
+		return errors.Join(err, sw.Close())
+	}
+	engine, err := asic.NewEngine(sw, &ledger{ctx, o.stateDB, o.rows}, o.Log)
+	if err != nil {
+		return errors.Join(err, sw.Close())
+	}
+	o.sw, o.engine = sw, engine
+	o.flows.adopt(engine.Flows, o.Now())
 	return nil
 }
 
@@ -269,32 +331,4 @@ func (o *orch) addFlows(first packetio.NewFlow, more <-chan packetio.NewFlow) er
 	o.refused += uint64(refused)
 	o.flows.add(batch[:len(batch)-refused], o.Now())
 	return err
-}
-
-// end leaves the switch as it is, so that the next process takes over, or clears
-// it where the operator wants that.
-func (o *orch) end(writing context.Context) error {
-	var errs []error
-	if o.reader != nil {
-		<-o.reader.done // it gives out what its flows have counted
-	}
-	if o.exporting != nil {
-		o.exporting.Close()
-		<-o.exporting.done
-	}
-	if o.engine != nil && o.snapshot != nil && !outlives(o.snapshot) {
-		_, err := o.engine.Reconcile(asic.Policy{})
-		errs = append(errs, err)
-	}
-	if o.sw != nil {
-		errs = append(errs, o.sw.Close())
-	}
-	if o.mirrored {
-		o.rows.Delete(telemetry.TableState, "global")
-		errs = append(errs, o.rows.Flush(writing))
-	}
-	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("stop: %w", err)
-	}
-	return nil
 }

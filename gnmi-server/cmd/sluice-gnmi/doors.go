@@ -56,7 +56,7 @@ type doors struct {
 // open opens what the options name.
 func open(o *options, s *server.Server, log *slog.Logger) (*doors, error) {
 	d := &doors{server: s, health: health.NewServer()}
-	sessions := newSessions(o.maxSessions, log)
+	sessions := newSessions(o.maxSessions, &s.Stats, log)
 	if o.socket != "" {
 		ear, err := listenUnix(o.socket)
 		if err != nil {
@@ -116,7 +116,12 @@ func (d *doors) add(o *options, ear net.Listener, sessions *sessions, c credenti
 func (d *doors) serve(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	for i, s := range d.servers {
-		group.Go(func() error { return s.Serve(d.ears[i]) })
+		group.Go(func() error {
+			if err := s.Serve(d.ears[i]); !errors.Is(err, grpc.ErrServerStopped) { // before it began
+				return err
+			}
+			return nil
+		})
 	}
 	group.Go(func() error {
 		d.watchHealth(ctx)
