@@ -200,8 +200,12 @@ func (b *box) in(args ...string) string {
 }
 
 // pid is that of the process of a name inside, 0 if there is none.
-func (b *box) pid(name string) int {
-	ours, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/pid", b.first))
+func (b *box) pid(name string) int { return pidBeside(b.first, name) }
+
+// pidBeside is that of the process of a name in the PID namespace of another, 0 if
+// there is none.
+func pidBeside(other int, name string) int {
+	ours, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/pid", other))
 	if err != nil {
 		return 0
 	}
@@ -215,6 +219,20 @@ func (b *box) pid(name string) int {
 		}
 	}
 	return 0
+}
+
+// checkRights looks whether a process has these capabilities, and can get no others.
+func checkRights(t *testing.T, name string, pid int, want string) {
+	t.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{"CapPrm:\t" + want, "CapEff:\t" + want, "CapBnd:\t" + want, "NoNewPrivs:\t1"} {
+		if !strings.Contains(string(status), line+"\n") {
+			t.Errorf("%s: not %q:\n%s", name, line, status)
+		}
+	}
 }
 
 // set writes a row of CONFIG_DB, fields by name and value in turn.

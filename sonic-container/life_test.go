@@ -16,12 +16,8 @@ import (
 	"sluice/yang/rows"
 )
 
-// What the tests bend or expect of a warm restart.
-const (
-	promptly = 5 * time.Second // reconciled after docker kill and start
-
-	noCapability = "0000000000000000"
-)
+// promptly is how soon after docker kill and start SONiC hears that all is as it was.
+const promptly = 5 * time.Second
 
 // TestBoth: both programs run with the rights stated, sluice-gnmi alone is started
 // again, nothing is left a zombie, and SIGTERM ends all of it well.
@@ -30,20 +26,8 @@ func TestBoth(t *testing.T) {
 	b.start()
 	b.awaitRow("SLUICE_STATE", "global", "state", "running")
 	b.await("health", func() bool { _, err := b.exec(b.script("health.sh")); return err == nil })
-	for name, want := range map[string]string{"sluiced": netAdminAndSysAdmin, "sluice-gnmi": noCapability} {
-		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", b.pid(name)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, set := range []string{"CapEff", "CapPrm", "CapBnd"} {
-			if !strings.Contains(string(status), set+":\t"+want+"\n") {
-				t.Errorf("%s: %s is not %s:\n%s", name, set, want, status)
-			}
-		}
-		if !strings.Contains(string(status), "NoNewPrivs:\t1\n") {
-			t.Errorf("%s can get new rights", name)
-		}
-	}
+	checkRights(t, "sluiced", b.pid("sluiced"), netAdminAndSysAdmin)
+	checkRights(t, "sluice-gnmi", b.pid("sluice-gnmi"), noCapability)
 
 	first := b.pid("sluice-gnmi")
 	if err := unix.Kill(first, unix.SIGKILL); err != nil {
