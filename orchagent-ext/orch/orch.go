@@ -47,6 +47,10 @@ type Config struct {
 	// ledger remembers what an earlier process left there: it is to be wiped.
 	Open func(s *config.Snapshot, cold bool) (Switch, error)
 
+	// Warnings are what parts that orch does not know have to say to the operator,
+	// besides what the switch does. nil: none.
+	Warnings func() []string
+
 	Log *slog.Logger
 	Now func() time.Time
 }

@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"sluice/orchagent-ext/logging"
 	"sluice/orchagent-ext/orch"
 	"sluice/orchagent-ext/sonicdb"
@@ -44,6 +46,7 @@ type options struct {
 	rung                string
 	level               slog.Level
 	syslog              bool
+	metrics             metricsOptions
 	version             bool
 }
 
@@ -86,6 +89,9 @@ func parse(args []string, getenv func(string) string, stderr io.Writer) (*option
 	f.StringVar(&o.rung, "rung", "", "means that the dry run assumes: compute, rewrite, hash, udf-hash; default: the last one that was chosen, else compute")
 	f.TextVar(&o.level, "log-level", slog.LevelInfo, "`level`: debug, info, warn, error")
 	f.BoolVar(&o.syslog, "syslog", getenv("SLUICE_SYSLOG") != "", "log to syslog instead of standard error (SLUICE_SYSLOG)")
+	if err := o.metrics.define(f, or); err != nil {
+		return nil, err
+	}
 	f.BoolVar(&o.version, "version", false, "print the version")
 	if err := f.Parse(args); err != nil {
 		return nil, err
@@ -134,9 +140,18 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 	if o.remove {
 		return orch.Remove(ctx, c)
 	}
+	g, ctx := errgroup.WithContext(ctx)
+	served, err := o.metrics.server(databases, o.namespace, log)
+	if err != nil {
+		return err
+	}
+	if served != nil {
+		c.Warnings = served.Warnings
+		g.Go(func() error { return served.Run(ctx) })
+	}
 	log.Info("sluiced starts", "version", version, "library", o.library)
-	err = orch.Run(ctx, c)
-	if err == nil {
+	g.Go(func() error { return orch.Run(ctx, c) })
+	if err = g.Wait(); err == nil {
 		log.Info("sluiced ends")
 	}
 	return err
