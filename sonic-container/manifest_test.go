@@ -182,6 +182,30 @@ func TestInitCfg(t *testing.T) {
 	}
 }
 
+// The rows that the README gives to a fleet are rows that SONiC takes.
+func TestReadmeRows(t *testing.T) {
+	found := regexp.MustCompile("(?s)```json\n(\\{\"SLUICE.*?)```").FindAllStringSubmatch(read(t, "../README.md"), -1)
+	if len(found) == 0 {
+		t.Fatal("the README has none: is it read right?")
+	}
+	for _, block := range found {
+		var cfg map[string]map[string]map[string]string
+		if err := json.Unmarshal([]byte(block[1]), &cfg); err != nil {
+			t.Fatalf("%v: %s", err, block[1])
+		}
+		var all []rows.Row
+		for table, byKey := range cfg {
+			for key, fields := range byKey {
+				all = append(all, rows.Row{Table: table, Key: key, Fields: fields})
+			}
+		}
+		isPort := func(table, key string) bool { return table == "PORT" && strings.HasPrefix(key, "Ethernet") }
+		for _, err := range rows.Validate(all, isPort) {
+			t.Error(err)
+		}
+	}
+}
+
 func yanglint(t *testing.T, cfg any) string {
 	t.Helper()
 	text, err := json.Marshal(map[string]any{"sonic-sluice:sonic-sluice": cfg})

@@ -105,7 +105,6 @@ sluiced)
 	limited "$names" "$@"
 	;;
 sluice-gnmi)
-	mkdir -p /var/run/sluice /var/lib/sluice # its socket, and what an unconfirmed commit takes back
 	shift
 	# shellcheck disable=SC2086 # words
 	limited '' sluice-gnmi ${SLUICE_GNMI_FLAGS:-} "$@"
