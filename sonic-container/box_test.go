@@ -80,7 +80,7 @@ func newBox(t *testing.T, f *fabric.Fabric, name, namespace string) *box {
 	}
 	b := &box{t: t, node: node, dir: t.TempDir(), log: &journal{}}
 	b.env = []string{
-		"PATH=" + bin + ":/usr/sbin:/usr/bin:/sbin:/bin", "NAMESPACE_ID=" + namespace,
+		"PATH=" + bin + ":" + os.Getenv("PATH") + ":/usr/sbin:/sbin", "NAMESPACE_ID=" + namespace,
 		"SLUICE_SAI_LIBRARY=" + filepath.Join(bin, "libsoftsai.so"),
 	}
 	// The databases are where SONiC has them, seen from inside.
