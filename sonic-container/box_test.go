@@ -25,8 +25,8 @@ import (
 )
 
 // box is the container without Docker: start.sh is the first process of its PID and
-// mount namespaces, with folders /run and /var/lib of its own, in the network
-// namespace of a node, which outlives it. Programs are those of bin/.
+// mount namespaces, with folders /run, /var/lib and /etc/sonic of its own, in the
+// network namespace of a node, which outlives it. Programs are those of bin/.
 type box struct {
 	t       *testing.T
 	node    *fabric.Node
@@ -79,17 +79,15 @@ func newBox(t *testing.T, f *fabric.Fabric, name, namespace string) *box {
 		t.Fatal(err)
 	}
 	b := &box{t: t, node: node, dir: t.TempDir(), log: &journal{}}
-	b.env = []string{
-		"PATH=" + bin + ":" + os.Getenv("PATH") + ":/usr/sbin:/sbin", "NAMESPACE_ID=" + namespace,
-		"SLUICE_SAI_LIBRARY=" + filepath.Join(bin, "libsoftsai.so"),
-	}
+	b.env = []string{"PATH=" + bin + ":" + os.Getenv("PATH") + ":/usr/sbin:/sbin", "NAMESPACE_ID=" + namespace}
 	// The databases are where SONiC has them, seen from inside.
 	sonicDB := filepath.Join(b.dir, "run/redis"+namespace+"/sonic-db")
-	for _, dir := range []string{sonicDB, filepath.Join(b.dir, "lib"), filepath.Join(b.dir, "redis")} {
+	for _, dir := range []string{sonicDB, filepath.Join(b.dir, "lib"), filepath.Join(b.dir, "redis"), filepath.Join(b.dir, choices)} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
+	b.choose("", "SLUICE_SAI_LIBRARY="+filepath.Join(bin, "libsoftsai.so"))
 	if b.redis, err = redistest.Start(filepath.Join(b.dir, "redis")); err != nil {
 		t.Fatal(err)
 	}
@@ -113,6 +111,15 @@ func newBox(t *testing.T, f *fabric.Fabric, name, namespace string) *box {
 	return b
 }
 
+// choices is where the operator's choices are, below the box's folder.
+const choices = "etc/sonic/sluice"
+
+// choose writes the operator's choices: of all instances, or of an ASIC's.
+func (b *box) choose(asic string, lines ...string) {
+	b.t.Helper()
+	writeFile(b.t, filepath.Join(b.dir, choices, "sluiced"+asic+".env"), strings.Join(lines, "\n")+"\n")
+}
+
 // start is docker start: start.sh with these arguments.
 func (b *box) start(args ...string) {
 	b.t.Helper()
@@ -130,9 +137,14 @@ func (b *box) launch(args ...string) {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	const enter = `mount -n --bind "$1/run" /run && mount -n --bind "$1/lib" /var/lib && shift && exec "$@"`
+	const enter = `
+		mount -n --bind "$1/run" /run
+		mount -n --bind "$1/lib" /var/lib
+		mount -n -t overlay -o "lowerdir=$1/etc:/etc" overlay /etc
+		shift
+		exec "$@"`
 	cmd := exec.Command("unshare", append([]string{"--mount", "--pid", "--fork", "--kill-child", "--mount-proc",
-		"sh", "-c", enter, "sh", b.dir, script}, args...)...)
+		"sh", "-ec", enter, "sh", b.dir, script}, args...)...)
 	cmd.Env, cmd.Stdout, cmd.Stderr = b.env, b.log, b.log
 	if b.process, err = b.node.Start(cmd); err != nil {
 		b.t.Fatal(err)
