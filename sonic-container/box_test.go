@@ -62,7 +62,7 @@ func (j *journal) String() string {
 // be labelled. namespace is the NAMESPACE_ID.
 func newBox(t *testing.T, f *fabric.Fabric, name, namespace string) *box {
 	t.Helper()
-	for _, file := range []string{"sluiced", "sluice-gnmi", "libsoftsai.so"} {
+	for _, file := range []string{"sluiced", "sluice-gnmi", "sluice", "libsoftsai.so"} {
 		if _, err := os.Stat("../bin/" + file); err != nil {
 			t.Skipf("needs what make build makes: %v", err)
 		}
@@ -79,7 +79,7 @@ func newBox(t *testing.T, f *fabric.Fabric, name, namespace string) *box {
 		t.Fatal(err)
 	}
 	b := &box{t: t, node: node, dir: t.TempDir(), log: &journal{}}
-	b.env = []string{"PATH=" + bin + ":" + os.Getenv("PATH") + ":/usr/sbin:/sbin", "NAMESPACE_ID=" + namespace}
+	b.env = []string{"PATH=" + bin + ":" + filepath.Dir(b.script("start.sh")) + ":" + os.Getenv("PATH") + ":/usr/sbin:/sbin", "NAMESPACE_ID=" + namespace}
 	// The databases are where SONiC has them, seen from inside.
 	sonicDB := filepath.Join(b.dir, "run/redis"+namespace+"/sonic-db")
 	for _, dir := range []string{sonicDB, filepath.Join(b.dir, "lib"), filepath.Join(b.dir, "redis"), filepath.Join(b.dir, choices)} {

@@ -217,3 +217,24 @@ func TestRestart(t *testing.T) {
 		t.Errorf("sluiced --remove beside a running sluiced: %v", err)
 	}
 }
+
+// TestDebugDump: what the manifest names is what SONiC's show techsupport runs in the
+// container; it tells of the databases and of sluiced.
+func TestDebugDump(t *testing.T) {
+	command := strings.Fields(theManifest(t).Package.DebugDump)
+	if len(command) == 0 {
+		t.Fatal("the manifest has no debug-dump")
+	}
+	b := newBox(t, fabrictest.New(t), "leaf", "0")
+	b.start()
+	b.awaitRow("SLUICE_STATE", "global", "state", "running")
+	out, err := b.exec(command...)
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for _, want := range []string{"SLUICE_STATE|global", "SLUICE_ASIC_OBJECT|", "SLUICE_FLOW_LABEL|global", "clsact", "WARM_RESTART_TABLE|sluiced"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is not in\n%s", want, out)
+		}
+	}
+}

@@ -123,7 +123,6 @@ func TestManifest(t *testing.T) {
 		"sluiced reconciles, alone": m.Processes[0].Reconciles && !m.Processes[1].Reconciles,
 		// Such an action runs before every stop, also before a warm boot.
 		"no pre-shutdown-action": m.Service.PreShutdownAction == "",
-		"no debug-dump":          m.Package.DebugDump == "",
 	} {
 		if !good {
 			t.Error("not so: " + name)
