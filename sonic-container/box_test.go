@@ -25,8 +25,8 @@ import (
 )
 
 // box is the container without Docker: start.sh is the first process of its PID and
-// mount namespaces, with folders /run and /var/lib of its own, in the network
-// namespace of a node, which outlives it. Programs are those of bin/.
+// mount namespaces, with folders /run, /var/lib and /etc/sonic of its own, in the
+// network namespace of a node, which outlives it. Programs are those of bin/.
 type box struct {
 	t       *testing.T
 	node    *fabric.Node
@@ -62,7 +62,7 @@ func (j *journal) String() string {
 // be labelled. namespace is the NAMESPACE_ID.
 func newBox(t *testing.T, f *fabric.Fabric, name, namespace string) *box {
 	t.Helper()
-	for _, file := range []string{"sluiced", "sluice-gnmi", "libsoftsai.so"} {
+	for _, file := range []string{"sluiced", "sluice-gnmi", "sluice", "libsoftsai.so"} {
 		if _, err := os.Stat("../bin/" + file); err != nil {
 			t.Skipf("needs what make build makes: %v", err)
 		}
@@ -79,17 +79,15 @@ func newBox(t *testing.T, f *fabric.Fabric, name, namespace string) *box {
 		t.Fatal(err)
 	}
 	b := &box{t: t, node: node, dir: t.TempDir(), log: &journal{}}
-	b.env = []string{
-		"PATH=" + bin + ":/usr/sbin:/usr/bin:/sbin:/bin", "NAMESPACE_ID=" + namespace,
-		"SLUICE_SAI_LIBRARY=" + filepath.Join(bin, "libsoftsai.so"),
-	}
+	b.env = []string{"PATH=" + bin + ":" + filepath.Dir(b.script("start.sh")) + ":" + os.Getenv("PATH") + ":/usr/sbin:/sbin", "NAMESPACE_ID=" + namespace}
 	// The databases are where SONiC has them, seen from inside.
 	sonicDB := filepath.Join(b.dir, "run/redis"+namespace+"/sonic-db")
-	for _, dir := range []string{sonicDB, filepath.Join(b.dir, "lib"), filepath.Join(b.dir, "redis")} {
+	for _, dir := range []string{sonicDB, filepath.Join(b.dir, "lib"), filepath.Join(b.dir, "redis"), filepath.Join(b.dir, choices)} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
+	b.choose("", "SLUICE_SAI_LIBRARY="+filepath.Join(bin, "libsoftsai.so"))
 	if b.redis, err = redistest.Start(filepath.Join(b.dir, "redis")); err != nil {
 		t.Fatal(err)
 	}
@@ -113,6 +111,15 @@ func newBox(t *testing.T, f *fabric.Fabric, name, namespace string) *box {
 	return b
 }
 
+// choices is where the operator's choices are, below the box's folder.
+const choices = "etc/sonic/sluice"
+
+// choose writes the operator's choices: of all instances, or of an ASIC's.
+func (b *box) choose(asic string, lines ...string) {
+	b.t.Helper()
+	writeFile(b.t, filepath.Join(b.dir, choices, "sluiced"+asic+".env"), strings.Join(lines, "\n")+"\n")
+}
+
 // start is docker start: start.sh with these arguments.
 func (b *box) start(args ...string) {
 	b.t.Helper()
@@ -130,9 +137,14 @@ func (b *box) launch(args ...string) {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	const enter = `mount -n --bind "$1/run" /run && mount -n --bind "$1/lib" /var/lib && shift && exec "$@"`
+	const enter = `
+		mount -n --bind "$1/run" /run
+		mount -n --bind "$1/lib" /var/lib
+		mount -n -t overlay -o "lowerdir=$1/etc:/etc" overlay /etc
+		shift
+		exec "$@"`
 	cmd := exec.Command("unshare", append([]string{"--mount", "--pid", "--fork", "--kill-child", "--mount-proc",
-		"sh", "-c", enter, "sh", b.dir, script}, args...)...)
+		"sh", "-ec", enter, "sh", b.dir, script}, args...)...)
 	cmd.Env, cmd.Stdout, cmd.Stderr = b.env, b.log, b.log
 	if b.process, err = b.node.Start(cmd); err != nil {
 		b.t.Fatal(err)
@@ -200,8 +212,12 @@ func (b *box) in(args ...string) string {
 }
 
 // pid is that of the process of a name inside, 0 if there is none.
-func (b *box) pid(name string) int {
-	ours, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/pid", b.first))
+func (b *box) pid(name string) int { return pidBeside(b.first, name) }
+
+// pidBeside is that of the process of a name in the PID namespace of another, 0 if
+// there is none.
+func pidBeside(other int, name string) int {
+	ours, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/pid", other))
 	if err != nil {
 		return 0
 	}
@@ -215,6 +231,20 @@ func (b *box) pid(name string) int {
 		}
 	}
 	return 0
+}
+
+// checkRights looks whether a process has these capabilities, and can get no others.
+func checkRights(t *testing.T, name string, pid int, want string) {
+	t.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{"CapPrm:\t" + want, "CapEff:\t" + want, "CapBnd:\t" + want, "NoNewPrivs:\t1"} {
+		if !strings.Contains(string(status), line+"\n") {
+			t.Errorf("%s: not %q:\n%s", name, line, status)
+		}
+	}
 }
 
 // set writes a row of CONFIG_DB, fields by name and value in turn.

@@ -6,23 +6,26 @@
 #   start.sh sluice-gnmi [FLAG]  sluice-gnmi, with no rights
 #   start.sh COMMAND             any other command, in the same environment
 #
-# What they do is the operator's choice, in the environment or in sluiced.env on the
-# host: SLUICE_SAI_LIBRARY is the way to the switch, and without it sluiced says so
-# and ends. SLUICE_GNMI_CERT and its like let sluice-gnmi listen beyond its socket.
+# What they do is the operator's choice, in the environment or in files on the host:
+# sluiced.env, and sluicedN.env for the instance of ASIC N. SLUICE_SAI_LIBRARY is the
+# way to the switch, and without it sluiced says so and ends. SLUICE_GNMI_CERT and its
+# like let sluice-gnmi listen beyond its socket.
 set -eu
 
-choices=/etc/sonic/sluice/sluiced.env
+choices=/etc/sonic/sluice
 supervisord=/usr/local/bin/supervisord
 softsai_libraries=/usr/lib/sluice
 
-if [ -r "$choices" ]; then
-	set -a
-	# shellcheck disable=SC1090 # the host's
-	. "$choices"
-	set +a
-fi
-
 # On a switch of several ASICs NAMESPACE_ID is the number of ours, else empty.
+for file in "$choices/sluiced.env" "$choices/sluiced${NAMESPACE_ID:-}.env"; do
+	if [ -r "$file" ]; then
+		set -a
+		# shellcheck disable=SC1090 # the host's
+		. "$file"
+		set +a
+	fi
+done
+
 export SLUICE_DB_CONFIG="${SLUICE_DB_CONFIG:-/var/run/redis${NAMESPACE_ID:-}/sonic-db/database_config.json}"
 
 # both runs both programs, as the container's first process. It ends with sluiced,
@@ -105,7 +108,6 @@ sluiced)
 	limited "$names" "$@"
 	;;
 sluice-gnmi)
-	mkdir -p /var/run/sluice /var/lib/sluice # its socket, and what an unconfirmed commit takes back
 	shift
 	# shellcheck disable=SC2086 # words
 	limited '' sluice-gnmi ${SLUICE_GNMI_FLAGS:-} "$@"
