@@ -29,6 +29,28 @@ func (db *DB) Read(ctx context.Context, tables ...string) ([]rows.Row, error) {
 	return all, nil
 }
 
+// Get returns the rows of those tables and keys, in the same order; one that is
+// not there has nil fields. A hash that is no row of a table, such as
+// COUNTERS_PORT_NAME_MAP, has its name as table and no key.
+func (db *DB) Get(ctx context.Context, wanted ...rows.Row) ([]rows.Row, error) {
+	keys := make([]string, len(wanted))
+	for i, r := range wanted {
+		keys[i] = db.redisKey(r)
+		if r.Key == "" {
+			keys[i] = r.Table
+		}
+	}
+	v, err := db.readKeys(ctx, keys)
+	if err != nil {
+		return nil, err
+	}
+	found := make([]rows.Row, len(wanted))
+	for i, r := range wanted {
+		found[i] = rows.Row{Table: r.Table, Key: r.Key, Fields: v[keys[i]]}
+	}
+	return found, nil
+}
+
 func (db *DB) row(redisKey string, fields map[string]string) rows.Row {
 	table, key, _ := db.split(redisKey)
 	return rows.Row{Table: table, Key: key, Fields: fields}
