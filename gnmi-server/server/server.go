@@ -5,10 +5,10 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
+	"golang.org/x/sync/errgroup"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -46,14 +46,6 @@ type Server struct {
 	stopping chan struct{} // closed when Run ends
 }
 
-// Stats counts since the start.
-type Stats struct {
-	Streams atomic.Int64 // open now
-	Slow    atomic.Int64 // streams that ended since their client did not keep up
-	Sets    atomic.Int64 // that were written
-	Refused atomic.Int64 // Sets that were not
-}
-
 // New returns a server.
 func New(c Config) *Server {
 	if c.Log == nil {
@@ -73,18 +65,19 @@ func New(c Config) *Server {
 	return s
 }
 
-// Run follows the databases and takes back commits that nobody confirms, until
-// ctx is done; then streams end. It is called once. The error is that of a state
+// Run follows the databases, shows its counters there and takes back commits that
+// nobody confirms, until ctx is done; then streams end. It is called once. The error is that of a state
 // file that cannot be read.
 func (s *Server) Run(ctx context.Context) error {
 	defer close(s.stopping)
 	if err := s.commit.load(); err != nil {
 		return err
 	}
-	done := make(chan error, 1)
-	go func() { done <- s.live.Run(ctx, s.Databases) }()
-	s.commit.run(ctx)
-	return <-done
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return s.live.Run(ctx, s.Databases) })
+	group.Go(func() error { return s.publish(ctx) })
+	group.Go(func() error { s.commit.run(ctx); return nil })
+	return group.Wait()
 }
 
 // Ready is closed once the databases have been read.
@@ -123,6 +116,7 @@ func (s *Server) authenticate(ctx context.Context, method string) (context.Conte
 	name, err := s.Identify(ctx)
 	if err != nil {
 		s.Log.Warn("client refused", "method", method, "peer", peerOf(ctx), "error", err)
+		s.Stats.Unknown.Add(1)
 		return nil, status.Error(codes.Unauthenticated, err.Error())
 	}
 	return context.WithValue(ctx, userKey{}, name), nil

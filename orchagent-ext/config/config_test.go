@@ -238,6 +238,42 @@ func TestRejections(t *testing.T) {
 
 // Of two rows that mean the same prefix the one in force stays, under the name
 // that the operator gave it.
+// TestRemember: an earlier process's last good rows stay in force where CONFIG_DB
+// has wrong ones, and nowhere else.
+func TestRemember(t *testing.T) {
+	good := rows.Row{Table: "SLUICE_FLOW_LABEL", Key: "global", Fields: fields{"algorithm": "crc32"}}
+	for _, tt := range []struct {
+		what       string
+		remembered []rows.Row
+		batches    [][]sonicdb.Change
+		algorithm  string // in force
+		kept       bool   // and it is the last good one
+	}{
+		{"a wrong row", []rows.Row{good}, [][]sonicdb.Change{{set(good.Table, good.Key, fields{"algorithm": "md5"})}}, "crc32", true},
+		{"a good row", []rows.Row{good}, [][]sonicdb.Change{{set(good.Table, good.Key, fields{"algorithm": "draft-literal"})}}, "draft-literal", false},
+		{"no row", []rows.Row{good}, [][]sonicdb.Change{nil}, "draft-literal", false},
+		{"taken away, and then wrong", []rows.Row{good}, [][]sonicdb.Change{
+			{set(good.Table, good.Key, fields{"algorithm": "md5"})}, {del(good.Table, good.Key)}, {set(good.Table, good.Key, fields{"algorithm": "md5"})},
+		}, "draft-literal", false},
+		{"nothing remembered", nil, [][]sonicdb.Change{{set(good.Table, good.Key, fields{"algorithm": "md5"})}}, "draft-literal", false},
+		{"what is remembered is not valid", []rows.Row{{Table: good.Table, Key: good.Key, Fields: fields{"algorithm": "sha"}}},
+			[][]sonicdb.Change{{set(good.Table, good.Key, fields{"algorithm": "md5"})}}, "draft-literal", false},
+	} {
+		st := New()
+		st.Remember(tt.remembered)
+		var s *Snapshot
+		for _, b := range tt.batches {
+			s, _ = st.Apply(b)
+		}
+		if got := s.FlowLabel.Algorithm.String(); got != tt.algorithm {
+			t.Errorf("%s: algorithm %s is in force, want %s", tt.what, got, tt.algorithm)
+		}
+		if last, ok := s.LastGood["SLUICE_FLOW_LABEL|global"]; ok != tt.kept || ok && !cmp.Equal(last, good) {
+			t.Errorf("%s: last good is %v, want %v %v", tt.what, last, tt.kept, good)
+		}
+	}
+}
+
 func TestTwoPrefixesThatAreTheSame(t *testing.T) {
 	peer := func(prefix string) sonicdb.Change { return set("SLUICE_PPFC_PEER", prefix, nil) }
 	for name, tt := range map[string]struct {

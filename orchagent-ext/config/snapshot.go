@@ -38,6 +38,9 @@ type Snapshot struct {
 	// Rejections are the rows that are not in force as they stand in CONFIG_DB,
 	// sorted by table and key.
 	Rejections []Rejection
+
+	// LastGood are the versions in force of rows that are rejected, by TABLE|key.
+	LastGood map[string]rows.Row
 }
 
 // Resolve returns the row that holds for each port of the switch that one of
@@ -76,9 +79,15 @@ func (st *State) snapshot() *Snapshot {
 		RateAdviceHosts: all[RateAdviceHost](st, "SLUICE_RATE_ADVICE_HOST"),
 		RatePolicies:    all[RatePolicy](st, "SLUICE_RATE_POLICY"),
 		IPFIXCollectors: all[IPFIXCollector](st, "SLUICE_IPFIX_COLLECTOR"),
+
+		LastGood: make(map[string]rows.Row),
 	}
-	for _, name := range slices.Sorted(maps.Keys(st.rejected)) {
-		s.Rejections = append(s.Rejections, st.rejected[name])
+	for _, key := range slices.Sorted(maps.Keys(st.rejected)) {
+		r := st.rejected[key]
+		s.Rejections = append(s.Rejections, r)
+		if v := st.inForce[name{r.Table, r.Key}]; v != nil {
+			s.LastGood[key] = v.row
+		}
 	}
 	s.sonic(st.sonic)
 	return s

@@ -16,6 +16,8 @@ type State struct {
 	sonic    map[string]map[string]rows.Row // rows of SONiC's, by table and key
 	inForce  map[name]*version
 	rejected map[string]Rejection // by TABLE|key
+
+	remembered map[name]*version // good ones of an earlier process, see Remember
 }
 
 // name is the name of a row.
@@ -45,6 +47,19 @@ func New() *State {
 		sonic:    make(map[string]map[string]rows.Row),
 		inForce:  make(map[name]*version),
 		rejected: make(map[string]Rejection),
+
+		remembered: make(map[name]*version),
+	}
+}
+
+// Remember takes over [Snapshot].LastGood of an earlier process, before the first
+// Apply: these rows are in force where CONFIG_DB has one of that name which is not
+// valid. What is no longer valid itself is left out.
+func (st *State) Remember(good []rows.Row) {
+	for _, r := range good {
+		if v := newVersion(r); v.err == nil {
+			st.remembered[name{r.Table, r.Key}] = v
+		}
 	}
 }
 
@@ -72,9 +87,14 @@ func (st *State) take(c sonicdb.Change) {
 	n := name{c.Row.Table, c.Row.Key}
 	if c.Deleted {
 		delete(st.own, n)
+		delete(st.remembered, n)
 		return
 	}
-	st.own[n] = entry{newVersion(c.Row), st.own[n].good, name{c.Row.Table, c.Row.CanonicalKey()}}
+	good := st.own[n].good
+	if good == nil {
+		good = st.remembered[n]
+	}
+	st.own[n] = entry{newVersion(c.Row), good, name{c.Row.Table, c.Row.CanonicalKey()}}
 }
 
 func (st *State) takeSonic(c sonicdb.Change) {

@@ -58,6 +58,10 @@ const (
 	firstRetry = 200 * time.Millisecond // after a failure; doubled up to the longest
 	lastRetry  = 10 * time.Second
 	newsBatch  = 2048 // flows that get their entries at once
+
+	// settle is how long CONFIG_DB is to be quiet once it has ports again: SONiC
+	// writes table after table.
+	settle = 2 * time.Second
 )
 
 // Run runs the loop until ctx is done.
@@ -111,6 +115,8 @@ type orch struct {
 
 	state      *config.State
 	snapshot   *config.Snapshot     // nil before CONFIG_DB was read
+	unloaded   bool                 // CONFIG_DB has lost its ports: the snapshot is the one before
+	settling   bool                 // it has ports again, and more rows may come
 	rejectedAt map[string]time.Time // rows that are not in force, by TABLE|key
 	sw         Switch               // nil before it is open
 	engine     *asic.Engine
@@ -144,12 +150,12 @@ func (o *orch) loop(ctx, writing context.Context, g *errgroup.Group) error {
 		case <-ctx.Done():
 			return o.end(writing)
 		case b := <-o.batches:
-			o.change(b)
-			again.Reset(0)
+			again.Reset(o.change(writing, b))
 		case <-again.C:
 			if o.snapshot == nil {
 				break
 			}
+			o.settling = false
 			o.note(o.reconcile(ctx, writing, g))
 			o.publish(writing)
 			again.Reset(o.backoff())
@@ -165,14 +171,42 @@ func (o *orch) loop(ctx, writing context.Context, g *errgroup.Group) error {
 	}
 }
 
-// change takes what changed in CONFIG_DB.
-func (o *orch) change(b sonicdb.Batch) {
+// change takes what changed in CONFIG_DB, and returns when to act on it. A database
+// that has lost all ports is one that SONiC has not loaded again yet: until it
+// has, what stood stays in force.
+func (o *orch) change(ctx context.Context, b sonicdb.Batch) time.Duration {
+	if o.snapshot == nil {
+		o.remember(ctx)
+	}
 	snapshot, rejected := o.state.Apply(b.Changes)
+	if len(snapshot.SwitchPorts) == 0 && o.snapshot != nil && len(o.snapshot.SwitchPorts) > 0 {
+		if !o.unloaded {
+			o.Log.Warn("CONFIG_DB has no PORT rows any more: what stands is kept until it has")
+		}
+		o.unloaded = true
+		return 0
+	}
 	o.snapshot = snapshot
 	for i := range rejected {
 		o.Log.Warn("a row is not in force", "why", &rejected[i])
 		o.rejectedAt[rejected[i].Table+"|"+rejected[i].Key] = o.Now()
 	}
+	o.settling = o.settling || o.unloaded
+	o.unloaded = false
+	if o.settling {
+		return settle
+	}
+	return 0
+}
+
+// remember reads which rows an earlier process held in force, though CONFIG_DB has
+// other versions of them.
+func (o *orch) remember(ctx context.Context) {
+	errs, err := o.stateDB.Read(ctx, telemetry.TableConfigError)
+	if err != nil {
+		o.Log.Warn("last good rows of an earlier process cannot be read", "why", err)
+	}
+	o.state.Remember(telemetry.LastGood(errs))
 }
 
 // note remembers a failure for STATE_DB and logs it, once where it stays.

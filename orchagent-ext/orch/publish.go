@@ -26,7 +26,11 @@ func (o *orch) publish(ctx context.Context) {
 		errs := make([]rows.Row, 0, len(o.snapshot.Rejections))
 		for i := range o.snapshot.Rejections {
 			r := &o.snapshot.Rejections[i]
-			errs = append(errs, telemetry.ConfigError(r, o.rejectedAt[r.Table+"|"+r.Key]))
+			var good *rows.Row
+			if row, ok := o.snapshot.LastGood[r.Table+"|"+r.Key]; ok {
+				good = &row
+			}
+			errs = append(errs, telemetry.ConfigError(r, o.rejectedAt[r.Table+"|"+r.Key], good))
 		}
 		o.rows.Replace(telemetry.TableConfigError, errs)
 	}
@@ -46,6 +50,9 @@ func (o *orch) describe(s *telemetry.State) {
 	p := Policy(o.snapshot)
 	s.Objects, s.Flows, s.Rung = o.engine.Len(), len(o.flows.seen), string(o.outcome.Rung)
 	s.Warnings = warnings(o.snapshot, p, o.outcome)
+	if o.unloaded {
+		s.Warnings = append(s.Warnings, "CONFIG_DB has no PORT rows any more: what stands is kept until it has")
+	}
 	if o.exportErr != nil {
 		s.Warnings = append(s.Warnings, "nothing is exported: "+o.exportErr.Error())
 	}

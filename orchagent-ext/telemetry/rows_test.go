@@ -21,8 +21,9 @@ func TestRowsAreOfTheModel(t *testing.T) {
 			Warnings: []string{"a", "b"}, LastError: "no library", LastErrorAt: now, Since: now,
 		}.Row(),
 		Capability("udf-hash", "compute: no", "spread"),
-		ConfigError(&rows.Error{Table: "SLUICE_PORT", Key: "Ethernet400", Reason: "no such port"}, now),
-		ConfigError(&rows.Error{Table: "SLUICE_FLOW_LABEL", Key: "global", Field: "algorithm", Value: "md5", Reason: "must be one of"}, now),
+		ConfigError(&rows.Error{Table: "SLUICE_PORT", Key: "Ethernet400", Reason: "no such port"}, now, nil),
+		ConfigError(&rows.Error{Table: "SLUICE_FLOW_LABEL", Key: "global", Field: "algorithm", Value: "md5", Reason: "must be one of"}, now,
+			&rows.Row{Table: "SLUICE_FLOW_LABEL", Key: "global", Fields: map[string]string{"algorithm": "crc32"}}),
 		Counters{Written: 1, Skipped: 2, Copied: 3, Lost: 4, Refused: 5, CPU: packetio.Stats{RoCE: 6, Tunnelled: 7, NotRoCE: 8, Malformed: 9, QueueFull: 10, NewFlows: 11, FlowsKnown: 12}}.Row(),
 		Counters{}.Row(),
 		Collector(ipfix.Stats{Name: "c1", Connected: true, Messages: 1, Records: 2, Octets: 3, Waiting: 4, Dropped: 5, Connects: 6, Refused: 7}),
@@ -42,6 +43,16 @@ func TestRowsAreOfTheModel(t *testing.T) {
 		if diff := cmp.Diff(r, back); diff != "" {
 			t.Errorf("%s: %s", r.Name(), diff)
 		}
+	}
+}
+
+// TestLastGood: what is in force is read back from the row of an error.
+func TestLastGood(t *testing.T) {
+	good := rows.Row{Table: "SLUICE_PPFC_PEER", Key: "2001:db8::/32", Fields: map[string]string{"a b": `c "d" | e`}}
+	wrong := &rows.Error{Table: good.Table, Key: good.Key}
+	errs := []rows.Row{ConfigError(wrong, time.Time{}, nil), ConfigError(wrong, time.Time{}, &good)}
+	if diff := cmp.Diff([]rows.Row{good}, LastGood(errs)); diff != "" {
+		t.Error(diff)
 	}
 }
 

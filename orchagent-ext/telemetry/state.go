@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -84,14 +85,32 @@ func Capability(rung, reason, ipv4 string) rows.Row {
 	}}
 }
 
-// ConfigError is the row that says why a row of CONFIG_DB is not in force.
-func ConfigError(e *rows.Error, at time.Time) rows.Row {
+// ConfigError is the row that says why a row of CONFIG_DB is not in force. good is
+// its last good version, which is; nil: there is none.
+func ConfigError(e *rows.Error, at time.Time, good *rows.Row) rows.Row {
 	fields := map[string]string{"reason": e.Reason, "time": stamp(at)}
 	if e.Field != "" {
 		fields["field"] = e.Field
 		fields["value"] = e.Value
 	}
+	if good != nil {
+		text, _ := json.Marshal(good.Fields) // strings always can
+		fields["in_force"] = string(text)
+	}
 	return rows.Row{Table: TableConfigError, Key: e.Table + "|" + e.Key, Fields: fields}
+}
+
+// LastGood returns the rows that rows of [ConfigError] say are in force.
+func LastGood(errs []rows.Row) []rows.Row {
+	var good []rows.Row
+	for _, e := range errs {
+		table, key, _ := strings.Cut(e.Key, "|")
+		r := rows.Row{Table: table, Key: key}
+		if json.Unmarshal([]byte(e.Fields["in_force"]), &r.Fields) == nil {
+			good = append(good, r)
+		}
+	}
+	return good
 }
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }

@@ -40,6 +40,8 @@ var bars = []bar{
 	{pkg: "tests/gnmi", benchmark: "BenchmarkStreams", unit: "MiB", limit: atMost(256)},
 	{pkg: "tests/gnmi", benchmark: "BenchmarkSetToStream", unit: "ms-p50"},
 	{pkg: "tests/gnmi", benchmark: "BenchmarkSetToStream", unit: "ms-p99", limit: atMost(100)},
+	{pkg: "tests/e2e", benchmark: "BenchmarkSetToSwitch", unit: "ms-p50"},
+	{pkg: "tests/e2e", benchmark: "BenchmarkSetToSwitch", unit: "ms-p99", limit: atMost(100)}, // by way of the switch
 	{pkg: "tests/bench/goipfix", benchmark: "BenchmarkSendUDP/*", unit: "ns/op", optional: true},
 	{pkg: "tests/bench/goipfix", benchmark: "BenchmarkSendUDP/*", unit: "allocs/op", optional: true},
 	{pkg: "tests/bench/goipfix", benchmark: "BenchmarkRatio", unit: "ratio", with: "vmware/go-ipfix", optional: true},

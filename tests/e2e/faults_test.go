@@ -53,6 +53,21 @@ func TestBadRows(t *testing.T) {
 	}
 	l.allLabelled()
 	l.awaitFields("SLUICE_STATE", "global", "config_errors", "3", "flow_label", "active")
+
+	// The next process knows what was right.
+	objects, since := l.objects(), l.row("SLUICE_STATE", "global")["since"]
+	for time.Now().UTC().Truncate(time.Second).Format(time.RFC3339) == since { // its resolution
+		time.Sleep(poll)
+	}
+	l.sluiced.Kill()
+	l.launch()
+	l.await("SLUICE_STATE", "global", func(f map[string]string) bool {
+		return f["since"] != since && f["config_errors"] == "3" && f["flow_label"] == "active"
+	})
+	l.allLabelled()
+	if now := l.objects(); !maps.Equal(now, objects) {
+		t.Errorf("objects were %v and are %v", objects, now)
+	}
 	l.remove("SLUICE_PORT", "Ethernet400")
 	l.remove("SLUICE_PPFC_PEER", "no-prefix")
 	l.enable("algorithm", "crc32")
@@ -95,7 +110,14 @@ func TestRedisRestarts(t *testing.T) {
 			if err := l.redis.Restart(empty); err != nil {
 				t.Fatal(err)
 			}
-			if empty {
+			if empty { // what stands is kept until SONiC has loaded its configuration
+				l.await("SLUICE_STATE", "global", func(f map[string]string) bool { return strings.Contains(f["warnings"], "no PORT rows any more") })
+				l.allLabelled()
+				for deadline := time.Now().Add(patience); !maps.Equal(l.objects(), objects); time.Sleep(poll) {
+					if time.Now().After(deadline) {
+						t.Fatalf("objects were %v and are %v", objects, l.objects())
+					}
+				}
 				l.ports()
 			}
 			l.enable("algorithm", "crc32")

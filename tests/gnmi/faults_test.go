@@ -159,8 +159,8 @@ func TestStalledClient(t *testing.T) {
 	if err := s.state.Write(t.Context(), flows(2*flowsAtOnce, rounds+1)...); err != nil {
 		t.Fatal(err)
 	}
-	fails(t, "the stalled client", stalled.fails(), codes.ResourceExhausted)
 	follow(2*flowsAtOnce, rounds+1)
+	fails(t, "the stalled client", stalled.fails(), codes.ResourceExhausted)
 }
 
 // A client that takes nothing for too long gets RESOURCE_EXHAUSTED, even when

@@ -13,8 +13,8 @@ import (
 	"google.golang.org/grpc/codes"
 )
 
-// A proxy stands between the server and Redis, and breaks the connection when a
-// transaction comes.
+// A proxy stands between the server and Redis, and breaks the connection when the
+// transaction of a Set comes.
 type proxy struct {
 	socket string // of Redis
 	breaks atomic.Int32
@@ -39,7 +39,7 @@ func (p *proxy) serve(l net.Listener) {
 		}
 		var cut atomic.Bool // the next answer is not passed on
 		go p.pass(client, redis, func(b []byte) bool {
-			exec := bytes.Contains(bytes.ToLower(b), []byte("\r\nexec\r\n"))
+			exec := bytes.Contains(bytes.ToLower(b), []byte("\r\nexec\r\n")) && !bytes.Contains(b, []byte("SLUICE_GNMI_STATS"))
 			if exec && p.breaks.CompareAndSwap(breaksAfter, breaksNot) {
 				cut.Store(true)
 			}

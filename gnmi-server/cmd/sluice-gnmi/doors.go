@@ -56,7 +56,7 @@ type doors struct {
 // open opens what the options name.
 func open(o *options, s *server.Server, log *slog.Logger) (*doors, error) {
 	d := &doors{server: s, health: health.NewServer()}
-	sessions := newSessions(o.maxSessions, log)
+	sessions := newSessions(o.maxSessions, &s.Stats, log)
 	if o.socket != "" {
 		ear, err := listenUnix(o.socket)
 		if err != nil {

@@ -4,16 +4,19 @@ import (
 	"log/slog"
 	"net"
 	"sync"
+
+	"sluice/gnmi-server/server"
 )
 
 // sessions counts connections of all listeners.
 type sessions struct {
-	free chan struct{} // one for each more that may be
-	log  *slog.Logger
+	free  chan struct{} // one for each more that may be
+	stats *server.Stats
+	log   *slog.Logger
 }
 
-func newSessions(limit int, log *slog.Logger) *sessions {
-	s := &sessions{free: make(chan struct{}, limit), log: log}
+func newSessions(limit int, stats *server.Stats, log *slog.Logger) *sessions {
+	s := &sessions{free: make(chan struct{}, limit), stats: stats, log: log}
 	for range limit {
 		s.free <- struct{}{}
 	}
@@ -36,8 +39,10 @@ func (l limited) Accept() (net.Conn, error) {
 		}
 		select {
 		case <-l.sessions.free:
+			l.sessions.stats.Sessions.Add(1)
 			return &session{Conn: conn, sessions: l.sessions}, nil
 		default:
+			l.sessions.stats.TooMany.Add(1)
 			l.sessions.log.Warn("connection refused: too many", "peer", conn.RemoteAddr().String(), "limit", cap(l.sessions.free))
 			_ = conn.Close()
 		}
@@ -52,6 +57,9 @@ type session struct {
 }
 
 func (s *session) Close() error {
-	s.once.Do(func() { s.sessions.free <- struct{}{} })
+	s.once.Do(func() {
+		s.sessions.stats.Sessions.Add(-1)
+		s.sessions.free <- struct{}{}
+	})
 	return s.Conn.Close()
 }

@@ -1,0 +1,70 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"sluice/orchagent-ext/sonicdb"
+	"sluice/yang/rows"
+)
+
+const (
+	// tableStats is the table of COUNTERS_DB that shows a server's counters.
+	tableStats = "SLUICE_GNMI_STATS"
+
+	statsInterval = time.Second
+)
+
+// Stats counts since the start.
+type Stats struct {
+	Sessions atomic.Int64 // connections that are open
+	TooMany  atomic.Int64 // connections closed at once, since there were too many
+	Unknown  atomic.Int64 // RPCs of nobody who may connect
+	Streams  atomic.Int64 // Subscribe RPCs that are open
+	Slow     atomic.Int64 // Subscribe RPCs ended since their client did not keep up
+	Sets     atomic.Int64 // that were written
+	Refused  atomic.Int64 // Sets that were not
+}
+
+func (s *Stats) row() rows.Row {
+	fields := make(map[string]string)
+	for name, v := range map[string]*atomic.Int64{
+		"sessions": &s.Sessions, "sessions_refused": &s.TooMany, "clients_refused": &s.Unknown,
+		"streams": &s.Streams, "streams_slow": &s.Slow, "sets": &s.Sets, "sets_refused": &s.Refused,
+	} {
+		fields[name] = fmt.Sprint(v.Load())
+	}
+	return rows.Row{Table: tableStats, Key: "global", Fields: fields}
+}
+
+// publish keeps the counters in COUNTERS_DB until ctx is done, and then takes
+// them away.
+func (s *Server) publish(ctx context.Context) error {
+	mirror := sonicdb.NewMirror(s.Databases["COUNTERS_DB"], tableStats)
+	mirror.Set(s.Stats.row())
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return mirror.Run(ctx) })
+	group.Go(func() error {
+		tick := time.NewTicker(statsInterval)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-tick.C:
+				mirror.Set(s.Stats.row())
+			}
+		}
+	})
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	mirror.Delete(tableStats, "global")
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), statsInterval)
+	defer cancel()
+	_ = mirror.Flush(last) // Redis may be gone; the next server writes the row anew
+	return nil
+}
