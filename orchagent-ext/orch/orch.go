@@ -17,36 +17,15 @@ import (
 	"sluice/orchagent-ext/telemetry"
 )
 
-// Switch is an open switch.
-type Switch interface {
-	asic.Driver
-	packetio.Source
-
-	// SetPorts learns which port of the switch is which.
-	SetPorts(ports []asic.Port) error
-
-	// Count returns the packets and octets that an ACL counter counted.
-	Count(counter *asic.Record) (packets, octets uint64, err error)
-
-	// PortStats returns a port's counters.
-	PortStats(name string) (telemetry.Port, error)
-
-	// RingFull returns how many packets to the CPU found the receive ring full.
-	RingFull() uint64
-
-	// Close leaves what stands standing.
-	Close() error
-}
-
 // Config of Run.
 type Config struct {
 	Databases *sonicdb.Databases
-	Driver    string // its name, for STATE_DB
 	Version   string
 
-	// Open opens the switch. It is called again after it failed. Cold says that no
-	// ledger remembers what an earlier process left there: it is to be wiped.
-	Open func(s *config.Snapshot, cold bool) (Switch, error)
+	// Open opens the switch by a driver. It is called again after it failed. Cold
+	// says that no ledger remembers what an earlier process left there: it is to be
+	// wiped.
+	Open func(driver Driver, s *config.Snapshot, cold bool) (Switch, error)
 
 	Log *slog.Logger
 	Now func() time.Time
@@ -82,7 +61,7 @@ func Run(ctx context.Context, c Config) error {
 	}
 	defer countersDB.Close()
 	o.rows = sonicdb.NewMirror(o.stateDB, telemetry.TableState, telemetry.TableCapability, telemetry.TableConfigError, telemetry.TableObject, telemetry.TableFlow)
-	o.counters = sonicdb.NewMirror(countersDB, telemetry.TableStats, telemetry.TablePortStats, telemetry.TableIPFIXStats)
+	o.counters = sonicdb.NewMirror(countersDB, telemetry.TableStats, telemetry.TablePortStats, telemetry.TableQueueStats, telemetry.TableIPFIXStats)
 
 	// What writes rows outlives the loop, so that the last words are written.
 	writing, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -119,6 +98,7 @@ type orch struct {
 	settling   bool                 // it has ports again, and more rows may come
 	rejectedAt map[string]time.Time // rows that are not in force, by TABLE|key
 	sw         Switch               // nil before it is open
+	driver     Driver               // of sw
 	engine     *asic.Engine
 	reader     *reader
 	exporting  *exporting
@@ -165,6 +145,9 @@ func (o *orch) loop(ctx, writing context.Context, g *errgroup.Group) error {
 				again.Reset(o.backoff())
 			}
 		case <-ticker.C:
+			if o.look() {
+				again.Reset(0)
+			}
 			o.count()
 			o.publish(writing)
 		}
@@ -232,31 +215,22 @@ func (o *orch) backoff() time.Duration {
 
 // reconcile brings the switch to what is configured.
 func (o *orch) reconcile(ctx, writing context.Context, g *errgroup.Group) error {
-	ports := portsOf(o.snapshot)
+	want := driverOf(o.snapshot)
+	if o.sw != nil && o.driver != want {
+		if err := o.leave(ctx, g); err != nil {
+			return fmt.Errorf("change the driver from %s to %s: %w", o.driver, want, err)
+		}
+	}
 	if o.sw == nil {
-		left, err := o.stateDB.Read(writing, telemetry.TableObject)
-		if err != nil {
+		if err := o.open(writing, want); err != nil {
 			return err
 		}
-		sw, err := o.Open(o.snapshot, len(left) == 0)
-		if err != nil {
-			return err
-		}
-		if err := sw.SetPorts(ports); err != nil {
-			return errors.Join(err, sw.Close())
-		}
-		engine, err := asic.NewEngine(sw, &ledger{writing, o.stateDB, o.rows}, o.Log)
-		if err != nil {
-			return errors.Join(err, sw.Close())
-		}
-		o.sw, o.engine = sw, engine
-		o.flows.adopt(engine.Flows, o.Now())
 	}
 	if !o.mirrored { // not before the ledger was read: a mirror deletes what nobody set
 		o.mirrored = true
 		g.Go(func() error { return o.rows.Run(writing) })
 	}
-	if err := o.sw.SetPorts(ports); err != nil {
+	if err := o.sw.SetPorts(portsOf(o.snapshot)); err != nil {
 		return err
 	}
 	p := Policy(o.snapshot)
@@ -280,6 +254,9 @@ func (o *orch) reconcile(ctx, writing context.Context, g *errgroup.Group) error 
 
 // read brings the packet path and the exporter behind it to what is configured.
 func (o *orch) read(ctx context.Context, g *errgroup.Group, p asic.Policy) {
+	if o.outcome.Unable != "" {
+		p.Export = nil // records of what was not sampled would say too little
+	}
 	var want *ipfix.Config
 	if p.Export != nil {
 		c := exporterConfig(o.snapshot, o.Log, o.Now)

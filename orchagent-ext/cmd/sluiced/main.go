@@ -1,5 +1,5 @@
 // Command sluiced is the daemon: it watches CONFIG_DB, programs the switch
-// through a SAI library, and says in STATE_DB what stands. This file parses,
+// through a SAI library or through orchagent, and says in STATE_DB what stands. This file parses,
 // builds and runs; it is the only place that knows every part.
 package main
 
@@ -52,6 +52,7 @@ It takes its configuration from CONFIG_DB (tables SLUICE_*) and says in STATE_DB
   sluiced --sai-library bin/libsoftsai.so          the software switch: this namespace's netdevs
   sluiced --sai-library /usr/lib/libsai.so         an ASIC, which sluiced initializes
   sluiced --sai-library ... --sai-connect          one that another process initialized
+  sluiced                                          one that syncd owns: SLUICE|global driver=orchagent
   sluiced --dry-run [--json]                       print what would stand on the switch
 
 Flags:
@@ -111,17 +112,14 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 	if o.dryRun {
 		return dryRun(ctx, o, databases, stdout)
 	}
-	if o.library == "" {
-		return errors.New("no SAI library: give its path with --sai-library or SLUICE_SAI_LIBRARY; libsoftsai.so is the software switch")
-	}
 	log, err := newLog(stderr, o.level, o.syslog)
 	if err != nil {
 		return err
 	}
 	log.Info("sluiced starts", "version", version, "library", o.library)
 	err = orch.Run(ctx, orch.Config{
-		Databases: databases, Driver: "sai", Version: version, Log: log, Now: time.Now,
-		Open: (&opener{options: o}).open,
+		Databases: databases, Version: version, Log: log, Now: time.Now,
+		Open: (&opener{o, databases, log}).open,
 	})
 	if err == nil {
 		log.Info("sluiced ends")
