@@ -95,7 +95,7 @@ func (c capability) features(refused string) asic.Features {
 // listOf reads a list of a row of CONFIG_DB, whose field may be marked as list
 // by an @ behind its name.
 func listOf(fields map[string]string, name string) []string {
-	if v := list(fields[name+"@"]); v != nil {
+	if v := list(fields[name+"@"]); len(v) > 0 {
 		return v
 	}
 	return list(fields[name])

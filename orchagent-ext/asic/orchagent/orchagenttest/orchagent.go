@@ -12,10 +12,11 @@ import (
 	"sluice/yang/rows"
 )
 
-// Orchagent runs until the test ends.
+// Orchagent is a little orchagent that runs.
 type Orchagent struct {
 	Release
 	state *sonicdb.DB
+	stop  func()
 
 	mu      sync.Mutex
 	taken   map[string]map[string]map[string]string // rows by table and key
@@ -30,7 +31,7 @@ var order = []string{"SWITCH_HASH", "MIRROR_SESSION", "ACL_TABLE_TYPE", "ACL_TAB
 // status tables, as orchagent names them.
 var statusOf = map[string]string{"ACL_TABLE": "ACL_TABLE_TABLE", "ACL_RULE": "ACL_RULE_TABLE", "MIRROR_SESSION": "MIRROR_SESSION_TABLE"}
 
-// Start starts it, and writes what the switch can do.
+// Start starts it until the test ends, and writes what the switch can do.
 func Start(tb testing.TB, d *sonicdb.Databases, r Release) *Orchagent {
 	tb.Helper()
 	o := &Orchagent{Release: r, taken: map[string]map[string]map[string]string{}, deny: map[string]bool{}}
@@ -48,19 +49,23 @@ func Start(tb testing.TB, d *sonicdb.Databases, r Release) *Orchagent {
 		"is_action_list_mandatory": "false", "action_list": strings.Join(slices.DeleteFunc(slices.Clone(r.Actions), func(a string) bool { return a == "COUNTER" }), ","),
 	}})
 	o.set(rows.Row{Table: "SWITCH_CAPABILITY", Key: "switch", Fields: r.Capability()})
-	ctx, stop := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- config.Watch(ctx, order, o.take) }()
-	tb.Cleanup(func() {
-		stop()
+	o.stop = sync.OnceFunc(func() {
+		cancel()
 		if err := <-done; err != nil {
 			tb.Errorf("the little orchagent ended: %v", err)
 		}
 		_ = config.Close()
 		_ = o.state.Close()
 	})
+	tb.Cleanup(o.stop)
 	return o
 }
+
+// Stop ends it. What it took is forgotten, and what it said stays.
+func (o *Orchagent) Stop() { o.stop() }
 
 // Silence makes it say nothing in STATE_DB, as an old release.
 func (o *Orchagent) Silence() { o.mu.Lock(); o.silent = true; o.mu.Unlock() }
@@ -149,8 +154,7 @@ func (o *Orchagent) add(r rows.Row) {
 	o.set(rows.Row{Table: t, Key: r.Key, Fields: map[string]string{"status": said}})
 }
 
-// set writes a row of STATE_DB. Redis may be away in a test: then orchagent's word
-// is lost, as it would be.
+// set writes a row of STATE_DB. Redis may be away in a test: then the word is lost.
 func (o *Orchagent) set(r rows.Row) {
 	_ = o.state.Write(context.Background(), sonicdb.Change{Row: r})
 }
