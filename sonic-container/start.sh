@@ -6,7 +6,8 @@
 #   start.sh COMMAND          any other command, in the same environment
 #
 # The way to the switch is the operator's choice: SLUICE_SAI_LIBRARY, in the
-# environment or in sluiced.env on the host. Without one sluiced says so and ends.
+# environment or in sluiced.env on the host, or SLUICE|global driver=orchagent.
+# Without one sluiced says so in STATE_DB, and waits.
 set -eu
 
 choices=/etc/sonic/sluice/sluiced.env

@@ -30,15 +30,12 @@ func (db *DB) Read(ctx context.Context, tables ...string) ([]rows.Row, error) {
 }
 
 // Get returns the rows of those tables and keys, in the same order; one that is
-// not there has nil fields. A hash that is no row of a table, such as
-// COUNTERS_PORT_NAME_MAP, has its name as table and no key.
+// not there has nil fields. A hash such as COUNTERS_PORT_NAME_MAP is a table
+// without key.
 func (db *DB) Get(ctx context.Context, wanted ...rows.Row) ([]rows.Row, error) {
 	keys := make([]string, len(wanted))
 	for i, r := range wanted {
 		keys[i] = db.redisKey(r)
-		if r.Key == "" {
-			keys[i] = r.Table
-		}
 	}
 	v, err := db.readKeys(ctx, keys)
 	if err != nil {
