@@ -15,7 +15,7 @@ import (
 )
 
 // Netdev is the source of the packets that the switch gives to the CPU on the
-// netdevs of its ports: one AF_PACKET socket with a ring (TPACKET_V3), behind a
+// netdevs of its ports, and as samples of sFlow: one AF_PACKET socket with a ring (TPACKET_V3), behind a
 // filter that lets RoCEv2 through. What the CPU itself sends does not count, nor
 // what goes by other netdevs: of a packet by a PortChannel's member the kernel
 // makes one by the PortChannel, too.
@@ -30,6 +30,9 @@ type Netdev struct {
 	stop func() bool
 
 	ports atomic.Pointer[map[uint32]bool] // by interface index
+
+	samples   atomic.Pointer[samples] // nil before they were wanted
+	listening atomic.Bool
 
 	mu      sync.Mutex // of the statistics, which the kernel forgets when it has told them
 	dropped uint64
@@ -112,6 +115,9 @@ func (s *Netdev) Close() error {
 	if s.ring != nil {
 		errs = append(errs, unix.Munmap(s.ring))
 	}
+	if samples := s.samples.Load(); samples != nil {
+		errs = append(errs, unix.Close(samples.fd))
+	}
 	if s.wake >= 0 {
 		errs = append(errs, unix.Close(s.wake))
 	}
@@ -139,15 +145,49 @@ func (s *Netdev) SetPorts(names []string) error {
 	return nil
 }
 
-// RingFull is how many packets found the ring full. It may be called from any
-// goroutine.
+// Sampled says whether the samples of SONiC's sFlow are received, too. It may be
+// called while a Receive is under way, from one goroutine.
+func (s *Netdev) Sampled(on bool) error {
+	if on == s.listening.Load() {
+		return nil
+	}
+	samples := s.samples.Load()
+	if samples == nil {
+		var err error
+		if samples, err = openSamples(); err != nil {
+			return err
+		}
+		s.samples.Store(samples)
+	}
+	if err := samples.listen(on); err != nil {
+		return err
+	}
+	s.listening.Store(on)
+	return nil
+}
+
+// SampleRate is one of how many packets sFlow gave out with its last sample; 0:
+// there was none.
+func (s *Netdev) SampleRate() uint32 {
+	if samples := s.samples.Load(); samples != nil && s.listening.Load() {
+		return samples.rate.Load()
+	}
+	return 0
+}
+
+// RingFull is how many packets found the ring, or the socket of samples, full. It
+// may be called from any goroutine.
 func (s *Netdev) RingFull() uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	lost := uint64(0)
+	if samples := s.samples.Load(); samples != nil {
+		lost = samples.lost.Load()
+	}
 	if v, err := unix.GetsockoptTpacketStatsV3(s.fd, unix.SOL_PACKET, unix.PACKET_STATISTICS); err == nil {
 		s.dropped += uint64(v.Drops)
 	}
-	return s.dropped
+	return s.dropped + lost
 }
 
 // Receive implements [Source]. A switch that cuts packets does not say how long
@@ -158,6 +198,9 @@ func (s *Netdev) Receive(ctx context.Context, frames []Frame) (int, error) {
 	}
 	for deadline := time.Now().Add(Patience); ; {
 		n := s.take(frames)
+		if ports := s.ports.Load(); ports != nil && s.listening.Load() {
+			n += s.samples.Load().take(frames[n:], *ports)
+		}
 		if err := ctx.Err(); err != nil || n > 0 {
 			return n, err
 		}
@@ -194,7 +237,13 @@ func (s *Netdev) follow(ctx context.Context) error {
 }
 
 func (s *Netdev) wait(d time.Duration) error {
-	fds := [...]unix.PollFd{{Fd: int32(s.fd), Events: unix.POLLIN}, {Fd: int32(s.wake), Events: unix.POLLIN}}
+	fds := [...]unix.PollFd{
+		{Fd: int32(s.fd), Events: unix.POLLIN}, {Fd: int32(s.wake), Events: unix.POLLIN},
+		{Fd: -1, Events: unix.POLLIN}, // which poll leaves out
+	}
+	if s.listening.Load() {
+		fds[2].Fd = int32(s.samples.Load().fd)
+	}
 	milliseconds := int(d.Milliseconds()) + 1
 	if _, err := unix.Poll(fds[:], milliseconds); err != nil && !errors.Is(err, unix.EINTR) {
 		return fmt.Errorf("wait for packets: %w", err)

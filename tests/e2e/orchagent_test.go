@@ -161,6 +161,11 @@ func TestOrchagentToday(t *testing.T) {
 	if c["sampling_rung"] != "none" || !strings.Contains(c["sampling_reason"], "sFlow") || !strings.Contains(c["flow_label_reason"], "flows that come with a label can be spread") {
 		t.Errorf("%v", c)
 	}
+	l.set("SFLOW", "global", "admin_state", "up")
+	l.await("SLUICE_CAPABILITY", "switch", func(f map[string]string) bool { // a kernel without psample has no samples
+		return f["sampling_rung"] == "sflow" || strings.Contains(f["sampling_reason"], "the kernel has no psample")
+	})
+
 	// Killed: the next process finds the field, and takes it out when it ends.
 	l.kill()
 	l.set("SLUICE", "global", "driver", "orchagent", "warm_restart", "disabled")

@@ -23,7 +23,8 @@ const (
 	fieldECMPHash  = "ecmp_hash"
 )
 
-// minSampling is the least of SONiC's own sFlow.
+// minSampling is one of how many packets the CPU gets at most by our own mirror
+// session: what SONiC's sFlow allows.
 const minSampling = 256
 
 // capability is what the rows say.
@@ -78,12 +79,12 @@ func (c capability) ladder() asic.Ladder {
 // not take the mirror session; "": it took it, or was not asked.
 func (c capability) features(refused string) asic.Features {
 	const enable = "; SONiC's own sFlow would do: enable it, and Sluice reads its samples"
-	f := asic.Features{MinSampling: minSampling}
+	var f asic.Features
 	switch {
 	case c.sflow:
 		f.Sampling = asic.SFlow
 	case c.mirror && refused == "":
-		f.Sampling = asic.Mirror
+		f.Sampling, f.MinSampling = asic.Mirror, minSampling
 	case c.mirror:
 		f.NoSample = refused + enable
 	default:

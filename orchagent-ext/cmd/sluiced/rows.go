@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 
 	"sluice/orchagent-ext/asic"
@@ -18,6 +19,7 @@ type rowSwitch struct {
 	*orchagent.Driver
 	*packetio.Netdev
 	ports []string
+	rate  uint32 // that the operator states for export; 0: nothing is exported
 }
 
 func openRows(databases *sonicdb.Databases, log *slog.Logger) (orch.Switch, error) {
@@ -41,12 +43,38 @@ func (s *rowSwitch) SetPorts(ports []asic.Port) error {
 	return errors.Join(s.Driver.SetPorts(ports), s.Netdev.SetPorts(s.ports))
 }
 
-// Probe also looks for netdevs that came since: orchagent makes them.
+// Probe also looks for netdevs that came since, which orchagent makes, and listens
+// to samples where these are sFlow's.
 func (s *rowSwitch) Probe() (asic.Ladder, asic.Features, error) {
 	if err := s.Netdev.SetPorts(s.ports); err != nil {
 		return asic.Ladder{}, asic.Features{}, err
 	}
-	return s.Driver.Probe()
+	l, f, err := s.Driver.Probe()
+	if err != nil {
+		return l, f, err
+	}
+	if err := s.Sampled(f.Sampling == asic.SFlow); err != nil {
+		f.Sampling, f.NoSample = "", err.Error()
+	}
+	return l, f, nil
+}
+
+// Objects also learns what the operator states of sampling.
+func (s *rowSwitch) Objects(p asic.Policy, r asic.Rung, f asic.Features) []asic.Object {
+	s.rate = 0
+	if p.Export != nil {
+		s.rate = p.Export.Rate
+	}
+	return s.Driver.Objects(p, r, f)
+}
+
+// Warnings implements [orch.Switch].
+func (s *rowSwitch) Warnings() []string {
+	w := s.Driver.Warnings()
+	if is := s.SampleRate(); is != 0 && s.rate != 0 && is != s.rate {
+		w = append(w, fmt.Sprintf("sFlow samples one of %d packets, and collectors are told sampling_rate %d of SLUICE_IPFIX|global: set it to the same", is, s.rate))
+	}
+	return w
 }
 
 func (s *rowSwitch) PortStats(name string) (telemetry.Port, error) {
