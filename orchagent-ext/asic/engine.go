@@ -148,7 +148,7 @@ func (e *Engine) Reconcile(p Policy) (Outcome, error) {
 		return e.outcome, err
 	}
 	var problems []string
-	sampling, unable := e.features.sampling(p.Export)
+	sampling, unable := e.features.Sample(p.Export)
 	if p.Export != nil && unable != "" {
 		problems = append(problems, "nothing is sampled for export: "+unable)
 		p.Export = nil

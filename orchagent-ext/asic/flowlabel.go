@@ -15,8 +15,9 @@ type Features struct {
 	MinSampling uint32 // more than one of so many packets the CPU is not to get
 }
 
-// sampling is how packets are sampled for export, or why they are not.
-func (f *Features) sampling(e *Export) (means Rung, unable string) {
+// Sample says how packets are sampled for an export, or why they are not: then
+// means is [None]. No export: nil.
+func (f *Features) Sample(e *Export) (means Rung, unable string) {
 	if f.NoSample != "" {
 		return None, f.NoSample
 	}

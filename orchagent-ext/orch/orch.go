@@ -215,7 +215,7 @@ func (o *orch) backoff() time.Duration {
 
 // reconcile brings the switch to what is configured.
 func (o *orch) reconcile(ctx, writing context.Context, g *errgroup.Group) error {
-	want := driverOf(o.snapshot)
+	want := DriverOf(o.snapshot)
 	if o.sw != nil && o.driver != want {
 		if err := o.leave(ctx, g); err != nil {
 			return fmt.Errorf("change the driver from %s to %s: %w", o.driver, want, err)
@@ -230,7 +230,7 @@ func (o *orch) reconcile(ctx, writing context.Context, g *errgroup.Group) error 
 		o.mirrored = true
 		g.Go(func() error { return o.rows.Run(writing) })
 	}
-	if err := o.sw.SetPorts(portsOf(o.snapshot)); err != nil {
+	if err := o.sw.SetPorts(Ports(o.snapshot)); err != nil {
 		return err
 	}
 	p := Policy(o.snapshot)

@@ -50,8 +50,8 @@ func disabled(s *config.Snapshot) bool { return s.Global.AdminState == config.Di
 // outlives says whether what stands on the switch is to outlive the daemon.
 func outlives(s *config.Snapshot) bool { return s.Global.WarmRestart == config.Enabled }
 
-// portsOf are the rows of PORT.
-func portsOf(s *config.Snapshot) []asic.Port {
+// Ports are the rows of PORT.
+func Ports(s *config.Snapshot) []asic.Port {
 	channels := map[string]string{}
 	for name, members := range s.PortChannels {
 		for _, member := range members {
@@ -112,7 +112,7 @@ func warnings(s *config.Snapshot, p asic.Policy, o asic.Outcome) []string {
 	if p.Label == nil {
 		return w
 	}
-	rows := driverOf(s) == Orchagent // whose hash is of all ports
+	rows := DriverOf(s) == Orchagent // whose hash is of all ports
 	if len(p.Ports) == 0 && !rows {
 		w = append(w, "flow labels are enabled, and no port is to be labelled: SLUICE_PORT has no edge port and none with flow_label=enabled")
 	}

@@ -19,7 +19,7 @@ func (o *orch) publish(ctx context.Context) {
 		FlowLabel: telemetry.Inactive, Rung: string(asic.None),
 	}
 	if o.driver == "" && o.snapshot != nil {
-		s.Driver = string(driverOf(o.snapshot))
+		s.Driver = string(DriverOf(o.snapshot))
 	}
 	if o.lastErr != nil {
 		s.LastError, s.LastErrorAt = firstLine(o.lastErr), o.errAt
@@ -114,7 +114,7 @@ func (o *orch) count() {
 	o.counters.Set(c.Row())
 
 	var ports []rows.Row
-	for _, p := range portsOf(o.snapshot) {
+	for _, p := range Ports(o.snapshot) {
 		if s, err := o.sw.PortStats(p.Name); err == nil { // a port may be gone
 			ports = append(ports, s.Row())
 		}

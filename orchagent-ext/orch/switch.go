@@ -50,7 +50,8 @@ const (
 	Orchagent Driver = "orchagent"
 )
 
-func driverOf(s *config.Snapshot) Driver {
+// DriverOf is the driver that is configured.
+func DriverOf(s *config.Snapshot) Driver {
 	if s.Global.Driver == config.DriverOrchagent {
 		return Orchagent
 	}
@@ -99,7 +100,7 @@ func (o *orch) openBy(writing context.Context, d Driver, cold bool) (Switch, *as
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := sw.SetPorts(portsOf(o.snapshot)); err != nil {
+	if err := sw.SetPorts(Ports(o.snapshot)); err != nil {
 		return nil, nil, errors.Join(err, sw.Close())
 	}
 	mine := func(r *asic.Record) bool { return made(r) == d }

@@ -85,6 +85,16 @@ func (l *leaf) collect(rate string) *ipfixtest.Collector {
 func TestOrchagent(t *testing.T) {
 	l, o := withOrchagent(t, "proposed")
 	before := l.rowsOf()
+	l.set("SLUICE_FLOW_LABEL", "global", "admin_state", "enabled", "manage_switch_hash", "true")
+	dry := l.in(bin+"sluiced", "--db-config", l.redis.Config, "--dry-run")
+	for _, line := range []string{"create  SWITCH_HASH|GLOBAL|ecmp_hash|RDMA_BTH_DEST_QP", "create  SWITCH_HASH|GLOBAL|ecmp_hash|IPV6_FLOW_LABEL"} {
+		if !strings.Contains(dry, line) {
+			t.Errorf("no %q in\n%s", line, dry)
+		}
+	}
+	if diff := cmp.Diff(before, l.rowsOf()); diff != "" {
+		t.Errorf("a dry run writes: %s", diff)
+	}
 	l.count("COUNTERS", "oid:0x1", "SAI_PORT_STAT_IF_IN_UCAST_PKTS", "40", "SAI_PORT_STAT_IF_IN_NON_UCAST_PKTS", "2", "SAI_PORT_STAT_IF_IN_OCTETS", "4242")
 	l.count("COUNTERS", "oid:0x2", "SAI_QUEUE_STAT_PACKETS", "7", "SAI_QUEUE_STAT_BYTES", "700", "SAI_QUEUE_STAT_DROPPED_PACKETS", "1")
 	l.count("PERIODIC_WATERMARKS", "oid:0x2", "SAI_QUEUE_STAT_SHARED_WATERMARK_BYTES", "12345")
