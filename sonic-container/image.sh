@@ -32,7 +32,7 @@ fi
 root=$work/context/root
 rm -rf "$work/context"
 mkdir -p "$root"/usr/bin "$root"/usr/lib/sluice "$root"/etc/supervisor/conf.d "$root"/cli
-install -s -m 755 "$bin/sluiced" "$bin/sluice" "$root/usr/bin"
+install -s -m 755 "$bin/sluiced" "$bin/sluice" "$bin/sluice-gnmi" "$root/usr/bin"
 install -s -m 644 "$bin/libsoftsai.so" "$root/usr/lib"
 install -m 755 "$here/start.sh" "$here/health.sh" "$root/usr/bin"
 install -m 644 "$here/supervisord.conf" "$root/etc/supervisor/conf.d"

@@ -119,9 +119,11 @@ func TestManifest(t *testing.T) {
 		"one instance an ASIC, none for all":    m.Service.ASICService && !m.Service.HostService,
 		"goes before what it programs":          slices.Contains(m.Service.WarmShutdown.Before, "syncd") && slices.Contains(m.Service.FastShutdown.Before, "syncd"),
 		"features are off":                      m.Package.InitCfg["SLUICE_FLOW_LABEL"]["global"]["admin_state"] == "disabled",
-		// sluiced does not write WARM_RESTART_TABLE: a warm boot must not wait for it.
-		"nothing reconciles": !m.Processes[0].Reconciles,
-		"no debug-dump":      m.Package.DebugDump == "",
+		// A warm boot waits for WARM_RESTART_TABLE|sluiced, see TestWarmRestart.
+		"sluiced reconciles, alone": m.Processes[0].Reconciles && !m.Processes[1].Reconciles,
+		// Such an action runs before every stop, also before a warm boot.
+		"no pre-shutdown-action": m.Service.PreShutdownAction == "",
+		"no debug-dump":          m.Package.DebugDump == "",
 	} {
 		if !good {
 			t.Error("not so: " + name)
@@ -141,7 +143,7 @@ func TestManifestRefusesWhatSONiCIgnores(t *testing.T) {
 		{`"mandatory": false, "show-cli-plugin": "x"`, `"mandatory": false`},
 		{`"asic_service": true`, `"asic-service": true`},
 		{`"requires": "database"`, `"requires": ["database"]`},
-		{`"reconcile": false`, `"reconciles": false`},
+		{`"reconcile": true`, `"reconciles": true`},
 	} {
 		bad := strings.Replace(good, change[1], change[0], 1)
 		if bad == good {

@@ -1,6 +1,7 @@
 package container
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,23 +15,48 @@ import (
 func TestStart(t *testing.T) {
 	bin := t.TempDir()
 	for name, script := range map[string]string{
+		"mkdir": "#!/bin/sh\n",
 		"setpriv": `#!/bin/sh
-echo "setpriv $1 $2"
-shift 2
+echo "setpriv $1 $5"
+[ "$2 $3 $4" = "--inh-caps=-all --ambient-caps=-all --no-new-privs" ] || exit 1
+shift 5
 exec "$@"
 `,
 		"sluiced": `#!/bin/sh
 echo "sluiced $*"
 echo "$SLUICE_DB_CONFIG $LD_LIBRARY_PATH"
 `,
+		"sluice-gnmi": `#!/bin/sh
+echo "sluice-gnmi $*"
+echo "$SLUICE_DB_CONFIG"
+`,
 	} {
 		if err := os.WriteFile(filepath.Join(bin, name), []byte(script), 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
+	// A Redis of another group, as SONiC's has it. (Whose it is, only root can choose.)
+	const ofRedis = 4321
+	socket := filepath.Join(bin, "redis.sock")
+	if err := os.WriteFile(socket, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	group := os.Getgid()
+	if os.Getuid() == 0 {
+		group = ofRedis
+		if err := os.Chown(socket, 0, group); err != nil {
+			t.Fatal(err)
+		}
+	}
+	grouped := filepath.Join(bin, "database_config.json")
+	text := fmt.Sprintf("{\"INSTANCES\": {\"redis\": {\n  \"unix_socket_path\" : %q,\n  \"port\": 6379}}}\n", socket)
+	if err := os.WriteFile(grouped, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	const (
 		alone   = "/var/run/redis/sonic-db/database_config.json"
-		limited = "setpriv --bounding-set=-all,+net_admin,+sys_admin --no-new-privs\n"
+		limited = "setpriv --bounding-set=-all,+net_admin,+sys_admin --groups=0\n"
+		none    = "setpriv --bounding-set=-all --groups=0\n"
 	)
 	for name, tt := range map[string]struct {
 		env  []string
@@ -44,9 +70,13 @@ echo "$SLUICE_DB_CONFIG $LD_LIBRARY_PATH"
 		"software switch":  {[]string{"SLUICE_SAI_LIBRARY=/usr/lib/libsoftsai.so"}, []string{"sluiced"}, limited + "sluiced \n" + alone + " /usr/lib/sluice\n"},
 		"vendor's library": {[]string{"SLUICE_SAI_LIBRARY=/etc/sonic/sluice/libsai.so"}, []string{"sluiced"}, limited + "sluiced \n" + alone + " \n"},
 		"other rights": {[]string{"SLUICE_CAPABILITIES=net_admin sys_rawio"}, []string{"sluiced"},
-			"setpriv --bounding-set=-all,+net_admin,+sys_rawio --no-new-privs\nsluiced \n" + alone + " \n"},
+			"setpriv --bounding-set=-all,+net_admin,+sys_rawio --groups=0\nsluiced \n" + alone + " \n"},
 		"all rights":    {[]string{"SLUICE_CAPABILITIES=all"}, []string{"sluiced"}, "sluiced \n" + alone + " \n"},
+		"gNMI":          {[]string{"SLUICE_CAPABILITIES=all"}, []string{"sluice-gnmi"}, none + "sluice-gnmi \n" + alone + "\n"},
+		"gNMI's flags":  {[]string{"SLUICE_GNMI_FLAGS=--listen :50071"}, []string{"sluice-gnmi", "--health"}, none + "sluice-gnmi --listen :50071 --health\n" + alone + "\n"},
 		"other command": {[]string{"NAMESPACE_ID=0"}, []string{"sh", "-c", "echo $SLUICE_DB_CONFIG"}, "/var/run/redis0/sonic-db/database_config.json\n"},
+		"group of Redis": {[]string{"SLUICE_DB_CONFIG=" + grouped}, []string{"sluice-gnmi"},
+			fmt.Sprintf("setpriv --bounding-set=-all --groups=0,%d\nsluice-gnmi \n%s\n", group, grouped)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			start := exec.CommandContext(t.Context(), "./start.sh", tt.args...)

@@ -27,6 +27,10 @@ type Config struct {
 	// wiped.
 	Open func(driver Driver, s *config.Snapshot, cold bool) (Switch, error)
 
+	// Warnings are what parts that orch does not know have to say to the operator,
+	// besides what the switch does. nil: none.
+	Warnings func() []string
+
 	Log *slog.Logger
 	Now func() time.Time
 }
@@ -45,30 +49,18 @@ const (
 
 // Run runs the loop until ctx is done.
 func Run(ctx context.Context, c Config) error {
-	o := &orch{Config: c, started: c.Now(), batches: make(chan sonicdb.Batch, 16), state: config.New(), rejectedAt: map[string]time.Time{}}
-	configDB, err := sonicdb.Open(c.Databases, "CONFIG_DB", c.Log)
+	o, closed, err := open(c)
 	if err != nil {
 		return err
 	}
-	defer configDB.Close()
-	if o.stateDB, err = sonicdb.Open(c.Databases, "STATE_DB", c.Log); err != nil {
-		return err
-	}
-	defer o.stateDB.Close()
-	countersDB, err := sonicdb.Open(c.Databases, "COUNTERS_DB", c.Log)
-	if err != nil {
-		return err
-	}
-	defer countersDB.Close()
-	o.rows = sonicdb.NewMirror(o.stateDB, telemetry.TableState, telemetry.TableCapability, telemetry.TableConfigError, telemetry.TableObject, telemetry.TableFlow)
-	o.counters = sonicdb.NewMirror(countersDB, telemetry.TableStats, telemetry.TablePortStats, telemetry.TableQueueStats, telemetry.TableIPFIXStats)
+	defer closed()
 
 	// What writes rows outlives the loop, so that the last words are written.
 	writing, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error {
-		return configDB.Watch(ctx, config.Tables(), func(b sonicdb.Batch) {
+		return o.configDB.Watch(ctx, config.Tables(), func(b sonicdb.Batch) {
 			select {
 			case o.batches <- b:
 			case <-ctx.Done():
@@ -83,14 +75,38 @@ func Run(ctx context.Context, c Config) error {
 	return g.Wait()
 }
 
+// open opens the databases. The caller closes them.
+func open(c Config) (o *orch, closed func(), err error) {
+	o = &orch{Config: c, started: c.Now(), batches: make(chan sonicdb.Batch, 16), state: config.New(), rejectedAt: map[string]time.Time{}}
+	var all []*sonicdb.DB
+	closed = func() {
+		for _, db := range all {
+			_ = db.Close() // nothing waits in it
+		}
+	}
+	for name, to := range map[string]**sonicdb.DB{"CONFIG_DB": &o.configDB, "STATE_DB": &o.stateDB, "COUNTERS_DB": &o.countersDB} {
+		if *to, err = sonicdb.Open(c.Databases, name, c.Log); err != nil {
+			closed()
+			return nil, nil, err
+		}
+		all = append(all, *to)
+	}
+	o.rows = sonicdb.NewMirror(o.stateDB, telemetry.TableState, telemetry.TableCapability, telemetry.TableConfigError, telemetry.TableObject, telemetry.TableFlow)
+	o.counters = sonicdb.NewMirror(o.countersDB, telemetry.TableStats, telemetry.TablePortStats, telemetry.TableQueueStats, telemetry.TableIPFIXStats)
+	o.warm.db = o.stateDB
+	return o, closed, nil
+}
+
 // orch is the state of the loop. Only its goroutine touches it.
 type orch struct {
 	Config
 	started  time.Time
 	batches  chan sonicdb.Batch
-	stateDB  *sonicdb.DB
+	warm     warmRestart
 	rows     *sonicdb.Mirror // of STATE_DB
 	counters *sonicdb.Mirror // of COUNTERS_DB
+
+	configDB, stateDB, countersDB *sonicdb.DB
 
 	state      *config.State
 	snapshot   *config.Snapshot     // nil before CONFIG_DB was read
@@ -215,16 +231,21 @@ func (o *orch) backoff() time.Duration {
 
 // reconcile brings the switch to what is configured.
 func (o *orch) reconcile(ctx, writing context.Context, g *errgroup.Group) error {
-	want := DriverOf(o.snapshot)
-	if o.sw != nil && o.driver != want {
+	if err := o.warm.begin(writing); err != nil {
+		return err
+	}
+	if want := DriverOf(o.snapshot); o.sw != nil && o.driver != want {
 		if err := o.leave(ctx, g); err != nil {
 			return fmt.Errorf("change the driver from %s to %s: %w", o.driver, want, err)
 		}
 	}
 	if o.sw == nil {
-		if err := o.open(writing, want); err != nil {
+		if err := o.openSwitch(writing); err != nil {
 			return err
 		}
+	}
+	if err := errors.Join(o.warm.reached(writing, warmRestored), o.warm.reached(writing, warmReplayed)); err != nil {
+		return err
 	}
 	if !o.mirrored { // not before the ledger was read: a mirror deletes what nobody set
 		o.mirrored = true
@@ -249,7 +270,7 @@ func (o *orch) reconcile(ctx, writing context.Context, g *errgroup.Group) error 
 		return err
 	}
 	o.read(ctx, g, p)
-	return nil
+	return o.warm.reached(writing, warmReconciled)
 }
 
 // read brings the packet path and the exporter behind it to what is configured.
@@ -280,32 +301,4 @@ func (o *orch) addFlows(first packetio.NewFlow, more <-chan packetio.NewFlow) er
 	o.refused += uint64(refused)
 	o.flows.add(batch[:len(batch)-refused], o.Now())
 	return err
-}
-
-// end leaves the switch as it is, so that the next process takes over, or clears
-// it where the operator wants that.
-func (o *orch) end(writing context.Context) error {
-	var errs []error
-	if o.reader != nil {
-		<-o.reader.done // it gives out what its flows have counted
-	}
-	if o.exporting != nil {
-		o.exporting.Close()
-		<-o.exporting.done
-	}
-	if o.engine != nil && o.snapshot != nil && !outlives(o.snapshot) {
-		_, err := o.engine.Reconcile(asic.Policy{})
-		errs = append(errs, err)
-	}
-	if o.sw != nil {
-		errs = append(errs, o.sw.Close())
-	}
-	if o.mirrored {
-		o.rows.Delete(telemetry.TableState, "global")
-		errs = append(errs, o.rows.Flush(writing))
-	}
-	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("stop: %w", err)
-	}
-	return nil
 }

@@ -40,6 +40,9 @@ func (o *orch) publish(ctx context.Context) {
 	if o.engine != nil {
 		o.describe(&s)
 	}
+	if o.Warnings != nil {
+		s.Warnings = append(s.Warnings, o.Warnings()...)
+	}
 	o.rows.Set(s.Row())
 	if !o.mirrored {
 		// A mirror deletes rows that nobody set, the ledger's too: this one writes

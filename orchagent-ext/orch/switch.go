@@ -66,9 +66,10 @@ func made(r *asic.Record) Driver {
 	return SAI
 }
 
-// open opens the switch, and takes over what stands. What an earlier process left
-// by another driver is removed before.
-func (o *orch) open(writing context.Context, want Driver) error {
+// openSwitch opens the switch, and takes over what an earlier process left there.
+// What one left by another driver is removed before.
+func (o *orch) openSwitch(writing context.Context) error {
+	want := DriverOf(o.snapshot)
 	left, err := (&ledger{ctx: writing, db: o.stateDB, mirror: o.rows}).Load()
 	if err != nil {
 		return err

@@ -64,6 +64,16 @@ func (m *Mirror) Replace(table string, all []rows.Row) {
 	})
 }
 
+// Clear takes all rows of all its tables away.
+func (m *Mirror) Clear() {
+	m.change(func() {
+		for k := range m.desired {
+			m.put(k, nil)
+		}
+		m.all = true
+	})
+}
+
 // put is called with mu held; nil fields: no row.
 func (m *Mirror) put(key string, fields map[string]string) {
 	if fields == nil {

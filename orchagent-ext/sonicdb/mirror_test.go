@@ -120,6 +120,22 @@ func TestFlush(t *testing.T) {
 	}
 }
 
+func TestClear(t *testing.T) {
+	s := redisServer(t)
+	db := open(t, s, "STATE_DB", nil)
+	write(t, db, set("A", "stale", nil), set("B", "other", nil))
+	m := NewMirror(db, "A")
+	m.Set(row("1", fields{"x": "1"}))
+	flush(t, m)
+	write(t, db, set("A", "of another writer", nil))
+	m.Set(row("2", nil))
+	m.Clear()
+	flush(t, m)
+	if diff := cmp.Diff(map[string]fields{"B|other": {}}, inRedis(t, db, "A", "B")); diff != "" {
+		t.Errorf("rows (-want +got):\n%s", diff)
+	}
+}
+
 func flush(t *testing.T, m *Mirror) {
 	t.Helper()
 	if err := m.Flush(t.Context()); err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/redis/go-redis/v9"
 	"sluice/yang/rows"
@@ -29,23 +30,25 @@ func (db *DB) Read(ctx context.Context, tables ...string) ([]rows.Row, error) {
 	return all, nil
 }
 
-// Get returns the rows of those tables and keys, in the same order; one that is
-// not there has nil fields. A hash such as COUNTERS_PORT_NAME_MAP is a table
-// without key.
-func (db *DB) Get(ctx context.Context, wanted ...rows.Row) ([]rows.Row, error) {
-	keys := make([]string, len(wanted))
-	for i, r := range wanted {
+// Get returns those of the rows that are there, in the order given: Table and Key
+// name them. Unlike [DB.Read] it looks for no others, so it costs the same
+// however many keys the database has.
+func (db *DB) Get(ctx context.Context, named ...rows.Row) ([]rows.Row, error) {
+	keys := make([]string, len(named))
+	for i, r := range named {
 		keys[i] = db.redisKey(r)
 	}
 	v, err := db.readKeys(ctx, keys)
 	if err != nil {
 		return nil, err
 	}
-	found := make([]rows.Row, len(wanted))
-	for i, r := range wanted {
-		found[i] = rows.Row{Table: r.Table, Key: r.Key, Fields: v[keys[i]]}
+	var all []rows.Row
+	for _, k := range keys {
+		if fields, ok := v[k]; ok {
+			all = append(all, db.row(k, fields))
+		}
 	}
-	return found, nil
+	return all, nil
 }
 
 func (db *DB) row(redisKey string, fields map[string]string) rows.Row {
@@ -68,9 +71,10 @@ func (db *DB) keys(ctx context.Context, tables []string) ([]string, error) {
 		wanted[t] = true
 	}
 	found := make(map[string]bool) // a scan may name a key twice
+	match := pattern(tables)
 	var cursor uint64
 	for {
-		page, next, err := db.client.Scan(ctx, cursor, "", scanCount).Result()
+		page, next, err := db.client.Scan(ctx, cursor, match, scanCount).Result()
 		if err != nil {
 			return nil, fmt.Errorf("list the keys of %s at %s: %w", db.Name, db.Address, err)
 		}
@@ -84,6 +88,25 @@ func (db *DB) keys(ctx context.Context, tables []string) ([]string, error) {
 		}
 	}
 }
+
+// pattern matches the keys of all of these tables, so that a scan need not send
+// every key of a database that others fill, too: what their names begin with. It
+// matches other keys as well.
+func pattern(tables []string) string {
+	if len(tables) == 0 {
+		return ""
+	}
+	common := tables[0]
+	for _, t := range tables[1:] {
+		for !strings.HasPrefix(t, common) {
+			common = common[:len(common)-1]
+		}
+	}
+	return glob.Replace(common) + "*"
+}
+
+// glob takes their meaning from the characters that have one in a pattern of Redis.
+var glob = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "]", `\]`)
 
 // readKeys reads rows; those that are not there (any more) are not in the
 // result, nor is what is no row but has a row's name.

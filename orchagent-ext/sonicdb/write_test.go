@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"sluice/yang/rows"
 )
 
 func TestWriteAndRead(t *testing.T) {
@@ -63,25 +62,5 @@ func TestPing(t *testing.T) {
 	}
 	if err := db.Write(t.Context(), set("A", "1", nil)); err == nil {
 		t.Error("a killed Redis takes rows")
-	}
-}
-
-// TestGet: rows come in the order that was asked for, and what is not there has no
-// fields; a hash without a key is found, too.
-func TestGet(t *testing.T) {
-	db := open(t, redisServer(t), "COUNTERS_DB", nil)
-	at := func(table, key string, f fields) rows.Row { return rows.Row{Table: table, Key: key, Fields: f} }
-	stored := []rows.Row{at("COUNTERS", "oid:0x1", fields{"a": "1"}), at("COUNTERS_PORT_NAME_MAP", "", fields{"Ethernet0": "oid:0x1"})}
-	for _, r := range stored {
-		if err := db.Write(t.Context(), Change{Row: r}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := db.Get(t.Context(), stored[1], at("COUNTERS", "oid:0x2", nil), stored[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]rows.Row{stored[1], at("COUNTERS", "oid:0x2", nil), stored[0]}, got); diff != "" {
-		t.Error(diff)
 	}
 }

@@ -38,6 +38,7 @@ func newForeign(t *testing.T) *foreign {
 	if _, err := os.Stat(bin + "sluiced"); err != nil {
 		t.Skipf("needs what make build makes: %v", err)
 	}
+	t.Setenv("SLUICE_METRICS", "off") // its port is this machine's, which others may use
 	f := &foreign{t: t, dir: t.TempDir(), log: &logged{}}
 	out, err := exec.Command("gcc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-fvisibility=hidden",
 		"-I../../sai-shim/include", "-o", f.library(), "testdata/foreign.c").CombinedOutput()

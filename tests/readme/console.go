@@ -15,18 +15,31 @@ type command struct {
 	from, to int      // the lines of the page, from 0, that output is: [from, to)
 }
 
+// A block is a script of the page, or commands with what they print.
+type block struct {
+	line     int // of the page, from 1, that its text begins with
+	text     string
+	commands []command // nil: a script
+}
+
 const (
 	fence      = "```"
 	prompt     = "$ "
 	anyLines   = "…"
 	infoRun    = "console"
+	infoSwitch = "console switch"
+	infoBox    = "sh box"
+	infoShown  = "console box"
 	infoNotRun = "sh norun"
 )
 
-// parse returns the commands of a Markdown page that are to be run, and the
-// lines of the blocks that are not. It refuses what would silently go untested:
-// blocks of shell of another kind, and blocks that do not end.
-func parse(page string) (run []command, notRun []string, err error) {
+var infos = []string{infoRun, infoSwitch, infoBox, infoShown, infoNotRun}
+
+// parse returns the commands of a Markdown page that are to be run, the scripts
+// for a box, and the lines of the blocks that are not run here. It refuses what
+// would silently go untested: blocks of shell of another kind, and blocks that do
+// not end.
+func parse(page string) (run []command, box []block, notRun []string, err error) {
 	info, inside, opened := "", false, 0
 	for i, line := range strings.Split(page, "\n") {
 		switch {
@@ -35,30 +48,51 @@ func parse(page string) (run []command, notRun []string, err error) {
 			info = strings.TrimPrefix(line, fence)
 			words := strings.Fields(strings.Trim(line, " `"))
 			isShell := len(words) > 0 && slices.Contains([]string{"console", "sh", "bash", "shell"}, words[0])
-			if isShell && info != infoRun && info != infoNotRun {
-				return nil, nil, fmt.Errorf("line %d: block %q: a block of commands begins with %q or %q, not indented",
-					i+1, line, fence+infoRun, fence+infoNotRun)
+			if isShell && !slices.Contains(infos, info) {
+				return nil, nil, nil, fmt.Errorf("line %d: block %q: a block of commands begins, not indented, with one of %q behind %s",
+					i+1, line, infos, fence)
+			}
+			if info == infoBox || info == infoShown {
+				box = append(box, block{line: i + 2})
 			}
 		case !inside:
 		case strings.TrimSpace(line) == fence:
 			inside = false
+		case info == infoBox:
+			box[len(box)-1].text += line + "\n"
 		case info == infoNotRun:
 			notRun = append(notRun, line)
-		case info != infoRun:
-		case strings.HasPrefix(line, prompt):
-			run = append(run, command{text: strings.TrimPrefix(line, prompt), line: i + 1, from: i + 1, to: i + 1})
-		case len(run) == 0 || run[len(run)-1].line < opened:
-			return nil, nil, fmt.Errorf("line %d: %q stands before the first command of its block", i+1, line)
-		default:
-			last := &run[len(run)-1]
-			last.output = append(last.output, line)
-			last.to = i + 1
+		case info == infoRun:
+			if run, err = add(run, line, i, opened); err != nil {
+				return nil, nil, nil, err
+			}
+		case info == infoShown:
+			last := &box[len(box)-1]
+			last.text += line + "\n"
+			if last.commands, err = add(last.commands, line, i, opened); err != nil {
+				return nil, nil, nil, err
+			}
 		}
 	}
 	if inside {
-		return nil, nil, fmt.Errorf("line %d: the block does not end", opened)
+		return nil, nil, nil, fmt.Errorf("line %d: the block does not end", opened)
 	}
-	return run, notRun, nil
+	return run, box, notRun, nil
+}
+
+// add adds a line of a console: a command, or what the last one prints. i is the
+// line's number, from 0, and opened that of the block, from 1.
+func add(all []command, line string, i, opened int) ([]command, error) {
+	if strings.HasPrefix(line, prompt) {
+		return append(all, command{text: strings.TrimPrefix(line, prompt), line: i + 1, from: i + 1, to: i + 1}), nil
+	}
+	if len(all) == 0 || all[len(all)-1].line < opened {
+		return nil, fmt.Errorf("line %d: %q stands before the first command of its block", i+1, line)
+	}
+	last := &all[len(all)-1]
+	last.output = append(last.output, line)
+	last.to = i + 1
+	return all, nil
 }
 
 // matches says whether the lines got are those of want, in which … stands for

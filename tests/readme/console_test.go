@@ -24,13 +24,24 @@ const page = "# Title\n" +
 	"```sh norun\n" +
 	"sudo reboot\n" +
 	"```\n" +
+	"```sh box\n" +
+	"one\n" +
+	"  two\n" +
+	"```\n" +
+	"```console box\n" +
+	"$ five\n" +
+	"5\n" +
+	"```\n" +
+	"```console switch\n" +
+	"$ show version\n" +
+	"```\n" +
 	"```console\n" +
 	"$ four\n" +
 	"```\n" +
 	"The end.\n"
 
 func TestParse(t *testing.T) {
-	run, notRun, err := parse(page)
+	run, box, notRun, err := parse(page)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,12 +49,15 @@ func TestParse(t *testing.T) {
 		{text: "one", line: 4, output: []string{"first", "", "  $ indented"}, from: 4, to: 7},
 		{text: "two --flag | sort", line: 8, from: 8, to: 8},
 		{text: "three", line: 9, output: []string{"…"}, from: 9, to: 10},
-		{text: "four", line: 19, from: 19, to: 19},
+		{text: "four", line: 30, from: 30, to: 30},
 	}
 	if d := cmp.Diff(want, run, cmp.AllowUnexported(command{})); d != "" {
 		t.Error(d)
 	}
 	if d := cmp.Diff([]string{"sudo reboot"}, notRun); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff([]block{{line: 19, text: "one\n  two\n"}, {line: 23, text: "$ five\n5\n", commands: []command{{text: "five", line: 23, output: []string{"5"}, from: 23, to: 24}}}}, box, cmp.AllowUnexported(block{}, command{})); d != "" {
 		t.Error(d)
 	}
 }
@@ -60,7 +74,7 @@ func TestParseRefusesWhatItWouldNotTest(t *testing.T) {
 		"```sh  norun\none\n```\n":                           "line 1: block",
 		"```json\n```\n```text\n```console\n```\n```console": "line 6: the block does not end",
 	} {
-		_, _, err := parse(page)
+		_, _, _, err := parse(page)
 		if err == nil || !strings.Contains(err.Error(), problem) {
 			t.Errorf("%q: error %v, want %s", page, err, problem)
 		}
@@ -96,7 +110,7 @@ func TestMatches(t *testing.T) {
 }
 
 func TestReplace(t *testing.T) {
-	run, _, err := parse(page)
+	run, _, _, err := parse(page)
 	if err != nil {
 		t.Fatal(err)
 	}

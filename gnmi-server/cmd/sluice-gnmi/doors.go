@@ -116,7 +116,12 @@ func (d *doors) add(o *options, ear net.Listener, sessions *sessions, c credenti
 func (d *doors) serve(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	for i, s := range d.servers {
-		group.Go(func() error { return s.Serve(d.ears[i]) })
+		group.Go(func() error {
+			if err := s.Serve(d.ears[i]); !errors.Is(err, grpc.ErrServerStopped) { // before it began
+				return err
+			}
+			return nil
+		})
 	}
 	group.Go(func() error {
 		d.watchHealth(ctx)

@@ -19,6 +19,7 @@ import (
 	"sluice/gnmi-server/auth"
 	"sluice/gnmi-server/paths"
 	"sluice/gnmi-server/server"
+	"sluice/orchagent-ext/logging"
 	"sluice/orchagent-ext/sonicdb"
 )
 
@@ -53,7 +54,8 @@ type options struct {
 	cert, key, ca           string
 	users, policy           string
 	stateFile               string
-	reflection, version     bool
+	reflection, syslog      bool
+	health, version         bool
 	maxMessage, maxSessions int
 	maxStreams, maxQueue    int
 	stall                   time.Duration
@@ -92,6 +94,8 @@ func parse(args []string, getenv func(string) string, stderr io.Writer) (*option
 	f.IntVar(&o.maxQueue, "max-queue", 65536, "`leaves` that may wait for a stream; with more its client has not kept up")
 	f.DurationVar(&o.stall, "max-stall", 30*time.Second, "`time` for which a client of a stream may take nothing")
 	f.TextVar(&o.level, "log-level", slog.LevelInfo, "`level`: debug, info, warn, error")
+	f.BoolVar(&o.syslog, "syslog", getenv("SLUICE_SYSLOG") != "", "log to syslog instead of standard error (SLUICE_SYSLOG)")
+	f.BoolVar(&o.health, "health", false, "ask the server that listens on the socket whether it serves, and end")
 	f.BoolVar(&o.version, "version", false, "print the version")
 	if err := f.Parse(args); err != nil {
 		return nil, err
@@ -131,7 +135,13 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 		fmt.Fprintln(stdout, "sluice-gnmi", version)
 		return nil
 	}
-	log := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: o.level}))
+	if o.health {
+		return checkHealth(ctx, o.socket)
+	}
+	log, err := logging.New(stderr, "sluice-gnmi", o.level, o.syslog)
+	if err != nil {
+		return err
+	}
 	c := server.Config{
 		StateFile: o.stateFile, Log: log,
 		QueueLimit: o.maxQueue, Stall: o.stall, Streams: o.maxStreams,

@@ -1,7 +1,6 @@
 package orchagent
 
 import (
-	"context"
 	"fmt"
 	"strconv"
 	"strings"
@@ -60,7 +59,7 @@ func (d *Driver) PortCounters(name string) (PortCounters, error) {
 }
 
 func (d *Driver) readPorts() (map[string]PortCounters, error) {
-	oids, err := get(d.counters, rows.Row{Table: mapPorts})
+	oids, err := getOne(d.counters, rows.Row{Table: mapPorts})
 	if err != nil {
 		return nil, err
 	}
@@ -71,13 +70,13 @@ func (d *Driver) readPorts() (map[string]PortCounters, error) {
 			names, wanted = append(names, name), append(wanted, rows.Row{Table: tableCounters, Key: oid})
 		}
 	}
-	found, err := d.counters.Get(context.Background(), wanted...)
+	found, err := get(d.counters, wanted...)
 	if err != nil {
 		return nil, err
 	}
 	all := make(map[string]PortCounters, len(names))
 	for i, r := range found {
-		if r.Fields == nil {
+		if r == nil {
 			continue
 		}
 		all[names[i]] = PortCounters{
@@ -92,7 +91,7 @@ func (d *Driver) readPorts() (map[string]PortCounters, error) {
 
 // Queues returns the counters of the egress queues of ports.
 func (d *Driver) Queues(ports map[string]bool) ([]QueueCounters, error) {
-	oids, err := get(d.counters, rows.Row{Table: mapQueues})
+	oids, err := getOne(d.counters, rows.Row{Table: mapQueues})
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +106,7 @@ func (d *Driver) Queues(ports map[string]bool) ([]QueueCounters, error) {
 		all = append(all, QueueCounters{Port: port, Queue: uint8(queue)})
 		wanted = append(wanted, rows.Row{Table: tableCounters, Key: oid}, rows.Row{Table: tableWatermarks, Key: oid})
 	}
-	found, err := d.counters.Get(context.Background(), wanted...)
+	found, err := get(d.counters, wanted...)
 	if err != nil {
 		return nil, err
 	}
@@ -122,9 +121,9 @@ func (d *Driver) Queues(ports map[string]bool) ([]QueueCounters, error) {
 }
 
 // sum adds fields up; one that is not there, or N/A, is 0.
-func sum(r rows.Row, names ...string) (n uint64) {
+func sum(fields map[string]string, names ...string) (n uint64) {
 	for _, name := range names {
-		v, _ := strconv.ParseUint(r.Fields[name], 10, 64)
+		v, _ := strconv.ParseUint(fields[name], 10, 64)
 		n += v
 	}
 	return n

@@ -83,29 +83,46 @@ func (d *Driver) SetPorts(ports []asic.Port) error {
 	return nil
 }
 
-// get reads one row; nil fields: it is not there.
-func get(db *sonicdb.DB, r rows.Row) (map[string]string, error) {
-	found, err := db.Get(context.Background(), r)
+// get reads the fields of rows, nil for those that are not there.
+func get(db *sonicdb.DB, wanted ...rows.Row) ([]map[string]string, error) {
+	found, err := db.Get(context.Background(), wanted...)
 	if err != nil {
 		return nil, err
 	}
-	return found[0].Fields, nil
+	fields := make(map[string]map[string]string, len(found))
+	for _, r := range found {
+		fields[r.Name()] = r.Fields
+	}
+	all := make([]map[string]string, len(wanted))
+	for i, r := range wanted {
+		all[i] = fields[r.Name()]
+	}
+	return all, nil
+}
+
+// getOne is get of one row.
+func getOne(db *sonicdb.DB, r rows.Row) (map[string]string, error) {
+	all, err := get(db, r)
+	if err != nil {
+		return nil, err
+	}
+	return all[0], nil
 }
 
 // Probe implements [asic.Driver].
 func (d *Driver) Probe() (asic.Ladder, asic.Features, error) {
-	state, err := d.state.Get(context.Background(), rowSwitch, rowACL)
+	state, err := get(d.state, rowSwitch, rowACL)
 	if err != nil {
 		return asic.Ladder{}, asic.Features{}, err
 	}
-	if state[0].Fields == nil {
+	if state[0] == nil {
 		return asic.Ladder{}, asic.Features{}, errors.New("orchagent has not written SWITCH_CAPABILITY|switch to STATE_DB: it does not run yet")
 	}
-	config, err := d.config.Get(context.Background(), rowHash, rowSFlow)
+	config, err := get(d.config, rowHash, rowSFlow)
 	if err != nil {
 		return asic.Ladder{}, asic.Features{}, err
 	}
-	d.able = capabilityOf(state[0].Fields, state[1].Fields, config[0].Fields, config[1].Fields)
+	d.able = capabilityOf(state[0], state[1], config[0], config[1])
 	if d.able != d.answered {
 		d.answered = d.able
 		clear(d.refused)
@@ -129,7 +146,7 @@ func (d *Driver) Foresee(o *asic.Object) (*asic.Record, error) {
 	if no, ok := d.refused[o.Key]; ok && maps.Equal(no.fields, row.Fields) {
 		return nil, fmt.Errorf("%w: %s", asic.ErrRefused, no.why)
 	}
-	there, err := get(d.config, row)
+	there, err := getOne(d.config, row)
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +170,7 @@ func (d *Driver) Create(o *asic.Object, _ map[string]*asic.Record) (*asic.Record
 		d.awaitGone(row)
 	}
 	var was []rows.Row
-	if there, err := get(d.config, row); err != nil {
+	if there, err := getOne(d.config, row); err != nil {
 		return nil, err
 	} else if there != nil {
 		was = []rows.Row{row}
@@ -178,7 +195,7 @@ func (d *Driver) Remove(r *asic.Record) error {
 		return d.removeHash(r)
 	}
 	row := rowOf(&r.Object)
-	there, err := get(d.config, row)
+	there, err := getOne(d.config, row)
 	if err != nil {
 		return err
 	}
@@ -204,7 +221,7 @@ func (d *Driver) Exists(r *asic.Record) (bool, error) {
 		return false, nil // of another driver
 	}
 	row := rowOf(&r.Object)
-	there, err := get(d.config, row)
+	there, err := getOne(d.config, row)
 	if err != nil || there == nil {
 		delete(d.notes, r.Key)
 		return false, err

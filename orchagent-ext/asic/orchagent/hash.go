@@ -18,7 +18,7 @@ const present = "present"
 
 // foreseeHash looks whether the field is in the list already.
 func (d *Driver) foreseeHash(r *asic.Record) error {
-	fields, err := get(d.config, rowHash)
+	fields, err := getOne(d.config, rowHash)
 	if err != nil {
 		return err
 	}
@@ -34,7 +34,7 @@ func (d *Driver) foreseeHash(r *asic.Record) error {
 
 // hashes says whether the field is in the list.
 func (d *Driver) hashes(r *asic.Record) (bool, error) {
-	fields, err := get(d.config, rowHash)
+	fields, err := getOne(d.config, rowHash)
 	return slices.Contains(listOf(fields, fieldECMPHash), r.Attr(fieldECMPHash)), err
 }
 
@@ -67,7 +67,7 @@ func (d *Driver) removeHash(r *asic.Record) error {
 // changeHash changes the list, and nothing else of the row, unless somebody
 // changed the row in between.
 func (d *Driver) changeHash(change func(now []string) ([]string, error)) error {
-	fields, err := get(d.config, rowHash)
+	fields, err := getOne(d.config, rowHash)
 	if err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ const (
 
 // status is what orchagent says of a row, in lower case, "" where nothing.
 func (d *Driver) status(r rows.Row) (string, error) {
-	fields, err := get(d.state, rows.Row{Table: statusTables[r.Table], Key: r.Key})
+	fields, err := getOne(d.state, rows.Row{Table: statusTables[r.Table], Key: r.Key})
 	return strings.ToLower(fields["status"]), err
 }
 

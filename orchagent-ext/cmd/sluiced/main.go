@@ -1,6 +1,6 @@
 // Command sluiced is the daemon: it watches CONFIG_DB, programs the switch
-// through a SAI library or through orchagent, and says in STATE_DB what stands. This file parses,
-// builds and runs; it is the only place that knows every part.
+// through a SAI library or through orchagent, and says in STATE_DB what stands.
+// This file parses, builds and runs; it is the only place that knows every part.
 package main
 
 import (
@@ -16,6 +16,9 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
+	"sluice/orchagent-ext/logging"
 	"sluice/orchagent-ext/orch"
 	"sluice/orchagent-ext/sonicdb"
 )
@@ -39,9 +42,11 @@ type options struct {
 	profile             profile
 	connect             bool
 	dryRun, json        bool
+	remove              bool
 	rung                string
 	level               slog.Level
 	syslog              bool
+	metrics             metricsOptions
 	version             bool
 }
 
@@ -54,6 +59,7 @@ It takes its configuration from CONFIG_DB (tables SLUICE_*) and says in STATE_DB
   sluiced --sai-library ... --sai-connect          one that another process initialized
   sluiced                                          one that syncd owns: SLUICE|global driver=orchagent
   sluiced --dry-run [--json]                       print what would stand on the switch
+  sluiced --sai-library ... --remove               take off what a killed sluiced left there; without a library, rows
 
 Flags:
 `
@@ -79,10 +85,14 @@ func parse(args []string, getenv func(string) string, stderr io.Writer) (*option
 	f.Var(o.profile, "sai-profile", "`KEY=VALUE` for the SAI library's profile, or @FILE of such lines; may be given again")
 	f.BoolVar(&o.connect, "sai-connect", getenv("SLUICE_SAI_CONNECT") != "", "connect to a switch that another process initialized (SLUICE_SAI_CONNECT)")
 	f.BoolVar(&o.dryRun, "dry-run", false, "print the objects that would stand on the switch, and program nothing")
+	f.BoolVar(&o.remove, "remove", false, "take everything of ours off the switch, delete our rows in STATE_DB and COUNTERS_DB, and end")
 	f.BoolVar(&o.json, "json", false, "print the dry run as JSON")
 	f.StringVar(&o.rung, "rung", "", "means that the dry run assumes: compute, rewrite, hash, udf-hash; default: the last one that was chosen, else compute; with the driver orchagent, what the switch can")
 	f.TextVar(&o.level, "log-level", slog.LevelInfo, "`level`: debug, info, warn, error")
 	f.BoolVar(&o.syslog, "syslog", getenv("SLUICE_SYSLOG") != "", "log to syslog instead of standard error (SLUICE_SYSLOG)")
+	if err := o.metrics.define(f, or); err != nil {
+		return nil, err
+	}
 	f.BoolVar(&o.version, "version", false, "print the version")
 	if err := f.Parse(args); err != nil {
 		return nil, err
@@ -112,16 +122,34 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 	if o.dryRun {
 		return dryRun(ctx, o, databases, stdout)
 	}
-	log, err := newLog(stderr, o.level, o.syslog)
+	log, err := logging.New(stderr, "sluiced", o.level, o.syslog)
 	if err != nil {
 		return err
 	}
-	log.Info("sluiced starts", "version", version, "library", o.library)
-	err = orch.Run(ctx, orch.Config{
+	release, err := claim(databases)
+	if err != nil {
+		return err
+	}
+	defer release()
+	c := orch.Config{
 		Databases: databases, Version: version, Log: log, Now: time.Now,
 		Open: (&opener{o, databases, log}).open,
-	})
-	if err == nil {
+	}
+	if o.remove {
+		return orch.Remove(ctx, c)
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	served, err := o.metrics.server(databases, o.namespace, log)
+	if err != nil {
+		return err
+	}
+	if served != nil {
+		c.Warnings = served.Warnings
+		g.Go(func() error { return served.Run(ctx) })
+	}
+	log.Info("sluiced starts", "version", version, "library", o.library)
+	g.Go(func() error { return orch.Run(ctx, c) })
+	if err = g.Wait(); err == nil {
 		log.Info("sluiced ends")
 	}
 	return err

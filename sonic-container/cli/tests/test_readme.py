@@ -6,7 +6,7 @@ import os
 import re
 
 README = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../../README.md')
-BLOCK = re.compile(r'^```sh norun\n(\$ .*?)^```$', re.M | re.S)
+BLOCK = re.compile(r'^```console switch\n(.*?)^```$', re.M | re.S)
 
 # What sluiced says of a switch that computes labels, on which the port of the
 # README is the only one.
@@ -35,7 +35,7 @@ def test_readme(switch):
                 words = line[2:].replace('sudo ', '')
                 refused = words.endswith(' md5')
                 lines += [line] + switch.run(words, code=1 if refused else 0).splitlines()
-        return '```sh norun\n' + '\n'.join(lines) + '\n```'
+        return '```console switch\n' + '\n'.join(lines) + '\n```'
 
     assert len(BLOCK.findall(page)) == 2
     printed = BLOCK.sub(run_block, page)

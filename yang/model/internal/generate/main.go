@@ -52,6 +52,7 @@ func generate() ([]byte, error) {
 		gogen.GoOpts{
 			PackageName:             "model",
 			GenerateJSONSchema:      true,
+			IncludeDescriptions:     true,
 			GenerateSimpleUnions:    true,
 			GeneratePopulateDefault: true,
 			ValidateFunctionName:    "Validate",

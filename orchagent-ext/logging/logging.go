@@ -1,4 +1,6 @@
-package main
+// Package logging is how the daemons log: as text, or to syslog. sluiced and
+// sluice-gnmi call it when they start; it knows nothing of what is logged.
+package logging
 
 import (
 	"context"
@@ -8,12 +10,14 @@ import (
 	"log/syslog"
 )
 
-// newLog logs as text to w, or to the local syslog under the daemon's name.
-func newLog(w io.Writer, level slog.Level, toSyslog bool) (*slog.Logger, error) {
+// New returns a log of what is at least of a level: as text to w, or to the local
+// syslog under the daemon's name, by which SONiC tells its lines (sluice#sluiced).
+// There is an error where no syslog listens.
+func New(w io.Writer, daemon string, level slog.Level, toSyslog bool) (*slog.Logger, error) {
 	if !toSyslog {
 		return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level})), nil
 	}
-	out, err := syslog.New(syslog.LOG_DAEMON|syslog.LOG_INFO, "sluiced")
+	out, err := syslog.New(syslog.LOG_DAEMON|syslog.LOG_INFO, daemon)
 	if err != nil {
 		return nil, fmt.Errorf("connect to syslog: %w", err)
 	}

@@ -1,0 +1,135 @@
+package orch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"sluice/orchagent-ext/asic"
+	"sluice/orchagent-ext/config"
+	"sluice/orchagent-ext/sonicdb"
+	"sluice/orchagent-ext/telemetry"
+	"sluice/yang/rows"
+)
+
+// featureTime is how long Redis may take to say whether the feature is off.
+const featureTime = 2 * time.Second
+
+// end leaves the switch as it is, so that the next process takes over, or takes
+// everything of ours with it where none is to come.
+func (o *orch) end(writing context.Context) error {
+	var errs []error
+	if o.reader != nil {
+		<-o.reader.done // it gives out what its flows have counted
+	}
+	if o.exporting != nil {
+		o.exporting.Close()
+		<-o.exporting.done
+	}
+	if o.comesBack(writing) {
+		o.rows.Delete(telemetry.TableState, "global")
+		if o.mirrored {
+			errs = append(errs, o.rows.Flush(writing))
+		} else {
+			errs = append(errs, o.stateDB.Write(writing, sonicdb.Change{Row: rows.Row{Table: telemetry.TableState, Key: "global"}, Deleted: true}))
+		}
+	} else {
+		errs = append(errs, o.takeOff(writing))
+	}
+	if o.sw != nil {
+		errs = append(errs, o.sw.Close())
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("stop: %w", err)
+	}
+	return nil
+}
+
+// comesBack says whether another process is to come after this one. None is where
+// the feature was switched off, which SONiC writes before it stops the container,
+// or where what is programmed is not to outlive a restart.
+func (o *orch) comesBack(ctx context.Context) bool {
+	if o.snapshot != nil && !outlives(o.snapshot) {
+		return false
+	}
+	ctx, stop := context.WithTimeout(ctx, featureTime)
+	defer stop()
+	all, err := o.configDB.Read(ctx, "FEATURE", "SLUICE") // as they are now: the loop may not have heard yet
+	if err != nil {
+		o.Log.Warn("what stands is left on the switch: nobody says whether the feature was disabled", "why", err)
+		return true
+	}
+	for _, r := range all {
+		if r.Table == "FEATURE" && r.Key == service && strings.HasSuffix(r.Fields["state"], "disabled") || // or always_disabled
+			r.Table == "SLUICE" && r.Fields["warm_restart"] == "disabled" {
+			return false
+		}
+	}
+	return true
+}
+
+// takeOff takes everything of ours off the switch, and then from STATE_DB and
+// COUNTERS_DB. While something may stand on the switch its rows stay.
+func (o *orch) takeOff(ctx context.Context) error {
+	if o.engine == nil {
+		left, err := o.stateDB.Read(ctx, telemetry.TableObject)
+		if err != nil {
+			return err
+		}
+		if len(left) > 0 {
+			return fmt.Errorf("the switch was not open, and %d objects of ours stand on it: sluiced --remove takes them off", len(left))
+		}
+	} else {
+		outcome, err := o.engine.Reconcile(asic.Policy{})
+		if err != nil {
+			return err
+		}
+		o.Log.Info("taken off the switch", "objects", outcome.Removed)
+	}
+	o.rows.Clear()
+	o.counters.Clear()
+	return errors.Join(o.rows.Flush(ctx), o.counters.Flush(ctx), o.warm.forget(ctx))
+}
+
+// Remove takes everything of ours off the switch, and the rows of our models from
+// STATE_DB and COUNTERS_DB, whoever wrote them. It is for when Run ended without
+// doing so, as it was killed, and is not to come again. Where the switch cannot be
+// opened nothing is changed.
+func Remove(ctx context.Context, c Config) error {
+	o, closed, err := open(c)
+	if err != nil {
+		return err
+	}
+	defer closed()
+	configured, err := o.configDB.Read(ctx, config.Tables()...)
+	if err != nil {
+		return err
+	}
+	var b sonicdb.Batch
+	for _, r := range configured {
+		b.Changes = append(b.Changes, set(r))
+	}
+	o.change(ctx, b)
+	if err := o.openSwitch(ctx); err != nil {
+		return err
+	}
+	if err := errors.Join(o.takeOff(ctx), o.sw.Close()); err != nil {
+		return err
+	}
+	return errors.Join(deleteTables(ctx, o.stateDB), deleteTables(ctx, o.countersDB))
+}
+
+// deleteTables deletes the rows of our models from a database.
+func deleteTables(ctx context.Context, db *sonicdb.DB) error {
+	all, err := db.Read(ctx, rows.Tables(db.Name)...)
+	if err != nil {
+		return err
+	}
+	var gone []sonicdb.Change
+	for _, r := range all {
+		gone = append(gone, sonicdb.Change{Row: r, Deleted: true})
+	}
+	return db.Write(ctx, gone...)
+}

@@ -1,0 +1,44 @@
+package sonicdb
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sluice/yang/rows"
+)
+
+func TestGet(t *testing.T) {
+	db := open(t, redisServer(t), "COUNTERS_DB", nil)
+	write(t, db, set("A", "1", fields{"x": "1"}), set("A", "2", fields{"x": "2"}), set("B", "1", nil), set("MAP", "", fields{"x": "3"}))
+	got, err := db.Get(t.Context(), rows.Row{Table: "MAP"}, rows.Row{Table: "B", Key: "1"}, rows.Row{Table: "A", Key: "3"}, rows.Row{Table: "A", Key: "1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []rows.Row{{Table: "MAP", Fields: fields{"x": "3"}}, {Table: "B", Key: "1", Fields: fields{}}, {Table: "A", Key: "1", Fields: fields{"x": "1"}}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestReadByPattern: what names of tables have in common is no more than a hint.
+func TestReadByPattern(t *testing.T) {
+	db := open(t, redisServer(t), "STATE_DB", nil)
+	tables := []string{"S*_ONE", "S*_ONLY", "S*", "Q?[x]", `back\slash`, "X"}
+	for _, table := range append([]string{"SA_ONE", "S", "S*_ON", "Qy[x]", "Q?x", "backslash"}, tables...) {
+		write(t, db, set(table, "1", fields{"x": "1"}))
+	}
+	for _, wanted := range [][]string{nil, {"S*_ONE"}, {"S*_ONE", "S*_ONLY"}, {"S*_ONE", "S*"}, {"Q?[x]"}, {`back\slash`}, {"S*_ONE", "X"}} {
+		want := map[string]fields{}
+		for _, table := range wanted {
+			want[table+"|1"] = fields{"x": "1"}
+		}
+		if diff := cmp.Diff(want, inRedis(t, db, wanted...)); diff != "" {
+			t.Errorf("%q: %s", wanted, diff)
+		}
+	}
+	for want, tables := range map[string][]string{"": nil, "SLUICE_*": {"SLUICE_STATS", "SLUICE_PORT_STATS"}, "*": {"PORT", "SLUICE"}, `a\*b*`: {"a*b"}} {
+		if got := pattern(tables); got != want {
+			t.Errorf("%q: %s, want %s", tables, got, want)
+		}
+	}
+}

@@ -1,0 +1,29 @@
+// Package metrics serves the rows of STATE_DB and COUNTERS_DB to Prometheus, over
+// HTTP. The state model is the list of what there is: a table or leaf that the
+// model gets is a metric, and nothing here names one.
+//
+//	SLUICE_STATS:global label_written         sluice_label_written_total
+//	SLUICE_PORT_STATS:Ethernet0 rx_packets    sluice_port_rx_packets_total{port="Ethernet0"}
+//	SLUICE_STATE|global state                 sluice_state{state="running"}
+//
+// What becomes of a leaf, its type says:
+//
+//   - a counter: a counter; those that are called dropped_… of one table are one,
+//     with the label reason;
+//   - another number, a boolean, a timestamp: a gauge, in base units (a name in
+//     percent becomes a ratio, one in mbps bytes per second, a timestamp seconds
+//     since 1970);
+//   - an enumeration: a series of each value, 1 for the one in force and 0 for the
+//     others;
+//   - sentences: a series of each sentence, 1;
+//   - a name in the table's only row: a label of sluice_info;
+//   - a sentence, such as the last error: nothing.
+//
+// All tables of COUNTERS_DB are exported, and those of STATE_DB that have one row.
+// Of STATE_DB's lists only flows can be, and of these the heaviest: a series for
+// each of many flows is more than a Prometheus should get unasked.
+//
+// sluiced runs the [Server]. It reads Redis when it is asked, and not more than
+// once a second: so it also has what other processes of Sluice write there. It
+// writes nothing, and knows neither the switch nor the orchestrator.
+package metrics

@@ -1,0 +1,235 @@
+package container
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
+
+	"sluice/orchagent-ext/sonicdb"
+	"sluice/tests/fabric/fabrictest"
+	"sluice/yang/rows"
+)
+
+// What the tests bend or expect of a warm restart.
+const (
+	promptly = 5 * time.Second // reconciled after docker kill and start
+
+	noCapability = "0000000000000000"
+)
+
+// TestBoth: both programs run with the rights stated, sluice-gnmi alone is started
+// again, nothing is left a zombie, and SIGTERM ends all of it well.
+func TestBoth(t *testing.T) {
+	b := newBox(t, fabrictest.New(t), "leaf", "")
+	b.start()
+	b.awaitRow("SLUICE_STATE", "global", "state", "running")
+	b.await("health", func() bool { _, err := b.exec(b.script("health.sh")); return err == nil })
+	for name, want := range map[string]string{"sluiced": netAdminAndSysAdmin, "sluice-gnmi": noCapability} {
+		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", b.pid(name)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, set := range []string{"CapEff", "CapPrm", "CapBnd"} {
+			if !strings.Contains(string(status), set+":\t"+want+"\n") {
+				t.Errorf("%s: %s is not %s:\n%s", name, set, want, status)
+			}
+		}
+		if !strings.Contains(string(status), "NoNewPrivs:\t1\n") {
+			t.Errorf("%s can get new rights", name)
+		}
+	}
+
+	first := b.pid("sluice-gnmi")
+	if err := unix.Kill(first, unix.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	b.await("its end", func() bool { return b.pid("sluice-gnmi") != first })
+	if out, err := b.exec(b.script("health.sh")); err == nil || !strings.Contains(out, "gnmi.sock") {
+		t.Errorf("health without sluice-gnmi: %v: %s", err, out)
+	}
+	b.await("sluice-gnmi again", func() bool { _, err := b.exec(b.script("health.sh")); return err == nil })
+
+	// An orphan is the first process's to bury.
+	if out, err := b.exec("sh", "-c", "(sh -c 'exec sleep 0.01' &) ; :"); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	b.await("no zombies", func() bool {
+		out, err := b.exec("ps", "-e", "-o", "stat=")
+		return err == nil && !strings.Contains(out, "Z")
+	})
+
+	socket := filepath.Join(b.dir, "run/sluice/gnmi.sock")
+	if _, err := os.Stat(socket); err != nil {
+		t.Error(err)
+	}
+	if err := b.stop(); err != nil {
+		t.Errorf("stopped: %v", err)
+	}
+	if _, err := os.Stat(socket); !os.IsNotExist(err) {
+		t.Errorf("the socket is left: %v", err)
+	}
+	for _, said := range []string{"sluice-gnmi ended with exit code 137", `msg="sluiced ends"`, `msg="sluice-gnmi ends"`} {
+		if !strings.Contains(b.log.String(), said) {
+			t.Errorf("%q is not said", said)
+		}
+	}
+}
+
+// TestEndsWithSluiced: the container's exit code is that of sluiced.
+func TestEndsWithSluiced(t *testing.T) {
+	b := newBox(t, fabrictest.New(t), "leaf", "")
+	b.env = append(b.env, "SLUICE_SAI_LIBRARY=") // the last one counts
+	if err := b.run(); err == nil || err.Error() != "exit status 1" {
+		t.Errorf("without a library: %v", err)
+	}
+	if !strings.Contains(b.log.String(), "no SAI library") {
+		t.Errorf("it does not say why")
+	}
+}
+
+// TestWarmRestart: docker kill, as a warm boot does, and start. What is programmed
+// forwards on, and SONiC hears of the reconciliation soon.
+func TestWarmRestart(t *testing.T) {
+	b := newBox(t, fabrictest.New(t), "leaf", "")
+	b.start()
+	b.awaitRow("SLUICE_STATE", "global", "state", "running")
+	b.awaitRow("WARM_RESTART_TABLE", "sluiced", "state", "disabled", "restore_count", "0")
+	programs := b.programs()
+	if !strings.Contains(programs, "Ethernet0") {
+		t.Fatalf("no program on Ethernet0: %s", programs)
+	}
+	for i, enable := range []string{"system", "sluice"} {
+		// What SONiC does before a warm boot.
+		b.write(b.state, "WARM_RESTART_ENABLE_TABLE", enable, "enable", "true")
+		b.write(b.state, "WARM_RESTART_TABLE", "sluiced", "restore_count", fmt.Sprint(i))
+		b.kill()
+		if now := b.programs(); now != programs {
+			t.Errorf("after the kill: %s, before: %s", now, programs)
+		}
+		began := time.Now()
+		b.start()
+		b.awaitRow("WARM_RESTART_TABLE", "sluiced", "state", "reconciled", "restore_count", fmt.Sprint(i+1))
+		took := time.Since(began)
+		t.Logf("%s: reconciled after %v", enable, took)
+		if took > promptly {
+			t.Errorf("reconciled after %v, want at most %v", took, promptly)
+		}
+		if now := b.programs(); unnumbered(now) != unnumbered(programs) {
+			t.Errorf("after the start: %s, before: %s", now, programs)
+		}
+		programs = b.programs()
+		b.write(b.state, "WARM_RESTART_ENABLE_TABLE", enable, "enable", "false")
+	}
+	// A warm boot of the switch keeps a few tables of STATE_DB, and of ours but one row.
+	b.write(b.state, "WARM_RESTART_ENABLE_TABLE", "system", "enable", "true")
+	b.kill()
+	b.deleteState()
+	b.start()
+	b.awaitRow("WARM_RESTART_TABLE", "sluiced", "state", "reconciled", "restore_count", "3")
+	if now := b.programs(); unnumbered(now) != unnumbered(programs) {
+		t.Errorf("without a ledger: %s, before: %s", now, programs)
+	}
+	b.write(b.state, "WARM_RESTART_ENABLE_TABLE", "system", "enable", "false")
+	// Nobody waits where no warm boot was asked for.
+	b.kill()
+	b.start()
+	b.awaitRow("WARM_RESTART_TABLE", "sluiced", "state", "disabled", "restore_count", "0")
+	// Nor where the feature is new: there is nothing to restore.
+	if err := b.stop(); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.state.Write(t.Context(), sonicdb.Change{Row: rows.Row{Table: "WARM_RESTART_TABLE", Key: "sluiced"}, Deleted: true}); err != nil {
+		t.Fatal(err)
+	}
+	b.write(b.state, "WARM_RESTART_ENABLE_TABLE", "system", "enable", "true")
+	b.start()
+	b.awaitRow("WARM_RESTART_TABLE", "sluiced", "state", "disabled", "restore_count", "0")
+}
+
+// TestUninstall: feature disabled, container stopped, rows of our models removed,
+// container removed, as sonic-package-manager uninstall does. Nothing is left, also
+// where the container was killed and sluiced --remove has to do it.
+func TestUninstall(t *testing.T) {
+	for name, remove := range map[string]func(*box){
+		"feature disabled": func(b *box) {
+			b.set("FEATURE", "sluice", "state", "disabled", "auto_restart", "enabled")
+			if err := b.stop(); err != nil {
+				b.t.Errorf("stopped: %v", err)
+			}
+		},
+		"nothing outlives": func(b *box) {
+			b.set("SLUICE", "global", "warm_restart", "disabled")
+			if err := b.stop(); err != nil {
+				b.t.Errorf("stopped: %v", err)
+			}
+		},
+		"killed": func(b *box) {
+			b.kill()
+			b.set("FEATURE", "sluice", "state", "disabled")
+			if err := b.run("sluiced", "--remove"); err != nil {
+				b.t.Errorf("sluiced --remove: %v", err)
+			}
+		},
+		"killed, and STATE_DB forgot": func(b *box) {
+			b.kill()
+			b.in("redis-cli", "-s", b.redis.Socket, "-n", "6", "FLUSHDB")
+			if err := b.run("sluiced", "--remove"); err != nil {
+				b.t.Errorf("sluiced --remove: %v", err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBox(t, fabrictest.New(t), "leaf", "")
+			b.set("FEATURE", "sluice", "state", "enabled")
+			before := b.traces()
+			b.start()
+			b.awaitRow("SLUICE_STATE", "global", "state", "running", "flow_label", "active")
+			b.awaitRow("SLUICE_CAPABILITY", "switch", "flow_label_rung", "compute")
+			if during := b.traces(); cmp.Equal(before, during) {
+				t.Fatal("it leaves no trace while it runs: the test is blind")
+			}
+			remove(b)
+			// sonic-package-manager: the tables of our models in CONFIG_DB. What is left
+			// there in the end are rows of SONiC.
+			b.removeConfig()
+			want, got := before, b.traces()
+			want["keys of database 4"] = "FEATURE|sluice\nPORT|Ethernet0"
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("left (-before +after):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestRestart: docker stop and start of a feature that is enabled goes on where it
+// was; the switch forwards in between as before.
+func TestRestart(t *testing.T) {
+	b := newBox(t, fabrictest.New(t), "leaf", "")
+	b.set("FEATURE", "sluice", "state", "enabled")
+	b.start()
+	b.awaitRow("SLUICE_STATE", "global", "state", "running")
+	programs := b.programs()
+	if err := b.stop(); err != nil {
+		t.Errorf("stopped: %v", err)
+	}
+	if now := b.programs(); now != programs {
+		t.Errorf("after the stop: %s, before: %s", now, programs)
+	}
+	if row := b.row("SLUICE_STATE", "global"); row != nil {
+		t.Errorf("it is stopped, and SLUICE_STATE says %v", row)
+	}
+	b.start()
+	b.awaitRow("SLUICE_STATE", "global", "state", "running")
+	if now := b.programs(); unnumbered(now) != unnumbered(programs) {
+		t.Errorf("after the start: %s, before: %s", now, programs)
+	}
+	if err := b.run("sluiced", "--remove"); err == nil || !strings.Contains(b.log.String(), "another sluiced runs") {
+		t.Errorf("sluiced --remove beside a running sluiced: %v", err)
+	}
+}

@@ -1,0 +1,170 @@
+package readme
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A stage is how a script of the page runs in the box.
+type stage struct {
+	first string // what it begins with
+	given string // script that makes what the page takes as there
+
+	// until is when a script that goes on has done its work; empty: it ends.
+	until string
+
+	alone bool   // each of its lines is a script of its own, by turns
+	then  string // script that looks whether it did what the page says; /tmp/output is what it printed
+}
+
+const stateIs = `[ "$(redis-cli -s /run/sluice/redis.sock -n 6 HGET 'SLUICE_STATE|global' `
+
+// stages are those of the page, in its order. Each finds what those before it left.
+var stages = []stage{
+	{
+		first: "sudo install bin/",
+	},
+	{
+		first: "redis-cli -s /run/sluice/redis.sock -n 4 HSET 'PORT|eth1'",
+		given: "while ! redis-cli -s /run/sluice/redis.sock PING; do sleep 0.1; done; for port in eth1 eth2; do ip link add $port type veth peer name far-$port; ip link set $port up; ip link set far-$port up; done",
+		until: stateIs + `state)" = running ]`,
+	},
+	{
+		first: "redis-cli -s /run/sluice/redis.sock -n 4 HSET 'SLUICE_PORT|eth1'",
+		then:  `for i in $(seq 600); do ! ` + stateIs + `flow_label)" = active ] || exit 0; sleep 0.1; done; exit 1`,
+	},
+	{
+		first: "sonic-db-cli CONFIG_DB HSET 'SLUICE_PORT|Ethernet0'",
+		given: "ip link add Ethernet0 type veth peer name far-Ethernet0; redis-cli -s /run/sluice/redis.sock -n 4 HSET 'PORT|Ethernet0' admin_status up",
+		then:  `[ "$(redis-cli -s /run/sluice/redis.sock -n 4 HGET 'SLUICE_PORT|Ethernet0' role)" = edge ]`,
+	},
+	{
+		first: "sluiced --dry-run",
+		given: "mkdir -p /run/redis/sonic-db && cp /etc/sluice/database_config.json /run/redis/sonic-db/",
+		then:  "grep -q label/table /tmp/output",
+	},
+	{
+		first: "sluice-gnmi --cert",
+		given: certificates + "printf 'alice:%s\\n' '$2y$05$abcdefghijklmnopqrstuuE7oEx4fFXO1SvdQgrfMHWgV4K2gJd3S' >/etc/sluice/users",
+		alone: true,
+		until: "grep -q 'sluice-gnmi starts' /tmp/output",
+	},
+	{
+		first: `tls="-address SWITCH:50070`,
+		given: "(sluice-gnmi --cert server.pem --key server.key --ca clients-ca.pem >/tmp/gnmi 2>&1 &); for i in $(seq 600); do grep -q 'sluice-gnmi starts' /tmp/gnmi && exit 0; sleep 0.1; done; cat /tmp/gnmi; exit 1",
+		until: `grep -q 'op: UPDATE' /tmp/output && grep -q 'eth1.*role.*edge' /tmp/output && grep -q 'rewrite.*zero-only' /tmp/output`,
+	},
+	{
+		first: "$ curl -s http://127.0.0.1:9475/metrics",
+		// sluiced opened the switch before it had a port Ethernet0, and would be degraded for it.
+		given: `redis-cli -s /run/sluice/redis.sock -n 4 DEL 'SLUICE_PORT|Ethernet0'; for i in $(seq 600); do ! ` + stateIs + `state)" = running ] || exit 0; sleep 0.1; done; exit 1`,
+	},
+	{
+		first: "sluice send pfcm --dev eth0",
+		given: "ip netns add far; ip link add eth0 type veth peer name eth0 netns far; ip link set eth0 up; ip -n far addr add fe80::2/64 dev eth0 nodad; ip -n far link set eth0 up; while ip addr show dev eth0 | grep -q tentative; do sleep 0.1; done",
+	},
+	{
+		first: "sluice export capture.pcap --collector",
+		given: certificates + `
+cp ` + "tests/captures/rc-send-ipv4.pcap" + ` capture.pcap
+ip addr add 10.0.0.9/32 dev lo
+(exec >/tmp/tls 2>&1; sleep 60 | timeout 60 openssl s_server -accept 4740 -cert server.pem -key server.key -CAfile clients-ca.pem -Verify 1 -quiet &)
+(timeout 60 python3 -c 'import socket; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.bind(("10.0.0.9", 4739)); open("/tmp/udp", "w"); [open("/tmp/got", "ab").write(s.recv(65536)) for _ in range(1000)]' >/tmp/udp.log 2>&1 &)
+for i in $(seq 100); do [ -e /tmp/udp ] && break; sleep 0.1; done
+`,
+		then: `[ -s /tmp/got ] && for i in $(seq 100); do grep -q rdmaOpCode /tmp/tls && exit 0; sleep 0.1; done; exit 1`,
+	},
+}
+
+// certificates makes those that the page names, of one CA, for its names.
+const certificates = `
+[ -e ca.pem ] || {
+	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=ca -keyout ca.key -out ca.pem
+	printf 'subjectAltName=DNS:SWITCH,DNS:flows.example\n' >names
+	for who in server me; do
+		openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=$who -keyout $who.key -out $who.csr
+		openssl x509 -req -in $who.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -extfile names -out $who.pem
+	done
+	cp ca.pem clients-ca.pem
+} 2>/dev/null
+`
+
+// TestBox runs the scripts of the page that change a machine, in a box.
+func TestBox(t *testing.T) {
+	page, err := os.ReadFile(readme)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, blocks, _, err := parse(string(page))
+	if err != nil {
+		t.Fatalf("README.md: %v", err)
+	}
+	if len(blocks) != len(stages) {
+		t.Fatalf("README.md has %d scripts for a box, and there are %d stages here", len(blocks), len(stages))
+	}
+	b := newBox(t)
+	here, err := filepath.Abs(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{"sluiced", "libsoftsai.so"} {
+		if _, err := os.Stat(filepath.Join(here, "bin", file)); err != nil {
+			t.Skipf("needs what make build makes: %v", err)
+		}
+	}
+	build := exec.Command("go", "build", "-modfile=tools/go.mod", "-o", filepath.Join(t.TempDir(), "gnmi_cli"), "github.com/openconfig/gnmi/cmd/gnmi_cli")
+	build.Dir = here
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	b.run(here, strings.Join([]string{
+		"printf '127.0.0.1 localhost SWITCH flows.example\\n' >/etc/hosts",
+		"cp " + build.Args[4] + " /usr/local/bin/gnmi_cli",
+		`printf '#!/bin/sh\nexec "$@"\n' >/usr/local/bin/sudo`,
+		// As SONiC's, for one database.
+		`printf '#!/bin/sh\n[ "$1" = CONFIG_DB ] && shift && exec redis-cli -s /run/sluice/redis.sock -n 4 "$@"\n' >/usr/local/bin/sonic-db-cli`,
+		"chmod +x /usr/local/bin/sudo /usr/local/bin/sonic-db-cli",
+	}, "\n"))
+	var commands []command
+	var outputs [][]string
+	for i, s := range stages {
+		text := blocks[i].text
+		if !strings.HasPrefix(text, s.first) {
+			t.Fatalf("README.md:%d: the script begins with %q, want %q", blocks[i].line, text, s.first)
+		}
+		if s.given != "" {
+			b.run(here, s.given)
+		}
+		if shown := blocks[i].commands; shown != nil {
+			for _, c := range shown {
+				commands, outputs = append(commands, c), append(outputs, b.shows(here, c))
+			}
+			continue
+		}
+		scripts := []string{text}
+		if s.alone {
+			scripts = strings.Split(strings.TrimSpace(text), "\n")
+		}
+		for _, script := range scripts {
+			if s.until == "" {
+				b.run(here, printing(script))
+				continue
+			}
+			b.start(here, script, s.until)
+			if s.alone {
+				b.run("/", "pkill -x "+strings.Fields(script)[0]+"; while pgrep -x "+strings.Fields(script)[0]+"; do sleep 0.1; done")
+			}
+		}
+		if s.then != "" {
+			b.run("/", s.then)
+		}
+	}
+	if *update && !t.Failed() {
+		if err := os.WriteFile(readme, []byte(replace(string(page), commands, outputs)), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
