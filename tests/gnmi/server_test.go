@@ -137,8 +137,13 @@ func (s *server) run(flags ...string) {
 	read := make(chan struct{})
 	go func() {
 		defer close(read)
-		for lines := bufio.NewScanner(stderr); lines.Scan(); {
-			log.add(lines.Text())
+		lines := bufio.NewReader(stderr) // to its end, or the server could not end
+		for {
+			line, err := lines.ReadString('\n')
+			log.add(strings.TrimSuffix(line, "\n"))
+			if err != nil {
+				return
+			}
 		}
 	}()
 	process := s.process
