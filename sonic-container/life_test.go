@@ -26,7 +26,7 @@ func TestBoth(t *testing.T) {
 	b.start()
 	b.awaitRow("SLUICE_STATE", "global", "state", "running")
 	b.await("health", func() bool { _, err := b.exec(b.script("health.sh")); return err == nil })
-	checkRights(t, "sluiced", b.pid("sluiced"), netAdminAndSysAdmin)
+	checkRights(t, "sluiced", b.pid("sluiced"), sluicedRights)
 	checkRights(t, "sluice-gnmi", b.pid("sluice-gnmi"), noCapability)
 
 	first := b.pid("sluice-gnmi")

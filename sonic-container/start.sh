@@ -8,8 +8,9 @@
 #
 # What they do is the operator's choice, in the environment or in files on the host:
 # sluiced.env, and sluicedN.env for the instance of ASIC N. SLUICE_SAI_LIBRARY is the
-# way to the switch, and without it sluiced says so and ends. SLUICE_GNMI_CERT and its
-# like let sluice-gnmi listen beyond its socket.
+# way to the switch, or SLUICE|global driver=orchagent; without both sluiced says so in
+# STATE_DB, and waits. SLUICE_GNMI_CERT and its like let sluice-gnmi listen beyond its
+# socket.
 set -eu
 
 choices=/etc/sonic/sluice
@@ -96,10 +97,11 @@ sluiced)
 	case ${SLUICE_SAI_LIBRARY:-} in
 	*/libsoftsai.so) export LD_LIBRARY_PATH="$softsai_libraries" ;;
 	esac
-	# net_admin attaches programs to ports and sets the ECMP hash; sys_admin loads
-	# programs, and finds those of an earlier sluiced. A vendor's library may need
+	# net_admin attaches programs to ports and sets the ECMP hash; net_raw reads the
+	# packets that the driver orchagent has the CPU given; sys_admin loads programs, and
+	# finds those of an earlier sluiced. A vendor's library may need
 	# more, such as sys_rawio: SLUICE_CAPABILITIES="net_admin sys_rawio"; all: no limit.
-	capabilities=${SLUICE_CAPABILITIES:-net_admin sys_admin}
+	capabilities=${SLUICE_CAPABILITIES:-net_admin net_raw sys_admin}
 	[ "$capabilities" != all ] || exec "$@"
 	names=
 	for name in $capabilities; do

@@ -66,6 +66,23 @@ func (p Port) Row() rows.Row {
 	}}
 }
 
+// Queue is SLUICE_QUEUE_STATS:port|queue, of an egress queue.
+type Queue struct {
+	Port           string
+	Queue          uint8
+	Watermark      uint64 // most octets in the queue during the last interval of SONiC's telemetry
+	Packets, Bytes uint64
+	Dropped        uint64 // packets
+}
+
+// Row is the row.
+func (q Queue) Row() rows.Row {
+	return rows.Row{Table: TableQueueStats, Key: fmt.Sprintf("%s|%d", q.Port, q.Queue), Fields: map[string]string{
+		"watermark_bytes": fmt.Sprint(q.Watermark),
+		"packets":         fmt.Sprint(q.Packets), "bytes": fmt.Sprint(q.Bytes), "dropped": fmt.Sprint(q.Dropped),
+	}}
+}
+
 // Collector is SLUICE_IPFIX_STATS:name.
 func Collector(s ipfix.Stats) rows.Row {
 	fields := map[string]string{
