@@ -13,12 +13,13 @@ VERSION  := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 # libnl: the software switch. redis-server: tests and the demo start one of their
 # own. tshark and scapy: tests compare with them. iproute2: the network namespaces
 # of tests. libyang-tools: judges the models. pmacct, nfdump, libfixbuf-tools: IPFIX
-# collectors that tests send to. python3-*: the commands on the switch, and a gNMI
-# client of another make. openssl, procps, curl: the commands of the README.
+# collectors that tests send to. etcd-server: tests start members of their own.
+# python3-*: the commands on the switch, and a gNMI client of another make. openssl,
+# procps, curl: the commands of the README.
 DEPS    := gcc libc6-dev clang bpftool libbpf-dev libelf-dev libnl-3-dev libnl-route-3-dev \
 	redis-server tshark python3-scapy iproute2 libyang-tools pmacct nfdump libfixbuf-tools \
 	python3-pytest python3-click python3-redis python3-tabulate python3-natsort \
-	python3-grpcio python3-protobuf openssl procps curl
+	python3-grpcio python3-protobuf etcd-server openssl procps curl
 MISSING  = $(filter-out $(patsubst installed/%,%,$(shell \
 	dpkg-query -W -f '$${db:Status-Status}/$${Package}\n' $(DEPS) 2>/dev/null)),$(DEPS))
 
