@@ -84,11 +84,11 @@ func TestBoth(t *testing.T) {
 // TestEndsWithSluiced: the container's exit code is that of sluiced.
 func TestEndsWithSluiced(t *testing.T) {
 	b := newBox(t, fabrictest.New(t), "leaf", "")
-	b.env = append(b.env, "SLUICE_SAI_LIBRARY=") // the last one counts
+	b.env = append(b.env, "SLUICE_DB_CONFIG=/nosuch.json") // the last one counts
 	if err := b.run(); err == nil || err.Error() != "exit status 1" {
-		t.Errorf("without a library: %v", err)
+		t.Errorf("without databases: %v", err)
 	}
-	if !strings.Contains(b.log.String(), "no SAI library") {
+	if !strings.Contains(b.log.String(), "read where the databases are") {
 		t.Errorf("it does not say why")
 	}
 }
