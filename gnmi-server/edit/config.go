@@ -76,23 +76,35 @@ func (o *Operation) unite(said map[string]string) error {
 
 // remove takes away what a query means.
 func (c *Config) remove(q *paths.Query) {
-	for name, r := range c.rows {
-		t := paths.Lookup(r.Table)
-		i := slices.IndexFunc(q.Parts, func(p paths.Part) bool { return p.Table == t && p.HasRow(r.Key) })
-		switch {
-		case i < 0:
-		case q.Parts[i].Leaves == nil:
-			delete(c.rows, name)
-		default:
-			r.Fields = maps.Clone(r.Fields)
-			for _, leaf := range q.Parts[i].Leaves {
-				delete(r.Fields, t.Column(leaf))
-			}
-			c.rows[name] = r
-			if len(t.Keys) == 0 && len(r.Fields) == 0 { // a container without leaves is not there
-				delete(c.rows, name)
+	for i := range q.Parts {
+		p := &q.Parts[i]
+		if key, one := p.Key(); one && len(p.Keys) > 0 {
+			c.removeFrom(p, p.Table.Name+"|"+key)
+			continue
+		}
+		for name, r := range c.rows { // Set has few operations that mean many rows
+			if r.Table == p.Table.Name && p.HasRow(r.Key) {
+				c.removeFrom(p, name)
 			}
 		}
+	}
+}
+
+// removeFrom takes away what a part means of a row.
+func (c *Config) removeFrom(p *paths.Part, name string) {
+	r, ok := c.rows[name]
+	if !ok {
+		return
+	}
+	if p.Leaves != nil {
+		r.Fields = maps.Clone(r.Fields)
+		for _, leaf := range p.Leaves {
+			delete(r.Fields, p.Table.Column(leaf))
+		}
+		c.rows[name] = r
+	}
+	if p.Leaves == nil || len(p.Keys) == 0 && len(r.Fields) == 0 { // a container without leaves is not there
+		delete(c.rows, name)
 	}
 }
 

@@ -181,6 +181,9 @@ func (d *decoder) row(t *paths.Table, key string, value any) error {
 	if err != nil {
 		return err
 	}
+	if !t.Nameable(d.query.Style, key) {
+		return fmt.Errorf("no path can name a row with the key %q", key)
+	}
 	if len(t.Keys) > 0 || d.query.Style == paths.SonicDB {
 		d.out = append(d.out, Assignment{Leaf{Table: t, Key: key}})
 	}
@@ -188,7 +191,7 @@ func (d *decoder) row(t *paths.Table, key string, value any) error {
 		leaf := strings.TrimPrefix(name, t.Module+":")
 		if d.query.Style == paths.SonicDB {
 			leaf = strings.TrimSuffix(name, "@")
-			if name == "NULL" {
+			if name == Null {
 				continue
 			}
 		}

@@ -3,9 +3,11 @@ package encoding
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 	"github.com/openconfig/goyang/pkg/yang"
@@ -24,7 +26,11 @@ type Leaf struct {
 	Key, Name, Text string
 }
 
-func (l Leaf) list() bool { return l.Table.Entry(l.Name).IsLeafList() }
+// Null is name and text of what stands for the fields of a row that has none, in
+// style SonicDB as in the databases.
+const Null = "NULL"
+
+func (l Leaf) list() bool { return l.Name != Null && l.Table.Entry(l.Name).IsLeafList() }
 
 func (l Leaf) kind(s paths.Style) yang.TypeKind {
 	if s == paths.SonicDB {
@@ -51,21 +57,32 @@ func (l Leaf) Valid() bool {
 	return !slices.ContainsFunc(l.values(), func(s string) bool { return !valid(t, s) })
 }
 
+// valid is strict about numbers: what JSON would not take, as 007 or NaN, is none.
 func valid(t *yang.YangType, s string) bool {
-	var err error
 	switch t.Kind {
 	case yang.Ybool:
 		return s == "true" || s == "false"
 	case yang.Yenum:
 		return t.Enum.IsDefined(s)
 	case yang.Yint8, yang.Yint16, yang.Yint32, yang.Yint64:
-		_, err = strconv.ParseInt(s, 10, 64)
+		n, err := strconv.ParseInt(s, 10, bits[t.Kind])
+		return err == nil && strconv.FormatInt(n, 10) == s
 	case yang.Yuint8, yang.Yuint16, yang.Yuint32, yang.Yuint64:
-		_, err = strconv.ParseUint(s, 10, 64)
+		n, err := strconv.ParseUint(s, 10, bits[t.Kind])
+		return err == nil && strconv.FormatUint(n, 10) == s
 	case yang.Ydecimal64:
-		_, err = strconv.ParseFloat(s, 64)
+		return decimal.MatchString(s)
 	}
-	return err == nil
+	return utf8.ValidString(s)
+}
+
+// decimal is the form of a decimal64 (RFC 7950 section 9.3.1) that is also a
+// number of JSON.
+var decimal = regexp.MustCompile(`^-?(0|[1-9][0-9]{0,17})(\.[0-9]{1,18})?$`)
+
+var bits = map[yang.TypeKind]int{
+	yang.Yint8: 8, yang.Yint16: 16, yang.Yint32: 32, yang.Yint64: 64,
+	yang.Yuint8: 8, yang.Yuint16: 16, yang.Yuint32: 32, yang.Yuint64: 64,
 }
 
 // Value returns the value of a valid leaf.

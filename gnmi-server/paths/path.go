@@ -16,7 +16,7 @@ func Path(s Style, level int, t *Table, key, leaf string) *gpb.Path {
 	add(AtTop, &gpb.PathElem{Name: top(s, t)})
 	row := &gpb.PathElem{Name: t.Row}
 	if s == SonicDB {
-		add(AtTable, &gpb.PathElem{Name: Localhost})
+		add(AtTop, &gpb.PathElem{Name: Localhost})
 		row.Name = key
 	} else if values, ok := t.Split(key); ok && len(values) > 0 {
 		row.Key = make(map[string]string, len(values))

@@ -5,6 +5,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
@@ -59,6 +61,12 @@ func TestResolve(t *testing.T) {
 		"sonic-db:/STATE_DB/localhost/SLUICE_CONFIG_ERROR/t|k|l/reason":                    {"", AtLeaf, "SLUICE_CONFIG_ERROR t|k|l reason", false},
 		"sonic-db:/CONFIG_DB/localhost/SLUICE_FLOW_LABEL/global/algorithm":                 {"", AtLeaf, "SLUICE_FLOW_LABEL  algorithm", false},
 		"/SLUICE_PORT/Ethernet0":                                                           {"CONFIG_DB", AtRow, "SLUICE_PORT Ethernet0", false},
+		"/sonic-sluice/.../SLUICE_PORT_LIST[name=a]":                                       {"", AtLeaf, "SLUICE_PORT a", true},
+		"/.../.../high_bytes":                                                              {"", AtLeaf, "SLUICE_THRESHOLD * high_bytes", true},
+		"/sonic-sluice/SLUICE_PPFC_PEER/.../prefix":                                        {"", AtLeaf, "SLUICE_PPFC_PEER * prefix", true},
+		"/sonic-sluice/SLUICE_PPFC_PEER/...":                                               {"", AtLeaf, "SLUICE_PPFC_PEER *", true},
+		"/sonic-sluice/SLUICE_PORT/SLUICE_PORT_LIST[name=a...b]":                           {"", AtRow, "SLUICE_PORT a...b", false},
+		"sonic-db:/CONFIG_DB/localhost/SLUICE_PORT/sonic-sluice:a":                         {"", AtRow, "SLUICE_PORT sonic-sluice:a", false},
 		"/localhost/SLUICE_STATS/global/cpu_roce":                                          {"COUNTERS_DB", AtLeaf, "SLUICE_STATS  cpu_roce", false},
 		"/sonic-sluice/SLUICE/global/driver":                                               {"CONFIG_DB", AtLeaf, "SLUICE  driver", false},
 	} {
@@ -89,11 +97,72 @@ func TestResolveRefuses(t *testing.T) {
 		"sonic-db:/CONFIG_DB/localhost/PORT":                 {true, `no "PORT" here`},
 		"sonic-db:/STATE_DB/localhost/SLUICE_PORT":           {true, `no "SLUICE_PORT" here`},
 		"sonic-db:/STATE_DB/localhost/SLUICE_CONFIG_ERROR/x": {false, "must be table|key"},
+		"sonic-db:/CONFIG_DB/localhost/.../gold":             {false, "... is not for origin sonic-db"},
+		"/sonic-sluice/.../*[name=gold]":                     {false, "is no list, and has no key"},
 	} {
 		_, err := Resolve(nil, parse(t, path))
 		var e *Error
 		if !errors.As(err, &e) || e.Unknown != tt.unknown || !strings.Contains(e.Reason, tt.says) {
 			t.Errorf("%s: got %v, want %q, unknown %v", path, err, tt.says, tt.unknown)
+		}
+	}
+}
+
+// Paths of any length and depth cost little, and errors repeat only their
+// beginning.
+func TestLongPaths(t *testing.T) {
+	of := func(n int, names ...string) *gpb.Path {
+		p := &gpb.Path{}
+		for i := range n {
+			p.Elem = append(p.Elem, &gpb.PathElem{Name: names[i%len(names)]})
+		}
+		return p
+	}
+	deadline := time.Now().Add(30 * time.Second) // all of it takes some 100 ms
+	for name, p := range map[string]*gpb.Path{
+		"...": of(100000, "..."), "*": of(100000, "*"), "... and *": of(100000, "...", "*"), "names": of(100000, "sonic-sluice", "x"),
+		"a long name": of(1, strings.Repeat("é", 1<<20)),
+	} {
+		q, err := Resolve(nil, p)
+		if name == "..." {
+			if err != nil || len(q.Parts) != len(Tables) {
+				t.Errorf("%s: %v, %v", name, q, err)
+			}
+			continue
+		}
+		if err == nil || len(err.Error()) > 4096 || !utf8.ValidString(err.Error()) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if time.Now().After(deadline) {
+		t.Error("long paths take for ever")
+	}
+}
+
+// Rows that no path could name are not there for gNMI.
+func TestNameable(t *testing.T) {
+	one, two, only := Lookup("SLUICE_THRESHOLD"), Lookup("SLUICE_CONFIG_ERROR"), Lookup("SLUICE")
+	for _, tt := range []struct {
+		table *Table
+		key   string
+		want  [2]bool // YANG, SonicDB
+	}{
+		{one, "gold", [2]bool{true, true}},
+		{one, `a b]\[=/|é`, [2]bool{true, true}},
+		{one, "...", [2]bool{true, false}},
+		{one, "*", [2]bool{false, false}},
+		{one, "a*", [2]bool{true, true}},
+		{one, "", [2]bool{false, false}},
+		{one, "\xff", [2]bool{false, false}},
+		{two, "t|k", [2]bool{true, true}},
+		{two, "t|*", [2]bool{false, false}},
+		{two, "t|", [2]bool{false, false}},
+		{two, "t", [2]bool{false, false}},
+		{only, "global", [2]bool{true, true}},
+		{only, "local", [2]bool{false, false}},
+	} {
+		if got := [2]bool{tt.table.Nameable(YANG, tt.key), tt.table.Nameable(SonicDB, tt.key)}; got != tt.want {
+			t.Errorf("%s|%s: %v, want %v", tt.table.Name, tt.key, got, tt.want)
 		}
 	}
 }

@@ -41,6 +41,7 @@ type Query struct {
 	// Missing is a key of the list that the path leaves open while it has others.
 	Missing string
 
+	deep bool // the path has "..."
 	text string
 }
 
@@ -59,7 +60,7 @@ func (q *Query) Wild() bool {
 	if q.Level == Root {
 		return false
 	}
-	if len(q.Parts) != 1 && q.Level >= AtTable || strings.Contains(q.text, "...") {
+	if len(q.Parts) != 1 && q.Level >= AtTable || q.deep {
 		return true
 	}
 	if q.Level == AtTop {
@@ -132,6 +133,17 @@ func top(s Style, t *Table) string {
 		return t.Database
 	}
 	return t.Module
+}
+
+// textLength is how much of a path errors and logs have, in octets.
+const textLength = 512
+
+// Short returns a text of at most n octets and, if it was longer, a mark.
+func Short(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	return strings.ToValidUTF8(text[:n], "") + "…"
 }
 
 // Text writes a path for people: /a/b[k=v]/c.

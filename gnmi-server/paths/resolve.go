@@ -30,7 +30,7 @@ func Resolve(prefix, path *gpb.Path) (*Query, error) {
 	if path.GetOrigin() != "" {
 		full.Origin = path.GetOrigin()
 	}
-	r := resolver{path: full, text: Text(full)}
+	r := resolver{path: full, text: Short(Text(full), textLength)}
 	if err := r.check(prefix, path); err != nil {
 		return nil, err
 	}
@@ -39,8 +39,10 @@ func Resolve(prefix, path *gpb.Path) (*Query, error) {
 		return nil, err
 	}
 	q := &Query{Style: style, Origin: full.Origin, Level: len(elems), text: r.text}
-	if slices.ContainsFunc(elems, func(e *gpb.PathElem) bool { return e.GetName() == recursive }) {
+	if q.deep = slices.ContainsFunc(elems, isRecursive); q.deep {
 		q.Level = AtLeaf
+		// Behind "..." another one says nothing more, and would be looked at again and again.
+		elems = slices.CompactFunc(elems, func(a, b *gpb.PathElem) bool { return isRecursive(a) && isRecursive(b) })
 	}
 	reached := 0
 	for _, t := range Tables {
@@ -59,7 +61,7 @@ func Resolve(prefix, path *gpb.Path) (*Query, error) {
 		if err != nil {
 			return nil, err
 		}
-		if len(leaves) < len(t.Leaves) || q.Level == AtLeaf {
+		if match(elems, nodes, style == SonicDB && len(t.Keys) > 0) < len(elems) { // the path names leaves, and not the row
 			p.Leaves = leaves
 		}
 		q.Parts = append(q.Parts, p)
@@ -70,6 +72,8 @@ func Resolve(prefix, path *gpb.Path) (*Query, error) {
 	return q, nil
 }
 
+func isRecursive(e *gpb.PathElem) bool { return e.GetName() == recursive }
+
 // resolver holds a path for errors.
 type resolver struct {
 	path *gpb.Path
@@ -77,7 +81,7 @@ type resolver struct {
 }
 
 func (r *resolver) wrong(format string, args ...any) *Error {
-	return &Error{Path: r.text, Reason: fmt.Sprintf(format, args...)}
+	return &Error{Path: r.text, Reason: Short(fmt.Sprintf(format, args...), 2*textLength)}
 }
 
 // check looks at what no schema is needed for.
@@ -108,27 +112,27 @@ func (r *resolver) check(prefix, path *gpb.Path) error {
 // style tells by origin and target how the path names things, and returns its
 // elements as they would be without names of modules, namespace and target.
 func (r *resolver) style(target string) (Style, []*gpb.PathElem, error) {
-	elems := make([]*gpb.PathElem, len(r.path.Elem))
-	for i, e := range r.path.Elem {
-		elems[i] = e
-		if module, name, ok := strings.Cut(e.Name, ":"); ok && slices.ContainsFunc(Tables, func(t *Table) bool { return t.Module == module }) {
-			elems[i] = &gpb.PathElem{Name: name, Key: e.Key}
-		}
-	}
 	inDB := slices.Contains(Databases, target)
 	switch r.path.Origin {
 	case "", "openconfig":
+		elems := plain(r.path.Elem)
 		byModule := len(elems) > 0 && slices.ContainsFunc(Tables, func(t *Table) bool { return t.Module == elems[0].Name })
 		if !inDB || byModule || r.path.Origin != "" {
 			return YANG, elems, nil
 		}
 	case "sonic-db":
 	default:
-		return 0, nil, &Error{Path: r.text, Reason: fmt.Sprintf("no origin %q here; there are: none or openconfig for the models, sonic-db for the databases", r.path.Origin), Unknown: true}
+		e := r.wrong("no origin %q here; there are: none or openconfig for the models, sonic-db for the databases", r.path.Origin)
+		e.Unknown = true
+		return 0, nil, e
 	}
+	elems := slices.Clone(r.path.Elem)
 	for _, e := range elems {
-		if len(e.Key) > 0 {
+		switch {
+		case len(e.Key) > 0:
 			return 0, nil, r.wrong("%s has keys in brackets; with origin sonic-db a row's key is an element of its own", e.Name)
+		case isRecursive(e): // before a key it could mean every row
+			return 0, nil, r.wrong("... is not for origin sonic-db; use * for each element")
 		}
 	}
 	if inDB {
@@ -149,6 +153,17 @@ func (r *resolver) style(target string) (Style, []*gpb.PathElem, error) {
 		elems = slices.Delete(elems, 1, 2)
 	}
 	return SonicDB, elems, nil
+}
+
+// plain returns elements without the names of modules.
+func plain(elems []*gpb.PathElem) []*gpb.PathElem {
+	out := slices.Clone(elems)
+	for i, e := range elems {
+		if module, name, ok := strings.Cut(e.Name, ":"); ok && slices.ContainsFunc(Tables, func(t *Table) bool { return t.Module == module }) {
+			out[i] = &gpb.PathElem{Name: name, Key: e.Key}
+		}
+	}
+	return out
 }
 
 // nodesOf returns the names of the nodes down to a row of t.
@@ -192,7 +207,7 @@ func (r *resolver) part(q *Query, t *Table, elems []*gpb.PathElem) (Part, error)
 			continue
 		}
 		if q.Style == SonicDB {
-			if e.Name == Any || e.Name == recursive {
+			if e.Name == Any {
 				continue
 			}
 			values, ok := t.Split(e.Name)

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/openconfig/goyang/pkg/yang"
 	"sluice/yang/model"
@@ -100,4 +101,14 @@ func (t *Table) Split(key string) (values []string, ok bool) {
 	}
 	values = strings.SplitN(key, KeySeparator, len(t.Keys))
 	return values, len(values) == len(t.Keys)
+}
+
+// Nameable reports whether a path can name the row of a key: in UTF-8, nothing
+// of it empty, and nothing that a path takes for a wildcard.
+func (t *Table) Nameable(s Style, key string) bool {
+	values, ok := t.Split(key)
+	if !ok || !utf8.ValidString(key) || s == SonicDB && (key == Any || key == recursive) {
+		return false
+	}
+	return !slices.ContainsFunc(values, func(v string) bool { return v == "" || v == Any })
 }

@@ -39,26 +39,37 @@ type given struct {
 // extensions returns those of a request; allowed names those that the RPC takes.
 func extensions(all []*gnmi_ext.Extension, allowed ...string) (given, error) {
 	var g given
-	for _, e := range all {
+	seen := make(map[string]bool)
+	for _, one := range all {
 		var name string
-		switch e := e.GetExt().(type) {
+		switch e := one.GetExt().(type) {
 		case *gnmi_ext.Extension_Depth:
 			name, g.depth = "depth", e.Depth.GetLevel()
 		case *gnmi_ext.Extension_Commit:
-			if g.commit != nil {
-				return g, status.Error(codes.InvalidArgument, "the commit extension is there twice")
-			}
 			name, g.commit = "commit", e.Commit
 		case *gnmi_ext.Extension_RegisteredExt:
 			continue // of others; the RPC is the same without
 		default:
-			return g, status.Errorf(codes.Unimplemented, "the extension %T is not supported; there are: depth, commit", e)
+			return g, status.Errorf(codes.Unimplemented, "the extension %s is not supported; there are: depth, commit", extensionName(one))
 		}
+		if seen[name] {
+			return g, status.Errorf(codes.InvalidArgument, "the extension %s is there twice", name)
+		}
+		seen[name] = true
 		if !slices.Contains(allowed, name) {
 			return g, status.Errorf(codes.InvalidArgument, "the extension %s is not for this RPC", name)
 		}
 	}
 	return g, nil
+}
+
+// extensionName returns the name of an extension in gnmi_ext.proto.
+func extensionName(e *gnmi_ext.Extension) string {
+	m := e.ProtoReflect()
+	if f := m.WhichOneof(m.Descriptor().Oneofs().ByName("ext")); f != nil {
+		return string(f.Name())
+	}
+	return "of a number unknown here"
 }
 
 // models returns which tables belong to the models of a request (specification

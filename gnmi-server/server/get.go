@@ -13,6 +13,15 @@ import (
 	"sluice/gnmi-server/paths"
 )
 
+const (
+	// pathsAtOnce is how many paths a Get or a Subscribe may name.
+	pathsAtOnce = 4096
+
+	// leavesAtOnce is how many leaves the answer to a Get has at most: it is held
+	// in memory as a whole, some 1 KiB a leaf.
+	leavesAtOnce = 1 << 18
+)
+
 // Get returns what paths mean, as the databases have it now (specification
 // section 3.3), a Notification a path.
 func (s *Server) Get(ctx context.Context, r *gpb.GetRequest) (*gpb.GetResponse, error) {
@@ -35,6 +44,9 @@ func (s *Server) Get(ctx context.Context, r *gpb.GetRequest) (*gpb.GetResponse, 
 	if len(asked) == 0 {
 		asked = []*gpb.Path{{}} // the prefix alone
 	}
+	if len(asked) > pathsAtOnce {
+		return nil, status.Errorf(codes.ResourceExhausted, "%d paths are asked for; %d are allowed", len(asked), pathsAtOnce)
+	}
 	access := s.Policy.For(user(ctx), auth.Read)
 	queries := make([]*paths.Query, len(asked))
 	for i, p := range asked {
@@ -49,12 +61,13 @@ func (s *Server) Get(ctx context.Context, r *gpb.GetRequest) (*gpb.GetResponse, 
 		q.Within(ofType)
 		queries[i] = q
 	}
+	at := time.Now().UnixNano() // what has changed since may be in the answer, and what had changed before is
 	snapshot, err := s.reader.Read(ctx, queries...)
 	if err != nil {
 		return nil, status.Error(codes.Unavailable, err.Error())
 	}
-	at := time.Now().UnixNano()
 	out := &gpb.GetResponse{}
+	total := 0
 	for _, q := range queries {
 		var leaves []encoding.Leaf
 		if q.Shallow(ext.depth) {
@@ -62,6 +75,9 @@ func (s *Server) Get(ctx context.Context, r *gpb.GetRequest) (*gpb.GetResponse, 
 		}
 		if len(leaves) == 0 {
 			return nil, status.Errorf(codes.NotFound, "nothing is at %s", q)
+		}
+		if total += len(leaves); total > leavesAtOnce {
+			return nil, status.Errorf(codes.ResourceExhausted, "the answer would have more than %d leaves; ask for less, or Subscribe with mode ONCE", leavesAtOnce)
 		}
 		out.Notification = append(out.Notification, &gpb.Notification{
 			Timestamp: at, Prefix: prefix(r.GetPrefix().GetTarget(), q.Origin), Update: updates(q, r.GetEncoding(), leaves),

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"sync"
 	"time"
@@ -13,7 +12,6 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"sluice/gnmi-server/auth"
-	"sluice/gnmi-server/encoding"
 	"sluice/gnmi-server/paths"
 	"sluice/gnmi-server/tree"
 	"sluice/orchagent-ext/sonicdb"
@@ -128,7 +126,8 @@ func (s *Server) Unary(ctx context.Context, req any, info *grpc.UnaryServerInfo,
 	if err != nil {
 		return nil, err
 	}
-	return next(ctx, req)
+	answer, err := next(ctx, req)
+	return answer, short(err)
 }
 
 // Stream authenticates the client of a streaming RPC.
@@ -137,7 +136,7 @@ func (s *Server) Stream(srv any, stream grpc.ServerStream, info *grpc.StreamServ
 	if err != nil {
 		return err
 	}
-	return next(srv, named{stream, ctx})
+	return short(next(srv, named{stream, ctx}))
 }
 
 // named is a stream whose context has the user.
@@ -147,23 +146,3 @@ type named struct {
 }
 
 func (n named) Context() context.Context { return n.ctx }
-
-// reading returns the status of an error of a Get or Subscribe.
-func reading(err error) error { return asStatus(err, codes.Unimplemented) }
-
-// asStatus returns the status of an error; unknown is the code of a path that no
-// model has.
-func asStatus(err error, unknown codes.Code) error {
-	if _, ok := status.FromError(err); ok {
-		return err
-	}
-	code := codes.InvalidArgument
-	var path *paths.Error
-	switch {
-	case errors.As(err, &path) && path.Unknown:
-		code = unknown
-	case errors.Is(err, encoding.ErrEncoding):
-		code = codes.Unimplemented
-	}
-	return status.Error(code, err.Error())
-}

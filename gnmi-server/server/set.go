@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -34,14 +35,10 @@ const (
 // an error, nothing. It leaves a line in the log, whatever comes of it.
 func (s *Server) Set(ctx context.Context, r *gpb.SetRequest) (*gpb.SetResponse, error) {
 	operations, changes, err := s.set(ctx, r)
-	var names []string
-	for i := range operations {
-		names = append(names, operations[i].String())
-	}
-	log := s.Log.With("user", user(ctx), "peer", peerOf(ctx), "operations", strings.Join(names, ", "), "rows", len(changes))
+	log := s.Log.With("user", user(ctx), "peer", peerOf(ctx), "operations", names(operations), "rows", len(changes))
 	if err != nil {
 		s.Stats.Refused.Add(1)
-		log.Warn("set refused", "code", status.Code(err).String(), "error", status.Convert(err).Message())
+		log.Warn("set refused", "code", status.Code(err).String(), "error", status.Convert(short(err)).Message())
 		return nil, err
 	}
 	s.Stats.Sets.Add(1)
@@ -51,6 +48,21 @@ func (s *Server) Set(ctx context.Context, r *gpb.SetRequest) (*gpb.SetResponse, 
 		out.Response = append(out.Response, &gpb.UpdateResult{Path: o.Path, Op: o.Kind})
 	}
 	return out, nil
+}
+
+// namedOperations is how many operations a line of the log names.
+const namedOperations = 32
+
+// names returns operations for the log.
+func names(operations []edit.Operation) string {
+	var all []string
+	for i := range operations[:min(len(operations), namedOperations)] {
+		all = append(all, operations[i].String())
+	}
+	if more := len(operations) - len(all); more > 0 {
+		all = append(all, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(all, ", ")
 }
 
 func (s *Server) set(ctx context.Context, r *gpb.SetRequest) ([]edit.Operation, []sonicdb.Change, error) {
@@ -84,58 +96,75 @@ func (s *Server) apply(ctx context.Context, e *gnmi_ext.Commit, operations []edi
 	s.setting.Lock()
 	defer s.setting.Unlock()
 	begin, err := s.commit.before(ctx, e, len(operations) > 0)
-	if err == nil && len(operations) == 0 && begin != nil {
-		err = begin(nil)
-	}
-	if err != nil || len(operations) == 0 {
+	switch {
+	case err != nil:
 		return nil, err
+	case len(operations) > 0:
+		return s.change(ctx, operations, access, begin)
+	case begin != nil:
+		if err := begin(nil); err != nil {
+			return nil, status.Error(codes.Internal, err.Error())
+		}
 	}
-	return s.change(ctx, operations, access, begin)
+	return nil, nil
 }
 
 // change carries out operations. If begin is not nil, it is called with the rows
-// as they are before they are written.
+// as they are before they are written; the commit that it begins is forgotten
+// where nothing was written.
 func (s *Server) change(ctx context.Context, operations []edit.Operation, access *auth.Access, begin func([]savedRow) error) ([]sonicdb.Change, error) {
 	for try := 0; ; try++ {
-		all, err := s.configuration(ctx)
-		if err != nil {
-			return nil, status.Error(codes.Unavailable, err.Error())
-		}
-		now := edit.NewConfig(all)
-		next, err := now.Apply(operations)
-		if err != nil {
-			return nil, asStatus(err, codes.NotFound)
-		}
-		changes := now.Changes(next)
-		if err := mayWrite(access, user(ctx), now, changes); err != nil {
-			return nil, err
-		}
-		if err := now.Check(next); err != nil {
-			return nil, status.Error(codes.InvalidArgument, err.Error())
-		}
-		was := rowsBefore(now, changes)
-		if begin != nil {
-			if err := begin(saved(was, changes)); err != nil {
-				return nil, status.Error(codes.Internal, err.Error())
-			}
-		}
-		// Once Redis has been asked, the client's patience does not matter.
-		err = s.write(context.WithoutCancel(ctx), was, changes)
+		changes, err := s.tryChange(ctx, operations, access, begin)
 		switch {
 		case err == nil:
 			return changes, nil
 		case errors.Is(err, sonicdb.ErrChanged) && try < retries && ctx.Err() == nil:
 			continue
 		case begin != nil && !errors.Is(err, sonicdb.ErrUnknown):
-			err = errors.Join(err, s.commit.forget())
+			if forgetErr := s.commit.forget(); forgetErr != nil {
+				s.Log.Error("a commit that failed cannot be forgotten; until it is over it stands in the way of others", "error", forgetErr)
+			}
 		}
 		return nil, writing(err)
 	}
 }
 
+// tryChange is change, once.
+func (s *Server) tryChange(ctx context.Context, operations []edit.Operation, access *auth.Access, begin func([]savedRow) error) ([]sonicdb.Change, error) {
+	all, err := s.configuration(ctx)
+	if err != nil {
+		return nil, status.Error(codes.Unavailable, err.Error())
+	}
+	now := edit.NewConfig(all)
+	next, err := now.Apply(operations)
+	if err != nil {
+		return nil, asStatus(err, codes.NotFound)
+	}
+	changes := now.Changes(next)
+	if err := mayWrite(access, user(ctx), now, changes); err != nil {
+		return nil, err
+	}
+	if err := now.Check(next); err != nil {
+		return nil, status.Error(codes.InvalidArgument, err.Error())
+	}
+	was := rowsBefore(now, changes)
+	if begin != nil {
+		if err := begin(saved(was, changes)); err != nil {
+			return nil, status.Error(codes.Internal, err.Error())
+		}
+	}
+	// Once Redis has been asked, the client's patience does not matter.
+	if err := s.write(context.WithoutCancel(ctx), was, changes); err != nil {
+		return nil, err
+	}
+	return changes, nil
+}
+
 // writing returns the status of an error of a write.
 func writing(err error) error {
-	switch {
+	switch _, is := status.FromError(err); {
+	case is:
+		return err
 	case errors.Is(err, sonicdb.ErrChanged):
 		return status.Error(codes.Aborted, "others write the same rows all the time; nothing was written, try again")
 	case errors.Is(err, sonicdb.ErrUnknown):

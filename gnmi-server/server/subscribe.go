@@ -69,6 +69,9 @@ func (s *Server) stream(ctx context.Context, r *gpb.SubscribeRequest) (*subscrib
 	if len(list.GetSubscription()) == 0 {
 		return nil, status.Error(codes.InvalidArgument, "the list has no subscription")
 	}
+	if n := len(list.GetSubscription()); n > pathsAtOnce {
+		return nil, status.Errorf(codes.ResourceExhausted, "the list has %d subscriptions; %d are allowed", n, pathsAtOnce)
+	}
 	if !encoding.IsSupported(list.GetEncoding()) {
 		return nil, status.Errorf(codes.Unimplemented, "encoding %v is not supported; there are: %v", list.GetEncoding(), encoding.Supported)
 	}
@@ -165,11 +168,12 @@ func (s *Server) once(ctx context.Context, stream *subscribe.Stream) error {
 	if stream.UpdatesOnly {
 		queries = nil
 	}
+	at := time.Now()
 	snapshot, err := s.reader.Read(ctx, queries...)
 	if err != nil {
 		return status.Error(codes.Unavailable, err.Error())
 	}
-	return stream.Once(snapshot, time.Now())
+	return stream.Once(snapshot, at)
 }
 
 // poll answers each poll until the client closes.

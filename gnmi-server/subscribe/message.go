@@ -41,8 +41,10 @@ func (m *message) add(c *tree.Cell, state *tree.State, duplicates uint32) error 
 	return nil
 }
 
+// time returns when a state was found, or looked at: never an earlier time than
+// that of its change.
 func (m *message) time(state *tree.State) int64 {
-	if m.at.IsZero() {
+	if m.at.Before(state.Time) {
 		return state.Time.UnixNano()
 	}
 	return m.at.UnixNano()
@@ -78,15 +80,15 @@ func (m *message) row(c *tree.Cell, state *tree.State) error {
 		return err
 	}
 	note := m.stream.atomic(l, m.time(state))
-	cells := m.stream.Live.Row(c)
-	if len(cells) == 0 {
-		note.Delete = []*gpb.Path{{}}
-	}
-	for _, other := range cells {
+	for _, other := range m.stream.Live.Row(c) {
 		if of := other.State(); of.Present && m.stream.wants(other) {
 			u := other.Update(of, m.stream.Encoding)
 			note.Update = append(note.Update, &gpb.Update{Path: &gpb.Path{Elem: u.Path.Elem[len(note.Prefix.Elem):]}, Val: u.Val})
+			note.Timestamp = max(note.Timestamp, m.time(of))
 		}
+	}
+	if len(note.Update) == 0 { // the row is gone, or what is subscribed of it
+		note.Delete = []*gpb.Path{{}}
 	}
 	return m.stream.send(note)
 }

@@ -61,7 +61,7 @@ type Stream struct {
 // sampler is a subscription that timers drive.
 type sampler struct {
 	*Subscription
-	sent map[*tree.Cell]uint64 // version; of those that are suppressed
+	sent map[*tree.Cell]string // what it was, of those that are suppressed
 	full bool                  // the next one leaves out nothing
 }
 
@@ -110,17 +110,20 @@ func (s *Stream) sendAll(ctx context.Context, changes *queue) error {
 func (s *Stream) initial() error {
 	sent := make(map[*tree.Cell]bool)
 	for _, sub := range s.samples {
+		out := s.message(time.Now()) // before the cells are looked for: see [tree.Live.Apply]
 		cells := s.cells(sub.Subscription)
 		if sub.Suppress {
-			sub.sent = make(map[*tree.Cell]uint64, len(cells))
+			sub.sent = make(map[*tree.Cell]string, len(cells))
 		}
-		out := s.message(time.Now())
 		for _, c := range cells {
 			state := c.State()
-			if sub.Suppress && !s.UpdatesOnly {
-				sub.sent[c] = state.Version
+			if s.UpdatesOnly || !state.Present {
+				continue
 			}
-			if s.UpdatesOnly || sent[c] || !state.Present {
+			if sub.Suppress {
+				sub.sent[c] = state.Text
+			}
+			if sent[c] {
 				continue
 			}
 			sent[c] = true
@@ -154,8 +157,8 @@ func (s *Stream) follow(ctx context.Context, changes *queue) error {
 		}
 		if sub.Heartbeat > 0 {
 			defer every(sub.Heartbeat, func(at time.Time) error {
-				if sub.Mode == Sample && !sub.Suppress {
-					return nil // it sends everything anyway
+				if sub.Mode == Sample && !sub.Suppress && sub.Interval <= sub.Heartbeat {
+					return nil // it sends everything anyway, and as often
 				}
 				sub.full = true
 				return s.sample(sub, at)
@@ -202,15 +205,15 @@ func (s *Stream) changed(changes *queue) error {
 // sample sends the leaves of a subscription as they are.
 func (s *Stream) sample(sub *sampler, at time.Time) error {
 	out := s.message(at)
-	now := make(map[*tree.Cell]uint64)
+	now := make(map[*tree.Cell]string)
 	for _, c := range s.cells(sub.Subscription) {
 		state := c.State()
 		if !state.Present {
 			continue
 		}
 		if sub.Suppress {
-			now[c] = state.Version
-			if !sub.full && sub.sent[c] == state.Version {
+			now[c] = state.Text
+			if was, ok := sub.sent[c]; ok && was == state.Text && !sub.full {
 				continue
 			}
 		}

@@ -45,14 +45,14 @@ const counter = "/sonic-sluice-state/SLUICE_PORT_STATS/SLUICE_PORT_STATS_LIST[na
 func TestSamplesOnTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		live := tree.NewLive()
-		live.Apply("COUNTERS_DB", port("a", 0), time.Now())
+		live.Apply("COUNTERS_DB", port("a", 0))
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute+50*time.Millisecond)
 		defer cancel()
 		var writer sync.WaitGroup
 		defer writer.Wait()
 		writer.Go(func() { // the counter never rests
 			for i := 1; ctx.Err() == nil; i++ {
-				live.Apply("COUNTERS_DB", port("a", i), time.Now())
+				live.Apply("COUNTERS_DB", port("a", i))
 				time.Sleep(7 * time.Millisecond)
 			}
 		})
@@ -89,7 +89,7 @@ func TestStalledClientCoalesces(t *testing.T) {
 	live := tree.NewLive()
 	const leaves, changes = 100, 200000
 	for i := range leaves {
-		live.Apply("COUNTERS_DB", port(fmt.Sprint(i), 0), time.Now())
+		live.Apply("COUNTERS_DB", port(fmt.Sprint(i), 0))
 	}
 	gate, synced := make(chan struct{}), make(chan struct{})
 	last := make(map[string]uint64)
@@ -125,7 +125,7 @@ func TestStalledClientCoalesces(t *testing.T) {
 	before := heap()
 	for n := 1; n <= changes/leaves; n++ {
 		for i := range leaves {
-			live.Apply("COUNTERS_DB", port(fmt.Sprint(i), n), time.Now())
+			live.Apply("COUNTERS_DB", port(fmt.Sprint(i), n))
 		}
 	}
 	if grown := heap() - before; grown > 4<<20 {
@@ -175,7 +175,7 @@ func TestFullQueue(t *testing.T) {
 	<-slow
 	<-fast
 	for i := range 4 {
-		live.Apply("COUNTERS_DB", port(fmt.Sprint(i), 1), time.Now())
+		live.Apply("COUNTERS_DB", port(fmt.Sprint(i), 1))
 	}
 	close(gate)
 	if err := <-ended; !errors.Is(err, ErrSlow) {
@@ -221,7 +221,7 @@ func BenchmarkFanOut(b *testing.B) {
 			batch.Changes = append(batch.Changes, port(fmt.Sprint(i), n).Changes...)
 		}
 		sent.Add(streams * leaves)
-		live.Apply("COUNTERS_DB", batch, time.Now())
+		live.Apply("COUNTERS_DB", batch)
 		sent.Wait()
 	}
 	b.ReportMetric(float64(b.N*leaves)/b.Elapsed().Seconds(), "leaves/s/stream")

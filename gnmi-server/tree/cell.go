@@ -22,7 +22,6 @@ type Cell struct {
 type State struct {
 	Text    string
 	Time    time.Time // when it was found to be so
-	Version uint64    // greater after each change of any leaf
 	Present bool
 
 	updates [gpb.Encoding_JSON_IETF + 1]atomic.Pointer[gpb.Update]
@@ -33,8 +32,8 @@ func newCell(s paths.Style, l encoding.Leaf) *Cell {
 	return &Cell{style: s, leaf: l, index: paths.Index(s, l.Table, l.Key, l.Name)}
 }
 
-func (c *Cell) set(text string, at time.Time, version uint64, present bool) {
-	c.state.Store(&State{Text: text, Time: at, Version: version, Present: present})
+func (c *Cell) set(text string, at time.Time, present bool) {
+	c.state.Store(&State{Text: text, Time: at, Present: present})
 }
 
 // State returns what the leaf is now.

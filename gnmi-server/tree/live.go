@@ -29,7 +29,6 @@ type Live struct {
 	applied chan struct{}   // closed by the next Apply
 	missing map[string]bool // databases that have not been read
 	rows    [2]map[*paths.Table]map[string]map[string]*Cell
-	version uint64
 }
 
 // NewLive returns a view without any row but those that are always there.
@@ -55,7 +54,7 @@ func (l *Live) Run(ctx context.Context, databases map[string]*sonicdb.DB) error 
 	group, ctx := errgroup.WithContext(ctx)
 	for _, name := range paths.Databases {
 		group.Go(func() error {
-			err := databases[name].Watch(ctx, rows.Tables(name), func(b sonicdb.Batch) { l.Apply(name, b, time.Now()) })
+			err := databases[name].Watch(ctx, rows.Tables(name), func(b sonicdb.Batch) { l.Apply(name, b) })
 			if err != nil {
 				return fmt.Errorf("follow %s: %w", name, err)
 			}
@@ -68,13 +67,16 @@ func (l *Live) Run(ctx context.Context, databases map[string]*sonicdb.DB) error 
 // Ready is closed once every database has been read.
 func (l *Live) Ready() <-chan struct{} { return l.ready }
 
-// Apply takes what changed in a database, found at a time. It is exported for
-// tests, which have no database.
-func (l *Live) Apply(database string, b sonicdb.Batch, at time.Time) {
+// Apply takes what changed in a database, found now. It is exported for tests,
+// which have no database.
+func (l *Live) Apply(database string, b sonicdb.Batch) {
 	l.telling.Lock()
 	defer l.telling.Unlock()
 
 	l.mu.Lock()
+	// The clock is read where Select cannot be at work, so that whoever reads it
+	// and then calls Select has every change that is older.
+	at := time.Now()
 	var changed []*Cell
 	for _, c := range b.Changes {
 		if t := paths.Lookup(c.Row.Table); t != nil {
@@ -159,14 +161,12 @@ func (l *Live) row(t *paths.Table, c sonicdb.Change, at time.Time) []*Cell {
 			} else if cell.State().Text == leaf.Text {
 				continue
 			}
-			l.version++
-			cell.set(leaf.Text, at, l.version, true)
+			cell.set(leaf.Text, at, true)
 			changed = append(changed, cell)
 		}
 		for name, cell := range cells {
 			if !seen[name] {
-				l.version++
-				cell.set("", at, l.version, false)
+				cell.set("", at, false)
 				changed = append(changed, cell)
 				delete(cells, name)
 			}

@@ -55,8 +55,8 @@ func (s Snapshot) Leaves(q *paths.Query) []encoding.Leaf {
 	for i := range q.Parts {
 		p := &q.Parts[i]
 		keys := slices.Sorted(maps.Keys(s[p.Table]))
-		if q.Style == paths.YANG && always(p.Table) && len(keys) == 0 {
-			keys = []string{p.Table.Row}
+		if q.Style == paths.YANG && always(p.Table) {
+			keys = []string{p.Table.Row} // whether the database has it or not
 		}
 		for _, key := range keys {
 			if !p.HasRow(key) {

@@ -8,10 +8,11 @@ import (
 	"sluice/gnmi-server/paths"
 )
 
-// Expand returns the leaves of a row, sorted by name.
+// Expand returns the leaves of a row, sorted by name: none, if no path can name
+// the row.
 func Expand(s paths.Style, t *paths.Table, key string, fields map[string]string) []encoding.Leaf {
 	keys, ok := t.Split(key)
-	if !ok {
+	if !ok || !t.Nameable(s, key) {
 		return nil
 	}
 	var leaves []encoding.Leaf
@@ -28,6 +29,7 @@ func Expand(s paths.Style, t *paths.Table, key string, fields map[string]string)
 		l.Text = text
 		switch {
 		case s == paths.SonicDB:
+			l.Text = strings.ToValidUTF8(text, "\uFFFD") // what protobuf carries
 		case there && (!l.Valid() || text == "" && t.Entry(name).IsLeafList()):
 			there = false
 		case !there && t.Config && len(t.Entry(name).Default) > 0:
@@ -36,6 +38,9 @@ func Expand(s paths.Style, t *paths.Table, key string, fields map[string]string)
 		if there {
 			leaves = append(leaves, l)
 		}
+	}
+	if s == paths.SonicDB && len(fields) == 0 {
+		leaves = append(leaves, encoding.Leaf{Table: t, Key: key, Name: encoding.Null, Text: encoding.Null})
 	}
 	return leaves
 }

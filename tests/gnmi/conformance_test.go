@@ -11,9 +11,12 @@ type must struct {
 	run  func(t *testing.T, s *server)
 }
 
+// conformance are all cases; MUSTS.md has what each is for.
+var conformance = slices.Concat(formats, names, hostile, reads, sets, subscriptions, streams, extensions)
+
 // TestConformance has a server for each case.
 func TestConformance(t *testing.T) {
-	for _, m := range slices.Concat(formats, reads, sets, subscriptions, streams, extensions) {
+	for _, m := range conformance {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
 			m.run(t, start(t))

@@ -89,9 +89,33 @@ var extensions = []must{
 		fails(t, "a plain Set", err, codes.FailedPrecondition)
 		is(t, "rows", s.rows(), rowsMap{"SLUICE_FLOW_LABEL|global": {"algorithm": "crc32"}})
 	}},
-	{"commit 3.1 an id is needed", func(t *testing.T, s *server) {
-		_, err := s.set(algorithm("crc32", commitOf("", time.Hour)))
-		fails(t, "no id", err, codes.InvalidArgument)
+	{"commit 3.2.1 while one waits, a Set of nothing is FAILED_PRECONDITION, and one may read", func(t *testing.T, s *server) {
+		s.mustSet(algorithm("crc32", commitOf("a", time.Hour)))
+		_, err := s.set(&gpb.SetRequest{})
+		fails(t, "Set", err, codes.FailedPrecondition)
+		is(t, "Get", s.one(label+"/algorithm", gpb.Encoding_PROTO), map[string]string{label + "/algorithm": "crc32"})
+	}},
+	{"commit 3.2.1 a commit of nothing waits like any", func(t *testing.T, s *server) {
+		s.mustSet(&gpb.SetRequest{Extension: commitOf("a", 300*time.Millisecond)})
+		s.mustSetSoon(algorithm("crc32", nil))
+		is(t, "rows", s.rows(), rowsMap{"SLUICE_FLOW_LABEL|global": {"algorithm": "crc32"}})
+	}},
+	{"commit 3.2.1 what others wrote meanwhile into other rows stays", func(t *testing.T, s *server) {
+		s.mustSet(algorithm("crc32", commitOf("a", time.Hour)))
+		s.write(s.config, "SLUICE_THRESHOLD|gold", "high_bytes", "7")
+		s.write(s.config, "SLUICE_FLOW_LABEL|global", "algorithm", "crc32", "rewrite", "always")
+		s.mustSet(&gpb.SetRequest{Extension: cancel("a")})
+		is(t, "rows", s.rows(), rowsMap{"SLUICE_THRESHOLD|gold": {"high_bytes": "7"}})
+	}},
+	{"commit 3.1 an id is needed, and an action that makes sense", func(t *testing.T, s *server) {
+		for what, e := range map[string][]*gnmi_ext.Extension{
+			"commit": commitOf("", time.Hour), "confirm": confirm(""), "cancel": cancel(""), "set_rollback_duration": extend("", time.Hour),
+			"no action": extension(&gnmi_ext.Commit{Id: "a"}), "a duration that has passed": commitOf("a", -time.Second), "no duration": commitOf("a", 0),
+			"two": append(commitOf("a", time.Hour), confirm("a")...), "a change with confirm": confirm("a"),
+		} {
+			_, err := s.set(algorithm("crc32", e))
+			fails(t, what, err, codes.InvalidArgument)
+		}
 		is(t, "rows", s.rows(), rowsMap{})
 	}},
 	{"commit 3.2.2 confirm keeps the change", func(t *testing.T, s *server) {

@@ -1,12 +1,14 @@
 package gnmi
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 	"github.com/openconfig/gnmi/proto/gnmi_ext"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 )
 
 // reads are the cases of sections 2.8, 3.2 and 3.3: Capabilities and Get.
@@ -16,6 +18,29 @@ var reads = []must{
 			Ext: &gnmi_ext.Extension_RegisteredExt{RegisteredExt: &gnmi_ext.RegisteredExtension{Id: gnmi_ext.ExtensionID_EID_EXPERIMENTAL, Msg: []byte("x")}},
 		}}})
 		is(t, "values", values(n...), map[string]string{label + "/algorithm": `"draft-literal"`})
+	}},
+	{"2.8 an extension that the server does not know changes nothing in Capabilities, Set and Subscribe", func(t *testing.T, s *server) {
+		ext := []*gnmi_ext.Extension{{Ext: &gnmi_ext.Extension_RegisteredExt{RegisteredExt: &gnmi_ext.RegisteredExtension{Id: gnmi_ext.ExtensionID_EID_EXPERIMENTAL, Msg: []byte("x")}}}}
+		_, err := s.client().Capabilities(limited(t), &gpb.CapabilityRequest{Extension: ext})
+		fails(t, "Capabilities", err, codes.OK)
+		s.mustSet(algorithm("crc32", ext))
+		is(t, "rows", s.rows(), rowsMap{"SLUICE_FLOW_LABEL|global": {"algorithm": "crc32"}})
+		r := list(gpb.SubscriptionList_ONCE, on(label+"/algorithm", 0))
+		r.Extension = ext
+		is(t, "Subscribe", values(s.subscribe(r).initial()...), map[string]string{label + "/algorithm": "crc32"})
+	}},
+	{"2.8 an extension that is known and not supported is UNIMPLEMENTED, and named", func(t *testing.T, s *server) {
+		ext := []*gnmi_ext.Extension{{Ext: &gnmi_ext.Extension_MasterArbitration{MasterArbitration: &gnmi_ext.MasterArbitration{}}}}
+		_, err := s.set(algorithm("crc32", ext))
+		fails(t, "Set", err, codes.Unimplemented)
+		is(t, "text", status.Convert(err).Message(), "the extension master_arbitration is not supported; there are: depth, commit")
+		is(t, "rows", s.rows(), rowsMap{})
+		_, err = s.client().Get(limited(t), &gpb.GetRequest{Extension: append(depth(1), depth(2)...)})
+		fails(t, "one twice", err, codes.InvalidArgument)
+	}},
+	{"3.3.1 without paths, the prefix is the path", func(t *testing.T, s *server) {
+		n := s.get(&gpb.GetRequest{Prefix: path(label + "/algorithm"), Encoding: gpb.Encoding_PROTO})
+		is(t, "values", values(n...), map[string]string{label + "/algorithm": "draft-literal"})
 	}},
 	{"3.2 Capabilities has version, models and encodings", func(t *testing.T, s *server) {
 		out, err := s.client().Capabilities(limited(t), &gpb.CapabilityRequest{})
@@ -59,8 +84,11 @@ var reads = []must{
 		}
 	}},
 	{"3.3.1 an unsupported encoding is UNIMPLEMENTED", func(t *testing.T, s *server) {
-		_, err := s.client().Get(limited(t), &gpb.GetRequest{Path: []*gpb.Path{path(label)}, Encoding: gpb.Encoding_BYTES})
-		fails(t, "BYTES", err, codes.Unimplemented)
+		for _, e := range []gpb.Encoding{gpb.Encoding_BYTES, 99} {
+			_, err := s.client().Get(limited(t), &gpb.GetRequest{Path: []*gpb.Path{path(label)}, Encoding: e})
+			fails(t, e.String(), err, codes.Unimplemented)
+			is(t, "text", status.Convert(err).Message(), fmt.Sprintf("encoding %v is not supported; there are: [JSON JSON_IETF PROTO ASCII]", e))
+		}
 	}},
 	{"3.3.1 types: CONFIG, STATE, OPERATIONAL, and all by default", func(t *testing.T, s *server) {
 		s.write(s.state, "SLUICE_STATE|global", "state", "running")

@@ -46,6 +46,10 @@ var sets = []must{
 		s.mustSet(&gpb.SetRequest{Update: []*gpb.Update{update(label+"/algorithm", str("crc32")), update(label+"/algorithm", str("draft-literal"))}})
 		is(t, "rows", s.rows(), rowsMap{"SLUICE_FLOW_LABEL|global": {"algorithm": "draft-literal"}})
 	}},
+	{"3.4 of one path replaced twice the last counts", func(t *testing.T, s *server) {
+		s.mustSet(&gpb.SetRequest{Replace: []*gpb.Update{update(label, jsonOf(`{"algorithm":"crc32","rewrite":"always"}`)), update(label, jsonOf(`{"rewrite":"zero-only"}`))}})
+		is(t, "rows", s.rows(), rowsMap{"SLUICE_FLOW_LABEL|global": {"rewrite": "zero-only"}})
+	}},
 	{"3.4 a Set without paths is no error", func(t *testing.T, s *server) {
 		s.mustSet(&gpb.SetRequest{})
 		s.mustSet(&gpb.SetRequest{Extension: []*gnmi_ext.Extension{{Ext: &gnmi_ext.Extension_RegisteredExt{RegisteredExt: &gnmi_ext.RegisteredExtension{}}}}})
@@ -144,6 +148,19 @@ var sets = []must{
 		_, err := s.client().Get(limited(t), &gpb.GetRequest{Path: []*gpb.Path{path(threshold + "/low_bytes")}})
 		fails(t, "no default", err, codes.NotFound)
 	}},
+	{"3.4.4 replace far above: what has a default takes it, what has none is gone", func(t *testing.T, s *server) {
+		for _, p := range []string{"/", "/sonic-sluice"} {
+			s.write(s.config, "SLUICE|global", "driver", "orchagent", "router_id", "10.0.0.1")
+			v := `{"SLUICE_FLOW_LABEL":{"global":{"rewrite":"always"}}}`
+			if p == "/" {
+				v = `{"sonic-sluice":` + v + `}`
+			}
+			s.mustSet(&gpb.SetRequest{Replace: []*gpb.Update{update(p, jsonOf(v))}})
+			is(t, "a default", s.one("/sonic-sluice/SLUICE/global/driver", gpb.Encoding_PROTO), map[string]string{"/sonic-sluice/SLUICE/global/driver": "sai"})
+			_, err := s.client().Get(limited(t), &gpb.GetRequest{Path: []*gpb.Path{path("/sonic-sluice/SLUICE/global/router_id")}})
+			fails(t, "no default", err, codes.NotFound)
+		}
+	}},
 	{"3.4.4 replace by null, nothing or {} deletes nothing", func(t *testing.T, s *server) {
 		s.write(s.config, "SLUICE_THRESHOLD|gold", "high_bytes", "7")
 		for what, u := range map[string]*gpb.Update{
@@ -187,6 +204,17 @@ var sets = []must{
 		s.mustSet(&gpb.SetRequest{Delete: []*gpb.Path{path("/sonic-sluice/SLUICE_THRESHOLD/SLUICE_THRESHOLD_LIST[name=*]/reduction")}})
 		is(t, "a leaf of all", s.rows(), rowsMap{"SLUICE_THRESHOLD|gold": {"high_bytes": "7"}, "SLUICE_THRESHOLD|iron": {"high_bytes": "8"}})
 	}},
+	{"3.4.6 delete by ... takes what the path names, and no more", func(t *testing.T, s *server) {
+		s.write(s.config, "SLUICE_THRESHOLD|gold", "high_bytes", "7", "reduction", "9")
+		s.write(s.config, "SLUICE_THRESHOLD|iron", "high_bytes", "8", "reduction", "9")
+		s.mustSet(&gpb.SetRequest{Delete: []*gpb.Path{path("/.../reduction")}})
+		is(t, "a leaf", s.rows(), rowsMap{"SLUICE_THRESHOLD|gold": {"high_bytes": "7"}, "SLUICE_THRESHOLD|iron": {"high_bytes": "8"}})
+		s.mustSet(&gpb.SetRequest{Delete: []*gpb.Path{path("/.../SLUICE_THRESHOLD_LIST[name=gold]")}})
+		is(t, "an entry", s.rows(), rowsMap{"SLUICE_THRESHOLD|iron": {"high_bytes": "8"}})
+		_, err := s.set(&gpb.SetRequest{Delete: []*gpb.Path{sonic("/CONFIG_DB/localhost/.../gold")}})
+		fails(t, "where a key is an element", err, codes.InvalidArgument)
+		is(t, "rows", s.rows(), rowsMap{"SLUICE_THRESHOLD|iron": {"high_bytes": "8"}})
+	}},
 	{"3.4.6 delete of what is not there is accepted", func(t *testing.T, s *server) {
 		s.mustSet(&gpb.SetRequest{Delete: []*gpb.Path{path(threshold), path(threshold + "/low_bytes"), path(label + "/algorithm")}})
 	}},
@@ -199,6 +227,8 @@ var sets = []must{
 		fails(t, "update", err, codes.NotFound)
 		_, err = s.set(&gpb.SetRequest{Replace: []*gpb.Update{update(label+"/colour", str("x"))}})
 		fails(t, "replace", err, codes.NotFound)
+		_, err = s.set(&gpb.SetRequest{UnionReplace: []*gpb.Update{update(label+"/colour", str("x"))}})
+		fails(t, "union_replace", err, codes.NotFound)
 	}},
 	{"3.4.7 an encoding that is not supported is UNIMPLEMENTED", func(t *testing.T, s *server) {
 		_, err := s.set(&gpb.SetRequest{Update: []*gpb.Update{update(label, &gpb.TypedValue{Value: &gpb.TypedValue_ProtoBytes{ProtoBytes: []byte("x")}})}})

@@ -1,6 +1,7 @@
 package gnmi
 
 import (
+	"strconv"
 	"testing"
 	"time"
 
@@ -42,6 +43,69 @@ var streams = []must{
 	}},
 	{"3.5.1.5.2 an interval that is not supported is INVALID_ARGUMENT", func(t *testing.T, s *server) {
 		fails(t, "1 ms", s.subscribe(list(gpb.SubscriptionList_STREAM, sample(label, time.Millisecond))).fails(), codes.InvalidArgument)
+	}},
+	{"3.5.1.5.2 a heartbeat that is not supported is INVALID_ARGUMENT", func(t *testing.T, s *server) {
+		for _, mode := range []gpb.SubscriptionMode{gpb.SubscriptionMode_ON_CHANGE, gpb.SubscriptionMode_SAMPLE, gpb.SubscriptionMode_TARGET_DEFINED} {
+			sub := on(label, mode)
+			sub.HeartbeatInterval = uint64(time.Millisecond)
+			fails(t, mode.String(), s.subscribe(list(gpb.SubscriptionList_STREAM, sub)).fails(), codes.InvalidArgument)
+			sub.HeartbeatInterval = 1 << 63
+			fails(t, mode.String(), s.subscribe(list(gpb.SubscriptionList_STREAM, sub)).fails(), codes.InvalidArgument)
+		}
+		sub := on(label, 7)
+		fails(t, "no mode", s.subscribe(list(gpb.SubscriptionList_STREAM, sub)).fails(), codes.InvalidArgument)
+	}},
+	{"3.5.1.5.2 a heartbeat shorter than the interval of samples counts", func(t *testing.T, s *server) {
+		sub := sample(label+"/algorithm", time.Hour)
+		sub.HeartbeatInterval = uint64(150 * time.Millisecond)
+		st := s.subscribe(list(gpb.SubscriptionList_STREAM, sub))
+		st.initial()
+		for range 3 {
+			is(t, "heartbeat", values(st.next().GetUpdate()), map[string]string{label + "/algorithm": "draft-literal"})
+		}
+	}},
+	{"3.5.1.5.2 rows come and go while they are sampled", func(t *testing.T, s *server) {
+		s.write(s.config, "SLUICE_THRESHOLD|iron", "high_bytes", "8")
+		s.sees(path(thresholds))
+		all := []*gpb.Subscription{sample(thresholds+"/*/high_bytes", 100*time.Millisecond), sample(thresholds+"/*/high_bytes", 100*time.Millisecond)}
+		all[1].SuppressRedundant = true
+		for _, sub := range all {
+			st := s.subscribe(list(gpb.SubscriptionList_STREAM, sub))
+			st.initial()
+			for _, v := range []string{"7", "9"} {
+				s.write(s.config, "SLUICE_THRESHOLD|gold", "high_bytes", v)
+				st.until(map[string]string{threshold + "/high_bytes": v})
+				s.remove(s.config, "SLUICE_THRESHOLD|gold")
+				s.write(s.config, "SLUICE_THRESHOLD|iron", "high_bytes", "1"+v)
+				st.until(map[string]string{"/sonic-sluice/SLUICE_THRESHOLD/SLUICE_THRESHOLD_LIST[name=iron]/high_bytes": "1" + v})
+				s.eventually("the row is gone from the samples", func() bool {
+					s.write(s.config, "SLUICE_THRESHOLD|iron", "high_bytes", "2"+v) // so that something comes where nothing is sent twice
+					_, there := values(st.next().GetUpdate())[threshold+"/high_bytes"]
+					s.write(s.config, "SLUICE_THRESHOLD|iron", "high_bytes", "3"+v)
+					return !there
+				})
+			}
+			st.end()
+		}
+	}},
+	{"3.5.2.3 of one leaf the last value has the last timestamp", func(t *testing.T, s *server) {
+		st := s.subscribe(list(gpb.SubscriptionList_STREAM, on(thresholds, gpb.SubscriptionMode_ON_CHANGE), sample(thresholds+"/*/high_bytes", 100*time.Millisecond)))
+		st.initial()
+		wrote := make(chan struct{})
+		go func() {
+			defer close(wrote)
+			for i := range 500 {
+				s.write(s.config, "SLUICE_THRESHOLD|gold", "high_bytes", strconv.Itoa(i+1))
+			}
+		}()
+		newest, final := int64(0), ""
+		for final != "500" {
+			n := st.next().GetUpdate()
+			if v, ok := values(n)[threshold+"/high_bytes"]; ok && n.Timestamp >= newest { // as collectors keep it
+				newest, final = n.Timestamp, v
+			}
+		}
+		<-wrote
 	}},
 	{"3.5.1.5.2 interval 0 is the shortest there is", func(t *testing.T, s *server) {
 		st := s.subscribe(list(gpb.SubscriptionList_STREAM, sample(label+"/algorithm", 0)))
@@ -116,6 +180,18 @@ var streams = []must{
 		st.initial()
 		s.remove(s.config, "SLUICE_FLOW_LABEL|global")
 		for _, n := range st.until(map[string]string{label + "/algorithm": "draft-literal"}) {
+			if len(n.GetDelete()) > 0 {
+				t.Errorf("a delete: %v", n)
+			}
+		}
+	}},
+	{"3.5.2.3 a leaf of an entry that falls back to its default is updated, not deleted", func(t *testing.T, s *server) {
+		s.write(s.config, "SLUICE_THRESHOLD|gold", "high_bytes", "7", "reduction", "9")
+		s.sees(path(threshold))
+		st := s.subscribe(list(gpb.SubscriptionList_STREAM, on(thresholds, gpb.SubscriptionMode_ON_CHANGE)))
+		st.initial()
+		s.mustSet(&gpb.SetRequest{Delete: []*gpb.Path{path(threshold + "/reduction")}})
+		for _, n := range st.until(map[string]string{threshold + "/reduction": "50"}) {
 			if len(n.GetDelete()) > 0 {
 				t.Errorf("a delete: %v", n)
 			}

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"io"
 	"maps"
+	"strings"
 	"testing"
+	"time"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 	"google.golang.org/grpc/codes"
@@ -66,6 +68,56 @@ var subscriptions = []must{
 			if mode == gpb.SubscriptionList_STREAM {
 				s.write(s.config, "SLUICE_FLOW_LABEL|global", "algorithm", "crc32")
 				is(t, "update", values(st.next().GetUpdate()), map[string]string{label + "/algorithm": "crc32"})
+			}
+		}
+	}},
+	{"3.5.1.2 updates_only of a SAMPLE sends the next sample, of a POLL nothing but sync_response", func(t *testing.T, s *server) {
+		r := list(gpb.SubscriptionList_STREAM, sample(label+"/algorithm", 100*time.Millisecond))
+		r.GetSubscribe().UpdatesOnly = true
+		st := s.subscribe(r)
+		if m := st.next(); !m.GetSyncResponse() {
+			t.Errorf("SAMPLE: the first message is %v", m)
+		}
+		is(t, "sample", values(st.next().GetUpdate()), map[string]string{label + "/algorithm": "draft-literal"})
+		r = list(gpb.SubscriptionList_POLL, on(label, 0))
+		r.GetSubscribe().UpdatesOnly = true
+		st = s.subscribe(r)
+		for range 2 {
+			if err := st.rpc.Send(pollMessage()); err != nil {
+				t.Fatal(err)
+			}
+			if m := st.next(); !m.GetSyncResponse() {
+				t.Errorf("POLL: a message is %v", m)
+			}
+		}
+	}},
+	{"3.5.1.3 ONCE and POLL of a path without data send sync_response, and are no error", func(t *testing.T, s *server) {
+		r := list(gpb.SubscriptionList_ONCE, on(threshold, 0), on(label+"/algorithm", 0))
+		is(t, "ONCE", values(s.subscribe(r).initial()...), map[string]string{label + "/algorithm": "draft-literal"})
+		st := s.subscribe(list(gpb.SubscriptionList_POLL, on(threshold+"/high_bytes", 0)))
+		for i, want := range []map[string]string{{}, {threshold + "/high_bytes": "7"}, {}} {
+			if i == 1 {
+				s.write(s.config, "SLUICE_THRESHOLD|gold", "high_bytes", "7")
+			} else {
+				s.remove(s.config, "SLUICE_THRESHOLD|gold")
+			}
+			if err := st.rpc.Send(pollMessage()); err != nil {
+				t.Fatal(err)
+			}
+			is(t, "POLL", values(st.initial()...), want)
+		}
+	}},
+	{"3.5.1.2 use_models of a STREAM holds for its changes, too", func(t *testing.T, s *server) {
+		r := list(gpb.SubscriptionList_STREAM, on("/", gpb.SubscriptionMode_ON_CHANGE))
+		r.GetSubscribe().UseModels = []*gpb.ModelData{{Name: "sonic-sluice-state"}}
+		st := s.subscribe(r)
+		notes := st.initial()
+		s.write(s.config, "SLUICE_FLOW_LABEL|global", "algorithm", "crc32")
+		s.sees(path(label))
+		s.write(s.state, "SLUICE_STATE|global", "state", "running")
+		for p := range values(append(notes, st.until(map[string]string{state + "/state": "running"})...)...) {
+			if !strings.HasPrefix(p, "/sonic-sluice-state/") {
+				t.Errorf("there is %s", p)
 			}
 		}
 	}},
