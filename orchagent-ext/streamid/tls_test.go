@@ -156,6 +156,7 @@ func TestTLS(t *testing.T) {
 		"none of ours":                        {ours.file, "", "", cutOff},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			refused(t, c.urls(), test.reason, "", func(c *Config) { c.CAFile, c.CertFile, c.KeyFile = test.ca, test.cert, test.key })
 		})
 	}
