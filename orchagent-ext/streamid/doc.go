@@ -38,16 +38,20 @@
 // for three things:
 //   - messages about the flow that are still under way;
 //   - a caller that asked just before the deadline and acts just after it;
-//   - clocks that run apart (15 s at 200 ppm are 3 ms) and a deposed leader of
-//     etcd that renews a lease until it learns of that (an election timeout, 1 s).
+//   - clocks that run apart (15 s at 200 ppm are 3 ms).
 //
 // A flow that is released keeps its reference in etcd for the quarantine, too.
 //
 // A renewal counts only if the node's key is still there by a linearized read
-// after it. So it is noticed at the next renewal when an operator revokes the
-// lease or deletes the domain; until then, at most a quarter of the validity and
-// the time of a request, another node could be given the same id. The same holds
-// for a machine whose clock stood still, as that of a suspended virtual machine.
+// after it, under a leader of the same term: a member of etcd that hangs on its
+// disk can be deposed and answer renewals all the same, which is worth nothing.
+//
+// What no node can know in time is noticed at the next renewal: that an operator
+// revokes the lease or deletes the domain, that etcd itself revokes it wrongly (a
+// leader that hangs can, in etcd before 3.4.31 and 3.5.13), or that the machine's
+// clock stood still, as that of a suspended virtual machine. Until then, at most a
+// quarter of the validity and the time of a request, another node could be given
+// the same id.
 // References that somebody deletes while he leaves the node's key are not missed.
 //
 // After a loss the node takes a new lease and claims all its flows again: the

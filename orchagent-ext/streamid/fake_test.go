@@ -24,6 +24,7 @@ type fakeEtcd struct {
 
 	mu       sync.Mutex
 	revision int64
+	term     uint64
 	kvs      map[string]*mvccpb.KeyValue
 	leases   map[clientv3.LeaseID]*fakeLease
 	next     clientv3.LeaseID
@@ -75,7 +76,7 @@ func (e *fakeEtcd) KeepAliveOnce(_ context.Context, id clientv3.LeaseID) (*clien
 		return nil, rpctypes.ErrLeaseNotFound
 	}
 	l.ends = time.Now().Add(l.ttl)
-	return &clientv3.LeaseKeepAliveResponse{ID: id, TTL: int64(l.ttl.Seconds())}, nil
+	return &clientv3.LeaseKeepAliveResponse{ID: id, TTL: int64(l.ttl.Seconds()), ResponseHeader: &etcdserverpb.ResponseHeader{RaftTerm: e.term}}, nil
 }
 
 func (e *fakeEtcd) Do(_ context.Context, op clientv3.Op) (clientv3.OpResponse, error) {
@@ -96,7 +97,7 @@ func (e *fakeEtcd) Do(_ context.Context, op clientv3.Op) (clientv3.OpResponse, e
 	if len(written) > 0 {
 		e.revision = before + 1
 	}
-	answer.Header = &etcdserverpb.ResponseHeader{Revision: e.revision}
+	answer.Header = &etcdserverpb.ResponseHeader{Revision: e.revision, RaftTerm: e.term}
 	return (*clientv3.TxnResponse)(answer).OpResponse(), nil
 }
 

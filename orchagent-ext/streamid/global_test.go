@@ -27,6 +27,7 @@ type switched struct {
 	mu   sync.Mutex
 	down bool
 	ttl  int64 // of leases; 0: as asked
+	past bool  // renewals are answered by a leader that was deposed
 }
 
 func (s *switched) cut(down bool) {
@@ -58,6 +59,12 @@ func (s *switched) Grant(ctx context.Context, seconds int64) (*clientv3.LeaseGra
 func (s *switched) KeepAliveOnce(ctx context.Context, id clientv3.LeaseID) (*clientv3.LeaseKeepAliveResponse, error) {
 	if err := s.pass(ctx); err != nil {
 		return nil, err
+	}
+	s.mu.Lock()
+	past := s.past
+	s.mu.Unlock()
+	if past {
+		return &clientv3.LeaseKeepAliveResponse{ID: id, TTL: 15, ResponseHeader: &etcdserverpb.ResponseHeader{RaftTerm: 1}}, nil
 	}
 	return s.fakeEtcd.KeepAliveOnce(ctx, id)
 }
@@ -119,6 +126,32 @@ func TestDeadline(t *testing.T) {
 		time.Sleep(time.Minute)
 		if got, ok := g.ID(k); !ok || got != id {
 			t.Errorf("id %d %v with the next lease, want %d", got, ok, id)
+		}
+	})
+}
+
+// TestDeposedLeader: a lease that only a deposed leader renews is not renewed, and
+// that another one leads is no harm.
+func TestDeposedLeader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		etcd := &switched{fakeEtcd: newFakeEtcd(t)}
+		g := newGlobal(Config{}, Validity, Quarantine, sinceNow())
+		defer serve(g, etcd)()
+		for range 10 {
+			time.Sleep(time.Minute)
+			etcd.fakeEtcd.mu.Lock()
+			etcd.term++
+			etcd.fakeEtcd.mu.Unlock()
+		}
+		if s := g.Stats(); s.Leases != 1 || s.Lost != 0 {
+			t.Errorf("a change of the leader: %+v", s)
+		}
+		etcd.mu.Lock()
+		etcd.past = true
+		etcd.mu.Unlock()
+		time.Sleep(Validity + time.Second)
+		if s := g.Stats(); s.Lost != 1 {
+			t.Errorf("renewed by a deposed leader for %s: %+v", Validity, s)
 		}
 	})
 }

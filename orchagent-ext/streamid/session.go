@@ -26,6 +26,7 @@ type session struct {
 	fence   int64         // and last
 	renewAt time.Duration // by clock
 	renewed time.Duration // deadline of a renewal that is yet to be confirmed; 0: none
+	term    uint64        // of etcd's leader at that renewal
 	unsure  bool          // an answer was lost: the fence must be written anew
 }
 

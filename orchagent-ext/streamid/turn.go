@@ -85,7 +85,23 @@ func (s *session) renew(ctx context.Context, now time.Duration) error {
 	}
 	s.renewed, err = s.deadlineOf(now, answer.TTL)
 	s.renewAt = now + s.validity/4
+	s.term = answer.GetRaftTerm()
 	return err
+}
+
+// confirm takes in that our references stood under the leader of a term. A
+// renewal by the leader of another term may be one by a leader that was deposed:
+// it is an error, and to be asked for again. s.mu is held.
+func (s *session) confirm(term uint64) error {
+	switch {
+	case s.renewed == 0 || s.clock() >= s.deadline:
+	case term != s.term:
+		s.renewed, s.renewAt = 0, 0
+		return fmt.Errorf("etcd's leader changed: the lease was renewed in term %d, it is term %d", s.term, term)
+	default:
+		s.deadline, s.renewed = s.renewed, 0
+	}
+	return nil
 }
 
 // raise writes the fence anew: what was sent before and has no answer yet is done
@@ -154,13 +170,10 @@ func (s *session) commit(ctx context.Context, steps []step) error {
 			s.stats.Taken++
 		}
 	}
-	if s.renewed != 0 && s.clock() < s.deadline {
-		s.deadline = s.renewed
-		s.renewed = 0
-	}
+	err = s.confirm(answer.Txn().Header.GetRaftTerm())
 	s.mu.Unlock()
 	s.tell(told)
-	return nil
+	return err
 }
 
 func (s *session) tell(told []Change) {
