@@ -22,13 +22,18 @@ type Driver interface {
 	// Probe says what the switch can do. What it creates to find out, it removes.
 	Probe() (Ladder, Features, error)
 
+	// Objects returns what a policy takes at a rung, each object behind those that it
+	// refers to, without the entries of flows.
+	Objects(p Policy, r Rung, f Features) []Object
+
 	// Create creates an object. stands has the records that it refers to.
 	Create(o *Object, stands map[string]*Record) (*Record, error)
 
 	// Remove removes an object, or sets back what was there before.
 	Remove(r *Record) error
 
-	// Exists looks whether a record of an earlier process still holds.
+	// Exists looks whether a record still holds. It may correct the record's
+	// attributes to what stands.
 	Exists(r *Record) (bool, error)
 
 	// Strays removes what an earlier process created and could not write down, as
@@ -47,6 +52,8 @@ type Ledger interface {
 type Outcome struct {
 	Rung     Rung
 	Reason   string   // why no better one
+	Sampling Rung     // how packets are sampled for export; [None]: they are not
+	Unable   string   // why they cannot be sampled; "": they can
 	Problems []string // of objects that are done without
 	Created  int
 	Removed  int
@@ -59,8 +66,10 @@ type Engine struct {
 	log      *slog.Logger
 	ladder   Ladder
 	features Features
+	asked    Ladder // as the driver told it; ladder also has what was refused since
 
-	policy  Policy
+	policy  Policy // less what the switch cannot
+	wants   bool   // the policy asks something of the switch
 	rung    Rung
 	outcome Outcome
 	stands  map[string]*Record
@@ -84,6 +93,7 @@ func NewEngine(d Driver, l Ledger, log *slog.Logger) (*Engine, error) {
 	if e.ladder, e.features, err = d.Probe(); err != nil {
 		return nil, fmt.Errorf("ask the switch what it can do: %w", err)
 	}
+	e.asked = e.ladder.clone()
 	return e, e.adopt()
 }
 
@@ -133,12 +143,17 @@ func (e *Engine) Len() int { return len(e.stands) }
 // best means that it takes. An error says that something failed which may go
 // well another time: what was done stays, and the next call goes on.
 func (e *Engine) Reconcile(p Policy) (Outcome, error) {
+	e.wants = p.Label != nil || p.Export != nil
+	if err := e.ask(); err != nil {
+		return e.outcome, err
+	}
 	var problems []string
-	if p.Export != nil && e.features.NoSample != "" {
-		problems = append(problems, "nothing is sampled for export: "+e.features.NoSample)
+	sampling, unable := e.features.Sample(p.Export)
+	if p.Export != nil && unable != "" {
+		problems = append(problems, "nothing is sampled for export: "+unable)
 		p.Export = nil
 	}
-	e.policy, e.outcome = p, Outcome{Rung: None}
+	e.policy, e.outcome = p, Outcome{Rung: None, Sampling: sampling, Unable: unable}
 	for {
 		e.rung, e.outcome.Reason = None, ""
 		if p.Label != nil {
@@ -159,7 +174,7 @@ func (e *Engine) Reconcile(p Policy) (Outcome, error) {
 // choose leaves out rungs that change the switch's hash where that is not
 // allowed.
 func (e *Engine) choose() (Rung, string) {
-	l := Ladder{e.ladder.rungs, maps.Clone(e.ladder.abilities)}
+	l := e.ladder.clone()
 	for _, r := range []Rung{Hash, UDFHash} {
 		if a, known := l.abilities[r]; !e.policy.ManageHash && (!known || a.Can) {
 			l.Set(r, Ability{Reason: "needs manage_switch_hash=true in SLUICE_FLOW_LABEL|global"})
@@ -170,7 +185,7 @@ func (e *Engine) choose() (Rung, string) {
 
 // Want returns the objects of a policy at a rung, flows included.
 func (e *Engine) want() []Object {
-	want := Objects(e.policy, e.rung, e.features)
+	want := e.driver.Objects(e.policy, e.rung, e.features)
 	if e.rung != Rewrite {
 		clear(e.flows)
 		return want
@@ -208,7 +223,7 @@ func (e *Engine) create(o *Object) error {
 			return fmt.Errorf("create %s %s: %s does not stand", o.Type, o.Key, key)
 		}
 	}
-	r, err := e.driver.Create(o, e.stands)
+	r, err := e.make(o)
 	if err != nil && o.Optional && errors.Is(err, ErrRefused) {
 		e.outcome.Problems = append(e.outcome.Problems, fmt.Sprintf("%s: %v", o.Key, err))
 		return nil

@@ -253,3 +253,23 @@ func TestRecordsSurviveTheLedger(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatTheCPUCannotTake is not sampled, and that is said.
+func TestWhatTheCPUCannotTake(t *testing.T) {
+	for _, tt := range []struct {
+		name     string
+		features Features
+		means    Rung
+		unable   string
+	}{
+		{"entries sample", Features{}, Sample, ""},
+		{"a session samples", Features{Sampling: Mirror, MinSampling: 256}, Mirror, ""},
+		{"too many", Features{Sampling: Mirror, MinSampling: 257}, None, "sampling_rate 256 of SLUICE_IPFIX|global would drown the CPU: at least 257"},
+		{"nothing", Features{NoSample: "no action", MinSampling: 256}, None, "no action"},
+	} {
+		means, unable := tt.features.Sample(&Export{Rate: 256})
+		if means != tt.means || !strings.HasPrefix(unable, tt.unable) || (unable == "") != (tt.unable == "") {
+			t.Errorf("%s: %s, %q", tt.name, means, unable)
+		}
+	}
+}

@@ -28,6 +28,10 @@ func (f *fakeSwitch) Probe() (Ladder, Features, error) {
 	return l, Features{HashIPv6: "HASH6", HashRDMAIPv6: "RDMA6", HashRDMAIPv4: "RDMA4"}, nil
 }
 
+func (f *fakeSwitch) Objects(p Policy, r Rung, features Features) []Object {
+	return Objects(p, r, features)
+}
+
 func (f *fakeSwitch) Create(o *Object, stands map[string]*Record) (*Record, error) {
 	for key := range o.refs {
 		if r := stands[key]; r == nil || f.there[r.ID] == nil {

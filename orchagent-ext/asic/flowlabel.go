@@ -1,5 +1,7 @@
 package asic
 
+import "fmt"
+
 // Features is what a switch offers beyond what every one does, where objects
 // depend on it.
 type Features struct {
@@ -8,7 +10,24 @@ type Features struct {
 	// "": there is none.
 	HashIPv6, HashRDMAIPv6, HashRDMAIPv4 string
 
-	NoSample string // why entries cannot sample packets to the CPU; "": they can
+	Sampling    Rung   // how packets are sampled to the CPU; "": [Sample]
+	NoSample    string // why they cannot be; "": they can
+	MinSampling uint32 // more than one of so many packets the CPU is not to get
+}
+
+// Sample says how packets are sampled for an export, or why they are not: then
+// means is [None]. No export: nil.
+func (f *Features) Sample(e *Export) (means Rung, unable string) {
+	if f.NoSample != "" {
+		return None, f.NoSample
+	}
+	if e != nil && e.Rate < f.MinSampling {
+		return None, fmt.Sprintf("sampling_rate %d of SLUICE_IPFIX|global would drown the CPU: at least %d is taken here", e.Rate, f.MinSampling)
+	}
+	if f.Sampling == "" {
+		return Sample, ""
+	}
+	return f.Sampling, ""
 }
 
 // Objects returns what stands on the switch for a policy at a rung, each object

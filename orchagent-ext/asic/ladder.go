@@ -2,6 +2,7 @@ package asic
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 )
 
@@ -15,6 +16,13 @@ const (
 	Hash    Rung = "hash"     // no label: ECMP hashes the destination QP, natively
 	UDFHash Rung = "udf-hash" // no label: ECMP hashes the destination QP as user-defined field
 	None    Rung = "none"     // nothing helps
+)
+
+// The means to sample packets to the CPU for export.
+const (
+	Sample Rung = "sample" // entries sample what they match
+	Mirror Rung = "mirror" // a mirror session to the CPU samples what comes in by ports
+	SFlow  Rung = "sflow"  // the samples of SONiC's own sFlow
 )
 
 // FlowLabelRungs is the ladder of the flow label.
@@ -36,6 +44,8 @@ type Ladder struct {
 func NewLadder(rungs []Rung) Ladder {
 	return Ladder{rungs, map[Rung]Ability{}}
 }
+
+func (l Ladder) clone() Ladder { return Ladder{l.rungs, maps.Clone(l.abilities)} }
 
 // Set notes what is known of a rung.
 func (l Ladder) Set(r Rung, a Ability) { l.abilities[r] = a }

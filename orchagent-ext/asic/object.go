@@ -24,6 +24,13 @@ const (
 	TypeSwitchHash Type = "switch-hash"
 )
 
+// The objects of the driver orchagent: a row of CONFIG_DB, and a field that is
+// added to a list of hash fields.
+const (
+	TypeRow       Type = "row"
+	TypeHashField Type = "hash-field"
+)
+
 // Attr is an attribute as text: its SAI name, and the value as `show` prints it.
 // A value that begins with @ is the key of another object.
 type Attr struct {

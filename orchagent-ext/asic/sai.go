@@ -24,6 +24,8 @@ type SAI struct {
 type Port struct {
 	Name  string
 	Lanes []uint32 // of the ASIC; none: the library's port of the netdev of that name
+
+	Channel string // the PortChannel that it is a member of; "": of none
 }
 
 // NewSAI returns a driver for an open library whose switch was created.
@@ -148,6 +150,9 @@ func hashUseOf(name string) (sai.HashUse, error) {
 	}
 	return 0, fmt.Errorf("%w: the switch takes no hash by %q", ErrRefused, name)
 }
+
+// Objects implements [Driver].
+func (d *SAI) Objects(p Policy, r Rung, f Features) []Object { return Objects(p, r, f) }
 
 // Create implements [Driver].
 func (d *SAI) Create(o *Object, stands map[string]*Record) (*Record, error) {

@@ -15,6 +15,7 @@ type ledger struct {
 	ctx    context.Context
 	db     *sonicdb.DB
 	mirror *sonicdb.Mirror
+	mine   func(*asic.Record) bool // of the records; nil: all
 }
 
 func (l *ledger) Load() ([]*asic.Record, error) {
@@ -28,8 +29,10 @@ func (l *ledger) Load() ([]*asic.Record, error) {
 		if err != nil {
 			return nil, err
 		}
-		records = append(records, r)
 		l.mirror.Set(row)
+		if l.mine == nil || l.mine(r) {
+			records = append(records, r)
+		}
 	}
 	return records, nil
 }

@@ -3,6 +3,7 @@ package orch
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -16,36 +17,15 @@ import (
 	"sluice/orchagent-ext/telemetry"
 )
 
-// Switch is an open switch.
-type Switch interface {
-	asic.Driver
-	packetio.Source
-
-	// SetPorts learns which port of the switch is which.
-	SetPorts(ports []asic.Port) error
-
-	// Count returns the packets and octets that an ACL counter counted.
-	Count(counter *asic.Record) (packets, octets uint64, err error)
-
-	// PortStats returns a port's counters.
-	PortStats(name string) (telemetry.Port, error)
-
-	// RingFull returns how many packets to the CPU found the receive ring full.
-	RingFull() uint64
-
-	// Close leaves what stands standing.
-	Close() error
-}
-
 // Config of Run.
 type Config struct {
 	Databases *sonicdb.Databases
-	Driver    string // its name, for STATE_DB
 	Version   string
 
-	// Open opens the switch. It is called again after it failed. Cold says that no
-	// ledger remembers what an earlier process left there: it is to be wiped.
-	Open func(s *config.Snapshot, cold bool) (Switch, error)
+	// Open opens the switch by a driver. It is called again after it failed. Cold
+	// says that no ledger remembers what an earlier process left there: it is to be
+	// wiped.
+	Open func(driver Driver, s *config.Snapshot, cold bool) (Switch, error)
 
 	// Warnings are what parts that orch does not know have to say to the operator,
 	// besides what the switch does. nil: none.
@@ -112,7 +92,7 @@ func open(c Config) (o *orch, closed func(), err error) {
 		all = append(all, *to)
 	}
 	o.rows = sonicdb.NewMirror(o.stateDB, telemetry.TableState, telemetry.TableCapability, telemetry.TableConfigError, telemetry.TableObject, telemetry.TableFlow)
-	o.counters = sonicdb.NewMirror(o.countersDB, telemetry.TableStats, telemetry.TablePortStats, telemetry.TableIPFIXStats)
+	o.counters = sonicdb.NewMirror(o.countersDB, telemetry.TableStats, telemetry.TablePortStats, telemetry.TableQueueStats, telemetry.TableIPFIXStats)
 	o.warm.db = o.stateDB
 	return o, closed, nil
 }
@@ -134,6 +114,7 @@ type orch struct {
 	settling   bool                 // it has ports again, and more rows may come
 	rejectedAt map[string]time.Time // rows that are not in force, by TABLE|key
 	sw         Switch               // nil before it is open
+	driver     Driver               // of sw
 	engine     *asic.Engine
 	reader     *reader
 	exporting  *exporting
@@ -180,6 +161,9 @@ func (o *orch) loop(ctx, writing context.Context, g *errgroup.Group) error {
 				again.Reset(o.backoff())
 			}
 		case <-ticker.C:
+			if o.look() {
+				again.Reset(0)
+			}
 			o.count()
 			o.publish(writing)
 		}
@@ -250,6 +234,11 @@ func (o *orch) reconcile(ctx, writing context.Context, g *errgroup.Group) error 
 	if err := o.warm.begin(writing); err != nil {
 		return err
 	}
+	if want := DriverOf(o.snapshot); o.sw != nil && o.driver != want {
+		if err := o.leave(ctx, g); err != nil {
+			return fmt.Errorf("change the driver from %s to %s: %w", o.driver, want, err)
+		}
+	}
 	if o.sw == nil {
 		if err := o.openSwitch(writing); err != nil {
 			return err
@@ -262,7 +251,7 @@ func (o *orch) reconcile(ctx, writing context.Context, g *errgroup.Group) error 
 		o.mirrored = true
 		g.Go(func() error { return o.rows.Run(writing) })
 	}
-	if err := o.sw.SetPorts(portsOf(o.snapshot)); err != nil {
+	if err := o.sw.SetPorts(Ports(o.snapshot)); err != nil {
 		return err
 	}
 	p := Policy(o.snapshot)
@@ -284,30 +273,11 @@ func (o *orch) reconcile(ctx, writing context.Context, g *errgroup.Group) error 
 	return o.warm.reached(writing, warmReconciled)
 }
 
-// openSwitch opens the switch, and takes over what an earlier process left there.
-func (o *orch) openSwitch(ctx context.Context) error {
-	left, err := o.stateDB.Read(ctx, telemetry.TableObject)
-	if err != nil {
-		return err
-	}
-	sw, err := o.Open(o.snapshot, len(left) == 0)
-	if err != nil {
-		return err
-	}
-	if err := sw.SetPorts(portsOf(o.snapshot)); err != nil {
-		return errors.Join(err, sw.Close())
-	}
-	engine, err := asic.NewEngine(sw, &ledger{ctx, o.stateDB, o.rows}, o.Log)
-	if err != nil {
-		return errors.Join(err, sw.Close())
-	}
-	o.sw, o.engine = sw, engine
-	o.flows.adopt(engine.Flows, o.Now())
-	return nil
-}
-
 // read brings the packet path and the exporter behind it to what is configured.
 func (o *orch) read(ctx context.Context, g *errgroup.Group, p asic.Policy) {
+	if o.outcome.Unable != "" {
+		p.Export = nil // records of what was not sampled would say too little
+	}
 	var want *ipfix.Config
 	if p.Export != nil {
 		c := exporterConfig(o.snapshot, o.Log, o.Now)

@@ -50,11 +50,26 @@ func disabled(s *config.Snapshot) bool { return s.Global.AdminState == config.Di
 // outlives says whether what stands on the switch is to outlive the daemon.
 func outlives(s *config.Snapshot) bool { return s.Global.WarmRestart == config.Enabled }
 
-// portsOf are the rows of PORT.
-func portsOf(s *config.Snapshot) []asic.Port {
+// Ports are the rows of PORT.
+func Ports(s *config.Snapshot) []asic.Port {
+	channels := map[string]string{}
+	for name, members := range s.PortChannels {
+		for _, member := range members {
+			channels[member] = name
+		}
+	}
 	ports := make([]asic.Port, 0, len(s.SwitchPorts))
 	for _, name := range slices.Sorted(maps.Keys(s.SwitchPorts)) {
-		ports = append(ports, asic.Port{Name: name, Lanes: s.SwitchPorts[name].Lanes})
+		ports = append(ports, asic.Port{Name: name, Lanes: s.SwitchPorts[name].Lanes, Channel: channels[name]})
+	}
+	return ports
+}
+
+// sluicePorts are the ports that SLUICE_PORT names.
+func sluicePorts(s *config.Snapshot) map[string]bool {
+	ports := map[string]bool{}
+	for name := range s.Resolve() {
+		ports[name] = true
 	}
 	return ports
 }
@@ -97,13 +112,14 @@ func warnings(s *config.Snapshot, p asic.Policy, o asic.Outcome) []string {
 	if p.Label == nil {
 		return w
 	}
-	if len(p.Ports) == 0 {
+	rows := DriverOf(s) == Orchagent // whose hash is of all ports
+	if len(p.Ports) == 0 && !rows {
 		w = append(w, "flow labels are enabled, and no port is to be labelled: SLUICE_PORT has no edge port and none with flow_label=enabled")
 	}
 	if o.Rung == asic.None {
 		w = append(w, "the switch has no means for flow labels: "+o.Reason)
 	}
-	labels := o.Rung == asic.Compute || o.Rung == asic.Rewrite
+	labels := o.Rung == asic.Compute || o.Rung == asic.Rewrite || rows && o.Rung == asic.None
 	if labels && !p.ManageHash && !slices.Contains(s.ECMPHash, hashField) {
 		w = append(w, "ECMP does not hash the flow label: add IPV6_FLOW_LABEL to ecmp_hash of SWITCH_HASH|GLOBAL, or set manage_switch_hash=true in SLUICE_FLOW_LABEL|global")
 	}

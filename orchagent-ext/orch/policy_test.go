@@ -86,6 +86,7 @@ func TestWarnings(t *testing.T) {
 	s := snapshot(t, port0, edge0, on)
 	hashed := snapshot(t, port0, edge0, on, []string{"SWITCH_HASH", "GLOBAL", "ecmp_hash@=SRC_IP,IPV6_FLOW_LABEL"})
 	managed := snapshot(t, port0, edge0, []string{"SLUICE_FLOW_LABEL", "global", "admin_state=enabled", "manage_switch_hash=true"})
+	rowed := snapshot(t, port0, on, []string{"SLUICE", "global", "driver=orchagent"})
 	for _, tt := range []struct {
 		name    string
 		s       *config.Snapshot
@@ -101,6 +102,8 @@ func TestWarnings(t *testing.T) {
 		{"by queue pair", managed, asic.Outcome{Rung: asic.Hash}, nil},
 		{"no port", snapshot(t, port0, on), asic.Outcome{Rung: asic.Hash}, []string{"no port is to be labelled"}},
 		{"no means", managed, asic.Outcome{Rung: asic.None, Reason: "compute: no"}, []string{"no means for flow labels: compute: no"}},
+		{"no means by rows, and no port is needed", rowed, asic.Outcome{Rung: asic.None, Reason: "compute: no"}, []string{"no means for flow labels", "ECMP does not hash the flow label"}},
+		{"by rows", rowed, asic.Outcome{Rung: asic.Hash}, nil},
 		{"problems", managed, asic.Outcome{Rung: asic.Compute, Problems: []string{"port/Ethernet0: owned"}}, []string{"owned"}},
 	} {
 		got := warnings(tt.s, Policy(tt.s), tt.outcome)
@@ -113,5 +116,13 @@ func TestWarnings(t *testing.T) {
 				t.Errorf("%s: %q, want %q", tt.name, got[i], tt.want[i])
 			}
 		}
+	}
+}
+
+func TestPorts(t *testing.T) {
+	s := snapshot(t, port0, port4, []string{"PORTCHANNEL", "PortChannel1"}, []string{"PORTCHANNEL_MEMBER", "PortChannel1|Ethernet4"})
+	want := []asic.Port{{Name: "Ethernet0", Lanes: []uint32{0, 1}}, {Name: "Ethernet4", Lanes: []uint32{4}, Channel: "PortChannel1"}}
+	if diff := cmp.Diff(want, Ports(s)); diff != "" {
+		t.Error(diff)
 	}
 }

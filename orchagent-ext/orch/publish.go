@@ -15,8 +15,11 @@ import (
 // written but what cannot harm it.
 func (o *orch) publish(ctx context.Context) {
 	s := telemetry.State{
-		State: telemetry.Starting, Driver: o.Driver, Version: o.Version, Since: o.started,
+		State: telemetry.Starting, Driver: string(o.driver), Version: o.Version, Since: o.started,
 		FlowLabel: telemetry.Inactive, Rung: string(asic.None),
+	}
+	if o.driver == "" && o.snapshot != nil {
+		s.Driver = string(DriverOf(o.snapshot))
 	}
 	if o.lastErr != nil {
 		s.LastError, s.LastErrorAt = firstLine(o.lastErr), o.errAt
@@ -59,6 +62,7 @@ func (o *orch) describe(s *telemetry.State) {
 	if o.exportErr != nil {
 		s.Warnings = append(s.Warnings, "nothing is exported: "+o.exportErr.Error())
 	}
+	s.Warnings = append(s.Warnings, o.sw.Warnings()...)
 	s.State = telemetry.Running
 	switch {
 	case o.lastErr != nil, len(s.Warnings) > 0:
@@ -77,7 +81,10 @@ func (o *orch) describe(s *telemetry.State) {
 	if p.Label == nil {
 		reason = "flow labels are not enabled"
 	}
-	o.rows.Set(telemetry.Capability(s.Rung, reason, ipv4(o.outcome.Rung)))
+	o.rows.Set(telemetry.Capability{
+		Rung: s.Rung, Reason: reason, IPv4: ipv4(o.outcome.Rung),
+		Sampling: string(o.outcome.Sampling), SamplingReason: o.outcome.Unable,
+	}.Row())
 	o.rows.Replace(telemetry.TableFlow, o.flows.rows())
 }
 
@@ -86,7 +93,7 @@ func (o *orch) count() {
 	if o.engine == nil {
 		return
 	}
-	c := telemetry.Counters{Lost: o.sw.RingFull(), Refused: o.refused}
+	c := telemetry.Counters{Lost: o.sw.RingFull(), Refused: o.refused, At: o.Now()}
 	if o.reader != nil {
 		c.CPU = o.reader.Stats()
 	}
@@ -110,12 +117,20 @@ func (o *orch) count() {
 	o.counters.Set(c.Row())
 
 	var ports []rows.Row
-	for _, p := range portsOf(o.snapshot) {
+	for _, p := range Ports(o.snapshot) {
 		if s, err := o.sw.PortStats(p.Name); err == nil { // a port may be gone
 			ports = append(ports, s.Row())
 		}
 	}
 	o.counters.Replace(telemetry.TablePortStats, ports)
+
+	var queues []rows.Row
+	known, err := o.sw.Queues(sluicePorts(o.snapshot))
+	errs = append(errs, err)
+	for _, q := range known {
+		queues = append(queues, q.Row())
+	}
+	o.counters.Replace(telemetry.TableQueueStats, queues)
 
 	var collectors []rows.Row
 	if o.exporting != nil {
@@ -125,7 +140,7 @@ func (o *orch) count() {
 	}
 	o.counters.Replace(telemetry.TableIPFIXStats, collectors)
 
-	err := errors.Join(errs...)
+	err = errors.Join(errs...)
 	if err != nil && o.countErr == nil {
 		o.Log.Warn("counters cannot be read", "why", err)
 	}

@@ -84,8 +84,14 @@ func (db *DB) Ping(ctx context.Context) error {
 	return nil
 }
 
-// redisKey returns what Redis calls a row.
-func (db *DB) redisKey(r rows.Row) string { return r.Table + db.Separator + r.Key }
+// redisKey returns what Redis calls a row. A hash that is no row of a table, such
+// as COUNTERS_PORT_NAME_MAP, has its name as table and no key.
+func (db *DB) redisKey(r rows.Row) string {
+	if r.Key == "" {
+		return r.Table
+	}
+	return r.Table + db.Separator + r.Key
+}
 
 // split returns table and key of what Redis calls a row.
 func (db *DB) split(redisKey string) (table, key string, ok bool) {

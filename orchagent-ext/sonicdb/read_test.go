@@ -9,12 +9,12 @@ import (
 
 func TestGet(t *testing.T) {
 	db := open(t, redisServer(t), "COUNTERS_DB", nil)
-	write(t, db, set("A", "1", fields{"x": "1"}), set("A", "2", fields{"x": "2"}), set("B", "1", nil))
-	got, err := db.Get(t.Context(), rows.Row{Table: "B", Key: "1"}, rows.Row{Table: "A", Key: "3"}, rows.Row{Table: "A", Key: "1"})
+	write(t, db, set("A", "1", fields{"x": "1"}), set("A", "2", fields{"x": "2"}), set("B", "1", nil), set("MAP", "", fields{"x": "3"}))
+	got, err := db.Get(t.Context(), rows.Row{Table: "MAP"}, rows.Row{Table: "B", Key: "1"}, rows.Row{Table: "A", Key: "3"}, rows.Row{Table: "A", Key: "1"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []rows.Row{{Table: "B", Key: "1", Fields: fields{}}, {Table: "A", Key: "1", Fields: fields{"x": "1"}}}
+	want := []rows.Row{{Table: "MAP", Fields: fields{"x": "3"}}, {Table: "B", Key: "1", Fields: fields{}}, {Table: "A", Key: "1", Fields: fields{"x": "1"}}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

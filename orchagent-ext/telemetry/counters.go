@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"fmt"
+	"time"
 
 	"sluice/orchagent-ext/ipfix"
 	"sluice/orchagent-ext/packetio"
@@ -16,6 +17,8 @@ type Counters struct {
 	Lost    uint64 // of these, what found the receive ring full
 	CPU     packetio.Stats
 	Refused uint64 // flows without an entry, for want of room on the switch
+
+	At time.Time // when all counters were read
 }
 
 // Row is the row. What was skipped shows as share, too: stacks that label on
@@ -25,7 +28,10 @@ func (c Counters) Row() rows.Row {
 	if all := c.Written + c.Skipped; all > 0 {
 		share = 100 * float64(c.Skipped) / float64(all)
 	}
-	fields := map[string]string{"label_skipped_percent": fmt.Sprintf("%.1f", share)}
+	fields := map[string]string{
+		"label_skipped_percent": fmt.Sprintf("%.1f", share),
+		"read_time":             c.At.UTC().Truncate(time.Millisecond).Format(time.RFC3339Nano),
+	}
 	for name, v := range map[string]uint64{
 		"label_written":       c.Written,
 		"label_skipped":       c.Skipped,
@@ -57,6 +63,23 @@ func (p Port) Row() rows.Row {
 	return rows.Row{Table: TablePortStats, Key: p.Name, Fields: map[string]string{
 		"rx_packets": fmt.Sprint(p.RxPackets), "rx_bytes": fmt.Sprint(p.RxBytes),
 		"tx_packets": fmt.Sprint(p.TxPackets), "tx_bytes": fmt.Sprint(p.TxBytes),
+	}}
+}
+
+// Queue is SLUICE_QUEUE_STATS:port|queue, of an egress queue.
+type Queue struct {
+	Port           string
+	Queue          uint8
+	Watermark      uint64 // most octets in the queue during the last interval of SONiC's telemetry
+	Packets, Bytes uint64
+	Dropped        uint64 // packets
+}
+
+// Row is the row.
+func (q Queue) Row() rows.Row {
+	return rows.Row{Table: TableQueueStats, Key: fmt.Sprintf("%s|%d", q.Port, q.Queue), Fields: map[string]string{
+		"watermark_bytes": fmt.Sprint(q.Watermark),
+		"packets":         fmt.Sprint(q.Packets), "bytes": fmt.Sprint(q.Bytes), "dropped": fmt.Sprint(q.Dropped),
 	}}
 }
 

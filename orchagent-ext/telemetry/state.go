@@ -22,6 +22,7 @@ const (
 const (
 	TableStats      = "SLUICE_STATS"
 	TablePortStats  = "SLUICE_PORT_STATS"
+	TableQueueStats = "SLUICE_QUEUE_STATS"
 	TableIPFIXStats = "SLUICE_IPFIX_STATS"
 )
 
@@ -77,12 +78,25 @@ func (s State) Row() rows.Row {
 }
 
 // Capability is SLUICE_CAPABILITY|switch: of each ladder the rung and the reason.
-func Capability(rung, reason, ipv4 string) rows.Row {
-	return rows.Row{Table: TableCapability, Key: "switch", Fields: map[string]string{
-		"flow_label_rung":   rung,
-		"flow_label_reason": reason,
-		"flow_label_ipv4":   ipv4,
-	}}
+type Capability struct {
+	Rung, Reason             string // of the flow label
+	IPv4                     string // what spreads flows over IPv4
+	Sampling, SamplingReason string // for export
+}
+
+// Row is the row.
+func (c Capability) Row() rows.Row {
+	fields := map[string]string{
+		"flow_label_rung":   c.Rung,
+		"flow_label_reason": c.Reason,
+		"flow_label_ipv4":   c.IPv4,
+	}
+	for name, v := range map[string]string{"sampling_rung": c.Sampling, "sampling_reason": c.SamplingReason} {
+		if v != "" {
+			fields[name] = v
+		}
+	}
+	return rows.Row{Table: TableCapability, Key: "switch", Fields: fields}
 }
 
 // ConfigError is the row that says why a row of CONFIG_DB is not in force. good is

@@ -296,7 +296,6 @@ func TestCommandLine(t *testing.T) {
 		args []string
 		want string
 	}{
-		{nil, "no SAI library: give its path with --sai-library"},
 		{[]string{"--db-config", "nosuch.json"}, "nosuch.json"},
 		{[]string{"extra"}, `unexpected "extra"`},
 		{[]string{"--sai-library", f.library(), "--sai-profile", "novalue"}, `"novalue" is not KEY=VALUE`},

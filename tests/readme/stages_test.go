@@ -58,9 +58,25 @@ var stages = []stage{
 		until: `grep -q 'op: UPDATE' /tmp/output && grep -q 'eth1.*role.*edge' /tmp/output && grep -q 'rewrite.*zero-only' /tmp/output`,
 	},
 	{
+		first: "sluice techsupport --out",
+		then:  "cd /tmp && tar -xzf techsupport.tar.gz && grep -q 'sluice_filter *yes' sluice-techsupport-*/links.txt && grep -q 'driver *sai' sluice-techsupport-*/state.txt",
+	},
+	{
+		first: "sluice top --once",
+		then:  `grep -q '^eth1  *edge ' /tmp/output && [ "$(grep -c '"rung":"compute"' /tmp/output)" = 3 ]`,
+	},
+	{
 		first: "$ curl -s http://127.0.0.1:9475/metrics",
 		// sluiced opened the switch before it had a port Ethernet0, and would be degraded for it.
 		given: `redis-cli -s /run/sluice/redis.sock -n 4 DEL 'SLUICE_PORT|Ethernet0'; for i in $(seq 600); do ! ` + stateIs + `state)" = running ] || exit 0; sleep 0.1; done; exit 1`,
+	},
+	{
+		first: "tls=\"-address SWITCH:50070 -ca_crt ca.pem -client_crt me.pem -client_key me.key\"\ngnmi_cli $tls -set -proto '\n  update:<path:<elem:<name:\"sonic-sluice\"> elem:<name:\"SLUICE_PORT\">",
+		then:  "! [ -e /var/lib/sluice/gnmi-commit.json ] && " + stateIs + `flow_label)" = active ]`,
+	},
+	{
+		first: "sudo pkill -x sluiced",
+		then:  `! tc qdisc show | grep clsact && for db in 2 6; do ! redis-cli -s /run/sluice/redis.sock -n $db KEYS '*' | grep -v GNMI | grep -i sluice || exit 1; done`,
 	},
 	{
 		first: "sluice send pfcm --dev eth0",

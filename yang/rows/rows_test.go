@@ -159,7 +159,7 @@ func TestTwoPrefixesThatAreTheSame(t *testing.T) {
 func TestTables(t *testing.T) {
 	want := map[string][]string{
 		"STATE_DB":    {"SLUICE_ASIC_OBJECT", "SLUICE_CAPABILITY", "SLUICE_CONFIG_ERROR", "SLUICE_FLOW", "SLUICE_HOLD", "SLUICE_STATE"},
-		"COUNTERS_DB": {"SLUICE_GNMI_STATS", "SLUICE_IPFIX_STATS", "SLUICE_NOTIFY_STATS", "SLUICE_PORT_STATS", "SLUICE_STATS"},
+		"COUNTERS_DB": {"SLUICE_GNMI_STATS", "SLUICE_IPFIX_STATS", "SLUICE_NOTIFY_STATS", "SLUICE_PORT_STATS", "SLUICE_QUEUE_STATS", "SLUICE_STATS"},
 		"APPL_DB":     nil,
 	}
 	for db, tables := range want {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"text/tabwriter"
 
 	"sluice/orchagent-ext/asic"
+	"sluice/orchagent-ext/asic/orchagent"
 	"sluice/orchagent-ext/config"
 	"sluice/orchagent-ext/orch"
 	"sluice/orchagent-ext/sonicdb"
@@ -27,30 +29,30 @@ func dryRun(ctx context.Context, o *options, databases *sonicdb.Databases, out i
 	if err != nil {
 		return err
 	}
-	rung := asic.Rung(o.rung)
-	stands := map[string]*asic.Record{}
-	for _, c := range stateRows {
-		switch {
-		case c.Row.Table == telemetry.TableObject:
-			r, err := asic.ParseRecord(asic.ID(c.Row.Key), c.Row.Fields)
-			if err != nil {
-				return err
-			}
-			stands[r.Key] = r
-		case rung == "" && c.Row.Fields["flow_label_rung"] != string(asic.None):
-			rung = asic.Rung(c.Row.Fields["flow_label_rung"])
-		}
-	}
-	if rung == "" {
-		rung = asic.Compute
-	}
-	if _, err := asic.NewLadder(asic.FlowLabelRungs).Only(rung); err != nil {
+	stands, last, err := standing(stateRows)
+	if err != nil {
 		return err
 	}
-	steps, err := asic.Compare(asic.Objects(orch.Policy(snapshot), rung, asic.Features{
-		HashIPv6:     sai.ECMPHashIPv6.String(),
-		HashRDMAIPv6: sai.ECMPHashIPv6RDMA.String(), HashRDMAIPv4: sai.ECMPHashIPv4RDMA.String(),
-	}), stands)
+	rung := cmp.Or(asic.Rung(o.rung), last)
+	if rung != "" {
+		if _, err := asic.NewLadder(asic.FlowLabelRungs).Only(rung); err != nil {
+			return err
+		}
+	}
+	var want []asic.Object
+	if orch.DriverOf(snapshot) == orch.Orchagent {
+		rung, want, err = wantedRows(databases, snapshot, asic.Rung(o.rung))
+	} else {
+		rung = cmp.Or(rung, asic.Compute)
+		want = asic.Objects(orch.Policy(snapshot), rung, asic.Features{
+			HashIPv6:     sai.ECMPHashIPv6.String(),
+			HashRDMAIPv6: sai.ECMPHashIPv6RDMA.String(), HashRDMAIPv4: sai.ECMPHashIPv4RDMA.String(),
+		})
+	}
+	if err != nil {
+		return err
+	}
+	steps, err := asic.Compare(want, stands)
 	if err != nil {
 		return err
 	}
@@ -64,6 +66,50 @@ func dryRun(ctx context.Context, o *options, databases *sonicdb.Databases, out i
 		}{rung, steps, rejected})
 	}
 	return printSteps(out, rung, steps, rejected)
+}
+
+// standing is what the ledger has, and the last means that was chosen; "": none.
+func standing(stateRows []sonicdb.Change) (stands map[string]*asic.Record, last asic.Rung, err error) {
+	stands = map[string]*asic.Record{}
+	for _, c := range stateRows {
+		if c.Row.Table != telemetry.TableObject {
+			if last = asic.Rung(c.Row.Fields["flow_label_rung"]); last == asic.None {
+				last = ""
+			}
+			continue
+		}
+		r, err := asic.ParseRecord(asic.ID(c.Row.Key), c.Row.Fields)
+		if err != nil {
+			return nil, "", err
+		}
+		stands[r.Key] = r
+	}
+	return stands, last, nil
+}
+
+// wantedRows are the rows that the driver orchagent would write, by what
+// orchagent says now that the switch can do. No rung: the best.
+func wantedRows(databases *sonicdb.Databases, s *config.Snapshot, rung asic.Rung) (asic.Rung, []asic.Object, error) {
+	d, err := orchagent.New(databases, nil)
+	if err != nil {
+		return "", nil, err
+	}
+	defer d.Close()
+	if err := d.SetPorts(orch.Ports(s)); err != nil {
+		return "", nil, err
+	}
+	ladder, features, err := d.Probe()
+	if err != nil {
+		return "", nil, err
+	}
+	if rung == "" {
+		rung, _ = ladder.Choose()
+	}
+	p := orch.Policy(s)
+	if _, unable := features.Sample(p.Export); unable != "" {
+		p.Export = nil
+	}
+	return rung, d.Objects(p, rung, features), nil
 }
 
 func read(ctx context.Context, databases *sonicdb.Databases, name string, tables ...string) ([]sonicdb.Change, error) {

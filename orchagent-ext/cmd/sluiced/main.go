@@ -1,6 +1,6 @@
 // Command sluiced is the daemon: it watches CONFIG_DB, programs the switch
-// through a SAI library, and says in STATE_DB what stands. This file parses,
-// builds and runs; it is the only place that knows every part.
+// through a SAI library or through orchagent, and says in STATE_DB what stands.
+// This file parses, builds and runs; it is the only place that knows every part.
 package main
 
 import (
@@ -57,8 +57,9 @@ It takes its configuration from CONFIG_DB (tables SLUICE_*) and says in STATE_DB
   sluiced --sai-library bin/libsoftsai.so          the software switch: this namespace's netdevs
   sluiced --sai-library /usr/lib/libsai.so         an ASIC, which sluiced initializes
   sluiced --sai-library ... --sai-connect          one that another process initialized
+  sluiced                                          one that syncd owns: SLUICE|global driver=orchagent
   sluiced --dry-run [--json]                       print what would stand on the switch
-  sluiced --sai-library ... --remove               take off what a killed sluiced left there
+  sluiced --sai-library ... --remove               take off what a killed sluiced left there; without a library, rows
 
 Flags:
 `
@@ -86,7 +87,7 @@ func parse(args []string, getenv func(string) string, stderr io.Writer) (*option
 	f.BoolVar(&o.dryRun, "dry-run", false, "print the objects that would stand on the switch, and program nothing")
 	f.BoolVar(&o.remove, "remove", false, "take everything of ours off the switch, delete our rows in STATE_DB and COUNTERS_DB, and end")
 	f.BoolVar(&o.json, "json", false, "print the dry run as JSON")
-	f.StringVar(&o.rung, "rung", "", "means that the dry run assumes: compute, rewrite, hash, udf-hash; default: the last one that was chosen, else compute")
+	f.StringVar(&o.rung, "rung", "", "means that the dry run assumes: compute, rewrite, hash, udf-hash; default: the last one that was chosen, else compute; with the driver orchagent, what the switch can")
 	f.TextVar(&o.level, "log-level", slog.LevelInfo, "`level`: debug, info, warn, error")
 	f.BoolVar(&o.syslog, "syslog", getenv("SLUICE_SYSLOG") != "", "log to syslog instead of standard error (SLUICE_SYSLOG)")
 	if err := o.metrics.define(f, or); err != nil {
@@ -121,9 +122,6 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 	if o.dryRun {
 		return dryRun(ctx, o, databases, stdout)
 	}
-	if o.library == "" {
-		return errors.New("no SAI library: give its path with --sai-library or SLUICE_SAI_LIBRARY; libsoftsai.so is the software switch")
-	}
 	log, err := logging.New(stderr, "sluiced", o.level, o.syslog)
 	if err != nil {
 		return err
@@ -134,8 +132,8 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 	}
 	defer release()
 	c := orch.Config{
-		Databases: databases, Driver: "sai", Version: version, Log: log, Now: time.Now,
-		Open: (&opener{options: o}).open,
+		Databases: databases, Version: version, Log: log, Now: time.Now,
+		Open: (&opener{o, databases, log}).open,
 	}
 	if o.remove {
 		return orch.Remove(ctx, c)

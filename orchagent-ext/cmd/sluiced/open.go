@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"sluice/orchagent-ext/config"
 	"sluice/orchagent-ext/orch"
 	"sluice/orchagent-ext/packetio"
+	"sluice/orchagent-ext/sonicdb"
 	"sluice/orchagent-ext/telemetry"
 	sai "sluice/sai-shim"
 )
@@ -26,14 +28,21 @@ const (
 )
 
 // opener opens the switch of the command line.
-type opener struct{ options *options }
+type opener struct {
+	options   *options
+	databases *sonicdb.Databases
+	log       *slog.Logger
+}
 
-func (o *opener) open(s *config.Snapshot, cold bool) (orch.Switch, error) {
+func (o *opener) open(driver orch.Driver, s *config.Snapshot, cold bool) (orch.Switch, error) {
 	if len(s.SwitchPorts) == 0 {
 		return nil, errors.New("CONFIG_DB has no PORT rows: the switch is opened when there are some")
 	}
-	if s.Global.Driver != config.DriverSAI {
-		return nil, errors.New("SLUICE|global driver=orchagent is not there yet: only sai is")
+	if driver == orch.Orchagent {
+		return openRows(o.databases, o.log)
+	}
+	if o.options.library == "" {
+		return nil, errors.New("no SAI library: give its path with --sai-library or SLUICE_SAI_LIBRARY; libsoftsai.so is the software switch; or set driver=orchagent in SLUICE|global, where syncd owns the ASIC")
 	}
 	profile := map[string]string{
 		profilePorts:    portList(s),
@@ -54,8 +63,8 @@ func (o *opener) open(s *config.Snapshot, cold bool) (orch.Switch, error) {
 		}
 		return nil, errors.Join(err, lib.Close())
 	}
-	driver := asic.NewSAI(lib)
-	return &switched{driver, packetio.NewSAI(lib, driver.IfIndex)}, nil
+	sw := asic.NewSAI(lib)
+	return &switched{sw, packetio.NewSAI(lib, sw.IfIndex)}, nil
 }
 
 // portList is the rows of PORT as the software switch takes them: names, with
@@ -91,3 +100,8 @@ func (s *switched) PortStats(name string) (telemetry.Port, error) {
 	v, err := s.SAI.PortStats(name)
 	return telemetry.Port{Name: name, RxPackets: v.RxPackets, RxBytes: v.RxOctets, TxPackets: v.TxPackets, TxBytes: v.TxOctets}, err
 }
+
+// Queues implements [orch.Switch]: no need of today asks a library for them.
+func (s *switched) Queues(map[string]bool) ([]telemetry.Queue, error) { return nil, nil }
+
+func (s *switched) Warnings() []string { return nil }

@@ -26,6 +26,7 @@ def rows(switch):
     ({FLOW_LABEL: {'algorithm': 'crc32'}}, 'flow-label del', {}),
     ({}, 'global set --cpu-rate 1 --cpu-burst 1000000 --flow-capacity 1024',
      {GLOBAL: {'cpu_rate': '1', 'cpu_burst': '1000000', 'flow_capacity': '1024'}}),
+    ({}, 'global set --driver orchagent', {GLOBAL: {'driver': 'orchagent'}}),
     ({}, 'global set --rc-source-qp zero --warm-restart disabled', {GLOBAL: {'rc_source_qp': 'zero', 'warm_restart': 'disabled'}}),
     ({GLOBAL: {'stream_id_scope': 'global', 'etcd_endpoints@': 'http://a,http://b', 'cpu_rate': '5'}}, 'global del cpu-rate',
      {GLOBAL: {'stream_id_scope': 'global', 'etcd_endpoints@': 'http://a,http://b'}}),
@@ -93,7 +94,7 @@ def test_refuses_in_one_line_and_writes_nothing(switch, line, message):
 
 
 @pytest.mark.parametrize('line', ['port set', 'pfcm set --admin-state enabled', 'rate-advice set', 'global set --router-id 10.0.0.1',
-                                  'global set --driver orchagent', 'port set Ethernet0 --threshold gold'])
+                                  'port set Ethernet0 --threshold gold'])
 def test_has_no_command_for_what_does_nothing(switch, line):
     assert 'Error: ' in switch.run('config sluice ' + line, code=2)
     assert rows(switch) == {}

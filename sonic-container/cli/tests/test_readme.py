@@ -37,7 +37,7 @@ def test_readme(switch):
                 lines += [line] + switch.run(words, code=1 if refused else 0).splitlines()
         return '```console switch\n' + '\n'.join(lines) + '\n```'
 
-    assert len(BLOCK.findall(page)) == 2
+    assert len(BLOCK.findall(page)) == 3
     printed = BLOCK.sub(run_block, page)
     if 'SLUICE_README_UPDATE' in os.environ:
         with open(README, 'w') as f:

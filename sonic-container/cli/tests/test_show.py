@@ -67,6 +67,14 @@ def test_capability(running):
     assert json.loads(running.run('show sluice capability --json')) == CAPABILITY
 
 
+def test_capability_where_nothing_is_sampled(running):
+    running.put(6, {'SLUICE_CAPABILITY|switch': dict(CAPABILITY, sampling_rung='none', sampling_reason='the switch cannot mirror samples')})
+    assert running.run('show sluice capability').splitlines()[2:4] == [
+        'flow label  rewrite  compute: not supported',
+        'sampling    none     the switch cannot mirror samples',
+    ]
+
+
 def test_flow_label(running):
     assert running.run('show sluice flow-label').splitlines() == [
         'flow label   active',

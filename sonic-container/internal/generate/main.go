@@ -39,7 +39,7 @@ var tables = []struct {
 	idle          []string
 }{
 	{"SLUICE", "global", []string{
-		"driver", "router_id", "router_id_v6", "classification", "stream_id_scope", "stream_id_seed", "etcd_endpoints",
+		"router_id", "router_id_v6", "classification", "stream_id_scope", "stream_id_seed", "etcd_endpoints",
 	}},
 	{"SLUICE_PORT", "port", []string{"threshold", "upstream_neighbor"}},
 	{"SLUICE_FLOW_LABEL", "flow-label", nil},

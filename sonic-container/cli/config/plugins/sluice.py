@@ -17,6 +17,7 @@ TABLES = [
         {"name":"admin_state","type":"values","help":"The kill switch: disabled removes everything that Sluice has programmed.","values":["enabled","disabled"],"default":"enabled"},
         {"name":"cpu_burst","type":"number","help":"Burst of packets that the switch may send to the CPU.","min":1,"max":1000000,"default":"10000"},
         {"name":"cpu_rate","type":"number","help":"Packets that the switch may send to the CPU.","min":1,"max":10000000,"default":"100000"},
+        {"name":"driver","type":"values","help":"The way to the switch.","values":["sai","orchagent"],"default":"sai"},
         {"name":"flow_capacity","type":"number","help":"Flows that are tracked at once.","min":1024,"max":4194304,"default":"65536"},
         {"name":"rc_source_qp","type":"values","help":"The source queue pair of connected services, which is not in their packets.","values":["learn","zero"],"default":"learn"},
         {"name":"warm_restart","type":"values","help":"Whether what is programmed outlives a restart of the daemon.","values":["enabled","disabled"],"default":"enabled"}]},

@@ -152,7 +152,7 @@ def capability(db, as_json, namespace):
         print_json(row)
         return
     rows = [[need.replace('_', ' '), row[need + '_rung'], row.get(need + '_reason', '')]
-            for need in ('flow_label', 'threshold', 'hold') if need + '_rung' in row]
+            for need in ('flow_label', 'sampling', 'threshold', 'hold') if need + '_rung' in row]
     print_table(['Need', 'Means', 'Reason'], rows)
     if 'flow_label_ipv4' in row:
         click.echo('\nRoCEv2 over IPv4: ' + row['flow_label_ipv4'])

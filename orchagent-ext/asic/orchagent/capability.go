@@ -1,0 +1,108 @@
+package orchagent
+
+import (
+	"slices"
+	"strings"
+
+	"sluice/orchagent-ext/asic"
+	"sluice/yang/rows"
+)
+
+// Rows that say what the switch can do. SFLOW is the operator's.
+var (
+	rowSwitch = rows.Row{Table: "SWITCH_CAPABILITY", Key: "switch"}
+	rowACL    = rows.Row{Table: "ACL_STAGE_CAPABILITY_TABLE", Key: "INGRESS"}
+	rowHash   = rows.Row{Table: "SWITCH_HASH", Key: "GLOBAL"}
+	rowSFlow  = rows.Row{Table: "SFLOW", Key: "global"}
+)
+
+// Hash fields, as SONiC calls them.
+const (
+	fieldDestQP    = "RDMA_BTH_DEST_QP"
+	fieldFlowLabel = "IPV6_FLOW_LABEL"
+	fieldECMPHash  = "ecmp_hash"
+)
+
+// minSampling is one of how many packets the CPU gets at most by our own mirror
+// session: what SONiC's sFlow allows.
+const minSampling = 256
+
+// capability is what the rows say.
+type capability struct {
+	destQP, flowLabel bool // orchagent lists the hash field
+	ecmpHash          bool // ecmp_hash is set
+	mirror, truncate  bool // ports can be mirrored by samples; these can be cut
+	copies            bool // ACL rules have PACKET_ACTION
+	sflow             bool // the operator has sFlow enabled
+}
+
+// capabilityOf reads the rows' fields.
+func capabilityOf(sw, acl, hash, sflow map[string]string) capability {
+	fields := list(sw["HASH|NATIVE_HASH_FIELD_LIST"]) // N/A: orchagent does not know
+	settable := sw["ECMP_HASH_CAPABLE"] == "true"
+	return capability{
+		destQP:    settable && slices.Contains(fields, fieldDestQP),
+		flowLabel: settable && slices.Contains(fields, fieldFlowLabel),
+		ecmpHash:  len(listOf(hash, fieldECMPHash)) > 0,
+		mirror:    sw["PORT_INGRESS_SAMPLE_MIRROR_CAPABLE"] == "true",
+		truncate:  sw["SAMPLEPACKET_TRUNCATION_CAPABLE"] == "true",
+		copies:    slices.Contains(list(acl["action_list"]), "PACKET_ACTION"),
+		sflow:     sflow["admin_state"] == "up",
+	}
+}
+
+const setECMPHash = "SWITCH_HASH|GLOBAL has no ecmp_hash: SONiC does not tell what the switch hashes then, and orchagent cannot go back to it, so set ecmp_hash first"
+
+// ladder says which rungs of the flow label there are.
+func (c capability) ladder() asic.Ladder {
+	l := asic.NewLadder(asic.FlowLabelRungs)
+	noLabel := asic.Ability{Reason: "SONiC has no ACL action that writes a flow label"}
+	l.Set(asic.Compute, noLabel)
+	l.Set(asic.Rewrite, noLabel)
+	l.Set(asic.UDFHash, asic.Ability{Reason: "SONiC hashes no user-defined field"})
+	switch {
+	case c.destQP && c.ecmpHash:
+		l.Set(asic.Hash, asic.Ability{Can: true, Reason: "orchagent lists the hash field " + fieldDestQP})
+	case c.destQP:
+		l.Set(asic.Hash, asic.Ability{Reason: setECMPHash})
+	case c.flowLabel && !c.ecmpHash:
+		l.Set(asic.Hash, asic.Ability{Reason: "orchagent lists no hash field " + fieldDestQP + "; for " + fieldFlowLabel + ": " + setECMPHash})
+	case c.flowLabel:
+		l.Set(asic.Hash, asic.Ability{Reason: "orchagent lists no hash field " + fieldDestQP + ", but " + fieldFlowLabel + ": flows that come with a label can be spread"})
+	default:
+		l.Set(asic.Hash, asic.Ability{Reason: "orchagent lists neither the hash field " + fieldDestQP + " nor " + fieldFlowLabel})
+	}
+	return l
+}
+
+// features says how packets are sampled to the CPU. refused is why orchagent did
+// not take the mirror session; "": it took it, or was not asked.
+func (c capability) features(refused string) asic.Features {
+	const enable = "; SONiC's own sFlow would do: enable it, and Sluice reads its samples"
+	var f asic.Features
+	switch {
+	case c.sflow:
+		f.Sampling = asic.SFlow
+	case c.mirror && refused == "":
+		f.Sampling, f.MinSampling = asic.Mirror, minSampling
+	case c.mirror:
+		f.NoSample = refused + enable
+	default:
+		f.NoSample = "the switch cannot mirror samples (PORT_INGRESS_SAMPLE_MIRROR_CAPABLE), and to copy every RoCEv2 packet would drown the CPU" + enable
+	}
+	return f
+}
+
+// listOf reads a list of a row of CONFIG_DB, whose field may be marked as list
+// by an @ behind its name.
+func listOf(fields map[string]string, name string) []string {
+	if v := list(fields[name+"@"]); len(v) > 0 {
+		return v
+	}
+	return list(fields[name])
+}
+
+// list splits a list with commas.
+func list(s string) []string {
+	return strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ' ' })
+}

@@ -1,0 +1,130 @@
+package orchagent
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"sluice/yang/rows"
+)
+
+// PortCounters are what COUNTERS_DB has of a port: packets and octets.
+type PortCounters struct {
+	RxPackets, RxOctets uint64
+	TxPackets, TxOctets uint64
+}
+
+// QueueCounters are what COUNTERS_DB has of an egress queue.
+type QueueCounters struct {
+	Port  string
+	Queue uint8
+
+	// Watermark is the most octets that were in the shared buffer during an interval
+	// of SONiC's telemetry (WATERMARK_TABLE|TELEMETRY_INTERVAL, by default 120 s),
+	// the last one. It is no depth of now.
+	Watermark       uint64
+	Packets, Octets uint64
+	Dropped         uint64 // packets
+}
+
+// counterCache is what was read last: ports are asked for one by one.
+type counterCache struct {
+	at    time.Time
+	ports map[string]PortCounters
+}
+
+const (
+	tableCounters   = "COUNTERS"
+	tableWatermarks = "PERIODIC_WATERMARKS"
+	mapPorts        = "COUNTERS_PORT_NAME_MAP"
+	mapQueues       = "COUNTERS_QUEUE_NAME_MAP" // port:queue
+	cached          = 500 * time.Millisecond
+)
+
+// PortCounters returns a port's counters, not older than half a second.
+func (d *Driver) PortCounters(name string) (PortCounters, error) {
+	if now := time.Now(); now.Sub(d.counts.at) > cached {
+		ports, err := d.readPorts()
+		if err != nil {
+			return PortCounters{}, err
+		}
+		d.counts = counterCache{now, ports}
+	}
+	c, ok := d.counts.ports[name]
+	if !ok {
+		return c, fmt.Errorf("COUNTERS_DB has no counters of port %s", name)
+	}
+	return c, nil
+}
+
+func (d *Driver) readPorts() (map[string]PortCounters, error) {
+	oids, err := getOne(d.counters, rows.Row{Table: mapPorts})
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	var wanted []rows.Row
+	for _, name := range d.ports {
+		if oid := oids[name]; oid != "" {
+			names, wanted = append(names, name), append(wanted, rows.Row{Table: tableCounters, Key: oid})
+		}
+	}
+	found, err := get(d.counters, wanted...)
+	if err != nil {
+		return nil, err
+	}
+	all := make(map[string]PortCounters, len(names))
+	for i, r := range found {
+		if r == nil {
+			continue
+		}
+		all[names[i]] = PortCounters{
+			RxPackets: sum(r, "SAI_PORT_STAT_IF_IN_UCAST_PKTS", "SAI_PORT_STAT_IF_IN_NON_UCAST_PKTS"),
+			RxOctets:  sum(r, "SAI_PORT_STAT_IF_IN_OCTETS"),
+			TxPackets: sum(r, "SAI_PORT_STAT_IF_OUT_UCAST_PKTS", "SAI_PORT_STAT_IF_OUT_NON_UCAST_PKTS"),
+			TxOctets:  sum(r, "SAI_PORT_STAT_IF_OUT_OCTETS"),
+		}
+	}
+	return all, nil
+}
+
+// Queues returns the counters of the egress queues of ports.
+func (d *Driver) Queues(ports map[string]bool) ([]QueueCounters, error) {
+	oids, err := getOne(d.counters, rows.Row{Table: mapQueues})
+	if err != nil {
+		return nil, err
+	}
+	var all []QueueCounters
+	var wanted []rows.Row
+	for name, oid := range oids {
+		port, number, _ := strings.Cut(name, ":")
+		queue, err := strconv.ParseUint(number, 10, 8)
+		if err != nil || !ports[port] {
+			continue
+		}
+		all = append(all, QueueCounters{Port: port, Queue: uint8(queue)})
+		wanted = append(wanted, rows.Row{Table: tableCounters, Key: oid}, rows.Row{Table: tableWatermarks, Key: oid})
+	}
+	found, err := get(d.counters, wanted...)
+	if err != nil {
+		return nil, err
+	}
+	for i := range all {
+		q, now, periodic := &all[i], found[2*i], found[2*i+1]
+		q.Packets = sum(now, "SAI_QUEUE_STAT_PACKETS")
+		q.Octets = sum(now, "SAI_QUEUE_STAT_BYTES")
+		q.Dropped = sum(now, "SAI_QUEUE_STAT_DROPPED_PACKETS")
+		q.Watermark = sum(periodic, "SAI_QUEUE_STAT_SHARED_WATERMARK_BYTES")
+	}
+	return all, nil
+}
+
+// sum adds fields up; one that is not there, or N/A, is 0.
+func sum(fields map[string]string, names ...string) (n uint64) {
+	for _, name := range names {
+		v, _ := strconv.ParseUint(fields[name], 10, 64)
+		n += v
+	}
+	return n
+}

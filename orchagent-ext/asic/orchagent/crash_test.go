@@ -1,0 +1,187 @@
+package orchagent
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sluice/orchagent-ext/asic"
+	"sluice/orchagent-ext/sonicdb"
+	"sluice/yang/rows"
+)
+
+// dying is a driver whose process ends at its n-th change: before the row is
+// written, or behind.
+type dying struct {
+	*Driver
+	n      int
+	behind bool
+}
+
+var errDead = errors.New("killed")
+
+func (d *dying) Create(o *asic.Object, stands map[string]*asic.Record) (*asic.Record, error) {
+	if d.n--; d.n >= 0 {
+		return d.Driver.Create(o, stands)
+	}
+	if d.n < -1 || !d.behind {
+		return nil, errDead
+	}
+	if _, err := d.Driver.Create(o, stands); err != nil {
+		return nil, err
+	}
+	return nil, errDead
+}
+
+// TestKilledAnywhere: whatever change a process is killed at, before or behind the
+// row, the next one leaves nothing and makes nothing twice.
+func TestKilledAnywhere(t *testing.T) {
+	p := newPlace(t).start("proposed")
+	p.set("SWITCH_HASH", "GLOBAL", "ecmp_hash@", "SRC_IP")
+	policy := exports(4096, "Ethernet0")
+	policy.Label, policy.ManageHash = &asic.Label{}, true
+	before := p.rows()
+	for n := range 7 {
+		for _, behind := range []bool{false, true} {
+			d := &dying{p.driver(), n, behind}
+			e, err := asic.NewEngine(d, p.ledger, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := e.Reconcile(policy); !errors.Is(err, errDead) {
+				t.Fatalf("change %d: %v", n, err)
+			}
+			// Killed: nobody saves the ledger any more. One time the next process is to
+			// disable, the other time to go on.
+			if n%2 == 0 {
+				p.reconcile(p.engine(p.driver()), policy)
+				if diff := cmp.Diff(append(append([]string{}, exported...), "SWITCH_HASH|GLOBAL"), p.names()); diff != "" {
+					t.Errorf("change %d, behind %v: %s", n, behind, diff)
+				}
+			}
+			p.reconcile(p.engine(p.driver()), asic.Policy{})
+			if diff := cmp.Diff(before, p.rows()); diff != "" {
+				t.Errorf("change %d, behind %v: left: %s", n, behind, diff)
+			}
+			if len(p.ledger.rows) > 0 {
+				t.Errorf("change %d, behind %v: the ledger has %v", n, behind, p.ledger.rows)
+			}
+		}
+	}
+}
+
+// TestTheNextProcessTakesOver: nothing is written where all stands as it is to.
+func TestTheNextProcessTakesOver(t *testing.T) {
+	p := newPlace(t).start("proposed")
+	p.reconcile(p.engine(p.driver()), exports(4096, "Ethernet0"))
+	e := p.engine(p.driver())
+	if o := p.reconcile(e, exports(4096, "Ethernet0")); o.Created+o.Removed > 0 {
+		t.Errorf("%+v", o)
+	}
+	// A reboot from a saved configuration: the rows are there, the ledger is not.
+	clear(p.ledger.rows)
+	e = p.engine(p.driver())
+	if o := p.reconcile(e, exports(4096, "Ethernet0")); o.Problems != nil {
+		t.Errorf("%+v", o)
+	}
+	p.reconcile(e, asic.Policy{})
+	if got := p.names(); got != nil {
+		t.Errorf("left: %v", got)
+	}
+}
+
+// TestOthersChangeOurRows: rows that are taken away, or changed, come back.
+func TestOthersChangeOurRows(t *testing.T) {
+	p := newPlace(t).start("proposed")
+	e := p.engine(p.driver())
+	p.reconcile(e, exports(4096, "Ethernet0"))
+	want := p.rows()
+	for _, change := range []func(){
+		func() { p.remove("ACL_RULE", "SLUICE_ROCE|SLUICE_CM") },
+		func() { p.remove("ACL_TABLE_TYPE", "SLUICE_ROCE") },
+		func() { p.set("MIRROR_SESSION", "SLUICE_SAMPLE", "type", "SPAN", "dst_port", "Ethernet8") },
+		p.reload, // what `config reload` does, and more
+	} {
+		change()
+		changed, err := e.Look()
+		for err != nil { // a connection from before the restart
+			changed, err = e.Look()
+		}
+		if !changed {
+			t.Fatal("not seen")
+		}
+		p.reconcile(e, exports(4096, "Ethernet0"))
+		if diff := cmp.Diff(want, p.rows()); diff != "" {
+			t.Error(diff)
+		}
+		if changed, err := e.Look(); changed || err != nil {
+			t.Errorf("still: %v, %v", changed, err)
+		}
+	}
+}
+
+// TestWhatOrchagentSaysLater is told, and nothing is changed for it.
+func TestWhatOrchagentSaysLater(t *testing.T) {
+	p := newPlace(t).start("proposed")
+	d := p.driver()
+	e := p.engine(d)
+	p.reconcile(e, exports(4096, "Ethernet0"))
+	if w := d.Warnings(); w != nil {
+		t.Errorf("%q", w)
+	}
+	p.orchagent.Stop()
+	p.put("MIRROR_SESSION_TABLE", "SLUICE_SAMPLE", map[string]string{"status": "inactive"})
+	if changed, err := e.Look(); changed || err != nil {
+		t.Fatal(changed, err)
+	}
+	if diff := cmp.Diff([]string{`MIRROR_SESSION|SLUICE_SAMPLE: orchagent says "inactive"`}, d.Warnings()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// reload empties Redis, and starts orchagent anew.
+func (p *place) reload() {
+	p.t.Helper()
+	p.orchagent.Stop()
+	if err := p.redis.Restart(true); err != nil {
+		p.t.Fatal(err)
+	}
+	p.start("proposed")
+}
+
+// TestRedisIsAway: what could not be written is written when it is back.
+func TestRedisIsAway(t *testing.T) {
+	p := newPlace(t).start("proposed")
+	e := p.engine(p.driver())
+	p.orchagent.Stop()
+	p.redis.Kill()
+	if _, err := e.Reconcile(exports(4096, "Ethernet0")); err == nil {
+		t.Fatal("no error")
+	}
+	if err := p.redis.Restart(true); err != nil {
+		t.Fatal(err)
+	}
+	p.start("proposed")
+	for {
+		if _, err := e.Reconcile(exports(4096, "Ethernet0")); err == nil {
+			break
+		}
+	}
+	if diff := cmp.Diff(exported, p.names()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// put writes a row of STATE_DB.
+func (p *place) put(table, key string, fields map[string]string) {
+	p.t.Helper()
+	var err error
+	for range 20 { // connections from before a restart fail, one by one
+		if err = p.state.Write(context.Background(), sonicdb.Change{Row: rows.Row{Table: table, Key: key, Fields: fields}}); err == nil {
+			return
+		}
+	}
+	p.t.Fatal(err)
+}

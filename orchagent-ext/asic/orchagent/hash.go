@@ -1,0 +1,90 @@
+package orchagent
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"sluice/orchagent-ext/asic"
+	"sluice/orchagent-ext/sonicdb"
+	"sluice/yang/rows"
+)
+
+// present is a record's Previous of a hash field that was in the list before us:
+// it is the operator's, and stays.
+const present = "present"
+
+// foreseeHash looks whether the field is in the list already.
+func (d *Driver) foreseeHash(r *asic.Record) error {
+	fields, err := getOne(d.config, rowHash)
+	if err != nil {
+		return err
+	}
+	now := listOf(fields, fieldECMPHash)
+	if len(now) == 0 {
+		return fmt.Errorf("%w: %s", asic.ErrRefused, setECMPHash)
+	}
+	if slices.Contains(now, r.Attr(fieldECMPHash)) {
+		r.Previous = present
+	}
+	return nil
+}
+
+// hashes says whether the field is in the list.
+func (d *Driver) hashes(r *asic.Record) (bool, error) {
+	fields, err := getOne(d.config, rowHash)
+	return slices.Contains(listOf(fields, fieldECMPHash), r.Attr(fieldECMPHash)), err
+}
+
+func (d *Driver) addHash(r *asic.Record) error {
+	if r.Previous == present {
+		return nil
+	}
+	return d.changeHash(func(now []string) ([]string, error) { return append(now, r.Attr(fieldECMPHash)), nil })
+}
+
+// removeHash takes exactly the field out of the list as it is now, if it was us
+// who added it. The last field stays, since orchagent takes no empty list.
+func (d *Driver) removeHash(r *asic.Record) error {
+	if r.Previous == present {
+		return nil
+	}
+	return d.changeHash(func(now []string) ([]string, error) {
+		field := r.Attr(fieldECMPHash)
+		if !slices.Contains(now, field) {
+			return nil, asic.ErrGone
+		}
+		if len(now) == 1 {
+			d.log.Warn("the field stays in ecmp_hash of SWITCH_HASH|GLOBAL: it is the only one, and orchagent takes no empty list", "field", field)
+			return nil, asic.ErrGone
+		}
+		return slices.DeleteFunc(now, func(f string) bool { return f == field }), nil
+	})
+}
+
+// changeHash changes the list, and nothing else of the row, unless somebody
+// changed the row in between.
+func (d *Driver) changeHash(change func(now []string) ([]string, error)) error {
+	fields, err := getOne(d.config, rowHash)
+	if err != nil {
+		return err
+	}
+	now := listOf(fields, fieldECMPHash)
+	if len(now) == 0 {
+		return asic.ErrGone
+	}
+	want, err := change(now)
+	if err != nil {
+		return err
+	}
+	name := fieldECMPHash
+	if _, marked := fields[name+"@"]; marked {
+		name += "@"
+	}
+	changed := maps.Clone(fields)
+	changed[name] = strings.Join(want, ",")
+	was := rows.Row{Table: rowHash.Table, Key: rowHash.Key, Fields: fields}
+	return d.config.Swap(context.Background(), []rows.Row{was}, sonicdb.Change{Row: rows.Row{Table: rowHash.Table, Key: rowHash.Key, Fields: changed}})
+}

@@ -1,0 +1,141 @@
+package orchagent
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"sluice/orchagent-ext/asic"
+	"sluice/orchagent-ext/roce"
+	"sluice/yang/rows"
+)
+
+// Names of our rows.
+const (
+	nameSession = "SLUICE_SAMPLE"
+	nameACL     = "SLUICE_ROCE" // the table's type, and the table
+	nameCM      = "SLUICE_CM"
+	nameCNP     = "SLUICE_CNP"
+)
+
+const (
+	// truncateSize is how much of a sampled packet the CPU gets, in octets: the
+	// headers, with tunnels.
+	truncateSize = 256
+
+	attrNeeds    = "needs" // of an object: what it stands on; no field of the row
+	separator    = "|"     // of CONFIG_DB
+	copyPriority = 9000    // of our rules, which are in a table of our own
+)
+
+// objects returns what a policy takes, each object behind what it stands on.
+func objects(p asic.Policy, r asic.Rung, f asic.Features, c capability, channels map[string]string) []asic.Object {
+	var all []asic.Object
+	if p.Label != nil && p.ManageHash && c.ecmpHash {
+		if r == asic.Hash {
+			all = append(all, hashObject(fieldDestQP, false))
+		}
+		if c.flowLabel {
+			all = append(all, hashObject(fieldFlowLabel, true))
+		}
+	}
+	if p.Export == nil || len(p.Export.Ports) == 0 {
+		return all
+	}
+	var needs []string
+	if f.Sampling == asic.Mirror {
+		session := mirrorObject(p.Export, c)
+		all, needs = append(all, session), []string{session.Key}
+	}
+	if c.copies {
+		all = append(all, copyObjects(p.Export, channels, needs)...)
+	}
+	return all
+}
+
+// mirrorObject is the session that sends samples of what comes in by the ports
+// to the CPU.
+func mirrorObject(e *asic.Export, c capability) asic.Object {
+	fields := map[string]string{
+		"type": "SPAN", "dst_port": "CPU", "direction": "RX",
+		"src_port":    strings.Join(e.Ports, ","),
+		"sample_rate": fmt.Sprint(e.Rate),
+	}
+	if c.truncate {
+		fields["truncate_size"] = fmt.Sprint(truncateSize)
+	}
+	return rowObject(rows.Row{Table: "MIRROR_SESSION", Key: nameSession, Fields: fields})
+}
+
+// copyObjects copy what is rare, and needed whole to learn queue pairs: messages
+// of RDMA-CM, and CNPs.
+func copyObjects(e *asic.Export, channels map[string]string, needs []string) []asic.Object {
+	kind := rowObject(rows.Row{Table: "ACL_TABLE_TYPE", Key: nameACL, Fields: map[string]string{
+		"MATCHES@": "L4_DST_PORT,BTH_OPCODE", "ACTIONS@": "PACKET_ACTION,COUNTER", "BIND_POINTS@": "PORT,PORTCHANNEL",
+	}}, needs...)
+	table := rowObject(rows.Row{Table: "ACL_TABLE", Key: nameACL, Fields: map[string]string{
+		"policy_desc": "Sluice", "type": nameACL, "stage": "ingress", "ports@": strings.Join(bindPoints(e.Ports, channels), ","),
+	}}, kind.Key)
+	rule := func(name string, opcode byte, priority int) asic.Object {
+		return rowObject(rows.Row{Table: "ACL_RULE", Key: nameACL + separator + name, Fields: map[string]string{
+			"PRIORITY": fmt.Sprint(priority), "L4_DST_PORT": fmt.Sprint(roce.UDPPort),
+			"BTH_OPCODE": fmt.Sprintf("%#02x/0xff", opcode), "PACKET_ACTION": "COPY",
+		}}, table.Key)
+	}
+	return []asic.Object{kind, table, rule(nameCM, byte(roce.UDSendOnly), copyPriority), rule(nameCNP, byte(roce.CNP), copyPriority-1)}
+}
+
+// bindPoints are the ports, where orchagent binds tables to: a member of a
+// PortChannel is bound with it.
+func bindPoints(ports []string, channels map[string]string) []string {
+	var points []string
+	for _, p := range ports {
+		if channel := channels[p]; channel != "" {
+			p = channel
+		}
+		points = append(points, p)
+	}
+	slices.Sort(points)
+	return slices.Compact(points)
+}
+
+// rowObject is a row as object. Everything of this driver is done without where
+// orchagent refuses it, but what the rung is.
+func rowObject(r rows.Row, needs ...string) asic.Object {
+	return asic.Object{Key: r.Name(), Type: asic.TypeRow, Attrs: attrs(r.Fields, needs), Optional: true}
+}
+
+func attrs(fields map[string]string, needs []string) []asic.Attr {
+	var all []asic.Attr
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		all = append(all, asic.Attr{Name: name, Value: fields[name]})
+	}
+	if len(needs) > 0 {
+		all = append(all, asic.Attr{Name: attrNeeds, Value: "@" + strings.Join(needs, ",@")})
+	}
+	return all
+}
+
+// rowOf is the row that an object is.
+func rowOf(o *asic.Object) rows.Row {
+	table, key, _ := strings.Cut(o.Key, separator)
+	r := rows.Row{Table: table, Key: key, Fields: map[string]string{}}
+	for _, a := range o.Attrs {
+		if a.Name != attrNeeds {
+			r.Fields[a.Name] = a.Value
+		}
+	}
+	return r
+}
+
+// hashObject is a field of ecmp_hash.
+func hashObject(field string, optional bool) asic.Object {
+	return asic.Object{
+		Key: rowHash.Name() + separator + fieldECMPHash + separator + field, Type: asic.TypeHashField,
+		Attrs: []asic.Attr{{Name: fieldECMPHash, Value: field}}, Optional: optional,
+	}
+}
+
+// Owns says whether a record is of this driver.
+func Owns(r *asic.Record) bool { return r.Type == asic.TypeRow || r.Type == asic.TypeHashField }

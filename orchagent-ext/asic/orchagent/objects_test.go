@@ -1,0 +1,179 @@
+package orchagent
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"sluice/orchagent-ext/asic"
+	"sluice/orchagent-ext/asic/orchagent/orchagenttest"
+	"sluice/yang/rows"
+)
+
+var (
+	sflowOn = map[string]string{"admin_state": "up"}
+	hashSet = map[string]string{"ecmp_hash@": "SRC_IP,DST_IP"}
+)
+
+func able(r orchagenttest.Release, hash, sflow map[string]string) capability {
+	return capabilityOf(r.Capability(), map[string]string{"action_list": strings.Join(r.Actions, ",")}, hash, sflow)
+}
+
+func labels() asic.Policy { return asic.Policy{Label: &asic.Label{}, ManageHash: true} }
+
+func exports(rate uint32, ports ...string) asic.Policy {
+	return asic.Policy{Export: &asic.Export{Rate: rate, Ports: ports}}
+}
+
+// TestWhatEachReleaseCan: the rung of the flow label and how packets are sampled.
+func TestWhatEachReleaseCan(t *testing.T) {
+	for _, tt := range []struct {
+		release     string
+		hash, sflow map[string]string
+		rung        asic.Rung
+		reason      string
+		sampling    asic.Rung
+		noSample    string
+	}{
+		{"202305", hashSet, nil, asic.None, "neither the hash field RDMA_BTH_DEST_QP nor IPV6_FLOW_LABEL", "", "cannot mirror samples"},
+		{"202405", hashSet, sflowOn, asic.None, "neither the hash field", asic.SFlow, ""},
+		{"202505", hashSet, nil, asic.None, "but IPV6_FLOW_LABEL: flows that come with a label can be spread", "", "sFlow would do"},
+		{"202605", nil, nil, asic.None, "set ecmp_hash first", "", "cannot mirror samples"},
+		{"master", hashSet, nil, asic.None, "but IPV6_FLOW_LABEL", asic.Mirror, ""},
+		{"master", hashSet, sflowOn, asic.None, "but IPV6_FLOW_LABEL", asic.SFlow, ""},
+		{"proposed", hashSet, nil, asic.Hash, "compute: SONiC has no ACL action that writes a flow label", asic.Mirror, ""},
+		{"proposed", nil, nil, asic.None, "orchagent cannot go back to it", asic.Mirror, ""},
+	} {
+		c := able(orchagenttest.ByName(tt.release), tt.hash, tt.sflow)
+		rung, reason := c.ladder().Choose()
+		f := c.features("")
+		if rung != tt.rung || !strings.Contains(reason, tt.reason) || f.Sampling != tt.sampling || !strings.Contains(f.NoSample, tt.noSample) || (f.NoSample == "") != (tt.noSample == "") {
+			t.Errorf("%s: %s because of %q, sampling %q, %q", tt.release, rung, reason, f.Sampling, f.NoSample)
+		}
+	}
+	c := able(orchagenttest.ByName("master"), nil, nil)
+	if f := c.features("orchagent did not take it"); f.Sampling != "" || !strings.Contains(f.NoSample, "did not take it") {
+		t.Errorf("%+v", f)
+	}
+	if c := capabilityOf(map[string]string{"HASH|NATIVE_HASH_FIELD_LIST": "N/A", "ECMP_HASH_CAPABLE": "true"}, nil, hashSet, nil); c.destQP || c.flowLabel {
+		t.Errorf("what is not listed is not known: %+v", c)
+	}
+}
+
+func TestObjects(t *testing.T) {
+	channels := map[string]string{"Ethernet4": "PortChannel1", "Ethernet8": "PortChannel1"}
+	all := able(orchagenttest.ByName("proposed"), hashSet, nil)
+	ports := []string{"Ethernet0", "Ethernet4", "Ethernet8"}
+	session := map[string]string{
+		"type": "SPAN", "dst_port": "CPU", "direction": "RX", "src_port": "Ethernet0,Ethernet4,Ethernet8", "sample_rate": "4096", "truncate_size": "256",
+	}
+	kind := map[string]string{"MATCHES@": "L4_DST_PORT,BTH_OPCODE", "ACTIONS@": "PACKET_ACTION,COUNTER", "BIND_POINTS@": "PORT,PORTCHANNEL"}
+	table := map[string]string{"policy_desc": "Sluice", "type": "SLUICE_ROCE", "stage": "ingress", "ports@": "Ethernet0,PortChannel1"}
+	cm := map[string]string{"PRIORITY": "9000", "L4_DST_PORT": "4791", "BTH_OPCODE": "0x64/0xff", "PACKET_ACTION": "COPY"}
+	cnp := map[string]string{"PRIORITY": "8999", "L4_DST_PORT": "4791", "BTH_OPCODE": "0x81/0xff", "PACKET_ACTION": "COPY"}
+	copies := []rows.Row{
+		{Table: "ACL_TABLE_TYPE", Key: "SLUICE_ROCE", Fields: kind}, {Table: "ACL_TABLE", Key: "SLUICE_ROCE", Fields: table},
+		{Table: "ACL_RULE", Key: "SLUICE_ROCE|SLUICE_CM", Fields: cm}, {Table: "ACL_RULE", Key: "SLUICE_ROCE|SLUICE_CNP", Fields: cnp},
+	}
+	mirrored := slices.Insert(slices.Clone(copies), 0, rows.Row{Table: "MIRROR_SESSION", Key: "SLUICE_SAMPLE", Fields: session})
+	field := func(name string) rows.Row {
+		return rows.Row{Table: "SWITCH_HASH", Key: "GLOBAL|ecmp_hash|" + name, Fields: map[string]string{"ecmp_hash": name}}
+	}
+	unmanaged := labels()
+	unmanaged.ManageHash = false
+	uncut := all
+	uncut.truncate = false
+	whole := maps.Clone(session)
+	delete(whole, "truncate_size")
+	uncutRows := slices.Clone(mirrored)
+	uncutRows[0].Fields = whole
+	for _, tt := range []struct {
+		name     string
+		policy   asic.Policy
+		rung     asic.Rung
+		sampling asic.Rung
+		able     capability
+		want     []rows.Row
+	}{
+		{"nothing", asic.Policy{}, asic.None, asic.Mirror, all, nil},
+		{"hash", labels(), asic.Hash, asic.Mirror, all, []rows.Row{field("RDMA_BTH_DEST_QP"), field("IPV6_FLOW_LABEL")}},
+		{"the label alone", labels(), asic.None, asic.Mirror, all, []rows.Row{field("IPV6_FLOW_LABEL")}},
+		{"the operator's hash", unmanaged, asic.None, asic.Mirror, all, nil},
+		{"no ecmp_hash", labels(), asic.None, asic.Mirror, able(orchagenttest.ByName("master"), nil, nil), nil},
+		{"mirror", exports(4096, ports...), asic.None, asic.Mirror, all, mirrored},
+		{"mirror, whole packets", exports(4096, ports...), asic.None, asic.Mirror, uncut, uncutRows},
+		{"sflow", exports(4096, ports...), asic.None, asic.SFlow, all, copies},
+		{"no port", exports(4096), asic.None, asic.Mirror, all, nil},
+		{"no ACL action", exports(4096, ports...), asic.None, asic.SFlow, capability{sflow: true}, nil},
+	} {
+		var got []rows.Row
+		for _, o := range objects(tt.policy, tt.rung, asic.Features{Sampling: tt.sampling}, tt.able, channels) {
+			got = append(got, rowOf(&o))
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%s: %s", tt.name, diff)
+		}
+	}
+}
+
+// TestRowsAreWhatReleasesTake: every row of ours is of the schema of each release
+// that has what it needs, and what a release does not have is refused.
+func TestRowsAreWhatReleasesTake(t *testing.T) {
+	refused := map[string]string{
+		"202305": "ACL_RULE|SLUICE_ROCE|SLUICE_CM ACL_RULE|SLUICE_ROCE|SLUICE_CNP", // no COPY
+		"202311": "ACL_RULE|SLUICE_ROCE|SLUICE_CM ACL_RULE|SLUICE_ROCE|SLUICE_CNP",
+		"master": "MIRROR_SESSION|SLUICE_SAMPLE", // not to the CPU
+	}
+	for _, release := range orchagenttest.Releases {
+		c := able(release, hashSet, nil)
+		sampling := asic.SFlow
+		if c.mirror {
+			sampling = asic.Mirror
+		}
+		taken := map[string]map[string]map[string]string{"ACL_TABLE_TYPE": {}, "ACL_TABLE": {}, "ACL_RULE": {}, "MIRROR_SESSION": {}}
+		var no []string
+		for _, o := range objects(exports(4096, "Ethernet0"), asic.None, asic.Features{Sampling: sampling}, c, nil) {
+			r := rowOf(&o)
+			if err := release.Check(r, taken["ACL_TABLE_TYPE"], taken["ACL_TABLE"]); err != nil {
+				no = append(no, r.Name())
+				continue
+			}
+			taken[r.Table][r.Key] = r.Fields
+		}
+		if got := strings.Join(no, " "); got != refused[release.Name] {
+			t.Errorf("%s refuses %q, want %q", release.Name, got, refused[release.Name])
+		}
+	}
+}
+
+// TestRecordsSurviveTheLedger: an object comes back as it was, and is known as one
+// of this driver.
+func TestRecordsSurviveTheLedger(t *testing.T) {
+	c := able(orchagenttest.ByName("proposed"), hashSet, nil)
+	p := exports(4096, "Ethernet0", "Ethernet4")
+	p.Label, p.ManageHash = &asic.Label{}, true
+	for _, o := range objects(p, asic.Hash, asic.Features{Sampling: asic.Mirror}, c, nil) {
+		in := asic.Record{Object: o, ID: asic.ID(o.Key)}
+		out, err := asic.ParseRecord(in.ID, in.Fields())
+		if err != nil {
+			t.Fatal(err)
+		}
+		in.Optional = false // the ledger does not need it
+		if diff := cmp.Diff(&in, out, cmpopts.IgnoreUnexported(asic.Object{})); diff != "" {
+			t.Error(diff)
+		}
+		if !Owns(out) {
+			t.Errorf("%s is not owned", out.ID)
+		}
+		if _, err := rows.Decode(rows.Row{Table: "SLUICE_ASIC_OBJECT", Key: string(in.ID), Fields: in.Fields()}); err != nil {
+			t.Error(err)
+		}
+	}
+	if Owns(&asic.Record{Object: asic.Object{Type: asic.TypeACLTable}}) {
+		t.Error("an ACL table of SAI is owned")
+	}
+}

@@ -1,0 +1,178 @@
+package orchagenttest
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"sluice/yang/rows"
+)
+
+// Release is what orchagent of a SONiC release takes, as far as it matters here.
+type Release struct {
+	Name          string
+	Matches       []string // of ACL table types and rules
+	Actions       []string
+	PacketActions []string
+	HashFields    []string // of SWITCH_HASH; nil: there is no such table
+	Session       []string // fields of MIRROR_SESSION
+	SPANToCPU     bool     // a session's dst_port may be CPU
+	Sampled       bool     // SWITCH_CAPABILITY tells of sampled mirroring
+}
+
+var (
+	matches = []string{
+		"IN_PORTS", "SRC_IP", "DST_IP", "SRC_IPV6", "DST_IPV6", "L4_SRC_PORT", "L4_DST_PORT", "ETHER_TYPE", "IP_PROTOCOL",
+		"NEXT_HEADER", "VLAN_ID", "TCP_FLAGS", "IP_TYPE", "DSCP", "TC", "ICMP_TYPE", "ICMPV6_TYPE", "BTH_OPCODE", "AETH_SYNDROME",
+	}
+	actions = []string{"PACKET_ACTION", "REDIRECT_ACTION", "MIRROR_INGRESS_ACTION", "MIRROR_EGRESS_ACTION", "COUNTER"}
+	tuple   = []string{"IN_PORT", "DST_MAC", "SRC_MAC", "ETHERTYPE", "VLAN_ID", "IP_PROTOCOL", "DST_IP", "SRC_IP", "L4_DST_PORT", "L4_SRC_PORT"}
+	session = []string{"type", "src_ip", "dst_ip", "gre_type", "dscp", "ttl", "queue", "policer", "src_port", "dst_port", "direction"}
+	early   = []string{"FORWARD", "DROP"}
+	later   = append(slices.Clone(early), "COPY")
+	label   = append(slices.Clone(tuple), "IPV6_FLOW_LABEL")
+	sampled = append(slices.Clone(session), "sample_rate", "truncate_size")
+)
+
+// builtIn are types of ACL tables that orchagent brings along.
+var builtIn = []string{"L3", "L3V6", "MIRROR", "MIRRORV6"}
+
+// Releases are those that there are. "proposed" is none: it has what is proposed
+// to SONiC (RDMA hash fields), and a mirror session to the CPU, which SONiC's YANG
+// has and no orchagent takes.
+var Releases = []Release{
+	{"202305", matches, actions, early, nil, session, false, false},
+	{"202311", matches, actions, early, tuple, session, false, false},
+	{"202405", matches, actions, later, tuple, session, false, false},
+	{"202411", matches, actions, later, tuple, session, false, false},
+	{"202505", matches, actions, later, label, session, false, false},
+	{"202511", matches, actions, later, label, session, false, false},
+	{"202605", matches, actions, later, label, session, false, false},
+	{"master", matches, append(slices.Clone(actions), "POLICER_ACTION"), later, label, sampled, false, true},
+	{"proposed", matches, actions, later, append(slices.Clone(label), "RDMA_BTH_OPCODE", "RDMA_BTH_DEST_QP"), sampled, true, true},
+}
+
+// ByName returns the release of a name. It panics where there is none.
+func ByName(name string) Release {
+	return Releases[slices.IndexFunc(Releases, func(r Release) bool { return r.Name == name })]
+}
+
+// Capability is SWITCH_CAPABILITY|switch.
+func (r Release) Capability() map[string]string {
+	c := map[string]string{"PORT_INGRESS_MIRROR_CAPABLE": "true"}
+	if r.HashFields != nil {
+		c["HASH|NATIVE_HASH_FIELD_LIST"], c["ECMP_HASH_CAPABLE"] = strings.Join(r.HashFields, ","), "true"
+	}
+	if r.Sampled {
+		c["PORT_INGRESS_SAMPLE_MIRROR_CAPABLE"], c["SAMPLEPACKET_TRUNCATION_CAPABLE"] = "true", "true"
+	}
+	return c
+}
+
+// Check says what orchagent would not take of a row, and why. types and tables are
+// those that it took before.
+func (r Release) Check(row rows.Row, types, tables map[string]map[string]string) error {
+	fields := map[string]string{} // SONiC takes the @ off
+	for name, v := range row.Fields {
+		fields[strings.TrimSuffix(name, "@")] = v
+	}
+	switch row.Table {
+	case "ACL_TABLE_TYPE":
+		return errorsOf(only(fields, "MATCHES", "ACTIONS", "BIND_POINTS"), among(fields["MATCHES"], r.Matches),
+			among(fields["ACTIONS"], r.Actions), among(fields["BIND_POINTS"], []string{"PORT", "PORTCHANNEL"}))
+	case "ACL_TABLE":
+		err := errorsOf(only(fields, "policy_desc", "type", "stage", "ports"), among(fields["stage"], []string{"ingress", "egress"}))
+		if err == nil && types[fields["type"]] == nil && !slices.Contains(builtIn, fields["type"]) {
+			err = fmt.Errorf("no such type %q", fields["type"])
+		}
+		return err
+	case "ACL_RULE":
+		return r.rule(row, fields, types, tables)
+	case "MIRROR_SESSION":
+		return r.session(fields)
+	case "SWITCH_HASH":
+		return errorsOf(only(fields, "ecmp_hash", "lag_hash", "ecmp_hash_algorithm", "lag_hash_algorithm"), among(fields["ecmp_hash"], r.HashFields))
+	}
+	return fmt.Errorf("no such table")
+}
+
+func (r Release) rule(row rows.Row, fields map[string]string, types, tables map[string]map[string]string) error {
+	table, _, _ := strings.Cut(row.Key, "|")
+	kind := types[tables[table]["type"]]
+	if slices.Contains(builtIn, tables[table]["type"]) {
+		return nil // whose rules are others'
+	}
+	if kind == nil {
+		return fmt.Errorf("no such table %q", table)
+	}
+	for name, v := range fields {
+		var err error
+		switch name {
+		case "PRIORITY", "L4_DST_PORT":
+			_, err = strconv.ParseUint(v, 10, 16)
+		case "PACKET_ACTION":
+			err = errorsOf(among(v, r.PacketActions), among(name, strings.Split(kind["ACTIONS@"], ",")))
+		case "BTH_OPCODE":
+			data, mask, ok := strings.Cut(v, "/")
+			_, err1 := strconv.ParseUint(data, 0, 8)
+			_, err2 := strconv.ParseUint(mask, 0, 8)
+			if !ok || err1 != nil || err2 != nil {
+				err = fmt.Errorf("%q is not data/mask", v)
+			}
+		default:
+			err = among(name, r.Matches)
+		}
+		if name != "PRIORITY" && name != "PACKET_ACTION" && err == nil {
+			err = among(name, strings.Split(kind["MATCHES@"], ","))
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func (r Release) session(fields map[string]string) error {
+	if err := only(fields, r.Session...); err != nil {
+		return err
+	}
+	if fields["type"] == "SPAN" && fields["dst_port"] == "CPU" && !r.SPANToCPU {
+		return fmt.Errorf("dst_port CPU is no physical port")
+	}
+	if fields["sample_rate"] != "" && fields["direction"] == "" {
+		return fmt.Errorf("sample_rate needs a direction")
+	}
+	if d := fields["direction"]; d != "" {
+		return among(d, []string{"RX", "TX", "BOTH"})
+	}
+	return nil
+}
+
+func only(fields map[string]string, names ...string) error {
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		if !slices.Contains(names, name) {
+			return fmt.Errorf("unknown field %q", name)
+		}
+	}
+	return nil
+}
+
+func among(values string, known []string) error {
+	for _, v := range strings.Split(values, ",") {
+		if !slices.Contains(known, v) {
+			return fmt.Errorf("unknown %q", v)
+		}
+	}
+	return nil
+}
+
+func errorsOf(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,88 @@
+package asic
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// Shared is a driver of a place that others write to, too: what stands there may
+// be changed or taken away at any time, and what the place can do may change. Its
+// objects have ids before they are created, so the ledger has them first: a crash
+// between leaves nothing that nobody knows of.
+type Shared interface {
+	Driver
+
+	// Foresee returns the record that Create would return. It creates nothing; what
+	// is another owner's it refuses.
+	Foresee(o *Object) (*Record, error)
+}
+
+// ask asks a shared place again what it can do, where the policy wants something
+// of it: to take everything away must go well without.
+func (e *Engine) ask() error {
+	if _, shared := e.driver.(Shared); !shared || !e.wants {
+		return nil
+	}
+	ladder, features, err := e.driver.Probe()
+	if err != nil {
+		return fmt.Errorf("ask the switch what it can do: %w", err)
+	}
+	e.ladder, e.features, e.asked = ladder, features, ladder.clone()
+	return nil
+}
+
+// Look looks whether what stands still does, and whether the place can do what it
+// could, where others may have changed that. It reports whether there is something
+// to be put right, by Reconcile.
+func (e *Engine) Look() (changed bool, err error) {
+	if _, shared := e.driver.(Shared); !shared {
+		return false, nil
+	}
+	if e.wants {
+		ladder, features, err := e.driver.Probe()
+		if err != nil {
+			return false, fmt.Errorf("ask the switch what it can do: %w", err)
+		}
+		changed = features != e.features || !maps.Equal(ladder.abilities, e.asked.abilities)
+	}
+	for _, key := range slices.Sorted(maps.Keys(e.stands)) {
+		r := e.stands[key]
+		was := r.Object
+		there, err := e.driver.Exists(r)
+		if err != nil {
+			return changed, fmt.Errorf("look for %s: %w", r.ID, err)
+		}
+		if !there {
+			delete(e.stands, key)
+			e.gone = append(e.gone, r.ID)
+		}
+		changed = changed || !there || !r.same(&was)
+	}
+	return changed, nil
+}
+
+// make creates an object; of a shared place the ledger knows it before.
+func (e *Engine) make(o *Object) (*Record, error) {
+	shared, ok := e.driver.(Shared)
+	if !ok {
+		return e.driver.Create(o, e.stands)
+	}
+	r, err := shared.Foresee(o)
+	if err != nil {
+		return nil, err
+	}
+	e.dirty = append(e.dirty, r)
+	if err := e.save(); err != nil {
+		return nil, err
+	}
+	created, err := shared.Create(o, e.stands)
+	switch {
+	case errors.Is(err, ErrRefused):
+		e.gone = append(e.gone, r.ID)
+	case err != nil: // it stands or not: whatever comes next removes it first
+		e.stands[o.Key] = &Record{Object: Object{Key: o.Key, Type: o.Type}, ID: r.ID, Previous: r.Previous}
+	}
+	return created, err
+}

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+
+	"github.com/spf13/pflag"
+
+	"sluice/orchagent-ext/sonicdb"
+	"sluice/yang/rows"
+)
+
+// databaseFlags say where SONiC's databases are, as sluiced takes them.
+type databaseFlags struct{ config, namespace string }
+
+func addDatabases(flags *pflag.FlagSet) *databaseFlags {
+	d := &databaseFlags{config: sonicdb.DefaultConfigPath}
+	if path := os.Getenv("SLUICE_DB_CONFIG"); path != "" {
+		d.config = path
+	}
+	flags.StringVar(&d.config, "db-config", d.config, "SONiC's file that says where the databases are (SLUICE_DB_CONFIG)")
+	flags.StringVar(&d.namespace, "namespace", os.Getenv("NAMESPACE_ID_NAME"), "asicN on a switch of several ASICs (NAMESPACE_ID_NAME)")
+	return d
+}
+
+// databases are those that a command reads, by name.
+type databases map[string]*sonicdb.DB
+
+// open makes them ready; Redis need not be up.
+func (d *databaseFlags) open(names ...string) (databases, error) {
+	all, err := sonicdb.Load(d.config, d.namespace)
+	if err != nil {
+		return nil, err
+	}
+	dbs := databases{}
+	for _, name := range names {
+		db, err := sonicdb.Open(all, name, nil)
+		if err != nil {
+			return nil, errors.Join(err, dbs.close())
+		}
+		dbs[name] = db
+	}
+	return dbs, nil
+}
+
+func (d databases) close() error {
+	var errs []error
+	for _, db := range d {
+		errs = append(errs, db.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// read returns the rows of tables of a database.
+func (d databases) read(ctx context.Context, name string, tables ...string) ([]rows.Row, error) {
+	return d[name].Read(ctx, tables...)
+}

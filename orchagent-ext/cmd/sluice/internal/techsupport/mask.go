@@ -1,0 +1,66 @@
+package techsupport
+
+import "regexp"
+
+// mask stands for a secret.
+const mask = "(masked)"
+
+// secret is what the name of a field with a secret has in it.
+const secret = `(?:passw(?:or)?d|passphrase|passkey|passcode|secret|token|credential|community|psk|(?:private|api|auth|shared|encryption|hmac|master)[-_. ]?key)`
+
+var (
+	secretName = regexp.MustCompile(`(?i)` + secret)
+
+	// pathName is that of a field that names a file, such as key_file: a path is no
+	// secret.
+	pathName = regexp.MustCompile(`(?i)[-_](file|path|dir)$`)
+
+	// userInfo is the user and the password in a URL.
+	userInfo = regexp.MustCompile(`(://)[^/@\s,;"']+@`)
+
+	// assigned is NAME=value, NAME: value or "NAME": "value" in text; flagged is
+	// --name value.
+	assigned = regexp.MustCompile(`(?i)([-\w.]*` + secret + `[-\w.]*)("?\s*[=:]\s*)` + value)
+	flagged  = regexp.MustCompile(`(?i)(--[-\w.]*` + secret + `[-\w.]*)(\s+)` + value)
+
+	// privateKey is one as a file has it, perhaps cut off.
+	privateKey = regexp.MustCompile(`(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(-----END [A-Z ]*PRIVATE KEY-----|$)`)
+)
+
+// value is one in text, in quotes where it has blanks.
+const value = `("[^"]*"?|'[^']*'?|[^\s",;]+)`
+
+// Masked returns the value of a field, or what stands for it where the field's
+// name looks like that of a secret; passwords in URLs and private keys are masked
+// in every field. A row that tells of a field of another row, as those of
+// SLUICE_CONFIG_ERROR do, is judged by that field's name.
+func Masked(fields map[string]string, name string) string {
+	text := fields[name]
+	if text == "" {
+		return ""
+	}
+	if isSecret(name) || name == "value" && isSecret(fields["field"]) {
+		return mask
+	}
+	return maskText(text)
+}
+
+func isSecret(name string) bool {
+	return secretName.MatchString(name) && !pathName.MatchString(name)
+}
+
+// maskText masks what looks like a secret within text.
+func maskText(text string) string {
+	text = privateKey.ReplaceAllString(text, mask)
+	text = userInfo.ReplaceAllString(text, "${1}"+mask+"@")
+	for _, form := range []*regexp.Regexp{assigned, flagged} {
+		text = form.ReplaceAllStringFunc(text, func(found string) string {
+			part := form.FindStringSubmatch(found)
+			if !isSecret(part[1]) {
+				return found
+			}
+			return part[1] + part[2] + mask
+		})
+	}
+	return text
+}

@@ -1,0 +1,107 @@
+package techsupport
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+)
+
+// nameWidth is how far values are moved to the right at most, to stand below
+// each other.
+const nameWidth = 32
+
+// Text writes the report for people.
+func (r *Report) Text(w io.Writer) error {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "Sluice on %s, %s\n", r.Host, r.Time.Format("2006-01-02 15:04:05 UTC"))
+	for _, p := range r.Parts {
+		fmt.Fprintf(&b, "\n===== %s: %s\n", p.Name, p.About)
+		p.text(&b)
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+// JSON writes the report as one object.
+func (r *Report) JSON(w io.Writer) error { return json.NewEncoder(w).Encode(r) }
+
+// Archive writes the report as a gzipped tar of one file a part, as text or as
+// JSON, in a folder of the archive's name.
+func (r *Report) Archive(w io.Writer, asJSON bool) error {
+	packed := gzip.NewWriter(w)
+	files := tar.NewWriter(packed)
+	for _, p := range r.Parts {
+		var b bytes.Buffer
+		ending := ".txt"
+		if asJSON {
+			ending = ".json"
+			if err := json.NewEncoder(&b).Encode(p); err != nil {
+				return err
+			}
+		} else {
+			fmt.Fprintf(&b, "%s: %s\n", p.Name, p.About)
+			p.text(&b)
+		}
+		err := files.WriteHeader(&tar.Header{
+			Name: path.Join(r.Name(), p.Name+ending), Mode: 0o644, Size: int64(b.Len()), ModTime: r.Time, Typeflag: tar.TypeReg,
+		})
+		if err == nil {
+			_, err = files.Write(b.Bytes())
+		}
+		if err != nil {
+			return fmt.Errorf("pack %s: %w", p.Name, err)
+		}
+	}
+	if err := files.Close(); err != nil {
+		return err
+	}
+	return packed.Close()
+}
+
+// Name is what an archive of the report is called, without an ending.
+func (r *Report) Name() string {
+	return fmt.Sprintf("sluice-techsupport-%s-%s", strings.ReplaceAll(r.Host, "/", "-"), r.Time.Format("20060102-150405"))
+}
+
+func (p *Part) text(b *bytes.Buffer) {
+	if p.Error != "" {
+		fmt.Fprintf(b, "! %s\n", strings.ReplaceAll(p.Error, "\n", "\n! "))
+	}
+	if len(p.Items) == 0 && p.Error == "" {
+		b.WriteString("none\n")
+	}
+	for _, item := range p.Items {
+		b.WriteString(oneLine(item.Name) + "\n")
+		width := 0
+		for name := range item.Fields {
+			width = min(nameWidth, max(width, len(name)))
+		}
+		for _, name := range slices.Sorted(maps.Keys(item.Fields)) {
+			fmt.Fprintf(b, "  %-*s  %s\n", width, oneLine(name), oneLine(item.Fields[name]))
+		}
+		for _, line := range item.Lines {
+			b.WriteString("  " + oneLine(line) + "\n")
+		}
+	}
+	if p.LeftOut > 0 {
+		fmt.Fprintf(b, "! %d more found no room: a part has %d KiB\n", p.LeftOut, mostPart>>10)
+	}
+}
+
+// oneLine keeps what comes out of a database from being taken for a line of the
+// report, or for an escape code of the terminal.
+func oneLine(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' && r != '\t' || r == 0x7f {
+			return '·'
+		}
+		return r
+	}, s)
+}

@@ -1,0 +1,208 @@
+package top
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+)
+
+// Layout is how a frame is drawn.
+type Layout struct {
+	Width  int   // columns; 0: as many as it takes
+	Height int   // lines; 0: as many as there are
+	UTF8   bool  // the terminal shows it
+	Colour bool  // of states
+	Order  Order // by what the flows are sorted, for their header
+	Footer string
+}
+
+func (l Layout) glyphs() glyphs {
+	if l.UTF8 {
+		return utf8Glyphs
+	}
+	return asciiGlyphs
+}
+
+// Frame draws the view: lines that fit the layout, each with a line feed behind.
+// Ports that carry least and flows at the end are left out where the height
+// wants it, and the frame says how many.
+func (v *View) Frame(l Layout) string {
+	g := l.glyphs()
+	out := v.header(l.Height)
+	if v.unknown() {
+		return l.finish(v, out)
+	}
+	tail := append([]string{""}, v.counts()...)
+	if v.Paths.Count > 1 {
+		tail = append([]string{v.Paths.line(g)}, tail...)
+	}
+	ports, flows := len(v.Ports), v.flowLines()
+	if l.Height > 0 {
+		// Besides the rows: two titles, and the empty lines before ports and flows.
+		room := l.Height - len(out) - len(tail) - 4
+		if l.Footer != "" {
+			room--
+		}
+		ports, flows = v.fit(room)
+	}
+	out = append(out, "")
+	out = append(out, v.portTable(g, ports)...)
+	out = append(out, tail...)
+	out = append(out, "")
+	out = append(out, v.flowTable(g, l, flows)...)
+	return l.finish(v, out)
+}
+
+// finish makes the frame of lines.
+func (l Layout) finish(v *View, out []string) string {
+	if l.Height > 0 {
+		room := l.Height
+		if l.Footer != "" {
+			room--
+		}
+		out = out[:min(room, len(out))]
+		if l.Footer != "" {
+			out = append(out, make([]string, room-len(out))...)
+			out = append(out, l.Footer)
+		}
+	}
+	g := l.glyphs()
+	var b strings.Builder
+	for i, line := range out {
+		line = l.clean(line)
+		if l.Width > 0 {
+			line = g.cut(line, l.Width)
+		}
+		if i == 0 && l.Colour {
+			line = v.colour(line)
+		}
+		b.WriteString(line + "\n")
+	}
+	return b.String()
+}
+
+// clean takes out what a terminal would obey, or cannot show: rows may hold
+// anything.
+func (l Layout) clean(line string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || !l.UTF8 && r > unicode.MaxASCII {
+			return '?'
+		}
+		return r
+	}, line)
+}
+
+// fit shares out lines between ports and flows: each may have half, and what the
+// other does not need.
+func (v *View) fit(room int) (ports, flows int) {
+	room = max(room, 2)
+	ports, flows = len(v.Ports), v.flowLines()
+	if ports+flows <= room {
+		return ports, flows
+	}
+	ports = min(ports, max(room/2, room-flows))
+	return ports, room - ports
+}
+
+// header says who speaks, and what the operator should know, that in a quarter of
+// the height at most.
+func (v *View) header(height int) []string {
+	parts := []string{v.Host, v.Time.UTC().Format("15:04:05 UTC"), v.stateWord()}
+	if v.FlowLabel != "" {
+		parts = append(parts, fmt.Sprintf("flow label %s (%s)", v.FlowLabel, v.Rung))
+	}
+	if v.TrackedFlows.known {
+		parts = append(parts, v.TrackedFlows.String()+" flows")
+	}
+	out := []string{strings.Join(parts, "  ")}
+	if v.Reason != "" {
+		out = append(out, v.Rung+" ("+v.Reason+")")
+	}
+	notes := v.notes()
+	if most := max(2, height/4); height > 0 && len(notes) > most {
+		left := len(notes) - most + 1
+		notes = append(notes[:most-1], fmt.Sprintf(leftOutSay, left))
+	}
+	for _, note := range notes {
+		out = append(out, "! "+note)
+	}
+	return out
+}
+
+// notes are what is not as it should be.
+func (v *View) notes() []string {
+	var notes []string
+	if v.Unread != "" {
+		notes = append(notes, v.Unread)
+	}
+	if v.State == "" && v.Unread == "" {
+		notes = append(notes, "sluiced does not run: SLUICE_STATE|global is not there; what follows is what it counted last")
+	}
+	if age := v.CountersAge; age.known && v.State != "" && age.value >= stale.Seconds() {
+		notes = append(notes, fmt.Sprintf("the counters are %.0f s old: sluiced does not write any more", age.value))
+	}
+	notes = append(notes, v.Warnings...)
+	if n := v.ConfigErrors; n.known && n.value > 0 {
+		notes = append(notes, fmt.Sprintf("rows of CONFIG_DB that are not in force: %s; SLUICE_CONFIG_ERROR in STATE_DB says why", n))
+	}
+	if v.LastError != "" {
+		notes = append(notes, v.LastError)
+	}
+	return notes
+}
+
+// unknown reports whether nothing has been read yet.
+func (v *View) unknown() bool { return v.Unread != "" && v.State == "" && len(v.Ports) == 0 }
+
+func (v *View) stateWord() string {
+	switch {
+	case v.unknown():
+		return "unknown"
+	case v.State == "":
+		return "not running"
+	default:
+		return v.State
+	}
+}
+
+const (
+	red    = "\x1b[31m"
+	green  = "\x1b[32m"
+	yellow = "\x1b[33m"
+	plain  = "\x1b[0m"
+)
+
+// colour colours the state in the first line.
+func (v *View) colour(line string) string {
+	colour := red
+	switch v.State {
+	case "running":
+		colour = green
+	case "degraded", "starting", "disabled":
+		colour = yellow
+	}
+	word := v.stateWord()
+	return strings.Replace(line, "  "+word, "  "+colour+word+plain, 1)
+}
+
+func (p Paths) line(g glyphs) string {
+	text := fmt.Sprintf("path share: worst %s mean %s over the %d fabric ports", g.divided, p.WorstToMean.ratio(), p.Count)
+	if p.Idle > 0 && p.Idle < p.Count {
+		text += fmt.Sprintf(", %s over the %d that carry traffic", p.Carrying.ratio(), p.Count-p.Idle)
+	}
+	return text
+}
+
+// counts are the lines of SLUICE_STATS.
+func (v *View) counts() []string {
+	c := v.CPU
+	var reasons []string
+	for _, d := range c.Drops {
+		reasons = append(reasons, d.Reason+" "+d.Rate.String())
+	}
+	return []string{
+		fmt.Sprintf("labels/s  written %s, left as they were %s", c.Written, c.Skipped),
+		fmt.Sprintf("CPU/s     copied %s, RoCEv2 %s, new flows %s; flows known %s", c.Copied, c.RoCE, c.NewFlows, c.Known),
+		"dropped/s " + strings.Join(reasons, ", "),
+	}
+}

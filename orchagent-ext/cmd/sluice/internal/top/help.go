@@ -1,0 +1,37 @@
+package top
+
+import "strings"
+
+// Footer is the last line of a frame on a terminal.
+func Footer(by Order, paused bool) string {
+	text := "q quit  s sort: " + string(by) + "  p pause  ? help"
+	if paused {
+		text = strings.Replace(text, "p pause", "p go on", 1) + "  PAUSED"
+	}
+	return text
+}
+
+const help = `sluice top: what a running Sluice does, out of STATE_DB and COUNTERS_DB
+
+ q  Ctrl-C   quit
+ s           sort flows by the next of: bit/s, packets/s, octets, queue pair
+ p           pause, and go on
+ ?           this page, and back
+
+BIT/S       of whole frames at ports; of packets that the entry counts at flows
+SHARE       ports: of what all ports of role fabric send; flows: of what all
+            flows here send
+QUEUE-MAX   octets in a port's fullest queue: the most that SONiC's telemetry
+            saw in its last interval, and which queue; not there: not known
+path share  1.00: all fabric ports send the same; their number: one sends all
+labels/s    packets that got a label, and that kept one of their own
+dropped/s   on the way to the CPU: the receive ring was full, malformed, not
+            RoCEv2; new flows: their queue was full, no room on the switch
+-           not known: no two readings yet, or the counter began anew
+
+Any key goes back.`
+
+// Help is the page about keys and columns.
+func Help(l Layout) string {
+	return l.finish(&View{}, strings.Split(help, "\n"))
+}

@@ -1,0 +1,59 @@
+package top
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+)
+
+func (v *View) ports(before, now *Snapshot, span time.Duration) {
+	v.Ports = make([]Port, 0, len(now.ports))
+	var sent Number // by the ports of the group
+	for name, c := range now.ports {
+		was := before.ports[name]
+		p := Port{
+			Name: name, Role: now.roles[name],
+			RxBits: rate(was, c, "rx_bytes", span).bits(), RxPackets: rate(was, c, "rx_packets", span),
+			TxBits: rate(was, c, "tx_bytes", span).bits(), TxPackets: rate(was, c, "tx_packets", span),
+		}
+		if q, ok := now.deepest[name]; ok {
+			p.Queue = &q
+		}
+		if p.inGroup() {
+			sent = sent.plus(p.TxBits)
+		}
+		v.Ports = append(v.Ports, p)
+	}
+	slices.SortFunc(v.Ports, func(a, b Port) int { return natural(a.Name, b.Name) })
+	var worst float64
+	for i := range v.Ports {
+		p := &v.Ports[i]
+		if !p.inGroup() {
+			continue
+		}
+		p.Share = p.TxBits.over(sent)
+		v.Paths.Count++
+		if p.TxBits.known && p.TxBits.value == 0 {
+			v.Paths.Idle++
+		}
+		worst = max(worst, p.Share.value)
+	}
+	if worst > 0 {
+		v.Paths.WorstToMean = Number{worst * float64(v.Paths.Count), true}
+		v.Paths.Carrying = Number{worst * float64(v.Paths.Count-v.Paths.Idle), true}
+	}
+}
+
+// inGroup reports whether the port is taken for one of the ECMP group: those of
+// role fabric are, since which next hops a route has stands in no table of ours.
+func (p *Port) inGroup() bool { return p.Role == "fabric" }
+
+// natural compares names so that Ethernet4 comes before Ethernet16.
+func natural(a, b string) int {
+	stemA, stemB := strings.TrimRight(a, "0123456789"), strings.TrimRight(b, "0123456789")
+	if stemA != stemB {
+		return strings.Compare(a, b)
+	}
+	return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b))
+}

@@ -1,0 +1,99 @@
+package top
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"sluice/yang/rows"
+)
+
+// Names of the tables that a Snapshot is made of.
+const (
+	tablePort       = "SLUICE_PORT"
+	tableState      = "SLUICE_STATE"
+	tableCapability = "SLUICE_CAPABILITY"
+	tableFlow       = "SLUICE_FLOW"
+	tableStats      = "SLUICE_STATS"
+	tablePortStats  = "SLUICE_PORT_STATS"
+	tableQueueStats = "SLUICE_QUEUE_STATS" // where the switch tells of its queues
+)
+
+// The same by database.
+var (
+	ConfigTables   = []string{tablePort}
+	StateTables    = []string{tableState, tableCapability, tableFlow}
+	CountersTables = []string{tableStats, tablePortStats, tableQueueStats}
+)
+
+// Snapshot is what the tables say at one moment.
+type Snapshot struct {
+	At    time.Time // when sluiced read the counters; where it does not say, when the rows were read
+	timed bool      // it says so
+
+	state      map[string]string
+	capability map[string]string
+	stats      counters
+	roles      map[string]string   // of ports, by name
+	ports      map[string]counters // by name
+	deepest    map[string]Queue    // of the queues of a port, by its name
+	flows      map[string]flowRow  // by the row's key
+}
+
+// counters are the fields of a row that are numbers.
+type counters map[string]uint64
+
+type flowRow struct {
+	fields map[string]string
+	counters
+}
+
+// Parse sorts rows into a Snapshot; rows of other tables are ignored. Read is
+// when they were read.
+func Parse(all []rows.Row, read time.Time) *Snapshot {
+	s := &Snapshot{At: read, roles: map[string]string{}, ports: map[string]counters{}, deepest: map[string]Queue{}, flows: map[string]flowRow{}}
+	for _, r := range all {
+		switch r.Table {
+		case tableState:
+			s.state = r.Fields
+		case tableCapability:
+			s.capability = r.Fields
+		case tableStats:
+			s.stats = numbers(r.Fields)
+			if at, err := time.Parse(time.RFC3339Nano, r.Fields["read_time"]); err == nil {
+				s.At, s.timed = at, true
+			}
+		case tablePort:
+			s.roles[r.Key] = r.Fields["role"]
+		case tablePortStats:
+			s.ports[r.Key] = numbers(r.Fields)
+		case tableQueueStats:
+			port, queue, _ := strings.Cut(r.Key, "|")
+			q := Queue{queue, total(numbers(r.Fields), "watermark_bytes")}
+			if d, ok := s.deepest[port]; q.Watermark.known && (!ok || q.Watermark.value > d.Watermark.value) {
+				s.deepest[port] = q
+			}
+		case tableFlow:
+			s.flows[r.Key] = flowRow{r.Fields, numbers(r.Fields)}
+		}
+	}
+	return s
+}
+
+func numbers(fields map[string]string) counters {
+	c := make(counters, len(fields))
+	for name, text := range fields {
+		if v, err := strconv.ParseUint(text, 10, 64); err == nil {
+			c[name] = v
+		}
+	}
+	return c
+}
+
+// warnings are the sentences of SLUICE_STATE, apart.
+func (s *Snapshot) warnings() []string {
+	if s.state["warnings"] == "" {
+		return nil
+	}
+	return strings.Split(s.state["warnings"], "; ")
+}

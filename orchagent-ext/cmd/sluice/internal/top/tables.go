@@ -1,0 +1,168 @@
+package top
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+const (
+	wide       = 100 // columns from which on flows have both packets a second and octets
+	portName   = 20  // columns of a port's name at most
+	leastAddr  = 8   // columns of an address at least
+	leftOutSay = "and %d more"
+)
+
+// portTable draws the ports in n lines, besides the titles: where they do not fit,
+// those that carry most, in the order of their names.
+func (v *View) portTable(g glyphs, n int) []string {
+	switch {
+	case len(v.Ports) > 0:
+	case v.only != "":
+		return []string{fmt.Sprintf("port %s has no counters: does a row of SLUICE_PORT name it?", v.only)}
+	default:
+		return []string{"no port has counters: is there a row of SLUICE_PORT?"}
+	}
+	shown := v.Ports
+	if n < len(shown) {
+		n = max(0, n-1) // the last line says how many are left out
+		shown = busiest(shown, n)
+	}
+	c := []column{{title: "PORT", left: true}, {title: "ROLE", left: true}, {title: "RX-BIT/S"}, {title: "RX-PKT/S"}, {title: "TX-BIT/S"}, {title: "TX-PKT/S"}, {title: "SHARE", least: len("100.0%")}, {title: "QUEUE-MAX"}}
+	watermarks := false
+	for _, p := range shown {
+		role, queue := p.Role, "-"
+		if role == "" {
+			role = "-"
+		}
+		if p.Queue != nil {
+			watermarks = true
+			queue = fmt.Sprintf("%s q%s", p.Queue.Watermark, p.Queue.Number)
+		}
+		for i, cell := range []string{
+			g.middle(p.Name, portName), role, p.RxBits.String(), p.RxPackets.String(), p.TxBits.String(), p.TxPackets.String(), p.Share.percent(), queue,
+		} {
+			c[i].cells = append(c[i].cells, cell)
+		}
+	}
+	if !watermarks { // the switch does not tell of its queues
+		c = c[:len(c)-1]
+	}
+	out := lines(c)
+	if left := len(v.Ports) - len(shown); left > 0 {
+		out = append(out, fmt.Sprintf(leftOutSay, left))
+	}
+	return out
+}
+
+func busiest(ports []Port, n int) []Port {
+	load := func(p Port) float64 { return p.RxBits.value + p.TxBits.value }
+	heavy := slices.Clone(ports)
+	slices.SortStableFunc(heavy, func(a, b Port) int { return cmp.Compare(load(b), load(a)) })
+	heavy = heavy[:n]
+	slices.SortFunc(heavy, func(a, b Port) int { return natural(a.Name, b.Name) })
+	return heavy
+}
+
+// flowTable draws the flows in n lines, besides the titles.
+func (v *View) flowTable(g glyphs, l Layout, n int) []string {
+	if len(v.Flows) == 0 {
+		return []string{v.noFlows()}
+	}
+	shown := v.Flows
+	if n < v.flowLines() {
+		shown = shown[:min(max(0, n-1), len(shown))]
+	}
+	titles := []string{"DEST-QP", "LABEL", "BIT/S", "PKT/S", "BYTES", "SHARE"}
+	c := []column{{title: "SOURCE", left: true}, {title: "DESTINATION", left: true}}
+	for _, t := range titles {
+		c = append(c, column{title: t, least: len("100.0%")})
+	}
+	for _, f := range shown {
+		for i, cell := range []string{
+			f.Src, f.Dst, hexadecimal(f.DestQP, 6), hexadecimal(f.Label, 5),
+			f.Bits.String(), f.Packets.String(), f.Bytes.String(), f.Share.percent(),
+		} {
+			c[i].cells = append(c[i].cells, cell)
+		}
+	}
+	if l.Width > 0 && l.Width < wide {
+		drop := 6 // BYTES
+		if l.Order == ByBytes {
+			drop = 5 // PKT/S
+		}
+		c = slices.Delete(c, drop, drop+1)
+	}
+	if l.Width > 0 {
+		shorten(g, c, l.Width)
+	}
+	for i := range c {
+		if c[i].title == sortedTitle(l.Order) {
+			c[i].title += "*"
+		}
+	}
+	out := lines(c)
+	if left := len(v.Flows) + v.more - len(shown); left > 0 {
+		out = append(out, fmt.Sprintf(leftOutSay, left))
+	}
+	return out
+}
+
+// flowLines is how many lines all flows take, without the titles.
+func (v *View) flowLines() int {
+	n := max(1, len(v.Flows))
+	if v.more > 0 {
+		n++ // that says so
+	}
+	return n
+}
+
+func sortedTitle(o Order) string {
+	return map[Order]string{ByPackets: "PKT/S", ByBytes: "BYTES", ByQP: "DEST-QP", ByRate: "BIT/S"}[o]
+}
+
+// noFlows says why there are none.
+func (v *View) noFlows() string {
+	switch {
+	case v.AllFlows > 0:
+		return fmt.Sprintf("none of the %d flows names this port", v.AllFlows)
+	case v.Rung != "" && v.Rung != "rewrite":
+		return fmt.Sprintf("no flows: with the means %s the switch keeps none, only with rewrite it does", v.Rung)
+	default:
+		return "no flows"
+	}
+}
+
+// shorten makes the two columns of addresses fit, the longer one first.
+func shorten(g glyphs, c []column, room int) {
+	for i, col := range c {
+		if i > 0 {
+			room -= 2
+		}
+		if i >= 2 {
+			room -= col.width()
+		}
+	}
+	room-- // the star behind a title
+	src, dst := c[0].width(), c[1].width()
+	for src+dst > room && max(src, dst) > leastAddr {
+		if src >= dst {
+			src--
+		} else {
+			dst--
+		}
+	}
+	for i, to := range []int{src, dst} {
+		c[i].title = g.cut(c[i].title, to)
+		for j, cell := range c[i].cells {
+			c[i].cells[j] = g.middle(cell, to)
+		}
+	}
+}
+
+func hexadecimal(n Number, digits int) string {
+	if !n.known {
+		return "-"
+	}
+	return fmt.Sprintf("0x%0*x", digits, int(n.value))
+}

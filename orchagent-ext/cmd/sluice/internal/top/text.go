@@ -1,0 +1,85 @@
+package top
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// glyphs are the characters beyond ASCII, or what stands for them.
+type glyphs struct{ ellipsis, divided string }
+
+var (
+	utf8Glyphs  = glyphs{ellipsis: "…", divided: "÷"}
+	asciiGlyphs = glyphs{ellipsis: "..", divided: "/"}
+)
+
+func width(s string) int { return utf8.RuneCountInString(s) }
+
+// cut shortens s to a width at its end.
+func (g glyphs) cut(s string, to int) string {
+	if width(s) <= to {
+		return s
+	}
+	return string([]rune(s)[:max(0, to-width(g.ellipsis))]) + first(g.ellipsis, to)
+}
+
+// middle shortens s to a width in the middle: of an address, the network's
+// beginning and the host's end say most.
+func (g glyphs) middle(s string, to int) string {
+	if width(s) <= to {
+		return s
+	}
+	r := []rune(s)
+	left := max(0, to-width(g.ellipsis))
+	head := (left + 1) / 2
+	return string(r[:head]) + first(g.ellipsis, to) + string(r[len(r)-(left-head):])
+}
+
+func first(s string, n int) string {
+	r := []rune(s)
+	return string(r[:min(n, len(r))])
+}
+
+// column is one of a table.
+type column struct {
+	title string
+	left  bool // aligned so; numbers are not
+	least int  // width, so that the table does not move when numbers do
+	cells []string
+}
+
+func (c column) width() int {
+	w := max(c.least, width(c.title))
+	for _, cell := range c.cells {
+		w = max(w, width(cell))
+	}
+	return w
+}
+
+// lines prints columns beside each other, the titles first.
+func lines(columns []column) []string {
+	out := make([]strings.Builder, len(columns[0].cells)+1)
+	for i, c := range columns {
+		w := c.width()
+		for row := range out {
+			cell := c.title
+			if row > 0 {
+				cell = c.cells[row-1]
+			}
+			pad := strings.Repeat(" ", w-width(cell))
+			if i > 0 {
+				out[row].WriteString("  ")
+			}
+			if c.left {
+				out[row].WriteString(cell + pad)
+			} else {
+				out[row].WriteString(pad + cell)
+			}
+		}
+	}
+	all := make([]string, len(out))
+	for i := range out {
+		all[i] = strings.TrimRight(out[i].String(), " ")
+	}
+	return all
+}

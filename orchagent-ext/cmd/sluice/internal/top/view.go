@@ -1,0 +1,159 @@
+package top
+
+import (
+	"time"
+)
+
+// View is what there is to see: what the tables say now, and the rates since the
+// snapshot before. It is what --json prints. Rates are a second.
+type View struct {
+	Host string    `json:"host"`
+	Time time.Time `json:"time"` // of the frame
+	// Unread says why the databases cannot be read: then the rest is what was
+	// read last. Empty: they can.
+	Unread string `json:"unread,omitempty"`
+
+	State        string   `json:"state"` // empty: sluiced does not run
+	FlowLabel    string   `json:"flow_label"`
+	Rung         string   `json:"rung"`
+	Reason       string   `json:"reason"`
+	Started      string   `json:"since"`
+	TrackedFlows Number   `json:"tracked_flows"`
+	ConfigErrors Number   `json:"config_errors"`
+	Warnings     []string `json:"warnings"`
+	LastError    string   `json:"last_error,omitempty"`
+	CountersAge  Number   `json:"counters_age_s"`
+
+	Ports []Port `json:"ports"`
+	Paths Paths  `json:"paths"`
+	CPU   CPU    `json:"cpu"`
+
+	AllFlows int    `json:"flow_rows"` // rows of SLUICE_FLOW, of which Flows may be a part
+	Flows    []Flow `json:"flows"`
+	more     int    // flows that Limit took away
+	only     string // the port that is left
+}
+
+// Port is a port that Sluice works on.
+type Port struct {
+	Name      string `json:"name"`
+	Role      string `json:"role"`
+	RxBits    Number `json:"rx_bits"`
+	RxPackets Number `json:"rx_packets"`
+	TxBits    Number `json:"tx_bits"`
+	TxPackets Number `json:"tx_packets"`
+	Share     Number `json:"share"` // of what all ports of role fabric send, 0 to 1; they are the ECMP group
+	Queue     *Queue `json:"deepest_queue,omitempty"`
+}
+
+// Queue is the queue of a port that was fullest.
+type Queue struct {
+	Number    string `json:"queue"`
+	Watermark Number `json:"watermark_bytes"` // the most that was in it, as SONiC's telemetry sees it: not now
+}
+
+// Paths says how evenly the ports of role fabric send.
+type Paths struct {
+	Count       int    `json:"count"`
+	Idle        int    `json:"idle"`                     // that send nothing
+	WorstToMean Number `json:"worst_over_mean"`          // of all
+	Carrying    Number `json:"worst_over_mean_carrying"` // of those that are not idle
+}
+
+// CPU is what the switch sent to the CPU, and what was dropped there.
+type CPU struct {
+	Written  Number `json:"label_written"` // packets that the switch labelled
+	Skipped  Number `json:"label_skipped"` // packets that kept a label of their own
+	Copied   Number `json:"copied"`
+	RoCE     Number `json:"roce"`
+	Known    Number `json:"flows_known"` // now
+	NewFlows Number `json:"new_flows"`
+	Drops    []Drop `json:"dropped"`
+}
+
+// Drop is what was dropped for one reason.
+type Drop struct {
+	Reason string `json:"reason"`
+	Rate   Number `json:"rate"`
+}
+
+// drops are the reasons for which something on its way to the CPU or to an entry
+// comes to nothing, by field of SLUICE_STATS.
+var drops = []struct{ field, reason string }{
+	{"cpu_ring_full", "ring full"},
+	{"cpu_malformed", "malformed"},
+	{"cpu_not_roce", "not RoCEv2"},
+	{"cpu_queue_full", "queue full"},
+	{"flows_without_entry", "no entry"},
+}
+
+// Flow is a row of SLUICE_FLOW.
+type Flow struct {
+	ID      string `json:"id"`
+	Src     string `json:"src"`
+	Dst     string `json:"dst"`
+	DestQP  Number `json:"dest_qp"`
+	Label   Number `json:"flow_label"`
+	Ingress string `json:"ingress_port,omitempty"`
+	Egress  string `json:"egress_port,omitempty"`
+	Bits    Number `json:"bits"`
+	Packets Number `json:"packets"`
+	Bytes   Number `json:"bytes_total"`
+	Share   Number `json:"share"` // of what all flows here send, 0 to 1
+}
+
+// Compare makes a View of two snapshots; before is nil where there is only one,
+// and then no rate is known.
+func Compare(before, now *Snapshot) *View {
+	v := &View{
+		State: now.state["state"], FlowLabel: now.state["flow_label"], Rung: now.state["flow_label_rung"],
+		Reason: now.capability["flow_label_reason"], Started: now.state["since"],
+		Warnings: now.warnings(), LastError: now.state["last_error"],
+	}
+	if v.Warnings == nil {
+		v.Warnings = []string{} // an empty list in JSON
+	}
+	state := numbers(now.state)
+	v.TrackedFlows, v.ConfigErrors = total(state, "flows"), total(state, "config_errors")
+	var span time.Duration
+	if before == nil {
+		before = &Snapshot{}
+	} else {
+		span = now.At.Sub(before.At)
+	}
+	v.ports(before, now, span)
+	v.cpu(before, now, span)
+	v.flows(before, now, span)
+	return v
+}
+
+func (v *View) cpu(before, now *Snapshot, span time.Duration) {
+	r := func(field string) Number { return rate(before.stats, now.stats, field, span) }
+	v.CPU = CPU{
+		Written: r("label_written"), Skipped: r("label_skipped"), Copied: r("cpu_copied"), RoCE: r("cpu_roce"),
+		Known: total(now.stats, "cpu_flows"), NewFlows: r("cpu_new_flows"),
+	}
+	for _, d := range drops {
+		v.CPU.Drops = append(v.CPU.Drops, Drop{d.reason, r(d.field)})
+	}
+}
+
+func (v *View) flows(before, now *Snapshot, span time.Duration) {
+	v.AllFlows, v.Flows = len(now.flows), make([]Flow, 0, len(now.flows))
+	var all Number
+	for id, row := range now.flows {
+		was := before.flows[id].counters
+		f := Flow{
+			ID: id, Src: row.fields["src"], Dst: row.fields["dst"],
+			DestQP: total(row.counters, "dest_qp"), Label: total(row.counters, "flow_label"),
+			Ingress: row.fields["ingress_port"], Egress: row.fields["egress_port"],
+			Bits: rate(was, row.counters, "bytes", span).bits(), Packets: rate(was, row.counters, "packets", span),
+			Bytes: total(row.counters, "bytes"),
+		}
+		all = all.plus(f.Bits)
+		v.Flows = append(v.Flows, f)
+	}
+	for i := range v.Flows {
+		v.Flows[i].Share = v.Flows[i].Bits.over(all)
+	}
+}

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"sluice/orchagent-ext/cmd/sluice/internal/terminal"
+	"sluice/orchagent-ext/cmd/sluice/internal/top"
+)
+
+// Limits of --interval: below the first, Redis has more to do than it should for
+// one who looks on.
+const (
+	shortestInterval = 100 * time.Millisecond
+	longestInterval  = time.Hour
+)
+
+func newTopCommand() *cobra.Command {
+	t := &watcher{}
+	cmd := &cobra.Command{
+		Use:   "top",
+		Short: "Watch a running Sluice: ports, path share, heaviest flows, CPU path",
+		Long: `Watch a running Sluice: state and warnings, the rates of its ports and how evenly the fabric ports
+share the load, its heaviest flows, and what the CPU path does. It reads what sluiced writes into
+STATE_DB and COUNTERS_DB once a second, and changes nothing.
+
+On a terminal: q quits, s sorts by the next column, p pauses, ? explains the columns. Elsewhere
+frames come one behind the other, without escape codes. Rates need two readings, so the first
+frame of these comes after one interval.
+
+Redis may be down: the frame says so, what was read last stays, and it goes on by itself.`,
+		Example: `  sluice top
+  sluice top --sort packets --port Ethernet0
+  sluice top --once
+  sluice top --json --interval 10s --count 6`,
+		Args: cobra.NoArgs,
+	}
+	flags := cmd.Flags()
+	dbs := addDatabases(flags)
+	flags.DurationVar(&t.interval, "interval", time.Second, "time between frames")
+	flags.IntVar(&t.count, "count", 0, "end after so many frames; 0: never")
+	once := flags.Bool("once", false, "print one frame, plain, and end")
+	flags.BoolVar(&t.json, "json", false, "one JSON object a frame, a line each")
+	order := addChoice(flags, "sort", "by what flows are sorted", string(top.ByRate), string(top.ByPackets), string(top.ByBytes), string(top.ByQP))
+	flags.StringVar(&t.port, "port", "", "only this port, and the flows whose rows name it")
+	flags.IntVar(&t.flows, "top", 0, "so many flows at most; 0: as many as fit, where there is no screen 20")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if t.interval < shortestInterval || t.interval > longestInterval {
+			return fmt.Errorf("--interval %v: from %v to %v are possible", t.interval, shortestInterval, longestInterval)
+		}
+		if t.count < 0 || t.flows < 0 {
+			return errors.New("--count and --top must be 0 or more")
+		}
+		if *once {
+			if t.count != 0 {
+				return errors.New("--once is one frame: leave --count out")
+			}
+			t.count = 1
+		}
+		t.order = top.Order(*order)
+		var err error
+		if t.host, err = os.Hostname(); err != nil {
+			return err
+		}
+		if t.databases, err = dbs.open("CONFIG_DB", "STATE_DB", "COUNTERS_DB"); err != nil {
+			return err
+		}
+		defer func() { _ = t.databases.close() }()
+		in, typed := terminal.Is(cmd.InOrStdin())
+		out, shown := terminal.Is(cmd.OutOrStdout())
+		if typed && shown && !t.json && !*once && os.Getenv("TERM") != "dumb" {
+			return t.live(cmd.Context(), in, out)
+		}
+		return t.print(cmd.Context(), cmd.OutOrStdout(), *once)
+	}
+	return cmd
+}
+
+// watcher is one run of the command.
+type watcher struct {
+	interval    time.Duration
+	count       int // frames; 0: no end
+	json        bool
+	order       top.Order
+	port        string
+	flows       int
+	host        string
+	databases   databases
+	history     top.History
+	unread      string
+	unreadSince time.Time
+}
+
+// plainFlows is how many flows a frame has that no screen limits.
+const plainFlows = 20
+
+// print writes frames one behind the other. Once says that there is only one,
+// and then what cannot be read is an error.
+func (t *watcher) print(ctx context.Context, w io.Writer, once bool) error {
+	if t.flows == 0 && !t.json {
+		t.flows = plainFlows
+	}
+	ticker := time.NewTicker(t.interval)
+	defer ticker.Stop()
+	t.add(t.read(ctx))
+	for n := 0; t.count == 0 || n < t.count; n++ {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+		r := t.read(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if once && r.err != nil {
+			return r.err
+		}
+		t.add(r)
+		if err := t.write(w, n > 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *watcher) write(w io.Writer, apart bool) error {
+	v := t.view(time.Now())
+	if t.json {
+		return json.NewEncoder(w).Encode(v)
+	}
+	frame := v.Frame(top.Layout{UTF8: terminal.UTF8(os.Getenv), Order: t.order})
+	if apart {
+		frame = "\n" + frame
+	}
+	_, err := io.WriteString(w, frame)
+	return err
+}
+
+// view is the view as the flags want it.
+func (t *watcher) view(now time.Time) *top.View {
+	unread := ""
+	if t.unread != "" {
+		unread = fmt.Sprintf("the databases cannot be read since %s: %s", t.unreadSince.UTC().Format("15:04:05"), t.unread)
+	}
+	v := t.history.View(t.host, now, unread)
+	if t.port != "" {
+		v.Only(t.port)
+	}
+	v.Sort(t.order)
+	v.Limit(t.flows)
+	return v
+}

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"sluice/orchagent-ext/cmd/sluice/internal/terminal"
+	"sluice/orchagent-ext/cmd/sluice/internal/top"
+)
+
+const ctrlC = 3
+
+// live shows frames on a terminal until q, Ctrl-C, a signal or the last frame. The
+// terminal is given back in any case.
+func (t *watcher) live(ctx context.Context, in, out *os.File) (err error) {
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP, syscall.SIGQUIT)
+	defer stop()
+	screen, err := terminal.Open(in, out)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, screen.Close()) }()
+
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	readings, failed := make(chan reading), make(chan any, 1)
+	go t.poll(ctx, readings, failed)
+
+	var paused, help bool
+	draw := func(v *top.View) error {
+		width, height := screen.Size()
+		l := top.Layout{
+			Width: width, Height: height, Order: t.order, Footer: top.Footer(t.order, paused),
+			UTF8: terminal.UTF8(os.Getenv), Colour: os.Getenv("NO_COLOR") == "",
+		}
+		if help {
+			return screen.Draw(top.Help(l))
+		}
+		return screen.Draw(v.Frame(l))
+	}
+	shown := time.Now() // the time of the view, which stands still in a pause
+	for n := 0; ; {
+		select {
+		case <-ctx.Done():
+			return nil
+		case p := <-failed:
+			panic(p)
+		case r := <-readings:
+			if paused {
+				continue
+			}
+			t.add(r)
+			shown = r.at
+			n++
+		case <-screen.Resized:
+		case key, ok := <-screen.Keys:
+			switch {
+			case !ok || key == 'q' || key == ctrlC:
+				return nil
+			case help:
+				help = false
+			case key == 's':
+				t.order = t.order.Next()
+			case key == 'p':
+				paused = !paused
+			case key == '?':
+				help = true
+			default:
+				continue
+			}
+		}
+		if err := draw(t.view(shown)); err != nil {
+			return fmt.Errorf("draw: %w", err)
+		}
+		if t.count > 0 && n >= t.count {
+			return nil
+		}
+	}
+}
+
+// poll reads the databases once an interval. A panic goes to the goroutine that
+// holds the terminal, and so does not leave it behind in disorder.
+func (t *watcher) poll(ctx context.Context, to chan<- reading, failed chan<- any) {
+	defer func() {
+		if p := recover(); p != nil {
+			failed <- p
+		}
+	}()
+	ticker := time.NewTicker(t.interval)
+	defer ticker.Stop()
+	for {
+		r := t.read(ctx)
+		select {
+		case to <- r:
+		case <-ctx.Done():
+			return
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}

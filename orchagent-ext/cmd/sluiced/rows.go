@@ -1,0 +1,94 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"sluice/orchagent-ext/asic"
+	"sluice/orchagent-ext/asic/orchagent"
+	"sluice/orchagent-ext/orch"
+	"sluice/orchagent-ext/packetio"
+	"sluice/orchagent-ext/sonicdb"
+	"sluice/orchagent-ext/telemetry"
+)
+
+// rowSwitch is a switch that orchagent programs, and whose packets to the CPU come
+// by the netdevs of its ports.
+type rowSwitch struct {
+	*orchagent.Driver
+	*packetio.Netdev
+	ports []string
+	rate  uint32 // that the operator states for export; 0: nothing is exported
+}
+
+func openRows(databases *sonicdb.Databases, log *slog.Logger) (orch.Switch, error) {
+	driver, err := orchagent.New(databases, log)
+	if err != nil {
+		return nil, err
+	}
+	netdev, err := packetio.OpenNetdev()
+	if err != nil {
+		return nil, errors.Join(err, driver.Close())
+	}
+	return &rowSwitch{Driver: driver, Netdev: netdev}, nil
+}
+
+// SetPorts implements [orch.Switch].
+func (s *rowSwitch) SetPorts(ports []asic.Port) error {
+	s.ports = s.ports[:0]
+	for _, p := range ports {
+		s.ports = append(s.ports, p.Name)
+	}
+	return errors.Join(s.Driver.SetPorts(ports), s.Netdev.SetPorts(s.ports))
+}
+
+// Probe also looks for netdevs that came since, which orchagent makes, and listens
+// to samples where these are sFlow's.
+func (s *rowSwitch) Probe() (asic.Ladder, asic.Features, error) {
+	if err := s.Netdev.SetPorts(s.ports); err != nil {
+		return asic.Ladder{}, asic.Features{}, err
+	}
+	l, f, err := s.Driver.Probe()
+	if err != nil {
+		return l, f, err
+	}
+	if err := s.Sampled(f.Sampling == asic.SFlow); err != nil {
+		f.Sampling, f.NoSample = "", err.Error()
+	}
+	return l, f, nil
+}
+
+// Objects also learns what the operator states of sampling.
+func (s *rowSwitch) Objects(p asic.Policy, r asic.Rung, f asic.Features) []asic.Object {
+	s.rate = 0
+	if p.Export != nil {
+		s.rate = p.Export.Rate
+	}
+	return s.Driver.Objects(p, r, f)
+}
+
+// Warnings implements [orch.Switch].
+func (s *rowSwitch) Warnings() []string {
+	w := s.Driver.Warnings()
+	if is := s.SampleRate(); is != 0 && s.rate != 0 && is != s.rate {
+		w = append(w, fmt.Sprintf("sFlow samples one of %d packets, and collectors are told sampling_rate %d of SLUICE_IPFIX|global: set it to the same", is, s.rate))
+	}
+	return w
+}
+
+func (s *rowSwitch) PortStats(name string) (telemetry.Port, error) {
+	v, err := s.PortCounters(name)
+	return telemetry.Port{Name: name, RxPackets: v.RxPackets, RxBytes: v.RxOctets, TxPackets: v.TxPackets, TxBytes: v.TxOctets}, err
+}
+
+func (s *rowSwitch) Queues(ports map[string]bool) ([]telemetry.Queue, error) {
+	counters, err := s.Driver.Queues(ports)
+	queues := make([]telemetry.Queue, len(counters))
+	for i, q := range counters {
+		queues[i] = telemetry.Queue{Port: q.Port, Queue: q.Queue, Watermark: q.Watermark, Packets: q.Packets, Bytes: q.Octets, Dropped: q.Dropped}
+	}
+	return queues, err
+}
+
+func (s *rowSwitch) Close() error { return errors.Join(s.Driver.Close(), s.Netdev.Close()) }
