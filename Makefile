@@ -13,12 +13,13 @@ VERSION  := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 # libnl: the software switch. redis-server: tests and the demo start one of their
 # own. tshark and scapy: tests compare with them. iproute2: the network namespaces
 # of tests. libyang-tools: judges the models. pmacct, nfdump, libfixbuf-tools: IPFIX
-# collectors that tests send to. python3-*: the commands on the switch, and a gNMI
-# client of another make. openssl, procps, curl: the commands of the README.
+# collectors that tests send to. etcd-server: tests start members of their own.
+# python3-*: the commands on the switch, and a gNMI client of another make. openssl,
+# procps, curl: the commands of the README.
 DEPS    := gcc libc6-dev clang bpftool libbpf-dev libelf-dev libnl-3-dev libnl-route-3-dev \
 	redis-server tshark python3-scapy iproute2 libyang-tools pmacct nfdump libfixbuf-tools \
 	python3-pytest python3-click python3-redis python3-tabulate python3-natsort \
-	python3-grpcio python3-protobuf openssl procps curl
+	python3-grpcio python3-protobuf etcd-server openssl procps curl
 MISSING  = $(filter-out $(patsubst installed/%,%,$(shell \
 	dpkg-query -W -f '$${db:Status-Status}/$${Package}\n' $(DEPS) 2>/dev/null)),$(DEPS))
 
@@ -29,7 +30,11 @@ COMMANDS := $(addprefix ./,$(sort $(dir $(wildcard orchagent-ext/cmd/*/*.go gnmi
 # the versions of ours.
 LINTER := go tool -modfile=tools/go.mod golangci-lint
 
-.PHONY: help deps build test lint generate fuzz bench demo image image-tar image-test clean sai-abi-check
+# The cross compiler, and what runs its programs here: for `make arm64` alone.
+ARM64_DEPS := gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static
+ARM64      := CC=aarch64-linux-gnu-gcc CGO_ENABLED=1 GOOS=linux GOARCH=arm64
+
+.PHONY: help deps build test lint generate fuzz bench demo image image-tar image-test arm64 arm64-test clean sai-abi-check
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -128,6 +133,19 @@ image-tar: image ## the same as a file for sonic-package-manager install --from-
 
 image-test: image-tar ## start the container in a Docker of the test's own, as root
 	SLUICE_IMAGE_TAR=$(CURDIR)/build/docker-sluice.tar.gz go test -count=1 -v -run '^TestImage$$' ./sonic-container
+
+arm64: deps ## build all for arm64 into bin/arm64/
+	@$(MAKE) -s deps DEPS='$(ARM64_DEPS)'
+	sonic-container/arm64-root.sh build/arm64/root
+	$(MAKE) -s -C sai-shim/softsai CC=aarch64-linux-gnu-gcc ROOT=$(CURDIR)/build/arm64/root WORK=../../build/arm64/softsai \
+		OUT=../../bin/arm64 ../../bin/arm64/libsoftsai.so
+	$(ARM64) go build -trimpath -buildvcs=false -ldflags '-X main.version=$(VERSION)' -o bin/arm64/ $(COMMANDS)
+
+# Left out: a test that starts itself in a new namespace, which qemu cannot.
+arm64-test: arm64 ## run the arm64 programs, and the tests of what computes, under qemu
+	go test -count=1 -v -run '^TestARM64' ./sonic-container ./sai-shim
+	$(ARM64) go test -count=1 -skip '^TestKernelKnowsASmallerMTU$$' -exec 'qemu-aarch64-static -L /usr/aarch64-linux-gnu' \
+		./orchagent-ext/{roce,flow,notify,ipfix,asic,config} ./yang/...
 
 clean: ## remove bin/ and build/
 	rm -rf bin build

@@ -3,7 +3,8 @@
 # size and offset of every type and member in it. `make sai-abi-check
 # SAI_INC=/usr/include/sai` calls it. What these headers do not know, because they
 # are older, is listed and not compared; nor are sizes of method tables, which
-# newer versions extend.
+# newer versions extend. CC may be the compiler for another machine, and HOSTCC the
+# one for this.
 set -eu
 inc=$1
 here=$(cd "$(dirname "$0")" && pwd)
@@ -42,7 +43,7 @@ trap 'rm -rf "$work"' EXIT
 	' "$abi"
 	echo '}'
 } >"$work/ours.c"
-${CC:-gcc} -I"$here/include" -o "$work/ours" "$work/ours.c"
+${HOSTCC:-${CC:-gcc}} -I"$here/include" -o "$work/ours" "$work/ours.c"
 {
 	printf '#include <stddef.h>\n#include <sai.h>\n'
 	"$work/ours"

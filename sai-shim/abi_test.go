@@ -57,3 +57,37 @@ func TestABICheckFindsDifferences(t *testing.T) {
 		}
 	})
 }
+
+// On arm64 every size and offset of the header is as on this machine.
+func TestARM64ABI(t *testing.T) {
+	const cross = "aarch64-linux-gnu-gcc"
+	for _, compiler := range []string{"gcc", cross} {
+		if _, err := exec.LookPath(compiler); err != nil {
+			t.Skipf("%v: make arm64-test", err)
+		}
+	}
+	ours, err := os.ReadFile("include/sai_abi.h")
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func(header string) (string, error) {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "sai.h"), []byte(header), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c := exec.Command("sh", "abi_check.sh", dir)
+		c.Env = append(os.Environ(), "CC="+cross, "HOSTCC=gcc")
+		out, err := c.CombinedOutput()
+		return string(out), err
+	}
+	out, err := check(string(ours))
+	if err != nil || !strings.Contains(out, "numbers, sizes and offsets agree") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	t.Log(out)
+	// What is another size there is found.
+	other := strings.Replace(string(ours), "uint64_t room[5];", "char room[sizeof(long double) + 25];\n#ifndef __aarch64__\n#error not arm64\n#endif\n", 1)
+	if out, err := check(other); err == nil || !strings.Contains(out, "differs: sizeof(sai_attribute_t)") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}

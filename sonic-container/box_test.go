@@ -2,13 +2,10 @@ package container
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -21,12 +18,11 @@ import (
 	"sluice/orchagent-ext/sonicdb/redistest"
 	"sluice/tests/fabric"
 	"sluice/tests/fabric/fabrictest"
-	"sluice/yang/rows"
 )
 
 // box is the container without Docker: start.sh is the first process of its PID and
-// mount namespaces, with folders /run and /var/lib of its own, in the network
-// namespace of a node, which outlives it. Programs are those of bin/.
+// mount namespaces, with folders /run, /var/lib and /etc/sonic of its own, in the
+// network namespace of a node, which outlives it. Programs are those of bin/.
 type box struct {
 	t       *testing.T
 	node    *fabric.Node
@@ -62,7 +58,7 @@ func (j *journal) String() string {
 // be labelled. namespace is the NAMESPACE_ID.
 func newBox(t *testing.T, f *fabric.Fabric, name, namespace string) *box {
 	t.Helper()
-	for _, file := range []string{"sluiced", "sluice-gnmi", "libsoftsai.so"} {
+	for _, file := range []string{"sluiced", "sluice-gnmi", "sluice", "libsoftsai.so"} {
 		if _, err := os.Stat("../bin/" + file); err != nil {
 			t.Skipf("needs what make build makes: %v", err)
 		}
@@ -79,17 +75,15 @@ func newBox(t *testing.T, f *fabric.Fabric, name, namespace string) *box {
 		t.Fatal(err)
 	}
 	b := &box{t: t, node: node, dir: t.TempDir(), log: &journal{}}
-	b.env = []string{
-		"PATH=" + bin + ":/usr/sbin:/usr/bin:/sbin:/bin", "NAMESPACE_ID=" + namespace,
-		"SLUICE_SAI_LIBRARY=" + filepath.Join(bin, "libsoftsai.so"),
-	}
+	b.env = []string{"PATH=" + bin + ":" + filepath.Dir(b.script("start.sh")) + ":" + os.Getenv("PATH") + ":/usr/sbin:/sbin", "NAMESPACE_ID=" + namespace}
 	// The databases are where SONiC has them, seen from inside.
 	sonicDB := filepath.Join(b.dir, "run/redis"+namespace+"/sonic-db")
-	for _, dir := range []string{sonicDB, filepath.Join(b.dir, "lib"), filepath.Join(b.dir, "redis")} {
+	for _, dir := range []string{sonicDB, filepath.Join(b.dir, "lib"), filepath.Join(b.dir, "redis"), filepath.Join(b.dir, choices)} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
+	b.choose("", "SLUICE_SAI_LIBRARY="+filepath.Join(bin, "libsoftsai.so"))
 	if b.redis, err = redistest.Start(filepath.Join(b.dir, "redis")); err != nil {
 		t.Fatal(err)
 	}
@@ -113,6 +107,15 @@ func newBox(t *testing.T, f *fabric.Fabric, name, namespace string) *box {
 	return b
 }
 
+// choices is where the operator's choices are, below the box's folder.
+const choices = "etc/sonic/sluice"
+
+// choose writes the operator's choices: of all instances, or of an ASIC's.
+func (b *box) choose(asic string, lines ...string) {
+	b.t.Helper()
+	writeFile(b.t, filepath.Join(b.dir, choices, "sluiced"+asic+".env"), strings.Join(lines, "\n")+"\n")
+}
+
 // start is docker start: start.sh with these arguments.
 func (b *box) start(args ...string) {
 	b.t.Helper()
@@ -130,9 +133,14 @@ func (b *box) launch(args ...string) {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	const enter = `mount -n --bind "$1/run" /run && mount -n --bind "$1/lib" /var/lib && shift && exec "$@"`
+	const enter = `
+		mount -n --bind "$1/run" /run
+		mount -n --bind "$1/lib" /var/lib
+		mount -n -t overlay -o "lowerdir=$1/etc:/etc" overlay /etc
+		shift
+		exec "$@"`
 	cmd := exec.Command("unshare", append([]string{"--mount", "--pid", "--fork", "--kill-child", "--mount-proc",
-		"sh", "-c", enter, "sh", b.dir, script}, args...)...)
+		"sh", "-ec", enter, "sh", b.dir, script}, args...)...)
 	cmd.Env, cmd.Stdout, cmd.Stderr = b.env, b.log, b.log
 	if b.process, err = b.node.Start(cmd); err != nil {
 		b.t.Fatal(err)
@@ -199,67 +207,6 @@ func (b *box) in(args ...string) string {
 	return string(out)
 }
 
-// pid is that of the process of a name inside, 0 if there is none.
-func (b *box) pid(name string) int {
-	ours, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/pid", b.first))
-	if err != nil {
-		return 0
-	}
-	comms, _ := filepath.Glob("/proc/[0-9]*/comm")
-	for _, file := range comms {
-		text, err := os.ReadFile(file)
-		namespace, errNS := os.Readlink(filepath.Join(filepath.Dir(file), "ns/pid"))
-		if errors.Join(err, errNS) == nil && string(text) == name+"\n" && namespace == ours {
-			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file)))
-			return pid
-		}
-	}
-	return 0
-}
-
-// set writes a row of CONFIG_DB, fields by name and value in turn.
-func (b *box) set(table, key string, pairs ...string) { b.write(b.config, table, key, pairs...) }
-
-func (b *box) write(db *sonicdb.DB, table, key string, pairs ...string) {
-	b.t.Helper()
-	fields := map[string]string{}
-	for i := 0; i < len(pairs); i += 2 {
-		fields[pairs[i]] = pairs[i+1]
-	}
-	if err := db.Write(b.t.Context(), sonicdb.Change{Row: rows.Row{Table: table, Key: key, Fields: fields}}); err != nil {
-		b.t.Fatal(err)
-	}
-}
-
-// row reads a row of STATE_DB.
-func (b *box) row(table, key string) map[string]string {
-	b.t.Helper()
-	all, err := b.state.Read(b.t.Context(), table)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	for _, r := range all {
-		if r.Key == key {
-			return r.Fields
-		}
-	}
-	return nil
-}
-
-// awaitRow waits until a row of STATE_DB has values, fields by name and value in turn.
-func (b *box) awaitRow(table, key string, pairs ...string) {
-	b.t.Helper()
-	b.await(fmt.Sprintf("%s|%s %v", table, key, pairs), func() bool {
-		row := b.row(table, key)
-		for i := 0; i < len(pairs); i += 2 {
-			if row[pairs[i]] != pairs[i+1] {
-				return false
-			}
-		}
-		return row != nil
-	})
-}
-
 func (b *box) await(what string, ok func() bool) {
 	b.t.Helper()
 	for deadline := time.Now().Add(patience); !ok(); time.Sleep(poll) {
@@ -270,70 +217,6 @@ func (b *box) await(what string, ok func() bool) {
 		case <-b.process.Done():
 			b.t.Fatalf("the box ended before %s: %v", what, b.process.Wait())
 		default:
-		}
-	}
-}
-
-// traces are what Sluice could leave behind outside the container: keys in the
-// databases, changes of the kernel, files beside Redis.
-func (b *box) traces() map[string]string {
-	b.t.Helper()
-	found := map[string]string{
-		"links":    b.in("ip", "-oneline", "link", "show"),
-		"qdisc":    b.in("tc", "qdisc", "show"),
-		"ingress":  b.in("tc", "filter", "show", "dev", "Ethernet0", "ingress"),
-		"egress":   b.in("tc", "filter", "show", "dev", "Ethernet0", "egress"),
-		"programs": b.programs(),
-		"sysctl": b.in("sysctl", "net.ipv4.fib_multipath_hash_policy", "net.ipv4.fib_multipath_hash_fields",
-			"net.ipv6.fib_multipath_hash_policy", "net.ipv6.fib_multipath_hash_fields"),
-	}
-	for id := range 7 {
-		keys := strings.Fields(b.in("redis-cli", "-s", b.redis.Socket, "-n", strconv.Itoa(id), "--raw", "KEYS", "*"))
-		slices.Sort(keys)
-		found["keys of database "+strconv.Itoa(id)] = strings.Join(keys, "\n")
-	}
-	err := filepath.WalkDir(b.dir, func(path string, _ os.DirEntry, err error) error {
-		switch name := strings.TrimPrefix(path, b.dir); name {
-		case "/run/sluice", "/lib/sluice": // they are the container's own
-			return filepath.SkipDir
-		default:
-			found["file "+name] = ""
-			return err
-		}
-	})
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	return found
-}
-
-// programs are the BPF programs on ports, each with its number.
-func (b *box) programs() string {
-	b.t.Helper()
-	return b.in("bpftool", "net", "show")
-}
-
-var numbers = regexp.MustCompile(`:\[\d+\] id \d+`)
-
-// unnumbered is programs without their numbers: a new sluiced puts a new program in
-// the place of the old.
-func unnumbered(programs string) string { return numbers.ReplaceAllString(programs, "") }
-
-// removeConfig removes the rows of our models from CONFIG_DB.
-func (b *box) removeConfig() { b.t.Helper(); b.deleteTables(b.config) }
-
-// deleteState removes those of STATE_DB.
-func (b *box) deleteState() { b.t.Helper(); b.deleteTables(b.state) }
-
-func (b *box) deleteTables(db *sonicdb.DB) {
-	b.t.Helper()
-	all, err := db.Read(b.t.Context(), rows.Tables(db.Name)...)
-	if err != nil || len(all) == 0 {
-		b.t.Fatalf("%d rows in %s, %v", len(all), db.Name, err)
-	}
-	for _, r := range all {
-		if err := db.Write(b.t.Context(), sonicdb.Change{Row: r, Deleted: true}); err != nil {
-			b.t.Fatal(err)
 		}
 	}
 }

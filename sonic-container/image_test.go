@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -21,7 +22,9 @@ const (
 	patience = time.Minute // for what takes a second on an idle machine
 	poll     = 20 * time.Millisecond
 
-	netAdminAndSysAdmin = "0000000000201000" // as /proc/PID/status writes it
+	// As /proc/PID/status writes them.
+	sluicedRights = "0000000000203000" // net_admin, net_raw, sys_admin
+	noCapability  = "0000000000000000"
 )
 
 // TestImage takes the image through its life, in a Docker of its own and a network
@@ -88,16 +91,15 @@ func TestImage(t *testing.T) {
 	cli("config sluice flow-label set --admin-state enabled --manage-switch-hash true")
 
 	d.run("run", "--detach", "--name", "sluice", "--network", "container:host",
-		"--cap-add", "NET_ADMIN", "--cap-add", "SYS_ADMIN", "--security-opt", "systempaths=unconfined",
+		"--cap-add", "NET_ADMIN", "--cap-add", "NET_RAW", "--cap-add", "SYS_ADMIN", "--security-opt", "systempaths=unconfined",
 		"-v", filepath.Dir(redis.Config)+":"+filepath.Dir(redis.Config), "-v", etc+":/etc/sonic:ro", "docker-sluice")
 	first := waitState(t, d, state, "running", "")
-	status, err := os.ReadFile("/proc/" + d.pid("sluice") + "/status")
+	inside, err := strconv.Atoi(d.pid("sluice"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(string(status), "CapEff:\t"+netAdminAndSysAdmin+"\n") {
-		t.Errorf("sluiced has other capabilities than NET_ADMIN and SYS_ADMIN:\n%s", status)
-	}
+	checkRights(t, "sluiced", pidBeside(inside, "sluiced"), sluicedRights)
+	checkRights(t, "sluice-gnmi", pidBeside(inside, "sluice-gnmi"), noCapability)
 	d.run("exec", "sluice", "health.sh")
 	for line, want := range map[string]string{
 		"show sluice status":     "flow label  active (compute)",
@@ -117,7 +119,16 @@ func TestImage(t *testing.T) {
 	if !strings.Contains(program, "softsai") {
 		t.Fatalf("no program on Ethernet0: %q", program)
 	}
-	// A warm boot kills the container. It says since when it runs in whole seconds.
+	// A warm boot, as SONiC asks for it, kills the container. Since when it runs is said
+	// in whole seconds.
+	write := func(db *sonicdb.DB, table, key, field, value string) {
+		r := rows.Row{Table: table, Key: key, Fields: map[string]string{field: value}}
+		if err := db.Write(t.Context(), sonicdb.Change{Row: r}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(state, "WARM_RESTART_ENABLE_TABLE", "system", "enable", "true")
+	write(state, "WARM_RESTART_TABLE", "sluiced", "restore_count", "0")
 	waitSecond(first["since"])
 	d.run("kill", "sluice")
 	if after := inHost("tc", "filter", "show", "dev", "Ethernet0", "ingress"); after != program {
@@ -125,21 +136,34 @@ func TestImage(t *testing.T) {
 	}
 	began := time.Now()
 	d.run("start", "sluice")
-	second := waitState(t, d, state, "running", first["since"])
+	waitRow(t, d, state, "WARM_RESTART_TABLE", "state", "reconciled")
 	took := time.Since(began)
-	t.Logf("docker kill, docker start: running again after %v", took)
-	if took > 5*time.Second {
-		t.Errorf("running again after %v, want at most 5s", took)
+	t.Logf("docker kill, docker start: reconciled after %v", took)
+	if took > promptly {
+		t.Errorf("reconciled after %v, want at most %v", took, promptly)
 	}
+	second := waitState(t, d, state, "running", first["since"])
 	if second["objects"] != first["objects"] {
 		t.Errorf("%s objects, before the kill %s", second["objects"], first["objects"])
 	}
 
-	cli("config sluice global set --admin-state disabled")
-	if last := waitState(t, d, state, "disabled", ""); last["objects"] != "0" {
-		t.Errorf("disabled, and %s objects stand", last["objects"])
-	}
+	// Uninstalled: nothing is left but what SONiC has written.
+	write(config, "FEATURE", "sluice", "state", "disabled")
 	d.run("stop", "sluice")
+	d.run("rm", "sluice")
+	for name, db := range map[string]*sonicdb.DB{"STATE_DB": state, "COUNTERS_DB": open(t, databases, "COUNTERS_DB")} {
+		left, err := db.Read(t.Context(), append(rows.Tables(name), "WARM_RESTART_TABLE")...)
+		if err != nil || len(left) > 0 {
+			t.Errorf("left in %s: %v, %v", name, left, err)
+		}
+	}
+	if qdisc := inHost("tc", "qdisc", "show", "dev", "Ethernet0"); strings.Contains(qdisc, "clsact") {
+		t.Errorf("left: %s", qdisc)
+	}
+	files, err := filepath.Glob(etc + "/*/*")
+	if err != nil || len(files) != 1 {
+		t.Errorf("files in /etc/sonic: %v, %v, want sluiced.env alone", files, err)
+	}
 }
 
 func open(t *testing.T, databases *sonicdb.Databases, name string) *sonicdb.DB {
@@ -165,6 +189,23 @@ func waitState(t *testing.T, d *docker, db *sonicdb.DB, state, not string) map[s
 		}
 		if time.Now().After(deadline) {
 			t.Fatalf("not %s: %v\n%s", state, all, d.run("logs", "sluice"))
+		}
+	}
+}
+
+// waitRow waits until a field of the only row of a table has a value.
+func waitRow(t *testing.T, d *docker, db *sonicdb.DB, table, field, value string) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); ; time.Sleep(poll) {
+		all, err := db.Read(t.Context(), table)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(all) == 1 && all[0].Fields[field] == value {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%s is not %s: %v\n%s", field, value, all, d.run("logs", "sluice"))
 		}
 	}
 }

@@ -16,12 +16,8 @@ import (
 	"sluice/yang/rows"
 )
 
-// What the tests bend or expect of a warm restart.
-const (
-	promptly = 5 * time.Second // reconciled after docker kill and start
-
-	noCapability = "0000000000000000"
-)
+// promptly is how soon after docker kill and start SONiC hears that all is as it was.
+const promptly = 5 * time.Second
 
 // TestBoth: both programs run with the rights stated, sluice-gnmi alone is started
 // again, nothing is left a zombie, and SIGTERM ends all of it well.
@@ -30,20 +26,8 @@ func TestBoth(t *testing.T) {
 	b.start()
 	b.awaitRow("SLUICE_STATE", "global", "state", "running")
 	b.await("health", func() bool { _, err := b.exec(b.script("health.sh")); return err == nil })
-	for name, want := range map[string]string{"sluiced": netAdminAndSysAdmin, "sluice-gnmi": noCapability} {
-		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", b.pid(name)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, set := range []string{"CapEff", "CapPrm", "CapBnd"} {
-			if !strings.Contains(string(status), set+":\t"+want+"\n") {
-				t.Errorf("%s: %s is not %s:\n%s", name, set, want, status)
-			}
-		}
-		if !strings.Contains(string(status), "NoNewPrivs:\t1\n") {
-			t.Errorf("%s can get new rights", name)
-		}
-	}
+	checkRights(t, "sluiced", b.pid("sluiced"), sluicedRights)
+	checkRights(t, "sluice-gnmi", b.pid("sluice-gnmi"), noCapability)
 
 	first := b.pid("sluice-gnmi")
 	if err := unix.Kill(first, unix.SIGKILL); err != nil {
@@ -84,7 +68,7 @@ func TestBoth(t *testing.T) {
 // TestEndsWithSluiced: the container's exit code is that of sluiced.
 func TestEndsWithSluiced(t *testing.T) {
 	b := newBox(t, fabrictest.New(t), "leaf", "")
-	b.env = append(b.env, "SLUICE_DB_CONFIG=/nosuch.json") // the last one counts
+	b.choose("", "SLUICE_DB_CONFIG=/nosuch.json", "SLUICE_METRICS=off")
 	if err := b.run(); err == nil || err.Error() != "exit status 1" {
 		t.Errorf("without databases: %v", err)
 	}
@@ -176,7 +160,7 @@ func TestUninstall(t *testing.T) {
 				b.t.Errorf("sluiced --remove: %v", err)
 			}
 		},
-		"killed, and STATE_DB forgot": func(b *box) {
+		"killed and STATE_DB flushed": func(b *box) {
 			b.kill()
 			b.in("redis-cli", "-s", b.redis.Socket, "-n", "6", "FLUSHDB")
 			if err := b.run("sluiced", "--remove"); err != nil {
@@ -231,5 +215,26 @@ func TestRestart(t *testing.T) {
 	}
 	if err := b.run("sluiced", "--remove"); err == nil || !strings.Contains(b.log.String(), "another sluiced runs") {
 		t.Errorf("sluiced --remove beside a running sluiced: %v", err)
+	}
+}
+
+// TestDebugDump: what the manifest names is what SONiC's show techsupport runs in the
+// container; it tells of the databases and of sluiced.
+func TestDebugDump(t *testing.T) {
+	command := strings.Fields(theManifest(t).Package.DebugDump)
+	if len(command) == 0 {
+		t.Fatal("the manifest has no debug-dump")
+	}
+	b := newBox(t, fabrictest.New(t), "leaf", "0")
+	b.start()
+	b.awaitRow("SLUICE_STATE", "global", "state", "running")
+	out, err := b.exec(command...)
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for _, want := range []string{"SLUICE_STATE|global", "SLUICE_ASIC_OBJECT|", "SLUICE_FLOW_LABEL|global", "clsact", "WARM_RESTART_TABLE|sluiced"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is not in\n%s", want, out)
+		}
 	}
 }

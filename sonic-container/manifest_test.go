@@ -123,7 +123,6 @@ func TestManifest(t *testing.T) {
 		"sluiced reconciles, alone": m.Processes[0].Reconciles && !m.Processes[1].Reconciles,
 		// Such an action runs before every stop, also before a warm boot.
 		"no pre-shutdown-action": m.Service.PreShutdownAction == "",
-		"no debug-dump":          m.Package.DebugDump == "",
 	} {
 		if !good {
 			t.Error("not so: " + name)
@@ -179,6 +178,30 @@ func TestInitCfg(t *testing.T) {
 	cfg["SLUICE"]["global"]["admin_state"] = "on"
 	if yanglint(t, cfg) == "" {
 		t.Error("yanglint takes what is wrong")
+	}
+}
+
+// The rows that the README gives to a fleet are rows that SONiC takes.
+func TestReadmeRows(t *testing.T) {
+	found := regexp.MustCompile("(?s)```json\n(\\{\"SLUICE.*?)```").FindAllStringSubmatch(read(t, "../README.md"), -1)
+	if len(found) == 0 {
+		t.Fatal("the README has none: is it read right?")
+	}
+	for _, block := range found {
+		var cfg map[string]map[string]map[string]string
+		if err := json.Unmarshal([]byte(block[1]), &cfg); err != nil {
+			t.Fatalf("%v: %s", err, block[1])
+		}
+		var all []rows.Row
+		for table, byKey := range cfg {
+			for key, fields := range byKey {
+				all = append(all, rows.Row{Table: table, Key: key, Fields: fields})
+			}
+		}
+		isPort := func(table, key string) bool { return table == "PORT" && strings.HasPrefix(key, "Ethernet") }
+		for _, err := range rows.Validate(all, isPort) {
+			t.Error(err)
+		}
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 )
 
 // TestMultiASIC: an instance a namespace. Each has its own databases, ports and
-// gNMI, and what is done to one is not done to the other.
+// gNMI and choices, and what is done to one is not done to the other.
 func TestMultiASIC(t *testing.T) {
 	f := fabrictest.New(t)
 	boxes := []*box{newBox(t, f, "asic0", "0"), newBox(t, f, "asic1", "1")}
@@ -23,7 +23,9 @@ func TestMultiASIC(t *testing.T) {
 		relative(t, global, boxes[0].redis.Config), relative(t, global, boxes[1].redis.Config)))
 
 	boxes[1].set("SLUICE_FLOW_LABEL", "global", "admin_state", "disabled")
-	for _, b := range boxes {
+	for i, b := range boxes { // what is for an instance counts
+		b.choose("1", `SLUICE_GNMI_FLAGS="--insecure-loopback 127.0.0.1:50071"`)
+		b.choose(fmt.Sprint(i+2), "exit 1")
 		b.start()
 	}
 	boxes[0].awaitRow("SLUICE_STATE", "global", "state", "running", "flow_label", "active")
@@ -34,6 +36,12 @@ func TestMultiASIC(t *testing.T) {
 	}
 	for _, b := range boxes {
 		b.await("health", func() bool { _, err := b.exec(b.script("health.sh")); return err == nil })
+	}
+
+	for i, want := range []bool{false, true} {
+		if got := strings.Contains(boxes[i].in("ss", "-ltn"), "127.0.0.1:50071"); got != want {
+			t.Errorf("asic%d listens on port 50071: %v, want %v", i, got, want)
+		}
 	}
 
 	// From the host, as SONiC's own programs see the namespaces.

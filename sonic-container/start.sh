@@ -6,23 +6,27 @@
 #   start.sh sluice-gnmi [FLAG]  sluice-gnmi, with no rights
 #   start.sh COMMAND             any other command, in the same environment
 #
-# What they do is the operator's choice, in the environment or in sluiced.env on the
-# host: SLUICE_SAI_LIBRARY is the way to the switch, or SLUICE|global driver=orchagent;
-# without both sluiced says so in STATE_DB, and waits. SLUICE_GNMI_CERT and its like let sluice-gnmi listen beyond its socket.
+# What they do is the operator's choice, in the environment or in files on the host:
+# sluiced.env, and sluicedN.env for the instance of ASIC N. SLUICE_SAI_LIBRARY is the
+# way to the switch, or SLUICE|global driver=orchagent; without both sluiced says so in
+# STATE_DB, and waits. SLUICE_GNMI_CERT and its like let sluice-gnmi listen beyond its
+# socket.
 set -eu
 
-choices=/etc/sonic/sluice/sluiced.env
+choices=/etc/sonic/sluice
 supervisord=/usr/local/bin/supervisord
 softsai_libraries=/usr/lib/sluice
 
-if [ -r "$choices" ]; then
-	set -a
-	# shellcheck disable=SC1090 # the host's
-	. "$choices"
-	set +a
-fi
-
 # On a switch of several ASICs NAMESPACE_ID is the number of ours, else empty.
+for file in "$choices/sluiced.env" "$choices/sluiced${NAMESPACE_ID:-}.env"; do
+	if [ -r "$file" ]; then
+		set -a
+		# shellcheck disable=SC1090 # the host's
+		. "$file"
+		set +a
+	fi
+done
+
 export SLUICE_DB_CONFIG="${SLUICE_DB_CONFIG:-/var/run/redis${NAMESPACE_ID:-}/sonic-db/database_config.json}"
 
 # both runs both programs, as the container's first process. It ends with sluiced,
@@ -93,10 +97,11 @@ sluiced)
 	case ${SLUICE_SAI_LIBRARY:-} in
 	*/libsoftsai.so) export LD_LIBRARY_PATH="$softsai_libraries" ;;
 	esac
-	# net_admin attaches programs to ports and sets the ECMP hash; sys_admin loads
-	# programs, and finds those of an earlier sluiced. A vendor's library may need
+	# net_admin attaches programs to ports and sets the ECMP hash; net_raw reads the
+	# packets that the driver orchagent has the CPU given; sys_admin loads programs, and
+	# finds those of an earlier sluiced. A vendor's library may need
 	# more, such as sys_rawio: SLUICE_CAPABILITIES="net_admin sys_rawio"; all: no limit.
-	capabilities=${SLUICE_CAPABILITIES:-net_admin sys_admin}
+	capabilities=${SLUICE_CAPABILITIES:-net_admin net_raw sys_admin}
 	[ "$capabilities" != all ] || exec "$@"
 	names=
 	for name in $capabilities; do
@@ -105,7 +110,6 @@ sluiced)
 	limited "$names" "$@"
 	;;
 sluice-gnmi)
-	mkdir -p /var/run/sluice /var/lib/sluice # its socket, and what an unconfirmed commit takes back
 	shift
 	# shellcheck disable=SC2086 # words
 	limited '' sluice-gnmi ${SLUICE_GNMI_FLAGS:-} "$@"

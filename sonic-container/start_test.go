@@ -15,7 +15,6 @@ import (
 func TestStart(t *testing.T) {
 	bin := t.TempDir()
 	for name, script := range map[string]string{
-		"mkdir": "#!/bin/sh\n",
 		"setpriv": `#!/bin/sh
 echo "setpriv $1 $5"
 [ "$2 $3 $4" = "--inh-caps=-all --ambient-caps=-all --no-new-privs" ] || exit 1
@@ -55,7 +54,7 @@ echo "$SLUICE_DB_CONFIG"
 	}
 	const (
 		alone   = "/var/run/redis/sonic-db/database_config.json"
-		limited = "setpriv --bounding-set=-all,+net_admin,+sys_admin --groups=0\n"
+		limited = "setpriv --bounding-set=-all,+net_admin,+net_raw,+sys_admin --groups=0\n"
 		none    = "setpriv --bounding-set=-all --groups=0\n"
 	)
 	for name, tt := range map[string]struct {
@@ -95,7 +94,7 @@ echo "$SLUICE_DB_CONFIG"
 // The scripts are such as sh can read.
 func TestScripts(t *testing.T) {
 	scripts, err := filepath.Glob("*.sh")
-	if err != nil || len(scripts) != 5 {
+	if err != nil || len(scripts) != 6 {
 		t.Fatalf("scripts %v, %v", scripts, err)
 	}
 	for _, script := range scripts {

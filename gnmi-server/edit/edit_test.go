@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
+	"sluice/gnmi-server/paths"
 )
 
 // What requests make of the configuration.
@@ -217,4 +218,56 @@ func TestApplyChangesNothing(t *testing.T) {
 	if changed := same.Changes(c); changed != nil {
 		t.Errorf("changed: %v", texts(changed))
 	}
+}
+
+// FuzzSet looks that whatever is accepted makes rows that can be written, and
+// that doing it twice changes nothing more.
+func FuzzSet(f *testing.F) {
+	f.Add("sonic-sluice/SLUICE_THRESHOLD/SLUICE_THRESHOLD_LIST", "name", "gold", `{"high_bytes":1}`, byte(0), false)
+	f.Add("CONFIG_DB/localhost/SLUICE_PPFC_PEER/10.0.0.0", "", "", `{"NULL":"NULL"}`, byte(1), true)
+	f.Add(".../SLUICE_THRESHOLD_LIST/low_bytes", "", "", `1`, byte(2), false)
+	before := config("SLUICE_THRESHOLD|gold high_bytes=7 low_bytes=3", "SLUICE_PORT|Ethernet0 threshold=gold", "PORT|Ethernet0")
+	f.Fuzz(func(t *testing.T, elems, key, value, json string, kind byte, sonic bool) {
+		p := &gpb.Path{}
+		if sonic {
+			p.Origin = "sonic-db"
+		}
+		for i, name := range strings.Split(elems, "/") {
+			e := &gpb.PathElem{Name: name}
+			if i == 2 && key != "" {
+				e.Key = map[string]string{key: value}
+			}
+			p.Elem = append(p.Elem, e)
+		}
+		r := &gpb.SetRequest{}
+		u := []*gpb.Update{{Path: p, Val: &gpb.TypedValue{Value: &gpb.TypedValue_JsonVal{JsonVal: []byte(json)}}}}
+		switch kind % 4 {
+		case 0:
+			r.Update = u
+		case 1:
+			r.Replace = u
+		case 2:
+			r.Delete = []*gpb.Path{p}
+		case 3:
+			r.UnionReplace = u
+		}
+		operations, err := Operations(r)
+		if err != nil {
+			return
+		}
+		now := NewConfig(before)
+		next, err := now.Apply(operations)
+		if err != nil || now.Check(next) != nil {
+			return
+		}
+		for _, c := range now.Changes(next) {
+			if paths.Lookup(c.Row.Table) == nil || !paths.Lookup(c.Row.Table).Config {
+				t.Errorf("%v changes %s", &operations[0], c.Row.Name())
+			}
+		}
+		again, err := next.Apply(operations)
+		if err != nil || next.Changes(again) != nil {
+			t.Errorf("%v: again: %v, %v", &operations[0], texts(next.Changes(again)), err)
+		}
+	})
 }

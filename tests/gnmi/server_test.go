@@ -88,6 +88,12 @@ func (l *logbook) find(pattern string) []string {
 	return nil
 }
 
+func (l *logbook) text() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Join(l.lines, "\n")
+}
+
 // start starts Redis and the server, with flags behind the usual ones.
 func start(t testing.TB, flags ...string) *server {
 	t.Helper()
@@ -156,7 +162,7 @@ func (s *server) run(flags ...string) {
 				s.t.Errorf("sluice-gnmi ended with %v", err)
 			}
 			if s.t.Failed() || log.find("DATA RACE") != nil {
-				s.t.Errorf("sluice-gnmi said:\n%s", strings.Join(log.lines, "\n"))
+				s.t.Errorf("sluice-gnmi said:\n%s", log.text())
 			}
 		})
 	})
@@ -195,7 +201,7 @@ func (s *server) eventually(what string, ok func() bool) {
 	s.t.Helper()
 	for deadline := time.Now().Add(patience); !ok(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			s.t.Fatalf("%s: not within %v; the server said:\n%s", what, patience, strings.Join(s.log.lines, "\n"))
+			s.t.Fatalf("%s: not within %v; the server said:\n%s", what, patience, s.log.text())
 		}
 	}
 }

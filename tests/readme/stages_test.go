@@ -71,6 +71,14 @@ var stages = []stage{
 		given: `redis-cli -s /run/sluice/redis.sock -n 4 DEL 'SLUICE_PORT|Ethernet0'; for i in $(seq 600); do ! ` + stateIs + `state)" = running ] || exit 0; sleep 0.1; done; exit 1`,
 	},
 	{
+		first: "tls=\"-address SWITCH:50070 -ca_crt ca.pem -client_crt me.pem -client_key me.key\"\ngnmi_cli $tls -set -proto '\n  update:<path:<elem:<name:\"sonic-sluice\"> elem:<name:\"SLUICE_PORT\">",
+		then:  "! [ -e /var/lib/sluice/gnmi-commit.json ] && " + stateIs + `flow_label)" = active ]`,
+	},
+	{
+		first: "sudo pkill -x sluiced",
+		then:  `! tc qdisc show | grep clsact && for db in 2 6; do ! redis-cli -s /run/sluice/redis.sock -n $db KEYS '*' | grep -v GNMI | grep -i sluice || exit 1; done`,
+	},
+	{
 		first: "sluice send pfcm --dev eth0",
 		given: "ip netns add far; ip link add eth0 type veth peer name eth0 netns far; ip link set eth0 up; ip -n far addr add fe80::2/64 dev eth0 nodad; ip -n far link set eth0 up; while ip addr show dev eth0 | grep -q tentative; do sleep 0.1; done",
 	},

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"path/filepath"
 	"syscall"
 	"time"
 
@@ -165,6 +166,9 @@ func listenUnix(path string) (net.Listener, error) {
 		if err := os.Remove(path); err != nil {
 			return nil, err
 		}
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return nil, err
 	}
 	old := syscall.Umask(0o117) // rw-rw----, from the first moment on
 	defer syscall.Umask(old)

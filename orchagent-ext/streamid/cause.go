@@ -1,0 +1,39 @@
+package streamid
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// cause keeps why the last request failed. The etcd client only says that time
+// ran out, also where no member's certificate is trusted.
+type cause struct {
+	mu   sync.Mutex
+	last string
+}
+
+func (c *cause) intercept(ctx context.Context, method string, request, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+	err := invoke(ctx, method, request, reply, conn, opts...)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.last = ""
+	if status.Code(err) == codes.DeadlineExceeded {
+		c.last = status.Convert(err).Message()
+	}
+	return err
+}
+
+// add puts the cause behind the error, if it is known.
+func (c *cause) add(err error) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.last == "" || err == nil {
+		return err
+	}
+	return fmt.Errorf("%w (%s)", err, c.last)
+}

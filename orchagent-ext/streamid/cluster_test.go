@@ -1,0 +1,276 @@
+package streamid
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+)
+
+// cluster is an etcd of three members, on loopback.
+type cluster struct {
+	tb      testing.TB
+	members []*member
+	client  *clientv3.Client // of the test; nil with TLS
+}
+
+type member struct {
+	args   []string
+	url    string // of clients
+	cmd    *exec.Cmd
+	exited chan struct{}
+	log    bytes.Buffer
+}
+
+// ports are free at the time of asking, and asked for together, so that they
+// differ.
+func ports(tb testing.TB, n int) []int {
+	tb.Helper()
+	var got []int
+	for range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			tb.Fatal(err)
+		}
+		defer l.Close()
+		got = append(got, l.Addr().(*net.TCPAddr).Port)
+	}
+	return got
+}
+
+// startCluster starts n members; args are for each.
+func startCluster(tb testing.TB, n int, scheme string, args ...string) *cluster {
+	tb.Helper()
+	if _, err := exec.LookPath("etcd"); err != nil {
+		tb.Skip("etcd is not installed: make deps")
+	}
+	port, dir := ports(tb, 2*n), tb.TempDir()
+	var peers []string
+	for i := range n {
+		peers = append(peers, fmt.Sprintf("m%d=http://127.0.0.1:%d", i, port[2*i]))
+	}
+	c := &cluster{tb: tb}
+	for i := range n {
+		m := &member{url: fmt.Sprintf("%s://127.0.0.1:%d", scheme, port[2*i+1])}
+		peer := fmt.Sprintf("http://127.0.0.1:%d", port[2*i])
+		name := fmt.Sprintf("m%d", i)
+		m.args = append([]string{
+			"--name", name, "--data-dir", filepath.Join(dir, name), "--logger", "zap",
+			"--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer,
+			"--listen-client-urls", m.url, "--advertise-client-urls", m.url,
+			"--initial-cluster", strings.Join(peers, ","), "--initial-cluster-state", "new", "--initial-cluster-token", dir,
+		}, args...)
+		c.members = append(c.members, m)
+		c.start(i)
+	}
+	tb.Cleanup(func() {
+		if tb.Failed() {
+			for _, m := range c.members {
+				c.tb.Logf("%s, its last words:\n%s", m.url, tail(m.log.String(), 2000))
+			}
+		}
+	})
+	tb.Cleanup(func() {
+		for i := range c.members {
+			c.kill(i)
+		}
+	})
+	if scheme == "http" {
+		c.client = dial(tb, c.urls())
+		eventually(tb, time.Minute, "etcd answers", func() error {
+			ctx, cancel := context.WithTimeout(tb.Context(), 2*time.Second)
+			defer cancel()
+			_, err := c.client.Put(ctx, "ready", "")
+			return err
+		})
+	}
+	return c
+}
+
+func tail(s string, n int) string { return s[max(0, len(s)-n):] }
+
+func dial(tb testing.TB, urls []string) *clientv3.Client {
+	tb.Helper()
+	client, err := clientv3.New(clientv3.Config{Endpoints: urls, Logger: zap.NewNop()})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { client.Close() }) //nolint:errcheck // the test is over
+	return client
+}
+
+func (c *cluster) urls() (urls []string) {
+	for _, m := range c.members {
+		urls = append(urls, m.url)
+	}
+	return urls
+}
+
+// start starts member i, or starts it again with its data.
+func (c *cluster) start(i int) {
+	c.tb.Helper()
+	m := c.members[i]
+	m.cmd = exec.Command("etcd", m.args...)
+	m.cmd.Env = append(os.Environ(), "GOMAXPROCS=1")
+	m.cmd.Stdout, m.cmd.Stderr = &m.log, &m.log
+	if err := m.cmd.Start(); err != nil {
+		c.tb.Fatal(err)
+	}
+	m.exited = make(chan struct{})
+	go func(cmd *exec.Cmd, exited chan struct{}) {
+		cmd.Wait() //nolint:errcheck // it is killed
+		close(exited)
+	}(m.cmd, m.exited)
+}
+
+// kill ends member i with SIGKILL, if it runs.
+func (c *cluster) kill(i int) {
+	m := c.members[i]
+	m.cmd.Process.Kill() //nolint:errcheck // it may have ended
+	<-m.exited
+}
+
+// leader is the number of the member that leads.
+func (c *cluster) leader() int {
+	c.tb.Helper()
+	lead := -1
+	eventually(c.tb, time.Minute, "a leader", func() error {
+		for i, m := range c.members {
+			ctx, cancel := context.WithTimeout(c.tb.Context(), 2*time.Second)
+			s, err := c.client.Status(ctx, m.url)
+			cancel()
+			if err == nil && s.Leader == s.Header.MemberId {
+				lead = i
+				return nil
+			}
+		}
+		return errors.New("none")
+	})
+	return lead
+}
+
+// eventually polls until f succeeds.
+func eventually(tb testing.TB, limit time.Duration, what string, f func() error) {
+	tb.Helper()
+	deadline := time.Now().Add(limit)
+	for {
+		err := f()
+		if err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			tb.Fatalf("not within %s: %s: %v", limit, what, err)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// proxy forwards TCP connections to an address until it is cut.
+type proxy struct {
+	listener net.Listener
+	to       string
+	mu       sync.Mutex
+	open     *sync.Cond
+	cut      bool
+	closed   bool
+	conns    map[net.Conn]bool
+}
+
+func startProxy(tb testing.TB, to string) *proxy {
+	tb.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	p := &proxy{listener: l, to: strings.TrimPrefix(to, "http://"), conns: map[net.Conn]bool{}}
+	p.open = sync.NewCond(&p.mu)
+	var all sync.WaitGroup
+	all.Go(func() {
+		for {
+			client, err := l.Accept()
+			if err != nil {
+				return
+			}
+			all.Go(func() { p.serve(client) })
+		}
+	})
+	tb.Cleanup(func() {
+		l.Close() //nolint:errcheck // the test is over
+		p.mu.Lock()
+		p.closed = true
+		for c := range p.conns {
+			c.Close() //nolint:errcheck // likewise
+		}
+		p.mu.Unlock()
+		p.open.Broadcast()
+		all.Wait()
+	})
+	return p
+}
+
+func (p *proxy) url() string { return "http://" + p.listener.Addr().String() }
+
+// set cuts the proxy, so that it holds what it reads and tells nobody, or lets
+// it go on.
+func (p *proxy) set(cut bool) {
+	p.mu.Lock()
+	p.cut = cut
+	p.mu.Unlock()
+	p.open.Broadcast()
+}
+
+func (p *proxy) keep(c net.Conn) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.conns[c] = true
+	if p.closed {
+		c.Close() //nolint:errcheck // the test is over
+	}
+}
+
+func (p *proxy) serve(client net.Conn) {
+	p.keep(client)
+	defer client.Close()
+	server, err := net.Dial("tcp", p.to)
+	if err != nil {
+		return
+	}
+	p.keep(server)
+	defer server.Close()
+	var back sync.WaitGroup
+	back.Go(func() { p.copy(client, server) })
+	p.copy(server, client)
+	back.Wait()
+}
+
+func (p *proxy) copy(to, from net.Conn) {
+	defer to.Close()
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := from.Read(buf)
+		p.mu.Lock()
+		for p.cut && !p.closed {
+			p.open.Wait()
+		}
+		p.mu.Unlock()
+		if n > 0 {
+			if _, err := to.Write(buf[:n]); err != nil {
+				return
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
+}

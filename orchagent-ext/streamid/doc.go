@@ -1,0 +1,55 @@
+// Package streamid gives flows Stream IDs of scope "global": one id a flow in a
+// domain of nodes, kept in etcd (draft-yang, PFCM). [Global] is a
+// [flow.Allocator].
+//
+// The orchestrator calls it. The packet path may ask [Global.ID] and
+// [Global.Valid], which never wait for etcd. The package never measures, never
+// sends a message, and never decides which flow needs an id.
+//
+// # What stands in etcd
+//
+// Each node has a lease, and under it a reference to each of its flows, in both
+// directions:
+//
+//	/sluice/DOMAIN/node/LEASE       the node's name; its revision is the fence
+//	/sluice/DOMAIN/flow/FLOW/LEASE  the flow's id
+//	/sluice/DOMAIN/id/ID/LEASE      the flow
+//
+// A reference is written by a transaction only if every reference of the flow
+// names this id, or there is none, and none of another flow names the id. So all
+// references of a flow name one id, all of an id name one flow, and both are free
+// when the last node's reference is gone. Nothing has to be cleaned up.
+//
+// A transaction whose answer is lost may have been carried out, or may yet be.
+// So each that writes asks for the revision of the node's key and moves it: it is
+// carried out once at most. After a lost answer that key is written anew, by
+// which what is still under way can no longer succeed, and what it did before is
+// found by asking again: to claim what one has, or to remove what is gone, does
+// nothing.
+//
+// # When an id is no longer ours
+//
+// The lease is granted for the validity and the quarantine together, 10 s and 5 s
+// ([Validity], [Quarantine]), and renewed every quarter of the validity. etcd
+// counts from the moment it grants or renews, this node from the moment before it
+// asked, on its own monotonic clock, and only to the validity. At that deadline
+// every id of the node ceases to be valid ([ErrLost]), without a message from
+// anyone. etcd frees it the quarantine later at the earliest. The quarantine pays
+// for three things:
+//   - messages about the flow that are still under way;
+//   - a caller that asked just before the deadline and acts just after it;
+//   - clocks that run apart (15 s at 200 ppm are 3 ms) and a deposed leader of
+//     etcd that renews a lease until it learns of that (an election timeout, 1 s).
+//
+// A flow that is released keeps its reference in etcd for the quarantine, too.
+//
+// A renewal counts only if the node's key is still there by a linearized read
+// after it. So it is noticed at the next renewal when an operator revokes the
+// lease or deletes the domain; until then, at most a quarter of the validity and
+// the time of a request, another node could be given the same id. The same holds
+// for a machine whose clock stood still, as that of a suspended virtual machine.
+// References that somebody deletes while he leaves the node's key are not missed.
+//
+// After a loss the node takes a new lease and claims all its flows again: the
+// same id if it is free or another node keeps it for the flow, else a new one.
+package streamid

@@ -1,0 +1,98 @@
+package streamid
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+)
+
+// TestMembersDie kills members of etcd while nodes allocate, the leader too, and
+// at last all of them.
+func TestMembersDie(t *testing.T) {
+	c := startCluster(t, 3, "http")
+	var nodes []*node
+	for i := range 3 {
+		nodes = append(nodes, startNode(t, fmt.Sprint("n", i), c.urls(), nil))
+	}
+	watch(t, nodes...)
+	const flows = 400 // of each step and node, half of them shared
+	step := 0
+	during := func(what string, do func()) {
+		began := time.Now()
+		var all sync.WaitGroup
+		for i, n := range nodes {
+			all.Go(func() { n.allocate(t, 10_000*step, 10_000*step+flows/2) })
+			all.Go(func() { n.allocate(t, 10_000*step+1000*(i+1), 10_000*step+1000*(i+1)+flows/2) })
+		}
+		do()
+		all.Wait()
+		step++
+		for _, n := range nodes {
+			n.settled(t, step*flows)
+		}
+		agree(t, c.client, nodes...)
+		t.Logf("%s: %d flows on each node in %s, leases lost so far: %d %d %d", what, flows, time.Since(began).Round(time.Millisecond),
+			nodes[0].Stats().Lost, nodes[1].Stats().Lost, nodes[2].Stats().Lost)
+	}
+	follower := (c.leader() + 1) % 3
+	during("a follower dies", func() { c.kill(follower) })
+	during("it comes back", func() { c.start(follower) })
+	leader := c.leader()
+	during("the leader dies", func() { c.kill(leader) })
+	during("it comes back", func() { c.start(leader) })
+
+	before := nodes[0].allocate(t, 0, flows/2)
+	for i := range c.members {
+		c.kill(i)
+	}
+	gone := time.Now()
+	for _, n := range nodes {
+		n.leased(t, false)
+	}
+	t.Logf("without etcd the nodes say lost after %s", time.Since(gone).Round(10*time.Millisecond))
+	began := time.Now()
+	if _, err := nodes[0].Allocate(t.Context(), testKey(0)); !errors.Is(err, ErrLost) {
+		t.Errorf("allocated without etcd: %v", err)
+	}
+	if took := time.Since(began); took > time.Second {
+		t.Errorf("that was said after %s", took)
+	}
+	if _, ok := nodes[0].ID(testKey(0)); ok {
+		t.Error("an id is valid without etcd")
+	}
+	for i := range c.members {
+		c.start(i)
+	}
+	during("all come back", func() {})
+	same(t, before, nodes[0].allocate(t, 0, flows/2))
+}
+
+// TestUser lets a node speak as a user of etcd, who may write below /sluice/ only.
+func TestUser(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t, 1, "http")
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	const password = "correct-horse"
+	do := func(_ any, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	do(c.client.UserAdd(ctx, "root", "x"))
+	do(c.client.UserGrantRole(ctx, "root", "root"))
+	do(c.client.RoleAdd(ctx, "sluice"))
+	do(c.client.RoleGrantPermission(ctx, "sluice", "/sluice/", "/sluice0", 2)) // read and write
+	do(c.client.UserAdd(ctx, "switch", password))
+	do(c.client.UserGrantRole(ctx, "switch", "sluice"))
+	do(c.client.AuthEnable(ctx))
+
+	n := startNode(t, "n", c.urls(), func(c *Config) { c.User, c.Password = "switch", password })
+	n.must(t, testKey(1))
+	refused(t, c.urls(), "authentication failed", "wrong-pony", func(c *Config) { c.User, c.Password = "switch", "wrong-pony" })
+	refused(t, c.urls(), "user name is empty", password, nil)
+}

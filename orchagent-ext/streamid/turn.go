@@ -1,0 +1,188 @@
+package streamid
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+// turn does the next thing, or waits until there is one. An error ends the
+// session; what etcd could not answer in time is tried again.
+func (s *session) turn(ctx context.Context) error {
+	now := s.clock()
+	s.mu.RLock()
+	deadline, scans := s.deadline, s.claims.scans()
+	s.mu.RUnlock()
+	if now >= deadline {
+		return fmt.Errorf("no renewal confirmed for %s", s.validity)
+	}
+	try, cancel := context.WithTimeout(ctx, min(s.attempt(), deadline-now))
+	defer cancel()
+	var err error
+	switch {
+	case now >= s.renewAt && s.renewed == 0:
+		err = s.renew(try, now)
+	case s.unsure:
+		err = s.raise(try)
+	case scans && s.renewed == 0:
+		err = s.scan(try)
+	default:
+		if steps := s.plan(now); len(steps) > 0 || s.renewed != 0 {
+			err = s.commit(try, steps)
+			break
+		}
+		cancel()
+		s.wait(ctx, now)
+	}
+	if err != nil && !errors.Is(err, errGone) {
+		s.config.Log.Debug("global stream ids", "error", err)
+		sleep(ctx, min(pause, s.attempt()))
+		err = s.late(err)
+	}
+	return err
+}
+
+// late turns the error of an attempt into that of the session when there is no
+// time for another.
+func (s *session) late(err error) error {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.clock() < s.deadline {
+		return nil
+	}
+	return fmt.Errorf("no renewal confirmed for %s: %w", s.validity, err)
+}
+
+var errGone = errors.New("the lease or the node's key is gone from etcd")
+
+// do asks etcd; errGone when the lease is not there.
+func (s *session) do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse, error) {
+	answer, err := s.store.Do(ctx, op)
+	s.mu.Lock()
+	s.stats.Transactions++
+	if err != nil {
+		s.stats.Unknown++
+	}
+	s.mu.Unlock()
+	if errors.Is(err, rpctypes.ErrLeaseNotFound) {
+		err = errGone
+	}
+	return answer, err
+}
+
+func (s *session) renew(ctx context.Context, now time.Duration) error {
+	answer, err := s.store.KeepAliveOnce(ctx, s.space.lease)
+	if errors.Is(err, rpctypes.ErrLeaseNotFound) {
+		return errGone
+	}
+	if err != nil {
+		return fmt.Errorf("renew the lease: %w", err)
+	}
+	s.renewed, err = s.deadlineOf(now, answer.TTL)
+	s.renewAt = now + s.validity/4
+	return err
+}
+
+// raise writes the fence anew: what was sent before and has no answer yet is done
+// by then, or never will be.
+func (s *session) raise(ctx context.Context) error {
+	answer, err := s.do(ctx, s.space.register(s.config.Node, s.created))
+	if err != nil {
+		return fmt.Errorf("write the node's key: %w", err)
+	}
+	if !answer.Txn().Succeeded {
+		return errGone
+	}
+	s.fence, s.unsure = answer.Txn().Header.GetRevision(), false
+	return nil
+}
+
+func (s *session) scan(ctx context.Context) error {
+	answer, err := s.do(ctx, s.space.scan())
+	if err != nil {
+		return fmt.Errorf("read the ids in use: %w", err)
+	}
+	used := s.space.used((*etcdserverpb.RangeResponse)(answer.Get()))
+	s.mu.Lock()
+	changed := s.claims.scanned(used, s.clock())
+	s.stats.Full += uint64(len(changed))
+	told := s.claims.tell(changed)
+	s.mu.Unlock()
+	s.tell(told)
+	return nil
+}
+
+func (s *session) plan(now time.Duration) []step {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.claims.plan(now, batch)
+}
+
+// commit carries out the steps. That it succeeds shows that the lease's
+// references stand, which confirms a renewal before it.
+func (s *session) commit(ctx context.Context, steps []step) error {
+	answer, err := s.do(ctx, s.space.commit(s.config.Node, s.fence, steps))
+	var outcomes []outcome
+	switch {
+	case err != nil:
+		err = fmt.Errorf("claim %d flows: %w", len(steps), err)
+	case !answer.Txn().Succeeded:
+		err = errors.New("the node's key is not what it was")
+	default:
+		outcomes, err = s.space.outcomes(steps, (*etcdserverpb.TxnResponse)(answer.Txn()))
+		if len(steps) > 0 {
+			s.fence = answer.Txn().Header.GetRevision()
+		}
+	}
+	s.mu.Lock()
+	if err != nil {
+		s.unsure = true
+		s.claims.unknown(steps)
+		s.mu.Unlock()
+		return err
+	}
+	changed := s.claims.finish(steps, outcomes, s.clock())
+	told := s.claims.tell(changed)
+	s.stats.Changed += uint64(len(told))
+	for i := range outcomes {
+		if !outcomes[i].ok && outcomes[i].other == 0 {
+			s.stats.Taken++
+		}
+	}
+	if s.renewed != 0 && s.clock() < s.deadline {
+		s.deadline = s.renewed
+		s.renewed = 0
+	}
+	s.mu.Unlock()
+	s.tell(told)
+	return nil
+}
+
+func (s *session) tell(told []Change) {
+	for _, ch := range told {
+		s.config.Log.Info("global stream ids: id changed", "flow", ch.Key, "old", ch.Old, "new", ch.New)
+		s.config.Changed(ch)
+	}
+}
+
+// wait returns when there may be something to do.
+func (s *session) wait(ctx context.Context, now time.Duration) {
+	until := s.renewAt
+	s.mu.RLock()
+	if next, ok := s.claims.next(); ok {
+		until = min(until, next)
+	}
+	s.mu.RUnlock()
+	t := time.NewTimer(max(until-now, time.Millisecond))
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-s.wake:
+	case <-ctx.Done():
+	}
+}
