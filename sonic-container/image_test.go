@@ -23,8 +23,8 @@ const (
 	poll     = 20 * time.Millisecond
 
 	// As /proc/PID/status writes them.
-	sluicedRights = "0000000000203000" // net_admin, net_raw, sys_admin
-	noCapability  = "0000000000000000"
+	netAdminAndSysAdmin = "0000000000201000"
+	noCapability        = "0000000000000000"
 )
 
 // TestImage takes the image through its life, in a Docker of its own and a network
@@ -91,14 +91,14 @@ func TestImage(t *testing.T) {
 	cli("config sluice flow-label set --admin-state enabled --manage-switch-hash true")
 
 	d.run("run", "--detach", "--name", "sluice", "--network", "container:host",
-		"--cap-add", "NET_ADMIN", "--cap-add", "NET_RAW", "--cap-add", "SYS_ADMIN", "--security-opt", "systempaths=unconfined",
+		"--cap-add", "NET_ADMIN", "--cap-add", "SYS_ADMIN", "--security-opt", "systempaths=unconfined",
 		"-v", filepath.Dir(redis.Config)+":"+filepath.Dir(redis.Config), "-v", etc+":/etc/sonic:ro", "docker-sluice")
 	first := waitState(t, d, state, "running", "")
 	inside, err := strconv.Atoi(d.pid("sluice"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	checkRights(t, "sluiced", pidBeside(inside, "sluiced"), sluicedRights)
+	checkRights(t, "sluiced", pidBeside(inside, "sluiced"), netAdminAndSysAdmin)
 	checkRights(t, "sluice-gnmi", pidBeside(inside, "sluice-gnmi"), noCapability)
 	d.run("exec", "sluice", "health.sh")
 	for line, want := range map[string]string{

@@ -54,7 +54,7 @@ echo "$SLUICE_DB_CONFIG"
 	}
 	const (
 		alone   = "/var/run/redis/sonic-db/database_config.json"
-		limited = "setpriv --bounding-set=-all,+net_admin,+net_raw,+sys_admin --groups=0\n"
+		limited = "setpriv --bounding-set=-all,+net_admin,+sys_admin --groups=0\n"
 		none    = "setpriv --bounding-set=-all --groups=0\n"
 	)
 	for name, tt := range map[string]struct {
