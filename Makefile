@@ -83,7 +83,7 @@ lint: deps ## gofmt, go vet, golangci-lint; and `make generate` must change noth
 	cgo=$$(CGO_ENABLED=1 go list -f '{{if .CgoFiles}}{{.ImportPath}}{{end}}' ./... | sed '/^sluice\/sai-shim$$/d')
 	[ -z "$$cgo" ] || { printf 'only sai-shim is cgo, and not:\n%s\n' "$$cgo" >&2; exit 1; }
 	echo 'golangci-lint run (before its first run it is built, which takes minutes)'
-	$(LINTER) run
+	$(LINTER) run --allow-parallel-runners
 	state() { { git status --porcelain; git diff; } | git hash-object --stdin; }
 	before=$$(state)
 	make --no-print-directory generate

@@ -66,21 +66,23 @@ func (s *Server) Get(ctx context.Context, r *gpb.GetRequest) (*gpb.GetResponse, 
 	if err != nil {
 		return nil, status.Error(codes.Unavailable, err.Error())
 	}
-	out := &gpb.GetResponse{}
+	leaves := make([][]encoding.Leaf, len(queries))
 	total := 0
-	for _, q := range queries {
-		var leaves []encoding.Leaf
+	for i, q := range queries {
 		if q.Shallow(ext.depth) {
-			leaves = slices.DeleteFunc(snapshot.Leaves(q), func(l encoding.Leaf) bool { return !access.Allows(l.Table, l.Key, l.Name) })
+			leaves[i] = slices.DeleteFunc(snapshot.Leaves(q), func(l encoding.Leaf) bool { return !access.Allows(l.Table, l.Key, l.Name) })
 		}
-		if len(leaves) == 0 {
+		if len(leaves[i]) == 0 {
 			return nil, status.Errorf(codes.NotFound, "nothing is at %s", q)
 		}
-		if total += len(leaves); total > leavesAtOnce {
+		if total += len(leaves[i]); total > leavesAtOnce {
 			return nil, status.Errorf(codes.ResourceExhausted, "the answer would have more than %d leaves; ask for less, or Subscribe with mode ONCE", leavesAtOnce)
 		}
+	}
+	out := &gpb.GetResponse{}
+	for i, q := range queries {
 		out.Notification = append(out.Notification, &gpb.Notification{
-			Timestamp: at, Prefix: prefix(r.GetPrefix().GetTarget(), q.Origin), Update: updates(q, r.GetEncoding(), leaves),
+			Timestamp: at, Prefix: prefix(r.GetPrefix().GetTarget(), q.Origin), Update: updates(q, r.GetEncoding(), leaves[i]),
 		})
 	}
 	return out, nil

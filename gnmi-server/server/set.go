@@ -13,7 +13,6 @@ import (
 	"google.golang.org/grpc/status"
 	"sluice/gnmi-server/auth"
 	"sluice/gnmi-server/edit"
-	"sluice/gnmi-server/paths"
 	"sluice/orchagent-ext/sonicdb"
 	"sluice/yang/rows"
 )
@@ -95,6 +94,9 @@ func (s *Server) set(ctx context.Context, r *gpb.SetRequest) ([]edit.Operation, 
 func (s *Server) apply(ctx context.Context, e *gnmi_ext.Commit, operations []edit.Operation, access *auth.Access) ([]sonicdb.Change, error) {
 	s.setting.Lock()
 	defer s.setting.Unlock()
+	if err := s.mayCommit(ctx, e, access); err != nil {
+		return nil, err
+	}
 	begin, err := s.commit.before(ctx, e, len(operations) > 0)
 	switch {
 	case err != nil:
@@ -231,27 +233,4 @@ func written(all []rows.Row, changes []sonicdb.Change) bool {
 		}
 	}
 	return true
-}
-
-// mayWrite looks whether a user may change each leaf that changes. A row is made
-// by whoever may set one of its leaves, and taken away by whoever may write all.
-func mayWrite(access *auth.Access, user string, now *edit.Config, changes []sonicdb.Change) error {
-	for _, c := range changes {
-		t := paths.Lookup(c.Row.Table)
-		was, _ := now.Row(c.Row.Name())
-		var leaves []string
-		for _, leaf := range t.Leaves {
-			a, had := was.Fields[t.Column(leaf)]
-			b, has := c.Row.Fields[t.Column(leaf)]
-			if had != has || a != b || t.IsKey(leaf) && (c.Deleted || len(c.Row.Fields) == 0) {
-				leaves = append(leaves, leaf)
-			}
-		}
-		for _, leaf := range leaves {
-			if !access.Allows(t, c.Row.Key, leaf) {
-				return status.Errorf(codes.PermissionDenied, "%s may not write %s of %s", user, leaf, c.Row.Name())
-			}
-		}
-	}
-	return nil
 }

@@ -7,8 +7,9 @@
 // In style YANG a row has its key's leaves, the fields that have the form of
 // their type, and, if it is configuration, the default of every leaf that is not
 // there; the only row of a table is there even when the database lacks it. In
-// style SonicDB it has its fields, whatever they hold. Fields that no model has
-// are not there at all.
+// style SonicDB it has its fields, whatever they hold, but in UTF-8; NULL, if it
+// has none. Fields that no model has are not there at all, nor are rows whose key
+// a path cannot name.
 //
 // The packages subscribe and server call it. It writes nothing.
 package tree

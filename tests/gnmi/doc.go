@@ -2,7 +2,8 @@
 // its own before a Redis of its own, over the unix socket or TLS on loopback.
 //
 //   - TestConformance has a case for each MUST of the gNMI specification 0.10.0
-//     and its extensions depth and commit confirmed, named by section;
+//     and its extensions depth and commit confirmed, named by section: MUSTS.md
+//     lists the demands, and TestMusts keeps list and tests together;
 //   - TestClients runs gnmi_cli, grpcurl and a client in Python;
 //   - the fault tests do what operators complain of in other servers.
 //

@@ -9,8 +9,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
+	"github.com/openconfig/gnmi/proto/gnmi_ext"
 	"golang.org/x/crypto/bcrypt"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -253,6 +255,37 @@ func TestPolicy(t *testing.T) {
 		s.write(s.config, "SLUICE_FLOW_LABEL|global", "algorithm", "crc32")
 		is(t, "change", values(st.until(map[string]string{label + "/algorithm": "crc32"})...), map[string]string{label + "/algorithm": "crc32"})
 	})
+}
+
+// Commits are of those who may write what they wrote.
+func TestPolicyOfCommits(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "policy.json")
+	if err := os.WriteFile(file, []byte(policy), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, ca := secure(t, "--policy", file)
+	c := s.tls(ca.trust())
+	alice, bob := as(limited(t), "alice", "ecila"), as(limited(t), "bob", "bob")
+	set := func(ctx context.Context, e []*gnmi_ext.Extension) error {
+		_, err := c.Set(ctx, &gpb.SetRequest{Extension: e})
+		return err
+	}
+	_, err := s.set(&gpb.SetRequest{Extension: commitOf("a", time.Hour)})
+	fails(t, "who may write nothing begins a commit of nothing", err, codes.PermissionDenied)
+	_, err = c.Set(alice, algorithm("crc32", commitOf("a", time.Hour)))
+	fails(t, "alice's commit", err, codes.OK)
+	for what, e := range map[string][]*gnmi_ext.Extension{"confirm": confirm("a"), "cancel": cancel("a"), "set_rollback_duration": extend("a", time.Second)} {
+		fails(t, "bob, "+what, set(bob, e), codes.PermissionDenied)
+		_, err := s.set(&gpb.SetRequest{Extension: e})
+		fails(t, "the socket's user, "+what, err, codes.PermissionDenied)
+	}
+	is(t, "rows", s.rows(), rowsMap{"SLUICE_FLOW_LABEL|global": {"algorithm": "crc32"}})
+	fails(t, "alice, set_rollback_duration", set(alice, extend("a", time.Hour)), codes.OK)
+	fails(t, "alice, cancel", set(alice, cancel("a")), codes.OK)
+	is(t, "rows", s.rows(), rowsMap{})
+	_, err = c.Set(bob, &gpb.SetRequest{Extension: commitOf("b", time.Hour)})
+	fails(t, "bob, who may write something, begins one of nothing", err, codes.OK)
+	fails(t, "and confirms it", set(bob, confirm("b")), codes.OK)
 }
 
 func TestLimits(t *testing.T) {

@@ -20,8 +20,7 @@ const (
 // onSonic are commands that only a switch with SONiC has, or that end there. The
 // image and its commands are tested in sonic-container.
 var onSonic = []string{"make image-tar", "scp ", "sudo sonic-package-manager ", "sudo config feature ", "docker run ", "    --", "    -e ", "    -v ",
-	"sudo mkdir -p /etc/sonic/sluice", "echo SLUICE_SAI_LIBRARY=", "echo SLUICE_METRICS=", "echo 'SLUICE_CAPABILITIES=",
-	"sudo systemctl restart sluice", "sudo rm -r /etc/sonic/sluice"}
+	"sudo mkdir -p /etc/sonic/sluice", "echo SLUICE_SAI_LIBRARY=", "echo SLUICE_METRICS=", "sudo systemctl restart sluice", "sudo rm -r /etc/sonic/sluice"}
 
 var update = flag.Bool("update", false, "write what the commands print into the README")
 

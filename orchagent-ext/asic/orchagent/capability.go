@@ -32,7 +32,7 @@ type capability struct {
 	destQP, flowLabel bool // orchagent lists the hash field
 	ecmpHash          bool // ecmp_hash is set
 	mirror, truncate  bool // ports can be mirrored by samples; these can be cut
-	copies            bool // ACL rules have PACKET_ACTION
+	copies            bool // ACL rules have PACKET_ACTION, and that can COPY
 	sflow             bool // the operator has sFlow enabled
 }
 
@@ -46,7 +46,7 @@ func capabilityOf(sw, acl, hash, sflow map[string]string) capability {
 		ecmpHash:  len(listOf(hash, fieldECMPHash)) > 0,
 		mirror:    sw["PORT_INGRESS_SAMPLE_MIRROR_CAPABLE"] == "true",
 		truncate:  sw["SAMPLEPACKET_TRUNCATION_CAPABLE"] == "true",
-		copies:    slices.Contains(list(acl["action_list"]), "PACKET_ACTION"),
+		copies:    slices.Contains(list(acl["action_list"]), "PACKET_ACTION") && slices.Contains(list(sw["ACL_ACTION|PACKET_ACTION"]), "COPY"),
 		sflow:     sflow["admin_state"] == "up",
 	}
 }

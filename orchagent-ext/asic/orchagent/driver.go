@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"sluice/orchagent-ext/asic"
@@ -135,110 +134,6 @@ func (d *Driver) Probe() (asic.Ladder, asic.Features, error) {
 func (d *Driver) Objects(p asic.Policy, r asic.Rung, f asic.Features) []asic.Object {
 	return objects(p, r, f, d.able, d.channels)
 }
-
-// Foresee implements [asic.Shared].
-func (d *Driver) Foresee(o *asic.Object) (*asic.Record, error) {
-	r := &asic.Record{Object: *o, ID: asic.ID(o.Key)}
-	if o.Type == asic.TypeHashField {
-		return r, d.foreseeHash(r)
-	}
-	row := rowOf(o)
-	if no, ok := d.refused[o.Key]; ok && maps.Equal(no.fields, row.Fields) {
-		return nil, fmt.Errorf("%w: %s", asic.ErrRefused, no.why)
-	}
-	there, err := getOne(d.config, row)
-	if err != nil {
-		return nil, err
-	}
-	if there != nil && !maps.Equal(there, row.Fields) {
-		return nil, fmt.Errorf("%w: CONFIG_DB has a row %s that Sluice did not write: remove it, or do without", asic.ErrRefused, o.Key)
-	}
-	return r, nil
-}
-
-// Create implements [asic.Driver].
-func (d *Driver) Create(o *asic.Object, _ map[string]*asic.Record) (*asic.Record, error) {
-	r, err := d.Foresee(o)
-	if err != nil {
-		return nil, err
-	}
-	if o.Type == asic.TypeHashField {
-		return r, d.addHash(r)
-	}
-	row := rowOf(o)
-	if d.leaving[o.Key] {
-		d.awaitGone(row)
-	}
-	var was []rows.Row
-	if there, err := getOne(d.config, row); err != nil {
-		return nil, err
-	} else if there != nil {
-		was = []rows.Row{row}
-	}
-	if err := d.config.Swap(context.Background(), was, sonicdb.Change{Row: row}); err != nil {
-		return nil, err
-	}
-	if err := d.confirm(row); err != nil {
-		d.refused[o.Key] = refusal{row.Fields, err.Error()}
-		err = fmt.Errorf("%w: %w", asic.ErrRefused, err)
-		if gone := d.Remove(r); gone != nil && !errors.Is(gone, asic.ErrGone) {
-			return nil, fmt.Errorf("remove %s, which orchagent did not take: %w", o.Key, gone) // tried again, and removed first
-		}
-		return nil, err
-	}
-	return r, nil
-}
-
-// Remove implements [asic.Driver]: the whole row where it is ours.
-func (d *Driver) Remove(r *asic.Record) error {
-	if r.Type == asic.TypeHashField {
-		return d.removeHash(r)
-	}
-	row := rowOf(&r.Object)
-	there, err := getOne(d.config, row)
-	if err != nil {
-		return err
-	}
-	delete(d.notes, r.Key)
-	if there == nil {
-		return asic.ErrGone
-	}
-	row.Fields = there
-	if err := d.config.Swap(context.Background(), []rows.Row{row}, sonicdb.Change{Row: row, Deleted: true}); err != nil {
-		return err
-	}
-	d.leaving[r.Key] = true
-	return nil
-}
-
-// Exists implements [asic.Driver]. A row that was changed comes back as it is.
-func (d *Driver) Exists(r *asic.Record) (bool, error) {
-	switch r.Type {
-	case asic.TypeHashField:
-		return d.hashes(r)
-	case asic.TypeRow:
-	default:
-		return false, nil // of another driver
-	}
-	row := rowOf(&r.Object)
-	there, err := getOne(d.config, row)
-	if err != nil || there == nil {
-		delete(d.notes, r.Key)
-		return false, err
-	}
-	if !maps.Equal(there, row.Fields) {
-		var needs []string
-		if v := r.Attr(attrNeeds); v != "" {
-			needs = strings.Split(strings.TrimPrefix(v, "@"), ",@")
-		}
-		r.Attrs = attrs(there, needs)
-	}
-	return true, d.look(row)
-}
-
-// Strays implements [asic.Driver]: there are none, since the ledger knows rows
-// before they are written.
-func (d *Driver) Strays(map[string]*asic.Record) (int, error) { return 0, nil }
 
 // Count implements what package orch asks of a switch: no object here counts.
 func (d *Driver) Count(*asic.Record) (packets, octets uint64, err error) {

@@ -265,12 +265,16 @@ func TestRefusals(t *testing.T) {
 			t.Error(diff)
 		}
 	})
-	t.Run("no COPY", func(t *testing.T) {
-		p := newPlace(t).start("202305")
+	t.Run("no room for a rule", func(t *testing.T) {
+		p := newPlace(t).start("202405")
+		p.orchagent.Deny("ACL_RULE|SLUICE_ROCE|SLUICE_CNP")
 		p.set("SFLOW", "global", "admin_state", "up")
 		o := p.reconcile(p.engine(p.driver()), exports(4096, "Ethernet0"))
-		if len(o.Problems) != 2 || o.Sampling != asic.SFlow {
+		if len(o.Problems) != 1 || o.Sampling != asic.SFlow {
 			t.Errorf("%+v", o)
+		}
+		if diff := cmp.Diff([]string{exported[0], exported[2], exported[3]}, p.names()); diff != "" {
+			t.Error(diff)
 		}
 	})
 	t.Run("orchagent does not answer", func(t *testing.T) {

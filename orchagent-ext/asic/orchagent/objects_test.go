@@ -108,6 +108,7 @@ func TestObjects(t *testing.T) {
 		{"mirror, whole packets", exports(4096, ports...), asic.None, asic.Mirror, uncut, uncutRows},
 		{"sflow", exports(4096, ports...), asic.None, asic.SFlow, all, copies},
 		{"no port", exports(4096), asic.None, asic.Mirror, all, nil},
+		{"no COPY", exports(4096, ports...), asic.None, asic.SFlow, able(orchagenttest.ByName("202305"), hashSet, sflowOn), nil},
 		{"no ACL action", exports(4096, ports...), asic.None, asic.SFlow, capability{sflow: true}, nil},
 	} {
 		var got []rows.Row
@@ -123,11 +124,8 @@ func TestObjects(t *testing.T) {
 // TestRowsAreWhatReleasesTake: every row of ours is of the schema of each release
 // that has what it needs, and what a release does not have is refused.
 func TestRowsAreWhatReleasesTake(t *testing.T) {
-	refused := map[string]string{
-		"202305": "ACL_RULE|SLUICE_ROCE|SLUICE_CM ACL_RULE|SLUICE_ROCE|SLUICE_CNP", // no COPY
-		"202311": "ACL_RULE|SLUICE_ROCE|SLUICE_CM ACL_RULE|SLUICE_ROCE|SLUICE_CNP",
-		"master": "MIRROR_SESSION|SLUICE_SAMPLE", // not to the CPU
-	}
+	refused := map[string]string{"master": "MIRROR_SESSION|SLUICE_SAMPLE"} // not to the CPU
+	want := map[string]int{"202305": 0, "202311": 0, "proposed": 5}        // no COPY before 202405; else 4 to copy
 	for _, release := range orchagenttest.Releases {
 		c := able(release, hashSet, nil)
 		sampling := asic.SFlow
@@ -143,6 +141,13 @@ func TestRowsAreWhatReleasesTake(t *testing.T) {
 				continue
 			}
 			taken[r.Table][r.Key] = r.Fields
+		}
+		rows := 0
+		for _, all := range taken {
+			rows += len(all)
+		}
+		if n, ok := want[release.Name]; ok && rows != n || !ok && rows != 4 {
+			t.Errorf("%s takes %d rows", release.Name, rows)
 		}
 		if got := strings.Join(no, " "); got != refused[release.Name] {
 			t.Errorf("%s refuses %q, want %q", release.Name, got, refused[release.Name])

@@ -61,7 +61,7 @@ func ByName(name string) Release {
 
 // Capability is SWITCH_CAPABILITY|switch.
 func (r Release) Capability() map[string]string {
-	c := map[string]string{"PORT_INGRESS_MIRROR_CAPABLE": "true"}
+	c := map[string]string{"PORT_INGRESS_MIRROR_CAPABLE": "true", "ACL_ACTION|PACKET_ACTION": strings.Join(r.PacketActions, ",")}
 	if r.HashFields != nil {
 		c["HASH|NATIVE_HASH_FIELD_LIST"], c["ECMP_HASH_CAPABLE"] = strings.Join(r.HashFields, ","), "true"
 	}

@@ -1,0 +1,62 @@
+package server
+
+import (
+	"context"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+	"github.com/openconfig/gnmi/proto/gnmi_ext"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"sluice/gnmi-server/auth"
+	"sluice/gnmi-server/edit"
+	"sluice/gnmi-server/paths"
+	"sluice/orchagent-ext/sonicdb"
+)
+
+// mayWrite looks whether a user may change each leaf that changes. A row is made
+// by whoever may set one of its leaves, and taken away by whoever may write all.
+func mayWrite(access *auth.Access, user string, now *edit.Config, changes []sonicdb.Change) error {
+	for _, c := range changes {
+		t := paths.Lookup(c.Row.Table)
+		was, _ := now.Row(c.Row.Name())
+		var leaves []string
+		for _, leaf := range t.Leaves {
+			a, had := was.Fields[t.Column(leaf)]
+			b, has := c.Row.Fields[t.Column(leaf)]
+			if had != has || a != b || t.IsKey(leaf) && (c.Deleted || len(c.Row.Fields) == 0) {
+				leaves = append(leaves, leaf)
+			}
+		}
+		for _, leaf := range leaves {
+			if !access.Allows(t, c.Row.Key, leaf) {
+				return status.Errorf(codes.PermissionDenied, "%s may not write %s of %s", user, leaf, c.Row.Name())
+			}
+		}
+	}
+	return nil
+}
+
+// mayCommit looks whether a user may do what a commit extension asks for: a
+// commit, even of nothing, keeps others from writing, so it is for those who may
+// write something; one that waits is for those who may write all that it wrote.
+func (s *Server) mayCommit(ctx context.Context, e *gnmi_ext.Commit, access *auth.Access) error {
+	if e == nil || access == nil {
+		return nil
+	}
+	root, err := paths.Resolve(nil, &gpb.Path{})
+	if err != nil {
+		return status.Error(codes.Internal, err.Error())
+	}
+	if !access.AllowsSome(root) {
+		return status.Errorf(codes.PermissionDenied, "%s may not write anything", user(ctx))
+	}
+	if _, begins := e.GetAction().(*gnmi_ext.Commit_Commit); begins || s.commit.record == nil {
+		return nil
+	}
+	all, err := s.configuration(ctx)
+	if err != nil {
+		return status.Error(codes.Unavailable, err.Error())
+	}
+	_, changes := s.commit.record.undo(all)
+	return mayWrite(access, user(ctx), edit.NewConfig(all), changes)
+}
