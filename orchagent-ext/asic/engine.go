@@ -36,9 +36,9 @@ type Driver interface {
 	// attributes to what stands.
 	Exists(r *Record) (bool, error)
 
-	// Strays removes what an earlier process created and could not write down, as
-	// far as it is certain whose it is, and returns how many there were. stands has
-	// the records, by key.
+	// Strays removes what an earlier process created and no record tells of, as far
+	// as it is certain whose it is, or adds its records to stands, which has the
+	// others by key. It returns how many there were.
 	Strays(stands map[string]*Record) (int, error)
 }
 
@@ -117,9 +117,15 @@ func (e *Engine) adopt() error {
 			e.flows[r.Key] = f
 		}
 	}
+	known := maps.Clone(e.stands)
 	strays, err := e.driver.Strays(e.stands)
 	if err != nil {
 		return fmt.Errorf("look for strays: %w", err)
+	}
+	for key, r := range e.stands {
+		if known[key] == nil {
+			e.dirty = append(e.dirty, r)
+		}
 	}
 	if len(records) > 0 || strays > 0 {
 		e.log.Info("took over what stands on the switch", "objects", len(e.stands), "gone", len(e.gone), "strays", strays)

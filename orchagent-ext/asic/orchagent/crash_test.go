@@ -185,3 +185,37 @@ func (p *place) put(table, key string, fields map[string]string) {
 	}
 	p.t.Fatal(err)
 }
+
+// TestSavedAndRebooted: `config save` has kept our rows, and a reboot has emptied
+// the ledger. They are taken over where they are wanted, and removed where not.
+func TestSavedAndRebooted(t *testing.T) {
+	p := newPlace(t)
+	p.start("proposed")
+	before := p.rows()
+	policy := exports(4096, "Ethernet0")
+	p.reconcile(p.engine(p.driver()), policy)
+	wrote := p.rows()
+	if cmp.Equal(before, wrote) {
+		t.Fatal("nothing was written")
+	}
+	for _, tt := range []struct {
+		policy           asic.Policy
+		created, removed int
+		want             map[string]map[string]string
+	}{
+		{policy, 0, 0, wrote},
+		{asic.Policy{}, 0, len(wrote) - len(before), before},
+	} {
+		p.ledger = &ledger{rows: map[asic.ID]map[string]string{}}
+		o := p.reconcile(p.engine(p.driver()), tt.policy)
+		if o.Created != tt.created || o.Removed != tt.removed {
+			t.Errorf("created %d, want %d; removed %d, want %d", o.Created, tt.created, o.Removed, tt.removed)
+		}
+		if diff := cmp.Diff(tt.want, p.rows()); diff != "" {
+			t.Error(diff)
+		}
+		if known := len(p.ledger.rows); known != len(tt.want)-len(before) {
+			t.Errorf("the ledger has %d rows, want %d", known, len(tt.want)-len(before))
+		}
+	}
+}

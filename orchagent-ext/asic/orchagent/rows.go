@@ -111,7 +111,3 @@ func (d *Driver) Exists(r *asic.Record) (bool, error) {
 	}
 	return true, d.look(row)
 }
-
-// Strays implements [asic.Driver]: there are none, since the ledger knows rows
-// before they are written.
-func (d *Driver) Strays(map[string]*asic.Record) (int, error) { return 0, nil }
