@@ -131,7 +131,9 @@ image-tar: image ## the same as a file for sonic-package-manager install --from-
 	docker save docker-sluice:latest | gzip >build/docker-sluice.tar.gz
 	ls -lh build/docker-sluice.tar.gz
 
-image-test: image-tar ## start the container in a Docker of the test's own, as root
+image-test: ## build the image and start the container, in a Docker of the test's own, as root
+	@command -v dockerd >/dev/null || $(MAKE) -s deps DEPS=docker.io
+	sonic-container/with-docker.sh $(MAKE) image-tar
 	SLUICE_IMAGE_TAR=$(CURDIR)/build/docker-sluice.tar.gz go test -count=1 -v -run '^TestImage$$' ./sonic-container
 
 arm64: deps ## build all for arm64 into bin/arm64/
