@@ -9,7 +9,7 @@
 // there; the only row of a table is there even when the database lacks it. In
 // style SonicDB it has its fields, whatever they hold, but in UTF-8; NULL, if it
 // has none. Fields that no model has are not there at all, nor are rows whose key
-// a path cannot name.
+// no path can name, or in style YANG has not the form of its type.
 //
 // The packages subscribe and server call it. It writes nothing.
 package tree

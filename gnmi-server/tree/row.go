@@ -9,7 +9,7 @@ import (
 )
 
 // Expand returns the leaves of a row, sorted by name: none, if no path can name
-// the row.
+// the row, or (in style YANG) its key has not the form of its type.
 func Expand(s paths.Style, t *paths.Table, key string, fields map[string]string) []encoding.Leaf {
 	keys, ok := t.Split(key)
 	if !ok || !t.Nameable(s, key) {
@@ -20,7 +20,9 @@ func Expand(s paths.Style, t *paths.Table, key string, fields map[string]string)
 		l := encoding.Leaf{Table: t, Key: key, Name: name}
 		if at := slices.Index(t.Keys, name); at >= 0 {
 			if s == paths.YANG {
-				l.Text = keys[at]
+				if l.Text = keys[at]; !l.Valid() {
+					return nil
+				}
 				leaves = append(leaves, l)
 			}
 			continue

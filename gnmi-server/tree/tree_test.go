@@ -69,6 +69,7 @@ func TestExpand(t *testing.T) {
 		"a key that is a wildcard":         {"SLUICE_THRESHOLD", "*", texts{"high_bytes": "7"}, texts{}, texts{}},
 		"a key that is no UTF-8":           {"SLUICE_THRESHOLD", "\xff", texts{"high_bytes": "7"}, texts{}, texts{}},
 		"a value that is no UTF-8":         {"SLUICE_CONFIG_ERROR", "t|k", texts{"reason": "a\xffb"}, texts{"table": "t", "key": "k"}, texts{"reason": "a\uFFFDb"}},
+		"a key that is none of its type":   {"SLUICE_QUEUE_STATS", "Ethernet0|three", texts{"packets": "7"}, texts{}, texts{"packets": "7"}},
 		"another row of a container":       {"SLUICE_FLOW_LABEL", "local", texts{"rewrite": "always"}, texts{}, texts{}},
 	} {
 		t.Run(name, func(t *testing.T) {
