@@ -54,7 +54,7 @@ func (d *SAI) SetPorts(ports []Port) error {
 		if netdev, err := net.InterfaceByName(p.Name); err == nil {
 			index = uint32(netdev.Index)
 		}
-		if len(lanes) == 0 {
+		if len(lanes) == 0 && index != 0 { // without either there is no such port
 			lanes = []uint32{index}
 		}
 		for _, lane := range lanes {

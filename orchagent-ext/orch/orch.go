@@ -251,7 +251,11 @@ func (o *orch) reconcile(ctx, writing context.Context, g *errgroup.Group) error 
 		o.mirrored = true
 		g.Go(func() error { return o.rows.Run(writing) })
 	}
-	if err := o.sw.SetPorts(Ports(o.snapshot)); err != nil {
+	err := o.sw.SetPorts(Ports(o.snapshot))
+	if errors.Is(err, ErrPorts) {
+		err = o.reopen(ctx, writing, g)
+	}
+	if err != nil {
 		return err
 	}
 	p := Policy(o.snapshot)

@@ -19,7 +19,7 @@ type Switch interface {
 	asic.Driver
 	packetio.Source
 
-	// SetPorts learns which port of the switch is which.
+	// SetPorts learns which port of the switch is which, or fails with ErrPorts.
 	SetPorts(ports []asic.Port) error
 
 	// Count returns the packets and octets that an ACL counter counted.
@@ -40,6 +40,10 @@ type Switch interface {
 	// Close leaves what stands standing.
 	Close() error
 }
+
+// ErrPorts says that a switch is to be opened again, to have the ports that there
+// are now. Where these change without a row of PORT, its method PortsChanged says so.
+var ErrPorts = errors.New("the ports are others than the switch was opened with")
 
 // Driver names a way to the switch, as SLUICE|global driver does.
 type Driver string
@@ -134,12 +138,24 @@ func (o *orch) leave(ctx context.Context, g *errgroup.Group) error {
 	return err
 }
 
+// reopen closes the switch, which leaves what stands on it, and takes it over anew.
+func (o *orch) reopen(ctx, writing context.Context, g *errgroup.Group) error {
+	o.Log.Info("ports have come or gone: the switch is opened again")
+	o.read(ctx, g, asic.Policy{})
+	err := o.sw.Close()
+	o.sw, o.engine, o.driver = nil, nil, ""
+	return errors.Join(err, o.openSwitch(writing))
+}
+
 // look looks whether others have changed what stands, and reports whether there is
 // something to be put right. What failed, and what SONiC is loading anew, is left
 // to whoever waits for it.
 func (o *orch) look() bool {
 	if o.engine == nil || o.lastErr != nil || o.unloaded || o.settling {
 		return false
+	}
+	if s, ok := o.sw.(interface{ PortsChanged() bool }); ok && s.PortsChanged() {
+		return true
 	}
 	changed, err := o.engine.Look()
 	if err != nil {

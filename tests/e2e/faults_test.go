@@ -142,6 +142,51 @@ func equalKeys(a, b map[string]string) bool {
 	return maps.EqualFunc(a, b, func(_, _ string) bool { return true })
 }
 
+// TestPortsComeAndGo: a port is taken in when its netdev and its row are there, in
+// whichever order, also as another netdev of the name; the others forward on.
+func TestPortsComeAndGo(t *testing.T) {
+	l := newLeaf(t)
+	l.start()
+	l.enable()
+	bound := func(want bool) {
+		t.Helper()
+		for deadline := time.Now().Add(patience); ; time.Sleep(poll) {
+			programs := strings.Count(l.in("sh", "-c", "tc filter show dev new0 ingress 2>/dev/null || :"), "direct-action")
+			if (l.objects()["port/new0"] != "") == want && (programs > 0) == want {
+				return
+			}
+			if time.Now().After(deadline) {
+				t.Fatalf("objects %v, %d programs on new0, want it bound: %t", l.objects(), programs, want)
+			}
+		}
+	}
+	netdev := func() { l.in("ip", "link", "add", "new0", "type", "veth", "peer", "name", "far0") }
+	row := func() {
+		l.set("PORT", "new0", "admin_status", "up")
+		l.set("SLUICE_PORT", "new0", "role", "edge")
+	}
+	netdev()
+	row()
+	bound(true)
+	l.allLabelled()
+	l.in("ip", "link", "del", "new0")
+	l.await("SLUICE_STATE", "global", func(f map[string]string) bool {
+		return f["state"] == "degraded" && strings.Contains(f["warnings"], "new0")
+	})
+	bound(false)
+	l.allLabelled()
+	netdev() // the row stands
+	bound(true)
+	l.awaitFields("SLUICE_STATE", "global", "state", "running")
+	l.in("sh", "-c", "ip link del new0 && ip link add new0 type veth peer name far0")
+	bound(true)
+	l.allLabelled()
+	l.remove("SLUICE_PORT", "new0")
+	l.remove("PORT", "new0")
+	bound(false)
+	l.awaitFields("SLUICE_STATE", "global", "state", "running")
+}
+
 // TestKill: kill -9 under traffic costs no packet and no label; the next process
 // takes over what stands, and creates nothing twice.
 func TestKill(t *testing.T) {

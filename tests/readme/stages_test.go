@@ -67,8 +67,7 @@ var stages = []stage{
 	},
 	{
 		first: "$ curl -s http://127.0.0.1:9475/metrics",
-		// sluiced opened the switch before it had a port Ethernet0, and would be degraded for it.
-		given: `redis-cli -s /run/sluice/redis.sock -n 4 DEL 'SLUICE_PORT|Ethernet0'; for i in $(seq 600); do ! ` + stateIs + `state)" = running ] || exit 0; sleep 0.1; done; exit 1`,
+		given: `for i in $(seq 600); do ! ` + stateIs + `state)" = running ] || exit 0; sleep 0.1; done; exit 1`,
 	},
 	{
 		first: "tls=\"-address SWITCH:50070 -ca_crt ca.pem -client_crt me.pem -client_key me.key\"\ngnmi_cli $tls -set -proto '\n  update:<path:<elem:<name:\"sonic-sluice\"> elem:<name:\"SLUICE_PORT\">",

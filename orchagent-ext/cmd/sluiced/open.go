@@ -6,7 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"slices"
+	"net"
+	"path/filepath"
 	"strings"
 
 	"sluice/orchagent-ext/asic"
@@ -17,6 +18,9 @@ import (
 	"sluice/orchagent-ext/telemetry"
 	sai "sluice/sai-shim"
 )
+
+// softLibrary is the file of the software switch.
+const softLibrary = "libsoftsai.so"
 
 // Keys of the profile that sluiced sets itself, for the software switch. Other
 // libraries do not ask for them.
@@ -44,8 +48,15 @@ func (o *opener) open(driver orch.Driver, s *config.Snapshot, cold bool) (orch.S
 	if o.options.library == "" {
 		return nil, errors.New("no SAI library: give its path with --sai-library or SLUICE_SAI_LIBRARY; libsoftsai.so is the software switch; or set driver=orchagent in SLUICE|global, where syncd owns the ASIC")
 	}
+	soft := filepath.Base(o.options.library) == softLibrary
+	ports, opened := orch.Ports(s), ""
+	if soft {
+		if ports, opened = present(ports); len(ports) == 0 {
+			return nil, errors.New("no port of PORT is a netdev in this network namespace: the switch is opened when there is one")
+		}
+	}
 	profile := map[string]string{
-		profilePorts:    portList(s),
+		profilePorts:    portList(ports),
 		profileCPURate:  fmt.Sprint(*s.Global.CpuRate),
 		profileCPUBurst: fmt.Sprint(*s.Global.CpuBurst),
 	}
@@ -64,30 +75,72 @@ func (o *opener) open(driver orch.Driver, s *config.Snapshot, cold bool) (orch.S
 		return nil, errors.Join(err, lib.Close())
 	}
 	sw := asic.NewSAI(lib)
-	return &switched{sw, packetio.NewSAI(lib, sw.IfIndex)}, nil
+	return &switched{SAI: sw, source: packetio.NewSAI(lib, sw.IfIndex), soft: soft, opened: opened}, nil
 }
 
-// portList is the rows of PORT as the software switch takes them: names, with
-// the lanes where there are some.
-func portList(s *config.Snapshot) string {
-	var words []string
-	for _, name := range slices.Sorted(maps.Keys(s.SwitchPorts)) {
+// portList is the ports as the software switch takes them: names, with the lanes
+// where there are some.
+func portList(ports []asic.Port) string {
+	words := make([]string, len(ports))
+	for i, p := range ports {
 		var lanes []string
-		for _, lane := range s.SwitchPorts[name].Lanes {
+		for _, lane := range p.Lanes {
 			lanes = append(lanes, fmt.Sprint(lane))
 		}
+		words[i] = p.Name
 		if len(lanes) > 0 {
-			name += ":" + strings.Join(lanes, ",")
+			words[i] += ":" + strings.Join(lanes, ",")
 		}
-		words = append(words, name)
 	}
 	return strings.Join(words, " ")
+}
+
+// present are the ports that are netdevs of this network namespace; which says what
+// these are.
+func present(ports []asic.Port) (there []asic.Port, which string) {
+	netdevs, err := net.Interfaces()
+	if err != nil {
+		return ports, "" // the library says what is wrong
+	}
+	index := map[string]int{}
+	for _, n := range netdevs {
+		index[n.Name] = n.Index
+	}
+	var indexes []int
+	for _, p := range ports {
+		if n := index[p.Name]; n != 0 {
+			there, indexes = append(there, p), append(indexes, n)
+		}
+	}
+	return there, fmt.Sprint(portList(there), indexes)
 }
 
 // switched is a switch behind a SAI library.
 type switched struct {
 	*asic.SAI
 	source *packetio.SAI
+
+	soft   bool   // the software switch, whose ports are those that it is opened with
+	opened string // which
+	ports  []asic.Port
+}
+
+// SetPorts implements [orch.Switch].
+func (s *switched) SetPorts(ports []asic.Port) error {
+	s.ports = ports
+	if s.PortsChanged() {
+		return orch.ErrPorts
+	}
+	return s.SAI.SetPorts(ports)
+}
+
+// PortsChanged says whether netdevs of ports have come or gone.
+func (s *switched) PortsChanged() bool {
+	if !s.soft {
+		return false
+	}
+	_, now := present(s.ports)
+	return now != s.opened
 }
 
 func (s *switched) Receive(ctx context.Context, frames []packetio.Frame) (int, error) {
