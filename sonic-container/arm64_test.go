@@ -68,11 +68,12 @@ func TestARM64Library(t *testing.T) {
 		t.Fatal(err)
 	}
 	config := open(t, databases, "CONFIG_DB")
-	port := rows.Row{Table: "PORT", Key: "none", Fields: map[string]string{"lanes": "0"}}
+	port := rows.Row{Table: "PORT", Key: "lo", Fields: map[string]string{"lanes": "0"}}
 	if err := config.Write(t.Context(), sonicdb.Change{Row: port}); err != nil {
 		t.Fatal(err)
 	}
-	sluiced := underQemu(t, arm64Bin+"sluiced", "--db-config", redis.Config, "--sai-library", arm64Bin+"libsoftsai.so")
+	sluiced := underQemu(t, arm64Bin+"sluiced", "--db-config", redis.Config, "--sai-library", arm64Bin+"libsoftsai.so",
+		"--sai-profile", "SLUICE_PORTS=none", "--metrics", "off")
 	var log journal
 	sluiced.Stderr = &log
 	if err := sluiced.Start(); err != nil {
