@@ -24,10 +24,12 @@ type box struct {
 }
 
 // boxSetup makes the box in the namespaces that it is started in, and says its pid.
+// What is mounted below / is not in it, but for the folder of the source.
 const boxSetup = `
 mount -t tmpfs tmpfs "$1"
-mkdir "$1/upper" "$1/work" "$1/root"
+mkdir -p "$1/upper/$2" "$1/work" "$1/root" "$1/upper2" "$1/work2"
 mount -t overlay overlay -o lowerdir=/,upperdir="$1/upper",workdir="$1/work" "$1/root"
+mount -t overlay overlay -o lowerdir="$2",upperdir="$1/upper2",workdir="$1/work2" "$1/root$2"
 mount -t proc proc "$1/root/proc"
 mount -t sysfs sysfs "$1/root/sys"
 mount --rbind /dev "$1/root/dev"
@@ -37,13 +39,14 @@ read -r pid rest </proc/self/stat
 echo "$pid"
 exec sleep infinity`
 
-func newBox(t *testing.T) *box {
+// newBox makes a box that has the folder of the source where it is here.
+func newBox(t *testing.T, source string) *box {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("needs root, for namespaces and an overlay")
 	}
 	dir := t.TempDir()
-	cmd := exec.Command("unshare", "--mount", "--net", "--pid", "--fork", "--kill-child", "sh", "-euc", boxSetup, "sh", dir)
+	cmd := exec.Command("unshare", "--mount", "--net", "--pid", "--fork", "--kill-child", "sh", "-euc", boxSetup, "sh", dir, source)
 	var complaint strings.Builder
 	cmd.Stderr = &complaint
 	out, err := cmd.StdoutPipe()
@@ -72,6 +75,19 @@ func (b *box) command(ctx context.Context, dir, script string) *exec.Cmd {
 	cmd.Env = []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root", "LC_ALL=C.UTF-8"}
 	cmd.WaitDelay = time.Second // what it left in the background may hold its output
 	return cmd
+}
+
+// install puts a program into the box.
+func (b *box) install(program string) {
+	b.t.Helper()
+	text, err := os.ReadFile(program)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	to := filepath.Join("/proc", b.pid, "root", b.root, "usr/local/bin", filepath.Base(program))
+	if err := os.WriteFile(to, text, 0o755); err != nil {
+		b.t.Fatal(err)
+	}
 }
 
 // run runs a script that ends.

@@ -120,11 +120,11 @@ func TestBox(t *testing.T) {
 	if len(blocks) != len(stages) {
 		t.Fatalf("README.md has %d scripts for a box, and there are %d stages here", len(blocks), len(stages))
 	}
-	b := newBox(t)
 	here, err := filepath.Abs(root)
 	if err != nil {
 		t.Fatal(err)
 	}
+	b := newBox(t, here)
 	for _, file := range []string{"sluiced", "libsoftsai.so"} {
 		if _, err := os.Stat(filepath.Join(here, "bin", file)); err != nil {
 			t.Skipf("needs what make build makes: %v", err)
@@ -135,9 +135,9 @@ func TestBox(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
+	b.install(build.Args[4])
 	b.run(here, strings.Join([]string{
 		"printf '127.0.0.1 localhost SWITCH flows.example\\n' >/etc/hosts",
-		"cp " + build.Args[4] + " /usr/local/bin/gnmi_cli",
 		`printf '#!/bin/sh\nexec "$@"\n' >/usr/local/bin/sudo`,
 		// As SONiC's, for one database.
 		`printf '#!/bin/sh\n[ "$1" = CONFIG_DB ] && shift && exec redis-cli -s /run/sluice/redis.sock -n 4 "$@"\n' >/usr/local/bin/sonic-db-cli`,
