@@ -37,12 +37,15 @@ func (g Group) worst() int {
 	return worst
 }
 
+// mean returns the mean of the bars. It is never above the longest of them:
+// rounding would carry it there, and beyond the largest number there is.
 func (g Group) mean() float64 {
-	sum := 0.0
+	mean, top := 0.0, 0.0
 	for _, b := range g.Bars {
-		sum += b.value() / float64(len(g.Bars))
+		mean += b.value() / float64(len(g.Bars))
+		top = max(top, b.value())
 	}
-	return sum
+	return min(mean, top)
 }
 
 // longest returns the longest bar of all groups.

@@ -69,6 +69,20 @@ func TestSVGGolden(t *testing.T) {
 	golden(t, "balance.svg", out.Bytes())
 }
 
+// The mean of the largest numbers there are is not rounded beyond them.
+func TestMeanIsFinite(t *testing.T) {
+	top := Bar{Value: math.MaxFloat64}
+	for n := range 9 {
+		g := Group{Bars: make([]Bar, n+1)}
+		for i := range g.Bars {
+			g.Bars[i] = top
+		}
+		if got := g.mean(); got > top.Value || got < top.Value*(1-1e-9) {
+			t.Errorf("mean of %d bars of %g: %g", n+1, top.Value, got)
+		}
+	}
+}
+
 // Whatever the texts and values, the image is well-formed, refers to nothing
 // outside and runs nothing.
 func TestSVGWellFormed(t *testing.T) {
