@@ -74,7 +74,6 @@ func (f *Flow) Observe(now int64, octets uint64, t *Threshold) Signal {
 // Due returns when Observe is to be called even if nothing changes: a message is to be
 // repeated then, or the average will have passed a mark.
 func (f *Flow) Due(t *Threshold) (at int64, ok bool) {
-	at = math.MaxInt64
 	if f.congested {
 		at = min(f.refresh, f.passes(t.low(), t.Average))
 	} else {
