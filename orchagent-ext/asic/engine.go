@@ -74,6 +74,7 @@ type Engine struct {
 	outcome Outcome
 	stands  map[string]*Record
 	flows   map[string]FlowEntry
+	without []Object // of a shared place, that others stood in the way of
 
 	dirty []*Record // to be saved
 	gone  []ID
@@ -166,7 +167,7 @@ func (e *Engine) Reconcile(p Policy) (Outcome, error) {
 			e.rung, e.outcome.Reason = e.choose()
 		}
 		e.outcome.Rung = e.rung
-		e.outcome.Problems = slices.Clone(problems)
+		e.outcome.Problems, e.without = slices.Clone(problems), nil
 		err := e.step()
 		err = errors.Join(err, e.save())
 		if err == nil || e.rung == None || !errors.Is(err, ErrRefused) {
@@ -232,6 +233,7 @@ func (e *Engine) create(o *Object) error {
 	r, err := e.make(o)
 	if err != nil && o.Optional && errors.Is(err, ErrRefused) {
 		e.outcome.Problems = append(e.outcome.Problems, fmt.Sprintf("%s: %v", o.Key, err))
+		e.without = append(e.without, *o)
 		return nil
 	}
 	if err != nil {

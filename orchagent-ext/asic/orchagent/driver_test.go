@@ -97,7 +97,7 @@ func (l *ledger) Save(stands []*asic.Record, gone []asic.ID) error {
 
 func (p *place) driver() *Driver {
 	p.t.Helper()
-	d, err := New(p.databases, nil)
+	d, err := New(p.t.Context(), p.databases, nil)
 	if err != nil {
 		p.t.Fatal(err)
 	}
