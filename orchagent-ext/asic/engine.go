@@ -91,10 +91,11 @@ func NewEngine(d Driver, l Ledger, log *slog.Logger) (*Engine, error) {
 	}
 	e := &Engine{driver: d, ledger: l, log: log, stands: map[string]*Record{}, flows: map[string]FlowEntry{}, rung: None}
 	var err error
-	if e.ladder, e.features, err = d.Probe(); err != nil {
-		return nil, fmt.Errorf("ask the switch what it can do: %w", err)
+	if _, shared := d.(Shared); !shared { // which is asked when something is wanted of it
+		if e.ladder, e.features, err = d.Probe(); err != nil {
+			return nil, fmt.Errorf("ask the switch what it can do: %w", err)
+		}
 	}
-	e.asked = e.ladder.clone()
 	return e, e.adopt()
 }
 

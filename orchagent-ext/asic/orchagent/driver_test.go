@@ -296,7 +296,8 @@ func TestRefusals(t *testing.T) {
 	})
 	t.Run("orchagent does not run", func(t *testing.T) {
 		p := newPlace(t)
-		if _, err := asic.NewEngine(p.driver(), p.ledger, nil); err == nil || !strings.Contains(err.Error(), "orchagent has not written SWITCH_CAPABILITY|switch") {
+		_, err := p.engine(p.driver()).Reconcile(exports(4096, "Ethernet0"))
+		if err == nil || !strings.Contains(err.Error(), "orchagent has not written SWITCH_CAPABILITY|switch") {
 			t.Errorf("%v", err)
 		}
 	})
