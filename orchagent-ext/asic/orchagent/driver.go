@@ -40,6 +40,7 @@ type Driver struct {
 	notes    map[string]string  // by row, what the operator should know
 	leaving  map[string]bool    // rows that were removed, and maybe not yet by orchagent
 	counts   counterCache
+	queues   queueCache
 }
 
 // refusal is a row that orchagent did not take, and why.
