@@ -2,6 +2,7 @@ package orchagent
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -41,12 +42,13 @@ func TestQueues(t *testing.T) {
 	}
 	was := QueueCounters{Port: "Ethernet0", Queue: 3, Watermark: 9000, Packets: 7, Octets: 700}
 	is(first, was)
+	d.queues.at = d.queues.at.Add(time.Hour) // the machine may be busy
 	write(tableCounters, "oid:0x3", map[string]string{"SAI_QUEUE_STAT_PACKETS": "8"})
 	is(first, was)
 	is(map[string]bool{"Ethernet4": true}, QueueCounters{Port: "Ethernet4"})
 	is(first, QueueCounters{Port: "Ethernet0", Queue: 3, Watermark: 9000, Packets: 8})
 	write(tableCounters, "oid:0x3", map[string]string{"SAI_QUEUE_STAT_PACKETS": "9"})
-	d.queues.at = d.queues.at.Add(-2 * queuesCached)
+	d.queues.at = time.Now().Add(-2 * queuesCached)
 	is(first, QueueCounters{Port: "Ethernet0", Queue: 3, Watermark: 9000, Packets: 9})
 	is(nil)
 }
