@@ -32,7 +32,7 @@ export SLUICE_DB_CONFIG="${SLUICE_DB_CONFIG:-/var/run/redis${NAMESPACE_ID:-}/son
 # both runs both programs, as the container's first process. It ends with sluiced,
 # and with its exit code; sluice-gnmi alone is started again.
 both() {
-	ending= gnmi= sluiced=
+	ending='' gnmi='' sluiced=''
 	trap 'ending=yes; kill -TERM $gnmi $sluiced 2>/dev/null || :' TERM INT
 	serve &
 	gnmi=$!

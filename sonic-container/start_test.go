@@ -91,7 +91,7 @@ echo "$SLUICE_DB_CONFIG"
 	}
 }
 
-// The scripts are such as sh can read.
+// The scripts are such as sh can read, and shellcheck, where it is, finds nothing.
 func TestScripts(t *testing.T) {
 	scripts, err := filepath.Glob("*.sh")
 	if err != nil || len(scripts) == 0 {
@@ -102,5 +102,13 @@ func TestScripts(t *testing.T) {
 		if out, err := exec.Command(strings.TrimPrefix(first, "#!"), "-n", script).CombinedOutput(); err != nil {
 			t.Errorf("%s: %v\n%s", script, err, out)
 		}
+	}
+	shellcheck, err := exec.LookPath("shellcheck")
+	if err != nil {
+		t.Logf("%v: apt-get install shellcheck", err)
+		return
+	}
+	if out, err := exec.CommandContext(t.Context(), shellcheck, scripts...).CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
 	}
 }

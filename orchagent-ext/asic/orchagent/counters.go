@@ -2,6 +2,7 @@ package orchagent
 
 import (
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 	"time"
@@ -34,12 +35,21 @@ type counterCache struct {
 	ports map[string]PortCounters
 }
 
+// queueCache is the same of the queues of some ports: a switch has thousands, which
+// orchagent has polled every 10 s.
+type queueCache struct {
+	at     time.Time
+	ports  map[string]bool
+	queues []QueueCounters
+}
+
 const (
 	tableCounters   = "COUNTERS"
 	tableWatermarks = "PERIODIC_WATERMARKS"
 	mapPorts        = "COUNTERS_PORT_NAME_MAP"
 	mapQueues       = "COUNTERS_QUEUE_NAME_MAP" // port:queue
 	cached          = 500 * time.Millisecond
+	queuesCached    = 5 * time.Second
 )
 
 // PortCounters returns a port's counters, not older than half a second.
@@ -89,8 +99,19 @@ func (d *Driver) readPorts() (map[string]PortCounters, error) {
 	return all, nil
 }
 
-// Queues returns the counters of the egress queues of ports.
+// Queues returns the counters of the egress queues of ports, not older than 5 s.
 func (d *Driver) Queues(ports map[string]bool) ([]QueueCounters, error) {
+	if now := time.Now(); now.Sub(d.queues.at) > queuesCached || !maps.Equal(d.queues.ports, ports) {
+		queues, err := d.readQueues(ports)
+		if err != nil {
+			return nil, err
+		}
+		d.queues = queueCache{now, maps.Clone(ports), queues}
+	}
+	return d.queues.queues, nil
+}
+
+func (d *Driver) readQueues(ports map[string]bool) ([]QueueCounters, error) {
 	oids, err := getOne(d.counters, rows.Row{Table: mapQueues})
 	if err != nil {
 		return nil, err

@@ -19,8 +19,8 @@ func (d *Driver) Foresee(o *asic.Object) (*asic.Record, error) {
 		return r, d.foreseeHash(r)
 	}
 	row := rowOf(o)
-	if no, ok := d.refused[o.Key]; ok && maps.Equal(no.fields, row.Fields) {
-		return nil, fmt.Errorf("%w: %s", asic.ErrRefused, no.why)
+	if why := d.refusedNow(o.Key); why != "" && maps.Equal(d.refused[o.Key].fields, row.Fields) {
+		return nil, fmt.Errorf("%w: %s", asic.ErrRefused, why)
 	}
 	there, err := getOne(d.config, row)
 	if err != nil {
@@ -54,14 +54,17 @@ func (d *Driver) Create(o *asic.Object, _ map[string]*asic.Record) (*asic.Record
 	if err := d.config.Swap(context.Background(), was, sonicdb.Change{Row: row}); err != nil {
 		return nil, err
 	}
-	if err := d.confirm(row); err != nil {
-		d.refused[o.Key] = refusal{row.Fields, err.Error()}
+	if err := d.confirm(row); errors.Is(err, errEnding) {
+		return nil, err // the row stays, for the next process to judge
+	} else if err != nil {
+		d.refuse(row, err)
 		err = fmt.Errorf("%w: %w", asic.ErrRefused, err)
 		if gone := d.Remove(r); gone != nil && !errors.Is(gone, asic.ErrGone) {
 			return nil, fmt.Errorf("remove %s, which orchagent did not take: %w", o.Key, gone) // tried again, and removed first
 		}
 		return nil, err
 	}
+	delete(d.refused, o.Key)
 	return r, nil
 }
 
