@@ -120,6 +120,7 @@ type orch struct {
 	exporting  *exporting
 	exportErr  error // why nothing is exported, though it is configured
 	flows      flowLog
+	streams    streamIDs
 
 	outcome  asic.Outcome
 	lastErr  error // nil: what is configured stands
@@ -153,6 +154,7 @@ func (o *orch) loop(ctx, writing context.Context, g *errgroup.Group) error {
 			}
 			o.settling = false
 			o.note(o.reconcile(ctx, writing, g))
+			o.chooseScope(ctx, g)
 			o.publish(writing)
 			again.Reset(o.backoff())
 		case f := <-news:
@@ -164,6 +166,7 @@ func (o *orch) loop(ctx, writing context.Context, g *errgroup.Group) error {
 			if o.look() {
 				again.Reset(0)
 			}
+			o.chooseScope(ctx, g)
 			o.count()
 			o.publish(writing)
 		}
