@@ -41,27 +41,30 @@ static __always_inline struct softsai_entry *find_among(const struct softsai_sha
 }
 
 /*
- * The entry of highest priority, or nothing. Shapes are sorted by the highest
- * priority that an entry of theirs has, so the search ends where no better one
- * can come.
+ * Copies the entry of highest priority to best; says whether there is one. Shapes
+ * are sorted by the highest priority that an entry of theirs has, so the search
+ * ends where no better one can come.
  */
-static __always_inline struct softsai_entry *find(__u32 index, const struct softsai_key *key)
+static __always_inline bool find(__u32 index, const struct softsai_key *key, struct softsai_entry *best)
 {
 	struct softsai_view *view = bpf_map_lookup_elem(&soft_views, &index);
-	struct softsai_entry *e, *best = NULL;
+	struct softsai_entry *e;
+	bool found = false;
 
 	if (!view)
-		return NULL;
+		return false;
 	for (__u32 i = 0; i < SOFTSAI_SHAPES; i++) {
 		struct softsai_shape *s = &view->shape[i];
 
-		if (i >= view->shapes || (best && best->priority >= s->priority))
+		if (i >= view->shapes || (found && best->priority >= s->priority))
 			break;
 		e = s->single ? find_single(s, key) : find_among(s, key);
-		if (e && (!best || e->priority > best->priority))
-			best = e;
+		if (e && (!found || e->priority > best->priority)) {
+			*best = *e;
+			found = true;
+		}
 	}
-	return best;
+	return found;
 }
 
 #endif

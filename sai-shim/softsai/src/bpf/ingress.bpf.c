@@ -126,7 +126,7 @@ SEC("tc")
 int softsai_ingress(struct __sk_buff *skb)
 {
 	struct packet p = { .frame = skb->len };
-	struct softsai_entry *e;
+	struct softsai_entry e = {};
 	__u32 ifindex = skb->ifindex;
 	struct softsai_port *port;
 
@@ -145,8 +145,7 @@ int softsai_ingress(struct __sk_buff *skb)
 			softsai_parse(skb, &p);
 		}
 	}
-	e = find(port->view - 1, &p.key);
-	if (e && !act(skb, &p, e))
+	if (find(port->view - 1, &p.key, &e) && !act(skb, &p, &e))
 		return TC_ACT_SHOT;
 	return steer(skb, &p, port);
 }
