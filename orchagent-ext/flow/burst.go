@@ -24,8 +24,8 @@ func (t *Table) ObserveBurst(packets []roce.Packet, now int64, each func(i int, 
 	packets = packets[:min(len(packets), MaxBurst)]
 	b := &t.burst
 	for i := range packets {
-		b.keys[i] = KeyOf(&packets[i])
-		b.hashes[i] = t.hash(b.keys[i])
+		b.keys[i].set(&packets[i])
+		b.hashes[i] = t.secret.key(&b.keys[i])
 		b.flows[i] = t.index.slots[b.hashes[i]&t.index.mask].entry
 	}
 	for i, n := range b.flows[:len(packets)] {

@@ -1,7 +1,6 @@
 package flow
 
 import (
-	"hash/maphash"
 	"iter"
 
 	"sluice/orchagent-ext/roce"
@@ -56,7 +55,7 @@ type Stats struct {
 // Table is a bounded table of flows. It belongs to one goroutine.
 type Table struct {
 	config Config
-	seed   maphash.Seed
+	secret secret
 	stats  Stats
 
 	flows  []Flow
@@ -76,8 +75,8 @@ func NewTable(c Config) *Table {
 	if c.Capacity <= 0 {
 		c.Capacity = defaultCapacity
 	}
-	t := &Table{config: c, seed: maphash.MakeSeed(), flows: make([]Flow, c.Capacity), index: newIndex(c.Capacity), free: make([]uint32, 0, c.Capacity)}
-	t.learner = newLearner(c.Capacity, t.seed, &t.stats)
+	t := &Table{config: c, secret: newSecret(), flows: make([]Flow, c.Capacity), index: newIndex(c.Capacity), free: make([]uint32, 0, c.Capacity)}
+	t.learner = newLearner(c.Capacity, &t.secret, &t.stats)
 	return t
 }
 
@@ -85,7 +84,7 @@ func NewTable(c Config) *Table {
 // its flow.
 func (t *Table) Observe(p *roce.Packet, now int64) *Flow {
 	k := KeyOf(p)
-	return t.observe(p, &k, t.hash(k), now)
+	return t.observe(p, &k, t.secret.key(&k), now)
 }
 
 func (t *Table) observe(p *roce.Packet, k *Key, hash uint32, now int64) *Flow {
@@ -106,8 +105,6 @@ func (t *Table) observe(p *roce.Packet, k *Key, hash uint32, now int64) *Flow {
 	}
 	return f
 }
-
-func (t *Table) hash(k Key) uint32 { return uint32(maphash.Comparable(t.seed, k)) }
 
 func (t *Table) lookup(k *Key, hash uint32) *Flow {
 	for i := hash & t.index.mask; ; i = (i + 1) & t.index.mask {
@@ -165,7 +162,7 @@ func (t *Table) remove(n uint32, why Reason) {
 	if t.config.Removed != nil {
 		t.config.Removed(f, why)
 	}
-	t.index.remove(t.hash(f.Key), n)
+	t.index.remove(t.secret.key(&f.Key), n)
 	if f.pair != noPair {
 		t.release(f.pair)
 	}
@@ -209,8 +206,7 @@ func (t *Table) SrcQP(f *Flow) (uint32, Provenance) {
 	if f.pair == noPair {
 		return f.SrcQP, DETH
 	}
-	p := &t.pairs[f.pair]
-	return p.srcQP, p.from
+	return t.ends[f.pair].srcQP, t.pairs[f.pair].from
 }
 
 // All iterates over the flows, in no order.
