@@ -108,3 +108,26 @@ func (l *leaf) awaitQueued(queue int, want uint64) {
 		}
 	}
 }
+
+// BenchmarkQueues sends packets through the leaf by turns without and with queues,
+// that do not fill: what they cost a port that has them.
+func BenchmarkQueues(b *testing.B) {
+	l := newLeaf(b)
+	l.set("SLUICE", "global", "warm_restart", "disabled")
+	frames := classified(l.sessions(300), 26)
+	turn := func(queues string, args ...string) time.Duration {
+		l.start(args...)
+		l.awaitFields("SLUICE_CAPABILITY", "switch", "queues", queues) // not the turn's before
+		l.enable()
+		took := l.flood(frames)
+		l.stop()
+		return took
+	}
+	var without, with time.Duration
+	for b.Loop() {
+		without += turn("0")
+		with += turn("8", "--sai-profile", withQueues)
+	}
+	b.ReportMetric(float64(without)/float64(with), "ratio")
+	b.ReportMetric(float64(len(frames)*b.N)/with.Seconds(), "packets/s")
+}
