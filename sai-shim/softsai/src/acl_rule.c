@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "acl.h"
+#include "bpf/queues.h"
 #include "log.h"
 
 #define WHERE(member) offsetof(struct softsai_key, member), sizeof(((struct softsai_key *)0)->member)
@@ -228,6 +229,10 @@ static bool add_action(struct softsai_entry *e, const sai_attribute_t *attr)
 		e->dscp = a->parameter.u8;
 		e->actions |= SOFTSAI_SET_DSCP;
 		return e->dscp < 64;
+	case SAI_ACL_ENTRY_ATTR_ACTION_SET_TC:
+		e->tc = a->parameter.u8;
+		e->actions |= SOFTSAI_SET_TC;
+		return e->tc < SOFTSAI_QUEUES;
 	case SAI_ACL_ENTRY_ATTR_ACTION_SET_IPV6_FLOW_LABEL:
 		e->label = a->parameter.u32;
 		e->actions |= SOFTSAI_SET_LABEL;

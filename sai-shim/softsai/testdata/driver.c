@@ -10,7 +10,8 @@
  *   remove TYPE ID                 ok
  *   capability TYPE ATTRIBUTE      ok create set get
  *   values TYPE ATTRIBUTE          ok VALUE ...
- *   stat port|policer ID N ...     ok VALUE ...
+ *   stat port|queue|policer ID N ...  ok VALUE ...
+ *   clear ID N ...                 clears statistics of a queue: ok
  *   packets N                      waits until N packets reached the CPU: ok PORT:TRAP:HEX ...
  *
  * ATTR is KIND:ATTRIBUTE=VALUE. KIND is one of bool u8 u16 u32 s32 u64 oid, these
@@ -91,6 +92,7 @@ static const struct {
 	{ "udf-match", SAI_API_UDF, 4, SAI_OBJECT_TYPE_UDF_MATCH },
 	{ "udf-group", SAI_API_UDF, 8, SAI_OBJECT_TYPE_UDF_GROUP },
 	{ "policer", SAI_API_POLICER, 0, SAI_OBJECT_TYPE_POLICER },
+	{ "scheduler", SAI_API_SCHEDULER, 0, SAI_OBJECT_TYPE_SCHEDULER },
 	{ "mirror", SAI_API_MIRROR, 0, SAI_OBJECT_TYPE_MIRROR_SESSION },
 	{ "samplepacket", SAI_API_SAMPLEPACKET, 0, SAI_OBJECT_TYPE_SAMPLEPACKET },
 	{ "trap-group", SAI_API_HOSTIF, 8, SAI_OBJECT_TYPE_HOSTIF_TRAP_GROUP },
@@ -349,6 +351,15 @@ static void stats(char **words, int n)
 	printf("\n");
 }
 
+static void clear(char **words, int n)
+{
+	sai_stat_id_t ids[MAX];
+
+	for (int i = 1; i < n; i++)
+		ids[i - 1] = strtoul(words[i], NULL, 0);
+	printf("%d\n", ((sai_queue_api_t *)table(SAI_API_QUEUE))->clear_queue_stats(strtoull(words[0], NULL, 0), n - 1, ids));
+}
+
 static void values(int type, uint32_t id)
 {
 	sai_status_t (*query)(sai_object_id_t, sai_object_type_t, sai_attr_id_t, sai_s32_list_t *) =
@@ -389,6 +400,10 @@ static void run(char **w, int n)
 	}
 	if (strcmp(w[0], "stat") == 0) {
 		stats(w + 1, n - 1);
+		return;
+	}
+	if (strcmp(w[0], "clear") == 0) {
+		clear(w + 1, n - 1);
 		return;
 	}
 	if (strcmp(w[0], "remove-switch") == 0) {

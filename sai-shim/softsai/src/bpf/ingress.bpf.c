@@ -12,6 +12,7 @@
 
 #include "softsai.h"
 #include "maps.h"
+#include "queues.h"
 #include "label.h"
 #include "parse.h"
 #include "plain.h"
@@ -96,6 +97,21 @@ static __always_inline void copy(struct __sk_buff *skb, __u32 trap)
 	bpf_ringbuf_submit(c, 0);
 }
 
+/* Ports have queues. */
+const volatile __u32 softsai_queues;
+
+/*
+ * The packet's traffic class, plus 1, for the egress program. Without it that one
+ * takes the DSCP, which is why a DSCP that changes here is kept.
+ */
+static __always_inline void mark_class(struct __sk_buff *skb, struct packet *p, struct softsai_entry *e)
+{
+	__u32 tc = e->actions & SOFTSAI_SET_TC ? e->tc : SOFTSAI_QUEUE_OF(p->key.dscp);
+
+	if (softsai_queues)
+		skb->tc_index = 1 + tc;
+}
+
 /* Reports whether the packet goes on. */
 static __always_inline bool act(struct __sk_buff *skb, struct packet *p, struct softsai_entry *e)
 {
@@ -117,6 +133,8 @@ static __always_inline bool act(struct __sk_buff *skb, struct packet *p, struct 
 		return false;
 	if (actions & (SOFTSAI_COMPUTE | SOFTSAI_SET_LABEL))
 		write_label(skb, p, e);
+	if (actions & (SOFTSAI_SET_TC | SOFTSAI_SET_DSCP))
+		mark_class(skb, p, e);
 	if (actions & SOFTSAI_SET_DSCP)
 		write_dscp(skb, p, e);
 	return true;

@@ -67,6 +67,7 @@ enum softsai_action {
 	SOFTSAI_SET_DSCP = 1 << 7,
 	SOFTSAI_SAMPLE = 1 << 8,
 	SOFTSAI_MIRROR = 1 << 9,
+	SOFTSAI_SET_TC = 1 << 10,
 };
 
 /* An ACL entry. All members in host order. Aligned, so that it is copied by words of 8. */
@@ -81,7 +82,8 @@ struct softsai_entry {
 	__u32 mirror;	 /* ifindex */
 	__u8 algorithm;	 /* 0 draft-literal, 1 crc32 */
 	__u8 dscp;
-	__u16 zero;
+	__u8 tc;	 /* traffic class */
+	__u8 zero;
 } __attribute__((aligned(8)));
 
 /* An entry in the map, with the whole of what it matches. */
