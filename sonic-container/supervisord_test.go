@@ -70,7 +70,7 @@ func TestSupervisord(t *testing.T) {
 	b.start("supervisord", "--configuration", "/var/lib/supervisord.conf")
 	b.awaitRow("SLUICE_STATE", "global", "state", "running")
 	b.await("health", func() bool { _, err := b.exec(b.script("health.sh")); return err == nil })
-	checkRights(t, "sluiced", b.pid("sluiced"), netAdminAndSysAdmin)
+	checkRights(t, "sluiced", b.pid("sluiced"), softwareSwitchRights)
 	checkRights(t, "sluice-gnmi", b.pid("sluice-gnmi"), noCapability)
 	for _, name := range []string{"sluiced", "sluice-gnmi"} {
 		first := b.pid(name)

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // TestEndsInEveryPhase: the feature is switched off while sluiced starts, over what
@@ -62,5 +64,34 @@ func TestRedisComesLater(t *testing.T) {
 	l.allLabelled()
 	if lines := strings.Count(l.log.String(), "\n"); lines > 20 {
 		t.Errorf("it wrote %d lines", lines)
+	}
+}
+
+// TestEndsWhileRedisHangs: a Redis that takes connections and does not answer holds up
+// the end for less time than a container is given.
+func TestEndsWhileRedisHangs(t *testing.T) {
+	const given = 12 * time.Second // 10 s, and something for a busy machine
+	for driver, known := range map[string]bool{"sai": false, "orchagent": true} { // whether it has noticed
+		t.Run(driver, func(t *testing.T) {
+			l, _ := withOrchagent(t, "proposed")
+			l.set("SLUICE", "global", "driver", driver)
+			l.start()
+			l.set("SLUICE_FLOW_LABEL", "global", "admin_state", "enabled", "manage_switch_hash", "true")
+			l.awaitFields("SLUICE_STATE", "global", "state", "running", "flow_label", "active")
+			if err := unix.Kill(l.redis.Pid(), unix.SIGSTOP); err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = unix.Kill(l.redis.Pid(), unix.SIGCONT) }()
+			for deadline := time.Now().Add(patience); known && !strings.Contains(l.log.String(), "trying"); time.Sleep(poll) {
+				if time.Now().After(deadline) {
+					t.Fatal("it does not say that Redis does not answer")
+				}
+			}
+			began := time.Now()
+			err := l.sluiced.Stop(patience)
+			if took := time.Since(began); took > given {
+				t.Errorf("it took %v: %v", took, err)
+			}
+		})
 	}
 }

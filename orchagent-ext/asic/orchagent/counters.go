@@ -33,6 +33,7 @@ type QueueCounters struct {
 type counterCache struct {
 	at    time.Time
 	ports map[string]PortCounters
+	err   error // why there are none: a Redis that hangs is not asked for every port
 }
 
 // queueCache is the same of the queues of some ports: a switch has thousands, which
@@ -54,12 +55,12 @@ const (
 
 // PortCounters returns a port's counters, not older than half a second.
 func (d *Driver) PortCounters(name string) (PortCounters, error) {
-	if now := time.Now(); now.Sub(d.counts.at) > cached {
+	if time.Since(d.counts.at) > cached {
 		ports, err := d.readPorts()
-		if err != nil {
-			return PortCounters{}, err
-		}
-		d.counts = counterCache{now, ports}
+		d.counts = counterCache{time.Now(), ports, err}
+	}
+	if d.counts.err != nil {
+		return PortCounters{}, d.counts.err
 	}
 	c, ok := d.counts.ports[name]
 	if !ok {
@@ -101,6 +102,9 @@ func (d *Driver) readPorts() (map[string]PortCounters, error) {
 
 // Queues returns the counters of the egress queues of ports, not older than 5 s.
 func (d *Driver) Queues(ports map[string]bool) ([]QueueCounters, error) {
+	if d.counts.err != nil && time.Since(d.counts.at) < cached {
+		return nil, d.counts.err
+	}
 	if now := time.Now(); now.Sub(d.queues.at) > queuesCached || !maps.Equal(d.queues.ports, ports) {
 		queues, err := d.readQueues(ports)
 		if err != nil {

@@ -18,6 +18,9 @@ const (
 	// Patience is how long orchagent has to say in STATE_DB whether it took a row.
 	Patience = 5 * time.Second
 
+	// readTime is how long Redis may take to answer, a new connection included.
+	readTime = 3 * time.Second
+
 	// What orchagent refused is tried again after a while, since it may have been
 	// setting up its ports, or out of room: after firstPause, doubled up to longestPause.
 	firstPause   = time.Minute
@@ -96,7 +99,9 @@ func (d *Driver) SetPorts(ports []asic.Port) error {
 
 // get reads the fields of rows, nil for those that are not there.
 func get(db *sonicdb.DB, wanted ...rows.Row) ([]map[string]string, error) {
-	found, err := db.Get(context.Background(), wanted...)
+	ctx, cancel := context.WithTimeout(context.Background(), readTime)
+	defer cancel()
+	found, err := db.Get(ctx, wanted...)
 	if err != nil {
 		return nil, err
 	}

@@ -34,6 +34,10 @@ func (d *Driver) Foresee(o *asic.Object) (*asic.Record, error) {
 
 // Create implements [asic.Driver].
 func (d *Driver) Create(o *asic.Object, _ map[string]*asic.Record) (*asic.Record, error) {
+	row := rowOf(o)
+	if d.leaving[o.Key] {
+		d.awaitGone(row)
+	}
 	r, err := d.Foresee(o)
 	if err != nil {
 		return nil, err
@@ -41,17 +45,15 @@ func (d *Driver) Create(o *asic.Object, _ map[string]*asic.Record) (*asic.Record
 	if o.Type == asic.TypeHashField {
 		return r, d.addHash(r)
 	}
-	row := rowOf(o)
-	if d.leaving[o.Key] {
-		d.awaitGone(row)
-	}
 	var was []rows.Row
 	if there, err := getOne(d.config, row); err != nil {
 		return nil, err
 	} else if there != nil {
 		was = []rows.Row{row}
 	}
-	if err := d.config.Swap(context.Background(), was, sonicdb.Change{Row: row}); err != nil {
+	if err := d.config.Swap(context.Background(), was, sonicdb.Change{Row: row}); errors.Is(err, sonicdb.ErrChanged) {
+		return nil, fmt.Errorf("%w: somebody else writes %s", asic.ErrRefused, o.Key) // nothing is ours there
+	} else if err != nil {
 		return nil, err
 	}
 	if err := d.confirm(row); errors.Is(err, errEnding) {
