@@ -88,6 +88,10 @@ run a state pfcm-sender
 run b state pfcm-receiver
 observe tunnel pfcm
 
+in_ a ip xfrm state flush
+run a state
+observe sender-anew pfcm
+
 in_ b ip xfrm state flush
 integrity=${integrity%????}0000 run b state
 observe wrong-key pfcm
