@@ -23,21 +23,21 @@ func mix(a, b uint64) uint64 {
 	return hi ^ lo
 }
 
-// addresses hashes two addresses. The three products of a key's hash do not wait
-// for each other, and each field is read in the width in which it was written:
-// where a load spans several new stores, the processor waits for all of them.
+// addresses hashes two addresses.
 func (s *secret) addresses(src, dst *[16]byte) uint64 {
 	le := binary.LittleEndian
 	return mix(le.Uint64(src[:8])^s[0], le.Uint64(src[8:])^s[1]) ^ mix(le.Uint64(dst[:8])^s[2], le.Uint64(dst[8:])^s[3])
 }
 
+// key hashes a key. Its products do not wait for each other. Each field is read in
+// the width in which it was written: for a load that spans several new stores the
+// processor waits until all of them are in the cache.
 func (s *secret) key(k *Key) uint32 {
+	numbers := uint64(k.FlowLabel)<<32 | uint64(k.DestQP)
 	ports := uint64(k.SrcQP)<<32 | uint64(k.SrcPort)<<16 | uint64(k.PKey)
-	h := s.addresses(&k.Src, &k.Dst) ^ mix((uint64(k.FlowLabel)<<32|uint64(k.DestQP))^s[4], ports^s[5])
-	return uint32(mix(h^s[6], s[7]))
+	return uint32(mix(s.addresses(&k.Src, &k.Dst)^mix(numbers^s[4], ports^s[5])^s[6], s[7]))
 }
 
 func (s *secret) endpoint(e *endpoint) uint32 {
-	h := s.addresses(&e.src, &e.dst) ^ mix(uint64(e.destQP)^s[4], s[5])
-	return uint32(mix(h^s[6], s[7]))
+	return uint32(mix(s.addresses(&e.src, &e.dst)^mix(uint64(e.destQP)^s[4], s[5])^s[6], s[7]))
 }

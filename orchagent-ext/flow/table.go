@@ -19,7 +19,7 @@ type Flow struct {
 	number  uint32 // place in Table.flows + 1; 0: no flow is there
 }
 
-const noPair = ^uint32(0)
+const none, noPair = ^uint32(0), ^uint32(0)
 
 // Slot is the flow's place in its table: a number below the table's capacity
 // that no other flow has, until the flow leaves. What others keep of a flow can
@@ -84,12 +84,16 @@ func NewTable(c Config) *Table {
 // its flow.
 func (t *Table) Observe(p *roce.Packet, now int64) *Flow {
 	k := KeyOf(p)
-	return t.observe(p, &k, t.secret.key(&k), now)
+	return t.observe(p, &k, t.secret.key(&k), none, now)
 }
 
-func (t *Table) observe(p *roce.Packet, k *Key, hash uint32, now int64) *Flow {
-	f := t.lookup(k, hash)
-	if f == nil {
+// observe is Observe of a packet whose flow may be the one of this number; none:
+// nothing is known of it.
+func (t *Table) observe(p *roce.Packet, k *Key, hash, maybe uint32, now int64) *Flow {
+	var f *Flow
+	if maybe != none && t.flows[maybe].number != 0 && t.flows[maybe].Key == *k {
+		f = &t.flows[maybe]
+	} else if f = t.lookup(k, hash); f == nil {
 		f = t.insert(k, hash, now, p.Opcode().Service() == roce.ServiceUD)
 	}
 	f.Last = now
