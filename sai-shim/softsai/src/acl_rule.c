@@ -101,6 +101,15 @@ static bool add_ip_type(struct acl_rule *r, const sai_acl_field_data_t *f)
 	return false;
 }
 
+static bool add_in_port(struct acl_rule *r, const sai_acl_field_data_t *f)
+{
+	const struct object *port = object_find(f->data.oid);
+	uint16_t ifindex = port ? object_number(port->id) : 0, all = UINT16_MAX;
+
+	add_match(r, offsetof(struct softsai_key, in_port), &ifindex, &all, sizeof(ifindex));
+	return port && port->type == &port_type;
+}
+
 static bool is_udf(sai_attr_id_t id)
 {
 	return id >= SAI_ACL_ENTRY_ATTR_USER_DEFINED_FIELD_GROUP_MIN &&
@@ -128,6 +137,8 @@ static bool add_any_field(const struct object *o, struct acl_rule *r, const sai_
 		return add_udf(o, r, attr->id, f);
 	if (attr->id == SAI_ACL_ENTRY_ATTR_FIELD_ACL_IP_TYPE)
 		return add_ip_type(r, f);
+	if (attr->id == SAI_ACL_ENTRY_ATTR_FIELD_IN_PORT)
+		return add_in_port(r, f);
 	for (size_t i = 0; i < sizeof(matches) / sizeof(matches[0]); i++) {
 		if (matches[i].id == attr->id) {
 			add_field(r, &matches[i], f);

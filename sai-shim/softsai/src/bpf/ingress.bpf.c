@@ -202,6 +202,7 @@ int softsai_ingress(struct __sk_buff *skb)
 		p.frame = skb->len;
 		softsai_parse(skb, &p);
 	}
+	p.key.in_port = ifindex;
 	if (softsai_lookup(port->view - 1, &p.key, &e) && !act(skb, &p, &e))
 		return TC_ACT_SHOT;
 	return steer(skb, &p, port);

@@ -52,7 +52,7 @@ struct softsai_key {
 	__u8 valid;	/* enum softsai_valid */
 	__u8 shape;	/* index among the shapes of the table */
 	__u16 table;	/* host order */
-	__u16 zero;
+	__u16 in_port;	/* ifindex, host order */
 } __attribute__((aligned(8)));
 
 #define SOFTSAI_KEY_WORDS (sizeof(struct softsai_key) / sizeof(__u64))
