@@ -5,6 +5,7 @@
 #include "acl.h"
 #include "bpf/queues.h"
 #include "log.h"
+#include "mirror.h"
 
 #define WHERE(member) offsetof(struct softsai_key, member), sizeof(((struct softsai_key *)0)->member)
 
@@ -195,6 +196,7 @@ static bool mirror(const sai_object_list_t *list, struct softsai_entry *e)
 	if (!port)
 		return false;
 	e->mirror = object_number(port->oid);
+	e->truncate = mirror_truncate(session);
 	e->actions |= SOFTSAI_MIRROR;
 	return true;
 }

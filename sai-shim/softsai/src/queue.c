@@ -132,6 +132,7 @@ void queue_open(const struct queue_options *options, const uint32_t *ifindexes, 
 	struct net_link link = {};
 	int err;
 
+	egress_queues(true);
 	ports = calloc(n + 1, sizeof(*ports));
 	for (size_t i = 0; ports && i < n; i++) {
 		err = net_link(NULL, ifindexes[i], &link);
@@ -177,6 +178,7 @@ sai_status_t queue_release(const uint32_t *ifindexes, size_t n)
 void queue_forget(void)
 {
 	egress_close();
+	egress_queues(false);
 	free(ports);
 	ports = NULL;
 	count = 0;

@@ -153,6 +153,16 @@ static __always_inline void mark_class(struct __sk_buff *skb, struct packet *p, 
 		skb->tc_index = 1 + tc;
 }
 
+/* The port's egress program makes the copy short. */
+static __always_inline void mirror(struct __sk_buff *skb, struct softsai_entry *e)
+{
+	__u16 mark = skb->tc_index;
+
+	skb->tc_index = e->truncate ? SOFTSAI_COPY_OF | e->truncate : 0;
+	bpf_clone_redirect(skb, e->mirror, 0);
+	skb->tc_index = mark;
+}
+
 /* Reports whether the packet goes on. */
 static __always_inline bool act(struct __sk_buff *skb, struct packet *p, struct softsai_entry *e)
 {
@@ -168,7 +178,7 @@ static __always_inline bool act(struct __sk_buff *skb, struct packet *p, struct 
 		if (actions & SOFTSAI_COPY)
 			copy(skb, e->trap);
 		if (actions & SOFTSAI_MIRROR)
-			bpf_clone_redirect(skb, e->mirror, 0);
+			mirror(skb, e);
 	}
 	if (actions & SOFTSAI_DROP)
 		return false;

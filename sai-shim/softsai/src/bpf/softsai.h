@@ -80,7 +80,8 @@ struct softsai_entry {
 	__u32 policer;	 /* index */
 	__u32 trap;	 /* low half of the user-defined trap's object id, or 0 */
 	__u32 sample;	 /* one packet of so many */
-	__u32 mirror;	 /* ifindex */
+	__u16 mirror;	 /* ifindex */
+	__u16 truncate;	 /* octets of a mirrored copy; 0: all */
 	__u8 algorithm;	 /* 0 draft-literal, 1 crc32 */
 	__u8 dscp;
 	__u8 tc;	 /* traffic class */
