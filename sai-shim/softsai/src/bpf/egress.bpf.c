@@ -34,16 +34,19 @@ static __always_inline __u32 by_dscp(struct __sk_buff *skb)
 SEC("tc")
 int softsai_egress(struct __sk_buff *skb)
 {
-	__u32 mark = skb->tc_index, queue = mark - 1;
+	__u32 mark = skb->tc_index, queue;
 
-	if (mark & SOFTSAI_COPY_OF && skb->len > (mark & SOFTSAI_MAX_COPY))
-		bpf_skb_change_tail(skb, mark & SOFTSAI_MAX_COPY, 0);
+	if (mark & SOFTSAI_COPY_OF) {
+		if (skb->len > (mark & SOFTSAI_MAX_COPY))
+			bpf_skb_change_tail(skb, mark & SOFTSAI_MAX_COPY, 0);
+		mark = skb->tc_index = 0;
+	}
+	if (!softsai_queues)
+		return TC_ACT_UNSPEC;
+	queue = (mark & SOFTSAI_TC_MASK) - 1;
 	if (queue >= SOFTSAI_QUEUES)
 		queue = by_dscp(skb);
-	if (mark)
-		skb->tc_index = 0; /* it ends where the switch does */
-	if (softsai_queues)
-		skb->priority = SOFTSAI_CLASS(queue);
+	skb->priority = SOFTSAI_CLASS(queue);
 	return TC_ACT_UNSPEC;
 }
 

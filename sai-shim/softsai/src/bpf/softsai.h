@@ -69,6 +69,7 @@ enum softsai_action {
 	SOFTSAI_SAMPLE = 1 << 8,
 	SOFTSAI_MIRROR = 1 << 9,
 	SOFTSAI_SET_TC = 1 << 10,
+	SOFTSAI_WATCH = 1 << 11,
 };
 
 /* An ACL entry. All members in host order. Aligned, so that it is copied by words of 8. */
@@ -86,6 +87,8 @@ struct softsai_entry {
 	__u8 dscp;
 	__u8 tc;	 /* traffic class */
 	__u8 zero;
+	__u16 flow;	 /* number of a watched one */
+	__u16 zero2;
 } __attribute__((aligned(8)));
 
 struct softsai_shape {
