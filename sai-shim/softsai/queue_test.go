@@ -499,6 +499,7 @@ func TestForeignQdisc(t *testing.T) {
 		t.Errorf("%d queues of the other port, want 8", n)
 	}
 	d.do("remove-switch")
+	d.stop()
 	if want := "port out has no queues: it has a root qdisc of somebody else's"; !strings.Contains(d.stderr.String(), want) {
 		t.Errorf("stderr %q, want %q in it", d.stderr.String(), want)
 	}
@@ -540,9 +541,9 @@ func TestQueueProfile(t *testing.T) {
 		if status != -5 {
 			t.Errorf("%s: status %d, want -5", profile, status)
 		}
+		d.stop() // then all is read that it wrote
 		if key := regexp.MustCompile(`\w+ is "[^"]+"; `).FindString(d.stderr.String()); !bytes.Contains([]byte(profile), []byte(strings.SplitN(key+" ", " ", 2)[0])) || key == "" {
 			t.Errorf("%s: stderr %q", profile, d.stderr.String())
 		}
-		d.stop()
 	}
 }

@@ -9,6 +9,12 @@
 static const char program_name[] = "softsai_egress";
 
 static struct egress_bpf *skel;
+static bool has_queues;
+
+void egress_queues(bool queues)
+{
+	has_queues = queues;
+}
 
 int egress_attach(uint32_t ifindex)
 {
@@ -16,6 +22,8 @@ int egress_attach(uint32_t ifindex)
 
 	if (!skel) {
 		skel = egress_bpf__open();
+		if (skel)
+			skel->rodata->softsai_queues = has_queues;
 		err = skel ? egress_bpf__load(skel) : -ENOMEM;
 	}
 	if (!err)

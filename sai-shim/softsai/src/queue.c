@@ -31,7 +31,7 @@ static const struct attribute queue_attributes[] = {
 	{ ATTR_BASE_DROPPED, PLAIN, sizeof(uint64_t), 0, NULL },
 };
 
-static sai_object_id_t id_of(uint32_t ifindex, uint32_t queue)
+sai_object_id_t queue_id(uint32_t ifindex, uint32_t queue)
 {
 	return object_id(SAI_OBJECT_TYPE_QUEUE, (uint64_t)ifindex << 8 | queue);
 }
@@ -60,7 +60,7 @@ static void compile(struct queues *q)
 	uint32_t strict = 0;
 
 	for (int i = SOFTSAI_QUEUES - 1; i >= 0; i--) {
-		const struct object *o = object_find(id_of(q->ifindex, i));
+		const struct object *o = object_find(queue_id(q->ifindex, i));
 		const sai_attribute_value_t *v = o ? object_value(o, SAI_QUEUE_ATTR_SCHEDULER_PROFILE_ID) : NULL;
 		struct scheduling s = scheduler_values(v ? object_find(v->oid) : NULL);
 
@@ -132,6 +132,7 @@ void queue_open(const struct queue_options *options, const uint32_t *ifindexes, 
 	struct net_link link = {};
 	int err;
 
+	egress_queues(true);
 	ports = calloc(n + 1, sizeof(*ports));
 	for (size_t i = 0; ports && i < n; i++) {
 		err = net_link(NULL, ifindexes[i], &link);
@@ -153,7 +154,7 @@ sai_status_t queue_make(void)
 
 	for (size_t i = 0; i < count; i++)
 		for (uint32_t n = 0; n < SOFTSAI_QUEUES && !status; n++)
-			status = object_create(&queue_type, id_of(ports[i].ifindex, n), 0, NULL, &id);
+			status = object_create(&queue_type, queue_id(ports[i].ifindex, n), 0, NULL, &id);
 	return status;
 }
 
@@ -177,6 +178,7 @@ sai_status_t queue_release(const uint32_t *ifindexes, size_t n)
 void queue_forget(void)
 {
 	egress_close();
+	egress_queues(false);
 	free(ports);
 	ports = NULL;
 	count = 0;
@@ -192,7 +194,7 @@ sai_status_t queue_list(uint32_t ifindex, sai_object_list_t *list)
 	sai_object_id_t ids[SOFTSAI_QUEUES];
 
 	for (uint32_t i = 0; i < SOFTSAI_QUEUES; i++)
-		ids[i] = id_of(ifindex, i);
+		ids[i] = queue_id(ifindex, i);
 	return object_fill(list, ids, queue_count(ifindex), sizeof(ids[0]));
 }
 

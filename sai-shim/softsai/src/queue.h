@@ -39,6 +39,9 @@ void queue_forget(void);
 uint32_t queue_count(uint32_t ifindex);
 sai_status_t queue_list(uint32_t ifindex, sai_object_list_t *list);
 
+/* The object id of a queue. */
+sai_object_id_t queue_id(uint32_t ifindex, uint32_t queue);
+
 /* Reads statistics; SAI_STATUS_NOT_SUPPORTED for one that the kernel does not have. */
 sai_status_t queue_stats(sai_object_id_t id, uint32_t n, const sai_stat_id_t *ids, uint64_t *values);
 sai_status_t queue_clear(sai_object_id_t id, uint32_t n, const sai_stat_id_t *ids);

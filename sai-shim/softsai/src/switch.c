@@ -6,6 +6,7 @@
 #include "acl.h"
 #include "hash.h"
 #include "log.h"
+#include "monitor.h"
 #include "plane.h"
 #include "policer.h"
 #include "port.h"
@@ -29,6 +30,7 @@ static const struct attribute switch_attributes[] = {
 	{ SAI_SWITCH_ATTR_SWITCH_PROFILE_ID, PLAIN, sizeof(uint32_t), CREATE, NULL },
 	{ SAI_SWITCH_ATTR_SWITCH_HARDWARE_INFO, LIST, sizeof(int8_t), CREATE, NULL },
 	{ SAI_SWITCH_ATTR_PACKET_EVENT_NOTIFY, PLAIN, sizeof(void *), CREATE | SET | VOLATILE, NULL },
+	{ SAI_SWITCH_ATTR_FLOW_MONITOR_EVENT_NOTIFY, PLAIN, sizeof(void *), CREATE | SET | VOLATILE, "monitor" },
 	{ SAI_SWITCH_ATTR_NUMBER_OF_ACTIVE_PORTS, PLAIN, sizeof(uint32_t), 0, NULL },
 	{ SAI_SWITCH_ATTR_PORT_LIST, LIST, OID, 0, NULL },
 	{ SAI_SWITCH_ATTR_CPU_PORT, PLAIN, OID, 0, NULL },
@@ -90,6 +92,10 @@ static sai_status_t switch_set(struct object *o, sai_attr_id_t id)
 		trap_notify(v->ptr);
 		return SAI_STATUS_SUCCESS;
 	}
+	if (id == SAI_SWITCH_ATTR_FLOW_MONITOR_EVENT_NOTIFY) {
+		monitor_notify(v->ptr);
+		return SAI_STATUS_SUCCESS;
+	}
 	hash = object_find(v->oid);
 	if (hash && hash->type != &hash_type)
 		return SAI_STATUS_INVALID_ATTR_VALUE_0;
@@ -131,6 +137,7 @@ static bool number(const struct profile *p, const char *key, uint64_t max, uint6
 static void let_go(void)
 {
 	trap_stop();
+	monitor_close();
 	the_switch = NULL;
 	object_forget();
 	index_forget();
@@ -184,6 +191,10 @@ static sai_status_t open_plane(const struct profile *profile, bool *adopted)
 		queue_open(&queues, ports, options.ports);
 	else if (!status)
 		status = queue_release(ports, options.ports);
+	if (!status && options.queues && !hidden("queues") && !hidden("monitor"))
+		monitor_open();
+	else if (!hidden("monitor"))
+		hide_also("monitor");
 	if (!status)
 		queue_release(others, options.other_count); /* the ports are there all the same */
 	free(ports);
@@ -288,6 +299,8 @@ sai_status_t switch_create(const struct profile *profile, uint32_t count, const 
 	}
 	notify = object_value(the_switch, SAI_SWITCH_ATTR_PACKET_EVENT_NOTIFY);
 	trap_notify(notify ? notify->ptr : NULL);
+	notify = object_value(the_switch, SAI_SWITCH_ATTR_FLOW_MONITOR_EVENT_NOTIFY);
+	monitor_notify(notify ? notify->ptr : NULL);
 	return SAI_STATUS_SUCCESS;
 }
 
