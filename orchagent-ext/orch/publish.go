@@ -93,6 +93,7 @@ func (o *orch) describe(s *telemetry.State) {
 	o.rows.Set(telemetry.Capability{
 		Rung: s.Rung, Reason: reason, IPv4: ipv4(o.outcome.Rung),
 		Sampling: string(o.outcome.Sampling), SamplingReason: o.outcome.Unable,
+		Queues: o.outcome.Queues, NoQueues: o.outcome.NoQueues,
 	}.Row())
 	o.rows.Replace(telemetry.TableFlow, o.flows.rows(shown, o.streams.id))
 }

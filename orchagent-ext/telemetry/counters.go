@@ -88,17 +88,21 @@ func (p Port) Row() rows.Row {
 type Queue struct {
 	Port           string
 	Queue          uint8
-	Watermark      uint64 // most octets in the queue during the last interval of SONiC's telemetry
-	Packets, Bytes uint64
-	Dropped        uint64 // packets
+	Queued         *uint64 // octets in the queue now; nil: the switch does not tell
+	Watermark      *uint64 // most octets in it during the last interval of SONiC's telemetry; nil likewise
+	Packets, Bytes uint64  // that left it
+	Dropped        uint64  // packets
 }
 
 // Row is the row.
 func (q Queue) Row() rows.Row {
-	return rows.Row{Table: TableQueueStats, Key: fmt.Sprintf("%s|%d", q.Port, q.Queue), Fields: map[string]string{
-		"watermark_bytes": fmt.Sprint(q.Watermark),
-		"packets":         fmt.Sprint(q.Packets), "bytes": fmt.Sprint(q.Bytes), "dropped": fmt.Sprint(q.Dropped),
-	}}
+	fields := map[string]string{"packets": fmt.Sprint(q.Packets), "bytes": fmt.Sprint(q.Bytes), "dropped": fmt.Sprint(q.Dropped)}
+	for name, v := range map[string]*uint64{"queued_bytes": q.Queued, "watermark_bytes": q.Watermark} {
+		if v != nil {
+			fields[name] = fmt.Sprint(*v)
+		}
+	}
+	return rows.Row{Table: TableQueueStats, Key: fmt.Sprintf("%s|%d", q.Port, q.Queue), Fields: fields}
 }
 
 // Collector is SLUICE_IPFIX_STATS:name.

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+from datetime import datetime, timedelta, timezone
 
 import pytest
 
@@ -197,9 +198,35 @@ def test_config(running):
     assert tables['SLUICE_PPFC_PEER'] == {'::/0': {}}
 
 
-@pytest.mark.parametrize('line', ['show sluice status', 'show sluice capability', 'show sluice flow-label --json'])
-def test_without_a_daemon(switch, line):
-    assert switch.run(line, code=1).startswith('Error: sluiced has not run since the switch started')
+@pytest.mark.parametrize('command', ['status', 'capability', 'flow-label', 'ipfix'])
+def test_without_a_daemon(switch, command):
+    assert switch.run('show sluice ' + command, code=1).startswith('Error: sluiced has not run since the switch started')
+
+
+@pytest.mark.parametrize('command', ['status', 'capability', 'flow-label', 'flows', 'ipfix', 'config'])
+def test_json_is_json_where_there_is_nothing(switch, command):
+    found = json.loads(switch.run('show sluice {} --json'.format(command)))
+    assert not any(found.values() if isinstance(found, dict) and command in ('status', 'flow-label') else found)
+
+
+def at(seconds):
+    """A time so many seconds ago, as sluiced writes it."""
+    return (datetime.now(timezone.utc) - timedelta(seconds=seconds)).strftime('%Y-%m-%dT%H:%M:%S.250Z')
+
+
+@pytest.mark.parametrize('state, read_time, old', [
+    ('running', at(0), False),
+    ('running', at(3600), True),
+    ('degraded', '2026-01-31T23:59:59Z', True),
+    ('running', 'yesterday', False),
+    ('starting', at(3600), False),  # no switch yet: what it counted is of an earlier one
+])
+def test_status_of_a_daemon_that_was_killed(switch, state, read_time, old):
+    switch.put(6, {'SLUICE_STATE|global': dict(STATE, state=state)})
+    switch.put(2, {'SLUICE_STATS:global': {'read_time': read_time}})
+    warning = 'warning     this is old: sluiced has said nothing since ' + read_time
+    assert (warning in switch.run('show sluice status').splitlines()) == old
+    assert json.loads(switch.run('show sluice status --json')).get('silent_since') == (read_time if old else None)
 
 
 @pytest.mark.parametrize('line', ['holds', 'notifications', 'rate-advice'])

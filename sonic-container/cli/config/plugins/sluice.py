@@ -133,7 +133,7 @@ def is_good_one(field, value):
     if field['type'] == 'values':
         return value in field['values']
     if field['type'] == 'number':
-        if not (value.isascii() and value.isdigit()) or str(int(value)) != value:
+        if not re.fullmatch('0|[1-9][0-9]{0,19}', value):
             return False
         return field['min'] <= int(value) <= field['max']
     if field['type'] == 'ip-address':
@@ -241,6 +241,15 @@ def namespace_option():
     return click.Option(['-n', '--namespace'], help='The ASIC, on a switch of several.', metavar='asicN')
 
 
+def example(table, verb):
+    """A command line of a table that works on every switch with an Ethernet0."""
+    key = ['Ethernet0' if 'in' in table else 'gold'] if 'key' in table else []
+    field = next((f for f in table['fields'] if f['name'] in table.get('needs', ['admin_state', 'role'])), table['fields'][0])
+    value = {'values': field.get('values', [''])[0], 'ip-address': '192.0.2.9'}.get(field['type'], field.get('min'))
+    given = ['--' + option(field), str(value)] if verb == 'set' else []
+    return 'Example: ' + ' '.join(['config sluice', table['command'], verb] + key + given)
+
+
 def set_command(table):
     """config sluice TABLE set [KEY] --field value ..."""
     @clicommon.pass_db
@@ -254,7 +263,7 @@ def set_command(table):
             ['--' + option(field), field['name']], metavar='|'.join(field.get('values', [field['type'].upper()])) + (',...' if 'most' in field else ''),
             help='{} {}{}.'.format(field.get('help', ''), allowed(field).capitalize(), default).strip()))
     return click.Command('set', params=params + [namespace_option()], callback=run,
-                         help='Set fields of {}; the others stay as they are.'.format(table['table']))
+                         help='Set fields of {}; the others stay as they are.'.format(table['table']), epilog=example(table, 'set'))
 
 
 def del_command(table):
@@ -266,10 +275,22 @@ def del_command(table):
     params = [click.Argument(['key'], metavar=table['key']['name'].upper())] if 'key' in table else []
     params.append(click.Argument(['field'], required=False))
     return click.Command('del', params=params + [namespace_option()], callback=run,
-                         help='Remove a row of {}, or one field of it.'.format(table['table']))
+                         help='Remove a row of {}, or one field of it.'.format(table['table']), epilog=example(table, 'del'))
 
 
-@click.group(name='sluice', cls=clicommon.AliasedGroup)
+class Group(clicommon.AliasedGroup):
+    """Ends with one line, whatever goes wrong: Redis may be away, or closed to the user."""
+
+    def invoke(self, ctx):
+        try:
+            return super().invoke(ctx)
+        except (click.ClickException, click.Abort, click.exceptions.Exit, BrokenPipeError):
+            raise  # click has its own ways for these
+        except Exception as err:  # the kinds differ from release to release
+            raise click.ClickException(' '.join('{}: {}'.format(type(err).__name__, err).split()))
+
+
+@click.group(name='sluice', cls=Group)
 def sluice():
     """Control of single RoCEv2 flows"""
 

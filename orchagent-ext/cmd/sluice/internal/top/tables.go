@@ -29,16 +29,19 @@ func (v *View) portTable(g glyphs, n int) []string {
 		n = max(0, n-1) // the last line says how many are left out
 		shown = busiest(shown, n)
 	}
-	c := []column{{title: "PORT", left: true}, {title: "ROLE", left: true}, {title: "RX-BIT/S"}, {title: "RX-PKT/S"}, {title: "TX-BIT/S"}, {title: "TX-PKT/S"}, {title: "SHARE", least: len("100.0%")}, {title: "QUEUE-MAX"}}
-	watermarks := false
+	c := []column{{title: "PORT", left: true}, {title: "ROLE", left: true}, {title: "RX-BIT/S"}, {title: "RX-PKT/S"}, {title: "TX-BIT/S"}, {title: "TX-PKT/S"}, {title: "SHARE", least: len("100.0%")}, {title: "QUEUE"}}
+	depths := false
 	for _, p := range shown {
 		role, queue := p.Role, "-"
 		if role == "" {
 			role = "-"
 		}
 		if p.Queue != nil {
-			watermarks = true
-			queue = fmt.Sprintf("%s q%s", p.Queue.Watermark, p.Queue.Number)
+			depths = true
+			if p.Queue.Watermark.known {
+				c[len(c)-1].title = "QUEUE-MAX"
+			}
+			queue = fmt.Sprintf("%s q%s", p.Queue.depth(), p.Queue.Number)
 		}
 		for i, cell := range []string{
 			g.middle(p.Name, portName), role, p.RxBits.String(), p.RxPackets.String(), p.TxBits.String(), p.TxPackets.String(), p.Share.percent(), queue,
@@ -46,7 +49,7 @@ func (v *View) portTable(g glyphs, n int) []string {
 			c[i].cells = append(c[i].cells, cell)
 		}
 	}
-	if !watermarks { // the switch does not tell of its queues
+	if !depths { // the switch does not tell of its queues
 		c = c[:len(c)-1]
 	}
 	out := lines(c)

@@ -46,10 +46,11 @@ type Port struct {
 	Queue     *Queue `json:"deepest_queue,omitempty"`
 }
 
-// Queue is the queue of a port that was fullest.
+// Queue is the queue of a port that was fullest, or is where the switch tells of now.
 type Queue struct {
 	Number    string `json:"queue"`
 	Watermark Number `json:"watermark_bytes"` // the most that was in it, as SONiC's telemetry sees it: not now
+	Queued    Number `json:"queued_bytes"`    // what is in it now, where the switch tells that
 }
 
 // Paths says how evenly the ports of role fabric send.
