@@ -11,13 +11,10 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "filter.h"
 #include "ingress.skel.h"
 #include "log.h"
 #include "tables.h"
-
-/* Where our filter stands on a port's clsact ingress. */
-#define HANDLE 1
-#define PRIORITY 0x51c
 
 static const char *const map_names[MAPS] = {
 	[MAP_PORTS] = "soft_ports",	  [MAP_VIEWS] = "soft_views",
@@ -58,32 +55,10 @@ const uint64_t *plane_seed(void)
 	return (const uint64_t *)plane.skel->rodata->softsai_seed;
 }
 
-static void hook_of(uint32_t ifindex, struct bpf_tc_hook *hook)
-{
-	*hook = (struct bpf_tc_hook){ .sz = sizeof(*hook), .ifindex = ifindex, .attach_point = BPF_TC_INGRESS };
-}
-
 /* The program on a port that is ours by name, as a file descriptor. */
 static int program_on(uint32_t ifindex)
 {
-	DECLARE_LIBBPF_OPTS(bpf_tc_opts, opts, .handle = HANDLE, .priority = PRIORITY);
-	struct bpf_prog_info info = {};
-	__u32 size = sizeof(info);
-	struct bpf_tc_hook hook;
-	int err, fd;
-
-	hook_of(ifindex, &hook);
-	err = bpf_tc_query(&hook, &opts);
-	if (err)
-		return err;
-	fd = bpf_prog_get_fd_by_id(opts.prog_id);
-	if (fd < 0)
-		return -errno;
-	err = bpf_obj_get_info_by_fd(fd, &info, &size);
-	if (!err && strcmp(info.name, program_name) == 0)
-		return fd;
-	close(fd);
-	return err ? err : -ENOENT;
+	return filter_find(ifindex, BPF_TC_INGRESS, program_name);
 }
 
 /* Opens the maps that a program holds, by name; -1 in fds for one that it has not. */
@@ -233,40 +208,41 @@ static struct softsai_meta_key clsact_key(uint32_t ifindex)
 	return (struct softsai_meta_key){ .object = 0, .chunk = ifindex };
 }
 
+/* The qdisc itself. */
+static struct bpf_tc_hook clsact_of(uint32_t ifindex)
+{
+	return (struct bpf_tc_hook){ .sz = sizeof(struct bpf_tc_hook), .ifindex = ifindex,
+				     .attach_point = BPF_TC_INGRESS | BPF_TC_EGRESS };
+}
+
 static int attach(uint32_t ifindex)
 {
 	uint8_t record[SOFTSAI_META_CHUNK] = { 1 };
 	struct softsai_meta_key key = clsact_key(ifindex);
-	DECLARE_LIBBPF_OPTS(bpf_tc_opts, opts, .handle = HANDLE, .priority = PRIORITY, .prog_fd = plane_program(),
-			    .flags = BPF_TC_F_REPLACE);
-	struct bpf_tc_hook hook;
+	struct bpf_tc_hook hook = clsact_of(ifindex);
 	int err;
 
-	hook_of(ifindex, &hook);
 	err = bpf_tc_hook_create(&hook);
 	if (!err)
 		err = bpf_map_update_elem(plane_map(MAP_META), &key, record, BPF_ANY);
 	if (err && err != -EEXIST)
 		return err;
-	return bpf_tc_attach(&hook, &opts);
+	return filter_attach(ifindex, BPF_TC_INGRESS, plane_program());
 }
 
 static int detach(uint32_t ifindex)
 {
 	int program = program_on(ifindex);
-	DECLARE_LIBBPF_OPTS(bpf_tc_opts, opts, .handle = HANDLE, .priority = PRIORITY);
 	struct softsai_meta_key key = clsact_key(ifindex);
+	struct bpf_tc_hook hook = clsact_of(ifindex);
 	uint8_t record[SOFTSAI_META_CHUNK];
-	struct bpf_tc_hook hook;
 
 	if (program < 0)
 		return 0;
 	close(program);
-	hook_of(ifindex, &hook);
 	if (bpf_map_lookup_elem(plane_map(MAP_META), &key, record))
-		return bpf_tc_detach(&hook, &opts);
+		return filter_detach(ifindex, BPF_TC_INGRESS);
 	bpf_map_delete_elem(plane_map(MAP_META), &key);
-	hook.attach_point = BPF_TC_INGRESS | BPF_TC_EGRESS; /* the qdisc itself */
 	return bpf_tc_hook_destroy(&hook);
 }
 
@@ -303,6 +279,7 @@ int plane_open(const struct plane_options *options, bool *adopted)
 		bpf_map__set_max_entries(plane.skel->maps.soft_counters, options->entries);
 		bpf_map__set_max_entries(plane.skel->maps.soft_meta, 4 * options->entries);
 	}
+	plane.skel->rodata->softsai_queues = options->queues;
 	tables_fill((void *)plane.skel->rodata->softsai_crc, (void *)plane.skel->rodata->softsai_bth_len);
 	*adopted = adopt(options);
 	log_libbpf_clear();

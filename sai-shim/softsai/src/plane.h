@@ -36,6 +36,7 @@ struct plane_options {
 	const uint32_t *others; /* of the namespace's other netdevs, which may have been ports */
 	size_t other_count;
 	uint32_t entries; /* size of the entry map; 0: SOFTSAI_ENTRIES */
+	bool queues;	  /* packets are marked with their traffic class */
 };
 
 /*

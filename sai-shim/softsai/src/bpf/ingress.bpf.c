@@ -12,6 +12,7 @@
 
 #include "softsai.h"
 #include "maps.h"
+#include "queues.h"
 #include "label.h"
 #include "parse.h"
 #include "plain.h"
@@ -96,6 +97,35 @@ static __always_inline void copy(struct __sk_buff *skb, __u32 trap)
 	bpf_ringbuf_submit(c, 0);
 }
 
+/* Ports have queues. */
+const volatile __u32 softsai_queues;
+
+/*
+ * The packet's traffic class and flow, for the programs at egress. Without a class
+ * these take the DSCP, which is why one that changes here is kept.
+ */
+static __always_inline void mark(struct __sk_buff *skb, struct packet *p, struct softsai_entry *e)
+{
+	__u32 mark = (__u32)e->flow << SOFTSAI_FLOW_SHIFT;
+
+	if (e->actions & SOFTSAI_SET_TC)
+		mark |= 1 + e->tc;
+	else if (e->actions & SOFTSAI_SET_DSCP)
+		mark |= 1 + SOFTSAI_QUEUE_OF(p->key.dscp);
+	if (softsai_queues)
+		skb->tc_index = mark;
+}
+
+/* The port's egress program makes the copy short. */
+static __always_inline void mirror(struct __sk_buff *skb, struct softsai_entry *e)
+{
+	__u16 mark = skb->tc_index;
+
+	skb->tc_index = e->truncate ? SOFTSAI_COPY_OF | e->truncate : 0;
+	bpf_clone_redirect(skb, e->mirror, 0);
+	skb->tc_index = mark;
+}
+
 /* Reports whether the packet goes on. */
 static __always_inline bool act(struct __sk_buff *skb, struct packet *p, struct softsai_entry *e)
 {
@@ -111,12 +141,14 @@ static __always_inline bool act(struct __sk_buff *skb, struct packet *p, struct 
 		if (actions & SOFTSAI_COPY)
 			copy(skb, e->trap);
 		if (actions & SOFTSAI_MIRROR)
-			bpf_clone_redirect(skb, e->mirror, 0);
+			mirror(skb, e);
 	}
 	if (actions & SOFTSAI_DROP)
 		return false;
 	if (actions & (SOFTSAI_COMPUTE | SOFTSAI_SET_LABEL))
 		write_label(skb, p, e);
+	if (actions & (SOFTSAI_SET_TC | SOFTSAI_SET_DSCP | SOFTSAI_WATCH))
+		mark(skb, p, e);
 	if (actions & SOFTSAI_SET_DSCP)
 		write_dscp(skb, p, e);
 	return true;
@@ -130,6 +162,8 @@ int softsai_ingress(struct __sk_buff *skb)
 	__u32 ifindex = skb->ifindex;
 	struct softsai_port *port;
 
+	if (softsai_queues && skb->tc_index)
+		skb->tc_index = 0; /* of another switch in this machine */
 	port = bpf_map_lookup_elem(&soft_ports, &ifindex);
 	if (!port || !(port->view | port->steer4.bth | port->steer6.bth))
 		return TC_ACT_UNSPEC;
@@ -144,6 +178,7 @@ int softsai_ingress(struct __sk_buff *skb)
 			p.frame = skb->len;
 			softsai_parse(skb, &p);
 		}
+		p.key.in_port = ifindex;
 	}
 	if (find(port->view - 1, &p.key, &e) && !act(skb, &p, &e))
 		return TC_ACT_SHOT;

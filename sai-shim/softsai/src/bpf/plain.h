@@ -10,7 +10,7 @@
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "words are put together for little-endian machines");
 
 /*
- * Fills p as softsai_parse does, where the packet is an untagged frame of RoCEv2
+ * Fills p as softsai_parse does, and the port, where the packet is an untagged frame of RoCEv2
  * right behind an IPv6 header, not of a datagram service, and its headers can be
  * read; says whether it is. It saves the call: a return costs 5 ns where the
  * kernel guards it.
@@ -50,6 +50,7 @@ static __always_inline bool parse_plain(struct __sk_buff *skb, struct packet *p)
 	word[WORD(syndrome)] |= IN_WORD(syndrome, syndrome);
 	word[WORD(dscp)] |= IN_WORD(dscp, (__u8)((h[14] & 0xf) << 2 | h[15] >> 6));
 	word[WORD(valid)] |= IN_WORD(valid, valid);
+	word[WORD(in_port)] |= IN_WORD(in_port, skb->ifindex);
 	for (__u32 n = 0; n < SOFTSAI_KEY_WORDS; n++)
 		((__u64 *)&p->key)[n] |= word[n];
 	return true;

@@ -50,7 +50,8 @@ struct softsai_key {
 	__u8 icmp_code;
 	__u8 dscp;
 	__u8 valid;	/* enum softsai_valid */
-	__u8 zero[5];
+	__u8 zero;
+	__u32 in_port;	/* ifindex, host order */
 } __attribute__((aligned(8)));
 
 #define SOFTSAI_KEY_WORDS (sizeof(struct softsai_key) / sizeof(__u64))
@@ -67,6 +68,8 @@ enum softsai_action {
 	SOFTSAI_SET_DSCP = 1 << 7,
 	SOFTSAI_SAMPLE = 1 << 8,
 	SOFTSAI_MIRROR = 1 << 9,
+	SOFTSAI_SET_TC = 1 << 10,
+	SOFTSAI_WATCH = 1 << 11,
 };
 
 /* An ACL entry. All members in host order. Aligned, so that it is copied by words of 8. */
@@ -78,10 +81,14 @@ struct softsai_entry {
 	__u32 policer;	 /* index */
 	__u32 trap;	 /* low half of the user-defined trap's object id, or 0 */
 	__u32 sample;	 /* one packet of so many */
-	__u32 mirror;	 /* ifindex */
+	__u16 mirror;	 /* ifindex */
+	__u16 truncate;	 /* octets of a mirrored copy; 0: all */
 	__u8 algorithm;	 /* 0 draft-literal, 1 crc32 */
 	__u8 dscp;
-	__u16 zero;
+	__u8 tc;	 /* traffic class */
+	__u8 zero;
+	__u16 flow;	 /* number of a watched one */
+	__u16 zero2;
 } __attribute__((aligned(8)));
 
 /* An entry in the map, with the whole of what it matches. */
