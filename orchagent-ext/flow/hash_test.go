@@ -70,7 +70,7 @@ func TestHashSpreads(t *testing.T) {
 		},
 		"datagrams": func(i uint32) Key { return Key{Src: host(1), Dst: host(2), DestQP: i >> 8, SrcQP: i & 0xff} },
 	} {
-		for seed := range uint64(4) {
+		for seed := range uint64(2) {
 			s := newTestSecret(seed)
 			var taken [slots]bool
 			n := 0
