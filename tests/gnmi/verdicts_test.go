@@ -51,12 +51,12 @@ func judged() []rows.Row {
 		row("SLUICE_IPFIX_COLLECTOR", "gold", "address", "::1", "transport", "tls", "ca_file", "/a", "cert_file", "/b", "key_file", "/c"),
 		row("SLUICE_FLOW_LABEL", "global", "admin_state", "enabled", "algorithm", "md5"),
 		row("SLUICE_FLOW_LABEL", "global", "colour", "red"),
+		row("SLUICE", "global", "flow_capacity", "1023"), row("SLUICE", "global", "flow_capacity", "1024"), row("SLUICE", "global", "driver", "SAI"),
+		row("SLUICE_PORT", "Ethernet0", "role", "edge"), row("SLUICE_PORT", "Ethernet0", "role", "Edge"),
 	}
 	for _, v := range odd {
 		all = append(all,
-			row("SLUICE", "global", "flow_capacity", v), row("SLUICE", "global", "driver", v),
-			row("SLUICE_FLOW_LABEL", "global", "manage_switch_hash", v), row("SLUICE_FLOW_LABEL", "global", "admin_state", v),
-			row("SLUICE_IPFIX", "global", "pen", v), row("SLUICE_PORT", "Ethernet0", "role", v),
+			row("SLUICE_FLOW_LABEL", "global", "manage_switch_hash", v), row("SLUICE_IPFIX", "global", "pen", v),
 			row("SLUICE_IPFIX_COLLECTOR", "gold", "address", v), row("SLUICE_IPFIX_COLLECTOR", "gold", "address", "::1", "port", v),
 			row("SLUICE_IPFIX_COLLECTOR", "gold", "address", "::1", "transport", "tls", "ca_file", v))
 		if v != "" { // a key that is not there is no word of a command
