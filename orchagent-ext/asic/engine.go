@@ -54,6 +54,8 @@ type Outcome struct {
 	Reason   string   // why no better one
 	Sampling Rung     // how packets are sampled for export; [None]: they are not
 	Unable   string   // why they cannot be sampled; "": they can
+	Queues   uint8    // egress queues of a port
+	NoQueues string   // why there are none; "" with 0 queues: it is not known
 	Problems []string // of objects that are done without
 	Created  int
 	Removed  int
@@ -161,7 +163,7 @@ func (e *Engine) Reconcile(p Policy) (Outcome, error) {
 		problems = append(problems, "nothing is sampled for export: "+unable)
 		p.Export = nil
 	}
-	e.policy, e.outcome = p, Outcome{Rung: None, Sampling: sampling, Unable: unable}
+	e.policy, e.outcome = p, Outcome{Rung: None, Sampling: sampling, Unable: unable, Queues: e.features.Queues, NoQueues: e.features.NoQueues}
 	for {
 		e.rung, e.outcome.Reason = None, ""
 		if p.Label != nil {
