@@ -76,6 +76,7 @@ type Engine struct {
 	outcome Outcome
 	stands  map[string]*Record
 	flows   map[string]FlowEntry
+	without []Object // of a shared place, that others stood in the way of
 
 	dirty []*Record // to be saved
 	gone  []ID
@@ -92,10 +93,11 @@ func NewEngine(d Driver, l Ledger, log *slog.Logger) (*Engine, error) {
 	}
 	e := &Engine{driver: d, ledger: l, log: log, stands: map[string]*Record{}, flows: map[string]FlowEntry{}, rung: None}
 	var err error
-	if e.ladder, e.features, err = d.Probe(); err != nil {
-		return nil, fmt.Errorf("ask the switch what it can do: %w", err)
+	if _, shared := d.(Shared); !shared { // which is asked when something is wanted of it
+		if e.ladder, e.features, err = d.Probe(); err != nil {
+			return nil, fmt.Errorf("ask the switch what it can do: %w", err)
+		}
 	}
-	e.asked = e.ladder.clone()
 	return e, e.adopt()
 }
 
@@ -168,7 +170,7 @@ func (e *Engine) Reconcile(p Policy) (Outcome, error) {
 			e.rung, e.outcome.Reason = e.choose()
 		}
 		e.outcome.Rung = e.rung
-		e.outcome.Problems = slices.Clone(problems)
+		e.outcome.Problems, e.without = slices.Clone(problems), nil
 		err := e.step()
 		err = errors.Join(err, e.save())
 		if err == nil || e.rung == None || !errors.Is(err, ErrRefused) {
@@ -234,6 +236,7 @@ func (e *Engine) create(o *Object) error {
 	r, err := e.make(o)
 	if err != nil && o.Optional && errors.Is(err, ErrRefused) {
 		e.outcome.Problems = append(e.outcome.Problems, fmt.Sprintf("%s: %v", o.Key, err))
+		e.without = append(e.without, *o)
 		return nil
 	}
 	if err != nil {

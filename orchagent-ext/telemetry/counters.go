@@ -17,8 +17,18 @@ type Counters struct {
 	Lost    uint64 // of these, what found the receive ring full
 	CPU     packetio.Stats
 	Refused uint64 // flows without an entry, for want of room on the switch
+	Streams StreamIDs
 
 	At time.Time // when all counters were read
+}
+
+// StreamIDs are the counts of Stream IDs, of the flows of SLUICE_FLOW.
+type StreamIDs struct {
+	Flows, Waiting uint64 // that have an id now, that are to have one and have none
+	Conflicts      uint64 // of those with an id: whose id another flow has, too
+
+	Allocated, Changed, Failed uint64 // flows that got an id, another one, none since all are in use
+	LeasesLost                 uint64 // in etcd
 }
 
 // Row is the row. What was skipped shows as share, too: stacks that label on
@@ -45,6 +55,14 @@ func (c Counters) Row() rows.Row {
 		"cpu_new_flows":       c.CPU.NewFlows,
 		"cpu_flows":           c.CPU.FlowsKnown,
 		"flows_without_entry": c.Refused,
+
+		"stream_id_flows":       c.Streams.Flows,
+		"stream_id_waiting":     c.Streams.Waiting,
+		"stream_id_conflicts":   c.Streams.Conflicts,
+		"stream_id_allocated":   c.Streams.Allocated,
+		"stream_id_changed":     c.Streams.Changed,
+		"stream_id_failed":      c.Streams.Failed,
+		"stream_id_leases_lost": c.Streams.LeasesLost,
 	} {
 		fields[name] = fmt.Sprint(v)
 	}

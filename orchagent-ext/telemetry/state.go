@@ -47,6 +47,7 @@ type State struct {
 	FlowLabel              string
 	Rung                   string
 	Objects, Flows         int
+	StreamIDs              string // scope that gives them; "": nobody is to have one
 	ConfigErrors           int
 	Warnings               []string
 	LastError              string
@@ -66,6 +67,9 @@ func (s State) Row() rows.Row {
 		"flows":           fmt.Sprint(s.Flows),
 		"config_errors":   fmt.Sprint(s.ConfigErrors),
 		"since":           stamp(s.Since),
+	}
+	if s.StreamIDs != "" {
+		fields["stream_ids"] = s.StreamIDs
 	}
 	if len(s.Warnings) > 0 {
 		fields["warnings"] = strings.Join(s.Warnings, "; ")

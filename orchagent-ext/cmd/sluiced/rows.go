@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -22,8 +23,8 @@ type rowSwitch struct {
 	rate  uint32 // that the operator states for export; 0: nothing is exported
 }
 
-func openRows(databases *sonicdb.Databases, log *slog.Logger) (orch.Switch, error) {
-	driver, err := orchagent.New(databases, log)
+func openRows(ctx context.Context, databases *sonicdb.Databases, log *slog.Logger) (orch.Switch, error) {
+	driver, err := orchagent.New(ctx, databases, log)
 	if err != nil {
 		return nil, err
 	}

@@ -105,7 +105,7 @@ static bool add_ip_type(struct acl_rule *r, const sai_acl_field_data_t *f)
 static bool add_in_port(struct acl_rule *r, const sai_acl_field_data_t *f)
 {
 	const struct object *port = object_find(f->data.oid);
-	uint16_t ifindex = port ? object_number(port->id) : 0, all = UINT16_MAX;
+	uint32_t ifindex = port ? object_number(port->id) : 0, all = UINT32_MAX;
 
 	add_match(r, offsetof(struct softsai_key, in_port), &ifindex, &all, sizeof(ifindex));
 	return port && port->type == &port_type;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -47,6 +48,11 @@ int plane_cpus(void)
 uint32_t plane_entries(void)
 {
 	return bpf_map__max_entries(plane.skel->maps.soft_entries);
+}
+
+const uint64_t *plane_seed(void)
+{
+	return (const uint64_t *)plane.skel->rodata->softsai_seed;
 }
 
 /* The program on a port that is ours by name, as a file descriptor. */
@@ -133,13 +139,36 @@ static bool adopt(const struct plane_options *options)
 	return false;
 }
 
-/* Writes the first record, by which the maps are known as ours. */
+/* The first record, by which the maps are known as ours. */
+struct head {
+	uint64_t layout;
+	uint64_t number; /* of objects: meta_next */
+	uint64_t seed[SOFTSAI_SEED_WORDS];
+	uint8_t rest[SOFTSAI_META_CHUNK - (2 + SOFTSAI_SEED_WORDS) * sizeof(uint64_t)];
+};
+
 static int sign(void)
 {
-	uint32_t head[SOFTSAI_META_CHUNK / sizeof(uint32_t)] = { SOFTSAI_LAYOUT };
+	struct head head = { .layout = SOFTSAI_LAYOUT };
 	struct softsai_meta_key key = {};
 
-	return bpf_map_update_elem(plane_map(MAP_META), &key, head, BPF_ANY);
+	memcpy(head.seed, plane.skel->rodata->softsai_seed, sizeof(head.seed));
+	return bpf_map_update_elem(plane_map(MAP_META), &key, &head, BPF_ANY);
+}
+
+/* The seed that entries of maps that were taken over lie by, or a new one. */
+static int set_seed(bool adopted)
+{
+	struct head head = {};
+	struct softsai_meta_key key = {};
+	int err = 0;
+
+	if (adopted)
+		err = bpf_map_lookup_elem(plane_map(MAP_META), &key, &head);
+	else if (getrandom(head.seed, sizeof(head.seed), 0) != sizeof(head.seed))
+		err = -errno;
+	memcpy((void *)plane.skel->rodata->softsai_seed, head.seed, sizeof(head.seed));
+	return err;
 }
 
 static bool has_capability(int bit)
@@ -254,6 +283,11 @@ int plane_open(const struct plane_options *options, bool *adopted)
 	tables_fill((void *)plane.skel->rodata->softsai_crc, (void *)plane.skel->rodata->softsai_bth_len);
 	*adopted = adopt(options);
 	log_libbpf_clear();
+	err = set_seed(*adopted);
+	if (err) {
+		explain("get the seed of digests", 0, err);
+		goto out;
+	}
 	err = ingress_bpf__load(plane.skel);
 	if (err) {
 		explain("load the BPF program", 0, err);

@@ -60,6 +60,9 @@ int plane_program(void);
 /* The number of CPUs whose values a per-CPU map has. */
 int plane_cpus(void);
 
+/* The secret by which digests of keys are made: SOFTSAI_SEED_WORDS words. It stays as long as the maps. */
+const uint64_t *plane_seed(void);
+
 /* Size of the entry map. */
 uint32_t plane_entries(void);
 

@@ -10,7 +10,7 @@
 #include <linux/types.h>
 
 /* The layout's version. Maps of another version are not adopted. */
-#define SOFTSAI_LAYOUT 1
+#define SOFTSAI_LAYOUT 2
 
 #define SOFTSAI_SHAPES 16	   /* mask shapes a table */
 #define SOFTSAI_TABLES 16	   /* ACL tables */
@@ -35,7 +35,7 @@ enum softsai_valid {
 	SOFTSAI_IP = 1 << 6,   /* either version */
 };
 
-/* What an ACL can match, and the key of an entry: these fields under its mask. */
+/* What an ACL can match. The key of an entry is these fields under its mask. */
 struct softsai_key {
 	__u8 src[16];	/* IPv4: the first 4 octets */
 	__u8 dst[16];	/* final destination: under a segment routing header its last segment */
@@ -50,12 +50,12 @@ struct softsai_key {
 	__u8 icmp_code;
 	__u8 dscp;
 	__u8 valid;	/* enum softsai_valid */
-	__u8 shape;	/* index among the shapes of the table */
-	__u16 table;	/* host order */
-	__u16 in_port;	/* ifindex, host order */
+	__u8 zero;
+	__u32 in_port;	/* ifindex, host order */
 } __attribute__((aligned(8)));
 
 #define SOFTSAI_KEY_WORDS (sizeof(struct softsai_key) / sizeof(__u64))
+#define SOFTSAI_SEED_WORDS (SOFTSAI_KEY_WORDS + 1) /* the last one is for the shape's id */
 
 enum softsai_action {
 	SOFTSAI_COUNT = 1 << 0,
@@ -91,13 +91,21 @@ struct softsai_entry {
 	__u16 zero2;
 } __attribute__((aligned(8)));
 
+/* An entry in the map, with the whole of what it matches. */
+struct softsai_cell {
+	__u64 id; /* of the shape */
+	struct softsai_key key;
+	struct softsai_entry entry;
+};
+
 struct softsai_shape {
 	struct softsai_key mask;
 	struct softsai_key key;	   /* of the entry, where it is the only one of this shape */
 	struct softsai_entry entry;
 	__u32 single;		   /* it is */
 	__u32 priority;		   /* no entry of this shape has a higher one */
-	__u32 shape;		   /* goes into softsai_key.shape */
+	__u64 id;		   /* of the shape: no other of any table has it */
+	__u64 digest;		   /* of the id; with that of a key it is where a cell lies */
 };
 
 /*
@@ -105,8 +113,8 @@ struct softsai_shape {
  * never changed: a change writes another view, then points the ports to it.
  */
 struct softsai_view {
-	__u32 table;
 	__u32 shapes;
+	__u32 zero;
 	struct softsai_shape shape[SOFTSAI_SHAPES];
 };
 

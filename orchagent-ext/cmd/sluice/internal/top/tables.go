@@ -8,6 +8,7 @@ import (
 
 const (
 	wide       = 100 // columns from which on flows have both packets a second and octets
+	wider      = 120 // and their Stream IDs, where there are some
 	portName   = 20  // columns of a port's name at most
 	leastAddr  = 8   // columns of an address at least
 	leftOutSay = "and %d more"
@@ -89,6 +90,9 @@ func (v *View) flowTable(g glyphs, l Layout, n int) []string {
 			c[i].cells = append(c[i].cells, cell)
 		}
 	}
+	if ids := streams(shown); ids != nil && (l.Width == 0 || l.Width >= wider) {
+		c = slices.Insert(c, 4, column{title: "STREAM", cells: ids})
+	}
 	if l.Width > 0 && l.Width < wide {
 		drop := 6 // BYTES
 		if l.Order == ByBytes {
@@ -109,6 +113,22 @@ func (v *View) flowTable(g glyphs, l Layout, n int) []string {
 		out = append(out, fmt.Sprintf(leftOutSay, left))
 	}
 	return out
+}
+
+// streams are the Stream IDs of flows; nil: none has one.
+func streams(flows []Flow) []string {
+	if !slices.ContainsFunc(flows, func(f Flow) bool { return f.Stream.known }) {
+		return nil
+	}
+	var ids []string
+	for _, f := range flows {
+		id := "-"
+		if f.Stream.known {
+			id = fmt.Sprintf("%.0f", f.Stream.value)
+		}
+		ids = append(ids, id)
+	}
+	return ids
 }
 
 // flowLines is how many lines all flows take, without the titles.

@@ -208,7 +208,7 @@ func TestModelHasTheFields(t *testing.T) {
 		tablePort:       {"role"},
 		tableState:      {"state", "flow_label", "flow_label_rung", "since", "flows", "config_errors", "warnings", "last_error"},
 		tableCapability: {"flow_label_reason"},
-		tableFlow:       {"src", "dst", "dest_qp", "flow_label", "ingress_port", "egress_port", "packets", "bytes"},
+		tableFlow:       {"src", "dst", "dest_qp", "flow_label", "stream_id", "ingress_port", "egress_port", "packets", "bytes"},
 		tableStats:      {"read_time", "label_written", "label_skipped", "cpu_copied", "cpu_roce", "cpu_flows", "cpu_new_flows"},
 		tablePortStats:  {"rx_bytes", "rx_packets", "tx_bytes", "tx_packets"},
 		tableQueueStats: {"watermark_bytes", "queued_bytes"},
