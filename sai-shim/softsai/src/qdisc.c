@@ -7,81 +7,13 @@
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
 #include <netlink/attr.h>
-#include <netlink/msg.h>
-#include <netlink/netlink.h>
+
+#include "talk.h"
 
 #define TICK 64		      /* ns; the unit of times in qdiscs */
 #define SECOND 1000000000ULL
 #define GUARANTEED 125	      /* octets a second that each queue has for its own: HTB takes no 0 */
 #define BURST (SECOND / 5000) /* ns that a port may send at once, if it had nothing to send before */
-
-struct talk {
-	struct nl_sock *sock;
-	bool done;
-	int error; /* of the kernel's last answer */
-	void (*reply)(struct nlmsghdr *h, void *arg);
-	void *arg;
-};
-
-static int on_error(struct sockaddr_nl *from, struct nlmsgerr *e, void *arg)
-{
-	(void)from;
-	((struct talk *)arg)->error = e->error;
-	((struct talk *)arg)->done = true;
-	return NL_STOP;
-}
-
-static int on_ack(struct nl_msg *msg, void *arg)
-{
-	(void)msg;
-	((struct talk *)arg)->done = true;
-	return NL_STOP;
-}
-
-static int on_reply(struct nl_msg *msg, void *arg)
-{
-	struct talk *t = arg;
-
-	if (t->reply)
-		t->reply(nlmsg_hdr(msg), t->arg);
-	return NL_OK;
-}
-
-static int talk_open(struct talk *t)
-{
-	t->sock = nl_socket_alloc();
-	if (!t->sock)
-		return -ENOMEM;
-	nl_socket_modify_err_cb(t->sock, NL_CB_CUSTOM, on_error, t);
-	nl_socket_modify_cb(t->sock, NL_CB_VALID, NL_CB_CUSTOM, on_reply, t);
-	nl_socket_modify_cb(t->sock, NL_CB_ACK, NL_CB_CUSTOM, on_ack, t);
-	if (nl_connect(t->sock, NETLINK_ROUTE)) {
-		nl_socket_free(t->sock);
-		return -ENOMEM;
-	}
-	return 0;
-}
-
-/* Newer kernels answer these only who asks for it. */
-#define GET NLM_F_ECHO
-
-/* Sends a request, which it frees, and reads answers up to the acknowledgement. */
-static int ask(struct talk *t, struct nl_msg *msg)
-{
-	int err;
-
-	if (!msg)
-		return -ENOMEM;
-	t->done = false;
-	t->error = 0;
-	err = nl_send_auto(t->sock, msg);
-	nlmsg_free(msg);
-	while (err >= 0 && !t->done)
-		err = nl_recvmsgs_default(t->sock);
-	if (t->error)
-		return t->error;
-	return err < 0 ? -EIO : 0;
-}
 
 /* A message about a qdisc or class. */
 static struct nl_msg *message(int type, int flags, uint32_t ifindex, uint32_t parent, uint32_t handle)
@@ -140,7 +72,7 @@ static int find_root(struct talk *t, uint32_t ifindex, bool *ours)
 
 	t->reply = read_root;
 	t->arg = &r;
-	err = ask(t, message(RTM_GETQDISC, GET, ifindex, TC_H_ROOT, 0));
+	err = talk_ask(t, message(RTM_GETQDISC, TALK_GET, ifindex, TC_H_ROOT, 0));
 	t->reply = NULL;
 	*ours = r.handle == SOFTSAI_HTB && strcmp(r.kind, "htb") == 0;
 	if (err == -EINVAL || err == -ENOENT) /* one that the kernel does not show: the default of a netdev that is down */
@@ -154,7 +86,7 @@ static int make_root(struct talk *t, uint32_t ifindex)
 {
 	struct tc_htb_glob glob = { .version = 3, .rate2quantum = 10, .defcls = SOFTSAI_HTB_QUEUE };
 
-	return ask(t, with(message(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_EXCL, ifindex, TC_H_ROOT, SOFTSAI_HTB), "htb",
+	return talk_ask(t, with(message(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_EXCL, ifindex, TC_H_ROOT, SOFTSAI_HTB), "htb",
 			   TCA_HTB_INIT, &glob, sizeof(glob)));
 }
 
@@ -197,7 +129,7 @@ static int make_class(struct talk *t, uint32_t ifindex, uint32_t parent, uint32_
 	if (ceil > UINT32_MAX && nla_put_u64(msg, TCA_HTB_CEIL64, ceil))
 		goto out;
 	nla_nest_end(msg, nest);
-	return ask(t, msg);
+	return talk_ask(t, msg);
 out:
 	nlmsg_free(msg);
 	return -ENOMEM;
@@ -214,7 +146,7 @@ static int make_queue(struct talk *t, uint32_t ifindex, uint32_t queue, const st
 	err = make_class(t, ifindex, SOFTSAI_HTB | SOFTSAI_HTB_PORT, SOFTSAI_CLASS(queue), &opt, GUARANTEED, ceil, port->frame);
 	if (err)
 		return err;
-	return ask(t, with(message(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_REPLACE, ifindex, SOFTSAI_CLASS(queue),
+	return talk_ask(t, with(message(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_REPLACE, ifindex, SOFTSAI_CLASS(queue),
 				   SOFTSAI_FIFO + (queue << 16)),
 			   "bfifo", 0, &fifo, sizeof(fifo)));
 }
@@ -238,9 +170,9 @@ int qdisc_ensure(uint32_t ifindex, const struct qdisc_port *port)
 	for (uint32_t queue = 0; queue < SOFTSAI_QUEUES && !err; queue++)
 		err = make_queue(&t, ifindex, queue, port);
 	if (err && !ours)
-		ask(&t, message(RTM_DELQDISC, 0, ifindex, TC_H_ROOT, SOFTSAI_HTB));
+		talk_ask(&t, message(RTM_DELQDISC, 0, ifindex, TC_H_ROOT, SOFTSAI_HTB));
 out:
-	nl_socket_free(t.sock);
+	talk_close(&t);
 	return err;
 }
 
@@ -253,7 +185,7 @@ int qdisc_find(uint32_t ifindex, bool *ours)
 	if (err)
 		return err;
 	err = find_root(&t, ifindex, ours);
-	nl_socket_free(t.sock);
+	talk_close(&t);
 	return err;
 }
 
@@ -268,8 +200,8 @@ int qdisc_remove(uint32_t ifindex)
 		return err;
 	err = find_root(&t, ifindex, &ours);
 	if (!err && ours)
-		err = ask(&t, message(RTM_DELQDISC, 0, ifindex, TC_H_ROOT, SOFTSAI_HTB));
-	nl_socket_free(t.sock);
+		err = talk_ask(&t, message(RTM_DELQDISC, 0, ifindex, TC_H_ROOT, SOFTSAI_HTB));
+	talk_close(&t);
 	return err == -EEXIST || err == -ENODEV ? 0 : err;
 }
 
@@ -302,7 +234,7 @@ int qdisc_stats(uint32_t ifindex, uint32_t queue, struct qdisc_stats *stats)
 	err = talk_open(&t);
 	if (err)
 		return err;
-	err = ask(&t, message(RTM_GETTCLASS, GET, ifindex, 0, SOFTSAI_CLASS(queue)));
-	nl_socket_free(t.sock);
+	err = talk_ask(&t, message(RTM_GETTCLASS, TALK_GET, ifindex, 0, SOFTSAI_CLASS(queue)));
+	talk_close(&t);
 	return err == -EINVAL ? -ENOENT : err; /* EINVAL: no such qdisc */
 }

@@ -29,6 +29,9 @@ sai_status_t queue_make(void);
 /* Gives all queues the schedulers that they are bound to. */
 sai_status_t queue_apply(void);
 
+/* Gives those of one port, which has queues, theirs. */
+sai_status_t queue_apply_port(uint32_t ifindex);
+
 /* Takes queues off netdevs, with the packets in them; SAI_STATUS_FAILURE: the log says why. */
 sai_status_t queue_release(const uint32_t *ifindexes, size_t n);
 

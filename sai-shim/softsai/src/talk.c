@@ -1,0 +1,64 @@
+#include "talk.h"
+
+#include <errno.h>
+
+static int on_error(struct sockaddr_nl *from, struct nlmsgerr *e, void *arg)
+{
+	(void)from;
+	((struct talk *)arg)->error = e->error;
+	((struct talk *)arg)->done = true;
+	return NL_STOP;
+}
+
+static int on_ack(struct nl_msg *msg, void *arg)
+{
+	(void)msg;
+	((struct talk *)arg)->done = true;
+	return NL_STOP;
+}
+
+static int on_reply(struct nl_msg *msg, void *arg)
+{
+	struct talk *t = arg;
+
+	if (t->reply)
+		t->reply(nlmsg_hdr(msg), t->arg);
+	return NL_OK;
+}
+
+int talk_open(struct talk *t)
+{
+	t->sock = nl_socket_alloc();
+	if (!t->sock)
+		return -ENOMEM;
+	nl_socket_modify_err_cb(t->sock, NL_CB_CUSTOM, on_error, t);
+	nl_socket_modify_cb(t->sock, NL_CB_VALID, NL_CB_CUSTOM, on_reply, t);
+	nl_socket_modify_cb(t->sock, NL_CB_ACK, NL_CB_CUSTOM, on_ack, t);
+	if (nl_connect(t->sock, NETLINK_ROUTE)) {
+		nl_socket_free(t->sock);
+		return -EIO;
+	}
+	return 0;
+}
+
+int talk_ask(struct talk *t, struct nl_msg *msg)
+{
+	int err;
+
+	if (!msg)
+		return -ENOMEM;
+	t->done = false;
+	t->error = 0;
+	err = nl_send_auto(t->sock, msg);
+	nlmsg_free(msg);
+	while (err >= 0 && !t->done)
+		err = nl_recvmsgs_default(t->sock);
+	if (t->error)
+		return t->error;
+	return err < 0 ? -EIO : 0;
+}
+
+void talk_close(struct talk *t)
+{
+	nl_socket_free(t->sock);
+}
