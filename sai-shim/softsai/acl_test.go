@@ -21,7 +21,7 @@ func newUDFTable(t *testing.T, d *driver, port string) string {
 	match := d.id("create udf-match field-u16:4=4791")
 	group := d.id("create udf-group u16:2=4")
 	d.do("create udf oid:0=%s oid:1=%s s32:2=2 u16:3=12", match, group)
-	table := d.id("create table s32:0=0 bool:0x1000=1 bool:0x1001=1 bool:0x1015=1 bool:0x1016=1 bool:0x1150=1 bool:0x101e=1 bool:0x1026=1 bool:0x104d=1 bool:0x104e=1 oid:0x104f=%s", group)
+	table := d.id("create table s32:0=0 bool:0x1000=1 bool:0x1001=1 bool:0x100c=1 bool:0x1015=1 bool:0x1016=1 bool:0x1150=1 bool:0x101e=1 bool:0x1026=1 bool:0x104d=1 bool:0x104e=1 oid:0x104f=%s", group)
 	d.do("set port %s oid:0x3b=%s", portID(t, port), table)
 	return table
 }

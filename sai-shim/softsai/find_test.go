@@ -129,8 +129,10 @@ func TestOneDigest(t *testing.T) {
 func TestPlainIsTheSame(t *testing.T) {
 	enterNamespace(t)
 	link(t, "port0", "far0")
+	link(t, "port1", "far1")
 	d := startDriver(t)
-	d.do("switch SLUICE_PORTS=port0")
+	d.do("switch SLUICE_PORTS=port0+port1")
+	ports := []string{portID(t, "port0"), portID(t, "port1")}
 	table := newUDFTable(t, d, "port0")
 	program := startRunner(t, "port0")
 	r := rand.New(rand.NewPCG(7, 7))
@@ -143,7 +145,7 @@ func TestPlainIsTheSame(t *testing.T) {
 		var entries []string
 		for n := range 8 {
 			status, words := d.try("create entry oid:0=%s u32:1=%d %s action-u8:0x2016=%d %s=%d",
-				table, r.IntN(8), anyMatch(r, pick(r, frames...)), 10+n, setLabel, 100+n)
+				table, r.IntN(8), anyMatch(r, pick(r, frames...), ports), 10+n, setLabel, 100+n)
 			if status == 0 { // not another one's match
 				entries = append(entries, words[0])
 			}
@@ -191,11 +193,13 @@ func anyPlainFrame(r *rand.Rand) []byte {
 	return b
 }
 
-// anyMatch is some fields with the values that the frame has, under a mask.
-func anyMatch(r *rand.Rand, frame []byte) string {
+// anyMatch is some fields with the values that the frame has, under a mask, and
+// maybe one of the ports.
+func anyMatch(r *rand.Rand, frame []byte, ports []string) string {
 	b := append(bytes.Clone(frame), make([]byte, 80)...)
 	be := binary.BigEndian
 	fields := []string{
+		"field-oid:0x100c=" + pick(r, ports...),
 		fieldIP(0x1000, [16]byte(b[srcAt:]), pick(r, 128, 64, 33)),
 		fieldIP(0x1001, [16]byte(b[dstAt:]), pick(r, 128, 64, 33)),
 		fmt.Sprintf("field-u16:0x1015=%d", be.Uint16(b[udpHeadAt:])),
