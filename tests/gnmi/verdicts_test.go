@@ -54,6 +54,22 @@ func judged() []rows.Row {
 		row("SLUICE", "global", "flow_capacity", "1023"), row("SLUICE", "global", "flow_capacity", "1024"), row("SLUICE", "global", "driver", "SAI"),
 		row("SLUICE_PORT", "Ethernet0", "role", "edge"), row("SLUICE_PORT", "Ethernet0", "role", "Edge"),
 	}
+	for _, endpoints := range []string{
+		",", "http://a:1", "HTTP://a:1", "http://a", "http://a:1/", "http://a:1,http://a:1", "http://a:1,", "http://a:1, http://b:1", "http://a:1,https://b:1",
+		"https://a:1", "http://[::1]:1", "http://[::1]", "http://::1:1", "http://a:0", "http://a:65536", "http://a:99999", "http://u:p@a:1", "http://a_b:1", "http://\u00e4:1", "ftp://a:1",
+		"http://a:1,http://b:1,http://c:1,http://d:1,http://e:1,http://f:1,http://g:1,http://h:1,http://i:1",
+		"http://a:1,http://b:1,http://c:1,http://d:1,http://e:1,http://f:1,http://g:1,http://h:1,http://i:1,http://j:1",
+	} {
+		all = append(all, row("SLUICE", "global", "etcd_endpoints@", endpoints), row("SLUICE", "global", "etcd_endpoints@", endpoints, "stream_id_scope", "global"),
+			row("SLUICE", "global", "etcd_endpoints@", endpoints, "etcd_ca_file", "/a"))
+	}
+	for _, fields := range [][]string{
+		{"etcd_user", "u"}, {"etcd_password_file", "/p"}, {"etcd_user", "u", "etcd_password_file", "/p"},
+		{"etcd_cert_file", "/c", "etcd_key_file", "/k"}, {"etcd_endpoints@", "https://a:1", "etcd_ca_file", "/a", "etcd_cert_file", "/c"},
+		{"etcd_endpoints@", "https://a:1", "etcd_ca_file", "/a", "etcd_cert_file", "/c", "etcd_key_file", "/k"}, {"stream_id_scope", "global"},
+	} {
+		all = append(all, row("SLUICE", "global", fields...))
+	}
 	for _, v := range odd {
 		all = append(all,
 			row("SLUICE_FLOW_LABEL", "global", "manage_switch_hash", v), row("SLUICE_IPFIX", "global", "pen", v),
@@ -84,7 +100,7 @@ func TestVerdicts(t *testing.T) {
 	for _, r := range cases {
 		line := []string{"config", "sluice", commandOf[r.Table], "set"}
 		for _, name := range slices.Sorted(maps.Keys(r.Fields)) {
-			line = append(line, "--"+strings.ReplaceAll(name, "_", "-")+"="+r.Fields[name])
+			line = append(line, "--"+strings.ReplaceAll(strings.TrimSuffix(name, "@"), "_", "-")+"="+r.Fields[name])
 		}
 		if r.Key != "global" || rows.Only(r.Table) == "" {
 			line = append(line, "--", r.Key)
@@ -131,7 +147,15 @@ func gnmiTakes(t *testing.T, c gpb.GNMIClient, r rows.Row) string {
 	t.Helper()
 	p := sonic("/CONFIG_DB/localhost")
 	p.Elem = append(p.Elem, &gpb.PathElem{Name: r.Table}, &gpb.PathElem{Name: r.Key})
-	text, err := json.Marshal(r.Fields)
+	fields := map[string]any{}
+	for name, value := range r.Fields {
+		fields[name] = value
+		if leaf, isList := strings.CutSuffix(name, "@"); isList {
+			delete(fields, name)
+			fields[leaf] = strings.Split(value, ",")
+		}
+	}
+	text, err := json.Marshal(fields)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -263,7 +263,7 @@ def stream_ids(db, as_json, namespace):
     """Where the Stream IDs of flows come from, and how many have one"""
     client = connector(db, namespace)
     state = only(client, STATE_DB, 'SLUICE_STATE', 'global')
-    need_daemon(state)
+    need_daemon(state, as_json)
     config = {name: value for name, value in only(client, CONFIG_DB, 'SLUICE', 'global').items() if name.startswith(('stream_id', 'etcd'))}
     row = only(client, COUNTERS_DB, 'SLUICE_STATS', 'global')
     counts = {name: int(row[name]) for name in STREAMS if name in row}
