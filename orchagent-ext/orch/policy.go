@@ -10,6 +10,7 @@ import (
 	"sluice/orchagent-ext/flow"
 	"sluice/orchagent-ext/ipfix"
 	"sluice/orchagent-ext/packetio"
+	"sluice/yang/model"
 )
 
 // hashField is how SONiC's SWITCH_HASH names the flow label.
@@ -86,7 +87,10 @@ func readerConfig(s *config.Snapshot, p asic.Policy, r asic.Rung, export func([]
 	}
 	if export != nil {
 		c.Idle = time.Duration(*s.IPFIX.IdleTimeoutS) * time.Second
-		c.Metering = &packetio.Metering{MeterConfig: meterConfig(s), Export: export}
+		c.Metering = &packetio.Metering{
+			MeterConfig: meterConfig(s), Export: export,
+			Biflow: s.IPFIX.Mode == model.SonicSluice_SonicSluice_SLUICE_IPFIX_Global_Mode_biflow,
+		}
 	}
 	return c
 }

@@ -3,12 +3,14 @@ package orch
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"sluice/orchagent-ext/asic"
 	"sluice/orchagent-ext/config"
 	"sluice/orchagent-ext/flow"
+	"sluice/orchagent-ext/ipfix"
 	"sluice/orchagent-ext/sonicdb"
 	"sluice/yang/rows"
 )
@@ -115,6 +117,24 @@ func TestWarnings(t *testing.T) {
 			if !strings.Contains(got[i], tt.want[i]) {
 				t.Errorf("%s: %q, want %q", tt.name, got[i], tt.want[i])
 			}
+		}
+	}
+}
+
+// TestReaderConfig: what the modes of export make of the packet path.
+func TestReaderConfig(t *testing.T) {
+	for mode, want := range map[string]struct{ packet, biflow bool }{"flow": {}, "packet": {packet: true}, "biflow": {biflow: true}} {
+		s := snapshot(t, port0, edge0, []string{"SLUICE_IPFIX", "global", "admin_state=enabled", "mode=" + mode}, []string{"SLUICE_IPFIX_COLLECTOR", "c", "address=192.0.2.1"})
+		c := readerConfig(s, Policy(s), asic.None, func([]ipfix.Record) {}, time.Now)
+		if c == nil || c.Metering.PerPacket != want.packet || c.Metering.Biflow != want.biflow {
+			t.Errorf("mode %s: %+v", mode, c)
+		}
+		other := *c
+		metering := *c.Metering
+		metering.Biflow = !metering.Biflow
+		other.Metering = &metering
+		if !same(*c, *c) || same(*c, other) {
+			t.Errorf("mode %s: another mode is to begin anew, and the same is not", mode)
 		}
 	}
 }

@@ -33,7 +33,7 @@ const Patience = 500 * time.Millisecond
 // Metering makes a Reader account for flows, for export by IPFIX.
 type Metering struct {
 	ipfix.MeterConfig      // Capacity is the reader's
-	All               bool // also packets that were not sampled: where every packet is
+	Biflow            bool // join the directions of a connection; one waits for the other for Active and Idle at most
 	Export            func([]ipfix.Record)
 }
 
@@ -77,7 +77,8 @@ type Reader struct {
 	table  *flow.Table
 	news   chan NewFlow
 
-	meter   *ipfix.Meter // nil: none
+	meter   *ipfix.Meter   // nil: none
+	biflows *ipfix.Biflows // behind meter; nil: none
 	now     int64
 	packets [flow.MaxBurst]roce.Packet
 	from    [flow.MaxBurst]int // of packets: the frame
@@ -90,6 +91,7 @@ type Reader struct {
 const (
 	defaultIdle  = 5 * time.Minute
 	defaultQueue = 4096
+	biflowQueue  = 1 << 16 // records that wait for those of the other direction
 	expireBudget = 64      // flows that are looked at a burst
 	restBudget   = 1 << 16 // and when no packet came for a while
 )
@@ -108,9 +110,13 @@ func New(source Source, c Config) *Reader {
 	r := &Reader{source: source, config: c, news: make(chan NewFlow, c.Queue)}
 	t := flow.Config{Capacity: c.Capacity}
 	if c.Metering != nil {
-		m := c.Metering.MeterConfig
+		m, export := c.Metering.MeterConfig, c.Metering.Export
 		m.Capacity = c.Capacity
-		r.meter = ipfix.NewMeter(m, c.Metering.Export)
+		if c.Metering.Biflow {
+			r.biflows = ipfix.NewBiflows(biflowQueue, m.Active+c.Idle, export)
+			export = r.biflows.Export
+		}
+		r.meter = ipfix.NewMeter(m, export)
 		t.Removed = r.meter.Removed
 	}
 	r.table = flow.NewTable(t)
@@ -138,15 +144,23 @@ func (r *Reader) Run(ctx context.Context) error {
 	for {
 		n, err := r.source.Receive(ctx, frames[:])
 		if ctx.Err() != nil {
-			if r.meter != nil {
-				r.meter.Flush()
-			}
+			r.flush()
 			return nil
 		}
 		if err != nil {
 			return err
 		}
 		r.burst(frames[:n])
+	}
+}
+
+// flush gives out what the flows have counted.
+func (r *Reader) flush() {
+	if r.meter != nil {
+		r.meter.Flush()
+	}
+	if r.biflows != nil {
+		r.biflows.Flush()
 	}
 }
 
@@ -175,6 +189,9 @@ func (r *Reader) burst(frames []Frame) {
 	r.table.Expire(now, int64(r.config.Idle), budget)
 	if r.meter != nil {
 		r.meter.Tick()
+	}
+	if r.biflows != nil {
+		r.biflows.Tick(now)
 	}
 	r.known.Store(uint64(r.table.Len()))
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"sluice/orchagent-ext/flow"
-	"sluice/orchagent-ext/ipfix"
 	"sluice/orchagent-ext/roce"
 )
 
@@ -223,18 +222,4 @@ func BenchmarkBurst(b *testing.B) {
 		r.burst(burst)
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/flow.MaxBurst, "ns/packet")
-}
-
-// TestMeters: flows are exported when the reader ends, at the latest.
-func TestMeters(t *testing.T) {
-	var records []ipfix.Record
-	a := frame(t, 0x11, 0)
-	a.Ingress = 7
-	_, news := run(t, Config{Metering: &Metering{Export: func(r []ipfix.Record) { records = append(records, r...) }}}, []Frame{a, a})
-	if len(news) > 0 {
-		t.Errorf("labels are not wanted, and: %v", news)
-	}
-	if len(records) != 1 || records[0].DestQP != 0x11 || records[0].Packets != 2 || records[0].Ingress != 7 || records[0].EndReason != ipfix.ForcedEnd {
-		t.Errorf("%+v", records)
-	}
 }
