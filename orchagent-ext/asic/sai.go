@@ -17,7 +17,9 @@ import (
 type SAI struct {
 	lib     *sai.Library
 	ports   map[string]sai.ObjectID // by SONiC name
+	names   map[sai.ObjectID]string // of ports
 	ifIndex atomic.Pointer[map[sai.ObjectID]uint32]
+	copied  atomic.Uint64 // the trap of what entries copy to the CPU; Null: none
 }
 
 // Port is a port as CONFIG_DB's PORT has it.
@@ -47,7 +49,7 @@ func (d *SAI) SetPorts(ports []Port) error {
 			byLane[lane] = id
 		}
 	}
-	d.ports = map[string]sai.ObjectID{}
+	d.ports, d.names = map[string]sai.ObjectID{}, map[sai.ObjectID]string{}
 	indexes := map[sai.ObjectID]uint32{}
 	for _, p := range ports {
 		lanes, index := p.Lanes, uint32(0)
@@ -59,7 +61,7 @@ func (d *SAI) SetPorts(ports []Port) error {
 		}
 		for _, lane := range lanes {
 			if id, ok := byLane[lane]; ok {
-				d.ports[p.Name] = id
+				d.ports[p.Name], d.names[id] = id, p.Name
 				indexes[id] = index
 			}
 		}
@@ -75,6 +77,16 @@ func (d *SAI) IfIndex(port sai.ObjectID) uint32 {
 		return (*m)[port]
 	}
 	return 0
+}
+
+// PortName returns the name of a port by its object id, "" for one that is none of
+// SetPorts.
+func (d *SAI) PortName(id uint64) string { return d.names[sai.ObjectID(id)] }
+
+// Copies says whether packets to the CPU with a trap are copies, of every packet
+// that an entry matches, not samples. It may be called from any goroutine.
+func (d *SAI) Copies(trap sai.ObjectID) bool {
+	return trap != sai.Null && uint64(trap) == d.copied.Load()
 }
 
 func (d *SAI) port(name string) (sai.ObjectID, error) {
@@ -200,7 +212,9 @@ func (d *SAI) create(s spec, at refs, r *Record) (sai.ObjectID, error) {
 	case sampleSpec:
 		return d.lib.CreateSample(s.rate)
 	case trapSpec:
-		return d.lib.CreateUserTrap()
+		id, err := d.lib.CreateUserTrap()
+		d.copied.Store(uint64(id))
+		return id, err
 	case udfMatchSpec:
 		return d.lib.CreateUDFMatch(roce.UDPPort)
 	case udfGroupSpec:
@@ -351,7 +365,11 @@ func (d *SAI) Exists(r *Record) (bool, error) {
 		TypeSample: sai.KindSample, TypeUserTrap: sai.KindUserTrap, TypeUDFMatch: sai.KindUDFMatch, TypeUDFGroup: sai.KindUDFGroup,
 		TypeUDF: sai.KindUDF, TypeHash: sai.KindHash,
 	}[r.Type]
-	return ok && d.lib.Exists(kind, id), nil
+	there := ok && d.lib.Exists(kind, id)
+	if there && r.Type == TypeUserTrap {
+		d.copied.Store(uint64(id))
+	}
+	return there, nil
 }
 
 // Strays implements [Driver]: entries of our own table that no record names. A

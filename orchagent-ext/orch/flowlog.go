@@ -15,14 +15,21 @@ import (
 // flowLog remembers when each flow with an entry last sent a packet: the entry
 // keeps its packets from the CPU, so only its counter tells.
 type flowLog struct {
-	seen  map[asic.FlowEntry]*flowSeen
-	next  []asic.FlowEntry // flows still to be looked at in this round
-	total uint64           // packets of all flows, those that are gone, too
+	seen  map[asic.FlowEntry]*flowSeen // by the entry without label, as there is one a flow
+	next  []asic.FlowEntry             // flows still to be looked at in this round
+	total uint64                       // packets of all flows, those that are gone, too
 }
 
 type flowSeen struct {
+	label           uint32
 	packets, octets uint64
 	at              time.Time
+	ingress, egress string // ports by which the CPU saw it last; "": not known
+}
+
+func unlabelled(f asic.FlowEntry) asic.FlowEntry {
+	f.Label = 0
+	return f
 }
 
 const (
@@ -40,9 +47,29 @@ func (l *flowLog) add(flows []asic.FlowEntry, now time.Time) {
 		l.seen = map[asic.FlowEntry]*flowSeen{}
 	}
 	for _, f := range flows {
-		if l.seen[f] == nil {
-			l.seen[f] = &flowSeen{at: now}
+		if key := unlabelled(f); l.seen[key] == nil {
+			l.seen[key] = &flowSeen{label: f.Label, at: now}
 		}
+	}
+}
+
+// move notes the ports of a flow; "" is not known, and changes nothing.
+func (l *flowLog) move(f asic.FlowEntry, ingress, egress string) {
+	if s := l.seen[unlabelled(f)]; s != nil {
+		s.ingress, s.egress = cmp.Or(ingress, s.ingress), cmp.Or(egress, s.egress)
+	}
+}
+
+// recall takes the ports of flows out of the rows of an earlier process: what has an
+// entry need not come to the CPU again.
+func (l *flowLog) recall(all []rows.Row) {
+	fields := make(map[string]map[string]string, len(all))
+	for _, r := range all {
+		fields[r.Key] = r.Fields
+	}
+	for f, s := range l.seen {
+		was := fields[name(f)]
+		s.ingress, s.egress = cmp.Or(s.ingress, was["ingress_port"]), cmp.Or(s.egress, was["egress_port"])
 	}
 }
 
@@ -95,8 +122,13 @@ func (l *flowLog) rows() []rows.Row {
 	for i, f := range flows {
 		all[i] = rows.Row{Table: telemetry.TableFlow, Key: name(f), Fields: map[string]string{
 			"src": f.Src.String(), "dst": f.Dst.String(), "dest_qp": fmt.Sprint(f.DestQP),
-			"flow_label": fmt.Sprint(f.Label), "packets": fmt.Sprint(l.seen[f].packets), "bytes": fmt.Sprint(l.seen[f].octets),
+			"flow_label": fmt.Sprint(l.seen[f].label), "packets": fmt.Sprint(l.seen[f].packets), "bytes": fmt.Sprint(l.seen[f].octets),
 		}}
+		for field, port := range map[string]string{"ingress_port": l.seen[f].ingress, "egress_port": l.seen[f].egress} {
+			if port != "" {
+				all[i].Fields[field] = port
+			}
+		}
 	}
 	return all
 }

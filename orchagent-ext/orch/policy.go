@@ -88,7 +88,7 @@ func readerConfig(s *config.Snapshot, p asic.Policy, r asic.Rung, export func([]
 	if export != nil {
 		c.Idle = time.Duration(*s.IPFIX.IdleTimeoutS) * time.Second
 		c.Metering = &packetio.Metering{
-			MeterConfig: meterConfig(s), Export: export,
+			MeterConfig: meterConfig(s), Rate: *s.IPFIX.SamplingRate, Export: export,
 			Biflow: s.IPFIX.Mode == model.SonicSluice_SonicSluice_SLUICE_IPFIX_Global_Mode_biflow,
 		}
 	}

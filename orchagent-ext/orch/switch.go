@@ -22,6 +22,10 @@ type Switch interface {
 	// SetPorts learns which port of the switch is which, or fails with ErrPorts.
 	SetPorts(ports []asic.Port) error
 
+	// PortName returns the name of a port by its number in frames; "": it has none, or
+	// is not known.
+	PortName(number uint64) string
+
 	// Count returns the packets and octets that an ACL counter counted.
 	Count(counter *asic.Record) (packets, octets uint64, err error)
 
@@ -96,6 +100,11 @@ func (o *orch) openSwitch(writing context.Context) error {
 	}
 	o.driver = want
 	o.flows.adopt(o.engine.Flows, o.Now())
+	seen, err := o.stateDB.Read(writing, telemetry.TableFlow)
+	if err != nil {
+		o.Log.Warn("ports of flows that an earlier process saw cannot be read", "why", err)
+	}
+	o.flows.recall(seen)
 	return nil
 }
 

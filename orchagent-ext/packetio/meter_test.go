@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"sluice/orchagent-ext/ipfix"
+	"sluice/orchagent-ext/roce"
 )
 
 // TestMeters: flows are exported when the reader ends, at the latest.
@@ -59,6 +60,50 @@ func TestBiflowsWaitNoLonger(t *testing.T) {
 		r.burst(nil)
 		if len(records) != tt.records {
 			t.Errorf("at %v: %d records, want %d", now.Unix(), len(records), tt.records)
+		}
+	}
+}
+
+// TestCopiesAreNoSamples: where the CPU has every packet of a kind, and one of so
+// many of the others, what is exported is one of so many of all.
+func TestCopiesAreNoSamples(t *testing.T) {
+	const rate = 10
+	data, cnp := frame(t, 0x11, 0), frame(t, 0x22, 0)
+	cnp.Data[14+40+8] = byte(roce.CNP)
+	why := func(f Frame, w Why) Frame {
+		f.Why = w
+		return f
+	}
+	for _, tt := range []struct {
+		name string
+		of   Frame
+		sent int
+		want uint64
+	}{
+		{"samples", data, 100, 100},
+		{"copies", why(data, Copied), 100, 100 / rate},
+		{"data among both", why(data, Either), 100, 100},
+		{"CNPs, of which each was copied and one of ten sampled, too", why(cnp, Either), 110, 110 / (rate + 1)},
+	} {
+		for _, perPacket := range []bool{false, true} {
+			packets, octets, each := uint64(0), uint64(0), uint64(len(tt.of.Data)-14)
+			c := Config{Metering: &Metering{Rate: rate, MeterConfig: ipfix.MeterConfig{PerPacket: perPacket}, Export: func(all []ipfix.Record) {
+				for _, r := range all {
+					packets += r.Packets
+					octets += r.Octets
+				}
+			}}}
+			var all [][]Frame
+			for range tt.sent {
+				all = append(all, []Frame{tt.of})
+			}
+			r, _ := run(t, c, all...)
+			if packets != tt.want || octets != tt.want*each {
+				t.Errorf("%s, record a packet %v: %d packets of %d octets, want %d of %d", tt.name, perPacket, packets, octets, tt.want, tt.want*each)
+			}
+			if s := r.Stats(); s.RoCE != uint64(tt.sent) {
+				t.Errorf("%s: %+v", tt.name, s)
+			}
 		}
 	}
 }

@@ -44,9 +44,9 @@ func TestRewriteKeepsLabels(t *testing.T) {
 			t.Errorf("queue pair %#x has no label", qp)
 		}
 	}
-	row := l.await("SLUICE_FLOW", fmt.Sprintf("%s,%s,%06x", fabric.HostA.Addr(), fabric.HostB.Addr(), 0x100),
-		func(f map[string]string) bool { return f["packets"] == "2" })
-	if row["flow_label"] != fmt.Sprint(before[0x100]) || row["dest_qp"] != "256" {
+	id := fmt.Sprintf("%s,%s,%06x", fabric.HostA.Addr(), fabric.HostB.Addr(), 0x100)
+	row := l.await("SLUICE_FLOW", id, func(f map[string]string) bool { return f["packets"] == "2" })
+	if row["flow_label"] != fmt.Sprint(before[0x100]) || row["dest_qp"] != "256" || row["ingress_port"] != l.LeafA.Name {
 		t.Errorf("flow row %v, label %d", row, before[0x100])
 	}
 
@@ -63,6 +63,7 @@ func TestRewriteKeepsLabels(t *testing.T) {
 	if now := flowLabels(t, l.send(l.sessions(1))); !maps.Equal(now, before) {
 		t.Error("labels moved when sluiced was started again")
 	}
+	l.await("SLUICE_FLOW", id, func(f map[string]string) bool { return f["packets"] == "4" && f["ingress_port"] == l.LeafA.Name })
 	labelled := l.frame(packet{qp: 0x999, label: 7})
 	if now := flowLabels(t, l.send([][]byte{labelled, labelled})); now[0x999] != 7 {
 		t.Errorf("zero-only wrote %#x over 7", now[0x999])

@@ -75,7 +75,7 @@ func (o *opener) open(driver orch.Driver, s *config.Snapshot, cold bool) (orch.S
 		return nil, errors.Join(err, lib.Close())
 	}
 	sw := asic.NewSAI(lib)
-	return &switched{SAI: sw, source: packetio.NewSAI(lib, sw.IfIndex), soft: soft, opened: opened}, nil
+	return &switched{SAI: sw, source: packetio.NewSAI(lib, sw.IfIndex, sw.Copies), soft: soft, opened: opened}, nil
 }
 
 // portList is the ports as the software switch takes them: names, with the lanes

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 
 	"sluice/orchagent-ext/asic"
 	"sluice/orchagent-ext/asic/orchagent"
@@ -59,13 +60,24 @@ func (s *rowSwitch) Probe() (asic.Ladder, asic.Features, error) {
 	return l, f, nil
 }
 
-// Objects also learns what the operator states of sampling.
+// Objects also learns what the operator states of sampling, and why packets will
+// come by the netdevs: where sFlow samples, its samples do not, and what is copied
+// does; a mirror session's samples come there beside the copies.
 func (s *rowSwitch) Objects(p asic.Policy, r asic.Rung, f asic.Features) []asic.Object {
 	s.rate = 0
 	if p.Export != nil {
 		s.rate = p.Export.Rate
 	}
-	return s.Driver.Objects(p, r, f)
+	objects := s.Driver.Objects(p, r, f)
+	switch {
+	case f.Sampling == asic.SFlow:
+		s.SetWhy(packetio.Copied)
+	case slices.ContainsFunc(objects, orchagent.Copies):
+		s.SetWhy(packetio.Either)
+	default:
+		s.SetWhy(packetio.Sampled)
+	}
+	return objects
 }
 
 // Warnings implements [orch.Switch].

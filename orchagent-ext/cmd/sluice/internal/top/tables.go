@@ -8,6 +8,7 @@ import (
 
 const (
 	wide       = 100 // columns from which on flows have both packets a second and octets
+	widest     = 120 // and the port that they come in by
 	portName   = 20  // columns of a port's name at most
 	leastAddr  = 8   // columns of an address at least
 	leftOutSay = "and %d more"
@@ -86,6 +87,9 @@ func (v *View) flowTable(g glyphs, l Layout, n int) []string {
 			c[i].cells = append(c[i].cells, cell)
 		}
 	}
+	if inPort := ingress(g, shown); len(inPort.cells) > 0 && (l.Width == 0 || l.Width >= widest) {
+		c = append(c, inPort)
+	}
 	if l.Width > 0 && l.Width < wide {
 		drop := 6 // BYTES
 		if l.Order == ByBytes {
@@ -106,6 +110,21 @@ func (v *View) flowTable(g glyphs, l Layout, n int) []string {
 		out = append(out, fmt.Sprintf(leftOutSay, left))
 	}
 	return out
+}
+
+// ingress is the column of the ports that flows come in by; without cells where no
+// port is known.
+func ingress(g glyphs, shown []Flow) column {
+	c := column{title: "IN", left: true}
+	known := false
+	for _, f := range shown {
+		known = known || f.Ingress != ""
+		c.cells = append(c.cells, cmp.Or(g.middle(f.Ingress, portName), "-"))
+	}
+	if !known {
+		c.cells = nil
+	}
+	return c
 }
 
 // flowLines is how many lines all flows take, without the titles.
