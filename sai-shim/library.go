@@ -259,6 +259,25 @@ func getList[T any](l *Library, k Kind, id ObjectID, attribute C.uint32_t, name 
 	}
 }
 
+// Objects returns the objects of a type that are on the switch, whoever created
+// them. Not every library has a list: [ErrNotSupported].
+func (l *Library) Objects(k Kind) ([]ObjectID, error) {
+	room := 64
+	for {
+		ids := make([]ObjectID, room)
+		n := C.uint32_t(room)
+		status := C.shim_objects(l.shim, k.number, (*C.uint64_t)(&ids[0]), &n)
+		if status == C.SAI_STATUS_BUFFER_OVERFLOW && int(n) > room {
+			room = int(n)
+			continue
+		}
+		if err := l.check("list", k.name, status); err != nil {
+			return nil, err
+		}
+		return ids[:min(int(n), room)], nil
+	}
+}
+
 // capability says what an attribute of an object type takes. known is false
 // where the library does not tell.
 func (l *Library) capability(k Kind, attribute uint32) (create, set, known bool) {

@@ -19,6 +19,14 @@ type Record struct {
 	Previous ID
 }
 
+// before is 1 for a record that was written before its object was created, else 0.
+func (r *Record) before() int {
+	if strings.HasPrefix(string(r.ID), prefixUnknown) {
+		return 1
+	}
+	return 0
+}
+
 // Fields is the record as a row of STATE_DB's SLUICE_ASIC_OBJECT, whose key is
 // the ID.
 func (r *Record) Fields() map[string]string {

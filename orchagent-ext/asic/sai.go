@@ -152,6 +152,13 @@ func (d *SAI) hashUse(uses ...sai.HashUse) string {
 	return ""
 }
 
+// kinds are the library's types of objects that have ids.
+var kinds = map[Type]sai.Kind{
+	TypeACLTable: sai.KindACLTable, TypeACLCounter: sai.KindACLCounter, TypeACLEntry: sai.KindACLEntry,
+	TypeSample: sai.KindSample, TypeUserTrap: sai.KindUserTrap, TypeUDFMatch: sai.KindUDFMatch, TypeUDFGroup: sai.KindUDFGroup,
+	TypeUDF: sai.KindUDF, TypeHash: sai.KindHash,
+}
+
 var hashUses = []sai.HashUse{sai.ECMPHashIPv4, sai.ECMPHashIPv6, sai.ECMPHashIPv4RDMA, sai.ECMPHashIPv6RDMA}
 
 func hashUseOf(name string) (sai.HashUse, error) {
@@ -336,71 +343,6 @@ func (d *SAI) Remove(r *Record) error {
 		return fmt.Errorf("remove %s: no such object type", r.Type)
 	}
 	return refusal(remove(id))
-}
-
-// Exists implements [Driver].
-func (d *SAI) Exists(r *Record) (bool, error) {
-	if name, ok := strings.CutPrefix(string(r.ID), prefixBinding); ok {
-		port, err := d.port(name)
-		if err != nil {
-			return false, nil
-		}
-		table, err := d.lib.IngressACL(port)
-		return err == nil && table != sai.Null, nil
-	}
-	if name, ok := strings.CutPrefix(string(r.ID), prefixUse); ok {
-		use, err := hashUseOf(name)
-		if err != nil {
-			return false, nil
-		}
-		hash, err := d.lib.HashOf(use)
-		return err == nil && hash != sai.Null, nil
-	}
-	id, err := sai.ParseObjectID(string(r.ID))
-	if err != nil {
-		return false, nil
-	}
-	kind, ok := map[Type]sai.Kind{
-		TypeACLTable: sai.KindACLTable, TypeACLCounter: sai.KindACLCounter, TypeACLEntry: sai.KindACLEntry,
-		TypeSample: sai.KindSample, TypeUserTrap: sai.KindUserTrap, TypeUDFMatch: sai.KindUDFMatch, TypeUDFGroup: sai.KindUDFGroup,
-		TypeUDF: sai.KindUDF, TypeHash: sai.KindHash,
-	}[r.Type]
-	there := ok && d.lib.Exists(kind, id)
-	if there && r.Type == TypeUserTrap {
-		d.copied.Store(uint64(id))
-	}
-	return there, nil
-}
-
-// Strays implements [Driver]: entries of our own table that no record names. A
-// library has no list of what else stands.
-func (d *SAI) Strays(stands map[string]*Record) (int, error) {
-	table := stands[keyTable]
-	if table == nil {
-		return 0, nil
-	}
-	id, err := sai.ParseObjectID(string(table.ID))
-	if err != nil {
-		return 0, err
-	}
-	entries, err := d.lib.ACLEntries(id)
-	if err != nil {
-		return 0, nil // the library does not list them
-	}
-	known := map[ID]bool{}
-	for _, r := range stands {
-		known[r.ID] = true
-	}
-	strays := 0
-	for _, e := range entries {
-		if !known[ID(e.String())] {
-			if err := d.lib.RemoveACLEntry(e); err != nil {
-				return strays, refusal(err)
-			}
-			strays++
-		}
-	}
-	return strays, nil
 }
 
 // Count reads an ACL counter.

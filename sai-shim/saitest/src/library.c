@@ -320,3 +320,13 @@ EXPORT sai_status_t sai_query_attribute_enum_values_capability(sai_object_id_t s
 	values->count = n;
 	return n > room ? SAI_STATUS_BUFFER_OVERFLOW : SAI_STATUS_SUCCESS;
 }
+
+EXPORT sai_status_t sai_get_object_key(sai_object_id_t sw, sai_object_type_t type, uint32_t *count, sai_object_key_t *keys)
+{
+	uint32_t room = *count;
+
+	if (sw != the_switch)
+		return SAI_STATUS_INVALID_OBJECT_ID;
+	*count = store_objects(type, keys, room);
+	return *count > room ? SAI_STATUS_BUFFER_OVERFLOW : SAI_STATUS_SUCCESS;
+}
