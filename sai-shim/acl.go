@@ -288,9 +288,13 @@ func (l *Library) ACLEntryCounter(entry ObjectID) (ObjectID, error) {
 	return *(*ObjectID)(unsafe.Pointer(&a.parameter)), nil
 }
 
-// CreateUserTrap creates a user-defined trap for ACL entries.
-func (l *Library) CreateUserTrap() (ObjectID, error) {
+// CreateUserTrap creates a user-defined trap for ACL entries, in a group; Null: the
+// switch's own.
+func (l *Library) CreateUserTrap(group ObjectID) (ObjectID, error) {
 	l.enum(C.SAI_HOSTIF_USER_DEFINED_TRAP_ATTR_TYPE, "SAI_HOSTIF_USER_DEFINED_TRAP_ATTR_TYPE", C.SAI_HOSTIF_USER_DEFINED_TRAP_TYPE_ACL)
+	if group != Null {
+		l.oid(C.SAI_HOSTIF_USER_DEFINED_TRAP_ATTR_TRAP_GROUP, "SAI_HOSTIF_USER_DEFINED_TRAP_ATTR_TRAP_GROUP", group)
+	}
 	return l.create(KindUserTrap)
 }
 

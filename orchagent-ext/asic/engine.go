@@ -14,6 +14,9 @@ var (
 	// ErrRefused: the switch cannot, or has no room: to try again is pointless.
 	ErrRefused = errors.New("the switch refuses")
 
+	// ErrUnpoliced: the switch refuses, and what is refused polices packets to the CPU.
+	ErrUnpoliced = fmt.Errorf("%w: packets to the CPU are not policed", ErrRefused)
+
 	// ErrGone: the object is not there any more.
 	ErrGone = errors.New("the object is gone")
 )
@@ -193,6 +196,11 @@ func (e *Engine) Reconcile(p Policy) (Outcome, error) {
 		e.outcome.Problems = slices.Clone(problems)
 		err := e.step()
 		err = errors.Join(err, e.save())
+		if errors.Is(err, ErrUnpoliced) && e.features.PoliceCPU {
+			e.features.PoliceCPU = false
+			problems = append(problems, err.Error())
+			continue
+		}
 		if err == nil || e.rung == None || !errors.Is(err, ErrRefused) {
 			return e.outcome, err
 		}

@@ -102,8 +102,11 @@ func (d *SAI) Exists(r *Record) (bool, error) {
 	}
 	kind, ok := kinds[r.Type]
 	there := ok && d.lib.Exists(kind, id)
-	if there && r.Type == TypeUserTrap {
+	switch {
+	case there && r.Type == TypeUserTrap:
 		d.copied.Store(uint64(id))
+	case there && r.Type == TypePolicer:
+		d.policer = id
 	}
 	return there, nil
 }

@@ -19,6 +19,7 @@ type SAI struct {
 	ports   map[string]sai.ObjectID // by SONiC name
 	names   map[sai.ObjectID]string // of ports
 	ifIndex atomic.Pointer[map[sai.ObjectID]uint32]
+	policer sai.ObjectID  // of packets to the CPU; Null: none
 	copied  atomic.Uint64 // the trap of what entries copy to the CPU; Null: none
 }
 
@@ -108,6 +109,26 @@ func refusal(err error) error {
 	return err
 }
 
+// unpoliced marks a refusal of what polices.
+func unpoliced(err error) error {
+	if errors.Is(refusal(err), ErrRefused) {
+		return fmt.Errorf("%w: %w", ErrUnpoliced, err)
+	}
+	return err
+}
+
+// Policed is how many packets to the CPU the policer of the policy dropped.
+func (d *SAI) Policed() uint64 {
+	if d.policer == sai.Null {
+		return 0
+	}
+	s, err := d.lib.PolicerStats(d.policer)
+	if err != nil {
+		return 0 // it has gone, or the library does not count
+	}
+	return s.RedPackets
+}
+
 // Probe implements [Driver]. What the library does not tell is left to a try.
 func (d *SAI) Probe() (Ladder, Features, error) {
 	l := NewLadder(FlowLabelRungs)
@@ -131,6 +152,7 @@ func (d *SAI) Probe() (Ladder, Features, error) {
 		HashRDMAIPv6: d.hashUse(sai.ECMPHashIPv6RDMA, sai.ECMPHashIPv6),
 		HashRDMAIPv4: d.hashUse(sai.ECMPHashIPv4RDMA, sai.ECMPHashIPv4),
 	}
+	f.PoliceCPU, _ = d.lib.CanPoliceTraps()
 	if can, known := d.lib.CanSample(); known && !can {
 		f.NoSample = "the SAI library has no ACL action INGRESS_SAMPLEPACKET_ENABLE"
 	}
@@ -156,7 +178,7 @@ func (d *SAI) hashUse(uses ...sai.HashUse) string {
 var kinds = map[Type]sai.Kind{
 	TypeACLTable: sai.KindACLTable, TypeACLCounter: sai.KindACLCounter, TypeACLEntry: sai.KindACLEntry,
 	TypeSample: sai.KindSample, TypeUserTrap: sai.KindUserTrap, TypeUDFMatch: sai.KindUDFMatch, TypeUDFGroup: sai.KindUDFGroup,
-	TypeUDF: sai.KindUDF, TypeHash: sai.KindHash,
+	TypeUDF: sai.KindUDF, TypeHash: sai.KindHash, TypePolicer: sai.KindPolicer, TypeTrapGroup: sai.KindTrapGroup,
 }
 
 var hashUses = []sai.HashUse{sai.ECMPHashIPv4, sai.ECMPHashIPv6, sai.ECMPHashIPv4RDMA, sai.ECMPHashIPv6RDMA}
@@ -219,9 +241,16 @@ func (d *SAI) create(s spec, at refs, r *Record) (sai.ObjectID, error) {
 	case sampleSpec:
 		return d.lib.CreateSample(s.rate)
 	case trapSpec:
-		id, err := d.lib.CreateUserTrap()
+		id, err := d.lib.CreateUserTrap(at.id(s.group))
 		d.copied.Store(uint64(id))
 		return id, err
+	case policerSpec:
+		id, err := d.lib.CreatePolicer(sai.Policer{Packets: true, Rate: uint64(s.cpu.Rate), Burst: uint64(s.cpu.Burst), Red: sai.Drop})
+		d.policer = id
+		return id, unpoliced(err)
+	case trapGroupSpec:
+		id, err := d.lib.CreateTrapGroup(at.id(s.policer))
+		return id, unpoliced(err)
 	case udfMatchSpec:
 		return d.lib.CreateUDFMatch(roce.UDPPort)
 	case udfGroupSpec:
@@ -337,7 +366,7 @@ func (d *SAI) Remove(r *Record) error {
 	remove := map[Type]func(sai.ObjectID) error{
 		TypeACLTable: d.lib.RemoveACLTable, TypeACLCounter: d.lib.RemoveACLCounter, TypeACLEntry: d.lib.RemoveACLEntry,
 		TypeSample: d.lib.RemoveSample, TypeUserTrap: d.lib.RemoveUserTrap, TypeUDFMatch: d.lib.RemoveUDFMatch, TypeUDFGroup: d.lib.RemoveUDFGroup,
-		TypeUDF: d.lib.RemoveUDF, TypeHash: d.lib.RemoveHash,
+		TypeUDF: d.lib.RemoveUDF, TypeHash: d.lib.RemoveHash, TypePolicer: d.lib.RemovePolicer, TypeTrapGroup: d.lib.RemoveTrapGroup,
 	}[r.Type]
 	if remove == nil {
 		return fmt.Errorf("remove %s: no such object type", r.Type)

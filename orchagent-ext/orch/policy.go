@@ -19,7 +19,10 @@ const hashField = "IPV6_FLOW_LABEL"
 // Policy is what the configuration asks of the switch: nothing, while the kill
 // switch is set.
 func Policy(s *config.Snapshot) asic.Policy {
-	p := asic.Policy{FlowCapacity: *s.Global.FlowCapacity, ManageHash: *s.FlowLabel.ManageSwitchHash}
+	p := asic.Policy{
+		FlowCapacity: *s.Global.FlowCapacity, ManageHash: *s.FlowLabel.ManageSwitchHash,
+		CPU: asic.CPU{Rate: *s.Global.CpuRate, Burst: *s.Global.CpuBurst},
+	}
 	if disabled(s) {
 		return p
 	}

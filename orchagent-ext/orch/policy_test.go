@@ -46,36 +46,37 @@ func TestPolicy(t *testing.T) {
 	label := func(a flow.Algorithm, zeroOnly bool) *asic.Label {
 		return &asic.Label{Algorithm: a, ZeroOnly: zeroOnly}
 	}
+	cpu := asic.CPU{Rate: 100000, Burst: 10000}
 	for _, tt := range []struct {
 		name string
 		rows [][]string
 		want asic.Policy
 	}{
-		{"nothing", nil, asic.Policy{FlowCapacity: 65536}},
-		{"off", [][]string{port0, edge0}, asic.Policy{FlowCapacity: 65536}},
-		{"on", [][]string{port0, port4, edge0, fabric4, on}, asic.Policy{Label: label(flow.DraftLiteral, true), Ports: []string{"Ethernet0"}, FlowCapacity: 65536}},
+		{"nothing", nil, asic.Policy{FlowCapacity: 65536, CPU: cpu}},
+		{"off", [][]string{port0, edge0}, asic.Policy{FlowCapacity: 65536, CPU: cpu}},
+		{"on", [][]string{port0, port4, edge0, fabric4, on}, asic.Policy{Label: label(flow.DraftLiteral, true), Ports: []string{"Ethernet0"}, FlowCapacity: 65536, CPU: cpu}},
 		{
 			"all the other values",
 			[][]string{
 				port0, port4, {"SLUICE_PORT", "Ethernet0", "role=edge", "flow_label=disabled"}, {"SLUICE_PORT", "Ethernet4", "flow_label=enabled"},
 				{"SLUICE_FLOW_LABEL", "global", "admin_state=enabled", "algorithm=crc32", "rewrite=always", "manage_switch_hash=true"},
-				{"SLUICE", "global", "flow_capacity=2048", "rc_source_qp=zero"},
+				{"SLUICE", "global", "flow_capacity=2048", "rc_source_qp=zero", "cpu_rate=7", "cpu_burst=8"},
 			},
-			asic.Policy{Label: &asic.Label{Algorithm: flow.CRC32, ZeroSrcQP: true}, Ports: []string{"Ethernet4"}, ManageHash: true, FlowCapacity: 2048},
+			asic.Policy{Label: &asic.Label{Algorithm: flow.CRC32, ZeroSrcQP: true}, Ports: []string{"Ethernet4"}, ManageHash: true, FlowCapacity: 2048, CPU: asic.CPU{Rate: 7, Burst: 8}},
 		},
 		{
 			"export",
 			[][]string{port0, port4, edge0, fabric4, {"SLUICE_IPFIX", "global", "admin_state=enabled", "sampling_rate=100"}, {"SLUICE_IPFIX_COLLECTOR", "c", "address=192.0.2.1"}},
-			asic.Policy{Export: &asic.Export{Rate: 100, Ports: []string{"Ethernet0", "Ethernet4"}}, FlowCapacity: 65536},
+			asic.Policy{Export: &asic.Export{Rate: 100, Ports: []string{"Ethernet0", "Ethernet4"}}, FlowCapacity: 65536, CPU: cpu},
 		},
-		{"kill switch", [][]string{port0, edge0, on, {"SLUICE", "global", "admin_state=disabled"}}, asic.Policy{FlowCapacity: 65536}},
+		{"kill switch", [][]string{port0, edge0, on, {"SLUICE", "global", "admin_state=disabled"}}, asic.Policy{FlowCapacity: 65536, CPU: cpu}},
 		{
 			"PortChannel",
 			[][]string{
 				port0, port4, {"PORTCHANNEL", "PortChannel1"}, {"PORTCHANNEL_MEMBER", "PortChannel1|Ethernet4"}, {"PORTCHANNEL_MEMBER", "PortChannel1|Ethernet0"},
 				{"SLUICE_PORT", "PortChannel1", "role=edge"}, on,
 			},
-			asic.Policy{Label: label(flow.DraftLiteral, true), Ports: []string{"Ethernet0", "Ethernet4"}, FlowCapacity: 65536},
+			asic.Policy{Label: label(flow.DraftLiteral, true), Ports: []string{"Ethernet0", "Ethernet4"}, FlowCapacity: 65536, CPU: cpu},
 		},
 	} {
 		if diff := cmp.Diff(tt.want, Policy(snapshot(t, tt.rows...))); diff != "" {

@@ -93,7 +93,7 @@ func (o *orch) count() {
 	if o.engine == nil {
 		return
 	}
-	c := telemetry.Counters{Lost: o.sw.RingFull(), Refused: o.refused, At: o.Now()}
+	c := telemetry.Counters{Lost: o.sw.RingFull(), Policed: o.sw.Policed(), Refused: o.refused, At: o.Now()}
 	if o.reader != nil {
 		c.CPU = o.reader.Stats()
 	}

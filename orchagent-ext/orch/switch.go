@@ -41,6 +41,9 @@ type Switch interface {
 	// RingFull returns how many packets to the CPU found the receive ring full.
 	RingFull() uint64
 
+	// Policed returns how many packets to the CPU were more than the policy's CPU allows.
+	Policed() uint64
+
 	// Close leaves what stands standing.
 	Close() error
 }

@@ -30,6 +30,8 @@ type Netdev struct {
 	ports atomic.Pointer[map[uint32]string] // names by interface index
 	why   atomic.Uint32                     // of what comes by the netdevs
 
+	bucket bucket // of all that it gives out
+
 	samples   atomic.Pointer[samples] // nil before they were wanted
 	listening atomic.Bool
 
@@ -156,6 +158,13 @@ func (s *Netdev) PortName(number uint64) string {
 // SetWhy says why packets come by the netdevs of ports; by default they are samples.
 // It may be called from any goroutine.
 func (s *Netdev) SetWhy(w Why) { s.why.Store(uint32(w)) }
+
+// SetRate bounds what is given out to rate packets a second, and burst at once. It
+// may be called from any goroutine.
+func (s *Netdev) SetRate(rate, burst uint32) { s.bucket.set(rate, burst) }
+
+// Policed is how many packets were more than that.
+func (s *Netdev) Policed() uint64 { return s.bucket.dropped.Load() }
 
 // Sampled says whether the samples of SONiC's sFlow are received, too. It may be
 // called while a Receive is under way, from one goroutine.

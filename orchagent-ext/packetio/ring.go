@@ -23,6 +23,7 @@ func (s *Netdev) Receive(ctx context.Context, frames []Frame) (int, error) {
 		if ports := s.ports.Load(); ports != nil && s.listening.Load() {
 			n += s.samples.Load().take(frames[n:], *ports)
 		}
+		n = s.bucket.take(n, time.Now())
 		if err := ctx.Err(); err != nil || n > 0 {
 			return n, err
 		}

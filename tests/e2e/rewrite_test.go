@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"maps"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -67,6 +68,41 @@ func TestRewriteKeepsLabels(t *testing.T) {
 	labelled := l.frame(packet{qp: 0x999, label: 7})
 	if now := flowLabels(t, l.send([][]byte{labelled, labelled})); now[0x999] != 7 {
 		t.Errorf("zero-only wrote %#x over 7", now[0x999])
+	}
+}
+
+// TestCPURate: what may go to the CPU changes without a restart, and what may not is
+// counted.
+func TestCPURate(t *testing.T) {
+	l := newLeaf(t)
+	l.start("--sai-profile", "SLUICE_HIDE=compute")
+	l.set("SLUICE", "global", "cpu_rate", "1", "cpu_burst", "10")
+	l.enable()
+	l.awaitFields("SLUICE_CAPABILITY", "switch", "flow_label_rung", "rewrite")
+	l.send(l.sessions(1))
+	policed := func() (n int) {
+		all, _ := l.countersDB.Read(t.Context(), "SLUICE_STATS")
+		for _, r := range all {
+			n, _ = strconv.Atoi(r.Fields["cpu_policed"])
+		}
+		return n
+	}
+	for deadline := time.Now().Add(patience); policed() < 30; time.Sleep(poll) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d of 64 packets were policed at a burst of 10", policed())
+		}
+	}
+	if flows, _ := strconv.Atoi(l.row("SLUICE_STATE", "global")["flows"]); flows > 34 {
+		t.Errorf("the CPU has seen %d flows", flows)
+	}
+	policer := l.objects()["cpu/policer"]
+	l.set("SLUICE", "global", "cpu_rate", "100000", "cpu_burst", "1000")
+	l.await("SLUICE_ASIC_OBJECT", policer, func(f map[string]string) bool { return f == nil })
+	for deadline := time.Now().Add(patience); l.row("SLUICE_STATE", "global")["flows"] != "64"; {
+		if time.Now().After(deadline) {
+			t.Fatalf("flows: %v", l.row("SLUICE_STATE", "global"))
+		}
+		l.send(l.sessions(1))
 	}
 }
 

@@ -68,6 +68,7 @@ func (s *rowSwitch) Objects(p asic.Policy, r asic.Rung, f asic.Features) []asic.
 	if p.Export != nil {
 		s.rate = p.Export.Rate
 	}
+	s.SetRate(p.CPU.Rate, p.CPU.Burst)
 	objects := s.Driver.Objects(p, r, f)
 	switch {
 	case f.Sampling == asic.SFlow:

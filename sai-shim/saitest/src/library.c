@@ -193,6 +193,7 @@ QUAD(mirror_session, MIRROR_SESSION)
 QUAD(samplepacket, SAMPLEPACKET)
 QUAD(policer, POLICER)
 QUAD(scheduler, SCHEDULER)
+QUAD(hostif_trap_group, HOSTIF_TRAP_GROUP)
 QUAD(hostif_user_defined_trap, HOSTIF_USER_DEFINED_TRAP)
 
 #define FOUR(name) create_##name, remove_##name, set_##name##_attribute, get_##name##_attribute
@@ -211,7 +212,11 @@ static sai_mirror_api_t mirror_api = { FOUR(mirror_session) };
 static sai_samplepacket_api_t samplepacket_api = { FOUR(samplepacket) };
 static sai_policer_api_t policer_api = { FOUR(policer), .get_policer_stats = get_policer_stats };
 static sai_scheduler_api_t scheduler_api = { FOUR(scheduler) };
-static sai_hostif_api_t hostif_api = { .create_hostif_user_defined_trap = create_hostif_user_defined_trap,
+static sai_hostif_api_t hostif_api = { .create_hostif_trap_group = create_hostif_trap_group,
+				       .remove_hostif_trap_group = remove_hostif_trap_group,
+				       .set_hostif_trap_group_attribute = set_hostif_trap_group_attribute,
+				       .get_hostif_trap_group_attribute = get_hostif_trap_group_attribute,
+				       .create_hostif_user_defined_trap = create_hostif_user_defined_trap,
 				       .remove_hostif_user_defined_trap = remove_hostif_user_defined_trap,
 				       .set_hostif_user_defined_trap_attribute = set_hostif_user_defined_trap_attribute,
 				       .get_hostif_user_defined_trap_attribute = get_hostif_user_defined_trap_attribute };

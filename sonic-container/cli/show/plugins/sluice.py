@@ -16,7 +16,7 @@ SEPARATOR = {CONFIG_DB: '|', STATE_DB: '|', COUNTERS_DB: ':'}
 # The fields of SLUICE_STATS:global that count up, in the order in which they are
 # shown. Those of the switch outlive sluiced; the others begin anew with it.
 OF_SWITCH = ['label_written', 'label_skipped']
-OF_DAEMON = ['cpu_copied', 'cpu_ring_full', 'cpu_roce', 'cpu_tunnelled', 'cpu_not_roce', 'cpu_malformed',
+OF_DAEMON = ['cpu_copied', 'cpu_ring_full', 'cpu_policed', 'cpu_roce', 'cpu_tunnelled', 'cpu_not_roce', 'cpu_malformed',
              'cpu_queue_full', 'cpu_new_flows', 'flows_without_entry']
 
 # Those of SLUICE_IPFIX_STATS:name, all of the daemon.
