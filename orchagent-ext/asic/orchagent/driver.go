@@ -23,6 +23,7 @@ type Driver struct {
 	log                     *slog.Logger
 	patience                time.Duration
 
+	memory   memory
 	ports    []string          // that there are
 	channels map[string]string // PortChannel by member
 	able     capability
@@ -60,6 +61,10 @@ func New(d *sonicdb.Databases, log *slog.Logger) (*Driver, error) {
 	}
 	return drv, nil
 }
+
+// Remember makes the driver keep in a file which hash fields it has added, so that
+// they are its own after a reboot, too. It is to be called before anything else.
+func (d *Driver) Remember(file string) { d.memory.file = file }
 
 // Close closes the connections. The rows stay.
 func (d *Driver) Close() error {

@@ -43,7 +43,7 @@ func (o *opener) open(driver orch.Driver, s *config.Snapshot, cold bool) (orch.S
 		return nil, errors.New("CONFIG_DB has no PORT rows: the switch is opened when there are some")
 	}
 	if driver == orch.Orchagent {
-		return openRows(o.databases, o.log)
+		return openRows(o.databases, o.options.memory(), o.log)
 	}
 	if o.options.library == "" {
 		return nil, errors.New("no SAI library: give its path with --sai-library or SLUICE_SAI_LIBRARY; libsoftsai.so is the software switch; or set driver=orchagent in SLUICE|global, where syncd owns the ASIC")

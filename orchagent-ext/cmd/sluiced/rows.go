@@ -23,11 +23,12 @@ type rowSwitch struct {
 	rate  uint32 // that the operator states for export; 0: nothing is exported
 }
 
-func openRows(databases *sonicdb.Databases, log *slog.Logger) (orch.Switch, error) {
+func openRows(databases *sonicdb.Databases, memory string, log *slog.Logger) (orch.Switch, error) {
 	driver, err := orchagent.New(databases, log)
 	if err != nil {
 		return nil, err
 	}
+	driver.Remember(memory)
 	netdev, err := packetio.OpenNetdev()
 	if err != nil {
 		return nil, errors.Join(err, driver.Close())
