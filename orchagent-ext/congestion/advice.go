@@ -1,0 +1,54 @@
+package congestion
+
+import "time"
+
+// Pace is how often a flow's sender is told a rate (SLUICE_RATE_ADVICE).
+type Pace struct {
+	Interval time.Duration // no two messages for a flow are closer
+	Lifetime int           // for how many intervals a rate holds; at least 1
+}
+
+// refresh is when a rate that did not change is said again: at half its lifetime, in
+// whole intervals and at least one.
+func (p *Pace) refresh() int64 { return int64(p.Interval) * int64(max(p.Lifetime/2, 1)) }
+
+// Advice is what a flow's sender was told. The zero value is a sender who was told
+// nothing.
+type Advice struct {
+	rate uint32
+	at   int64
+}
+
+// Rate returns the rate that holds for the sender at time now (ns), in Mbit/s; 0 if
+// none does.
+func (a *Advice) Rate(now int64, p *Pace) uint32 {
+	if a.rate == 0 || now-a.at >= int64(p.Interval)*int64(p.Lifetime) {
+		return 0
+	}
+	return a.rate
+}
+
+// Tell reports whether a message with the rate (Mbit/s) is to be sent at time now (ns),
+// and then takes it as sent: at most one an interval, and only when the rate is another
+// one or the last message is to be refreshed. A rate of 0 is no advice: nothing is
+// sent, and what was told runs out.
+func (a *Advice) Tell(now int64, rate uint32, p *Pace) bool {
+	if rate == 0 {
+		return false
+	}
+	if a.rate != 0 {
+		wait := int64(p.Interval)
+		if rate == a.rate {
+			wait = p.refresh()
+		}
+		if now-a.at < wait {
+			return false
+		}
+	}
+	a.rate, a.at = rate, now
+	return true
+}
+
+// Due returns when Tell is to be called again although the rate is the same. It is not
+// due for a sender who was told nothing.
+func (a *Advice) Due(p *Pace) (at int64, ok bool) { return a.at + p.refresh(), a.rate != 0 }

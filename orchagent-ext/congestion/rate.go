@@ -1,0 +1,80 @@
+package congestion
+
+import (
+	"net/netip"
+	"time"
+)
+
+// Target is what an advised rate aims at and stays within (SLUICE_RATE_ADVICE).
+type Target struct {
+	Bytes uint64        // octets that the flow's queue may keep; not 0
+	Delay time.Duration // that its packets may wait there; not 0
+	Min   uint32        // Mbit/s; no rate below it is advised
+	Port  uint32        // Mbit/s, the speed of the egress port; 0: not known
+}
+
+// Measured is what was seen of a flow and its queue in one interval.
+type Measured struct {
+	Rate  uint32        // Mbit/s
+	Depth uint64        // octets in the queue
+	Delay time.Duration // that packets waited
+	Lost  bool          // whether the queue dropped packets of the flow
+}
+
+// Rate returns the rate to advise, in Mbit/s and never 0.
+//
+// Decision: draft-zz section 5.2 names queue depth, queuing delay and loss, and
+// not how. With r the larger of depth ÷ target and delay ÷ target: the
+// measured rate × 1 ÷ r, between a half and the whole of it; half of that when there
+// was loss; and where the queue is below its target and lost nothing, 1 % of the port's
+// speed more.
+func (t *Target) Rate(m Measured) uint32 {
+	r := max(float64(m.Depth)/float64(t.Bytes), float64(m.Delay)/float64(t.Delay))
+	rate := float64(m.Rate)
+	switch {
+	case r > 1:
+		rate *= max(1/r, 0.5)
+	case r < 1 && !m.Lost:
+		rate += float64(t.Port) / 100
+	}
+	if m.Lost {
+		rate /= 2
+	}
+	return t.clamp(rate)
+}
+
+// clamp keeps a rate within the limits. A port that is slower than the least rate that
+// may be advised has the last word.
+func (t *Target) clamp(rate float64) uint32 {
+	rate = max(rate, float64(t.Min), 1)
+	if t.Port != 0 {
+		rate = min(rate, float64(t.Port))
+	}
+	return uint32(min(rate, 1<<32-1))
+}
+
+// Policy is a rate that the operator set for flows (SLUICE_RATE_POLICY).
+type Policy struct {
+	Src, Dst netip.Prefix // the zero value: any
+	DSCP     int          // -1: any
+	Rate     uint32       // Mbit/s; not 0
+}
+
+// Matches reports whether the policy is for packets of this kind.
+func (p *Policy) Matches(src, dst netip.Addr, dscp uint8) bool {
+	in := func(prefix netip.Prefix, a netip.Addr) bool { return !prefix.IsValid() || prefix.Contains(a) }
+	return in(p.Src, src) && in(p.Dst, dst) && (p.DSCP < 0 || p.DSCP == int(dscp))
+}
+
+// Lowest returns the lowest rate of the policies that match, in Mbit/s; 0 if none does.
+// Addresses are IPv4 or IPv6, not IPv4 mapped into IPv6.
+func Lowest(policies []Policy, src, dst netip.Addr, dscp uint8) uint32 {
+	lowest := uint32(0)
+	for i := range policies {
+		p := &policies[i]
+		if p.Matches(src, dst, dscp) && (lowest == 0 || p.Rate < lowest) {
+			lowest = p.Rate
+		}
+	}
+	return lowest
+}

@@ -1,0 +1,25 @@
+package enforce
+
+// queue is a heap of demands, the one that ends first on top. It implements
+// heap.Interface.
+type queue[F comparable] []*demand[F]
+
+func (q queue[F]) Len() int           { return len(q) }
+func (q queue[F]) Less(i, j int) bool { return q[i].Until < q[j].Until }
+func (q queue[F]) Swap(i, j int) {
+	q[i], q[j] = q[j], q[i]
+	q[i].place, q[j].place = i, j
+}
+
+func (q *queue[F]) Push(d any) {
+	d.(*demand[F]).place = len(*q)
+	*q = append(*q, d.(*demand[F]))
+}
+
+func (q *queue[F]) Pop() any {
+	last := len(*q) - 1
+	d := (*q)[last]
+	(*q)[last] = nil
+	*q = (*q)[:last]
+	return d
+}
