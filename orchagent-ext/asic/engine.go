@@ -54,7 +54,7 @@ type Finder interface {
 	// Before returns the record that the ledger is to have while an object is created:
 	// Exists finds the object by it, and gives the record its id. nil: there is nothing
 	// to remember.
-	Before(o *Object) (*Record, error)
+	Before(o *Object) *Record
 }
 
 // Ledger outlives the process: what stands on the switch.

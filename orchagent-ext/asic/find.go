@@ -1,7 +1,6 @@
 package asic
 
 import (
-	"errors"
 	"slices"
 	"strings"
 
@@ -13,28 +12,35 @@ import (
 // between, or what the attribute held.
 const prefixUnknown = "unknown:"
 
+// Connected says that other processes create objects on the switch, too. What stands
+// in no table of ours is then not looked for: it could be theirs.
+func (d *SAI) Connected() { d.connected = true }
+
 // Before implements [Finder]. Entries, counters and bindings are found by their
 // table. Where the library lists no objects, others cannot be found.
-func (d *SAI) Before(o *Object) (*Record, error) {
+func (d *SAI) Before(o *Object) *Record {
+	if o.Type == TypeACLEntry || o.Type == TypeACLCounter || o.Type == TypeBinding {
+		return nil
+	}
 	r := &Record{Object: *o, ID: ID(prefixUnknown + o.Key)}
-	switch o.Type {
-	case TypeACLEntry, TypeACLCounter, TypeBinding:
-		return nil, nil
-	case TypeSwitchHash:
+	if o.Type == TypeSwitchHash {
 		was, err := d.hashIn(o)
+		if err != nil {
+			return nil
+		}
 		r.Previous = ID(was.String())
-		return r, refusal(err)
+		return r
 	}
 	ids, err := d.lib.Objects(kinds[o.Type])
-	if errors.Is(err, sai.ErrNotSupported) {
-		return nil, nil
+	if err != nil || d.connected {
+		return nil
 	}
 	words := make([]string, len(ids))
 	for i, id := range ids {
 		words[i] = id.String()
 	}
 	r.Previous = ID(strings.Join(words, ","))
-	return r, refusal(err)
+	return r
 }
 
 // hashIn is the hash that the attribute of a switch setting holds.
@@ -48,37 +54,35 @@ func (d *SAI) hashIn(o *Object) (sai.ObjectID, error) {
 
 // find looks for the object of a record that was written before it was created, and
 // completes the record.
-func (d *SAI) find(r *Record) (bool, error) {
+func (d *SAI) find(r *Record) bool {
 	if r.Type == TypeSwitchHash {
 		now, err := d.hashIn(&r.Object)
 		if err != nil || now == sai.Null || ID(now.String()) == r.Previous {
-			return false, nil // it was not set
+			return false // it was not set
 		}
 		r.ID = ID(prefixUse + r.Attrs[0].Name)
 		if r.Previous == ID(sai.Null.String()) {
 			r.Previous = ""
 		}
-		return true, nil
+		return true
 	}
 	ids, err := d.lib.Objects(kinds[r.Type])
 	if err != nil {
-		return false, refusal(err)
+		return false
 	}
 	was := strings.Split(string(r.Previous), ",")
 	fresh := slices.DeleteFunc(ids, func(id sai.ObjectID) bool { return slices.Contains(was, id.String()) })
-	if len(fresh) != 1 { // it was not created; or others have created some, too, and nobody can tell which it is
-		return false, nil
+	if len(fresh) != 1 { // it was not created, or others have created some, too
+		return false
 	}
 	r.ID, r.Previous = ID(fresh[0].String()), ""
-	return true, nil
+	return true
 }
 
 // Exists implements [Driver].
 func (d *SAI) Exists(r *Record) (bool, error) {
-	if strings.HasPrefix(string(r.ID), prefixUnknown) {
-		if there, err := d.find(r); err != nil || !there {
-			return false, err
-		}
+	if strings.HasPrefix(string(r.ID), prefixUnknown) && !d.find(r) {
+		return false, nil
 	}
 	if name, ok := strings.CutPrefix(string(r.ID), prefixBinding); ok {
 		port, err := d.port(name)
@@ -143,18 +147,18 @@ func (d *SAI) Strays(stands map[string]*Record) (n int, err error) {
 	}
 	n += d.claim(stands, tables, known)
 	all, err := d.lib.Objects(sai.KindACLCounter)
-	if err != nil && !errors.Is(err, sai.ErrNotSupported) {
-		return n, refusal(err)
+	if err != nil {
+		all = nil // the library does not list them
 	}
 	for _, c := range all {
+		if known[ID(c.String())] {
+			continue
+		}
 		if table, err := d.lib.ACLCounterTable(c); err == nil && tables[table] != "" {
 			counters[c] = true
 		}
 	}
 	for c := range counters {
-		if known[ID(c.String())] {
-			continue
-		}
 		if err := d.lib.RemoveACLCounter(c); err != nil {
 			return n, refusal(err)
 		}

@@ -230,6 +230,47 @@ func TestKilledAnywhere(t *testing.T) {
 	}
 }
 
+// TestWhatOthersCreate on a switch that sluiced is only connected to is never taken
+// for ours, not even where one of our objects may have been created.
+func TestWhatOthersCreate(t *testing.T) {
+	library := saitest.New(t)
+	p := newPlace(t, library, "")
+	ledger := &fakeLedger{}
+	for steps := range 10 {
+		d := p.driver()
+		d.Connected()
+		k := &killer{steps}
+		until(func() {
+			e, err := NewEngine(mortalSAI{d, k}, mortalLedger{ledger, k}, nil)
+			if err == nil {
+				_, err = e.Reconcile(policy("Ethernet0"))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		})
+		theirs := map[sai.Kind]sai.ObjectID{}
+		for kind, create := range map[sai.Kind]func() (sai.ObjectID, error){
+			sai.KindACLTable: func() (sai.ObjectID, error) { return p.lib.CreateACLTable(sai.ACLTable{L4DstPort: true}) },
+			sai.KindHash:     func() (sai.ObjectID, error) { return p.lib.CreateHash([]sai.HashField{sai.HashDstIP}, nil) },
+		} {
+			id, err := create()
+			if err != nil {
+				t.Fatal(err)
+			}
+			theirs[kind] = id
+		}
+		d = p.driver()
+		d.Connected()
+		reconcile(t, newTestEngine(t, d, ledger), Policy{})
+		for kind, id := range theirs {
+			if !p.lib.Exists(kind, id) {
+				t.Errorf("killed at step %d: %s of another process is gone", steps, id)
+			}
+		}
+	}
+}
+
 // TestKilledWithoutALister: a library that lists no objects has a table's entries at
 // least, and so their counters.
 func TestKilledWithoutALister(t *testing.T) {

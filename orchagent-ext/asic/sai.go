@@ -15,12 +15,13 @@ import (
 
 // SAI is the driver that calls a SAI library.
 type SAI struct {
-	lib     *sai.Library
-	ports   map[string]sai.ObjectID // by SONiC name
-	names   map[sai.ObjectID]string // of ports
-	ifIndex atomic.Pointer[map[sai.ObjectID]uint32]
-	policer sai.ObjectID  // of packets to the CPU; Null: none
-	copied  atomic.Uint64 // the trap of what entries copy to the CPU; Null: none
+	lib       *sai.Library
+	ports     map[string]sai.ObjectID // by SONiC name
+	names     map[sai.ObjectID]string // of ports
+	ifIndex   atomic.Pointer[map[sai.ObjectID]uint32]
+	connected bool
+	policer   sai.ObjectID  // of packets to the CPU; Null: none
+	copied    atomic.Uint64 // the trap of what entries copy to the CPU; Null: none
 }
 
 // Port is a port as CONFIG_DB's PORT has it.

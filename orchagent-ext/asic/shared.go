@@ -94,11 +94,7 @@ func (e *Engine) makeFound(o *Object) (*Record, error) {
 	if !ok {
 		return e.driver.Create(o, e.stands)
 	}
-	before, err := finder.Before(o)
-	if err != nil {
-		return nil, err
-	}
-	if before != nil {
+	if before := finder.Before(o); before != nil {
 		before.spec = nil
 		e.gone = slices.DeleteFunc(e.gone, func(id ID) bool { return id == before.ID }) // of an attempt that failed
 		e.dirty = append(e.dirty, before)
