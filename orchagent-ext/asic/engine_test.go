@@ -283,7 +283,9 @@ func TestUnpoliced(t *testing.T) {
 		f.polices = true
 		f.refuse[kind] = fmt.Errorf("%w: no room", ErrUnpoliced)
 		e := newTestEngine(t, f, l)
-		o := reconcile(t, e, policy("Ethernet0"))
+		p := policy("Ethernet0")
+		p.CPU = CPU{Rate: 100, Burst: 10}
+		o := reconcile(t, e, p)
 		if o.Rung != Rewrite || len(o.Problems) != 1 || !strings.Contains(o.Problems[0], "packets to the CPU are not policed: no room") {
 			t.Errorf("%s: %+v", kind, o)
 		}

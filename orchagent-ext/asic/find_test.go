@@ -163,7 +163,9 @@ func TestKilledAnywhere(t *testing.T) {
 		t.Run(string(rung), func(t *testing.T) {
 			p := newPlace(t, library, hide)
 			first := policy("Ethernet0", "Ethernet4")
+			first.CPU = CPU{Rate: 100, Burst: 10}
 			then := policy("Ethernet4")
+			then.CPU = CPU{Rate: 200, Burst: 10}
 			then.Export = &Export{Rate: 100, Ports: []string{"Ethernet0", "Ethernet4"}}
 			life := func(d Driver, l Ledger) *Engine {
 				e, err := NewEngine(d, l, nil)

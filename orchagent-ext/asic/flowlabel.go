@@ -37,6 +37,7 @@ func (f *Features) Sample(e *Export) (means Rung, unable string) {
 // [FlowObjects].
 func Objects(p Policy, r Rung, f Features) []Object {
 	var specs []spec
+	f.PoliceCPU = f.PoliceCPU && p.CPU.Rate > 0
 	if f.PoliceCPU && (p.Export != nil || p.Label != nil && r == Rewrite) {
 		specs = append(specs, policerSpec{keyPolicer, p.CPU}, trapGroupSpec{keyTrapGroup, keyPolicer})
 	}

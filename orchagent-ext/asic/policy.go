@@ -31,7 +31,7 @@ type Label struct {
 
 // CPU is a token bucket for packets to the CPU.
 type CPU struct {
-	Rate  uint32 // packets a second
+	Rate  uint32 // packets a second; 0: no bound
 	Burst uint32 // packets
 }
 
