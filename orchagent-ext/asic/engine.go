@@ -69,6 +69,8 @@ type Outcome struct {
 	Reason   string   // why no better one
 	Sampling Rung     // how packets are sampled for export; [None]: they are not
 	Unable   string   // why they cannot be sampled; "": they can
+	Queues   uint8    // egress queues of a port
+	NoQueues string   // why there are none; "" with 0 queues: it is not known
 	Problems []string // of objects that are done without
 	Created  int
 	Removed  int
@@ -89,6 +91,7 @@ type Engine struct {
 	outcome Outcome
 	stands  map[string]*Record
 	flows   map[string]FlowEntry
+	without []Object // of a shared place, that others stood in the way of
 
 	dirty []*Record // to be saved
 	gone  []ID
@@ -105,10 +108,11 @@ func NewEngine(d Driver, l Ledger, log *slog.Logger) (*Engine, error) {
 	}
 	e := &Engine{driver: d, ledger: l, log: log, stands: map[string]*Record{}, flows: map[string]FlowEntry{}, rung: None}
 	var err error
-	if e.ladder, e.features, err = d.Probe(); err != nil {
-		return nil, fmt.Errorf("ask the switch what it can do: %w", err)
+	if _, shared := d.(Shared); !shared { // which is asked when something is wanted of it
+		if e.ladder, e.features, err = d.Probe(); err != nil {
+			return nil, fmt.Errorf("ask the switch what it can do: %w", err)
+		}
 	}
-	e.asked = e.ladder.clone()
 	return e, e.adopt()
 }
 
@@ -186,14 +190,14 @@ func (e *Engine) Reconcile(p Policy) (Outcome, error) {
 		problems = append(problems, "nothing is sampled for export: "+unable)
 		p.Export = nil
 	}
-	e.policy, e.outcome = p, Outcome{Rung: None, Sampling: sampling, Unable: unable}
+	e.policy, e.outcome = p, Outcome{Rung: None, Sampling: sampling, Unable: unable, Queues: e.features.Queues, NoQueues: e.features.NoQueues}
 	for {
 		e.rung, e.outcome.Reason = None, ""
 		if p.Label != nil {
 			e.rung, e.outcome.Reason = e.choose()
 		}
 		e.outcome.Rung = e.rung
-		e.outcome.Problems = slices.Clone(problems)
+		e.outcome.Problems, e.without = slices.Clone(problems), nil
 		err := e.step()
 		err = errors.Join(err, e.save())
 		if errors.Is(err, ErrUnpoliced) && e.features.PoliceCPU {
@@ -264,6 +268,7 @@ func (e *Engine) create(o *Object) error {
 	r, err := e.make(o)
 	if err != nil && o.Optional && errors.Is(err, ErrRefused) {
 		e.outcome.Problems = append(e.outcome.Problems, fmt.Sprintf("%s: %v", o.Key, err))
+		e.without = append(e.without, *o)
 		return nil
 	}
 	if err != nil {

@@ -105,29 +105,44 @@ func (l *flowLog) look(count func(asic.FlowEntry) (packets, octets uint64, err e
 	return idle
 }
 
-// rows are those of the heaviest flows.
-func (l *flowLog) rows() []rows.Row {
-	flows := make([]asic.FlowEntry, 0, len(l.seen))
-	for f := range l.seen {
-		flows = append(flows, f)
+// all yields the flows, with the labels that they have.
+func (l *flowLog) all(yield func(asic.FlowEntry) bool) {
+	for f, s := range l.seen {
+		f.Label = s.label
+		if !yield(f) {
+			return
+		}
 	}
+}
+
+// heaviest are the flows that are shown.
+func (l *flowLog) heaviest() []asic.FlowEntry {
+	flows := slices.AppendSeq(make([]asic.FlowEntry, 0, len(l.seen)), l.all)
 	slices.SortFunc(flows, func(a, b asic.FlowEntry) int {
-		if d := cmp.Compare(l.seen[b].octets, l.seen[a].octets); d != 0 {
+		if d := cmp.Compare(l.seen[unlabelled(b)].octets, l.seen[unlabelled(a)].octets); d != 0 {
 			return d
 		}
 		return cmp.Or(a.Src.Compare(b.Src), a.Dst.Compare(b.Dst), cmp.Compare(a.DestQP, b.DestQP))
 	})
-	flows = flows[:min(len(flows), flowRows)]
+	return flows[:min(len(flows), flowRows)]
+}
+
+// rows are those of the flows. id is a flow's Stream ID, 0: it has none.
+func (l *flowLog) rows(flows []asic.FlowEntry, id func(asic.FlowEntry) uint16) []rows.Row {
 	all := make([]rows.Row, len(flows))
 	for i, f := range flows {
+		s := l.seen[unlabelled(f)]
 		all[i] = rows.Row{Table: telemetry.TableFlow, Key: name(f), Fields: map[string]string{
 			"src": f.Src.String(), "dst": f.Dst.String(), "dest_qp": fmt.Sprint(f.DestQP),
-			"flow_label": fmt.Sprint(l.seen[f].label), "packets": fmt.Sprint(l.seen[f].packets), "bytes": fmt.Sprint(l.seen[f].octets),
+			"flow_label": fmt.Sprint(f.Label), "packets": fmt.Sprint(s.packets), "bytes": fmt.Sprint(s.octets),
 		}}
-		for field, port := range map[string]string{"ingress_port": l.seen[f].ingress, "egress_port": l.seen[f].egress} {
+		for field, port := range map[string]string{"ingress_port": s.ingress, "egress_port": s.egress} {
 			if port != "" {
 				all[i].Fields[field] = port
 			}
+		}
+		if id := id(f); id != 0 {
+			all[i].Fields["stream_id"] = fmt.Sprint(id)
 		}
 	}
 	return all

@@ -12,7 +12,7 @@ import (
 	"sluice/yang/rows"
 )
 
-func entry(qp uint32) asic.FlowEntry {
+func flowEntry(qp uint32) asic.FlowEntry {
 	return asic.FlowEntry{Src: netip.MustParseAddr("2001:db8::1"), Dst: netip.MustParseAddr("2001:db8::2"), DestQP: qp, Label: qp + 1}
 }
 
@@ -27,12 +27,12 @@ func TestFlowLog(t *testing.T) {
 	}
 	var l flowLog
 	now := time.Unix(1000, 0)
-	l.add([]asic.FlowEntry{entry(1), entry(2), entry(3)}, now)
+	l.add([]asic.FlowEntry{flowEntry(1), flowEntry(2), flowEntry(3)}, now)
 	if idle := l.look(count, now); len(idle) > 0 || len(l.seen) != 2 || l.total != 10 {
 		t.Errorf("idle %v, %d known, %d packets", idle, len(l.seen), l.total)
 	}
-	all := l.rows()
-	if len(all) != 2 || all[0].Fields["dest_qp"] != "2" || all[0].Fields["bytes"] != "1000" {
+	all := l.rows(l.heaviest(), func(f asic.FlowEntry) uint16 { return uint16(f.DestQP - 1) })
+	if len(all) != 2 || all[0].Fields["dest_qp"] != "2" || all[0].Fields["bytes"] != "1000" || all[0].Fields["stream_id"] != "1" || all[1].Fields["stream_id"] != "" {
 		t.Errorf("%v", all)
 	}
 	for _, r := range all {
@@ -41,7 +41,7 @@ func TestFlowLog(t *testing.T) {
 		}
 	}
 	counts[2] = 15
-	if idle := l.look(count, now.Add(flowIdle+time.Second)); len(idle) != 1 || idle[0] != unlabelled(entry(1)) || l.total != 15 {
+	if idle := l.look(count, now.Add(flowIdle+time.Second)); len(idle) != 1 || idle[0] != unlabelled(flowEntry(1)) || l.total != 15 {
 		t.Errorf("idle %v, %d packets", idle, l.total)
 	}
 	if len(l.seen) != 1 {
@@ -52,19 +52,20 @@ func TestFlowLog(t *testing.T) {
 // TestFlowPorts: a row names the ports that were seen last, and the next process
 // knows them, too. What is not known is not there, and takes nothing away.
 func TestFlowPorts(t *testing.T) {
+	noID := func(asic.FlowEntry) uint16 { return 0 }
 	var l flowLog
-	l.add([]asic.FlowEntry{entry(1), entry(2)}, time.Unix(1000, 0))
-	relabelled := entry(1)
+	l.add([]asic.FlowEntry{flowEntry(1), flowEntry(2)}, time.Unix(1000, 0))
+	relabelled := flowEntry(1)
 	relabelled.Label = 99 // its source queue pair was learned since: the entry keeps the label that it has
 	l.add([]asic.FlowEntry{relabelled}, time.Unix(1000, 0))
 	for _, ports := range [][2]string{{"Ethernet0", ""}, {"Ethernet4", "Ethernet8"}, {"", ""}} {
 		l.move(relabelled, ports[0], ports[1])
 	}
-	l.move(entry(3), "Ethernet0", "") // it has no entry
+	l.move(flowEntry(3), "Ethernet0", "") // it has no entry
 	var next flowLog
-	next.add([]asic.FlowEntry{entry(1), entry(2), entry(4)}, time.Unix(2000, 0))
-	next.recall(l.rows())
-	next.move(entry(4), "Ethernet12", "")
+	next.add([]asic.FlowEntry{flowEntry(1), flowEntry(2), flowEntry(4)}, time.Unix(2000, 0))
+	next.recall(l.rows(l.heaviest(), noID))
+	next.move(flowEntry(4), "Ethernet12", "")
 	for _, tt := range []struct {
 		log  *flowLog
 		want []map[string]string
@@ -76,7 +77,7 @@ func TestFlowPorts(t *testing.T) {
 		}},
 	} {
 		var got []map[string]string
-		for _, r := range tt.log.rows() {
+		for _, r := range tt.log.rows(tt.log.heaviest(), noID) {
 			if _, err := rows.Decode(r); err != nil {
 				t.Error(err)
 			}

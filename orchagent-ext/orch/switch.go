@@ -103,11 +103,14 @@ func (o *orch) openSwitch(writing context.Context) error {
 	}
 	o.driver = want
 	o.flows.adopt(o.engine.Flows, o.Now())
-	seen, err := o.stateDB.Read(writing, telemetry.TableFlow)
-	if err != nil {
-		o.Log.Warn("ports of flows that an earlier process saw cannot be read", "why", err)
+	if !o.mirrored { // the first time: rows that stand are of an earlier process
+		shown, err := o.stateDB.Read(writing, telemetry.TableFlow)
+		if err != nil {
+			return err
+		}
+		o.streams.remember(shown)
+		o.flows.recall(shown)
 	}
-	o.flows.recall(seen)
 	return nil
 }
 
