@@ -156,7 +156,7 @@ static sai_status_t set_port_attribute(sai_object_id_t id, const sai_attribute_t
 	{                                                                                            \
 		return stats_of(SAI_OBJECT_TYPE_##TYPE, id, n, ids, v);                              \
 	}
-#define QUAD(name, TYPE)                                                                             \
+#define TRIO(name, TYPE)                                                                             \
 	static sai_status_t create_##name(sai_object_id_t *id, sai_object_id_t sw, uint32_t n,      \
 					  const sai_attribute_t *list)                               \
 	{                                                                                            \
@@ -172,8 +172,10 @@ static sai_status_t set_port_attribute(sai_object_id_t id, const sai_attribute_t
 	{                                                                                            \
 		return remove_object(SAI_OBJECT_TYPE_##TYPE, id);                                    \
 	}                                                                                            \
-	SET(name, TYPE)                                                                              \
 	GET(name, TYPE)
+#define QUAD(name, TYPE)                                                                             \
+	TRIO(name, TYPE)                                                                             \
+	SET(name, TYPE)
 
 GET(switch, SWITCH)
 GET(port, PORT)
@@ -193,7 +195,7 @@ QUAD(mirror_session, MIRROR_SESSION)
 QUAD(samplepacket, SAMPLEPACKET)
 QUAD(policer, POLICER)
 QUAD(scheduler, SCHEDULER)
-QUAD(hostif_trap_group, HOSTIF_TRAP_GROUP)
+TRIO(hostif_trap_group, HOSTIF_TRAP_GROUP)
 QUAD(hostif_user_defined_trap, HOSTIF_USER_DEFINED_TRAP)
 
 #define FOUR(name) create_##name, remove_##name, set_##name##_attribute, get_##name##_attribute
@@ -214,7 +216,6 @@ static sai_policer_api_t policer_api = { FOUR(policer), .get_policer_stats = get
 static sai_scheduler_api_t scheduler_api = { FOUR(scheduler) };
 static sai_hostif_api_t hostif_api = { .create_hostif_trap_group = create_hostif_trap_group,
 				       .remove_hostif_trap_group = remove_hostif_trap_group,
-				       .set_hostif_trap_group_attribute = set_hostif_trap_group_attribute,
 				       .get_hostif_trap_group_attribute = get_hostif_trap_group_attribute,
 				       .create_hostif_user_defined_trap = create_hostif_user_defined_trap,
 				       .remove_hostif_user_defined_trap = remove_hostif_user_defined_trap,

@@ -3,6 +3,7 @@
 #include <stdatomic.h>
 
 #include "plane.h"
+#include "log.h"
 #include "policer.h"
 #include "reader.h"
 #include "switch.h"
