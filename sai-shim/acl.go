@@ -274,9 +274,29 @@ func (l *Library) ACLCount(id ObjectID) (packets, octets uint64, err error) {
 	return packets, asU64(v), err
 }
 
-// CreateUserTrap creates a user-defined trap for ACL entries.
-func (l *Library) CreateUserTrap() (ObjectID, error) {
+// ACLCounterTable returns the table that a counter was created in.
+func (l *Library) ACLCounterTable(counter ObjectID) (ObjectID, error) {
+	v, err := l.get(KindACLCounter, counter, C.SAI_ACL_COUNTER_ATTR_TABLE_ID, "SAI_ACL_COUNTER_ATTR_TABLE_ID")
+	return ObjectID(asU64(v)), err
+}
+
+// ACLEntryCounter returns the counter of an entry, Null where it has none.
+func (l *Library) ACLEntryCounter(entry ObjectID) (ObjectID, error) {
+	v, err := l.get(KindACLEntry, entry, C.SAI_ACL_ENTRY_ATTR_ACTION_COUNTER, "SAI_ACL_ENTRY_ATTR_ACTION_COUNTER")
+	a := (*C.sai_acl_action_data_t)(unsafe.Pointer(&v))
+	if err != nil || !bool(a.enable) {
+		return Null, err
+	}
+	return *(*ObjectID)(unsafe.Pointer(&a.parameter)), nil
+}
+
+// CreateUserTrap creates a user-defined trap for ACL entries, in a group; Null: the
+// switch's own.
+func (l *Library) CreateUserTrap(group ObjectID) (ObjectID, error) {
 	l.enum(C.SAI_HOSTIF_USER_DEFINED_TRAP_ATTR_TYPE, "SAI_HOSTIF_USER_DEFINED_TRAP_ATTR_TYPE", C.SAI_HOSTIF_USER_DEFINED_TRAP_TYPE_ACL)
+	if group != Null {
+		l.oid(C.SAI_HOSTIF_USER_DEFINED_TRAP_ATTR_TRAP_GROUP, "SAI_HOSTIF_USER_DEFINED_TRAP_ATTR_TRAP_GROUP", group)
+	}
 	return l.create(KindUserTrap)
 }
 

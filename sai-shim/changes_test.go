@@ -34,7 +34,7 @@ func id(kind, number uint64) sai.ObjectID { return sai.ObjectID(kind<<48 | numbe
 // Object types of SAI, as the recording library counts them.
 const (
 	port, table, entry, counter, mirror, sample, policer, queue = 1, 7, 8, 9, 14, 15, 18, 21
-	scheduler, hash, udf, udfMatch, udfGroup, trap              = 22, 28, 29, 30, 31, 56
+	scheduler, hash, udf, udfMatch, udfGroup, trapGroup, trap   = 22, 28, 29, 30, 31, 17, 56
 )
 
 // TestChanges: each method passes the right API, object, attributes and values.
@@ -90,7 +90,7 @@ func TestChanges(t *testing.T) {
 			"counter", func() error { return made(id(counter, 1))(l.CreateACLCounter(id(table, 2))) },
 			"create acl_counter#1 TABLE_ID=acl_table#2 ENABLE_PACKET_COUNT=true ENABLE_BYTE_COUNT=true",
 		},
-		{"trap", func() error { return made(id(trap, 1))(l.CreateUserTrap()) }, "create hostif_user_defined_trap#1 TYPE=2"},
+		{"trap", func() error { return made(id(trap, 1))(l.CreateUserTrap(sai.Null)) }, "create hostif_user_defined_trap#1 TYPE=2"},
 		{"sample", func() error { return made(id(sample, 1))(l.CreateSample(1000)) }, "create samplepacket#1 SAMPLE_RATE=1000"},
 		{
 			"byte policer", func() error {
@@ -178,6 +178,14 @@ func TestChanges(t *testing.T) {
 		{"remove entry", func() error { return l.RemoveACLEntry(id(entry, 3)) }, "remove acl_entry#3"},
 		{"remove counter", func() error { return l.RemoveACLCounter(id(counter, 1)) }, "remove acl_counter#1"},
 		{"remove trap", func() error { return l.RemoveUserTrap(id(trap, 1)) }, "remove hostif_user_defined_trap#1"},
+		{"policer of traps", func() error {
+			return made(id(policer, 3))(l.CreatePolicer(sai.Policer{Packets: true, Rate: 100, Burst: 10}))
+		}, "create policer#3 METER_TYPE=0 MODE=0 COLOR_SOURCE=0 CIR=100 CBS=10 RED_PACKET_ACTION=0"},
+		{"trap group", func() error { return made(id(trapGroup, 1))(l.CreateTrapGroup(id(policer, 3))) }, "create hostif_trap_group#1 POLICER=policer#3"},
+		{"trap in it", func() error { return made(id(trap, 2))(l.CreateUserTrap(id(trapGroup, 1))) }, "create hostif_user_defined_trap#2 TYPE=2 TRAP_GROUP=hostif_trap_group#1"},
+		{"its trap goes", func() error { return l.RemoveUserTrap(id(trap, 2)) }, "remove hostif_user_defined_trap#2"},
+		{"the group goes", func() error { return l.RemoveTrapGroup(id(trapGroup, 1)) }, "remove hostif_trap_group#1"},
+		{"the policer goes", func() error { return l.RemovePolicer(id(policer, 3)) }, "remove policer#3"},
 		{"remove sample", func() error { return l.RemoveSample(id(sample, 1)) }, "remove samplepacket#1"},
 		{"remove mirror", func() error { return l.RemoveMirror(id(mirror, 2)) }, "remove mirror_session#2"},
 		{"remove policer", func() error { return l.RemovePolicer(id(policer, 2)) }, "remove policer#2"},

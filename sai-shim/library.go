@@ -209,6 +209,7 @@ var (
 	KindUDFGroup   = Kind{C.SAI_OBJECT_TYPE_UDF_GROUP, "udf_group", C.SAI_UDF_GROUP_ATTR_TYPE}
 	KindPolicer    = Kind{C.SAI_OBJECT_TYPE_POLICER, "policer", C.SAI_POLICER_ATTR_MODE}
 	KindUserTrap   = Kind{C.SAI_OBJECT_TYPE_HOSTIF_USER_DEFINED_TRAP, "hostif_user_defined_trap", C.SAI_HOSTIF_USER_DEFINED_TRAP_ATTR_TYPE}
+	KindTrapGroup  = Kind{C.SAI_OBJECT_TYPE_HOSTIF_TRAP_GROUP, "hostif_trap_group", C.SAI_HOSTIF_TRAP_GROUP_ATTR_POLICER}
 	KindScheduler  = Kind{C.SAI_OBJECT_TYPE_SCHEDULER, "scheduler", C.SAI_SCHEDULER_ATTR_SCHEDULING_TYPE}
 	KindSample     = Kind{C.SAI_OBJECT_TYPE_SAMPLEPACKET, "samplepacket", C.SAI_SAMPLEPACKET_ATTR_SAMPLE_RATE}
 	KindMirror     = Kind{C.SAI_OBJECT_TYPE_MIRROR_SESSION, "mirror_session", C.SAI_MIRROR_SESSION_ATTR_TYPE}
@@ -258,6 +259,25 @@ func getList[T any](l *Library, k Kind, id ObjectID, attribute C.uint32_t, name 
 			return nil, err
 		}
 		return list[:min(int(n), room)], nil
+	}
+}
+
+// Objects returns the objects of a type that are on the switch, whoever created
+// them. Not every library has a list: [ErrNotSupported].
+func (l *Library) Objects(k Kind) ([]ObjectID, error) {
+	room := 64
+	for {
+		ids := make([]ObjectID, room)
+		n := C.uint32_t(room)
+		status := C.shim_objects(l.shim, k.number, (*C.uint64_t)(&ids[0]), &n)
+		if status == C.SAI_STATUS_BUFFER_OVERFLOW && int(n) > room {
+			room = int(n)
+			continue
+		}
+		if err := l.check("list", k.name, status); err != nil {
+			return nil, err
+		}
+		return ids[:min(int(n), room)], nil
 	}
 }
 

@@ -1,6 +1,7 @@
 package sai_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -94,7 +95,7 @@ func TestConnect(t *testing.T) {
 
 // TestALibraryThatDoesNotTell: without functions for capabilities nothing is known.
 func TestALibraryThatDoesNotTell(t *testing.T) {
-	library := saitest.New(t, "sai_query_attribute_capability", "sai_query_attribute_enum_values_capability")
+	library := saitest.New(t, "sai_query_attribute_capability", "sai_query_attribute_enum_values_capability", "sai_get_object_key")
 	l := open(t, library, library.Profile())
 	for name, ask := range map[string]func() (can, known bool){
 		"compute": l.CanComputeLabel, "set": l.CanSetLabel, "sample": l.CanSample, "hash UDF": l.CanHashUDF,
@@ -104,6 +105,9 @@ func TestALibraryThatDoesNotTell(t *testing.T) {
 		if can, known := ask(); can || known {
 			t.Errorf("%s: can %v, known %v", name, can, known)
 		}
+	}
+	if ids, err := l.Objects(sai.KindACLCounter); !errors.Is(err, sai.ErrNotSupported) {
+		t.Errorf("objects %v, %v", ids, err)
 	}
 }
 

@@ -64,7 +64,7 @@ func TestPackets(t *testing.T) {
 			l, raise := openPackets(t, fmt.Sprint("100 ", size))
 			raise()
 			read(t, l, 7, 0, 100, size, sai.Null)
-			trap := must(l.CreateUserTrap())
+			trap := must(l.CreateUserTrap(sai.Null))
 			raise()
 			read(t, l, 64, 100, 100, size, trap)
 			if lost := l.PacketsLost(); lost != 0 {

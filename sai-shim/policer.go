@@ -37,6 +37,22 @@ func (l *Library) CreatePolicer(p Policer) (ObjectID, error) {
 	return l.create(KindPolicer)
 }
 
+// CreateTrapGroup creates a group of traps whose packets to the CPU a policer polices.
+func (l *Library) CreateTrapGroup(policer ObjectID) (ObjectID, error) {
+	l.oid(C.SAI_HOSTIF_TRAP_GROUP_ATTR_POLICER, "SAI_HOSTIF_TRAP_GROUP_ATTR_POLICER", policer)
+	return l.create(KindTrapGroup)
+}
+
+// RemoveTrapGroup removes a group that no trap is in.
+func (l *Library) RemoveTrapGroup(id ObjectID) error { return l.remove(KindTrapGroup, id) }
+
+// CanPoliceTraps says whether a trap group can have a policer; known is false where
+// the library does not tell.
+func (l *Library) CanPoliceTraps() (can, known bool) {
+	can, _, known = l.capability(KindTrapGroup, C.SAI_HOSTIF_TRAP_GROUP_ATTR_POLICER)
+	return can, known
+}
+
 // RemovePolicer removes a policer that nothing uses.
 func (l *Library) RemovePolicer(id ObjectID) error { return l.remove(KindPolicer, id) }
 

@@ -17,6 +17,8 @@ func TestReads(t *testing.T) {
 		"SAI_ACL_ENTRY_ATTR_ACTION_SET_IPV6_FLOW_LABEL SAI_SWITCH_ATTR_ECMP_HASH_IPV6_RDMA SAI_HASH_ATTR_UDF_GROUP_LIST"))
 	aTable := must(l.CreateACLTable(sai.ACLTable{}))
 	first, second := must(l.CreateACLEntry(sai.ACLEntry{Table: aTable})), must(l.CreateACLEntry(sai.ACLEntry{Table: aTable, Priority: 1}))
+	counted := must(l.CreateACLCounter(aTable))
+	third := must(l.CreateACLEntry(sai.ACLEntry{Table: aTable, Priority: 2, Counter: counted}))
 	aCounter, aPolicer := must(l.CreateACLCounter(aTable)), must(l.CreatePolicer(sai.Policer{Rate: 1, Burst: 1}))
 	aHash := must(l.CreateHash([]sai.HashField{sai.HashDstIP, sai.HashBTHDestQP}, nil))
 	if err := l.SetHash(sai.ECMPHashIPv6, aHash); err != nil {
@@ -56,7 +58,12 @@ func TestReads(t *testing.T) {
 			}, "stats queue#9",
 		},
 		{"policer", must(l.PolicerStats(aPolicer)), sai.PolicerStats{Packets: 1000, RedPackets: 1006, RedOctets: 1007}, "stats policer#1"},
-		{"entries", must(l.ACLEntries(aTable)), []sai.ObjectID{first, second}, "get acl_table#1 ENTRY_LIST"},
+		{"entries", must(l.ACLEntries(aTable)), []sai.ObjectID{first, second, third}, "get acl_table#1 ENTRY_LIST"},
+		{"counter's table", must(l.ACLCounterTable(aCounter)), aTable, "get acl_counter#2 TABLE_ID"},
+		{"entry's counter", must(l.ACLEntryCounter(third)), counted, "get acl_entry#3 ACTION_COUNTER"},
+		{"entry without", must(l.ACLEntryCounter(first)), sai.Null, "get acl_entry#1 ACTION_COUNTER"},
+		{"objects", must(l.Objects(sai.KindACLCounter)), []sai.ObjectID{counted, aCounter}, ""},
+		{"no objects", must(l.Objects(sai.KindMirror)), []sai.ObjectID{}, ""},
 		{"hash", must(l.HashOf(sai.ECMPHashIPv6)), aHash, "get switch#1 ECMP_HASH_IPV6"},
 		{"no hash", must(l.HashOf(sai.ECMPHash)), sai.Null, "get switch#1 ECMP_HASH"},
 		{"hash fields", must(l.HashFields(aHash)), []sai.HashField{sai.HashDstIP, sai.HashBTHDestQP}, "get hash#1 NATIVE_HASH_FIELD_LIST"},
@@ -84,10 +91,24 @@ func TestReads(t *testing.T) {
 		t.Errorf("calls, -want +got:\n%s", diff)
 	}
 	packets, octets, err := l.ACLCount(aCounter)
-	if packets != 1003 || octets != 1004 || err != nil {
+	if packets != 2003 || octets != 2004 || err != nil {
 		t.Errorf("%d packets, %d octets, %v", packets, octets, err)
 	}
-	if diff := cmp.Diff([]string{"get acl_counter#1 PACKETS", "get acl_counter#1 BYTES"}, library.Calls()); diff != "" {
+	if diff := cmp.Diff([]string{"get acl_counter#2 PACKETS", "get acl_counter#2 BYTES"}, library.Calls()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestManyObjects: more than fit into the first answer.
+func TestManyObjects(t *testing.T) {
+	library := saitest.New(t)
+	l := open(t, library, library.Profile())
+	aTable := must(l.CreateACLTable(sai.ACLTable{}))
+	var want []sai.ObjectID
+	for range 300 {
+		want = append(want, must(l.CreateACLCounter(aTable)))
+	}
+	if diff := cmp.Diff(want, must(l.Objects(sai.KindACLCounter))); diff != "" {
 		t.Error(diff)
 	}
 }

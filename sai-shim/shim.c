@@ -33,6 +33,7 @@ struct shim {
 	sai_status_t (*query_version)(sai_api_version_t *);
 	sai_status_t (*query_capability)(sai_object_id_t, sai_object_type_t, sai_attr_id_t, sai_attr_capability_t *);
 	sai_status_t (*query_enum)(sai_object_id_t, sai_object_type_t, sai_attr_id_t, sai_s32_list_t *);
+	sai_status_t (*object_keys)(sai_object_id_t, sai_object_type_t, uint32_t *, sai_object_key_t *);
 	sai_object_id_t switch_id;
 
 	sai_attribute_t attributes[MAX_ATTRIBUTES];
@@ -160,6 +161,7 @@ char *shim_open(const char *path, const char *const *keys, const char *const *va
 	*(void **)&s->query_version = dlsym(s->handle, "sai_query_api_version");
 	*(void **)&s->query_capability = dlsym(s->handle, "sai_query_attribute_capability");
 	*(void **)&s->query_enum = dlsym(s->handle, "sai_query_attribute_enum_values_capability");
+	*(void **)&s->object_keys = dlsym(s->handle, "sai_get_object_key");
 	if (!initialize || !query) {
 		error = message("%s is no SAI library: it has no symbol %s", path, initialize ? "sai_api_query" : "sai_api_initialize");
 		goto fail;
@@ -497,6 +499,24 @@ sai_status_t shim_enum_values(struct shim *s, int32_t type, uint32_t attribute, 
 		return SAI_STATUS_NOT_IMPLEMENTED;
 	status = s->query_enum(s->switch_id, type, attribute, &list);
 	*count = list.count;
+	return status;
+}
+
+sai_status_t shim_objects(struct shim *s, int32_t type, uint64_t *ids, uint32_t *count)
+{
+	uint32_t room = *count;
+	sai_object_key_t *keys;
+	sai_status_t status;
+
+	if (!s->object_keys)
+		return SAI_STATUS_NOT_IMPLEMENTED;
+	keys = calloc(room, sizeof(*keys));
+	if (!keys)
+		return SAI_STATUS_NO_MEMORY;
+	status = s->object_keys(s->switch_id, type, count, keys);
+	for (uint32_t i = 0; i < room && i < *count && status == SAI_STATUS_SUCCESS; i++)
+		ids[i] = keys[i].key.object_id;
+	free(keys);
 	return status;
 }
 

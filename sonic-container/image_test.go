@@ -15,6 +15,7 @@ import (
 
 	"sluice/orchagent-ext/sonicdb"
 	"sluice/orchagent-ext/sonicdb/redistest"
+	"sluice/tests/child"
 	"sluice/yang/rows"
 )
 
@@ -240,7 +241,7 @@ func startDocker(t *testing.T) *docker {
 	daemon := exec.Command("dockerd", "--iptables=false", "--ip6tables=false", "--bridge=none",
 		"--data-root", dir+"/data", "--exec-root", dir+"/exec", "--pidfile", dir+"/pid", "--host", d.host)
 	daemon.Stdout, daemon.Stderr = &log, &log
-	if err := daemon.Start(); err != nil {
+	if err := child.Start(daemon); err != nil {
 		t.Fatal(err)
 	}
 	ended := make(chan struct{})

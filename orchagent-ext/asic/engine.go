@@ -1,6 +1,7 @@
 package asic
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -12,6 +13,9 @@ import (
 var (
 	// ErrRefused: the switch cannot, or has no room: to try again is pointless.
 	ErrRefused = errors.New("the switch refuses")
+
+	// ErrUnpoliced: the switch refuses, and what is refused polices packets to the CPU.
+	ErrUnpoliced = fmt.Errorf("%w: packets to the CPU are not policed", ErrRefused)
 
 	// ErrGone: the object is not there any more.
 	ErrGone = errors.New("the object is gone")
@@ -40,6 +44,17 @@ type Driver interface {
 	// as it is certain whose it is, or adds its records to stands, which has the
 	// others by key. It returns how many there were.
 	Strays(stands map[string]*Record) (int, error)
+}
+
+// Finder is a driver that finds what its process had created when it was killed,
+// before the ledger had the object's id.
+type Finder interface {
+	Driver
+
+	// Before returns the record that the ledger is to have while an object is created:
+	// Exists finds the object by it, and gives the record its id. nil: there is nothing
+	// to remember.
+	Before(o *Object) *Record
 }
 
 // Ledger outlives the process: what stands on the switch.
@@ -107,14 +122,26 @@ func (e *Engine) adopt() error {
 	if err != nil {
 		return fmt.Errorf("read the ledger: %w", err)
 	}
+	// An object whose id the ledger has is not looked for by what was written before.
+	slices.SortStableFunc(records, func(a, b *Record) int { return cmp.Compare(a.before(), b.before()) })
 	for _, r := range records {
+		if e.stands[r.Key] != nil {
+			e.gone = append(e.gone, r.ID)
+			continue
+		}
+		written := r.ID
 		there, err := e.driver.Exists(r)
 		if err != nil {
 			return fmt.Errorf("look for %s %s: %w", r.Type, r.ID, err)
 		}
-		if !there || e.stands[r.Key] != nil {
-			e.gone = append(e.gone, r.ID)
+		if !there || r.ID != written {
+			e.gone = append(e.gone, written)
+		}
+		if !there {
 			continue
+		}
+		if r.ID != written {
+			e.dirty = append(e.dirty, r)
 		}
 		e.stands[r.Key] = r
 		if f, ok := flowOf(&r.Object); ok {
@@ -173,6 +200,11 @@ func (e *Engine) Reconcile(p Policy) (Outcome, error) {
 		e.outcome.Problems, e.without = slices.Clone(problems), nil
 		err := e.step()
 		err = errors.Join(err, e.save())
+		if errors.Is(err, ErrUnpoliced) && e.features.PoliceCPU {
+			e.features.PoliceCPU = false
+			problems = append(problems, err.Error())
+			continue
+		}
 		if err == nil || e.rung == None || !errors.Is(err, ErrRefused) {
 			return e.outcome, err
 		}

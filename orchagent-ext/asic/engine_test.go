@@ -17,7 +17,7 @@ func policy(ports ...string) Policy {
 	return Policy{Label: &Label{Algorithm: flow.DraftLiteral, ZeroOnly: true}, Ports: ports, ManageHash: true, FlowCapacity: 100}
 }
 
-func newTestEngine(t *testing.T, f *fakeSwitch, l *fakeLedger) *Engine {
+func newTestEngine(t *testing.T, f Driver, l *fakeLedger) *Engine {
 	t.Helper()
 	e, err := NewEngine(f, l, nil)
 	if err != nil {
@@ -278,4 +278,54 @@ func TestWhatTheCPUCannotTake(t *testing.T) {
 			t.Errorf("%s: %s, %q", tt.name, means, unable)
 		}
 	}
+}
+
+// TestUnpoliced: where the switch refuses to police packets to the CPU the rung stays,
+// and that is said.
+func TestUnpoliced(t *testing.T) {
+	for _, kind := range []Type{TypePolicer, TypeTrapGroup} {
+		f, l := newFakeSwitch(), &fakeLedger{}
+		f.can[Compute] = Ability{Reason: "no"}
+		f.polices = true
+		f.refuse[kind] = fmt.Errorf("%w: no room", ErrUnpoliced)
+		e := newTestEngine(t, f, l)
+		p := policy("Ethernet0")
+		p.CPU = CPU{Rate: 100, Burst: 10}
+		o := reconcile(t, e, p)
+		if o.Rung != Rewrite || len(o.Problems) != 1 || !strings.Contains(o.Problems[0], "packets to the CPU are not policed: no room") {
+			t.Errorf("%s: %+v", kind, o)
+		}
+		if n := f.has("cpu/"); n > 0 {
+			t.Errorf("%s: %d objects that police", kind, n)
+		}
+		inStep(t, e, f, l)
+	}
+}
+
+// TestCPURate: another rate is another policer; what labels flows stays.
+func TestCPURate(t *testing.T) {
+	f, l := newFakeSwitch(), &fakeLedger{}
+	f.can[Compute] = Ability{Reason: "no"}
+	f.polices = true
+	e := newTestEngine(t, f, l)
+	p := policy("Ethernet0")
+	p.CPU = CPU{Rate: 100, Burst: 10}
+	reconcile(t, e, p)
+	if _, err := e.AddFlows(flows(3)); err != nil {
+		t.Fatal(err)
+	}
+	f.calls = nil
+	p.CPU.Rate = 200
+	reconcile(t, e, p)
+	want := []string{
+		"remove label/copied", "remove label/trap", "remove cpu/group", "remove cpu/policer",
+		"create cpu/policer", "create cpu/group", "create label/trap", "create label/copied",
+	}
+	if diff := cmp.Diff(want, f.calls); diff != "" {
+		t.Error(diff)
+	}
+	if got := e.Record("cpu/policer").Attr("SAI_POLICER_ATTR_CIR"); got != "200" {
+		t.Errorf("rate %s", got)
+	}
+	inStep(t, e, f, l)
 }

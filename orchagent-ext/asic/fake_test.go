@@ -8,12 +8,13 @@ import (
 
 // fakeSwitch is a driver whose switch is a map.
 type fakeSwitch struct {
-	can    map[Rung]Ability
-	refuse map[Type]error // by type
-	full   int            // objects that it has room for; 0: any number
-	there  map[ID]*Record
-	next   int
-	calls  []string
+	can     map[Rung]Ability
+	polices bool
+	refuse  map[Type]error // by type
+	full    int            // objects that it has room for; 0: any number
+	there   map[ID]*Record
+	next    int
+	calls   []string
 }
 
 func newFakeSwitch() *fakeSwitch {
@@ -25,7 +26,7 @@ func (f *fakeSwitch) Probe() (Ladder, Features, error) {
 	for r, a := range f.can {
 		l.Set(r, a)
 	}
-	return l, Features{HashIPv6: "HASH6", HashRDMAIPv6: "RDMA6", HashRDMAIPv4: "RDMA4"}, nil
+	return l, Features{HashIPv6: "HASH6", HashRDMAIPv6: "RDMA6", HashRDMAIPv4: "RDMA4", PoliceCPU: f.polices}, nil
 }
 
 func (f *fakeSwitch) Objects(p Policy, r Rung, features Features) []Object {

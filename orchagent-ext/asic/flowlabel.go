@@ -10,6 +10,8 @@ type Features struct {
 	// "": there is none.
 	HashIPv6, HashRDMAIPv6, HashRDMAIPv4 string
 
+	PoliceCPU bool // packets to the CPU are policed
+
 	Sampling    Rung   // how packets are sampled to the CPU; "": [Sample]
 	NoSample    string // why they cannot be; "": they can
 	MinSampling uint32 // more than one of so many packets the CPU is not to get
@@ -38,6 +40,10 @@ func (f *Features) Sample(e *Export) (means Rung, unable string) {
 // [FlowObjects].
 func Objects(p Policy, r Rung, f Features) []Object {
 	var specs []spec
+	f.PoliceCPU = f.PoliceCPU && p.CPU.Rate > 0
+	if f.PoliceCPU && (p.Export != nil || p.Label != nil && r == Rewrite) {
+		specs = append(specs, policerSpec{keyPolicer, p.CPU}, trapGroupSpec{keyTrapGroup, keyPolicer})
+	}
 	if p.Export != nil {
 		specs = append(specs, sampleSpec{keySample, p.Export.Rate})
 	}
@@ -61,7 +67,7 @@ func labelSpecs(p Policy, r Rung, f Features) []spec {
 	case Compute:
 		specs = computeSpecs(p)
 	case Rewrite:
-		specs = rewriteSpecs(p)
+		specs = rewriteSpecs(p, f)
 	case Hash:
 		specs = []spec{hashSpec{key: keyHash, destQP: true}}
 	case UDFHash:
@@ -142,9 +148,13 @@ func computeSpecs(p Policy) []spec {
 	return append(append(specs, skippedSpecs(p)...), bindingSpecs(p)...)
 }
 
-func rewriteSpecs(p Policy) []spec {
+func rewriteSpecs(p Policy, f Features) []spec {
+	trap := trapSpec{key: keyTrap}
+	if f.PoliceCPU {
+		trap.group = keyTrapGroup
+	}
 	specs := append(udfSpecs(false),
-		trapSpec{keyTrap},
+		trap,
 		tableSpec{key: keyTable, flowLabel: p.Label.ZeroOnly, addresses: true, udfGroup: keyUDFGroup, size: p.FlowCapacity + tableSizeSmall},
 		counterSpec{keyCopied + suffixCounter, keyTable},
 		entrySpec{

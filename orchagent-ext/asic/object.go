@@ -16,6 +16,8 @@ const (
 	TypeACLEntry   Type = "acl-entry"
 	TypeSample     Type = "samplepacket"
 	TypeUserTrap   Type = "user-defined-trap"
+	TypePolicer    Type = "policer"
+	TypeTrapGroup  Type = "trap-group"
 	TypeUDFMatch   Type = "udf-match"
 	TypeUDFGroup   Type = "udf-group"
 	TypeUDF        Type = "udf"

@@ -16,6 +16,8 @@ const (
 	keySkipped     = "label/skipped"
 	keyCopied      = "label/copied"
 	keyTrap        = "label/trap"
+	keyPolicer     = "cpu/policer"
+	keyTrapGroup   = "cpu/group"
 	keySample      = "export/sample"
 	keyExportTable = "export/table"
 	keyExport      = "export/entry"
@@ -138,11 +140,38 @@ func (s entrySpec) object() Object {
 }
 
 // trapSpec marks what the entries copy to the CPU.
-type trapSpec struct{ key string }
+type trapSpec struct{ key, group string } // no group: ""
 
 func (s trapSpec) object() Object {
-	return Object{Key: s.key, Type: TypeUserTrap, Attrs: []Attr{
-		{"SAI_HOSTIF_USER_DEFINED_TRAP_ATTR_TYPE", "acl"},
+	attrs := []Attr{{"SAI_HOSTIF_USER_DEFINED_TRAP_ATTR_TYPE", "acl"}}
+	if s.group != "" {
+		attrs = append(attrs, Attr{"SAI_HOSTIF_USER_DEFINED_TRAP_ATTR_TRAP_GROUP", "@" + s.group})
+	}
+	return Object{Key: s.key, Type: TypeUserTrap, Attrs: attrs, spec: s}
+}
+
+// policerSpec drops packets to the CPU that are too many.
+type policerSpec struct {
+	key string
+	cpu CPU
+}
+
+func (s policerSpec) object() Object {
+	return Object{Key: s.key, Type: TypePolicer, Attrs: []Attr{
+		{"SAI_POLICER_ATTR_METER_TYPE", "packets"},
+		{"SAI_POLICER_ATTR_MODE", "sr-tcm"},
+		{"SAI_POLICER_ATTR_CIR", fmt.Sprint(s.cpu.Rate)},
+		{"SAI_POLICER_ATTR_CBS", fmt.Sprint(s.cpu.Burst)},
+		{"SAI_POLICER_ATTR_RED_PACKET_ACTION", "drop"},
+	}, spec: s}
+}
+
+// trapGroupSpec is the traps whose packets a policer polices.
+type trapGroupSpec struct{ key, policer string }
+
+func (s trapGroupSpec) object() Object {
+	return Object{Key: s.key, Type: TypeTrapGroup, Attrs: []Attr{
+		{"SAI_HOSTIF_TRAP_GROUP_ATTR_POLICER", "@" + s.policer},
 	}, spec: s}
 }
 

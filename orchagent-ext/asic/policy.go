@@ -14,6 +14,8 @@ type Policy struct {
 	// ManageHash allows to set the switch's ECMP hash fields.
 	ManageHash bool
 
+	CPU CPU // bounds what goes there
+
 	Export *Export // nil: no packets are sampled for export
 
 	// FlowCapacity is how many flows may have an entry.
@@ -25,6 +27,12 @@ type Label struct {
 	Algorithm flow.Algorithm
 	ZeroOnly  bool // leave labels that are not 0
 	ZeroSrcQP bool // the source queue pair of connections counts as 0; [Compute] cannot do otherwise
+}
+
+// CPU is a token bucket for packets to the CPU.
+type CPU struct {
+	Rate  uint32 // packets a second; 0: no bound
+	Burst uint32 // packets
 }
 
 // Export says which packets the CPU gets for the export of flows.

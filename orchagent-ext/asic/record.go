@@ -19,6 +19,14 @@ type Record struct {
 	Previous ID
 }
 
+// before is 1 for a record that was written before its object was created, else 0.
+func (r *Record) before() int {
+	if strings.HasPrefix(string(r.ID), prefixUnknown) {
+		return 1
+	}
+	return 0
+}
+
 // In a row attributes stand apart by blanks, and a value may have one: rows of
 // CONFIG_DB are others', too.
 var (

@@ -16,9 +16,13 @@ import (
 
 // SAI is the driver that calls a SAI library.
 type SAI struct {
-	lib     *sai.Library
-	ports   map[string]sai.ObjectID // by SONiC name
-	ifIndex atomic.Pointer[map[sai.ObjectID]uint32]
+	lib       *sai.Library
+	ports     map[string]sai.ObjectID // by SONiC name
+	names     map[sai.ObjectID]string // of ports
+	ifIndex   atomic.Pointer[map[sai.ObjectID]uint32]
+	connected bool
+	policer   sai.ObjectID  // of packets to the CPU; Null: none
+	copied    atomic.Uint64 // the trap of what entries copy to the CPU; Null: none
 }
 
 // Port is a port as CONFIG_DB's PORT has it.
@@ -48,7 +52,7 @@ func (d *SAI) SetPorts(ports []Port) error {
 			byLane[lane] = id
 		}
 	}
-	d.ports = map[string]sai.ObjectID{}
+	d.ports, d.names = map[string]sai.ObjectID{}, map[sai.ObjectID]string{}
 	indexes := map[sai.ObjectID]uint32{}
 	for _, p := range ports {
 		lanes, index := p.Lanes, uint32(0)
@@ -60,7 +64,7 @@ func (d *SAI) SetPorts(ports []Port) error {
 		}
 		for _, lane := range lanes {
 			if id, ok := byLane[lane]; ok {
-				d.ports[p.Name] = id
+				d.ports[p.Name], d.names[id] = id, p.Name
 				indexes[id] = index
 			}
 		}
@@ -76,6 +80,16 @@ func (d *SAI) IfIndex(port sai.ObjectID) uint32 {
 		return (*m)[port]
 	}
 	return 0
+}
+
+// PortName returns the name of a port by its object id, "" for one that is none of
+// SetPorts.
+func (d *SAI) PortName(id uint64) string { return d.names[sai.ObjectID(id)] }
+
+// Copies says whether packets to the CPU with a trap are copies, of every packet
+// that an entry matches, not samples. It may be called from any goroutine.
+func (d *SAI) Copies(trap sai.ObjectID) bool {
+	return trap != sai.Null && uint64(trap) == d.copied.Load()
 }
 
 func (d *SAI) port(name string) (sai.ObjectID, error) {
@@ -95,6 +109,26 @@ func refusal(err error) error {
 		return fmt.Errorf("%w: %w", ErrGone, err)
 	}
 	return err
+}
+
+// unpoliced marks a refusal of what polices.
+func unpoliced(err error) error {
+	if errors.Is(refusal(err), ErrRefused) {
+		return fmt.Errorf("%w: %w", ErrUnpoliced, err)
+	}
+	return err
+}
+
+// Policed is how many packets to the CPU the policer of the policy dropped.
+func (d *SAI) Policed() uint64 {
+	if d.policer == sai.Null {
+		return 0
+	}
+	s, err := d.lib.PolicerStats(d.policer)
+	if err != nil {
+		return 0 // it has gone, or the library does not count
+	}
+	return s.RedPackets
 }
 
 // Probe implements [Driver]. What the library does not tell is left to a try.
@@ -120,6 +154,7 @@ func (d *SAI) Probe() (Ladder, Features, error) {
 		HashRDMAIPv6: d.hashUse(sai.ECMPHashIPv6RDMA, sai.ECMPHashIPv6),
 		HashRDMAIPv4: d.hashUse(sai.ECMPHashIPv4RDMA, sai.ECMPHashIPv4),
 	}
+	f.PoliceCPU, _ = d.lib.CanPoliceTraps()
 	if can, known := d.lib.CanSample(); known && !can {
 		f.NoSample = "the SAI library has no ACL action INGRESS_SAMPLEPACKET_ENABLE"
 	}
@@ -140,6 +175,13 @@ func (d *SAI) hashUse(uses ...sai.HashUse) string {
 		}
 	}
 	return ""
+}
+
+// kinds are the library's types of objects that have ids.
+var kinds = map[Type]sai.Kind{
+	TypeACLTable: sai.KindACLTable, TypeACLCounter: sai.KindACLCounter, TypeACLEntry: sai.KindACLEntry,
+	TypeSample: sai.KindSample, TypeUserTrap: sai.KindUserTrap, TypeUDFMatch: sai.KindUDFMatch, TypeUDFGroup: sai.KindUDFGroup,
+	TypeUDF: sai.KindUDF, TypeHash: sai.KindHash, TypePolicer: sai.KindPolicer, TypeTrapGroup: sai.KindTrapGroup,
 }
 
 var hashUses = []sai.HashUse{sai.ECMPHashIPv4, sai.ECMPHashIPv6, sai.ECMPHashIPv4RDMA, sai.ECMPHashIPv6RDMA}
@@ -202,7 +244,16 @@ func (d *SAI) create(s spec, at refs, r *Record) (sai.ObjectID, error) {
 	case sampleSpec:
 		return d.lib.CreateSample(s.rate)
 	case trapSpec:
-		return d.lib.CreateUserTrap()
+		id, err := d.lib.CreateUserTrap(at.id(s.group))
+		d.copied.Store(uint64(id))
+		return id, err
+	case policerSpec:
+		id, err := d.lib.CreatePolicer(sai.Policer{Packets: true, Rate: uint64(s.cpu.Rate), Burst: uint64(s.cpu.Burst), Red: sai.Drop})
+		d.policer = id
+		return id, unpoliced(err)
+	case trapGroupSpec:
+		id, err := d.lib.CreateTrapGroup(at.id(s.policer))
+		return id, unpoliced(err)
 	case udfMatchSpec:
 		return d.lib.CreateUDFMatch(roce.UDPPort)
 	case udfGroupSpec:
@@ -318,73 +369,12 @@ func (d *SAI) Remove(r *Record) error {
 	remove := map[Type]func(sai.ObjectID) error{
 		TypeACLTable: d.lib.RemoveACLTable, TypeACLCounter: d.lib.RemoveACLCounter, TypeACLEntry: d.lib.RemoveACLEntry,
 		TypeSample: d.lib.RemoveSample, TypeUserTrap: d.lib.RemoveUserTrap, TypeUDFMatch: d.lib.RemoveUDFMatch, TypeUDFGroup: d.lib.RemoveUDFGroup,
-		TypeUDF: d.lib.RemoveUDF, TypeHash: d.lib.RemoveHash,
+		TypeUDF: d.lib.RemoveUDF, TypeHash: d.lib.RemoveHash, TypePolicer: d.lib.RemovePolicer, TypeTrapGroup: d.lib.RemoveTrapGroup,
 	}[r.Type]
 	if remove == nil {
 		return fmt.Errorf("remove %s: no such object type", r.Type)
 	}
 	return refusal(remove(id))
-}
-
-// Exists implements [Driver].
-func (d *SAI) Exists(r *Record) (bool, error) {
-	if name, ok := strings.CutPrefix(string(r.ID), prefixBinding); ok {
-		port, err := d.port(name)
-		if err != nil {
-			return false, nil
-		}
-		table, err := d.lib.IngressACL(port)
-		return err == nil && table != sai.Null, nil
-	}
-	if name, ok := strings.CutPrefix(string(r.ID), prefixUse); ok {
-		use, err := hashUseOf(name)
-		if err != nil {
-			return false, nil
-		}
-		hash, err := d.lib.HashOf(use)
-		return err == nil && hash != sai.Null, nil
-	}
-	id, err := sai.ParseObjectID(string(r.ID))
-	if err != nil {
-		return false, nil
-	}
-	kind, ok := map[Type]sai.Kind{
-		TypeACLTable: sai.KindACLTable, TypeACLCounter: sai.KindACLCounter, TypeACLEntry: sai.KindACLEntry,
-		TypeSample: sai.KindSample, TypeUserTrap: sai.KindUserTrap, TypeUDFMatch: sai.KindUDFMatch, TypeUDFGroup: sai.KindUDFGroup,
-		TypeUDF: sai.KindUDF, TypeHash: sai.KindHash,
-	}[r.Type]
-	return ok && d.lib.Exists(kind, id), nil
-}
-
-// Strays implements [Driver]: entries of our own table that no record names. A
-// library has no list of what else stands.
-func (d *SAI) Strays(stands map[string]*Record) (int, error) {
-	table := stands[keyTable]
-	if table == nil {
-		return 0, nil
-	}
-	id, err := sai.ParseObjectID(string(table.ID))
-	if err != nil {
-		return 0, err
-	}
-	entries, err := d.lib.ACLEntries(id)
-	if err != nil {
-		return 0, nil // the library does not list them
-	}
-	known := map[ID]bool{}
-	for _, r := range stands {
-		known[r.ID] = true
-	}
-	strays := 0
-	for _, e := range entries {
-		if !known[ID(e.String())] {
-			if err := d.lib.RemoveACLEntry(e); err != nil {
-				return strays, refusal(err)
-			}
-			strays++
-		}
-	}
-	return strays, nil
 }
 
 // Count reads an ACL counter.

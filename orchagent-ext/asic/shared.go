@@ -75,7 +75,7 @@ func (e *Engine) Look() (changed bool, err error) {
 func (e *Engine) make(o *Object) (*Record, error) {
 	shared, ok := e.driver.(Shared)
 	if !ok {
-		return e.driver.Create(o, e.stands)
+		return e.makeFound(o)
 	}
 	r, err := shared.Foresee(o)
 	if err != nil {
@@ -93,4 +93,23 @@ func (e *Engine) make(o *Object) (*Record, error) {
 		e.stands[o.Key] = &Record{Object: Object{Key: o.Key, Type: o.Type}, ID: r.ID, Previous: r.Previous}
 	}
 	return created, err
+}
+
+// makeFound creates an object, of which the ledger knows while its id is not known
+// yet. It forgets that when it is next written, together with the id.
+func (e *Engine) makeFound(o *Object) (*Record, error) {
+	finder, ok := e.driver.(Finder)
+	if !ok {
+		return e.driver.Create(o, e.stands)
+	}
+	if before := finder.Before(o); before != nil {
+		before.spec = nil
+		e.gone = slices.DeleteFunc(e.gone, func(id ID) bool { return id == before.ID }) // of an attempt that failed
+		e.dirty = append(e.dirty, before)
+		if err := e.save(); err != nil {
+			return nil, err
+		}
+		e.gone = append(e.gone, before.ID)
+	}
+	return e.driver.Create(o, e.stands)
 }

@@ -94,6 +94,17 @@ func (m *Meter) Observe(p *roce.Packet, f *flow.Flow, ingress, egress uint32, no
 	}
 }
 
+// Skip leaves a packet, that the table has just observed, out of its flow's records:
+// it was seen, and is none of the sample.
+func (m *Meter) Skip(p *roce.Packet, f *flow.Flow) {
+	if m.config.PerPacket {
+		return
+	}
+	a := &m.accounts[f.Slot()]
+	a.packets++
+	a.octets += uint64(p.Len())
+}
+
 // Offsets into the base transport header, and what of its octets is flags.
 const (
 	flags1At, flags2At, flags3At = 1, 4, 8

@@ -15,14 +15,21 @@ import (
 // flowLog remembers when each flow with an entry last sent a packet: the entry
 // keeps its packets from the CPU, so only its counter tells.
 type flowLog struct {
-	seen  map[asic.FlowEntry]*flowSeen
-	next  []asic.FlowEntry // flows still to be looked at in this round
-	total uint64           // packets of all flows, those that are gone, too
+	seen  map[asic.FlowEntry]*flowSeen // by the entry without label, as there is one a flow
+	next  []asic.FlowEntry             // flows still to be looked at in this round
+	total uint64                       // packets of all flows, those that are gone, too
 }
 
 type flowSeen struct {
+	label           uint32
 	packets, octets uint64
 	at              time.Time
+	ingress, egress string // ports by which the CPU saw it last; "": not known
+}
+
+func unlabelled(f asic.FlowEntry) asic.FlowEntry {
+	f.Label = 0
+	return f
 }
 
 const (
@@ -40,9 +47,29 @@ func (l *flowLog) add(flows []asic.FlowEntry, now time.Time) {
 		l.seen = map[asic.FlowEntry]*flowSeen{}
 	}
 	for _, f := range flows {
-		if l.seen[f] == nil {
-			l.seen[f] = &flowSeen{at: now}
+		if key := unlabelled(f); l.seen[key] == nil {
+			l.seen[key] = &flowSeen{label: f.Label, at: now}
 		}
+	}
+}
+
+// move notes the ports of a flow; "" is not known, and changes nothing.
+func (l *flowLog) move(f asic.FlowEntry, ingress, egress string) {
+	if s := l.seen[unlabelled(f)]; s != nil {
+		s.ingress, s.egress = cmp.Or(ingress, s.ingress), cmp.Or(egress, s.egress)
+	}
+}
+
+// recall takes the ports of flows out of the rows of an earlier process: what has an
+// entry need not come to the CPU again.
+func (l *flowLog) recall(all []rows.Row) {
+	fields := make(map[string]map[string]string, len(all))
+	for _, r := range all {
+		fields[r.Key] = r.Fields
+	}
+	for f, s := range l.seen {
+		was := fields[name(f)]
+		s.ingress, s.egress = cmp.Or(s.ingress, was["ingress_port"]), cmp.Or(s.egress, was["egress_port"])
 	}
 }
 
@@ -78,14 +105,21 @@ func (l *flowLog) look(count func(asic.FlowEntry) (packets, octets uint64, err e
 	return idle
 }
 
+// all yields the flows, with the labels that they have.
+func (l *flowLog) all(yield func(asic.FlowEntry) bool) {
+	for f, s := range l.seen {
+		f.Label = s.label
+		if !yield(f) {
+			return
+		}
+	}
+}
+
 // heaviest are the flows that are shown.
 func (l *flowLog) heaviest() []asic.FlowEntry {
-	flows := make([]asic.FlowEntry, 0, len(l.seen))
-	for f := range l.seen {
-		flows = append(flows, f)
-	}
+	flows := slices.AppendSeq(make([]asic.FlowEntry, 0, len(l.seen)), l.all)
 	slices.SortFunc(flows, func(a, b asic.FlowEntry) int {
-		if d := cmp.Compare(l.seen[b].octets, l.seen[a].octets); d != 0 {
+		if d := cmp.Compare(l.seen[unlabelled(b)].octets, l.seen[unlabelled(a)].octets); d != 0 {
 			return d
 		}
 		return cmp.Or(a.Src.Compare(b.Src), a.Dst.Compare(b.Dst), cmp.Compare(a.DestQP, b.DestQP))
@@ -97,10 +131,16 @@ func (l *flowLog) heaviest() []asic.FlowEntry {
 func (l *flowLog) rows(flows []asic.FlowEntry, id func(asic.FlowEntry) uint16) []rows.Row {
 	all := make([]rows.Row, len(flows))
 	for i, f := range flows {
+		s := l.seen[unlabelled(f)]
 		all[i] = rows.Row{Table: telemetry.TableFlow, Key: name(f), Fields: map[string]string{
 			"src": f.Src.String(), "dst": f.Dst.String(), "dest_qp": fmt.Sprint(f.DestQP),
-			"flow_label": fmt.Sprint(f.Label), "packets": fmt.Sprint(l.seen[f].packets), "bytes": fmt.Sprint(l.seen[f].octets),
+			"flow_label": fmt.Sprint(f.Label), "packets": fmt.Sprint(s.packets), "bytes": fmt.Sprint(s.octets),
 		}}
+		for field, port := range map[string]string{"ingress_port": s.ingress, "egress_port": s.egress} {
+			if port != "" {
+				all[i].Fields[field] = port
+			}
+		}
 		if id := id(f); id != 0 {
 			all[i].Fields["stream_id"] = fmt.Sprint(id)
 		}

@@ -6,14 +6,17 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"sluice/orchagent-ext/asic"
 	"sluice/yang/rows"
 )
 
+func flowEntry(qp uint32) asic.FlowEntry {
+	return asic.FlowEntry{Src: netip.MustParseAddr("2001:db8::1"), Dst: netip.MustParseAddr("2001:db8::2"), DestQP: qp, Label: qp + 1}
+}
+
 func TestFlowLog(t *testing.T) {
-	flow := func(qp uint32) asic.FlowEntry {
-		return asic.FlowEntry{Src: netip.MustParseAddr("2001:db8::1"), Dst: netip.MustParseAddr("2001:db8::2"), DestQP: qp, Label: qp + 1}
-	}
 	counts := map[uint32]uint64{1: 0, 2: 10}
 	count := func(f asic.FlowEntry) (uint64, uint64, error) {
 		n, ok := counts[f.DestQP]
@@ -24,7 +27,7 @@ func TestFlowLog(t *testing.T) {
 	}
 	var l flowLog
 	now := time.Unix(1000, 0)
-	l.add([]asic.FlowEntry{flow(1), flow(2), flow(3)}, now)
+	l.add([]asic.FlowEntry{flowEntry(1), flowEntry(2), flowEntry(3)}, now)
 	if idle := l.look(count, now); len(idle) > 0 || len(l.seen) != 2 || l.total != 10 {
 		t.Errorf("idle %v, %d known, %d packets", idle, len(l.seen), l.total)
 	}
@@ -38,10 +41,53 @@ func TestFlowLog(t *testing.T) {
 		}
 	}
 	counts[2] = 15
-	if idle := l.look(count, now.Add(flowIdle+time.Second)); len(idle) != 1 || idle[0] != flow(1) || l.total != 15 {
+	if idle := l.look(count, now.Add(flowIdle+time.Second)); len(idle) != 1 || idle[0] != unlabelled(flowEntry(1)) || l.total != 15 {
 		t.Errorf("idle %v, %d packets", idle, l.total)
 	}
 	if len(l.seen) != 1 {
 		t.Errorf("%d known", len(l.seen))
+	}
+}
+
+// TestFlowPorts: a row names the ports that were seen last, and the next process
+// knows them, too. What is not known is not there, and takes nothing away.
+func TestFlowPorts(t *testing.T) {
+	noID := func(asic.FlowEntry) uint16 { return 0 }
+	var l flowLog
+	l.add([]asic.FlowEntry{flowEntry(1), flowEntry(2)}, time.Unix(1000, 0))
+	relabelled := flowEntry(1)
+	relabelled.Label = 99 // its source queue pair was learned since: the entry keeps the label that it has
+	l.add([]asic.FlowEntry{relabelled}, time.Unix(1000, 0))
+	for _, ports := range [][2]string{{"Ethernet0", ""}, {"Ethernet4", "Ethernet8"}, {"", ""}} {
+		l.move(relabelled, ports[0], ports[1])
+	}
+	l.move(flowEntry(3), "Ethernet0", "") // it has no entry
+	var next flowLog
+	next.add([]asic.FlowEntry{flowEntry(1), flowEntry(2), flowEntry(4)}, time.Unix(2000, 0))
+	next.recall(l.rows(l.heaviest(), noID))
+	next.move(flowEntry(4), "Ethernet12", "")
+	for _, tt := range []struct {
+		log  *flowLog
+		want []map[string]string
+	}{
+		{&l, []map[string]string{{"dest_qp": "1", "flow_label": "2", "ingress_port": "Ethernet4", "egress_port": "Ethernet8"}, {"dest_qp": "2", "flow_label": "3"}}},
+		{&next, []map[string]string{
+			{"dest_qp": "1", "flow_label": "2", "ingress_port": "Ethernet4", "egress_port": "Ethernet8"}, {"dest_qp": "2", "flow_label": "3"},
+			{"dest_qp": "4", "flow_label": "5", "ingress_port": "Ethernet12"},
+		}},
+	} {
+		var got []map[string]string
+		for _, r := range tt.log.rows(tt.log.heaviest(), noID) {
+			if _, err := rows.Decode(r); err != nil {
+				t.Error(err)
+			}
+			for _, other := range []string{"src", "dst", "packets", "bytes"} {
+				delete(r.Fields, other)
+			}
+			got = append(got, r.Fields)
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Error(diff)
+		}
 	}
 }

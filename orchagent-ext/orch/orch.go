@@ -309,12 +309,19 @@ func (o *orch) read(ctx context.Context, g *errgroup.Group, p asic.Policy) {
 
 // addFlows gives the flow, and those that wait behind it, their entries.
 func (o *orch) addFlows(first packetio.NewFlow, more <-chan packetio.NewFlow) error {
-	batch := []asic.FlowEntry{asic.FlowEntry(first)}
-	for len(batch) < newsBatch && len(more) > 0 {
-		batch = append(batch, asic.FlowEntry(<-more))
+	news := []packetio.NewFlow{first}
+	for len(news) < newsBatch && len(more) > 0 {
+		news = append(news, <-more)
+	}
+	batch := make([]asic.FlowEntry, len(news))
+	for i, n := range news {
+		batch[i] = asic.FlowEntry{Src: n.Src, Dst: n.Dst, DestQP: n.DestQP, Label: n.Label}
 	}
 	refused, err := o.engine.AddFlows(batch)
 	o.refused += uint64(refused)
 	o.flows.add(batch[:len(batch)-refused], o.Now())
+	for i, n := range news {
+		o.flows.move(batch[i], o.sw.PortName(n.From), o.sw.PortName(n.To))
+	}
 	return err
 }

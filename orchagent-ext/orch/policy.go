@@ -10,6 +10,7 @@ import (
 	"sluice/orchagent-ext/flow"
 	"sluice/orchagent-ext/ipfix"
 	"sluice/orchagent-ext/packetio"
+	"sluice/yang/model"
 )
 
 // hashField is how SONiC's SWITCH_HASH names the flow label.
@@ -18,7 +19,10 @@ const hashField = "IPV6_FLOW_LABEL"
 // Policy is what the configuration asks of the switch: nothing, while the kill
 // switch is set.
 func Policy(s *config.Snapshot) asic.Policy {
-	p := asic.Policy{FlowCapacity: *s.Global.FlowCapacity, ManageHash: *s.FlowLabel.ManageSwitchHash}
+	p := asic.Policy{
+		FlowCapacity: *s.Global.FlowCapacity, ManageHash: *s.FlowLabel.ManageSwitchHash,
+		CPU: asic.CPU{Rate: *s.Global.CpuRate, Burst: *s.Global.CpuBurst},
+	}
 	if disabled(s) {
 		return p
 	}
@@ -86,7 +90,10 @@ func readerConfig(s *config.Snapshot, p asic.Policy, r asic.Rung, export func([]
 	}
 	if export != nil {
 		c.Idle = time.Duration(*s.IPFIX.IdleTimeoutS) * time.Second
-		c.Metering = &packetio.Metering{MeterConfig: meterConfig(s), Export: export}
+		c.Metering = &packetio.Metering{
+			MeterConfig: meterConfig(s), Rate: *s.IPFIX.SamplingRate, Export: export,
+			Biflow: s.IPFIX.Mode == model.SonicSluice_SonicSluice_SLUICE_IPFIX_Global_Mode_biflow,
+		}
 	}
 	return c
 }

@@ -3,12 +3,14 @@ package orch
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"sluice/orchagent-ext/asic"
 	"sluice/orchagent-ext/config"
 	"sluice/orchagent-ext/flow"
+	"sluice/orchagent-ext/ipfix"
 	"sluice/orchagent-ext/sonicdb"
 	"sluice/yang/rows"
 )
@@ -44,36 +46,37 @@ func TestPolicy(t *testing.T) {
 	label := func(a flow.Algorithm, zeroOnly bool) *asic.Label {
 		return &asic.Label{Algorithm: a, ZeroOnly: zeroOnly}
 	}
+	cpu := asic.CPU{Rate: 100000, Burst: 10000}
 	for _, tt := range []struct {
 		name string
 		rows [][]string
 		want asic.Policy
 	}{
-		{"nothing", nil, asic.Policy{FlowCapacity: 65536}},
-		{"off", [][]string{port0, edge0}, asic.Policy{FlowCapacity: 65536}},
-		{"on", [][]string{port0, port4, edge0, fabric4, on}, asic.Policy{Label: label(flow.DraftLiteral, true), Ports: []string{"Ethernet0"}, FlowCapacity: 65536}},
+		{"nothing", nil, asic.Policy{FlowCapacity: 65536, CPU: cpu}},
+		{"off", [][]string{port0, edge0}, asic.Policy{FlowCapacity: 65536, CPU: cpu}},
+		{"on", [][]string{port0, port4, edge0, fabric4, on}, asic.Policy{Label: label(flow.DraftLiteral, true), Ports: []string{"Ethernet0"}, FlowCapacity: 65536, CPU: cpu}},
 		{
 			"all the other values",
 			[][]string{
 				port0, port4, {"SLUICE_PORT", "Ethernet0", "role=edge", "flow_label=disabled"}, {"SLUICE_PORT", "Ethernet4", "flow_label=enabled"},
 				{"SLUICE_FLOW_LABEL", "global", "admin_state=enabled", "algorithm=crc32", "rewrite=always", "manage_switch_hash=true"},
-				{"SLUICE", "global", "flow_capacity=2048", "rc_source_qp=zero"},
+				{"SLUICE", "global", "flow_capacity=2048", "rc_source_qp=zero", "cpu_rate=7", "cpu_burst=8"},
 			},
-			asic.Policy{Label: &asic.Label{Algorithm: flow.CRC32, ZeroSrcQP: true}, Ports: []string{"Ethernet4"}, ManageHash: true, FlowCapacity: 2048},
+			asic.Policy{Label: &asic.Label{Algorithm: flow.CRC32, ZeroSrcQP: true}, Ports: []string{"Ethernet4"}, ManageHash: true, FlowCapacity: 2048, CPU: asic.CPU{Rate: 7, Burst: 8}},
 		},
 		{
 			"export",
 			[][]string{port0, port4, edge0, fabric4, {"SLUICE_IPFIX", "global", "admin_state=enabled", "sampling_rate=100"}, {"SLUICE_IPFIX_COLLECTOR", "c", "address=192.0.2.1"}},
-			asic.Policy{Export: &asic.Export{Rate: 100, Ports: []string{"Ethernet0", "Ethernet4"}}, FlowCapacity: 65536},
+			asic.Policy{Export: &asic.Export{Rate: 100, Ports: []string{"Ethernet0", "Ethernet4"}}, FlowCapacity: 65536, CPU: cpu},
 		},
-		{"kill switch", [][]string{port0, edge0, on, {"SLUICE", "global", "admin_state=disabled"}}, asic.Policy{FlowCapacity: 65536}},
+		{"kill switch", [][]string{port0, edge0, on, {"SLUICE", "global", "admin_state=disabled"}}, asic.Policy{FlowCapacity: 65536, CPU: cpu}},
 		{
 			"PortChannel",
 			[][]string{
 				port0, port4, {"PORTCHANNEL", "PortChannel1"}, {"PORTCHANNEL_MEMBER", "PortChannel1|Ethernet4"}, {"PORTCHANNEL_MEMBER", "PortChannel1|Ethernet0"},
 				{"SLUICE_PORT", "PortChannel1", "role=edge"}, on,
 			},
-			asic.Policy{Label: label(flow.DraftLiteral, true), Ports: []string{"Ethernet0", "Ethernet4"}, FlowCapacity: 65536},
+			asic.Policy{Label: label(flow.DraftLiteral, true), Ports: []string{"Ethernet0", "Ethernet4"}, FlowCapacity: 65536, CPU: cpu},
 		},
 	} {
 		if diff := cmp.Diff(tt.want, Policy(snapshot(t, tt.rows...))); diff != "" {
@@ -115,6 +118,24 @@ func TestWarnings(t *testing.T) {
 			if !strings.Contains(got[i], tt.want[i]) {
 				t.Errorf("%s: %q, want %q", tt.name, got[i], tt.want[i])
 			}
+		}
+	}
+}
+
+// TestReaderConfig: what the modes of export make of the packet path.
+func TestReaderConfig(t *testing.T) {
+	for mode, want := range map[string]struct{ packet, biflow bool }{"flow": {}, "packet": {packet: true}, "biflow": {biflow: true}} {
+		s := snapshot(t, port0, edge0, []string{"SLUICE_IPFIX", "global", "admin_state=enabled", "mode=" + mode}, []string{"SLUICE_IPFIX_COLLECTOR", "c", "address=192.0.2.1"})
+		c := readerConfig(s, Policy(s), asic.None, func([]ipfix.Record) {}, time.Now)
+		if c == nil || c.Metering.PerPacket != want.packet || c.Metering.Biflow != want.biflow {
+			t.Errorf("mode %s: %+v", mode, c)
+		}
+		other := *c
+		metering := *c.Metering
+		metering.Biflow = !metering.Biflow
+		other.Metering = &metering
+		if !same(*c, *c) || same(*c, other) {
+			t.Errorf("mode %s: another mode is to begin anew, and the same is not", mode)
 		}
 	}
 }

@@ -3,7 +3,6 @@ package orch
 import (
 	"context"
 	"errors"
-	"maps"
 	"strings"
 
 	"sluice/orchagent-ext/asic"
@@ -65,7 +64,7 @@ func (o *orch) describe(s *telemetry.State) {
 	}
 	s.Warnings = append(s.Warnings, o.sw.Warnings()...)
 	shown := o.flows.heaviest()
-	o.streams.show(shown, maps.Keys(o.flows.seen))
+	o.streams.show(shown, o.flows.all)
 	if name, why := o.streams.name(); name != "" {
 		s.StreamIDs = name
 		if why != nil {
@@ -103,7 +102,7 @@ func (o *orch) count() {
 	if o.engine == nil {
 		return
 	}
-	c := telemetry.Counters{Lost: o.sw.RingFull(), Refused: o.refused, Streams: o.streams.stats, At: o.Now()}
+	c := telemetry.Counters{Lost: o.sw.RingFull(), Policed: o.sw.Policed(), Refused: o.refused, Streams: o.streams.stats, At: o.Now()}
 	if o.reader != nil {
 		c.CPU = o.reader.Stats()
 	}

@@ -43,5 +43,5 @@ func same(a, b packetio.Config) bool {
 	metering := a.Metering != nil
 	return a.Labels == b.Labels && a.Algorithm == b.Algorithm && a.ZeroOnly == b.ZeroOnly && a.ZeroSrcQP == b.ZeroSrcQP &&
 		a.Capacity == b.Capacity && a.Idle == b.Idle && metering == (b.Metering != nil) &&
-		(!metering || a.Metering.MeterConfig == b.Metering.MeterConfig)
+		(!metering || a.Metering.MeterConfig == b.Metering.MeterConfig && a.Metering.Biflow == b.Metering.Biflow && a.Metering.Rate == b.Metering.Rate)
 }

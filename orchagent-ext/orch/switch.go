@@ -22,6 +22,10 @@ type Switch interface {
 	// SetPorts learns which port of the switch is which, or fails with ErrPorts.
 	SetPorts(ports []asic.Port) error
 
+	// PortName returns the name of a port by its number in frames; "": it has none, or
+	// is not known.
+	PortName(number uint64) string
+
 	// Count returns the packets and octets that an ACL counter counted.
 	Count(counter *asic.Record) (packets, octets uint64, err error)
 
@@ -36,6 +40,9 @@ type Switch interface {
 
 	// RingFull returns how many packets to the CPU found the receive ring full.
 	RingFull() uint64
+
+	// Policed returns how many packets to the CPU were more than the policy's CPU allows.
+	Policed() uint64
 
 	// Close leaves what stands standing.
 	Close() error
@@ -102,6 +109,7 @@ func (o *orch) openSwitch(writing context.Context) error {
 			return err
 		}
 		o.streams.remember(shown)
+		o.flows.recall(shown)
 	}
 	return nil
 }

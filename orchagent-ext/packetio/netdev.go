@@ -27,7 +27,10 @@ type Netdev struct {
 	ctx  context.Context // that ends waits; one for many
 	stop func() bool
 
-	ports atomic.Pointer[map[uint32]bool] // by interface index
+	ports atomic.Pointer[map[uint32]string] // names by interface index
+	why   atomic.Uint32                     // of what comes by the netdevs
+
+	bucket bucket // of all that it gives out
 
 	samples   atomic.Pointer[samples] // nil before they were wanted
 	listening atomic.Bool
@@ -133,15 +136,35 @@ func (s *Netdev) SetPorts(names []string) error {
 	for _, name := range names {
 		wanted[name] = true
 	}
-	ports := make(map[uint32]bool, len(names))
+	ports := make(map[uint32]string, len(names))
 	for _, n := range netdevs {
 		if wanted[n.Name] {
-			ports[uint32(n.Index)] = true
+			ports[uint32(n.Index)] = n.Name
 		}
 	}
 	s.ports.Store(&ports)
 	return nil
 }
+
+// PortName is the name of a port by its number, which is its interface index; "":
+// it is none of SetPorts. It may be called from any goroutine.
+func (s *Netdev) PortName(number uint64) string {
+	if ports := s.ports.Load(); ports != nil {
+		return (*ports)[uint32(number)]
+	}
+	return ""
+}
+
+// SetWhy says why packets come by the netdevs of ports; by default they are samples.
+// It may be called from any goroutine.
+func (s *Netdev) SetWhy(w Why) { s.why.Store(uint32(w)) }
+
+// SetRate bounds what is given out to rate packets a second, and burst at once. It
+// may be called from any goroutine.
+func (s *Netdev) SetRate(rate, burst uint32) { s.bucket.set(rate, burst) }
+
+// Policed is how many packets were more than that.
+func (s *Netdev) Policed() uint64 { return s.bucket.dropped.Load() }
 
 // Sampled says whether the samples of SONiC's sFlow are received, too. It may be
 // called while a Receive is under way, from one goroutine.

@@ -141,6 +141,43 @@ func TestNetdevLoses(t *testing.T) {
 	}
 }
 
+// TestNetdevIsPoliced: what is more than the rate is dropped and counted; another rate
+// is in force at once.
+func TestNetdevIsPoliced(t *testing.T) {
+	p := fabrictest.Pair(t)
+	s := netdev(t, p.B, "eth0")
+	out := sender(t, p.A)
+	data := frame(t, 7, 0).Data
+	var frames [flow.MaxBurst]Frame
+	const sent, burst = 200, 20
+	pass := func() (got int) {
+		t.Helper()
+		before := int(s.Policed())
+		for range sent {
+			send(t, out, data)
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		for got+int(s.Policed())-before < sent {
+			n, err := s.Receive(ctx, frames[:])
+			if err != nil {
+				t.Fatalf("%d received, %d policed: %v", got, int(s.Policed())-before, err)
+			}
+			got += n
+		}
+		return got
+	}
+	s.SetRate(1, burst)
+	began := time.Now()
+	if got := pass(); got < burst || got > burst+int(time.Since(began).Seconds())+1 {
+		t.Errorf("%d of %d packets passed, want %d and one a second", got, sent, burst)
+	}
+	s.SetRate(10_000_000, 1_000_000)
+	if got := pass(); got < sent-1 { // the bucket was empty
+		t.Errorf("%d of %d packets passed", got, sent)
+	}
+}
+
 // TestNetdevEnds: the end of the context ends a wait, and the next context begins
 // a new one.
 func TestNetdevEnds(t *testing.T) {

@@ -3,7 +3,6 @@ package packetio
 import (
 	"context"
 	"errors"
-	"net/netip"
 	"sync/atomic"
 	"time"
 
@@ -14,10 +13,22 @@ import (
 
 // Frame is one packet to the CPU.
 type Frame struct {
-	Data    []byte // Ethernet frame without frame check sequence, maybe cut
-	Length  int    // octets that it had on the wire
-	Ingress uint32 // interface index that it came in by; 0: not known
+	Data            []byte // Ethernet frame without frame check sequence, maybe cut
+	Length          int    // octets that it had on the wire
+	Ingress, Egress uint32 // interface indexes that it came in and goes out by; 0: not known
+	From, To        uint64 // the same as the source numbers its ports; 0: not known
+	Why             Why
 }
+
+// Why says why the CPU has a packet.
+type Why uint8
+
+// Why the CPU has a packet.
+const (
+	Sampled Why = iota // it is one of so many, or every packet comes to the CPU
+	Copied             // every packet like it comes to the CPU
+	Either             // RDMA-CM and CNPs come to the CPU, all of them, and samples of everything
+)
 
 // Source is where packets come from.
 type Source interface {
@@ -29,21 +40,6 @@ type Source interface {
 
 // Patience is how long a reader waits for packets before it looks after its flows.
 const Patience = 500 * time.Millisecond
-
-// Metering makes a Reader account for flows, for export by IPFIX.
-type Metering struct {
-	ipfix.MeterConfig      // Capacity is the reader's
-	All               bool // also packets that were not sampled: where every packet is
-	Export            func([]ipfix.Record)
-}
-
-// NewFlow tells that a flow without a label came in, and the label that it is
-// pinned to.
-type NewFlow struct {
-	Src, Dst netip.Addr
-	DestQP   uint32
-	Label    uint32
-}
 
 // Stats counts packets by what became of them. Each is counted once in the first
 // four.
@@ -77,7 +73,10 @@ type Reader struct {
 	table  *flow.Table
 	news   chan NewFlow
 
-	meter   *ipfix.Meter // nil: none
+	ports   []ports        // that were told of each flow, by its slot; nil: labels are not told of
+	meter   *ipfix.Meter   // nil: none
+	biflows *ipfix.Biflows // behind meter; nil: none
+	copies  thinner        // of what is copied
 	now     int64
 	packets [flow.MaxBurst]roce.Packet
 	from    [flow.MaxBurst]int // of packets: the frame
@@ -88,6 +87,7 @@ type Reader struct {
 }
 
 const (
+	defaultFlows = 65536
 	defaultIdle  = 5 * time.Minute
 	defaultQueue = 4096
 	expireBudget = 64      // flows that are looked at a burst
@@ -96,6 +96,9 @@ const (
 
 // New returns a reader of a source.
 func New(source Source, c Config) *Reader {
+	if c.Capacity == 0 {
+		c.Capacity = defaultFlows
+	}
 	if c.Idle == 0 {
 		c.Idle = defaultIdle
 	}
@@ -106,12 +109,12 @@ func New(source Source, c Config) *Reader {
 		c.Now = time.Now
 	}
 	r := &Reader{source: source, config: c, news: make(chan NewFlow, c.Queue)}
+	if c.Labels {
+		r.ports = make([]ports, c.Capacity)
+	}
 	t := flow.Config{Capacity: c.Capacity}
 	if c.Metering != nil {
-		m := c.Metering.MeterConfig
-		m.Capacity = c.Capacity
-		r.meter = ipfix.NewMeter(m, c.Metering.Export)
-		t.Removed = r.meter.Removed
+		t.Removed = r.metered(&c)
 	}
 	r.table = flow.NewTable(t)
 	if r.meter != nil {
@@ -138,9 +141,7 @@ func (r *Reader) Run(ctx context.Context) error {
 	for {
 		n, err := r.source.Receive(ctx, frames[:])
 		if ctx.Err() != nil {
-			if r.meter != nil {
-				r.meter.Flush()
-			}
+			r.flush()
 			return nil
 		}
 		if err != nil {
@@ -176,33 +177,8 @@ func (r *Reader) burst(frames []Frame) {
 	if r.meter != nil {
 		r.meter.Tick()
 	}
+	if r.biflows != nil {
+		r.biflows.Tick(now)
+	}
 	r.known.Store(uint64(r.table.Len()))
-}
-
-// observed tells of the packet's flow at its first packet, and, in case the news
-// was lost or the entry could not be made, at every second, fourth, eighth… one.
-func (r *Reader) observed(i int, f *flow.Flow) {
-	p := &r.packets[i]
-	if r.meter != nil {
-		r.meter.Observe(p, f, r.frames[r.from[i]].Ingress, 0, r.now)
-	}
-	if p.Tunnelled() {
-		r.tunnelled.Add(1)
-		return
-	}
-	if !r.config.Labels || f.Packets&(f.Packets-1) != 0 || r.config.ZeroOnly && f.FlowLabel != 0 || p.Is4() {
-		return
-	}
-	var label uint32
-	if r.config.ZeroSrcQP {
-		label = r.config.Algorithm.Label(f.SrcQP, f.DestQP, f.Src, f.Dst) // of the key: a datagram's, or 0
-	} else {
-		label = r.table.Label(f, r.config.Algorithm)
-	}
-	select {
-	case r.news <- NewFlow{f.SrcAddr(), f.DstAddr(), f.DestQP, label}:
-		r.told.Add(1)
-	default:
-		r.full.Add(1)
-	}
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"sluice/orchagent-ext/flow"
-	"sluice/orchagent-ext/ipfix"
 	"sluice/orchagent-ext/roce"
 )
 
@@ -90,11 +89,12 @@ func label(qp uint32) uint32 { return flow.DraftLiteral.Label(0, qp, host1, host
 
 func TestTellsOfNewFlows(t *testing.T) {
 	a, b := frame(t, 0x11, 0), frame(t, 0x22, 0)
+	a.From, b.To = 7, 8
 	r, news := run(t, Config{Labels: true, ZeroOnly: true},
 		[]Frame{a, b, frame(t, 0x33, 7), frame4(t, 0x44), tunnel(frame(t, 0x55, 0))},
 		[]Frame{{Data: []byte{1, 2, 3}, Length: 3}, {Data: a.Data[:60], Length: a.Length}, a, a})
 	src, dst := netip.AddrFrom16(host1), netip.AddrFrom16(host2)
-	want := []NewFlow{{src, dst, 0x11, label(0x11)}, {src, dst, 0x22, label(0x22)}, {src, dst, 0x11, label(0x11)}}
+	want := []NewFlow{{src, dst, 0x11, label(0x11), 7, 0}, {src, dst, 0x22, label(0x22), 0, 8}, {src, dst, 0x11, label(0x11), 7, 0}}
 	if diff := cmp.Diff(want, news, cmp.Comparer(func(x, y netip.Addr) bool { return x == y })); diff != "" {
 		t.Error(diff)
 	}
@@ -180,6 +180,42 @@ func TestAFullQueueLosesNothingForGood(t *testing.T) {
 	}
 }
 
+// TestTellsOfMoves: a flow that comes in by another port is told of again, also
+// where the first time was lost.
+func TestTellsOfMoves(t *testing.T) {
+	r := New(nil, Config{Labels: true, Queue: 1})
+	f := frame(t, 0x11, 0)
+	for i, tt := range []struct{ from, to, wantFrom, wantTo uint64 }{
+		{7, 0, 7, 0}, {7, 0, 7, 0}, {7, 0, 0, 0}, // the third packet says nothing new
+		{7, 0, 7, 0}, {8, 0, 8, 0}, {0, 0, 0, 0}, {8, 3, 8, 3}, {8, 3, 8, 3}, {8, 0, 0, 0},
+	} {
+		f.From, f.To = tt.from, tt.to
+		r.burst([]Frame{f})
+		var got NewFlow
+		if len(r.news) > 0 {
+			got = <-r.news
+		}
+		if got.From != tt.wantFrom || got.To != tt.wantTo {
+			t.Errorf("packet %d by %d to %d: told of %d and %d", i+1, tt.from, tt.to, got.From, got.To)
+		}
+	}
+	f.From = 9
+	r.burst([]Frame{f, frame(t, 0x22, 0), f}) // the queue has room for one
+	if got := <-r.news; got.From != 9 || len(r.news) > 0 {
+		t.Errorf("%+v", got)
+	}
+	r.burst([]Frame{f, frame(t, 0x33, 0)})
+	f.From = 10
+	r.burst([]Frame{f})
+	if got := <-r.news; got.DestQP != 0x33 {
+		t.Errorf("%+v", got)
+	}
+	r.burst([]Frame{f})
+	if got := <-r.news; got.From != 10 {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestForgetsIdleFlows(t *testing.T) {
 	now := time.Unix(1000, 0)
 	r, _ := run(t, Config{Idle: time.Minute, Now: func() time.Time { now = now.Add(50 * time.Second); return now }},
@@ -223,18 +259,4 @@ func BenchmarkBurst(b *testing.B) {
 		r.burst(burst)
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/flow.MaxBurst, "ns/packet")
-}
-
-// TestMeters: flows are exported when the reader ends, at the latest.
-func TestMeters(t *testing.T) {
-	var records []ipfix.Record
-	a := frame(t, 0x11, 0)
-	a.Ingress = 7
-	_, news := run(t, Config{Metering: &Metering{Export: func(r []ipfix.Record) { records = append(records, r...) }}}, []Frame{a, a})
-	if len(news) > 0 {
-		t.Errorf("labels are not wanted, and: %v", news)
-	}
-	if len(records) != 1 || records[0].DestQP != 0x11 || records[0].Packets != 2 || records[0].Ingress != 7 || records[0].EndReason != ipfix.ForcedEnd {
-		t.Errorf("%+v", records)
-	}
 }

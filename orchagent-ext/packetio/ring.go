@@ -23,6 +23,7 @@ func (s *Netdev) Receive(ctx context.Context, frames []Frame) (int, error) {
 		if ports := s.ports.Load(); ports != nil && s.listening.Load() {
 			n += s.samples.Load().take(frames[n:], *ports)
 		}
+		n = s.bucket.take(n, time.Now())
 		if err := ctx.Err(); err != nil || n > 0 {
 			return n, err
 		}
@@ -76,7 +77,7 @@ func (s *Netdev) wait(d time.Duration) error {
 // take gives out what is in the ring. It gives a block back to the kernel when
 // all of it was given out, and its data is no longer valid.
 func (s *Netdev) take(frames []Frame) (n int) {
-	ports := s.ports.Load()
+	ports, why := s.ports.Load(), Why(s.why.Load())
 	for n < len(frames) {
 		b := s.ring[s.block*blockSize:][:blockSize]
 		head := (*unix.TpacketHdrV1)(unsafe.Pointer(&b[blockHeader]))
@@ -99,9 +100,9 @@ func (s *Netdev) take(frames []Frame) (n int) {
 		h := (*unix.Tpacket3Hdr)(unsafe.Pointer(&b[s.next]))
 		from := (*unix.RawSockaddrLinklayer)(unsafe.Pointer(&b[s.next+addressOffset]))
 		index := uint32(from.Ifindex)
-		if ports != nil && (*ports)[index] {
+		if ports != nil && (*ports)[index] != "" {
 			data := b[s.next+uint32(h.Mac):][:h.Snaplen:h.Snaplen]
-			frames[n] = Frame{Data: data, Length: longest, Ingress: index}
+			frames[n] = Frame{Data: data, Length: longest, Ingress: index, From: uint64(index), Why: why}
 			n++
 		}
 		s.left--

@@ -11,12 +11,15 @@ type SAI struct {
 	lib     *sai.Library
 	packets []sai.Packet
 	ifIndex func(sai.ObjectID) uint32
+	copies  func(sai.ObjectID) bool
 }
 
-// NewSAI returns the source of an open library. A library has one reader.
-// ifIndex tells a port's interface index, 0 where it does not know.
-func NewSAI(lib *sai.Library, ifIndex func(port sai.ObjectID) uint32) *SAI {
-	return &SAI{lib: lib, ifIndex: ifIndex}
+// NewSAI returns the source of an open library. A library has one reader. Its ports
+// are numbered by their object ids. ifIndex tells a port's interface index, 0 where
+// it does not know; copies says whether packets with a trap are all that there are
+// of their kind, not samples. Both are called by the reader's goroutine.
+func NewSAI(lib *sai.Library, ifIndex func(port sai.ObjectID) uint32, copies func(trap sai.ObjectID) bool) *SAI {
+	return &SAI{lib: lib, ifIndex: ifIndex, copies: copies}
 }
 
 // longest is more than any frame: IP's 65,535 octets and what stands before.
@@ -30,7 +33,10 @@ func (s *SAI) Receive(ctx context.Context, frames []Frame) (int, error) {
 	}
 	n, err := s.lib.Packets(ctx, s.packets[:len(frames)], Patience)
 	for i, p := range s.packets[:n] {
-		frames[i] = Frame{Data: p.Data, Length: p.Length, Ingress: s.ifIndex(p.Port)}
+		frames[i] = Frame{Data: p.Data, Length: p.Length, Ingress: s.ifIndex(p.Port), From: uint64(p.Port)}
+		if s.copies(p.Trap) {
+			frames[i].Why = Copied
+		}
 		if len(p.Data) >= sai.PacketRoom {
 			frames[i].Length = longest
 		}

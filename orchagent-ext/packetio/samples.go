@@ -37,6 +37,7 @@ const (
 
 	commandSample = 0 // PSAMPLE_CMD_SAMPLE
 	attrIngress   = 0 // PSAMPLE_ATTR_IIFINDEX, u16; a wider one is understood
+	attrEgress    = 1 // PSAMPLE_ATTR_OIFINDEX, as attrIngress
 	attrLength    = 2 // PSAMPLE_ATTR_ORIGSIZE, u32
 	attrGroup     = 3 // PSAMPLE_ATTR_SAMPLE_GROUP, u32
 	attrSeq       = 4 // PSAMPLE_ATTR_GROUP_SEQ, u32
@@ -89,7 +90,7 @@ func (s *samples) listen(on bool) error {
 }
 
 // take fills in what waits of ports.
-func (s *samples) take(frames []Frame, ports map[uint32]bool) (n int) {
+func (s *samples) take(frames []Frame, ports map[uint32]string) (n int) {
 	for n < len(frames) && n < len(s.slots) {
 		got, err := unix.Read(s.fd, s.slots[n])
 		if errors.Is(err, unix.EINTR) || errors.Is(err, unix.ENOBUFS) {
@@ -98,7 +99,8 @@ func (s *samples) take(frames []Frame, ports map[uint32]bool) (n int) {
 		if err != nil {
 			return n // nothing waits
 		}
-		if f, ok := s.parse(s.slots[n][:got]); ok && ports[f.Ingress] {
+		if f, ok := s.parse(s.slots[n][:got]); ok && ports[f.Ingress] != "" {
+			f.From, f.To = uint64(f.Ingress), uint64(f.Egress)
 			frames[n] = f
 			n++
 		}
@@ -120,10 +122,10 @@ func (s *samples) parse(b []byte) (f Frame, ok bool) {
 		}
 		v := b[4:length]
 		switch {
-		case kind == attrIngress && len(v) == 2:
-			f.Ingress = uint32(binary.NativeEndian.Uint16(v))
-		case kind == attrIngress && len(v) == 4:
-			f.Ingress = binary.NativeEndian.Uint32(v)
+		case kind == attrIngress:
+			f.Ingress = index(v)
+		case kind == attrEgress:
+			f.Egress = index(v)
 		case kind == attrLength && len(v) == 4:
 			f.Length = int(binary.NativeEndian.Uint32(v))
 		case kind == attrGroup && len(v) == 4:
@@ -141,6 +143,17 @@ func (s *samples) parse(b []byte) (f Frame, ok bool) {
 		s.number(group, seq)
 	}
 	return f, f.Data != nil
+}
+
+// index reads an interface index; of another length than is known it is 0.
+func index(v []byte) uint32 {
+	switch len(v) {
+	case 2:
+		return uint32(binary.NativeEndian.Uint16(v))
+	case 4:
+		return binary.NativeEndian.Uint32(v)
+	}
+	return 0
 }
 
 // number counts what is missing between two samples of a group.

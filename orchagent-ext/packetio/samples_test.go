@@ -27,7 +27,7 @@ func u32(v uint32) []byte { return binary.NativeEndian.AppendUint32(nil, v) }
 func sample(ingress uint16, seq uint32, data []byte, length int) []byte {
 	body := bytes.Join([][]byte{
 		{commandSample, 1, 0, 0},
-		attr(attrIngress, u16(ingress)), attr(1, u16(9)), attr(attrRate, u32(4096)), attr(attrLength, u32(uint32(length))),
+		attr(attrIngress, u16(ingress)), attr(attrEgress, u16(9)), attr(attrRate, u32(4096)), attr(attrLength, u32(uint32(length))),
 		attr(attrGroup, u32(1)), attr(attrSeq, u32(seq)), attr(13, make([]byte, 8)), attr(attrData, data),
 	}, nil)
 	b := u32(uint32(16 + len(body)))
@@ -75,16 +75,26 @@ func TestSamples(t *testing.T) {
 	if !bytes.Equal(got[0].Data, a[:len(a)-40]) || got[0].Length != len(a) || !bytes.Equal(got[1].Data, b) || got[0].Ingress != uint32(port) {
 		t.Errorf("%+v", got)
 	}
+	for _, f := range got {
+		if f.Egress != 9 || f.From != uint64(port) || f.To != 9 || f.Why != Sampled || s.PortName(f.From) != "eth0" || s.PortName(f.To) != "" {
+			t.Errorf("%+v", f)
+		}
+	}
 	if s.SampleRate() != 4096 || s.RingFull() != 3 { // 9 to 11
 		t.Errorf("one of %d, %d lost", s.SampleRate(), s.RingFull())
 	}
+	s.SetWhy(Copied) // what comes by the netdevs, not the samples
+	say(sample(port, 13, a, len(a)))
+	if got := receive(t, s, 1); got[0].Why != Sampled {
+		t.Errorf("%+v", got)
+	}
 	send(t, sender(t, p.A), a)
-	if got := receive(t, s, 1); !bytes.Equal(got[0].Data, a) {
+	if got := receive(t, s, 1); !bytes.Equal(got[0].Data, a) || got[0].Why != Copied || s.PortName(got[0].From) != "eth0" || got[0].To != 0 {
 		t.Errorf("%+v", got)
 	}
 
 	for range 10 {
-		say(sample(port, 13, a, len(a)))
+		say(sample(port, 14, a, len(a)))
 	}
 	var frames [1]Frame
 	ctx := context.Background()

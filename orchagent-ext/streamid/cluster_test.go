@@ -16,6 +16,8 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
+
+	"sluice/tests/child"
 )
 
 // cluster is an etcd of three members, on loopback.
@@ -124,7 +126,7 @@ func (c *cluster) start(i int) {
 	m.cmd = exec.Command("etcd", m.args...)
 	m.cmd.Env = append(os.Environ(), "GOMAXPROCS=1")
 	m.cmd.Stdout, m.cmd.Stderr = &m.log, &m.log
-	if err := m.cmd.Start(); err != nil {
+	if err := child.Start(m.cmd); err != nil {
 		c.tb.Fatal(err)
 	}
 	m.exited = make(chan struct{})

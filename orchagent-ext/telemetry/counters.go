@@ -15,6 +15,7 @@ type Counters struct {
 	Skipped uint64 // packets that kept a label of their own
 	Copied  uint64 // packets that the switch copied to the CPU
 	Lost    uint64 // of these, what found the receive ring full
+	Policed uint64 // and what cpu_rate did not let pass
 	CPU     packetio.Stats
 	Refused uint64 // flows without an entry, for want of room on the switch
 	Streams StreamIDs
@@ -47,6 +48,7 @@ func (c Counters) Row() rows.Row {
 		"label_skipped":       c.Skipped,
 		"cpu_copied":          c.Copied,
 		"cpu_ring_full":       c.Lost,
+		"cpu_policed":         c.Policed,
 		"cpu_roce":            c.CPU.RoCE,
 		"cpu_tunnelled":       c.CPU.Tunnelled,
 		"cpu_not_roce":        c.CPU.NotRoCE,

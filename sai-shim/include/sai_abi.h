@@ -732,6 +732,13 @@ typedef struct {
 	sai_get_fn get_samplepacket_attribute;
 } sai_samplepacket_api_t;
 
+typedef struct {
+	union {
+		sai_object_id_t object_id;
+		uint64_t room[8]; /* the longest member that is not here */
+	} key;
+} sai_object_key_t;
+
 /* What a library exports. All but the first three may be missing. */
 sai_status_t sai_api_initialize(uint64_t flags, const sai_service_method_table_t *services);
 sai_status_t sai_api_query(sai_api_t api, void **method_table);
@@ -744,5 +751,7 @@ sai_status_t sai_query_attribute_capability(sai_object_id_t switch_id, sai_objec
 					    sai_attr_capability_t *capability);
 sai_status_t sai_query_attribute_enum_values_capability(sai_object_id_t switch_id, sai_object_type_t object_type,
 							sai_attr_id_t id, sai_s32_list_t *values);
+sai_status_t sai_get_object_key(sai_object_id_t switch_id, sai_object_type_t object_type, uint32_t *count,
+				sai_object_key_t *keys);
 
 #endif

@@ -146,6 +146,68 @@ func TestCPUIsPoliced(t *testing.T) {
 	}
 }
 
+// The policer of a trap group takes the place of what the profile says, as it is and
+// as it is set, also for the next process; without the group the profile's is back.
+func TestTrapGroupPolices(t *testing.T) {
+	enterNamespace(t)
+	link(t, "port0", "far0")
+	d := startDriver(t)
+	const profile = "switch SLUICE_PORTS=port0 SLUICE_CPU_RATE=1000000 SLUICE_CPU_BURST=1000000"
+	d.do(profile)
+	table := newTable(t, d, "port0")
+	d.do("create entry oid:0=%s %s %s=%d", table, fieldRoCE, actionPacket, packetCopy)
+	policer := d.id("create policer s32:0=0 s32:1=0 u64:3=20 u64:4=1 s32:9=0")
+	octets := d.id("create policer s32:0=1 s32:1=0 u64:3=20 u64:4=1 s32:9=0")
+	if status, _ := d.try("create trap-group oid:2=%s", octets); status == 0 {
+		t.Error("a group whose policer counts octets")
+	}
+	group := d.id("create trap-group oid:2=%s", policer)
+	if status, _ := d.try("create trap-group oid:2=%s", policer); status == 0 {
+		t.Error("a second group that polices")
+	}
+	if status, _ := d.try("remove policer %s", policer); status != -17 {
+		t.Errorf("a policer in use: status %d, want -17", status)
+	}
+	last := roceFrame(hostA, hostB, 0xc000, 7)
+	reached := func() int {
+		t.Helper()
+		program := startRunner(t, "port0")
+		red := func() int { return int(d.number("stat policer %s 6", policer)) }
+		before := red()
+		const sent = 500
+		for range sent {
+			program.run(last)
+		}
+		passed := sent - (red() - before)
+		d.packets(passed)
+		return passed
+	}
+	few := func(burst int) {
+		t.Helper()
+		begin := time.Now()
+		n := reached()
+		if took := int(time.Since(begin).Seconds()) + 1; n < burst || n > burst+took {
+			t.Errorf("%d packets reached the CPU, want %d and one a second", n, burst)
+		}
+	}
+	few(20)
+	d.do("set policer %s u64:4=1000000", policer) // the rate
+	d.do("set policer %s u64:3=1000000", policer)
+	if n := reached(); n < 480 { // the bucket was empty, and fills
+		t.Errorf("%d packets of 500 reached the CPU", n)
+	}
+	d.do("set policer %s u64:3=20", policer)
+	d.do("set policer %s u64:4=1", policer)
+	d.kill()
+	d = startDriver(t)
+	d.do(profile)
+	few(20)
+	d.do("remove trap-group %s", group)
+	if n := reached(); n != 500 {
+		t.Errorf("%d packets of 500 reached the CPU without a group", n)
+	}
+}
+
 // A policer as virtual queue: what its burst holds passes, what is above is red.
 func TestPolicer(t *testing.T) {
 	enterNamespace(t)

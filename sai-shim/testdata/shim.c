@@ -125,7 +125,8 @@ static void test_missing(struct shim *s, uint64_t table)
 	uint32_t n = 1, stat = 0;
 
 	CHECK(shim_create(s, SAI_OBJECT_TYPE_PORT, &id) == SAI_STATUS_NOT_IMPLEMENTED);
-	CHECK(shim_create(s, SAI_OBJECT_TYPE_HOSTIF_TRAP_GROUP, &id) == SAI_STATUS_NOT_IMPLEMENTED);
+	shim_u32(s, SAI_HOSTIF_TRAP_GROUP_ATTR_QUEUE, 1);
+	CHECK(shim_set(s, SAI_OBJECT_TYPE_HOSTIF_TRAP_GROUP, 1) == SAI_STATUS_NOT_IMPLEMENTED);
 	CHECK(shim_remove(s, 1000, 1) == SAI_STATUS_NOT_IMPLEMENTED);
 	CHECK(shim_set(s, -1, 1) == SAI_STATUS_NOT_IMPLEMENTED);
 	CHECK(shim_get(s, 1000, 1, 1, &value) == SAI_STATUS_NOT_IMPLEMENTED);

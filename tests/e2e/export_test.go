@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"fmt"
 	"net"
 	"net/netip"
 	"strings"
@@ -73,6 +74,57 @@ func TestExport(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestCopiesAreNoSamples: what comes to the CPU to be labelled is not exported as if
+// it were one of so many packets.
+func TestCopiesAreNoSamples(t *testing.T) {
+	l := newLeaf(t)
+	var collector *ipfixtest.Collector
+	err := l.Leaf.Do(func() error {
+		collector = ipfixtest.Listen(t, "udp", "127.0.0.1:0", nil)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	host, port, err := net.SplitHostPort(collector.Addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.start("--sai-profile", "SLUICE_HIDE=compute")
+	l.set("SLUICE_IPFIX_COLLECTOR", "c1", "address", host, "port", port)
+	const rate = 100_000_000 // hardly any packet is sampled
+	l.set("SLUICE_IPFIX", "global", "admin_state", "enabled", "sampling_rate", fmt.Sprint(rate))
+	l.enable()
+	if !l.exporting() {
+		t.Fatal("no object samples packets")
+	}
+	l.send(l.sessions(2))
+	l.awaitFields("SLUICE_STATE", "global", "flows", "64") // the CPU has seen each
+	l.awaitCounters("SLUICE_IPFIX_STATS", "c1", "connected", "true")
+	sample := l.objects()["export/sample"]
+	l.set("SLUICE_IPFIX", "global", "admin_state", "enabled", "sampling_rate", "1") // what came is given out, and what comes counts
+	l.await("SLUICE_ASIC_OBJECT", sample, func(f map[string]string) bool { return f == nil })
+	for deadline := time.Now().Add(patience); l.row("SLUICE_STATE", "global")["flows"] != "65"; {
+		if time.Now().After(deadline) {
+			t.Fatalf("flows: %v", l.row("SLUICE_STATE", "global"))
+		}
+		l.send([][]byte{l.frame(packet{qp: 0x999})}) // the first ones may come while the reader is changed
+	}
+	l.stop()
+	packets := map[uint64]uint64{}
+	collector.WaitRecords(t, 1)
+	collector.Look(func(sessions []*ipfixtest.Decoder) {
+		for _, s := range sessions {
+			for _, r := range s.Records {
+				packets[r["rdmaDestinationQP"].(uint64)] += r["packetDeltaCount"].(uint64)
+			}
+		}
+	})
+	if len(packets) != 1 || packets[0x999] == 0 {
+		t.Errorf("packets by queue pair: %v, want only those that came when every packet was looked at", packets)
 	}
 }
 

@@ -30,6 +30,34 @@ func TestKillSwitch(t *testing.T) {
 	}
 }
 
+// TestKilledWhileFlowsCome: whatever was just being created, nothing is left behind
+// when Sluice is switched off.
+func TestKilledWhileFlowsCome(t *testing.T) {
+	l := newLeaf(t)
+	before := l.forwarding()
+	hide := []string{"--sai-profile", "SLUICE_HIDE=compute"}
+	l.start(hide...)
+	l.enable()
+	l.awaitFields("SLUICE_CAPABILITY", "switch", "flow_label_rung", "rewrite")
+	const rounds, each = 6, 256
+	for round := range rounds {
+		var frames [][]byte
+		for qp := range each {
+			frames = append(frames, l.frame(packet{qp: uint32(0x1000 + round*each + qp)}))
+		}
+		l.send(frames)
+		l.sluiced.Kill()
+		l.launch(hide...)
+		l.awaitFields("SLUICE_STATE", "global", "state", "running")
+	}
+	l.set("SLUICE", "global", "admin_state", "disabled")
+	l.awaitFields("SLUICE_STATE", "global", "state", "disabled", "objects", "0")
+	l.stop()
+	if after := l.forwarding(); after != before {
+		t.Errorf("forwarding was\n%sand is\n%s", before, after)
+	}
+}
+
 // TestBadRows: what is wrong is said, and what was right stays in force.
 func TestBadRows(t *testing.T) {
 	l := newLeaf(t)

@@ -18,6 +18,7 @@ import (
 
 	"sluice/orchagent-ext/sonicdb"
 	"sluice/orchagent-ext/sonicdb/redistest"
+	"sluice/tests/child"
 	"sluice/yang/rows"
 )
 
@@ -92,7 +93,7 @@ func (f *foreign) start(args ...string) {
 	f.t.Helper()
 	f.process = f.command(append([]string{"--sai-profile", "FOREIGN_LOG=" + f.calls()}, args...)...)
 	f.process.Stdout, f.process.Stderr = f.log, f.log
-	if err := f.process.Start(); err != nil {
+	if err := child.Start(f.process); err != nil {
 		f.t.Fatal(err)
 	}
 	f.done = make(chan error, 1)

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/protobuf/encoding/prototext"
 
 	"sluice/orchagent-ext/ipfix/ipfixtest"
+	"sluice/tests/child"
 )
 
 // gnmi is a running sluice-gnmi on the leaf's databases.
@@ -40,7 +41,7 @@ func (l *leaf) serve() *gnmi {
 	cmd := exec.Command(bin+"sluice-gnmi", "--db-config", l.redis.Config, "--socket", g.socket, "--state-file", "",
 		"--listen", "127.0.0.1:0", "--cert", cert, "--key", key, "--ca", g.ca.File)
 	cmd.Stdout, cmd.Stderr = log, log
-	if err := cmd.Start(); err != nil {
+	if err := child.Start(cmd); err != nil {
 		l.t.Fatal(err)
 	}
 	l.t.Cleanup(func() {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"maps"
 	"net"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -33,7 +35,7 @@ func withOrchagent(t *testing.T, release string) (*leaf, *orchagenttest.Orchagen
 	return l, o
 }
 
-var noLibrary = []string{"--sai-library", ""}
+var noLibrary = []string{"--sai-library", "", "--state-file", "off"}
 
 // rowsOf are the rows that orchagent takes, by name.
 func (l *leaf) rowsOf() map[string]map[string]string {
@@ -100,7 +102,8 @@ func TestOrchagent(t *testing.T) {
 	l.count("PERIODIC_WATERMARKS", "oid:0x2", "SAI_QUEUE_STAT_SHARED_WATERMARK_BYTES", "12345")
 	l.count("COUNTERS_PORT_NAME_MAP", "", l.LeafA.Name, "oid:0x1")
 	l.count("COUNTERS_QUEUE_NAME_MAP", "", l.LeafA.Name+":3", "oid:0x2")
-	l.start(noLibrary...)
+	memory := filepath.Join(t.TempDir(), "sluiced.json")
+	l.start(append(noLibrary, "--state-file", memory)...)
 	l.enable()
 	collector := l.collect("256")
 	l.awaitFields("SLUICE_STATE", "global", "state", "running", "driver", "orchagent", "objects", "7", "flow_label_rung", "hash")
@@ -119,6 +122,9 @@ func TestOrchagent(t *testing.T) {
 	l.awaitCounters("SLUICE_PORT_STATS", l.LeafA.Name, "rx_packets", "42")
 	l.awaitCounters("SLUICE_QUEUE_STATS", l.LeafA.Name+"|3", "watermark_bytes", "12345")
 
+	if text, err := os.ReadFile(memory); err != nil || !strings.Contains(string(text), "RDMA_BTH_DEST_QP") {
+		t.Errorf("what outlives a reboot: %s, %v", text, err)
+	}
 	frames := l.sessions(5)
 	l.send(frames)
 	l.awaitCounters("SLUICE_STATS", "global", "cpu_roce", fmt.Sprint(len(frames)))

@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"maps"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -44,9 +45,9 @@ func TestRewriteKeepsLabels(t *testing.T) {
 			t.Errorf("queue pair %#x has no label", qp)
 		}
 	}
-	row := l.await("SLUICE_FLOW", fmt.Sprintf("%s,%s,%06x", fabric.HostA.Addr(), fabric.HostB.Addr(), 0x100),
-		func(f map[string]string) bool { return f["packets"] == "2" })
-	if row["flow_label"] != fmt.Sprint(before[0x100]) || row["dest_qp"] != "256" {
+	id := fmt.Sprintf("%s,%s,%06x", fabric.HostA.Addr(), fabric.HostB.Addr(), 0x100)
+	row := l.await("SLUICE_FLOW", id, func(f map[string]string) bool { return f["packets"] == "2" })
+	if row["flow_label"] != fmt.Sprint(before[0x100]) || row["dest_qp"] != "256" || row["ingress_port"] != l.LeafA.Name {
 		t.Errorf("flow row %v, label %d", row, before[0x100])
 	}
 
@@ -63,9 +64,45 @@ func TestRewriteKeepsLabels(t *testing.T) {
 	if now := flowLabels(t, l.send(l.sessions(1))); !maps.Equal(now, before) {
 		t.Error("labels moved when sluiced was started again")
 	}
+	l.await("SLUICE_FLOW", id, func(f map[string]string) bool { return f["packets"] == "4" && f["ingress_port"] == l.LeafA.Name })
 	labelled := l.frame(packet{qp: 0x999, label: 7})
 	if now := flowLabels(t, l.send([][]byte{labelled, labelled})); now[0x999] != 7 {
 		t.Errorf("zero-only wrote %#x over 7", now[0x999])
+	}
+}
+
+// TestCPURate: what may go to the CPU changes without a restart, and what may not is
+// counted.
+func TestCPURate(t *testing.T) {
+	l := newLeaf(t)
+	l.start("--sai-profile", "SLUICE_HIDE=compute")
+	l.set("SLUICE", "global", "cpu_rate", "1", "cpu_burst", "10")
+	l.enable()
+	l.awaitFields("SLUICE_CAPABILITY", "switch", "flow_label_rung", "rewrite")
+	l.send(l.sessions(1))
+	policed := func() (n int) {
+		all, _ := l.countersDB.Read(t.Context(), "SLUICE_STATS")
+		for _, r := range all {
+			n, _ = strconv.Atoi(r.Fields["cpu_policed"])
+		}
+		return n
+	}
+	for deadline := time.Now().Add(patience); policed() < 30; time.Sleep(poll) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d of 64 packets were policed at a burst of 10", policed())
+		}
+	}
+	if flows, _ := strconv.Atoi(l.row("SLUICE_STATE", "global")["flows"]); flows > 34 {
+		t.Errorf("the CPU has seen %d flows", flows)
+	}
+	policer := l.objects()["cpu/policer"]
+	l.set("SLUICE", "global", "cpu_rate", "100000", "cpu_burst", "1000")
+	l.await("SLUICE_ASIC_OBJECT", policer, func(f map[string]string) bool { return f == nil })
+	for deadline := time.Now().Add(patience); l.row("SLUICE_STATE", "global")["flows"] != "64"; {
+		if time.Now().After(deadline) {
+			t.Fatalf("flows: %v", l.row("SLUICE_STATE", "global"))
+		}
+		l.send(l.sessions(1))
 	}
 }
 

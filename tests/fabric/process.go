@@ -3,11 +3,12 @@ package fabric
 import (
 	"fmt"
 	"os/exec"
-	"runtime"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"sluice/tests/child"
 )
 
 // A Process runs in a node's namespace. Its methods may be called from any
@@ -23,29 +24,16 @@ type Process struct {
 // group, so that the terminal's Ctrl-C does not reach it, and is killed when this
 // process dies. Closing the fabric kills it.
 func (n *Node) Start(cmd *exec.Cmd) (*Process, error) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: unix.SIGKILL}
-	p := &Process{name: cmd.Path, done: make(chan struct{})}
-	started := make(chan error, 1)
-	go func() {
-		// The kernel's "parent" that has to live is the thread that forked: this one
-		// stays until the process has ended, and then ends with the goroutine.
-		runtime.LockOSThread()
-		err := unix.Setns(int(n.ns), unix.CLONE_NEWNET)
-		if err == nil {
-			err = cmd.Start()
-		}
-		if err == nil {
-			p.Pid = cmd.Process.Pid
-		}
-		started <- err
-		if err == nil {
-			p.err = cmd.Wait()
-			close(p.done)
-		}
-	}()
-	if err := <-started; err != nil {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	enter := func() error { return unix.Setns(int(n.ns), unix.CLONE_NEWNET) }
+	if err := child.StartIn(cmd, enter); err != nil {
 		return nil, fmt.Errorf("start %s in %s: %w", cmd.Path, n.Name, err)
 	}
+	p := &Process{Pid: cmd.Process.Pid, name: cmd.Path, done: make(chan struct{})}
+	go func() {
+		p.err = cmd.Wait()
+		close(p.done)
+	}()
 	n.processes = append(n.processes, p)
 	return p, nil
 }

@@ -20,6 +20,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"sluice/orchagent-ext/sonicdb"
 	"sluice/orchagent-ext/sonicdb/redistest"
+	"sluice/tests/child"
 	"sluice/yang/rows"
 )
 
@@ -135,7 +136,7 @@ func (s *server) run(flags ...string) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	if err := s.process.Start(); err != nil {
+	if err := child.Start(s.process); err != nil {
 		s.t.Fatal(err)
 	}
 	log := &logbook{}

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
+
+	"sluice/tests/child"
 )
 
 const (
@@ -193,7 +195,7 @@ func daemon(t *testing.T, name string, args ...string) func() string {
 	}
 	cmd := exec.Command(name, args...)
 	cmd.Stdout, cmd.Stderr = f, f
-	if err := cmd.Start(); err != nil {
+	if err := child.Start(cmd); err != nil {
 		t.Fatal(err)
 	}
 	said := func() string {

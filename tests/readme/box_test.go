@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"sluice/tests/child"
 )
 
 const patience = time.Minute // for what takes a second on an idle machine
@@ -53,7 +55,7 @@ func newBox(t *testing.T, source string) *box {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := cmd.Start(); err != nil {
+	if err := child.Start(cmd); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

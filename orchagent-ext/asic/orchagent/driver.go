@@ -34,6 +34,7 @@ type Driver struct {
 	patience, pause         time.Duration
 	ending                  <-chan struct{} // closed: orchagent is waited for no more
 
+	memory   memory
 	ports    []string          // that there are
 	channels map[string]string // PortChannel by member
 	able     capability
@@ -75,6 +76,10 @@ func New(ctx context.Context, d *sonicdb.Databases, log *slog.Logger) (*Driver, 
 	}
 	return drv, nil
 }
+
+// Remember makes the driver keep in a file which hash fields it has added, so that
+// they are its own after a reboot, too. It is to be called before anything else.
+func (d *Driver) Remember(file string) { d.memory.file = file }
 
 // Close closes the connections. The rows stay.
 func (d *Driver) Close() error {

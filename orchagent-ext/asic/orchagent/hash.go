@@ -2,6 +2,7 @@ package orchagent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -42,16 +43,18 @@ func (d *Driver) addHash(r *asic.Record) error {
 	if r.Previous == present {
 		return nil
 	}
+	d.remember(r, true) // before: a process that is killed now has not added it, which the next one sees
 	return d.changeHash(func(now []string) ([]string, error) { return append(now, r.Attr(fieldECMPHash)), nil })
 }
 
 // removeHash takes exactly the field out of the list as it is now, if it was us
 // who added it. The last field stays, since orchagent takes no empty list.
 func (d *Driver) removeHash(r *asic.Record) error {
+	delete(d.notes, r.Key)
 	if r.Previous == present {
 		return nil
 	}
-	return d.changeHash(func(now []string) ([]string, error) {
+	err := d.changeHash(func(now []string) ([]string, error) {
 		field := r.Attr(fieldECMPHash)
 		if !slices.Contains(now, field) {
 			return nil, asic.ErrGone
@@ -62,6 +65,10 @@ func (d *Driver) removeHash(r *asic.Record) error {
 		}
 		return slices.DeleteFunc(now, func(f string) bool { return f == field }), nil
 	})
+	if err == nil || errors.Is(err, asic.ErrGone) {
+		d.remember(r, false)
+	}
+	return err
 }
 
 // changeHash changes the list, and nothing else of the row, unless somebody

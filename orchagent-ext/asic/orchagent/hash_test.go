@@ -1,6 +1,9 @@
 package orchagent
 
 import (
+	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -86,6 +89,85 @@ func TestTheLabelAlone(t *testing.T) {
 	}
 	p.reconcile(e, labels())
 	if p.hash() != "DST_IP,IPV6_FLOW_LABEL" {
+		t.Errorf("ecmp_hash %q", p.hash())
+	}
+}
+
+// TestAddedFieldsAfterAReboot: `config save` has kept the list, and a reboot has
+// emptied the ledger. What we had added is ours, and goes when it is not wanted; what
+// the operator had in the list stays.
+func TestAddedFieldsAfterAReboot(t *testing.T) {
+	const before, with = "SRC_IP,IPV6_FLOW_LABEL", "SRC_IP,IPV6_FLOW_LABEL,RDMA_BTH_DEST_QP"
+	for _, tt := range []struct {
+		name   string
+		file   string // content of the memory after the reboot; "": as it was written
+		saved  string // list after the reboot
+		policy asic.Policy
+		want   string
+	}{
+		{"wanted no more", "", with, asic.Policy{}, before},
+		{"wanted still", "", with, labels(), with},
+		{"not saved", "", before, asic.Policy{}, before},
+		{"the operator's list since", "", "DST_IP,RDMA_BTH_DEST_QP", asic.Policy{}, "DST_IP"},
+		{"a file that cannot be read", "{", with, asic.Policy{}, with},
+		{"a file of nothing", "{}", with, asic.Policy{}, with},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p := newPlace(t).start("proposed")
+			file := filepath.Join(t.TempDir(), "new", "sluiced.json")
+			driver := func() *Driver {
+				d := p.driver()
+				d.Remember(file)
+				return d
+			}
+			p.set("SWITCH_HASH", "GLOBAL", "ecmp_hash@", before)
+			p.reconcile(p.engine(driver()), labels())
+			if p.hash() != with {
+				t.Fatalf("ecmp_hash %q", p.hash())
+			}
+			if tt.file != "" {
+				if err := os.WriteFile(file, []byte(tt.file), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			p.ledger = &ledger{rows: map[asic.ID]map[string]string{}}
+			p.set("SWITCH_HASH", "GLOBAL", "ecmp_hash@", tt.saved)
+			p.reconcile(p.engine(driver()), tt.policy)
+			if p.hash() != tt.want {
+				t.Errorf("ecmp_hash %q, want %q", p.hash(), tt.want)
+			}
+
+			// Whatever was in the file: what is ours in the end goes in the end.
+			p.ledger = &ledger{rows: map[asic.ID]map[string]string{}}
+			p.set("SWITCH_HASH", "GLOBAL", "ecmp_hash@", before)
+			e := p.engine(driver())
+			p.reconcile(e, labels())
+			p.reconcile(e, asic.Policy{})
+			if p.hash() != before {
+				t.Errorf("ecmp_hash %q, want %q", p.hash(), before)
+			}
+			if _, err := os.Stat(file); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("the file is left: %v", err)
+			}
+		})
+	}
+}
+
+// TestNoMemory: what cannot be remembered is said, and the field is added all the
+// same.
+func TestNoMemory(t *testing.T) {
+	p := newPlace(t).start("proposed")
+	p.set("SWITCH_HASH", "GLOBAL", "ecmp_hash@", "SRC_IP,IPV6_FLOW_LABEL")
+	d := p.driver()
+	d.Remember("/dev/null/sluiced.json")
+	e := p.engine(d)
+	p.reconcile(e, labels())
+	const key = "SWITCH_HASH|GLOBAL|ecmp_hash|RDMA_BTH_DEST_QP"
+	if w := d.Warnings(); len(w) != 1 || !strings.HasPrefix(w[0], key+": after a reboot nobody will know that Sluice added it: ") {
+		t.Errorf("%q", w)
+	}
+	p.reconcile(e, asic.Policy{})
+	if p.hash() != "SRC_IP,IPV6_FLOW_LABEL" {
 		t.Errorf("ecmp_hash %q", p.hash())
 	}
 }

@@ -86,6 +86,9 @@ func copyObjects(e *asic.Export, channels map[string]string, needs []string) []a
 	return []asic.Object{kind, table, rule(nameCM, byte(roce.UDSendOnly), copyPriority), rule(nameCNP, byte(roce.CNP), copyPriority-1)}
 }
 
+// Copies says whether an object copies packets to the CPU, every one that it matches.
+func Copies(o asic.Object) bool { return o.Attr("PACKET_ACTION") == "COPY" }
+
 // bindPoints are the ports, where orchagent binds tables to: a member of a
 // PortChannel is bound with it.
 func bindPoints(ports []string, channels map[string]string) []string {

@@ -10,7 +10,7 @@ import (
 
 // Strays implements [asic.Driver]. A reboot empties the ledger, while `config save`
 // has kept our rows: what has one of our names, and is as we would have written it,
-// is taken over. A hash field cannot be told from the operator's, and is left.
+// is taken over, and so are hash fields of which the file of [Driver.Remember] tells.
 func (d *Driver) Strays(stands map[string]*asic.Record) (int, error) {
 	found, err := get(d.config, rows.Row{Table: tableMirror, Key: nameSession}, rows.Row{Table: "ACL_TABLE", Key: nameACL})
 	if err != nil {
@@ -30,7 +30,10 @@ func (d *Driver) Strays(stands map[string]*asic.Record) (int, error) {
 	if found, err = get(d.config, written...); err != nil {
 		return 0, err
 	}
-	n := 0
+	n, err := d.strayFields(stands)
+	if err != nil {
+		return n, err
+	}
 	for i, o := range objects {
 		if stands[o.Key] == nil && maps.Equal(found[i], written[i].Fields) {
 			stands[o.Key] = &asic.Record{Object: o, ID: asic.ID(o.Key)}

@@ -47,6 +47,7 @@ func dryRun(ctx context.Context, o *options, databases *sonicdb.Databases, out i
 		want = asic.Objects(orch.Policy(snapshot), rung, asic.Features{
 			HashIPv6:     sai.ECMPHashIPv6.String(),
 			HashRDMAIPv6: sai.ECMPHashIPv6RDMA.String(), HashRDMAIPv4: sai.ECMPHashIPv4RDMA.String(),
+			PoliceCPU: true,
 		})
 	}
 	if err != nil {

@@ -44,6 +44,7 @@ type options struct {
 	dryRun, json        bool
 	remove              bool
 	rung                string
+	stateFile           string
 	level               slog.Level
 	syslog              bool
 	metrics             metricsOptions
@@ -88,6 +89,7 @@ func parse(args []string, getenv func(string) string, stderr io.Writer) (*option
 	f.BoolVar(&o.remove, "remove", false, "take everything of ours off the switch, delete our rows in STATE_DB and COUNTERS_DB, and end")
 	f.BoolVar(&o.json, "json", false, "print the dry run as JSON")
 	f.StringVar(&o.rung, "rung", "", "means that the dry run assumes: compute, rewrite, hash, udf-hash; default: the last one that was chosen, else compute; with the driver orchagent, what the switch can")
+	f.StringVar(&o.stateFile, "state-file", or("SLUICE_STATE_FILE", ""), "`file`, one for each instance, that outlives a reboot: which hash fields the driver orchagent added; off: none; default /var/lib/sluice/sluiced.json, with a namespace sluiced-asicN.json (SLUICE_STATE_FILE)")
 	f.TextVar(&o.level, "log-level", slog.LevelInfo, "`level`: debug, info, warn, error")
 	f.BoolVar(&o.syslog, "syslog", getenv("SLUICE_SYSLOG") != "", "log to syslog instead of standard error (SLUICE_SYSLOG)")
 	if err := o.metrics.define(f, or); err != nil {
@@ -101,6 +103,19 @@ func parse(args []string, getenv func(string) string, stderr io.Writer) (*option
 		return nil, fmt.Errorf("unexpected %q: everything is a flag, see --help", f.Arg(0))
 	}
 	return o, nil
+}
+
+// memory is the path of the state file; "": none.
+func (o *options) memory() string {
+	switch {
+	case o.stateFile == "off":
+		return ""
+	case o.stateFile != "":
+		return o.stateFile
+	case o.namespace != "":
+		return "/var/lib/sluice/sluiced-" + o.namespace + ".json"
+	}
+	return "/var/lib/sluice/sluiced.json"
 }
 
 func run(ctx context.Context, args []string, getenv func(string) string, stdout, stderr io.Writer) error {

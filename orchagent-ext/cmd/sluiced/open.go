@@ -44,7 +44,7 @@ func (o *opener) open(driver orch.Driver, s *config.Snapshot, cold bool) (orch.S
 		return nil, errors.New("CONFIG_DB has no PORT rows: the switch is opened when there are some")
 	}
 	if driver == orch.Orchagent {
-		return openRows(o.ending, o.databases, o.log)
+		return openRows(o.ending, o.databases, o.options.memory(), o.log)
 	}
 	if o.options.library == "" {
 		return nil, errors.New("no SAI library: give its path with --sai-library or SLUICE_SAI_LIBRARY; libsoftsai.so is the software switch; or set driver=orchagent in SLUICE|global, where syncd owns the ASIC")
@@ -76,7 +76,10 @@ func (o *opener) open(driver orch.Driver, s *config.Snapshot, cold bool) (orch.S
 		return nil, errors.Join(err, lib.Close())
 	}
 	sw := asic.NewSAI(lib)
-	return &switched{SAI: sw, source: packetio.NewSAI(lib, sw.IfIndex), soft: soft, opened: opened}, nil
+	if o.options.connect {
+		sw.Connected()
+	}
+	return &switched{SAI: sw, source: packetio.NewSAI(lib, sw.IfIndex, sw.Copies), soft: soft, opened: opened}, nil
 }
 
 // portList is the ports as the software switch takes them: names, with the lanes

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 
 	"sluice/orchagent-ext/asic"
 	"sluice/orchagent-ext/asic/orchagent"
@@ -23,11 +24,12 @@ type rowSwitch struct {
 	rate  uint32 // that the operator states for export; 0: nothing is exported
 }
 
-func openRows(ctx context.Context, databases *sonicdb.Databases, log *slog.Logger) (orch.Switch, error) {
+func openRows(ctx context.Context, databases *sonicdb.Databases, memory string, log *slog.Logger) (orch.Switch, error) {
 	driver, err := orchagent.New(ctx, databases, log)
 	if err != nil {
 		return nil, err
 	}
+	driver.Remember(memory)
 	netdev, err := packetio.OpenNetdev()
 	if err != nil {
 		return nil, errors.Join(err, driver.Close())
@@ -60,13 +62,25 @@ func (s *rowSwitch) Probe() (asic.Ladder, asic.Features, error) {
 	return l, f, nil
 }
 
-// Objects also learns what the operator states of sampling.
+// Objects also learns what the operator states of sampling, and why packets will
+// come by the netdevs: where sFlow samples, its samples do not, and what is copied
+// does; a mirror session's samples come there beside the copies.
 func (s *rowSwitch) Objects(p asic.Policy, r asic.Rung, f asic.Features) []asic.Object {
 	s.rate = 0
 	if p.Export != nil {
 		s.rate = p.Export.Rate
 	}
-	return s.Driver.Objects(p, r, f)
+	s.SetRate(p.CPU.Rate, p.CPU.Burst)
+	objects := s.Driver.Objects(p, r, f)
+	switch {
+	case f.Sampling == asic.SFlow:
+		s.SetWhy(packetio.Copied)
+	case slices.ContainsFunc(objects, orchagent.Copies):
+		s.SetWhy(packetio.Either)
+	default:
+		s.SetWhy(packetio.Sampled)
+	}
+	return objects
 }
 
 // Warnings implements [orch.Switch].

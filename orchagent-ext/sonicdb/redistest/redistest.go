@@ -1,6 +1,6 @@
 // Package redistest runs a private Redis as SONiC has it: on a unix socket, with
-// events for keys, and a database_config.json beside it. Tests and the demo call
-// it; the daemons never do.
+// events for keys, and a database_config.json beside it. It does not outlive the
+// process that started it. Tests and the demo call it; the daemons never do.
 package redistest
 
 import (
@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"sluice/tests/child"
 )
 
 const (
@@ -114,7 +116,7 @@ func (s *Server) start() error {
 		"--save", "", "--appendonly", "no", "--notify-keyspace-events", "KEA",
 	}, s.options...)...)
 	s.process.Stdout, s.process.Stderr = log, log
-	if err := s.process.Start(); err != nil {
+	if err := child.Start(s.process); err != nil {
 		return fmt.Errorf("start Redis: %w", err)
 	}
 	s.exited = make(chan struct{})

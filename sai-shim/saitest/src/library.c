@@ -156,7 +156,7 @@ static sai_status_t set_port_attribute(sai_object_id_t id, const sai_attribute_t
 	{                                                                                            \
 		return stats_of(SAI_OBJECT_TYPE_##TYPE, id, n, ids, v);                              \
 	}
-#define QUAD(name, TYPE)                                                                             \
+#define TRIO(name, TYPE)                                                                             \
 	static sai_status_t create_##name(sai_object_id_t *id, sai_object_id_t sw, uint32_t n,      \
 					  const sai_attribute_t *list)                               \
 	{                                                                                            \
@@ -172,8 +172,10 @@ static sai_status_t set_port_attribute(sai_object_id_t id, const sai_attribute_t
 	{                                                                                            \
 		return remove_object(SAI_OBJECT_TYPE_##TYPE, id);                                    \
 	}                                                                                            \
-	SET(name, TYPE)                                                                              \
 	GET(name, TYPE)
+#define QUAD(name, TYPE)                                                                             \
+	TRIO(name, TYPE)                                                                             \
+	SET(name, TYPE)
 
 GET(switch, SWITCH)
 GET(port, PORT)
@@ -193,6 +195,7 @@ QUAD(mirror_session, MIRROR_SESSION)
 QUAD(samplepacket, SAMPLEPACKET)
 QUAD(policer, POLICER)
 QUAD(scheduler, SCHEDULER)
+TRIO(hostif_trap_group, HOSTIF_TRAP_GROUP)
 QUAD(hostif_user_defined_trap, HOSTIF_USER_DEFINED_TRAP)
 
 #define FOUR(name) create_##name, remove_##name, set_##name##_attribute, get_##name##_attribute
@@ -211,7 +214,10 @@ static sai_mirror_api_t mirror_api = { FOUR(mirror_session) };
 static sai_samplepacket_api_t samplepacket_api = { FOUR(samplepacket) };
 static sai_policer_api_t policer_api = { FOUR(policer), .get_policer_stats = get_policer_stats };
 static sai_scheduler_api_t scheduler_api = { FOUR(scheduler) };
-static sai_hostif_api_t hostif_api = { .create_hostif_user_defined_trap = create_hostif_user_defined_trap,
+static sai_hostif_api_t hostif_api = { .create_hostif_trap_group = create_hostif_trap_group,
+				       .remove_hostif_trap_group = remove_hostif_trap_group,
+				       .get_hostif_trap_group_attribute = get_hostif_trap_group_attribute,
+				       .create_hostif_user_defined_trap = create_hostif_user_defined_trap,
 				       .remove_hostif_user_defined_trap = remove_hostif_user_defined_trap,
 				       .set_hostif_user_defined_trap_attribute = set_hostif_user_defined_trap_attribute,
 				       .get_hostif_user_defined_trap_attribute = get_hostif_user_defined_trap_attribute };
@@ -319,4 +325,14 @@ EXPORT sai_status_t sai_query_attribute_enum_values_capability(sai_object_id_t s
 	}
 	values->count = n;
 	return n > room ? SAI_STATUS_BUFFER_OVERFLOW : SAI_STATUS_SUCCESS;
+}
+
+EXPORT sai_status_t sai_get_object_key(sai_object_id_t sw, sai_object_type_t type, uint32_t *count, sai_object_key_t *keys)
+{
+	uint32_t room = *count;
+
+	if (sw != the_switch)
+		return SAI_STATUS_INVALID_OBJECT_ID;
+	*count = store_objects(type, keys, room);
+	return *count > room ? SAI_STATUS_BUFFER_OVERFLOW : SAI_STATUS_SUCCESS;
 }

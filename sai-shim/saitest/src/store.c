@@ -147,3 +147,17 @@ void store_close(void)
 		objects[type].count = 0;
 	}
 }
+
+uint32_t store_objects(sai_object_type_t type, sai_object_key_t *keys, uint32_t room)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 1; type < TYPES && i <= objects[type].count; i++) {
+		if (!objects[type].at[i - 1].there)
+			continue;
+		if (n < room)
+			keys[n].key.object_id = (uint64_t)type << 48 | i;
+		n++;
+	}
+	return n;
+}

@@ -97,7 +97,9 @@ static const struct attribute attributes[] = {
 	A(SCHEDULER, SCHEDULING_TYPE, S32)
 	A(SCHEDULER, METER_TYPE, S32)
 	A(SCHEDULER, MAX_BANDWIDTH_RATE, U64)
+	A(HOSTIF_TRAP_GROUP, POLICER, OID)
 	A(HOSTIF_USER_DEFINED_TRAP, TYPE, S32)
+	A(HOSTIF_USER_DEFINED_TRAP, TRAP_GROUP, OID)
 #undef A
 };
 
@@ -136,6 +138,7 @@ const char *type_name(sai_object_type_t type)
 		[SAI_OBJECT_TYPE_UDF_MATCH] = "udf_match",
 		[SAI_OBJECT_TYPE_UDF_GROUP] = "udf_group",
 		[SAI_OBJECT_TYPE_SWITCH] = "switch",
+		[SAI_OBJECT_TYPE_HOSTIF_TRAP_GROUP] = "hostif_trap_group",
 		[SAI_OBJECT_TYPE_HOSTIF_USER_DEFINED_TRAP] = "hostif_user_defined_trap",
 	};
 

@@ -11,6 +11,11 @@
 
 #define GUARD 0 /* index of the policer before the CPU */
 
+static struct {
+	uint64_t rate, burst;	 /* where no policer guards */
+	sai_object_id_t policer; /* SAI_NULL_OBJECT_ID: none */
+} guard;
+
 static const struct attribute policer_attributes[] = {
 	{ SAI_POLICER_ATTR_METER_TYPE, PLAIN, sizeof(int32_t), CREATE | MUST, NULL },
 	{ SAI_POLICER_ATTR_MODE, PLAIN, sizeof(int32_t), CREATE | MUST, NULL },
@@ -116,12 +121,11 @@ static sai_status_t policer_create(struct object *o, bool adopted)
 }
 
 /* Buckets and counts stay; what the bucket holds above its new size is lost. */
-static sai_status_t policer_set(struct object *o, sai_attr_id_t id)
+static sai_status_t change(uint32_t index, const struct object *o)
 {
 	struct softsai_policer p;
-	sai_status_t status = read_policer(index_of(o), &p);
+	sai_status_t status = read_policer(index, &p);
 
-	(void)id;
 	if (status)
 		return status;
 	if (!compile(o, &p))
@@ -130,7 +134,15 @@ static sai_status_t policer_set(struct object *o, sai_attr_id_t id)
 		p.tokens = p.burst;
 	if (p.spare > p.excess)
 		p.spare = p.excess;
-	return write_policer(index_of(o), &p);
+	return write_policer(index, &p);
+}
+
+static sai_status_t policer_set(struct object *o, sai_attr_id_t id)
+{
+	sai_status_t status = change(index_of(o), o);
+
+	(void)id;
+	return status || o->id != guard.policer ? status : change(GUARD, o);
 }
 
 static sai_status_t policer_remove(struct object *o)
@@ -156,7 +168,31 @@ sai_status_t policer_guard_cpu(uint64_t rate, uint64_t burst)
 {
 	struct softsai_policer p = { .packets = 1, .rate = rate, .burst = burst, .tokens = burst };
 
+	guard.rate = rate;
+	guard.burst = burst;
+	guard.policer = SAI_NULL_OBJECT_ID;
 	p.action[2] = SOFTSAI_DROP;
+	return write_policer(GUARD, &p);
+}
+
+bool policer_guards(void)
+{
+	return guard.policer != SAI_NULL_OBJECT_ID;
+}
+
+sai_status_t policer_guard_by(const struct object *policer)
+{
+	struct softsai_policer p = {};
+
+	if (!policer)
+		return policer_guard_cpu(guard.rate, guard.burst);
+	if (policer->type != &policer_type || !compile(policer, &p) || !p.packets) {
+		fail("trap group: its policer has to count packets");
+		return SAI_STATUS_INVALID_ATTR_VALUE_0;
+	}
+	p.tokens = p.burst;
+	p.spare = p.excess;
+	guard.policer = policer->id;
 	return write_policer(GUARD, &p);
 }
 
@@ -199,7 +235,7 @@ sai_status_t policer_stats(sai_object_id_t id, uint32_t n, const sai_stat_id_t *
 
 	if (!o || o->type != &policer_type)
 		return SAI_STATUS_INVALID_OBJECT_ID;
-	status = read_policer(index_of(o), &p);
+	status = read_policer(o->id == guard.policer ? GUARD : index_of(o), &p);
 	for (uint32_t i = 0; i < n && !status; i++)
 		if (!stat_of(&p, ids[i], &values[i]))
 			status = SAI_STATUS_NOT_SUPPORTED;
@@ -211,13 +247,15 @@ sai_status_t policer_clear(sai_object_id_t id)
 	struct object *o = object_find(id);
 	struct softsai_policer p;
 	sai_status_t status;
+	uint32_t index;
 
 	if (!o || o->type != &policer_type)
 		return SAI_STATUS_INVALID_OBJECT_ID;
-	status = read_policer(index_of(o), &p);
+	index = o->id == guard.policer ? GUARD : index_of(o);
+	status = read_policer(index, &p);
 	if (status)
 		return status;
 	memset(p.count, 0, sizeof(p.count));
 	memset(p.bytes, 0, sizeof(p.bytes));
-	return write_policer(index_of(o), &p);
+	return write_policer(index, &p);
 }

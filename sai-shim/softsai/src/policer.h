@@ -4,8 +4,17 @@
 
 #include "object.h"
 
-/* The bucket before the CPU, in packets. */
+/* The bucket before the CPU, in packets, while no policer guards it. */
 sai_status_t policer_guard_cpu(uint64_t rate, uint64_t burst);
+
+/*
+ * Makes a policer of packets the bucket before the CPU, as it is and as it will be
+ * set; NULL: none. Its statistics are those of the bucket.
+ */
+sai_status_t policer_guard_by(const struct object *policer);
+
+/* Whether a policer guards the CPU. */
+bool policer_guards(void);
 
 sai_status_t policer_stats(sai_object_id_t id, uint32_t n, const sai_stat_id_t *ids, uint64_t *values);
 sai_status_t policer_clear(sai_object_id_t id);

@@ -91,6 +91,39 @@ EXPORT sai_object_id_t sai_switch_id_query(sai_object_id_t id)
 	return found;
 }
 
+struct keys {
+	sai_object_key_t *list;
+	uint32_t room, count;
+};
+
+static void add_key(struct object *o, void *arg)
+{
+	struct keys *k = arg;
+
+	if (k->count < k->room)
+		k->list[k->count].key.object_id = o->id;
+	k->count++;
+}
+
+EXPORT sai_status_t sai_get_object_key(sai_object_id_t switch_id, sai_object_type_t object_type, uint32_t *count,
+				       sai_object_key_t *keys)
+{
+	struct keys k = { .list = keys, .room = keys && count ? *count : 0 };
+	sai_status_t status = SAI_STATUS_SUCCESS;
+
+	pthread_mutex_lock(&api_lock);
+	if (!count || object_type == SAI_OBJECT_TYPE_NULL || !switch_object() || switch_object()->id != switch_id) {
+		status = SAI_STATUS_INVALID_PARAMETER;
+	} else {
+		object_each(object_type, add_key, &k);
+		*count = k.count;
+		if (k.count > k.room)
+			status = SAI_STATUS_BUFFER_OVERFLOW;
+	}
+	pthread_mutex_unlock(&api_lock);
+	return status;
+}
+
 EXPORT sai_status_t sai_query_attribute_capability(sai_object_id_t switch_id, sai_object_type_t object_type,
 						   sai_attr_id_t id, sai_attr_capability_t *capability)
 {

@@ -3,20 +3,54 @@
 #include <stdatomic.h>
 
 #include "plane.h"
+#include "log.h"
+#include "policer.h"
 #include "reader.h"
 #include "switch.h"
 
 static const struct attribute group_attributes[] = {
 	{ SAI_HOSTIF_TRAP_GROUP_ATTR_QUEUE, PLAIN, sizeof(uint32_t), CREATE | SET, NULL },
+	{ SAI_HOSTIF_TRAP_GROUP_ATTR_POLICER, PLAIN, sizeof(sai_object_id_t), CREATE | REFERENCE, "policer" },
 };
 
-/* There is one way to the CPU, so a group orders nothing. */
+static const struct object *policer_of(const struct object *group)
+{
+	const sai_attribute_value_t *v = object_value(group, SAI_HOSTIF_TRAP_GROUP_ATTR_POLICER);
+
+	return v ? object_find(v->oid) : NULL;
+}
+
+static sai_status_t group_create(struct object *o, bool adopted)
+{
+	const struct object *policer = policer_of(o);
+
+	(void)adopted;
+	if (!policer)
+		return SAI_STATUS_SUCCESS;
+	if (policer_guards()) {
+		fail("trap group: another one polices packets to the CPU already");
+		return SAI_STATUS_INSUFFICIENT_RESOURCES;
+	}
+	return policer_guard_by(policer);
+}
+
+static sai_status_t group_remove(struct object *o)
+{
+	return policer_of(o) ? policer_guard_by(NULL) : SAI_STATUS_SUCCESS;
+}
+
+/*
+ * There is one way to the CPU, so a group orders nothing, and the policer of one
+ * polices all that goes there.
+ */
 const struct type trap_group_type = {
 	.type = SAI_OBJECT_TYPE_HOSTIF_TRAP_GROUP,
 	.name = "trap group",
 	.attributes = group_attributes,
 	.count = sizeof(group_attributes) / sizeof(group_attributes[0]),
 	.capability = "trap",
+	.create = group_create,
+	.remove = group_remove,
 };
 
 static const struct attribute trap_attributes[] = {

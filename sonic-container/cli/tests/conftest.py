@@ -2,8 +2,10 @@
 from their files as SONiC's commands load them.
 """
 
+import ctypes
 import importlib.util
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -14,6 +16,7 @@ import redis
 from click.testing import CliRunner
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+LIBC, PR_SET_PDEATHSIG = ctypes.CDLL(None), 1
 PATIENCE = 30  # seconds, for what takes milliseconds on an idle machine
 
 sys.path.insert(0, os.path.join(HERE, 'standins'))
@@ -25,7 +28,8 @@ def server(tmp_path_factory):
     socket = str(folder / 'redis.sock')
     process = subprocess.Popen(
         ['redis-server', '--port', '0', '--unixsocket', socket, '--dir', str(folder), '--save', '',
-         '--databases', '32', '--notify-keyspace-events', 'KEA'], stdout=subprocess.DEVNULL)
+         '--databases', '32', '--notify-keyspace-events', 'KEA'], stdout=subprocess.DEVNULL,
+        preexec_fn=lambda: LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL))  # it ends with the tests, also when they are killed
     os.environ['SLUICE_TEST_REDIS'] = socket
     deadline = time.monotonic() + PATIENCE
     while True:

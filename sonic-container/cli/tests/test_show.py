@@ -150,6 +150,23 @@ def test_flows(running):
     running.run('show sluice flows --top 0', code=2)
 
 
+def test_flows_of_a_port(running):
+    running.put(4, {'PORTCHANNEL_MEMBER|PortChannel1|Ethernet4': {}})
+    running.put(6, {'SLUICE_FLOW|f1': {'ingress_port': 'Ethernet0'}, 'SLUICE_FLOW|f2': {'ingress_port': 'Ethernet0', 'egress_port': 'Ethernet4'}})
+    assert running.run('show sluice flows').splitlines() == [
+        'Source       Destination    DestQP    Label    Stream    Packets    Bytes    In         Out',
+        '-----------  -------------  --------  -------  --------  ---------  -------  ---------  ---------',
+        '2001:db8::2  2001:db8::ff   0x000012  0x00002  1002      100        10000    Ethernet0  Ethernet4',
+        '2001:db8::3  2001:db8::ff   0x000013  0x00003  -         20         2000',
+        '2001:db8::1  2001:db8::ff   0x000011  0x00001  1001      9          900      Ethernet0',
+    ]
+    for port, bytes_ in (('Ethernet0', ['10000', '900']), ('Ethernet4', ['10000']), ('PortChannel1', ['10000']), ('Ethernet8', [])):
+        assert [row['bytes'] for row in json.loads(running.run('show sluice flows --json --port ' + port))] == bytes_
+    assert running.run('show sluice flows --port Ethernet0 --top 1').splitlines()[-1] == '1 of 2 flows'
+    assert running.run('show sluice flows --port Ethernet8') == 'No flows: none of the 3 is seen at Ethernet8.\n'
+    assert running.run('show sluice flows --port Ethernet9', code=1) == 'Error: --port Ethernet9: there is no such port or PortChannel\n'
+
+
 @pytest.mark.parametrize('means, text', [
     ('rewrite', 'No flows.\n'),
     ('compute', 'No flows: with the means compute the switch keeps none, only with rewrite it does.\n'),

@@ -46,7 +46,7 @@ TABLES = [
         {"name":"first_element_id","type":"number","help":"Element id of rdmaOpCode; the other seven follow.","min":1,"max":32758,"default":"1"},
         {"name":"flags","type":"values","help":"What the flag elements of a flow record are.","values":["last","or"],"default":"last"},
         {"name":"idle_timeout_s","type":"number","min":1,"max":604800,"default":"15"},
-        {"name":"mode","type":"values","help":"A record a flow, or a record a sampled packet.","values":["flow","packet"],"default":"flow"},
+        {"name":"mode","type":"values","help":"What a record is of.","values":["flow","packet","biflow"],"default":"flow"},
         {"name":"observation_domain","type":"number","min":0,"max":4294967295,"default":"1"},
         {"name":"pen","type":"number","help":"Private enterprise number of the RDMA elements; 32473 is for documentation (RFC 5612), 0 once IANA has assigned them.","min":0,"max":4294967295,"default":"32473"},
         {"name":"sampling_rate","type":"number","help":"One of so many packets is looked at.","min":1,"max":4294967295,"default":"1"},

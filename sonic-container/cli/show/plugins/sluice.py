@@ -17,7 +17,7 @@ SEPARATOR = {CONFIG_DB: '|', STATE_DB: '|', COUNTERS_DB: ':'}
 # The fields of SLUICE_STATS:global that count up, in the order in which they are
 # shown. Those of the switch outlive sluiced; the others begin anew with it.
 OF_SWITCH = ['label_written', 'label_skipped']
-OF_DAEMON = ['cpu_copied', 'cpu_ring_full', 'cpu_roce', 'cpu_tunnelled', 'cpu_not_roce', 'cpu_malformed',
+OF_DAEMON = ['cpu_copied', 'cpu_ring_full', 'cpu_policed', 'cpu_roce', 'cpu_tunnelled', 'cpu_not_roce', 'cpu_malformed',
              'cpu_queue_full', 'cpu_new_flows', 'flows_without_entry']
 
 # Those of Stream IDs, of the daemon, and what is now.
@@ -68,6 +68,16 @@ def config_errors(client):
         table, _, key = name.partition('|')
         rows.append(dict(row, table=table, key=key))
     return rows
+
+
+def ports_of(client, name):
+    """A port, or the members of a PortChannel, as a set."""
+    if client.get_all(CONFIG_DB, 'PORT|' + name):
+        return {name}
+    members = {key.partition('|')[2] for key in read(client, CONFIG_DB, 'PORTCHANNEL_MEMBER') if key.partition('|')[0] == name}
+    if not members and not client.get_all(CONFIG_DB, 'PORTCHANNEL|' + name):
+        raise click.ClickException('--port {}: there is no such port or PortChannel'.format(name))
+    return members
 
 
 def need_daemon(state, as_json=False):
@@ -230,16 +240,24 @@ def flow_label(db, as_json, namespace):
 
 @sluice.command(epilog='Example: show sluice flows --top 10 --json')
 @click.option('--top', type=click.IntRange(min=1), metavar='N', help='The N heaviest only.')
+@click.option('--port', metavar='NAME', help='Those that come in or leave by a port, or a PortChannel.')
 @json_option
 @namespace_option
 @clicommon.pass_db
-def flows(db, top, as_json, namespace):
+def flows(db, top, port, as_json, namespace):
     """Flows that have an entry on the switch, the heaviest first"""
     client = connector(db, namespace)
     rows = read(client, STATE_DB, 'SLUICE_FLOW')
+    known = len(rows)
+    if port:
+        names = ports_of(client, port)
+        rows = {key: row for key, row in rows.items() if names & {row.get('ingress_port'), row.get('egress_port')}}
     heavy = sorted(rows.values(), key=lambda row: int(row.get('bytes', 0)), reverse=True)[:top]
     if as_json:
         print_json(heavy)
+        return
+    if known and not rows:
+        click.echo('No flows: none of the {} is seen at {}.'.format(known, port))
         return
     if not rows:
         means = only(client, STATE_DB, 'SLUICE_STATE', 'global').get('flow_label_rung')
@@ -248,9 +266,11 @@ def flows(db, top, as_json, namespace):
         else:
             click.echo('No flows.')
         return
-    print_table(['Source', 'Destination', 'DestQP', 'Label', 'Stream', 'Packets', 'Bytes'],
+    ports = [(name, field) for name, field in (('In', 'ingress_port'), ('Out', 'egress_port')) if any(field in row for row in heavy)]
+    print_table(['Source', 'Destination', 'DestQP', 'Label', 'Stream', 'Packets', 'Bytes'] + [name for name, _ in ports],
                 [[row.get('src'), row.get('dst'), '0x{:06x}'.format(int(row.get('dest_qp', 0))), '0x{:05x}'.format(int(row.get('flow_label', 0))),
-                  row.get('stream_id', '-'), row.get('packets'), row.get('bytes')] for row in heavy])
+                  row.get('stream_id', '-'), row.get('packets'), row.get('bytes')] +
+                 [row.get(field, '') for _, field in ports] for row in heavy])
     if len(heavy) < len(rows):
         click.echo('\n{} of {} flows'.format(len(heavy), len(rows)))
 

@@ -8,7 +8,7 @@ import (
 
 const (
 	wide       = 100 // columns from which on flows have both packets a second and octets
-	wider      = 120 // and their Stream IDs, where there are some
+	wider      = 120 // and their Stream IDs and the ports that they come in by, where there are some
 	portName   = 20  // columns of a port's name at most
 	leastAddr  = 8   // columns of an address at least
 	leftOutSay = "and %d more"
@@ -90,6 +90,9 @@ func (v *View) flowTable(g glyphs, l Layout, n int) []string {
 			c[i].cells = append(c[i].cells, cell)
 		}
 	}
+	if inPort := ingress(g, shown); len(inPort.cells) > 0 && (l.Width == 0 || l.Width >= wider) {
+		c = append(c, inPort)
+	}
 	if ids := streams(shown); ids != nil && (l.Width == 0 || l.Width >= wider) {
 		c = slices.Insert(c, 4, column{title: "STREAM", cells: ids})
 	}
@@ -113,6 +116,21 @@ func (v *View) flowTable(g glyphs, l Layout, n int) []string {
 		out = append(out, fmt.Sprintf(leftOutSay, left))
 	}
 	return out
+}
+
+// ingress is the column of the ports that flows come in by; without cells where no
+// port is known.
+func ingress(g glyphs, shown []Flow) column {
+	c := column{title: "IN", left: true}
+	known := false
+	for _, f := range shown {
+		known = known || f.Ingress != ""
+		c.cells = append(c.cells, cmp.Or(g.middle(f.Ingress, portName), "-"))
+	}
+	if !known {
+		c.cells = nil
+	}
+	return c
 }
 
 // streams are the Stream IDs of flows; nil: none has one.

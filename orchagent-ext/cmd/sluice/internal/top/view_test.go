@@ -120,6 +120,19 @@ func TestNothingIsNegative(t *testing.T) {
 	}
 }
 
+// TestPortsOfFlows: where there is room a flow has the port that it comes in by.
+func TestPortsOfFlows(t *testing.T) {
+	rows := table(at(0), "SLUICE_FLOW|a,b,000001 src=a dst=b dest_qp=1 ingress_port=Ethernet0", "SLUICE_FLOW|a,b,000002 src=a dst=b dest_qp=2")
+	for width, want := range map[int]bool{0: true, 119: false, 120: true} {
+		frame := viewOf(rows, rows).Frame(Layout{Width: width})
+		for _, word := range []string{"  IN\n", "  Ethernet0\n"} {
+			if strings.Contains(frame, word) != want {
+				t.Errorf("%d columns, %q:\n%s", width, word, frame)
+			}
+		}
+	}
+}
+
 // TestHistory: rates are between two writings of sluiced, however often one looks.
 func TestHistory(t *testing.T) {
 	var h History

@@ -1,0 +1,202 @@
+package asic
+
+import (
+	"slices"
+	"strings"
+
+	sai "sluice/sai-shim"
+)
+
+// prefixUnknown begins the id of a record that was written before its object was
+// created. Its Previous is what there was then: the objects of the type, with commas
+// between, or what the attribute held.
+const prefixUnknown = "unknown:"
+
+// Connected says that other processes create objects on the switch, too. What stands
+// in no table of ours is then not looked for: it could be theirs.
+func (d *SAI) Connected() { d.connected = true }
+
+// Before implements [Finder]. Entries, counters and bindings are found by their
+// table. Where the library lists no objects, others cannot be found.
+func (d *SAI) Before(o *Object) *Record {
+	if o.Type == TypeACLEntry || o.Type == TypeACLCounter || o.Type == TypeBinding {
+		return nil
+	}
+	r := &Record{Object: *o, ID: ID(prefixUnknown + o.Key)}
+	if o.Type == TypeSwitchHash {
+		was, err := d.hashIn(o)
+		if err != nil {
+			return nil
+		}
+		r.Previous = ID(was.String())
+		return r
+	}
+	ids, err := d.lib.Objects(kinds[o.Type])
+	if err != nil || d.connected {
+		return nil
+	}
+	words := make([]string, len(ids))
+	for i, id := range ids {
+		words[i] = id.String()
+	}
+	r.Previous = ID(strings.Join(words, ","))
+	return r
+}
+
+// hashIn is the hash that the attribute of a switch setting holds.
+func (d *SAI) hashIn(o *Object) (sai.ObjectID, error) {
+	use, err := hashUseOf(o.Attrs[0].Name)
+	if err != nil {
+		return sai.Null, err
+	}
+	return d.lib.HashOf(use)
+}
+
+// find looks for the object of a record that was written before it was created, and
+// completes the record.
+func (d *SAI) find(r *Record) bool {
+	if r.Type == TypeSwitchHash {
+		now, err := d.hashIn(&r.Object)
+		if err != nil || now == sai.Null || ID(now.String()) == r.Previous {
+			return false // it was not set
+		}
+		r.ID = ID(prefixUse + r.Attrs[0].Name)
+		if r.Previous == ID(sai.Null.String()) {
+			r.Previous = ""
+		}
+		return true
+	}
+	ids, err := d.lib.Objects(kinds[r.Type])
+	if err != nil {
+		return false
+	}
+	was := strings.Split(string(r.Previous), ",")
+	fresh := slices.DeleteFunc(ids, func(id sai.ObjectID) bool { return slices.Contains(was, id.String()) })
+	if len(fresh) != 1 { // it was not created, or others have created some, too
+		return false
+	}
+	r.ID, r.Previous = ID(fresh[0].String()), ""
+	return true
+}
+
+// Exists implements [Driver].
+func (d *SAI) Exists(r *Record) (bool, error) {
+	if strings.HasPrefix(string(r.ID), prefixUnknown) && !d.find(r) {
+		return false, nil
+	}
+	if name, ok := strings.CutPrefix(string(r.ID), prefixBinding); ok {
+		port, err := d.port(name)
+		if err != nil {
+			return false, nil
+		}
+		table, err := d.lib.IngressACL(port)
+		return err == nil && table != sai.Null, nil
+	}
+	if name, ok := strings.CutPrefix(string(r.ID), prefixUse); ok {
+		use, err := hashUseOf(name)
+		if err != nil {
+			return false, nil
+		}
+		hash, err := d.lib.HashOf(use)
+		return err == nil && hash != sai.Null, nil
+	}
+	id, err := sai.ParseObjectID(string(r.ID))
+	if err != nil {
+		return false, nil
+	}
+	kind, ok := kinds[r.Type]
+	there := ok && d.lib.Exists(kind, id)
+	switch {
+	case there && r.Type == TypeUserTrap:
+		d.copied.Store(uint64(id))
+	case there && r.Type == TypePolicer:
+		d.policer = id
+	}
+	return there, nil
+}
+
+// Strays implements [Driver]: entries, counters and bindings of our own tables that
+// no record names.
+func (d *SAI) Strays(stands map[string]*Record) (n int, err error) {
+	known := map[ID]bool{}
+	tables := map[sai.ObjectID]string{}
+	for key, r := range stands {
+		known[r.ID] = true
+		if id, err := sai.ParseObjectID(string(r.ID)); err == nil && r.Type == TypeACLTable {
+			tables[id] = key
+		}
+	}
+	counters := map[sai.ObjectID]bool{} // that are to go, and may be gone
+	for table := range tables {
+		entries, err := d.lib.ACLEntries(table)
+		if err != nil {
+			continue // the library does not list them
+		}
+		for _, e := range entries {
+			if known[ID(e.String())] {
+				continue
+			}
+			if c, err := d.lib.ACLEntryCounter(e); err == nil && c != sai.Null && !known[ID(c.String())] {
+				counters[c] = true
+			}
+			if err := d.lib.RemoveACLEntry(e); err != nil {
+				return n, refusal(err)
+			}
+			n++
+		}
+	}
+	n += d.claim(stands, tables, known)
+	all, err := d.lib.Objects(sai.KindACLCounter)
+	if err != nil {
+		all = nil // the library does not list them
+	}
+	for _, c := range all {
+		if known[ID(c.String())] {
+			continue
+		}
+		if table, err := d.lib.ACLCounterTable(c); err == nil && tables[table] != "" {
+			counters[c] = true
+		}
+	}
+	for c := range counters {
+		if err := d.lib.RemoveACLCounter(c); err != nil {
+			return n, refusal(err)
+		}
+		n++
+	}
+	return n, nil
+}
+
+// claim adds the records of bindings of our tables, and of counters whose entries
+// have a record: the ledger is written in parts.
+func (d *SAI) claim(stands map[string]*Record, tables map[sai.ObjectID]string, known map[ID]bool) (n int) {
+	var found []*Record
+	for name, port := range d.ports {
+		id := ID(prefixBinding + name)
+		if known[id] {
+			continue
+		}
+		if table, err := d.lib.IngressACL(port); err == nil && tables[table] != "" {
+			found = append(found, &Record{Object: bindingSpec{name, tables[table]}.object(), ID: id})
+		}
+	}
+	for _, r := range stands {
+		key, counts := strings.CutPrefix(r.Attr("SAI_ACL_ENTRY_ATTR_ACTION_COUNTER"), "@")
+		table, _ := strings.CutPrefix(r.Attr("SAI_ACL_ENTRY_ATTR_TABLE_ID"), "@")
+		if !counts || stands[key] != nil {
+			continue
+		}
+		entry, err := sai.ParseObjectID(string(r.ID))
+		if err != nil {
+			continue
+		}
+		if c, err := d.lib.ACLEntryCounter(entry); err == nil && c != sai.Null {
+			found = append(found, &Record{Object: counterSpec{key, table}.object(), ID: ID(c.String())})
+		}
+	}
+	for _, r := range found {
+		r.spec = nil
+		stands[r.Key], known[r.ID] = r, true
+	}
+	return len(found)
+}

@@ -1,0 +1,317 @@
+package asic
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	sai "sluice/sai-shim"
+	"sluice/sai-shim/saitest"
+)
+
+// killer ends a process at one of its steps: there are some before, within and
+// behind each change of the switch and of the ledger.
+type killer struct{ left int }
+
+var errKilled = errors.New("killed")
+
+func (k *killer) step() {
+	if k.left--; k.left < 0 {
+		panic(errKilled)
+	}
+}
+
+// until calls f, and says whether it was killed.
+func until(f func()) (killed bool) {
+	defer func() {
+		if why := recover(); why == errKilled {
+			killed = true
+		} else if why != nil {
+			panic(why)
+		}
+	}()
+	f()
+	return false
+}
+
+type mortalSAI struct {
+	*SAI
+	*killer
+}
+
+func (d mortalSAI) Create(o *Object, stands map[string]*Record) (*Record, error) {
+	d.step()
+	r, err := d.SAI.Create(o, stands)
+	d.step()
+	return r, err
+}
+
+func (d mortalSAI) Remove(r *Record) error {
+	d.step()
+	err := d.SAI.Remove(r)
+	d.step()
+	return err
+}
+
+// mortalLedger is written in parts, in the order of ids, as Redis is.
+type mortalLedger struct {
+	*fakeLedger
+	*killer
+}
+
+func (l mortalLedger) Save(stands []*Record, gone []ID) error {
+	changes := map[ID]*Record{}
+	for _, id := range gone {
+		changes[id] = nil
+	}
+	for _, r := range stands {
+		changes[r.ID] = r
+	}
+	ids := slices.Sorted(maps.Keys(changes))
+	for part := range slices.Chunk(ids, max(1, (len(ids)+1)/2)) {
+		l.step()
+		for _, id := range part {
+			if r := changes[id]; r != nil {
+				_ = l.fakeLedger.Save([]*Record{r}, nil)
+			} else {
+				_ = l.fakeLedger.Save(nil, []ID{id})
+			}
+		}
+	}
+	l.step()
+	return nil
+}
+
+// place is a switch behind a SAI library, on which another process has set a hash.
+type place struct {
+	t      *testing.T
+	lib    *sai.Library
+	before map[string][]sai.ObjectID
+}
+
+func newPlace(t *testing.T, library *saitest.Library, hide string) *place {
+	t.Helper()
+	lib, err := sai.Open(library.Path, library.Profile("HIDE", hide))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = lib.Close() })
+	if err := lib.CreateSwitch(true); err != nil {
+		t.Fatal(err)
+	}
+	hash, err := lib.CreateHash([]sai.HashField{sai.HashSrcIP}, nil)
+	if err == nil {
+		err = lib.SetHash(sai.ECMPHashIPv6, hash)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &place{t: t, lib: lib}
+	p.before = p.there()
+	return p
+}
+
+func (p *place) driver() *SAI {
+	p.t.Helper()
+	d := NewSAI(p.lib)
+	if err := d.SetPorts([]Port{{Name: "Ethernet0", Lanes: []uint32{0, 1, 2, 3}}, {Name: "Ethernet4", Lanes: []uint32{4}}}); err != nil {
+		p.t.Fatal(err)
+	}
+	return d
+}
+
+// there is what the switch has, by type, and what is set on its ports and itself.
+func (p *place) there() map[string][]sai.ObjectID {
+	p.t.Helper()
+	all := map[string][]sai.ObjectID{}
+	for name, kind := range kinds {
+		ids, err := p.lib.Objects(kind)
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		if len(ids) > 0 {
+			all[string(name)] = ids
+		}
+	}
+	for name, port := range p.driver().ports {
+		table, err := p.lib.IngressACL(port)
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		if table != sai.Null {
+			all[name] = []sai.ObjectID{table}
+		}
+	}
+	for _, use := range hashUses {
+		if hash, err := p.lib.HashOf(use); err == nil && hash != sai.Null {
+			all[use.String()] = []sai.ObjectID{hash}
+		}
+	}
+	return all
+}
+
+// TestKilledAnywhere: at whatever step a process is killed, the next one finds all
+// that stands, makes nothing twice, and takes everything away when it is told to.
+func TestKilledAnywhere(t *testing.T) {
+	library := saitest.New(t)
+	compute, rewrite := "SAI_ACL_ENTRY_ATTR_ACTION_COMPUTE_IPV6_FLOW_LABEL", "SAI_ACL_ENTRY_ATTR_ACTION_SET_IPV6_FLOW_LABEL"
+	for rung, hide := range map[Rung]string{Compute: "", Rewrite: compute, Hash: compute + " " + rewrite} {
+		t.Run(string(rung), func(t *testing.T) {
+			p := newPlace(t, library, hide)
+			first := policy("Ethernet0", "Ethernet4")
+			first.CPU = CPU{Rate: 100, Burst: 10}
+			then := policy("Ethernet4")
+			then.CPU = CPU{Rate: 200, Burst: 10}
+			then.Export = &Export{Rate: 100, Ports: []string{"Ethernet0", "Ethernet4"}}
+			life := func(d Driver, l Ledger) *Engine {
+				e, err := NewEngine(d, l, nil)
+				if err == nil {
+					_, err = e.Reconcile(first)
+				}
+				if err == nil {
+					_, err = e.AddFlows(flows(3))
+				}
+				if err == nil {
+					_, err = e.Reconcile(then)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				return e
+			}
+			steps := 0
+			for killed := true; killed; steps++ {
+				ledger := &fakeLedger{}
+				k := &killer{steps}
+				killed = until(func() { life(mortalSAI{p.driver(), k}, mortalLedger{ledger, k}) })
+				if steps%2 == 0 { // the next one goes on, and is killed, too
+					k = &killer{steps / 2}
+					until(func() { life(mortalSAI{p.driver(), k}, mortalLedger{ledger, k}) })
+				}
+				e := life(p.driver(), ledger)
+				if e.rung != rung {
+					t.Fatalf("rung %s", e.rung)
+				}
+				want := maps.Clone(p.before)
+				for _, r := range ledger.rows {
+					want[r["type"]] = append(want[r["type"]], sai.Null)
+				}
+				for name, ids := range p.there() {
+					if kinds[Type(name)] != (sai.Kind{}) && len(ids) != len(want[name]) {
+						t.Errorf("killed at step %d: %d objects %s, and %d are known", steps, len(ids), name, len(want[name]))
+					}
+				}
+				if len(ledger.rows) != e.Len() {
+					t.Errorf("killed at step %d: %d in the ledger, %d in the engine", steps, len(ledger.rows), e.Len())
+				}
+				reconcile(t, e, Policy{})
+				if diff := cmp.Diff(p.before, p.there()); diff != "" || len(ledger.rows) > 0 {
+					t.Fatalf("killed at step %d: left: %s; in the ledger: %v", steps, diff, ledger.rows)
+				}
+
+				// The same, and the next process is not to have anything at all.
+				k = &killer{steps}
+				until(func() { life(mortalSAI{p.driver(), k}, mortalLedger{ledger, k}) })
+				if e, err := NewEngine(p.driver(), ledger, nil); err != nil {
+					t.Fatalf("killed at step %d: %v", steps, err)
+				} else {
+					reconcile(t, e, Policy{})
+				}
+				if diff := cmp.Diff(p.before, p.there()); diff != "" || len(ledger.rows) > 0 {
+					t.Fatalf("killed at step %d: left: %s; in the ledger: %v", steps, diff, ledger.rows)
+				}
+			}
+			if steps < 30 {
+				t.Errorf("only %d steps were tried", steps)
+			}
+		})
+	}
+}
+
+// TestWhatOthersCreate on a switch that sluiced is only connected to is never taken
+// for ours, not even where one of our objects may have been created.
+func TestWhatOthersCreate(t *testing.T) {
+	library := saitest.New(t)
+	p := newPlace(t, library, "")
+	ledger := &fakeLedger{}
+	for steps := range 10 {
+		d := p.driver()
+		d.Connected()
+		k := &killer{steps}
+		until(func() {
+			e, err := NewEngine(mortalSAI{d, k}, mortalLedger{ledger, k}, nil)
+			if err == nil {
+				_, err = e.Reconcile(policy("Ethernet0"))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		})
+		theirs := map[sai.Kind]sai.ObjectID{}
+		for kind, create := range map[sai.Kind]func() (sai.ObjectID, error){
+			sai.KindACLTable: func() (sai.ObjectID, error) { return p.lib.CreateACLTable(sai.ACLTable{L4DstPort: true}) },
+			sai.KindHash:     func() (sai.ObjectID, error) { return p.lib.CreateHash([]sai.HashField{sai.HashDstIP}, nil) },
+		} {
+			id, err := create()
+			if err != nil {
+				t.Fatal(err)
+			}
+			theirs[kind] = id
+		}
+		d = p.driver()
+		d.Connected()
+		reconcile(t, newTestEngine(t, d, ledger), Policy{})
+		for kind, id := range theirs {
+			if !p.lib.Exists(kind, id) {
+				t.Errorf("killed at step %d: %s of another process is gone", steps, id)
+			}
+		}
+	}
+}
+
+// TestKilledWithoutALister: a library that lists no objects has a table's entries at
+// least, and so their counters.
+func TestKilledWithoutALister(t *testing.T) {
+	p := newPlaceWithoutList(t)
+	ledger := &fakeLedger{}
+	life := func(d Driver, l Ledger) *Engine {
+		e, err := NewEngine(d, l, nil)
+		if err == nil {
+			_, err = e.Reconcile(policy("Ethernet0"))
+		}
+		if err == nil {
+			_, err = e.AddFlows(flows(3))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e
+	}
+	life(p.driver(), ledger)
+	held := maps.Clone(ledger.rows) // as it was before the flows
+	maps.DeleteFunc(held, func(_ ID, f map[string]string) bool { return strings.HasPrefix(f["key"], prefixFlow) })
+	ledger.rows = held
+	e := life(p.driver(), ledger)
+	reconcile(t, e, Policy{}) // its table could not go while a counter is in it
+	if len(ledger.rows) > 0 {
+		t.Errorf("%v", ledger.rows)
+	}
+}
+
+func newPlaceWithoutList(t *testing.T) *place {
+	t.Helper()
+	library := saitest.New(t, "sai_get_object_key")
+	lib, err := sai.Open(library.Path, library.Profile("HIDE", "SAI_ACL_ENTRY_ATTR_ACTION_COMPUTE_IPV6_FLOW_LABEL"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = lib.Close() })
+	if err := lib.CreateSwitch(true); err != nil {
+		t.Fatal(err)
+	}
+	return &place{t: t, lib: lib}
+}

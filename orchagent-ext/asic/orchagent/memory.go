@@ -1,0 +1,118 @@
+package orchagent
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"sluice/orchagent-ext/asic"
+)
+
+// memory is a file of the hash fields that we have added to the operator's list. A
+// row of ours has our name; a field has not, and a reboot empties the ledger, while
+// `config save` may have kept the field. The zero memory has no file, and forgets.
+type memory struct{ file string }
+
+// added returns the fields.
+func (m memory) added() ([]string, error) {
+	if m.file == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(m.file)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var all map[string][]string
+	if err := json.Unmarshal(text, &all); err != nil {
+		return nil, fmt.Errorf("%s: %w", m.file, err)
+	}
+	return all[fieldECMPHash], nil
+}
+
+// note writes that a field is ours, or that it is not. An error changes nothing.
+func (m memory) note(field string, ours bool) error {
+	if m.file == "" {
+		return nil
+	}
+	fields, err := m.added()
+	if err != nil {
+		fields = nil // what cannot be read tells nothing
+	}
+	if slices.Contains(fields, field) == ours && err == nil {
+		return nil
+	}
+	fields = slices.DeleteFunc(fields, func(f string) bool { return f == field })
+	if ours {
+		fields = append(fields, field)
+	}
+	if len(fields) == 0 {
+		if err := os.Remove(m.file); !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+		return nil
+	}
+	return m.write(fields)
+}
+
+// write replaces the file: after a crash it is the one before or the new one.
+func (m memory) write(fields []string) error {
+	text, err := json.Marshal(map[string][]string{fieldECMPHash: fields})
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(m.file), 0o755); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(m.file), filepath.Base(m.file)+".*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(text, '\n'))
+	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+		err = os.Rename(f.Name(), m.file)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name()) // it may have its name already
+	}
+	return err
+}
+
+// remember notes that the field of a record is ours, or is not any more.
+func (d *Driver) remember(r *asic.Record, ours bool) {
+	if err := d.memory.note(r.Attr(fieldECMPHash), ours); err != nil {
+		d.notes[r.Key] = fmt.Sprintf("after a reboot nobody will know that Sluice added it: %v", err)
+	}
+}
+
+// strayFields adds the records of fields that we have added, and that are still in
+// the list, to stands. Those that are not in it were not saved: they are ours no more.
+func (d *Driver) strayFields(stands map[string]*asic.Record) (n int, err error) {
+	fields, err := d.memory.added()
+	if err != nil {
+		d.log.Warn("hash fields that an earlier process added count as the operator's", "why", err)
+		return 0, nil
+	}
+	hash, err := getOne(d.config, rowHash)
+	if err != nil {
+		return 0, err
+	}
+	for _, field := range fields {
+		o := hashObject(field, true)
+		r := &asic.Record{Object: o, ID: asic.ID(o.Key)}
+		switch {
+		case stands[o.Key] != nil:
+		case slices.Contains(listOf(hash, fieldECMPHash), field):
+			stands[o.Key] = r
+			n++
+		default:
+			d.remember(r, false)
+		}
+	}
+	return n, nil
+}

@@ -1,0 +1,40 @@
+package packetio
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// bucket is a token bucket for packets. What changes it, and reads what it dropped,
+// may be any goroutine; what takes from it is one.
+type bucket struct {
+	rate, burst atomic.Uint32 // packets a second, packets; rate 0: all pass
+	dropped     atomic.Uint64
+
+	tokens float64
+	filled time.Time // zero: it is full
+}
+
+// set makes it one of rate packets a second and of burst packets.
+func (b *bucket) set(rate, burst uint32) {
+	b.rate.Store(rate)
+	b.burst.Store(burst)
+}
+
+// take returns how many of n packets pass at a time, the first of them.
+func (b *bucket) take(n int, now time.Time) int {
+	rate, burst := float64(b.rate.Load()), float64(b.burst.Load())
+	if rate == 0 || n == 0 {
+		return n
+	}
+	if b.filled.IsZero() {
+		b.tokens = burst
+	} else {
+		b.tokens = min(burst, b.tokens+rate*max(0, now.Sub(b.filled).Seconds()))
+	}
+	b.filled = now
+	pass := min(n, int(b.tokens))
+	b.tokens -= float64(pass)
+	b.dropped.Add(uint64(n - pass))
+	return pass
+}

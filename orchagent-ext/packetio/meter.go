@@ -1,0 +1,80 @@
+package packetio
+
+import (
+	"math/rand/v2"
+
+	"sluice/orchagent-ext/flow"
+	"sluice/orchagent-ext/ipfix"
+	"sluice/orchagent-ext/roce"
+)
+
+// Metering makes a Reader account for flows, for export by IPFIX.
+type Metering struct {
+	ipfix.MeterConfig        // Capacity is the reader's
+	Rate              uint32 // one of so many packets is sampled; 0 is 1
+	Biflow            bool   // join the directions of a connection; one waits for the other for Active and Idle at most
+	Export            func([]ipfix.Record)
+}
+
+// biflowQueue is how many records wait for those of the other direction.
+const biflowQueue = 1 << 16
+
+// metered makes the parts that account for flows. The reader's table does not stand
+// yet: what it needs of them is returned.
+func (r *Reader) metered(c *Config) (removed func(*flow.Flow, flow.Reason)) {
+	m, export := c.Metering.MeterConfig, c.Metering.Export
+	m.Capacity = c.Capacity
+	if c.Metering.Biflow {
+		r.biflows = ipfix.NewBiflows(biflowQueue, m.Active+c.Idle, export)
+		export = r.biflows.Export
+	}
+	r.meter = ipfix.NewMeter(m, export)
+	r.copies = thinner{left: 1 + rand.Uint32N(max(1, c.Metering.Rate))}
+	return r.meter.Removed
+}
+
+// account accounts for a packet of a flow that the table has just observed. Where
+// the CPU has every packet of a kind, though collectors are told that one of so many
+// is looked at, only one of so many counts.
+func (r *Reader) account(p *roce.Packet, f *flow.Flow, frame *Frame) {
+	rate := max(1, r.config.Metering.Rate)
+	switch {
+	case frame.Why == Either && rare(p):
+		rate++ // once for the sample that it may be besides
+	case frame.Why != Copied:
+		rate = 1
+	}
+	if rate > 1 && !r.copies.take(rate) {
+		r.meter.Skip(p, f)
+		return
+	}
+	r.meter.Observe(p, f, frame.Ingress, frame.Egress, r.now)
+}
+
+// rare says whether a packet is of those that the switch copies to the CPU under
+// the driver orchagent, all of them: an RDMA-CM's opcode, or a CNP.
+func rare(p *roce.Packet) bool {
+	o := p.Opcode()
+	return o == roce.UDSendOnly || o == roce.CNP
+}
+
+// thinner takes one of so many packets.
+type thinner struct{ left uint32 }
+
+func (t *thinner) take(rate uint32) bool {
+	if t.left--; t.left > 0 {
+		return false
+	}
+	t.left = rate
+	return true
+}
+
+// flush gives out what the flows have counted.
+func (r *Reader) flush() {
+	if r.meter != nil {
+		r.meter.Flush()
+	}
+	if r.biflows != nil {
+		r.biflows.Flush()
+	}
+}

@@ -1,0 +1,69 @@
+package packetio
+
+import (
+	"net/netip"
+
+	"sluice/orchagent-ext/flow"
+)
+
+// NewFlow tells that a flow without a label came in, the label that it is pinned
+// to, and its ports, as the source numbers them. It is told again when these are
+// others.
+type NewFlow struct {
+	Src, Dst netip.Addr
+	DestQP   uint32
+	Label    uint32
+	From, To uint64 // 0: not known
+}
+
+// ports of a flow, as the source numbers them; 0: not known.
+type ports struct{ from, to uint64 }
+
+// seen are the ports after a packet that came by others, or does not say.
+func (p ports) seen(f *Frame) ports {
+	if f.From != 0 {
+		p.from = f.From
+	}
+	if f.To != 0 {
+		p.to = f.To
+	}
+	return p
+}
+
+// observed tells of the packet's flow at its first packet, and when its ports are
+// others. In case the news was lost or the entry could not be made, it does at every
+// second, fourth, eighth… packet, too.
+func (r *Reader) observed(i int, f *flow.Flow) {
+	p, frame := &r.packets[i], &r.frames[r.from[i]]
+	if r.meter != nil {
+		r.account(p, f, frame)
+	}
+	if p.Tunnelled() {
+		r.tunnelled.Add(1)
+		return
+	}
+	if !r.config.Labels || r.config.ZeroOnly && f.FlowLabel != 0 || p.Is4() {
+		return
+	}
+	at := &r.ports[f.Slot()]
+	if f.Packets == 1 {
+		*at = ports{} // another flow had the slot
+	}
+	now := at.seen(frame)
+	if f.Packets&(f.Packets-1) != 0 && now == *at {
+		return
+	}
+	var label uint32
+	if r.config.ZeroSrcQP {
+		label = r.config.Algorithm.Label(f.SrcQP, f.DestQP, f.Src, f.Dst) // of the key: a datagram's, or 0
+	} else {
+		label = r.table.Label(f, r.config.Algorithm)
+	}
+	select {
+	case r.news <- NewFlow{f.SrcAddr(), f.DstAddr(), f.DestQP, label, now.from, now.to}:
+		r.told.Add(1)
+		*at = now
+	default:
+		r.full.Add(1)
+	}
+}
