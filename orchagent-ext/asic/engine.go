@@ -100,15 +100,15 @@ type Engine struct {
 // chunk is how many changes the ledger may be behind while objects are created.
 const chunk = 512
 
-// NewEngine asks the switch what it can do, and takes over what an earlier
-// process left. No log: nil.
+// NewEngine asks the switch what it can do, unless it is [Shared], and takes over
+// what an earlier process left. No log: nil.
 func NewEngine(d Driver, l Ledger, log *slog.Logger) (*Engine, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
 	e := &Engine{driver: d, ledger: l, log: log, stands: map[string]*Record{}, flows: map[string]FlowEntry{}, rung: None}
 	var err error
-	if _, shared := d.(Shared); !shared { // which is asked when something is wanted of it
+	if _, shared := d.(Shared); !shared {
 		if e.ladder, e.features, err = d.Probe(); err != nil {
 			return nil, fmt.Errorf("ask the switch what it can do: %w", err)
 		}

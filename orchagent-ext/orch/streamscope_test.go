@@ -7,10 +7,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/openconfig/ygot/ygot"
 	"golang.org/x/sync/errgroup"
 
 	"sluice/orchagent-ext/config"
+	"sluice/orchagent-ext/streamid"
+	"sluice/yang/rows"
 )
 
 // TestGlobalScopeIsMadeAnew: what is configured, and the files, tell one scope from
@@ -59,5 +62,24 @@ func TestGlobalScopeSaysWhatIsWrong(t *testing.T) {
 	s.use(globalMade(c), begin(newGlobalScope(t.Context(), new(errgroup.Group), c, slog.New(slog.DiscardHandler))))
 	if name, why := s.name(); name != "none" || why == nil || !strings.Contains(why.Error(), "open /nowhere/password") {
 		t.Errorf("%s, %v", name, why)
+	}
+}
+
+// TestGlobalConfigIsTheRow: every field of the row reaches etcd's client.
+func TestGlobalConfigIsTheRow(t *testing.T) {
+	row := rows.Row{Table: "SLUICE", Key: "global", Fields: map[string]string{
+		"stream_id_scope": "global", "stream_id_seed": "7", "stream_id_domain": "pod-7", "etcd_endpoints@": "https://a:1,https://b:1",
+		"etcd_ca_file": "/ca", "etcd_cert_file": "/cert", "etcd_key_file": "/key", "etcd_user": "switch", "etcd_password_file": "/password",
+	}}
+	c, err := rows.Decode(row)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := streamid.Config{
+		Endpoints: []string{"https://a:1", "https://b:1"}, CAFile: "/ca", CertFile: "/cert", KeyFile: "/key", User: "switch", PasswordFile: "/password",
+		Domain: "pod-7", Seed: 7,
+	}
+	if diff := cmp.Diff(want, globalConfig(c.(*config.Global))); diff != "" {
+		t.Error(diff)
 	}
 }

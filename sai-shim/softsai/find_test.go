@@ -17,7 +17,7 @@ const (
 	ipAt       = ethLen
 	srcAt      = ipAt + 8
 	dstAt      = ipAt + 24
-	udpHeadAt      = ipAt + ipv6Len
+	udpHeadAt  = ipAt + ipv6Len
 	bthAt      = udpHeadAt + udpLen
 	qpAt       = bthAt + 5
 	syndromeAt = bthAt + bthLen

@@ -79,7 +79,7 @@ var stages = []stage{
 	},
 	{
 		first: "sudo pkill -x sluiced",
-		then:  `! tc qdisc show | grep clsact && for db in 2 6; do ! redis-cli -s /run/sluice/redis.sock -n $db KEYS '*' | grep -v GNMI | grep -i sluice || exit 1; done`,
+		then:  `! tc qdisc show | grep -e clsact -e htb && for db in 2 6; do ! redis-cli -s /run/sluice/redis.sock -n $db KEYS '*' | grep -v GNMI | grep -i sluice || exit 1; done`,
 	},
 	{
 		first: "sluice send pfcm --dev eth0",

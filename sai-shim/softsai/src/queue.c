@@ -266,6 +266,8 @@ static sai_status_t read_stats(sai_object_id_t id, struct object **o, struct qdi
 	err = qdisc_stats(ifindex_of(*o), index_in_port(*o), s);
 	if (!err)
 		return SAI_STATUS_SUCCESS;
+	if (err == -ENODEV || err == -ENOENT) /* the netdev is gone, or somebody took the queue away */
+		return SAI_STATUS_ITEM_NOT_FOUND;
 	fail("queue %u of the port with index %u: %s", index_in_port(*o), ifindex_of(*o), strerror(-err));
 	return SAI_STATUS_FAILURE;
 }
