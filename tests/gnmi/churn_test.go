@@ -104,7 +104,7 @@ func look(ctx context.Context, c gpb.GNMIClient, r *gpb.SubscribeRequest, n int)
 func TestSamplesWithoutRedis(t *testing.T) {
 	s := start(t)
 	s.write(s.config, "SLUICE_FLOW_LABEL|global", "algorithm", "crc32")
-	s.sees(path(label))
+	s.shows(map[string]string{label + "/algorithm": "crc32"})
 	st := s.subscribe(list(gpb.SubscriptionList_STREAM, sample(label+"/algorithm", 100*time.Millisecond)))
 	st.until(map[string]string{label + "/algorithm": "crc32"})
 	s.redis.Kill()

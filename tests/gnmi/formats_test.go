@@ -39,6 +39,7 @@ var formats = []must{
 	{"2.1.1 an atomic Notification has the complete state of its prefix", func(t *testing.T, s *server) {
 		const row = "/sonic-sluice-state/SLUICE_CONFIG_ERROR/SLUICE_CONFIG_ERROR_LIST[key=gold][table=SLUICE_THRESHOLD]"
 		s.write(s.state, "SLUICE_CONFIG_ERROR|SLUICE_THRESHOLD|gold", "reason", "too low", "field", "high_bytes")
+		s.shows(map[string]string{row + "/reason": "too low"})
 		st := s.subscribe(list(gpb.SubscriptionList_STREAM, on("/sonic-sluice-state/SLUICE_CONFIG_ERROR", gpb.SubscriptionMode_ON_CHANGE)))
 		st.initial()
 		s.write(s.state, "SLUICE_CONFIG_ERROR|SLUICE_THRESHOLD|gold", "reason", "too high", "field", "high_bytes")

@@ -52,6 +52,19 @@ func (s *server) sees(p *gpb.Path) {
 	}
 }
 
+// shows waits until streams show these values: what was written to Redis just now is
+// not in the initial state of a stream otherwise.
+func (s *server) shows(want map[string]string) {
+	s.t.Helper()
+	var all []*gpb.Subscription
+	for p := range want {
+		all = append(all, on(p, gpb.SubscriptionMode_ON_CHANGE))
+	}
+	st := s.subscribe(list(gpb.SubscriptionList_STREAM, all...))
+	defer st.end()
+	st.until(want)
+}
+
 // names are the cases of how things are named: prefixes, targets, keys.
 var names = []must{
 	{"2.1.1 what the schema calls atomic is never sent otherwise", func(t *testing.T, s *server) {

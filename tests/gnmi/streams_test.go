@@ -141,6 +141,7 @@ var streams = []must{
 	}},
 	{"3.5.1.5.2 TARGET_DEFINED is ON_CHANGE for a state and SAMPLE for a counter, leaf by leaf", func(t *testing.T, s *server) {
 		s.write(s.counter, "SLUICE_STATS|global", "label_written", "1", "cpu_flows", "1")
+		s.shows(map[string]string{stats + "/label_written": "1", stats + "/cpu_flows": "1"})
 		st := s.subscribe(list(gpb.SubscriptionList_STREAM, on(stats, gpb.SubscriptionMode_TARGET_DEFINED)))
 		st.initial()
 		s.write(s.counter, "SLUICE_STATS|global", "label_written", "2", "cpu_flows", "1")
@@ -167,6 +168,7 @@ var streams = []must{
 	}},
 	{"3.5.2.3 what is gone is deleted", func(t *testing.T, s *server) {
 		s.write(s.config, "SLUICE_THRESHOLD|gold", "high_bytes", "7", "low_bytes", "3")
+		s.shows(map[string]string{threshold + "/low_bytes": "3"})
 		st := s.subscribe(list(gpb.SubscriptionList_STREAM, on(thresholds, gpb.SubscriptionMode_ON_CHANGE)))
 		st.initial()
 		s.write(s.config, "SLUICE_THRESHOLD|gold", "high_bytes", "7")
@@ -176,6 +178,7 @@ var streams = []must{
 	}},
 	{"3.5.2.3 a leaf that falls back to its default is updated, not deleted", func(t *testing.T, s *server) {
 		s.write(s.config, "SLUICE_FLOW_LABEL|global", "algorithm", "crc32")
+		s.shows(map[string]string{label + "/algorithm": "crc32"})
 		st := s.subscribe(list(gpb.SubscriptionList_STREAM, on(label, gpb.SubscriptionMode_ON_CHANGE)))
 		st.initial()
 		s.remove(s.config, "SLUICE_FLOW_LABEL|global")

@@ -113,7 +113,7 @@ var subscriptions = []must{
 		st := s.subscribe(r)
 		notes := st.initial()
 		s.write(s.config, "SLUICE_FLOW_LABEL|global", "algorithm", "crc32")
-		s.sees(path(label))
+		s.shows(map[string]string{label + "/algorithm": "crc32"})
 		s.write(s.state, "SLUICE_STATE|global", "state", "running")
 		for p := range values(append(notes, st.until(map[string]string{state + "/state": "running"})...)...) {
 			if !strings.HasPrefix(p, "/sonic-sluice-state/") {
