@@ -296,47 +296,68 @@ func TestRefusals(t *testing.T) {
 			t.Error(diff)
 		}
 	})
-	// Where SAI refuses, orchagent says "Pending creation" and tries on
-	// (AclOrch::doAclTableTask, doAclRuleTask): the rows stay, and that is said.
-	for _, tt := range []struct {
-		denied string
-		warn   []string
-	}{
-		{"ACL_TABLE|SLUICE_ROCE", []string{
-			"ACL_RULE_TABLE|SLUICE_ROCE:SLUICE_CM: orchagent has yet to make its table", "ACL_RULE_TABLE|SLUICE_ROCE:SLUICE_CNP: orchagent has yet to make its table",
+	// Where SAI refuses, orchagent says "Pending creation". A table it tries again every
+	// second (AclOrch::doAclTableTask): the rows stay, and that is said.
+	t.Run("no room for the table", func(t *testing.T) {
+		const denied = "ACL_TABLE|SLUICE_ROCE"
+		p := newPlace(t).start("202405")
+		p.orchagent.Deny(denied)
+		p.set("SFLOW", "global", "admin_state", "up")
+		d := p.driver()
+		e := p.engine(d)
+		if o := p.reconcile(e, exports(4096, "Ethernet0")); o.Problems != nil {
+			t.Errorf("%q", o.Problems)
+		}
+		if changed, err := e.Look(); changed || err != nil {
+			t.Error(changed, err)
+		}
+		if diff := cmp.Diff([]string{
+			"ACL_RULE_TABLE|SLUICE_ROCE:SLUICE_CM: orchagent has yet to make its table",
+			"ACL_RULE_TABLE|SLUICE_ROCE:SLUICE_CNP: orchagent has yet to make its table",
 			"ACL_TABLE_TABLE|SLUICE_ROCE: the switch has no room for it; orchagent goes on trying",
-		}},
-		{"ACL_RULE|SLUICE_ROCE|SLUICE_CNP", []string{"ACL_RULE_TABLE|SLUICE_ROCE:SLUICE_CNP: the switch has no room for it; orchagent goes on trying"}},
-	} {
-		t.Run("no room for "+tt.denied, func(t *testing.T) {
-			p := newPlace(t).start("202405")
-			p.orchagent.Deny(tt.denied)
-			p.set("SFLOW", "global", "admin_state", "up")
-			d := p.driver()
-			e := p.engine(d)
-			if o := p.reconcile(e, exports(4096, "Ethernet0")); o.Problems != nil {
-				t.Errorf("%q", o.Problems)
+		}, d.Warnings()); diff != "" {
+			t.Error(diff)
+		}
+		if diff := cmp.Diff(exported[:4], p.names()); diff != "" {
+			t.Error(diff)
+		}
+		p.orchagent.Allow(denied)
+		p.until("all is taken", func() bool { return cmp.Equal(taken[:4], p.orchagent.Taken()) })
+		p.until("and no word of it left", func() bool {
+			changed, err := e.Look()
+			if changed || err != nil {
+				t.Fatal(changed, err)
 			}
-			if changed, err := e.Look(); changed || err != nil {
-				t.Error(changed, err)
-			}
-			if diff := cmp.Diff(tt.warn, d.Warnings()); diff != "" {
-				t.Error(diff)
-			}
-			if diff := cmp.Diff(exported[:4], p.names()); diff != "" {
-				t.Error(diff)
-			}
-			p.orchagent.Allow(tt.denied)
-			p.until("all is taken", func() bool { return cmp.Equal(taken[:4], p.orchagent.Taken()) })
-			p.until("and no word of it left", func() bool {
-				changed, err := e.Look()
-				if changed || err != nil {
-					t.Fatal(changed, err)
-				}
-				return d.Warnings() == nil
-			})
+			return d.Warnings() == nil
 		})
-	}
+	})
+	t.Run("no room for a rule", func(t *testing.T) { // which orchagent parks (AclOrch::doAclRuleTask)
+		const denied = "ACL_RULE|SLUICE_ROCE|SLUICE_CNP"
+		p := newPlace(t).start("202405")
+		p.orchagent.Deny(denied)
+		p.set("SFLOW", "global", "admin_state", "up")
+		d := p.driver()
+		d.pause = time.Hour
+		e := p.engine(d)
+		o := p.reconcile(e, exports(4096, "Ethernet0"))
+		if len(o.Problems) != 1 || !strings.Contains(o.Problems[0], "the switch has no room for ACL_RULE_TABLE|SLUICE_ROCE:SLUICE_CNP") {
+			t.Errorf("%q", o.Problems)
+		}
+		if diff := cmp.Diff([]string{exported[0], exported[2], exported[3]}, p.names()); diff != "" {
+			t.Error(diff)
+		}
+		p.orchagent.Allow(denied)
+		for key, no := range d.refused { // the pause is over
+			no.until = time.Now()
+			d.refused[key] = no
+		}
+		if o := p.reconcile(e, exports(4096, "Ethernet0")); o.Problems != nil {
+			t.Errorf("%q", o.Problems)
+		}
+		if diff := cmp.Diff(taken[:4], p.orchagent.Taken()); diff != "" {
+			t.Error(diff)
+		}
+	})
 	t.Run("orchagent does not answer", func(t *testing.T) {
 		p := newPlace(t).start("202405")
 		p.orchagent.Silence()

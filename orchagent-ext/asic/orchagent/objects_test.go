@@ -185,3 +185,27 @@ func TestRecordsSurviveTheLedger(t *testing.T) {
 		t.Error("an ACL table of SAI is owned")
 	}
 }
+
+// TestTypesAreChangedOneByOne: orchagent ignores a type of ACL tables that it has
+// (AclOrch::addAclTableType), and takes a removal and a row behind it for one change; so
+// a removal is waited for.
+func TestTypesAreChangedOneByOne(t *testing.T) {
+	p := newPlace(t).start("202405")
+	d := p.driver()
+	kind := func(matches string) asic.Object {
+		return rowObject(rows.Row{Table: tableType, Key: nameACL, Fields: map[string]string{
+			"MATCHES": matches, "ACTIONS": "PACKET_ACTION", "BIND_POINTS": "PORT",
+		}})
+	}
+	for _, matches := range []string{"BTH_OPCODE", "BTH_OPCODE,DSCP", "DSCP"} {
+		o := kind(matches)
+		r, err := d.Create(&o, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.until("the type of "+matches, func() bool { return p.orchagent.Fields("ACL_TABLE_TYPE", nameACL)["MATCHES"] == matches })
+		if err := d.Remove(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

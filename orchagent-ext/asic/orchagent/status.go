@@ -53,7 +53,10 @@ func (d *Driver) status(r rows.Row) (string, error) {
 
 // confirm waits until orchagent says that it took a row. The error says that it
 // did not. Where it says nothing of ACLs, as releases before 202205 do, or that the
-// switch has no room, which it tries again and again, that is noted and the row stands.
+// switch has no room for the table, which it tries again every second, that is noted and
+// the row stands. A rule that the switch has no room for it may try again only when
+// another of the table goes (AclOrch::doAclRuleTask, RETRY_CST_SAI_RESOURCE): so that
+// is taken back, and tried again by us.
 func (d *Driver) confirm(r rows.Row) error {
 	if statusTables[r.Table] == "" {
 		return nil
@@ -86,6 +89,8 @@ func (d *Driver) confirm(r rows.Row) error {
 	default:
 	}
 	switch {
+	case said == noRoomYet && r.Table == tableRule:
+		return fmt.Errorf("the switch has no room for %s", r.Name())
 	case said == inactive:
 		return fmt.Errorf("orchagent took %s and says it is inactive; its log says why", r.Name())
 	case r.Table == tableMirror && said == "":

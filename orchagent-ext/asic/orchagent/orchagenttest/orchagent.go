@@ -121,8 +121,8 @@ func (o *Orchagent) Stop() { o.stop() }
 // Silence makes it say nothing in STATE_DB, as an old release.
 func (o *Orchagent) Silence() { o.mu.Lock(); o.silent = true; o.mu.Unlock() }
 
-// Deny makes the switch have no room for a row, TABLE|key: of an ACL, orchagent tries it
-// again and again.
+// Deny makes the switch have no room for a row, TABLE|key. A table is tried again and
+// again, a rule is not.
 func (o *Orchagent) Deny(row string) { o.mu.Lock(); o.deny[row] = true; o.mu.Unlock() }
 
 // Reject makes a row, TABLE|key, not valid, whatever it says.
@@ -210,9 +210,9 @@ func (o *Orchagent) do(t task) bool {
 	case err == errWaits:
 		return false
 	case err == nil && o.deny[t.Name()] && t.Table != "MIRROR_SESSION":
-		o.say(t.Row, "Pending creation") // the switch has no room: it is tried again
+		o.say(t.Row, "Pending creation")
 		o.refuse(t, "no room")
-		return false
+		return t.Table == "ACL_RULE" // of these it is parked until another rule goes, and ours do not
 	case err == nil && !o.deny[t.Name()]:
 		o.taken[t.Table][t.Key] = t.Fields
 		o.say(t.Row, "Active")
