@@ -125,6 +125,7 @@ type orch struct {
 	exporting  *exporting
 	exportErr  error // why nothing is exported, though it is configured
 	flows      flowLog
+	streams    streamIDs
 
 	outcome  asic.Outcome
 	lastErr  error // nil: what is configured stands
@@ -160,6 +161,7 @@ func (o *orch) loop(ctx, writing context.Context, g *errgroup.Group) error {
 			}
 			o.settling = false
 			o.note(o.reconcile(ctx, writing, g))
+			o.chooseScope(ctx, g)
 			o.publish(writing)
 			again.Reset(o.backoff())
 		case f := <-news:
@@ -172,6 +174,7 @@ func (o *orch) loop(ctx, writing context.Context, g *errgroup.Group) error {
 				again.Reset(0)
 			}
 			if ctx.Err() == nil { // a Redis that hangs has held up the look
+				o.chooseScope(ctx, g)
 				o.count()
 			}
 			o.publish(writing)

@@ -1,14 +1,17 @@
 // Package orchagent is the driver for a switch whose ASIC belongs to syncd: it
-// programs the switch through rows of CONFIG_DB that orchagent takes.
+// programs the switch through rows that orchagent takes, ACLs from APPL_DB and the rest
+// from CONFIG_DB.
 //
 //   - what is to stand ([asic.Object]) is a row of ours, whose name begins with
 //     SLUICE, or a field that is added to the operator's list of hash fields;
 //   - whether orchagent took a row stands in STATE_DB (ACL_TABLE_TABLE,
 //     ACL_RULE_TABLE, MIRROR_SESSION_TABLE), and what the switch can do in
-//     SWITCH_CAPABILITY|switch and ACL_STAGE_CAPABILITY_TABLE|INGRESS;
+//     SWITCH_CAPABILITY|switch and ACL_STAGE_CAPABILITY_TABLE|INGRESS; a row that was
+//     refused is removed, and tried again after a while;
 //   - counters are read from COUNTERS_DB, where orchagent has them polled.
 //
 // Package orch uses it as asic.Driver, from one goroutine. It never writes a row
 // that it did not create, but for the one list, and there only with leave of the
-// operator (manage_switch_hash); it never writes to another database than CONFIG_DB.
+// operator (manage_switch_hash); it writes to no other database, and is never a
+// consumer of APPL_DB.
 package orchagent

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"sluice/orchagent-ext/asic"
+	"sluice/orchagent-ext/sonicdb"
 	"sluice/yang/rows"
 )
 
@@ -148,5 +149,52 @@ func TestEndsWhileItWaits(t *testing.T) {
 	p.reconcile(p.engine(p.driver()), asic.Policy{})
 	if got := p.names(); got != nil {
 		t.Errorf("left: %v", got)
+	}
+}
+
+// overtaken is a driver whose orchagent takes its time to remove what stood, while
+// another owner writes a row of the name that is to be written.
+type overtaken struct {
+	*Driver
+	p *place
+}
+
+func (d *overtaken) Create(o *asic.Object, stands map[string]*asic.Record) (*asic.Record, error) {
+	d.p.put("MIRROR_SESSION_TABLE", nameSession, map[string]string{"status": "active"})
+	d.leaving[o.Key] = true
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		foreign := rows.Row{Table: "MIRROR_SESSION", Key: nameSession, Fields: map[string]string{"type": "SPAN", "dst_port": "Ethernet8"}}
+		if err := d.p.config.Write(context.Background(), sonicdb.Change{Row: foreign}); err != nil {
+			d.p.t.Error(err)
+		}
+		gone := rows.Row{Table: "MIRROR_SESSION_TABLE", Key: nameSession}
+		if err := d.p.state.Write(context.Background(), sonicdb.Change{Row: gone, Deleted: true}); err != nil {
+			d.p.t.Error(err)
+		}
+	}()
+	r, err := d.Driver.Create(o, stands)
+	<-done
+	return r, err
+}
+
+// TestOvertaken: a row that another owner wrote while ours was on its way is refused,
+// and stays.
+func TestOvertaken(t *testing.T) {
+	p := newPlace(t).start("proposed")
+	p.orchagent.Stop()
+	e, err := asic.NewEngine(&overtaken{p.driver(), p}, p.ledger, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := p.reconcile(e, exports(4096, "Ethernet0"))
+	if len(o.Problems) != 1 || !strings.Contains(o.Problems[0], "MIRROR_SESSION|SLUICE_SAMPLE that Sluice did not write") {
+		t.Errorf("%q", o.Problems)
+	}
+	p.reconcile(e, asic.Policy{})
+	want := map[string]map[string]string{"MIRROR_SESSION|SLUICE_SAMPLE": {"type": "SPAN", "dst_port": "Ethernet8"}}
+	if diff := cmp.Diff(want, p.rows()); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -39,6 +39,10 @@ func (d *Driver) Foresee(o *asic.Object) (*asic.Record, error) {
 
 // Create implements [asic.Driver].
 func (d *Driver) Create(o *asic.Object, _ map[string]*asic.Record) (*asic.Record, error) {
+	row := rowOf(o)
+	if d.leaving[o.Key] {
+		d.awaitGone(row)
+	}
 	r, err := d.Foresee(o)
 	if err != nil {
 		return nil, err
@@ -46,15 +50,13 @@ func (d *Driver) Create(o *asic.Object, _ map[string]*asic.Record) (*asic.Record
 	if o.Type == asic.TypeHashField {
 		return r, d.addHash(r)
 	}
-	row := rowOf(o)
-	if d.leaving[o.Key] {
-		d.awaitGone(row)
-	}
 	was, err := d.read(row)
 	if err != nil {
 		return nil, err
 	}
-	if err := d.write(sonicdb.Change{Row: row}, was); err != nil {
+	if err := d.write(sonicdb.Change{Row: row}, was); errors.Is(err, sonicdb.ErrChanged) {
+		return nil, fmt.Errorf("%w: somebody else writes %s", asic.ErrRefused, o.Key) // nothing is ours there
+	} else if err != nil {
 		return nil, err
 	}
 	if err := d.confirm(row); errors.Is(err, errEnding) {

@@ -87,7 +87,7 @@ func (s *rowSwitch) Queues(ports map[string]bool) ([]telemetry.Queue, error) {
 	counters, err := s.Driver.Queues(ports)
 	queues := make([]telemetry.Queue, len(counters))
 	for i, q := range counters {
-		queues[i] = telemetry.Queue{Port: q.Port, Queue: q.Queue, Watermark: q.Watermark, Packets: q.Packets, Bytes: q.Octets, Dropped: q.Dropped}
+		queues[i] = telemetry.Queue{Port: q.Port, Queue: q.Queue, Watermark: &q.Watermark, Packets: q.Packets, Bytes: q.Octets, Dropped: q.Dropped}
 	}
 	return queues, err
 }

@@ -20,6 +20,10 @@ OF_SWITCH = ['label_written', 'label_skipped']
 OF_DAEMON = ['cpu_copied', 'cpu_ring_full', 'cpu_roce', 'cpu_tunnelled', 'cpu_not_roce', 'cpu_malformed',
              'cpu_queue_full', 'cpu_new_flows', 'flows_without_entry']
 
+# Those of Stream IDs, of the daemon, and what is now.
+OF_STREAMS = ['stream_id_allocated', 'stream_id_changed', 'stream_id_failed', 'stream_id_leases_lost']
+STREAMS = ['stream_id_flows', 'stream_id_waiting', 'stream_id_conflicts']
+
 # Those of SLUICE_IPFIX_STATS:name, all of the daemon.
 OF_COLLECTOR = ['records', 'messages', 'bytes', 'dropped', 'connects', 'refused']
 
@@ -121,7 +125,7 @@ def since_cleared(row, base, name, started):
     """
     then = base.get('counters', {}).get(name, {})
     counters = {}
-    for field in OF_SWITCH + OF_DAEMON + OF_COLLECTOR:
+    for field in OF_SWITCH + OF_DAEMON + OF_STREAMS + OF_COLLECTOR:
         if field not in row:
             continue
         now, before = int(row[field]), int(then.get(field, 0))
@@ -164,7 +168,7 @@ def status(db, as_json, namespace):
     label = state.get('flow_label', '') + (' ({})'.format(means) if means else '')
     print_pairs([
         ('state', state.get('state')), ('flow label', label), ('driver', state.get('driver')),
-        ('objects', state.get('objects')), ('flows', state.get('flows')),
+        ('objects', state.get('objects')), ('flows', state.get('flows')), ('stream ids', state.get('stream_ids')),
         ('version', state.get('version')), ('since', state.get('since')),
     ] + ([('warning', 'this is old: sluiced has said nothing since {}'.format(silent))] if silent else []) + [
         ('warning', text) for text in state.get('warnings', '').split('; ')
@@ -244,11 +248,36 @@ def flows(db, top, as_json, namespace):
         else:
             click.echo('No flows.')
         return
-    print_table(['Source', 'Destination', 'DestQP', 'Label', 'Packets', 'Bytes'],
-                [[row.get('src'), row.get('dst'), '0x{:06x}'.format(int(row.get('dest_qp', 0))),
-                  '0x{:05x}'.format(int(row.get('flow_label', 0))), row.get('packets'), row.get('bytes')] for row in heavy])
+    print_table(['Source', 'Destination', 'DestQP', 'Label', 'Stream', 'Packets', 'Bytes'],
+                [[row.get('src'), row.get('dst'), '0x{:06x}'.format(int(row.get('dest_qp', 0))), '0x{:05x}'.format(int(row.get('flow_label', 0))),
+                  row.get('stream_id', '-'), row.get('packets'), row.get('bytes')] for row in heavy])
     if len(heavy) < len(rows):
         click.echo('\n{} of {} flows'.format(len(heavy), len(rows)))
+
+
+@sluice.command(name='stream-ids')
+@json_option
+@namespace_option
+@clicommon.pass_db
+def stream_ids(db, as_json, namespace):
+    """Where the Stream IDs of flows come from, and how many have one"""
+    client = connector(db, namespace)
+    state = only(client, STATE_DB, 'SLUICE_STATE', 'global')
+    need_daemon(state)
+    config = {name: value for name, value in only(client, CONFIG_DB, 'SLUICE', 'global').items() if name.startswith(('stream_id', 'etcd'))}
+    row = only(client, COUNTERS_DB, 'SLUICE_STATS', 'global')
+    counts = {name: int(row[name]) for name in STREAMS if name in row}
+    counters = since_cleared(row, baseline(namespace), 'SLUICE_STATS:global', state.get('since'))
+    counts.update((name, counters[name]) for name in OF_STREAMS if name in counters)
+    if as_json:
+        print_json({'stream_ids': state.get('stream_ids', ''), 'config': config, 'counters': counts})
+        return
+    print_pairs([('stream ids', state.get('stream_ids', 'none'))] +
+                sorted((name.rstrip('@').replace('_', ' '), value) for name, value in config.items()) +
+                [('warning', text) for text in state.get('warnings', '').split('; ') if text.startswith('stream ids: ')])
+    if counts:
+        click.echo()
+        print_table(['Counter', 'Value'], [[name.replace('_', ' '), value] for name, value in counts.items()])
 
 
 @sluice.command()
