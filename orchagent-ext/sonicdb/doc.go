@@ -5,12 +5,14 @@
 //   - [DB.Watch] keeps a view of some tables in step with Redis, whatever happens
 //     to the connection or to Redis;
 //   - [DB.Read] and [DB.Write] are for once, and [DB.Swap] writes rows all or none;
+//   - [DB.Produce] hands rows to the process of SONiC that consumes their table;
 //   - a [Mirror] keeps tables of ours in Redis as they should be.
 //
 // sluiced watches CONFIG_DB and mirrors into STATE_DB and COUNTERS_DB; sluice-gnmi
 // watches all three and writes CONFIG_DB. The package knows tables, keys and
-// fields, never what they mean; it changes no setting of Redis and attaches no
-// consumer to the tables by which SONiC's own processes feed each other.
+// fields, never what they mean; it changes no setting of Redis and, but for [DB.Take] in
+// tests, attaches no consumer to the tables by which SONiC's own processes feed each
+// other.
 //
 // Rows come and go as [rows.Row]. The NULL of a row without fields stays inside.
 package sonicdb

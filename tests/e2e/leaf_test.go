@@ -32,6 +32,7 @@ type leaf struct {
 	redis         *redistest.Server
 	config, state *sonicdb.DB
 	countersDB    *sonicdb.DB
+	appl          *sonicdb.DB
 	sluiced       *fabric.Process
 	log           *logged
 }
@@ -71,7 +72,7 @@ func newLeaf(t testing.TB) *leaf {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, db := range map[string]**sonicdb.DB{"CONFIG_DB": &l.config, "STATE_DB": &l.state, "COUNTERS_DB": &l.countersDB} {
+	for name, db := range map[string]**sonicdb.DB{"CONFIG_DB": &l.config, "STATE_DB": &l.state, "COUNTERS_DB": &l.countersDB, "APPL_DB": &l.appl} {
 		if *db, err = sonicdb.Open(databases, name, nil); err != nil {
 			t.Fatal(err)
 		}

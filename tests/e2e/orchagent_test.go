@@ -44,8 +44,14 @@ func (l *leaf) rowsOf() map[string]map[string]string {
 	if err != nil {
 		l.t.Fatal(err)
 	}
+	produced, err := l.appl.Produced(l.t.Context(),
+		rows.Row{Table: "ACL_TABLE_TYPE_TABLE", Key: "SLUICE_ROCE"}, rows.Row{Table: "ACL_TABLE_TABLE", Key: "SLUICE_ROCE"},
+		rows.Row{Table: "ACL_RULE_TABLE", Key: "SLUICE_ROCE:SLUICE_CM"}, rows.Row{Table: "ACL_RULE_TABLE", Key: "SLUICE_ROCE:SLUICE_CNP"})
+	if err != nil {
+		l.t.Fatal(err)
+	}
 	found := map[string]map[string]string{}
-	for _, r := range all {
+	for _, r := range append(all, produced...) {
 		found[r.Name()] = r.Fields
 	}
 	return found
@@ -116,7 +122,7 @@ func TestOrchagent(t *testing.T) {
 	if diff := cmp.Diff(want, o.Taken()); diff != "" {
 		t.Error(diff)
 	}
-	if hash := o.Fields("SWITCH_HASH", "GLOBAL")["ecmp_hash@"]; hash != "SRC_IP,DST_IP,L4_SRC_PORT,RDMA_BTH_DEST_QP,IPV6_FLOW_LABEL" {
+	if hash := o.Fields("SWITCH_HASH", "GLOBAL")["ecmp_hash"]; hash != "SRC_IP,DST_IP,L4_SRC_PORT,RDMA_BTH_DEST_QP,IPV6_FLOW_LABEL" {
 		t.Errorf("ecmp_hash %q", hash)
 	}
 	l.awaitCounters("SLUICE_PORT_STATS", l.LeafA.Name, "rx_packets", "42")

@@ -99,8 +99,9 @@ func TestOthersChangeOurRows(t *testing.T) {
 	p.reconcile(e, exports(4096, "Ethernet0"))
 	want := p.rows()
 	for _, change := range []func(){
-		func() { p.remove("ACL_RULE", "SLUICE_ROCE|SLUICE_CM") },
-		func() { p.remove("ACL_TABLE_TYPE", "SLUICE_ROCE") },
+		func() { p.lose(ours[2]) },
+		func() { p.lose(ours[0]) },
+		p.restartSwss,
 		func() { p.set("MIRROR_SESSION", "SLUICE_SAMPLE", "type", "SPAN", "dst_port", "Ethernet8") },
 		p.reload, // what `config reload` does, and more
 	} {
@@ -139,6 +140,25 @@ func TestWhatOrchagentSaysLater(t *testing.T) {
 	if diff := cmp.Diff([]string{`MIRROR_SESSION|SLUICE_SAMPLE: orchagent says "inactive"`}, d.Warnings()); diff != "" {
 		t.Error(diff)
 	}
+}
+
+// lose removes rows of APPL_DB, without a word to orchagent.
+func (p *place) lose(lost ...rows.Row) {
+	p.t.Helper()
+	for _, r := range lost {
+		if err := p.appl.Write(context.Background(), sonicdb.Change{Row: r, Deleted: true}); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+}
+
+// restartSwss empties APPL_DB and starts orchagent anew, as a cold restart of swss does
+// (swss.sh). What orchagent said before is left by it until orchagent starts.
+func (p *place) restartSwss() {
+	p.t.Helper()
+	p.orchagent.Stop()
+	p.lose(ours...)
+	p.start("proposed")
 }
 
 // reload empties Redis, and starts orchagent anew.

@@ -1,5 +1,6 @@
 // Package orchagent is the driver for a switch whose ASIC belongs to syncd: it
-// programs the switch through rows of CONFIG_DB that orchagent takes.
+// programs the switch through rows that orchagent takes, ACLs from APPL_DB and the rest
+// from CONFIG_DB.
 //
 //   - what is to stand ([asic.Object]) is a row of ours, whose name begins with
 //     SLUICE, or a field that is added to the operator's list of hash fields;
@@ -11,5 +12,6 @@
 //
 // Package orch uses it as asic.Driver, from one goroutine. It never writes a row
 // that it did not create, but for the one list, and there only with leave of the
-// operator (manage_switch_hash); it never writes to another database than CONFIG_DB.
+// operator (manage_switch_hash); it writes to no other database, and is never a
+// consumer of APPL_DB.
 package orchagent

@@ -29,10 +29,10 @@ const (
 
 // Driver writes rows of CONFIG_DB. It implements [asic.Shared].
 type Driver struct {
-	config, state, counters *sonicdb.DB
-	log                     *slog.Logger
-	patience, pause         time.Duration
-	ending                  <-chan struct{} // closed: orchagent is waited for no more
+	config, appl, state, counters *sonicdb.DB
+	log                           *slog.Logger
+	patience, pause               time.Duration
+	ending                        <-chan struct{} // closed: orchagent is waited for no more
 
 	memory   memory
 	ports    []string          // that there are
@@ -68,7 +68,7 @@ func New(ctx context.Context, d *sonicdb.Databases, log *slog.Logger) (*Driver, 
 		log: log, patience: Patience, pause: firstPause, ending: ctx.Done(),
 		refused: map[string]refusal{}, notes: map[string]string{}, leaving: map[string]bool{},
 	}
-	for name, db := range map[string]**sonicdb.DB{"CONFIG_DB": &drv.config, "STATE_DB": &drv.state, "COUNTERS_DB": &drv.counters} {
+	for name, db := range map[string]**sonicdb.DB{"CONFIG_DB": &drv.config, "APPL_DB": &drv.appl, "STATE_DB": &drv.state, "COUNTERS_DB": &drv.counters} {
 		var err error
 		if *db, err = sonicdb.Open(d, name, log); err != nil {
 			return nil, errors.Join(err, drv.Close())
@@ -84,7 +84,7 @@ func (d *Driver) Remember(file string) { d.memory.file = file }
 // Close closes the connections. The rows stay.
 func (d *Driver) Close() error {
 	var errs []error
-	for _, db := range []*sonicdb.DB{d.config, d.state, d.counters} {
+	for _, db := range []*sonicdb.DB{d.config, d.appl, d.state, d.counters} {
 		if db != nil {
 			errs = append(errs, db.Close())
 		}
@@ -148,7 +148,7 @@ func (d *Driver) Probe() (asic.Ladder, asic.Features, error) {
 		d.answered = d.able
 		clear(d.refused)
 	}
-	session := rows.Row{Table: "MIRROR_SESSION", Key: nameSession}
+	session := rows.Row{Table: tableMirror, Key: nameSession}
 	return d.able.ladder(), d.able.features(d.refusedNow(session.Name())), nil
 }
 

@@ -23,12 +23,12 @@ const patience = time.Minute // the machine may be busy
 
 // place is a Redis, an orchagent where there is one, and our ledger.
 type place struct {
-	t             *testing.T
-	databases     *sonicdb.Databases
-	redis         *redistest.Server
-	config, state *sonicdb.DB
-	orchagent     *orchagenttest.Orchagent
-	ledger        *ledger
+	t                   *testing.T
+	databases           *sonicdb.Databases
+	redis               *redistest.Server
+	config, appl, state *sonicdb.DB
+	orchagent           *orchagenttest.Orchagent
+	ledger              *ledger
 }
 
 func newPlace(t *testing.T) *place {
@@ -50,7 +50,7 @@ func newPlace(t *testing.T) *place {
 	if p.databases, err = sonicdb.Load(p.redis.Config, ""); err != nil {
 		t.Fatal(err)
 	}
-	for name, db := range map[string]**sonicdb.DB{"CONFIG_DB": &p.config, "STATE_DB": &p.state} {
+	for name, db := range map[string]**sonicdb.DB{"CONFIG_DB": &p.config, "APPL_DB": &p.appl, "STATE_DB": &p.state} {
 		if *db, err = sonicdb.Open(p.databases, name, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -136,15 +136,25 @@ func (p *place) remove(table, key string) {
 	}
 }
 
-// rows are those of CONFIG_DB's tables that orchagent takes.
+// ours are the rows of APPL_DB that this driver writes.
+var ours = []rows.Row{
+	{Table: tableType, Key: nameACL}, {Table: tableACL, Key: nameACL},
+	{Table: tableRule, Key: nameACL + ":" + nameCM}, {Table: tableRule, Key: nameACL + ":" + nameCNP},
+}
+
+// rows are those that orchagent takes: all of CONFIG_DB, ours of APPL_DB.
 func (p *place) rows() map[string]map[string]string {
 	p.t.Helper()
 	all, err := p.config.Read(context.Background(), "ACL_TABLE_TYPE", "ACL_TABLE", "ACL_RULE", "MIRROR_SESSION", "SWITCH_HASH")
 	if err != nil {
 		p.t.Fatal(err)
 	}
+	produced, err := p.appl.Produced(context.Background(), ours...)
+	if err != nil {
+		p.t.Fatal(err)
+	}
 	found := map[string]map[string]string{}
-	for _, r := range all {
+	for _, r := range append(all, produced...) {
 		found[r.Name()] = r.Fields
 	}
 	return found
@@ -178,7 +188,16 @@ func (p *place) until(what string, done func() bool) {
 	}
 }
 
-var exported = []string{"ACL_RULE|SLUICE_ROCE|SLUICE_CM", "ACL_RULE|SLUICE_ROCE|SLUICE_CNP", "ACL_TABLE_TYPE|SLUICE_ROCE", "ACL_TABLE|SLUICE_ROCE", "MIRROR_SESSION|SLUICE_SAMPLE"}
+var (
+	exported = []string{
+		"ACL_RULE_TABLE|SLUICE_ROCE:SLUICE_CM", "ACL_RULE_TABLE|SLUICE_ROCE:SLUICE_CNP", "ACL_TABLE_TABLE|SLUICE_ROCE",
+		"ACL_TABLE_TYPE_TABLE|SLUICE_ROCE", "MIRROR_SESSION|SLUICE_SAMPLE",
+	}
+	taken = []string{ // the same, as orchagent calls them
+		"ACL_RULE|SLUICE_ROCE|SLUICE_CM", "ACL_RULE|SLUICE_ROCE|SLUICE_CNP", "ACL_TABLE_TYPE|SLUICE_ROCE",
+		"ACL_TABLE|SLUICE_ROCE", "MIRROR_SESSION|SLUICE_SAMPLE",
+	}
+)
 
 func TestExportComesAndGoes(t *testing.T) {
 	p := newPlace(t).start("proposed")
@@ -190,7 +209,7 @@ func TestExportComesAndGoes(t *testing.T) {
 	if diff := cmp.Diff(exported, p.names()); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(exported, p.orchagent.Taken()); diff != "" {
+	if diff := cmp.Diff(taken, p.orchagent.Taken()); diff != "" {
 		t.Error(diff)
 	}
 	// Another rate: orchagent ignores a session that changes, so it goes and comes.
@@ -198,7 +217,7 @@ func TestExportComesAndGoes(t *testing.T) {
 	p.until("the session of the other rate", func() bool {
 		return p.orchagent.Fields("MIRROR_SESSION", "SLUICE_SAMPLE")["sample_rate"] == "8192"
 	})
-	if ports := p.orchagent.Fields("ACL_TABLE", "SLUICE_ROCE")["ports@"]; ports != "Ethernet0" {
+	if ports := p.orchagent.Fields("ACL_TABLE", "SLUICE_ROCE")["ports"]; ports != "Ethernet0" {
 		t.Errorf("ports %q", ports)
 	}
 	if o := p.reconcile(e, exports(8192, "Ethernet0")); o.Created+o.Removed > 0 {
@@ -254,26 +273,88 @@ func TestRefusals(t *testing.T) {
 			t.Error(diff)
 		}
 	})
-	t.Run("no room for the table", func(t *testing.T) {
+	t.Run("a table that is not valid", func(t *testing.T) {
 		p := newPlace(t).start("proposed")
-		p.orchagent.Deny("ACL_TABLE|SLUICE_ROCE")
+		p.orchagent.Reject("ACL_TABLE|SLUICE_ROCE")
 		o := p.reconcile(p.engine(p.driver()), exports(4096, "Ethernet0"))
-		if len(o.Problems) != 1 || !strings.Contains(o.Problems[0], "ACL_TABLE|SLUICE_ROCE: the switch refuses: orchagent took ACL_TABLE|SLUICE_ROCE and says it is inactive") {
+		if len(o.Problems) != 1 || !strings.Contains(o.Problems[0], "ACL_TABLE_TABLE|SLUICE_ROCE: the switch refuses: orchagent took ACL_TABLE_TABLE|SLUICE_ROCE and says it is inactive") {
 			t.Errorf("%q", o.Problems)
 		}
-		if diff := cmp.Diff([]string{"ACL_TABLE_TYPE|SLUICE_ROCE", "MIRROR_SESSION|SLUICE_SAMPLE"}, p.names()); diff != "" {
+		if diff := cmp.Diff([]string{"ACL_TABLE_TYPE_TABLE|SLUICE_ROCE", "MIRROR_SESSION|SLUICE_SAMPLE"}, p.names()); diff != "" {
 			t.Error(diff)
 		}
 	})
-	t.Run("no room for a rule", func(t *testing.T) {
+	t.Run("a rule that is not valid", func(t *testing.T) {
 		p := newPlace(t).start("202405")
-		p.orchagent.Deny("ACL_RULE|SLUICE_ROCE|SLUICE_CNP")
+		p.orchagent.Reject("ACL_RULE|SLUICE_ROCE|SLUICE_CNP")
 		p.set("SFLOW", "global", "admin_state", "up")
 		o := p.reconcile(p.engine(p.driver()), exports(4096, "Ethernet0"))
 		if len(o.Problems) != 1 || o.Sampling != asic.SFlow {
 			t.Errorf("%+v", o)
 		}
 		if diff := cmp.Diff([]string{exported[0], exported[2], exported[3]}, p.names()); diff != "" {
+			t.Error(diff)
+		}
+	})
+	// Where SAI refuses, orchagent says "Pending creation". A table it tries again every
+	// second (AclOrch::doAclTableTask): the rows stay, and that is said.
+	t.Run("no room for the table", func(t *testing.T) {
+		const denied = "ACL_TABLE|SLUICE_ROCE"
+		p := newPlace(t).start("202405")
+		p.orchagent.Deny(denied)
+		p.set("SFLOW", "global", "admin_state", "up")
+		d := p.driver()
+		e := p.engine(d)
+		if o := p.reconcile(e, exports(4096, "Ethernet0")); o.Problems != nil {
+			t.Errorf("%q", o.Problems)
+		}
+		if changed, err := e.Look(); changed || err != nil {
+			t.Error(changed, err)
+		}
+		if diff := cmp.Diff([]string{
+			"ACL_RULE_TABLE|SLUICE_ROCE:SLUICE_CM: orchagent has yet to make its table",
+			"ACL_RULE_TABLE|SLUICE_ROCE:SLUICE_CNP: orchagent has yet to make its table",
+			"ACL_TABLE_TABLE|SLUICE_ROCE: the switch has no room for it; orchagent goes on trying",
+		}, d.Warnings()); diff != "" {
+			t.Error(diff)
+		}
+		if diff := cmp.Diff(exported[:4], p.names()); diff != "" {
+			t.Error(diff)
+		}
+		p.orchagent.Allow(denied)
+		p.until("all is taken", func() bool { return cmp.Equal(taken[:4], p.orchagent.Taken()) })
+		p.until("and no word of it left", func() bool {
+			changed, err := e.Look()
+			if changed || err != nil {
+				t.Fatal(changed, err)
+			}
+			return d.Warnings() == nil
+		})
+	})
+	t.Run("no room for a rule", func(t *testing.T) { // which orchagent parks (AclOrch::doAclRuleTask)
+		const denied = "ACL_RULE|SLUICE_ROCE|SLUICE_CNP"
+		p := newPlace(t).start("202405")
+		p.orchagent.Deny(denied)
+		p.set("SFLOW", "global", "admin_state", "up")
+		d := p.driver()
+		d.pause = time.Hour
+		e := p.engine(d)
+		o := p.reconcile(e, exports(4096, "Ethernet0"))
+		if len(o.Problems) != 1 || !strings.Contains(o.Problems[0], "the switch has no room for ACL_RULE_TABLE|SLUICE_ROCE:SLUICE_CNP") {
+			t.Errorf("%q", o.Problems)
+		}
+		if diff := cmp.Diff([]string{exported[0], exported[2], exported[3]}, p.names()); diff != "" {
+			t.Error(diff)
+		}
+		p.orchagent.Allow(denied)
+		for key, no := range d.refused { // the pause is over
+			no.until = time.Now()
+			d.refused[key] = no
+		}
+		if o := p.reconcile(e, exports(4096, "Ethernet0")); o.Problems != nil {
+			t.Errorf("%q", o.Problems)
+		}
+		if diff := cmp.Diff(taken[:4], p.orchagent.Taken()); diff != "" {
 			t.Error(diff)
 		}
 	})
@@ -320,7 +401,7 @@ func TestOthersRows(t *testing.T) {
 	policy := exports(4096, "Ethernet0")
 	policy.Label, policy.ManageHash = &asic.Label{}, true
 	o := p.reconcile(e, policy)
-	if len(o.Problems) != 1 || !strings.Contains(o.Problems[0], "CONFIG_DB has a row MIRROR_SESSION|SLUICE_SAMPLE that Sluice did not write") {
+	if len(o.Problems) != 1 || !strings.Contains(o.Problems[0], "there is a row MIRROR_SESSION|SLUICE_SAMPLE that Sluice did not write") {
 		t.Errorf("%q", o.Problems)
 	}
 	after := p.rows()

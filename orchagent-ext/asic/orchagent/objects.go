@@ -25,7 +25,7 @@ const (
 	truncateSize = 256
 
 	attrNeeds    = "needs" // of an object: what it stands on; no field of the row
-	separator    = "|"     // of CONFIG_DB
+	separator    = "|"     // of CONFIG_DB and STATE_DB
 	copyPriority = 9000    // of our rules, which are in a table of our own
 )
 
@@ -65,20 +65,20 @@ func mirrorObject(e *asic.Export, c capability) asic.Object {
 	if c.truncate {
 		fields["truncate_size"] = fmt.Sprint(truncateSize)
 	}
-	return rowObject(rows.Row{Table: "MIRROR_SESSION", Key: nameSession, Fields: fields})
+	return rowObject(rows.Row{Table: tableMirror, Key: nameSession, Fields: fields})
 }
 
 // copyObjects copy what is rare, and needed whole to learn queue pairs: messages
 // of RDMA-CM, and CNPs.
 func copyObjects(e *asic.Export, channels map[string]string, needs []string) []asic.Object {
-	kind := rowObject(rows.Row{Table: "ACL_TABLE_TYPE", Key: nameACL, Fields: map[string]string{
-		"MATCHES@": "L4_DST_PORT,BTH_OPCODE", "ACTIONS@": "PACKET_ACTION,COUNTER", "BIND_POINTS@": "PORT,PORTCHANNEL",
+	kind := rowObject(rows.Row{Table: tableType, Key: nameACL, Fields: map[string]string{
+		"MATCHES": "L4_DST_PORT,BTH_OPCODE", "ACTIONS": "PACKET_ACTION,COUNTER", "BIND_POINTS": "PORT,PORTCHANNEL",
 	}}, needs...)
-	table := rowObject(rows.Row{Table: "ACL_TABLE", Key: nameACL, Fields: map[string]string{
-		"policy_desc": "Sluice", "type": nameACL, "stage": "ingress", "ports@": strings.Join(bindPoints(e.Ports, channels), ","),
+	table := rowObject(rows.Row{Table: tableACL, Key: nameACL, Fields: map[string]string{
+		"policy_desc": "Sluice", "type": nameACL, "stage": "ingress", "ports": strings.Join(bindPoints(e.Ports, channels), ","),
 	}}, kind.Key)
 	rule := func(name string, opcode byte, priority int) asic.Object {
-		return rowObject(rows.Row{Table: "ACL_RULE", Key: nameACL + separator + name, Fields: map[string]string{
+		return rowObject(rows.Row{Table: tableRule, Key: nameACL + ":" + name, Fields: map[string]string{
 			"PRIORITY": fmt.Sprint(priority), "L4_DST_PORT": fmt.Sprint(roce.UDPPort),
 			"BTH_OPCODE": fmt.Sprintf("%#02x/0xff", opcode), "PACKET_ACTION": "COPY",
 		}}, table.Key)

@@ -27,11 +27,14 @@ func TestWhatWasInTheWayGoes(t *testing.T) {
 			func(p *place) {
 				p.set("ACL_TABLE", "SLUICE_ROCE", "type", "L3", "stage", "ingress", "ports@", "Ethernet0")
 			},
-			func(p *place) { p.remove("ACL_TABLE", "SLUICE_ROCE") },
+			func(p *place) {
+				p.remove("ACL_TABLE", "SLUICE_ROCE")
+				p.until("orchagent has removed it", func() bool { return p.orchagent.Fields("ACL_TABLE", "SLUICE_ROCE") == nil })
+			},
 		},
 		{
-			"no room for the table",
-			func(p *place) { p.orchagent.Deny("ACL_TABLE|SLUICE_ROCE") },
+			"a table that was not valid",
+			func(p *place) { p.orchagent.Reject("ACL_TABLE|SLUICE_ROCE") },
 			func(p *place) { p.orchagent.Allow("ACL_TABLE|SLUICE_ROCE") },
 		},
 		{

@@ -1,7 +1,6 @@
 package orchagent
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -9,7 +8,6 @@ import (
 
 	"sluice/orchagent-ext/asic"
 	"sluice/orchagent-ext/sonicdb"
-	"sluice/yang/rows"
 )
 
 // Foresee implements [asic.Shared].
@@ -22,12 +20,19 @@ func (d *Driver) Foresee(o *asic.Object) (*asic.Record, error) {
 	if why := d.refusedNow(o.Key); why != "" && maps.Equal(d.refused[o.Key].fields, row.Fields) {
 		return nil, fmt.Errorf("%w: %s", asic.ErrRefused, why)
 	}
-	there, err := getOne(d.config, row)
+	inTheWay, err := d.operatorsRow(row)
 	if err != nil {
 		return nil, err
 	}
-	if there != nil && !maps.Equal(there, row.Fields) {
-		return nil, fmt.Errorf("%w: CONFIG_DB has a row %s that Sluice did not write: remove it, or do without", asic.ErrRefused, o.Key)
+	there, err := d.read(row)
+	if err != nil {
+		return nil, err
+	}
+	if inTheWay == "" && there != nil && !maps.Equal(there, row.Fields) {
+		inTheWay = o.Key
+	}
+	if inTheWay != "" {
+		return nil, fmt.Errorf("%w: there is a row %s that Sluice did not write: remove it, or do without", asic.ErrRefused, inTheWay)
 	}
 	return r, nil
 }
@@ -45,13 +50,11 @@ func (d *Driver) Create(o *asic.Object, _ map[string]*asic.Record) (*asic.Record
 	if o.Type == asic.TypeHashField {
 		return r, d.addHash(r)
 	}
-	var was []rows.Row
-	if there, err := getOne(d.config, row); err != nil {
+	was, err := d.read(row)
+	if err != nil {
 		return nil, err
-	} else if there != nil {
-		was = []rows.Row{row}
 	}
-	if err := d.config.Swap(context.Background(), was, sonicdb.Change{Row: row}); errors.Is(err, sonicdb.ErrChanged) {
+	if err := d.write(sonicdb.Change{Row: row}, was); errors.Is(err, sonicdb.ErrChanged) {
 		return nil, fmt.Errorf("%w: somebody else writes %s", asic.ErrRefused, o.Key) // nothing is ours there
 	} else if err != nil {
 		return nil, err
@@ -76,7 +79,7 @@ func (d *Driver) Remove(r *asic.Record) error {
 		return d.removeHash(r)
 	}
 	row := rowOf(&r.Object)
-	there, err := getOne(d.config, row)
+	there, err := d.read(row)
 	if err != nil {
 		return err
 	}
@@ -84,8 +87,7 @@ func (d *Driver) Remove(r *asic.Record) error {
 	if there == nil {
 		return asic.ErrGone
 	}
-	row.Fields = there
-	if err := d.config.Swap(context.Background(), []rows.Row{row}, sonicdb.Change{Row: row, Deleted: true}); err != nil {
+	if err := d.write(sonicdb.Change{Row: row, Deleted: true}, there); err != nil {
 		return err
 	}
 	d.leaving[r.Key] = true
@@ -102,7 +104,7 @@ func (d *Driver) Exists(r *asic.Record) (bool, error) {
 		return false, nil // of another driver
 	}
 	row := rowOf(&r.Object)
-	there, err := getOne(d.config, row)
+	there, err := d.read(row)
 	if err != nil || there == nil {
 		delete(d.notes, r.Key)
 		return false, err

@@ -9,21 +9,24 @@ import (
 	"sluice/yang/rows"
 )
 
-// statusTables say in STATE_DB what became of rows of CONFIG_DB. Types of ACL
-// tables have none: what is wrong with one shows at its table.
-var statusTables = map[string]string{
-	"ACL_TABLE":      "ACL_TABLE_TABLE",
-	"ACL_RULE":       "ACL_RULE_TABLE",
-	"MIRROR_SESSION": "MIRROR_SESSION_TABLE",
-}
-
+// What orchagent says of a row, in lower case.
 const (
-	tableMirror = "MIRROR_SESSION"
-	active      = "active"
-	inactive    = "inactive"
-	notSaid     = "orchagent does not say whether it took the row: not confirmed"
-	lookAgain   = 10 * time.Millisecond
+	active    = "active"
+	inactive  = "inactive"
+	noRoomYet = "pending creation" // SAI refused, it is tried again
 )
+
+// What is told of a row that orchagent did not take, and did not refuse.
+const (
+	notSaid       = "orchagent does not say whether it took the row: not confirmed"
+	noRoom        = "the switch has no room for it; orchagent goes on trying"
+	waitsForTable = "orchagent has yet to make its table"
+)
+
+// rowTable is the table that our rules are in.
+var rowTable = rows.Row{Table: tableACL, Key: nameACL}
+
+const lookAgain = 10 * time.Millisecond
 
 // errEnding says that the process ends while orchagent is waited for.
 var errEnding = errors.New("sluiced ends, and orchagent has not said whether it took the row")
@@ -38,17 +41,28 @@ func (d *Driver) wait(deadline time.Time) bool {
 	}
 }
 
-// status is what orchagent says of a row, in lower case, "" where nothing.
+// status is what orchagent says of a row, in lower case, "" where nothing: of one that
+// it has yet to take, what it says is of the row before.
 func (d *Driver) status(r rows.Row) (string, error) {
-	fields, err := getOne(d.state, rows.Row{Table: statusTables[r.Table], Key: r.Key})
+	if waits, err := d.waits(r); waits || err != nil {
+		return "", err
+	}
+	fields, err := getOne(d.state, rows.Row{Table: statusTables[r.Table], Key: keyAs(r)})
 	return strings.ToLower(fields["status"]), err
 }
 
 // confirm waits until orchagent says that it took a row. The error says that it
-// did not. Where it says nothing of ACLs, as releases before 202205 do, that is
-// noted and the row stands.
+// did not. Where it says nothing of ACLs, as releases before 202205 do, or that the
+// switch has no room for the table, which it tries again every second, that is noted and
+// the row stands. A rule that the switch has no room for it may try again only when
+// another of the table goes (AclOrch::doAclRuleTask, RETRY_CST_SAI_RESOURCE): so that
+// is taken back, and tried again by us.
 func (d *Driver) confirm(r rows.Row) error {
 	if statusTables[r.Table] == "" {
+		return nil
+	}
+	if r.Table == tableRule && d.notes[rowTable.Name()] == noRoom {
+		d.notes[r.Name()] = waitsForTable
 		return nil
 	}
 	said := ""
@@ -62,7 +76,7 @@ func (d *Driver) confirm(r rows.Row) error {
 		case err == nil:
 			said = now
 		}
-		if r.Table != tableMirror && (said == inactive || said == "" && d.silent) {
+		if r.Table != tableMirror && (said == inactive || said == noRoomYet || said == "" && d.silent) {
 			break
 		}
 		if !d.wait(deadline) {
@@ -75,17 +89,30 @@ func (d *Driver) confirm(r rows.Row) error {
 	default:
 	}
 	switch {
+	case said == noRoomYet && r.Table == tableRule:
+		return fmt.Errorf("the switch has no room for %s", r.Name())
 	case said == inactive:
 		return fmt.Errorf("orchagent took %s and says it is inactive; its log says why", r.Name())
 	case r.Table == tableMirror && said == "":
 		return fmt.Errorf("orchagent did not take %s within %v; no release up to 202605 mirrors to the CPU", r.Name(), d.patience)
 	case said == "":
 		d.silent = true
-		d.notes[r.Name()] = notSaid
+		fallthrough
 	default:
-		d.notes[r.Name()] = fmt.Sprintf("orchagent says %q", said)
+		d.notes[r.Name()] = noteOf(said)
 	}
 	return nil
+}
+
+// noteOf is what to tell of a row of which orchagent says that.
+func noteOf(said string) string {
+	switch said {
+	case "":
+		return notSaid
+	case noRoomYet:
+		return noRoom
+	}
+	return fmt.Sprintf("orchagent says %q", said)
 }
 
 // look notes what orchagent says now of a row that stands.
@@ -99,25 +126,33 @@ func (d *Driver) look(r rows.Row) error {
 		return err
 	case said == active:
 		delete(d.notes, r.Name())
-	case said == "":
-		d.notes[r.Name()] = notSaid
+	case said == "" && r.Table == tableRule && d.notes[rowTable.Name()] != "":
+		d.notes[r.Name()] = waitsForTable
 	default:
-		d.notes[r.Name()] = fmt.Sprintf("orchagent says %q", said)
+		d.notes[r.Name()] = noteOf(said)
 	}
 	return nil
 }
 
-// awaitGone waits until orchagent has removed what stood for a row, since it
-// ignores, or mixes up, a new row of that name before. It does not wait for ever:
-// an orchagent that is down says nothing.
+// awaitGone waits until orchagent has removed what stood for a row, since it takes a
+// new row of that name for a change, and ignores it where it is a type of ACL tables or
+// a session (addAclTableType, MirrorOrch::createEntry). It does not wait for ever: an
+// orchagent that is down says nothing.
 func (d *Driver) awaitGone(r rows.Row) {
 	delete(d.leaving, r.Name())
-	if statusTables[r.Table] == "" {
-		return
-	}
 	for deadline := time.Now().Add(d.patience); ; {
-		if said, err := d.status(r); err == nil && said == "" || !d.wait(deadline) {
+		if gone, err := d.gone(r); err == nil && gone || !d.wait(deadline) {
 			return
 		}
 	}
+}
+
+// gone says whether orchagent has removed what stood for a row.
+func (d *Driver) gone(r rows.Row) (bool, error) {
+	waits, err := d.waits(r)
+	if waits || err != nil || statusTables[r.Table] == "" {
+		return !waits, err
+	}
+	said, err := d.status(r)
+	return said == "", err
 }

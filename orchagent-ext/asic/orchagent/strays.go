@@ -9,34 +9,36 @@ import (
 )
 
 // Strays implements [asic.Driver]. A reboot empties the ledger, while `config save`
-// has kept our rows: what has one of our names, and is as we would have written it,
-// is taken over, and so are hash fields of which the file of [Driver.Remember] tells.
+// has kept our session, and a warm or fast reboot our rows of APPL_DB: what has one of
+// our names, and is as we would have written it, is taken over, and so are hash fields
+// of which the file of [Driver.Remember] tells.
 func (d *Driver) Strays(stands map[string]*asic.Record) (int, error) {
-	found, err := get(d.config, rows.Row{Table: tableMirror, Key: nameSession}, rows.Row{Table: "ACL_TABLE", Key: nameACL})
+	session, err := d.read(rows.Row{Table: tableMirror, Key: nameSession})
 	if err != nil {
 		return 0, err
 	}
-	session, table := found[0], found[1]
+	table, err := d.read(rows.Row{Table: tableACL, Key: nameACL})
+	if err != nil {
+		return 0, err
+	}
 	mirror := mirrorObject(exportOf(session), capability{truncate: session["truncate_size"] != ""})
 	var needs []string
 	if maps.Equal(rowOf(&mirror).Fields, session) {
 		needs = []string{mirror.Key}
 	}
-	objects := append(copyObjects(&asic.Export{Ports: list(table["ports@"])}, nil, needs), mirror)
-	written := make([]rows.Row, len(objects))
-	for i := range objects {
-		written[i] = rowOf(&objects[i])
-	}
-	if found, err = get(d.config, written...); err != nil {
-		return 0, err
-	}
+	objects := append(copyObjects(&asic.Export{Ports: list(table["ports"])}, nil, needs), mirror)
 	n, err := d.strayFields(stands)
 	if err != nil {
 		return n, err
 	}
-	for i, o := range objects {
-		if stands[o.Key] == nil && maps.Equal(found[i], written[i].Fields) {
-			stands[o.Key] = &asic.Record{Object: o, ID: asic.ID(o.Key)}
+	for i := range objects {
+		row := rowOf(&objects[i])
+		there, err := d.read(row)
+		if err != nil {
+			return n, err
+		}
+		if key := objects[i].Key; stands[key] == nil && maps.Equal(there, row.Fields) {
+			stands[key] = &asic.Record{Object: objects[i], ID: asic.ID(key)}
 			n++
 		}
 	}

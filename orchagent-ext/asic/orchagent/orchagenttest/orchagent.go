@@ -2,11 +2,13 @@ package orchagenttest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"sluice/orchagent-ext/sonicdb"
 	"sluice/yang/rows"
@@ -20,48 +22,97 @@ type Orchagent struct {
 
 	mu      sync.Mutex
 	taken   map[string]map[string]map[string]string // rows by table and key
+	waits   []task                                  // what it could not do yet
 	refused []string                                // TABLE|key: why
 	silent  bool
-	deny    map[string]bool
+	deny    map[string]bool // the switch has no room for it
+	reject  map[string]bool // it is not valid
 }
 
-// order is in which orchagent takes tables; it removes in the other.
-var order = []string{"SWITCH_HASH", "MIRROR_SESSION", "ACL_TABLE_TYPE", "ACL_TABLE", "ACL_RULE"}
+// task is a row that came or went, by the names of CONFIG_DB.
+type task struct {
+	rows.Row
+	deleted bool
+}
+
+// tables are those that it takes, in the order in which orchagent does (Orch::doTask
+// goes by the names): a rule whose table is not there yet waits for the next round.
+var tables = []string{"ACL_RULE", "ACL_TABLE", "ACL_TABLE_TYPE", "MIRROR_SESSION", "SWITCH_HASH"}
+
+// appl are the tables of APPL_DB that it consumes, and what they are in CONFIG_DB.
+var appl = map[string]string{"ACL_TABLE_TYPE_TABLE": "ACL_TABLE_TYPE", "ACL_TABLE_TABLE": "ACL_TABLE", "ACL_RULE_TABLE": "ACL_RULE"}
 
 // status tables, as orchagent names them.
 var statusOf = map[string]string{"ACL_TABLE": "ACL_TABLE_TABLE", "ACL_RULE": "ACL_RULE_TABLE", "MIRROR_SESSION": "MIRROR_SESSION_TABLE"}
 
+const every = 5 * time.Millisecond // it looks for what waits in APPL_DB, and tries again what it could not do
+
 // Start starts it until the test ends, and writes what the switch can do.
 func Start(tb testing.TB, d *sonicdb.Databases, r Release) *Orchagent {
 	tb.Helper()
-	o := &Orchagent{Release: r, taken: map[string]map[string]map[string]string{}, deny: map[string]bool{}}
-	for _, t := range order {
+	o := &Orchagent{Release: r, taken: map[string]map[string]map[string]string{}, deny: map[string]bool{}, reject: map[string]bool{}}
+	for _, t := range tables {
 		o.taken[t] = map[string]map[string]string{}
 	}
-	config, err := sonicdb.Open(d, "CONFIG_DB", nil)
-	if err != nil {
-		tb.Fatal(err)
+	var config, producers *sonicdb.DB
+	for name, db := range map[string]**sonicdb.DB{"CONFIG_DB": &config, "APPL_DB": &producers, "STATE_DB": &o.state} {
+		var err error
+		if *db, err = sonicdb.Open(d, name, nil); err != nil {
+			tb.Fatal(err)
+		}
 	}
-	if o.state, err = sonicdb.Open(d, "STATE_DB", nil); err != nil {
-		tb.Fatal(err)
-	}
+	o.forget()
 	o.set(rows.Row{Table: "ACL_STAGE_CAPABILITY_TABLE", Key: "INGRESS", Fields: map[string]string{
 		"is_action_list_mandatory": "false", "action_list": strings.Join(slices.DeleteFunc(slices.Clone(r.Actions), func(a string) bool { return a == "COUNTER" }), ","),
 	}})
 	o.set(rows.Row{Table: "SWITCH_CAPABILITY", Key: "switch", Fields: r.Capability()})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	go func() { done <- config.Watch(ctx, order, o.take) }()
+	var both sync.WaitGroup
+	both.Go(func() { done <- config.Watch(ctx, tables, o.take) })
+	both.Go(func() { o.consume(ctx, producers) })
 	o.stop = sync.OnceFunc(func() {
 		cancel()
+		both.Wait()
 		if err := <-done; err != nil {
 			tb.Errorf("the little orchagent ended: %v", err)
 		}
-		_ = config.Close()
-		_ = o.state.Close()
+		for _, db := range []*sonicdb.DB{config, producers, o.state} {
+			_ = db.Close()
+		}
 	})
 	tb.Cleanup(o.stop)
 	return o
+}
+
+// forget removes what an orchagent before said of ACLs (AclOrch::init).
+func (o *Orchagent) forget() {
+	all, _ := o.state.Read(context.Background(), "ACL_TABLE_TABLE", "ACL_RULE_TABLE")
+	for _, r := range all {
+		o.unset(r)
+	}
+}
+
+// consume takes what producers hand over, until the end. Redis may be away in a test.
+func (o *Orchagent) consume(ctx context.Context, from *sonicdb.DB) {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		var b sonicdb.Batch
+		for table, kind := range appl {
+			changes, _ := from.Take(ctx, table)
+			for _, c := range changes {
+				c.Row.Table, c.Row.Key = kind, strings.ReplaceAll(c.Row.Key, ":", "|")
+				b.Changes = append(b.Changes, c)
+			}
+		}
+		o.take(b)
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
 }
 
 // Stop ends it. What it took is forgotten, and what it said stays.
@@ -70,11 +121,20 @@ func (o *Orchagent) Stop() { o.stop() }
 // Silence makes it say nothing in STATE_DB, as an old release.
 func (o *Orchagent) Silence() { o.mu.Lock(); o.silent = true; o.mu.Unlock() }
 
-// Deny makes it refuse a row, TABLE|key, whatever it says.
+// Deny makes the switch have no room for a row, TABLE|key. A table is tried again and
+// again, a rule is not.
 func (o *Orchagent) Deny(row string) { o.mu.Lock(); o.deny[row] = true; o.mu.Unlock() }
 
-// Allow takes Deny back.
-func (o *Orchagent) Allow(row string) { o.mu.Lock(); delete(o.deny, row); o.mu.Unlock() }
+// Reject makes a row, TABLE|key, not valid, whatever it says.
+func (o *Orchagent) Reject(row string) { o.mu.Lock(); o.reject[row] = true; o.mu.Unlock() }
+
+// Allow takes Deny and Reject back.
+func (o *Orchagent) Allow(row string) {
+	o.mu.Lock()
+	delete(o.deny, row)
+	delete(o.reject, row)
+	o.mu.Unlock()
+}
 
 // Taken returns the names of the rows that stand, sorted.
 func (o *Orchagent) Taken() []string {
@@ -104,60 +164,106 @@ func (o *Orchagent) Refused() []string {
 	return slices.Clone(o.refused)
 }
 
+// take does what came, and what waited.
 func (o *Orchagent) take(b sonicdb.Batch) {
-	for _, table := range slices.Backward(order) {
-		for _, c := range b.Changes {
-			if c.Row.Table == table && c.Deleted {
-				o.remove(c.Row)
-			}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, c := range b.Changes {
+		t := task{c.Row, c.Deleted}
+		t.Fields = map[string]string{} // SONiC takes the @ off (Table::stripSpecialSym)
+		for name, v := range c.Row.Fields {
+			t.Fields[strings.TrimSuffix(name, "@")] = v
 		}
+		o.waits = slices.DeleteFunc(o.waits, func(w task) bool { return w.Name() == t.Name() && (t.deleted || !w.deleted) })
+		o.waits = append(o.waits, t)
 	}
-	for _, table := range order {
-		for _, c := range b.Changes {
-			if c.Row.Table == table && !c.Deleted {
-				o.add(c.Row)
-			}
+	for done := -1; done != 0; {
+		done = 0
+		for _, table := range tables {
+			o.waits = slices.DeleteFunc(o.waits, func(t task) bool {
+				ok := t.Table == table && o.do(t)
+				if ok {
+					done++
+				}
+				return ok
+			})
 		}
 	}
 }
 
-func (o *Orchagent) remove(r rows.Row) {
-	o.mu.Lock()
-	delete(o.taken[r.Table], r.Key)
-	o.mu.Unlock()
-	if t := statusOf[r.Table]; t != "" {
-		_ = o.state.Write(context.Background(), sonicdb.Change{Row: rows.Row{Table: t, Key: r.Key}, Deleted: true})
+// do reports whether a task is done; else it waits for the next round.
+func (o *Orchagent) do(t task) bool {
+	if t.deleted {
+		o.remove(t)
+		return true
 	}
-}
-
-func (o *Orchagent) add(r rows.Row) {
-	o.mu.Lock()
-	err := o.Check(r, o.taken["ACL_TABLE_TYPE"], o.taken["ACL_TABLE"])
-	if o.deny[r.Name()] {
-		err = fmt.Errorf("no room")
+	if t.Table == "MIRROR_SESSION" || t.Table == "ACL_TABLE_TYPE" {
+		if _, stands := o.taken[t.Table][t.Key]; stands {
+			return true // it is ignored (MirrorOrch::createEntry, AclOrch::addAclTableType)
+		}
 	}
-	_, stands := o.taken[r.Table][r.Key]
+	err := o.Check(t.Row, o.taken["ACL_TABLE_TYPE"], o.taken["ACL_TABLE"])
+	if err == nil && o.reject[t.Name()] {
+		err = errors.New("it is not valid")
+	}
 	switch {
-	case err != nil:
-		o.refused = append(o.refused, r.Name()+": "+err.Error())
-	case r.Table == "MIRROR_SESSION" && stands: // orchagent ignores the change
+	case err == errWaits:
+		return false
+	case err == nil && o.deny[t.Name()] && t.Table != "MIRROR_SESSION":
+		o.say(t.Row, "Pending creation")
+		o.refuse(t, "no room")
+		return t.Table == "ACL_RULE" // of these it is parked until another rule goes, and ours do not
+	case err == nil && !o.deny[t.Name()]:
+		o.taken[t.Table][t.Key] = t.Fields
+		o.say(t.Row, "Active")
 	default:
-		o.taken[r.Table][r.Key] = r.Fields
+		o.refuse(t, fmt.Sprint(err))     // nil: the switch has no room for a session
+		if t.Table != "MIRROR_SESSION" { // of those that it refuses it says nothing
+			o.say(t.Row, "Inactive")
+		}
 	}
-	silent := o.silent
-	o.mu.Unlock()
-	t := statusOf[r.Table]
-	if t == "" || silent || err != nil && r.Table == "MIRROR_SESSION" { // of those, it says nothing
+	return true
+}
+
+// refuse notes what was not taken, once.
+func (o *Orchagent) refuse(t task, why string) {
+	if line := t.Name() + ": " + why; !slices.Contains(o.refused, line) {
+		o.refused = append(o.refused, line)
+	}
+}
+
+// remove removes what stands, of a table its rules, too (AclOrch::removeAclTable).
+func (o *Orchagent) remove(t task) {
+	delete(o.taken[t.Table], t.Key)
+	if t.Table == "ACL_TABLE" {
+		for rule := range o.taken["ACL_RULE"] {
+			if strings.HasPrefix(rule, t.Key+"|") {
+				delete(o.taken["ACL_RULE"], rule)
+			}
+		}
+	}
+	if table := statusOf[t.Table]; table != "" {
+		o.unset(rows.Row{Table: table, Key: t.Key})
+	}
+}
+
+// say writes what became of a row.
+func (o *Orchagent) say(r rows.Row, status string) {
+	table := statusOf[r.Table]
+	if table == "" || o.silent {
 		return
 	}
-	said := map[bool]string{true: "Active", false: "Inactive"}[err == nil]
 	if r.Table == "MIRROR_SESSION" {
-		said = strings.ToLower(said)
+		status = strings.ToLower(status)
 	}
-	o.set(rows.Row{Table: t, Key: r.Key, Fields: map[string]string{"status": said}})
+	o.set(rows.Row{Table: table, Key: r.Key, Fields: map[string]string{"status": status}})
 }
 
 // set writes a row of STATE_DB. Redis may be away in a test: then the word is lost.
 func (o *Orchagent) set(r rows.Row) {
 	_ = o.state.Write(context.Background(), sonicdb.Change{Row: r})
+}
+
+func (o *Orchagent) unset(r rows.Row) {
+	_ = o.state.Write(context.Background(), sonicdb.Change{Row: r, Deleted: true})
 }

@@ -1,6 +1,7 @@
 package orchagenttest
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -71,13 +72,13 @@ func (r Release) Capability() map[string]string {
 	return c
 }
 
+// errWaits says that orchagent waits for another row, and says nothing.
+var errWaits = errors.New("it waits for another row")
+
 // Check says what orchagent would not take of a row, and why. types and tables are
 // those that it took before.
 func (r Release) Check(row rows.Row, types, tables map[string]map[string]string) error {
-	fields := map[string]string{} // SONiC takes the @ off
-	for name, v := range row.Fields {
-		fields[strings.TrimSuffix(name, "@")] = v
-	}
+	fields := row.Fields
 	switch row.Table {
 	case "ACL_TABLE_TYPE":
 		return errorsOf(only(fields, "MATCHES", "ACTIONS", "BIND_POINTS"), among(fields["MATCHES"], r.Matches),
@@ -85,7 +86,7 @@ func (r Release) Check(row rows.Row, types, tables map[string]map[string]string)
 	case "ACL_TABLE":
 		err := errorsOf(only(fields, "policy_desc", "type", "stage", "ports"), among(fields["stage"], []string{"ingress", "egress"}))
 		if err == nil && types[fields["type"]] == nil && !slices.Contains(builtIn, fields["type"]) {
-			err = fmt.Errorf("no such type %q", fields["type"])
+			err = errWaits // AclOrch::doAclTableTask
 		}
 		return err
 	case "ACL_RULE":
@@ -104,8 +105,8 @@ func (r Release) rule(row rows.Row, fields map[string]string, types, tables map[
 	if slices.Contains(builtIn, tables[table]["type"]) {
 		return nil // whose rules are others'
 	}
-	if kind == nil {
-		return fmt.Errorf("no such table %q", table)
+	if tables[table] == nil {
+		return errWaits // AclOrch::doAclRuleTask
 	}
 	for name, v := range fields {
 		var err error
@@ -113,7 +114,7 @@ func (r Release) rule(row rows.Row, fields map[string]string, types, tables map[
 		case "PRIORITY", "L4_DST_PORT":
 			_, err = strconv.ParseUint(v, 10, 16)
 		case "PACKET_ACTION":
-			err = errorsOf(among(v, r.PacketActions), among(name, strings.Split(kind["ACTIONS@"], ",")))
+			err = errorsOf(among(v, r.PacketActions), among(name, strings.Split(kind["ACTIONS"], ",")))
 		case "BTH_OPCODE":
 			data, mask, ok := strings.Cut(v, "/")
 			_, err1 := strconv.ParseUint(data, 0, 8)
@@ -125,7 +126,7 @@ func (r Release) rule(row rows.Row, fields map[string]string, types, tables map[
 			err = among(name, r.Matches)
 		}
 		if name != "PRIORITY" && name != "PACKET_ACTION" && err == nil {
-			err = among(name, strings.Split(kind["MATCHES@"], ","))
+			err = among(name, strings.Split(kind["MATCHES"], ","))
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
