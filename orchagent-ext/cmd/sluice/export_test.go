@@ -128,3 +128,14 @@ func TestExportToNobody(t *testing.T) {
 		}
 	}
 }
+
+func TestCollectorWithoutPort(t *testing.T) {
+	for address, want := range map[string]string{
+		"h": "h:4739", "h:1": "h:1", "192.0.2.1": "192.0.2.1:4739",
+		"::1": "[::1]:4739", "[::1]": "[::1]:4739", "[::1]:1": "[::1]:1", "fe80::1%eth0": "[fe80::1%eth0]:4739",
+	} {
+		if got := withPort(address, 4739); got != want {
+			t.Errorf("%s: %s, want %s", address, got, want)
+		}
+	}
+}

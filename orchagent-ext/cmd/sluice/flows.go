@@ -62,20 +62,21 @@ func decodeFlows(cmd *cobra.Command, name string, asJSON bool) error {
 	flows = newFlowTable(func(f *flow.Flow, _ flow.Reason) { add(f) })
 	s, err := scanFile(cmd, name, func(f *capture.Frame, p *roce.Packet, err error) error {
 		if err == nil {
-			flows.Observe(p, f.Info.Timestamp.UnixNano())
+			flows.Observe(p, f.Time.UnixNano())
 		}
 		return nil
 	})
-	if err != nil {
-		return err
-	}
 	for f := range flows.All() {
 		add(f)
 	}
 	slices.SortStableFunc(records, func(a, b flowRecord) int {
 		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), a.First.Compare(b.First), cmp.Compare(a.DstQP, b.DstQP))
 	})
-	if err := printFlows(cmd, records, asJSON); err != nil {
+	// What was decoded before an error is worth showing, too.
+	if printErr := printFlows(cmd, records, asJSON); err == nil {
+		err = printErr
+	}
+	if err != nil {
 		return err
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "%s; %d flows\n", s, len(records))

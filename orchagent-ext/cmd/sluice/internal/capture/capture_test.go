@@ -31,7 +31,7 @@ type record struct {
 
 func readAll(t *testing.T, name string) []record {
 	t.Helper()
-	r, err := Open(name, nil)
+	r, err := Open(t.Context(), name, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func readAll(t *testing.T, name string) []record {
 
 func copyFile(t *testing.T, from, to string) {
 	t.Helper()
-	r, err := Open(from, nil)
+	r, err := Open(t.Context(), from, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,7 +205,7 @@ func TestLinkTypes(t *testing.T) {
 
 func TestBadFiles(t *testing.T) {
 	for name, content := range map[string]string{"empty": "", "text": "hello, world, this is no capture", "short": "\xd4\xc3"} {
-		if _, err := Open("-", bytes.NewReader([]byte(content))); err == nil {
+		if _, err := Open(t.Context(), "-", bytes.NewReader([]byte(content))); err == nil {
 			t.Errorf("%s: opened", name)
 		}
 	}
@@ -213,7 +213,7 @@ func TestBadFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := Open("-", bytes.NewReader(whole[:len(whole)-5]))
+	r, err := Open(t.Context(), "-", bytes.NewReader(whole[:len(whole)-5]))
 	if err != nil {
 		t.Fatal(err)
 	}
