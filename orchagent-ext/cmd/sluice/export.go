@@ -194,6 +194,8 @@ func (x *export) toCollectors(cmd *cobra.Command, name string) error {
 			err = errors.Join(err, fmt.Errorf("%s (%s): %s", to.Name, to.Transport, to.Error))
 		case to.Dropped > 0:
 			err = errors.Join(err, fmt.Errorf("%s (%s): %s not sent", to.Name, to.Transport, plural(int(to.Dropped), "record")))
+		case !to.Connected && to.Error != "":
+			err = errors.Join(err, fmt.Errorf("%s (%s): %s: not all may have arrived", to.Name, to.Transport, to.Error))
 		}
 	}
 	return err

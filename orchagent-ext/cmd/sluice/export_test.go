@@ -1,6 +1,7 @@
 package main
 
 import (
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -115,6 +116,8 @@ func TestExportToNobody(t *testing.T) {
 		{"--collector 127.0.0.1 --transport tls", "tls needs a CA file"},
 		{"--collector 127.0.0.1 --path-mtu 100", "512 to 65535"},
 		{"--collector 127.0.0.1 --first-element 0", "1 to 32758"},
+		{"--collector 127.0.0.1 --pen 0", "1 to 502 are other elements"},
+		{"--collector " + closes(t) + " --transport tcp", "not all may have arrived"},
 		{"--collector 127.0.0.1 --sampling 0", "must be more than 0"},
 		{"--collector 127.0.0.1 --mode session", "flow, packet"},
 		{"--collector 127.0.0.1:1 --transport tcp --timeout 1ms", "connection refused"},
@@ -138,4 +141,24 @@ func TestCollectorWithoutPort(t *testing.T) {
 			t.Errorf("%s: %s, want %s", address, got, want)
 		}
 	}
+}
+
+// closes is the address of one who closes every connection at once.
+func closes(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() }) //nolint:errcheck // the test is over
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			c.Close() //nolint:errcheck // that is what it does
+		}
+	}()
+	return l.Addr().String()
 }
