@@ -16,6 +16,8 @@ import (
 	"github.com/gopacket/gopacket"
 	"github.com/gopacket/gopacket/layers"
 	"github.com/gopacket/gopacket/pcapgo"
+
+	"sluice/orchagent-ext/flow"
 )
 
 // TestCommandsWriteOverWhatTheyRead: the capture is read to its end before its
@@ -197,5 +199,17 @@ func TestInterruptEndsWaiting(t *testing.T) {
 				t.Error("it goes on")
 			}
 		})
+	}
+}
+
+// TestFlowListIsBounded: flows that find no room are counted, so that the sums
+// are right.
+func TestFlowListIsBounded(t *testing.T) {
+	list := flowList{room: 2}
+	for n := range uint64(5) {
+		list.add(&flow.Flow{Packets: n + 1}, 0, flow.None)
+	}
+	if want := "2 flows, and 3 more of 12 packets, which are not shown"; len(list.records) != 2 || list.String() != want {
+		t.Errorf("%d records, %q, want %q", len(list.records), &list, want)
 	}
 }

@@ -114,15 +114,18 @@ type Reader struct {
 	file  io.Closer
 	size  int64 // 0: unknown
 	count *counter
+	room  bounds
 	pcap  *pcapgo.Reader
 	ng    *pcapgo.NgReader
 	frame Frame
+
+	snaplen uint32 // as the header of a pcap file says
 }
 
 // Open opens a capture file; "-" is stdin. The format is told by the content.
 // Reading fails soon after ctx ends, also where it waits for more.
 func Open(ctx context.Context, name string, stdin io.Reader) (*Reader, error) {
-	r := &Reader{name: name, count: &counter{ctx: ctx, r: stdin, done: make(chan result, 1)}}
+	r := &Reader{name: name, count: &counter{ctx: ctx, r: stdin, done: make(chan result, 1)}, room: bounds{left: maxBeside}}
 	if name != "-" {
 		f, err := os.Open(name)
 		if err != nil {
@@ -149,6 +152,8 @@ func (r *Reader) start() error {
 		}
 		buffered = bufio.NewReaderSize(plain, 1<<16)
 	}
+	r.room.r = buffered
+	buffered = bufio.NewReaderSize(&r.room, 1<<16)
 	magic, err := buffered.Peek(4)
 	if errors.Is(err, io.EOF) {
 		return errors.New("it has no file header")
@@ -165,7 +170,8 @@ func (r *Reader) start() error {
 		return err
 	}
 	if r.pcap, err = pcapgo.NewReader(buffered); err == nil {
-		r.pcap.SetSnaplen(max(r.pcap.Snaplen(), maxSnaplen))
+		r.snaplen = r.pcap.Snaplen()
+		r.pcap.SetSnaplen(maxSnaplen)
 	}
 	return err
 }
@@ -194,6 +200,7 @@ func (r *Reader) Next() (*Frame, error) {
 		return nil, fmt.Errorf("%s: behind packet %d: %w", r, f.Number, err)
 	}
 	f.Number++
+	r.room.left += int64(len(f.Data)) + maxOverhead
 	f.Time = bounded(f.Info.Timestamp)
 	return f, nil
 }
@@ -218,6 +225,31 @@ func (r *Reader) String() string {
 		return "standard input"
 	}
 	return r.name
+}
+
+// What a file may have beside its packets: descriptions of interfaces, names,
+// keys, which are all kept. A real one has little of it; a small compressed one
+// could hold enough to exhaust the memory.
+const (
+	maxOverhead = 1 << 10 // octets a packet, with its header and options
+	maxBeside   = 16 << 20
+)
+
+var errNoPackets = fmt.Errorf("more than %d MiB of it are no packets", maxBeside>>20)
+
+// bounds is the file's content, as long as enough of it is packets.
+type bounds struct {
+	r    io.Reader
+	left int64 // octets that may be read until the next packet is there
+}
+
+func (b *bounds) Read(p []byte) (int, error) {
+	if b.left < 0 {
+		return 0, errNoPackets
+	}
+	n, err := b.r.Read(p)
+	b.left -= int64(n)
+	return n, err
 }
 
 // counter counts the octets that were read through it.

@@ -45,7 +45,7 @@ func CreateLike(name string, stdout io.Writer, r *Reader) (*Writer, error) {
 		if r.pcap.Resolution() == gopacket.TimestampResolutionNanosecond {
 			w.pcap = pcapgo.NewWriterNanos(w.file)
 		}
-		return w.pcap.WriteFileHeader(r.pcap.Snaplen(), r.pcap.LinkType())
+		return w.pcap.WriteFileHeader(r.snaplen, r.pcap.LinkType())
 	})
 }
 
