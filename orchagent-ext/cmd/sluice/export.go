@@ -183,12 +183,15 @@ func (x *export) toCollectors(cmd *cobra.Command, name string) error {
 	if runErr := <-ended; runErr != nil {
 		return runErr
 	}
+	if cmd.Context().Err() != nil {
+		return fmt.Errorf("stopped behind packet %d: %s", s.Packets, strings.Join(sent(exporter.Stats()), ", "))
+	}
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "%s; %s\n", s, plural(x.records, "record"))
+	fmt.Fprintln(cmd.ErrOrStderr(), strings.Join(sent(exporter.Stats()), "\n"))
 	for _, to := range exporter.Stats() {
-		fmt.Fprintf(cmd.ErrOrStderr(), "%s (%s): %s in %s\n", to.Name, to.Transport, plural(int(to.Records), "record"), plural(int(to.Messages), "message"))
 		switch {
 		case to.Refused > 0:
 			err = errors.Join(err, fmt.Errorf("%s (%s): %s", to.Name, to.Transport, to.Error))
@@ -199,6 +202,14 @@ func (x *export) toCollectors(cmd *cobra.Command, name string) error {
 		}
 	}
 	return err
+}
+
+// sent counts what each collector was sent.
+func sent(all []ipfix.Stats) (each []string) {
+	for _, to := range all {
+		each = append(each, fmt.Sprintf("%s (%s): %s in %s", to.Name, to.Transport, plural(int(to.Records), "record"), plural(int(to.Messages), "message")))
+	}
+	return each
 }
 
 // withPort is the address with a port, where it has none.

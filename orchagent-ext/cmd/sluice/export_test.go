@@ -1,6 +1,9 @@
 package main
 
 import (
+	"bytes"
+	"context"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -161,4 +164,23 @@ func closes(t *testing.T) string {
 		}
 	}()
 	return l.Addr().String()
+}
+
+// TestExportStopped: how far it came, on one line.
+func TestExportStopped(t *testing.T) {
+	c := ipfixtest.Listen(t, "tcp", "127.0.0.1:0", nil)
+	c.Pause()
+	capture := filepath.Join(t.TempDir(), "many")
+	good(t, "gen", capture, "--packets", "200000", "--payload", "0")
+	ctx, stop := context.WithCancel(t.Context())
+	var errs bytes.Buffer
+	code := make(chan int)
+	go func() {
+		code <- run(ctx, []string{"export", capture, "--mode", "packet", "--pen", "4", "--collector", c.Addr, "--transport", "tcp", "--timeout", "1s"}, nil, io.Discard, &errs)
+	}()
+	c.Wait(t, "a connection", func(s []*ipfixtest.Decoder) bool { return len(s) > 0 })
+	stop()
+	if got := <-code; got != 1 || strings.Count(errs.String(), "\n") != 1 || !strings.Contains(errs.String(), "stopped behind packet ") || !strings.Contains(errs.String(), c.Addr+" (tcp): ") {
+		t.Errorf("exit code %d: %s", got, &errs)
+	}
 }

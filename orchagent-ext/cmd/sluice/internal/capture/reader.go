@@ -138,6 +138,9 @@ func Open(ctx context.Context, name string, stdin io.Reader) (*Reader, error) {
 	}
 	if err := r.start(); err != nil {
 		_ = r.Close()
+		if errors.Is(err, errStopped) {
+			return nil, fmt.Errorf("%s: %w", r, err)
+		}
 		return nil, fmt.Errorf("%s: not a pcap or pcapng file: %w", r, err)
 	}
 	return r, nil
