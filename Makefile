@@ -9,15 +9,15 @@ FUZZTIME ?= 5m
 SAI_INC  ?= /usr/include/sai
 VERSION  := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 
-# gcc and libc6-dev: the shim and the race detector are C. clang, bpftool, libbpf,
-# libnl: the software switch. redis-server: tests and the demo start one of their
-# own. tshark and scapy: tests compare with them. iproute2: the network namespaces
+# To build: gcc and libc6-dev, since the shim and the race detector are C; clang, bpftool,
+# libbpf, libnl for the software switch. redis-server: tests and the demo start one of
+# their own. tshark and scapy: tests compare with them. iproute2: the network namespaces
 # of tests. libyang-tools: judges the models. pmacct, nfdump, libfixbuf-tools: IPFIX
 # collectors that tests send to. etcd-server: tests start members of their own.
 # python3-*: the commands on the switch, and a gNMI client of another make. openssl,
 # procps, curl: the commands of the README.
-DEPS    := gcc libc6-dev clang bpftool libbpf-dev libelf-dev libnl-3-dev libnl-route-3-dev \
-	redis-server tshark python3-scapy iproute2 libyang-tools pmacct nfdump libfixbuf-tools \
+TO_BUILD := gcc libc6-dev clang bpftool libbpf-dev libelf-dev libnl-3-dev libnl-route-3-dev
+DEPS    := $(TO_BUILD) redis-server tshark python3-scapy iproute2 libyang-tools pmacct nfdump libfixbuf-tools \
 	python3-pytest python3-click python3-redis python3-tabulate python3-natsort \
 	python3-grpcio python3-protobuf etcd-server openssl procps curl
 MISSING  = $(filter-out $(patsubst installed/%,%,$(shell \
@@ -57,7 +57,8 @@ deps: ## install what a fresh Debian 12 lacks, by apt-get (through sudo when not
 	$$sudo apt-get update -q
 	$$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $$missing </dev/null
 
-build: deps ## build the programs and libsoftsai.so into bin/
+build: ## build the programs and libsoftsai.so into bin/
+	@$(MAKE) -s deps DEPS='$(TO_BUILD)'
 	$(MAKE) -s -C sai-shim/softsai
 	go build -trimpath -buildvcs=false -ldflags '-X main.version=$(VERSION)' -o bin/ $(COMMANDS)
 
@@ -71,7 +72,17 @@ build/promtool:
 	fi
 	rm -r ../deb
 
-test: build build/promtool ## run all tests under the race detector
+# A Linux in user space, for tests of what this kernel may not have: IPsec. It is
+# taken out of Debian's package, too.
+build/uml:
+	@mkdir -p build/deb.uml
+	cd build/deb.uml
+	if ! { apt-get download -q user-mode-linux && dpkg-deb -x user-mode-linux_*.deb uml && mv uml ..; }; then
+		echo 'make: no Linux in user space: the tests that need it will say so and be skipped' >&2
+	fi
+	rm -r ../deb.uml
+
+test: deps build build/promtool build/uml ## run all tests under the race detector
 	go test -race -count=1 ./...
 
 lint: deps ## gofmt, go vet, golangci-lint; and `make generate` must change nothing
@@ -116,10 +127,11 @@ fuzz: ## run every fuzz target, each for FUZZTIME (5m)
 	echo "$$count fuzz targets, $(FUZZTIME) each: $$found failed"
 	[ $$found = 0 ]
 
-bench: build ## measure against the bars; writes build/bench/report.json
+bench: deps build ## measure against the bars; writes build/bench/report.json
 	go run ./tests/bench
 
 demo: build ## the whole road in network namespaces, as root: rows in, labels on the wire
+	@$(MAKE) -s deps DEPS='redis-server iproute2'
 	bin/sluice demo
 
 image: build ## build the container on BASE, by default a small Debian (docker.io, debootstrap)

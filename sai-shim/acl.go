@@ -19,6 +19,7 @@ type ACLTable struct {
 	IPv6FlowLabel                  bool
 	IPType                         bool // IPv6 or not, whatever stands behind it
 	BTHOpcode, AETHSyndrome        bool
+	InPort                         bool
 	UDFGroup                       ObjectID // matched by entries' UDF; Null: none
 }
 
@@ -46,6 +47,7 @@ func (l *Library) CreateACLTable(t ACLTable) (ObjectID, error) {
 		{t.IPType, C.SAI_ACL_TABLE_ATTR_FIELD_ACL_IP_TYPE, "SAI_ACL_TABLE_ATTR_FIELD_ACL_IP_TYPE"},
 		{t.BTHOpcode, C.SAI_ACL_TABLE_ATTR_FIELD_BTH_OPCODE, "SAI_ACL_TABLE_ATTR_FIELD_BTH_OPCODE"},
 		{t.AETHSyndrome, C.SAI_ACL_TABLE_ATTR_FIELD_AETH_SYNDROME, "SAI_ACL_TABLE_ATTR_FIELD_AETH_SYNDROME"},
+		{t.InPort, C.SAI_ACL_TABLE_ATTR_FIELD_IN_PORT, "SAI_ACL_TABLE_ATTR_FIELD_IN_PORT"},
 	} {
 		if f.on {
 			l.flag(f.id, f.name, true)

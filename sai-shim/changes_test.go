@@ -79,12 +79,12 @@ func TestChanges(t *testing.T) {
 			"table of everything", func() error {
 				return made(id(table, 2))(l.CreateACLTable(sai.ACLTable{
 					Size: 70000, SrcIPv6: true, DstIPv6: true, SrcIP: true, DstIP: true, L4SrcPort: true, L4DstPort: true, IPProtocol: true,
-					IPv6NextHeader: true, IPv6FlowLabel: true, IPType: true, BTHOpcode: true, AETHSyndrome: true, UDFGroup: id(udfGroup, 1),
+					IPv6NextHeader: true, IPv6FlowLabel: true, IPType: true, BTHOpcode: true, AETHSyndrome: true, InPort: true, UDFGroup: id(udfGroup, 1),
 				}))
 			},
 			"create acl_table#2 ACL_STAGE=0 ACL_BIND_POINT_TYPE_LIST=[0] SIZE=70000 FIELD_L4_DST_PORT=true FIELD_L4_SRC_PORT=true " +
 				"FIELD_IPV6_FLOW_LABEL=true FIELD_SRC_IPV6=true FIELD_DST_IPV6=true FIELD_SRC_IP=true FIELD_DST_IP=true FIELD_IP_PROTOCOL=true " +
-				"FIELD_IPV6_NEXT_HEADER=true FIELD_ACL_IP_TYPE=true FIELD_BTH_OPCODE=true FIELD_AETH_SYNDROME=true USER_DEFINED_FIELD_GROUP_MIN=udf_group#1",
+				"FIELD_IPV6_NEXT_HEADER=true FIELD_ACL_IP_TYPE=true FIELD_BTH_OPCODE=true FIELD_AETH_SYNDROME=true FIELD_IN_PORT=true USER_DEFINED_FIELD_GROUP_MIN=udf_group#1",
 		},
 		{
 			"counter", func() error { return made(id(counter, 1))(l.CreateACLCounter(id(table, 2))) },

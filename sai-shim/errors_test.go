@@ -114,6 +114,39 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// TestSomeQueueStats: a library that has some statistics of queues gives those, and
+// is not asked for the others again.
+func TestSomeQueueStats(t *testing.T) {
+	library := saitest.New(t)
+	for _, tt := range []struct {
+		fail   string
+		want   map[sai.QueueStat]uint64
+		reason error
+		calls  [2]int // that go well
+	}{
+		{"stats queue 0 -2 2", map[sai.QueueStat]uint64{ // all together, and the first alone
+			sai.QueueOctets: 1001, sai.QueueDropped: 1002, sai.QueueOccupancy: 1024,
+			sai.QueueWatermark: 1025, sai.QueueSharedWatermark: 1027, sai.QueueMarked: 1034,
+		}, nil, [2]int{6, 1}},
+		{"stats queue 0 -2 8", nil, sai.ErrNotSupported, [2]int{}},
+	} {
+		t.Run(tt.fail, func(t *testing.T) {
+			l := open(t, library, library.Profile("FAIL", tt.fail))
+			queues := must(l.Queues(id(port, 1)))
+			library.Calls()
+			for _, calls := range tt.calls {
+				got, err := l.QueueStats(queues[0])
+				if diff := cmp.Diff(tt.want, got); diff != "" || !errors.Is(err, tt.reason) {
+					t.Error(err, diff)
+				}
+				if got := len(library.Calls()); got != calls {
+					t.Errorf("%d calls, want %d", got, calls)
+				}
+			}
+		})
+	}
+}
+
 func second[T any](_ T, err error) error { return err }
 
 // TestLists: lists longer than the first room come whole, and a library that

@@ -49,6 +49,8 @@ type Library struct {
 	event   *os.File
 	packets []C.struct_shim_packet
 	count   [8]byte // of the event
+
+	queueStats []QueueStat // that the library has, as far as is known
 }
 
 // Keys of the profile that map the extension's attributes to a vendor's ids.

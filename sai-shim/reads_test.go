@@ -50,7 +50,10 @@ func TestReads(t *testing.T) {
 		},
 		{
 			"queue", must(l.QueueStats(id(queue, 9))),
-			sai.QueueStats{Octets: 9024, Watermark: 9025, SharedWatermark: 9027, Dropped: 9002, Marked: 9034}, "stats queue#9",
+			map[sai.QueueStat]uint64{
+				sai.QueuePackets: 9000, sai.QueueOctets: 9001, sai.QueueDropped: 9002, sai.QueueOccupancy: 9024,
+				sai.QueueWatermark: 9025, sai.QueueSharedWatermark: 9027, sai.QueueMarked: 9034,
+			}, "stats queue#9",
 		},
 		{"policer", must(l.PolicerStats(aPolicer)), sai.PolicerStats{Packets: 1000, RedPackets: 1006, RedOctets: 1007}, "stats policer#1"},
 		{"entries", must(l.ACLEntries(aTable)), []sai.ObjectID{first, second}, "get acl_table#1 ENTRY_LIST"},

@@ -21,6 +21,7 @@ fi
 {
 	# shellcheck disable=SC2086 # a list
 	dpkg-query --admindir="$root/var/lib/dpkg" -L $packages | sed -E 's#^/(bin|sbin|lib|lib64)/#/usr/\1/#; s#^/##'
+	# shellcheck disable=SC2086 # a list
 	printf '%s\n' $made
 } | sort -u | while read -r file; do
 	case $file in

@@ -23,8 +23,9 @@ const (
 	poll     = 20 * time.Millisecond
 
 	// As /proc/PID/status writes them.
-	netAdminAndSysAdmin = "0000000000201000"
-	noCapability        = "0000000000000000"
+	softwareSwitchRights = "0000000000203000" // net_admin, net_raw, sys_admin
+	netAdminAndNetRaw    = "0000000000003000"
+	noCapability         = "0000000000000000"
 )
 
 // TestImage takes the image through its life, in a Docker of its own and a network
@@ -98,7 +99,7 @@ func TestImage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	checkRights(t, "sluiced", pidBeside(inside, "sluiced"), netAdminAndSysAdmin)
+	checkRights(t, "sluiced", pidBeside(inside, "sluiced"), softwareSwitchRights)
 	checkRights(t, "sluice-gnmi", pidBeside(inside, "sluice-gnmi"), noCapability)
 	d.run("exec", "sluice", "health.sh")
 	for line, want := range map[string]string{

@@ -26,7 +26,7 @@ func TestBoth(t *testing.T) {
 	b.start()
 	b.awaitRow("SLUICE_STATE", "global", "state", "running")
 	b.await("health", func() bool { _, err := b.exec(b.script("health.sh")); return err == nil })
-	checkRights(t, "sluiced", b.pid("sluiced"), netAdminAndSysAdmin)
+	checkRights(t, "sluiced", b.pid("sluiced"), softwareSwitchRights)
 	checkRights(t, "sluice-gnmi", b.pid("sluice-gnmi"), noCapability)
 
 	first := b.pid("sluice-gnmi")
@@ -237,5 +237,32 @@ func TestDebugDump(t *testing.T) {
 		if !strings.Contains(out, want) {
 			t.Errorf("%q is not in\n%s", want, out)
 		}
+	}
+}
+
+// TestDriverOrchagent: where syncd owns the ASIC the operator names the driver, and
+// nothing else: the rights that it takes are there, with a library and without.
+func TestDriverOrchagent(t *testing.T) {
+	for name, tt := range map[string]struct{ library, rights string }{
+		"no library": {"", netAdminAndNetRaw},
+		"a library":  {"SLUICE_SAI_LIBRARY=/usr/lib/libsoftsai.so", softwareSwitchRights},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBox(t, fabrictest.New(t), "leaf", "")
+			b.choose("", tt.library)
+			b.set("SLUICE", "global", "driver", "orchagent")
+			b.set("SWITCH_HASH", "GLOBAL", "ecmp_hash@", "SRC_IP,DST_IP")
+			b.write(b.state, "SWITCH_CAPABILITY", "switch", "ECMP_HASH_CAPABLE", "true", "HASH|NATIVE_HASH_FIELD_LIST", "SRC_IP,DST_IP,RDMA_BTH_DEST_QP")
+			b.start()
+			b.awaitRow("SLUICE_STATE", "global", "state", "running", "flow_label", "active", "flow_label_rung", "hash")
+			checkRights(t, "sluiced", b.pid("sluiced"), tt.rights)
+			b.set("FEATURE", "sluice", "state", "disabled")
+			if err := b.stop(); err != nil {
+				t.Errorf("stopped: %v", err)
+			}
+			if hash := b.in("redis-cli", "-s", b.redis.Socket, "-n", "4", "HGET", "SWITCH_HASH|GLOBAL", "ecmp_hash@"); hash != "SRC_IP,DST_IP\n" {
+				t.Errorf("ecmp_hash is %q", hash)
+			}
+		})
 	}
 }

@@ -32,7 +32,7 @@ export SLUICE_DB_CONFIG="${SLUICE_DB_CONFIG:-/var/run/redis${NAMESPACE_ID:-}/son
 # both runs both programs, as the container's first process. It ends with sluiced,
 # and with its exit code; sluice-gnmi alone is started again.
 both() {
-	ending= gnmi= sluiced=
+	ending='' gnmi='' sluiced=''
 	trap 'ending=yes; kill -TERM $gnmi $sluiced 2>/dev/null || :' TERM INT
 	serve &
 	gnmi=$!
@@ -97,11 +97,11 @@ sluiced)
 	case ${SLUICE_SAI_LIBRARY:-} in
 	*/libsoftsai.so) export LD_LIBRARY_PATH="$softsai_libraries" ;;
 	esac
-	# net_admin attaches programs to ports and sets the ECMP hash; sys_admin loads
-	# programs, and finds those of an earlier sluiced. A vendor's library may need
-	# more, such as sys_rawio: SLUICE_CAPABILITIES="net_admin sys_rawio"; the driver
-	# orchagent "net_admin net_raw"; all: no limit.
-	capabilities=${SLUICE_CAPABILITIES:-net_admin sys_admin}
+	# net_admin attaches programs to ports, sets the ECMP hash, and hears the samples of
+	# sFlow; net_raw sees packets on netdevs, for the driver orchagent; sys_admin, with a
+	# library alone, loads programs, and finds those of an earlier sluiced. A vendor's
+	# library may need others: SLUICE_CAPABILITIES="net_admin sys_rawio"; all: no limit.
+	capabilities=${SLUICE_CAPABILITIES:-net_admin net_raw${SLUICE_SAI_LIBRARY:+ sys_admin}}
 	[ "$capabilities" != all ] || exec "$@"
 	names=
 	for name in $capabilities; do

@@ -54,7 +54,8 @@ echo "$SLUICE_DB_CONFIG"
 	}
 	const (
 		alone   = "/var/run/redis/sonic-db/database_config.json"
-		limited = "setpriv --bounding-set=-all,+net_admin,+sys_admin --groups=0\n"
+		limited = "setpriv --bounding-set=-all,+net_admin,+net_raw --groups=0\n"
+		library = "setpriv --bounding-set=-all,+net_admin,+net_raw,+sys_admin --groups=0\n"
 		none    = "setpriv --bounding-set=-all --groups=0\n"
 	)
 	for name, tt := range map[string]struct {
@@ -66,8 +67,8 @@ echo "$SLUICE_DB_CONFIG"
 		"flags":            {nil, []string{"sluiced", "--dry-run", "--json"}, limited + "sluiced --dry-run --json\n" + alone + " \n"},
 		"second ASIC":      {[]string{"NAMESPACE_ID=1"}, []string{"sluiced"}, limited + "sluiced \n/var/run/redis1/sonic-db/database_config.json \n"},
 		"databases named":  {[]string{"NAMESPACE_ID=1", "SLUICE_DB_CONFIG=/x.json"}, []string{"sluiced"}, limited + "sluiced \n/x.json \n"},
-		"software switch":  {[]string{"SLUICE_SAI_LIBRARY=/usr/lib/libsoftsai.so"}, []string{"sluiced"}, limited + "sluiced \n" + alone + " /usr/lib/sluice\n"},
-		"vendor's library": {[]string{"SLUICE_SAI_LIBRARY=/etc/sonic/sluice/libsai.so"}, []string{"sluiced"}, limited + "sluiced \n" + alone + " \n"},
+		"software switch":  {[]string{"SLUICE_SAI_LIBRARY=/usr/lib/libsoftsai.so"}, []string{"sluiced"}, library + "sluiced \n" + alone + " /usr/lib/sluice\n"},
+		"vendor's library": {[]string{"SLUICE_SAI_LIBRARY=/etc/sonic/sluice/libsai.so"}, []string{"sluiced"}, library + "sluiced \n" + alone + " \n"},
 		"other rights": {[]string{"SLUICE_CAPABILITIES=net_admin sys_rawio"}, []string{"sluiced"},
 			"setpriv --bounding-set=-all,+net_admin,+sys_rawio --groups=0\nsluiced \n" + alone + " \n"},
 		"all rights":    {[]string{"SLUICE_CAPABILITIES=all"}, []string{"sluiced"}, "sluiced \n" + alone + " \n"},
@@ -91,7 +92,7 @@ echo "$SLUICE_DB_CONFIG"
 	}
 }
 
-// The scripts are such as sh can read.
+// The scripts are such as sh can read, and shellcheck, where it is, finds nothing.
 func TestScripts(t *testing.T) {
 	scripts, err := filepath.Glob("*.sh")
 	if err != nil || len(scripts) == 0 {
@@ -102,5 +103,13 @@ func TestScripts(t *testing.T) {
 		if out, err := exec.Command(strings.TrimPrefix(first, "#!"), "-n", script).CombinedOutput(); err != nil {
 			t.Errorf("%s: %v\n%s", script, err, out)
 		}
+	}
+	shellcheck, err := exec.LookPath("shellcheck")
+	if err != nil {
+		t.Logf("%v: apt-get install shellcheck", err)
+		return
+	}
+	if out, err := exec.CommandContext(t.Context(), shellcheck, scripts...).CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
 	}
 }

@@ -2,6 +2,7 @@ package container
 
 import (
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -13,10 +14,9 @@ import (
 	"sluice/tests/fabric/fabrictest"
 )
 
-// TestSupervisord: SONiC's base image has supervisord as the first process, which
-// runs supervisord.conf. A program that dies is started again, alone, and SIGTERM
-// ends all of it well.
-func TestSupervisord(t *testing.T) {
+// supervised is a box whose first process is to be supervisord, with our supervisord.conf.
+func supervised(t *testing.T) *box {
+	t.Helper()
 	if _, err := exec.LookPath("supervisord"); err != nil {
 		t.Skipf("%v: apt-get install supervisor; Debian 12 has the version of SONiC's base image", err)
 	}
@@ -33,10 +33,44 @@ func TestSupervisord(t *testing.T) {
 		`environment=SLUICE_SYSLOG="1"`, "", // no syslog here
 		"[supervisord]", "[supervisord]\nlogfile="+filepath.Join(b.dir, "lib/log")).Replace(conf.String())
 	writeFile(t, filepath.Join(b.dir, "lib/supervisord.conf"), text)
+	return b
+}
+
+// TestSupervisordGoesOn: the databases may come late, as when their container starts
+// anew. Nobody is there to start what supervisord has given up.
+func TestSupervisordGoesOn(t *testing.T) {
+	b := supervised(t)
+	there := filepath.Join(b.dir, "run/redis/sonic-db")
+	if err := os.Rename(there, there+".later"); err != nil {
+		t.Fatal(err)
+	}
+	b.start("supervisord", "--configuration", "/var/lib/supervisord.conf")
+	const given = 3 // tries that supervisord gives a program unasked, and the first one
+	for _, name := range []string{"sluiced", "sluice-gnmi"} {
+		b.await(name+" to fail again and again", func() bool {
+			log, _ := os.ReadFile(filepath.Join(b.dir, "lib/log"))
+			return strings.Count(string(log), "exited: "+name) > given+1
+		})
+	}
+	if err := os.Rename(there+".later", there); err != nil {
+		t.Fatal(err)
+	}
+	b.awaitRow("SLUICE_STATE", "global", "state", "running")
+	b.await("health", func() bool { _, err := b.exec(b.script("health.sh")); return err == nil })
+	if err := b.stop(); err != nil {
+		t.Errorf("stopped: %v", err)
+	}
+}
+
+// TestSupervisord: SONiC's base image has supervisord as the first process, which
+// runs supervisord.conf. A program that dies is started again, alone, and SIGTERM
+// ends all of it well.
+func TestSupervisord(t *testing.T) {
+	b := supervised(t)
 	b.start("supervisord", "--configuration", "/var/lib/supervisord.conf")
 	b.awaitRow("SLUICE_STATE", "global", "state", "running")
 	b.await("health", func() bool { _, err := b.exec(b.script("health.sh")); return err == nil })
-	checkRights(t, "sluiced", b.pid("sluiced"), netAdminAndSysAdmin)
+	checkRights(t, "sluiced", b.pid("sluiced"), softwareSwitchRights)
 	checkRights(t, "sluice-gnmi", b.pid("sluice-gnmi"), noCapability)
 	for _, name := range []string{"sluiced", "sluice-gnmi"} {
 		first := b.pid(name)

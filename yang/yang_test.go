@@ -68,7 +68,7 @@ func list(table string, leaves object) object {
 func TestGoodRows(t *testing.T) {
 	for name, tables := range map[string]object{
 		"everything by default": {"SLUICE": object{"global": object{}}, "SLUICE_FLOW_LABEL": object{"global": object{"admin_state": "enabled"}}},
-		"etcd":                  row("SLUICE", object{"stream_id_scope": "global", "etcd_endpoints": []string{"https://[2001:db8::1]:2379", "https://10.0.0.1:2379"}}),
+		"etcd":                  row("SLUICE", object{"stream_id_scope": "global", "etcd_endpoints": []string{"https://[2001:db8::1]:2379", "https://10.0.0.1:2379"}, "etcd_ca_file": "/a"}),
 		"router ids":            row("SLUICE", object{"router_id": "10.0.0.1", "router_id_v6": "2001:db8::1"}),
 		"port":                  list("SLUICE_PORT", object{"name": "Ethernet0", "role": "edge", "upstream_neighbor": "fe80::1"}),
 		"port channel":          list("SLUICE_PORT", object{"name": "PortChannel1"}),
@@ -94,6 +94,9 @@ func TestBadRows(t *testing.T) {
 	}{
 		"algorithm":        {row("SLUICE_FLOW_LABEL", object{"algorithm": "md5"}), "algorithm"},
 		"no etcd":          {row("SLUICE", object{"stream_id_scope": "global"}), "stream_id_scope global needs etcd_endpoints"},
+		"etcd's CA":        {row("SLUICE", object{"etcd_endpoints": []string{"https://10.0.0.1:2379"}}), "etcd_ca_file is needed"},
+		"etcd's schemes":   {row("SLUICE", object{"etcd_endpoints": []string{"https://a:1", "http://b:1"}, "etcd_ca_file": "/a"}), "all http, or all https"},
+		"etcd's password":  {row("SLUICE", object{"etcd_user": "u"}), "etcd_user and etcd_password_file go together"},
 		"capacity":         {row("SLUICE", object{"flow_capacity": 5}), "flow_capacity"},
 		"port":             {list("SLUICE_PORT", object{"name": "Ethernet4"}), "name"},
 		"threshold":        {list("SLUICE_PORT", object{"name": "Ethernet0", "threshold": "none"}), "threshold"},

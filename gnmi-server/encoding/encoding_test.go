@@ -31,7 +31,7 @@ var samples = []Leaf{
 	{paths.Lookup("SLUICE_THRESHOLD"), "gold", "action", "reduce"},
 	{paths.Lookup("SLUICE_THRESHOLD"), "gold", "queues", "3,4"},
 	{paths.Lookup("SLUICE_THRESHOLD"), "gold", "queues", "3"},
-	{paths.Lookup("SLUICE"), "global", "etcd_endpoints", "http://[::1]:2379,http://b"},
+	{paths.Lookup("SLUICE"), "global", "etcd_endpoints", "http://[::1]:2379,http://b:1"},
 	{paths.Lookup("SLUICE"), "global", "router_id", "10.0.0.1"},
 	{paths.Lookup("SLUICE_PORT"), "Ethernet0", "threshold", `go"l<d>`},
 	{paths.Lookup("SLUICE_FLOW_LABEL"), "global", "manage_switch_hash", "true"},

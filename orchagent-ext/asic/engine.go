@@ -54,6 +54,8 @@ type Outcome struct {
 	Reason   string   // why no better one
 	Sampling Rung     // how packets are sampled for export; [None]: they are not
 	Unable   string   // why they cannot be sampled; "": they can
+	Queues   uint8    // egress queues of a port
+	NoQueues string   // why there are none; "" with 0 queues: it is not known
 	Problems []string // of objects that are done without
 	Created  int
 	Removed  int
@@ -74,6 +76,7 @@ type Engine struct {
 	outcome Outcome
 	stands  map[string]*Record
 	flows   map[string]FlowEntry
+	without []Object // of a shared place, that others stood in the way of
 
 	dirty []*Record // to be saved
 	gone  []ID
@@ -82,18 +85,19 @@ type Engine struct {
 // chunk is how many changes the ledger may be behind while objects are created.
 const chunk = 512
 
-// NewEngine asks the switch what it can do, and takes over what an earlier
-// process left. No log: nil.
+// NewEngine asks the switch what it can do, unless it is [Shared], and takes over
+// what an earlier process left. No log: nil.
 func NewEngine(d Driver, l Ledger, log *slog.Logger) (*Engine, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
 	e := &Engine{driver: d, ledger: l, log: log, stands: map[string]*Record{}, flows: map[string]FlowEntry{}, rung: None}
 	var err error
-	if e.ladder, e.features, err = d.Probe(); err != nil {
-		return nil, fmt.Errorf("ask the switch what it can do: %w", err)
+	if _, shared := d.(Shared); !shared {
+		if e.ladder, e.features, err = d.Probe(); err != nil {
+			return nil, fmt.Errorf("ask the switch what it can do: %w", err)
+		}
 	}
-	e.asked = e.ladder.clone()
 	return e, e.adopt()
 }
 
@@ -159,14 +163,14 @@ func (e *Engine) Reconcile(p Policy) (Outcome, error) {
 		problems = append(problems, "nothing is sampled for export: "+unable)
 		p.Export = nil
 	}
-	e.policy, e.outcome = p, Outcome{Rung: None, Sampling: sampling, Unable: unable}
+	e.policy, e.outcome = p, Outcome{Rung: None, Sampling: sampling, Unable: unable, Queues: e.features.Queues, NoQueues: e.features.NoQueues}
 	for {
 		e.rung, e.outcome.Reason = None, ""
 		if p.Label != nil {
 			e.rung, e.outcome.Reason = e.choose()
 		}
 		e.outcome.Rung = e.rung
-		e.outcome.Problems = slices.Clone(problems)
+		e.outcome.Problems, e.without = slices.Clone(problems), nil
 		err := e.step()
 		err = errors.Join(err, e.save())
 		if err == nil || e.rung == None || !errors.Is(err, ErrRefused) {
@@ -232,6 +236,7 @@ func (e *Engine) create(o *Object) error {
 	r, err := e.make(o)
 	if err != nil && o.Optional && errors.Is(err, ErrRefused) {
 		e.outcome.Problems = append(e.outcome.Problems, fmt.Sprintf("%s: %v", o.Key, err))
+		e.without = append(e.without, *o)
 		return nil
 	}
 	if err != nil {

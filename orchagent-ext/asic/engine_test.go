@@ -247,6 +247,12 @@ func TestRecordsSurviveTheLedger(t *testing.T) {
 			}
 		}
 	}
+	for _, value := range []string{"", " ", "a b", "%20", "%2520 %", "a\u00a0b\nc", "a=b"} {
+		in := Record{Object: Object{Key: "a", Type: TypeRow, Attrs: []Attr{{"ports@", value}, {"x", "y"}}}, ID: "a"}
+		if out, err := ParseRecord(in.ID, in.Fields()); err != nil || !out.same(&in.Object) {
+			t.Errorf("%q came back as %+v, %v", value, out, err)
+		}
+	}
 	for _, fields := range []map[string]string{{}, {"key": "a"}, {"key": "a", "type": "b", "attributes": "c"}} {
 		if _, err := ParseRecord("oid:0x1", fields); err == nil {
 			t.Errorf("%v: no error", fields)

@@ -13,6 +13,9 @@ type Features struct {
 	Sampling    Rung   // how packets are sampled to the CPU; "": [Sample]
 	NoSample    string // why they cannot be; "": they can
 	MinSampling uint32 // more than one of so many packets the CPU is not to get
+
+	Queues   uint8  // egress queues of a port, of the port with most
+	NoQueues string // why there are none; "" with 0 queues: it is not known
 }
 
 // Sample says how packets are sampled for an export, or why they are not: then

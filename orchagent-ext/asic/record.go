@@ -19,12 +19,19 @@ type Record struct {
 	Previous ID
 }
 
+// In a row attributes stand apart by blanks, and a value may have one: rows of
+// CONFIG_DB are others', too.
+var (
+	escape   = strings.NewReplacer("%", "%25", " ", "%20")
+	unescape = strings.NewReplacer("%25", "%", "%20", " ")
+)
+
 // Fields is the record as a row of STATE_DB's SLUICE_ASIC_OBJECT, whose key is
 // the ID.
 func (r *Record) Fields() map[string]string {
 	words := make([]string, len(r.Attrs))
 	for i, a := range r.Attrs {
-		words[i] = a.Name + "=" + a.Value
+		words[i] = a.Name + "=" + escape.Replace(a.Value)
 	}
 	fields := map[string]string{"key": r.Key, "type": string(r.Type), "attributes": strings.Join(words, " ")}
 	if r.Previous != "" {
@@ -40,12 +47,15 @@ func ParseRecord(id ID, fields map[string]string) (*Record, error) {
 	if id == "" || r.Key == "" || r.Type == "" {
 		return nil, fmt.Errorf("ledger: object %q has no key or no type", id)
 	}
-	for _, word := range strings.Fields(fields["attributes"]) {
+	for word := range strings.SplitSeq(fields["attributes"], " ") {
+		if word == "" {
+			continue
+		}
 		name, value, ok := strings.Cut(word, "=")
 		if !ok {
 			return nil, fmt.Errorf("ledger: object %q: %q is no attribute", id, word)
 		}
-		r.Attrs = append(r.Attrs, Attr{name, value})
+		r.Attrs = append(r.Attrs, Attr{name, unescape.Replace(value)})
 	}
 	return r, nil
 }

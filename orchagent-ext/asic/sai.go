@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"strings"
 	"sync/atomic"
@@ -122,6 +123,7 @@ func (d *SAI) Probe() (Ladder, Features, error) {
 	if can, known := d.lib.CanSample(); known && !can {
 		f.NoSample = "the SAI library has no ACL action INGRESS_SAMPLEPACKET_ENABLE"
 	}
+	f.Queues, f.NoQueues = d.queues()
 	if f.HashRDMAIPv6 == "" {
 		none := Ability{Reason: "the SAI library lets nobody set the ECMP hash of IPv6"}
 		l.Set(Hash, none)
@@ -403,6 +405,45 @@ func (d *SAI) PortStats(name string) (sai.PortStats, error) {
 	}
 	s, err := d.lib.PortStats(port)
 	return s, refusal(err)
+}
+
+// queues is how many queues the port with most has, or why there are none.
+func (d *SAI) queues() (n uint8, none string) {
+	ports, err := d.lib.Ports()
+	for _, port := range ports {
+		var ids []sai.ObjectID
+		if ids, err = d.lib.Queues(port); err != nil {
+			break
+		}
+		n = max(n, uint8(min(len(ids), math.MaxUint8)))
+	}
+	switch {
+	case n > 0:
+		return n, ""
+	case err != nil:
+		return 0, "the SAI library tells of no queues: " + err.Error()
+	}
+	return 0, "the SAI library's ports have none; the software switch has some where the SAI profile says SLUICE_QUEUES=8"
+}
+
+// QueueStats reads the statistics of the egress queues of a port, by number; none
+// where the port has no queues.
+func (d *SAI) QueueStats(name string) ([]map[sai.QueueStat]uint64, error) {
+	port, err := d.port(name)
+	if err != nil {
+		return nil, err
+	}
+	ids, err := d.lib.Queues(port)
+	if err != nil {
+		return nil, refusal(err)
+	}
+	all := make([]map[sai.QueueStat]uint64, len(ids))
+	for i, id := range ids {
+		if all[i], err = d.lib.QueueStats(id); err != nil {
+			return nil, refusal(err)
+		}
+	}
+	return all, nil
 }
 
 // Close closes the library. What stands on the switch goes on, as far as the

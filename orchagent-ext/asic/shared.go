@@ -33,19 +33,27 @@ func (e *Engine) ask() error {
 	return nil
 }
 
-// Look looks whether what stands still does, and whether the place can do what it
-// could, where others may have changed that. It reports whether there is something
-// to be put right, by Reconcile.
+// Look looks whether what stands still does, whether the place can do what it
+// could, and whether what was refused would be now, where others may have changed
+// that. It reports whether there is something to be put right, by Reconcile.
 func (e *Engine) Look() (changed bool, err error) {
-	if _, shared := e.driver.(Shared); !shared {
+	shared, ok := e.driver.(Shared)
+	if !ok {
 		return false, nil
+	}
+	for i := range e.without {
+		_, err := shared.Foresee(&e.without[i])
+		if err != nil && !errors.Is(err, ErrRefused) {
+			return false, fmt.Errorf("look for %s: %w", e.without[i].Key, err)
+		}
+		changed = changed || err == nil
 	}
 	if e.wants {
 		ladder, features, err := e.driver.Probe()
 		if err != nil {
 			return false, fmt.Errorf("ask the switch what it can do: %w", err)
 		}
-		changed = features != e.features || !maps.Equal(ladder.abilities, e.asked.abilities)
+		changed = changed || features != e.features || !maps.Equal(ladder.abilities, e.asked.abilities)
 	}
 	for _, key := range slices.Sorted(maps.Keys(e.stands)) {
 		r := e.stands[key]

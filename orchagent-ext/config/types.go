@@ -57,6 +57,12 @@ const (
 	DriverSAI       = model.SonicSluice_SonicSluice_SLUICE_Global_Driver_sai
 	DriverOrchagent = model.SonicSluice_SonicSluice_SLUICE_Global_Driver_orchagent
 
+	Classify5Tuple = model.SonicSluice_SonicSluice_SLUICE_Global_Classification_5_tuple
+
+	ScopeHash   = model.SonicSluice_SonicSluice_SLUICE_Global_StreamIdScope_hash
+	ScopeLocal  = model.SonicSluice_SonicSluice_SLUICE_Global_StreamIdScope_local
+	ScopeGlobal = model.SonicSluice_SonicSluice_SLUICE_Global_StreamIdScope_global
+
 	RCSourceQPLearn = model.SonicSluice_SonicSluice_SLUICE_Global_RcSourceQp_learn
 	RCSourceQPZero  = model.SonicSluice_SonicSluice_SLUICE_Global_RcSourceQp_zero
 

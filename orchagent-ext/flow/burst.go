@@ -9,9 +9,10 @@ const MaxBurst = 64
 type burst struct {
 	keys   [MaxBurst]Key
 	hashes [MaxBurst]uint32
-	flows  [MaxBurst]uint32 // number + 1 in the home slot; 0: empty
-	pairs  [MaxBurst]uint32
-	sum    uint32 // keeps the compiler from leaving loads out
+	slots  [MaxBurst]slot   // of the index, where the hash has its home
+	found  [MaxBurst]uint32 // the flow that has the hash, most likely the packet's; none
+	pairs  [MaxBurst]uint32 // of the flow, where it is needed; noPair
+	sum    uint32           // keeps the compiler from leaving loads out
 }
 
 // ObserveBurst is Observe for several packets, the first [MaxBurst] of them, in
@@ -19,23 +20,33 @@ type burst struct {
 //
 // With many flows most of Observe's time is waiting for memory. A burst fetches
 // the index slots of all packets, then all flows, then all pairs, so that the
-// waits overlap.
+// waits overlap: in loops so short that the processor has many of them under way.
 func (t *Table) ObserveBurst(packets []roce.Packet, now int64, each func(i int, f *Flow)) {
 	packets = packets[:min(len(packets), MaxBurst)]
 	b := &t.burst
 	for i := range packets {
-		b.keys[i] = KeyOf(&packets[i])
-		b.hashes[i] = t.hash(b.keys[i])
-		b.flows[i] = t.index.slots[b.hashes[i]&t.index.mask].entry
+		b.keys[i].set(&packets[i])
+		b.hashes[i] = t.secret.key(&b.keys[i])
 	}
-	for i, n := range b.flows[:len(packets)] {
-		b.pairs[i] = noPair
+	slots, mask := t.index.slots, t.index.mask
+	for i, hash := range b.hashes[:len(packets)] {
+		b.slots[i] = slots[hash&mask]
+	}
+	for i, hash := range b.hashes[:len(packets)] {
+		n := b.slots[i].entry
+		if b.slots[i].hash != hash {
+			n = t.index.first(hash)
+		}
+		b.found[i] = n - 1
 		if n != 0 {
 			f := &t.flows[n-1]
-			b.sum += uint32(f.Src[0]) // in the flow's first cache line; settled is in its second
-			if f.settled != t.generation {
-				b.pairs[i] = f.pair
-			}
+			b.sum += uint32(f.Src[0]) + f.settled // in its two cache lines
+		}
+	}
+	for i, n := range b.found[:len(packets)] {
+		b.pairs[i] = noPair
+		if n != none && t.flows[n].settled != t.generation {
+			b.pairs[i] = t.flows[n].pair
 		}
 	}
 	for _, n := range b.pairs[:len(packets)] {
@@ -44,7 +55,7 @@ func (t *Table) ObserveBurst(packets []roce.Packet, now int64, each func(i int, 
 		}
 	}
 	for i := range packets {
-		f := t.observe(&packets[i], &b.keys[i], b.hashes[i], now)
+		f := t.observe(&packets[i], &b.keys[i], b.hashes[i], b.found[i], now)
 		if each != nil {
 			each(i, f)
 		}

@@ -1,10 +1,6 @@
 package flow
 
-import (
-	"hash/maphash"
-
-	"sluice/orchagent-ext/roce"
-)
+import "sluice/orchagent-ext/roce"
 
 // cm learns from a communication management message between two hosts. k is
 // the key of the packet that carried it.
@@ -22,7 +18,7 @@ func (l *learner) cm(k *Key, m roce.CM, now int64) {
 // request is where a REQ waits for its REP. Another one may wait there: it is
 // overwritten, since nobody may fill this memory.
 func (l *learner) request(src, dst [16]byte, commID uint32) *request {
-	h := maphash.Comparable(l.seed, endpoint{src, dst, commID})
+	h := l.endHash(endpoint{src, dst, commID})
 	return &l.pending[h&(pendingRequests-1)]
 }
 
@@ -43,14 +39,14 @@ func (l *learner) join(k *Key, m roce.CM, now int64) {
 
 func (l *learner) announce(e endpoint, srcQP uint32) {
 	n := l.obtain(e)
-	p := &l.pairs[n]
-	if p.from == CM && p.srcQP == srcQP && !p.closed {
+	p, end := &l.pairs[n], &l.ends[n]
+	if p.from == CM && end.srcQP == srcQP && !p.closed {
 		return // the message was sent twice
 	}
 	l.forget(n)
-	p.srcQP, p.from = srcQP, CM
+	p.from, end.srcQP = CM, srcQP
 	l.stats.LearnedCM++
-	if p.refs == 0 {
+	if end.refs == 0 {
 		l.keep(n)
 	}
 }
@@ -68,7 +64,7 @@ func (l *learner) disconnect(e endpoint) {
 	if p.from == None {
 		return
 	}
-	if back, ok := l.find(endpoint{e.dst, e.src, p.srcQP}); ok {
+	if back, ok := l.find(endpoint{e.dst, e.src, l.ends[n].srcQP}); ok {
 		l.pairs[back].closed = true
 	}
 }

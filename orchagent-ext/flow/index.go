@@ -19,6 +19,15 @@ func newIndex(capacity int) index {
 	return index{make([]slot, size), uint32(size - 1)}
 }
 
+// first returns the first entry with the hash, plus 1; 0: there is none.
+func (x *index) first(hash uint32) uint32 {
+	for i := hash & x.mask; ; i = (i + 1) & x.mask {
+		if s := x.slots[i]; s.hash == hash || s.entry == 0 {
+			return s.entry
+		}
+	}
+}
+
 // put adds an entry that is not in the index.
 func (x *index) put(hash uint32, entry uint32) {
 	i := hash & x.mask

@@ -23,12 +23,19 @@ type Key struct {
 }
 
 // KeyOf returns the key of the packet's flow.
-func KeyOf(p *roce.Packet) Key {
-	k := Key{Src: p.Src16(), Dst: p.Dst16(), FlowLabel: p.FlowLabel(), DestQP: p.DestQP(), SrcPort: p.SrcPort(), PKey: p.PKey()}
+func KeyOf(p *roce.Packet) (k Key) {
+	k.set(p)
+	return k
+}
+
+// set is KeyOf, in place.
+func (k *Key) set(p *roce.Packet) {
+	k.Src, k.Dst = p.Src16(), p.Dst16()
+	k.FlowLabel, k.DestQP, k.SrcQP = p.FlowLabel(), p.DestQP(), 0
+	k.SrcPort, k.PKey = p.SrcPort(), p.PKey()
 	if h, ok := p.DETH(); ok {
 		k.SrcQP = h.SrcQP
 	}
-	return k
 }
 
 // SrcAddr is the source address.

@@ -1,10 +1,6 @@
 package flow
 
-import (
-	"hash/maphash"
-
-	"sluice/orchagent-ext/roce"
-)
+import "sluice/orchagent-ext/roce"
 
 // Provenance says how a source queue pair became known.
 type Provenance uint8
@@ -29,13 +25,18 @@ type endpoint struct {
 	destQP   uint32
 }
 
-// pair is what is known of one direction of a connection. Several flows (of
-// other labels or ports) can share it. Its endpoint lies in learner.ends, so
-// that what each packet needs is in one cache line.
-type pair struct {
+// end is one direction of a connection, and what is seldom asked of it.
+type end struct {
+	endpoint
 	refs  uint32 // flows
 	srcQP uint32
-	peer  uint32 // number + 1 of the other direction, the candidate; 0: none
+}
+
+// pair is what is known of one direction of a connection. Several flows (of
+// other labels or ports) can share it. It is half a cache line, all that a packet
+// needs; the rest lies in learner.ends.
+type pair struct {
+	peer uint32 // number + 1 of the other direction, the candidate; 0: none
 	// requests that were sent this way, PSNs of 24 bits
 	first, high uint32
 	next, prev  uint32 // number + 1 of neighbours in the PSN bucket's list
@@ -83,14 +84,14 @@ const (
 // only the requests of one and only the answers of the other pass here, as on a
 // spine. Labels are written where hosts are attached, and both directions pass.
 type learner struct {
-	seed  maphash.Seed
-	stats *Stats
-	pairs []pair
-	ends  []endpoint // of pairs
-	index index
-	free  []uint32
-	used  uint32
-	heads []uint32 // lists of pairs by addresses and PSN bucket, number + 1
+	secret *secret
+	stats  *Stats
+	pairs  []pair
+	ends   []end // of pairs
+	index  index
+	free   []uint32
+	used   uint32
+	heads  []uint32 // lists of pairs by addresses and PSN bucket, number + 1
 	// generation counts what takes back or changes a source QP that was known
 	generation uint32
 	// pairs that CM announced and no flow uses yet, or any more; a ring
@@ -114,12 +115,12 @@ const (
 	minKept           = 1024
 )
 
-func newLearner(capacity int, seed maphash.Seed, stats *Stats) learner {
+func newLearner(capacity int, secret *secret, stats *Stats) learner {
 	kept := max(minKept, capacity/8)
 	size := capacity + kept + 1 // one more while a pair enters the ring
 	l := learner{
-		seed: seed, stats: stats, generation: 1,
-		pairs: make([]pair, size), ends: make([]endpoint, size), index: newIndex(size), free: make([]uint32, 0, size),
+		secret: secret, stats: stats, generation: 1,
+		pairs: make([]pair, size), ends: make([]end, size), index: newIndex(size), free: make([]uint32, 0, size),
 		kept: make([]uint32, kept), pending: make([]request, pendingRequests),
 	}
 	l.heads = make([]uint32, len(l.index.slots))
@@ -220,7 +221,8 @@ func (l *learner) forget(n uint32) {
 	if p.peer != 0 && l.pairs[p.peer-1].peer == n+1 {
 		l.pairs[p.peer-1].peer = 0
 	}
-	*p = pair{refs: p.refs, kept: p.kept}
+	*p = pair{kept: p.kept}
+	l.ends[n].srcQP = 0
 	l.generation++
 }
 
@@ -269,7 +271,7 @@ func (l *learner) answered(n uint32, kind uint8, psn uint32) {
 
 func (l *learner) learn(n, srcQP uint32) {
 	if p := &l.pairs[n]; p.from == None {
-		p.srcQP, p.from = srcQP, Ack
+		p.from, l.ends[n].srcQP = Ack, srcQP
 		l.stats.LearnedAck++
 	}
 }
@@ -288,7 +290,7 @@ func (l *learner) withdraw(n uint32) {
 	p := &l.pairs[n]
 	p.ambiguous, p.peer, p.votes = true, 0, 0
 	if p.from == Ack {
-		p.srcQP, p.from = 0, None
+		p.from, l.ends[n].srcQP = None, 0
 		l.stats.Withdrawn++
 		l.generation++
 	}

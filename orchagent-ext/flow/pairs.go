@@ -1,17 +1,15 @@
 package flow
 
-import "hash/maphash"
-
 // acquire returns the pair of a flow, and counts the flow.
 func (l *learner) acquire(k *Key) uint32 {
 	n := l.obtain(endpoint{k.Src, k.Dst, k.DestQP})
-	l.pairs[n].refs++
+	l.ends[n].refs++
 	return n
 }
 
 func (l *learner) release(n uint32) {
-	p := &l.pairs[n]
-	if p.refs--; p.refs > 0 || p.kept {
+	p, e := &l.pairs[n], &l.ends[n]
+	if e.refs--; e.refs > 0 || p.kept {
 		return
 	}
 	if p.from == CM && !p.closed {
@@ -33,7 +31,7 @@ func (l *learner) obtain(e endpoint) uint32 {
 		n = l.used
 		l.used++
 	}
-	l.pairs[n], l.ends[n] = pair{}, e
+	l.pairs[n], l.ends[n] = pair{}, end{endpoint: e}
 	l.index.put(l.endHash(e), n)
 	return n
 }
@@ -45,13 +43,13 @@ func (l *learner) find(e endpoint) (n uint32, ok bool) {
 		if s.entry == 0 {
 			return 0, false
 		}
-		if s.hash == hash && l.ends[s.entry-1] == e {
+		if s.hash == hash && l.ends[s.entry-1].endpoint == e {
 			return s.entry - 1, true
 		}
 	}
 }
 
-func (l *learner) endHash(e endpoint) uint32 { return uint32(maphash.Comparable(l.seed, e)) }
+func (l *learner) endHash(e endpoint) uint32 { return l.secret.endpoint(&e) }
 
 // remove frees a pair that nothing uses.
 func (l *learner) remove(n uint32) {
@@ -60,7 +58,7 @@ func (l *learner) remove(n uint32) {
 	if p.peer != 0 && l.pairs[p.peer-1].peer == n+1 {
 		l.pairs[p.peer-1].peer = 0
 	}
-	l.index.remove(l.endHash(l.ends[n]), n)
+	l.index.remove(l.endHash(l.ends[n].endpoint), n)
 	*p = pair{}
 	l.free = append(l.free, n)
 }
@@ -75,7 +73,7 @@ func (l *learner) keep(n uint32) {
 	l.keptNext = (l.keptNext + 1) % len(l.kept)
 	if old := *slot; old != 0 {
 		l.pairs[old-1].kept = false
-		if l.pairs[old-1].refs == 0 {
+		if l.ends[old-1].refs == 0 {
 			l.remove(old - 1)
 		}
 	}
@@ -84,7 +82,7 @@ func (l *learner) keep(n uint32) {
 }
 
 func (l *learner) addresses(src, dst [16]byte) uint64 {
-	return maphash.Comparable(l.seed, [2][16]byte{src, dst})
+	return l.secret.addresses(&src, &dst)
 }
 
 // head is the number of the list for two addresses and a PSN bucket.

@@ -3,6 +3,7 @@ package flow
 import (
 	"context"
 	"errors"
+	"slices"
 )
 
 // HashStreamID returns the Stream ID of scope "hash": the low 16 bits of the
@@ -70,6 +71,26 @@ func (l *LocalStreamIDs) Allocate(_ context.Context, k Key) (uint16, error) {
 	}
 	l.ids[k] = id
 	return id, nil
+}
+
+// Take gives a flow the id that it had in an earlier process, and reports whether
+// it has it now: not where another flow has it, or the flow another id.
+func (l *LocalStreamIDs) Take(k Key, id uint16) bool {
+	if has, ok := l.ids[k]; ok || id == 0 {
+		return has == id && ok
+	}
+	if i := slices.Index(l.free, id); i >= 0 {
+		l.free = slices.Delete(l.free, i, i+1)
+	} else if l.next == 0 || id < l.next {
+		return false
+	} else {
+		for ; l.next < id; l.next++ {
+			l.free = append(l.free, l.next)
+		}
+		l.next = id + 1 // wraps to 0 behind 65535
+	}
+	l.ids[k] = id
+	return true
 }
 
 // Release gives the flow's id back.

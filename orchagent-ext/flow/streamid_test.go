@@ -31,6 +31,37 @@ func TestHashStreamIDIsNeverZero(t *testing.T) {
 	}
 }
 
+// TestTakeLocalStreamIDs: ids of an earlier process stay with their flows, and are
+// given to no other.
+func TestTakeLocalStreamIDs(t *testing.T) {
+	l := NewLocalStreamIDs()
+	key := func(n uint32) Key { return Key{DestQP: n} }
+	for _, take := range []struct {
+		flow uint32
+		id   uint16
+		want bool
+	}{{1, 65535, true}, {2, 3, true}, {3, 3, false}, {2, 4, false}, {2, 3, true}, {4, 0, false}, {5, 9, true}} {
+		if got := l.Take(key(take.flow), take.id); got != take.want {
+			t.Errorf("flow %d, id %d: %v", take.flow, take.id, got)
+		}
+	}
+	seen := map[uint16]bool{65535: true, 3: true, 9: true}
+	for n := range uint32(65532) {
+		id, err := l.Allocate(context.Background(), key(100+n))
+		if err != nil || id == 0 || seen[id] {
+			t.Fatalf("flow %d: id %d, seen %v, %v", n, id, seen[id], err)
+		}
+		seen[id] = true
+	}
+	if _, err := l.Allocate(context.Background(), key(99)); !errors.Is(err, ErrNoStreamID) {
+		t.Errorf("%v", err)
+	}
+	l.Release(key(2))
+	if id, err := l.Allocate(context.Background(), key(3)); id != 3 || err != nil {
+		t.Errorf("behind a release: %d, %v", id, err)
+	}
+}
+
 func TestLocalStreamIDs(t *testing.T) {
 	ctx := context.Background()
 	l := NewLocalStreamIDs()

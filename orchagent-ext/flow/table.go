@@ -1,7 +1,6 @@
 package flow
 
 import (
-	"hash/maphash"
 	"iter"
 
 	"sluice/orchagent-ext/roce"
@@ -20,7 +19,7 @@ type Flow struct {
 	number  uint32 // place in Table.flows + 1; 0: no flow is there
 }
 
-const noPair = ^uint32(0)
+const none, noPair = ^uint32(0), ^uint32(0)
 
 // Slot is the flow's place in its table: a number below the table's capacity
 // that no other flow has, until the flow leaves. What others keep of a flow can
@@ -56,7 +55,7 @@ type Stats struct {
 // Table is a bounded table of flows. It belongs to one goroutine.
 type Table struct {
 	config Config
-	seed   maphash.Seed
+	secret secret
 	stats  Stats
 
 	flows  []Flow
@@ -76,8 +75,8 @@ func NewTable(c Config) *Table {
 	if c.Capacity <= 0 {
 		c.Capacity = defaultCapacity
 	}
-	t := &Table{config: c, seed: maphash.MakeSeed(), flows: make([]Flow, c.Capacity), index: newIndex(c.Capacity), free: make([]uint32, 0, c.Capacity)}
-	t.learner = newLearner(c.Capacity, t.seed, &t.stats)
+	t := &Table{config: c, secret: newSecret(), flows: make([]Flow, c.Capacity), index: newIndex(c.Capacity), free: make([]uint32, 0, c.Capacity)}
+	t.learner = newLearner(c.Capacity, &t.secret, &t.stats)
 	return t
 }
 
@@ -85,12 +84,16 @@ func NewTable(c Config) *Table {
 // its flow.
 func (t *Table) Observe(p *roce.Packet, now int64) *Flow {
 	k := KeyOf(p)
-	return t.observe(p, &k, t.hash(k), now)
+	return t.observe(p, &k, t.secret.key(&k), none, now)
 }
 
-func (t *Table) observe(p *roce.Packet, k *Key, hash uint32, now int64) *Flow {
-	f := t.lookup(k, hash)
-	if f == nil {
+// observe is Observe of a packet whose flow may be the one of this number; none:
+// nothing is known of it.
+func (t *Table) observe(p *roce.Packet, k *Key, hash, maybe uint32, now int64) *Flow {
+	var f *Flow
+	if maybe != none && t.flows[maybe].number != 0 && t.flows[maybe].Key == *k {
+		f = &t.flows[maybe]
+	} else if f = t.lookup(k, hash); f == nil {
 		f = t.insert(k, hash, now, p.Opcode().Service() == roce.ServiceUD)
 	}
 	f.Last = now
@@ -106,8 +109,6 @@ func (t *Table) observe(p *roce.Packet, k *Key, hash uint32, now int64) *Flow {
 	}
 	return f
 }
-
-func (t *Table) hash(k Key) uint32 { return uint32(maphash.Comparable(t.seed, k)) }
 
 func (t *Table) lookup(k *Key, hash uint32) *Flow {
 	for i := hash & t.index.mask; ; i = (i + 1) & t.index.mask {
@@ -165,7 +166,7 @@ func (t *Table) remove(n uint32, why Reason) {
 	if t.config.Removed != nil {
 		t.config.Removed(f, why)
 	}
-	t.index.remove(t.hash(f.Key), n)
+	t.index.remove(t.secret.key(&f.Key), n)
 	if f.pair != noPair {
 		t.release(f.pair)
 	}
@@ -209,8 +210,7 @@ func (t *Table) SrcQP(f *Flow) (uint32, Provenance) {
 	if f.pair == noPair {
 		return f.SrcQP, DETH
 	}
-	p := &t.pairs[f.pair]
-	return p.srcQP, p.from
+	return t.ends[f.pair].srcQP, t.pairs[f.pair].from
 }
 
 // All iterates over the flows, in no order.

@@ -8,14 +8,16 @@ import (
 	"io"
 	"log/slog"
 	"log/syslog"
+	"time"
 )
 
 // New returns a log of what is at least of a level: as text to w, or to the local
-// syslog under the daemon's name, by which SONiC tells its lines (sluice#sluiced).
+// syslog under the daemon's name, by which SONiC tells its lines (sluice#sluiced). Of
+// one message a minute has so many lines, and no more.
 // There is an error where no syslog listens.
 func New(w io.Writer, daemon string, level slog.Level, toSyslog bool) (*slog.Logger, error) {
 	if !toSyslog {
-		return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level})), nil
+		return slog.New(limit(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level}), time.Now)), nil
 	}
 	out, err := syslog.New(syslog.LOG_DAEMON|syslog.LOG_INFO, daemon)
 	if err != nil {
@@ -24,7 +26,7 @@ func New(w io.Writer, daemon string, level slog.Level, toSyslog bool) (*slog.Log
 	at := func(write func(string) error) slog.Handler {
 		return slog.NewTextHandler(writer(write), &slog.HandlerOptions{Level: level, ReplaceAttr: withoutTime})
 	}
-	return slog.New(severities{at(out.Debug), at(out.Info), at(out.Warning), at(out.Err)}), nil
+	return slog.New(limit(severities{at(out.Debug), at(out.Info), at(out.Warning), at(out.Err)}, time.Now)), nil
 }
 
 // withoutTime leaves out what syslog says itself.

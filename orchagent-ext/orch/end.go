@@ -78,10 +78,13 @@ func (o *orch) takeOff(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if len(left) > 0 {
-			return fmt.Errorf("the switch was not open, and %d objects of ours stand on it: sluiced --remove takes them off", len(left))
+		if len(left) > 0 { // of an earlier process; this one has not come that far
+			if err := o.openAsConfigured(ctx); err != nil {
+				return fmt.Errorf("%d objects of ours stay, which sluiced --remove takes off another time: %w", len(left), err)
+			}
 		}
-	} else {
+	}
+	if o.engine != nil {
 		outcome, err := o.engine.Reconcile(asic.Policy{})
 		if err != nil {
 			return err
@@ -103,6 +106,17 @@ func Remove(ctx context.Context, c Config) error {
 		return err
 	}
 	defer closed()
+	if err := o.openAsConfigured(ctx); err != nil {
+		return err
+	}
+	if err := errors.Join(o.takeOff(ctx), o.sw.Close()); err != nil {
+		return err
+	}
+	return errors.Join(deleteTables(ctx, o.stateDB), deleteTables(ctx, o.countersDB))
+}
+
+// openAsConfigured opens the switch as CONFIG_DB says now.
+func (o *orch) openAsConfigured(ctx context.Context) error {
 	configured, err := o.configDB.Read(ctx, config.Tables()...)
 	if err != nil {
 		return err
@@ -112,13 +126,7 @@ func Remove(ctx context.Context, c Config) error {
 		b.Changes = append(b.Changes, set(r))
 	}
 	o.change(ctx, b)
-	if err := o.openSwitch(ctx); err != nil {
-		return err
-	}
-	if err := errors.Join(o.takeOff(ctx), o.sw.Close()); err != nil {
-		return err
-	}
-	return errors.Join(deleteTables(ctx, o.stateDB), deleteTables(ctx, o.countersDB))
+	return o.openSwitch(ctx)
 }
 
 // deleteTables deletes the rows of our models from a database.

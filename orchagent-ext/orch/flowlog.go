@@ -78,8 +78,8 @@ func (l *flowLog) look(count func(asic.FlowEntry) (packets, octets uint64, err e
 	return idle
 }
 
-// rows are those of the heaviest flows.
-func (l *flowLog) rows() []rows.Row {
+// heaviest are the flows that are shown.
+func (l *flowLog) heaviest() []asic.FlowEntry {
 	flows := make([]asic.FlowEntry, 0, len(l.seen))
 	for f := range l.seen {
 		flows = append(flows, f)
@@ -90,13 +90,20 @@ func (l *flowLog) rows() []rows.Row {
 		}
 		return cmp.Or(a.Src.Compare(b.Src), a.Dst.Compare(b.Dst), cmp.Compare(a.DestQP, b.DestQP))
 	})
-	flows = flows[:min(len(flows), flowRows)]
+	return flows[:min(len(flows), flowRows)]
+}
+
+// rows are those of the flows. id is a flow's Stream ID, 0: it has none.
+func (l *flowLog) rows(flows []asic.FlowEntry, id func(asic.FlowEntry) uint16) []rows.Row {
 	all := make([]rows.Row, len(flows))
 	for i, f := range flows {
 		all[i] = rows.Row{Table: telemetry.TableFlow, Key: name(f), Fields: map[string]string{
 			"src": f.Src.String(), "dst": f.Dst.String(), "dest_qp": fmt.Sprint(f.DestQP),
 			"flow_label": fmt.Sprint(f.Label), "packets": fmt.Sprint(l.seen[f].packets), "bytes": fmt.Sprint(l.seen[f].octets),
 		}}
+		if id := id(f); id != 0 {
+			all[i].Fields["stream_id"] = fmt.Sprint(id)
+		}
 	}
 	return all
 }

@@ -28,8 +28,8 @@ func TestFlowLog(t *testing.T) {
 	if idle := l.look(count, now); len(idle) > 0 || len(l.seen) != 2 || l.total != 10 {
 		t.Errorf("idle %v, %d known, %d packets", idle, len(l.seen), l.total)
 	}
-	all := l.rows()
-	if len(all) != 2 || all[0].Fields["dest_qp"] != "2" || all[0].Fields["bytes"] != "1000" {
+	all := l.rows(l.heaviest(), func(f asic.FlowEntry) uint16 { return uint16(f.DestQP - 1) })
+	if len(all) != 2 || all[0].Fields["dest_qp"] != "2" || all[0].Fields["bytes"] != "1000" || all[0].Fields["stream_id"] != "1" || all[1].Fields["stream_id"] != "" {
 		t.Errorf("%v", all)
 	}
 	for _, r := range all {

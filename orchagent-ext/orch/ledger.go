@@ -2,6 +2,7 @@ package orch
 
 import (
 	"context"
+	"fmt"
 
 	"sluice/orchagent-ext/asic"
 	"sluice/orchagent-ext/sonicdb"
@@ -27,7 +28,7 @@ func (l *ledger) Load() ([]*asic.Record, error) {
 	for _, row := range all {
 		r, err := asic.ParseRecord(asic.ID(row.Key), row.Fields)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("STATE_DB %s|%s is no row of a sluiced, delete it: %w", row.Table, row.Key, err)
 		}
 		l.mirror.Set(row)
 		if l.mine == nil || l.mine(r) {

@@ -45,6 +45,10 @@ const (
 	// settle is how long CONFIG_DB is to be quiet once it has ports again: SONiC
 	// writes table after table.
 	settle = 2 * time.Second
+
+	// endTime is how long the end may take with a Redis that hangs. A container that
+	// is stopped is killed after 10 s.
+	endTime = 8 * time.Second
 )
 
 // Run runs the loop until ctx is done.
@@ -54,6 +58,7 @@ func Run(ctx context.Context, c Config) error {
 		return err
 	}
 	defer closed()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(endTime, closed) })()
 
 	// What writes rows outlives the loop, so that the last words are written.
 	writing, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -120,6 +125,7 @@ type orch struct {
 	exporting  *exporting
 	exportErr  error // why nothing is exported, though it is configured
 	flows      flowLog
+	streams    streamIDs
 
 	outcome  asic.Outcome
 	lastErr  error // nil: what is configured stands
@@ -138,13 +144,15 @@ func (o *orch) loop(ctx, writing context.Context, g *errgroup.Group) error {
 	defer again.Stop()
 	o.publish(writing)
 	for {
+		if ctx.Err() != nil { // before whatever else is due
+			return o.end(writing)
+		}
 		var news <-chan packetio.NewFlow
 		if o.reader != nil {
 			news = o.reader.News()
 		}
 		select {
 		case <-ctx.Done():
-			return o.end(writing)
 		case b := <-o.batches:
 			again.Reset(o.change(writing, b))
 		case <-again.C:
@@ -153,6 +161,7 @@ func (o *orch) loop(ctx, writing context.Context, g *errgroup.Group) error {
 			}
 			o.settling = false
 			o.note(o.reconcile(ctx, writing, g))
+			o.chooseScope(ctx, g)
 			o.publish(writing)
 			again.Reset(o.backoff())
 		case f := <-news:
@@ -164,7 +173,10 @@ func (o *orch) loop(ctx, writing context.Context, g *errgroup.Group) error {
 			if o.look() {
 				again.Reset(0)
 			}
-			o.count()
+			if ctx.Err() == nil { // a Redis that hangs has held up the look
+				o.chooseScope(ctx, g)
+				o.count()
+			}
 			o.publish(writing)
 		}
 	}

@@ -3,6 +3,7 @@ package orch
 import (
 	"context"
 	"errors"
+	"maps"
 	"strings"
 
 	"sluice/orchagent-ext/asic"
@@ -63,6 +64,14 @@ func (o *orch) describe(s *telemetry.State) {
 		s.Warnings = append(s.Warnings, "nothing is exported: "+o.exportErr.Error())
 	}
 	s.Warnings = append(s.Warnings, o.sw.Warnings()...)
+	shown := o.flows.heaviest()
+	o.streams.show(shown, maps.Keys(o.flows.seen))
+	if name, why := o.streams.name(); name != "" {
+		s.StreamIDs = name
+		if why != nil {
+			s.Warnings = append(s.Warnings, "stream ids: "+why.Error())
+		}
+	}
 	s.State = telemetry.Running
 	switch {
 	case o.lastErr != nil, len(s.Warnings) > 0:
@@ -84,8 +93,9 @@ func (o *orch) describe(s *telemetry.State) {
 	o.rows.Set(telemetry.Capability{
 		Rung: s.Rung, Reason: reason, IPv4: ipv4(o.outcome.Rung),
 		Sampling: string(o.outcome.Sampling), SamplingReason: o.outcome.Unable,
+		Queues: o.outcome.Queues, NoQueues: o.outcome.NoQueues,
 	}.Row())
-	o.rows.Replace(telemetry.TableFlow, o.flows.rows())
+	o.rows.Replace(telemetry.TableFlow, o.flows.rows(shown, o.streams.id))
 }
 
 // count reads the counters, and takes entries from flows that are idle.
@@ -93,7 +103,7 @@ func (o *orch) count() {
 	if o.engine == nil {
 		return
 	}
-	c := telemetry.Counters{Lost: o.sw.RingFull(), Refused: o.refused, At: o.Now()}
+	c := telemetry.Counters{Lost: o.sw.RingFull(), Refused: o.refused, Streams: o.streams.stats, At: o.Now()}
 	if o.reader != nil {
 		c.CPU = o.reader.Stats()
 	}

@@ -96,6 +96,13 @@ func (o *orch) openSwitch(writing context.Context) error {
 	}
 	o.driver = want
 	o.flows.adopt(o.engine.Flows, o.Now())
+	if !o.mirrored { // the first time: rows that stand are of an earlier process
+		shown, err := o.stateDB.Read(writing, telemetry.TableFlow)
+		if err != nil {
+			return err
+		}
+		o.streams.remember(shown)
+	}
 	return nil
 }
 

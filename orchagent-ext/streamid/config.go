@@ -32,6 +32,8 @@ type Config struct {
 	User      string   // of etcd, "" for none
 	Password  Secret
 
+	PasswordFile string // in place of Password: its first line is it
+
 	Domain         string         // whose flows share the ids: "default". Letters, digits, ".", "_", "-"
 	Node           string         // this node, for whoever reads etcd: the host's name
 	Classification Classification // what tells flows apart
@@ -84,6 +86,16 @@ func (c *Config) check() (*clientv3.Config, error) {
 	}
 	if c.Classification > By5Tuple {
 		return nil, fmt.Errorf("classification %d: %d (flow label) and %d (5-tuple) are allowed", c.Classification, ByFlowLabel, By5Tuple)
+	}
+	if c.PasswordFile != "" {
+		text, err := os.ReadFile(c.PasswordFile)
+		if err != nil {
+			return nil, fmt.Errorf("password file of etcd: %w", err)
+		}
+		line, _, _ := strings.Cut(string(text), "\n")
+		if c.Password = Secret(strings.TrimSuffix(line, "\r")); c.Password == "" {
+			return nil, fmt.Errorf("password file of etcd %s: its first line is empty", c.PasswordFile)
+		}
 	}
 	if (c.User == "") != (c.Password == "") {
 		return nil, errors.New("user and password of etcd go together")

@@ -18,6 +18,10 @@ func TestConfig(t *testing.T) {
 	if err := os.WriteFile(empty, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	password := filepath.Join(t.TempDir(), "password")
+	if err := os.WriteFile(password, []byte("secret\nsecond line\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	http, https := []string{"http://10.0.0.1:2379", "http://[2001:db8::1]:2379"}, []string{"https://etcd.example:2379"}
 	for name, test := range map[string]struct {
 		config Config
@@ -42,6 +46,10 @@ func TestConfig(t *testing.T) {
 		"no key":             {Config{Endpoints: https, CAFile: a.file, CertFile: cert}, `and key file "" for etcd`},
 		"not its key":        {Config{Endpoints: https, CAFile: a.file, CertFile: a.file, KeyFile: key}, "private key does not match"},
 		"no password":        {Config{Endpoints: http, User: "switch"}, "user and password of etcd go together"},
+		"password file":      {Config{Endpoints: http, User: "switch", PasswordFile: password}, ""},
+		"no password file":   {Config{Endpoints: http, User: "switch", PasswordFile: "/nowhere/password"}, "password file of etcd: open /nowhere/password: no such file"},
+		"empty password":     {Config{Endpoints: http, User: "switch", PasswordFile: empty}, "its first line is empty"},
+		"password, no user":  {Config{Endpoints: http, PasswordFile: password}, "user and password of etcd go together"},
 		"a domain of two":    {Config{Endpoints: http, Domain: "a/b"}, `domain "a/b": letters, digits, '.', '_' and '-' are allowed`},
 		"no such classes":    {Config{Endpoints: http, Classification: 2}, "classification 2: 0 (flow label) and 1 (5-tuple) are allowed"},
 	} {

@@ -35,6 +35,7 @@ type Global struct {
 	claims   *claims
 	deadline time.Duration // by clock; the ids are valid before it
 	stats    Stats
+	reason   error // why there is no lease, as far as is known
 }
 
 var _ flow.Allocator = (*Global)(nil)
@@ -68,28 +69,40 @@ func newGlobal(c Config, validity, quarantine time.Duration, clock func() time.D
 	}
 }
 
+// Want says that the flow is to have a Stream ID, until [Global.Release], and
+// returns at once: its id is sought from now on, whenever etcd is there, and
+// [Global.ID] has it then. The error is [flow.ErrNoStreamID] when all ids are in
+// use, and the flow is not wanted then.
+func (g *Global) Want(k flow.Key) error {
+	_, err := g.want(k)
+	return err
+}
+
+func (g *Global) want(k flow.Key) (*claim, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if f := g.claims.byKey[k]; f != nil {
+		return f, nil
+	}
+	f := g.claims.want(k, g.config.Classification.name(&k), g.config.Classification.first(g.config.Seed, &k), g.clock())
+	if f == nil {
+		g.stats.Full++
+		return nil, flow.ErrNoStreamID
+	}
+	g.poke()
+	return f, nil
+}
+
 // Allocate returns the flow's Stream ID, and waits for etcd if it has none yet.
 //
-// The flow is wanted from then on, until [Global.Release]: when ctx ends first,
-// or the node has no lease ([ErrLost], at once), its id is sought all the same,
-// and ID has it later. When all ids are in use the error is [flow.ErrNoStreamID],
-// and the flow is not wanted any more.
+// The flow is wanted from then on, as by [Global.Want]: when ctx ends first, or
+// the node has no lease ([ErrLost], at once), its id is sought all the same, and
+// ID has it later.
 func (g *Global) Allocate(ctx context.Context, k flow.Key) (uint16, error) {
-	if id, ok := g.ID(k); ok {
-		return id, nil
+	f, err := g.want(k)
+	if err != nil {
+		return 0, err
 	}
-	name, first := g.config.Classification.name(&k), g.config.Classification.first(g.config.Seed, &k)
-	g.mu.Lock()
-	f := g.claims.byKey[k]
-	if f == nil {
-		if f = g.claims.want(k, name, first, g.clock()); f == nil {
-			g.stats.Full++
-			g.mu.Unlock()
-			return 0, flow.ErrNoStreamID
-		}
-	}
-	g.mu.Unlock()
-	g.poke()
 	for {
 		id, decided, err := g.look(k, f)
 		if err != nil || id != 0 {
@@ -98,7 +111,7 @@ func (g *Global) Allocate(ctx context.Context, k flow.Key) (uint16, error) {
 		select {
 		case <-decided:
 		case <-ctx.Done():
-			return 0, fmt.Errorf("stream id of %s: %w", name, ctx.Err())
+			return 0, fmt.Errorf("stream id of %s: %w", f.name, ctx.Err())
 		}
 	}
 }
@@ -141,6 +154,17 @@ func (g *Global) Valid(id uint16) bool {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
 	return g.claims.byID[id] != nil && g.clock() < g.deadline
+}
+
+// Err says why the node has no lease, and so no valid Stream ID; nil: it has one,
+// or is just asking for its first. It does not wait for etcd.
+func (g *Global) Err() error {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	if g.reason == nil || g.clock() < g.deadline {
+		return nil
+	}
+	return fmt.Errorf("%w (%w)", ErrLost, g.reason)
 }
 
 // Release says that the flow needs no Stream ID any more, and returns at once.

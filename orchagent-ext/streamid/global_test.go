@@ -185,6 +185,38 @@ func TestAWishStands(t *testing.T) {
 
 // TestWaitersEnd: who waits for an id learns that the flow was released, or that
 // the lease is lost.
+// TestWantNeverWaits: without etcd a flow is wanted at once, has no id, and gets one
+// when etcd is there.
+func TestWantNeverWaits(t *testing.T) {
+	c := startCluster(t, 1, "http")
+	c.kill(0)
+	n := runNode(t, "n", c.urls(), nil)
+	k := testKey(1)
+	begin := time.Now()
+	if err := n.Want(k); err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(begin); took > time.Second {
+		t.Errorf("it took %v", took)
+	}
+	eventually(t, patience, "the reason", func() error {
+		if err := n.Err(); !errors.Is(err, ErrLost) {
+			return fmt.Errorf("it says %w", err)
+		}
+		return nil
+	})
+	if id, ok := n.ID(k); ok {
+		t.Errorf("id %d without a lease", id)
+	}
+	c.start(0)
+	eventually(t, patience, "an id", func() error {
+		if _, ok := n.ID(k); !ok {
+			return errors.New("none")
+		}
+		return n.Err()
+	})
+}
+
 func TestWaitersEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		etcd := &switched{fakeEtcd: newFakeEtcd(t)}

@@ -32,6 +32,14 @@ type node struct {
 // startNode starts a node and waits for its lease.
 func startNode(tb testing.TB, name string, urls []string, bend func(*Config)) *node {
 	tb.Helper()
+	n := runNode(tb, name, urls, bend)
+	n.leased(tb, true)
+	return n
+}
+
+// runNode starts a node, whose etcd may not be there.
+func runNode(tb testing.TB, name string, urls []string, bend func(*Config)) *node {
+	tb.Helper()
 	c := Config{Endpoints: urls, Domain: strings.ReplaceAll(tb.Name(), "/", "_"), Node: name, Log: logger(tb, name)}
 	if bend != nil {
 		bend(&c)
@@ -51,7 +59,6 @@ func startNode(tb testing.TB, name string, urls []string, bend func(*Config)) *n
 	}()
 	n := &node{Global: g, stop: func() { cancel(); <-done }}
 	tb.Cleanup(n.stop)
-	n.leased(tb, true)
 	return n
 }
 

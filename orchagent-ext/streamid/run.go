@@ -35,11 +35,15 @@ func (g *Global) Run(ctx context.Context) error {
 		if ctx.Err() != nil {
 			break
 		}
+		err = why.add(err)
+		g.mu.Lock()
+		g.reason = err
+		g.mu.Unlock()
 		level := slog.LevelDebug
 		if had || time.Since(said) > warnEvery {
 			level, said = slog.LevelWarn, time.Now()
 		}
-		g.config.Log.Log(ctx, level, "global stream ids: "+ErrLost.Error(), "reason", why.add(err))
+		g.config.Log.Log(ctx, level, "global stream ids: "+ErrLost.Error(), "reason", err)
 		sleep(ctx, pause)
 	}
 	if client == nil {

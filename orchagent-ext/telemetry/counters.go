@@ -17,8 +17,18 @@ type Counters struct {
 	Lost    uint64 // of these, what found the receive ring full
 	CPU     packetio.Stats
 	Refused uint64 // flows without an entry, for want of room on the switch
+	Streams StreamIDs
 
 	At time.Time // when all counters were read
+}
+
+// StreamIDs are the counts of Stream IDs, of the flows of SLUICE_FLOW.
+type StreamIDs struct {
+	Flows, Waiting uint64 // that have an id now, that are to have one and have none
+	Conflicts      uint64 // of those with an id: whose id another flow has, too
+
+	Allocated, Changed, Failed uint64 // flows that got an id, another one, none since all are in use
+	LeasesLost                 uint64 // in etcd
 }
 
 // Row is the row. What was skipped shows as share, too: stacks that label on
@@ -45,6 +55,14 @@ func (c Counters) Row() rows.Row {
 		"cpu_new_flows":       c.CPU.NewFlows,
 		"cpu_flows":           c.CPU.FlowsKnown,
 		"flows_without_entry": c.Refused,
+
+		"stream_id_flows":       c.Streams.Flows,
+		"stream_id_waiting":     c.Streams.Waiting,
+		"stream_id_conflicts":   c.Streams.Conflicts,
+		"stream_id_allocated":   c.Streams.Allocated,
+		"stream_id_changed":     c.Streams.Changed,
+		"stream_id_failed":      c.Streams.Failed,
+		"stream_id_leases_lost": c.Streams.LeasesLost,
 	} {
 		fields[name] = fmt.Sprint(v)
 	}
@@ -70,17 +88,21 @@ func (p Port) Row() rows.Row {
 type Queue struct {
 	Port           string
 	Queue          uint8
-	Watermark      uint64 // most octets in the queue during the last interval of SONiC's telemetry
-	Packets, Bytes uint64
-	Dropped        uint64 // packets
+	Queued         *uint64 // octets in the queue now; nil: the switch does not tell
+	Watermark      *uint64 // most octets in it during the last interval of SONiC's telemetry; nil likewise
+	Packets, Bytes uint64  // that left it
+	Dropped        uint64  // packets
 }
 
 // Row is the row.
 func (q Queue) Row() rows.Row {
-	return rows.Row{Table: TableQueueStats, Key: fmt.Sprintf("%s|%d", q.Port, q.Queue), Fields: map[string]string{
-		"watermark_bytes": fmt.Sprint(q.Watermark),
-		"packets":         fmt.Sprint(q.Packets), "bytes": fmt.Sprint(q.Bytes), "dropped": fmt.Sprint(q.Dropped),
-	}}
+	fields := map[string]string{"packets": fmt.Sprint(q.Packets), "bytes": fmt.Sprint(q.Bytes), "dropped": fmt.Sprint(q.Dropped)}
+	for name, v := range map[string]*uint64{"queued_bytes": q.Queued, "watermark_bytes": q.Watermark} {
+		if v != nil {
+			fields[name] = fmt.Sprint(*v)
+		}
+	}
+	return rows.Row{Table: TableQueueStats, Key: fmt.Sprintf("%s|%d", q.Port, q.Queue), Fields: fields}
 }
 
 // Collector is SLUICE_IPFIX_STATS:name.

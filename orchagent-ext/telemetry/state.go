@@ -47,6 +47,7 @@ type State struct {
 	FlowLabel              string
 	Rung                   string
 	Objects, Flows         int
+	StreamIDs              string // scope that gives them; "": nobody is to have one
 	ConfigErrors           int
 	Warnings               []string
 	LastError              string
@@ -67,6 +68,9 @@ func (s State) Row() rows.Row {
 		"config_errors":   fmt.Sprint(s.ConfigErrors),
 		"since":           stamp(s.Since),
 	}
+	if s.StreamIDs != "" {
+		fields["stream_ids"] = s.StreamIDs
+	}
 	if len(s.Warnings) > 0 {
 		fields["warnings"] = strings.Join(s.Warnings, "; ")
 	}
@@ -82,6 +86,8 @@ type Capability struct {
 	Rung, Reason             string // of the flow label
 	IPv4                     string // what spreads flows over IPv4
 	Sampling, SamplingReason string // for export
+	Queues                   uint8  // egress queues of a port that the switch tells of
+	NoQueues                 string // why there are none; "" with 0 queues: it is not known
 }
 
 // Row is the row.
@@ -95,6 +101,12 @@ func (c Capability) Row() rows.Row {
 		if v != "" {
 			fields[name] = v
 		}
+	}
+	if c.Queues != 0 || c.NoQueues != "" {
+		fields["queues"] = fmt.Sprint(c.Queues)
+	}
+	if c.NoQueues != "" {
+		fields["queues_reason"] = c.NoQueues
 	}
 	return rows.Row{Table: TableCapability, Key: "switch", Fields: fields}
 }

@@ -19,7 +19,6 @@
 // Keys of the profile:
 //
 //	RECORD       file that the calls are appended to; must be there
-//	STATE        file that keeps the objects from one process to the next
 //	PORTS        lanes of the ports, with a comma within a port and a blank between two: "0,1,2,3 4"
 //	FAIL         calls to refuse, with ";" between: CALL OBJECT AFTER STATUS [TIMES], such as
 //	             "create acl_entry 3 -13": all but the first three; also "initialize api", "query policer"

@@ -81,13 +81,6 @@ func (l *Library) Profile(more ...string) map[string]string {
 	return p
 }
 
-// Kept is a profile with which the library keeps its objects, too.
-func (l *Library) Kept(more ...string) map[string]string {
-	p := l.Profile(more...)
-	p["STATE"] = filepath.Join(l.dir, "state")
-	return p
-}
-
 // Calls returns what was called since the last time.
 func (l *Library) Calls() []string {
 	l.tb.Helper()
@@ -101,12 +94,4 @@ func (l *Library) Calls() []string {
 		return nil
 	}
 	return strings.Split(fresh, "\n")
-}
-
-// Changes returns what changed the switch since the last time.
-func (l *Library) Changes() []string {
-	l.tb.Helper()
-	return slices.DeleteFunc(l.Calls(), func(line string) bool {
-		return strings.HasPrefix(line, "get ") || strings.HasPrefix(line, "stats ")
-	})
 }

@@ -21,7 +21,7 @@ func newUDFTable(t *testing.T, d *driver, port string) string {
 	match := d.id("create udf-match field-u16:4=4791")
 	group := d.id("create udf-group u16:2=4")
 	d.do("create udf oid:0=%s oid:1=%s s32:2=2 u16:3=12", match, group)
-	table := d.id("create table s32:0=0 bool:0x1000=1 bool:0x1001=1 bool:0x1015=1 bool:0x1016=1 bool:0x1150=1 bool:0x1026=1 bool:0x104d=1 oid:0x104f=%s", group)
+	table := d.id("create table s32:0=0 bool:0x1000=1 bool:0x1001=1 bool:0x1015=1 bool:0x1016=1 bool:0x1150=1 bool:0x101e=1 bool:0x1026=1 bool:0x104d=1 bool:0x104e=1 oid:0x104f=%s", group)
 	d.do("set port %s oid:0x3b=%s", portID(t, port), table)
 	return table
 }
@@ -124,6 +124,38 @@ func TestSetEntry(t *testing.T) {
 		if _, out := program.run(frame); labelOf(out) != step.want {
 			t.Errorf("after %s label %d, want %d", step.set, labelOf(out), step.want)
 		}
+	}
+}
+
+// An entry for one port of those that its table is bound to.
+func TestInPort(t *testing.T) {
+	enterNamespace(t)
+	link(t, "port0", "far0")
+	link(t, "port1", "far1")
+	d := startDriver(t)
+	d.do("switch SLUICE_PORTS=port0+port1")
+	table := d.id("create table s32:0=0 bool:0x100c=1 bool:0x1016=1 bool:0x1150=1")
+	for _, port := range []string{"port0", "port1"} {
+		d.do("set port %s oid:0x3b=%s", portID(t, port), table)
+	}
+	entry := d.id("create entry oid:0=%s u32:1=2 field-oid:0x100c=%s %s=1", table, portID(t, "port0"), setLabel)
+	d.do("create entry oid:0=%s u32:1=1 %s %s=2", table, fieldRoCE, setLabel)
+	want := func(port string, label int) {
+		t.Helper()
+		if _, out := startRunner(t, port).run(roceFrame(hostA, hostB, 1, 1)); labelOf(out) != label {
+			t.Errorf("%s writes label %d, want %d", port, labelOf(out), label)
+		}
+	}
+	want("port0", 1)
+	want("port1", 2)
+	d.do("set entry %s field-oid:0x100c=%s", entry, portID(t, "port1"))
+	want("port0", 2)
+	want("port1", 1)
+	if got := d.do("get entry %s field-oid:0x100c", entry)[0]; got != portID(t, "port1") {
+		t.Errorf("port %s, want %s", got, portID(t, "port1"))
+	}
+	if status, _ := d.try("create entry oid:0=%s field-oid:0x100c=%s", table, table); status != -131072-1 {
+		t.Errorf("a table for a port: status %d", status)
 	}
 }
 

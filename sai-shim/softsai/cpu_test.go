@@ -236,13 +236,27 @@ func TestCounter(t *testing.T) {
 
 // Mirrored packets leave by the monitor port as they came, and are forwarded as well.
 func TestMirror(t *testing.T) {
+	for _, test := range []struct {
+		name, profile, attribute string
+		length                   int
+	}{
+		{"whole", "", "", len(queuePairs(1)[0])},
+		{"cut", "", "u16:2=64", 64},
+		{"cut, with queues", " SLUICE_QUEUES=8", "u16:2=70", 70},
+		{"too short to be cut", "", "u16:2=1000", len(queuePairs(1)[0])},
+	} {
+		t.Run(test.name, func(t *testing.T) { testMirror(t, test.profile, test.attribute, test.length) })
+	}
+}
+
+func testMirror(t *testing.T, profile, attribute string, length int) {
 	f := newFabric(t)
 	link(t, "monitor", "probe")
 	d := startDriver(t)
-	d.do("switch " + allPorts + "+monitor")
+	d.do("switch %s+monitor%s", allPorts, profile)
 	table := newTable(t, d, "in")
-	session := d.id("create mirror s32:0=0 oid:1=%s", portID(t, "monitor"))
-	d.do("create entry oid:0=%s %s action-list-oid:0x2006=%s", table, fieldRoCE, session)
+	session := d.id("create mirror s32:0=0 oid:1=%s %s", portID(t, "monitor"), attribute)
+	entry := d.id("create entry oid:0=%s %s action-list-oid:0x2006=%s", table, fieldRoCE, session)
 	frames := queuePairs(4)
 	probe := ifindex(t, "probe")
 	f.wire.send(f.in, frames[0])
@@ -258,10 +272,24 @@ func TestMirror(t *testing.T) {
 		}
 		_, isPath := f.path[from]
 		switch {
-		case from == probe && string(frame) == string(frames[0]):
+		case from == probe && string(frame) == string(frames[0][:length]):
 			mirrored = true
 		case isPath && qpOf(frame) == qpOf(frames[0]):
+			if len(frame) != len(frames[0]) {
+				t.Fatalf("%d octets of a packet of %d were forwarded", len(frame), len(frames[0]))
+			}
 			forwarded = true
+		case from == probe && isRoCE(frame):
+			t.Fatalf("a copy of %d octets, want %d", len(frame), length)
 		}
+	}
+	d.do("remove entry %s", entry)
+	d.do("remove mirror %s", session)
+	if status, _ := d.try("create mirror s32:0=0 oid:1=%s u16:2=63", portID(t, "monitor")); status != -5 {
+		t.Errorf("copies of 63 octets: status %d, want -5", status)
+	}
+	filters := strings.TrimSpace(tc(t, "filter", "show", "dev", "monitor", "egress"))
+	if (filters != "") != (profile != "") {
+		t.Errorf("egress filters are left:\n%s", filters)
 	}
 }

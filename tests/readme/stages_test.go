@@ -37,6 +37,10 @@ var stages = []stage{
 		then:  `for i in $(seq 600); do ! ` + stateIs + `flow_label)" = active ] || exit 0; sleep 0.1; done; exit 1`,
 	},
 	{
+		first: "sudo pkill -x sluiced\nwhile pgrep -x sluiced; do sleep 1; done\nsudo sluiced --db-config /etc/sluice/database_config.json --sai-library /usr/lib/libsoftsai.so \\\n    --sai-profile SLUICE_QUEUES=8",
+		until: `[ "$(redis-cli -s /run/sluice/redis.sock -n 6 HGET 'SLUICE_CAPABILITY|switch' queues)" = 8 ] && redis-cli -s /run/sluice/redis.sock -n 2 HGET 'SLUICE_QUEUE_STATS:eth1|3' queued_bytes | grep -q 0 && ` + stateIs + `flow_label)" = active ]`,
+	},
+	{
 		first: "sonic-db-cli CONFIG_DB HSET 'SLUICE_PORT|Ethernet0'",
 		given: "ip link add Ethernet0 type veth peer name far-Ethernet0; redis-cli -s /run/sluice/redis.sock -n 4 HSET 'PORT|Ethernet0' admin_status up",
 		then:  `[ "$(redis-cli -s /run/sluice/redis.sock -n 4 HGET 'SLUICE_PORT|Ethernet0' role)" = edge ]`,
@@ -75,7 +79,7 @@ var stages = []stage{
 	},
 	{
 		first: "sudo pkill -x sluiced",
-		then:  `! tc qdisc show | grep clsact && for db in 2 6; do ! redis-cli -s /run/sluice/redis.sock -n $db KEYS '*' | grep -v GNMI | grep -i sluice || exit 1; done`,
+		then:  `! tc qdisc show | grep -e clsact -e htb && for db in 2 6; do ! redis-cli -s /run/sluice/redis.sock -n $db KEYS '*' | grep -v GNMI | grep -i sluice || exit 1; done`,
 	},
 	{
 		first: "sluice send pfcm --dev eth0",

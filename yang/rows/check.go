@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"net"
 	"net/netip"
 	"regexp"
 	"slices"
@@ -15,7 +16,8 @@ import (
 	"github.com/openconfig/goyang/pkg/yang"
 )
 
-// formats are the types of ietf-inet-types that are more than a pattern, by name.
+// formats are the types that are more than a pattern, or whose pattern says little
+// to people, by name.
 var formats = map[string]struct {
 	ok   func(string) bool
 	text string
@@ -23,6 +25,7 @@ var formats = map[string]struct {
 	"ipv4-address-no-zone": {func(s string) bool { return isAddr(s, netip.Addr.Is4) }, "must be an IPv4 address"},
 	"ipv6-address-no-zone": {func(s string) bool { return isAddr(s, netip.Addr.Is6) }, "must be an IPv6 address"},
 	"ip-address-no-zone":   {func(s string) bool { return isAddr(s, netip.Addr.IsValid) }, "must be an IP address"},
+	"etcd-endpoint":        {isEndpoint, "must be http://HOST:PORT or https://HOST:PORT"},
 	"ip-prefix":            {isPrefix, "must be an IP prefix, as 10.0.0.0/8 or 2001:db8::/32"},
 }
 
@@ -34,6 +37,12 @@ func isAddr(s string, family func(netip.Addr) bool) bool {
 func isPrefix(s string) bool {
 	_, err := netip.ParsePrefix(s)
 	return err == nil
+}
+
+func isEndpoint(s string) bool {
+	_, host, _ := strings.Cut(s, "://")
+	name, port, err := net.SplitHostPort(host)
+	return err == nil && name != "" && port != "" && !strings.ContainsAny(host, "@/?#")
 }
 
 // patterns are the patterns of all leaves, compiled by supported.

@@ -108,6 +108,13 @@ func TestErrors(t *testing.T) {
 		`SLUICE|global: router_id: must be an IPv4 address`:                                                             {"SLUICE", "global", fields{"router_id": ""}},
 		`SLUICE|global: router_id_v6 "fe80::1%eth0": must be an IPv6 address`:                                           {"SLUICE", "global", fields{"router_id_v6": "fe80::1%eth0"}},
 		`SLUICE|global: stream_id_scope global needs etcd_endpoints`:                                                    {"SLUICE", "global", fields{"stream_id_scope": "global"}},
+		`SLUICE|global: etcd_endpoints@ "http://a": must be http://HOST:PORT or https://HOST:PORT`:                      {"SLUICE", "global", fields{"etcd_endpoints@": "http://b:1,http://a"}},
+		`SLUICE|global: etcd_endpoints@ "http://me:pw@a:1": must be http://HOST:PORT or https://HOST:PORT`:              {"SLUICE", "global", fields{"etcd_endpoints@": "http://me:pw@a:1"}},
+		`SLUICE|global: etcd_endpoints must be all http, or all https`:                                                  {"SLUICE", "global", fields{"etcd_endpoints@": "http://b:1,https://a:1", "etcd_ca_file": "/a"}},
+		`SLUICE|global: etcd_ca_file is needed with etcd_endpoints of https, and is for them only`:                      {"SLUICE", "global", fields{"etcd_endpoints@": "https://a:1"}},
+		`SLUICE|global: etcd_cert_file and etcd_key_file go together`:                                                   {"SLUICE", "global", fields{"etcd_endpoints@": "https://a:1", "etcd_ca_file": "/a", "etcd_cert_file": "/b"}},
+		`SLUICE|global: etcd_cert_file needs etcd_ca_file, and etcd_endpoints of https`:                                 {"SLUICE", "global", fields{"etcd_endpoints@": "http://a:1", "etcd_cert_file": "/b", "etcd_key_file": "/c"}},
+		`SLUICE|global: etcd_user and etcd_password_file go together`:                                                   {"SLUICE", "global", fields{"etcd_user": "switch"}},
 		`SLUICE_RATE_ADVICE|global: opcode "129": must be 29 or 192..255`:                                               {"SLUICE_RATE_ADVICE", "global", fields{"opcode": "129"}},
 		`SLUICE_PPFC_PEER|10.0.0.0: prefix "10.0.0.0": must be an IP prefix, as 10.0.0.0/8 or 2001:db8::/32`:            {"SLUICE_PPFC_PEER", "10.0.0.0", nil},
 		`SLUICE_THRESHOLD|a b: name "a b": must match [A-Za-z0-9_.\-]+`:                                                 {"SLUICE_THRESHOLD", "a b", fields{"high_bytes": "1"}},
@@ -198,7 +205,7 @@ func TestFill(t *testing.T) {
 	}
 	want := fields{
 		"admin_state": "enabled", "driver": "sai", "classification": "flow-label", "rc_source_qp": "learn",
-		"stream_id_scope": "hash", "stream_id_seed": "0", "flow_capacity": "65536", "cpu_rate": "100000",
+		"stream_id_scope": "hash", "stream_id_seed": "0", "stream_id_domain": "default", "flow_capacity": "65536", "cpu_rate": "100000",
 		"cpu_burst": "10000", "warm_restart": "enabled",
 	}
 	if diff := cmp.Diff(want, row.Fields); diff != "" {

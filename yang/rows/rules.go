@@ -3,6 +3,7 @@ package rows
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -19,6 +20,21 @@ type values func(leaf string) string
 var musts = map[string]func(self string, v values) bool{
 	"not(stream_id_scope = 'global') or etcd_endpoints": func(_ string, v values) bool {
 		return v("stream_id_scope") != "global" || v("etcd_endpoints") != ""
+	},
+	"not(etcd_endpoints[starts-with(., 'http:')] and etcd_endpoints[starts-with(., 'https:')])": func(_ string, v values) bool {
+		return !anyOf(v, "etcd_endpoints", "http:") || !anyOf(v, "etcd_endpoints", "https:")
+	},
+	"boolean(etcd_endpoints[starts-with(., 'https:')]) = boolean(etcd_ca_file)": func(_ string, v values) bool {
+		return anyOf(v, "etcd_endpoints", "https:") == (v("etcd_ca_file") != "")
+	},
+	"boolean(etcd_cert_file) = boolean(etcd_key_file)": func(_ string, v values) bool {
+		return (v("etcd_cert_file") == "") == (v("etcd_key_file") == "")
+	},
+	"not(etcd_cert_file) or etcd_ca_file": func(_ string, v values) bool {
+		return v("etcd_cert_file") == "" || v("etcd_ca_file") != ""
+	},
+	"boolean(etcd_user) = boolean(etcd_password_file)": func(_ string, v values) bool {
+		return (v("etcd_user") == "") == (v("etcd_password_file") == "")
 	},
 	"starts-with(., 'fe80:') or starts-with(., 'FE80:')": func(self string, _ values) bool {
 		a, err := netip.ParseAddr(self)
@@ -42,6 +58,11 @@ var musts = map[string]func(self string, v values) bool{
 	"boolean(cert_file) = boolean(key_file)": func(_ string, v values) bool {
 		return (v("cert_file") == "") == (v("key_file") == "")
 	},
+}
+
+// anyOf says whether a value of a leaf-list begins with prefix.
+func anyOf(v values, leaf, prefix string) bool {
+	return slices.ContainsFunc(strings.Split(v(leaf), ","), func(value string) bool { return strings.HasPrefix(value, prefix) })
 }
 
 func sameFamily(a, b string) bool { return strings.Contains(a, ":") == strings.Contains(b, ":") }

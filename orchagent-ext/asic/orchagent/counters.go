@@ -2,6 +2,7 @@ package orchagent
 
 import (
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 	"time"
@@ -32,6 +33,15 @@ type QueueCounters struct {
 type counterCache struct {
 	at    time.Time
 	ports map[string]PortCounters
+	err   error // why there are none: a Redis that hangs is not asked for every port
+}
+
+// queueCache is the same of the queues of some ports: a switch has thousands, which
+// orchagent has polled every 10 s.
+type queueCache struct {
+	at     time.Time
+	ports  map[string]bool
+	queues []QueueCounters
 }
 
 const (
@@ -40,16 +50,17 @@ const (
 	mapPorts        = "COUNTERS_PORT_NAME_MAP"
 	mapQueues       = "COUNTERS_QUEUE_NAME_MAP" // port:queue
 	cached          = 500 * time.Millisecond
+	queuesCached    = 5 * time.Second
 )
 
 // PortCounters returns a port's counters, not older than half a second.
 func (d *Driver) PortCounters(name string) (PortCounters, error) {
-	if now := time.Now(); now.Sub(d.counts.at) > cached {
+	if time.Since(d.counts.at) > cached {
 		ports, err := d.readPorts()
-		if err != nil {
-			return PortCounters{}, err
-		}
-		d.counts = counterCache{now, ports}
+		d.counts = counterCache{time.Now(), ports, err}
+	}
+	if d.counts.err != nil {
+		return PortCounters{}, d.counts.err
 	}
 	c, ok := d.counts.ports[name]
 	if !ok {
@@ -89,8 +100,22 @@ func (d *Driver) readPorts() (map[string]PortCounters, error) {
 	return all, nil
 }
 
-// Queues returns the counters of the egress queues of ports.
+// Queues returns the counters of the egress queues of ports, not older than 5 s.
 func (d *Driver) Queues(ports map[string]bool) ([]QueueCounters, error) {
+	if d.counts.err != nil && time.Since(d.counts.at) < cached {
+		return nil, d.counts.err
+	}
+	if now := time.Now(); now.Sub(d.queues.at) > queuesCached || !maps.Equal(d.queues.ports, ports) {
+		queues, err := d.readQueues(ports)
+		if err != nil {
+			return nil, err
+		}
+		d.queues = queueCache{now, maps.Clone(ports), queues}
+	}
+	return d.queues.queues, nil
+}
+
+func (d *Driver) readQueues(ports map[string]bool) ([]QueueCounters, error) {
 	oids, err := getOne(d.counters, rows.Row{Table: mapQueues})
 	if err != nil {
 		return nil, err

@@ -219,3 +219,18 @@ func TestSavedAndRebooted(t *testing.T) {
 		}
 	}
 }
+
+// TestRemovesWithoutOrchagent: rows are taken away while orchagent is down, too: it
+// may have been stopped first.
+func TestRemovesWithoutOrchagent(t *testing.T) {
+	p := newPlace(t).start("proposed")
+	p.reconcile(p.engine(p.driver()), exports(4096, "Ethernet0"))
+	p.orchagent.Stop()
+	if err := p.state.Write(t.Context(), sonicdb.Change{Row: rowSwitch, Deleted: true}); err != nil {
+		t.Fatal(err)
+	}
+	p.reconcile(p.engine(p.driver()), asic.Policy{})
+	if got := p.names(); got != nil {
+		t.Errorf("left: %v", got)
+	}
+}

@@ -5,7 +5,8 @@
 //     SLUICE, or a field that is added to the operator's list of hash fields;
 //   - whether orchagent took a row stands in STATE_DB (ACL_TABLE_TABLE,
 //     ACL_RULE_TABLE, MIRROR_SESSION_TABLE), and what the switch can do in
-//     SWITCH_CAPABILITY|switch and ACL_STAGE_CAPABILITY_TABLE|INGRESS;
+//     SWITCH_CAPABILITY|switch and ACL_STAGE_CAPABILITY_TABLE|INGRESS; a row that was
+//     refused is removed, and tried again after a while;
 //   - counters are read from COUNTERS_DB, where orchagent has them polled.
 //
 // Package orch uses it as asic.Driver, from one goroutine. It never writes a row

@@ -14,14 +14,25 @@ import (
 	"sluice/yang/rows"
 )
 
-// Patience is how long orchagent has to say in STATE_DB whether it took a row.
-const Patience = 5 * time.Second
+const (
+	// Patience is how long orchagent has to say in STATE_DB whether it took a row.
+	Patience = 5 * time.Second
+
+	// readTime is how long Redis may take to answer, a new connection included.
+	readTime = 3 * time.Second
+
+	// What orchagent refused is tried again after a while, since it may have been
+	// setting up its ports, or out of room: after firstPause, doubled up to longestPause.
+	firstPause   = time.Minute
+	longestPause = time.Hour
+)
 
 // Driver writes rows of CONFIG_DB. It implements [asic.Shared].
 type Driver struct {
 	config, state, counters *sonicdb.DB
 	log                     *slog.Logger
-	patience                time.Duration
+	patience, pause         time.Duration
+	ending                  <-chan struct{} // closed: orchagent is waited for no more
 
 	ports    []string          // that there are
 	channels map[string]string // PortChannel by member
@@ -32,24 +43,28 @@ type Driver struct {
 	notes    map[string]string  // by row, what the operator should know
 	leaving  map[string]bool    // rows that were removed, and maybe not yet by orchagent
 	counts   counterCache
+	queues   queueCache
 }
 
 // refusal is a row that orchagent did not take, and why.
 type refusal struct {
 	fields map[string]string
 	why    string
+	pause  time.Duration
+	until  time.Time // it is not tried again before
 }
 
 var _ asic.Shared = (*Driver)(nil)
 
-// New returns a driver of a namespace's databases. No log: nil. Close it in the
-// end.
-func New(d *sonicdb.Databases, log *slog.Logger) (*Driver, error) {
+// New returns a driver of a namespace's databases. When ctx is done it does not wait
+// for orchagent any more: what it was told to write or to remove it does all the same.
+// No log: nil. Close it in the end.
+func New(ctx context.Context, d *sonicdb.Databases, log *slog.Logger) (*Driver, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
 	drv := &Driver{
-		log: log, patience: Patience,
+		log: log, patience: Patience, pause: firstPause, ending: ctx.Done(),
 		refused: map[string]refusal{}, notes: map[string]string{}, leaving: map[string]bool{},
 	}
 	for name, db := range map[string]**sonicdb.DB{"CONFIG_DB": &drv.config, "STATE_DB": &drv.state, "COUNTERS_DB": &drv.counters} {
@@ -84,7 +99,9 @@ func (d *Driver) SetPorts(ports []asic.Port) error {
 
 // get reads the fields of rows, nil for those that are not there.
 func get(db *sonicdb.DB, wanted ...rows.Row) ([]map[string]string, error) {
-	found, err := db.Get(context.Background(), wanted...)
+	ctx, cancel := context.WithTimeout(context.Background(), readTime)
+	defer cancel()
+	found, err := db.Get(ctx, wanted...)
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +144,24 @@ func (d *Driver) Probe() (asic.Ladder, asic.Features, error) {
 		clear(d.refused)
 	}
 	session := rows.Row{Table: "MIRROR_SESSION", Key: nameSession}
-	return d.able.ladder(), d.able.features(d.refused[session.Name()].why), nil
+	return d.able.ladder(), d.able.features(d.refusedNow(session.Name())), nil
+}
+
+// refusedNow says why a row is not tried now; "": it may be.
+func (d *Driver) refusedNow(name string) string {
+	if no := d.refused[name]; time.Now().Before(no.until) {
+		return no.why
+	}
+	return ""
+}
+
+// refuse notes that orchagent did not take a row.
+func (d *Driver) refuse(r rows.Row, why error) {
+	pause := d.pause
+	if was, again := d.refused[r.Name()]; again && maps.Equal(was.fields, r.Fields) {
+		pause = min(2*was.pause, longestPause)
+	}
+	d.refused[r.Name()] = refusal{r.Fields, why.Error(), pause, time.Now().Add(pause)}
 }
 
 // Objects implements [asic.Driver].

@@ -97,7 +97,7 @@ func (l *ledger) Save(stands []*asic.Record, gone []asic.ID) error {
 
 func (p *place) driver() *Driver {
 	p.t.Helper()
-	d, err := New(p.databases, nil)
+	d, err := New(p.t.Context(), p.databases, nil)
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -296,7 +296,8 @@ func TestRefusals(t *testing.T) {
 	})
 	t.Run("orchagent does not run", func(t *testing.T) {
 		p := newPlace(t)
-		if _, err := asic.NewEngine(p.driver(), p.ledger, nil); err == nil || !strings.Contains(err.Error(), "orchagent has not written SWITCH_CAPABILITY|switch") {
+		_, err := p.engine(p.driver()).Reconcile(exports(4096, "Ethernet0"))
+		if err == nil || !strings.Contains(err.Error(), "orchagent has not written SWITCH_CAPABILITY|switch") {
 			t.Errorf("%v", err)
 		}
 	})

@@ -19,8 +19,8 @@ func (d *Driver) Foresee(o *asic.Object) (*asic.Record, error) {
 		return r, d.foreseeHash(r)
 	}
 	row := rowOf(o)
-	if no, ok := d.refused[o.Key]; ok && maps.Equal(no.fields, row.Fields) {
-		return nil, fmt.Errorf("%w: %s", asic.ErrRefused, no.why)
+	if why := d.refusedNow(o.Key); why != "" && maps.Equal(d.refused[o.Key].fields, row.Fields) {
+		return nil, fmt.Errorf("%w: %s", asic.ErrRefused, why)
 	}
 	there, err := getOne(d.config, row)
 	if err != nil {
@@ -34,6 +34,10 @@ func (d *Driver) Foresee(o *asic.Object) (*asic.Record, error) {
 
 // Create implements [asic.Driver].
 func (d *Driver) Create(o *asic.Object, _ map[string]*asic.Record) (*asic.Record, error) {
+	row := rowOf(o)
+	if d.leaving[o.Key] {
+		d.awaitGone(row)
+	}
 	r, err := d.Foresee(o)
 	if err != nil {
 		return nil, err
@@ -41,27 +45,28 @@ func (d *Driver) Create(o *asic.Object, _ map[string]*asic.Record) (*asic.Record
 	if o.Type == asic.TypeHashField {
 		return r, d.addHash(r)
 	}
-	row := rowOf(o)
-	if d.leaving[o.Key] {
-		d.awaitGone(row)
-	}
 	var was []rows.Row
 	if there, err := getOne(d.config, row); err != nil {
 		return nil, err
 	} else if there != nil {
 		was = []rows.Row{row}
 	}
-	if err := d.config.Swap(context.Background(), was, sonicdb.Change{Row: row}); err != nil {
+	if err := d.config.Swap(context.Background(), was, sonicdb.Change{Row: row}); errors.Is(err, sonicdb.ErrChanged) {
+		return nil, fmt.Errorf("%w: somebody else writes %s", asic.ErrRefused, o.Key) // nothing is ours there
+	} else if err != nil {
 		return nil, err
 	}
-	if err := d.confirm(row); err != nil {
-		d.refused[o.Key] = refusal{row.Fields, err.Error()}
+	if err := d.confirm(row); errors.Is(err, errEnding) {
+		return nil, err // the row stays, for the next process to judge
+	} else if err != nil {
+		d.refuse(row, err)
 		err = fmt.Errorf("%w: %w", asic.ErrRefused, err)
 		if gone := d.Remove(r); gone != nil && !errors.Is(gone, asic.ErrGone) {
 			return nil, fmt.Errorf("remove %s, which orchagent did not take: %w", o.Key, gone) // tried again, and removed first
 		}
 		return nil, err
 	}
+	delete(d.refused, o.Key)
 	return r, nil
 }
 

@@ -1,6 +1,7 @@
 package orchagent
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -24,6 +25,19 @@ const (
 	lookAgain   = 10 * time.Millisecond
 )
 
+// errEnding says that the process ends while orchagent is waited for.
+var errEnding = errors.New("sluiced ends, and orchagent has not said whether it took the row")
+
+// wait lets orchagent work. It reports whether it is to be waited for any longer.
+func (d *Driver) wait(deadline time.Time) bool {
+	select {
+	case <-d.ending:
+		return false
+	case <-time.After(lookAgain):
+		return time.Now().Before(deadline)
+	}
+}
+
 // status is what orchagent says of a row, in lower case, "" where nothing.
 func (d *Driver) status(r rows.Row) (string, error) {
 	fields, err := getOne(d.state, rows.Row{Table: statusTables[r.Table], Key: r.Key})
@@ -38,7 +52,7 @@ func (d *Driver) confirm(r rows.Row) error {
 		return nil
 	}
 	said := ""
-	for deadline := time.Now().Add(d.patience); ; time.Sleep(lookAgain) {
+	for deadline := time.Now().Add(d.patience); ; {
 		now, err := d.status(r)
 		switch {
 		case err == nil && now == active:
@@ -48,9 +62,17 @@ func (d *Driver) confirm(r rows.Row) error {
 		case err == nil:
 			said = now
 		}
-		if r.Table != tableMirror && (said == inactive || said == "" && d.silent) || time.Now().After(deadline) {
+		if r.Table != tableMirror && (said == inactive || said == "" && d.silent) {
 			break
 		}
+		if !d.wait(deadline) {
+			break
+		}
+	}
+	select {
+	case <-d.ending:
+		return errEnding
+	default:
 	}
 	switch {
 	case said == inactive:
@@ -93,8 +115,8 @@ func (d *Driver) awaitGone(r rows.Row) {
 	if statusTables[r.Table] == "" {
 		return
 	}
-	for deadline := time.Now().Add(d.patience); time.Now().Before(deadline); time.Sleep(lookAgain) {
-		if said, err := d.status(r); err == nil && said == "" {
+	for deadline := time.Now().Add(d.patience); ; {
+		if said, err := d.status(r); err == nil && said == "" || !d.wait(deadline) {
 			return
 		}
 	}

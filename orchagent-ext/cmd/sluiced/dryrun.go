@@ -41,7 +41,7 @@ func dryRun(ctx context.Context, o *options, databases *sonicdb.Databases, out i
 	}
 	var want []asic.Object
 	if orch.DriverOf(snapshot) == orch.Orchagent {
-		rung, want, err = wantedRows(databases, snapshot, asic.Rung(o.rung))
+		rung, want, err = wantedRows(ctx, databases, snapshot, asic.Rung(o.rung))
 	} else {
 		rung = cmp.Or(rung, asic.Compute)
 		want = asic.Objects(orch.Policy(snapshot), rung, asic.Features{
@@ -89,8 +89,8 @@ func standing(stateRows []sonicdb.Change) (stands map[string]*asic.Record, last 
 
 // wantedRows are the rows that the driver orchagent would write, by what
 // orchagent says now that the switch can do. No rung: the best.
-func wantedRows(databases *sonicdb.Databases, s *config.Snapshot, rung asic.Rung) (asic.Rung, []asic.Object, error) {
-	d, err := orchagent.New(databases, nil)
+func wantedRows(ctx context.Context, databases *sonicdb.Databases, s *config.Snapshot, rung asic.Rung) (asic.Rung, []asic.Object, error) {
+	d, err := orchagent.New(ctx, databases, nil)
 	if err != nil {
 		return "", nil, err
 	}

@@ -133,7 +133,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 	defer release()
 	c := orch.Config{
 		Databases: databases, Version: version, Log: log, Now: time.Now,
-		Open: (&opener{o, databases, log}).open,
+		Open: (&opener{ctx, o, databases, log}).open,
 	}
 	if o.remove {
 		return orch.Remove(ctx, c)

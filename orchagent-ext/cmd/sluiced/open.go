@@ -33,6 +33,7 @@ const (
 
 // opener opens the switch of the command line.
 type opener struct {
+	ending    context.Context // of the process
 	options   *options
 	databases *sonicdb.Databases
 	log       *slog.Logger
@@ -43,7 +44,7 @@ func (o *opener) open(driver orch.Driver, s *config.Snapshot, cold bool) (orch.S
 		return nil, errors.New("CONFIG_DB has no PORT rows: the switch is opened when there are some")
 	}
 	if driver == orch.Orchagent {
-		return openRows(o.databases, o.log)
+		return openRows(o.ending, o.databases, o.log)
 	}
 	if o.options.library == "" {
 		return nil, errors.New("no SAI library: give its path with --sai-library or SLUICE_SAI_LIBRARY; libsoftsai.so is the software switch; or set driver=orchagent in SLUICE|global, where syncd owns the ASIC")
@@ -154,7 +155,25 @@ func (s *switched) PortStats(name string) (telemetry.Port, error) {
 	return telemetry.Port{Name: name, RxPackets: v.RxPackets, RxBytes: v.RxOctets, TxPackets: v.TxPackets, TxBytes: v.TxOctets}, err
 }
 
-// Queues implements [orch.Switch]: no need of today asks a library for them.
-func (s *switched) Queues(map[string]bool) ([]telemetry.Queue, error) { return nil, nil }
+// Queues implements [orch.Switch]. A port that is gone, or whose library tells
+// nothing of queues, has none.
+func (s *switched) Queues(ports map[string]bool) ([]telemetry.Queue, error) {
+	var queues []telemetry.Queue
+	var errs []error
+	for name := range ports {
+		stats, err := s.QueueStats(name)
+		if err != nil && !errors.Is(err, asic.ErrRefused) && !errors.Is(err, asic.ErrGone) {
+			errs = append(errs, fmt.Errorf("queues of port %s: %w", name, err))
+		}
+		for i, v := range stats {
+			q := telemetry.Queue{Port: name, Queue: uint8(i), Packets: v[sai.QueuePackets], Bytes: v[sai.QueueOctets], Dropped: v[sai.QueueDropped]}
+			if octets, ok := v[sai.QueueOccupancy]; ok {
+				q.Queued = &octets
+			}
+			queues = append(queues, q)
+		}
+	}
+	return queues, errors.Join(errs...)
+}
 
 func (s *switched) Warnings() []string { return nil }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -22,8 +23,8 @@ type rowSwitch struct {
 	rate  uint32 // that the operator states for export; 0: nothing is exported
 }
 
-func openRows(databases *sonicdb.Databases, log *slog.Logger) (orch.Switch, error) {
-	driver, err := orchagent.New(databases, log)
+func openRows(ctx context.Context, databases *sonicdb.Databases, log *slog.Logger) (orch.Switch, error) {
+	driver, err := orchagent.New(ctx, databases, log)
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +87,7 @@ func (s *rowSwitch) Queues(ports map[string]bool) ([]telemetry.Queue, error) {
 	counters, err := s.Driver.Queues(ports)
 	queues := make([]telemetry.Queue, len(counters))
 	for i, q := range counters {
-		queues[i] = telemetry.Queue{Port: q.Port, Queue: q.Queue, Watermark: q.Watermark, Packets: q.Packets, Bytes: q.Octets, Dropped: q.Dropped}
+		queues[i] = telemetry.Queue{Port: q.Port, Queue: q.Queue, Watermark: &q.Watermark, Packets: q.Packets, Bytes: q.Octets, Dropped: q.Dropped}
 	}
 	return queues, err
 }

@@ -19,33 +19,6 @@ static struct {
 	uint32_t count;
 } objects[TYPES];
 
-/* A change in the file; behind it stand the elements of the value's list. */
-struct change {
-	enum { ADD, REMOVE, PUT } what;
-	uint32_t octets;
-	sai_object_id_t id;
-	sai_attribute_t attribute;
-};
-
-static FILE *journal;
-
-static void note(int what, sai_object_id_t id, const sai_attribute_t *a)
-{
-	struct change c = { .what = what, .id = id };
-	sai_u8_list_t *list = NULL;
-
-	if (!journal)
-		return;
-	if (a) {
-		c.attribute = *a;
-		c.octets = list_in(attribute_of(type_of(id), a->id), &c.attribute.value, &list) * list->count;
-	}
-	fwrite(&c, sizeof(c), 1, journal);
-	if (c.octets)
-		fwrite(list->list, c.octets, 1, journal);
-	fflush(journal);
-}
-
 static struct object *find(sai_object_id_t id)
 {
 	sai_object_type_t type = type_of(id);
@@ -89,7 +62,6 @@ sai_object_id_t store_add(sai_object_type_t type)
 	}
 	objects[type].at[n] = (struct object){ .there = true };
 	objects[type].count++;
-	note(ADD, id, NULL);
 	return id;
 }
 
@@ -111,7 +83,6 @@ void store_remove(sai_object_id_t id)
 		forget(id, &o->attributes[i]);
 	free(o->attributes);
 	*o = (struct object){ 0 };
-	note(REMOVE, id, NULL);
 }
 
 void store_put(sai_object_id_t id, const sai_attribute_t *a)
@@ -132,7 +103,6 @@ void store_put(sai_object_id_t id, const sai_attribute_t *a)
 	}
 	o->attributes[i] = copy;
 	refer(known, &copy.value, 1);
-	note(PUT, id, a);
 }
 
 const sai_attribute_value_t *store_get(sai_object_id_t id, sai_attr_id_t attribute)
@@ -162,49 +132,8 @@ uint32_t store_entries(sai_object_id_t table, sai_object_id_t *ids, uint32_t roo
 	return n;
 }
 
-static int replay(FILE *file)
-{
-	struct change c;
-
-	while (fread(&c, sizeof(c), 1, file) == 1) {
-		sai_u8_list_t *list;
-		void *elements = NULL;
-
-		if (c.octets) {
-			elements = malloc(c.octets);
-			if (!elements || fread(elements, c.octets, 1, file) != 1)
-				abort();
-			list_in(attribute_of(type_of(c.id), c.attribute.id), &c.attribute.value, &list);
-			list->list = elements;
-		}
-		if (c.what == ADD && store_add(type_of(c.id)) != c.id)
-			return -1;
-		if (c.what == REMOVE)
-			store_remove(c.id);
-		if (c.what == PUT)
-			store_put(c.id, &c.attribute);
-		free(elements);
-	}
-	return 0;
-}
-
-int store_open(const char *file)
-{
-	FILE *old = file ? fopen(file, "r") : NULL;
-	int rc = old ? replay(old) : 0;
-
-	if (old)
-		fclose(old);
-	if (file && !rc)
-		journal = fopen(file, "a");
-	return rc || (file && !journal) ? -1 : 0;
-}
-
 void store_close(void)
 {
-	if (journal)
-		fclose(journal);
-	journal = NULL;
 	for (int type = 0; type < TYPES; type++) {
 		for (uint32_t i = 0; i < objects[type].count; i++) {
 			struct object *o = &objects[type].at[i];

@@ -5,8 +5,7 @@
 
 #include "value.h"
 
-/* Begins empty; with a file, with what it holds of an earlier process, and keeps it up to date. Returns 0, or -1. */
-int store_open(const char *file);
+/* Forgets all objects. */
 void store_close(void);
 
 /* A new object without attributes: its id. */

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "monitor.h"
 #include "plane.h"
 
 /* Tables */
@@ -21,7 +22,7 @@ static const struct attribute table_attributes[] = {
 	FIELD_OF_TABLE(IP_PROTOCOL),	  FIELD_OF_TABLE(IPV6_NEXT_HEADER), FIELD_OF_TABLE(DSCP),
 	FIELD_OF_TABLE(IPV6_FLOW_LABEL),  FIELD_OF_TABLE(BTH_OPCODE),	   FIELD_OF_TABLE(AETH_SYNDROME),
 	FIELD_OF_TABLE(ICMP_TYPE),	  FIELD_OF_TABLE(ICMP_CODE),	   FIELD_OF_TABLE(ICMPV6_TYPE),
-	FIELD_OF_TABLE(ICMPV6_CODE),	  FIELD_OF_TABLE(ACL_IP_TYPE),
+	FIELD_OF_TABLE(ICMPV6_CODE),	  FIELD_OF_TABLE(ACL_IP_TYPE),	   FIELD_OF_TABLE(IN_PORT),
 	UDF_OF_TABLE(0),		  UDF_OF_TABLE(1),		   UDF_OF_TABLE(2),
 	UDF_OF_TABLE(3),
 	{ SAI_ACL_TABLE_ATTR_ENTRY_LIST, LIST, sizeof(sai_object_id_t), 0, NULL },
@@ -147,18 +148,23 @@ static const struct attribute entry_attributes[] = {
 	FIELD_OF_ENTRY(IP_PROTOCOL, 1),	 FIELD_OF_ENTRY(IPV6_NEXT_HEADER, 1), FIELD_OF_ENTRY(DSCP, 1),
 	FIELD_OF_ENTRY(IPV6_FLOW_LABEL, 4), FIELD_OF_ENTRY(BTH_OPCODE, 1),   FIELD_OF_ENTRY(AETH_SYNDROME, 1),
 	FIELD_OF_ENTRY(ICMP_TYPE, 1),	 FIELD_OF_ENTRY(ICMP_CODE, 1),	     FIELD_OF_ENTRY(ICMPV6_TYPE, 1),
-	FIELD_OF_ENTRY(ICMPV6_CODE, 1),	 FIELD_OF_ENTRY(ACL_IP_TYPE, 4),
+	FIELD_OF_ENTRY(ICMPV6_CODE, 1),	 FIELD_OF_ENTRY(ACL_IP_TYPE, 4),     FIELD_OF_ENTRY(IN_PORT, OID),
 	UDF_OF_ENTRY(0),		 UDF_OF_ENTRY(1),		     UDF_OF_ENTRY(2),
 	UDF_OF_ENTRY(3),
 	ACTION_OF_ENTRY(PACKET_ACTION, sizeof(int32_t), 0, NULL),
 	ACTION_OF_ENTRY(COUNTER, OID, REFERENCE, NULL),
 	ACTION_OF_ENTRY(SET_POLICER, OID, REFERENCE, "policer"),
 	ACTION_OF_ENTRY(SET_DSCP, sizeof(uint8_t), 0, NULL),
+	ACTION_OF_ENTRY(SET_TC, sizeof(uint8_t), 0, "queues"),
 	ACTION_OF_ENTRY(INGRESS_SAMPLEPACKET_ENABLE, OID, REFERENCE, "sample"),
 	ACTION_OF_ENTRY(SET_USER_TRAP_ID, OID, REFERENCE, "trap"),
 	{ SAI_ACL_ENTRY_ATTR_ACTION_MIRROR_INGRESS, ACTION_LIST, OID, CREATE | SET | REFERENCE, "mirror" },
 	ACTION_OF_ENTRY(SET_IPV6_FLOW_LABEL, sizeof(uint32_t), 0, "rewrite"),
 	ACTION_OF_ENTRY(COMPUTE_IPV6_FLOW_LABEL, sizeof(int32_t), 0, "compute"),
+	ACTION_OF_ENTRY(FLOW_MONITOR_HIGH, sizeof(uint32_t), 0, "monitor"),
+	ACTION_OF_ENTRY(FLOW_MONITOR_LOW, sizeof(uint32_t), 0, "monitor"),
+	{ SAI_ACL_ENTRY_ATTR_FLOW_OCCUPANCY, PLAIN, sizeof(uint64_t), 0, "monitor" },
+	{ ATTR_FLOW, PLAIN, sizeof(uint32_t), 0, NULL },
 	{ ATTR_INDEX, PLAIN, sizeof(uint32_t), 0, NULL },
 };
 
@@ -209,6 +215,19 @@ static sai_status_t withdraw(struct object *o)
 	return acl_delete(table_of(o), &rule, s->shape);
 }
 
+/* With the flow's number, if the entry watches one. */
+static sai_status_t compile(struct object *o, struct acl_rule *rule)
+{
+	sai_status_t status = acl_compile(o, rule);
+
+	if (!status)
+		status = monitor_set(o);
+	rule->entry.flow = monitor_flow(o);
+	if (rule->entry.flow)
+		rule->entry.actions |= SOFTSAI_WATCH;
+	return status;
+}
+
 static sai_status_t entry_create(struct object *o, bool adopted)
 {
 	struct acl_rule rule;
@@ -216,10 +235,12 @@ static sai_status_t entry_create(struct object *o, bool adopted)
 
 	if (!table_of(o))
 		return SAI_STATUS_INVALID_OBJECT_ID;
-	status = acl_compile(o, &rule);
-	if (status || !enabled(o))
-		return status;
-	return insert(o, &rule, adopted);
+	status = compile(o, &rule);
+	if (!status && enabled(o))
+		status = insert(o, &rule, adopted);
+	if (status && !adopted)
+		monitor_forget(o);
+	return status;
 }
 
 static sai_status_t entry_set(struct object *o, sai_attr_id_t id)
@@ -227,7 +248,7 @@ static sai_status_t entry_set(struct object *o, sai_attr_id_t id)
 	struct entry_state *s = o->state;
 	struct acl_rule rule, old = { .mask = s->mask, .key = s->key };
 	struct entry_state before = *s;
-	sai_status_t status = acl_compile(o, &rule);
+	sai_status_t status = compile(o, &rule);
 
 	(void)id;
 	if (status) /* one attribute was set, whatever its place among the others */
@@ -244,6 +265,22 @@ static sai_status_t entry_set(struct object *o, sai_attr_id_t id)
 	return status;
 }
 
+static sai_status_t entry_get(struct object *o, sai_attribute_t *attr)
+{
+	if (attr->id != SAI_ACL_ENTRY_ATTR_FLOW_OCCUPANCY)
+		return SAI_STATUS_ITEM_NOT_FOUND;
+	return monitor_occupancy(o, &attr->value.u64);
+}
+
+static sai_status_t entry_remove(struct object *o)
+{
+	sai_status_t status = withdraw(o);
+
+	if (!status)
+		monitor_forget(o);
+	return status;
+}
+
 const struct type acl_entry_type = {
 	.type = SAI_OBJECT_TYPE_ACL_ENTRY,
 	.name = "ACL entry",
@@ -252,7 +289,8 @@ const struct type acl_entry_type = {
 	.room = sizeof(struct entry_state),
 	.create = entry_create,
 	.set = entry_set,
-	.remove = withdraw,
+	.get = entry_get,
+	.remove = entry_remove,
 };
 
 uint32_t acl_action_types(int32_t *list, uint32_t room)

@@ -3,7 +3,9 @@
 #include <string.h>
 
 #include "acl.h"
+#include "bpf/queues.h"
 #include "log.h"
+#include "mirror.h"
 
 #define WHERE(member) offsetof(struct softsai_key, member), sizeof(((struct softsai_key *)0)->member)
 
@@ -100,6 +102,15 @@ static bool add_ip_type(struct acl_rule *r, const sai_acl_field_data_t *f)
 	return false;
 }
 
+static bool add_in_port(struct acl_rule *r, const sai_acl_field_data_t *f)
+{
+	const struct object *port = object_find(f->data.oid);
+	uint32_t ifindex = port ? object_number(port->id) : 0, all = UINT32_MAX;
+
+	add_match(r, offsetof(struct softsai_key, in_port), &ifindex, &all, sizeof(ifindex));
+	return port && port->type == &port_type;
+}
+
 static bool is_udf(sai_attr_id_t id)
 {
 	return id >= SAI_ACL_ENTRY_ATTR_USER_DEFINED_FIELD_GROUP_MIN &&
@@ -127,6 +138,8 @@ static bool add_any_field(const struct object *o, struct acl_rule *r, const sai_
 		return add_udf(o, r, attr->id, f);
 	if (attr->id == SAI_ACL_ENTRY_ATTR_FIELD_ACL_IP_TYPE)
 		return add_ip_type(r, f);
+	if (attr->id == SAI_ACL_ENTRY_ATTR_FIELD_IN_PORT)
+		return add_in_port(r, f);
 	for (size_t i = 0; i < sizeof(matches) / sizeof(matches[0]); i++) {
 		if (matches[i].id == attr->id) {
 			add_field(r, &matches[i], f);
@@ -183,6 +196,7 @@ static bool mirror(const sai_object_list_t *list, struct softsai_entry *e)
 	if (!port)
 		return false;
 	e->mirror = object_number(port->oid);
+	e->truncate = mirror_truncate(session);
 	e->actions |= SOFTSAI_MIRROR;
 	return true;
 }
@@ -228,10 +242,17 @@ static bool add_action(struct softsai_entry *e, const sai_attribute_t *attr)
 		e->dscp = a->parameter.u8;
 		e->actions |= SOFTSAI_SET_DSCP;
 		return e->dscp < 64;
+	case SAI_ACL_ENTRY_ATTR_ACTION_SET_TC:
+		e->tc = a->parameter.u8;
+		e->actions |= SOFTSAI_SET_TC;
+		return e->tc < SOFTSAI_QUEUES;
 	case SAI_ACL_ENTRY_ATTR_ACTION_SET_IPV6_FLOW_LABEL:
 		e->label = a->parameter.u32;
 		e->actions |= SOFTSAI_SET_LABEL;
 		return e->label <= 0xfffff;
+	case SAI_ACL_ENTRY_ATTR_ACTION_FLOW_MONITOR_HIGH: /* together: monitor.c */
+	case SAI_ACL_ENTRY_ATTR_ACTION_FLOW_MONITOR_LOW:
+		return true;
 	case SAI_ACL_ENTRY_ATTR_ACTION_COMPUTE_IPV6_FLOW_LABEL:
 		e->actions |= SOFTSAI_COMPUTE;
 		return compute(a->parameter.s32, e);

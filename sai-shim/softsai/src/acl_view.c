@@ -5,6 +5,7 @@
 #include <bpf/bpf.h>
 
 #include "acl.h"
+#include "bpf/digest.h"
 #include "log.h"
 #include "plane.h"
 #include "port.h"
@@ -14,8 +15,6 @@ static sai_status_t status_of(int err)
 	switch (-err) {
 	case 0:
 		return SAI_STATUS_SUCCESS;
-	case EEXIST:
-		return SAI_STATUS_ITEM_ALREADY_EXISTS;
 	case E2BIG:
 	case ENOSPC:
 		return SAI_STATUS_TABLE_FULL;
@@ -81,9 +80,19 @@ static void sort_shapes(struct softsai_view *v)
 	}
 }
 
+static uint64_t shape_id(const struct acl_table *t, uint32_t shape)
+{
+	return (uint64_t)t->number << 32 | shape;
+}
+
+static uint64_t digest_of_shape(const struct acl_table *t, uint32_t shape)
+{
+	return softsai_digest(shape_id(t, shape), plane_seed()[SOFTSAI_KEY_WORDS]);
+}
+
 sai_status_t acl_publish(struct acl_table *t)
 {
-	struct softsai_view v = { .table = t->number };
+	struct softsai_view v = {};
 	uint32_t index = unused_view();
 	int err;
 
@@ -93,7 +102,8 @@ sai_status_t acl_publish(struct acl_table *t)
 		if (!s->entries)
 			continue;
 		v.shape[v.shapes] = (struct softsai_shape){
-			.mask = s->mask, .priority = s->priority, .shape = i, .single = s->single,
+			.mask = s->mask, .priority = s->priority, .single = s->single,
+			.id = shape_id(t, i), .digest = digest_of_shape(t, i),
 		};
 		if (s->single) {
 			v.shape[v.shapes].key = s->key;
@@ -133,19 +143,48 @@ static int find_shape(const struct acl_table *t, const struct softsai_key *mask)
 	return unused;
 }
 
-static struct softsai_key map_key(const struct acl_table *t, const struct softsai_key *key, int shape)
-{
-	struct softsai_key k = *key;
+/* Where a rule lies in the map of entries, and what lies there. */
+struct place {
+	uint64_t digest;
+	struct softsai_cell cell;
+};
 
-	k.table = t->number;
-	k.shape = shape;
-	return k;
+static struct place place_of(const struct acl_table *t, const struct acl_rule *rule, int shape)
+{
+	struct place p = {
+		.digest = digest_of_shape(t, shape),
+		.cell = { .id = shape_id(t, shape), .key = rule->key, .entry = rule->entry },
+	};
+	uint64_t words[SOFTSAI_KEY_WORDS];
+
+	memcpy(words, &rule->key, sizeof(words));
+	for (size_t n = 0; n < SOFTSAI_KEY_WORDS; n++)
+		p.digest += softsai_digest(words[n], plane_seed()[n]);
+	return p;
+}
+
+static int put(const struct place *p, uint64_t flags)
+{
+	return bpf_map_update_elem(plane_map(MAP_ENTRIES), &p->digest, &p->cell, flags);
+}
+
+/* Why there is an entry already: the same match, or, once in 2^32, another with its digest. */
+static sai_status_t taken(const struct place *p)
+{
+	struct softsai_cell there;
+
+	if (bpf_map_lookup_elem(plane_map(MAP_ENTRIES), &p->digest, &there) == 0 &&
+	    (there.id != p->cell.id || memcmp(&there.key, &p->cell.key, sizeof(there.key)) != 0)) {
+		fail("ACL entry: another entry has its place in the hash table");
+		return SAI_STATUS_TABLE_FULL;
+	}
+	return SAI_STATUS_ITEM_ALREADY_EXISTS;
 }
 
 sai_status_t acl_insert(struct acl_table *t, const struct acl_rule *rule, int *shape, bool adopted)
 {
-	struct softsai_key key;
 	struct acl_shape *s;
+	struct place place;
 	bool publish;
 	int err;
 
@@ -155,8 +194,10 @@ sai_status_t acl_insert(struct acl_table *t, const struct acl_rule *rule, int *s
 		fail("ACL entry: its table has %d sets of masks already, and can have no other", SOFTSAI_SHAPES);
 		return SAI_STATUS_INSUFFICIENT_RESOURCES;
 	}
-	key = map_key(t, &rule->key, *shape);
-	err = bpf_map_update_elem(plane_map(MAP_ENTRIES), &key, &rule->entry, adopted ? BPF_ANY : BPF_NOEXIST);
+	place = place_of(t, rule, *shape);
+	err = put(&place, adopted ? BPF_ANY : BPF_NOEXIST);
+	if (err == -EEXIST)
+		return taken(&place);
 	if (err)
 		return status_of(err);
 	s = &t->shapes[*shape];
@@ -171,10 +212,10 @@ sai_status_t acl_insert(struct acl_table *t, const struct acl_rule *rule, int *s
 
 sai_status_t acl_update(struct acl_table *t, const struct acl_rule *rule, int shape)
 {
-	struct softsai_key key = map_key(t, &rule->key, shape);
+	struct place place = place_of(t, rule, shape);
 	struct acl_shape *s = &t->shapes[shape];
 	bool publish = s->single || rule->entry.priority > s->priority;
-	int err = bpf_map_update_elem(plane_map(MAP_ENTRIES), &key, &rule->entry, BPF_EXIST);
+	int err = put(&place, BPF_EXIST);
 
 	if (err)
 		return status_of(err);
@@ -187,7 +228,7 @@ sai_status_t acl_update(struct acl_table *t, const struct acl_rule *rule, int sh
 
 sai_status_t acl_delete(struct acl_table *t, const struct acl_rule *rule, int shape)
 {
-	struct softsai_key key = map_key(t, &rule->key, shape);
+	struct place place = place_of(t, rule, shape);
 	struct acl_shape *s = &t->shapes[shape];
 	sai_status_t status = SAI_STATUS_SUCCESS;
 
@@ -195,6 +236,6 @@ sai_status_t acl_delete(struct acl_table *t, const struct acl_rule *rule, int sh
 		s->single = false;
 		status = acl_publish(t);
 	}
-	bpf_map_delete_elem(plane_map(MAP_ENTRIES), &key);
+	bpf_map_delete_elem(plane_map(MAP_ENTRIES), &place.digest);
 	return status;
 }

@@ -64,6 +64,7 @@ QUAD(trap)
 QUAD(trap_group)
 QUAD(samplepacket)
 QUAD(mirror)
+QUAD(scheduler)
 SET_AND_GET(switch)
 SET_AND_GET(port)
 SET_AND_GET(queue)
@@ -101,6 +102,22 @@ static sai_status_t clear_policer_stats(sai_object_id_t id, uint32_t n, const sa
 	LOCKED(policer_clear(id));
 }
 
+static sai_status_t get_queue_stats(sai_object_id_t id, uint32_t n, const sai_stat_id_t *ids, uint64_t *values)
+{
+	LOCKED(queue_stats(id, n, ids, values));
+}
+
+static sai_status_t get_queue_stats_ext(sai_object_id_t id, uint32_t n, const sai_stat_id_t *ids, sai_stats_mode_t mode,
+					uint64_t *values)
+{
+	LOCKED(mode == SAI_STATS_MODE_READ ? queue_stats(id, n, ids, values) : SAI_STATUS_NOT_SUPPORTED);
+}
+
+static sai_status_t clear_queue_stats(sai_object_id_t id, uint32_t n, const sai_stat_id_t *ids)
+{
+	LOCKED(queue_clear(id, n, ids));
+}
+
 static sai_switch_api_t switch_api = {
 	.create_switch = create_switch,
 	.remove_switch = remove_switch,
@@ -118,6 +135,16 @@ static sai_port_api_t port_api = {
 static sai_queue_api_t queue_api = {
 	.set_queue_attribute = queue_set,
 	.get_queue_attribute = queue_get,
+	.get_queue_stats = get_queue_stats,
+	.get_queue_stats_ext = get_queue_stats_ext,
+	.clear_queue_stats = clear_queue_stats,
+};
+
+static sai_scheduler_api_t scheduler_api = {
+	.create_scheduler = scheduler_create,
+	.remove_scheduler = scheduler_remove,
+	.set_scheduler_attribute = scheduler_set,
+	.get_scheduler_attribute = scheduler_get,
 };
 
 static sai_acl_api_t acl_api = {
@@ -198,7 +225,7 @@ static const struct {
 	{ SAI_API_SWITCH, &switch_api },   { SAI_API_PORT, &port_api },		{ SAI_API_QUEUE, &queue_api },
 	{ SAI_API_ACL, &acl_api },	   { SAI_API_HASH, &hash_api },		{ SAI_API_UDF, &udf_api },
 	{ SAI_API_POLICER, &policer_api }, { SAI_API_HOSTIF, &hostif_api },	{ SAI_API_MIRROR, &mirror_api },
-	{ SAI_API_SAMPLEPACKET, &samplepacket_api },
+	{ SAI_API_SAMPLEPACKET, &samplepacket_api }, { SAI_API_SCHEDULER, &scheduler_api },
 };
 
 void *api_table(sai_api_t api)

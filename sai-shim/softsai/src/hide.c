@@ -11,6 +11,13 @@ void hide(const char *list)
 	snprintf(names, sizeof(names), "%s", list ? list : "");
 }
 
+void hide_also(const char *capability)
+{
+	size_t n = strlen(names);
+
+	snprintf(names + n, sizeof(names) - n, "%s%s", n ? "," : "", capability);
+}
+
 bool hidden(const char *capability)
 {
 	size_t n = capability ? strlen(capability) : 0;

@@ -1,6 +1,12 @@
 /* Copies elsewhere: sampling to the CPU, and mirroring to a port of the switch. */
-#include "object.h"
+#include "mirror.h"
+
+#include <string.h>
+
+#include "bpf/queues.h"
+#include "egress.h"
 #include "log.h"
+#include "queue.h"
 
 static const struct attribute sample_attributes[] = {
 	{ SAI_SAMPLEPACKET_ATTR_SAMPLE_RATE, PLAIN, sizeof(uint32_t), CREATE | MUST, NULL },
@@ -39,7 +45,41 @@ const struct type samplepacket_type = {
 static const struct attribute mirror_attributes[] = {
 	{ SAI_MIRROR_SESSION_ATTR_TYPE, PLAIN, sizeof(int32_t), CREATE | MUST, NULL },
 	{ SAI_MIRROR_SESSION_ATTR_MONITOR_PORT, PLAIN, sizeof(sai_object_id_t), CREATE | MUST | REFERENCE, NULL },
+	{ SAI_MIRROR_SESSION_ATTR_TRUNCATE_SIZE, PLAIN, sizeof(uint16_t), CREATE, NULL },
 };
+
+#define SHORTEST_COPY 64
+
+uint16_t mirror_truncate(const struct object *session)
+{
+	const sai_attribute_value_t *v = object_value(session, SAI_MIRROR_SESSION_ATTR_TRUNCATE_SIZE);
+
+	return v ? v->u16 : 0;
+}
+
+static uint32_t monitor(const struct object *session)
+{
+	return object_number(object_value(session, SAI_MIRROR_SESSION_ATTR_MONITOR_PORT)->oid);
+}
+
+/* Copies are cut where they leave. */
+static sai_status_t truncate_at(const struct object *session)
+{
+	uint16_t size = mirror_truncate(session);
+	int err;
+
+	if (!size)
+		return SAI_STATUS_SUCCESS;
+	if (size < SHORTEST_COPY || size > SOFTSAI_MAX_COPY) {
+		fail("mirror session: TRUNCATE_SIZE %u; 0, or %d to %u, is allowed", size, SHORTEST_COPY, SOFTSAI_MAX_COPY);
+		return SAI_STATUS_INVALID_PARAMETER;
+	}
+	err = egress_attach(monitor(session));
+	if (!err)
+		return SAI_STATUS_SUCCESS;
+	fail("mirror session: the port with index %u cannot cut copies: %s", monitor(session), strerror(-err));
+	return SAI_STATUS_FAILURE;
+}
 
 static sai_status_t mirror_create(struct object *o, bool adopted)
 {
@@ -50,7 +90,31 @@ static sai_status_t mirror_create(struct object *o, bool adopted)
 		fail("mirror session: only type LOCAL, to a port of this switch, is there");
 		return SAI_STATUS_NOT_SUPPORTED;
 	}
-	return port && port->type == &port_type ? SAI_STATUS_SUCCESS : SAI_STATUS_INVALID_OBJECT_ID;
+	if (!port || port->type != &port_type)
+		return SAI_STATUS_INVALID_OBJECT_ID;
+	return truncate_at(o);
+}
+
+struct others {
+	const struct object *session;
+	uint32_t truncating; /* by the same port */
+};
+
+static void count_other(struct object *o, void *arg)
+{
+	struct others *others = arg;
+
+	others->truncating += o != others->session && mirror_truncate(o) && monitor(o) == monitor(others->session);
+}
+
+static sai_status_t mirror_remove(struct object *o)
+{
+	struct others others = { .session = o };
+
+	object_each(SAI_OBJECT_TYPE_MIRROR_SESSION, count_other, &others);
+	if (mirror_truncate(o) && !others.truncating && !queue_count(monitor(o)))
+		egress_detach(monitor(o));
+	return SAI_STATUS_SUCCESS;
 }
 
 const struct type mirror_type = {
@@ -60,4 +124,5 @@ const struct type mirror_type = {
 	.count = sizeof(mirror_attributes) / sizeof(mirror_attributes[0]),
 	.capability = "mirror",
 	.create = mirror_create,
+	.remove = mirror_remove,
 };

@@ -121,8 +121,11 @@ static inline sai_status_t attribute_status(sai_status_t first, uint32_t index)
 void hide(const char *list);
 bool hidden(const char *capability);
 
+/* Hides one more: what this machine does not have. */
+void hide_also(const char *capability);
+
 extern const struct type switch_type, port_type, queue_type, acl_table_type, acl_entry_type, acl_counter_type,
 	hash_type, udf_type, udf_match_type, udf_group_type, policer_type, trap_type, trap_group_type,
-	samplepacket_type, mirror_type;
+	samplepacket_type, mirror_type, scheduler_type;
 
 #endif

@@ -5,18 +5,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "filter.h"
 #include "ingress.skel.h"
 #include "log.h"
 #include "tables.h"
-
-/* Where our filter stands on a port's clsact ingress. */
-#define HANDLE 1
-#define PRIORITY 0x51c
 
 static const char *const map_names[MAPS] = {
 	[MAP_PORTS] = "soft_ports",	  [MAP_VIEWS] = "soft_views",
@@ -52,32 +50,15 @@ uint32_t plane_entries(void)
 	return bpf_map__max_entries(plane.skel->maps.soft_entries);
 }
 
-static void hook_of(uint32_t ifindex, struct bpf_tc_hook *hook)
+const uint64_t *plane_seed(void)
 {
-	*hook = (struct bpf_tc_hook){ .sz = sizeof(*hook), .ifindex = ifindex, .attach_point = BPF_TC_INGRESS };
+	return (const uint64_t *)plane.skel->rodata->softsai_seed;
 }
 
 /* The program on a port that is ours by name, as a file descriptor. */
 static int program_on(uint32_t ifindex)
 {
-	DECLARE_LIBBPF_OPTS(bpf_tc_opts, opts, .handle = HANDLE, .priority = PRIORITY);
-	struct bpf_prog_info info = {};
-	__u32 size = sizeof(info);
-	struct bpf_tc_hook hook;
-	int err, fd;
-
-	hook_of(ifindex, &hook);
-	err = bpf_tc_query(&hook, &opts);
-	if (err)
-		return err;
-	fd = bpf_prog_get_fd_by_id(opts.prog_id);
-	if (fd < 0)
-		return -errno;
-	err = bpf_obj_get_info_by_fd(fd, &info, &size);
-	if (!err && strcmp(info.name, program_name) == 0)
-		return fd;
-	close(fd);
-	return err ? err : -ENOENT;
+	return filter_find(ifindex, BPF_TC_INGRESS, program_name);
 }
 
 /* Opens the maps that a program holds, by name; -1 in fds for one that it has not. */
@@ -158,13 +139,36 @@ static bool adopt(const struct plane_options *options)
 	return false;
 }
 
-/* Writes the first record, by which the maps are known as ours. */
+/* The first record, by which the maps are known as ours. */
+struct head {
+	uint64_t layout;
+	uint64_t number; /* of objects: meta_next */
+	uint64_t seed[SOFTSAI_SEED_WORDS];
+	uint8_t rest[SOFTSAI_META_CHUNK - (2 + SOFTSAI_SEED_WORDS) * sizeof(uint64_t)];
+};
+
 static int sign(void)
 {
-	uint32_t head[SOFTSAI_META_CHUNK / sizeof(uint32_t)] = { SOFTSAI_LAYOUT };
+	struct head head = { .layout = SOFTSAI_LAYOUT };
 	struct softsai_meta_key key = {};
 
-	return bpf_map_update_elem(plane_map(MAP_META), &key, head, BPF_ANY);
+	memcpy(head.seed, plane.skel->rodata->softsai_seed, sizeof(head.seed));
+	return bpf_map_update_elem(plane_map(MAP_META), &key, &head, BPF_ANY);
+}
+
+/* The seed that entries of maps that were taken over lie by, or a new one. */
+static int set_seed(bool adopted)
+{
+	struct head head = {};
+	struct softsai_meta_key key = {};
+	int err = 0;
+
+	if (adopted)
+		err = bpf_map_lookup_elem(plane_map(MAP_META), &key, &head);
+	else if (getrandom(head.seed, sizeof(head.seed), 0) != sizeof(head.seed))
+		err = -errno;
+	memcpy((void *)plane.skel->rodata->softsai_seed, head.seed, sizeof(head.seed));
+	return err;
 }
 
 static bool has_capability(int bit)
@@ -204,40 +208,41 @@ static struct softsai_meta_key clsact_key(uint32_t ifindex)
 	return (struct softsai_meta_key){ .object = 0, .chunk = ifindex };
 }
 
+/* The qdisc itself. */
+static struct bpf_tc_hook clsact_of(uint32_t ifindex)
+{
+	return (struct bpf_tc_hook){ .sz = sizeof(struct bpf_tc_hook), .ifindex = ifindex,
+				     .attach_point = BPF_TC_INGRESS | BPF_TC_EGRESS };
+}
+
 static int attach(uint32_t ifindex)
 {
 	uint8_t record[SOFTSAI_META_CHUNK] = { 1 };
 	struct softsai_meta_key key = clsact_key(ifindex);
-	DECLARE_LIBBPF_OPTS(bpf_tc_opts, opts, .handle = HANDLE, .priority = PRIORITY, .prog_fd = plane_program(),
-			    .flags = BPF_TC_F_REPLACE);
-	struct bpf_tc_hook hook;
+	struct bpf_tc_hook hook = clsact_of(ifindex);
 	int err;
 
-	hook_of(ifindex, &hook);
 	err = bpf_tc_hook_create(&hook);
 	if (!err)
 		err = bpf_map_update_elem(plane_map(MAP_META), &key, record, BPF_ANY);
 	if (err && err != -EEXIST)
 		return err;
-	return bpf_tc_attach(&hook, &opts);
+	return filter_attach(ifindex, BPF_TC_INGRESS, plane_program());
 }
 
 static int detach(uint32_t ifindex)
 {
 	int program = program_on(ifindex);
-	DECLARE_LIBBPF_OPTS(bpf_tc_opts, opts, .handle = HANDLE, .priority = PRIORITY);
 	struct softsai_meta_key key = clsact_key(ifindex);
+	struct bpf_tc_hook hook = clsact_of(ifindex);
 	uint8_t record[SOFTSAI_META_CHUNK];
-	struct bpf_tc_hook hook;
 
 	if (program < 0)
 		return 0;
 	close(program);
-	hook_of(ifindex, &hook);
 	if (bpf_map_lookup_elem(plane_map(MAP_META), &key, record))
-		return bpf_tc_detach(&hook, &opts);
+		return filter_detach(ifindex, BPF_TC_INGRESS);
 	bpf_map_delete_elem(plane_map(MAP_META), &key);
-	hook.attach_point = BPF_TC_INGRESS | BPF_TC_EGRESS; /* the qdisc itself */
 	return bpf_tc_hook_destroy(&hook);
 }
 
@@ -274,9 +279,15 @@ int plane_open(const struct plane_options *options, bool *adopted)
 		bpf_map__set_max_entries(plane.skel->maps.soft_counters, options->entries);
 		bpf_map__set_max_entries(plane.skel->maps.soft_meta, 4 * options->entries);
 	}
+	plane.skel->rodata->softsai_queues = options->queues;
 	tables_fill((void *)plane.skel->rodata->softsai_crc, (void *)plane.skel->rodata->softsai_bth_len);
 	*adopted = adopt(options);
 	log_libbpf_clear();
+	err = set_seed(*adopted);
+	if (err) {
+		explain("get the seed of digests", 0, err);
+		goto out;
+	}
 	err = ingress_bpf__load(plane.skel);
 	if (err) {
 		explain("load the BPF program", 0, err);

@@ -36,6 +36,7 @@ struct plane_options {
 	const uint32_t *others; /* of the namespace's other netdevs, which may have been ports */
 	size_t other_count;
 	uint32_t entries; /* size of the entry map; 0: SOFTSAI_ENTRIES */
+	bool queues;	  /* packets are marked with their traffic class */
 };
 
 /*
@@ -58,6 +59,9 @@ int plane_program(void);
 
 /* The number of CPUs whose values a per-CPU map has. */
 int plane_cpus(void);
+
+/* The secret by which digests of keys are made: SOFTSAI_SEED_WORDS words. It stays as long as the maps. */
+const uint64_t *plane_seed(void);
 
 /* Size of the entry map. */
 uint32_t plane_entries(void);

@@ -11,6 +11,7 @@
 #include "log.h"
 #include "net.h"
 #include "plane.h"
+#include "queue.h"
 
 #define MAX_LANES 16
 
@@ -236,10 +237,13 @@ static sai_status_t port_get(struct object *o, sai_attribute_t *attr)
 
 	switch (attr->id) {
 	case SAI_PORT_ATTR_INGRESS_ACL:
-	case SAI_PORT_ATTR_QOS_QUEUE_LIST:
-	case SAI_PORT_ATTR_QOS_NUMBER_OF_QUEUES:
 	case SAI_PORT_ATTR_TYPE: /* 0: logical, which front panel ports are */
 		return SAI_STATUS_ITEM_NOT_FOUND;
+	case SAI_PORT_ATTR_QOS_QUEUE_LIST:
+		return queue_list(p->ifindex, &attr->value.objlist);
+	case SAI_PORT_ATTR_QOS_NUMBER_OF_QUEUES:
+		attr->value.u32 = queue_count(p->ifindex);
+		return SAI_STATUS_SUCCESS;
 	case SAI_PORT_ATTR_HW_LANE_LIST:
 		return object_fill(&attr->value.u32list, p->lanes, p->lane_count, sizeof(p->lanes[0]));
 	case SAI_PORT_ATTR_SPEED:

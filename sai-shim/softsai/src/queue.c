@@ -1,14 +1,309 @@
 #include "queue.h"
 
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "egress.h"
+#include "index.h"
+#include "log.h"
+#include "net.h"
+#include "qdisc.h"
+
+#define DEFAULT_RATE 12500000000ULL /* 100 Gbit/s, where a netdev does not say how fast it is */
+#define SHORTEST_FRAME 1518
+#define OVERHEAD 18 /* of a frame over the MTU: addresses, a tag, the type */
+#define ATTR_BASE_DROPPED 0x7fff0004 /* beside ATTR_BASE_PACKETS, in records only */
+
+static struct queues {
+	uint32_t ifindex;
+	struct qdisc_port port;
+} *ports;
+static size_t count;
+
 static const struct attribute queue_attributes[] = {
 	{ SAI_QUEUE_ATTR_TYPE, PLAIN, sizeof(int32_t), 0, NULL },
 	{ SAI_QUEUE_ATTR_PORT, PLAIN, sizeof(sai_object_id_t), 0, NULL },
 	{ SAI_QUEUE_ATTR_INDEX, PLAIN, sizeof(uint8_t), 0, NULL },
+	{ SAI_QUEUE_ATTR_SCHEDULER_PROFILE_ID, PLAIN, sizeof(sai_object_id_t), SET | REFERENCE, NULL },
+	{ ATTR_BASE_PACKETS, PLAIN, sizeof(uint64_t), 0, NULL },
+	{ ATTR_BASE_BYTES, PLAIN, sizeof(uint64_t), 0, NULL },
+	{ ATTR_BASE_DROPPED, PLAIN, sizeof(uint64_t), 0, NULL },
 };
+
+sai_object_id_t queue_id(uint32_t ifindex, uint32_t queue)
+{
+	return object_id(SAI_OBJECT_TYPE_QUEUE, (uint64_t)ifindex << 8 | queue);
+}
+
+static uint32_t ifindex_of(const struct object *o)
+{
+	return object_number(o->id) >> 8;
+}
+
+static uint32_t index_in_port(const struct object *o)
+{
+	return object_number(o->id) & 0xff;
+}
+
+static struct queues *find(uint32_t ifindex)
+{
+	for (size_t i = 0; i < count; i++)
+		if (ports[i].ifindex == ifindex)
+			return &ports[i];
+	return NULL;
+}
+
+/* What the queues of a port shall be, by the schedulers that they are bound to. */
+static void compile(struct queues *q)
+{
+	uint32_t strict = 0;
+
+	for (int i = SOFTSAI_QUEUES - 1; i >= 0; i--) {
+		const struct object *o = object_find(queue_id(q->ifindex, i));
+		const sai_attribute_value_t *v = o ? object_value(o, SAI_QUEUE_ATTR_SCHEDULER_PROFILE_ID) : NULL;
+		struct scheduling s = scheduler_values(v ? object_find(v->oid) : NULL);
+
+		/* Strict ones go first, the highest of them before all; the rest share. */
+		q->port.queue[i] = (struct qdisc_queue){
+			.max_rate = s.max_rate,
+			.priority = s.strict ? strict++ : SOFTSAI_QUEUES - 1,
+			.quantum = s.weight * q->port.frame,
+		};
+	}
+}
+
+static sai_status_t apply(struct queues *q)
+{
+	int err;
+
+	compile(q);
+	err = qdisc_ensure(q->ifindex, &q->port);
+	if (!err)
+		return SAI_STATUS_SUCCESS;
+	fail("queues of the port with index %u: %s", q->ifindex, strerror(-err));
+	return err == -ENODEV ? SAI_STATUS_SUCCESS : SAI_STATUS_FAILURE; /* the netdev is gone, and its queues with it */
+}
+
+sai_status_t queue_apply(void)
+{
+	sai_status_t status = SAI_STATUS_SUCCESS;
+
+	for (size_t i = 0; i < count && !status; i++)
+		status = apply(&ports[i]);
+	return status;
+}
+
+static const char *reason(int err)
+{
+	if (err == -EEXIST)
+		return "it has a root qdisc of somebody else's, which stays (tc qdisc show)";
+	if (err == -ENOENT)
+		return "the kernel has no HTB or bfifo (CONFIG_NET_SCH_HTB, CONFIG_NET_SCH_FIFO)";
+	return strerror(-err);
+}
+
+/* Fills q for a netdev, and makes its queues unless an earlier process did. */
+static int open_one(struct queues *q, const struct queue_options *options, struct net_link *link)
+{
+	uint64_t speed;
+	bool ours;
+	int err;
+
+	speed = net_speed(link->name) * 125000ULL;
+	q->ifindex = link->ifindex;
+	q->port.rate = options->rate ? options->rate : speed ? speed : DEFAULT_RATE;
+	q->port.limit = options->limit;
+	q->port.frame = link->mtu + OVERHEAD > SHORTEST_FRAME ? link->mtu + OVERHEAD : SHORTEST_FRAME;
+	compile(q);
+	err = qdisc_find(q->ifindex, &ours);
+	if (!err && !ours)
+		err = qdisc_ensure(q->ifindex, &q->port);
+	if (err)
+		return err;
+	err = egress_attach(q->ifindex);
+	if (err && !ours)
+		qdisc_remove(q->ifindex);
+	return err;
+}
+
+void queue_open(const struct queue_options *options, const uint32_t *ifindexes, size_t n)
+{
+	struct net_link link = {};
+	int err;
+
+	egress_queues(true);
+	ports = calloc(n + 1, sizeof(*ports));
+	for (size_t i = 0; ports && i < n; i++) {
+		err = net_link(NULL, ifindexes[i], &link);
+		if (!err)
+			err = open_one(&ports[count], options, &link);
+		if (!err)
+			count++;
+		else
+			warn("port %s has no queues: %s", link.name, reason(err));
+	}
+	if (!count)
+		hide_also("queues");
+}
+
+sai_status_t queue_make(void)
+{
+	sai_status_t status = SAI_STATUS_SUCCESS;
+	sai_object_id_t id;
+
+	for (size_t i = 0; i < count; i++)
+		for (uint32_t n = 0; n < SOFTSAI_QUEUES && !status; n++)
+			status = object_create(&queue_type, queue_id(ports[i].ifindex, n), 0, NULL, &id);
+	return status;
+}
+
+sai_status_t queue_release(const uint32_t *ifindexes, size_t n)
+{
+	sai_status_t status = SAI_STATUS_SUCCESS;
+	int err;
+
+	for (size_t i = 0; i < n; i++) {
+		err = egress_detach(ifindexes[i]);
+		if (!err)
+			err = qdisc_remove(ifindexes[i]);
+		if (!err)
+			continue;
+		fail("cannot remove the queues of the netdev with index %u: %s", ifindexes[i], strerror(-err));
+		status = SAI_STATUS_FAILURE;
+	}
+	return status;
+}
+
+void queue_forget(void)
+{
+	egress_close();
+	egress_queues(false);
+	free(ports);
+	ports = NULL;
+	count = 0;
+}
+
+uint32_t queue_count(uint32_t ifindex)
+{
+	return (ifindex ? find(ifindex) != NULL : count > 0) ? SOFTSAI_QUEUES : 0;
+}
+
+sai_status_t queue_list(uint32_t ifindex, sai_object_list_t *list)
+{
+	sai_object_id_t ids[SOFTSAI_QUEUES];
+
+	for (uint32_t i = 0; i < SOFTSAI_QUEUES; i++)
+		ids[i] = queue_id(ifindex, i);
+	return object_fill(list, ids, queue_count(ifindex), sizeof(ids[0]));
+}
+
+static sai_status_t queue_get(struct object *o, sai_attribute_t *attr)
+{
+	switch (attr->id) {
+	case SAI_QUEUE_ATTR_TYPE:
+		attr->value.s32 = SAI_QUEUE_TYPE_UNICAST;
+		return SAI_STATUS_SUCCESS;
+	case SAI_QUEUE_ATTR_PORT:
+		attr->value.oid = object_id(SAI_OBJECT_TYPE_PORT, ifindex_of(o));
+		return SAI_STATUS_SUCCESS;
+	case SAI_QUEUE_ATTR_INDEX:
+		attr->value.u8 = index_in_port(o);
+		return SAI_STATUS_SUCCESS;
+	}
+	return SAI_STATUS_ITEM_NOT_FOUND;
+}
+
+static sai_status_t queue_set(struct object *o, sai_attr_id_t id)
+{
+	const struct object *scheduler = object_find(object_value(o, id)->oid);
+
+	if (scheduler && scheduler->type != &scheduler_type)
+		return SAI_STATUS_INVALID_ATTR_VALUE_0;
+	return apply(find(ifindex_of(o)));
+}
 
 const struct type queue_type = {
 	.type = SAI_OBJECT_TYPE_QUEUE,
 	.name = "queue",
 	.attributes = queue_attributes,
 	.count = sizeof(queue_attributes) / sizeof(queue_attributes[0]),
+	.set = queue_set,
+	.get = queue_get,
 };
+
+/* A statistic, and the attribute with what it was when it was cleared: 0 for none. */
+static bool stat_of(const struct qdisc_stats *s, sai_stat_id_t id, uint64_t *value, sai_attr_id_t *base)
+{
+	switch (id) {
+	case SAI_QUEUE_STAT_PACKETS:
+		*value = s->packets;
+		*base = ATTR_BASE_PACKETS;
+		return true;
+	case SAI_QUEUE_STAT_BYTES:
+		*value = s->bytes;
+		*base = ATTR_BASE_BYTES;
+		return true;
+	case SAI_QUEUE_STAT_DROPPED_PACKETS:
+		*value = s->dropped;
+		*base = ATTR_BASE_DROPPED;
+		return true;
+	case SAI_QUEUE_STAT_CURR_OCCUPANCY_BYTES:
+		*value = s->backlog;
+		*base = 0;
+		return true;
+	}
+	return false;
+}
+
+static sai_status_t read_stats(sai_object_id_t id, struct object **o, struct qdisc_stats *s)
+{
+	int err;
+
+	*o = object_find(id);
+	if (!*o || (*o)->type != &queue_type)
+		return SAI_STATUS_INVALID_OBJECT_ID;
+	err = qdisc_stats(ifindex_of(*o), index_in_port(*o), s);
+	if (!err)
+		return SAI_STATUS_SUCCESS;
+	if (err == -ENODEV || err == -ENOENT) /* the netdev is gone, or somebody took the queue away */
+		return SAI_STATUS_ITEM_NOT_FOUND;
+	fail("queue %u of the port with index %u: %s", index_in_port(*o), ifindex_of(*o), strerror(-err));
+	return SAI_STATUS_FAILURE;
+}
+
+sai_status_t queue_stats(sai_object_id_t id, uint32_t n, const sai_stat_id_t *ids, uint64_t *values)
+{
+	struct qdisc_stats s;
+	struct object *o;
+	sai_status_t status = read_stats(id, &o, &s);
+
+	for (uint32_t i = 0; i < n && !status; i++) {
+		const sai_attribute_value_t *base;
+		sai_attr_id_t at;
+
+		if (!stat_of(&s, ids[i], &values[i], &at))
+			return SAI_STATUS_NOT_SUPPORTED;
+		base = at ? object_value(o, at) : NULL;
+		if (base && base->u64 <= values[i]) /* else somebody made the qdisc anew */
+			values[i] -= base->u64;
+	}
+	return status;
+}
+
+/* The kernel counts on; what it had is kept beside it. */
+sai_status_t queue_clear(sai_object_id_t id, uint32_t n, const sai_stat_id_t *ids)
+{
+	struct qdisc_stats s;
+	struct object *o;
+	sai_status_t status = read_stats(id, &o, &s);
+
+	for (uint32_t i = 0; i < n && !status; i++) {
+		sai_attribute_t base = {};
+
+		if (!stat_of(&s, ids[i], &base.value.u64, &base.id) || !base.id)
+			return SAI_STATUS_NOT_SUPPORTED;
+		status = object_store(o, &base);
+	}
+	return status ? status : object_save(o);
+}

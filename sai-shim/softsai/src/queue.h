@@ -1,7 +1,58 @@
-/* Queues. This switch has none yet: a port's queue list is empty. */
+/*
+ * Egress queues of the ports, where the profile asks for them, and the schedulers
+ * that serve them. A queue is a class of the HTB qdisc at the netdev's root, which
+ * lives as long as the netdev: the next process finds it with the packets in it.
+ */
 #ifndef SOFTSAI_QUEUE_H
 #define SOFTSAI_QUEUE_H
 
+#include <stddef.h>
+#include <stdint.h>
+
 #include "object.h"
+
+struct queue_options {
+	uint64_t rate;	/* of a port, octets a second; 0: what its netdev says */
+	uint32_t limit; /* octets that a queue holds */
+};
+
+/*
+ * Makes queues at the netdevs; queues that are there stay as they are until
+ * queue_apply. A netdev that cannot have them, has none, and the log says why. Where
+ * none can, the capability "queues" is hidden.
+ */
+void queue_open(const struct queue_options *options, const uint32_t *ifindexes, size_t n);
+
+/* Makes the queue objects of the ports. */
+sai_status_t queue_make(void);
+
+/* Gives all queues the schedulers that they are bound to. */
+sai_status_t queue_apply(void);
+
+/* Takes queues off netdevs, with the packets in them; SAI_STATUS_FAILURE: the log says why. */
+sai_status_t queue_release(const uint32_t *ifindexes, size_t n);
+
+/* Lets go of the queues, which stay. */
+void queue_forget(void);
+
+/* The number of queues of a port, or of each port of the switch with port 0; and their ids, by index. */
+uint32_t queue_count(uint32_t ifindex);
+sai_status_t queue_list(uint32_t ifindex, sai_object_list_t *list);
+
+/* The object id of a queue. */
+sai_object_id_t queue_id(uint32_t ifindex, uint32_t queue);
+
+/* Reads statistics; SAI_STATUS_NOT_SUPPORTED for one that the kernel does not have. */
+sai_status_t queue_stats(sai_object_id_t id, uint32_t n, const sai_stat_id_t *ids, uint64_t *values);
+sai_status_t queue_clear(sai_object_id_t id, uint32_t n, const sai_stat_id_t *ids);
+
+/* How a queue is served: the values of a scheduler, or SAI's defaults with NULL. */
+struct scheduling {
+	bool strict;
+	uint32_t weight;
+	uint64_t max_rate; /* octets a second; 0: no limit */
+};
+
+struct scheduling scheduler_values(const struct object *scheduler);
 
 #endif

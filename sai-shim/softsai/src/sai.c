@@ -114,6 +114,8 @@ static const int32_t stages[] = { SAI_ACL_STAGE_INGRESS };
 static const int32_t bind_points[] = { SAI_ACL_BIND_POINT_TYPE_PORT };
 static const int32_t modes[] = { SAI_POLICER_MODE_SR_TCM };
 static const int32_t meters[] = { SAI_METER_TYPE_PACKETS, SAI_METER_TYPE_BYTES };
+static const int32_t schedulings[] = { SAI_SCHEDULING_TYPE_STRICT, SAI_SCHEDULING_TYPE_WRR, SAI_SCHEDULING_TYPE_DWRR };
+static const int32_t rates[] = { SAI_METER_TYPE_BYTES };
 static const int32_t mirrors[] = { SAI_MIRROR_SESSION_TYPE_LOCAL };
 static const int32_t traps[] = { SAI_HOSTIF_USER_DEFINED_TRAP_TYPE_ACL };
 static const int32_t bases[] = { SAI_UDF_BASE_L4 };
@@ -132,6 +134,8 @@ static const struct {
 	VALUES(POLICER, SAI_POLICER_ATTR_MODE, modes),
 	VALUES(POLICER, SAI_POLICER_ATTR_METER_TYPE, meters),
 	VALUES(POLICER, SAI_POLICER_ATTR_RED_PACKET_ACTION, packet_actions),
+	VALUES(SCHEDULER, SAI_SCHEDULER_ATTR_SCHEDULING_TYPE, schedulings),
+	VALUES(SCHEDULER, SAI_SCHEDULER_ATTR_METER_TYPE, rates),
 	VALUES(MIRROR_SESSION, SAI_MIRROR_SESSION_ATTR_TYPE, mirrors),
 	VALUES(HOSTIF_USER_DEFINED_TRAP, SAI_HOSTIF_USER_DEFINED_TRAP_ATTR_TYPE, traps),
 	VALUES(UDF, SAI_UDF_ATTR_BASE, bases),

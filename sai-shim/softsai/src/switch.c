@@ -6,9 +6,12 @@
 #include "acl.h"
 #include "hash.h"
 #include "log.h"
+#include "monitor.h"
 #include "plane.h"
 #include "policer.h"
 #include "port.h"
+#include "qdisc.h"
+#include "queue.h"
 #include "trap.h"
 
 #define SWITCH_NUMBER 1
@@ -27,6 +30,7 @@ static const struct attribute switch_attributes[] = {
 	{ SAI_SWITCH_ATTR_SWITCH_PROFILE_ID, PLAIN, sizeof(uint32_t), CREATE, NULL },
 	{ SAI_SWITCH_ATTR_SWITCH_HARDWARE_INFO, LIST, sizeof(int8_t), CREATE, NULL },
 	{ SAI_SWITCH_ATTR_PACKET_EVENT_NOTIFY, PLAIN, sizeof(void *), CREATE | SET | VOLATILE, NULL },
+	{ SAI_SWITCH_ATTR_FLOW_MONITOR_EVENT_NOTIFY, PLAIN, sizeof(void *), CREATE | SET | VOLATILE, "monitor" },
 	{ SAI_SWITCH_ATTR_NUMBER_OF_ACTIVE_PORTS, PLAIN, sizeof(uint32_t), 0, NULL },
 	{ SAI_SWITCH_ATTR_PORT_LIST, LIST, OID, 0, NULL },
 	{ SAI_SWITCH_ATTR_CPU_PORT, PLAIN, OID, 0, NULL },
@@ -61,6 +65,9 @@ static sai_status_t switch_get(struct object *o, sai_attribute_t *attr)
 		return SAI_STATUS_SUCCESS;
 	case SAI_SWITCH_ATTR_PORT_LIST:
 		return port_list(&attr->value.objlist);
+	case SAI_SWITCH_ATTR_NUMBER_OF_UNICAST_QUEUES:
+		attr->value.u32 = queue_count(0);
+		return SAI_STATUS_SUCCESS;
 	case SAI_SWITCH_ATTR_CPU_PORT: /* a port with no netdev */
 		attr->value.oid = object_id(SAI_OBJECT_TYPE_PORT, 0);
 		return SAI_STATUS_SUCCESS;
@@ -83,6 +90,10 @@ static sai_status_t switch_set(struct object *o, sai_attr_id_t id)
 
 	if (id == SAI_SWITCH_ATTR_PACKET_EVENT_NOTIFY) {
 		trap_notify(v->ptr);
+		return SAI_STATUS_SUCCESS;
+	}
+	if (id == SAI_SWITCH_ATTR_FLOW_MONITOR_EVENT_NOTIFY) {
+		monitor_notify(v->ptr);
 		return SAI_STATUS_SUCCESS;
 	}
 	hash = object_find(v->oid);
@@ -126,21 +137,47 @@ static bool number(const struct profile *p, const char *key, uint64_t max, uint6
 static void let_go(void)
 {
 	trap_stop();
+	monitor_close();
 	the_switch = NULL;
 	object_forget();
 	index_forget();
+	queue_forget();
 	port_forget();
 	plane_close();
+}
+
+/* Queues, where the profile asks for them; else none, not even those of an earlier process. */
+static bool queue_profile(const struct profile *profile, struct queue_options *options, bool *asked)
+{
+	const char *text = profile->get("SLUICE_QUEUES");
+	uint64_t mbits, limit;
+
+	*asked = is_set(profile, "SLUICE_QUEUES");
+	if (*asked && strcmp(text, "8") != 0) {
+		fail("SLUICE_QUEUES is \"%s\"; 0 and %d are allowed", text, SOFTSAI_QUEUES);
+		return false;
+	}
+	if (!number(profile, "SLUICE_QUEUE_RATE", 1000000, 0, &mbits) ||
+	    !number(profile, "SLUICE_QUEUE_BYTES", 1 << 30, 1 << 20, &limit))
+		return false;
+	*options = (struct queue_options){ .rate = mbits * 125000, .limit = limit };
+	if (hidden("queues"))
+		*asked = false;
+	else if (!*asked)
+		hide_also("queues");
+	return true;
 }
 
 static sai_status_t open_plane(const struct profile *profile, bool *adopted)
 {
 	struct plane_options options = {};
+	struct queue_options queues;
 	uint32_t *ports, *others;
 	uint64_t entries;
 	sai_status_t status;
 
-	if (!number(profile, "SLUICE_ACL_ENTRIES", 1 << 24, SOFTSAI_ENTRIES, &entries))
+	if (!number(profile, "SLUICE_ACL_ENTRIES", 1 << 24, SOFTSAI_ENTRIES, &entries) ||
+	    !queue_profile(profile, &queues, &options.queues))
 		return SAI_STATUS_INVALID_PARAMETER;
 	options.entries = entries;
 	status = port_find(profile->get("SLUICE_PORTS"));
@@ -150,6 +187,16 @@ static sai_status_t open_plane(const struct profile *profile, bool *adopted)
 	options.others = others = port_others(&options.other_count);
 	if (!ports || !others || plane_open(&options, adopted))
 		status = SAI_STATUS_FAILURE;
+	if (!status && options.queues)
+		queue_open(&queues, ports, options.ports);
+	else if (!status)
+		status = queue_release(ports, options.ports);
+	if (!status && options.queues && !hidden("queues") && !hidden("monitor"))
+		monitor_open();
+	else if (!hidden("monitor"))
+		hide_also("monitor");
+	if (!status)
+		queue_release(others, options.other_count); /* the ports are there all the same */
 	free(ports);
 	free(others);
 	return status;
@@ -165,7 +212,22 @@ static sai_status_t make_switch(uint32_t count, const sai_attribute_t *list, sai
 	if (!status)
 		status = port_make();
 	if (!status)
+		status = queue_make();
+	if (!status)
 		status = hash_make_default();
+	return status;
+}
+
+/* Takes queues and programs off the ports. */
+static sai_status_t detach(void)
+{
+	size_t n;
+	uint32_t *all = port_indexes(&n);
+	sai_status_t status = all ? queue_release(all, n) : SAI_STATUS_NO_MEMORY;
+
+	free(all);
+	if (plane_detach())
+		status = SAI_STATUS_FAILURE;
 	return status;
 }
 
@@ -183,8 +245,8 @@ static sai_status_t wipe(const struct profile *profile, uint32_t count, const sa
 		object_restore();
 	if (!status)
 		status = hash_reset();
-	if (!status && plane_detach())
-		status = SAI_STATUS_FAILURE;
+	if (!status)
+		status = detach();
 	let_go();
 	return status;
 }
@@ -202,6 +264,8 @@ static sai_status_t start(const struct profile *profile, bool adopted)
 		status = object_restore();
 	if (!status)
 		acl_publish_all();
+	if (!status)
+		status = queue_apply();
 	if (!status)
 		status = hash_apply();
 	if (!status)
@@ -235,17 +299,19 @@ sai_status_t switch_create(const struct profile *profile, uint32_t count, const 
 	}
 	notify = object_value(the_switch, SAI_SWITCH_ATTR_PACKET_EVENT_NOTIFY);
 	trap_notify(notify ? notify->ptr : NULL);
+	notify = object_value(the_switch, SAI_SWITCH_ATTR_FLOW_MONITOR_EVENT_NOTIFY);
+	monitor_notify(notify ? notify->ptr : NULL);
 	return SAI_STATUS_SUCCESS;
 }
 
 sai_status_t switch_remove(sai_object_id_t id)
 {
-	int err = 0;
+	sai_status_t status = SAI_STATUS_SUCCESS;
 
 	if (!the_switch || the_switch->id != id)
 		return SAI_STATUS_INVALID_OBJECT_ID;
 	if (object_made() == 0 && !hash_managed())
-		err = plane_detach();
+		status = detach();
 	let_go();
-	return err ? SAI_STATUS_FAILURE : SAI_STATUS_SUCCESS;
+	return status;
 }

@@ -1,18 +1,9 @@
 #include "trap.h"
 
-#include <errno.h>
-#include <poll.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
-#include <string.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
-#include <bpf/libbpf.h>
-
-#include "log.h"
 #include "plane.h"
+#include "reader.h"
 #include "switch.h"
 
 static const struct attribute group_attributes[] = {
@@ -51,22 +42,18 @@ const struct type trap_type = {
 	.create = trap_create,
 };
 
-static struct {
-	pthread_t thread;
-	struct ring_buffer *ring;
-	int wake; /* eventfd that ends the thread */
-	sai_object_id_t switch_id;
-	_Atomic(sai_packet_event_notification_fn) notify;
-} reader = { .wake = -1 };
+static struct reader reader = { .what = "packets to the CPU", .wake = -1 };
+static sai_object_id_t switch_id;
+static _Atomic(sai_packet_event_notification_fn) event;
 
 void trap_notify(void *function)
 {
-	atomic_store(&reader.notify, (sai_packet_event_notification_fn)function);
+	atomic_store(&event, (sai_packet_event_notification_fn)function);
 }
 
 static int deliver(void *context, void *data, size_t size)
 {
-	sai_packet_event_notification_fn notify = atomic_load(&reader.notify);
+	sai_packet_event_notification_fn notify = atomic_load(&event);
 	const struct softsai_copy *c = data;
 	sai_attribute_t attrs[2] = {
 		{ .id = SAI_HOSTIF_PACKET_ATTR_INGRESS_PORT },
@@ -79,67 +66,18 @@ static int deliver(void *context, void *data, size_t size)
 	attrs[0].value.oid = object_id(SAI_OBJECT_TYPE_PORT, c->ifindex);
 	if (c->trap)
 		attrs[1].value.oid = object_id(SAI_OBJECT_TYPE_HOSTIF_USER_DEFINED_TRAP, c->trap);
-	notify(reader.switch_id, c->captured, c->data, 2, attrs);
+	notify(switch_id, c->captured, c->data, 2, attrs);
 	return 0;
-}
-
-static void *run(void *arg)
-{
-	struct pollfd fds[2] = {
-		{ .fd = ring_buffer__epoll_fd(reader.ring), .events = POLLIN },
-		{ .fd = reader.wake, .events = POLLIN },
-	};
-
-	(void)arg;
-	for (;;) {
-		if (poll(fds, 2, -1) < 0 && errno != EINTR) {
-			fail("packets to the CPU end: poll: %s", strerror(errno));
-			return NULL;
-		}
-		if (fds[1].revents)
-			return NULL;
-		ring_buffer__consume(reader.ring);
-	}
 }
 
 sai_status_t trap_start(void)
 {
-	sigset_t all, before;
-	int err;
-
-	reader.switch_id = switch_object()->id;
-	reader.ring = ring_buffer__new(plane_map(MAP_CPU), deliver, NULL, NULL);
-	reader.wake = eventfd(0, EFD_CLOEXEC);
-	if (!reader.ring || reader.wake < 0) {
-		fail("cannot read packets to the CPU: %s", strerror(errno));
-		return SAI_STATUS_FAILURE;
-	}
-	/* Signals are the caller's: none goes to this thread. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	err = pthread_create(&reader.thread, NULL, run, NULL);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (err) {
-		fail("cannot start a thread: %s", strerror(err));
-		close(reader.wake);
-		reader.wake = -1;
-		return SAI_STATUS_FAILURE;
-	}
-	return SAI_STATUS_SUCCESS;
+	switch_id = switch_object()->id;
+	return reader_start(&reader, plane_map(MAP_CPU), deliver);
 }
 
 void trap_stop(void)
 {
-	uint64_t one = 1;
-
 	trap_notify(NULL);
-	if (reader.wake >= 0) {
-		if (write(reader.wake, &one, sizeof(one)) != sizeof(one))
-			fail("cannot wake the packet thread: %s", strerror(errno));
-		pthread_join(reader.thread, NULL);
-		close(reader.wake);
-		reader.wake = -1;
-	}
-	ring_buffer__free(reader.ring);
-	reader.ring = NULL;
+	reader_stop(&reader);
 }

@@ -10,8 +10,10 @@
  *   remove TYPE ID                 ok
  *   capability TYPE ATTRIBUTE      ok create set get
  *   values TYPE ATTRIBUTE          ok VALUE ...
- *   stat port|policer ID N ...     ok VALUE ...
+ *   stat port|queue|policer ID N ...  ok VALUE ...
+ *   clear ID N ...                 clears statistics of a queue: ok
  *   packets N                      waits until N packets reached the CPU: ok PORT:TRAP:HEX ...
+ *   events N                       waits until N events of flow monitors: ok ENTRY:QUEUE:OCTETS:HIGH ...
  *
  * ATTR is KIND:ATTRIBUTE=VALUE. KIND is one of bool u8 u16 u32 s32 u64 oid, these
  * with "field-" (VALUE/MASK), "action-", "list-" before; field-ip4, field-ip6
@@ -91,6 +93,7 @@ static const struct {
 	{ "udf-match", SAI_API_UDF, 4, SAI_OBJECT_TYPE_UDF_MATCH },
 	{ "udf-group", SAI_API_UDF, 8, SAI_OBJECT_TYPE_UDF_GROUP },
 	{ "policer", SAI_API_POLICER, 0, SAI_OBJECT_TYPE_POLICER },
+	{ "scheduler", SAI_API_SCHEDULER, 0, SAI_OBJECT_TYPE_SCHEDULER },
 	{ "mirror", SAI_API_MIRROR, 0, SAI_OBJECT_TYPE_MIRROR_SESSION },
 	{ "samplepacket", SAI_API_SAMPLEPACKET, 0, SAI_OBJECT_TYPE_SAMPLEPACKET },
 	{ "trap-group", SAI_API_HOSTIF, 8, SAI_OBJECT_TYPE_HOSTIF_TRAP_GROUP },
@@ -139,6 +142,38 @@ static void on_packet(sai_object_id_t sw, sai_size_t size, const void *data, uin
 	}
 	packet_count++;
 	pthread_cond_signal(&arrived);
+	pthread_mutex_unlock(&lock);
+}
+
+static char events[1 << 16];
+static int event_count;
+
+static void on_event(sai_object_id_t sw, sai_object_id_t entry, sai_object_id_t queue, uint64_t octets, bool high)
+{
+	size_t at;
+
+	pthread_mutex_lock(&lock);
+	at = strlen(events);
+	if (sw == the_switch && at + 128 < sizeof(events))
+		sprintf(events + at, " 0x%llx:0x%llx:%llu:%d", (unsigned long long)entry, (unsigned long long)queue,
+			(unsigned long long)octets, high);
+	event_count++;
+	pthread_cond_signal(&arrived);
+	pthread_mutex_unlock(&lock);
+}
+
+static void wait_events(int n)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += 60;
+	pthread_mutex_lock(&lock);
+	while (event_count < n && pthread_cond_timedwait(&arrived, &lock, &until) == 0)
+		;
+	printf("%d%s\n", event_count >= n ? 0 : -1, events);
+	events[0] = 0;
+	event_count = 0;
 	pthread_mutex_unlock(&lock);
 }
 
@@ -304,6 +339,14 @@ static void get(int type, sai_object_id_t id, char *what)
 	printf("\n");
 }
 
+static sai_status_t ask_capability(sai_object_type_t type, uint32_t id, sai_attr_capability_t *c)
+{
+	sai_status_t (*query)(sai_object_id_t, sai_object_type_t, sai_attr_id_t, sai_attr_capability_t *) =
+		symbol("sai_query_attribute_capability");
+
+	return query(the_switch, type, id, c);
+}
+
 static void make_switch(char **words, int n)
 {
 	static const sai_service_method_table_t services = { .profile_get_value = profile_get };
@@ -311,6 +354,8 @@ static void make_switch(char **words, int n)
 	sai_attribute_t list[2] = { { .id = SAI_SWITCH_ATTR_INIT_SWITCH, .value.booldata = true },
 				    { .id = SAI_SWITCH_ATTR_PACKET_EVENT_NOTIFY, .value.ptr = on_packet } };
 	static bool initialized;
+	sai_attribute_t monitor = { .id = SAI_SWITCH_ATTR_FLOW_MONITOR_EVENT_NOTIFY, .value.ptr = on_event };
+	sai_attr_capability_t c = {};
 	sai_status_t status;
 
 	for (int i = 0; i < MAX; i++)
@@ -325,6 +370,10 @@ static void make_switch(char **words, int n)
 	}
 	initialized = true;
 	status = ((sai_switch_api_t *)table(SAI_API_SWITCH))->create_switch(&the_switch, 2, list);
+	if (!status)
+		ask_capability(SAI_OBJECT_TYPE_SWITCH, monitor.id, &c);
+	if (c.set_implemented)
+		status = ((sai_switch_api_t *)table(SAI_API_SWITCH))->set_switch_attribute(the_switch, &monitor);
 	printf("%d 0x%llx\n", status, (unsigned long long)the_switch);
 }
 
@@ -349,6 +398,15 @@ static void stats(char **words, int n)
 	printf("\n");
 }
 
+static void clear(char **words, int n)
+{
+	sai_stat_id_t ids[MAX];
+
+	for (int i = 1; i < n; i++)
+		ids[i - 1] = strtoul(words[i], NULL, 0);
+	printf("%d\n", ((sai_queue_api_t *)table(SAI_API_QUEUE))->clear_queue_stats(strtoull(words[0], NULL, 0), n - 1, ids));
+}
+
 static void values(int type, uint32_t id)
 {
 	sai_status_t (*query)(sai_object_id_t, sai_object_type_t, sai_attr_id_t, sai_s32_list_t *) =
@@ -365,10 +423,8 @@ static void values(int type, uint32_t id)
 
 static void capability(int type, uint32_t id)
 {
-	sai_status_t (*query)(sai_object_id_t, sai_object_type_t, sai_attr_id_t, sai_attr_capability_t *) =
-		symbol("sai_query_attribute_capability");
 	sai_attr_capability_t c = {};
-	sai_status_t status = query(the_switch, types[type].type, id, &c);
+	sai_status_t status = ask_capability(types[type].type, id, &c);
 
 	printf("%d %d %d %d\n", status, c.create_implemented, c.set_implemented, c.get_implemented);
 }
@@ -387,8 +443,16 @@ static void run(char **w, int n)
 		wait_packets(atoi(w[1]));
 		return;
 	}
+	if (strcmp(w[0], "events") == 0) {
+		wait_events(atoi(w[1]));
+		return;
+	}
 	if (strcmp(w[0], "stat") == 0) {
 		stats(w + 1, n - 1);
+		return;
+	}
+	if (strcmp(w[0], "clear") == 0) {
+		clear(w + 1, n - 1);
 		return;
 	}
 	if (strcmp(w[0], "remove-switch") == 0) {

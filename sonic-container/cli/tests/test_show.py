@@ -3,6 +3,7 @@
 import json
 import os
 import re
+from datetime import datetime, timedelta, timezone
 
 import pytest
 
@@ -14,10 +15,14 @@ CAPABILITY = {'flow_label_rung': 'rewrite', 'flow_label_reason': 'compute: not s
               'flow_label_ipv4': 'not spread: IPv4 has no flow label'}
 STATS = {'label_written': '900', 'label_skipped': '100', 'label_skipped_percent': '10.0', 'cpu_roce': '50', 'cpu_flows': '2'}
 
+STREAMS = {'stream_id_flows': '0', 'stream_id_waiting': '2', 'stream_id_conflicts': '0', 'stream_id_allocated': '9',
+           'stream_id_changed': '1', 'stream_id_failed': '0', 'stream_id_leases_lost': '1'}
+
 
 def flow(i, octets):
-    return {'src': '2001:db8::{}'.format(i), 'dst': '2001:db8::ff', 'dest_qp': str(16 + i), 'flow_label': str(i),
-            'packets': str(octets // 100), 'bytes': str(octets)}
+    row = {'src': '2001:db8::{}'.format(i), 'dst': '2001:db8::ff', 'dest_qp': str(16 + i), 'flow_label': str(i),
+           'packets': str(octets // 100), 'bytes': str(octets)}
+    return row if i == 3 else dict(row, stream_id=str(1000 + i))  # the third has none
 
 
 @pytest.fixture
@@ -102,12 +107,41 @@ def test_flow_label_where_the_cpu_sees_nothing(running):
     assert 'Counter' not in running.run('show sluice flow-label')
 
 
+def test_stream_ids(running):
+    running.put(4, {'SLUICE|global': {'stream_id_scope': 'global', 'etcd_endpoints@': 'http://a:1,http://b:1', 'cpu_rate': '5'}})
+    running.put(6, {'SLUICE_STATE|global': {'stream_ids': 'none', 'warnings': 'no edge port; stream ids: no lease in etcd'}})
+    running.put(2, {'SLUICE_STATS:global': STREAMS})
+    assert running.run('show sluice stream-ids').splitlines() == [
+        'stream ids       none',
+        'etcd endpoints   http://a:1,http://b:1',
+        'stream id scope  global',
+        'warning          stream ids: no lease in etcd',
+        '',
+        'Counter                Value',
+        '---------------------  -------',
+        'stream id flows        0',
+        'stream id waiting      2',
+        'stream id conflicts    0',
+        'stream id allocated    9',
+        'stream id changed      1',
+        'stream id failed       0',
+        'stream id leases lost  1',
+    ]
+    running.run('clear sluice counters')
+    running.put(2, {'SLUICE_STATS:global': {'stream_id_allocated': '12', 'stream_id_waiting': '3'}})
+    assert json.loads(running.run('show sluice stream-ids --json')) == {
+        'stream_ids': 'none', 'config': {'stream_id_scope': 'global', 'etcd_endpoints@': 'http://a:1,http://b:1'},
+        'counters': {'stream_id_flows': 0, 'stream_id_waiting': 3, 'stream_id_conflicts': 0, 'stream_id_allocated': 3,
+                     'stream_id_changed': 0, 'stream_id_failed': 0, 'stream_id_leases_lost': 0}}
+    assert 'stream ids  none' in running.run('show sluice status')
+
+
 def test_flows(running):
     assert running.run('show sluice flows --top 2').splitlines() == [
-        'Source       Destination    DestQP    Label    Packets    Bytes',
-        '-----------  -------------  --------  -------  ---------  -------',
-        '2001:db8::2  2001:db8::ff   0x000012  0x00002  100        10000',
-        '2001:db8::3  2001:db8::ff   0x000013  0x00003  20         2000',
+        'Source       Destination    DestQP    Label    Stream    Packets    Bytes',
+        '-----------  -------------  --------  -------  --------  ---------  -------',
+        '2001:db8::2  2001:db8::ff   0x000012  0x00002  1002      100        10000',
+        '2001:db8::3  2001:db8::ff   0x000013  0x00003  -         20         2000',
         '',
         '2 of 3 flows',
     ]
@@ -164,9 +198,35 @@ def test_config(running):
     assert tables['SLUICE_PPFC_PEER'] == {'::/0': {}}
 
 
-@pytest.mark.parametrize('line', ['show sluice status', 'show sluice capability', 'show sluice flow-label --json'])
-def test_without_a_daemon(switch, line):
-    assert switch.run(line, code=1).startswith('Error: sluiced has not run since the switch started')
+@pytest.mark.parametrize('command', ['status', 'capability', 'flow-label', 'ipfix'])
+def test_without_a_daemon(switch, command):
+    assert switch.run('show sluice ' + command, code=1).startswith('Error: sluiced has not run since the switch started')
+
+
+@pytest.mark.parametrize('command', ['status', 'capability', 'flow-label', 'flows', 'ipfix', 'config'])
+def test_json_is_json_where_there_is_nothing(switch, command):
+    found = json.loads(switch.run('show sluice {} --json'.format(command)))
+    assert not any(found.values() if isinstance(found, dict) and command in ('status', 'flow-label') else found)
+
+
+def at(seconds):
+    """A time so many seconds ago, as sluiced writes it."""
+    return (datetime.now(timezone.utc) - timedelta(seconds=seconds)).strftime('%Y-%m-%dT%H:%M:%S.250Z')
+
+
+@pytest.mark.parametrize('state, read_time, old', [
+    ('running', at(0), False),
+    ('running', at(3600), True),
+    ('degraded', '2026-01-31T23:59:59Z', True),
+    ('running', 'yesterday', False),
+    ('starting', at(3600), False),  # no switch yet: what it counted is of an earlier one
+])
+def test_status_of_a_daemon_that_was_killed(switch, state, read_time, old):
+    switch.put(6, {'SLUICE_STATE|global': dict(STATE, state=state)})
+    switch.put(2, {'SLUICE_STATS:global': {'read_time': read_time}})
+    warning = 'warning     this is old: sluiced has said nothing since ' + read_time
+    assert (warning in switch.run('show sluice status').splitlines()) == old
+    assert json.loads(switch.run('show sluice status --json')).get('silent_since') == (read_time if old else None)
 
 
 @pytest.mark.parametrize('line', ['holds', 'notifications', 'rate-advice'])
@@ -228,13 +288,13 @@ def container(table):
 
 def test_counters_are_those_of_the_model(switch):
     show = switch.modules['show']
-    for table, names in (('SLUICE_STATS', show.OF_SWITCH + show.OF_DAEMON), ('SLUICE_IPFIX_STATS', show.OF_COLLECTOR)):
+    for table, names in (('SLUICE_STATS', show.OF_SWITCH + show.OF_DAEMON + show.OF_STREAMS), ('SLUICE_IPFIX_STATS', show.OF_COLLECTOR)):
         assert names == re.findall(r'leaf (\w+) {\s*type counter;', container(table))
 
 
 @pytest.mark.parametrize('table, row', [
     ('SLUICE_STATE', STATE), ('SLUICE_CAPABILITY', CAPABILITY), ('SLUICE_STATS', STATS),
-    ('SLUICE_CONFIG_ERROR', ERROR), ('SLUICE_FLOW', flow(1, 100)), ('SLUICE_IPFIX_STATS', COLLECTOR),
+    ('SLUICE_STATS', STREAMS), ('SLUICE_CONFIG_ERROR', ERROR), ('SLUICE_FLOW', flow(1, 100)), ('SLUICE_IPFIX_STATS', COLLECTOR),
 ])
 def test_rows_are_those_of_the_model(table, row):
     """The tests write what sluiced writes: fields that the model has."""

@@ -38,9 +38,7 @@ var tables = []struct {
 	name, command string
 	idle          []string
 }{
-	{"SLUICE", "global", []string{
-		"router_id", "router_id_v6", "classification", "stream_id_scope", "stream_id_seed", "etcd_endpoints",
-	}},
+	{"SLUICE", "global", []string{"router_id", "router_id_v6", "classification"}},
 	{"SLUICE_PORT", "port", []string{"threshold", "upstream_neighbor"}},
 	{"SLUICE_FLOW_LABEL", "flow-label", nil},
 	{"SLUICE_IPFIX", "ipfix", nil},
@@ -60,16 +58,18 @@ type table struct {
 	Rules   []string `json:"rules,omitempty"` // messages of the row's must statements
 }
 
-// field is one leaf. It takes one of Values, a number of Min..Max, an address, or
-// a string of Min..Max characters that match Pattern.
+// field is one leaf. It takes one of Values, a number of Min..Max, an address, an
+// endpoint, or a string of Min..Max characters that match Pattern; with Most, up
+// to so many of them.
 type field struct {
 	Name    string   `json:"name"`
-	Type    string   `json:"type"` // values, number, ip-address, string
+	Type    string   `json:"type"` // values, number, ip-address, endpoint, string
 	Help    string   `json:"help,omitempty"`
 	Values  []string `json:"values,omitempty"`
 	Min     *uint64  `json:"min,omitempty"`
 	Max     *uint64  `json:"max,omitempty"`
 	Pattern string   `json:"pattern,omitempty"`
+	Most    uint64   `json:"most,omitempty"`
 	Default string   `json:"default,omitempty"`
 }
 
@@ -169,11 +169,17 @@ func tableOf(row *yang.Entry, name string, idle []string) (table, error) {
 	return t, nil
 }
 
+// manyMost is how many values of a leaf-list fit on a command line.
+const manyMost = 100
+
 func fieldOf(e *yang.Entry) (field, error) {
 	f := field{Name: e.Name, Help: plain(e.Description), Default: strings.Join(e.Default, ",")}
+	if e.IsLeafList() {
+		f.Most = e.ListAttr.MaxElements
+	}
 	switch kind := e.Type.Kind; {
-	case e.IsLeafList():
-		return f, errors.New("the plugin has no leaf-lists yet")
+	case e.IsLeafList() && f.Most > manyMost:
+		return f, errors.New("the plugin has no leaf-lists without an end yet")
 	case len(e.Extra["must"]) > 0:
 		return f, errors.New("the plugin has no must of single fields yet")
 	case kind == yang.Ybool:
@@ -185,6 +191,8 @@ func fieldOf(e *yang.Entry) (field, error) {
 		f.Type, f.Min, f.Max = "number", &e.Type.Range[0].Min.Value, &e.Type.Range[0].Max.Value
 	case e.Type.Name == "ip-address-no-zone":
 		f.Type = "ip-address"
+	case e.Type.Name == "etcd-endpoint":
+		f.Type, f.Pattern = "endpoint", strings.Join(e.Type.Pattern, "")
 	case kind == yang.Ystring && len(e.Type.Length) == 1 && len(e.Type.Pattern) < 2:
 		f.Type, f.Min, f.Max = "string", &e.Type.Length[0].Min.Value, &e.Type.Length[0].Max.Value
 		f.Pattern = strings.Join(e.Type.Pattern, "")

@@ -73,6 +73,9 @@ func (o *Orchagent) Silence() { o.mu.Lock(); o.silent = true; o.mu.Unlock() }
 // Deny makes it refuse a row, TABLE|key, whatever it says.
 func (o *Orchagent) Deny(row string) { o.mu.Lock(); o.deny[row] = true; o.mu.Unlock() }
 
+// Allow takes Deny back.
+func (o *Orchagent) Allow(row string) { o.mu.Lock(); delete(o.deny, row); o.mu.Unlock() }
+
 // Taken returns the names of the rows that stand, sorted.
 func (o *Orchagent) Taken() []string {
 	o.mu.Lock()

@@ -12,53 +12,13 @@
 
 #include "softsai.h"
 #include "maps.h"
+#include "queues.h"
 #include "label.h"
 #include "parse.h"
+#include "plain.h"
+#include "find.h"
 #include "police.h"
 #include "steer.h"
-
-/*
- * Copies the entry of highest priority to best; returns whether there is one.
- * Shapes are sorted by the highest priority that an entry of theirs has, so the
- * search ends where no better one can come.
- *
- * Not static, as softsai_parse: the verifier goes through each once, instead of
- * through what follows for every way out of the loop.
- */
-__noinline int softsai_lookup(__u32 index, struct softsai_key *key, struct softsai_entry *best)
-{
-	struct softsai_view *view = bpf_map_lookup_elem(&soft_views, &index);
-	struct softsai_entry *e;
-	struct softsai_key k;
-	int found = 0;
-	__u64 differ;
-
-	if (!view || !key || !best)
-		return 0;
-	for (__u32 i = 0; i < SOFTSAI_SHAPES; i++) {
-		struct softsai_shape *s = &view->shape[i];
-
-		if (i >= view->shapes || (found && best->priority >= s->priority))
-			break;
-		differ = 0;
-		for (__u32 w = 0; w < SOFTSAI_KEY_WORDS; w++) {
-			((__u64 *)&k)[w] = ((__u64 *)key)[w] & ((__u64 *)&s->mask)[w];
-			differ |= ((__u64 *)&k)[w] ^ ((__u64 *)&s->key)[w];
-		}
-		if (s->single) {
-			e = differ ? NULL : &s->entry;
-		} else {
-			k.table = view->table;
-			k.shape = s->shape;
-			e = bpf_map_lookup_elem(&soft_entries, &k);
-		}
-		if (e && (!found || e->priority > best->priority)) {
-			*best = *e;
-			found = 1;
-		}
-	}
-	return found;
-}
 
 static __always_inline void count(struct softsai_entry *e, __u32 bytes)
 {
@@ -137,6 +97,35 @@ static __always_inline void copy(struct __sk_buff *skb, __u32 trap)
 	bpf_ringbuf_submit(c, 0);
 }
 
+/* Ports have queues. */
+const volatile __u32 softsai_queues;
+
+/*
+ * The packet's traffic class and flow, for the programs at egress. Without a class
+ * these take the DSCP, which is why one that changes here is kept.
+ */
+static __always_inline void mark(struct __sk_buff *skb, struct packet *p, struct softsai_entry *e)
+{
+	__u32 mark = (__u32)e->flow << SOFTSAI_FLOW_SHIFT;
+
+	if (e->actions & SOFTSAI_SET_TC)
+		mark |= 1 + e->tc;
+	else if (e->actions & SOFTSAI_SET_DSCP)
+		mark |= 1 + SOFTSAI_QUEUE_OF(p->key.dscp);
+	if (softsai_queues)
+		skb->tc_index = mark;
+}
+
+/* The port's egress program makes the copy short. */
+static __always_inline void mirror(struct __sk_buff *skb, struct softsai_entry *e)
+{
+	__u16 mark = skb->tc_index;
+
+	skb->tc_index = e->truncate ? SOFTSAI_COPY_OF | e->truncate : 0;
+	bpf_clone_redirect(skb, e->mirror, 0);
+	skb->tc_index = mark;
+}
+
 /* Reports whether the packet goes on. */
 static __always_inline bool act(struct __sk_buff *skb, struct packet *p, struct softsai_entry *e)
 {
@@ -152,12 +141,14 @@ static __always_inline bool act(struct __sk_buff *skb, struct packet *p, struct 
 		if (actions & SOFTSAI_COPY)
 			copy(skb, e->trap);
 		if (actions & SOFTSAI_MIRROR)
-			bpf_clone_redirect(skb, e->mirror, 0);
+			mirror(skb, e);
 	}
 	if (actions & SOFTSAI_DROP)
 		return false;
 	if (actions & (SOFTSAI_COMPUTE | SOFTSAI_SET_LABEL))
 		write_label(skb, p, e);
+	if (actions & (SOFTSAI_SET_TC | SOFTSAI_SET_DSCP | SOFTSAI_WATCH))
+		mark(skb, p, e);
 	if (actions & SOFTSAI_SET_DSCP)
 		write_dscp(skb, p, e);
 	return true;
@@ -171,20 +162,25 @@ int softsai_ingress(struct __sk_buff *skb)
 	__u32 ifindex = skb->ifindex;
 	struct softsai_port *port;
 
+	if (softsai_queues && skb->tc_index)
+		skb->tc_index = 0; /* of another switch in this machine */
 	port = bpf_map_lookup_elem(&soft_ports, &ifindex);
 	if (!port || !(port->view | port->steer4.bth | port->steer6.bth))
 		return TC_ACT_UNSPEC;
-	softsai_parse(skb, &p);
-	if (p.cut) {
-		__u32 want = skb->len < SOFTSAI_HEADROOM ? skb->len : SOFTSAI_HEADROOM;
-
-		if (bpf_skb_pull_data(skb, want))
-			return TC_ACT_UNSPEC;
-		__builtin_memset(&p, 0, sizeof(p));
-		p.frame = skb->len;
+	if (!parse_plain(skb, &p)) {
 		softsai_parse(skb, &p);
+		if (p.cut) {
+			__u32 want = skb->len < SOFTSAI_HEADROOM ? skb->len : SOFTSAI_HEADROOM;
+
+			if (bpf_skb_pull_data(skb, want))
+				return TC_ACT_UNSPEC;
+			__builtin_memset(&p, 0, sizeof(p));
+			p.frame = skb->len;
+			softsai_parse(skb, &p);
+		}
+		p.key.in_port = ifindex;
 	}
-	if (softsai_lookup(port->view - 1, &p.key, &e) && !act(skb, &p, &e))
+	if (find(port->view - 1, &p.key, &e) && !act(skb, &p, &e))
 		return TC_ACT_SHOT;
 	return steer(skb, &p, port);
 }

@@ -21,8 +21,8 @@ struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__uint(max_entries, SOFTSAI_ENTRIES);
-	__type(key, struct softsai_key);
-	__type(value, struct softsai_entry);
+	__type(key, __u64); /* digest of the cell's id and key */
+	__type(value, struct softsai_cell);
 } soft_entries SEC(".maps");
 
 struct {

@@ -77,6 +77,19 @@ static __always_inline void copy_address(__u8 *to, const __u8 *from)
 	((__u64 *)to)[1] = ((const __u64 *)from)[1];
 }
 
+/* Acknowledgements and read responses but the middle one, of RC and XRC. */
+static __always_inline bool has_aeth(__u32 opcode)
+{
+	__u32 operation = opcode & 0x1f;
+
+	return ((opcode & 0xe0) == 0 || (opcode & 0xe0) == 0xa0) && operation >= 0x0d && operation <= 0x12 && operation != 0x0e;
+}
+
+static __always_inline bool has_deth(__u32 opcode)
+{
+	return (opcode & 0xfe) == (SERVICE_UD | 4);
+}
+
 static __always_inline void parse_bth(struct __sk_buff *skb, struct packet *p, __u32 udp, __u32 end, bool fragment)
 {
 	__u8 *h = octets(skb, p, udp, 8 + BTH_LEN);
@@ -93,7 +106,7 @@ static __always_inline void parse_bth(struct __sk_buff *skb, struct packet *p, _
 	behind = softsai_bth_len[h[8]];
 	p->roce = !fragment && behind + (h[9] >> 4 & 3) + ICRC_LEN <= length - 8;
 
-	if ((h[8] & 0xfe) == (SERVICE_UD | 4)) {
+	if (has_deth(h[8])) {
 		h = octets(skb, p, bth + BTH_LEN, DETH_LEN);
 		if (h && p->roce)
 			p->src_qp = h[5] << 16 | h[6] << 8 | h[7];
@@ -101,9 +114,7 @@ static __always_inline void parse_bth(struct __sk_buff *skb, struct packet *p, _
 			p->roce = 0;
 		return;
 	}
-	/* AETH: acknowledgements and read responses but the middle one, of RC and XRC. */
-	length = h[8] & 0x1f;
-	if (((h[8] & 0xe0) == 0 || (h[8] & 0xe0) == 0xa0) && length >= 0x0d && length <= 0x12 && length != 0x0e && p->roce) {
+	if (has_aeth(h[8]) && p->roce) {
 		h = octets(skb, p, bth + BTH_LEN, 4);
 		if (h) {
 			p->key.valid |= SOFTSAI_AETH;

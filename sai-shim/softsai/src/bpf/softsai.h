@@ -10,7 +10,7 @@
 #include <linux/types.h>
 
 /* The layout's version. Maps of another version are not adopted. */
-#define SOFTSAI_LAYOUT 1
+#define SOFTSAI_LAYOUT 2
 
 #define SOFTSAI_SHAPES 16	   /* mask shapes a table */
 #define SOFTSAI_TABLES 16	   /* ACL tables */
@@ -35,7 +35,7 @@ enum softsai_valid {
 	SOFTSAI_IP = 1 << 6,   /* either version */
 };
 
-/* What an ACL can match, and the key of an entry: these fields under its mask. */
+/* What an ACL can match. The key of an entry is these fields under its mask. */
 struct softsai_key {
 	__u8 src[16];	/* IPv4: the first 4 octets */
 	__u8 dst[16];	/* final destination: under a segment routing header its last segment */
@@ -50,12 +50,12 @@ struct softsai_key {
 	__u8 icmp_code;
 	__u8 dscp;
 	__u8 valid;	/* enum softsai_valid */
-	__u8 shape;	/* index among the shapes of the table */
-	__u16 table;	/* host order */
-	__u16 zero;
+	__u8 zero;
+	__u32 in_port;	/* ifindex, host order */
 } __attribute__((aligned(8)));
 
 #define SOFTSAI_KEY_WORDS (sizeof(struct softsai_key) / sizeof(__u64))
+#define SOFTSAI_SEED_WORDS (SOFTSAI_KEY_WORDS + 1) /* the last one is for the shape's id */
 
 enum softsai_action {
 	SOFTSAI_COUNT = 1 << 0,
@@ -68,6 +68,8 @@ enum softsai_action {
 	SOFTSAI_SET_DSCP = 1 << 7,
 	SOFTSAI_SAMPLE = 1 << 8,
 	SOFTSAI_MIRROR = 1 << 9,
+	SOFTSAI_SET_TC = 1 << 10,
+	SOFTSAI_WATCH = 1 << 11,
 };
 
 /* An ACL entry. All members in host order. Aligned, so that it is copied by words of 8. */
@@ -79,11 +81,22 @@ struct softsai_entry {
 	__u32 policer;	 /* index */
 	__u32 trap;	 /* low half of the user-defined trap's object id, or 0 */
 	__u32 sample;	 /* one packet of so many */
-	__u32 mirror;	 /* ifindex */
+	__u16 mirror;	 /* ifindex */
+	__u16 truncate;	 /* octets of a mirrored copy; 0: all */
 	__u8 algorithm;	 /* 0 draft-literal, 1 crc32 */
 	__u8 dscp;
-	__u16 zero;
+	__u8 tc;	 /* traffic class */
+	__u8 zero;
+	__u16 flow;	 /* number of a watched one */
+	__u16 zero2;
 } __attribute__((aligned(8)));
+
+/* An entry in the map, with the whole of what it matches. */
+struct softsai_cell {
+	__u64 id; /* of the shape */
+	struct softsai_key key;
+	struct softsai_entry entry;
+};
 
 struct softsai_shape {
 	struct softsai_key mask;
@@ -91,7 +104,8 @@ struct softsai_shape {
 	struct softsai_entry entry;
 	__u32 single;		   /* it is */
 	__u32 priority;		   /* no entry of this shape has a higher one */
-	__u32 shape;		   /* goes into softsai_key.shape */
+	__u64 id;		   /* of the shape: no other of any table has it */
+	__u64 digest;		   /* of the id; with that of a key it is where a cell lies */
 };
 
 /*
@@ -99,8 +113,8 @@ struct softsai_shape {
  * never changed: a change writes another view, then points the ports to it.
  */
 struct softsai_view {
-	__u32 table;
 	__u32 shapes;
+	__u32 zero;
 	struct softsai_shape shape[SOFTSAI_SHAPES];
 };
 

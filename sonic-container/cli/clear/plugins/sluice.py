@@ -34,7 +34,19 @@ def keep(path, what):
         raise
 
 
-@click.group(name='sluice', cls=clicommon.AliasedGroup)
+class Group(clicommon.AliasedGroup):
+    """Ends with one line, whatever goes wrong: Redis may be away, or closed to the user."""
+
+    def invoke(self, ctx):
+        try:
+            return super().invoke(ctx)
+        except (click.ClickException, click.Abort, click.exceptions.Exit, BrokenPipeError):
+            raise  # click has its own ways for these
+        except Exception as err:  # the kinds differ from release to release
+            raise click.ClickException(' '.join('{}: {}'.format(type(err).__name__, err).split()))
+
+
+@click.group(name='sluice', cls=Group)
 def sluice():
     """Control of single RoCEv2 flows"""
 

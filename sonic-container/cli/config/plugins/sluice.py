@@ -18,9 +18,19 @@ TABLES = [
         {"name":"cpu_burst","type":"number","help":"Burst of packets that the switch may send to the CPU.","min":1,"max":1000000,"default":"10000"},
         {"name":"cpu_rate","type":"number","help":"Packets that the switch may send to the CPU.","min":1,"max":10000000,"default":"100000"},
         {"name":"driver","type":"values","help":"The way to the switch.","values":["sai","orchagent"],"default":"sai"},
+        {"name":"etcd_ca_file","type":"string","help":"PEM file of the CAs that may have signed the certificates of etcd's members.","min":1,"max":4096},
+        {"name":"etcd_cert_file","type":"string","help":"PEM file of our certificate for etcd.","min":1,"max":4096},
+        {"name":"etcd_endpoints","type":"endpoint","help":"Members of the etcd cluster of scope global.","pattern":"https?://([A-Za-z0-9._\\-]+|\\[[0-9A-Fa-f:.]+\\]):[0-9]{1,5}","most":9},
+        {"name":"etcd_key_file","type":"string","help":"PEM file of our key for etcd.","min":1,"max":4096},
+        {"name":"etcd_password_file","type":"string","help":"File whose first line is the user's password.","min":1,"max":4096},
+        {"name":"etcd_user","type":"string","help":"User of etcd.","min":1,"max":255},
         {"name":"flow_capacity","type":"number","help":"Flows that are tracked at once.","min":1024,"max":4194304,"default":"65536"},
         {"name":"rc_source_qp","type":"values","help":"The source queue pair of connected services, which is not in their packets.","values":["learn","zero"],"default":"learn"},
-        {"name":"warm_restart","type":"values","help":"Whether what is programmed outlives a restart of the daemon.","values":["enabled","disabled"],"default":"enabled"}]},
+        {"name":"stream_id_domain","type":"string","help":"Whose flows share the ids of scope global: all nodes that name the same domain.","min":1,"max":64,"pattern":"[A-Za-z0-9_.\\-]+","default":"default"},
+        {"name":"stream_id_scope","type":"values","help":"Where Stream IDs of PFCM come from.","values":["hash","local","global"],"default":"hash"},
+        {"name":"stream_id_seed","type":"number","help":"Seed of scope hash, and of the id that scope global tries first; the same on both ends of a hop.","min":0,"max":4294967295,"default":"0"},
+        {"name":"warm_restart","type":"values","help":"Whether what is programmed outlives a restart of the daemon.","values":["enabled","disabled"],"default":"enabled"}],
+     "rules":["stream_id_scope global needs etcd_endpoints","etcd_endpoints must be all http, or all https","etcd_ca_file is needed with etcd_endpoints of https, and is for them only","etcd_cert_file and etcd_key_file go together","etcd_cert_file needs etcd_ca_file, and etcd_endpoints of https","etcd_user and etcd_password_file go together"]},
     {"table":"SLUICE_PORT","command":"port","help":"Ports that Sluice works on, and what they face.","key":
         {"name":"name","type":"string","help":"A port, or a PortChannel, which stands for its members."},"in":["PORT","PORTCHANNEL"],"fields":[
         {"name":"flow_label","type":"values","help":"Whether packets that come in here are labelled; by default on edge ports only.","values":["enabled","disabled"]},
@@ -65,7 +75,24 @@ RULES = {
         lambda row: (row.get('transport') in ('tls', 'dtls')) == ('ca_file' in row),
     'cert_file and key_file go together':
         lambda row: ('cert_file' in row) == ('key_file' in row),
+    'stream_id_scope global needs etcd_endpoints':
+        lambda row: row.get('stream_id_scope') != 'global' or bool(row.get('etcd_endpoints')),
+    'etcd_endpoints must be all http, or all https':
+        lambda row: not (endpoints_of(row, 'http:') and endpoints_of(row, 'https:')),
+    'etcd_ca_file is needed with etcd_endpoints of https, and is for them only':
+        lambda row: endpoints_of(row, 'https:') == ('etcd_ca_file' in row),
+    'etcd_cert_file and etcd_key_file go together':
+        lambda row: ('etcd_cert_file' in row) == ('etcd_key_file' in row),
+    'etcd_cert_file needs etcd_ca_file, and etcd_endpoints of https':
+        lambda row: 'etcd_cert_file' not in row or 'etcd_ca_file' in row,
+    'etcd_user and etcd_password_file go together':
+        lambda row: ('etcd_user' in row) == ('etcd_password_file' in row),
 }
+
+
+def endpoints_of(row, scheme):
+    """Whether an endpoint of etcd is of a scheme."""
+    return any(one.startswith(scheme) for one in row.get('etcd_endpoints', []))
 
 
 def fail(text):
@@ -75,22 +102,39 @@ def fail(text):
 
 def allowed(field):
     """What a field takes, in words."""
+    if 'most' in field:
+        return '1..{} of these, with commas between: {}'.format(field['most'], allowed_one(field))
+    return allowed_one(field)
+
+
+def allowed_one(field):
+    """What one value of a field is, in words."""
     if field['type'] == 'values':
         return 'one of ' + ', '.join(field['values'])
     if field['type'] == 'number':
         return 'a decimal number, {}..{}'.format(field['min'], field['max'])
     if field['type'] == 'ip-address':
         return 'an IP address'
+    if field['type'] == 'endpoint':
+        return 'http://HOST:PORT or https://HOST:PORT'
     what = 'letters, digits, _ . -' if 'pattern' in field else 'characters'
     return '{}..{} {}'.format(field['min'], field['max'], what)
 
 
 def is_good(field, value):
     """Whether the model takes a value. Numbers have no sign and no leading 0."""
+    if 'most' in field:
+        values = value.split(',')
+        return len(values) <= field['most'] and len(set(values)) == len(values) and all(is_good_one(field, one) for one in values)
+    return is_good_one(field, value)
+
+
+def is_good_one(field, value):
+    """The same of one value of several."""
     if field['type'] == 'values':
         return value in field['values']
     if field['type'] == 'number':
-        if not (value.isascii() and value.isdigit()) or str(int(value)) != value:
+        if not re.fullmatch('0|[1-9][0-9]{0,19}', value):
             return False
         return field['min'] <= int(value) <= field['max']
     if field['type'] == 'ip-address':
@@ -162,7 +206,8 @@ def set_row(db, table, namespace, key, values):
     cfgdb = connector(db, namespace)
     if 'key' in table:
         check_key(cfgdb, table, key)
-    given = {name: value for name, value in values.items() if value is not None}
+    lists = [field['name'] for field in table['fields'] if 'most' in field]
+    given = {name: value.split(',') if name in lists else value for name, value in values.items() if value is not None}
     check_row(table, key, dict(cfgdb.get_entry(table['table'], key), **given))
     if given:
         write(cfgdb.mod_entry, table['table'], key, given)
@@ -197,6 +242,15 @@ def namespace_option():
     return click.Option(['-n', '--namespace'], help='The ASIC, on a switch of several.', metavar='asicN')
 
 
+def example(table, verb):
+    """A command line of a table that works on every switch with an Ethernet0."""
+    key = ['Ethernet0' if 'in' in table else 'gold'] if 'key' in table else []
+    field = next((f for f in table['fields'] if f['name'] in table.get('needs', ['admin_state', 'role'])), table['fields'][0])
+    value = {'values': field.get('values', [''])[0], 'ip-address': '192.0.2.9'}.get(field['type'], field.get('min'))
+    given = ['--' + option(field), str(value)] if verb == 'set' else []
+    return 'Example: ' + ' '.join(['config sluice', table['command'], verb] + key + given)
+
+
 def set_command(table):
     """config sluice TABLE set [KEY] --field value ..."""
     @clicommon.pass_db
@@ -207,10 +261,10 @@ def set_command(table):
     for field in table['fields']:
         default = '; by default {}'.format(field['default']) if 'default' in field else ''
         params.append(click.Option(
-            ['--' + option(field), field['name']], metavar='|'.join(field.get('values', [field['type'].upper()])),
+            ['--' + option(field), field['name']], metavar='|'.join(field.get('values', [field['type'].upper()])) + (',...' if 'most' in field else ''),
             help='{} {}{}.'.format(field.get('help', ''), allowed(field).capitalize(), default).strip()))
     return click.Command('set', params=params + [namespace_option()], callback=run,
-                         help='Set fields of {}; the others stay as they are.'.format(table['table']))
+                         help='Set fields of {}; the others stay as they are.'.format(table['table']), epilog=example(table, 'set'))
 
 
 def del_command(table):
@@ -222,10 +276,22 @@ def del_command(table):
     params = [click.Argument(['key'], metavar=table['key']['name'].upper())] if 'key' in table else []
     params.append(click.Argument(['field'], required=False))
     return click.Command('del', params=params + [namespace_option()], callback=run,
-                         help='Remove a row of {}, or one field of it.'.format(table['table']))
+                         help='Remove a row of {}, or one field of it.'.format(table['table']), epilog=example(table, 'del'))
 
 
-@click.group(name='sluice', cls=clicommon.AliasedGroup)
+class Group(clicommon.AliasedGroup):
+    """Ends with one line, whatever goes wrong: Redis may be away, or closed to the user."""
+
+    def invoke(self, ctx):
+        try:
+            return super().invoke(ctx)
+        except (click.ClickException, click.Abort, click.exceptions.Exit, BrokenPipeError):
+            raise  # click has its own ways for these
+        except Exception as err:  # the kinds differ from release to release
+            raise click.ClickException(' '.join('{}: {}'.format(type(err).__name__, err).split()))
+
+
+@click.group(name='sluice', cls=Group)
 def sluice():
     """Control of single RoCEv2 flows"""
 

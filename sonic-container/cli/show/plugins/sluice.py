@@ -4,6 +4,7 @@ what CONFIG_DB asks of it. Reads only.
 
 import json
 import os
+from datetime import datetime, timedelta, timezone
 
 import click
 import utilities_common.cli as clicommon
@@ -19,8 +20,15 @@ OF_SWITCH = ['label_written', 'label_skipped']
 OF_DAEMON = ['cpu_copied', 'cpu_ring_full', 'cpu_roce', 'cpu_tunnelled', 'cpu_not_roce', 'cpu_malformed',
              'cpu_queue_full', 'cpu_new_flows', 'flows_without_entry']
 
+# Those of Stream IDs, of the daemon, and what is now.
+OF_STREAMS = ['stream_id_allocated', 'stream_id_changed', 'stream_id_failed', 'stream_id_leases_lost']
+STREAMS = ['stream_id_flows', 'stream_id_waiting', 'stream_id_conflicts']
+
 # Those of SLUICE_IPFIX_STATS:name, all of the daemon.
 OF_COLLECTOR = ['records', 'messages', 'bytes', 'dropped', 'connects', 'refused']
+
+# sluiced writes its counters once a second; a switch that is slow takes seconds.
+SILENCE = timedelta(seconds=30)
 
 json_option = click.option('--json', 'as_json', is_flag=True, help='Print JSON.')
 namespace_option = click.option('-n', '--namespace', metavar='asicN', help='The ASIC, on a switch of several.')
@@ -62,8 +70,9 @@ def config_errors(client):
     return rows
 
 
-def need_daemon(state):
-    if not state:
+def need_daemon(state, as_json=False):
+    """Without a daemon there is nothing to show to people; to programs, empty JSON."""
+    if not state and not as_json:
         raise click.ClickException('sluiced has not run since the switch started: '
                                    'is the feature enabled (show feature status sluice)?')
 
@@ -72,13 +81,30 @@ def print_json(what):
     click.echo(json.dumps(what, indent=4, sort_keys=True))
 
 
+def plain(value):
+    """A value as it may be shown: what others wrote does not command the terminal."""
+    return ''.join(c if c.isprintable() else '\N{MIDDLE DOT}' for c in str('' if value is None else value))
+
+
 def print_pairs(pairs):
-    click.echo(tabulate([(name, value) for name, value in pairs if value not in ('', None)],
+    click.echo(tabulate([(name, plain(value)) for name, value in pairs if value not in ('', None)],
                         tablefmt='plain', disable_numparse=True))
 
 
 def print_table(header, rows):
-    click.echo(tabulate(rows, header, tablefmt='simple', disable_numparse=True))
+    click.echo(tabulate([[plain(value) for value in row] for row in rows], header, tablefmt='simple', disable_numparse=True))
+
+
+def silent_since(client, state):
+    """When sluiced was heard of last, where that is too long ago: it was killed, or hangs."""
+    heard = only(client, COUNTERS_DB, 'SLUICE_STATS', 'global').get('read_time', '')
+    if not heard or state.get('state') == 'starting':
+        return None
+    try:
+        at = datetime.strptime(heard.partition('.')[0].rstrip('Z'), '%Y-%m-%dT%H:%M:%S').replace(tzinfo=timezone.utc)
+    except ValueError:
+        return None
+    return heard if datetime.now(timezone.utc) - at > SILENCE else None
 
 
 def baseline(namespace):
@@ -99,7 +125,7 @@ def since_cleared(row, base, name, started):
     """
     then = base.get('counters', {}).get(name, {})
     counters = {}
-    for field in OF_SWITCH + OF_DAEMON + OF_COLLECTOR:
+    for field in OF_SWITCH + OF_DAEMON + OF_STREAMS + OF_COLLECTOR:
         if field not in row:
             continue
         now, before = int(row[field]), int(then.get(field, 0))
@@ -108,7 +134,19 @@ def since_cleared(row, base, name, started):
     return counters
 
 
-@click.group(name='sluice', cls=clicommon.AliasedGroup)
+class Group(clicommon.AliasedGroup):
+    """Ends with one line, whatever goes wrong: Redis may be away, or closed to the user."""
+
+    def invoke(self, ctx):
+        try:
+            return super().invoke(ctx)
+        except (click.ClickException, click.Abort, click.exceptions.Exit, BrokenPipeError):
+            raise  # click has its own ways for these
+        except Exception as err:  # the kinds differ from release to release
+            raise click.ClickException(' '.join('{}: {}'.format(type(err).__name__, err).split()))
+
+
+@click.group(name='sluice', cls=Group)
 def sluice():
     """Control of single RoCEv2 flows"""
 
@@ -121,17 +159,20 @@ def status(db, as_json, namespace):
     """What sluiced is doing, and which rows are not in force"""
     client = connector(db, namespace)
     state, errors = only(client, STATE_DB, 'SLUICE_STATE', 'global'), config_errors(client)
-    need_daemon(state)
+    need_daemon(state, as_json)
+    silent = silent_since(client, state)
     if as_json:
-        print_json({'state': state, 'config_errors': errors})
+        print_json(dict({'state': state, 'config_errors': errors}, **({'silent_since': silent} if silent else {})))
         return
     means = state.get('flow_label_rung')
     label = state.get('flow_label', '') + (' ({})'.format(means) if means else '')
     print_pairs([
         ('state', state.get('state')), ('flow label', label), ('driver', state.get('driver')),
-        ('objects', state.get('objects')), ('flows', state.get('flows')),
+        ('objects', state.get('objects')), ('flows', state.get('flows')), ('stream ids', state.get('stream_ids')),
         ('version', state.get('version')), ('since', state.get('since')),
-    ] + [('warning', text) for text in state.get('warnings', '').split('; ')] + [
+    ] + ([('warning', 'this is old: sluiced has said nothing since {}'.format(silent))] if silent else []) + [
+        ('warning', text) for text in state.get('warnings', '').split('; ')
+    ] + [
         ('last error', state.get('last_error')), ('', state.get('last_error_time')),
     ])
     if errors:
@@ -147,7 +188,7 @@ def status(db, as_json, namespace):
 def capability(db, as_json, namespace):
     """The means that the switch has, and why it is no better one"""
     row = only(connector(db, namespace), STATE_DB, 'SLUICE_CAPABILITY', 'switch')
-    need_daemon(row)
+    need_daemon(row, as_json)
     if as_json:
         print_json(row)
         return
@@ -155,7 +196,7 @@ def capability(db, as_json, namespace):
             for need in ('flow_label', 'sampling', 'threshold', 'hold') if need + '_rung' in row]
     print_table(['Need', 'Means', 'Reason'], rows)
     if 'flow_label_ipv4' in row:
-        click.echo('\nRoCEv2 over IPv4: ' + row['flow_label_ipv4'])
+        click.echo('\nRoCEv2 over IPv4: ' + plain(row['flow_label_ipv4']))
 
 
 @sluice.command(name='flow-label')
@@ -166,7 +207,7 @@ def flow_label(db, as_json, namespace):
     """Flow labels: what is configured, and what became of packets"""
     client = connector(db, namespace)
     state = only(client, STATE_DB, 'SLUICE_STATE', 'global')
-    need_daemon(state)
+    need_daemon(state, as_json)
     config = only(client, CONFIG_DB, 'SLUICE_FLOW_LABEL', 'global')
     ports = read(client, CONFIG_DB, 'SLUICE_PORT')
     labelled = [name for name, row in ports.items()
@@ -187,7 +228,7 @@ def flow_label(db, as_json, namespace):
         print_table(['Counter', 'Value'], [[name.replace('_', ' '), counters[name]] for name in shown if name in counters])
 
 
-@sluice.command()
+@sluice.command(epilog='Example: show sluice flows --top 10 --json')
 @click.option('--top', type=click.IntRange(min=1), metavar='N', help='The N heaviest only.')
 @json_option
 @namespace_option
@@ -207,11 +248,36 @@ def flows(db, top, as_json, namespace):
         else:
             click.echo('No flows.')
         return
-    print_table(['Source', 'Destination', 'DestQP', 'Label', 'Packets', 'Bytes'],
-                [[row.get('src'), row.get('dst'), '0x{:06x}'.format(int(row.get('dest_qp', 0))),
-                  '0x{:05x}'.format(int(row.get('flow_label', 0))), row.get('packets'), row.get('bytes')] for row in heavy])
+    print_table(['Source', 'Destination', 'DestQP', 'Label', 'Stream', 'Packets', 'Bytes'],
+                [[row.get('src'), row.get('dst'), '0x{:06x}'.format(int(row.get('dest_qp', 0))), '0x{:05x}'.format(int(row.get('flow_label', 0))),
+                  row.get('stream_id', '-'), row.get('packets'), row.get('bytes')] for row in heavy])
     if len(heavy) < len(rows):
         click.echo('\n{} of {} flows'.format(len(heavy), len(rows)))
+
+
+@sluice.command(name='stream-ids')
+@json_option
+@namespace_option
+@clicommon.pass_db
+def stream_ids(db, as_json, namespace):
+    """Where the Stream IDs of flows come from, and how many have one"""
+    client = connector(db, namespace)
+    state = only(client, STATE_DB, 'SLUICE_STATE', 'global')
+    need_daemon(state)
+    config = {name: value for name, value in only(client, CONFIG_DB, 'SLUICE', 'global').items() if name.startswith(('stream_id', 'etcd'))}
+    row = only(client, COUNTERS_DB, 'SLUICE_STATS', 'global')
+    counts = {name: int(row[name]) for name in STREAMS if name in row}
+    counters = since_cleared(row, baseline(namespace), 'SLUICE_STATS:global', state.get('since'))
+    counts.update((name, counters[name]) for name in OF_STREAMS if name in counters)
+    if as_json:
+        print_json({'stream_ids': state.get('stream_ids', ''), 'config': config, 'counters': counts})
+        return
+    print_pairs([('stream ids', state.get('stream_ids', 'none'))] +
+                sorted((name.rstrip('@').replace('_', ' '), value) for name, value in config.items()) +
+                [('warning', text) for text in state.get('warnings', '').split('; ') if text.startswith('stream ids: ')])
+    if counts:
+        click.echo()
+        print_table(['Counter', 'Value'], [[name.replace('_', ' '), value] for name, value in counts.items()])
 
 
 @sluice.command()
@@ -222,7 +288,7 @@ def ipfix(db, as_json, namespace):
     """The collectors, and what was sent to each"""
     client = connector(db, namespace)
     state = only(client, STATE_DB, 'SLUICE_STATE', 'global')
-    need_daemon(state)
+    need_daemon(state, as_json)
     base, collectors = baseline(namespace), {}
     for name, row in read(client, COUNTERS_DB, 'SLUICE_IPFIX_STATS').items():
         collectors[name] = dict(row, **since_cleared(row, base, 'SLUICE_IPFIX_STATS:' + name, state.get('since')))

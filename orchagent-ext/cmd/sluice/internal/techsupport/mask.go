@@ -6,7 +6,7 @@ import "regexp"
 const mask = "(masked)"
 
 // secret is what the name of a field with a secret has in it.
-const secret = `(?:passw(?:or)?d|passphrase|passkey|passcode|secret|token|credential|community|psk|(?:private|api|auth|shared|encryption|hmac|master)[-_. ]?key)`
+const secret = `(?:passw(?:or)?d|pwd|passphrase|passkey|passcode|secret|token|credential|community|psk|(?:private|api|auth|shared|encryption|hmac|master)[-_. ]?key)`
 
 var (
 	secretName = regexp.MustCompile(`(?i)` + secret)
@@ -23,16 +23,22 @@ var (
 	assigned = regexp.MustCompile(`(?i)([-\w.]*` + secret + `[-\w.]*)("?\s*[=:]\s*)` + value)
 	flagged  = regexp.MustCompile(`(?i)(--[-\w.]*` + secret + `[-\w.]*)(\s+)` + value)
 
+	// hashed is a password's hash as crypt and bcrypt write it; header is what HTTP and
+	// gRPC carry to log in; webToken is a JSON one.
+	hashed   = regexp.MustCompile(`\$(?:[0-9a-z]{1,2}|sha1|scrypt|argon2[a-z]*)\$[^\s:;,"']+`)
+	header   = regexp.MustCompile(`(?i)(\bauthorization["']?\s*[:=]\s*["']?(?:bearer\s|basic\s)?)\s*[-\w.~+/]+=*`)
+	webToken = regexp.MustCompile(`\beyJ[-\w]+\.[-\w]+(?:\.[-\w]*)?`)
+
 	// privateKey is one as a file has it, perhaps cut off.
 	privateKey = regexp.MustCompile(`(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(-----END [A-Z ]*PRIVATE KEY-----|$)`)
 )
 
 // value is one in text, in quotes where it has blanks.
-const value = `("[^"]*"?|'[^']*'?|[^\s",;]+)`
+const value = `("(?:[^"\\]|\\.)*"?|'[^']*'?|[^\s",;]+)`
 
 // Masked returns the value of a field, or what stands for it where the field's
-// name looks like that of a secret; passwords in URLs and private keys are masked
-// in every field. A row that tells of a field of another row, as those of
+// name looks like that of a secret; passwords in URLs, their hashes, private keys and
+// tokens are masked in every field. A row that tells of a field of another row, as those of
 // SLUICE_CONFIG_ERROR do, is judged by that field's name.
 func Masked(fields map[string]string, name string) string {
 	text := fields[name]
@@ -52,6 +58,9 @@ func isSecret(name string) bool {
 // maskText masks what looks like a secret within text.
 func maskText(text string) string {
 	text = privateKey.ReplaceAllString(text, mask)
+	text = hashed.ReplaceAllString(text, mask)
+	text = header.ReplaceAllString(text, "${1}"+mask)
+	text = webToken.ReplaceAllString(text, mask)
 	text = userInfo.ReplaceAllString(text, "${1}"+mask+"@")
 	for _, form := range []*regexp.Regexp{assigned, flagged} {
 		text = form.ReplaceAllStringFunc(text, func(found string) string {

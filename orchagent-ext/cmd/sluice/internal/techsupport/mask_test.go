@@ -31,6 +31,12 @@ func TestMasked(t *testing.T) {
 		{fields{"reason": `{"password": "hunter2", "user": "me"}`}, "reason", `{"password": (masked), "user": "me"}`},
 		{fields{"command": "sluiced --sai-profile VENDOR_SECRET=hunter2 --auth-token hunter2 --users-file /etc/users"}, "command",
 			"sluiced --sai-profile VENDOR_SECRET=(masked) --auth-token (masked) --users-file /etc/users"},
+		{fields{"text": "sluice-gnmi: alice $2y$10$N9qo8uLOickgx2ZMRZoMyeIjZAgcfl7p92ldGxad68LJZdL17lhWy, root:$6$salt$hunter2:19000"}, "text",
+			"sluice-gnmi: alice (masked), root:(masked):19000"},
+		{fields{"text": "authorization: Basic aHVudGVyMg==; Authorization: Bearer hunter2.hunter2"}, "text", "authorization: Basic (masked); Authorization: Bearer (masked)"},
+		{fields{"text": "basic authentication failed, SWITCH_HASH|GLOBAL, $5 and $x$"}, "text", "basic authentication failed, SWITCH_HASH|GLOBAL, $5 and $x$"},
+		{fields{"text": "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJ4In0.hunter2"}, "text", mask},
+		{fields{"reason": `{"password":"hun\"ter2","pwd":"x"}`}, "reason", `{"password":(masked),"pwd":(masked)}`},
 		{fields{"text": "-----BEGIN EC PRIVATE KEY-----\nMHcC\n-----END EC PRIVATE KEY-----\nbehind"}, "text", "(masked)\nbehind"},
 		{fields{"text": "-----BEGIN PRIVATE KEY-----\nMHcC"}, "text", mask},
 	} {

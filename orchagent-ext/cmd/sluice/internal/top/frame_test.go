@@ -155,6 +155,28 @@ func TestFramesOfTrouble(t *testing.T) {
 	}
 }
 
+// TestStreamIDs: there is a column for them where it fits, and where a flow has one.
+func TestStreamIDs(t *testing.T) {
+	given := func(all []rows.Row) []rows.Row {
+		return change(all, func(r *rows.Row) {
+			if r.Table == tableFlow && r.Fields["dest_qp"] == "256" {
+				r.Fields["stream_id"] = "65535"
+			}
+		})
+	}
+	v := viewOf(given(recorded(t, "before.json")), given(recorded(t, "now.json")))
+	for width, want := range map[int]bool{0: true, 80: false, 119: false, 120: true, 200: true} {
+		l := Layout{Width: width, Height: 24, Order: ByRate}
+		frame := v.Frame(l)
+		if got := strings.Contains(frame, "0xb8044   65535 ") && strings.Contains(frame, "LABEL  STREAM "); got != want {
+			t.Errorf("width %d: %v, want %v:\n%s", width, got, want, frame)
+		}
+		if width > 0 {
+			fits(t, frame, l)
+		}
+	}
+}
+
 // TestHelpIsWhole on the smallest of usual terminals.
 func TestHelpIsWhole(t *testing.T) {
 	l := Layout{Width: 80, Height: 24, Footer: Footer(ByRate, false)}

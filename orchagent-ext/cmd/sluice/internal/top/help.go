@@ -21,8 +21,9 @@ const help = `sluice top: what a running Sluice does, out of STATE_DB and COUNTE
 BIT/S       of whole frames at ports; of packets that the entry counts at flows
 SHARE       ports: of what all ports of role fabric send; flows: of what all
             flows here send
-QUEUE-MAX   octets in a port's fullest queue: the most that SONiC's telemetry
-            saw in its last interval, and which queue; not there: not known
+QUEUE       octets in a port's fullest queue now, and which queue it is
+QUEUE-MAX   the most that SONiC's telemetry saw in its last interval; neither:
+            the switch does not tell
 path share  1.00: all fabric ports send the same; their number: one sends all
 labels/s    packets that got a label, and that kept one of their own
 dropped/s   on the way to the CPU: the receive ring was full, malformed, not

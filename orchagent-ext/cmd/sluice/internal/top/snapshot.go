@@ -69,8 +69,9 @@ func Parse(all []rows.Row, read time.Time) *Snapshot {
 			s.ports[r.Key] = numbers(r.Fields)
 		case tableQueueStats:
 			port, queue, _ := strings.Cut(r.Key, "|")
-			q := Queue{queue, total(numbers(r.Fields), "watermark_bytes")}
-			if d, ok := s.deepest[port]; q.Watermark.known && (!ok || q.Watermark.value > d.Watermark.value) {
+			n := numbers(r.Fields)
+			q := Queue{queue, total(n, "watermark_bytes"), total(n, "queued_bytes")}
+			if d, ok := s.deepest[port]; q.depth().known && (!ok || q.depth().value > d.depth().value) {
 				s.deepest[port] = q
 			}
 		case tableFlow:
@@ -78,6 +79,14 @@ func Parse(all []rows.Row, read time.Time) *Snapshot {
 		}
 	}
 	return s
+}
+
+// depth is what is known of how deep a queue is or was.
+func (q Queue) depth() Number {
+	if q.Watermark.known {
+		return q.Watermark
+	}
+	return q.Queued
 }
 
 func numbers(fields map[string]string) counters {

@@ -8,6 +8,7 @@ import (
 
 const (
 	wide       = 100 // columns from which on flows have both packets a second and octets
+	wider      = 120 // and their Stream IDs, where there are some
 	portName   = 20  // columns of a port's name at most
 	leastAddr  = 8   // columns of an address at least
 	leftOutSay = "and %d more"
@@ -28,16 +29,19 @@ func (v *View) portTable(g glyphs, n int) []string {
 		n = max(0, n-1) // the last line says how many are left out
 		shown = busiest(shown, n)
 	}
-	c := []column{{title: "PORT", left: true}, {title: "ROLE", left: true}, {title: "RX-BIT/S"}, {title: "RX-PKT/S"}, {title: "TX-BIT/S"}, {title: "TX-PKT/S"}, {title: "SHARE", least: len("100.0%")}, {title: "QUEUE-MAX"}}
-	watermarks := false
+	c := []column{{title: "PORT", left: true}, {title: "ROLE", left: true}, {title: "RX-BIT/S"}, {title: "RX-PKT/S"}, {title: "TX-BIT/S"}, {title: "TX-PKT/S"}, {title: "SHARE", least: len("100.0%")}, {title: "QUEUE"}}
+	depths := false
 	for _, p := range shown {
 		role, queue := p.Role, "-"
 		if role == "" {
 			role = "-"
 		}
 		if p.Queue != nil {
-			watermarks = true
-			queue = fmt.Sprintf("%s q%s", p.Queue.Watermark, p.Queue.Number)
+			depths = true
+			if p.Queue.Watermark.known {
+				c[len(c)-1].title = "QUEUE-MAX"
+			}
+			queue = fmt.Sprintf("%s q%s", p.Queue.depth(), p.Queue.Number)
 		}
 		for i, cell := range []string{
 			g.middle(p.Name, portName), role, p.RxBits.String(), p.RxPackets.String(), p.TxBits.String(), p.TxPackets.String(), p.Share.percent(), queue,
@@ -45,7 +49,7 @@ func (v *View) portTable(g glyphs, n int) []string {
 			c[i].cells = append(c[i].cells, cell)
 		}
 	}
-	if !watermarks { // the switch does not tell of its queues
+	if !depths { // the switch does not tell of its queues
 		c = c[:len(c)-1]
 	}
 	out := lines(c)
@@ -86,6 +90,9 @@ func (v *View) flowTable(g glyphs, l Layout, n int) []string {
 			c[i].cells = append(c[i].cells, cell)
 		}
 	}
+	if ids := streams(shown); ids != nil && (l.Width == 0 || l.Width >= wider) {
+		c = slices.Insert(c, 4, column{title: "STREAM", cells: ids})
+	}
 	if l.Width > 0 && l.Width < wide {
 		drop := 6 // BYTES
 		if l.Order == ByBytes {
@@ -106,6 +113,22 @@ func (v *View) flowTable(g glyphs, l Layout, n int) []string {
 		out = append(out, fmt.Sprintf(leftOutSay, left))
 	}
 	return out
+}
+
+// streams are the Stream IDs of flows; nil: none has one.
+func streams(flows []Flow) []string {
+	if !slices.ContainsFunc(flows, func(f Flow) bool { return f.Stream.known }) {
+		return nil
+	}
+	var ids []string
+	for _, f := range flows {
+		id := "-"
+		if f.Stream.known {
+			id = fmt.Sprintf("%.0f", f.Stream.value)
+		}
+		ids = append(ids, id)
+	}
+	return ids
 }
 
 // flowLines is how many lines all flows take, without the titles.

@@ -46,10 +46,11 @@ type Port struct {
 	Queue     *Queue `json:"deepest_queue,omitempty"`
 }
 
-// Queue is the queue of a port that was fullest.
+// Queue is the queue of a port that was fullest, or is where the switch tells of now.
 type Queue struct {
 	Number    string `json:"queue"`
 	Watermark Number `json:"watermark_bytes"` // the most that was in it, as SONiC's telemetry sees it: not now
+	Queued    Number `json:"queued_bytes"`    // what is in it now, where the switch tells that
 }
 
 // Paths says how evenly the ports of role fabric send.
@@ -94,6 +95,7 @@ type Flow struct {
 	Dst     string `json:"dst"`
 	DestQP  Number `json:"dest_qp"`
 	Label   Number `json:"flow_label"`
+	Stream  Number `json:"stream_id"`
 	Ingress string `json:"ingress_port,omitempty"`
 	Egress  string `json:"egress_port,omitempty"`
 	Bits    Number `json:"bits"`
@@ -145,7 +147,7 @@ func (v *View) flows(before, now *Snapshot, span time.Duration) {
 		was := before.flows[id].counters
 		f := Flow{
 			ID: id, Src: row.fields["src"], Dst: row.fields["dst"],
-			DestQP: total(row.counters, "dest_qp"), Label: total(row.counters, "flow_label"),
+			DestQP: total(row.counters, "dest_qp"), Label: total(row.counters, "flow_label"), Stream: total(row.counters, "stream_id"),
 			Ingress: row.fields["ingress_port"], Egress: row.fields["egress_port"],
 			Bits: rate(was, row.counters, "bytes", span).bits(), Packets: rate(was, row.counters, "packets", span),
 			Bytes: total(row.counters, "bytes"),

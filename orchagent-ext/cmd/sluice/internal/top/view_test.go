@@ -59,9 +59,9 @@ func TestRatesAndShares(t *testing.T) {
 	zero := known(0)
 	want := []Port{
 		{"Ethernet0", "edge", known(1.6e6), known(200), known(4e5), known(50), Number{}, nil},
-		{"Ethernet4", "fabric", zero, zero, known(4e5), known(50), known(0.25), &Queue{"4", known(7000)}},
+		{"Ethernet4", "fabric", zero, zero, known(4e5), known(50), known(0.25), &Queue{"4", known(7000), Number{}}},
 		{"Ethernet8", "fabric", zero, zero, zero, zero, zero, nil},
-		{"Ethernet16", "fabric", zero, zero, known(1.2e6), known(150), known(0.75), &Queue{"3", zero}},
+		{"Ethernet16", "fabric", zero, zero, known(1.2e6), known(150), known(0.75), &Queue{"3", zero, Number{}}},
 	}
 	if diff := cmp.Diff(want, v.Ports, comparer); diff != "" {
 		t.Errorf("ports (-want +got):\n%s", diff)
@@ -74,6 +74,19 @@ func TestRatesAndShares(t *testing.T) {
 	}
 	if v.CPU.Copied != known(10) || v.CPU.Drops[0] != (Drop{"ring full", known(2)}) || v.CPU.RoCE.known {
 		t.Errorf("%+v", v.CPU)
+	}
+}
+
+// TestQueueOfNow: where the switch tells what is in its queues, that is shown.
+func TestQueueOfNow(t *testing.T) {
+	now := append(table(append(port("Ethernet4", "fabric", 1, 1), at(1))...),
+		table("SLUICE_QUEUE_STATS|Ethernet4|0 queued_bytes=0", "SLUICE_QUEUE_STATS|Ethernet4|3 queued_bytes=9000", "SLUICE_QUEUE_STATS|Ethernet4|4 queued_bytes=8000")...)
+	v := viewOf(now, now)
+	if diff := cmp.Diff(&Queue{"3", Number{}, known(9000)}, v.Ports[0].Queue, comparer); diff != "" {
+		t.Errorf("queue (-want +got):\n%s", diff)
+	}
+	if frame := v.Frame(Layout{Width: 80}); !strings.Contains(frame, "     QUEUE\n") || !strings.Contains(frame, "  9.00k q3\n") {
+		t.Error(frame)
 	}
 }
 
@@ -186,9 +199,6 @@ func TestNumbers(t *testing.T) {
 func TestModelHasTheFields(t *testing.T) {
 	for database, tables := range map[string][]string{"CONFIG_DB": ConfigTables, "STATE_DB": StateTables, "COUNTERS_DB": CountersTables} {
 		for _, name := range tables {
-			if name == tableQueueStats { // until the model has it
-				continue
-			}
 			if !slices.Contains(rows.Tables(database), name) {
 				t.Errorf("%s has no table %s", database, name)
 			}
@@ -198,9 +208,10 @@ func TestModelHasTheFields(t *testing.T) {
 		tablePort:       {"role"},
 		tableState:      {"state", "flow_label", "flow_label_rung", "since", "flows", "config_errors", "warnings", "last_error"},
 		tableCapability: {"flow_label_reason"},
-		tableFlow:       {"src", "dst", "dest_qp", "flow_label", "ingress_port", "egress_port", "packets", "bytes"},
+		tableFlow:       {"src", "dst", "dest_qp", "flow_label", "stream_id", "ingress_port", "egress_port", "packets", "bytes"},
 		tableStats:      {"read_time", "label_written", "label_skipped", "cpu_copied", "cpu_roce", "cpu_flows", "cpu_new_flows"},
 		tablePortStats:  {"rx_bytes", "rx_packets", "tx_bytes", "tx_packets"},
+		tableQueueStats: {"watermark_bytes", "queued_bytes"},
 	}
 	for _, d := range drops {
 		fields[tableStats] = append(fields[tableStats], d.field)

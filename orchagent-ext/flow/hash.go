@@ -1,0 +1,43 @@
+package flow
+
+import (
+	"encoding/binary"
+	"math/bits"
+	"math/rand/v2"
+)
+
+// secret is what hashes are made with: nobody who does not know it can make
+// flows that meet in one hash.
+type secret [8]uint64
+
+func newSecret() (s secret) {
+	for i := range s {
+		s[i] = rand.Uint64()
+	}
+	return s
+}
+
+// mix multiplies to 128 bits and folds them.
+func mix(a, b uint64) uint64 {
+	hi, lo := bits.Mul64(a, b)
+	return hi ^ lo
+}
+
+// addresses hashes two addresses.
+func (s *secret) addresses(src, dst *[16]byte) uint64 {
+	le := binary.LittleEndian
+	return mix(le.Uint64(src[:8])^s[0], le.Uint64(src[8:])^s[1]) ^ mix(le.Uint64(dst[:8])^s[2], le.Uint64(dst[8:])^s[3])
+}
+
+// key hashes a key. Its products do not wait for each other. Each field is read in
+// the width in which it was written: for a load that spans several new stores the
+// processor waits until all of them are in the cache.
+func (s *secret) key(k *Key) uint32 {
+	numbers := uint64(k.FlowLabel)<<32 | uint64(k.DestQP)
+	ports := uint64(k.SrcQP)<<32 | uint64(k.SrcPort)<<16 | uint64(k.PKey)
+	return uint32(mix(s.addresses(&k.Src, &k.Dst)^mix(numbers^s[4], ports^s[5])^s[6], s[7]))
+}
+
+func (s *secret) endpoint(e *endpoint) uint32 {
+	return uint32(mix(s.addresses(&e.src, &e.dst)^mix(uint64(e.destQP)^s[4], s[5])^s[6], s[7]))
+}

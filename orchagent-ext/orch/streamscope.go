@@ -1,0 +1,150 @@
+package orch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+
+	"golang.org/x/sync/errgroup"
+
+	"sluice/orchagent-ext/config"
+	"sluice/orchagent-ext/flow"
+	"sluice/orchagent-ext/streamid"
+)
+
+var errNoPort = errors.New("classification is 5-tuple, and the source port of a flow is not known here: stream_id_scope must be hash, or classification flow-label")
+
+// chooseScope brings the Stream IDs to what is configured. It is asked at each
+// look, too, as files may have changed.
+func (o *orch) chooseScope(ctx context.Context, g *errgroup.Group) {
+	s := &o.streams
+	if o.engine == nil {
+		return // what an earlier process gave is not known yet, or the driver changes
+	}
+	if disabled(o.snapshot) {
+		s.use("", func(map[flow.Key]*streamFlow) scope { return nil })
+		return
+	}
+	c := o.snapshot.Global
+	type flows = map[flow.Key]*streamFlow
+	switch {
+	case c.StreamIdScope == config.ScopeHash:
+		s.use(fmt.Sprint("hash ", *c.StreamIdSeed), func(flows) scope { return hashScope{seed: *c.StreamIdSeed} })
+	case c.Classification == config.Classify5Tuple:
+		s.use("5-tuple", func(flows) scope { return noScope{why: errNoPort} })
+	case c.StreamIdScope == config.ScopeLocal:
+		s.use("local", func(have flows) scope { return newLocalScope(s.remembered, have) })
+	default:
+		s.use(globalMade(c), func(flows) scope { return newGlobalScope(ctx, g, c, o.Log) })
+	}
+	s.remembered = nil // ids that are given from now on are others
+}
+
+// noScope gives no ids.
+type noScope struct{ why error }
+
+func (noScope) want(flow.Key) (uint16, error) { return 0, nil }
+func (noScope) release(flow.Key)              {}
+func (noScope) name() string                  { return "none" }
+func (noScope) keeps() bool                   { return false }
+func (n noScope) err() error                  { return n.why }
+func (noScope) lost() uint64                  { return 0 }
+func (noScope) stop()                         {}
+
+// hashScope computes.
+type hashScope struct {
+	noScope
+	seed uint32
+}
+
+func (hashScope) name() string { return "hash" }
+
+func (h hashScope) want(k flow.Key) (uint16, error) {
+	return flow.HashStreamID(h.seed, k.Src, k.Dst, k.FlowLabel), nil
+}
+
+// localScope allots.
+type localScope struct {
+	noScope
+	ids *flow.LocalStreamIDs
+}
+
+// newLocalScope begins with the ids of an earlier process, and puts the flows that
+// have them into have.
+func newLocalScope(earlier map[flow.Key]uint16, have map[flow.Key]*streamFlow) localScope {
+	l := localScope{ids: flow.NewLocalStreamIDs()}
+	for k, id := range earlier {
+		if l.ids.Take(k, id) {
+			have[k] = &streamFlow{last: id}
+		}
+	}
+	return l
+}
+
+func (l localScope) want(k flow.Key) (uint16, error) { return l.ids.Allocate(context.Background(), k) }
+func (l localScope) release(k flow.Key)              { l.ids.Release(k) }
+func (localScope) name() string                      { return "local" }
+func (localScope) keeps() bool                       { return true }
+
+// globalScope asks etcd.
+type globalScope struct {
+	ids *streamid.Global
+	end context.CancelFunc
+}
+
+func globalConfig(c *config.Global) streamid.Config {
+	return streamid.Config{
+		Endpoints: c.EtcdEndpoints,
+		CAFile:    text(c.EtcdCaFile), CertFile: text(c.EtcdCertFile), KeyFile: text(c.EtcdKeyFile),
+		User: text(c.EtcdUser), PasswordFile: text(c.EtcdPasswordFile),
+		Domain: *c.StreamIdDomain, Seed: *c.StreamIdSeed,
+	}
+}
+
+// globalMade tells one configuration from another, and from itself with other files.
+func globalMade(c *config.Global) string {
+	made := []any{"global", globalConfig(c)}
+	for _, file := range []*string{c.EtcdCaFile, c.EtcdCertFile, c.EtcdKeyFile, c.EtcdPasswordFile} {
+		if info, err := os.Stat(text(file)); err == nil {
+			made = append(made, info.Size(), info.ModTime().UnixNano())
+		} else {
+			made = append(made, "-")
+		}
+	}
+	return fmt.Sprint(made...)
+}
+
+func newGlobalScope(ctx context.Context, g *errgroup.Group, c *config.Global, log *slog.Logger) scope {
+	of := globalConfig(c)
+	of.Log = log
+	ids, err := streamid.New(of)
+	if err != nil {
+		log.Warn("no flow gets a stream id", "why", err)
+		return noScope{why: err}
+	}
+	ctx, end := context.WithCancel(ctx)
+	g.Go(func() error {
+		if err := ids.Run(ctx); err != nil {
+			log.Debug("global stream ids", "close", err)
+		}
+		return nil
+	})
+	return globalScope{ids, end}
+}
+
+func (s globalScope) want(k flow.Key) (uint16, error) {
+	if err := s.ids.Want(k); err != nil {
+		return 0, err
+	}
+	id, _ := s.ids.ID(k)
+	return id, nil
+}
+
+func (s globalScope) release(k flow.Key) { s.ids.Release(k) }
+func (globalScope) name() string         { return "global" }
+func (globalScope) keeps() bool          { return false }
+func (s globalScope) err() error         { return s.ids.Err() }
+func (s globalScope) lost() uint64       { return s.ids.Stats().Lost }
+func (s globalScope) stop()              { s.end() }

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/* What the programs and the library share: where queues are in the kernel, and marks of packets. */
+#ifndef SOFTSAI_BPF_QUEUES_H
+#define SOFTSAI_BPF_QUEUES_H
+
+#define SOFTSAI_QUEUES 8	/* of a port */
+#define SOFTSAI_HTB 0x51c00000u /* handle of the qdisc at the root */
+#define SOFTSAI_HTB_PORT 1	/* minor number of the class with the port's rate */
+#define SOFTSAI_HTB_QUEUE 0x10	/* of queue 0's class; the others follow */
+#define SOFTSAI_FIFO 0x51d00000u /* handle of queue 0's bfifo; the majors of the others follow */
+
+/* The class of a queue, as a handle. */
+#define SOFTSAI_CLASS(queue) (SOFTSAI_HTB | (SOFTSAI_HTB_QUEUE + (queue)))
+
+/*
+ * What tc_index tells of a packet behind the ingress program: that it is a copy, and
+ * how long that may be; else its traffic class plus 1, and the number of the watched
+ * flow that it is of. 0: nothing.
+ */
+#define SOFTSAI_COPY_OF 0x8000u
+#define SOFTSAI_MAX_COPY 0x7fffu
+#define SOFTSAI_TC_MASK 0xfu
+#define SOFTSAI_FLOW_SHIFT 4
+#define SOFTSAI_FLOWS 2048 /* that can be watched, but for flow 0 */
+
+/* The queue of a packet that nothing else put into one: the DSCP's class selector. */
+#define SOFTSAI_QUEUE_OF(dscp) ((dscp) >> 3)
+
+#endif

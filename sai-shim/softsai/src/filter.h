@@ -1,0 +1,21 @@
+/*
+ * BPF programs as filters on a netdev's clsact qdisc, at the one place there that
+ * is ours. All calls return -errno where they fail.
+ */
+#ifndef SOFTSAI_FILTER_H
+#define SOFTSAI_FILTER_H
+
+#include <stdint.h>
+
+#include <bpf/libbpf.h>
+
+/* The program at our place as a file descriptor, or -ENOENT where it has another name. */
+int filter_find(uint32_t ifindex, enum bpf_tc_attach_point point, const char *program);
+
+/* Puts a program there, in place of one that is there, without a packet lost; clsact must be there. */
+int filter_attach(uint32_t ifindex, enum bpf_tc_attach_point point, int program);
+
+/* Takes what is there away. */
+int filter_detach(uint32_t ifindex, enum bpf_tc_attach_point point);
+
+#endif

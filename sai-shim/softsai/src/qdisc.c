@@ -1,0 +1,308 @@
+#include "qdisc.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <linux/gen_stats.h>
+#include <linux/pkt_sched.h>
+#include <linux/rtnetlink.h>
+#include <netlink/attr.h>
+#include <netlink/msg.h>
+#include <netlink/netlink.h>
+
+#define TICK 64		      /* ns; the unit of times in qdiscs */
+#define SECOND 1000000000ULL
+#define GUARANTEED 125	      /* octets a second that each queue has for its own: HTB takes no 0 */
+#define BURST (SECOND / 5000) /* ns that a port may send at once, if it had nothing to send before */
+
+struct talk {
+	struct nl_sock *sock;
+	bool done;
+	int error; /* of the kernel's last answer */
+	void (*reply)(struct nlmsghdr *h, void *arg);
+	void *arg;
+};
+
+static int on_error(struct sockaddr_nl *from, struct nlmsgerr *e, void *arg)
+{
+	(void)from;
+	((struct talk *)arg)->error = e->error;
+	((struct talk *)arg)->done = true;
+	return NL_STOP;
+}
+
+static int on_ack(struct nl_msg *msg, void *arg)
+{
+	(void)msg;
+	((struct talk *)arg)->done = true;
+	return NL_STOP;
+}
+
+static int on_reply(struct nl_msg *msg, void *arg)
+{
+	struct talk *t = arg;
+
+	if (t->reply)
+		t->reply(nlmsg_hdr(msg), t->arg);
+	return NL_OK;
+}
+
+static int talk_open(struct talk *t)
+{
+	t->sock = nl_socket_alloc();
+	if (!t->sock)
+		return -ENOMEM;
+	nl_socket_modify_err_cb(t->sock, NL_CB_CUSTOM, on_error, t);
+	nl_socket_modify_cb(t->sock, NL_CB_VALID, NL_CB_CUSTOM, on_reply, t);
+	nl_socket_modify_cb(t->sock, NL_CB_ACK, NL_CB_CUSTOM, on_ack, t);
+	if (nl_connect(t->sock, NETLINK_ROUTE)) {
+		nl_socket_free(t->sock);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+/* Newer kernels answer these only who asks for it. */
+#define GET NLM_F_ECHO
+
+/* Sends a request, which it frees, and reads answers up to the acknowledgement. */
+static int ask(struct talk *t, struct nl_msg *msg)
+{
+	int err;
+
+	if (!msg)
+		return -ENOMEM;
+	t->done = false;
+	t->error = 0;
+	err = nl_send_auto(t->sock, msg);
+	nlmsg_free(msg);
+	while (err >= 0 && !t->done)
+		err = nl_recvmsgs_default(t->sock);
+	if (t->error)
+		return t->error;
+	return err < 0 ? -EIO : 0;
+}
+
+/* A message about a qdisc or class. */
+static struct nl_msg *message(int type, int flags, uint32_t ifindex, uint32_t parent, uint32_t handle)
+{
+	struct tcmsg head = { .tcm_ifindex = ifindex, .tcm_parent = parent, .tcm_handle = handle };
+	struct nl_msg *msg = nlmsg_alloc_simple(type, NLM_F_REQUEST | flags);
+
+	if (msg && nlmsg_append(msg, &head, sizeof(head), NLMSG_ALIGNTO)) {
+		nlmsg_free(msg);
+		msg = NULL;
+	}
+	return msg;
+}
+
+/* The kind, and what the kind takes: plain octets, or one attribute nested. */
+static struct nl_msg *with(struct nl_msg *msg, const char *kind, int attribute, const void *options, int size)
+{
+	struct nlattr *nest = NULL;
+	bool good = msg && nla_put_string(msg, TCA_KIND, kind) == 0;
+
+	if (good && attribute) {
+		nest = nla_nest_start(msg, TCA_OPTIONS);
+		good = nest && nla_put(msg, attribute, size, options) == 0;
+		if (good)
+			nla_nest_end(msg, nest);
+	} else if (good) {
+		good = nla_put(msg, TCA_OPTIONS, size, options) == 0;
+	}
+	if (!good && msg) {
+		nlmsg_free(msg);
+		msg = NULL;
+	}
+	return msg;
+}
+
+struct root {
+	uint32_t handle;
+	char kind[16];
+};
+
+static void read_root(struct nlmsghdr *h, void *arg)
+{
+	struct root *r = arg;
+	struct nlattr *kind = nlmsg_find_attr(h, sizeof(struct tcmsg), TCA_KIND);
+
+	r->handle = ((struct tcmsg *)nlmsg_data(h))->tcm_handle;
+	if (kind)
+		nla_strlcpy(r->kind, kind, sizeof(r->kind));
+}
+
+/* The root qdisc: ours, none (the kernel's default has no handle), or -EEXIST. */
+static int find_root(struct talk *t, uint32_t ifindex, bool *ours)
+{
+	struct root r = {};
+	int err;
+
+	t->reply = read_root;
+	t->arg = &r;
+	err = ask(t, message(RTM_GETQDISC, GET, ifindex, TC_H_ROOT, 0));
+	t->reply = NULL;
+	*ours = r.handle == SOFTSAI_HTB && strcmp(r.kind, "htb") == 0;
+	if (err == -EINVAL || err == -ENOENT) /* one that the kernel does not show: the default of a netdev that is down */
+		err = 0;
+	if (!err && r.handle && !*ours)
+		err = -EEXIST;
+	return err;
+}
+
+static int make_root(struct talk *t, uint32_t ifindex)
+{
+	struct tc_htb_glob glob = { .version = 3, .rate2quantum = 10, .defcls = SOFTSAI_HTB_QUEUE };
+
+	return ask(t, with(message(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_EXCL, ifindex, TC_H_ROOT, SOFTSAI_HTB), "htb",
+			   TCA_HTB_INIT, &glob, sizeof(glob)));
+}
+
+static uint32_t ticks(uint64_t octets, uint64_t rate)
+{
+	uint64_t t = octets * SECOND / rate / TICK;
+
+	return t < UINT32_MAX ? t : UINT32_MAX;
+}
+
+static void set_rate(struct tc_ratespec *spec, uint64_t rate)
+{
+	spec->rate = rate < UINT32_MAX ? rate : UINT32_MAX;
+	spec->linklayer = TC_LINKLAYER_ETHERNET;
+}
+
+/* What a class may send at once: a moment's worth, and two frames. */
+static uint64_t burst(uint64_t rate, uint32_t frame)
+{
+	return rate / (SECOND / BURST) + 2 * frame;
+}
+
+static int make_class(struct talk *t, uint32_t ifindex, uint32_t parent, uint32_t handle, struct tc_htb_opt *opt,
+		      uint64_t rate, uint64_t ceil, uint32_t frame)
+{
+	struct nl_msg *msg = message(RTM_NEWTCLASS, NLM_F_CREATE, ifindex, parent, handle);
+	struct nlattr *nest;
+
+	set_rate(&opt->rate, rate);
+	set_rate(&opt->ceil, ceil);
+	opt->buffer = ticks(rate == ceil ? burst(rate, frame) : 1, rate);
+	opt->cbuffer = ticks(burst(ceil, frame), ceil);
+	if (!msg || nla_put_string(msg, TCA_KIND, "htb"))
+		goto out;
+	nest = nla_nest_start(msg, TCA_OPTIONS);
+	if (!nest || nla_put(msg, TCA_HTB_PARMS, sizeof(*opt), opt))
+		goto out;
+	if (rate > UINT32_MAX && nla_put_u64(msg, TCA_HTB_RATE64, rate))
+		goto out;
+	if (ceil > UINT32_MAX && nla_put_u64(msg, TCA_HTB_CEIL64, ceil))
+		goto out;
+	nla_nest_end(msg, nest);
+	return ask(t, msg);
+out:
+	nlmsg_free(msg);
+	return -ENOMEM;
+}
+
+static int make_queue(struct talk *t, uint32_t ifindex, uint32_t queue, const struct qdisc_port *port)
+{
+	const struct qdisc_queue *q = &port->queue[queue];
+	struct tc_htb_opt opt = { .prio = q->priority, .quantum = q->quantum };
+	struct tc_fifo_qopt fifo = { .limit = port->limit };
+	uint64_t ceil = q->max_rate && q->max_rate < port->rate ? q->max_rate : port->rate;
+	int err;
+
+	err = make_class(t, ifindex, SOFTSAI_HTB | SOFTSAI_HTB_PORT, SOFTSAI_CLASS(queue), &opt, GUARANTEED, ceil, port->frame);
+	if (err)
+		return err;
+	return ask(t, with(message(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_REPLACE, ifindex, SOFTSAI_CLASS(queue),
+				   SOFTSAI_FIFO + (queue << 16)),
+			   "bfifo", 0, &fifo, sizeof(fifo)));
+}
+
+int qdisc_ensure(uint32_t ifindex, const struct qdisc_port *port)
+{
+	struct tc_htb_opt opt = { .quantum = port->frame };
+	struct talk t = {};
+	bool ours;
+	int err;
+
+	err = talk_open(&t);
+	if (err)
+		return err;
+	err = find_root(&t, ifindex, &ours);
+	if (!err && !ours)
+		err = make_root(&t, ifindex);
+	if (err)
+		goto out;
+	err = make_class(&t, ifindex, SOFTSAI_HTB, SOFTSAI_HTB | SOFTSAI_HTB_PORT, &opt, port->rate, port->rate, port->frame);
+	for (uint32_t queue = 0; queue < SOFTSAI_QUEUES && !err; queue++)
+		err = make_queue(&t, ifindex, queue, port);
+	if (err && !ours)
+		ask(&t, message(RTM_DELQDISC, 0, ifindex, TC_H_ROOT, SOFTSAI_HTB));
+out:
+	nl_socket_free(t.sock);
+	return err;
+}
+
+int qdisc_find(uint32_t ifindex, bool *ours)
+{
+	struct talk t = {};
+	int err;
+
+	err = talk_open(&t);
+	if (err)
+		return err;
+	err = find_root(&t, ifindex, ours);
+	nl_socket_free(t.sock);
+	return err;
+}
+
+int qdisc_remove(uint32_t ifindex)
+{
+	struct talk t = {};
+	bool ours;
+	int err;
+
+	err = talk_open(&t);
+	if (err)
+		return err;
+	err = find_root(&t, ifindex, &ours);
+	if (!err && ours)
+		err = ask(&t, message(RTM_DELQDISC, 0, ifindex, TC_H_ROOT, SOFTSAI_HTB));
+	nl_socket_free(t.sock);
+	return err == -EEXIST || err == -ENODEV ? 0 : err;
+}
+
+static void read_stats(struct nlmsghdr *h, void *arg)
+{
+	struct nlattr *nest = nlmsg_find_attr(h, sizeof(struct tcmsg), TCA_STATS2), *all[TCA_STATS_MAX + 1];
+	struct gnet_stats_basic basic = {};
+	struct gnet_stats_queue queue = {};
+	struct qdisc_stats *s = arg;
+
+	if (!nest || nla_parse_nested(all, TCA_STATS_MAX, nest, NULL))
+		return;
+	if (all[TCA_STATS_BASIC])
+		nla_memcpy(&basic, all[TCA_STATS_BASIC], sizeof(basic));
+	if (all[TCA_STATS_QUEUE])
+		nla_memcpy(&queue, all[TCA_STATS_QUEUE], sizeof(queue));
+	*s = (struct qdisc_stats){
+		.packets = basic.packets, .bytes = basic.bytes, .dropped = queue.drops, .backlog = queue.backlog,
+	};
+	if (all[TCA_STATS_PKT64]) /* where 32 bits do not hold them */
+		s->packets = nla_get_u64(all[TCA_STATS_PKT64]);
+}
+
+int qdisc_stats(uint32_t ifindex, uint32_t queue, struct qdisc_stats *stats)
+{
+	struct talk t = { .reply = read_stats, .arg = stats };
+	int err;
+
+	memset(stats, 0, sizeof(*stats));
+	err = talk_open(&t);
+	if (err)
+		return err;
+	err = ask(&t, message(RTM_GETTCLASS, GET, ifindex, 0, SOFTSAI_CLASS(queue)));
+	nl_socket_free(t.sock);
+	return err == -EINVAL ? -ENOENT : err; /* EINVAL: no such qdisc */
+}
