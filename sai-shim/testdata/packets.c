@@ -20,6 +20,7 @@ static atomic_bool stop;
 
 static void *run(void *arg)
 {
+	sai_packet_event_notification_fn deliver = atomic_load(&event);
 	uint32_t thread = (uintptr_t)arg;
 	sai_attribute_t port = { .id = SAI_HOSTIF_PACKET_ATTR_INGRESS_PORT };
 
@@ -27,7 +28,7 @@ static void *run(void *arg)
 		uint32_t packet[24] = { i, thread };
 
 		port.value.oid = i;
-		event(1, sizeof(packet), packet, 1, &port);
+		deliver(1, sizeof(packet), packet, 1, &port);
 	}
 	return NULL;
 }
@@ -48,7 +49,7 @@ static sai_status_t set_switch(sai_object_id_t id, const sai_attribute_t *attr)
 	if (attr->id != SAI_SWITCH_ATTR_PACKET_EVENT_NOTIFY)
 		return SAI_STATUS_NOT_SUPPORTED;
 	*(void **)&fn = attr->value.ptr;
-	event = fn;
+	atomic_store(&event, fn);
 	for (uintptr_t i = 0; i < (uintptr_t)nthreads; i++)
 		if (pthread_create(&threads[i], NULL, run, (void *)i))
 			abort();
