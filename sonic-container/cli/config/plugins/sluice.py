@@ -75,6 +75,8 @@ RULES = {
         lambda row: (row.get('transport') in ('tls', 'dtls')) == ('ca_file' in row),
     'cert_file and key_file go together':
         lambda row: ('cert_file' in row) == ('key_file' in row),
+    'first_element_id must be more than 502 with pen 0: IANA has given those below to other elements (RFC 9487)':
+        lambda row: int(row['pen']) != 0 or int(row['first_element_id']) > 502,
     'stream_id_scope global needs etcd_endpoints':
         lambda row: row.get('stream_id_scope') != 'global' or bool(row.get('etcd_endpoints')),
     'etcd_endpoints must be all http, or all https':
