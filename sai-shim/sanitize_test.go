@@ -71,6 +71,19 @@ func TestRing(t *testing.T) {
 	}
 }
 
+// A library's threads may be giving a packet while the shim closes, or later.
+func TestCloseWhilePacketsCome(t *testing.T) {
+	for _, sanitizer := range []string{"thread", "address,undefined"} {
+		t.Run(sanitizer, func(t *testing.T) {
+			dir := t.TempDir()
+			library, program := filepath.Join(dir, "libpackets.so"), filepath.Join(dir, "close")
+			build(t, sanitizer, "-DSTRAY", "-shared", "-fPIC", "-o", library, "testdata/packets.c")
+			build(t, sanitizer, "-o", program, "testdata/close.c", "shim.c")
+			run(t, program, library, "3", "2000")
+		})
+	}
+}
+
 // Every function of the shim under the sanitizers, against the recording library.
 func TestShim(t *testing.T) {
 	for _, sanitizer := range []string{"thread", "address,undefined"} {

@@ -48,8 +48,7 @@ struct shim {
 
 	int event; /* eventfd */
 	atomic_uint_fast64_t lost;
-	pthread_mutex_t writer; /* a library may call from several threads; the reader never waits for them */
-	/* Who holds writer writes head, the reader tail. */
+	/* Who holds delivery writes head, the reader tail. */
 	_Alignas(64) atomic_uint_fast32_t head;
 	_Alignas(64) atomic_uint_fast32_t tail;
 	struct shim_packet ring[RING];
@@ -57,6 +56,19 @@ struct shim {
 
 /* SAI's callbacks carry no pointer. */
 static struct shim *open_shim;
+
+/*
+ * Held while a packet is put into the ring: a library may call from several
+ * threads, and from some that outlive shim_close. The reader never waits for it.
+ */
+static pthread_mutex_t delivery = PTHREAD_MUTEX_INITIALIZER;
+
+static void deliver_to(struct shim *s)
+{
+	pthread_mutex_lock(&delivery);
+	open_shim = s;
+	pthread_mutex_unlock(&delivery);
+}
 
 static const char *profile_value(sai_switch_profile_id_t profile, const char *variable)
 {
@@ -144,7 +156,6 @@ char *shim_open(const char *path, const char *const *keys, const char *const *va
 	if (!s)
 		return strdup("out of memory");
 	memset(s, 0, sizeof(*s));
-	pthread_mutex_init(&s->writer, NULL);
 	s->event = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	if (s->event < 0 || copy_profile(s, keys, values, n)) {
 		error = message("%s: out of memory or of descriptors", path);
@@ -166,7 +177,7 @@ char *shim_open(const char *path, const char *const *keys, const char *const *va
 		error = message("%s is no SAI library: it has no symbol %s", path, initialize ? "sai_api_query" : "sai_api_initialize");
 		goto fail;
 	}
-	open_shim = s;
+	deliver_to(s);
 	status = initialize(0, &services);
 	if (status != SAI_STATUS_SUCCESS) {
 		error = message("%s: sai_api_initialize answers %d", path, status);
@@ -184,7 +195,7 @@ char *shim_open(const char *path, const char *const *keys, const char *const *va
 	*out = s;
 	return NULL;
 fail:
-	open_shim = NULL;
+	deliver_to(NULL);
 	free_shim(s);
 	return error;
 }
@@ -193,7 +204,9 @@ void shim_close(struct shim *s)
 {
 	if (s->uninitialize)
 		s->uninitialize();
-	open_shim = NULL;
+	else
+		s->handle = NULL; /* it stays loaded: nothing has ended its threads */
+	deliver_to(NULL);
 	free_shim(s);
 }
 
@@ -524,14 +537,15 @@ sai_status_t shim_objects(struct shim *s, int32_t type, uint64_t *ids, uint32_t 
 static void packet_event(sai_object_id_t switch_id, sai_size_t size, const void *buffer, uint32_t count,
 			 const sai_attribute_t *list)
 {
-	struct shim *s = open_shim;
 	uint32_t head, tail;
 	struct shim_packet *p;
+	struct shim *s;
 
 	(void)switch_id;
+	pthread_mutex_lock(&delivery);
+	s = open_shim;
 	if (!s)
-		return;
-	pthread_mutex_lock(&s->writer);
+		goto out;
 	head = atomic_load_explicit(&s->head, memory_order_relaxed);
 	tail = atomic_load_explicit(&s->tail, memory_order_acquire);
 	if ((uint32_t)(head - tail) == RING) {
@@ -554,7 +568,7 @@ static void packet_event(sai_object_id_t switch_id, sai_size_t size, const void 
 	if (atomic_load_explicit(&s->tail, memory_order_seq_cst) == head)
 		eventfd_write(s->event, 1);
 out:
-	pthread_mutex_unlock(&s->writer);
+	pthread_mutex_unlock(&delivery);
 }
 
 int shim_packets_fd(struct shim *s)

@@ -26,7 +26,10 @@ struct shim;
  */
 char *shim_open(const char *path, const char *const *keys, const char *const *values, int n, struct shim **out);
 
-/* Uninitializes and unloads the library. */
+/*
+ * Uninitializes and unloads the library. Packets that it gives from then on are
+ * dropped. One that has no sai_api_uninitialize stays loaded.
+ */
 void shim_close(struct shim *s);
 
 /* The library's version of SAI, major * 10000 + minor * 100; 0: it does not say. */

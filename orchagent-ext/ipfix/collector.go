@@ -38,12 +38,17 @@ func (c *collector) run(ctx context.Context) error {
 		conn, limit, err := c.to.dial(ctx)
 		if err == nil {
 			c.up(conn)
-			began := time.Now()
+			began, sent := time.Now(), c.records.Load()
 			err = c.serve(ctx, conn, limit)
 			if err == nil {
 				return nil
 			}
-			if lost = time.Now(); lost.Sub(began) > wait {
+			// One that takes connections, and no records, is not there.
+			now := time.Now()
+			if c.records.Load() > sent || now.Sub(began) > c.config.GiveUp {
+				lost = now
+			}
+			if now.Sub(began) > wait {
 				wait = c.config.Backoff
 			}
 		}

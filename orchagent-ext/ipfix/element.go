@@ -142,7 +142,15 @@ func (r Registry) Warning() string {
 // enterprise number follows.
 const maxElement = 1<<15 - 1
 
+// lastOfOthers is the last of the numbers that IANA has given to other elements
+// (RFC 9487): with them and no enterprise number, an opcode would be read as
+// octetDeltaCount.
+const lastOfOthers = 502
+
 func (r Registry) check() error {
+	if r.PEN == 0 && r.First <= lastOfOthers {
+		return fmt.Errorf("first element id %d: without an enterprise number it is one that IANA assigned to rdmaOpCode, and 1 to %d are other elements", r.First, lastOfOthers)
+	}
 	if last := maxElement + 1 - len(RDMA); r.First < 1 || int(r.First) > last {
 		return fmt.Errorf("first element id %d: 1 to %d are allowed, since %d elements follow one another", r.First, last, len(RDMA))
 	}

@@ -36,8 +36,8 @@ type Config struct {
 	Process
 	Collectors []Collector
 
-	Refresh         time.Duration // templates again over UDP, and statistics: 10 minutes
-	RefreshMessages uint32        // templates again over UDP after so many: 4,096
+	Refresh         time.Duration // templates again over UDP, and statistics; DTLS begins anew: 10 minutes
+	RefreshMessages uint32        // templates again over UDP and DTLS after so many: 4,096
 	Queue           int           // records that wait, for each collector: 65,536
 	Linger          time.Duration // a message that is not full waits so long: 50 ms
 	Drain           time.Duration // for what waits when Run's context ends: 3 s
@@ -56,7 +56,8 @@ type Exporter struct {
 }
 
 // New returns an exporter. Errors say which collector's setting is wrong, and
-// what is allowed; certificates are read.
+// what is allowed. Certificates are read at each connection: a file that is not
+// there, or not yet, is a reason why one collector is not connected.
 func New(c Config) (*Exporter, error) {
 	if err := c.complete(); err != nil {
 		return nil, err
@@ -132,8 +133,7 @@ func (c *Collector) complete() error {
 	if c.CAFile == "" {
 		return fmt.Errorf("transport %s needs a CA file: without it anybody could be the collector", c.Transport)
 	}
-	_, err = c.identity()
-	return err
+	return nil
 }
 
 // Export gives records to every collector's queue. It never waits: what finds a

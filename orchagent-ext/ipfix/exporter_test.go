@@ -164,7 +164,7 @@ func TestRunEndsWithoutCollector(t *testing.T) {
 
 func TestConfigErrors(t *testing.T) {
 	authority := ipfixtest.NewAuthority(t)
-	cert, key, _ := authority.Sign(t, "exporter")
+	cert, _, _ := authority.Sign(t, "exporter")
 	for _, tt := range []struct {
 		name, want string
 		to         ipfix.Collector
@@ -177,11 +177,9 @@ func TestConfigErrors(t *testing.T) {
 		{name: "transport", to: ipfix.Collector{Address: "h:1", Transport: 4}, want: "udp, tcp, tls, dtls"},
 		{name: "no CA", to: ipfix.Collector{Address: "h:1", Transport: ipfix.TLS}, want: "tls needs a CA file"},
 		{name: "CA of udp", to: ipfix.Collector{Address: "h:1", CAFile: authority.File}, want: "certificates are for tls and dtls"},
-		{name: "CA not there", to: ipfix.Collector{Address: "h:1", Transport: ipfix.TLS, CAFile: "/none"}, want: "read CA file: open /none"},
-		{name: "CA is a key", to: ipfix.Collector{Address: "h:1", Transport: ipfix.DTLS, CAFile: key}, want: "no PEM certificate in it"},
 		{name: "half an identity", to: ipfix.Collector{Address: "h:1", Transport: ipfix.TLS, CAFile: authority.File, CertFile: cert}, want: "go together"},
-		{name: "swapped", to: ipfix.Collector{Address: "h:1", Transport: ipfix.TLS, CAFile: authority.File, CertFile: key, KeyFile: cert}, want: "load certificate"},
 		{name: "element id", to: ipfix.Collector{Address: "h:1"}, registry: ipfix.Registry{PEN: 1, First: 32759}, want: "1 to 32758"},
+		{name: "element id of others", to: ipfix.Collector{Address: "h:1"}, registry: ipfix.Registry{First: 502}, want: "1 to 502 are other elements"},
 	} {
 		_, err := ipfix.New(ipfix.Config{Process: ipfix.Process{Registry: tt.registry}, Collectors: []ipfix.Collector{tt.to}})
 		if err == nil || !strings.Contains(err.Error(), tt.want) {

@@ -3,7 +3,10 @@ package ipfix_test
 import (
 	"crypto/x509"
 	"errors"
+	"io"
 	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -126,13 +129,38 @@ func TestCollectorComesDiesAndComesBack(t *testing.T) {
 	}
 }
 
+// countOctets is the address of one who takes one connection, and how many octets
+// came over it until it ended: faster than decoding them.
+func countOctets(t *testing.T) (address string, heard <-chan uint64) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() }) //nolint:errcheck // the test is over
+	octets := make(chan uint64, 1)
+	go func() {
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		defer c.Close()
+		n, err := io.Copy(io.Discard, c)
+		if err != nil {
+			n = 0
+		}
+		octets <- uint64(n)
+	}()
+	return l.Addr().String(), octets
+}
+
 func TestStalledCollectorHarmsNoOther(t *testing.T) {
 	const n, queue = 200_000, 2048
 	stalled := ipfixtest.Listen(t, "tcp", "127.0.0.1:0", nil)
 	stalled.Pause()
-	well := ipfixtest.Listen(t, "tcp", "127.0.0.1:0", nil)
+	well, heard := countOctets(t)
 	e, stop := start(t, ipfix.Config{Queue: queue, Collectors: []ipfix.Collector{
-		{Address: stalled.Addr, Transport: ipfix.TCP}, {Address: well.Addr, Transport: ipfix.TCP},
+		{Address: stalled.Addr, Transport: ipfix.TCP}, {Address: well, Transport: ipfix.TCP},
 	}})
 	batch := numbered(500)
 	sent := 0
@@ -155,8 +183,13 @@ func TestStalledCollectorHarmsNoOther(t *testing.T) {
 	if s[0].Records+s[0].Dropped != uint64(sent) || s[1].Records != uint64(sent) {
 		t.Errorf("of %d records: %+v", sent, s)
 	}
-	if got := well.WaitRecords(t, sent); len(got) != sent {
-		t.Errorf("the other heard %d of %d", len(got), sent)
+	select {
+	case got := <-heard:
+		if got != s[1].Octets {
+			t.Errorf("the other heard %d octets of %d", got, s[1].Octets)
+		}
+	case <-time.After(patience):
+		t.Error("the other's connection does not end")
 	}
 	stalled.WaitRecords(t, int(s[0].Records))
 	stalled.Look(func(d []*ipfixtest.Decoder) {
@@ -164,4 +197,105 @@ func TestStalledCollectorHarmsNoOther(t *testing.T) {
 			t.Errorf("%d sessions, gaps %v", len(d), d[0].Gaps)
 		}
 	})
+}
+
+// TestCertificateThatComesLater: files that cannot be read are said, harm no
+// other collector, and are looked at again.
+func TestCertificateThatComesLater(t *testing.T) {
+	authority := ipfixtest.NewAuthority(t)
+	cert, key, _ := authority.Sign(t, "exporter")
+	_, _, pair := authority.Sign(t, "collector")
+	secret := ipfixtest.Listen(t, "tls", "127.0.0.1:0", &ipfixtest.Security{Certificate: pair, Clients: authority.Pool})
+	well := ipfixtest.Listen(t, "tcp", "127.0.0.1:0", nil)
+	for _, tt := range []struct {
+		name, ca, cert, key, want string
+	}{
+		{"CA not there", "/none", cert, key, "read CA file: open /none"},
+		{"CA is a key", key, cert, key, "no PEM certificate in it"},
+		{"swapped", authority.File, key, cert, "load certificate"},
+	} {
+		to := ipfix.Collector{Address: secret.Addr, Transport: ipfix.TLS, CAFile: tt.ca, CertFile: tt.cert, KeyFile: tt.key}
+		e, _ := start(t, ipfix.Config{Drain: time.Millisecond, Collectors: []ipfix.Collector{to, {Address: well.Addr, Transport: ipfix.TCP}}})
+		e.Export(numbered(10))
+		wait(t, e, tt.name, func(s ipfix.Stats) bool { return !s.Connected && strings.Contains(s.Error, tt.want) })
+	}
+	well.WaitRecords(t, 30)
+
+	file := filepath.Join(t.TempDir(), "ca.pem")
+	to := ipfix.Collector{Address: secret.Addr, Transport: ipfix.TLS, CAFile: file, CertFile: cert, KeyFile: key}
+	e, _ := start(t, ipfix.Config{Collectors: []ipfix.Collector{to}})
+	e.Export(numbered(10))
+	wait(t, e, "no such file", func(s ipfix.Stats) bool { return strings.Contains(s.Error, "no such file") })
+	pem, err := os.ReadFile(authority.File)
+	if err == nil {
+		err = os.WriteFile(file, pem, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret.WaitRecords(t, 10)
+}
+
+// TestTakesConnectionsOnly: who closes every connection at once is no collector,
+// and one that waits for GiveUp learns it.
+func TestTakesConnectionsOnly(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			c.Close() //nolint:errcheck // that is what it does
+		}
+	}()
+	to := ipfix.Collector{Address: l.Addr().String(), Transport: ipfix.TCP}
+	e, err := ipfix.New(ipfix.Config{Collectors: []ipfix.Collector{to}, Backoff: time.Millisecond, GiveUp: 100 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- e.Run(t.Context()) }() // nothing to send, and nobody says that nothing comes
+	select {
+	case err := <-ended:
+		if err == nil {
+			t.Error("it ended well")
+		}
+	case <-time.After(patience):
+		t.Error("it goes on")
+	}
+}
+
+// TestClosedBeforeTheEnd: what a collector that went away has read, nobody knows.
+func TestClosedBeforeTheEnd(t *testing.T) {
+	for _, transport := range []ipfix.Transport{ipfix.TCP, ipfix.TLS, ipfix.DTLS} {
+		to := ipfix.Collector{Transport: transport}
+		security := secure(t, &to)
+		collector := ipfixtest.Listen(t, transport.String(), "127.0.0.1:0", security)
+		to.Address = collector.Addr
+		e, stop := start(t, ipfix.Config{Collectors: []ipfix.Collector{to}, Linger: time.Second})
+		e.Export(numbered(1))
+		collector.WaitRecords(t, 1)
+		collector.Close()
+		stop()
+		if s := e.Stats()[0]; s.Connected || s.Error == "" {
+			t.Errorf("%s: %+v", transport, s)
+		}
+	}
+}
+
+// TestAddressWithZone: a certificate is for an address, not for the device that
+// leads there.
+func TestAddressWithZone(t *testing.T) {
+	to := ipfix.Collector{Transport: ipfix.TLS}
+	security := secure(t, &to)
+	collector := ipfixtest.Listen(t, "tls", "[::1]:0", security)
+	to.Address = strings.Replace(collector.Addr, "::1", "::1%lo", 1)
+	e, _ := start(t, ipfix.Config{Collectors: []ipfix.Collector{to}})
+	e.Export(numbered(1))
+	collector.WaitRecords(t, 1)
 }

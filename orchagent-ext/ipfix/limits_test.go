@@ -103,6 +103,28 @@ func TestLostTemplateComesAgain(t *testing.T) {
 	}
 }
 
+// TestTemplatesComeAgainOverDTLS: a datagram with a template can be lost there,
+// too. What was sent is heard decrypted.
+func TestTemplatesComeAgainOverDTLS(t *testing.T) {
+	to := ipfix.Collector{Transport: ipfix.DTLS}
+	security := secure(t, &to)
+	collector := ipfixtest.Listen(t, "dtls", "127.0.0.1:0", security)
+	to.Address = collector.Addr
+	e, _ := start(t, ipfix.Config{RefreshMessages: 5, Collectors: []ipfix.Collector{to}})
+	collector.Wait(t, "templates and options again", func(s []*ipfixtest.Decoder) bool {
+		e.Export([]ipfix.Record{sample(true)})
+		if len(s) == 0 || len(s[0].Options) < 3*12 {
+			return false
+		}
+		for _, times := range s[0].Templates {
+			if times < 3 {
+				return false
+			}
+		}
+		return true
+	})
+}
+
 // TestDTLSSessionsAreRenewed: a collector that restarted cannot say so.
 func TestDTLSSessionsAreRenewed(t *testing.T) {
 	to := ipfix.Collector{Transport: ipfix.DTLS}

@@ -70,11 +70,12 @@ func (l *link) loop(ctx context.Context) error {
 			if l.to.Transport == DTLS && !now.Before(l.refresh) {
 				return errRenew
 			}
-			if l.to.Transport == UDP {
+			again := !l.to.Transport.stream() // what may not have arrived
+			if again {
 				l.s.forget()
 				l.missed, l.forgotten = false, now
 			}
-			if err := l.options(l.to.Transport == UDP); err != nil {
+			if err := l.options(again); err != nil {
 				return err
 			}
 		}
@@ -200,27 +201,31 @@ func (l *link) unreachable() {
 }
 
 // end says good-bye: withdrawals where they arrive (RFC 7011 section 8.1; over
-// UDP they must not be sent), a last look for an ICMP port unreachable, and over
-// DTLS time for what is under way, since a close that overtakes it ends it.
+// UDP they must not be sent), and a last look whether anybody is there: a
+// connection that the other side has closed, an ICMP port unreachable. Over DTLS
+// that is time for what is under way, too, since a close that overtakes it ends
+// it.
 func (l *link) end() error {
-	switch {
-	case l.to.Transport.stream():
-		l.s.withdraw()
-		return l.send()
-	case l.to.Transport == DTLS:
-		l.timer.Reset(l.config.Linger)
-		select {
-		case err := <-l.gone:
-			return err
-		case <-l.timer.C:
-		}
-	default:
+	if l.to.Transport == UDP {
 		if err := l.conn.SetReadDeadline(time.Now().Add(l.config.Linger)); err != nil {
 			return nil
 		}
 		if _, err := l.conn.Read(make([]byte, 1)); refused(err) {
 			l.unreachable()
 		}
+		return nil
 	}
-	return nil
+	if l.to.Transport.stream() {
+		l.s.withdraw()
+		if err := l.send(); err != nil {
+			return err
+		}
+	}
+	l.timer.Reset(l.config.Linger)
+	select {
+	case err := <-l.gone:
+		return err
+	case <-l.timer.C:
+		return nil
+	}
 }

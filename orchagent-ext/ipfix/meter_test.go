@@ -217,3 +217,35 @@ func TestNothingIsAllocated(t *testing.T) {
 type discard struct{}
 
 func (discard) Write(b []byte) (int, error) { return len(b), nil }
+
+// TestClockSetBack: a flow that lasts is reported Active after the step, not when
+// the clock has come to where it was.
+func TestClockSetBack(t *testing.T) {
+	var got []ipfix.Record
+	m := ipfix.NewMeter(ipfix.MeterConfig{Capacity: 16, Active: 10 * time.Second}, func(r []ipfix.Record) { got = append(got, r...) })
+	table := flow.NewTable(flow.Config{Capacity: 16, Removed: m.Removed})
+	m.Follow(table)
+	p := packetOf(t, roce.BTH{Opcode: roce.RCSendOnly}, 0, 0)
+	for _, at := range []int64{5000, 1000, 1005, 1010} {
+		m.Observe(p, table.Observe(p, at*second), 0, 0, at*second)
+	}
+	m.Tick()
+	if len(got) != 1 || got[0].EndReason != ipfix.ActiveTimeout || got[0].Packets != 4 || got[0].Start > got[0].End {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestFlowOlderThanTheMeter: its first record begins where it began.
+func TestFlowOlderThanTheMeter(t *testing.T) {
+	var got []ipfix.Record
+	m := ipfix.NewMeter(ipfix.MeterConfig{Capacity: 16}, func(r []ipfix.Record) { got = append(got, r...) })
+	table := flow.NewTable(flow.Config{Capacity: 16, Removed: m.Removed})
+	m.Follow(table)
+	p := packetOf(t, roce.BTH{Opcode: roce.RCSendOnly}, 0, 0)
+	table.Observe(p, 1*second)
+	m.Observe(p, table.Observe(p, 5*second), 0, 0, 5*second)
+	m.Flush()
+	if len(got) != 1 || got[0].Packets != 2 || got[0].Start != 1*second || got[0].End != 5*second {
+		t.Errorf("%+v", got)
+	}
+}

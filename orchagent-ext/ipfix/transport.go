@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"strings"
 	"syscall"
 	"time"
 
@@ -193,6 +194,7 @@ func (c *Collector) identity() (*tls.Config, error) {
 	if err != nil {
 		return nil, err
 	}
+	host, _, _ = strings.Cut(host, "%") // a certificate knows no zone
 	config := &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12}
 	pem, err := os.ReadFile(c.CAFile)
 	if err != nil {

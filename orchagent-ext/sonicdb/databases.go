@@ -20,8 +20,8 @@ const globalConfig = "database_global.json"
 
 // Databases says where the databases of a SONiC namespace are.
 type Databases struct {
-	path   string // that they were read from, for errors
-	byName map[string]Database
+	path    string // that they were read from, for errors
+	content file
 }
 
 // Database says where one database is.
@@ -57,24 +57,9 @@ func Load(path, namespace string) (*Databases, error) {
 			return nil, err
 		}
 	}
-	var f file
-	if err := readJSON(path, &f); err != nil {
+	d := &Databases{path: path}
+	if err := readJSON(path, &d.content); err != nil {
 		return nil, err
-	}
-	d := &Databases{path: path, byName: make(map[string]Database, len(f.Databases))}
-	for name, db := range f.Databases {
-		i, ok := f.Instances[db.Instance]
-		if !ok {
-			return nil, fmt.Errorf("%s: %s is in instance %q, which INSTANCES does not have", path, name, db.Instance)
-		}
-		if db.Separator == "" {
-			return nil, fmt.Errorf("%s: %s has no separator", path, name)
-		}
-		at := Database{Name: name, ID: db.ID, Separator: db.Separator, Network: "unix", Address: i.Socket}
-		if i.Socket == "" {
-			at.Network, at.Address = "tcp", net.JoinHostPort(i.Hostname, strconv.Itoa(i.Port))
-		}
-		d.byName[name] = at
 	}
 	return d, nil
 }
@@ -113,11 +98,25 @@ func readJSON(path string, into any) error {
 	return nil
 }
 
-// Database returns where the database of a name is.
+// Database returns where the database of a name is. What is wrong with others
+// does not matter.
 func (d *Databases) Database(name string) (Database, error) {
-	db, ok := d.byName[name]
+	db, ok := d.content.Databases[name]
 	if !ok {
-		return Database{}, fmt.Errorf("%s: no database %q; there are: %s", d.path, name, strings.Join(slices.Sorted(maps.Keys(d.byName)), ", "))
+		return Database{}, fmt.Errorf("%s: no database %q; there are: %s", d.path, name, strings.Join(slices.Sorted(maps.Keys(d.content.Databases)), ", "))
 	}
-	return db, nil
+	i, ok := d.content.Instances[db.Instance]
+	switch {
+	case !ok:
+		return Database{}, fmt.Errorf("%s: %s is in instance %q, which INSTANCES does not have", d.path, name, db.Instance)
+	case db.Separator == "":
+		return Database{}, fmt.Errorf("%s: %s has no separator", d.path, name)
+	case i.Socket == "" && (i.Hostname == "" || i.Port == 0):
+		return Database{}, fmt.Errorf("%s: instance %q has no unix_socket_path, and not both hostname and port", d.path, db.Instance)
+	}
+	at := Database{Name: name, ID: db.ID, Separator: db.Separator, Network: "unix", Address: i.Socket}
+	if i.Socket == "" {
+		at.Network, at.Address = "tcp", net.JoinHostPort(i.Hostname, strconv.Itoa(i.Port))
+	}
+	return at, nil
 }

@@ -18,6 +18,7 @@ func TestLoad(t *testing.T) {
 				"redis2": {"hostname": "::1", "port": 6380}},
 			"DATABASES": {
 				"CONFIG_DB": {"id": 4, "separator": "|", "instance": "redis"},
+				"CHASSIS_DB": {"id": 12, "separator": "|", "instance": "elsewhere"},
 				"COUNTERS_DB": {"id": 2, "separator": ":", "instance": "redis2"}},
 			"VERSION": "1.0"}`,
 		"sonic-db/database_global.json": `{"INCLUDES": [
@@ -28,6 +29,7 @@ func TestLoad(t *testing.T) {
 			"DATABASES": {"CONFIG_DB": {"id": 4, "separator": "|", "instance": "redis"}}}`,
 		"bad/database_config.json":  `{"INSTANCES": {}, "DATABASES": {"STATE_DB": {"id": 6, "separator": "|", "instance": "redis"}}}`,
 		"bad2/database_config.json": `{"INSTANCES": {"redis": {}}, "DATABASES": {"STATE_DB": {"id": 6, "instance": "redis"}}}`,
+		"bad4/database_config.json": `{"INSTANCES": {"redis": {"hostname": "::1"}}, "DATABASES": {"STATE_DB": {"id": 6, "separator": "|", "instance": "redis"}}}`,
 		"bad3/database_config.json": `{`,
 	} {
 		path := filepath.Join(dir, name)
@@ -46,11 +48,13 @@ func TestLoad(t *testing.T) {
 		{"sonic-db", "", "CONFIG_DB", Database{"CONFIG_DB", 4, "|", "unix", "/var/run/redis/redis.sock"}, ""},
 		{"sonic-db", "", "COUNTERS_DB", Database{"COUNTERS_DB", 2, ":", "tcp", "[::1]:6380"}, ""},
 		{"sonic-db", "asic0", "CONFIG_DB", Database{"CONFIG_DB", 4, "|", "unix", "/var/run/redis0/redis.sock"}, ""},
-		{"sonic-db", "", "STATE_DB", Database{}, `no database "STATE_DB"; there are: CONFIG_DB, COUNTERS_DB`},
+		{"sonic-db", "", "STATE_DB", Database{}, `no database "STATE_DB"; there are: CHASSIS_DB, CONFIG_DB, COUNTERS_DB`},
+		{"sonic-db", "", "CHASSIS_DB", Database{}, `CHASSIS_DB is in instance "elsewhere", which INSTANCES does not have`},
 		{"sonic-db", "asic1", "CONFIG_DB", Database{}, `no namespace "asic1"; there are: asic0`},
 		{"redis0/sonic-db", "asic0", "CONFIG_DB", Database{}, "database_global.json: no such file"},
 		{"bad", "", "STATE_DB", Database{}, `STATE_DB is in instance "redis", which INSTANCES does not have`},
 		{"bad2", "", "STATE_DB", Database{}, "STATE_DB has no separator"},
+		{"bad4", "", "STATE_DB", Database{}, `instance "redis" has no unix_socket_path, and not both hostname and port`},
 		{"bad3", "", "STATE_DB", Database{}, "unexpected end of JSON"},
 	} {
 		d, err := Load(filepath.Join(dir, tt.path, "database_config.json"), tt.namespace)

@@ -163,7 +163,9 @@ func (m *Mirror) Flush(ctx context.Context) error {
 		case fields == nil && was != nil:
 			orders = append(orders, order{key: k, delete: true})
 		case fields != nil && !maps.Equal(was, fields):
-			orders = append(orders, orderOf(k, Change{Row: rows.Row{Fields: fields}}, slices.Collect(maps.Keys(was))))
+			o := orderOf(k, Change{Row: rows.Row{Fields: fields}}, slices.Collect(maps.Keys(was)))
+			o.delete = was == nil // what is there is no row, and would take no fields
+			orders = append(orders, o)
 		}
 	}
 	slices.SortFunc(orders, func(a, b order) int { return strings.Compare(a.key, b.key) })

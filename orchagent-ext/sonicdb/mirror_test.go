@@ -97,6 +97,36 @@ func TestMirrorSurvivesARestart(t *testing.T) {
 	}
 }
 
+// TestMirrorReplacesWhatIsNoRow: a key of ours that is no hash, whoever made it,
+// keeps no row out of Redis.
+func TestMirrorReplacesWhatIsNoRow(t *testing.T) {
+	db := open(t, redisServer(t), "STATE_DB", nil)
+	m := NewMirror(db, "A")
+	foreign := func(key string) {
+		t.Helper()
+		if err := db.client.Del(t.Context(), key).Err(); err != nil {
+			t.Fatal(err)
+		}
+		if err := db.client.Set(t.Context(), key, "no row", 0).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	foreign("A|1")
+	m.Set(row("1", fields{"x": "1"}))
+	m.Set(row("2", fields{"x": "1"}))
+	flush(t, m)
+	want := map[string]fields{"A|1": {"x": "1"}, "A|2": {"x": "1"}}
+	if diff := cmp.Diff(want, inRedis(t, db, "A")); diff != "" {
+		t.Errorf("rows (-want +got):\n%s", diff)
+	}
+	foreign("A|2")
+	m.everything() // as it does once a minute
+	flush(t, m)
+	if diff := cmp.Diff(want, inRedis(t, db, "A")); diff != "" {
+		t.Errorf("rows (-want +got):\n%s", diff)
+	}
+}
+
 func TestFlush(t *testing.T) {
 	db := open(t, redisServer(t), "STATE_DB", nil)
 	m := NewMirror(db, "A")

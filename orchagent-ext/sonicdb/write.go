@@ -8,7 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// order is a row to be written: fields set and removed, or the row deleted.
+// order is a row to be written: deleted, or fields set and removed, or all anew.
 type order struct {
 	key    string
 	set    map[string]string
@@ -92,9 +92,10 @@ func queue(ctx context.Context, pipe redis.Pipeliner, orders []order) {
 	for _, o := range orders {
 		if o.delete {
 			pipe.Del(ctx, o.key)
-			continue
 		}
-		pipe.HSet(ctx, o.key, o.set)
+		if o.set != nil {
+			pipe.HSet(ctx, o.key, o.set)
+		}
 		if len(o.remove) > 0 {
 			pipe.HDel(ctx, o.key, o.remove...)
 		}

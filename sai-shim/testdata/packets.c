@@ -2,6 +2,7 @@
 /*
  * A library that sends packets to the CPU, from as many threads as the profile
  * says: as soon as it has the callback. A packet is its number and its thread's.
+ * Built with STRAY it cannot be uninitialized, and its threads go on as they like.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -11,13 +12,15 @@
 
 #define MAX_THREADS 8
 
-static sai_packet_event_notification_fn event;
+static _Atomic(sai_packet_event_notification_fn) event;
 static pthread_t threads[MAX_THREADS];
-static int nthreads, packets;
+static int nthreads;
+static atomic_int packets;
 static atomic_bool stop;
 
 static void *run(void *arg)
 {
+	sai_packet_event_notification_fn deliver = atomic_load(&event);
 	uint32_t thread = (uintptr_t)arg;
 	sai_attribute_t port = { .id = SAI_HOSTIF_PACKET_ATTR_INGRESS_PORT };
 
@@ -25,7 +28,7 @@ static void *run(void *arg)
 		uint32_t packet[24] = { i, thread };
 
 		port.value.oid = i;
-		event(1, sizeof(packet), packet, 1, &port);
+		deliver(1, sizeof(packet), packet, 1, &port);
 	}
 	return NULL;
 }
@@ -40,13 +43,20 @@ static sai_status_t create_switch(sai_object_id_t *id, uint32_t count, const sai
 
 static sai_status_t set_switch(sai_object_id_t id, const sai_attribute_t *attr)
 {
+	sai_packet_event_notification_fn fn;
+
 	(void)id;
 	if (attr->id != SAI_SWITCH_ATTR_PACKET_EVENT_NOTIFY)
 		return SAI_STATUS_NOT_SUPPORTED;
-	*(void **)&event = attr->value.ptr;
+	*(void **)&fn = attr->value.ptr;
+	atomic_store(&event, fn);
 	for (uintptr_t i = 0; i < (uintptr_t)nthreads; i++)
 		if (pthread_create(&threads[i], NULL, run, (void *)i))
 			abort();
+#ifdef STRAY
+	for (int i = 0; i < nthreads; i++)
+		pthread_detach(threads[i]);
+#endif
 	return SAI_STATUS_SUCCESS;
 }
 
@@ -58,6 +68,7 @@ sai_status_t sai_api_initialize(uint64_t flags, const sai_service_method_table_t
 	return nthreads <= MAX_THREADS ? SAI_STATUS_SUCCESS : SAI_STATUS_INVALID_PARAMETER;
 }
 
+#ifndef STRAY
 sai_status_t sai_api_uninitialize(void)
 {
 	stop = true;
@@ -65,6 +76,7 @@ sai_status_t sai_api_uninitialize(void)
 		pthread_join(threads[i], NULL);
 	return SAI_STATUS_SUCCESS;
 }
+#endif
 
 sai_status_t sai_api_query(sai_api_t api, void **method_table)
 {

@@ -52,6 +52,9 @@ var musts = map[string]func(self string, v values) bool{
 	"(transport = 'tls' or transport = 'dtls') = boolean(ca_file)": func(_ string, v values) bool {
 		return (v("transport") == "tls" || v("transport") == "dtls") == (v("ca_file") != "")
 	},
+	"number(pen) != 0 or number(first_element_id) > 502": func(_ string, v values) bool {
+		return number(v("pen")) != 0 || number(v("first_element_id")) > 502
+	},
 	"boolean(cert_file) = boolean(key_file)": func(_ string, v values) bool {
 		return (v("cert_file") == "") == (v("key_file") == "")
 	},

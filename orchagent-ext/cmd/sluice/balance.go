@@ -1,11 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -14,6 +12,7 @@ import (
 	"sluice/orchagent-ext/cmd/sluice/internal/capture"
 	"sluice/orchagent-ext/cmd/sluice/internal/chart"
 	"sluice/orchagent-ext/cmd/sluice/internal/ecmp"
+	"sluice/orchagent-ext/cmd/sluice/internal/output"
 	"sluice/orchagent-ext/cmd/sluice/internal/spread"
 	"sluice/orchagent-ext/flow"
 	"sluice/orchagent-ext/roce"
@@ -68,7 +67,7 @@ switch uses; crc32 and crc16 over the same fields stand for ASICs.`,
 	hash := addChoice(flags, "hash", "ECMP hash", "linux", "crc32", "crc16")
 	flags.Uint32Var(&b.Seed, "seed", ecmp.DefaultSeed, "seed of the linux hash, as in the sysctl net.ipv4.fib_multipath_hash_seed")
 	which := addChoice(flags, "traffic", "which packets count", "data", "all")
-	flags.StringVar(&svg, "svg", "", "also draw the bars into this SVG file")
+	flags.StringVar(&svg, "svg", "", "also draw the bars into this SVG file; - is standard output")
 	flags.BoolVar(&asJSON, "json", false, "print one JSON object")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		b.Weights, b.Hash = *weights, *hash
@@ -84,7 +83,7 @@ switch uses; crc32 and crc16 over the same fields stand for ASICs.`,
 			return fmt.Errorf("%s: no packet to spread (--traffic %s)", args[0], *which)
 		}
 		if svg != "" {
-			if err := writeFile(svg, func(w io.Writer) error { return chart.SVG(w, b.title(), b.groups()) }); err != nil {
+			if err := writeFile(svg, cmd.OutOrStdout(), func(w io.Writer) error { return chart.SVG(w, b.title(), b.groups()) }); err != nil {
 				return err
 			}
 		}
@@ -129,7 +128,7 @@ func (b *balance) measure(cmd *cobra.Command, name string, all bool) (scan, erro
 		for _, s := range b.Spreads {
 			tuple.FlowLabel = p.FlowLabel()
 			if s.label != nil { // labels are learned from every packet
-				tuple.FlowLabel = s.label(p, f.Info.Timestamp.UnixNano())
+				tuple.FlowLabel = s.label(p, f.Time.UnixNano())
 			}
 			if counts {
 				s.PerPath[hash.Path(tuple, !s.ignoresLabel, b.Paths)] += weight
@@ -206,11 +205,15 @@ func (b *balance) print(w io.Writer) error {
 	return err
 }
 
-// writeFile writes what write makes into a file, unless it fails.
-func writeFile(name string, write func(io.Writer) error) error {
-	var content bytes.Buffer
-	if err := write(&content); err != nil {
-		return fmt.Errorf("write %s: %w", name, err)
+// writeFile writes what write makes into a file, unless it fails; "-" is stdout.
+func writeFile(name string, stdout io.Writer, write func(io.Writer) error) error {
+	f, err := output.Create(name, stdout)
+	if err != nil {
+		return err
 	}
-	return os.WriteFile(name, content.Bytes(), 0o644)
+	defer f.Abort()
+	if err := write(f); err != nil {
+		return f.Wrap(err)
+	}
+	return f.Close()
 }

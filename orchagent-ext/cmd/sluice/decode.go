@@ -47,7 +47,7 @@ answers prove it). Until it is learned it is unknown: shown as ?, in JSON null; 
 }
 
 func decodePackets(cmd *cobra.Command, name string, asJSON bool, codePoints notify.CodePoints) error {
-	r, err := capture.Open(name, cmd.InOrStdin())
+	r, err := capture.Open(cmd.Context(), name, cmd.InOrStdin())
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func decodePackets(cmd *cobra.Command, name string, asJSON bool, codePoints noti
 	var seen verdicts
 	s, err := scanFrames(cmd, r, func(f *capture.Frame, p *roce.Packet, err error) error {
 		if start.IsZero() {
-			start = f.Info.Timestamp
+			start = f.Time
 		}
 		n := newNotification(&message, f.ParseNotification(&message, codePoints))
 		if n != nil {
@@ -81,7 +81,7 @@ func decodePackets(cmd *cobra.Command, name string, asJSON bool, codePoints noti
 			rows.row(r.cells(start)...)
 			return nil
 		}
-		qp, from := flows.SrcQP(flows.Observe(p, f.Info.Timestamp.UnixNano()))
+		qp, from := flows.SrcQP(flows.Observe(p, f.Time.UnixNano()))
 		r := newRecord(f, p, qp, from)
 		r.Notification = n
 		if asJSON {

@@ -5,13 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"sluice/orchagent-ext/cmd/sluice/internal/capture"
+	"sluice/orchagent-ext/cmd/sluice/internal/output"
 	"sluice/orchagent-ext/flow"
 	"sluice/orchagent-ext/ipfix"
 	"sluice/orchagent-ext/roce"
@@ -36,7 +37,7 @@ the default is for documentation only. Their names and types go out, too (RFC 56
 	}
 	flags := cmd.Flags()
 	flags.StringArrayVar(&x.collectors, "collector", nil, "where to; more than once for several. Without port: 4739, with tls and dtls 4740")
-	flags.StringVar(&x.file, "file", "", "write an IPFIX file")
+	flags.StringVar(&x.file, "file", "", "write an IPFIX file; - is standard output")
 	flags.Var(textFlag{&x.transport, "udp|tcp|tls|dtls"}, "transport", "how messages travel")
 	flags.StringVar(&x.ca, "ca", "", "PEM file of the CAs that may have signed the collector's certificate")
 	flags.StringVar(&x.cert, "cert", "", "PEM file of our certificate")
@@ -117,7 +118,7 @@ func (x *export) meter(cmd *cobra.Command, name string, to func([]ipfix.Record) 
 		if err != nil {
 			return nil
 		}
-		now := f.Info.Timestamp.UnixNano()
+		now := f.Time.UnixNano()
 		flows.Expire(now, int64(x.idle), flow.MaxBurst)
 		if seen++; (seen-1)%x.sampling == 0 {
 			m.Observe(p, flows.Observe(p, now), 0, 0, now)
@@ -135,11 +136,11 @@ func (x *export) meter(cmd *cobra.Command, name string, to func([]ipfix.Record) 
 }
 
 func (x *export) toFile(cmd *cobra.Command, name string) error {
-	f, err := os.Create(x.file)
+	f, err := output.Create(x.file, cmd.OutOrStdout())
 	if err != nil {
 		return err
 	}
-	defer f.Close()
+	defer f.Abort()
 	w, err := ipfix.NewWriter(f, x.process)
 	if err != nil {
 		return err
@@ -148,7 +149,13 @@ func (x *export) toFile(cmd *cobra.Command, name string) error {
 		w.Export(r)
 		return nil
 	})
-	if err := errors.Join(err, w.Close(), f.Close()); err != nil {
+	if err != nil {
+		return err
+	}
+	if err := w.Close(); err != nil {
+		return f.Wrap(err)
+	}
+	if err := f.Close(); err != nil {
 		return err
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "%s; %s in %s\n", s, plural(x.records, "record"), x.file)
@@ -158,10 +165,7 @@ func (x *export) toFile(cmd *cobra.Command, name string) error {
 func (x *export) toCollectors(cmd *cobra.Command, name string) error {
 	c := ipfix.Config{Process: x.process, GiveUp: x.timeout, Drain: x.timeout}
 	for _, address := range x.collectors {
-		if _, _, err := net.SplitHostPort(address); err != nil {
-			address = net.JoinHostPort(address, strconv.Itoa(int(x.transport.Port())))
-		}
-		c.Collectors = append(c.Collectors, ipfix.Collector{Address: address, Transport: x.transport, CAFile: x.ca, CertFile: x.cert, KeyFile: x.key, PathMTU: x.pathMTU})
+		c.Collectors = append(c.Collectors, ipfix.Collector{Address: withPort(address, x.transport.Port()), Transport: x.transport, CAFile: x.ca, CertFile: x.cert, KeyFile: x.key, PathMTU: x.pathMTU})
 	}
 	exporter, err := ipfix.New(c)
 	if err != nil {
@@ -179,18 +183,40 @@ func (x *export) toCollectors(cmd *cobra.Command, name string) error {
 	if runErr := <-ended; runErr != nil {
 		return runErr
 	}
+	if cmd.Context().Err() != nil {
+		return fmt.Errorf("stopped behind packet %d: %s", s.Packets, strings.Join(sent(exporter.Stats()), ", "))
+	}
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "%s; %s\n", s, plural(x.records, "record"))
+	fmt.Fprintln(cmd.ErrOrStderr(), strings.Join(sent(exporter.Stats()), "\n"))
 	for _, to := range exporter.Stats() {
-		fmt.Fprintf(cmd.ErrOrStderr(), "%s (%s): %s in %s\n", to.Name, to.Transport, plural(int(to.Records), "record"), plural(int(to.Messages), "message"))
 		switch {
 		case to.Refused > 0:
 			err = errors.Join(err, fmt.Errorf("%s (%s): %s", to.Name, to.Transport, to.Error))
 		case to.Dropped > 0:
 			err = errors.Join(err, fmt.Errorf("%s (%s): %s not sent", to.Name, to.Transport, plural(int(to.Dropped), "record")))
+		case !to.Connected && to.Error != "":
+			err = errors.Join(err, fmt.Errorf("%s (%s): %s: not all may have arrived", to.Name, to.Transport, to.Error))
 		}
 	}
 	return err
+}
+
+// sent counts what each collector was sent.
+func sent(all []ipfix.Stats) (each []string) {
+	for _, to := range all {
+		each = append(each, fmt.Sprintf("%s (%s): %s in %s", to.Name, to.Transport, plural(int(to.Records), "record"), plural(int(to.Messages), "message")))
+	}
+	return each
+}
+
+// withPort is the address with a port, where it has none.
+func withPort(address string, port uint16) string {
+	if _, _, err := net.SplitHostPort(address); err == nil {
+		return address
+	}
+	host := strings.TrimSuffix(strings.TrimPrefix(address, "["), "]")
+	return net.JoinHostPort(host, strconv.Itoa(int(port)))
 }

@@ -1,6 +1,10 @@
 package main
 
 import (
+	"bytes"
+	"context"
+	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -115,6 +119,8 @@ func TestExportToNobody(t *testing.T) {
 		{"--collector 127.0.0.1 --transport tls", "tls needs a CA file"},
 		{"--collector 127.0.0.1 --path-mtu 100", "512 to 65535"},
 		{"--collector 127.0.0.1 --first-element 0", "1 to 32758"},
+		{"--collector 127.0.0.1 --pen 0", "1 to 502 are other elements"},
+		{"--collector " + closes(t) + " --transport tcp", "not all may have arrived"},
 		{"--collector 127.0.0.1 --sampling 0", "must be more than 0"},
 		{"--collector 127.0.0.1 --mode session", "flow, packet"},
 		{"--collector 127.0.0.1:1 --transport tcp --timeout 1ms", "connection refused"},
@@ -126,5 +132,55 @@ func TestExportToNobody(t *testing.T) {
 		if code != 1 || out != "" || !strings.Contains(lines[len(lines)-1], tt.want) {
 			t.Errorf("export %s: exit code %d, stdout %q, stderr %q; want %q", tt.args, code, out, errs, tt.want)
 		}
+	}
+}
+
+func TestCollectorWithoutPort(t *testing.T) {
+	for address, want := range map[string]string{
+		"h": "h:4739", "h:1": "h:1", "192.0.2.1": "192.0.2.1:4739",
+		"::1": "[::1]:4739", "[::1]": "[::1]:4739", "[::1]:1": "[::1]:1", "fe80::1%eth0": "[fe80::1%eth0]:4739",
+	} {
+		if got := withPort(address, 4739); got != want {
+			t.Errorf("%s: %s, want %s", address, got, want)
+		}
+	}
+}
+
+// closes is the address of one who closes every connection at once.
+func closes(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() }) //nolint:errcheck // the test is over
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			c.Close() //nolint:errcheck // that is what it does
+		}
+	}()
+	return l.Addr().String()
+}
+
+// TestExportStopped: how far it came, on one line.
+func TestExportStopped(t *testing.T) {
+	c := ipfixtest.Listen(t, "tcp", "127.0.0.1:0", nil)
+	c.Pause()
+	capture := filepath.Join(t.TempDir(), "many")
+	good(t, "gen", capture, "--packets", "200000", "--payload", "0")
+	ctx, stop := context.WithCancel(t.Context())
+	var errs bytes.Buffer
+	code := make(chan int)
+	go func() {
+		code <- run(ctx, []string{"export", capture, "--mode", "packet", "--pen", "4", "--collector", c.Addr, "--transport", "tcp", "--timeout", "1s"}, nil, io.Discard, &errs)
+	}()
+	c.Wait(t, "a connection", func(s []*ipfixtest.Decoder) bool { return len(s) > 0 })
+	stop()
+	if got := <-code; got != 1 || strings.Count(errs.String(), "\n") != 1 || !strings.Contains(errs.String(), "stopped behind packet ") || !strings.Contains(errs.String(), c.Addr+" (tcp): ") {
+		t.Errorf("exit code %d: %s", got, &errs)
 	}
 }

@@ -52,33 +52,63 @@ func newFlowRecord(f *flow.Flow, qp uint32, from flow.Provenance) flowRecord {
 	return r
 }
 
+// maxFlowRecords bounds what a capture of ever new flows costs: about 400 MB.
+const maxFlowRecords = 1 << 20
+
+// flowList is the flows to be shown. What finds no room is only counted.
+type flowList struct {
+	room    int
+	records []flowRecord
+
+	more, packets uint64 // flows left out, and their packets
+}
+
+func (l *flowList) add(f *flow.Flow, qp uint32, from flow.Provenance) {
+	if len(l.records) == l.room {
+		l.more++
+		l.packets += f.Packets
+		return
+	}
+	l.records = append(l.records, newFlowRecord(f, qp, from))
+}
+
+// String counts the flows.
+func (l *flowList) String() string {
+	text := plural(len(l.records), "flow")
+	if l.more > 0 {
+		text += fmt.Sprintf(", and %d more of %d packets, which are not shown", l.more, l.packets)
+	}
+	return text
+}
+
 func decodeFlows(cmd *cobra.Command, name string, asJSON bool) error {
-	var records []flowRecord
+	list := flowList{room: maxFlowRecords}
 	var flows *flow.Table
 	add := func(f *flow.Flow) {
 		qp, from := flows.SrcQP(f)
-		records = append(records, newFlowRecord(f, qp, from))
+		list.add(f, qp, from)
 	}
 	flows = newFlowTable(func(f *flow.Flow, _ flow.Reason) { add(f) })
 	s, err := scanFile(cmd, name, func(f *capture.Frame, p *roce.Packet, err error) error {
 		if err == nil {
-			flows.Observe(p, f.Info.Timestamp.UnixNano())
+			flows.Observe(p, f.Time.UnixNano())
 		}
 		return nil
 	})
-	if err != nil {
-		return err
-	}
 	for f := range flows.All() {
 		add(f)
 	}
-	slices.SortStableFunc(records, func(a, b flowRecord) int {
+	slices.SortStableFunc(list.records, func(a, b flowRecord) int {
 		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), a.First.Compare(b.First), cmp.Compare(a.DstQP, b.DstQP))
 	})
-	if err := printFlows(cmd, records, asJSON); err != nil {
+	// What was decoded before an error is worth showing, too.
+	if printErr := printFlows(cmd, list.records, asJSON); err == nil {
+		err = printErr
+	}
+	if err != nil {
 		return err
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "%s; %d flows\n", s, len(records))
+	fmt.Fprintf(cmd.ErrOrStderr(), "%s; %s\n", s, &list)
 	return nil
 }
 

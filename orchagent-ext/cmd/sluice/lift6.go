@@ -49,7 +49,7 @@ behind it stay; ICRC and UDP checksum are computed anew. Other packets are left 
 				return fmt.Errorf("packet %d: %w", f.Number, err)
 			}
 			lifted++
-			return w.Write(f.Info.Timestamp, frame)
+			return w.Write(f.Time, frame)
 		})
 		if err != nil {
 			return err

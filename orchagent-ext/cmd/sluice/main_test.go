@@ -159,7 +159,7 @@ func TestDecodeOfACutFileShowsWhatWasRead(t *testing.T) {
 // frames reads a capture file.
 func frames(t *testing.T, name string) [][]byte {
 	t.Helper()
-	r, err := capture.Open(name, nil)
+	r, err := capture.Open(t.Context(), name, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -62,7 +62,7 @@ type notificationRecord struct {
 }
 
 func newNotificationRecord(f *capture.Frame, n *notification, e *notify.Envelope) notificationRecord {
-	return notificationRecord{f.Number, f.Info.Timestamp.UTC(), n, e}
+	return notificationRecord{f.Number, f.Time.UTC(), n, e}
 }
 
 // cells is the record as a row of the table of packets.
@@ -129,7 +129,7 @@ type (
 func newRecord(f *capture.Frame, p *roce.Packet, qp uint32, from flow.Provenance) record {
 	h := p.BTH()
 	r := record{
-		Frame: f.Number, Time: f.Info.Timestamp.UTC(), Src: p.Src(), Dst: p.Dst(), Sport: p.SrcPort(),
+		Frame: f.Number, Time: f.Time.UTC(), Src: p.Src(), Dst: p.Dst(), Sport: p.SrcPort(),
 		FlowLabel: p.FlowLabel(), Tunnelled: p.Tunnelled(),
 		Opcode: uint8(h.Opcode), OpcodeName: h.Opcode.String(), PKey: h.PKey, DstQP: h.DestQP, PSN: h.PSN,
 		SE: h.Solicited, M: h.MigReq, Pad: h.Pad, TVer: h.TVer, FECN: h.FECN, BECN: h.BECN, AckReq: h.AckReq,

@@ -30,7 +30,7 @@ By default only a label of 0 is written (RFC 6437 lets a forwarding node do no m
 	addAlgorithm(flags, &algorithm)
 	rewrite := addChoice(flags, "rewrite", "which labels to write", "zero-only", "always")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		r, err := capture.Open(args[0], cmd.InOrStdin())
+		r, err := capture.Open(cmd.Context(), args[0], cmd.InOrStdin())
 		if err != nil {
 			return err
 		}
@@ -43,7 +43,7 @@ By default only a label of 0 is written (RFC 6437 lets a forwarding node do no m
 		l := labeller{table: newFlowTable(nil), algorithm: algorithm, always: *rewrite == "always"}
 		s, err := scanFrames(cmd, r, func(f *capture.Frame, p *roce.Packet, err error) error {
 			if err == nil {
-				l.label(p, f.Info.Timestamp.UnixNano())
+				l.label(p, f.Time.UnixNano())
 			}
 			return w.WriteFrame(f)
 		})

@@ -27,7 +27,7 @@ type scan struct {
 // scanFile reads a capture from beginning to end. each is called for every
 // frame; err is what Parse said of it, and p is valid when that is nil.
 func scanFile(cmd *cobra.Command, name string, each func(f *capture.Frame, p *roce.Packet, err error) error) (scan, error) {
-	r, err := capture.Open(name, cmd.InOrStdin())
+	r, err := capture.Open(cmd.Context(), name, cmd.InOrStdin())
 	if err != nil {
 		return scan{}, err
 	}

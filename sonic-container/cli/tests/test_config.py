@@ -45,8 +45,8 @@ def rows(switch):
     ({PORT: {'role': 'edge'}}, 'port del Ethernet0 role', {PORT: {'NULL': 'NULL'}}),
     ({PORT: {'NULL': 'NULL'}}, 'port del Ethernet0', {}),
     ({'SLUICE_PORT|Ethernet99': {'role': 'edge'}}, 'port del Ethernet99', {}),
-    ({}, 'ipfix set --admin-state enabled --pen 0 --sampling-rate 4294967295',
-     {'SLUICE_IPFIX|global': {'admin_state': 'enabled', 'pen': '0', 'sampling_rate': '4294967295'}}),
+    ({}, 'ipfix set --admin-state enabled --pen 0 --first-element-id 503 --sampling-rate 4294967295',
+     {'SLUICE_IPFIX|global': {'admin_state': 'enabled', 'pen': '0', 'first_element_id': '503', 'sampling_rate': '4294967295'}}),
     ({}, 'ipfix-collector set gold.1 --address 2001:db8::9', {GOLD: {'address': '2001:db8::9'}}),
     ({GOLD: {'address': '10.0.0.9'}}, 'ipfix-collector set gold.1 --transport tls --ca-file /etc/sonic/ca.pem',
      {GOLD: {'address': '10.0.0.9', 'transport': 'tls', 'ca_file': '/etc/sonic/ca.pem'}}),
@@ -107,6 +107,7 @@ def test_writes(switch, before, line, after):
     ('ipfix-collector set gold --address ::1 --ca-file /x',
      'SLUICE_IPFIX_COLLECTOR|gold: ca_file is needed with transport tls and dtls, and is for them only'),
     ('ipfix-collector set gold --address ::1 --cert-file /x', 'SLUICE_IPFIX_COLLECTOR|gold: cert_file and key_file go together'),
+    ('ipfix set --pen 0', 'SLUICE_IPFIX|global: first_element_id must be more than 502 with pen 0: IANA has given those below to other elements (RFC 9487)'),
     ('global set --cpu-rate 5 -n asic0', '-n asic0: this switch has one ASIC, leave -n out'),
 ])
 def test_refuses_in_one_line_and_writes_nothing(switch, line, message):

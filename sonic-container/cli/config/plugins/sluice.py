@@ -43,15 +43,16 @@ TABLES = [
     {"table":"SLUICE_IPFIX","command":"ipfix","help":"IPFIX export of RoCEv2 flows (draft-lin).","only":"global","fields":[
         {"name":"active_timeout_s","type":"number","min":1,"max":604800,"default":"60"},
         {"name":"admin_state","type":"values","values":["enabled","disabled"],"default":"disabled"},
-        {"name":"first_element_id","type":"number","help":"Element id of rdmaOpCode; the other seven follow.","min":1,"max":32758,"default":"1"},
+        {"name":"first_element_id","type":"number","help":"Element id of rdmaOpCode; the other seven follow. With pen 0 it is one that IANA assigned.","min":1,"max":32758,"default":"1"},
         {"name":"flags","type":"values","help":"What the flag elements of a flow record are.","values":["last","or"],"default":"last"},
         {"name":"idle_timeout_s","type":"number","min":1,"max":604800,"default":"15"},
         {"name":"mode","type":"values","help":"What a record is of.","values":["flow","packet","biflow"],"default":"flow"},
         {"name":"observation_domain","type":"number","min":0,"max":4294967295,"default":"1"},
         {"name":"pen","type":"number","help":"Private enterprise number of the RDMA elements; 32473 is for documentation (RFC 5612), 0 once IANA has assigned them.","min":0,"max":4294967295,"default":"32473"},
         {"name":"sampling_rate","type":"number","help":"One of so many packets is looked at.","min":1,"max":4294967295,"default":"1"},
-        {"name":"template_refresh_packets","type":"number","help":"Templates are sent again over UDP after so many messages.","min":1,"max":4294967295,"default":"4096"},
-        {"name":"template_refresh_s","type":"number","help":"Templates are sent again over UDP after this time.","min":1,"max":86400,"default":"600"}]},
+        {"name":"template_refresh_packets","type":"number","help":"Templates are sent again over UDP and DTLS after so many messages.","min":1,"max":4294967295,"default":"4096"},
+        {"name":"template_refresh_s","type":"number","help":"Templates are sent again over UDP after this time; sessions over DTLS begin anew.","min":1,"max":86400,"default":"600"}],
+     "rules":["first_element_id must be more than 502 with pen 0: IANA has given those below to other elements (RFC 9487)"]},
     {"table":"SLUICE_IPFIX_COLLECTOR","command":"ipfix-collector","help":"Where IPFIX goes.","key":
         {"name":"name","type":"string","min":1,"max":64,"pattern":"[A-Za-z0-9_.\\-]+"},"fields":[
         {"name":"address","type":"ip-address"},
@@ -74,6 +75,8 @@ RULES = {
         lambda row: (row.get('transport') in ('tls', 'dtls')) == ('ca_file' in row),
     'cert_file and key_file go together':
         lambda row: ('cert_file' in row) == ('key_file' in row),
+    'first_element_id must be more than 502 with pen 0: IANA has given those below to other elements (RFC 9487)':
+        lambda row: int(row['pen']) != 0 or int(row['first_element_id']) > 502,
     'stream_id_scope global needs etcd_endpoints':
         lambda row: row.get('stream_id_scope') != 'global' or bool(row.get('etcd_endpoints')),
     'etcd_endpoints must be all http, or all https':

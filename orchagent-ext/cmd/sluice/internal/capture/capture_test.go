@@ -3,10 +3,13 @@ package capture
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/binary"
 	"errors"
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -31,7 +34,7 @@ type record struct {
 
 func readAll(t *testing.T, name string) []record {
 	t.Helper()
-	r, err := Open(name, nil)
+	r, err := Open(t.Context(), name, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +54,7 @@ func readAll(t *testing.T, name string) []record {
 
 func copyFile(t *testing.T, from, to string) {
 	t.Helper()
-	r, err := Open(from, nil)
+	r, err := Open(t.Context(), from, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,7 +208,7 @@ func TestLinkTypes(t *testing.T) {
 
 func TestBadFiles(t *testing.T) {
 	for name, content := range map[string]string{"empty": "", "text": "hello, world, this is no capture", "short": "\xd4\xc3"} {
-		if _, err := Open("-", bytes.NewReader([]byte(content))); err == nil {
+		if _, err := Open(t.Context(), "-", bytes.NewReader([]byte(content))); err == nil {
 			t.Errorf("%s: opened", name)
 		}
 	}
@@ -213,7 +216,7 @@ func TestBadFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := Open("-", bytes.NewReader(whole[:len(whole)-5]))
+	r, err := Open(t.Context(), "-", bytes.NewReader(whole[:len(whole)-5]))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -250,5 +253,82 @@ func TestDeviceIsNotReplaced(t *testing.T) {
 	}
 	if info, err := os.Stat(os.DevNull); err != nil || info.Mode().IsRegular() {
 		t.Fatalf("%v %v", info, err)
+	}
+}
+
+// TestBombs: a small compressed file must not exhaust the memory.
+func TestBombs(t *testing.T) {
+	le := binary.LittleEndian
+	block := func(kind uint32, body ...byte) []byte {
+		b := le.AppendUint32(le.AppendUint32(nil, kind), uint32(12+len(body)))
+		return le.AppendUint32(append(b, body...), uint32(12+len(body)))
+	}
+	section := block(magicPcapng, append([]byte{0x4d, 0x3c, 0x2b, 0x1a, 1, 0, 0, 0}, bytes.Repeat([]byte{0xff}, 8)...)...)
+	ethernet := block(1, 1, 0, 0, 0, 0, 0, 0, 0)
+	huge := append(le.AppendUint32(le.AppendUint32(nil, 6), 1<<30), make([]byte, 20)...)
+	le.PutUint32(huge[20:], 1<<30-32) // captured length
+	pcap := append([]byte{0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 1, 0, 0, 0}, make([]byte, 16)...)
+	le.PutUint32(pcap[32:], 1<<30)
+	le.PutUint32(pcap[36:], 1<<30)
+	for _, tt := range []struct {
+		name         string
+		head, repeat []byte
+		want         string
+	}{
+		{"interfaces", section, ethernet, "16 MiB of it are no packets"},
+		{"secrets", section, block(10, bytes.Repeat([]byte{1}, 1<<16)...), "16 MiB of it are no packets"},
+		{"one packet", append(section, append(ethernet, huge...)...), make([]byte, 1<<16), "16 MiB of it are no packets"},
+		{"one packet of pcap", pcap, make([]byte, 1<<16), "exceeds snap length"},
+	} {
+		var packed bytes.Buffer
+		z := gzip.NewWriter(&packed)
+		_, _ = z.Write(tt.head)
+		for n := 0; n < 24<<20; n += len(tt.repeat) {
+			_, _ = z.Write(tt.repeat)
+		}
+		_ = z.Close()
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		r, err := Open(t.Context(), "-", &packed)
+		for err == nil {
+			_, err = r.Next()
+		}
+		runtime.ReadMemStats(&after)
+		if !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v, want %q", tt.name, err, tt.want)
+		}
+		if grown := int64(after.Sys) - int64(before.Sys); grown > 1<<30 {
+			t.Errorf("%s: memory grew by %d MiB", tt.name, grown>>20)
+		}
+	}
+}
+
+// TestMuchBesidePackets: what belongs to packets does not count.
+func TestMuchBesidePackets(t *testing.T) {
+	var file bytes.Buffer
+	w, err := pcapgo.NewNgWriter(&file, layers.LinkTypeEthernet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const packets = 2 * maxBeside / 132 // octets of a packet with its comment
+	info := gopacket.CaptureInfo{Timestamp: time.Unix(1, 0), CaptureLength: 1, Length: 1}
+	for range packets {
+		if err := w.WritePacketWithOptions(info, []byte{1}, pcapgo.NgPacketOptions{Comments: []string{strings.Repeat("x", 88)}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	if file.Len() < 2*maxBeside-1<<10 {
+		t.Fatalf("the file has only %d octets", file.Len())
+	}
+	r, err := Open(t.Context(), "-", &file)
+	n := 0
+	for ; err == nil; n++ {
+		_, err = r.Next()
+	}
+	if n-1 != packets || !errors.Is(err, io.EOF) {
+		t.Errorf("%d packets of %d, %v", n-1, packets, err)
 	}
 }

@@ -3,11 +3,14 @@ package capture
 import (
 	"bufio"
 	"compress/gzip"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
+	"time"
 
 	"github.com/gopacket/gopacket"
 	"github.com/gopacket/gopacket/layers"
@@ -32,6 +35,7 @@ type Frame struct {
 	Number  int // from 1, as Wireshark counts
 	Data    []byte
 	Info    gopacket.CaptureInfo
+	Time    time.Time // that of Info; where that is beyond 1677 to 2262, the nearest that ns since 1970 can say
 	Link    layers.LinkType
 	options pcapgo.NgPacketOptions
 	section int // of a pcapng file
@@ -46,6 +50,19 @@ const (
 	sllLen  = 16
 	sll2Len = 20
 )
+
+// Times of a packet: pcapng can say others, but nobody reckons with them.
+var earliest, latest = time.Unix(0, math.MinInt64), time.Unix(0, math.MaxInt64)
+
+func bounded(t time.Time) time.Time {
+	switch {
+	case t.Before(earliest):
+		return earliest
+	case t.After(latest):
+		return latest
+	}
+	return t
+}
 
 // Parse parses the frame into p, by the frame's link type. Link types other
 // than Ethernet, Linux cooked and raw IP count as not RoCEv2.
@@ -97,14 +114,18 @@ type Reader struct {
 	file  io.Closer
 	size  int64 // 0: unknown
 	count *counter
+	room  bounds
 	pcap  *pcapgo.Reader
 	ng    *pcapgo.NgReader
 	frame Frame
+
+	snaplen uint32 // as the header of a pcap file says
 }
 
 // Open opens a capture file; "-" is stdin. The format is told by the content.
-func Open(name string, stdin io.Reader) (*Reader, error) {
-	r := &Reader{name: name, count: &counter{r: stdin}}
+// Reading fails soon after ctx ends, also where it waits for more.
+func Open(ctx context.Context, name string, stdin io.Reader) (*Reader, error) {
+	r := &Reader{name: name, count: &counter{ctx: ctx, r: stdin, done: make(chan result, 1)}, room: bounds{left: maxBeside}}
 	if name != "-" {
 		f, err := os.Open(name)
 		if err != nil {
@@ -117,6 +138,9 @@ func Open(name string, stdin io.Reader) (*Reader, error) {
 	}
 	if err := r.start(); err != nil {
 		_ = r.Close()
+		if errors.Is(err, errStopped) {
+			return nil, fmt.Errorf("%s: %w", r, err)
+		}
 		return nil, fmt.Errorf("%s: not a pcap or pcapng file: %w", r, err)
 	}
 	return r, nil
@@ -131,6 +155,8 @@ func (r *Reader) start() error {
 		}
 		buffered = bufio.NewReaderSize(plain, 1<<16)
 	}
+	r.room.r = buffered
+	buffered = bufio.NewReaderSize(&r.room, 1<<16)
 	magic, err := buffered.Peek(4)
 	if errors.Is(err, io.EOF) {
 		return errors.New("it has no file header")
@@ -147,7 +173,8 @@ func (r *Reader) start() error {
 		return err
 	}
 	if r.pcap, err = pcapgo.NewReader(buffered); err == nil {
-		r.pcap.SetSnaplen(max(r.pcap.Snaplen(), maxSnaplen))
+		r.snaplen = r.pcap.Snaplen()
+		r.pcap.SetSnaplen(maxSnaplen)
 	}
 	return err
 }
@@ -165,6 +192,9 @@ func (r *Reader) Next() (*Frame, error) {
 	} else {
 		f.Data, f.Info, err = r.pcap.ZeroCopyReadPacketData()
 		f.Link = r.pcap.LinkType()
+		if errors.Is(err, io.EOF) && f.Info.CaptureLength > 0 { // a header without its packet
+			err = io.ErrUnexpectedEOF
+		}
 	}
 	if errors.Is(err, io.EOF) {
 		return nil, io.EOF
@@ -173,6 +203,8 @@ func (r *Reader) Next() (*Frame, error) {
 		return nil, fmt.Errorf("%s: behind packet %d: %w", r, f.Number, err)
 	}
 	f.Number++
+	r.room.left += int64(len(f.Data)) + maxOverhead
+	f.Time = bounded(f.Info.Timestamp)
 	return f, nil
 }
 
@@ -198,14 +230,76 @@ func (r *Reader) String() string {
 	return r.name
 }
 
-// counter counts the octets that were read through it.
-type counter struct {
-	r io.Reader
-	n int64
+// What a file may have beside its packets: descriptions of interfaces, names,
+// keys, which are all kept. A real one has little of it; a small compressed one
+// could hold enough to exhaust the memory.
+const (
+	maxOverhead = 1 << 10 // octets a packet, with its header and options
+	maxBeside   = 16 << 20
+)
+
+var errNoPackets = fmt.Errorf("more than %d MiB of it are no packets", maxBeside>>20)
+
+// bounds is the file's content, as long as enough of it is packets.
+type bounds struct {
+	r    io.Reader
+	left int64 // octets that may be read until the next packet is there
 }
 
-func (c *counter) Read(b []byte) (int, error) {
-	n, err := c.r.Read(b)
-	c.n += int64(n)
+func (b *bounds) Read(p []byte) (int, error) {
+	if b.left < 0 {
+		return 0, errNoPackets
+	}
+	n, err := b.r.Read(p)
+	b.left -= int64(n)
 	return n, err
+}
+
+// counter counts the octets that were read through it.
+type counter struct {
+	ctx  context.Context
+	r    io.Reader
+	n    int64
+	room []byte      // that a Read which nobody waits for any more may still fill
+	done chan result // of the Read that is under way
+	last time.Time   // when reading ends, once ctx has
+}
+
+type result struct {
+	n   int
+	err error
+}
+
+// grace is how long it goes on behind the end of the context: Ctrl-C ends
+// "tcpdump | sluice" as a whole, and what tcpdump still writes then is wanted.
+const grace = time.Second
+
+var errStopped = errors.New("stopped")
+
+func (c *counter) Read(b []byte) (int, error) {
+	if !c.last.IsZero() && !time.Now().Before(c.last) {
+		return 0, errStopped
+	}
+	if len(c.room) < len(b) {
+		c.room = make([]byte, len(b))
+	}
+	go func() {
+		n, err := c.r.Read(c.room[:len(b)])
+		c.done <- result{n, err}
+	}()
+	var got result
+	select {
+	case got = <-c.done:
+	case <-c.ctx.Done():
+		if c.last.IsZero() {
+			c.last = time.Now().Add(grace)
+		}
+		select {
+		case got = <-c.done:
+		case <-time.After(time.Until(c.last)):
+			return 0, errStopped
+		}
+	}
+	c.n += int64(got.n)
+	return copy(b, c.room[:got.n]), got.err
 }

@@ -1,30 +1,23 @@
 package capture
 
 import (
-	"bufio"
-	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/gopacket/gopacket"
 	"github.com/gopacket/gopacket/layers"
 	"github.com/gopacket/gopacket/pcapgo"
+
+	"sluice/orchagent-ext/cmd/sluice/internal/output"
 )
 
-// Writer writes a capture file. The file appears under its name when Close
-// succeeds, and not at all when Abort is called, so that no half-written
-// capture is taken for a whole one.
+// Writer writes a capture file, whole or not at all.
 type Writer struct {
-	name   string
-	final  string   // the name that the file gets at the end; "": it has it already
-	file   *os.File // nil: standard output
-	buffer *bufio.Writer
-	pcap   *pcapgo.Writer
-	ng     *pcapgo.NgWriter
-	like   *Reader // pcapng: where the interfaces come from
-	ids    map[ngInterface]int
+	file *output.File
+	pcap *pcapgo.Writer
+	ng   *pcapgo.NgWriter
+	like *Reader // pcapng: where the interfaces come from
+	ids  map[ngInterface]int
 }
 
 // ngInterface names an interface of a pcapng file, which numbers them anew in
@@ -34,57 +27,38 @@ type ngInterface struct{ section, index int }
 // Create creates a pcap file of Ethernet frames with nanosecond timestamps;
 // "-" is stdout.
 func Create(name string, stdout io.Writer) (*Writer, error) {
-	w, err := create(name, stdout)
-	if err != nil {
-		return nil, err
-	}
-	w.pcap = pcapgo.NewWriterNanos(w.buffer)
-	if err := w.pcap.WriteFileHeader(maxSnaplen, layers.LinkTypeEthernet); err != nil {
-		w.Abort()
-		return nil, w.wrap(err)
-	}
-	return w, nil
+	return create(name, stdout, func(w *Writer) error {
+		w.pcap = pcapgo.NewWriterNanos(w.file)
+		return w.pcap.WriteFileHeader(maxSnaplen, layers.LinkTypeEthernet)
+	})
 }
 
 // CreateLike creates a file of the same format, link types and timestamp
 // resolution as r, for frames that come from r.
 func CreateLike(name string, stdout io.Writer, r *Reader) (*Writer, error) {
-	w, err := create(name, stdout)
+	return create(name, stdout, func(w *Writer) error {
+		if r.ng != nil {
+			w.like, w.ids = r, map[ngInterface]int{}
+			return nil
+		}
+		w.pcap = pcapgo.NewWriter(w.file)
+		if r.pcap.Resolution() == gopacket.TimestampResolutionNanosecond {
+			w.pcap = pcapgo.NewWriterNanos(w.file)
+		}
+		return w.pcap.WriteFileHeader(r.snaplen, r.pcap.LinkType())
+	})
+}
+
+func create(name string, stdout io.Writer, begin func(*Writer) error) (*Writer, error) {
+	file, err := output.Create(name, stdout)
 	if err != nil {
 		return nil, err
 	}
-	if r.ng != nil {
-		w.like, w.ids = r, map[ngInterface]int{}
-		return w, nil
-	}
-	w.pcap = pcapgo.NewWriter(w.buffer)
-	if r.pcap.Resolution() == gopacket.TimestampResolutionNanosecond {
-		w.pcap = pcapgo.NewWriterNanos(w.buffer)
-	}
-	if err := w.pcap.WriteFileHeader(r.pcap.Snaplen(), r.pcap.LinkType()); err != nil {
+	w := &Writer{file: file}
+	if err := begin(w); err != nil {
 		w.Abort()
-		return nil, w.wrap(err)
+		return nil, file.Wrap(err)
 	}
-	return w, nil
-}
-
-func create(name string, stdout io.Writer) (*Writer, error) {
-	w := &Writer{name: name, final: name}
-	if name == "-" {
-		w.buffer = bufio.NewWriterSize(stdout, 1<<16)
-		return w, nil
-	}
-	var err error
-	if info, statErr := os.Stat(name); statErr == nil && !info.Mode().IsRegular() {
-		w.final = "" // a device or pipe is written to, never replaced
-		w.file, err = os.OpenFile(name, os.O_WRONLY, 0)
-	} else {
-		w.file, err = os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
-	}
-	if err != nil {
-		return nil, fmt.Errorf("create %s: %w", name, err)
-	}
-	w.buffer = bufio.NewWriterSize(w.file, 1<<16)
 	return w, nil
 }
 
@@ -92,14 +66,14 @@ func create(name string, stdout io.Writer) (*Writer, error) {
 // its own timestamp and options.
 func (w *Writer) WriteFrame(f *Frame) error {
 	if w.like == nil {
-		return w.wrap(w.pcap.WritePacket(f.Info, f.Data))
+		return w.file.Wrap(w.pcap.WritePacket(f.Info, f.Data))
 	}
 	info := f.Info
 	var err error
 	if info.InterfaceIndex, err = w.id(f); err != nil {
-		return w.wrap(err)
+		return w.file.Wrap(err)
 	}
-	return w.wrap(w.ng.WritePacketWithOptions(info, f.Data, f.options))
+	return w.file.Wrap(w.ng.WritePacketWithOptions(info, f.Data, f.options))
 }
 
 // id returns the number of the frame's interface in the new file, where it is
@@ -115,7 +89,7 @@ func (w *Writer) id(f *Frame) (int, error) {
 	}
 	id := 0
 	if w.ng == nil {
-		w.ng, err = pcapgo.NewNgWriterInterface(w.buffer, description, pcapgo.DefaultNgWriterOptions)
+		w.ng, err = pcapgo.NewNgWriterInterface(w.file, description, pcapgo.DefaultNgWriterOptions)
 	} else {
 		id, err = w.ng.AddInterface(description)
 	}
@@ -125,56 +99,30 @@ func (w *Writer) id(f *Frame) (int, error) {
 
 // Write writes an Ethernet frame with the given time.
 func (w *Writer) Write(at time.Time, frame []byte) error {
-	return w.wrap(w.pcap.WritePacket(gopacket.CaptureInfo{Timestamp: at, CaptureLength: len(frame), Length: len(frame)}, frame))
+	return w.file.Wrap(w.pcap.WritePacket(gopacket.CaptureInfo{Timestamp: at, CaptureLength: len(frame), Length: len(frame)}, frame))
 }
 
 // Close finishes the file and gives it its name.
 func (w *Writer) Close() error {
-	err := w.flush()
-	if err == nil && w.file != nil && w.final != "" {
-		err = w.file.Chmod(0o644)
-	}
-	if err == nil && w.file != nil {
-		err = w.file.Close()
-	}
-	if err == nil && w.file != nil && w.final != "" {
-		err = os.Rename(w.file.Name(), w.final)
-	}
-	if err != nil {
+	if err := w.flush(); err != nil {
 		w.Abort()
+		return w.file.Wrap(err)
 	}
-	return w.wrap(err)
+	return w.file.Close()
 }
 
 func (w *Writer) flush() error {
-	if w.ng == nil && w.like != nil { // an empty pcapng file is still one
+	if w.like == nil {
+		return nil
+	}
+	if w.ng == nil { // an empty pcapng file is still one
 		var err error
-		if w.ng, err = pcapgo.NewNgWriter(w.buffer, layers.LinkTypeEthernet); err != nil {
+		if w.ng, err = pcapgo.NewNgWriter(w.file, layers.LinkTypeEthernet); err != nil {
 			return err
 		}
 	}
-	if w.ng != nil {
-		if err := w.ng.Flush(); err != nil {
-			return err
-		}
-	}
-	return w.buffer.Flush()
+	return w.ng.Flush()
 }
 
 // Abort drops what was written. Behind a Close that succeeded it does nothing.
-func (w *Writer) Abort() {
-	if w.file == nil {
-		return
-	}
-	_ = w.file.Close()
-	if w.final != "" {
-		_ = os.Remove(w.file.Name())
-	}
-}
-
-func (w *Writer) wrap(err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("write %s: %w", w.name, err)
-}
+func (w *Writer) Abort() { w.file.Abort() }

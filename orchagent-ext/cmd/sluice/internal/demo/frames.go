@@ -2,6 +2,7 @@ package demo
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -66,7 +67,7 @@ func captured(folder string, a *fabric.Interface) (frames [][]byte, files int, e
 }
 
 func lift(frames [][]byte, name string, lifter *traffic.Lifter, a *fabric.Interface) ([][]byte, error) {
-	r, err := capture.Open(name, nil)
+	r, err := capture.Open(context.Background(), name, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,3 @@
+// Package output writes the files that the commands of the sluice tool make:
+// whole or not at all. It knows nothing of what stands in them.
+package output
