@@ -281,10 +281,14 @@ func TestBombs(t *testing.T) {
 		{"one packet of pcap", pcap, make([]byte, 1<<16), "exceeds snap length"},
 	} {
 		var packed bytes.Buffer
-		z := gzip.NewWriter(&packed)
+		z, err := gzip.NewWriterLevel(&packed, gzip.BestSpeed)
+		if err != nil {
+			t.Fatal(err)
+		}
 		_, _ = z.Write(tt.head)
-		for n := 0; n < 24<<20; n += len(tt.repeat) {
-			_, _ = z.Write(tt.repeat)
+		part := bytes.Repeat(tt.repeat, 1+1<<16/len(tt.repeat))
+		for n := 0; n < 24<<20; n += len(part) {
+			_, _ = z.Write(part)
 		}
 		_ = z.Close()
 		var before, after runtime.MemStats
