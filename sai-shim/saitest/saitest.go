@@ -1,6 +1,7 @@
 package saitest
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -24,7 +25,8 @@ const (
 	AttrNotImplemented0 = -196608
 )
 
-// Build builds the library in dir and returns its path. Options are gcc's.
+// Build builds the library in dir, by the compiler of the environment's CC or gcc, and
+// returns its path. Options are gcc's.
 func Build(dir string, options ...string) (string, error) {
 	_, here, _, _ := runtime.Caller(0)
 	source := filepath.Join(filepath.Dir(here), "src")
@@ -35,7 +37,7 @@ func Build(dir string, options ...string) (string, error) {
 	path := filepath.Join(dir, "librecorder.so")
 	args := []string{"-std=gnu11", "-Wall", "-Wextra", "-Werror", "-g", "-shared", "-fPIC", "-fvisibility=hidden", "-pthread",
 		"-I", filepath.Join(source, "../../include"), "-o", path}
-	out, err := exec.Command("gcc", slices.Concat(args, options, files)...).CombinedOutput()
+	out, err := exec.Command(cmp.Or(os.Getenv("CC"), "gcc"), slices.Concat(args, options, files)...).CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("build the recording SAI library: %w\n%s", err, out)
 	}
