@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Sluice. `make help` lists the targets. Every target installs what it needs: a
 # fresh Debian 12 with Go, git and make is enough to begin.
 
@@ -89,6 +90,9 @@ lint: deps ## gofmt, go vet, golangci-lint; and `make generate` must change noth
 	@echo 'gofmt -l .'
 	files=$$(gofmt -l .)
 	[ -z "$$files" ] || { printf 'not formatted:\n%s\n' "$$files" >&2; exit 1; }
+	echo 'SPDX-License-Identifier in each source file'
+	files=$$(git ls-files '*.go' '*.c' '*.h' '*.py' '*.sh' '*.yang' Makefile '*/Makefile' ':!:*/testdata/*' | xargs grep -L 'SPDX-License-Identifier:' || true)
+	[ -z "$$files" ] || { printf 'no SPDX-License-Identifier line:\n%s\n' "$$files" >&2; exit 1; }
 	echo 'go vet ./...'
 	go vet ./...
 	cgo=$$(CGO_ENABLED=1 go list -f '{{if .CgoFiles}}{{.ImportPath}}{{end}}' ./... | sed '/^sluice\/sai-shim$$/d')

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Compares include/sai_abi.h with a system's SAI headers: every number, and the
 # size and offset of every type and member in it. `make sai-abi-check
 # SAI_INC=/usr/include/sai` calls it. What these headers do not know, because they

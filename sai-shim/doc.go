@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package sai calls a SAI library (OCP Switch Abstraction Interface): any
 // libsai.so, loaded by its path, through the C shim beside it. It is the only
 // cgo of the project. Package asic calls it.

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Puts the libraries that libsoftsai.so is linked with, of Debian for arm64, into
 # DIR, with their headers. Nothing is installed: the packages are fetched with lists
 # of their own, and unpacked. DIR is left as it is when it is complete.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package container
 
 import (
@@ -9,8 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"sluice/orchagent-ext/fabric/privateredis"
 	"sluice/orchagent-ext/sonicdb"
-	"sluice/orchagent-ext/sonicdb/redistest"
 	"sluice/yang/rows"
 )
 
@@ -58,7 +60,7 @@ func TestARM64Programs(t *testing.T) {
 // library reads the profile and looks for the port. It is one that is not there,
 // since qemu has no system call for BPF programs.
 func TestARM64Library(t *testing.T) {
-	redis, err := redistest.Start(t.TempDir())
+	redis, err := privateredis.Start(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package container
 
 import (
@@ -14,10 +16,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"sluice/orchagent-ext/fabric"
+	"sluice/orchagent-ext/fabric/privateredis"
 	"sluice/orchagent-ext/sonicdb"
-	"sluice/orchagent-ext/sonicdb/redistest"
-	"sluice/tests/fabric"
-	"sluice/tests/fabric/fabrictest"
+	"sluice/tests/fabrictest"
 )
 
 // box is the container without Docker: start.sh is the first process of its PID and
@@ -26,7 +28,7 @@ import (
 type box struct {
 	t       *testing.T
 	node    *fabric.Node
-	redis   *redistest.Server
+	redis   *privateredis.Server
 	dir     string
 	env     []string
 	process *fabric.Process
@@ -84,7 +86,7 @@ func newBox(t *testing.T, f *fabric.Fabric, name, namespace string) *box {
 		}
 	}
 	b.choose("", "SLUICE_SAI_LIBRARY="+filepath.Join(bin, "libsoftsai.so"))
-	if b.redis, err = redistest.Start(filepath.Join(b.dir, "redis")); err != nil {
+	if b.redis, err = privateredis.Start(filepath.Join(b.dir, "redis")); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(b.redis.Stop)

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Writes a small Debian 12 as tar to FILE: sh, coreutils, setpriv and what they
 # need. Run it as root; it takes debootstrap and a Debian mirror (MIRROR).
 #

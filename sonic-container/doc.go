@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package container has no code: it holds the files of the container for SONiC to
 // what they must be, in its tests.
 //

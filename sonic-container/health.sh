@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # The container's health check: succeeds while sluiced runs and can read the
 # databases, and sluice-gnmi serves. It programs nothing and writes nothing.
 set -eu

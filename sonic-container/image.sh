@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # Builds the image of the container from what `make build` has put into bin/.
 #
 #   image.sh [BASE]

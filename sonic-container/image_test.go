@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package container
 
 import (
@@ -13,9 +15,9 @@ import (
 	"testing"
 	"time"
 
+	"sluice/orchagent-ext/fabric/child"
+	"sluice/orchagent-ext/fabric/privateredis"
 	"sluice/orchagent-ext/sonicdb"
-	"sluice/orchagent-ext/sonicdb/redistest"
-	"sluice/tests/child"
 	"sluice/yang/rows"
 )
 
@@ -56,7 +58,7 @@ func TestImage(t *testing.T) {
 		t.Errorf("with supervisord in the base: %q", out)
 	}
 
-	redis, err := redistest.Start(t.TempDir())
+	redis, err := privateredis.Start(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +107,7 @@ func TestImage(t *testing.T) {
 	d.run("exec", "sluice", "health.sh")
 	for line, want := range map[string]string{
 		"show sluice status":     "flow label  active (compute)",
-		"show sluice capability": "flow label  compute  the best there is",
+		"show sluice capability": "flow label  compute  preferred method available",
 		"show sluice flow-label": "label written  0\nlabel skipped  0\n",
 		"show sluice config":     "SLUICE_PORT        Ethernet0  role                edge     yes",
 	} {

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Prints the labels of the image, each as KEY=VALUE with a NUL behind it. They are
 # made of manifest.json and of the models in yang/, and of nothing else.
 set -eu

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package container
 
 import (
@@ -12,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"sluice/orchagent-ext/sonicdb"
-	"sluice/tests/fabric/fabrictest"
+	"sluice/tests/fabrictest"
 	"sluice/yang/rows"
 )
 
@@ -175,7 +177,7 @@ func TestUninstall(t *testing.T) {
 			before := b.traces()
 			b.start()
 			b.awaitRow("SLUICE_STATE", "global", "state", "running", "flow_label", "active")
-			b.awaitRow("SLUICE_CAPABILITY", "switch", "flow_label_rung", "compute")
+			b.awaitRow("SLUICE_CAPABILITY", "switch", "flow_label_method", "compute")
 			if during := b.traces(); cmp.Equal(before, during) {
 				t.Fatal("it leaves no trace while it runs: the test is blind")
 			}
@@ -254,7 +256,7 @@ func TestDriverOrchagent(t *testing.T) {
 			b.set("SWITCH_HASH", "GLOBAL", "ecmp_hash@", "SRC_IP,DST_IP")
 			b.write(b.state, "SWITCH_CAPABILITY", "switch", "ECMP_HASH_CAPABLE", "true", "HASH|NATIVE_HASH_FIELD_LIST", "SRC_IP,DST_IP,RDMA_BTH_DEST_QP")
 			b.start()
-			b.awaitRow("SLUICE_STATE", "global", "state", "running", "flow_label", "active", "flow_label_rung", "hash")
+			b.awaitRow("SLUICE_STATE", "global", "state", "running", "flow_label", "active", "flow_label_method", "hash")
 			checkRights(t, "sluiced", b.pid("sluiced"), tt.rights)
 			b.set("FEATURE", "sluice", "state", "disabled")
 			if err := b.stop(); err != nil {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package container
 
 import (
@@ -8,7 +10,7 @@ import (
 	"testing"
 
 	"sluice/orchagent-ext/sonicdb"
-	"sluice/tests/fabric/fabrictest"
+	"sluice/tests/fabrictest"
 )
 
 // TestMultiASIC: an instance a namespace. Each has its own databases, ports and

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # The container's entry point, and how supervisord starts the programs in it.
 #
 #   start.sh                     supervisord where the base image has it, else both programs

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package container
 
 import (
@@ -11,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"sluice/tests/fabric/fabrictest"
+	"sluice/tests/fabrictest"
 )
 
 // supervised is a box whose first process is to be supervisord, with our supervisord.conf.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package container
 
 import (
@@ -8,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"sluice/tests/fabric/fabrictest"
+	"sluice/tests/fabrictest"
 )
 
 // TestSyslog: under supervisord each program writes to syslog with its own name,

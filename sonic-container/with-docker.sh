@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Runs a command with a Docker daemon: the one that answers, else one of its own, as
 # root, which ends with the command and keeps its images in build/docker.
 #

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package yang holds the models. Its test lets yanglint, which is what SONiC
 // validates with underneath, judge them and rows against them.
 package yang

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package auth says who a client is and what it may see and change.
 //
 //   - [Certificates]: TLS 1.2 or later, with client certificates if there is a CA;

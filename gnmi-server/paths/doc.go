@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package paths says which leaves of Sluice's tables a gNMI path means, and
 // which path a leaf has. It knows two ways to name them (gNMI specification
 // section 2.7, origin):

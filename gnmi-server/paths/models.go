@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package paths
 
 import gpb "github.com/openconfig/gnmi/proto/gnmi"

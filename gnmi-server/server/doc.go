@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package server is the gNMI service (specification 0.10.0): Capabilities, Get,
 // Set and Subscribe, for a client that package auth has named.
 //

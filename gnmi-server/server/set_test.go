@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package server
 
 import (
@@ -17,8 +19,8 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 	"sluice/gnmi-server/edit"
 	"sluice/gnmi-server/paths"
+	"sluice/orchagent-ext/fabric/privateredis"
 	"sluice/orchagent-ext/sonicdb"
-	"sluice/orchagent-ext/sonicdb/redistest"
 	"sluice/yang/rows"
 )
 
@@ -30,8 +32,8 @@ func withRedis(t *testing.T) *Server {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	redis, err := redistest.Start(dir)
-	if errors.Is(err, redistest.ErrNotInstalled) {
+	redis, err := privateredis.Start(dir)
+	if errors.Is(err, privateredis.ErrNotInstalled) {
 		t.Skip(err)
 	}
 	if err != nil {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package subscribe sends the updates of one gNMI STREAM subscription: the state
 // there is, then what changes and what is sampled.
 //

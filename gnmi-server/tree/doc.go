@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package tree is the data that gNMI shows: the rows of the databases as leaves,
 // with the defaults that are in use.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package asic
 
 import (
@@ -24,11 +26,11 @@ var (
 // Driver is one way to the switch.
 type Driver interface {
 	// Probe says what the switch can do. What it creates to find out, it removes.
-	Probe() (Ladder, Features, error)
+	Probe() (Methods, Features, error)
 
-	// Objects returns what a policy takes at a rung, each object behind those that it
+	// Objects returns what a policy takes at a method, each object behind those that it
 	// refers to, without the entries of flows.
-	Objects(p Policy, r Rung, f Features) []Object
+	Objects(p Policy, r Method, f Features) []Object
 
 	// Create creates an object. stands has the records that it refers to.
 	Create(o *Object, stands map[string]*Record) (*Record, error)
@@ -65,9 +67,9 @@ type Ledger interface {
 
 // Outcome is what came of a policy.
 type Outcome struct {
-	Rung     Rung
+	Method   Method
 	Reason   string   // why no better one
-	Sampling Rung     // how packets are sampled for export; [None]: they are not
+	Sampling Method   // how packets are sampled for export; [None]: they are not
 	Unable   string   // why they cannot be sampled; "": they can
 	Queues   uint8    // egress queues of a port
 	NoQueues string   // why there are none; "" with 0 queues: it is not known
@@ -81,13 +83,13 @@ type Engine struct {
 	driver   Driver
 	ledger   Ledger
 	log      *slog.Logger
-	ladder   Ladder
+	methods  Methods
 	features Features
-	asked    Ladder // as the driver told it; ladder also has what was refused since
+	asked    Methods // as the driver told it; methods also has what was refused since
 
 	policy  Policy // less what the switch cannot
 	wants   bool   // the policy asks something of the switch
-	rung    Rung
+	method  Method
 	outcome Outcome
 	stands  map[string]*Record
 	flows   map[string]FlowEntry
@@ -106,10 +108,10 @@ func NewEngine(d Driver, l Ledger, log *slog.Logger) (*Engine, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	e := &Engine{driver: d, ledger: l, log: log, stands: map[string]*Record{}, flows: map[string]FlowEntry{}, rung: None}
+	e := &Engine{driver: d, ledger: l, log: log, stands: map[string]*Record{}, flows: map[string]FlowEntry{}, method: None}
 	var err error
 	if _, shared := d.(Shared); !shared {
-		if e.ladder, e.features, err = d.Probe(); err != nil {
+		if e.methods, e.features, err = d.Probe(); err != nil {
 			return nil, fmt.Errorf("ask the switch what it can do: %w", err)
 		}
 	}
@@ -190,13 +192,13 @@ func (e *Engine) Reconcile(p Policy) (Outcome, error) {
 		problems = append(problems, "nothing is sampled for export: "+unable)
 		p.Export = nil
 	}
-	e.policy, e.outcome = p, Outcome{Rung: None, Sampling: sampling, Unable: unable, Queues: e.features.Queues, NoQueues: e.features.NoQueues}
+	e.policy, e.outcome = p, Outcome{Method: None, Sampling: sampling, Unable: unable, Queues: e.features.Queues, NoQueues: e.features.NoQueues}
 	for {
-		e.rung, e.outcome.Reason = None, ""
+		e.method, e.outcome.Reason = None, ""
 		if p.Label != nil {
-			e.rung, e.outcome.Reason = e.choose()
+			e.method, e.outcome.Reason = e.choose()
 		}
-		e.outcome.Rung = e.rung
+		e.outcome.Method = e.method
 		e.outcome.Problems, e.without = slices.Clone(problems), nil
 		err := e.step()
 		err = errors.Join(err, e.save())
@@ -205,19 +207,19 @@ func (e *Engine) Reconcile(p Policy) (Outcome, error) {
 			problems = append(problems, err.Error())
 			continue
 		}
-		if err == nil || e.rung == None || !errors.Is(err, ErrRefused) {
+		if err == nil || e.method == None || !errors.Is(err, ErrRefused) {
 			return e.outcome, err
 		}
-		e.log.Warn("the switch refuses; the next means is tried", "rung", e.rung, "why", err)
-		e.ladder.Set(e.rung, Ability{Reason: err.Error()})
+		e.log.Warn("the switch refuses; the next means is tried", "method", e.method, "why", err)
+		e.methods.Set(e.method, Ability{Reason: err.Error()})
 	}
 }
 
-// choose leaves out rungs that change the switch's hash where that is not
+// choose leaves out methods that change the switch's hash where that is not
 // allowed.
-func (e *Engine) choose() (Rung, string) {
-	l := e.ladder.clone()
-	for _, r := range []Rung{Hash, UDFHash} {
+func (e *Engine) choose() (Method, string) {
+	l := e.methods.clone()
+	for _, r := range []Method{Hash, UDFHash} {
 		if a, known := l.abilities[r]; !e.policy.ManageHash && (!known || a.Can) {
 			l.Set(r, Ability{Reason: "needs manage_switch_hash=true in SLUICE_FLOW_LABEL|global"})
 		}
@@ -225,10 +227,10 @@ func (e *Engine) choose() (Rung, string) {
 	return l.Choose()
 }
 
-// Want returns the objects of a policy at a rung, flows included.
+// Want returns the objects of a policy at a method, flows included.
 func (e *Engine) want() []Object {
-	want := e.driver.Objects(e.policy, e.rung, e.features)
-	if e.rung != Rewrite {
+	want := e.driver.Objects(e.policy, e.method, e.features)
+	if e.method != Rewrite {
 		clear(e.flows)
 		return want
 	}
@@ -309,10 +311,10 @@ func (e *Engine) save() error {
 	return nil
 }
 
-// AddFlows gives flows an entry, where the rung is [Rewrite]; a flow that has one
+// AddFlows gives flows an entry, where the method is [Rewrite]; a flow that has one
 // keeps its label. It returns how many could not get one, for want of room.
 func (e *Engine) AddFlows(flows []FlowEntry) (refused int, err error) {
-	if e.rung != Rewrite {
+	if e.method != Rewrite {
 		return 0, nil
 	}
 	for i, f := range flows {

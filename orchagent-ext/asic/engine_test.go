@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package asic
 
 import (
@@ -60,7 +62,7 @@ func TestComputeAndKillSwitch(t *testing.T) {
 	f, l := newFakeSwitch(), &fakeLedger{}
 	e := newTestEngine(t, f, l)
 	o := reconcile(t, e, policy("Ethernet0", "Ethernet4"))
-	if o.Rung != Compute || o.Reason != "the best there is" || o.Problems != nil {
+	if o.Method != Compute || o.Reason != "preferred method available" || o.Problems != nil {
 		t.Errorf("%+v", o)
 	}
 	want := []string{
@@ -80,7 +82,7 @@ func TestComputeAndKillSwitch(t *testing.T) {
 	if diff := cmp.Diff([]string{"remove port/Ethernet0", "create port/Ethernet8"}, f.calls); diff != "" {
 		t.Error(diff)
 	}
-	if o := reconcile(t, e, Policy{}); o.Rung != None || len(f.there) > 0 {
+	if o := reconcile(t, e, Policy{}); o.Method != None || len(f.there) > 0 {
 		t.Errorf("%+v; left: %v", o, f.keys())
 	}
 	inStep(t, e, f, l)
@@ -107,7 +109,7 @@ func TestStepsDownWhereTheSwitchRefuses(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		change func(*fakeSwitch, *Policy)
-		want   Rung
+		want   Method
 		reason string
 	}{
 		{"no compute", func(f *fakeSwitch, _ *Policy) { f.can[Compute] = Ability{Reason: "no such action"} }, Rewrite, "compute: no such action"},
@@ -124,8 +126,8 @@ func TestStepsDownWhereTheSwitchRefuses(t *testing.T) {
 			tt.change(f, &p)
 			e := newTestEngine(t, f, l)
 			o := reconcile(t, e, p)
-			if o.Rung != tt.want || !strings.Contains(o.Reason, tt.reason) {
-				t.Errorf("%s: %s, want %s because of %s", o.Rung, o.Reason, tt.want, tt.reason)
+			if o.Method != tt.want || !strings.Contains(o.Reason, tt.reason) {
+				t.Errorf("%s: %s, want %s because of %s", o.Method, o.Reason, tt.want, tt.reason)
 			}
 			if tt.want == None && len(f.there) > 0 {
 				t.Errorf("left: %v", f.keys())
@@ -141,7 +143,7 @@ func TestAPortThatRefusesIsToldOfAndTheRestStands(t *testing.T) {
 	f.refuse[TypeHash] = fmt.Errorf("NOT_SUPPORTED: %w", ErrRefused)
 	e := newTestEngine(t, f, l)
 	o := reconcile(t, e, policy("Ethernet0"))
-	if o.Rung != Compute || len(o.Problems) != 2 || !strings.Contains(o.Problems[0], "port/Ethernet0: port has an ACL of another owner") {
+	if o.Method != Compute || len(o.Problems) != 2 || !strings.Contains(o.Problems[0], "port/Ethernet0: port has an ACL of another owner") {
 		t.Errorf("%+v", o)
 	}
 	f.refuse = map[Type]error{}
@@ -160,7 +162,7 @@ func TestAFailureIsTriedAgain(t *testing.T) {
 	}
 	inStep(t, e, f, l)
 	f.refuse = map[Type]error{}
-	if o := reconcile(t, e, policy("Ethernet0")); o.Rung != Compute {
+	if o := reconcile(t, e, policy("Ethernet0")); o.Method != Compute {
 		t.Errorf("%+v", o)
 	}
 	inStep(t, e, f, l)
@@ -233,7 +235,7 @@ func TestFlowsComeAndGo(t *testing.T) {
 }
 
 func TestRecordsSurviveTheLedger(t *testing.T) {
-	for _, r := range []Rung{Compute, Rewrite, Hash, UDFHash} {
+	for _, r := range []Method{Compute, Rewrite, Hash, UDFHash} {
 		objects := Objects(policy("Ethernet0"), r, Features{HashIPv6: "A", HashRDMAIPv6: "B", HashRDMAIPv4: "C"})
 		objects = append(objects, FlowObjects(policy(), flows(1)[0])...)
 		for _, o := range objects {
@@ -265,7 +267,7 @@ func TestWhatTheCPUCannotTake(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
 		features Features
-		means    Rung
+		means    Method
 		unable   string
 	}{
 		{"entries sample", Features{}, Sample, ""},
@@ -280,7 +282,7 @@ func TestWhatTheCPUCannotTake(t *testing.T) {
 	}
 }
 
-// TestUnpoliced: where the switch refuses to police packets to the CPU the rung stays,
+// TestUnpoliced: where the switch refuses to police packets to the CPU the method stays,
 // and that is said.
 func TestUnpoliced(t *testing.T) {
 	for _, kind := range []Type{TypePolicer, TypeTrapGroup} {
@@ -292,7 +294,7 @@ func TestUnpoliced(t *testing.T) {
 		p := policy("Ethernet0")
 		p.CPU = CPU{Rate: 100, Burst: 10}
 		o := reconcile(t, e, p)
-		if o.Rung != Rewrite || len(o.Problems) != 1 || !strings.Contains(o.Problems[0], "packets to the CPU are not policed: no room") {
+		if o.Method != Rewrite || len(o.Problems) != 1 || !strings.Contains(o.Problems[0], "packets to the CPU are not policed: no room") {
 			t.Errorf("%s: %+v", kind, o)
 		}
 		if n := f.has("cpu/"); n > 0 {

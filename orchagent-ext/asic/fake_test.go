@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package asic
 
 import (
@@ -8,7 +10,7 @@ import (
 
 // fakeSwitch is a driver whose switch is a map.
 type fakeSwitch struct {
-	can     map[Rung]Ability
+	can     map[Method]Ability
 	polices bool
 	refuse  map[Type]error // by type
 	full    int            // objects that it has room for; 0: any number
@@ -18,18 +20,18 @@ type fakeSwitch struct {
 }
 
 func newFakeSwitch() *fakeSwitch {
-	return &fakeSwitch{can: map[Rung]Ability{}, refuse: map[Type]error{}, there: map[ID]*Record{}}
+	return &fakeSwitch{can: map[Method]Ability{}, refuse: map[Type]error{}, there: map[ID]*Record{}}
 }
 
-func (f *fakeSwitch) Probe() (Ladder, Features, error) {
-	l := NewLadder(FlowLabelRungs)
+func (f *fakeSwitch) Probe() (Methods, Features, error) {
+	l := NewMethods(FlowLabelMethods)
 	for r, a := range f.can {
 		l.Set(r, a)
 	}
 	return l, Features{HashIPv6: "HASH6", HashRDMAIPv6: "RDMA6", HashRDMAIPv4: "RDMA4", PoliceCPU: f.polices}, nil
 }
 
-func (f *fakeSwitch) Objects(p Policy, r Rung, features Features) []Object {
+func (f *fakeSwitch) Objects(p Policy, r Method, features Features) []Object {
 	return Objects(p, r, features)
 }
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package asic
 
 import (
@@ -159,8 +161,8 @@ func (p *place) there() map[string][]sai.ObjectID {
 func TestKilledAnywhere(t *testing.T) {
 	library := saitest.New(t)
 	compute, rewrite := "SAI_ACL_ENTRY_ATTR_ACTION_COMPUTE_IPV6_FLOW_LABEL", "SAI_ACL_ENTRY_ATTR_ACTION_SET_IPV6_FLOW_LABEL"
-	for rung, hide := range map[Rung]string{Compute: "", Rewrite: compute, Hash: compute + " " + rewrite} {
-		t.Run(string(rung), func(t *testing.T) {
+	for method, hide := range map[Method]string{Compute: "", Rewrite: compute, Hash: compute + " " + rewrite} {
+		t.Run(string(method), func(t *testing.T) {
 			p := newPlace(t, library, hide)
 			first := policy("Ethernet0", "Ethernet4")
 			first.CPU = CPU{Rate: 100, Burst: 10}
@@ -193,8 +195,8 @@ func TestKilledAnywhere(t *testing.T) {
 					until(func() { life(mortalSAI{p.driver(), k}, mortalLedger{ledger, k}) })
 				}
 				e := life(p.driver(), ledger)
-				if e.rung != rung {
-					t.Fatalf("rung %s", e.rung)
+				if e.method != method {
+					t.Fatalf("method %s", e.method)
 				}
 				want := maps.Clone(p.before)
 				for _, r := range ledger.rows {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package asic
 
 import "fmt"
@@ -12,7 +14,7 @@ type Features struct {
 
 	PoliceCPU bool // packets to the CPU are policed
 
-	Sampling    Rung   // how packets are sampled to the CPU; "": [Sample]
+	Sampling    Method // how packets are sampled to the CPU; "": [Sample]
 	NoSample    string // why they cannot be; "": they can
 	MinSampling uint32 // more than one of so many packets the CPU is not to get
 
@@ -22,7 +24,7 @@ type Features struct {
 
 // Sample says how packets are sampled for an export, or why they are not: then
 // means is [None]. No export: nil.
-func (f *Features) Sample(e *Export) (means Rung, unable string) {
+func (f *Features) Sample(e *Export) (means Method, unable string) {
 	if f.NoSample != "" {
 		return None, f.NoSample
 	}
@@ -35,10 +37,10 @@ func (f *Features) Sample(e *Export) (means Rung, unable string) {
 	return f.Sampling, ""
 }
 
-// Objects returns what stands on the switch for a policy at a rung, each object
+// Objects returns what stands on the switch for a policy at a method, each object
 // behind those that it refers to; without the entries of flows, see
 // [FlowObjects].
-func Objects(p Policy, r Rung, f Features) []Object {
+func Objects(p Policy, r Method, f Features) []Object {
 	var specs []spec
 	f.PoliceCPU = f.PoliceCPU && p.CPU.Rate > 0
 	if f.PoliceCPU && (p.Export != nil || p.Label != nil && r == Rewrite) {
@@ -61,7 +63,7 @@ func Objects(p Policy, r Rung, f Features) []Object {
 }
 
 // labelSpecs are what flow labels take.
-func labelSpecs(p Policy, r Rung, f Features) []spec {
+func labelSpecs(p Policy, r Method, f Features) []spec {
 	var specs []spec
 	switch r {
 	case Compute:
@@ -125,7 +127,7 @@ func last(specs []spec) spec {
 
 // switchHashSpecs put the hash in force. The flow label is IPv6's alone; the
 // destination QP spreads IPv4, too.
-func switchHashSpecs(r Rung, f Features) []spec {
+func switchHashSpecs(r Method, f Features) []spec {
 	if r == Compute || r == Rewrite {
 		return []spec{switchHashSpec{keySwitchHash + "-ipv6", keyHash, f.HashIPv6, true}}
 	}

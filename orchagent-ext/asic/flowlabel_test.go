@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package asic
 
 import "testing"
@@ -5,9 +7,9 @@ import "testing"
 // A hash takes the queue pair and not the octet before it, whose congestion bits
 // change within a flow. ACL entries have masks of their own.
 func TestOnlyTheQueuePairIsHashed(t *testing.T) {
-	for rung, want := range map[Rung]string{UDFHash: "0x00ffffff", Rewrite: ""} {
+	for method, want := range map[Method]string{UDFHash: "0x00ffffff", Rewrite: ""} {
 		found := false
-		for _, o := range Objects(policy("Ethernet0"), rung, Features{}) {
+		for _, o := range Objects(policy("Ethernet0"), method, Features{}) {
 			if o.Type != TypeUDF {
 				continue
 			}
@@ -19,11 +21,11 @@ func TestOnlyTheQueuePairIsHashed(t *testing.T) {
 				}
 			}
 			if mask != want {
-				t.Errorf("%s: mask %q, want %q", rung, mask, want)
+				t.Errorf("%s: mask %q, want %q", method, mask, want)
 			}
 		}
 		if !found {
-			t.Errorf("%s: no UDF", rung)
+			t.Errorf("%s: no UDF", method)
 		}
 	}
 }

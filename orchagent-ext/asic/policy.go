@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package asic
 
 import (
@@ -41,7 +43,7 @@ type Export struct {
 	Ports []string // that they come in by
 }
 
-// FlowEntry is a flow with the label that it is pinned to, for the rung
+// FlowEntry is a flow with the label that it is pinned to, for the method
 // [Rewrite].
 type FlowEntry struct {
 	Src, Dst netip.Addr // IPv6

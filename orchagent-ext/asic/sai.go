@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package asic
 
 import (
@@ -132,9 +134,9 @@ func (d *SAI) Policed() uint64 {
 }
 
 // Probe implements [Driver]. What the library does not tell is left to a try.
-func (d *SAI) Probe() (Ladder, Features, error) {
-	l := NewLadder(FlowLabelRungs)
-	note := func(r Rung, what string, can, known bool) {
+func (d *SAI) Probe() (Methods, Features, error) {
+	l := NewMethods(FlowLabelMethods)
+	note := func(r Method, what string, can, known bool) {
 		if known && !can {
 			l.Set(r, Ability{Reason: "the SAI library has no " + what})
 		} else if known {
@@ -196,7 +198,7 @@ func hashUseOf(name string) (sai.HashUse, error) {
 }
 
 // Objects implements [Driver].
-func (d *SAI) Objects(p Policy, r Rung, f Features) []Object { return Objects(p, r, f) }
+func (d *SAI) Objects(p Policy, r Method, f Features) []Object { return Objects(p, r, f) }
 
 // Create implements [Driver].
 func (d *SAI) Create(o *Object, stands map[string]*Record) (*Record, error) {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package asic
 
 import (
@@ -25,11 +27,11 @@ func (e *Engine) ask() error {
 	if _, shared := e.driver.(Shared); !shared || !e.wants {
 		return nil
 	}
-	ladder, features, err := e.driver.Probe()
+	methods, features, err := e.driver.Probe()
 	if err != nil {
 		return fmt.Errorf("ask the switch what it can do: %w", err)
 	}
-	e.ladder, e.features, e.asked = ladder, features, ladder.clone()
+	e.methods, e.features, e.asked = methods, features, methods.clone()
 	return nil
 }
 
@@ -49,11 +51,11 @@ func (e *Engine) Look() (changed bool, err error) {
 		changed = changed || err == nil
 	}
 	if e.wants {
-		ladder, features, err := e.driver.Probe()
+		methods, features, err := e.driver.Probe()
 		if err != nil {
 			return false, fmt.Errorf("ask the switch what it can do: %w", err)
 		}
-		changed = changed || features != e.features || !maps.Equal(ladder.abilities, e.asked.abilities)
+		changed = changed || features != e.features || !maps.Equal(methods.abilities, e.asked.abilities)
 	}
 	for _, key := range slices.Sorted(maps.Keys(e.stands)) {
 		r := e.stands[key]

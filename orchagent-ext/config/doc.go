@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package config turns rows of CONFIG_DB into one immutable [Snapshot] after the
 // other: what the operator wants, valid, with every default filled in.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package congestion decides when a flow in an egress queue is congested, what the
 // nodes behind it are told (PFCM of draft-yang, PPFC of draft-xz), and which rate
 // fits its sender (Rate Advice of draft-zz).

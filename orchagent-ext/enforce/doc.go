@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package enforce decides what is done to a flow when a neighbour (PFCM of draft-yang)
 // or a congested node (PPFC of draft-xz) asks to hold or slow it, and when that ends.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package enforce
 
 // queue is a heap of demands, the one that ends first on top. It implements

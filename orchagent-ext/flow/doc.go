@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package flow knows RoCEv2 flows: what tells one from another ([Key]), a
 // bounded table of them with what was counted ([Table]), the queue pairs behind
 // them with how each was learned ([Provenance]), the IPv6 flow label that makes

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package flow
 
 // index is an open-addressing hash index (linear probing) of entries that lie

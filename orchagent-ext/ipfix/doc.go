@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package ipfix exports RoCEv2 flows and packets by IPFIX (RFC 7011): the base
 // transport header as draft-lin defines its elements, and the usual flow
 // elements beside it.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package logging is how the daemons log: as text, or to syslog. sluiced and
 // sluice-gnmi call it when they start; it knows nothing of what is logged.
 package logging

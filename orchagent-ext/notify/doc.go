@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package notify reads and writes the messages by which the nodes of a RoCEv2
 // fabric tell each other about congestion:
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package orch is the loop of sluiced: it watches CONFIG_DB, brings the switch to
 // what is configured, hears of new flows, and says in STATE_DB and COUNTERS_DB
 // what stands.

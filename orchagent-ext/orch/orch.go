@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package orch
 
 import (
@@ -272,8 +274,8 @@ func (o *orch) reconcile(ctx, writing context.Context, g *errgroup.Group) error 
 	}
 	p := Policy(o.snapshot)
 	outcome, err := o.engine.Reconcile(p)
-	if outcome.Rung != o.outcome.Rung || outcome.Reason != o.outcome.Reason {
-		o.Log.Info("flow labels", "means", outcome.Rung, "why", outcome.Reason)
+	if outcome.Method != o.outcome.Method || outcome.Reason != o.outcome.Reason {
+		o.Log.Info("flow labels", "means", outcome.Method, "why", outcome.Reason)
 	}
 	for _, problem := range outcome.Problems {
 		o.Log.Warn("done without", "object", problem)
@@ -304,7 +306,7 @@ func (o *orch) read(ctx context.Context, g *errgroup.Group, p asic.Policy) {
 	if o.exporting != nil {
 		export = o.exporting.Export
 	}
-	o.reader = o.reader.restart(ctx, g, o.sw, readerConfig(o.snapshot, p, o.outcome.Rung, export, o.Now))
+	o.reader = o.reader.restart(ctx, g, o.sw, readerConfig(o.snapshot, p, o.outcome.Method, export, o.Now))
 }
 
 // addFlows gives the flow, and those that wait behind it, their entries.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package orch
 
 import (
@@ -80,7 +82,7 @@ func sluicePorts(s *config.Snapshot) map[string]bool {
 
 // readerConfig is the packet path that a means takes: the CPU sees packets only
 // where it computes the labels or exports flows. nil: none.
-func readerConfig(s *config.Snapshot, p asic.Policy, r asic.Rung, export func([]ipfix.Record), now func() time.Time) *packetio.Config {
+func readerConfig(s *config.Snapshot, p asic.Policy, r asic.Method, export func([]ipfix.Record), now func() time.Time) *packetio.Config {
 	c := &packetio.Config{Labels: r == asic.Rewrite, Capacity: int(p.FlowCapacity), Now: now}
 	if !c.Labels && export == nil {
 		return nil
@@ -123,10 +125,10 @@ func warnings(s *config.Snapshot, p asic.Policy, o asic.Outcome) []string {
 	if len(p.Ports) == 0 && !rows {
 		w = append(w, "flow labels are enabled, and no port is to be labelled: SLUICE_PORT has no edge port and none with flow_label=enabled")
 	}
-	if o.Rung == asic.None {
+	if o.Method == asic.None {
 		w = append(w, "the switch has no means for flow labels: "+o.Reason)
 	}
-	labels := o.Rung == asic.Compute || o.Rung == asic.Rewrite || rows && o.Rung == asic.None
+	labels := o.Method == asic.Compute || o.Method == asic.Rewrite || rows && o.Method == asic.None
 	if labels && !p.ManageHash && !slices.Contains(s.ECMPHash, hashField) {
 		w = append(w, "ECMP does not hash the flow label: add IPV6_FLOW_LABEL to ecmp_hash of SWITCH_HASH|GLOBAL, or set manage_switch_hash=true in SLUICE_FLOW_LABEL|global")
 	}
@@ -134,7 +136,7 @@ func warnings(s *config.Snapshot, p asic.Policy, o asic.Outcome) []string {
 }
 
 // ipv4 says what becomes of RoCEv2 over IPv4, which has no flow label.
-func ipv4(r asic.Rung) string {
+func ipv4(r asic.Method) string {
 	if r == asic.Hash || r == asic.UDFHash {
 		return "spread by the hash of the destination queue pair"
 	}

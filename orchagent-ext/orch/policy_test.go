@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package orch
 
 import (
@@ -96,18 +98,18 @@ func TestWarnings(t *testing.T) {
 		outcome asic.Outcome
 		want    []string
 	}{
-		{"off", snapshot(t, port0), asic.Outcome{Rung: asic.None}, nil},
-		{"no collector", snapshot(t, []string{"SLUICE_IPFIX", "global", "admin_state=enabled"}), asic.Outcome{Rung: asic.None}, []string{"no collector"}},
-		{"not yet", snapshot(t, []string{"SLUICE_PFCM", "global", "admin_state=enabled"}), asic.Outcome{Rung: asic.None}, []string{"SLUICE_PFCM|global is enabled"}},
-		{"no hash", s, asic.Outcome{Rung: asic.Compute}, []string{"ECMP does not hash the flow label"}},
-		{"hashed", hashed, asic.Outcome{Rung: asic.Compute}, nil},
-		{"managed", managed, asic.Outcome{Rung: asic.Rewrite}, nil},
-		{"by queue pair", managed, asic.Outcome{Rung: asic.Hash}, nil},
-		{"no port", snapshot(t, port0, on), asic.Outcome{Rung: asic.Hash}, []string{"no port is to be labelled"}},
-		{"no means", managed, asic.Outcome{Rung: asic.None, Reason: "compute: no"}, []string{"no means for flow labels: compute: no"}},
-		{"no means by rows, and no port is needed", rowed, asic.Outcome{Rung: asic.None, Reason: "compute: no"}, []string{"no means for flow labels", "ECMP does not hash the flow label"}},
-		{"by rows", rowed, asic.Outcome{Rung: asic.Hash}, nil},
-		{"problems", managed, asic.Outcome{Rung: asic.Compute, Problems: []string{"port/Ethernet0: owned"}}, []string{"owned"}},
+		{"off", snapshot(t, port0), asic.Outcome{Method: asic.None}, nil},
+		{"no collector", snapshot(t, []string{"SLUICE_IPFIX", "global", "admin_state=enabled"}), asic.Outcome{Method: asic.None}, []string{"no collector"}},
+		{"not yet", snapshot(t, []string{"SLUICE_PFCM", "global", "admin_state=enabled"}), asic.Outcome{Method: asic.None}, []string{"SLUICE_PFCM|global is enabled"}},
+		{"no hash", s, asic.Outcome{Method: asic.Compute}, []string{"ECMP does not hash the flow label"}},
+		{"hashed", hashed, asic.Outcome{Method: asic.Compute}, nil},
+		{"managed", managed, asic.Outcome{Method: asic.Rewrite}, nil},
+		{"by queue pair", managed, asic.Outcome{Method: asic.Hash}, nil},
+		{"no port", snapshot(t, port0, on), asic.Outcome{Method: asic.Hash}, []string{"no port is to be labelled"}},
+		{"no means", managed, asic.Outcome{Method: asic.None, Reason: "compute: no"}, []string{"no means for flow labels: compute: no"}},
+		{"no means by rows, and no port is needed", rowed, asic.Outcome{Method: asic.None, Reason: "compute: no"}, []string{"no means for flow labels", "ECMP does not hash the flow label"}},
+		{"by rows", rowed, asic.Outcome{Method: asic.Hash}, nil},
+		{"problems", managed, asic.Outcome{Method: asic.Compute, Problems: []string{"port/Ethernet0: owned"}}, []string{"owned"}},
 	} {
 		got := warnings(tt.s, Policy(tt.s), tt.outcome)
 		if len(got) != len(tt.want) {

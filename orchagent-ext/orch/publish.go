@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package orch
 
 import (
@@ -16,7 +18,7 @@ import (
 func (o *orch) publish(ctx context.Context) {
 	s := telemetry.State{
 		State: telemetry.Starting, Driver: string(o.driver), Version: o.Version, Since: o.started,
-		FlowLabel: telemetry.Inactive, Rung: string(asic.None),
+		FlowLabel: telemetry.Inactive, Method: string(asic.None),
 	}
 	if o.driver == "" && o.snapshot != nil {
 		s.Driver = string(DriverOf(o.snapshot))
@@ -54,7 +56,7 @@ func (o *orch) publish(ctx context.Context) {
 // describe adds what an open switch has.
 func (o *orch) describe(s *telemetry.State) {
 	p := Policy(o.snapshot)
-	s.Objects, s.Flows, s.Rung = o.engine.Len(), len(o.flows.seen), string(o.outcome.Rung)
+	s.Objects, s.Flows, s.Method = o.engine.Len(), len(o.flows.seen), string(o.outcome.Method)
 	s.Warnings = warnings(o.snapshot, p, o.outcome)
 	if o.unloaded {
 		s.Warnings = append(s.Warnings, "CONFIG_DB has no PORT rows any more: what stands is kept until it has")
@@ -80,7 +82,7 @@ func (o *orch) describe(s *telemetry.State) {
 	}
 	switch {
 	case p.Label == nil:
-	case o.outcome.Rung == asic.None:
+	case o.outcome.Method == asic.None:
 		s.FlowLabel = telemetry.Failed
 	case o.lastErr == nil:
 		s.FlowLabel = telemetry.Active
@@ -90,7 +92,7 @@ func (o *orch) describe(s *telemetry.State) {
 		reason = "flow labels are not enabled"
 	}
 	o.rows.Set(telemetry.Capability{
-		Rung: s.Rung, Reason: reason, IPv4: ipv4(o.outcome.Rung),
+		Method: s.Method, Reason: reason, IPv4: ipv4(o.outcome.Method),
 		Sampling: string(o.outcome.Sampling), SamplingReason: o.outcome.Unable,
 		Queues: o.outcome.Queues, NoQueues: o.outcome.NoQueues,
 	}.Row())

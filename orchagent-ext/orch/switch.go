@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package orch
 
 import (
@@ -149,7 +151,7 @@ func (o *orch) leave(ctx context.Context, g *errgroup.Group) error {
 	}
 	err := o.sw.Close()
 	o.sw, o.engine, o.driver = nil, nil, ""
-	o.outcome, o.flows = asic.Outcome{Rung: asic.None}, flowLog{}
+	o.outcome, o.flows = asic.Outcome{Method: asic.None}, flowLog{}
 	return err
 }
 

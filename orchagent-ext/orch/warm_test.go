@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package orch
 
 import (
@@ -5,8 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"sluice/orchagent-ext/fabric/privateredis"
 	"sluice/orchagent-ext/sonicdb"
-	"sluice/orchagent-ext/sonicdb/redistest"
 	"sluice/yang/rows"
 )
 
@@ -29,7 +31,7 @@ func TestWarmRestart(t *testing.T) {
 		"a count that is none": {fields{"system": "true"}, fields{"restore_count": "x"}, "0", []string{warmDisabled}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, err := redistest.Start(t.TempDir())
+			s, err := privateredis.Start(t.TempDir())
 			if err != nil {
 				t.Fatal(err)
 			}

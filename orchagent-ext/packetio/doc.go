@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package packetio takes the packets that the switch sends to the CPU: it parses
 // them, keeps the flow table, tells the control path of flows that are to be
 // labelled, and meters flows for export.

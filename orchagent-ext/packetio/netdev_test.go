@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package packetio
 
 import (
@@ -7,9 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"sluice/orchagent-ext/fabric"
 	"sluice/orchagent-ext/flow"
-	"sluice/tests/fabric"
-	"sluice/tests/fabric/fabrictest"
+	"sluice/tests/fabrictest"
 )
 
 const patience = time.Minute // the machine may be busy

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package packetio
 
 import (
@@ -8,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"sluice/tests/fabric/fabrictest"
+	"sluice/tests/fabrictest"
 )
 
 // attr is an attribute of netlink, padded.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package roce reads and writes RoCEv2 packets: Ethernet, IP, UDP port 4791,
 // the InfiniBand base transport header (BTH), the extended headers behind it,
 // RDMA-CM messages on queue pair 1, and the invariant CRC (ICRC).

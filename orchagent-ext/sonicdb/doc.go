@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package sonicdb reads, watches and writes SONiC's databases, and is the only
 // one that talks to Redis.
 //

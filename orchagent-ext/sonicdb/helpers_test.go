@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package sonicdb
 
 import (
@@ -11,7 +13,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"sluice/orchagent-ext/sonicdb/redistest"
+	"sluice/orchagent-ext/fabric/privateredis"
 	"sluice/yang/rows"
 )
 
@@ -21,15 +23,15 @@ const patience = 60 * time.Second // the machine may be busy
 
 // redisServer starts a Redis for a test. Its folder is not t.TempDir, whose
 // length can be too much for a socket's path.
-func redisServer(t *testing.T, options ...string) *redistest.Server {
+func redisServer(t *testing.T, options ...string) *privateredis.Server {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "sonicdb")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	s, err := redistest.Start(dir, options...)
-	if errors.Is(err, redistest.ErrNotInstalled) {
+	s, err := privateredis.Start(dir, options...)
+	if errors.Is(err, privateredis.ErrNotInstalled) {
 		t.Skip(err)
 	}
 	if err != nil {
@@ -39,7 +41,7 @@ func redisServer(t *testing.T, options ...string) *redistest.Server {
 	return s
 }
 
-func open(t *testing.T, s *redistest.Server, name string, log *slog.Logger) *DB {
+func open(t *testing.T, s *privateredis.Server, name string, log *slog.Logger) *DB {
 	t.Helper()
 	d, err := Load(s.Config, "")
 	if err != nil {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package sonicdb
 
 import (
@@ -7,12 +9,12 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"sluice/orchagent-ext/sonicdb/redistest"
+	"sluice/orchagent-ext/fabric/privateredis"
 	"sluice/yang/rows"
 )
 
 // mirror runs a Mirror of table A until the test ends.
-func mirror(t *testing.T, s *redistest.Server) (*Mirror, *DB) {
+func mirror(t *testing.T, s *privateredis.Server) (*Mirror, *DB) {
 	t.Helper()
 	db := open(t, s, "STATE_DB", nil)
 	db.timing.poll = 20 * time.Millisecond

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package streamid
 
 import (
@@ -17,7 +19,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 
-	"sluice/tests/child"
+	"sluice/orchagent-ext/fabric/child"
 )
 
 // cluster is an etcd of three members, on loopback.

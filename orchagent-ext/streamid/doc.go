@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package streamid gives flows Stream IDs of scope "global": one id a flow in a
 // domain of nodes, kept in etcd (draft-yang, PFCM). [Global] is a
 // [flow.Allocator].

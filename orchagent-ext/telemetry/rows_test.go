@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package telemetry
 
 import (
@@ -15,14 +17,14 @@ import (
 func TestRowsAreOfTheModel(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	for _, r := range []rows.Row{
-		State{State: Starting, Driver: "sai", Version: "1", FlowLabel: Inactive, Rung: "none", Since: now}.Row(),
+		State{State: Starting, Driver: "sai", Version: "1", FlowLabel: Inactive, Method: "none", Since: now}.Row(),
 		State{
-			State: Degraded, Driver: "sai", Version: "1", FlowLabel: Active, Rung: "compute", Objects: 8, Flows: 64, StreamIDs: "none", ConfigErrors: 1,
+			State: Degraded, Driver: "sai", Version: "1", FlowLabel: Active, Method: "compute", Objects: 8, Flows: 64, StreamIDs: "none", ConfigErrors: 1,
 			Warnings: []string{"a", "b"}, LastError: "no library", LastErrorAt: now, Since: now,
 		}.Row(),
-		Capability{Rung: "udf-hash", Reason: "compute: no", IPv4: "spread"}.Row(),
-		Capability{Rung: "none", Reason: "compute: no", IPv4: "spread", Sampling: "none", SamplingReason: "no", NoQueues: "no"}.Row(),
-		Capability{Rung: "none", Reason: "compute: no", IPv4: "spread", Queues: 8}.Row(),
+		Capability{Method: "udf-hash", Reason: "compute: no", IPv4: "spread"}.Row(),
+		Capability{Method: "none", Reason: "compute: no", IPv4: "spread", Sampling: "none", SamplingReason: "no", NoQueues: "no"}.Row(),
+		Capability{Method: "none", Reason: "compute: no", IPv4: "spread", Queues: 8}.Row(),
 		ConfigError(&rows.Error{Table: "SLUICE_PORT", Key: "Ethernet400", Reason: "no such port"}, now, nil),
 		ConfigError(&rows.Error{Table: "SLUICE_FLOW_LABEL", Key: "global", Field: "algorithm", Value: "md5", Reason: "must be one of"}, now,
 			&rows.Row{Table: "SLUICE_FLOW_LABEL", Key: "global", Fields: map[string]string{"algorithm": "crc32"}}),

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package telemetry
 
 import (
@@ -45,7 +47,7 @@ const (
 type State struct {
 	State, Driver, Version string
 	FlowLabel              string
-	Rung                   string
+	Method                 string
 	Objects, Flows         int
 	StreamIDs              string // scope that gives them; "": nobody is to have one
 	ConfigErrors           int
@@ -58,15 +60,15 @@ type State struct {
 // Row is the row.
 func (s State) Row() rows.Row {
 	fields := map[string]string{
-		"state":           s.State,
-		"driver":          s.Driver,
-		"version":         s.Version,
-		"flow_label":      s.FlowLabel,
-		"flow_label_rung": s.Rung,
-		"objects":         fmt.Sprint(s.Objects),
-		"flows":           fmt.Sprint(s.Flows),
-		"config_errors":   fmt.Sprint(s.ConfigErrors),
-		"since":           stamp(s.Since),
+		"state":             s.State,
+		"driver":            s.Driver,
+		"version":           s.Version,
+		"flow_label":        s.FlowLabel,
+		"flow_label_method": s.Method,
+		"objects":           fmt.Sprint(s.Objects),
+		"flows":             fmt.Sprint(s.Flows),
+		"config_errors":     fmt.Sprint(s.ConfigErrors),
+		"since":             stamp(s.Since),
 	}
 	if s.StreamIDs != "" {
 		fields["stream_ids"] = s.StreamIDs
@@ -81,9 +83,9 @@ func (s State) Row() rows.Row {
 	return rows.Row{Table: TableState, Key: "global", Fields: fields}
 }
 
-// Capability is SLUICE_CAPABILITY|switch: of each ladder the rung and the reason.
+// Capability is SLUICE_CAPABILITY|switch: of each methods the method and the reason.
 type Capability struct {
-	Rung, Reason             string // of the flow label
+	Method, Reason           string // of the flow label
 	IPv4                     string // what spreads flows over IPv4
 	Sampling, SamplingReason string // for export
 	Queues                   uint8  // egress queues of a port that the switch tells of
@@ -93,11 +95,11 @@ type Capability struct {
 // Row is the row.
 func (c Capability) Row() rows.Row {
 	fields := map[string]string{
-		"flow_label_rung":   c.Rung,
+		"flow_label_method": c.Method,
 		"flow_label_reason": c.Reason,
 		"flow_label_ipv4":   c.IPv4,
 	}
-	for name, v := range map[string]string{"sampling_rung": c.Sampling, "sampling_reason": c.SamplingReason} {
+	for name, v := range map[string]string{"sampling_method": c.Sampling, "sampling_reason": c.SamplingReason} {
 		if v != "" {
 			fields[name] = v
 		}

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package saitest builds a SAI library for tests, whose ASIC is a list of
 // objects. It records each call that goes well, and the profile directs what it
 // answers. Tests of package sai, of asic's driver and of sluiced load it; no

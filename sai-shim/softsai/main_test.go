@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package softsai_test tests libsoftsai.so as those who load it see it: a driver
 // process in a network namespace of its own makes SAI calls, and frames go
 // through the switch, by real links or by BPF_PROG_TEST_RUN. The library and the

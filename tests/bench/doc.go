@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command bench runs the benchmarks that have a bar or whose figure is worth
 // reporting, and writes the figures as they are: a table on stdout, and
 // report.json for machines. `make bench` calls it from the root of the module.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package e2e
 
 import (
@@ -19,7 +21,7 @@ import (
 	"sluice/orchagent-ext/flow"
 	"sluice/orchagent-ext/sonicdb"
 	sai "sluice/sai-shim"
-	"sluice/tests/fabric/fabrictest"
+	"sluice/tests/fabrictest"
 	"sluice/yang/rows"
 )
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package e2e
 
 import (
@@ -14,8 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"sluice/tests/fabric"
-	"sluice/tests/fabric/fabrictest"
+	"sluice/orchagent-ext/fabric"
+	"sluice/tests/fabrictest"
 )
 
 // management is an etcd of one member in a namespace of its own, with a link to

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package e2e
 
 import (
@@ -8,8 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"sluice/orchagent-ext/fabric"
 	"sluice/orchagent-ext/ipfix/ipfixtest"
-	"sluice/tests/fabric"
 )
 
 // TestExport: the daemon exports the flows that its switch sees, with labels and

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package e2e
 
 import (
@@ -7,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"sluice/orchagent-ext/fabric"
 	"sluice/orchagent-ext/flow"
-	"sluice/tests/fabric"
 )
 
 // TestKillSwitch: SLUICE|global admin_state=disabled leaves nothing of ours.
@@ -38,7 +40,7 @@ func TestKilledWhileFlowsCome(t *testing.T) {
 	hide := []string{"--sai-profile", "SLUICE_HIDE=compute"}
 	l.start(hide...)
 	l.enable()
-	l.awaitFields("SLUICE_CAPABILITY", "switch", "flow_label_rung", "rewrite")
+	l.awaitFields("SLUICE_CAPABILITY", "switch", "flow_label_method", "rewrite")
 	const rounds, each = 6, 256
 	for round := range rounds {
 		var frames [][]byte

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package e2e
 
 import (
@@ -16,9 +18,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"sluice/orchagent-ext/fabric/child"
+	"sluice/orchagent-ext/fabric/privateredis"
 	"sluice/orchagent-ext/sonicdb"
-	"sluice/orchagent-ext/sonicdb/redistest"
-	"sluice/tests/child"
 	"sluice/yang/rows"
 )
 
@@ -27,7 +29,7 @@ import (
 type foreign struct {
 	t             *testing.T
 	dir           string
-	redis         *redistest.Server
+	redis         *privateredis.Server
 	config, state *sonicdb.DB
 	log           *logged
 	process       *exec.Cmd
@@ -46,7 +48,7 @@ func newForeign(t *testing.T) *foreign {
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	if f.redis, err = redistest.Start(t.TempDir()); err != nil {
+	if f.redis, err = privateredis.Start(t.TempDir()); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(f.redis.Stop)
@@ -161,7 +163,7 @@ func TestAnotherLibrary(t *testing.T) {
 	f := newForeign(t)
 	f.start("--sai-library", f.library(),
 		"--sai-profile", "FOREIGN_COMPUTE=0x10000055", "--sai-profile", "SLUICE_EXT_COMPUTE_IPV6_FLOW_LABEL=0x10000055")
-	if s := f.enable(); s["flow_label_rung"] != "compute" {
+	if s := f.enable(); s["flow_label_method"] != "compute" {
 		t.Errorf("%v", s)
 	}
 	// Numbers of SAI: attributes, and of their values the first, second and fourth
@@ -195,8 +197,8 @@ func normal(lines []string) []string {
 	return lines
 }
 
-// TestLadderOfAnotherLibrary: what it lacks, or has no room for, decides the means.
-func TestLadderOfAnotherLibrary(t *testing.T) {
+// TestMethodsOfAnotherLibrary: what it lacks, or has no room for, decides the means.
+func TestMethodsOfAnotherLibrary(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		profile []string
@@ -212,7 +214,7 @@ func TestLadderOfAnotherLibrary(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			f := newForeign(t)
 			f.start(append(tt.profile, "--sai-library", f.library())...)
-			if s := f.enable(); s["flow_label_rung"] != "hash" {
+			if s := f.enable(); s["flow_label_method"] != "hash" {
 				t.Errorf("%v", s)
 			}
 			all, err := f.state.Read(t.Context(), "SLUICE_CAPABILITY")
@@ -272,17 +274,17 @@ func TestDryRun(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, out)
 		}
 	}
-	if out, err = f.command("--dry-run", "--json", "--rung", "hash").Output(); err != nil {
+	if out, err = f.command("--dry-run", "--json", "--method", "hash").Output(); err != nil {
 		t.Fatal(err)
 	}
 	var plan struct {
-		Rung  string
-		Steps []struct {
+		Method string
+		Steps  []struct {
 			Remove bool
 			Object struct{ Key string }
 		}
 	}
-	if err := json.Unmarshal(out, &plan); err != nil || plan.Rung != "hash" || len(plan.Steps) != 3 || plan.Steps[0].Object.Key != "hash" {
+	if err := json.Unmarshal(out, &plan); err != nil || plan.Method != "hash" || len(plan.Steps) != 3 || plan.Steps[0].Object.Key != "hash" {
 		t.Errorf("%v: %+v", err, plan)
 	}
 	if left, err := f.state.Read(t.Context(), "SLUICE_ASIC_OBJECT", "SLUICE_STATE"); err != nil || len(left) > 0 {
@@ -300,7 +302,7 @@ func TestCommandLine(t *testing.T) {
 		{[]string{"--db-config", "nosuch.json"}, "nosuch.json"},
 		{[]string{"extra"}, `unexpected "extra"`},
 		{[]string{"--sai-library", f.library(), "--sai-profile", "novalue"}, `"novalue" is not KEY=VALUE`},
-		{[]string{"--dry-run", "--rung", "best"}, `"best" is no rung`},
+		{[]string{"--dry-run", "--method", "best"}, `"best" is no method`},
 	} {
 		cmd := f.command(tt.args...)
 		cmd.Env = []string{"PATH=" + os.Getenv("PATH")}

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package e2e
 
 import (
@@ -15,8 +17,8 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/protobuf/encoding/prototext"
 
+	"sluice/orchagent-ext/fabric/child"
 	"sluice/orchagent-ext/ipfix/ipfixtest"
-	"sluice/tests/child"
 )
 
 // gnmi is a running sluice-gnmi on the leaf's databases.
@@ -196,7 +198,7 @@ func TestSpreadByGNMI(t *testing.T) {
 	if after := l.spread(); after > 1.5 {
 		t.Errorf("after: worst ÷ mean %.2f of 256 sessions over 4 links", after)
 	}
-	out := g.cli("-query", "/sonic-sluice-state/SLUICE_STATE/global/flow_label_rung", "-query_type", "once")
+	out := g.cli("-query", "/sonic-sluice-state/SLUICE_STATE/global/flow_label_method", "-query_type", "once")
 	if !strings.Contains(out, "compute") {
 		t.Errorf("gnmi_cli -query: %s", out)
 	}

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package e2e
 
 import (
@@ -7,9 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"sluice/orchagent-ext/fabric"
 	"sluice/orchagent-ext/flow"
 	"sluice/orchagent-ext/sonicdb"
-	"sluice/tests/fabric"
 )
 
 // rewriting are the flags with which the CPU computes the labels, so that there

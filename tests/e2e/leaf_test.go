@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package e2e
 
 import (
@@ -11,10 +13,10 @@ import (
 	"testing"
 	"time"
 
+	"sluice/orchagent-ext/fabric"
+	"sluice/orchagent-ext/fabric/privateredis"
 	"sluice/orchagent-ext/sonicdb"
-	"sluice/orchagent-ext/sonicdb/redistest"
-	"sluice/tests/fabric"
-	"sluice/tests/fabric/fabrictest"
+	"sluice/tests/fabrictest"
 	"sluice/yang/rows"
 )
 
@@ -29,7 +31,7 @@ const (
 type leaf struct {
 	*fabric.LeafSpine
 	t             testing.TB
-	redis         *redistest.Server
+	redis         *privateredis.Server
 	config, state *sonicdb.DB
 	countersDB    *sonicdb.DB
 	appl          *sonicdb.DB
@@ -64,7 +66,7 @@ func newLeaf(t testing.TB) *leaf {
 	}
 	l := &leaf{LeafSpine: fabrictest.LeafSpine(t, 4), t: t, log: &logged{}}
 	var err error
-	if l.redis, err = redistest.Start(t.TempDir()); err != nil {
+	if l.redis, err = privateredis.Start(t.TempDir()); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(l.redis.Stop)

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package e2e
 
 import (
@@ -77,7 +79,7 @@ func TestMetrics(t *testing.T) {
 	}
 	for _, pattern := range []string{
 		`sluice_state\{state="running"\} 1`, `sluice_state\{state="degraded"\} 0`, `sluice_flow_label\{flow_label="active"\} 1`,
-		`sluice_info\{driver="sai",flow_label_rung="rewrite",version=".+"\} 1`, `sluice_flows 64`, `sluice_label_written_total 128`,
+		`sluice_info\{driver="sai",flow_label_method="rewrite",version=".+"\} 1`, `sluice_flows 64`, `sluice_label_written_total 128`,
 		`sluice_port_rx_packets_total\{port="` + l.LeafA.Name + `"\} [1-9]\d*`, `sluice_ipfix_connected\{collector="c1"\} 1`,
 		`sluice_flow_packets_total\{flow=".+,000100"\} 2`, `sluice_gnmi_sessions 1`, `sluice_redis_up 1`,
 	} {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package e2e
 
 import (
@@ -112,8 +114,8 @@ func TestOrchagent(t *testing.T) {
 	l.start(append(noLibrary, "--state-file", memory)...)
 	l.enable()
 	collector := l.collect("256")
-	l.awaitFields("SLUICE_STATE", "global", "state", "running", "driver", "orchagent", "objects", "7", "flow_label_rung", "hash")
-	l.awaitFields("SLUICE_CAPABILITY", "switch", "flow_label_rung", "hash", "sampling_rung", "mirror",
+	l.awaitFields("SLUICE_STATE", "global", "state", "running", "driver", "orchagent", "objects", "7", "flow_label_method", "hash")
+	l.awaitFields("SLUICE_CAPABILITY", "switch", "flow_label_method", "hash", "sampling_method", "mirror",
 		"flow_label_reason", "compute: SONiC has no ACL action that writes a flow label; rewrite: SONiC has no ACL action that writes a flow label")
 	want := []string{
 		"ACL_RULE|SLUICE_ROCE|SLUICE_CM", "ACL_RULE|SLUICE_ROCE|SLUICE_CNP", "ACL_TABLE_TYPE|SLUICE_ROCE", "ACL_TABLE|DATAACL",
@@ -180,12 +182,12 @@ func TestOrchagentToday(t *testing.T) {
 		t.Errorf("ecmp_hash %q", hash)
 	}
 	c := l.row("SLUICE_CAPABILITY", "switch")
-	if c["sampling_rung"] != "none" || !strings.Contains(c["sampling_reason"], "sFlow") || !strings.Contains(c["flow_label_reason"], "flows that come with a label can be spread") {
+	if c["sampling_method"] != "none" || !strings.Contains(c["sampling_reason"], "sFlow") || !strings.Contains(c["flow_label_reason"], "flows that come with a label can be spread") {
 		t.Errorf("%v", c)
 	}
 	l.set("SFLOW", "global", "admin_state", "up")
 	l.await("SLUICE_CAPABILITY", "switch", func(f map[string]string) bool { // a kernel without psample has no samples
-		return f["sampling_rung"] == "sflow" || strings.Contains(f["sampling_reason"], "the kernel has no psample")
+		return f["sampling_method"] == "sflow" || strings.Contains(f["sampling_reason"], "the kernel has no psample")
 	})
 
 	// Killed: the next process finds the field, and takes it out when it ends.
@@ -207,11 +209,11 @@ func TestChangeOfDriver(t *testing.T) {
 	l.set("SLUICE", "global", "driver", "sai")
 	l.start()
 	l.enable()
-	l.awaitFields("SLUICE_STATE", "global", "driver", "sai", "flow_label_rung", "compute")
+	l.awaitFields("SLUICE_STATE", "global", "driver", "sai", "flow_label_method", "compute")
 	l.allLabelled()
 
 	l.set("SLUICE", "global", "driver", "orchagent")
-	l.awaitFields("SLUICE_STATE", "global", "state", "running", "driver", "orchagent", "flow_label_rung", "hash", "objects", "2")
+	l.awaitFields("SLUICE_STATE", "global", "state", "running", "driver", "orchagent", "flow_label_method", "hash", "objects", "2")
 	l.noneLabelled()
 	if after := l.forwarding(); after != forwarding {
 		t.Errorf("forwarding was\n%sand is\n%s", forwarding, after)
@@ -220,7 +222,7 @@ func TestChangeOfDriver(t *testing.T) {
 	l.kill() // and the driver is another when the next process begins
 	l.set("SLUICE", "global", "driver", "sai")
 	l.start()
-	l.awaitFields("SLUICE_STATE", "global", "state", "running", "driver", "sai", "flow_label_rung", "compute")
+	l.awaitFields("SLUICE_STATE", "global", "state", "running", "driver", "sai", "flow_label_method", "compute")
 	l.allLabelled()
 	if diff := cmp.Diff(before, l.rowsOf()); diff != "" {
 		t.Errorf("left: %s", diff)

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package e2e
 
 import (
@@ -8,8 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"sluice/orchagent-ext/fabric"
 	"sluice/orchagent-ext/roce"
-	"sluice/tests/fabric"
 )
 
 // flowLabels are the labels that arrived, by queue pair.
@@ -36,7 +38,7 @@ func TestRewriteKeepsLabels(t *testing.T) {
 	hide := []string{"--sai-profile", "SLUICE_HIDE=compute"}
 	l.start(hide...)
 	l.enable()
-	l.awaitFields("SLUICE_CAPABILITY", "switch", "flow_label_rung", "rewrite")
+	l.awaitFields("SLUICE_CAPABILITY", "switch", "flow_label_method", "rewrite")
 	l.send(l.sessions(1)) // the CPU learns of the flows
 	l.awaitFields("SLUICE_STATE", "global", "flows", "64")
 	before := flowLabels(t, l.send(l.sessions(2)))
@@ -78,7 +80,7 @@ func TestCPURate(t *testing.T) {
 	l.start("--sai-profile", "SLUICE_HIDE=compute")
 	l.set("SLUICE", "global", "cpu_rate", "1", "cpu_burst", "10")
 	l.enable()
-	l.awaitFields("SLUICE_CAPABILITY", "switch", "flow_label_rung", "rewrite")
+	l.awaitFields("SLUICE_CAPABILITY", "switch", "flow_label_method", "rewrite")
 	l.send(l.sessions(1))
 	policed := func() (n int) {
 		all, _ := l.countersDB.Read(t.Context(), "SLUICE_STATS")

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package e2e
 
 import (
@@ -22,9 +24,9 @@ var record = flag.String("record", "", "folder to write before.json and now.json
 
 // seen is what `sluice top --json` prints, as far as the test looks.
 type seen struct {
-	State string `json:"state"`
-	Rung  string `json:"rung"`
-	Ports []struct {
+	State  string `json:"state"`
+	Method string `json:"method"`
+	Ports  []struct {
 		Name      string
 		Role      string
 		RxPackets *float64 `json:"rx_packets"`
@@ -87,8 +89,8 @@ func TestTop(t *testing.T) {
 
 // check says what is not as the traffic is.
 func (v seen) check() error {
-	if v.State != "running" || v.Rung != "rewrite" || v.Rows != 64 || len(v.Flows) != 64 || v.Paths.Count != 4 {
-		return fmt.Errorf("state %s, rung %s, %d flows, %d paths", v.State, v.Rung, v.Rows, v.Paths.Count)
+	if v.State != "running" || v.Method != "rewrite" || v.Rows != 64 || len(v.Flows) != 64 || v.Paths.Count != 4 {
+		return fmt.Errorf("state %s, method %s, %d flows, %d paths", v.State, v.Method, v.Rows, v.Paths.Count)
 	}
 	var flows, sent, received, shares float64
 	for _, f := range v.Flows {

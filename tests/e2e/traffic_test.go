@@ -1,12 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package e2e
 
 import (
 	"context"
 	"testing"
 
+	"sluice/orchagent-ext/fabric"
 	"sluice/orchagent-ext/flow"
 	"sluice/orchagent-ext/roce"
-	"sluice/tests/fabric"
 )
 
 // packet is what a RoCEv2 packet from host A to host B is made of.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package gnmi tests the program sluice-gnmi as its clients see it: a process of
 // its own before a Redis of its own, over the unix socket or TLS on loopback.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package gnmi
 
 import (
@@ -18,9 +20,9 @@ import (
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
+	"sluice/orchagent-ext/fabric/child"
+	"sluice/orchagent-ext/fabric/privateredis"
 	"sluice/orchagent-ext/sonicdb"
-	"sluice/orchagent-ext/sonicdb/redistest"
-	"sluice/tests/child"
 	"sluice/yang/rows"
 )
 
@@ -57,7 +59,7 @@ func build(args ...string) error {
 type server struct {
 	t       testing.TB
 	dir     string
-	redis   *redistest.Server
+	redis   *privateredis.Server
 	process *exec.Cmd
 	log     *logbook
 	config  *sonicdb.DB
@@ -103,8 +105,8 @@ func start(t testing.TB, flags ...string) *server {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	redis, err := redistest.Start(dir)
-	if errors.Is(err, redistest.ErrNotInstalled) {
+	redis, err := privateredis.Start(dir)
+	if errors.Is(err, privateredis.ErrNotInstalled) {
 		t.Skip(err)
 	}
 	if err != nil {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package peers holds what Sluice sends to what programs of others read of it.
 // Its tests export the captures of tests/captures by IPFIX, over the network or
 // as a file, to nfacctd (pmacct), nfcapd (nfdump), ipfixDump (libfixbuf), tshark

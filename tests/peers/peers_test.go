@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package peers
 
 import (
@@ -18,7 +20,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
-	"sluice/tests/child"
+	"sluice/orchagent-ext/fabric/child"
 )
 
 const (

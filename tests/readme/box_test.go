@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package readme
 
 import (
@@ -12,7 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"sluice/tests/child"
+	"sluice/orchagent-ext/fabric/child"
 )
 
 const patience = time.Minute // for what takes a second on an idle machine

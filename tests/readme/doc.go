@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package readme holds the README to what the programs do. Its test runs the
 // commands of every block
 //

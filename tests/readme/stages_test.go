@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package readme
 
 import (
@@ -67,7 +69,7 @@ var stages = []stage{
 	},
 	{
 		first: "sluice top --once",
-		then:  `grep -q '^eth1  *edge ' /tmp/output && [ "$(grep -c '"rung":"compute"' /tmp/output)" = 3 ]`,
+		then:  `grep -q '^eth1  *edge ' /tmp/output && [ "$(grep -c '"method":"compute"' /tmp/output)" = 3 ]`,
 	},
 	{
 		first: "$ curl -s http://127.0.0.1:9475/metrics",

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package model holds the Go structs of the models in yang/: the tables of Sluice
 // in CONFIG_DB, STATE_DB and COUNTERS_DB, and their schema. ygot generates them;
 // `make generate` writes model.go anew.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package rows carries rows of SONiC's databases into the structs of package
 // model and back, and judges them, for every table by the schema alone: a new
 // table or field is a change of the YANG and of nothing here.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package rows
 
 import (
@@ -109,7 +111,7 @@ func TestSameVerdictAsYanglint(t *testing.T) {
 		"state":                  {[]Row{{"SLUICE_STATE", "global", fields{"state": "running", "since": "2026-11-21T10:00:00Z"}}}, true},
 		"state unknown":          {[]Row{{"SLUICE_STATE", "global", fields{"state": "asleep"}}}, false},
 		"time":                   {[]Row{{"SLUICE_STATE", "global", fields{"since": "today"}}}, false},
-		"capability":             {[]Row{{"SLUICE_CAPABILITY", "switch", fields{"flow_label_rung": "udf-hash"}}}, true},
+		"capability":             {[]Row{{"SLUICE_CAPABILITY", "switch", fields{"flow_label_method": "udf-hash"}}}, true},
 		"flow":                   {[]Row{{"SLUICE_FLOW", "::1,::2,000011", fields{"src": "::1", "dest_qp": "16777215", "flow_label": "1048575"}}}, true},
 		"label too long":         {[]Row{{"SLUICE_FLOW", "::1,::2,000011", fields{"flow_label": "1048576"}}}, false},
 		"two keys":               {[]Row{{"SLUICE_CONFIG_ERROR", "SLUICE_PORT|a|b", fields{"reason": "no such port"}}}, true},

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command sluice-gnmi serves gNMI: it shows and changes Sluice's tables in SONiC's
 // databases, and knows no switch. It needs no rights but to reach Redis. This
 // file parses, builds and runs.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package orchagent
 
 import (
@@ -53,9 +55,9 @@ func capabilityOf(sw, acl, hash, sflow map[string]string) capability {
 
 const setECMPHash = "SWITCH_HASH|GLOBAL has no ecmp_hash: SONiC does not tell what the switch hashes then, and orchagent cannot go back to it, so set ecmp_hash first"
 
-// ladder says which rungs of the flow label there are.
-func (c capability) ladder() asic.Ladder {
-	l := asic.NewLadder(asic.FlowLabelRungs)
+// methods says which methods of the flow label there are.
+func (c capability) methods() asic.Methods {
+	l := asic.NewMethods(asic.FlowLabelMethods)
 	noLabel := asic.Ability{Reason: "SONiC has no ACL action that writes a flow label"}
 	l.Set(asic.Compute, noLabel)
 	l.Set(asic.Rewrite, noLabel)

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package orchagent is the driver for a switch whose ASIC belongs to syncd: it
 // programs the switch through rows that orchagent takes, ACLs from APPL_DB and the rest
 // from CONFIG_DB.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package orchagent
 
 import (
@@ -131,17 +133,17 @@ func getOne(db *sonicdb.DB, r rows.Row) (map[string]string, error) {
 }
 
 // Probe implements [asic.Driver].
-func (d *Driver) Probe() (asic.Ladder, asic.Features, error) {
+func (d *Driver) Probe() (asic.Methods, asic.Features, error) {
 	state, err := get(d.state, rowSwitch, rowACL)
 	if err != nil {
-		return asic.Ladder{}, asic.Features{}, err
+		return asic.Methods{}, asic.Features{}, err
 	}
 	if state[0] == nil {
-		return asic.Ladder{}, asic.Features{}, errors.New("orchagent has not written SWITCH_CAPABILITY|switch to STATE_DB: it does not run yet")
+		return asic.Methods{}, asic.Features{}, errors.New("orchagent has not written SWITCH_CAPABILITY|switch to STATE_DB: it does not run yet")
 	}
 	config, err := get(d.config, rowHash, rowSFlow)
 	if err != nil {
-		return asic.Ladder{}, asic.Features{}, err
+		return asic.Methods{}, asic.Features{}, err
 	}
 	d.able = capabilityOf(state[0], state[1], config[0], config[1])
 	if d.able != d.answered {
@@ -149,7 +151,7 @@ func (d *Driver) Probe() (asic.Ladder, asic.Features, error) {
 		clear(d.refused)
 	}
 	session := rows.Row{Table: tableMirror, Key: nameSession}
-	return d.able.ladder(), d.able.features(d.refusedNow(session.Name())), nil
+	return d.able.methods(), d.able.features(d.refusedNow(session.Name())), nil
 }
 
 // refusedNow says why a row is not tried now; "": it may be.
@@ -170,7 +172,7 @@ func (d *Driver) refuse(r rows.Row, why error) {
 }
 
 // Objects implements [asic.Driver].
-func (d *Driver) Objects(p asic.Policy, r asic.Rung, f asic.Features) []asic.Object {
+func (d *Driver) Objects(p asic.Policy, r asic.Method, f asic.Features) []asic.Object {
 	return objects(p, r, f, d.able, d.channels)
 }
 

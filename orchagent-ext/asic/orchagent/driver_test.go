@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package orchagent
 
 import (
@@ -14,8 +16,8 @@ import (
 
 	"sluice/orchagent-ext/asic"
 	"sluice/orchagent-ext/asic/orchagent/orchagenttest"
+	"sluice/orchagent-ext/fabric/privateredis"
 	"sluice/orchagent-ext/sonicdb"
-	"sluice/orchagent-ext/sonicdb/redistest"
 	"sluice/yang/rows"
 )
 
@@ -25,7 +27,7 @@ const patience = time.Minute // the machine may be busy
 type place struct {
 	t                   *testing.T
 	databases           *sonicdb.Databases
-	redis               *redistest.Server
+	redis               *privateredis.Server
 	config, appl, state *sonicdb.DB
 	orchagent           *orchagenttest.Orchagent
 	ledger              *ledger
@@ -39,8 +41,8 @@ func newPlace(t *testing.T) *place {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	p := &place{t: t, ledger: &ledger{rows: map[asic.ID]map[string]string{}}}
-	p.redis, err = redistest.Start(dir)
-	if errors.Is(err, redistest.ErrNotInstalled) {
+	p.redis, err = privateredis.Start(dir)
+	if errors.Is(err, privateredis.ErrNotInstalled) {
 		t.Skip(err)
 	}
 	if err != nil {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package orchagent
 
 import (
@@ -30,7 +32,7 @@ const (
 )
 
 // objects returns what a policy takes, each object behind what it stands on.
-func objects(p asic.Policy, r asic.Rung, f asic.Features, c capability, channels map[string]string) []asic.Object {
+func objects(p asic.Policy, r asic.Method, f asic.Features, c capability, channels map[string]string) []asic.Object {
 	var all []asic.Object
 	if p.Label != nil && p.ManageHash && c.ecmpHash {
 		if r == asic.Hash {
@@ -104,7 +106,7 @@ func bindPoints(ports []string, channels map[string]string) []string {
 }
 
 // rowObject is a row as object. Everything of this driver is done without where
-// orchagent refuses it, but what the rung is.
+// orchagent refuses it, but what the method is.
 func rowObject(r rows.Row, needs ...string) asic.Object {
 	return asic.Object{Key: r.Name(), Type: asic.TypeRow, Attrs: attrs(r.Fields, needs), Optional: true}
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package orchagent
 
 import (
@@ -29,14 +31,14 @@ func exports(rate uint32, ports ...string) asic.Policy {
 	return asic.Policy{Export: &asic.Export{Rate: rate, Ports: ports}}
 }
 
-// TestWhatEachReleaseCan: the rung of the flow label and how packets are sampled.
+// TestWhatEachReleaseCan: the method of the flow label and how packets are sampled.
 func TestWhatEachReleaseCan(t *testing.T) {
 	for _, tt := range []struct {
 		release     string
 		hash, sflow map[string]string
-		rung        asic.Rung
+		method      asic.Method
 		reason      string
-		sampling    asic.Rung
+		sampling    asic.Method
 		noSample    string
 	}{
 		{"202305", hashSet, nil, asic.None, "neither the hash field RDMA_BTH_DEST_QP nor IPV6_FLOW_LABEL", "", "cannot mirror samples"},
@@ -49,10 +51,10 @@ func TestWhatEachReleaseCan(t *testing.T) {
 		{"proposed", nil, nil, asic.None, "orchagent cannot go back to it", asic.Mirror, ""},
 	} {
 		c := able(orchagenttest.ByName(tt.release), tt.hash, tt.sflow)
-		rung, reason := c.ladder().Choose()
+		method, reason := c.methods().Choose()
 		f := c.features("")
-		if rung != tt.rung || !strings.Contains(reason, tt.reason) || f.Sampling != tt.sampling || !strings.Contains(f.NoSample, tt.noSample) || (f.NoSample == "") != (tt.noSample == "") {
-			t.Errorf("%s: %s because of %q, sampling %q, %q", tt.release, rung, reason, f.Sampling, f.NoSample)
+		if method != tt.method || !strings.Contains(reason, tt.reason) || f.Sampling != tt.sampling || !strings.Contains(f.NoSample, tt.noSample) || (f.NoSample == "") != (tt.noSample == "") {
+			t.Errorf("%s: %s because of %q, sampling %q, %q", tt.release, method, reason, f.Sampling, f.NoSample)
 		}
 	}
 	c := able(orchagenttest.ByName("master"), nil, nil)
@@ -94,8 +96,8 @@ func TestObjects(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
 		policy   asic.Policy
-		rung     asic.Rung
-		sampling asic.Rung
+		method   asic.Method
+		sampling asic.Method
 		able     capability
 		want     []rows.Row
 	}{
@@ -112,7 +114,7 @@ func TestObjects(t *testing.T) {
 		{"no ACL action", exports(4096, ports...), asic.None, asic.SFlow, capability{sflow: true}, nil},
 	} {
 		var got []rows.Row
-		for _, o := range objects(tt.policy, tt.rung, asic.Features{Sampling: tt.sampling}, tt.able, channels) {
+		for _, o := range objects(tt.policy, tt.method, asic.Features{Sampling: tt.sampling}, tt.able, channels) {
 			got = append(got, rowOf(&o))
 		}
 		if diff := cmp.Diff(tt.want, got); diff != "" {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package main
 
 import (
@@ -11,9 +13,9 @@ import (
 
 	"sluice/orchagent-ext/cmd/sluice/internal/capture"
 	"sluice/orchagent-ext/cmd/sluice/internal/chart"
-	"sluice/orchagent-ext/cmd/sluice/internal/ecmp"
 	"sluice/orchagent-ext/cmd/sluice/internal/output"
 	"sluice/orchagent-ext/cmd/sluice/internal/spread"
+	"sluice/orchagent-ext/ecmp"
 	"sluice/orchagent-ext/flow"
 	"sluice/orchagent-ext/roce"
 )

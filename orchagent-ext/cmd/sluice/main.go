@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command sluice looks at RoCEv2 traffic in capture files: which RDMA session
 // a packet is of, which flow label it would get, and how ECMP would spread it.
 // That takes no rights, no switch and no SONiC. It also sends the notifications

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package main
 
 import (
@@ -14,8 +16,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"sluice/tests/fabric"
-	"sluice/tests/fabric/fabrictest"
+	"sluice/orchagent-ext/fabric"
+	"sluice/tests/fabrictest"
 )
 
 // world is host a, a router where there is one, and host b.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package main
 
 import (
@@ -10,8 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"sluice/orchagent-ext/fabric/privateredis"
 	"sluice/orchagent-ext/sonicdb"
-	"sluice/orchagent-ext/sonicdb/redistest"
 	"sluice/yang/rows"
 )
 
@@ -29,7 +31,7 @@ const topPatience = 60 * time.Second
 
 // fakeSluiced is a Redis with the rows that a real sluiced wrote.
 type fakeSluiced struct {
-	*redistest.Server
+	*privateredis.Server
 	config, state, counters *sonicdb.DB
 }
 
@@ -41,8 +43,8 @@ func newFakeSluiced(t *testing.T) *fakeSluiced {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	s := &fakeSluiced{}
-	s.Server, err = redistest.Start(dir)
-	if errors.Is(err, redistest.ErrNotInstalled) {
+	s.Server, err = privateredis.Start(dir)
+	if errors.Is(err, privateredis.ErrNotInstalled) {
 		t.Skip(err)
 	}
 	if err != nil {

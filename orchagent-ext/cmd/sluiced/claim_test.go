@@ -1,11 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package main
 
 import (
 	"strings"
 	"testing"
 
+	"sluice/orchagent-ext/fabric/privateredis"
 	"sluice/orchagent-ext/sonicdb"
-	"sluice/orchagent-ext/sonicdb/redistest"
 )
 
 // One sluiced has the databases, whether it programs or removes; another switch's
@@ -13,7 +15,7 @@ import (
 func TestClaim(t *testing.T) {
 	databases := func() *sonicdb.Databases {
 		t.Helper()
-		s, err := redistest.Start(t.TempDir())
+		s, err := privateredis.Start(t.TempDir())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package main
 
 import (
@@ -33,18 +35,18 @@ func dryRun(ctx context.Context, o *options, databases *sonicdb.Databases, out i
 	if err != nil {
 		return err
 	}
-	rung := cmp.Or(asic.Rung(o.rung), last)
-	if rung != "" {
-		if _, err := asic.NewLadder(asic.FlowLabelRungs).Only(rung); err != nil {
+	method := cmp.Or(asic.Method(o.method), last)
+	if method != "" {
+		if _, err := asic.NewMethods(asic.FlowLabelMethods).Only(method); err != nil {
 			return err
 		}
 	}
 	var want []asic.Object
 	if orch.DriverOf(snapshot) == orch.Orchagent {
-		rung, want, err = wantedRows(ctx, databases, snapshot, asic.Rung(o.rung))
+		method, want, err = wantedRows(ctx, databases, snapshot, asic.Method(o.method))
 	} else {
-		rung = cmp.Or(rung, asic.Compute)
-		want = asic.Objects(orch.Policy(snapshot), rung, asic.Features{
+		method = cmp.Or(method, asic.Compute)
+		want = asic.Objects(orch.Policy(snapshot), method, asic.Features{
 			HashIPv6:     sai.ECMPHashIPv6.String(),
 			HashRDMAIPv6: sai.ECMPHashIPv6RDMA.String(), HashRDMAIPv4: sai.ECMPHashIPv4RDMA.String(),
 			PoliceCPU: true,
@@ -61,20 +63,20 @@ func dryRun(ctx context.Context, o *options, databases *sonicdb.Databases, out i
 		encoder := json.NewEncoder(out)
 		encoder.SetIndent("", "  ")
 		return encoder.Encode(struct {
-			Rung     asic.Rung          `json:"rung"`
+			Method   asic.Method        `json:"method"`
 			Steps    []asic.Step        `json:"steps"`
 			Rejected []config.Rejection `json:"rejected"`
-		}{rung, steps, rejected})
+		}{method, steps, rejected})
 	}
-	return printSteps(out, rung, steps, rejected)
+	return printSteps(out, method, steps, rejected)
 }
 
 // standing is what the ledger has, and the last means that was chosen; "": none.
-func standing(stateRows []sonicdb.Change) (stands map[string]*asic.Record, last asic.Rung, err error) {
+func standing(stateRows []sonicdb.Change) (stands map[string]*asic.Record, last asic.Method, err error) {
 	stands = map[string]*asic.Record{}
 	for _, c := range stateRows {
 		if c.Row.Table != telemetry.TableObject {
-			if last = asic.Rung(c.Row.Fields["flow_label_rung"]); last == asic.None {
+			if last = asic.Method(c.Row.Fields["flow_label_method"]); last == asic.None {
 				last = ""
 			}
 			continue
@@ -89,8 +91,8 @@ func standing(stateRows []sonicdb.Change) (stands map[string]*asic.Record, last 
 }
 
 // wantedRows are the rows that the driver orchagent would write, by what
-// orchagent says now that the switch can do. No rung: the best.
-func wantedRows(ctx context.Context, databases *sonicdb.Databases, s *config.Snapshot, rung asic.Rung) (asic.Rung, []asic.Object, error) {
+// orchagent says now that the switch can do. No method: the best.
+func wantedRows(ctx context.Context, databases *sonicdb.Databases, s *config.Snapshot, method asic.Method) (asic.Method, []asic.Object, error) {
 	d, err := orchagent.New(ctx, databases, nil)
 	if err != nil {
 		return "", nil, err
@@ -99,18 +101,18 @@ func wantedRows(ctx context.Context, databases *sonicdb.Databases, s *config.Sna
 	if err := d.SetPorts(orch.Ports(s)); err != nil {
 		return "", nil, err
 	}
-	ladder, features, err := d.Probe()
+	methods, features, err := d.Probe()
 	if err != nil {
 		return "", nil, err
 	}
-	if rung == "" {
-		rung, _ = ladder.Choose()
+	if method == "" {
+		method, _ = methods.Choose()
 	}
 	p := orch.Policy(s)
 	if _, unable := features.Sample(p.Export); unable != "" {
 		p.Export = nil
 	}
-	return rung, d.Objects(p, rung, features), nil
+	return method, d.Objects(p, method, features), nil
 }
 
 func read(ctx context.Context, databases *sonicdb.Databases, name string, tables ...string) ([]sonicdb.Change, error) {
@@ -127,12 +129,12 @@ func read(ctx context.Context, databases *sonicdb.Databases, name string, tables
 	return changes, err
 }
 
-func printSteps(out io.Writer, rung asic.Rung, steps []asic.Step, rejected []config.Rejection) error {
+func printSteps(out io.Writer, method asic.Method, steps []asic.Step, rejected []config.Rejection) error {
 	for i := range rejected {
 		fmt.Fprintf(out, "not in force: %v\n", &rejected[i])
 	}
 	if len(steps) == 0 {
-		_, err := fmt.Fprintf(out, "nothing to do (means: %s)\n", rung)
+		_, err := fmt.Fprintf(out, "nothing to do (means: %s)\n", method)
 		return err
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)

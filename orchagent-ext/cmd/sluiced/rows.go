@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package main
 
 import (
@@ -48,9 +50,9 @@ func (s *rowSwitch) SetPorts(ports []asic.Port) error {
 
 // Probe also looks for netdevs that came since, which orchagent makes, and listens
 // to samples where these are sFlow's.
-func (s *rowSwitch) Probe() (asic.Ladder, asic.Features, error) {
+func (s *rowSwitch) Probe() (asic.Methods, asic.Features, error) {
 	if err := s.Netdev.SetPorts(s.ports); err != nil {
-		return asic.Ladder{}, asic.Features{}, err
+		return asic.Methods{}, asic.Features{}, err
 	}
 	l, f, err := s.Driver.Probe()
 	if err != nil {
@@ -65,7 +67,7 @@ func (s *rowSwitch) Probe() (asic.Ladder, asic.Features, error) {
 // Objects also learns what the operator states of sampling, and why packets will
 // come by the netdevs: where sFlow samples, its samples do not, and what is copied
 // does; a mirror session's samples come there beside the copies.
-func (s *rowSwitch) Objects(p asic.Policy, r asic.Rung, f asic.Features) []asic.Object {
+func (s *rowSwitch) Objects(p asic.Policy, r asic.Method, f asic.Features) []asic.Object {
 	s.rate = 0
 	if p.Export != nil {
 		s.rate = p.Export.Rate

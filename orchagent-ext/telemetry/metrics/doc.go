@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package metrics serves the rows of STATE_DB and COUNTERS_DB to Prometheus, over
 // HTTP. The state model is the list of what there is: a table or leaf that the
 // model gets is a metric, and nothing here names one.

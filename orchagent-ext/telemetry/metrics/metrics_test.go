@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package metrics
 
 import (
@@ -18,8 +20,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"sluice/orchagent-ext/fabric/privateredis"
 	"sluice/orchagent-ext/sonicdb"
-	"sluice/orchagent-ext/sonicdb/redistest"
 	"sluice/yang/rows"
 )
 
@@ -30,7 +32,7 @@ const patience = 60 * time.Second // the machine may be busy
 // stand is a Redis with rows, and a server that has them.
 type stand struct {
 	t     *testing.T
-	redis *redistest.Server
+	redis *privateredis.Server
 	dbs   *sonicdb.Databases
 	*Server
 	url string
@@ -44,8 +46,8 @@ func newStand(t *testing.T) *stand {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	s := &stand{t: t}
-	s.redis, err = redistest.Start(dir)
-	if errors.Is(err, redistest.ErrNotInstalled) {
+	s.redis, err = privateredis.Start(dir)
+	if errors.Is(err, privateredis.ErrNotInstalled) {
 		t.Skip(err)
 	}
 	if err != nil {
@@ -162,10 +164,10 @@ func (s *stand) await(line string) string {
 func (s *stand) fill() {
 	s.t.Helper()
 	s.write("STATE_DB", "SLUICE_STATE", "global", "state", "degraded", "version", "1.2.3", "since", "2026-11-21T12:00:00Z",
-		"driver", "sai", "flow_label", "active", "flow_label_rung", "rewrite", "objects", "9", "flows", "64", "config_errors", "2",
+		"driver", "sai", "flow_label", "active", "flow_label_method", "rewrite", "objects", "9", "flows", "64", "config_errors", "2",
 		"warnings", `ECMP does not hash the flow label; SLUICE_PORT|"Ethernet0": no such port; ECMP does not hash the flow label`,
 		"last_error", "hunter2 was refused", "last_error_time", "2026-11-21T12:00:01.5Z")
-	s.write("STATE_DB", "SLUICE_CAPABILITY", "switch", "flow_label_rung", "rewrite", "flow_label_reason", "hunter2", "flow_label_ipv4", "not spread")
+	s.write("STATE_DB", "SLUICE_CAPABILITY", "switch", "flow_label_method", "rewrite", "flow_label_reason", "hunter2", "flow_label_ipv4", "not spread")
 	s.write("STATE_DB", "SLUICE_CONFIG_ERROR", "SLUICE_PORT|Ethernet0", "reason", "no such port")
 	s.write("STATE_DB", "SLUICE_ASIC_OBJECT", "oid:0x1", "key", "label", "type", "ACL_ENTRY")
 	for i, octets := range []string{"500", "90000", "1000"} {
@@ -285,7 +287,7 @@ func TestGarbage(t *testing.T) {
 	want := map[string]string{
 		"sluice_redis_up": "1", "sluice_skipped_fields": "12", "sluice_flows": "7", "sluice_label_skipped_total": "5",
 		`sluice_port_tx_packets_total{port="Ethernet0"}`: "8", `sluice_ipfix_waiting{collector="c"}`: "9",
-		`sluice_info{driver="",flow_label_rung="",version=""}`: "1",
+		`sluice_info{driver="",flow_label_method="",version=""}`: "1",
 	}
 	_, body := s.get("/metrics")
 	got := map[string]string{}

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* ACL tables, entries and counters as SAI objects. */
 #include "acl.h"
 

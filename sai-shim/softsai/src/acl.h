@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /*
  * ACL tables and entries onto the maps of the data plane.
  *

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* From the attributes of an ACL entry to its key, mask and actions. */
 #include <arpa/inet.h>
 #include <string.h>

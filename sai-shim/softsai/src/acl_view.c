@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* The shapes of a table, and how the ports get to see them. */
 #include <errno.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* The method tables. What has no method here answers as NULL does: not implemented. */
 #include "api.h"
 

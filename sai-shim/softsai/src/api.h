@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* The method tables of SAI, and the lock that each method takes. */
 #ifndef SOFTSAI_API_H
 #define SOFTSAI_API_H

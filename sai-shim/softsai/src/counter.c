@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* ACL counters: the sum of what each CPU counted. */
 #include <errno.h>
 #include <stdlib.h>

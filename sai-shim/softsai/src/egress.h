@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /*
  * The egress program of a port, which chooses a packet's queue, and cuts copies
  * that are to be short. It stands on the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /*
  * BPF programs as filters on a netdev's clsact qdisc, at the one place there that
  * is ours. All calls return -errno where they fail.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /*
  * Which fields choose among equal paths. The kernel's own multipath hash
  * (net.ipv4 and net.ipv6 fib_multipath_hash_policy 3 and _fields) takes

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Capabilities that SLUICE_HIDE hides: the switch answers as one without them. */
 #include <stdio.h>
 #include <string.h>

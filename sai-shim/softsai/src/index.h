@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /*
  * The numbers by which the data plane's maps know objects. An object keeps its
  * number in its record, so the next process finds what is in the maps.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Messages to the operator: lines on stderr that begin with "softsai:". */
 #ifndef SOFTSAI_LOG_H
 #define SOFTSAI_LOG_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /*
  * Records that outlive the process: for each object the octets that describe
  * it, in a BPF map that the program holds. All calls return 0 or -errno.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Copies elsewhere: sampling to the CPU, and mirroring to a port of the switch. */
 #include "mirror.h"
 

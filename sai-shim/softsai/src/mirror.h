@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Mirror sessions: copies of packets leave by a port of the switch. */
 #ifndef SOFTSAI_MIRROR_H
 #define SOFTSAI_MIRROR_H

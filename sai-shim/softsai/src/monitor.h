@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /*
  * Flow monitors: ACL entries whose packets are counted in the queues that they go
  * through (sai_sluice_ext.h). The counts live as long as the process: what is in a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /*
  * The kernel's multipath hash: net.ipv4 and net.ipv6 fib_multipath_hash_policy
  * and fib_multipath_hash_fields of the network namespace. What they were before

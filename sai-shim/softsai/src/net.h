@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /*
  * What the kernel knows of netdevs, and its multipath settings; all of the
  * calling thread's network namespace. All calls return 0 or -errno.

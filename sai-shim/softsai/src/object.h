@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /*
  * The objects of the switch: what the caller made, with their attributes as he
  * gave them. Each type says in a table which attributes it has; what stands in

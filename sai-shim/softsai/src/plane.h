@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /*
  * The data plane: the BPF program, its maps, and the filters that hold them.
  *

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Policers: token buckets that the ingress program runs. */
 #ifndef SOFTSAI_POLICER_H
 #define SOFTSAI_POLICER_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Ports: the netdevs that the profile names. */
 #ifndef SOFTSAI_PORT_H
 #define SOFTSAI_PORT_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /*
  * The queues of a netdev in the kernel: HTB at its root, a class for the port's
  * rate, below it a class and a bfifo for each queue. All of the calling thread's

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /*
  * Egress queues of the ports, where the profile asks for them, and the schedulers
  * that serve them. A queue is a class of the HTB qdisc at the netdev's root, which

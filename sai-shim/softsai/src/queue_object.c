@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Queues as SAI objects, and their statistics. */
 #include <errno.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* A thread that hands on what BPF programs put into a ring buffer. */
 #ifndef SOFTSAI_READER_H
 #define SOFTSAI_READER_H

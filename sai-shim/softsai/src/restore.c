@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Objects in records, for the next process, and out of them. */
 #include <errno.h>
 #include <string.h>

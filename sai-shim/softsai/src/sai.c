@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* What a SAI library exports. */
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Schedulers: how queues of a port share its rate, and the most that one may take. */
 #include "log.h"
 #include "qdisc.h"

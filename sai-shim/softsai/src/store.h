@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* What object.c and restore.c share: how objects are kept. */
 #ifndef SOFTSAI_STORE_H
 #define SOFTSAI_STORE_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* The switch: one a process, one a network namespace. */
 #ifndef SOFTSAI_SWITCH_H
 #define SOFTSAI_SWITCH_H

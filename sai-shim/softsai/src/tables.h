@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Constant tables of the BPF program, computed before it is loaded. */
 #ifndef SOFTSAI_TABLES_H
 #define SOFTSAI_TABLES_H

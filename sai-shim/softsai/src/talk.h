@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* A conversation with the kernel by rtnetlink, and with it alone: one request, its answers. */
 #ifndef SOFTSAI_TALK_H
 #define SOFTSAI_TALK_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /*
  * Packets to the CPU: traps, and the thread that hands what the ingress program
  * copied to the caller's packet event function. That function runs in this

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /*
  * User-defined fields. One place is supported: octets 4 to 7 of the BTH, or
  * some of them, that is offset 12 to 15 from the UDP header. They are read from

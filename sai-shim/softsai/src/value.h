@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /*
  * Attribute values: copied, freed, handed out, and as octets in a record. The
  * row of the attribute's table says what a value consists of.

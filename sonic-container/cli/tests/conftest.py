@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A real Redis for each session, empty for each test; the three plugins, loaded
 from their files as SONiC's commands load them.
 """

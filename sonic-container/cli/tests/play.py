@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs command lines for tests in other languages: reads a JSON list of lists of
 words, the Redis in SLUICE_TEST_REDIS, and prints a JSON list of [exit code, text].
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """config sluice, against a real Redis."""
 
 import threading

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Odd input, odd rows, and a Redis that is away: one line, never a traceback."""
 
 import json

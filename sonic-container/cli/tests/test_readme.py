@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The commands of the README, in its order, print what it says. To write what they
 print into it: SLUICE_README_UPDATE=1 /usr/bin/python3 -m pytest sonic-container/cli/tests/test_readme.py
 """
@@ -12,10 +13,10 @@ BLOCK = re.compile(r'^```console switch\n(.*?)^```$', re.M | re.S)
 # README is the only one.
 SAYS = {
     6: {'SLUICE_STATE|global': {
-            'state': 'running', 'driver': 'sai', 'version': '0.1.0', 'flow_label': 'active', 'flow_label_rung': 'compute',
+            'state': 'running', 'driver': 'sai', 'version': '0.1.0', 'flow_label': 'active', 'flow_label_method': 'compute',
             'stream_ids': 'hash', 'objects': '8', 'flows': '0', 'config_errors': '0', 'since': '2026-11-21T11:56:49Z'},
         'SLUICE_CAPABILITY|switch': {
-            'flow_label_rung': 'compute', 'flow_label_reason': 'the best there is',
+            'flow_label_method': 'compute', 'flow_label_reason': 'preferred method available',
             'flow_label_ipv4': 'not spread: IPv4 has no flow label'}},
     2: {'SLUICE_STATS:global': {'label_written': '184203', 'label_skipped': '17', 'label_skipped_percent': '0.0',
                               'cpu_copied': '0', 'cpu_roce': '0'}},
@@ -23,7 +24,7 @@ SAYS = {
 
 # And of one in a fleet, whose flows have entries.
 IN_A_FLEET = {
-    6: {'SLUICE_STATE|global': {'stream_ids': 'global', 'flow_label_rung': 'rewrite', 'flows': '64'}},
+    6: {'SLUICE_STATE|global': {'stream_ids': 'global', 'flow_label_method': 'rewrite', 'flows': '64'}},
     2: {'SLUICE_STATS:global': {
         'stream_id_flows': '64', 'stream_id_waiting': '0', 'stream_id_conflicts': '0', 'stream_id_allocated': '71',
         'stream_id_changed': '0', 'stream_id_failed': '0', 'stream_id_leases_lost': '0'}},

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """show sluice and clear sluice, against a real Redis."""
 
 import json
@@ -7,11 +8,11 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
-STATE = {'state': 'degraded', 'driver': 'sai', 'version': '0.1', 'flow_label': 'active', 'flow_label_rung': 'rewrite',
+STATE = {'state': 'degraded', 'driver': 'sai', 'version': '0.1', 'flow_label': 'active', 'flow_label_method': 'rewrite',
          'objects': '7', 'flows': '2', 'config_errors': '1', 'since': '2026-11-21T10:00:00Z',
          'warnings': 'no edge port; ECMP does not hash the flow label'}
 ERROR = {'reason': 'must be one of edge, fabric, border', 'field': 'role', 'value': 'core', 'time': '2026-11-21T10:00:01Z'}
-CAPABILITY = {'flow_label_rung': 'rewrite', 'flow_label_reason': 'compute: not supported',
+CAPABILITY = {'flow_label_method': 'rewrite', 'flow_label_reason': 'compute: not supported',
               'flow_label_ipv4': 'not spread: IPv4 has no flow label'}
 STATS = {'label_written': '900', 'label_skipped': '100', 'label_skipped_percent': '10.0', 'cpu_roce': '50', 'cpu_flows': '2'}
 
@@ -73,7 +74,7 @@ def test_capability(running):
 
 
 def test_capability_where_nothing_is_sampled(running):
-    running.put(6, {'SLUICE_CAPABILITY|switch': dict(CAPABILITY, sampling_rung='none', sampling_reason='the switch cannot mirror samples')})
+    running.put(6, {'SLUICE_CAPABILITY|switch': dict(CAPABILITY, sampling_method='none', sampling_reason='the switch cannot mirror samples')})
     assert running.run('show sluice capability').splitlines()[2:4] == [
         'flow label  rewrite  compute: not supported',
         'sampling    none     the switch cannot mirror samples',
@@ -172,7 +173,7 @@ def test_flows_of_a_port(running):
     ('compute', 'No flows: with the means compute the switch keeps none, only with rewrite it does.\n'),
 ])
 def test_no_flows(switch, means, text):
-    switch.put(6, {'SLUICE_STATE|global': dict(STATE, flow_label_rung=means)})
+    switch.put(6, {'SLUICE_STATE|global': dict(STATE, flow_label_method=means)})
     assert switch.run('show sluice flows') == text
     assert json.loads(switch.run('show sluice flows --json')) == []
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command generate writes the table of fields into the plugin of `config`: what
 // the model says of the fields that the daemon acts on. It runs in
 // sonic-container, by `go generate`.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /*
  * What the ingress program costs a packet, by BPF_PROG_TEST_RUN, and how long it
  * takes to make ACL entries of flows: prints one JSON object. Usage: softsai-bench LIBRARY, in a network namespace of

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """clear sluice counters: keeps a baseline on the host, which show takes off.
 
 The counters themselves belong to sluiced and to the switch, and run on.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """config sluice: writes the rows of CONFIG_DB that sluiced acts on.
 
 Every value is checked before anything is written; a row is written in one go.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """show sluice: what sluiced says of itself in STATE_DB and COUNTERS_DB, and
 what CONFIG_DB asks of it. Reads only.
 """
@@ -174,7 +175,7 @@ def status(db, as_json, namespace):
     if as_json:
         print_json(dict({'state': state, 'config_errors': errors}, **({'silent_since': silent} if silent else {})))
         return
-    means = state.get('flow_label_rung')
+    means = state.get('flow_label_method')
     label = state.get('flow_label', '') + (' ({})'.format(means) if means else '')
     print_pairs([
         ('state', state.get('state')), ('flow label', label), ('driver', state.get('driver')),
@@ -202,8 +203,8 @@ def capability(db, as_json, namespace):
     if as_json:
         print_json(row)
         return
-    rows = [[need.replace('_', ' '), row[need + '_rung'], row.get(need + '_reason', '')]
-            for need in ('flow_label', 'sampling', 'threshold', 'hold') if need + '_rung' in row]
+    rows = [[need.replace('_', ' '), row[need + '_method'], row.get(need + '_reason', '')]
+            for need in ('flow_label', 'sampling', 'threshold', 'hold') if need + '_method' in row]
     print_table(['Need', 'Means', 'Reason'], rows)
     if 'flow_label_ipv4' in row:
         click.echo('\nRoCEv2 over IPv4: ' + plain(row['flow_label_ipv4']))
@@ -225,10 +226,10 @@ def flow_label(db, as_json, namespace):
     row = only(client, COUNTERS_DB, 'SLUICE_STATS', 'global')
     counters = since_cleared(row, baseline(namespace), 'SLUICE_STATS:global', state.get('since'))
     if as_json:
-        print_json({'flow_label': state.get('flow_label'), 'means': state.get('flow_label_rung'),
+        print_json({'flow_label': state.get('flow_label'), 'means': state.get('flow_label_method'),
                     'config': config, 'ports': labelled, 'counters': counters})
         return
-    print_pairs([('flow label', state.get('flow_label')), ('means', state.get('flow_label_rung'))] +
+    print_pairs([('flow label', state.get('flow_label')), ('means', state.get('flow_label_method'))] +
                 sorted((name.replace('_', ' '), value) for name, value in config.items() if name != 'NULL') +
                 [('ports', ', '.join(labelled) or 'none')])
     # Where labels are computed by the switch and nothing is exported the CPU sees no packets.
@@ -260,7 +261,7 @@ def flows(db, top, port, as_json, namespace):
         click.echo('No flows: none of the {} is seen at {}.'.format(known, port))
         return
     if not rows:
-        means = only(client, STATE_DB, 'SLUICE_STATE', 'global').get('flow_label_rung')
+        means = only(client, STATE_DB, 'SLUICE_STATE', 'global').get('flow_label_method')
         if means and means != 'rewrite':
             click.echo('No flows: with the means {} the switch keeps none, only with rewrite it does.'.format(means))
         else:

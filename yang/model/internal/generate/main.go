@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command generate writes model.go, the Go structs of the models in yang/, with
 // ygot as a library: its own program writes where it was built into the file.
 // It runs in yang/model, by `go generate`.
@@ -66,7 +68,7 @@ func generate() ([]byte, error) {
 	// ygot writes a package comment of its own; the package's is in doc.go.
 	head, rest, _ := strings.Cut(parts.CommonHeader, "/*\n")
 	_, rest, _ = strings.Cut(rest, "*/\n")
-	b.WriteString(head + rest + parts.OneOffHeader)
+	b.WriteString("// SPDX-License-Identifier: Apache-2.0\n\n" + head + rest + parts.OneOffHeader)
 	for _, s := range parts.Structs {
 		for _, part := range []string{s.StructDef, s.ListKeys, s.Methods, s.Interfaces} {
 			fmt.Fprintln(&b, part)

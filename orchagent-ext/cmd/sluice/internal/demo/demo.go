@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package demo
 
 import (
@@ -8,9 +10,9 @@ import (
 	"os"
 	"time"
 
+	"sluice/orchagent-ext/fabric"
 	"sluice/orchagent-ext/flow"
 	"sluice/orchagent-ext/roce"
-	"sluice/tests/fabric"
 )
 
 // Config says what the demo runs and where it writes.
@@ -130,14 +132,14 @@ func (b *bench) compare(ctx context.Context, p *plane, say func(format string, a
 	}
 
 	say("configuration: SLUICE_FLOW_LABEL|global %s", sorted(enableLabels().Row.Fields))
-	took, rung, err := p.enable(ctx)
+	took, method, err := p.enable(ctx)
 	if err != nil {
 		return nil, err
 	}
-	r.ConfigToSwitch, r.rung = float64(took.Microseconds())/1000, rung
+	r.ConfigToSwitch, r.method = float64(took.Microseconds())/1000, method
 
-	label := labelsAt(rung, flow.DraftLiteral)
-	if rung == rungRewrite {
+	label := labelsAt(method, flow.DraftLiteral)
+	if method == methodRewrite {
 		say("the CPU learns the flows")
 		if err := b.teach(ctx, label); err != nil {
 			return nil, err

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package demo
 
 import (
@@ -13,11 +15,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"sluice/orchagent-ext/fabric"
+	"sluice/orchagent-ext/fabric/privateredis"
 	"sluice/orchagent-ext/flow"
 	"sluice/orchagent-ext/roce"
-	"sluice/orchagent-ext/sonicdb/redistest"
-	"sluice/tests/fabric"
-	"sluice/tests/fabric/fabrictest"
+	"sluice/tests/fabrictest"
 )
 
 const captures = root + "/tests/captures"
@@ -66,7 +68,7 @@ func TestRoundWithLabels(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	label := labelsAt(rungCompute, flow.DraftLiteral)
+	label := labelsAt(methodCompute, flow.DraftLiteral)
 	for _, frames := range [][][]byte{b.captured, b.generated} {
 		for _, f := range frames {
 			var p roce.Packet
@@ -121,7 +123,7 @@ func run(t *testing.T, ctx context.Context, script string) error {
 		Sluiced: sluiced, Library: sluiced, Captures: captures, Out: filepath.Join(folder, "out"),
 		Stdout: &out, Stderr: t.Output(),
 	})
-	if errors.Is(err, redistest.ErrNotInstalled) || errors.Is(err, fabric.ErrNotSupported) {
+	if errors.Is(err, privateredis.ErrNotInstalled) || errors.Is(err, fabric.ErrNotSupported) {
 		t.Skip(err)
 	}
 	if left, _ := filepath.Glob(temp + "/*"); left != nil {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package demo shows on one machine, without a switch, what Sluice does to the
 // traffic of a fabric. Command demo of the sluice tool calls it.
 //

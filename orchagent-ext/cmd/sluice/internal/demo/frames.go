@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package demo
 
 import (
@@ -12,8 +14,8 @@ import (
 
 	"sluice/orchagent-ext/cmd/sluice/internal/capture"
 	"sluice/orchagent-ext/cmd/sluice/internal/traffic"
+	"sluice/orchagent-ext/fabric"
 	"sluice/orchagent-ext/roce"
-	"sluice/tests/fabric"
 )
 
 // liftPrefix is what the addresses of the captures get in front, as those of

@@ -1,12 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package demo
 
 import (
 	"bytes"
 	"fmt"
 
+	"sluice/orchagent-ext/fabric"
 	"sluice/orchagent-ext/flow"
 	"sluice/orchagent-ext/roce"
-	"sluice/tests/fabric"
 )
 
 // verdict is what became of packets, in numbers of packets.
@@ -79,26 +81,26 @@ func invariant(frame []byte, p *roce.Packet) string {
 	return string(ip)
 }
 
-// Rungs of the flow label that write it; at the others ECMP hashes the queue pair
+// Methods of the flow label that write it; at the others ECMP hashes the queue pair
 // itself, and the label stays.
 const (
-	rungCompute = "compute"
-	rungRewrite = "rewrite"
+	methodCompute = "compute"
+	methodRewrite = "rewrite"
 )
 
-// labelsAt returns the function that knows the label of each packet, at a rung of
-// the switch's ladder. Labels that senders set stay.
-func labelsAt(rung string, algorithm flow.Algorithm) func(*roce.Packet) uint32 {
+// labelsAt returns the function that knows the label of each packet, at a method of
+// the switch's methods. Labels that senders set stay.
+func labelsAt(method string, algorithm flow.Algorithm) func(*roce.Packet) uint32 {
 	var label func(p *roce.Packet) uint32
-	switch rung {
-	case rungCompute:
+	switch method {
+	case methodCompute:
 		// A pipeline sees the packet alone: where it does not name its source queue
 		// pair, that counts as 0.
 		label = func(p *roce.Packet) uint32 {
 			deth, _ := p.DETH()
 			return algorithm.Label(deth.SrcQP, p.DestQP(), p.Src16(), p.Dst16())
 		}
-	case rungRewrite:
+	case methodRewrite:
 		table, now := flow.NewTable(flow.Config{}), int64(0)
 		label = func(p *roce.Packet) uint32 {
 			now++

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package demo
 
 import (
@@ -7,9 +9,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"sluice/orchagent-ext/fabric"
 	"sluice/orchagent-ext/flow"
 	"sluice/orchagent-ext/roce"
-	"sluice/tests/fabric"
 )
 
 // packet makes a RoCEv2/IPv6 frame.
@@ -94,19 +96,19 @@ func TestLabelsAt(t *testing.T) {
 	}
 	rc, labelled := packet(t, 0, 7, 1, nil), packet(t, 5, 7, 1, nil)
 	ud := packet(t, 0, 7, 1, &roce.DETH{SrcQP: 9})
-	for rung, want := range map[string][]uint32{
-		rungCompute: {label(0, 7), 5, label(9, 7)},
-		rungRewrite: {label(0, 7), 5, label(9, 7)},
-		"hash":      {0, 5, 0},
+	for method, want := range map[string][]uint32{
+		methodCompute: {label(0, 7), 5, label(9, 7)},
+		methodRewrite: {label(0, 7), 5, label(9, 7)},
+		"hash":        {0, 5, 0},
 	} {
-		of := labelsAt(rung, flow.DraftLiteral)
+		of := labelsAt(method, flow.DraftLiteral)
 		for i, frame := range [][]byte{rc, labelled, ud} {
 			var p roce.Packet
 			if err := p.Parse(frame, len(frame)); err != nil {
 				t.Fatal(err)
 			}
 			if got := of(&p); got != want[i] {
-				t.Errorf("%s: packet %d gets %#x, want %#x", rung, i, got, want[i])
+				t.Errorf("%s: packet %d gets %#x, want %#x", method, i, got, want[i])
 			}
 		}
 	}

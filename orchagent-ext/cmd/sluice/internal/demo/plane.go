@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package demo
 
 import (
@@ -13,9 +15,9 @@ import (
 	"strings"
 	"time"
 
+	"sluice/orchagent-ext/fabric"
+	"sluice/orchagent-ext/fabric/privateredis"
 	"sluice/orchagent-ext/sonicdb"
-	"sluice/orchagent-ext/sonicdb/redistest"
-	"sluice/tests/fabric"
 	"sluice/yang/rows"
 )
 
@@ -29,7 +31,7 @@ const (
 
 // A plane is the control plane of the leaf: databases and sluiced.
 type plane struct {
-	redis         *redistest.Server
+	redis         *privateredis.Server
 	config, state *sonicdb.DB
 	sluiced       *fabric.Process
 	log           string // file of what sluiced writes
@@ -79,7 +81,7 @@ func ended(err error) error {
 }
 
 func (p *plane) startRedis(ctx context.Context, folder string, changes []sonicdb.Change) (err error) {
-	if p.redis, err = redistest.Start(folder); err != nil {
+	if p.redis, err = privateredis.Start(folder); err != nil {
 		p.redis = nil
 		return err
 	}
@@ -124,8 +126,8 @@ func set(table, key string, fields map[string]string) sonicdb.Change {
 }
 
 // enable writes the row and waits until flow labels are in force. It returns how
-// long that took and by which rung the switch does it.
-func (p *plane) enable(ctx context.Context) (took time.Duration, rung string, err error) {
+// long that took and by which method the switch does it.
+func (p *plane) enable(ctx context.Context) (took time.Duration, method string, err error) {
 	start := time.Now()
 	if err := p.config.Write(ctx, enableLabels()); err != nil {
 		return 0, "", err
@@ -135,7 +137,7 @@ func (p *plane) enable(ctx context.Context) (took time.Duration, rung string, er
 	}
 	took = time.Since(start)
 	capability, err := p.read(ctx, "SLUICE_CAPABILITY", "switch")
-	return took, capability["flow_label_rung"], err
+	return took, capability["flow_label_method"], err
 }
 
 // await waits until a field of STATE_DB has a value, and returns the row.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package demo
 
 import (
@@ -25,7 +27,7 @@ type report struct {
 
 	foreign    int
 	firstWrong string
-	rung       string
+	method     string
 }
 
 type balance struct {
@@ -87,7 +89,7 @@ func (r *report) print(w io.Writer) error {
 		return err
 	}
 	written := "right"
-	if r.rung != rungCompute && r.rung != rungRewrite {
+	if r.method != methodCompute && r.method != methodRewrite {
 		written = "as sent, since ECMP hashes the queue pair itself"
 	}
 	_, err := fmt.Fprintf(w, `
@@ -95,8 +97,8 @@ worst ÷ mean       %.2f before, %.2f after
 labels on arrival  %d of %d %s
 wrong ICRC         %d
 lost               %d
-row to switch      %.1f ms (rung %s)
-`, r.Balance.Before.WorstToMean, r.Balance.After.WorstToMean, r.Labels.Right, r.Labels.Checked, written, r.ICRCBad, r.Lost, r.ConfigToSwitch, r.rung)
+row to switch      %.1f ms (method %s)
+`, r.Balance.Before.WorstToMean, r.Balance.After.WorstToMean, r.Labels.Right, r.Labels.Checked, written, r.ICRCBad, r.Lost, r.ConfigToSwitch, r.method)
 	return err
 }
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package demo
 
 import (
@@ -18,7 +20,7 @@ func goodReport() report {
 		Balance:        balance{4, spread.Of([]uint64{0, 64, 0, 0}), spread.Of([]uint64{16, 20, 16, 12})},
 		Labels:         labels{Checked: 128, Right: 128},
 		ConfigToSwitch: 12.5,
-		rung:           rungCompute,
+		method:         methodCompute,
 	}
 }
 

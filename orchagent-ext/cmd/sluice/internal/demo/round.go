@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package demo
 
 import (
@@ -7,8 +9,8 @@ import (
 	"time"
 
 	"sluice/orchagent-ext/cmd/sluice/internal/spread"
+	"sluice/orchagent-ext/fabric"
 	"sluice/orchagent-ext/roce"
-	"sluice/tests/fabric"
 )
 
 const (

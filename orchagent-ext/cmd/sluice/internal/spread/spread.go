@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package spread says how evenly a load lies on equal-cost paths. The commands
 // balance and demo of the sluice tool call it. It is pure, and knows nothing of
 // how the loads were measured.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package techsupport gathers what an engineer far away needs to understand a
 // Sluice: [Collect] looks at the databases and at the machine, and makes a
 // [Report], which is written as text, as JSON or as an archive of files. Command

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package top turns what a running Sluice says of itself in its tables into
 // frames of text: [Parse] makes a [Snapshot] of rows, [Compare] makes a [View] of
 // two of them, with the rates between them, and [View.Frame] draws it. Command

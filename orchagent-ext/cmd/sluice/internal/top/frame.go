@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package top
 
 import (
@@ -109,14 +111,14 @@ func (v *View) fit(room int) (ports, flows int) {
 func (v *View) header(height int) []string {
 	parts := []string{v.Host, v.Time.UTC().Format("15:04:05 UTC"), v.stateWord()}
 	if v.FlowLabel != "" {
-		parts = append(parts, fmt.Sprintf("flow label %s (%s)", v.FlowLabel, v.Rung))
+		parts = append(parts, fmt.Sprintf("flow label %s (%s)", v.FlowLabel, v.Method))
 	}
 	if v.TrackedFlows.known {
 		parts = append(parts, v.TrackedFlows.String()+" flows")
 	}
 	out := []string{strings.Join(parts, "  ")}
 	if v.Reason != "" {
-		out = append(out, v.Rung+" ("+v.Reason+")")
+		out = append(out, v.Method+" ("+v.Reason+")")
 	}
 	notes := v.notes()
 	if most := max(2, height/4); height > 0 && len(notes) > most {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package top
 
 import (
@@ -244,7 +246,7 @@ func TestHeaderSays(t *testing.T) {
 	hash := change(all, func(r *rows.Row) {
 		switch r.Table {
 		case tableState:
-			r.Fields["flow_label_rung"] = "hash"
+			r.Fields["flow_label_method"] = "hash"
 		case tableFlow:
 			r.Table = "NONE"
 		}

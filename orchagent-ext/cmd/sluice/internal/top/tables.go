@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package top
 
 import (
@@ -167,8 +169,8 @@ func (v *View) noFlows() string {
 	switch {
 	case v.AllFlows > 0:
 		return fmt.Sprintf("none of the %d flows names this port", v.AllFlows)
-	case v.Rung != "" && v.Rung != "rewrite":
-		return fmt.Sprintf("no flows: with the means %s the switch keeps none, only with rewrite it does", v.Rung)
+	case v.Method != "" && v.Method != "rewrite":
+		return fmt.Sprintf("no flows: with the means %s the switch keeps none, only with rewrite it does", v.Method)
 	default:
 		return "no flows"
 	}

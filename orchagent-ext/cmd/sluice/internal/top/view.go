@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package top
 
 import (
@@ -15,7 +17,7 @@ type View struct {
 
 	State        string   `json:"state"` // empty: sluiced does not run
 	FlowLabel    string   `json:"flow_label"`
-	Rung         string   `json:"rung"`
+	Method       string   `json:"method"`
 	Reason       string   `json:"reason"`
 	Started      string   `json:"since"`
 	TrackedFlows Number   `json:"tracked_flows"`
@@ -108,7 +110,7 @@ type Flow struct {
 // and then no rate is known.
 func Compare(before, now *Snapshot) *View {
 	v := &View{
-		State: now.state["state"], FlowLabel: now.state["flow_label"], Rung: now.state["flow_label_rung"],
+		State: now.state["state"], FlowLabel: now.state["flow_label"], Method: now.state["flow_label_method"],
 		Reason: now.capability["flow_label_reason"], Started: now.state["since"],
 		Warnings: now.warnings(), LastError: now.state["last_error"],
 	}

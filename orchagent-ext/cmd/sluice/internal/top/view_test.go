@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package top
 
 import (
@@ -154,7 +156,7 @@ func TestOrders(t *testing.T) {
 		{ID: "b", DestQP: known(1), Bits: known(8), Packets: known(2), Bytes: known(6)},
 		{ID: "c", DestQP: known(2), Bytes: known(7), Ingress: "Ethernet0"},
 		{ID: "d", DestQP: known(2), Bytes: known(7), Egress: "Ethernet0"},
-	}, AllFlows: 4, Rung: "rewrite"}
+	}, AllFlows: 4, Method: "rewrite"}
 	order := ByRate
 	for _, want := range []string{"bacd", "abcd", "cdba", "bcda", "bacd"} {
 		v.Sort(order)
@@ -219,7 +221,7 @@ func TestModelHasTheFields(t *testing.T) {
 	}
 	fields := map[string][]string{
 		tablePort:       {"role"},
-		tableState:      {"state", "flow_label", "flow_label_rung", "since", "flows", "config_errors", "warnings", "last_error"},
+		tableState:      {"state", "flow_label", "flow_label_method", "since", "flows", "config_errors", "warnings", "last_error"},
 		tableCapability: {"flow_label_reason"},
 		tableFlow:       {"src", "dst", "dest_qp", "flow_label", "stream_id", "ingress_port", "egress_port", "packets", "bytes"},
 		tableStats:      {"read_time", "label_written", "label_skipped", "cpu_copied", "cpu_roce", "cpu_flows", "cpu_new_flows"},

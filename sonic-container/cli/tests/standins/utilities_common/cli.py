@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Stands in for SONiC's utilities_common.cli: what the plugins use of it."""
 
 import os

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ecmp
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// maxPaths is the number of links that leave the router.
+const maxPaths = 8
+
+// A router is a network namespace of the test's own with a link in, maxPaths links
+// out, and routes over 3, 4 and 8 of them. It forwards by the running kernel.
+type router struct {
+	t    *testing.T
+	fd   int         // packet socket that sees every link
+	in   int         // interface whose other end is the way in
+	path map[int]int // interface at the far end of a link out: its path
+}
+
+// newRouter leaves nothing behind: the namespace is the calling thread's, which is
+// never unlocked and so ends with the test.
+func newRouter(t *testing.T) *router {
+	if os.Getuid() != 0 {
+		t.Skip("needs root for a network namespace")
+	}
+	if _, err := exec.LookPath("ip"); err != nil {
+		t.Skip("needs iproute2:", err)
+	}
+	runtime.LockOSThread()
+	if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
+		t.Skip("needs a network namespace:", err)
+	}
+	const seedFile = "/proc/sys/net/ipv4/fib_multipath_hash_seed"
+	if _, err := os.Stat(seedFile); errors.Is(err, os.ErrNotExist) {
+		t.Skip("needs net.ipv4.fib_multipath_hash_seed: Linux 6.11 and CONFIG_IP_ROUTE_MULTIPATH")
+	}
+
+	r := &router{t: t, path: map[int]int{}}
+	for name, value := range map[string]int{
+		"ipv6/conf/all/forwarding": 1, "ipv4/ip_forward": 1,
+		"ipv4/conf/all/rp_filter": 0, "ipv4/conf/default/rp_filter": 0,
+		"ipv6/fib_multipath_hash_policy": 3, "ipv4/fib_multipath_hash_policy": 3,
+	} {
+		r.sysctl(name, value)
+	}
+
+	// The links out do no ARP and no neighbour discovery, so nothing has to answer.
+	var batch strings.Builder
+	link := func(near, far string) {
+		fmt.Fprintf(&batch, "link add name %s address 02:00:00:00:00:01 arp off type veth peer name %s\n", near, far)
+		fmt.Fprintf(&batch, "link set %s up\nlink set %s up\n", near, far)
+	}
+	link("in", "source")
+	if out, err := run(batch.String()); err != nil {
+		t.Skipf("needs veth links: %v: %s", err, out)
+	}
+	batch.Reset()
+	for i := range maxPaths {
+		link(fmt.Sprint("out", i), fmt.Sprint("sink", i))
+	}
+	for _, n := range []int{3, 4, maxPaths} {
+		var v6, v4 strings.Builder
+		for i := range n {
+			fmt.Fprintf(&v6, " nexthop via fe80::%d dev out%d", i+1, i)
+			fmt.Fprintf(&v4, " nexthop dev out%d", i)
+		}
+		fmt.Fprintf(&batch, "route add 2001:db8:%d::/48%s\n", n, &v6)
+		fmt.Fprintf(&batch, "route add 10.%d.0.0/16%s\n", n, &v4)
+	}
+	if out, err := run(batch.String()); err != nil {
+		t.Fatalf("ip -batch: %v: %s", err, out)
+	}
+
+	r.in = r.index("source")
+	for i := range maxPaths {
+		r.path[r.index(fmt.Sprint("sink", i))] = i
+	}
+	r.open()
+	return r
+}
+
+// run hands lines to iproute2.
+func run(lines string) (output []byte, err error) {
+	ip := exec.Command("ip", "-batch", "-")
+	ip.Stdin = strings.NewReader(lines)
+	return ip.CombinedOutput()
+}
+
+func (r *router) sysctl(name string, value int) {
+	r.t.Helper()
+	if err := os.WriteFile("/proc/sys/net/"+name, []byte(strconv.Itoa(value)), 0); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func (r *router) index(name string) int {
+	r.t.Helper()
+	i, err := net.InterfaceByName(name)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return i.Index
+}
+
+func (r *router) open() {
+	r.t.Helper()
+	all := binary.NativeEndian.Uint16(binary.BigEndian.AppendUint16(nil, unix.ETH_P_ALL))
+	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, int(all))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.t.Cleanup(func() { _ = unix.Close(fd) })
+	r.fd = fd
+	patience := unix.NsecToTimeval((50 * time.Millisecond).Nanoseconds())
+	if err := unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &patience); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// forward sends a packet of every tuple through the router and returns the path of
+// each. What does not come out is sent again: the links may not be up yet.
+func (r *router) forward(tuples []Tuple) []int {
+	r.t.Helper()
+	const none, burst = -1, 64
+	paths := make([]int, len(tuples))
+	for i := range paths {
+		paths[i] = none
+	}
+	deadline := time.Now().Add(20 * time.Second)
+	for begin := 0; begin < len(tuples); begin += burst {
+		end := min(begin+burst, len(tuples))
+		for missing := end - begin; missing > 0; {
+			if time.Now().After(deadline) {
+				r.t.Fatalf("%d packets did not come out, the first of %+v", missing, tuples[begin])
+			}
+			for i := begin; i < end; i++ {
+				if paths[i] == none {
+					r.send(tuples[i], i)
+				}
+			}
+			for missing > 0 {
+				i, path, err := r.receive()
+				if errors.Is(err, unix.EAGAIN) {
+					break
+				}
+				if err != nil {
+					r.t.Fatal(err)
+				}
+				if i < begin || i >= end {
+					continue
+				}
+				switch paths[i] {
+				case none:
+					paths[i] = path
+					missing--
+				case path:
+				default:
+					r.t.Fatalf("%+v came out of %d and %d", tuples[i], paths[i], path)
+				}
+			}
+		}
+	}
+	return paths
+}
+
+const udpHeaderLen = 8
+
+// send puts a frame with a UDP packet of the tuple on the link in; its payload is
+// the mark.
+func (r *router) send(t Tuple, mark int) {
+	r.t.Helper()
+	udp := binary.BigEndian.AppendUint16(nil, t.SrcPort)
+	udp = binary.BigEndian.AppendUint16(udp, t.DstPort)
+	udp = append(udp, 0, udpHeaderLen+4, 0, 0)
+	udp = binary.BigEndian.AppendUint32(udp, uint32(mark))
+
+	b := []byte{2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2}
+	if t.Src.Is4() {
+		b = append(b, 0x08, 0x00)
+		head := []byte{0x45, 0, 0, byte(20 + len(udp)), 0, 0, 0, 0, 64, t.Proto, 0, 0}
+		head = append(append(head, t.Src.AsSlice()...), t.Dst.AsSlice()...)
+		sum := uint32(0)
+		for i := 0; i < len(head); i += 2 {
+			sum += uint32(binary.BigEndian.Uint16(head[i:]))
+		}
+		binary.BigEndian.PutUint16(head[10:], ^uint16(sum+sum>>16))
+		b = append(b, head...)
+	} else {
+		b = append(b, 0x86, 0xdd)
+		b = binary.BigEndian.AppendUint32(b, 6<<28|t.FlowLabel)
+		b = append(b, 0, byte(len(udp)), t.Proto, 64)
+		b = append(append(b, t.Src.AsSlice()...), t.Dst.AsSlice()...)
+	}
+	if err := unix.Sendto(r.fd, append(b, udp...), 0, &unix.SockaddrLinklayer{Ifindex: r.in}); err != nil && !errors.Is(err, unix.ENETDOWN) {
+		r.t.Fatal(err)
+	}
+}
+
+// receive returns mark and path of the next packet of ours that left the router.
+func (r *router) receive() (mark, path int, err error) {
+	var buf [128]byte
+	for {
+		n, from, err := unix.Recvfrom(r.fd, buf[:], 0)
+		if errors.Is(err, unix.EINTR) {
+			continue // a signal of the Go runtime: with a receive timeout the kernel does not restart the call
+		}
+		if err != nil {
+			return 0, 0, err
+		}
+		link, ok := from.(*unix.SockaddrLinklayer)
+		if !ok || link.Pkttype == unix.PACKET_OUTGOING {
+			continue
+		}
+		path, ok := r.path[link.Ifindex]
+		if !ok {
+			continue
+		}
+		const ethernet, v4, v6 = 14, 20, 40
+		frame := buf[:n]
+		switch {
+		case n == ethernet+v4+udpHeaderLen+4 && frame[ethernet+9] == unix.IPPROTO_UDP:
+		case n == ethernet+v6+udpHeaderLen+4 && frame[ethernet+6] == unix.IPPROTO_UDP:
+		default:
+			continue
+		}
+		return int(binary.BigEndian.Uint32(frame[n-4:])), path, nil
+	}
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package fabric builds small networks of Linux network namespaces ([Node]) and
+// veth links ([Interface]) between them, and removes them. Root tests of several
+// rooms call it, and the demo of the sluice tool. It needs root and no other
+// program. Nothing that it makes reaches beyond its own namespaces, and it never
+// touches a namespace or a link that is not its own.
+//
+// # The networks
+//
+// [Fabric.Pair] is two hosts on a link, [Fabric.Routed] two hosts and a router,
+// [Fabric.LeafSpine] two hosts, a leaf and a spine with several equal-cost links
+// between them. [Fabric.Node] and [Fabric.Link] are for other shapes.
+//
+// A link is silent: neighbour entries are permanent, there is no ARP, no
+// neighbour or duplicate address detection, no router advertisement, no multicast
+// listener report, so that an interface's counters count what was sent and nothing
+// else. Every address is usable at once. Checksum offload is off: a frame arrives
+// with its checksums filled in.
+//
+// Routers forward IPv4 and IPv6. They hash the 5-tuple (fib_multipath_hash_policy
+// 1) as a switch does that nobody told otherwise, where the kernel's default is to
+// hash addresses and flow label; the seed is 1, where the kernel has it, so that
+// the same packets take the same paths in every run. Both are the namespace's own
+// and can be changed, see [Node.Sysctl].
+//
+// # What is left behind
+//
+// Nothing after [Fabric.Close], which also ends the processes started in the
+// namespaces. Where the maker is killed, the kernel ends those processes with it,
+// and the next [New] removes its namespaces: their names carry the maker's pid
+// (sluice-PID-N-node in `ip netns`). A pid that another process has by then keeps
+// them until that one is gone, too.
+package fabric

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package fabric
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/vishvananda/netns"
+	"golang.org/x/sys/unix"
+)
+
+const (
+	namePrefix = "sluice-"
+	namesDir   = "/run/netns" // where iproute2 looks for them
+)
+
+// firstTime removes what an earlier process of our own pid left, as in a
+// container, where pids repeat: before this process made anything, nothing of
+// that name can be its own.
+var firstTime sync.Once
+
+func removeLeftovers() error {
+	var errs []error
+	firstTime.Do(func() {
+		errs = append(errs, removeNamespaces(func(pid int) bool { return pid == os.Getpid() }))
+	})
+	errs = append(errs, removeNamespaces(func(pid int) bool {
+		return errors.Is(unix.Kill(pid, 0), unix.ESRCH)
+	}))
+	return errors.Join(errs...)
+}
+
+// removeNamespaces removes the namespaces of fabrics whose maker has gone.
+func removeNamespaces(gone func(maker int) bool) error {
+	entries, err := os.ReadDir(namesDir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, e := range entries {
+		if maker, ok := makerOf(e.Name()); ok && gone(maker) {
+			errs = append(errs, removeNamespace(e.Name()))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// makerOf returns the pid in the name of a namespace, sluice-PID-N-node.
+func makerOf(name string) (pid int, ok bool) {
+	rest, ok := strings.CutPrefix(name, namePrefix)
+	if !ok {
+		return 0, false
+	}
+	parts := strings.SplitN(rest, "-", 3)
+	if len(parts) != 3 {
+		return 0, false
+	}
+	pid, err := strconv.Atoi(parts[0])
+	_, err2 := strconv.Atoi(parts[1])
+	return pid, err == nil && err2 == nil && pid > 0
+}
+
+// removeNamespace removes a namespace's name. That another process did so in the
+// meantime is no error; a name without a namespace is left by a maker that was
+// killed in the middle.
+func removeNamespace(name string) error {
+	err := netns.DeleteNamed(name)
+	if errors.Is(err, unix.EINVAL) {
+		err = os.Remove(namesDir + "/" + name)
+	}
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("remove namespace %s: %w", name, err)
+	}
+	return nil
+}

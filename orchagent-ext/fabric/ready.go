@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package fabric
+
+import (
+	"fmt"
+	"net/netip"
+	"time"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+)
+
+// The kernel answers that a link is up, or that an address is there, some time
+// before packets pass: it finishes both in the background. What is waited for here
+// takes a millisecond as a rule.
+const (
+	readyPatience = 10 * time.Second
+	readyPoll     = 100 * time.Microsecond
+)
+
+// running waits until the interface's queue is in service: what it is to send is
+// dropped until then.
+func (i *Interface) running() error {
+	var link netlink.Link
+	err := poll(func() (done bool, err error) {
+		link, err = i.Node.netlink.LinkByIndex(i.Index)
+		return err == nil && link.Attrs().OperState == netlink.OperUp, err
+	})
+	if err == nil {
+		// That became visible while the kernel, under its lock, was about to bring the
+		// queue into service. It has, when another change under that lock is done.
+		err = i.Node.netlink.LinkSetUp(link)
+	}
+	if err != nil {
+		return fmt.Errorf("wait for %s of %s to run: %w", i.Name, i.Node.Name, err)
+	}
+	return nil
+}
+
+// local waits until the kernel takes packets to an address of the interface for
+// its own.
+func (i *Interface) local(a netip.Addr) error {
+	err := poll(func() (done bool, err error) {
+		routes, err := i.Node.netlink.RouteGetWithOptions(a.AsSlice(), &netlink.RouteGetOptions{OifIndex: i.Index})
+		return len(routes) == 1 && routes[0].Type == unix.RTN_LOCAL, err
+	})
+	if err != nil {
+		return fmt.Errorf("wait for address %s on %s of %s: %w", a, i.Name, i.Node.Name, err)
+	}
+	return nil
+}
+
+func poll(look func() (done bool, err error)) error {
+	for deadline := time.Now().Add(readyPatience); ; time.Sleep(readyPoll) {
+		if done, err := look(); done || err != nil {
+			return err
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("not within %v", readyPatience)
+		}
+	}
+}
