@@ -23,7 +23,7 @@ func TestCollectorIsGivenUpInTime(t *testing.T) {
 		t.Errorf("given up after %v of pauses, want %v", lost, c.config.GiveUp)
 	}
 	for lost, want := range map[time.Duration]time.Duration{
-		0: handshakeTime, 4 * time.Second: 6 * time.Second, 10 * time.Second: minHandshake, time.Minute: minHandshake,
+		0: handshakeTime, 4 * time.Second: 6 * time.Second, 7 * time.Second: minHandshake, 10 * time.Second: minHandshake, time.Minute: minHandshake,
 	} {
 		if got := c.handshake(lost); got != want {
 			t.Errorf("lost for %v: a handshake of %v, want %v", lost, got, want)

@@ -62,7 +62,7 @@ func (t Transport) stream() bool { return t == TCP || t == TLS }
 
 const (
 	handshakeTime = 10 * time.Second
-	minHandshake  = time.Second
+	minHandshake  = 3 * time.Second
 	minSettle     = 50 * time.Millisecond
 	streamLimit   = 1 << 14 // octets of a message over TCP; one TLS record
 	udpHeader     = 8
