@@ -9,8 +9,6 @@ import (
 	"log/slog"
 	"os"
 
-	"golang.org/x/sync/errgroup"
-
 	"sluice/orchagent-ext/config"
 	"sluice/orchagent-ext/flow"
 	"sluice/orchagent-ext/streamid"
@@ -20,9 +18,9 @@ var errNoPort = errors.New("classification is 5-tuple, and the source port of a 
 
 // chooseScope brings the Stream IDs to what is configured. It is asked at each
 // look, too, as files may have changed.
-func (o *orch) chooseScope(ctx context.Context, g *errgroup.Group) {
+func (o *orch) chooseScope(ctx context.Context, g tasks) {
 	s := &o.streams
-	if o.engine == nil {
+	if o.sw == nil {
 		return // what an earlier process gave is not known yet, or the driver changes
 	}
 	if disabled(o.snapshot) {
@@ -118,7 +116,7 @@ func globalMade(c *config.Global) string {
 	return fmt.Sprint(made...)
 }
 
-func newGlobalScope(ctx context.Context, g *errgroup.Group, c *config.Global, log *slog.Logger) scope {
+func newGlobalScope(ctx context.Context, g tasks, c *config.Global, log *slog.Logger) scope {
 	of := globalConfig(c)
 	of.Log = log
 	ids, err := streamid.New(of)

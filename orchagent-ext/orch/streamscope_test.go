@@ -61,7 +61,7 @@ func TestGlobalScopeSaysWhatIsWrong(t *testing.T) {
 		StreamIdDomain: ygot.String("default"), StreamIdSeed: ygot.Uint32(0),
 	}
 	s := streamIDs{}
-	s.use(globalMade(c), begin(newGlobalScope(t.Context(), new(errgroup.Group), c, slog.New(slog.DiscardHandler))))
+	s.use(globalMade(c), begin(newGlobalScope(t.Context(), tasks{group: new(errgroup.Group)}, c, slog.New(slog.DiscardHandler))))
 	if name, why := s.name(); name != "none" || why == nil || !strings.Contains(why.Error(), "open /nowhere/password") {
 		t.Errorf("%s, %v", name, why)
 	}
