@@ -99,7 +99,7 @@ func globalConfig(c *config.Global) streamid.Config {
 	return streamid.Config{
 		Endpoints: c.EtcdEndpoints,
 		CAFile:    text(c.EtcdCaFile), CertFile: text(c.EtcdCertFile), KeyFile: text(c.EtcdKeyFile),
-		User: text(c.EtcdUser), PasswordFile: text(c.EtcdPasswordFile), PlaintextPassword: *c.EtcdPlaintextPassword,
+		User: text(c.EtcdUser), PasswordFile: text(c.EtcdPasswordFile), PlaintextPassword: *c.EtcdAllowPlaintext,
 		Domain: *c.StreamIdDomain, Seed: *c.StreamIdSeed,
 	}
 }

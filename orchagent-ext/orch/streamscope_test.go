@@ -27,7 +27,7 @@ import (
 func TestGlobalScopeIsMadeAgainByItsConfiguration(t *testing.T) {
 	c := &config.Global{
 		EtcdEndpoints: []string{"http://192.0.2.1:2379"}, StreamIdDomain: ygot.String("default"), StreamIdSeed: ygot.Uint32(0),
-		EtcdPlaintextPassword: ygot.Bool(false),
+		EtcdAllowPlaintext: ygot.Bool(false),
 	}
 	made := func() string { return fmt.Sprint(globalConfig(c)) }
 	was := made()
@@ -37,7 +37,7 @@ func TestGlobalScopeIsMadeAgainByItsConfiguration(t *testing.T) {
 		"seed":     func() { c.StreamIdSeed = ygot.Uint32(1) },
 		"user":     func() { c.EtcdUser = ygot.String("other") },
 		"CA":       func() { c.EtcdCaFile = ygot.String("/ca") },
-		"plain":    func() { c.EtcdPlaintextPassword = ygot.Bool(true) },
+		"plain":    func() { c.EtcdAllowPlaintext = ygot.Bool(true) },
 	} {
 		if again := made(); again != was {
 			t.Errorf("nothing changed: %q, and %q", was, again)
@@ -66,7 +66,7 @@ func TestGlobalScopeReadsOnlyFilesOfTheFolders(t *testing.T) {
 	} {
 		c := &config.Global{
 			EtcdEndpoints: []string{"http://192.0.2.1:2379"}, EtcdUser: ygot.String("switch"), EtcdPasswordFile: &path,
-			StreamIdDomain: ygot.String("default"), StreamIdSeed: ygot.Uint32(0), EtcdPlaintextPassword: ygot.Bool(true),
+			StreamIdDomain: ygot.String("default"), StreamIdSeed: ygot.Uint32(0), EtcdAllowPlaintext: ygot.Bool(true),
 			StreamIdScope: config.ScopeGlobal,
 		}
 		ctx, stop := context.WithCancel(t.Context())
@@ -98,7 +98,7 @@ func TestGlobalConfigIsTheRow(t *testing.T) {
 	row := rows.Row{Table: "SLUICE", Key: "global", Fields: map[string]string{
 		"stream_id_scope": "global", "stream_id_seed": "7", "stream_id_domain": "pod-7", "etcd_endpoints@": "https://a:1,https://b:1",
 		"etcd_ca_file": "/ca", "etcd_cert_file": "/cert", "etcd_key_file": "/key", "etcd_user": "switch", "etcd_password_file": "/password",
-		"etcd_plaintext_password": "true",
+		"etcd_allow_plaintext": "true",
 	}}
 	c, err := rows.Decode(row)
 	if err != nil {

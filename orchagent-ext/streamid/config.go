@@ -100,7 +100,7 @@ func (c *Config) check() error {
 	}
 	encrypted, err := c.encrypted()
 	if err == nil && hasPassword && !encrypted && !c.PlaintextPassword {
-		err = errors.New("endpoints of etcd are http, so the password would travel in plain text: use https, or allow it with etcd_plaintext_password=true")
+		err = errors.New("endpoints of etcd are http, so the password would travel in plain text: use https, or allow it with etcd_allow_plaintext=true")
 	}
 	return err
 }

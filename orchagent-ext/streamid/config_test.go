@@ -49,7 +49,7 @@ func TestConfig(t *testing.T) {
 		"not its key":        {Config{Endpoints: https, CAFile: a.file, CertFile: a.file, KeyFile: key}, "private key does not match"},
 		"no password":        {Config{Endpoints: http, User: "switch"}, "user and password of etcd go together"},
 		"password file":      {Config{Endpoints: https, CAFile: a.file, User: "switch", PasswordFile: password}, ""},
-		"plain text":         {Config{Endpoints: http, User: "switch", PasswordFile: password}, "the password would travel in plain text: use https, or allow it with etcd_plaintext_password=true"},
+		"plain text":         {Config{Endpoints: http, User: "switch", PasswordFile: password}, "the password would travel in plain text: use https, or allow it with etcd_allow_plaintext=true"},
 		"plain text allowed": {Config{Endpoints: http, User: "switch", PasswordFile: password, PlaintextPassword: true}, ""},
 		"no password file":   {Config{Endpoints: http, User: "switch", PasswordFile: "/nowhere/password", PlaintextPassword: true}, "open /nowhere/password: no such file"},
 		"empty password":     {Config{Endpoints: http, User: "switch", PasswordFile: empty, PlaintextPassword: true}, "its first line is empty"},
