@@ -16,14 +16,6 @@ import (
 // soak says whether there is time: loops are longer, and every way is tried.
 var soak = os.Getenv("SLUICE_SOAK") != ""
 
-// loops is how often something is done: many times where there is time.
-func loops(few, many int) int {
-	if soak {
-		return many
-	}
-	return few
-}
-
 // way is a way to meet the need of flow labels, by which fault tests run.
 type way struct {
 	name   string
