@@ -19,6 +19,7 @@ TABLES = [
         {"name":"cpu_burst","type":"number","help":"Burst of packets that the switch may send to the CPU.","min":1,"max":1000000,"default":"10000"},
         {"name":"cpu_rate","type":"number","help":"Packets that the switch may send to the CPU.","min":1,"max":10000000,"default":"100000"},
         {"name":"driver","type":"values","help":"The way to the switch.","values":["sai","orchagent"],"default":"sai"},
+        {"name":"etcd_allow_plaintext","type":"values","help":"Whether the password may be sent to etcd_endpoints of http, where everybody on the way reads it.","values":["true","false"],"default":"false"},
         {"name":"etcd_ca_file","type":"string","help":"PEM file of the CAs that may have signed the certificates of etcd's members.","min":1,"max":4096},
         {"name":"etcd_cert_file","type":"string","help":"PEM file of our certificate for etcd.","min":1,"max":4096},
         {"name":"etcd_endpoints","type":"endpoint","help":"Members of the etcd cluster of scope global.","pattern":"https?://([A-Za-z0-9._\\-]+|\\[[0-9A-Fa-f:.]+\\]):[0-9]{1,5}","most":9},
