@@ -268,7 +268,7 @@ def test_clear(running):
 
 
 @pytest.mark.parametrize('since, stats, want', [
-    # The daemon began anew, and has counted past the baseline already.
+    # The daemon began again, and has counted past the baseline already.
     ('2026-11-21T11:00:00Z', {'label_written': '950', 'cpu_roce': '60'}, {'label_written': 50, 'label_skipped': 0, 'cpu_roce': 60}),
     # So did the switch.
     ('2026-11-21T11:00:00Z', {'label_written': '3', 'label_skipped': '2', 'cpu_roce': '1'},

@@ -16,7 +16,7 @@ CONFIG_DB, STATE_DB, COUNTERS_DB = 'CONFIG_DB', 'STATE_DB', 'COUNTERS_DB'
 SEPARATOR = {CONFIG_DB: '|', STATE_DB: '|', COUNTERS_DB: ':'}
 
 # The fields of SLUICE_STATS:global that count up, in the order in which they are
-# shown. Those of the switch outlive sluiced; the others begin anew with it.
+# shown. Those of the switch outlive sluiced; the others begin at 0 with it.
 OF_SWITCH = ['label_written', 'label_skipped']
 OF_DAEMON = ['cpu_copied', 'cpu_ring_full', 'cpu_policed', 'cpu_roce', 'cpu_tunnelled', 'cpu_not_roce', 'cpu_malformed',
              'cpu_queue_full', 'cpu_new_flows', 'flows_without_entry']
@@ -63,7 +63,7 @@ def only(client, database, table, key):
 
 
 def config_errors(client):
-    """The rows of CONFIG_DB that are not in force as they stand there."""
+    """The rows of CONFIG_DB that are not in force as configured."""
     rows = []
     for name, row in read(client, STATE_DB, 'SLUICE_CONFIG_ERROR').items():
         table, _, key = name.partition('|')
@@ -131,7 +131,7 @@ def baseline(namespace):
 def since_cleared(row, base, name, started):
     """The counters of a row of COUNTERS_DB since they were cleared.
 
-    A counter that is lower than its baseline began anew, and so did all of the
+    A counter that is lower than its baseline began at 0 again, and so did all of the
     daemon's if it started meanwhile: then nothing is taken off.
     """
     then = base.get('counters', {}).get(name, {})
@@ -140,8 +140,8 @@ def since_cleared(row, base, name, started):
         if field not in row:
             continue
         now, before = int(row[field]), int(then.get(field, 0))
-        anew = now < before or (field not in OF_SWITCH and base.get('since') != started)
-        counters[field] = now if anew else now - before
+        restarted = now < before or (field not in OF_SWITCH and base.get('since') != started)
+        counters[field] = now if restarted else now - before
     return counters
 
 
