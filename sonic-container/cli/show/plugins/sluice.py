@@ -19,7 +19,7 @@ SEPARATOR = {CONFIG_DB: '|', STATE_DB: '|', COUNTERS_DB: ':'}
 # shown. Those of the switch outlive sluiced; the others begin anew with it.
 OF_SWITCH = ['label_written', 'label_skipped']
 OF_DAEMON = ['cpu_copied', 'cpu_ring_full', 'cpu_policed', 'cpu_roce', 'cpu_tunnelled', 'cpu_not_roce', 'cpu_malformed',
-             'cpu_queue_full', 'cpu_new_flows', 'flows_without_entry']
+             'cpu_queue_full', 'cpu_new_flows', 'flows_without_entry', 'loop_faults']
 
 # Those of Stream IDs, of the daemon, and what is now.
 OF_STREAMS = ['stream_id_allocated', 'stream_id_changed', 'stream_id_failed', 'stream_id_leases_lost']
