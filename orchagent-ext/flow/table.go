@@ -201,7 +201,7 @@ func (t *Table) Expire(now, idle int64, budget int) {
 func (t *Table) Label(f *Flow, a Algorithm) uint32 {
 	if f.label == 0 {
 		qp, _ := t.SrcQP(f)
-		f.label = f.Key.Label(a, qp)
+		f.label = f.Label(a, qp)
 	}
 	return f.label
 }
