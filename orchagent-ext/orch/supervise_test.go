@@ -115,7 +115,7 @@ func (f fakeSwitch) PortStats(name string) (telemetry.Port, error) {
 }
 
 func (f fakeSwitch) SetPorts([]asic.Port) error                         { return f.script.call("SetPorts") }
-func (fakeSwitch) Strays(map[string]*asic.Record) (int, error)          { return 0, nil }
+func (fakeSwitch) Strays(map[string]*asic.Record, map[asic.ID]bool) (int, error)          { return 0, nil }
 func (fakeSwitch) PortName(uint64) string                               { return "" }
 func (fakeSwitch) Count(*asic.Record) (packets, octets uint64, e error) { return 0, 0, nil }
 func (fakeSwitch) Queues(map[string]bool) ([]telemetry.Queue, error)    { return nil, nil }
