@@ -5,7 +5,6 @@ package orch
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"maps"
 	"net"
 	"slices"
@@ -40,17 +39,18 @@ var transports = map[model.E_SonicSluice_SonicSluice_SLUICE_IPFIX_COLLECTOR_SLUI
 }
 
 // exporterConfig is the exporter that is configured.
-func exporterConfig(s *config.Snapshot, log *slog.Logger, now func() time.Time) ipfix.Config {
+func exporterConfig(s *config.Snapshot, of *Config) ipfix.Config {
 	c := ipfix.Config{
 		Process: ipfix.Process{
 			Registry:     ipfix.Registry{PEN: *s.IPFIX.Pen, First: *s.IPFIX.FirstElementId},
 			Domain:       *s.IPFIX.ObservationDomain,
 			SamplingRate: *s.IPFIX.SamplingRate,
-			Now:          now,
+			Now:          of.Now,
 		},
 		Refresh:         time.Duration(*s.IPFIX.TemplateRefreshS) * time.Second,
 		RefreshMessages: *s.IPFIX.TemplateRefreshPackets,
-		Log:             log,
+		Log:             of.Log,
+		Read:            of.Files.Read,
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.IPFIXCollectors)) {
 		row := s.IPFIXCollectors[name]

@@ -14,6 +14,7 @@ import (
 	"sluice/orchagent-ext/asic"
 	"sluice/orchagent-ext/config"
 	"sluice/orchagent-ext/ipfix"
+	"sluice/orchagent-ext/leaffile"
 	"sluice/orchagent-ext/packetio"
 	"sluice/orchagent-ext/sonicdb"
 	"sluice/orchagent-ext/telemetry"
@@ -32,6 +33,9 @@ type Config struct {
 	// Warnings are what parts that orch does not know have to say to the operator,
 	// besides what the switch does. nil: none.
 	Warnings func() []string
+
+	// Files are the folders of files that rows may name.
+	Files leaffile.Folders
 
 	Log *slog.Logger
 	Now func() time.Time
@@ -298,7 +302,7 @@ func (o *orch) read(ctx context.Context, g *errgroup.Group, p asic.Policy) {
 	}
 	var want *ipfix.Config
 	if p.Export != nil {
-		c := exporterConfig(o.snapshot, o.Log, o.Now)
+		c := exporterConfig(o.snapshot, &o.Config)
 		want = &c
 	}
 	o.exporting, o.exportErr = o.exporting.restart(ctx, g, want, func() { o.reader = o.reader.restart(ctx, g, o.sw, nil) })

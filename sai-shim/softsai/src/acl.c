@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "monitor.h"
 #include "plane.h"
 
 /* Tables */
@@ -162,10 +161,6 @@ static const struct attribute entry_attributes[] = {
 	{ SAI_ACL_ENTRY_ATTR_ACTION_MIRROR_INGRESS, ACTION_LIST, OID, CREATE | SET | REFERENCE, "mirror" },
 	ACTION_OF_ENTRY(SET_IPV6_FLOW_LABEL, sizeof(uint32_t), 0, "rewrite"),
 	ACTION_OF_ENTRY(COMPUTE_IPV6_FLOW_LABEL, sizeof(int32_t), 0, "compute"),
-	ACTION_OF_ENTRY(FLOW_MONITOR_HIGH, sizeof(uint32_t), 0, "monitor"),
-	ACTION_OF_ENTRY(FLOW_MONITOR_LOW, sizeof(uint32_t), 0, "monitor"),
-	{ SAI_ACL_ENTRY_ATTR_FLOW_OCCUPANCY, PLAIN, sizeof(uint64_t), 0, "monitor" },
-	{ ATTR_FLOW, PLAIN, sizeof(uint32_t), 0, NULL },
 	{ ATTR_INDEX, PLAIN, sizeof(uint32_t), 0, NULL },
 };
 
@@ -216,19 +211,6 @@ static sai_status_t withdraw(struct object *o)
 	return acl_delete(table_of(o), &rule, s->shape);
 }
 
-/* With the flow's number, if the entry watches one. */
-static sai_status_t compile(struct object *o, struct acl_rule *rule)
-{
-	sai_status_t status = acl_compile(o, rule);
-
-	if (!status)
-		status = monitor_set(o);
-	rule->entry.flow = monitor_flow(o);
-	if (rule->entry.flow)
-		rule->entry.actions |= SOFTSAI_WATCH;
-	return status;
-}
-
 static sai_status_t entry_create(struct object *o, bool adopted)
 {
 	struct acl_rule rule;
@@ -236,11 +218,9 @@ static sai_status_t entry_create(struct object *o, bool adopted)
 
 	if (!table_of(o))
 		return SAI_STATUS_INVALID_OBJECT_ID;
-	status = compile(o, &rule);
+	status = acl_compile(o, &rule);
 	if (!status && enabled(o))
 		status = insert(o, &rule, adopted);
-	if (status && !adopted)
-		monitor_forget(o);
 	return status;
 }
 
@@ -249,7 +229,7 @@ static sai_status_t entry_set(struct object *o, sai_attr_id_t id)
 	struct entry_state *s = o->state;
 	struct acl_rule rule, old = { .mask = s->mask, .key = s->key };
 	struct entry_state before = *s;
-	sai_status_t status = compile(o, &rule);
+	sai_status_t status = acl_compile(o, &rule);
 
 	(void)id;
 	if (status) /* one attribute was set, whatever its place among the others */
@@ -266,22 +246,6 @@ static sai_status_t entry_set(struct object *o, sai_attr_id_t id)
 	return status;
 }
 
-static sai_status_t entry_get(struct object *o, sai_attribute_t *attr)
-{
-	if (attr->id != SAI_ACL_ENTRY_ATTR_FLOW_OCCUPANCY)
-		return SAI_STATUS_ITEM_NOT_FOUND;
-	return monitor_occupancy(o, &attr->value.u64);
-}
-
-static sai_status_t entry_remove(struct object *o)
-{
-	sai_status_t status = withdraw(o);
-
-	if (!status)
-		monitor_forget(o);
-	return status;
-}
-
 const struct type acl_entry_type = {
 	.type = SAI_OBJECT_TYPE_ACL_ENTRY,
 	.name = "ACL entry",
@@ -290,8 +254,7 @@ const struct type acl_entry_type = {
 	.room = sizeof(struct entry_state),
 	.create = entry_create,
 	.set = entry_set,
-	.get = entry_get,
-	.remove = entry_remove,
+	.remove = withdraw,
 };
 
 uint32_t acl_action_types(int32_t *list, uint32_t room)

@@ -251,9 +251,6 @@ static bool add_action(struct softsai_entry *e, const sai_attribute_t *attr)
 		e->label = a->parameter.u32;
 		e->actions |= SOFTSAI_SET_LABEL;
 		return e->label <= 0xfffff;
-	case SAI_ACL_ENTRY_ATTR_ACTION_FLOW_MONITOR_HIGH: /* together: monitor.c */
-	case SAI_ACL_ENTRY_ATTR_ACTION_FLOW_MONITOR_LOW:
-		return true;
 	case SAI_ACL_ENTRY_ATTR_ACTION_COMPUTE_IPV6_FLOW_LABEL:
 		e->actions |= SOFTSAI_COMPUTE;
 		return compute(a->parameter.s32, e);

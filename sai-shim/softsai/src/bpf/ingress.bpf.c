@@ -101,19 +101,13 @@ static __always_inline void copy(struct __sk_buff *skb, __u32 trap)
 const volatile __u32 softsai_queues;
 
 /*
- * The packet's traffic class and flow, for the programs at egress. Without a class
- * these take the DSCP, which is why one that changes here is kept.
+ * The packet's traffic class, for the program at egress. Without one that takes the
+ * DSCP, which is why one that changes here is kept.
  */
 static __always_inline void mark(struct __sk_buff *skb, struct packet *p, struct softsai_entry *e)
 {
-	__u32 mark = (__u32)e->flow << SOFTSAI_FLOW_SHIFT;
-
-	if (e->actions & SOFTSAI_SET_TC)
-		mark |= 1 + e->tc;
-	else if (e->actions & SOFTSAI_SET_DSCP)
-		mark |= 1 + SOFTSAI_QUEUE_OF(p->key.dscp);
 	if (softsai_queues)
-		skb->tc_index = mark;
+		skb->tc_index = 1 + (e->actions & SOFTSAI_SET_TC ? e->tc : SOFTSAI_QUEUE_OF(p->key.dscp));
 }
 
 /* The port's egress program makes the copy short. */
@@ -147,7 +141,7 @@ static __always_inline bool act(struct __sk_buff *skb, struct packet *p, struct 
 		return false;
 	if (actions & (SOFTSAI_COMPUTE | SOFTSAI_SET_LABEL))
 		write_label(skb, p, e);
-	if (actions & (SOFTSAI_SET_TC | SOFTSAI_SET_DSCP | SOFTSAI_WATCH))
+	if (actions & (SOFTSAI_SET_TC | SOFTSAI_SET_DSCP))
 		mark(skb, p, e);
 	if (actions & SOFTSAI_SET_DSCP)
 		write_dscp(skb, p, e);

@@ -68,8 +68,7 @@ enum softsai_action {
 	SOFTSAI_SET_DSCP = 1 << 7,
 	SOFTSAI_SAMPLE = 1 << 8,
 	SOFTSAI_MIRROR = 1 << 9,
-	SOFTSAI_SET_TC = 1 << 10,
-	SOFTSAI_WATCH = 1 << 11,
+	SOFTSAI_SET_TC = 1 << 10, /* 1 << 11 was another in an earlier version */
 };
 
 /* An ACL entry. All members in host order. Aligned, so that it is copied by words of 8. */
@@ -87,8 +86,7 @@ struct softsai_entry {
 	__u8 dscp;
 	__u8 tc;	 /* traffic class */
 	__u8 zero;
-	__u16 flow;	 /* number of a watched one */
-	__u16 zero2;
+	__u32 zero2;
 } __attribute__((aligned(8)));
 
 /* An entry in the map, with the whole of what it matches. */

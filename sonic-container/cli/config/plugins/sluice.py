@@ -24,6 +24,7 @@ TABLES = [
         {"name":"etcd_endpoints","type":"endpoint","help":"Members of the etcd cluster of scope global.","pattern":"https?://([A-Za-z0-9._\\-]+|\\[[0-9A-Fa-f:.]+\\]):[0-9]{1,5}","most":9},
         {"name":"etcd_key_file","type":"string","help":"PEM file of our key for etcd.","min":1,"max":4096},
         {"name":"etcd_password_file","type":"string","help":"File whose first line is the user's password.","min":1,"max":4096},
+        {"name":"etcd_allow_plaintext","type":"values","help":"Whether the password may be sent to etcd_endpoints of http, where everybody on the way reads it.","values":["true","false"],"default":"false"},
         {"name":"etcd_user","type":"string","help":"User of etcd.","min":1,"max":255},
         {"name":"flow_capacity","type":"number","help":"Flows that are tracked at once.","min":1024,"max":4194304,"default":"65536"},
         {"name":"rc_source_qp","type":"values","help":"The source queue pair of connected services, which is not in their packets.","values":["learn","zero"],"default":"learn"},
