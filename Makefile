@@ -16,7 +16,7 @@ VERSION  := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 # of tests. libyang-tools: judges the models. pmacct, nfdump, libfixbuf-tools: IPFIX
 # collectors that tests send to. etcd-server: tests start members of their own.
 # python3-*: the commands on the switch, and a gNMI client of another make. openssl,
-# procps, curl: the commands of the README.
+# procps, curl: the commands of the pages.
 TO_BUILD := gcc libc6-dev clang bpftool libbpf-dev libelf-dev libnl-3-dev libnl-route-3-dev
 DEPS    := $(TO_BUILD) redis-server tshark python3-scapy iproute2 libyang-tools pmacct nfdump libfixbuf-tools \
 	python3-pytest python3-click python3-redis python3-tabulate python3-natsort \

@@ -130,7 +130,7 @@ func TestHashWarning(t *testing.T) {
 	l.awaitFields("SLUICE_STATE", "global", "state", "running")
 }
 
-// TestLeastRights: the capabilities that the README names are enough.
+// TestLeastRights: the capabilities that docs/linux.md names are enough.
 func TestLeastRights(t *testing.T) {
 	l := newLeaf(t)
 	l.launchWith([]string{"setpriv", "--bounding-set=-all,+net_admin,+bpf,+perfmon"})

@@ -104,12 +104,12 @@ func TestFrames(t *testing.T) {
 			golden(t, fmt.Sprintf("frame-%dx%d.txt", width, height), frame)
 		}
 	}
-	readme, err := os.ReadFile("../../../../../README.md")
+	page, err := os.ReadFile("../../../../../docs/operations.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if frame := v.Frame(Layout{Width: 80, Height: 24, UTF8: true, Order: ByRate, Footer: Footer(ByRate, false)}); !strings.Contains(string(readme), "```\n"+frame+"```\n") {
-		t.Errorf("README.md shows another frame than\n%s", frame)
+	if frame := v.Frame(Layout{Width: 80, Height: 24, UTF8: true, Order: ByRate, Footer: Footer(ByRate, false)}); !strings.Contains(string(page), "```\n"+frame+"```\n") {
+		t.Errorf("docs/operations.md shows another frame than\n%s", frame)
 	}
 	v.Limit(20)
 	golden(t, "frame-plain.txt", v.Frame(Layout{Order: ByRate}))

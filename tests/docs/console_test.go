@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package readme
+package docs
 
 import (
 	"strings"
@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-const page = "# Title\n" +
+const sample = "# Title\n" +
 	"$ not a command\n" +
 	"```console\n" +
 	"$ one\n" +
@@ -34,6 +34,13 @@ const page = "# Title\n" +
 	"$ five\n" +
 	"5\n" +
 	"```\n" +
+	"```sh ipsec state\n" +
+	"ip xfrm state\n" +
+	"```\n" +
+	"```console demo\n" +
+	"$ make demo\n" +
+	"6\n" +
+	"```\n" +
 	"```console switch\n" +
 	"$ show version\n" +
 	"```\n" +
@@ -43,7 +50,7 @@ const page = "# Title\n" +
 	"The end.\n"
 
 func TestParse(t *testing.T) {
-	run, box, notRun, err := parse(page)
+	found, err := parse(sample)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,15 +58,18 @@ func TestParse(t *testing.T) {
 		{text: "one", line: 4, output: []string{"first", "", "  $ indented"}, from: 4, to: 7},
 		{text: "two --flag | sort", line: 8, from: 8, to: 8},
 		{text: "three", line: 9, output: []string{"…"}, from: 9, to: 10},
-		{text: "four", line: 30, from: 30, to: 30},
+		{text: "four", line: 37, from: 37, to: 37},
 	}
-	if d := cmp.Diff(want, run, cmp.AllowUnexported(command{})); d != "" {
+	if d := cmp.Diff(want, found.run, cmp.AllowUnexported(command{})); d != "" {
 		t.Error(d)
 	}
-	if d := cmp.Diff([]string{"sudo reboot"}, notRun); d != "" {
+	if d := cmp.Diff([]command{{text: "make demo", line: 30, output: []string{"6"}, from: 30, to: 31}}, found.demo, cmp.AllowUnexported(command{})); d != "" {
 		t.Error(d)
 	}
-	if d := cmp.Diff([]block{{line: 19, text: "one\n  two\n"}, {line: 23, text: "$ five\n5\n", commands: []command{{text: "five", line: 23, output: []string{"5"}, from: 23, to: 24}}}}, box, cmp.AllowUnexported(block{}, command{})); d != "" {
+	if d := cmp.Diff([]string{"sudo reboot"}, found.notRun); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff([]block{{line: 19, text: "one\n  two\n"}, {line: 23, text: "$ five\n5\n", commands: []command{{text: "five", line: 23, output: []string{"5"}, from: 23, to: 24}}}}, found.box, cmp.AllowUnexported(block{}, command{})); d != "" {
 		t.Error(d)
 	}
 }
@@ -67,8 +77,8 @@ func TestParse(t *testing.T) {
 func TestParseRefusesWhatItWouldNotTest(t *testing.T) {
 	for page, problem := range map[string]string{
 		"text\n```console\n$ one\n":                          "line 2: the block does not end",
-		"```console\nfirst\n$ one\n```\n":                    `line 2: "first" stands before`,
-		"```console\n$ one\n```\n```console\nfirst\n```\n":   `line 5: "first" stands before`,
+		"```console\nfirst\n$ one\n```\n":                    `line 2: "first" precedes`,
+		"```console\n$ one\n```\n```console\nfirst\n```\n":   `line 5: "first" precedes`,
 		"```sh\none\n```\n":                                  `line 1: block "` + "```sh" + `"`,
 		"```bash\none\n```\n":                                "line 1: block",
 		"```console \n$ one\n```\n":                          "line 1: block",
@@ -76,7 +86,7 @@ func TestParseRefusesWhatItWouldNotTest(t *testing.T) {
 		"```sh  norun\none\n```\n":                           "line 1: block",
 		"```json\n```\n```text\n```console\n```\n```console": "line 6: the block does not end",
 	} {
-		_, _, _, err := parse(page)
+		_, err := parse(page)
 		if err == nil || !strings.Contains(err.Error(), problem) {
 			t.Errorf("%q: error %v, want %s", page, err, problem)
 		}
@@ -106,25 +116,25 @@ func TestMatches(t *testing.T) {
 		{"a… d", "a b d", false}, // only a line of its own
 	} {
 		if got := matches(strings.Fields(c.want), strings.Fields(c.got)); got != c.ok {
-			t.Errorf("README %q, printed %q: %v", c.want, c.got, got)
+			t.Errorf("page %q, printed %q: %v", c.want, c.got, got)
 		}
 	}
 }
 
 func TestReplace(t *testing.T) {
-	run, _, _, err := parse(page)
+	found, err := parse(sample)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var same [][]string
-	for _, c := range run {
+	for _, c := range found.run {
 		same = append(same, c.output)
 	}
-	if d := cmp.Diff(page, replace(page, run, same)); d != "" {
+	if d := cmp.Diff(sample, replace(sample, found.run, same)); d != "" {
 		t.Errorf("the same outputs changed the page:\n%s", d)
 	}
-	got := replace(page, run, [][]string{{"1"}, {"2", "zwei"}, nil, {"4"}})
-	want := strings.NewReplacer("first\n\n  $ indented\n", "1\n", "sort\n", "sort\n2\nzwei\n", "…\n", "", "four\n", "four\n4\n").Replace(page)
+	got := replace(sample, found.run, [][]string{{"1"}, {"2", "zwei"}, nil, {"4"}})
+	want := strings.NewReplacer("first\n\n  $ indented\n", "1\n", "sort\n", "sort\n2\nzwei\n", "…\n", "", "four\n", "four\n4\n").Replace(sample)
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package readme
+package docs
 
 import (
 	"fmt"
@@ -32,16 +32,24 @@ const (
 	infoSwitch = "console switch"
 	infoBox    = "sh box"
 	infoShown  = "console box"
+	infoDemo   = "console demo"
 	infoNotRun = "sh norun"
+	infoIPsec  = "sh ipsec " // and a name
 )
 
-var infos = []string{infoRun, infoSwitch, infoBox, infoShown, infoNotRun}
+var infos = []string{infoRun, infoSwitch, infoBox, infoShown, infoDemo, infoNotRun, infoIPsec}
 
-// parse returns the commands of a Markdown page that are to be run, the scripts
-// for a box, and the lines of the blocks that are not run here. It refuses what
-// would silently go untested: blocks of shell of another kind, and blocks that do
-// not end.
-func parse(page string) (run []command, box []block, notRun []string, err error) {
+// blocks are those of a page that are tested here.
+type blocks struct {
+	run    []command // of infoRun
+	demo   []command // of infoDemo
+	box    []block   // of infoBox and infoShown
+	notRun []string  // lines of infoNotRun
+}
+
+// parse returns the blocks of a Markdown page. It refuses what would silently go
+// untested: blocks of shell of another kind, and blocks that do not end.
+func parse(page string) (found blocks, err error) {
 	info, inside, opened := "", false, 0
 	for i, line := range strings.Split(page, "\n") {
 		switch {
@@ -50,36 +58,41 @@ func parse(page string) (run []command, box []block, notRun []string, err error)
 			info = strings.TrimPrefix(line, fence)
 			words := strings.Fields(strings.Trim(line, " `"))
 			isShell := len(words) > 0 && slices.Contains([]string{"console", "sh", "bash", "shell"}, words[0])
-			if isShell && !slices.Contains(infos, info) {
-				return nil, nil, nil, fmt.Errorf("line %d: block %q: a block of commands begins, not indented, with one of %q behind %s",
+			isKnown := slices.Contains(infos, info) || strings.HasPrefix(info, infoIPsec)
+			if isShell && !isKnown {
+				return blocks{}, fmt.Errorf("line %d: block %q: a block of commands begins, not indented, with one of %q behind %s",
 					i+1, line, infos, fence)
 			}
 			if info == infoBox || info == infoShown {
-				box = append(box, block{line: i + 2})
+				found.box = append(found.box, block{line: i + 2})
 			}
 		case !inside:
 		case strings.TrimSpace(line) == fence:
 			inside = false
 		case info == infoBox:
-			box[len(box)-1].text += line + "\n"
+			found.box[len(found.box)-1].text += line + "\n"
 		case info == infoNotRun:
-			notRun = append(notRun, line)
+			found.notRun = append(found.notRun, line)
 		case info == infoRun:
-			if run, err = add(run, line, i, opened); err != nil {
-				return nil, nil, nil, err
+			if found.run, err = add(found.run, line, i, opened); err != nil {
+				return blocks{}, err
+			}
+		case info == infoDemo:
+			if found.demo, err = add(found.demo, line, i, opened); err != nil {
+				return blocks{}, err
 			}
 		case info == infoShown:
-			last := &box[len(box)-1]
+			last := &found.box[len(found.box)-1]
 			last.text += line + "\n"
 			if last.commands, err = add(last.commands, line, i, opened); err != nil {
-				return nil, nil, nil, err
+				return blocks{}, err
 			}
 		}
 	}
 	if inside {
-		return nil, nil, nil, fmt.Errorf("line %d: the block does not end", opened)
+		return blocks{}, fmt.Errorf("line %d: the block does not end", opened)
 	}
-	return run, box, notRun, nil
+	return found, nil
 }
 
 // add adds a line of a console: a command, or what the last one prints. i is the
@@ -89,7 +102,7 @@ func add(all []command, line string, i, opened int) ([]command, error) {
 		return append(all, command{text: strings.TrimPrefix(line, prompt), line: i + 1, from: i + 1, to: i + 1}), nil
 	}
 	if len(all) == 0 || all[len(all)-1].line < opened {
-		return nil, fmt.Errorf("line %d: %q stands before the first command of its block", i+1, line)
+		return nil, fmt.Errorf("line %d: %q precedes the first command of its block", i+1, line)
 	}
 	last := &all[len(all)-1]
 	last.output = append(last.output, line)

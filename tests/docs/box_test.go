@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package readme
+package docs
 
 import (
 	"bufio"
@@ -104,15 +104,15 @@ func (b *box) run(dir, script string) {
 	}
 }
 
-// shows runs a command of the page, and looks whether it prints what that says. It
+// shows runs a command of a page, and checks that it prints what that says. It
 // returns what it printed, where that is to be written into the page.
-func (b *box) shows(dir string, c command) []string {
+func (b *box) shows(dir string, p *page, c command) []string {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.t.Context(), patience)
 	defer cancel()
 	out, err := b.command(ctx, dir, c.text).CombinedOutput()
 	if err != nil {
-		b.t.Errorf("README.md:%d: $ %s: %v\n%s", c.line, c.text, err, out)
+		b.t.Errorf("%s:%d: $ %s: %v\n%s", p.name, c.line, c.text, err, out)
 	}
 	got := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
 	switch {
@@ -121,8 +121,8 @@ func (b *box) shows(dir string, c command) []string {
 	case *update:
 		return got
 	}
-	b.t.Errorf("README.md:%d: $ %s\nprints something else (- the README, + the command; go test ./tests/readme -update writes it):\n%s",
-		c.line, c.text, cmp.Diff(strings.Join(c.output, "\n"), strings.Join(got, "\n")))
+	b.t.Errorf("%s:%d: $ %s\nprints something else (- the page, + the command; go test ./tests/docs -update writes it):\n%s",
+		p.name, c.line, c.text, cmp.Diff(strings.Join(c.output, "\n"), strings.Join(got, "\n")))
 	return c.output
 }
 

@@ -1,16 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands of the README, in its order, print what it says. To write what they
-print into it: SLUICE_README_UPDATE=1 /usr/bin/python3 -m pytest sonic-container/cli/tests/test_readme.py
+"""The commands of each page, in its order, print what it says. To write what they
+print into the pages: SLUICE_PAGES_UPDATE=1 /usr/bin/python3 -m pytest sonic-container/cli/tests/test_pages.py
 """
 
+import glob
 import os
 import re
 
-README = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../../README.md')
+import pytest
+
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../..')
+PAGES = sorted(os.path.relpath(path, ROOT) for path in glob.glob(ROOT + '/docs/**/*.md', recursive=True))
 BLOCK = re.compile(r'^```console switch\n(.*?)^```$', re.M | re.S)
 
-# What sluiced says of a switch that computes labels, on which the port of the
-# README is the only one.
+
+def read(page):
+    with open(os.path.join(ROOT, page), encoding='utf-8') as f:
+        return f.read()
+
+
+# What sluiced says of a switch that computes labels, on which the port of
+# docs/sonic.md is the only one.
 SAYS = {
     6: {'SLUICE_STATE|global': {
             'state': 'running', 'driver': 'sai', 'version': '0.1.0', 'flow_label': 'active', 'flow_label_method': 'compute',
@@ -31,9 +41,9 @@ IN_A_FLEET = {
 }
 
 
-def test_readme(switch):
-    with open(README) as f:
-        page = f.read()
+@pytest.mark.parametrize('page', [page for page in PAGES if BLOCK.search(read(page))])
+def test_page(switch, page):
+    text = read(page)
 
     def says(databases):
         for number, rows in databases.items():
@@ -45,17 +55,21 @@ def test_readme(switch):
         lines = []
         if 'stream-id-scope global' in block.group(1):
             says(IN_A_FLEET)
-        for line in block.group(1).splitlines():
+        shown = block.group(1).replace('\\\n', '\0').splitlines()  # a command goes on behind a backslash
+        for line in shown:
             if line.startswith('$ '):
-                words = line[2:].replace('sudo ', '')
+                words = line[2:].replace('\0', ' ').replace('sudo ', '')
                 refused = words.endswith(' md5')
-                lines += [line] + switch.run(words, code=1 if refused else 0).splitlines()
+                lines += [line.replace('\0', '\\\n')] + switch.run(words, code=1 if refused else 0).splitlines()
         return '```console switch\n' + '\n'.join(lines) + '\n```'
 
-    assert len(BLOCK.findall(page)) == 4
-    printed = BLOCK.sub(run_block, page)
-    if 'SLUICE_README_UPDATE' in os.environ:
-        with open(README, 'w') as f:
+    printed = BLOCK.sub(run_block, text)
+    if 'SLUICE_PAGES_UPDATE' in os.environ:
+        with open(os.path.join(ROOT, page), 'w', encoding='utf-8') as f:
             f.write(printed)
         return
-    assert printed == page
+    assert printed == text
+
+
+def test_pages_are_found():
+    assert sum(len(BLOCK.findall(read(page))) for page in PAGES) >= 4

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package readme
+package docs
 
 import (
 	"os"
@@ -10,84 +10,107 @@ import (
 	"testing"
 )
 
-// A stage is how a script of the page runs in the box.
+// A stage is how a script of a page runs in the box.
 type stage struct {
+	page  string // below docs/
 	first string // what it begins with
-	given string // script that makes what the page takes as there
+	given string // script that makes what the page presupposes
 
 	// until is when a script that goes on has done its work; empty: it ends.
 	until string
 
 	alone bool   // each of its lines is a script of its own, by turns
-	then  string // script that looks whether it did what the page says; /tmp/output is what it printed
+	then  string // script that checks that it did what the page says; /tmp/output is what it printed
 }
 
 const stateIs = `[ "$(redis-cli -s /run/sluice/redis.sock -n 6 HGET 'SLUICE_STATE|global' `
 
-// stages are those of the page, in its order. Each finds what those before it left.
+// stages are the scripts of all pages, those of a page in its order. Each finds what
+// those before it left.
+// ctrlC is what pressing Ctrl-C where sluiced runs does. The box has processes of
+// its own, so that this reaches no other sluiced.
+const ctrlC = "pkill -INT -x sluiced; while pgrep -x sluiced; do sleep 0.1; done"
+
 var stages = []stage{
 	{
+		page:  "linux.md",
 		first: "sudo install bin/",
 	},
 	{
+		page:  "linux.md",
 		first: "redis-cli -s /run/sluice/redis.sock -n 4 HSET 'PORT|eth1'",
 		given: "while ! redis-cli -s /run/sluice/redis.sock PING; do sleep 0.1; done; for port in eth1 eth2; do ip link add $port type veth peer name far-$port; ip link set $port up; ip link set far-$port up; done",
 		until: stateIs + `state)" = running ]`,
 	},
 	{
+		page:  "linux.md",
 		first: "redis-cli -s /run/sluice/redis.sock -n 4 HSET 'SLUICE_PORT|eth1'",
 		then:  `for i in $(seq 600); do ! ` + stateIs + `flow_label)" = active ] || exit 0; sleep 0.1; done; exit 1`,
 	},
 	{
-		first: "sudo pkill -x sluiced\nwhile pgrep -x sluiced; do sleep 1; done\nsudo sluiced --db-config /etc/sluice/database_config.json --sai-library /usr/lib/libsoftsai.so \\\n    --sai-profile SLUICE_QUEUES=8",
+		page:  "linux.md",
+		given: ctrlC,
+		first: "sudo sluiced --db-config /etc/sluice/database_config.json --sai-library /usr/lib/libsoftsai.so \\\n    --sai-profile SLUICE_QUEUES=8",
 		until: `[ "$(redis-cli -s /run/sluice/redis.sock -n 6 HGET 'SLUICE_CAPABILITY|switch' queues)" = 8 ] && redis-cli -s /run/sluice/redis.sock -n 2 HGET 'SLUICE_QUEUE_STATS:eth1|3' queued_bytes | grep -q 0 && ` + stateIs + `flow_label)" = active ]`,
 	},
 	{
-		first: "sonic-db-cli CONFIG_DB HSET 'SLUICE_PORT|Ethernet0'",
+		page:  "configuration/README.md",
+		first: "redis-cli -s /run/sluice/redis.sock -n 4 HSET 'SLUICE_PORT|Ethernet0'",
 		given: "ip link add Ethernet0 type veth peer name far-Ethernet0; redis-cli -s /run/sluice/redis.sock -n 4 HSET 'PORT|Ethernet0' admin_status up",
 		then:  `[ "$(redis-cli -s /run/sluice/redis.sock -n 4 HGET 'SLUICE_PORT|Ethernet0' role)" = edge ]`,
 	},
 	{
+		page:  "configuration/README.md",
 		first: "sluiced --dry-run",
 		given: "mkdir -p /run/redis/sonic-db && cp /etc/sluice/database_config.json /run/redis/sonic-db/",
 		then:  "grep -q label/table /tmp/output",
 	},
 	{
+		page:  "gnmi.md",
 		first: "sluice-gnmi --cert",
 		given: certificates + "printf 'alice:%s\\n' '$2y$05$abcdefghijklmnopqrstuuE7oEx4fFXO1SvdQgrfMHWgV4K2gJd3S' >/etc/sluice/users",
 		alone: true,
 		until: "grep -q 'sluice-gnmi starts' /tmp/output",
 	},
 	{
+		page:  "gnmi.md",
 		first: `tls="-address SWITCH:50070`,
 		given: "(sluice-gnmi --cert server.pem --key server.key --ca clients-ca.pem >/tmp/gnmi 2>&1 &); for i in $(seq 600); do grep -q 'sluice-gnmi starts' /tmp/gnmi && exit 0; sleep 0.1; done; cat /tmp/gnmi; exit 1",
 		until: `grep -q 'op: UPDATE' /tmp/output && grep -q 'eth1.*role.*edge' /tmp/output && grep -q 'rewrite.*zero-only' /tmp/output`,
 	},
 	{
+		page:  "operations.md",
 		first: "sluice techsupport --out",
 		then:  "cd /tmp && tar -xzf techsupport.tar.gz && grep -q 'sluice_filter *yes' sluice-techsupport-*/links.txt && grep -q 'driver *sai' sluice-techsupport-*/state.txt",
 	},
 	{
+		page:  "operations.md",
 		first: "sluice top --once",
 		then:  `grep -q '^eth1  *edge ' /tmp/output && [ "$(grep -c '"method":"compute"' /tmp/output)" = 3 ]`,
 	},
 	{
+		page:  "operations.md",
 		first: "$ curl -s http://127.0.0.1:9475/metrics",
 		given: `for i in $(seq 600); do ! ` + stateIs + `state)" = running ] || exit 0; sleep 0.1; done; exit 1`,
 	},
 	{
+		page:  "fleet.md",
 		first: "tls=\"-address SWITCH:50070 -ca_crt ca.pem -client_crt me.pem -client_key me.key\"\ngnmi_cli $tls -set -proto '\n  update:<path:<elem:<name:\"sonic-sluice\"> elem:<name:\"SLUICE_PORT\">",
 		then:  "! [ -e /var/lib/sluice/gnmi-commit.json ] && " + stateIs + `flow_label)" = active ]`,
 	},
 	{
-		first: "sudo pkill -x sluiced",
+		page:  "linux.md",
+		given: ctrlC,
+		first: "sudo sluiced --db-config /etc/sluice/database_config.json --sai-library /usr/lib/libsoftsai.so --remove",
 		then:  `! tc qdisc show | grep -e clsact -e htb && for db in 2 6; do ! redis-cli -s /run/sluice/redis.sock -n $db KEYS '*' | grep -v GNMI | grep -i sluice || exit 1; done`,
 	},
 	{
+		page:  "notifications.md",
 		first: "sluice send pfcm --dev eth0",
 		given: "ip netns add far; ip link add eth0 type veth peer name eth0 netns far; ip link set eth0 up; ip -n far addr add fe80::2/64 dev eth0 nodad; ip -n far link set eth0 up; while ip addr show dev eth0 | grep -q tentative; do sleep 0.1; done",
 	},
 	{
+		page:  "ipfix/README.md",
 		first: "sluice export capture.pcap --collector",
 		given: certificates + `
 cp ` + "tests/captures/rc-send-ipv4.pcap" + ` capture.pcap
@@ -113,19 +136,76 @@ const certificates = `
 } 2>/dev/null
 `
 
-// TestBox runs the scripts of the page that change a machine, in a box.
-func TestBox(t *testing.T) {
-	page, err := os.ReadFile(readme)
-	if err != nil {
-		t.Fatal(err)
+// TestPagesWorkOnABox runs the scripts of the pages that change a machine, in a box.
+func TestPagesWorkOnABox(t *testing.T) {
+	all := pages(t)
+	next := make(map[string]int) // how many blocks of a page have run
+	for _, s := range stages {
+		next["docs/"+s.page]++
 	}
-	_, blocks, _, err := parse(string(page))
-	if err != nil {
-		t.Fatalf("README.md: %v", err)
+	for name, p := range all {
+		if len(p.box) != next[name] {
+			t.Errorf("%s has %d scripts for a box, and there are %d stages here", name, len(p.box), next[name])
+		}
 	}
-	if len(blocks) != len(stages) {
-		t.Fatalf("README.md has %d scripts for a box, and there are %d stages here", len(blocks), len(stages))
+	if t.Failed() {
+		return
 	}
+	clear(next)
+	b, here := furnishedBox(t)
+	commands, outputs := make(map[string][]command), make(map[string][][]string)
+	for _, s := range stages {
+		p := all["docs/"+s.page]
+		block := p.box[next[p.name]]
+		next[p.name]++
+		if !strings.HasPrefix(block.text, s.first) {
+			t.Fatalf("%s:%d: the script begins with %q, want %q", p.name, block.line, block.text, s.first)
+		}
+		if s.given != "" {
+			b.run(here, s.given)
+		}
+		if block.commands != nil {
+			for _, c := range block.commands {
+				commands[p.name] = append(commands[p.name], c)
+				outputs[p.name] = append(outputs[p.name], b.shows(here, p, c))
+			}
+			continue
+		}
+		b.stage(here, s, block.text)
+	}
+	if *update && !t.Failed() {
+		for name, run := range commands {
+			all[name].write(t, run, outputs[name])
+		}
+	}
+}
+
+// stage runs a script as a stage says.
+func (b *box) stage(here string, s stage, text string) {
+	b.t.Helper()
+	scripts := []string{text}
+	if s.alone {
+		scripts = strings.Split(strings.TrimSpace(text), "\n")
+	}
+	for _, script := range scripts {
+		if s.until == "" {
+			b.run(here, printing(script))
+			continue
+		}
+		b.start(here, script, s.until)
+		if s.alone {
+			b.run("/", "pkill -x "+strings.Fields(script)[0]+"; while pgrep -x "+strings.Fields(script)[0]+"; do sleep 0.1; done")
+		}
+	}
+	if s.then != "" {
+		b.run("/", s.then)
+	}
+}
+
+// furnishedBox makes a box with what the pages presuppose, and returns the folder
+// of the source in it.
+func furnishedBox(t *testing.T) (*box, string) {
+	t.Helper()
 	here, err := filepath.Abs(root)
 	if err != nil {
 		t.Fatal(err)
@@ -145,47 +225,7 @@ func TestBox(t *testing.T) {
 	b.run(here, strings.Join([]string{
 		"printf '127.0.0.1 localhost SWITCH flows.example\\n' >/etc/hosts",
 		`printf '#!/bin/sh\nexec "$@"\n' >/usr/local/bin/sudo`,
-		// As SONiC's, for one database.
-		`printf '#!/bin/sh\n[ "$1" = CONFIG_DB ] && shift && exec redis-cli -s /run/sluice/redis.sock -n 4 "$@"\n' >/usr/local/bin/sonic-db-cli`,
-		"chmod +x /usr/local/bin/sudo /usr/local/bin/sonic-db-cli",
+		"chmod +x /usr/local/bin/sudo",
 	}, "\n"))
-	var commands []command
-	var outputs [][]string
-	for i, s := range stages {
-		text := blocks[i].text
-		if !strings.HasPrefix(text, s.first) {
-			t.Fatalf("README.md:%d: the script begins with %q, want %q", blocks[i].line, text, s.first)
-		}
-		if s.given != "" {
-			b.run(here, s.given)
-		}
-		if shown := blocks[i].commands; shown != nil {
-			for _, c := range shown {
-				commands, outputs = append(commands, c), append(outputs, b.shows(here, c))
-			}
-			continue
-		}
-		scripts := []string{text}
-		if s.alone {
-			scripts = strings.Split(strings.TrimSpace(text), "\n")
-		}
-		for _, script := range scripts {
-			if s.until == "" {
-				b.run(here, printing(script))
-				continue
-			}
-			b.start(here, script, s.until)
-			if s.alone {
-				b.run("/", "pkill -x "+strings.Fields(script)[0]+"; while pgrep -x "+strings.Fields(script)[0]+"; do sleep 0.1; done")
-			}
-		}
-		if s.then != "" {
-			b.run("/", s.then)
-		}
-	}
-	if *update && !t.Failed() {
-		if err := os.WriteFile(readme, []byte(replace(string(page), commands, outputs)), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
+	return b, here
 }
