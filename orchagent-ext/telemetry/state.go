@@ -54,6 +54,8 @@ type State struct {
 	Warnings               []string
 	LastError              string
 	LastErrorAt            time.Time
+	LastFault              string // why the loop was started again; "": it was not
+	LastFaultAt            time.Time
 	Since                  time.Time // start of the daemon
 }
 
@@ -79,6 +81,10 @@ func (s State) Row() rows.Row {
 	if s.LastError != "" {
 		fields["last_error"] = s.LastError
 		fields["last_error_time"] = stamp(s.LastErrorAt)
+	}
+	if s.LastFault != "" {
+		fields["last_fault"] = s.LastFault
+		fields["last_fault_time"] = stamp(s.LastFaultAt)
 	}
 	return rows.Row{Table: TableState, Key: "global", Fields: fields}
 }

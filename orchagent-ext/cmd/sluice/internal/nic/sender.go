@@ -139,7 +139,7 @@ const catchUp = int64(time.Millisecond)
 // Send takes the flow's next packet as sent at now. It returns the packet's number
 // and when it was offered.
 func (s *Sender) Send(now int64, flow int) (n uint64, offered int64) {
-	f, octets := &s.flows[flow], s.c.Flows[flow].octets()
+	f, octets := &s.flows[flow], s.c.Flows[flow].Octets()
 	n, offered = f.n, f.offered
 	f.n++
 	f.sent = max(s.ready(now, flow), now-catchUp)
