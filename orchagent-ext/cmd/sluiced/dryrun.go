@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 
 	"sluice/orchagent-ext/asic"
@@ -17,6 +18,7 @@ import (
 	"sluice/orchagent-ext/sonicdb"
 	"sluice/orchagent-ext/telemetry"
 	sai "sluice/sai-shim"
+	"sluice/yang/text"
 )
 
 // dryRun prints the steps from what STATE_DB says stands to what CONFIG_DB asks
@@ -60,15 +62,22 @@ func dryRun(ctx context.Context, o *options, databases *sonicdb.Databases, out i
 		return err
 	}
 	if o.json {
-		encoder := json.NewEncoder(out)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(struct {
+		encoded, err := json.MarshalIndent(struct {
 			Method   asic.Method        `json:"method"`
 			Steps    []asic.Step        `json:"steps"`
 			Rejected []config.Rejection `json:"rejected"`
-		}{method, steps, rejected})
+		}{method, steps, rejected}, "", "  ")
+		if err == nil {
+			_, err = out.Write(append(text.JSON(encoded), '\n'))
+		}
+		return err
 	}
-	return printSteps(out, method, steps, rejected)
+	var b strings.Builder
+	if err := printSteps(&b, method, steps, rejected); err != nil {
+		return err
+	}
+	_, err = io.WriteString(out, text.Lines(b.String()))
+	return err
 }
 
 // standing is what the ledger has, and the last means that was chosen; "": none.
