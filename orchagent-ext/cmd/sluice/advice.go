@@ -220,7 +220,7 @@ func (l *adviceListener) text(cmd *cobra.Command) func(advised.Rate, time.Time) 
 		if r.Mbps != 0 {
 			what = fmt.Sprintf("%d Mbit/s, by %s for receiver %#06x", r.Mbps, r.By.Node, r.By.QP)
 		}
-		_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s  %s  queue pair %#06x  %s\n", at.Format("15:04:05.000000"), r.Host, r.QueuePair.QP, what)
+		_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s  %s  queue pair %#06x  %s\n", at.Format("15:04:05.000000"), r.Host, r.QP, what)
 		return err
 	}
 }
@@ -228,7 +228,7 @@ func (l *adviceListener) text(cmd *cobra.Command) func(advised.Rate, time.Time) 
 func (l *adviceListener) object(cmd *cobra.Command) func(advised.Rate, time.Time) error {
 	encoder := json.NewEncoder(cmd.OutOrStdout())
 	return func(r advised.Rate, at time.Time) error {
-		o := advisedRate{Time: at.UTC(), Host: r.Host, QP: r.QueuePair.QP, Mbps: r.Mbps}
+		o := advisedRate{Time: at.UTC(), Host: r.Host, QP: r.QP, Mbps: r.Mbps}
 		if r.Mbps != 0 {
 			o.By, o.Receiver = &r.By.Node, &r.By.QP
 		}
