@@ -25,7 +25,8 @@ func newAdviceCommand() *cobra.Command {
 		Long: `Rate Advice (draft-zz) on the side of the sender: which rate holds for which of its queue pairs.
 
 Each command has its own --help.`,
-		Args: cobra.NoArgs,
+		Example: `  sluice advice listen --json`,
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newAdviceListenCommand())
