@@ -27,7 +27,7 @@ func newAdviceCommand() *cobra.Command {
 Each command has its own --help.`,
 		Example: `  sluice advice listen --json`,
 		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newAdviceListenCommand())
 	return cmd
