@@ -22,6 +22,7 @@ import (
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+	"sluice/gnmi-server/auth"
 )
 
 // secure starts a server with TLS, a CA for clients and users alice and bob, whose
@@ -39,7 +40,7 @@ func secure(t *testing.T, flags ...string) (*server, *authority) {
 
 func hashed(t *testing.T, name, password string) string {
 	t.Helper()
-	hash, err := bcrypt.GenerateFromPassword([]byte(password), bcrypt.MinCost)
+	hash, err := bcrypt.GenerateFromPassword([]byte(password), auth.MinCost)
 	if err != nil {
 		t.Fatal(err)
 	}
