@@ -78,7 +78,9 @@ func (a *attempts) wait(l login, now time.Time) time.Duration {
 	defer a.mu.Unlock()
 	var wait time.Duration
 	for _, free := range a.of(l) {
-		wait = max(wait, free.Sub(now)-(wrongAtOnce-1)*wrongEvery)
+		if free.After(now) { // the zero time is too far away for a difference
+			wait = max(wait, free.Sub(now)-(wrongAtOnce-1)*wrongEvery)
+		}
 	}
 	return wait
 }

@@ -315,7 +315,7 @@ func TestFlags(t *testing.T) {
 	}{
 		"plain text elsewhere":      {[]string{"--insecure-loopback", "0.0.0.0:0"}, "must be an address of loopback"},
 		"plain text by name":        {[]string{"--insecure-loopback", "localhost:0"}, "must be an address of loopback"},
-		"TLS that lets all in":      {[]string{"--cert", "a", "--key", "b"}, "would let everybody in"},
+		"TLS that lets all in":      {[]string{"--cert", "a", "--key", "b"}, "would let every client in"},
 		"a certificate, no key":     {[]string{"--cert", "a"}, "go together"},
 		"a CA alone":                {[]string{"--ca", "a"}, "--ca needs"},
 		"nothing to listen on":      {[]string{"--socket", ""}, "nothing to listen on"},
