@@ -175,22 +175,30 @@ func (u *Users) digest(users *userFile, name, password string) (digest [sha256.S
 	return sha256.Sum256(append(append(text, name+"\x00"...), password...)), known
 }
 
-// compare does the work of the file's highest cost, whatever the user's hash is
-// and whether there is such a user, so that the time it takes tells neither.
-func (f *userFile) compare(name, password string) bool {
+// compare says whether a password is that of a user. It takes as long for each
+// name, so that the time tells neither who the users are nor their costs.
+func (f *userFile) compare(name, password string) (right bool) {
+	for i, hash := range f.work(name) {
+		same := bcrypt.CompareHashAndPassword(hash, []byte(password)) == nil
+		right = right || same && i == 0
+	}
+	_, known := f.hashes[name]
+	return right && known
+}
+
+// work returns the hashes to compare with: the user's, and what makes it as much
+// work as the file's highest cost, since 2^c + 2^c + 2^(c+1) + … = 2^cost.
+func (f *userFile) work(name string) [][]byte {
 	hash, known := f.hashes[name]
-	done := f.cost
-	right := false
-	if known {
-		right = bcrypt.CompareHashAndPassword(hash, []byte(password)) == nil
-		done, _ = bcrypt.Cost(hash) // which was read
-	} else {
-		_ = bcrypt.CompareHashAndPassword(noPassword(f.cost), []byte(password))
+	if !known {
+		return [][]byte{noPassword(f.cost)}
 	}
-	for ; done < f.cost; done++ { // 2^c + 2^c + 2^(c+1) + … is 2^cost
-		_ = bcrypt.CompareHashAndPassword(noPassword(done), []byte(password))
+	all := [][]byte{hash}
+	cost, _ := bcrypt.Cost(hash) // which readUsers has checked
+	for ; cost < f.cost; cost++ {
+		all = append(all, noPassword(cost))
 	}
-	return right
+	return all
 }
 
 // noPassword returns a hash that takes as long as those of a cost.

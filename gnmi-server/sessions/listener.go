@@ -89,8 +89,9 @@ func (l *Listener) enter(c *Conn, s State) bool {
 	}
 	l.pools[c.state].remove(c)
 	c.state = s
-	l.pools[s].add(c, time.Now())
-	displaced := l.pools[s].surplus()
+	now := time.Now()
+	l.pools[s].add(c, now)
+	displaced := l.pools[s].surplus(now)
 	l.mu.Unlock()
 	if displaced == nil {
 		return false

@@ -46,7 +46,7 @@ func (p *pool) remove(c *Conn) {
 
 // surplus returns the connection that has to go, nil while there are not too many:
 // one of the address that has most, of those a silent one, of those the oldest.
-func (p *pool) surplus() *Conn {
+func (p *pool) surplus(now time.Time) *Conn {
 	if len(p.since) <= p.limit {
 		return nil
 	}
@@ -54,7 +54,7 @@ func (p *pool) surplus() *Conn {
 	for c, since := range p.since {
 		if worst == nil || cmp.Or(
 			cmp.Compare(p.sources[c.source], p.sources[worst.source]),
-			cmp.Compare(silent(c), silent(worst)),
+			cmp.Compare(p.silent(c, now), p.silent(worst, now)),
 			p.since[worst].Compare(since),
 		) > 0 {
 			worst = c
@@ -63,9 +63,12 @@ func (p *pool) surplus() *Conn {
 	return worst
 }
 
-// silent is 1 for a connection by which nothing came.
-func silent(c *Conn) int {
-	if c.heard.Load() == 0 {
+// moment is how long the first octets of a client may be on their way.
+const moment = 50 * time.Millisecond
+
+// silent is 1 for a connection by which nothing came, and should have.
+func (p *pool) silent(c *Conn, now time.Time) int {
+	if c.heard.Load() == 0 && now.Sub(p.since[c]) > moment {
 		return 1
 	}
 	return 0

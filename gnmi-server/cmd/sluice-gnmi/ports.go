@@ -119,10 +119,15 @@ func (p *ports) add(ear net.Listener, perSource int, config *tls.Config) {
 		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: idle, Time: keepaliveTime, Timeout: keepaliveTimeout}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: pingMinimum, PermitWithoutStream: true}),
 	}
-	begin := sessions.Login
+	limits := sessions.Limits{
+		Handshakes: min(sessions.Handshakes, descriptors()/4), Logins: min(sessions.Logins, descriptors()/8), LoginTime: sessions.LoginTime,
+		Sessions: o.maxSessions, PerSource: perSource,
+	}
+	begin := sessions.Handshake
 	if config != nil {
-		begin = sessions.Handshake
 		options = append(options, grpc.Creds(sessions.Follow(credentials.NewTLS(config))))
+	} else { // without TLS to begin with, which takes most of the memory before a login
+		begin, limits.Logins = sessions.Login, limits.Handshakes
 	}
 	s := grpc.NewServer(options...)
 	p.server.Register(s)
@@ -130,12 +135,17 @@ func (p *ports) add(ear net.Listener, perSource int, config *tls.Config) {
 	if o.reflection {
 		reflection.Register(s)
 	}
-	limits := sessions.Limits{
-		Handshakes: sessions.Handshakes, Logins: sessions.Logins, LoginTime: sessions.LoginTime,
-		Sessions: o.maxSessions, PerSource: perSource,
-	}
 	p.servers = append(p.servers, s)
 	p.ears = append(p.ears, sessions.Limit(ear, limits, begin, &p.server.Stats.Connections, p.log))
+}
+
+// descriptors returns how many files and connections the process may have open.
+func descriptors() int {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		return 1024 // what there is at least
+	}
+	return int(min(limit.Cur, 1<<20)) //nolint:gosec // it fits
 }
 
 // serve serves until ctx is done, and then lets RPCs end for a while.
