@@ -8,9 +8,9 @@
 //   - [Login]: until the first RPC of a user, who is known by then;
 //   - [Session]: from then on.
 //
-// Where there are too many before the login, the newest stays and the one that
-// has to go is the oldest of the address that has most, a silent one first: who
-// connects in numbers displaces itself. Sessions are never displaced; what is too
+// Where there are too many before the login, the newest stays and an old one of the
+// address that has most has to go, a silent one first: who connects in numbers
+// displaces itself. Sessions are never displaced; what is too
 // many is refused. A connection that has not become a session in time is closed,
 // and so is one that sends too much or asks too often before.
 //

@@ -45,17 +45,17 @@ func (p *pool) remove(c *Conn) {
 }
 
 // surplus returns the connection that has to go, nil while there are not too many:
-// one of the address that has most, of those a silent one, of those the oldest.
+// of the address that has most the one that has been here longest, where the time
+// of a silent one counts more.
 func (p *pool) surplus(now time.Time) *Conn {
 	if len(p.since) <= p.limit {
 		return nil
 	}
 	var worst *Conn
-	for c, since := range p.since {
+	for c := range p.since {
 		if worst == nil || cmp.Or(
 			cmp.Compare(p.sources[c.source], p.sources[worst.source]),
-			cmp.Compare(p.silent(c, now), p.silent(worst, now)),
-			p.since[worst].Compare(since),
+			cmp.Compare(p.age(c, now), p.age(worst, now)),
 		) > 0 {
 			worst = c
 		}
@@ -63,13 +63,14 @@ func (p *pool) surplus(now time.Time) *Conn {
 	return worst
 }
 
-// moment is how long the first octets of a client may be on their way.
-const moment = 50 * time.Millisecond
+// silence is how many times as much the age of a connection counts by which nothing
+// came. That of a newcomer, whose first octets are on their way, is little.
+const silence = 10
 
-// silent is 1 for a connection by which nothing came, and should have.
-func (p *pool) silent(c *Conn, now time.Time) int {
-	if c.heard.Load() == 0 && now.Sub(p.since[c]) > moment {
-		return 1
+func (p *pool) age(c *Conn, now time.Time) time.Duration {
+	age := now.Sub(p.since[c])
+	if c.heard.Load() == 0 {
+		age *= silence
 	}
-	return 0
+	return age
 }

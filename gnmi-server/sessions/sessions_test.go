@@ -15,9 +15,10 @@ func from(n byte) netip.Prefix {
 	return netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, 0, n}), 32)
 }
 
-// Who has most connections loses one: a silent one first, then the oldest.
+// Who has most connections loses the oldest one, a silent one before others that are
+// not much older; who has just come and has said nothing yet stays.
 func TestLimitDisplacesWhoHasMost(t *testing.T) {
-	p := newPool(4)
+	p := newPool(5)
 	add := func(source byte, at int64, heard int64) *Conn {
 		c := &Conn{source: from(source)}
 		c.heard.Store(heard)
@@ -25,23 +26,22 @@ func TestLimitDisplacesWhoHasMost(t *testing.T) {
 		return c
 	}
 	add(1, 0, 1) // the oldest of all, and the only one of its address
-	speaks, first := add(2, 1, 1), add(2, 2, 0)
-	if c := p.surplus(time.Unix(10, 0)); c != nil {
+	old, younger, silent, fresh := add(2, 1, 1), add(2, 50, 1), add(2, 90, 0), add(2, 99, 0)
+	if c := p.surplus(time.Unix(100, 0)); c != nil {
 		t.Errorf("%v goes, and there is room", c)
 	}
-	second, third := add(2, 3, 0), add(2, 4, 0)
-	for i, want := range []*Conn{first, second} {
-		got := p.surplus(time.Unix(10, 0))
+	add(3, 100, 0)
+	for i, want := range []*Conn{silent, old, younger, fresh} {
+		got := p.surplus(time.Unix(100, 0))
 		if got != want {
 			t.Fatalf("%d: %v goes", i, got)
 		}
 		p.remove(got)
-		add(3+byte(i), 9, 0)
-	}
-	p.remove(third)
-	add(2, 10, 0) // which may be about to speak
-	if got := p.surplus(time.Unix(10, 0)); got != speaks {
-		t.Errorf("of those that speak %v goes", got)
+		add(byte(4+i), 100, 0)
+		if i == 2 {
+			add(2, 100, 0)
+			p.limit++
+		}
 	}
 }
 

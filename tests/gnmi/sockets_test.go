@@ -30,8 +30,8 @@ func mutual(t *testing.T, flags ...string) (*server, *authority, tls.Certificate
 	return start(t, append([]string{"--listen", "127.0.0.1:0", "--cert", ca.file("server.pem"), "--key", ca.file("server.key"), "--ca", ca.file("ca.pem")}, flags...)...), ca, alice
 }
 
-// siege opens n sockets to an address, each of which calls act and then waits until
-// it is closed, and is opened again at once. They come from sources addresses, the
+// siege opens n sockets to an address, each of which calls act, waits until it is
+// closed or told something, and is opened again at once. They come from sources addresses, the
 // first of which ends in from. It returns how many were closed so far.
 func siege(t *testing.T, network, to string, n, from, sources int, act func(net.Conn)) (closed *atomic.Int64) {
 	t.Helper()
