@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/netip"
 
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/metadata"
@@ -27,20 +26,21 @@ type Authenticator struct {
 // password in its metadata, else of the client's certificate (its common name),
 // else [Local]. A password that is given must be right, whatever else there is.
 func (a *Authenticator) Identify(ctx context.Context) (string, error) {
-	p, _ := peer.FromContext(ctx)
-	return a.identify(ctx, func(name, password string) error {
-		return a.Users.Check(ctx, name, password, source(p))
+	return a.identify(ctx, func(name, password string, from Origin) error {
+		return a.Users.Check(ctx, name, password, from)
 	})
 }
 
 // Still says why a client that [Authenticator.Identify] let in would not be let in
 // now, or nil. It is cheap, and no attempt to log in.
 func (a *Authenticator) Still(ctx context.Context) error {
-	_, err := a.identify(ctx, func(name, password string) error { return a.Users.Still(name, password) })
+	_, err := a.identify(ctx, func(name, password string, from Origin) error {
+		return a.Users.Still(name, password, from)
+	})
 	return err
 }
 
-func (a *Authenticator) identify(ctx context.Context, check func(name, password string) error) (string, error) {
+func (a *Authenticator) identify(ctx context.Context, check func(name, password string, from Origin) error) (string, error) {
 	md, _ := metadata.FromIncomingContext(ctx)
 	name, password := md.Get("username"), md.Get("password")
 	if len(name) > 1 || len(password) > 1 {
@@ -56,7 +56,7 @@ func (a *Authenticator) identify(ctx context.Context, check func(name, password 
 		if a.Users == nil {
 			return "", errors.New("there is a password in the metadata, and the server has no file of users")
 		}
-		return name[0], check(name[0], password[0])
+		return name[0], check(name[0], password[0], origin(p))
 	case len(password) == 1:
 		return "", errors.New("there is a password in the metadata, and no username")
 	case len(name) == 1 && name[0] != certified:
@@ -73,12 +73,12 @@ func (a *Authenticator) identify(ctx context.Context, check func(name, password 
 
 func bySocket(p *peer.Peer) bool { return p != nil && p.Addr.Network() == "unix" }
 
-// source returns the address of a client.
-func source(p *peer.Peer) netip.Prefix {
+// origin returns where a client is.
+func origin(p *peer.Peer) Origin {
 	if p == nil {
-		return netip.Prefix{}
+		return Origin{}
 	}
-	return Source(p.Addr)
+	return Origin{p.Addr.String(), Source(p.Addr)}
 }
 
 func encrypted(p *peer.Peer) bool {

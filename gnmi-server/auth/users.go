@@ -111,17 +111,32 @@ func readUsers(path string) (*userFile, error) {
 	return users, nil
 }
 
+// Origin is where a client logs in from.
+type Origin struct {
+	Connection string // its address and port
+	Source     netip.Prefix
+}
+
 // Check says whether a password is that of a user; it waits for its turn. The
 // error is [ErrWait] where the password was not looked at.
-func (u *Users) Check(ctx context.Context, name, password string, from netip.Prefix) error {
+//
+// A password that was right a short while ago is not hashed again. It passes while
+// others are not looked at on the same connection alone, since elsewhere that
+// would tell a guess that is right from those that are not.
+func (u *Users) Check(ctx context.Context, name, password string, from Origin) error {
 	users := u.file.get()
-	digest, known := u.digest(users, name, password)
-	if known && u.wasRight(digest) {
+	here, known := u.digest(users, name, password, from.Connection)
+	if known && u.wasRight(here) {
 		return nil
 	}
-	l := login{name, from}
+	l := login{name, from.Source}
 	if err := u.mayTry(l); err != nil {
 		return err
+	}
+	near, _ := u.digest(users, name, password, from.Source.String())
+	if known && u.wasRight(near) {
+		u.keep(here)
+		return nil
 	}
 	turn := u.turns[0]
 	if u.attempts.knows(l) {
@@ -138,7 +153,8 @@ func (u *Users) Check(ctx context.Context, name, password string, from netip.Pre
 	if err := u.mayTry(l); err != nil { // others may have tried while this one waited
 		return err
 	}
-	if known && u.wasRight(digest) {
+	if known && u.wasRight(near) {
+		u.keep(here)
 		return nil
 	}
 	if !users.compare(name, password) {
@@ -146,13 +162,15 @@ func (u *Users) Check(ctx context.Context, name, password string, from netip.Pre
 		return errPassword
 	}
 	u.attempts.right(l, time.Now())
-	u.keep(digest)
+	u.keep(here)
+	u.keep(near)
 	return nil
 }
 
-// Still says whether the password that let a client in is still that of the user.
-func (u *Users) Still(name, password string) error {
-	digest, known := u.digest(u.file.get(), name, password)
+// Still says whether the password that let a connection in is still that of the
+// user.
+func (u *Users) Still(name, password string, from Origin) error {
+	digest, known := u.digest(u.file.get(), name, password, from.Connection)
 	if !known || !u.wasRight(digest) {
 		return fmt.Errorf("user %q has been removed or has another password", name)
 	}
@@ -167,12 +185,12 @@ func (u *Users) mayTry(l login) error {
 	return fmt.Errorf("%w: too many wrong passwords for this user or from this address; try again in %v", ErrWait, wait.Round(time.Second)+time.Second)
 }
 
-// digest returns what a password is remembered by. It changes with the user's
-// hash. Known reports whether there is such a user.
-func (u *Users) digest(users *userFile, name, password string) (digest [sha256.Size]byte, known bool) {
+// digest returns what a password that was right somewhere is remembered by. It
+// changes with the user's hash. Known reports whether there is such a user.
+func (u *Users) digest(users *userFile, name, password, where string) (digest [sha256.Size]byte, known bool) {
 	hash, known := users.hashes[name]
 	text := append(u.salt[:len(u.salt):len(u.salt)], hash...)
-	return sha256.Sum256(append(append(text, name+"\x00"...), password...)), known
+	return sha256.Sum256(fmt.Appendf(text, "%q %q %q", where, name, password)), known
 }
 
 // compare says whether a password is that of a user. It takes as long for each

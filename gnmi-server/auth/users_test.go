@@ -66,13 +66,38 @@ func TestLoginNeedsTheUsersPassword(t *testing.T) {
 	for login, right := range map[[2]string]bool{
 		{"alice", "ecila"}: true, {"bob", "bob"}: true, {"alice", "bob"}: false, {"bob", "ecila"}: false, {"carol", "ecila"}: false, {"", ""}: false, {"alice", ""}: false,
 	} {
-		err := u.Check(t.Context(), login[0], login[1], netip.Prefix{})
+		err := u.Check(t.Context(), login[0], login[1], Origin{})
 		if right && err != nil || !right && !errors.Is(err, errPassword) {
 			t.Errorf("%v: %v", login, err)
 		}
-		if still := u.Still(login[0], login[1]); (still == nil) != right {
+		if still := u.Still(login[0], login[1], Origin{}); (still == nil) != right {
 			t.Errorf("still %v: %v", login, still)
 		}
+	}
+}
+
+// While no more passwords are looked at, the right one does not pass either, though
+// it was right a moment ago: but on the connection that has logged in.
+func TestLoginLimitHoldsForWhatWasRight(t *testing.T) {
+	u, err := OpenUsers(write(t, hashed(t, "alice", "ecila", 10)), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	from := func(connection string) Origin { return Origin{connection, netip.MustParsePrefix("10.0.0.1/32")} }
+	if err := u.Check(t.Context(), "alice", "ecila", from("10.0.0.1:1")); err != nil {
+		t.Fatal(err)
+	}
+	for range wrongAtOnce {
+		u.attempts.wrong(login{"alice", from("").Source}, time.Now())
+	}
+	if err := u.Check(t.Context(), "alice", "ecila", from("10.0.0.1:2")); !errors.Is(err, ErrWait) {
+		t.Errorf("another connection: %v", err)
+	}
+	if err := u.Check(t.Context(), "alice", "ecila", from("10.0.0.1:1")); err != nil {
+		t.Errorf("the connection that has logged in: %v", err)
+	}
+	if err := u.Still("alice", "ecila", from("10.0.0.1:2")); err == nil {
+		t.Error("a connection that has not logged in still may")
 	}
 }
 

@@ -128,9 +128,12 @@ func TestLoginRevocationReachesStreams(t *testing.T) {
 					t.Fatal(err)
 				}
 				st := &stream{s: s, rpc: rpc}
-				if mode == gpb.SubscriptionList_STREAM {
-					st.initial()
+				if mode == gpb.SubscriptionList_POLL {
+					if err := rpc.Send(&gpb.SubscribeRequest{Request: &gpb.SubscribeRequest_Poll{Poll: &gpb.Poll{}}}); err != nil {
+						t.Fatal(err)
+					}
 				}
+				st.initial()
 				return st
 			}
 			if strings.Contains(name, "user") || strings.Contains(name, "password") { // alice's line stays as it is
