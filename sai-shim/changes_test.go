@@ -44,7 +44,7 @@ const (
 func TestChanges(t *testing.T) {
 	library := saitest.New(t)
 	l := open(t, library, library.Profile())
-	if diff := cmp.Diff([]string{"create switch#1 INIT_SWITCH=true", "set switch#1 PACKET_EVENT_NOTIFY=function"}, library.Calls()); diff != "" {
+	if diff := cmp.Diff([]string{"create switch#1 INIT_SWITCH=true", "set switch#1 PACKET_EVENT_NOTIFY=function", "get switch#1 SLUICE_EXTENSION"}, library.Calls()); diff != "" {
 		t.Error(diff)
 	}
 	made := func(want sai.ObjectID) func(sai.ObjectID, error) error {

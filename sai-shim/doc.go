@@ -8,6 +8,8 @@
 // policy: it never decides, retries or remembers, but for lists that turn out
 // longer than the room that was tried.
 //
-// A process has one library open at a time. A [Library] is for one goroutine,
-// but for [Library.Packets], whose reader may be another.
+// A process has one library open at a time. A [Library] is for one goroutine, with
+// these exceptions: the reader of [Library.Packets] may be another, that of
+// [Library.ReadFlowEvents], too, and [Library.SetHold], [Library.GetHold],
+// [Library.GetFlow], [Library.GetFlows] and [Library.FlowStats] are for any.
 package sai

@@ -53,6 +53,7 @@ type Library struct {
 	count   [8]byte // of the event
 
 	queueStats []QueueStat // that the library has, as far as is known
+	extension  int         // version, 0 for none
 }
 
 // Keys of the profile that map the extension's attributes to a vendor's ids.
@@ -110,8 +111,8 @@ func Open(path string, profile map[string]string) (*Library, error) {
 // it does not say.
 func (l *Library) Version() uint64 { return uint64(C.shim_version(l.shim)) }
 
-// Close uninitializes and unloads the library. What stands on the switch is the
-// library's to keep or to drop. No [Library.Packets] may be running.
+// Close uninitializes and unloads the library, which keeps or drops the objects on
+// the switch. No [Library.Packets] may be running, nor any other call.
 func (l *Library) Close() error {
 	err := l.event.Close()
 	C.shim_close(l.shim)
@@ -128,6 +129,7 @@ func (l *Library) CreateSwitch(initialize bool) error {
 		return err
 	}
 	l.Switch = ObjectID(id)
+	l.extension = int(C.shim_extension(l.shim))
 	return nil
 }
 

@@ -90,7 +90,7 @@ func TestConnect(t *testing.T) {
 	if err := l.CreateSwitch(false); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"create switch#1 INIT_SWITCH=false", "set switch#1 PACKET_EVENT_NOTIFY=function"}, library.Calls()); diff != "" {
+	if diff := cmp.Diff([]string{"create switch#1 INIT_SWITCH=false", "set switch#1 PACKET_EVENT_NOTIFY=function", "get switch#1 SLUICE_EXTENSION"}, library.Calls()); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -29,6 +29,8 @@ static const sai_api_t api_ids[APIS] = {
 struct shim {
 	void *handle;
 	void *api[APIS]; /* method tables; NULL: not implemented */
+	const sai_sluice_api_t *sluice; /* NULL: the library does not have the extension's API */
+	sai_status_t (*query)(sai_api_t, void **);
 	sai_status_t (*uninitialize)(void);
 	sai_status_t (*query_version)(sai_api_version_t *);
 	sai_status_t (*query_capability)(sai_object_id_t, sai_object_type_t, sai_attr_id_t, sai_attr_capability_t *);
@@ -52,21 +54,31 @@ struct shim {
 	_Alignas(64) atomic_uint_fast32_t head;
 	_Alignas(64) atomic_uint_fast32_t tail;
 	struct shim_packet ring[RING];
+
+	int flow_event; /* eventfd */
+	atomic_uint_fast64_t flow_lost;
+	_Alignas(64) atomic_uint_fast32_t flow_head;
+	_Alignas(64) atomic_uint_fast32_t flow_tail;
+	sai_sluice_flow_event_t flow_ring[RING];
 };
 
 /* SAI's callbacks carry no pointer. */
 static struct shim *open_shim;
 
 /*
- * Held while a packet is put into the ring: a library may call from several
- * threads, and from some that outlive shim_close. The reader never waits for it.
+ * Each is held while something is put into its ring: a library may call from several
+ * threads, and from some that outlive shim_close. The readers never wait for them,
+ * and events of flows never for packets.
  */
 static pthread_mutex_t delivery = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t flow_delivery = PTHREAD_MUTEX_INITIALIZER;
 
 static void deliver_to(struct shim *s)
 {
 	pthread_mutex_lock(&delivery);
+	pthread_mutex_lock(&flow_delivery);
 	open_shim = s;
+	pthread_mutex_unlock(&flow_delivery);
 	pthread_mutex_unlock(&delivery);
 }
 
@@ -137,6 +149,8 @@ static void free_shim(struct shim *s)
 	free(s->pairs);
 	if (s->event >= 0)
 		close(s->event);
+	if (s->flow_event >= 0)
+		close(s->flow_event);
 	if (s->handle)
 		dlclose(s->handle);
 	free(s);
@@ -145,7 +159,6 @@ static void free_shim(struct shim *s)
 char *shim_open(const char *path, const char *const *keys, const char *const *values, int n, struct shim **out)
 {
 	sai_status_t (*initialize)(uint64_t, const sai_service_method_table_t *);
-	sai_status_t (*query)(sai_api_t, void **);
 	struct shim *s;
 	sai_status_t status;
 	char *error = NULL;
@@ -157,7 +170,8 @@ char *shim_open(const char *path, const char *const *keys, const char *const *va
 		return strdup("out of memory");
 	memset(s, 0, sizeof(*s));
 	s->event = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-	if (s->event < 0 || copy_profile(s, keys, values, n)) {
+	s->flow_event = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	if (s->event < 0 || s->flow_event < 0 || copy_profile(s, keys, values, n)) {
 		error = message("%s: out of memory or of descriptors", path);
 		goto fail;
 	}
@@ -167,13 +181,13 @@ char *shim_open(const char *path, const char *const *keys, const char *const *va
 		goto fail;
 	}
 	*(void **)&initialize = dlsym(s->handle, "sai_api_initialize");
-	*(void **)&query = dlsym(s->handle, "sai_api_query");
+	*(void **)&s->query = dlsym(s->handle, "sai_api_query");
 	*(void **)&s->uninitialize = dlsym(s->handle, "sai_api_uninitialize");
 	*(void **)&s->query_version = dlsym(s->handle, "sai_query_api_version");
 	*(void **)&s->query_capability = dlsym(s->handle, "sai_query_attribute_capability");
 	*(void **)&s->query_enum = dlsym(s->handle, "sai_query_attribute_enum_values_capability");
 	*(void **)&s->object_keys = dlsym(s->handle, "sai_get_object_key");
-	if (!initialize || !query) {
+	if (!initialize || !s->query) {
 		error = message("%s is no SAI library: it has no symbol %s", path, initialize ? "sai_api_query" : "sai_api_initialize");
 		goto fail;
 	}
@@ -184,7 +198,7 @@ char *shim_open(const char *path, const char *const *keys, const char *const *va
 		goto fail;
 	}
 	for (int i = 0; i < APIS; i++)
-		if (query(api_ids[i], &s->api[i]) != SAI_STATUS_SUCCESS)
+		if (s->query(api_ids[i], &s->api[i]) != SAI_STATUS_SUCCESS)
 			s->api[i] = NULL;
 	if (!s->api[SWITCH]) {
 		error = message("%s: sai_api_query knows no switch API", path);
@@ -337,6 +351,11 @@ ACTION(u8, uint8_t)
 ACTION(u32, uint32_t)
 ACTION(s32, int32_t)
 ACTION(oid, uint64_t)
+
+void shim_action_off(struct shim *s, uint32_t id)
+{
+	next(s, id)->aclaction.enable = false;
+}
 
 void shim_action_oids(struct shim *s, uint32_t id, const uint64_t *v, uint32_t n)
 {
@@ -594,4 +613,135 @@ int shim_packets_take(struct shim *s, struct shim_packet *out, int n)
 uint64_t shim_packets_lost(struct shim *s)
 {
 	return atomic_load_explicit(&s->lost, memory_order_relaxed);
+}
+
+int shim_extension(struct shim *s)
+{
+	sai_attribute_value_t value;
+	sai_status_t status;
+	void *table = NULL;
+	uint32_t version;
+
+	status = shim_get(s, SAI_OBJECT_TYPE_SWITCH, s->switch_id, SAI_SWITCH_ATTR_SLUICE_EXTENSION, &value);
+	if (status != SAI_STATUS_SUCCESS || value.u64 >> 32 != SAI_SLUICE_MAGIC)
+		return 0;
+	version = (uint32_t)value.u64;
+	/* A library that says it has the API but does not give it has what came before. */
+	if (version >= SAI_SLUICE_VERSION_FLOWS && s->query(SAI_API_SLUICE, &table) == SAI_STATUS_SUCCESS && table)
+		s->sluice = table;
+	if (!s->sluice && version >= SAI_SLUICE_VERSION_FLOWS)
+		version = SAI_SLUICE_VERSION_LABELS;
+	return version <= INT32_MAX ? (int)version : INT32_MAX;
+}
+
+/* The library's thread calls this. */
+static void flow_event(sai_object_id_t switch_id, uint32_t count, const sai_sluice_flow_event_t *events)
+{
+	uint32_t head, tail;
+	struct shim *s;
+
+	(void)switch_id;
+	pthread_mutex_lock(&flow_delivery);
+	s = open_shim;
+	for (uint32_t i = 0; s && i < count; i++) {
+		head = atomic_load_explicit(&s->flow_head, memory_order_relaxed);
+		tail = atomic_load_explicit(&s->flow_tail, memory_order_acquire);
+		if ((uint32_t)(head - tail) == RING) {
+			atomic_fetch_add_explicit(&s->flow_lost, 1, memory_order_relaxed);
+			continue;
+		}
+		s->flow_ring[head % RING] = events[i];
+		atomic_store_explicit(&s->flow_head, head + 1, memory_order_release);
+	}
+	if (s && count)
+		eventfd_write(s->flow_event, 1);
+	pthread_mutex_unlock(&flow_delivery);
+}
+
+sai_status_t shim_watch_flows(struct shim *s, int *fd)
+{
+	sai_set_fn set = METHOD(set, sai_set_fn, s, SAI_OBJECT_TYPE_SWITCH);
+	sai_attribute_t notify = { .id = SAI_SWITCH_ATTR_FLOW_EVENT_NOTIFY };
+
+	*fd = s->flow_event;
+	if (!s->sluice || !set)
+		return SAI_STATUS_NOT_IMPLEMENTED;
+	*(sai_sluice_flow_event_notification_fn *)&notify.value.ptr = flow_event;
+	return set(s->switch_id, &notify);
+}
+
+int shim_flow_events_take(struct shim *s, sai_sluice_flow_event_t *out, int n, uint64_t *lost)
+{
+	uint32_t tail = atomic_load_explicit(&s->flow_tail, memory_order_relaxed), head;
+	eventfd_t count;
+	int taken = 0;
+
+	/* What comes from here on makes it readable again. */
+	eventfd_read(s->flow_event, &count);
+	head = atomic_load_explicit(&s->flow_head, memory_order_acquire);
+	for (; taken < n && tail != head; taken++, tail++)
+		out[taken] = s->flow_ring[tail % RING];
+	atomic_store_explicit(&s->flow_tail, tail, memory_order_release);
+	if (tail != head)
+		eventfd_write(s->flow_event, 1);
+	*lost = atomic_load_explicit(&s->flow_lost, memory_order_relaxed);
+	return taken;
+}
+
+static sai_ip_address_t address(bool ipv6, const uint64_t octets[2])
+{
+	sai_ip_address_t a = { .addr_family = ipv6 };
+
+	memcpy(&a.addr, octets, ipv6 ? sizeof(sai_ip6_t) : sizeof(sai_ip4_t));
+	return a;
+}
+
+static sai_sluice_match_t match_of(const struct shim_match *m)
+{
+	return (sai_sluice_match_t){ .type = m->type, .value = m->value, .source = address(m->ipv6, m->source),
+				     .destination = address(m->ipv6, m->destination) };
+}
+
+sai_status_t shim_set_hold(struct shim *s, uint64_t port, struct shim_match match, uint64_t duration_us, uint64_t rate)
+{
+	sai_sluice_match_t m = match_of(&match);
+
+	if (!s->sluice || !s->sluice->set_hold)
+		return SAI_STATUS_NOT_IMPLEMENTED;
+	return s->sluice->set_hold(s->switch_id, port, &m, duration_us, rate);
+}
+
+struct shim_hold shim_get_hold(struct shim *s, uint64_t port, struct shim_match match)
+{
+	struct shim_hold h = { .status = SAI_STATUS_NOT_IMPLEMENTED };
+	sai_sluice_match_t m = match_of(&match);
+
+	if (s->sluice && s->sluice->get_hold)
+		h.status = s->sluice->get_hold(s->switch_id, port, &m, &h.hold);
+	return h;
+}
+
+struct shim_flow shim_get_flow(struct shim *s, uint64_t queue, uint64_t flow)
+{
+	struct shim_flow f = { .status = SAI_STATUS_NOT_IMPLEMENTED };
+
+	if (s->sluice && s->sluice->get_flow)
+		f.status = s->sluice->get_flow(queue, flow, &f.flow);
+	return f;
+}
+
+struct shim_flow_stats shim_get_flow_stats(struct shim *s)
+{
+	struct shim_flow_stats f = { .status = SAI_STATUS_NOT_IMPLEMENTED };
+
+	if (s->sluice && s->sluice->get_flow_stats)
+		f.status = s->sluice->get_flow_stats(s->switch_id, &f.stats);
+	return f;
+}
+
+sai_status_t shim_get_flows(struct shim *s, uint64_t queue, sai_sluice_flow_t *flows, uint32_t *count)
+{
+	if (!s->sluice || !s->sluice->get_flows)
+		return SAI_STATUS_NOT_IMPLEMENTED;
+	return s->sluice->get_flows(queue, count, flows);
 }

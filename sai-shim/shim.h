@@ -5,8 +5,9 @@
  * attributes being gathered and the ring of packets.
  *
  * A process has one library at a time: SAI's callbacks carry no pointer to tell
- * two apart. All calls but shim_packets_* are for one thread at a time;
- * shim_packets_* are for one other thread.
+ * two apart. All calls are for one thread at a time, with these exceptions:
+ * shim_packets_* are for one other thread, shim_flow_events_* for one more, and
+ * the calls of the extension's API from shim_set_hold on for any thread.
  *
  * Functions return a SAI status (sai_abi.h) unless they say otherwise. What the
  * library has no function for is SAI_STATUS_NOT_IMPLEMENTED.
@@ -64,6 +65,7 @@ void shim_action_u32(struct shim *s, uint32_t id, uint32_t v);
 void shim_action_s32(struct shim *s, uint32_t id, int32_t v);
 void shim_action_oid(struct shim *s, uint32_t id, uint64_t v);
 void shim_action_oids(struct shim *s, uint32_t id, const uint64_t *v, uint32_t n);
+void shim_action_off(struct shim *s, uint32_t id);
 
 /* Forgets what was gathered. */
 void shim_forget(struct shim *s);
@@ -120,5 +122,51 @@ int shim_packets_take(struct shim *s, struct shim_packet *out, int n);
 
 /* Packets that found the ring full, since the library was opened. */
 uint64_t shim_packets_lost(struct shim *s);
+
+/*
+ * The version of the extension (sai_sluice_ext.h) that the library has; 0: none. To be
+ * called once, after the switch is there and before anything below.
+ */
+int shim_extension(struct shim *s);
+
+/*
+ * Lets the library raise flow events, which go into a ring of 4096. *fd can be read
+ * while events wait; it is the shim's, and closed with it.
+ */
+sai_status_t shim_watch_flows(struct shim *s, int *fd);
+
+/* Takes up to n events out of the ring, and returns how many; *lost is those that found it full so far. */
+int shim_flow_events_take(struct shim *s, sai_sluice_flow_event_t *out, int n, uint64_t *lost);
+
+/* What a hold matches. Addresses are in network byte order, an IPv4 one in the first 4 octets. */
+struct shim_match {
+	uint32_t type, value;
+	bool ipv6;
+	uint64_t source[2], destination[2];
+};
+
+/* Answers of the extension's API, each with its status, by value: a caller in Go allocates nothing. */
+struct shim_hold {
+	sai_status_t status;
+	sai_sluice_hold_t hold;
+};
+
+struct shim_flow {
+	sai_status_t status;
+	sai_sluice_flow_t flow;
+};
+
+struct shim_flow_stats {
+	sai_status_t status;
+	sai_sluice_flow_stats_t stats;
+};
+
+sai_status_t shim_set_hold(struct shim *s, uint64_t port, struct shim_match match, uint64_t duration_us, uint64_t rate);
+struct shim_hold shim_get_hold(struct shim *s, uint64_t port, struct shim_match match);
+struct shim_flow shim_get_flow(struct shim *s, uint64_t queue, uint64_t flow);
+struct shim_flow_stats shim_get_flow_stats(struct shim *s);
+
+/* All flows of a queue, into room for *count of them as in shim_get_list. */
+sai_status_t shim_get_flows(struct shim *s, uint64_t queue, sai_sluice_flow_t *flows, uint32_t *count);
 
 #endif

@@ -183,11 +183,11 @@ func TestInitCfg(t *testing.T) {
 	}
 }
 
-// The rows that the README gives to a fleet are rows that SONiC takes.
-func TestReadmeRows(t *testing.T) {
-	found := regexp.MustCompile("(?s)```json\n(\\{\"SLUICE.*?)```").FindAllStringSubmatch(read(t, "../README.md"), -1)
+// TestSONiCTakesTheRowsOfTheFleetPage: the rows that docs/fleet.md gives are valid.
+func TestSONiCTakesTheRowsOfTheFleetPage(t *testing.T) {
+	found := regexp.MustCompile("(?s)```json\n(\\{\"SLUICE.*?)```").FindAllStringSubmatch(read(t, "../docs/fleet.md"), -1)
 	if len(found) == 0 {
-		t.Fatal("the README has none: is it read right?")
+		t.Fatal("docs/fleet.md has no rows: is it read right?")
 	}
 	for _, block := range found {
 		var cfg map[string]map[string]map[string]string

@@ -37,7 +37,7 @@ func (c *collector) run(ctx context.Context) error {
 		if _, waiting, end := c.queue.peek(); end && waiting == 0 {
 			return nil
 		}
-		conn, limit, err := c.to.dial(ctx)
+		conn, limit, err := c.dial(ctx, c.handshake(time.Since(lost)))
 		if err == nil {
 			c.up(conn)
 			began, sent := time.Now(), c.records.Load()
@@ -64,11 +64,29 @@ func (c *collector) run(ctx context.Context) error {
 		if limit := c.config.GiveUp; limit > 0 && time.Since(lost) >= limit {
 			return err
 		}
-		if !sleep(ctx, wait/2+rand.N(wait/2+1)) { // not all exporters at once
+		if !sleep(ctx, c.pause(wait/2+rand.N(wait/2+1), time.Since(lost))) { // not all exporters at once
 			return nil
 		}
 		wait = min(2*wait, maxBackoff)
 	}
+}
+
+// handshake is how long connecting may take to a collector that was lost so long ago:
+// not beyond the time to give up, but long enough to learn what is wrong.
+func (c *collector) handshake(lost time.Duration) time.Duration {
+	if c.config.GiveUp == 0 {
+		return handshakeTime
+	}
+	return min(max(c.config.GiveUp-lost, minHandshake), handshakeTime)
+}
+
+// pause is how long to wait before connecting again, where wait is due: not beyond
+// the time to give up.
+func (c *collector) pause(wait, lost time.Duration) time.Duration {
+	if c.config.GiveUp == 0 {
+		return wait
+	}
+	return min(wait, max(c.config.GiveUp-lost, 0))
 }
 
 // up and down say what became of the connection, once for each change.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"os"
 	"strconv"
 	"sync"
 	"time"
@@ -46,7 +47,12 @@ type Config struct {
 	Stall           time.Duration // a collector that reads nothing for so long is left: 1 minute
 	Backoff         time.Duration // the first wait before connecting again; doubled to 30 s: 200 ms
 	GiveUp          time.Duration // Run fails when a collector is not there for so long: never
-	Log             *slog.Logger  // nil: nobody cares
+	Log             *slog.Logger  // nil: no log
+
+	// Read reads a file that a collector names, at each connection; leaf says which
+	// it is: ca_file, cert_file, key_file. nil: os.ReadFile, where the user of this
+	// process chose the paths.
+	Read func(leaf, path string) ([]byte, error)
 }
 
 const maxBackoff = 30 * time.Second
@@ -100,6 +106,9 @@ func (c *Config) complete() error {
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Read == nil {
+		c.Read = func(_, path string) ([]byte, error) { return os.ReadFile(path) }
 	}
 	return nil
 }

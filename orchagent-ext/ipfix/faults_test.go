@@ -5,6 +5,7 @@ package ipfix_test
 import (
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -13,9 +14,44 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"sluice/orchagent-ext/ipfix"
 	"sluice/orchagent-ext/ipfix/ipfixtest"
+	"sluice/orchagent-ext/leaffile"
 )
+
+// TestFilesAreReadAsConfigured: what the caller refuses to read is not opened, whichever
+// file it is, and the reason is said. The FIFO would hold the exporter up for good.
+func TestFilesAreReadAsConfigured(t *testing.T) {
+	folder := t.TempDir()
+	fifo := filepath.Join(folder, "fifo")
+	if err := unix.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, transport := range []ipfix.Transport{ipfix.TLS, ipfix.DTLS} {
+		for leaf, bend := range map[string]func(*ipfix.Collector){
+			"ca_file":   func(c *ipfix.Collector) { c.CAFile = fifo },
+			"cert_file": func(c *ipfix.Collector) { c.CertFile = fifo },
+			"key_file":  func(c *ipfix.Collector) { c.KeyFile = fifo },
+		} {
+			to := ipfix.Collector{Transport: transport}
+			security := secure(t, &to)
+			collector := ipfixtest.Listen(t, transport.String(), "127.0.0.1:0", security)
+			to.Address = collector.Addr
+			folders := leaffile.Folders{folder, filepath.Dir(to.CAFile)}
+			bend(&to)
+			e, err := ipfix.New(ipfix.Config{Collectors: []ipfix.Collector{to}, Backoff: time.Millisecond, GiveUp: time.Millisecond, Read: folders.Read})
+			if err != nil {
+				t.Fatal(err)
+			}
+			e.Export(numbered(1))
+			if err = e.Run(t.Context()); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("%s %q: not a regular file", leaf, fifo)) {
+				t.Errorf("%v, %s: %v", transport, leaf, err)
+			}
+		}
+	}
+}
 
 func TestWrongCertificateIsRefusedAndSaid(t *testing.T) {
 	for _, transport := range []ipfix.Transport{ipfix.TLS, ipfix.DTLS} {

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"strings"
 	"syscall"
 	"time"
@@ -63,20 +62,21 @@ func (t Transport) stream() bool { return t == TCP || t == TLS }
 
 const (
 	handshakeTime = 10 * time.Second
+	minHandshake  = 3 * time.Second
 	minSettle     = 50 * time.Millisecond
 	streamLimit   = 1 << 14 // octets of a message over TCP; one TLS record
 	udpHeader     = 8
 	dtlsOverhead  = 13 + 8 + 16 // record header, explicit nonce, tag
 )
 
-// dial connects to the collector. limit is the longest message, octets.
-func (c *Collector) dial(ctx context.Context) (conn net.Conn, limit int, err error) {
-	ctx, cancel := context.WithTimeout(ctx, handshakeTime)
+// dial connects to the collector within a time. limit is the longest message, octets.
+func (c *collector) dial(ctx context.Context, within time.Duration) (conn net.Conn, limit int, err error) {
+	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	var d net.Dialer
-	switch c.Transport {
+	switch c.to.Transport {
 	case TCP:
-		conn, err = d.DialContext(ctx, "tcp", c.Address)
+		conn, err = d.DialContext(ctx, "tcp", c.to.Address)
 		return conn, streamLimit, err
 	case TLS:
 		identity, err := c.identity()
@@ -84,7 +84,7 @@ func (c *Collector) dial(ctx context.Context) (conn net.Conn, limit int, err err
 			return nil, 0, err
 		}
 		began := time.Now()
-		conn, err = (&tls.Dialer{Config: identity}).DialContext(ctx, "tcp", c.Address)
+		conn, err = (&tls.Dialer{Config: identity}).DialContext(ctx, "tcp", c.to.Address)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -94,12 +94,12 @@ func (c *Collector) dial(ctx context.Context) (conn net.Conn, limit int, err err
 		}
 		return conn, streamLimit, nil
 	}
-	plain, err := d.DialContext(ctx, "udp", c.Address)
+	plain, err := d.DialContext(ctx, "udp", c.to.Address)
 	if err != nil {
 		return nil, 0, err
 	}
 	u := plain.(*net.UDPConn)
-	if limit, err = c.datagramLimit(u); err == nil && c.Transport == UDP {
+	if limit, err = c.to.datagramLimit(u); err == nil && c.to.Transport == UDP {
 		return u, limit, nil
 	}
 	if err == nil {
@@ -147,16 +147,21 @@ func (c *Collector) datagramLimit(u *net.UDPConn) (int, error) {
 
 // secure makes a DTLS connection. It fails with an ICMP port unreachable, which
 // a collector that ended causes.
-func (c *Collector) secure(ctx context.Context, u *net.UDPConn, limit int) (net.Conn, error) {
+func (c *collector) secure(ctx context.Context, u *net.UDPConn, limit int) (net.Conn, error) {
 	identity, err := c.identity()
 	if err != nil {
 		return nil, err
 	}
-	conn, err := dtls.ClientWithOptions(connected{u}, u.RemoteAddr(),
-		dtls.WithRootCAs(identity.RootCAs), dtls.WithServerName(identity.ServerName), dtls.WithCertificates(identity.Certificates...),
+	options := []dtls.ClientOption{
+		dtls.WithRootCAs(identity.RootCAs), dtls.WithServerName(identity.ServerName),
 		dtls.WithExtendedMasterSecret(dtls.RequireExtendedMasterSecret), dtls.WithMTU(limit),
 		dtls.WithCipherSuites(dtls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, dtls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
-			dtls.TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, dtls.TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384))
+			dtls.TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, dtls.TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384),
+	}
+	if len(identity.Certificates) > 0 { // pion rejects the option without one
+		options = append(options, dtls.WithCertificates(identity.Certificates...))
+	}
+	conn, err := dtls.ClientWithOptions(connected{u}, u.RemoteAddr(), options...)
 	if err != nil {
 		return nil, err
 	}
@@ -191,27 +196,36 @@ var errRefused = errors.New("port unreachable: no collector listens there")
 func refused(err error) bool { return errors.Is(err, syscall.ECONNREFUSED) }
 
 // identity is who we are, and whom we trust.
-func (c *Collector) identity() (*tls.Config, error) {
-	host, _, err := net.SplitHostPort(c.Address)
+func (c *collector) identity() (*tls.Config, error) {
+	host, _, err := net.SplitHostPort(c.to.Address)
 	if err != nil {
 		return nil, err
 	}
 	host, _, _ = strings.Cut(host, "%") // a certificate knows no zone
 	config := &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12}
-	pem, err := os.ReadFile(c.CAFile)
+	pem, err := c.config.Read("ca_file", c.to.CAFile)
 	if err != nil {
 		return nil, fmt.Errorf("read CA file: %w", err)
 	}
 	config.RootCAs = x509.NewCertPool()
 	if !config.RootCAs.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("CA file %s: no PEM certificate in it", c.CAFile)
+		return nil, fmt.Errorf("CA file %s: no PEM certificate in it", c.to.CAFile)
 	}
-	if c.CertFile != "" {
-		pair, err := tls.LoadX509KeyPair(c.CertFile, c.KeyFile)
-		if err != nil {
-			return nil, fmt.Errorf("load certificate %s with key %s: %w", c.CertFile, c.KeyFile, err)
-		}
-		config.Certificates = []tls.Certificate{pair}
+	if c.to.CertFile == "" {
+		return config, nil
 	}
+	cert, err := c.config.Read("cert_file", c.to.CertFile)
+	if err != nil {
+		return nil, fmt.Errorf("read certificate: %w", err)
+	}
+	key, err := c.config.Read("key_file", c.to.KeyFile)
+	if err != nil {
+		return nil, fmt.Errorf("read key: %w", err)
+	}
+	pair, err := tls.X509KeyPair(cert, key)
+	if err != nil {
+		return nil, fmt.Errorf("load certificate %s with key %s: %w", c.to.CertFile, c.to.KeyFile, err)
+	}
+	config.Certificates = []tls.Certificate{pair}
 	return config, nil
 }

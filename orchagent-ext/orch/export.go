@@ -5,14 +5,11 @@ package orch
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"maps"
 	"net"
 	"slices"
 	"strconv"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"sluice/orchagent-ext/config"
 	"sluice/orchagent-ext/ipfix"
@@ -40,17 +37,18 @@ var transports = map[model.E_SonicSluice_SonicSluice_SLUICE_IPFIX_COLLECTOR_SLUI
 }
 
 // exporterConfig is the exporter that is configured.
-func exporterConfig(s *config.Snapshot, log *slog.Logger, now func() time.Time) ipfix.Config {
+func exporterConfig(s *config.Snapshot, of *Config) ipfix.Config {
 	c := ipfix.Config{
 		Process: ipfix.Process{
 			Registry:     ipfix.Registry{PEN: *s.IPFIX.Pen, First: *s.IPFIX.FirstElementId},
 			Domain:       *s.IPFIX.ObservationDomain,
 			SamplingRate: *s.IPFIX.SamplingRate,
-			Now:          now,
+			Now:          of.Now,
 		},
 		Refresh:         time.Duration(*s.IPFIX.TemplateRefreshS) * time.Second,
 		RefreshMessages: *s.IPFIX.TemplateRefreshPackets,
-		Log:             log,
+		Log:             of.Log,
+		Read:            of.Files.Read,
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.IPFIXCollectors)) {
 		row := s.IPFIXCollectors[name]
@@ -89,7 +87,7 @@ type exporting struct {
 
 // restart makes the exporter one of config; nil is none. before is called first
 // where the running one ends: nobody may export any more.
-func (e *exporting) restart(ctx context.Context, g *errgroup.Group, c *ipfix.Config, before func()) (*exporting, error) {
+func (e *exporting) restart(ctx context.Context, g tasks, c *ipfix.Config, before func()) (*exporting, error) {
 	name := ""
 	if c != nil {
 		name = fmt.Sprint(c.Registry, c.Domain, c.SamplingRate, c.Refresh, c.RefreshMessages, c.Collectors)

@@ -6,10 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
-	"os"
-
-	"golang.org/x/sync/errgroup"
 
 	"sluice/orchagent-ext/config"
 	"sluice/orchagent-ext/flow"
@@ -18,11 +14,10 @@ import (
 
 var errNoPort = errors.New("classification is 5-tuple, and the source port of a flow is not known here: stream_id_scope must be hash, or classification flow-label")
 
-// chooseScope brings the Stream IDs to what is configured. It is asked at each
-// look, too, as files may have changed.
-func (o *orch) chooseScope(ctx context.Context, g *errgroup.Group) {
+// chooseScope brings the Stream IDs to what is configured.
+func (o *orch) chooseScope(ctx context.Context, g tasks) {
 	s := &o.streams
-	if o.engine == nil {
+	if o.sw == nil {
 		return // what an earlier process gave is not known yet, or the driver changes
 	}
 	if disabled(o.snapshot) {
@@ -39,7 +34,11 @@ func (o *orch) chooseScope(ctx context.Context, g *errgroup.Group) {
 	case c.StreamIdScope == config.ScopeLocal:
 		s.use("local", func(have flows) scope { return newLocalScope(s.remembered, have) })
 	default:
-		s.use(globalMade(c), func(flows) scope { return newGlobalScope(ctx, g, c, o.Log) })
+		of := globalConfig(c)
+		s.use(fmt.Sprint("global", of), func(flows) scope {
+			of.Log, of.Read = o.Log, o.Files.Read
+			return newGlobalScope(ctx, g, of)
+		})
 	}
 	s.remembered = nil // ids that are given from now on are others
 }
@@ -100,36 +99,21 @@ func globalConfig(c *config.Global) streamid.Config {
 	return streamid.Config{
 		Endpoints: c.EtcdEndpoints,
 		CAFile:    text(c.EtcdCaFile), CertFile: text(c.EtcdCertFile), KeyFile: text(c.EtcdKeyFile),
-		User: text(c.EtcdUser), PasswordFile: text(c.EtcdPasswordFile),
+		User: text(c.EtcdUser), PasswordFile: text(c.EtcdPasswordFile), PlaintextPassword: *c.EtcdAllowPlaintext,
 		Domain: *c.StreamIdDomain, Seed: *c.StreamIdSeed,
 	}
 }
 
-// globalMade tells one configuration from another, and from itself with other files.
-func globalMade(c *config.Global) string {
-	made := []any{"global", globalConfig(c)}
-	for _, file := range []*string{c.EtcdCaFile, c.EtcdCertFile, c.EtcdKeyFile, c.EtcdPasswordFile} {
-		if info, err := os.Stat(text(file)); err == nil {
-			made = append(made, info.Size(), info.ModTime().UnixNano())
-		} else {
-			made = append(made, "-")
-		}
-	}
-	return fmt.Sprint(made...)
-}
-
-func newGlobalScope(ctx context.Context, g *errgroup.Group, c *config.Global, log *slog.Logger) scope {
-	of := globalConfig(c)
-	of.Log = log
+func newGlobalScope(ctx context.Context, g tasks, of streamid.Config) scope {
 	ids, err := streamid.New(of)
 	if err != nil {
-		log.Warn("no flow gets a stream id", "why", err)
+		of.Log.Warn("no flow gets a stream id", "why", err)
 		return noScope{why: err}
 	}
 	ctx, end := context.WithCancel(ctx)
 	g.Go(func() error {
 		if err := ids.Run(ctx); err != nil {
-			log.Debug("global stream ids", "close", err)
+			of.Log.Debug("global stream ids", "close", err)
 		}
 		return nil
 	})

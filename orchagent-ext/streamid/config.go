@@ -3,8 +3,6 @@
 package streamid
 
 import (
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -12,9 +10,6 @@ import (
 	"os"
 	"strings"
 	"time"
-
-	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.uber.org/zap"
 )
 
 const (
@@ -24,8 +19,8 @@ const (
 	Quarantine = 5 * time.Second
 )
 
-// Config of a [Global]. What is empty has the default that stands beside it. The
-// files are read once, by [New].
+// Config of a [Global]. What is empty has the default that is given beside it. The
+// files are read by [Global.Run], again where they change.
 type Config struct {
 	Endpoints []string // URLs of etcd's members: http://10.0.0.1:2379, or https. Required
 	CAFile    string   // PEM: who may have signed the members' certificates; https needs it
@@ -35,6 +30,13 @@ type Config struct {
 	Password  Secret
 
 	PasswordFile string // in place of Password: its first line is it
+
+	// PlaintextPassword allows to send the password to endpoints of http.
+	PlaintextPassword bool
+
+	// Read reads a file; leaf is the name that CONFIG_DB has for it. nil: os.ReadFile,
+	// where the user of this process chose the paths.
+	Read func(leaf, path string) ([]byte, error)
 
 	Domain         string         // whose flows share the ids: "default". Letters, digits, ".", "_", "-"
 	Node           string         // this node, for whoever reads etcd: the host's name
@@ -76,86 +78,59 @@ func (c *Config) complete() {
 	if c.Lease == nil {
 		c.Lease = func(bool) {}
 	}
+	if c.Read == nil {
+		c.Read = func(_, path string) ([]byte, error) { return os.ReadFile(path) }
+	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 }
 
-// check returns what the etcd client is made of, or what is wrong.
-func (c *Config) check() (*clientv3.Config, error) {
+// check says what is wrong, as far as that can be told without the files.
+func (c *Config) check() error {
 	if strings.ContainsFunc(c.Domain, func(r rune) bool { return !strings.ContainsRune(domainLetters, r) }) {
-		return nil, fmt.Errorf("domain %q: letters, digits, '.', '_' and '-' are allowed", c.Domain)
+		return fmt.Errorf("domain %q: letters, digits, '.', '_' and '-' are allowed", c.Domain)
 	}
 	if c.Classification > By5Tuple {
-		return nil, fmt.Errorf("classification %d: %d (flow label) and %d (5-tuple) are allowed", c.Classification, ByFlowLabel, By5Tuple)
+		return fmt.Errorf("classification %d: %d (flow label) and %d (5-tuple) are allowed", c.Classification, ByFlowLabel, By5Tuple)
 	}
-	if c.PasswordFile != "" {
-		text, err := os.ReadFile(c.PasswordFile)
-		if err != nil {
-			return nil, fmt.Errorf("password file of etcd: %w", err)
-		}
-		line, _, _ := strings.Cut(string(text), "\n")
-		if c.Password = Secret(strings.TrimSuffix(line, "\r")); c.Password == "" {
-			return nil, fmt.Errorf("password file of etcd %s: its first line is empty", c.PasswordFile)
-		}
+	hasPassword := c.Password != "" || c.PasswordFile != ""
+	if (c.User == "") != !hasPassword {
+		return errors.New("user and password of etcd go together")
 	}
-	if (c.User == "") != (c.Password == "") {
-		return nil, errors.New("user and password of etcd go together")
+	encrypted, err := c.encrypted()
+	if err == nil && hasPassword && !encrypted && !c.PlaintextPassword {
+		err = errors.New("endpoints of etcd are http, so the password would travel in plain text: use https, or allow it with etcd_allow_plaintext=true")
 	}
-	identity, err := c.identity()
-	if err != nil {
-		return nil, err
-	}
-	return &clientv3.Config{
-		Endpoints: c.Endpoints, TLS: identity, Username: c.User, Password: string(c.Password),
-		DialTimeout: 5 * time.Second, DialKeepAliveTime: 10 * time.Second, DialKeepAliveTimeout: 3 * time.Second,
-		Logger: zap.NewNop(), // what goes wrong comes back as an error
-	}, nil
+	return err
 }
 
 const domainLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
 
-// identity checks the endpoints and loads the certificates; nil: no TLS.
-func (c *Config) identity() (*tls.Config, error) {
+// encrypted checks the endpoints and what goes with them, and says whether they take
+// TLS.
+func (c *Config) encrypted() (bool, error) {
 	if len(c.Endpoints) == 0 {
-		return nil, errors.New("no endpoint of etcd: one at least is needed, like http://10.0.0.1:2379")
+		return false, errors.New("no endpoint of etcd: one at least is needed, like http://10.0.0.1:2379")
 	}
 	schemes := map[string]bool{}
 	for _, e := range c.Endpoints {
 		u, err := url.Parse(e)
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Port() == "" || u.Path != "" || u.RawQuery != "" || u.User != nil {
-			return nil, errors.New("endpoint of etcd: not http://HOST:PORT or https://HOST:PORT: " + hideUser(e))
+			return false, errors.New("endpoint of etcd: not http://HOST:PORT or https://HOST:PORT: " + hideUser(e))
 		}
 		schemes[u.Scheme] = true
 	}
 	files := c.CAFile != "" || c.CertFile != "" || c.KeyFile != ""
 	switch {
 	case len(schemes) > 1:
-		return nil, errors.New("endpoints of etcd: all are http, or all are https")
+		return false, errors.New("endpoints of etcd: all are http, or all are https")
 	case schemes["http"] && files:
-		return nil, errors.New("endpoints of etcd are http: certificates need https")
-	case schemes["http"]:
-		return nil, nil
-	case c.CAFile == "":
-		return nil, errors.New("endpoints of etcd are https: a CA file is needed")
+		return false, errors.New("endpoints of etcd are http: certificates need https")
+	case schemes["https"] && c.CAFile == "":
+		return false, errors.New("endpoints of etcd are https: a CA file is needed")
 	}
-	pem, err := os.ReadFile(c.CAFile)
-	if err != nil {
-		return nil, fmt.Errorf("CA file of etcd: %w", err)
-	}
-	identity := &tls.Config{RootCAs: x509.NewCertPool(), MinVersion: tls.VersionTLS12}
-	if !identity.RootCAs.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("CA file of etcd %s holds no certificate in PEM", c.CAFile)
-	}
-	if c.CertFile == "" && c.KeyFile == "" {
-		return identity, nil
-	}
-	cert, err := tls.LoadX509KeyPair(c.CertFile, c.KeyFile)
-	if err != nil {
-		return nil, fmt.Errorf("certificate file %q and key file %q for etcd: %w", c.CertFile, c.KeyFile, err)
-	}
-	identity.Certificates = []tls.Certificate{cert}
-	return identity, nil
+	return schemes["https"], nil
 }
 
 // hideUser cuts a user and password out of an endpoint that is no URL.

@@ -32,7 +32,7 @@ func TestConfig(t *testing.T) {
 		"http":               {Config{Endpoints: http}, ""},
 		"https":              {Config{Endpoints: https, CAFile: a.file}, ""},
 		"our certificate":    {Config{Endpoints: https, CAFile: a.file, CertFile: cert, KeyFile: key}, ""},
-		"user":               {Config{Endpoints: http, User: "switch", Password: "x"}, ""},
+		"user":               {Config{Endpoints: https, CAFile: a.file, User: "switch", Password: "x"}, ""},
 		"domain":             {Config{Endpoints: http, Domain: "pod-7.example_1"}, ""},
 		"no endpoint":        {Config{}, "no endpoint of etcd: one at least is needed, like http://10.0.0.1:2379"},
 		"no port":            {Config{Endpoints: []string{"http://a"}}, "endpoint of etcd: not http://HOST:PORT or https://HOST:PORT: http://a"},
@@ -48,15 +48,23 @@ func TestConfig(t *testing.T) {
 		"no key":             {Config{Endpoints: https, CAFile: a.file, CertFile: cert}, `and key file "" for etcd`},
 		"not its key":        {Config{Endpoints: https, CAFile: a.file, CertFile: a.file, KeyFile: key}, "private key does not match"},
 		"no password":        {Config{Endpoints: http, User: "switch"}, "user and password of etcd go together"},
-		"password file":      {Config{Endpoints: http, User: "switch", PasswordFile: password}, ""},
-		"no password file":   {Config{Endpoints: http, User: "switch", PasswordFile: "/nowhere/password"}, "password file of etcd: open /nowhere/password: no such file"},
-		"empty password":     {Config{Endpoints: http, User: "switch", PasswordFile: empty}, "its first line is empty"},
+		"password file":      {Config{Endpoints: https, CAFile: a.file, User: "switch", PasswordFile: password}, ""},
+		"plain text":         {Config{Endpoints: http, User: "switch", PasswordFile: password}, "the password would travel in plain text: use https, or allow it with etcd_allow_plaintext=true"},
+		"plain text allowed": {Config{Endpoints: http, User: "switch", PasswordFile: password, PlaintextPassword: true}, ""},
+		"no password file":   {Config{Endpoints: http, User: "switch", PasswordFile: "/nowhere/password", PlaintextPassword: true}, "open /nowhere/password: no such file"},
+		"empty password":     {Config{Endpoints: http, User: "switch", PasswordFile: empty, PlaintextPassword: true}, "its first line is empty"},
 		"password, no user":  {Config{Endpoints: http, PasswordFile: password}, "user and password of etcd go together"},
 		"a domain of two":    {Config{Endpoints: http, Domain: "a/b"}, `domain "a/b": letters, digits, '.', '_' and '-' are allowed`},
 		"no such classes":    {Config{Endpoints: http, Classification: 2}, "classification 2: 0 (flow label) and 1 (5-tuple) are allowed"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := New(test.config)
+			g, err := New(test.config)
+			if err == nil {
+				var f files
+				if f, err = g.config.read(); err == nil {
+					_, err = g.config.client(f)
+				}
+			}
 			switch {
 			case test.want == "" && err != nil:
 				t.Error(err)

@@ -9,8 +9,6 @@ import (
 	"sync"
 	"time"
 
-	clientv3 "go.etcd.io/etcd/client/v3"
-
 	"sluice/orchagent-ext/flow"
 )
 
@@ -27,11 +25,11 @@ var errReleased = errors.New("flow was released while its stream id was asked fo
 // flow label, that label stands in the key, or the next node has another flow.
 type Global struct {
 	config     Config
-	client     *clientv3.Config
 	validity   time.Duration
 	quarantine time.Duration
 	clock      func() time.Duration // since some moment; never goes back
 	wake       chan struct{}        // there is something to do in etcd
+	said       time.Time            // when the log was last told why there is no lease; Run's alone
 
 	mu       sync.RWMutex
 	claims   *claims
@@ -52,12 +50,11 @@ type Stats struct {
 	Full                  uint64 // refused: all ids were in use
 }
 
-// New checks the configuration and reads the certificates; it does not connect.
+// New checks the configuration; it reads no file and does not connect.
 func New(c Config) (*Global, error) {
 	start := time.Now()
 	g := newGlobal(c, Validity, Quarantine, func() time.Duration { return time.Since(start) })
-	var err error
-	if g.client, err = g.config.check(); err != nil {
+	if err := g.config.check(); err != nil {
 		return nil, fmt.Errorf("global stream ids: %w", err)
 	}
 	return g, nil

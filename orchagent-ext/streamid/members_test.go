@@ -6,6 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -93,8 +96,34 @@ func TestUser(t *testing.T) {
 	do(c.client.UserGrantRole(ctx, "switch", "sluice"))
 	do(c.client.AuthEnable(ctx))
 
-	n := startNode(t, "n", c.urls(), func(c *Config) { c.User, c.Password = "switch", password })
+	n := startNode(t, "n", c.urls(), func(c *Config) { c.User, c.Password, c.PlaintextPassword = "switch", password, true })
 	n.must(t, testKey(1))
-	refused(t, c.urls(), "authentication failed", "wrong-pony", func(c *Config) { c.User, c.Password = "switch", "wrong-pony" })
+	refused(t, c.urls(), "authentication failed", "wrong-pony", func(c *Config) { c.User, c.Password, c.PlaintextPassword = "switch", "wrong-pony", true })
 	refused(t, c.urls(), "user name is empty", password, nil)
+
+	// A node connects by its files, and again when they change.
+	file := filepath.Join(t.TempDir(), "password")
+	write := func(text string) {
+		t.Helper()
+		do(nil, os.WriteFile(file+".new", []byte(text), 0o600))
+		do(nil, os.Rename(file+".new", file))
+	}
+	write("wrong-pony\n")
+	n = runNode(t, "by-file", c.urls(), func(c *Config) { c.User, c.PasswordFile, c.PlaintextPassword = "switch", file, true })
+	eventually(t, patience, "the reason", func() error {
+		if err := n.Err(); err == nil || !strings.Contains(err.Error(), "authentication failed") {
+			return fmt.Errorf("%w", err)
+		}
+		return nil
+	})
+	write(password)
+	n.leased(t, true)
+	write(password + "\n# since today\n")
+	eventually(t, patience, "a second lease", func() error {
+		if s := n.Stats(); s.Leases != 2 || s.Lost != 0 {
+			return fmt.Errorf("%+v", s)
+		}
+		return nil
+	})
+	n.leased(t, true)
 }

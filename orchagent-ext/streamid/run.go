@@ -22,45 +22,60 @@ const warnEvery = time.Minute
 // etcd goes with the lease, so that a daemon that starts again at once finds its
 // flows' ids.
 func (g *Global) Run(ctx context.Context) error {
-	var client *clientv3.Client
 	var why cause
-	var said time.Time
 	for ctx.Err() == nil {
-		var err error
-		if client == nil {
-			client, err = g.connect(ctx, &why)
-		}
-		had := false
-		if err == nil {
-			had, err = g.session(ctx, client)
-		}
+		had, err := g.connected(ctx, &why)
 		if ctx.Err() != nil {
-			break
+			return nil
 		}
-		err = why.add(err)
-		g.mu.Lock()
-		g.reason = err
-		g.mu.Unlock()
-		level := slog.LevelDebug
-		if had || time.Since(said) > warnEvery {
-			level, said = slog.LevelWarn, time.Now()
-		}
-		g.config.Log.Log(ctx, level, "global stream ids: "+ErrLost.Error(), "reason", err)
+		g.say(had, err)
 		sleep(ctx, pause)
 	}
-	if client == nil {
-		return nil
-	}
-	return client.Close()
+	return nil
 }
 
-// connect makes the client. With a user it asks etcd for a token, and fails when
-// etcd is not there.
-func (g *Global) connect(ctx context.Context, why *cause) (*clientv3.Client, error) {
-	c := *g.client
-	c.Context = ctx
-	c.DialOptions = append(c.DialOptions, grpc.WithChainUnaryInterceptor(why.intercept))
-	return clientv3.New(c)
+// connected connects with what the files hold, and takes one lease after another
+// until they change or etcd lets nobody in. It says whether it had a lease.
+func (g *Global) connected(ctx context.Context, why *cause) (had bool, err error) {
+	used, err := g.config.read()
+	if err != nil {
+		return false, err
+	}
+	made, err := g.config.client(used)
+	if err != nil {
+		return false, err
+	}
+	ctx, stop := g.config.whileFilesAre(ctx, used)
+	defer stop()
+	made.Context = ctx
+	made.DialOptions = append(made.DialOptions, grpc.WithChainUnaryInterceptor(why.intercept))
+	client, err := clientv3.New(*made) // with a user it asks etcd for a token, and fails when etcd is not there
+	if err != nil {
+		return false, why.add(err)
+	}
+	defer client.Close()
+	for {
+		leased, err := g.session(ctx, client)
+		had = had || leased
+		if ctx.Err() != nil {
+			return had, context.Cause(ctx)
+		}
+		g.say(leased, why.add(err))
+		sleep(ctx, pause)
+	}
+}
+
+// say keeps why there is no lease, and logs it: at once where there was one, else
+// now and then.
+func (g *Global) say(had bool, err error) {
+	g.mu.Lock()
+	g.reason = err
+	g.mu.Unlock()
+	level := slog.LevelDebug
+	if had || time.Since(g.said) > warnEvery {
+		level, g.said = slog.LevelWarn, time.Now()
+	}
+	g.config.Log.Log(context.Background(), level, "global stream ids: "+ErrLost.Error(), "reason", err)
 }
 
 func sleep(ctx context.Context, d time.Duration) {

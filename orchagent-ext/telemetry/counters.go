@@ -20,6 +20,7 @@ type Counters struct {
 	Policed uint64 // and what cpu_rate did not let pass
 	CPU     packetio.Stats
 	Refused uint64 // flows without an entry, for want of room on the switch
+	Faults  uint64 // of the loop, after each of which it was started again
 	Streams StreamIDs
 
 	At time.Time // when all counters were read
@@ -59,6 +60,7 @@ func (c Counters) Row() rows.Row {
 		"cpu_new_flows":       c.CPU.NewFlows,
 		"cpu_flows":           c.CPU.FlowsKnown,
 		"flows_without_entry": c.Refused,
+		"loop_faults":         c.Faults,
 
 		"stream_id_flows":       c.Streams.Flows,
 		"stream_id_waiting":     c.Streams.Waiting,

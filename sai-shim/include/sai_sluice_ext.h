@@ -3,18 +3,19 @@
  * @file sai_sluice_ext.h
  *
  * @brief Extension of SAI for RoCEv2: IPv6 flow labels written by the pipeline,
- * and the share of single flows in an egress queue
+ * and single flows: how much of an egress queue each fills, and holds
  *
- * This is what Sluice offers to vendors of switch ASICs: attributes in SAI's
- * custom ranges. A library that has them says so by
- * sai_query_attribute_capability() for SAI_OBJECT_TYPE_ACL_ENTRY and the
- * attribute (create_implemented); SAI's own lists of actions have no place for
- * them. A library that lacks them answers NOT_SUPPORTED there, or refuses the
- * attribute (SAI_STATUS_ATTR_NOT_SUPPORTED_0 + its index) on create, and Sluice
- * takes another means.
+ * This is what Sluice offers to vendors of switch ASICs: attributes and an API in
+ * SAI's custom ranges. A library that has them answers
+ * SAI_SWITCH_ATTR_SLUICE_EXTENSION, which is asked right after the switch is
+ * created. The labels' actions are also found by sai_query_attribute_capability()
+ * for SAI_OBJECT_TYPE_ACL_ENTRY and the attribute (create_implemented), since
+ * SAI's own lists of actions have no place for them. A library that lacks an
+ * attribute answers NOT_SUPPORTED there, or refuses it
+ * (SAI_STATUS_ATTR_NOT_SUPPORTED_0 + its index), and Sluice takes another method.
  *
- * A library that has the same under ids of its own needs no new build of Sluice:
- * the SAI profile maps them, by the keys
+ * A library that has the same actions under ids of its own needs no new build of
+ * Sluice: the SAI profile maps them, by the keys
  *     SLUICE_EXT_SET_IPV6_FLOW_LABEL
  *     SLUICE_EXT_COMPUTE_IPV6_FLOW_LABEL
  * with the id as value, decimal or with 0x.
@@ -26,15 +27,24 @@
 #include <sai.h> /* of the vendor */
 #endif
 
+/** @brief Magic number of the handshake: upper 32 bits of SAI_SWITCH_ATTR_SLUICE_EXTENSION ("SLUI") */
+#define SAI_SLUICE_MAGIC 0x534c5549ULL
+
+/** @brief Versions of the extension: each includes the ones before */
+#define SAI_SLUICE_VERSION_LABELS 1 /* ACL actions that write the flow label */
+#define SAI_SLUICE_VERSION_FLOWS  2 /* marks on queues, flow events, holds */
+
 /**
  * @brief Attributes of SAI_OBJECT_TYPE_ACL_ENTRY
  *
- * The first two write the flow label of packets that carry RoCEv2 (UDP destination port
- * 4791) directly over IPv6, with or without extension headers. Other packets
- * that match the entry, IPv6 in a tunnel among them, stay as they are. ICRC and
- * UDP checksum do not cover the flow label and stay valid. The label is written
- * before the packet's next hop is chosen: where ECMP hashes the flow label it
- * hashes the new one.
+ * They write the flow label of packets that carry RoCEv2 (UDP destination port
+ * 4791) directly over IPv6, with or without extension headers; with
+ * SAI_SLUICE_FLOW_LABEL_OUTER also that of the outermost IPv6 header of packets that
+ * carry RoCEv2 in an IPv6 or IPv4 packet inside (SRv6, RFC 8986). Other packets that
+ * match the entry stay as they are, and fragments always do. ICRC and UDP checksum do
+ * not cover the flow label and stay valid. The label is written before the packet's
+ * next hop is chosen: where ECMP hashes the flow label it hashes the new one. What the
+ * entry samples or copies to the CPU has the label that was written.
  */
 enum {
 	/**
@@ -52,9 +62,11 @@ enum {
 	 * @brief Compute the IPv6 flow label from the packet's queue pairs, and set it
 	 *
 	 * The parameter s32 is an algorithm, enum sai_sluice_flow_label_algorithm,
-	 * and SAI_SLUICE_FLOW_LABEL_ZERO_ONLY may be added to it. The hash covers 10
-	 * octets: source queue pair (24 bits), destination queue pair (24 bits), the
-	 * low 16 bits of the source address, those of the final destination address.
+	 * and the flags SAI_SLUICE_FLOW_LABEL_ZERO_ONLY and SAI_SLUICE_FLOW_LABEL_OUTER
+	 * may be added to it. The hash covers 10 octets: source queue pair (24 bits),
+	 * destination queue pair (24 bits), the low 16 bits of the source address, those
+	 * of the final destination address. Of a tunnel the queue pairs are those of the
+	 * packet inside, the addresses those of the outermost header as it arrives.
 	 * The source queue pair is the DETH's for datagrams, and 0 for connections,
 	 * whose packets do not carry it. The label is the low 20 bits of the hash; 0
 	 * becomes 1.
@@ -64,64 +76,7 @@ enum {
 	 * @default disabled
 	 */
 	SAI_ACL_ENTRY_ATTR_ACTION_COMPUTE_IPV6_FLOW_LABEL = 0x10000001,
-
-	/**
-	 * @brief Watch how much of its egress queue a flow fills: the high-water mark
-	 *
-	 * All packets that match the entry are one flow. When their octets in the
-	 * egress queue pass the parameter u32 the switch raises
-	 * SAI_SWITCH_ATTR_FLOW_MONITOR_EVENT_NOTIFY; not again before they were below
-	 * the low-water mark.
-	 *
-	 * @type sai_acl_action_data_t sai_uint32_t
-	 * @flags CREATE_AND_SET
-	 * @default disabled
-	 */
-	SAI_ACL_ENTRY_ATTR_ACTION_FLOW_MONITOR_HIGH = 0x10000002,
-
-	/**
-	 * @brief The low-water mark beside it, in octets; below the high one
-	 *
-	 * @type sai_acl_action_data_t sai_uint32_t
-	 * @flags CREATE_AND_SET
-	 * @default disabled: half the high one
-	 */
-	SAI_ACL_ENTRY_ATTR_ACTION_FLOW_MONITOR_LOW = 0x10000003,
-
-	/**
-	 * @brief Octets of the flow in its egress queue now
-	 *
-	 * @type sai_uint64_t
-	 * @flags READ_ONLY
-	 */
-	SAI_ACL_ENTRY_ATTR_FLOW_OCCUPANCY = 0x10000004,
 };
-
-/** @brief Attributes of SAI_OBJECT_TYPE_SWITCH */
-enum {
-	/**
-	 * @brief Event of flow monitors: sai_flow_monitor_event_notification_fn
-	 *
-	 * @type sai_pointer_t sai_flow_monitor_event_notification_fn
-	 * @flags CREATE_AND_SET
-	 * @default NULL
-	 */
-	SAI_SWITCH_ATTR_FLOW_MONITOR_EVENT_NOTIFY = 0x10000000,
-};
-
-/**
- * @brief A flow passed a mark
- *
- * Called from a thread of the library; it must not call the library.
- *
- * @param[in] switch_id Switch
- * @param[in] entry_id ACL entry that watches the flow
- * @param[in] queue_id Egress queue
- * @param[in] octets Octets of the flow in the queue then
- * @param[in] high Which mark was passed: the high one upwards, or else the low one downwards
- */
-typedef void (*sai_flow_monitor_event_notification_fn)(sai_object_id_t switch_id, sai_object_id_t entry_id,
-						       sai_object_id_t queue_id, uint64_t octets, bool high);
 
 /** @brief Hash behind a computed flow label */
 enum sai_sluice_flow_label_algorithm {
@@ -139,5 +94,199 @@ enum sai_sluice_flow_label_algorithm {
 
 /** @brief Flag beside the algorithm: leave labels that are not 0 */
 #define SAI_SLUICE_FLOW_LABEL_ZERO_ONLY 0x100
+
+/** @brief Flag beside the algorithm: write the outermost header of IPv6 tunnels, too */
+#define SAI_SLUICE_FLOW_LABEL_OUTER 0x200
+
+/** @brief Attributes of SAI_OBJECT_TYPE_SWITCH */
+enum {
+	/**
+	 * @brief Handshake: SAI_SLUICE_MAGIC << 32 | version
+	 *
+	 * A library that does not answer it with the magic number does not have the
+	 * extension, whatever its capability queries say; nothing else of this header is
+	 * used then.
+	 *
+	 * @type sai_uint64_t
+	 * @flags READ_ONLY
+	 */
+	SAI_SWITCH_ATTR_SLUICE_EXTENSION = 0x10000000,
+
+	/**
+	 * @brief Events of flows in queues: sai_sluice_flow_event_notification_fn
+	 *
+	 * @type sai_pointer_t sai_sluice_flow_event_notification_fn
+	 * @flags CREATE_AND_SET
+	 * @default NULL
+	 */
+	SAI_SWITCH_ATTR_FLOW_EVENT_NOTIFY = 0x10000001,
+
+	/**
+	 * @brief What packets of one flow have in common, enum sai_sluice_flow_key
+	 *
+	 * @type sai_int32_t sai_sluice_flow_key
+	 * @flags CREATE_AND_SET
+	 * @default SAI_SLUICE_FLOW_KEY_FLOW_LABEL
+	 */
+	SAI_SWITCH_ATTR_FLOW_KEY = 0x10000002,
+
+	/**
+	 * @brief Seed of the Stream IDs by which SAI_SLUICE_MATCH_STREAM finds packets
+	 *
+	 * Stream ID: low 16 bits of the CRC-32 (IEEE 802.3) over seed (4 octets, network
+	 * byte order), source address, destination address, flow label (3 octets, right
+	 * aligned) of the outermost IPv6 header as the packet leaves the port; 0 becomes 1.
+	 *
+	 * @type sai_uint32_t
+	 * @flags CREATE_AND_SET
+	 * @default 0
+	 */
+	SAI_SWITCH_ATTR_STREAM_SEED = 0x10000003,
+};
+
+/** @brief Attributes of SAI_OBJECT_TYPE_QUEUE */
+enum {
+	/**
+	 * @brief High-water mark of each single flow in the queue, octets; 0: flows are not monitored
+	 *
+	 * A flow exists for the monitor only while it has octets in the queue. An event
+	 * FLOW_MARK_HIGH is raised when a flow's octets pass the mark, and again every 2 ms
+	 * while they are above it. FLOW_MARK_ALARM when they pass max(low, 80 % of high) on the
+	 * way up. FLOW_MARK_LOW when they fall below the low-water mark after FLOW_MARK_HIGH.
+	 *
+	 * @type sai_uint32_t
+	 * @flags CREATE_AND_SET
+	 * @default 0
+	 */
+	SAI_QUEUE_ATTR_FLOW_MONITOR_HIGH = 0x10000000,
+
+	/**
+	 * @brief Low-water mark of each single flow, octets; below the high one
+	 *
+	 * @type sai_uint32_t
+	 * @flags CREATE_AND_SET
+	 * @default 0: half the high one
+	 */
+	SAI_QUEUE_ATTR_FLOW_MONITOR_LOW = 0x10000001,
+};
+
+/** @brief What packets of one flow have in common; RoCEv2's DestQP belongs to both */
+enum sai_sluice_flow_key {
+	SAI_SLUICE_FLOW_KEY_FLOW_LABEL = 0, /* source, destination, flow label (IPv4: as 5-tuple) */
+	SAI_SLUICE_FLOW_KEY_FIVE_TUPLE = 1, /* source, destination, protocol, ports */
+};
+
+/** @brief Which mark a flow passed */
+enum sai_sluice_flow_mark {
+	SAI_SLUICE_FLOW_MARK_LOW = 0,
+	SAI_SLUICE_FLOW_MARK_ALARM = 1,
+	SAI_SLUICE_FLOW_MARK_HIGH = 2,
+};
+
+/** @brief What the switch did to the packet's flow label */
+enum sai_sluice_relabelled {
+	SAI_SLUICE_LABEL_AS_RECEIVED = 0,
+	SAI_SLUICE_LABEL_WAS_ZERO = 1,	  /* it arrived with 0 */
+	SAI_SLUICE_LABEL_WAS_OTHER = 2,	  /* it arrived with another label, which is not known any more */
+};
+
+#define SAI_SLUICE_HEAD 96
+
+/** @brief A flow passed a mark */
+typedef struct _sai_sluice_flow_event_t {
+	sai_object_id_t queue_id;   /* egress queue */
+	sai_object_id_t in_port_id; /* port that the packet came in by; SAI_NULL_OBJECT_ID: unknown or our own */
+	uint64_t flow;		    /* names the flow in get_flow(); never 0 */
+	uint64_t octets;	    /* of the flow in the queue then */
+	uint64_t at_ns;		    /* CLOCK_MONOTONIC */
+	uint8_t mark;		    /* enum sai_sluice_flow_mark */
+	uint8_t relabelled;	    /* enum sai_sluice_relabelled */
+	uint8_t length;		    /* octets of head */
+	/*
+	 * The packet that passed the mark, from the IP header on, as it leaves. length is 0
+	 * with FLOW_MARK_LOW where no packet is at hand.
+	 */
+	uint8_t head[SAI_SLUICE_HEAD];
+} sai_sluice_flow_event_t;
+
+/**
+ * @brief Flows passed marks
+ *
+ * Called from one thread of the library; it must not call the library.
+ */
+typedef void (*sai_sluice_flow_event_notification_fn)(sai_object_id_t switch_id, uint32_t count,
+						      const sai_sluice_flow_event_t *events);
+
+/** @brief What a hold matches, of packets that leave by the port */
+enum sai_sluice_match {
+	SAI_SLUICE_MATCH_STREAM = 0,  /* value: Stream ID (by STREAM_SEED) */
+	SAI_SLUICE_MATCH_LABEL = 1,   /* source, destination, value: flow label */
+	SAI_SLUICE_MATCH_PAIR = 2,    /* source, destination */
+	SAI_SLUICE_MATCH_SESSION = 3, /* source, destination, value: DestQP of the innermost RoCEv2 header */
+	SAI_SLUICE_MATCH_TUPLE = 4,   /* source, destination, value: source port << 16 | destination port; protocol UDP */
+	SAI_SLUICE_MATCH_CLASS = 5,   /* value: IEEE 802.1Qbb priority = queue index; also done by PFC frames that the port receives */
+};
+
+typedef struct _sai_sluice_match_t {
+	uint32_t type;	       /* enum sai_sluice_match */
+	uint32_t value;
+	sai_ip_address_t source, destination;
+} sai_sluice_match_t;
+
+/** @brief rate of set_hold(): nothing is held, octets are only counted: to measure a flow before it is slowed */
+#define SAI_SLUICE_RATE_COUNT UINT64_MAX
+
+/** @brief What a hold did so far */
+typedef struct _sai_sluice_hold_t {
+	uint64_t remaining_us;	/* until the switch ends it by itself */
+	uint64_t rate;		/* bit/s, as set */
+	uint64_t octets, packets;		  /* that matched since it was set first */
+	uint64_t waiting_octets, waiting_packets; /* that wait now, also when the hold is over and they drain */
+	uint64_t dropped_packets;		  /* refused, since the lane was full */
+} sai_sluice_hold_t;
+
+/** @brief A flow in a queue */
+typedef struct _sai_sluice_flow_t {
+	uint64_t flow;
+	uint64_t octets;   /* in the queue now */
+	uint64_t departed; /* octets that left the queue since the flow became backlogged: for its departure rate */
+	uint64_t at_ns;	   /* CLOCK_MONOTONIC of the reading */
+} sai_sluice_flow_t;
+
+/** @brief Of the whole switch, since it was created (lane_lost: since the counters' memory exists) */
+typedef struct _sai_sluice_flow_stats_t {
+	uint64_t events;	/* raised */
+	uint64_t events_lost;	/* no room */
+	uint64_t unmonitored;	/* packets of flows for which there was no room */
+	uint64_t held_packets;	/* that went through lanes */
+	uint64_t lane_full;	/* packets refused by full lanes */
+	uint64_t lane_lost;	/* packets that waited in lanes when their process was killed */
+} sai_sluice_flow_stats_t;
+
+/** @brief API of the extension, by sai_api_query(SAI_API_SLUICE, …) */
+#define SAI_API_SLUICE 0x10000000 /* the start of SAI's custom range of APIs: SAI_API_CUSTOM_RANGE_BASE since SAI 1.16 */
+
+typedef struct _sai_sluice_api_t {
+	/**
+	 * @brief Holds what matches and leaves by the port for the time given, or lets it pass at a rate
+	 *
+	 * Set again: refreshes. The switch ends it by itself. Packets leave in order, none is
+	 * dropped unless the lane is full. May be called beside all other calls, from any thread.
+	 *
+	 * @param[in] port_id Port that the packets leave by; SAI_NULL_OBJECT_ID: any
+	 * @param[in] duration_us µs from now; 0 releases
+	 * @param[in] rate bit/s that pass; 0: nothing does; SAI_SLUICE_RATE_COUNT
+	 */
+	sai_status_t (*set_hold)(sai_object_id_t switch_id, sai_object_id_t port_id, const sai_sluice_match_t *match,
+				 uint64_t duration_us, uint64_t rate);
+	/** @brief What a hold did; SAI_STATUS_ITEM_NOT_FOUND once it is over and drained */
+	sai_status_t (*get_hold)(sai_object_id_t switch_id, sai_object_id_t port_id, const sai_sluice_match_t *match,
+				 sai_sluice_hold_t *hold);
+	/** @brief One flow in a queue; SAI_STATUS_ITEM_NOT_FOUND when it has nothing there */
+	sai_status_t (*get_flow)(sai_object_id_t queue_id, uint64_t flow, sai_sluice_flow_t *state);
+	/** @brief All flows in a queue; SAI_STATUS_BUFFER_OVERFLOW with the count filled in */
+	sai_status_t (*get_flows)(sai_object_id_t queue_id, uint32_t *count, sai_sluice_flow_t *flows);
+	sai_status_t (*get_flow_stats)(sai_object_id_t switch_id, sai_sluice_flow_stats_t *stats);
+} sai_sluice_api_t;
 
 #endif

@@ -13,6 +13,7 @@
 //	get port#2 SPEED
 //	stats port#2
 //	remove acl_counter#1
+//	hold port#2 LABEL 2001:db8::1>2001:db8::2 0x5 us=40000 rate=0
 //
 // Matches have the mask behind an "&"; an attribute that the library does not
 // know is its number and the first two 64-bit words of the value. Where a call
@@ -31,6 +32,10 @@
 //	PACKETS      "COUNT SIZE": packets that it gives to the CPU whenever an ACL is bound to a port, from that
 //	             port, marked with the last user-defined trap. Each is its number (4 octets, network byte
 //	             order, across all) and octets that count up from there
+//	EXTENSION    version of Sluice's extension that it has; default 2; 0: it does not answer the handshake
+//	EVENTS       how many flow events it raises whenever FLOW_MONITOR_HIGH of a queue is set: event n is of
+//	             flow n+1, and its members count up from n
 //
-// Statistic or counter n of object number k is 1000k+n. A port has 8 queues.
+// Statistic or counter n of object number k is 1000k+n. A port has 8 queues, and a
+// queue, number k, flows 1 to 100: flow n has 1000k+n octets in it.
 package saitest

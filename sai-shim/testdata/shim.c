@@ -151,6 +151,44 @@ static void test_packets(struct shim *s)
 	}
 }
 
+/* The ring of flow events, filled by the library's thread while it is read; what waits when the library closes is dropped. */
+static void test_flows(struct shim *s, uint64_t sw)
+{
+	struct shim_match match = { .type = SAI_SLUICE_MATCH_PAIR, .ipv6 = true, .source = { 1, 2 }, .destination = { 3, 4 } };
+	static sai_sluice_flow_event_t burst[7];
+	static sai_sluice_flow_t flows[100];
+	uint64_t port, queue, lost = 0;
+	uint32_t n = 99;
+	struct pollfd p = { 0, POLLIN, 0 };
+	uint64_t ports[3], queues[8];
+	uint32_t count = 3;
+
+	CHECK(shim_extension(s) == 2);
+	CHECK(shim_watch_flows(s, &p.fd) == SAI_STATUS_SUCCESS);
+	CHECK(shim_get_list(s, SAI_OBJECT_TYPE_SWITCH, sw, SAI_SWITCH_ATTR_PORT_LIST, ports, &count) == SAI_STATUS_SUCCESS);
+	port = ports[0];
+	count = 8;
+	CHECK(shim_get_list(s, SAI_OBJECT_TYPE_PORT, port, SAI_PORT_ATTR_QOS_QUEUE_LIST, queues, &count) == SAI_STATUS_SUCCESS);
+	queue = queues[0];
+	CHECK(shim_set_hold(s, port, match, 1, 2) == SAI_STATUS_SUCCESS);
+	CHECK(shim_get_hold(s, port, match).hold.rate == 2);
+	CHECK(shim_get_flow(s, queue, 5).flow.flow == 5);
+	CHECK(shim_get_flows(s, queue, flows, &n) == SAI_STATUS_BUFFER_OVERFLOW && n == 100);
+	CHECK(shim_get_flows(s, queue, flows, &n) == SAI_STATUS_SUCCESS && flows[99].flow == 100);
+	CHECK(shim_get_flow_stats(s).stats.lane_lost == 6);
+	shim_u32(s, SAI_QUEUE_ATTR_FLOW_MONITOR_HIGH, 1);
+	CHECK(shim_set(s, SAI_OBJECT_TYPE_QUEUE, queue) == SAI_STATUS_SUCCESS);
+	for (uint64_t taken = 0; taken + lost < 1000;) {
+		int k;
+
+		CHECK(poll(&p, 1, 60000) == 1);
+		k = shim_flow_events_take(s, burst, 7, &lost);
+		for (int i = 0; i < k; i++)
+			CHECK(burst[i].flow > taken && burst[i].head[1] == (uint8_t)burst[i].flow);
+		taken += k;
+	}
+}
+
 static void test_no_library(void)
 {
 	struct shim *s = NULL;
@@ -165,15 +203,16 @@ static void test_no_library(void)
 
 static void test_library(const char *path, const char *record)
 {
-	const char *const keys[] = { "PACKETS", "PORTS", "RECORD" }, *const values[] = { SURPLUS, "0,1,2,3 4 8", record };
+	const char *const keys[] = { "PACKETS", "PORTS", "RECORD", "EVENTS" };
+	const char *const values[] = { SURPLUS, "0,1,2,3 4 8", record, "5000" };
 	struct shim *s = NULL, *second = NULL;
-	char *error = shim_open(path, keys, values, 3, &s);
+	char *error = shim_open(path, keys, values, 4, &s);
 	uint64_t sw = 0, table;
 
 	CHECK(!error);
 	if (error)
 		goto out;
-	error = shim_open(path, keys, values, 3, &second);
+	error = shim_open(path, keys, values, 4, &second);
 	CHECK(error && !second);
 	CHECK(shim_version(s) == 11800);
 	CHECK(shim_create(s, SAI_OBJECT_TYPE_ACL_TABLE, &table) == SAI_STATUS_INVALID_OBJECT_ID); /* no switch yet */
@@ -184,6 +223,7 @@ static void test_library(const char *path, const char *record)
 	test_reads(s, sw, table);
 	test_missing(s, table);
 	test_packets(s);
+	test_flows(s, sw);
 	CHECK(shim_remove_switch(s) == SAI_STATUS_SUCCESS);
 	gather_all(s);
 	shim_close(s);

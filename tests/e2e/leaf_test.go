@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"sluice/orchagent-ext/asic/orchagent/orchagenttest"
 	"sluice/orchagent-ext/fabric"
 	"sluice/orchagent-ext/fabric/privateredis"
 	"sluice/orchagent-ext/sonicdb"
@@ -36,6 +37,8 @@ type leaf struct {
 	countersDB    *sonicdb.DB
 	appl          *sonicdb.DB
 	sluiced       *fabric.Process
+	way           way // no name: as the switch chooses
+	orchagent     *orchagenttest.Orchagent
 	log           *logged
 }
 
@@ -82,6 +85,7 @@ func newLeaf(t testing.TB) *leaf {
 	}
 	l.ports()
 	t.Cleanup(func() {
+		l.checkNoFault()
 		if t.Failed() {
 			t.Logf("sluiced wrote:\n%s", l.log)
 		}
@@ -125,7 +129,7 @@ func (l *leaf) launchWith(front []string, args ...string) {
 		l.t.Fatal(err)
 	}
 	line := append(front, bin+"sluiced", "--db-config", l.redis.Config, "--sai-library", library)
-	line = append(line, args...)
+	line = append(append(line, l.way.args...), args...)
 	cmd := exec.Command(line[0], line[1:]...)
 	cmd.Stdout, cmd.Stderr = l.log, l.log
 	if l.sluiced, err = l.Leaf.Start(cmd); err != nil {

@@ -107,6 +107,20 @@ func TestExportRegistry(t *testing.T) {
 	}
 }
 
+// TestExportWithoutClientCertificate: what is encrypted needs the CA's file alone,
+// where the collector asks for no certificate.
+func TestExportWithoutClientCertificate(t *testing.T) {
+	a := ipfixtest.NewAuthority(t)
+	_, _, pair := a.Sign(t, "collector")
+	for _, transport := range []string{"tls", "dtls"} {
+		t.Run(transport, func(t *testing.T) {
+			c := ipfixtest.Listen(t, transport, "127.0.0.1:0", &ipfixtest.Security{Certificate: pair})
+			good(t, "export", captures+"rc-send-ipv4.pcap", "--collector", c.Addr, "--transport", transport, "--ca", a.File)
+			c.WaitRecords(t, 2)
+		})
+	}
+}
+
 func TestExportToNobody(t *testing.T) {
 	file := captures + "rc-send-ipv4.pcap"
 	stranger := ipfixtest.NewAuthority(t)

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -16,20 +17,29 @@ import (
 // seed gives the same file.
 var genStart = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
+// fileOnly are the flags that say what goes into a file.
+var fileOnly = []string{"pairs", "packets", "cm", "seed", "service", "sport", "start-psn"}
+
 func newGenCommand() *cobra.Command {
-	config := traffic.Config{Start: genStart}
+	config, adapter := traffic.Config{Start: genStart}, &live{}
 	cmd := &cobra.Command{
-		Use:   "gen OUT",
-		Short: "Generate RoCEv2/IPv6 traffic of many queue pairs",
+		Use:   "gen OUT | --live DEVICE --to ADDRESS",
+		Short: "Generate RoCEv2/IPv6 traffic of many queue pairs, into a file or onto a device",
 		Long: `Generate a pcap of RoCEv2/IPv6 traffic with right ICRCs and UDP checksums. Host A of each
 pair sends RDMA writes of 4 packets on every queue pair in turn, host B acknowledges them.
 QPNs are sequential from a random start, flow labels are 0, as most RDMA stacks leave them.
 
 Some stacks derive the UDP source port from the queue pairs (Linux, mlx5: --sport per-qp),
-others keep it constant (--sport constant); only the latter leave ECMP nothing to hash.`,
+others keep it constant (--sport constant); only the latter leave ECMP nothing to hash.
+
+With --live it sends out of a device instead, as the adapter of a host would: --qps queue pairs,
+each at --rate, RDMA writes of one packet. It obeys the notifications that --obey names (PFCM
+holds the flow of its Stream ID, PFC the priority, Rate Advice and CNP the rate of a queue pair)
+and counts all. It needs the capability CAP_NET_RAW.`,
 		Example: `  sluice gen out.pcap --pairs 1 --qps 64 --packets 10000
-  sluice gen - --service ud --start-psn random --seed 7 | sluice decode --flows -`,
-		Args: cobra.ExactArgs(1),
+  sluice gen - --service ud --start-psn random --seed 7 | sluice decode --flows -
+  sluice gen --live eth0 --to 2001:db8:0:2::b --qps 2 --rate 100 --for 2s --obey pfcm,pfc`,
+		Args: cobra.MaximumNArgs(1),
 	}
 	flags := cmd.Flags()
 	flags.IntVar(&config.Pairs, "pairs", 1, "host pairs")
@@ -38,10 +48,30 @@ others keep it constant (--sport constant); only the latter leave ECMP nothing t
 	flags.IntVar(&config.Payload, "payload", 1024, "octets of payload a packet, a multiple of 4")
 	flags.BoolVar(&config.CM, "cm", false, "set the connections up and end them by RDMA-CM")
 	flags.Uint64Var(&config.Seed, "seed", 1, "seed of everything random: the same seed gives the same file")
+	adapter.add(flags)
 	service := addChoice(flags, "service", "reliable connection or unreliable datagram", "rc", "ud")
 	sport := addChoice(flags, "sport", "UDP source port: one for all, or derived from the queue pairs", "constant", "per-qp")
 	psn := addChoice(flags, "start-psn", "first PSN of each queue pair", "zero", "random")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if adapter.device != "" {
+			if len(args) > 0 {
+				return errors.New("either OUT or --live: a file or a device")
+			}
+			for _, name := range fileOnly {
+				if flags.Changed(name) {
+					return fmt.Errorf("--%s is not for --live", name)
+				}
+			}
+			return adapter.run(cmd, config.QPs, config.Payload)
+		}
+		if len(args) == 0 {
+			return errors.New("a file for the packets is missing: sluice gen OUT (or - for standard output), or --live DEVICE")
+		}
+		for _, name := range liveOnly {
+			if flags.Changed(name) {
+				return fmt.Errorf("--%s needs --live", name)
+			}
+		}
 		config.Datagram = *service == "ud"
 		config.SportPerQP = *sport == "per-qp"
 		config.RandomPSN = *psn == "random"

@@ -14,15 +14,19 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
+	"sluice/orchagent-ext/leaffile"
 	"sluice/orchagent-ext/logging"
 	"sluice/orchagent-ext/orch"
 	"sluice/orchagent-ext/sonicdb"
+	"sluice/yang/text"
 )
 
 // version is set at build time.
@@ -32,7 +36,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := run(ctx, os.Args[1:], os.Getenv, os.Stdout, os.Stderr); err != nil {
-		fmt.Fprintf(os.Stderr, "sluiced: %v\n", err)
+		fmt.Fprintf(os.Stderr, "sluiced: %s\n", text.Lines(err.Error()))
 		os.Exit(1)
 	}
 }
@@ -47,6 +51,7 @@ type options struct {
 	remove              bool
 	method              string
 	stateFile           string
+	files               folders
 	level               slog.Level
 	syslog              bool
 	metrics             metricsOptions
@@ -92,6 +97,7 @@ func parse(args []string, getenv func(string) string, stderr io.Writer) (*option
 	f.BoolVar(&o.json, "json", false, "print the dry run as JSON")
 	f.StringVar(&o.method, "method", "", "means that the dry run assumes: compute, rewrite, hash, udf-hash; default: the last one that was chosen, else compute; with the driver orchagent, what the switch can")
 	f.StringVar(&o.stateFile, "state-file", or("SLUICE_STATE_FILE", ""), "`file`, one for each instance, that outlives a reboot: which hash fields the driver orchagent added; off: none; default /var/lib/sluice/sluiced.json, with a namespace sluiced-asicN.json (SLUICE_STATE_FILE)")
+	f.Var(&o.files, "file-folder", "`folder` of files that rows may name (certificates, keys, passwords), besides "+strings.Join(leaffile.Default, " and ")+"; may be given again")
 	f.TextVar(&o.level, "log-level", slog.LevelInfo, "`level`: debug, info, warn, error")
 	f.BoolVar(&o.syslog, "syslog", getenv("SLUICE_SYSLOG") != "", "log to syslog instead of standard error (SLUICE_SYSLOG)")
 	if err := o.metrics.define(f, or); err != nil {
@@ -150,7 +156,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 	defer release()
 	c := orch.Config{
 		Databases: databases, Version: version, Log: log, Now: time.Now,
-		Open: (&opener{ctx, o, databases, log}).open,
+		Open: (&opener{ctx, o, databases, log}).open, Files: slices.Concat(leaffile.Default, leaffile.Folders(o.files)),
 	}
 	if o.remove {
 		return orch.Remove(ctx, c)
@@ -202,5 +208,18 @@ func (p profile) add(pair string) error {
 		return fmt.Errorf("%q is not KEY=VALUE", pair)
 	}
 	p[key] = value
+	return nil
+}
+
+// folders is a flag that may be given several times.
+type folders []string
+
+func (f *folders) String() string { return strings.Join(*f, " ") }
+
+func (f *folders) Set(s string) error {
+	if !filepath.IsAbs(s) {
+		return fmt.Errorf("%q: the path must be absolute", s)
+	}
+	*f = append(*f, filepath.Clean(s))
 	return nil
 }

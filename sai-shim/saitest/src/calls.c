@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "calls.h"
+#include "flows.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -106,10 +107,16 @@ bool hash_field(int32_t field)
 	return listed(fields ? fields : "0 1 5 7 8 24 34 35", word);
 }
 
-void record(const char *call, sai_object_type_t type, sai_object_id_t id, uint32_t count, const sai_attribute_t *list)
+FILE *record_begin(const char *call, sai_object_id_t id)
 {
 	fprintf(out, "%s ", call);
 	print_object(out, id);
+	return out;
+}
+
+void record(const char *call, sai_object_type_t type, sai_object_id_t id, uint32_t count, const sai_attribute_t *list)
+{
+	record_begin(call, id);
 	for (uint32_t i = 0; i < count; i++) {
 		const struct attribute *known = attribute_of(type, list[i].id);
 
@@ -208,6 +215,10 @@ static sai_status_t get_attribute(sai_object_type_t type, sai_object_id_t id, sa
 
 	if (!known)
 		return SAI_STATUS_UNKNOWN_ATTRIBUTE_0;
+	if (type == SAI_OBJECT_TYPE_SWITCH && a->id == SAI_SWITCH_ATTR_SLUICE_EXTENSION) {
+		a->value.u64 = SAI_SLUICE_MAGIC << 32 | flows_version();
+		return flows_version() ? SAI_STATUS_SUCCESS : SAI_STATUS_UNKNOWN_ATTRIBUTE_0;
+	}
 	if (type == SAI_OBJECT_TYPE_ACL_TABLE && a->id == SAI_ACL_TABLE_ATTR_ENTRY_LIST) {
 		uint32_t room = a->value.objlist.count;
 

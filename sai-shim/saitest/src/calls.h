@@ -18,6 +18,9 @@ sai_status_t failing(const char *call, const char *object);
 /* Whether the profile's HIDE names the attribute. */
 bool hidden(sai_object_type_t type, sai_attr_id_t id);
 
+/* Begins a line: call, object; the caller ends it. */
+FILE *record_begin(const char *call, sai_object_id_t id);
+
 /* Writes a line: call, object, attributes. */
 void record(const char *call, sai_object_type_t type, sai_object_id_t id, uint32_t count, const sai_attribute_t *list);
 

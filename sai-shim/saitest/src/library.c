@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "calls.h"
+#include "flows.h"
 
 #define EXPORT __attribute__((visibility("default")))
 #define QUEUES 8 /* of a port */
@@ -129,7 +130,18 @@ static sai_status_t set_switch_attribute(sai_object_id_t id, const sai_attribute
 		record("set", SAI_OBJECT_TYPE_SWITCH, id, 1, a);
 		return SAI_STATUS_SUCCESS;
 	}
+	if (a->id == SAI_SWITCH_ATTR_FLOW_EVENT_NOTIFY)
+		flows_notify(a->value.ptr);
 	return set_object(SAI_OBJECT_TYPE_SWITCH, id, a);
+}
+
+static sai_status_t set_queue_attribute(sai_object_id_t id, const sai_attribute_t *a)
+{
+	sai_status_t status = set_object(SAI_OBJECT_TYPE_QUEUE, id, a);
+
+	if (status == SAI_STATUS_SUCCESS && a->id == SAI_QUEUE_ATTR_FLOW_MONITOR_HIGH && a->value.u32)
+		flows_monitor(the_switch, id);
+	return status;
 }
 
 static sai_status_t set_port_attribute(sai_object_id_t id, const sai_attribute_t *a)
@@ -180,7 +192,6 @@ static sai_status_t set_port_attribute(sai_object_id_t id, const sai_attribute_t
 GET(switch, SWITCH)
 GET(port, PORT)
 STATS(port, PORT)
-SET(queue, QUEUE)
 GET(queue, QUEUE)
 STATS(queue, QUEUE)
 STATS(policer, POLICER)
@@ -257,6 +268,7 @@ EXPORT sai_status_t sai_api_initialize(uint64_t flags, const sai_service_method_
 EXPORT sai_status_t sai_api_uninitialize(void)
 {
 	finish_packets();
+	flows_close();
 	calls_close();
 	the_switch = trap = SAI_NULL_OBJECT_ID;
 	event = NULL;
@@ -286,6 +298,10 @@ EXPORT sai_status_t sai_api_query(sai_api_t api, void **table)
 			continue;
 		*table = apis[i].table ? apis[i].table : short_acl_table();
 		return failing("query", apis[i].name);
+	}
+	if (api == SAI_API_SLUICE && flows_version() >= SAI_SLUICE_VERSION_FLOWS) {
+		*table = (void *)&sluice_api;
+		return failing("query", "sluice");
 	}
 	return SAI_STATUS_NOT_IMPLEMENTED;
 }

@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "monitor.h"
 #include "plane.h"
 
 /* Tables */
@@ -20,6 +19,7 @@ static const struct attribute table_attributes[] = {
 	{ SAI_ACL_TABLE_ATTR_ACL_ACTION_TYPE_LIST, LIST, sizeof(int32_t), CREATE, NULL },
 	FIELD_OF_TABLE(SRC_IPV6),	  FIELD_OF_TABLE(DST_IPV6),	   FIELD_OF_TABLE(SRC_IP),
 	FIELD_OF_TABLE(DST_IP),		  FIELD_OF_TABLE(L4_SRC_PORT),	   FIELD_OF_TABLE(L4_DST_PORT),
+	FIELD_OF_TABLE(INNER_L4_DST_PORT),
 	FIELD_OF_TABLE(IP_PROTOCOL),	  FIELD_OF_TABLE(IPV6_NEXT_HEADER), FIELD_OF_TABLE(DSCP),
 	FIELD_OF_TABLE(IPV6_FLOW_LABEL),  FIELD_OF_TABLE(BTH_OPCODE),	   FIELD_OF_TABLE(AETH_SYNDROME),
 	FIELD_OF_TABLE(ICMP_TYPE),	  FIELD_OF_TABLE(ICMP_CODE),	   FIELD_OF_TABLE(ICMPV6_TYPE),
@@ -146,6 +146,7 @@ static const struct attribute entry_attributes[] = {
 	{ SAI_ACL_ENTRY_ATTR_ADMIN_STATE, PLAIN, sizeof(bool), CREATE | SET, NULL },
 	FIELD_OF_ENTRY(SRC_IPV6, 16),	 FIELD_OF_ENTRY(DST_IPV6, 16),	     FIELD_OF_ENTRY(SRC_IP, 4),
 	FIELD_OF_ENTRY(DST_IP, 4),	 FIELD_OF_ENTRY(L4_SRC_PORT, 2),     FIELD_OF_ENTRY(L4_DST_PORT, 2),
+	FIELD_OF_ENTRY(INNER_L4_DST_PORT, 2),
 	FIELD_OF_ENTRY(IP_PROTOCOL, 1),	 FIELD_OF_ENTRY(IPV6_NEXT_HEADER, 1), FIELD_OF_ENTRY(DSCP, 1),
 	FIELD_OF_ENTRY(IPV6_FLOW_LABEL, 4), FIELD_OF_ENTRY(BTH_OPCODE, 1),   FIELD_OF_ENTRY(AETH_SYNDROME, 1),
 	FIELD_OF_ENTRY(ICMP_TYPE, 1),	 FIELD_OF_ENTRY(ICMP_CODE, 1),	     FIELD_OF_ENTRY(ICMPV6_TYPE, 1),
@@ -162,10 +163,6 @@ static const struct attribute entry_attributes[] = {
 	{ SAI_ACL_ENTRY_ATTR_ACTION_MIRROR_INGRESS, ACTION_LIST, OID, CREATE | SET | REFERENCE, "mirror" },
 	ACTION_OF_ENTRY(SET_IPV6_FLOW_LABEL, sizeof(uint32_t), 0, "rewrite"),
 	ACTION_OF_ENTRY(COMPUTE_IPV6_FLOW_LABEL, sizeof(int32_t), 0, "compute"),
-	ACTION_OF_ENTRY(FLOW_MONITOR_HIGH, sizeof(uint32_t), 0, "monitor"),
-	ACTION_OF_ENTRY(FLOW_MONITOR_LOW, sizeof(uint32_t), 0, "monitor"),
-	{ SAI_ACL_ENTRY_ATTR_FLOW_OCCUPANCY, PLAIN, sizeof(uint64_t), 0, "monitor" },
-	{ ATTR_FLOW, PLAIN, sizeof(uint32_t), 0, NULL },
 	{ ATTR_INDEX, PLAIN, sizeof(uint32_t), 0, NULL },
 };
 
@@ -216,19 +213,6 @@ static sai_status_t withdraw(struct object *o)
 	return acl_delete(table_of(o), &rule, s->shape);
 }
 
-/* With the flow's number, if the entry watches one. */
-static sai_status_t compile(struct object *o, struct acl_rule *rule)
-{
-	sai_status_t status = acl_compile(o, rule);
-
-	if (!status)
-		status = monitor_set(o);
-	rule->entry.flow = monitor_flow(o);
-	if (rule->entry.flow)
-		rule->entry.actions |= SOFTSAI_WATCH;
-	return status;
-}
-
 static sai_status_t entry_create(struct object *o, bool adopted)
 {
 	struct acl_rule rule;
@@ -236,11 +220,9 @@ static sai_status_t entry_create(struct object *o, bool adopted)
 
 	if (!table_of(o))
 		return SAI_STATUS_INVALID_OBJECT_ID;
-	status = compile(o, &rule);
+	status = acl_compile(o, &rule);
 	if (!status && enabled(o))
 		status = insert(o, &rule, adopted);
-	if (status && !adopted)
-		monitor_forget(o);
 	return status;
 }
 
@@ -249,7 +231,7 @@ static sai_status_t entry_set(struct object *o, sai_attr_id_t id)
 	struct entry_state *s = o->state;
 	struct acl_rule rule, old = { .mask = s->mask, .key = s->key };
 	struct entry_state before = *s;
-	sai_status_t status = compile(o, &rule);
+	sai_status_t status = acl_compile(o, &rule);
 
 	(void)id;
 	if (status) /* one attribute was set, whatever its place among the others */
@@ -266,22 +248,6 @@ static sai_status_t entry_set(struct object *o, sai_attr_id_t id)
 	return status;
 }
 
-static sai_status_t entry_get(struct object *o, sai_attribute_t *attr)
-{
-	if (attr->id != SAI_ACL_ENTRY_ATTR_FLOW_OCCUPANCY)
-		return SAI_STATUS_ITEM_NOT_FOUND;
-	return monitor_occupancy(o, &attr->value.u64);
-}
-
-static sai_status_t entry_remove(struct object *o)
-{
-	sai_status_t status = withdraw(o);
-
-	if (!status)
-		monitor_forget(o);
-	return status;
-}
-
 const struct type acl_entry_type = {
 	.type = SAI_OBJECT_TYPE_ACL_ENTRY,
 	.name = "ACL entry",
@@ -290,8 +256,7 @@ const struct type acl_entry_type = {
 	.room = sizeof(struct entry_state),
 	.create = entry_create,
 	.set = entry_set,
-	.get = entry_get,
-	.remove = entry_remove,
+	.remove = withdraw,
 };
 
 uint32_t acl_action_types(int32_t *list, uint32_t room)

@@ -12,7 +12,6 @@
 #define ATTR_INDEX 0x7fff0000	      /* u32: table number, counter, policer, shape */
 #define ATTR_BASE_PACKETS 0x7fff0001 /* u64: what a counter had when it was set to 0 */
 #define ATTR_BASE_BYTES 0x7fff0002
-#define ATTR_FLOW 0x7fff0005 /* u32: number of a watched flow, 0 for none */
 #define ATTR_SYSCTLS 0x7fff0003 /* s32 list: multipath settings as they were */
 
 enum pool { POOL_TABLES, POOL_COUNTERS, POOL_POLICERS, POOLS };

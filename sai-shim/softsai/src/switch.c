@@ -7,7 +7,6 @@
 #include "acl.h"
 #include "hash.h"
 #include "log.h"
-#include "monitor.h"
 #include "plane.h"
 #include "policer.h"
 #include "port.h"
@@ -31,7 +30,7 @@ static const struct attribute switch_attributes[] = {
 	{ SAI_SWITCH_ATTR_SWITCH_PROFILE_ID, PLAIN, sizeof(uint32_t), CREATE, NULL },
 	{ SAI_SWITCH_ATTR_SWITCH_HARDWARE_INFO, LIST, sizeof(int8_t), CREATE, NULL },
 	{ SAI_SWITCH_ATTR_PACKET_EVENT_NOTIFY, PLAIN, sizeof(void *), CREATE | SET | VOLATILE, NULL },
-	{ SAI_SWITCH_ATTR_FLOW_MONITOR_EVENT_NOTIFY, PLAIN, sizeof(void *), CREATE | SET | VOLATILE, "monitor" },
+	{ SAI_SWITCH_ATTR_SLUICE_EXTENSION, PLAIN, sizeof(uint64_t), 0, "extension" },
 	{ SAI_SWITCH_ATTR_NUMBER_OF_ACTIVE_PORTS, PLAIN, sizeof(uint32_t), 0, NULL },
 	{ SAI_SWITCH_ATTR_PORT_LIST, LIST, OID, 0, NULL },
 	{ SAI_SWITCH_ATTR_CPU_PORT, PLAIN, OID, 0, NULL },
@@ -77,6 +76,9 @@ static sai_status_t switch_get(struct object *o, sai_attribute_t *attr)
 		return SAI_STATUS_SUCCESS;
 	case SAI_SWITCH_ATTR_ACL_STAGE_INGRESS:
 		return actions(&attr->value.aclcapability);
+	case SAI_SWITCH_ATTR_SLUICE_EXTENSION:
+		attr->value.u64 = SAI_SLUICE_MAGIC << 32 | SAI_SLUICE_VERSION_LABELS;
+		return SAI_STATUS_SUCCESS;
 	case SAI_SWITCH_ATTR_ECMP_HASH:
 		attr->value.oid = hash_default();
 		return SAI_STATUS_SUCCESS;
@@ -91,10 +93,6 @@ static sai_status_t switch_set(struct object *o, sai_attr_id_t id)
 
 	if (id == SAI_SWITCH_ATTR_PACKET_EVENT_NOTIFY) {
 		trap_notify(v->ptr);
-		return SAI_STATUS_SUCCESS;
-	}
-	if (id == SAI_SWITCH_ATTR_FLOW_MONITOR_EVENT_NOTIFY) {
-		monitor_notify(v->ptr);
 		return SAI_STATUS_SUCCESS;
 	}
 	hash = object_find(v->oid);
@@ -138,7 +136,6 @@ static bool number(const struct profile *p, const char *key, uint64_t max, uint6
 static void let_go(void)
 {
 	trap_stop();
-	monitor_close();
 	the_switch = NULL;
 	object_forget();
 	index_forget();
@@ -192,10 +189,6 @@ static sai_status_t open_plane(const struct profile *profile, bool *adopted)
 		queue_open(&queues, ports, options.ports);
 	else if (!status)
 		status = queue_release(ports, options.ports);
-	if (!status && options.queues && !hidden("queues") && !hidden("monitor"))
-		monitor_open();
-	else if (!hidden("monitor"))
-		hide_also("monitor");
 	if (!status)
 		queue_release(others, options.other_count); /* the ports are there all the same */
 	free(ports);
@@ -300,8 +293,6 @@ sai_status_t switch_create(const struct profile *profile, uint32_t count, const 
 	}
 	notify = object_value(the_switch, SAI_SWITCH_ATTR_PACKET_EVENT_NOTIFY);
 	trap_notify(notify ? notify->ptr : NULL);
-	notify = object_value(the_switch, SAI_SWITCH_ATTR_FLOW_MONITOR_EVENT_NOTIFY);
-	monitor_notify(notify ? notify->ptr : NULL);
 	return SAI_STATUS_SUCCESS;
 }
 

@@ -13,7 +13,6 @@
  *   stat port|queue|policer ID N ...  ok VALUE ...
  *   clear ID N ...                 clears statistics of a queue: ok
  *   packets N                      waits until N packets reached the CPU: ok PORT:TRAP:HEX ...
- *   events N                       waits until N events of flow monitors: ok ENTRY:QUEUE:OCTETS:HIGH ...
  *
  * ATTR is KIND:ATTRIBUTE=VALUE. KIND is one of bool u8 u16 u32 s32 u64 oid, these
  * with "field-" (VALUE/MASK), "action-", "list-" before; field-ip4, field-ip6
@@ -142,38 +141,6 @@ static void on_packet(sai_object_id_t sw, sai_size_t size, const void *data, uin
 	}
 	packet_count++;
 	pthread_cond_signal(&arrived);
-	pthread_mutex_unlock(&lock);
-}
-
-static char events[1 << 16];
-static int event_count;
-
-static void on_event(sai_object_id_t sw, sai_object_id_t entry, sai_object_id_t queue, uint64_t octets, bool high)
-{
-	size_t at;
-
-	pthread_mutex_lock(&lock);
-	at = strlen(events);
-	if (sw == the_switch && at + 128 < sizeof(events))
-		sprintf(events + at, " 0x%llx:0x%llx:%llu:%d", (unsigned long long)entry, (unsigned long long)queue,
-			(unsigned long long)octets, high);
-	event_count++;
-	pthread_cond_signal(&arrived);
-	pthread_mutex_unlock(&lock);
-}
-
-static void wait_events(int n)
-{
-	struct timespec until;
-
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += 60;
-	pthread_mutex_lock(&lock);
-	while (event_count < n && pthread_cond_timedwait(&arrived, &lock, &until) == 0)
-		;
-	printf("%d%s\n", event_count >= n ? 0 : -1, events);
-	events[0] = 0;
-	event_count = 0;
 	pthread_mutex_unlock(&lock);
 }
 
@@ -354,8 +321,6 @@ static void make_switch(char **words, int n)
 	sai_attribute_t list[2] = { { .id = SAI_SWITCH_ATTR_INIT_SWITCH, .value.booldata = true },
 				    { .id = SAI_SWITCH_ATTR_PACKET_EVENT_NOTIFY, .value.ptr = on_packet } };
 	static bool initialized;
-	sai_attribute_t monitor = { .id = SAI_SWITCH_ATTR_FLOW_MONITOR_EVENT_NOTIFY, .value.ptr = on_event };
-	sai_attr_capability_t c = {};
 	sai_status_t status;
 
 	for (int i = 0; i < MAX; i++)
@@ -370,10 +335,6 @@ static void make_switch(char **words, int n)
 	}
 	initialized = true;
 	status = ((sai_switch_api_t *)table(SAI_API_SWITCH))->create_switch(&the_switch, 2, list);
-	if (!status)
-		ask_capability(SAI_OBJECT_TYPE_SWITCH, monitor.id, &c);
-	if (c.set_implemented)
-		status = ((sai_switch_api_t *)table(SAI_API_SWITCH))->set_switch_attribute(the_switch, &monitor);
 	printf("%d 0x%llx\n", status, (unsigned long long)the_switch);
 }
 
@@ -441,10 +402,6 @@ static void run(char **w, int n)
 	}
 	if (strcmp(w[0], "packets") == 0) {
 		wait_packets(atoi(w[1]));
-		return;
-	}
-	if (strcmp(w[0], "events") == 0) {
-		wait_events(atoi(w[1]));
 		return;
 	}
 	if (strcmp(w[0], "stat") == 0) {

@@ -14,14 +14,11 @@
 
 /*
  * What tc_index tells of a packet behind the ingress program: that it is a copy, and
- * how long that may be; else its traffic class plus 1, and the number of the watched
- * flow that it is of. 0: nothing.
+ * how long that may be; else its traffic class plus 1. 0: nothing.
  */
 #define SOFTSAI_COPY_OF 0x8000u
 #define SOFTSAI_MAX_COPY 0x7fffu
 #define SOFTSAI_TC_MASK 0xfu
-#define SOFTSAI_FLOW_SHIFT 4
-#define SOFTSAI_FLOWS 2048 /* that can be watched, but for flow 0 */
 
 /* The queue of a packet that nothing else put into one: the DSCP's class selector. */
 #define SOFTSAI_QUEUE_OF(dscp) ((dscp) >> 3)

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"sluice/orchagent-ext/cmd/sluice/internal/nic"
+	"sluice/orchagent-ext/notify"
+	"sluice/orchagent-ext/roce"
+)
+
+// live is what `sluice gen --live` sends.
+type live struct {
+	device     string
+	to, from   *netip.Addr
+	next       roce.MAC
+	rate, line uint32 // Mbit/s
+	span       time.Duration
+	obey       []string
+	labels     bool
+	backlog    bool
+	capability bool
+	dscp       uint8
+	priority   uint8
+	seed       uint32
+	json       bool
+	points     func() (notify.CodePoints, error)
+}
+
+// Defaults of the adapter model.
+const (
+	liveFirstQP  = 0x100
+	liveLabel    = 0x10000 // flow labels of the queue pairs count from here, where they are asked for
+	liveLifetime = 30 * time.Millisecond
+)
+
+var liveOnly = []string{"to", "from", "next-hop-mac", "rate", "line-rate", "for", "obey", "flow-labels", "backlog", "capability-bit", "dscp", "priority", "stream-id-seed", "json"}
+
+func (l *live) add(flags *pflag.FlagSet) {
+	flags.StringVar(&l.device, "live", "", "send out of this device, now, as an adapter that obeys; instead of OUT")
+	l.to = addAddr(flags, "to", "live: IPv6 address of the receiver")
+	l.from = addAddr(flags, "from", "live: IPv6 address of the sender (default: the one that the kernel would use)")
+	flags.Var(macFlag{&l.next}, "next-hop-mac", "live: Ethernet address to send to (default: by the kernel's neighbor entries)")
+	flags.Uint32Var(&l.rate, "rate", 10, "live: Mbit/s of each queue pair")
+	flags.Uint32Var(&l.line, "line-rate", 1000, "live: Mbit/s of the link, of all queue pairs together")
+	flags.DurationVar(&l.span, "for", 10*time.Second, "live: how long to send")
+	flags.StringSliceVar(&l.obey, "obey", nil, "live: obey these notifications: pfcm, pfc, advice, cnp")
+	flags.BoolVar(&l.labels, "flow-labels", false, "live: each queue pair has a flow label of its own (default: 0)")
+	flags.BoolVar(&l.backlog, "backlog", false, "live: send later what was held (default: it is not offered)")
+	flags.BoolVar(&l.capability, "capability-bit", false, "live: set the bit in the BTH that says: this sender understands Rate Advice")
+	flags.Uint8Var(&l.dscp, "dscp", 26, "live: DSCP of the packets")
+	flags.Uint8Var(&l.priority, "priority", 3, "live: 802.1Qbb priority of the packets")
+	flags.Uint32Var(&l.seed, "stream-id-seed", 0, "live: seed of Stream IDs, as in SLUICE|global stream_id_seed")
+	flags.BoolVar(&l.json, "json", false, "live: print the counters as JSON")
+	l.points = addCodePoints(flags)
+}
+
+func (l *live) obeys() (o nic.Obey, err error) {
+	for _, word := range l.obey {
+		switch word {
+		case "pfcm":
+			o.PFCM = true
+		case "pfc":
+			o.PFC = true
+		case "advice":
+			o.Advice = true
+		case "cnp":
+			o.CNP = true
+		default:
+			return o, fmt.Errorf("--obey %s: allowed are pfcm, pfc, advice, cnp", word)
+		}
+	}
+	return o, nil
+}
+
+func (l *live) check() error {
+	switch {
+	case !l.to.IsValid() || !l.to.Is6() || l.to.Is4In6():
+		return errors.New("--live needs --to, the IPv6 address of the receiver")
+	case l.from.IsValid() && (!l.from.Is6() || l.from.Is4In6()):
+		return fmt.Errorf("--from %s is not an IPv6 address", l.from)
+	case l.rate == 0 || l.line == 0:
+		return errors.New("--rate and --line-rate must be at least 1 Mbit/s")
+	case l.span <= 0:
+		return fmt.Errorf("--for %v: it must be more than 0", l.span)
+	case l.dscp > 63:
+		return fmt.Errorf("--dscp %d: 0 to 63 are possible", l.dscp)
+	case l.priority > 7:
+		return fmt.Errorf("--priority %d: 0 to 7 are possible", l.priority)
+	}
+	return nil
+}
+
+// config is the adapter with so many queue pairs.
+func (l *live) config(qps, payload int) (c nic.Config, err error) {
+	if err := l.check(); err != nil {
+		return c, err
+	}
+	if qps < 1 || qps > 1<<16 {
+		return c, fmt.Errorf("--qps %d: 1 to %d are possible", qps, 1<<16)
+	}
+	if payload < nic.StampLen || payload > 4096 || payload%4 != 0 {
+		return c, fmt.Errorf("--payload %d: a multiple of 4 from %d to 4096 is possible", payload, nic.StampLen)
+	}
+	if c.Obey, err = l.obeys(); err != nil {
+		return c, err
+	}
+	if c.Points, err = l.points(); err != nil {
+		return c, err
+	}
+	c.Next = l.next
+	if c.Next == (roce.MAC{}) || !l.from.IsValid() {
+		mac, from, err := nic.Next(l.device, *l.to)
+		if !l.from.IsValid() && from.IsValid() {
+			*l.from = from
+		}
+		if c.Next == (roce.MAC{}) {
+			if err != nil {
+				return c, err
+			}
+			c.Next = mac
+		}
+	}
+	if !l.from.IsValid() {
+		return c, fmt.Errorf("device %s has no IPv6 address to send to %s from: give --from", l.device, l.to)
+	}
+	c.LineRate, c.Priority, c.StreamSeed, c.Lifetime = uint64(l.line)*1e6, l.priority, l.seed, liveLifetime
+	for i := range uint32(qps) {
+		f := nic.Flow{
+			Src: *l.from, Dst: *l.to, SrcQP: liveFirstQP + i, DestQP: liveFirstQP + i, SrcPort: 0xc000,
+			TrafficClass: l.dscp<<2 | 2, Payload: payload, Rate: uint64(l.rate) * 1e6, Backlog: l.backlog,
+		}
+		if l.labels {
+			f.Label = liveLabel + i
+		}
+		if l.capability {
+			f.CapabilityBits = 1
+		}
+		c.Flows = append(c.Flows, f)
+	}
+	return c, nil
+}
+
+func (l *live) run(cmd *cobra.Command, qps, payload int) error {
+	c, err := l.config(qps, payload)
+	if err != nil {
+		return err
+	}
+	fd, mac, err := nic.Open(l.device)
+	if err != nil {
+		return err
+	}
+	c.MAC = mac
+	fmt.Fprintf(cmd.ErrOrStderr(), "sending %d queue pairs of %d Mbit/s from %s to %s out of %s for %v\n", qps, l.rate, l.from, l.to, l.device, l.span)
+	start := nic.Monotonic()
+	n, err := nic.Run(cmd.Context(), fd, c, start, start+int64(l.span))
+	took := time.Duration(nic.Monotonic() - start)
+	if err = errors.Join(err, nic.Close(fd)); err != nil {
+		return err
+	}
+	rate := float64(n.Octets*8) / 1e6 / took.Seconds()
+	if l.json {
+		return json.NewEncoder(cmd.OutOrStdout()).Encode(struct {
+			Packets  uint64  `json:"packets"`
+			Octets   uint64  `json:"octets"`
+			Seconds  float64 `json:"seconds"`
+			Rate     float64 `json:"rate_mbps"`
+			HeldUS   int64   `json:"held_us"`
+			PFCM     uint64  `json:"pfcm"`
+			PFC      uint64  `json:"pfc"`
+			Advice   uint64  `json:"rate_advice"`
+			CNP      uint64  `json:"cnp"`
+			Refused  uint64  `json:"refused"`
+			QueuePrs int     `json:"queue_pairs"`
+		}{n.Packets, n.Octets, took.Seconds(), rate, n.Held.Microseconds(), n.PFCM, n.PFC, n.Advice, n.CNP, n.Refused, qps})
+	}
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), `packets      %d
+octets       %d
+rate         %.1f Mbit/s
+held         %v, of all queue pairs together
+received     %d PFCM, %d PFC, %d Rate Advice, %d CNP
+refused      %d
+`, n.Packets, n.Octets, rate, n.Held.Round(time.Microsecond), n.PFCM, n.PFC, n.Advice, n.CNP, n.Refused)
+	return err
+}

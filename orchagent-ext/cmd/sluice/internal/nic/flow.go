@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package nic
+
+import (
+	"encoding/binary"
+	"net/netip"
+	"time"
+
+	"sluice/orchagent-ext/flow"
+	"sluice/orchagent-ext/roce"
+)
+
+// Flow is one queue pair that sends RDMA writes of one packet each.
+type Flow struct {
+	Src, Dst       netip.Addr // IPv6
+	SrcQP, DestQP  uint32     // 24 bits
+	Label          uint32     // IPv6 flow label, 20 bits
+	SrcPort        uint16     // UDP
+	TrafficClass   uint8
+	Payload        int    // octets a packet, a multiple of 4, at least [StampLen]
+	Rate           uint64 // bit/s of IP packets that the application offers
+	Backlog        bool   // what could not be sent in time is sent later; otherwise it is never offered
+	CapabilityBits uint8  // of BTH octet 4: the sender understands Rate Advice (draft-zz)
+}
+
+const (
+	ethernetLen = 14
+	ipv6Len     = 40
+	udpLen      = 8
+	rethLen     = 16
+	icrcLen     = 4
+
+	// StampLen is the room for what a Receiver reads: when the application offered
+	// the packet (ns since 1970, 8 octets), and the packet's number in its flow (8 octets).
+	StampLen = 16
+
+	stampAt = ethernetLen + ipv6Len + udpLen + roce.BTHLen + rethLen
+)
+
+// Octets is the size of each IP packet of the flow.
+func (f *Flow) Octets() int {
+	return ipv6Len + udpLen + roce.BTHLen + rethLen + f.Payload + icrcLen
+}
+
+// interval is the time between two packets at a rate.
+func (f *Flow) interval(rate uint64) int64 {
+	return int64(float64(f.Octets()*8) * float64(time.Second) / float64(rate))
+}
+
+// streamID is the flow's Stream ID of scope hash.
+func (f *Flow) streamID(seed uint32) uint16 {
+	return flow.HashStreamID(seed, f.Src.As16(), f.Dst.As16(), f.Label)
+}
+
+// frame builds packet number n of the flow into b, offered at a time (ns since 1970).
+func (f *Flow) frame(b []byte, from, to roce.MAC, n uint64, at int64) ([]byte, error) {
+	b = roce.Ethernet{Dst: to, Src: from, EtherType: roce.EtherTypeIPv6}.Append(b[:0])
+	b = roce.IPv6Header{TrafficClass: f.TrafficClass, FlowLabel: f.Label, NextHeader: 17, HopLimit: 64, Src: f.Src.As16(), Dst: f.Dst.As16()}.Append(b)
+	b = roce.UDPHeader{SrcPort: f.SrcPort, DstPort: roce.UDPPort}.Append(b)
+	b = roce.BTH{Opcode: roce.RCWriteOnly, PKey: 0xffff, DestQP: f.DestQP, PSN: uint32(n) & 0xffffff, Resv6: f.CapabilityBits & 0x3f}.Append(b)
+	b = roce.RETH{VA: 1 << 32, RKey: f.DestQP, Length: uint32(f.Payload)}.Append(b)
+	b = binary.BigEndian.AppendUint64(b, uint64(at))
+	b = binary.BigEndian.AppendUint64(b, n)
+	b = append(b, make([]byte, f.Payload-StampLen)...)
+	return roce.Finish(b, ethernetLen)
+}

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package nic
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// longestWait bounds how late the end of a context is seen.
+const longestWait = 20 * time.Millisecond
+
+// Monotonic is the clock of [Run], ns.
+func Monotonic() int64 {
+	var ts unix.Timespec
+	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts) // cannot fail for this clock
+	return ts.Nano()
+}
+
+// Run sends the flows of an adapter by a packet socket (AF_PACKET, raw, bound to an
+// interface for all protocols, non-blocking) until a time of [Monotonic] or the end
+// of ctx, and obeys what comes in there. It holds its thread.
+func Run(ctx context.Context, fd int, c Config, start, until int64) (Counters, error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	// A sleep ends on time, not with others' 50 µs later.
+	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0) // lacking it only makes the pace coarser
+	s := NewSender(c, start)
+	toReal := time.Now().UnixNano() - Monotonic()
+	frame, in := make([]byte, 0, 1<<14), make([]byte, 1<<14)
+	for {
+		now := Monotonic()
+		if now >= until || ctx.Err() != nil {
+			return s.Counters(now), nil
+		}
+		if err := receive(fd, s, now, in); err != nil {
+			return s.Counters(now), err
+		}
+		flow, at := s.Next(now)
+		if flow < 0 || at > now {
+			wait(fd, min(at, until)-now)
+			continue
+		}
+		n, offered := s.Send(now, flow)
+		var err error
+		if frame, err = c.Flows[flow].frame(frame, c.MAC, c.Next, n, offered+toReal); err != nil {
+			return s.Counters(now), err
+		}
+		if err := send(fd, frame); err != nil {
+			return s.Counters(now), err
+		}
+	}
+}
+
+// receiveBurst bounds how long frames that come in keep others from being sent.
+const receiveBurst = 16
+
+func receive(fd int, s *Sender, now int64, in []byte) error {
+	for range receiveBurst {
+		n, _, err := unix.Recvfrom(fd, in, unix.MSG_DONTWAIT)
+		switch {
+		case err == nil:
+			s.Receive(now, in[:n])
+		case errors.Is(err, unix.EAGAIN):
+			return nil
+		case errors.Is(err, unix.EINTR):
+		default:
+			return fmt.Errorf("receive on the adapter: %w", err)
+		}
+	}
+	return nil
+}
+
+func wait(fd int, ns int64) {
+	ts := unix.NsecToTimespec(max(min(ns, int64(longestWait)), 0))
+	// Interrupted or not: the loop looks at the clock.
+	_, _ = unix.Ppoll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, &ts, nil)
+}
+
+func send(fd int, frame []byte) error {
+	for {
+		_, err := unix.Write(fd, frame)
+		switch {
+		case err == nil:
+			return nil
+		case errors.Is(err, unix.EINTR):
+		case errors.Is(err, unix.EAGAIN), errors.Is(err, unix.ENOBUFS):
+			runtime.Gosched()
+		default:
+			return fmt.Errorf("send on the adapter: %w", err)
+		}
+	}
+}
+
+// Sink gives a receiver what arrives at a packet socket, with the kernel's time of
+// arrival, until ctx ends and nothing more comes. The socket is as for [Run].
+func Sink(ctx context.Context, fd int, r *Receiver) error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	for _, o := range []struct{ level, name, value int }{
+		{unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, 64 << 20},
+		{unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1},
+		{unix.SOL_PACKET, unix.PACKET_IGNORE_OUTGOING, 1},
+	} {
+		if err := unix.SetsockoptInt(fd, o.level, o.name, o.value); err != nil {
+			return fmt.Errorf("set up the receiver: %w", err)
+		}
+	}
+	frame, control := make([]byte, 1<<14), make([]byte, 128)
+	for {
+		n, nControl, _, _, err := unix.Recvmsg(fd, frame, control, unix.MSG_DONTWAIT)
+		switch {
+		case err == nil:
+			r.Receive(timestamp(control[:nControl]), frame[:n])
+		case errors.Is(err, unix.EINTR):
+		case errors.Is(err, unix.EAGAIN):
+			if ctx.Err() != nil {
+				return dropped(fd)
+			}
+			wait(fd, int64(longestWait))
+		default:
+			return fmt.Errorf("receive: %w", err)
+		}
+	}
+}
+
+// dropped is the error that says how many frames the socket had no room for.
+func dropped(fd int) error {
+	s, err := unix.GetsockoptTpacketStats(fd, unix.SOL_PACKET, unix.PACKET_STATISTICS)
+	if err == nil && s.Drops > 0 {
+		err = fmt.Errorf("receive: %d frames did not fit into the socket's buffer", s.Drops)
+	}
+	return err
+}
+
+// timestamp is the kernel's SO_TIMESTAMPNS, ns since 1970.
+func timestamp(control []byte) int64 {
+	if len(control) >= unix.CmsgSpace(int(unsafe.Sizeof(unix.Timespec{}))) {
+		return (*unix.Timespec)(unsafe.Pointer(&control[unix.CmsgLen(0)])).Nano()
+	}
+	return time.Now().UnixNano()
+}

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sai
+
+// #cgo noescape shim_flow_events_take
+// #cgo nocallback shim_flow_events_take
+// #cgo noescape shim_get_flows
+// #cgo nocallback shim_get_flows
+// #cgo nocallback shim_get_flow
+// #cgo nocallback shim_get_flow_stats
+// #include "shim.h"
+import "C"
+
+import "unsafe"
+
+// ExtensionLabels and ExtensionFlows are versions of the extension
+// (sai_sluice_ext.h). Each includes the ones before.
+const (
+	ExtensionLabels = C.SAI_SLUICE_VERSION_LABELS // ACL actions that write the flow label
+	ExtensionFlows  = C.SAI_SLUICE_VERSION_FLOWS  // marks on queues, flow events, holds
+)
+
+// Extension is the version of the extension that the library has, 0 for none. It is
+// known once the switch is created.
+func (l *Library) Extension() (version int) { return l.extension }
+
+// FlowMark is a mark that a flow in a queue passed.
+type FlowMark uint8
+
+// The marks. MarkAlarm is the larger of low and 80 % of high.
+const (
+	MarkLow   FlowMark = C.SAI_SLUICE_FLOW_MARK_LOW   // downwards
+	MarkAlarm FlowMark = C.SAI_SLUICE_FLOW_MARK_ALARM // upwards
+	MarkHigh  FlowMark = C.SAI_SLUICE_FLOW_MARK_HIGH  // upwards, and again every 2 ms above it
+)
+
+// Relabelled is what the switch did to a packet's flow label.
+type Relabelled uint8
+
+// What was done.
+const (
+	LabelAsReceived Relabelled = C.SAI_SLUICE_LABEL_AS_RECEIVED
+	LabelWasZero    Relabelled = C.SAI_SLUICE_LABEL_WAS_ZERO
+	LabelWasOther   Relabelled = C.SAI_SLUICE_LABEL_WAS_OTHER // which is not known any more
+)
+
+// FlowHead is how many octets of a packet a flow event has at most.
+const FlowHead = C.SAI_SLUICE_HEAD
+
+// FlowEvent says that a flow passed a mark. Its layout is that of
+// sai_sluice_flow_event_t.
+type FlowEvent struct {
+	Queue      ObjectID // egress queue
+	InPort     ObjectID // that the packet came in by; Null: unknown, or the switch's own
+	Flow       uint64   // names the flow in [Library.GetFlow]; never 0
+	Octets     uint64   // of the flow in the queue then
+	At         int64    // ns, CLOCK_MONOTONIC
+	Mark       FlowMark
+	Relabelled Relabelled
+	Length     uint8          // octets of Head; 0 with MarkLow where no packet is at hand
+	Head       [FlowHead]byte // of the packet that passed the mark, from the IP header on, as it leaves
+}
+
+// Events are copied from C into Go as they are.
+var _ = [1]struct{}{}[unsafe.Sizeof(FlowEvent{})-C.sizeof_sai_sluice_flow_event_t]
+
+// WatchFlows lets the library raise flow events. fd is an eventfd that can be read
+// while events wait; it is closed with the library, and not to be read or closed by
+// the caller.
+func (l *Library) WatchFlows() (fd int, err error) {
+	var v C.int
+	err = l.check("set", kindSwitch.name, C.shim_watch_flows(l.shim, &v))
+	return int(v), err
+}
+
+// ReadFlowEvents takes the events that wait, up to len(dst), without waiting for
+// more. lost is how many found no room since Open. It may be called beside all other
+// calls, by one goroutine, and does not allocate.
+func (l *Library) ReadFlowEvents(dst []FlowEvent) (n int, lost uint64) {
+	var missed C.uint64_t
+	n = int(C.shim_flow_events_take(l.shim, (*C.sai_sluice_flow_event_t)(unsafe.Pointer(unsafe.SliceData(dst))), C.int(len(dst)), &missed))
+	return n, uint64(missed)
+}
+
+// FlowKey is what packets of one flow have in common. RoCEv2's DestQP belongs to
+// both.
+type FlowKey int32
+
+// The keys.
+const (
+	FlowKeyLabel     FlowKey = C.SAI_SLUICE_FLOW_KEY_FLOW_LABEL // source, destination, flow label; IPv4: FlowKeyFiveTuple
+	FlowKeyFiveTuple FlowKey = C.SAI_SLUICE_FLOW_KEY_FIVE_TUPLE // source, destination, protocol, ports
+)
+
+// SetFlowKey sets what packets of one flow have in common.
+func (l *Library) SetFlowKey(key FlowKey) error {
+	l.enum(C.SAI_SWITCH_ATTR_FLOW_KEY, "SAI_SWITCH_ATTR_FLOW_KEY", int32(key))
+	return l.set(kindSwitch, l.Switch)
+}
+
+// SetStreamSeed sets the seed of the Stream IDs by which [HoldStream] finds packets.
+func (l *Library) SetStreamSeed(seed uint32) error {
+	l.u32(C.SAI_SWITCH_ATTR_STREAM_SEED, "SAI_SWITCH_ATTR_STREAM_SEED", seed)
+	return l.set(kindSwitch, l.Switch)
+}
+
+// SetQueueMarks sets the marks of each single flow in a queue, in octets. Low is
+// below high; 0 is half of high. High 0: flows are not monitored there.
+func (l *Library) SetQueueMarks(queue ObjectID, high, low uint32) error {
+	// Low is below high after each step.
+	for _, step := range []struct {
+		id   C.uint32_t
+		name string
+		mark uint32
+	}{
+		{C.SAI_QUEUE_ATTR_FLOW_MONITOR_LOW, "SAI_QUEUE_ATTR_FLOW_MONITOR_LOW", 0},
+		{C.SAI_QUEUE_ATTR_FLOW_MONITOR_HIGH, "SAI_QUEUE_ATTR_FLOW_MONITOR_HIGH", high},
+		{C.SAI_QUEUE_ATTR_FLOW_MONITOR_LOW, "SAI_QUEUE_ATTR_FLOW_MONITOR_LOW", low},
+	} {
+		l.u32(step.id, step.name, step.mark)
+		if err := l.set(kindQueue, queue); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// FlowState is a flow in a queue. Its layout is that of sai_sluice_flow_t.
+type FlowState struct {
+	Flow     uint64
+	Octets   uint64 // in the queue now
+	Departed uint64 // octets that left the queue since the flow became backlogged
+	At       int64  // of the reading: ns, CLOCK_MONOTONIC
+}
+
+var _ = [1]struct{}{}[unsafe.Sizeof(FlowState{})-C.sizeof_sai_sluice_flow_t]
+
+// GetFlow reads one flow in a queue; [ErrNotFound] when it has nothing there. It may
+// be called beside all other calls, and allocates only errors.
+func (l *Library) GetFlow(queue ObjectID, flow uint64) (FlowState, error) {
+	f := C.shim_get_flow(l.shim, C.uint64_t(queue), C.uint64_t(flow))
+	if err := answer("get", "flow", f.status); err != nil {
+		return FlowState{}, err
+	}
+	return *(*FlowState)(unsafe.Pointer(&f.flow)), nil
+}
+
+// GetFlows reads all flows of a queue into dst, which grows as it must. It may be
+// called beside all other calls.
+func (l *Library) GetFlows(queue ObjectID, dst []FlowState) ([]FlowState, error) {
+	dst = dst[:cap(dst)]
+	for {
+		n := C.uint32_t(len(dst))
+		status := C.shim_get_flows(l.shim, C.uint64_t(queue), (*C.sai_sluice_flow_t)(unsafe.Pointer(unsafe.SliceData(dst))), &n)
+		if status == C.SAI_STATUS_BUFFER_OVERFLOW && int(n) > len(dst) {
+			dst = make([]FlowState, n+n/8) // more may come meanwhile
+			continue
+		}
+		if err := answer("get", "flows", status); err != nil {
+			return dst[:0], err
+		}
+		return dst[:min(int(n), len(dst))], nil
+	}
+}
+
+// FlowStats counts since the switch was created. Its layout is that of
+// sai_sluice_flow_stats_t.
+type FlowStats struct {
+	Events      uint64 // raised
+	EventsLost  uint64 // no room in the switch
+	Unmonitored uint64 // packets of flows for which there was no room
+	HeldPackets uint64 // that waited because of a hold
+	LaneFull    uint64 // packets refused since too much waited already
+	LaneLost    uint64 // packets that waited when their process was killed; also those of processes before
+}
+
+var _ = [1]struct{}{}[unsafe.Sizeof(FlowStats{})-C.sizeof_sai_sluice_flow_stats_t]
+
+// FlowStats reads the counters. It may be called beside all other calls.
+func (l *Library) FlowStats() (FlowStats, error) {
+	f := C.shim_get_flow_stats(l.shim)
+	if err := answer("get", "flow stats", f.status); err != nil {
+		return FlowStats{}, err
+	}
+	return *(*FlowStats)(unsafe.Pointer(&f.stats)), nil
+}
+
+// answer makes an error of a status of the extension's API. Unlike check it is for
+// any goroutine.
+func answer(call, object string, status C.sai_status_t) error {
+	if status == C.SAI_STATUS_SUCCESS {
+		return nil
+	}
+	return &Error{Call: call, Object: object, Status: Status(status)}
+}

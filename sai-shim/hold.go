@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sai
+
+// #cgo nocallback shim_set_hold
+// #cgo nocallback shim_get_hold
+// #include "shim.h"
+import "C"
+
+import (
+	"encoding/binary"
+	"math"
+	"net/netip"
+	"time"
+)
+
+// HoldKind is what a hold finds packets by.
+type HoldKind uint8
+
+// The kinds, and what is used of a [HoldMatch].
+const (
+	HoldStream  HoldKind = C.SAI_SLUICE_MATCH_STREAM  // Value: Stream ID, by the seed of SetStreamSeed
+	HoldLabel   HoldKind = C.SAI_SLUICE_MATCH_LABEL   // Src, Dst, Value: flow label
+	HoldPair    HoldKind = C.SAI_SLUICE_MATCH_PAIR    // Src, Dst
+	HoldSession HoldKind = C.SAI_SLUICE_MATCH_SESSION // Src, Dst, Value: DestQP of the innermost RoCEv2 header
+	HoldTuple   HoldKind = C.SAI_SLUICE_MATCH_TUPLE   // Src, Dst, Value: source port << 16 | destination port; UDP
+	HoldClass   HoldKind = C.SAI_SLUICE_MATCH_CLASS   // Value: IEEE 802.1Qbb priority, which is the queue's index
+)
+
+// HoldMatch is what a hold matches, of packets that leave by its port. Src and Dst
+// are of one family.
+type HoldMatch struct {
+	Kind     HoldKind
+	Value    uint32
+	Src, Dst netip.Addr
+}
+
+// RateCount as rate of [Library.SetHold] holds nothing: octets are only counted.
+const RateCount = math.MaxUint64
+
+// SetHold holds what matches and leaves by the port for d, or lets it pass at a rate
+// in bit/s; rate 0: nothing passes, [RateCount]: all does. Port Null is any port.
+// Set again it refreshes; d 0 releases. The switch ends it by itself. It may be
+// called beside all other calls, by any goroutine, and allocates only errors.
+func (l *Library) SetHold(port ObjectID, m HoldMatch, d time.Duration, rate uint64) error {
+	// A shorter time than the switch can tell is not a release.
+	us := max(d, 0) / time.Microsecond
+	if d > 0 && us == 0 {
+		us = 1
+	}
+	return answer("set", "hold", C.shim_set_hold(l.shim, C.uint64_t(port), m.shim(), C.uint64_t(us), C.uint64_t(rate)))
+}
+
+// HoldState is what a hold did so far.
+type HoldState struct {
+	Remaining                     time.Duration // until the switch ends it by itself
+	Rate                          uint64        // bit/s, as set
+	Octets, Packets               uint64        // that matched since it was set first
+	WaitingOctets, WaitingPackets uint64        // that wait now, also when the hold is over and they drain
+	DroppedPackets                uint64        // refused, since too much waited already
+}
+
+// GetHold reads what a hold did; [ErrNotFound] once it is over and drained. It may be
+// called beside all other calls, and allocates only errors.
+func (l *Library) GetHold(port ObjectID, m HoldMatch) (HoldState, error) {
+	h := C.shim_get_hold(l.shim, C.uint64_t(port), m.shim())
+	if err := answer("get", "hold", h.status); err != nil {
+		return HoldState{}, err
+	}
+	return HoldState{
+		Remaining: time.Duration(h.hold.remaining_us) * time.Microsecond, Rate: uint64(h.hold.rate),
+		Octets: uint64(h.hold.octets), Packets: uint64(h.hold.packets),
+		WaitingOctets: uint64(h.hold.waiting_octets), WaitingPackets: uint64(h.hold.waiting_packets),
+		DroppedPackets: uint64(h.hold.dropped_packets),
+	}, nil
+}
+
+func (m *HoldMatch) shim() (s C.struct_shim_match) {
+	s._type, s.value = C.uint32_t(m.Kind), C.uint32_t(m.Value)
+	s.ipv6 = C.bool(m.Src.Is6() || m.Dst.Is6())
+	s.source, s.destination = words(m.Src), words(m.Dst)
+	return s
+}
+
+// words are the octets of an address; an IPv4 one fills the first 4.
+func words(a netip.Addr) (w [2]C.uint64_t) {
+	var b [16]byte
+	if a.Is4() {
+		four := a.As4()
+		copy(b[:], four[:])
+	} else if a.IsValid() {
+		b = a.As16()
+	}
+	return [2]C.uint64_t{C.uint64_t(binary.NativeEndian.Uint64(b[:8])), C.uint64_t(binary.NativeEndian.Uint64(b[8:]))}
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The extension's API: flows in queues, and holds. */
+#ifndef FLOWS_H
+#define FLOWS_H
+
+#include "calls.h"
+
+/* The version of the extension that the profile's EXTENSION has; 0: none. */
+uint32_t flows_version(void);
+
+extern const sai_sluice_api_t sluice_api;
+
+/* Takes the function for events; NULL: none. */
+void flows_notify(void *function);
+
+/* Flows of a queue are monitored from now on: raises events as the profile's EVENTS says. */
+void flows_monitor(sai_object_id_t switch_id, sai_object_id_t queue);
+
+/* Waits until all events were raised, and forgets all holds. */
+void flows_close(void);
+
+#endif
