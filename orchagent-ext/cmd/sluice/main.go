@@ -63,6 +63,7 @@ func newRootCommand() *cobra.Command {
 		newGenCommand(),
 		newSendCommand(),
 		newListenCommand(),
+		newAdviceCommand(),
 		newDemoCommand(),
 		newExportCommand(),
 		newTopCommand(),
