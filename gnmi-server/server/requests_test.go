@@ -18,7 +18,7 @@ import (
 func TestLimitOfFields(t *testing.T) {
 	deep := &gpb.TypedValue{}
 	for range deepest {
-		deep = &gpb.TypedValue{Value: &gpb.TypedValue_LeaflistVal{LeaflistVal: &gpb.ScalarArray{Element: []*gpb.TypedValue{deep}}}} //nolint:staticcheck // what clients may send
+		deep = &gpb.TypedValue{Value: &gpb.TypedValue_LeaflistVal{LeaflistVal: &gpb.ScalarArray{Element: []*gpb.TypedValue{deep}}}}
 	}
 	encode := func(m proto.Message) raw {
 		b, err := proto.Marshal(m)

@@ -114,7 +114,6 @@ func (p *ports) add(ear net.Listener, perSource int, config *tls.Config) {
 		grpc.MaxHeaderListSize(headers),
 		grpc.StaticStreamWindowSize(window),
 		grpc.MaxConcurrentStreams(streamsPerSession),
-		grpc.SharedWriteBuffer(true),
 		grpc.ConnectionTimeout(handshake),
 		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: idle, Time: keepaliveTime, Timeout: keepaliveTimeout}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: pingMinimum, PermitWithoutStream: true}),
