@@ -52,6 +52,7 @@ type options struct {
 	method              string
 	stateFile           string
 	files               folders
+	lockFolder          string
 	level               slog.Level
 	syslog              bool
 	metrics             metricsOptions
@@ -98,6 +99,7 @@ func parse(args []string, getenv func(string) string, stderr io.Writer) (*option
 	f.StringVar(&o.method, "method", "", "means that the dry run assumes: compute, rewrite, hash, udf-hash; default: the last one that was chosen, else compute; with the driver orchagent, what the switch can")
 	f.StringVar(&o.stateFile, "state-file", or("SLUICE_STATE_FILE", ""), "`file`, one for each instance, that outlives a reboot: which hash fields the driver orchagent added; off: none; default /var/lib/sluice/sluiced.json, with a namespace sluiced-asicN.json (SLUICE_STATE_FILE)")
 	f.Var(&o.files, "file-folder", "`folder` of files that rows may name (certificates, keys, passwords), besides "+strings.Join(leaffile.Default, " and ")+"; may be given again")
+	f.StringVar(&o.lockFolder, "lock-folder", or("SLUICE_LOCK_FOLDER", lockFolder), "`folder` of the lock that keeps a second sluiced off the same databases, which no other user can write (SLUICE_LOCK_FOLDER)")
 	f.TextVar(&o.level, "log-level", slog.LevelInfo, "`level`: debug, info, warn, error")
 	f.BoolVar(&o.syslog, "syslog", getenv("SLUICE_SYSLOG") != "", "log to syslog instead of standard error (SLUICE_SYSLOG)")
 	if err := o.metrics.define(f, or); err != nil {
@@ -149,7 +151,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 	if err != nil {
 		return err
 	}
-	release, err := claim(databases)
+	release, err := claim(o.lockFolder, databases)
 	if err != nil {
 		return err
 	}
