@@ -34,19 +34,40 @@ func claim(folder string, d *sonicdb.Databases) (release func(), err error) {
 		return nil, fmt.Errorf("claim the databases at %s: %w", db.Address, err)
 	}
 	name := sha256.Sum256(fmt.Append(nil, db.Address, db.ID, namespace.Dev, namespace.Ino))
-	file, err := os.OpenFile(filepath.Join(folder, fmt.Sprintf("%x.lock", name[:16])), os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o600)
-	if err != nil {
+	file, err := lock(filepath.Join(folder, fmt.Sprintf("%x.lock", name[:16])))
+	switch {
+	case errors.Is(err, unix.EWOULDBLOCK):
+		return nil, fmt.Errorf("another sluiced runs on the databases at %s: end it first", db.Address)
+	case err != nil:
 		return nil, fmt.Errorf("claim the databases at %s: %w", db.Address, err)
 	}
-	err = unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-	if err == nil {
-		return func() { _ = file.Close() }, nil
+	return func() {
+		_ = os.Remove(file.Name()) // while it is locked, so that it is ours
+		_ = file.Close()
+	}, nil
+}
+
+// lock makes a file and locks it. One that its owner has removed meanwhile is made again.
+func lock(path string) (*os.File, error) {
+	for {
+		file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o600)
+		if err != nil {
+			return nil, err
+		}
+		if err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+			_ = file.Close()
+			return nil, fmt.Errorf("lock %s: %w", path, err)
+		}
+		locked, err := file.Stat()
+		if err != nil {
+			_ = file.Close()
+			return nil, err
+		}
+		if there, err := os.Lstat(path); err == nil && os.SameFile(locked, there) {
+			return file, nil
+		}
+		_ = file.Close()
 	}
-	_ = file.Close()
-	if errors.Is(err, unix.EWOULDBLOCK) {
-		return nil, fmt.Errorf("another sluiced runs on the databases at %s: end it first", db.Address)
-	}
-	return nil, fmt.Errorf("claim the databases at %s: lock %s: %w", db.Address, file.Name(), err)
 }
 
 // ownFolder makes a folder that no other user can write.
