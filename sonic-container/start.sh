@@ -24,7 +24,7 @@ user_gnmi=50070
 user_sluiced=50071
 group=50070
 
-# On a switch of several ASICs NAMESPACE_ID is the number of ours, else empty.
+# On a switch of several ASICs NAMESPACE_ID is the number of this one, else empty.
 for file in "$choices/sluiced.env" "$choices/sluiced${NAMESPACE_ID:-}.env"; do
 	if [ -r "$file" ]; then
 		set -a

@@ -80,6 +80,7 @@ func newRootCommand() *cobra.Command {
 		newGenCommand(),
 		newSendCommand(),
 		newListenCommand(),
+		newAdviceCommand(),
 		newDemoCommand(),
 		newExportCommand(),
 		newTopCommand(),
