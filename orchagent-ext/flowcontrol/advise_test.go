@@ -140,7 +140,12 @@ type fluid struct {
 	rtt     int
 	deepest float64
 	left    []float64
+	offered float64
+	age     int // ms
 }
+
+// apart is how long after each other the senders begin, in ms: who comes first has all.
+const apart = 100
 
 func newFluid(t *testing.T, flows, rtt int, mbps, offered float64, target uint64) *fluid {
 	c := advising()
@@ -149,8 +154,9 @@ func newFluid(t *testing.T, flows, rtt int, mbps, offered float64, target uint64
 		c.Ports[i].Speed = uint32(mbps)
 	}
 	x := &fluid{fake: newFake(t, c), limit: mbps * 125, rtt: rtt}
+	x.offered = offered * 125
 	for i := range flows {
-		x.rates = append(x.rates, offered*125)
+		x.rates = append(x.rates, 0)
 		x.core.pairs.add(Learned{Pair{x.host(i), sink, 0x100}, 0x42})
 	}
 	x.queue, x.counted, x.left = make([]float64, flows), make([]float64, flows), make([]float64, flows)
@@ -167,6 +173,10 @@ func (x *fluid) host(i int) netip.Addr {
 // run lets so many ms pass.
 func (x *fluid) run(span int) {
 	for range span {
+		if i := x.age / apart; x.age%apart == 0 && i < len(x.rates) {
+			x.rates[i] = x.offered
+		}
+		x.age++
 		total := 0.0
 		for i, r := range x.rates {
 			x.queue[i] += r
@@ -229,6 +239,8 @@ func TestAdvisedSendersShareTheEgress(t *testing.T) {
 	for _, flows := range []int{2, 16} {
 		const mbps, target = 400, 1_000_000
 		x := newFluid(t, flows, 20, mbps, 400, target)
+		x.run(flows * apart)
+		start := x.deepest
 		x.run(2000)
 		x.deepest = 0
 		clear(x.left)
@@ -237,7 +249,7 @@ func TestAdvisedSendersShareTheEgress(t *testing.T) {
 		for _, l := range x.left {
 			sum += l
 		}
-		text := fmt.Sprintf("%d flows: %.0f %% of the egress, flows from %.1f to %.1f Mbit/s, at most %.0f kB in the queue", flows, sum/(mbps*125*10), least/125000, most/125000, x.deepest/1000)
+		text := fmt.Sprintf("%d flows: %.0f %% of the egress, flows from %.1f to %.1f Mbit/s, at most %.0f kB in the queue, %.0f while they began", flows, sum/(mbps*125*10), least/125000, most/125000, x.deepest/1000, start/1000)
 		if sum < 0.95*mbps*125*1000 || most > 1.1*sum/float64(flows) || least < 0.9*sum/float64(flows) || x.deepest > 2*target {
 			t.Error(text)
 		} else {

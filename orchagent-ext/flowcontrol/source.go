@@ -4,7 +4,6 @@ package flowcontrol
 
 import (
 	"net/netip"
-	"time"
 
 	"sluice/orchagent-ext/congestion"
 	"sluice/orchagent-ext/notify"
@@ -175,6 +174,3 @@ func (c *core) endSource(now int64, f *congested) {
 	}
 	c.endAdvice(f)
 }
-
-// micros is a time as PFCM and PPFC say it.
-const micros = int64(time.Microsecond)
