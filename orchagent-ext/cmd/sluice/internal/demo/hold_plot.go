@@ -33,24 +33,24 @@ func (r *holdReport) plot(path string) error {
 		courses = append(courses, c)
 	}
 	var svg bytes.Buffer
-	if err := chart.Timelines(&svg, "One priority, elephants to a slow egress, victims to a fast one", (holdSpan + holdDrain).Seconds(), courses); err != nil {
+	if err := chart.Timelines(&svg, "One priority, elephants to a slow egress, victims to a fast one", (holdSpan + drain).Seconds(), courses); err != nil {
 		return err
 	}
 	return os.WriteFile(path, svg.Bytes(), 0o644)
 }
 
 func rates(name string, r *nic.Receiver, first uint32, n int) chart.Line {
-	sums := make([]float64, (holdSpan+holdDrain)/holdBin)
+	sums := make([]float64, (holdSpan+drain)/plotBin)
 	for _, qp := range qps(first, n) {
 		for i, octets := range r.Flows[qp].Bins {
 			if i < len(sums) {
-				sums[i] += float64(octets*8) / 1e6 / holdBin.Seconds()
+				sums[i] += float64(octets*8) / 1e6 / plotBin.Seconds()
 			}
 		}
 	}
 	l := chart.Line{Name: name}
 	for i, v := range sums {
-		l.Points = append(l.Points, chart.Point{Seconds: (time.Duration(i) * holdBin).Seconds(), Value: v})
+		l.Points = append(l.Points, chart.Point{Seconds: (time.Duration(i) * plotBin).Seconds(), Value: v})
 	}
 	return l
 }

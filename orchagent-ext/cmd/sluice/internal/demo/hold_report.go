@@ -116,7 +116,7 @@ func (t *trial) hops() int {
 func goodput(r *nic.Receiver, first uint32, n int) (sum float64) {
 	for _, qp := range qps(first, n) {
 		for i, octets := range r.Flows[qp].Bins {
-			if at := time.Duration(i) * holdBin; at >= holdSettle && at < holdSpan {
+			if at := time.Duration(i) * plotBin; at >= holdSettle && at < holdSpan {
 				sum += float64(octets)
 			}
 		}

@@ -117,7 +117,11 @@ func Sink(ctx context.Context, fd int, r *Receiver) error {
 		n, nControl, _, _, err := unix.Recvmsg(fd, frame, control, unix.MSG_DONTWAIT)
 		switch {
 		case err == nil:
-			r.Receive(timestamp(control[:nControl]), frame[:n])
+			if answer := r.Receive(timestamp(control[:nControl]), frame[:n]); answer != nil {
+				if err := send(fd, answer); err != nil {
+					return err
+				}
+			}
 		case errors.Is(err, unix.EINTR):
 		case errors.Is(err, unix.EAGAIN):
 			if ctx.Err() != nil {
