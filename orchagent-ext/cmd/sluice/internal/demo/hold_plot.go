@@ -25,7 +25,7 @@ func (r *holdReport) plot(path string) error {
 			Title: name,
 			Note:  fmt.Sprintf("victims %.0f %%, elephants %.0f %%, %.0f packets dropped, deepest queue %.0f kB", 100*h.VictimGoodput, 100*h.ElephantGoodput, h.Drops, h.Deepest/1000),
 			Plots: []chart.Plot{
-				{Title: "goodput, Mbit/s", Lines: []chart.Line{rates("victims", t.received[1], victimQP, victims), rates("elephants", t.received[0], elephantQP, elephants)}},
+				{Title: "goodput, Mbit/s", Lines: []chart.Line{rates("victims", t.received[1], victimQP, victims, holdSpan), rates("elephants", t.received[0], elephantQP, elephants, holdSpan)}},
 				{Title: "slow egress queue, kB", Lines: []chart.Line{t.depths.line(slowPort)}},
 			},
 		}
@@ -39,8 +39,8 @@ func (r *holdReport) plot(path string) error {
 	return os.WriteFile(path, svg.Bytes(), 0o644)
 }
 
-func rates(name string, r *nic.Receiver, first uint32, n int) chart.Line {
-	sums := make([]float64, (holdSpan+drain)/plotBin)
+func rates(name string, r *nic.Receiver, first uint32, n int, span time.Duration) chart.Line {
+	sums := make([]float64, (span+drain)/plotBin)
 	for _, qp := range qps(first, n) {
 		for i, octets := range r.Flows[qp].Bins {
 			if i < len(sums) {
