@@ -32,3 +32,6 @@ type Counters struct {
 	PFCBudget          uint64 // pauses by PFC that used up their budget
 	ReadFailed         uint64 // readings of a depth that failed
 }
+
+// RefusedFor is how many messages of the fast lane were refused for a reason.
+func (c *Counters) RefusedFor(r notify.Reason) uint64 { return c.Refused[r] }

@@ -11,6 +11,7 @@ import (
 	"sluice/orchagent-ext/enforce"
 	"sluice/orchagent-ext/flow"
 	"sluice/orchagent-ext/notify"
+	"sluice/orchagent-ext/roce"
 	sai "sluice/sai-shim"
 )
 
@@ -38,6 +39,8 @@ type congested struct {
 
 	in       sai.ObjectID // port that it comes in by
 	src, dst netip.Addr
+	label    uint32 // as it leaves here
+	destQP   uint32 // 0: not known
 	stream   uint16 // as the upstream neighbor sends it
 	leaves   uint16 // as it leaves here, by which a downstream neighbor knows it
 	mute     mute
@@ -121,7 +124,18 @@ func (c *core) learn(f *congested, e *sai.FlowEvent) {
 	if f.stream = f.leaves; e.Relabelled == sai.LabelWasZero {
 		f.stream = flow.HashStreamID(c.settings.Seed, src, dst, 0)
 	}
+	f.label, f.destQP = label, destQP(head)
 	f.src, f.dst, f.mute = netip.AddrFrom16(src), netip.AddrFrom16(dst), speaks
+}
+
+// destQP is the destination queue pair of a packet from its IPv6 header on, for show; 0
+// where headers are in between.
+func destQP(head []byte) uint32 {
+	const udp, bth = 40, 48
+	if head[6] != 17 || len(head) < bth+roce.BTHLen || binary.BigEndian.Uint16(head[udp+2:]) != roce.UDPPort {
+		return 0
+	}
+	return binary.BigEndian.Uint32(head[bth+4:]) & 0xffffff
 }
 
 // observe takes the depth of a flow and says what there is to say. at is when the
