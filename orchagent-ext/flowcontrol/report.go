@@ -91,7 +91,7 @@ func (c *core) fill(now int64, r *Report) {
 		if len(flows) > 0 {
 			h.Port, h.Match = flows[0].port, flows[0].match
 			if held := c.held[flows[0]]; held != nil {
-				h.Source, h.Destination = held.about.Source, held.about.Destination
+				h.Source, h.Destination = held.about.src, held.about.dst
 				h.Rate, h.Measuring = held.asked.Rate, held.asked.Measure
 			}
 		}
@@ -102,7 +102,7 @@ func (c *core) fill(now int64, r *Report) {
 func (c *core) shown(f *congested) CongestedFlow {
 	row := CongestedFlow{
 		Queue: f.queue, Flow: f.flow, Port: f.q.Name, Number: f.q.Number,
-		Source: f.src, Destination: f.dst, Stream: f.stream, DestQP: f.destQP, Label: f.label,
+		Source: f.src, Destination: f.dst, Stream: f.stream, DestQP: f.session.dstQP, Label: f.label,
 		Octets: f.Octets(), Congested: f.Congested(), Said: f.said, Since: f.since,
 	}
 	if p := c.settings.members[f.in]; p != nil {
