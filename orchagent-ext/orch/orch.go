@@ -348,7 +348,7 @@ func (o *orch) read(ctx context.Context, g tasks, p asic.Policy) {
 		p.Export = nil // records of what was not sampled would say too little
 	}
 	var want *ipfix.Config
-	if p.Export != nil {
+	if p.Export != nil && exports(o.snapshot) {
 		c := exporterConfig(o.snapshot, &o.Config)
 		want = &c
 	}
@@ -357,7 +357,7 @@ func (o *orch) read(ctx context.Context, g tasks, p asic.Policy) {
 	if o.exporting != nil {
 		export = o.exporting.Export
 	}
-	o.sw.reader = o.sw.reader.restart(ctx, g, o.sw, readerConfig(o.snapshot, p, o.sw.outcome.Method, export, o.Now))
+	o.sw.reader = o.sw.reader.restart(ctx, g, o.sw, readerConfig(o.snapshot, p, o.sw.outcome.Method, export, o.sw.learned, o.Now))
 }
 
 // addFlows gives the flow, and those that wait behind it, their entries.
