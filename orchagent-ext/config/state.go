@@ -5,6 +5,7 @@ package config
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/openconfig/ygot/ygot"
 	"sluice/orchagent-ext/sonicdb"
@@ -20,6 +21,7 @@ type State struct {
 	rejected map[string]Rejection // by TABLE|key
 
 	remembered map[name]*version // good ones of an earlier process, see Remember
+	expected   map[name]bool     // rows of SONiC's tables that it knew
 }
 
 // name is the name of a row.
@@ -27,10 +29,10 @@ type name struct{ table, key string }
 
 func (n name) String() string { return n.table + "|" + n.key }
 
-// entry is a row as it stands in CONFIG_DB, and its last good version.
+// entry is a row as CONFIG_DB has it, and what is in force if it is not valid.
 type entry struct {
 	current   *version
-	good      *version // nil: there was none
+	good      *version // its last good version, see switchedOff; nil: there is none
 	canonical name     // by which rows are compared
 }
 
@@ -51,26 +53,71 @@ func New() *State {
 		rejected: make(map[string]Rejection),
 
 		remembered: make(map[name]*version),
+		expected:   make(map[name]bool),
 	}
 }
 
-// Remember takes over [Snapshot].LastGood of an earlier process, before the first
-// Apply: these rows are in force where CONFIG_DB has one of that name which is not
-// valid. What is no longer valid itself is left out.
-func (st *State) Remember(good []rows.Row) {
-	for _, r := range good {
-		if v := newVersion(r); v.err == nil {
-			st.remembered[name{r.Table, r.Key}] = v
+// Remember takes over [State.Known] of an earlier process, before the first Apply, or
+// of this one, where CONFIG_DB is loaded again: rows of our tables are in force where
+// CONFIG_DB has one of that name which is not valid. What is no longer valid itself is
+// left out.
+func (st *State) Remember(known []rows.Row) {
+	for _, r := range known {
+		n := name{r.Table, r.Key}
+		if !isOurs(r.Table) {
+			st.expected[n] = true
+		} else if v := newVersion(r); v.err == nil {
+			st.remembered[n] = v
 		}
 	}
 }
 
+// Known returns the rows of our tables that are in force, and the rows of SONiC's by
+// name, sorted: what [State.Remember] takes. Those that were remembered and are not
+// in CONFIG_DB are not among them.
+func (st *State) Known() []rows.Row {
+	var known []rows.Row
+	for _, v := range st.inForce {
+		known = append(known, v.row)
+	}
+	for table, all := range st.sonic {
+		for key := range all {
+			known = append(known, rows.Row{Table: table, Key: key})
+		}
+	}
+	slices.SortFunc(known, func(a, b rows.Row) int { return strings.Compare(a.Name(), b.Name()) })
+	return known
+}
+
+// Complete says whether CONFIG_DB has every row that was remembered, and those of our
+// tables are in force in some version: it is not being loaded.
+func (st *State) Complete() bool {
+	for n := range st.expected {
+		if _, ok := st.sonic[n.table][n.key]; !ok {
+			return false
+		}
+	}
+	for n := range st.remembered {
+		if st.inForce[n] == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// Forget forgets what was remembered: rows that are not in CONFIG_DB were removed.
+func (st *State) Forget() {
+	clear(st.remembered)
+	clear(st.expected)
+}
+
+func isOurs(table string) bool { return slices.Contains(rows.Tables("CONFIG_DB"), table) }
+
 // Apply takes over changes of tables of [Tables]. It returns what is in force
 // afterwards, and the rejections that are new, sorted by table and key.
 func (st *State) Apply(changes []sonicdb.Change) (*Snapshot, []Rejection) {
-	ours := rows.Tables("CONFIG_DB")
 	for _, c := range changes {
-		if slices.Contains(ours, c.Row.Table) {
+		if isOurs(c.Row.Table) {
 			st.take(c)
 		} else {
 			st.takeSonic(c)
@@ -96,7 +143,7 @@ func (st *State) take(c sonicdb.Change) {
 	if good == nil {
 		good = st.remembered[n]
 	}
-	st.own[n] = entry{newVersion(c.Row), good, name{c.Row.Table, c.Row.CanonicalKey()}}
+	st.own[n] = entry{newVersion(c.Row), switchedOff(c.Row, good), name{c.Row.Table, c.Row.CanonicalKey()}}
 }
 
 func (st *State) takeSonic(c sonicdb.Change) {
