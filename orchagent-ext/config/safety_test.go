@@ -111,6 +111,21 @@ func TestCompleteKnowsWhatIsMissing(t *testing.T) {
 			t.Errorf("not complete with %s", all[i].Row.Name())
 		}
 	}
+	st = New() // CONFIG_DB is emptied, and loaded again
+	st.Apply(all)
+	var gone []sonicdb.Change
+	for _, c := range all {
+		gone = append(gone, sonicdb.Change{Row: rows.Row{Table: c.Row.Table, Key: c.Row.Key}, Deleted: true})
+	}
+	st.Apply(gone)
+	if st.Complete() {
+		t.Error("complete, though all rows are gone")
+	}
+	bad := sonicdb.Change{Row: rows.Row{Table: "SLUICE", Key: "global", Fields: map[string]string{"cpu_rate": "many"}}}
+	if s, _ := st.Apply([]sonicdb.Change{bad}); *s.Global.CpuRate != 7 {
+		t.Errorf("cpu_rate %d, want what was in force", *s.Global.CpuRate)
+	}
+
 	st = New()
 	st.Remember(known)
 	st.Apply(all[:3])
@@ -118,7 +133,7 @@ func TestCompleteKnowsWhatIsMissing(t *testing.T) {
 	if !st.Complete() {
 		t.Error("what was forgotten is missing")
 	}
-	st.Apply([]sonicdb.Change{{Row: rows.Row{Table: "SLUICE", Key: "global", Fields: map[string]string{"cpu_rate": "many"}}}})
+	st.Apply([]sonicdb.Change{bad})
 	if len(st.snapshot().LastGood) > 0 {
 		t.Errorf("what was forgotten is in force: %v", st.snapshot().LastGood)
 	}

@@ -4,8 +4,8 @@ package config
 
 import (
 	"fmt"
+	"maps"
 	"slices"
-	"strings"
 
 	"github.com/openconfig/ygot/ygot"
 	"sluice/orchagent-ext/sonicdb"
@@ -57,10 +57,9 @@ func New() *State {
 	}
 }
 
-// Remember takes over [State.Known] of an earlier process, before the first Apply, or
-// of this one, where CONFIG_DB is loaded again: rows of our tables are in force where
-// CONFIG_DB has one of that name which is not valid. What is no longer valid itself is
-// left out.
+// Remember takes over [State.Known] of an earlier process, before the first Apply:
+// rows of our tables are in force where CONFIG_DB has one of that name which is not
+// valid. What is no longer valid itself is left out.
 func (st *State) Remember(known []rows.Row) {
 	for _, r := range known {
 		n := name{r.Table, r.Key}
@@ -73,8 +72,8 @@ func (st *State) Remember(known []rows.Row) {
 }
 
 // Known returns the rows of our tables that are in force, and the rows of SONiC's by
-// name, sorted: what [State.Remember] takes. Those that were remembered and are not
-// in CONFIG_DB are not among them.
+// name, in any order: what [State.Remember] takes. Those that were remembered and are
+// not in CONFIG_DB are not among them.
 func (st *State) Known() []rows.Row {
 	var known []rows.Row
 	for _, v := range st.inForce {
@@ -85,7 +84,6 @@ func (st *State) Known() []rows.Row {
 			known = append(known, rows.Row{Table: table, Key: key})
 		}
 	}
-	slices.SortFunc(known, func(a, b rows.Row) int { return strings.Compare(a.Name(), b.Name()) })
 	return known
 }
 
@@ -114,8 +112,12 @@ func (st *State) Forget() {
 func isOurs(table string) bool { return slices.Contains(rows.Tables("CONFIG_DB"), table) }
 
 // Apply takes over changes of tables of [Tables]. It returns what is in force
-// afterwards, and the rejections that are new, sorted by table and key.
+// afterwards, and the rejections that are new, sorted by table and key. Where all ports
+// go, CONFIG_DB is to be loaded again, and what was in force is remembered.
 func (st *State) Apply(changes []sonicdb.Change) (*Snapshot, []Rejection) {
+	if st.losesPorts(changes) {
+		defer st.Remember(st.Known())
+	}
 	for _, c := range changes {
 		if isOurs(c.Row.Table) {
 			st.take(c)
@@ -130,6 +132,23 @@ func (st *State) Apply(changes []sonicdb.Change) (*Snapshot, []Rejection) {
 		return before[name{r.Table, r.Key}.String()] == r
 	})
 	return s, fresh
+}
+
+// losesPorts says whether PORT has no row after the changes, and has some now.
+func (st *State) losesPorts(changes []sonicdb.Change) bool {
+	left := maps.Clone(st.sonic[tablePort])
+	if len(left) == 0 {
+		return false
+	}
+	for _, c := range changes {
+		if c.Row.Table == tablePort && !c.Deleted {
+			return false
+		}
+		if c.Row.Table == tablePort {
+			delete(left, c.Row.Key)
+		}
+	}
+	return len(left) == 0
 }
 
 func (st *State) take(c sonicdb.Change) {
