@@ -28,7 +28,7 @@ MISSING  = $(filter-out $(patsubst installed/%,%,$(shell \
 COMMANDS := $(addprefix ./,$(sort $(dir $(wildcard orchagent-ext/cmd/*/*.go gnmi-server/cmd/*/*.go))))
 
 # The linter has a module file of its own, so that its dependencies never choose
-# the versions of ours.
+# the versions that Sluice uses.
 LINTER := go tool -modfile=tools/go.mod golangci-lint
 
 # The cross compiler, and what runs its programs here: for `make arm64` alone.
@@ -86,13 +86,15 @@ build/uml:
 test: deps build build/promtool build/uml ## run all tests under the race detector
 	go test -race -count=1 ./...
 
-lint: deps ## gofmt, go vet, golangci-lint; and `make generate` must change nothing
+lint: deps ## gofmt, words, go vet, golangci-lint; and `make generate` must change nothing
 	@echo 'gofmt -l .'
 	files=$$(gofmt -l .)
 	[ -z "$$files" ] || { printf 'not formatted:\n%s\n' "$$files" >&2; exit 1; }
 	echo 'SPDX-License-Identifier in each source file'
 	files=$$(git ls-files '*.go' '*.c' '*.h' '*.py' '*.sh' '*.yang' Makefile '*/Makefile' ':!:*/testdata/*' | xargs grep -L 'SPDX-License-Identifier:' || true)
 	[ -z "$$files" ] || { printf 'no SPDX-License-Identifier line:\n%s\n' "$$files" >&2; exit 1; }
+	echo 'words of tools/words.txt'
+	sh tools/words.sh
 	echo 'go vet ./...'
 	go vet ./...
 	cgo=$$(CGO_ENABLED=1 go list -f '{{if .CgoFiles}}{{.ImportPath}}{{end}}' ./... | sed '/^sluice\/sai-shim$$/d')
@@ -108,7 +110,7 @@ lint: deps ## gofmt, go vet, golangci-lint; and `make generate` must change noth
 		exit 1
 	}
 
-generate: ## write generated files anew
+generate: ## write the generated files
 	go generate ./...
 
 fuzz: ## run every fuzz target, each for FUZZTIME (5m)
@@ -134,7 +136,7 @@ fuzz: ## run every fuzz target, each for FUZZTIME (5m)
 bench: deps build ## measure against the bars; writes build/bench/report.json
 	go run ./tests/bench
 
-demo: build ## the whole road in network namespaces, as root: rows in, labels on the wire
+demo: build ## show in network namespaces, as root, what one row does to the load of uplinks
 	@$(MAKE) -s deps DEPS='redis-server iproute2'
 	bin/sluice demo
 

@@ -18,7 +18,7 @@ choices=/etc/sonic/sluice
 supervisord=/usr/local/bin/supervisord
 softsai_libraries=/usr/lib/sluice
 
-# On a switch of several ASICs NAMESPACE_ID is the number of ours, else empty.
+# On a switch of several ASICs NAMESPACE_ID is the number of this one, else empty.
 for file in "$choices/sluiced.env" "$choices/sluiced${NAMESPACE_ID:-}.env"; do
 	if [ -r "$file" ]; then
 		set -a

@@ -157,7 +157,8 @@ func rewriteSpecs(p Policy, f Features) []spec {
 	}
 	specs := append(udfSpecs(false),
 		trap,
-		tableSpec{key: keyTable, flowLabel: p.Label.ZeroOnly, addresses: true, udfGroup: keyUDFGroup, size: p.FlowCapacity + tableSizeSmall},
+		// Of no size: one that follows FlowCapacity would take the entries of all flows with it.
+		tableSpec{key: keyTable, flowLabel: p.Label.ZeroOnly, addresses: true, udfGroup: keyUDFGroup},
 		counterSpec{keyCopied + suffixCounter, keyTable},
 		entrySpec{
 			key: keyCopied, table: keyTable, counter: keyCopied + suffixCounter, priority: copyPriority,

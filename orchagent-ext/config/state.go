@@ -10,6 +10,7 @@ import (
 	"github.com/openconfig/ygot/ygot"
 	"sluice/orchagent-ext/sonicdb"
 	"sluice/yang/rows"
+	"sluice/yang/text"
 )
 
 // State is the rows of CONFIG_DB and what is in force of them. It is for one
@@ -271,7 +272,7 @@ func (st *State) fits(v *version, there func(name) bool) *rows.Error {
 		err := v.row.Missing(f)
 		for _, table := range f.Tables {
 			if _, ok := st.own[name{table, f.Key}]; ok {
-				err.Reason = fmt.Sprintf("%s|%s is rejected itself", table, f.Key)
+				err.Reason = fmt.Sprintf("%s|%s is rejected itself", table, text.Cut(f.Key, rows.LongestQuote))
 			}
 		}
 		return err

@@ -69,6 +69,17 @@ func TestObserve(t *testing.T) {
 	}
 }
 
+// Where the low-water mark is above 80 % of the high one, the alarm is at the low one:
+// a flow that has just drained raises none.
+func TestAlarmIsNotBelowTheLowMark(t *testing.T) {
+	th := marks()
+	th.Low = 90_000
+	steps := []step{{0, 85_000, Nothing}, {1, 90_000, Alarm}, {2, 100_001, Stop}, {3, 89_999, Resume}, {4, 85_000, Nothing}}
+	if diff := cmp.Diff(steps, play(new(Flow), th, steps)); diff != "" {
+		t.Errorf("signals (-want +got):\n%s", diff)
+	}
+}
+
 // A low-water mark of 0 is passed by an empty queue.
 func TestLowMarkOfZero(t *testing.T) {
 	th := marks()

@@ -19,8 +19,9 @@ type Threshold struct {
 	Duration time.Duration // for how long; whole microseconds, at most 65,535
 }
 
-// alarm is the depth from which a PPFC alarm is sent: 80 % of the high-water mark.
-func (t *Threshold) alarm() float64 { return 0.8 * float64(t.High) }
+// alarm is the depth from which a PPFC alarm is sent: 80 % of the high-water mark, and
+// never below the low one, where a flow that has drained would raise it.
+func (t *Threshold) alarm() float64 { return max(t.low(), 0.8*float64(t.High)) }
 
 // low is the depth below which a flow is not congested any more. Where the mark is 0
 // that is an empty queue.

@@ -32,7 +32,7 @@ func (e *Encapsulation) UnmarshalText(text []byte) error {
 }
 
 // PFCM is the Precision Flow Control Message (draft-yang section 4). It asks
-// the upstream neighbour to hold or slow one flow.
+// the upstream neighbor to hold or slow one flow.
 type PFCM struct {
 	Encapsulation Encapsulation
 	StreamID      uint16 // names the flow between the two nodes; never 0
@@ -62,7 +62,7 @@ const (
 // Kind returns KindPFCM.
 func (PFCM) Kind() Kind { return KindPFCM }
 
-// Cancels reports whether the message ends what the same neighbour asked for
+// Cancels reports whether the message ends what the same neighbor asked for
 // this stream and queue.
 //
 // Decision: draft-yang section 2 says that an action "MUST be maintained" for
@@ -92,6 +92,24 @@ func (m PFCM) Check() Reason {
 func CheckHopLimit(k Kind, hopLimit uint8) Reason {
 	if k == KindPFCM && hopLimit != 255 {
 		return BadHopLimit
+	}
+	return Accepted
+}
+
+// allNodes is the link-local group of every node (RFC 4291 section 2.7.1).
+var allNodes = netip.AddrFrom16([16]byte{0xff, 0x02, 15: 1})
+
+// checkLink applies what a neighbor's message has besides the hop limit of 255: it
+// comes from a link-local address, and is sent to one or to all nodes of the link.
+//
+// Decision: draft-yang section 5 has the hop limit only. A message from a global
+// address, or to a group that reaches beyond the link, proves less.
+func (e *Envelope) checkLink() Reason {
+	switch {
+	case !e.Src.IsLinkLocalUnicast():
+		return BadSource
+	case !e.Dst.IsLinkLocalUnicast() && e.Dst != allNodes:
+		return BadDestination
 	}
 	return Accepted
 }
@@ -143,7 +161,8 @@ func (p *Packet) pfcmICMPv6(b []byte, at int, c CodePoints) error {
 	}
 	p.read(KindPFCM, b)
 	return fail(KindPFCM, first(CheckHopLimit(KindPFCM, p.Envelope.HopLimit),
-		unless(transportChecksum(b, at, protoICMPv6) == 0, BadChecksum), unless(m[1] == c.PFCMCode, BadCode), p.PFCM.Check()))
+		unless(transportChecksum(b, at, protoICMPv6) == 0, BadChecksum), unless(m[1] == c.PFCMCode, BadCode), p.PFCM.Check(),
+		p.Envelope.checkLink()))
 }
 
 // pfcmOption reads the data of an option that stands in the packet b.
@@ -158,5 +177,6 @@ func (p *Packet) pfcmOption(packet, data []byte, form Encapsulation) error {
 		Destination: netip.AddrFrom16([16]byte(m[10:26])), Source: netip.AddrFrom16([16]byte(m[26:42])),
 	}
 	p.read(KindPFCM, packet)
-	return fail(KindPFCM, first(CheckHopLimit(KindPFCM, p.Envelope.HopLimit), unless(m[0] == 0, BadSubtype), p.PFCM.Check()))
+	return fail(KindPFCM, first(CheckHopLimit(KindPFCM, p.Envelope.HopLimit), unless(m[0] == 0, BadSubtype), p.PFCM.Check(),
+		p.Envelope.checkLink()))
 }

@@ -78,6 +78,9 @@ type PPFC struct {
 
 	// RouterID is the congested node. The UDP form does not carry it: there it
 	// is not written, and read from the packet's source address.
+	//
+	// Decision: draft-xz section 4.1 does not tie it to the packet. It must be the
+	// packet's source address, which is what lists of senders are about.
 	RouterID netip.Addr
 
 	Flow FlowIdentifier
@@ -175,7 +178,8 @@ func (p *Packet) ppfcICMP(b []byte, at int, c CodePoints) error {
 		sum = roce.Checksum(0, m)
 	}
 	right := p.read(KindPPFC, b) && sum == 0
-	return fail(KindPPFC, first(unless(right, BadChecksum), unless(m[1] == code, BadCode), p.PPFC.Check()))
+	return fail(KindPPFC, first(unless(right, BadChecksum), unless(m[1] == code, BadCode), p.PPFC.Check(),
+		unless(p.PPFC.RouterID == p.Envelope.Src, BadSource)))
 }
 
 // ppfcUDP reads the payload of the UDP datagram that begins at b[at].

@@ -91,7 +91,11 @@ func TestRoundTrip(t *testing.T) {
 	} {
 		t.Run(kind.String(), rapid.MakeCheck(func(t *rapid.T) {
 			v6 := kind == KindPFCM || rapid.Bool().Draw(t, "v6")
-			checkRoundTrip(t, draw(t, v6), drawEnvelope(t, kind, v6), drawCodePoints(t))
+			m, e := draw(t, v6), drawEnvelope(t, kind, v6)
+			if p, ok := m.(*PPFC); ok && p.Transport == OverICMP {
+				e.Src = p.RouterID
+			}
+			checkRoundTrip(t, m, e, drawCodePoints(t))
 		}))
 	}
 }
@@ -150,8 +154,19 @@ func drawEnvelope(t *rapid.T, k Kind, v6 bool) Envelope {
 	}
 	if k == KindPFCM {
 		e.HopLimit = 255
+		e.Src, e.Dst = linkLocal(e.Src), linkLocal(e.Dst)
+		if rapid.Bool().Draw(t, "to all nodes") {
+			e.Dst = allNodes
+		}
 	}
 	return e
+}
+
+// linkLocal is the link-local address with the low octets of another.
+func linkLocal(a netip.Addr) netip.Addr {
+	b := a.As16()
+	copy(b[:8], []byte{0xfe, 0x80, 7: 0})
+	return netip.AddrFrom16(b)
 }
 
 func drawCodePoints(t *rapid.T) CodePoints {

@@ -336,8 +336,8 @@ func (o *orch) reconcile(ctx, writing context.Context, g tasks) error {
 	for _, problem := range outcome.Problems {
 		o.Log.Warn("done without", "object", problem)
 	}
-	if outcome.Created+outcome.Removed > 0 {
-		o.Log.Info("the switch is brought to what is configured", "created", outcome.Created, "removed", outcome.Removed)
+	if outcome.Created+outcome.Removed+outcome.Set > 0 {
+		o.Log.Info("the switch is brought to what is configured", "created", outcome.Created, "removed", outcome.Removed, "set", outcome.Set)
 	}
 	o.sw.outcome = outcome
 	if outcome.Method != asic.Rewrite { // the only one that has entries of flows

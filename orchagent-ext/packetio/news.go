@@ -44,7 +44,7 @@ func (r *Reader) observed(i int, f *flow.Flow) {
 		r.tunnelled.Add(1)
 		return
 	}
-	if !r.config.Labels || r.config.ZeroOnly && f.FlowLabel != 0 || p.Is4() {
+	if !r.config.Labels || r.config.ZeroOnly && f.FlowLabel != 0 || p.Is4() || p.Fragment() {
 		return
 	}
 	at := &r.ports[f.Slot()]
@@ -57,7 +57,7 @@ func (r *Reader) observed(i int, f *flow.Flow) {
 	}
 	var label uint32
 	if r.config.ZeroSrcQP {
-		label = r.config.Algorithm.Label(f.SrcQP, f.DestQP, f.Src, f.Dst) // of the key: a datagram's, or 0
+		label = f.Label(r.config.Algorithm, f.SrcQP) // of the key: a datagram's, or 0
 	} else {
 		label = r.table.Label(f, r.config.Algorithm)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sluice/yang/rows"
+	"sluice/yang/text"
 )
 
 // Tables of STATE_DB.
@@ -131,7 +132,11 @@ func ConfigError(e *rows.Error, at time.Time, good *rows.Row) rows.Row {
 		text, _ := json.Marshal(good.Fields) // strings always can
 		fields["in_force"] = string(text)
 	}
-	return rows.Row{Table: TableConfigError, Key: e.Table + "|" + e.Key, Fields: fields}
+	key := e.Key
+	if good == nil { // else it is read back by LastGood
+		key = text.Cut(key, rows.LongestQuote)
+	}
+	return rows.Row{Table: TableConfigError, Key: e.Table + "|" + key, Fields: fields}
 }
 
 // LastGood returns the rows that rows of [ConfigError] say are in force.

@@ -99,7 +99,9 @@ func TestCPURate(t *testing.T) {
 	}
 	policer := l.objects()["cpu/policer"]
 	l.set("SLUICE", "global", "cpu_rate", "100000", "cpu_burst", "1000")
-	l.await("SLUICE_ASIC_OBJECT", policer, func(f map[string]string) bool { return f == nil })
+	l.await("SLUICE_ASIC_OBJECT", policer, func(f map[string]string) bool { // the same object
+		return strings.Contains(f["attributes"], "SAI_POLICER_ATTR_CIR=100000 SAI_POLICER_ATTR_CBS=1000 ")
+	})
 	for deadline := time.Now().Add(patience); l.row("SLUICE_STATE", "global")["flows"] != "64"; {
 		if time.Now().After(deadline) {
 			t.Fatalf("flows: %v", l.row("SLUICE_STATE", "global"))

@@ -17,6 +17,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"sluice/yang/text"
 )
 
 // version is set at build time.
@@ -37,7 +39,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	cmd.SetOut(stdout)
 	cmd.SetErr(stderr)
 	if err := cmd.ExecuteContext(ctx); err != nil {
-		fmt.Fprintf(stderr, "sluice: %v\n", err)
+		fmt.Fprintf(stderr, "sluice: %s\n", text.Lines(err.Error()))
 		return 1
 	}
 	return 0
@@ -61,6 +63,7 @@ func newRootCommand() *cobra.Command {
 		newGenCommand(),
 		newSendCommand(),
 		newListenCommand(),
+		newAdviceCommand(),
 		newDemoCommand(),
 		newExportCommand(),
 		newTopCommand(),

@@ -26,6 +26,7 @@ import (
 	"sluice/orchagent-ext/logging"
 	"sluice/orchagent-ext/orch"
 	"sluice/orchagent-ext/sonicdb"
+	"sluice/yang/text"
 )
 
 // version is set at build time.
@@ -35,7 +36,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := run(ctx, os.Args[1:], os.Getenv, os.Stdout, os.Stderr); err != nil {
-		fmt.Fprintf(os.Stderr, "sluiced: %v\n", err)
+		fmt.Fprintf(os.Stderr, "sluiced: %s\n", text.Lines(err.Error()))
 		os.Exit(1)
 	}
 }

@@ -226,13 +226,13 @@ func TestHeaderSays(t *testing.T) {
 	}
 	many := change(all, func(r *rows.Row) {
 		if r.Table == tableState {
-			r.Fields["warnings"] = strings.Repeat("\x1b[31mwarn\u2013ing\n; ", 9) + "the last"
+			r.Fields["warnings"] = strings.Repeat("\x1b[31mwarn\u2013ing\u009b\u202e; ", 9) + "the last"
 		}
 	})
-	if got := viewOf(nil, many).Frame(Layout{Height: 24}); strings.Count(got, "! ?[31mwarn?ing?\n") != 5 || !strings.Contains(got, "\n! and 5 more\n") {
+	if got := viewOf(nil, many).Frame(Layout{Height: 24}); strings.Count(got, "! ?[31mwarn?ing??\n") != 5 || !strings.Contains(got, "\n! and 5 more\n") {
 		t.Errorf("many warnings, with escape codes:\n%q", got)
 	}
-	if got := viewOf(nil, many).Frame(Layout{UTF8: true}); strings.Count(got, "! ?[31mwarn\u2013ing?\n") != 9 || !strings.Contains(got, "! the last\n") {
+	if got := viewOf(nil, many).Frame(Layout{UTF8: true}); strings.Count(got, "! ·[31mwarn\u2013ing··\n") != 9 || !strings.Contains(got, "! the last\n") {
 		t.Errorf("many warnings, without a limit:\n%q", got)
 	}
 	gone := change(all, func(r *rows.Row) {
