@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package flowcontrol
+
+import "sluice/orchagent-ext/notify"
+
+// Counters count since the task began.
+type Counters struct {
+	Sent, SendFailed   uint64 // PFCM
+	PFCSent, PFCFailed uint64 // frames
+	Received           uint64 // PFCM in the fast lane
+	Obeyed             uint64 // of these: they began, refreshed or ended a hold, or asked for nothing
+	Held, Refreshed    uint64 // of these
+	Refused            [notify.BadSource + 1]uint64
+	Sender             uint64 // not from the port's neighbor
+	Policed            uint64 // more than the receive rates allow
+	Off                uint64 // received PFCM is not obeyed, by configuration
+	Full               uint64 // no room for another hold
+	Ignored            uint64 // their key is ignored since it held without a resume
+	UnknownStream      uint64 // holds that no packet matched
+	HoldFailed         uint64 // the switch refused a hold
+	Watchdog           uint64 // holds that were released, since no resume came
+	Events, EventsLost uint64 // of the switch
+	FlowsFull          uint64 // congested flows that found no room
+	NoNeighbor         uint64 // congested flows of a port whose neighbor is not known
+	Host               uint64 // of a port to hosts, which are sent nothing
+	IPv4               uint64 // of IPv4, which PFCM does not know
+	Relabelled         uint64 // whose label as the neighbor knows it is lost
+	Unreadable         uint64 // whose packet or port the switch did not give
+	TxPoliced          uint64 // PFCM that the send rate did not let pass
+	NotTranslated      uint64 // PFC cannot say it
+	PFCBudget          uint64 // pauses by PFC that used up their budget
+	ReadFailed         uint64 // readings of a depth that failed
+}
