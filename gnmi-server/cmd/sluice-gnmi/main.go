@@ -22,6 +22,7 @@ import (
 	"sluice/gnmi-server/paths"
 	"sluice/gnmi-server/server"
 	"sluice/orchagent-ext/logging"
+	"sluice/orchagent-ext/sandbox"
 	"sluice/orchagent-ext/sonicdb"
 )
 
@@ -143,6 +144,9 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 	log, err := logging.New(stderr, "sluice-gnmi", o.level, o.syslog)
 	if err != nil {
 		return err
+	}
+	if err := sandbox.Enter(sandbox.Server); err != nil {
+		log.Warn("system calls that are never needed stay allowed", "why", err)
 	}
 	c := server.Config{
 		StateFile: o.stateFile, Log: log,
