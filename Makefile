@@ -8,7 +8,10 @@ SHELL       := bash
 
 FUZZTIME ?= 5m
 SAI_INC  ?= /usr/include/sai
-VERSION  := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
+# What programs say of themselves: the file VERSION, which the manifest agrees with, and
+# the commit that they are built of, as semver's build metadata.
+COMMIT   := $(shell git describe --always --dirty=.dirty --exclude '*' 2>/dev/null)
+VERSION  := $(shell cat VERSION)$(COMMIT:%=+%)
 
 # To build: gcc and libc6-dev, since the shim and the race detector are C; clang, bpftool,
 # libbpf, libnl for the software switch. redis-server: tests and the demo start one of
@@ -38,7 +41,7 @@ ARM64      := CC=aarch64-linux-gnu-gcc CGO_ENABLED=1 GOOS=linux GOARCH=arm64
 .PHONY: help deps build test lint generate fuzz bench demo image image-tar image-test arm64 arm64-test clean sai-abi-check
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 deps: ## install what a fresh Debian 12 lacks, by apt-get (through sudo when not root)
 	@missing='$(MISSING)'

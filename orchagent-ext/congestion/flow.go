@@ -41,6 +41,10 @@ func (f *Flow) Congested() bool { return f.congested }
 // Depth returns the depth that decides, in octets: averaged if the threshold says so.
 func (f *Flow) Depth() uint64 { return uint64(f.depth) }
 
+// Octets returns the octets that the flow keeps in the queue since the last
+// observation.
+func (f *Flow) Octets() uint64 { return uint64(f.octets) }
+
 // Observe takes the octets that the flow keeps in the queue from time now (ns) on and
 // returns what other nodes are to be told. It is to be called whenever the octets
 // change by much, and at the time that [Flow.Due] names.

@@ -41,6 +41,9 @@ const (
 	Unknown                  // it ends or extends nothing: there is none with its key, or no flow
 	Full                     // the table has no room for it
 	Ignored                  // its key held a flow for too long without a resume, and waits
+
+	// NumOutcomes is how many there are.
+	NumOutcomes = iota
 )
 
 // Label is the outcome as one lower-case word, for counters.
