@@ -237,6 +237,8 @@ func (t *Table[F]) Leave(changes []Change[F], now int64, f F) []Change[F] {
 }
 
 // Expire ends what is over at time now (ns), and appends what is to be done.
+//
+//conformance:draft-yang/maintain
 func (t *Table[F]) Expire(changes []Change[F], now int64) []Change[F] {
 	for len(t.ends) > 0 && t.ends[0].Until <= now {
 		d := t.ends[0]

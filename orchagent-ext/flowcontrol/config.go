@@ -127,6 +127,7 @@ type bucket struct {
 	filled int64 // ns; 0: it is full
 }
 
+//conformance:draft-yang/copp
 func (b *bucket) take(now int64) bool {
 	if b.rate.PerSecond == 0 {
 		return true

@@ -155,6 +155,8 @@ func (c *core) observe(now int64, f *congested, octets uint64, at int64) {
 }
 
 // tell says a signal to the neighbor that the flow comes from.
+//
+//conformance:draft-yang/components draft-yang/upstream
 func (c *core) tell(now int64, f *congested, s congestion.Signal, at int64) {
 	defer c.tellSource(now, f, s)
 	action, us, ok := f.q.Threshold.PFCM(s)
@@ -207,6 +209,8 @@ func (c *core) tell(now int64, f *congested, s congestion.Signal, at int64) {
 
 // derivedFrom bounds what is asked by a hold here, and makes it 0 where the hold has not
 // been refreshed since the last message.
+//
+//conformance:draft-yang/recursion
 func (f *congested) derivedFrom(now, until int64, us *uint16) {
 	if until == 0 {
 		f.derived = 0
@@ -254,6 +258,8 @@ func (c *core) cancel(now int64, f *congested) {
 }
 
 // message sends a PFCM about a flow.
+//
+//conformance:draft-yang/signal draft-yang/addresses
 func (c *core) message(p *port, f *congested, action notify.Action, us uint16) bool {
 	c.pfcm = notify.PFCM{Encapsulation: c.settings.Encapsulation, StreamID: f.stream, QueueID: f.q.Number,
 		Action: action, Time: us, Destination: f.dst, Source: f.src}
@@ -284,6 +290,8 @@ func (c *core) pause(now int64, f *congested, d enforce.Demand) {
 }
 
 // translate sends the PFC frames that are due.
+//
+//conformance:draft-yang/pfc
 func (c *core) translate(now int64) {
 	c.frames = c.pauses.Frames(c.frames[:0], now, c.speed)
 	c.counters.PFCBudget = c.pauses.Exhausted

@@ -72,6 +72,8 @@ func (c *core) receiveMessage(now int64, m *packetio.Message) {
 }
 
 // obey holds, or ends a hold of, what leaves by the port that the message came in by.
+//
+//conformance:draft-yang/components draft-yang/enforce
 func (c *core) obey(now int64, p *port, at int64, m *notify.PFCM, k enforce.Key) {
 	c.targets = c.targets[:0]
 	for _, member := range p.Members {

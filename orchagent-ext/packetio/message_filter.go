@@ -59,6 +59,8 @@ const (
 // fast adds what tells candidates of the fast lane: a PFCM with hop limit 255 from a
 // sender. The packet goes to the label candidate or other, which may be far: conditional
 // jumps reach 255 instructions.
+//
+//conformance:draft-yang/ipsec
 func (c *MessageConfig) fast(p *assembly, candidate, other string) {
 	p.add(bpf.LoadExtension{Num: bpf.ExtType})
 	p.jump(unix.PACKET_OTHERHOST, "no", "")

@@ -200,6 +200,8 @@ func (m *Messages) receive(fd int, dst []Message, c *MessageConfig) (n int) {
 
 // Send sends an IPv6 packet, complete from its header on, out of a port to a
 // link-local address. IPsec's policies apply.
+//
+//conformance:draft-yang/link-local draft-yang/ipsec
 func (m *Messages) Send(port uint32, to netip.Addr, packet []byte) error {
 	m.to6.ZoneId, m.to6.Addr = port, to.As16()
 	return unix.Sendto(m.raw, packet, unix.MSG_DONTWAIT, &m.to6)
@@ -249,6 +251,8 @@ func (m *Messages) Run(ctx context.Context) error {
 }
 
 // count counts a message that the fast lane does not see.
+//
+//conformance:draft-yang/hop-limit-silent
 func (m *Messages) count(p *notify.Packet, packet []byte) {
 	c := m.config.Load()
 	err := p.ParseIP(packet, c.Codes)

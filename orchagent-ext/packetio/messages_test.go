@@ -84,6 +84,8 @@ func take(t *testing.T, m *Messages, n int) (all []Message) {
 
 // What a neighbor may have sent comes to the fast lane, with the port and the time;
 // everything else is counted beside it by its reason.
+//
+//conformance:draft-yang/hop-limit-silent
 func TestMessagesAreParted(t *testing.T) {
 	pair := fabrictest.Pair(t)
 	a, b := pair.A, pair.B
@@ -156,6 +158,8 @@ func TestMessagesAreParted(t *testing.T) {
 }
 
 // Where a mark is demanded, what came without it is counted and not obeyed.
+//
+//conformance:draft-yang/ipsec
 func TestMessagesNeedTheMark(t *testing.T) {
 	pair := fabrictest.Pair(t)
 	a, b := pair.A, pair.B
@@ -173,6 +177,8 @@ func TestMessagesNeedTheMark(t *testing.T) {
 
 // What is sent arrives as it was written, out of the port that was named; neither
 // direction allocates.
+//
+//conformance:draft-yang/link-local
 func TestMessagesAreSent(t *testing.T) {
 	pair := fabrictest.Pair(t)
 	a, b := pair.A, pair.B

@@ -16,6 +16,8 @@ import (
 
 // TestExport: the daemon exports the flows that its switch sees, with labels and
 // without, and gives out what its flow table holds when it ends.
+//
+//conformance:draft-lin/performance
 func TestExport(t *testing.T) {
 	for _, labels := range []bool{false, true} {
 		t.Run(map[bool]string{false: "alone", true: "beside labels"}[labels], func(t *testing.T) {

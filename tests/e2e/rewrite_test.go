@@ -33,6 +33,8 @@ func flowLabels(t *testing.T, arrived []fabric.Frame) map[uint32]uint32 {
 
 // TestRewriteKeepsLabels: where the CPU computes the labels, each flow gets an
 // entry, its label is fixed from then on, and survives a kill.
+//
+//conformance:draft-hu/write
 func TestRewriteKeepsLabels(t *testing.T) {
 	l := newLeaf(t)
 	hide := []string{"--sai-profile", "SLUICE_HIDE=compute"}
@@ -120,6 +122,8 @@ func TestMissingRights(t *testing.T) {
 }
 
 // TestHashWarning: labels that ECMP does not hash are said to be no use.
+//
+//conformance:draft-hu/hash-label
 func TestHashWarning(t *testing.T) {
 	l := newLeaf(t)
 	l.start()
