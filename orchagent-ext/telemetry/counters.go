@@ -69,7 +69,7 @@ func (c Counters) Row() rows.Row {
 		"flows_refused_capacity": c.RefusedCapacity,
 		"flows_refused_switch":   c.RefusedSwitch,
 		"flows_evicted":          c.Evicted,
-		"loop_faults":         c.Faults,
+		"loop_faults":            c.Faults,
 
 		"stream_id_flows":       c.Streams.Flows,
 		"stream_id_waiting":     c.Streams.Waiting,
