@@ -81,6 +81,9 @@ func (l *flowLog) remove(f asic.FlowEntry) {
 	}
 }
 
+// clear forgets the flows, whose entries are gone; what they sent stays counted.
+func (l *flowLog) clear() { l.seen, l.next = nil, nil }
+
 // move notes the ports of a flow; "" is not known, and changes nothing.
 func (l *flowLog) move(f asic.FlowEntry, ingress, egress string) {
 	s := l.seen[unlabelled(f)]

@@ -64,11 +64,13 @@ func (o *orch) describe(s *telemetry.State) {
 	p := Policy(o.snapshot)
 	s.Objects, s.Flows, s.Method = o.sw.engine.Len(), len(o.sw.flows.seen), string(o.sw.outcome.Method)
 	s.Warnings = warnings(o.snapshot, p, o.sw.outcome)
-	if w := o.faults.warning(o.Now()); w != "" {
-		s.Warnings = append(s.Warnings, w)
+	for _, w := range []string{o.faults.warning(o.Now()), o.keeper.warning(), o.configDB.Warning(), o.ledgerWarning} {
+		if w != "" {
+			s.Warnings = append(s.Warnings, w)
+		}
 	}
 	if o.unloaded {
-		s.Warnings = append(s.Warnings, "CONFIG_DB has no PORT rows any more: what stands is kept until it has")
+		s.Warnings = append(s.Warnings, noPorts)
 	}
 	if o.exportErr != nil {
 		s.Warnings = append(s.Warnings, "nothing is exported: "+o.exportErr.Error())
