@@ -158,6 +158,7 @@ limited() { # CAPABILITIES HELD PROGRAM [FLAG]
 # sealed makes /proc/sys read-only but for what is named, as Docker has it in a container
 # that is not privileged. What the kernel does not have is left out.
 sealed() { # FILE...
+	[ -w /proc/sys/kernel/core_pattern ] || return 0
 	mount -n --bind /proc/sys /proc/sys && mount -n -o remount,bind,ro /proc/sys || return
 	for file; do
 		[ ! -e "/proc/sys/$file" ] ||
