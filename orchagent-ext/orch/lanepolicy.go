@@ -175,7 +175,7 @@ func laneWarnings(s *config.Snapshot, c *flowcontrol.Config, known map[string]ne
 		w = append(w, "stream_id_scope of SLUICE|global is not hash: PFCM names flows by scope hash nonetheless, and so must its neighbors")
 	}
 	for _, p := range c.Ports {
-		if why := known[p.Name].Why; why != "" && p.Notify && !(p.Border && c.Translate) {
+		if why := known[p.Name].Why; why != "" && p.Notify && (!p.Border || !c.Translate) {
 			w = append(w, fmt.Sprintf("PFCM: no neighbor by %s: %s", p.Name, why))
 		}
 		if p.Border && c.Translate && p.Speed == 0 {

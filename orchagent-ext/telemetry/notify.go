@@ -126,7 +126,7 @@ func (h Hold) Row() rows.Row {
 		"action": "pause", "method": "exact", "state": "held", "since": Stamp(h.Since), "until": Stamp(h.Until), "refreshes": fmt.Sprint(h.Refreshes),
 	}
 	why := fmt.Sprintf("queue %d of the neighbor %s is congested by it", h.Queue, h.From)
-	if h.Hold.Kind == notify.KindPPFC {
+	if h.Kind == notify.KindPPFC {
 		why = fmt.Sprintf("the node %s is congested by it", h.From)
 		delete(fields, "stream_id")
 	}
@@ -152,7 +152,7 @@ func (h Hold) Row() rows.Row {
 		fields["waiting_bytes"], fields["dropped"] = fmt.Sprint(h.Waiting), fmt.Sprint(h.Dropped)
 	}
 	key := fmt.Sprintf("%s,%s,%#04x,%d", h.From, h.PortName, h.Stream, h.Queue)
-	if h.Hold.Kind == notify.KindPPFC {
+	if h.Kind == notify.KindPPFC {
 		key = fmt.Sprintf("%s,%s,%s,%#06x,%d", h.From, h.Source, h.Destination, h.Match.Value, h.Queue)
 	}
 	return rows.Row{Table: TableHold, Key: key, Fields: fields}
