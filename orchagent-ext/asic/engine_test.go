@@ -66,6 +66,7 @@ func inStep(t *testing.T, e *Engine, f *fakeSwitch, l *fakeLedger) {
 	}
 }
 
+//conformance:draft-hu/ingress
 func TestComputeAndKillSwitch(t *testing.T) {
 	f, l := newFakeSwitch(), &fakeLedger{}
 	e := newTestEngine(t, f, l)

@@ -56,6 +56,8 @@ func (a *Advice) Rate(now int64, p *Pace) uint32 {
 // and then takes it as sent: at most one an interval, and only when the rate is another
 // one or the last message is to be refreshed. A rate of 0 is no advice: nothing is
 // sent, and what was told runs out.
+//
+//conformance:draft-zz/near-source
 func (a *Advice) Tell(now int64, rate uint32, p *Pace) bool {
 	if rate == 0 {
 		return false

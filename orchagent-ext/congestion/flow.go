@@ -53,6 +53,8 @@ func (f *Flow) Octets() uint64 { return uint64(f.octets) }
 // the low one. In between there is a message each half of the time that it asks for,
 // Stop or Hold as the depth is then: a flow that swings about the high-water mark does
 // not say so each time.
+//
+//conformance:draft-yang/components draft-yang/detect
 func (f *Flow) Observe(now int64, octets uint64, t *Threshold) Signal {
 	f.depth = f.average(now, float64(octets), t.Average)
 	f.octets, f.at = float64(octets), now

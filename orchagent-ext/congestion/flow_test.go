@@ -35,6 +35,7 @@ func play(f *Flow, t *Threshold, steps []step) []step {
 	return got
 }
 
+//conformance:draft-yang/detect
 func TestObserve(t *testing.T) {
 	for name, steps := range map[string][]step{
 		"fills and drains": {
@@ -92,6 +93,8 @@ func TestLowMarkOfZero(t *testing.T) {
 
 // With an average a burst that drains at once is no congestion, and one that stays is:
 // at the time that Due names, which is when the exponential passes the mark.
+//
+//conformance:draft-yang/detect
 func TestAverage(t *testing.T) {
 	th := marks()
 	th.Average = 100 * time.Microsecond
@@ -226,6 +229,7 @@ func TestSignals(t *testing.T) {
 	})
 }
 
+//conformance:draft-yang/signal draft-xz/trigger
 func TestMessages(t *testing.T) {
 	type pfcm struct {
 		Action notify.Action

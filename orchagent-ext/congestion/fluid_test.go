@@ -127,6 +127,8 @@ func (f *fluid) run(t *Target, atArrival bool) (goodput, deepest, unfair float64
 // bandwidth-delay product: 2 flows that begin 70 to 1, and 16, are fair within 10 %
 // after 2 s, fill the port, and keep no more than twice the target in the queue,
 // however many they are. Measured at arrival the port is used less.
+//
+//conformance:draft-zz/queue
 func TestAdvisedFlowsShareThePort(t *testing.T) {
 	target := &Target{Bytes: 100_000_000, Delay: time.Hour, Min: 1, Port: 80_000}
 	starts := map[string]func() []float64{

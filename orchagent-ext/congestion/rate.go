@@ -37,6 +37,8 @@ func (m *Measured) idle() bool { return m.Rate == 0 && m.Depth == 0 }
 // The rate at which a flow leaves is what it got of the port; the rate at which it
 // arrives is what it asked for, and following that leaves the port idle after each
 // correction.
+//
+//conformance:draft-zz/queue
 func (t *Target) Rate(m Measured) uint32 {
 	if m.idle() {
 		return 0
@@ -74,6 +76,8 @@ type Policy struct {
 }
 
 // Matches reports whether the policy is for packets of this kind.
+//
+//conformance:draft-zz/policy
 func (p *Policy) Matches(src, dst netip.Addr, dscp uint8) bool {
 	in := func(prefix netip.Prefix, a netip.Addr) bool { return !prefix.IsValid() || prefix.Contains(a) }
 	return in(p.Src, src) && in(p.Dst, dst) && (p.DSCP < 0 || p.DSCP == int(dscp))
@@ -81,6 +85,8 @@ func (p *Policy) Matches(src, dst netip.Addr, dscp uint8) bool {
 
 // Lowest returns the lowest rate of the policies that match, in Mbit/s; 0 if none does.
 // Addresses are IPv4 or IPv6, not IPv4 mapped into IPv6.
+//
+//conformance:draft-zz/policy
 func Lowest(policies []Policy, src, dst netip.Addr, dscp uint8) uint32 {
 	lowest := uint32(0)
 	for i := range policies {

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
+//conformance:draft-zz/queue
 func TestRate(t *testing.T) {
 	target := Target{Bytes: 100_000, Delay: 50 * time.Microsecond, Min: 100, Port: 100_000}
 	for _, c := range []struct {
@@ -53,6 +54,8 @@ func TestRate(t *testing.T) {
 
 // A sender that does as it is told, into a queue that drains at the port's speed,
 // comes to a queue about the target and stays, whatever it began with.
+//
+//conformance:draft-zz/queue
 func TestRateSettles(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const interval = 10 * time.Millisecond
@@ -75,6 +78,7 @@ func TestRateSettles(t *testing.T) {
 	})
 }
 
+//conformance:draft-zz/policy
 func TestLowest(t *testing.T) {
 	p := netip.MustParsePrefix
 	policies := []Policy{
@@ -102,6 +106,7 @@ func TestLowest(t *testing.T) {
 	}
 }
 
+//conformance:draft-zz/near-source
 func TestAdvice(t *testing.T) {
 	pace := &Pace{Interval: 10 * time.Millisecond, Lifetime: 3}
 	const ms = int64(time.Millisecond)

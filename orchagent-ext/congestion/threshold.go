@@ -42,6 +42,8 @@ func (t *Threshold) micros() uint16 {
 // Decision: a PFCM knows no "hold", and draft-yang section 2 has its action
 // maintained while congestion lasts: below the high-water mark and above the low one
 // the action is refreshed.
+//
+//conformance:draft-yang/signal
 func (t *Threshold) PFCM(s Signal) (action notify.Action, us uint16, ok bool) {
 	switch s {
 	case Stop, Hold:
@@ -55,6 +57,8 @@ func (t *Threshold) PFCM(s Signal) (action notify.Action, us uint16, ok bool) {
 
 // PPFC returns what a PPFC says at a signal: its action type and pause duration (µs).
 // There is none for [Nothing].
+//
+//conformance:draft-xz/trigger
 func (t *Threshold) PPFC(s Signal) (pt notify.PT, us uint16, ok bool) {
 	switch s {
 	case Alarm:

@@ -27,6 +27,8 @@ type Demand struct {
 }
 
 // OfPFCM returns what a PFCM asks for. A reduction by 0 slows nothing and is telemetry.
+//
+//conformance:draft-yang/enforce
 func OfPFCM(m *notify.PFCM) Demand {
 	d := Demand{Verb: Limit, For: time.Duration(m.Time) * time.Microsecond}
 	switch {
@@ -43,6 +45,8 @@ func OfPFCM(m *notify.PFCM) Demand {
 }
 
 // OfPPFC returns what a PPFC asks for.
+//
+//conformance:draft-xz/pt draft-xz/duration
 func OfPPFC(m *notify.PPFC) Demand {
 	d := Demand{For: time.Duration(m.PauseDuration) * time.Microsecond}
 	switch {

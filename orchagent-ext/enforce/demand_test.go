@@ -10,6 +10,7 @@ import (
 	"sluice/orchagent-ext/notify"
 )
 
+//conformance:draft-yang/enforce
 func TestOfPFCM(t *testing.T) {
 	ms := time.Millisecond
 	for _, c := range []struct {
@@ -33,6 +34,7 @@ func TestOfPFCM(t *testing.T) {
 	}
 }
 
+//conformance:draft-xz/pt draft-xz/duration
 func TestOfPPFC(t *testing.T) {
 	ms := time.Millisecond
 	for _, c := range []struct {
@@ -99,6 +101,8 @@ func TestKeys(t *testing.T) {
 
 // A PPFC is looked at only if its sender is its Router Identifier and is allowed, and one
 // with the Router Identifier of another node ends nothing that this node asked for.
+//
+//conformance:draft-xz/router-id draft-xz/security
 func TestPPFCIsTiedToItsSender(t *testing.T) {
 	honest, other, stranger := netip.MustParseAddr("2001:db8::99"), netip.MustParseAddr("2001:db8::bad"), netip.MustParseAddr("2001:db8:1::1")
 	peers := []netip.Prefix{netip.MustParsePrefix("2001:db8::/64")}
@@ -127,6 +131,8 @@ func TestPPFCIsTiedToItsSender(t *testing.T) {
 
 // A stop before the source queue pair is learned, and a refresh and a resume behind it,
 // are about one flow: keys match on what both messages have.
+//
+//conformance:draft-xz/map-qp
 func TestKeysMatchOnWhatBothMessagesHave(t *testing.T) {
 	node, dst := netip.MustParseAddr("2001:db8::1"), netip.MustParseAddr("2001:db8::2")
 	ppfc := func(pt notify.PT, f notify.FlowIdentifier) *notify.PPFC {

@@ -34,6 +34,8 @@ func PFCMKey(m *notify.PFCM, from netip.Addr, port uint32) Key {
 // that the message came from, and the congested port or queue, are part of the key, so
 // that a node ends only what it asked for itself. The Router Identifier in the message
 // is not: its sender can write what it likes there.
+//
+//conformance:draft-xz/map-qp
 func PPFCKey(m *notify.PPFC, from netip.Addr) Key {
 	k := Key{Kind: notify.KindPPFC, From: from, Queue: m.CongestionPort,
 		Source: m.Source, Destination: m.Destination, Flow: m.Flow}
@@ -45,6 +47,8 @@ func PPFCKey(m *notify.PPFC, from netip.Addr) Key {
 
 // MaySend reports whether a PPFC from an address is to be looked at: the address is its
 // Router Identifier, and in one of the prefixes of SLUICE_PPFC_PEER.
+//
+//conformance:draft-xz/router-id draft-xz/security
 func MaySend(m *notify.PPFC, from netip.Addr, peers []netip.Prefix) bool {
 	if m.RouterID != from {
 		return false

@@ -76,6 +76,8 @@ func NewPauses() *Pauses { return &Pauses{Budget: PFCBudget, demands: map[Key]pa
 //
 // The queues 0 to 7 are the priorities of the same number (draft-yang section 3.4:
 // "directly mapped").
+//
+//conformance:draft-yang/pfc-queue
 func (p *Pauses) Receive(now int64, k Key, d Demand, port uint32) bool {
 	old, ok := p.demands[k]
 	switch {
@@ -97,6 +99,8 @@ func (p *Pauses) Receive(now int64, k Key, d Demand, port uint32) bool {
 // Frames appends the frames to be sent at time now (ns): one for each port where a
 // priority is to be paused, paused again, or resumed, in the order of the ports. mbps
 // is the speed of a port in Mbit/s; while it is 0, not known, nothing is sent there.
+//
+//conformance:draft-yang/pfc
 func (p *Pauses) Frames(frames []Frame, now int64, mbps func(port uint32) uint32) []Frame {
 	for i := range p.lines {
 		p.lines[i].wanted = 0

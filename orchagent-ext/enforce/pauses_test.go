@@ -27,6 +27,7 @@ func frame(port uint32, priority uint8, quanta uint16) Frame {
 	return f
 }
 
+//conformance:draft-yang/pfc draft-yang/pfc-queue
 func TestPauses(t *testing.T) {
 	p := NewPauses()
 	expect := func(at int64, want ...Frame) {

@@ -41,6 +41,9 @@ const (
 	Unknown                  // it ends or extends nothing: there is none with its key, or no flow
 	Full                     // the table has no room for it
 	Ignored                  // its key held a flow for too long without a resume, and waits
+
+	// NumOutcomes is how many there are.
+	NumOutcomes = iota
 )
 
 // Label is the outcome as one lower-case word, for counters.
@@ -234,6 +237,8 @@ func (t *Table[F]) Leave(changes []Change[F], now int64, f F) []Change[F] {
 }
 
 // Expire ends what is over at time now (ns), and appends what is to be done.
+//
+//conformance:draft-yang/maintain
 func (t *Table[F]) Expire(changes []Change[F], now int64) []Change[F] {
 	for len(t.ends) > 0 && t.ends[0].Until <= now {
 		d := t.ends[0]

@@ -42,6 +42,7 @@ func to(flow string, keep uint8, rate uint64, until int64) Change[string] {
 	return Change[string]{flow, Hold{Keep: keep, Rate: rate, Until: until * us}}
 }
 
+//conformance:draft-yang/enforce draft-yang/maintain
 func TestTable(t *testing.T) {
 	a := []Target[string]{{"a", 40 * gbit}}
 	slow := []Target[string]{{"a", 2 * gbit}} // what is measured while it is held
@@ -331,6 +332,8 @@ func (r *reference) join(d *refDemand, f Target[string]) {
 
 // Whatever comes in whatever order: the table says of each flow what the reference says,
 // the changes lead there, and nothing is left when the last demand is over.
+//
+//conformance:draft-yang/maintain
 func TestAgainstReference(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		flows := []string{"a", "b", "c", "d"}

@@ -44,6 +44,11 @@ type Config struct {
 	Send                     Rate
 	Mark                     uint32 // that IPsec sets on received messages; 0: none is demanded
 
+	Router4, Router6 netip.Addr // our router ids; the zero value: there is none
+	PPFC             *PPFC      // nil: gateways are not told
+	Advice           *Advice    // nil: senders are not told
+	Ingress          *Ingress   // nil: PPFC is not obeyed
+
 	Ports  []Port
 	Queues map[sai.ObjectID]Queue // that have a threshold
 }
@@ -69,6 +74,9 @@ type Queue struct {
 	Number    uint8
 	Threshold congestion.Threshold
 }
+
+// watches reports whether flows in queues are of interest.
+func (c *Config) watches() bool { return c.Generate || c.PPFC != nil || c.Advice != nil }
 
 // settings is a configuration with what is looked up in it.
 type settings struct {
@@ -100,6 +108,10 @@ func newSettings(c *Config) *settings {
 // Messages is what is to be received for a configuration.
 func (c *Config) Messages() *packetio.MessageConfig {
 	m := &packetio.MessageConfig{Codes: c.Codes, PFCMMark: c.Mark}
+	if c.Ingress != nil {
+		m.PPFCMark, m.PPFCPeers = c.Ingress.Mark, c.Ingress.Peers
+		m.PPFCTo = [2]netip.Addr{c.Router4, c.Router6}
+	}
 	for _, p := range c.Ports {
 		if p.Index != 0 && p.Neighbor.IsValid() {
 			m.Senders = append(m.Senders, packetio.MessageSender{Port: p.Index, Addr: p.Neighbor})
@@ -115,6 +127,7 @@ type bucket struct {
 	filled int64 // ns; 0: it is full
 }
 
+//conformance:draft-yang/copp
 func (b *bucket) take(now int64) bool {
 	if b.rate.PerSecond == 0 {
 		return true

@@ -9,6 +9,7 @@ import (
 
 	"sluice/orchagent-ext/enforce"
 	"sluice/orchagent-ext/notify"
+	"sluice/orchagent-ext/roce"
 	sai "sluice/sai-shim"
 )
 
@@ -18,6 +19,8 @@ type sender interface {
 	Send(port uint32, to netip.Addr, packet []byte) error
 	// SendFrame sends an Ethernet frame out of a port.
 	SendFrame(port uint32, frame []byte) error
+	// Route sends an IP packet as the routes say.
+	Route(packet []byte) error
 }
 
 // Room of the core. What does not fit is counted.
@@ -55,6 +58,14 @@ type core struct {
 	envelope notify.Envelope
 	pfcm     notify.PFCM
 	pfc      notify.PFC
+	ppfc     notify.PPFC
+	advice   notify.RateAdvice
+	cnp      notify.CNP
+
+	head     roce.Packet // of an event
+	pairs    pairs
+	backlogs map[sai.ObjectID]backlogged // by queue
+	ingress  bucket                      // of PPFC
 
 	counters                 Counters
 	reaction, enforce, error Histogram
@@ -66,7 +77,7 @@ func newCore(sw Switch, out sender, clock func() int64) *core {
 		sw: sw, out: out, clock: clock, settings: newSettings(&Config{}),
 		congested: make(map[flowID]*congested, maxCongested), held: make(map[target]*held, maxHolds),
 		table: enforce.NewTable[target](maxHolds), pauses: enforce.NewPauses(),
-		packet: make([]byte, 0, 256),
+		packet: make([]byte, 0, 256), pairs: newPairs(), backlogs: map[sai.ObjectID]backlogged{},
 	}
 	c.speed = func(port uint32) uint32 {
 		if p := c.settings.indexes[port]; p != nil {
@@ -82,29 +93,39 @@ func newCore(sw Switch, out sender, clock func() int64) *core {
 func (c *core) configure(now int64, s *settings) {
 	for _, f := range c.congested {
 		q, ok := s.Queues[f.queue]
-		if s.Generate && ok {
-			f.q = q
+		if s.watches() && ok {
+			if f.said && !s.Generate {
+				c.cancel(now, f)
+			}
+			if f.gatewayTold && s.PPFC == nil {
+				c.endSource(now, f)
+			}
+			if f.q = q; s.Advice == nil {
+				c.endAdvice(f)
+			}
 			continue
 		}
 		if f.End(); f.said {
 			c.cancel(now, f)
 		}
+		c.endSource(now, f)
 		c.remove(f)
 	}
 	old := c.settings
 	c.settings = s
 	c.receive.rate, c.send.rate, c.table.Limit = s.Receive, s.Send, s.HoldLimit
+	if s.Ingress != nil {
+		c.ingress.rate = s.Ingress.Receive
+	}
+	clear(c.backlogs)
 	for id, p := range s.members { // what a neighbor has used up stays so
 		if was := old.members[id]; was != nil {
 			p.bucket.tokens, p.bucket.filled = was.bucket.tokens, was.bucket.filled
 		}
 	}
 	c.changes = c.changes[:0]
-	if !s.Obey {
-		c.changes = c.table.Clear(c.changes, now)
-	}
-	for t := range c.held {
-		if s.members[t.port] == nil {
+	for t, h := range c.held {
+		if h.by.Kind == notify.KindPPFC && s.Ingress == nil || h.by.Kind == notify.KindPFCM && !s.Obey || t.port != sai.Null && s.members[t.port] == nil {
 			c.changes = c.table.Leave(c.changes, now, t)
 		}
 	}
@@ -163,13 +184,15 @@ func (c *core) step(now int64) {
 // the fast lane fast, this makes it right.
 func (c *core) read(now int64, f *congested) {
 	state, err := c.sw.GetFlow(f.queue, f.flow)
-	switch {
-	case err == nil:
-		c.observe(now, f, state.Octets, 0)
-	case errors.Is(err, sai.ErrNotFound):
-		c.observe(now, f, 0, 0)
-	default: // it is asked again at the next refresh, and what was asked for runs out
-		c.counters.ReadFailed++
-		c.observe(now, f, 0, 0)
+	octets := state.Octets
+	if err != nil {
+		octets = 0
+		if !errors.Is(err, sai.ErrNotFound) { // it is asked again at the next refresh, and what was asked for runs out
+			c.counters.ReadFailed++
+		}
 	}
+	if f.advised.at != 0 && f.advised.at <= now {
+		c.advise(now, f, octets)
+	}
+	c.observe(now, f, octets, 0)
 }

@@ -2,7 +2,10 @@
 
 package flowcontrol
 
-import "sluice/orchagent-ext/notify"
+import (
+	"sluice/orchagent-ext/enforce"
+	"sluice/orchagent-ext/notify"
+)
 
 // Counters count since the task began.
 type Counters struct {
@@ -31,4 +34,21 @@ type Counters struct {
 	NotTranslated      uint64 // PFC cannot say it
 	PFCBudget          uint64 // pauses by PFC that used up their budget
 	ReadFailed         uint64 // readings of a depth that failed
+
+	PPFCSent, PPFCFailed     uint64
+	PPFCPoliced              uint64 // that the send rate did not let pass
+	NoGateway, NoRouterID    uint64 // congested flows that no gateway serves; whose family has no router id here
+	PPFCReceived             uint64
+	PPFCRefused              [notify.BadSource + 1]uint64
+	PPFCOff                  uint64 // received PPFC is not obeyed, by configuration
+	PPFCSender               uint64 // not from a peer, or of another router id
+	PPFCNotServed            uint64 // about sources that this gateway does not serve
+	PPFCReceivePoliced       uint64 // more than the receive rate allows
+	PPFCOutcome              [enforce.NumOutcomes]uint64
+	AdviceSent, AdviceFailed uint64
+	AdviceNotAllowed         uint64 // flows whose sender may not receive it
+	AdviceQPUnknown          uint64 // flows whose source queue pair was not learned
+	AdviceNoRouterID         uint64 // messages, for want of a router id of the family
+	CNPSent, CNPFailed       uint64
+	ClientQPUnknown          uint64 // clients that could not be told, for want of their queue pair
 }

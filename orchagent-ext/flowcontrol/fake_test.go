@@ -64,7 +64,8 @@ type fake struct {
 	asked []call
 	match map[target]sai.HoldState
 	sent  []sent
-	drops bool // what is sent gets lost, and the sender is told
+	told  []told // routed messages
+	drops bool   // what is sent gets lost, and the sender is told
 	gone  map[sai.ObjectID]bool
 }
 
@@ -146,6 +147,24 @@ func (f *fake) SendFrame(port uint32, frame []byte) error {
 	}
 	pfc := p.PFC
 	f.sent = append(f.sent, sent{port: port, at: f.now, pfc: &pfc, frame: true})
+	return nil
+}
+
+// told is a message that was routed.
+type told struct {
+	at     int64
+	packet notify.Packet
+}
+
+func (f *fake) Route(packet []byte) error {
+	if f.drops {
+		return errFake
+	}
+	x := told{at: f.now}
+	if err := x.packet.ParseIP(packet, f.core.settings.Codes); err != nil {
+		f.t.Fatalf("routed %x: %v", packet, err)
+	}
+	f.told = append(f.told, x)
 	return nil
 }
 
@@ -245,6 +264,7 @@ func (s *silent) GetHold(sai.ObjectID, sai.HoldMatch) (sai.HoldState, error) {
 }
 func (s *silent) Send(uint32, netip.Addr, []byte) error { return nil }
 func (s *silent) SendFrame(uint32, []byte) error        { return nil }
+func (s *silent) Route([]byte) error                    { return nil }
 
 // messagesOf are messages of every outcome.
 func messagesOf(t testing.TB, f *fake) (all []packetio.Message) {

@@ -40,6 +40,8 @@ type congested struct {
 	src, dst netip.Addr
 	stream   uint16 // as the upstream neighbor sends it
 	leaves   uint16 // as it leaves here, by which a downstream neighbor knows it
+	session  session
+	dscp     uint8
 	mute     mute
 	counted  bool // as mute, or as one that nobody can be told of
 
@@ -48,6 +50,10 @@ type congested struct {
 	until   int64 // as far as was asked
 	to      *port // of that neighbor
 	derived int64 // end of the hold here that the last message was derived from; 0: from none
+
+	gatewayTold bool // the ingress gateway was asked to stop it, and has not been told otherwise
+	noGateway   bool // counted as one whose gateway cannot be told
+	advised     advised
 
 	at    int64 // when it is to be read
 	index int
@@ -62,13 +68,13 @@ func durationOf(ns int64) time.Duration { return time.Duration(ns) }
 func (c *core) event(now int64, e *sai.FlowEvent) {
 	c.counters.Events++
 	q, ok := c.settings.Queues[e.Queue]
-	if !ok || !c.settings.Generate {
+	if !ok || !c.settings.watches() {
 		return // from before the configuration changed
 	}
 	id := flowID{e.Queue, e.Flow}
 	f := c.congested[id]
 	if f == nil {
-		if e.Mark == sai.MarkLow || e.Mark == sai.MarkAlarm && q.Threshold.Average == 0 {
+		if e.Mark == sai.MarkLow || e.Mark == sai.MarkAlarm && q.Threshold.Average == 0 && c.settings.PPFC == nil && c.settings.Advice == nil {
 			return
 		}
 		if f = c.add(now, id, q); f == nil {
@@ -104,8 +110,13 @@ func (c *core) learn(f *congested, e *sai.FlowEvent) {
 		return
 	}
 	f.in = e.InPort
+	f.session, f.dscp = c.readSession(head)
+	if head[0]>>4 == 6 && len(head) >= 40 {
+		f.src, f.dst = netip.AddrFrom16([16]byte(head[8:24])), netip.AddrFrom16([16]byte(head[24:40]))
+	}
 	switch {
-	case head[0]>>4 == 4:
+	case head[0]>>4 == 4 && len(head) >= 20:
+		f.src, f.dst = netip.AddrFrom4([4]byte(head[12:16])), netip.AddrFrom4([4]byte(head[16:20]))
 		f.mute = isIPv4
 		return
 	case head[0]>>4 != 6 || len(head) < 40 || e.InPort == sai.Null:
@@ -115,13 +126,13 @@ func (c *core) learn(f *congested, e *sai.FlowEvent) {
 		f.mute = isRelabelled
 		return
 	}
-	src, dst := [16]byte(head[8:24]), [16]byte(head[24:40])
+	src, dst := f.src.As16(), f.dst.As16()
 	label := binary.BigEndian.Uint32(head) & 0xfffff
 	f.leaves = flow.HashStreamID(c.settings.Seed, src, dst, label)
 	if f.stream = f.leaves; e.Relabelled == sai.LabelWasZero {
 		f.stream = flow.HashStreamID(c.settings.Seed, src, dst, 0)
 	}
-	f.src, f.dst, f.mute = netip.AddrFrom16(src), netip.AddrFrom16(dst), speaks
+	f.mute = speaks
 }
 
 // observe takes the depth of a flow and says what there is to say. at is when the
@@ -132,6 +143,9 @@ func (c *core) observe(now int64, f *congested, octets uint64, at int64) {
 		c.tell(now, f, s, at)
 	}
 	due, ok := f.Due(&f.q.Threshold)
+	if at := f.advised.at; at != 0 && (!ok || at < due) {
+		due, ok = at, true
+	}
 	if !ok {
 		c.remove(f)
 		return
@@ -141,9 +155,12 @@ func (c *core) observe(now int64, f *congested, octets uint64, at int64) {
 }
 
 // tell says a signal to the neighbor that the flow comes from.
+//
+//conformance:draft-yang/components draft-yang/upstream
 func (c *core) tell(now int64, f *congested, s congestion.Signal, at int64) {
+	defer c.tellSource(now, f, s)
 	action, us, ok := f.q.Threshold.PFCM(s)
-	if !ok {
+	if !ok || !c.settings.Generate {
 		return
 	}
 	if s == congestion.Resume {
@@ -192,6 +209,8 @@ func (c *core) tell(now int64, f *congested, s congestion.Signal, at int64) {
 
 // derivedFrom bounds what is asked by a hold here, and makes it 0 where the hold has not
 // been refreshed since the last message.
+//
+//conformance:draft-yang/recursion
 func (f *congested) derivedFrom(now, until int64, us *uint16) {
 	if until == 0 {
 		f.derived = 0
@@ -239,6 +258,8 @@ func (c *core) cancel(now int64, f *congested) {
 }
 
 // message sends a PFCM about a flow.
+//
+//conformance:draft-yang/signal draft-yang/addresses
 func (c *core) message(p *port, f *congested, action notify.Action, us uint16) bool {
 	c.pfcm = notify.PFCM{Encapsulation: c.settings.Encapsulation, StreamID: f.stream, QueueID: f.q.Number,
 		Action: action, Time: us, Destination: f.dst, Source: f.src}
@@ -269,6 +290,8 @@ func (c *core) pause(now int64, f *congested, d enforce.Demand) {
 }
 
 // translate sends the PFC frames that are due.
+//
+//conformance:draft-yang/pfc
 func (c *core) translate(now int64) {
 	c.frames = c.pauses.Frames(c.frames[:0], now, c.speed)
 	c.counters.PFCBudget = c.pauses.Exhausted

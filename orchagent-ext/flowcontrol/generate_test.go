@@ -14,6 +14,8 @@ import (
 // A flow that passes its mark is asked for at the neighbor that it comes from, again at
 // half the duration as long as it is above, by the depth that is read, and cancelled once
 // it has drained.
+//
+//conformance:draft-yang/components draft-yang/signal draft-yang/upstream
 func TestCongestedFlowIsHeldUpstream(t *testing.T) {
 	for _, form := range []notify.Encapsulation{notify.ICMPv6, notify.HopByHop, notify.DestinationOptions} {
 		c := config()
@@ -89,6 +91,8 @@ func TestWhatCannotBeSaidIsCounted(t *testing.T) {
 }
 
 // A flow whose label the switch wrote is named as the neighbor sends it: without one.
+//
+//conformance:draft-yang/addresses
 func TestLabelledFlowIsNamedAsItArrived(t *testing.T) {
 	f := newFake(t, config())
 	f.depth[flowID{queue, 1}] = 150_000
@@ -100,6 +104,8 @@ func TestLabelledFlowIsNamedAsItArrived(t *testing.T) {
 
 // A flow that comes by another port from now on is asked for there, and no longer where
 // it came from.
+//
+//conformance:draft-yang/upstream
 func TestFlowMovesToAnotherPort(t *testing.T) {
 	f := newFake(t, config())
 	f.event(1, up, 5, 150_000, sai.MarkHigh)
@@ -145,6 +151,8 @@ func TestSendThatFails(t *testing.T) {
 
 // At a border the neighbor gets PFC: paused as long as the flow is congested, resumed
 // when it has drained, for at most 100 ms without a break. A reduction is not translated.
+//
+//conformance:draft-yang/pfc
 func TestBorderTranslates(t *testing.T) {
 	c := config()
 	c.Translate = true

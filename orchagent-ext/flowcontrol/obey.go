@@ -3,6 +3,7 @@
 package flowcontrol
 
 import (
+	"net/netip"
 	"time"
 
 	"sluice/orchagent-ext/enforce"
@@ -21,7 +22,7 @@ type target struct {
 type held struct {
 	target
 	by    enforce.Key // that held it first
-	about notify.PFCM
+	about about
 	since int64
 	known bool // packets have matched
 	asked enforce.Hold
@@ -29,6 +30,9 @@ type held struct {
 	at    int64 // when it is to be looked at
 	index int
 }
+
+// about are the addresses of the flow that a message is about.
+type about struct{ src, dst netip.Addr }
 
 func (h *held) when() int64 { return h.at }
 func (h *held) place() *int { return &h.index }
@@ -42,6 +46,10 @@ const (
 
 // receiveMessage takes a message that came in.
 func (c *core) receiveMessage(now int64, m *packetio.Message) {
+	if m.Packet.Kind == notify.KindPPFC || isPPFC(m.Err) {
+		c.receivePPFC(now, m)
+		return
+	}
 	c.counters.Received++
 	if bad, ok := m.Err.(*notify.Error); ok { // errors.As would allocate
 		c.counters.Refused[bad.Reason]++
@@ -64,14 +72,14 @@ func (c *core) receiveMessage(now int64, m *packetio.Message) {
 }
 
 // obey holds, or ends a hold of, what leaves by the port that the message came in by.
+//
+//conformance:draft-yang/components draft-yang/enforce
 func (c *core) obey(now int64, p *port, at int64, m *notify.PFCM, k enforce.Key) {
 	c.targets = c.targets[:0]
 	for _, member := range p.Members {
 		c.targets = append(c.targets, enforce.Target[target]{Flow: target{member, sai.HoldMatch{Kind: sai.HoldStream, Value: uint32(m.StreamID)}}})
 	}
-	var outcome enforce.Outcome
-	c.changes, outcome = c.table.Receive(c.changes[:0], now, k, enforce.OfPFCM(m), c.targets)
-	switch outcome {
+	switch c.demand(now, at, k, enforce.OfPFCM(m), about{m.Source, m.Destination}) {
 	case enforce.Full:
 		c.counters.Full++
 		return
@@ -82,24 +90,39 @@ func (c *core) obey(now int64, p *port, at int64, m *notify.PFCM, k enforce.Key)
 		c.counters.Held++
 	case enforce.Refreshed:
 		c.counters.Refreshed++
-		at = 0
-	default:
-		at = 0
 	}
 	c.counters.Obeyed++
+}
+
+// isPPFC says whether an error is of a PPFC.
+func isPPFC(err error) bool {
+	bad, ok := err.(*notify.Error)
+	return ok && bad.Kind == notify.KindPPFC
+}
+
+// demand does what a message asks for of c.targets. at is when the kernel had it.
+func (c *core) demand(now, at int64, k enforce.Key, d enforce.Demand, a about) (outcome enforce.Outcome) {
+	c.changes, outcome = c.table.Receive(c.changes[:0], now, k, d, c.targets)
+	if outcome == enforce.Full || outcome == enforce.Ignored {
+		return outcome
+	}
+	if outcome != enforce.Held {
+		at = 0
+	}
 	for i := range c.changes {
-		c.begin(now, &c.changes[i], k, m)
+		c.begin(now, &c.changes[i], k, a)
 	}
 	c.apply(now, at)
+	return outcome
 }
 
 // begin notes by whom a target is held from now on.
-func (c *core) begin(now int64, change *enforce.Change[target], k enforce.Key, m *notify.PFCM) {
+func (c *core) begin(now int64, change *enforce.Change[target], k enforce.Key, a about) {
 	if change.Hold.Until == 0 || c.held[change.Flow] != nil {
 		return
 	}
 	h := reuse(&c.spare)
-	*h = held{target: change.Flow, by: k, about: *m, since: now}
+	*h = held{target: change.Flow, by: k, about: a, since: now}
 	h.at = now + int64(min(max(durationOf(change.Hold.Until-now)/4, firstCheck), lastCheck))
 	c.held[h.target] = h
 	c.checks.put(h)
@@ -130,7 +153,7 @@ func (c *core) apply(now, at int64) {
 			h.asked = change.Hold
 		}
 		err := c.sw.SetHold(change.Flow.port, change.Flow.match, d, rate)
-		if err != nil && c.settings.members[change.Flow.port] != nil {
+		if err != nil && (change.Flow.port == sai.Null || c.settings.members[change.Flow.port] != nil) {
 			c.counters.HoldFailed++
 			c.lastErr = err
 		} else if at != 0 && d != 0 {
@@ -170,11 +193,11 @@ func (c *core) check(now int64, h *held) {
 		c.checks.put(h)
 		return
 	case !h.known && h.match.Kind == sai.HoldStream:
-		pair := target{h.port, sai.HoldMatch{Kind: sai.HoldPair, Src: h.about.Source, Dst: h.about.Destination}}
-		k, m := h.by, h.about
+		pair := target{h.port, sai.HoldMatch{Kind: sai.HoldPair, Src: h.about.src, Dst: h.about.dst}}
+		k, a := h.by, h.about
 		c.changes, _ = c.table.Join(c.changes, now, k, enforce.Target[target]{Flow: pair})
 		for i := range c.changes {
-			c.begin(now, &c.changes[i], k, &m)
+			c.begin(now, &c.changes[i], k, a)
 		}
 	}
 	c.checks.remove(h)

@@ -14,6 +14,8 @@ import (
 
 // A neighbor's PFCM holds what leaves by the port that it came in by, on each member of
 // a PortChannel, until it ends, is cancelled or refreshed; of several the strictest.
+//
+//conformance:draft-yang/components draft-yang/enforce
 func TestHoldOfANeighbor(t *testing.T) {
 	f := newFake(t, config())
 	start := f.now
@@ -47,6 +49,8 @@ func TestHoldOfANeighbor(t *testing.T) {
 }
 
 // Each message that is not to be obeyed is counted under its reason, and holds nothing.
+//
+//conformance:draft-yang/hop-limit-silent
 func TestMessagesThatAreNotObeyed(t *testing.T) {
 	at := func(f *fake, change func(e *notify.Envelope, m *notify.PFCM)) {
 		e := notify.DefaultEnvelope(notify.KindPFCM)
@@ -94,6 +98,8 @@ func TestMessagesThatAreNotObeyed(t *testing.T) {
 }
 
 // A storm from one neighbor is bounded, and another neighbor is obeyed nonetheless.
+//
+//conformance:draft-yang/copp
 func TestStormIsPoliced(t *testing.T) {
 	c := config()
 	c.Receive, c.ReceiveBySource = Rate{10_000, 1000}, Rate{2000, 200}

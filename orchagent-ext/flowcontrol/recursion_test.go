@@ -15,6 +15,8 @@ import (
 
 // What waits here because a neighbor asked for it is asked for further up, for no longer
 // than what remains, and again only when the neighbor has refreshed.
+//
+//conformance:draft-yang/recursion
 func TestHeldFlowIsHeldFurtherUp(t *testing.T) {
 	f := newFake(t, config())
 	start, id := f.now, streamOf(5)
@@ -42,6 +44,8 @@ func TestHeldFlowIsHeldFurtherUp(t *testing.T) {
 
 // Switches in a forwarding loop that hold each other's flow go on within one duration of
 // the last cause: what is derived dies out.
+//
+//conformance:draft-yang/recursion
 func TestCircularHoldsEnd(t *testing.T) {
 	const nodes = 4
 	var ring [nodes]*fake

@@ -89,7 +89,7 @@ func (c *core) fill(now int64, r *Report) {
 		if len(flows) > 0 {
 			h.Port, h.Match = flows[0].port, flows[0].match
 			if held := c.held[flows[0]]; held != nil {
-				h.Source, h.Destination = held.about.Source, held.about.Destination
+				h.Source, h.Destination = held.about.src, held.about.dst
 				h.Rate, h.Measuring = held.asked.Rate, held.asked.Measure
 			}
 		}

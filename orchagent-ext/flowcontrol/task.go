@@ -19,10 +19,11 @@ import (
 
 // Transport receives and sends messages; [packetio.Messages] is one.
 type Transport interface {
-	FD() int
+	FDs() [2]int // IPv6, IPv4
 	Receive(dst []packetio.Message) int
 	Send(port uint32, to netip.Addr, packet []byte) error
 	SendFrame(port uint32, frame []byte) error
+	Route(packet []byte) error
 }
 
 // Task is the fast lane. Its methods but Run may be called from any goroutine.
@@ -34,6 +35,8 @@ type Task struct {
 	control    int // eventfd: there is a configuration, a question, or the end
 	configured atomic.Pointer[settings]
 	wanted     atomic.Pointer[Report]
+	learned    chan Learned
+	unlearned  atomic.Uint64 // pairs that found the channel full
 	filled     chan *Report
 	ended      chan struct{}
 	stopping   atomic.Bool
@@ -43,6 +46,7 @@ type Task struct {
 const (
 	priority    = 10 // SCHED_FIFO
 	eventRoom   = 64
+	learnedRoom = 4096
 	messageRoom = 32
 	rounds      = 8           // of events and messages before what is due
 	longest     = time.Second // of a wait
@@ -52,7 +56,7 @@ const (
 // New returns the fast lane of a switch. events is what [sai.Library.WatchFlows]
 // returned; -1: the switch raises no events. Close it after Run.
 func New(sw Switch, events int, m Transport) (*Task, error) {
-	t := &Task{sw: sw, events: events, messages: m, filled: make(chan *Report, 1), ended: make(chan struct{})}
+	t := &Task{sw: sw, events: events, messages: m, filled: make(chan *Report, 1), learned: make(chan Learned, learnedRoom), ended: make(chan struct{})}
 	var err error
 	if t.control, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err != nil {
 		return nil, fmt.Errorf("make an eventfd: %w", err)
@@ -83,6 +87,16 @@ func (t *Task) Report() *Report {
 	case <-timer.C:
 	}
 	return nil
+}
+
+// Learn tells the fast lane a source queue pair. It never waits: what finds no room is
+// counted, and told again when it is seen again.
+func (t *Task) Learn(l Learned) {
+	select {
+	case t.learned <- l:
+	default:
+		t.unlearned.Add(1)
+	}
 }
 
 // Realtime is why the fast lane's thread has no real-time priority; "": it has, or has
@@ -121,8 +135,10 @@ func (t *Task) loop() error {
 	}
 	t.realtime.Store(&why)
 	l := &loop{Task: t, core: newCore(t.sw, t.messages, monotonic), realtime: why == ""}
-	l.fds = [3]unix.PollFd{
-		{Fd: int32(t.control), Events: unix.POLLIN}, {Fd: int32(t.events), Events: unix.POLLIN}, {Fd: int32(t.messages.FD()), Events: unix.POLLIN},
+	in := t.messages.FDs()
+	l.fds = [4]unix.PollFd{
+		{Fd: int32(t.control), Events: unix.POLLIN}, {Fd: int32(t.events), Events: unix.POLLIN},
+		{Fd: int32(in[0]), Events: unix.POLLIN}, {Fd: int32(in[1]), Events: unix.POLLIN},
 	}
 	for !t.stopping.Load() {
 		if err := l.turn(); err != nil {
@@ -138,7 +154,7 @@ type loop struct {
 	*Task
 	core     *core
 	realtime bool
-	fds      [3]unix.PollFd
+	fds      [4]unix.PollFd
 	events   [eventRoom]sai.FlowEvent
 	messages [messageRoom]packetio.Message
 }
@@ -153,6 +169,7 @@ func (l *loop) turn() error {
 	if l.fds[0].Revents != 0 {
 		l.asked()
 	}
+	l.learn()
 	for range rounds {
 		n, lost := l.sw.ReadFlowEvents(l.events[:])
 		l.core.counters.EventsLost = lost
@@ -169,6 +186,13 @@ func (l *loop) turn() error {
 	}
 	l.core.step(monotonic())
 	return nil
+}
+
+// learn takes the queue pairs that were learned, as many as there are now.
+func (l *loop) learn() {
+	for range len(l.learned) {
+		l.core.pairs.add(<-l.learned)
+	}
 }
 
 // asked takes what other goroutines want.

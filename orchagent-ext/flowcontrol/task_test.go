@@ -208,6 +208,8 @@ func TestTwoNodes(t *testing.T) {
 
 // 100,000 messages a second that are not to be obeyed, of each kind, keep no genuine one
 // from being obeyed, and each is counted.
+//
+//conformance:draft-yang/copp
 func TestStormOnTheWire(t *testing.T) {
 	pair := fabrictest.Pair(t)
 	downstream, upstream := newNode(t, pair.A), newNode(t, pair.B)

@@ -39,6 +39,8 @@ const (
 
 // choose completes a port by what the kernel knows of the link; configured is what the
 // operator says, the zero value: nothing.
+//
+//conformance:draft-yang/link-local
 func (p Port) choose(entries []entry, configured netip.Addr) Port {
 	switch {
 	case p.Index == 0:

@@ -25,6 +25,7 @@ var (
 	macOne, macTwo = roce.MAC{2, 5: 2}, roce.MAC{2, 5: 3}
 )
 
+//conformance:draft-yang/link-local
 func TestChoose(t *testing.T) {
 	port := Port{Index: 7, Self: self}
 	router := func(a netip.Addr, mac roce.MAC) entry { return entry{addr: a, mac: mac, router: true, usable: true} }
@@ -71,6 +72,8 @@ func ip(t *testing.T, n *fabric.Node, args ...string) {
 
 // A router at the other end is found, though it has never sent anything by itself, and a
 // host is not; a router that turns into a host is forgotten, and a port that goes, too.
+//
+//conformance:draft-yang/link-local
 func TestWatcherFindsTheRouter(t *testing.T) {
 	pair := fabrictest.Pair(t)
 	a, b := pair.A, pair.B

@@ -33,6 +33,8 @@ func (e *Encapsulation) UnmarshalText(text []byte) error {
 
 // PFCM is the Precision Flow Control Message (draft-yang section 4). It asks
 // the upstream neighbor to hold or slow one flow.
+//
+//conformance:draft-yang/time
 type PFCM struct {
 	Encapsulation Encapsulation
 	StreamID      uint16 // names the flow between the two nodes; never 0
@@ -89,6 +91,8 @@ func (m PFCM) Check() Reason {
 //
 // Decision: the draft names the ICMPv6 form; the rule holds for the options,
 // too, since they ask for the same.
+//
+//conformance:draft-yang/hop-limit
 func CheckHopLimit(k Kind, hopLimit uint8) Reason {
 	if k == KindPFCM && hopLimit != 255 {
 		return BadHopLimit
@@ -116,6 +120,8 @@ func (e *Envelope) checkLink() Reason {
 
 // AppendPayload appends the ICMPv6 message of 44 octets, its checksum 0, or the
 // options header of 48 octets with next header 59 (none).
+//
+//conformance:draft-yang/subtype
 func (m PFCM) AppendPayload(b []byte, c CodePoints) ([]byte, error) {
 	if r := m.Check(); r != Accepted {
 		return b, fail(KindPFCM, r)
@@ -132,6 +138,8 @@ func (m PFCM) AppendPayload(b []byte, c CodePoints) ([]byte, error) {
 }
 
 // AppendPacket appends the packet from its IPv6 header on.
+//
+//conformance:draft-yang/option
 func (m PFCM) AppendPacket(b []byte, e *Envelope, c CodePoints) ([]byte, error) {
 	start := len(b)
 	proto := [...]uint8{protoICMPv6, protoHopByHop, protoDestOptions}[m.Encapsulation]
@@ -150,6 +158,8 @@ func (m PFCM) AppendPacket(b []byte, e *Envelope, c CodePoints) ([]byte, error) 
 }
 
 // pfcmICMPv6 reads the ICMPv6 message that begins at b[at].
+//
+//conformance:draft-yang/icmp-checksum
 func (p *Packet) pfcmICMPv6(b []byte, at int, c CodePoints) error {
 	if r := checkLength(len(b)-at, pfcmICMPv6Len); r != Accepted {
 		return fail(KindPFCM, r)
@@ -166,6 +176,8 @@ func (p *Packet) pfcmICMPv6(b []byte, at int, c CodePoints) error {
 }
 
 // pfcmOption reads the data of an option that stands in the packet b.
+//
+//conformance:draft-yang/option draft-yang/subtype draft-yang/length
 func (p *Packet) pfcmOption(packet, data []byte, form Encapsulation) error {
 	if r := checkLength(len(data), pfcmDataLen); r != Accepted {
 		return fail(KindPFCM, r)

@@ -79,6 +79,7 @@ func TestSamplesRoundTrip(t *testing.T) {
 	}
 }
 
+//conformance:draft-yang/time draft-xz/priority draft-xz/udp-fields draft-zz/dest-qp draft-zz/src-qp
 func TestRoundTrip(t *testing.T) {
 	for kind, draw := range map[Kind]func(*rapid.T, bool) Message{
 		KindPFCM:       func(t *rapid.T, _ bool) Message { return drawPFCM(t) },
@@ -202,6 +203,8 @@ func drawMAC(t *rapid.T) roce.MAC {
 
 // TestSizes compares the octets from the ICMP, UDP or options header on with
 // what the formats say.
+//
+//conformance:draft-yang/length draft-xz/flow-id
 func TestSizes(t *testing.T) {
 	want := map[string]int{
 		"pfcm-icmpv6-pause": 44, "pfcm-hop-by-hop": 48, "pfcm-destination-options": 48,
@@ -228,6 +231,8 @@ func TestSizes(t *testing.T) {
 }
 
 // TestOctets spells two messages out, as an implementer of the drafts would.
+//
+//conformance:draft-yang/option draft-yang/subtype draft-yang/time draft-xz/icmp draft-xz/port draft-xz/udp draft-zz/bth draft-zz/rate
 func TestOctets(t *testing.T) {
 	addresses := "20010db8000b00000000000000000022" + "20010db8000a00000000000000000011"
 	for name, want := range map[string]string{

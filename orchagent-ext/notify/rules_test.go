@@ -90,6 +90,8 @@ func group(scope, number byte) func([]byte) []byte {
 
 // TestReceiveRules changes one thing in a good packet. read says whether the
 // message can be told nonetheless.
+//
+//conformance:draft-yang/subtype draft-yang/length draft-yang/action draft-yang/icmp-type draft-yang/icmp-checksum draft-yang/hop-limit draft-xz/icmp draft-xz/router-id draft-xz/addresses draft-xz/flow-id draft-zz/icrc draft-zz/rate draft-zz/version draft-zz/dest-qp draft-zz/src-qp
 func TestReceiveRules(t *testing.T) {
 	for _, tt := range []struct {
 		name, sample string
@@ -207,6 +209,7 @@ func reasonOf(t *testing.T, err error) Reason {
 	return Accepted
 }
 
+//conformance:draft-yang/pfc-queue
 func TestPFCFrames(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -289,6 +292,7 @@ func TestNothingBadIsBuilt(t *testing.T) {
 	}
 }
 
+//conformance:draft-yang/hop-limit
 func TestCheckHopLimit(t *testing.T) {
 	for hop := range 256 {
 		for k := range numKinds {
@@ -333,6 +337,8 @@ func TestOtherPackets(t *testing.T) {
 }
 
 // TestOtherCodePoints: a message with other code points is not ours.
+//
+//conformance:draft-yang/icmp-type draft-yang/iana draft-xz/udp-port draft-zz/opcode
 func TestOtherCodePoints(t *testing.T) {
 	others := CodePoints{
 		PFCMType: 100, PFCMOption: 0x1f, PPFCTypeV6: 101, PPFCTypeV4: 254, PPFCPort: 1022, RateAdviceOpcode: roce.RCAtomicWrite,
@@ -357,6 +363,7 @@ func TestOtherCodePoints(t *testing.T) {
 	}
 }
 
+//conformance:draft-yang/option-type draft-xz/iana draft-zz/opcode
 func TestCodePointsValidate(t *testing.T) {
 	if err := DefaultCodePoints().Validate(); err != nil {
 		t.Fatal(err)

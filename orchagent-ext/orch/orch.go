@@ -181,7 +181,6 @@ type orch struct {
 	lastErr  error // nil: what is configured stands
 	errAt    time.Time
 	countErr error
-	refused  uint64
 	retry    time.Duration
 	mirrored bool // the mirror of STATE_DB runs
 }
@@ -346,6 +345,9 @@ func (o *orch) reconcile(ctx, writing context.Context, g tasks) error {
 	if err != nil {
 		return err
 	}
+	if err := o.sw.fit(p.FlowCapacity, o.Now()); err != nil {
+		return err
+	}
 	o.read(ctx, g, p)
 	return o.warm.reached(writing, warmReconciled)
 }
@@ -366,23 +368,4 @@ func (o *orch) read(ctx context.Context, g tasks, p asic.Policy) {
 		export = o.exporting.Export
 	}
 	o.sw.reader = o.sw.reader.restart(ctx, g, o.sw, readerConfig(o.snapshot, p, o.sw.outcome.Method, export, o.Now))
-}
-
-// addFlows gives the flow, and those that wait behind it, their entries.
-func (o *orch) addFlows(first packetio.NewFlow, more <-chan packetio.NewFlow) error {
-	news := []packetio.NewFlow{first}
-	for len(news) < newsBatch && len(more) > 0 {
-		news = append(news, <-more)
-	}
-	batch := make([]asic.FlowEntry, len(news))
-	for i, n := range news {
-		batch[i] = asic.FlowEntry{Src: n.Src, Dst: n.Dst, DestQP: n.DestQP, Label: n.Label}
-	}
-	refused, err := o.sw.engine.AddFlows(batch)
-	o.refused += uint64(refused)
-	o.sw.flows.add(batch[:len(batch)-refused], o.Now())
-	for i, n := range news {
-		o.sw.flows.move(batch[i], o.sw.PortName(n.From), o.sw.PortName(n.To))
-	}
-	return err
 }

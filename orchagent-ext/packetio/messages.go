@@ -36,12 +36,14 @@ type Message struct {
 // what counts may be called from any goroutine.
 type Messages struct {
 	fast, slow6, slow4 int // AF_PACKET, from the IP header on
-	raw, link          int // for sending: IP packets, frames
+	fast4              int
+	raw, raw4, link    int // for sending: IP packets, frames
 
 	config atomic.Pointer[MessageConfig]
 	batch  batch // of Receive
 
 	to6    unix.SockaddrInet6
+	to4    unix.SockaddrInet4
 	toLink unix.SockaddrLinklayer
 
 	counts [notify.KindPFC + 1][notify.BadSource + 1]atomic.Uint64
@@ -73,7 +75,7 @@ const (
 // OpenMessages opens the sockets in the network namespace of the calling thread. It
 // takes CAP_NET_RAW. Before Configure nothing is received. Close it in the end.
 func OpenMessages() (*Messages, error) {
-	m := &Messages{fast: -1, slow6: -1, slow4: -1, raw: -1, link: -1}
+	m := &Messages{fast: -1, fast4: -1, slow6: -1, slow4: -1, raw: -1, raw4: -1, link: -1}
 	m.batch.init()
 	if err := m.open(); err != nil {
 		return nil, errors.Join(err, m.Close())
@@ -86,15 +88,15 @@ func (m *Messages) open() error {
 		fd                *int
 		domain, kind, arg int
 	}{
-		{&m.fast, unix.AF_PACKET, unix.SOCK_DGRAM, 0}, {&m.slow6, unix.AF_PACKET, unix.SOCK_DGRAM, 0}, {&m.slow4, unix.AF_PACKET, unix.SOCK_DGRAM, 0},
-		{&m.raw, unix.AF_INET6, unix.SOCK_RAW, unix.IPPROTO_RAW}, {&m.link, unix.AF_PACKET, unix.SOCK_RAW, 0},
+		{&m.fast, unix.AF_PACKET, unix.SOCK_DGRAM, 0}, {&m.fast4, unix.AF_PACKET, unix.SOCK_DGRAM, 0}, {&m.slow6, unix.AF_PACKET, unix.SOCK_DGRAM, 0}, {&m.slow4, unix.AF_PACKET, unix.SOCK_DGRAM, 0},
+		{&m.raw, unix.AF_INET6, unix.SOCK_RAW, unix.IPPROTO_RAW}, {&m.raw4, unix.AF_INET, unix.SOCK_RAW, unix.IPPROTO_RAW}, {&m.link, unix.AF_PACKET, unix.SOCK_RAW, 0},
 	} {
 		var err error
 		if *s.fd, err = unix.Socket(s.domain, s.kind|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, s.arg); err != nil {
 			return fmt.Errorf("open a socket for notifications (CAP_NET_RAW): %w", err)
 		}
 	}
-	for _, fd := range []int{m.fast, m.slow6, m.slow4} {
+	for _, fd := range m.received() {
 		for _, o := range []struct{ level, name, value int }{
 			{unix.SOL_PACKET, unix.PACKET_IGNORE_OUTGOING, 1},
 			{unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1},
@@ -105,7 +107,7 @@ func (m *Messages) open() error {
 			}
 		}
 	}
-	for _, fd := range []int{m.raw, m.link} {
+	for _, fd := range []int{m.raw, m.raw4, m.link} {
 		if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_PRIORITY, control); err != nil {
 			return os.NewSyscallError("setsockopt SO_PRIORITY", err)
 		}
@@ -116,7 +118,7 @@ func (m *Messages) open() error {
 // Close closes the sockets. Nothing may be under way.
 func (m *Messages) Close() error {
 	var errs []error
-	for _, fd := range []int{m.fast, m.slow6, m.slow4, m.raw, m.link} {
+	for _, fd := range append(m.received(), m.raw, m.raw4, m.link) {
 		if fd >= 0 {
 			errs = append(errs, unix.Close(fd))
 		}
@@ -133,7 +135,8 @@ func (m *Messages) Configure(c *MessageConfig) error {
 		protocol uint16
 		what     string
 	}{
-		{m.fast, c.fastProgram(), unix.ETH_P_IPV6, "PFCM"},
+		{m.fast, c.fastProgram(), unix.ETH_P_IPV6, "PFCM and PPFC"},
+		{m.fast4, c.fastProgram4(), unix.ETH_P_IP, "PPFC over IPv4"},
 		{m.slow6, c.slowProgram(), unix.ETH_P_IPV6, "notifications over IPv6"},
 		{m.slow4, c.slowProgram4(), unix.ETH_P_IP, "notifications over IPv4"},
 	} {
@@ -154,8 +157,11 @@ func (m *Messages) Configure(c *MessageConfig) error {
 	return nil
 }
 
-// FD can be read from while messages wait for Receive.
-func (m *Messages) FD() int { return m.fast }
+// received are the sockets that receive.
+func (m *Messages) received() []int { return []int{m.fast, m.fast4, m.slow6, m.slow4} }
+
+// FDs can be read from while messages wait for Receive: over IPv6, over IPv4.
+func (m *Messages) FDs() [2]int { return [2]int{m.fast, m.fast4} }
 
 // Receive reads what waits for the fast lane, up to len(dst) messages, without waiting.
 // What is no notification is left out; a bad one has its error.
@@ -164,7 +170,15 @@ func (m *Messages) Receive(dst []Message) (n int) {
 	if c == nil {
 		return 0
 	}
-	got := m.batch.receive(m.fast, len(dst))
+	for _, fd := range [...]int{m.fast, m.fast4} {
+		n += m.receive(fd, dst[n:], c)
+	}
+	return n
+}
+
+// receive reads what waits at one socket.
+func (m *Messages) receive(fd int, dst []Message, c *MessageConfig) (n int) {
+	got := m.batch.receive(fd, len(dst))
 	if got == 0 {
 		return 0
 	}
@@ -186,8 +200,20 @@ func (m *Messages) Receive(dst []Message) (n int) {
 
 // Send sends an IPv6 packet, complete from its header on, out of a port to a
 // link-local address. IPsec's policies apply.
+//
+//conformance:draft-yang/link-local draft-yang/ipsec
 func (m *Messages) Send(port uint32, to netip.Addr, packet []byte) error {
 	m.to6.ZoneId, m.to6.Addr = port, to.As16()
+	return unix.Sendto(m.raw, packet, unix.MSG_DONTWAIT, &m.to6)
+}
+
+// Route sends an IP packet, complete from its header on, as the routes say.
+func (m *Messages) Route(packet []byte) error {
+	if packet[0]>>4 == 4 {
+		m.to4.Addr = [4]byte(packet[16:20])
+		return unix.Sendto(m.raw4, packet, unix.MSG_DONTWAIT, &m.to4)
+	}
+	m.to6.ZoneId, m.to6.Addr = 0, [16]byte(packet[24:40])
 	return unix.Sendto(m.raw, packet, unix.MSG_DONTWAIT, &m.to6)
 }
 
@@ -225,6 +251,8 @@ func (m *Messages) Run(ctx context.Context) error {
 }
 
 // count counts a message that the fast lane does not see.
+//
+//conformance:draft-yang/hop-limit-silent
 func (m *Messages) count(p *notify.Packet, packet []byte) {
 	c := m.config.Load()
 	err := p.ParseIP(packet, c.Codes)
@@ -257,7 +285,7 @@ func (m *Messages) Dropped(k notify.Kind, why Dropped) uint64 { return m.other[k
 
 // Full is how many packets found a socket full. One goroutine may call it.
 func (m *Messages) Full() uint64 {
-	for _, fd := range []int{m.fast, m.slow6, m.slow4} {
+	for _, fd := range m.received() {
 		if s, err := unix.GetsockoptTpacketStats(fd, unix.SOL_PACKET, unix.PACKET_STATISTICS); err == nil {
 			m.full.Add(uint64(s.Drops))
 		}

@@ -4,6 +4,7 @@ package packetio
 
 import (
 	"context"
+	"encoding/binary"
 	"net/netip"
 	"testing"
 	"time"
@@ -69,7 +70,8 @@ func take(t *testing.T, m *Messages, n int) (all []Message) {
 	t.Helper()
 	dst := make([]Message, 4)
 	for deadline := time.Now().Add(patience); len(all) < n; {
-		if _, err := unix.Poll([]unix.PollFd{{Fd: int32(m.FD()), Events: unix.POLLIN}}, 100); err != nil && err != unix.EINTR {
+		fds := m.FDs()
+		if _, err := unix.Poll([]unix.PollFd{{Fd: int32(fds[0]), Events: unix.POLLIN}, {Fd: int32(fds[1]), Events: unix.POLLIN}}, 100); err != nil && err != unix.EINTR {
 			t.Fatal(err)
 		}
 		all = append(all, dst[:m.Receive(dst)]...)
@@ -82,6 +84,8 @@ func take(t *testing.T, m *Messages, n int) (all []Message) {
 
 // What a neighbor may have sent comes to the fast lane, with the port and the time;
 // everything else is counted beside it by its reason.
+//
+//conformance:draft-yang/hop-limit-silent
 func TestMessagesAreParted(t *testing.T) {
 	pair := fabrictest.Pair(t)
 	a, b := pair.A, pair.B
@@ -154,6 +158,8 @@ func TestMessagesAreParted(t *testing.T) {
 }
 
 // Where a mark is demanded, what came without it is counted and not obeyed.
+//
+//conformance:draft-yang/ipsec
 func TestMessagesNeedTheMark(t *testing.T) {
 	pair := fabrictest.Pair(t)
 	a, b := pair.A, pair.B
@@ -171,6 +177,8 @@ func TestMessagesNeedTheMark(t *testing.T) {
 
 // What is sent arrives as it was written, out of the port that was named; neither
 // direction allocates.
+//
+//conformance:draft-yang/link-local
 func TestMessagesAreSent(t *testing.T) {
 	pair := fabrictest.Pair(t)
 	a, b := pair.A, pair.B
@@ -196,5 +204,69 @@ func TestMessagesAreSent(t *testing.T) {
 		to.Receive(dst)
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
+	}
+}
+
+// A PPFC from a peer to one of our router ids comes to the fast lane, in every form; that of
+// others, and to others, is counted beside it.
+func TestPPFCOfPeersComesToTheFastLane(t *testing.T) {
+	pair := fabrictest.Pair(t)
+	a, b := pair.A, pair.B
+	c := &MessageConfig{
+		Codes:     notify.DefaultCodePoints(),
+		PPFCPeers: []netip.Prefix{netip.MustParsePrefix("fd00::/64"), netip.PrefixFrom(fabric.HostA.Addr(), 128), netip.MustParsePrefix("10.0.0.0/13")},
+		PPFCTo:    [2]netip.Addr{fabric.HostB4.Addr(), fabric.HostB.Addr()},
+	}
+	m := messages(t, b, c)
+	s := sender(t, a)
+	ppfc := func(transport notify.Transport, from, to netip.Addr, port uint16) []byte {
+		return frameOf(t, a, &notify.PPFC{Transport: transport, PT: notify.Stop, PauseDuration: 10, CongestionPort: port, CongestionQID: port, Source: from, Destination: to, RouterID: from,
+			Flow: notify.FlowIdentifier{Form: notify.QPs, Protocol: 17, SrcPort: 1, DstPort: 4791, DstQP: 7}},
+			func(e *notify.Envelope, _ *notify.CodePoints) { e.Src, e.Dst = from, to })
+	}
+	a6, b6, a4, b4 := fabric.HostA.Addr(), fabric.HostB.Addr(), fabric.HostA4.Addr(), fabric.HostB4.Addr()
+	send(t, s,
+		ppfc(notify.OverICMP, a6, b6, 1), ppfc(notify.OverUDP, a6, b6, 2), ppfc(notify.OverICMP, a4, b4, 3), ppfc(notify.OverUDP, a4, b4, 4),
+		// Not for the fast lane: a stranger, and another destination.
+		ppfc(notify.OverICMP, netip.MustParseAddr("fd00:0:0:1::1"), b6, 9), ppfc(notify.OverUDP, netip.MustParseAddr("10.8.0.1"), b4, 9),
+		ppfc(notify.OverICMP, a6, b.LinkLocal, 9),
+	)
+	seen := map[uint16]bool{}
+	for _, g := range take(t, m, 4) {
+		if g.Err != nil || g.Packet.Kind != notify.KindPPFC {
+			t.Fatalf("%v %v", g.Err, g.Packet.Kind)
+		}
+		seen[max(g.Packet.PPFC.CongestionPort, g.Packet.PPFC.CongestionQID)] = true
+	}
+	if len(seen) != 4 || seen[9] {
+		t.Errorf("in the fast lane: %v", seen)
+	}
+	for deadline := time.Now().Add(patience); m.Dropped(notify.KindPPFC, DroppedSender) != 3; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d counted beside it, want 3", m.Dropped(notify.KindPPFC, DroppedSender))
+		}
+	}
+}
+
+// A routed packet leaves as the routes say, over both families.
+func TestMessagesAreRouted(t *testing.T) {
+	pair := fabrictest.Pair(t)
+	a, b := pair.A, pair.B
+	from := messages(t, a, &MessageConfig{Codes: notify.DefaultCodePoints()})
+	to := messages(t, b, &MessageConfig{Codes: notify.DefaultCodePoints(), PPFCPeers: []netip.Prefix{netip.MustParsePrefix("::/0"), netip.MustParsePrefix("0.0.0.0/0")},
+		PPFCTo: [2]netip.Addr{fabric.HostB4.Addr(), fabric.HostB.Addr()}})
+	for _, way := range [][2]netip.Addr{{fabric.HostA.Addr(), fabric.HostB.Addr()}, {fabric.HostA4.Addr(), fabric.HostB4.Addr()}} {
+		frame := frameOf(t, a, &notify.PPFC{PT: notify.Resume, Source: way[0], Destination: way[1], RouterID: way[0]},
+			func(e *notify.Envelope, _ *notify.CodePoints) { e.Src, e.Dst = way[0], way[1] })
+		packet := frame[14:]
+		if way[0].Is4() { // without the padding of a short frame
+			packet = packet[:binary.BigEndian.Uint16(packet[2:])]
+		}
+		if err := from.Route(packet); err != nil {
+			t.Fatal(err)
+		}
+		if got := take(t, to, 1)[0]; got.Err != nil || got.Packet.PPFC.RouterID != way[0] {
+			t.Errorf("%v %+v", got.Err, got.Packet.PPFC)
+		}
 	}
 }

@@ -119,7 +119,7 @@ func (l *leaf) learned() {
 	if l.way.method != asic.Rewrite || l.row("SLUICE_STATE", "global")["flows"] == "64" {
 		return
 	}
-	l.send(l.sessions(1))
+	l.send(l.sessions(2))
 	l.awaitFields("SLUICE_STATE", "global", "flows", "64")
 }
 

@@ -19,6 +19,8 @@ import (
 // TestAdviceListenTellsTheRateThatHolds: two nodes advise about one queue pair; the
 // lowest rate holds until it expires. What has a wrong ICRC, another version, the rate
 // 0, another receiver or a sender who may not advise changes nothing and is counted.
+//
+//conformance:draft-zz/sender
 func TestAdviceListenTellsTheRateThatHolds(t *testing.T) {
 	p := fabrictest.Pair(t)
 	w := newWorld(t, p.A, p.B)

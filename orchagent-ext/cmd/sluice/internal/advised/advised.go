@@ -69,6 +69,8 @@ func New(lifetime time.Duration) *Table {
 // Take takes an advice at now, and returns the rate that holds from now on. changed
 // says whether the rate or who gave it is another one; a refresh changes nothing.
 // Of one source the newest advice counts.
+//
+//conformance:draft-zz/sender
 func (t *Table) Take(now int64, of QueuePair, by Source, mbps uint32) (rate Rate, changed bool) {
 	p := t.pairs[of]
 	if p == nil {
