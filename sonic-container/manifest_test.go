@@ -123,6 +123,8 @@ func TestManifest(t *testing.T) {
 		"features are off":                      m.Package.InitCfg["SLUICE_FLOW_LABEL"]["global"]["admin_state"] == "disabled",
 		// A warm boot waits for WARM_RESTART_TABLE|sluiced, see TestWarmRestart.
 		"sluiced reconciles, alone": m.Processes[0].Reconciles && !m.Processes[1].Reconciles,
+		// Where start.sh has the state file.
+		"what sluiced keeps survives": slices.Contains(m.Container.Volumes, "/host/sluice:/var/lib/sluice:rw"),
 		// Such an action runs before every stop, also before a warm boot.
 		"no pre-shutdown-action": m.Service.PreShutdownAction == "",
 	} {
@@ -183,11 +185,11 @@ func TestInitCfg(t *testing.T) {
 	}
 }
 
-// The rows that the README gives to a fleet are rows that SONiC takes.
-func TestReadmeRows(t *testing.T) {
-	found := regexp.MustCompile("(?s)```json\n(\\{\"SLUICE.*?)```").FindAllStringSubmatch(read(t, "../README.md"), -1)
+// TestSONiCTakesTheRowsOfTheFleetPage: the rows that docs/fleet.md gives are valid.
+func TestSONiCTakesTheRowsOfTheFleetPage(t *testing.T) {
+	found := regexp.MustCompile("(?s)```json\n(\\{\"SLUICE.*?)```").FindAllStringSubmatch(read(t, "../docs/fleet.md"), -1)
 	if len(found) == 0 {
-		t.Fatal("the README has none: is it read right?")
+		t.Fatal("docs/fleet.md has no rows: is it read right?")
 	}
 	for _, block := range found {
 		var cfg map[string]map[string]map[string]string

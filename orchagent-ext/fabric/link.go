@@ -151,3 +151,24 @@ func ipNet(p netip.Prefix) *net.IPNet {
 func bigEndian(v uint16) uint16 {
 	return binary.NativeEndian.Uint16(binary.BigEndian.AppendUint16(nil, v))
 }
+
+// Queue is what waits at an interface to be sent, and what found no room there.
+type Queue struct {
+	Octets  uint64 // waiting, as queueing disciplines count them: with the Ethernet header
+	Dropped uint64 // packets, since the interface has this discipline
+}
+
+// Queue reads the interface's root queueing discipline, which counts for the whole
+// interface.
+func (i *Interface) Queue() (q Queue, err error) {
+	all, err := i.Node.netlink.QdiscList(&netlink.Dummy{LinkAttrs: netlink.LinkAttrs{Name: i.Name, Index: i.Index}})
+	if err != nil {
+		return q, fmt.Errorf("read the queues of %s of %s: %w", i.Name, i.Node.Name, err)
+	}
+	for _, d := range all {
+		if a := d.Attrs(); a.Parent == netlink.HANDLE_ROOT && a.Statistics != nil && a.Statistics.Queue != nil {
+			return Queue{uint64(a.Statistics.Queue.Backlog), uint64(a.Statistics.Queue.Drops)}, nil
+		}
+	}
+	return q, nil // without a discipline nothing waits
+}

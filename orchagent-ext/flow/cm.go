@@ -7,13 +7,14 @@ import "sluice/orchagent-ext/roce"
 // cm learns from a communication management message between two hosts. k is
 // the key of the packet that carried it.
 func (l *learner) cm(k *Key, m roce.CM, now int64) {
+	src, dst := k.Session()
 	switch m.Attribute {
 	case roce.CMReq:
-		*l.request(k.Src, k.Dst, m.LocalCommID) = request{k.Src, k.Dst, m.LocalCommID, m.LocalQPN, now, true}
+		*l.request(src, dst, m.LocalCommID) = request{src, dst, m.LocalCommID, m.LocalQPN, now, true}
 	case roce.CMRep:
-		l.join(k, m, now)
+		l.join(src, dst, m, now)
 	case roce.CMDreq:
-		l.disconnect(endpoint{k.Src, k.Dst, m.RemoteQPN})
+		l.disconnect(endpoint{src, dst, m.RemoteQPN})
 	}
 }
 
@@ -24,10 +25,10 @@ func (l *learner) request(src, dst [16]byte, commID uint32) *request {
 	return &l.pending[h&(pendingRequests-1)]
 }
 
-// join learns both directions of the connection that a REP accepts.
-func (l *learner) join(k *Key, m roce.CM, now int64) {
-	r := l.request(k.Dst, k.Src, m.RemoteCommID)
-	if !r.used || r.src != k.Dst || r.dst != k.Src || r.commID != m.RemoteCommID {
+// join learns both directions of the connection that a REP from src to dst accepts.
+func (l *learner) join(src, dst [16]byte, m roce.CM, now int64) {
+	r := l.request(dst, src, m.RemoteCommID)
+	if !r.used || r.src != dst || r.dst != src || r.commID != m.RemoteCommID {
 		l.stats.CMWithoutReq++
 		return
 	}
@@ -35,8 +36,8 @@ func (l *learner) join(k *Key, m roce.CM, now int64) {
 		l.stats.CMExpired++
 		return
 	}
-	l.announce(endpoint{k.Dst, k.Src, m.LocalQPN}, r.qpn)
-	l.announce(endpoint{k.Src, k.Dst, r.qpn}, m.LocalQPN)
+	l.announce(endpoint{dst, src, m.LocalQPN}, r.qpn)
+	l.announce(endpoint{src, dst, r.qpn}, m.LocalQPN)
 }
 
 func (l *learner) announce(e endpoint, srcQP uint32) {

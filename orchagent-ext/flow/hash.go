@@ -37,7 +37,11 @@ func (s *secret) addresses(src, dst *[16]byte) uint64 {
 func (s *secret) key(k *Key) uint32 {
 	numbers := uint64(k.FlowLabel)<<32 | uint64(k.DestQP)
 	ports := uint64(k.SrcQP)<<32 | uint64(k.SrcPort)<<16 | uint64(k.PKey)
-	return uint32(mix(s.addresses(&k.Src, &k.Dst)^mix(numbers^s[4], ports^s[5])^s[6], s[7]))
+	sum := s.addresses(&k.Src, &k.Dst) ^ mix(numbers^s[4], ports^s[5])
+	if k.InnerDst != [16]byte{} || k.Tunnelled() {
+		sum = mix(sum^s[7], s.addresses(&k.InnerSrc, &k.InnerDst)^s[5])
+	}
+	return uint32(mix(sum^s[6], s[7]))
 }
 
 func (s *secret) endpoint(e *endpoint) uint32 {

@@ -9,22 +9,30 @@ import (
 	"sluice/orchagent-ext/roce"
 )
 
-// Key tells flows apart: the 5-tuple (protocol and destination port are always
-// UDP and 4791), flow label, partition key and destination queue pair.
+// Key tells flows apart: the path that a packet takes by its outermost IP header, and
+// the session that the innermost RoCEv2 names: 5-tuple (protocol and destination port
+// are always UDP and 4791), partition key and destination queue pair.
 //
 // Decision: the source queue pair of a datagram is part of the key, since it
-// stands in every packet. That of a connection is not: learning it would split
+// is in every packet. That of a connection is not: learning it would split
 // the flow.
 type Key struct {
-	Src, Dst  [16]byte // IPv4 as ::ffff:a.b.c.d; Dst is the final destination
-	FlowLabel uint32   // as received, 20 bits
+	Src, Dst  [16]byte // of the path, as they arrive; IPv4 as ::ffff:a.b.c.d
+	FlowLabel uint32   // of the path, 20 bits
 	DestQP    uint32   // 24 bits
 	SrcQP     uint32   // datagrams: of the DETH, 24 bits; others: 0
 	SrcPort   uint16
 	PKey      uint16
+
+	// InnerSrc and InnerDst are the addresses of the session where they are not those
+	// of the path, else 0: both in a tunnel, InnerDst alone where a segment routing
+	// header has the final destination.
+	InnerSrc, InnerDst [16]byte
 }
 
 // KeyOf returns the key of the packet's flow.
+//
+//conformance:draft-yang/classify
 func KeyOf(p *roce.Packet) (k Key) {
 	k.set(p)
 	return k
@@ -32,20 +40,68 @@ func KeyOf(p *roce.Packet) (k Key) {
 
 // set is KeyOf, in place.
 func (k *Key) set(p *roce.Packet) {
-	k.Src, k.Dst = p.Src16(), p.Dst16()
+	k.Src, k.Dst = p.PathSrc16(), p.PathDst16()
 	k.FlowLabel, k.DestQP, k.SrcQP = p.FlowLabel(), p.DestQP(), 0
 	k.SrcPort, k.PKey = p.SrcPort(), p.PKey()
 	if h, ok := p.DETH(); ok {
 		k.SrcQP = h.SrcQP
 	}
+	k.InnerSrc, k.InnerDst = [16]byte{}, [16]byte{}
+	switch {
+	case p.Tunnelled():
+		k.InnerSrc, k.InnerDst = p.Src16(), p.Dst16()
+	case p.Segments():
+		k.InnerDst = p.Dst16()
+	}
 }
 
-// SrcAddr is the source address.
+// Tunnelled says whether the session is in a tunnel.
+func (k *Key) Tunnelled() bool { return k.InnerSrc != [16]byte{} }
+
+// Session returns the addresses of the session: source and final destination.
+func (k *Key) Session() (src, dst [16]byte) {
+	src, dst = k.Src, k.Dst
+	if k.InnerDst != [16]byte{} {
+		dst = k.InnerDst
+		if k.Tunnelled() {
+			src = k.InnerSrc
+		}
+	}
+	return src, dst
+}
+
+// Label returns the flow label of the path, given the source queue pair. The hash takes
+// the addresses of the session, and of a tunnel those of the path: the label is its.
+func (k *Key) Label(a Algorithm, srcQP uint32) uint32 {
+	if k.Tunnelled() {
+		return a.Label(srcQP, k.DestQP, k.Src, k.Dst)
+	}
+	src, dst := k.Session()
+	return a.Label(srcQP, k.DestQP, src, dst)
+}
+
+// SrcAddr is the source address of the path.
 func (k *Key) SrcAddr() netip.Addr { return netip.AddrFrom16(k.Src).Unmap() }
 
-// DstAddr is the destination address.
+// DstAddr is the destination address of the path, as it arrives.
 func (k *Key) DstAddr() netip.Addr { return netip.AddrFrom16(k.Dst).Unmap() }
 
+// SessionSrc is the source address of the session.
+func (k *Key) SessionSrc() netip.Addr {
+	src, _ := k.Session()
+	return netip.AddrFrom16(src).Unmap()
+}
+
+// SessionDst is the final destination address of the session.
+func (k *Key) SessionDst() netip.Addr {
+	_, dst := k.Session()
+	return netip.AddrFrom16(dst).Unmap()
+}
+
 func (k Key) String() string {
-	return fmt.Sprintf("%s:%d > %s label %#05x pkey %#04x qp %#06x", k.SrcAddr(), k.SrcPort, k.DstAddr(), k.FlowLabel, k.PKey, k.DestQP)
+	text := fmt.Sprintf("%s:%d > %s label %#05x pkey %#04x qp %#06x", k.SrcAddr(), k.SrcPort, k.DstAddr(), k.FlowLabel, k.PKey, k.DestQP)
+	if k.InnerDst != [16]byte{} {
+		text += fmt.Sprintf(" of %s > %s", k.SessionSrc(), k.SessionDst())
+	}
+	return text
 }

@@ -4,7 +4,8 @@ package flow
 
 // acquire returns the pair of a flow, and counts the flow.
 func (l *learner) acquire(k *Key) uint32 {
-	n := l.obtain(endpoint{k.Src, k.Dst, k.DestQP})
+	src, dst := k.Session()
+	n := l.obtain(endpoint{src, dst, k.DestQP})
 	l.ends[n].refs++
 	return n
 }

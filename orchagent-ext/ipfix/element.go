@@ -100,6 +100,8 @@ var (
 
 // RDMA is the elements that collectors do not know: the eight of draft-lin in
 // its order, then two of our own.
+//
+//conformance:draft-lin/opcode draft-lin/pkey draft-lin/dest-qp draft-lin/src-qp draft-lin/psn
 var RDMA = []*Element{
 	&rdmaOpCode, &rdmaPartitionKey, &rdmaDestinationQP, &rdmaSourceQP,
 	&rdmaPacketSequenceNumber, &rdmaBTHFlags1, &rdmaBTHFlags2, &rdmaBTHFlags3,
@@ -161,6 +163,8 @@ func (r Registry) check() error {
 
 // ID is the enterprise number of an element, 0 for IANA's, and its number. ok is
 // false for what has none: with PEN 0 our own elements, which IANA does not know.
+//
+//conformance:draft-lin/iana
 func (r Registry) ID(e *Element) (pen uint32, id uint16, ok bool) {
 	switch e.space {
 	case iana:

@@ -77,6 +77,7 @@ func numbered(n int) []ipfix.Record {
 	return records
 }
 
+//conformance:draft-lin/security draft-lin/encryption
 func TestEveryTransport(t *testing.T) {
 	const n = 200 // what a socket buffer holds
 	for _, transport := range []ipfix.Transport{ipfix.UDP, ipfix.TCP, ipfix.TLS, ipfix.DTLS} {
@@ -129,7 +130,7 @@ func secure(tb testing.TB, to *ipfix.Collector) *ipfixtest.Security {
 	return &ipfixtest.Security{Certificate: pair, Clients: a.Pool}
 }
 
-func TestRunGoesOnUntilWhatIsLeftIsSent(t *testing.T) {
+func TestRunEndsWhenAllRecordsAreSent(t *testing.T) {
 	collector := ipfixtest.Listen(t, "tcp", "127.0.0.1:0", nil)
 	e, err := ipfix.New(ipfix.Config{Collectors: []ipfix.Collector{{Address: collector.Addr, Transport: ipfix.TCP}}, Drain: patience})
 	if err != nil {

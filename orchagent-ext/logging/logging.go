@@ -11,6 +11,8 @@ import (
 	"log/slog"
 	"log/syslog"
 	"time"
+
+	"sluice/yang/text"
 )
 
 // New returns a log of what is at least of a level: as text to w, or to the local
@@ -19,7 +21,7 @@ import (
 // There is an error where no syslog listens.
 func New(w io.Writer, daemon string, level slog.Level, toSyslog bool) (*slog.Logger, error) {
 	if !toSyslog {
-		return slog.New(limit(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level}), time.Now)), nil
+		return slog.New(limit(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level, ReplaceAttr: cut}), time.Now)), nil
 	}
 	out, err := syslog.New(syslog.LOG_DAEMON|syslog.LOG_INFO, daemon)
 	if err != nil {
@@ -35,6 +37,27 @@ func New(w io.Writer, daemon string, level slog.Level, toSyslog bool) (*slog.Log
 func withoutTime(groups []string, a slog.Attr) slog.Attr {
 	if len(groups) == 0 && (a.Key == slog.TimeKey || a.Key == slog.LevelKey) {
 		return slog.Attr{}
+	}
+	return cut(groups, a)
+}
+
+// longest is how much of one value a line of the log has, octets: what others wrote, and
+// an error quotes, fills no disk.
+const longest = 4096
+
+// cut shortens a value that is too long, and says how long it was.
+func cut(_ []string, a slog.Attr) slog.Attr {
+	value := ""
+	switch v := a.Value.Any().(type) {
+	case string:
+		value = v
+	case error:
+		value = v.Error()
+	case fmt.Stringer:
+		value = v.String()
+	}
+	if len(value) > longest {
+		a.Value = slog.StringValue(text.Cut(value, longest))
 	}
 	return a
 }

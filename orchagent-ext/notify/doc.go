@@ -16,7 +16,7 @@
 // allocates. Numbers that no registry has assigned are values of [CodePoints],
 // never constants of the code, so that one binary speaks with peers that chose
 // others. Where a draft is silent or contradicts itself, the doc comment of the
-// field says what was decided; docs/wire-formats.md has all decisions together.
+// field says what was decided; docs/wire-formats has all decisions together.
 //
 // The daemon's receive and send paths and the commands send, listen and decode
 // call this package. It opens no socket, knows no flow, keeps no state, and

@@ -23,8 +23,8 @@ const featureTime = 2 * time.Second
 // everything of ours with it where none is to come.
 func (o *orch) end(writing context.Context) error {
 	var errs []error
-	if o.reader != nil {
-		<-o.reader.done // it gives out what its flows have counted
+	if o.sw != nil {
+		o.sw.stopReading()
 	}
 	if o.exporting != nil {
 		o.exporting.Close()
@@ -40,9 +40,7 @@ func (o *orch) end(writing context.Context) error {
 	} else {
 		errs = append(errs, o.takeOff(writing))
 	}
-	if o.sw != nil {
-		errs = append(errs, o.sw.Close())
-	}
+	errs = append(errs, o.closeSwitch())
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("stop: %w", err)
 	}
@@ -75,7 +73,7 @@ func (o *orch) comesBack(ctx context.Context) bool {
 // takeOff takes everything of ours off the switch, and then from STATE_DB and
 // COUNTERS_DB. While something may stand on the switch its rows stay.
 func (o *orch) takeOff(ctx context.Context) error {
-	if o.engine == nil {
+	if o.sw == nil {
 		left, err := o.stateDB.Read(ctx, telemetry.TableObject)
 		if err != nil {
 			return err
@@ -86,8 +84,8 @@ func (o *orch) takeOff(ctx context.Context) error {
 			}
 		}
 	}
-	if o.engine != nil {
-		outcome, err := o.engine.Reconcile(asic.Policy{})
+	if o.sw != nil {
+		outcome, err := o.sw.engine.Reconcile(asic.Policy{})
 		if err != nil {
 			return err
 		}
@@ -111,10 +109,10 @@ func Remove(ctx context.Context, c Config) error {
 	if err := o.openAsConfigured(ctx); err != nil {
 		return err
 	}
-	if err := errors.Join(o.takeOff(ctx), o.sw.Close()); err != nil {
+	if err := errors.Join(o.takeOff(ctx), o.closeSwitch()); err != nil {
 		return err
 	}
-	return errors.Join(deleteTables(ctx, o.stateDB), deleteTables(ctx, o.countersDB))
+	return errors.Join(deleteTables(ctx, o.stateDB), deleteTables(ctx, o.countersDB), o.keeper.remove())
 }
 
 // openAsConfigured opens the switch as CONFIG_DB says now.

@@ -11,8 +11,6 @@ import (
 	"strconv"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"sluice/orchagent-ext/config"
 	"sluice/orchagent-ext/ipfix"
 	"sluice/yang/model"
@@ -89,7 +87,7 @@ type exporting struct {
 
 // restart makes the exporter one of config; nil is none. before is called first
 // where the running one ends: nobody may export any more.
-func (e *exporting) restart(ctx context.Context, g *errgroup.Group, c *ipfix.Config, before func()) (*exporting, error) {
+func (e *exporting) restart(ctx context.Context, g tasks, c *ipfix.Config, before func()) (*exporting, error) {
 	name := ""
 	if c != nil {
 		name = fmt.Sprint(c.Registry, c.Domain, c.SamplingRate, c.Refresh, c.RefreshMessages, c.Collectors)

@@ -30,6 +30,9 @@ type Config struct {
 	// wiped.
 	Open func(driver Driver, s *config.Snapshot, cold bool) (Switch, error)
 
+	// StateFile is where the rows in force are kept for the next start; "": nowhere.
+	StateFile string
+
 	// Warnings are what parts that orch does not know have to say to the operator,
 	// besides what the switch does. nil: none.
 	Warnings func() []string
@@ -57,33 +60,71 @@ const (
 	endTime = 8 * time.Second
 )
 
-// Run runs the loop until ctx is done.
+// Run runs the loop until ctx is done. A fault in it, or in a task beside it, does
+// not end it: the loop starts again, and takes over what is on the switch.
 func Run(ctx context.Context, c Config) error {
+	var f faults
+	for {
+		began := c.Now()
+		err := run(ctx, c, &f)
+		var failed *fault
+		if ctx.Err() != nil || !errors.As(err, &failed) {
+			return err
+		}
+		f.note(failed, began, c.Now())
+		c.Log.Error("the loop ended by a fault, and is started again", "why", failed, "faults", f.count, "in", f.delay)
+	}
+}
+
+// run runs the loop once.
+func run(ctx context.Context, c Config, f *faults) error {
 	o, closed, err := open(c)
 	if err != nil {
 		return err
 	}
 	defer closed()
-	defer context.AfterFunc(ctx, func() { time.AfterFunc(endTime, closed) })()
+	o.faults = f
 
 	// What writes rows outlives the loop, so that the last words are written.
 	writing, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
-	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error {
-		return o.configDB.Watch(ctx, config.Tables(), func(b sonicdb.Batch) {
-			select {
-			case o.batches <- b:
-			case <-ctx.Done():
+	group, ctx := errgroup.WithContext(ctx)
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(endTime, closed) })()
+	g := tasks{group, c.Log}
+	group.Go(func() error {
+		defer stop()
+		return guard(c.Log, func() error {
+			o.publish(writing)
+			if !wait(ctx, f.delay) {
+				return o.end(writing)
 			}
+			g.Go(func() error {
+				return o.configDB.Watch(ctx, config.Tables(), func(b sonicdb.Batch) {
+					select {
+					case o.batches <- b:
+					case <-ctx.Done():
+					}
+				})
+			})
+			g.Go(func() error { return o.counters.Run(writing) })
+			g.Go(func() error { return o.keeper.run(writing) })
+			return o.loop(ctx, writing, g)
 		})
 	})
-	g.Go(func() error { return o.counters.Run(writing) })
-	g.Go(func() error {
-		defer stop()
-		return o.loop(ctx, writing, g)
-	})
-	return g.Wait()
+	err = group.Wait()
+	return errors.Join(err, guard(c.Log, o.closeSwitch))
+}
+
+// wait sleeps; it reports whether ctx let it.
+func wait(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // open opens the databases. The caller closes them.
@@ -105,6 +146,7 @@ func open(c Config) (o *orch, closed func(), err error) {
 	o.rows = sonicdb.NewMirror(o.stateDB, telemetry.TableState, telemetry.TableCapability, telemetry.TableConfigError, telemetry.TableObject, telemetry.TableFlow)
 	o.counters = sonicdb.NewMirror(o.countersDB, telemetry.TableStats, telemetry.TablePortStats, telemetry.TableQueueStats, telemetry.TableIPFIXStats)
 	o.warm.db = o.stateDB
+	o.keeper = newKeeper(c.StateFile, fmt.Sprintf("%s/%d", o.configDB.Address, o.configDB.ID))
 	return o, closed, nil
 }
 
@@ -120,30 +162,31 @@ type orch struct {
 	configDB, stateDB, countersDB *sonicdb.DB
 
 	state      *config.State
-	snapshot   *config.Snapshot     // nil before CONFIG_DB was read
-	unloaded   bool                 // CONFIG_DB has lost its ports: the snapshot is the one before
-	settling   bool                 // it has ports again, and more rows may come
+	snapshot   *config.Snapshot // nil before CONFIG_DB was read
+	unloaded   bool             // CONFIG_DB has lost its ports: the snapshot is the one before
+	settling   bool             // more rows may come: at the start, and when it has ports again
+	starting   bool             // the first rows have come, and nothing was done yet
+	unknown    bool             // objects are on the switch, and not known is which rows were in force
+	keeper     *keeper
 	rejectedAt map[string]time.Time // rows that are not in force, by TABLE|key
-	sw         Switch               // nil before it is open
-	driver     Driver               // of sw
-	engine     *asic.Engine
-	reader     *reader
+	sw         *opened              // nil: the switch is not open
+	earlier    flowLog              // of the switch that was open before, whose entries are still there
 	exporting  *exporting
 	exportErr  error // why nothing is exported, though it is configured
-	flows      flowLog
 	streams    streamIDs
+	faults     *faults
 
-	outcome  asic.Outcome
+	ledgerWarning string // of rows of the ledger that were set aside; "": there were none
+
 	lastErr  error // nil: what is configured stands
 	errAt    time.Time
 	countErr error
-	refused  uint64
 	retry    time.Duration
 	mirrored bool // the mirror of STATE_DB runs
 }
 
 // loop decides and acts until ctx is done.
-func (o *orch) loop(ctx, writing context.Context, g *errgroup.Group) error {
+func (o *orch) loop(ctx, writing context.Context, g tasks) error {
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
 	again := time.NewTimer(time.Hour)
@@ -151,11 +194,14 @@ func (o *orch) loop(ctx, writing context.Context, g *errgroup.Group) error {
 	o.publish(writing)
 	for {
 		if ctx.Err() != nil { // before whatever else is due
+			if faulted(ctx) {
+				return nil // the next run takes over
+			}
 			return o.end(writing)
 		}
 		var news <-chan packetio.NewFlow
-		if o.reader != nil {
-			news = o.reader.News()
+		if o.sw != nil && o.sw.reader != nil {
+			news = o.sw.reader.News()
 		}
 		select {
 		case <-ctx.Done():
@@ -165,7 +211,17 @@ func (o *orch) loop(ctx, writing context.Context, g *errgroup.Group) error {
 			if o.snapshot == nil {
 				break
 			}
-			o.settling = false
+			if o.loading(ctx) {
+				o.note(errLoading)
+				o.publish(writing)
+				again.Reset(settle)
+				break
+			}
+			if o.settling && !o.unloaded {
+				o.settled()
+				o.keeper.keep(o.state.Known())
+			}
+			o.keeper.wait()
 			o.note(o.reconcile(ctx, writing, g))
 			o.chooseScope(ctx, g)
 			o.publish(writing)
@@ -194,11 +250,12 @@ func (o *orch) loop(ctx, writing context.Context, g *errgroup.Group) error {
 func (o *orch) change(ctx context.Context, b sonicdb.Batch) time.Duration {
 	if o.snapshot == nil {
 		o.remember(ctx)
+		o.settling, o.starting = true, true
 	}
 	snapshot, rejected := o.state.Apply(b.Changes)
 	if len(snapshot.SwitchPorts) == 0 && o.snapshot != nil && len(o.snapshot.SwitchPorts) > 0 {
 		if !o.unloaded {
-			o.Log.Warn("CONFIG_DB has no PORT rows any more: what stands is kept until it has")
+			o.Log.Warn(noPorts)
 		}
 		o.unloaded = true
 		return 0
@@ -210,21 +267,14 @@ func (o *orch) change(ctx context.Context, b sonicdb.Batch) time.Duration {
 	}
 	o.settling = o.settling || o.unloaded
 	o.unloaded = false
-	if o.settling {
-		return settle
+	due := o.due(ctx)
+	if due == 0 {
+		o.keeper.keep(o.state.Known())
 	}
-	return 0
+	return due
 }
 
-// remember reads which rows an earlier process held in force, though CONFIG_DB has
-// other versions of them.
-func (o *orch) remember(ctx context.Context) {
-	errs, err := o.stateDB.Read(ctx, telemetry.TableConfigError)
-	if err != nil {
-		o.Log.Warn("last good rows of an earlier process cannot be read", "why", err)
-	}
-	o.state.Remember(telemetry.LastGood(errs))
-}
+const noPorts = "CONFIG_DB has no PORT rows any more: what is on the switch is kept until it has"
 
 // note remembers a failure for STATE_DB and logs it, once where it stays.
 func (o *orch) note(err error) {
@@ -248,13 +298,14 @@ func (o *orch) backoff() time.Duration {
 }
 
 // reconcile brings the switch to what is configured.
-func (o *orch) reconcile(ctx, writing context.Context, g *errgroup.Group) error {
+func (o *orch) reconcile(ctx, writing context.Context, g tasks) error {
 	if err := o.warm.begin(writing); err != nil {
 		return err
 	}
-	if want := DriverOf(o.snapshot); o.sw != nil && o.driver != want {
-		if err := o.leave(ctx, g); err != nil {
-			return fmt.Errorf("change the driver from %s to %s: %w", o.driver, want, err)
+	if want := DriverOf(o.snapshot); o.sw != nil && o.sw.driver != want {
+		from := o.sw.driver
+		if err := o.leave(); err != nil {
+			return fmt.Errorf("change the driver from %s to %s: %w", from, want, err)
 		}
 	}
 	if o.sw == nil {
@@ -271,24 +322,30 @@ func (o *orch) reconcile(ctx, writing context.Context, g *errgroup.Group) error 
 	}
 	err := o.sw.SetPorts(Ports(o.snapshot))
 	if errors.Is(err, ErrPorts) {
-		err = o.reopen(ctx, writing, g)
+		err = o.reopen(writing)
 	}
 	if err != nil {
 		return err
 	}
 	p := Policy(o.snapshot)
-	outcome, err := o.engine.Reconcile(p)
-	if outcome.Method != o.outcome.Method || outcome.Reason != o.outcome.Reason {
-		o.Log.Info("flow labels", "means", outcome.Method, "why", outcome.Reason)
+	outcome, err := o.sw.engine.Reconcile(p)
+	if outcome.Method != o.sw.outcome.Method || outcome.Reason != o.sw.outcome.Reason {
+		o.Log.Info("flow labels", "method", outcome.Method, "why", outcome.Reason)
 	}
 	for _, problem := range outcome.Problems {
 		o.Log.Warn("done without", "object", problem)
 	}
-	if outcome.Created+outcome.Removed > 0 {
-		o.Log.Info("the switch is brought to what is configured", "created", outcome.Created, "removed", outcome.Removed)
+	if outcome.Created+outcome.Removed+outcome.Set > 0 {
+		o.Log.Info("the switch is brought to what is configured", "created", outcome.Created, "removed", outcome.Removed, "set", outcome.Set)
 	}
-	o.outcome = outcome
+	o.sw.outcome = outcome
+	if outcome.Method != asic.Rewrite { // the only one that has entries of flows
+		o.sw.flows.clear()
+	}
 	if err != nil {
+		return err
+	}
+	if err := o.sw.fit(p.FlowCapacity, o.Now()); err != nil {
 		return err
 	}
 	o.read(ctx, g, p)
@@ -296,8 +353,8 @@ func (o *orch) reconcile(ctx, writing context.Context, g *errgroup.Group) error 
 }
 
 // read brings the packet path and the exporter behind it to what is configured.
-func (o *orch) read(ctx context.Context, g *errgroup.Group, p asic.Policy) {
-	if o.outcome.Unable != "" {
+func (o *orch) read(ctx context.Context, g tasks, p asic.Policy) {
+	if o.sw.outcome.Unable != "" {
 		p.Export = nil // records of what was not sampled would say too little
 	}
 	var want *ipfix.Config
@@ -305,29 +362,10 @@ func (o *orch) read(ctx context.Context, g *errgroup.Group, p asic.Policy) {
 		c := exporterConfig(o.snapshot, &o.Config)
 		want = &c
 	}
-	o.exporting, o.exportErr = o.exporting.restart(ctx, g, want, func() { o.reader = o.reader.restart(ctx, g, o.sw, nil) })
+	o.exporting, o.exportErr = o.exporting.restart(ctx, g, want, o.sw.stopReading)
 	var export func([]ipfix.Record)
 	if o.exporting != nil {
 		export = o.exporting.Export
 	}
-	o.reader = o.reader.restart(ctx, g, o.sw, readerConfig(o.snapshot, p, o.outcome.Method, export, o.Now))
-}
-
-// addFlows gives the flow, and those that wait behind it, their entries.
-func (o *orch) addFlows(first packetio.NewFlow, more <-chan packetio.NewFlow) error {
-	news := []packetio.NewFlow{first}
-	for len(news) < newsBatch && len(more) > 0 {
-		news = append(news, <-more)
-	}
-	batch := make([]asic.FlowEntry, len(news))
-	for i, n := range news {
-		batch[i] = asic.FlowEntry{Src: n.Src, Dst: n.Dst, DestQP: n.DestQP, Label: n.Label}
-	}
-	refused, err := o.engine.AddFlows(batch)
-	o.refused += uint64(refused)
-	o.flows.add(batch[:len(batch)-refused], o.Now())
-	for i, n := range news {
-		o.flows.move(batch[i], o.sw.PortName(n.From), o.sw.PortName(n.To))
-	}
-	return err
+	o.sw.reader = o.sw.reader.restart(ctx, g, o.sw, readerConfig(o.snapshot, p, o.sw.outcome.Method, export, o.Now))
 }

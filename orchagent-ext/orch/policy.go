@@ -83,7 +83,7 @@ func sluicePorts(s *config.Snapshot) map[string]bool {
 // readerConfig is the packet path that a means takes: the CPU sees packets only
 // where it computes the labels or exports flows. nil: none.
 func readerConfig(s *config.Snapshot, p asic.Policy, r asic.Method, export func([]ipfix.Record), now func() time.Time) *packetio.Config {
-	c := &packetio.Config{Labels: r == asic.Rewrite, Capacity: int(p.FlowCapacity), Now: now}
+	c := &packetio.Config{Labels: r == asic.Rewrite && p.Label != nil, Capacity: int(p.FlowCapacity), Now: now}
 	if !c.Labels && export == nil {
 		return nil
 	}

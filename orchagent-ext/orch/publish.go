@@ -17,11 +17,17 @@ import (
 // written but what cannot harm it.
 func (o *orch) publish(ctx context.Context) {
 	s := telemetry.State{
-		State: telemetry.Starting, Driver: string(o.driver), Version: o.Version, Since: o.started,
+		State: telemetry.Starting, Version: o.Version, Since: o.started,
 		FlowLabel: telemetry.Inactive, Method: string(asic.None),
 	}
-	if o.driver == "" && o.snapshot != nil {
+	switch {
+	case o.sw != nil:
+		s.Driver = string(o.sw.driver)
+	case o.snapshot != nil:
 		s.Driver = string(DriverOf(o.snapshot))
+	}
+	if f := o.faults; f.last != nil {
+		s.LastFault, s.LastFaultAt = firstLine(f.last), f.at
 	}
 	if o.lastErr != nil {
 		s.LastError, s.LastErrorAt = firstLine(o.lastErr), o.errAt
@@ -39,7 +45,7 @@ func (o *orch) publish(ctx context.Context) {
 		}
 		o.rows.Replace(telemetry.TableConfigError, errs)
 	}
-	if o.engine != nil {
+	if o.sw != nil {
 		o.describe(&s)
 	}
 	if o.Warnings != nil {
@@ -56,17 +62,25 @@ func (o *orch) publish(ctx context.Context) {
 // describe adds what an open switch has.
 func (o *orch) describe(s *telemetry.State) {
 	p := Policy(o.snapshot)
-	s.Objects, s.Flows, s.Method = o.engine.Len(), len(o.flows.seen), string(o.outcome.Method)
-	s.Warnings = warnings(o.snapshot, p, o.outcome)
+	s.Objects, s.Flows, s.Method = o.sw.engine.Len(), len(o.sw.flows.seen), string(o.sw.outcome.Method)
+	s.Warnings = warnings(o.snapshot, p, o.sw.outcome)
+	for _, w := range []string{o.faults.warning(o.Now()), o.keeper.warning(), o.configDB.Warning(), o.ledgerWarning} {
+		if w != "" {
+			s.Warnings = append(s.Warnings, w)
+		}
+	}
 	if o.unloaded {
-		s.Warnings = append(s.Warnings, "CONFIG_DB has no PORT rows any more: what stands is kept until it has")
+		s.Warnings = append(s.Warnings, noPorts)
 	}
 	if o.exportErr != nil {
 		s.Warnings = append(s.Warnings, "nothing is exported: "+o.exportErr.Error())
 	}
 	s.Warnings = append(s.Warnings, o.sw.Warnings()...)
-	shown := o.flows.heaviest()
-	o.streams.show(shown, o.flows.all)
+	if w := o.sw.flows.warning(o.Now()); w != "" {
+		s.Warnings = append(s.Warnings, w)
+	}
+	shown := o.sw.flows.heaviest()
+	o.streams.show(shown, o.sw.flows.all)
 	if name, why := o.streams.name(); name != "" {
 		s.StreamIDs = name
 		if why != nil {
@@ -82,49 +96,44 @@ func (o *orch) describe(s *telemetry.State) {
 	}
 	switch {
 	case p.Label == nil:
-	case o.outcome.Method == asic.None:
+	case o.sw.outcome.Method == asic.None:
 		s.FlowLabel = telemetry.Failed
 	case o.lastErr == nil:
 		s.FlowLabel = telemetry.Active
 	}
-	reason := o.outcome.Reason
+	reason := o.sw.outcome.Reason
 	if p.Label == nil {
 		reason = "flow labels are not enabled"
 	}
 	o.rows.Set(telemetry.Capability{
-		Method: s.Method, Reason: reason, IPv4: ipv4(o.outcome.Method),
-		Sampling: string(o.outcome.Sampling), SamplingReason: o.outcome.Unable,
-		Queues: o.outcome.Queues, NoQueues: o.outcome.NoQueues,
+		Method: s.Method, Reason: reason, IPv4: ipv4(o.sw.outcome.Method),
+		Sampling: string(o.sw.outcome.Sampling), SamplingReason: o.sw.outcome.Unable,
+		Queues: o.sw.outcome.Queues, NoQueues: o.sw.outcome.NoQueues,
 	}.Row())
-	o.rows.Replace(telemetry.TableFlow, o.flows.rows(shown, o.streams.id))
+	o.rows.Replace(telemetry.TableFlow, o.sw.flows.rows(shown, o.streams.id))
 }
 
 // count reads the counters, and takes entries from flows that are idle.
 func (o *orch) count() {
-	if o.engine == nil {
+	if o.sw == nil {
 		return
 	}
-	c := telemetry.Counters{Lost: o.sw.RingFull(), Policed: o.sw.Policed(), Refused: o.refused, Streams: o.streams.stats, At: o.Now()}
-	if o.reader != nil {
-		c.CPU = o.reader.Stats()
+	c := telemetry.Counters{Lost: o.sw.RingFull(), Policed: o.sw.Policed(), Faults: o.faults.count, Streams: o.streams.stats, At: o.Now()}
+	if o.sw.reader != nil {
+		c.CPU = o.sw.reader.Stats()
 	}
+	c.RefusedCapacity, c.RefusedSwitch, c.Evicted = o.sw.flows.refusedCapacity, o.sw.flows.refusedSwitch, o.sw.flows.evicted
 	var errs []error
 	for key, to := range map[string]*uint64{asic.CounterWritten: &c.Written, asic.CounterSkipped: &c.Skipped, asic.CounterCopied: &c.Copied} {
-		if r := o.engine.Record(key); r != nil {
+		if r := o.sw.engine.Record(key); r != nil {
 			packets, _, err := o.sw.Count(r)
 			*to = packets
 			errs = append(errs, err)
 		}
 	}
-	idle := o.flows.look(func(f asic.FlowEntry) (uint64, uint64, error) {
-		r := o.engine.FlowCounter(f)
-		if r == nil {
-			return 0, 0, asic.ErrGone
-		}
-		return o.sw.Count(r)
-	}, o.Now())
-	errs = append(errs, o.engine.RemoveFlows(idle))
-	c.Written += o.flows.total
+	idle := o.sw.flows.look(o.sw.countFlow, o.Now())
+	errs = append(errs, o.sw.engine.RemoveFlows(idle))
+	c.Written += o.sw.flows.total
 	o.counters.Set(c.Row())
 
 	var ports []rows.Row

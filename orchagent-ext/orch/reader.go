@@ -5,8 +5,6 @@ package orch
 import (
 	"context"
 
-	"golang.org/x/sync/errgroup"
-
 	"sluice/orchagent-ext/packetio"
 )
 
@@ -19,13 +17,12 @@ type reader struct {
 }
 
 // restart makes the packet path one of config: nil is none.
-func (r *reader) restart(ctx context.Context, g *errgroup.Group, source packetio.Source, config *packetio.Config) *reader {
+func (r *reader) restart(ctx context.Context, g tasks, source packetio.Source, config *packetio.Config) *reader {
 	if r != nil {
 		if config != nil && same(r.config, *config) {
 			return r
 		}
-		r.stop()
-		<-r.done
+		r.stopped()
 	}
 	if config == nil {
 		return nil
@@ -37,6 +34,15 @@ func (r *reader) restart(ctx context.Context, g *errgroup.Group, source packetio
 		return r.Run(ctx)
 	})
 	return r
+}
+
+// stopped ends the packet path, which gives out what its flows have counted.
+func (r *reader) stopped() *reader {
+	if r != nil {
+		r.stop()
+		<-r.done
+	}
+	return nil
 }
 
 // same compares what the operator can change. Another exporter ends the reader

@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 
-	"golang.org/x/sync/errgroup"
-
 	"sluice/orchagent-ext/config"
 	"sluice/orchagent-ext/flow"
 	"sluice/orchagent-ext/streamid"
@@ -17,9 +15,9 @@ import (
 var errNoPort = errors.New("classification is 5-tuple, and the source port of a flow is not known here: stream_id_scope must be hash, or classification flow-label")
 
 // chooseScope brings the Stream IDs to what is configured.
-func (o *orch) chooseScope(ctx context.Context, g *errgroup.Group) {
+func (o *orch) chooseScope(ctx context.Context, g tasks) {
 	s := &o.streams
-	if o.engine == nil {
+	if o.sw == nil {
 		return // what an earlier process gave is not known yet, or the driver changes
 	}
 	if disabled(o.snapshot) {
@@ -106,7 +104,7 @@ func globalConfig(c *config.Global) streamid.Config {
 	}
 }
 
-func newGlobalScope(ctx context.Context, g *errgroup.Group, of streamid.Config) scope {
+func newGlobalScope(ctx context.Context, g tasks, of streamid.Config) scope {
 	ids, err := streamid.New(of)
 	if err != nil {
 		of.Log.Warn("no flow gets a stream id", "why", err)

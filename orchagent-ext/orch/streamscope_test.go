@@ -16,7 +16,6 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
-	"sluice/orchagent-ext/asic"
 	"sluice/orchagent-ext/config"
 	"sluice/orchagent-ext/leaffile"
 	"sluice/orchagent-ext/streamid"
@@ -71,13 +70,13 @@ func TestGlobalScopeReadsOnlyFilesOfTheFolders(t *testing.T) {
 			StreamIdScope: config.ScopeGlobal,
 		}
 		ctx, stop := context.WithCancel(t.Context())
-		var g errgroup.Group
+		g := tasks{group: new(errgroup.Group)}
 		o := &orch{
 			Config:   Config{Log: slog.New(slog.DiscardHandler), Files: leaffile.Folders{folder}},
-			engine:   &asic.Engine{},
+			sw:       &opened{},
 			snapshot: &config.Snapshot{Global: c},
 		}
-		o.chooseScope(ctx, &g)
+		o.chooseScope(ctx, g)
 		for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
 			name, why := o.streams.name()
 			if name == "none" && strings.Contains(why.Error(), want) {
@@ -88,7 +87,7 @@ func TestGlobalScopeReadsOnlyFilesOfTheFolders(t *testing.T) {
 			}
 		}
 		stop()
-		if err := g.Wait(); err != nil {
+		if err := g.group.Wait(); err != nil {
 			t.Error(err)
 		}
 	}

@@ -7,13 +7,12 @@ import (
 	"errors"
 	"fmt"
 
-	"golang.org/x/sync/errgroup"
-
 	"sluice/orchagent-ext/asic"
 	"sluice/orchagent-ext/asic/orchagent"
 	"sluice/orchagent-ext/config"
 	"sluice/orchagent-ext/packetio"
 	"sluice/orchagent-ext/telemetry"
+	"sluice/yang/rows"
 )
 
 // Switch is an open switch.
@@ -79,11 +78,25 @@ func made(r *asic.Record) Driver {
 	return SAI
 }
 
+// opened is a switch that is open, with all that belongs to it: it comes and goes
+// as a whole, so that nothing of one switch is taken for another's.
+type opened struct {
+	Switch
+	driver  Driver
+	engine  *asic.Engine
+	outcome asic.Outcome // of the last Reconcile
+	flows   flowLog
+	reader  *reader // nil: no packet is wanted
+}
+
+// stopReading ends the packet path.
+func (s *opened) stopReading() { s.reader = s.reader.stopped() }
+
 // openSwitch opens the switch, and takes over what an earlier process left there.
 // What one left by another driver is removed before.
 func (o *orch) openSwitch(writing context.Context) error {
 	want := DriverOf(o.snapshot)
-	left, err := (&ledger{ctx: writing, db: o.stateDB, mirror: o.rows}).Load()
+	left, err := (&ledger{ctx: writing, db: o.stateDB, mirror: o.rows, aside: o.setAside}).Load()
 	if err != nil {
 		return err
 	}
@@ -96,85 +109,106 @@ func (o *orch) openSwitch(writing context.Context) error {
 			continue
 		}
 		if err := o.clear(writing, other); err != nil {
-			return fmt.Errorf("%d objects of the driver %s stand, and are to be removed first: %w", n, other, err)
+			return fmt.Errorf("%d objects of the driver %s are to be removed first: %w", n, other, err)
 		}
 	}
-	o.sw, o.engine, err = o.openBy(writing, want, count[want] == 0)
-	if err != nil {
-		return err
-	}
-	o.driver = want
-	o.flows.adopt(o.engine.Flows, o.Now())
-	if !o.mirrored { // the first time: rows that stand are of an earlier process
-		shown, err := o.stateDB.Read(writing, telemetry.TableFlow)
-		if err != nil {
+	var shown []rows.Row
+	if !o.mirrored { // the first time: rows that are there are of an earlier process
+		if shown, err = o.stateDB.Read(writing, telemetry.TableFlow); err != nil {
 			return err
 		}
+	}
+	if o.sw, err = o.openBy(writing, want, count[want] == 0); err != nil {
+		return err
+	}
+	o.sw.flows, o.earlier = o.earlier, flowLog{}
+	o.sw.flows.adopt(o.sw.engine.Flows, o.Now())
+	if !o.mirrored {
 		o.streams.remember(shown)
-		o.flows.recall(shown)
+		o.sw.flows.recall(shown)
 	}
 	return nil
 }
 
-// openBy opens the switch by a driver, with an engine that knows what stands.
-func (o *orch) openBy(writing context.Context, d Driver, cold bool) (Switch, *asic.Engine, error) {
+// setAside says that a row of the ledger is no record. What it was of, the driver
+// finds among the strays, if it can.
+func (o *orch) setAside(r rows.Row, why error) {
+	o.Log.Warn("a row of the ledger is set aside: sluiced did not write it", "key", fmt.Sprintf("%.100q", r.Key), "fields", fmt.Sprintf("%.1000q", fmt.Sprint(r.Fields)), "why", fmt.Sprintf("%.200s", why))
+	o.ledgerWarning = fmt.Sprintf("a row of SLUICE_ASIC_OBJECT that sluiced did not write was set aside (%.100q): what it names may be left on the switch", r.Key)
+}
+
+// openBy opens the switch by a driver, with an engine that knows its objects.
+func (o *orch) openBy(writing context.Context, d Driver, cold bool) (done *opened, err error) {
 	sw, err := o.Open(d, o.snapshot, cold)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
+	defer func() {
+		if done == nil { // also by a panic
+			err = errors.Join(err, sw.Close())
+		}
+	}()
 	if err := sw.SetPorts(Ports(o.snapshot)); err != nil {
-		return nil, nil, errors.Join(err, sw.Close())
+		return nil, err
 	}
 	mine := func(r *asic.Record) bool { return made(r) == d }
-	engine, err := asic.NewEngine(sw, &ledger{writing, o.stateDB, o.rows, mine}, o.Log)
+	engine, err := asic.NewEngine(sw, &ledger{ctx: writing, db: o.stateDB, mirror: o.rows, mine: mine}, o.Log)
 	if err != nil {
-		return nil, nil, errors.Join(err, sw.Close())
+		return nil, err
 	}
-	return sw, engine, nil
+	return &opened{Switch: sw, driver: d, engine: engine, outcome: asic.Outcome{Method: asic.None}}, nil
 }
 
-// clear removes what stands by a driver that is no longer wanted.
-func (o *orch) clear(writing context.Context, d Driver) error {
-	sw, engine, err := o.openBy(writing, d, false)
+// clear removes the objects of a driver that is no longer wanted.
+func (o *orch) clear(writing context.Context, d Driver) (err error) {
+	sw, err := o.openBy(writing, d, false)
 	if err != nil {
 		return err
 	}
-	_, err = engine.Reconcile(asic.Policy{})
-	return errors.Join(err, sw.Close())
-}
-
-// leave removes what stands, and closes the switch.
-func (o *orch) leave(ctx context.Context, g *errgroup.Group) error {
-	o.read(ctx, g, asic.Policy{})
-	if _, err := o.engine.Reconcile(asic.Policy{}); err != nil {
-		return err
-	}
-	err := o.sw.Close()
-	o.sw, o.engine, o.driver = nil, nil, ""
-	o.outcome, o.flows = asic.Outcome{Method: asic.None}, flowLog{}
+	defer func() { err = errors.Join(err, sw.Close()) }()
+	_, err = sw.engine.Reconcile(asic.Policy{})
 	return err
 }
 
-// reopen closes the switch, which leaves what stands on it, and takes it over anew.
-func (o *orch) reopen(ctx, writing context.Context, g *errgroup.Group) error {
+// closeSwitch closes the switch, if it is open. Its objects stay.
+func (o *orch) closeSwitch() error {
+	if o.sw == nil {
+		return nil
+	}
+	sw := o.sw
+	o.sw, o.earlier = nil, sw.flows
+	sw.stopReading()
+	return sw.Close()
+}
+
+// leave removes the objects, and closes the switch.
+func (o *orch) leave() error {
+	o.sw.stopReading()
+	if _, err := o.sw.engine.Reconcile(asic.Policy{}); err != nil {
+		return err
+	}
+	err := o.closeSwitch()
+	o.earlier = flowLog{}
+	return err
+}
+
+// reopen closes the switch, where its objects stay, and takes it over again.
+func (o *orch) reopen(writing context.Context) error {
 	o.Log.Info("ports have come or gone: the switch is opened again")
-	o.read(ctx, g, asic.Policy{})
-	err := o.sw.Close()
-	o.sw, o.engine, o.driver = nil, nil, ""
-	return errors.Join(err, o.openSwitch(writing))
+	return errors.Join(o.closeSwitch(), o.openSwitch(writing))
 }
 
 // look looks whether others have changed what stands, and reports whether there is
 // something to be put right. What failed, and what SONiC is loading anew, is left
 // to whoever waits for it.
 func (o *orch) look() bool {
-	if o.engine == nil || o.lastErr != nil || o.unloaded || o.settling {
+	if o.sw == nil || o.lastErr != nil || o.unloaded || o.settling {
 		return false
 	}
-	if s, ok := o.sw.(interface{ PortsChanged() bool }); ok && s.PortsChanged() {
+	if s, ok := o.sw.Switch.(interface{ PortsChanged() bool }); ok && s.PortsChanged() {
 		return true
 	}
-	changed, err := o.engine.Look()
+	changed, err := o.sw.engine.Look()
 	if err != nil {
 		o.note(err)
 	} else if changed {

@@ -63,6 +63,7 @@ func rare(p *roce.Packet) bool {
 // thinner takes one of so many packets.
 type thinner struct{ left uint32 }
 
+//conformance:draft-lin/performance
 func (t *thinner) take(rate uint32) bool {
 	if t.left--; t.left > 0 {
 		return false

@@ -11,6 +11,8 @@ import (
 )
 
 // TestMeters: flows are exported when the reader ends, at the latest.
+//
+//conformance:draft-lin/performance
 func TestMeters(t *testing.T) {
 	var records []ipfix.Record
 	a := frame(t, 0x11, 0)

@@ -91,7 +91,7 @@ func (h UDPHeader) Append(b []byte) []byte {
 // Finish completes the RoCEv2 packet whose IP header begins at b[ip] and whose
 // last octet so far is that of the payload's padding: it sets the lengths of IP
 // and UDP, appends the ICRC, and sets the checksums of IPv4 and UDP. Extension
-// headers may stand between IPv6 and UDP, other IP headers may not.
+// headers may stand between IP and UDP, other IP headers may not.
 //
 // Where b[ip:] is not such a packet it returns an error and b at the length it
 // had; the length in its IP header may have been set.
@@ -143,7 +143,7 @@ func (l *layers) setChecksums() {
 	be := binary.BigEndian
 	src, dst := l.b[l.ip+8:l.ip+24], l.b[l.dst:]
 	if !l.v6 {
-		h := l.b[l.ip:l.udp]
+		h := l.b[l.ip : l.ip+int(l.b[l.ip]&0xf)*4]
 		be.PutUint16(h[10:], 0)
 		be.PutUint16(h[10:], Checksum(0, h))
 		src = h[12:16]

@@ -17,7 +17,8 @@ type decoded struct {
 	Is4, Tunnelled, Fragment, Complete bool
 	Link                               []byte
 	Len                                int
-	Src, Dst                           netip.Addr
+	Src, Dst, PathSrc, PathDst         netip.Addr
+	Segments                           bool
 	TrafficClass, HopLimit             uint8
 	FlowLabel                          uint32
 	SrcPort                            uint16
@@ -29,7 +30,7 @@ type decoded struct {
 func decode(p *roce.Packet) decoded {
 	return decoded{
 		Is4: p.Is4(), Tunnelled: p.Tunnelled(), Fragment: p.Fragment(), Complete: p.Complete(),
-		Link: p.LinkHeader(), Len: p.Len(), Src: p.Src(), Dst: p.Dst(),
+		Link: p.LinkHeader(), Len: p.Len(), Src: p.Src(), Dst: p.Dst(), PathSrc: p.PathSrc(), PathDst: p.PathDst(), Segments: p.Segments(),
 		TrafficClass: p.TrafficClass(), HopLimit: p.HopLimit(), FlowLabel: p.FlowLabel(), SrcPort: p.SrcPort(),
 		BTH: p.BTH(), Extended: decodeExtended(p), Payload: p.Payload(),
 	}

@@ -22,6 +22,7 @@ const (
 	HeaderDestOptions
 	HeaderRouting
 	HeaderFragment
+	HeaderAH
 	HeaderUDP
 	HeaderBTH
 	HeaderXRCETH
@@ -40,7 +41,7 @@ const (
 
 var headerNames = [numHeaders]string{
 	"Ethernet header", "VLAN tag", "IPv4 header", "IPv6 header",
-	"IPv6 hop-by-hop options", "IPv6 destination options", "IPv6 routing header", "IPv6 fragment header",
+	"IPv6 hop-by-hop options", "IPv6 destination options", "IPv6 routing header", "IPv6 fragment header", "authentication header",
 	"UDP header", "BTH", "XRCETH", "DETH", "RETH", "AtomicETH", "AETH", "AtomicAckETH", "ImmDt", "IETH", "FETH",
 	"CNP reserved octets", "ICRC",
 }

@@ -36,6 +36,7 @@ func TestGopacketAgrees(t *testing.T) {
 type outside struct {
 	Tags                   int
 	Src, Dst               netip.Addr // the destination is the one in the IP header
+	PathSrc, PathDst       netip.Addr // these and the next three are the outermost IP header's
 	TrafficClass, HopLimit uint8
 	FlowLabel              uint32
 	SrcPort, DstPort       uint16
@@ -55,7 +56,7 @@ func (m made) outside(t rapid.TB) outside {
 		t.Fatalf("no address: %x", dst)
 	}
 	return outside{
-		Tags: (len(w.Link) - 14) / 4, Src: w.Src, Dst: addr, TrafficClass: w.TrafficClass, HopLimit: w.HopLimit,
+		Tags: (len(w.Link) - 14) / 4, Src: w.Src, Dst: addr, PathSrc: w.PathSrc, PathDst: w.PathDst, TrafficClass: w.TrafficClass, HopLimit: w.HopLimit,
 		FlowLabel: w.FlowLabel, SrcPort: w.SrcPort, DstPort: roce.UDPPort, UDPLength: len(m.frame) - m.udp,
 		UDPPayload: m.frame[m.udp+8:], Checksums: true,
 	}
@@ -72,13 +73,13 @@ func foundByGopacket(t rapid.TB, frame []byte) outside {
 		case *layers.IPv4:
 			network = l
 			o.Src, o.Dst = address(t, l.SrcIP), address(t, l.DstIP)
-			o.TrafficClass, o.HopLimit, o.FlowLabel = l.TOS, l.TTL, 0
+			o.path(l.TOS, l.TTL, 0)
 			_, result := l.VerifyChecksum()
 			o.Checksums = o.Checksums && result.Valid
 		case *layers.IPv6:
 			network = l
 			o.Src, o.Dst = address(t, l.SrcIP), address(t, l.DstIP)
-			o.TrafficClass, o.HopLimit, o.FlowLabel = l.TrafficClass, l.HopLimit, l.FlowLabel
+			o.path(l.TrafficClass, l.HopLimit, l.FlowLabel)
 		case *layers.UDP:
 			o.SrcPort, o.DstPort = uint16(l.SrcPort), uint16(l.DstPort)
 			o.UDPLength, o.UDPPayload = int(l.Length), l.Payload
@@ -92,6 +93,13 @@ func foundByGopacket(t rapid.TB, frame []byte) outside {
 	}
 	t.Fatalf("gopacket found no UDP: %v\n%x", packet.ErrorLayer(), frame)
 	return o
+}
+
+// path takes the IP header that was just found for the outermost one, if it is.
+func (o *outside) path(trafficClass, hopLimit uint8, label uint32) {
+	if !o.PathSrc.IsValid() {
+		o.PathSrc, o.PathDst, o.TrafficClass, o.HopLimit, o.FlowLabel = o.Src, o.Dst, trafficClass, hopLimit, label
+	}
 }
 
 func address(t rapid.TB, ip []byte) netip.Addr {

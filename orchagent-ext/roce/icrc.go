@@ -23,9 +23,9 @@ const shortRest = 64
 // UDP header, the BTH and what follows, with the fields that change on the way
 // set to ones. It stands in the packet least significant octet first.
 //
-// Decision: where IPv6 extension headers precede UDP, the IPv6 header counts
-// as it is without them (next header UDP, payload length of the datagram, final
-// destination), since RDMA stacks send none: whoever put them in came later.
+// Decision: where IPv6 extension headers or an authentication header precede UDP,
+// the IP header counts as it is without them (protocol UDP, length without them,
+// final destination), since RDMA stacks send none: they were added later.
 func (p *Packet) ICRC() (got, want uint32, ok bool) {
 	if !p.complete() {
 		return 0, 0, false
@@ -57,7 +57,12 @@ func (l *layers) appendMasked(m []byte) []byte {
 		m = append(m, l.b[l.ip+8:l.ip+24]...)
 		m = append(m, l.b[l.dst:l.dst+16]...)
 	} else {
-		m = append(m, l.b[l.ip:l.udp]...)
+		header := int(l.b[l.ip]&0xf) * 4
+		m = append(m, l.b[l.ip:l.ip+header]...)
+		if added := l.udp - l.ip - header; added != 0 {
+			be.PutUint16(m[ip+2:], be.Uint16(m[ip+2:])-uint16(added))
+			m[ip+9] = protoUDP
+		}
 		m[ip+1], m[ip+8], m[ip+10], m[ip+11] = 0xff, 0xff, 0xff, 0xff // TOS, TTL, checksum
 	}
 	udp := l.b[l.udp : l.udp+udpLen+BTHLen]

@@ -13,16 +13,18 @@ import (
 	"sluice/orchagent-ext/roce"
 )
 
-// A new flow label is that, in the 20 bits of the IPv6 header that carries UDP,
-// and nothing else: ICRC and UDP checksum stay right.
+// A new flow label is that, in the 20 bits of the outermost IPv6 header, and nothing
+// else: ICRC and UDP checksum stay right.
+//
+//conformance:draft-hu/write draft-hu/only-label
 func TestSetFlowLabel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := anyPacket.Draw(t, "packet")
 		label := rapid.Uint32().Draw(t, "label")
 		want := slices.Clone(m.frame)
-		if !m.want.Is4 {
-			first := binary.BigEndian.Uint32(want[m.ip:])
-			binary.BigEndian.PutUint32(want[m.ip:], first&^0xfffff|label&0xfffff)
+		if outermost := len(m.want.Link); m.want.PathSrc.Is6() {
+			first := binary.BigEndian.Uint32(want[outermost:])
+			binary.BigEndian.PutUint32(want[outermost:], first&^0xfffff|label&0xfffff)
 			m.want.FlowLabel = label & 0xfffff
 		}
 

@@ -19,6 +19,7 @@ const (
 	protoIPv6        = 41
 	protoRouting     = 43
 	protoFragment    = 44
+	protoAH          = 51 // RFC 4302
 	protoDestOptions = 60
 
 	routingSRH = 4 // RFC 8754
@@ -38,7 +39,7 @@ type layers struct {
 
 	outer int // first IP header
 	ip    int // IP header that carries UDP
-	dst   int // final destination address: 16 octets, or 4 for IPv4
+	dst   int // its final destination address: 16 octets, or 4 for IPv4
 	udp   int
 	end   int // of the innermost layer parsed so far: first the frame on the wire, last the UDP datagram
 
@@ -92,12 +93,24 @@ func (l *layers) ipv4(off, depth int) error {
 		return fail(HeaderIPv4, Truncated)
 	}
 	fragment := binary.BigEndian.Uint16(h[6:]) & 0x3fff // more fragments, offset
-	if h[9] != protoUDP || fragment&0x1fff != 0 {
+	next := h[9]
+	if next != protoUDP && next != protoAH || fragment&0x1fff != 0 {
 		return ErrNotRoCE
 	}
 	l.ip, l.v6, l.dst = off, false, off+16
 	l.fragment = l.fragment || fragment != 0
-	return l.datagram(off + headerLen)
+	off += headerLen
+	if next == protoAH {
+		length, err := l.header(HeaderAH, off)
+		if err != nil {
+			return err
+		}
+		if l.b[off] != protoUDP {
+			return ErrNotRoCE
+		}
+		off += length
+	}
+	return l.datagram(off)
 }
 
 // ipv6 parses the IPv6 header at off, the depth-th IP header of the packet,
@@ -149,6 +162,8 @@ func (l *layers) extension(next byte, off, depth int) error {
 			header = HeaderRouting
 		case protoFragment:
 			header = HeaderFragment
+		case protoAH:
+			header = HeaderAH
 		case protoIPv6, protoIPv4:
 			if depth == maxIPHeaders {
 				return fail(HeaderIPv6, TooMany)
@@ -163,25 +178,17 @@ func (l *layers) extension(next byte, off, depth int) error {
 		if n == maxExtensions {
 			return fail(header, TooMany)
 		}
-		if off+8 > l.available() {
-			return fail(header, Truncated)
+		length, err := l.header(header, off)
+		if err != nil {
+			return err
 		}
 		h := l.b[off:]
-		length := 8
 		if header == HeaderFragment {
 			where := binary.BigEndian.Uint16(h[2:])
 			if where&0xfff8 != 0 {
 				return ErrNotRoCE
 			}
 			l.fragment = l.fragment || where&1 != 0
-		} else {
-			length += int(h[1]) * 8
-		}
-		if off+length > l.end {
-			return fail(header, BadLength)
-		}
-		if off+length > len(l.b) {
-			return fail(header, Truncated)
 		}
 		if header == HeaderRouting {
 			if err := l.routing(off, length); err != nil {
@@ -191,6 +198,29 @@ func (l *layers) extension(next byte, off, depth int) error {
 		next = h[0]
 		off += length
 	}
+}
+
+// header returns the length of the extension header at off, all of which can be
+// read, or its first 8 octets where it is a later fragment's.
+func (l *layers) header(header Header, off int) (length int, err error) {
+	if off+8 > l.available() {
+		return 0, fail(header, Truncated)
+	}
+	switch header {
+	case HeaderFragment:
+		length = 8
+	case HeaderAH:
+		length = 4 * (int(l.b[off+1]) + 2) // RFC 4302 section 2.2
+	default:
+		length = 8 * (int(l.b[off+1]) + 1)
+	}
+	if off+length > l.end {
+		return 0, fail(header, BadLength)
+	}
+	if off+length > len(l.b) {
+		return 0, fail(header, Truncated)
+	}
+	return length, nil
 }
 
 // routing notes the last segment of a segment routing header as the final

@@ -64,7 +64,7 @@ func makePacket(t *rapid.T, s spec, sh shape) made {
 
 	m.ip = len(m.frame)
 	if sh.v4 {
-		m.appendIPv4(t, sh.options)
+		m.appendIPv4(t, sh.options, sh.ah)
 	} else {
 		m.appendIPv6(t, sh.extensions, udp)
 	}
@@ -99,7 +99,7 @@ func makeEthernet(t *rapid.T, sh shape) roce.Ethernet {
 	return e
 }
 
-func (m *made) appendIPv4(t *rapid.T, options bool) {
+func (m *made) appendIPv4(t *rapid.T, options, ah bool) {
 	h := roce.IPv4Header{
 		TOS: draw[uint8](t), ID: draw[uint16](t), Fragment: rapid.SampledFrom([]uint16{0, 0x4000}).Draw(t, "flags"),
 		TTL: draw[uint8](t), Protocol: udp, Src: address4(t), Dst: address4(t),
@@ -110,8 +110,20 @@ func (m *made) appendIPv4(t *rapid.T, options bool) {
 	}
 	m.frame = h.Append(m.frame)
 	m.mark(roce.HeaderIPv4)
-	m.want.TrafficClass, m.want.HopLimit, m.want.FlowLabel = h.TOS, h.TTL, 0
-	m.want.Src, m.want.Dst = netip.AddrFrom4(h.Src), netip.AddrFrom4(h.Dst)
+	m.want.Src, m.want.Dst, m.want.Segments = netip.AddrFrom4(h.Src), netip.AddrFrom4(h.Dst), false
+	m.path(m.want.Src, m.want.Dst, h.TOS, h.TTL, 0)
+	if ah {
+		m.frame[m.ip+9] = authentication
+		m.frame = appendAH(t, m.frame, udp)
+		m.mark(roce.HeaderAH)
+	}
+}
+
+// path notes what the outermost IP header says.
+func (m *made) path(src, dst netip.Addr, trafficClass, hopLimit uint8, label uint32) {
+	if w := &m.want; !w.PathSrc.IsValid() {
+		w.PathSrc, w.PathDst, w.TrafficClass, w.HopLimit, w.FlowLabel = src, dst, trafficClass, hopLimit, label
+	}
 }
 
 func (m *made) appendIPv6(t *rapid.T, extensions []uint8, last uint8) {
@@ -120,7 +132,7 @@ func (m *made) appendIPv6(t *rapid.T, extensions []uint8, last uint8) {
 		TrafficClass: draw[uint8](t), FlowLabel: draw[uint32](t) & 0xfffff, NextHeader: next[0],
 		HopLimit: draw[uint8](t), Src: address6(t), Dst: address6(t),
 	}
-	final := h.Dst
+	final, segments := h.Dst, false
 	m.frame = h.Append(m.frame)
 	m.mark(roce.HeaderIPv6)
 	for i, kind := range extensions {
@@ -129,14 +141,23 @@ func (m *made) appendIPv6(t *rapid.T, extensions []uint8, last uint8) {
 			id := draw[uint32](t)
 			m.frame = binary.BigEndian.AppendUint32(append(m.frame, next[i+1], 0, 0, 0), id)
 		case routing:
-			m.frame, final = appendSRH(t, m.frame, next[i+1], final)
+			m.frame, final, segments = appendSRH(t, m.frame, next[i+1], final)
+		case authentication:
+			m.frame = appendAH(t, m.frame, next[i+1])
 		default:
 			m.frame = appendOptions(t, m.frame, next[i+1])
 		}
 		m.mark(extensionHeaders[kind])
 	}
-	m.want.TrafficClass, m.want.HopLimit, m.want.FlowLabel = h.TrafficClass, h.HopLimit, h.FlowLabel
-	m.want.Src, m.want.Dst = netip.AddrFrom16(h.Src), netip.AddrFrom16(final)
+	m.want.Src, m.want.Dst, m.want.Segments = netip.AddrFrom16(h.Src), netip.AddrFrom16(final), segments
+	m.path(m.want.Src, netip.AddrFrom16(h.Dst), h.TrafficClass, h.HopLimit, h.FlowLabel)
+}
+
+// appendAH appends an authentication header (RFC 4302) with a check value of 8 to 24
+// octets; a multiple of 8 octets in all, as IPv6 wants it.
+func appendAH(t *rapid.T, b []byte, next uint8) []byte {
+	words := rapid.SampledFrom([]int{3, 5, 7}).Draw(t, "words of the check value")
+	return append(append(b, next, byte(words+1), 0, 0), octets(t, 8+4*words)...)
 }
 
 // appendOptions appends an options header that holds one PadN.
@@ -147,8 +168,9 @@ func appendOptions(t *rapid.T, b []byte, next uint8) []byte {
 }
 
 // appendSRH appends a segment routing header and returns the final
-// destination, too: with segments left that is the first entry of the list.
-func appendSRH(t *rapid.T, b []byte, next uint8, dst [16]byte) ([]byte, [16]byte) {
+// destination, too, and whether segments are left: then it is the first entry of the
+// list.
+func appendSRH(t *rapid.T, b []byte, next uint8, dst [16]byte) ([]byte, [16]byte, bool) {
 	n := rapid.IntRange(1, 3).Draw(t, "segments")
 	left := rapid.IntRange(0, n).Draw(t, "segments left")
 	list := octets(t, 16*n)
@@ -156,7 +178,7 @@ func appendSRH(t *rapid.T, b []byte, next uint8, dst [16]byte) ([]byte, [16]byte
 		dst = [16]byte(list)
 	}
 	b = append(b, next, byte(2*n), 4, byte(left), byte(n-1), 0, 0, 0)
-	return append(b, list...), dst
+	return append(b, list...), dst, left > 0
 }
 
 // cut makes a finished packet the first fragment of several: it ends at the
@@ -184,7 +206,11 @@ func (m *made) cut(s spec) {
 func (m *made) fragmentHeader() int {
 	next, at := m.frame[m.ip+6], m.ip+40
 	for next != fragment {
-		next, at = m.frame[at], at+8+8*int(m.frame[at+1])
+		length := 8 + 8*int(m.frame[at+1])
+		if next == authentication {
+			length = 8 + 4*int(m.frame[at+1])
+		}
+		next, at = m.frame[at], at+length
 	}
 	return at
 }

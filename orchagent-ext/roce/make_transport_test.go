@@ -46,7 +46,7 @@ func (m *made) appendTransport(t *rapid.T, s spec) {
 }
 
 var extensionHeaders = map[uint8]roce.Header{
-	hopByHop: roce.HeaderHopByHop, destOptions: roce.HeaderDestOptions, routing: roce.HeaderRouting, fragment: roce.HeaderFragment,
+	hopByHop: roce.HeaderHopByHop, destOptions: roce.HeaderDestOptions, routing: roce.HeaderRouting, fragment: roce.HeaderFragment, authentication: roce.HeaderAH,
 }
 
 // extendedHeaders are the headers that spec names, with their lengths in octets.

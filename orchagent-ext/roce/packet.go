@@ -7,10 +7,14 @@ import (
 	"net/netip"
 )
 
-// Packet is one RoCEv2 packet, parsed in place. Its methods read from the
-// buffer that was given to Parse and are valid after a Parse that returned nil,
-// until the buffer changes. The zero value is ready for Parse; reuse one Packet
-// for many packets, since an ICRC needs room of its own.
+// Packet is one RoCEv2 packet, parsed in place. Two headers name it, and they can be
+// two: the outermost IP header, which the fabric forwards by, names the path (PathSrc16,
+// PathDst16, FlowLabel, TrafficClass, HopLimit, Len); the innermost RoCEv2 names the
+// session (Src, Dst, SrcPort, and all of the BTH).
+//
+// Its methods read from the buffer that was given to Parse and are valid after a
+// Parse that returned nil, until the buffer changes. The zero value is ready for
+// Parse; reuse one Packet for many packets, since an ICRC needs room of its own.
 type Packet struct {
 	layers
 	bth    int // offset of the BTH
@@ -98,10 +102,13 @@ func (p *Packet) firstMissing(available int) Header {
 // Is4 reports whether IPv4 carries the UDP datagram.
 func (p *Packet) Is4() bool { return !p.v6 }
 
-// Tunnelled reports whether another IP header encapsulates the one that
-// carries the UDP datagram (SRv6, RFC 8986). Addresses, flow label and traffic
-// class are those of the inner header.
+// Tunnelled reports whether another IP header, always of IPv6, encapsulates the one
+// that carries the UDP datagram (SRv6, RFC 8986).
 func (p *Packet) Tunnelled() bool { return p.outer != p.ip }
+
+// Segments reports whether a segment routing header of the IP header that carries the
+// UDP datagram names another final destination than this does.
+func (p *Packet) Segments() bool { return p.v6 && p.dst != p.ip+24 }
 
 // Fragment reports whether it is the first of several fragments, whose ICRC
 // lies in another one.
@@ -111,7 +118,7 @@ func (p *Packet) Fragment() bool { return p.fragment }
 // by a capture, not a fragment.
 func (p *Packet) Complete() bool { return p.complete() }
 
-// Len is the length in octets on the wire from the first IP header on, without
+// Len is the length in octets on the wire from the outermost IP header on, without
 // link-layer header and padding.
 func (p *Packet) Len() int {
 	if p.b[p.outer]>>4 == 4 {
@@ -120,29 +127,26 @@ func (p *Packet) Len() int {
 	return ipv6Len + int(binary.BigEndian.Uint16(p.b[p.outer+4:]))
 }
 
-// LinkHeader is what precedes the first IP header in the buffer: the Ethernet
+// LinkHeader is what precedes the outermost IP header in the buffer: the Ethernet
 // header with its VLAN tags, nothing behind ParseIP.
 func (p *Packet) LinkHeader() []byte { return p.b[:p.outer] }
 
-// Src is the source address.
-func (p *Packet) Src() netip.Addr {
-	if p.v6 {
-		return netip.AddrFrom16([16]byte(p.b[p.ip+8 : p.ip+24]))
+// Src is the source address of the session: of the IP header that carries UDP.
+func (p *Packet) Src() netip.Addr { return address(p.Src16(), p.v6) }
+
+// Dst is the final destination address of the session: with a segment routing header
+// that has segments left, its last segment.
+func (p *Packet) Dst() netip.Addr { return address(p.Dst16(), p.v6) }
+
+// address undoes mapped for IPv4.
+func address(a [16]byte, v6 bool) netip.Addr {
+	if v6 {
+		return netip.AddrFrom16(a)
 	}
-	return netip.AddrFrom4([4]byte(p.b[p.ip+12 : p.ip+16]))
+	return netip.AddrFrom4([4]byte(a[12:]))
 }
 
-// Dst is the final destination address: with a segment routing header that has
-// segments left, its last segment.
-func (p *Packet) Dst() netip.Addr {
-	if p.v6 {
-		return netip.AddrFrom16([16]byte(p.b[p.dst : p.dst+16]))
-	}
-	return netip.AddrFrom4([4]byte(p.b[p.dst : p.dst+4]))
-}
-
-// Src16 is the source address as 16 octets, IPv4 in the mapped form
-// ::ffff:a.b.c.d.
+// Src16 is Src as 16 octets, IPv4 in the mapped form ::ffff:a.b.c.d.
 func (p *Packet) Src16() [16]byte {
 	if p.v6 {
 		return [16]byte(p.b[p.ip+8 : p.ip+24])
@@ -150,7 +154,7 @@ func (p *Packet) Src16() [16]byte {
 	return mapped(p.b[p.ip+12 : p.ip+16])
 }
 
-// Dst16 is the final destination address in the form of [Packet.Src16].
+// Dst16 is Dst in the form of [Packet.Src16].
 func (p *Packet) Dst16() [16]byte {
 	if p.v6 {
 		return [16]byte(p.b[p.dst : p.dst+16])
@@ -162,39 +166,68 @@ func mapped(b []byte) [16]byte {
 	return [16]byte{10: 0xff, 11: 0xff, 12: b[0], 13: b[1], 14: b[2], 15: b[3]}
 }
 
-// TrafficClass is the traffic class, or the TOS octet of IPv4: DSCP in the
+// path6 reports whether the outermost IP header, which names the path, is one of IPv6.
+func (p *Packet) path6() bool { return p.v6 || p.Tunnelled() }
+
+// PathSrc16 is the source address of the path: of the outermost IP header, in the form
+// of [Packet.Src16].
+func (p *Packet) PathSrc16() [16]byte {
+	if p.path6() {
+		return [16]byte(p.b[p.outer+8 : p.outer+24])
+	}
+	return mapped(p.b[p.outer+12 : p.outer+16])
+}
+
+// PathDst16 is the destination address of the path as it arrived: with a segment
+// routing header the active segment.
+func (p *Packet) PathDst16() [16]byte {
+	if p.path6() {
+		return [16]byte(p.b[p.outer+24 : p.outer+40])
+	}
+	return mapped(p.b[p.outer+16 : p.outer+20])
+}
+
+// PathSrc is the source address of the path.
+func (p *Packet) PathSrc() netip.Addr { return address(p.PathSrc16(), p.path6()) }
+
+// PathDst is the destination address of the path as it arrived.
+func (p *Packet) PathDst() netip.Addr { return address(p.PathDst16(), p.path6()) }
+
+// TrafficClass is the traffic class of the path, or the TOS octet of IPv4: DSCP in the
 // upper 6 bits, ECN in the lower 2.
 func (p *Packet) TrafficClass() uint8 {
-	if p.v6 {
-		return p.b[p.ip]<<4 | p.b[p.ip+1]>>4
+	if p.path6() {
+		return p.b[p.outer]<<4 | p.b[p.outer+1]>>4
 	}
-	return p.b[p.ip+1]
+	return p.b[p.outer+1]
 }
 
-// HopLimit is the hop limit, or IPv4's time to live.
+// HopLimit is the hop limit of the path, or IPv4's time to live.
 func (p *Packet) HopLimit() uint8 {
-	if p.v6 {
-		return p.b[p.ip+7]
+	if p.path6() {
+		return p.b[p.outer+7]
 	}
-	return p.b[p.ip+8]
+	return p.b[p.outer+8]
 }
 
-// FlowLabel is the 20-bit flow label; 0 (unlabelled) for IPv4.
+// FlowLabel is the 20-bit flow label of the path; 0 (unlabelled) for IPv4.
 func (p *Packet) FlowLabel() uint32 {
-	if !p.v6 {
+	if !p.path6() {
 		return 0
 	}
-	return uint24(p.b[p.ip+1:p.ip+4]) & 0xfffff
+	return uint24(p.b[p.outer+1:p.outer+4]) & 0xfffff
 }
 
-// SetFlowLabel writes the low 20 bits of label into the IPv6 header, and
+// SetFlowLabel writes the low 20 bits of label into the outermost IPv6 header, and
 // nothing else: neither the UDP checksum nor the ICRC covers the flow label.
 // It leaves IPv4 packets as they are.
+//
+//conformance:draft-hu/write draft-hu/only-label
 func (p *Packet) SetFlowLabel(label uint32) {
-	if !p.v6 {
+	if !p.path6() {
 		return
 	}
-	h := p.b[p.ip+1 : p.ip+4]
+	h := p.b[p.outer+1 : p.outer+4]
 	h[0] = h[0]&0xf0 | byte(label>>16)&0xf
 	h[1], h[2] = byte(label>>8), byte(label)
 }
@@ -236,6 +269,8 @@ func (p *Packet) Payload() []byte {
 }
 
 // DETH returns the header, if the opcode has it.
+//
+//conformance:draft-hu/qp-pair
 func (p *Packet) DETH() (DETH, bool) {
 	b := p.extended(p.layout.deth)
 	if b == nil {

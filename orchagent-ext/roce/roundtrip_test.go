@@ -77,7 +77,7 @@ func (m made) checkParsed(t rapid.TB, p *roce.Packet, err error) {
 
 func (m made) checkChecksums(t rapid.TB) {
 	t.Helper()
-	if header := m.frame[m.ip:m.udp]; m.want.Is4 && roce.Checksum(0, header) != 0 {
+	if header := m.frame[m.ip : m.ip+4*int(m.frame[m.ip]&0xf)]; m.want.Is4 && roce.Checksum(0, header) != 0 {
 		t.Errorf("IPv4 header checksum of %x is wrong", header)
 	}
 	datagram := m.frame[m.udp:]

@@ -16,6 +16,8 @@ const (
 	routing     = 43
 	fragment    = 44
 	destOptions = 60
+
+	authentication = 51
 )
 
 // shape says which headers stand before the UDP header.
@@ -30,6 +32,7 @@ type hull struct {
 	name       string
 	v4         bool
 	options    bool    // IPv4
+	ah         bool    // IPv4: an authentication header follows
 	extensions []uint8 // IPv6
 	first      bool    // first fragment of several
 }
@@ -43,11 +46,13 @@ var (
 		plain4,
 		{name: "ipv4-options", v4: true, options: true},
 		{name: "ipv4-fragment", v4: true, first: true},
+		{name: "ipv4-ah", v4: true, options: true, ah: true},
 		plain6,
+		{name: "ah", extensions: []uint8{authentication}},
 		{name: "hop-by-hop", extensions: []uint8{hopByHop}},
 		{name: "destination-options", extensions: []uint8{destOptions}},
 		srv6,
-		{name: "every-option", extensions: []uint8{hopByHop, destOptions, routing, destOptions}},
+		{name: "every-option", extensions: []uint8{hopByHop, destOptions, routing, authentication, destOptions}},
 		{name: "atomic-fragment", extensions: []uint8{fragment, destOptions}},
 		{name: "ipv6-fragment", extensions: []uint8{fragment}, first: true},
 		{name: "srv6-fragment", extensions: []uint8{routing, fragment, destOptions}, first: true},

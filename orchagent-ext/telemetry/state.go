@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sluice/yang/rows"
+	"sluice/yang/text"
 )
 
 // Tables of STATE_DB.
@@ -54,6 +55,8 @@ type State struct {
 	Warnings               []string
 	LastError              string
 	LastErrorAt            time.Time
+	LastFault              string // why the loop was started again; "": it was not
+	LastFaultAt            time.Time
 	Since                  time.Time // start of the daemon
 }
 
@@ -79,6 +82,10 @@ func (s State) Row() rows.Row {
 	if s.LastError != "" {
 		fields["last_error"] = s.LastError
 		fields["last_error_time"] = stamp(s.LastErrorAt)
+	}
+	if s.LastFault != "" {
+		fields["last_fault"] = s.LastFault
+		fields["last_fault_time"] = stamp(s.LastFaultAt)
 	}
 	return rows.Row{Table: TableState, Key: "global", Fields: fields}
 }
@@ -125,7 +132,11 @@ func ConfigError(e *rows.Error, at time.Time, good *rows.Row) rows.Row {
 		text, _ := json.Marshal(good.Fields) // strings always can
 		fields["in_force"] = string(text)
 	}
-	return rows.Row{Table: TableConfigError, Key: e.Table + "|" + e.Key, Fields: fields}
+	key := e.Key
+	if good == nil { // else it is read back by LastGood
+		key = text.Cut(key, rows.LongestQuote)
+	}
+	return rows.Row{Table: TableConfigError, Key: e.Table + "|" + key, Fields: fields}
 }
 
 // LastGood returns the rows that rows of [ConfigError] say are in force.

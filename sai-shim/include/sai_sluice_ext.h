@@ -38,11 +38,13 @@
  * @brief Attributes of SAI_OBJECT_TYPE_ACL_ENTRY
  *
  * They write the flow label of packets that carry RoCEv2 (UDP destination port
- * 4791) directly over IPv6, with or without extension headers. Other packets
- * that match the entry, IPv6 in a tunnel among them, stay as they are. ICRC and
- * UDP checksum do not cover the flow label and stay valid. The label is written
- * before the packet's next hop is chosen: where ECMP hashes the flow label it
- * hashes the new one.
+ * 4791) directly over IPv6, with or without extension headers; with
+ * SAI_SLUICE_FLOW_LABEL_OUTER also that of the outermost IPv6 header of packets that
+ * carry RoCEv2 in an IPv6 or IPv4 packet inside (SRv6, RFC 8986). Other packets that
+ * match the entry stay as they are, and fragments always do. ICRC and UDP checksum do
+ * not cover the flow label and stay valid. The label is written before the packet's
+ * next hop is chosen: where ECMP hashes the flow label it hashes the new one. What the
+ * entry samples or copies to the CPU has the label that was written.
  */
 enum {
 	/**
@@ -60,9 +62,11 @@ enum {
 	 * @brief Compute the IPv6 flow label from the packet's queue pairs, and set it
 	 *
 	 * The parameter s32 is an algorithm, enum sai_sluice_flow_label_algorithm,
-	 * and SAI_SLUICE_FLOW_LABEL_ZERO_ONLY may be added to it. The hash covers 10
-	 * octets: source queue pair (24 bits), destination queue pair (24 bits), the
-	 * low 16 bits of the source address, those of the final destination address.
+	 * and the flags SAI_SLUICE_FLOW_LABEL_ZERO_ONLY and SAI_SLUICE_FLOW_LABEL_OUTER
+	 * may be added to it. The hash covers 10 octets: source queue pair (24 bits),
+	 * destination queue pair (24 bits), the low 16 bits of the source address, those
+	 * of the final destination address. Of a tunnel the queue pairs are those of the
+	 * packet inside, the addresses those of the outermost header as it arrives.
 	 * The source queue pair is the DETH's for datagrams, and 0 for connections,
 	 * whose packets do not carry it. The label is the low 20 bits of the hash; 0
 	 * becomes 1.
@@ -90,6 +94,9 @@ enum sai_sluice_flow_label_algorithm {
 
 /** @brief Flag beside the algorithm: leave labels that are not 0 */
 #define SAI_SLUICE_FLOW_LABEL_ZERO_ONLY 0x100
+
+/** @brief Flag beside the algorithm: write the outermost header of IPv6 tunnels, too */
+#define SAI_SLUICE_FLOW_LABEL_OUTER 0x200
 
 /** @brief Attributes of SAI_OBJECT_TYPE_SWITCH */
 enum {

@@ -92,7 +92,7 @@ func anyIPv6(r *rand.Rand, b []byte, depth int) []byte {
 		next, payload = 58, octets(r, 20)
 	case 2:
 		next, payload = byte(r.IntN(256)), octets(r, r.IntN(60))
-	case 3:
+	case 3, 5:
 		if depth < 3 {
 			next, payload = 41, anyIPv6(r, nil, depth+1)
 		}
@@ -114,7 +114,7 @@ func anyExtension(r *rand.Rand, next byte, payload []byte) (byte, []byte) {
 		return append([]byte{next, byte(n), 1, byte(4 + 8*n)}, make([]byte, 4+8*n)...)
 	}
 	var h []byte
-	kind := pick[byte](r, 0, 60, 60, 43, 43, 43, 44)
+	kind := pick[byte](r, 0, 60, 60, 43, 43, 43, 44, 51)
 	switch kind {
 	case 43:
 		segments := r.IntN(4)
@@ -122,6 +122,9 @@ func anyExtension(r *rand.Rand, next byte, payload []byte) (byte, []byte) {
 		h = append(h, octets(r, 16*segments)...)
 	case 44:
 		h = []byte{next, 0, 0, pick[byte](r, 0, 0, 0, 1, 8), 1, 2, 3, 4}
+	case 51:
+		words := 3 + r.IntN(4) // of the check value: 32 bits each
+		h = append([]byte{next, byte(words + 1), 0, 0}, octets(r, 8+4*words)...)
 	default:
 		h = options()
 	}

@@ -15,7 +15,8 @@ import (
 
 // Attribute numbers, as KIND:ATTRIBUTE of the driver.
 const (
-	fieldRoCE = "field-u16:0x1016=4791 field-u8:0x1150=17" // L4_DST_PORT, IPV6_NEXT_HEADER
+	fieldRoCE  = "field-u16:0x1016=4791 field-u8:0x1150=17" // L4_DST_PORT, IPV6_NEXT_HEADER
+	fieldInner = "field-u16:0x1018=4791"                    // INNER_L4_DST_PORT
 
 	compute  = "action-s32:0x10000001"
 	setLabel = "action-u32:0x10000000"
@@ -25,25 +26,37 @@ const (
 func newTable(t *testing.T, d *driver, port string) string {
 	t.Helper()
 	table := d.id("create table s32:0=0 list-s32:1=0 bool:0x1000=1 bool:0x1001=1 bool:0x1006=1 bool:0x1007=1 bool:0x1015=1 bool:0x1016=1 " +
-		"bool:0x101b=1 bool:0x1150=1 bool:0x101e=1 bool:0x1026=1 bool:0x104d=1 bool:0x104e=1 bool:0x1028=1 bool:0x102a=1 bool:0x1024=1")
+		"bool:0x1018=1 bool:0x101b=1 bool:0x1150=1 bool:0x101e=1 bool:0x1026=1 bool:0x104d=1 bool:0x104e=1 bool:0x1028=1 bool:0x102a=1 bool:0x1024=1")
 	d.do("set port %s oid:0x3b=%s", portID(t, port), table)
 	return table
 }
 
+// headroom is where the switch looks for the begin of headers, in octets.
+const headroom = 512
+
 // wantLabel is the frame as the switch must send it on.
-func wantLabel(frame []byte, algorithm flow.Algorithm, always bool) (want []byte, labelled bool) {
+func wantLabel(frame []byte, algorithm flow.Algorithm, always, outer bool) (want []byte, labelled, tunnelled bool) {
 	var p roce.Packet
 	want = slices.Clone(frame)
-	if p.Parse(want, len(want)) != nil || p.Is4() || p.Tunnelled() || p.Fragment() || (!always && p.FlowLabel() != 0) {
-		return want, false
+	if p.Parse(want, len(want)) != nil || p.Is4() && !p.Tunnelled() || p.Fragment() ||
+		!outer && p.Tunnelled() || !always && p.FlowLabel() != 0 {
+		return want, false, false
 	}
-	deth, _ := p.DETH() // connected services: no queue pair of the source in the packet
-	p.SetFlowLabel(algorithm.Label(deth.SrcQP, p.DestQP(), p.Src16(), p.Dst16()))
-	return want, true
+	deth, datagram := p.DETH() // connected services: no queue pair of the source in the packet
+	bth := cap(want) - cap(p.BTHBytes())
+	if bth-udpLen > headroom || datagram && bth+bthLen > headroom {
+		return want, false, false
+	}
+	k := flow.KeyOf(&p)
+	p.SetFlowLabel(k.Label(algorithm, deth.SrcQP))
+	return want, true, p.Tunnelled()
 }
 
 // The label is the one of package flow, in every packet that carries RoCEv2
-// directly over IPv6, and nothing else changes in any packet.
+// directly over IPv6, in the outermost header of tunnels where that is asked for, and
+// nothing else changes in any packet.
+//
+//conformance:draft-hu/input draft-hu/crc-loop
 func TestComputedLabel(t *testing.T) {
 	enterNamespace(t)
 	link(t, "port0", "far0")
@@ -53,26 +66,29 @@ func TestComputedLabel(t *testing.T) {
 	counter := d.id("create counter oid:0=%s bool:1=1 bool:2=1", table)
 
 	program := startRunner(t, "port0")
-	const zeroOnly = 0x100
+	const zeroOnly, flagOuter = 0x100, 0x200
 	for seed, test := range []struct {
-		algorithm flow.Algorithm
-		always    bool
-		parameter int
+		algorithm     flow.Algorithm
+		always, outer bool
+		parameter     int
 	}{
-		{flow.DraftLiteral, false, 0 | zeroOnly},
-		{flow.DraftLiteral, true, 0},
-		{flow.CRC32, false, 1 | zeroOnly},
-		{flow.CRC32, true, 1},
+		{flow.DraftLiteral, false, false, 0 | zeroOnly},
+		{flow.DraftLiteral, true, true, 0 | flagOuter},
+		{flow.CRC32, false, true, 1 | zeroOnly | flagOuter},
+		{flow.CRC32, true, false, 1},
 	} {
 		// No t.Run: its goroutine would be in another namespace.
-		name := fmt.Sprintf("%s, always %v", test.algorithm, test.always)
-		entry := d.id("create entry oid:0=%s u32:1=5 %s %s=%d action-oid:0x2005=%s", table, fieldRoCE, compute, test.parameter, counter)
+		name := fmt.Sprintf("%s, always %v, outer %v", test.algorithm, test.always, test.outer)
+		var entries []string
+		for _, field := range []string{fieldRoCE, fieldInner} {
+			entries = append(entries, d.id("create entry oid:0=%s u32:1=5 %s %s=%d action-oid:0x2005=%s", table, field, compute, test.parameter, counter))
+		}
 		const frames = 25000
-		labels := 0
+		labels, tunnels := 0, 0
 		r := rand.New(rand.NewPCG(uint64(seed), 1))
 		for range frames {
 			frame := anyFrame(r)
-			want, labelled := wantLabel(frame, test.algorithm, test.always)
+			want, labelled, tunnelled := wantLabel(frame, test.algorithm, test.always, test.outer)
 			verdict, got := program.run(frame)
 			if verdict != verdictGoOn {
 				t.Fatalf("%s: verdict %d for %x", name, verdict, frame)
@@ -83,10 +99,18 @@ func TestComputedLabel(t *testing.T) {
 			if labelled {
 				labels++
 			}
+			if tunnelled {
+				tunnels++
+			}
 		}
 		if labels < frames/10 || labels > frames*9/10 {
 			t.Errorf("%s: %d of %d frames labelled: the test tests too little", name, labels, frames)
 		}
-		d.do("remove entry %s", entry)
+		if test.outer && tunnels < frames/100 {
+			t.Errorf("%s: %d of %d frames are tunnels with a label: the test tests too little", name, tunnels, frames)
+		}
+		for _, entry := range entries {
+			d.do("remove entry %s", entry)
+		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"sluice/orchagent-ext/asic/orchagent/orchagenttest"
 	"sluice/orchagent-ext/fabric"
 	"sluice/orchagent-ext/fabric/privateredis"
 	"sluice/orchagent-ext/sonicdb"
@@ -36,7 +37,10 @@ type leaf struct {
 	countersDB    *sonicdb.DB
 	appl          *sonicdb.DB
 	sluiced       *fabric.Process
+	way           way // no name: as the switch chooses
+	orchagent     *orchagenttest.Orchagent
 	log           *logged
+	memory        string // its state file
 }
 
 // logged keeps what sluiced writes.
@@ -64,7 +68,7 @@ func newLeaf(t testing.TB) *leaf {
 			t.Skipf("needs what make build makes: %v", err)
 		}
 	}
-	l := &leaf{LeafSpine: fabrictest.LeafSpine(t, 4), t: t, log: &logged{}}
+	l := &leaf{LeafSpine: fabrictest.LeafSpine(t, 4), t: t, log: &logged{}, memory: filepath.Join(t.TempDir(), "sluiced.json")}
 	var err error
 	if l.redis, err = privateredis.Start(t.TempDir()); err != nil {
 		t.Fatal(err)
@@ -82,6 +86,7 @@ func newLeaf(t testing.TB) *leaf {
 	}
 	l.ports()
 	t.Cleanup(func() {
+		l.checkNoFault()
 		if t.Failed() {
 			t.Logf("sluiced wrote:\n%s", l.log)
 		}
@@ -124,8 +129,8 @@ func (l *leaf) launchWith(front []string, args ...string) {
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	line := append(front, bin+"sluiced", "--db-config", l.redis.Config, "--sai-library", library)
-	line = append(line, args...)
+	line := append(front, bin+"sluiced", "--db-config", l.redis.Config, "--sai-library", library, "--state-file", l.memory)
+	line = append(append(line, l.way.args...), args...)
 	cmd := exec.Command(line[0], line[1:]...)
 	cmd.Stdout, cmd.Stderr = l.log, l.log
 	if l.sluiced, err = l.Leaf.Start(cmd); err != nil {
@@ -217,8 +222,14 @@ func (l *leaf) awaitFields(table, key string, pairs ...string) map[string]string
 // enable switches flow labels on, and waits until they are.
 func (l *leaf) enable(pairs ...string) {
 	l.t.Helper()
-	l.set("SLUICE_FLOW_LABEL", "global", append([]string{"admin_state", "enabled", "manage_switch_hash", "true"}, pairs...)...)
+	l.labels(pairs...)
 	l.awaitFields("SLUICE_STATE", "global", "state", "running", "flow_label", "active")
+}
+
+// labels writes the row that switches flow labels on.
+func (l *leaf) labels(pairs ...string) {
+	l.t.Helper()
+	l.set("SLUICE_FLOW_LABEL", "global", append([]string{"admin_state", "enabled", "manage_switch_hash", "true"}, pairs...)...)
 }
 
 // objects are the ASIC objects of the ledger, by key.

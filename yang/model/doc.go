@@ -11,3 +11,4 @@
 package model
 
 //go:generate go run ./internal/generate
+//go:generate go run ../internal/pages

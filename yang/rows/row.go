@@ -5,6 +5,8 @@ package rows
 import (
 	"fmt"
 	"strings"
+
+	"sluice/yang/text"
 )
 
 // Row is a row of a database.
@@ -21,13 +23,13 @@ func (r Row) Name() string { return r.Table + "|" + r.Key }
 type Error struct {
 	Table, Key string
 	Field      string // empty when it is the row as a whole
-	Value      string // of the field
+	Value      string // of the field; cut where it is long
 	Reason     string // what is wrong, and what is allowed
 }
 
 func (e *Error) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s|%s: ", e.Table, e.Key)
+	fmt.Fprintf(&b, "%s|%s: ", e.Table, text.Cut(e.Key, LongestQuote))
 	if e.Field != "" {
 		b.WriteString(e.Field)
 		if e.Value != "" {
@@ -39,7 +41,18 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// wrong returns the error of a field of r.
+// Bounds of what an error quotes, octets: errors are kept in a database, logged and
+// sent, and whoever writes a row chooses the size of what is wrong in it.
+const (
+	LongestQuote  = 256 // of a key, a field or a value
+	longestReason = 2048
+)
+
+// wrong returns the error of a field of r. What it quotes of the row is cut, but the
+// key, which names it.
 func (r Row) wrong(field, value, format string, args ...any) *Error {
-	return &Error{Table: r.Table, Key: r.Key, Field: field, Value: value, Reason: fmt.Sprintf(format, args...)}
+	return &Error{
+		Table: r.Table, Key: r.Key, Field: text.Cut(field, LongestQuote), Value: text.Cut(value, LongestQuote),
+		Reason: text.Cut(fmt.Sprintf(format, args...), longestReason),
+	}
 }

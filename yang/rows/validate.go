@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/openconfig/goyang/pkg/yang"
+
+	"sluice/yang/text"
 )
 
 // Validate judges rows together: each on its own, what it refers to, and
@@ -47,7 +49,7 @@ func Validate(all []Row, there func(table, key string) bool) []*Error {
 
 // Twice returns the error of a row whose key means the same as that of another.
 func (r Row) Twice(other string) *Error {
-	return r.wrong("", "", "is the same as %s|%s", r.Table, other)
+	return r.wrong("", "", "is the same as %s|%s", r.Table, text.Cut(other, LongestQuote))
 }
 
 // CanonicalKey returns the key of a row that [Decode] accepts in the form by

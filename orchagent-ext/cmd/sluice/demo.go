@@ -5,6 +5,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -27,6 +28,7 @@ its label with the one that the draft's algorithm gives.
 It exits with 1 when the load, a label, an ICRC or the number of packets is not as it must be.
 Nothing leaves the namespaces, and nothing of it remains but the report.`,
 		Example: `  sudo bin/sluice demo
+  sudo bin/sluice demo --scenario hold
   sudo bin/sluice demo --sai-profile SLUICE_HIDE=compute,rewrite`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -42,6 +44,8 @@ Nothing leaves the namespaces, and nothing of it remains but the report.`,
 	flags.StringVar(&c.Sluiced, "sluiced", filepath.Join(beside, "sluiced"), "program sluiced")
 	flags.StringVar(&c.Library, "sai-library", filepath.Join(beside, "libsoftsai.so"), "SAI library that sluiced loads")
 	flags.StringArrayVar(&c.Profile, "sai-profile", nil, "KEY=VALUE for that library's profile; may be given again")
+	flags.StringSliceVar(&c.Scenarios, "scenario", []string{"spread"}, "what to show: "+strings.Join(demo.Scenarios(), ", "))
+	flags.BoolVar(&c.Full, "full", false, "medians of 3 runs and 1000 events, in place of one run of each")
 	flags.StringVar(&c.Captures, "captures", "tests/captures", "folder of captures (*.pcap)")
 	flags.StringVar(&c.Out, "out", "build/demo", "folder for report.json, balance.svg and the log of sluiced")
 	return cmd

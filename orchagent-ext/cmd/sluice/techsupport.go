@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
 
 	"sluice/orchagent-ext/cmd/sluice/internal/techsupport"
 	"sluice/orchagent-ext/cmd/sluice/internal/terminal"
@@ -44,7 +45,7 @@ container. It takes 30 s at most, and 10 MiB.`,
 	}
 	flags := cmd.Flags()
 	dbs := addDatabases(flags)
-	flags.StringVar(&out, "out", "", "write an archive into this file; - is standard output")
+	flags.StringVar(&out, "out", "", "write an archive into this new file; - is standard output")
 	flags.DurationVar(&since, "since", 24*time.Hour, "how far back lines of the log are taken")
 	flags.BoolVar(&asJSON, "json", false, "JSON instead of text")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -87,9 +88,10 @@ container. It takes 30 s at most, and 10 MiB.`,
 	return cmd
 }
 
-// writePrivate writes a file that nobody else may read.
+// writePrivate writes a new file that no other user may read. A file that is there
+// might be open to others, and a link might lead anywhere: neither is written to.
 func writePrivate(name string, content io.Reader) error {
-	f, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_EXCL|unix.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return err
 	}

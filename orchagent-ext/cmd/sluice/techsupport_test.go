@@ -7,11 +7,16 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode"
+
+	"sluice/orchagent-ext/sonicdb"
+	"sluice/yang/rows"
 )
 
 func TestTechsupport(t *testing.T) {
@@ -57,6 +62,32 @@ func TestTechsupport(t *testing.T) {
 	}
 }
 
+// TestTechsupportWritesNewFilesAlone: neither a file that is there, which may be open
+// to others, nor one that a link leads to is written.
+func TestTechsupportWritesNewFilesAlone(t *testing.T) {
+	dir := t.TempDir()
+	open, link, nowhere := filepath.Join(dir, "open"), filepath.Join(dir, "link"), filepath.Join(dir, "nowhere")
+	if err := os.WriteFile(open, []byte("before"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for name, target := range map[string]string{link: open, nowhere: filepath.Join(dir, "target")} {
+		if err := os.Symlink(target, name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{open, link, nowhere} {
+		if _, stderr, code := sluice(nil, "techsupport", "--db-config", "/nonexistent", "--out", name); code != 1 || !strings.Contains(stderr, "file exists") {
+			t.Errorf("%s: %d: %s", name, code, stderr)
+		}
+	}
+	if content, err := os.ReadFile(open); err != nil || string(content) != "before" {
+		t.Errorf("%d octets, %v", len(content), err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "target")); err == nil {
+		t.Error("a link was followed")
+	}
+}
+
 func filesIn(t *testing.T, packed io.Reader) (n int) {
 	t.Helper()
 	unzipped, err := gzip.NewReader(packed)
@@ -71,6 +102,34 @@ func filesIn(t *testing.T, packed io.Reader) (n int) {
 		if err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// TestTechsupportPrintsNothingThatATerminalObeys: whatever rows hold, as text and as
+// JSON, which means the same.
+func TestTechsupportPrintsNothingThatATerminalObeys(t *testing.T) {
+	s := newFakeSluiced(t)
+	s.writes(t, "now.json")
+	const hostile = "a\u009b31m\u202eb\x7f\u2028"
+	row := rows.Row{Table: "SLUICE_STATE", Key: "global", Fields: map[string]string{"state": "degraded", "warnings": hostile, hostile: "x"}}
+	if err := s.state.Write(t.Context(), sonicdb.Change{Row: row}); err != nil {
+		t.Fatal(err)
+	}
+	text, _ := good(t, "techsupport", "--db-config", s.Config)
+	asJSON, _ := good(t, "techsupport", "--db-config", s.Config, "--json")
+	once, _ := good(t, "top", "--db-config", s.Config, "--once")
+	inJSON, _ := good(t, "top", "--db-config", s.Config, "--once", "--json")
+	for what, out := range map[string]string{"text": text, "JSON": asJSON, "top": once, "top's JSON": inJSON} {
+		if at := strings.IndexFunc(out, func(r rune) bool { return !unicode.IsPrint(r) && r != '\n' }); at >= 0 {
+			t.Errorf("%s: %q", what, out[max(0, at-50):min(len(out), at+50)])
+		}
+	}
+	var r any
+	if err := json.Unmarshal([]byte(asJSON), &r); err != nil || !strings.Contains(fmt.Sprint(r), hostile) {
+		t.Errorf("%v: the JSON does not hold %q", err, hostile)
+	}
+	if !strings.Contains(text, "a·31m·b··") {
+		t.Error(text)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"sluice/orchagent-ext/cmd/sluice/internal/terminal"
 	"sluice/orchagent-ext/cmd/sluice/internal/top"
+	"sluice/yang/text"
 )
 
 // Limits of --interval: below the first, Redis has more to do than it should for
@@ -136,7 +137,11 @@ func (t *watcher) print(ctx context.Context, w io.Writer, once bool) error {
 func (t *watcher) write(w io.Writer, apart bool) error {
 	v := t.view(time.Now())
 	if t.json {
-		return json.NewEncoder(w).Encode(v)
+		encoded, err := json.Marshal(v)
+		if err == nil {
+			_, err = w.Write(append(text.JSON(encoded), '\n'))
+		}
+		return err
 	}
 	frame := v.Frame(top.Layout{UTF8: terminal.UTF8(os.Getenv), Order: t.order})
 	if apart {

@@ -8,6 +8,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
+	"strings"
 	"text/tabwriter"
 
 	"sluice/orchagent-ext/asic"
@@ -17,6 +19,7 @@ import (
 	"sluice/orchagent-ext/sonicdb"
 	"sluice/orchagent-ext/telemetry"
 	sai "sluice/sai-shim"
+	"sluice/yang/text"
 )
 
 // dryRun prints the steps from what STATE_DB says stands to what CONFIG_DB asks
@@ -55,20 +58,31 @@ func dryRun(ctx context.Context, o *options, databases *sonicdb.Databases, out i
 	if err != nil {
 		return err
 	}
-	steps, err := asic.Compare(want, stands)
+	if method == asic.Rewrite { // whose flows keep their entries
+		maps.DeleteFunc(stands, func(_ string, r *asic.Record) bool { return asic.OfFlow(r) })
+	}
+	plan, err := asic.Compare(want, stands, asic.Settable)
 	if err != nil {
 		return err
 	}
+	steps := plan.Steps()
 	if o.json {
-		encoder := json.NewEncoder(out)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(struct {
+		encoded, err := json.MarshalIndent(struct {
 			Method   asic.Method        `json:"method"`
 			Steps    []asic.Step        `json:"steps"`
 			Rejected []config.Rejection `json:"rejected"`
-		}{method, steps, rejected})
+		}{method, steps, rejected}, "", "  ")
+		if err == nil {
+			_, err = out.Write(append(text.JSON(encoded), '\n'))
+		}
+		return err
 	}
-	return printSteps(out, method, steps, rejected)
+	var b strings.Builder
+	if err := printSteps(&b, method, steps, rejected); err != nil {
+		return err
+	}
+	_, err = io.WriteString(out, text.Lines(b.String()))
+	return err
 }
 
 // standing is what the ledger has, and the last means that was chosen; "": none.
@@ -143,9 +157,18 @@ func printSteps(out io.Writer, method asic.Method, steps []asic.Step, rejected [
 		what := "create"
 		if s.Remove {
 			what = "remove"
+		} else if s.Set != nil {
+			what = "set"
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s", what, s.Object.Key, s.Object.Type)
-		for i, a := range s.Object.Attrs {
+		attrs := s.Object.Attrs
+		if s.Set != nil {
+			attrs = nil
+		}
+		for _, name := range s.Set {
+			attrs = append(attrs, asic.Attr{Name: name, Value: cmp.Or(s.Object.Attr(name), "off")})
+		}
+		for i, a := range attrs {
 			if i > 0 {
 				fmt.Fprint(w, "\t\t")
 			}

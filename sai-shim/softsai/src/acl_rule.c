@@ -22,6 +22,7 @@ static const struct match {
 	{ SAI_ACL_ENTRY_ATTR_FIELD_DST_IP, offsetof(struct softsai_key, dst), 4, SOFTSAI_V4 },
 	{ SAI_ACL_ENTRY_ATTR_FIELD_L4_SRC_PORT, WHERE(sport), SOFTSAI_L4 },
 	{ SAI_ACL_ENTRY_ATTR_FIELD_L4_DST_PORT, WHERE(dport), SOFTSAI_L4 },
+	{ SAI_ACL_ENTRY_ATTR_FIELD_INNER_L4_DST_PORT, WHERE(dport), SOFTSAI_L4 | SOFTSAI_TUNNEL },
 	{ SAI_ACL_ENTRY_ATTR_FIELD_IP_PROTOCOL, WHERE(proto), SOFTSAI_IP },
 	{ SAI_ACL_ENTRY_ATTR_FIELD_IPV6_NEXT_HEADER, WHERE(proto), SOFTSAI_V6 },
 	{ SAI_ACL_ENTRY_ATTR_FIELD_DSCP, WHERE(dscp), SOFTSAI_IP },
@@ -33,6 +34,18 @@ static const struct match {
 	{ SAI_ACL_ENTRY_ATTR_FIELD_ICMPV6_TYPE, WHERE(icmp_type), SOFTSAI_ICMP | SOFTSAI_V6 },
 	{ SAI_ACL_ENTRY_ATTR_FIELD_ICMPV6_CODE, WHERE(icmp_code), SOFTSAI_ICMP | SOFTSAI_V6 },
 };
+
+/*
+ * Asks for what a field needs of a packet. Ports and BTH are those of the packet itself
+ * unless SOFTSAI_TUNNEL is asked for: those of one inside it.
+ */
+static void add_valid(struct acl_rule *r, uint8_t valid)
+{
+	r->mask.valid |= valid;
+	r->key.valid |= valid;
+	if (valid & (SOFTSAI_L4 | SOFTSAI_BTH | SOFTSAI_AETH))
+		r->mask.valid |= SOFTSAI_TUNNEL;
+}
 
 /* Ands a field into the rule; two fields on one place agree or nothing matches. */
 static void add_match(struct acl_rule *r, size_t at, const void *value, const void *mask, size_t size)
@@ -66,7 +79,7 @@ static void add_field(struct acl_rule *r, const struct match *m, const sai_acl_f
 	}
 	add_match(r, m->at, &value, &mask, m->size);
 	if (memcmp(&mask, &(typeof(mask)){}, sizeof(mask)) != 0)
-		r->mask.valid |= m->valid;
+		add_valid(r, m->valid);
 }
 
 static bool add_udf(const struct object *o, struct acl_rule *r, sai_attr_id_t id, const sai_acl_field_data_t *f)
@@ -81,7 +94,7 @@ static bool add_udf(const struct object *o, struct acl_rule *r, sai_attr_id_t id
 	if (f->data.u8list.count != length || f->mask.u8list.count != length)
 		return false;
 	add_match(r, offsetof(struct softsai_key, bth) + offset, f->data.u8list.list, f->mask.u8list.list, length);
-	r->mask.valid |= SOFTSAI_BTH;
+	add_valid(r, SOFTSAI_BTH);
 	return true;
 }
 
@@ -91,13 +104,13 @@ static bool add_ip_type(struct acl_rule *r, const sai_acl_field_data_t *f)
 	case SAI_ACL_IP_TYPE_ANY:
 		return true;
 	case SAI_ACL_IP_TYPE_IP:
-		r->mask.valid |= SOFTSAI_IP;
+		add_valid(r, SOFTSAI_IP);
 		return true;
 	case SAI_ACL_IP_TYPE_IPV4ANY:
-		r->mask.valid |= SOFTSAI_V4;
+		add_valid(r, SOFTSAI_V4);
 		return true;
 	case SAI_ACL_IP_TYPE_IPV6ANY:
-		r->mask.valid |= SOFTSAI_V6;
+		add_valid(r, SOFTSAI_V6);
 		return true;
 	}
 	return false;
@@ -202,13 +215,17 @@ static bool mirror(const sai_object_list_t *list, struct softsai_entry *e)
 	return true;
 }
 
-/* The algorithm, and whether only a label of 0 is written: sai_sluice_ext.h. */
+/* The algorithm, and which labels are written: sai_sluice_ext.h. */
 static bool compute(int32_t parameter, struct softsai_entry *e)
 {
+	const int32_t flags = SAI_SLUICE_FLOW_LABEL_ZERO_ONLY | SAI_SLUICE_FLOW_LABEL_OUTER;
+
 	if (parameter & SAI_SLUICE_FLOW_LABEL_ZERO_ONLY)
 		e->actions |= SOFTSAI_ZERO_ONLY;
-	e->algorithm = parameter & ~SAI_SLUICE_FLOW_LABEL_ZERO_ONLY;
-	return e->algorithm <= 1;
+	if (parameter & SAI_SLUICE_FLOW_LABEL_OUTER)
+		e->actions |= SOFTSAI_OUTER;
+	e->algorithm = parameter & ~flags;
+	return (parameter & ~flags) >> 1 == 0;
 }
 
 static bool add_action(struct softsai_entry *e, const sai_attribute_t *attr)
@@ -277,7 +294,6 @@ sai_status_t acl_compile(const struct object *o, struct acl_rule *rule)
 		if (!good)
 			return attribute_status(SAI_STATUS_INVALID_ATTR_VALUE_0, i);
 	}
-	rule->key.valid = rule->mask.valid;
 	rule->entry.priority = priority ? priority->u32 : 0;
 	if ((rule->entry.actions & SOFTSAI_COMPUTE) && (rule->entry.actions & SOFTSAI_SET_LABEL)) {
 		fail("ACL entry: it can compute a flow label or set one, not both");

@@ -35,19 +35,33 @@ static __always_inline void count(struct softsai_entry *e, __u32 bytes)
 	}
 }
 
-/* Writes the 20 bits, and nothing else: no checksum but the device's covers them. */
+/*
+ * Writes the 20 bits, and nothing else: no checksum but the device's covers them. The
+ * hash takes the final destination of a packet, and of a tunnel the addresses as they
+ * arrive.
+ */
+/* conformance: draft-hu/write */
 static __always_inline void write_label(struct __sk_buff *skb, struct packet *p, struct softsai_entry *e)
 {
-	__be32 *word = octets(skb, p, p->ip, 40), before;
-	__u32 label = e->label;
+	__u32 label = e->label, tunnel = p->key.valid & SOFTSAI_TUNNEL;
+	__u8 *dst = p->key.dst;
+	__be32 *word, before;
 
-	if (!word || !p->roce || !(p->key.valid & SOFTSAI_V6))
+	if (!p->roce || !(p->key.valid & SOFTSAI_V6) || (tunnel && !(e->actions & SOFTSAI_OUTER)))
 		return;
 	if (e->actions & SOFTSAI_COMPUTE) {
 		if ((e->actions & SOFTSAI_ZERO_ONLY) && p->key.label)
 			return;
-		label = softsai_label(e->algorithm, p->src_qp, bpf_ntohl(p->key.bth) & 0xffffff, p->key.src, p->key.dst);
+		if (p->segment && !tunnel) {
+			dst = octets(skb, p, p->segment, 16);
+			if (!dst)
+				return;
+		}
+		label = softsai_label(e->algorithm, p->src_qp, bpf_ntohl(p->key.bth) & 0xffffff, p->key.src, dst);
 	}
+	word = octets(skb, p, p->ip, 40);
+	if (!word)
+		return;
 	before = *word;
 	*word = (before & bpf_htonl(0xfff00000)) | bpf_htonl(label & 0xfffff);
 	if (softsai_queues && before != *word)
@@ -136,15 +150,15 @@ static __always_inline bool act(struct __sk_buff *skb, struct packet *p, struct 
 			actions |= police_actions(e->policer, p->frame);
 		if ((actions & SOFTSAI_SAMPLE) && bpf_get_prandom_u32() % (e->sample ?: 1) == 0)
 			actions |= SOFTSAI_COPY;
-		if (actions & SOFTSAI_COPY)
-			copy(skb, e->trap);
 		if (actions & SOFTSAI_MIRROR)
 			mirror(skb, e);
 	}
-	if (actions & SOFTSAI_DROP)
-		return false;
 	if (actions & (SOFTSAI_COMPUTE | SOFTSAI_SET_LABEL))
 		write_label(skb, p, e);
+	if (actions & SOFTSAI_COPY) /* as it leaves: what is exported is what the next hop sees */
+		copy(skb, e->trap);
+	if (actions & SOFTSAI_DROP)
+		return false;
 	if (actions & (SOFTSAI_SET_TC | SOFTSAI_SET_DSCP))
 		mark(skb, p, e);
 	if (actions & SOFTSAI_SET_DSCP)

@@ -10,7 +10,7 @@
 #include <linux/types.h>
 
 /* The layout's version. Maps of another version are not adopted. */
-#define SOFTSAI_LAYOUT 2
+#define SOFTSAI_LAYOUT 3
 
 #define SOFTSAI_SHAPES 16	   /* mask shapes a table */
 #define SOFTSAI_TABLES 16	   /* ACL tables */
@@ -33,17 +33,18 @@ enum softsai_valid {
 	SOFTSAI_AETH = 1 << 4, /* a whole one */
 	SOFTSAI_ICMP = 1 << 5, /* type and code, of ICMP or ICMPv6 */
 	SOFTSAI_IP = 1 << 6,   /* either version */
+	SOFTSAI_TUNNEL = 1 << 7, /* ports and BTH are of a RoCEv2 packet inside an IPv6 one */
 };
 
 /* What an ACL can match. The key of an entry is these fields under its mask. */
 struct softsai_key {
 	__u8 src[16];	/* IPv4: the first 4 octets */
-	__u8 dst[16];	/* final destination: under a segment routing header its last segment */
+	__u8 dst[16];	/* as it arrives: under a segment routing header the active segment */
 	__be32 label;	/* IPv6 flow label */
 	__be32 bth;	/* octets 4-7 of the BTH: FECN, BECN, reserved, DestQP */
 	__be16 sport;
 	__be16 dport;
-	__u8 proto;	/* behind the extension headers */
+	__u8 proto;	/* behind the extension headers of the outermost IP header */
 	__u8 opcode;
 	__u8 syndrome;
 	__u8 icmp_type;
@@ -69,6 +70,7 @@ enum softsai_action {
 	SOFTSAI_SAMPLE = 1 << 8,
 	SOFTSAI_MIRROR = 1 << 9,
 	SOFTSAI_SET_TC = 1 << 10, /* 1 << 11 was another in an earlier version */
+	SOFTSAI_OUTER = 1 << 12,  /* COMPUTE: the outermost header of a tunnel, too */
 };
 
 /* An ACL entry. All members in host order. Aligned, so that it is copied by words of 8. */

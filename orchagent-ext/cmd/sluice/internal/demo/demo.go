@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"sluice/orchagent-ext/fabric"
@@ -17,29 +19,68 @@ import (
 
 // Config says what the demo runs and where it writes.
 type Config struct {
-	Sluiced  string   // program
-	Library  string   // SAI library that sluiced loads
-	Profile  []string // KEY=VALUE for the library
-	Captures string   // folder of real captures (*.pcap)
-	Out      string   // folder of report.json, balance.svg and sluiced.log; made if it is not there
+	Sluiced   string   // program
+	Library   string   // SAI library that sluiced loads
+	Profile   []string // KEY=VALUE for the library
+	Captures  string   // folder of real captures (*.pcap)
+	Out       string   // folder of report.json, plots and logs; made if it is not there
+	Scenarios []string // of [Scenarios], in this order
+	Full      bool     // medians of several runs and many events, instead of one run of each
 
 	Stdout, Stderr io.Writer // result; progress
 }
 
-const (
-	uplinks = 4
+// A scenario shows one thing on a network of its own. limit ends one that hangs;
+// what is waited for inside has less.
+type scenario struct {
+	name  string
+	limit time.Duration
+	run   func(ctx context.Context, f *fabric.Fabric, c Config, folder string, say say) (result, error)
+}
 
-	// limit ends a demo that hangs; what is waited for inside has less.
-	limit = 55 * time.Second
-)
+// say tells of progress.
+type say func(format string, args ...any)
 
-// Run runs the demo. The error says what went wrong or was not as it must be; the
-// report is there in the latter case, too. When ctx ends, it ends.
-func Run(ctx context.Context, c Config) (err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not done within %v", limit))
+// A result is what a scenario found.
+type result interface {
+	write(folder string) error // adds to report.json, and writes plots
+	print(w io.Writer) error   // shows it to people
+	judge() error              // says what is not as it must be
+}
+
+var scenarios = []scenario{
+	{"spread", 55 * time.Second, runSpread},
+	{"hold", 10 * time.Minute, runHold},
+}
+
+// Scenarios are the names of the scenarios, in the order in which they are shown.
+func Scenarios() (names []string) {
+	for _, s := range scenarios {
+		names = append(names, s.name)
+	}
+	return names
+}
+
+const uplinks = 4
+
+// Run runs the scenarios of the demo. The error says what went wrong or was not as it
+// must be; the report is there in the latter case, too. When ctx ends, it ends.
+func Run(ctx context.Context, c Config) error {
+	for _, name := range c.Scenarios {
+		i := slices.IndexFunc(scenarios, func(s scenario) bool { return s.name == name })
+		if i < 0 {
+			return fmt.Errorf("scenario %q: allowed are %s", name, strings.Join(Scenarios(), ", "))
+		}
+		if err := c.show(ctx, scenarios[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c Config) show(ctx context.Context, s scenario) (err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, s.limit, fmt.Errorf("not done within %v", s.limit))
 	defer cancel()
-	say := func(format string, args ...any) { fmt.Fprintf(c.Stderr, format+"\n", args...) }
-
 	f, err := fabric.New()
 	if errors.Is(err, fabric.ErrNotSupported) {
 		return fmt.Errorf("the demo makes network namespaces and loads programs into the kernel: %w: run it as root, as by sudo bin/sluice demo", err)
@@ -51,24 +92,12 @@ func Run(ctx context.Context, c Config) (err error) {
 	if err := c.check(); err != nil {
 		return err
 	}
-	say("network: host A – leaf == %d uplinks == spine – host B", uplinks)
-	b, err := newBench(f, c.Captures)
-	if err != nil {
-		return err
-	}
-
 	folder, err := os.MkdirTemp("", "sluice-demo-")
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
-	say("control plane: Redis, and %s with %s in the leaf", c.Sluiced, c.Library)
-	p, ctx, err := startPlane(ctx, c, folder, b.LeafSpine)
-	defer func() { err = errors.Join(err, p.close()) }()
-	if err != nil {
-		return reason(ctx, err)
-	}
-	r, err := b.compare(ctx, p, say)
+	r, err := s.run(ctx, f, c, folder, func(format string, args ...any) { fmt.Fprintf(c.Stderr, format+"\n", args...) })
 	if err != nil {
 		return reason(ctx, err)
 	}
@@ -79,6 +108,26 @@ func Run(ctx context.Context, c Config) (err error) {
 		return err
 	}
 	return r.judge()
+}
+
+// runSpread shows what flow labels do to the uplinks of a leaf.
+func runSpread(ctx context.Context, f *fabric.Fabric, c Config, folder string, say say) (_ result, err error) {
+	say("network: host A – leaf == %d uplinks == spine – host B", uplinks)
+	b, err := newBench(f, c.Captures)
+	if err != nil {
+		return nil, err
+	}
+	say("control plane: Redis, and %s with %s in the leaf", c.Sluiced, c.Library)
+	p, ctx, err := startPlane(ctx, c, folder, site{node: b.Leaf, log: "sluiced.log", rows: portRows(b.LeafSpine)})
+	defer func() { err = errors.Join(err, p.close()) }()
+	if err != nil {
+		return nil, reason(ctx, err)
+	}
+	r, err := b.compare(ctx, p, say)
+	if err != nil {
+		return nil, reason(ctx, err)
+	}
+	return r, nil
 }
 
 // reason returns why the context ended, where that is behind an error.
@@ -117,7 +166,7 @@ func newBench(f *fabric.Fabric, captures string) (*bench, error) {
 }
 
 // compare sends the traffic before and after the row that enables flow labels.
-func (b *bench) compare(ctx context.Context, p *plane, say func(format string, args ...any)) (*report, error) {
+func (b *bench) compare(ctx context.Context, p *plane, say say) (*report, error) {
 	r := &report{}
 	r.Balance.Paths = len(b.Uplinks)
 	say("traffic: %d packets of %d captures, %d packets of %d queue pairs", len(b.captured), b.files, len(b.generated), sessions.QPs)

@@ -120,7 +120,7 @@ func run(t *testing.T, ctx context.Context, script string) error {
 	t.Setenv("TMPDIR", temp)
 	var out bytes.Buffer
 	err := Run(ctx, Config{
-		Sluiced: sluiced, Library: sluiced, Captures: captures, Out: filepath.Join(folder, "out"),
+		Sluiced: sluiced, Library: sluiced, Captures: captures, Out: filepath.Join(folder, "out"), Scenarios: []string{"spread"},
 		Stdout: &out, Stderr: t.Output(),
 	})
 	if errors.Is(err, privateredis.ErrNotInstalled) || errors.Is(err, fabric.ErrNotSupported) {
@@ -160,7 +160,7 @@ func TestMissingFiles(t *testing.T) {
 		{Sluiced: captures, Library: "no/library.so", Captures: captures},
 		{Sluiced: captures, Library: captures, Captures: "no/captures"},
 	} {
-		c.Stdout, c.Stderr, c.Out = t.Output(), t.Output(), t.TempDir()
+		c.Stdout, c.Stderr, c.Out, c.Scenarios = t.Output(), t.Output(), t.TempDir(), []string{"spread"}
 		if err := Run(t.Context(), c); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "no/") {
 			t.Errorf("got %v", err)
 		}

@@ -53,7 +53,8 @@ func TestEveryMethod(t *testing.T) {
 			var stdout bytes.Buffer
 			out := t.TempDir()
 			err := Run(t.Context(), Config{
-				Sluiced: filepath.Join(folder, "sluiced"), Library: filepath.Join(folder, "libsoftsai.so"),
+				Scenarios: []string{"spread"},
+				Sluiced:   filepath.Join(folder, "sluiced"), Library: filepath.Join(folder, "libsoftsai.so"),
 				Profile: []string{"SLUICE_HIDE=" + tt.hide}, Captures: captures, Out: out, Stdout: &stdout, Stderr: t.Output(),
 			})
 			if err != nil {

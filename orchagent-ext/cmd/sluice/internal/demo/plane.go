@@ -29,20 +29,33 @@ const (
 	lastWords     = 12 // lines of the log that are shown when something is wrong
 )
 
-// A plane is the control plane of the leaf: databases and sluiced.
+// A plane is the control plane of one switch: databases and sluiced.
 type plane struct {
 	redis         *privateredis.Server
+	databases     []*sonicdb.DB
 	config, state *sonicdb.DB
+	counters      *sonicdb.DB
 	sluiced       *fabric.Process
 	log           string // file of what sluiced writes
 }
 
-// startPlane starts Redis in a folder and sluiced in the leaf's namespace, and
+// A site is where a plane is, and what it begins with.
+type site struct {
+	node    *fabric.Node
+	log     string           // name of the file of what sluiced writes
+	profile []string         // KEY=VALUE for the library, behind those of the [Config]
+	rows    []sonicdb.Change // CONFIG_DB
+}
+
+// startPlane starts Redis in a folder and sluiced in the switch's namespace, and
 // waits until it runs. The context that it returns ends when sluiced does; its
 // cause says how. Close the plane in the end, after an error, too.
-func startPlane(ctx context.Context, c Config, folder string, s *fabric.LeafSpine) (*plane, context.Context, error) {
-	p := &plane{log: filepath.Join(c.Out, "sluiced.log")}
-	err := p.startRedis(ctx, folder, portRows(s))
+func startPlane(ctx context.Context, c Config, folder string, s site) (*plane, context.Context, error) {
+	p := &plane{log: filepath.Join(c.Out, s.log)}
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return p, ctx, err
+	}
+	err := p.startRedis(ctx, folder, s.rows)
 	if err != nil {
 		return p, ctx, err
 	}
@@ -52,11 +65,11 @@ func startPlane(ctx context.Context, c Config, folder string, s *fabric.LeafSpin
 	}
 	defer log.Close()
 	cmd := exec.Command(c.Sluiced, "--db-config", p.redis.Config, "--sai-library", c.Library)
-	for _, pair := range c.Profile {
+	for _, pair := range slices.Concat(c.Profile, s.profile) {
 		cmd.Args = append(cmd.Args, "--sai-profile", pair)
 	}
 	cmd.Stdout, cmd.Stderr = log, log
-	if p.sluiced, err = s.Leaf.Start(cmd); err != nil {
+	if p.sluiced, err = s.node.Start(cmd); err != nil {
 		return p, ctx, err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -89,16 +102,24 @@ func (p *plane) startRedis(ctx context.Context, folder string, changes []sonicdb
 	if err != nil {
 		return err
 	}
-	if p.config, err = sonicdb.Open(databases, "CONFIG_DB", slog.New(slog.DiscardHandler)); err != nil {
-		return err
-	}
-	if p.state, err = sonicdb.Open(databases, "STATE_DB", slog.New(slog.DiscardHandler)); err != nil {
-		return err
+	for name, db := range map[string]**sonicdb.DB{"CONFIG_DB": &p.config, "STATE_DB": &p.state, "COUNTERS_DB": &p.counters} {
+		if *db, err = sonicdb.Open(databases, name, slog.New(slog.DiscardHandler)); err != nil {
+			return err
+		}
+		p.databases = append(p.databases, *db)
 	}
 	return p.config.Write(ctx, changes...)
 }
 
-// portRows are the leaf's ports as SONiC has them, and what they face.
+// portRow is a port as SONiC has it.
+func portRow(port *fabric.Interface, index int) sonicdb.Change {
+	return set("PORT", port.Name, map[string]string{
+		"alias": port.Name, "index": fmt.Sprint(index), "lanes": fmt.Sprint(4 * index),
+		"speed": fmt.Sprint(portMbps), "mtu": fmt.Sprint(fabric.MTU), "admin_status": "up",
+	})
+}
+
+// portRows are the leaf's ports, and what they face.
 func portRows(s *fabric.LeafSpine) []sonicdb.Change {
 	var changes []sonicdb.Change
 	for i, port := range append([]*fabric.Interface{s.LeafA}, s.Uplinks...) {
@@ -106,12 +127,7 @@ func portRows(s *fabric.LeafSpine) []sonicdb.Change {
 		if port == s.LeafA {
 			role = "edge"
 		}
-		changes = append(changes,
-			set("PORT", port.Name, map[string]string{
-				"alias": port.Name, "index": fmt.Sprint(i), "lanes": fmt.Sprint(4 * i),
-				"speed": "10000", "mtu": fmt.Sprint(fabric.MTU), "admin_status": "up",
-			}),
-			set("SLUICE_PORT", port.Name, map[string]string{"role": role}))
+		changes = append(changes, portRow(port, i), set("SLUICE_PORT", port.Name, map[string]string{"role": role}))
 	}
 	return changes
 }
@@ -160,7 +176,12 @@ func (p *plane) await(ctx context.Context, patience time.Duration, table, key, f
 }
 
 func (p *plane) read(ctx context.Context, table, key string) (map[string]string, error) {
-	all, err := p.state.Read(ctx, table)
+	return field(ctx, p.state, table, key)
+}
+
+// field reads a row of a database; nil where there is none.
+func field(ctx context.Context, db *sonicdb.DB, table, key string) (map[string]string, error) {
+	all, err := db.Read(ctx, table)
 	if err != nil {
 		return nil, err
 	}
@@ -206,10 +227,8 @@ func (p *plane) close() error {
 			}
 		}
 	}
-	for _, db := range []*sonicdb.DB{p.config, p.state} {
-		if db != nil {
-			errs = append(errs, db.Close())
-		}
+	for _, db := range p.databases {
+		errs = append(errs, db.Close())
 	}
 	if p.redis != nil {
 		p.redis.Stop()

@@ -102,13 +102,9 @@ row to switch      %.1f ms (method %s)
 	return err
 }
 
-// write writes report.json and balance.svg into a folder.
+// write adds to report.json and writes balance.svg.
 func (r *report) write(folder string) error {
-	content, err := json.MarshalIndent(r, "", "  ")
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(filepath.Join(folder, "report.json"), append(content, '\n'), 0o644); err != nil {
+	if err := merge(folder, r); err != nil {
 		return err
 	}
 	var svg bytes.Buffer
@@ -116,4 +112,28 @@ func (r *report) write(folder string) error {
 		return err
 	}
 	return os.WriteFile(filepath.Join(folder, "balance.svg"), svg.Bytes(), 0o644)
+}
+
+// merge writes the members of part into the object in report.json. Members of other
+// scenarios stay.
+func merge(folder string, part any) error {
+	path, all := filepath.Join(folder, "report.json"), map[string]json.RawMessage{}
+	old, err := os.ReadFile(path)
+	if err == nil {
+		err = json.Unmarshal(old, &all)
+	}
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("%s is of something else: %w", path, err)
+	}
+	content, err := json.Marshal(part)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(content, &all); err != nil { // keeps the members that part does not have
+		return err
+	}
+	if content, err = json.MarshalIndent(all, "", "  "); err != nil {
+		return err
+	}
+	return os.WriteFile(path, append(content, '\n'), 0o644)
 }

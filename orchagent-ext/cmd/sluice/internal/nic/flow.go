@@ -38,14 +38,14 @@ const (
 	stampAt = ethernetLen + ipv6Len + udpLen + roce.BTHLen + rethLen
 )
 
-// octets of the IP packet.
-func (f *Flow) octets() int {
+// Octets is the size of each IP packet of the flow.
+func (f *Flow) Octets() int {
 	return ipv6Len + udpLen + roce.BTHLen + rethLen + f.Payload + icrcLen
 }
 
 // interval is the time between two packets at a rate.
 func (f *Flow) interval(rate uint64) int64 {
-	return int64(float64(f.octets()*8) * float64(time.Second) / float64(rate))
+	return int64(float64(f.Octets()*8) * float64(time.Second) / float64(rate))
 }
 
 // streamID is the flow's Stream ID of scope hash.

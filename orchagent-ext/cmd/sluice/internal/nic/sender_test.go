@@ -51,7 +51,7 @@ func drive(s *Sender, from, to int64) []int {
 // mbps is the rate of so many packets of a test flow in a time.
 func mbps(packets int, d int64) float64 {
 	f := testFlow(0)
-	return float64(packets*f.octets()*8) / (float64(d) / float64(second)) / 1e6
+	return float64(packets*f.Octets()*8) / (float64(d) / float64(second)) / 1e6
 }
 
 func frameOf(t *testing.T, m notify.Message, change func(*notify.Envelope)) []byte {
@@ -242,7 +242,7 @@ func TestReceiverCountsLossOrderAndLatency(t *testing.T) {
 	if got.Packets != 5 || got.Missing != 1 || got.Reordered != 1 || got.Highest != 6 || r.BadICRC != 1 || r.Foreign != 2 {
 		t.Errorf("%+v, bad ICRC %d, foreign %d", got, r.BadICRC, r.Foreign)
 	}
-	if got.Octets != 5*uint64(f.octets()) || len(got.Bins) != 5 || got.Bins[0] != int64(f.octets()) || got.Latency[4] != 400 {
+	if got.Octets != 5*uint64(f.Octets()) || len(got.Bins) != 5 || got.Bins[0] != int64(f.Octets()) || got.Latency[4] != 400 {
 		t.Errorf("%+v", got)
 	}
 }

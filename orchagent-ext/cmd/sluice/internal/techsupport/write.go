@@ -13,6 +13,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"sluice/yang/text"
 )
 
 // nameWidth is how far values are moved to the right at most, to stand below
@@ -22,7 +24,7 @@ const nameWidth = 32
 // Text writes the report for people.
 func (r *Report) Text(w io.Writer) error {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "Sluice on %s, %s\n", r.Host, r.Time.Format("2006-01-02 15:04:05 UTC"))
+	fmt.Fprintf(&b, "Sluice on %s, %s\n", text.Printable(r.Host), r.Time.Format("2006-01-02 15:04:05 UTC"))
 	for _, p := range r.Parts {
 		fmt.Fprintf(&b, "\n===== %s: %s\n", p.Name, p.About)
 		p.text(&b)
@@ -32,7 +34,13 @@ func (r *Report) Text(w io.Writer) error {
 }
 
 // JSON writes the report as one object.
-func (r *Report) JSON(w io.Writer) error { return json.NewEncoder(w).Encode(r) }
+func (r *Report) JSON(w io.Writer) error {
+	encoded, err := json.Marshal(r)
+	if err == nil {
+		_, err = w.Write(append(text.JSON(encoded), '\n'))
+	}
+	return err
+}
 
 // Archive writes the report as a gzipped tar of one file a part, as text or as
 // JSON, in a folder of the archive's name.
@@ -44,9 +52,11 @@ func (r *Report) Archive(w io.Writer, asJSON bool) error {
 		ending := ".txt"
 		if asJSON {
 			ending = ".json"
-			if err := json.NewEncoder(&b).Encode(p); err != nil {
+			encoded, err := json.Marshal(p)
+			if err != nil {
 				return err
 			}
+			b.Write(append(text.JSON(encoded), '\n'))
 		} else {
 			fmt.Fprintf(&b, "%s: %s\n", p.Name, p.About)
 			p.text(&b)
@@ -74,36 +84,25 @@ func (r *Report) Name() string {
 
 func (p *Part) text(b *bytes.Buffer) {
 	if p.Error != "" {
-		fmt.Fprintf(b, "! %s\n", strings.ReplaceAll(p.Error, "\n", "\n! "))
+		fmt.Fprintf(b, "! %s\n", strings.ReplaceAll(text.Lines(p.Error), "\n", "\n! "))
 	}
 	if len(p.Items) == 0 && p.Error == "" {
 		b.WriteString("none\n")
 	}
 	for _, item := range p.Items {
-		b.WriteString(oneLine(item.Name) + "\n")
+		b.WriteString(text.Printable(item.Name) + "\n")
 		width := 0
 		for name := range item.Fields {
 			width = min(nameWidth, max(width, len(name)))
 		}
 		for _, name := range slices.Sorted(maps.Keys(item.Fields)) {
-			fmt.Fprintf(b, "  %-*s  %s\n", width, oneLine(name), oneLine(item.Fields[name]))
+			fmt.Fprintf(b, "  %-*s  %s\n", width, text.Printable(name), text.Printable(item.Fields[name]))
 		}
 		for _, line := range item.Lines {
-			b.WriteString("  " + oneLine(line) + "\n")
+			b.WriteString("  " + text.Printable(line) + "\n")
 		}
 	}
 	if p.LeftOut > 0 {
 		fmt.Fprintf(b, "! %d more found no room: a part has %d KiB\n", p.LeftOut, mostPart>>10)
 	}
-}
-
-// oneLine keeps what comes out of a database from being taken for a line of the
-// report, or for an escape code of the terminal.
-func oneLine(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\t' || r == 0x7f {
-			return '·'
-		}
-		return r
-	}, s)
 }

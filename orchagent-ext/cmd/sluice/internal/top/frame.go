@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
+
+	"sluice/yang/text"
 )
 
 // Layout is how a frame is drawn.
@@ -86,8 +88,12 @@ func (l Layout) finish(v *View, out []string) string {
 // clean takes out what a terminal would obey, or cannot show: rows may hold
 // anything.
 func (l Layout) clean(line string) string {
+	line = text.Printable(line)
+	if l.UTF8 {
+		return line
+	}
 	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || !l.UTF8 && r > unicode.MaxASCII {
+		if r > unicode.MaxASCII {
 			return '?'
 		}
 		return r

@@ -104,12 +104,12 @@ func TestFrames(t *testing.T) {
 			golden(t, fmt.Sprintf("frame-%dx%d.txt", width, height), frame)
 		}
 	}
-	readme, err := os.ReadFile("../../../../../README.md")
+	page, err := os.ReadFile("../../../../../docs/operations.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if frame := v.Frame(Layout{Width: 80, Height: 24, UTF8: true, Order: ByRate, Footer: Footer(ByRate, false)}); !strings.Contains(string(readme), "```\n"+frame+"```\n") {
-		t.Errorf("README.md shows another frame than\n%s", frame)
+	if frame := v.Frame(Layout{Width: 80, Height: 24, UTF8: true, Order: ByRate, Footer: Footer(ByRate, false)}); !strings.Contains(string(page), "```\n"+frame+"```\n") {
+		t.Errorf("docs/operations.md shows another frame than\n%s", frame)
 	}
 	v.Limit(20)
 	golden(t, "frame-plain.txt", v.Frame(Layout{Order: ByRate}))
@@ -226,13 +226,13 @@ func TestHeaderSays(t *testing.T) {
 	}
 	many := change(all, func(r *rows.Row) {
 		if r.Table == tableState {
-			r.Fields["warnings"] = strings.Repeat("\x1b[31mwarn\u2013ing\n; ", 9) + "the last"
+			r.Fields["warnings"] = strings.Repeat("\x1b[31mwarn\u2013ing\u009b\u202e; ", 9) + "the last"
 		}
 	})
-	if got := viewOf(nil, many).Frame(Layout{Height: 24}); strings.Count(got, "! ?[31mwarn?ing?\n") != 5 || !strings.Contains(got, "\n! and 5 more\n") {
+	if got := viewOf(nil, many).Frame(Layout{Height: 24}); strings.Count(got, "! ?[31mwarn?ing??\n") != 5 || !strings.Contains(got, "\n! and 5 more\n") {
 		t.Errorf("many warnings, with escape codes:\n%q", got)
 	}
-	if got := viewOf(nil, many).Frame(Layout{UTF8: true}); strings.Count(got, "! ?[31mwarn\u2013ing?\n") != 9 || !strings.Contains(got, "! the last\n") {
+	if got := viewOf(nil, many).Frame(Layout{UTF8: true}); strings.Count(got, "! ·[31mwarn\u2013ing··\n") != 9 || !strings.Contains(got, "! the last\n") {
 		t.Errorf("many warnings, without a limit:\n%q", got)
 	}
 	gone := change(all, func(r *rows.Row) {

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package chart
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"io"
+	"math"
+	"strings"
+	"testing"
+)
+
+func TestTimelinesAreWellFormedAndOnOneScale(t *testing.T) {
+	courses := []Course{
+		{Title: "none <&>", Note: "a", Plots: []Plot{
+			{Title: "Mbit/s", Lines: []Line{{"victims", []Point{{0, 10}, {1, 50}}}}},
+			{Title: "holds", Spans: []Spans{{"edge", []Span{{0.2, 0.4}, {2, 9}}}}},
+		}},
+		{Title: "pfcm", Plots: []Plot{{Title: "Mbit/s", Lines: []Line{{"victims", []Point{{0, 100}, {1, math.Inf(1)}, {2, -3}}}}}}},
+		{Title: "empty"},
+	}
+	var out bytes.Buffer
+	if err := Timelines(&out, "title", 3, courses); err != nil {
+		t.Fatal(err)
+	}
+	svg := out.String()
+	for d := xml.NewDecoder(strings.NewReader(svg)); ; {
+		if _, err := d.Token(); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatalf("%v\n%s", err, svg)
+		}
+	}
+	if got := strings.Count(svg, ">100</text>"); got != 2 {
+		t.Errorf("the scale of 100 is said %d times, want once a course that has the plot\n%s", got, svg)
+	}
+	if strings.Contains(svg, "NaN") || strings.Contains(svg, "Inf") {
+		t.Error("a coordinate is no number")
+	}
+}

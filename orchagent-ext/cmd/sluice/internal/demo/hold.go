@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"sluice/orchagent-ext/cmd/sluice/internal/nic"
+	"sluice/orchagent-ext/fabric"
+	"sluice/orchagent-ext/sonicdb"
+)
+
+// The runs of the scenario hold: the same traffic with no control, with PFC on the
+// class, with PFCM hop by hop to the sending adapter, and with PFCM to an edge that
+// translates it into PFC for an adapter that knows nothing better.
+const (
+	runNone  = "none"
+	runPFC   = "pfc"
+	runPFCM  = "pfcm"
+	runToPFC = "pfcm_to_pfc"
+)
+
+var holdRuns = []string{runNone, runPFC, runPFCM, runToPFC}
+
+const (
+	holdSpan   = 3 * time.Second        // of sending
+	holdSettle = 500 * time.Millisecond // not counted in goodput
+	holdDrain  = 600 * time.Millisecond // for what waits in queues and lanes to arrive
+	holdBin    = 20 * time.Millisecond  // of the plot
+)
+
+// chain is the network of the scenario with its control planes.
+type chain struct {
+	*fabric.Chain
+	planes [3]*plane
+}
+
+func runHold(ctx context.Context, f *fabric.Fabric, c Config, folder string, say say) (_ result, err error) {
+	say("network: adapters – edge – aggregation – core – receivers; links of %d Mbit/s, one egress of %d", linkMbps, slowMbps)
+	network, err := f.Chain()
+	if err != nil {
+		return nil, err
+	}
+	say("control plane: Redis and %s with %s in each of the three switches", c.Sluiced, c.Library)
+	n := &chain{Chain: network}
+	defer func() {
+		for _, p := range n.planes {
+			if p != nil {
+				err = errors.Join(err, p.close())
+			}
+		}
+	}()
+	rate := fmt.Sprintf("SLUICE_QUEUE_RATE=%d", linkMbps)
+	for i, s := range n.Switches {
+		profile := []string{"SLUICE_QUEUES=8", fmt.Sprintf("SLUICE_QUEUE_BYTES=%d", queueBytes), rate}
+		if i == 2 {
+			profile[2] = fmt.Sprintf("%s,%s=%d", rate, n.slow().Name, slowMbps)
+		}
+		if n.planes[i], ctx, err = startPlane(ctx, c, filepath.Join(folder, s.Name), site{
+			node: s, log: "sluiced-" + s.Name + ".log", profile: profile, rows: n.rows(i),
+		}); err != nil {
+			return nil, err
+		}
+		if _, err := n.planes[i].await(ctx, startPatience, "SLUICE_CAPABILITY", "switch", "hold_method", "exact"); err != nil {
+			return nil, err
+		}
+	}
+	r := newHoldReport()
+	runs := 1
+	if c.Full {
+		runs = 3
+	}
+	say("traffic: %d victims alone, as what they are measured by", victims)
+	alone, err := n.trial(ctx, runNone, false)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range holdRuns {
+		for i := range runs {
+			say("run %d of %d: %s", i+1, runs, name)
+			t, err := n.trial(ctx, name, true)
+			if err != nil {
+				return nil, fmt.Errorf("run %s: %w", name, err)
+			}
+			r.add(name, t, alone)
+		}
+	}
+	if err := n.latencies(ctx, r); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// slow is the core's port to the slow egress.
+func (n *chain) slow() *fabric.Interface { return n.Ports[2][1] }
+
+// rows are those that a switch begins with.
+func (n *chain) rows(i int) (rows []sonicdb.Change) {
+	for k, port := range n.Ports[i] {
+		rows = append(rows, portRow(port, k), set("SLUICE_PORT", port.Name, map[string]string{"role": "fabric"}))
+	}
+	return append(rows,
+		set("SLUICE_THRESHOLD", "elephant", map[string]string{
+			"high_bytes": fmt.Sprint(highMark), "low_bytes": fmt.Sprint(lowMark), "action": "pause", "duration_us": "40000",
+		}))
+}
+
+// configure writes what a run needs into all switches, and waits until it is in force.
+func (n *chain) configure(ctx context.Context, run string) error {
+	on := run == runPFCM || run == runToPFC
+	for i, p := range n.planes {
+		state := map[bool]string{true: "enabled", false: "disabled"}[on]
+		changes := []sonicdb.Change{set("SLUICE_PFCM", "global", map[string]string{
+			"admin_state": state, "generate": "true", "enforce": "true", "translate_pfc": fmt.Sprint(run == runToPFC),
+		})}
+		for _, port := range n.Ports[i] {
+			fields := map[string]string{"role": "fabric", "threshold": "elephant", "upstream_neighbor": port.Peer().LinkLocal.String()}
+			if slices.Contains(n.Senders[:], port.Peer()) {
+				fields["role"] = "edge"
+				if run == runToPFC {
+					fields["role"] = "border"
+					delete(fields, "upstream_neighbor")
+				}
+			}
+			changes = append(changes, set("SLUICE_PORT", port.Name, fields))
+		}
+		if err := p.config.Write(ctx, changes...); err != nil {
+			return err
+		}
+	}
+	want := map[bool]string{true: "active", false: "disabled"}[on]
+	for _, p := range n.planes {
+		if _, err := p.await(ctx, applyPatience, "SLUICE_STATE", "global", "pfcm", want); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A trial is what came of one run.
+type trial struct {
+	sent     [2]nic.Counters
+	received [2]*nic.Receiver
+	depths   *depths
+	dropped  uint64 // by the queues of the switches, packets
+	frames   int    // PFC frames that the model of today's switches sent
+	heard    []hearing
+}
+
+// trial sends the traffic once, with or without elephants.
+func (n *chain) trial(ctx context.Context, run string, withElephants bool) (t *trial, err error) {
+	if err := n.configure(ctx, run); err != nil {
+		return nil, err
+	}
+	obey := nic.Obey{PFCM: run == runPFCM, PFC: run == runPFC || run == runToPFC}
+	t = &trial{}
+	before, err := n.drops()
+	if err != nil {
+		return nil, err
+	}
+	begin := time.Now()
+	sending, stopSending := context.WithCancel(ctx)
+	defer stopSending()
+	watching, stopWatching := context.WithCancel(ctx)
+	defer stopWatching()
+
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	var errs []error
+	task := func(do func() error) {
+		wg.Go(func() {
+			if err := do(); err != nil {
+				mu.Lock()
+				errs = append(errs, err)
+				mu.Unlock()
+				stopSending()
+			}
+		})
+	}
+	hearing, err := listen(watching, n.links(), begin)
+	if err != nil {
+		return nil, err
+	}
+	for i, host := range n.Receivers {
+		fd, err := host.PacketSocket(unix.ETH_P_ALL)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = unix.Close(fd) }()
+		t.received[i] = nic.NewReceiver(begin.UnixNano(), holdBin, slices.Concat(qps(elephantQP, elephants), qps(victimQP, victims))...)
+		task(func() error { return nic.Sink(watching, fd, t.received[i]) })
+	}
+	task(func() error {
+		t.depths = sampleDepths(watching, slices.Concat(n.Ports[:]...), begin)
+		return t.depths.err
+	})
+	if run == runPFC {
+		for i, ports := range n.Ports {
+			egress, ingress := []*fabric.Interface{ports[len(ports)-1]}, ports[:len(ports)-1]
+			if i == 2 {
+				egress, ingress = ports[1:], ports[:1]
+			}
+			task(func() error {
+				frames, err := pausePriority(watching, egress, ingress)
+				mu.Lock()
+				t.frames += frames
+				mu.Unlock()
+				return err
+			})
+		}
+	}
+	var senders sync.WaitGroup
+	start := nic.Monotonic() + int64(20*time.Millisecond)
+	for i, host := range n.Senders {
+		if i == 0 && !withElephants {
+			continue
+		}
+		fd, err := host.PacketSocket(unix.ETH_P_ALL)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = unix.Close(fd) }()
+		senders.Add(1)
+		task(func() (err error) {
+			defer senders.Done()
+			t.sent[i], err = nic.Run(sending, fd, adapter(n.Chain, i, obey), start, start+int64(holdSpan))
+			return err
+		})
+	}
+	senders.Wait()
+	select {
+	case <-time.After(holdDrain):
+	case <-ctx.Done():
+	}
+	stopWatching()
+	wg.Wait()
+	if t.heard, err = hearing.wait(); err != nil {
+		errs = append(errs, err)
+	}
+	after, err := n.drops()
+	t.dropped = after - before
+	return t, errors.Join(append(errs, err, context.Cause(ctx))...)
+}
+
+// links are where notifications arrive that go towards the senders, the first one
+// behind the slow egress first.
+func (n *chain) links() []*fabric.Interface {
+	return []*fabric.Interface{n.Ports[1][1], n.Ports[0][2], n.Senders[0], n.Senders[1]}
+}
+
+// drops are the packets that found no room in the queues of the switches.
+func (n *chain) drops() (sum uint64, err error) {
+	for _, p := range slices.Concat(n.Ports[:]...) {
+		q, err := p.Queue()
+		if err != nil {
+			return 0, err
+		}
+		sum += q.Dropped
+	}
+	return sum, nil
+}

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package orch
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"sluice/orchagent-ext/asic"
+	"sluice/orchagent-ext/config"
+	"sluice/orchagent-ext/fabric/privateredis"
+	"sluice/orchagent-ext/packetio"
+	"sluice/orchagent-ext/sonicdb"
+	"sluice/orchagent-ext/telemetry"
+	"sluice/yang/rows"
+)
+
+// fakeSwitch is a switch with the method rewrite, whose objects outlive its process.
+// It fails as often as its script says, at one of its calls.
+type fakeSwitch struct {
+	script *script
+}
+
+// script is what becomes of all switches of a test.
+type script struct {
+	mu      sync.Mutex
+	at      string // call that fails
+	left    int    // times
+	err     error  // nil: it panics
+	objects map[asic.ID]bool
+	open    int
+	removed int
+}
+
+func (s *script) call(name string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.at != name || s.left == 0 {
+		return nil
+	}
+	s.left--
+	if s.err != nil {
+		return s.err
+	}
+	var none *asic.Label
+	return errors.New(none.Algorithm.String()) // panics
+}
+
+func (s *script) Open(Driver, *config.Snapshot, bool) (Switch, error) {
+	if err := s.call("Open"); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.open++
+	return fakeSwitch{s}, nil
+}
+
+func (f fakeSwitch) Close() error {
+	f.script.mu.Lock()
+	defer f.script.mu.Unlock()
+	f.script.open--
+	return nil
+}
+
+func (f fakeSwitch) Probe() (asic.Methods, asic.Features, error) {
+	m := asic.NewMethods(asic.FlowLabelMethods)
+	m.Set(asic.Compute, asic.Ability{Reason: "it is a fake"})
+	return m, asic.Features{}, f.script.call("Probe")
+}
+
+func (f fakeSwitch) Objects(p asic.Policy, m asic.Method, _ asic.Features) []asic.Object {
+	if m == asic.None {
+		return nil
+	}
+	return []asic.Object{{Key: "label", Type: asic.TypeSample}}
+}
+
+func (f fakeSwitch) Create(o *asic.Object, _ map[string]*asic.Record) (*asic.Record, error) {
+	f.script.mu.Lock()
+	defer f.script.mu.Unlock()
+	f.script.objects[asic.ID(o.Key)] = true
+	return &asic.Record{Object: *o, ID: asic.ID(o.Key)}, nil
+}
+
+func (f fakeSwitch) Remove(r *asic.Record) error {
+	f.script.mu.Lock()
+	defer f.script.mu.Unlock()
+	delete(f.script.objects, r.ID)
+	f.script.removed++
+	return nil
+}
+
+func (f fakeSwitch) Exists(r *asic.Record) (bool, error) {
+	f.script.mu.Lock()
+	defer f.script.mu.Unlock()
+	return f.script.objects[r.ID], nil
+}
+
+func (f fakeSwitch) Receive(ctx context.Context, _ []packetio.Frame) (int, error) {
+	if err := f.script.call("Receive"); err != nil {
+		return 0, err
+	}
+	wait(ctx, packetio.Patience)
+	return 0, ctx.Err()
+}
+
+func (f fakeSwitch) PortStats(name string) (telemetry.Port, error) {
+	return telemetry.Port{Name: name}, f.script.call("PortStats")
+}
+
+func (f fakeSwitch) SetPorts([]asic.Port) error                                  { return f.script.call("SetPorts") }
+func (fakeSwitch) Strays(map[string]*asic.Record, map[asic.ID]bool) (int, error) { return 0, nil }
+func (fakeSwitch) PortName(uint64) string                                        { return "" }
+func (fakeSwitch) Count(*asic.Record) (packets, octets uint64, e error)          { return 0, 0, nil }
+func (fakeSwitch) Queues(map[string]bool) ([]telemetry.Queue, error)             { return nil, nil }
+func (fakeSwitch) Warnings() []string                                            { return nil }
+func (fakeSwitch) RingFull() uint64                                              { return 0 }
+func (fakeSwitch) Policed() uint64                                               { return 0 }
+
+// database opens a database of a Redis of the test's own.
+func database(t *testing.T, d *sonicdb.Databases, name string) *sonicdb.DB {
+	t.Helper()
+	db, err := sonicdb.Open(d, name, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+func databases(t *testing.T) *sonicdb.Databases {
+	t.Helper()
+	s, err := privateredis.Start(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Stop)
+	d, err := sonicdb.Load(s.Config, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// awaitFields waits until a row has fields, each as name=value, or name~part of it.
+func awaitFields(t *testing.T, db *sonicdb.DB, table, key string, want ...string) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		all, err := db.Get(t.Context(), rows.Row{Table: table, Key: key})
+		if err != nil {
+			t.Fatal(err)
+		}
+		met := len(all) == 1
+		for _, w := range want {
+			if name, part, ok := strings.Cut(w, "~"); ok {
+				met = met && strings.Contains(all[0].Fields[name], part)
+			} else {
+				name, value, _ := strings.Cut(w, "=")
+				met = met && all[0].Fields[name] == value
+			}
+		}
+		if met {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%s|%s is %v, want %q", table, key, all, want)
+		}
+	}
+}
+
+// TestLoopSurvivesFaults: wherever a call panics, or a task fails, the loop starts
+// again, takes over the objects on the switch, and says what happened.
+func TestLoopSurvivesFaults(t *testing.T) {
+	for name, s := range map[string]*script{
+		"panic in the loop":           {at: "SetPorts", left: 3},
+		"panic while it opens":        {at: "Open", left: 2},
+		"panic while it asks":         {at: "Probe", left: 2},
+		"panic while it counts":       {at: "PortStats", left: 1},
+		"panic in the packet path":    {at: "Receive", left: 2},
+		"the packet path fails":       {at: "Receive", left: 2, err: errors.New("no more packets")},
+		"panic of what lasts no time": {at: "Receive", left: 4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s.objects = map[asic.ID]bool{}
+			times, want := s.left, "last_fault~panic: "
+			if s.err != nil {
+				want = "last_fault~" + s.err.Error()
+			}
+			d := databases(t)
+			configDB, stateDB := database(t, d, "CONFIG_DB"), database(t, d, "STATE_DB")
+			write(t, configDB, rows.Row{Table: "PORT", Key: "Ethernet0", Fields: map[string]string{"lanes": "0"}})
+			write(t, configDB, rows.Row{Table: "SLUICE_PORT", Key: "Ethernet0", Fields: map[string]string{"role": "edge"}})
+			write(t, configDB, rows.Row{Table: "SLUICE_FLOW_LABEL", Key: "global", Fields: map[string]string{"admin_state": "enabled"}})
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop()
+			ended := make(chan error, 1)
+			go func() {
+				ended <- Run(ctx, Config{Databases: d, Version: "1", Open: s.Open, Log: slog.New(slog.DiscardHandler), Now: time.Now})
+			}()
+			awaitFields(t, database(t, d, "COUNTERS_DB"), telemetry.TableStats, "global", "loop_faults="+string(rune('0'+times)))
+			awaitFields(t, stateDB, telemetry.TableState, "global", "flow_label=active", "objects=1", want, "warnings~restarted")
+			stop()
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
+			if s.open != 0 || s.removed != 0 || len(s.objects) != 1 {
+				t.Errorf("%d switches are open, %d objects were removed, there are %v", s.open, s.removed, s.objects)
+			}
+		})
+	}
+}
+
+// TestFaultsBackOff: a loop that does not last is started ever later, one that does
+// last, soon.
+func TestFaultsBackOff(t *testing.T) {
+	var f faults
+	now := time.Unix(0, 0)
+	var delays []time.Duration
+	for range 8 {
+		f.note(errors.New("x"), now, now)
+		delays = append(delays, f.delay)
+	}
+	if delays[0] != firstRetry || delays[1] != 2*firstRetry || delays[7] != lastRetry {
+		t.Errorf("%v", delays)
+	}
+	f.note(errors.New("x"), now.Add(-calm-1), now)
+	if f.delay != firstRetry || f.count != 9 {
+		t.Errorf("after a long run: %v, %d faults", f.delay, f.count)
+	}
+	if f.warning(now) == "" || f.warning(now.Add(shownFault+1)) != "" {
+		t.Errorf("warning %q, and later %q", f.warning(now), f.warning(now.Add(shownFault+1)))
+	}
+}

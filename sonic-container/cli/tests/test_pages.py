@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The commands of each page, in its order, print what it says. To write what they
+print into the pages: SLUICE_PAGES_UPDATE=1 /usr/bin/python3 -m pytest sonic-container/cli/tests/test_pages.py
+"""
+
+import glob
+import os
+import re
+
+import pytest
+
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../..')
+PAGES = sorted(os.path.relpath(path, ROOT) for path in glob.glob(ROOT + '/docs/**/*.md', recursive=True))
+BLOCK = re.compile(r'^```console switch\n(.*?)^```$', re.M | re.S)
+
+
+def read(page):
+    with open(os.path.join(ROOT, page), encoding='utf-8') as f:
+        return f.read()
+
+
+# What sluiced says of a switch that computes labels, on which the port of
+# docs/sonic.md is the only one.
+SAYS = {
+    6: {'SLUICE_STATE|global': {
+            'state': 'running', 'driver': 'sai', 'version': '0.1.0', 'flow_label': 'active', 'flow_label_method': 'compute',
+            'stream_ids': 'hash', 'objects': '8', 'flows': '0', 'config_errors': '0', 'since': '2026-11-21T11:56:49Z'},
+        'SLUICE_CAPABILITY|switch': {
+            'flow_label_method': 'compute', 'flow_label_reason': 'preferred method available',
+            'flow_label_ipv4': 'not spread: IPv4 has no flow label'}},
+    2: {'SLUICE_STATS:global': {'label_written': '184203', 'label_skipped': '17', 'label_skipped_percent': '0.0',
+                              'cpu_copied': '0', 'cpu_roce': '0'}},
+}
+
+# And of one in a fleet, whose flows have entries.
+IN_A_FLEET = {
+    6: {'SLUICE_STATE|global': {'stream_ids': 'global', 'flow_label_method': 'rewrite', 'flows': '64'}},
+    2: {'SLUICE_STATS:global': {
+        'stream_id_flows': '64', 'stream_id_waiting': '0', 'stream_id_conflicts': '0', 'stream_id_allocated': '71',
+        'stream_id_changed': '0', 'stream_id_failed': '0', 'stream_id_leases_lost': '0'}},
+}
+
+
+@pytest.mark.parametrize('page', [page for page in PAGES if BLOCK.search(read(page))])
+def test_page(switch, page):
+    text = read(page)
+
+    def says(databases):
+        for number, rows in databases.items():
+            switch.put(number, rows)
+
+    says(SAYS)
+
+    def run_block(block):
+        lines = []
+        if 'stream-id-scope global' in block.group(1):
+            says(IN_A_FLEET)
+        shown = block.group(1).replace('\\\n', '\0').splitlines()  # a command goes on behind a backslash
+        for line in shown:
+            if line.startswith('$ '):
+                words = line[2:].replace('\0', ' ').replace('sudo ', '')
+                refused = words.endswith(' md5')
+                lines += [line.replace('\0', '\\\n')] + switch.run(words, code=1 if refused else 0).splitlines()
+        return '```console switch\n' + '\n'.join(lines) + '\n```'
+
+    printed = BLOCK.sub(run_block, text)
+    if 'SLUICE_PAGES_UPDATE' in os.environ:
+        with open(os.path.join(ROOT, page), 'w', encoding='utf-8') as f:
+            f.write(printed)
+        return
+    assert printed == text
+
+
+def test_pages_are_found():
+    assert sum(len(BLOCK.findall(read(page))) for page in PAGES) >= 4

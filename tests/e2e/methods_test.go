@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"sluice/orchagent-ext/asic"
+	"sluice/orchagent-ext/asic/orchagent/orchagenttest"
+	"sluice/orchagent-ext/flow"
+	"sluice/orchagent-ext/sonicdb"
+)
+
+// soak says whether there is time: loops are longer, and every way is tried.
+var soak = os.Getenv("SLUICE_SOAK") != ""
+
+// way is a way to meet the need of flow labels, by which fault tests run.
+type way struct {
+	name   string
+	method asic.Method
+	args   []string // of sluiced
+	long   bool     // only where there is time
+}
+
+const hidden = "SLUICE_HIDE="
+
+var ways = []way{
+	{name: "compute", method: asic.Compute},
+	{name: "compute,queues", method: asic.Compute, args: []string{"--sai-profile", withQueues}, long: true},
+	{name: "rewrite", method: asic.Rewrite, args: rewriting},
+	{name: "rewrite,queues", method: asic.Rewrite, args: append([]string{"--sai-profile", withQueues}, rewriting...)},
+	{name: "hash", method: asic.Hash, args: []string{"--sai-profile", hidden + "compute,rewrite"}, long: true},
+	{name: "hash,queues", method: asic.Hash, args: []string{"--sai-profile", hidden + "compute,rewrite", "--sai-profile", withQueues}},
+	{name: "udf-hash", method: asic.UDFHash, args: []string{"--sai-profile", hidden + "compute,rewrite,hash"}},
+	{name: "udf-hash,queues", method: asic.UDFHash, args: []string{"--sai-profile", hidden + "compute,rewrite,hash", "--sai-profile", withQueues}, long: true},
+	{name: "orchagent", method: asic.Hash, args: []string{"--sai-library", ""}},
+}
+
+// byMethod runs a test by every method of the driver sai, with queues and without,
+// and by the driver orchagent. sluiced is started with flow labels off.
+func byMethod(t *testing.T, test func(t *testing.T, l *leaf)) { by(t, ways, test) }
+
+// bySAI leaves out the driver orchagent.
+func bySAI(t *testing.T, test func(t *testing.T, l *leaf)) { by(t, ways[:len(ways)-1], test) }
+
+func by(t *testing.T, ways []way, test func(t *testing.T, l *leaf)) {
+	for _, w := range ways {
+		if w.long && !soak {
+			continue
+		}
+		t.Run(w.name, func(t *testing.T) {
+			t.Parallel() // most of a test is waiting
+			l := newLeaf(t)
+			l.way = w
+			if l.driver() == "orchagent" {
+				databases, err := sonicdb.Load(l.redis.Config, "")
+				if err != nil {
+					t.Fatal(err)
+				}
+				l.orchagent = orchagenttest.Start(t, databases, orchagenttest.ByName("proposed"))
+				l.set("SWITCH_HASH", "GLOBAL", "ecmp_hash@", "SRC_IP,DST_IP,L4_SRC_PORT")
+				l.global()
+			}
+			test(t, l)
+		})
+	}
+}
+
+// driver is the one of the way.
+func (l *leaf) driver() string {
+	if l.way.name == "orchagent" {
+		return "orchagent"
+	}
+	return "sai"
+}
+
+// global writes SLUICE|global, with the driver of the way.
+func (l *leaf) global(pairs ...string) {
+	l.t.Helper()
+	l.set("SLUICE", "global", append([]string{"driver", l.driver()}, pairs...)...)
+}
+
+// untouched is what Sluice could have changed, as text.
+func (l *leaf) untouched() string {
+	l.t.Helper()
+	return l.forwarding() + fmt.Sprint(l.rowsOf())
+}
+
+// off waits until the kill switch has left nothing.
+func (l *leaf) off() {
+	l.t.Helper()
+	l.awaitFields("SLUICE_STATE", "global", "state", "disabled", "objects", "0")
+	l.noneLabelled()
+	if objects := l.objects(); len(objects) > 0 {
+		l.t.Errorf("left: %v", objects)
+	}
+}
+
+// checkUntouched says whether nothing of Sluice is left.
+func (l *leaf) checkUntouched(before string) {
+	l.t.Helper()
+	if after := l.untouched(); after != before {
+		l.t.Errorf("forwarding was\n%s\nand is\n%s", before, after)
+	}
+}
+
+// writes says whether packets get a label; otherwise ECMP hashes the queue pair.
+func (l *leaf) writes() bool {
+	return l.way.method == asic.Compute || l.way.method == asic.Rewrite || l.way.method == ""
+}
+
+// learned has the CPU know all flows of [leaf.sessions], where it is the one that
+// computes labels.
+func (l *leaf) learned() {
+	l.t.Helper()
+	if l.way.method != asic.Rewrite || l.row("SLUICE_STATE", "global")["flows"] == "64" {
+		return
+	}
+	l.send(l.sessions(2))
+	l.awaitFields("SLUICE_STATE", "global", "flows", "64")
+}
+
+// checkLabels says whether packets of sessions have the label that the method gives.
+func (l *leaf) checkLabels(n int, a flow.Algorithm) {
+	l.t.Helper()
+	right, none, wrong := labels(l.t, l.send(l.sessions(n)), a)
+	switch {
+	case l.writes() && none+wrong > 0:
+		l.t.Errorf("labels: %d right, %d missing, %d wrong", right, none, wrong)
+	case !l.writes() && right+wrong > 0:
+		l.t.Errorf("method %s: %d packets have a label", l.way.method, right+wrong)
+	}
+}
+
+// checkNoFault says whether sluiced had no fault so far.
+func (l *leaf) checkNoFault() {
+	l.t.Helper()
+	for _, word := range []string{"panic", "ended by a fault"} {
+		if strings.Contains(l.log.String(), word) {
+			l.t.Errorf("sluiced says %q", word)
+		}
+	}
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package text makes text that others wrote fit to be shown: values of rows, names,
+// lines of a log. What prints such text to a terminal, or keeps it for people, calls
+// it. It changes no text that programs read.
+package text
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Printable returns s as a terminal may have it: what a terminal would obey, or what
+// would change the order of the letters that are seen, is a dot. That is everything
+// that Unicode does not call printable: control characters of both ranges, C0 and C1,
+// line and paragraph separators, and format characters, among them those of
+// bidirectional text.
+func Printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return '·'
+	}, s)
+}
+
+// Lines is [Printable] for text of several lines.
+func Lines(s string) string {
+	lines := strings.Split(s, "\n")
+	for i := range lines {
+		lines[i] = Printable(lines[i])
+	}
+	return strings.Join(lines, "\n")
+}
+
+// JSON returns JSON with the same meaning in which each character that [Printable]
+// would replace is an escape sequence. White space between values stays.
+func JSON(encoded []byte) []byte {
+	out := make([]byte, 0, len(encoded))
+	for len(encoded) > 0 {
+		r, n := utf8.DecodeRune(encoded)
+		switch {
+		case unicode.IsPrint(r) || r == '\n' || r == '\t' || r == '\r':
+			out = append(out, encoded[:n]...)
+		case r > 0xffff:
+			r -= 0x10000
+			out = fmt.Appendf(out, `\u%04x\u%04x`, 0xd800|r>>10, 0xdc00|r&0x3ff)
+		default:
+			out = fmt.Appendf(out, `\u%04x`, r)
+		}
+		encoded = encoded[n:]
+	}
+	return out
+}
+
+// Cut returns s, or where it is longer than most octets, its beginning and how long it
+// is.
+func Cut(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	end := most
+	for end > 0 && end > most-utf8.UTFMax && !utf8.RuneStart(s[end]) {
+		end--
+	}
+	return fmt.Sprintf("%s… (%d bytes)", s[:end], len(s))
+}
