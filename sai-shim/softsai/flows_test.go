@@ -320,3 +320,49 @@ func TestSetMarks(t *testing.T) {
 	}
 	passes(true)
 }
+
+// A kernel that calls the programs for some packets only, and a ring buffer that loses
+// events, leave no flow in an empty queue, and none above a mark that it is below.
+func TestMissedCallsLeaveNothingStuck(t *testing.T) {
+	library := buildWith(t, "BPF_DEFINES=-DSOFTSAI_DROP_CALLS=10")
+	l := newLine(t)
+	d := startDriverOf(t, library)
+	d.do("switch SLUICE_PORTS=in+out SLUICE_QUEUES=8 SLUICE_QUEUE_RATE=10")
+	d.setMarks(3, 5*queueFrame, 2*queueFrame)
+	mark := map[string]int{} // the last of each flow
+	note := func() {
+		for _, e := range d.events(0) {
+			if e.mark != markAlarm {
+				mark[e.flow] = e.mark
+			}
+		}
+	}
+	const rounds, flows, each = 10, 5, 20
+	for range rounds {
+		for range each {
+			for flow := range flows {
+				l.send(1, labelled(1+flow, 7, 26))
+			}
+		}
+		l.arrivals(flows * each)
+		note()
+	}
+	if len(mark) != flows {
+		t.Errorf("marks of %d flows, want %d", len(mark), flows)
+	}
+	until(t, "no flow in an empty queue", func() bool { return len(d.flowOctets(3)) == 0 })
+	until(t, "all flows are low", func() bool {
+		note()
+		for _, m := range mark {
+			if m != markLow {
+				return false
+			}
+		}
+		return true
+	})
+	s := d.flowStats()
+	t.Logf("%+v", s)
+	if s.lost == 0 {
+		t.Error("no event was lost")
+	}
+}

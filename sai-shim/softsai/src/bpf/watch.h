@@ -131,7 +131,7 @@ int softsai_enqueue(__u64 *args) /* qdisc, netdev queue, packet */
 	if (!line || !line->watch || dropped())
 		return 0;
 	bpf_core_read(&h, sizeof(h), &skb->cb);
-	if (qdisc->qstats.backlog == h.length || !line->started) {
+	if ((qdisc->qstats.backlog == h.length && line->backlog) || !line->started) {
 		emptied(line, qdisc);
 		line->started = 1;
 	}
@@ -159,7 +159,7 @@ int softsai_enqueue(__u64 *args) /* qdisc, netdev queue, packet */
 		s->above = 0;
 	}
 	if (!(h.flags & SOFTSAI_HANDED_RELEASED))
-		s->in_port = BPF_CORE_READ(skb, skb_iif);
+		s->in_port = skb->skb_iif;
 	s->epoch = line->epoch + line->cleared;
 	s->position = line->in[queue];
 	s->octets += h.length;
