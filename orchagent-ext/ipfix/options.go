@@ -2,7 +2,10 @@
 
 package ipfix
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Options of the exporter: records about its records.
 const (
@@ -72,7 +75,8 @@ func optionsTemplates(r Registry) []template {
 }
 
 // typeRecords is an RFC 5610 record of each element that has an enterprise
-// number of the registry.
+// number of the registry, the shortest first: nfacctd 1.7.7 leaves out the last record of
+// a set that is shorter than the one before, and then misreads what follows.
 func typeRecords(r Registry) [][]byte {
 	var all [][]byte
 	for _, e := range RDMA {
@@ -87,6 +91,7 @@ func typeRecords(r Registry) [][]byte {
 		b = appendString(appendString(b, e.Name), e.Description)
 		all = append(all, b)
 	}
+	slices.SortStableFunc(all, func(a, b []byte) int { return len(a) - len(b) })
 	return all
 }
 

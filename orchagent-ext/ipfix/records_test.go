@@ -198,9 +198,9 @@ func TestOptions(t *testing.T) {
 	ignored.Add(1, 64, testTime+5e9)
 	process := ipfix.Process{Registry: ipfix.Registry{PEN: 4242, First: 100}, Domain: 9, SamplingRate: 64, Ignored: &ignored}
 	d := decodeFile(t, process, []ipfix.Record{sample(false)})
-	var names []string
-	for _, o := range d.Options[:len(ipfix.RDMA)] {
-		names = append(names, o["informationElementName"].(string))
+	names := make([]string, len(ipfix.RDMA))
+	for _, o := range d.Options[:len(names)] {
+		names[o["informationElementId"].(uint64)-100] = o["informationElementName"].(string)
 	}
 	if diff := cmp.Diff(slices.Concat([]string{
 		"rdmaOpCode", "rdmaPartitionKey", "rdmaDestinationQP", "rdmaSourceQP", "rdmaPacketSequenceNumber",
@@ -209,11 +209,12 @@ func TestOptions(t *testing.T) {
 	}, classNames), names); diff != "" {
 		t.Error(diff)
 	}
+	at := slices.IndexFunc(d.Options, func(o ipfixtest.Record) bool { return o["informationElementName"] == "rdmaDestinationQP" })
 	for _, tt := range []struct {
 		at   int
 		want ipfixtest.Record
 	}{
-		{2, ipfixtest.Record{
+		{at, ipfixtest.Record{
 			"privateEnterpriseNumber": uint64(4242), "informationElementId": uint64(102), "informationElementDataType": uint64(3),
 			"informationElementSemantics": uint64(4), "informationElementUnits": uint64(0),
 			"informationElementRangeBegin": uint64(0), "informationElementRangeEnd": uint64(1<<24 - 1),
