@@ -8,7 +8,10 @@ SHELL       := bash
 
 FUZZTIME ?= 5m
 SAI_INC  ?= /usr/include/sai
-VERSION  := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
+# What programs say of themselves: the file VERSION, which the manifest agrees with, and
+# the commit that they are built of, as semver's build metadata.
+COMMIT   := $(shell git describe --always --dirty=.dirty --exclude '*' 2>/dev/null)
+VERSION  := $(shell cat VERSION)$(COMMIT:%=+%)
 
 # To build: gcc and libc6-dev, since the shim and the race detector are C; clang, bpftool,
 # libbpf, libnl for the software switch. redis-server: tests and the demo start one of
@@ -28,17 +31,17 @@ MISSING  = $(filter-out $(patsubst installed/%,%,$(shell \
 COMMANDS := $(addprefix ./,$(sort $(dir $(wildcard orchagent-ext/cmd/*/*.go gnmi-server/cmd/*/*.go))))
 
 # The linter has a module file of its own, so that its dependencies never choose
-# the versions of ours.
+# the versions that Sluice uses.
 LINTER := go tool -modfile=tools/go.mod golangci-lint
 
 # The cross compiler, and what runs its programs here: for `make arm64` alone.
 ARM64_DEPS := gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static
 ARM64      := CC=aarch64-linux-gnu-gcc CGO_ENABLED=1 GOOS=linux GOARCH=arm64
 
-.PHONY: help deps build test lint generate fuzz bench demo image image-tar image-test arm64 arm64-test clean sai-abi-check
+.PHONY: help deps build test soak lint generate fuzz bench demo image image-tar image-test arm64 arm64-test clean sai-abi-check
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 deps: ## install what a fresh Debian 12 lacks, by apt-get (through sudo when not root)
 	@missing='$(MISSING)'
@@ -86,13 +89,18 @@ build/uml:
 test: deps build build/promtool build/uml ## run all tests under the race detector
 	go test -race -count=1 ./...
 
-lint: deps ## gofmt, go vet, golangci-lint; and `make generate` must change nothing
+soak: deps build ## the fault tests of tests/e2e by every method, queues on and off, many times (up to an hour)
+	SLUICE_SOAK=1 go test -count=1 -timeout 90m -v -run 'Port|Method|Kill|Redis|Ends' ./tests/e2e
+
+lint: deps ## gofmt, words, go vet, golangci-lint; and `make generate` must change nothing
 	@echo 'gofmt -l .'
 	files=$$(gofmt -l .)
 	[ -z "$$files" ] || { printf 'not formatted:\n%s\n' "$$files" >&2; exit 1; }
 	echo 'SPDX-License-Identifier in each source file'
 	files=$$(git ls-files '*.go' '*.c' '*.h' '*.py' '*.sh' '*.yang' Makefile '*/Makefile' ':!:*/testdata/*' | xargs grep -L 'SPDX-License-Identifier:' || true)
 	[ -z "$$files" ] || { printf 'no SPDX-License-Identifier line:\n%s\n' "$$files" >&2; exit 1; }
+	echo 'words of tools/words.txt'
+	sh tools/words.sh
 	echo 'go vet ./...'
 	go vet ./...
 	cgo=$$(CGO_ENABLED=1 go list -f '{{if .CgoFiles}}{{.ImportPath}}{{end}}' ./... | sed '/^sluice\/sai-shim$$/d')
@@ -108,7 +116,7 @@ lint: deps ## gofmt, go vet, golangci-lint; and `make generate` must change noth
 		exit 1
 	}
 
-generate: ## write generated files anew
+generate: ## write the generated files
 	go generate ./...
 
 fuzz: ## run every fuzz target, each for FUZZTIME (5m)
@@ -134,7 +142,7 @@ fuzz: ## run every fuzz target, each for FUZZTIME (5m)
 bench: deps build ## measure against the bars; writes build/bench/report.json
 	go run ./tests/bench
 
-demo: build ## the whole road in network namespaces, as root: rows in, labels on the wire
+demo: build ## show in network namespaces, as root, what one row does to the load of uplinks
 	@$(MAKE) -s deps DEPS='redis-server iproute2'
 	bin/sluice demo
 

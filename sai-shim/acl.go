@@ -157,6 +157,42 @@ func (l *Library) CreateACLEntry(e ACLEntry) (ObjectID, error) {
 	return l.create(KindACLEntry)
 }
 
+// SetACLEntrySample makes an entry sample packets as an object says; Null: not.
+func (l *Library) SetACLEntrySample(entry, sample ObjectID) error {
+	if sample == Null {
+		l.off(C.SAI_ACL_ENTRY_ATTR_ACTION_INGRESS_SAMPLEPACKET_ENABLE, "SAI_ACL_ENTRY_ATTR_ACTION_INGRESS_SAMPLEPACKET_ENABLE")
+	} else {
+		l.actions(&ACLEntry{Sample: sample})
+	}
+	return l.set(KindACLEntry, entry)
+}
+
+// SetACLEntryLabel makes an entry write another flow label; nil: none.
+func (l *Library) SetACLEntryLabel(entry ObjectID, label *uint32) error {
+	if label == nil {
+		l.off(C.uint32_t(l.setID), "SAI_ACL_ENTRY_ATTR_ACTION_SET_IPV6_FLOW_LABEL")
+	} else {
+		l.actions(&ACLEntry{SetLabel: label})
+	}
+	return l.set(KindACLEntry, entry)
+}
+
+// SetACLEntryCompute makes an entry compute the flow label in another way; nil: not.
+func (l *Library) SetACLEntryCompute(entry ObjectID, compute *ComputeLabel) error {
+	if compute == nil {
+		l.off(C.uint32_t(l.compID), "SAI_ACL_ENTRY_ATTR_ACTION_COMPUTE_IPV6_FLOW_LABEL")
+	} else {
+		l.actions(&ACLEntry{ComputeLabel: compute})
+	}
+	return l.set(KindACLEntry, entry)
+}
+
+// off disables an action.
+func (l *Library) off(id C.uint32_t, name string) {
+	l.named(name)
+	C.shim_action_off(l.shim, id)
+}
+
 func (l *Library) actions(e *ACLEntry) {
 	if e.SetLabel != nil {
 		l.named("SAI_ACL_ENTRY_ATTR_ACTION_SET_IPV6_FLOW_LABEL")

@@ -42,3 +42,9 @@ func (l *Library) CreateSample(rate uint32) (ObjectID, error) {
 
 // RemoveSample removes it; no entry may use it.
 func (l *Library) RemoveSample(id ObjectID) error { return l.remove(KindSample, id) }
+
+// SetSampleRate makes a sample object take one of so many packets.
+func (l *Library) SetSampleRate(sample ObjectID, rate uint32) error {
+	l.u32(C.SAI_SAMPLEPACKET_ATTR_SAMPLE_RATE, "SAI_SAMPLEPACKET_ATTR_SAMPLE_RATE", rate)
+	return l.set(KindSample, sample)
+}

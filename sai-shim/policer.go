@@ -39,6 +39,18 @@ func (l *Library) CreatePolicer(p Policer) (ObjectID, error) {
 	return l.create(KindPolicer)
 }
 
+// SetPolicerRate changes the rate of a policer, packets or octets a second.
+func (l *Library) SetPolicerRate(policer ObjectID, rate uint64) error {
+	l.u64(C.SAI_POLICER_ATTR_CIR, "SAI_POLICER_ATTR_CIR", rate)
+	return l.set(KindPolicer, policer)
+}
+
+// SetPolicerBurst changes the burst of a policer, in packets or octets.
+func (l *Library) SetPolicerBurst(policer ObjectID, burst uint64) error {
+	l.u64(C.SAI_POLICER_ATTR_CBS, "SAI_POLICER_ATTR_CBS", burst)
+	return l.set(KindPolicer, policer)
+}
+
 // CreateTrapGroup creates a group of traps whose packets to the CPU a policer polices.
 func (l *Library) CreateTrapGroup(policer ObjectID) (ObjectID, error) {
 	l.oid(C.SAI_HOSTIF_TRAP_GROUP_ATTR_POLICER, "SAI_HOSTIF_TRAP_GROUP_ATTR_POLICER", policer)

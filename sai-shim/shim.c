@@ -352,6 +352,11 @@ ACTION(u32, uint32_t)
 ACTION(s32, int32_t)
 ACTION(oid, uint64_t)
 
+void shim_action_off(struct shim *s, uint32_t id)
+{
+	next(s, id)->aclaction.enable = false;
+}
+
 void shim_action_oids(struct shim *s, uint32_t id, const uint64_t *v, uint32_t n)
 {
 	sai_acl_action_data_t *a = &next(s, id)->aclaction;

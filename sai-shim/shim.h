@@ -65,6 +65,7 @@ void shim_action_u32(struct shim *s, uint32_t id, uint32_t v);
 void shim_action_s32(struct shim *s, uint32_t id, int32_t v);
 void shim_action_oid(struct shim *s, uint32_t id, uint64_t v);
 void shim_action_oids(struct shim *s, uint32_t id, const uint64_t *v, uint32_t n);
+void shim_action_off(struct shim *s, uint32_t id);
 
 /* Forgets what was gathered. */
 void shim_forget(struct shim *s);

@@ -4,6 +4,7 @@ package container
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -90,6 +91,10 @@ func newBox(t *testing.T, f *fabric.Fabric, name, namespace string) *box {
 		t.Fatal(err)
 	}
 	t.Cleanup(b.redis.Stop)
+	// The programs run as users of their own, whom SONiC's Redis lets in.
+	if err := errors.Join(os.Chmod(filepath.Dir(b.dir), 0o755), os.Chmod(b.dir, 0o755), os.Chmod(b.redis.Socket, 0o666), os.Chmod(b.redis.Config, 0o644)); err != nil {
+		t.Fatal(err)
+	}
 	if err := os.Symlink(b.redis.Config, filepath.Join(sonicDB, "database_config.json")); err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@
 set -eu
 
 packages='base-files base-passwd libc6 libgcc-s1 gcc-12-base libcrypt1 dash coreutils libacl1 libattr1 libgmp10
-	libselinux1 libpcre2-8-0 util-linux libcap-ng0'
+	libselinux1 libpcre2-8-0 util-linux libcap-ng0 mount libmount1 libblkid1'
 made='bin sbin lib lib64 dev proc run sys tmp etc/passwd etc/group etc/ld.so.cache usr/bin/sh var/run'
 [ $# = 1 ] || { sed -n 's/^#   //p' "$0" >&2; exit 2; }
 

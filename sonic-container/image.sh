@@ -40,7 +40,7 @@ install -m 644 "$here/supervisord.conf" "$root/etc/supervisor/conf.d"
 install -m 644 "$here/critical_processes" "$root/etc/supervisor"
 (cd "$here/cli" && find . -path '*/plugins/sluice.py' -exec cp --parents {} "$root/cli" \;)
 
-# The libraries that libsoftsai.so needs besides libc, with their licences.
+# The libraries that libsoftsai.so needs besides libc, with their licenses.
 ldd "$bin/libsoftsai.so" | awk '$2 == "=>" && $1 !~ /^libc\.so/ { print $1, $3 }' | while read -r soname path; do
 	install -m 644 "$path" "$root/usr/lib/sluice/$soname"
 	package=$(dpkg-query -S "*/$soname" | sed "s/:.*//;q")

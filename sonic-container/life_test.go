@@ -31,6 +31,13 @@ func TestBoth(t *testing.T) {
 	checkRights(t, "sluiced", b.pid("sluiced"), softwareSwitchRights)
 	checkRights(t, "sluice-gnmi", b.pid("sluice-gnmi"), noCapability)
 
+	// /proc/sys is sealed but for ECMP's hash. Opening for writing changes nothing.
+	for file, sealed := range map[string]bool{"kernel/core_pattern": true, "net/ipv4/ip_forward": true, "net/ipv6/fib_multipath_hash_policy": false} {
+		if out, err := b.exec("sh", "-c", ": >>/proc/sys/"+file); strings.Contains(out, "Read-only file system") != sealed || err != nil != sealed {
+			t.Errorf("%s: %v: %s", file, err, out)
+		}
+	}
+
 	first := b.pid("sluice-gnmi")
 	if err := unix.Kill(first, unix.SIGKILL); err != nil {
 		t.Fatal(err)
@@ -61,6 +68,45 @@ func TestBoth(t *testing.T) {
 		t.Errorf("the socket is left: %v", err)
 	}
 	for _, said := range []string{"sluice-gnmi ended with exit code 137", `msg="sluiced ends"`, `msg="sluice-gnmi ends"`} {
+		if !strings.Contains(b.log.String(), said) {
+			t.Errorf("%q is not said", said)
+		}
+	}
+}
+
+// TestRootWhereAFileIsForRootAlone: a key that only root can read keeps working, since
+// sluiced then runs as root, and the log says which file it is. What only sluice-gnmi
+// reads is no reason.
+func TestRootWhereAFileIsForRootAlone(t *testing.T) {
+	b := newBox(t, fabrictest.New(t), "leaf", "")
+	gnmi := filepath.Join("/", choices, "gnmi.key")
+	b.choose("", "SLUICE_SAI_LIBRARY=", "SLUICE_GNMI_USERS="+gnmi)
+	writeFile(t, filepath.Join(b.dir, gnmi), "reader:$2a$10$abcdefghijklmnopqrstuuKsuwIiTmvAaTRNIAF2aqNrzbD8iPe2i\n")
+	uid := func(program, want string) {
+		t.Helper()
+		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", b.pid(program)))
+		if err != nil || !strings.Contains(string(status), "\nUid:\t"+want+"\t"+want+"\t") {
+			t.Errorf("%s is not user %s: %v\n%s", program, want, err, status)
+		}
+	}
+	b.start()
+	b.await("both", func() bool { return b.pid("sluiced") != 0 && b.pid("sluice-gnmi") != 0 })
+	uid("sluiced", "50071")
+	uid("sluice-gnmi", "0")
+	if err := b.stop(); err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, filepath.Join(b.dir, choices, "etcd.key"), "")
+	b.start()
+	b.await("both", func() bool { return b.pid("sluiced") != 0 && b.pid("sluice-gnmi") != 0 })
+	uid("sluiced", "0")
+	if err := b.stop(); err != nil {
+		t.Fatal(err)
+	}
+	for _, said := range []string{
+		"start.sh: sluice-gnmi runs as root: group 50070 cannot use /etc/sonic/sluice/gnmi.key: chgrp 50070 and chmod g+r let it\n",
+		"start.sh: sluiced runs as root: group 50070 cannot use /etc/sonic/sluice/etcd.key: chgrp 50070 and chmod g+r let it\n",
+	} {
 		if !strings.Contains(b.log.String(), said) {
 			t.Errorf("%q is not said", said)
 		}

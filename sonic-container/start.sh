@@ -3,8 +3,8 @@
 # The container's entry point, and how supervisord starts the programs in it.
 #
 #   start.sh                     supervisord where the base image has it, else both programs
-#   start.sh sluiced [FLAG]      sluiced, with the rights that it needs and no others
-#   start.sh sluice-gnmi [FLAG]  sluice-gnmi, with no rights
+#   start.sh sluiced [FLAG]      sluiced, as a user of its own, with the rights that it needs
+#   start.sh sluice-gnmi [FLAG]  sluice-gnmi, as a user of its own, with no rights
 #   start.sh COMMAND             any other command, in the same environment
 #
 # What they do is the operator's choice, in the environment or in files on the host:
@@ -18,7 +18,13 @@ choices=/etc/sonic/sluice
 supervisord=/usr/local/bin/supervisord
 softsai_libraries=/usr/lib/sluice
 
-# On a switch of several ASICs NAMESPACE_ID is the number of ours, else empty.
+# Users of the programs, and their group, which files of the host can be given to.
+# They have no name: nothing else of the image is theirs.
+user_gnmi=50070
+user_sluiced=50071
+group=50070
+
+# On a switch of several ASICs NAMESPACE_ID is the number of this one, else empty.
 for file in "$choices/sluiced.env" "$choices/sluiced${NAMESPACE_ID:-}.env"; do
 	if [ -r "$file" ]; then
 		set -a
@@ -29,6 +35,10 @@ for file in "$choices/sluiced.env" "$choices/sluiced${NAMESPACE_ID:-}.env"; do
 done
 
 export SLUICE_DB_CONFIG="${SLUICE_DB_CONFIG:-/var/run/redis${NAMESPACE_ID:-}/sonic-db/database_config.json}"
+
+# What sluiced must know after a reboot or an upgrade is on the host, in /host/sluice,
+# a file for each instance.
+export SLUICE_STATE_FILE="${SLUICE_STATE_FILE:-/var/lib/sluice/sluiced${NAMESPACE_ID:-}.json}"
 
 # both runs both programs, as the container's first process. It ends with sluiced,
 # and with its exit code; sluice-gnmi alone is started again.
@@ -64,39 +74,118 @@ serve() {
 	done
 }
 
-# redis_groups are the groups of Redis, as setpriv takes them. Redis may let in only
-# its user and its group, and a root without capabilities is no exception.
-redis_groups() {
-	groups=0
-	[ -r "$SLUICE_DB_CONFIG" ] || { echo $groups; return; }
+# redis_sockets are the sockets of Redis, a line each.
+redis_sockets() {
+	[ -r "$SLUICE_DB_CONFIG" ] || return 0
 	while IFS= read -r line; do
 		case $line in
 		*'"unix_socket_path"'*'"'*'"'*)
 			socket=${line#*\"unix_socket_path\"*\"}
-			group=$(stat -c %g "${socket%%\"*}" 2>/dev/null) || continue
-			groups=$groups,$group
+			echo "${socket%%\"*}"
 			;;
 		esac
 	done <"$SLUICE_DB_CONFIG"
+}
+
+# redis_groups are the groups of Redis, as setpriv takes them behind its own first one.
+# Redis may let in only its user and its group, and a root without capabilities is no
+# exception.
+redis_groups() { # GROUP
+	groups=$1
+	for socket in $(redis_sockets); do
+		group=$(stat -c %g "$socket" 2>/dev/null) || continue
+		groups=$groups,$group
+	done
 	echo "$groups"
 }
 
-# limited runs a program as root of few capabilities, +NAME each.
+# hindrance says which file a user cannot use: one of those named, or the databases;
+# nothing: it can use all.
+hindrance() { # USER [FILE]...
+	user=$1
+	shift
+	# shellcheck disable=SC2016 # the inner shell's
+	setpriv --groups="$(redis_groups "$group")" --reuid="$user" --regid="$group" sh -c '
+		sockets=$1
+		shift
+		for file; do
+			[ ! -f "$file" ] || [ -r "$file" ] || { echo "$file"; exit; }
+		done
+		for socket in $sockets; do
+			[ ! -e "$socket" ] || [ -w "$socket" ] || { echo "$socket"; exit; }
+		done' sh "$(redis_sockets)" "$SLUICE_DB_CONFIG" "$@"
+}
+
+# chosen sets user to the one that a program runs as: its own, where that can use these
+# files, else root.
+chosen() { # PROGRAM USER [FILE]...
+	program=$1 user=$2
+	shift 2
+	file=$(hindrance "$user" "$@")
+	[ -n "$file" ] || return 0
+	echo "start.sh: $program runs as root: group $group cannot use $file: chgrp $group and chmod g+r let it" >&2
+	user=0
+}
+
+# user_of_sluiced chooses by what it reads: the library, and the files that rows may
+# name, which are beside sluiced.env; those of sluice-gnmi are there, too.
+user_of_sluiced() {
+	set --
+	for file in "$choices"/*; do
+		[ "${file%.env}" = "$file" ] || continue # which this script reads
+		case " ${SLUICE_GNMI_CERT:-} ${SLUICE_GNMI_KEY:-} ${SLUICE_GNMI_CA:-} ${SLUICE_GNMI_USERS:-} ${SLUICE_GNMI_POLICY:-} " in
+		*" $file "*) ;;
+		*) set -- "$@" "$file" ;;
+		esac
+	done
+	chosen sluiced $user_sluiced "${SLUICE_SAI_LIBRARY:-}" "$@"
+}
+
+# folders makes folders that are the chosen user's own.
+folders() { # FOLDER...
+	for folder; do
+		mkdir -p "$folder"
+		[ "$(stat -c %u "$folder" 2>/dev/null)" = "$user" ] || chown -hR "$user" "$folder"
+	done
+}
+
+# limited runs a program as the chosen user, of few capabilities, +NAME each.
 limited() { # CAPABILITIES PROGRAM [FLAG]
+	[ "$user" != 0 ] || group=0
 	bounds=-all$1
 	shift
-	exec setpriv --bounding-set="$bounds" --inh-caps=-all --ambient-caps=-all --no-new-privs --groups="$(redis_groups)" "$@"
+	exec setpriv --bounding-set="$bounds" --inh-caps="$bounds" --ambient-caps="$bounds" --no-new-privs \
+		--groups="$(redis_groups "$group")" --reuid="$user" --regid="$group" "$@"
+}
+
+# sealed makes /proc/sys read-only but for what is named, as Docker has it in a container
+# that is not privileged. What the kernel does not have is left out.
+sealed() { # FILE...
+	mount -n --bind /proc/sys /proc/sys && mount -n -o remount,bind,ro /proc/sys || return
+	for file; do
+		[ ! -e "/proc/sys/$file" ] ||
+			{ mount -n --bind "/proc/sys/$file" "/proc/sys/$file" && mount -n -o remount,bind,rw "/proc/sys/$file"; } || return
+	done
 }
 
 case ${1:-} in
 '')
+	# The hash of ECMP is what libsoftsai.so sets; a vendor's library may set others.
+	# shellcheck disable=SC2086 # words
+	sealed ${SLUICE_SYSCTLS:-net/ipv4/fib_multipath_hash_policy net/ipv4/fib_multipath_hash_fields \
+		net/ipv6/fib_multipath_hash_policy net/ipv6/fib_multipath_hash_fields} ||
+		echo 'start.sh: /proc/sys cannot be made read-only: it is as the container has it' >&2
 	[ ! -x "$supervisord" ] || exec "$supervisord"
 	both
 	;;
 sluiced)
-	# Libraries of libsoftsai.so only: a vendor's library has its own.
+	# Libraries of libsoftsai.so only: a vendor's library has its own. What that needs is
+	# not known, so it runs as root; libsoftsai.so does not need to.
+	user=$user_sluiced
 	case ${SLUICE_SAI_LIBRARY:-} in
+	'') ;;
 	*/libsoftsai.so) export LD_LIBRARY_PATH="$softsai_libraries" ;;
+	*) user=0 ;;
 	esac
 	# net_admin attaches programs to ports, sets the ECMP hash, and hears the samples of
 	# sFlow; net_raw sees packets on netdevs, for the driver orchagent; sys_admin, with a
@@ -108,12 +197,18 @@ sluiced)
 	for name in $capabilities; do
 		names=$names,+$name
 	done
+	[ $user = 0 ] || user_of_sluiced
+	folders /run/sluiced /var/lib/sluice
 	limited "$names" "$@"
 	;;
 sluice-gnmi)
 	shift
 	# shellcheck disable=SC2086 # words
-	limited '' sluice-gnmi ${SLUICE_GNMI_FLAGS:-} "$@"
+	set -- ${SLUICE_GNMI_FLAGS:-} "$@"
+	chosen sluice-gnmi $user_gnmi "${SLUICE_GNMI_CERT:-}" "${SLUICE_GNMI_KEY:-}" "${SLUICE_GNMI_CA:-}" \
+		"${SLUICE_GNMI_USERS:-}" "${SLUICE_GNMI_POLICY:-}" "$@"
+	folders /run/sluice /var/lib/sluice-gnmi
+	limited '' sluice-gnmi --state-file /var/lib/sluice-gnmi/commit.json "$@"
 	;;
 *)
 	exec "$@"

@@ -18,11 +18,20 @@ func TestStart(t *testing.T) {
 	bin := t.TempDir()
 	for name, script := range map[string]string{
 		"setpriv": `#!/bin/sh
-echo "setpriv $1 $5"
-[ "$2 $3 $4" = "--inh-caps=-all --ambient-caps=-all --no-new-privs" ] || exit 1
-shift 5
+case $1 in
+--groups=*) # the question which files a user can use, which root answers here
+	shift 3
+	exec "$@"
+	;;
+esac
+caps=${1#--bounding-set=}
+echo "setpriv $caps $5 $6 $7"
+[ "$2 $3 $4" = "--inh-caps=$caps --ambient-caps=$caps --no-new-privs" ] || exit 1
+shift 7
 exec "$@"
 `,
+		"mkdir": "#!/bin/sh\n",
+		"chown": "#!/bin/sh\n",
 		"sluiced": `#!/bin/sh
 echo "sluiced $*"
 echo "$SLUICE_DB_CONFIG $LD_LIBRARY_PATH"
@@ -56,9 +65,12 @@ echo "$SLUICE_DB_CONFIG"
 	}
 	const (
 		alone   = "/var/run/redis/sonic-db/database_config.json"
-		limited = "setpriv --bounding-set=-all,+net_admin,+net_raw --groups=0\n"
-		library = "setpriv --bounding-set=-all,+net_admin,+net_raw,+sys_admin --groups=0\n"
-		none    = "setpriv --bounding-set=-all --groups=0\n"
+		own     = " --groups=50070 --reuid=50071 --regid=50070\n"
+		root    = " --groups=0 --reuid=0 --regid=0\n"
+		limited = "setpriv -all,+net_admin,+net_raw" + own
+		library = "setpriv -all,+net_admin,+net_raw,+sys_admin"
+		none    = "setpriv -all --groups=50070 --reuid=50070 --regid=50070\n"
+		gnmi    = "sluice-gnmi --state-file /var/lib/sluice-gnmi/commit.json"
 	)
 	for name, tt := range map[string]struct {
 		env  []string
@@ -69,16 +81,19 @@ echo "$SLUICE_DB_CONFIG"
 		"flags":            {nil, []string{"sluiced", "--dry-run", "--json"}, limited + "sluiced --dry-run --json\n" + alone + " \n"},
 		"second ASIC":      {[]string{"NAMESPACE_ID=1"}, []string{"sluiced"}, limited + "sluiced \n/var/run/redis1/sonic-db/database_config.json \n"},
 		"databases named":  {[]string{"NAMESPACE_ID=1", "SLUICE_DB_CONFIG=/x.json"}, []string{"sluiced"}, limited + "sluiced \n/x.json \n"},
-		"software switch":  {[]string{"SLUICE_SAI_LIBRARY=/usr/lib/libsoftsai.so"}, []string{"sluiced"}, library + "sluiced \n" + alone + " /usr/lib/sluice\n"},
-		"vendor's library": {[]string{"SLUICE_SAI_LIBRARY=/etc/sonic/sluice/libsai.so"}, []string{"sluiced"}, library + "sluiced \n" + alone + " \n"},
+		"software switch":  {[]string{"SLUICE_SAI_LIBRARY=/usr/lib/libsoftsai.so"}, []string{"sluiced"}, library + own + "sluiced \n" + alone + " /usr/lib/sluice\n"},
+		"vendor's library": {[]string{"SLUICE_SAI_LIBRARY=/etc/sonic/sluice/libsai.so"}, []string{"sluiced"}, library + root + "sluiced \n" + alone + " \n"},
 		"other rights": {[]string{"SLUICE_CAPABILITIES=net_admin sys_rawio"}, []string{"sluiced"},
-			"setpriv --bounding-set=-all,+net_admin,+sys_rawio --groups=0\nsluiced \n" + alone + " \n"},
-		"all rights":    {[]string{"SLUICE_CAPABILITIES=all"}, []string{"sluiced"}, "sluiced \n" + alone + " \n"},
-		"gNMI":          {[]string{"SLUICE_CAPABILITIES=all"}, []string{"sluice-gnmi"}, none + "sluice-gnmi \n" + alone + "\n"},
-		"gNMI's flags":  {[]string{"SLUICE_GNMI_FLAGS=--listen :50071"}, []string{"sluice-gnmi", "--health"}, none + "sluice-gnmi --listen :50071 --health\n" + alone + "\n"},
-		"other command": {[]string{"NAMESPACE_ID=0"}, []string{"sh", "-c", "echo $SLUICE_DB_CONFIG"}, "/var/run/redis0/sonic-db/database_config.json\n"},
+			"setpriv -all,+net_admin,+sys_rawio" + own + "sluiced \n" + alone + " \n"},
+		"all rights":                {[]string{"SLUICE_CAPABILITIES=all"}, []string{"sluiced"}, "sluiced \n" + alone + " \n"},
+		"gNMI":                      {[]string{"SLUICE_CAPABILITIES=all"}, []string{"sluice-gnmi"}, none + gnmi + "\n" + alone + "\n"},
+		"gNMI's flags":              {[]string{"SLUICE_GNMI_FLAGS=--listen :50071"}, []string{"sluice-gnmi", "--health"}, none + gnmi + " --listen :50071 --health\n" + alone + "\n"},
+		"other command":             {[]string{"NAMESPACE_ID=0"}, []string{"sh", "-c", "echo $SLUICE_DB_CONFIG"}, "/var/run/redis0/sonic-db/database_config.json\n"},
+		"state file":                {[]string{"NAMESPACE_ID="}, []string{"sh", "-c", "echo $SLUICE_STATE_FILE"}, "/var/lib/sluice/sluiced.json\n"},
+		"state file of an instance": {[]string{"NAMESPACE_ID=1"}, []string{"sh", "-c", "echo $SLUICE_STATE_FILE"}, "/var/lib/sluice/sluiced1.json\n"},
+		"state file named":          {[]string{"SLUICE_STATE_FILE=/x"}, []string{"sh", "-c", "echo $SLUICE_STATE_FILE"}, "/x\n"},
 		"group of Redis": {[]string{"SLUICE_DB_CONFIG=" + grouped}, []string{"sluice-gnmi"},
-			fmt.Sprintf("setpriv --bounding-set=-all --groups=0,%d\nsluice-gnmi \n%s\n", group, grouped)},
+			fmt.Sprintf("setpriv -all --groups=50070,%d --reuid=50070 --regid=50070\n%s\n%s\n", group, gnmi, grouped)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			start := exec.CommandContext(t.Context(), "./start.sh", tt.args...)

@@ -42,11 +42,13 @@ func pidBeside(other int, name string) int {
 // checkRights looks whether a process has these capabilities, and can get no others.
 func checkRights(t *testing.T, name string, pid int, want string) {
 	t.Helper()
+	user := map[string]string{"sluiced": "50071", "sluice-gnmi": "50070"}[name]
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, line := range []string{"CapPrm:\t" + want, "CapEff:\t" + want, "CapBnd:\t" + want, "NoNewPrivs:\t1"} {
+	for _, line := range []string{"CapPrm:\t" + want, "CapEff:\t" + want, "CapBnd:\t" + want, "NoNewPrivs:\t1", "Seccomp:\t2",
+		"Uid:" + strings.Repeat("\t"+user, 4), "Gid:" + strings.Repeat("\t50070", 4)} {
 		if !strings.Contains(string(status), line+"\n") {
 			t.Errorf("%s: not %q:\n%s", name, line, status)
 		}
@@ -116,7 +118,7 @@ func (b *box) traces() map[string]string {
 	}
 	err := filepath.WalkDir(b.dir, func(path string, _ os.DirEntry, err error) error {
 		switch name := strings.TrimPrefix(path, b.dir); name {
-		case "/run/sluice", "/lib/sluice": // they are the container's own
+		case "/run/sluice", "/run/sluiced", "/lib/sluice", "/lib/sluice-gnmi": // they are the container's own
 			return filepath.SkipDir
 		default:
 			found["file "+name] = ""

@@ -4,7 +4,8 @@
 //
 //   - [Certificates]: TLS 1.2 or later, with client certificates if there is a CA;
 //     the files are read again when they change;
-//   - [Users]: names and bcrypt hashes in a file, as htpasswd -B writes it;
+//   - [Users]: names and bcrypt hashes in a file, as htpasswd -B writes it; wrong
+//     passwords are limited by user and by address;
 //   - [Authenticator]: the user of an RPC, from certificate, password or socket;
 //   - [Policy]: rules on paths, for reading and for writing.
 //

@@ -18,20 +18,36 @@ const Local = "local"
 
 // Authenticator says who a client is.
 type Authenticator struct {
-	Users *Users // nil: there are no passwords
+	Users        *Users        // nil: there are no passwords
+	Certificates *Certificates // nil: there is no TLS
 }
 
 // Identify returns the user of an RPC (gNMI specification section 3.1): of the
 // password in its metadata, else of the client's certificate (its common name),
 // else [Local]. A password that is given must be right, whatever else there is.
 func (a *Authenticator) Identify(ctx context.Context) (string, error) {
+	return a.identify(ctx, func(name, password string, from Origin) error {
+		return a.Users.Check(ctx, name, password, from)
+	})
+}
+
+// Still says why a client that [Authenticator.Identify] let in would not be let in
+// now, or nil. It is cheap, and no attempt to log in.
+func (a *Authenticator) Still(ctx context.Context) error {
+	_, err := a.identify(ctx, func(name, password string, from Origin) error {
+		return a.Users.Still(name, password, from)
+	})
+	return err
+}
+
+func (a *Authenticator) identify(ctx context.Context, check func(name, password string, from Origin) error) (string, error) {
 	md, _ := metadata.FromIncomingContext(ctx)
 	name, password := md.Get("username"), md.Get("password")
 	if len(name) > 1 || len(password) > 1 {
-		return "", errors.New("username or password stands in the metadata more than once")
+		return "", errors.New("username or password is in the metadata more than once")
 	}
 	p, _ := peer.FromContext(ctx)
-	certified, err := fromCertificate(p)
+	certified, err := a.fromCertificate(p)
 	if err != nil {
 		return "", err
 	}
@@ -40,7 +56,7 @@ func (a *Authenticator) Identify(ctx context.Context) (string, error) {
 		if a.Users == nil {
 			return "", errors.New("there is a password in the metadata, and the server has no file of users")
 		}
-		return name[0], a.Users.Check(ctx, name[0], password[0])
+		return name[0], check(name[0], password[0], origin(p))
 	case len(password) == 1:
 		return "", errors.New("there is a password in the metadata, and no username")
 	case len(name) == 1 && name[0] != certified:
@@ -48,7 +64,7 @@ func (a *Authenticator) Identify(ctx context.Context) (string, error) {
 	case certified != "":
 		return certified, nil
 	case a.Users != nil && !bySocket(p):
-		return "", errors.New("username and password must stand in the metadata")
+		return "", errors.New("username and password must be in the metadata")
 	case encrypted(p):
 		return "", errors.New("neither a client certificate nor a password")
 	}
@@ -56,6 +72,14 @@ func (a *Authenticator) Identify(ctx context.Context) (string, error) {
 }
 
 func bySocket(p *peer.Peer) bool { return p != nil && p.Addr.Network() == "unix" }
+
+// origin returns where a client is.
+func origin(p *peer.Peer) Origin {
+	if p == nil {
+		return Origin{}
+	}
+	return Origin{p.Addr.String(), Source(p.Addr)}
+}
 
 func encrypted(p *peer.Peer) bool {
 	if p == nil {
@@ -65,14 +89,18 @@ func encrypted(p *peer.Peer) bool {
 	return ok
 }
 
-// fromCertificate returns the user of a verified client certificate, or nothing.
-func fromCertificate(p *peer.Peer) (string, error) {
+// fromCertificate returns the user of a client certificate that was verified and
+// is still valid, or nothing.
+func (a *Authenticator) fromCertificate(p *peer.Peer) (string, error) {
 	if p == nil {
 		return "", nil
 	}
 	info, ok := p.AuthInfo.(credentials.TLSInfo)
 	if !ok || len(info.State.VerifiedChains) == 0 {
 		return "", nil
+	}
+	if err := a.Certificates.trust(info.State.PeerCertificates); err != nil {
+		return "", fmt.Errorf("the client certificate is no longer valid: %w", err)
 	}
 	name := info.State.VerifiedChains[0][0].Subject.CommonName
 	if name == "" {

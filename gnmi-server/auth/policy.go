@@ -150,6 +150,17 @@ func (p *Policy) For(user string, m Mode) *Access {
 	return a
 }
 
+// Equal reports whether two users, or one before and after the policy changed, may
+// do the same.
+func (a *Access) Equal(b *Access) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return slices.EqualFunc(a.rules, b.rules, func(x, y *rule) bool {
+		return x.Path == y.Path && x.Mode == y.Mode && x.Action == y.Action
+	})
+}
+
 // Allows reports whether the user may reach a leaf.
 func (a *Access) Allows(t *paths.Table, key, leaf string) bool {
 	if a == nil {

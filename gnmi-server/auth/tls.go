@@ -10,10 +10,14 @@ import (
 	"os"
 )
 
-// Certificates returns the server's TLS configuration: its certificate and key,
-// and the CA that must have signed a client's certificate; without a CA clients
-// need none. All are PEM files.
-func Certificates(cert, key, ca string, log *slog.Logger) (*tls.Config, error) {
+// Certificates are the server's certificate and key, and the CA that must have
+// signed a client's certificate.
+type Certificates struct {
+	file *file[*tls.Config]
+}
+
+// OpenCertificates reads PEM files. Without a CA clients need no certificate.
+func OpenCertificates(cert, key, ca string, log *slog.Logger) (*Certificates, error) {
 	files := []string{cert, key}
 	if ca != "" {
 		files = append(files, ca)
@@ -22,12 +26,30 @@ func Certificates(cert, key, ca string, log *slog.Logger) (*tls.Config, error) {
 	if err != nil {
 		return nil, err
 	}
+	return &Certificates{f}, nil
+}
+
+// Config returns the server's TLS configuration, which follows the files.
+func (c *Certificates) Config() *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12,
 		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
-			return f.get(), nil
+			return c.file.get(), nil
 		},
-	}, nil
+	}
+}
+
+// trust says whether a client's certificates, its own first, are valid now by the
+// CA as the file has it now.
+func (c *Certificates) trust(chain []*x509.Certificate) error {
+	others := x509.NewCertPool()
+	for _, one := range chain[1:] {
+		others.AddCert(one)
+	}
+	_, err := chain[0].Verify(x509.VerifyOptions{
+		Roots: c.file.get().ClientCAs, Intermediates: others, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	})
+	return err
 }
 
 func loadTLS(cert, key, ca string) (*tls.Config, error) {

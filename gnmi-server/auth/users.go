@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"os"
 	"strings"
 	"sync"
@@ -17,47 +18,73 @@ import (
 	"golang.org/x/crypto/bcrypt"
 )
 
-// remember is for how long a password that was right is not hashed again: bcrypt
-// takes 50 ms of a core and more, by design.
-const remember = time.Minute
+// The costs of bcrypt that a file of users may have. Each step doubles the work:
+// 10 takes some 50 ms of a core, 14 some 800 ms.
+const (
+	MinCost = 10
+	MaxCost = 14
+)
+
+const (
+	// remember is for how long after its last use a password that was right is not
+	// hashed again.
+	remember = time.Minute
+
+	// patience is for how long a login waits until it is its turn to be hashed.
+	patience = 5 * time.Second
+)
 
 // Users are names and passwords.
 type Users struct {
-	file *file[map[string][]byte]
-	work chan struct{} // one hash at a time, so that guessing cannot take the switch's CPU
-	salt [32]byte
+	file     *file[*userFile]
+	attempts *attempts
+	salt     [32]byte
+
+	// turns lets one password at a time be hashed, so that guessing cannot take the
+	// switch's CPU: one of logins that were right before, and one of all others.
+	turns [2]chan struct{}
 
 	mu    sync.Mutex
 	right map[[sha256.Size]byte]time.Time // until when
 }
 
-// errPassword is one error for a wrong name and a wrong password: which, no
-// client is told.
+// userFile is what a file of users says.
+type userFile struct {
+	hashes map[string][]byte // by name
+	cost   int               // the highest of all hashes
+}
+
+// errPassword is one error for a wrong name and a wrong password: clients do not
+// learn which.
 var errPassword = errors.New("user or password is wrong")
 
-// none is compared with where there is no such user, so that it takes as long.
-var none = []byte("$2a$10$CwTycUXWue0Thq9StjUM0uJ8.5oCj3hUfJgqHUbB0q8QUaKkQZ3Ya")
+// ErrWait means that a password was not looked at: too many wrong ones came from
+// the same address or for the same user, or too many logins wait.
+var ErrWait = errors.New("no more logins for now")
 
-// OpenUsers reads a file of lines NAME:HASH, the hash of bcrypt; lines that are
-// empty or begin with # are left out.
+// OpenUsers reads a file of lines NAME:HASH, the hash of bcrypt; empty lines and
+// lines that begin with # are ignored.
 func OpenUsers(path string, log *slog.Logger) (*Users, error) {
-	f, err := open(log, func() (map[string][]byte, error) { return readUsers(path) }, path)
+	f, err := open(log, func() (*userFile, error) { return readUsers(path) }, path)
 	if err != nil {
 		return nil, err
 	}
-	u := &Users{file: f, work: make(chan struct{}, 1), right: make(map[[sha256.Size]byte]time.Time)}
+	u := &Users{file: f, attempts: newAttempts(), right: make(map[[sha256.Size]byte]time.Time)}
+	for i := range u.turns {
+		u.turns[i] = make(chan struct{}, 1)
+	}
 	if _, err := rand.Read(u.salt[:]); err != nil {
 		return nil, err
 	}
 	return u, nil
 }
 
-func readUsers(path string) (map[string][]byte, error) {
+func readUsers(path string) (*userFile, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("users: %w", err)
 	}
-	users := make(map[string][]byte)
+	users := &userFile{hashes: make(map[string][]byte)}
 	n := 0
 	for line := range strings.Lines(string(text)) {
 		n++
@@ -68,38 +95,137 @@ func readUsers(path string) (map[string][]byte, error) {
 		if !ok || name == "" {
 			return nil, fmt.Errorf("users: %s line %d: must be NAME:HASH", path, n)
 		}
-		if _, err := bcrypt.Cost([]byte(hash)); err != nil {
+		cost, err := bcrypt.Cost([]byte(hash))
+		if err != nil {
 			return nil, fmt.Errorf("users: %s line %d: the hash of %s must be one of bcrypt, as htpasswd -B makes it: %w", path, n, name, err)
 		}
-		users[name] = []byte(hash)
+		if cost < MinCost || cost > MaxCost {
+			return nil, fmt.Errorf("users: %s line %d: the hash of %s has cost %d; it must be %d to %d, as htpasswd -B -C %d makes it", path, n, name, cost, MinCost, MaxCost, MinCost)
+		}
+		users.hashes[name] = []byte(hash)
+		users.cost = max(users.cost, cost)
 	}
-	if len(users) == 0 {
+	if len(users.hashes) == 0 {
 		return nil, fmt.Errorf("users: %s has none", path)
 	}
 	return users, nil
 }
 
-// Check says whether a password is that of a user; it waits for its turn until
-// ctx is done.
-func (u *Users) Check(ctx context.Context, name, password string) error {
-	hash, known := u.file.get()[name]
-	if !known {
-		hash = none
-	}
-	digest := sha256.Sum256(append(append(append(u.salt[:len(u.salt):len(u.salt)], hash...), name+"\x00"...), password...))
-	if known && u.wasRight(digest) {
+// Origin is where a client logs in from.
+type Origin struct {
+	Connection string // its address and port
+	Source     netip.Prefix
+}
+
+// Check says whether a password is that of a user; it waits for its turn. The
+// error is [ErrWait] where the password was not looked at.
+//
+// A password that was right a short while ago is not hashed again. It passes while
+// others are not looked at on the same connection alone, since elsewhere that
+// would tell a guess that is right from those that are not.
+func (u *Users) Check(ctx context.Context, name, password string, from Origin) error {
+	users := u.file.get()
+	here, known := u.digest(users, name, password, from.Connection)
+	if known && u.wasRight(here) {
 		return nil
 	}
-	select {
-	case u.work <- struct{}{}:
-	case <-ctx.Done():
-		return ctx.Err()
+	l := login{name, from.Source}
+	if err := u.mayTry(l); err != nil {
+		return err
 	}
-	err := bcrypt.CompareHashAndPassword(hash, []byte(password))
-	<-u.work
-	if err != nil || !known {
+	near, _ := u.digest(users, name, password, from.Source.String())
+	if known && u.wasRight(near) {
+		u.keep(here)
+		return nil
+	}
+	turn := u.turns[0]
+	if u.attempts.knows(l) {
+		turn = u.turns[1]
+	}
+	waits, stop := context.WithTimeout(ctx, patience)
+	defer stop()
+	select {
+	case turn <- struct{}{}:
+	case <-waits.Done():
+		return fmt.Errorf("%w: too many wait; try again", ErrWait)
+	}
+	defer func() { <-turn }()
+	if err := u.mayTry(l); err != nil { // others may have tried while this one waited
+		return err
+	}
+	if known && u.wasRight(near) {
+		u.keep(here)
+		return nil
+	}
+	if !users.compare(name, password) {
+		u.attempts.wrong(l, time.Now())
 		return errPassword
 	}
+	u.attempts.right(l, time.Now())
+	u.keep(here)
+	u.keep(near)
+	return nil
+}
+
+// Still says whether the password that let a connection in is still that of the
+// user.
+func (u *Users) Still(name, password string, from Origin) error {
+	digest, known := u.digest(u.file.get(), name, password, from.Connection)
+	if !known || !u.wasRight(digest) {
+		return fmt.Errorf("user %q has been removed or has another password", name)
+	}
+	return nil
+}
+
+func (u *Users) mayTry(l login) error {
+	wait := u.attempts.wait(l, time.Now())
+	if wait <= 0 {
+		return nil
+	}
+	return fmt.Errorf("%w: too many wrong passwords for this user or from this address; try again in %v", ErrWait, wait.Round(time.Second)+time.Second)
+}
+
+// digest returns what a password that was right somewhere is remembered by. It
+// changes with the user's hash. Known reports whether there is such a user.
+func (u *Users) digest(users *userFile, name, password, where string) (digest [sha256.Size]byte, known bool) {
+	hash, known := users.hashes[name]
+	text := append(u.salt[:len(u.salt):len(u.salt)], hash...)
+	return sha256.Sum256(fmt.Appendf(text, "%q %q %q", where, name, password)), known
+}
+
+// compare says whether a password is that of a user. It takes as long for each
+// name, so that the time tells neither who the users are nor their costs.
+func (f *userFile) compare(name, password string) (right bool) {
+	for i, hash := range f.work(name) {
+		same := bcrypt.CompareHashAndPassword(hash, []byte(password)) == nil
+		right = right || same && i == 0
+	}
+	_, known := f.hashes[name]
+	return right && known
+}
+
+// work returns the hashes to compare with: the user's, and what makes it as much
+// work as the file's highest cost, since 2^c + 2^c + 2^(c+1) + … = 2^cost.
+func (f *userFile) work(name string) [][]byte {
+	hash, known := f.hashes[name]
+	if !known {
+		return [][]byte{noPassword(f.cost)}
+	}
+	all := [][]byte{hash}
+	cost, _ := bcrypt.Cost(hash) // which readUsers has checked
+	for ; cost < f.cost; cost++ {
+		all = append(all, noPassword(cost))
+	}
+	return all
+}
+
+// noPassword returns a hash that takes as long as those of a cost.
+func noPassword(cost int) []byte {
+	return fmt.Appendf(nil, "$2a$%02d$CwTycUXWue0Thq9StjUM0uJ8.5oCj3hUfJgqHUbB0q8QUaKkQZ3Ya", cost)
+}
+
+// keep remembers a password that was right.
+func (u *Users) keep(digest [sha256.Size]byte) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	now := time.Now()
@@ -109,12 +235,15 @@ func (u *Users) Check(ctx context.Context, name, password string) error {
 		}
 	}
 	u.right[digest] = now.Add(remember)
-	return nil
 }
 
 func (u *Users) wasRight(digest [sha256.Size]byte) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
+	now := time.Now()
 	until, ok := u.right[digest]
-	return ok && time.Now().Before(until)
+	if ok = ok && now.Before(until); ok {
+		u.right[digest] = now.Add(remember)
+	}
+	return ok
 }

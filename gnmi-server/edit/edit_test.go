@@ -156,11 +156,11 @@ func TestRefused(t *testing.T) {
 }
 
 func TestErrors(t *testing.T) {
-	_, err := Operations(&gpb.SetRequest{UnionReplace: []*gpb.Update{set(label, `{}`)}, Update: []*gpb.Update{set(label, `{}`)}})
+	_, err := Operations(&gpb.SetRequest{UnionReplace: []*gpb.Update{set(label, `{}`)}, Update: []*gpb.Update{set(label, `{}`)}}, nil)
 	if !errors.Is(err, ErrMixed) {
 		t.Errorf("a union beside an update: %v", err)
 	}
-	_, err = Operations(&gpb.SetRequest{Delete: []*gpb.Path{path("/sonic-sluice-state")}})
+	_, err = Operations(&gpb.SetRequest{Delete: []*gpb.Path{path("/sonic-sluice-state")}}, nil)
 	if !errors.Is(err, ErrReadOnly) {
 		t.Errorf("a delete of state: %v", err)
 	}
@@ -172,7 +172,7 @@ func TestOperations(t *testing.T) {
 		Update:  []*gpb.Update{set(label+"/rewrite", `"always"`), set(label+"/algorithm", `"crc32"`)},
 		Replace: []*gpb.Update{set(label, `{"admin_state":"enabled"}`)},
 		Delete:  []*gpb.Path{path(gold), path(label)},
-	})
+	}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,7 +210,7 @@ func TestCheckOfWrongRows(t *testing.T) {
 func TestApplyChangesNothing(t *testing.T) {
 	c := NewConfig(config("SLUICE_THRESHOLD|gold high_bytes=7", "SLUICE_THRESHOLD|iron high_bytes=8"))
 	same := NewConfig(config("SLUICE_THRESHOLD|gold high_bytes=7", "SLUICE_THRESHOLD|iron high_bytes=8"))
-	all, err := Operations(&gpb.SetRequest{Delete: []*gpb.Path{path(gold)}, Update: []*gpb.Update{set(iron+"/high_bytes", `9`)}})
+	all, err := Operations(&gpb.SetRequest{Delete: []*gpb.Path{path(gold)}, Update: []*gpb.Update{set(iron+"/high_bytes", `9`)}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -253,7 +253,7 @@ func FuzzSet(f *testing.F) {
 		case 3:
 			r.UnionReplace = u
 		}
-		operations, err := Operations(r)
+		operations, err := Operations(r, nil)
 		if err != nil {
 			return
 		}

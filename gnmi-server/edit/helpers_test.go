@@ -77,7 +77,7 @@ func texts(changes []sonicdb.Change) []string {
 // outcome returns what a request makes of rows, or the error, of whichever step.
 func outcome(t *testing.T, before []rows.Row, r *gpb.SetRequest) ([]string, error) {
 	t.Helper()
-	operations, err := Operations(r)
+	operations, err := Operations(r, nil)
 	if err != nil {
 		return nil, err
 	}

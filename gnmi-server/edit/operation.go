@@ -14,7 +14,7 @@ import (
 // ErrReadOnly means that an operation would change state.
 var ErrReadOnly = errors.New("is state, and can be read only")
 
-// ErrMixed means that union_replace stands beside other operations.
+// ErrMixed means that union_replace is beside other operations.
 var ErrMixed = errors.New("union_replace cannot be combined with delete, replace or update")
 
 // Operation is one of a SetRequest.
@@ -28,15 +28,26 @@ type Operation struct {
 
 // Operations returns the operations of a request in the order in which they are
 // applied: delete, union_replace, replace, update. The error of an operation
-// names it by kind and path.
-func Operations(r *gpb.SetRequest) ([]Operation, error) {
+// names it by kind and path; those before it are returned, too. Allowed is asked
+// before the work for an operation begins, if it is not nil; its error is returned
+// as it is.
+func Operations(r *gpb.SetRequest, allowed func(*paths.Query) error) ([]Operation, error) {
 	if len(r.UnionReplace) > 0 && len(r.Delete)+len(r.Replace)+len(r.Update) > 0 {
 		return nil, ErrMixed
 	}
 	var all []Operation
 	add := func(kind gpb.UpdateResult_Operation, path *gpb.Path, v *gpb.TypedValue) error {
-		o, err := newOperation(kind, r.Prefix, path, v)
-		if err != nil {
+		o := Operation{Kind: kind, Path: path}
+		var err error
+		if o.Query, err = paths.Resolve(r.Prefix, path); err != nil {
+			return o.wrong(err)
+		}
+		if allowed != nil {
+			if err := allowed(o.Query); err != nil {
+				return err
+			}
+		}
+		if err := o.decode(v); err != nil {
 			return o.wrong(err)
 		}
 		all = append(all, o)
@@ -44,7 +55,7 @@ func Operations(r *gpb.SetRequest) ([]Operation, error) {
 	}
 	for _, p := range r.Delete {
 		if err := add(gpb.UpdateResult_DELETE, p, nil); err != nil {
-			return nil, err
+			return all, err
 		}
 	}
 	for _, of := range []struct {
@@ -53,39 +64,36 @@ func Operations(r *gpb.SetRequest) ([]Operation, error) {
 	}{{gpb.UpdateResult_UNION_REPLACE, r.UnionReplace}, {gpb.UpdateResult_REPLACE, r.Replace}, {gpb.UpdateResult_UPDATE, r.Update}} {
 		for _, u := range of.all {
 			if err := add(of.kind, u.GetPath(), u.GetVal()); err != nil {
-				return nil, err
+				return all, err
 			}
 		}
 	}
 	return all, nil
 }
 
-func newOperation(kind gpb.UpdateResult_Operation, prefix, path *gpb.Path, v *gpb.TypedValue) (Operation, error) {
-	o := Operation{Kind: kind, Path: path}
-	var err error
-	if o.Query, err = paths.Resolve(prefix, path); err != nil {
-		return o, err
-	}
+// decode takes the value of an operation whose path is resolved.
+func (o *Operation) decode(v *gpb.TypedValue) error {
 	q := o.Query
-	if kind != gpb.UpdateResult_DELETE && q.Missing != "" {
-		return o, fmt.Errorf("key %s is missing; %s needs all of its keys", q.Missing, q.Parts[0].Table.Row)
+	if o.Kind != gpb.UpdateResult_DELETE && q.Missing != "" {
+		return fmt.Errorf("key %s is missing; %s needs all of its keys", q.Missing, q.Parts[0].Table.Row)
 	}
 	if !q.Within(func(t *paths.Table) bool { return t.Config }) {
-		return o, ErrReadOnly
+		return ErrReadOnly
 	}
-	if q.Level == paths.AtLeaf && kind != gpb.UpdateResult_UPDATE && !q.Wild() && q.Parts[0].Table.IsKey(q.Parts[0].Leaves[0]) {
-		return o, errors.New("is in the key, and goes with its row only")
+	if q.Level == paths.AtLeaf && o.Kind != gpb.UpdateResult_UPDATE && !q.Wild() && q.Parts[0].Table.IsKey(q.Parts[0].Leaves[0]) {
+		return errors.New("is in the key, and goes with its row only")
 	}
-	if kind == gpb.UpdateResult_DELETE {
-		return o, nil
+	if o.Kind == gpb.UpdateResult_DELETE {
+		return nil
 	}
 	if q.Wild() && !q.Every {
-		return o, errors.New("wildcards are for delete only; a value needs one node")
+		return errors.New("wildcards are for delete only; a value needs one node")
 	}
+	var err error
 	if o.assignments, err = encoding.Decode(q, v); err != nil {
-		return o, err
+		return err
 	}
-	return o, o.check()
+	return o.check()
 }
 
 // check looks at what a value says as a whole.

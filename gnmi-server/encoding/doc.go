@@ -4,7 +4,7 @@
 // back: JSON, JSON_IETF (RFC 7951), PROTO and ASCII, for single leaves and, in
 // JSON, for whole subtrees. Types come from the schema.
 //
-// ASCII is the text of the database as it stands there.
+// ASCII is the text of the database, unchanged.
 //
 // The other packages of the gNMI server call it. It judges form alone: that a
 // number is one, not that it is in range, which package rows does.

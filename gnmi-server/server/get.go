@@ -68,6 +68,10 @@ func (s *Server) Get(ctx context.Context, r *gpb.GetRequest) (*gpb.GetResponse, 
 	if err != nil {
 		return nil, status.Error(codes.Unavailable, err.Error())
 	}
+	pay := s.pay(ctx)
+	if err := pay(snapshot.Fields()); err != nil {
+		return nil, status.FromContextError(err).Err()
+	}
 	leaves := make([][]encoding.Leaf, len(queries))
 	total := 0
 	for i, q := range queries {
@@ -76,6 +80,9 @@ func (s *Server) Get(ctx context.Context, r *gpb.GetRequest) (*gpb.GetResponse, 
 		}
 		if len(leaves[i]) == 0 {
 			return nil, status.Errorf(codes.NotFound, "nothing is at %s", q)
+		}
+		if err := pay(len(leaves[i])); err != nil {
+			return nil, status.FromContextError(err).Err()
 		}
 		if total += len(leaves[i]); total > leavesAtOnce {
 			return nil, status.Errorf(codes.ResourceExhausted, "the answer would have more than %d leaves; ask for less, or Subscribe with mode ONCE", leavesAtOnce)

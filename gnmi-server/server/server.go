@@ -10,9 +10,6 @@ import (
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 	"golang.org/x/sync/errgroup"
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 	"sluice/gnmi-server/auth"
 	"sluice/gnmi-server/paths"
 	"sluice/gnmi-server/tree"
@@ -22,14 +19,16 @@ import (
 // Config is what a Server is made of.
 type Config struct {
 	Databases map[string]*sonicdb.DB // those of paths.Databases, by name
-	Policy    *auth.Policy           // nil: everybody may everything
-	Identify  func(ctx context.Context) (user string, err error)
+	Policy    *auth.Policy           // nil: every user may read and write all
+	Who       *auth.Authenticator
 	StateFile string       // what an unconfirmed commit takes back; empty: no commits
 	Log       *slog.Logger // nil: silence
 
 	QueueLimit int           // leaves that may wait for a stream; 0: 65536
 	Stall      time.Duration // for which a stream may take nothing; 0: 30 s
 	Streams    int           // Subscribe RPCs at once; 0: 256
+	Operations int           // of a Set; 0: 4096
+	Leaves     int           // that a client may read in a second; 0: 50000
 }
 
 // Server answers RPCs. Run must run for STREAM and for commits.
@@ -40,6 +39,7 @@ type Server struct {
 
 	reader *tree.Reader
 	live   *tree.Live
+	budget *budget
 
 	setting  sync.Mutex // one Set at a time
 	commit   *commit
@@ -60,14 +60,21 @@ func New(c Config) *Server {
 	if c.Streams == 0 {
 		c.Streams = 256
 	}
+	if c.Operations == 0 {
+		c.Operations = 4096
+	}
+	if c.Leaves == 0 {
+		c.Leaves = 50000
+	}
 	s := &Server{Config: c, reader: tree.NewReader(c.Databases), live: tree.NewLive(), stopping: make(chan struct{})}
+	s.budget = newBudget(c.Leaves)
 	s.commit = newCommit(s)
 	return s
 }
 
 // Run follows the databases, shows its counters there and takes back commits that
-// nobody confirms, until ctx is done; then streams end. It is called once. The error is that of a state
-// file that cannot be read.
+// nobody confirms, until ctx is done; then streams end. It is called once. The
+// error is that of a state file that cannot be read.
 func (s *Server) Run(ctx context.Context) error {
 	defer close(s.stopping)
 	if err := s.commit.load(); err != nil {
@@ -92,59 +99,3 @@ func (s *Server) Ping(ctx context.Context) error {
 	}
 	return nil
 }
-
-type userKey struct{}
-
-// user returns who sent the RPC.
-func user(ctx context.Context) string {
-	name, _ := ctx.Value(userKey{}).(string)
-	return name
-}
-
-// open are services that everybody who can connect may ask.
-var open = map[string]bool{
-	"/grpc.health.v1.Health/Check": true,
-	"/grpc.health.v1.Health/Watch": true,
-	"/grpc.health.v1.Health/List":  true,
-}
-
-// Authenticate names the user of an RPC in its context, or refuses it.
-func (s *Server) authenticate(ctx context.Context, method string) (context.Context, error) {
-	if open[method] {
-		return ctx, nil
-	}
-	name, err := s.Identify(ctx)
-	if err != nil {
-		s.Log.Warn("client refused", "method", method, "peer", peerOf(ctx), "error", err)
-		s.Stats.Unknown.Add(1)
-		return nil, status.Error(codes.Unauthenticated, err.Error())
-	}
-	return context.WithValue(ctx, userKey{}, name), nil
-}
-
-// Unary authenticates the client of an RPC.
-func (s *Server) Unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-	ctx, err := s.authenticate(ctx, info.FullMethod)
-	if err != nil {
-		return nil, err
-	}
-	answer, err := next(ctx, req)
-	return answer, short(err)
-}
-
-// Stream authenticates the client of a streaming RPC.
-func (s *Server) Stream(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
-	ctx, err := s.authenticate(stream.Context(), info.FullMethod)
-	if err != nil {
-		return err
-	}
-	return short(next(srv, named{stream, ctx}))
-}
-
-// named is a stream whose context has the user.
-type named struct {
-	grpc.ServerStream
-	ctx context.Context
-}
-
-func (n named) Context() context.Context { return n.ctx }

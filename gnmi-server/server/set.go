@@ -15,12 +15,13 @@ import (
 	"google.golang.org/grpc/status"
 	"sluice/gnmi-server/auth"
 	"sluice/gnmi-server/edit"
+	"sluice/gnmi-server/paths"
 	"sluice/orchagent-ext/sonicdb"
 	"sluice/yang/rows"
 )
 
 const (
-	// retries is how often a Set begins anew when others write the same rows.
+	// retries is how often a Set is tried again when others write the same rows.
 	retries = 10
 
 	// settle is for how long a Set whose connection broke while Redis wrote looks
@@ -36,19 +37,49 @@ const (
 // an error, nothing. It leaves a line in the log, whatever comes of it.
 func (s *Server) Set(ctx context.Context, r *gpb.SetRequest) (*gpb.SetResponse, error) {
 	operations, changes, err := s.set(ctx, r)
-	log := s.Log.With("user", user(ctx), "peer", peerOf(ctx), "operations", names(operations), "rows", len(changes))
+	log := []any{"operations", names(operations), "rows", len(changes)}
+	done, id := committed(r)
+	if id != "" {
+		log = append(log, "commit", id)
+	}
 	if err != nil {
-		s.Stats.Refused.Add(1)
-		log.Warn("set refused", "code", status.Code(err).String(), "error", status.Convert(short(err)).Message())
+		s.refused(ctx, err, append(log, "asked for", done)...)
 		return nil, err
 	}
 	s.Stats.Sets.Add(1)
-	log.Info("set")
+	s.Log.Info(done, append([]any{"user", user(ctx), "peer", peerOf(ctx)}, log...)...)
 	out := &gpb.SetResponse{Prefix: r.GetPrefix(), Timestamp: time.Now().UnixNano()}
 	for _, o := range operations {
 		out.Response = append(out.Response, &gpb.UpdateResult{Path: o.Path, Op: o.Kind})
 	}
 	return out, nil
+}
+
+// refused counts a Set that failed, and says so in the log.
+func (s *Server) refused(ctx context.Context, err error, more ...any) {
+	s.Stats.Refused.Add(1)
+	s.Log.Warn("set refused", append([]any{"user", user(ctx), "peer", peerOf(ctx), "code", status.Code(err).String(), "error", status.Convert(short(err)).Message()}, more...)...)
+}
+
+// committed returns what a Set is for the log, and the id of its commit extension.
+func committed(r *gpb.SetRequest) (what, id string) {
+	for _, e := range r.GetExtension() {
+		c := e.GetCommit()
+		if c == nil {
+			continue
+		}
+		switch id = paths.Short(c.GetId(), 64); c.GetAction().(type) {
+		case *gnmi_ext.Commit_Commit:
+			return "set, to be confirmed", id
+		case *gnmi_ext.Commit_Confirm:
+			return "commit confirmed", id
+		case *gnmi_ext.Commit_Cancel:
+			return "commit canceled", id
+		case *gnmi_ext.Commit_SetRollbackDuration:
+			return "commit given another time", id
+		}
+	}
+	return "set", id
 }
 
 // namedOperations is how many operations a line of the log names.
@@ -71,15 +102,15 @@ func (s *Server) set(ctx context.Context, r *gpb.SetRequest) ([]edit.Operation, 
 	if err != nil {
 		return nil, nil, err
 	}
-	operations, err := edit.Operations(r)
-	if err != nil {
-		return nil, nil, asStatus(err, codes.NotFound)
-	}
 	access := s.Policy.For(user(ctx), auth.Write)
-	for _, o := range operations {
-		if !access.AllowsSome(o.Query) {
-			return operations, nil, status.Errorf(codes.PermissionDenied, "%s may not write %s", user(ctx), o.Query)
+	operations, err := edit.Operations(r, func(q *paths.Query) error {
+		if !access.AllowsSome(q) {
+			return status.Errorf(codes.PermissionDenied, "%s may not write %s", user(ctx), q)
 		}
+		return status.FromContextError(ctx.Err()).Err()
+	})
+	if err != nil {
+		return operations, nil, asStatus(err, codes.NotFound)
 	}
 
 	changes, err := s.apply(ctx, ext.commit, operations, access)
@@ -126,7 +157,7 @@ func (s *Server) change(ctx context.Context, operations []edit.Operation, access
 			continue
 		case begin != nil && !errors.Is(err, sonicdb.ErrUnknown):
 			if forgetErr := s.commit.forget(); forgetErr != nil {
-				s.Log.Error("a commit that failed cannot be forgotten; until it is over it stands in the way of others", "error", forgetErr)
+				s.Log.Error("a commit that failed cannot be forgotten; until it is over no other Set is accepted", "error", forgetErr)
 			}
 		}
 		return nil, writing(err)

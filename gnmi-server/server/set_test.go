@@ -72,7 +72,7 @@ func operations(t *testing.T, p, json string) []edit.Operation {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := edit.Operations(&gpb.SetRequest{Update: []*gpb.Update{{Path: path, Val: &gpb.TypedValue{Value: &gpb.TypedValue_JsonVal{JsonVal: []byte(json)}}}}})
+	all, err := edit.Operations(&gpb.SetRequest{Update: []*gpb.Update{{Path: path, Val: &gpb.TypedValue{Value: &gpb.TypedValue_JsonVal{JsonVal: []byte(json)}}}}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

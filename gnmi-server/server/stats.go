@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	"sluice/gnmi-server/sessions"
 	"sluice/orchagent-ext/sonicdb"
 	"sluice/yang/rows"
 )
@@ -22,20 +23,23 @@ const (
 
 // Stats counts since the start.
 type Stats struct {
-	Sessions atomic.Int64 // connections that are open
-	TooMany  atomic.Int64 // connections closed at once, since there were too many
-	Unknown  atomic.Int64 // RPCs of nobody who may connect
-	Streams  atomic.Int64 // Subscribe RPCs that are open
-	Slow     atomic.Int64 // Subscribe RPCs ended since their client did not keep up
-	Sets     atomic.Int64 // that were written
-	Refused  atomic.Int64 // Sets that were not
+	Connections sessions.Stats
+	Unknown     atomic.Int64 // RPCs without a user that may connect
+	Streams     atomic.Int64 // Subscribe RPCs that are open
+	Slow        atomic.Int64 // Subscribe RPCs ended since their client did not keep up
+	Revoked     atomic.Int64 // RPCs ended since their user or the policy has changed
+	Delayed     atomic.Int64 // reads that waited, since their client had read too much
+	Sets        atomic.Int64 // that were written
+	Refused     atomic.Int64 // Sets that were not
 }
 
 func (s *Stats) row() rows.Row {
-	fields := make(map[string]string)
+	fields := map[string]string{"clients_refused": fmt.Sprint(s.Unknown.Load() + s.Connections.Refused.Load())}
 	for name, v := range map[string]*atomic.Int64{
-		"sessions": &s.Sessions, "sessions_refused": &s.TooMany, "clients_refused": &s.Unknown,
-		"streams": &s.Streams, "streams_slow": &s.Slow, "sets": &s.Sets, "sets_refused": &s.Refused,
+		"sessions": &s.Connections.Open, "sessions_refused": &s.Connections.TooMany,
+		"logins_waiting": &s.Connections.Waiting, "logins_ended": &s.Connections.Ended,
+		"streams": &s.Streams, "streams_slow": &s.Slow, "streams_revoked": &s.Revoked,
+		"reads_delayed": &s.Delayed, "sets": &s.Sets, "sets_refused": &s.Refused,
 	} {
 		fields[name] = fmt.Sprint(v.Load())
 	}
@@ -67,6 +71,6 @@ func (s *Server) publish(ctx context.Context) error {
 	mirror.Delete(tableStats, "global")
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), statsInterval)
 	defer cancel()
-	_ = mirror.Flush(last) // Redis may be gone; the next server writes the row anew
+	_ = mirror.Flush(last) // Redis may be gone; the next server writes the row again
 	return nil
 }

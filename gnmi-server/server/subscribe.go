@@ -91,7 +91,7 @@ func (s *Server) stream(ctx context.Context, r *gpb.SubscribeRequest) (*subscrib
 	access := s.Policy.For(user(ctx), auth.Read)
 	out := &subscribe.Stream{
 		Live: s.live, Encoding: list.GetEncoding(), UpdatesOnly: list.GetUpdatesOnly(), Target: list.GetPrefix().GetTarget(),
-		Limit: s.QueueLimit,
+		Limit: s.QueueLimit, Pay: s.pay(ctx),
 	}
 	if access != nil {
 		out.Allow = access.Allows
@@ -175,6 +175,9 @@ func (s *Server) once(ctx context.Context, stream *subscribe.Stream) error {
 	if err != nil {
 		return status.Error(codes.Unavailable, err.Error())
 	}
+	if err := stream.Pay(snapshot.Fields()); err != nil {
+		return err
+	}
 	return stream.Once(snapshot, at)
 }
 
@@ -188,7 +191,7 @@ func (s *Server) poll(rpc grpc.BidiStreamingServer[gpb.SubscribeRequest, gpb.Sub
 		case err != nil:
 			return err
 		case r.GetPoll() == nil:
-			return status.Error(codes.InvalidArgument, "the subscription stands and cannot be changed: only poll is allowed now")
+			return status.Error(codes.InvalidArgument, "the subscription cannot be changed: only poll is allowed now")
 		}
 		if err := s.once(rpc.Context(), stream); err != nil {
 			return err
@@ -218,7 +221,7 @@ func (s *Server) follow(rpc grpc.BidiStreamingServer[gpb.SubscribeRequest, gpb.S
 	go func() {
 		r, err := rpc.Recv()
 		if err == nil {
-			err = status.Errorf(codes.InvalidArgument, "the subscription stands and cannot be changed: %T is not allowed now", r.GetRequest())
+			err = status.Errorf(codes.InvalidArgument, "the subscription cannot be changed: %T is not allowed now", r.GetRequest())
 		}
 		if !errors.Is(err, io.EOF) { // a client that only closes its side goes on reading
 			ended <- err

@@ -5,7 +5,6 @@ package subscribe
 import (
 	"context"
 	"errors"
-	"reflect"
 	"time"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
@@ -52,6 +51,9 @@ type Stream struct {
 	// Allow reports whether the client may see a leaf; nil: all.
 	Allow func(t *paths.Table, key, leaf string) bool
 
+	// Pay waits until the client may have as many more leaves looked at; nil: always.
+	Pay func(leaves int) error
+
 	// Send sends a message, and blocks until the connection takes it.
 	Send func(*gpb.SubscribeResponse) error
 
@@ -60,7 +62,7 @@ type Stream struct {
 	origins [2]string // by style
 }
 
-// sampler is a subscription that timers drive.
+// sampler is a subscription with what was sent of it.
 type sampler struct {
 	*Subscription
 	sent map[*tree.Cell]string // what it was, of those that are suppressed
@@ -113,7 +115,10 @@ func (s *Stream) initial() error {
 	sent := make(map[*tree.Cell]bool)
 	for _, sub := range s.samples {
 		out := s.message(time.Now()) // before the cells are looked for: see [tree.Live.Apply]
-		cells := s.cells(sub.Subscription)
+		cells, err := s.cells(sub.Subscription)
+		if err != nil {
+			return err
+		}
 		if sub.Suppress {
 			sub.sent = make(map[*tree.Cell]string, len(cells))
 		}
@@ -140,46 +145,65 @@ func (s *Stream) initial() error {
 	return nil
 }
 
-// follow sends changes and samples, each sampler by timers of its own.
-func (s *Stream) follow(ctx context.Context, changes *queue) error {
-	cases := []reflect.SelectCase{
-		{Dir: reflect.SelectRecv, Chan: reflect.ValueOf(ctx.Done())},
-		{Dir: reflect.SelectRecv, Chan: reflect.ValueOf(changes.wake)},
-	}
-	var act []func(at time.Time) error
-	every := func(d time.Duration, f func(at time.Time) error) (stop func()) {
-		t := time.NewTicker(d)
-		cases = append(cases, reflect.SelectCase{Dir: reflect.SelectRecv, Chan: reflect.ValueOf(t.C)})
-		act = append(act, f)
-		return t.Stop
-	}
+// timer is when something is due, again and again.
+type timer struct {
+	at    time.Time
+	every time.Duration
+	act   func(at time.Time) error
+}
+
+// timers returns those of all subscriptions, from now on.
+func (s *Stream) timers() []*timer {
+	now := time.Now()
+	var all []*timer
 	for _, sub := range s.samples {
 		if sub.Mode == Sample {
-			defer every(sub.Interval, func(at time.Time) error { return s.sample(sub, at) })()
+			all = append(all, &timer{now.Add(sub.Interval), sub.Interval, func(at time.Time) error { return s.sample(sub, at) }})
 		}
 		if sub.Heartbeat > 0 {
-			defer every(sub.Heartbeat, func(at time.Time) error {
+			all = append(all, &timer{now.Add(sub.Heartbeat), sub.Heartbeat, func(at time.Time) error {
 				if sub.Mode == Sample && !sub.Suppress && sub.Interval <= sub.Heartbeat {
 					return nil // it sends everything anyway, and as often
 				}
 				sub.full = true
 				return s.sample(sub, at)
-			})()
+			}})
 		}
 	}
+	return all
+}
+
+// follow sends changes and samples. What is due while the client has to wait is
+// sent once, when it may.
+func (s *Stream) follow(ctx context.Context, changes *queue) error {
+	all := s.timers()
+	clock := time.NewTimer(time.Hour)
+	defer clock.Stop()
 	for {
-		chosen, _, _ := reflect.Select(cases)
-		var err error
-		switch chosen {
-		case 0:
-			return ctx.Err()
-		case 1:
-			err = s.changed(changes)
-		default:
-			err = act[chosen-2](time.Now())
+		var next *timer
+		for _, t := range all {
+			if next == nil || t.at.Before(next.at) {
+				next = t
+			}
 		}
-		if err != nil {
-			return err
+		if next != nil {
+			clock.Reset(time.Until(next.at))
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-changes.wake:
+			if err := s.changed(changes); err != nil {
+				return err
+			}
+		case now := <-clock.C:
+			if next == nil {
+				continue
+			}
+			next.at = next.at.Add((now.Sub(next.at)/next.every + 1) * next.every)
+			if err := next.act(now); err != nil {
+				return err
+			}
 		}
 	}
 }
@@ -208,7 +232,11 @@ func (s *Stream) changed(changes *queue) error {
 func (s *Stream) sample(sub *sampler, at time.Time) error {
 	out := s.message(at)
 	now := make(map[*tree.Cell]string)
-	for _, c := range s.cells(sub.Subscription) {
+	cells, err := s.cells(sub.Subscription)
+	if err != nil {
+		return err
+	}
+	for _, c := range cells {
 		state := c.State()
 		if !state.Present {
 			continue
@@ -227,16 +255,22 @@ func (s *Stream) sample(sub *sampler, at time.Time) error {
 	return out.flush()
 }
 
-// cells returns those of a subscription that the client may see.
-func (s *Stream) cells(sub *Subscription) []*tree.Cell {
+// cells returns those of a subscription that the client may see. It is all that a
+// client can have done again and again, so it pays for it.
+func (s *Stream) cells(sub *Subscription) ([]*tree.Cell, error) {
 	all := s.Live.Select(sub.Query)
+	if s.Pay != nil {
+		if err := s.Pay(len(all) + len(sub.Query.Parts)); err != nil {
+			return nil, err
+		}
+	}
 	kept := all[:0]
 	for _, c := range all {
 		if l := c.Leaf(); s.allowed(c) && (sub.Only == nil || sub.Only(l.Table, l.Name)) {
 			kept = append(kept, c)
 		}
 	}
-	return kept
+	return kept, nil
 }
 
 func (s *Stream) allowed(c *tree.Cell) bool {

@@ -73,3 +73,14 @@ func (s Snapshot) Leaves(q *paths.Query) []encoding.Leaf {
 	}
 	return all
 }
+
+// Fields returns how many fields all rows have.
+func (s Snapshot) Fields() int {
+	n := 0
+	for _, t := range s {
+		for _, fields := range t {
+			n += 1 + len(fields)
+		}
+	}
+	return n
+}

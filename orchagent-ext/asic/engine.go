@@ -3,12 +3,11 @@
 package asic
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"slices"
+	"strings"
 )
 
 // Errors of a driver that the engine tells apart.
@@ -44,8 +43,18 @@ type Driver interface {
 
 	// Strays removes what an earlier process created and no record tells of, as far
 	// as it is certain whose it is, or adds its records to stands, which has the
-	// others by key. It returns how many there were.
-	Strays(stands map[string]*Record) (int, error)
+	// others by key; but for the objects of flows, which known has. It returns how many
+	// there were.
+	Strays(stands map[string]*Record, known map[ID]bool) (int, error)
+}
+
+// Setter is a driver that changes attributes of objects in place.
+type Setter interface {
+	Driver
+
+	// Set makes an attribute of an object on the switch what it is in o, which may have
+	// it no more.
+	Set(r *Record, o *Object, attr string, stands map[string]*Record) error
 }
 
 // Finder is a driver that finds what its process had created when it was killed,
@@ -76,6 +85,7 @@ type Outcome struct {
 	Problems []string // of objects that are done without
 	Created  int
 	Removed  int
+	Set      int // changed in place
 }
 
 // Engine brings policies to the switch. It is for one goroutine.
@@ -92,8 +102,9 @@ type Engine struct {
 	method  Method
 	outcome Outcome
 	stands  map[string]*Record
-	flows   map[string]FlowEntry
-	without []Object // of a shared place, that others stood in the way of
+	flows   map[FlowEntry]*pinned // by the flow without its label
+	fixed   map[string]bool       // attributes that the switch refused to change in place
+	without []Object              // of a shared place, that others stood in the way of
 
 	dirty []*Record // to be saved
 	gone  []ID
@@ -108,7 +119,7 @@ func NewEngine(d Driver, l Ledger, log *slog.Logger) (*Engine, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	e := &Engine{driver: d, ledger: l, log: log, stands: map[string]*Record{}, flows: map[string]FlowEntry{}, method: None}
+	e := &Engine{driver: d, ledger: l, log: log, stands: map[string]*Record{}, flows: map[FlowEntry]*pinned{}, fixed: map[string]bool{}, method: None}
 	var err error
 	if _, shared := d.(Shared); !shared {
 		if e.methods, e.features, err = d.Probe(); err != nil {
@@ -118,65 +129,11 @@ func NewEngine(d Driver, l Ledger, log *slog.Logger) (*Engine, error) {
 	return e, e.adopt()
 }
 
-// adopt reads the ledger: what still stands is ours, what is gone is forgotten.
-func (e *Engine) adopt() error {
-	records, err := e.ledger.Load()
-	if err != nil {
-		return fmt.Errorf("read the ledger: %w", err)
-	}
-	// An object whose id the ledger has is not looked for by what was written before.
-	slices.SortStableFunc(records, func(a, b *Record) int { return cmp.Compare(a.before(), b.before()) })
-	for _, r := range records {
-		if e.stands[r.Key] != nil {
-			e.gone = append(e.gone, r.ID)
-			continue
-		}
-		written := r.ID
-		there, err := e.driver.Exists(r)
-		if err != nil {
-			return fmt.Errorf("look for %s %s: %w", r.Type, r.ID, err)
-		}
-		if !there || r.ID != written {
-			e.gone = append(e.gone, written)
-		}
-		if !there {
-			continue
-		}
-		if r.ID != written {
-			e.dirty = append(e.dirty, r)
-		}
-		e.stands[r.Key] = r
-		if f, ok := flowOf(&r.Object); ok {
-			e.flows[r.Key] = f
-		}
-	}
-	known := maps.Clone(e.stands)
-	strays, err := e.driver.Strays(e.stands)
-	if err != nil {
-		return fmt.Errorf("look for strays: %w", err)
-	}
-	for key, r := range e.stands {
-		if known[key] == nil {
-			e.dirty = append(e.dirty, r)
-		}
-	}
-	if len(records) > 0 || strays > 0 {
-		e.log.Info("took over what stands on the switch", "objects", len(e.stands), "gone", len(e.gone), "strays", strays)
-	}
-	return e.save()
-}
-
-// Flows yields the flows that have an entry.
-func (e *Engine) Flows(yield func(FlowEntry) bool) { maps.Values(e.flows)(yield) }
-
-// Record is the record of a key, nil where nothing stands.
+// Record is the record of a key, nil where nothing stands. Flows have none.
 func (e *Engine) Record(key string) *Record { return e.stands[key] }
 
-// FlowCounter is the record of a flow's counter, nil where it has no entry.
-func (e *Engine) FlowCounter(f FlowEntry) *Record { return e.stands[flowKey(f)+suffixCounter] }
-
-// Len is how many objects stand.
-func (e *Engine) Len() int { return len(e.stands) }
+// Len is how many objects are on the switch.
+func (e *Engine) Len() int { return len(e.stands) + 2*len(e.flows) }
 
 // Reconcile brings the switch from what stands to what the policy wants, by the
 // best means that it takes. An error says that something failed which may go
@@ -227,35 +184,119 @@ func (e *Engine) choose() (Method, string) {
 	return l.Choose()
 }
 
-// Want returns the objects of a policy at a method, flows included.
-func (e *Engine) want() []Object {
-	want := e.driver.Objects(e.policy, e.method, e.features)
-	if e.method != Rewrite {
-		clear(e.flows)
-		return want
-	}
-	for _, key := range slices.Sorted(maps.Keys(e.flows)) {
-		want = append(want, FlowObjects(e.policy, e.flows[key])...)
-	}
-	return want
+// settable says which attributes may be changed in place here.
+func (e *Engine) settable(attr string) bool {
+	_, can := e.driver.(Setter)
+	return can && Settable(attr) && !e.fixed[attr]
 }
 
+// step carries out a plan. Where the switch refuses to change an attribute in place,
+// it makes another plan, without that.
 func (e *Engine) step() error {
-	steps, err := Compare(e.want(), e.stands)
-	if err != nil {
-		return err
-	}
-	for _, s := range steps {
-		if s.Remove {
-			err = e.remove(s.Object.Key)
-		} else {
-			err = e.create(&s.Object)
-		}
+	for {
+		plan, err := Compare(e.driver.Objects(e.policy, e.method, e.features), e.stands, e.settable, e.usedByFlows()...)
 		if err != nil {
 			return err
 		}
+		refused, err := e.carryOut(plan)
+		if refused == "" || err == nil {
+			return err
+		}
+		e.log.Warn("the switch refuses to change an attribute in place: objects are created again", "attribute", refused, "error", err)
+		e.fixed[refused] = true
 	}
-	return nil
+}
+
+// usedByFlows are the keys that the entries of flows refer to.
+func (e *Engine) usedByFlows() []string {
+	if len(e.flows) == 0 {
+		return nil
+	}
+	return []string{keyTable, keySample}
+}
+
+// carryOut returns the attribute that the switch refused to change in place.
+func (e *Engine) carryOut(p Plan) (refused string, err error) {
+	if e.method != Rewrite || containsKey(p.First, keyTable) || containsKey(p.Last, keyTable) || e.stands[keyTable] == nil {
+		if err := e.leaveTable(); err != nil {
+			return "", err
+		}
+	}
+	if containsKey(p.First, keySample) { // which has to be created again
+		if err := e.sampleFlows(samplesNothing); err != nil {
+			return "", err
+		}
+	}
+	for _, s := range slices.Concat(p.First, p.Then) {
+		switch {
+		case s.Remove:
+			err = e.remove(s.Object.Key)
+		case s.Set != nil:
+			refused, err = e.change(&s)
+		default:
+			err = e.create(&s.Object)
+		}
+		if err != nil {
+			return refused, err
+		}
+	}
+	if e.method == Rewrite {
+		if err := errors.Join(e.sampleFlows(e.wantSampling()), e.restoreFlows()); err != nil {
+			return "", err
+		}
+	}
+	for _, s := range p.Last {
+		if err := e.remove(s.Object.Key); err != nil {
+			return "", err
+		}
+	}
+	return "", nil
+}
+
+// change sets attributes of an object. The ledger has them as unknown until then.
+func (e *Engine) change(s *Step) (refused string, err error) {
+	o := &s.Object
+	r := e.stands[o.Key]
+	unknown := *r
+	unknown.Attrs = slices.DeleteFunc(slices.Clone(r.Attrs), func(a Attr) bool { return slices.Contains(s.Set, a.Name) })
+	for _, name := range s.Set {
+		unknown.Attrs = append(unknown.Attrs, Attr{name, unsettled(r.Attr(name), o.Attr(name))})
+	}
+	e.stands[o.Key] = &unknown
+	e.dirty = append(e.dirty, &unknown)
+	if err := e.save(); err != nil {
+		return "", err
+	}
+	for _, name := range s.Set {
+		if err := e.set(&unknown, o, name); err != nil {
+			err = fmt.Errorf("set %s of %s %s: %w", name, o.Type, o.Key, err)
+			if errors.Is(err, ErrRefused) {
+				return name, err
+			}
+			return "", err
+		}
+	}
+	now := &Record{Object: *o, ID: r.ID, Previous: r.Previous}
+	now.spec = nil
+	e.stands[o.Key] = now
+	e.dirty = append(e.dirty, now)
+	e.outcome.Set++
+	return "", e.saveSome()
+}
+
+// unsettled is the value of an attribute that is being set. It refers to what both
+// values refer to.
+func unsettled(was, will string) string {
+	values := slices.DeleteFunc([]string{was, will}, func(v string) bool { return !strings.HasPrefix(v, "@") })
+	return strings.Join(append(values, valueUnknown), ",")
+}
+
+func (e *Engine) set(r *Record, o *Object, attr string) error {
+	setter, ok := e.driver.(Setter)
+	if !ok {
+		return fmt.Errorf("%w: the driver changes no object in place", ErrRefused)
+	}
+	return setter.Set(r, o, attr, e.stands)
 }
 
 func (e *Engine) create(o *Object) error {
@@ -309,61 +350,4 @@ func (e *Engine) save() error {
 	}
 	e.dirty, e.gone = nil, nil
 	return nil
-}
-
-// AddFlows gives flows an entry, where the method is [Rewrite]; a flow that has one
-// keeps its label. It returns how many could not get one, for want of room.
-func (e *Engine) AddFlows(flows []FlowEntry) (refused int, err error) {
-	if e.method != Rewrite {
-		return 0, nil
-	}
-	for i, f := range flows {
-		key := flowKey(f)
-		if _, has := e.flows[key]; has {
-			continue
-		}
-		err := e.addFlow(f)
-		if errors.Is(err, ErrRefused) {
-			return len(flows) - i, e.save()
-		}
-		if err != nil {
-			return 0, errors.Join(err, e.save())
-		}
-		e.flows[key] = f
-	}
-	return 0, e.save()
-}
-
-// addFlow creates both objects or none.
-func (e *Engine) addFlow(f FlowEntry) error {
-	objects := FlowObjects(e.policy, f)
-	for i := range objects {
-		if err := e.create(&objects[i]); err != nil {
-			for _, o := range objects[:i] {
-				err = errors.Join(err, e.remove(o.Key))
-			}
-			return err
-		}
-	}
-	return nil
-}
-
-// RemoveFlows takes the entries of flows away.
-func (e *Engine) RemoveFlows(flows []FlowEntry) error {
-	for _, f := range flows {
-		key := flowKey(f)
-		if _, has := e.flows[key]; !has {
-			continue
-		}
-		delete(e.flows, key)
-		for _, k := range []string{key, key + suffixCounter} {
-			if e.stands[k] == nil {
-				continue
-			}
-			if err := e.remove(k); err != nil {
-				return errors.Join(err, e.save())
-			}
-		}
-	}
-	return e.save()
 }

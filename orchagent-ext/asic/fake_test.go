@@ -12,8 +12,10 @@ import (
 type fakeSwitch struct {
 	can     map[Method]Ability
 	polices bool
-	refuse  map[Type]error // by type
-	full    int            // objects that it has room for; 0: any number
+	uses    *Features        // switch attributes that take a hash; nil: some
+	refuse  map[Type]error   // by type
+	fixed   map[string]error // by attribute: it does not change in place
+	full    int              // objects that it has room for; 0: any number
 	there   map[ID]*Record
 	next    int
 	calls   []string
@@ -28,7 +30,12 @@ func (f *fakeSwitch) Probe() (Methods, Features, error) {
 	for r, a := range f.can {
 		l.Set(r, a)
 	}
-	return l, Features{HashIPv6: "HASH6", HashRDMAIPv6: "RDMA6", HashRDMAIPv4: "RDMA4", PoliceCPU: f.polices}, nil
+	features := Features{HashIPv6: "HASH6", HashRDMAIPv6: "RDMA6", HashRDMAIPv4: "RDMA4"}
+	if f.uses != nil {
+		features = *f.uses
+	}
+	features.PoliceCPU = f.polices
+	return l, features, nil
 }
 
 func (f *fakeSwitch) Objects(p Policy, r Method, features Features) []Object {
@@ -70,11 +77,35 @@ func (f *fakeSwitch) Remove(r *Record) error {
 	return nil
 }
 
+func (f *fakeSwitch) Set(r *Record, o *Object, attr string, stands map[string]*Record) error {
+	if err := f.fixed[attr]; err != nil {
+		return err
+	}
+	is := f.there[r.ID]
+	if is == nil {
+		return ErrGone
+	}
+	to, there := o.value(attr)
+	for _, key := range strings.Split(to, ",") {
+		if key, ok := strings.CutPrefix(key, "@"); ok && (stands[key] == nil || f.there[stands[key].ID] == nil) {
+			return fmt.Errorf("%s is to refer to %s, which is not there", o.Key, key)
+		}
+	}
+	now := *is
+	now.Attrs = slices.DeleteFunc(slices.Clone(is.Attrs), func(a Attr) bool { return a.Name == attr })
+	if there {
+		now.Attrs = append(now.Attrs, Attr{attr, to})
+	}
+	f.there[r.ID] = &now
+	f.calls = append(f.calls, "set "+o.Key+" "+attr)
+	return nil
+}
+
 func (f *fakeSwitch) Exists(r *Record) (bool, error) { return f.there[r.ID] != nil, nil }
 
-func (f *fakeSwitch) Strays(known map[string]*Record) (n int, err error) {
+func (f *fakeSwitch) Strays(known map[string]*Record, flows map[ID]bool) (n int, err error) {
 	for id, r := range f.there {
-		if k := known[r.Key]; k == nil || k.ID != id {
+		if k := known[r.Key]; !flows[id] && (k == nil || k.ID != id) {
 			delete(f.there, id)
 			n++
 		}

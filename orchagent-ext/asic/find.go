@@ -3,6 +3,7 @@
 package asic
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -119,8 +120,8 @@ func (d *SAI) Exists(r *Record) (bool, error) {
 
 // Strays implements [Driver]: entries, counters and bindings of our own tables that
 // no record names.
-func (d *SAI) Strays(stands map[string]*Record) (n int, err error) {
-	known := map[ID]bool{}
+func (d *SAI) Strays(stands map[string]*Record, flows map[ID]bool) (n int, err error) {
+	known := maps.Clone(flows)
 	tables := map[sai.ObjectID]string{}
 	for key, r := range stands {
 		known[r.ID] = true

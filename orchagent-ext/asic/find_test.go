@@ -59,6 +59,13 @@ func (d mortalSAI) Remove(r *Record) error {
 	return err
 }
 
+func (d mortalSAI) Set(r *Record, o *Object, attr string, stands map[string]*Record) error {
+	d.step()
+	err := d.SAI.Set(r, o, attr, stands)
+	d.step()
+	return err
+}
+
 // mortalLedger is written in parts, in the order of ids, as Redis is.
 type mortalLedger struct {
 	*fakeLedger
@@ -202,12 +209,15 @@ func TestKilledAnywhere(t *testing.T) {
 				for _, r := range ledger.rows {
 					want[r["type"]] = append(want[r["type"]], sai.Null)
 				}
+				for range e.flows { // whose row is that of the entry
+					want[string(TypeACLCounter)] = append(want[string(TypeACLCounter)], sai.Null)
+				}
 				for name, ids := range p.there() {
 					if kinds[Type(name)] != (sai.Kind{}) && len(ids) != len(want[name]) {
 						t.Errorf("killed at step %d: %d objects %s, and %d are known", steps, len(ids), name, len(want[name]))
 					}
 				}
-				if len(ledger.rows) != e.Len() {
+				if len(ledger.rows)+len(e.flows) != e.Len() {
 					t.Errorf("killed at step %d: %d in the ledger, %d in the engine", steps, len(ledger.rows), e.Len())
 				}
 				reconcile(t, e, Policy{})

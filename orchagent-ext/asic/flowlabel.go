@@ -40,6 +40,8 @@ func (f *Features) Sample(e *Export) (means Method, unable string) {
 // Objects returns what stands on the switch for a policy at a method, each object
 // behind those that it refers to; without the entries of flows, see
 // [FlowObjects].
+//
+//conformance:draft-hu/write
 func Objects(p Policy, r Method, f Features) []Object {
 	var specs []spec
 	f.PoliceCPU = f.PoliceCPU && p.CPU.Rate > 0
@@ -127,6 +129,8 @@ func last(specs []spec) spec {
 
 // switchHashSpecs put the hash in force. The flow label is IPv6's alone; the
 // destination QP spreads IPv4, too.
+//
+//conformance:draft-hu/hash-label
 func switchHashSpecs(r Method, f Features) []spec {
 	if r == Compute || r == Rewrite {
 		return []spec{switchHashSpec{keySwitchHash + "-ipv6", keyHash, f.HashIPv6, true}}
@@ -157,7 +161,8 @@ func rewriteSpecs(p Policy, f Features) []spec {
 	}
 	specs := append(udfSpecs(false),
 		trap,
-		tableSpec{key: keyTable, flowLabel: p.Label.ZeroOnly, addresses: true, udfGroup: keyUDFGroup, size: p.FlowCapacity + tableSizeSmall},
+		// Of no size: one that follows FlowCapacity would take the entries of all flows with it.
+		tableSpec{key: keyTable, flowLabel: p.Label.ZeroOnly, addresses: true, udfGroup: keyUDFGroup},
 		counterSpec{keyCopied + suffixCounter, keyTable},
 		entrySpec{
 			key: keyCopied, table: keyTable, counter: keyCopied + suffixCounter, priority: copyPriority,
@@ -186,6 +191,7 @@ func udfSpecs(hash bool) []spec {
 	}
 }
 
+//conformance:draft-hu/ingress
 func bindingSpecs(p Policy) []spec {
 	specs := make([]spec, len(p.Ports))
 	for i, port := range p.Ports {

@@ -35,6 +35,23 @@ const (
 	TypeHashField Type = "hash-field"
 )
 
+// Names of the attributes that change in place, and of the size of a table, which
+// is a request at its creation: a table of another size serves as well.
+const (
+	attrSample       = "SAI_ACL_ENTRY_ATTR_ACTION_INGRESS_SAMPLEPACKET_ENABLE"
+	attrSetLabel     = "SAI_ACL_ENTRY_ATTR_ACTION_SET_IPV6_FLOW_LABEL"
+	attrCompute      = "SAI_ACL_ENTRY_ATTR_ACTION_COMPUTE_IPV6_FLOW_LABEL"
+	attrCounter      = "SAI_ACL_ENTRY_ATTR_ACTION_COUNTER"
+	attrIngressACL   = "SAI_PORT_ATTR_INGRESS_ACL"
+	attrSampleRate   = "SAI_SAMPLEPACKET_ATTR_SAMPLE_RATE"
+	attrPolicerRate  = "SAI_POLICER_ATTR_CIR"
+	attrPolicerBurst = "SAI_POLICER_ATTR_CBS"
+	attrTableSize    = "SAI_ACL_TABLE_ATTR_SIZE"
+)
+
+// valueUnknown is the value of an attribute in the ledger while it is being set.
+const valueUnknown = "unknown"
+
 // Attr is an attribute as text: its SAI name, and the value as `show` prints it.
 // A value that begins with @ is the key of another object.
 type Attr struct {
@@ -68,6 +85,43 @@ func (o *Object) Attr(name string) string {
 // same reports whether two objects are alike on the switch.
 func (o *Object) same(other *Object) bool {
 	return o.Type == other.Type && slices.Equal(o.Attrs, other.Attrs)
+}
+
+// changes are the attributes that differ between an object on the switch and the
+// wanted one. ok is false where one of them cannot be set in place.
+func (o *Object) changes(want *Object, settable func(attr string) bool) (names []string, ok bool) {
+	if o.Type != want.Type {
+		return nil, false
+	}
+	differ := func(name string) {
+		is, there := o.value(name)
+		wanted, toBe := want.value(name)
+		if name != attrTableSize && !slices.Contains(names, name) && (is != wanted || there != toBe) {
+			names = append(names, name)
+		}
+	}
+	for _, a := range o.Attrs {
+		differ(a.Name)
+	}
+	for _, a := range want.Attrs {
+		differ(a.Name)
+	}
+	return names, !slices.ContainsFunc(names, func(name string) bool { return !settable(name) })
+}
+
+// value is the value of an attribute, where there is one.
+func (o *Object) value(name string) (v string, there bool) {
+	for _, a := range o.Attrs {
+		if a.Name == name {
+			return a.Value, true
+		}
+	}
+	return "", false
+}
+
+// refers reports whether a value refers to an object.
+func refers(value, key string) bool {
+	return slices.Contains(strings.Split(value, ","), "@"+key)
 }
 
 // refs yields the keys of the objects that this one stands on.

@@ -4,7 +4,6 @@ package asic
 
 import (
 	"fmt"
-	"net/netip"
 	"strings"
 
 	"sluice/orchagent-ext/flow"
@@ -68,17 +67,18 @@ type tableSpec struct {
 	flowLabel bool
 	addresses bool   // IPv6 source and destination
 	udfGroup  string // "": none
-	size      uint32 // entries
+	size      uint32 // entries; 0: as many as the switch has room for
 }
 
 func (s tableSpec) object() Object {
 	attrs := []Attr{
 		{"SAI_ACL_TABLE_ATTR_ACL_STAGE", "ingress"},
 		{"SAI_ACL_TABLE_ATTR_ACL_BIND_POINT_TYPE_LIST", "port"},
-		{"SAI_ACL_TABLE_ATTR_SIZE", fmt.Sprint(s.size)},
-		{"SAI_ACL_TABLE_ATTR_FIELD_L4_DST_PORT", "true"},
-		{"SAI_ACL_TABLE_ATTR_FIELD_ACL_IP_TYPE", "true"},
 	}
+	if s.size > 0 {
+		attrs = append(attrs, Attr{attrTableSize, fmt.Sprint(s.size)})
+	}
+	attrs = append(attrs, Attr{"SAI_ACL_TABLE_ATTR_FIELD_L4_DST_PORT", "true"}, Attr{"SAI_ACL_TABLE_ATTR_FIELD_ACL_IP_TYPE", "true"})
 	if s.flowLabel {
 		attrs = append(attrs, Attr{"SAI_ACL_TABLE_ATTR_FIELD_IPV6_FLOW_LABEL", "true"})
 	}
@@ -124,10 +124,10 @@ func (s entrySpec) object() Object {
 			Attr{"SAI_ACL_ENTRY_ATTR_FIELD_SRC_IPV6", f.Src.String()},
 			Attr{"SAI_ACL_ENTRY_ATTR_FIELD_DST_IPV6", f.Dst.String()},
 			Attr{"SAI_ACL_ENTRY_ATTR_USER_DEFINED_FIELD_GROUP_MIN", fmt.Sprintf("0x%06x", f.DestQP)},
-			Attr{"SAI_ACL_ENTRY_ATTR_ACTION_SET_IPV6_FLOW_LABEL", fmt.Sprintf("0x%05x", f.Label)})
+			Attr{attrSetLabel, fmt.Sprintf("0x%05x", f.Label)})
 	}
 	if s.compute != nil {
-		attrs = append(attrs, Attr{"SAI_ACL_ENTRY_ATTR_ACTION_COMPUTE_IPV6_FLOW_LABEL", s.compute.String()})
+		attrs = append(attrs, Attr{attrCompute, s.compute.String()})
 	}
 	if s.trap != "" {
 		attrs = append(attrs,
@@ -135,9 +135,9 @@ func (s entrySpec) object() Object {
 			Attr{"SAI_ACL_ENTRY_ATTR_ACTION_SET_USER_TRAP_ID", "@" + s.trap})
 	}
 	if s.sample != "" {
-		attrs = append(attrs, Attr{"SAI_ACL_ENTRY_ATTR_ACTION_INGRESS_SAMPLEPACKET_ENABLE", "@" + s.sample})
+		attrs = append(attrs, Attr{attrSample, "@" + s.sample})
 	}
-	attrs = append(attrs, Attr{"SAI_ACL_ENTRY_ATTR_ACTION_COUNTER", "@" + s.counter})
+	attrs = append(attrs, Attr{attrCounter, "@" + s.counter})
 	return Object{Key: s.key, Type: TypeACLEntry, Attrs: attrs, spec: s}
 }
 
@@ -162,8 +162,8 @@ func (s policerSpec) object() Object {
 	return Object{Key: s.key, Type: TypePolicer, Attrs: []Attr{
 		{"SAI_POLICER_ATTR_METER_TYPE", "packets"},
 		{"SAI_POLICER_ATTR_MODE", "sr-tcm"},
-		{"SAI_POLICER_ATTR_CIR", fmt.Sprint(s.cpu.Rate)},
-		{"SAI_POLICER_ATTR_CBS", fmt.Sprint(s.cpu.Burst)},
+		{attrPolicerRate, fmt.Sprint(s.cpu.Rate)},
+		{attrPolicerBurst, fmt.Sprint(s.cpu.Burst)},
 		{"SAI_POLICER_ATTR_RED_PACKET_ACTION", "drop"},
 	}, spec: s}
 }
@@ -185,7 +185,7 @@ type sampleSpec struct {
 
 func (s sampleSpec) object() Object {
 	return Object{Key: s.key, Type: TypeSample, Attrs: []Attr{
-		{"SAI_SAMPLEPACKET_ATTR_SAMPLE_RATE", fmt.Sprint(s.rate)},
+		{attrSampleRate, fmt.Sprint(s.rate)},
 	}, spec: s}
 }
 
@@ -271,28 +271,6 @@ type bindingSpec struct{ port, table string }
 
 func (s bindingSpec) object() Object {
 	return Object{Key: prefixPort + s.port, Type: TypeBinding, Attrs: []Attr{
-		{"SAI_PORT_ATTR_INGRESS_ACL", "@" + s.table},
+		{attrIngressACL, "@" + s.table},
 	}, Optional: true, spec: s}
-}
-
-// flowKey names the objects of a flow.
-func flowKey(f FlowEntry) string {
-	return fmt.Sprintf("%s%s/%s/%06x", prefixFlow, f.Src, f.Dst, f.DestQP)
-}
-
-// flowOf reads the flow back out of the entry that a ledger remembers.
-func flowOf(o *Object) (f FlowEntry, ok bool) {
-	if o.Type != TypeACLEntry || !strings.HasPrefix(o.Key, prefixFlow) {
-		return f, false
-	}
-	var err error
-	if f.Src, err = netip.ParseAddr(o.Attr("SAI_ACL_ENTRY_ATTR_FIELD_SRC_IPV6")); err != nil {
-		return f, false
-	}
-	if f.Dst, err = netip.ParseAddr(o.Attr("SAI_ACL_ENTRY_ATTR_FIELD_DST_IPV6")); err != nil {
-		return f, false
-	}
-	_, err = fmt.Sscanf(o.Attr("SAI_ACL_ENTRY_ATTR_USER_DEFINED_FIELD_GROUP_MIN")+" "+
-		o.Attr("SAI_ACL_ENTRY_ATTR_ACTION_SET_IPV6_FLOW_LABEL"), "0x%x 0x%x", &f.DestQP, &f.Label)
-	return f, err == nil
 }

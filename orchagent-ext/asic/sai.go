@@ -214,6 +214,58 @@ func (d *SAI) Create(o *Object, stands map[string]*Record) (*Record, error) {
 	return r, nil
 }
 
+// Set implements [Setter].
+func (d *SAI) Set(r *Record, o *Object, attr string, stands map[string]*Record) error {
+	at := refs{stands}
+	if s, ok := o.spec.(bindingSpec); ok {
+		return refusal(d.rebind(s, r, at))
+	}
+	id, err := sai.ParseObjectID(string(r.ID))
+	if err != nil {
+		return err
+	}
+	switch s := o.spec.(type) {
+	case entrySpec:
+		e := saiEntry(s, at)
+		switch attr {
+		case attrSample:
+			return refusal(d.lib.SetACLEntrySample(id, e.Sample))
+		case attrSetLabel:
+			return refusal(d.lib.SetACLEntryLabel(id, e.SetLabel))
+		case attrCompute:
+			return refusal(d.lib.SetACLEntryCompute(id, e.ComputeLabel))
+		}
+	case sampleSpec:
+		return refusal(d.lib.SetSampleRate(id, s.rate))
+	case policerSpec:
+		if attr == attrPolicerRate {
+			return refusal(d.lib.SetPolicerRate(id, uint64(s.cpu.Rate)))
+		}
+		return refusal(d.lib.SetPolicerBurst(id, uint64(s.cpu.Burst)))
+	}
+	return fmt.Errorf("%w: %s of %s does not change in place", ErrRefused, attr, o.Type)
+}
+
+// rebind binds another of our tables to a port that has one.
+func (d *SAI) rebind(s bindingSpec, r *Record, at refs) error {
+	port, err := d.port(s.port)
+	if err != nil {
+		return err
+	}
+	bound, err := d.lib.IngressACL(port)
+	if err != nil {
+		return err
+	}
+	ours := bound == sai.Null
+	for key := range r.refs {
+		ours = ours || at.id(key) == bound
+	}
+	if !ours {
+		return fmt.Errorf("%w: port %s has an ingress ACL of another owner, %s", ErrRefused, s.port, bound)
+	}
+	return d.lib.SetIngressACL(port, at.id(s.table))
+}
+
 // refs finds the ids of what an object refers to.
 type refs struct{ stands map[string]*Record }
 

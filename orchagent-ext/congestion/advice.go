@@ -19,6 +19,28 @@ func (p *Pace) refresh() int64 { return int64(p.Interval) * int64(max(p.Lifetime
 type Advice struct {
 	rate uint32
 	at   int64
+	in   bool // the flow passed the high-water mark, and an advice has been of use since
+}
+
+// Congestion returns the rate that the flow's congestion asks to advise, in Mbit/s; 0:
+// none. above says whether the flow was above its high-water mark in the interval.
+//
+// Decision: no congestion, no advice. A flow is advised from when it passes the
+// high-water mark until it is idle, or until the rate has reached the speed of the
+// port: a limit that limits nothing. What was told runs out then. (To stop as soon as
+// the flow is below the mark would release the sender in the middle of the target.)
+func (a *Advice) Congestion(above bool, m Measured, t *Target) uint32 {
+	rate := t.Rate(m)
+	switch {
+	case above && rate != 0:
+		a.in = true
+	case rate == 0, t.Port != 0 && rate >= t.Port:
+		a.in = false
+	}
+	if !a.in {
+		return 0
+	}
+	return rate
 }
 
 // Rate returns the rate that holds for the sender at time now (ns), in Mbit/s; 0 if
@@ -34,6 +56,8 @@ func (a *Advice) Rate(now int64, p *Pace) uint32 {
 // and then takes it as sent: at most one an interval, and only when the rate is another
 // one or the last message is to be refreshed. A rate of 0 is no advice: nothing is
 // sent, and what was told runs out.
+//
+//conformance:draft-zz/near-source
 func (a *Advice) Tell(now int64, rate uint32, p *Pace) bool {
 	if rate == 0 {
 		return false

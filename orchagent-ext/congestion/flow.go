@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// Signal is what the others are to be told about a flow.
+// Signal is what other nodes are to be told about a flow.
 type Signal uint8
 
 // The signals.
 const (
 	Nothing Signal = iota
-	Alarm          // the depth is at 80 % of the high-water mark: nobody slows down yet
+	Alarm          // the depth is at the larger of 80 % of the high-water mark and the low one: a warning
 	Stop           // it is above the high-water mark
 	Hold           // it is between the marks after Stop, and what was said ends soon
 	Resume         // it is below the low-water mark after Stop
@@ -41,14 +41,20 @@ func (f *Flow) Congested() bool { return f.congested }
 // Depth returns the depth that decides, in octets: averaged if the threshold says so.
 func (f *Flow) Depth() uint64 { return uint64(f.depth) }
 
+// Octets returns the octets that the flow keeps in the queue since the last
+// observation.
+func (f *Flow) Octets() uint64 { return uint64(f.octets) }
+
 // Observe takes the octets that the flow keeps in the queue from time now (ns) on and
-// returns what the others are to be told. It is to be called whenever the octets
+// returns what other nodes are to be told. It is to be called whenever the octets
 // change by much, and at the time that [Flow.Due] names.
 //
 // Stop goes out when the flow passes the high-water mark, Resume when it comes below
 // the low one. In between there is a message each half of the time that it asks for,
 // Stop or Hold as the depth is then: a flow that swings about the high-water mark does
 // not say so each time.
+//
+//conformance:draft-yang/components draft-yang/detect
 func (f *Flow) Observe(now int64, octets uint64, t *Threshold) Signal {
 	f.depth = f.average(now, float64(octets), t.Average)
 	f.octets, f.at = float64(octets), now
@@ -87,7 +93,7 @@ func (f *Flow) Due(t *Threshold) (at int64, ok bool) {
 	return at, at != math.MaxInt64
 }
 
-// End returns what the others are to be told when the flow, the threshold or the
+// End returns what other nodes are to be told when the flow, the threshold or the
 // feature is no more, and forgets everything.
 func (f *Flow) End() Signal {
 	s := Nothing

@@ -35,6 +35,7 @@ func play(f *Flow, t *Threshold, steps []step) []step {
 	return got
 }
 
+//conformance:draft-yang/detect
 func TestObserve(t *testing.T) {
 	for name, steps := range map[string][]step{
 		"fills and drains": {
@@ -69,6 +70,17 @@ func TestObserve(t *testing.T) {
 	}
 }
 
+// Where the low-water mark is above 80 % of the high one, the alarm is at the low one:
+// a flow that has just drained raises none.
+func TestAlarmIsNotBelowTheLowMark(t *testing.T) {
+	th := marks()
+	th.Low = 90_000
+	steps := []step{{0, 85_000, Nothing}, {1, 90_000, Alarm}, {2, 100_001, Stop}, {3, 89_999, Resume}, {4, 85_000, Nothing}}
+	if diff := cmp.Diff(steps, play(new(Flow), th, steps)); diff != "" {
+		t.Errorf("signals (-want +got):\n%s", diff)
+	}
+}
+
 // A low-water mark of 0 is passed by an empty queue.
 func TestLowMarkOfZero(t *testing.T) {
 	th := marks()
@@ -81,6 +93,8 @@ func TestLowMarkOfZero(t *testing.T) {
 
 // With an average a burst that drains at once is no congestion, and one that stays is:
 // at the time that Due names, which is when the exponential passes the mark.
+//
+//conformance:draft-yang/detect
 func TestAverage(t *testing.T) {
 	th := marks()
 	th.Average = 100 * time.Microsecond
@@ -215,6 +229,7 @@ func TestSignals(t *testing.T) {
 	})
 }
 
+//conformance:draft-yang/signal draft-xz/trigger
 func TestMessages(t *testing.T) {
 	type pfcm struct {
 		Action notify.Action

@@ -9,35 +9,48 @@ import (
 
 // Target is what an advised rate aims at and stays within (SLUICE_RATE_ADVICE).
 type Target struct {
-	Bytes uint64        // octets that the flow's queue may keep; not 0
-	Delay time.Duration // that its packets may wait there; not 0
+	Bytes uint64        // octets that all flows of the queue together may keep there; not 0
+	Delay time.Duration // that packets may wait there; not 0
 	Min   uint32        // Mbit/s; no rate below it is advised
 	Port  uint32        // Mbit/s, the speed of the egress port; 0: not known
 }
 
-// Measured is what was seen of a flow and its queue in one interval.
+// Measured is what was seen of a flow in its queue in one interval.
 type Measured struct {
-	Rate  uint32        // Mbit/s
-	Depth uint64        // octets in the queue
+	Rate  uint32        // Mbit/s at which the flow left the queue
+	Depth uint64        // octets of the flow in the queue
+	Flows int           // flows that have octets in the queue, this one included; 0 counts as 1
 	Delay time.Duration // that packets waited
 	Lost  bool          // whether the queue dropped packets of the flow
 }
 
-// Rate returns the rate to advise, in Mbit/s and never 0.
+// idle reports whether the flow neither has octets in the queue nor left any.
+func (m *Measured) idle() bool { return m.Rate == 0 && m.Depth == 0 }
+
+// Rate returns the rate to advise, in Mbit/s; 0, no advice, for an idle flow only.
 //
 // Decision: draft-zz section 5.2 names queue depth, queuing delay and loss, and
-// not how. With r the larger of depth ÷ target and delay ÷ target: the
-// measured rate × 1 ÷ r, between a half and the whole of it; half of that when there
-// was loss; and where the queue is below its target and lost nothing, 1 % of the port's
-// speed more.
+// not how. The flows that are backlogged share the target. With r the larger of the
+// flow's depth ÷ its share and delay ÷ target: the rate at which the flow left the
+// queue × 1 ÷ r, between a half and the whole of it; half of that when there was loss;
+// and where the flow is below its share and lost nothing, 1 % of the port's speed more.
+// The rate at which a flow leaves is what it got of the port; the rate at which it
+// arrives is what it asked for, and following that leaves the port idle after each
+// correction.
+//
+//conformance:draft-zz/queue
 func (t *Target) Rate(m Measured) uint32 {
-	r := max(float64(m.Depth)/float64(t.Bytes), float64(m.Delay)/float64(t.Delay))
+	if m.idle() {
+		return 0
+	}
+	share := float64(t.Bytes) / float64(max(m.Flows, 1))
+	r := max(float64(m.Depth)/share, float64(m.Delay)/float64(t.Delay))
 	rate := float64(m.Rate)
 	switch {
 	case r > 1:
 		rate *= max(1/r, 0.5)
-	case r < 1 && !m.Lost:
-		rate += float64(t.Port) / 100
+	case r < 1 && !m.Lost && t.Port != 0:
+		rate += max(float64(t.Port)/100, 1) // less would be lost in whole Mbit/s
 	}
 	if m.Lost {
 		rate /= 2
@@ -63,6 +76,8 @@ type Policy struct {
 }
 
 // Matches reports whether the policy is for packets of this kind.
+//
+//conformance:draft-zz/policy
 func (p *Policy) Matches(src, dst netip.Addr, dscp uint8) bool {
 	in := func(prefix netip.Prefix, a netip.Addr) bool { return !prefix.IsValid() || prefix.Contains(a) }
 	return in(p.Src, src) && in(p.Dst, dst) && (p.DSCP < 0 || p.DSCP == int(dscp))
@@ -70,6 +85,8 @@ func (p *Policy) Matches(src, dst netip.Addr, dscp uint8) bool {
 
 // Lowest returns the lowest rate of the policies that match, in Mbit/s; 0 if none does.
 // Addresses are IPv4 or IPv6, not IPv4 mapped into IPv6.
+//
+//conformance:draft-zz/policy
 func Lowest(policies []Policy, src, dst netip.Addr, dscp uint8) uint32 {
 	lowest := uint32(0)
 	for i := range policies {

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
+//conformance:draft-zz/queue
 func TestRate(t *testing.T) {
 	target := Target{Bytes: 100_000, Delay: 50 * time.Microsecond, Min: 100, Port: 100_000}
 	for _, c := range []struct {
@@ -29,7 +30,10 @@ func TestRate(t *testing.T) {
 		{"below target: a hundredth of the port more", Measured{Rate: 40_000, Depth: 99_999}, 41_000},
 		{"at the port's speed", Measured{Rate: 99_900}, 100_000},
 		{"at the lower end", Measured{Rate: 120, Depth: 1_000_000}, 100},
-		{"nothing measured", Measured{Depth: 1_000_000}, 100},
+		{"nothing left the queue", Measured{Depth: 1_000_000}, 100},
+		{"an idle flow gets no advice", Measured{}, 0},
+		{"its share of the target is a quarter", Measured{Rate: 40_000, Depth: 50_000, Flows: 4}, 20_000},
+		{"on its share of the target", Measured{Rate: 40_000, Depth: 25_000, Flows: 4}, 40_000},
 	} {
 		if got := target.Rate(c.m); got != c.want {
 			t.Errorf("%s: %d Mbit/s, want %d", c.name, got, c.want)
@@ -43,13 +47,15 @@ func TestRate(t *testing.T) {
 	if got := unknown.Rate(Measured{Rate: 1 << 31}); got != 1<<31 {
 		t.Errorf("port of unknown speed: %d Mbit/s", got)
 	}
-	if got := unknown.Rate(Measured{}); got != 1 {
-		t.Errorf("no limits and nothing measured: %d Mbit/s, and 0 may never be sent", got)
+	if got := unknown.Rate(Measured{Depth: 10}); got != 1 {
+		t.Errorf("no limits and nothing left the queue: %d Mbit/s, and 0 may never be sent", got)
 	}
 }
 
 // A sender that does as it is told, into a queue that drains at the port's speed,
 // comes to a queue about the target and stays, whatever it began with.
+//
+//conformance:draft-zz/queue
 func TestRateSettles(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const interval = 10 * time.Millisecond
@@ -72,6 +78,7 @@ func TestRateSettles(t *testing.T) {
 	})
 }
 
+//conformance:draft-zz/policy
 func TestLowest(t *testing.T) {
 	p := netip.MustParsePrefix
 	policies := []Policy{
@@ -99,12 +106,37 @@ func TestLowest(t *testing.T) {
 	}
 }
 
+//conformance:draft-zz/near-source
 func TestAdvice(t *testing.T) {
 	pace := &Pace{Interval: 10 * time.Millisecond, Lifetime: 3}
 	const ms = int64(time.Millisecond)
 	var a Advice
 	if _, ok := a.Due(pace); ok || a.Rate(0, pace) != 0 {
 		t.Error("an advice that never was is due, or holds")
+	}
+	target := &Target{Bytes: 100_000, Delay: time.Second, Min: 100, Port: 100_000}
+	if rate := a.Congestion(true, Measured{}, target); rate != 0 {
+		t.Errorf("an idle flow of a port of 100 Gbit/s is advised %d Mbit/s", rate)
+	}
+	if rate := a.Congestion(false, Measured{Rate: 10, Depth: 10}, target); rate != 0 {
+		t.Errorf("a flow that never passed the high-water mark is advised %d Mbit/s", rate)
+	}
+	for _, c := range []struct {
+		above bool
+		m     Measured
+		want  uint32
+	}{
+		{true, Measured{Rate: 40_000, Depth: 200_000}, 20_000},
+		{false, Measured{Rate: 20_000, Depth: 50_000}, 21_000}, // below the mark, and still advised
+		{false, Measured{Rate: 99_500}, 0},                     // 100 %: the advice limits nothing
+		{false, Measured{Rate: 40_000, Depth: 50_000}, 0},      // it would have to pass the mark again
+		{true, Measured{Rate: 40_000, Depth: 200_000}, 20_000},
+		{false, Measured{}, 0},
+		{false, Measured{Rate: 40_000, Depth: 50_000}, 0},
+	} {
+		if rate := a.Congestion(c.above, c.m, target); rate != c.want {
+			t.Errorf("above %v, %+v: advised %d Mbit/s, want %d", c.above, c.m, rate, c.want)
+		}
 	}
 	for _, c := range []struct {
 		at   int64 // ms

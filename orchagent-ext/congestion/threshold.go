@@ -19,8 +19,9 @@ type Threshold struct {
 	Duration time.Duration // for how long; whole microseconds, at most 65,535
 }
 
-// alarm is the depth from which a PPFC alarm is sent: 80 % of the high-water mark.
-func (t *Threshold) alarm() float64 { return 0.8 * float64(t.High) }
+// alarm is the depth from which a PPFC alarm is sent: 80 % of the high-water mark, and
+// never below the low one, where a flow that has drained would raise it.
+func (t *Threshold) alarm() float64 { return max(t.low(), 0.8*float64(t.High)) }
 
 // low is the depth below which a flow is not congested any more. Where the mark is 0
 // that is an empty queue.
@@ -41,6 +42,8 @@ func (t *Threshold) micros() uint16 {
 // Decision: a PFCM knows no "hold", and draft-yang section 2 has its action
 // maintained while congestion lasts: below the high-water mark and above the low one
 // the action is refreshed.
+//
+//conformance:draft-yang/signal
 func (t *Threshold) PFCM(s Signal) (action notify.Action, us uint16, ok bool) {
 	switch s {
 	case Stop, Hold:
@@ -54,6 +57,8 @@ func (t *Threshold) PFCM(s Signal) (action notify.Action, us uint16, ok bool) {
 
 // PPFC returns what a PPFC says at a signal: its action type and pause duration (µs).
 // There is none for [Nothing].
+//
+//conformance:draft-xz/trigger
 func (t *Threshold) PPFC(s Signal) (pt notify.PT, us uint16, ok bool) {
 	switch s {
 	case Alarm:

@@ -3,45 +3,10 @@
 package enforce
 
 import (
-	"net/netip"
 	"time"
 
 	"sluice/orchagent-ext/notify"
 )
-
-// Key tells demands apart. A newer demand replaces the one with the same key; demands
-// with different keys hold beside each other.
-type Key struct {
-	Kind  notify.Kind // KindPFCM or KindPPFC
-	From  netip.Addr  // PFCM: the neighbour's link-local address; PPFC: the congested node
-	Port  uint32      // PFCM: interface index of the port that it came in by; PPFC: 0
-	Queue uint16      // the congested queue; PPFC over ICMP: the congested port
-
-	Stream uint16 // PFCM
-
-	// PPFC: the flows that it is about.
-	Source, Destination netip.Addr
-	Flow                notify.FlowIdentifier
-}
-
-// PFCMKey returns the key of a PFCM that came from a neighbour in by a port.
-func PFCMKey(m *notify.PFCM, from netip.Addr, port uint32) Key {
-	return Key{Kind: notify.KindPFCM, From: from, Port: port, Queue: uint16(m.QueueID), Stream: m.StreamID}
-}
-
-// PPFCKey returns the key of a PPFC.
-//
-// Decision: draft-xz says nothing on several notifications about one flow. The
-// congested node and its port or queue stand in the key, so that a node ends what it
-// asked for itself, and nobody else's.
-func PPFCKey(m *notify.PPFC) Key {
-	k := Key{Kind: notify.KindPPFC, From: m.RouterID, Queue: m.CongestionPort,
-		Source: m.Source, Destination: m.Destination, Flow: m.Flow}
-	if m.Transport == notify.OverUDP {
-		k.Queue = m.CongestionQID
-	}
-	return k
-}
 
 // Verb is what a message asks for.
 type Verb uint8
@@ -62,6 +27,8 @@ type Demand struct {
 }
 
 // OfPFCM returns what a PFCM asks for. A reduction by 0 slows nothing and is telemetry.
+//
+//conformance:draft-yang/enforce
 func OfPFCM(m *notify.PFCM) Demand {
 	d := Demand{Verb: Limit, For: time.Duration(m.Time) * time.Microsecond}
 	switch {
@@ -78,6 +45,8 @@ func OfPFCM(m *notify.PFCM) Demand {
 }
 
 // OfPPFC returns what a PPFC asks for.
+//
+//conformance:draft-xz/pt draft-xz/duration
 func OfPPFC(m *notify.PPFC) Demand {
 	d := Demand{For: time.Duration(m.PauseDuration) * time.Microsecond}
 	switch {

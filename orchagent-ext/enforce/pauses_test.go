@@ -14,8 +14,8 @@ import (
 
 func speed(mbps uint32) func(uint32) uint32 { return func(uint32) uint32 { return mbps } }
 
-func onQueue(neighbour byte, queue uint16) Key {
-	k := key(neighbour, 1)
+func onQueue(neighbor byte, queue uint16) Key {
+	k := key(neighbor, 1)
 	k.Queue = queue
 	return k
 }
@@ -27,6 +27,7 @@ func frame(port uint32, priority uint8, quanta uint16) Frame {
 	return f
 }
 
+//conformance:draft-yang/pfc draft-yang/pfc-queue
 func TestPauses(t *testing.T) {
 	p := NewPauses()
 	expect := func(at int64, want ...Frame) {
@@ -115,19 +116,54 @@ func TestPausesCannot(t *testing.T) {
 	}
 }
 
-// A neighbour that obeys PFC is paused while a demand on the priority holds, without a
+// A priority is paused for 100 ms without a break at most, then it goes on for 100 ms,
+// whatever is asked in between.
+func TestPausesHaveABudget(t *testing.T) {
+	p := NewPauses()
+	const ms = int64(time.Millisecond)
+	paused, since, longest, rest := false, int64(0), int64(0), int64(1<<62)
+	end := int64(0)
+	for now := int64(0); now < 1000*ms; {
+		if now%(20*ms) == 0 { // somebody refreshes 40 ms every 20 ms
+			p.Receive(now, onQueue(1, 3), limit(0, 40_000), 7)
+		}
+		for _, f := range p.Frames(nil, now, speed(1_000)) {
+			switch on := f.PFC.Quanta[3] != 0; {
+			case on && !paused:
+				if end != 0 {
+					rest = min(rest, now-end)
+				}
+				paused, since = true, now
+			case !on && paused:
+				paused, end = false, now
+				longest = max(longest, now-since)
+			}
+		}
+		next := (now/(20*ms) + 1) * 20 * ms
+		if at, ok := p.Next(); ok && at > now {
+			next = min(next, at)
+		}
+		now = next
+	}
+	if longest != 100*ms || rest != 100*ms || p.Exhausted != 5 {
+		t.Errorf("paused for %d ms at most, then free for %d ms at least, %d times; want 100, 100, 5", longest/ms, rest/ms, p.Exhausted)
+	}
+}
+
+// A neighbor that obeys PFC is paused while a demand on the priority holds, without a
 // gap, and neither before nor after: to the quantum, where frames go out when Next says.
 func TestPausesObeyed(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		mbps := rapid.SampledFrom([]uint32{1000, 10_000, 100_000, 400_000, 800_000}).Draw(t, "mbps")
 		quantum := int64(512*1000/mbps) + 1
 		p := NewPauses()
+		p.Budget = 0
 		demands := map[Key]int64{}
 		type line struct {
 			port     uint32
 			priority uint8
 		}
-		paused := map[line]int64{} // at the neighbour
+		paused := map[line]int64{} // at the neighbor
 		now := int64(0)
 		send := func() {
 			for _, f := range p.Frames(nil, now, speed(mbps)) {
@@ -176,7 +212,7 @@ func TestPausesObeyed(t *testing.T) {
 			}
 			now = to
 			check()
-			k := key(rapid.ByteRange(1, 2).Draw(t, "neighbour"), 1)
+			k := key(rapid.ByteRange(1, 2).Draw(t, "neighbor"), 1)
 			k.Port, k.Queue = rapid.Uint32Range(0, 1).Draw(t, "port"), rapid.Uint16Range(0, 1).Draw(t, "queue")
 			if rapid.Bool().Draw(t, "end") {
 				p.Receive(now, k, Demand{Verb: End}, k.Port)

@@ -6,12 +6,13 @@ import (
 	"container/heap"
 	"iter"
 	"slices"
+	"time"
 )
 
 // A Target is a flow that a demand is about.
 type Target[F comparable] struct {
 	Flow F
-	Rate uint64 // bit/s, as measured now; what a reduction is of, where the flow is not held yet
+	Rate uint64 // bit/s, as measured now: what a reduction is of, where the flow is not held yet; 0: not measured
 }
 
 // A Change is what is to be done to a flow on the switch from now on.
@@ -22,9 +23,10 @@ type Change[F comparable] struct {
 
 // Hold is what is done to a flow. The switch may end it by itself at Until.
 type Hold struct {
-	Keep  uint8  // percent of the flow's rate; 0 in a hold: pause
-	Rate  uint64 // bit/s that pass; 0 in a hold: nothing does
-	Until int64  // time (ns); 0: no hold
+	Keep    uint8  // percent of the flow's rate; 0 in a hold: pause
+	Measure bool   // the flow goes on freely until [Table.Measured] tells its rate
+	Rate    uint64 // bit/s that pass; 0 in a hold without Measure: nothing does
+	Until   int64  // time (ns); 0: no hold
 }
 
 // Outcome is what became of a demand.
@@ -38,15 +40,19 @@ const (
 	Ended                    // it ended one with its key
 	Unknown                  // it ends or extends nothing: there is none with its key, or no flow
 	Full                     // the table has no room for it
+	Ignored                  // its key held a flow for too long without a resume, and waits
+
+	// NumOutcomes is how many there are.
+	NumOutcomes = iota
 )
 
 // Label is the outcome as one lower-case word, for counters.
 func (o Outcome) Label() string {
-	return [...]string{"told", "held", "refreshed", "ended", "unknown", "full"}[o]
+	return [...]string{"told", "held", "refreshed", "ended", "unknown", "full", "ignored"}[o]
 }
 
-// MinRate is the least rate that a reduction leaves, in bit/s. A flow that was not
-// measured yet would stop otherwise, though nobody asked for that.
+// MinRate is the least rate that a reduction leaves, in bit/s: a percentage of a slow
+// flow's rate must not stop it.
 const MinRate = 1_000_000
 
 // InForce is a demand that holds.
@@ -56,28 +62,40 @@ type InForce struct {
 	Since     int64 // time (ns) when a demand with the key first came
 	Until     int64 // time (ns) when it ends unless refreshed
 	Refreshes uint64
-	Flows     int // that it is about
+	Flows     int  // that it is about
+	Ignored   bool // it was released by the limit, and its key is ignored until Until
 }
 
 // Table is what was asked. A flow that several demands are about is held by the
 // strictest, then by the strictest of those that remain, until each has ended. It
-// belongs to one goroutine.
+// belongs to one goroutine, and allocates only while it holds more than ever before.
 type Table[F comparable] struct {
+	// Limit is how long a demand may hold without an end: then it is released, and its
+	// key ignored for as long again (as pfcwd does with a class); 0: no limit.
+	Limit time.Duration
+
+	// Released counts demands that the limit released.
+	Released uint64
+
 	room    int // for flows of demands: one flow under two demands counts twice
 	used    int
-	demands map[Key]*demand[F]
+	demands map[Key]*demand[F] // by base, the first of a list
 	flows   map[F]*held[F]
 	ends    queue[F]
+
+	freeDemands []*demand[F]
+	freeHeld    []*held[F]
 }
 
 type demand[F comparable] struct {
 	InForce
 	flows []F
-	place int // in the queue
+	place int        // in the queue
+	next  *demand[F] // of the same base
 }
 
 type held[F comparable] struct {
-	rate uint64 // when the hold began
+	rate uint64 // when the hold began; 0: not measured yet
 	by   []*demand[F]
 	hold Hold
 }
@@ -85,44 +103,48 @@ type held[F comparable] struct {
 // NewTable returns an empty table with room for so many flows of demands, all demands
 // together: a flow that two of them are about counts twice.
 func NewTable[F comparable](room int) *Table[F] {
-	return &Table[F]{room: room, demands: map[Key]*demand[F]{}, flows: map[F]*held[F]{}}
+	return &Table[F]{room: room, demands: make(map[Key]*demand[F], room), flows: make(map[F]*held[F], room), ends: make(queue[F], 0, room)}
 }
 
 // Receive takes a demand at time now (ns) about the flows that are known to belong to
 // it, and appends what is to be done to changes. What does not fit is refused whole
 // and changes nothing.
 func (t *Table[F]) Receive(changes []Change[F], now int64, k Key, d Demand, flows []Target[F]) ([]Change[F], Outcome) {
-	old := t.demands[k]
 	switch d.Verb {
 	case Tell:
 		return changes, Told
 	case End:
-		if old == nil {
-			return changes, Unknown
-		}
-		return t.remove(changes, now, old), Ended
-	case Extend:
+		return t.end(changes, now, k)
+	}
+	old := t.find(k)
+	switch {
+	case old != nil && old.Ignored:
+		return changes, Ignored
+	case old == nil && len(flows) == 0:
+		return changes, Unknown
+	case t.used+t.additions(old, flows) > t.room || old == nil && len(t.ends) >= t.room:
+		return changes, Full
+	}
+	if d.Verb == Extend {
 		d.Keep = 100
 		if old != nil {
 			d.Keep = old.Keep
 		}
 	}
-	if old == nil && len(flows) == 0 {
-		return changes, Unknown
-	}
-	if t.used+t.additions(old, flows) > t.room {
-		return changes, Full
-	}
 	outcome := Refreshed
 	if old == nil {
 		outcome = Held
-		old = &demand[F]{InForce: InForce{Key: k, Since: now}}
-		t.demands[k] = old
-		heap.Push(&t.ends, old)
+		old = t.add(now, k)
 	} else {
 		old.Refreshes++
+		if k.Flow.SrcQP != 0 {
+			old.Flow = k.Flow // learned since
+		}
 	}
 	old.Keep, old.Until = d.Keep, now+int64(d.For)
+	if t.Limit > 0 {
+		old.Until = min(old.Until, old.Since+int64(t.Limit))
+	}
 	heap.Fix(&t.ends, old.place)
 	for _, f := range flows {
 		t.join(old, f)
@@ -133,12 +155,64 @@ func (t *Table[F]) Receive(changes []Change[F], now int64, k Key, d Demand, flow
 	return changes, outcome
 }
 
+// end ends every demand that the key's flow identifier agrees with.
+func (t *Table[F]) end(changes []Change[F], now int64, k Key) ([]Change[F], Outcome) {
+	outcome := Unknown
+	for d := t.demands[k.base()]; d != nil; {
+		next := d.next
+		switch {
+		case !agrees(d.Flow, k.Flow):
+		case d.Ignored:
+			if outcome == Unknown {
+				outcome = Ignored
+			}
+		default:
+			changes, outcome = t.remove(changes, now, d), Ended
+		}
+		d = next
+	}
+	return changes, outcome
+}
+
+// find returns the demand that a message with the key replaces: the one with that key,
+// or the only one about the same flow where the source queue pair was learned between
+// them.
+func (t *Table[F]) find(k Key) *demand[F] {
+	var other *demand[F]
+	only := true
+	for d := t.demands[k.base()]; d != nil; d = d.next {
+		if d.Key == k {
+			return d
+		}
+		if learned(d.Flow, k.Flow) {
+			only = other == nil
+			other = d
+		}
+	}
+	if !only {
+		return nil
+	}
+	return other
+}
+
+// Measured tells the rate (bit/s) of a flow whose hold asked to measure it, at time now
+// (ns), and appends what is to be done. A rate of 0 changes nothing: the flow sent
+// nothing, and there is nothing to slow yet.
+func (t *Table[F]) Measured(changes []Change[F], now int64, f F, rate uint64) []Change[F] {
+	h := t.flows[f]
+	if h == nil || h.rate != 0 || rate == 0 {
+		return changes
+	}
+	h.rate = rate
+	return t.settle(changes, now, f)
+}
+
 // Join adds a flow to a demand that holds, such as one that was seen only after it, and
 // appends what is to be done. It reports false, and does nothing, where there is no such
 // demand or no room.
 func (t *Table[F]) Join(changes []Change[F], now int64, k Key, f Target[F]) ([]Change[F], bool) {
-	d := t.demands[k]
-	if d == nil || t.used+t.additions(d, []Target[F]{f}) > t.room {
+	d := t.find(k)
+	if d == nil || d.Ignored || t.used+t.additions(d, []Target[F]{f}) > t.room {
 		return changes, false
 	}
 	t.join(d, f)
@@ -153,32 +227,34 @@ func (t *Table[F]) Leave(changes []Change[F], now int64, f F) []Change[F] {
 	}
 	for _, d := range h.by {
 		d.flows = slices.DeleteFunc(d.flows, func(o F) bool { return o == f })
+		t.used--
 		if len(d.flows) == 0 {
 			t.forget(d)
 		}
 	}
-	t.used -= len(h.by)
-	h.by = nil
+	h.by = h.by[:0]
 	return t.settle(changes, now, f)
 }
 
-// Expire ends what is over at time now (ns) and appends what is to be done.
+// Expire ends what is over at time now (ns), and appends what is to be done.
+//
+//conformance:draft-yang/maintain
 func (t *Table[F]) Expire(changes []Change[F], now int64) []Change[F] {
 	for len(t.ends) > 0 && t.ends[0].Until <= now {
-		changes = t.remove(changes, now, t.ends[0])
+		d := t.ends[0]
+		if d.Ignored || t.Limit == 0 || d.Until < d.Since+int64(t.Limit) {
+			changes = t.remove(changes, now, d)
+			continue
+		}
+		t.Released++
+		d.Ignored, d.Until = true, now+int64(t.Limit)
+		heap.Fix(&t.ends, d.place)
+		changes = t.release(changes, now, d)
 	}
 	return changes
 }
 
-// Clear ends everything and appends what is to be done.
-func (t *Table[F]) Clear(changes []Change[F], now int64) []Change[F] {
-	for len(t.ends) > 0 {
-		changes = t.remove(changes, now, t.ends[0])
-	}
-	return changes
-}
-
-// Next returns when Expire is to be called; there is no need to while nothing holds.
+// Next returns when Expire is to be called; there is no need to while nothing is held.
 func (t *Table[F]) Next() (at int64, ok bool) {
 	if len(t.ends) == 0 {
 		return 0, false
@@ -186,7 +262,15 @@ func (t *Table[F]) Next() (at int64, ok bool) {
 	return t.ends[0].Until, true
 }
 
-// Hold returns what is done to a flow, the zero value if nothing is.
+// Clear ends everything, and appends what is to be done.
+func (t *Table[F]) Clear(changes []Change[F], now int64) []Change[F] {
+	for len(t.ends) > 0 {
+		changes = t.remove(changes, now, t.ends[0])
+	}
+	return changes
+}
+
+// Hold returns what is done to a flow; the zero value: nothing is.
 func (t *Table[F]) Hold(f F) Hold {
 	if h := t.flows[f]; h != nil {
 		return h.hold
@@ -194,12 +278,12 @@ func (t *Table[F]) Hold(f F) Hold {
 	return Hold{}
 }
 
-// All iterates over the demands that hold, in no order.
-func (t *Table[F]) All() iter.Seq[InForce] {
-	return func(yield func(InForce) bool) {
+// All iterates over the demands that hold, or are ignored, in no order.
+func (t *Table[F]) All() iter.Seq2[InForce, []F] {
+	return func(yield func(InForce, []F) bool) {
 		for _, d := range t.ends {
 			d.Flows = len(d.flows)
-			if !yield(d.InForce) {
+			if !yield(d.InForce, d.flows) {
 				return
 			}
 		}
@@ -227,7 +311,8 @@ func (t *Table[F]) join(d *demand[F], f Target[F]) {
 	}
 	h := t.flows[f.Flow]
 	if h == nil {
-		h = &held[F]{rate: f.Rate}
+		h = take(&t.freeHeld)
+		h.rate, h.by, h.hold = f.Rate, h.by[:0], Hold{}
 		t.flows[f.Flow] = h
 	}
 	h.by = append(h.by, d)
@@ -235,21 +320,61 @@ func (t *Table[F]) join(d *demand[F], f Target[F]) {
 	t.used++
 }
 
+// add makes a demand with a key that begins to hold.
+func (t *Table[F]) add(now int64, k Key) *demand[F] {
+	d := take(&t.freeDemands)
+	base := k.base()
+	*d = demand[F]{InForce: InForce{Key: k, Since: now}, flows: d.flows[:0], next: t.demands[base]}
+	t.demands[base] = d
+	heap.Push(&t.ends, d)
+	return d
+}
+
+// take returns something that was used before, or something new.
+func take[T any](free *[]*T) *T {
+	last := len(*free) - 1
+	if last < 0 {
+		return new(T)
+	}
+	v := (*free)[last]
+	*free = (*free)[:last]
+	return v
+}
+
 // remove ends a demand.
 func (t *Table[F]) remove(changes []Change[F], now int64, d *demand[F]) []Change[F] {
+	changes = t.release(changes, now, d)
 	t.forget(d)
+	return changes
+}
+
+// release lets the flows of a demand go, as far as no other holds them.
+func (t *Table[F]) release(changes []Change[F], now int64, d *demand[F]) []Change[F] {
 	t.used -= len(d.flows)
 	for _, f := range d.flows {
 		h := t.flows[f]
 		h.by = slices.DeleteFunc(h.by, func(o *demand[F]) bool { return o == d })
 		changes = t.settle(changes, now, f)
 	}
+	d.flows = d.flows[:0]
 	return changes
 }
 
+// forget takes a demand out of the table.
 func (t *Table[F]) forget(d *demand[F]) {
-	delete(t.demands, d.Key)
+	base := d.base()
+	if first := t.demands[base]; first != d {
+		for first.next != d {
+			first = first.next
+		}
+		first.next = d.next
+	} else if d.next != nil {
+		t.demands[base] = d.next
+	} else {
+		delete(t.demands, base)
+	}
 	heap.Remove(&t.ends, d.place)
+	t.freeDemands = append(t.freeDemands, d)
 }
 
 // settle works out what is done to a flow and appends it if it is something new.
@@ -264,15 +389,20 @@ func (t *Table[F]) settle(changes []Change[F], now int64, f F) []Change[F] {
 			hold = Hold{Keep: d.Keep, Until: d.Until}
 		}
 	}
-	if hold.Keep > 0 {
+	switch {
+	case hold.Keep == 0:
+	case h.rate == 0:
+		hold.Measure = true
+	default:
 		hold.Rate = max(h.rate*uint64(hold.Keep)/100, MinRate)
-	}
-	if len(h.by) == 0 {
-		delete(t.flows, f)
 	}
 	if hold != h.hold {
 		h.hold = hold
 		changes = append(changes, Change[F]{f, hold})
+	}
+	if len(h.by) == 0 {
+		delete(t.flows, f)
+		t.freeHeld = append(t.freeHeld, h)
 	}
 	return changes
 }

@@ -21,6 +21,7 @@ type Fabric struct {
 	prefix string
 	nodes  []*Node
 	links  int
+	delays []*Delay
 }
 
 var made atomic.Int32 // fabrics of this process
@@ -40,10 +41,13 @@ func New() (*Fabric, error) {
 // be called more than once.
 func (f *Fabric) Close() error {
 	var errs []error
+	for _, d := range f.delays {
+		errs = append(errs, d.close())
+	}
 	for _, n := range f.nodes {
 		errs = append(errs, n.close())
 	}
-	f.nodes = nil
+	f.nodes, f.delays = nil, nil
 	return errors.Join(errs...)
 }
 

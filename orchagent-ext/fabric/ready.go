@@ -25,7 +25,12 @@ func (i *Interface) running() error {
 	var link netlink.Link
 	err := poll(func() (done bool, err error) {
 		link, err = i.Node.netlink.LinkByIndex(i.Index)
-		return err == nil && link.Attrs().OperState == netlink.OperUp, err
+		if err != nil {
+			return false, err
+		}
+		// A TAP device never says more than that it runs.
+		state := link.Attrs().OperState
+		return state == netlink.OperUp || state == netlink.OperUnknown && link.Type() == "tuntap" && link.Attrs().RawFlags&unix.IFF_RUNNING != 0, nil
 	})
 	if err == nil {
 		// That became visible while the kernel, under its lock, was about to bring the

@@ -31,6 +31,8 @@ type Key struct {
 }
 
 // KeyOf returns the key of the packet's flow.
+//
+//conformance:draft-yang/classify
 func KeyOf(p *roce.Packet) (k Key) {
 	k.set(p)
 	return k

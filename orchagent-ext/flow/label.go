@@ -36,6 +36,8 @@ func (a *Algorithm) UnmarshalText(text []byte) error {
 // Hash returns the 32-bit hash over the 10 octets SrcQP, DestQP (24 bits each),
 // low 16 bits of the source and of the destination address (draft-hu,
 // "Construction of the Hash Input"). An unknown SrcQP counts as 0.
+//
+//conformance:draft-hu/entropy draft-hu/input draft-hu/crc-init draft-hu/crc-result
 func (a Algorithm) Hash(srcQP, destQP uint32, src, dst [16]byte) uint32 {
 	input := [10]byte{
 		byte(srcQP >> 16), byte(srcQP >> 8), byte(srcQP), byte(destQP >> 16), byte(destQP >> 8), byte(destQP),
@@ -54,6 +56,8 @@ func (a Algorithm) Hash(srcQP, destQP uint32, src, dst [16]byte) uint32 {
 
 // Label returns the flow label, the low 20 bits of the hash. A label of 0 would
 // say "unlabelled" (RFC 6437), so it becomes 1.
+//
+//conformance:draft-hu/low-20
 func (a Algorithm) Label(srcQP, destQP uint32, src, dst [16]byte) uint32 {
 	return max(a.Hash(srcQP, destQP, src, dst)&0xfffff, 1)
 }
@@ -66,6 +70,8 @@ var (
 )
 
 // rightShiftTable holds what 8 steps of the bit loop make of each low octet.
+//
+//conformance:draft-hu/crc-loop
 func rightShiftTable(polynomial uint32) (t [256]uint32) {
 	for i := range t {
 		crc := uint32(i)

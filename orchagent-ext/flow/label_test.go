@@ -31,6 +31,7 @@ func drawAddress(t *rapid.T, name string) [16]byte {
 	return [16]byte(rapid.SliceOfN(rapid.Byte(), 16, 16).Draw(t, name))
 }
 
+//conformance:draft-hu/entropy draft-hu/input draft-hu/crc-result draft-hu/low-20
 func TestLabelOfTheDraftsInput(t *testing.T) {
 	src, dst := [16]byte{15: 1}, [16]byte{15: 2} // 0x123456ABCDEF00010002
 	for a, want := range map[Algorithm]struct{ hash, label uint32 }{
@@ -46,6 +47,7 @@ func TestLabelOfTheDraftsInput(t *testing.T) {
 	}
 }
 
+//conformance:draft-hu/entropy draft-hu/crc-init draft-hu/crc-loop
 func TestHashIsTheBitLoop(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		srcQP, destQP := rapid.Uint32Max(1<<24-1).Draw(t, "src qp"), rapid.Uint32Max(1<<24-1).Draw(t, "dest qp")
@@ -74,6 +76,8 @@ func TestHashIsTheBitLoop(t *testing.T) {
 }
 
 // TestLabelIsNeverZero looks for an input whose hash ends in 20 zero bits.
+//
+//conformance:draft-hu/low-20
 func TestLabelIsNeverZero(t *testing.T) {
 	for _, a := range []Algorithm{DraftLiteral, CRC32} {
 		found := false

@@ -57,6 +57,7 @@ func feed(t *testing.T, table *Table, name string) {
 	}
 }
 
+//conformance:draft-hu/qp-pair
 func TestCaptures(t *testing.T) {
 	for name, want := range map[string]map[uint32]known{
 		"cm-rc-write-read-ipv4.pcap":    {0x11: {0x17, CM}, 0x17: {0x11, CM}},

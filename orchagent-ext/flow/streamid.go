@@ -15,6 +15,8 @@ import (
 //
 // Decision: draft-yang leaves open how a receiver finds the flow of a Stream
 // ID. Both ends of a hop compute this one from the packet alone.
+//
+//conformance:draft-yang/by-label draft-yang/allocate draft-yang/scope
 func HashStreamID(seed uint32, src, dst [16]byte, label uint32) uint16 {
 	crc := uint32(0xffffffff)
 	step := func(b byte) { crc = ieeeTable[byte(crc)^b] ^ crc>>8 }
@@ -58,6 +60,8 @@ type LocalStreamIDs struct {
 func NewLocalStreamIDs() *LocalStreamIDs { return &LocalStreamIDs{ids: map[Key]uint16{}, next: 1} }
 
 // Allocate returns the flow's id, or [ErrNoStreamID].
+//
+//conformance:draft-yang/allocate
 func (l *LocalStreamIDs) Allocate(_ context.Context, k Key) (uint16, error) {
 	id, ok := l.ids[k]
 	switch {

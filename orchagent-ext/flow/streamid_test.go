@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
+//conformance:draft-yang/by-label
 func TestHashStreamID(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		seed, label := rapid.Uint32().Draw(t, "seed"), rapid.Uint32Max(1<<20-1).Draw(t, "label")
@@ -25,6 +26,7 @@ func TestHashStreamID(t *testing.T) {
 	})
 }
 
+//conformance:draft-yang/allocate
 func TestHashStreamIDIsNeverZero(t *testing.T) {
 	for seed := range uint32(1 << 20) {
 		if HashStreamID(seed, [16]byte{}, [16]byte{}, 0) == 0 {
@@ -64,6 +66,7 @@ func TestTakeLocalStreamIDs(t *testing.T) {
 	}
 }
 
+//conformance:draft-yang/allocate
 func TestLocalStreamIDs(t *testing.T) {
 	ctx := context.Background()
 	l := NewLocalStreamIDs()

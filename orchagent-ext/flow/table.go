@@ -91,6 +91,8 @@ func (t *Table) Observe(p *roce.Packet, now int64) *Flow {
 
 // observe is Observe of a packet whose flow may be the one of this number; none:
 // nothing is known of it.
+//
+//conformance:draft-hu/qp-pair
 func (t *Table) observe(p *roce.Packet, k *Key, hash, maybe uint32, now int64) *Flow {
 	var f *Flow
 	if maybe != none && t.flows[maybe].number != 0 && t.flows[maybe].Key == *k {

@@ -37,6 +37,7 @@ func TestObserveCounts(t *testing.T) {
 	}
 }
 
+//conformance:draft-hu/qp-pair draft-yang/classify
 func TestKeyOf(t *testing.T) {
 	var p roce.Packet
 	f := frame(t, 1, 2, roce.BTH{Opcode: roce.UDSendOnly, DestQP: 9, PKey: 0x8001}, roce.DETH{SrcQP: 77}.Append(nil))

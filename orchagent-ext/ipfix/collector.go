@@ -25,6 +25,7 @@ type collector struct {
 	err       error // why it is not, or was not
 }
 
+//conformance:draft-lin/security draft-lin/encryption
 func newCollector(to Collector, c *Config) *collector {
 	return &collector{to: to, config: c, queue: newQueue(c.Queue)}
 }

@@ -118,6 +118,8 @@ var packetsOf = func() (all [numClasses]Element) {
 
 // RDMA is the elements that collectors do not know: the eight of draft-lin in
 // its order, then Sluice's own.
+//
+//conformance:draft-lin/opcode draft-lin/pkey draft-lin/dest-qp draft-lin/src-qp draft-lin/psn
 var RDMA = func() []*Element {
 	all := []*Element{
 		&rdmaOpCode, &rdmaPartitionKey, &rdmaDestinationQP, &rdmaSourceQP,
@@ -214,6 +216,8 @@ func (r Registry) Check() error {
 
 // ID is the enterprise number of an element, 0 for IANA's, and its number. ok is
 // false for what has none: with PEN 0 our own elements, which IANA does not know.
+//
+//conformance:draft-lin/iana
 func (r Registry) ID(e *Element) (pen uint32, id uint16, ok bool) {
 	switch e.space {
 	case iana:

@@ -77,6 +77,7 @@ func numbered(n int) []ipfix.Record {
 	return records
 }
 
+//conformance:draft-lin/security draft-lin/encryption
 func TestEveryTransport(t *testing.T) {
 	const n = 200 // what a socket buffer holds
 	for _, transport := range []ipfix.Transport{ipfix.UDP, ipfix.TCP, ipfix.TLS, ipfix.DTLS} {

@@ -53,6 +53,7 @@ func TestFilesAreReadAsConfigured(t *testing.T) {
 	}
 }
 
+//conformance:draft-lin/security
 func TestWrongCertificateIsRefusedAndSaid(t *testing.T) {
 	for _, transport := range []ipfix.Transport{ipfix.TLS, ipfix.DTLS} {
 		for _, wrong := range []string{"collector", "exporter"} {
@@ -192,6 +193,7 @@ func countOctets(t *testing.T) (address string, heard <-chan uint64) {
 	return l.Addr().String(), octets
 }
 
+//conformance:draft-lin/dos
 func TestStalledCollectorHarmsNoOther(t *testing.T) {
 	const n, queue = 200_000, 2048
 	stalled := ipfixtest.Listen(t, "tcp", "127.0.0.1:0", nil)

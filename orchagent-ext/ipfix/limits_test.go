@@ -134,6 +134,8 @@ func TestTemplatesComeAgainOverDTLS(t *testing.T) {
 }
 
 // TestDTLSSessionsAreRenewed: a collector that restarted cannot say so.
+//
+//conformance:draft-lin/encryption
 func TestDTLSSessionsAreRenewed(t *testing.T) {
 	to := ipfix.Collector{Transport: ipfix.DTLS}
 	security := secure(t, &to)

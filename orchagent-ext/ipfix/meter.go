@@ -122,6 +122,7 @@ const (
 
 const ecnMask, ecnCE = 3, 3
 
+//conformance:draft-lin/flags1 draft-lin/flags2 draft-lin/flags3
 func (a *account) observe(p *roce.Packet, or bool) {
 	b := p.BTHBytes()
 	flags := [3]uint8{b[flags1At], b[flags2At] & flags2Mask, b[flags3At] & flags3Mask}

@@ -67,6 +67,7 @@ func (m *metered) taken() []ipfix.Record {
 
 const second = int64(time.Second)
 
+//conformance:draft-lin/opcode draft-lin/src-qp draft-lin/other
 func TestFlowRecords(t *testing.T) {
 	m := newMetered(ipfix.MeterConfig{Capacity: 16, Active: 10 * time.Second})
 	const from = 1000 * second
@@ -114,6 +115,7 @@ func TestFlowRecords(t *testing.T) {
 	}
 }
 
+//conformance:draft-lin/flags1 draft-lin/flags2 draft-lin/flags3
 func TestFlagsAreOred(t *testing.T) {
 	m := newMetered(ipfix.MeterConfig{Capacity: 4, OrFlags: true})
 	m.observe(packetOf(t, roce.BTH{Opcode: roce.RCSendOnly, Solicited: true, Pad: 3, TVer: 5, FECN: true, AckReq: true}, 0, 8), 1)
@@ -129,6 +131,7 @@ func TestFlagsAreOred(t *testing.T) {
 	}
 }
 
+//conformance:draft-lin/flags1 draft-lin/flags2 draft-lin/flags3
 func TestPacketRecords(t *testing.T) {
 	m := newMetered(ipfix.MeterConfig{Capacity: 4, PerPacket: true})
 	p := packetOf(t, roce.BTH{Opcode: roce.RCSendOnly, DestQP: 7, PSN: 9}, 3, 8)
@@ -198,6 +201,7 @@ func TestClockJumps(t *testing.T) {
 	}
 }
 
+//conformance:draft-lin/dos
 func TestNothingIsAllocated(t *testing.T) {
 	p := packetOf(t, roce.BTH{Opcode: roce.RCSendOnly, DestQP: 7}, 0, 0)
 	w, err := ipfix.NewWriter(discard{}, ipfix.Process{})

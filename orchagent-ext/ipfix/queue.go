@@ -36,6 +36,8 @@ func newQueue(size int) *queue {
 }
 
 // offer puts records in and drops those that find no room.
+//
+//conformance:draft-lin/dos
 func (q *queue) offer(records []Record) {
 	q.mu.Lock()
 	q.dropAll(records[q.put(records):])

@@ -16,6 +16,8 @@ const (
 )
 
 // Record is one flow since its last record, or one packet.
+//
+//conformance:draft-lin/other
 type Record struct {
 	Src, Dst  [16]byte // of the path as it was seen; IPv4 as ::ffff:a.b.c.d
 	FlowLabel uint32   // of the path, 20 bits; IPv6 only
@@ -70,6 +72,7 @@ const (
 
 var mapped = [12]byte{10: 0xff, 11: 0xff}
 
+//conformance:draft-lin/src-qp
 func (r *Record) variant() variant {
 	var v variant
 	if [12]byte(r.Src[:12]) != mapped {

@@ -124,6 +124,7 @@ type feeder struct{ d *ipfixtest.Decoder }
 
 func (f feeder) Write(b []byte) (int, error) { return len(b), f.d.Feed(b) }
 
+//conformance:draft-lin/opcode draft-lin/pkey draft-lin/dest-qp draft-lin/psn
 func TestEveryKindOfRecord(t *testing.T) {
 	var records []ipfix.Record
 	for _, v6 := range []bool{false, true} {
@@ -166,6 +167,8 @@ func TestEveryKindOfRecord(t *testing.T) {
 
 // TestAnyRecordReadsBack: whatever stands in a record, and however many there
 // are, goflow2 reads the same.
+//
+//conformance:draft-lin/src-qp
 func TestAnyRecordReadsBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		records := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) ipfix.Record {
@@ -278,6 +281,8 @@ var assigned = [8]uint16{600, 534, 602, 32767, 604, 700, 606, 607}
 
 // With PEN 0 the eight elements of draft-lin have the ids that IANA assigned, and
 // Sluice's own, which IANA does not know, are left out.
+//
+//conformance:draft-lin/iana
 func TestAssignedElements(t *testing.T) {
 	registry := ipfix.Registry{IDs: assigned}
 	d := decodeFile(t, ipfix.Process{Registry: registry}, []ipfix.Record{sample(false)})

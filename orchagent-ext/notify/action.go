@@ -36,6 +36,8 @@ const (
 // Decision: draft-yang section 4.1 has "0-100" in 6 bits, which end at 63. So
 // 64 to 99 become 63, and 100 or more is a pause. 0 or less is 0: telemetry,
 // which slows nothing.
+//
+//conformance:draft-yang/percent
 func Reduce(percent int) Action {
 	if percent >= 100 {
 		return Pause
@@ -44,6 +46,8 @@ func Reduce(percent int) Action {
 }
 
 // Type is the action's upper 2 bits.
+//
+//conformance:draft-yang/action
 func (a Action) Type() ActionType { return ActionType(a >> 6) }
 
 // Percent is the reduction in percent: 0 to 63 for [ReduceRate], 100 for

@@ -62,6 +62,8 @@ type CodePoints struct {
 
 // DefaultCodePoints returns the code points that hold unless configured
 // otherwise.
+//
+//conformance:draft-yang/icmp-type draft-yang/iana draft-xz/udp-port draft-xz/iana draft-zz/opcode
 func DefaultCodePoints() CodePoints {
 	return CodePoints{
 		PFCMType: DefaultPFCMType, PFCMCode: DefaultPFCMCode, PFCMOption: DefaultPFCMOption,
@@ -74,6 +76,8 @@ func DefaultCodePoints() CodePoints {
 
 // Validate reports code points by which messages could not be told apart, or
 // that the format does not allow.
+//
+//conformance:draft-yang/option-type
 func (c CodePoints) Validate() error {
 	switch {
 	case c.PFCMType == c.PPFCTypeV6:

@@ -36,7 +36,8 @@ const (
 	BadQueuePair   // a queue pair number of more than 24 bits
 	FamilyMix      // addresses that are not all of the family of the packet that carries them
 	NoBECN         // CNP without the BECN bit
-	BadDestination // PFC to another address than 01-80-C2-00-00-01
+	BadDestination // PFC to another address than 01-80-C2-00-00-01; PFCM neither to a link-local address nor to all nodes
+	BadSource      // PFCM from an address that is not link-local; PPFC over ICMP from another address than its router identifier
 	numReasons
 )
 
@@ -45,7 +46,8 @@ var reasonNames = [numReasons]string{
 	"ends too early", "length is wrong", "flow identifier is not of 0, 8 or 16 octets",
 	"hop limit is not 255", "checksum is wrong", "ICRC is wrong", "code is unknown", "option's type field is not 0",
 	"version is not 1", "action is reserved", "stream id is 0", "rate is 0", "queue pair number has more than 24 bits",
-	"addresses are not all of the packet's family", "BECN is not set", "destination is not 01-80-c2-00-00-01",
+	"addresses are not all of the packet's family", "BECN is not set", "destination is not one of this message",
+	"source is not one of this message",
 }
 
 func (r Reason) String() string { return reasonNames[r] }
@@ -55,7 +57,7 @@ var reasonLabels = [numReasons]string{
 	"short", "length", "flow-length",
 	"hop-limit", "checksum", "icrc", "code", "subtype",
 	"version", "reserved-action", "zero-stream", "zero-rate", "queue-pair",
-	"family-mix", "no-becn", "destination",
+	"family-mix", "no-becn", "destination", "source",
 }
 
 // Label is the reason as one lower-case word, for counters.

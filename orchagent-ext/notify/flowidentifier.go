@@ -55,6 +55,7 @@ func (f FlowIdentifier) check() Reason {
 	return Accepted
 }
 
+//conformance:draft-xz/flow-id
 func (f FlowIdentifier) append(b []byte) []byte {
 	if f.Form == AllFlows {
 		return b
@@ -68,6 +69,8 @@ func (f FlowIdentifier) append(b []byte) []byte {
 }
 
 // read reads the octets that remain of the message.
+//
+//conformance:draft-xz/flow-id
 func (f *FlowIdentifier) read(b []byte) Reason {
 	switch len(b) {
 	case 0:

@@ -22,6 +22,8 @@ var update = flag.Bool("update", false, "write the golden files of testdata anew
 
 // TestGolden makes the golden captures and their descriptions, and compares
 // them octet by octet with those in testdata.
+//
+//conformance:draft-yang/option draft-xz/icmp draft-xz/addresses draft-zz/port
 func TestGolden(t *testing.T) {
 	want := map[string]bool{"README.md": true}
 	for _, s := range samples() {

@@ -89,6 +89,8 @@ func setLength(b []byte) {
 
 // setICMPChecksum sets the checksum of the ICMP message right behind the IP
 // header of the packet b. ICMPv6 includes the pseudo-header, ICMPv4 does not.
+//
+//conformance:draft-yang/icmp-checksum
 func setICMPChecksum(b []byte) {
 	at, sum := ipv4Len, uint16(0)
 	if b[0]>>4 == 6 {

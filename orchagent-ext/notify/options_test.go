@@ -43,6 +43,8 @@ func option(t *testing.T) []byte {
 }
 
 // TestOptionAtAnyAlignment puts n octets of other options before ours.
+//
+//conformance:draft-yang/option
 func TestOptionAtAnyAlignment(t *testing.T) {
 	want := sampleOf(t, "pfcm-hop-by-hop").message
 	var p Packet

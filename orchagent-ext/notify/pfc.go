@@ -66,6 +66,8 @@ func (p *Packet) pfc(b []byte, e Envelope) error {
 // Quanta converts a pause of so many µs on a link of so many Mbit/s into PFC
 // quanta: rounded up, so that the pause is not shorter than asked, and at most
 // [MaxQuanta]. Without a speed it is 0.
+//
+//conformance:draft-yang/pfc-quanta
 func Quanta(us, mbps uint32) uint16 {
 	bits := uint64(us) * uint64(mbps)
 	return uint16(min((bits+511)/512, MaxQuanta))

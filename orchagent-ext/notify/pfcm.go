@@ -32,7 +32,9 @@ func (e *Encapsulation) UnmarshalText(text []byte) error {
 }
 
 // PFCM is the Precision Flow Control Message (draft-yang section 4). It asks
-// the upstream neighbour to hold or slow one flow.
+// the upstream neighbor to hold or slow one flow.
+//
+//conformance:draft-yang/time
 type PFCM struct {
 	Encapsulation Encapsulation
 	StreamID      uint16 // names the flow between the two nodes; never 0
@@ -62,7 +64,7 @@ const (
 // Kind returns KindPFCM.
 func (PFCM) Kind() Kind { return KindPFCM }
 
-// Cancels reports whether the message ends what the same neighbour asked for
+// Cancels reports whether the message ends what the same neighbor asked for
 // this stream and queue.
 //
 // Decision: draft-yang section 2 says that an action "MUST be maintained" for
@@ -89,6 +91,8 @@ func (m PFCM) Check() Reason {
 //
 // Decision: the draft names the ICMPv6 form; the rule holds for the options,
 // too, since they ask for the same.
+//
+//conformance:draft-yang/hop-limit
 func CheckHopLimit(k Kind, hopLimit uint8) Reason {
 	if k == KindPFCM && hopLimit != 255 {
 		return BadHopLimit
@@ -96,8 +100,28 @@ func CheckHopLimit(k Kind, hopLimit uint8) Reason {
 	return Accepted
 }
 
+// allNodes is the link-local group of every node (RFC 4291 section 2.7.1).
+var allNodes = netip.AddrFrom16([16]byte{0xff, 0x02, 15: 1})
+
+// checkLink applies what a neighbor's message has besides the hop limit of 255: it
+// comes from a link-local address, and is sent to one or to all nodes of the link.
+//
+// Decision: draft-yang section 5 has the hop limit only. A message from a global
+// address, or to a group that reaches beyond the link, proves less.
+func (e *Envelope) checkLink() Reason {
+	switch {
+	case !e.Src.IsLinkLocalUnicast():
+		return BadSource
+	case !e.Dst.IsLinkLocalUnicast() && e.Dst != allNodes:
+		return BadDestination
+	}
+	return Accepted
+}
+
 // AppendPayload appends the ICMPv6 message of 44 octets, its checksum 0, or the
 // options header of 48 octets with next header 59 (none).
+//
+//conformance:draft-yang/subtype
 func (m PFCM) AppendPayload(b []byte, c CodePoints) ([]byte, error) {
 	if r := m.Check(); r != Accepted {
 		return b, fail(KindPFCM, r)
@@ -114,6 +138,8 @@ func (m PFCM) AppendPayload(b []byte, c CodePoints) ([]byte, error) {
 }
 
 // AppendPacket appends the packet from its IPv6 header on.
+//
+//conformance:draft-yang/option
 func (m PFCM) AppendPacket(b []byte, e *Envelope, c CodePoints) ([]byte, error) {
 	start := len(b)
 	proto := [...]uint8{protoICMPv6, protoHopByHop, protoDestOptions}[m.Encapsulation]
@@ -132,6 +158,8 @@ func (m PFCM) AppendPacket(b []byte, e *Envelope, c CodePoints) ([]byte, error) 
 }
 
 // pfcmICMPv6 reads the ICMPv6 message that begins at b[at].
+//
+//conformance:draft-yang/icmp-checksum
 func (p *Packet) pfcmICMPv6(b []byte, at int, c CodePoints) error {
 	if r := checkLength(len(b)-at, pfcmICMPv6Len); r != Accepted {
 		return fail(KindPFCM, r)
@@ -143,10 +171,13 @@ func (p *Packet) pfcmICMPv6(b []byte, at int, c CodePoints) error {
 	}
 	p.read(KindPFCM, b)
 	return fail(KindPFCM, first(CheckHopLimit(KindPFCM, p.Envelope.HopLimit),
-		unless(transportChecksum(b, at, protoICMPv6) == 0, BadChecksum), unless(m[1] == c.PFCMCode, BadCode), p.PFCM.Check()))
+		unless(transportChecksum(b, at, protoICMPv6) == 0, BadChecksum), unless(m[1] == c.PFCMCode, BadCode), p.PFCM.Check(),
+		p.Envelope.checkLink()))
 }
 
 // pfcmOption reads the data of an option that stands in the packet b.
+//
+//conformance:draft-yang/option draft-yang/subtype draft-yang/length
 func (p *Packet) pfcmOption(packet, data []byte, form Encapsulation) error {
 	if r := checkLength(len(data), pfcmDataLen); r != Accepted {
 		return fail(KindPFCM, r)
@@ -158,5 +189,6 @@ func (p *Packet) pfcmOption(packet, data []byte, form Encapsulation) error {
 		Destination: netip.AddrFrom16([16]byte(m[10:26])), Source: netip.AddrFrom16([16]byte(m[26:42])),
 	}
 	p.read(KindPFCM, packet)
-	return fail(KindPFCM, first(CheckHopLimit(KindPFCM, p.Envelope.HopLimit), unless(m[0] == 0, BadSubtype), p.PFCM.Check()))
+	return fail(KindPFCM, first(CheckHopLimit(KindPFCM, p.Envelope.HopLimit), unless(m[0] == 0, BadSubtype), p.PFCM.Check(),
+		p.Envelope.checkLink()))
 }

@@ -38,6 +38,8 @@ func (t *Transport) UnmarshalText(text []byte) error {
 // Decision: the draft gives the names only. Stop lasts for the pause duration,
 // 0 of it resumes; alarm is for logs and telemetry; hold keeps whatever is in
 // force for the pause duration, or freezes the flow at its rate.
+//
+//conformance:draft-xz/pt
 type PT uint8
 
 // The action types.
@@ -65,6 +67,8 @@ func (t *PT) UnmarshalText(text []byte) error {
 // PPFC is the Precise Priority-based Flow Control notification (draft-xz
 // section 4). It asks the ingress gateway to stop or resume a flow. All its
 // addresses are of the family of the packet that carries it.
+//
+//conformance:draft-xz/priority draft-xz/router-id draft-xz/port
 type PPFC struct {
 	Transport      Transport
 	Flags          uint8 // 6 bits without a meaning: sent as 0, ignored
@@ -78,6 +82,9 @@ type PPFC struct {
 
 	// RouterID is the congested node. The UDP form does not carry it: there it
 	// is not written, and read from the packet's source address.
+	//
+	// Decision: draft-xz section 4.1 does not tie it to the packet. It must be the
+	// packet's source address, which is what lists of senders are about.
 	RouterID netip.Addr
 
 	Flow FlowIdentifier
@@ -105,6 +112,8 @@ func (m PPFC) Check() Reason {
 
 // AppendPayload appends the ICMP message, its checksum 0, or the payload of the
 // UDP datagram.
+//
+//conformance:draft-xz/icmp draft-xz/udp-fields
 func (m PPFC) AppendPayload(b []byte, c CodePoints) ([]byte, error) {
 	if r := m.Check(); r != Accepted {
 		return b, fail(KindPPFC, r)
@@ -128,6 +137,8 @@ func (m PPFC) AppendPayload(b []byte, c CodePoints) ([]byte, error) {
 
 // AppendPacket appends the packet from its IP header on, with the checksum of
 // ICMP or UDP.
+//
+//conformance:draft-xz/udp
 func (m PPFC) AppendPacket(b []byte, e *Envelope, c CodePoints) ([]byte, error) {
 	start, v6 := len(b), !m.Source.Is4()
 	if !inFamily(e.Src, v6) || !inFamily(e.Dst, v6) {
@@ -155,6 +166,8 @@ func (m PPFC) AppendPacket(b []byte, e *Envelope, c CodePoints) ([]byte, error) 
 }
 
 // ppfcICMP reads the ICMP message that begins at b[at].
+//
+//conformance:draft-xz/icmp
 func (p *Packet) ppfcICMP(b []byte, at int, c CodePoints) error {
 	v6 := b[0]>>4 == 6
 	size, code, sum := 4, c.PPFCCodeV4, uint16(0)
@@ -175,13 +188,16 @@ func (p *Packet) ppfcICMP(b []byte, at int, c CodePoints) error {
 		sum = roce.Checksum(0, m)
 	}
 	right := p.read(KindPPFC, b) && sum == 0
-	return fail(KindPPFC, first(unless(right, BadChecksum), unless(m[1] == code, BadCode), p.PPFC.Check()))
+	return fail(KindPPFC, first(unless(right, BadChecksum), unless(m[1] == code, BadCode), p.PPFC.Check(),
+		unless(p.PPFC.RouterID == p.Envelope.Src, BadSource)))
 }
 
 // ppfcUDP reads the payload of the UDP datagram that begins at b[at].
 //
 // Decision: a UDP checksum of 0 (none) is accepted over IPv4 (RFC 768) and
 // refused over IPv6 (RFC 8200 section 8.1).
+//
+//conformance:draft-xz/udp
 func (p *Packet) ppfcUDP(b []byte, at int) error {
 	v6 := b[0]>>4 == 6
 	size := 4
@@ -208,6 +224,8 @@ func (p *Packet) ppfcUDP(b []byte, at int) error {
 
 // read reads what both forms have: the flow's part of b from the flags on, and
 // the flow identifier.
+//
+//conformance:draft-xz/addresses
 func (m *PPFC) read(b []byte, v6 bool, flow []byte) Reason {
 	m.Flags, m.PT, m.Priority = b[0]>>2, PT(b[0]&3), b[1]
 	m.PauseDuration = binary.BigEndian.Uint16(b[6:])

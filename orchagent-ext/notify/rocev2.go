@@ -17,6 +17,8 @@ const (
 )
 
 // RateAdvice tells a sender the rate that fits (draft-zz section 6).
+//
+//conformance:draft-zz/rate draft-zz/dest-qp draft-zz/src-qp
 type RateAdvice struct {
 	PKey   uint16 // BTH: partition key of the data packet
 	DestQP uint32 // BTH: the queue pair that the message is delivered to
@@ -37,6 +39,8 @@ type RateAdvice struct {
 func (RateAdvice) Kind() Kind { return KindRateAdvice }
 
 // Check implements [Message].
+//
+//conformance:draft-zz/rate draft-zz/version
 func (m RateAdvice) Check() Reason {
 	switch {
 	case m.Version != RateAdviceVersion:
@@ -50,6 +54,8 @@ func (m RateAdvice) Check() Reason {
 }
 
 // AppendPayload appends the UDP payload without the ICRC: 28 octets.
+//
+//conformance:draft-zz/bth
 func (m RateAdvice) AppendPayload(b []byte, c CodePoints) ([]byte, error) {
 	if r := m.Check(); r != Accepted {
 		return b, fail(KindRateAdvice, r)
@@ -61,6 +67,8 @@ func (m RateAdvice) AppendPayload(b []byte, c CodePoints) ([]byte, error) {
 
 // AppendPacket appends the packet from its IP header on, with ICRC and UDP
 // checksum.
+//
+//conformance:draft-zz/port draft-zz/icrc
 func (m RateAdvice) AppendPacket(b []byte, e *Envelope, c CodePoints) ([]byte, error) {
 	start := len(b)
 	v6 := !e.Src.Is4()
@@ -123,6 +131,8 @@ func (m CNP) AppendPacket(b []byte, e *Envelope, c CodePoints) ([]byte, error) {
 // Decision: a UDP checksum of 0 (none) is accepted over both families, and so
 // is source port 0: switches that make CNPs in hardware send them so, and the
 // ICRC protects the message.
+//
+//conformance:draft-zz/opcode draft-zz/icrc
 func (p *Packet) rocev2(b []byte, at int, c CodePoints) error {
 	bth := at + udpLen
 	if len(b) <= bth {

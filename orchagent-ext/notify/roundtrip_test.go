@@ -79,6 +79,7 @@ func TestSamplesRoundTrip(t *testing.T) {
 	}
 }
 
+//conformance:draft-yang/time draft-xz/priority draft-xz/udp-fields draft-zz/dest-qp draft-zz/src-qp
 func TestRoundTrip(t *testing.T) {
 	for kind, draw := range map[Kind]func(*rapid.T, bool) Message{
 		KindPFCM:       func(t *rapid.T, _ bool) Message { return drawPFCM(t) },
@@ -91,7 +92,11 @@ func TestRoundTrip(t *testing.T) {
 	} {
 		t.Run(kind.String(), rapid.MakeCheck(func(t *rapid.T) {
 			v6 := kind == KindPFCM || rapid.Bool().Draw(t, "v6")
-			checkRoundTrip(t, draw(t, v6), drawEnvelope(t, kind, v6), drawCodePoints(t))
+			m, e := draw(t, v6), drawEnvelope(t, kind, v6)
+			if p, ok := m.(*PPFC); ok && p.Transport == OverICMP {
+				e.Src = p.RouterID
+			}
+			checkRoundTrip(t, m, e, drawCodePoints(t))
 		}))
 	}
 }
@@ -150,8 +155,19 @@ func drawEnvelope(t *rapid.T, k Kind, v6 bool) Envelope {
 	}
 	if k == KindPFCM {
 		e.HopLimit = 255
+		e.Src, e.Dst = linkLocal(e.Src), linkLocal(e.Dst)
+		if rapid.Bool().Draw(t, "to all nodes") {
+			e.Dst = allNodes
+		}
 	}
 	return e
+}
+
+// linkLocal is the link-local address with the low octets of another.
+func linkLocal(a netip.Addr) netip.Addr {
+	b := a.As16()
+	copy(b[:8], []byte{0xfe, 0x80, 7: 0})
+	return netip.AddrFrom16(b)
 }
 
 func drawCodePoints(t *rapid.T) CodePoints {
@@ -187,6 +203,8 @@ func drawMAC(t *rapid.T) roce.MAC {
 
 // TestSizes compares the octets from the ICMP, UDP or options header on with
 // what the formats say.
+//
+//conformance:draft-yang/length draft-xz/flow-id
 func TestSizes(t *testing.T) {
 	want := map[string]int{
 		"pfcm-icmpv6-pause": 44, "pfcm-hop-by-hop": 48, "pfcm-destination-options": 48,
@@ -213,6 +231,8 @@ func TestSizes(t *testing.T) {
 }
 
 // TestOctets spells two messages out, as an implementer of the drafts would.
+//
+//conformance:draft-yang/option draft-yang/subtype draft-yang/time draft-xz/icmp draft-xz/port draft-xz/udp draft-zz/bth draft-zz/rate
 func TestOctets(t *testing.T) {
 	addresses := "20010db8000b00000000000000000022" + "20010db8000a00000000000000000011"
 	for name, want := range map[string]string{

@@ -79,8 +79,19 @@ func mapped(at int) func([]byte) []byte {
 	}
 }
 
+// group makes the destination a group of a scope.
+func group(scope, number byte) func([]byte) []byte {
+	return func(b []byte) []byte {
+		a := [16]byte{0xff, scope, 15: number}
+		copy(b[24:], a[:])
+		return b
+	}
+}
+
 // TestReceiveRules changes one thing in a good packet. read says whether the
 // message can be told nonetheless.
+//
+//conformance:draft-yang/subtype draft-yang/length draft-yang/action draft-yang/icmp-type draft-yang/icmp-checksum draft-yang/hop-limit draft-xz/icmp draft-xz/router-id draft-xz/addresses draft-xz/flow-id draft-zz/icrc draft-zz/rate draft-zz/version draft-zz/dest-qp draft-zz/src-qp
 func TestReceiveRules(t *testing.T) {
 	for _, tt := range []struct {
 		name, sample string
@@ -124,6 +135,18 @@ func TestReceiveRules(t *testing.T) {
 		{"mapped destination", "pfcm-hop-by-hop", mapped(56), FamilyMix, true},
 		{"mapped source", "ppfc-icmpv6-all", then(mapped(52), resum), FamilyMix, true},
 		{"mapped router", "ppfc-icmpv6-all", then(mapped(84), resum), FamilyMix, true},
+
+		{"from a global address", "pfcm-icmpv6-pause", then(set(8, 0x20), set(9, 0x01), resum), BadSource, true},
+		{"from a global address", "pfcm-hop-by-hop", then(set(8, 0x20), set(9, 0x01)), BadSource, true},
+		{"to a global address", "pfcm-icmpv6-pause", then(set(24, 0x20), set(25, 0x01), resum), BadDestination, true},
+		{"to all nodes", "pfcm-icmpv6-pause", then(group(0x02, 1), resum), Accepted, true},
+		{"to all nodes", "pfcm-destination-options", group(0x02, 1), Accepted, true},
+		{"to all routers", "pfcm-icmpv6-pause", then(group(0x02, 2), resum), BadDestination, true},
+		{"to all nodes of the site", "pfcm-hop-by-hop", group(0x05, 1), BadDestination, true},
+		{"hop limit before the source", "pfcm-hop-by-hop", then(set(7, 64), set(8, 0x20)), BadHopLimit, true},
+		{"another source than the router identifier", "ppfc-icmpv6-all", then(set(23, 9), resum), BadSource, true},
+		{"another source than the router identifier", "ppfc-icmpv4-all", then(set(15, 9), resum), BadSource, true},
+		{"any source over UDP", "ppfc-udp6-all", then(set(23, 9), resum), Accepted, true},
 
 		{"ICMPv6 in IPv4", "ppfc-icmpv4-all", then(set(9, 58), set(20, 201), resum), FamilyMix, false},
 		{"ICMPv4 in IPv6", "ppfc-icmpv6-all", then(set(6, 1), set(40, 253)), FamilyMix, false},
@@ -186,6 +209,7 @@ func reasonOf(t *testing.T, err error) Reason {
 	return Accepted
 }
 
+//conformance:draft-yang/pfc-queue
 func TestPFCFrames(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -268,6 +292,7 @@ func TestNothingBadIsBuilt(t *testing.T) {
 	}
 }
 
+//conformance:draft-yang/hop-limit
 func TestCheckHopLimit(t *testing.T) {
 	for hop := range 256 {
 		for k := range numKinds {
@@ -312,6 +337,8 @@ func TestOtherPackets(t *testing.T) {
 }
 
 // TestOtherCodePoints: a message with other code points is not ours.
+//
+//conformance:draft-yang/icmp-type draft-yang/iana draft-xz/udp-port draft-zz/opcode
 func TestOtherCodePoints(t *testing.T) {
 	others := CodePoints{
 		PFCMType: 100, PFCMOption: 0x1f, PPFCTypeV6: 101, PPFCTypeV4: 254, PPFCPort: 1022, RateAdviceOpcode: roce.RCAtomicWrite,
@@ -336,6 +363,7 @@ func TestOtherCodePoints(t *testing.T) {
 	}
 }
 
+//conformance:draft-yang/option-type draft-xz/iana draft-zz/opcode
 func TestCodePointsValidate(t *testing.T) {
 	if err := DefaultCodePoints().Validate(); err != nil {
 		t.Fatal(err)

@@ -124,6 +124,8 @@ for line in sys.stdin:
 
 // TestScapyReadsGolden compares with a reader in another language: checksums
 // and ICRC as scapy computes them, every field as struct unpacks it.
+//
+//conformance:draft-zz/bth draft-zz/icrc
 func TestScapyReadsGolden(t *testing.T) {
 	if out, err := exec.Command(python, "-c", "import scapy.contrib.roce").CombinedOutput(); err != nil {
 		t.Skipf("scapy with contrib.roce is not installed for %s: %v: %s", python, err, out)

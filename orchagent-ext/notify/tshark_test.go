@@ -25,6 +25,7 @@ var tsharkFields = []string{
 	"frame.len",
 }
 
+//conformance:draft-yang/icmp-checksum draft-xz/udp draft-zz/port
 func TestTsharkReadsGolden(t *testing.T) {
 	if _, err := exec.LookPath("tshark"); err != nil {
 		t.Skip("tshark is not installed: ", err)

@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 )
 
+//conformance:draft-yang/pfc-quanta
 func TestQuanta(t *testing.T) {
 	for _, tt := range []struct {
 		us, mbps uint32
@@ -38,6 +39,8 @@ func TestQuanta(t *testing.T) {
 
 // TestQuantaPauseLongEnough: a pause in quanta is never shorter than asked, and
 // not longer by a whole one.
+//
+//conformance:draft-yang/pfc-quanta
 func TestQuantaPauseLongEnough(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		us, mbps := rapid.Uint32Max(65535).Draw(t, "us"), rapid.Uint32Range(1, 800_000).Draw(t, "mbps")
@@ -55,6 +58,7 @@ func TestQuantaPauseLongEnough(t *testing.T) {
 	})
 }
 
+//conformance:draft-yang/action draft-yang/percent
 func TestAction(t *testing.T) {
 	for _, tt := range []struct {
 		percent int
@@ -91,6 +95,7 @@ func TestAction(t *testing.T) {
 	}
 }
 
+//conformance:draft-xz/pt
 func TestNames(t *testing.T) {
 	type named interface {
 		encoding.TextMarshaler

@@ -78,7 +78,7 @@ func (f fakeSwitch) Objects(p asic.Policy, m asic.Method, _ asic.Features) []asi
 	if m == asic.None {
 		return nil
 	}
-	return []asic.Object{{Key: "label", Type: "fake"}}
+	return []asic.Object{{Key: "label", Type: asic.TypeSample}}
 }
 
 func (f fakeSwitch) Create(o *asic.Object, _ map[string]*asic.Record) (*asic.Record, error) {
@@ -114,14 +114,14 @@ func (f fakeSwitch) PortStats(name string) (telemetry.Port, error) {
 	return telemetry.Port{Name: name}, f.script.call("PortStats")
 }
 
-func (f fakeSwitch) SetPorts([]asic.Port) error                         { return f.script.call("SetPorts") }
-func (fakeSwitch) Strays(map[string]*asic.Record) (int, error)          { return 0, nil }
-func (fakeSwitch) PortName(uint64) string                               { return "" }
-func (fakeSwitch) Count(*asic.Record) (packets, octets uint64, e error) { return 0, 0, nil }
-func (fakeSwitch) Queues(map[string]bool) ([]telemetry.Queue, error)    { return nil, nil }
-func (fakeSwitch) Warnings() []string                                   { return nil }
-func (fakeSwitch) RingFull() uint64                                     { return 0 }
-func (fakeSwitch) Policed() uint64                                      { return 0 }
+func (f fakeSwitch) SetPorts([]asic.Port) error                                  { return f.script.call("SetPorts") }
+func (fakeSwitch) Strays(map[string]*asic.Record, map[asic.ID]bool) (int, error) { return 0, nil }
+func (fakeSwitch) PortName(uint64) string                                        { return "" }
+func (fakeSwitch) Count(*asic.Record) (packets, octets uint64, e error)          { return 0, 0, nil }
+func (fakeSwitch) Queues(map[string]bool) ([]telemetry.Queue, error)             { return nil, nil }
+func (fakeSwitch) Warnings() []string                                            { return nil }
+func (fakeSwitch) RingFull() uint64                                              { return 0 }
+func (fakeSwitch) Policed() uint64                                               { return 0 }
 
 // database opens a database of a Redis of the test's own.
 func database(t *testing.T, d *sonicdb.Databases, name string) *sonicdb.DB {

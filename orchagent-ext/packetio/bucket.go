@@ -24,6 +24,8 @@ func (b *bucket) set(rate, burst uint32) {
 }
 
 // take returns how many of n packets pass at a time, the first of them.
+//
+//conformance:draft-lin/dos
 func (b *bucket) take(n int, now time.Time) int {
 	rate, burst := float64(b.rate.Load()), float64(b.burst.Load())
 	if rate == 0 || n == 0 {

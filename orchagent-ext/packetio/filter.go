@@ -32,7 +32,7 @@ const (
 // through too, since the reader looks inside. Later fragments do not.
 func roceInstructions() []bpf.Instruction {
 	const accept, drop = "accept", "drop"
-	p := &assembly{labels: map[string]int{}}
+	p := newAssembly()
 	p.add(bpf.LoadConstant{Dst: bpf.RegX, Val: 0}, bpf.LoadAbsolute{Off: etherType, Size: 2})
 	for _, tag := range []uint32{unix.ETH_P_8021Q, unix.ETH_P_8021AD} {
 		p.jump(tag, "tagged", "")
@@ -80,7 +80,16 @@ type assembly struct {
 		at      int
 		yes, no string
 	}
+	far    map[int]string // jumps that may go further than 255 instructions
 	labels map[string]int
+}
+
+func newAssembly() *assembly { return &assembly{far: map[int]string{}, labels: map[string]int{}} }
+
+// always jumps to a label, however far.
+func (p *assembly) always(label string) {
+	p.far[len(p.code)] = label
+	p.code = append(p.code, bpf.Jump{})
 }
 
 func (p *assembly) add(i ...bpf.Instruction) { p.code = append(p.code, i...) }
@@ -106,13 +115,18 @@ func (p *assembly) resolve() []bpf.Instruction {
 		i.SkipTrue, i.SkipFalse = skip(j.yes), skip(j.no)
 		p.code[j.at] = i
 	}
+	for at, label := range p.far {
+		p.code[at] = bpf.Jump{Skip: uint32(p.labels[label] - at - 1)}
+	}
 	return p.code
 }
 
-func roceFilter() ([]unix.SockFilter, error) {
-	raw, err := bpf.Assemble(roceInstructions())
+func roceFilter() ([]unix.SockFilter, error) { return assemble("RoCEv2", roceInstructions()) }
+
+func assemble(what string, program []bpf.Instruction) ([]unix.SockFilter, error) {
+	raw, err := bpf.Assemble(program)
 	if err != nil {
-		return nil, fmt.Errorf("make the filter for RoCEv2: %w", err)
+		return nil, fmt.Errorf("make the filter for %s: %w", what, err)
 	}
 	filter := make([]unix.SockFilter, len(raw))
 	for i, r := range raw {

@@ -38,6 +38,8 @@ func (r *Reader) metered(c *Config) (removed func(*flow.Flow, flow.Reason)) {
 // account accounts for a packet of a flow that the table has just observed. Where
 // the CPU has every packet of a kind, though collectors are told that one of so many
 // is looked at, only one of so many counts.
+//
+//conformance:draft-lin/performance
 func (r *Reader) account(p *roce.Packet, f *flow.Flow, frame *Frame) {
 	rate := max(1, r.config.Metering.Rate)
 	switch {

@@ -13,6 +13,8 @@ import (
 )
 
 // TestMeters: flows are exported when the reader ends, at the latest.
+//
+//conformance:draft-lin/performance
 func TestMeters(t *testing.T) {
 	var records []ipfix.Record
 	a := frame(t, 0x11, 0)
@@ -95,7 +97,7 @@ func TestIgnoredPacketsAreCounted(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := ipfixtest.NewDecoder()
-	w, err := ipfix.NewWriter(messages{d}, ipfix.Process{Ignored: &ignored})
+	w, err := ipfix.NewWriter(file{d}, ipfix.Process{Ignored: &ignored})
 	if err == nil {
 		err = w.Close()
 	}
@@ -108,10 +110,10 @@ func TestIgnoredPacketsAreCounted(t *testing.T) {
 	}
 }
 
-// messages are a file whose every write is one.
-type messages struct{ d *ipfixtest.Decoder }
+// file is one whose every write is a message.
+type file struct{ d *ipfixtest.Decoder }
 
-func (m messages) Write(b []byte) (int, error) { return len(b), m.d.Feed(b) }
+func (m file) Write(b []byte) (int, error) { return len(b), m.d.Feed(b) }
 
 // TestCopiesAreNoSamples: where the CPU has every packet of a kind, and one of so
 // many of the others, what is exported is one of so many of all.

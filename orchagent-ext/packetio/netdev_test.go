@@ -145,6 +145,8 @@ func TestNetdevLoses(t *testing.T) {
 
 // TestNetdevIsPoliced: what is more than the rate is dropped and counted; another rate
 // is in force at once.
+//
+//conformance:draft-lin/dos
 func TestNetdevIsPoliced(t *testing.T) {
 	p := fabrictest.Pair(t)
 	s := netdev(t, p.B, "eth0")

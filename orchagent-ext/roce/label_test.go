@@ -15,6 +15,8 @@ import (
 
 // A new flow label is that, in the 20 bits of the outermost IPv6 header, and nothing
 // else: ICRC and UDP checksum stay right.
+//
+//conformance:draft-hu/write draft-hu/only-label
 func TestSetFlowLabel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := anyPacket.Draw(t, "packet")

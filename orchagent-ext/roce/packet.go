@@ -221,6 +221,8 @@ func (p *Packet) FlowLabel() uint32 {
 // SetFlowLabel writes the low 20 bits of label into the outermost IPv6 header, and
 // nothing else: neither the UDP checksum nor the ICRC covers the flow label.
 // It leaves IPv4 packets as they are.
+//
+//conformance:draft-hu/write draft-hu/only-label
 func (p *Packet) SetFlowLabel(label uint32) {
 	if !p.path6() {
 		return
@@ -267,6 +269,8 @@ func (p *Packet) Payload() []byte {
 }
 
 // DETH returns the header, if the opcode has it.
+//
+//conformance:draft-hu/qp-pair
 func (p *Packet) DETH() (DETH, bool) {
 	b := p.extended(p.layout.deth)
 	if b == nil {

@@ -91,6 +91,7 @@ func TestSecretIsNotPrinted(t *testing.T) {
 	}
 }
 
+//conformance:draft-yang/by-5-tuple
 func TestName(t *testing.T) {
 	k := flow.Key{FlowLabel: 0xabc, DestQP: 7, SrcQP: 8, SrcPort: 49152, PKey: 9}
 	k.Src, k.Dst = [16]byte{0x20, 1, 15: 1}, [16]byte{10: 0xff, 11: 0xff, 12: 10, 15: 2}

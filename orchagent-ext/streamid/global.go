@@ -51,6 +51,8 @@ type Stats struct {
 }
 
 // New checks the configuration; it reads no file and does not connect.
+//
+//conformance:draft-yang/allocate draft-yang/scope
 func New(c Config) (*Global, error) {
 	start := time.Now()
 	g := newGlobal(c, Validity, Quarantine, func() time.Duration { return time.Since(start) })

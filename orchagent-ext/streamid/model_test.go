@@ -108,6 +108,8 @@ func (w *world) calm() {
 
 // TestNoTwoFlowsShareAnID lets nodes run against an etcd to which requests are
 // lost, come late and come twice, on simulated time.
+//
+//conformance:draft-yang/allocate
 func TestNoTwoFlowsShareAnID(t *testing.T) {
 	var seen, moved int
 	var sum Stats

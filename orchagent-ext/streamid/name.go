@@ -20,6 +20,8 @@ const (
 )
 
 // name is the flow as it stands in etcd. It holds no "/".
+//
+//conformance:draft-yang/by-5-tuple
 func (c Classification) name(k *flow.Key) string {
 	if c == By5Tuple {
 		return fmt.Sprintf("%s,%s,port=%d", k.SrcAddr(), k.DstAddr(), k.SrcPort)

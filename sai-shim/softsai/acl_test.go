@@ -130,6 +130,8 @@ func TestSetEntry(t *testing.T) {
 }
 
 // An entry for one port of those that its table is bound to.
+//
+//conformance:draft-hu/ingress
 func TestInPort(t *testing.T) {
 	enterNamespace(t)
 	link(t, "port0", "far0")

@@ -103,25 +103,40 @@ func TestSample(t *testing.T) {
 	d.do("switch SLUICE_PORTS=port0 SLUICE_CPU_RATE=1000000 SLUICE_CPU_BURST=1000000")
 	table := newTable(t, d, "port0")
 	sampler := d.id("create samplepacket u32:0=50")
-	d.do("create entry oid:0=%s %s %s=%s", table, fieldRoCE, actionSample, sampler)
+	entry := d.id("create entry oid:0=%s %s %s=%s", table, fieldRoCE, actionSample, sampler)
 	mark := d.id("create entry oid:0=%s u32:1=9 field-u16:0x1016=4790 %s=%d", table, actionPacket, packetCopy)
 	program := startRunner(t, "port0")
 	const sent = 10000
 	frame := roceFrame(hostA, hostB, 0xc000, 7)
-	for range sent {
-		program.run(frame)
-	}
 	// The last packet is always copied: when it is there, all are.
 	last := roceFrame(hostA, hostB, 0xc000, 7)
 	binary.BigEndian.PutUint16(last[ethLen+ipv6Len+2:], 4790)
-	program.run(last)
-	var got []packet
-	for len(got) == 0 || string(got[len(got)-1].data) != string(last) {
-		got = append(got, d.packets(1)...)
+	samples := func() int {
+		for range sent {
+			program.run(frame)
+		}
+		program.run(last)
+		var got []packet
+		for len(got) == 0 || string(got[len(got)-1].data) != string(last) {
+			got = append(got, d.packets(1)...)
+		}
+		return len(got) - 1
 	}
 	// 200 are expected, with a deviation of 14.
-	if n := len(got) - 1; n < 100 || n > 300 {
+	if n := samples(); n < 100 || n > 300 {
 		t.Errorf("%d samples of %d packets at 1 of 50", n, sent)
+	}
+	d.do("set samplepacket %s u32:0=500", sampler)
+	// 20 are expected, with a deviation of 4.5.
+	if n := samples(); n < 1 || n > 60 {
+		t.Errorf("%d samples of %d packets at 1 of 500, set in place", n, sent)
+	}
+	if status, _ := d.try("set samplepacket %s u32:0=0", sampler); status == 0 {
+		t.Error("a rate of 0 was taken")
+	}
+	d.do("set entry %s %s=off", entry, actionSample)
+	if n := samples(); n > 0 {
+		t.Errorf("%d samples of an entry that samples no more", n)
 	}
 	d.do("remove entry %s", mark)
 }

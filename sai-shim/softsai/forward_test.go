@@ -187,6 +187,8 @@ func settings(t *testing.T) (s [4]int) {
 }
 
 // Computed labels spread the queue pairs of one host pair once the hash has the label.
+//
+//conformance:draft-hu/write draft-hu/hash-label
 func TestForwardByLabel(t *testing.T) {
 	f := newFabric(t)
 	before := settings(t)

@@ -55,6 +55,8 @@ func wantLabel(frame []byte, algorithm flow.Algorithm, always, outer bool) (want
 // The label is the one of package flow, in every packet that carries RoCEv2
 // directly over IPv6, in the outermost header of tunnels where that is asked for, and
 // nothing else changes in any packet.
+//
+//conformance:draft-hu/input draft-hu/crc-loop
 func TestComputedLabel(t *testing.T) {
 	enterNamespace(t)
 	link(t, "port0", "far0")

@@ -8,8 +8,8 @@
 //	what it prints on stdout, then on stderr
 //	```
 //
-// of a page in order, in one folder per page that has bin/ and tests/captures/ of
-// its own, and compare what they print, line by line. A line … of the page matches
+// of a page in order, in one folder per page that has bin/, tests/captures/, the
+// dissectors and the golden packets, and compare what they print, line by line. A line … of the page matches
 // any number of lines. A command must exit with 0. Commands that begin with make
 // are not run here: their target must exist, and they show no output. What
 //

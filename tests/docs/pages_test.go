@@ -131,12 +131,14 @@ func (p *page) check(t *testing.T, dir string) {
 }
 
 // workplace makes the folder that the commands of a page run in: bin/sluice, built
-// from the source as it is, and a copy of the captures.
+// from the source as it is, and a copy of the captures and dissectors.
 func workplace(t *testing.T, program string) string {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.CopyFS(filepath.Join(dir, "tests/captures"), os.DirFS(filepath.Join(root, "tests/captures"))); err != nil {
-		t.Fatal(err)
+	for _, folder := range []string{"tests/captures", "docs/dissectors", "orchagent-ext/notify/testdata"} {
+		if err := os.CopyFS(filepath.Join(dir, folder), os.DirFS(filepath.Join(root, folder))); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if err := os.Mkdir(filepath.Join(dir, "bin"), 0o755); err != nil {
 		t.Fatal(err)

@@ -68,7 +68,7 @@ var stages = []stage{
 	{
 		page:  "gnmi.md",
 		first: "sluice-gnmi --cert",
-		given: certificates + "printf 'alice:%s\\n' '$2y$05$abcdefghijklmnopqrstuuE7oEx4fFXO1SvdQgrfMHWgV4K2gJd3S' >/etc/sluice/users",
+		given: certificates + "printf 'alice:%s\\n' '$2y$10$abcdefghijklmnopqrstuuE7oEx4fFXO1SvdQgrfMHWgV4K2gJd3S' >/etc/sluice/users",
 		alone: true,
 		until: "grep -q 'sluice-gnmi starts' /tmp/output",
 	},

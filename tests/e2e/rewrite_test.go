@@ -33,13 +33,15 @@ func flowLabels(t *testing.T, arrived []fabric.Frame) map[uint32]uint32 {
 
 // TestRewriteKeepsLabels: where the CPU computes the labels, each flow gets an
 // entry, its label is fixed from then on, and survives a kill.
+//
+//conformance:draft-hu/write
 func TestRewriteKeepsLabels(t *testing.T) {
 	l := newLeaf(t)
 	hide := []string{"--sai-profile", "SLUICE_HIDE=compute"}
 	l.start(hide...)
 	l.enable()
 	l.awaitFields("SLUICE_CAPABILITY", "switch", "flow_label_method", "rewrite")
-	l.send(l.sessions(1)) // the CPU learns of the flows
+	l.send(l.sessions(2)) // the CPU learns of the flows
 	l.awaitFields("SLUICE_STATE", "global", "flows", "64")
 	before := flowLabels(t, l.send(l.sessions(2)))
 	for qp, label := range before {
@@ -99,7 +101,9 @@ func TestCPURate(t *testing.T) {
 	}
 	policer := l.objects()["cpu/policer"]
 	l.set("SLUICE", "global", "cpu_rate", "100000", "cpu_burst", "1000")
-	l.await("SLUICE_ASIC_OBJECT", policer, func(f map[string]string) bool { return f == nil })
+	l.await("SLUICE_ASIC_OBJECT", policer, func(f map[string]string) bool { // the same object
+		return strings.Contains(f["attributes"], "SAI_POLICER_ATTR_CIR=100000 SAI_POLICER_ATTR_CBS=1000 ")
+	})
 	for deadline := time.Now().Add(patience); l.row("SLUICE_STATE", "global")["flows"] != "64"; {
 		if time.Now().After(deadline) {
 			t.Fatalf("flows: %v", l.row("SLUICE_STATE", "global"))
@@ -118,6 +122,8 @@ func TestMissingRights(t *testing.T) {
 }
 
 // TestHashWarning: labels that ECMP does not hash are said to be no use.
+//
+//conformance:draft-hu/hash-label
 func TestHashWarning(t *testing.T) {
 	l := newLeaf(t)
 	l.start()

@@ -12,6 +12,8 @@ import (
 
 // TestStreamIDs: flows carry ids of scope hash, and of scope local without a
 // restart; these stay over a kill.
+//
+//conformance:draft-yang/scope
 func TestStreamIDs(t *testing.T) {
 	l := newLeaf(t)
 	l.start(rewriting...)
@@ -64,6 +66,8 @@ func TestStreamIDs(t *testing.T) {
 // TestStreamIDsOfADomain: two nodes of a domain never have one id for two flows, nor
 // two for one: while etcd is away and comes back, when a node is killed and comes
 // back, and when it does not come back in time.
+//
+//conformance:draft-yang/scope
 func TestStreamIDsOfADomain(t *testing.T) {
 	one, two := newLeaf(t), newLeaf(t)
 	m, endpoints := newManagement(t, one, two)

@@ -139,7 +139,7 @@ var extensions = []must{
 		s.mustSet(&gpb.SetRequest{Extension: cancel("a")})
 		is(t, "rows", s.rows(), rowsMap{})
 	}},
-	{"commit 3.2.4 the rollback duration can be set anew", func(t *testing.T, s *server) {
+	{"commit 3.2.4 the rollback duration can be set again", func(t *testing.T, s *server) {
 		_, err := s.set(&gpb.SetRequest{Extension: extend("a", time.Hour)})
 		fails(t, "nothing waits", err, codes.FailedPrecondition)
 		s.mustSet(algorithm("crc32", commitOf("a", time.Hour)))

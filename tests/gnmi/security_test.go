@@ -22,6 +22,7 @@ import (
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+	"sluice/gnmi-server/auth"
 )
 
 // secure starts a server with TLS, a CA for clients and users alice and bob, whose
@@ -39,7 +40,7 @@ func secure(t *testing.T, flags ...string) (*server, *authority) {
 
 func hashed(t *testing.T, name, password string) string {
 	t.Helper()
-	hash, err := bcrypt.GenerateFromPassword([]byte(password), bcrypt.MinCost)
+	hash, err := bcrypt.GenerateFromPassword([]byte(password), auth.MinCost)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -314,7 +315,7 @@ func TestFlags(t *testing.T) {
 	}{
 		"plain text elsewhere":      {[]string{"--insecure-loopback", "0.0.0.0:0"}, "must be an address of loopback"},
 		"plain text by name":        {[]string{"--insecure-loopback", "localhost:0"}, "must be an address of loopback"},
-		"TLS that lets all in":      {[]string{"--cert", "a", "--key", "b"}, "would let everybody in"},
+		"TLS that lets all in":      {[]string{"--cert", "a", "--key", "b"}, "would let every client in"},
 		"a certificate, no key":     {[]string{"--cert", "a"}, "go together"},
 		"a CA alone":                {[]string{"--ca", "a"}, "--ca needs"},
 		"nothing to listen on":      {[]string{"--socket", ""}, "nothing to listen on"},

@@ -22,7 +22,7 @@ var sets = []must{
 		})
 		is(t, "rows", s.rows(), rowsMap{"SLUICE_FLOW_LABEL|global": {"algorithm": "crc32", "manage_switch_hash": "true"}})
 	}},
-	{"3.4 union_replace stands alone", func(t *testing.T, s *server) {
+	{"3.4 union_replace comes alone", func(t *testing.T, s *server) {
 		_, err := s.set(&gpb.SetRequest{
 			UnionReplace: []*gpb.Update{update(label, jsonOf(`{"algorithm":"crc32"}`))},
 			Update:       []*gpb.Update{update(label+"/rewrite", str("always"))},

@@ -33,7 +33,9 @@ func TestStats(t *testing.T) {
 	shown("sets_refused", "1")
 	fails(t, "a wrong password", capabilities(as(ctx, "alice", "alice"), s.tls(ca.trust())), codes.Unauthenticated)
 	shown("clients_refused", "1")
+	fails(t, "a second connection", capabilities(ctx, s.client()), codes.OK)
 	fails(t, "a third connection", capabilities(ctx, s.client()), codes.Unavailable)
+	shown("sessions_refused", "1")
 	shown("sessions", "2")
 
 	if err := s.state.Write(ctx, flows(3000, 0)...); err != nil { // more than gRPC takes ahead

@@ -57,6 +57,7 @@ var cases = map[string]seen{
 	"ppfc": {counts{ESP: 5, Marked: 5, Kernel: 5}, 5},
 }
 
+//conformance:draft-yang/ipsec
 func TestIPsec(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("network namespaces need root")

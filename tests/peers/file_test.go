@@ -15,6 +15,8 @@ import (
 
 // TestIpfixDump: once with nothing but the type records of the file (RFC 5610),
 // once with the elements file of docs.
+//
+//conformance:draft-lin/pkey
 func TestIpfixDump(t *testing.T) {
 	need(t, "ipfixDump")
 	s := newTool(t)
@@ -115,6 +117,7 @@ var tsharkNames = map[string]string{
 	"StartTime": "start", "EndTime": "end",
 }
 
+//conformance:draft-lin/opcode draft-lin/psn
 func TestTshark(t *testing.T) {
 	need(t, "tshark")
 	s := newTool(t)

@@ -18,6 +18,8 @@ import (
 )
 
 // TestGoflow2: its decoder, over every transport that needs no certificate.
+//
+//conformance:draft-lin/dest-qp
 func TestGoflow2(t *testing.T) {
 	s := newTool(t)
 	for _, transport := range []string{"udp", "tcp"} {
@@ -53,6 +55,8 @@ func (s *tool) exportAll(t *testing.T, collector string) {
 }
 
 // TestNfacctd: pmacct, with the map of docs: all eight elements by name.
+//
+//conformance:draft-lin/other
 func TestNfacctd(t *testing.T) {
 	need(t, "nfacctd")
 	s := newTool(t)

@@ -22,6 +22,7 @@ import (
 	"sluice/gnmi-server/paths"
 	"sluice/gnmi-server/server"
 	"sluice/orchagent-ext/logging"
+	"sluice/orchagent-ext/sandbox"
 	"sluice/orchagent-ext/sonicdb"
 )
 
@@ -41,27 +42,34 @@ const help = `sluice-gnmi serves gNMI 0.10.0: Capabilities, Get, Set and Subscri
 
   sluice-gnmi                                            on the unix socket alone
   sluice-gnmi --cert C --key K --ca CA                   and with TLS; clients need a certificate of the CA
-  sluice-gnmi --cert C --key K --users FILE              and with TLS; clients need a password
+  sluice-gnmi --cert C --key K --users FILE              and with TLS; clients need a password;
+                                                         htpasswd -B -C 10 makes a line of FILE
   sluice-gnmi --insecure-loopback 127.0.0.1:50070        and in plain text on loopback
 
-Files are read again when they change.
+Files are read again when they change; streams of users who may no longer have them end.
+
+A connection has 5 s for TLS and 10 s for a first RPC with a user. The unix socket and each port have
+connections of their own; an eighth of the sessions of a port is left to other addresses than the one that
+has most. After 10 wrong passwords of a user or an address one more is looked at each 10 s; who has logged in
+from an address before is not held up by others. A session without an RPC ends after 5 min.
 
 Flags:
 `
 
 // options are the command line and the environment.
 type options struct {
-	dbConfig, namespace     string
-	listen, socket, plain   string
-	cert, key, ca           string
-	users, policy           string
-	stateFile               string
-	reflection, syslog      bool
-	health, version         bool
-	maxMessage, maxSessions int
-	maxStreams, maxQueue    int
-	stall                   time.Duration
-	level                   slog.Level
+	dbConfig, namespace      string
+	listen, socket, plain    string
+	cert, key, ca            string
+	users, policy            string
+	stateFile                string
+	reflection, syslog       bool
+	health, version          bool
+	maxMessage, maxSessions  int
+	maxStreams, maxQueue     int
+	maxOperations, maxLeaves int
+	stall                    time.Duration
+	level                    slog.Level
 }
 
 func parse(args []string, getenv func(string) string, stderr io.Writer) (*options, error) {
@@ -86,12 +94,14 @@ func parse(args []string, getenv func(string) string, stderr io.Writer) (*option
 	f.StringVar(&o.cert, "cert", or("SLUICE_GNMI_CERT", ""), "PEM `file` of the server's certificate (SLUICE_GNMI_CERT)")
 	f.StringVar(&o.key, "key", or("SLUICE_GNMI_KEY", ""), "PEM `file` of its key (SLUICE_GNMI_KEY)")
 	f.StringVar(&o.ca, "ca", or("SLUICE_GNMI_CA", ""), "PEM `file` of the CA that clients' certificates must be of (SLUICE_GNMI_CA)")
-	f.StringVar(&o.users, "users", or("SLUICE_GNMI_USERS", ""), "`file` of NAME:HASH with hashes of bcrypt, as htpasswd -B makes it (SLUICE_GNMI_USERS)")
-	f.StringVar(&o.policy, "policy", or("SLUICE_GNMI_POLICY", ""), "JSON `file` of who may read and write which paths; empty: everybody everything (SLUICE_GNMI_POLICY)")
+	f.StringVar(&o.users, "users", or("SLUICE_GNMI_USERS", ""), fmt.Sprintf("`file` of NAME:HASH with hashes of bcrypt of cost %d to %d, as htpasswd -B -C %d makes it (SLUICE_GNMI_USERS)", auth.MinCost, auth.MaxCost, auth.MinCost))
+	f.StringVar(&o.policy, "policy", or("SLUICE_GNMI_POLICY", ""), "JSON `file` of who may read and write which paths; empty: every user all (SLUICE_GNMI_POLICY)")
 	f.StringVar(&o.stateFile, "state-file", "/var/lib/sluice/gnmi-commit.json", "`file` for what an unconfirmed commit takes back; empty: no such commits")
 	f.BoolVar(&o.reflection, "reflection", false, "serve gRPC's reflection")
 	f.IntVar(&o.maxMessage, "max-message", 4<<20, "largest request, in `octets`")
-	f.IntVar(&o.maxSessions, "max-sessions", 128, "`connections` at once")
+	f.IntVar(&o.maxSessions, "max-sessions", 128, "`connections` of users at once, of the unix socket and of each port")
+	f.IntVar(&o.maxOperations, "max-operations", 4096, "`operations` of a Set: deletes, replaces and updates")
+	f.IntVar(&o.maxLeaves, "max-leaves", 50000, "`leaves` a second that a client (a user at an address) may have sampled and read; one that asks for more waits")
 	f.IntVar(&o.maxStreams, "max-streams", 256, "Subscribe `RPCs` at once")
 	f.IntVar(&o.maxQueue, "max-queue", 65536, "`leaves` that may wait for a stream; with more its client has not kept up")
 	f.DurationVar(&o.stall, "max-stall", 30*time.Second, "`time` for which a client of a stream may take nothing")
@@ -108,7 +118,7 @@ func parse(args []string, getenv func(string) string, stderr io.Writer) (*option
 	return o, o.check()
 }
 
-// check looks at what flags mean together.
+// check checks what flags mean together.
 func (o *options) check() error {
 	switch {
 	case (o.cert == "") != (o.key == ""):
@@ -116,10 +126,10 @@ func (o *options) check() error {
 	case o.ca != "" && o.cert == "":
 		return errors.New("--ca needs --cert and --key")
 	case o.cert != "" && o.ca == "" && o.users == "":
-		return errors.New("TLS without --ca and without --users would let everybody in; give one of them, or both")
+		return errors.New("TLS without --ca and without --users would let every client in; give one of them, or both")
 	case o.cert == "" && o.socket == "" && o.plain == "":
 		return errors.New("there is nothing to listen on: give --cert and --key, or --socket")
-	case o.maxMessage <= 0 || o.maxSessions <= 0 || o.maxStreams <= 0 || o.maxQueue <= 0 || o.stall <= 0:
+	case o.maxMessage <= 0 || o.maxSessions <= 0 || o.maxStreams <= 0 || o.maxQueue <= 0 || o.maxOperations <= 0 || o.maxLeaves <= 0 || o.stall <= 0:
 		return errors.New("limits must be greater than 0")
 	}
 	return nil
@@ -144,9 +154,13 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 	if err != nil {
 		return err
 	}
+	if err := sandbox.Enter(sandbox.Server); err != nil {
+		log.Warn("system calls that are never needed stay allowed", "why", err)
+	}
 	c := server.Config{
 		StateFile: o.stateFile, Log: log,
 		QueueLimit: o.maxQueue, Stall: o.stall, Streams: o.maxStreams,
+		Operations: o.maxOperations, Leaves: o.maxLeaves,
 		Databases: make(map[string]*sonicdb.DB),
 	}
 	where, err := sonicdb.Load(o.dbConfig, o.namespace)
@@ -167,21 +181,26 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 			return err
 		}
 	}
-	c.Identify = who.Identify
+	if o.cert != "" {
+		if who.Certificates, err = auth.OpenCertificates(o.cert, o.key, o.ca, log); err != nil {
+			return err
+		}
+	}
+	c.Who = who
 	if o.policy != "" {
 		if c.Policy, err = auth.OpenPolicy(o.policy, log); err != nil {
 			return err
 		}
 	}
 	s := server.New(c)
-	doors, err := open(o, s, log)
+	ports, err := open(o, s, log)
 	if err != nil {
 		return err
 	}
 	log.Info("sluice-gnmi starts", "version", version)
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return s.Run(ctx) })
-	group.Go(func() error { return doors.serve(ctx) })
+	group.Go(func() error { return ports.serve(ctx) })
 	if err := group.Wait(); err != nil {
 		return err
 	}

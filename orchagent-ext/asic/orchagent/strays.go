@@ -14,7 +14,7 @@ import (
 // has kept our session, and a warm or fast reboot our rows of APPL_DB: what has one of
 // our names, and is as we would have written it, is taken over, and so are hash fields
 // of which the file of [Driver.Remember] tells.
-func (d *Driver) Strays(stands map[string]*asic.Record) (int, error) {
+func (d *Driver) Strays(stands map[string]*asic.Record, _ map[asic.ID]bool) (int, error) {
 	session, err := d.read(rows.Row{Table: tableMirror, Key: nameSession})
 	if err != nil {
 		return 0, err

@@ -26,10 +26,13 @@ notifications in it: PFCM, PPFC, Rate Advice, CNP and PFC, with what the receive
 
 SRC-QP is in the packet only for datagrams. For connections it is learned, and FROM says how:
 deth (it stands in the packet), cm (RDMA-CM, REQ joined with REP), ack (the reverse direction's
-answers prove it). Until it is learned it is unknown: shown as ?, in JSON null; never guessed.`,
+answers prove it). Until it is learned it is unknown: shown as ?, in JSON null; never guessed.
+
+What comes by a pipe is shown as it comes. Ctrl-C ends the command with its summary and exit code 130,
+or 0 where the input has ended, too.`,
 		Example: `  sluice decode capture.pcap
   sluice decode --flows capture.pcapng
-  tcpdump -w - udp port 4791 | sluice decode --json -`,
+  tcpdump -U -w - udp port 4791 | sluice decode --json -`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if byFlow {
@@ -60,6 +63,12 @@ func decodePackets(cmd *cobra.Command, name string, asJSON bool, codePoints noti
 	if !asJSON {
 		rows = newTable(out, recordHeader...)
 	}
+	r.BeforeWaiting(func() {
+		if rows != nil {
+			rows.flush()
+		}
+		_ = out.Flush() // the error comes again at the end
+	})
 	flows := newFlowTable(nil)
 	var start time.Time
 	var message notify.Packet
@@ -101,12 +110,12 @@ func decodePackets(cmd *cobra.Command, name string, asJSON bool, codePoints noti
 	if flushErr := out.Flush(); err == nil {
 		err = flushErr
 	}
-	if err != nil {
+	if err = interrupted(cmd, err); err != nil && err != errInterrupted {
 		return err
 	}
 	fmt.Fprintln(cmd.ErrOrStderr(), s)
 	if seen.total > 0 {
 		fmt.Fprintln(cmd.ErrOrStderr(), &seen)
 	}
-	return nil
+	return err
 }

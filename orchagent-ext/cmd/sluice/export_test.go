@@ -90,6 +90,7 @@ func TestExportTimeouts(t *testing.T) {
 	}
 }
 
+//conformance:draft-lin/iana
 func TestExportRegistry(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "flows.ipfix")
 	_, errs := good(t, "export", captures+"rc-send-ipv4.pcap", "--file", out)

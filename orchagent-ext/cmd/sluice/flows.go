@@ -107,11 +107,11 @@ func decodeFlows(cmd *cobra.Command, name string, asJSON bool) error {
 	if printErr := printFlows(cmd, list.records, asJSON); err == nil {
 		err = printErr
 	}
-	if err != nil {
+	if err = interrupted(cmd, err); err != nil && err != errInterrupted {
 		return err
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "%s; %s\n", s, &list)
-	return nil
+	return err
 }
 
 func printFlows(cmd *cobra.Command, records []flowRecord, asJSON bool) error {

@@ -10,6 +10,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -30,15 +31,31 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
+// errInterrupted says that the user ended a command, which has said what it did.
+var errInterrupted = errors.New("interrupted")
+
+// interrupted is errInterrupted where err is what the user's Ctrl-C caused, else err.
+func interrupted(cmd *cobra.Command, err error) error {
+	if err != nil && cmd.Context().Err() != nil {
+		return errInterrupted
+	}
+	return err
+}
+
 // run executes one command line and returns the exit code: 1, and one line on
-// stderr, for anything that went wrong.
+// stderr, for anything that went wrong; 130, as of shells, where a command ended well
+// before its input did since the user interrupted it.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	cmd := newRootCommand()
 	cmd.SetArgs(args)
 	cmd.SetIn(stdin)
 	cmd.SetOut(stdout)
 	cmd.SetErr(stderr)
-	if err := cmd.ExecuteContext(ctx); err != nil {
+	err := cmd.ExecuteContext(ctx)
+	if errors.Is(err, errInterrupted) {
+		return 128 + int(syscall.SIGINT)
+	}
+	if err != nil {
 		fmt.Fprintf(stderr, "sluice: %s\n", text.Lines(err.Error()))
 		return 1
 	}
@@ -63,6 +80,7 @@ func newRootCommand() *cobra.Command {
 		newGenCommand(),
 		newSendCommand(),
 		newListenCommand(),
+		newAdviceCommand(),
 		newDemoCommand(),
 		newExportCommand(),
 		newTopCommand(),

@@ -179,6 +179,7 @@ func frames(t *testing.T, name string) [][]byte {
 	}
 }
 
+//conformance:draft-hu/only-label
 func TestRelabelChangesNothingButTheLabel(t *testing.T) {
 	dir := t.TempDir()
 	in, out, again := filepath.Join(dir, "in.pcap"), filepath.Join(dir, "out.pcap"), filepath.Join(dir, "again.pcap")

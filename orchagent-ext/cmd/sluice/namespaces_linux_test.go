@@ -165,6 +165,8 @@ func TestSendAndListen(t *testing.T) {
 
 // TestThroughARouter: a PFCM that came from further away is refused, whatever
 // hop limit it was sent with; the others are for that.
+//
+//conformance:draft-yang/hop-limit
 func TestThroughARouter(t *testing.T) {
 	r := fabrictest.Routed(t)
 	w := newWorld(t, r.A, r.B)

@@ -65,6 +65,17 @@ func (t *table) print(cells []string) {
 	t.w.WriteByte('\n')
 }
 
+// flush writes what there is, if that is more than the header. The columns are as wide
+// as it needs from then on.
+func (t *table) flush() {
+	if !t.begun && len(t.first) > 1 {
+		t.begin()
+	}
+	if t.begun {
+		_ = t.w.Flush() // the error comes again in end
+	}
+}
+
 // end prints what was kept back.
 func (t *table) end() error {
 	if !t.begun {

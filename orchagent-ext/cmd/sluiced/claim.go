@@ -6,27 +6,84 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"net"
-	"syscall"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
 
 	"sluice/orchagent-ext/sonicdb"
 )
 
+// lockFolder is where the locks are, unless the command line says otherwise.
+const lockFolder = "/run/sluiced"
+
 // claim makes this process the only sluiced of these databases in its network
-// namespace: two would undo each other's work. The claim is an abstract socket, so
-// the kernel gives it up when the process ends, however that comes.
-func claim(d *sonicdb.Databases) (release func(), err error) {
+// namespace: two would undo each other's work. The claim is a lock of a file in a
+// folder that only root, or the user of this process, can write: no other user can
+// take it first. The kernel gives it up when the process ends, however that comes.
+func claim(folder string, d *sonicdb.Databases) (release func(), err error) {
 	db, err := d.Database("CONFIG_DB")
 	if err != nil {
 		return nil, err
 	}
-	name := sha256.Sum256(fmt.Append(nil, db.Address, db.ID)) // a socket's name is short
-	l, err := net.Listen("unix", fmt.Sprintf("@sluiced/%x", name[:16]))
-	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("another sluiced runs on the databases at %s: end it first", db.Address)
+	var namespace unix.Stat_t
+	if err := unix.Stat("/proc/thread-self/ns/net", &namespace); err != nil {
+		return nil, fmt.Errorf("tell the network namespace: %w", err)
 	}
-	if err != nil {
+	if err := ownFolder(folder); err != nil {
 		return nil, fmt.Errorf("claim the databases at %s: %w", db.Address, err)
 	}
-	return func() { _ = l.Close() }, nil
+	name := sha256.Sum256(fmt.Append(nil, db.Address, db.ID, namespace.Dev, namespace.Ino))
+	file, err := lock(filepath.Join(folder, fmt.Sprintf("%x.lock", name[:16])))
+	switch {
+	case errors.Is(err, unix.EWOULDBLOCK):
+		return nil, fmt.Errorf("another sluiced runs on the databases at %s: end it first", db.Address)
+	case err != nil:
+		return nil, fmt.Errorf("claim the databases at %s: %w", db.Address, err)
+	}
+	return func() {
+		_ = os.Remove(file.Name()) // while it is locked, so that it is ours
+		_ = file.Close()
+	}, nil
+}
+
+// lock makes a file and locks it. One that its owner has removed meanwhile is made again.
+func lock(path string) (*os.File, error) {
+	for {
+		file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o600)
+		if err != nil {
+			return nil, err
+		}
+		if err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+			_ = file.Close()
+			return nil, fmt.Errorf("lock %s: %w", path, err)
+		}
+		locked, err := file.Stat()
+		if err != nil {
+			_ = file.Close()
+			return nil, err
+		}
+		if there, err := os.Lstat(path); err == nil && os.SameFile(locked, there) {
+			return file, nil
+		}
+		_ = file.Close()
+	}
+}
+
+// ownFolder makes a folder that no other user can write.
+func ownFolder(folder string) error {
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	var is unix.Stat_t
+	if err := unix.Lstat(folder, &is); err != nil {
+		return fmt.Errorf("look at %s: %w", folder, err)
+	}
+	switch {
+	case is.Mode&unix.S_IFMT != unix.S_IFDIR:
+		return fmt.Errorf("%s is no folder", folder)
+	case is.Uid != 0 && int(is.Uid) != os.Geteuid() || is.Mode&0o022 != 0:
+		return fmt.Errorf("folder %s belongs to user %d and has mode %04o: other users must not be able to write it", folder, is.Uid, is.Mode&0o7777)
+	}
+	return nil
 }

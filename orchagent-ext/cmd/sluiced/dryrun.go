@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"strings"
 	"text/tabwriter"
 
@@ -57,10 +58,14 @@ func dryRun(ctx context.Context, o *options, databases *sonicdb.Databases, out i
 	if err != nil {
 		return err
 	}
-	steps, err := asic.Compare(want, stands)
+	if method == asic.Rewrite { // whose flows keep their entries
+		maps.DeleteFunc(stands, func(_ string, r *asic.Record) bool { return asic.OfFlow(r) })
+	}
+	plan, err := asic.Compare(want, stands, asic.Settable)
 	if err != nil {
 		return err
 	}
+	steps := plan.Steps()
 	if o.json {
 		encoded, err := json.MarshalIndent(struct {
 			Method   asic.Method        `json:"method"`
@@ -152,9 +157,18 @@ func printSteps(out io.Writer, method asic.Method, steps []asic.Step, rejected [
 		what := "create"
 		if s.Remove {
 			what = "remove"
+		} else if s.Set != nil {
+			what = "set"
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s", what, s.Object.Key, s.Object.Type)
-		for i, a := range s.Object.Attrs {
+		attrs := s.Object.Attrs
+		if s.Set != nil {
+			attrs = nil
+		}
+		for _, name := range s.Set {
+			attrs = append(attrs, asic.Attr{Name: name, Value: cmp.Or(s.Object.Attr(name), "off")})
+		}
+		for i, a := range attrs {
 			if i > 0 {
 				fmt.Fprint(w, "\t\t")
 			}

@@ -25,6 +25,7 @@ import (
 	"sluice/orchagent-ext/leaffile"
 	"sluice/orchagent-ext/logging"
 	"sluice/orchagent-ext/orch"
+	"sluice/orchagent-ext/sandbox"
 	"sluice/orchagent-ext/sonicdb"
 	"sluice/yang/text"
 )
@@ -52,6 +53,8 @@ type options struct {
 	method              string
 	stateFile           string
 	files               folders
+	lockFolder          string
+	sandbox             string
 	level               slog.Level
 	syslog              bool
 	metrics             metricsOptions
@@ -96,8 +99,10 @@ func parse(args []string, getenv func(string) string, stderr io.Writer) (*option
 	f.BoolVar(&o.remove, "remove", false, "take everything of ours off the switch, delete our rows in STATE_DB and COUNTERS_DB, and end")
 	f.BoolVar(&o.json, "json", false, "print the dry run as JSON")
 	f.StringVar(&o.method, "method", "", "means that the dry run assumes: compute, rewrite, hash, udf-hash; default: the last one that was chosen, else compute; with the driver orchagent, what the switch can")
-	f.StringVar(&o.stateFile, "state-file", or("SLUICE_STATE_FILE", ""), "`file`, one for each instance, that outlives a reboot: which hash fields the driver orchagent added; off: none; default /var/lib/sluice/sluiced.json, with a namespace sluiced-asicN.json (SLUICE_STATE_FILE)")
+	f.StringVar(&o.stateFile, "state-file", or("SLUICE_STATE_FILE", ""), "`file`, one for each instance, that outlives a reboot: which hash fields the driver orchagent added; beside it FILE-rows.json has the rows in force; off: none; default /var/lib/sluice/sluiced.json, with a namespace sluiced-asicN.json (SLUICE_STATE_FILE)")
 	f.Var(&o.files, "file-folder", "`folder` of files that rows may name (certificates, keys, passwords), besides "+strings.Join(leaffile.Default, " and ")+"; may be given again")
+	f.StringVar(&o.sandbox, "sandbox", or("SLUICE_SANDBOX", "on"), "`on`: take away system calls that are never needed, fewer with a vendor's library; off: none (SLUICE_SANDBOX)")
+	f.StringVar(&o.lockFolder, "lock-folder", or("SLUICE_LOCK_FOLDER", lockFolder), "`folder` of the lock that keeps a second sluiced off the same databases, which no other user can write (SLUICE_LOCK_FOLDER)")
 	f.TextVar(&o.level, "log-level", slog.LevelInfo, "`level`: debug, info, warn, error")
 	f.BoolVar(&o.syslog, "syslog", getenv("SLUICE_SYSLOG") != "", "log to syslog instead of standard error (SLUICE_SYSLOG)")
 	if err := o.metrics.define(f, or); err != nil {
@@ -107,10 +112,21 @@ func parse(args []string, getenv func(string) string, stderr io.Writer) (*option
 	if err := f.Parse(args); err != nil {
 		return nil, err
 	}
+	if o.sandbox != "on" && o.sandbox != "off" {
+		return nil, fmt.Errorf("--sandbox %q: on and off are allowed", o.sandbox)
+	}
 	if f.NArg() > 0 {
 		return nil, fmt.Errorf("unexpected %q: everything is a flag, see --help", f.Arg(0))
 	}
 	return o, nil
+}
+
+// profileOfSandbox is by the library: what a vendor's one needs is not known.
+func (o *options) profileOfSandbox() sandbox.Profile {
+	if o.library != "" && filepath.Base(o.library) != softLibrary {
+		return sandbox.Library
+	}
+	return sandbox.Switch
 }
 
 // memory is the path of the state file; "": none.
@@ -124,6 +140,14 @@ func (o *options) memory() string {
 		return "/var/lib/sluice/sluiced-" + o.namespace + ".json"
 	}
 	return "/var/lib/sluice/sluiced.json"
+}
+
+// rowsFile is the path of the file of the rows in force; "": none.
+func (o *options) rowsFile() string {
+	if o.memory() == "" {
+		return ""
+	}
+	return strings.TrimSuffix(o.memory(), ".json") + "-rows.json"
 }
 
 func run(ctx context.Context, args []string, getenv func(string) string, stdout, stderr io.Writer) error {
@@ -149,13 +173,18 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 	if err != nil {
 		return err
 	}
-	release, err := claim(databases)
+	if o.sandbox != "off" {
+		if err := sandbox.Enter(o.profileOfSandbox()); err != nil {
+			log.Warn("system calls that are never needed stay allowed", "why", err)
+		}
+	}
+	release, err := claim(o.lockFolder, databases)
 	if err != nil {
 		return err
 	}
 	defer release()
 	c := orch.Config{
-		Databases: databases, Version: version, Log: log, Now: time.Now,
+		Databases: databases, Version: version, Log: log, Now: time.Now, StateFile: o.rowsFile(),
 		Open: (&opener{ctx, o, databases, log}).open, Files: slices.Concat(leaffile.Default, leaffile.Folders(o.files)),
 	}
 	if o.remove {

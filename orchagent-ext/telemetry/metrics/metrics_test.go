@@ -285,7 +285,7 @@ func TestGarbage(t *testing.T) {
 	s.write("COUNTERS_DB", "SLUICE_IPFIX_STATS", "c", "connected", "maybe", "records", "1e3", "waiting", "9")
 	s.serve(Config{})
 	want := map[string]string{
-		"sluice_redis_up": "1", "sluice_skipped_fields": "12", "sluice_flows": "7", "sluice_label_skipped_total": "5",
+		"sluice_metrics_clients_closed_total": "0", "sluice_redis_up": "1", "sluice_skipped_fields": "12", "sluice_flows": "7", "sluice_label_skipped_total": "5",
 		`sluice_port_tx_packets_total{port="Ethernet0"}`: "8", `sluice_ipfix_waiting{collector="c"}`: "9",
 		`sluice_info{driver="",flow_label_method="",version=""}`: "1",
 	}

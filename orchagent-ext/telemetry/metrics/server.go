@@ -27,9 +27,9 @@ const DefaultAddress = "127.0.0.1:9475"
 const (
 	headerTimeout = 5 * time.Second
 	writeTimeout  = 15 * time.Second
-	idleTimeout   = 2 * time.Minute
-	maxHeader     = 16 << 10 // octets
-	maxScrapes    = 16       // at once; more get 503
+	idleTimeout   = 2 * time.Minute // a client that waits gives way to a new one, see clients
+	maxHeader     = 16 << 10        // octets
+	maxScrapes    = 16              // at once; more get 503
 )
 
 const (
@@ -51,6 +51,7 @@ type Server struct {
 	Config
 	source  *source
 	http    *http.Server
+	clients *clients
 	warning atomic.Pointer[string]
 	retry   time.Duration
 	ready   func(net.Addr) // for tests: it listens
@@ -69,7 +70,7 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{Config: c, source: source, retry: retryListen}
+	s := &Server{Config: c, source: source, retry: retryListen, clients: newClients(clientLimit(descriptors()))}
 	registry := prometheus.NewRegistry()
 	var to prometheus.Registerer = registry
 	if c.ASIC != "" {
@@ -78,6 +79,9 @@ func New(c Config) (*Server, error) {
 	for _, each := range []prometheus.Collector{
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: join(prefix, "metrics_clients_closed_total"), Help: "Connections to this server that were closed because there were too many.",
+		}, func() float64 { return float64(s.clients.closed.Load()) }),
 		&collector{read: source.read, tables: all, flows: c.Flows, failed: func(err error) {
 			c.Log.Warn("metrics: the rows cannot be read", "why", err)
 		}},
@@ -94,7 +98,8 @@ func New(c Config) (*Server, error) {
 	}))
 	mux.HandleFunc("GET /healthz", s.health)
 	s.http = &http.Server{
-		Handler: mux, ReadHeaderTimeout: headerTimeout, ReadTimeout: headerTimeout, WriteTimeout: writeTimeout,
+		Handler: s.clients.handler(mux), ConnState: s.clients.state, ConnContext: s.clients.context,
+		ReadHeaderTimeout: headerTimeout, ReadTimeout: headerTimeout, WriteTimeout: writeTimeout,
 		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
 		ErrorLog: slog.NewLogLogger(c.Log.Handler(), slog.LevelDebug), // of clients that end early
 	}

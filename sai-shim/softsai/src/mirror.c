@@ -10,7 +10,7 @@
 #include "queue.h"
 
 static const struct attribute sample_attributes[] = {
-	{ SAI_SAMPLEPACKET_ATTR_SAMPLE_RATE, PLAIN, sizeof(uint32_t), CREATE | MUST, NULL },
+	{ SAI_SAMPLEPACKET_ATTR_SAMPLE_RATE, PLAIN, sizeof(uint32_t), CREATE | SET | MUST, NULL },
 	{ SAI_SAMPLEPACKET_ATTR_TYPE, PLAIN, sizeof(int32_t), CREATE, NULL },
 	{ SAI_SAMPLEPACKET_ATTR_MODE, PLAIN, sizeof(int32_t), CREATE, NULL },
 };
@@ -34,6 +34,32 @@ static sai_status_t sample_create(struct object *o, bool adopted)
 	return SAI_STATUS_SUCCESS;
 }
 
+struct sampling {
+	sai_object_id_t sample;
+	sai_status_t status;
+};
+
+/* An entry has the rate of its sample object in it. */
+static void resample(struct object *entry, void *arg)
+{
+	const sai_attribute_value_t *v = object_value(entry, SAI_ACL_ENTRY_ATTR_ACTION_INGRESS_SAMPLEPACKET_ENABLE);
+	struct sampling *s = arg;
+
+	if (!s->status && v && v->aclaction.enable && v->aclaction.parameter.oid == s->sample)
+		s->status = entry->type->set(entry, SAI_ACL_ENTRY_ATTR_ACTION_INGRESS_SAMPLEPACKET_ENABLE);
+}
+
+static sai_status_t sample_set(struct object *o, sai_attr_id_t id)
+{
+	struct sampling s = { .sample = o->id };
+
+	(void)id;
+	if (!object_value(o, SAI_SAMPLEPACKET_ATTR_SAMPLE_RATE)->u32)
+		return SAI_STATUS_INVALID_ATTR_VALUE_0;
+	object_each(SAI_OBJECT_TYPE_ACL_ENTRY, resample, &s);
+	return s.status;
+}
+
 const struct type samplepacket_type = {
 	.type = SAI_OBJECT_TYPE_SAMPLEPACKET,
 	.name = "samplepacket",
@@ -41,6 +67,7 @@ const struct type samplepacket_type = {
 	.count = sizeof(sample_attributes) / sizeof(sample_attributes[0]),
 	.capability = "sample",
 	.create = sample_create,
+	.set = sample_set,
 };
 
 static const struct attribute mirror_attributes[] = {

@@ -131,7 +131,7 @@ def test_has_no_command_for_what_does_nothing(switch, line):
 
 
 def test_a_row_is_written_by_one_command(switch):
-    """Whoever watches sees the fields of a command together, or none."""
+    """A watcher sees the fields of a command together, or not at all."""
     seen, ready = [], threading.Event()
 
     def watch():

@@ -64,9 +64,9 @@ def test_status(running):
 
 def test_capability(running):
     assert running.run('show sluice capability').splitlines() == [
-        'Need        Means    Reason',
-        '----------  -------  ----------------------',
-        'flow label  rewrite  compute: not supported',
+        'Need        Method    Reason',
+        '----------  --------  ----------------------',
+        'flow label  rewrite   compute: not supported',
         '',
         'RoCEv2 over IPv4: not spread: IPv4 has no flow label',
     ]
@@ -76,15 +76,15 @@ def test_capability(running):
 def test_capability_where_nothing_is_sampled(running):
     running.put(6, {'SLUICE_CAPABILITY|switch': dict(CAPABILITY, sampling_method='none', sampling_reason='the switch cannot mirror samples')})
     assert running.run('show sluice capability').splitlines()[2:4] == [
-        'flow label  rewrite  compute: not supported',
-        'sampling    none     the switch cannot mirror samples',
+        'flow label  rewrite   compute: not supported',
+        'sampling    none      the switch cannot mirror samples',
     ]
 
 
 def test_flow_label(running):
     assert running.run('show sluice flow-label').splitlines() == [
         'flow label   active',
-        'means        rewrite',
+        'method       rewrite',
         'admin state  enabled',
         'algorithm    crc32',
         'ports        Ethernet0, Ethernet12',
@@ -96,7 +96,7 @@ def test_flow_label(running):
         'cpu roce       50',
     ]
     assert json.loads(running.run('show sluice flow-label --json')) == {
-        'flow_label': 'active', 'means': 'rewrite', 'config': {'admin_state': 'enabled', 'algorithm': 'crc32'},
+        'flow_label': 'active', 'method': 'rewrite', 'config': {'admin_state': 'enabled', 'algorithm': 'crc32'},
         'ports': ['Ethernet0', 'Ethernet12'], 'counters': {'label_written': 900, 'label_skipped': 100, 'cpu_roce': 50}}
 
 
@@ -168,12 +168,12 @@ def test_flows_of_a_port(running):
     assert running.run('show sluice flows --port Ethernet9', code=1) == 'Error: --port Ethernet9: there is no such port or PortChannel\n'
 
 
-@pytest.mark.parametrize('means, text', [
+@pytest.mark.parametrize('method, text', [
     ('rewrite', 'No flows.\n'),
-    ('compute', 'No flows: with the means compute the switch keeps none, only with rewrite it does.\n'),
+    ('compute', 'No flows: with the method compute the switch keeps none, only with rewrite it does.\n'),
 ])
-def test_no_flows(switch, means, text):
-    switch.put(6, {'SLUICE_STATE|global': dict(STATE, flow_label_method=means)})
+def test_no_flows(switch, method, text):
+    switch.put(6, {'SLUICE_STATE|global': dict(STATE, flow_label_method=method)})
     assert switch.run('show sluice flows') == text
     assert json.loads(switch.run('show sluice flows --json')) == []
 
@@ -268,7 +268,7 @@ def test_clear(running):
 
 
 @pytest.mark.parametrize('since, stats, want', [
-    # The daemon began anew, and has counted past the baseline already.
+    # The daemon began again, and has counted past the baseline already.
     ('2026-11-21T11:00:00Z', {'label_written': '950', 'cpu_roce': '60'}, {'label_written': 50, 'label_skipped': 0, 'cpu_roce': 60}),
     # So did the switch.
     ('2026-11-21T11:00:00Z', {'label_written': '3', 'label_skipped': '2', 'cpu_roce': '1'},

@@ -28,7 +28,7 @@ const (
 // folders have the model, and what it imports.
 var folders = []string{"../yang", "../yang/standins", "../yang/model/internal/generate"}
 
-// The table stands between these lines.
+// The table is between these lines.
 const (
 	begin = "# make generate writes this from yang/sonic-sluice.yang.\n"
 	end   = "# End of what make generate writes.\n"

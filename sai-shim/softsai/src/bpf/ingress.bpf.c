@@ -35,6 +35,7 @@ static __always_inline void count(struct softsai_entry *e, __u32 bytes)
  * hash takes the final destination of a packet, and of a tunnel the addresses as they
  * arrive.
  */
+/* conformance: draft-hu/write */
 static __always_inline void write_label(struct __sk_buff *skb, struct packet *p, struct softsai_entry *e)
 {
 	__u32 label = e->label, tunnel = p->key.valid & SOFTSAI_TUNNEL;

@@ -14,16 +14,16 @@ from natsort import natsorted
 
 # make generate writes this from yang/sonic-sluice.yang.
 TABLES = [
-    {"table":"SLUICE","command":"global","help":"What holds for the whole switch.","only":"global","fields":[
+    {"table":"SLUICE","command":"global","help":"Settings of the whole switch.","only":"global","fields":[
         {"name":"admin_state","type":"values","help":"The kill switch: disabled removes everything that Sluice has programmed.","values":["enabled","disabled"],"default":"enabled"},
         {"name":"cpu_burst","type":"number","help":"Burst of packets that the switch may send to the CPU.","min":1,"max":1000000,"default":"10000"},
         {"name":"cpu_rate","type":"number","help":"Packets that the switch may send to the CPU.","min":1,"max":10000000,"default":"100000"},
-        {"name":"driver","type":"values","help":"The way to the switch.","values":["sai","orchagent"],"default":"sai"},
+        {"name":"driver","type":"values","help":"Interface to the switch.","values":["sai","orchagent"],"default":"sai"},
         {"name":"etcd_allow_plaintext","type":"values","help":"Whether the password may be sent to etcd_endpoints of http, where everybody on the way reads it.","values":["true","false"],"default":"false"},
         {"name":"etcd_ca_file","type":"string","help":"PEM file of the CAs that may have signed the certificates of etcd's members.","min":1,"max":4096},
-        {"name":"etcd_cert_file","type":"string","help":"PEM file of our certificate for etcd.","min":1,"max":4096},
+        {"name":"etcd_cert_file","type":"string","help":"PEM file of this switch's certificate for etcd.","min":1,"max":4096},
         {"name":"etcd_endpoints","type":"endpoint","help":"Members of the etcd cluster of scope global.","pattern":"https?://([A-Za-z0-9._\\-]+|\\[[0-9A-Fa-f:.]+\\]):[0-9]{1,5}","most":9},
-        {"name":"etcd_key_file","type":"string","help":"PEM file of our key for etcd.","min":1,"max":4096},
+        {"name":"etcd_key_file","type":"string","help":"PEM file of this switch's key for etcd.","min":1,"max":4096},
         {"name":"etcd_password_file","type":"string","help":"File whose first line is the user's password.","min":1,"max":4096},
         {"name":"etcd_user","type":"string","help":"User of etcd.","min":1,"max":255},
         {"name":"flow_capacity","type":"number","help":"Flows that are tracked at once.","min":1024,"max":4194304,"default":"65536"},
@@ -34,7 +34,7 @@ TABLES = [
         {"name":"warm_restart","type":"values","help":"Whether what is programmed outlives a restart of the daemon.","values":["enabled","disabled"],"default":"enabled"}],
      "rules":["stream_id_scope global needs etcd_endpoints","etcd_endpoints must be all http, or all https","etcd_ca_file is needed with etcd_endpoints of https, and is for them only","etcd_cert_file and etcd_key_file go together","etcd_cert_file needs etcd_ca_file, and etcd_endpoints of https","etcd_user and etcd_password_file go together"]},
     {"table":"SLUICE_PORT","command":"port","help":"Ports that Sluice works on, and what they face.","key":
-        {"name":"name","type":"string","help":"A port, or a PortChannel, which stands for its members."},"in":["PORT","PORTCHANNEL"],"fields":[
+        {"name":"name","type":"string","help":"A port, or a PortChannel; it applies to all members."},"in":["PORT","PORTCHANNEL"],"fields":[
         {"name":"flow_label","type":"values","help":"Whether packets that come in here are labelled; by default on edge ports only.","values":["enabled","disabled"]},
         {"name":"role","type":"values","help":"What the port faces.","values":["edge","fabric","border"],"default":"fabric"}]},
     {"table":"SLUICE_FLOW_LABEL","command":"flow-label","help":"Flow labels computed from queue pairs (draft-hu).","only":"global","fields":[
@@ -53,16 +53,16 @@ TABLES = [
         {"name":"mode","type":"values","help":"What a record is of.","values":["flow","packet","biflow"],"default":"flow"},
         {"name":"observation_domain","type":"number","min":0,"max":4294967295,"default":"1"},
         {"name":"pen","type":"number","help":"Private enterprise number of the RDMA elements; 32473 is for documentation (RFC 5612), 0 once IANA has assigned them.","min":0,"max":4294967295,"default":"32473"},
-        {"name":"sampling_rate","type":"number","help":"One of so many packets is looked at.","min":1,"max":4294967295,"default":"1"},
+        {"name":"sampling_rate","type":"number","help":"One of this many packets is sampled.","min":1,"max":4294967295,"default":"1"},
         {"name":"template_refresh_packets","type":"number","help":"Templates are sent again over UDP and DTLS after so many messages.","min":1,"max":4294967295,"default":"4096"},
-        {"name":"template_refresh_s","type":"number","help":"Templates are sent again over UDP after this time; sessions over DTLS begin anew.","min":1,"max":86400,"default":"600"}],
+        {"name":"template_refresh_s","type":"number","help":"Templates are sent again over UDP after this time; sessions over DTLS are renewed.","min":1,"max":86400,"default":"600"}],
      "rules":["first_element_id is for an enterprise number: with pen 0 give the eight ids that IANA assigned in element_ids","element_ids are eight with pen 0, as IANA assigned them, and for pen 0 only"]},
     {"table":"SLUICE_IPFIX_COLLECTOR","command":"ipfix-collector","help":"Where IPFIX goes.","key":
         {"name":"name","type":"string","min":1,"max":64,"pattern":"[A-Za-z0-9_.\\-]+"},"fields":[
         {"name":"address","type":"ip-address"},
         {"name":"ca_file","type":"string","help":"PEM file of the CAs that may have signed the collector's certificate.","min":1,"max":4096},
-        {"name":"cert_file","type":"string","help":"PEM file of our certificate.","min":1,"max":4096},
-        {"name":"key_file","type":"string","help":"PEM file of our key.","min":1,"max":4096},
+        {"name":"cert_file","type":"string","help":"PEM file of this switch's certificate.","min":1,"max":4096},
+        {"name":"key_file","type":"string","help":"PEM file of this switch's key.","min":1,"max":4096},
         {"name":"path_mtu","type":"number","help":"Messages over UDP and DTLS fit into it.","min":512,"max":65535,"default":"1280"},
         {"name":"port","type":"number","help":"By default 4739, with TLS and DTLS 4740.","min":1,"max":65535},
         {"name":"transport","type":"values","values":["udp","tcp","tls","dtls"],"default":"udp"}],"needs":["address"],
@@ -172,7 +172,7 @@ def connector(db, namespace):
 
 
 def check_key(cfgdb, table, key):
-    """Refuses a key that is none, or that no row of the other tables has."""
+    """Refuses a key that is not valid, or that no row of the other tables has."""
     field, others = table['key'], table.get('in', [])
     if others and (not is_good(field, key) or '|' in key):
         fail('{} "{}": must not be empty, and has no |'.format(field['name'], key))

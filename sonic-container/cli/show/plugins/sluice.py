@@ -16,7 +16,7 @@ CONFIG_DB, STATE_DB, COUNTERS_DB = 'CONFIG_DB', 'STATE_DB', 'COUNTERS_DB'
 SEPARATOR = {CONFIG_DB: '|', STATE_DB: '|', COUNTERS_DB: ':'}
 
 # The fields of SLUICE_STATS:global that count up, in the order in which they are
-# shown. Those of the switch outlive sluiced; the others begin anew with it.
+# shown. Those of the switch outlive sluiced; the others begin at 0 with it.
 OF_SWITCH = ['label_written', 'label_skipped']
 OF_DAEMON = ['cpu_copied', 'cpu_ring_full', 'cpu_policed', 'cpu_roce', 'cpu_tunnelled', 'cpu_not_roce', 'cpu_malformed',
              'cpu_queue_full', 'cpu_new_flows', 'flows_without_entry', 'loop_faults']
@@ -63,7 +63,7 @@ def only(client, database, table, key):
 
 
 def config_errors(client):
-    """The rows of CONFIG_DB that are not in force as they stand there."""
+    """The rows of CONFIG_DB that are not in force as configured."""
     rows = []
     for name, row in read(client, STATE_DB, 'SLUICE_CONFIG_ERROR').items():
         table, _, key = name.partition('|')
@@ -131,7 +131,7 @@ def baseline(namespace):
 def since_cleared(row, base, name, started):
     """The counters of a row of COUNTERS_DB since they were cleared.
 
-    A counter that is lower than its baseline began anew, and so did all of the
+    A counter that is lower than its baseline began at 0 again, and so did all of the
     daemon's if it started meanwhile: then nothing is taken off.
     """
     then = base.get('counters', {}).get(name, {})
@@ -140,8 +140,8 @@ def since_cleared(row, base, name, started):
         if field not in row:
             continue
         now, before = int(row[field]), int(then.get(field, 0))
-        anew = now < before or (field not in OF_SWITCH and base.get('since') != started)
-        counters[field] = now if anew else now - before
+        restarted = now < before or (field not in OF_SWITCH and base.get('since') != started)
+        counters[field] = now if restarted else now - before
     return counters
 
 
@@ -175,8 +175,8 @@ def status(db, as_json, namespace):
     if as_json:
         print_json(dict({'state': state, 'config_errors': errors}, **({'silent_since': silent} if silent else {})))
         return
-    means = state.get('flow_label_method')
-    label = state.get('flow_label', '') + (' ({})'.format(means) if means else '')
+    method = state.get('flow_label_method')
+    label = state.get('flow_label', '') + (' ({})'.format(method) if method else '')
     print_pairs([
         ('state', state.get('state')), ('flow label', label), ('driver', state.get('driver')),
         ('objects', state.get('objects')), ('flows', state.get('flows')), ('stream ids', state.get('stream_ids')),
@@ -197,7 +197,7 @@ def status(db, as_json, namespace):
 @namespace_option
 @clicommon.pass_db
 def capability(db, as_json, namespace):
-    """The means that the switch has, and why it is no better one"""
+    """The method that the switch uses, and why no preferred one"""
     row = only(connector(db, namespace), STATE_DB, 'SLUICE_CAPABILITY', 'switch')
     need_daemon(row, as_json)
     if as_json:
@@ -205,7 +205,7 @@ def capability(db, as_json, namespace):
         return
     rows = [[need.replace('_', ' '), row[need + '_method'], row.get(need + '_reason', '')]
             for need in ('flow_label', 'sampling', 'threshold', 'hold') if need + '_method' in row]
-    print_table(['Need', 'Means', 'Reason'], rows)
+    print_table(['Need', 'Method', 'Reason'], rows)
     if 'flow_label_ipv4' in row:
         click.echo('\nRoCEv2 over IPv4: ' + plain(row['flow_label_ipv4']))
 
@@ -226,10 +226,10 @@ def flow_label(db, as_json, namespace):
     row = only(client, COUNTERS_DB, 'SLUICE_STATS', 'global')
     counters = since_cleared(row, baseline(namespace), 'SLUICE_STATS:global', state.get('since'))
     if as_json:
-        print_json({'flow_label': state.get('flow_label'), 'means': state.get('flow_label_method'),
+        print_json({'flow_label': state.get('flow_label'), 'method': state.get('flow_label_method'),
                     'config': config, 'ports': labelled, 'counters': counters})
         return
-    print_pairs([('flow label', state.get('flow_label')), ('means', state.get('flow_label_method'))] +
+    print_pairs([('flow label', state.get('flow_label')), ('method', state.get('flow_label_method'))] +
                 sorted((name.replace('_', ' '), value) for name, value in config.items() if name != 'NULL') +
                 [('ports', ', '.join(labelled) or 'none')])
     # Where labels are computed by the switch and nothing is exported the CPU sees no packets.
@@ -261,9 +261,9 @@ def flows(db, top, port, as_json, namespace):
         click.echo('No flows: none of the {} is seen at {}.'.format(known, port))
         return
     if not rows:
-        means = only(client, STATE_DB, 'SLUICE_STATE', 'global').get('flow_label_method')
-        if means and means != 'rewrite':
-            click.echo('No flows: with the means {} the switch keeps none, only with rewrite it does.'.format(means))
+        method = only(client, STATE_DB, 'SLUICE_STATE', 'global').get('flow_label_method')
+        if method and method != 'rewrite':
+            click.echo('No flows: with the method {} the switch keeps none, only with rewrite it does.'.format(method))
         else:
             click.echo('No flows.')
         return

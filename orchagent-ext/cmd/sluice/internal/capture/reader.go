@@ -210,6 +210,14 @@ func (r *Reader) Next() (*Frame, error) {
 	return f, nil
 }
 
+// BeforeWaiting calls f whenever the next frame may have to be waited for: where the
+// input is no file, each time before more of it is read.
+func (r *Reader) BeforeWaiting(f func()) {
+	if r.size == 0 {
+		r.count.before = f
+	}
+}
+
 // Progress is the share of the file that was read, 0 to 1; ok is false where
 // the length is not known beforehand.
 func (r *Reader) Progress() (share float64, ok bool) {
@@ -265,6 +273,8 @@ type counter struct {
 	room []byte      // that a Read which nobody waits for any more may still fill
 	done chan result // of the Read that is under way
 	last time.Time   // when reading ends, once ctx has
+
+	before func() // called before each Read; nil: nothing is
 }
 
 type result struct {
@@ -281,6 +291,9 @@ var errStopped = errors.New("stopped")
 func (c *counter) Read(b []byte) (int, error) {
 	if !c.last.IsZero() && !time.Now().Before(c.last) {
 		return 0, errStopped
+	}
+	if c.before != nil {
+		c.before()
 	}
 	if len(c.room) < len(b) {
 		c.room = make([]byte, len(b))

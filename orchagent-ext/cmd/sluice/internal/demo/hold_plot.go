@@ -17,6 +17,9 @@ import (
 func (r *holdReport) plot(path string) error {
 	var courses []chart.Course
 	for _, name := range holdRuns {
+		if r.trials[name] == nil {
+			continue
+		}
 		t, h := r.trials[name][0], r.each[name][0]
 		c := chart.Course{
 			Title: name,

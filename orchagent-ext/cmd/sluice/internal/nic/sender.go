@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"time"
 
+	"sluice/orchagent-ext/cmd/sluice/internal/advised"
 	"sluice/orchagent-ext/enforce"
 	"sluice/orchagent-ext/notify"
 	"sluice/orchagent-ext/roce"
@@ -49,6 +50,7 @@ type Sender struct {
 	changes  []enforce.Change[int]
 	packet   notify.Packet
 	streams  map[uint16][]int
+	advice   *advised.Table
 	counters Counters
 }
 
@@ -61,13 +63,12 @@ type sending struct {
 	hold     enforce.Hold
 	heldAt   int64
 	advised  uint64 // bit/s; 0: none
-	until    int64  // of the advice
 	slowed   slowed // by CNPs
 }
 
 // NewSender returns an adapter whose flows begin at start, spread over one interval.
 func NewSender(c Config, start int64) *Sender {
-	s := &Sender{c: c, free: start, holds: enforce.NewTable[int](len(c.Flows) + 1024), streams: map[uint16][]int{}}
+	s := &Sender{c: c, free: start, holds: enforce.NewTable[int](len(c.Flows) + 1024), streams: map[uint16][]int{}, advice: advised.New(c.Lifetime)}
 	for i := range c.Flows {
 		f := &c.Flows[i]
 		interval := f.interval(f.Rate)
@@ -93,6 +94,7 @@ func (s *Sender) Counters(now int64) Counters {
 // mean at once.
 func (s *Sender) Next(now int64) (flow int, at int64) {
 	s.apply(now, s.holds.Expire(s.changes[:0], now))
+	s.expire(now)
 	at = math.MaxInt64
 	for i := range s.flows {
 		if t := s.ready(now, i); t < at {
@@ -100,7 +102,10 @@ func (s *Sender) Next(now int64) (flow int, at int64) {
 		}
 	}
 	if end, ok := s.holds.Next(); ok && end < at {
-		return -1, end // nothing before a hold ends
+		flow, at = -1, end // nothing before a hold ends
+	}
+	if end, ok := s.advice.Next(); ok && end < at {
+		flow, at = -1, end // or an advice does
 	}
 	return flow, at
 }
@@ -127,7 +132,7 @@ func (s *Sender) limit(now int64, f *sending) uint64 {
 	if f.hold.Until != 0 {
 		rate = f.hold.Rate
 	}
-	if f.until > now {
+	if f.advised != 0 {
 		rate = min(rate, f.advised)
 	}
 	return min(rate, f.slowed.rate(now))
@@ -174,7 +179,7 @@ func (s *Sender) Receive(now int64, frame []byte) bool {
 		s.pfc(now)
 	case notify.KindRateAdvice:
 		s.counters.Advice++
-		s.advice(now)
+		s.advise(now)
 	case notify.KindCNP:
 		s.counters.CNP++
 		s.cnp(now)
@@ -238,7 +243,7 @@ func (s *Sender) pfc(now int64) {
 	s.paused = until
 }
 
-func (s *Sender) advice(now int64) {
+func (s *Sender) advise(now int64) {
 	m := &s.packet.RateAdvice
 	if !s.c.Obey.Advice {
 		return
@@ -248,8 +253,17 @@ func (s *Sender) advice(now int64) {
 		s.counters.Refused++
 		return
 	}
-	f, rate := &s.flows[i], uint64(m.Rate)*1_000_000
-	f.advised, f.until = rate, now+int64(s.c.Lifetime)
+	rate, _ := s.advice.Take(now, advised.QueuePair{Host: s.packet.Envelope.Dst, QP: m.DestinationQP}, advised.Source{Node: s.packet.Envelope.Src, QP: m.SourceQP}, m.Rate)
+	s.flows[i].advised = uint64(rate.Mbps) * 1_000_000
+}
+
+// expire ends the advice that is over.
+func (s *Sender) expire(now int64) {
+	for _, r := range s.advice.Expire(now) {
+		if i := s.of(r.Host, r.QP); i >= 0 {
+			s.flows[i].advised = uint64(r.Mbps) * 1_000_000
+		}
+	}
 }
 
 func (s *Sender) cnp(now int64) {

@@ -164,8 +164,12 @@ func (l *Link) Send(frame []byte) error {
 }
 
 // Receive waits for the next frame that came in for this host, one of its
-// groups or all, on a device with Ethernet headers. It returns the context's error when that ends first.
+// groups or all, on a device with Ethernet headers. It returns the context's error when that
+// ends first; it may be called again with another context.
 func (l *Link) Receive(ctx context.Context) (Frame, error) {
+	if err := l.file.SetReadDeadline(time.Time{}); err != nil {
+		return Frame{}, err
+	}
 	stop := context.AfterFunc(ctx, func() { _ = l.file.SetReadDeadline(time.Unix(1, 0)) })
 	defer stop()
 	conn, err := l.file.SyscallConn()
@@ -182,6 +186,11 @@ func (l *Link) Receive(ctx context.Context) (Frame, error) {
 		})
 		if ctx.Err() != nil {
 			return Frame{}, ctx.Err()
+		}
+		if errors.Is(err, os.ErrDeadlineExceeded) { // of an earlier call's context, set late
+			if err = l.file.SetReadDeadline(time.Time{}); err == nil {
+				continue
+			}
 		}
 		if err := errors.Join(err, os.NewSyscallError("recvfrom", readErr)); err != nil {
 			return Frame{}, err

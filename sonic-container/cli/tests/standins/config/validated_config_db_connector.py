@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stands in for SONiC's ValidatedConfigDBConnector. With SLUICE_TEST_REFUSE it
+"""A stand-in for SONiC's ValidatedConfigDBConnector. With SLUICE_TEST_REFUSE it
 refuses every write, as the switch does where YANG validation is on.
 """
 

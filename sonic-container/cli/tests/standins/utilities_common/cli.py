@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stands in for SONiC's utilities_common.cli: what the plugins use of it."""
+"""A stand-in for SONiC's utilities_common.cli: what the plugins use of it."""
 
 import os
 

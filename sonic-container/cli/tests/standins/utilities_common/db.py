@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stands in for SONiC's connectors, on a real Redis: what is written and read is
+"""A stand-in for SONiC's connectors, on a real Redis: what is written and read is
 what swsscommon would write and read, command by command.
 """
 

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -22,8 +23,8 @@ import (
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/reflection"
-	"sluice/gnmi-server/auth"
 	"sluice/gnmi-server/server"
+	"sluice/gnmi-server/sessions"
 )
 
 const (
@@ -35,11 +36,23 @@ const (
 	// A client that pings more often than this is cut off.
 	pingMinimum = 5 * time.Second
 
-	// handshake is for how long a new connection may say nothing.
-	handshake = 10 * time.Second
+	// handshake is for how long TLS and the first octets of HTTP/2 may take.
+	handshake = 5 * time.Second
+
+	// idle is for how long a session may have no RPC.
+	idle = 5 * time.Minute
 
 	// streamsPerSession is how many RPCs a connection may have open.
 	streamsPerSession = 128
+
+	// headers is how long the headers of an RPC may be, in octets.
+	headers = 16 << 10
+
+	// window is how much of a message gRPC takes before anybody asks for it, in octets.
+	window = 64 << 10
+
+	// othersShare is the share of a port's sessions that one address cannot have.
+	othersShare = 8
 
 	// grace is how long RPCs have to end when the server stops.
 	grace = 5 * time.Second
@@ -48,24 +61,25 @@ const (
 	healthInterval = 2 * time.Second
 )
 
-// doors are the listeners, each with the gRPC server behind it.
-type doors struct {
+// ports are the listeners, each with the gRPC server behind it.
+type ports struct {
+	options *options
 	server  *server.Server
 	health  *health.Server
 	servers []*grpc.Server
 	ears    []net.Listener
+	log     *slog.Logger
 }
 
 // open opens what the options name.
-func open(o *options, s *server.Server, log *slog.Logger) (*doors, error) {
-	d := &doors{server: s, health: health.NewServer()}
-	sessions := newSessions(o.maxSessions, &s.Stats, log)
+func open(o *options, s *server.Server, log *slog.Logger) (*ports, error) {
+	p := &ports{options: o, server: s, health: health.NewServer(), log: log}
 	if o.socket != "" {
 		ear, err := listenUnix(o.socket)
 		if err != nil {
 			return nil, err
 		}
-		d.add(o, ear, sessions, nil)
+		p.add(ear, o.maxSessions, nil)
 		log.Info("listening", "socket", o.socket)
 	}
 	if o.plain != "" {
@@ -73,63 +87,81 @@ func open(o *options, s *server.Server, log *slog.Logger) (*doors, error) {
 		if err != nil {
 			return nil, err
 		}
-		d.add(o, ear, sessions, nil)
+		p.add(ear, o.maxSessions, nil)
 		log.Warn("listening in plain text", "address", ear.Addr().String())
 	}
 	if o.cert != "" {
-		config, err := auth.Certificates(o.cert, o.key, o.ca, log)
-		if err != nil {
-			return nil, err
-		}
 		ear, err := net.Listen("tcp", o.listen)
 		if err != nil {
 			return nil, err
 		}
-		d.add(o, ear, sessions, credentials.NewTLS(config))
+		p.add(ear, o.maxSessions-o.maxSessions/othersShare, s.Who.Certificates.Config())
 		log.Info("listening with TLS", "address", ear.Addr().String())
 	}
-	return d, nil
+	return p, nil
 }
 
-// add puts a gRPC server behind a listener.
-func (d *doors) add(o *options, ear net.Listener, sessions *sessions, c credentials.TransportCredentials) {
+// add puts a gRPC server behind a listener; perSource is how many sessions an
+// address may have there.
+func (p *ports) add(ear net.Listener, perSource int, config *tls.Config) {
+	o := p.options
 	options := []grpc.ServerOption{
-		grpc.UnaryInterceptor(d.server.Unary),
-		grpc.StreamInterceptor(d.server.Stream),
+		grpc.InTapHandle(p.server.Tap),
+		grpc.UnaryInterceptor(p.server.Unary),
+		grpc.StreamInterceptor(p.server.Stream),
+		grpc.ForceServerCodecV2(server.Codec()),
 		grpc.MaxRecvMsgSize(o.maxMessage),
+		grpc.MaxHeaderListSize(headers),
+		grpc.StaticStreamWindowSize(window),
 		grpc.MaxConcurrentStreams(streamsPerSession),
 		grpc.ConnectionTimeout(handshake),
-		grpc.KeepaliveParams(keepalive.ServerParameters{Time: keepaliveTime, Timeout: keepaliveTimeout}),
+		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: idle, Time: keepaliveTime, Timeout: keepaliveTimeout}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: pingMinimum, PermitWithoutStream: true}),
 	}
-	if c != nil {
-		options = append(options, grpc.Creds(c))
+	limits := sessions.Limits{
+		Handshakes: min(sessions.Handshakes, descriptors()/4), Logins: min(sessions.Logins, descriptors()/8), LoginTime: sessions.LoginTime,
+		Sessions: o.maxSessions, PerSource: perSource,
+	}
+	begin := sessions.Handshake
+	if config != nil {
+		options = append(options, grpc.Creds(sessions.Follow(credentials.NewTLS(config))))
+	} else { // without TLS to begin with, which takes most of the memory before a login
+		begin, limits.Logins = sessions.Login, limits.Handshakes
 	}
 	s := grpc.NewServer(options...)
-	gpb.RegisterGNMIServer(s, d.server)
-	healthpb.RegisterHealthServer(s, d.health)
+	p.server.Register(s)
+	healthpb.RegisterHealthServer(s, p.health)
 	if o.reflection {
 		reflection.Register(s)
 	}
-	d.servers = append(d.servers, s)
-	d.ears = append(d.ears, sessions.limit(ear))
+	p.servers = append(p.servers, s)
+	p.ears = append(p.ears, sessions.Limit(ear, limits, begin, &p.server.Stats.Connections, p.log))
+}
+
+// descriptors returns how many files and connections the process may have open.
+func descriptors() int {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		return 1024 // what there is at least
+	}
+	return int(min(limit.Cur, 1<<20)) //nolint:gosec // it fits
 }
 
 // serve serves until ctx is done, and then lets RPCs end for a while.
-func (d *doors) serve(ctx context.Context) error {
+func (p *ports) serve(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
-	for i, s := range d.servers {
+	for i, s := range p.servers {
 		group.Go(func() error {
-			if err := s.Serve(d.ears[i]); !errors.Is(err, grpc.ErrServerStopped) { // before it began
+			if err := s.Serve(p.ears[i]); !errors.Is(err, grpc.ErrServerStopped) { // before it began
 				return err
 			}
 			return nil
 		})
 	}
 	group.Go(func() error {
-		d.watchHealth(ctx)
-		d.health.Shutdown()
-		for _, s := range d.servers {
+		p.watchHealth(ctx)
+		p.health.Shutdown()
+		for _, s := range p.servers {
 			hard := time.AfterFunc(grace, s.Stop)
 			s.GracefulStop()
 			hard.Stop()
@@ -140,16 +172,16 @@ func (d *doors) serve(ctx context.Context) error {
 }
 
 // watchHealth says that the server serves while the databases answer.
-func (d *doors) watchHealth(ctx context.Context) {
+func (p *ports) watchHealth(ctx context.Context) {
 	tick := time.NewTicker(healthInterval)
 	defer tick.Stop()
 	for {
 		is := healthpb.HealthCheckResponse_NOT_SERVING
-		if d.server.Ping(ctx) == nil {
+		if p.server.Ping(ctx) == nil {
 			is = healthpb.HealthCheckResponse_SERVING
 		}
-		d.health.SetServingStatus("", is)
-		d.health.SetServingStatus(gpb.GNMI_ServiceDesc.ServiceName, is)
+		p.health.SetServingStatus("", is)
+		p.health.SetServingStatus(gpb.GNMI_ServiceDesc.ServiceName, is)
 		select {
 		case <-ctx.Done():
 			return

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package auth
+
+import (
+	"hash/maphash"
+	"net"
+	"net/netip"
+	"sync"
+	"time"
+)
+
+const (
+	// wrongAtOnce is how many wrong passwords a user or an address may give before it
+	// has to wait, and wrongEvery how long it then waits for each further one.
+	wrongAtOnce = 10
+	wrongEvery  = 10 * time.Second
+
+	// mostKnown is how many pairs of user and address are remembered as good.
+	mostKnown = 1024
+
+	// buckets bounds the memory for users and addresses, which clients choose. Those
+	// that share a bucket share its limit.
+	buckets = 4096
+)
+
+// Source returns what counts as one address: an IPv4 address, or an IPv6 /64,
+// which one host can use as a whole. All who come by a unix socket are the zero
+// value.
+func Source(a net.Addr) netip.Prefix {
+	at, err := netip.ParseAddrPort(a.String())
+	if err != nil {
+		return netip.Prefix{}
+	}
+	ip, bits := at.Addr().Unmap().WithZone(""), 32
+	if ip.Is6() {
+		bits = 64
+	}
+	p, err := ip.Prefix(bits)
+	if err != nil {
+		return netip.Prefix{}
+	}
+	return p
+}
+
+// login is a user and where a client claims to be that user from.
+type login struct {
+	user   string
+	source netip.Prefix
+}
+
+// attempts limits wrong passwords by user and by address. A pair that has logged
+// in has a limit of its own, so that who guesses elsewhere does not lock it out.
+type attempts struct {
+	seed maphash.Seed
+
+	mu    sync.Mutex
+	free  [buckets]time.Time // when the wrong passwords of a bucket are forgotten
+	known map[login]time.Time
+}
+
+func newAttempts() *attempts {
+	return &attempts{seed: maphash.MakeSeed(), known: make(map[login]time.Time)}
+}
+
+// of returns the buckets that count for a login.
+func (a *attempts) of(l login) []*time.Time {
+	at := func(key any) *time.Time { return &a.free[maphash.Comparable(a.seed, key)%buckets] }
+	if _, ok := a.known[l]; ok {
+		return []*time.Time{at(l)}
+	}
+	return []*time.Time{at(l.user), at(l.source)}
+}
+
+// wait returns for how long no password of a login is looked at; 0: it may try.
+func (a *attempts) wait(l login, now time.Time) time.Duration {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var wait time.Duration
+	for _, free := range a.of(l) {
+		if free.After(now) { // the zero time is too far away for a difference
+			wait = max(wait, free.Sub(now)-(wrongAtOnce-1)*wrongEvery)
+		}
+	}
+	return wait
+}
+
+// wrong counts a wrong password.
+func (a *attempts) wrong(l login, now time.Time) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, free := range a.of(l) {
+		if free.Before(now) {
+			*free = now
+		}
+		*free = free.Add(wrongEvery)
+	}
+}
+
+// right remembers a login whose password was right.
+func (a *attempts) right(l login, now time.Time) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if _, ok := a.known[l]; !ok && len(a.known) >= mostKnown {
+		var oldest login
+		for k, at := range a.known {
+			if t, ok := a.known[oldest]; !ok || at.Before(t) {
+				oldest = k
+			}
+		}
+		delete(a.known, oldest)
+	}
+	a.known[l] = now
+}
+
+// knows reports whether a login has been right before.
+func (a *attempts) knows(l login) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	_, ok := a.known[l]
+	return ok
+}

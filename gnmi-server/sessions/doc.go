@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package sessions limits the connections of a listener by state and by address.
+//
+// A connection is in one of three states, each with a limit of its own:
+//
+//   - [Handshake]: until TLS is complete;
+//   - [Login]: until the first RPC of a user, who is known by then;
+//   - [Session]: from then on.
+//
+// Where there are too many before the login, the newest stays and an old one of the
+// address that has most has to go, a silent one first: who connects in numbers
+// displaces itself. Sessions are never displaced; what is too
+// many is refused. A connection that has not become a session in time is closed,
+// and so is one that sends too much or asks too often before.
+//
+// The command wraps its listeners and their TLS in it; package server says which
+// connection an RPC came by and whether a user is known. It knows no gNMI.
+package sessions

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package asic
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// adopt reads the ledger: objects that are still on the switch are taken over, the
+// others are forgotten.
+func (e *Engine) adopt() error {
+	records, err := e.ledger.Load()
+	if err != nil {
+		return fmt.Errorf("read the ledger: %w", err)
+	}
+	// An object whose id the ledger has is not looked for by what was written before.
+	slices.SortStableFunc(records, func(a, b *Record) int { return cmp.Compare(a.before(), b.before()) })
+	known := map[ID]bool{}
+	unknown := false // what the entries of flows sample
+	for _, r := range records {
+		if r.Type == typeChanging {
+			unknown, e.gone = true, append(e.gone, r.ID)
+			continue
+		}
+		if f, p, ok := parsePinned(r); ok && p.counter != "" {
+			if err := e.adoptFlow(f, &p, known); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := e.adoptObject(r); err != nil {
+			return err
+		}
+	}
+	before := maps.Clone(e.stands)
+	strays, err := e.driver.Strays(e.stands, known)
+	if err != nil {
+		return fmt.Errorf("look for strays: %w", err)
+	}
+	for key, r := range e.stands {
+		if before[key] == nil {
+			e.dirty = append(e.dirty, r)
+		}
+	}
+	e.adoptEarlier()
+	if unknown {
+		for _, p := range e.flows {
+			p.sampling = samplesUnknown
+		}
+	}
+	if len(records) > 0 || strays > 0 {
+		e.log.Info("took over the objects on the switch", "objects", e.Len(), "gone", len(e.gone), "strays", strays)
+	}
+	return e.save()
+}
+
+func (e *Engine) adoptObject(r *Record) error {
+	if e.stands[r.Key] != nil {
+		e.gone = append(e.gone, r.ID)
+		return nil
+	}
+	written := r.ID
+	there, err := e.driver.Exists(r)
+	if err != nil {
+		return fmt.Errorf("look for %s %s: %w", r.Type, r.ID, err)
+	}
+	if !there || r.ID != written {
+		e.gone = append(e.gone, written)
+	}
+	if !there {
+		return nil
+	}
+	if r.ID != written {
+		e.dirty = append(e.dirty, r)
+	}
+	e.stands[r.Key] = r
+	return nil
+}
+
+// adoptFlow takes over the objects of a flow. A counter whose entry is gone goes, too.
+func (e *Engine) adoptFlow(f FlowEntry, p *pinned, known map[ID]bool) error {
+	entry := p.record(f)
+	there := false
+	if e.flows[f] == nil {
+		var err error
+		if there, err = e.driver.Exists(entry); err != nil {
+			return fmt.Errorf("look for %s %s: %w", entry.Type, entry.ID, err)
+		}
+	}
+	if !there {
+		if err := e.driver.Remove(p.counterRecord(f)); err != nil && !errors.Is(err, ErrGone) {
+			return fmt.Errorf("remove %s %s: %w", TypeACLCounter, p.counter, err)
+		}
+		e.gone = append(e.gone, p.entry)
+		return nil
+	}
+	e.flows[f], known[p.entry], known[p.counter] = p, true, true
+	return nil
+}
+
+// adoptEarlier takes over flows of an earlier version, whose ledger had the counter
+// of a flow as an object of its own. One without the other is no flow: it goes with
+// the next plan.
+func (e *Engine) adoptEarlier() {
+	for key, r := range e.stands {
+		f, p, ok := parsePinned(r)
+		counter := e.stands[key+suffixCounter]
+		if !ok || counter == nil || e.flows[f] != nil {
+			continue
+		}
+		p.counter = counter.ID
+		e.flows[f] = &p
+		delete(e.stands, key)
+		delete(e.stands, counter.Key)
+		e.gone = append(e.gone, counter.ID)
+		e.dirty = slices.DeleteFunc(e.dirty, func(d *Record) bool { return strings.HasPrefix(d.Key, key) })
+		e.dirty = append(e.dirty, p.record(f))
+	}
+}

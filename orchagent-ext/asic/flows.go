@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package asic
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// pinned is what the engine keeps of a flow with an entry: its objects are many, and
+// all alike.
+type pinned struct {
+	label          uint32
+	entry, counter ID // "": they are to be created
+	sampling       sampling
+}
+
+// sampling says whether an entry samples packets.
+type sampling uint8
+
+const (
+	samplesNothing sampling = iota
+	samples
+	samplesUnknown // a process was killed while it changed that
+)
+
+// keySampling is a record of the ledger while the entries of flows begin or end to
+// sample. It has no object.
+const (
+	keySampling  = "flow/sampling"
+	idSampling   = ID(prefixUnknown + keySampling)
+	typeChanging = Type("changing")
+)
+
+func unlabelled(f FlowEntry) FlowEntry {
+	f.Label = 0
+	return f
+}
+
+// flowKey names the objects of a flow.
+func flowKey(f FlowEntry) string {
+	return fmt.Sprintf("%s%s/%s/%06x", prefixFlow, f.Src, f.Dst, f.DestQP)
+}
+
+func (f FlowEntry) compare(other FlowEntry) int {
+	return cmp.Or(f.Src.Compare(other.Src), f.Dst.Compare(other.Dst), cmp.Compare(f.DestQP, other.DestQP))
+}
+
+// parseFlowKey reads what flowKey wrote.
+func parseFlowKey(key string) (f FlowEntry, ok bool) {
+	words := strings.Split(strings.TrimPrefix(key, prefixFlow), "/")
+	if !strings.HasPrefix(key, prefixFlow) || len(words) != 3 {
+		return f, false
+	}
+	var errs [3]error
+	f.Src, errs[0] = netip.ParseAddr(words[0])
+	f.Dst, errs[1] = netip.ParseAddr(words[1])
+	_, errs[2] = fmt.Sscanf(words[2], "%06x", &f.DestQP)
+	return f, errors.Join(errs[:]...) == nil
+}
+
+// record is the flow in the ledger: one row, of the entry, with the attributes in
+// which flows differ. The counter has its id instead of a key.
+func (p *pinned) record(f FlowEntry) *Record {
+	attrs := []Attr{{attrSetLabel, fmt.Sprintf("0x%05x", p.label)}, {attrCounter, string(p.counter)}}
+	if p.sampling == samples {
+		attrs = append(attrs, Attr{attrSample, "@" + keySample})
+	}
+	return &Record{Object: Object{Key: flowKey(f), Type: TypeACLEntry, Attrs: attrs}, ID: p.entry}
+}
+
+func (p *pinned) counterRecord(f FlowEntry) *Record {
+	return &Record{Object: Object{Key: flowKey(f) + suffixCounter, Type: TypeACLCounter}, ID: p.counter}
+}
+
+// parsePinned reads what record wrote, or the entry of an earlier version, whose
+// counter is a record of its own and is referred to by key.
+func parsePinned(r *Record) (f FlowEntry, p pinned, ok bool) {
+	f, ok = parseFlowKey(r.Key)
+	if !ok || r.Type != TypeACLEntry {
+		return f, p, false
+	}
+	if _, err := fmt.Sscanf(r.Attr(attrSetLabel), "0x%x", &p.label); err != nil {
+		return f, p, false
+	}
+	p.entry = r.ID
+	if counter := r.Attr(attrCounter); !strings.HasPrefix(counter, "@") {
+		p.counter = ID(counter)
+	}
+	if r.Attr(attrSample) != "" {
+		p.sampling = samples
+	}
+	return f, p, true
+}
+
+// OfFlow reports whether a record is of an object that labels one flow.
+func OfFlow(r *Record) bool {
+	_, ok := parseFlowKey(strings.TrimSuffix(r.Key, suffixCounter))
+	return ok || r.Type == typeChanging
+}
+
+// Flows yields the flows that have an entry.
+func (e *Engine) Flows(yield func(FlowEntry) bool) {
+	for f, p := range e.flows {
+		f.Label = p.label
+		if !yield(f) {
+			return
+		}
+	}
+}
+
+// FlowCounter is the record of a flow's counter, nil where it has no entry.
+func (e *Engine) FlowCounter(f FlowEntry) *Record {
+	f = unlabelled(f)
+	p := e.flows[f]
+	if p == nil || p.counter == "" {
+		return nil
+	}
+	return p.counterRecord(f)
+}
+
+// AddFlows gives flows an entry, where the method is [Rewrite], up to the policy's
+// FlowCapacity; a flow that has one keeps its label. It returns how many of the
+// flows, the last of them, could not get one, for want of room.
+func (e *Engine) AddFlows(flows []FlowEntry) (refused int, err error) {
+	if e.method != Rewrite {
+		return 0, nil
+	}
+	for i, f := range flows {
+		key := unlabelled(f)
+		if e.flows[key] != nil {
+			continue
+		}
+		if len(e.flows) >= int(e.policy.FlowCapacity) {
+			return len(flows) - i, e.save()
+		}
+		p := &pinned{label: f.Label}
+		err := e.addFlow(key, p)
+		if errors.Is(err, ErrRefused) {
+			return len(flows) - i, e.save()
+		}
+		if err != nil {
+			return 0, errors.Join(err, e.save())
+		}
+		e.flows[key] = p
+	}
+	return 0, e.save()
+}
+
+// addFlow creates both objects or none.
+func (e *Engine) addFlow(f FlowEntry, p *pinned) error {
+	labelled := f
+	labelled.Label = p.label
+	objects := FlowObjects(e.policy, labelled)
+	counter, err := e.driver.Create(&objects[0], e.stands)
+	if err != nil {
+		return fmt.Errorf("create %s %s: %w", objects[0].Type, objects[0].Key, err)
+	}
+	e.stands[counter.Key] = counter
+	entry, err := e.driver.Create(&objects[1], e.stands)
+	delete(e.stands, counter.Key)
+	if err != nil {
+		err = fmt.Errorf("create %s %s: %w", objects[1].Type, objects[1].Key, err)
+		if removeErr := e.driver.Remove(counter); removeErr != nil && !errors.Is(removeErr, ErrGone) {
+			err = errors.Join(err, fmt.Errorf("remove %s %s: %w", counter.Type, counter.Key, removeErr))
+		}
+		return err
+	}
+	p.entry, p.counter, p.sampling = entry.ID, counter.ID, e.wantSampling()
+	e.dirty = append(e.dirty, p.record(f))
+	e.outcome.Created += len(objects)
+	return e.saveSome()
+}
+
+func (e *Engine) wantSampling() sampling {
+	if e.policy.Export != nil {
+		return samples
+	}
+	return samplesNothing
+}
+
+// RemoveFlows takes the entries of flows away.
+func (e *Engine) RemoveFlows(flows []FlowEntry) error {
+	for _, f := range flows {
+		f = unlabelled(f)
+		if p := e.flows[f]; p != nil {
+			if err := e.removeFlow(f, p); err != nil {
+				return errors.Join(err, e.save())
+			}
+			delete(e.flows, f)
+		}
+	}
+	return e.save()
+}
+
+// removeFlow removes the objects of a flow. What it knows of the flow stays.
+func (e *Engine) removeFlow(f FlowEntry, p *pinned) error {
+	entry := p.entry
+	for _, r := range []*Record{p.record(f), p.counterRecord(f)} {
+		if r.ID == "" {
+			continue
+		}
+		if err := e.driver.Remove(r); err != nil && !errors.Is(err, ErrGone) {
+			return fmt.Errorf("remove %s %s: %w", r.Type, r.Key, err)
+		}
+		e.outcome.Removed++
+	}
+	p.entry, p.counter = "", ""
+	if entry == "" {
+		return nil
+	}
+	e.gone = append(e.gone, entry)
+	return e.saveSome()
+}
+
+// sortedFlows are the flows in an order that is the same in each process.
+func (e *Engine) sortedFlows() []FlowEntry {
+	return slices.SortedFunc(maps.Keys(e.flows), FlowEntry.compare)
+}
+
+// leaveTable removes the entries of all flows, before their table goes. The flows
+// are forgotten where the policy does not label by entries any more.
+func (e *Engine) leaveTable() error {
+	for _, f := range e.sortedFlows() {
+		if err := e.removeFlow(f, e.flows[f]); err != nil {
+			return err
+		}
+	}
+	if e.method != Rewrite {
+		clear(e.flows)
+	}
+	return nil
+}
+
+// restoreFlows creates the entries of flows that lost theirs with the table. A flow
+// that has no room now comes to the CPU again, and is offered then.
+func (e *Engine) restoreFlows() error {
+	for _, f := range e.sortedFlows() {
+		p := e.flows[f]
+		if p.entry != "" {
+			continue
+		}
+		err := e.addFlow(f, p)
+		if errors.Is(err, ErrRefused) {
+			delete(e.flows, f)
+			continue
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sampleFlows makes the entries of flows sample packets or not, in place. The
+// ledger has a mark while it does: what the entries of a killed process sample is
+// not known.
+func (e *Engine) sampleFlows(want sampling) error {
+	var change []FlowEntry
+	for _, f := range e.sortedFlows() {
+		if p := e.flows[f]; p.entry != "" && p.sampling != want {
+			change = append(change, f)
+		}
+	}
+	if len(change) == 0 {
+		return nil
+	}
+	mark := &Record{Object: Object{Key: keySampling, Type: typeChanging}, ID: idSampling}
+	e.gone = slices.DeleteFunc(e.gone, func(id ID) bool { return id == mark.ID })
+	e.dirty = append(e.dirty, mark)
+	if err := e.save(); err != nil {
+		return err
+	}
+	for _, f := range change {
+		if err := e.sampleFlow(f, e.flows[f], want); err != nil {
+			return err
+		}
+	}
+	if err := e.save(); err != nil { // before the mark goes
+		return err
+	}
+	e.gone = append(e.gone, mark.ID)
+	return nil
+}
+
+// sampleFlow changes one entry. Where the switch refuses, the entry is removed, and
+// restoreFlows creates it again: the label of this flow has a gap.
+func (e *Engine) sampleFlow(f FlowEntry, p *pinned, want sampling) error {
+	policy := e.policy
+	if want == samplesNothing {
+		policy.Export = nil
+	}
+	labelled := f
+	labelled.Label = p.label
+	err := e.set(p.record(f), &FlowObjects(policy, labelled)[1], attrSample)
+	if errors.Is(err, ErrRefused) {
+		return e.removeFlow(f, p)
+	}
+	if err != nil {
+		return fmt.Errorf("set %s of %s %s: %w", attrSample, TypeACLEntry, flowKey(f), err)
+	}
+	p.sampling = want
+	e.dirty = append(e.dirty, p.record(f))
+	e.outcome.Set++
+	return e.saveSome()
+}

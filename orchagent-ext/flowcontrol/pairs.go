@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package flowcontrol
+
+import "net/netip"
+
+// Pair is a queue pair that sends, as packets name the one that receives.
+type Pair struct {
+	Src, Dst netip.Addr
+	DestQP   uint32
+}
+
+// Learned is the source queue pair of a [Pair].
+type Learned struct {
+	Pair
+	SrcQP uint32
+}
+
+// pairRoom is how many pairs a generation has room for. What was neither told nor asked
+// for while as many others were is forgotten.
+const pairRoom = 1 << 14
+
+// pairs are the learned queue pairs: two generations, so that it stays bounded.
+type pairs struct{ young, old map[Pair]uint32 }
+
+func newPairs() pairs {
+	return pairs{make(map[Pair]uint32, pairRoom), make(map[Pair]uint32, pairRoom)}
+}
+
+func (p *pairs) add(l Learned) {
+	if len(p.young) >= pairRoom {
+		p.young, p.old = p.old, p.young
+		clear(p.young)
+	}
+	p.young[l.Pair] = l.SrcQP
+}
+
+// find returns the source queue pair; 0: it is not known.
+func (p *pairs) find(k Pair) uint32 {
+	if qp, ok := p.young[k]; ok {
+		return qp
+	}
+	qp, ok := p.old[k]
+	if ok {
+		p.add(Learned{k, qp})
+	}
+	return qp
+}

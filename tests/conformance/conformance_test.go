@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestPagesAreWhatTheMarksSay(t *testing.T) {
+	pages, err := generate()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(pages) != 5 {
+		t.Errorf("%d drafts", len(pages))
+	}
+	for name, want := range pages {
+		got, err := os.ReadFile(filepath.Join(root, "docs/conformance", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(want), string(got)); diff != "" {
+			t.Errorf("docs/conformance/%s is out of date; go generate ./tests/conformance writes it (- now, + the page):\n%s", name, diff)
+		}
+	}
+}
+
+// TestEveryRequirementIsMarked: code that implements it, or a reason; where there is
+// code, a test.
+func TestEveryRequirementIsMarked(t *testing.T) {
+	drafts, err := readDrafts(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	marks, err := marksBelow(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, problem := range problems(drafts, marks) {
+		t.Error(problem)
+	}
+}
+
+func problems(drafts []draft, marks []mark) (all []string) {
+	known := make(map[string]bool)
+	for _, d := range drafts {
+		for _, r := range d.requirements {
+			code, tests := of(marks, r.id, false), of(marks, r.id, true)
+			switch {
+			case known[r.id]:
+				all = append(all, r.id+" is there twice")
+			case len(code) == 0 && r.note == "":
+				all = append(all, r.id+": no code has its mark, and there is no reason")
+			case len(code) > 0 && len(tests) == 0:
+				all = append(all, r.id+": no test has its mark")
+			case len(code) == 0 && len(tests) > 0:
+				all = append(all, r.id+": a test has its mark, and no code")
+			}
+			known[r.id] = true
+		}
+	}
+	for _, m := range marks {
+		switch {
+		case !known[m.requirement]:
+			all = append(all, m.file+": no draft has the requirement "+m.requirement)
+		case m.symbol == "":
+			all = append(all, m.file+": the mark "+m.requirement+" is not in the comment of a declaration")
+		case m.test && !strings.Contains(m.symbol, ".Test"):
+			all = append(all, m.file+": the mark "+m.requirement+" is on no test: "+m.symbol)
+		}
+	}
+	return all
+}
+
+func TestProblems(t *testing.T) {
+	d := func(note string) []draft {
+		return []draft{{requirements: []requirement{{id: "draft-a/x", note: note}}}}
+	}
+	code, test := mark{"draft-a/x", "a.go", "a.F", false}, mark{"draft-a/x", "a_test.go", "a.TestF", true}
+	for want, got := range map[string][]string{
+		"":                       append(problems(d(""), []mark{code, test}), problems(d("why"), nil)...),
+		"there is no reason":     problems(d(""), nil),
+		"no test has its mark":   problems(d(""), []mark{code}),
+		"and no code":            problems(d("why"), []mark{test}),
+		"has the requirement":    problems(d("why"), []mark{{"draft-a/y", "a.go", "a.F", false}}),
+		"not in the comment":     problems(d(""), []mark{code, test, {"draft-a/x", "b.go", "", false}}),
+		"on no test: a.helper":   problems(d(""), []mark{code, test, {"draft-a/x", "a_test.go", "a.helper", true}}),
+		"draft-a/x is there twi": problems(append(d("why"), d("why")...), nil),
+	} {
+		if all := strings.Join(got, "\n"); (all == "") != (want == "") || !strings.Contains(all, want) {
+			t.Errorf("got %q, want %q", all, want)
+		}
+	}
+}
+
+func TestMarks(t *testing.T) {
+	got, err := marksOfGo([]byte(`package p
+
+// F does it.
+//
+//conformance:draft-a/x draft-a/y
+func F() {
+	//conformance:draft-a/inside
+}
+
+//conformance:draft-a/method
+func (t *T[K]) M() {}
+
+//conformance:draft-a/type
+type T[K any] struct{}
+
+//conformance:draft-a/var
+var V = 1
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []mark{
+		{"draft-a/x", "", "p.F", false}, {"draft-a/y", "", "p.F", false}, {"draft-a/inside", "", "", false},
+		{"draft-a/method", "", "p.T.M", false}, {"draft-a/type", "", "p.T", false}, {"draft-a/var", "", "p.V", false},
+	}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(mark{})); diff != "" {
+		t.Error(diff)
+	}
+	c := marksOfC("/* conformance: draft-a/x draft-a/y */\nstatic int f(int a)\n{\n}\n/* conformance: draft-a/z */\n\n")
+	want = []mark{{"draft-a/x", "", "f", false}, {"draft-a/y", "", "f", false}, {"draft-a/z", "", "", false}}
+	if diff := cmp.Diff(want, c, cmp.AllowUnexported(mark{})); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestStates: what is in sluiced, in the tool, or in neither.
+func TestStates(t *testing.T) {
+	l := linked{daemon: map[string]bool{"a": true, "both": true}, tool: map[string]bool{"b": true, "both": true}}
+	at := func(files ...string) (marks []mark) {
+		for _, f := range files {
+			marks = append(marks, mark{file: f})
+		}
+		return marks
+	}
+	for _, c := range []struct {
+		code []mark
+		acts bool
+		want string
+	}{
+		{nil, true, absent},
+		{at("a/f.go"), true, live},
+		{at("a/f.go", "sai-shim/softsai/src/bpf/f.h"), true, live},
+		{at("a/f.go"), false, library},
+		{at("both/f.go"), false, tool},
+		{at("b/f.go", "a/f.go"), true, library},
+		{at("b/f.go"), true, tool},
+		{at("c/f.go"), true, library},
+	} {
+		if got := stateOf(c.code, c.acts, l); got != c.want {
+			t.Errorf("%v, acts %t: %s, want %s", c.code, c.acts, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+// The states of a requirement.
+const (
+	live    = "yes"
+	tool    = "tool only"
+	library = "not yet"
+	absent  = "no"
+)
+
+// page is the Markdown page of a draft, in the manner of RFC 7942.
+func (d *draft) page(marks []mark, l linked) []byte {
+	var missing []string // of what sluiced has to use
+	for _, name := range d.acts {
+		if !l.used(name) {
+			missing = append(missing, "`"+name+"`")
+		}
+	}
+	var table bytes.Buffer
+	count := make(map[string]int)
+	for _, r := range d.requirements {
+		code, tests := of(marks, r.id, false), of(marks, r.id, true)
+		state := stateOf(code, len(missing) == 0, l)
+		count[state]++
+		fmt.Fprintf(&table, "| %s | %s | %s | %s | %s | %s | %s |\n", r.section, r.level, r.text, state, cell(code), cell(tests), r.note)
+	}
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "# Conformance: %s\n\n<!-- make generate writes this page from tests/conformance/%s.txt and the marks in code and tests. -->\n\n", d.short, d.short)
+	fmt.Fprintf(&b, "Implementation status of [%s](https://datatracker.ietf.org/doc/html/%s), *%s*, in the manner of RFC 7942.\n\n", d.name, d.name, d.title)
+	fmt.Fprintf(&b, "| | |\n|---|---|\n| implementation | Sluice: `sluiced` (daemon), `sluice` (tool), `libsoftsai.so` (software switch) |\n")
+	fmt.Fprintf(&b, "| coverage | %d requirements: %d live, %d in the tool only, %d implemented and tested but not used by `sluiced` yet, %d not implemented |\n",
+		len(d.requirements), count[live], count[tool], count[library], count[absent])
+	if len(missing) > 0 {
+		fmt.Fprintf(&b, "| why not live | `sluiced` does not use %s yet |\n", strings.Join(missing, ", "))
+	}
+	fmt.Fprintf(&b, "| license | Apache-2.0 |\n| experience | [feedback to the authors](../feedback-to-authors.md), [wire formats](../wire-formats/README.md) |\n\n")
+	fmt.Fprintf(&b, "*Live* says whether `sluiced` or the software switch does it: *%s*; *%s*; *%s*: code and tests are there, the daemon does not use it;\n*%s*: not implemented. Requirements are paraphrased; an empty key word means that the draft states it without one.\n\n", live, tool, library, absent)
+	fmt.Fprintf(&b, "| section | key word | requirement | live | code | tests | remarks |\n|---|---|---|---|---|---|---|\n%s", table.Bytes())
+	return b.Bytes()
+}
+
+func of(marks []mark, id string, test bool) (found []mark) {
+	for _, m := range marks {
+		if m.requirement == id && m.test == test {
+			found = append(found, m)
+		}
+	}
+	return found
+}
+
+// stateOf is live when all of the code is in sluiced or the software switch, and
+// sluiced acts on it.
+func stateOf(code []mark, acts bool, l linked) string {
+	in := func(programs ...map[string]bool) bool {
+		return !slices.ContainsFunc(code, func(m mark) bool {
+			folder := path.Dir(m.file)
+			return !strings.HasPrefix(folder, "sai-shim/softsai") && !slices.ContainsFunc(programs, func(p map[string]bool) bool { return p[folder] })
+		})
+	}
+	switch {
+	case len(code) == 0:
+		return absent
+	case acts && in(l.daemon):
+		return live
+	case in(l.tool):
+		return tool
+	}
+	return library
+}
+
+// cell links symbols to their files.
+func cell(marks []mark) string {
+	var links []string
+	for _, m := range marks {
+		links = append(links, fmt.Sprintf("[`%s`](../../%s)", m.symbol, m.file))
+	}
+	slices.Sort(links)
+	return strings.Join(slices.Compact(links), ", ")
+}

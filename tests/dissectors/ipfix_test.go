@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dissectors
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sluice/orchagent-ext/ipfix"
+	"sluice/orchagent-ext/ipfix/ipfixtest"
+)
+
+// exported exports the captures into files, flows and single packets, and returns
+// them with the RoCEv2 elements of each record, as a decoder reads them that is not
+// Sluice's own (goflow2's).
+func exported(t *testing.T) (files []string, records [][]map[string]string) {
+	t.Helper()
+	dir := t.TempDir()
+	program := filepath.Join(dir, "sluice")
+	build := exec.Command("go", "build", "-buildvcs=false", "-o", program, "./orchagent-ext/cmd/sluice")
+	build.Dir = root
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	captures, err := filepath.Glob(root + "/tests/captures/*.pcap")
+	if err != nil || len(captures) < 3 {
+		t.Fatalf("%d captures: %v", len(captures), err)
+	}
+	for _, capture := range captures {
+		for _, mode := range []string{"flow", "packet"} {
+			file := filepath.Join(dir, filepath.Base(capture)+mode+".ipfix")
+			if out, err := exec.Command(program, "export", capture, "--mode", mode, "--file", file).CombinedOutput(); err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			files, records = append(files, file), append(records, decoded(t, file))
+		}
+	}
+	return files, records
+}
+
+func decoded(t *testing.T, file string) (all []map[string]string) {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := ipfixtest.NewDecoder()
+	for len(data) > 0 {
+		n := binary.BigEndian.Uint16(data[2:])
+		if err := d.Feed(data[:n]); err != nil {
+			t.Fatal(err)
+		}
+		data = data[n:]
+	}
+	for _, r := range d.Records {
+		one := map[string]string{}
+		for _, e := range ipfix.RDMA {
+			if v, ok := r[e.Name]; ok {
+				one[e.Name] = fmt.Sprint(v)
+			}
+		}
+		if len(one) > 0 {
+			all = append(all, one)
+		}
+	}
+	if len(all) == 0 {
+		t.Fatalf("%s has no records", file)
+	}
+	return all
+}
+
+func TestWiresharkReadsEveryElement(t *testing.T) {
+	need(t, "tshark", "--version")
+	files, records := exported(t)
+	for i, file := range files {
+		args := []string{"-n", "-X", lua, "-r", file, "-T", "fields", "-E", "occurrence=a", "-E", "separator=;"}
+		for _, e := range ipfix.RDMA {
+			args = append(args, "-e", "sluice_ipfix."+e.Name)
+		}
+		out, err := exec.Command("tshark", args...).Output()
+		if err != nil {
+			t.Fatalf("tshark does not know every element of package ipfix: %v", err)
+		}
+		// A line a message; in it the values of each element, of all records that have it.
+		got := make([][]string, len(ipfix.RDMA))
+		for _, line := range strings.Split(strings.TrimSpace(string(out)), "\n") {
+			for e, cell := range strings.Split(line, ";") {
+				if cell != "" {
+					got[e] = append(got[e], strings.Split(cell, ",")...)
+				}
+			}
+		}
+		want := make([][]string, len(ipfix.RDMA))
+		for _, r := range records[i] {
+			for e, element := range ipfix.RDMA {
+				if v, ok := r[element.Name]; ok {
+					want[e] = append(want[e], v)
+				}
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: exported (-), tshark (+):\n%s", filepath.Base(file), diff)
+		}
+	}
+}
+
+func TestScapyReadsEveryElement(t *testing.T) {
+	need(t, python, "-c", "import scapy")
+	files, records := exported(t)
+	for i, file := range files {
+		out, err := exec.Command(python, folder+"/sluice_scapy.py", file).CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		var got []map[string]string
+		for _, line := range strings.Split(strings.TrimSpace(string(out)), "\n") {
+			var fields map[string]json.Number
+			if err := json.Unmarshal([]byte(line), &fields); err != nil {
+				t.Fatalf("%v: %s", err, line)
+			}
+			one := map[string]string{}
+			for name, value := range fields {
+				one[name] = value.String()
+			}
+			got = append(got, one)
+		}
+		if diff := cmp.Diff(records[i], got); diff != "" {
+			t.Errorf("%s: exported (-), scapy (+):\n%s", filepath.Base(file), diff)
+		}
+	}
+	all := slices.Concat(records...)
+	if len(all) < 100 {
+		t.Errorf("only %d records", len(all))
+	}
+}

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package gnmi
+
+import (
+	"context"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/status"
+)
+
+// from returns a client that comes from 127.0.0.n.
+func (s *server) from(ca *authority, n byte) gpb.GNMIClient {
+	return s.dial(s.address(), grpc.WithTransportCredentials(credentials.NewTLS(ca.trust())), grpc.WithContextDialer(func(ctx context.Context, to string) (net.Conn, error) {
+		return (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, n)}}).DialContext(ctx, "tcp", to)
+	}))
+}
+
+// After ten wrong passwords of a user, or from an address, no more are looked at for
+// a while; who has logged in from an address before still may.
+func TestLoginLimit(t *testing.T) {
+	s, ca := secure(t)
+	ctx := limited(t)
+	says := func(what string, c gpb.GNMIClient, name, password, want string) {
+		t.Helper()
+		err := capabilities(as(ctx, name, password), c)
+		code := codes.Unauthenticated
+		if want == "" {
+			code = codes.OK
+		}
+		if fails(t, what, err, code); !strings.Contains(status.Convert(err).Message(), want) {
+			t.Errorf("%s: %v, want %q", what, err, want)
+		}
+	}
+	home := s.from(ca, 2)
+	says("alice at home", home, "alice", "ecila", "")
+	for n := range byte(10) {
+		says("a guess of alice's password", s.from(ca, 20+n), "alice", "guess", "user or password is wrong")
+	}
+	says("one more", s.from(ca, 30), "alice", "guess", "too many wrong passwords for this user or from this address; try again in 10s")
+	says("the right one from elsewhere", s.from(ca, 31), "alice", "ecila", "too many wrong passwords")
+	says("alice at home", s.from(ca, 2), "alice", "ecila", "")
+	says("bob from elsewhere", s.from(ca, 31), "bob", "bob", "")
+	for n := range 10 {
+		says("guesses from an address", s.from(ca, 40), string(rune('a'+n)), "guess", "user or password is wrong")
+	}
+	says("bob from there", s.from(ca, 40), "bob", "bob", "too many wrong passwords")
+	says("bob from where he was", s.from(ca, 31), "bob", "bob", "")
+}
+
+// While 400 RPCs with wrong passwords are under way, users log in.
+func TestLoginBesideHostileLogins(t *testing.T) {
+	s, ca := secure(t)
+	ctx, stop := context.WithCancel(t.Context())
+	var guesses sync.WaitGroup
+	t.Cleanup(func() { stop(); guesses.Wait() })
+	for n := range byte(4) {
+		c := s.from(ca, 20+n)
+		for range 100 {
+			guesses.Go(func() {
+				for ctx.Err() == nil {
+					_ = capabilities(as(ctx, "bob", "guess"), c)
+				}
+			})
+		}
+	}
+	s.eventually("guesses are refused", func() bool { return s.log.find("too many wrong passwords") != nil })
+	began := time.Now()
+	fails(t, "alice", capabilities(as(limited(t), "alice", "ecila"), s.from(ca, 2)), codes.OK)
+	t.Logf("alice's login took %v", time.Since(began).Round(time.Millisecond))
+	before := s.cpu()
+	succeed(t, "logins", 20, func(context.Context) error { return capabilities(as(limited(t), "alice", "ecila"), s.from(ca, 2)) })
+	t.Logf("the server has used %v of CPU beside them", s.cpu()-before)
+}
+
+// What a user may no longer see ends within seconds, on streams that are open, too;
+// others' streams go on.
+func TestLoginRevocationReachesStreams(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "policy.json")
+	write := func(rules string) {
+		t.Helper()
+		if err := os.WriteFile(file+".new", []byte(`{"groups":{"ops":["alice","bob"]},"rules":[`+rules+`]}`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(file+".new", file); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const all = `{"group":"ops","path":"/","mode":"read","action":"permit"}`
+	const gone = `{"user":"bob","path":"/","mode":"read","action":"deny"}`
+	const less = `{"user":"bob","path":"/sonic-sluice/SLUICE_THRESHOLD","mode":"read","action":"deny"}`
+	for name, tt := range map[string]struct {
+		revoke func(s *server, ca *authority)
+		want   codes.Code
+	}{
+		"a user that is removed": {func(_ *server, ca *authority) { ca.write("users", []byte(hashed(t, "alice", "ecila")+"\n")) }, codes.Unauthenticated},
+		"a password that is changed": {func(_ *server, ca *authority) {
+			ca.write("users", []byte(hashed(t, "alice", "ecila")+"\n"+hashed(t, "bob", "new")+"\n"))
+		}, codes.Unauthenticated},
+		"a policy that allows nothing": {func(*server, *authority) { write(all + "," + gone) }, codes.PermissionDenied},
+		"a policy that allows less":    {func(*server, *authority) { write(all + "," + less) }, codes.Aborted},
+	} {
+		t.Run(name, func(t *testing.T) {
+			write(all)
+			s, ca := secure(t, "--policy", file)
+			c := s.tls(ca.trust())
+			users := filepath.Join(ca.dir, "users")
+			text, err := os.ReadFile(users)
+			if err != nil {
+				t.Fatal(err)
+			}
+			open := func(name, password string, mode gpb.SubscriptionList_Mode) *stream {
+				rpc, err := c.Subscribe(as(limited(t), name, password))
+				if err == nil {
+					err = rpc.Send(list(mode, on(label, gpb.SubscriptionMode_ON_CHANGE)))
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				st := &stream{s: s, rpc: rpc}
+				if mode == gpb.SubscriptionList_POLL {
+					if err := rpc.Send(&gpb.SubscribeRequest{Request: &gpb.SubscribeRequest_Poll{Poll: &gpb.Poll{}}}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				st.initial()
+				return st
+			}
+			if strings.Contains(name, "user") || strings.Contains(name, "password") { // alice's line stays as it is
+				old := tt.revoke
+				tt.revoke = func(s *server, ca *authority) {
+					old(s, ca)
+					now, err := os.ReadFile(users)
+					if err != nil {
+						t.Fatal(err)
+					}
+					lines := strings.SplitN(string(now), "\n", 2)
+					for _, line := range strings.Split(string(text), "\n") {
+						if strings.HasPrefix(line, "alice:") {
+							lines[0] = line
+						}
+					}
+					ca.write("users", []byte(strings.Join(lines, "\n")))
+				}
+			}
+			alice, bob, poll := open("alice", "ecila", gpb.SubscriptionList_STREAM), open("bob", "bob", gpb.SubscriptionList_STREAM), open("bob", "bob", gpb.SubscriptionList_POLL)
+			began := time.Now()
+			tt.revoke(s, ca)
+			fails(t, "bob's stream", bob.fails(), tt.want)
+			t.Logf("it ended after %v", time.Since(began).Round(time.Millisecond))
+			fails(t, "bob's polls", poll.fails(), tt.want)
+			s.write(s.config, "SLUICE_FLOW_LABEL|global", "algorithm", "crc32")
+			alice.until(map[string]string{label + "/algorithm": "crc32"})
+			s.eventually("it is counted", func() bool { return s.stat("streams_revoked") == 2 })
+		})
+	}
+}
+
+// A CA that is replaced ends the streams of clients whose certificates it has not
+// signed, and lets no further RPC of theirs in on a connection that is open.
+func TestLoginRevocationOfACA(t *testing.T) {
+	s, ca, alice := mutual(t)
+	c := s.tls(ca.trust(alice))
+	st := s.subscribeWith(c, list(gpb.SubscriptionList_STREAM, on(label, gpb.SubscriptionMode_ON_CHANGE)))
+	st.initial()
+	other := newAuthority(t, t.TempDir(), "other")
+	text, err := os.ReadFile(other.file("other.pem"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ca.write("ca.pem", text)
+	fails(t, "the stream", st.fails(), codes.Unauthenticated)
+	fails(t, "an RPC", capabilities(limited(t), c), codes.Unauthenticated)
+}
+
+// What a commit extension does is said in the log as what it is.
+func TestCommitsAreSaidInTheLog(t *testing.T) {
+	s := start(t)
+	_, err := s.set(algorithm("crc32", commitOf("a", time.Hour)))
+	fails(t, "commit", err, codes.OK)
+	s.mustSet(&gpb.SetRequest{Extension: extend("a", time.Hour)})
+	s.mustSet(&gpb.SetRequest{Extension: confirm("a")})
+	_, err = s.set(algorithm("draft-literal", commitOf("b", time.Hour)))
+	fails(t, "commit", err, codes.OK)
+	_, err = s.set(&gpb.SetRequest{Extension: confirm("c")})
+	fails(t, "another id", err, codes.InvalidArgument)
+	s.mustSet(&gpb.SetRequest{Extension: cancel("b")})
+	for _, want := range []string{
+		`msg="set, to be confirmed" user=local peer=unix:@ operations="update /sonic-sluice/SLUICE_FLOW_LABEL/global/algorithm" rows=1 commit=a`,
+		`msg="commit given another time" user=local peer=unix:@ operations="" rows=0 commit=a`,
+		`msg="commit confirmed" user=local peer=unix:@ operations="" rows=0 commit=a`,
+		`msg="commit canceled" user=local peer=unix:@ operations="" rows=0 commit=b`,
+		`msg="set refused" .* commit=c "?asked for"?="commit confirmed"`,
+	} {
+		s.eventually(want, func() bool { return s.log.find(want) != nil })
+	}
+	if line := s.log.find("msg=set "); line != nil {
+		t.Errorf("a commit is said as a set: %s", line)
+	}
+}
