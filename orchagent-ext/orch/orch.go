@@ -376,13 +376,9 @@ func (o *orch) read(ctx context.Context, g tasks, p asic.Policy) {
 	if o.exporting != nil {
 		export = o.exporting.Export
 	}
-<<<<<<< HEAD
-	o.sw.reader = o.sw.reader.restart(ctx, g, o.sw, readerConfig(o.snapshot, p, o.sw.outcome.Method, export, o.sw.learned, o.Now))
-=======
-	c := readerConfig(o.snapshot, p, o.sw.outcome.Method, export, o.Now)
+	c := readerConfig(o.snapshot, p, o.sw.outcome.Method, export, o.sw.learned, o.Now)
 	if export != nil {
 		c.Metering.Ignored = o.exporting.ignored
 	}
 	o.sw.reader = o.sw.reader.restart(ctx, g, o.sw, c)
->>>>>>> main
 }
