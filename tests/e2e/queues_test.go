@@ -3,8 +3,8 @@
 package e2e
 
 import (
-	"strconv"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
