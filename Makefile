@@ -38,7 +38,7 @@ LINTER := go tool -modfile=tools/go.mod golangci-lint
 ARM64_DEPS := gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static
 ARM64      := CC=aarch64-linux-gnu-gcc CGO_ENABLED=1 GOOS=linux GOARCH=arm64
 
-.PHONY: help deps build test lint generate fuzz bench demo image image-tar image-test arm64 arm64-test clean sai-abi-check
+.PHONY: help deps build test soak lint generate fuzz bench demo image image-tar image-test arm64 arm64-test clean sai-abi-check
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -88,6 +88,9 @@ build/uml:
 
 test: deps build build/promtool build/uml ## run all tests under the race detector
 	go test -race -count=1 ./...
+
+soak: deps build ## the fault tests of tests/e2e by every method, queues on and off, many times (up to an hour)
+	SLUICE_SOAK=1 go test -count=1 -timeout 90m -v -run 'Port|Method|Kill|Redis|Ends' ./tests/e2e
 
 lint: deps ## gofmt, words, go vet, golangci-lint; and `make generate` must change nothing
 	@echo 'gofmt -l .'

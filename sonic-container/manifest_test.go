@@ -123,6 +123,8 @@ func TestManifest(t *testing.T) {
 		"features are off":                      m.Package.InitCfg["SLUICE_FLOW_LABEL"]["global"]["admin_state"] == "disabled",
 		// A warm boot waits for WARM_RESTART_TABLE|sluiced, see TestWarmRestart.
 		"sluiced reconciles, alone": m.Processes[0].Reconciles && !m.Processes[1].Reconciles,
+		// Where start.sh has the state file.
+		"what sluiced keeps survives": slices.Contains(m.Container.Volumes, "/host/sluice:/var/lib/sluice:rw"),
 		// Such an action runs before every stop, also before a warm boot.
 		"no pre-shutdown-action": m.Service.PreShutdownAction == "",
 	} {

@@ -36,6 +36,10 @@ done
 
 export SLUICE_DB_CONFIG="${SLUICE_DB_CONFIG:-/var/run/redis${NAMESPACE_ID:-}/sonic-db/database_config.json}"
 
+# What sluiced must know after a reboot or an upgrade is on the host, in /host/sluice,
+# a file for each instance.
+export SLUICE_STATE_FILE="${SLUICE_STATE_FILE:-/var/lib/sluice/sluiced${NAMESPACE_ID:-}.json}"
+
 # both runs both programs, as the container's first process. It ends with sluiced,
 # and with its exit code; sluice-gnmi alone is started again.
 both() {

@@ -29,6 +29,13 @@ func (r *Record) before() int {
 	return 0
 }
 
+// leastAttrs are the types that drivers create, and how many attributes each has at
+// least.
+var leastAttrs = map[Type]int{
+	TypeACLTable: 0, TypeACLCounter: 0, TypeACLEntry: 0, TypeSample: 0, TypeUserTrap: 0, TypePolicer: 0, TypeTrapGroup: 0,
+	TypeUDFMatch: 0, TypeUDFGroup: 0, TypeUDF: 0, TypeHash: 0, TypeBinding: 0, TypeSwitchHash: 1, TypeRow: 0, TypeHashField: 1, typeChanging: 0,
+}
+
 // In a row attributes stand apart by blanks, and a value may have one: rows of
 // CONFIG_DB are others', too.
 var (
@@ -66,6 +73,12 @@ func ParseRecord(id ID, fields map[string]string) (*Record, error) {
 			return nil, fmt.Errorf("ledger: object %q: %q is no attribute", id, word)
 		}
 		r.Attrs = append(r.Attrs, Attr{name, unescape.Replace(value)})
+	}
+	switch attrs, known := leastAttrs[r.Type]; {
+	case !known:
+		return nil, fmt.Errorf("ledger: object %q: no driver creates the type %.100q", id, r.Type)
+	case len(r.Attrs) < attrs:
+		return nil, fmt.Errorf("ledger: object %q: a %s has %d attributes or more", id, r.Type, attrs)
 	}
 	return r, nil
 }

@@ -4,6 +4,7 @@ package config
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/openconfig/ygot/ygot"
@@ -21,6 +22,7 @@ type State struct {
 	rejected map[string]Rejection // by TABLE|key
 
 	remembered map[name]*version // good ones of an earlier process, see Remember
+	expected   map[name]bool     // rows of SONiC's tables that it knew
 }
 
 // name is the name of a row.
@@ -28,10 +30,10 @@ type name struct{ table, key string }
 
 func (n name) String() string { return n.table + "|" + n.key }
 
-// entry is a row as it stands in CONFIG_DB, and its last good version.
+// entry is a row as CONFIG_DB has it, and what is in force if it is not valid.
 type entry struct {
 	current   *version
-	good      *version // nil: there was none
+	good      *version // its last good version, see switchedOff; nil: there is none
 	canonical name     // by which rows are compared
 }
 
@@ -52,26 +54,73 @@ func New() *State {
 		rejected: make(map[string]Rejection),
 
 		remembered: make(map[name]*version),
+		expected:   make(map[name]bool),
 	}
 }
 
-// Remember takes over [Snapshot].LastGood of an earlier process, before the first
-// Apply: these rows are in force where CONFIG_DB has one of that name which is not
+// Remember takes over [State.Known] of an earlier process, before the first Apply:
+// rows of our tables are in force where CONFIG_DB has one of that name which is not
 // valid. What is no longer valid itself is left out.
-func (st *State) Remember(good []rows.Row) {
-	for _, r := range good {
-		if v := newVersion(r); v.err == nil {
-			st.remembered[name{r.Table, r.Key}] = v
+func (st *State) Remember(known []rows.Row) {
+	for _, r := range known {
+		n := name{r.Table, r.Key}
+		if !isOurs(r.Table) {
+			st.expected[n] = true
+		} else if v := newVersion(r); v.err == nil {
+			st.remembered[n] = v
 		}
 	}
 }
 
+// Known returns the rows of our tables that are in force, and the rows of SONiC's by
+// name, in any order: what [State.Remember] takes. Those that were remembered and are
+// not in CONFIG_DB are not among them.
+func (st *State) Known() []rows.Row {
+	var known []rows.Row
+	for _, v := range st.inForce {
+		known = append(known, v.row)
+	}
+	for table, all := range st.sonic {
+		for key := range all {
+			known = append(known, rows.Row{Table: table, Key: key})
+		}
+	}
+	return known
+}
+
+// Complete says whether CONFIG_DB has every row that was remembered, and those of our
+// tables are in force in some version: it is not being loaded.
+func (st *State) Complete() bool {
+	for n := range st.expected {
+		if _, ok := st.sonic[n.table][n.key]; !ok {
+			return false
+		}
+	}
+	for n := range st.remembered {
+		if st.inForce[n] == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// Forget forgets what was remembered: rows that are not in CONFIG_DB were removed.
+func (st *State) Forget() {
+	clear(st.remembered)
+	clear(st.expected)
+}
+
+func isOurs(table string) bool { return slices.Contains(rows.Tables("CONFIG_DB"), table) }
+
 // Apply takes over changes of tables of [Tables]. It returns what is in force
-// afterwards, and the rejections that are new, sorted by table and key.
+// afterwards, and the rejections that are new, sorted by table and key. Where all ports
+// go, CONFIG_DB is to be loaded again, and what was in force is remembered.
 func (st *State) Apply(changes []sonicdb.Change) (*Snapshot, []Rejection) {
-	ours := rows.Tables("CONFIG_DB")
+	if st.losesPorts(changes) {
+		defer st.Remember(st.Known())
+	}
 	for _, c := range changes {
-		if slices.Contains(ours, c.Row.Table) {
+		if isOurs(c.Row.Table) {
 			st.take(c)
 		} else {
 			st.takeSonic(c)
@@ -86,6 +135,23 @@ func (st *State) Apply(changes []sonicdb.Change) (*Snapshot, []Rejection) {
 	return s, fresh
 }
 
+// losesPorts says whether PORT has no row after the changes, and has some now.
+func (st *State) losesPorts(changes []sonicdb.Change) bool {
+	left := maps.Clone(st.sonic[tablePort])
+	if len(left) == 0 {
+		return false
+	}
+	for _, c := range changes {
+		if c.Row.Table == tablePort && !c.Deleted {
+			return false
+		}
+		if c.Row.Table == tablePort {
+			delete(left, c.Row.Key)
+		}
+	}
+	return len(left) == 0
+}
+
 func (st *State) take(c sonicdb.Change) {
 	n := name{c.Row.Table, c.Row.Key}
 	if c.Deleted {
@@ -97,7 +163,7 @@ func (st *State) take(c sonicdb.Change) {
 	if good == nil {
 		good = st.remembered[n]
 	}
-	st.own[n] = entry{newVersion(c.Row), good, name{c.Row.Table, c.Row.CanonicalKey()}}
+	st.own[n] = entry{newVersion(c.Row), switchedOff(c.Row, good), name{c.Row.Table, c.Row.CanonicalKey()}}
 }
 
 func (st *State) takeSonic(c sonicdb.Change) {

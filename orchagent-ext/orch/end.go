@@ -113,7 +113,7 @@ func Remove(ctx context.Context, c Config) error {
 	if err := errors.Join(o.takeOff(ctx), o.closeSwitch()); err != nil {
 		return err
 	}
-	return errors.Join(deleteTables(ctx, o.stateDB), deleteTables(ctx, o.countersDB))
+	return errors.Join(deleteTables(ctx, o.stateDB), deleteTables(ctx, o.countersDB), o.keeper.remove())
 }
 
 // openAsConfigured opens the switch as CONFIG_DB says now.

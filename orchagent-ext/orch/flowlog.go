@@ -4,8 +4,10 @@ package orch
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"time"
 
@@ -14,19 +16,27 @@ import (
 	"sluice/yang/rows"
 )
 
-// flowLog remembers when each flow with an entry last sent a packet: the entry
-// keeps its packets from the CPU, so only its counter tells.
+// flowLog remembers the flows with an entry, and when each last sent a packet: the
+// entry keeps its packets from the CPU, so only its counter tells. Which flows get an
+// entry is in admission.go.
 type flowLog struct {
-	seen  map[asic.FlowEntry]*flowSeen // by the entry without label, as there is one a flow
+	seen  map[asic.FlowEntry]*flowSeen // by the flow without its label, as there is one entry a flow
 	next  []asic.FlowEntry             // flows still to be looked at in this round
 	total uint64                       // packets of all flows, those that are gone, too
+	ports map[string]*portFlows        // that flows came in by when they got their entry
+	admission
 }
 
 type flowSeen struct {
-	label           uint32
+	flow            asic.FlowEntry // with its label
 	packets, octets uint64
-	at              time.Time
-	ingress, egress string // ports by which the CPU saw it last; "": not known
+	since           time.Time     // it has the entry
+	at              time.Time     // it was seen to have sent a packet since the time before
+	gap             time.Duration // the longest time without a packet
+	rate            float64       // packets a second when it was last looked at
+	port            string        // of portFlows; "": not known
+	place           int           // there
+	ingress, egress string        // ports by which the CPU saw it last; "": not known
 }
 
 func unlabelled(f asic.FlowEntry) asic.FlowEntry {
@@ -40,25 +50,50 @@ const (
 	flowRows     = 1000            // the heaviest, in STATE_DB
 )
 
+// counter reads what a flow's entry has counted, or fails with [asic.ErrGone].
+type counter func(asic.FlowEntry) (packets, octets uint64, err error)
+
 func (l *flowLog) adopt(flows iter.Seq[asic.FlowEntry], now time.Time) {
-	l.add(slices.Collect(flows), now)
+	for f := range flows {
+		l.add(f, "", now)
+	}
 }
 
-func (l *flowLog) add(flows []asic.FlowEntry, now time.Time) {
-	if l.seen == nil {
-		l.seen = map[asic.FlowEntry]*flowSeen{}
+// add notes that a flow has an entry. port is the one that it came in by.
+func (l *flowLog) add(f asic.FlowEntry, port string, now time.Time) {
+	key := unlabelled(f)
+	if l.seen[key] != nil {
+		return
 	}
-	for _, f := range flows {
-		if key := unlabelled(f); l.seen[key] == nil {
-			l.seen[key] = &flowSeen{label: f.Label, at: now}
-		}
+	if l.seen == nil {
+		l.seen, l.ports = map[asic.FlowEntry]*flowSeen{}, map[string]*portFlows{}
+	}
+	s := &flowSeen{flow: f, since: now, at: now}
+	l.seen[key] = s
+	l.join(s, port)
+}
+
+// remove forgets a flow.
+func (l *flowLog) remove(f asic.FlowEntry) {
+	if s := l.seen[unlabelled(f)]; s != nil {
+		delete(l.seen, unlabelled(f))
+		l.part(s)
 	}
 }
+
+// clear forgets the flows, whose entries are gone; what they sent stays counted.
+func (l *flowLog) clear() { l.seen, l.next = nil, nil }
 
 // move notes the ports of a flow; "" is not known, and changes nothing.
 func (l *flowLog) move(f asic.FlowEntry, ingress, egress string) {
-	if s := l.seen[unlabelled(f)]; s != nil {
-		s.ingress, s.egress = cmp.Or(ingress, s.ingress), cmp.Or(egress, s.egress)
+	s := l.seen[unlabelled(f)]
+	if s == nil {
+		return
+	}
+	s.ingress, s.egress = cmp.Or(ingress, s.ingress), cmp.Or(egress, s.egress)
+	if s.port == "" && ingress != "" {
+		l.part(s)
+		l.join(s, ingress)
 	}
 }
 
@@ -69,15 +104,19 @@ func (l *flowLog) recall(all []rows.Row) {
 	for _, r := range all {
 		fields[r.Key] = r.Fields
 	}
+	if len(fields) == 0 {
+		return
+	}
 	for f, s := range l.seen {
-		was := fields[name(f)]
-		s.ingress, s.egress = cmp.Or(s.ingress, was["ingress_port"]), cmp.Or(s.egress, was["egress_port"])
+		if was := fields[name(f)]; was != nil {
+			l.move(f, cmp.Or(s.ingress, was["ingress_port"]), cmp.Or(s.egress, was["egress_port"]))
+		}
 	}
 }
 
 // look reads the counters of the next flows, and returns those that sent nothing
-// for long. count fails for a flow that has no entry any more.
-func (l *flowLog) look(count func(asic.FlowEntry) (packets, octets uint64, err error), now time.Time) (idle []asic.FlowEntry) {
+// for long, or have no entry any more.
+func (l *flowLog) look(count counter, now time.Time) (idle []asic.FlowEntry) {
 	if len(l.next) == 0 {
 		for f := range l.seen {
 			l.next = append(l.next, f)
@@ -89,29 +128,42 @@ func (l *flowLog) look(count func(asic.FlowEntry) (packets, octets uint64, err e
 		if s == nil {
 			continue
 		}
-		packets, octets, err := count(f)
-		switch {
-		case err != nil:
-			delete(l.seen, f)
-		case packets != s.packets:
-			if packets > s.packets {
-				l.total += packets - s.packets
-			}
-			s.packets, s.octets, s.at = packets, octets, now
-		case now.Sub(s.at) > flowIdle:
+		if gone := l.read(s, count, now); gone || now.Sub(s.at) > flowIdle {
 			idle = append(idle, f)
-			delete(l.seen, f)
+			l.remove(f)
 		}
 	}
 	l.next = l.next[n:]
 	return idle
 }
 
+// read reads the counter of a flow. One that cannot be read now says nothing.
+func (l *flowLog) read(s *flowSeen, count counter, now time.Time) (gone bool) {
+	packets, octets, err := count(unlabelled(s.flow))
+	if err != nil {
+		return errors.Is(err, asic.ErrGone)
+	}
+	if packets == s.packets {
+		return false
+	}
+	more := uint64(0)
+	if packets > s.packets {
+		more = packets - s.packets
+		l.total += more
+	}
+	pause := now.Sub(s.at)
+	if s.packets > 0 {
+		s.gap = max(s.gap, pause)
+	}
+	s.rate = float64(more) / max(pause, time.Millisecond).Seconds()
+	s.packets, s.octets, s.at = packets, octets, now
+	return false
+}
+
 // all yields the flows, with the labels that they have.
 func (l *flowLog) all(yield func(asic.FlowEntry) bool) {
-	for f, s := range l.seen {
-		f.Label = s.label
-		if !yield(f) {
+	for _, s := range l.seen {
+		if !yield(s.flow) {
 			return
 		}
 	}
@@ -119,14 +171,33 @@ func (l *flowLog) all(yield func(asic.FlowEntry) bool) {
 
 // heaviest are the flows that are shown.
 func (l *flowLog) heaviest() []asic.FlowEntry {
-	flows := slices.AppendSeq(make([]asic.FlowEntry, 0, len(l.seen)), l.all)
-	slices.SortFunc(flows, func(a, b asic.FlowEntry) int {
-		if d := cmp.Compare(l.seen[unlabelled(b)].octets, l.seen[unlabelled(a)].octets); d != 0 {
-			return d
+	all := slices.AppendSeq(make([]*flowSeen, 0, len(l.seen)), maps.Values(l.seen))
+	heavier := func(a, b *flowSeen) int {
+		return cmp.Or(cmp.Compare(b.octets, a.octets), a.flow.Src.Compare(b.flow.Src), a.flow.Dst.Compare(b.flow.Dst), cmp.Compare(a.flow.DestQP, b.flow.DestQP))
+	}
+	all = first(all, flowRows, heavier)
+	flows := make([]asic.FlowEntry, len(all))
+	for i, s := range all {
+		flows[i] = s.flow
+	}
+	return flows
+}
+
+// first returns the first n of all in an order, and sorts no more than it has to. all
+// is its to change.
+func first[T any](all []T, n int, compare func(a, b T) int) []T {
+	kept, cut := all[:0], false
+	for _, v := range all {
+		if cut && compare(v, kept[n-1]) >= 0 {
+			continue
 		}
-		return cmp.Or(a.Src.Compare(b.Src), a.Dst.Compare(b.Dst), cmp.Compare(a.DestQP, b.DestQP))
-	})
-	return flows[:min(len(flows), flowRows)]
+		if kept = append(kept, v); len(kept) == 2*n {
+			slices.SortFunc(kept, compare)
+			kept, cut = kept[:n], true
+		}
+	}
+	slices.SortFunc(kept, compare)
+	return kept[:min(len(kept), n)]
 }
 
 // rows are those of the flows. id is a flow's Stream ID, 0: it has none.

@@ -3,7 +3,6 @@
 package orch
 
 import (
-	"errors"
 	"net/netip"
 	"testing"
 	"time"
@@ -23,14 +22,16 @@ func TestFlowLog(t *testing.T) {
 	count := func(f asic.FlowEntry) (uint64, uint64, error) {
 		n, ok := counts[f.DestQP]
 		if !ok {
-			return 0, 0, errors.New("gone")
+			return 0, 0, asic.ErrGone
 		}
 		return n, 100 * n, nil
 	}
 	var l flowLog
 	now := time.Unix(1000, 0)
-	l.add([]asic.FlowEntry{flowEntry(1), flowEntry(2), flowEntry(3)}, now)
-	if idle := l.look(count, now); len(idle) > 0 || len(l.seen) != 2 || l.total != 10 {
+	l.add(flowEntry(1), "", now)
+	l.add(flowEntry(2), "", now)
+	l.add(flowEntry(3), "", now)
+	if idle := l.look(count, now); len(idle) != 1 || idle[0] != unlabelled(flowEntry(3)) || len(l.seen) != 2 || l.total != 10 {
 		t.Errorf("idle %v, %d known, %d packets", idle, len(l.seen), l.total)
 	}
 	all := l.rows(l.heaviest(), func(f asic.FlowEntry) uint16 { return uint16(f.DestQP - 1) })
@@ -56,16 +57,19 @@ func TestFlowLog(t *testing.T) {
 func TestFlowPorts(t *testing.T) {
 	noID := func(asic.FlowEntry) uint16 { return 0 }
 	var l flowLog
-	l.add([]asic.FlowEntry{flowEntry(1), flowEntry(2)}, time.Unix(1000, 0))
+	l.add(flowEntry(1), "", time.Unix(1000, 0))
+	l.add(flowEntry(2), "", time.Unix(1000, 0))
 	relabelled := flowEntry(1)
 	relabelled.Label = 99 // its source queue pair was learned since: the entry keeps the label that it has
-	l.add([]asic.FlowEntry{relabelled}, time.Unix(1000, 0))
+	l.add(relabelled, "", time.Unix(1000, 0))
 	for _, ports := range [][2]string{{"Ethernet0", ""}, {"Ethernet4", "Ethernet8"}, {"", ""}} {
 		l.move(relabelled, ports[0], ports[1])
 	}
 	l.move(flowEntry(3), "Ethernet0", "") // it has no entry
 	var next flowLog
-	next.add([]asic.FlowEntry{flowEntry(1), flowEntry(2), flowEntry(4)}, time.Unix(2000, 0))
+	next.add(flowEntry(1), "", time.Unix(2000, 0))
+	next.add(flowEntry(2), "", time.Unix(2000, 0))
+	next.add(flowEntry(4), "", time.Unix(2000, 0))
 	next.recall(l.rows(l.heaviest(), noID))
 	next.move(flowEntry(4), "Ethernet12", "")
 	for _, tt := range []struct {

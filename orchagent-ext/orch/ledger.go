@@ -4,7 +4,6 @@ package orch
 
 import (
 	"context"
-	"fmt"
 
 	"sluice/orchagent-ext/asic"
 	"sluice/orchagent-ext/sonicdb"
@@ -19,8 +18,10 @@ type ledger struct {
 	db     *sonicdb.DB
 	mirror *sonicdb.Mirror
 	mine   func(*asic.Record) bool // of the records; nil: all
+	aside  func(rows.Row, error)   // is told of rows that are no records; nil: nobody
 }
 
+// Load reads the records. A row that is none is set aside: the mirror deletes it.
 func (l *ledger) Load() ([]*asic.Record, error) {
 	all, err := l.db.Read(l.ctx, telemetry.TableObject)
 	if err != nil {
@@ -30,7 +31,10 @@ func (l *ledger) Load() ([]*asic.Record, error) {
 	for _, row := range all {
 		r, err := asic.ParseRecord(asic.ID(row.Key), row.Fields)
 		if err != nil {
-			return nil, fmt.Errorf("STATE_DB %s|%s is no row of a sluiced, delete it: %w", row.Table, row.Key, err)
+			if l.aside != nil {
+				l.aside(row, err)
+			}
+			continue
 		}
 		l.mirror.Set(row)
 		if l.mine == nil || l.mine(r) {

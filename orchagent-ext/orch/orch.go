@@ -30,6 +30,9 @@ type Config struct {
 	// wiped.
 	Open func(driver Driver, s *config.Snapshot, cold bool) (Switch, error)
 
+	// StateFile is where the rows in force are kept for the next start; "": nowhere.
+	StateFile string
+
 	// Warnings are what parts that orch does not know have to say to the operator,
 	// besides what the switch does. nil: none.
 	Warnings func() []string
@@ -104,6 +107,7 @@ func run(ctx context.Context, c Config, f *faults) error {
 				})
 			})
 			g.Go(func() error { return o.counters.Run(writing) })
+			g.Go(func() error { return o.keeper.run(writing) })
 			return o.loop(ctx, writing, g)
 		})
 	})
@@ -142,6 +146,7 @@ func open(c Config) (o *orch, closed func(), err error) {
 	o.rows = sonicdb.NewMirror(o.stateDB, telemetry.TableState, telemetry.TableCapability, telemetry.TableConfigError, telemetry.TableObject, telemetry.TableFlow, telemetry.TableHold)
 	o.counters = sonicdb.NewMirror(o.countersDB, telemetry.TableStats, telemetry.TablePortStats, telemetry.TableQueueStats, telemetry.TableIPFIXStats, telemetry.TableNotify)
 	o.warm.db = o.stateDB
+	o.keeper = newKeeper(c.StateFile, fmt.Sprintf("%s/%d", o.configDB.Address, o.configDB.ID))
 	return o, closed, nil
 }
 
@@ -157,9 +162,12 @@ type orch struct {
 	configDB, stateDB, countersDB *sonicdb.DB
 
 	state      *config.State
-	snapshot   *config.Snapshot     // nil before CONFIG_DB was read
-	unloaded   bool                 // CONFIG_DB has lost its ports: the snapshot is the one before
-	settling   bool                 // it has ports again, and more rows may come
+	snapshot   *config.Snapshot // nil before CONFIG_DB was read
+	unloaded   bool             // CONFIG_DB has lost its ports: the snapshot is the one before
+	settling   bool             // more rows may come: at the start, and when it has ports again
+	starting   bool             // the first rows have come, and nothing was done yet
+	unknown    bool             // objects are on the switch, and not known is which rows were in force
+	keeper     *keeper
 	rejectedAt map[string]time.Time // rows that are not in force, by TABLE|key
 	sw         *opened              // nil: the switch is not open
 	earlier    flowLog              // of the switch that was open before, whose entries are still there
@@ -169,10 +177,11 @@ type orch struct {
 	streams    streamIDs
 	faults     *faults
 
+	ledgerWarning string // of rows of the ledger that were set aside; "": there were none
+
 	lastErr  error // nil: what is configured stands
 	errAt    time.Time
 	countErr error
-	refused  uint64
 	retry    time.Duration
 	mirrored bool // the mirror of STATE_DB runs
 }
@@ -209,7 +218,17 @@ func (o *orch) loop(ctx, writing context.Context, g tasks) error {
 			if o.snapshot == nil {
 				break
 			}
-			o.settling = false
+			if o.loading(ctx) {
+				o.note(errLoading)
+				o.publish(writing)
+				again.Reset(settle)
+				break
+			}
+			if o.settling && !o.unloaded {
+				o.settled()
+				o.keeper.keep(o.state.Known())
+			}
+			o.keeper.wait()
 			o.note(o.reconcile(ctx, writing, g))
 			o.chooseScope(ctx, g)
 			o.publish(writing)
@@ -239,11 +258,12 @@ func (o *orch) loop(ctx, writing context.Context, g tasks) error {
 func (o *orch) change(ctx context.Context, b sonicdb.Batch) time.Duration {
 	if o.snapshot == nil {
 		o.remember(ctx)
+		o.settling, o.starting = true, true
 	}
 	snapshot, rejected := o.state.Apply(b.Changes)
 	if len(snapshot.SwitchPorts) == 0 && o.snapshot != nil && len(o.snapshot.SwitchPorts) > 0 {
 		if !o.unloaded {
-			o.Log.Warn("CONFIG_DB has no PORT rows any more: what stands is kept until it has")
+			o.Log.Warn(noPorts)
 		}
 		o.unloaded = true
 		return 0
@@ -255,21 +275,14 @@ func (o *orch) change(ctx context.Context, b sonicdb.Batch) time.Duration {
 	}
 	o.settling = o.settling || o.unloaded
 	o.unloaded = false
-	if o.settling {
-		return settle
+	due := o.due(ctx)
+	if due == 0 {
+		o.keeper.keep(o.state.Known())
 	}
-	return 0
+	return due
 }
 
-// remember reads which rows an earlier process held in force, though CONFIG_DB has
-// other versions of them.
-func (o *orch) remember(ctx context.Context) {
-	errs, err := o.stateDB.Read(ctx, telemetry.TableConfigError)
-	if err != nil {
-		o.Log.Warn("last good rows of an earlier process cannot be read", "why", err)
-	}
-	o.state.Remember(telemetry.LastGood(errs))
-}
+const noPorts = "CONFIG_DB has no PORT rows any more: what is on the switch is kept until it has"
 
 // note remembers a failure for STATE_DB and logs it, once where it stays.
 func (o *orch) note(err error) {
@@ -334,7 +347,13 @@ func (o *orch) reconcile(ctx, writing context.Context, g tasks) error {
 		o.Log.Info("the switch is brought to what is configured", "created", outcome.Created, "removed", outcome.Removed, "set", outcome.Set)
 	}
 	o.sw.outcome = outcome
+	if outcome.Method != asic.Rewrite { // the only one that has entries of flows
+		o.sw.flows.clear()
+	}
 	if err != nil {
+		return err
+	}
+	if err := o.sw.fit(p.FlowCapacity, o.Now()); err != nil {
 		return err
 	}
 	o.read(ctx, g, p)
@@ -358,23 +377,4 @@ func (o *orch) read(ctx context.Context, g tasks, p asic.Policy) {
 		export = o.exporting.Export
 	}
 	o.sw.reader = o.sw.reader.restart(ctx, g, o.sw, readerConfig(o.snapshot, p, o.sw.outcome.Method, export, o.Now))
-}
-
-// addFlows gives the flow, and those that wait behind it, their entries.
-func (o *orch) addFlows(first packetio.NewFlow, more <-chan packetio.NewFlow) error {
-	news := []packetio.NewFlow{first}
-	for len(news) < newsBatch && len(more) > 0 {
-		news = append(news, <-more)
-	}
-	batch := make([]asic.FlowEntry, len(news))
-	for i, n := range news {
-		batch[i] = asic.FlowEntry{Src: n.Src, Dst: n.Dst, DestQP: n.DestQP, Label: n.Label}
-	}
-	refused, err := o.sw.engine.AddFlows(batch)
-	o.refused += uint64(refused)
-	o.sw.flows.add(batch[:len(batch)-refused], o.Now())
-	for i, n := range news {
-		o.sw.flows.move(batch[i], o.sw.PortName(n.From), o.sw.PortName(n.To))
-	}
-	return err
 }

@@ -64,16 +64,21 @@ func (o *orch) describe(s *telemetry.State) {
 	p := Policy(o.snapshot)
 	s.Objects, s.Flows, s.Method = o.sw.engine.Len(), len(o.sw.flows.seen), string(o.sw.outcome.Method)
 	s.Warnings = warnings(o.snapshot, p, o.sw.outcome)
-	if w := o.faults.warning(o.Now()); w != "" {
-		s.Warnings = append(s.Warnings, w)
+	for _, w := range []string{o.faults.warning(o.Now()), o.keeper.warning(), o.configDB.Warning(), o.ledgerWarning} {
+		if w != "" {
+			s.Warnings = append(s.Warnings, w)
+		}
 	}
 	if o.unloaded {
-		s.Warnings = append(s.Warnings, "CONFIG_DB has no PORT rows any more: what stands is kept until it has")
+		s.Warnings = append(s.Warnings, noPorts)
 	}
 	if o.exportErr != nil {
 		s.Warnings = append(s.Warnings, "nothing is exported: "+o.exportErr.Error())
 	}
 	s.Warnings = append(s.Warnings, o.sw.Warnings()...)
+	if w := o.sw.flows.warning(o.Now()); w != "" {
+		s.Warnings = append(s.Warnings, w)
+	}
 	shown := o.sw.flows.heaviest()
 	o.streams.show(shown, o.sw.flows.all)
 	if name, why := o.streams.name(); name != "" {
@@ -116,10 +121,11 @@ func (o *orch) count() {
 	if o.sw == nil {
 		return
 	}
-	c := telemetry.Counters{Lost: o.sw.RingFull(), Policed: o.sw.Policed(), Refused: o.refused, Faults: o.faults.count, Streams: o.streams.stats, At: o.Now()}
+	c := telemetry.Counters{Lost: o.sw.RingFull(), Policed: o.sw.Policed(), Faults: o.faults.count, Streams: o.streams.stats, At: o.Now()}
 	if o.sw.reader != nil {
 		c.CPU = o.sw.reader.Stats()
 	}
+	c.RefusedCapacity, c.RefusedSwitch, c.Evicted = o.sw.flows.refusedCapacity, o.sw.flows.refusedSwitch, o.sw.flows.evicted
 	var errs []error
 	for key, to := range map[string]*uint64{asic.CounterWritten: &c.Written, asic.CounterSkipped: &c.Skipped, asic.CounterCopied: &c.Copied} {
 		if r := o.sw.engine.Record(key); r != nil {
@@ -128,13 +134,7 @@ func (o *orch) count() {
 			errs = append(errs, err)
 		}
 	}
-	idle := o.sw.flows.look(func(f asic.FlowEntry) (uint64, uint64, error) {
-		r := o.sw.engine.FlowCounter(f)
-		if r == nil {
-			return 0, 0, asic.ErrGone
-		}
-		return o.sw.Count(r)
-	}, o.Now())
+	idle := o.sw.flows.look(o.sw.countFlow, o.Now())
 	errs = append(errs, o.sw.engine.RemoveFlows(idle))
 	c.Written += o.sw.flows.total
 	o.counters.Set(c.Row())

@@ -78,7 +78,7 @@ func (f fakeSwitch) Objects(p asic.Policy, m asic.Method, _ asic.Features) []asi
 	if m == asic.None {
 		return nil
 	}
-	return []asic.Object{{Key: "label", Type: "fake"}}
+	return []asic.Object{{Key: "label", Type: asic.TypeSample}}
 }
 
 func (f fakeSwitch) Create(o *asic.Object, _ map[string]*asic.Record) (*asic.Record, error) {

@@ -103,7 +103,7 @@ func (s *opened) stop() {
 // What one left by another driver is removed before.
 func (o *orch) openSwitch(writing context.Context) error {
 	want := DriverOf(o.snapshot)
-	left, err := (&ledger{ctx: writing, db: o.stateDB, mirror: o.rows}).Load()
+	left, err := (&ledger{ctx: writing, db: o.stateDB, mirror: o.rows, aside: o.setAside}).Load()
 	if err != nil {
 		return err
 	}
@@ -137,6 +137,13 @@ func (o *orch) openSwitch(writing context.Context) error {
 	return nil
 }
 
+// setAside says that a row of the ledger is no record. What it was of, the driver
+// finds among the strays, if it can.
+func (o *orch) setAside(r rows.Row, why error) {
+	o.Log.Warn("a row of the ledger is set aside: sluiced did not write it", "key", fmt.Sprintf("%.100q", r.Key), "fields", fmt.Sprintf("%.1000q", fmt.Sprint(r.Fields)), "why", fmt.Sprintf("%.200s", why))
+	o.ledgerWarning = fmt.Sprintf("a row of SLUICE_ASIC_OBJECT that sluiced did not write was set aside (%.100q): what it names may be left on the switch", r.Key)
+}
+
 // openBy opens the switch by a driver, with an engine that knows its objects.
 func (o *orch) openBy(writing context.Context, d Driver, cold bool) (done *opened, err error) {
 	sw, err := o.Open(d, o.snapshot, cold)
@@ -152,7 +159,7 @@ func (o *orch) openBy(writing context.Context, d Driver, cold bool) (done *opene
 		return nil, err
 	}
 	mine := func(r *asic.Record) bool { return made(r) == d }
-	engine, err := asic.NewEngine(sw, &ledger{writing, o.stateDB, o.rows, mine}, o.Log)
+	engine, err := asic.NewEngine(sw, &ledger{ctx: writing, db: o.stateDB, mirror: o.rows, mine: mine}, o.Log)
 	if err != nil {
 		return nil, err
 	}

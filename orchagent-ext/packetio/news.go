@@ -16,6 +16,7 @@ type NewFlow struct {
 	DestQP   uint32
 	Label    uint32
 	From, To uint64 // 0: not known
+	Times    uint32 // that it was seen lately, 2 or more
 }
 
 // ports of a flow, as the source numbers them; 0: not known.
@@ -32,9 +33,9 @@ func (p ports) seen(f *Frame) ports {
 	return p
 }
 
-// observed tells of the packet's flow at its first packet, and when its ports are
-// others. In case the news was lost or the entry could not be made, it does at every
-// second, fourth, eighth… packet, too.
+// observed tells of the packet's flow when it is seen for the second time, and when
+// its ports are others. In case the news was lost or the flow got no entry, it does
+// at every fourth, eighth, sixteenth… packet, and after a quarter of a second, too.
 func (r *Reader) observed(i int, f *flow.Flow) {
 	p, frame := &r.packets[i], &r.frames[r.from[i]]
 	if r.meter != nil {
@@ -52,7 +53,12 @@ func (r *Reader) observed(i int, f *flow.Flow) {
 		*at = ports{} // another flow had the slot
 	}
 	now := at.seen(frame)
-	if f.Packets&(f.Packets-1) != 0 && now == *at {
+	times, tell := r.probation.See(&f.Key, r.now)
+	if times < 2 {
+		r.once.Add(1)
+		return
+	}
+	if moved := *at != (ports{}) && now != *at; !tell && !moved {
 		return
 	}
 	var label uint32
@@ -62,7 +68,7 @@ func (r *Reader) observed(i int, f *flow.Flow) {
 		label = r.table.Label(f, r.config.Algorithm)
 	}
 	select {
-	case r.news <- NewFlow{f.SrcAddr(), f.DstAddr(), f.DestQP, label, now.from, now.to}:
+	case r.news <- NewFlow{f.SrcAddr(), f.DstAddr(), f.DestQP, label, now.from, now.to, times}:
 		r.told.Add(1)
 		*at = now
 	default:

@@ -52,6 +52,7 @@ type Stats struct {
 	Malformed  uint64
 	QueueFull  uint64 // news of flows that found the queue full
 	NewFlows   uint64 // news that went out
+	SeenOnce   uint64 // packets without a label of flows that were not seen before
 	FlowsKnown uint64 // flows in the table now
 }
 
@@ -75,6 +76,8 @@ type Reader struct {
 	table  *flow.Table
 	news   chan NewFlow
 
+	probation *flow.Probation // nil: labels are not told of
+
 	ports   []ports        // that were told of each flow, by its slot; nil: labels are not told of
 	meter   *ipfix.Meter   // nil: none
 	biflows *ipfix.Biflows // behind meter; nil: none
@@ -85,7 +88,7 @@ type Reader struct {
 	frames  []Frame
 	each    func(i int, f *flow.Flow) // observed; made once, since it is an allocation
 
-	roce, tunnelled, notRoCE, malformed, full, told, known atomic.Uint64
+	roce, tunnelled, notRoCE, malformed, full, told, once, known atomic.Uint64
 }
 
 const (
@@ -112,7 +115,7 @@ func New(source Source, c Config) *Reader {
 	}
 	r := &Reader{source: source, config: c, news: make(chan NewFlow, c.Queue)}
 	if c.Labels {
-		r.ports = make([]ports, c.Capacity)
+		r.ports, r.probation = make([]ports, c.Capacity), flow.NewProbation()
 	}
 	t := flow.Config{Capacity: c.Capacity}
 	if c.Metering != nil {
@@ -133,7 +136,7 @@ func (r *Reader) News() <-chan NewFlow { return r.news }
 func (r *Reader) Stats() Stats {
 	return Stats{
 		RoCE: r.roce.Load(), Tunnelled: r.tunnelled.Load(), NotRoCE: r.notRoCE.Load(), Malformed: r.malformed.Load(),
-		QueueFull: r.full.Load(), NewFlows: r.told.Load(), FlowsKnown: r.known.Load(),
+		QueueFull: r.full.Load(), NewFlows: r.told.Load(), SeenOnce: r.once.Load(), FlowsKnown: r.known.Load(),
 	}
 }
 

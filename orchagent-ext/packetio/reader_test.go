@@ -89,25 +89,25 @@ func run(t *testing.T, c Config, b ...[]Frame) (*Reader, []NewFlow) {
 
 func label(qp uint32) uint32 { return flow.DraftLiteral.Label(0, qp, host1, host2) }
 
-func TestTellsOfNewFlows(t *testing.T) {
+func TestTellsOfFlowsThatAreSeenTwice(t *testing.T) {
 	a, b := frame(t, 0x11, 0), frame(t, 0x22, 0)
 	a.From, b.To = 7, 8
 	r, news := run(t, Config{Labels: true, ZeroOnly: true},
-		[]Frame{a, b, frame(t, 0x33, 7), frame4(t, 0x44), tunnel(frame(t, 0x55, 0))},
-		[]Frame{{Data: []byte{1, 2, 3}, Length: 3}, {Data: a.Data[:60], Length: a.Length}, a, a})
+		[]Frame{a, b, frame(t, 0x33, 7), frame(t, 0x33, 7), frame4(t, 0x44), frame4(t, 0x44), tunnel(frame(t, 0x55, 0)), frame(t, 0x66, 0)},
+		[]Frame{{Data: []byte{1, 2, 3}, Length: 3}, {Data: a.Data[:60], Length: a.Length}, a, b, a, a})
 	src, dst := netip.AddrFrom16(host1), netip.AddrFrom16(host2)
-	want := []NewFlow{{src, dst, 0x11, label(0x11), 7, 0}, {src, dst, 0x22, label(0x22), 0, 8}, {src, dst, 0x11, label(0x11), 7, 0}}
+	want := []NewFlow{{src, dst, 0x11, label(0x11), 7, 0, 2}, {src, dst, 0x22, label(0x22), 0, 8, 2}, {src, dst, 0x11, label(0x11), 7, 0, 4}}
 	if diff := cmp.Diff(want, news, cmp.Comparer(func(x, y netip.Addr) bool { return x == y })); diff != "" {
 		t.Error(diff)
 	}
 	s := r.Stats()
-	if diff := cmp.Diff(Stats{RoCE: 7, Tunnelled: 1, Malformed: 2, NewFlows: 3, FlowsKnown: 5}, s); diff != "" {
+	if diff := cmp.Diff(Stats{RoCE: 12, Tunnelled: 1, Malformed: 2, SeenOnce: 3, NewFlows: 3, FlowsKnown: 6}, s); diff != "" {
 		t.Error(diff)
 	}
 }
 
 func TestAlwaysTellsOfLabelledFlowsToo(t *testing.T) {
-	_, news := run(t, Config{Labels: true}, []Frame{frame(t, 0x33, 7)})
+	_, news := run(t, Config{Labels: true}, []Frame{frame(t, 0x33, 7), frame(t, 0x33, 7)})
 	if len(news) != 1 || news[0].Label != label(0x33) {
 		t.Errorf("%v", news)
 	}
@@ -118,16 +118,21 @@ func TestAlwaysTellsOfLabelledFlowsToo(t *testing.T) {
 func TestZeroSrcQP(t *testing.T) {
 	for _, zero := range []bool{false, true} {
 		r := New(nil, Config{Labels: true, ZeroSrcQP: zero})
-		r.burst([]Frame{cm(t, 0x10, 0x77, host1, host2), cm(t, 0x13, 0x11, host2, host1), frame(t, 0x11, 0)})
+		r.burst([]Frame{cm(t, 0x10, 0x77, host1, host2), cm(t, 0x13, 0x11, host2, host1), frame(t, 0x11, 0), frame(t, 0x11, 0)})
+		told := false
 		for len(r.news) > 0 {
 			n := <-r.news
 			want := flow.DraftLiteral.Label(0x77, 0x11, host1, host2)
 			if zero {
 				want = label(0x11)
 			}
+			told = told || n.DestQP == 0x11
 			if n.DestQP == 0x11 && n.Label != want {
 				t.Errorf("zero %v: label %#x, want %#x", zero, n.Label, want)
 			}
+		}
+		if !told {
+			t.Errorf("zero %v: no news", zero)
 		}
 	}
 }
@@ -164,7 +169,7 @@ func cm(t *testing.T, attribute byte, qp uint32, src, dst [16]byte) Frame {
 func TestAFullQueueLosesNothingForGood(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	a, b := frame(t, 0x11, 0), frame(t, 0x22, 0)
-	r := New(&bursts{[][]Frame{{a, b}}, cancel}, Config{Labels: true, Queue: 1})
+	r := New(&bursts{[][]Frame{{a, b, a, b}}, cancel}, Config{Labels: true, Queue: 1})
 	if err := r.Run(ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -173,7 +178,7 @@ func TestAFullQueueLosesNothingForGood(t *testing.T) {
 	}
 	<-r.News()
 	ctx, cancel = context.WithCancel(context.Background())
-	r.source = &bursts{[][]Frame{{b}}, cancel}
+	r.source = &bursts{[][]Frame{{b, b}}, cancel}
 	if err := r.Run(ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +193,7 @@ func TestTellsOfMoves(t *testing.T) {
 	r := New(nil, Config{Labels: true, Queue: 1})
 	f := frame(t, 0x11, 0)
 	for i, tt := range []struct{ from, to, wantFrom, wantTo uint64 }{
-		{7, 0, 7, 0}, {7, 0, 7, 0}, {7, 0, 0, 0}, // the third packet says nothing new
+		{7, 0, 0, 0}, {7, 0, 7, 0}, {7, 0, 0, 0}, // the third packet says nothing new
 		{7, 0, 7, 0}, {8, 0, 8, 0}, {0, 0, 0, 0}, {8, 3, 8, 3}, {8, 3, 8, 3}, {8, 0, 0, 0},
 	} {
 		f.From, f.To = tt.from, tt.to
@@ -202,11 +207,11 @@ func TestTellsOfMoves(t *testing.T) {
 		}
 	}
 	f.From = 9
-	r.burst([]Frame{f, frame(t, 0x22, 0), f}) // the queue has room for one
+	r.burst([]Frame{f, frame(t, 0x22, 0), frame(t, 0x22, 0), f}) // the queue has room for one
 	if got := <-r.news; got.From != 9 || len(r.news) > 0 {
 		t.Errorf("%+v", got)
 	}
-	r.burst([]Frame{f, frame(t, 0x33, 0)})
+	r.burst([]Frame{f, frame(t, 0x33, 0), frame(t, 0x33, 0)})
 	f.From = 10
 	r.burst([]Frame{f})
 	if got := <-r.news; got.DestQP != 0x33 {

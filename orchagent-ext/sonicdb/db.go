@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -20,13 +21,14 @@ type DB struct {
 	client *redis.Client
 	log    *slog.Logger
 	timing timing
+	silent atomic.Bool // Redis sends no events for keys
 }
 
 // timing is what tests bend.
 type timing struct {
 	debounce time.Duration // between an event and the reading; SONiC's writers do HMSET, then HDEL
 	resync   time.Duration // everything is read again, whatever the events said
-	poll     time.Duration // the same where Redis sends no events
+	poll     time.Duration // the same where Redis sends no events; and it is asked whether it does
 	backoff  time.Duration // after the first failure; doubles
 	longest  time.Duration // backoff
 }
@@ -73,6 +75,14 @@ func Open(d *Databases, name string, log *slog.Logger) (*DB, error) {
 		PoolSize:              4,
 	})
 	return &DB{Database: at, client: client, log: log.With("database", name), timing: defaultTiming}, nil
+}
+
+// Warning is what the operator should know of the database; "": nothing.
+func (db *DB) Warning() string {
+	if !db.silent.Load() {
+		return ""
+	}
+	return fmt.Sprintf("Redis sends no events for keys of %s, which is read every %v instead: %s", db.Name, db.timing.poll, db.eventsRemedy())
 }
 
 // Close closes the connections.

@@ -101,15 +101,18 @@ func (w *watcher) subscribe(ctx context.Context) (e *events, stop func()) {
 	}
 }
 
-// checkEvents looks whether Redis sends events at all, which a stock one does
-// not, and says so when that changes. A Redis that does not tell may send none.
+// optionEvents is Redis' setting of what events it sends.
+const optionEvents = "notify-keyspace-events"
+
+// checkEvents looks whether Redis sends events at all, which a stock one does not,
+// and says so when that changes. A Redis that does not tell may send none.
 func (w *watcher) checkEvents(ctx context.Context) error {
-	const option = "notify-keyspace-events"
-	answer, err := w.db.client.ConfigGet(ctx, option).Result()
+	answer, err := w.db.client.ConfigGet(ctx, optionEvents).Result()
 	if err != nil && !isRefusal(err) {
 		return fmt.Errorf("ask %s at %s for its events: %w", w.db.Name, w.db.Address, err)
 	}
-	silent := !enough(answer[option])
+	silent := !enough(answer[optionEvents])
+	w.db.silent.Store(silent)
 	if silent == w.silent {
 		return nil
 	}
@@ -118,13 +121,17 @@ func (w *watcher) checkEvents(ctx context.Context) error {
 		w.db.log.Info("Redis sends events now")
 		return nil
 	}
-	at := "-s " + w.db.Address
-	if host, port, err := net.SplitHostPort(w.db.Address); err == nil && w.db.Network == "tcp" {
+	w.db.log.Warn("Redis sends no events for keys: polling instead", "every", w.db.timing.poll, "remedy", w.db.eventsRemedy())
+	return nil
+}
+
+// eventsRemedy is the command that has Redis send events.
+func (db *DB) eventsRemedy() string {
+	at := "-s " + db.Address
+	if host, port, err := net.SplitHostPort(db.Address); err == nil && db.Network == "tcp" {
 		at = "-h " + host + " -p " + port
 	}
-	w.db.log.Warn("Redis sends no events for keys: polling instead",
-		"every", w.db.timing.poll, "remedy", "redis-cli "+at+" config set "+option+" KEA")
-	return nil
+	return "redis-cli " + at + " config set " + optionEvents + " KEA"
 }
 
 // isRefusal reports whether Redis is up and knows no such command, or does not

@@ -4,6 +4,7 @@ package sonicdb
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -51,6 +52,19 @@ func (db *DB) Get(ctx context.Context, named ...rows.Row) ([]rows.Row, error) {
 		}
 	}
 	return all, nil
+}
+
+// Text returns the value of a key that is no row, such as CONFIG_DB_INITIALIZED; "":
+// there is none.
+func (db *DB) Text(ctx context.Context, key string) (string, error) {
+	value, err := db.client.Get(ctx, key).Result()
+	if errors.Is(err, redis.Nil) || isWrongType(err) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("read %s of %s: %w", key, db.Name, err)
+	}
+	return value, nil
 }
 
 func (db *DB) row(redisKey string, fields map[string]string) rows.Row {

@@ -79,23 +79,26 @@ func (w *watcher) session(ctx context.Context) error {
 	if err := w.checkEvents(ctx); err != nil {
 		return err
 	}
+	poll := time.NewTicker(w.db.timing.poll)
+	defer poll.Stop()
+	resync := time.NewTicker(w.db.timing.resync)
+	defer resync.Stop()
 	for {
-		interval := w.db.timing.resync
-		if w.silent {
-			interval = w.db.timing.poll
-		}
-		timer := time.NewTimer(interval)
 		select {
 		case <-ctx.Done():
-			timer.Stop()
 			return ctx.Err()
-		case <-timer.C:
+		case <-poll.C:
+			was := w.silent
 			if err := w.checkEvents(ctx); err != nil {
 				return err
 			}
+			if !was && !w.silent {
+				continue
+			}
+			events.everything() // also when events have begun again: what came before is lost
+		case <-resync.C:
 			events.everything()
 		case <-events.wake:
-			timer.Stop()
 			if !wait(ctx, w.db.timing.debounce) {
 				return ctx.Err()
 			}

@@ -146,6 +146,28 @@ func TestWatchWithoutEvents(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "that Redis sends events now is said", func() bool { return strings.Contains(said.String(), "sends events now") })
+	if w := db.Warning(); w != "" {
+		t.Errorf("warning %q", w)
+	}
+}
+
+// TestWatchNoticesThatEventsEnd: events that are switched off at run time are noticed
+// at the next look, and the rows are read instead; nothing waits for the resync.
+func TestWatchNoticesThatEventsEnd(t *testing.T) {
+	db := open(t, redisServer(t), "CONFIG_DB", nil)
+	db.timing.poll, db.timing.resync = 20*time.Millisecond, time.Hour
+	f := follow(t, db, "A")
+	f.started(t)
+	want := map[string]fields{}
+	for i, events := range []string{"", "KEA", "", "KEA"} {
+		if err := db.client.ConfigSet(t.Context(), "notify-keyspace-events", events).Err(); err != nil {
+			t.Fatal(err)
+		}
+		write(t, db, set("A", fmt.Sprint(i), nil))
+		want[fmt.Sprint("A|", i)] = fields{}
+		f.becomes(t, want)
+		eventually(t, "the warning is as the setting", func() bool { return (db.Warning() != "") == (events == "") })
+	}
 }
 
 // A Redis that does not tell whether it sends events is polled.

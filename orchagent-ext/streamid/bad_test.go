@@ -128,6 +128,10 @@ func (b *bad) KeepAliveOnce(ctx context.Context, id clientv3.LeaseID) (*clientv3
 	return call(ctx, b, func() (*clientv3.LeaseKeepAliveResponse, error) { return b.fakeEtcd.KeepAliveOnce(ctx, id) })
 }
 
+func (b *bad) TimeToLive(ctx context.Context, id clientv3.LeaseID, opts ...clientv3.LeaseOption) (*clientv3.LeaseTimeToLiveResponse, error) {
+	return call(ctx, b, func() (*clientv3.LeaseTimeToLiveResponse, error) { return b.fakeEtcd.TimeToLive(ctx, id, opts...) })
+}
+
 func (b *bad) Do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse, error) {
 	return call(ctx, b, func() (clientv3.OpResponse, error) { return b.fakeEtcd.Do(ctx, op) })
 }

@@ -54,7 +54,9 @@
 // clock stood still, as that of a suspended virtual machine. Until then, at most a
 // quarter of the validity and the time of a request, another node could be given
 // the same id.
-// References that somebody deletes while he leaves the node's key are not missed.
+// References that another program deletes, though it leaves the node's key, are missed
+// within half the validity: the keys under the lease are listed that often. It counts
+// as a loss of the lease.
 //
 // After a loss the node takes a new lease and claims all its flows again: the
 // same id if it is free or another node keeps it for the flow, else a new one.

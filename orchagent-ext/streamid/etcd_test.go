@@ -31,7 +31,7 @@ func TestEtcd(t *testing.T) {
 	run("fake", conform)
 	var waiting sync.WaitGroup // these wait for most of the time: at once, and not only as many as processors
 	for name, test := range map[string]func(*testing.T, *cluster){
-		"node dies": nodeDies, "partition": partition, "revoked": revoked, "keys deleted": keysDeleted, "release": release,
+		"node dies": nodeDies, "partition": partition, "revoked": revoked, "keys deleted": keysDeleted, "references deleted": referencesDeleted, "release": release,
 	} {
 		waiting.Go(func() { run(name, test) })
 	}

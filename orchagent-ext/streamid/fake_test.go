@@ -81,6 +81,22 @@ func (e *fakeEtcd) KeepAliveOnce(_ context.Context, id clientv3.LeaseID) (*clien
 	return &clientv3.LeaseKeepAliveResponse{ID: id, TTL: int64(l.ttl.Seconds()), ResponseHeader: &etcdserverpb.ResponseHeader{RaftTerm: e.term}}, nil
 }
 
+func (e *fakeEtcd) TimeToLive(_ context.Context, id clientv3.LeaseID, _ ...clientv3.LeaseOption) (*clientv3.LeaseTimeToLiveResponse, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.expire()
+	answer := &clientv3.LeaseTimeToLiveResponse{ID: id, TTL: -1}
+	if l := e.leases[id]; l != nil {
+		answer.TTL = int64(time.Until(l.ends).Seconds())
+	}
+	for key, kv := range e.kvs {
+		if kv.GetLease() == int64(id) {
+			answer.Keys = append(answer.Keys, []byte(key))
+		}
+	}
+	return answer, nil
+}
+
 func (e *fakeEtcd) Do(_ context.Context, op clientv3.Op) (clientv3.OpResponse, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

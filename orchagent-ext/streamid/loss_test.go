@@ -212,6 +212,42 @@ func keysDeleted(t *testing.T, c *cluster) {
 	agree(t, c.client, n)
 }
 
+// referencesDeleted: another program deletes one reference, in either direction, and
+// leaves the node's key.
+func referencesDeleted(t *testing.T, c *cluster) {
+	n := startNode(t, "n", c.urls(), nil)
+	before := n.allocate(t, 0, 50)
+	for _, direction := range []string{"flow", "id"} {
+		took := n.back(t, 50, func() {
+			answer, err := c.client.Get(t.Context(), "/sluice/"+n.config.Domain+"/"+direction+"/", clientv3.WithPrefix())
+			if err != nil || len(answer.Kvs) == 0 {
+				t.Fatalf("%v, %v", answer, err)
+			}
+			if _, err := c.client.Delete(t.Context(), string(answer.Kvs[0].Key)); err != nil {
+				t.Fatal(err)
+			}
+		})
+		t.Logf("%s: noticed after %s", direction, took.Round(10*time.Millisecond))
+		eventually(t, patience, "the lease before is over", func() error {
+			answer, err := c.client.Get(t.Context(), "/sluice/"+n.config.Domain+"/node/", clientv3.WithPrefix())
+			if err == nil && len(answer.Kvs) > 1 {
+				err = fmt.Errorf("%d nodes", len(answer.Kvs))
+			}
+			return err
+		})
+	}
+	moved := 0 // the flow whose id the other direction still names cannot have it
+	for i, id := range n.allocate(t, 0, 50) {
+		if id != before[i] {
+			moved++
+		}
+	}
+	if moved > 1 {
+		t.Errorf("%d flows have another id, and the reference of one was deleted", moved)
+	}
+	agree(t, c.client, n)
+}
+
 func same(t *testing.T, want, got map[int]uint16) {
 	t.Helper()
 	for i, id := range want {

@@ -15,6 +15,7 @@ import (
 type store interface {
 	Grant(ctx context.Context, seconds int64) (*clientv3.LeaseGrantResponse, error)
 	KeepAliveOnce(ctx context.Context, id clientv3.LeaseID) (*clientv3.LeaseKeepAliveResponse, error)
+	TimeToLive(ctx context.Context, id clientv3.LeaseID, opts ...clientv3.LeaseOption) (*clientv3.LeaseTimeToLiveResponse, error)
 	Do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse, error)
 }
 
@@ -29,6 +30,7 @@ type session struct {
 	renewAt time.Duration // by clock
 	renewed time.Duration // deadline of a renewal that is yet to be confirmed; 0: none
 	term    uint64        // of etcd's leader at that renewal
+	checkAt time.Duration // when the keys under the lease are looked at, by clock
 	unsure  bool          // an answer was lost: the fence must be written anew
 }
 
@@ -86,7 +88,7 @@ func (g *Global) open(ctx context.Context, to store) (s *session, deadline time.
 	}
 	s.created = answer.Txn().Header.GetRevision()
 	s.fence = s.created
-	s.renewAt = asked + g.validity/4
+	s.renewAt, s.checkAt = asked+g.validity/4, asked+g.validity/2
 	return s, deadline, nil
 }
 

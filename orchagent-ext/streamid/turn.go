@@ -31,6 +31,8 @@ func (s *session) turn(ctx context.Context) error {
 		err = s.renew(try, now)
 	case s.unsure:
 		err = s.raise(try)
+	case now >= s.checkAt && s.renewed == 0:
+		err = s.check(try, now)
 	case scans && s.renewed == 0:
 		err = s.scan(try)
 	default:
@@ -60,7 +62,7 @@ func (s *session) late(err error) error {
 	return fmt.Errorf("no renewal confirmed for %s: %w", s.validity, err)
 }
 
-var errGone = errors.New("the lease or the node's key is gone from etcd")
+var errGone = errors.New("the lease or keys of this node are gone from etcd")
 
 // do asks etcd; errGone when the lease is not there.
 func (s *session) do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse, error) {
@@ -117,6 +119,39 @@ func (s *session) raise(ctx context.Context) error {
 		return errGone
 	}
 	s.fence, s.unsure = answer.Txn().Header.GetRevision(), false
+	return nil
+}
+
+// check looks whether the lease still has every key of this node: one that was
+// deleted leaves its id to others. An etcd that does not tell is asked another time.
+func (s *session) check(ctx context.Context, now time.Duration) error {
+	s.checkAt = now + s.validity/2
+	answer, err := s.store.TimeToLive(ctx, s.space.lease, clientv3.WithAttachedKeys())
+	if err != nil {
+		s.config.Log.Debug("global stream ids: keys of the lease", "error", err)
+		return nil
+	}
+	there := make(map[string]bool, len(answer.Keys))
+	for _, key := range answer.Keys {
+		there[string(key)] = true
+	}
+	want := []string{s.space.node()}
+	s.mu.RLock()
+	for _, f := range s.claims.byName {
+		if f.phase == held || f.phase == leaving {
+			want = append(want, s.space.ref(s.space.flows(f.name)), s.space.ref(s.space.ids(f.id)))
+		}
+	}
+	s.mu.RUnlock()
+	gone := 0
+	for _, key := range want {
+		if !there[key] {
+			gone++
+		}
+	}
+	if gone > 0 {
+		return fmt.Errorf("%w: %d of %d, which another program deleted", errGone, gone, len(want))
+	}
 	return nil
 }
 
@@ -187,7 +222,7 @@ func (s *session) tell(told []Change) {
 
 // wait returns when there may be something to do.
 func (s *session) wait(ctx context.Context, now time.Duration) {
-	until := s.renewAt
+	until := min(s.renewAt, s.checkAt)
 	s.mu.RLock()
 	if next, ok := s.claims.next(); ok {
 		until = min(until, next)

@@ -19,7 +19,11 @@ type Counters struct {
 	Lost    uint64 // of these, what found the receive ring full
 	Policed uint64 // and what cpu_rate did not let pass
 	CPU     packetio.Stats
-	Refused uint64 // flows without an entry, for want of room on the switch
+
+	RefusedCapacity uint64 // times that a flow got no entry since flow_capacity was used up
+	RefusedSwitch   uint64 // times that it got none since the switch had no room
+	Evicted         uint64 // flows that lost their entry to another flow
+
 	Faults  uint64 // of the loop, after each of which it was started again
 	Streams StreamIDs
 
@@ -59,8 +63,13 @@ func (c Counters) Row() rows.Row {
 		"cpu_queue_full":      c.CPU.QueueFull,
 		"cpu_new_flows":       c.CPU.NewFlows,
 		"cpu_flows":           c.CPU.FlowsKnown,
-		"flows_without_entry": c.Refused,
-		"loop_faults":         c.Faults,
+		"cpu_seen_once":       c.CPU.SeenOnce,
+		"flows_without_entry": c.RefusedCapacity + c.RefusedSwitch,
+
+		"flows_refused_capacity": c.RefusedCapacity,
+		"flows_refused_switch":   c.RefusedSwitch,
+		"flows_evicted":          c.Evicted,
+		"loop_faults":            c.Faults,
 
 		"stream_id_flows":       c.Streams.Flows,
 		"stream_id_waiting":     c.Streams.Waiting,

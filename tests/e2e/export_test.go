@@ -110,7 +110,9 @@ func TestCopiesAreNoSamples(t *testing.T) {
 	l.awaitCounters("SLUICE_IPFIX_STATS", "c1", "connected", "true")
 	sample := l.objects()["export/sample"]
 	l.set("SLUICE_IPFIX", "global", "admin_state", "enabled", "sampling_rate", "1") // what came is given out, and what comes counts
-	l.await("SLUICE_ASIC_OBJECT", sample, func(f map[string]string) bool { return f == nil })
+	l.await("SLUICE_ASIC_OBJECT", sample, func(f map[string]string) bool {          // the same object
+		return f["attributes"] == "SAI_SAMPLEPACKET_ATTR_SAMPLE_RATE=1"
+	})
 	for deadline := time.Now().Add(patience); l.row("SLUICE_STATE", "global")["flows"] != "65"; {
 		if time.Now().After(deadline) {
 			t.Fatalf("flows: %v", l.row("SLUICE_STATE", "global"))

@@ -56,12 +56,14 @@ func qps(first, n uint32) []uint32 {
 	return all
 }
 
-// learn sends a packet of each flow, so that it gets an entry.
+// learn sends two packets of each flow, so that it gets an entry.
 func (l *leaf) learn(of ...uint32) {
 	l.t.Helper()
 	var frames [][]byte
-	for _, qp := range of {
-		frames = append(frames, l.frame(packet{qp: qp}))
+	for psn := range uint32(2) {
+		for _, qp := range of {
+			frames = append(frames, l.frame(packet{qp: qp, psn: psn}))
+		}
 	}
 	l.send(frames)
 }

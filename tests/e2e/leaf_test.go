@@ -40,6 +40,7 @@ type leaf struct {
 	way           way // no name: as the switch chooses
 	orchagent     *orchagenttest.Orchagent
 	log           *logged
+	memory        string // its state file
 }
 
 // logged keeps what sluiced writes.
@@ -67,7 +68,7 @@ func newLeaf(t testing.TB) *leaf {
 			t.Skipf("needs what make build makes: %v", err)
 		}
 	}
-	l := &leaf{LeafSpine: fabrictest.LeafSpine(t, 4), t: t, log: &logged{}}
+	l := &leaf{LeafSpine: fabrictest.LeafSpine(t, 4), t: t, log: &logged{}, memory: filepath.Join(t.TempDir(), "sluiced.json")}
 	var err error
 	if l.redis, err = privateredis.Start(t.TempDir()); err != nil {
 		t.Fatal(err)
@@ -128,7 +129,7 @@ func (l *leaf) launchWith(front []string, args ...string) {
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	line := append(front, bin+"sluiced", "--db-config", l.redis.Config, "--sai-library", library)
+	line := append(front, bin+"sluiced", "--db-config", l.redis.Config, "--sai-library", library, "--state-file", l.memory)
 	line = append(append(line, l.way.args...), args...)
 	cmd := exec.Command(line[0], line[1:]...)
 	cmd.Stdout, cmd.Stderr = l.log, l.log
@@ -221,8 +222,14 @@ func (l *leaf) awaitFields(table, key string, pairs ...string) map[string]string
 // enable switches flow labels on, and waits until they are.
 func (l *leaf) enable(pairs ...string) {
 	l.t.Helper()
-	l.set("SLUICE_FLOW_LABEL", "global", append([]string{"admin_state", "enabled", "manage_switch_hash", "true"}, pairs...)...)
+	l.labels(pairs...)
 	l.awaitFields("SLUICE_STATE", "global", "state", "running", "flow_label", "active")
+}
+
+// labels writes the row that switches flow labels on.
+func (l *leaf) labels(pairs ...string) {
+	l.t.Helper()
+	l.set("SLUICE_FLOW_LABEL", "global", append([]string{"admin_state", "enabled", "manage_switch_hash", "true"}, pairs...)...)
 }
 
 // objects are the ASIC objects of the ledger, by key.

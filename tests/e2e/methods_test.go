@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -35,12 +36,17 @@ var ways = []way{
 	{name: "hash,queues", method: asic.Hash, args: []string{"--sai-profile", hidden + "compute,rewrite", "--sai-profile", withQueues}},
 	{name: "udf-hash", method: asic.UDFHash, args: []string{"--sai-profile", hidden + "compute,rewrite,hash"}},
 	{name: "udf-hash,queues", method: asic.UDFHash, args: []string{"--sai-profile", hidden + "compute,rewrite,hash", "--sai-profile", withQueues}, long: true},
-	{name: "orchagent", method: asic.Hash, args: noLibrary},
+	{name: "orchagent", method: asic.Hash, args: []string{"--sai-library", ""}},
 }
 
 // byMethod runs a test by every method of the driver sai, with queues and without,
 // and by the driver orchagent. sluiced is started with flow labels off.
-func byMethod(t *testing.T, test func(t *testing.T, l *leaf)) {
+func byMethod(t *testing.T, test func(t *testing.T, l *leaf)) { by(t, ways, test) }
+
+// bySAI leaves out the driver orchagent.
+func bySAI(t *testing.T, test func(t *testing.T, l *leaf)) { by(t, ways[:len(ways)-1], test) }
+
+func by(t *testing.T, ways []way, test func(t *testing.T, l *leaf)) {
 	for _, w := range ways {
 		if w.long && !soak {
 			continue
@@ -77,6 +83,30 @@ func (l *leaf) global(pairs ...string) {
 	l.set("SLUICE", "global", append([]string{"driver", l.driver()}, pairs...)...)
 }
 
+// untouched is what Sluice could have changed, as text.
+func (l *leaf) untouched() string {
+	l.t.Helper()
+	return l.forwarding() + fmt.Sprint(l.rowsOf())
+}
+
+// off waits until the kill switch has left nothing.
+func (l *leaf) off() {
+	l.t.Helper()
+	l.awaitFields("SLUICE_STATE", "global", "state", "disabled", "objects", "0")
+	l.noneLabelled()
+	if objects := l.objects(); len(objects) > 0 {
+		l.t.Errorf("left: %v", objects)
+	}
+}
+
+// checkUntouched says whether nothing of Sluice is left.
+func (l *leaf) checkUntouched(before string) {
+	l.t.Helper()
+	if after := l.untouched(); after != before {
+		l.t.Errorf("forwarding was\n%s\nand is\n%s", before, after)
+	}
+}
+
 // writes says whether packets get a label; otherwise ECMP hashes the queue pair.
 func (l *leaf) writes() bool {
 	return l.way.method == asic.Compute || l.way.method == asic.Rewrite || l.way.method == ""
@@ -89,7 +119,7 @@ func (l *leaf) learned() {
 	if l.way.method != asic.Rewrite || l.row("SLUICE_STATE", "global")["flows"] == "64" {
 		return
 	}
-	l.send(l.sessions(1))
+	l.send(l.sessions(2))
 	l.awaitFields("SLUICE_STATE", "global", "flows", "64")
 }
 

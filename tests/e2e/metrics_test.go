@@ -69,7 +69,7 @@ func TestMetrics(t *testing.T) {
 	l.set("SLUICE_IPFIX", "global", "admin_state", "enabled")
 	l.set("SLUICE_IPFIX_COLLECTOR", "c1", "address", "127.0.0.1", "port", "4739")
 	l.enable()
-	l.send(l.sessions(1)) // the CPU learns of the flows
+	l.send(l.sessions(2)) // the CPU learns of the flows
 	l.awaitFields("SLUICE_STATE", "global", "flows", "64")
 	l.send(l.sessions(2))
 	// What sluice-gnmi would write.

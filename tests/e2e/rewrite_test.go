@@ -41,7 +41,7 @@ func TestRewriteKeepsLabels(t *testing.T) {
 	l.start(hide...)
 	l.enable()
 	l.awaitFields("SLUICE_CAPABILITY", "switch", "flow_label_method", "rewrite")
-	l.send(l.sessions(1)) // the CPU learns of the flows
+	l.send(l.sessions(2)) // the CPU learns of the flows
 	l.awaitFields("SLUICE_STATE", "global", "flows", "64")
 	before := flowLabels(t, l.send(l.sessions(2)))
 	for qp, label := range before {

@@ -56,7 +56,7 @@ func TestTop(t *testing.T) {
 	l := newLeaf(t)
 	l.start("--sai-profile", "SLUICE_HIDE=compute")
 	l.enable()
-	l.send(l.sessions(1)) // the CPU learns of the flows
+	l.send(l.sessions(2)) // the CPU learns of the flows
 	l.awaitFields("SLUICE_STATE", "global", "flows", "64")
 
 	stop, stopped := make(chan struct{}), make(chan struct{})

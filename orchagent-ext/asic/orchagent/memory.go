@@ -3,14 +3,11 @@
 package orchagent
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 
 	"sluice/orchagent-ext/asic"
+	"sluice/orchagent-ext/statefile"
 )
 
 // memory is a file of the hash fields that we have added to the operator's list. A
@@ -23,16 +20,9 @@ func (m memory) added() ([]string, error) {
 	if m.file == "" {
 		return nil, nil
 	}
-	text, err := os.ReadFile(m.file)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
 	var all map[string][]string
-	if err := json.Unmarshal(text, &all); err != nil {
-		return nil, fmt.Errorf("%s: %w", m.file, err)
+	if err := statefile.Read(m.file, &all); err != nil {
+		return nil, err
 	}
 	return all[fieldECMPHash], nil
 }
@@ -54,35 +44,9 @@ func (m memory) note(field string, ours bool) error {
 		fields = append(fields, field)
 	}
 	if len(fields) == 0 {
-		if err := os.Remove(m.file); !errors.Is(err, os.ErrNotExist) {
-			return err
-		}
-		return nil
+		return statefile.Remove(m.file)
 	}
-	return m.write(fields)
-}
-
-// write replaces the file: after a crash it is the one before or the new one.
-func (m memory) write(fields []string) error {
-	text, err := json.Marshal(map[string][]string{fieldECMPHash: fields})
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(filepath.Dir(m.file), 0o755); err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(filepath.Dir(m.file), filepath.Base(m.file)+".*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(append(text, '\n'))
-	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
-		err = os.Rename(f.Name(), m.file)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name()) // it may have its name already
-	}
-	return err
+	return statefile.Write(m.file, map[string][]string{fieldECMPHash: fields})
 }
 
 // remember notes that the field of a record is ours, or is not any more.

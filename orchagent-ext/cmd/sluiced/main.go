@@ -99,7 +99,7 @@ func parse(args []string, getenv func(string) string, stderr io.Writer) (*option
 	f.BoolVar(&o.remove, "remove", false, "take everything of ours off the switch, delete our rows in STATE_DB and COUNTERS_DB, and end")
 	f.BoolVar(&o.json, "json", false, "print the dry run as JSON")
 	f.StringVar(&o.method, "method", "", "means that the dry run assumes: compute, rewrite, hash, udf-hash; default: the last one that was chosen, else compute; with the driver orchagent, what the switch can")
-	f.StringVar(&o.stateFile, "state-file", or("SLUICE_STATE_FILE", ""), "`file`, one for each instance, that outlives a reboot: which hash fields the driver orchagent added; off: none; default /var/lib/sluice/sluiced.json, with a namespace sluiced-asicN.json (SLUICE_STATE_FILE)")
+	f.StringVar(&o.stateFile, "state-file", or("SLUICE_STATE_FILE", ""), "`file`, one for each instance, that outlives a reboot: which hash fields the driver orchagent added; beside it FILE-rows.json has the rows in force; off: none; default /var/lib/sluice/sluiced.json, with a namespace sluiced-asicN.json (SLUICE_STATE_FILE)")
 	f.Var(&o.files, "file-folder", "`folder` of files that rows may name (certificates, keys, passwords), besides "+strings.Join(leaffile.Default, " and ")+"; may be given again")
 	f.StringVar(&o.sandbox, "sandbox", or("SLUICE_SANDBOX", "on"), "`on`: take away system calls that are never needed, fewer with a vendor's library; off: none (SLUICE_SANDBOX)")
 	f.StringVar(&o.lockFolder, "lock-folder", or("SLUICE_LOCK_FOLDER", lockFolder), "`folder` of the lock that keeps a second sluiced off the same databases, which no other user can write (SLUICE_LOCK_FOLDER)")
@@ -142,6 +142,14 @@ func (o *options) memory() string {
 	return "/var/lib/sluice/sluiced.json"
 }
 
+// rowsFile is the path of the file of the rows in force; "": none.
+func (o *options) rowsFile() string {
+	if o.memory() == "" {
+		return ""
+	}
+	return strings.TrimSuffix(o.memory(), ".json") + "-rows.json"
+}
+
 func run(ctx context.Context, args []string, getenv func(string) string, stdout, stderr io.Writer) error {
 	o, err := parse(args, getenv, stderr)
 	if errors.Is(err, flag.ErrHelp) {
@@ -176,7 +184,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 	}
 	defer release()
 	c := orch.Config{
-		Databases: databases, Version: version, Log: log, Now: time.Now,
+		Databases: databases, Version: version, Log: log, Now: time.Now, StateFile: o.rowsFile(),
 		Open: (&opener{ctx, o, databases, log}).open, Files: slices.Concat(leaffile.Default, leaffile.Folders(o.files)),
 	}
 	if o.remove {

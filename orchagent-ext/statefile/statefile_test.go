@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package statefile
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestWriteReplacesWhole: what was written is read back, its owner alone may read
+// it, and nothing else is left in the folder.
+func TestWriteReplacesWhole(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "new", "state.json")
+	var got []string
+	if err := Read(path, &got); err != nil || got != nil {
+		t.Errorf("a file that is not there: %v, %v", got, err)
+	}
+	for _, want := range [][]string{{"a", "b"}, {"c"}} {
+		if err := Write(path, want); err != nil {
+			t.Fatal(err)
+		}
+		if err := Read(path, &got); err != nil || strings.Join(got, "") != strings.Join(want, "") {
+			t.Errorf("%v, %v, want %v", got, err, want)
+		}
+	}
+	info, err := os.Stat(path)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info, err)
+	}
+	if left, err := os.ReadDir(filepath.Dir(path)); err != nil || len(left) != 1 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+	if err := Remove(path); err != nil {
+		t.Error(err)
+	}
+	if err := Remove(path); err != nil {
+		t.Errorf("removed twice: %v", err)
+	}
+}
+
+// TestReadRefuses: what is no state file of ours is refused, and a FIFO holds nobody up.
+func TestReadRefuses(t *testing.T) {
+	folder := t.TempDir()
+	file := func(name string) string { return filepath.Join(folder, name) }
+	if err := unix.Mkfifo(file("fifo"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file("junk"), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(file("junk"), file("link")); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"fifo": "not a regular file", "junk": "unexpected end", "link": "symbolic", ".": "not a regular file"} {
+		var v []string
+		if err := Read(file(name), &v); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", name, err, want)
+		}
+	}
+}
