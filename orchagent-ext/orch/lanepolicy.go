@@ -171,7 +171,7 @@ func laneWarnings(s *config.Snapshot, c *flowcontrol.Config, known map[string]ne
 		w = append(w, "PFCM is to be sent, and no port of SLUICE_PORT has a threshold")
 	}
 	for _, p := range c.Ports {
-		if why := known[p.Name].Why; why != "" && p.Notify && !(p.Border && c.Translate) {
+		if why := known[p.Name].Why; why != "" && p.Notify && (!p.Border || !c.Translate) {
 			w = append(w, fmt.Sprintf("PFCM: no neighbor by %s: %s", p.Name, why))
 		}
 		if p.Border && c.Translate && p.Speed == 0 {
