@@ -162,7 +162,7 @@ func threshold(t *config.Threshold) congestion.Threshold {
 func laneWarnings(s *config.Snapshot, c *flowcontrol.Config, known map[string]neighbors.Port) []string {
 	var w []string
 	w = append(w, sourceWarnings(s, c)...)
-	if c.Sends() && len(c.Queues) == 0 {
+	if needsThreshold(c) && len(c.Queues) == 0 {
 		w = append(w, "notifications are to be sent, and no port of SLUICE_PORT has a threshold")
 	}
 	if !sendsPFCM(s) {

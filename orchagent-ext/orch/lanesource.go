@@ -149,8 +149,9 @@ func sourceWarnings(s *config.Snapshot, c *flowcontrol.Config) (w []string) {
 		if len(s.PPFCGateways) == 0 {
 			w = append(w, "SLUICE_PPFC|global is enabled, and SLUICE_PPFC_GATEWAY has no row: no gateway can be told, and no source is served here")
 		}
-		if c.Ingress != nil && len(c.Ingress.Serves) > 0 && len(c.Ingress.Peers) == 0 {
-			w = append(w, "this node serves prefixes of SLUICE_PPFC_GATEWAY, and SLUICE_PPFC_PEER has no row: PPFC of nobody is obeyed")
+		// Where it tells its clients, a node without peers is the gateway of its own flows.
+		if c.Ingress != nil && len(c.Ingress.Serves) > 0 && len(c.Ingress.Peers) == 0 && c.Ingress.Client == flowcontrol.ClientNone {
+			w = append(w, "this node serves prefixes of SLUICE_PPFC_GATEWAY, and SLUICE_PPFC_PEER has no row: no PPFC is obeyed")
 		}
 	}
 	if !advises(s) {
@@ -180,4 +181,21 @@ func sourceWarnings(s *config.Snapshot, c *flowcontrol.Config) (w []string) {
 		}
 	}
 	return w
+}
+
+// needsThreshold says whether nothing of what is configured can be sent without a threshold:
+// a node that is only the gateway of its own sources needs none.
+func needsThreshold(c *flowcontrol.Config) bool {
+	if c.Generate || c.Advice != nil {
+		return true
+	}
+	if c.PPFC == nil {
+		return false
+	}
+	for _, g := range c.PPFC.Gateways {
+		if g.Addr != c.Router4 && g.Addr != c.Router6 {
+			return true
+		}
+	}
+	return false
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"sluice/orchagent-ext/cmd/sluice/internal/nic"
@@ -88,6 +89,12 @@ func runHold(ctx context.Context, f *fabric.Fabric, c Config, folder string, say
 			r.add(name, t, alone)
 		}
 	}
+	if c.Full {
+		say("a thousand events and 320 holds that expire, between aggregation and core")
+		if err := n.pair(ctx); err != nil {
+			return nil, err
+		}
+	}
 	if err := n.latencies(ctx, r); err != nil {
 		return nil, err
 	}
@@ -158,12 +165,19 @@ func (n *chain) trial(ctx context.Context, run string, withElephants bool) (*tri
 		p.senders = append(p.senders, sending{host, a})
 	}
 	if run == runPFC {
+		var paused [3]atomic.Bool
 		for i, ports := range n.Ports {
+			var downstream *atomic.Bool
+			if i < 2 {
+				downstream = &paused[i+1]
+			}
 			egress, ingress := []*fabric.Interface{ports[len(ports)-1]}, ports[:len(ports)-1]
 			if i == 2 {
 				egress, ingress = ports[1:], ports[:1]
 			}
-			p.beside = append(p.beside, func(ctx context.Context) (int, error) { return pausePriority(ctx, egress, ingress) })
+			p.beside = append(p.beside, func(ctx context.Context) (int, error) {
+				return pausePriority(ctx, egress, ingress, &paused[i], downstream)
+			})
 		}
 	}
 	return p.play(ctx)

@@ -5,6 +5,7 @@ package demo
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"sluice/orchagent-ext/fabric"
@@ -23,7 +24,10 @@ const (
 
 // pausePriority sends PFC frames out of the ports `to` while more than xoff octets wait at
 // the ports `at`, until ctx ends. It returns how many frames it sent.
-func pausePriority(ctx context.Context, at, to []*fabric.Interface) (frames int, err error) {
+//
+// paused says whether this switch pauses those that it receives from; downstream, where it is
+// not nil, whether it is paused itself: what it receives then fills its buffers within ms.
+func pausePriority(ctx context.Context, at, to []*fabric.Interface, paused, downstream *atomic.Bool) (frames int, err error) {
 	var senders []*fabric.Sender
 	defer func() {
 		for _, s := range senders {
@@ -58,7 +62,7 @@ func pausePriority(ctx context.Context, at, to []*fabric.Interface) (frames int,
 		}
 		return nil
 	}
-	paused, again := false, time.Time{}
+	again := time.Time{}
 	for {
 		waiting := uint64(0)
 		for _, port := range at {
@@ -68,13 +72,15 @@ func pausePriority(ctx context.Context, at, to []*fabric.Interface) (frames int,
 			}
 			waiting = max(waiting, q.Octets)
 		}
-		now := time.Now()
+		now, stopped := time.Now(), downstream != nil && downstream.Load()
 		switch {
-		case paused && waiting < xon:
-			paused, err = false, send(resume)
-		case waiting > xoff && !paused, paused && now.After(again):
+		case paused.Load() && waiting < xon && !stopped:
+			paused.Store(false)
+			err = send(resume)
+		case (waiting > xoff || stopped) && !paused.Load(), paused.Load() && now.After(again):
 			// Repeated when half of what a frame can say is over, at the speed that ports have.
-			paused, again = true, now.Add(notify.QuantaDuration(notify.MaxQuanta, portMbps)/2)
+			paused.Store(true)
+			again = now.Add(notify.QuantaDuration(notify.MaxQuanta, portMbps) / 2)
 			err = send(stop)
 		}
 		if err != nil {
@@ -82,7 +88,7 @@ func pausePriority(ctx context.Context, at, to []*fabric.Interface) (frames int,
 		}
 		select {
 		case <-ctx.Done():
-			if paused {
+			if paused.Load() {
 				err = send(resume)
 			}
 			return frames, err

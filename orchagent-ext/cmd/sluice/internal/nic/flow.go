@@ -20,6 +20,7 @@ type Flow struct {
 	TrafficClass   uint8
 	Payload        int    // octets a packet, a multiple of 4, at least [StampLen]
 	Rate           uint64 // bit/s of IP packets that the application offers
+	Burst          int    // packets that are offered at once; below 2: each for itself
 	Backlog        bool   // what could not be sent in time is sent later; otherwise it is never offered
 	CapabilityBits uint8  // of BTH octet 4: the sender understands Rate Advice (draft-zz)
 }

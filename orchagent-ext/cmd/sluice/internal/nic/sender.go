@@ -149,7 +149,9 @@ func (s *Sender) Send(now int64, flow int) (n uint64, offered int64) {
 	n, offered = f.n, f.offered
 	f.n++
 	f.sent = max(s.ready(now, flow), now-catchUp)
-	f.offered += f.interval
+	if burst := uint64(max(s.c.Flows[flow].Burst, 1)); f.n%burst == 0 {
+		f.offered += f.interval * int64(burst)
+	}
 	if !s.c.Flows[flow].Backlog {
 		offered = max(offered, now-catchUp)
 		f.offered = max(f.offered, now-catchUp)
