@@ -152,18 +152,16 @@ func (w *wan) trial(ctx context.Context, run string) (t *trial, err error) {
 	}
 	a := nic.Config{
 		LineRate: linkMbps * 1_000_000, MAC: roce.MAC(w.Sender.MAC), Next: roce.MAC(w.Sender.Peer().MAC), Priority: holdPriority,
-		Points: notify.DefaultCodePoints(), Lifetime: 30 * time.Millisecond, Obey: nic.Obey{Advice: run != wanCNP, CNP: run == wanCNP}, Connect: true,
+		Points: notify.DefaultCodePoints(), Lifetime: 30 * time.Millisecond, Obey: nic.Obey{Advice: run != wanCNP, CNP: run == wanCNP},
 	}
-	answers := map[uint32]uint32{}
 	for i := range uint32(wanFlows) {
 		a.Flows = append(a.Flows, nic.Flow{
 			Src: fabric.HostA.Addr(), Dst: fabric.HostB.Addr(), SrcQP: wanSrcQP + i, DestQP: wanQP + i, Label: firstLabel + i, SrcPort: 0xc000,
-			TrafficClass: holdClass, Payload: holdPayload, Rate: wanMbps * 1_000_000,
+			TrafficClass: holdClass, Payload: holdPayload, Rate: wanMbps * 1_000_000, Datagram: true,
 		})
-		answers[wanQP+i] = wanSrcQP + i
 	}
 	p := &playing{
-		senders: []sending{{w.Sender, a}}, receivers: []*fabric.Interface{w.Receiver}, qps: qps(wanQP, wanFlows), answers: answers,
+		senders: []sending{{w.Sender, a}}, receivers: []*fabric.Interface{w.Receiver}, qps: qps(wanQP, wanFlows),
 		ports: []*fabric.Interface{slow, w.Host[0], w.Between[0], w.Host[1], w.Between[1]}, span: wanSpan,
 	}
 	return p.play(ctx)

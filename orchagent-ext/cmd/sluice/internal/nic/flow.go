@@ -20,6 +20,7 @@ type Flow struct {
 	TrafficClass   uint8
 	Payload        int    // octets a packet, a multiple of 4, at least [StampLen]
 	Rate           uint64 // bit/s of IP packets that the application offers
+	Datagram       bool   // UD, whose packets name the queue pair that sends; otherwise RC
 	Burst          int    // packets that are offered at once; below 2: each for itself
 	Backlog        bool   // what could not be sent in time is sent later; otherwise it is never offered
 	CapabilityBits uint8  // of BTH octet 4: the sender understands Rate Advice (draft-zz)
@@ -30,6 +31,7 @@ const (
 	ipv6Len     = 40
 	udpLen      = 8
 	rethLen     = 16
+	dethLen     = 8
 	icrcLen     = 4
 
 	// StampLen is the room for what a Receiver reads: when the application offered
@@ -59,8 +61,14 @@ func (f *Flow) frame(b []byte, from, to roce.MAC, n uint64, at int64) ([]byte, e
 	b = roce.Ethernet{Dst: to, Src: from, EtherType: roce.EtherTypeIPv6}.Append(b[:0])
 	b = roce.IPv6Header{TrafficClass: f.TrafficClass, FlowLabel: f.Label, NextHeader: 17, HopLimit: 64, Src: f.Src.As16(), Dst: f.Dst.As16()}.Append(b)
 	b = roce.UDPHeader{SrcPort: f.SrcPort, DstPort: roce.UDPPort}.Append(b)
-	b = roce.BTH{Opcode: roce.RCWriteOnly, PKey: 0xffff, DestQP: f.DestQP, PSN: uint32(n) & 0xffffff, Resv6: f.CapabilityBits & 0x3f}.Append(b)
-	b = roce.RETH{VA: 1 << 32, RKey: f.DestQP, Length: uint32(f.Payload)}.Append(b)
+	h := roce.BTH{Opcode: roce.RCWriteOnly, PKey: 0xffff, DestQP: f.DestQP, PSN: uint32(n) & 0xffffff, Resv6: f.CapabilityBits & 0x3f}
+	if f.Datagram {
+		h.Opcode = roce.UDSendOnly
+		b = roce.DETH{QKey: 0x11111111, SrcQP: f.SrcQP}.Append(h.Append(b))
+		b = append(b, make([]byte, rethLen-dethLen)...) // both kinds have their stamp in the same place
+	} else {
+		b = roce.RETH{VA: 1 << 32, RKey: f.DestQP, Length: uint32(f.Payload)}.Append(h.Append(b))
+	}
 	b = binary.BigEndian.AppendUint64(b, uint64(at))
 	b = binary.BigEndian.AppendUint64(b, n)
 	b = append(b, make([]byte, f.Payload-StampLen)...)
