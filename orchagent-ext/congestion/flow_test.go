@@ -81,6 +81,24 @@ func TestAlarmIsNotBelowTheLowMark(t *testing.T) {
 	}
 }
 
+// With an average the alarm is due when the average passes the low mark, where that is
+// above 80 % of the high one.
+func TestAlarmOfAnAverageIsDueAtTheLowMark(t *testing.T) {
+	th := marks()
+	th.Low, th.Average = 90_000, 100*time.Microsecond
+	var f Flow
+	f.Observe(0, 0, th)
+	f.Observe(1000*us, 95_000, th)
+	at, ok := f.Due(th)
+	want := 1000*us + int64(-100e3*math.Log(1-90./95)) + 1
+	if !ok || at < want-10 || at > want+10 {
+		t.Errorf("due at %d (%v), want %d", at, ok, want)
+	}
+	if s := f.Observe(at, 95_000, th); s != Alarm {
+		t.Errorf("then %v, want alarm", s)
+	}
+}
+
 // A low-water mark of 0 is passed by an empty queue.
 func TestLowMarkOfZero(t *testing.T) {
 	th := marks()

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
-	"net/netip"
 	"reflect"
 	"sync"
 
@@ -125,15 +124,7 @@ func (o *orch) control(ctx context.Context, g tasks) {
 
 // configure gives the fast lane what is configured and known now.
 func (l *lane) configure(s *config.Snapshot, sw flowSwitch) error {
-	devices := deviceRows(s)
-	configured := make(map[string]netip.Addr, len(devices))
-	for name, row := range devices {
-		configured[name] = netip.Addr{}
-		if row.UpstreamNeighbor != nil {
-			configured[name], _ = netip.ParseAddr(*row.UpstreamNeighbor) // the model has judged it
-		}
-	}
-	l.neighbors.SetPorts(configured)
+	l.neighbors.SetPorts(watched(s))
 	c := flowControl(s)
 	c.Ports = controlPorts(s, l.neighbors.Ports(), sw.PortID)
 	queues, err := controlQueues(s, sw, c.Sends())

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/netip"
 	"slices"
 	"time"
 
@@ -79,6 +80,20 @@ func deviceRows(s *config.Snapshot) map[string]*config.Port {
 		}
 	}
 	return devices
+}
+
+// watched are the netdevs whose neighbors matter, with the one that is configured or the
+// zero value. Hosts are told nothing, and no router is looked for among them.
+func watched(s *config.Snapshot) map[string]netip.Addr {
+	configured := map[string]netip.Addr{}
+	for name, row := range deviceRows(s) {
+		if row.UpstreamNeighbor != nil {
+			configured[name], _ = netip.ParseAddr(*row.UpstreamNeighbor) // the model has judged it
+		} else if row.Role != config.RoleEdge {
+			configured[name] = netip.Addr{}
+		}
+	}
+	return configured
 }
 
 // controlPorts are the ports for the fast lane, sorted by name.

@@ -62,6 +62,9 @@ func TestLaneConfiguration(t *testing.T) {
 	if got.Queues, err = controlQueues(s, fakePorts{}, true); err != nil {
 		t.Fatal(err)
 	}
+	if diff := cmp.Diff(map[string]netip.Addr{"Ethernet4": netip.MustParseAddr("fe80::9"), "PortChannel1": {}}, watched(s), cmp.Comparer(func(a, b netip.Addr) bool { return a == b })); diff != "" {
+		t.Errorf("neighbors that are watched (-want +got):\n%s", diff)
+	}
 	codes := notify.DefaultCodePoints()
 	codes.PFCMType, codes.PFCMOption = 210, 29
 	gold := congestion.Threshold{High: 100_000, Low: 50_000, Average: 5 * time.Microsecond, Action: notify.Reduce(30), Duration: 40 * time.Millisecond}

@@ -63,17 +63,23 @@ func (l *leaf) neighbors(pfcm ...string) {
 // notified is a counter of SLUICE_NOTIFY_STATS.
 func (l *leaf) notified(message, name string) uint64 {
 	l.t.Helper()
+	n, _ := strconv.ParseUint(l.notifiedText(message, name), 10, 64) // 0 where there is no row
+	return n
+}
+
+// notifiedText is a field of SLUICE_NOTIFY_STATS.
+func (l *leaf) notifiedText(message, name string) string {
+	l.t.Helper()
 	all, err := l.countersDB.Read(l.t.Context(), "SLUICE_NOTIFY_STATS")
 	if err != nil {
 		l.t.Fatal(err)
 	}
 	for _, r := range all {
 		if r.Key == message {
-			n, _ := strconv.ParseUint(r.Fields[name], 10, 64)
-			return n
+			return r.Fields[name]
 		}
 	}
-	return 0
+	return ""
 }
 
 func (l *leaf) awaitNotified(message, name string, least uint64) {
@@ -104,8 +110,11 @@ func (l *leaf) inOrder(arrived []fabric.Frame, n int) {
 	l.t.Helper()
 	var p roce.Packet
 	for i, f := range arrived {
-		if err := p.Parse(f.Data, len(f.Data)); err != nil || p.PSN() != uint32(i) {
-			l.t.Fatalf("packet %d has PSN %d (%v)", i, p.PSN(), err)
+		if err := p.Parse(f.Data, len(f.Data)); err != nil {
+			l.t.Fatalf("packet %d: %v", i, err)
+		}
+		if p.PSN() != uint32(i) {
+			l.t.Fatalf("packet %d has PSN %d", i, p.PSN())
 		}
 	}
 	if len(arrived) != n {
@@ -159,6 +168,10 @@ func TestHoldUpstream(t *testing.T) {
 	s.awaitNotified("pfcm", "sent", 2) // pause and cancel
 	s.awaitNotified("pfcm", "reaction_us_n", 1)
 	l.awaitNotified("pfcm", "enforce_us_n", 1)
+	for name, one := range map[string]*leaf{"reaction_us": s, "enforce_us": l, "release_error_us": l} {
+		t.Logf("%s: n %s, p50 %s, p99 %s, max %s", name, one.notifiedText("pfcm", name+"_n"), one.notifiedText("pfcm", name+"_p50"),
+			one.notifiedText("pfcm", name+"_p99"), one.notifiedText("pfcm", name+"_max"))
+	}
 	if lost := l.notified("pfcm", "lane_full") + l.notified("pfcm", "lane_lost"); lost > 0 {
 		t.Errorf("%d packets lost in holds", lost)
 	}
