@@ -5,6 +5,7 @@ package flowcontrol
 import (
 	"net/netip"
 
+	"sluice/orchagent-ext/notify"
 	sai "sluice/sai-shim"
 )
 
@@ -33,6 +34,8 @@ type CongestedFlow struct {
 	In          string // port that it comes in by; "": not known
 	Source      netip.Addr
 	Destination netip.Addr
+	DestQP      uint32 // 0: not known
+	Label       uint32 // as it leaves
 	Stream      uint16 // 0: not known
 	Octets      uint64 // in the queue, as known last
 	Congested   bool
@@ -44,6 +47,7 @@ type CongestedFlow struct {
 
 // Hold is what a neighbor asked for.
 type Hold struct {
+	Kind        notify.Kind  // KindPFCM or KindPPFC
 	Port        sai.ObjectID // that the packets leave by; of a PortChannel the first
 	Match       sai.HoldMatch
 	Index       uint32 // interface index of the port that the message came in by
@@ -83,7 +87,7 @@ func (c *core) fill(now int64, r *Report) {
 			break
 		}
 		h := Hold{
-			Index: d.Port, From: d.From, Queue: uint8(d.Queue), Stream: d.Stream,
+			Kind: d.Kind, Index: d.Port, From: d.From, Queue: uint8(d.Queue), Stream: d.Stream,
 			Keep: d.Keep, Since: d.Since, Until: d.Until, Refreshes: d.Refreshes, Ignored: d.Ignored,
 		}
 		if len(flows) > 0 {
@@ -100,7 +104,7 @@ func (c *core) fill(now int64, r *Report) {
 func (c *core) shown(f *congested) CongestedFlow {
 	row := CongestedFlow{
 		Queue: f.queue, Flow: f.flow, Port: f.q.Name, Number: f.q.Number,
-		Source: f.src, Destination: f.dst, Stream: f.stream,
+		Source: f.src, Destination: f.dst, Stream: f.stream, DestQP: f.session.dstQP, Label: f.label,
 		Octets: f.Octets(), Congested: f.Congested(), Said: f.said, Since: f.since,
 	}
 	if p := c.settings.members[f.in]; p != nil {

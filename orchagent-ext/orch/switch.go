@@ -6,10 +6,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"sluice/orchagent-ext/asic"
 	"sluice/orchagent-ext/asic/orchagent"
 	"sluice/orchagent-ext/config"
+	"sluice/orchagent-ext/flowcontrol"
 	"sluice/orchagent-ext/packetio"
 	"sluice/orchagent-ext/telemetry"
 	"sluice/yang/rows"
@@ -87,10 +89,27 @@ type opened struct {
 	outcome asic.Outcome // of the last Reconcile
 	flows   flowLog
 	reader  *reader // nil: no packet is wanted
+	lane    *lane   // nil: no flow is watched or held
+
+	learner atomic.Pointer[flowcontrol.Task] // of lane, for the packet path
+}
+
+// learned tells the fast lane a source queue pair. The packet path calls it.
+func (s *opened) learned(p packetio.Pair) {
+	if t := s.learner.Load(); t != nil {
+		t.Learn(flowcontrol.Learned{Pair: flowcontrol.Pair{Src: p.Src, Dst: p.Dst, DestQP: p.DestQP}, SrcQP: p.SrcQP})
+	}
 }
 
 // stopReading ends the packet path.
 func (s *opened) stopReading() { s.reader = s.reader.stopped() }
+
+// stop ends the packet path and the fast lane.
+func (s *opened) stop() {
+	s.stopReading()
+	s.learner.Store(nil)
+	s.lane = s.lane.stopped()
+}
 
 // openSwitch opens the switch, and takes over what an earlier process left there.
 // What one left by another driver is removed before.
@@ -177,13 +196,13 @@ func (o *orch) closeSwitch() error {
 	}
 	sw := o.sw
 	o.sw, o.earlier = nil, sw.flows
-	sw.stopReading()
+	sw.stop()
 	return sw.Close()
 }
 
 // leave removes the objects, and closes the switch.
 func (o *orch) leave() error {
-	o.sw.stopReading()
+	o.sw.stop()
 	if _, err := o.sw.engine.Reconcile(asic.Policy{}); err != nil {
 		return err
 	}
