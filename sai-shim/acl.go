@@ -17,6 +17,7 @@ type ACLTable struct {
 	Size                           uint32 // entries; 0: the library's choice
 	SrcIPv6, DstIPv6, SrcIP, DstIP bool
 	L4SrcPort, L4DstPort           bool
+	InnerL4DstPort                 bool // of a packet in a tunnel
 	IPProtocol, IPv6NextHeader     bool
 	IPv6FlowLabel                  bool
 	IPType                         bool // IPv6 or not, whatever stands behind it
@@ -38,6 +39,7 @@ func (l *Library) CreateACLTable(t ACLTable) (ObjectID, error) {
 		name string
 	}{
 		{t.L4DstPort, C.SAI_ACL_TABLE_ATTR_FIELD_L4_DST_PORT, "SAI_ACL_TABLE_ATTR_FIELD_L4_DST_PORT"},
+		{t.InnerL4DstPort, C.SAI_ACL_TABLE_ATTR_FIELD_INNER_L4_DST_PORT, "SAI_ACL_TABLE_ATTR_FIELD_INNER_L4_DST_PORT"},
 		{t.L4SrcPort, C.SAI_ACL_TABLE_ATTR_FIELD_L4_SRC_PORT, "SAI_ACL_TABLE_ATTR_FIELD_L4_SRC_PORT"},
 		{t.IPv6FlowLabel, C.SAI_ACL_TABLE_ATTR_FIELD_IPV6_FLOW_LABEL, "SAI_ACL_TABLE_ATTR_FIELD_IPV6_FLOW_LABEL"},
 		{t.SrcIPv6, C.SAI_ACL_TABLE_ATTR_FIELD_SRC_IPV6, "SAI_ACL_TABLE_ATTR_FIELD_SRC_IPV6"},
@@ -73,6 +75,7 @@ func (l *Library) ACLEntries(table ObjectID) ([]ObjectID, error) {
 type ComputeLabel struct {
 	Algorithm Algorithm
 	ZeroOnly  bool // leave labels that are not 0
+	Outer     bool // write the outermost header of IPv6 tunnels, too
 }
 
 // Algorithm is the hash behind a computed label.
@@ -96,6 +99,7 @@ type ACLEntry struct {
 	SrcIPv6, DstIPv6     netip.Addr
 	SrcIP, DstIP         netip.Addr // IPv4
 	L4SrcPort, L4DstPort *uint16
+	InnerL4DstPort       *uint16
 	IPProtocol           *uint8
 	IPv6NextHeader       *uint8
 	IPv6FlowLabel        *uint32 // 20 bits
@@ -130,6 +134,7 @@ func (l *Library) CreateACLEntry(e ACLEntry) (ObjectID, error) {
 	l.address4(C.SAI_ACL_ENTRY_ATTR_FIELD_DST_IP, "SAI_ACL_ENTRY_ATTR_FIELD_DST_IP", e.DstIP)
 	l.port(C.SAI_ACL_ENTRY_ATTR_FIELD_L4_SRC_PORT, "SAI_ACL_ENTRY_ATTR_FIELD_L4_SRC_PORT", e.L4SrcPort)
 	l.port(C.SAI_ACL_ENTRY_ATTR_FIELD_L4_DST_PORT, "SAI_ACL_ENTRY_ATTR_FIELD_L4_DST_PORT", e.L4DstPort)
+	l.port(C.SAI_ACL_ENTRY_ATTR_FIELD_INNER_L4_DST_PORT, "SAI_ACL_ENTRY_ATTR_FIELD_INNER_L4_DST_PORT", e.InnerL4DstPort)
 	l.octet(C.SAI_ACL_ENTRY_ATTR_FIELD_IP_PROTOCOL, "SAI_ACL_ENTRY_ATTR_FIELD_IP_PROTOCOL", e.IPProtocol)
 	l.octet(C.SAI_ACL_ENTRY_ATTR_FIELD_IPV6_NEXT_HEADER, "SAI_ACL_ENTRY_ATTR_FIELD_IPV6_NEXT_HEADER", e.IPv6NextHeader)
 	l.octet(C.SAI_ACL_ENTRY_ATTR_FIELD_BTH_OPCODE, "SAI_ACL_ENTRY_ATTR_FIELD_BTH_OPCODE", e.BTHOpcode)
@@ -202,6 +207,9 @@ func (l *Library) actions(e *ACLEntry) {
 		v := int32(c.Algorithm)
 		if c.ZeroOnly {
 			v |= C.SAI_SLUICE_FLOW_LABEL_ZERO_ONLY
+		}
+		if c.Outer {
+			v |= C.SAI_SLUICE_FLOW_LABEL_OUTER
 		}
 		l.named("SAI_ACL_ENTRY_ATTR_ACTION_COMPUTE_IPV6_FLOW_LABEL")
 		C.shim_action_s32(l.shim, C.uint32_t(l.compID), C.int32_t(v))
@@ -287,6 +295,12 @@ func (l *Library) CanComputeLabel() (can, known bool) {
 // CanSample says the same of sampling packets to the CPU.
 func (l *Library) CanSample() (can, known bool) {
 	can, _, known = l.capability(KindACLEntry, C.SAI_ACL_ENTRY_ATTR_ACTION_INGRESS_SAMPLEPACKET_ENABLE)
+	return can, known
+}
+
+// CanMatchInnerPort says the same of matching the UDP port of a packet in a tunnel.
+func (l *Library) CanMatchInnerPort() (can, known bool) {
+	can, _, known = l.capability(KindACLEntry, C.SAI_ACL_ENTRY_ATTR_FIELD_INNER_L4_DST_PORT)
 	return can, known
 }
 

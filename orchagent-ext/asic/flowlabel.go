@@ -13,6 +13,7 @@ type Features struct {
 	HashIPv6, HashRDMAIPv6, HashRDMAIPv4 string
 
 	PoliceCPU bool // packets to the CPU are policed
+	InnerPort bool // entries can match the UDP port of a packet in a tunnel: else such packets are neither sampled nor labelled
 
 	Sampling    Method // how packets are sampled to the CPU; "": [Sample]
 	NoSample    string // why they cannot be; "": they can
@@ -55,7 +56,7 @@ func Objects(p Policy, r Method, f Features) []Object {
 		specs = append(specs, labelSpecs(p, r, f)...)
 	}
 	if p.Export != nil {
-		specs = append(specs, exportSpecs(p, p.Label != nil && (r == Compute || r == Rewrite))...)
+		specs = append(specs, exportSpecs(p, f, p.Label != nil && (r == Compute || r == Rewrite))...)
 	}
 	objects := make([]Object, len(specs))
 	for i, s := range specs {
@@ -69,7 +70,7 @@ func labelSpecs(p Policy, r Method, f Features) []spec {
 	var specs []spec
 	switch r {
 	case Compute:
-		specs = computeSpecs(p)
+		specs = computeSpecs(p, f)
 	case Rewrite:
 		specs = rewriteSpecs(p, f)
 	case Hash:
@@ -89,11 +90,16 @@ func labelSpecs(p Policy, r Method, f Features) []spec {
 // exportSpecs are what the export of flows takes beside the label's entries,
 // which sample what they match: an entry for what they do not match, and a table
 // on the ports where no label is written.
-func exportSpecs(p Policy, labelled bool) []spec {
+func exportSpecs(p Policy, f Features, labelled bool) []spec {
 	var specs []spec
 	entry := func(key, table string) {
 		specs = append(specs, counterSpec{key + suffixCounter, table},
 			entrySpec{key: key, table: table, counter: key + suffixCounter, anyIP: true, sample: keySample})
+		if f.InnerPort {
+			key += suffixTunnels
+			specs = append(specs, counterSpec{key + suffixCounter, table},
+				entrySpec{key: key, table: table, counter: key + suffixCounter, inner: true, sample: keySample})
+		}
 	}
 	bound := map[string]bool{}
 	if labelled {
@@ -102,7 +108,7 @@ func exportSpecs(p Policy, labelled bool) []spec {
 			bound[port] = true
 		}
 	}
-	specs = append(specs, tableSpec{key: keyExportTable, size: tableSizeSmall})
+	specs = append(specs, tableSpec{key: keyExportTable, inner: f.InnerPort, size: tableSizeSmall})
 	entry(keyExport, keyExportTable)
 	for _, port := range p.Export.Ports {
 		if !bound[port] {
@@ -142,14 +148,20 @@ func switchHashSpecs(r Method, f Features) []spec {
 	return specs
 }
 
-func computeSpecs(p Policy) []spec {
+func computeSpecs(p Policy, f Features) []spec {
 	specs := []spec{
-		tableSpec{key: keyTable, flowLabel: p.Label.ZeroOnly, size: tableSizeSmall},
+		tableSpec{key: keyTable, flowLabel: p.Label.ZeroOnly, inner: f.InnerPort, size: tableSizeSmall},
 		counterSpec{keyCompute + suffixCounter, keyTable},
 		entrySpec{
 			key: keyCompute, table: keyTable, counter: keyCompute + suffixCounter, priority: entryPriority,
 			unlabelled: p.Label.ZeroOnly, compute: &p.Label.Algorithm, sample: sampleOf(p),
 		},
+	}
+	if p.Label.Outer && f.InnerPort {
+		specs = append(specs, entrySpec{
+			key: keyOuter, table: keyTable, counter: keyCompute + suffixCounter, priority: entryPriority,
+			unlabelled: p.Label.ZeroOnly, compute: &p.Label.Algorithm, sample: sampleOf(p), inner: true,
+		})
 	}
 	return append(append(specs, skippedSpecs(p)...), bindingSpecs(p)...)
 }
@@ -162,7 +174,7 @@ func rewriteSpecs(p Policy, f Features) []spec {
 	specs := append(udfSpecs(false),
 		trap,
 		// Of no size: one that follows FlowCapacity would take the entries of all flows with it.
-		tableSpec{key: keyTable, flowLabel: p.Label.ZeroOnly, addresses: true, udfGroup: keyUDFGroup},
+		tableSpec{key: keyTable, flowLabel: p.Label.ZeroOnly, inner: f.InnerPort, addresses: true, udfGroup: keyUDFGroup},
 		counterSpec{keyCopied + suffixCounter, keyTable},
 		entrySpec{
 			key: keyCopied, table: keyTable, counter: keyCopied + suffixCounter, priority: copyPriority,

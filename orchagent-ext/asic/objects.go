@@ -14,6 +14,7 @@ import (
 const (
 	keyTable       = "label/table"
 	keyCompute     = "label/compute"
+	keyOuter       = "label/compute-outer"
 	keySkipped     = "label/skipped"
 	keyCopied      = "label/copied"
 	keyTrap        = "label/trap"
@@ -30,6 +31,7 @@ const (
 	prefixFlow     = "flow/"
 	prefixPort     = "port/"
 	suffixCounter  = "/counter"
+	suffixTunnels  = "/tunnels"
 	noLabel        = 0 // flow label of packets that nobody labelled (RFC 6437)
 	entryPriority  = 10
 	copyPriority   = 5
@@ -66,6 +68,7 @@ type tableSpec struct {
 	key       string
 	flowLabel bool
 	addresses bool   // IPv6 source and destination
+	inner     bool   // UDP ports in tunnels
 	udfGroup  string // "": none
 	size      uint32 // entries; 0: as many as the switch has room for
 }
@@ -105,14 +108,19 @@ type entrySpec struct {
 	trap   string // copies the packet to the CPU, marked by this trap
 	sample string // samples packets to the CPU as this object says
 	anyIP  bool   // matches RoCEv2 over IPv4, too
+	inner  bool   // matches RoCEv2 in IPv6 tunnels, and no other
 }
 
 func (s entrySpec) object() Object {
 	attrs := []Attr{
 		{"SAI_ACL_ENTRY_ATTR_TABLE_ID", "@" + s.table},
 		{"SAI_ACL_ENTRY_ATTR_PRIORITY", fmt.Sprint(s.priority)},
-		{"SAI_ACL_ENTRY_ATTR_FIELD_L4_DST_PORT", fmt.Sprint(roce.UDPPort)},
 	}
+	field := "SAI_ACL_ENTRY_ATTR_FIELD_L4_DST_PORT"
+	if s.inner {
+		field = "SAI_ACL_ENTRY_ATTR_FIELD_INNER_L4_DST_PORT"
+	}
+	attrs = append(attrs, Attr{field, fmt.Sprint(roce.UDPPort)})
 	if !s.anyIP {
 		attrs = append(attrs, Attr{"SAI_ACL_ENTRY_ATTR_FIELD_ACL_IP_TYPE", "ipv6any"})
 	}
@@ -127,7 +135,11 @@ func (s entrySpec) object() Object {
 			Attr{attrSetLabel, fmt.Sprintf("0x%05x", f.Label)})
 	}
 	if s.compute != nil {
-		attrs = append(attrs, Attr{attrCompute, s.compute.String()})
+		what := s.compute.String()
+		if s.inner {
+			what += " outer"
+		}
+		attrs = append(attrs, Attr{attrCompute, what})
 	}
 	if s.trap != "" {
 		attrs = append(attrs,

@@ -28,6 +28,7 @@ type Policy struct {
 type Label struct {
 	Algorithm flow.Algorithm
 	ZeroOnly  bool // leave labels that are not 0
+	Outer     bool // write the outermost header of IPv6 tunnels, too; [Compute] alone can
 	ZeroSrcQP bool // the source queue pair of connections counts as 0; [Compute] cannot do otherwise
 }
 

@@ -157,6 +157,7 @@ func (d *SAI) Probe() (Methods, Features, error) {
 		HashRDMAIPv4: d.hashUse(sai.ECMPHashIPv4RDMA, sai.ECMPHashIPv4),
 	}
 	f.PoliceCPU, _ = d.lib.CanPoliceTraps()
+	f.InnerPort, _ = d.lib.CanMatchInnerPort()
 	if can, known := d.lib.CanSample(); known && !can {
 		f.NoSample = "the SAI library has no ACL action INGRESS_SAMPLEPACKET_ENABLE"
 	}
@@ -288,7 +289,7 @@ func (d *SAI) create(s spec, at refs, r *Record) (sai.ObjectID, error) {
 	switch s := s.(type) {
 	case tableSpec:
 		return d.lib.CreateACLTable(sai.ACLTable{
-			Size: s.size, L4DstPort: true, IPType: true, IPv6FlowLabel: s.flowLabel,
+			Size: s.size, L4DstPort: true, InnerL4DstPort: s.inner, IPType: true, IPv6FlowLabel: s.flowLabel,
 			SrcIPv6: s.addresses, DstIPv6: s.addresses, UDFGroup: at.id(s.udfGroup),
 		})
 	case counterSpec:
@@ -337,7 +338,12 @@ func (d *SAI) create(s spec, at refs, r *Record) (sai.ObjectID, error) {
 
 func saiEntry(s entrySpec, at refs) sai.ACLEntry {
 	port := uint16(roce.UDPPort)
-	e := sai.ACLEntry{Table: at.id(s.table), Priority: s.priority, L4DstPort: &port, OnlyIPv6: !s.anyIP, Counter: at.id(s.counter), Sample: at.id(s.sample)}
+	e := sai.ACLEntry{Table: at.id(s.table), Priority: s.priority, OnlyIPv6: !s.anyIP, Counter: at.id(s.counter), Sample: at.id(s.sample)}
+	if s.inner {
+		e.InnerL4DstPort = &port
+	} else {
+		e.L4DstPort = &port
+	}
 	if s.unlabelled {
 		label := uint32(noLabel)
 		e.IPv6FlowLabel = &label
@@ -348,7 +354,7 @@ func saiEntry(s entrySpec, at refs) sai.ACLEntry {
 		e.SetLabel = &f.Label
 	}
 	if s.compute != nil {
-		e.ComputeLabel = &sai.ComputeLabel{Algorithm: sai.DraftLiteral, ZeroOnly: s.unlabelled}
+		e.ComputeLabel = &sai.ComputeLabel{Algorithm: sai.DraftLiteral, ZeroOnly: s.unlabelled, Outer: s.inner}
 		if *s.compute == flow.CRC32 {
 			e.ComputeLabel.Algorithm = sai.CRC32
 		}

@@ -102,7 +102,26 @@ func (p *Packet) ipv4(b []byte, c CodePoints) error {
 	if binary.BigEndian.Uint16(b[6:])&0x3fff != 0 { // more fragments, offset
 		return ErrNotNotification
 	}
-	return p.transport(b[:total], at, b[9], c)
+	b, next := b[:total], b[9]
+	if next == protoAH {
+		length, ok := authentication(b[at:])
+		if !ok {
+			return fail(KindNone, Short)
+		}
+		next = b[at]
+		at += length
+	}
+	return p.transport(b, at, next, c)
+}
+
+// authentication is the length of the authentication header that b begins with (RFC 4302
+// section 2.2). What it protects is not judged here: the kernel's IPsec does.
+func authentication(b []byte) (length int, ok bool) {
+	if len(b) < 12 {
+		return 0, false
+	}
+	length = 4 * (int(b[1]) + 2)
+	return length, length >= 12 && length <= len(b)
 }
 
 func (p *Packet) ipv6(b []byte, c CodePoints) error {
@@ -118,6 +137,14 @@ func (p *Packet) ipv6(b []byte, c CodePoints) error {
 	for range maxExtensions {
 		switch next {
 		case protoHopByHop, protoDestOptions, protoRouting:
+		case protoAH:
+			length, ok := authentication(b[at:])
+			if !ok {
+				return fail(KindNone, Short)
+			}
+			next = b[at]
+			at += length
+			continue
 		default:
 			return p.transport(b, at, next, c)
 		}

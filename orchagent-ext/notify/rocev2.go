@@ -147,6 +147,9 @@ func (p *Packet) rocev2(b []byte, at int, c CodePoints) error {
 	default:
 		return ErrNotNotification
 	}
+	if kind == KindRateAdvice && c.RateAdviceOpcode == roce.RCAtomicWrite && len(b)-bth != rocePayloadLen {
+		return ErrNotNotification // an ATOMIC WRITE: behind its RETH are 8 octets more
+	}
 	if r := checkLength(len(b)-bth, rocePayloadLen); r != Accepted {
 		return fail(kind, r)
 	}

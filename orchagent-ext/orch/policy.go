@@ -3,6 +3,7 @@
 package orch
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -41,6 +42,7 @@ func Policy(s *config.Snapshot) asic.Policy {
 		Algorithm: flow.DraftLiteral,
 		ZeroOnly:  s.FlowLabel.Rewrite == config.RewriteZeroOnly,
 		ZeroSrcQP: s.Global.RcSourceQp == config.RCSourceQPZero,
+		Outer:     s.FlowLabel.Tunnels == model.SonicSluice_SonicSluice_SLUICE_FLOW_LABEL_Global_Tunnels_outer,
 	}
 	if s.FlowLabel.Algorithm == config.AlgorithmCRC32 {
 		p.Label.Algorithm = flow.CRC32
@@ -125,11 +127,27 @@ func warnings(s *config.Snapshot, p asic.Policy, o asic.Outcome) []string {
 	if o.Method == asic.None {
 		w = append(w, "the switch has no means for flow labels: "+o.Reason)
 	}
+	if p.Label.Outer && o.Method != asic.Compute && o.Method != asic.None {
+		w = append(w, fmt.Sprintf("tunnels=outer of SLUICE_FLOW_LABEL|global has no effect: the method %s cannot label tunnels, compute can", o.Method))
+	}
+	if o.Method == asic.Rewrite && !p.Label.ZeroSrcQP && channels(s, p.Ports) {
+		w = append(w, "a host behind a PortChannel may have two leaves, of which only one sees its RDMA-CM: each gives a connection a label of its own. Set rc_source_qp=zero in SLUICE|global where hosts are dual-homed")
+	}
 	labels := o.Method == asic.Compute || o.Method == asic.Rewrite || rows && o.Method == asic.None
 	if labels && !p.ManageHash && !slices.Contains(s.ECMPHash, hashField) {
 		w = append(w, "ECMP does not hash the flow label: add IPV6_FLOW_LABEL to ecmp_hash of SWITCH_HASH|GLOBAL, or set manage_switch_hash=true in SLUICE_FLOW_LABEL|global")
 	}
 	return w
+}
+
+// channels says whether one of the ports is a member of a PortChannel.
+func channels(s *config.Snapshot, ports []string) bool {
+	for _, members := range s.PortChannels {
+		if slices.ContainsFunc(members, func(name string) bool { return slices.Contains(ports, name) }) {
+			return true
+		}
+	}
+	return false
 }
 
 // ipv4 says what becomes of RoCEv2 over IPv4, which has no flow label.

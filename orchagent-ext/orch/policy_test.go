@@ -92,6 +92,9 @@ func TestWarnings(t *testing.T) {
 	hashed := snapshot(t, port0, edge0, on, []string{"SWITCH_HASH", "GLOBAL", "ecmp_hash@=SRC_IP,IPV6_FLOW_LABEL"})
 	managed := snapshot(t, port0, edge0, []string{"SLUICE_FLOW_LABEL", "global", "admin_state=enabled", "manage_switch_hash=true"})
 	rowed := snapshot(t, port0, on, []string{"SLUICE", "global", "driver=orchagent"})
+	enabled := []string{"SLUICE_FLOW_LABEL", "global", "admin_state=enabled", "manage_switch_hash=true"}
+	tunnels := snapshot(t, port0, edge0, append(enabled[:len(enabled):len(enabled)], "tunnels=outer"))
+	channel := snapshot(t, port0, enabled, []string{"PORTCHANNEL", "PortChannel1"}, []string{"PORTCHANNEL_MEMBER", "PortChannel1|Ethernet0"}, []string{"SLUICE_PORT", "PortChannel1", "role=edge"})
 	for _, tt := range []struct {
 		name    string
 		s       *config.Snapshot
@@ -112,6 +115,10 @@ func TestWarnings(t *testing.T) {
 		{"no means", managed, asic.Outcome{Method: asic.None, Reason: "compute: no"}, []string{"no means for flow labels: compute: no"}},
 		{"no means by rows, and no port is needed", rowed, asic.Outcome{Method: asic.None, Reason: "compute: no"}, []string{"no means for flow labels", "ECMP does not hash the flow label"}},
 		{"by rows", rowed, asic.Outcome{Method: asic.Hash}, nil},
+		{"tunnels", tunnels, asic.Outcome{Method: asic.Compute}, nil},
+		{"tunnels by rewrite", tunnels, asic.Outcome{Method: asic.Rewrite}, []string{"the method rewrite cannot label tunnels"}},
+		{"dual-homed", channel, asic.Outcome{Method: asic.Rewrite}, []string{"Set rc_source_qp=zero"}},
+		{"dual-homed, computed", channel, asic.Outcome{Method: asic.Compute}, nil},
 		{"problems", managed, asic.Outcome{Method: asic.Compute, Problems: []string{"port/Ethernet0: owned"}}, []string{"owned"}},
 	} {
 		got := warnings(tt.s, Policy(tt.s), tt.outcome)

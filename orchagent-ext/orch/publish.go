@@ -75,6 +75,9 @@ func (o *orch) describe(s *telemetry.State) {
 	if o.exportErr != nil {
 		s.Warnings = append(s.Warnings, "nothing is exported: "+o.exportErr.Error())
 	}
+	if r := o.sw.reader; r != nil && r.Stats().Datagrams > 0 {
+		s.Warnings = append(s.Warnings, "the method rewrite cannot match the source queue pair of datagrams (UD): all that go to one queue pair have one label, with source queue pair 0; compute tells them apart")
+	}
 	s.Warnings = append(s.Warnings, o.sw.Warnings()...)
 	if w := o.sw.flows.warning(o.Now()); w != "" {
 		s.Warnings = append(s.Warnings, w)

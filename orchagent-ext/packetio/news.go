@@ -33,6 +33,10 @@ type NewFlow struct {
 	Times    uint32 // that it was seen lately, 2 or more
 }
 
+// roceManagement is the last of the queue pairs that are for management (IBTA vol. 1,
+// section 3.9.4): 0 and 1.
+const roceManagement = 1
+
 // ports of a flow, as the source numbers them; 0: not known.
 type ports struct{ from, to uint64 }
 
@@ -79,8 +83,15 @@ func (r *Reader) observed(i int, f *flow.Flow) {
 		return
 	}
 	var label uint32
-	if r.config.ZeroSrcQP {
-		label = f.Label(r.config.Algorithm, f.SrcQP) // of the key: a datagram's, or 0
+	if _, datagram := p.DETH(); datagram {
+		// An entry of the switch does not match the source queue pair, so all datagrams
+		// to one queue pair have one label, whichever came first.
+		label = f.Label(r.config.Algorithm, 0)
+		if f.DestQP > roceManagement {
+			r.datagrams.Add(1)
+		}
+	} else if r.config.ZeroSrcQP {
+		label = f.Label(r.config.Algorithm, 0)
 	} else {
 		label = r.table.Label(f, r.config.Algorithm)
 	}

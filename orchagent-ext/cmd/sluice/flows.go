@@ -28,8 +28,9 @@ func newFlowTable(removed func(*flow.Flow, flow.Reason)) *flow.Table {
 
 // flowRecord is one flow as decode --flows prints it.
 type flowRecord struct {
-	Src       netip.Addr `json:"src"`
+	Src       netip.Addr `json:"src"` // of the path: as they arrive
 	Dst       netip.Addr `json:"dst"`
+	Session   *session   `json:"session,omitempty"` // where its addresses are others
 	Sport     uint16     `json:"sport"`
 	FlowLabel uint32     `json:"flow_label"`
 	PKey      uint16     `json:"pkey"`
@@ -46,6 +47,9 @@ func newFlowRecord(f *flow.Flow, qp uint32, from flow.Provenance) flowRecord {
 	r := flowRecord{
 		Src: f.SrcAddr(), Dst: f.DstAddr(), Sport: f.SrcPort, FlowLabel: f.FlowLabel, PKey: f.PKey, DstQP: f.DestQP,
 		Packets: f.Packets, Bytes: f.Bytes, First: time.Unix(0, f.First).UTC(), Last: time.Unix(0, f.Last).UTC(),
+	}
+	if src, dst := f.SessionSrc(), f.SessionDst(); src != r.Src || dst != r.Dst {
+		r.Session = &session{src, dst}
 	}
 	if from != flow.None {
 		name := from.String()
@@ -127,7 +131,7 @@ func printFlows(cmd *cobra.Command, records []flowRecord, asJSON bool) error {
 	}
 	rows := newTable(out, "SRC", "DST", "SPORT", "LABEL", "PKEY", "DST-QP", "SRC-QP", "FROM", "PACKETS", "BYTES", "SECONDS")
 	for _, r := range records {
-		rows.row(r.Src.String(), r.Dst.String(), fmt.Sprint(r.Sport), labelText(r.Src, r.FlowLabel), fmt.Sprintf("%#04x", r.PKey), qpText(r.DstQP),
+		rows.row(r.Session.beside(r.Src, (*session).src), r.Session.beside(r.Dst, (*session).dst), fmt.Sprint(r.Sport), labelText(r.Src, r.FlowLabel), fmt.Sprintf("%#04x", r.PKey), qpText(r.DstQP),
 			srcQPText(r.SrcQP), fromText(r.SrcQPFrom), fmt.Sprint(r.Packets), fmt.Sprint(r.Bytes), fmt.Sprintf("%.6f", r.Last.Sub(r.First).Seconds()))
 	}
 	if err := rows.end(); err != nil {

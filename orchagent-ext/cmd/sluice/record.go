@@ -18,11 +18,12 @@ import (
 type record struct {
 	Frame      int        `json:"frame"`
 	Time       time.Time  `json:"time"`
-	Src        netip.Addr `json:"src"`
+	Src        netip.Addr `json:"src"` // of the path: as they arrive
 	Dst        netip.Addr `json:"dst"`
 	Sport      uint16     `json:"sport"`
 	FlowLabel  uint32     `json:"flow_label"`
 	Tunnelled  bool       `json:"tunnelled,omitempty"`
+	Session    *session   `json:"session,omitempty"` // where its addresses are others
 	Opcode     uint8      `json:"opcode"`
 	OpcodeName string     `json:"opcode_name"`
 	PKey       uint16     `json:"pkey"`
@@ -52,6 +53,12 @@ type record struct {
 	PayloadLen   int           `json:"payload_len"`
 
 	Notification *notification `json:"notification,omitempty"`
+}
+
+// session is between whom a RoCEv2 session is.
+type session struct {
+	Src netip.Addr `json:"src"`
+	Dst netip.Addr `json:"dst"`
 }
 
 // notificationRecord is a notification that is not RoCEv2.
@@ -131,11 +138,14 @@ type (
 func newRecord(f *capture.Frame, p *roce.Packet, qp uint32, from flow.Provenance) record {
 	h := p.BTH()
 	r := record{
-		Frame: f.Number, Time: f.Time.UTC(), Src: p.Src(), Dst: p.Dst(), Sport: p.SrcPort(),
+		Frame: f.Number, Time: f.Time.UTC(), Src: p.PathSrc(), Dst: p.PathDst(), Sport: p.SrcPort(),
 		FlowLabel: p.FlowLabel(), Tunnelled: p.Tunnelled(),
 		Opcode: uint8(h.Opcode), OpcodeName: h.Opcode.String(), PKey: h.PKey, DstQP: h.DestQP, PSN: h.PSN,
 		SE: h.Solicited, M: h.MigReq, Pad: h.Pad, TVer: h.TVer, FECN: h.FECN, BECN: h.BECN, AckReq: h.AckReq,
 		PayloadLen: len(p.Payload()),
+	}
+	if p.Tunnelled() || p.Segments() {
+		r.Session = &session{p.Src(), p.Dst()}
 	}
 	if from != flow.None {
 		name := from.String()
@@ -194,9 +204,20 @@ func (r record) cells(start time.Time) []string {
 		opcode += " CM " + r.CM.Message
 	}
 	return []string{
-		fmt.Sprint(r.Frame), fmt.Sprintf("%.6f", r.Time.Sub(start).Seconds()), r.Src.String(), r.Dst.String(), fmt.Sprint(r.Sport),
+		fmt.Sprint(r.Frame), fmt.Sprintf("%.6f", r.Time.Sub(start).Seconds()), r.Session.beside(r.Src, (*session).src), r.Session.beside(r.Dst, (*session).dst), fmt.Sprint(r.Sport),
 		labelText(r.Src, r.FlowLabel), opcode, qpText(r.DstQP), srcQPText(r.SrcQP), fromText(r.SrcQPFrom), fmt.Sprint(r.PSN), r.flags(), icrc, r.Notification.cell(),
 	}
+}
+
+func (s *session) src() netip.Addr { return s.Src }
+func (s *session) dst() netip.Addr { return s.Dst }
+
+// beside is an address of the path, and in parentheses the session's, if it is another.
+func (s *session) beside(path netip.Addr, of func(*session) netip.Addr) string {
+	if s == nil || of(s) == path {
+		return path.String()
+	}
+	return fmt.Sprintf("%s (%s)", path, of(s))
 }
 
 func (r record) flags() string {
