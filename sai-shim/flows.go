@@ -135,10 +135,19 @@ type FlowState struct {
 
 var _ = [1]struct{}{}[unsafe.Sizeof(FlowState{})-C.sizeof_sai_sluice_flow_t]
 
+// What is often not there is answered without allocating.
+var (
+	errNoFlow = &Error{Call: "get", Object: "flow", Status: C.SAI_STATUS_ITEM_NOT_FOUND}
+	errNoHold = &Error{Call: "get", Object: "hold", Status: C.SAI_STATUS_ITEM_NOT_FOUND}
+)
+
 // GetFlow reads one flow in a queue; [ErrNotFound] when it has nothing there. It may
-// be called beside all other calls, and allocates only errors.
+// be called beside all other calls, and allocates only errors other than that.
 func (l *Library) GetFlow(queue ObjectID, flow uint64) (FlowState, error) {
 	f := C.shim_get_flow(l.shim, C.uint64_t(queue), C.uint64_t(flow))
+	if f.status == C.SAI_STATUS_ITEM_NOT_FOUND {
+		return FlowState{}, errNoFlow
+	}
 	if err := answer("get", "flow", f.status); err != nil {
 		return FlowState{}, err
 	}

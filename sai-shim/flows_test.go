@@ -222,7 +222,9 @@ func TestFastCalls(t *testing.T) {
 	calls := func() {
 		_ = l.SetHold(id(port, 1), m, time.Second, 0)
 		_, _ = l.GetHold(id(port, 1), m)
+		_, _ = l.GetHold(id(port, 2), m) // there is none
 		_, _ = l.GetFlow(id(queue, 1), 1)
+		_, _ = l.GetFlow(id(queue, 1), 101) // likewise
 		_, _ = l.GetFlows(id(queue, 1), flows)
 		_, _ = l.FlowStats()
 		_, _ = l.ReadFlowEvents(events)

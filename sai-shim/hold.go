@@ -61,9 +61,12 @@ type HoldState struct {
 }
 
 // GetHold reads what a hold did; [ErrNotFound] once it is over and drained. It may be
-// called beside all other calls, and allocates only errors.
+// called beside all other calls, and allocates only errors other than that.
 func (l *Library) GetHold(port ObjectID, m HoldMatch) (HoldState, error) {
 	h := C.shim_get_hold(l.shim, C.uint64_t(port), m.shim())
+	if h.status == C.SAI_STATUS_ITEM_NOT_FOUND {
+		return HoldState{}, errNoHold
+	}
 	if err := answer("get", "hold", h.status); err != nil {
 		return HoldState{}, err
 	}

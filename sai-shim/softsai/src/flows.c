@@ -18,7 +18,6 @@
 #include "queue.h"
 #include "reader.h"
 #include "slots.h"
-#include "switch.h"
 
 #define TICK SOFTSAI_REPEAT    /* ns between reads of the flows above their mark */
 #define RECONCILE 10000000ULL  /* ns between looks at queues that do not move */
@@ -171,7 +170,7 @@ static int64_t tick(void)
 	return above_count ? (int64_t)TICK : (int64_t)(10 * RECONCILE);
 }
 
-sai_status_t flows_open(int realtime)
+sai_status_t flows_open(sai_object_id_t id, int realtime)
 {
 	sai_status_t status;
 
@@ -180,7 +179,7 @@ sai_status_t flows_open(int realtime)
 	if (!above || !places)
 		return SAI_STATUS_NO_MEMORY;
 	above_count = 0;
-	switch_id = switch_object()->id;
+	switch_id = id;
 	reader.realtime = realtime;
 	reader.tick = tick;
 	status = reader_open(&reader, bpf_map__fd(egress_programs()->maps.soft_events), deliver);

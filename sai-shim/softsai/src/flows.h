@@ -12,8 +12,8 @@
 #include "sai_abi.h"
 #include "sai_sluice_ext.h"
 
-/* Starts the thread, with a SCHED_FIFO priority or 0, and ends it. */
-sai_status_t flows_open(int realtime);
+/* Starts the thread of a switch, with a SCHED_FIFO priority or 0, and ends it. */
+sai_status_t flows_open(sai_object_id_t id, int realtime);
 void flows_close(void);
 
 /* Sets the event function, sai_sluice_flow_event_notification_fn; NULL: events are dropped. */

@@ -14,9 +14,6 @@
 
 #include "sai_abi.h"
 
-/* What the TAP is called, with a number behind it: it is never a port. */
-#define LANE_NETDEV "softsai-lane"
-
 /*
  * Makes the lane and opens the holds, for so many at once; realtime: SCHED_FIFO priority of
  * its thread, 0: none. SAI_STATUS_NOT_SUPPORTED: this machine cannot, and the log says why.

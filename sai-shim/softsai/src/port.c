@@ -9,11 +9,11 @@
 
 #include "acl.h"
 #include "hash.h"
-#include "lane.h"
 #include "log.h"
 #include "net.h"
 #include "plane.h"
 #include "queue.h"
+#include "tap.h"
 
 #define MAX_LANES 16
 
@@ -117,7 +117,7 @@ static sai_status_t add_all(void)
 		return SAI_STATUS_FAILURE;
 	}
 	for (int i = 0; i < n && !status; i++)
-		if (strncmp(links[i].name, LANE_NETDEV, strlen(LANE_NETDEV)) != 0)
+		if (strncmp(links[i].name, TAP_NETDEV, strlen(TAP_NETDEV)) != 0)
 			status = add(&links[i], NULL);
 	free(links);
 	return status;

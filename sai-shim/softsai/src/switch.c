@@ -260,7 +260,7 @@ static sai_status_t start_flows(const struct queue_options *options)
 	if (!status)
 		status = lane_open(hidden("hold") ? 0 : options->lanes, options->realtime);
 	if (!status || (status == SAI_STATUS_NOT_SUPPORTED && slots_lines()))
-		status = flows_open(options->realtime);
+		status = flows_open(the_switch->id, options->realtime);
 	if (status == SAI_STATUS_NOT_SUPPORTED && !hidden("flows"))
 		hide_also("flows");
 	return status == SAI_STATUS_NOT_SUPPORTED ? SAI_STATUS_SUCCESS : status;
@@ -292,7 +292,7 @@ static sai_status_t start(const struct profile *profile, bool adopted)
 	if (!status && !hidden("flows"))
 		status = apply_flows(the_switch);
 	if (!status)
-		status = trap_start();
+		status = trap_start(the_switch->id);
 	return status;
 }
 

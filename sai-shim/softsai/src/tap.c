@@ -14,7 +14,6 @@
 #include <linux/if_packet.h>
 #include <linux/if_tun.h>
 
-#include "lane.h"
 #include "net.h"
 #include "qdisc.h"
 
@@ -83,7 +82,7 @@ static int open_sender(struct tap *t)
 
 int tap_open(struct tap *t, uint32_t count, uint32_t packets, int program, const char **what)
 {
-	struct ifreq request = { .ifr_name = LANE_NETDEV "%d" };
+	struct ifreq request = { .ifr_name = TAP_NETDEV "%d" };
 	int err = 0;
 
 	*what = "/dev/net/tun";

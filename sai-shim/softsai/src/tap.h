@@ -5,6 +5,9 @@
 
 #include <stdint.h>
 
+/* What the TAP is called, with a number behind it: it is never a port. */
+#define TAP_NETDEV "softsai-lane"
+
 struct tap {
 	uint32_t ifindex;
 	uint32_t count;

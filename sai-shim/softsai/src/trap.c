@@ -7,7 +7,6 @@
 #include "log.h"
 #include "policer.h"
 #include "reader.h"
-#include "switch.h"
 
 static const struct attribute group_attributes[] = {
 	{ SAI_HOSTIF_TRAP_GROUP_ATTR_QUEUE, PLAIN, sizeof(uint32_t), CREATE | SET, NULL },
@@ -105,11 +104,11 @@ static int deliver(void *context, void *data, size_t size)
 	return 0;
 }
 
-sai_status_t trap_start(void)
+sai_status_t trap_start(sai_object_id_t id)
 {
 	sai_status_t status;
 
-	switch_id = switch_object()->id;
+	switch_id = id;
 	status = reader_open(&reader, plane_map(MAP_CPU), deliver);
 	return status ? status : reader_start(&reader);
 }

@@ -10,7 +10,7 @@
 #include "object.h"
 
 /* Begins to read, and ends it; what nobody reads is dropped and counted. */
-sai_status_t trap_start(void);
+sai_status_t trap_start(sai_object_id_t id);
 void trap_stop(void);
 
 /* Sets the packet event function; NULL: packets are thrown away. */
