@@ -233,7 +233,7 @@ uint64_t shim_version(struct shim *s)
 	return version;
 }
 
-/* The next attribute, or one that nobody reads when there are too many. */
+/* The next attribute, or an unused one when there are too many. */
 static sai_attribute_value_t *next(struct shim *s, uint32_t id)
 {
 	static sai_attribute_t surplus;

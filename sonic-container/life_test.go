@@ -169,7 +169,7 @@ func TestWarmRestart(t *testing.T) {
 		t.Errorf("without a ledger: %s, before: %s", now, programs)
 	}
 	b.write(b.state, "WARM_RESTART_ENABLE_TABLE", "system", "enable", "false")
-	// Nobody waits where no warm boot was asked for.
+	// Without a warm boot there is no wait.
 	b.kill()
 	b.start()
 	b.awaitRow("WARM_RESTART_TABLE", "sluiced", "state", "disabled", "restore_count", "0")

@@ -58,7 +58,7 @@ type userFile struct {
 // learn which.
 var errPassword = errors.New("user or password is wrong")
 
-// ErrWait: a password was not checked, because too many wrong ones came from the same
+// ErrWait says that a password was not checked, because too many wrong ones came from the same
 // address or for the same user, or because too many logins wait.
 var ErrWait = errors.New("no more logins for now")
 

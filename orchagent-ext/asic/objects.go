@@ -30,7 +30,7 @@ const (
 	prefixFlow     = "flow/"
 	prefixPort     = "port/"
 	suffixCounter  = "/counter"
-	noLabel        = 0 // flow label of packets that nobody labelled (RFC 6437)
+	noLabel        = 0 // flow label of unlabelled packets (RFC 6437)
 	entryPriority  = 10
 	copyPriority   = 5
 	countPriority  = 1

@@ -70,7 +70,7 @@ func TestBadFieldNeverUndoesAKillSwitch(t *testing.T) {
 			st.Apply([]sonicdb.Change{row(maps.Clone(tt.bad))})
 			check("written twice", st)
 
-			again := New() // it was written while nobody ran
+			again := New() // it was written while sluiced did not run
 			again.Remember(before)
 			again.Apply([]sonicdb.Change{{Row: port}, row(tt.bad)})
 			check("at a start", again)

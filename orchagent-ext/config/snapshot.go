@@ -13,7 +13,7 @@ import (
 // Rejection says why a row is not in force.
 type Rejection = rows.Error
 
-// Snapshot is what is in force. Nobody changes it, or what it points to.
+// Snapshot is the configuration in force. It is immutable, with all that it points to.
 type Snapshot struct {
 	// Rows TABLE|global; never nil: without a row, the defaults.
 	Global     *Global

@@ -39,7 +39,7 @@ type Config struct {
 	Process
 	Collectors []Collector
 
-	Refresh         time.Duration // templates again over UDP, and statistics; DTLS begins anew: 10 minutes
+	Refresh         time.Duration // templates again over UDP, and statistics; DTLS begins again: 10 minutes
 	RefreshMessages uint32        // templates again over UDP and DTLS after so many: 4,096
 	Queue           int           // records that wait, for each collector: 65,536
 	Linger          time.Duration // a message that is not full waits so long: 50 ms

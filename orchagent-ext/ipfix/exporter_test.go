@@ -190,6 +190,6 @@ func TestConfigErrors(t *testing.T) {
 		}
 	}
 	if _, err := ipfix.New(ipfix.Config{}); err == nil {
-		t.Error("an exporter to nobody")
+		t.Error("an exporter without a collector")
 	}
 }

@@ -23,12 +23,12 @@ type link struct {
 
 	refresh      time.Time // when templates and statistics are due
 	messagesLeft uint32    // until templates are due
-	missed       bool      // nobody was there to hear templates that were sent at
+	missed       bool      // no collector received the templates that were sent at
 	forgotten    time.Time // this time
 	standing     []optionRecord
 }
 
-// errRenew ends a DTLS session that is to be made anew.
+// errRenew ends a DTLS session that is to be made again.
 var errRenew = errors.New("session is renewed")
 
 // serve sends over one connection until all is sent (nil), the connection is
@@ -96,7 +96,7 @@ func (l *link) loop(ctx context.Context) error {
 }
 
 // due reports whether templates and statistics are to be sent again: by time, by
-// count, and, at most once a second, when there was nobody to hear them, so that
+// count, and, at most once a second, when no collector received them, so that
 // a collector that comes back can read at once.
 func (l *link) due(now time.Time) bool {
 	return l.messagesLeft == 0 || !now.Before(l.refresh) || l.missed && now.Sub(l.forgotten) >= time.Second
@@ -193,7 +193,7 @@ func (l *link) send() error {
 	return nil
 }
 
-// unreachable notes that nobody was there.
+// unreachable records that no collector listens.
 func (l *link) unreachable() {
 	l.refused.Add(1)
 	l.missed = true

@@ -161,7 +161,7 @@ func (s *session) commit() {
 	s.begin()
 }
 
-// abort says that the message was not sent, and begins anew.
+// abort says that the message was not sent, and begins again.
 func (s *session) abort() {
 	s.settle(untold)
 	s.begin()

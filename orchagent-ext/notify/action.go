@@ -14,7 +14,7 @@ type ActionType uint8
 
 // The action types.
 const (
-	NoBackpressure ActionType = iota // cancels what the same neighbour asked for this stream and queue
+	NoBackpressure ActionType = iota // cancels what the same neighbor asked for this stream and queue
 	PauseFlow
 	ReduceRate
 	ReservedActionType // refused

@@ -31,7 +31,7 @@ type Mirror struct {
 }
 
 // NewMirror returns a mirror of tables of db. What rows they have when it first
-// writes, and nobody has set, are deleted then.
+// writes, and that were not set, are deleted then.
 func NewMirror(db *DB, tables ...string) *Mirror {
 	return &Mirror{
 		db: db, tables: slices.Clone(tables), wake: make(chan struct{}, 1), all: true,
@@ -172,7 +172,7 @@ func (m *Mirror) Flush(ctx context.Context) error {
 	}
 	slices.SortFunc(orders, func(a, b order) int { return strings.Compare(a.key, b.key) })
 	if err := m.db.execute(ctx, orders); err != nil {
-		m.everything() // what Redis has made of it, nobody knows
+		m.everything() // it is unknown what Redis has written
 		return err
 	}
 	for k, fields := range wanted {

@@ -32,7 +32,7 @@ type claim struct {
 	maybe bool          // wanted: an answer was lost, the reference may stand
 	scan  bool          // wanted: no id is free near the first one
 	until time.Duration // leaving: when the reference may be removed
-	done  chan struct{} // closed when something was decided; nil: nobody waits
+	done  chan struct{} // closed when the claim is decided; nil: no waiter
 	err   error         // why there is no id; the claim is dropped
 }
 
@@ -41,7 +41,7 @@ type phase uint8
 const (
 	wanted  phase = iota
 	held          // the reference stands
-	leaving       // it stands, and nobody uses it
+	leaving       // it is in etcd, unused
 	gone          // dropped
 )
 

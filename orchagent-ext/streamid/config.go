@@ -46,10 +46,10 @@ type Config struct {
 	// Changed is called for a flow whose id is not what it was, after the node
 	// lost its lease and took another. Lease is called when the node has a lease,
 	// and when it has none: no id of it is valid then. Both are called by Run, and
-	// must not block. nil: nobody cares.
+	// must not block. Both may be nil.
 	Changed func(Change)
 	Lease   func(valid bool)
-	Log     *slog.Logger // nil: nobody cares
+	Log     *slog.Logger // nil: no log
 }
 
 // Secret is a text that is not printed.

@@ -24,7 +24,7 @@
 //
 // A transaction whose answer is lost may have been carried out, or may yet be.
 // So each that writes asks for the revision of the node's key and moves it: it is
-// carried out once at most. After a lost answer that key is written anew, by
+// carried out once at most. After a lost answer that key is written again, by
 // which what is still under way can no longer succeed, and what it did before is
 // found by asking again: to claim what one has, or to remove what is gone, does
 // nothing.

@@ -56,7 +56,7 @@ func (c *claims) claimed(f *claim, now time.Duration, changed []change) []change
 	return changed
 }
 
-// unknown takes in that nobody knows whether the steps were carried out.
+// unknown records that it is unknown whether the steps were carried out.
 func (c *claims) unknown(steps []step) {
 	for _, s := range steps {
 		s.busy, s.maybe, s.phase = false, true, wanted

@@ -35,7 +35,7 @@ func (g *Global) Run(ctx context.Context) error {
 }
 
 // connected connects with what the files hold, and takes one lease after another
-// until they change or etcd lets nobody in. It says whether it had a lease.
+// until they change or etcd refuses the connection. It says whether it had a lease.
 func (g *Global) connected(ctx context.Context, why *cause) (had bool, err error) {
 	used, err := g.config.read()
 	if err != nil {

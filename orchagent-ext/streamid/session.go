@@ -31,7 +31,7 @@ type session struct {
 	renewed time.Duration // deadline of a renewal that is yet to be confirmed; 0: none
 	term    uint64        // of etcd's leader at that renewal
 	checkAt time.Duration // when the keys under the lease are looked at, by clock
-	unsure  bool          // an answer was lost: the fence must be written anew
+	unsure  bool          // an answer was lost: the fence must be written again
 }
 
 // session takes a lease and works under it until it is lost or ctx ends. It says

@@ -108,7 +108,7 @@ func (s *session) confirm(term uint64) error {
 	return nil
 }
 
-// raise writes the fence anew: what was sent before and has no answer yet is done
+// raise writes the fence again: what was sent before and has no answer yet is done
 // by then, or never will be.
 func (s *session) raise(ctx context.Context) error {
 	answer, err := s.do(ctx, s.space.register(s.config.Node, s.created))

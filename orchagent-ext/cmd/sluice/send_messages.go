@@ -21,7 +21,7 @@ var (
 )
 
 func newSendPFCM() *cobra.Command {
-	return newSend(notify.KindPFCM, "Ask the upstream neighbour to hold or slow a flow",
+	return newSend(notify.KindPFCM, "Ask the upstream neighbor to hold or slow a flow",
 		`  sluice send pfcm --dev eth0 --dst fe80::2 --action reduce --reduction 50 --time 1000
   sluice send pfcm --encapsulation hop-by-hop --write pfcm.pcap`,
 		func(flags *pflag.FlagSet) func(netip.Addr, netip.Addr) (notify.Message, error) {

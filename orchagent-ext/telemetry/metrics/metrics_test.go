@@ -25,7 +25,7 @@ import (
 	"sluice/yang/rows"
 )
 
-var update = flag.Bool("update", false, "write the golden file anew")
+var update = flag.Bool("update", false, "write the golden file again")
 
 const patience = 60 * time.Second // the machine may be busy
 

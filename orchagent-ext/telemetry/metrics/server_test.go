@@ -253,7 +253,7 @@ func TestAddressTaken(t *testing.T) {
 	}
 }
 
-// TestEnds: when it ended, nobody listens.
+// TestEnds: the port is free after the end.
 func TestEnds(t *testing.T) {
 	s := newStand(t)
 	end := s.serve(Config{})

@@ -37,7 +37,7 @@ func records() []ipfix.Record {
 	return all
 }
 
-// sink is a socket that nobody reads.
+// sink is a socket without a reader.
 func sink(b *testing.B) string {
 	c, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
@@ -139,7 +139,7 @@ func elements() []element {
 }
 
 // theirs goes the way that go-ipfix recommends for speed: a buffered exporter,
-// and one list of elements whose values are set anew.
+// and one list of elements whose values are set again.
 func theirs(b *testing.B, n int) time.Duration {
 	klog.LogToStderr(false) // what it logs would stand in the middle of the figures
 	klog.SetOutput(io.Discard)

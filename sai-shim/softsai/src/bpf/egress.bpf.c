@@ -4,7 +4,7 @@
  * traffic class which the ingress program wrote into tc_index, else that of the
  * packet's DSCP. Cuts copies that a mirror session makes short. HTB takes a priority that is the handle of one of its
  * classes for the packet's class. The kernel writes the priority of routed packets
- * anew, so it is set here and not at ingress; tc_index it leaves alone.
+ * again, so it is set here and not at ingress; tc_index it leaves alone.
  */
 #include <linux/bpf.h>
 #include <linux/if_ether.h>

@@ -172,7 +172,7 @@ func sharedWords(bars []Bar) string {
 	return shared[:strings.LastIndexByte(shared, ' ')+1]
 }
 
-// legend explains line and colour; it ends at x.
+// legend explains line and color; it ends at x.
 func legend(out *bytes.Buffer, x, y float64) {
 	const worst, mean = "largest", "mean"
 	x -= textWidth(worst, tickSize)

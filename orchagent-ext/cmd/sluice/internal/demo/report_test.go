@@ -26,14 +26,14 @@ func goodReport() report {
 
 func TestReportJudges(t *testing.T) {
 	for want, change := range map[string]func(*report){
-		"":                               func(*report) {},
-		"without labels worst ÷ mean is": func(r *report) { r.Balance.Before = spread.Of([]uint64{1, 63, 0, 0}) },
-		"with labels worst ÷ mean is":    func(r *report) { r.Balance.After = spread.Of([]uint64{0, 0, 21, 21}) },
-		"1 of 128 labels are wrong":      func(r *report) { r.Labels.Right-- },
-		"0 of 0 labels are wrong":        func(r *report) { r.Labels = labels{} },
-		"2 packets arrived with a wrong": func(r *report) { r.count(verdict{ICRCBad: 2}) },
-		"3 packets did not arrive":       func(r *report) { r.count(verdict{Lost: 3}) },
-		"4 packets arrived that nobody":  func(r *report) { r.count(verdict{Foreign: 4}) },
+		"":                                func(*report) {},
+		"without labels worst ÷ mean is":  func(r *report) { r.Balance.Before = spread.Of([]uint64{1, 63, 0, 0}) },
+		"with labels worst ÷ mean is":     func(r *report) { r.Balance.After = spread.Of([]uint64{0, 0, 21, 21}) },
+		"1 of 128 labels are wrong":       func(r *report) { r.Labels.Right-- },
+		"0 of 0 labels are wrong":         func(r *report) { r.Labels = labels{} },
+		"2 packets arrived with a wrong":  func(r *report) { r.count(verdict{ICRCBad: 2}) },
+		"3 packets did not arrive":        func(r *report) { r.count(verdict{Lost: 3}) },
+		"4 packets arrived that were not": func(r *report) { r.count(verdict{Foreign: 4}) },
 	} {
 		r := goodReport()
 		change(&r)

@@ -187,7 +187,7 @@ func TestHelpIsWhole(t *testing.T) {
 	}
 }
 
-func TestASCIIAndColour(t *testing.T) {
+func TestASCIIAndColor(t *testing.T) {
 	v := viewOf(recorded(t, "before.json"), recorded(t, "now.json"))
 	frame := v.Frame(Layout{Width: 80, Height: 24})
 	for _, r := range frame {
@@ -199,9 +199,9 @@ func TestASCIIAndColour(t *testing.T) {
 		"running": green + "running" + plain, "degraded": yellow + "degraded" + plain, "": red + "not running" + plain,
 	} {
 		v.State = state
-		coloured := v.Frame(Layout{Width: 80, Height: 24, Colour: true})
-		if !strings.Contains(coloured, want) || strings.Count(coloured, "\x1b[") != 2 {
-			t.Errorf("state %q: %q", state, strings.SplitN(coloured, "\n", 2)[0])
+		colored := v.Frame(Layout{Width: 80, Height: 24, Color: true})
+		if !strings.Contains(colored, want) || strings.Count(colored, "\x1b[") != 2 {
+			t.Errorf("state %q: %q", state, strings.SplitN(colored, "\n", 2)[0])
 		}
 	}
 }

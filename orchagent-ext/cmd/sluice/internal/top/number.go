@@ -60,7 +60,7 @@ func total(c counters, name string) Number {
 }
 
 // rate is how fast a counter rose, a second; not known where it was not there
-// before, or went back, since then it began anew.
+// before, or went back, since then it began again.
 func rate(before, now counters, name string, span time.Duration) Number {
 	was, ok := before[name]
 	is, still := now[name]
