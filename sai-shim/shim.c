@@ -366,7 +366,7 @@ void shim_action_oids(struct shim *s, uint32_t id, const uint64_t *v, uint32_t n
 	a->parameter.objlist.list = keep(s, v, n * sizeof(*v));
 }
 
-/* Where an object type's methods stand in its API's table. */
+/* The offset of an object type's methods in its API's table. */
 static const struct methods {
 	sai_object_type_t type;
 	int api;

@@ -37,7 +37,7 @@ type Snapshot struct {
 	PortChannels map[string][]string   // names of their members that PORT has, sorted
 	ECMPHash     []string              // SWITCH_HASH|GLOBAL ecmp_hash; nil: not set
 
-	// Rejections are the rows that are not in force as they stand in CONFIG_DB,
+	// Rejections are the rows that are not in force as configured in CONFIG_DB,
 	// sorted by table and key.
 	Rejections []Rejection
 

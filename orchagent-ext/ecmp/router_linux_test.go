@@ -209,7 +209,7 @@ func (r *router) send(t Tuple, mark int) {
 	}
 }
 
-// receive returns mark and path of the next packet of ours that left the router.
+// receive returns mark and path of the next packet of the test that left the router.
 func (r *router) receive() (mark, path int, err error) {
 	var buf [128]byte
 	for {

@@ -10,7 +10,7 @@ type Provenance uint8
 // How a source queue pair became known.
 const (
 	None Provenance = iota // it is not known
-	DETH                   // it stands in the packet
+	DETH                   // it is in the packet
 	CM                     // from RDMA-CM, REQ joined with REP
 	Ack                    // from the answers of the reverse direction
 )
@@ -49,7 +49,7 @@ type pair struct {
 	requests    bool  // first and high hold
 	closed      bool  // DREQ was seen
 	ambiguous   bool  // answers contradicted each other: never learned from answers again
-	kept        bool  // stands in the ring of pairs that CM announced
+	kept        bool  // is in the ring of pairs that CM announced
 	tries       uint8 // answers of this direction that told nothing
 }
 

@@ -283,7 +283,7 @@ func TestConnectionManagement(t *testing.T) {
 	c.answer(10, 0)
 	c.want(20, 10, CM)
 	c.want(10, 20, CM)
-	// What CM said stands against answers.
+	// What CM said has priority over answers.
 	for psn := uint32(1); psn < 10; psn++ {
 		c.ask(20, psn)
 		c.answer(11, psn)
@@ -329,7 +329,7 @@ func TestConnectionsOutliveTheirFlows(t *testing.T) {
 	c.want(20, 10, CM)
 }
 
-// TestFloodOfConnections: whoever floods the switch with CM messages gets no
+// TestFloodOfConnections: a host that floods the switch with CM messages gets no
 // more memory than was set aside.
 func TestFloodOfConnections(t *testing.T) {
 	c := newConversation(t)

@@ -25,10 +25,10 @@ type link struct {
 	messagesLeft uint32    // until templates are due
 	missed       bool      // no collector received the templates that were sent at
 	forgotten    time.Time // this time
-	standing     []optionRecord
+	fixed        []optionRecord
 }
 
-// errRenew ends a DTLS session that is to be made again.
+// errRenew ends a DTLS session that will be set up again.
 var errRenew = errors.New("session is renewed")
 
 // serve sends over one connection until all is sent (nil), the connection is
@@ -38,7 +38,7 @@ func (c *collector) serve(ctx context.Context, conn net.Conn, limit int) error {
 		collector: c, s: newSession(c.config.Registry, c.config.Domain, c.config.SamplingRate, limit),
 		conn: conn, gone: make(chan error, 1), timer: time.NewTimer(0),
 	}
-	l.standing = standingOptions(c.config.Process, l.s)
+	l.fixed = fixedOptions(c.config.Process, l.s)
 	defer l.timer.Stop()
 	var watching sync.WaitGroup
 	if c.to.Transport != UDP {
@@ -138,7 +138,7 @@ func (l *link) next(ctx context.Context) (records []Record, end bool, err error)
 	}
 }
 
-// options sends options records: statistics, and those that stand, too.
+// options sends options records: statistics, and the fixed ones, too.
 func (l *link) options(all bool) error {
 	l.refresh = time.Now().Add(l.config.Refresh)
 	l.messagesLeft = l.config.RefreshMessages
@@ -149,7 +149,7 @@ func (l *link) options(all bool) error {
 		{&l.s.options[notSentOption], notSentRecord(dropped.records, dropped.packets, dropped.octets)},
 	}
 	if all {
-		records = append(records, l.standing...)
+		records = append(records, l.fixed...)
 	}
 	for _, o := range records {
 		if !l.s.addOption(o.template, o.record) {

@@ -108,7 +108,7 @@ func TestSamples(t *testing.T) {
 		t.Errorf("%v allocations a call", n)
 	}
 	if s.RingFull() != 3 {
-		t.Errorf("%d lost, though numbers only began again", s.RingFull())
+		t.Errorf("%d lost, though numbers were only reset", s.RingFull())
 	}
 }
 

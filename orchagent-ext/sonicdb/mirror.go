@@ -13,8 +13,8 @@ import (
 	"sluice/yang/rows"
 )
 
-// Mirror keeps tables that are ours alone as they should be: it holds the rows,
-// and writes what differs. Redis coming back empty, or SONiC flushing the
+// Mirror keeps tables that Sluice alone writes as the caller sets them: it holds the
+// rows, and writes what differs. Redis coming back empty, or SONiC flushing the
 // database, is such a difference, seen within a second.
 type Mirror struct {
 	db     *DB

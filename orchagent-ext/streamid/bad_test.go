@@ -12,7 +12,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// bad is a way to an etcd that loses, delays and repeats.
+// bad is a connection to etcd that loses, delays and repeats requests.
 type bad struct {
 	*fakeEtcd
 	check func() // after each request that was carried out

@@ -39,7 +39,7 @@ type Config struct {
 	Read func(leaf, path string) ([]byte, error)
 
 	Domain         string         // whose flows share the ids: "default". Letters, digits, ".", "_", "-"
-	Node           string         // this node, for whoever reads etcd: the host's name
+	Node           string         // name of this node, for people who read etcd; default: the host's name
 	Classification Classification // what tells flows apart
 	Seed           uint32         // of the id that is tried first, as in scope "hash"
 
@@ -70,7 +70,7 @@ func (c *Config) complete() {
 		c.Domain = "default"
 	}
 	if c.Node == "" {
-		c.Node, _ = os.Hostname() // only for whoever reads etcd
+		c.Node, _ = os.Hostname() // only for people who read etcd
 	}
 	if c.Changed == nil {
 		c.Changed = func(Change) {}

@@ -55,7 +55,7 @@ func serve(g *Global, to store) (stop func()) {
 	return func() { cancel(); <-done }
 }
 
-// boot starts node i again: it knows nothing of before.
+// boot restarts node i without its state.
 func (w *world) boot(i int) (stop func()) {
 	begin := time.Now()
 	g := newGlobal(Config{}, Validity, Quarantine, func() time.Duration {

@@ -11,7 +11,7 @@ import (
 )
 
 // TestEndsInEveryPhase: the feature is switched off while sluiced starts, over what
-// an earlier one left standing. Whenever SIGTERM comes, nothing of ours is left.
+// an earlier one left behind. Whenever SIGTERM comes, no object of Sluice is left.
 func TestEndsInEveryPhase(t *testing.T) {
 	l := newLeaf(t)
 	before := l.forwarding()
@@ -19,9 +19,9 @@ func TestEndsInEveryPhase(t *testing.T) {
 		l.set("FEATURE", "sluice", "state", "enabled")
 		l.start()
 		l.enable()
-		l.stop() // warm_restart is enabled: what stands outlives it
+		l.stop() // warm_restart is enabled: its objects outlive it
 		if len(l.objects()) == 0 {
-			t.Fatal("nothing stands")
+			t.Fatal("there is no object")
 		}
 		l.set("FEATURE", "sluice", "state", "disabled")
 		said := len(l.log.String())

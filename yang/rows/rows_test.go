@@ -12,7 +12,7 @@ import (
 
 type fields = map[string]string
 
-// there are the rows of others that rows may refer to.
+// there are SONiC's rows that rows may refer to.
 func there(table, key string) bool {
 	return table == "PORT" && key == "Ethernet0" || table == "PORTCHANNEL" && key == "PortChannel1"
 }
@@ -177,7 +177,7 @@ func TestTables(t *testing.T) {
 		}
 	}
 	if n := len(Tables("CONFIG_DB")); n != 13 {
-		t.Errorf("CONFIG_DB has %d tables of ours, want 13", n)
+		t.Errorf("CONFIG_DB has %d tables of Sluice, want 13", n)
 	}
 	for table, only := range map[string]string{"SLUICE": "global", "SLUICE_CAPABILITY": "switch", "SLUICE_PORT": "", "PORT": ""} {
 		if got := Only(table); got != only {

@@ -45,7 +45,7 @@ func (t *watcher) live(ctx context.Context, in, out *os.File) (err error) {
 		}
 		return screen.Draw(v.Frame(l))
 	}
-	shown := time.Now() // the time of the view, which stands still in a pause
+	shown := time.Now() // the time of the view, which does not advance in a pause
 	for n := 0; ; {
 		select {
 		case <-ctx.Done():

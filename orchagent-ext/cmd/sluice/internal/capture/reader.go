@@ -91,8 +91,8 @@ func (f *Frame) ParseNotification(p *notify.Packet, c notify.CodePoints) error {
 	return p.ParseIP(f.Data[header:], c)
 }
 
-// header is the length of what stands before the IP header; ok is false where
-// there is none.
+// header is the length of the headers before the IP header; ok is false without an IP
+// header.
 func (f *Frame) header() (length int, ok bool) {
 	switch f.Link {
 	case layers.LinkTypeRaw, linkTypeRawBSD, linkTypeRawOpen, layers.LinkTypeIPv4, layers.LinkTypeIPv6:

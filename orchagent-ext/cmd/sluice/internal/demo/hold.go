@@ -152,7 +152,7 @@ type trial struct {
 	depths   *depths
 	dropped  uint64 // by the queues of the switches, packets
 	frames   int    // PFC frames that the model of today's switches sent
-	heard    []hearing
+	arrivals    []arrival
 }
 
 // trial sends the traffic once, with or without elephants.
@@ -185,7 +185,7 @@ func (n *chain) trial(ctx context.Context, run string, withElephants bool) (t *t
 			}
 		})
 	}
-	hearing, err := listen(watching, n.links(), begin)
+	watch, err := listen(watching, n.links(), begin)
 	if err != nil {
 		return nil, err
 	}
@@ -242,7 +242,7 @@ func (n *chain) trial(ctx context.Context, run string, withElephants bool) (t *t
 	}
 	stopWatching()
 	wg.Wait()
-	if t.heard, err = hearing.wait(); err != nil {
+	if t.arrivals, err = watch.wait(); err != nil {
 		errs = append(errs, err)
 	}
 	after, err := n.drops()

@@ -79,18 +79,18 @@ func TestReportFiles(t *testing.T) {
 // What the demo writes into CONFIG_DB is what the model allows.
 func TestRowsAreValid(t *testing.T) {
 	ports := map[string]bool{}
-	var ours []rows.Row
+	var sluice []rows.Row
 	for _, c := range append(portRows(leafSpine()), enableLabels()) {
 		if c.Row.Table == "PORT" {
 			ports[c.Row.Key] = true
 		} else {
-			ours = append(ours, c.Row)
+			sluice = append(sluice, c.Row)
 		}
 	}
-	if len(ports) != 5 || len(ours) != 6 {
-		t.Errorf("%d ports, %d rows of ours: want 5 and 6", len(ports), len(ours))
+	if len(ports) != 5 || len(sluice) != 6 {
+		t.Errorf("%d ports, %d rows of Sluice: want 5 and 6", len(ports), len(sluice))
 	}
-	for _, e := range rows.Validate(ours, func(table, key string) bool { return table == "PORT" && ports[key] }) {
+	for _, e := range rows.Validate(sluice, func(table, key string) bool { return table == "PORT" && ports[key] }) {
 		t.Error(e)
 	}
 }

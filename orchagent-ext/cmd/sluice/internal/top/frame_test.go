@@ -18,7 +18,7 @@ import (
 	"sluice/yang/rows"
 )
 
-// before.json and now.json are rows as they stood in Redis while a real sluiced
+// before.json and now.json are rows as Redis held them while a real sluiced
 // labelled packets on the software switch; the test that wrote them, with
 // -record, is TestTop in tests/e2e.
 var update = flag.Bool("update", false, "write the frames into testdata")
@@ -251,7 +251,7 @@ func TestHeaderSays(t *testing.T) {
 			r.Table = "NONE"
 		}
 	})
-	if got := viewOf(nil, hash).Frame(Layout{}); !strings.Contains(got, "no flows: with the means hash the switch keeps none") {
+	if got := viewOf(nil, hash).Frame(Layout{}); !strings.Contains(got, "no flows: the switch keeps flows only with method rewrite, and uses hash") {
 		t.Errorf("no flows:\n%s", got)
 	}
 }

@@ -92,7 +92,7 @@ func TestQueueOfNow(t *testing.T) {
 	}
 }
 
-// TestNothingIsNegative: a counter that went back began again, and one that was
+// TestNothingIsNegative: a counter that decreased was reset, and one that was
 // not there has no rate.
 func TestNothingIsNegative(t *testing.T) {
 	flow := func(n int) string {
