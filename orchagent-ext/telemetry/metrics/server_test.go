@@ -50,7 +50,7 @@ func TestRedisAway(t *testing.T) {
 			s.await("sluice_redis_up 1")
 			back := away(s)
 			body := s.await("sluice_redis_up 0")
-			if got := ours(body); strings.Count(got, "\n") != 6 { // two metrics
+			if got := fromRows(body); strings.Count(got, "\n") != 6 { // two metrics
 				t.Errorf("rows are there without Redis:\n%s", got)
 			}
 			if !strings.Contains(body, "\nprocess_resident_memory_bytes ") {

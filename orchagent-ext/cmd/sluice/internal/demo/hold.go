@@ -152,7 +152,7 @@ type trial struct {
 	depths   *depths
 	dropped  uint64 // by the queues of the switches, packets
 	frames   int    // PFC frames that the model of today's switches sent
-	arrivals    []arrival
+	arrivals []arrival
 }
 
 // trial sends the traffic once, with or without elephants.

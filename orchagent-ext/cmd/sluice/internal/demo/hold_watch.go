@@ -64,11 +64,11 @@ type arrival struct {
 
 // listeners record the notifications that arrive at interfaces.
 type listeners struct {
-	sockets []int
-	wg      sync.WaitGroup
-	mu      sync.Mutex
-	arrivals   []arrival
-	err     error
+	sockets  []int
+	wg       sync.WaitGroup
+	mu       sync.Mutex
+	arrivals []arrival
+	err      error
 }
 
 // onlyNotifications lets through what may be a PFCM or PFC frame: data packets are
