@@ -8,10 +8,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"sync"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"sluice/orchagent-ext/cmd/sluice/internal/nic"
 	"sluice/orchagent-ext/fabric"
@@ -33,8 +30,6 @@ var holdRuns = []string{runNone, runPFC, runPFCM, runToPFC}
 const (
 	holdSpan   = 3 * time.Second        // of sending
 	holdSettle = 500 * time.Millisecond // not counted in goodput
-	holdDrain  = 600 * time.Millisecond // for what waits in queues and lanes to arrive
-	holdBin    = 20 * time.Millisecond  // of the plot
 )
 
 // chain is the network of the scenario with its control planes.
@@ -145,6 +140,7 @@ func (n *chain) configure(ctx context.Context, run string) error {
 	return nil
 }
 
+<<<<<<< HEAD
 // A trial is what came of one run.
 type trial struct {
 	sent     [2]nic.Counters
@@ -155,17 +151,19 @@ type trial struct {
 	arrivals []arrival
 }
 
+=======
+>>>>>>> main
 // trial sends the traffic once, with or without elephants.
-func (n *chain) trial(ctx context.Context, run string, withElephants bool) (t *trial, err error) {
+func (n *chain) trial(ctx context.Context, run string, withElephants bool) (*trial, error) {
 	if err := n.configure(ctx, run); err != nil {
 		return nil, err
 	}
 	obey := nic.Obey{PFCM: run == runPFCM, PFC: run == runPFC || run == runToPFC}
-	t = &trial{}
-	before, err := n.drops()
-	if err != nil {
-		return nil, err
+	p := &playing{
+		receivers: n.Receivers[:], qps: slices.Concat(qps(elephantQP, elephants), qps(victimQP, victims)),
+		ports: slices.Concat(n.Ports[:]...), links: n.links(), span: holdSpan,
 	}
+<<<<<<< HEAD
 	begin := time.Now()
 	sending, stopSending := context.WithCancel(ctx)
 	defer stopSending()
@@ -193,30 +191,25 @@ func (n *chain) trial(ctx context.Context, run string, withElephants bool) (t *t
 		fd, err := host.PacketSocket(unix.ETH_P_ALL)
 		if err != nil {
 			return nil, err
+=======
+	for i, host := range n.Senders {
+		a := adapter(n.Chain, i, obey)
+		if i == 0 && !withElephants {
+			a.Flows = nil
+>>>>>>> main
 		}
-		defer func() { _ = unix.Close(fd) }()
-		t.received[i] = nic.NewReceiver(begin.UnixNano(), holdBin, slices.Concat(qps(elephantQP, elephants), qps(victimQP, victims))...)
-		task(func() error { return nic.Sink(watching, fd, t.received[i]) })
+		p.senders = append(p.senders, sending{host, a})
 	}
-	task(func() error {
-		t.depths = sampleDepths(watching, slices.Concat(n.Ports[:]...), begin)
-		return t.depths.err
-	})
 	if run == runPFC {
 		for i, ports := range n.Ports {
 			egress, ingress := []*fabric.Interface{ports[len(ports)-1]}, ports[:len(ports)-1]
 			if i == 2 {
 				egress, ingress = ports[1:], ports[:1]
 			}
-			task(func() error {
-				frames, err := pausePriority(watching, egress, ingress)
-				mu.Lock()
-				t.frames += frames
-				mu.Unlock()
-				return err
-			})
+			p.beside = append(p.beside, func(ctx context.Context) (int, error) { return pausePriority(ctx, egress, ingress) })
 		}
 	}
+<<<<<<< HEAD
 	var senders sync.WaitGroup
 	start := nic.Monotonic() + int64(20*time.Millisecond)
 	for i, host := range n.Senders {
@@ -248,22 +241,13 @@ func (n *chain) trial(ctx context.Context, run string, withElephants bool) (t *t
 	after, err := n.drops()
 	t.dropped = after - before
 	return t, errors.Join(append(errs, err, context.Cause(ctx))...)
+=======
+	return p.play(ctx)
+>>>>>>> main
 }
 
 // links are where notifications arrive that go towards the senders, the first one
 // behind the slow egress first.
 func (n *chain) links() []*fabric.Interface {
 	return []*fabric.Interface{n.Ports[1][1], n.Ports[0][2], n.Senders[0], n.Senders[1]}
-}
-
-// drops are the packets that found no room in the queues of the switches.
-func (n *chain) drops() (sum uint64, err error) {
-	for _, p := range slices.Concat(n.Ports[:]...) {
-		q, err := p.Queue()
-		if err != nil {
-			return 0, err
-		}
-		sum += q.Dropped
-	}
-	return sum, nil
 }
