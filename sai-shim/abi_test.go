@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// The check is shown headers that differ from ours in one thing each: what it
-// does not find here it would not find in a vendor's headers. How ours compare
-// with real headers only a run against those can tell.
+// The check gets headers that differ from Sluice's in one thing each: what it does not
+// find here it would not find in a vendor's headers. How Sluice's compare with real
+// headers only a run against those can tell.
 func TestABICheckFindsDifferences(t *testing.T) {
 	if _, err := exec.LookPath("gcc"); err != nil {
 		t.Skip("needs gcc")

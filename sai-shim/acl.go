@@ -20,7 +20,7 @@ type ACLTable struct {
 	InnerL4DstPort                 bool // of a packet in a tunnel
 	IPProtocol, IPv6NextHeader     bool
 	IPv6FlowLabel                  bool
-	IPType                         bool // IPv6 or not, whatever stands behind it
+	IPType                         bool // IPv6 or not, whatever follows
 	BTHOpcode, AETHSyndrome        bool
 	InPort                         bool
 	UDFGroup                       ObjectID // matched by entries' UDF; Null: none

@@ -40,7 +40,7 @@ const (
 )
 
 // TestChanges: each method passes the right API, object, attributes and values.
-// The calls stand on one another: objects are removed in the end.
+// The calls depend on one another: objects are removed in the end.
 func TestChanges(t *testing.T) {
 	library := saitest.New(t)
 	l := open(t, library, library.Profile())

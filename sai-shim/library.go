@@ -266,7 +266,7 @@ func getList[T any](l *Library, k Kind, id ObjectID, attribute C.uint32_t, name 
 	}
 }
 
-// Objects returns the objects of a type that are on the switch, whoever created
+// Objects returns the objects of a type that are on the switch, whichever process created
 // them. Not every library has a list: [ErrNotSupported].
 func (l *Library) Objects(k Kind) ([]ObjectID, error) {
 	room := 64

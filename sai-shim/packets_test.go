@@ -46,7 +46,7 @@ func read(t *testing.T, l *sai.Library, burst, first, n, size int, trap sai.Obje
 				t.Fatalf("packet %d: %d of %d octets, port %s, trap %s", number, len(p.Data), p.Length, p.Port, p.Trap)
 			}
 			if v := binary.BigEndian.Uint32(p.Data); v != uint32(number) {
-				t.Fatalf("packet %d stands where %d should", v, number)
+				t.Fatalf("packet %d is where %d should be", v, number)
 			}
 			for i, octet := range p.Data[4:] {
 				if octet != byte(number+4+i) {
@@ -136,7 +136,7 @@ func TestPacketsEndWithTheContext(t *testing.T) {
 			t.Fatalf("%d packets, %v", n, err)
 		}
 		if n == 1 && binary.BigEndian.Uint32(buffer[0].Data) != uint32(first) {
-			t.Errorf("packet %x stands where %d should", buffer[0].Data, first)
+			t.Errorf("packet %x is where %d should be", buffer[0].Data, first)
 		}
 		read(t, l, 3, first+n, 10-n, 60, sai.Null)
 	}

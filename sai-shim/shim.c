@@ -233,7 +233,7 @@ uint64_t shim_version(struct shim *s)
 	return version;
 }
 
-/* The next attribute, or one that nobody reads when there are too many. */
+/* The next attribute, or an unused one when there are too many. */
 static sai_attribute_value_t *next(struct shim *s, uint32_t id)
 {
 	static sai_attribute_t surplus;
@@ -366,7 +366,7 @@ void shim_action_oids(struct shim *s, uint32_t id, const uint64_t *v, uint32_t n
 	a->parameter.objlist.list = keep(s, v, n * sizeof(*v));
 }
 
-/* Where an object type's methods stand in its API's table. */
+/* The offset of an object type's methods in its API's table. */
 static const struct methods {
 	sai_object_type_t type;
 	int api;

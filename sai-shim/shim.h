@@ -97,7 +97,7 @@ sai_status_t shim_stats(struct shim *s, int32_t type, uint64_t id, const uint32_
 sai_status_t shim_capability(struct shim *s, int32_t type, uint32_t attribute, sai_attr_capability_t *capability);
 sai_status_t shim_enum_values(struct shim *s, int32_t type, uint32_t attribute, int32_t *values, uint32_t *count);
 
-/* The objects of a type, whoever created them; ids as in shim_get_list. */
+/* The objects of a type, of every process; ids as in shim_get_list. */
 sai_status_t shim_objects(struct shim *s, int32_t type, uint64_t *ids, uint32_t *count);
 
 #define SHIM_PACKET_ROOM 512 /* octets of a packet that are kept */

@@ -12,7 +12,7 @@
 //   - cli/ are the commands show, config and clear on the switch, in Python, with
 //     tests of their own (cli/tests).
 //
-// The commands only read and write databases: they never talk to the daemon, and
+// The commands only read and write databases: they never connect to the daemon, and
 // never touch the switch. The table of fields in cli/config/plugins/sluice.py is
 // generated from the model.
 package container

@@ -90,7 +90,7 @@ type dashboard struct {
 	}
 }
 
-// variables are those of the dashboard and of Grafana itself, and what stands for
+// variables are those of the dashboard and of Grafana itself, and the value for
 // them in the test.
 var variables = strings.NewReplacer("$__rate_interval", "5m", "$instance", ".+", "$uplinks", ".+")
 

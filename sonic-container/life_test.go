@@ -127,7 +127,7 @@ func TestEndsWithSluiced(t *testing.T) {
 }
 
 // TestWarmRestart: docker kill, as a warm boot does, and start. What is programmed
-// forwards on, and SONiC hears of the reconciliation soon.
+// forwards on, and SONiC is notified of the reconciliation soon.
 func TestWarmRestart(t *testing.T) {
 	b := newBox(t, fabrictest.New(t), "leaf", "")
 	b.start()
@@ -159,7 +159,8 @@ func TestWarmRestart(t *testing.T) {
 		programs = b.programs()
 		b.write(b.state, "WARM_RESTART_ENABLE_TABLE", enable, "enable", "false")
 	}
-	// A warm boot of the switch keeps a few tables of STATE_DB, and of ours but one row.
+	// A warm boot of the switch keeps a few tables of STATE_DB, and only one row of
+	// Sluice.
 	b.write(b.state, "WARM_RESTART_ENABLE_TABLE", "system", "enable", "true")
 	b.kill()
 	b.deleteState()
@@ -169,7 +170,7 @@ func TestWarmRestart(t *testing.T) {
 		t.Errorf("without a ledger: %s, before: %s", now, programs)
 	}
 	b.write(b.state, "WARM_RESTART_ENABLE_TABLE", "system", "enable", "false")
-	// Nobody waits where no warm boot was asked for.
+	// Without a warm boot there is no wait.
 	b.kill()
 	b.start()
 	b.awaitRow("WARM_RESTART_TABLE", "sluiced", "state", "disabled", "restore_count", "0")

@@ -39,7 +39,7 @@ func supervised(t *testing.T) *box {
 }
 
 // TestSupervisordGoesOn: the databases may come late, as when their container starts
-// anew. Nobody is there to start what supervisord has given up.
+// again. No process starts what supervisord has given up.
 func TestSupervisordGoesOn(t *testing.T) {
 	b := supervised(t)
 	there := filepath.Join(b.dir, "run/redis/sonic-db")

@@ -121,7 +121,7 @@ func TestBadRows(t *testing.T) {
 		"option of Pad1":   {row("SLUICE_PFCM", object{"option_type": 0}), "option_type must be 2..31"},
 		"option's bits":    {row("SLUICE_PFCM", object{"option_type": 62}), "option_type must be 2..31"},
 		"RoCEv2's port":    {row("SLUICE_PPFC", object{"udp_port": 4791}), "udp_port"},
-		"unknown leaf":     {row("SLUICE", object{"colour": "blue"}), "colour"},
+		"unknown leaf":     {row("SLUICE", object{"color": "blue"}), "color"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if said := validate(t, tt.tables); !strings.Contains(said, tt.want) {

@@ -11,22 +11,21 @@ import (
 )
 
 const (
-	// wrongAtOnce is how many wrong passwords a user or an address may give before it
-	// has to wait, and wrongEvery how long it then waits for each further one.
+	// wrongAtOnce is how many wrong passwords a user or an address may send before it
+	// must wait; wrongEvery is the wait for each further one.
 	wrongAtOnce = 10
 	wrongEvery  = 10 * time.Second
 
-	// mostKnown is how many pairs of user and address are remembered as good.
+	// mostKnown is how many pairs of user and address are kept after a successful login.
 	mostKnown = 1024
 
-	// buckets bounds the memory for users and addresses, which clients choose. Those
-	// that share a bucket share its limit.
+	// buckets bounds the memory for users and addresses, whose number clients choose.
+	// Users and addresses in the same bucket share its limit.
 	buckets = 4096
 )
 
-// Source returns what counts as one address: an IPv4 address, or an IPv6 /64,
-// which one host can use as a whole. All who come by a unix socket are the zero
-// value.
+// Source returns what counts as one address: an IPv4 address, or an IPv6 /64, all of
+// which one host can use. Clients of a unix socket have the zero value.
 func Source(a net.Addr) netip.Prefix {
 	at, err := netip.ParseAddrPort(a.String())
 	if err != nil {
@@ -49,8 +48,8 @@ type login struct {
 	source netip.Prefix
 }
 
-// attempts limits wrong passwords by user and by address. A pair that has logged
-// in has a limit of its own, so that who guesses elsewhere does not lock it out.
+// attempts limits wrong passwords by user and by address. A pair that has logged in
+// has its own limit, so that guesses from elsewhere do not lock it out.
 type attempts struct {
 	seed maphash.Seed
 
@@ -72,7 +71,7 @@ func (a *attempts) of(l login) []*time.Time {
 	return []*time.Time{at(l.user), at(l.source)}
 }
 
-// wait returns for how long no password of a login is looked at; 0: it may try.
+// wait returns how long no password of a login is checked; 0: it may try.
 func (a *attempts) wait(l login, now time.Time) time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -113,7 +112,7 @@ func (a *attempts) right(l login, now time.Time) {
 	a.known[l] = now
 }
 
-// knows reports whether a login has been right before.
+// knows reports whether a login has succeeded before.
 func (a *attempts) knows(l login) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()

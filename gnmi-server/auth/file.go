@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// file is one or more files and what was made of them; it is made again when one
-// of them has changed.
+// file is the parsed content of one or more files, which are parsed again when one of
+// them changes.
 type file[T any] struct {
 	paths []string
 	parse func() (T, error)
@@ -45,7 +45,7 @@ func (f *file[T]) stat() []stamp {
 	return all
 }
 
-// get returns what the files say; what they said before, if they are wrong now.
+// get returns the content of the files, or their last valid content.
 func (f *file[T]) get() T {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -60,10 +60,10 @@ func (f *file[T]) get() T {
 	f.stamps = now
 	value, err := f.parse()
 	if err != nil {
-		f.log.Error("a file has changed and cannot be used; what it said before holds on", "files", f.paths, "error", err)
+		f.log.Error("a changed file is invalid; its previous content stays in force", "files", f.paths, "error", err)
 		return f.value
 	}
-	f.log.Info("a file has changed and is used", "files", f.paths)
+	f.log.Info("a changed file is in force", "files", f.paths)
 	f.value = value
 	return value
 }

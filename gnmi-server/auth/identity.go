@@ -12,8 +12,8 @@ import (
 	"google.golang.org/grpc/peer"
 )
 
-// Local is the user of a client that connects where only those come who may: by
-// the unix socket, or by the loopback port that the operator has opened.
+// Local is the user of a client of the unix socket or of the loopback port that the
+// operator has opened: file permissions, or access to the host, admit it.
 const Local = "local"
 
 // Authenticator says who a client is.
@@ -31,7 +31,7 @@ func (a *Authenticator) Identify(ctx context.Context) (string, error) {
 	})
 }
 
-// Still says why a client that [Authenticator.Identify] let in would not be let in
+// Still returns why a client that [Authenticator.Identify] accepted would be refused
 // now, or nil. It is cheap, and no attempt to log in.
 func (a *Authenticator) Still(ctx context.Context) error {
 	_, err := a.identify(ctx, func(name, password string, from Origin) error {

@@ -23,10 +23,10 @@ type Policy struct {
 	file *file[*rules]
 }
 
-// Mode is what a rule is for.
+// Mode is the access that a rule governs.
 type Mode string
 
-// The modes. Who may write may not read for that.
+// The modes. Permission to write does not include permission to read.
 const (
 	Read  Mode = "read"
 	Write Mode = "write"
@@ -128,8 +128,8 @@ func compare(a, b *rule) int {
 		cmp.Compare(who(a), who(b)), cmp.Compare(denies(a), denies(b)))
 }
 
-// Access is what one user may do in a mode, by the rules as they were when it was
-// asked for. A nil *Access may do everything.
+// Access is what one user may do in a mode, by the rules in force when For was called.
+// A nil *Access may do everything.
 type Access struct {
 	rules []*rule // the first that has a leaf counts
 }
@@ -174,8 +174,7 @@ func (a *Access) Allows(t *paths.Table, key, leaf string) bool {
 	return false
 }
 
-// AllowsSome reports whether there may be a leaf that a query means and the user
-// may reach.
+// AllowsSome reports whether a query can select a leaf that the user may reach.
 func (a *Access) AllowsSome(q *paths.Query) bool {
 	if a == nil {
 		return true

@@ -22,9 +22,9 @@ func write(t *testing.T, text string) string {
 	return file
 }
 
-// Which rule counts: the longest path, then the one with more keys, then the user
+// The longest path wins, then the one with more keys, then the user
 // before the group before everybody, then the one that denies.
-func TestWhichRuleCounts(t *testing.T) {
+func TestPolicyPrefersTheMostSpecificRule(t *testing.T) {
 	rule := func(who, path, action string) string {
 		if who != "" {
 			who = `"` + strings.Replace(who, ":", `":"`, 1) + `",`

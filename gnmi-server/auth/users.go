@@ -26,11 +26,10 @@ const (
 )
 
 const (
-	// remember is for how long after its last use a password that was right is not
-	// hashed again.
+	// remember is how long after its last use a correct password is not hashed again.
 	remember = time.Minute
 
-	// patience is for how long a login waits until it is its turn to be hashed.
+	// patience is how long a login waits for its turn to be hashed.
 	patience = 5 * time.Second
 )
 
@@ -40,8 +39,9 @@ type Users struct {
 	attempts *attempts
 	salt     [32]byte
 
-	// turns lets one password at a time be hashed, so that guessing cannot take the
-	// switch's CPU: one of logins that were right before, and one of all others.
+	// turns lets one password at a time be hashed, so that guessing cannot exhaust the
+	// switch's CPU: one turn for logins that have succeeded before, and one for all
+	// the rest.
 	turns [2]chan struct{}
 
 	mu    sync.Mutex
@@ -58,8 +58,8 @@ type userFile struct {
 // learn which.
 var errPassword = errors.New("user or password is wrong")
 
-// ErrWait means that a password was not looked at: too many wrong ones came from
-// the same address or for the same user, or too many logins wait.
+// ErrWait says that a password was not checked, because too many wrong ones came from the same
+// address or for the same user, or because too many logins wait.
 var ErrWait = errors.New("no more logins for now")
 
 // OpenUsers reads a file of lines NAME:HASH, the hash of bcrypt; empty lines and
@@ -106,7 +106,7 @@ func readUsers(path string) (*userFile, error) {
 		users.cost = max(users.cost, cost)
 	}
 	if len(users.hashes) == 0 {
-		return nil, fmt.Errorf("users: %s has none", path)
+		return nil, fmt.Errorf("users: %s has no user", path)
 	}
 	return users, nil
 }
@@ -117,12 +117,10 @@ type Origin struct {
 	Source     netip.Prefix
 }
 
-// Check says whether a password is that of a user; it waits for its turn. The
-// error is [ErrWait] where the password was not looked at.
-//
-// A password that was right a short while ago is not hashed again. It passes while
-// others are not looked at on the same connection alone, since elsewhere that
-// would tell a guess that is right from those that are not.
+// Check checks the password of a user; it waits for its turn. The error is [ErrWait]
+// if the password was not checked. A password that was correct a short while ago is
+// not hashed again. While no passwords are checked, it passes on the same connection
+// only: elsewhere that would tell a correct guess from a wrong one.
 func (u *Users) Check(ctx context.Context, name, password string, from Origin) error {
 	users := u.file.get()
 	here, known := u.digest(users, name, password, from.Connection)
@@ -150,7 +148,7 @@ func (u *Users) Check(ctx context.Context, name, password string, from Origin) e
 		return fmt.Errorf("%w: too many wait; try again", ErrWait)
 	}
 	defer func() { <-turn }()
-	if err := u.mayTry(l); err != nil { // others may have tried while this one waited
+	if err := u.mayTry(l); err != nil { // another login may have failed while this one waited
 		return err
 	}
 	if known && u.wasRight(near) {
@@ -167,8 +165,7 @@ func (u *Users) Check(ctx context.Context, name, password string, from Origin) e
 	return nil
 }
 
-// Still says whether the password that let a connection in is still that of the
-// user.
+// Still checks that the password that admitted a connection is still the user's.
 func (u *Users) Still(name, password string, from Origin) error {
 	digest, known := u.digest(u.file.get(), name, password, from.Connection)
 	if !known || !u.wasRight(digest) {
@@ -185,7 +182,7 @@ func (u *Users) mayTry(l login) error {
 	return fmt.Errorf("%w: too many wrong passwords for this user or from this address; try again in %v", ErrWait, wait.Round(time.Second)+time.Second)
 }
 
-// digest returns what a password that was right somewhere is remembered by. It
+// digest returns the key under which a correct password is kept. It
 // changes with the user's hash. Known reports whether there is such a user.
 func (u *Users) digest(users *userFile, name, password, where string) (digest [sha256.Size]byte, known bool) {
 	hash, known := users.hashes[name]
@@ -193,8 +190,8 @@ func (u *Users) digest(users *userFile, name, password, where string) (digest [s
 	return sha256.Sum256(fmt.Appendf(text, "%q %q %q", where, name, password)), known
 }
 
-// compare says whether a password is that of a user. It takes as long for each
-// name, so that the time tells neither who the users are nor their costs.
+// compare checks the password of a user. It takes equally long for each name, so that
+// the time reveals neither the users nor their costs.
 func (f *userFile) compare(name, password string) (right bool) {
 	for i, hash := range f.work(name) {
 		same := bcrypt.CompareHashAndPassword(hash, []byte(password)) == nil
@@ -204,8 +201,8 @@ func (f *userFile) compare(name, password string) (right bool) {
 	return right && known
 }
 
-// work returns the hashes to compare with: the user's, and what makes it as much
-// work as the file's highest cost, since 2^c + 2^c + 2^(c+1) + … = 2^cost.
+// work returns the hashes to compare with: the user's, and those that add up to the
+// work of the file's highest cost, since 2^c + 2^c + 2^(c+1) + … = 2^cost.
 func (f *userFile) work(name string) [][]byte {
 	hash, known := f.hashes[name]
 	if !known {
@@ -224,7 +221,7 @@ func noPassword(cost int) []byte {
 	return fmt.Appendf(nil, "$2a$%02d$CwTycUXWue0Thq9StjUM0uJ8.5oCj3hUfJgqHUbB0q8QUaKkQZ3Ya", cost)
 }
 
-// keep remembers a password that was right.
+// keep stores the digest of a correct password.
 func (u *Users) keep(digest [sha256.Size]byte) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -76,9 +76,9 @@ func TestLoginNeedsTheUsersPassword(t *testing.T) {
 	}
 }
 
-// While no more passwords are looked at, the right one does not pass either, though
-// it was right a moment ago: but on the connection that has logged in.
-func TestLoginLimitHoldsForWhatWasRight(t *testing.T) {
+// While no passwords are checked, a correct one is refused, too, even if it has just
+// passed, except on the connection that has logged in.
+func TestLoginLimitAppliesToKnownPasswords(t *testing.T) {
 	u, err := OpenUsers(write(t, hashed(t, "alice", "ecila", 10)), slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)

@@ -16,12 +16,12 @@ import (
 
 // Config holds rows of CONFIG_DB.
 type Config struct {
-	rows map[string]rows.Row // of our tables, by name
+	rows map[string]rows.Row // of Sluice's tables, by name
 	keys map[string]bool     // names of rows of all tables
 }
 
-// NewConfig returns the configuration that rows are. Rows of tables that the
-// models do not have are there to be referred to.
+// NewConfig returns the configuration that consists of rows. Rows of tables that the
+// models do not have serve as targets of references.
 func NewConfig(all []rows.Row) *Config {
 	c := &Config{rows: make(map[string]rows.Row), keys: make(map[string]bool)}
 	for _, r := range all {
@@ -33,7 +33,7 @@ func NewConfig(all []rows.Row) *Config {
 	return c
 }
 
-// References are the tables of others that rows of ours refer to.
+// References are SONiC's tables that rows of Sluice refer to.
 var References = []string{"PORT", "PORTCHANNEL"}
 
 // Apply returns the configuration that operations make of c, which stays as it is.
@@ -60,8 +60,7 @@ func (c *Config) Apply(operations []Operation) (*Config, error) {
 	return next, nil
 }
 
-// unite takes note of what an operation says, which must not contradict what
-// another one of the union has said.
+// unite records an operation of a union, which must not contradict another one.
 func (o *Operation) unite(said map[string]string) error {
 	for _, a := range o.assignments {
 		if a.Name == "" {
@@ -153,11 +152,11 @@ func (c *Config) Row(name string) (rows.Row, bool) {
 	return r, ok
 }
 
-// Check says why next must not follow c, or nil: what is wrong with a row that
-// changed, or with one that was good before. What was wrong before and is not
-// touched does not stand in the way.
+// Check returns why next must not follow c, or nil: the error in a row that changed,
+// or in one that was valid before. A row that was wrong before and is unchanged does
+// not count.
 func (c *Config) Check(next *Config) error {
-	var before map[string]bool // rows that were wrong, looked for when it matters
+	var before map[string]bool // rows that were wrong; computed when needed
 	for _, wrong := range next.judge() {
 		name := wrong.Table + "|" + wrong.Key
 		was, ok := c.rows[name]

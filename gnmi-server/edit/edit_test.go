@@ -143,8 +143,8 @@ func TestRefused(t *testing.T) {
 		"a range":                        {update(gold+"/reduction", `64`), "SLUICE_THRESHOLD|gold: reduction \"64\": must be"},
 		"a path that no model has":       {update("/sonic-sluice/SLUICE_PROT", `1`), `update: path /sonic-sluice/SLUICE_PROT: no "SLUICE_PROT" here`},
 		"... of a database":              {remove("sonic-db:/CONFIG_DB/localhost/.../gold"), "... is not for origin sonic-db"},
-		"the second of two operations":   {&gpb.SetRequest{Update: []*gpb.Update{set(label+"/rewrite", `"always"`), set(label+"/colour", `"red"`)}}, `no "colour" here`},
-		"a field of the key in sonic-db": {update("sonic-db:/CONFIG_DB/localhost/SLUICE_THRESHOLD/gold", `{"name":"gold"}`), "is in the key, and no field"},
+		"the second of two operations":   {&gpb.SetRequest{Update: []*gpb.Update{set(label+"/rewrite", `"always"`), set(label+"/color", `"red"`)}}, `no "color" here`},
+		"a field of the key in sonic-db": {update("sonic-db:/CONFIG_DB/localhost/SLUICE_THRESHOLD/gold", `{"name":"gold"}`), "is in the key, not a field"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := outcome(t, before, tt.r)
@@ -186,7 +186,7 @@ func TestOperations(t *testing.T) {
 	}
 }
 
-// What was wrong before stands in the way of nothing but its own row.
+// A row that was wrong before blocks only changes of itself.
 func TestCheckOfWrongRows(t *testing.T) {
 	before := config("SLUICE_THRESHOLD|bad high_bytes=many", "SLUICE_THRESHOLD|gold high_bytes=7", "SLUICE_PORT|Ethernet0 role=core")
 	for name, tt := range map[string]struct {
@@ -222,8 +222,8 @@ func TestApplyChangesNothing(t *testing.T) {
 	}
 }
 
-// FuzzSet looks that whatever is accepted makes rows that can be written, and
-// that doing it twice changes nothing more.
+// FuzzSet checks that every accepted request makes rows that can be written, and that
+// a repeated one changes nothing.
 func FuzzSet(f *testing.F) {
 	f.Add("sonic-sluice/SLUICE_THRESHOLD/SLUICE_THRESHOLD_LIST", "name", "gold", `{"high_bytes":1}`, byte(0), false)
 	f.Add("CONFIG_DB/localhost/SLUICE_PPFC_PEER/10.0.0.0", "", "", `{"NULL":"NULL"}`, byte(1), true)

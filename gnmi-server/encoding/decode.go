@@ -215,12 +215,12 @@ func (d *decoder) leaf(t *paths.Table, key, leaf string, value any) error {
 	return d.assign(t, key, leaf, text)
 }
 
-// assign takes note of a leaf. Those of the key must say what the key says (gNMI
+// assign records a leaf. Those of the key must say what the key says (gNMI
 // specification section 3.4.5).
 func (d *decoder) assign(t *paths.Table, key, leaf, text string) error {
 	if at := slices.Index(t.Keys, leaf); at >= 0 {
 		if d.query.Style == paths.SonicDB {
-			return errors.New("is in the key, and no field")
+			return errors.New("is in the key, not a field")
 		}
 		if values, ok := t.Split(key); !ok || values[at] != text {
 			return fmt.Errorf("%q contradicts the key, which is %q", text, key)
@@ -265,14 +265,14 @@ func join(parts []string) (string, error) {
 	return strings.Join(parts, ","), nil
 }
 
-// scalar takes a value that is no JSON: of one leaf.
+// scalar takes a value other than JSON: of one leaf.
 func (d *decoder) scalar(v any) ([]Assignment, error) {
 	text, list, err := protoText(v)
 	if err != nil {
 		return nil, err
 	}
 	if d.query.Level != paths.AtLeaf {
-		return nil, fmt.Errorf("the value of %s, which is no leaf, must be JSON or JSON_IETF", d.query)
+		return nil, fmt.Errorf("the value of %s, which is not a leaf, must be JSON or JSON_IETF", d.query)
 	}
 	p := d.query.Parts[0]
 	_, ascii := v.(*gpb.TypedValue_AsciiVal)

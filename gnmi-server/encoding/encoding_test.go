@@ -123,12 +123,12 @@ func TestDecodeRefuses(t *testing.T) {
 		"no array":            {row + "/queues", text(`5`), `must be an array`},
 		"a comma in a list":   {"/sonic-sluice/SLUICE/global/etcd_endpoints", text(`["a,b"]`), `"a,b" cannot be in a list: the database separates values by commas`},
 		"list in a list":      {row + "/queues", text(`[[5]]`), `must be a number, without quotes, and is [5]`},
-		"unknown leaf":        {"/sonic-sluice/SLUICE_FLOW_LABEL/global", text(`{"colour":1}`), `colour: no such leaf; there are: admin_state, algorithm, manage_switch_hash, rewrite`},
+		"unknown leaf":        {"/sonic-sluice/SLUICE_FLOW_LABEL/global", text(`{"color":1}`), `color: no such leaf; there are: admin_state, algorithm, manage_switch_hash, rewrite`},
 		"another module":      {"/sonic-sluice/SLUICE_FLOW_LABEL/global", text(`{"sonic-port:rewrite":"always"}`), `sonic-port:rewrite: no such leaf; there are: admin_state, algorithm, manage_switch_hash, rewrite`},
 		"entry without a key": {"/sonic-sluice/SLUICE_THRESHOLD", text(`{"SLUICE_THRESHOLD_LIST":[{"high_bytes":"1"}]}`), `SLUICE_THRESHOLD_LIST: entry 0: key name is missing`},
 		"uint for a string":   {row + "/action", &gpb.TypedValue{Value: &gpb.TypedValue_UintVal{UintVal: 1}}, `the value must be string_val`},
 		"string for uint":     {row + "/high_bytes", &gpb.TypedValue{Value: &gpb.TypedValue_StringVal{StringVal: "1"}}, `the value must be uint_val`},
-		"scalar for a row":    {row, &gpb.TypedValue{Value: &gpb.TypedValue_UintVal{UintVal: 1}}, `the value of ` + row + `, which is no leaf, must be JSON or JSON_IETF`},
+		"scalar for a row":    {row, &gpb.TypedValue{Value: &gpb.TypedValue_UintVal{UintVal: 1}}, `the value of ` + row + `, which is not a leaf, must be JSON or JSON_IETF`},
 		"scalar for a list":   {row + "/queues", &gpb.TypedValue{Value: &gpb.TypedValue_UintVal{UintVal: 1}}, `a leaf-list has leaflist_val, and no other leaf has`},
 	} {
 		if got, err := Decode(query(t, "", tt.path), tt.value); err == nil || err.Error() != tt.want {
@@ -141,7 +141,7 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 }
 
-// FuzzDecode looks that whatever is accepted is about leaves that are there.
+// FuzzDecode checks that every accepted value names existing leaves.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"sonic-sluice:sonic-sluice":{"SLUICE_THRESHOLD":{"SLUICE_THRESHOLD_LIST":[{"name":"a","queues":[1]}]}}}`), byte(0), true)
 	f.Add([]byte(`{"CONFIG_DB":{"localhost":{"SLUICE_PORT":{"a":{"role":"edge","NULL":"NULL"}}}}}`), byte(1), false)

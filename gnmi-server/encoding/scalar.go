@@ -28,8 +28,8 @@ type Leaf struct {
 	Key, Name, Text string
 }
 
-// Null is name and text of what stands for the fields of a row that has none, in
-// style SonicDB as in the databases.
+// Null is name and text of the placeholder in a row without fields, in style SonicDB
+// as in the databases.
 const Null = "NULL"
 
 func (l Leaf) list() bool { return l.Name != Null && l.Table.Entry(l.Name).IsLeafList() }
@@ -59,7 +59,7 @@ func (l Leaf) Valid() bool {
 	return !slices.ContainsFunc(l.values(), func(s string) bool { return !valid(t, s) })
 }
 
-// valid is strict about numbers: what JSON would not take, as 007 or NaN, is none.
+// valid is strict about numbers: 007 or NaN, which JSON does not allow, are not numbers.
 func valid(t *yang.YangType, s string) bool {
 	switch t.Kind {
 	case yang.Ybool:

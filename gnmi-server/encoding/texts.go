@@ -142,7 +142,7 @@ func protoText(v any) (text string, list bool, err error) {
 	return "", false, ErrEncoding
 }
 
-// fits says why a scalar is not of a leaf's type, or nil (gNMI specification
+// fits returns why a scalar is not of a leaf's type, or nil (gNMI specification
 // section 2.2.3).
 func fits(k yang.TypeKind, v any) error {
 	var ok bool

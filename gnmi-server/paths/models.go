@@ -4,7 +4,7 @@ package paths
 
 import gpb "github.com/openconfig/gnmi/proto/gnmi"
 
-// Models are the modules that the tables are of. The schema in package model has
+// Models are the modules that define the tables. The schema in package model has
 // no revisions; a test compares them with the modules.
 var Models = []*gpb.ModelData{
 	{Name: "sonic-sluice", Organization: "Sluice", Version: "2026-11-21"},

@@ -89,18 +89,18 @@ func TestResolveRefuses(t *testing.T) {
 		says    string
 	}{
 		"/interfaces":                                        {true, `no "interfaces" here; there are: sonic-sluice, sonic-sluice-state`},
-		"/sonic-sluice/SLUICE/global/colour":                 {true, `no "colour" here; there are: admin_state, `},
+		"/sonic-sluice/SLUICE/global/color":                  {true, `no "color" here; there are: admin_state, `},
 		"/sonic-sluice/SLUICE/global/driver/x":               {true, "nothing is below driver"},
 		"/sonic-sluice/SLUICE/local":                         {true, `no "local" here; there are: global`},
 		"cli:/show":                                          {true, `no origin "cli" here`},
-		"/sonic-sluice[a=b]":                                 {false, "sonic-sluice is no list, and has no key"},
+		"/sonic-sluice[a=b]":                                 {false, "sonic-sluice is not a list and has no key"},
 		"/sonic-sluice/SLUICE_PORT/SLUICE_PORT_LIST[x=y]":    {false, `SLUICE_PORT_LIST has no key "x"; it has: name`},
 		"sonic-db:/CONFIG_DB/asic7/SLUICE_PORT":              {false, "the namespace must be localhost"},
 		"sonic-db:/CONFIG_DB/localhost/PORT":                 {true, `no "PORT" here`},
 		"sonic-db:/STATE_DB/localhost/SLUICE_PORT":           {true, `no "SLUICE_PORT" here`},
 		"sonic-db:/STATE_DB/localhost/SLUICE_CONFIG_ERROR/x": {false, "must be table|key"},
 		"sonic-db:/CONFIG_DB/localhost/.../gold":             {false, "... is not for origin sonic-db"},
-		"/sonic-sluice/.../*[name=gold]":                     {false, "is no list, and has no key"},
+		"/sonic-sluice/.../*[name=gold]":                     {false, "is not a list and has no key"},
 	} {
 		_, err := Resolve(nil, parse(t, path))
 		var e *Error

@@ -28,7 +28,7 @@ const (
 	AtLeaf
 )
 
-// Any stands for whatever value a key has.
+// Any is the value of a key that matches every value.
 const Any = "*"
 
 // Query is a path, resolved: the leaves that it means, and the node it names.

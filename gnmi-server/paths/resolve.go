@@ -24,7 +24,7 @@ func (e *Error) Error() string { return fmt.Sprintf("path %s: %s", e.Path, e.Rea
 
 const recursive = "..."
 
-// Resolve returns what a path behind a prefix means; each may be nil. The error
+// Resolve returns the query of a path below a prefix; each may be nil. The error
 // is an *[Error].
 func Resolve(prefix, path *gpb.Path) (*Query, error) {
 	full := &gpb.Path{Origin: prefix.GetOrigin(), Elem: slices.Concat(prefix.GetElem(), path.GetElem())}
@@ -42,7 +42,7 @@ func Resolve(prefix, path *gpb.Path) (*Query, error) {
 	q := &Query{Style: style, Origin: full.Origin, Level: len(elems), text: r.text}
 	if q.deep = slices.ContainsFunc(elems, isRecursive); q.deep {
 		q.Level = AtLeaf
-		// Behind "..." another one says nothing more, and would be looked at again and again.
+		// A second "..." adds nothing, and would be matched again and again.
 		elems = slices.CompactFunc(elems, func(a, b *gpb.PathElem) bool { return isRecursive(a) && isRecursive(b) })
 	}
 	reached := 0
@@ -85,15 +85,15 @@ func (r *resolver) wrong(format string, args ...any) *Error {
 	return &Error{Path: r.text, Reason: Short(fmt.Sprintf(format, args...), 2*textLength)}
 }
 
-// check looks at what no schema is needed for.
+// check checks what needs no schema.
 func (r *resolver) check(prefix, path *gpb.Path) error {
 	switch {
 	case prefix.GetOrigin() != "" && path.GetOrigin() != "":
-		return r.wrong("origin stands in the prefix and in the path; one of them is allowed")
+		return r.wrong("origin is in the prefix and in the path; only one of them may have it")
 	case path.GetOrigin() != "" && len(prefix.GetElem()) > 0:
-		return r.wrong("origin must stand in the prefix where the prefix has elements")
+		return r.wrong("origin must be in the prefix if the prefix has elements")
 	case path.GetTarget() != "":
-		return r.wrong("target %q must stand in the prefix", path.GetTarget())
+		return r.wrong("target %q must be in the prefix", path.GetTarget())
 	case len(r.path.Elem) == 0 && len(prefix.GetElement())+len(path.GetElement()) > 0: //nolint:staticcheck // looked at to refuse it
 		return r.wrong("field element is deprecated since gNMI 0.4.0; use elem")
 	}
@@ -149,7 +149,7 @@ func (r *resolver) style(target string) (Style, []*gpb.PathElem, error) {
 	}
 	if len(elems) > 1 {
 		if elems[1].Name != Localhost && elems[1].Name != Any {
-			return 0, nil, r.wrong("behind %s the namespace must be %s", elems[0].Name, Localhost)
+			return 0, nil, r.wrong("after %s the namespace must be %s", elems[0].Name, Localhost)
 		}
 		elems = slices.Delete(elems, 1, 2)
 	}
@@ -178,7 +178,7 @@ func (r *resolver) part(q *Query, t *Table, elems []*gpb.PathElem) (Part, error)
 		isRow := len(t.Keys) > 0 && (i == AtRow-1 && q.Level >= AtRow && elems[0].Name != recursive && elems[1].Name != recursive || e.Name == t.Row)
 		if !isRow {
 			if len(e.Key) > 0 {
-				return p, r.wrong("%s is no list, and has no key", e.Name)
+				return p, r.wrong("%s is not a list and has no key", e.Name)
 			}
 			continue
 		}

@@ -30,7 +30,7 @@ type Table struct {
 	entries map[string]*yang.Entry
 }
 
-// Databases are those that have tables of ours.
+// Databases are those with Sluice's tables.
 var Databases = []string{"CONFIG_DB", "STATE_DB", "COUNTERS_DB"}
 
 // Tables are all tables, sorted by name.

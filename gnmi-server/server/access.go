@@ -24,8 +24,8 @@ var everything = func() *paths.Query {
 	return q
 }()
 
-// mayWrite looks whether a user may change each leaf that changes. A row is made
-// by whoever may set one of its leaves, and taken away by whoever may write all.
+// mayWrite checks that a user may change each leaf that changes. A user who may set
+// one leaf of a row may create it; to delete it takes permission for all of them.
 func mayWrite(access *auth.Access, user string, now *edit.Config, changes []sonicdb.Change) error {
 	for _, c := range changes {
 		t := paths.Lookup(c.Row.Table)
@@ -47,9 +47,9 @@ func mayWrite(access *auth.Access, user string, now *edit.Config, changes []soni
 	return nil
 }
 
-// mayCommit looks whether a user may do what a commit extension asks for: a
-// commit, even of nothing, keeps others from writing, so it is for those who may
-// write something; one that waits is for those who may write all that it wrote.
+// mayCommit checks that a user may do what a commit extension asks for. A commit, even
+// an empty one, blocks other writers, so its user must be allowed to write something;
+// to confirm, cancel or extend it takes permission for all that it wrote.
 func (s *Server) mayCommit(ctx context.Context, e *gnmi_ext.Commit, access *auth.Access) error {
 	if e == nil || access == nil {
 		return nil

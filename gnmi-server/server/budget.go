@@ -54,7 +54,7 @@ func (b *budget) take(c client, leaves int, now time.Time) time.Duration {
 	return due.Sub(now) - burst*time.Second
 }
 
-// pay returns what has an RPC wait until its client may read as many leaves.
+// pay returns a function that makes an RPC wait until its client may read as many leaves.
 func (s *Server) pay(ctx context.Context) func(leaves int) error {
 	c := client{user: user(ctx)}
 	if p, ok := peer.FromContext(ctx); ok {
@@ -69,7 +69,7 @@ func (s *Server) pay(ctx context.Context) func(leaves int) error {
 		s.Stats.Delayed.Add(1)
 		if !said {
 			said = true
-			s.Log.Warn("a client reads more than it may, and has to wait", "user", c.user, "peer", peerOf(ctx), "leaves a second", s.Leaves)
+			s.Log.Warn("a client exceeds its limit of leaves a second and waits", "user", c.user, "peer", peerOf(ctx), "leaves a second", s.Leaves)
 		}
 		timer := time.NewTimer(wait)
 		defer timer.Stop()

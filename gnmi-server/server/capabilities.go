@@ -50,12 +50,12 @@ func extensions(all []*gnmi_ext.Extension, allowed ...string) (given, error) {
 		case *gnmi_ext.Extension_Commit:
 			name, g.commit = "commit", e.Commit
 		case *gnmi_ext.Extension_RegisteredExt:
-			continue // of others; the RPC is the same without
+			continue // registered by another project; the RPC is the same without it
 		default:
 			return g, status.Errorf(codes.Unimplemented, "the extension %s is not supported; there are: depth, commit", extensionName(one))
 		}
 		if seen[name] {
-			return g, status.Errorf(codes.InvalidArgument, "the extension %s is there twice", name)
+			return g, status.Errorf(codes.InvalidArgument, "the extension %s appears twice", name)
 		}
 		seen[name] = true
 		if !slices.Contains(allowed, name) {
@@ -71,7 +71,7 @@ func extensionName(e *gnmi_ext.Extension) string {
 	if f := m.WhichOneof(m.Descriptor().Oneofs().ByName("ext")); f != nil {
 		return string(f.Name())
 	}
-	return "of a number unknown here"
+	return "with an unknown number"
 }
 
 // models returns which tables belong to the models of a request (specification

@@ -16,11 +16,11 @@ import (
 )
 
 const (
-	// rollbackDefault is for how long a commit waits that does not say (commit
+	// rollbackDefault is how long a commit waits that names no duration (commit
 	// confirmed extension, section 3.2.1).
 	rollbackDefault = 10 * time.Minute
 
-	// again is when taking a commit back is tried again.
+	// again is how long after a failure a rollback is tried again.
 	again = time.Second
 )
 
@@ -34,7 +34,7 @@ type commit struct {
 
 func newCommit(s *Server) *commit { return &commit{server: s, wake: make(chan struct{}, 1)} }
 
-// load takes up the commit that the server before has left.
+// load loads the commit that an earlier process has left.
 func (c *commit) load() error {
 	c.server.setting.Lock()
 	defer c.server.setting.Unlock()
@@ -49,8 +49,8 @@ func (c *commit) load() error {
 	return err
 }
 
-// before says what the extension means for a Set: an error, or what is to be done
-// with the rows before they are written; nil if nothing is.
+// before applies the extension to a Set. It returns an error, or a function to call
+// with the rows before they are written, or nil.
 func (c *commit) before(ctx context.Context, e *gnmi_ext.Commit, changes bool) (func([]savedRow) error, error) {
 	if e == nil {
 		if c.record != nil {
@@ -121,7 +121,7 @@ func (c *commit) extend(d *durationpb.Duration) error {
 	return nil
 }
 
-// put makes a record the one that counts.
+// put replaces the current record.
 func (c *commit) put(r *record) error {
 	if err := r.save(c.server.StateFile); err != nil {
 		return err
@@ -148,7 +148,7 @@ func (c *commit) changed() {
 	}
 }
 
-// takeBack makes the rows what they were before the commit.
+// takeBack restores the rows that were there before the commit.
 func (c *commit) takeBack(ctx context.Context) error {
 	for {
 		all, err := c.server.configuration(ctx)
@@ -182,7 +182,7 @@ func (c *commit) run(ctx context.Context) {
 	}
 }
 
-// expire takes back the commit if its time is over. It returns when to look again.
+// expire takes back the commit if its time is over. It returns when to check again.
 func (c *commit) expire(ctx context.Context) time.Duration {
 	c.server.setting.Lock()
 	defer c.server.setting.Unlock()
@@ -193,7 +193,7 @@ func (c *commit) expire(ctx context.Context) time.Duration {
 		return left
 	}
 	if err := c.takeBack(ctx); err != nil {
-		c.server.Log.Error("a commit was not confirmed and cannot be taken back yet; trying until it can", "error", err)
+		c.server.Log.Error("a commit was not confirmed and cannot be taken back; trying again", "error", err)
 		return again
 	}
 	return time.Hour

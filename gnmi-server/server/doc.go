@@ -7,9 +7,9 @@
 //   - Set reads the configuration, computes what it becomes, judges it as a whole,
 //     and writes it all or none; it answers after Redis has taken it;
 //   - a Set that is to be confirmed is taken back unless it is, even if the server
-//     was restarted in between: what was before stands in a file;
+//     was restarted in between: a file has the previous rows;
 //   - Subscribe STREAM is package subscribe's.
 //
-// The command sluice-gnmi builds and runs it. It listens nowhere itself, and
-// knows no switch.
+// The command sluice-gnmi builds and runs it. It opens no socket and has no access to
+// the switch.
 package server

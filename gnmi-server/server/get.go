@@ -146,7 +146,7 @@ func updates(q *paths.Query, e gpb.Encoding, leaves []encoding.Leaf) []*gpb.Upda
 }
 
 // sameNode reports whether two leaves are below the same node at the query's
-// level. Tables of one module or database are not always neighbours.
+// level. Tables of one module or database are not always adjacent.
 func sameNode(q *paths.Query, a, b encoding.Leaf) bool {
 	switch q.Level {
 	case paths.Root:

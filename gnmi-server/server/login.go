@@ -34,9 +34,9 @@ var open = map[string]bool{
 	"/grpc.health.v1.Health/List":  true,
 }
 
-// Tap lets an RPC in, with its user in the context, or refuses it, as soon as its
-// headers are there: nothing of a message is read before, and nothing else of the
-// connection.
+// Tap accepts an RPC, with its user in the context, or refuses it, as soon as its
+// headers have arrived: before any message, or anything else of the connection, is
+// read.
 func (s *Server) Tap(ctx context.Context, rpc *tap.Info) (context.Context, error) {
 	conn := sessions.Of(ctx)
 	if open[rpc.FullMethodName] && len(metadata.ValueFromIncomingContext(ctx, "password")) == 0 {
@@ -99,7 +99,7 @@ func (s *Server) Stream(srv any, stream grpc.ServerStream, info *grpc.StreamServ
 // errNoUser is for an RPC that no Tap has seen.
 var errNoUser = status.Error(codes.Unauthenticated, "the RPC has no user")
 
-// still says why a stream must end, or nil. Access is what its user could read when
+// still returns why a stream must end, or nil. Access is what its user could read when
 // it began.
 func (s *Server) still(ctx context.Context, access *auth.Access) error {
 	if err := s.Who.Still(ctx); err != nil {

@@ -45,8 +45,7 @@ func saved(was []rows.Row, changes []sonicdb.Change) []savedRow {
 	return all
 }
 
-// undo returns what makes rows again what they were, and what of them is there
-// now.
+// undo returns the changes that restore the rows, and the rows as they are now.
 func (r *record) undo(all []rows.Row) (was []rows.Row, changes []sonicdb.Change) {
 	now := make(map[string]rows.Row)
 	for _, row := range all {

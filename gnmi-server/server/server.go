@@ -72,8 +72,8 @@ func New(c Config) *Server {
 	return s
 }
 
-// Run follows the databases, shows its counters there and takes back commits that
-// nobody confirms, until ctx is done; then streams end. It is called once. The
+// Run follows the databases, shows its counters there and takes back commits that are
+// not confirmed in time, until ctx is done; then streams end. It is called once. The
 // error is that of a state file that cannot be read.
 func (s *Server) Run(ctx context.Context) error {
 	defer close(s.stopping)
@@ -90,7 +90,7 @@ func (s *Server) Run(ctx context.Context) error {
 // Ready is closed once the databases have been read.
 func (s *Server) Ready() <-chan struct{} { return s.live.Ready() }
 
-// Ping says whether the databases answer.
+// Ping checks that the databases answer.
 func (s *Server) Ping(ctx context.Context) error {
 	for _, name := range paths.Databases {
 		if err := s.Databases[name].Ping(ctx); err != nil {

@@ -21,15 +21,15 @@ import (
 )
 
 const (
-	// retries is how often a Set is tried again when others write the same rows.
+	// retries is how often a Set is tried again when other clients write the same rows.
 	retries = 10
 
-	// settle is for how long a Set whose connection broke while Redis wrote looks
-	// what has become of it.
+	// settle is how long a Set whose connection broke during its transaction checks
+	// whether Redis has written it.
 	settle = 10 * time.Second
 
-	// seen is for how long a Set that is written waits until streams see it. They
-	// do within some 20 ms; if somebody else writes the row at once, never.
+	// seen is how long a written Set waits until streams see it. They do within some
+	// 20 ms, but never if another client writes the row at once.
 	seen = time.Second
 )
 
@@ -76,7 +76,7 @@ func committed(r *gpb.SetRequest) (what, id string) {
 		case *gnmi_ext.Commit_Cancel:
 			return "commit canceled", id
 		case *gnmi_ext.Commit_SetRollbackDuration:
-			return "commit given another time", id
+			return "commit extended", id
 		}
 	}
 	return "set", id
@@ -157,7 +157,7 @@ func (s *Server) change(ctx context.Context, operations []edit.Operation, access
 			continue
 		case begin != nil && !errors.Is(err, sonicdb.ErrUnknown):
 			if forgetErr := s.commit.forget(); forgetErr != nil {
-				s.Log.Error("a commit that failed cannot be forgotten; until it is over no other Set is accepted", "error", forgetErr)
+				s.Log.Error("the record of a failed commit cannot be removed; no other Set is accepted until it ends", "error", forgetErr)
 			}
 		}
 		return nil, writing(err)
@@ -201,7 +201,7 @@ func writing(err error) error {
 	case is:
 		return err
 	case errors.Is(err, sonicdb.ErrChanged):
-		return status.Error(codes.Aborted, "others write the same rows all the time; nothing was written, try again")
+		return status.Error(codes.Aborted, "other clients keep writing the same rows; nothing was written, try again")
 	case errors.Is(err, sonicdb.ErrUnknown):
 		return status.Error(codes.Unknown, err.Error())
 	}
@@ -223,8 +223,8 @@ func rowsBefore(now *edit.Config, changes []sonicdb.Change) []rows.Row {
 	return was
 }
 
-// write writes rows all or none. If the connection breaks while Redis is at it,
-// it looks what has become of them.
+// write writes all rows or none. If the connection breaks during the transaction, it
+// checks whether they were written.
 func (s *Server) write(ctx context.Context, was []rows.Row, changes []sonicdb.Change) error {
 	db := s.Databases["CONFIG_DB"]
 	err := db.Swap(ctx, was, changes...)

@@ -79,7 +79,7 @@ func operations(t *testing.T, p, json string) []edit.Operation {
 	return all
 }
 
-// Somebody writes the row between the Set's reading and its writing, and then it
+// Another client writes the row between the Set's reading and its writing, and then it
 // is not valid any more: nothing is written, and no commit waits.
 func TestCommitOfASetThatFailsLater(t *testing.T) {
 	s := withRedis(t)
@@ -124,7 +124,7 @@ func TestCommitOfASetThatFailsLater(t *testing.T) {
 	}
 }
 
-// Somebody writes the row each time: the Set gives up, and no commit waits.
+// Another client writes the row each time: the Set gives up, and no commit waits.
 func TestSetGivesUp(t *testing.T) {
 	s := withRedis(t)
 	ctx := limited(t)

@@ -46,8 +46,7 @@ func (s *Stats) row() rows.Row {
 	return rows.Row{Table: tableStats, Key: "global", Fields: fields}
 }
 
-// publish keeps the counters in COUNTERS_DB until ctx is done, and then takes
-// them away.
+// publish writes the counters to COUNTERS_DB until ctx is done, and then removes them.
 func (s *Server) publish(ctx context.Context) error {
 	mirror := sonicdb.NewMirror(s.Databases["COUNTERS_DB"], tableStats)
 	mirror.Set(s.Stats.row())

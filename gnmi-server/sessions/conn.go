@@ -57,8 +57,7 @@ type address struct {
 // RemoteAddr returns the client's address.
 func (c *Conn) RemoteAddr() net.Addr { return address{c.Conn.RemoteAddr(), c} }
 
-// Read reads what came, and closes a connection that sends too much before its
-// login.
+// Read reads from the connection, and closes one that sends too much before its login.
 func (c *Conn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	if !c.in.Load() && c.heard.Add(int64(n)) > mostHeard {
@@ -80,7 +79,7 @@ func (c *Conn) Close() error {
 	return c.Conn.Close()
 }
 
-// left is for a connection that its client, or gRPC, has ended.
+// left ends a connection that its client, or gRPC, has closed.
 func (c *Conn) left() {
 	if state, first := c.of.leave(c); first && state != Session {
 		c.of.stats.Ended.Add(1)
@@ -103,8 +102,8 @@ func (c *Conn) end(why string) {
 	_ = c.Conn.Close()
 }
 
-// Admit makes the connection a session, since its user is known. The error says
-// why there is no place; then it is closed once the client knows.
+// Admit makes the connection a session once its user is known. The error says which
+// limit is reached; the connection is closed after the client has the answer.
 func (c *Conn) Admit() error {
 	if c == nil || c.in.Load() {
 		return nil

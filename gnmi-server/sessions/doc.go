@@ -8,12 +8,12 @@
 //   - [Login]: until the first RPC of a user, who is known by then;
 //   - [Session]: from then on.
 //
-// Where there are too many before the login, the newest stays and an old one of the
-// address that has most has to go, a silent one first: who connects in numbers
-// displaces itself. Sessions are never displaced; what is too
-// many is refused. A connection that has not become a session in time is closed,
-// and so is one that sends too much or asks too often before.
+// When too many connections wait for a login, the newest stays, and an old one of the
+// address with the most connections is closed, a silent one first: a client that
+// floods displaces its own connections. Sessions are never displaced; those over the
+// limit are refused. A connection that has not become a session in time is closed, and
+// so is one that sends too much or asks too often before.
 //
 // The command wraps its listeners and their TLS in it; package server says which
-// connection an RPC came by and whether a user is known. It knows no gNMI.
+// connection an RPC came by and whether its user is known. It has no gNMI in it.
 package sessions

@@ -30,8 +30,8 @@ const (
 	LoginTime  = 10 * time.Second
 )
 
-// pace is how long the listener waits after it has displaced a connection, so
-// that who connects again and again takes little CPU.
+// pace is how long the listener waits after it has displaced a connection, so that a
+// client that reconnects again and again costs little CPU.
 const pace = time.Millisecond
 
 // Stats counts connections since the start.
@@ -39,7 +39,7 @@ type Stats struct {
 	Waiting atomic.Int64 // connections before their login
 	Ended   atomic.Int64 // connections ended before their login: in time, or by newer ones, or by their client
 	Open    atomic.Int64 // sessions
-	TooMany atomic.Int64 // connections closed since there were too many sessions
+	TooMany atomic.Int64 // connections closed because there were too many sessions
 	Refused atomic.Int64 // TLS handshakes that failed
 }
 
@@ -55,7 +55,7 @@ type Listener struct {
 	pools [Session + 1]*pool
 }
 
-// Limit returns a listener that closes what is too many. Begin is the state in
+// Limit returns a listener that closes connections over the limits. Begin is the state in
 // which its connections begin: [Handshake] with TLS, else [Login].
 func Limit(l net.Listener, limits Limits, begin State, stats *Stats, log *slog.Logger) *Listener {
 	return &Listener{

@@ -44,9 +44,8 @@ func (p *pool) remove(c *Conn) {
 	}
 }
 
-// surplus returns the connection that has to go, nil while there are not too many:
-// of the address that has most the one that has been here longest, where the time
-// of a silent one counts more.
+// surplus returns the connection to close, nil while the limit is kept: the oldest of
+// the address with the most connections, where the age of a silent one counts more.
 func (p *pool) surplus(now time.Time) *Conn {
 	if len(p.since) <= p.limit {
 		return nil
@@ -63,8 +62,8 @@ func (p *pool) surplus(now time.Time) *Conn {
 	return worst
 }
 
-// silence is how many times as much the age of a connection counts by which nothing
-// came. That of a newcomer, whose first octets are on their way, is little.
+// silence is the weight of the age of a connection that has sent nothing. A new one,
+// whose first octets are on their way, has little age.
 const silence = 10
 
 func (p *pool) age(c *Conn, now time.Time) time.Duration {

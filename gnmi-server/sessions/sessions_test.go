@@ -15,9 +15,9 @@ func from(n byte) netip.Prefix {
 	return netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, 0, n}), 32)
 }
 
-// Who has most connections loses the oldest one, a silent one before others that are
-// not much older; who has just come and has said nothing yet stays.
-func TestLimitDisplacesWhoHasMost(t *testing.T) {
+// The address with the most connections loses its oldest one, a silent one before
+// others that are not much older; a new one that has sent nothing yet stays.
+func TestLimitDisplacesConnectionsOfTheBusiestAddress(t *testing.T) {
 	p := newPool(5)
 	add := func(source byte, at int64, heard int64) *Conn {
 		c := &Conn{source: from(source)}
@@ -63,12 +63,12 @@ func client(t *testing.T, l *Listener) (near net.Conn, far *Conn) {
 
 func listen(t *testing.T, limits Limits, begin State) *Listener {
 	t.Helper()
-	ear, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = ear.Close() })
-	return Limit(ear, limits, begin, &Stats{}, slog.New(slog.DiscardHandler))
+	t.Cleanup(func() { _ = l.Close() })
+	return Limit(l, limits, begin, &Stats{}, slog.New(slog.DiscardHandler))
 }
 
 // ended waits until the other end has closed a connection.

@@ -43,8 +43,7 @@ func (m *message) add(c *tree.Cell, state *tree.State, duplicates uint32) error 
 	return nil
 }
 
-// time returns when a state was found, or looked at: never an earlier time than
-// that of its change.
+// time returns when a state was found, or read: never earlier than its change.
 func (m *message) time(state *tree.State) int64 {
 	if m.at.Before(state.Time) {
 		return state.Time.UnixNano()

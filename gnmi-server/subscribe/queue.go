@@ -14,7 +14,7 @@ type queue struct {
 	wanted func(*tree.Cell) bool
 	limit  int
 	wake   chan struct{} // of capacity 1
-	over   chan struct{} // closed once more was to wait than may
+	over   chan struct{} // closed when the limit is exceeded
 
 	mu    sync.Mutex
 	order []*tree.Cell

@@ -51,7 +51,7 @@ type Stream struct {
 	// Allow reports whether the client may see a leaf; nil: all.
 	Allow func(t *paths.Table, key, leaf string) bool
 
-	// Pay waits until the client may have as many more leaves looked at; nil: always.
+	// Pay waits until the client may read as many more leaves; nil: no limit.
 	Pay func(leaves int) error
 
 	// Send sends a message, and blocks until the connection takes it.
@@ -69,9 +69,9 @@ type sampler struct {
 	full bool                  // the next one leaves out nothing
 }
 
-// Run sends until ctx is done or Send fails, and returns why. It returns
-// [ErrSlow] as soon as more leaves wait than may; a Send that blocks then is to be
-// ended by the caller.
+// Run sends until ctx is done or Send fails, and returns why. It returns [ErrSlow] as
+// soon as more leaves wait than the limit; the caller must then end a Send that
+// blocks.
 func (s *Stream) Run(ctx context.Context) error {
 	changes := newQueue(s.Limit, s.wantsChange)
 	var onChange []*paths.Query
@@ -173,8 +173,8 @@ func (s *Stream) timers() []*timer {
 	return all
 }
 
-// follow sends changes and samples. What is due while the client has to wait is
-// sent once, when it may.
+// follow sends changes and samples. What becomes due while the client has to wait is
+// sent once, afterwards.
 func (s *Stream) follow(ctx context.Context, changes *queue) error {
 	all := s.timers()
 	clock := time.NewTimer(time.Hour)
@@ -255,8 +255,8 @@ func (s *Stream) sample(sub *sampler, at time.Time) error {
 	return out.flush()
 }
 
-// cells returns those of a subscription that the client may see. It is all that a
-// client can have done again and again, so it pays for it.
+// cells returns those of a subscription that the client may see. Clients can cause
+// this work again and again, so it counts against their budget.
 func (s *Stream) cells(sub *Subscription) ([]*tree.Cell, error) {
 	all := s.Live.Select(sub.Query)
 	if s.Pay != nil {
@@ -278,8 +278,7 @@ func (s *Stream) allowed(c *tree.Cell) bool {
 	return s.Allow == nil || s.Allow(l.Table, l.Key, l.Name)
 }
 
-// wantsChange reports whether a change of a cell, which some subscription to
-// changes means, is to be sent.
+// wantsChange reports whether a subscription to changes sends a change of a cell.
 func (s *Stream) wantsChange(c *tree.Cell) bool {
 	if !s.choosy {
 		return s.allowed(c)

@@ -33,7 +33,7 @@ type Live struct {
 	rows    [2]map[*paths.Table]map[string]map[string]*Cell
 }
 
-// NewLive returns a view without any row but those that are always there.
+// NewLive returns a view with only the rows that always exist.
 func NewLive() *Live {
 	l := &Live{
 		ready: make(chan struct{}), match: match.New(), told: make(map[match.Client]struct{}),
@@ -76,8 +76,8 @@ func (l *Live) Apply(database string, b sonicdb.Batch) {
 	defer l.telling.Unlock()
 
 	l.mu.Lock()
-	// The clock is read where Select cannot be at work, so that whoever reads it
-	// and then calls Select has every change that is older.
+	// The clock is read while Select cannot run, so that a caller who reads the clock
+	// and then calls Select has every older change.
 	at := time.Now()
 	var changed []*Cell
 	for _, c := range b.Changes {

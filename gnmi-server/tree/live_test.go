@@ -41,7 +41,7 @@ func gone(table, key string) sonicdb.Change {
 	return sonicdb.Change{Row: rows.Row{Table: table, Key: key}, Deleted: true}
 }
 
-// heard notes what a subscriber is told.
+// heard records the updates of a subscriber.
 type heard struct{ changes []string }
 
 func (h *heard) Update(cell any) {
@@ -79,7 +79,7 @@ func TestLiveTellsChanges(t *testing.T) {
 		},
 		{row("SLUICE_THRESHOLD", "*", texts{"high_bytes": "7"}), nil, nil, nil},
 		{row("SLUICE_THRESHOLD", "iron\xff", texts{"high_bytes": "7"}), nil, nil, nil},
-		{ // a value that is none is gone
+		{ // an invalid value is gone
 			row("SLUICE_THRESHOLD", "gold", texts{"high_bytes": "+8", "reduction": "50"}),
 			[]string{gold + "/high_bytes gone"},
 			[]string{"/CONFIG_DB/localhost/SLUICE_THRESHOLD/gold/high_bytes +8"},
@@ -103,8 +103,8 @@ func TestLiveTellsChanges(t *testing.T) {
 	}
 }
 
-// A row that goes and comes back has other cells; who holds an old one sees that
-// it is gone.
+// A row that is deleted and created again has new cells; the old ones say that they
+// are gone.
 func TestCellsOfRowsThatComeBack(t *testing.T) {
 	l := NewLive()
 	q := query(t, "", "/sonic-sluice/SLUICE_THRESHOLD/SLUICE_THRESHOLD_LIST[name=gold]/high_bytes")
@@ -172,8 +172,8 @@ func TestAwait(t *testing.T) {
 	}
 }
 
-// Who reads the clock and then calls Select has every change that bears an
-// earlier time: a change that waits for a reader is as old as the end of the wait.
+// A caller who reads the clock and then calls Select has every change with an earlier
+// time: a change that waits for a reader is as old as the end of the wait.
 func TestTimesAreInOrder(t *testing.T) {
 	l := NewLive()
 	l.mu.RLock() // as Select does

@@ -62,16 +62,16 @@ func TestExpand(t *testing.T) {
 		"a leaf-list":                      {"SLUICE_THRESHOLD", "gold", texts{"queues@": "3,4"}, with(texts{"queues": "3,4"}), texts{"queues": "3,4"}},
 		"an empty leaf-list":               {"SLUICE_THRESHOLD", "gold", texts{"queues@": ""}, defaults, texts{"queues": ""}},
 		"a leaf-list named as a leaf":      {"SLUICE_THRESHOLD", "gold", texts{"queues": "3"}, defaults, texts{}},
-		"a field that no model has":        {"SLUICE_THRESHOLD", "gold", texts{"colour": "red"}, defaults, texts{}},
+		"a field that no model has":        {"SLUICE_THRESHOLD", "gold", texts{"color": "red"}, defaults, texts{}},
 		"no field":                         {"SLUICE_THRESHOLD", "gold", nil, defaults, texts{"NULL": "NULL"}},
-		"values that are none of the type": {"SLUICE_THRESHOLD", "gold", texts{"high_bytes": "many", "action": "stop", "reduction": "007", "queues@": "300"}, with(nil, "action", "reduction"), texts{"high_bytes": "many", "action": "stop", "reduction": "007", "queues": "300"}},
+		"values that do not fit the type":  {"SLUICE_THRESHOLD", "gold", texts{"high_bytes": "many", "action": "stop", "reduction": "007", "queues@": "300"}, with(nil, "action", "reduction"), texts{"high_bytes": "many", "action": "stop", "reduction": "007", "queues": "300"}},
 		"no row without key":               {"SLUICE_CONFIG_ERROR", "t", texts{"reason": "x"}, texts{}, texts{}},
 		"a key of two":                     {"SLUICE_CONFIG_ERROR", "t|k|l", texts{"reason": "x"}, texts{"table": "t", "key": "k|l", "reason": "x"}, texts{"reason": "x"}},
 		"state has no defaults":            {"SLUICE_STATE", "global", texts{"state": "running"}, texts{"state": "running"}, texts{"state": "running"}},
 		"a key that is a wildcard":         {"SLUICE_THRESHOLD", "*", texts{"high_bytes": "7"}, texts{}, texts{}},
 		"a key that is no UTF-8":           {"SLUICE_THRESHOLD", "\xff", texts{"high_bytes": "7"}, texts{}, texts{}},
 		"a value that is no UTF-8":         {"SLUICE_CONFIG_ERROR", "t|k", texts{"reason": "a\xffb"}, texts{"table": "t", "key": "k"}, texts{"reason": "a\uFFFDb"}},
-		"a key that is none of its type":   {"SLUICE_QUEUE_STATS", "Ethernet0|three", texts{"packets": "7"}, texts{}, texts{"packets": "7"}},
+		"a key that does not fit its type": {"SLUICE_QUEUE_STATS", "Ethernet0|three", texts{"packets": "7"}, texts{}, texts{"packets": "7"}},
 		"another row of a container":       {"SLUICE_FLOW_LABEL", "local", texts{"rewrite": "always"}, texts{}, texts{}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -86,7 +86,7 @@ func TestExpand(t *testing.T) {
 	}
 }
 
-// Whatever a row holds, what is shown of it can be written in every encoding.
+// Whatever a row holds, each leaf that is shown can be written in every encoding.
 func FuzzExpand(f *testing.F) {
 	f.Add("gold", "high_bytes", "7")
 	f.Add("a]\\ |", "reduction", "+5")
@@ -121,7 +121,7 @@ func FuzzExpand(f *testing.F) {
 func TestSnapshot(t *testing.T) {
 	s := Snapshot{
 		paths.Lookup("SLUICE_THRESHOLD"):  {"iron": {"high_bytes": "8"}, "gold": {"high_bytes": "7"}},
-		paths.Lookup("SLUICE_FLOW_LABEL"): {"local": {"rewrite": "always"}}, // somebody's mistake
+		paths.Lookup("SLUICE_FLOW_LABEL"): {"local": {"rewrite": "always"}}, // an operator's mistake
 		paths.Lookup("SLUICE_PPFC_PEER"):  {"10.0.0.0/8": {}},
 	}
 	for name, tt := range map[string]struct {

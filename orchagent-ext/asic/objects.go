@@ -32,7 +32,7 @@ const (
 	prefixPort     = "port/"
 	suffixCounter  = "/counter"
 	suffixTunnels  = "/tunnels"
-	noLabel        = 0 // flow label of packets that nobody labelled (RFC 6437)
+	noLabel        = 0 // flow label of unlabelled packets (RFC 6437)
 	entryPriority  = 10
 	copyPriority   = 5
 	countPriority  = 1

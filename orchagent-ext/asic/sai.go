@@ -163,7 +163,7 @@ func (d *SAI) Probe() (Methods, Features, error) {
 	}
 	f.Queues, f.NoQueues = d.queues()
 	if f.HashRDMAIPv6 == "" {
-		none := Ability{Reason: "the SAI library lets nobody set the ECMP hash of IPv6"}
+		none := Ability{Reason: "the SAI library does not allow setting the ECMP hash of IPv6"}
 		l.Set(Hash, none)
 		l.Set(UDFHash, none)
 	}

@@ -12,7 +12,7 @@ import (
 // Shared is a driver of a place that others write to, too: what stands there may
 // be changed or taken away at any time, and what the place can do may change. Its
 // objects have ids before they are created, so the ledger has them first: a crash
-// between leaves nothing that nobody knows of.
+// between leaves no unrecorded object.
 type Shared interface {
 	Driver
 

@@ -9,7 +9,7 @@ import (
 )
 
 // TestDecisions: what holds where the operator says nothing, of everything that
-// is configuration because a draft is silent or contradicts itself. Whoever
+// is configuration because a draft is silent or contradicts itself. A person who
 // changes one changes what peers see.
 func TestDecisions(t *testing.T) {
 	for name, tt := range map[string]struct{ needs, want fields }{

@@ -15,7 +15,7 @@ import (
 )
 
 // Whatever changes in whatever order: a row that is not rejected is in force as
-// it stands, and what is in force refers to nothing that is not.
+// it is configured, and what is in force refers only to rows in force.
 func TestRandomChanges(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
@@ -77,7 +77,7 @@ func TestRandomChanges(t *testing.T) {
 				got = s.PPFCPeers[r.Key]
 			}
 			if diff := cmp.Diff(any(want), got); diff != "" {
-				t.Fatalf("%s is not in force as it stands (-want +got):\n%s", name, diff)
+				t.Fatalf("%s is not in force as configured (-want +got):\n%s", name, diff)
 			}
 		}
 		for key, p := range s.Ports {

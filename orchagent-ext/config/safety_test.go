@@ -70,7 +70,7 @@ func TestBadFieldNeverUndoesAKillSwitch(t *testing.T) {
 			st.Apply([]sonicdb.Change{row(maps.Clone(tt.bad))})
 			check("written twice", st)
 
-			again := New() // it was written while nobody ran
+			again := New() // it was written while sluiced did not run
 			again.Remember(before)
 			again.Apply([]sonicdb.Change{{Row: port}, row(tt.bad)})
 			check("at a start", again)
@@ -84,7 +84,7 @@ func TestBadFieldNeverUndoesAKillSwitch(t *testing.T) {
 }
 
 // TestCompleteKnowsWhatIsMissing: CONFIG_DB is complete when each row that was known
-// is there again, ours in force.
+// is there again, Sluice's in force.
 func TestCompleteKnowsWhatIsMissing(t *testing.T) {
 	all := []sonicdb.Change{
 		{Row: rows.Row{Table: "PORT", Key: "Ethernet0", Fields: map[string]string{"lanes": "0"}}},

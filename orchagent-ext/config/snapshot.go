@@ -13,7 +13,7 @@ import (
 // Rejection says why a row is not in force.
 type Rejection = rows.Error
 
-// Snapshot is what is in force. Nobody changes it, or what it points to.
+// Snapshot is the configuration in force. It is immutable, with all that it points to.
 type Snapshot struct {
 	// Rows TABLE|global; never nil: without a row, the defaults.
 	Global     *Global
@@ -37,7 +37,7 @@ type Snapshot struct {
 	PortChannels map[string][]string   // names of their members that PORT has, sorted
 	ECMPHash     []string              // SWITCH_HASH|GLOBAL ecmp_hash; nil: not set
 
-	// Rejections are the rows that are not in force as they stand in CONFIG_DB,
+	// Rejections are the rows that are not in force as configured in CONFIG_DB,
 	// sorted by table and key.
 	Rejections []Rejection
 

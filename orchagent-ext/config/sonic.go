@@ -20,7 +20,7 @@ const (
 	tableHash    = "SWITCH_HASH"
 )
 
-// Tables returns the tables of CONFIG_DB that a State wants to hear of.
+// Tables returns the tables of CONFIG_DB that a State reads.
 func Tables() []string {
 	return append(rows.Tables("CONFIG_DB"), tablePort, tableChannel, tableMember, tableHash)
 }

@@ -11,11 +11,11 @@ import (
 )
 
 // DefaultSeed is the seed of the linux hash unless another is given. The kernel's
-// own default, 0, stands for a number drawn at random.
+// own default, 0, selects a random number.
 const DefaultSeed = 1
 
 // Linux is the multipath hash of Linux 6.11 and later for forwarded packets, hash
-// policy 3; the package comment names the settings it stands for. With the label
+// policy 3; the package comment names the settings. With the label
 // the fields are 0x3f, without it 0x37; IPv4 ignores the label in both.
 type Linux struct {
 	Seed uint32 // net.ipv4.fib_multipath_hash_seed, not 0

@@ -57,7 +57,7 @@ func newRouter(t *testing.T) *router {
 		r.sysctl(name, value)
 	}
 
-	// The links out do no ARP and no neighbour discovery, so nothing has to answer.
+	// The links out do no ARP and no neighbor discovery, so nothing has to answer.
 	var batch strings.Builder
 	link := func(near, far string) {
 		fmt.Fprintf(&batch, "link add name %s address 02:00:00:00:00:01 arp off type veth peer name %s\n", near, far)
@@ -209,7 +209,7 @@ func (r *router) send(t Tuple, mark int) {
 	}
 }
 
-// receive returns mark and path of the next packet of ours that left the router.
+// receive returns mark and path of the next packet of the test that left the router.
 func (r *router) receive() (mark, path int, err error) {
 	var buf [128]byte
 	for {

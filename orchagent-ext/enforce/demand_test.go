@@ -71,7 +71,7 @@ func TestKeys(t *testing.T) {
 	stream.StreamID, queue.QueueID = 8, 4
 	for name, other := range map[string]Key{
 		"stream": PFCMKey(&stream, a, 1), "queue": PFCMKey(&queue, a, 1),
-		"neighbour": PFCMKey(&m, b, 1), "port": PFCMKey(&m, a, 2),
+		"neighbor": PFCMKey(&m, b, 1), "port": PFCMKey(&m, a, 2),
 	} {
 		if other == k {
 			t.Errorf("another %s has the same key", name)

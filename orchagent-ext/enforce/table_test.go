@@ -97,7 +97,7 @@ func TestTable(t *testing.T) {
 			{At: 150, Changes: []Change[string]{free("a")}},
 			{At: 160, Key: key(1, 7), Demand: Demand{Verb: Extend, For: time.Duration(100 * us)}, Flows: a, Outcome: Held, Changes: []Change[string]{to("a", 100, 40*gbit, 260)}},
 		},
-		"nothing is asked, or nobody is meant": {
+		"no demand, or no flow that it names": {
 			{At: 0, Key: key(1, 7), Demand: Demand{Verb: Tell, Keep: 1}, Flows: a, Outcome: Told},
 			{At: 0, Key: key(1, 7), Demand: limit(0, 100), Outcome: Unknown},
 		},

@@ -31,7 +31,7 @@ type Capture struct {
 
 	mu     sync.Mutex
 	frames []Frame
-	more   chan struct{} // closed, and made anew, when a frame comes
+	more   chan struct{} // closed, and made again, when a frame comes
 	err    error         // why reading ended
 }
 

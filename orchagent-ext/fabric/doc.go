@@ -12,14 +12,14 @@
 // [Fabric.LeafSpine] two hosts, a leaf and a spine with several equal-cost links
 // between them. [Fabric.Node] and [Fabric.Link] are for other shapes.
 //
-// A link is silent: neighbour entries are permanent, there is no ARP, no
-// neighbour or duplicate address detection, no router advertisement, no multicast
+// A link is silent: neighbor entries are permanent, there is no ARP, no
+// neighbor or duplicate address detection, no router advertisement, no multicast
 // listener report, so that an interface's counters count what was sent and nothing
 // else. Every address is usable at once. Checksum offload is off: a frame arrives
 // with its checksums filled in.
 //
 // Routers forward IPv4 and IPv6. They hash the 5-tuple (fib_multipath_hash_policy
-// 1) as a switch does that nobody told otherwise, where the kernel's default is to
+// 1) as a switch does by default, where the kernel's default is to
 // hash addresses and flow label; the seed is 1, where the kernel has it, so that
 // the same packets take the same paths in every run. Both are the namespace's own
 // and can be changed, see [Node.Sysctl].

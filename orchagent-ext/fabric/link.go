@@ -92,7 +92,7 @@ func (i *Interface) up() error {
 	return h.LinkSetUp(link)
 }
 
-// Address gives the interface an address, and the other end a permanent neighbour
+// Address gives the interface an address, and the other end a permanent neighbor
 // entry for it. The prefix is on the link.
 func (i *Interface) Address(a netip.Prefix) error {
 	flags := 0
@@ -111,7 +111,7 @@ func (i *Interface) Address(a netip.Prefix) error {
 	return i.peer.Neighbor(a.Addr(), i.MAC)
 }
 
-// Neighbor adds a permanent neighbour entry: a is reached at mac.
+// Neighbor adds a permanent neighbor entry: a is reached at mac.
 func (i *Interface) Neighbor(a netip.Addr, mac net.HardwareAddr) error {
 	err := i.Node.netlink.NeighSet(&netlink.Neigh{
 		LinkIndex: i.Index, State: netlink.NUD_PERMANENT, IP: a.AsSlice(), HardwareAddr: mac,

@@ -19,7 +19,7 @@ func (l *learner) cm(k *Key, m roce.CM, now int64) {
 }
 
 // request is where a REQ waits for its REP. Another one may wait there: it is
-// overwritten, since nobody may fill this memory.
+// overwritten, so that a flood cannot fill this memory.
 func (l *learner) request(src, dst [16]byte, commID uint32) *request {
 	h := l.endHash(endpoint{src, dst, commID})
 	return &l.pending[h&(pendingRequests-1)]
@@ -55,7 +55,7 @@ func (l *learner) announce(e endpoint, srcQP uint32) {
 }
 
 // disconnect marks both directions of a connection as closed. What is known of
-// them stays until the queue pair is used anew.
+// them stays until the queue pair is used again.
 func (l *learner) disconnect(e endpoint) {
 	n, ok := l.find(e)
 	if !ok {

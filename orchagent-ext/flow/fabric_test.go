@@ -187,7 +187,7 @@ func TestRandomPSNsAreLearned(t *testing.T) {
 }
 
 // TestOneWayConnections: of some connections only requests pass the observer,
-// of others only answers, as between the spines of a fabric. PSNs that start
+// of other flows only answers, as between the spines of a fabric. PSNs that start
 // anywhere keep them apart.
 func TestOneWayConnections(t *testing.T) {
 	for seed := range uint64(30) {

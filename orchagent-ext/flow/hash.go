@@ -8,7 +8,7 @@ import (
 	"math/rand/v2"
 )
 
-// secret is what hashes are made with: nobody who does not know it can make
+// secret is the key of the hashes: without it, a sender cannot make
 // flows that meet in one hash.
 type secret [8]uint64
 

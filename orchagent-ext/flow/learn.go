@@ -10,7 +10,7 @@ type Provenance uint8
 // How a source queue pair became known.
 const (
 	None Provenance = iota // it is not known
-	DETH                   // it stands in the packet
+	DETH                   // it is in the packet
 	CM                     // from RDMA-CM, REQ joined with REP
 	Ack                    // from the answers of the reverse direction
 )
@@ -41,7 +41,7 @@ type pair struct {
 	peer uint32 // number + 1 of the other direction, the candidate; 0: none
 	// requests that were sent this way, PSNs of 24 bits
 	first, high uint32
-	next, prev  uint32 // number + 1 of neighbours in the PSN bucket's list
+	next, prev  uint32 // number + 1 of neighbors in the PSN bucket's list
 	anchor      uint32 // high when the last vote was counted
 	votes       uint8  // answers in a row that named peer
 	asked       uint8  // kinds of requests that were sent
@@ -49,7 +49,7 @@ type pair struct {
 	requests    bool  // first and high hold
 	closed      bool  // DREQ was seen
 	ambiguous   bool  // answers contradicted each other: never learned from answers again
-	kept        bool  // stands in the ring of pairs that CM announced
+	kept        bool  // is in the ring of pairs that CM announced
 	tries       uint8 // answers of this direction that told nothing
 }
 
@@ -195,7 +195,7 @@ func answers(op roce.Opcode) uint8 {
 // requested notes that a request of a kind, with this PSN, was sent.
 func (l *learner) requested(n uint32, kind uint8, psn uint32) {
 	p := &l.pairs[n]
-	if p.closed { // the queue pair is used anew, and nobody said by whom
+	if p.closed { // the queue pair is used again, by an unknown peer
 		l.forget(n)
 	}
 	if !p.requests {

@@ -283,7 +283,7 @@ func TestConnectionManagement(t *testing.T) {
 	c.answer(10, 0)
 	c.want(20, 10, CM)
 	c.want(10, 20, CM)
-	// What CM said stands against answers.
+	// What CM said has priority over answers.
 	for psn := uint32(1); psn < 10; psn++ {
 		c.ask(20, psn)
 		c.answer(11, psn)
@@ -295,7 +295,7 @@ func TestConnectionManagement(t *testing.T) {
 	c.answer(10, 9)
 	c.want(20, 10, CM) // closed, and still shown
 	c.want(10, 20, CM)
-	c.ask(20, 500) // used anew, nobody said by whom
+	c.ask(20, 500) // used again, by an unknown peer
 	c.want(20, 0, None)
 	c.connect(2, 12, 20)
 	c.ask(20, 600)
@@ -310,7 +310,7 @@ func TestConnectionManagementThatDoesNotFit(t *testing.T) {
 	c.cm(2, 1, roce.CM{Attribute: roce.CMRep, RemoteCommID: 3, LocalQPN: 22}) // to another id
 	c.now += requestLifetimeNs
 	c.cm(2, 1, roce.CM{Attribute: roce.CMRep, RemoteCommID: 2, LocalQPN: 23}) // too late
-	c.cm(1, 2, roce.CM{Attribute: roce.CMDreq, RemoteQPN: 99})                // of nobody
+	c.cm(1, 2, roce.CM{Attribute: roce.CMDreq, RemoteQPN: 99})                // of no known queue pair
 	for qp := uint32(20); qp < 24; qp++ {
 		c.ask(qp, 0)
 		c.want(qp, 0, None)
@@ -329,7 +329,7 @@ func TestConnectionsOutliveTheirFlows(t *testing.T) {
 	c.want(20, 10, CM)
 }
 
-// TestFloodOfConnections: whoever floods the switch with CM messages gets no
+// TestFloodOfConnections: a host that floods the switch with CM messages gets no
 // more memory than was set aside.
 func TestFloodOfConnections(t *testing.T) {
 	c := newConversation(t)

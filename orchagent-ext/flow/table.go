@@ -40,7 +40,7 @@ const (
 // Config of a [Table].
 type Config struct {
 	Capacity int                 // flows; 0: 65,536
-	Removed  func(*Flow, Reason) // called before a flow leaves; nil: nobody cares
+	Removed  func(*Flow, Reason) // called before a flow leaves; may be nil
 }
 
 const defaultCapacity = 65536

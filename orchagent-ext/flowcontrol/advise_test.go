@@ -123,7 +123,7 @@ func TestPolicyLimitsTheAdvice(t *testing.T) {
 		}
 		if tt.mbps == 0 { // nothing leaves: the congestion's rate is the least one
 			if got != 1 {
-				t.Errorf("a flow that stands is told %d", got)
+				t.Errorf("a flow that does not send is told %d", got)
 			}
 			continue
 		}

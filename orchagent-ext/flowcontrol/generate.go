@@ -44,7 +44,7 @@ type congested struct {
 	session  session
 	dscp     uint8
 	mute     mute
-	counted  bool // as mute, or as one that nobody can be told of
+	counted  bool // as mute, or as one without an upstream neighbor
 
 	since   int64
 	said    bool  // a neighbor was asked to hold it, and has not been told otherwise

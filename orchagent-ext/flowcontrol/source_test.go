@@ -270,9 +270,9 @@ func TestGatewayRefusesPPFC(t *testing.T) {
 		m        notify.PPFC
 		count    func(c *Counters) uint64
 	}{
-		"of a stranger":            {netip.MustParseAddr("2001:db8:fe::1"), gateway6, served, func(c *Counters) uint64 { return c.PPFCSender }},
-		"to another node":          {router6, netip.MustParseAddr("2001:db8:ff::7"), served, func(c *Counters) uint64 { return c.PPFCRefused[notify.BadDestination] }},
-		"about a source of others": {router6, gateway6, stopOf(netip.MustParseAddr("2001:db8:b::1"), sink, qps), func(c *Counters) uint64 { return c.PPFCNotServed }},
+		"of a stranger":                         {netip.MustParseAddr("2001:db8:fe::1"), gateway6, served, func(c *Counters) uint64 { return c.PPFCSender }},
+		"to another node":                       {router6, netip.MustParseAddr("2001:db8:ff::7"), served, func(c *Counters) uint64 { return c.PPFCRefused[notify.BadDestination] }},
+		"about a source behind another gateway": {router6, gateway6, stopOf(netip.MustParseAddr("2001:db8:b::1"), sink, qps), func(c *Counters) uint64 { return c.PPFCNotServed }},
 	} {
 		f := newFake(t, ingress(ClientCNP))
 		f.ppfcFrom(tt.from, tt.to, tt.m)

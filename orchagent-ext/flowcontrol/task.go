@@ -68,7 +68,7 @@ func New(sw Switch, events int, m Transport) (*Task, error) {
 // Close frees what New made.
 func (t *Task) Close() error { return unix.Close(t.control) }
 
-// Configure gives the fast lane a configuration, which nobody changes any more. The
+// Configure gives the fast lane a configuration, which is immutable from then on. The
 // transport is to be configured likewise.
 func (t *Task) Configure(c *Config) {
 	t.configured.Store(newSettings(c))

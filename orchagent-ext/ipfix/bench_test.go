@@ -34,7 +34,7 @@ func BenchmarkEncode(b *testing.B) {
 }
 
 // BenchmarkSendUDP is one record through the whole exporter (queue, messages of
-// 1280 octets, system calls, the kernel's loopback) to a socket that nobody
+// 1280 octets, system calls, the kernel's loopback) to a socket that no process
 // reads, so that it is the sending that is measured.
 func BenchmarkSendUDP(b *testing.B) {
 	c, err := net.ListenPacket("udp", "127.0.0.1:0")

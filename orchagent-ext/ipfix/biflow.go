@@ -16,7 +16,7 @@ import (
 //
 // Decision: RFC 5103 joins flows whose ports mirror one another. Those of RoCEv2
 // do not: both directions go to port 4791, each from a port of its own. So the
-// queue pairs stand for them, and the other direction's port goes out as reverse
+// queue pairs identify them, and the other direction's port goes out as reverse
 // sourceTransportPort. Of the elements that have no reverse (opcode, PSN, flags,
 // counts of CE) a biflow has those of its forward direction.
 //

@@ -88,7 +88,7 @@ type Element struct {
 // ReversePEN is the enterprise number of reverse elements (RFC 5103 section 6.1).
 const ReversePEN = 29305
 
-// The elements. Those of draft-lin come first, in its order, then ours.
+// The elements. Those of draft-lin come first, in its order, then Sluice's.
 var (
 	rdmaOpCode               = Element{Name: "rdmaOpCode", Type: Unsigned8, Semantics: Identifier, Description: "RoCEv2 BTH opcode", space: draft, number: 0}
 	rdmaPartitionKey         = Element{Name: "rdmaPartitionKey", Type: Unsigned16, Semantics: Identifier, Description: "RoCEv2 BTH partition key", space: draft, number: 1}

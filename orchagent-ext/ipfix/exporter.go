@@ -34,12 +34,12 @@ const (
 	maxPathMTU     = 65535
 )
 
-// Config of an Exporter. What is 0 has the default that stands beside it.
+// Config of an Exporter. A field of 0 has the default in its comment.
 type Config struct {
 	Process
 	Collectors []Collector
 
-	Refresh         time.Duration // templates again over UDP, and statistics; DTLS begins anew: 10 minutes
+	Refresh         time.Duration // templates again over UDP, and statistics; DTLS reconnects: 10 minutes
 	RefreshMessages uint32        // templates again over UDP and DTLS after so many: 4,096
 	Queue           int           // records that wait, for each collector: 65,536
 	Linger          time.Duration // a message that is not full waits so long: 50 ms

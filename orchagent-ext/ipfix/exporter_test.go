@@ -182,7 +182,7 @@ func TestConfigErrors(t *testing.T) {
 		{name: "CA of udp", to: ipfix.Collector{Address: "h:1", CAFile: authority.File}, want: "certificates are for tls and dtls"},
 		{name: "half an identity", to: ipfix.Collector{Address: "h:1", Transport: ipfix.TLS, CAFile: authority.File, CertFile: cert}, want: "go together"},
 		{name: "element id", to: ipfix.Collector{Address: "h:1"}, registry: ipfix.Registry{PEN: 1, First: 32759}, want: "1 to 32758"},
-		{name: "element id of others", to: ipfix.Collector{Address: "h:1"}, registry: ipfix.Registry{First: 502}, want: "with enterprise number 0 nothing is counted up"},
+		{name: "element id in use", to: ipfix.Collector{Address: "h:1"}, registry: ipfix.Registry{First: 502}, want: "with enterprise number 0 nothing is counted up"},
 	} {
 		_, err := ipfix.New(ipfix.Config{Process: ipfix.Process{Registry: tt.registry}, Collectors: []ipfix.Collector{tt.to}})
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
@@ -190,6 +190,6 @@ func TestConfigErrors(t *testing.T) {
 		}
 	}
 	if _, err := ipfix.New(ipfix.Config{}); err == nil {
-		t.Error("an exporter to nobody")
+		t.Error("an exporter without a collector")
 	}
 }

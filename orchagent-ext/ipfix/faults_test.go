@@ -95,7 +95,7 @@ func TestWrongCertificateIsRefusedAndSaid(t *testing.T) {
 	}
 }
 
-// freePort is an address where nobody listens.
+// freePort is an address without a listener.
 func freePort(tb testing.TB, network string) string {
 	tb.Helper()
 	if network == "udp" {
@@ -133,16 +133,16 @@ func TestCollectorComesDiesAndComesBack(t *testing.T) {
 				next++
 				e.Export([]ipfix.Record{r})
 			}
-			nobody := func() {
+			unreachable := func() {
 				t.Helper()
-				wait(t, e, "word that nobody is there", func(s ipfix.Stats) bool {
+				wait(t, e, "a report that no collector listens", func(s ipfix.Stats) bool {
 					if s.Refused == 0 && next < 1000 {
 						export() // UDP learns it by sending
 					}
 					return s.Refused > 0 || !s.Connected && s.Error != ""
 				})
 			}
-			nobody()
+			unreachable()
 			for range 2 {
 				collector := ipfixtest.Listen(t, transport.String(), to.Address, security)
 				collector.Wait(t, "a record that can be read", func(s []*ipfixtest.Decoder) bool {
@@ -299,7 +299,7 @@ func TestTakesConnectionsOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- e.Run(t.Context()) }() // nothing to send, and nobody says that nothing comes
+	go func() { ended <- e.Run(t.Context()) }() // nothing to send, and the input does not end
 	select {
 	case err := <-ended:
 		if err == nil {
@@ -310,7 +310,7 @@ func TestTakesConnectionsOnly(t *testing.T) {
 	}
 }
 
-// TestClosedBeforeTheEnd: what a collector that went away has read, nobody knows.
+// TestClosedBeforeTheEnd: it is unknown what a collector that closed has read.
 func TestClosedBeforeTheEnd(t *testing.T) {
 	for _, transport := range []ipfix.Transport{ipfix.TCP, ipfix.TLS, ipfix.DTLS} {
 		to := ipfix.Collector{Transport: transport}

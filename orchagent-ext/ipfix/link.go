@@ -23,12 +23,12 @@ type link struct {
 
 	refresh      time.Time // when templates and statistics are due
 	messagesLeft uint32    // until templates are due
-	missed       bool      // nobody was there to hear templates that were sent at
+	missed       bool      // no collector received the templates that were sent at
 	forgotten    time.Time // this time
-	standing     []optionRecord
+	fixed        []optionRecord
 }
 
-// errRenew ends a DTLS session that is to be made anew.
+// errRenew ends a DTLS session that will be set up again.
 var errRenew = errors.New("session is renewed")
 
 // serve sends over one connection until all is sent (nil), the connection is
@@ -38,7 +38,7 @@ func (c *collector) serve(ctx context.Context, conn net.Conn, limit int) error {
 		collector: c, s: newSession(c.config.Registry, c.config.Domain, c.config.SamplingRate, limit),
 		conn: conn, gone: make(chan error, 1), timer: time.NewTimer(0),
 	}
-	l.standing = standingOptions(c.config.Process, l.s)
+	l.fixed = fixedOptions(c.config.Process, l.s)
 	defer l.timer.Stop()
 	var watching sync.WaitGroup
 	if c.to.Transport != UDP {
@@ -96,7 +96,7 @@ func (l *link) loop(ctx context.Context) error {
 }
 
 // due reports whether templates and statistics are to be sent again: by time, by
-// count, and, at most once a second, when there was nobody to hear them, so that
+// count, and, at most once a second, when no collector received them, so that
 // a collector that comes back can read at once.
 func (l *link) due(now time.Time) bool {
 	return l.messagesLeft == 0 || !now.Before(l.refresh) || l.missed && now.Sub(l.forgotten) >= time.Second
@@ -138,7 +138,7 @@ func (l *link) next(ctx context.Context) (records []Record, end bool, err error)
 	}
 }
 
-// options sends options records: statistics, and those that stand, too.
+// options sends options records: statistics, and the fixed ones, too.
 func (l *link) options(all bool) error {
 	l.refresh = time.Now().Add(l.config.Refresh)
 	l.messagesLeft = l.config.RefreshMessages
@@ -149,7 +149,7 @@ func (l *link) options(all bool) error {
 		{&l.s.options[notSentOption], notSentRecord(dropped.records, dropped.packets, dropped.octets)},
 	}
 	if all {
-		records = append(records, l.standing...)
+		records = append(records, l.fixed...)
 	}
 	for _, o := range records {
 		if !l.s.addOption(o.template, o.record) {
@@ -194,7 +194,7 @@ func (l *link) send() error {
 	return nil
 }
 
-// unreachable notes that nobody was there.
+// unreachable records that no collector listens.
 func (l *link) unreachable() {
 	l.refused.Add(1)
 	l.missed = true

@@ -33,7 +33,7 @@ type account struct {
 }
 
 // Meter makes records of the flows in a table. It belongs to the goroutine that
-// the table belongs to, waits for nothing, and allocates nothing. Whoever
+// the table belongs to, waits for nothing, and allocates nothing. Whatever
 // observes a packet tells the meter, too:
 //
 //	meter := ipfix.NewMeter(config, exporter.Export)

@@ -15,7 +15,7 @@ import (
 const insideVariable = "SLUICE_TEST_NAMESPACE"
 
 // TestKernelKnowsASmallerMTU: messages fit the MTU that the kernel knows of, and
-// when it becomes smaller the session is begun anew with shorter ones. The test
+// when it becomes smaller the session restarts with shorter ones. The test
 // runs itself in a network namespace, which ends with it.
 func TestKernelKnowsASmallerMTU(t *testing.T) {
 	if os.Getenv(insideVariable) == "" {

@@ -165,7 +165,7 @@ func TestEveryKindOfRecord(t *testing.T) {
 	}
 }
 
-// TestAnyRecordReadsBack: whatever stands in a record, and however many there
+// TestAnyRecordReadsBack: whatever a record holds, and however many there
 // are, goflow2 reads the same.
 //
 //conformance:draft-lin/src-qp

@@ -27,7 +27,7 @@ type session struct {
 	templates [numVariants]template
 	options   []template
 
-	known    [firstOptions + numOptions - firstTemplate]standing
+	known    [firstOptions + numOptions - firstTemplate]delivery
 	sequence uint32 // data records of committed messages
 
 	message []byte
@@ -37,11 +37,11 @@ type session struct {
 	flows   uint32 // of these, records of flows and packets
 }
 
-// standing is what a collector knows of a template.
-type standing uint8
+// delivery is what a collector knows of a template.
+type delivery uint8
 
 const (
-	untold standing = iota
+	untold delivery = iota
 	telling
 	told
 )
@@ -66,7 +66,7 @@ func (s *session) begin() {
 	s.set, s.records, s.flows = 0, 0, 0
 }
 
-// empty reports whether nothing stands in the message.
+// empty reports whether the message has no record.
 func (s *session) empty() bool { return len(s.message) == headerLen }
 
 // add appends a record, and its template where the collector does not know it.
@@ -181,13 +181,13 @@ func (s *session) commit() {
 	s.begin()
 }
 
-// abort says that the message was not sent, and begins anew.
+// abort records that the message was not sent, and begins a new one.
 func (s *session) abort() {
 	s.settle(untold)
 	s.begin()
 }
 
-func (s *session) settle(as standing) {
+func (s *session) settle(as delivery) {
 	for i := range s.known {
 		if s.known[i] == telling {
 			s.known[i] = as

@@ -170,7 +170,7 @@ func (c *collector) secure(ctx context.Context, u *net.UDPConn, limit int) (net.
 		err = settle(conn, 2*time.Since(began))
 	}
 	if err != nil {
-		conn.Close() //nolint:errcheck // it never stood
+		conn.Close() //nolint:errcheck // it was never established
 		return nil, err
 	}
 	return conn, nil

@@ -48,7 +48,7 @@ func NewWriter(w io.Writer, p Process) (*Writer, error) {
 		return nil, err
 	}
 	f := &Writer{w: w, s: newSession(p.Registry, p.Domain, p.SamplingRate, fileLimit), process: p}
-	for _, o := range standingOptions(p, f.s) {
+	for _, o := range fixedOptions(p, f.s) {
 		f.s.addOption(o.template, o.record)
 	}
 	return f, nil
@@ -97,8 +97,8 @@ type optionRecord struct {
 	record   []byte
 }
 
-// standingOptions is the options records that do not change.
-func standingOptions(p Process, s *session) []optionRecord {
+// fixedOptions is the options records that do not change.
+func fixedOptions(p Process, s *session) []optionRecord {
 	var all []optionRecord
 	for _, r := range typeRecords(p.Registry) {
 		all = append(all, optionRecord{&s.options[typeOption], r})

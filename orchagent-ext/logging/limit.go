@@ -11,11 +11,11 @@ import (
 
 const (
 	// most is how many lines of one message are written in an interval: who knocks at
-	// a port of ours, or writes bad rows in a loop, fills no disk.
+	// a port of Sluice, or writes bad rows in a loop, fills no disk.
 	most     = 300
 	interval = time.Minute
 
-	// mostMessages is how many messages are counted. Some have words of others in them.
+	// mostMessages is how many messages are counted. Some quote other programs.
 	mostMessages = 1000
 )
 

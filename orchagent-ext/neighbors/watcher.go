@@ -60,7 +60,7 @@ func (w *Watcher) SetPorts(configured map[string]netip.Addr) {
 // Changed can be read from when what Ports returns has changed.
 func (w *Watcher) Changed() <-chan struct{} { return w.changed }
 
-// Ports returns what is known of each port. Nobody changes it.
+// Ports returns what is known of each port, as an immutable map.
 func (w *Watcher) Ports() map[string]Port {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -4,7 +4,7 @@ package notify
 
 import "fmt"
 
-// Action is what a [PFCM] asks for, as the octet stands on the wire: the type
+// Action is what a [PFCM] asks for, as the octet is on the wire: the type
 // in the upper 2 bits, the percentage of reduction in the lower 6 (draft-yang
 // section 4.1).
 type Action uint8
@@ -14,7 +14,7 @@ type ActionType uint8
 
 // The action types.
 const (
-	NoBackpressure ActionType = iota // cancels what the same neighbour asked for this stream and queue
+	NoBackpressure ActionType = iota // cancels what the same neighbor asked for this stream and queue
 	PauseFlow
 	ReduceRate
 	ReservedActionType // refused

@@ -4,7 +4,7 @@
 // fabric tell each other about congestion:
 //
 //   - [PFCM], the Precision Flow Control Message of draft-yang, to the upstream
-//     neighbour: an ICMPv6 message, or an IPv6 hop-by-hop or destination option;
+//     neighbor: an ICMPv6 message, or an IPv6 hop-by-hop or destination option;
 //   - [PPFC], the Precise Priority-based Flow Control notification of draft-xz,
 //     to the ingress gateway: over ICMPv6, ICMPv4 or UDP;
 //   - [RateAdvice] of draft-zz and [CNP] of RoCEv2, to the sending host;
@@ -20,6 +20,6 @@
 //
 // The daemon's receive and send paths and the commands send, listen and decode
 // call this package. It opens no socket, knows no flow, keeps no state, and
-// obeys nothing: whether a sender is a neighbour, is allowed, or sends too much
+// obeys nothing: whether a sender is a neighbor, is allowed, or sends too much
 // is decided elsewhere.
 package notify

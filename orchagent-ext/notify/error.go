@@ -27,7 +27,7 @@ const (
 	BadHopLimit    // PFCM: the hop limit is not 255, so it came through a router
 	BadChecksum    // of the IPv4 header, ICMP, or UDP; or absent where it must not be
 	BadICRC        // Rate Advice, CNP
-	BadCode        // the ICMP type is ours, the code is not
+	BadCode        // the ICMP type is Sluice's, the code is not
 	BadSubtype     // PFCM option: the Type field is not 0
 	BadVersion     // Rate Advice: the version is not 1
 	ReservedAction // PFCM: action type 11

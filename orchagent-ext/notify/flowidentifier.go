@@ -32,7 +32,7 @@ func (f *FlowForm) UnmarshalText(text []byte) error {
 //
 // Decision: draft-xz section 4.1 calls the field variable and says what it may
 // hold ("the IP 5 tuples", "source and destination QP"), not how. The addresses
-// stand in the message already, so it holds the rest, and its form is told by
+// are in the message already, so it holds the rest, and its form is told by
 // the length that the IP header leaves:
 //
 //	protocol(8) reserved(24) source port(16) destination port(16)

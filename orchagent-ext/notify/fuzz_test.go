@@ -65,7 +65,7 @@ func FuzzParseIP(f *testing.F) {
 	})
 }
 
-// fuzzPayload fuzzes what stands behind a good IP header, where a fuzzer that
+// fuzzPayload fuzzes what follows a good IP header, where a fuzzer that
 // has to find lengths and checksums by chance hardly gets.
 func fuzzPayload(f *testing.F, kinds ...Kind) {
 	for _, s := range samples() {

@@ -18,7 +18,7 @@ import (
 	"github.com/gopacket/gopacket/pcapgo"
 )
 
-var update = flag.Bool("update", false, "write the golden files of testdata anew")
+var update = flag.Bool("update", false, "rewrite the golden files of testdata")
 
 // TestGolden makes the golden captures and their descriptions, and compares
 // them octet by octet with those in testdata.
@@ -95,7 +95,7 @@ func compareFile(t *testing.T, name string, got []byte) {
 		t.Fatalf("%v (go test -run TestGolden -update writes it)", err)
 	}
 	if !bytes.Equal(want, got) {
-		t.Errorf("%s: not what is built now (go test -run TestGolden -update writes it anew):\n%s", path, cmp.Diff(want, got))
+		t.Errorf("%s: not what is built now (go test -run TestGolden -update rewrites it):\n%s", path, cmp.Diff(want, got))
 	}
 }
 

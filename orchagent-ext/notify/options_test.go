@@ -42,7 +42,7 @@ func option(t *testing.T) []byte {
 	return packetOf(t, sampleOf(t, "pfcm-hop-by-hop"))[ipv6Len+4:]
 }
 
-// TestOptionAtAnyAlignment puts n octets of other options before ours.
+// TestOptionAtAnyAlignment puts n octets of other options before Sluice's.
 //
 //conformance:draft-yang/option
 func TestOptionAtAnyAlignment(t *testing.T) {

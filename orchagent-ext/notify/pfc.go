@@ -44,7 +44,7 @@ func (m PFC) AppendPacket(b []byte, _ *Envelope, c CodePoints) ([]byte, error) {
 	return m.AppendPayload(b, c)
 }
 
-// pfc reads what stands behind the Ethernet header.
+// pfc reads what follows the Ethernet header.
 func (p *Packet) pfc(b []byte, e Envelope) error {
 	if len(b) < 2 {
 		return fail(KindNone, Short)

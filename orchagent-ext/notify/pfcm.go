@@ -52,7 +52,7 @@ const (
 	pfcmDataLen   = 42 // Opt Data Len, draft-yang section 4.1
 
 	// pfcmHeaderLen is the length of the options header that carries nothing
-	// else: next header and length, PadN of 2, the option. The padding stands
+	// else: next header and length, PadN of 2, the option. The padding is
 	// first, which puts both addresses on multiples of 8.
 	pfcmHeaderLen = 2 + 2 + 2 + pfcmDataLen
 
@@ -175,7 +175,7 @@ func (p *Packet) pfcmICMPv6(b []byte, at int, c CodePoints) error {
 		p.Envelope.checkLink()))
 }
 
-// pfcmOption reads the data of an option that stands in the packet b.
+// pfcmOption reads the data of an option in the packet b.
 //
 //conformance:draft-yang/option draft-yang/subtype draft-yang/length
 func (p *Packet) pfcmOption(packet, data []byte, form Encapsulation) error {

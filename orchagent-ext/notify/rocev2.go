@@ -31,7 +31,7 @@ type RateAdvice struct {
 	//
 	// Decision: draft-zz section 6.2 has DestinationQP "corresponding to the
 	// sender" and, in the next sentence, copied from the BTH of the data packet,
-	// where the receiver's stands. The first holds, and DestQP is the same.
+	// where the receiver's is. The first holds, and DestQP is the same.
 	DestinationQP, SourceQP uint32
 }
 

@@ -58,7 +58,7 @@ func checkRoundTrip(t interface {
 		t.Fatalf("append: %v", err)
 	}
 	if string(b[:len(prefix)]) != string(prefix) {
-		t.Fatalf("what stood in the buffer changed: %q", b[:len(prefix)])
+		t.Fatalf("the octets before in the buffer changed: %q", b[:len(prefix)])
 	}
 	var p Packet
 	if err := p.Parse(b[len(prefix):], c); err != nil {

@@ -307,7 +307,7 @@ func TestCheckHopLimit(t *testing.T) {
 	}
 }
 
-// TestOtherPackets: what is not ours is said to be so, not to be bad.
+// TestOtherPackets: a packet that is not a notification is reported as such, not as bad.
 func TestOtherPackets(t *testing.T) {
 	c := DefaultCodePoints()
 	fragment := packetOf(t, sampleOf(t, "ppfc-icmpv4-all"))
@@ -336,7 +336,7 @@ func TestOtherPackets(t *testing.T) {
 	}
 }
 
-// TestOtherCodePoints: a message with other code points is not ours.
+// TestOtherCodePoints: a message with other code points is not a notification.
 //
 //conformance:draft-yang/icmp-type draft-yang/iana draft-xz/udp-port draft-zz/opcode
 func TestOtherCodePoints(t *testing.T) {

@@ -38,16 +38,16 @@ func envelope(k Kind, src, dst netip.Addr) Envelope {
 // samples has every message and variant. The golden captures are made of them,
 // under their names.
 func samples() []sample {
-	neighbour := envelope(KindPFCM, link1, link2)
+	neighbor := envelope(KindPFCM, link1, link2)
 	pfcm := func(form Encapsulation, a Action, us uint16) *PFCM {
 		return &PFCM{Encapsulation: form, StreamID: 0x1234, QueueID: 3, Action: a, Time: us, Destination: hostB6, Source: hostA6}
 	}
 	all := []sample{
-		{"pfcm-icmpv6-pause", "PFCM as ICMPv6 message: pause for 500 µs", pfcm(ICMPv6, Pause, 500), neighbour},
-		{"pfcm-icmpv6-reduce", "PFCM as ICMPv6 message: reduce by 50 % for 1000 µs", pfcm(ICMPv6, Reduce(50), 1000), neighbour},
-		{"pfcm-icmpv6-cancel", "PFCM as ICMPv6 message: no backpressure, time 0", pfcm(ICMPv6, Cancel, 0), neighbour},
-		{"pfcm-hop-by-hop", "PFCM as hop-by-hop option: pause for 65535 µs", pfcm(HopByHop, Pause, 65535), neighbour},
-		{"pfcm-destination-options", "PFCM as destination option: reduce by 63 %, the most there is", pfcm(DestinationOptions, Reduce(99), 250), neighbour},
+		{"pfcm-icmpv6-pause", "PFCM as ICMPv6 message: pause for 500 µs", pfcm(ICMPv6, Pause, 500), neighbor},
+		{"pfcm-icmpv6-reduce", "PFCM as ICMPv6 message: reduce by 50 % for 1000 µs", pfcm(ICMPv6, Reduce(50), 1000), neighbor},
+		{"pfcm-icmpv6-cancel", "PFCM as ICMPv6 message: no backpressure, time 0", pfcm(ICMPv6, Cancel, 0), neighbor},
+		{"pfcm-hop-by-hop", "PFCM as hop-by-hop option: pause for 65535 µs", pfcm(HopByHop, Pause, 65535), neighbor},
+		{"pfcm-destination-options", "PFCM as destination option: reduce by 63 %, the most there is", pfcm(DestinationOptions, Reduce(99), 250), neighbor},
 	}
 
 	carriers := []struct {

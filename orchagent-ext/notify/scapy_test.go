@@ -71,11 +71,11 @@ def found(frame):
     d = {"src": ip.src, "dst": ip.dst, "hop_limit": ip.hlim if size == 16 else ip.ttl, "wrong": []}
     def recompute(layer, field):
         q = ip.copy()
-        stands = q[layer].getfieldval(field)
+        found = q[layer].getfieldval(field)
         q[layer].delfieldval(field)
         fresh = ip.__class__(raw(q))[layer].getfieldval(field)
-        if stands != fresh:
-            d["wrong"].append("%s: %#x stands there, scapy computes %#x" % (field, stands, fresh))
+        if found != fresh:
+            d["wrong"].append("%s: %#x is there, scapy computes %#x" % (field, found, fresh))
     if size == 4:
         body = raw(ip)[20:ip.len]
         recompute(IP, "chksum")
@@ -85,7 +85,7 @@ def found(frame):
     if proto == 58:
         fresh = in6_chksum(58, ip, body[:2] + b"\0\0" + body[4:])
         if body[2:4] != fresh.to_bytes(2, "big"):
-            d["wrong"].append("ICMPv6 checksum: %s stands there, scapy computes %04x" % (body[2:4].hex(), fresh))
+            d["wrong"].append("ICMPv6 checksum: %s is there, scapy computes %04x" % (body[2:4].hex(), fresh))
         d.update(pfcm(body[6:]) if body[0] == 200 else ppfc(body[4:], size, "congestion_port", True))
         assert body[1] == 0
     elif proto == 1:
@@ -105,7 +105,7 @@ def found(frame):
         assert len(b) == 32
         icrc = computed_icrc(p)
         if b[-4:] != icrc:
-            d["wrong"].append("ICRC: %s stands there, scapy computes %s" % (b[-4:].hex(), icrc.hex()))
+            d["wrong"].append("ICRC: %s is there, scapy computes %s" % (b[-4:].hex(), icrc.hex()))
         d["pkey"], d["dest_qp"] = p[BTH].pkey, p[BTH].dqpn
         assert (p[BTH].fecn, p[BTH].becn, p[BTH].psn, p[BTH].ackreq) == (0, int(b[0] == 0x81), 0, 0)
         if b[0] == 0xc5:
@@ -151,10 +151,10 @@ func TestScapyReadsGolden(t *testing.T) {
 			t.Errorf("%s: %v", s.name, wrong)
 		}
 		delete(theirs, "wrong")
-		ours := fieldsByName(t, s)
+		want := fieldsByName(t, s)
 		for name, v := range theirs {
-			if fmt.Sprint(v) != fmt.Sprint(ours[name]) {
-				t.Errorf("%s: %s is %v to us, %v to scapy", s.name, name, ours[name], v)
+			if fmt.Sprint(v) != fmt.Sprint(want[name]) {
+				t.Errorf("%s: %s is %v to us, %v to scapy", s.name, name, want[name], v)
 			}
 		}
 		if len(theirs) < 2 {

@@ -59,7 +59,7 @@ func (o *orch) comesBack(ctx context.Context) bool {
 	defer stop()
 	all, err := o.configDB.Read(ctx, "FEATURE", "SLUICE") // as they are now: the loop may not have heard yet
 	if err != nil {
-		o.Log.Warn("what stands is left on the switch: nobody says whether the feature was disabled", "why", err)
+		o.Log.Warn("objects are left on the switch: it is unknown whether the feature was disabled", "why", err)
 		return true
 	}
 	for _, r := range all {

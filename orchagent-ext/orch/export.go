@@ -96,7 +96,7 @@ type exporting struct {
 }
 
 // restart makes the exporter one of config; nil is none. before is called first
-// where the running one ends: nobody may export any more.
+// where the running one ends: no exporter may run after that.
 func (e *exporting) restart(ctx context.Context, g tasks, c *ipfix.Config, before func()) (*exporting, error) {
 	name := ""
 	if c != nil {

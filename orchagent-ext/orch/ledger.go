@@ -18,7 +18,7 @@ type ledger struct {
 	db     *sonicdb.DB
 	mirror *sonicdb.Mirror
 	mine   func(*asic.Record) bool // of the records; nil: all
-	aside  func(rows.Row, error)   // is told of rows that are no records; nil: nobody
+	aside  func(rows.Row, error)   // called with rows that are not records; may be nil
 }
 
 // Load reads the records. A row that is none is set aside: the mirror deletes it.

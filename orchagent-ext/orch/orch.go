@@ -324,7 +324,7 @@ func (o *orch) reconcile(ctx, writing context.Context, g tasks) error {
 	if err := errors.Join(o.warm.reached(writing, warmRestored), o.warm.reached(writing, warmReplayed)); err != nil {
 		return err
 	}
-	if !o.mirrored { // not before the ledger was read: a mirror deletes what nobody set
+	if !o.mirrored { // not before the ledger was read: a mirror deletes rows that were not set
 		o.mirrored = true
 		g.Go(func() error { return o.rows.Run(writing) })
 	}

@@ -147,7 +147,7 @@ func TestReaderConfig(t *testing.T) {
 		metering.Biflow = !metering.Biflow
 		other.Metering = &metering
 		if !same(*c, *c) || same(*c, other) {
-			t.Errorf("mode %s: another mode is to begin anew, and the same is not", mode)
+			t.Errorf("mode %s: another mode is to begin again, and the same is not", mode)
 		}
 	}
 }

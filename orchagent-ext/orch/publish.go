@@ -53,7 +53,7 @@ func (o *orch) publish(ctx context.Context) {
 	}
 	o.rows.Set(s.Row())
 	if !o.mirrored {
-		// A mirror deletes rows that nobody set, the ledger's too: this one writes
+		// A mirror deletes rows that were not set, the ledger's too: this one writes
 		// the state alone.
 		_ = o.stateDB.Write(ctx, set(s.Row()))
 	}

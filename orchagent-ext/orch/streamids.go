@@ -57,7 +57,7 @@ func streamKey(f asic.FlowEntry) flow.Key {
 	return flow.Key{Src: f.Src.As16(), Dst: f.Dst.As16(), FlowLabel: f.Label}
 }
 
-// use changes to another scope; made tells it from others. All ids are given anew
+// use changes to another scope; made tells it from others. All ids are given again
 // but those that begin says flows have.
 func (s *streamIDs) use(made string, begin func(have map[flow.Key]*streamFlow) scope) {
 	if s.flows != nil && s.made == made {

@@ -54,7 +54,7 @@ type tasks struct {
 	log   *slog.Logger
 }
 
-// Go starts a task that nobody but a cancelled context ends.
+// Go starts a task that only a canceled context ends.
 func (t tasks) Go(f func() error) {
 	t.group.Go(func() error {
 		err := guard(t.log, f)

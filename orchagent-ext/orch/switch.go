@@ -218,7 +218,7 @@ func (o *orch) reopen(writing context.Context) error {
 }
 
 // look looks whether others have changed what stands, and reports whether there is
-// something to be put right. What failed, and what SONiC is loading anew, is left
+// something to be put right. What failed, and what SONiC is loading again, is left
 // to whoever waits for it.
 func (o *orch) look() bool {
 	if o.sw == nil || o.lastErr != nil || o.unloaded || o.settling {

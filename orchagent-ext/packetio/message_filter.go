@@ -22,7 +22,7 @@ type MessageSender struct {
 type MessageConfig struct {
 	Codes notify.CodePoints
 
-	// Senders are all whose PFCM is looked at in the fast lane. That of others is
+	// Senders are all whose PFCM is looked at in the fast lane. That of other senders is
 	// counted beside it.
 	Senders []MessageSender
 
@@ -178,7 +178,7 @@ func (c *MessageConfig) forUs(p *assembly) {
 	}
 }
 
-// fromPeers adds that a packet's destination, which stands behind the source at an
+// fromPeers adds that a packet's destination, which follows the source at an
 // offset, is an address, and its source in one of the prefixes.
 func (c *MessageConfig) fromPeers(p *assembly, source uint32, to []byte, candidate, other string) {
 	for i := 0; i < len(to); i += 4 {

@@ -22,7 +22,7 @@ type Metering struct {
 // biflowQueue is how many records wait for those of the other direction.
 const biflowQueue = 1 << 16
 
-// metered makes the parts that account for flows. The reader's table does not stand
+// metered makes the parts that account for flows. The reader's table is not
 // yet: what it needs of them is returned.
 func (r *Reader) metered(c *Config) (removed func(*flow.Flow, flow.Reason)) {
 	m, export := c.Metering.MeterConfig, c.Metering.Export
@@ -83,7 +83,7 @@ func (r *Reader) ignored(packets, octets uint64) {
 	}
 }
 
-// flush gives out what the flows have counted.
+// flush exports what the flows have counted.
 func (r *Reader) flush() {
 	if r.meter != nil {
 		r.meter.Flush()

@@ -32,7 +32,7 @@ type Netdev struct {
 	ports atomic.Pointer[map[uint32]string] // names by interface index
 	why   atomic.Uint32                     // of what comes by the netdevs
 
-	bucket bucket // of all that it gives out
+	bucket bucket // of all packets that it returns
 
 	samples   atomic.Pointer[samples] // nil before they were wanted
 	listening atomic.Bool

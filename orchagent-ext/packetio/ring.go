@@ -76,7 +76,7 @@ func (s *Netdev) wait(d time.Duration) error {
 	return nil
 }
 
-// take gives out what is in the ring. It gives a block back to the kernel when
+// take returns what is in the ring. It gives a block back to the kernel when
 // all of it was given out, and its data is no longer valid.
 func (s *Netdev) take(frames []Frame) (n int) {
 	ports, why := s.ports.Load(), Why(s.why.Load())
@@ -115,7 +115,7 @@ func (s *Netdev) take(frames []Frame) (n int) {
 	return n
 }
 
-// Where things stand in a block (linux/if_packet.h): behind version and offset
+// Offsets in a block (linux/if_packet.h): after version and offset
 // the block's header; the sender's address behind the packet's header.
 const (
 	blockHeader   = 8

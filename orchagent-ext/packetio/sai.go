@@ -24,7 +24,7 @@ func NewSAI(lib *sai.Library, ifIndex func(port sai.ObjectID) uint32, copies fun
 	return &SAI{lib: lib, ifIndex: ifIndex, copies: copies}
 }
 
-// longest is more than any frame: IP's 65,535 octets and what stands before.
+// longest is more than any frame: IP's 65,535 octets and the headers before.
 const longest = 1 << 17
 
 // Receive implements [Source]. A library that cuts packets does not say how long

@@ -160,7 +160,7 @@ func index(v []byte) uint32 {
 
 // number counts what is missing between two samples of a group.
 func (s *samples) number(group, seq uint32) {
-	if missing := seq - s.seq - 1; s.known && group == s.of && int32(missing) > 0 { // else they begin anew
+	if missing := seq - s.seq - 1; s.known && group == s.of && int32(missing) > 0 { // else they were reset
 		s.lost.Add(uint64(missing))
 	}
 	s.known, s.of, s.seq = true, group, seq

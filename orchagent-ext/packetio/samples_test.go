@@ -25,7 +25,7 @@ func u16(v uint16) []byte { return binary.NativeEndian.AppendUint16(nil, v) }
 func u32(v uint32) []byte { return binary.NativeEndian.AppendUint32(nil, v) }
 
 // sample is a message as the kernel's psample makes it: linux/psample.h, with
-// attributes that nobody asks for.
+// attributes that the reader ignores.
 func sample(ingress uint16, seq uint32, data []byte, length int) []byte {
 	body := bytes.Join([][]byte{
 		{commandSample, 1, 0, 0},
@@ -108,7 +108,7 @@ func TestSamples(t *testing.T) {
 		t.Errorf("%v allocations a call", n)
 	}
 	if s.RingFull() != 3 {
-		t.Errorf("%d lost, though numbers only began anew", s.RingFull())
+		t.Errorf("%d lost, though numbers were only reset", s.RingFull())
 	}
 }
 

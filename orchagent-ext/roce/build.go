@@ -91,7 +91,7 @@ func (h UDPHeader) Append(b []byte) []byte {
 // Finish completes the RoCEv2 packet whose IP header begins at b[ip] and whose
 // last octet so far is that of the payload's padding: it sets the lengths of IP
 // and UDP, appends the ICRC, and sets the checksums of IPv4 and UDP. Extension
-// headers may stand between IP and UDP, other IP headers may not.
+// headers may be between IP and UDP, other IP headers may not.
 //
 // Where b[ip:] is not such a packet it returns an error and b at the length it
 // had; the length in its IP header may have been set.
@@ -130,7 +130,7 @@ func (l *layers) finish(ip int) error {
 	}
 	be.PutUint16(l.b[l.udp+4:], uint16(l.end-l.udp))
 
-	// The masked headers stand behind the packet for a moment: an array here
+	// The masked headers follow the packet for a moment: an array here
 	// would be an allocation, the caller's buffer grows once.
 	l.b = slices.Grow(l.b, maskedLen+shortRest)
 	at := l.end - ICRCLen

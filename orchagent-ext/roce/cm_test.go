@@ -46,7 +46,7 @@ func frameUD(t *testing.T, bth roce.BTH, body []byte) []byte {
 	return b
 }
 
-// cmOffsets are where the fields stand, in octets from the BTH; 0 where the
+// cmOffsets are the offsets of the fields, in octets from the BTH; 0 where the
 // message has none.
 var cmOffsets = map[roce.CMAttribute]struct{ local, remote, qpn, remoteQPN, psn int }{
 	roce.CMReq:  {local: 44, qpn: 76, psn: 88},
@@ -75,7 +75,7 @@ func TestCM(t *testing.T) {
 			LocalQPN: word(at.qpn) >> 8, RemoteQPN: word(at.remoteQPN) >> 8, StartingPSN: word(at.psn) >> 8,
 		}
 		if m != want {
-			t.Errorf("%v: put in %+v, at the known offsets stands %+v", m.Attribute, m, want)
+			t.Errorf("%v: put in %+v, at the known offsets is %+v", m.Attribute, m, want)
 		}
 		if b[20+1] != 7 || len(b) != 280 {
 			t.Errorf("%v: management class %d, %d octets in UDP", m.Attribute, b[20+1], len(b))

@@ -15,7 +15,7 @@ import (
 	"sluice/orchagent-ext/roce"
 )
 
-// Whatever stood in lengths and checksums, Finish sets them right.
+// Whatever lengths and checksums were before, Finish sets them right.
 func TestFinishSetsLengthsAndChecksums(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := whole.Draw(t, "packet")

@@ -8,7 +8,7 @@ import (
 )
 
 // maskedLen is the room for the longest run of masked headers: the 8 octets
-// that stand for the LRH, an IPv4 header with options, UDP and BTH.
+// that take the place of the LRH, an IPv4 header with options, UDP and BTH.
 const maskedLen = 8 + 60 + udpLen + BTHLen
 
 // shortRest is how many octets behind the BTH are copied to the masked headers:
@@ -21,7 +21,7 @@ const shortRest = 64
 //
 // The CRC is the CRC-32 of IEEE 802.3 over 8 octets of ones, the IP header, the
 // UDP header, the BTH and what follows, with the fields that change on the way
-// set to ones. It stands in the packet least significant octet first.
+// set to ones. It is in the packet least significant octet first.
 //
 // Decision: where IPv6 extension headers or an authentication header precede UDP,
 // the IP header counts as it is without them (protocol UDP, length without them,

@@ -19,7 +19,7 @@ type made struct {
 	ip    int // offset of the IP header that carries UDP
 	udp   int
 	want  decoded
-	spans []span // the headers in the order in which they stand
+	spans []span // the headers in the order of the packet
 }
 
 // span says where a header ends.

@@ -104,7 +104,7 @@ const (
 	XRCAtomicWrite        Opcode = 0xbd
 )
 
-// layout says what stands behind the BTH of one opcode: for each extended
+// layout says what follows the BTH of one opcode: for each extended
 // header its offset from the BTH, 0 where the opcode has none.
 type layout struct {
 	name                                                         string

@@ -17,7 +17,7 @@ import (
 const python = "/usr/bin/python3"
 
 // dissect prints a JSON object for each frame that it reads as a line of
-// hexadecimal digits: the BTH, and the ICRC as it stands and as scapy computes
+// hexadecimal digits: the BTH, and the ICRC of the packet and as scapy computes
 // it.
 const dissect = `
 import json, sys
@@ -93,7 +93,7 @@ func scapy(t *testing.T, frames [][]byte) []scapyPacket {
 
 func scapyFinds(p *roce.Packet) scapyPacket {
 	h := p.BTH()
-	got, want, _ := p.ICRC() // scapy shows the octets in the order in which they stand
+	got, want, _ := p.ICRC() // scapy shows the octets in the order of the packet
 	return scapyPacket{
 		Opcode: uint64(h.Opcode), Solicited: number(h.Solicited), Migreq: number(h.MigReq), Padcount: uint64(h.Pad),
 		Version: uint64(h.TVer), Pkey: uint64(h.PKey), Fecn: number(h.FECN), Becn: number(h.BECN), Resv6: uint64(h.Resv6),

@@ -20,7 +20,7 @@ const (
 	authentication = 51
 )
 
-// shape says which headers stand before the UDP header.
+// shape says which headers precede the UDP header.
 type shape struct {
 	tags   int    // VLAN tags
 	tunnel []hull // the IP headers around the one that carries UDP

@@ -101,8 +101,8 @@ func TestTsharkAgreesOnOpcodeNames(t *testing.T) {
 	}
 	names := map[roce.Opcode]string{}
 	for line := range strings.Lines(string(out)) {
-		value, ours := strings.CutPrefix(strings.TrimSpace(line), "V\tinfiniband.bth.opcode\t")
-		if !ours {
+		value, ok := strings.CutPrefix(strings.TrimSpace(line), "V\tinfiniband.bth.opcode\t")
+		if !ok {
 			continue
 		}
 		number, name, _ := strings.Cut(value, "\t")

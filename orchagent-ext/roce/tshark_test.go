@@ -164,7 +164,7 @@ func tsharkFinds(p *roce.Packet) map[string]uint64 {
 	if h, ok := p.IETH(); ok {
 		f["infiniband.ieth"] = uint64(h.RKey)
 	}
-	icrc, _, _ := p.ICRC() // tshark shows its octets in the order in which they stand
+	icrc, _, _ := p.ICRC() // tshark shows its octets in the order of the packet
 	f["infiniband.invariant.crc"] = uint64(bits.ReverseBytes32(icrc))
 	if m, ok := p.CM(); ok {
 		tsharkFindsCM(f, m)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package sandbox takes system calls away from the process that it never makes, so
-// that whoever takes the process over cannot make them, either: loading kernel modules,
+// that an attacker who takes the process over cannot make them: loading kernel modules,
 // mounting, tracing other processes, and the like. The daemons call it when they start.
 //
 // A call that is taken away fails with EPERM, and the kernel logs it (audit, else the

@@ -21,7 +21,7 @@ var configPaths = []string{"/var/run/redis/sonic-db/database_config.json", "/etc
 // ConfigUsage describes the path that [Load] takes, for --help.
 const ConfigUsage = "`file` that says where the databases are (SLUICE_DB_CONFIG); default: SONiC's /var/run/redis/sonic-db/database_config.json, else /etc/sluice/database_config.json"
 
-// globalConfig stands beside database_config.json on switches of several ASICs.
+// globalConfig is beside database_config.json on switches of several ASICs.
 const globalConfig = "database_global.json"
 
 // Databases says where the databases of a SONiC namespace are.

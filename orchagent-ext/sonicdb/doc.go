@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package sonicdb reads, watches and writes SONiC's databases, and is the only
-// one that talks to Redis.
+// one that connects to Redis.
 //
 //   - [Load] finds the databases where SONiC says they are;
 //   - [DB.Watch] keeps a view of some tables in step with Redis, whatever happens
 //     to the connection or to Redis;
 //   - [DB.Read] and [DB.Write] are for once, and [DB.Swap] writes rows all or none;
 //   - [DB.Produce] hands rows to the process of SONiC that consumes their table;
-//   - a [Mirror] keeps tables of ours in Redis as they should be.
+//   - a [Mirror] keeps Sluice's tables in Redis as the caller sets them.
 //
 // sluiced watches CONFIG_DB and mirrors into STATE_DB and COUNTERS_DB; sluice-gnmi
 // watches all three and writes CONFIG_DB. The package knows tables, keys and

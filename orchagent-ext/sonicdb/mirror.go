@@ -13,8 +13,8 @@ import (
 	"sluice/yang/rows"
 )
 
-// Mirror keeps tables that are ours alone as they should be: it holds the rows,
-// and writes what differs. Redis coming back empty, or SONiC flushing the
+// Mirror keeps tables that Sluice alone writes as the caller sets them: it holds the
+// rows, and writes what differs. Redis coming back empty, or SONiC flushing the
 // database, is such a difference, seen within a second.
 type Mirror struct {
 	db     *DB
@@ -31,7 +31,7 @@ type Mirror struct {
 }
 
 // NewMirror returns a mirror of tables of db. What rows they have when it first
-// writes, and nobody has set, are deleted then.
+// writes, and that were not set, are deleted then.
 func NewMirror(db *DB, tables ...string) *Mirror {
 	return &Mirror{
 		db: db, tables: slices.Clone(tables), wake: make(chan struct{}, 1), all: true,
@@ -172,7 +172,7 @@ func (m *Mirror) Flush(ctx context.Context) error {
 	}
 	slices.SortFunc(orders, func(a, b order) int { return strings.Compare(a.key, b.key) })
 	if err := m.db.execute(ctx, orders); err != nil {
-		m.everything() // what Redis has made of it, nobody knows
+		m.everything() // it is unknown what Redis has written
 		return err
 	}
 	for k, fields := range wanted {

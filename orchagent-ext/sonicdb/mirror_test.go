@@ -99,7 +99,7 @@ func TestMirrorSurvivesARestart(t *testing.T) {
 	}
 }
 
-// TestMirrorReplacesWhatIsNoRow: a key of ours that is no hash, whoever made it,
+// TestMirrorReplacesWhatIsNoRow: a key of Sluice that is not a hash, of whatever origin,
 // keeps no row out of Redis.
 func TestMirrorReplacesWhatIsNoRow(t *testing.T) {
 	db := open(t, redisServer(t), "STATE_DB", nil)

@@ -13,7 +13,7 @@ import (
 
 // Names beside a table that another process takes rows from, as ProducerStateTable
 // and ConsumerStateTable of sonic-swss-common have them (common/table.h): what waits to
-// be taken stands in TABLE_KEY_SET and _TABLE:KEY, what of it replaces a row or removes
+// be taken is in TABLE_KEY_SET and _TABLE:KEY, what of it replaces a row or removes
 // it in TABLE_DEL_SET, and TABLE_CHANNEL@ID wakes the consumer.
 const (
 	keySet  = "_KEY_SET"

@@ -10,7 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// order is a row to be written: deleted, or fields set and removed, or all anew.
+// order is a row to write: deleted, or fields set and removed, or the whole row.
 type order struct {
 	key    string
 	set    map[string]string

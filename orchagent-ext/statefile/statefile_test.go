@@ -58,7 +58,8 @@ func TestWriteReplacesWhole(t *testing.T) {
 	}
 }
 
-// TestReadRefuses: what is no state file of ours is refused, and a FIFO holds nobody up.
+// TestReadRefuses: a file that is not Sluice's state is refused, and a FIFO blocks no
+// reader.
 func TestReadRefuses(t *testing.T) {
 	folder := t.TempDir()
 	file := func(name string) string { return filepath.Join(folder, name) }

@@ -12,7 +12,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// bad is a way to an etcd that loses, delays and repeats.
+// bad is a connection to etcd that loses, delays and repeats requests.
 type bad struct {
 	*fakeEtcd
 	check func() // after each request that was carried out
@@ -58,7 +58,7 @@ func (b *bad) fate() fate {
 		f.never, f.silent = true, b.rand.IntN(2) == 0
 	case n == 1:
 		f.silent = true
-	case n == 2: // carried out when nobody waits for it any more
+	case n == 2: // carried out after its caller has given up
 		f.before = ms(20_000)
 	case n == 3:
 		f.after = ms(5_000)
@@ -90,7 +90,7 @@ func (b *bad) ask(ctx context.Context, do func() error) error {
 		}()
 		if f.again > 0 {
 			time.Sleep(f.again)
-			do() //nolint:errcheck // nobody waits for this answer
+			do() //nolint:errcheck // the answer is dropped
 			b.check()
 		}
 	}()

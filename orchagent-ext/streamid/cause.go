@@ -30,7 +30,7 @@ func (c *cause) intercept(ctx context.Context, method string, request, reply any
 	return err
 }
 
-// add puts the cause behind the error, if it is known.
+// add appends the cause to the error, if it is known.
 func (c *cause) add(err error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -8,8 +8,8 @@ import (
 	"sluice/orchagent-ext/flow"
 )
 
-// claims is what this node wants to stand in etcd, what does, and what to do
-// next. It is pure: it neither asks etcd nor reads a clock, and has no lock.
+// claims is what this node wants in etcd, what it has there, and what to do next. It
+// is pure: it neither asks etcd nor reads a clock, and has no lock.
 type claims struct {
 	quarantine time.Duration
 	byName     map[string]*claim
@@ -23,16 +23,16 @@ type claims struct {
 // claim is one flow of this node.
 type claim struct {
 	name  string
-	id    uint16 // to try next; or that stands, or may stand, in etcd under our lease
+	id    uint16 // to try next; or that is, or may be, in etcd under this node's lease
 	phase phase
 	users int    // keys of the flow table
 	told  uint16 // id that the users know; 0: none
 
 	busy  bool          // part of the transaction under way
-	maybe bool          // wanted: an answer was lost, the reference may stand
+	maybe bool          // wanted: an answer was lost, the reference may be there
 	scan  bool          // wanted: no id is free near the first one
 	until time.Duration // leaving: when the reference may be removed
-	done  chan struct{} // closed when something was decided; nil: nobody waits
+	done  chan struct{} // closed when the claim is decided; nil: no waiter
 	err   error         // why there is no id; the claim is dropped
 }
 
@@ -40,8 +40,8 @@ type phase uint8
 
 const (
 	wanted  phase = iota
-	held          // the reference stands
-	leaving       // it stands, and nobody uses it
+	held          // the reference is in etcd
+	leaving       // it is in etcd, unused
 	gone          // dropped
 )
 

@@ -225,8 +225,7 @@ func startProxy(tb testing.TB, to string) *proxy {
 
 func (p *proxy) url() string { return "http://" + p.listener.Addr().String() }
 
-// set cuts the proxy, so that it holds what it reads and tells nobody, or lets
-// it go on.
+// set cuts the proxy, so that it keeps what it reads, or lets it forward again.
 func (p *proxy) set(cut bool) {
 	p.mu.Lock()
 	p.cut = cut

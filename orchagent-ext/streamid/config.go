@@ -39,17 +39,17 @@ type Config struct {
 	Read func(leaf, path string) ([]byte, error)
 
 	Domain         string         // whose flows share the ids: "default". Letters, digits, ".", "_", "-"
-	Node           string         // this node, for whoever reads etcd: the host's name
+	Node           string         // name of this node, for people who read etcd; default: the host's name
 	Classification Classification // what tells flows apart
 	Seed           uint32         // of the id that is tried first, as in scope "hash"
 
 	// Changed is called for a flow whose id is not what it was, after the node
 	// lost its lease and took another. Lease is called when the node has a lease,
 	// and when it has none: no id of it is valid then. Both are called by Run, and
-	// must not block. nil: nobody cares.
+	// must not block. Both may be nil.
 	Changed func(Change)
 	Lease   func(valid bool)
-	Log     *slog.Logger // nil: nobody cares
+	Log     *slog.Logger // nil: no log
 }
 
 // Secret is a text that is not printed.
@@ -70,7 +70,7 @@ func (c *Config) complete() {
 		c.Domain = "default"
 	}
 	if c.Node == "" {
-		c.Node, _ = os.Hostname() // only for whoever reads etcd
+		c.Node, _ = os.Hostname() // only for people who read etcd
 	}
 	if c.Changed == nil {
 		c.Changed = func(Change) {}

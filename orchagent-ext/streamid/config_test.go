@@ -14,7 +14,7 @@ import (
 )
 
 func TestConfig(t *testing.T) {
-	a := newAuthority(t, "ours")
+	a := newAuthority(t, "domain")
 	cert, key := a.issue("switch")
 	empty := filepath.Join(t.TempDir(), "empty.pem")
 	if err := os.WriteFile(empty, nil, 0o600); err != nil {

@@ -14,8 +14,8 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// conform lets the fake and etcd carry out the same transactions: the tests that
-// stand on the fake are worth as much as it is like etcd.
+// conform lets the fake and etcd carry out the same transactions: the tests with the
+// fake are worth as much as it resembles etcd.
 func conform(t *testing.T, c *cluster) {
 	fake := newFakeEtcd(t)
 	prefix := "/sluice/" + t.Name() + "/"
@@ -92,7 +92,7 @@ func conform(t *testing.T, c *cluster) {
 		return kvs
 	}
 	if diff := cmp.Diff(state(c.client), state(fake)); diff != "" {
-		t.Errorf("what stands in etcd, and in the fake (+): %s", diff)
+		t.Errorf("in etcd, and in the fake (+): %s", diff)
 	}
 	// A lease that is gone takes its keys along, and no more are written under it.
 	if _, err := c.client.Revoke(t.Context(), spaces[0].lease); err != nil {

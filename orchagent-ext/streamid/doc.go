@@ -7,8 +7,7 @@
 // The orchestrator calls it. The packet path may ask [Global.ID] and
 // [Global.Valid], which never wait for etcd. The package never measures, never
 // sends a message, and never decides which flow needs an id.
-//
-// # What stands in etcd
+// # Keys in etcd
 //
 // Each node has a lease, and under it a reference to each of its flows, in both
 // directions:
@@ -22,14 +21,12 @@
 // references of a flow name one id, all of an id name one flow, and both are free
 // when the last node's reference is gone. Nothing has to be cleaned up.
 //
-// A transaction whose answer is lost may have been carried out, or may yet be.
-// So each that writes asks for the revision of the node's key and moves it: it is
-// carried out once at most. After a lost answer that key is written anew, by
-// which what is still under way can no longer succeed, and what it did before is
-// found by asking again: to claim what one has, or to remove what is gone, does
-// nothing.
-//
-// # When an id is no longer ours
+// A transaction whose answer is lost may have been carried out, or may yet be. So each
+// that writes asks for the revision of the node's key and moves it: it is carried out
+// once at most. After a lost answer that key is written again, so that a transaction
+// still under way can no longer succeed, and what it did before is found by asking
+// again: to claim what one has, or to remove what is gone, does nothing.
+// # When an id is no longer valid
 //
 // The lease is granted for the validity and the quarantine together, 10 s and 5 s
 // ([Validity], [Quarantine]), and renewed every quarter of the validity. etcd
@@ -51,7 +48,7 @@
 // What no node can know in time is noticed at the next renewal: that an operator
 // revokes the lease or deletes the domain, that etcd itself revokes it wrongly (a
 // leader that hangs can, in etcd before 3.4.31 and 3.5.13), or that the machine's
-// clock stood still, as that of a suspended virtual machine. Until then, at most a
+// clock stopped, as that of a suspended virtual machine. Until then, at most a
 // quarter of the validity and the time of a request, another node could be given
 // the same id.
 // References that another program deletes, though it leaves the node's key, are missed

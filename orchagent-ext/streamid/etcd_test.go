@@ -78,7 +78,7 @@ func resync(t *testing.T, c *cluster) {
 	began := time.Now()
 	for i := range flows {
 		ctx, cancel := context.WithCancel(t.Context())
-		cancel() // the wish stands
+		cancel() // the flow is still wanted
 		if _, err := n.Allocate(ctx, testKey(i)); err == nil {
 			t.Errorf("flow %d has an id without waiting", i)
 		}

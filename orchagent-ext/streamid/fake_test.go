@@ -192,7 +192,7 @@ func (e *fakeEtcd) holds(c *etcdserverpb.Compare) bool {
 	return true
 }
 
-// between returns what stands from key to end, or under key.
+// between returns the keys from key to end, or under key.
 func (e *fakeEtcd) between(key, end []byte) (found []*mvccpb.KeyValue) {
 	for k, kv := range e.kvs {
 		if k == string(key) || len(end) > 0 && k >= string(key) && k < string(end) {

@@ -15,7 +15,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// lookAtFiles is how often the files of a connection are compared with it.
+// checkFiles is how often the files of a connection are checked for changes.
 const lookAtFiles = time.Second
 
 // files are what the files of a [Config] hold; "": none is configured.
@@ -62,7 +62,7 @@ func (c *Config) client(f files) (*clientv3.Config, error) {
 	}, nil
 }
 
-// identity is who we are, and whom we trust; nil: no TLS.
+// identity is the node's certificate and the CA that it trusts; nil: no TLS.
 func (c *Config) identity(f files) (*tls.Config, error) {
 	if c.CAFile == "" {
 		return nil, nil

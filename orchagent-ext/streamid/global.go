@@ -21,8 +21,8 @@ var errReleased = errors.New("flow was released while its stream id was asked fo
 // Global gives flows Stream IDs that are unique in a domain. It is safe for
 // concurrent use, and does nothing before [Global.Run].
 //
-// A key is the flow's as its packets leave this node: where the node writes the
-// flow label, that label stands in the key, or the next node has another flow.
+// A key is the flow's as its packets leave this node: where the node writes the flow
+// label, that label is in the key, or the next node has another flow.
 type Global struct {
 	config     Config
 	validity   time.Duration
@@ -117,7 +117,7 @@ func (g *Global) Allocate(ctx context.Context, k flow.Key) (uint16, error) {
 	}
 }
 
-// look returns the id of the flow, or an error, or what to wait for.
+// lookup returns the id of the flow, or an error, or what to wait for.
 func (g *Global) look(k flow.Key, f *claim) (uint16, <-chan struct{}, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -158,8 +158,9 @@ func TestDeposedLeader(t *testing.T) {
 	})
 }
 
-// TestAWishStands: Allocate that ends early, or finds no lease, is not forgotten.
-func TestAWishStands(t *testing.T) {
+// TestAllocateKeepsTheFlowWanted: Allocate that ends early, or finds no lease, is not
+// forgotten.
+func TestAllocateKeepsTheFlowWanted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		etcd := &switched{fakeEtcd: newFakeEtcd(t)}
 		g := newGlobal(Config{}, Validity, Quarantine, sinceNow())
@@ -252,7 +253,7 @@ func TestShortLease(t *testing.T) {
 	})
 }
 
-// TestForeignKeys: what another program writes is not taken for ours.
+// TestForeignKeys: keys that another program writes are not taken for Sluice's.
 func TestForeignKeys(t *testing.T) {
 	for _, bad := range []string{"", "0000", "1", "12345", "xyz0"} {
 		if id, ok := idOf(bad); ok {

@@ -57,7 +57,7 @@ func nodeDies(t *testing.T, c *cluster) {
 	name := ByFlowLabel.name(&mine)
 	eventually(t, patience, "the dead node's reference goes", func() error {
 		if standing(t, c.client)[name] != 0 {
-			return errors.New("it stands")
+			return errors.New("it is still there")
 		}
 		return nil
 	})
@@ -130,7 +130,7 @@ func partition(t *testing.T, c *cluster) {
 	b.Release(rival)
 	eventually(t, patience, "etcd frees the id", func() error {
 		if standing(t, c.client)[ByFlowLabel.name(&mine)] != 0 || b.Stats().Leaving != 0 {
-			return errors.New("it stands")
+			return errors.New("it is still there")
 		}
 		return nil
 	})
@@ -281,7 +281,7 @@ func release(t *testing.T, c *cluster) {
 	}
 	eventually(t, patience, "the reference goes", func() error {
 		if standing(t, c.client)[name] != 0 {
-			return errors.New("it stands")
+			return errors.New("it is still there")
 		}
 		return nil
 	})

@@ -55,7 +55,7 @@ func serve(g *Global, to store) (stop func()) {
 	return func() { cancel(); <-done }
 }
 
-// boot starts node i anew: it knows nothing of before.
+// boot restarts node i without its state.
 func (w *world) boot(i int) (stop func()) {
 	begin := time.Now()
 	g := newGlobal(Config{}, Validity, Quarantine, func() time.Duration {
@@ -143,7 +143,7 @@ func TestNoTwoFlowsShareAnID(t *testing.T) {
 				}
 				time.Sleep(2 * Quarantine)
 				if left := w.etcd.standing("/sluice/default/", "/sluice/default/node/"); len(left) != 0 {
-					t.Errorf("nobody uses %d references that are left, like %s", len(left), left[0])
+					t.Errorf("%d unused references are left, like %s", len(left), left[0])
 				}
 				for _, stop := range stops {
 					stop()

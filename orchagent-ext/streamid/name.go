@@ -19,7 +19,7 @@ const (
 	By5Tuple                          // source, destination, source port; the rest is RoCEv2's
 )
 
-// name is the flow as it stands in etcd. It holds no "/".
+// name is the flow's name in etcd. It holds no "/".
 //
 //conformance:draft-yang/by-5-tuple
 func (c Classification) name(k *flow.Key) string {

@@ -8,8 +8,8 @@ import (
 	"sluice/orchagent-ext/flow"
 )
 
-// finish takes in the outcomes of the steps, in the same order, and returns the
-// flows whose users know an id that is no longer theirs.
+// finish records the outcomes of the steps, in the same order, and returns the flows
+// whose users know an id that they have lost.
 func (c *claims) finish(steps []step, outcomes []outcome, now time.Duration) (changed []change) {
 	chosen := map[uint16]bool{}
 	for _, s := range steps {
@@ -56,7 +56,7 @@ func (c *claims) claimed(f *claim, now time.Duration, changed []change) []change
 	return changed
 }
 
-// unknown takes in that nobody knows whether the steps were carried out.
+// unknown records that it is unknown whether the steps were carried out.
 func (c *claims) unknown(steps []step) {
 	for _, s := range steps {
 		s.busy, s.maybe, s.phase = false, true, wanted
@@ -74,7 +74,7 @@ func (c *claims) scans() bool {
 	return false
 }
 
-// scanned takes in which ids are in use, and returns the flows that get none
+// scanned records which ids are in use, and returns the flows that get none
 // because all are.
 func (c *claims) scanned(used []uint16, now time.Duration) (changed []change) {
 	chosen := map[uint16]bool{}
@@ -103,8 +103,8 @@ func (c *claims) scanned(used []uint16, now time.Duration) (changed []change) {
 	return changed
 }
 
-// lost takes in that nothing stands in etcd any more, as far as this node knows:
-// what is used is to be claimed again, with the same id if that can be.
+// lost records that etcd has none of the node's keys any more, as far as the node
+// knows: it claims again what is used, with the same id if possible.
 func (c *claims) lost() {
 	c.waiting, c.leaving, c.byID = nil, nil, map[uint16]*claim{}
 	for _, f := range c.byName {

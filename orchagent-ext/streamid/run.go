@@ -14,13 +14,12 @@ import (
 // pause is between attempts at an etcd that does not answer as it should.
 const pause = 200 * time.Millisecond
 
-// warnEvery is how often the log tells of an etcd that is not there.
+// warnEvery is how often the log reports an unreachable etcd.
 const warnEvery = time.Minute
 
-// Run takes a lease in etcd, keeps it, and claims what is wanted, until ctx ends.
-// A lost lease is followed by another. Behind Run no id is valid; what stands in
-// etcd goes with the lease, so that a daemon that starts again at once finds its
-// flows' ids.
+// Run takes a lease in etcd, keeps it, and claims what is wanted, until ctx ends. A
+// lost lease is followed by another. After Run no id is valid; the keys in etcd expire
+// with the lease, so that a daemon that starts again at once finds its flows' ids.
 func (g *Global) Run(ctx context.Context) error {
 	var why cause
 	for ctx.Err() == nil {
@@ -35,7 +34,7 @@ func (g *Global) Run(ctx context.Context) error {
 }
 
 // connected connects with what the files hold, and takes one lease after another
-// until they change or etcd lets nobody in. It says whether it had a lease.
+// until they change or etcd refuses the connection. It says whether it had a lease.
 func (g *Global) connected(ctx context.Context, why *cause) (had bool, err error) {
 	used, err := g.config.read()
 	if err != nil {

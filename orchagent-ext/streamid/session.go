@@ -11,7 +11,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// store is what is asked of etcd; a [clientv3.Client] is one.
+// store is the part of etcd's client that a session uses; a [clientv3.Client] is one.
 type store interface {
 	Grant(ctx context.Context, seconds int64) (*clientv3.LeaseGrantResponse, error)
 	KeepAliveOnce(ctx context.Context, id clientv3.LeaseID) (*clientv3.LeaseKeepAliveResponse, error)
@@ -30,8 +30,8 @@ type session struct {
 	renewAt time.Duration // by clock
 	renewed time.Duration // deadline of a renewal that is yet to be confirmed; 0: none
 	term    uint64        // of etcd's leader at that renewal
-	checkAt time.Duration // when the keys under the lease are looked at, by clock
-	unsure  bool          // an answer was lost: the fence must be written anew
+	checkAt time.Duration // when the keys under the lease are checked, by clock
+	unsure  bool          // an answer was lost: the fence must be written again
 }
 
 // session takes a lease and works under it until it is lost or ctx ends. It says

@@ -143,19 +143,19 @@ const cutOff = "remote error: tls: |broken pipe|connection reset"
 
 func TestTLS(t *testing.T) {
 	t.Parallel()
-	ours, other := newAuthority(t, "ours"), newAuthority(t, "other")
-	server, serverKey := ours.issue("server")
-	mine, mineKey := ours.issue("switch")
+	domain, other := newAuthority(t, "domain"), newAuthority(t, "other")
+	server, serverKey := domain.issue("server")
+	mine, mineKey := domain.issue("switch")
 	foreign, foreignKey := other.issue("switch")
-	c := startCluster(t, 1, "https", "--cert-file", server, "--key-file", serverKey, "--client-cert-auth", "--trusted-ca-file", ours.file)
-	n := startNode(t, "n", c.urls(), func(c *Config) { c.CAFile, c.CertFile, c.KeyFile = ours.file, mine, mineKey })
+	c := startCluster(t, 1, "https", "--cert-file", server, "--key-file", serverKey, "--client-cert-auth", "--trusted-ca-file", domain.file)
+	n := startNode(t, "n", c.urls(), func(c *Config) { c.CAFile, c.CertFile, c.KeyFile = domain.file, mine, mineKey })
 	n.must(t, testKey(1))
 	for name, test := range map[string]struct {
 		ca, cert, key, reason string
 	}{
-		"etcd's certificate is of another CA": {other.file, mine, mineKey, "certificate signed by unknown authority"},
-		"ours is of another CA":               {ours.file, foreign, foreignKey, cutOff},
-		"none of ours":                        {ours.file, "", "", cutOff},
+		"etcd's certificate is of another CA":     {other.file, mine, mineKey, "certificate signed by unknown authority"},
+		"the node's certificate is of another CA": {domain.file, foreign, foreignKey, cutOff},
+		"no certificate":                          {domain.file, "", "", cutOff},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -93,7 +93,7 @@ func (s *session) renew(ctx context.Context, now time.Duration) error {
 	return err
 }
 
-// confirm takes in that our references stood under the leader of a term. A
+// confirm records that the node's references were there under the leader of a term. A
 // renewal by the leader of another term may be one by a leader that was deposed:
 // it is an error, and to be asked for again. s.mu is held.
 func (s *session) confirm(term uint64) error {
@@ -108,8 +108,8 @@ func (s *session) confirm(term uint64) error {
 	return nil
 }
 
-// raise writes the fence anew: what was sent before and has no answer yet is done
-// by then, or never will be.
+// raise writes the fence again: a transaction that was sent before and has no answer
+// yet is done by then, or never will be.
 func (s *session) raise(ctx context.Context) error {
 	answer, err := s.do(ctx, s.space.register(s.config.Node, s.created))
 	if err != nil {
@@ -122,8 +122,8 @@ func (s *session) raise(ctx context.Context) error {
 	return nil
 }
 
-// check looks whether the lease still has every key of this node: one that was
-// deleted leaves its id to others. An etcd that does not tell is asked another time.
+// check checks that the lease still has every key of this node: a deleted one frees
+// its id for other nodes. If etcd does not answer, it is asked later.
 func (s *session) check(ctx context.Context, now time.Duration) error {
 	s.checkAt = now + s.validity/2
 	answer, err := s.store.TimeToLive(ctx, s.space.lease, clientv3.WithAttachedKeys())
@@ -177,7 +177,7 @@ func (s *session) plan(now time.Duration) []step {
 }
 
 // commit carries out the steps. That it succeeds shows that the lease's
-// references stand, which confirms a renewal before it.
+// references are there, which confirms a renewal before it.
 func (s *session) commit(ctx context.Context, steps []step) error {
 	answer, err := s.do(ctx, s.space.commit(s.config.Node, s.fence, steps))
 	var outcomes []outcome

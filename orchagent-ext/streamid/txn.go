@@ -31,7 +31,7 @@ func absent(prefix string) clientv3.Cmp {
 	return clientv3.Compare(clientv3.Version(prefix), "=", 0).WithPrefix()
 }
 
-// idOf reads an id as it stands in etcd; false: it is none of ours.
+// idOf reads an id of etcd; false: it is not a Stream ID.
 func idOf(text string) (uint16, bool) {
 	id, err := strconv.ParseUint(text, 16, 16)
 	return uint16(id), err == nil && id != 0 && len(text) == 4
@@ -50,7 +50,7 @@ func (s space) putNode(node string) clientv3.Op {
 	return clientv3.OpPut(s.node(), node, clientv3.WithLease(s.lease))
 }
 
-// commit carries out the steps, each as far as what stands allows, if the node's
+// commit carries out the steps, each as far as the keys in etcd allow, if the node's
 // key is still of revision fence, and moves the fence: so it is carried out once
 // at most. Without steps it only asks, by a linearized read.
 func (s space) commit(node string, fence int64, steps []step) clientv3.Op {
@@ -89,8 +89,8 @@ func (s space) claim(step step) clientv3.Op {
 			[]clientv3.Op{first})})
 }
 
-// remove deletes our references of the flow, if they stand: else the id may be
-// another flow's of this node.
+// remove deletes this node's references of the flow, if they are there: else the id
+// may be another flow's of this node.
 func (s space) remove(step step) clientv3.Op {
 	ref := s.ref(s.flows(step.name))
 	return clientv3.OpTxn(
@@ -137,8 +137,8 @@ func (s space) outcomes(steps []step, answer *etcdserverpb.TxnResponse) ([]outco
 	return outcomes, nil
 }
 
-// used reads the ids from keys below id/. What is no id of ours cannot be claimed
-// by anyone either.
+// used reads the ids from keys below id/. A value that is not a Stream ID cannot be
+// claimed by any node either.
 func (s space) used(r *etcdserverpb.RangeResponse) []uint16 {
 	var used []uint16
 	for _, kv := range r.GetKvs() {

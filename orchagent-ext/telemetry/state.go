@@ -56,7 +56,7 @@ type State struct {
 	FlowLabel              string
 	Method                 string
 	Objects, Flows         int
-	StreamIDs              string // scope that gives them; "": nobody is to have one
+	StreamIDs              string // scope that gives them; "": off
 	ConfigErrors           int
 	Warnings               []string
 	LastError              string

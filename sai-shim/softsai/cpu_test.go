@@ -273,7 +273,7 @@ func TestPolicer(t *testing.T) {
 	}
 }
 
-// A counter counts packets and octets, and begins anew when it is set.
+// A counter counts packets and octets, and begins again when it is set.
 func TestCounter(t *testing.T) {
 	enterNamespace(t)
 	link(t, "port0", "far0")

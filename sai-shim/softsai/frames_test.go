@@ -57,7 +57,7 @@ func appendUDP(b []byte, sport, dport uint16, payload []byte) []byte {
 	return append(append(b, 0, 0), payload...)
 }
 
-// appendBTH appends a BTH, what stands behind it, and an ICRC that nobody checks here.
+// appendBTH appends a BTH, what follows it, and an ICRC that is not checked here.
 func appendBTH(b []byte, opcode byte, qp uint32, rest []byte) []byte {
 	b = append(b, opcode, byte(-len(rest)&3)<<4, 0xff, 0xff, 0, byte(qp>>16), byte(qp>>8), byte(qp), 0, 0, 0, 1)
 	b = append(append(b, rest...), make([]byte, -len(rest)&3)...)

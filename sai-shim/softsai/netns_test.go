@@ -44,7 +44,7 @@ func ip(t testing.TB, lines ...string) {
 	}
 }
 
-// link makes a pair of netdevs that are up, without neighbour discovery: a frame
+// link makes a pair of netdevs that are up, without neighbor discovery: a frame
 // sent on near comes in by far, and the reverse.
 func link(t testing.TB, near, far string) {
 	t.Helper()

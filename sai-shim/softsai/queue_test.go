@@ -468,7 +468,7 @@ func TestQueuesOutliveTheProcess(t *testing.T) {
 	d = startDriver(t)
 	d.do("switch SLUICE_PORTS=in+out")
 	if out := tc(t, "qdisc", "show"); strings.Contains(out, "htb") {
-		t.Errorf("queues that nobody asks for:\n%s", out)
+		t.Errorf("queues that were not asked for:\n%s", out)
 	}
 	if n := d.number("get port %s u32:4", portID(t, "out")); n != 0 {
 		t.Errorf("%d queues, want none", n)

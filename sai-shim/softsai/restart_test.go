@@ -51,7 +51,7 @@ func TestOutlivesTheProcess(t *testing.T) {
 	}
 	d.kill()
 
-	// Nobody there: labels are written all the same.
+	// Without a process labels are written all the same.
 	out, path := f.forward(frames, qpOf)
 	if spread(path) > 2 {
 		t.Errorf("after kill -9 worst ÷ mean is %.2f, want at most 2", spread(path))

@@ -46,7 +46,7 @@ static int read_all(struct shim *s, uint64_t total)
 		}
 		if (n)
 			continue;
-		/* The last may have been lost: that wakes nobody, and needs nobody. */
+		/* The last may have been lost, which wakes no reader, and needs none. */
 		if (poll(&p, 1, PATIENCE_MS) == 0 && taken + shim_packets_lost(s) < total) {
 			printf("%llu of %llu, and no more\n", (unsigned long long)taken, (unsigned long long)total);
 			return 1;

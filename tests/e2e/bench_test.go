@@ -189,7 +189,7 @@ func BenchmarkTenThousandFlows(b *testing.B) {
 	}
 }
 
-// BenchmarkResync reads 10,000 rows of CONFIG_DB and judges them anew.
+// BenchmarkResync reads 10,000 rows of CONFIG_DB and judges them again.
 func BenchmarkResync(b *testing.B) {
 	l := newLeaf(b)
 	var all []sonicdb.Change

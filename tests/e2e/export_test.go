@@ -15,7 +15,7 @@ import (
 )
 
 // TestExport: the daemon exports the flows that its switch sees, with labels and
-// without, and gives out what its flow table holds when it ends.
+// without, and exports what its flow table holds when it ends.
 //
 //conformance:draft-lin/performance
 func TestExport(t *testing.T) {

@@ -106,7 +106,7 @@ func TestBadRowsByMethod(t *testing.T) {
 	})
 }
 
-// TestPortChannel: a PortChannel stands for its members, followed as they change.
+// TestPortChannel: a PortChannel names its members, followed as they change.
 func TestPortChannel(t *testing.T) {
 	l := newLeaf(t)
 	l.remove("SLUICE_PORT", l.LeafA.Name)

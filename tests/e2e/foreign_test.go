@@ -157,7 +157,7 @@ func (f *foreign) recorded() []string {
 	return strings.Split(strings.TrimSpace(string(text)), "\n")
 }
 
-// TestAnotherLibrary: a connection to a SAI library other than ours is a matter
+// TestAnotherLibrary: a connection to a SAI library other than Sluice's is a matter
 // of one flag, and a vendor's own ids for the extension one of the profile.
 func TestAnotherLibrary(t *testing.T) {
 	f := newForeign(t)

@@ -92,7 +92,7 @@ func flowLabel(state string) *gpb.SetRequest {
 	}}}
 }
 
-// watch opens a STREAM of what became of flow labels, and gives out each value.
+// watch opens a STREAM of what became of flow labels, and sends each value.
 func (g *gnmi) watch() <-chan string {
 	g.t.Helper()
 	conn, err := grpc.NewClient("unix:"+g.socket, grpc.WithTransportCredentials(insecure.NewCredentials()))

@@ -29,7 +29,7 @@ func hashed(seed, qp uint32) uint16 {
 }
 
 // colliding returns the next queue pair behind qp whose hashed id is id, and whose
-// label is none of others.
+// label is in no other flow.
 func colliding(t *testing.T, qp uint32, id uint16, others ...uint32) uint32 {
 	t.Helper()
 search:

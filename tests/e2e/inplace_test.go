@@ -79,10 +79,10 @@ func TestRewriteKeepsLabelsOverChangesOfConfiguration(t *testing.T) {
 			t.Fatal("packets are still sampled")
 		}
 	}
-	l.set("SLUICE_FLOW_LABEL", "global", "admin_state", "enabled") // the hash is no longer ours
+	l.set("SLUICE_FLOW_LABEL", "global", "admin_state", "enabled") // Sluice no longer owns the hash
 	for deadline := time.Now().Add(patience); l.objects()["hash"] != ""; {
 		if time.Now().After(deadline) {
-			t.Fatal("the hash is still ours")
+			t.Fatal("Sluice still owns the hash")
 		}
 	}
 	close(stop)

@@ -201,7 +201,7 @@ func TestOrchagentToday(t *testing.T) {
 	}
 }
 
-// TestChangeOfDriver: what stands by one driver is removed before the other begins,
+// TestChangeOfDriver: the objects of one driver are removed before the other begins,
 // in one process and across a kill.
 func TestChangeOfDriver(t *testing.T) {
 	l, _ := withOrchagent(t, "proposed")

@@ -50,7 +50,7 @@ func TestQueues(t *testing.T) {
 	}
 }
 
-// TestNoQueues: without the key no qdisc is touched, and the reason stands in STATE_DB.
+// TestNoQueues: without the key no qdisc is touched, and the reason is in STATE_DB.
 func TestNoQueues(t *testing.T) {
 	l := newLeaf(t)
 	l.start()

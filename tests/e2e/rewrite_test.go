@@ -55,15 +55,15 @@ func TestRewriteKeepsLabels(t *testing.T) {
 		t.Errorf("flow row %v, label %d", row, before[0x100])
 	}
 
-	stood := l.objects()
+	objects := l.objects()
 	l.sluiced.Kill()
 	if now := flowLabels(t, l.send(l.sessions(1))); !maps.Equal(now, before) {
 		t.Error("labels moved when sluiced was killed")
 	}
 	l.launch(hide...)
 	l.awaitFields("SLUICE_STATE", "global", "state", "running", "flows", "64")
-	if now := l.objects(); !maps.Equal(now, stood) {
-		t.Errorf("%d objects, and then %d", len(stood), len(now))
+	if now := l.objects(); !maps.Equal(now, objects) {
+		t.Errorf("%d objects, and then %d", len(objects), len(now))
 	}
 	if now := flowLabels(t, l.send(l.sessions(1))); !maps.Equal(now, before) {
 		t.Error("labels moved when sluiced was started again")

@@ -13,7 +13,7 @@ import (
 )
 
 // TestTechsupport: what `sluice techsupport` gathers beside a running sluiced is
-// what stands there.
+// what is there.
 func TestTechsupport(t *testing.T) {
 	l := newLeaf(t)
 	l.start()

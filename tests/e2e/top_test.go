@@ -18,7 +18,7 @@ import (
 	"sluice/yang/rows"
 )
 
-// record writes rows of Redis as they stood at two moments of the run: the input
+// record writes rows of Redis at two moments of the run: the input
 // of the tests of cmd/sluice/internal/top.
 var record = flag.String("record", "", "folder to write before.json and now.json into")
 

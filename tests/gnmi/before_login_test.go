@@ -122,7 +122,7 @@ func TestHostileMessagesBeforeLogin(t *testing.T) {
 }
 
 // A connection without a login ends within seconds, whatever it does.
-func TestLoginMustComeInTime(t *testing.T) {
+func TestConnectionsWithoutLoginEnd(t *testing.T) {
 	s, ca := secure(t)
 	for name, act := range map[string]func(*tls.Conn) error{
 		"TCP alone": nil,
@@ -164,7 +164,7 @@ func TestLoginMustComeInTime(t *testing.T) {
 }
 
 // A client without a certificate leaves a line in the log, and is counted.
-func TestLoginWithoutACertificateIsSaid(t *testing.T) {
+func TestLoginWithoutACertificateIsLogged(t *testing.T) {
 	s, ca, alice := mutual(t)
 	fails(t, "no certificate", capabilities(limited(t), s.tls(ca.trust())), codes.Unavailable)
 	s.eventually("the log says it", func() bool {

@@ -78,7 +78,7 @@ func (a *authority) issue(name string, c *x509.Certificate) *ecdsa.PrivateKey {
 	return key
 }
 
-// write replaces a file at once, as whoever renews certificates should.
+// write replaces a file atomically, as tools that renew certificates should.
 func (a *authority) write(name string, content []byte) {
 	a.t.Helper()
 	if err := os.WriteFile(a.file(name+".new"), content, 0o600); err != nil {

@@ -13,9 +13,8 @@ import (
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
-// Fifty writers set rows of their own while streams of every kind are opened,
-// read for a while, and left, some before they have answered. Nothing of them
-// stays with the server; with -race it looks at itself meanwhile.
+// Fifty writers set rows of their own while streams of every kind are opened, read for
+// a while, and left, some before they have answered. The server keeps nothing of them.
 func TestStreamsComeAndGo(t *testing.T) {
 	s := start(t, "--max-streams", "64")
 	const writers, readers, streams, rounds = 50, 20, 12, 2
@@ -47,7 +46,7 @@ func TestStreamsComeAndGo(t *testing.T) {
 		for r := range readers {
 			group.Go(func() {
 				for i := range streams {
-					if err := look(ctx, reading, kinds[(r+i)%len(kinds)], i%4); err != nil {
+					if err := readSome(ctx, reading, kinds[(r+i)%len(kinds)], i%4); err != nil {
 						t.Errorf("reader %d: %v", r, err)
 						return
 					}
@@ -73,8 +72,8 @@ func TestStreamsComeAndGo(t *testing.T) {
 	is(t, "rows", s.rows(), rowsMap{})
 }
 
-// look opens a stream, reads at most n messages, and leaves it.
-func look(ctx context.Context, c gpb.GNMIClient, r *gpb.SubscribeRequest, n int) error {
+// readSome opens a stream, reads at most n messages, and cancels it.
+func readSome(ctx context.Context, c gpb.GNMIClient, r *gpb.SubscribeRequest, n int) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	rpc, err := c.Subscribe(ctx)

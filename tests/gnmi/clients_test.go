@@ -21,8 +21,8 @@ import (
 
 const python = "/usr/bin/python3" // Debian's, which has grpcio
 
-// The clients are tools with a module file of their own, so that what they need
-// never chooses the versions of ours.
+// The clients are tools with a module file of their own, so that their dependencies
+// never choose the versions of Sluice's.
 var buildClients = sync.OnceValue(func() error {
 	return build("-modfile=../../tools/go.mod", "github.com/openconfig/gnmi/cmd/gnmi_cli", "github.com/fullstorydev/grpcurl/cmd/grpcurl")
 })

@@ -17,9 +17,9 @@ import (
 	"sluice/yang/rows"
 )
 
-// Fifty writers race, each with Sets of two rows that must be alike; every other
-// one has an error in its last leaf. Somebody else writes a third leaf of one of
-// the rows beside them. Whenever Redis is looked at, the two rows are alike.
+// Fifty writers race, each with Sets of two rows that must be alike; every other one
+// has an error in its last leaf. Another client writes a third leaf of one of the rows
+// meanwhile. Whenever Redis is read, the two rows are alike.
 func TestFailedSetsWriteNothing(t *testing.T) {
 	s := start(t)
 	const writers, each = 50, 6

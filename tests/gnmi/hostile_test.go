@@ -21,8 +21,7 @@ func elems(n int, names ...string) *gpb.Path {
 	return p
 }
 
-// hostile are the cases of what others write into Redis, and of requests that
-// nobody means well.
+// hostile are the cases of bad rows in Redis and of hostile requests.
 var hostile = []must{
 	{"2.2.2 what is sent is UTF-8, whatever Redis holds", func(t *testing.T, s *server) {
 		s.write(s.config, "SLUICE_THRESHOLD|gold", "high_bytes", "7", "action", "pau\xffse")
@@ -76,7 +75,7 @@ var hostile = []must{
 		}
 	}},
 	{"3.3.4 a row that is wrong is shown without what is wrong in it, and as it is by sonic-db", func(t *testing.T, s *server) {
-		s.write(s.config, "SLUICE_FLOW_LABEL|global", "rewrite", "sometimes", "algorithm", "crc32", "colour", "red")
+		s.write(s.config, "SLUICE_FLOW_LABEL|global", "rewrite", "sometimes", "algorithm", "crc32", "color", "red")
 		is(t, "YANG", s.one(label, gpb.Encoding_PROTO), map[string]string{label + "/algorithm": "crc32", label + "/admin_state": "disabled", label + "/manage_switch_hash": "false"})
 		_, err := s.client().Get(limited(t), &gpb.GetRequest{Path: []*gpb.Path{path(label + "/rewrite")}})
 		fails(t, "the leaf", err, codes.NotFound)

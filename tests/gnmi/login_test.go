@@ -26,8 +26,8 @@ func (s *server) from(ca *authority, n byte) gpb.GNMIClient {
 	}))
 }
 
-// After ten wrong passwords of a user, or from an address, no more are looked at for
-// a while; who has logged in from an address before still may.
+// After ten wrong passwords of a user, or from an address, no more are checked for a
+// while; a user who has logged in from an address before still can.
 func TestLoginLimit(t *testing.T) {
 	s, ca := secure(t)
 	ctx := limited(t)
@@ -42,8 +42,9 @@ func TestLoginLimit(t *testing.T) {
 		return status.Convert(err).Message()
 	}
 	const limit, wrong = "too many wrong passwords for this user or from this address", "user or password is wrong"
-	// refused has guesses made until no more are looked at, of which there must be ten, and then a login, which must be refused, too.
-	// Where a guess becomes free in between, since this machine is slow, all of it is done again.
+	// refused sends guesses until no more are checked, of which there must be ten, and
+	// then a login, which must be refused, too. Where a guess becomes free in between,
+	// since this machine is slow, all of it is done again.
 	refused := func(what string, guess, try func() string) {
 		t.Helper()
 		n := 0
@@ -193,7 +194,7 @@ func TestLoginRevocationReachesStreams(t *testing.T) {
 
 // A CA that is replaced ends the streams of clients whose certificates it has not
 // signed, and lets no further RPC of theirs in on a connection that is open.
-func TestLoginRevocationOfACA(t *testing.T) {
+func TestReplacedCAEndsStreamsOfItsClients(t *testing.T) {
 	s, ca, alice := mutual(t)
 	c := s.tls(ca.trust(alice))
 	st := s.subscribeWith(c, list(gpb.SubscriptionList_STREAM, on(label, gpb.SubscriptionMode_ON_CHANGE)))
@@ -208,8 +209,8 @@ func TestLoginRevocationOfACA(t *testing.T) {
 	fails(t, "an RPC", capabilities(limited(t), c), codes.Unauthenticated)
 }
 
-// What a commit extension does is said in the log as what it is.
-func TestCommitsAreSaidInTheLog(t *testing.T) {
+// The log names what a commit extension does.
+func TestLogNamesWhatACommitDoes(t *testing.T) {
 	s := start(t)
 	_, err := s.set(algorithm("crc32", commitOf("a", time.Hour)))
 	fails(t, "commit", err, codes.OK)
@@ -222,7 +223,7 @@ func TestCommitsAreSaidInTheLog(t *testing.T) {
 	s.mustSet(&gpb.SetRequest{Extension: cancel("b")})
 	for _, want := range []string{
 		`msg="set, to be confirmed" user=local peer=unix:@ operations="update /sonic-sluice/SLUICE_FLOW_LABEL/global/algorithm" rows=1 commit=a`,
-		`msg="commit given another time" user=local peer=unix:@ operations="" rows=0 commit=a`,
+		`msg="commit extended" user=local peer=unix:@ operations="" rows=0 commit=a`,
 		`msg="commit confirmed" user=local peer=unix:@ operations="" rows=0 commit=a`,
 		`msg="commit canceled" user=local peer=unix:@ operations="" rows=0 commit=b`,
 		`msg="set refused" .* commit=c "?asked for"?="commit confirmed"`,

@@ -55,7 +55,7 @@ func TestMusts(t *testing.T) {
 }
 
 // testsIn returns the names of test functions, cases and subtests of all test files
-// below folders, which stand there as constants.
+// below folders, which are constants there.
 func testsIn(t *testing.T, folders ...string) map[string]bool {
 	t.Helper()
 	names := make(map[string]bool)

@@ -15,7 +15,7 @@ import (
 	"google.golang.org/grpc/codes"
 )
 
-// A proxy stands between the server and Redis, and breaks the connection when the
+// A proxy relays between the server and Redis, and breaks the connection when the
 // transaction of a Set comes.
 type proxy struct {
 	socket string // of Redis
@@ -66,9 +66,9 @@ func (p *proxy) pass(from, to net.Conn, ok func([]byte) bool) {
 	}
 }
 
-// The connection breaks while Redis writes: the answer tells what has become of
-// the Set, whichever it is.
-func TestAnswerOfRedisIsLost(t *testing.T) {
+// The connection breaks while Redis writes: the answer says whether the Set was
+// written.
+func TestSetSurvivesALostAnswerOfRedis(t *testing.T) {
 	s := start(t)
 	s.kill()
 	p := &proxy{socket: s.redis.Socket}

@@ -73,7 +73,7 @@ var reads = []must{
 	{"3.3.1 an invalid path is INVALID_ARGUMENT", func(t *testing.T, s *server) {
 		for what, p := range map[string]*gpb.Path{
 			"a nameless element": {Elem: []*gpb.PathElem{{Name: "sonic-sluice"}, {}}},
-			"an unknown key":     path("/sonic-sluice/SLUICE_THRESHOLD/SLUICE_THRESHOLD_LIST[colour=gold]"),
+			"an unknown key":     path("/sonic-sluice/SLUICE_THRESHOLD/SLUICE_THRESHOLD_LIST[color=gold]"),
 			"a key of no list":   path("/sonic-sluice/SLUICE_THRESHOLD[name=gold]"),
 		} {
 			_, err := s.client().Get(limited(t), &gpb.GetRequest{Path: []*gpb.Path{p}})
@@ -149,7 +149,7 @@ var reads = []must{
 		}
 	}},
 	{"3.3.4 what no model has is UNIMPLEMENTED", func(t *testing.T, s *server) {
-		for _, p := range []string{"/interfaces", "/sonic-sluice/SLUICE_PROT", label + "/colour", label + "/algorithm/x", "/sonic-port/PORT"} {
+		for _, p := range []string{"/interfaces", "/sonic-sluice/SLUICE_PROT", label + "/color", label + "/algorithm/x", "/sonic-port/PORT"} {
 			_, err := s.client().Get(limited(t), &gpb.GetRequest{Path: []*gpb.Path{path(label), path(p)}})
 			fails(t, p, err, codes.Unimplemented)
 		}

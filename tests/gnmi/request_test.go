@@ -108,7 +108,7 @@ func isJSON(t *testing.T, what, got, want string) {
 	is(t, what, a, b)
 }
 
-// fails looks at the code of an error, which must have a text.
+// fails checks the code of an error, which must have a text.
 func fails(t *testing.T, what string, err error, want codes.Code) {
 	t.Helper()
 	if s := status.Convert(err); s.Code() != want || want != codes.OK && s.Message() == "" {

@@ -119,7 +119,7 @@ func TestSession(t *testing.T) {
 		fails(t, "the new one", capabilities(as(ctx, "alice", "another password"), c), codes.OK)
 		ca.write("users", []byte("alice without a hash"))
 		fails(t, "a broken file", capabilities(as(ctx, "alice", "another password"), c), codes.OK)
-		s.eventually("the log names the broken file", func() bool { return s.log.find("a file has changed and cannot be used") != nil })
+		s.eventually("the log names the broken file", func() bool { return s.log.find("a changed file is invalid") != nil })
 	})
 }
 
@@ -185,12 +185,12 @@ func TestPolicy(t *testing.T) {
 			path *gpb.Path
 			code codes.Code
 		}{
-			"alice":           {alice, path(thresholds), codes.OK},
-			"bob":             {bob, path(thresholds), codes.PermissionDenied},
-			"bob, one leaf":   {bob, path(threshold + "/high_bytes"), codes.PermissionDenied},
-			"bob, sonic-db":   {bob, sonic("/CONFIG_DB/localhost/SLUICE_THRESHOLD"), codes.PermissionDenied},
-			"bob, not there":  {bob, path("/sonic-sluice/SLUICE_THRESHOLD/SLUICE_THRESHOLD_LIST[name=tin]"), codes.PermissionDenied},
-			"nobody's socket": {limited(t), path(label), codes.Unauthenticated},
+			"alice":                 {alice, path(thresholds), codes.OK},
+			"bob":                   {bob, path(thresholds), codes.PermissionDenied},
+			"bob, one leaf":         {bob, path(threshold + "/high_bytes"), codes.PermissionDenied},
+			"bob, sonic-db":         {bob, sonic("/CONFIG_DB/localhost/SLUICE_THRESHOLD"), codes.PermissionDenied},
+			"bob, not there":        {bob, path("/sonic-sluice/SLUICE_THRESHOLD/SLUICE_THRESHOLD_LIST[name=tin]"), codes.PermissionDenied},
+			"socket without a user": {limited(t), path(label), codes.Unauthenticated},
 		} {
 			_, err := get(want.ctx, want.path)
 			fails(t, what, err, want.code)
@@ -321,7 +321,7 @@ func TestFlags(t *testing.T) {
 		"nothing to listen on":      {[]string{"--socket", ""}, "nothing to listen on"},
 		"no file of users":          {[]string{"--users", "/nowhere"}, "/nowhere"},
 		"no policy":                 {[]string{"--policy", "/nowhere"}, "/nowhere"},
-		"a limit that is none":      {[]string{"--max-queue", "0"}, "greater than 0"},
+		"a limit of 0":              {[]string{"--max-queue", "0"}, "greater than 0"},
 		"something that is no flag": {[]string{"serve"}, "everything is a flag"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -114,7 +114,7 @@ var sets = []must{
 	{"3.4.4 an invalid value changes nothing", func(t *testing.T, s *server) {
 		for what, v := range map[string]*gpb.TypedValue{
 			"out of range": jsonOf(`{"high_bytes":5,"queues":[8]}`), "of another type": ietf(`{"high_bytes":5}`),
-			"no enum": jsonOf(`{"high_bytes":5,"action":"stop"}`), "unknown leaf": jsonOf(`{"high_bytes":5,"colour":"red"}`),
+			"no enum": jsonOf(`{"high_bytes":5,"action":"stop"}`), "unknown leaf": jsonOf(`{"high_bytes":5,"color":"red"}`),
 			"no JSON": jsonOf(`{"high_bytes":`), "two values": jsonOf(`{"high_bytes":5} {}`), "no object": jsonOf(`7`),
 			"must": jsonOf(`{"high_bytes":5,"low_bytes":5}`), "too many digits": jsonOf(`{"high_bytes":18446744073709551616}`),
 			"a null leaf": jsonOf(`{"high_bytes":null}`), "no value": nil,
@@ -227,9 +227,9 @@ var sets = []must{
 	{"3.4.7 a path that is not valid is NOT_FOUND", func(t *testing.T, s *server) {
 		_, err := s.set(&gpb.SetRequest{Update: []*gpb.Update{update("/sonic-sluice/SLUICE_PROT/x", str("x"))}})
 		fails(t, "update", err, codes.NotFound)
-		_, err = s.set(&gpb.SetRequest{Replace: []*gpb.Update{update(label+"/colour", str("x"))}})
+		_, err = s.set(&gpb.SetRequest{Replace: []*gpb.Update{update(label+"/color", str("x"))}})
 		fails(t, "replace", err, codes.NotFound)
-		_, err = s.set(&gpb.SetRequest{UnionReplace: []*gpb.Update{update(label+"/colour", str("x"))}})
+		_, err = s.set(&gpb.SetRequest{UnionReplace: []*gpb.Update{update(label+"/color", str("x"))}})
 		fails(t, "union_replace", err, codes.NotFound)
 	}},
 	{"3.4.7 an encoding that is not supported is UNIMPLEMENTED", func(t *testing.T, s *server) {

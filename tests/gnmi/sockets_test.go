@@ -143,15 +143,15 @@ func TestHostileSockets(t *testing.T) {
 	}
 }
 
-// Who may connect to the unix socket, and is silent there, locks no one out.
-func TestHostileSocketsOfTheMachine(t *testing.T) {
+// Silent connections to the unix socket do not lock out its other clients.
+func TestSilentUnixSocketConnections(t *testing.T) {
 	s, _, _ := mutual(t)
 	siege(t, "unix", s.socket(), 1500, 1, 1, nil)
 	succeed(t, "health by the unix socket", 100, s.healthy)
 	s.mustSet(algorithm("crc32", nil))
 }
 
-// Sessions that are too many on one listener are none of the other's business.
+// Sessions over the limit of one listener do not count on another.
 func TestLimitOfSessionsByListener(t *testing.T) {
 	s, ca, alice := mutual(t, "--max-sessions", "8")
 	ctx := limited(t)

@@ -10,7 +10,7 @@ import (
 	"google.golang.org/grpc/codes"
 )
 
-// What the server counts stands in COUNTERS_DB, while it runs.
+// The server's counters are in COUNTERS_DB while it runs.
 func TestStats(t *testing.T) {
 	s, ca := secure(t, "--max-streams", "1", "--max-sessions", "2", "--max-stall", "100ms")
 	ctx := limited(t)

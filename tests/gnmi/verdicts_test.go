@@ -52,7 +52,7 @@ func judged() []rows.Row {
 		row("SLUICE_IPFIX_COLLECTOR", "gold", "address", "::1", "transport", "udp", "ca_file", "/a"),
 		row("SLUICE_IPFIX_COLLECTOR", "gold", "address", "::1", "transport", "tls", "ca_file", "/a", "cert_file", "/b", "key_file", "/c"),
 		row("SLUICE_FLOW_LABEL", "global", "admin_state", "enabled", "algorithm", "md5"),
-		row("SLUICE_FLOW_LABEL", "global", "colour", "red"),
+		row("SLUICE_FLOW_LABEL", "global", "color", "red"),
 		row("SLUICE", "global", "flow_capacity", "1023"), row("SLUICE", "global", "flow_capacity", "1024"), row("SLUICE", "global", "driver", "SAI"),
 		row("SLUICE_PORT", "Ethernet0", "role", "edge"), row("SLUICE_PORT", "Ethernet0", "role", "Edge"),
 	}
@@ -84,8 +84,8 @@ func judged() []rows.Row {
 	return all
 }
 
-// TestVerdicts: sluiced, gNMI and the commands take the same rows. Only what a
-// terminal does not show the commands take not, though a string may have it.
+// TestVerdicts: sluiced, gNMI and the commands take the same rows. Only the commands
+// reject characters that a terminal does not show, though a string may have them.
 func TestVerdicts(t *testing.T) {
 	const python = "/usr/bin/python3" // Debian's, which sees Debian's modules
 	if out, err := exec.CommandContext(t.Context(), python, "-c", "import pytest, click, redis, tabulate, natsort").CombinedOutput(); err != nil {
@@ -131,7 +131,7 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// takes is why sluiced does not take a row; empty: it does.
+// takes returns why sluiced rejects a row; empty: it accepts it.
 func takes(ports []rows.Row, r rows.Row) string {
 	var changes []sonicdb.Change
 	for _, row := range append([]rows.Row{r}, ports...) {
@@ -144,7 +144,8 @@ func takes(ports []rows.Row, r rows.Row) string {
 	return ""
 }
 
-// gnmiTakes is why gNMI does not take a row; empty: it did, and it is gone again.
+// gnmiTakes returns why gNMI rejects a row; empty: it accepted it, and the row was
+// deleted again.
 func gnmiTakes(t *testing.T, c gpb.GNMIClient, r rows.Row) string {
 	t.Helper()
 	p := sonic("/CONFIG_DB/localhost")

@@ -103,7 +103,7 @@ func TestLimitOfSamples(t *testing.T) {
 	<-s.reader(r, func(n int) { got <- n })
 	s.eventually("the client has to wait", func() bool { return s.stat("reads_delayed") > 0 })
 	s.eventually("the log says it", func() bool {
-		return s.log.find(`msg="a client reads more than it may, and has to wait" user=local`) != nil
+		return s.log.find(`msg="a client exceeds its limit of leaves a second and waits" user=local`) != nil
 	})
 	for len(got) > 0 {
 		<-got

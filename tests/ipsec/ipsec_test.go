@@ -42,9 +42,9 @@ var cases = map[string]seen{
 	"plain":  {counts{Clear: 5, Kernel: 5}, 5},
 	"tunnel": {counts{ESP: 5, Marked: 5, Kernel: 5}, 5},
 
-	"sender-anew": {counts{ESP: 5}, 0}, // its sequence numbers were there already
-	"wrong-key":   {counts{ESP: 5}, 0},
-	"no-key":      {counts{ESP: 5}, 0},
+	"sender-restarted": {counts{ESP: 5}, 0}, // its sequence numbers were there already
+	"wrong-key":        {counts{ESP: 5}, 0},
+	"no-key":           {counts{ESP: 5}, 0},
 
 	// A policy holds for sockets of the kernel's IP: what listens below it hears what
 	// they are kept from.

@@ -2,7 +2,7 @@
 
 // Package model holds the Go structs of the models in yang/: the tables of Sluice
 // in CONFIG_DB, STATE_DB and COUNTERS_DB, and their schema. ygot generates them;
-// `make generate` writes model.go anew.
+// `make generate` writes model.go again.
 //
 // Package rows fills the structs from rows of a database, the packages behind it
 // read them, and sluice-gnmi finds its paths in the schema. This package knows

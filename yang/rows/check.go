@@ -83,7 +83,7 @@ func supported(e *yang.Entry) error {
 	return fmt.Errorf("type %s is not supported", e.Type.Name)
 }
 
-// check says why a value is none of leaf e, or nil. A value must stand as a
+// check returns why a value does not fit leaf e, or nil. A value must be written as a
 // reader would write it again: numbers are decimal, without sign or leading 0.
 func check(e *yang.Entry, value string) error {
 	t := e.Type

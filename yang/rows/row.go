@@ -42,7 +42,7 @@ func (e *Error) Error() string {
 }
 
 // Bounds of what an error quotes, octets: errors are kept in a database, logged and
-// sent, and whoever writes a row chooses the size of what is wrong in it.
+// sent, and a client that writes a row chooses the size of what is wrong in it.
 const (
 	LongestQuote  = 256 // of a key, a field or a value
 	longestReason = 2048

@@ -12,7 +12,7 @@ import (
 
 type fields = map[string]string
 
-// there are the rows of others that rows may refer to.
+// there are SONiC's rows that rows may refer to.
 func there(table, key string) bool {
 	return table == "PORT" && key == "Ethernet0" || table == "PORTCHANNEL" && key == "PortChannel1"
 }
@@ -99,7 +99,7 @@ func plain(r Row) Row {
 
 func TestErrors(t *testing.T) {
 	for want, row := range map[string]Row{
-		`SLUICE_COLOUR|a: no model has a table SLUICE_COLOUR`:                                                           {"SLUICE_COLOUR", "a", nil},
+		`SLUICE_COLOR|a: no model has a table SLUICE_COLOR`:                                                             {"SLUICE_COLOR", "a", nil},
 		`SLUICE|local: the only row of this table is SLUICE|global`:                                                     {"SLUICE", "local", nil},
 		`SLUICE_FLOW_LABEL|global: algorithm "md5": must be one of draft-literal, crc32`:                                {"SLUICE_FLOW_LABEL", "global", fields{"algorithm": "md5"}},
 		`SLUICE_FLOW_LABEL|global: manage_switch_hash "yes": must be true or false`:                                     {"SLUICE_FLOW_LABEL", "global", fields{"manage_switch_hash": "yes"}},
@@ -129,7 +129,7 @@ func TestErrors(t *testing.T) {
 		`SLUICE_THRESHOLD|t: queues "3": the field's name must be queues@`:                                              {"SLUICE_THRESHOLD", "t", fields{"high_bytes": "5", "queues": "3"}},
 		`SLUICE_THRESHOLD|t: high_bytes@ "5": the field's name must be high_bytes`:                                      {"SLUICE_THRESHOLD", "t", fields{"high_bytes@": "5"}},
 		`SLUICE_THRESHOLD|t: name "t": is in the key, and no field`:                                                     {"SLUICE_THRESHOLD", "t", fields{"high_bytes": "5", "name": "t"}},
-		`SLUICE_RATE_ADVICE_HOST|::/0: colour "blue": no such field; there are: `:                                       {"SLUICE_RATE_ADVICE_HOST", "::/0", fields{"colour": "blue"}},
+		`SLUICE_RATE_ADVICE_HOST|::/0: color "blue": no such field; there are: `:                                        {"SLUICE_RATE_ADVICE_HOST", "::/0", fields{"color": "blue"}},
 		`SLUICE_CONFIG_ERROR|SLUICE_PORT: the key must be table|key`:                                                    {"SLUICE_CONFIG_ERROR", "SLUICE_PORT", nil},
 		`SLUICE_CAPABILITY|global: the only row of this table is SLUICE_CAPABILITY|switch`:                              {"SLUICE_CAPABILITY", "global", nil},
 		`SLUICE_STATS|global: label_skipped_percent "50": must have a point and at most 1 digits behind it, 0.0..100.0`: {"SLUICE_STATS", "global", fields{"label_skipped_percent": "50"}},
@@ -177,7 +177,7 @@ func TestTables(t *testing.T) {
 		}
 	}
 	if n := len(Tables("CONFIG_DB")); n != 13 {
-		t.Errorf("CONFIG_DB has %d tables of ours, want 13", n)
+		t.Errorf("CONFIG_DB has %d tables of Sluice, want 13", n)
 	}
 	for table, only := range map[string]string{"SLUICE": "global", "SLUICE_CAPABILITY": "switch", "SLUICE_PORT": "", "PORT": ""} {
 		if got := Only(table); got != only {

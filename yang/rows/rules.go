@@ -18,7 +18,7 @@ type values func(leaf string) string
 
 // musts are the must statements of the models, by their expression. ygot keeps
 // them as text; here is what they mean. self is the value of the leaf that the
-// statement stands in.
+// statement is in.
 var musts = map[string]func(self string, v values) bool{
 	"not(stream_id_scope = 'global') or etcd_endpoints": func(_ string, v values) bool {
 		return v("stream_id_scope") != "global" || v("etcd_endpoints") != ""
@@ -86,7 +86,7 @@ func number(s string) uint64 {
 
 // rule is a must statement in a table.
 type rule struct {
-	leaf    string // that it stands in; empty: in the row
+	leaf    string // that it is in; empty: in the row
 	message string // the statement's error-message
 	check   func(self string, v values) bool
 }

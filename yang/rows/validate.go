@@ -14,7 +14,7 @@ import (
 
 // Validate judges rows together: each on its own, what it refers to, and
 // whether two have the same key. A reference is good if it leads to one of the
-// rows, or to one that there reports for tables of others, such as PORT. The
+// rows, or to one that there reports for SONiC's tables, such as PORT. The
 // result has at most one error a row, in the order of the rows' names.
 func Validate(all []Row, there func(table, key string) bool) []*Error {
 	all = slices.Clone(all)

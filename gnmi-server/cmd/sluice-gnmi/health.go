@@ -15,8 +15,8 @@ import (
 // healthPatience is for how long the server may take to answer.
 const healthPatience = 5 * time.Second
 
-// checkHealth asks the server behind a unix socket whether it serves, which it does
-// while the databases answer.
+// checkHealth asks the server at a unix socket whether it serves, which it does while
+// the databases answer.
 func checkHealth(ctx context.Context, socket string) error {
 	ctx, stop := context.WithTimeout(ctx, healthPatience)
 	defer stop()

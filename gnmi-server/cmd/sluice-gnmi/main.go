@@ -99,7 +99,7 @@ func parse(args []string, getenv func(string) string, stderr io.Writer) (*option
 	f.StringVar(&o.stateFile, "state-file", "/var/lib/sluice/gnmi-commit.json", "`file` for what an unconfirmed commit takes back; empty: no such commits")
 	f.BoolVar(&o.reflection, "reflection", false, "serve gRPC's reflection")
 	f.IntVar(&o.maxMessage, "max-message", 4<<20, "largest request, in `octets`")
-	f.IntVar(&o.maxSessions, "max-sessions", 128, "`connections` of users at once, of the unix socket and of each port")
+	f.IntVar(&o.maxSessions, "max-sessions", 128, "`sessions` at once on the unix socket and on each port")
 	f.IntVar(&o.maxOperations, "max-operations", 4096, "`operations` of a Set: deletes, replaces and updates")
 	f.IntVar(&o.maxLeaves, "max-leaves", 50000, "`leaves` a second that a client (a user at an address) may have sampled and read; one that asks for more waits")
 	f.IntVar(&o.maxStreams, "max-streams", 256, "Subscribe `RPCs` at once")
@@ -155,7 +155,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 		return err
 	}
 	if err := sandbox.Enter(sandbox.Server); err != nil {
-		log.Warn("system calls that are never needed stay allowed", "why", err)
+		log.Warn("system calls that are never needed stay allowed", "error", err)
 	}
 	c := server.Config{
 		StateFile: o.stateFile, Log: log,
@@ -193,14 +193,14 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 		}
 	}
 	s := server.New(c)
-	ports, err := open(o, s, log)
+	listeners, err := open(o, s, log)
 	if err != nil {
 		return err
 	}
 	log.Info("sluice-gnmi starts", "version", version)
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return s.Run(ctx) })
-	group.Go(func() error { return ports.serve(ctx) })
+	group.Go(func() error { return listeners.serve(ctx) })
 	if err := group.Wait(); err != nil {
 		return err
 	}

@@ -55,7 +55,7 @@ func TestKilledAnywhere(t *testing.T) {
 			if _, err := e.Reconcile(policy); !errors.Is(err, errDead) {
 				t.Fatalf("change %d: %v", n, err)
 			}
-			// Killed: nobody saves the ledger any more. One time the next process is to
+			// Killed: the ledger is not saved any more. One time the next process is to
 			// disable, the other time to go on.
 			if n%2 == 0 {
 				p.reconcile(p.engine(p.driver()), policy)
@@ -154,7 +154,7 @@ func (p *place) lose(lost ...rows.Row) {
 	}
 }
 
-// restartSwss empties APPL_DB and starts orchagent anew, as a cold restart of swss does
+// restartSwss empties APPL_DB and restarts orchagent, as a cold restart of swss does
 // (swss.sh). What orchagent said before is left by it until orchagent starts.
 func (p *place) restartSwss() {
 	p.t.Helper()
@@ -163,7 +163,7 @@ func (p *place) restartSwss() {
 	p.start("proposed")
 }
 
-// reload empties Redis, and starts orchagent anew.
+// reload empties Redis, and restarts orchagent.
 func (p *place) reload() {
 	p.t.Helper()
 	p.orchagent.Stop()

@@ -165,7 +165,7 @@ func TestNoMemory(t *testing.T) {
 	e := p.engine(d)
 	p.reconcile(e, labels())
 	const key = "SWITCH_HASH|GLOBAL|ecmp_hash|RDMA_BTH_DEST_QP"
-	if w := d.Warnings(); len(w) != 1 || !strings.HasPrefix(w[0], key+": after a reboot nobody will know that Sluice added it: ") {
+	if w := d.Warnings(); len(w) != 1 || !strings.HasPrefix(w[0], key+": Sluice will not know after a reboot that it added it: ") {
 		t.Errorf("%q", w)
 	}
 	p.reconcile(e, asic.Policy{})

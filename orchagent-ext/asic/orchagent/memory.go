@@ -52,7 +52,7 @@ func (m memory) note(field string, ours bool) error {
 // remember notes that the field of a record is ours, or is not any more.
 func (d *Driver) remember(r *asic.Record, ours bool) {
 	if err := d.memory.note(r.Attr(fieldECMPHash), ours); err != nil {
-		d.notes[r.Key] = fmt.Sprintf("after a reboot nobody will know that Sluice added it: %v", err)
+		d.notes[r.Key] = fmt.Sprintf("Sluice will not know after a reboot that it added it: %v", err)
 	}
 }
 

@@ -58,7 +58,7 @@ Only packets that move the application's data count (--traffic all: acknowledgem
 others, too), since a leaf's uplinks carry one direction of a session.
 
 Hashes: linux is the kernel's multipath hash with fib_multipath_hash_policy 3, what the software
-switch uses; crc32 and crc16 over the same fields stand for ASICs.`,
+switch uses; crc32 and crc16 over the same fields model ASICs.`,
 		Example: `  sluice balance capture.pcap --paths 8
   sluice balance capture.pcap --paths 16 --hash crc16 --weights packets --svg balance.svg`,
 		Args: cobra.ExactArgs(1),

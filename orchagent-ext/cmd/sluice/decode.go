@@ -25,7 +25,7 @@ func newDecodeCommand() *cobra.Command {
 notifications in it: PFCM, PPFC, Rate Advice, CNP and PFC, with what the receive rules say of each.
 
 SRC-QP is in the packet only for datagrams. For connections it is learned, and FROM says how:
-deth (it stands in the packet), cm (RDMA-CM, REQ joined with REP), ack (the reverse direction's
+deth (it is in the packet), cm (RDMA-CM, REQ joined with REP), ack (the reverse direction's
 answers prove it). Until it is learned it is unknown: shown as ?, in JSON null; never guessed.
 
 What comes by a pipe is shown as it comes. Ctrl-C ends the command with its summary and exit code 130,

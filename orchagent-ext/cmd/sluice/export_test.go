@@ -34,8 +34,8 @@ func TestExportPackets(t *testing.T) {
 	packets := records(t, file)
 	got := exported(t, len(packets), file, "--mode", "packet")
 	for i, p := range packets {
-		for ours, theirs := range map[string]string{"opcode": "rdmaOpCode", "psn": "rdmaPacketSequenceNumber", "dst_qp": "rdmaDestinationQP", "sport": "sourceTransportPort"} {
-			if want := uint64(p[ours].(float64)); got[i][theirs] != want {
+		for name, theirs := range map[string]string{"opcode": "rdmaOpCode", "psn": "rdmaPacketSequenceNumber", "dst_qp": "rdmaDestinationQP", "sport": "sourceTransportPort"} {
+			if want := uint64(p[name].(float64)); got[i][theirs] != want {
 				t.Errorf("packet %d: %s %v, want %d", i, theirs, got[i][theirs], want)
 			}
 		}

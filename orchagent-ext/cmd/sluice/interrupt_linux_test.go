@@ -13,7 +13,7 @@ import (
 )
 
 // TestInterruptAgain: what a first interrupt cannot reach, such as the opening of
-// a pipe from which nobody reads, a second one ends.
+// a pipe without a reader, a second one ends.
 func TestInterruptAgain(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {

@@ -22,7 +22,7 @@ func newLift6Command() *cobra.Command {
 		Long: `Carry the RoCEv2/IPv4 packets of a capture over into IPv6, since real captures of
 RoCEv2 over IPv6 are hard to come by. a.b.c.d becomes 2001:db8:64::a.b.c.d (RFC 6052's form;
 --prefix takes another one). MAC addresses, VLAN tags, TOS, TTL, UDP source port, BTH and all
-behind it stay; ICRC and UDP checksum are computed anew. Other packets are left out, and counted.`,
+behind it stay; ICRC and UDP checksum are computed again. Other packets are left out, and counted.`,
 		Example: "  sluice lift6 roce-ipv4.pcap roce-ipv6.pcap",
 		Args:    cobra.ExactArgs(2),
 	}

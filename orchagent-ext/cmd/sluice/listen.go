@@ -23,7 +23,7 @@ func newListenCommand() *cobra.Command {
 		Short: "Print the notifications that come in, and what the receive rules say of each",
 		Long: `Print the notifications that come in (PFCM, PPFC, Rate Advice, CNP, PFC), and what the receive
 rules say of each: accepted, or refused and why. What is addressed to others is passing: a router
-sees it, nobody obeys it there. Nothing is answered or obeyed. Needs the capability CAP_NET_RAW.
+sees it and does not obey it. Nothing is answered or obeyed. Needs the capability CAP_NET_RAW.
 
 It listens below the kernel's IP, so that messages with a wrong checksum are seen, too.`,
 		Example: `  sluice listen

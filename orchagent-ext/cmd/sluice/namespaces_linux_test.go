@@ -109,7 +109,7 @@ type message struct {
 }
 
 // compare says what was heard and should not have been, and the reverse. The
-// order may differ: the first packet to a neighbour waits until it is resolved.
+// order may differ: the first packet to a neighbor waits until it is resolved.
 func compare(t *testing.T, heard []map[string]any, sent []message) {
 	t.Helper()
 	var got, want []string

@@ -48,10 +48,10 @@ func (n *notification) String() string {
 	return n.Verdict + ": " + n.why
 }
 
-// says is the fields behind the message's name, as text.
+// says is the fields after the message's name, as text.
 func (n *notification) says() string { return n.Fields[1:].String() }
 
-// envelopeFields stand in other columns of the table of packets.
+// envelopeFields are in other columns of the table of packets.
 var envelopeFields = []string{"message", "eth_dst", "eth_src", "dscp", "ecn", "flow_label", "src", "dst", "sport", "dest_qp"}
 
 // cell is verdict and message in the table of packets; nothing for nil.

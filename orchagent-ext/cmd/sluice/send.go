@@ -82,7 +82,7 @@ func newSend(kind notify.Kind, short string, example string, build func(flags *p
 	flags.Var(macFlag{&s.srcMAC}, "eth-src", "source MAC address; sending PFC: that of the device")
 	if kind != notify.KindPFC {
 		e := notify.DefaultEnvelope(kind)
-		flags.Var(macFlag{&s.dstMAC}, "eth-dst", "destination MAC address; when given, the frame goes out of --dev as it is, past routes and neighbours")
+		flags.Var(macFlag{&s.dstMAC}, "eth-dst", "destination MAC address; when given, the frame goes out of --dev as it is, past routes and neighbors")
 		s.src = addAddr(flags, "src", "IP source; default: that of --dev, or a documentation address")
 		s.dst = addAddr(flags, "dst", "IP destination; needed for sending; default else: a documentation address")
 		s.dscp = addNumber(flags, "dscp", 6, uint32(e.TrafficClass>>2), "DSCP")
@@ -154,19 +154,19 @@ func (s *sender) envelope() (notify.Envelope, error) {
 		return e, errors.New("sending needs --dst, or --write FILE or --hex")
 	}
 	v4 := e.Dst.Is4() || !e.Dst.IsValid() && e.Src.Is4()
-	neighbour := s.kind == notify.KindPFCM
+	neighbor := s.kind == notify.KindPFCM
 	if !e.Src.IsValid() && s.sending() {
 		if s.dev == "" {
 			return e, errors.New("sending needs --src, or --dev whose address to take")
 		}
 		var err error
-		if e.Src, err = wire.Address(s.dev, v4, neighbour || e.Dst.IsLinkLocalUnicast()); err != nil {
+		if e.Src, err = wire.Address(s.dev, v4, neighbor || e.Dst.IsLinkLocalUnicast()); err != nil {
 			return e, err
 		}
 	}
 	src, dst := exampleSrc6, exampleDst6
 	switch {
-	case neighbour:
+	case neighbor:
 		src, dst = exampleLink1, exampleLink2
 	case v4:
 		src, dst = exampleSrc4, exampleDst4

@@ -21,7 +21,7 @@ var (
 )
 
 func newSendPFCM() *cobra.Command {
-	return newSend(notify.KindPFCM, "Ask the upstream neighbour to hold or slow a flow",
+	return newSend(notify.KindPFCM, "Ask the upstream neighbor to hold or slow a flow",
 		`  sluice send pfcm --dev eth0 --dst fe80::2 --action reduce --reduction 50 --time 1000
   sluice send pfcm --encapsulation hop-by-hop --write pfcm.pcap`,
 		func(flags *pflag.FlagSet) func(netip.Addr, netip.Addr) (notify.Message, error) {
@@ -139,7 +139,7 @@ func newSendPFC() *cobra.Command {
 				q := uint16(*quanta)
 				if flags.Changed("time") {
 					if *speed == 0 || flags.Changed("quanta") {
-						return nil, errors.New("--time takes --speed in Mbit/s, and stands instead of --quanta")
+						return nil, errors.New("--time takes --speed in Mbit/s, and replaces --quanta")
 					}
 					q = notify.Quanta(*us, *speed)
 				}
@@ -156,7 +156,7 @@ func newSendPFC() *cobra.Command {
 		})
 }
 
-// or is a, or what stands for it when it was not given.
+// or is a, or its default.
 func or(a, fallback netip.Addr) netip.Addr {
 	if a.IsValid() {
 		return a

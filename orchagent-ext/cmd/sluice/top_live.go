@@ -38,14 +38,14 @@ func (t *watcher) live(ctx context.Context, in, out *os.File) (err error) {
 		width, height := screen.Size()
 		l := top.Layout{
 			Width: width, Height: height, Order: t.order, Footer: top.Footer(t.order, paused),
-			UTF8: terminal.UTF8(os.Getenv), Colour: os.Getenv("NO_COLOR") == "",
+			UTF8: terminal.UTF8(os.Getenv), Color: os.Getenv("NO_COLOR") == "",
 		}
 		if help {
 			return screen.Draw(top.Help(l))
 		}
 		return screen.Draw(v.Frame(l))
 	}
-	shown := time.Now() // the time of the view, which stands still in a pause
+	shown := time.Now() // the time of the view, which does not advance in a pause
 	for n := 0; ; {
 		select {
 		case <-ctx.Done():

@@ -56,7 +56,7 @@ func TestLiftedPacketsAreRight(t *testing.T) {
 				}
 				const statusGood = "1"
 				if row[0] != statusGood || row[1] != fmt.Sprintf("0x%06x", p.FlowLabel()) && row[1] != fmt.Sprintf("0x%05x", p.FlowLabel()) {
-					t.Errorf("%s: packet %d: checksum status %s, flow label %s, ours %#05x", name, i+1, row[0], row[1], p.FlowLabel())
+					t.Errorf("%s: packet %d: checksum status %s, flow label %s, want %#05x", name, i+1, row[0], row[1], p.FlowLabel())
 				}
 				if got, want, ok := p.ICRC(); !ok || got != want {
 					t.Errorf("%s: packet %d: ICRC %08x, want %08x", name, i+1, got, want)

@@ -20,7 +20,7 @@ var rights = []struct {
 }{
 	{[]int{unix.CAP_NET_ADMIN}, "CAP_NET_ADMIN", "to attach programs to ports and to set the ECMP hash"},
 	{[]int{unix.CAP_BPF, unix.CAP_SYS_ADMIN}, "CAP_BPF (or CAP_SYS_ADMIN)", "to load programs into the kernel"},
-	{[]int{unix.CAP_PERFMON, unix.CAP_SYS_ADMIN}, "CAP_PERFMON (or CAP_SYS_ADMIN)", "since the kernel lets nobody else load programs that do pointer arithmetic"},
+	{[]int{unix.CAP_PERFMON, unix.CAP_SYS_ADMIN}, "CAP_PERFMON (or CAP_SYS_ADMIN)", "since the kernel requires it to load programs that do pointer arithmetic"},
 }
 
 // missingRights says which capabilities the process lacks for the software

@@ -14,7 +14,7 @@ import (
 // silent, some with half a request, scrapes and health are answered, and the process
 // holds no more descriptors than it may.
 func TestSilentClientsLockNobodyOut(t *testing.T) {
-	s := newStand(t)
+	s := newSite(t)
 	s.fill()
 	s.serve(Config{})
 	files := func() int {

@@ -25,12 +25,12 @@ import (
 	"sluice/yang/rows"
 )
 
-var update = flag.Bool("update", false, "write the golden file anew")
+var update = flag.Bool("update", false, "rewrite the golden file")
 
 const patience = 60 * time.Second // the machine may be busy
 
-// stand is a Redis with rows, and a server that has them.
-type stand struct {
+// site is a Redis with rows, and a server that has them.
+type site struct {
 	t     *testing.T
 	redis *privateredis.Server
 	dbs   *sonicdb.Databases
@@ -38,14 +38,14 @@ type stand struct {
 	url string
 }
 
-func newStand(t *testing.T) *stand {
+func newSite(t *testing.T) *site {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "metrics") // t.TempDir can be too long for a socket's path
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	s := &stand{t: t}
+	s := &site{t: t}
 	s.redis, err = privateredis.Start(dir)
 	if errors.Is(err, privateredis.ErrNotInstalled) {
 		t.Skip(err)
@@ -61,7 +61,7 @@ func newStand(t *testing.T) *stand {
 }
 
 // write writes a row, fields by name and value in turn.
-func (s *stand) write(database, table, key string, pairs ...string) {
+func (s *site) write(database, table, key string, pairs ...string) {
 	s.t.Helper()
 	db, err := sonicdb.Open(s.dbs, database, nil)
 	if err != nil {
@@ -78,7 +78,7 @@ func (s *stand) write(database, table, key string, pairs ...string) {
 }
 
 // serve starts the server, and waits until it listens; what it returns ends it.
-func (s *stand) serve(c Config) (end func() error) {
+func (s *site) serve(c Config) (end func() error) {
 	s.t.Helper()
 	c.Databases = s.dbs
 	if c.Address == "" {
@@ -123,7 +123,7 @@ func (s *stand) serve(c Config) (end func() error) {
 	return end
 }
 
-func (s *stand) get(path string) (int, string) {
+func (s *site) get(path string) (int, string) {
 	s.t.Helper()
 	code, body, err := fetch(s.url + path)
 	if err != nil {
@@ -144,7 +144,7 @@ func fetch(url string) (int, string, error) {
 }
 
 // await scrapes until the metrics have a line.
-func (s *stand) await(line string) string {
+func (s *site) await(line string) string {
 	s.t.Helper()
 	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
 		code, body := s.get("/metrics")
@@ -161,7 +161,7 @@ func (s *stand) await(line string) string {
 }
 
 // fill writes rows of every exported table, and of some that are not.
-func (s *stand) fill() {
+func (s *site) fill() {
 	s.t.Helper()
 	s.write("STATE_DB", "SLUICE_STATE", "global", "state", "degraded", "version", "1.2.3", "since", "2026-11-21T12:00:00Z",
 		"driver", "sai", "flow_label", "active", "flow_label_method", "rewrite", "objects", "9", "flows", "64", "config_errors", "2",
@@ -191,9 +191,9 @@ func (s *stand) fill() {
 	s.write("CONFIG_DB", "SLUICE_IPFIX_COLLECTOR", "a", "key_file", "/etc/hunter2")
 }
 
-// ours are the lines that come from rows: what Go and the kernel say of the
+// fromRows are the lines that come from rows: what Go and the kernel say of the
 // process is another each time.
-func ours(body string) string {
+func fromRows(body string) string {
 	var b strings.Builder
 	for line := range strings.Lines(body) {
 		if name := strings.TrimPrefix(strings.TrimPrefix(line, "# HELP "), "# TYPE "); strings.HasPrefix(name, "sluice_") {
@@ -206,7 +206,7 @@ func ours(body string) string {
 // TestGolden: every table's rows as Prometheus sees them, with no word of what is
 // for people or in CONFIG_DB, in a form that promtool finds nothing wrong with.
 func TestGolden(t *testing.T) {
-	s := newStand(t)
+	s := newSite(t)
 	s.fill()
 	s.serve(Config{Flows: 2})
 	code, body := s.get("/metrics")
@@ -215,7 +215,7 @@ func TestGolden(t *testing.T) {
 	}
 	const golden = "testdata/metrics.txt"
 	if *update {
-		if err := os.WriteFile(golden, []byte(ours(body)), 0o644); err != nil {
+		if err := os.WriteFile(golden, []byte(fromRows(body)), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -223,7 +223,7 @@ func TestGolden(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(string(want), ours(body)); diff != "" {
+	if diff := cmp.Diff(string(want), fromRows(body)); diff != "" {
 		t.Error(diff)
 	}
 	if strings.Contains(body, "hunter2") {
@@ -260,7 +260,7 @@ func promtool(t *testing.T) string {
 // TestFewSeries: no flow has a series unless the operator wants some, and a switch
 // of several ASICs says which one everything is of.
 func TestFewSeries(t *testing.T) {
-	s := newStand(t)
+	s := newSite(t)
 	s.fill()
 	s.serve(Config{ASIC: "asic1"})
 	_, body := s.get("/metrics")
@@ -277,7 +277,7 @@ func TestFewSeries(t *testing.T) {
 // TestGarbage: what the model does not know is left out and counted, and the rest
 // of its row is there.
 func TestGarbage(t *testing.T) {
-	s := newStand(t)
+	s := newSite(t)
 	s.write("STATE_DB", "SLUICE_STATE", "global", "state", "dancing", "objects", "-1", "flows", "7", "since", "yesterday", "shoe_size", "42")
 	s.write("COUNTERS_DB", "SLUICE_STATS", "global", "label_written", "0x10", "label_skipped", "5", "cpu_copied", "")
 	s.write("COUNTERS_DB", "SLUICE_STATS", "local", "label_written", "1", "label_skipped", "1")

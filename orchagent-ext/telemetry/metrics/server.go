@@ -20,7 +20,7 @@ import (
 	"sluice/orchagent-ext/telemetry"
 )
 
-// DefaultAddress is on the loopback: beyond it nobody listens unasked.
+// DefaultAddress is on the loopback: another address must be configured.
 const DefaultAddress = "127.0.0.1:9475"
 
 // Bounds of what a client may take.

@@ -20,8 +20,8 @@ import (
 // TestRedisAway: without Redis, or with one that hangs, a scrape is answered, says
 // so, and has nothing of the rows; when it is back, so are they.
 func TestRedisAway(t *testing.T) {
-	for name, away := range map[string]func(*stand) (back func()){
-		"killed": func(s *stand) func() {
+	for name, away := range map[string]func(*site) (back func()){
+		"killed": func(s *site) func() {
 			s.redis.Kill()
 			return func() {
 				if err := s.redis.Restart(false); err != nil {
@@ -30,7 +30,7 @@ func TestRedisAway(t *testing.T) {
 				s.fill()
 			}
 		},
-		"hangs": func(s *stand) func() {
+		"hangs": func(s *site) func() {
 			pid := s.redis.Pid()
 			if err := unix.Kill(pid, unix.SIGSTOP); err != nil {
 				t.Fatal(err)
@@ -44,13 +44,13 @@ func TestRedisAway(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newStand(t)
+			s := newSite(t)
 			s.fill()
 			s.serve(Config{})
 			s.await("sluice_redis_up 1")
 			back := away(s)
 			body := s.await("sluice_redis_up 0")
-			if got := ours(body); strings.Count(got, "\n") != 6 { // two metrics
+			if got := fromRows(body); strings.Count(got, "\n") != 6 { // two metrics
 				t.Errorf("rows are there without Redis:\n%s", got)
 			}
 			if !strings.Contains(body, "\nprocess_resident_memory_bytes ") {
@@ -67,7 +67,7 @@ func TestRedisAway(t *testing.T) {
 
 // TestManyScrapers: scrapes at once all get the rows.
 func TestManyScrapers(t *testing.T) {
-	s := newStand(t)
+	s := newSite(t)
 	s.fill()
 	s.serve(Config{Flows: 3})
 	var wg sync.WaitGroup
@@ -86,7 +86,7 @@ func TestManyScrapers(t *testing.T) {
 
 // TestFresh: Redis is asked once in fresh, however many scrapes there are.
 func TestFresh(t *testing.T) {
-	s := newStand(t)
+	s := newSite(t)
 	source, err := newSource(s.dbs, tables(false))
 	if err != nil {
 		t.Fatal(err)
@@ -124,7 +124,7 @@ func TestHealth(t *testing.T) {
 		"": http.StatusServiceUnavailable, "starting": http.StatusServiceUnavailable,
 		"running": http.StatusOK, "degraded": http.StatusOK, "disabled": http.StatusOK,
 	} {
-		s := newStand(t)
+		s := newSite(t)
 		if state != "" {
 			s.write("STATE_DB", "SLUICE_STATE", "global", "state", state)
 		} else {
@@ -139,7 +139,7 @@ func TestHealth(t *testing.T) {
 
 // TestNothingElse: there are two pages, to be read.
 func TestNothingElse(t *testing.T) {
-	s := newStand(t)
+	s := newSite(t)
 	s.serve(Config{})
 	for _, tt := range []struct {
 		method, path string
@@ -182,7 +182,7 @@ func TestNothingElse(t *testing.T) {
 // TestSlowClient: who opens a connection and sends no request is cut off.
 func TestSlowClient(t *testing.T) {
 	t.Parallel()
-	s := newStand(t)
+	s := newSite(t)
 	s.serve(Config{})
 	conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
 	if err != nil {
@@ -212,7 +212,7 @@ func TestAddressTaken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := newStand(t)
+	s := newSite(t)
 	var log strings.Builder
 	s.Server, err = New(Config{Address: other.Addr().String(), Databases: s.dbs, Log: slog.New(slog.NewTextHandler(&log, nil))})
 	if err != nil {
@@ -253,9 +253,9 @@ func TestAddressTaken(t *testing.T) {
 	}
 }
 
-// TestEnds: when it ended, nobody listens.
+// TestEnds: the port is free after the end.
 func TestEnds(t *testing.T) {
-	s := newStand(t)
+	s := newSite(t)
 	end := s.serve(Config{})
 	s.get("/metrics")
 	if err := end(); err != nil {
@@ -267,7 +267,7 @@ func TestEnds(t *testing.T) {
 }
 
 func TestWrongConfig(t *testing.T) {
-	s := newStand(t)
+	s := newSite(t)
 	for _, tt := range []struct {
 		c    Config
 		want string

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// fresh is how long rows that were read stand for Redis: sluiced writes them
-	// once a second.
+	// fresh is how long rows that were read are used in place of Redis: sluiced writes
+	// them once a second.
 	fresh = time.Second
 
 	// readTimeout is for all rows together. Prometheus gives up after 10 s.

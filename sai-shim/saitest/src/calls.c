@@ -75,7 +75,7 @@ sai_status_t failing(const char *call, const char *object)
 	return SAI_STATUS_SUCCESS;
 }
 
-/* Whether a word stands in a list of words. */
+/* Whether a list of words has a word. */
 static bool listed(const char *words, const char *word)
 {
 	size_t n = strlen(word);

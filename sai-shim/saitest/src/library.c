@@ -235,7 +235,7 @@ static sai_hostif_api_t hostif_api = { .create_hostif_trap_group = create_hostif
 
 /*
  * An ACL table as short as an old library's: without what comes behind counters.
- * Behind it stands a page that nobody may read.
+ * An unreadable page follows it.
  */
 static char *pages;
 

@@ -8,12 +8,12 @@
 
 struct object {
 	bool there;
-	uint32_t references; /* of others to it */
+	uint32_t references; /* of other objects to it */
 	uint32_t count;
 	sai_attribute_t *attributes;
 };
 
-/* Objects of one type; number n stands at n - 1, and no number is given twice. */
+/* Objects of one type; number n is at n - 1, and no number is given twice. */
 static struct {
 	struct object *at;
 	uint32_t count;

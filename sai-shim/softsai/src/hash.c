@@ -137,7 +137,7 @@ static sai_status_t hash_set(struct object *o, sai_attr_id_t id)
 	return hash_apply();
 }
 
-/* The default object's fields, while nobody set them. */
+/* The default object's fields, until they are set. */
 static sai_status_t kernel_fields(sai_s32_list_t *list)
 {
 	int32_t native[FIELDS];

@@ -75,7 +75,7 @@ static bool compile(const struct object *o, struct softsai_policer *p)
 	p->excess = number(o, SAI_POLICER_ATTR_PBS);
 	if (object_value(o, SAI_POLICER_ATTR_MODE)->s32 != SAI_POLICER_MODE_SR_TCM ||
 	    (source && source->s32 != SAI_POLICER_COLOR_SOURCE_BLIND)) {
-		fail("policer: only single rate, three colours, colour-blind is there");
+		fail("policer: only single rate, three colors, color-blind is there");
 		return false;
 	}
 	if (!p->rate || !p->burst || p->rate > SOFTSAI_MAX_RATE || p->burst > SOFTSAI_MAX_BURST || p->excess > SOFTSAI_MAX_BURST) {

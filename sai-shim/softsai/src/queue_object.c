@@ -149,7 +149,7 @@ sai_status_t queue_stats(sai_object_id_t id, uint32_t n, const sai_stat_id_t *id
 		if (!stat_of(&s, ids[i], &values[i], &at))
 			return SAI_STATUS_NOT_SUPPORTED;
 		base = at ? object_value(o, at) : NULL;
-		if (base && base->u64 <= values[i]) /* else somebody made the qdisc anew */
+		if (base && base->u64 <= values[i]) /* else somebody replaced the qdisc */
 			values[i] -= base->u64;
 	}
 	return status;

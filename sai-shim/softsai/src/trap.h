@@ -9,7 +9,7 @@
 
 #include "object.h"
 
-/* Begins to read, and ends it; what nobody reads is dropped and counted. */
+/* Begins to read, and ends it; what is not read is dropped and counted. */
 sai_status_t trap_start(sai_object_id_t id);
 void trap_stop(void);
 

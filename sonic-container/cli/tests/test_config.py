@@ -96,7 +96,7 @@ def test_writes(switch, before, line, after):
     ('port set PortChannel1|Ethernet0', 'name "PortChannel1|Ethernet0": must not be empty, and has no |'),
     ('port del Ethernet4', 'SLUICE_PORT|Ethernet4: no such row'),
     ('port del Ethernet8 flow-label', 'SLUICE_PORT|Ethernet8 flow-label: is not set'),
-    ('port del Ethernet8 colour', 'SLUICE_PORT|Ethernet8 has no field "colour": must be one of flow-label, role, threshold, upstream-neighbor'),
+    ('port del Ethernet8 color', 'SLUICE_PORT|Ethernet8 has no field "color": must be one of flow-label, role, threshold, upstream-neighbor'),
     ('ipfix-collector set gold', 'SLUICE_IPFIX_COLLECTOR|gold: address is needed'),
     ('ipfix-collector set a/b --address 10.0.0.9', 'SLUICE_IPFIX_COLLECTOR name "a/b": must be 1..64 letters, digits, _ . -'),
     ('ipfix-collector set gold --address 10.0.0.300', 'SLUICE_IPFIX_COLLECTOR|gold address "10.0.0.300": must be an IP address'),

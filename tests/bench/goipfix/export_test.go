@@ -21,7 +21,7 @@ import (
 const (
 	batch   = 64
 	pathMTU = 1280
-	linger  = time.Millisecond // that ours listens at the end, for a port unreachable
+	linger  = time.Millisecond // that Sluice's exporter listens at the end, for a port unreachable
 )
 
 // records is flows over IPv6 with everything known but the interfaces.
@@ -37,7 +37,7 @@ func records() []ipfix.Record {
 	return all
 }
 
-// sink is a socket that nobody reads.
+// sink is a socket without a reader.
 func sink(b *testing.B) string {
 	c, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
@@ -52,7 +52,7 @@ func sink(b *testing.B) string {
 func BenchmarkSendUDP(b *testing.B) {
 	b.Run("sluice", func(b *testing.B) {
 		b.ReportAllocs()
-		b.ReportMetric(float64(b.N)/ours(b, b.N).Seconds(), "records/s")
+		b.ReportMetric(float64(b.N)/sluice(b, b.N).Seconds(), "records/s")
 	})
 	b.Run("go-ipfix", func(b *testing.B) {
 		b.ReportAllocs()
@@ -60,15 +60,15 @@ func BenchmarkSendUDP(b *testing.B) {
 	})
 }
 
-// BenchmarkRatio is their time over ours, for the same number of records, one
+// BenchmarkRatio is go-ipfix's time over Sluice's, for the same number of records, one
 // after the other.
 func BenchmarkRatio(b *testing.B) {
-	mine, other := ours(b, b.N), theirs(b, b.N)
+	mine, other := sluice(b, b.N), goIPFIX(b, b.N)
 	b.ReportMetric(other.Seconds()/mine.Seconds(), "ratio")
 }
 
-// ours sends about n records and returns how long that took.
-func ours(b *testing.B, n int) time.Duration {
+// sluice sends about n records and returns how long that took.
+func sluice(b *testing.B, n int) time.Duration {
 	e, err := ipfix.New(ipfix.Config{Collectors: []ipfix.Collector{{Address: sink(b), PathMTU: pathMTU}}, Linger: linger})
 	if err != nil {
 		b.Fatal(err)
@@ -89,7 +89,7 @@ func ours(b *testing.B, n int) time.Duration {
 	return time.Since(began) - linger
 }
 
-// element is one of theirs, and how it gets a record's value.
+// element is one of go-ipfix, and how it gets a record's value.
 type element struct {
 	info *entities.InfoElement
 	set  func(e entities.InfoElementWithValue, r *ipfix.Record)
@@ -138,10 +138,10 @@ func elements() []element {
 	}
 }
 
-// theirs goes the way that go-ipfix recommends for speed: a buffered exporter,
-// and one list of elements whose values are set anew.
-func theirs(b *testing.B, n int) time.Duration {
-	klog.LogToStderr(false) // what it logs would stand in the middle of the figures
+// goIPFIX does what go-ipfix recommends for speed: a buffered exporter, and one list
+// of elements whose values are set again and again.
+func goIPFIX(b *testing.B, n int) time.Duration {
+	klog.LogToStderr(false) // its log would mix with the figures
 	klog.SetOutput(io.Discard)
 	process, err := exporter.InitExportingProcess(exporter.ExporterInput{
 		CollectorAddress: sink(b), CollectorProtocol: "udp", ObservationDomainID: 1, PathMTU: pathMTU,

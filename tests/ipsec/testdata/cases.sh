@@ -1,4 +1,4 @@
-# Two neighbours, a and b, in namespaces. Each case sends five messages from a to b,
+# Two neighbors, a and b, in namespaces. Each case sends five messages from a to b,
 # and prints what was seen: CASE, its name, and JSON. COMMANDS is the folder with
 # the commands of docs/security.md, OBSERVE the observer.
 set -eu
@@ -90,7 +90,7 @@ observe tunnel pfcm
 
 in_ a ip xfrm state flush
 run a state
-observe sender-anew pfcm
+observe sender-restarted pfcm
 
 in_ b ip xfrm state flush
 integrity=${integrity%????}0000 run b state

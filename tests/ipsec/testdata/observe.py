@@ -1,7 +1,7 @@
 """Counts the notifications that go from one network namespace to another over their
 device eth0: those that leave the first in the clear, and the ESP packets; those that
 come to the second with the mark 0x51, and those that its kernel delivers to a raw
-ICMPv6 socket. At each line of its input it prints the counts, and begins anew.
+ICMPv6 socket. At each line of its input it prints the counts, and begins again.
 """
 
 import ctypes

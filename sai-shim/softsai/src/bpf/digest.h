@@ -4,7 +4,7 @@
  * and comparison of a whole key cost more than all the rest of the search.
  *
  * It is the sum NH of UMAC (RFC 4418, section 5.2.2), whose products do not wait
- * for each other, by a secret seed: nobody outside can make flows that meet in
+ * for each other, by a secret seed: a sender cannot make flows that meet in
  * one digest. Two keys may; so an entry keeps its key, and matches nothing else.
  */
 #ifndef SOFTSAI_DIGEST_H

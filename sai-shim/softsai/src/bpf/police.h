@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* Token buckets: single rate, three colours (RFC 2697, colour-blind). */
+/* Token buckets: single rate, three colors (RFC 2697, color-blind). */
 #ifndef SOFTSAI_POLICE_H
 #define SOFTSAI_POLICE_H
 
@@ -18,7 +18,7 @@ static __always_inline __u32 police_actions(__u32 index, __u32 octets)
 {
 	struct softsai_policer *b = bpf_map_lookup_elem(&soft_policers, &index);
 	__u64 now = bpf_ktime_get_ns(), cost, fill, room;
-	__u32 colour = 2, action;
+	__u32 color = 2, action;
 
 	if (!b || !b->rate)
 		return 0;
@@ -44,14 +44,14 @@ static __always_inline __u32 police_actions(__u32 index, __u32 octets)
 	}
 	if (b->tokens >= cost) {
 		b->tokens -= cost;
-		colour = 0;
+		color = 0;
 	} else if (b->spare >= cost) {
 		b->spare -= cost;
-		colour = 1;
+		color = 1;
 	}
-	b->count[colour]++;
-	b->bytes[colour] += octets;
-	action = b->action[colour];
+	b->count[color]++;
+	b->bytes[color] += octets;
+	action = b->action[color];
 	bpf_spin_unlock(&b->lock);
 	return action;
 }

@@ -136,7 +136,7 @@ struct softsai_counter {
 	__u64 bytes; /* of the frame without FCS */
 };
 
-/* A token bucket with three colours. An index of 0 is the one before the CPU. */
+/* A token bucket with three colors. An index of 0 is the one before the CPU. */
 struct softsai_policer {
 	struct bpf_spin_lock lock;
 	__u32 packets;	 /* meters packets, else octets */
@@ -148,7 +148,7 @@ struct softsai_policer {
 	__u64 filled;	 /* when, in ns of CLOCK_MONOTONIC */
 	__u32 action[3]; /* of green, yellow, red: enum softsai_action */
 	__u32 zero;
-	__u64 count[3];	 /* packets, by colour */
+	__u64 count[3];	 /* packets, by color */
 	__u64 bytes[3];
 };
 

@@ -53,7 +53,7 @@ const (
 	sll2Len = 20
 )
 
-// Times of a packet: pcapng can say others, but nobody reckons with them.
+// Times of a packet: pcapng can have others, which no program expects.
 var earliest, latest = time.Unix(0, math.MinInt64), time.Unix(0, math.MaxInt64)
 
 func bounded(t time.Time) time.Time {
@@ -91,8 +91,8 @@ func (f *Frame) ParseNotification(p *notify.Packet, c notify.CodePoints) error {
 	return p.ParseIP(f.Data[header:], c)
 }
 
-// header is the length of what stands before the IP header; ok is false where
-// there is none.
+// header is the length of the headers before the IP header; ok is false without an IP
+// header.
 func (f *Frame) header() (length int, ok bool) {
 	switch f.Link {
 	case layers.LinkTypeRaw, linkTypeRawBSD, linkTypeRawOpen, layers.LinkTypeIPv4, layers.LinkTypeIPv6:
@@ -270,7 +270,7 @@ type counter struct {
 	ctx  context.Context
 	r    io.Reader
 	n    int64
-	room []byte      // that a Read which nobody waits for any more may still fill
+	room []byte      // that an abandoned Read may still fill
 	done chan result // of the Read that is under way
 	last time.Time   // when reading ends, once ctx has
 

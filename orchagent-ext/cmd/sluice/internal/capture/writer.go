@@ -22,7 +22,7 @@ type Writer struct {
 	ids  map[ngInterface]int
 }
 
-// ngInterface names an interface of a pcapng file, which numbers them anew in
+// ngInterface names an interface of a pcapng file, which numbers them from 0 in
 // each section.
 type ngInterface struct{ section, index int }
 

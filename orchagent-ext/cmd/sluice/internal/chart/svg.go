@@ -143,7 +143,7 @@ func panel(out *bytes.Buffer, g Group, x, y, width, scale float64) {
 }
 
 // ticks labels the bars, or as many of them as there is room for. Words that all
-// labels begin with stand once, below.
+// labels begin with are written once, below.
 func ticks(out *bytes.Buffer, bars []Bar, x, y, pitch float64) {
 	axis := sharedWords(bars)
 	widest := 0.0
@@ -172,7 +172,7 @@ func sharedWords(bars []Bar) string {
 	return shared[:strings.LastIndexByte(shared, ' ')+1]
 }
 
-// legend explains line and colour; it ends at x.
+// legend explains line and color; it ends at x.
 func legend(out *bytes.Buffer, x, y float64) {
 	const worst, mean = "largest", "mean"
 	x -= textWidth(worst, tickSize)

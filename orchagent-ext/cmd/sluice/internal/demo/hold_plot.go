@@ -79,7 +79,7 @@ func (t *trial) spans() (list []chart.Spans) {
 				delete(open, stream)
 			}
 		}
-		for _, h := range t.heard {
+		for _, h := range t.arrivals {
 			at := h.at.Seconds()
 			if h.kind != notify.KindPFCM || h.link != link {
 				continue

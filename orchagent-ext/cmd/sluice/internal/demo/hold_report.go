@@ -90,7 +90,7 @@ func (t *trial) summary(alone *trial) holdRun {
 		HeldLost:        max(lost, 0),
 		Drops:           float64(t.dropped),
 		Deepest:         float64(t.depths.deepest),
-		Messages:        float64(len(t.heard) + t.frames),
+		Messages:        float64(len(t.arrivals) + t.frames),
 	}
 	return h
 }
@@ -98,7 +98,7 @@ func (t *trial) summary(alone *trial) holdRun {
 // hops is the number of links on which a PFCM went up.
 func (t *trial) hops() int {
 	links := map[int]bool{}
-	for _, h := range t.heard {
+	for _, h := range t.arrivals {
 		if h.kind == notify.KindPFCM {
 			links[h.link] = true
 		}

@@ -52,8 +52,8 @@ func sampleDepths(ctx context.Context, ports []*fabric.Interface, begin time.Tim
 	return d
 }
 
-// A hearing is a notification that was seen on a link.
-type hearing struct {
+// An arrival is a notification that arrived on a link.
+type arrival struct {
 	at     time.Duration // since the run began
 	link   int           // in the order of the links given
 	kind   notify.Kind
@@ -62,13 +62,13 @@ type hearing struct {
 	us     uint16
 }
 
-// ears hear the notifications that arrive at interfaces.
-type ears struct {
-	sockets []int
-	wg      sync.WaitGroup
-	mu      sync.Mutex
-	heard   []hearing
-	err     error
+// listeners record the notifications that arrive at interfaces.
+type listeners struct {
+	sockets  []int
+	wg       sync.WaitGroup
+	mu       sync.Mutex
+	arrivals []arrival
+	err      error
 }
 
 // onlyNotifications lets through what may be a PFCM or PFC frame: data packets are
@@ -83,9 +83,9 @@ var onlyNotifications = []bpf.Instruction{
 	bpf.RetConstant{Val: 0},
 }
 
-// listen hears until ctx ends; then Wait returns.
-func listen(ctx context.Context, at []*fabric.Interface, begin time.Time) (*ears, error) {
-	e := &ears{}
+// listen records until ctx ends; then wait returns.
+func listen(ctx context.Context, at []*fabric.Interface, begin time.Time) (*listeners, error) {
+	l := &listeners{}
 	raw, err := bpf.Assemble(onlyNotifications)
 	if err != nil {
 		return nil, err
@@ -97,22 +97,22 @@ func listen(ctx context.Context, at []*fabric.Interface, begin time.Time) (*ears
 	for link, p := range at {
 		fd, err := p.PacketSocket(unix.ETH_P_ALL)
 		if err == nil {
-			e.sockets = append(e.sockets, fd)
+			l.sockets = append(l.sockets, fd)
 			err = unix.SetsockoptSockFprog(fd, unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, &unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]})
 		}
 		if err == nil {
 			err = unix.SetsockoptInt(fd, unix.SOL_PACKET, unix.PACKET_IGNORE_OUTGOING, 1)
 		}
 		if err != nil {
-			e.close()
+			l.close()
 			return nil, fmt.Errorf("listen at %s of %s: %w", p.Name, p.Node.Name, err)
 		}
-		e.wg.Go(func() { e.hear(ctx, fd, link, begin) })
+		l.wg.Go(func() { l.record(ctx, fd, link, begin) })
 	}
-	return e, nil
+	return l, nil
 }
 
-func (e *ears) hear(ctx context.Context, fd, link int, begin time.Time) {
+func (l *listeners) record(ctx context.Context, fd, link int, begin time.Time) {
 	var p notify.Packet
 	frame := make([]byte, 1<<14)
 	for ctx.Err() == nil {
@@ -125,35 +125,35 @@ func (e *ears) hear(ctx context.Context, fd, link int, begin time.Time) {
 		case errors.Is(err, unix.EINTR):
 			continue
 		case err != nil:
-			e.mu.Lock()
-			e.err = err
-			e.mu.Unlock()
+			l.mu.Lock()
+			l.err = err
+			l.mu.Unlock()
 			return
 		}
 		if p.Parse(frame[:n], notify.DefaultCodePoints()) != nil || p.Kind != notify.KindPFCM && p.Kind != notify.KindPFC {
 			continue
 		}
-		h := hearing{at: time.Since(begin), link: link, kind: p.Kind}
+		h := arrival{at: time.Since(begin), link: link, kind: p.Kind}
 		if p.Kind == notify.KindPFCM {
 			h.stream, h.action, h.us = p.PFCM.StreamID, p.PFCM.Action, p.PFCM.Time
 		}
-		e.mu.Lock()
-		e.heard = append(e.heard, h)
-		e.mu.Unlock()
+		l.mu.Lock()
+		l.arrivals = append(l.arrivals, h)
+		l.mu.Unlock()
 	}
 }
 
-// wait returns what was heard, after the context of listen has ended.
-func (e *ears) wait() ([]hearing, error) {
-	e.wg.Wait()
-	e.close()
-	return e.heard, e.err
+// wait returns the notifications, after the context of listen has ended.
+func (l *listeners) wait() ([]arrival, error) {
+	l.wg.Wait()
+	l.close()
+	return l.arrivals, l.err
 }
 
-func (e *ears) close() {
-	e.wg.Wait()
-	for _, fd := range e.sockets {
+func (l *listeners) close() {
+	l.wg.Wait()
+	for _, fd := range l.sockets {
 		_ = unix.Close(fd)
 	}
-	e.sockets = nil
+	l.sockets = nil
 }

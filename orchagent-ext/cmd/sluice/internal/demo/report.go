@@ -67,7 +67,7 @@ func (r *report) judge() error {
 	check(r.Labels.Checked > 0 && r.Labels.Right == r.Labels.Checked, "%d of %d labels are wrong; the first: %s", r.Labels.Checked-r.Labels.Right, r.Labels.Checked, r.firstWrong)
 	check(r.ICRCBad == 0, "%d packets arrived with a wrong ICRC", r.ICRCBad)
 	check(r.Lost == 0, "%d packets did not arrive, or not as they were sent", r.Lost)
-	check(r.foreign == 0, "%d packets arrived that nobody sent, or that were sent less often", r.foreign)
+	check(r.foreign == 0, "%d packets arrived that were not sent, or were sent less often", r.foreign)
 	return errors.Join(errs...)
 }
 

@@ -26,14 +26,14 @@ func goodReport() report {
 
 func TestReportJudges(t *testing.T) {
 	for want, change := range map[string]func(*report){
-		"":                               func(*report) {},
-		"without labels worst ÷ mean is": func(r *report) { r.Balance.Before = spread.Of([]uint64{1, 63, 0, 0}) },
-		"with labels worst ÷ mean is":    func(r *report) { r.Balance.After = spread.Of([]uint64{0, 0, 21, 21}) },
-		"1 of 128 labels are wrong":      func(r *report) { r.Labels.Right-- },
-		"0 of 0 labels are wrong":        func(r *report) { r.Labels = labels{} },
-		"2 packets arrived with a wrong": func(r *report) { r.count(verdict{ICRCBad: 2}) },
-		"3 packets did not arrive":       func(r *report) { r.count(verdict{Lost: 3}) },
-		"4 packets arrived that nobody":  func(r *report) { r.count(verdict{Foreign: 4}) },
+		"":                                func(*report) {},
+		"without labels worst ÷ mean is":  func(r *report) { r.Balance.Before = spread.Of([]uint64{1, 63, 0, 0}) },
+		"with labels worst ÷ mean is":     func(r *report) { r.Balance.After = spread.Of([]uint64{0, 0, 21, 21}) },
+		"1 of 128 labels are wrong":       func(r *report) { r.Labels.Right-- },
+		"0 of 0 labels are wrong":         func(r *report) { r.Labels = labels{} },
+		"2 packets arrived with a wrong":  func(r *report) { r.count(verdict{ICRCBad: 2}) },
+		"3 packets did not arrive":        func(r *report) { r.count(verdict{Lost: 3}) },
+		"4 packets arrived that were not": func(r *report) { r.count(verdict{Foreign: 4}) },
 	} {
 		r := goodReport()
 		change(&r)
@@ -79,18 +79,18 @@ func TestReportFiles(t *testing.T) {
 // What the demo writes into CONFIG_DB is what the model allows.
 func TestRowsAreValid(t *testing.T) {
 	ports := map[string]bool{}
-	var ours []rows.Row
+	var sluice []rows.Row
 	for _, c := range append(portRows(leafSpine()), enableLabels()) {
 		if c.Row.Table == "PORT" {
 			ports[c.Row.Key] = true
 		} else {
-			ours = append(ours, c.Row)
+			sluice = append(sluice, c.Row)
 		}
 	}
-	if len(ports) != 5 || len(ours) != 6 {
-		t.Errorf("%d ports, %d rows of ours: want 5 and 6", len(ports), len(ours))
+	if len(ports) != 5 || len(sluice) != 6 {
+		t.Errorf("%d ports, %d rows of Sluice: want 5 and 6", len(ports), len(sluice))
 	}
-	for _, e := range rows.Validate(ours, func(table, key string) bool { return table == "PORT" && ports[key] }) {
+	for _, e := range rows.Validate(sluice, func(table, key string) bool { return table == "PORT" && ports[key] }) {
 		t.Error(e)
 	}
 }

@@ -29,7 +29,7 @@ func Monotonic() int64 {
 func Run(ctx context.Context, fd int, c Config, start, until int64) (Counters, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	// A sleep ends on time, not with others' 50 µs later.
+	// A sleep ends on time, not with the default slack of 50 µs.
 	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0) // lacking it only makes the pace coarser
 	s := NewSender(c, start)
 	toReal := time.Now().UnixNano() - Monotonic()

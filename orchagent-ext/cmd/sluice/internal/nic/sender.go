@@ -37,7 +37,7 @@ type Counters struct {
 	PFC             uint64
 	Advice          uint64
 	CNP             uint64
-	Refused         uint64 // notifications that are not to be obeyed, or about no flow of ours
+	Refused         uint64 // notifications that are not obeyed by configuration, or about another sender's flow
 }
 
 // Sender decides when each flow sends. Times are nanoseconds on any one clock. It

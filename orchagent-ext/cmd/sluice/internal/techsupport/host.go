@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// file reads a small file below the root, without what stands at its end.
+// file reads a small file below the root, without spaces at its end.
 func (c *Config) file(name string) (string, error) {
 	text, err := os.ReadFile(filepath.Join(c.Root, name))
 	return strings.TrimSpace(string(text)), err

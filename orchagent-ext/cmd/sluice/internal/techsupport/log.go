@@ -34,7 +34,7 @@ func logLines(ctx context.Context, c *Config) ([]Item, error) {
 	var errs []error
 	after := c.Now().Add(-c.Since)
 	for _, name := range logs {
-		lines, err := c.ours(ctx, name, after)
+		lines, err := c.linesOf(ctx, name, after)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -52,8 +52,8 @@ func logLines(ctx context.Context, c *Config) ([]Item, error) {
 	return items, errors.Join(errs...)
 }
 
-// ours returns the lines of a file.
-func (c *Config) ours(ctx context.Context, name string, after time.Time) ([]string, error) {
+// linesOf returns the lines of a file that name Sluice.
+func (c *Config) linesOf(ctx context.Context, name string, after time.Time) ([]string, error) {
 	f, err := os.Open(filepath.Join(c.Root, name))
 	if err != nil {
 		return nil, err

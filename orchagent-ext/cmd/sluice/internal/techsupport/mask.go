@@ -4,7 +4,7 @@ package techsupport
 
 import "regexp"
 
-// mask stands for a secret.
+// mask replaces a secret.
 const mask = "(masked)"
 
 // secret is what the name of a field with a secret has in it.
@@ -38,9 +38,9 @@ var (
 // value is one in text, in quotes where it has blanks.
 const value = `("(?:[^"\\]|\\.)*"?|'[^']*'?|[^\s",;]+)`
 
-// Masked returns the value of a field, or what stands for it where the field's
-// name looks like that of a secret; passwords in URLs, their hashes, private keys and
-// tokens are masked in every field. A row that tells of a field of another row, as those of
+// Masked returns the value of a field, or mask if the field's name looks like that of
+// a secret; passwords in URLs, their hashes, private keys and tokens are masked in
+// every field. A row that tells of a field of another row, as those of
 // SLUICE_CONFIG_ERROR do, is judged by that field's name.
 func Masked(fields map[string]string, name string) string {
 	text := fields[name]

@@ -100,7 +100,7 @@ func collect(ctx context.Context, c *Config, from []source) *Report {
 	}
 	results := make([]chan result, len(from))
 	for i, s := range from {
-		results[i] = make(chan result, 1) // one that comes too late blocks nobody
+		results[i] = make(chan result, 1) // a late result blocks no goroutine
 		go func() {
 			var got result
 			defer func() {

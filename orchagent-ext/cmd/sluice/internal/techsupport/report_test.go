@@ -178,7 +178,7 @@ func TestPartsThatHangOrPanic(t *testing.T) {
 	})
 }
 
-// TestBounds: whatever stands in the databases and the log, the report has its
+// TestBounds: whatever the databases and the log hold, the report has its
 // bound, as text and as JSON, and says what is left out.
 func TestBounds(t *testing.T) {
 	long := strings.Repeat("\x1b<\xff", 1<<20)

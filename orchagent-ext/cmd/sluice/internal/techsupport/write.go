@@ -17,8 +17,7 @@ import (
 	"sluice/yang/text"
 )
 
-// nameWidth is how far values are moved to the right at most, to stand below
-// each other.
+// nameWidth is the largest width of names, up to which values are aligned.
 const nameWidth = 32
 
 // Text writes the report for people.

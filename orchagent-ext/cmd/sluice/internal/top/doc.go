@@ -6,7 +6,7 @@
 // top of the sluice tool calls it.
 //
 // It is pure: it reads no database, no clock and no terminal, so that recorded
-// rows give the same frame for ever. It writes no escape code but colours, and
+// rows give the same frame for ever. It writes no escape code but colors, and
 // these only where the [Layout] asks for them. What is not known is shown as -,
 // and is null in JSON, never 0.
 package top

@@ -15,7 +15,7 @@ type Layout struct {
 	Width  int   // columns; 0: as many as it takes
 	Height int   // lines; 0: as many as there are
 	UTF8   bool  // the terminal shows it
-	Colour bool  // of states
+	Color  bool  // of states
 	Order  Order // by what the flows are sorted, for their header
 	Footer string
 }
@@ -80,8 +80,8 @@ func (l Layout) finish(v *View, out []string) string {
 		if l.Width > 0 {
 			line = g.cut(line, l.Width)
 		}
-		if i == 0 && l.Colour {
-			line = v.colour(line)
+		if i == 0 && l.Color {
+			line = v.color(line)
 		}
 		b.WriteString(line + "\n")
 	}
@@ -183,17 +183,17 @@ const (
 	plain  = "\x1b[0m"
 )
 
-// colour colours the state in the first line.
-func (v *View) colour(line string) string {
-	colour := red
+// color colors the state in the first line.
+func (v *View) color(line string) string {
+	color := red
 	switch v.State {
 	case "running":
-		colour = green
+		color = green
 	case "degraded", "starting", "disabled":
-		colour = yellow
+		color = yellow
 	}
 	word := v.stateWord()
-	return strings.Replace(line, "  "+word, "  "+colour+word+plain, 1)
+	return strings.Replace(line, "  "+word, "  "+color+word+plain, 1)
 }
 
 func (p Paths) line(g glyphs) string {

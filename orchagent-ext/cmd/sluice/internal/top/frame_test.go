@@ -18,7 +18,7 @@ import (
 	"sluice/yang/rows"
 )
 
-// before.json and now.json are rows as they stood in Redis while a real sluiced
+// before.json and now.json are rows as Redis held them while a real sluiced
 // labelled packets on the software switch; the test that wrote them, with
 // -record, is TestTop in tests/e2e.
 var update = flag.Bool("update", false, "write the frames into testdata")
@@ -187,7 +187,7 @@ func TestHelpIsWhole(t *testing.T) {
 	}
 }
 
-func TestASCIIAndColour(t *testing.T) {
+func TestASCIIAndColor(t *testing.T) {
 	v := viewOf(recorded(t, "before.json"), recorded(t, "now.json"))
 	frame := v.Frame(Layout{Width: 80, Height: 24})
 	for _, r := range frame {
@@ -199,9 +199,9 @@ func TestASCIIAndColour(t *testing.T) {
 		"running": green + "running" + plain, "degraded": yellow + "degraded" + plain, "": red + "not running" + plain,
 	} {
 		v.State = state
-		coloured := v.Frame(Layout{Width: 80, Height: 24, Colour: true})
-		if !strings.Contains(coloured, want) || strings.Count(coloured, "\x1b[") != 2 {
-			t.Errorf("state %q: %q", state, strings.SplitN(coloured, "\n", 2)[0])
+		colored := v.Frame(Layout{Width: 80, Height: 24, Color: true})
+		if !strings.Contains(colored, want) || strings.Count(colored, "\x1b[") != 2 {
+			t.Errorf("state %q: %q", state, strings.SplitN(colored, "\n", 2)[0])
 		}
 	}
 }
@@ -251,7 +251,7 @@ func TestHeaderSays(t *testing.T) {
 			r.Table = "NONE"
 		}
 	})
-	if got := viewOf(nil, hash).Frame(Layout{}); !strings.Contains(got, "no flows: with the means hash the switch keeps none") {
+	if got := viewOf(nil, hash).Frame(Layout{}); !strings.Contains(got, "no flows: the switch keeps flows only with method rewrite, and uses hash") {
 		t.Errorf("no flows:\n%s", got)
 	}
 }

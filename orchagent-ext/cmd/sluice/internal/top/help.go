@@ -30,7 +30,7 @@ path share  1.00: all fabric ports send the same; their number: one sends all
 labels/s    packets that got a label, and that kept one of their own
 dropped/s   on the way to the CPU: the receive ring was full, malformed, not
             RoCEv2; new flows: their queue was full, no room on the switch
--           not known: no two readings yet, or the counter began anew
+-           not known: no two readings yet, or the counter was reset
 
 Any key goes back.`
 

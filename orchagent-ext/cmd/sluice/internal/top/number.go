@@ -53,14 +53,14 @@ func (n Number) percent() string {
 	return fmt.Sprintf("%.1f%%", 100*n.value)
 }
 
-// total is a counter as it stands.
+// total is the value of a counter.
 func total(c counters, name string) Number {
 	v, ok := c[name]
 	return Number{float64(v), ok}
 }
 
 // rate is how fast a counter rose, a second; not known where it was not there
-// before, or went back, since then it began anew.
+// before, or decreased, since then it was reset.
 func rate(before, now counters, name string, span time.Duration) Number {
 	was, ok := before[name]
 	is, still := now[name]

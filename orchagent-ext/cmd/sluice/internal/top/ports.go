@@ -47,8 +47,8 @@ func (v *View) ports(before, now *Snapshot, span time.Duration) {
 	}
 }
 
-// inGroup reports whether the port is taken for one of the ECMP group: those of
-// role fabric are, since which next hops a route has stands in no table of ours.
+// inGroup reports whether the port counts as one of the ECMP group: those of role
+// fabric do, since no table of Sluice has the next hops of routes.
 func (p *Port) inGroup() bool { return p.Role == "fabric" }
 
 // natural compares names so that Ethernet4 comes before Ethernet16.

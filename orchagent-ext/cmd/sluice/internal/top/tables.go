@@ -170,7 +170,7 @@ func (v *View) noFlows() string {
 	case v.AllFlows > 0:
 		return fmt.Sprintf("none of the %d flows names this port", v.AllFlows)
 	case v.Method != "" && v.Method != "rewrite":
-		return fmt.Sprintf("no flows: with the means %s the switch keeps none, only with rewrite it does", v.Method)
+		return fmt.Sprintf("no flows: the switch keeps flows only with method rewrite, and uses %s", v.Method)
 	default:
 		return "no flows"
 	}

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// glyphs are the characters beyond ASCII, or what stands for them.
+// glyphs are the characters beyond ASCII, or their replacements.
 type glyphs struct{ ellipsis, divided string }
 
 var (

@@ -92,7 +92,7 @@ func TestQueueOfNow(t *testing.T) {
 	}
 }
 
-// TestNothingIsNegative: a counter that went back began anew, and one that was
+// TestNothingIsNegative: a counter that decreased was reset, and one that was
 // not there has no rate.
 func TestNothingIsNegative(t *testing.T) {
 	flow := func(n int) string {
@@ -210,7 +210,7 @@ func TestNumbers(t *testing.T) {
 }
 
 // TestModelHasTheFields: every table and counter that is read is in the models,
-// so that none is read that nobody writes.
+// so that only written fields are read.
 func TestModelHasTheFields(t *testing.T) {
 	for database, tables := range map[string][]string{"CONFIG_DB": ConfigTables, "STATE_DB": StateTables, "COUNTERS_DB": CountersTables} {
 		for _, name := range tables {

@@ -56,7 +56,7 @@ const (
 	constantSport = 0xc000
 	cmSport       = 0xc001
 	messageLength = 4 // packets of an RDMA write
-	ackDelay      = 8 // data packets of others before an acknowledgement comes
+	ackDelay      = 8 // data packets of other queue pairs before an acknowledgment comes
 	spacing       = time.Microsecond
 	pkey          = 0xffff
 	qkey          = 0x11111111
@@ -95,7 +95,7 @@ type ack struct {
 // The frame is reused: emit must not keep it.
 //
 // Of each host pair, host A is 2001:db8:0:1::n and host B 2001:db8:0:2::n. QPNs
-// are sequential from a random start, as adapters allot them. A sends RDMA
+// are sequential from a random start, as adapters allocate them. A sends RDMA
 // writes of 4 packets, the queue pairs taking turns in a new random order each
 // round; B acknowledges the last packet of each. UD sends single datagrams.
 func Generate(c Config, emit func(at time.Time, frame []byte) error) error {

@@ -33,7 +33,7 @@ func NewLifter(prefix netip.Prefix) (*Lifter, error) {
 
 // Lift returns the IPv6 packet in an Ethernet frame. MAC addresses, VLAN tags,
 // TOS, TTL, UDP source port, BTH and all behind it stay; the flow label is 0,
-// ICRC and UDP checksum are computed anew. The frame is reused by the next call.
+// ICRC and UDP checksum are computed again. The frame is reused by the next call.
 func (l *Lifter) Lift(p *roce.Packet) ([]byte, error) {
 	if !p.Is4() || p.Tunnelled() || !p.Complete() {
 		return nil, ErrNotLifted

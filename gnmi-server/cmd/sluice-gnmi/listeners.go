@@ -28,12 +28,12 @@ import (
 )
 
 const (
-	// A client is asked whether it is there after this silence, and is gone if it
-	// says nothing.
+	// A silent client gets a keepalive ping after keepaliveTime, and is disconnected
+	// without an answer.
 	keepaliveTime    = 30 * time.Second
 	keepaliveTimeout = 10 * time.Second
 
-	// A client that pings more often than this is cut off.
+	// A client that pings more often than this is disconnected.
 	pingMinimum = 5 * time.Second
 
 	// handshake is for how long TLS and the first octets of HTTP/2 may take.
@@ -48,7 +48,8 @@ const (
 	// headers is how long the headers of an RPC may be, in octets.
 	headers = 16 << 10
 
-	// window is how much of a message gRPC takes before anybody asks for it, in octets.
+	// window is how much of a message gRPC receives before the server reads it, in
+	// octets.
 	window = 64 << 10
 
 	// othersShare is the share of a port's sessions that one address cannot have.
@@ -57,53 +58,53 @@ const (
 	// grace is how long RPCs have to end when the server stops.
 	grace = 5 * time.Second
 
-	// healthInterval is how often the databases are asked whether they answer.
+	// healthInterval is how often the databases are pinged.
 	healthInterval = 2 * time.Second
 )
 
-// ports are the listeners, each with the gRPC server behind it.
-type ports struct {
+// listeners are the open listeners, each with its gRPC server.
+type listeners struct {
 	options *options
 	server  *server.Server
 	health  *health.Server
 	servers []*grpc.Server
-	ears    []net.Listener
+	limited []net.Listener
 	log     *slog.Logger
 }
 
 // open opens what the options name.
-func open(o *options, s *server.Server, log *slog.Logger) (*ports, error) {
-	p := &ports{options: o, server: s, health: health.NewServer(), log: log}
+func open(o *options, s *server.Server, log *slog.Logger) (*listeners, error) {
+	p := &listeners{options: o, server: s, health: health.NewServer(), log: log}
 	if o.socket != "" {
-		ear, err := listenUnix(o.socket)
+		l, err := listenUnix(o.socket)
 		if err != nil {
 			return nil, err
 		}
-		p.add(ear, o.maxSessions, nil)
+		p.add(l, o.maxSessions, nil)
 		log.Info("listening", "socket", o.socket)
 	}
 	if o.plain != "" {
-		ear, err := listenLoopback(o.plain)
+		l, err := listenLoopback(o.plain)
 		if err != nil {
 			return nil, err
 		}
-		p.add(ear, o.maxSessions, nil)
-		log.Warn("listening in plain text", "address", ear.Addr().String())
+		p.add(l, o.maxSessions, nil)
+		log.Warn("listening in plain text", "address", l.Addr().String())
 	}
 	if o.cert != "" {
-		ear, err := net.Listen("tcp", o.listen)
+		l, err := net.Listen("tcp", o.listen)
 		if err != nil {
 			return nil, err
 		}
-		p.add(ear, o.maxSessions-o.maxSessions/othersShare, s.Who.Certificates.Config())
-		log.Info("listening with TLS", "address", ear.Addr().String())
+		p.add(l, o.maxSessions-o.maxSessions/othersShare, s.Who.Certificates.Config())
+		log.Info("listening with TLS", "address", l.Addr().String())
 	}
 	return p, nil
 }
 
-// add puts a gRPC server behind a listener; perSource is how many sessions an
-// address may have there.
-func (p *ports) add(ear net.Listener, perSource int, config *tls.Config) {
+// add makes the gRPC server of a listener; perSource is how many sessions an address
+// may have there.
+func (p *listeners) add(l net.Listener, perSource int, config *tls.Config) {
 	o := p.options
 	options := []grpc.ServerOption{
 		grpc.InTapHandle(p.server.Tap),
@@ -135,24 +136,24 @@ func (p *ports) add(ear net.Listener, perSource int, config *tls.Config) {
 		reflection.Register(s)
 	}
 	p.servers = append(p.servers, s)
-	p.ears = append(p.ears, sessions.Limit(ear, limits, begin, &p.server.Stats.Connections, p.log))
+	p.limited = append(p.limited, sessions.Limit(l, limits, begin, &p.server.Stats.Connections, p.log))
 }
 
 // descriptors returns how many files and connections the process may have open.
 func descriptors() int {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
-		return 1024 // what there is at least
+		return 1024 // the least that Linux gives
 	}
 	return int(min(limit.Cur, 1<<20)) //nolint:gosec // it fits
 }
 
 // serve serves until ctx is done, and then lets RPCs end for a while.
-func (p *ports) serve(ctx context.Context) error {
+func (p *listeners) serve(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	for i, s := range p.servers {
 		group.Go(func() error {
-			if err := s.Serve(p.ears[i]); !errors.Is(err, grpc.ErrServerStopped) { // before it began
+			if err := s.Serve(p.limited[i]); !errors.Is(err, grpc.ErrServerStopped) { // before it began
 				return err
 			}
 			return nil
@@ -171,8 +172,8 @@ func (p *ports) serve(ctx context.Context) error {
 	return group.Wait()
 }
 
-// watchHealth says that the server serves while the databases answer.
-func (p *ports) watchHealth(ctx context.Context) {
+// watchHealth reports SERVING while the databases answer.
+func (p *listeners) watchHealth(ctx context.Context) {
 	tick := time.NewTicker(healthInterval)
 	defer tick.Stop()
 	for {
@@ -190,8 +191,8 @@ func (p *ports) watchHealth(ctx context.Context) {
 	}
 }
 
-// listenUnix listens on a socket for its owner and group. What an ended process
-// has left there is removed.
+// listenUnix listens on a socket for its owner and group. The socket of an ended
+// process is removed first.
 func listenUnix(path string) (net.Listener, error) {
 	if conn, err := net.Dial("unix", path); err == nil {
 		_ = conn.Close()
