@@ -149,18 +149,20 @@ folders() { # FOLDER...
 	done
 }
 
-# limited runs a program as the chosen user, of few capabilities, +NAME each.
-limited() { # CAPABILITIES PROGRAM [FLAG]
+# limited runs a program as the chosen user, that can have few capabilities, +NAME each,
+# and has those of them that this container holds.
+limited() { # CAPABILITIES HELD PROGRAM [FLAG]
 	[ "$user" != 0 ] || group=0
-	bounds=-all$1
-	shift
-	exec setpriv --bounding-set="$bounds" --inh-caps="$bounds" --ambient-caps="$bounds" --no-new-privs \
+	bounds=-all$1 held=-all$2
+	shift 2
+	exec setpriv --bounding-set="$bounds" --inh-caps="$held" --ambient-caps="$held" --no-new-privs \
 		--groups="$(redis_groups "$group")" --reuid="$user" --regid="$group" "$@"
 }
 
 # sealed makes /proc/sys read-only but for what is named, as Docker has it in a container
 # that is not privileged. What the kernel does not have is left out.
 sealed() { # FILE...
+	[ -w /proc/sys/kernel/core_pattern ] || return 0
 	mount -n --bind /proc/sys /proc/sys && mount -n -o remount,bind,ro /proc/sys || return
 	for file; do
 		[ ! -e "/proc/sys/$file" ] ||
@@ -193,13 +195,16 @@ sluiced)
 	# library may need others: SLUICE_CAPABILITIES="net_admin sys_rawio"; all: no limit.
 	capabilities=${SLUICE_CAPABILITIES:-net_admin net_raw${SLUICE_SAI_LIBRARY:+ sys_admin}}
 	[ "$capabilities" != all ] || exec "$@"
-	names=
+	names='' held=''
 	for name in $capabilities; do
 		names=$names,+$name
+		if setpriv --inh-caps="+$name" --ambient-caps="+$name" true 2>/dev/null; then
+			held=$held,+$name # else sluiced says what it lacks
+		fi
 	done
 	[ $user = 0 ] || user_of_sluiced
 	folders /run/sluiced /var/lib/sluice
-	limited "$names" "$@"
+	limited "$names" "$held" "$@"
 	;;
 sluice-gnmi)
 	shift
@@ -208,7 +213,7 @@ sluice-gnmi)
 	chosen sluice-gnmi $user_gnmi "${SLUICE_GNMI_CERT:-}" "${SLUICE_GNMI_KEY:-}" "${SLUICE_GNMI_CA:-}" \
 		"${SLUICE_GNMI_USERS:-}" "${SLUICE_GNMI_POLICY:-}" "$@"
 	folders /run/sluice /var/lib/sluice-gnmi
-	limited '' sluice-gnmi --state-file /var/lib/sluice-gnmi/commit.json "$@"
+	limited '' '' sluice-gnmi --state-file /var/lib/sluice-gnmi/commit.json "$@"
 	;;
 *)
 	exec "$@"

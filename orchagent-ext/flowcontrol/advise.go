@@ -23,6 +23,8 @@ type Advice struct {
 }
 
 // may reports whether a sender may receive advice.
+//
+//conformance:draft-zz/capable
 func (a *Advice) may(s *session) bool {
 	if s.bits&a.Mask != 0 {
 		return true
@@ -90,6 +92,8 @@ func (c *core) countFlow(now int64, f *congested) {
 // octets in its queue now.
 //
 // What left the queue is what came less what the queue has more.
+//
+//conformance:draft-zz/queue
 func (c *core) measure(now int64, f *congested, octets uint64) (m congestion.Measured, ok bool) {
 	a := &f.advised
 	state, err := c.sw.GetHold(f.q.Port, a.match)
@@ -136,6 +140,8 @@ func (c *core) backlog(now int64, f *congested) (flows int, octets uint64) {
 
 // advise measures a flow that has so many octets in its queue, and tells its sender the
 // rate that fits: the lower one of its congestion's and its policy's.
+//
+//conformance:draft-zz/policy draft-zz/queue
 func (c *core) advise(now int64, f *congested, octets uint64) {
 	s, a := c.settings.Advice, &f.advised
 	a.at = now + int64(s.Pace.Interval)
@@ -173,6 +179,8 @@ func (c *core) advise(now int64, f *congested, octets uint64) {
 }
 
 // sendAdvice tells the sender of a session a rate in Mbit/s.
+//
+//conformance:draft-zz/dest-qp draft-zz/src-qp
 func (c *core) sendAdvice(s *session, qp, rate uint32, asReceiver bool) {
 	c.advice = notify.RateAdvice{PKey: s.pkey, DestQP: qp, Rate: rate, Version: notify.RateAdviceVersion, DestinationQP: qp, SourceQP: s.dstQP}
 	c.envelope = notify.DefaultEnvelope(notify.KindRateAdvice)

@@ -22,6 +22,8 @@ func (f *fake) counts(src, dst netip.Addr, qp uint32, octets uint64) {
 
 // The sender of a congested flow is told the rate at which the flow leaves the queue, less
 // where it has more than its share there; paced; until the flow has gone.
+//
+//conformance:draft-zz/queue draft-zz/dest-qp draft-zz/src-qp
 func TestSenderIsAdvisedTheDepartureRate(t *testing.T) {
 	f := newFake(t, advising())
 	f.core.pairs.add(Learned{Pair{source, sink, 0x99}, 0x42})
@@ -61,6 +63,7 @@ func TestSenderIsAdvisedTheDepartureRate(t *testing.T) {
 	}
 }
 
+//conformance:draft-zz/capable
 func TestSenderThatMayNotIsNotAdvised(t *testing.T) {
 	other := netip.MustParseAddr("2001:db8:c::1")
 	for name, tt := range map[string]struct {
@@ -99,6 +102,8 @@ func TestSenderThatMayNotIsNotAdvised(t *testing.T) {
 
 // The lower one of policy and congestion counts; a policy alone is told while the flow is
 // near its limit.
+//
+//conformance:draft-zz/policy
 func TestPolicyLimitsTheAdvice(t *testing.T) {
 	for _, tt := range []struct {
 		mbps, policy, want uint32

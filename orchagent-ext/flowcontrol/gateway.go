@@ -41,6 +41,8 @@ func within(prefixes []netip.Prefix, a netip.Addr) bool {
 }
 
 // receivePPFC takes a PPFC that came in, or one that is bad.
+//
+//conformance:draft-xz/security draft-xz/map-qp
 func (c *core) receivePPFC(now int64, m *packetio.Message) {
 	c.counters.PPFCReceived++
 	if bad, ok := m.Err.(*notify.Error); ok {
@@ -91,6 +93,8 @@ func sessionOf(m *notify.PPFC) sai.HoldMatch {
 // Decision: draft-xz does not say which rate a stop is. A client is told to stop by the
 // least rate that may be advised, since 0 is no rate; hold repeats that; resume and alarm
 // say nothing: what was told runs out.
+//
+//conformance:draft-xz/rocev2 draft-zz/near-source
 func (c *core) client(now int64, m *notify.PPFC, s *session) {
 	g := c.settings.Ingress
 	if g == nil || g.Client == ClientNone || m.PT != notify.Stop && m.PT != notify.Hold || m.PauseDuration == 0 {

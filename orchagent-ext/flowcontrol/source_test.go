@@ -88,6 +88,8 @@ func (f *fake) takeTold() []told {
 
 // A congested flow's ingress gateway is told by alarm, stop, hold and resume, over both
 // families and transports, with the queue pair once it is learned.
+//
+//conformance:draft-xz/trigger
 func TestGatewayIsToldAsTheFlowFillsAndDrains(t *testing.T) {
 	for _, tt := range []struct {
 		transport        notify.Transport
@@ -214,6 +216,8 @@ var qps = notify.FlowIdentifier{Form: notify.QPs, Protocol: 17, SrcPort: 0xc123,
 
 // A gateway holds the flow of a PPFC whichever port it leaves by: by its queue pair, its
 // ports, or all of the address pair; resume, hold and expiry end or keep it.
+//
+//conformance:draft-xz/map-qp draft-xz/duration
 func TestGatewayHoldsTheFlowOfAPPFC(t *testing.T) {
 	for _, tt := range []struct {
 		id   notify.FlowIdentifier
@@ -258,6 +262,7 @@ func TestGatewayHoldsTheFlowOfAPPFC(t *testing.T) {
 	}
 }
 
+//conformance:draft-xz/security
 func TestGatewayRefusesPPFC(t *testing.T) {
 	served := stopOf(source, sink, qps)
 	for name, tt := range map[string]struct {
@@ -294,6 +299,8 @@ func TestGatewayRefusesPPFC(t *testing.T) {
 }
 
 // The client of a gateway is told in RoCEv2 form, where its queue pair is known.
+//
+//conformance:draft-xz/rocev2 draft-zz/near-source
 func TestGatewayTellsTheClient(t *testing.T) {
 	for _, client := range []Client{ClientNone, ClientRateAdvice, ClientCNP} {
 		f := newFake(t, ingress(client))

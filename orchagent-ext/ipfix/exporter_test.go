@@ -130,7 +130,7 @@ func secure(tb testing.TB, to *ipfix.Collector) *ipfixtest.Security {
 	return &ipfixtest.Security{Certificate: pair, Clients: a.Pool}
 }
 
-func TestRunGoesOnUntilWhatIsLeftIsSent(t *testing.T) {
+func TestRunEndsWhenAllRecordsAreSent(t *testing.T) {
 	collector := ipfixtest.Listen(t, "tcp", "127.0.0.1:0", nil)
 	e, err := ipfix.New(ipfix.Config{Collectors: []ipfix.Collector{{Address: collector.Addr, Transport: ipfix.TCP}}, Drain: patience})
 	if err != nil {

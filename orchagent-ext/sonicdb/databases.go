@@ -14,8 +14,12 @@ import (
 	"strings"
 )
 
-// DefaultConfigPath is where SONiC says which databases there are.
-const DefaultConfigPath = "/var/run/redis/sonic-db/database_config.json"
+// configPaths are where database_config.json is looked for, in this order: SONiC's
+// path, and that of a box without SONiC.
+var configPaths = []string{"/var/run/redis/sonic-db/database_config.json", "/etc/sluice/database_config.json"}
+
+// ConfigUsage describes the path that [Load] takes, for --help.
+const ConfigUsage = "`file` that says where the databases are (SLUICE_DB_CONFIG); default: SONiC's /var/run/redis/sonic-db/database_config.json, else /etc/sluice/database_config.json"
 
 // globalConfig stands beside database_config.json on switches of several ASICs.
 const globalConfig = "database_global.json"
@@ -49,10 +53,17 @@ type file struct {
 	} `json:"DATABASES"`
 }
 
-// Load reads a database_config.json. On a switch of several ASICs, namespace
+// Load reads a database_config.json; without a path, the first there is of
+// SONiC's and /etc/sluice/database_config.json. On a switch of several ASICs, namespace
 // (asic0…) chooses the file that database_global.json beside path includes for
 // it; empty is the host, or the only one.
 func Load(path, namespace string) (*Databases, error) {
+	if path == "" {
+		var err error
+		if path, err = found(); err != nil {
+			return nil, err
+		}
+	}
 	if namespace != "" {
 		var err error
 		if path, err = included(filepath.Join(filepath.Dir(path), globalConfig), namespace); err != nil {
@@ -64,6 +75,15 @@ func Load(path, namespace string) (*Databases, error) {
 		return nil, err
 	}
 	return d, nil
+}
+
+func found() (string, error) {
+	for _, path := range configPaths {
+		if _, err := os.Stat(path); err == nil {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("where the databases are is not known: there is neither %s; name a file by --db-config or SLUICE_DB_CONFIG", strings.Join(configPaths, " nor "))
 }
 
 // included returns the path of a namespace's database_config.json.

@@ -72,3 +72,26 @@ func TestLoad(t *testing.T) {
 		}
 	}
 }
+
+// TestLoadLooksForTheFile: without a path SONiC's file is taken, else that of a box
+// without SONiC; without both, the error names both, and what else there is.
+func TestLoadLooksForTheFile(t *testing.T) {
+	was := configPaths
+	defer func() { configPaths = was }()
+	dir := t.TempDir()
+	configPaths = []string{filepath.Join(dir, "sonic.json"), filepath.Join(dir, "etc.json")}
+	_, err := Load("", "")
+	for _, part := range append(configPaths, "SLUICE_DB_CONFIG", "--db-config") {
+		if err == nil || !strings.Contains(err.Error(), part) {
+			t.Errorf("error %v, want %q in it", err, part)
+		}
+	}
+	for _, path := range []string{configPaths[1], configPaths[0]} { // the first is preferred
+		if err := os.WriteFile(path, []byte("{}"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if d, err := Load("", ""); err != nil || d.path != path {
+			t.Errorf("%v, %v, want %s", d, err, path)
+		}
+	}
+}

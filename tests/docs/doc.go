@@ -38,7 +38,7 @@
 //
 //	```sh norun
 //
-// only a switch with SONiC or a cluster has, and each line must be one of those
+// only a switch with SONiC or a kernel with IPsec has, and each line must be one of those
 // named here. After a wanted change
 //
 //	go test ./tests/docs -update

@@ -94,6 +94,20 @@ var stages = []stage{
 		given: `for i in $(seq 600); do ! ` + stateIs + `state)" = running ] || exit 0; sleep 0.1; done; exit 1`,
 	},
 	{
+		page:  "stream-ids.md",
+		first: "etcdctl get --prefix /sluice/default/node/",
+		given: `(etcd --data-dir /tmp/etcd >/tmp/etcd.log 2>&1 &)
+for i in $(seq 600); do etcdctl put ready yes && break; sleep 0.1; done
+redis-cli -s /run/sluice/redis.sock -n 4 HSET 'SLUICE|global' stream_id_scope global etcd_endpoints@ http://127.0.0.1:2379
+for i in $(seq 600); do etcdctl get --prefix /sluice/default/node/ | grep -q . && break; sleep 0.1; done`,
+		then: `grep -q '^/sluice/default/node/' /tmp/output`,
+	},
+	{
+		page:  "stream-ids.md",
+		first: "etcdctl role add sluice",
+		then:  `etcdctl role get sluice | grep -q '/sluice/' && redis-cli -s /run/sluice/redis.sock -n 4 DEL 'SLUICE|global'`,
+	},
+	{
 		page:  "fleet.md",
 		first: "tls=\"-address SWITCH:50070 -ca_crt ca.pem -client_crt me.pem -client_key me.key\"\ngnmi_cli $tls -set -proto '\n  update:<path:<elem:<name:\"sonic-sluice\"> elem:<name:\"SLUICE_PORT\">",
 		then:  "! [ -e /var/lib/sluice/gnmi-commit.json ] && " + stateIs + `flow_label)" = active ]`,
@@ -108,6 +122,12 @@ var stages = []stage{
 		page:  "notifications.md",
 		first: "sluice send pfcm --dev eth0",
 		given: "ip netns add far; ip link add eth0 type veth peer name eth0 netns far; ip link set eth0 up; ip -n far addr add fe80::2/64 dev eth0 nodad; ip -n far link set eth0 up; while ip addr show dev eth0 | grep -q tentative; do sleep 0.1; done",
+	},
+	{
+		page:  "security.md",
+		first: "sluice send pfcm --dev Ethernet0",
+		given: "ip addr add fe80::1/64 dev Ethernet0 nodad; ip link set Ethernet0 up; ip link set far-Ethernet0 up; ip neigh add fe80::2 lladdr 00:00:5e:00:53:02 dev Ethernet0",
+		then:  "grep -q '^5 ' /tmp/output",
 	},
 	{
 		page:  "ipfix/README.md",

@@ -246,7 +246,7 @@ func TestKill(t *testing.T) {
 		l.start()
 		l.enable()
 		l.allLabelled()
-		was := l.objects()
+		was, count := l.objects(), l.row("SLUICE_STATE", "global")["objects"]
 		programs := l.programs()
 		done := make(chan struct{})
 		go func() {
@@ -261,7 +261,7 @@ func TestKill(t *testing.T) {
 		restarted := time.Now()
 		l.launch()
 		l.checkLabels(200, flow.DraftLiteral)
-		l.awaitFields("SLUICE_STATE", "global", "state", "running", "flow_label", "active", "objects", fmt.Sprint(len(was)))
+		l.awaitFields("SLUICE_STATE", "global", "state", "running", "flow_label", "active", "objects", count)
 		t.Logf("in step again after %v", time.Since(restarted))
 		if now := l.objects(); !maps.Equal(now, was) {
 			t.Errorf("objects were %v and are %v", was, now)

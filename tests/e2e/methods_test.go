@@ -144,3 +144,26 @@ func (l *leaf) checkNoFault() {
 		}
 	}
 }
+
+// TestDryRunByMethod: beside a sluiced that is in step a dry run has nothing to do,
+// also where flows have entries, and where a row is not valid.
+func TestDryRunByMethod(t *testing.T) {
+	byMethod(t, func(t *testing.T, l *leaf) {
+		l.start()
+		l.enable()
+		l.allLabelled()
+		dry := func() string {
+			t.Helper()
+			return l.in(bin+"sluiced", "--db-config", l.redis.Config, "--dry-run")
+		}
+		want := "nothing to do (method: " + string(l.way.method) + ")\n"
+		if got := dry(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+		l.labels("algorithm", "md5")
+		l.awaitFields("SLUICE_STATE", "global", "config_errors", "1")
+		if got := dry(); !strings.HasPrefix(got, "not in force: SLUICE_FLOW_LABEL|global") || !strings.HasSuffix(got, want) {
+			t.Errorf("with a bad row: %q", got)
+		}
+	})
+}

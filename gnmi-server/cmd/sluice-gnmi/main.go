@@ -86,7 +86,7 @@ func parse(args []string, getenv func(string) string, stderr io.Writer) (*option
 		}
 		return fallback
 	}
-	f.StringVar(&o.dbConfig, "db-config", or("SLUICE_DB_CONFIG", sonicdb.DefaultConfigPath), "SONiC's `file` that says where the databases are (SLUICE_DB_CONFIG)")
+	f.StringVar(&o.dbConfig, "db-config", or("SLUICE_DB_CONFIG", ""), sonicdb.ConfigUsage)
 	f.StringVar(&o.namespace, "namespace", "", "`asicN` on a switch of several ASICs")
 	f.StringVar(&o.listen, "listen", ":50070", "`address` for TLS, used if there is a certificate")
 	f.StringVar(&o.socket, "socket", "/var/run/sluice/gnmi.sock", "`path` of the unix socket, for its owner and group; empty: none")

@@ -17,11 +17,8 @@ import (
 type databaseFlags struct{ config, namespace string }
 
 func addDatabases(flags *pflag.FlagSet) *databaseFlags {
-	d := &databaseFlags{config: sonicdb.DefaultConfigPath}
-	if path := os.Getenv("SLUICE_DB_CONFIG"); path != "" {
-		d.config = path
-	}
-	flags.StringVar(&d.config, "db-config", d.config, "SONiC's file that says where the databases are (SLUICE_DB_CONFIG)")
+	d := &databaseFlags{}
+	flags.StringVar(&d.config, "db-config", os.Getenv("SLUICE_DB_CONFIG"), sonicdb.ConfigUsage)
 	flags.StringVar(&d.namespace, "namespace", os.Getenv("NAMESPACE_ID_NAME"), "asicN on a switch of several ASICs (NAMESPACE_ID_NAME)")
 	return d
 }

@@ -19,6 +19,7 @@ import (
 	"sluice/orchagent-ext/sonicdb"
 	"sluice/orchagent-ext/telemetry"
 	sai "sluice/sai-shim"
+	"sluice/yang/rows"
 	"sluice/yang/text"
 )
 
@@ -29,15 +30,14 @@ func dryRun(ctx context.Context, o *options, databases *sonicdb.Databases, out i
 	if err != nil {
 		return err
 	}
-	snapshot, rejected := config.New().Apply(configRows)
-	stateRows, err := read(ctx, databases, "STATE_DB", telemetry.TableObject, telemetry.TableCapability)
+	stateRows, err := read(ctx, databases, "STATE_DB", telemetry.TableObject, telemetry.TableCapability, telemetry.TableConfigError)
 	if err != nil {
 		return err
 	}
-	stands, last, err := standing(stateRows)
-	if err != nil {
-		return err
-	}
+	stands, last, good := standing(stateRows)
+	state := config.New()
+	state.Remember(good)
+	snapshot, rejected := state.Apply(configRows)
 	method := cmp.Or(asic.Method(o.method), last)
 	if method != "" {
 		if _, err := asic.NewMethods(asic.FlowLabelMethods).Only(method); err != nil {
@@ -54,6 +54,9 @@ func dryRun(ctx context.Context, o *options, databases *sonicdb.Databases, out i
 			HashRDMAIPv6: sai.ECMPHashIPv6RDMA.String(), HashRDMAIPv4: sai.ECMPHashIPv4RDMA.String(),
 			PoliceCPU: true,
 		})
+		if method == last {
+			hashesAsThere(want, stands)
+		}
 	}
 	if err != nil {
 		return err
@@ -85,23 +88,36 @@ func dryRun(ctx context.Context, o *options, databases *sonicdb.Databases, out i
 	return err
 }
 
-// standing is what the ledger has, and the last means that was chosen; "": none.
-func standing(stateRows []sonicdb.Change) (stands map[string]*asic.Record, last asic.Method, err error) {
+// standing is what the ledger has, the last method that was chosen ("": none), and the
+// rows in force of which CONFIG_DB has other versions. What sluiced did not write is
+// left out.
+func standing(stateRows []sonicdb.Change) (stands map[string]*asic.Record, last asic.Method, good []rows.Row) {
 	stands = map[string]*asic.Record{}
 	for _, c := range stateRows {
-		if c.Row.Table != telemetry.TableObject {
+		switch c.Row.Table {
+		case telemetry.TableObject:
+			if r, err := asic.ParseRecord(asic.ID(c.Row.Key), c.Row.Fields); err == nil {
+				stands[r.Key] = r
+			}
+		case telemetry.TableCapability:
 			if last = asic.Method(c.Row.Fields["flow_label_method"]); last == asic.None {
 				last = ""
 			}
-			continue
+		default:
+			good = append(good, telemetry.LastGood([]rows.Row{c.Row})...)
 		}
-		r, err := asic.ParseRecord(asic.ID(c.Row.Key), c.Row.Fields)
-		if err != nil {
-			return nil, "", err
-		}
-		stands[r.Key] = r
 	}
-	return stands, last, nil
+	return stands, last, good
+}
+
+// hashesAsThere takes over which attributes of the switch hold the hash: of the same
+// method they are those that the switch has, which a dry run cannot ask.
+func hashesAsThere(want []asic.Object, stands map[string]*asic.Record) {
+	for i := range want {
+		if r := stands[want[i].Key]; r != nil && r.Type == asic.TypeSwitchHash {
+			want[i].Attrs = r.Attrs
+		}
+	}
 }
 
 // wantedRows are the rows that the driver orchagent would write, by what
@@ -148,7 +164,7 @@ func printSteps(out io.Writer, method asic.Method, steps []asic.Step, rejected [
 		fmt.Fprintf(out, "not in force: %v\n", &rejected[i])
 	}
 	if len(steps) == 0 {
-		_, err := fmt.Fprintf(out, "nothing to do (means: %s)\n", method)
+		_, err := fmt.Fprintf(out, "nothing to do (method: %s)\n", method)
 		return err
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)

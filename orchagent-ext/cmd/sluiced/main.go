@@ -90,7 +90,7 @@ func parse(args []string, getenv func(string) string, stderr io.Writer) (*option
 		}
 		return fallback
 	}
-	f.StringVar(&o.dbConfig, "db-config", or("SLUICE_DB_CONFIG", sonicdb.DefaultConfigPath), "SONiC's `file` that says where the databases are (SLUICE_DB_CONFIG)")
+	f.StringVar(&o.dbConfig, "db-config", or("SLUICE_DB_CONFIG", ""), sonicdb.ConfigUsage)
 	f.StringVar(&o.namespace, "namespace", or("NAMESPACE_ID_NAME", ""), "`asicN` on a switch of several ASICs")
 	f.StringVar(&o.library, "sai-library", or("SLUICE_SAI_LIBRARY", ""), "`path` of the SAI library (SLUICE_SAI_LIBRARY)")
 	f.Var(o.profile, "sai-profile", "`KEY=VALUE` for the SAI library's profile, or @FILE of such lines; may be given again")
