@@ -19,7 +19,8 @@ SEPARATOR = {CONFIG_DB: '|', STATE_DB: '|', COUNTERS_DB: ':'}
 # shown. Those of the switch outlive sluiced; the others begin at 0 with it.
 OF_SWITCH = ['label_written', 'label_skipped']
 OF_DAEMON = ['cpu_copied', 'cpu_ring_full', 'cpu_policed', 'cpu_roce', 'cpu_tunnelled', 'cpu_not_roce', 'cpu_malformed',
-             'cpu_queue_full', 'cpu_new_flows', 'flows_without_entry', 'loop_faults']
+             'cpu_queue_full', 'cpu_new_flows', 'cpu_seen_once', 'flows_without_entry',
+             'flows_refused_capacity', 'flows_refused_switch', 'flows_evicted', 'loop_faults']
 
 # Those of Stream IDs, of the daemon, and what is now.
 OF_STREAMS = ['stream_id_allocated', 'stream_id_changed', 'stream_id_failed', 'stream_id_leases_lost']
