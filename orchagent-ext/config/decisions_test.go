@@ -18,7 +18,7 @@ func TestDecisions(t *testing.T) {
 			"stream_id_scope": "hash", "stream_id_seed": "0", "warm_restart": "enabled",
 		}},
 		"SLUICE_FLOW_LABEL": {nil, fields{
-			"admin_state": "disabled", "algorithm": "draft-literal", "manage_switch_hash": "false", "rewrite": "zero-only",
+			"admin_state": "disabled", "algorithm": "draft-literal", "manage_switch_hash": "false", "rewrite": "zero-only", "tunnels": "skip",
 		}},
 		"SLUICE_PFCM": {nil, fields{
 			"admin_state": "disabled", "allow_loss": "false", "encapsulation": "icmpv6", "enforce": "true", "generate": "true",
@@ -33,7 +33,7 @@ func TestDecisions(t *testing.T) {
 			"lifetime_intervals": "3", "opcode": "197", "source": "node",
 		}},
 		"SLUICE_IPFIX": {nil, fields{
-			"admin_state": "disabled", "first_element_id": "1", "flags": "last", "mode": "flow", "pen": "32473", "sampling_rate": "1",
+			"admin_state": "disabled", "flags": "last", "mode": "flow", "pen": "32473", "sampling_rate": "1",
 		}},
 		"SLUICE_IPFIX_COLLECTOR": {fields{"address": "::1"}, fields{"path_mtu": "1280", "transport": "udp"}},
 		"SLUICE_PORT":            {nil, fields{"role": "fabric"}},

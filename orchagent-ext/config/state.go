@@ -228,7 +228,10 @@ func (st *State) round(there func(name) bool) (map[name]*version, map[string]Rej
 			if v.err == nil && taken && owner != n {
 				return v.row.Twice(owner.key)
 			}
-			return st.fits(v, there)
+			if err := st.fits(v, there); err != nil {
+				return err
+			}
+			return st.clash(n, v, there)
 		}
 		chosen := e.current
 		if err := fits(chosen); err != nil {
@@ -240,6 +243,25 @@ func (st *State) round(there func(name) bool) (map[name]*version, map[string]Rej
 		inForce[n] = chosen
 	}
 	return inForce, rejected
+}
+
+// clash says why a version cannot be in force beside a row of another table, or nil. Of
+// two that clash the one that is not in force yet goes; of two such the one whose table
+// comes last.
+func (st *State) clash(n name, v *version, there func(name) bool) *rows.Error {
+	return v.row.Clash(func(table string) (rows.Row, bool) {
+		other := name{table, n.key}
+		e, ok := st.own[other]
+		if !ok || !there(other) {
+			return rows.Row{Table: table, Key: n.key}, true
+		}
+		candidate := e.current
+		if candidate.err != nil {
+			candidate = e.good
+		}
+		mine, theirs := st.inForce[n] == v, st.inForce[other] == candidate
+		return candidate.row, theirs && !mine || mine == theirs && n.table > table
+	})
 }
 
 // owners returns which row has a canonical name, of those that there reports:

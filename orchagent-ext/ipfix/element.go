@@ -2,7 +2,10 @@
 
 package ipfix
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Type is the abstract data type of an element, with the number that RFC 5610
 // section 3.1 gives it.
@@ -14,6 +17,7 @@ const (
 	Unsigned16           Type = 2
 	Unsigned32           Type = 3
 	Unsigned64           Type = 4
+	Float64              Type = 10
 	String               Type = 13
 	DateTimeMilliseconds Type = 15
 	DateTimeMicroseconds Type = 16
@@ -26,7 +30,7 @@ var types = map[Type]struct {
 	length uint16 // octets
 }{
 	Unsigned8: {"unsigned8", 1}, Unsigned16: {"unsigned16", 2}, Unsigned32: {"unsigned32", 4}, Unsigned64: {"unsigned64", 8},
-	String: {"string", variable}, DateTimeMilliseconds: {"dateTimeMilliseconds", 8}, DateTimeMicroseconds: {"dateTimeMicroseconds", 8},
+	Float64: {"float64", 8}, String: {"string", variable}, DateTimeMilliseconds: {"dateTimeMilliseconds", 8}, DateTimeMicroseconds: {"dateTimeMicroseconds", 8},
 	IPv4Address: {"ipv4Address", 4}, IPv6Address: {"ipv6Address", 16},
 }
 
@@ -96,17 +100,40 @@ var (
 	rdmaBTHFlags3            = Element{Name: "rdmaBTHFlags3", Type: Unsigned8, Semantics: Flags, Description: "RoCEv2 BTH acknowledge request", space: draft, number: 7}
 	ceOctetDeltaCount        = Element{Name: "ceOctetDeltaCount", Type: Unsigned64, Semantics: DeltaCounter, Description: "octets of packets with ECN CE", space: own, number: 8, units: unitsOctets}
 	cePacketDeltaCount       = Element{Name: "cePacketDeltaCount", Type: Unsigned64, Semantics: DeltaCounter, Description: "packets with ECN CE", space: own, number: 9, units: unitsPackets}
+	rdmaSourceQPProvenance   = Element{Name: "rdmaSourceQPProvenance", Type: Unsigned8, Semantics: Identifier, Description: "how rdmaSourceQP is known: 1 DETH, 2 RDMA-CM, 3 answers", space: own, number: 10}
+	rdmaSourceAddress        = Element{Name: "rdmaSourceAddress", Type: IPv6Address, Semantics: Default, Description: "source address of the RDMA session in a tunnel, IPv4 as ::ffff:a.b.c.d", space: own, number: 11}
+	rdmaDestinationAddress   = Element{Name: "rdmaDestinationAddress", Type: IPv6Address, Semantics: Default, Description: "final destination address of the RDMA session, IPv4 as ::ffff:a.b.c.d", space: own, number: 12}
 )
 
+// packetsOf are the elements that count packets by the class of their opcode.
+var packetsOf = func() (all [numClasses]Element) {
+	for c := range all {
+		all[c] = Element{
+			Name: classes[c].element, Type: Unsigned32, Semantics: DeltaCounter, Description: "packets: " + classes[c].what,
+			space: own, number: uint16(13 + c), units: unitsPackets,
+		}
+	}
+	return all
+}()
+
 // RDMA is the elements that collectors do not know: the eight of draft-lin in
-// its order, then two of our own.
+// its order, then Sluice's own.
 //
 //conformance:draft-lin/opcode draft-lin/pkey draft-lin/dest-qp draft-lin/src-qp draft-lin/psn
-var RDMA = []*Element{
-	&rdmaOpCode, &rdmaPartitionKey, &rdmaDestinationQP, &rdmaSourceQP,
-	&rdmaPacketSequenceNumber, &rdmaBTHFlags1, &rdmaBTHFlags2, &rdmaBTHFlags3,
-	&ceOctetDeltaCount, &cePacketDeltaCount,
-}
+var RDMA = func() []*Element {
+	all := []*Element{
+		&rdmaOpCode, &rdmaPartitionKey, &rdmaDestinationQP, &rdmaSourceQP,
+		&rdmaPacketSequenceNumber, &rdmaBTHFlags1, &rdmaBTHFlags2, &rdmaBTHFlags3,
+		&ceOctetDeltaCount, &cePacketDeltaCount, &rdmaSourceQPProvenance, &rdmaSourceAddress, &rdmaDestinationAddress,
+	}
+	for c := range packetsOf {
+		all = append(all, &packetsOf[c])
+	}
+	return all
+}()
+
+// drafted is how many of RDMA draft-lin defines.
+const drafted = 8
 
 func ianaElement(name string, number uint16, t Type) Element {
 	return Element{Name: name, Type: t, space: iana, number: number}
@@ -122,7 +149,12 @@ func reversed(e Element) Element {
 // Registry numbers the elements of [RDMA].
 type Registry struct {
 	PEN   uint32 // private enterprise number; 0: IANA has assigned the eight of draft-lin
-	First uint16 // number of rdmaOpCode; the others follow
+	First uint16 // with an enterprise number: that of rdmaOpCode; the others follow
+
+	// IDs are the numbers that IANA assigned to the eight elements, in the draft's order,
+	// with PEN 0. IANA gives numbers out one by one: nothing says that they follow one
+	// another.
+	IDs [drafted]uint16
 }
 
 // DocumentationPEN is the enterprise number for examples (RFC 5612). It is the
@@ -146,17 +178,38 @@ func (r Registry) Warning() string {
 // enterprise number follows.
 const maxElement = 1<<15 - 1
 
-// lastOfOthers is the last of the numbers that IANA has given to other elements
-// (RFC 9487): with them and no enterprise number, an opcode would be read as
-// octetDeltaCount.
-const lastOfOthers = 502
+// LastOfOthers is the last number that IANA's registry of 2026 gives to another element:
+// none of draft-lin's will be below.
+const LastOfOthers = 533
 
-func (r Registry) check() error {
-	if r.PEN == 0 && r.First <= lastOfOthers {
-		return fmt.Errorf("first element id %d: without an enterprise number it is one that IANA assigned to rdmaOpCode, and 1 to %d are other elements", r.First, lastOfOthers)
+// MaxFirst is the largest Registry.First: draft-lin's elements and the first two of
+// Sluice's follow it.
+const MaxFirst = maxElement + 1 - counted
+
+// counted is how many elements follow Registry.First, whatever it is.
+const counted = 10
+
+// Check says what is wrong with the registry, and what is allowed.
+func (r Registry) Check() error {
+	if r.PEN != 0 {
+		if r.IDs != [drafted]uint16{} {
+			return fmt.Errorf("element ids %v: they are those that IANA assigned, and go with enterprise number 0; with %d the first element id says them all", r.IDs, r.PEN)
+		}
+		if r.First < 1 || r.First > MaxFirst {
+			return fmt.Errorf("first element id %d: 1 to %d are allowed, since the elements follow one another", r.First, MaxFirst)
+		}
+		return nil
 	}
-	if last := maxElement + 1 - len(RDMA); r.First < 1 || int(r.First) > last {
-		return fmt.Errorf("first element id %d: 1 to %d are allowed, since %d elements follow one another", r.First, last, len(RDMA))
+	if r.First != 0 {
+		return fmt.Errorf("first element id %d: with enterprise number 0 nothing is counted up from it; give the ids that IANA assigned one by one (element_ids, --element-ids)", r.First)
+	}
+	for i, id := range r.IDs {
+		if id <= LastOfOthers || id > maxElement {
+			return fmt.Errorf("element id %d of %s: with enterprise number 0 give the eight ids that IANA assigned, in draft-lin's order (element_ids, --element-ids), each %d to %d: IANA has given those below to other elements", id, RDMA[i].Name, LastOfOthers+1, maxElement)
+		}
+		if at := slices.Index(r.IDs[:i], id); at >= 0 {
+			return fmt.Errorf("element id %d is given to %s and to %s", id, RDMA[at].Name, RDMA[i].Name)
+		}
 	}
 	return nil
 }
@@ -171,7 +224,15 @@ func (r Registry) ID(e *Element) (pen uint32, id uint16, ok bool) {
 		return 0, e.number, true
 	case reverse:
 		return ReversePEN, e.number, true
-	default:
-		return r.PEN, r.First + e.number, e.space == draft || r.PEN != 0
 	}
+	if r.PEN == 0 {
+		if e.space == own {
+			return 0, 0, false
+		}
+		return 0, r.IDs[e.number], true
+	}
+	if e.number >= counted && int(r.First)+len(RDMA)-1 > maxElement { // no room above: they go below
+		return r.PEN, r.First - 1 - (e.number - counted), true
+	}
+	return r.PEN, r.First + e.number, true
 }

@@ -105,8 +105,8 @@ func TestEveryTransport(t *testing.T) {
 					if len(s) != 1 || len(s[0].Gaps) > 0 || s[0].Unknown > 0 || (s[0].Withdrawn != 0) != (to.CAFile == "" && transport == ipfix.TCP || transport == ipfix.TLS) {
 						t.Errorf("%d sessions, gaps %v, %d sets without template, %d withdrawals", len(s), s[0].Gaps, s[0].Unknown, s[0].Withdrawn)
 					}
-					if o := s[0].Options[1]; o["notSentFlowTotalCount"] != uint64(0) {
-						t.Errorf("statistics: %v", o)
+					if ignored, notSent := s[0].Options[1], s[0].Options[2]; ignored["ignoredPacketTotalCount"] != uint64(0) || notSent["notSentFlowTotalCount"] != uint64(0) {
+						t.Errorf("statistics: %v, %v", ignored, notSent)
 					}
 				})
 				stats := e.Stats()[0]
@@ -182,7 +182,7 @@ func TestConfigErrors(t *testing.T) {
 		{name: "CA of udp", to: ipfix.Collector{Address: "h:1", CAFile: authority.File}, want: "certificates are for tls and dtls"},
 		{name: "half an identity", to: ipfix.Collector{Address: "h:1", Transport: ipfix.TLS, CAFile: authority.File, CertFile: cert}, want: "go together"},
 		{name: "element id", to: ipfix.Collector{Address: "h:1"}, registry: ipfix.Registry{PEN: 1, First: 32759}, want: "1 to 32758"},
-		{name: "element id of others", to: ipfix.Collector{Address: "h:1"}, registry: ipfix.Registry{First: 502}, want: "1 to 502 are other elements"},
+		{name: "element id of others", to: ipfix.Collector{Address: "h:1"}, registry: ipfix.Registry{First: 502}, want: "with enterprise number 0 nothing is counted up"},
 	} {
 		_, err := ipfix.New(ipfix.Config{Process: ipfix.Process{Registry: tt.registry}, Collectors: []ipfix.Collector{tt.to}})
 		if err == nil || !strings.Contains(err.Error(), tt.want) {

@@ -145,6 +145,7 @@ func (l *link) options(all bool) error {
 	_, dropped := l.queue.status()
 	records := []optionRecord{
 		{&l.s.options[exportedOption], exportedRecord(l.config.Domain, l.messages.Load(), l.records.Load(), l.octets.Load())},
+		{&l.s.options[ignoredOption], ignoredRecord(l.config.Domain, l.config.Ignored)},
 		{&l.s.options[notSentOption], notSentRecord(dropped.records, dropped.packets, dropped.octets)},
 	}
 	if all {

@@ -18,7 +18,7 @@ type MeterConfig struct {
 }
 
 // account is what a meter keeps of a flow beside the flow table. It is one cache
-// line.
+// line; the counts by class are in a slice of their own.
 type account struct {
 	packets, octets uint64 // of the flow, at its last record
 	start           int64  // first packet since; 0: none
@@ -43,11 +43,14 @@ type account struct {
 // A flow's record counts from the record before on (delta counters). It is made
 // when the flow leaves the table, and with its first packet that is Active after
 // the first one counted. What a record says of one packet (opcode, PSN, flags,
-// traffic class, interfaces) is of the last one.
+// traffic class, interfaces) is of the last one. Addresses, flow label, traffic class and
+// octets are those of the outermost IP header as it was seen; where another header
+// carries UDP, the addresses of the session go beside them.
 type Meter struct {
 	config   MeterConfig
 	table    *flow.Table
 	accounts []account
+	classes  [][numClasses + 1]uint32 // packets by class, and those of none, since the last record
 	batch    []Record
 	export   func([]Record)
 }
@@ -70,6 +73,7 @@ func NewMeter(c MeterConfig, export func([]Record)) *Meter {
 	m := &Meter{config: c, batch: make([]Record, 0, batchSize), export: export}
 	if !c.PerPacket {
 		m.accounts = make([]account, c.Capacity)
+		m.classes = make([][numClasses + 1]uint32, c.Capacity)
 	}
 	return m
 }
@@ -90,6 +94,7 @@ func (m *Meter) Observe(p *roce.Packet, f *flow.Flow, ingress, egress uint32, no
 		a.start = now
 	}
 	a.observe(p, m.config.OrFlags)
+	m.classes[f.Slot()][classOf[a.opcode]]++
 	a.ingress, a.egress = ingress, egress
 	if now-a.start >= int64(m.config.Active) {
 		m.report(f, a, ActiveTimeout)
@@ -145,6 +150,7 @@ func (m *Meter) Removed(f *flow.Flow, why flow.Reason) {
 	a := &m.accounts[f.Slot()]
 	m.report(f, a, reason)
 	*a = account{}
+	m.classes[f.Slot()] = [numClasses + 1]uint32{}
 }
 
 // Flush reports every flow that had packets since its last record, as when the
@@ -178,6 +184,9 @@ func (m *Meter) report(f *flow.Flow, a *account, why EndReason) {
 	r.EndReason = why
 	r.Octets, r.Packets = f.Bytes-a.octets, f.Packets-a.packets
 	r.Start, r.End = min(a.start, f.Last), f.Last
+	counts := &m.classes[f.Slot()]
+	r.Classes = [numClasses]uint32(counts[:numClasses])
+	*counts = [numClasses + 1]uint32{}
 	*a = account{packets: f.Packets, octets: f.Bytes}
 }
 
@@ -202,6 +211,10 @@ func (m *Meter) record(f *flow.Flow, a *account) *Record {
 		Src: f.Src, Dst: f.Dst, FlowLabel: f.FlowLabel, DestQP: f.DestQP, SrcQP: qp, SrcQPFrom: from, SrcPort: f.SrcPort, PKey: f.PKey,
 		PSN: a.psn, Opcode: a.opcode, Flags1: a.flags[0], Flags2: a.flags[1], Flags3: a.flags[2], TrafficClass: a.trafficClass,
 		Ingress: a.ingress, Egress: a.egress, CEOctets: a.ceOctets, CEPackets: uint64(a.cePackets),
+	}
+	if f.InnerDst != [16]byte{} {
+		r.Elsewhere = true
+		r.SessionSrc, r.SessionDst = f.Session()
 	}
 	return r
 }

@@ -86,6 +86,7 @@ func TestFlowRecords(t *testing.T) {
 	m.observe(last, from+10*second)
 	active := base
 	active.Octets, active.Packets, active.CEOctets, active.CEPackets = 48+2*52, 3, 2*52, 2
+	active.Classes[ipfix.Send] = 3
 	active.Start, active.End, active.EndReason = from, from+10*second, ipfix.ActiveTimeout
 	if diff := cmp.Diff([]ipfix.Record{active}, m.taken()); diff != "" {
 		t.Error("active: ", diff)
@@ -95,6 +96,7 @@ func TestFlowRecords(t *testing.T) {
 	m.table.Expire(from+30*second, 15*second, math.MaxInt)
 	idle := base
 	idle.Octets, idle.Packets, idle.CEOctets, idle.CEPackets = 52, 1, 52, 1
+	idle.Classes[ipfix.Send] = 1
 	idle.Start, idle.End, idle.EndReason = from+12*second, from+12*second, ipfix.IdleTimeout
 	if diff := cmp.Diff([]ipfix.Record{idle}, m.taken()); diff != "" {
 		t.Error("idle: ", diff)
@@ -106,6 +108,7 @@ func TestFlowRecords(t *testing.T) {
 	forced := base
 	forced.Octets, forced.Packets = 48, 1
 	forced.PSN, forced.Opcode, forced.Flags1, forced.Flags2, forced.Flags3, forced.TrafficClass = 1, uint8(roce.RCSendFirst), 0x80, 0x80, 0x80, 2
+	forced.Classes[ipfix.Send] = 1
 	forced.Start, forced.End, forced.EndReason = from+40*second, from+40*second, ipfix.ForcedEnd
 	if diff := cmp.Diff([]ipfix.Record{forced}, m.taken()); diff != "" {
 		t.Error("forced: ", diff)

@@ -2,12 +2,20 @@
 
 package ipfix
 
+import (
+	"math"
+	"slices"
+)
+
 // Options of the exporter: records about its records.
 const (
 	typeOption     = iota // an element's name and type, RFC 5610
-	selectorOption        // how packets are sampled, RFC 5476 section 6.5.2, elements of RFC 5477
+	countOption           // how packets are sampled, RFC 5476 section 6.5.2, elements of RFC 5477: every n-th
+	chanceOption          // the same: each with one probability
 	exportedOption        // what was exported, RFC 7011 section 4.1
-	notSentOption         // what was not, RFC 7011 section 4.3
+	ignoredOption         // what was not metered, RFC 7011 section 4.2
+	notSentOption         // what was not exported, RFC 7011 section 4.3
+	keysOption            // which elements are flow keys, RFC 7011 section 4.4
 	numOptions
 )
 
@@ -23,25 +31,37 @@ var optionElements = [numOptions]struct {
 		ianaElement("informationElementRangeEnd", 343, Unsigned64), ianaElement("informationElementName", 341, String),
 		ianaElement("informationElementDescription", 340, String),
 	}},
-	selectorOption: {1, []Element{
-		selectorID, ianaElement("selectorAlgorithm", 304, Unsigned16),
+	countOption: {1, []Element{
+		selectorID, selectorAlgorithm,
 		ianaElement("samplingPacketInterval", 305, Unsigned32), ianaElement("samplingPacketSpace", 306, Unsigned32),
 	}},
+	chanceOption: {1, []Element{selectorID, selectorAlgorithm, ianaElement("samplingProbability", 311, Float64)}},
 	exportedOption: {1, []Element{
 		ianaElement("observationDomainId", 149, Unsigned32), ianaElement("exportedMessageTotalCount", 41, Unsigned64),
 		ianaElement("exportedFlowRecordTotalCount", 42, Unsigned64), ianaElement("exportedOctetTotalCount", 40, Unsigned64),
 	}},
+	ignoredOption: {2, []Element{
+		ianaElement("observationDomainId", 149, Unsigned32), ianaElement("meteringProcessId", 143, Unsigned32),
+		ianaElement("ignoredPacketTotalCount", 164, Unsigned64), ianaElement("ignoredOctetTotalCount", 165, Unsigned64),
+		flowStartMilliseconds, flowEndMilliseconds,
+	}},
+	keysOption: {1, []Element{ianaElement("templateId", 145, Unsigned16), ianaElement("flowKeyIndicator", 173, Unsigned64)}},
 	notSentOption: {1, []Element{
 		ianaElement("exportingProcessId", 144, Unsigned32), ianaElement("notSentFlowTotalCount", 166, Unsigned64),
 		ianaElement("notSentPacketTotalCount", 167, Unsigned64), ianaElement("notSentOctetTotalCount", 168, Unsigned64),
 	}},
 }
 
-// exportingProcess is the exportingProcessId of every exporter here.
-const exportingProcess = 1
+// Ids of the exporting and of the metering process: each process has one.
+const exportingProcess, meteringProcess = 1, 1
 
-// countBased is the selectorAlgorithm of systematic count-based sampling.
-const countBased = 1
+// selectorAlgorithm, by IANA's registry of PSAMP parameters.
+const (
+	countBased    = 1 // systematic count-based sampling
+	probabilistic = 4 // uniform probabilistic sampling
+)
+
+var selectorAlgorithm = ianaElement("selectorAlgorithm", 304, Unsigned16)
 
 func optionsTemplates(r Registry) []template {
 	all := make([]template, numOptions)
@@ -55,7 +75,8 @@ func optionsTemplates(r Registry) []template {
 }
 
 // typeRecords is an RFC 5610 record of each element that has an enterprise
-// number of the registry.
+// number of the registry, the shortest first: nfacctd 1.7.7 leaves out the last record of
+// a set that is shorter than the one before, and then misreads what follows.
 func typeRecords(r Registry) [][]byte {
 	var all [][]byte
 	for _, e := range RDMA {
@@ -70,6 +91,7 @@ func typeRecords(r Registry) [][]byte {
 		b = appendString(appendString(b, e.Name), e.Description)
 		all = append(all, b)
 	}
+	slices.SortStableFunc(all, func(a, b []byte) int { return len(a) - len(b) })
 	return all
 }
 
@@ -86,12 +108,26 @@ func rangeEnd(e *Element) uint64 {
 // says.
 func appendString(b []byte, s string) []byte { return append(append(b, byte(len(s))), s...) }
 
-// selectorRecord says that one packet of rate is looked at.
-func selectorRecord(rate uint32) []byte {
+// selectorRecord says how one packet of SamplingRate is chosen.
+func selectorRecord(p Process) (option int, record []byte) {
 	b := be.AppendUint64(nil, selectorNumber)
-	b = be.AppendUint16(b, countBased)
-	return be.AppendUint32(be.AppendUint32(b, 1), rate-1)
+	if p.Systematic {
+		b = be.AppendUint16(b, countBased)
+		return countOption, be.AppendUint32(be.AppendUint32(b, 1), p.SamplingRate-1)
+	}
+	b = be.AppendUint16(b, probabilistic)
+	return chanceOption, be.AppendUint64(b, math.Float64bits(1/float64(p.SamplingRate)))
 }
+
+// ignoredRecord says what was not metered.
+func ignoredRecord(domain uint32, i *Ignored) []byte {
+	packets, octets, first, last := i.counts()
+	b := be.AppendUint32(be.AppendUint32(nil, domain), meteringProcess)
+	b = be.AppendUint64(be.AppendUint64(b, packets), octets)
+	return appendMilliseconds(appendMilliseconds(b, first), last)
+}
+
+func keysRecord(t *template) []byte { return be.AppendUint64(be.AppendUint16(nil, t.id), t.keys) }
 
 func exportedRecord(domain uint32, messages, records, octets uint64) []byte {
 	b := be.AppendUint32(nil, domain)

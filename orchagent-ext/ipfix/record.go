@@ -19,8 +19,8 @@ const (
 //
 //conformance:draft-lin/other
 type Record struct {
-	Src, Dst  [16]byte // IPv4 as ::ffff:a.b.c.d
-	FlowLabel uint32   // 20 bits; IPv6 only
+	Src, Dst  [16]byte // of the path as it was seen; IPv4 as ::ffff:a.b.c.d
+	FlowLabel uint32   // of the path, 20 bits; IPv6 only
 	DestQP    uint32   // 24 bits
 	SrcQP     uint32   // 24 bits, if SrcQPFrom is not flow.None
 	PSN       uint32   // 24 bits, of the last packet
@@ -38,9 +38,13 @@ type Record struct {
 	EndReason    EndReason
 	Packet       bool // the record is of one packet, observed at End
 
-	Octets, Packets     uint64 // of IP packets
-	CEOctets, CEPackets uint64 // of those with ECN CE
-	Start, End          int64  // first and last packet, ns since 1970
+	Elsewhere              bool     // SessionSrc and SessionDst are not those of the path
+	SessionSrc, SessionDst [16]byte // of the header that carries UDP, and its final destination
+
+	Octets, Packets     uint64             // of IP packets, from the outermost header on
+	CEOctets, CEPackets uint64             // of those with ECN CE in the outermost header
+	Classes             [numClasses]uint32 // packets by class
+	Start, End          int64              // first and last packet, ns since 1970
 
 	Reverse Reverse // of a biflow; the zero value: not one
 }
@@ -62,6 +66,7 @@ const (
 	sampled
 	biflow
 	packet
+	inside
 	numVariants = 1 << iota
 )
 
@@ -84,6 +89,9 @@ func (r *Record) variant() variant {
 	}
 	if r.Packet {
 		v |= packet
+	}
+	if r.Elsewhere {
+		v |= inside
 	}
 	return v
 }

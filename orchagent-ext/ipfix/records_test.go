@@ -3,7 +3,11 @@
 package ipfix_test
 
 import (
+	"io"
+	"math"
 	"net/netip"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -27,11 +31,21 @@ func sample(v6 bool) ipfix.Record {
 		Opcode: 0x0c, Flags1: 0xe0, Flags2: 0x40, Flags3: 0x80, TrafficClass: 0x6b, EndReason: ipfix.ActiveTimeout,
 		Octets: 1 << 40, Packets: 1 << 33, CEOctets: 1 << 39, CEPackets: 1 << 31,
 		Start: testTime, End: testTime + 1e9,
+		SessionSrc: netip.MustParseAddr("10.9.0.1").As16(), SessionDst: netip.MustParseAddr("2001:db8:9::2").As16(),
+	}
+	for c := range r.Classes {
+		r.Classes[c] = 1<<31 + uint32(c)
 	}
 	if v6 {
 		r.Src, r.Dst, r.FlowLabel = netip.MustParseAddr("2001:db8::1").As16(), netip.MustParseAddr("2001:db8::2").As16(), 0xabcde
 	}
 	return r
+}
+
+// classNames are the elements that count packets by class.
+var classNames = []string{
+	"rdmaSendPacketDeltaCount", "rdmaWritePacketDeltaCount", "rdmaReadRequestPacketDeltaCount", "rdmaReadResponsePacketDeltaCount",
+	"rdmaAcknowledgePacketDeltaCount", "rdmaAtomicPacketDeltaCount", "rdmaNotificationPacketDeltaCount",
 }
 
 // want is what a collector must read of a record.
@@ -50,7 +64,10 @@ func want(r ipfix.Record) ipfixtest.Record {
 		w["sourceIPv6Address"], w["destinationIPv6Address"], w["flowLabelIPv6"] = src, dst, uint64(r.FlowLabel)
 	}
 	if r.SrcQPFrom != flow.None {
-		w["rdmaSourceQP"] = uint64(r.SrcQP)
+		w["rdmaSourceQP"], w["rdmaSourceQPProvenance"] = uint64(r.SrcQP), uint64(r.SrcQPFrom)
+	}
+	if r.Elsewhere {
+		w["rdmaSourceAddress"], w["rdmaDestinationAddress"] = netip.AddrFrom16(r.SessionSrc), netip.AddrFrom16(r.SessionDst)
 	}
 	if r.Ingress != 0 || r.Egress != 0 {
 		w["ingressInterface"], w["egressInterface"] = uint64(r.Ingress), uint64(r.Egress)
@@ -60,6 +77,9 @@ func want(r ipfix.Record) ipfixtest.Record {
 		w["observationTimeMicroseconds"] = ntp(r.End)
 	} else {
 		w["octetDeltaCount"], w["packetDeltaCount"], w["ceOctetDeltaCount"], w["cePacketDeltaCount"] = r.Octets, r.Packets, r.CEOctets, r.CEPackets
+		for c, name := range classNames {
+			w[name] = uint64(r.Classes[c])
+		}
 		w["flowStartMilliseconds"], w["flowEndMilliseconds"], w["flowEndReason"] = uint64(r.Start/1e6), uint64(r.End/1e6), uint64(r.EndReason)
 	}
 	if v := r.Reverse; v.Packets != 0 {
@@ -108,7 +128,7 @@ func (f feeder) Write(b []byte) (int, error) { return len(b), f.d.Feed(b) }
 func TestEveryKindOfRecord(t *testing.T) {
 	var records []ipfix.Record
 	for _, v6 := range []bool{false, true} {
-		for n := range 16 {
+		for n := range 32 {
 			r := sample(v6)
 			if n&1 != 0 {
 				r.SrcQPFrom = flow.None
@@ -122,6 +142,7 @@ func TestEveryKindOfRecord(t *testing.T) {
 			if n&8 != 0 && !r.Packet {
 				r.Reverse = ipfix.Reverse{Octets: 5, Packets: 4, Start: testTime, End: testTime + 2e9, SrcPort: 1234}
 			}
+			r.Elsewhere = n&16 != 0
 			records = append(records, r)
 		}
 	}
@@ -157,6 +178,7 @@ func TestAnyRecordReadsBack(t *testing.T) {
 			r.SrcQPFrom = flow.Provenance(rapid.IntRange(0, 3).Draw(t, "from"))
 			r.Ingress = rapid.Uint32().Draw(t, "ingress")
 			r.Packet = rapid.Bool().Draw(t, "packet")
+			r.Elsewhere = rapid.Bool().Draw(t, "elsewhere")
 			r.Octets = rapid.Uint64().Draw(t, "octets")
 			r.End = rapid.Int64Range(0, 2_000_000_000).Draw(t, "end") * 1e6
 			return r
@@ -174,52 +196,146 @@ func TestAnyRecordReadsBack(t *testing.T) {
 }
 
 func TestOptions(t *testing.T) {
-	d := decodeFile(t, ipfix.Process{Registry: ipfix.Registry{PEN: 4242, First: 100}, SamplingRate: 64}, []ipfix.Record{sample(false)})
-	var names []string
-	for _, o := range d.Options[:10] {
-		names = append(names, o["informationElementName"].(string))
+	var ignored ipfix.Ignored
+	ignored.Add(3, 0, testTime)
+	ignored.Add(1, 64, testTime+5e9)
+	process := ipfix.Process{Registry: ipfix.Registry{PEN: 4242, First: 100}, Domain: 9, SamplingRate: 64, Ignored: &ignored}
+	d := decodeFile(t, process, []ipfix.Record{sample(false)})
+	names := make([]string, len(ipfix.RDMA))
+	for _, o := range d.Options[:len(names)] {
+		names[o["informationElementId"].(uint64)-100] = o["informationElementName"].(string)
 	}
-	if diff := cmp.Diff([]string{
+	if diff := cmp.Diff(slices.Concat([]string{
 		"rdmaOpCode", "rdmaPartitionKey", "rdmaDestinationQP", "rdmaSourceQP", "rdmaPacketSequenceNumber",
 		"rdmaBTHFlags1", "rdmaBTHFlags2", "rdmaBTHFlags3", "ceOctetDeltaCount", "cePacketDeltaCount",
-	}, names); diff != "" {
+		"rdmaSourceQPProvenance", "rdmaSourceAddress", "rdmaDestinationAddress",
+	}, classNames), names); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(ipfixtest.Record{
-		"privateEnterpriseNumber": uint64(4242), "informationElementId": uint64(102), "informationElementDataType": uint64(3),
-		"informationElementSemantics": uint64(4), "informationElementUnits": uint64(0),
-		"informationElementRangeBegin": uint64(0), "informationElementRangeEnd": uint64(1<<24 - 1),
-		"informationElementName": "rdmaDestinationQP", "informationElementDescription": "RoCEv2 BTH destination queue pair, 24 bits",
-	}, d.Options[2]); diff != "" {
-		t.Error(diff)
-	}
-	if diff := cmp.Diff(ipfixtest.Record{
-		"selectorId": uint64(1), "selectorAlgorithm": uint64(1), "samplingPacketInterval": uint64(1), "samplingPacketSpace": uint64(63),
-	}, d.Options[10]); diff != "" {
-		t.Error(diff)
+	at := slices.IndexFunc(d.Options, func(o ipfixtest.Record) bool { return o["informationElementName"] == "rdmaDestinationQP" })
+	for _, tt := range []struct {
+		at   int
+		want ipfixtest.Record
+	}{
+		{at, ipfixtest.Record{
+			"privateEnterpriseNumber": uint64(4242), "informationElementId": uint64(102), "informationElementDataType": uint64(3),
+			"informationElementSemantics": uint64(4), "informationElementUnits": uint64(0),
+			"informationElementRangeBegin": uint64(0), "informationElementRangeEnd": uint64(1<<24 - 1),
+			"informationElementName": "rdmaDestinationQP", "informationElementDescription": "RoCEv2 BTH destination queue pair, 24 bits",
+		}},
+		{len(ipfix.RDMA), ipfixtest.Record{
+			"selectorId": uint64(1), "selectorAlgorithm": uint64(4), "samplingProbability": math.Float64bits(1. / 64),
+		}},
+		{len(ipfix.RDMA) + 2, ipfixtest.Record{
+			"observationDomainId": uint64(9), "meteringProcessId": uint64(1), "ignoredPacketTotalCount": uint64(4), "ignoredOctetTotalCount": uint64(64),
+			"flowStartMilliseconds": uint64(testTime / 1_000_000), "flowEndMilliseconds": uint64(testTime/1_000_000 + 5000),
+		}},
+	} {
+		if diff := cmp.Diff(tt.want, d.Options[tt.at]); diff != "" {
+			t.Errorf("options record %d: %s", tt.at, diff)
+		}
 	}
 	if got := d.Records[0]["selectorId"]; got != uint64(1) {
 		t.Errorf("selectorId of a record of sampled packets is %v", got)
 	}
+	process.Systematic = true
+	d = decodeFile(t, process, []ipfix.Record{sample(false)})
+	if diff := cmp.Diff(ipfixtest.Record{
+		"selectorId": uint64(1), "selectorAlgorithm": uint64(1), "samplingPacketInterval": uint64(1), "samplingPacketSpace": uint64(63),
+	}, d.Options[len(ipfix.RDMA)]); diff != "" {
+		t.Error(diff)
+	}
 }
 
-// TestAssignedElements: with PEN 0 the eight elements of draft-lin have IANA's
-// form, and ours, which IANA does not know, are left out.
+// The flow keys of each template of flows go out with it, as bits of its fields.
+func TestFlowKeys(t *testing.T) {
+	tunnel, single := sample(true), sample(false)
+	tunnel.Elsewhere, single.Packet = true, true
+	d := decodeFile(t, ipfix.Process{}, []ipfix.Record{sample(false), tunnel, single, sample(false)})
+	var got []ipfixtest.Record
+	for _, o := range d.Options {
+		if _, ok := o["flowKeyIndicator"]; ok {
+			got = append(got, o)
+		}
+	}
+	const (
+		// addresses, protocol, ports; class of service, 2 interfaces, opcode; P_Key, DestQP
+		v4 = 1<<0 | 1<<1 | 1<<2 | 1<<3 | 1<<4 | 1<<9 | 1<<10
+		// the same with the flow label behind the addresses; source QP and provenance; addresses of the session
+		v6 = 1<<0 | 1<<1 | 1<<2 | 1<<3 | 1<<4 | 1<<5 | 1<<10 | 1<<11 | 1<<14 | 1<<15
+	)
+	want := []ipfixtest.Record{
+		{"templateId": uint64(256 + 2 + 4), "flowKeyIndicator": uint64(v4)},
+		{"templateId": uint64(256 + 1 + 2 + 4 + 64), "flowKeyIndicator": uint64(v6)},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if len(d.Gaps) > 0 || d.Unknown > 0 {
+		t.Errorf("gaps %v, %d sets without template", d.Gaps, d.Unknown)
+	}
+}
+
+// assigned are ids as IANA could assign them: one by one.
+var assigned = [8]uint16{600, 534, 602, 32767, 604, 700, 606, 607}
+
+// With PEN 0 the eight elements of draft-lin have the ids that IANA assigned, and
+// Sluice's own, which IANA does not know, are left out.
 //
 //conformance:draft-lin/iana
 func TestAssignedElements(t *testing.T) {
-	registry := ipfix.Registry{PEN: 0, First: 600}
+	registry := ipfix.Registry{IDs: assigned}
 	d := decodeFile(t, ipfix.Process{Registry: registry}, []ipfix.Record{sample(false)})
-	if len(d.Options) != 0 {
+	if len(d.Options) != 1 { // the flow keys
 		t.Errorf("type records of elements that IANA knows: %v", d.Options)
 	}
-	if got, want := len(d.Records[0]), len(want(sample(false)))-2-7; got != want { // goflow2 calls numbers it does not know all alike
+	own := 2 + 1 + len(classNames)
+	if got, want := len(d.Records[0]), len(want(sample(false)))-own-7; got != want { // goflow2 calls numbers it does not know all alike
 		t.Errorf("%d elements, want %d: %v", got, want, d.Records[0])
 	}
 	for i, e := range ipfix.RDMA {
 		pen, id, ok := registry.ID(e)
-		if pen != 0 || id != 600+uint16(i) || ok != (i < 8) {
+		if pen != 0 || ok != (i < 8) || ok && id != assigned[i] {
 			t.Errorf("%s: %d/%d %v", e.Name, pen, id, ok)
+		}
+	}
+}
+
+// An enterprise number counts up from a first id. With PEN 0 each id is given, since IANA
+// gives them out one by one.
+func TestRegistry(t *testing.T) {
+	few, twice, low := assigned, assigned, assigned
+	few[7], twice[7], low[3] = 0, 600, ipfix.LastOfOthers
+	for name, tt := range map[string]struct {
+		registry ipfix.Registry
+		want     string // of the error; "": none
+	}{
+		"PEN and first id":          {ipfix.Registry{PEN: 4242, First: 503}, ""},
+		"the last first id":         {ipfix.Registry{PEN: 4242, First: ipfix.MaxFirst}, ""},
+		"PEN, first id too high":    {ipfix.Registry{PEN: 4242, First: ipfix.MaxFirst + 1}, "1 to 32758"},
+		"PEN without first id":      {ipfix.Registry{PEN: 4242}, "1 to 32758"},
+		"PEN and ids":               {ipfix.Registry{PEN: 4242, First: 1, IDs: assigned}, "go with enterprise number 0"},
+		"PEN 0 and ids":             {ipfix.Registry{IDs: assigned}, ""},
+		"PEN 0 and a first id":      {ipfix.Registry{First: 503}, "element_ids, --element-ids"},
+		"PEN 0, a first id and ids": {ipfix.Registry{First: 600, IDs: assigned}, "element_ids, --element-ids"},
+		"PEN 0, seven ids":          {ipfix.Registry{IDs: few}, "rdmaBTHFlags3"},
+		"PEN 0, an id of another":   {ipfix.Registry{IDs: low}, "element id 533 of rdmaSourceQP"},
+		"PEN 0, an id twice":        {ipfix.Registry{IDs: twice}, "rdmaOpCode and to rdmaBTHFlags3"},
+	} {
+		_, err := ipfix.NewWriter(io.Discard, ipfix.Process{Registry: tt.registry})
+		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+			t.Errorf("%s: %v, want %q", name, err, tt.want)
+		}
+		seen := map[uint16]string{}
+		for _, e := range ipfix.RDMA {
+			_, id, ok := tt.registry.ID(e)
+			if tt.want != "" || !ok {
+				continue
+			}
+			if seen[id] != "" || id == 0 || id > 32767 {
+				t.Errorf("%s: %s has id %d, which %q has", name, e.Name, id, seen[id])
+			}
+			seen[id] = e.Name
 		}
 	}
 }

@@ -46,11 +46,13 @@ const (
 	told
 )
 
-// minLimit holds a template and a record of any kind, and any options record.
-const minLimit = 400
+// Limits of messages, octets. minLimit holds a template and a record of any kind, and any
+// options record, where Sluice's own elements behind the first ten are left out;
+// fullLimit holds them with these.
+const minLimit, fullLimit = 400, 640
 
 func newSession(r Registry, domain, samplingRate uint32, limit int) *session {
-	s := &session{domain: domain, limit: limit, templates: templates(r), options: optionsTemplates(r)}
+	s := &session{domain: domain, limit: limit, templates: templates(r, limit < fullLimit), options: optionsTemplates(r)}
 	if samplingRate > 1 {
 		s.sampled = sampled
 	}
@@ -102,7 +104,7 @@ func (s *session) reserve(t *template, length int) bool {
 	}
 	length += setHeaderLen
 	if *known == untold {
-		length += setHeaderLen + len(t.definition)
+		length += s.introduction(t)
 	}
 	if len(s.message)+length > s.limit {
 		return false
@@ -115,9 +117,27 @@ func (s *session) reserve(t *template, length int) bool {
 		}
 		s.open(id)
 		s.message = append(s.message, t.definition...)
+		if t.keys != 0 {
+			s.addOption(&s.options[keysOption], keysRecord(t))
+		}
 	}
 	s.open(t.id)
 	return true
+}
+
+// introduction is how many octets it takes to tell of a template: its definition, and
+// its flow keys.
+func (s *session) introduction(t *template) int {
+	length := setHeaderLen + len(t.definition)
+	if t.keys == 0 {
+		return length
+	}
+	keys := &s.options[keysOption]
+	length += setHeaderLen + len(keysRecord(t))
+	if s.known[keys.id-firstTemplate] == untold {
+		length += setHeaderLen + len(keys.definition)
+	}
+	return length
 }
 
 // open closes the open set and opens one.

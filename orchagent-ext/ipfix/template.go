@@ -2,7 +2,10 @@
 
 package ipfix
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"slices"
+)
 
 var be = binary.BigEndian
 
@@ -22,7 +25,25 @@ const (
 )
 
 // fields is every field of every template, in the order of the wire.
-var fields = []field{
+var fields = slices.Concat(fixedFields, classFields())
+
+// classFields are the counts by class of opcode.
+func classFields() (all []field) {
+	for c := range numClasses {
+		all = append(all, field{packetsOf[c], 0, packet, func(b []byte, r *Record) []byte { return be.AppendUint32(b, r.Classes[c]) }})
+	}
+	return all
+}
+
+// keys are the elements that tell flows apart. The source queue pair of a datagram does,
+// too; that of a connection does not, and both have the same element.
+var keys = []string{
+	"sourceIPv4Address", "destinationIPv4Address", "sourceIPv6Address", "destinationIPv6Address", "flowLabelIPv6",
+	"protocolIdentifier", "sourceTransportPort", "destinationTransportPort",
+	rdmaPartitionKey.Name, rdmaDestinationQP.Name, rdmaSourceAddress.Name, rdmaDestinationAddress.Name,
+}
+
+var fixedFields = []field{
 	{ianaElement("sourceIPv4Address", 8, IPv4Address), 0, ipv6, func(b []byte, r *Record) []byte { return append(b, r.Src[12:]...) }},
 	{ianaElement("destinationIPv4Address", 12, IPv4Address), 0, ipv6, func(b []byte, r *Record) []byte { return append(b, r.Dst[12:]...) }},
 	{ianaElement("sourceIPv6Address", 27, IPv6Address), ipv6, 0, func(b []byte, r *Record) []byte { return append(b, r.Src[:]...) }},
@@ -39,6 +60,9 @@ var fields = []field{
 	{rdmaPartitionKey, 0, 0, func(b []byte, r *Record) []byte { return be.AppendUint16(b, r.PKey) }},
 	{rdmaDestinationQP, 0, 0, func(b []byte, r *Record) []byte { return be.AppendUint32(b, r.DestQP) }},
 	{rdmaSourceQP, srcQP, 0, func(b []byte, r *Record) []byte { return be.AppendUint32(b, r.SrcQP) }},
+	{rdmaSourceQPProvenance, srcQP, 0, func(b []byte, r *Record) []byte { return append(b, uint8(r.SrcQPFrom)) }},
+	{rdmaSourceAddress, inside, 0, func(b []byte, r *Record) []byte { return append(b, r.SessionSrc[:]...) }},
+	{rdmaDestinationAddress, inside, 0, func(b []byte, r *Record) []byte { return append(b, r.SessionDst[:]...) }},
 	{rdmaPacketSequenceNumber, 0, 0, func(b []byte, r *Record) []byte { return be.AppendUint32(b, r.PSN) }},
 	{rdmaBTHFlags1, 0, 0, func(b []byte, r *Record) []byte { return append(b, r.Flags1) }},
 	{rdmaBTHFlags2, 0, 0, func(b []byte, r *Record) []byte { return append(b, r.Flags2) }},
@@ -92,6 +116,7 @@ func appendMicroseconds(b []byte, ns int64) []byte {
 type template struct {
 	id         uint16
 	options    bool
+	keys       uint64 // of a flow's: which fields tell flows apart, the first one is the lowest bit
 	definition []byte // its record in a template set
 	length     int    // octets of a data record; not of options
 	puts       []func(b []byte, r *Record) []byte
@@ -103,15 +128,18 @@ const (
 	firstOptions  = firstTemplate + numVariants
 )
 
-// templates makes the templates of all variants.
-func templates(r Registry) [numVariants]template {
+// templates makes the templates of all variants; short ones where messages are short.
+func templates(r Registry, short bool) [numVariants]template {
 	var all [numVariants]template
 	for v := range variant(numVariants) {
 		t := template{id: firstTemplate + uint16(v)}
 		var elements []Element
 		for _, f := range fields {
-			if _, _, ok := r.ID(&f.element); !ok || v&f.with != f.with || v&f.without != 0 {
+			if _, _, ok := r.ID(&f.element); !ok || v&f.with != f.with || v&f.without != 0 || short && f.element.space == own && f.element.number >= counted {
 				continue
+			}
+			if v&packet == 0 && slices.Contains(keys, f.element.Name) {
+				t.keys |= 1 << len(elements)
 			}
 			elements = append(elements, f.element)
 			t.length += int(types[f.element.Type].length)

@@ -15,10 +15,10 @@ const fileLimit = 1<<16 - 1
 // before its first record, type records (RFC 5610) at the beginning. It belongs
 // to one goroutine.
 type Writer struct {
-	w   io.Writer
-	s   *session
-	now func() time.Time
-	err error
+	w       io.Writer
+	s       *session
+	process Process
+	err     error
 }
 
 // Process says what every session of an exporter has in common.
@@ -26,6 +26,8 @@ type Process struct {
 	Registry     Registry         // the zero value: DefaultRegistry
 	Domain       uint32           // observation domain
 	SamplingRate uint32           // one of so many packets was looked at; 0 is 1
+	Systematic   bool             // every SamplingRate-th packet; else each with a probability of 1 ÷ SamplingRate
+	Ignored      *Ignored         // what was not metered; nil: nothing
 	Now          func() time.Time // nil: time.Now
 }
 
@@ -37,7 +39,7 @@ func (p *Process) complete() error {
 		p.Now = time.Now
 	}
 	p.SamplingRate = max(p.SamplingRate, 1)
-	return p.Registry.check()
+	return p.Registry.Check()
 }
 
 // NewWriter returns a Writer to w, and an error where the registry is not valid.
@@ -45,7 +47,7 @@ func NewWriter(w io.Writer, p Process) (*Writer, error) {
 	if err := p.complete(); err != nil {
 		return nil, err
 	}
-	f := &Writer{w: w, s: newSession(p.Registry, p.Domain, p.SamplingRate, fileLimit), now: p.Now}
+	f := &Writer{w: w, s: newSession(p.Registry, p.Domain, p.SamplingRate, fileLimit), process: p}
 	for _, o := range standingOptions(p, f.s) {
 		f.s.addOption(o.template, o.record)
 	}
@@ -62,11 +64,19 @@ func (f *Writer) Export(records []Record) {
 	}
 }
 
+func (f *Writer) option(option int, record []byte) {
+	t := &f.s.options[option]
+	if !f.s.addOption(t, record) {
+		f.flush()
+		f.s.addOption(t, record)
+	}
+}
+
 func (f *Writer) flush() {
 	if f.s.empty() {
 		return
 	}
-	if _, err := f.w.Write(f.s.finish(f.now())); err != nil && f.err == nil {
+	if _, err := f.w.Write(f.s.finish(f.process.Now())); err != nil && f.err == nil {
 		f.err = fmt.Errorf("write IPFIX file: %w", err)
 	}
 	f.s.commit()
@@ -74,6 +84,9 @@ func (f *Writer) flush() {
 
 // Close writes what is left and returns the first error. It does not close w.
 func (f *Writer) Close() error {
+	if f.process.Ignored != nil {
+		f.option(ignoredOption, ignoredRecord(f.process.Domain, f.process.Ignored))
+	}
 	f.flush()
 	return f.err
 }
@@ -91,7 +104,8 @@ func standingOptions(p Process, s *session) []optionRecord {
 		all = append(all, optionRecord{&s.options[typeOption], r})
 	}
 	if p.SamplingRate > 1 {
-		all = append(all, optionRecord{&s.options[selectorOption], selectorRecord(p.SamplingRate)})
+		option, record := selectorRecord(p)
+		all = append(all, optionRecord{&s.options[option], record})
 	}
 	return all
 }

@@ -3,6 +3,7 @@
 package orch
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -36,11 +37,19 @@ var transports = map[model.E_SonicSluice_SonicSluice_SLUICE_IPFIX_COLLECTOR_SLUI
 	model.SonicSluice_SonicSluice_SLUICE_IPFIX_COLLECTOR_SLUICE_IPFIX_COLLECTOR_LIST_Transport_dtls: ipfix.DTLS,
 }
 
+// registry numbers the elements.
+func registry(s *config.Snapshot) ipfix.Registry {
+	if *s.IPFIX.Pen != 0 {
+		return ipfix.Registry{PEN: *s.IPFIX.Pen, First: cmp.Or(number(s.IPFIX.FirstElementId), 1)}
+	}
+	return ipfix.Registry{IDs: [8]uint16(s.IPFIX.ElementIds)} // the model asks for eight
+}
+
 // exporterConfig is the exporter that is configured.
 func exporterConfig(s *config.Snapshot, of *Config) ipfix.Config {
 	c := ipfix.Config{
 		Process: ipfix.Process{
-			Registry:     ipfix.Registry{PEN: *s.IPFIX.Pen, First: *s.IPFIX.FirstElementId},
+			Registry:     registry(s),
 			Domain:       *s.IPFIX.ObservationDomain,
 			SamplingRate: *s.IPFIX.SamplingRate,
 			Now:          of.Now,
@@ -80,9 +89,10 @@ func number(n *uint16) uint16 {
 // exporting is the exporter while it runs, and what it was configured with.
 type exporting struct {
 	*ipfix.Exporter
-	config string
-	stop   context.CancelFunc
-	done   chan struct{}
+	ignored *ipfix.Ignored // what is not metered for it
+	config  string
+	stop    context.CancelFunc
+	done    chan struct{}
 }
 
 // restart makes the exporter one of config; nil is none. before is called first
@@ -104,12 +114,13 @@ func (e *exporting) restart(ctx context.Context, g tasks, c *ipfix.Config, befor
 	if c == nil {
 		return nil, nil
 	}
+	c.Ignored = new(ipfix.Ignored)
 	exporter, err := ipfix.New(*c)
 	if err != nil {
 		return nil, err
 	}
 	ctx, stop := context.WithCancel(ctx)
-	e = &exporting{exporter, name, stop, make(chan struct{})}
+	e = &exporting{exporter, c.Ignored, name, stop, make(chan struct{})}
 	g.Go(func() error {
 		defer close(e.done)
 		return exporter.Run(ctx)

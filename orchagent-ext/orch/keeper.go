@@ -27,8 +27,8 @@ type kept struct {
 const keepAgain = 10 * time.Second
 
 // keepPatience is how long the switch waits for the file: what a process that is
-// killed then had programmed, the next one knows. A disk may take longer.
-const keepPatience = 25 * time.Millisecond
+// killed then had programmed, the next one knows. A disk that hangs takes longer.
+const keepPatience = 100 * time.Millisecond
 
 // keeper writes the state file, so that the loop never waits for a disk.
 type keeper struct {
@@ -89,10 +89,11 @@ func (k *keeper) run(ctx context.Context) error {
 	again := time.NewTimer(time.Hour)
 	defer again.Stop()
 	handle := func() {
-		if !k.write(now.known, &last) {
+		handled := sync.OnceFunc(func() { close(now.done) })
+		if !k.write(now.known, &last, handled) {
 			again.Reset(keepAgain)
 		}
-		close(now.done)
+		handled()
 		now.done = make(chan struct{}) // of trying again
 	}
 	for {
@@ -114,8 +115,9 @@ func (k *keeper) run(ctx context.Context) error {
 	}
 }
 
-// write writes what is not as it was written last.
-func (k *keeper) write(known []rows.Row, last *[]byte) bool {
+// write writes what is not as it was written last, and calls written when that
+// outlives the process.
+func (k *keeper) write(known []rows.Row, last *[]byte, written func()) bool {
 	if k.file == "" || known == nil {
 		return true
 	}
@@ -125,7 +127,7 @@ func (k *keeper) write(known []rows.Row, last *[]byte) bool {
 		return true
 	}
 	if err == nil {
-		err = statefile.Write(k.file, json.RawMessage(text))
+		err = statefile.Write(k.file, json.RawMessage(text), written)
 	}
 	if err == nil {
 		*last = text

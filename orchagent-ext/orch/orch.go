@@ -367,5 +367,9 @@ func (o *orch) read(ctx context.Context, g tasks, p asic.Policy) {
 	if o.exporting != nil {
 		export = o.exporting.Export
 	}
-	o.sw.reader = o.sw.reader.restart(ctx, g, o.sw, readerConfig(o.snapshot, p, o.sw.outcome.Method, export, o.Now))
+	c := readerConfig(o.snapshot, p, o.sw.outcome.Method, export, o.Now)
+	if export != nil {
+		c.Metering.Ignored = o.exporting.ignored
+	}
+	o.sw.reader = o.sw.reader.restart(ctx, g, o.sw, c)
 }

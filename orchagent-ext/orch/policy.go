@@ -118,6 +118,9 @@ func warnings(s *config.Snapshot, p asic.Policy, o asic.Outcome) []string {
 	if s.IPFIX.AdminState == config.Enabled && !exports(s) {
 		w = append(w, "SLUICE_IPFIX|global is enabled, and SLUICE_IPFIX_COLLECTOR has no collector")
 	}
+	if p.Export != nil && len(p.Export.Ports) == 0 {
+		w = append(w, "SLUICE_IPFIX|global is enabled, and nothing is exported: SLUICE_PORT has no row of a port of the switch")
+	}
 	if p.Label == nil {
 		return w
 	}

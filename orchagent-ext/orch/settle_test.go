@@ -48,7 +48,7 @@ func TestStartSettles(t *testing.T) {
 				if tt.other {
 					of = "other"
 				}
-				if err := statefile.Write(c.StateFile, kept{of, tt.kept}); err != nil {
+				if err := statefile.Write(c.StateFile, kept{of, tt.kept}, nil); err != nil {
 					t.Fatal(err)
 				}
 			}

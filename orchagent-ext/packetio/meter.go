@@ -16,6 +16,7 @@ type Metering struct {
 	Rate              uint32 // one of so many packets is sampled; 0 is 1
 	Biflow            bool   // join the directions of a connection; one waits for the other for Active and Idle at most
 	Export            func([]ipfix.Record)
+	Ignored           *ipfix.Ignored // counts what is not accounted for; nil: nothing does
 }
 
 // biflowQueue is how many records wait for those of the other direction.
@@ -31,13 +32,14 @@ func (r *Reader) metered(c *Config) (removed func(*flow.Flow, flow.Reason)) {
 		export = r.biflows.Export
 	}
 	r.meter = ipfix.NewMeter(m, export)
-	r.copies = thinner{left: 1 + rand.Uint32N(max(1, c.Metering.Rate))}
 	return r.meter.Removed
 }
 
 // account accounts for a packet of a flow that the table has just observed. Where
 // the CPU has every packet of a kind, though collectors are told that one of so many
 // is looked at, only one of so many counts.
+//
+//conformance:draft-lin/performance
 func (r *Reader) account(p *roce.Packet, f *flow.Flow, frame *Frame) {
 	rate := max(1, r.config.Metering.Rate)
 	switch {
@@ -46,7 +48,7 @@ func (r *Reader) account(p *roce.Packet, f *flow.Flow, frame *Frame) {
 	case frame.Why != Copied:
 		rate = 1
 	}
-	if rate > 1 && !r.copies.take(rate) {
+	if rate > 1 && rand.Uint32N(rate) != 0 { // as the switch samples: each by itself
 		r.meter.Skip(p, f)
 		return
 	}
@@ -60,16 +62,25 @@ func rare(p *roce.Packet) bool {
 	return o == roce.UDSendOnly || o == roce.CNP
 }
 
-// thinner takes one of so many packets.
-type thinner struct{ left uint32 }
+// lossy is a source that knows how many packets it has lost.
+type lossy interface{ RingFull() uint64 }
 
-//conformance:draft-lin/performance
-func (t *thinner) take(rate uint32) bool {
-	if t.left--; t.left > 0 {
-		return false
+// ignored counts what was not accounted for: malformed packets of so many octets, and
+// those that the source lost since the last call.
+func (r *Reader) ignored(packets, octets uint64) {
+	if r.config.Metering == nil || r.config.Metering.Ignored == nil {
+		return
 	}
-	t.left = rate
-	return true
+	if s, ok := r.source.(lossy); ok {
+		lost := s.RingFull()
+		if lost > r.lost {
+			packets += lost - r.lost
+		}
+		r.lost = lost
+	}
+	if packets > 0 {
+		r.config.Metering.Ignored.Add(packets, octets, r.now)
+	}
 }
 
 // flush gives out what the flows have counted.

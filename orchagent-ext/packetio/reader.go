@@ -81,7 +81,7 @@ type Reader struct {
 	ports   []ports        // that were told of each flow, by its slot; nil: labels are not told of
 	meter   *ipfix.Meter   // nil: none
 	biflows *ipfix.Biflows // behind meter; nil: none
-	copies  thinner        // of what is copied
+	lost    uint64         // by the source, when that was asked last
 	now     int64
 	packets [flow.MaxBurst]roce.Packet
 	from    [flow.MaxBurst]int // of packets: the frame
@@ -143,6 +143,9 @@ func (r *Reader) Stats() Stats {
 // Run reads until the context ends, and returns nil then.
 func (r *Reader) Run(ctx context.Context) error {
 	var frames [flow.MaxBurst]Frame
+	if s, ok := r.source.(lossy); ok {
+		r.lost = s.RingFull()
+	}
 	for {
 		n, err := r.source.Receive(ctx, frames[:])
 		if ctx.Err() != nil {
@@ -159,7 +162,7 @@ func (r *Reader) Run(ctx context.Context) error {
 func (r *Reader) burst(frames []Frame) {
 	now := r.config.Now().UnixNano()
 	r.now, r.frames = now, frames
-	n := 0
+	n, bad, octets := 0, uint64(0), uint64(0)
 	for i := range frames {
 		err := r.packets[n].Parse(frames[i].Data, frames[i].Length)
 		switch {
@@ -170,8 +173,11 @@ func (r *Reader) burst(frames []Frame) {
 			r.notRoCE.Add(1)
 		default:
 			r.malformed.Add(1)
+			bad++
+			octets += uint64(len(frames[i].Data))
 		}
 	}
+	r.ignored(bad, octets)
 	r.roce.Add(uint64(n))
 	r.table.ObserveBurst(r.packets[:n], now, r.each)
 	budget := expireBudget

@@ -18,9 +18,22 @@ import (
 // MaxSize is the largest file that is read, in octets.
 const MaxSize = 64 << 20
 
-// Read reads the file into a value. A file that is not there is no error, and
-// changes nothing.
-func Read(path string, into any) error {
+// suffixNew names the file that is written, but perhaps not on the disk yet.
+const suffixNew = ".new"
+
+// Read reads the file into a value: what a process wrote last that was killed, and
+// after a power failure what was on the disk. A file that is not there is no error,
+// and changes nothing.
+func Read[T any](path string, into *T) error {
+	var fresh *T
+	if err := read(path+suffixNew, &fresh); err == nil && fresh != nil {
+		*into = *fresh
+		return nil
+	}
+	return read(path, into)
+}
+
+func read(path string, into any) error {
 	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -48,8 +61,9 @@ func Read(path string, into any) error {
 }
 
 // Write replaces the file, with mode 0600, and makes its folder: after a crash or a
-// power failure it is the one before or the new one.
-func Write(path string, v any) error {
+// power failure it is the one before or the new one. It calls written, unless that is
+// nil, when the new one outlives the process, which is before it is on the disk.
+func Write(path string, v any, written func()) error {
 	text, err := json.Marshal(v)
 	if err != nil {
 		return err
@@ -63,8 +77,14 @@ func Write(path string, v any) error {
 		return err
 	}
 	_, err = f.Write(append(text, '\n'))
+	if err == nil {
+		err = os.Rename(f.Name(), path+suffixNew)
+	}
+	if err == nil && written != nil {
+		written()
+	}
 	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
+		err = os.Rename(path+suffixNew, path)
 	}
 	if err != nil {
 		_ = os.Remove(f.Name()) // it may have its name already
@@ -79,8 +99,10 @@ func Write(path string, v any) error {
 
 // Remove removes the file, if it is there.
 func Remove(path string) error {
-	if err := os.Remove(path); !errors.Is(err, os.ErrNotExist) {
-		return err
+	for _, p := range []string{path, path + suffixNew} {
+		if err := os.Remove(p); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
 	}
 	return nil
 }

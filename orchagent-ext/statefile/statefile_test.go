@@ -20,7 +20,12 @@ func TestWriteReplacesWhole(t *testing.T) {
 		t.Errorf("a file that is not there: %v, %v", got, err)
 	}
 	for _, want := range [][]string{{"a", "b"}, {"c"}} {
-		if err := Write(path, want); err != nil {
+		written := func() { // a process that is killed now has written it
+			if err := Read(path, &got); err != nil || strings.Join(got, "") != strings.Join(want, "") {
+				t.Errorf("before it is on the disk: %v, %v, want %v", got, err, want)
+			}
+		}
+		if err := Write(path, want, written); err != nil {
 			t.Fatal(err)
 		}
 		if err := Read(path, &got); err != nil || strings.Join(got, "") != strings.Join(want, "") {
@@ -30,6 +35,17 @@ func TestWriteReplacesWhole(t *testing.T) {
 	info, err := os.Stat(path)
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info, err)
+	}
+	for _, lost := range []string{"", "[\"d"} { // the power fails before it is on the disk
+		if err := os.WriteFile(path+suffixNew, []byte(lost), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := Read(path, &got); err != nil || strings.Join(got, "") != "c" {
+			t.Errorf("%v, %v, want what was on the disk", got, err)
+		}
+	}
+	if err := os.Remove(path + suffixNew); err != nil {
+		t.Fatal(err)
 	}
 	if left, err := os.ReadDir(filepath.Dir(path)); err != nil || len(left) != 1 {
 		t.Errorf("left: %v, %v", left, err)

@@ -19,7 +19,7 @@ import (
 
 // driver is a process that makes SAI calls; testdata/driver.c has its language.
 type driver struct {
-	t      *testing.T
+	t      testing.TB
 	cmd    *exec.Cmd
 	in     io.WriteCloser
 	out    *bufio.Reader
@@ -47,9 +47,15 @@ func (l *lines) String() string {
 
 // startDriver starts a driver in the namespace of the calling thread. What it
 // says on stderr is shown when the test fails.
-func startDriver(t *testing.T) *driver {
+func startDriver(t testing.TB) *driver {
 	t.Helper()
-	d := &driver{t: t, cmd: exec.Command(program(t, "driver"), program(t, "libsoftsai.so"))}
+	return startDriverOf(t, program(t, "libsoftsai.so"))
+}
+
+// startDriverOf starts it with another library.
+func startDriverOf(t testing.TB, library string) *driver {
+	t.Helper()
+	d := &driver{t: t, cmd: exec.Command(program(t, "driver"), library)}
 	d.cmd.Stderr = &d.stderr
 	var err error
 	if d.in, err = d.cmd.StdinPipe(); err != nil {
@@ -144,7 +150,7 @@ func (d *driver) number(format string, args ...any) uint64 {
 }
 
 // portID is the object of a netdev.
-func portID(t *testing.T, name string) string {
+func portID(t testing.TB, name string) string {
 	t.Helper()
 	return fmt.Sprintf("%#x", 1<<48|ifindex(t, name))
 }

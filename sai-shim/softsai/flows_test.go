@@ -2,32 +2,367 @@
 
 package softsai_test
 
-import "testing"
+import (
+	"bytes"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
 
 // Attributes of sai_sluice_ext.h.
 const (
-	attrExtension = "u64:0x10000000" // of the switch
+	attrExtension  = "u64:0x10000000" // of the switch
+	attrFlowKey    = "s32:0x10000002"
+	attrStreamSeed = "u32:0x10000003"
+	attrHigh       = "u32:0x10000000" // of a queue
+	attrLow        = "u32:0x10000001"
+
+	keyFiveTuple = 1
+
+	markLow, markAlarm, markHigh = 0, 1, 2
+
+	labelAsReceived, labelWasZero, labelWasOther = 0, 1, 2
 )
 
 // magic is the upper half of what the handshake answers.
 const magic = 0x534c5549
 
-// The switch answers the handshake of the extension, and does not where the profile
-// hides it.
-func TestHandshake(t *testing.T) {
-	enterNamespace(t)
-	link(t, "in", "source")
-	d := startDriver(t)
-	id := d.id("switch SLUICE_PORTS=in")
-	if v := d.number("get switch %s %s", id, attrExtension); v>>32 != magic || uint32(v) != 1 {
-		t.Errorf("handshake %#x", v)
+// flowEvent is what the event function got.
+type flowEvent struct {
+	queue, port, flow string
+	octets            int
+	mark, relabelled  int
+	head              []byte
+}
+
+// events waits until n events came, and returns all that did.
+func (d *driver) events(n int) (all []flowEvent) {
+	d.t.Helper()
+	for _, word := range d.do("events %d", n) {
+		parts := strings.Split(word, ":")
+		var numbers [3]int
+		for i := range numbers {
+			var err error
+			if numbers[i], err = strconv.Atoi(parts[3+i]); err != nil {
+				d.t.Fatal(err)
+			}
+		}
+		head, err := hex.DecodeString(parts[6])
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		all = append(all, flowEvent{parts[0], parts[1], parts[2], numbers[0], numbers[1], numbers[2], head})
 	}
-	d.do("remove-switch")
-	d.stop()
+	return all
+}
+
+// setMarks sets the marks of a queue of the port out.
+func (d *driver) setMarks(queue, high, low int) {
+	d.t.Helper()
+	id := queueID(d.t, "out", queue)
+	d.do("set queue %s %s=0", id, attrLow)
+	d.do("set queue %s %s=%d", id, attrHigh, high)
+	d.do("set queue %s %s=%d", id, attrLow, low)
+}
+
+// flowOctets are the octets of each flow in a queue of the port out.
+func (d *driver) flowOctets(queue int) map[string]int {
+	d.t.Helper()
+	all := map[string]int{}
+	for _, word := range d.do("flows %s", queueID(d.t, "out", queue)) {
+		flow, text, _ := strings.Cut(word, ":")
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		all[flow] = n
+	}
+	return all
+}
+
+func sum(flows map[string]int) (all int) {
+	for _, octets := range flows {
+		all += octets
+	}
+	return all
+}
+
+// flowStats are the counters of get_flow_stats.
+type flowStats struct{ events, lost, unmonitored, held, full, laneLost int }
+
+func (d *driver) flowStats() flowStats {
+	d.t.Helper()
+	var n [6]int
+	for i, word := range d.do("flow-stats") {
+		var err error
+		if n[i], err = strconv.Atoi(word); err != nil {
+			d.t.Fatal(err)
+		}
+	}
+	return flowStats{n[0], n[1], n[2], n[3], n[4], n[5]}
+}
+
+// until polls until done says so.
+func until(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); !done(); {
+		if time.Now().After(deadline) {
+			t.Fatal("in vain: ", what)
+		}
+	}
+}
+
+// labelled is a frame of a flow that its label and DestQP name.
+func labelled(label, qp, dscp int) []byte {
+	udp := appendUDP(nil, 49152, rocePort, appendBTH(nil, 4, uint32(qp), make([]byte, 924)))
+	f := appendIPv6([]byte{2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x86, 0xdd}, uint32(label), hostA, hostB, protoUDP, udp)
+	f[14] |= byte(dscp >> 2)
+	f[15] |= byte(dscp << 6)
+	return f
+}
+
+// The switch answers the handshake of the extension: with what it has, and not where
+// the profile hides it.
+func TestHandshake(t *testing.T) {
+	for _, tt := range []struct {
+		profile string
+		version uint32 // 0: no answer
+	}{
+		{"SLUICE_PORTS=in", 1},
+		{"SLUICE_PORTS=in SLUICE_QUEUES=8", 2},
+		{"SLUICE_PORTS=in SLUICE_QUEUES=8 SLUICE_HIDE=flows", 1},
+		{"SLUICE_PORTS=in SLUICE_QUEUES=8 SLUICE_HIDE=extension", 0},
+	} {
+		t.Run(tt.profile, func(t *testing.T) {
+			enterNamespace(t)
+			link(t, "in", "source")
+			d := startDriver(t)
+			id := d.id("switch %s", tt.profile)
+			status, words := d.try("get switch %s %s", id, attrExtension)
+			if tt.version == 0 {
+				if status != -327680 {
+					t.Errorf("status %d of what is hidden", status)
+				}
+				return
+			}
+			if v, err := strconv.ParseUint(words[0], 0, 64); err != nil || v>>32 != magic || uint32(v) != tt.version {
+				t.Errorf("handshake %#x, %v, want version %d", v, err, tt.version)
+			}
+			status, _ = d.try("flow-stats")
+			if status == 0 != (tt.version == 2) {
+				t.Errorf("status %d of the API", status)
+			}
+		})
+	}
+}
+
+// A flow that passes its marks in a queue raises events on the way up and down, with
+// the packet and the port that it came in by; other flows of the queue do not count.
+func TestFlowPassesMarks(t *testing.T) {
+	for name, frame := range map[string]func(flow int) []byte{
+		"IPv6 label":      func(flow int) []byte { return labelled(flow, 7, 26) },
+		"IPv6 queue pair": func(flow int) []byte { return labelled(5, flow, 26) },
+		"IPv4":            func(flow int) []byte { return flowFrame4(flow, 26) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLine(t)
+			d := startDriver(t)
+			d.do(withQueues)
+			const high, low = 10 * queueFrame, 4 * queueFrame
+			d.setMarks(3, high, low)
+			// A busy machine may send so slowly that a flow does not pass its mark.
+			var events []flowEvent
+			for deadline := time.Now().Add(patience); len(events) < 3; {
+				if time.Now().After(deadline) {
+					t.Fatalf("events %+v", events)
+				}
+				for range 20 {
+					l.send(1, frame(1))
+				}
+				l.send(8, frame(2))
+				l.arrivals(28)
+				events = append(events, d.events(0)...)
+			}
+			if e := events[0]; e.mark != markAlarm || e.octets != 9*queueFrame && e.octets != 8*queueFrame+queueFrame {
+				t.Errorf("first event %+v", e)
+			}
+			highs := 0
+			for i, e := range events {
+				want := flowEvent{queueID(t, "out", 3), portID(t, "in"), events[0].flow, e.octets, e.mark, labelAsReceived, e.head}
+				if fmt.Sprint(e) != fmt.Sprint(want) {
+					t.Errorf("event %d: %+v, want %+v", i, e, want)
+				}
+				if e.mark == markHigh {
+					highs++
+				}
+				if e.mark == markHigh && e.octets <= high || e.mark == markLow && e.octets >= low {
+					t.Errorf("mark %d at %d octets", e.mark, e.octets)
+				}
+				if e.mark != markLow {
+					sent := frame(1)
+					if len(e.head) != 96 || !bytes.Equal(e.head[:7], sent[14:21]) || !bytes.Equal(e.head[20:96], sent[34:110]) {
+						t.Errorf("head %x of frame %x", e.head, sent[14:110])
+					}
+				}
+			}
+			if last := events[len(events)-1]; highs == 0 || last.mark != markLow {
+				t.Errorf("%d times high, last %+v", highs, last)
+			}
+			until(t, "no flow in an empty queue", func() bool { return len(d.flowOctets(3)) == 0 })
+			if status, _ := d.try("flow %s %s", queueID(t, "out", 3), events[0].flow); status != -7 {
+				t.Errorf("status %d of a flow that has nothing in the queue", status)
+			}
+		})
+	}
+}
+
+// The octets of all flows of a queue are those of the queue, flow by flow.
+func TestFlowOctets(t *testing.T) {
+	l := newLine(t)
+	d := startDriver(t)
+	d.do(withQueues)
+	d.setMarks(3, 1<<30, 1)
+	for deadline := time.Now().Add(patience); ; {
+		sent := 0
+		for flow := range 8 {
+			l.send(1+flow, flowFrame(flow, 26)) // one label, one queue pair: one flow
+			l.send(1, labelled(1+flow, 7, 26))
+			sent += 2 + flow
+		}
+		before, _, _, _ := d.queueStats(3)
+		flows := d.flowOctets(3)
+		after, _, _, octets := d.queueStats(3)
+		l.arrivals(sent)
+		if before == after { // nothing left meanwhile
+			if len(flows) < 8 || sum(flows) != octets { // the first packet has left
+				t.Errorf("%d octets of flows %v, %d in their queue", sum(flows), flows, octets)
+			}
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the statistics could not be read between two packets")
+		}
+	}
+	if s := d.flowStats(); s.unmonitored != 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// With the flow key of 5-tuples the label does not tell flows apart, and ports do.
+func TestFlowKey(t *testing.T) {
+	l := newLine(t)
+	d := startDriver(t)
+	id := d.id(withQueues)
+	d.setMarks(3, 1<<30, 1)
+	count := func() (n int) {
+		until(t, "an empty queue", func() bool { return len(d.flowOctets(3)) == 0 })
+		for flow := range 4 {
+			l.send(5, flowFrame(flow, 26))
+		}
+		for label := range 3 {
+			l.send(5, labelled(10+label, 7, 26))
+		}
+		n = len(d.flowOctets(3))
+		l.arrivals(35)
+		return n
+	}
+	if n := count(); n != 4 { // flowFrame has label 0
+		t.Errorf("%d flows by label, want 4", n)
+	}
+	d.do("set switch %s %s=%d", id, attrFlowKey, keyFiveTuple)
+	if n := count(); n != 5 { // labelled has one source port
+		t.Errorf("%d flows by 5-tuple, want 5", n)
+	}
+	if status, _ := d.try("set switch %s %s=2", id, attrFlowKey); status > -131072 {
+		t.Errorf("status %d of an unknown key", status)
+	}
+}
+
+// Marks can be changed and taken away, and are there again after kill -9; ones that
+// make no sense are refused.
+func TestSetMarks(t *testing.T) {
+	l := newLine(t)
+	d := startDriver(t)
+	d.do(withQueues)
+	passes := func(want bool) {
+		t.Helper()
+		until(t, "marks are passed", func() bool {
+			l.send(40, labelled(1, 7, 26))
+			l.arrivals(40)
+			events := d.events(0)
+			if !want && len(events) > 0 {
+				t.Errorf("events %+v", events)
+			}
+			return len(events) > 0 == want
+		})
+	}
+	passes(false)
+	d.do("set queue %s %s=%d", queueID(t, "out", 3), attrHigh, 5*queueFrame) // the low one is half of it
+	passes(true)
+	until(t, "the flow is below its mark", func() bool { return len(d.flowOctets(3)) == 0 })
+	d.do("set queue %s %s=0", queueID(t, "out", 3), attrHigh)
+	d.events(0)
+	passes(false)
+	d.do("set queue %s %s=%d", queueID(t, "out", 3), attrHigh, 10*queueFrame)
+	if status, _ := d.try("set queue %s %s=%d", queueID(t, "out", 3), attrLow, 10*queueFrame); status > -131072 {
+		t.Errorf("status %d of a low mark that is not below the high one", status)
+	}
+	passes(true)
+	d.kill()
 
 	d = startDriver(t)
-	id = d.id("switch SLUICE_PORTS=in SLUICE_HIDE=extension")
-	if status, _ := d.try("get switch %s %s", id, attrExtension); status != -327680 {
-		t.Errorf("status %d of what is hidden", status)
+	d.do(withQueues)
+	if high := d.number("get queue %s %s", queueID(t, "out", 3), attrHigh); high != 10*queueFrame {
+		t.Errorf("mark %d, want %d", high, 10*queueFrame)
+	}
+	passes(true)
+}
+
+// A kernel that calls the programs for some packets only, and a ring buffer that loses
+// events, leave no flow in an empty queue, and none above a mark that it is below.
+func TestMissedCallsLeaveNothingStuck(t *testing.T) {
+	library := buildWith(t, "BPF_DEFINES=-DSOFTSAI_DROP_CALLS=10")
+	l := newLine(t)
+	d := startDriverOf(t, library)
+	d.do("switch SLUICE_PORTS=in+out SLUICE_QUEUES=8 SLUICE_QUEUE_RATE=10")
+	d.setMarks(3, 5*queueFrame, 2*queueFrame)
+	mark := map[string]int{} // the last of each flow
+	note := func() {
+		for _, e := range d.events(0) {
+			if e.mark != markAlarm {
+				mark[e.flow] = e.mark
+			}
+		}
+	}
+	const rounds, flows, each = 10, 5, 20
+	for range rounds {
+		for range each {
+			for flow := range flows {
+				l.send(1, labelled(1+flow, 7, 26))
+			}
+		}
+		l.arrivals(flows * each)
+		note()
+	}
+	if len(mark) != flows {
+		t.Errorf("marks of %d flows, want %d", len(mark), flows)
+	}
+	until(t, "no flow in an empty queue", func() bool { return len(d.flowOctets(3)) == 0 })
+	until(t, "all flows are low", func() bool {
+		note()
+		for _, m := range mark {
+			if m != markLow {
+				return false
+			}
+		}
+		return true
+	})
+	s := d.flowStats()
+	t.Logf("%+v", s)
+	if s.lost == 0 {
+		t.Error("no event was lost")
 	}
 }

@@ -47,12 +47,24 @@ func run(m *testing.M) int {
 }
 
 // program is the path of a program or library that was built.
-func program(t *testing.T, name string) string {
+func program(t testing.TB, name string) string {
 	t.Helper()
 	if built.reason != "" {
 		t.Skip(built.reason)
 	}
 	return filepath.Join(built.dir, name)
+}
+
+// buildWith builds the library alone once more, with options of make, and returns it.
+func buildWith(t *testing.T, options ...string) string {
+	t.Helper()
+	program(t, "libsoftsai.so")
+	dir := t.TempDir()
+	args := append([]string{"-s", "-j2", "OUT=" + dir, "WORK=" + filepath.Join(dir, "o"), "SANITIZE=1", filepath.Join(dir, "libsoftsai.so")}, options...)
+	if out, err := exec.Command("make", args...).CombinedOutput(); err != nil {
+		t.Fatalf("make: %v\n%s", err, out)
+	}
+	return filepath.Join(dir, "libsoftsai.so")
 }
 
 // What needs no kernel, in C under the sanitizers.

@@ -20,7 +20,7 @@ import (
 
 // enterNamespace gives the test a network namespace of its own. It is the calling
 // thread's, which is never unlocked: the namespace ends with the thread.
-func enterNamespace(t *testing.T) {
+func enterNamespace(t testing.TB) {
 	t.Helper()
 	if os.Getuid() != 0 {
 		t.Skip("needs root for a network namespace and BPF")
@@ -35,7 +35,7 @@ func enterNamespace(t *testing.T) {
 }
 
 // ip hands lines to iproute2.
-func ip(t *testing.T, lines ...string) {
+func ip(t testing.TB, lines ...string) {
 	t.Helper()
 	cmd := exec.Command("ip", "-batch", "-")
 	cmd.Stdin = strings.NewReader(strings.Join(lines, "\n") + "\n")
@@ -46,13 +46,13 @@ func ip(t *testing.T, lines ...string) {
 
 // link makes a pair of netdevs that are up, without neighbour discovery: a frame
 // sent on near comes in by far, and the reverse.
-func link(t *testing.T, near, far string) {
+func link(t testing.TB, near, far string) {
 	t.Helper()
 	ip(t, fmt.Sprintf("link add name %s address 02:00:00:00:00:01 arp off type veth peer name %s address 02:00:00:00:00:02", near, far),
 		"link set "+near+" up", "link set "+far+" up")
 }
 
-func sysctl(t *testing.T, name string, value int) {
+func sysctl(t testing.TB, name string, value int) {
 	t.Helper()
 	if err := os.WriteFile("/proc/sys/net/"+name, []byte(strconv.Itoa(value)), 0); err != nil {
 		t.Fatal(err)
@@ -72,7 +72,7 @@ func readSysctl(t *testing.T, name string) int {
 	return int(n)
 }
 
-func ifindex(t *testing.T, name string) int {
+func ifindex(t testing.TB, name string) int {
 	t.Helper()
 	i, err := net.InterfaceByName(name)
 	if err != nil {
@@ -83,11 +83,11 @@ func ifindex(t *testing.T, name string) int {
 
 // wire is a packet socket of the namespace that sees every netdev.
 type wire struct {
-	t  *testing.T
+	t  testing.TB
 	fd int
 }
 
-func openWire(t *testing.T) *wire {
+func openWire(t testing.TB) *wire {
 	t.Helper()
 	all := binary.NativeEndian.Uint16(binary.BigEndian.AppendUint16(nil, unix.ETH_P_ALL))
 	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, int(all))

@@ -38,12 +38,12 @@ const (
 // line is a router in the test's namespace with a port in and a port out, whose
 // queues the tests fill.
 type line struct {
-	t    *testing.T
+	t    testing.TB
 	wire *wire // of what leaves the router, in its order
 	in   int   // the other end of the port in
 }
 
-func newLine(t *testing.T) *line {
+func newLine(t testing.TB) *line {
 	t.Helper()
 	enterNamespace(t)
 	for _, name := range []string{"ipv6/conf/all/forwarding", "ipv4/ip_forward"} {
@@ -115,7 +115,7 @@ func (l *line) flows(n int) (flows []int) {
 }
 
 // queueID is the object of a queue of a netdev.
-func queueID(t *testing.T, port string, queue int) string {
+func queueID(t testing.TB, port string, queue int) string {
 	t.Helper()
 	return fmt.Sprintf("%#x", 21<<48|ifindex(t, port)<<8|queue)
 }

@@ -4,19 +4,24 @@ package softsai_test
 
 import (
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 )
 
-// tc shows what traffic control has on a netdev.
+// tc shows what traffic control has on netdevs, but for the lane, which comes and goes
+// with its process.
 func tc(t *testing.T, args ...string) string {
 	t.Helper()
 	out, err := exec.Command("tc", args...).CombinedOutput()
 	if err != nil {
 		t.Fatalf("tc %v: %v: %s", args, err, out)
 	}
-	return string(out)
+	lines := slices.DeleteFunc(strings.SplitAfter(string(out), "\n"), func(line string) bool {
+		return strings.Contains(line, laneNetdev)
+	})
+	return strings.Join(lines, "")
 }
 
 // wantNoTrace checks that no qdisc of the library's is in the namespace.

@@ -27,6 +27,8 @@ var bars = []bar{
 	{pkg: "tests/e2e", benchmark: "BenchmarkForwarding", unit: "packets/s"},
 	{pkg: "tests/e2e", benchmark: "BenchmarkQueues", unit: "ratio", with: "the software switch without queues"},
 	{pkg: "tests/e2e", benchmark: "BenchmarkQueues", unit: "packets/s"},
+	{pkg: "sai-shim/softsai", benchmark: "BenchmarkFlowMarks", unit: "ratio", limit: atLeast(0.80), with: "plain kernel forwarding"},
+	{pkg: "sai-shim/softsai", benchmark: "BenchmarkFlowMarks", unit: "packets/s"},
 	{pkg: "tests/e2e", benchmark: "BenchmarkRowToSwitch", unit: "ms-p50"},
 	{pkg: "tests/e2e", benchmark: "BenchmarkRowToSwitch", unit: "ms-p99", limit: atMost(50)},
 	{pkg: "tests/e2e", benchmark: "BenchmarkTenThousandFlows", unit: "s", limit: atMost(1)},

@@ -34,7 +34,7 @@ const ctrlC = "pkill -INT -x sluiced; while pgrep -x sluiced; do sleep 0.1; done
 var stages = []stage{
 	{
 		page:  "linux.md",
-		first: "sudo install bin/",
+		first: "install bin/",
 	},
 	{
 		page:  "linux.md",
@@ -50,7 +50,7 @@ var stages = []stage{
 	{
 		page:  "linux.md",
 		given: ctrlC,
-		first: "sudo sluiced --db-config /etc/sluice/database_config.json --sai-library /usr/lib/libsoftsai.so \\\n    --sai-profile SLUICE_QUEUES=8",
+		first: "sluiced --sai-library /usr/lib/libsoftsai.so \\\n    --sai-profile SLUICE_QUEUES=8",
 		until: `[ "$(redis-cli -s /run/sluice/redis.sock -n 6 HGET 'SLUICE_CAPABILITY|switch' queues)" = 8 ] && redis-cli -s /run/sluice/redis.sock -n 2 HGET 'SLUICE_QUEUE_STATS:eth1|3' queued_bytes | grep -q 0 && ` + stateIs + `flow_label)" = active ]`,
 	},
 	{
@@ -62,13 +62,16 @@ var stages = []stage{
 	{
 		page:  "configuration/README.md",
 		first: "sluiced --dry-run",
-		given: "mkdir -p /run/redis/sonic-db && cp /etc/sluice/database_config.json /run/redis/sonic-db/",
 		then:  "grep -q label/table /tmp/output",
 	},
 	{
 		page:  "gnmi.md",
+		first: "openssl req -x509",
+	},
+	{
+		page:  "gnmi.md",
 		first: "sluice-gnmi --cert",
-		given: certificates + "printf 'alice:%s\\n' '$2y$10$abcdefghijklmnopqrstuuE7oEx4fFXO1SvdQgrfMHWgV4K2gJd3S' >/etc/sluice/users",
+		given: "printf 'alice:%s\\n' '$2y$10$abcdefghijklmnopqrstuuE7oEx4fFXO1SvdQgrfMHWgV4K2gJd3S' >/etc/sluice/users",
 		alone: true,
 		until: "grep -q 'sluice-gnmi starts' /tmp/output",
 	},
@@ -115,7 +118,7 @@ for i in $(seq 600); do etcdctl get --prefix /sluice/default/node/ | grep -q . &
 	{
 		page:  "linux.md",
 		given: ctrlC,
-		first: "sudo sluiced --db-config /etc/sluice/database_config.json --sai-library /usr/lib/libsoftsai.so --remove",
+		first: "sluiced --sai-library /usr/lib/libsoftsai.so --remove",
 		then:  `! tc qdisc show | grep -e clsact -e htb && for db in 2 6; do ! redis-cli -s /run/sluice/redis.sock -n $db KEYS '*' | grep -v GNMI | grep -i sluice || exit 1; done`,
 	},
 	{
@@ -145,7 +148,7 @@ for i in $(seq 100); do [ -e /tmp/udp ] && break; sleep 0.1; done
 
 // certificates makes those that the page names, of one CA, for its names.
 const certificates = `
-[ -e ca.pem ] || {
+{
 	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=ca -keyout ca.key -out ca.pem
 	printf 'subjectAltName=DNS:SWITCH,DNS:flows.example\n' >names
 	for who in server me; do

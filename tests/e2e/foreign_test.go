@@ -302,7 +302,7 @@ func TestCommandLine(t *testing.T) {
 		{[]string{"--db-config", "nosuch.json"}, "nosuch.json"},
 		{[]string{"extra"}, `unexpected "extra"`},
 		{[]string{"--sai-library", f.library(), "--sai-profile", "novalue"}, `"novalue" is not KEY=VALUE`},
-		{[]string{"--dry-run", "--method", "best"}, `"best" is no method`},
+		{[]string{"--dry-run", "--method", "best"}, `unknown method "best"`},
 	} {
 		cmd := f.command(tt.args...)
 		cmd.Env = []string{"PATH=" + os.Getenv("PATH")}

@@ -54,8 +54,17 @@ var musts = map[string]func(self string, v values) bool{
 	"(transport = 'tls' or transport = 'dtls') = boolean(ca_file)": func(_ string, v values) bool {
 		return (v("transport") == "tls" || v("transport") == "dtls") == (v("ca_file") != "")
 	},
-	"number(pen) != 0 or number(first_element_id) > 502": func(_ string, v values) bool {
-		return number(v("pen")) != 0 || number(v("first_element_id")) > 502
+	"number(pen) != 0 or not(first_element_id)": func(_ string, v values) bool {
+		return number(v("pen")) != 0 || v("first_element_id") == ""
+	},
+	"(number(pen) = 0 and count(element_ids) = 8) or (number(pen) != 0 and not(element_ids))": func(_ string, v values) bool {
+		if number(v("pen")) != 0 {
+			return v("element_ids") == ""
+		}
+		return strings.Count(v("element_ids"), ",") == 7
+	},
+	". != ../../../SLUICE_PFCM/global/icmpv6_type": func(string, values) bool {
+		return true // it is of two rows: see Clash
 	},
 	"boolean(cert_file) = boolean(key_file)": func(_ string, v values) bool {
 		return (v("cert_file") == "") == (v("key_file") == "")

@@ -43,8 +43,21 @@ func Validate(all []Row, there func(table, key string) bool) []*Error {
 			continue
 		}
 		first[canonical] = r.Key
+		if err := r.Clash(func(table string) (Row, bool) { return find(all, table) }); err != nil {
+			errs = append(errs, err)
+		}
 	}
 	return errs
+}
+
+// find returns the only row of a table; false where Decode does not accept it.
+func find(all []Row, table string) (Row, bool) {
+	i := slices.IndexFunc(all, func(r Row) bool { return r.Table == table })
+	if i < 0 {
+		return Row{Table: table, Key: byName[table].only}, true
+	}
+	_, err := Decode(all[i])
+	return all[i], err == nil
 }
 
 // Twice returns the error of a row whose key means the same as that of another.

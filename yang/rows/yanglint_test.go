@@ -100,8 +100,18 @@ func TestSameVerdictAsYanglint(t *testing.T) {
 		"dscp 64":                {[]Row{{"SLUICE_RATE_POLICY", "p", fields{"dscp": "64", "rate_mbps": "1"}}}, false},
 		"IPFIX":                  {[]Row{{"SLUICE_IPFIX", "global", fields{"pen": "4294967295", "flags": "or"}}}, true},
 		"elements of others":     {[]Row{{"SLUICE_IPFIX", "global", fields{"pen": "0"}}}, false},
-		"the last of others":     {[]Row{{"SLUICE_IPFIX", "global", fields{"pen": "0", "first_element_id": "502"}}}, false},
-		"elements of IANA":       {[]Row{{"SLUICE_IPFIX", "global", fields{"pen": "0", "first_element_id": "503"}}}, true},
+		"counted up with PEN 0":  {[]Row{{"SLUICE_IPFIX", "global", fields{"pen": "0", "first_element_id": "600", "element_ids@": assigned}}}, false},
+		"elements of IANA":       {[]Row{{"SLUICE_IPFIX", "global", fields{"pen": "0", "element_ids@": assigned}}}, true},
+		"ids with a PEN":         {[]Row{{"SLUICE_IPFIX", "global", fields{"element_ids@": assigned}}}, false},
+		"seven ids":              {[]Row{{"SLUICE_IPFIX", "global", fields{"pen": "0", "element_ids@": "600,601,602,603,604,605,606"}}}, false},
+		"the last of others":     {[]Row{{"SLUICE_IPFIX", "global", fields{"pen": "0", "element_ids@": "600,601,602,603,604,605,606,533"}}}, false},
+		"an id twice":            {[]Row{{"SLUICE_IPFIX", "global", fields{"pen": "0", "element_ids@": "600,601,602,603,604,605,606,600"}}}, false},
+		"the last first element": {[]Row{{"SLUICE_IPFIX", "global", fields{"pen": "4242", "first_element_id": "32758"}}}, true},
+		"PPFC of PFCM's type":    {[]Row{{"SLUICE_PPFC", "global", fields{"icmpv6_type": "200"}}}, false},
+		"PFCM of PPFC's type":    {[]Row{{"SLUICE_PFCM", "global", fields{"icmpv6_type": "201"}}}, false},
+		"types changed":          {[]Row{{"SLUICE_PFCM", "global", fields{"icmpv6_type": "201"}}, {"SLUICE_PPFC", "global", fields{"icmpv6_type": "200"}}}, true},
+		"tunnels":                {[]Row{{"SLUICE_FLOW_LABEL", "global", fields{"tunnels": "outer"}}}, true},
+		"tunnels inside":         {[]Row{{"SLUICE_FLOW_LABEL", "global", fields{"tunnels": "inner"}}}, false},
 		"elements over the end":  {[]Row{{"SLUICE_IPFIX", "global", fields{"first_element_id": "32760"}}}, false},
 		"TLS":                    {[]Row{{"SLUICE_IPFIX_COLLECTOR", "c", fields{"address": "10.0.0.9", "transport": "tls", "ca_file": "/a", "cert_file": "/b", "key_file": "/c"}}}, true},
 		"TLS without CA":         {[]Row{{"SLUICE_IPFIX_COLLECTOR", "c", fields{"address": "10.0.0.9", "transport": "tls"}}}, false},
@@ -132,6 +142,8 @@ func TestSameVerdictAsYanglint(t *testing.T) {
 		})
 	}
 }
+
+const assigned = "600,700,601,602,603,534,604,32767"
 
 const name64 = "0123456789012345678901234567890123456789012345678901234567890123"
 

@@ -46,7 +46,7 @@ func (m memory) note(field string, ours bool) error {
 	if len(fields) == 0 {
 		return statefile.Remove(m.file)
 	}
-	return statefile.Write(m.file, map[string][]string{fieldECMPHash: fields})
+	return statefile.Write(m.file, map[string][]string{fieldECMPHash: fields}, nil)
 }
 
 // remember notes that the field of a record is ours, or is not any more.

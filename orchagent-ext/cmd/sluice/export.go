@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"strconv"
 	"strings"
@@ -30,7 +31,8 @@ the elements of draft-lin: to collectors over UDP, TCP, TLS or DTLS 1.2, or into
 
 A flow's record is made when it was idle, when it lasted for the active timeout, and at the end, by
 the capture's time. The elements go out under an enterprise number, since IANA has assigned none yet;
-the default is for documentation only. Their names and types go out, too (RFC 5610).`,
+the default is for documentation only. Their names and types go out, too (RFC 5610).
+Once IANA has assigned them: --pen 0, and the eight numbers one by one with --element-ids.`,
 		Example: `  sluice export capture.pcap --file flows.ipfix
   sluice export capture.pcap --collector 127.0.0.1:4739
   sluice export capture.pcap --mode packet --sampling 100 --collector 10.0.0.9 --transport tcp
@@ -53,7 +55,8 @@ the default is for documentation only. Their names and types go out, too (RFC 56
 	flags.BoolVar(&x.biflow, "biflow", false, "one record for both directions of a connection, where both queue pairs are known (RFC 5103)")
 	domain := addNumber(flags, "domain", 32, 1, "observation domain")
 	pen := addNumber(flags, "pen", 32, ipfix.DocumentationPEN, "private enterprise number of the elements; 0: IANA's")
-	first := addNumber(flags, "first-element", 16, 1, "number of rdmaOpCode; the others follow")
+	first := addNumber(flags, "first-element", 16, 1, "number of rdmaOpCode; the others follow. Not with --pen 0")
+	ids := flags.UintSlice("element-ids", nil, "with --pen 0: the numbers that IANA assigned to the eight elements, in draft-lin's order")
 	flags.DurationVar(&x.timeout, "timeout", 5*time.Second, "for a collector that is not there")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if (x.file == "") == (len(x.collectors) == 0) {
@@ -63,10 +66,29 @@ the default is for documentation only. Their names and types go out, too (RFC 56
 			return errors.New("--sampling, --active, --idle and --timeout must be more than 0")
 		}
 		x.pathMTU, x.sampling = int(*pathMTU), *sampling
-		x.process = ipfix.Process{Registry: ipfix.Registry{PEN: *pen, First: uint16(*first)}, Domain: *domain, SamplingRate: *sampling}
+		registry, err := exportRegistry(*pen, uint16(*first), flags.Changed("first-element"), *ids)
+		if err != nil {
+			return err
+		}
+		x.process = ipfix.Process{Registry: registry, Domain: *domain, SamplingRate: *sampling, Systematic: true, Ignored: new(ipfix.Ignored)}
 		return x.run(cmd, args[0])
 	}
 	return cmd
+}
+
+// exportRegistry numbers the elements as the flags say.
+func exportRegistry(pen uint32, first uint16, firstGiven bool, ids []uint) (ipfix.Registry, error) {
+	r := ipfix.Registry{PEN: pen}
+	if len(ids) > 0 && len(ids) != len(r.IDs) {
+		return r, fmt.Errorf("--element-ids %d: %d are wanted, one for each element of draft-lin, in its order", ids, len(r.IDs))
+	}
+	if pen != 0 || firstGiven {
+		r.First = first
+	}
+	for i, id := range ids {
+		r.IDs[i] = uint16(min(id, math.MaxUint16))
+	}
+	return r, r.Check()
 }
 
 // biflowCapacity is how many records wait for the other direction's.
@@ -117,10 +139,13 @@ func (x *export) meter(cmd *cobra.Command, name string, to func([]ipfix.Record) 
 	m.Follow(flows)
 	seen := uint32(0)
 	s, err := scanFile(cmd, name, func(f *capture.Frame, p *roce.Packet, err error) error {
+		now := f.Time.UnixNano()
 		if err != nil {
+			if !errors.Is(err, roce.ErrNotRoCE) {
+				x.process.Ignored.Add(1, uint64(f.Info.Length), now)
+			}
 			return nil
 		}
-		now := f.Time.UnixNano()
 		flows.Expire(now, int64(x.idle), flow.MaxBurst)
 		if seen++; (seen-1)%x.sampling == 0 {
 			m.Observe(p, flows.Observe(p, now), 0, 0, now)

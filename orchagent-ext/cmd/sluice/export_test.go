@@ -106,6 +106,16 @@ func TestExportRegistry(t *testing.T) {
 	if strings.Contains(errs, "warning") || !strings.Contains(string(b), field) {
 		t.Errorf("%q; the element in the file: %v", errs, strings.Contains(string(b), field))
 	}
+	_, errs = good(t, "export", captures+"rc-send-ipv4.pcap", "--file", out, "--pen", "0", "--element-ids", "600,601,602,603,604,605,606,800")
+	b, err = os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	field = "\x02\x58\x00\x01\x02\x59\x00\x02\x02\x5a\x00\x04" // 600 to 602, of IANA
+	last := "\x02\x5e\x00\x01\x03\x20\x00\x01"                 // 606 and 800
+	if strings.Contains(errs, "warning") || !strings.Contains(string(b), field) || !strings.Contains(string(b), last) {
+		t.Errorf("%q; the elements in the file: %v, %v", errs, strings.Contains(string(b), field), strings.Contains(string(b), last))
+	}
 }
 
 // TestExportWithoutClientCertificate: what is encrypted needs the CA's file alone,
@@ -136,7 +146,11 @@ func TestExportToNobody(t *testing.T) {
 		{"--collector 127.0.0.1 --transport tls", "tls needs a CA file"},
 		{"--collector 127.0.0.1 --path-mtu 100", "512 to 65535"},
 		{"--collector 127.0.0.1 --first-element 0", "1 to 32758"},
-		{"--collector 127.0.0.1 --pen 0", "1 to 502 are other elements"},
+		{"--collector 127.0.0.1 --pen 0", "--element-ids"},
+		{"--collector 127.0.0.1 --pen 0 --first-element 503", "nothing is counted up from it; give the ids that IANA assigned one by one (element_ids, --element-ids)"},
+		{"--collector 127.0.0.1 --pen 0 --element-ids 600,601", "8 are wanted"},
+		{"--collector 127.0.0.1 --pen 0 --element-ids 600,601,602,603,604,605,606,65537", "element id 65535 of rdmaBTHFlags3"},
+		{"--collector 127.0.0.1 --element-ids 600,601,602,603,604,605,606,607", "go with enterprise number 0"},
 		{"--collector " + closes(t) + " --transport tcp", "not all may have arrived"},
 		{"--collector 127.0.0.1 --sampling 0", "must be more than 0"},
 		{"--collector 127.0.0.1 --mode session", "flow, packet"},

@@ -7,6 +7,7 @@
 #include "policer.h"
 #include "port.h"
 #include "queue.h"
+#include "sluice.h"
 #include "switch.h"
 
 pthread_mutex_t api_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -227,6 +228,7 @@ static const struct {
 	{ SAI_API_ACL, &acl_api },	   { SAI_API_HASH, &hash_api },		{ SAI_API_UDF, &udf_api },
 	{ SAI_API_POLICER, &policer_api }, { SAI_API_HOSTIF, &hostif_api },	{ SAI_API_MIRROR, &mirror_api },
 	{ SAI_API_SAMPLEPACKET, &samplepacket_api }, { SAI_API_SCHEDULER, &scheduler_api },
+	{ SAI_API_SLUICE, &sluice_api },
 };
 
 void *api_table(sai_api_t api)

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The egress program of a port, which chooses a packet's queue, and cuts copies
- * that are to be short. It stands on the
- * clsact qdisc that plane_open made, and holds no maps. All calls return 0 or -errno.
+ * The egress programs: that of a port, on the clsact qdisc that plane_open made, and the
+ * tracepoints beside it. All calls return 0 or -errno.
  */
 #ifndef SOFTSAI_EGRESS_H
 #define SOFTSAI_EGRESS_H
@@ -16,10 +15,14 @@ int egress_attach(uint32_t ifindex);
 /* Takes it off, if it is there. */
 int egress_detach(uint32_t ifindex);
 
-/* Says whether the ports have queues, before the first is attached. */
-void egress_queues(bool queues);
+/* Says that the ports have queues, and how many octets wait in one hold, before the first is attached; 0: no queues. */
+void egress_queues(uint64_t lane_octets);
 
-/* Lets go of it: where it is attached, it stays. */
+/* The programs, if one was attached, or NULL; and whether the kernel takes the tracepoints. */
+struct egress_bpf *egress_programs(void);
+bool egress_has_tracepoints(void);
+
+/* Lets go of them: where the port's program is attached, it stays. */
 void egress_close(void);
 
 #endif

@@ -37,6 +37,28 @@ int filter_find(uint32_t ifindex, enum bpf_tc_attach_point point, const char *pr
 	return err ? err : -ENOENT;
 }
 
+int filter_map(int program, const char *name)
+{
+	__u32 ids[64], size = sizeof(struct bpf_prog_info);
+	struct bpf_prog_info info = { .nr_map_ids = 64, .map_ids = (uintptr_t)ids };
+	struct bpf_map_info map;
+	int err, fd;
+
+	err = bpf_obj_get_info_by_fd(program, &info, &size);
+	for (__u32 i = 0; !err && i < info.nr_map_ids && i < 64; i++) {
+		fd = bpf_map_get_fd_by_id(ids[i]);
+		if (fd < 0)
+			return -errno;
+		memset(&map, 0, sizeof(map));
+		size = sizeof(map);
+		err = bpf_obj_get_info_by_fd(fd, &map, &size);
+		if (!err && strcmp(map.name, name) == 0)
+			return fd;
+		close(fd);
+	}
+	return err ? err : -ENOENT;
+}
+
 int filter_attach(uint32_t ifindex, enum bpf_tc_attach_point point, int program)
 {
 	DECLARE_LIBBPF_OPTS(bpf_tc_opts, opts, .handle = HANDLE, .priority = PRIORITY, .prog_fd = program,

@@ -13,6 +13,9 @@
 /* The program at our place as a file descriptor, or -ENOENT where it has another name. */
 int filter_find(uint32_t ifindex, enum bpf_tc_attach_point point, const char *program);
 
+/* Opens a map that a program holds, by name; -ENOENT: it has none of this name. */
+int filter_map(int program, const char *name);
+
 /* Puts a program there, in place of one that is there, without a packet lost; clsact must be there. */
 int filter_attach(uint32_t ifindex, enum bpf_tc_attach_point point, int program);
 

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "bpf/queues.h"
+#include "bpf/handover.h"
 #include "egress.h"
 #include "log.h"
 #include "queue.h"

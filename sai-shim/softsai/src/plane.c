@@ -22,6 +22,7 @@ static const char *const map_names[MAPS] = {
 	[MAP_ENTRIES] = "soft_entries",	  [MAP_COUNTERS] = "soft_counters",
 	[MAP_POLICERS] = "soft_policers", [MAP_META] = "soft_meta",
 	[MAP_LOST] = "soft_lost",	  [MAP_CPU] = "soft_cpu",
+	[MAP_PAUSE] = "soft_pause",
 };
 static const char program_name[] = "softsai_ingress";
 
@@ -62,38 +63,6 @@ static int program_on(uint32_t ifindex)
 	return filter_find(ifindex, BPF_TC_INGRESS, program_name);
 }
 
-/* Opens the maps that a program holds, by name; -1 in fds for one that it has not. */
-static int maps_of(int program, int fds[MAP_ADOPTED])
-{
-	__u32 ids[64], size = sizeof(struct bpf_prog_info);
-	struct bpf_prog_info info = { .nr_map_ids = 64, .map_ids = (uintptr_t)ids };
-	struct bpf_map_info map;
-	int err, fd;
-
-	err = bpf_obj_get_info_by_fd(program, &info, &size);
-	if (err)
-		return err;
-	for (__u32 i = 0; i < info.nr_map_ids && i < 64; i++) {
-		fd = bpf_map_get_fd_by_id(ids[i]);
-		if (fd < 0)
-			return -errno;
-		memset(&map, 0, sizeof(map));
-		size = sizeof(map);
-		err = bpf_obj_get_info_by_fd(fd, &map, &size);
-		for (int m = 0; !err && m < MAP_ADOPTED; m++) {
-			if (fds[m] < 0 && strcmp(map.name, map_names[m]) == 0) {
-				fds[m] = fd;
-				fd = -1;
-			}
-		}
-		if (fd >= 0)
-			close(fd);
-		if (err)
-			return err;
-	}
-	return 0;
-}
-
 /* Reports whether the maps are all there and of this library's layout. */
 static bool fits(const int fds[MAP_ADOPTED])
 {
@@ -115,8 +84,8 @@ static bool adopt_from(uint32_t ifindex)
 	if (program < 0)
 		return false;
 	for (int m = 0; m < MAP_ADOPTED; m++)
-		fds[m] = -1;
-	done = maps_of(program, fds) == 0 && fits(fds);
+		fds[m] = filter_map(program, map_names[m]);
+	done = fits(fds);
 	if (!done)
 		warn("netdev with index %u has a switch of another version, which is replaced", ifindex);
 	for (int m = 0; m < MAP_ADOPTED; m++) {

@@ -28,6 +28,7 @@ enum plane_map {
 	MAP_LOST,
 	MAP_ADOPTED, /* number of the maps above: what outlives the process */
 	MAP_CPU = MAP_ADOPTED,
+	MAP_PAUSE,
 	MAPS,
 };
 

@@ -9,6 +9,7 @@
 
 #include "acl.h"
 #include "hash.h"
+#include "lane.h"
 #include "log.h"
 #include "net.h"
 #include "plane.h"
@@ -116,7 +117,8 @@ static sai_status_t add_all(void)
 		return SAI_STATUS_FAILURE;
 	}
 	for (int i = 0; i < n && !status; i++)
-		status = add(&links[i], NULL);
+		if (strncmp(links[i].name, LANE_NETDEV, strlen(LANE_NETDEV)) != 0)
+			status = add(&links[i], NULL);
 	free(links);
 	return status;
 }

@@ -206,6 +206,26 @@ int qdisc_remove(uint32_t ifindex)
 	return err == -EEXIST || err == -ENODEV ? 0 : err;
 }
 
+int qdisc_none(uint32_t ifindex)
+{
+	struct nl_msg *msg = message(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_REPLACE, ifindex, TC_H_ROOT, 0);
+	struct talk t = {};
+	int err;
+
+	if (msg && nla_put_string(msg, TCA_KIND, "noqueue")) {
+		nlmsg_free(msg);
+		msg = NULL;
+	}
+	err = talk_open(&t);
+	if (err) {
+		nlmsg_free(msg);
+		return err;
+	}
+	err = talk_ask(&t, msg);
+	talk_close(&t);
+	return err;
+}
+
 static void read_stats(struct nlmsghdr *h, void *arg)
 {
 	struct nlattr *nest = nlmsg_find_attr(h, sizeof(struct tcmsg), TCA_STATS2), *all[TCA_STATS_MAX + 1];

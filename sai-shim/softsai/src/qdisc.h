@@ -50,6 +50,9 @@ int qdisc_find(uint32_t ifindex, bool *ours);
 /* Removes the queues and what is in them, if they are there. */
 int qdisc_remove(uint32_t ifindex);
 
+/* Gives a netdev no queue at its root: packets go to it at once. */
+int qdisc_none(uint32_t ifindex);
+
 /* -ENOENT: the queue is not there. */
 int qdisc_stats(uint32_t ifindex, uint32_t queue, struct qdisc_stats *stats);
 

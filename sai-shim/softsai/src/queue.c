@@ -11,6 +11,8 @@
 #include "qdisc.h"
 
 #define DEFAULT_RATE 12500000000ULL /* 100 Gbit/s, where a netdev does not say how fast it is */
+#define DEFAULT_LIMIT (1 << 20)
+#define OCTETS_PER_MBIT 125000ULL
 #define SHORTEST_FRAME 1518
 #define OVERHEAD 18 /* of a frame over the MTU: addresses, a tag, the type */
 
@@ -23,6 +25,24 @@ static size_t count;
 sai_object_id_t queue_id(uint32_t ifindex, uint32_t queue)
 {
 	return object_id(SAI_OBJECT_TYPE_QUEUE, (uint64_t)ifindex << 8 | queue);
+}
+
+uint32_t queue_ifindex(sai_object_id_t id)
+{
+	return object_number(id) >> 8;
+}
+
+uint32_t queue_index(sai_object_id_t id)
+{
+	return object_number(id) & 0xff;
+}
+
+bool queue_port(size_t i, struct queue_port *port)
+{
+	if (i >= count)
+		return false;
+	*port = (struct queue_port){ ports[i].ifindex, ports[i].port.rate, ports[i].port.limit };
+	return true;
 }
 
 static struct queues *find(uint32_t ifindex)
@@ -90,14 +110,13 @@ static const char *reason(int err)
 /* Fills q for a netdev, and makes its queues unless an earlier process did. */
 static int open_one(struct queues *q, const struct queue_options *options, struct net_link *link)
 {
-	uint64_t speed;
+	uint64_t mbits = profile_of_port(options->profile, "SLUICE_QUEUE_RATE", link->name, net_speed(link->name));
 	bool ours;
 	int err;
 
-	speed = net_speed(link->name) * 125000ULL;
 	q->ifindex = link->ifindex;
-	q->port.rate = options->rate ? options->rate : speed ? speed : DEFAULT_RATE;
-	q->port.limit = options->limit;
+	q->port.rate = mbits ? mbits * OCTETS_PER_MBIT : DEFAULT_RATE;
+	q->port.limit = profile_of_port(options->profile, "SLUICE_QUEUE_BYTES", link->name, DEFAULT_LIMIT);
 	q->port.frame = link->mtu + OVERHEAD > SHORTEST_FRAME ? link->mtu + OVERHEAD : SHORTEST_FRAME;
 	compile(q);
 	err = qdisc_find(q->ifindex, &ours);
@@ -116,7 +135,7 @@ void queue_open(const struct queue_options *options, const uint32_t *ifindexes, 
 	struct net_link link = {};
 	int err;
 
-	egress_queues(true);
+	egress_queues(options->lane_octets);
 	ports = calloc(n + 1, sizeof(*ports));
 	for (size_t i = 0; ports && i < n; i++) {
 		err = net_link(NULL, ifindexes[i], &link);
@@ -162,7 +181,7 @@ sai_status_t queue_release(const uint32_t *ifindexes, size_t n)
 void queue_forget(void)
 {
 	egress_close();
-	egress_queues(false);
+	egress_queues(0);
 	free(ports);
 	ports = NULL;
 	count = 0;

@@ -11,9 +11,19 @@
 #include <stdint.h>
 
 #include "object.h"
+#include "profile.h"
 
 struct queue_options {
-	uint64_t rate;	/* of a port, octets a second; 0: what its netdev says */
+	const struct profile *profile; /* SLUICE_QUEUE_RATE and SLUICE_QUEUE_BYTES, which were checked */
+	uint64_t lanes;		       /* flows that can be held at once */
+	uint64_t lane_octets;	       /* that wait in one hold */
+	uint64_t realtime;	       /* SCHED_FIFO priority of threads; 0: none */
+};
+
+/* A port with queues. */
+struct queue_port {
+	uint32_t ifindex;
+	uint64_t rate;	/* octets a second */
 	uint32_t limit; /* octets that a queue holds */
 };
 
@@ -30,6 +40,9 @@ sai_status_t queue_make(void);
 /* Gives all queues the schedulers that they are bound to. */
 sai_status_t queue_apply(void);
 
+/* Gives all queues the marks that their objects have: after those of an earlier process were read. */
+sai_status_t queue_apply_marks(void);
+
 /* Gives those of one port, which has queues, theirs. */
 sai_status_t queue_apply_port(uint32_t ifindex);
 
@@ -43,8 +56,13 @@ void queue_forget(void);
 uint32_t queue_count(uint32_t ifindex);
 sai_status_t queue_list(uint32_t ifindex, sai_object_list_t *list);
 
-/* The object id of a queue. */
+/* The object id of a queue, and back. */
 sai_object_id_t queue_id(uint32_t ifindex, uint32_t queue);
+uint32_t queue_ifindex(sai_object_id_t id);
+uint32_t queue_index(sai_object_id_t id);
+
+/* Port number i of those with queues; false: there are no more. */
+bool queue_port(size_t i, struct queue_port *port);
 
 /* Reads statistics; SAI_STATUS_NOT_SUPPORTED for one that the kernel does not have. */
 sai_status_t queue_stats(sai_object_id_t id, uint32_t n, const sai_stat_id_t *ids, uint64_t *values);

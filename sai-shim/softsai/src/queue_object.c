@@ -7,6 +7,7 @@
 #include "log.h"
 #include "qdisc.h"
 #include "queue.h"
+#include "slots.h"
 
 #define ATTR_BASE_DROPPED 0x7fff0004 /* beside ATTR_BASE_PACKETS, in records only */
 
@@ -15,20 +16,12 @@ static const struct attribute queue_attributes[] = {
 	{ SAI_QUEUE_ATTR_PORT, PLAIN, sizeof(sai_object_id_t), 0, NULL },
 	{ SAI_QUEUE_ATTR_INDEX, PLAIN, sizeof(uint8_t), 0, NULL },
 	{ SAI_QUEUE_ATTR_SCHEDULER_PROFILE_ID, PLAIN, sizeof(sai_object_id_t), SET | REFERENCE, NULL },
+	{ SAI_QUEUE_ATTR_FLOW_MONITOR_HIGH, PLAIN, sizeof(uint32_t), SET, "flows" },
+	{ SAI_QUEUE_ATTR_FLOW_MONITOR_LOW, PLAIN, sizeof(uint32_t), SET, "flows" },
 	{ ATTR_BASE_PACKETS, PLAIN, sizeof(uint64_t), 0, NULL },
 	{ ATTR_BASE_BYTES, PLAIN, sizeof(uint64_t), 0, NULL },
 	{ ATTR_BASE_DROPPED, PLAIN, sizeof(uint64_t), 0, NULL },
 };
-
-static uint32_t ifindex_of(const struct object *o)
-{
-	return object_number(o->id) >> 8;
-}
-
-static uint32_t index_in_port(const struct object *o)
-{
-	return object_number(o->id) & 0xff;
-}
 
 static sai_status_t queue_get(struct object *o, sai_attribute_t *attr)
 {
@@ -37,22 +30,61 @@ static sai_status_t queue_get(struct object *o, sai_attribute_t *attr)
 		attr->value.s32 = SAI_QUEUE_TYPE_UNICAST;
 		return SAI_STATUS_SUCCESS;
 	case SAI_QUEUE_ATTR_PORT:
-		attr->value.oid = object_id(SAI_OBJECT_TYPE_PORT, ifindex_of(o));
+		attr->value.oid = object_id(SAI_OBJECT_TYPE_PORT, queue_ifindex(o->id));
 		return SAI_STATUS_SUCCESS;
 	case SAI_QUEUE_ATTR_INDEX:
-		attr->value.u8 = index_in_port(o);
+		attr->value.u8 = queue_index(o->id);
 		return SAI_STATUS_SUCCESS;
 	}
 	return SAI_STATUS_ITEM_NOT_FOUND;
 }
 
+static uint32_t mark_of(const struct object *o, sai_attr_id_t id)
+{
+	const sai_attribute_value_t *v = object_value(o, id);
+
+	return v ? v->u32 : 0;
+}
+
+/* Gives the queue the marks that its object has. */
+static sai_status_t apply_marks(const struct object *o)
+{
+	uint32_t high = mark_of(o, SAI_QUEUE_ATTR_FLOW_MONITOR_HIGH), low = mark_of(o, SAI_QUEUE_ATTR_FLOW_MONITOR_LOW);
+
+	if (high && low >= high) {
+		fail("queue %u of the port with index %u: FLOW_MONITOR_LOW %u is not below FLOW_MONITOR_HIGH %u",
+		     queue_index(o->id), queue_ifindex(o->id), low, high);
+		return SAI_STATUS_INVALID_ATTR_VALUE_0;
+	}
+	return slots_set_marks(queue_ifindex(o->id), queue_index(o->id), high, low ? low : high / 2);
+}
+
 static sai_status_t queue_set(struct object *o, sai_attr_id_t id)
 {
-	const struct object *scheduler = object_find(object_value(o, id)->oid);
+	const struct object *scheduler;
 
+	if (id == SAI_QUEUE_ATTR_FLOW_MONITOR_HIGH || id == SAI_QUEUE_ATTR_FLOW_MONITOR_LOW)
+		return apply_marks(o);
+	scheduler = object_find(object_value(o, id)->oid);
 	if (scheduler && scheduler->type != &scheduler_type)
 		return SAI_STATUS_INVALID_ATTR_VALUE_0;
-	return queue_apply_port(ifindex_of(o));
+	return queue_apply_port(queue_ifindex(o->id));
+}
+
+static void apply_stored_marks(struct object *o, void *arg)
+{
+	sai_status_t *status = arg;
+
+	if (!*status)
+		*status = apply_marks(o);
+}
+
+sai_status_t queue_apply_marks(void)
+{
+	sai_status_t status = SAI_STATUS_SUCCESS;
+
+	object_each(SAI_OBJECT_TYPE_QUEUE, apply_stored_marks, &status);
+	return status;
 }
 
 const struct type queue_type = {
@@ -95,12 +127,12 @@ static sai_status_t read_stats(sai_object_id_t id, struct object **o, struct qdi
 	*o = object_find(id);
 	if (!*o || (*o)->type != &queue_type)
 		return SAI_STATUS_INVALID_OBJECT_ID;
-	err = qdisc_stats(ifindex_of(*o), index_in_port(*o), s);
+	err = qdisc_stats(queue_ifindex((*o)->id), queue_index((*o)->id), s);
 	if (!err)
 		return SAI_STATUS_SUCCESS;
 	if (err == -ENODEV || err == -ENOENT) /* the netdev is gone, or somebody took the queue away */
 		return SAI_STATUS_ITEM_NOT_FOUND;
-	fail("queue %u of the port with index %u: %s", index_in_port(*o), ifindex_of(*o), strerror(-err));
+	fail("queue %u of the port with index %u: %s", queue_index((*o)->id), queue_ifindex((*o)->id), strerror(-err));
 	return SAI_STATUS_FAILURE;
 }
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE
 #include "reader.h"
 
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -17,54 +19,82 @@ static void *run(void *arg)
 		{ .fd = ring_buffer__epoll_fd(r->ring), .events = POLLIN },
 		{ .fd = r->wake, .events = POLLIN },
 	};
+	int64_t ns = -1;
 
 	for (;;) {
-		if (poll(fds, 2, -1) < 0 && errno != EINTR) {
+		struct timespec until = { ns / 1000000000, ns % 1000000000 };
+
+		if (ppoll(fds, 2, ns < 0 ? NULL : &until, NULL) < 0 && errno != EINTR) {
 			fail("%s end: poll: %s", r->what, strerror(errno));
 			return NULL;
 		}
 		if (fds[1].revents)
 			return NULL;
 		ring_buffer__consume(r->ring);
+		ns = r->tick ? r->tick() : -1;
 	}
 }
 
-sai_status_t reader_start(struct reader *r, int map, ring_buffer_sample_fn deliver)
+sai_status_t reader_open(struct reader *r, int map, ring_buffer_sample_fn deliver)
 {
-	sigset_t all, before;
-	int err;
-
 	r->ring = ring_buffer__new(map, deliver, NULL, NULL);
 	r->wake = eventfd(0, EFD_CLOEXEC);
-	if (!r->ring || r->wake < 0) {
-		fail("cannot read %s: %s", r->what, strerror(errno));
-		return SAI_STATUS_FAILURE;
-	}
+	if (r->ring && r->wake >= 0)
+		return SAI_STATUS_SUCCESS;
+	fail("cannot read %s: %s", r->what, strerror(errno));
+	ring_buffer__free(r->ring);
+	r->ring = NULL;
+	if (r->wake >= 0)
+		close(r->wake);
+	return SAI_STATUS_FAILURE;
+}
+
+sai_status_t reader_add(struct reader *r, int map, ring_buffer_sample_fn deliver)
+{
+	if (!ring_buffer__add(r->ring, map, deliver, NULL))
+		return SAI_STATUS_SUCCESS;
+	fail("cannot read %s: %s", r->what, strerror(errno));
+	return SAI_STATUS_FAILURE;
+}
+
+int thread_start(pthread_t *thread, void *(*start)(void *), void *arg, int realtime, const char *what)
+{
+	struct sched_param param = { .sched_priority = realtime };
+	sigset_t all, signals;
+	int err;
+
 	/* Signals are the caller's: none goes to this thread. */
 	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	err = pthread_create(&r->thread, NULL, run, r);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_sigmask(SIG_SETMASK, &all, &signals);
+	err = pthread_create(thread, NULL, start, arg);
+	pthread_sigmask(SIG_SETMASK, &signals, NULL);
 	if (err) {
-		fail("cannot start a thread: %s", strerror(err));
-		close(r->wake);
-		r->wake = -1;
-		return SAI_STATUS_FAILURE;
+		fail("cannot start the thread of %s: %s", what, strerror(err));
+		return err;
 	}
-	return SAI_STATUS_SUCCESS;
+	if (realtime && pthread_setschedparam(*thread, SCHED_FIFO, &param))
+		warn("the thread of %s has no real-time priority: CAP_SYS_NICE is missing; it reacts late on a busy machine", what);
+	return 0;
+}
+
+sai_status_t reader_start(struct reader *r)
+{
+	r->running = !thread_start(&r->thread, run, r, r->realtime, r->what);
+	return r->running ? SAI_STATUS_SUCCESS : SAI_STATUS_FAILURE;
 }
 
 void reader_stop(struct reader *r)
 {
 	uint64_t one = 1;
 
-	if (r->wake >= 0) {
+	if (r->running) {
 		if (write(r->wake, &one, sizeof(one)) != sizeof(one))
 			fail("cannot wake the thread of %s: %s", r->what, strerror(errno));
 		pthread_join(r->thread, NULL);
-		close(r->wake);
-		r->wake = -1;
 	}
+	if (r->ring)
+		close(r->wake);
+	r->running = false;
 	ring_buffer__free(r->ring);
 	r->ring = NULL;
 }

@@ -1,23 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A thread that hands on what BPF programs put into a ring buffer. */
+/* A thread that hands on what BPF programs put into ring buffers. */
 #ifndef SOFTSAI_READER_H
 #define SOFTSAI_READER_H
 
 #include <pthread.h>
+#include <stdbool.h>
 
 #include <bpf/libbpf.h>
 
-#include "object.h"
+#include "sai_abi.h"
 
 struct reader {
 	const char *what; /* that is read, for the log */
+	int realtime;	  /* SCHED_FIFO priority; 0: none */
+	/* Called after each round; returns when it is to be called again at the latest, in ns from now; -1: at no time. May be NULL. */
+	int64_t (*tick)(void);
 	pthread_t thread;
 	struct ring_buffer *ring;
-	int wake; /* eventfd that ends the thread; -1: there is none */
+	int wake; /* eventfd that ends the thread */
+	bool running;
 };
 
-/* Starts the thread, which calls deliver without any lock held, and ends it. */
-sai_status_t reader_start(struct reader *r, int map, ring_buffer_sample_fn deliver);
+/* Makes the reader of a map, and adds another map. */
+sai_status_t reader_open(struct reader *r, int map, ring_buffer_sample_fn deliver);
+sai_status_t reader_add(struct reader *r, int map, ring_buffer_sample_fn deliver);
+
+/* Starts the thread, which calls without any lock held, and ends it. */
+sai_status_t reader_start(struct reader *r);
 void reader_stop(struct reader *r);
+
+/*
+ * Starts a thread that gets no signals; with a priority that the process may not have, it
+ * runs without, and the log says so. Returns 0 or an errno.
+ */
+int thread_start(pthread_t *thread, void *(*run)(void *), void *arg, int realtime, const char *what);
 
 #endif

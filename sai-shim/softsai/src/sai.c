@@ -18,6 +18,19 @@ static const char *get_value(const char *key)
 	return services.profile_get_value ? services.profile_get_value(0, key) : NULL;
 }
 
+/* SAI says that *variable NULL begins again; SONiC's syncd, that value NULL does, and gives no pair. */
+static const char *next_key(bool restart)
+{
+	const char *key = NULL, *value = NULL;
+
+	if (!services.profile_get_next_value)
+		return NULL;
+	if (restart)
+		services.profile_get_next_value(0, NULL, NULL);
+	key = restart ? NULL : "";
+	return services.profile_get_next_value(0, &key, &value) == 0 ? key : NULL;
+}
+
 EXPORT sai_status_t sai_api_initialize(uint64_t flags, const sai_service_method_table_t *table)
 {
 	sai_status_t status = SAI_STATUS_SUCCESS;
@@ -30,6 +43,7 @@ EXPORT sai_status_t sai_api_initialize(uint64_t flags, const sai_service_method_
 	} else {
 		services = table ? *table : (sai_service_method_table_t){};
 		api_profile.get = get_value;
+		api_profile.next = next_key;
 	}
 	pthread_mutex_unlock(&api_lock);
 	return status;

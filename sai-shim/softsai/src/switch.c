@@ -5,13 +5,16 @@
 #include <string.h>
 
 #include "acl.h"
+#include "flows.h"
 #include "hash.h"
+#include "lane.h"
 #include "log.h"
 #include "plane.h"
 #include "policer.h"
 #include "port.h"
 #include "qdisc.h"
 #include "queue.h"
+#include "slots.h"
 #include "trap.h"
 
 #define SWITCH_NUMBER 1
@@ -31,6 +34,9 @@ static const struct attribute switch_attributes[] = {
 	{ SAI_SWITCH_ATTR_SWITCH_HARDWARE_INFO, LIST, sizeof(int8_t), CREATE, NULL },
 	{ SAI_SWITCH_ATTR_PACKET_EVENT_NOTIFY, PLAIN, sizeof(void *), CREATE | SET | VOLATILE, NULL },
 	{ SAI_SWITCH_ATTR_SLUICE_EXTENSION, PLAIN, sizeof(uint64_t), 0, "extension" },
+	{ SAI_SWITCH_ATTR_FLOW_EVENT_NOTIFY, PLAIN, sizeof(void *), CREATE | SET | VOLATILE, "flows" },
+	{ SAI_SWITCH_ATTR_FLOW_KEY, PLAIN, sizeof(int32_t), CREATE | SET, "flows" },
+	{ SAI_SWITCH_ATTR_STREAM_SEED, PLAIN, sizeof(uint32_t), CREATE | SET, "flows" },
 	{ SAI_SWITCH_ATTR_NUMBER_OF_ACTIVE_PORTS, PLAIN, sizeof(uint32_t), 0, NULL },
 	{ SAI_SWITCH_ATTR_PORT_LIST, LIST, OID, 0, NULL },
 	{ SAI_SWITCH_ATTR_CPU_PORT, PLAIN, OID, 0, NULL },
@@ -77,13 +83,26 @@ static sai_status_t switch_get(struct object *o, sai_attribute_t *attr)
 	case SAI_SWITCH_ATTR_ACL_STAGE_INGRESS:
 		return actions(&attr->value.aclcapability);
 	case SAI_SWITCH_ATTR_SLUICE_EXTENSION:
-		attr->value.u64 = SAI_SLUICE_MAGIC << 32 | SAI_SLUICE_VERSION_LABELS;
+		attr->value.u64 = SAI_SLUICE_MAGIC << 32 | (hidden("flows") ? SAI_SLUICE_VERSION_LABELS : SAI_SLUICE_VERSION_FLOWS);
 		return SAI_STATUS_SUCCESS;
 	case SAI_SWITCH_ATTR_ECMP_HASH:
 		attr->value.oid = hash_default();
 		return SAI_STATUS_SUCCESS;
 	}
 	return SAI_STATUS_ITEM_NOT_FOUND;
+}
+
+/* Gives the programs what the switch has of flows. */
+static sai_status_t apply_flows(const struct object *o)
+{
+	const sai_attribute_value_t *notify = object_value(o, SAI_SWITCH_ATTR_FLOW_EVENT_NOTIFY);
+	const sai_attribute_value_t *key = object_value(o, SAI_SWITCH_ATTR_FLOW_KEY);
+	const sai_attribute_value_t *seed = object_value(o, SAI_SWITCH_ATTR_STREAM_SEED);
+
+	if (key && key->s32 != SAI_SLUICE_FLOW_KEY_FLOW_LABEL && key->s32 != SAI_SLUICE_FLOW_KEY_FIVE_TUPLE)
+		return SAI_STATUS_INVALID_ATTR_VALUE_0;
+	flows_set_keys(key && key->s32 == SAI_SLUICE_FLOW_KEY_FIVE_TUPLE, seed ? seed->u32 : 0);
+	return flows_notify(notify ? notify->ptr : NULL);
 }
 
 static sai_status_t switch_set(struct object *o, sai_attr_id_t id)
@@ -95,6 +114,8 @@ static sai_status_t switch_set(struct object *o, sai_attr_id_t id)
 		trap_notify(v->ptr);
 		return SAI_STATUS_SUCCESS;
 	}
+	if (id == SAI_SWITCH_ATTR_FLOW_EVENT_NOTIFY || id == SAI_SWITCH_ATTR_FLOW_KEY || id == SAI_SWITCH_ATTR_STREAM_SEED)
+		return apply_flows(o);
 	hash = object_find(v->oid);
 	if (hash && hash->type != &hash_type)
 		return SAI_STATUS_INVALID_ATTR_VALUE_0;
@@ -110,32 +131,12 @@ const struct type switch_type = {
 	.get = switch_get,
 };
 
-static bool is_set(const struct profile *p, const char *key)
-{
-	const char *v = p->get(key);
-
-	return v && *v && strcmp(v, "0") != 0;
-}
-
-/* A number of the profile, or fallback where it has none. */
-static bool number(const struct profile *p, const char *key, uint64_t max, uint64_t fallback, uint64_t *value)
-{
-	const char *text = p->get(key);
-	char *end;
-
-	*value = fallback;
-	if (!text || !*text)
-		return true;
-	*value = strtoull(text, &end, 10);
-	if (!*end && *value && *value <= max)
-		return true;
-	fail("%s is \"%s\"; 1 to %llu is allowed", key, text, (unsigned long long)max);
-	return false;
-}
-
 static void let_go(void)
 {
 	trap_stop();
+	flows_close();
+	lane_close();
+	slots_close();
 	the_switch = NULL;
 	object_forget();
 	index_forget();
@@ -148,21 +149,25 @@ static void let_go(void)
 static bool queue_profile(const struct profile *profile, struct queue_options *options, bool *asked)
 {
 	const char *text = profile->get("SLUICE_QUEUES");
-	uint64_t mbits, limit;
 
-	*asked = is_set(profile, "SLUICE_QUEUES");
+	*asked = profile_is_set(profile, "SLUICE_QUEUES");
 	if (*asked && strcmp(text, "8") != 0) {
 		fail("SLUICE_QUEUES is \"%s\"; 0 and %d are allowed", text, SOFTSAI_QUEUES);
 		return false;
 	}
-	if (!number(profile, "SLUICE_QUEUE_RATE", 1000000, 0, &mbits) ||
-	    !number(profile, "SLUICE_QUEUE_BYTES", 1 << 30, 1 << 20, &limit))
+	if (!profile_check_ports(profile, "SLUICE_QUEUE_RATE", 1000000) ||
+	    !profile_check_ports(profile, "SLUICE_QUEUE_BYTES", 1 << 30) ||
+	    !profile_number(profile, "SLUICE_LANES", 0, SOFTSAI_HOLDS, SOFTSAI_HOLDS, &options->lanes) ||
+	    !profile_number(profile, "SLUICE_LANE_BYTES", 65536, 1 << 30, 4 << 20, &options->lane_octets) ||
+	    !profile_number(profile, "SLUICE_REALTIME", 0, 99, 10, &options->realtime))
 		return false;
-	*options = (struct queue_options){ .rate = mbits * 125000, .limit = limit };
+	options->profile = profile;
 	if (hidden("queues"))
 		*asked = false;
 	else if (!*asked)
 		hide_also("queues");
+	if (!*asked || hidden("extension"))
+		hide_also("flows");
 	return true;
 }
 
@@ -174,7 +179,7 @@ static sai_status_t open_plane(const struct profile *profile, bool *adopted)
 	uint64_t entries;
 	sai_status_t status;
 
-	if (!number(profile, "SLUICE_ACL_ENTRIES", 1 << 24, SOFTSAI_ENTRIES, &entries) ||
+	if (!profile_number(profile, "SLUICE_ACL_ENTRIES", 1, 1 << 24, SOFTSAI_ENTRIES, &entries) ||
 	    !queue_profile(profile, &queues, &options.queues))
 		return SAI_STATUS_INVALID_PARAMETER;
 	options.entries = entries;
@@ -185,6 +190,8 @@ static sai_status_t open_plane(const struct profile *profile, bool *adopted)
 	options.others = others = port_others(&options.other_count);
 	if (!ports || !others || plane_open(&options, adopted))
 		status = SAI_STATUS_FAILURE;
+	if (!status && !profile_is_set(profile, "SLUICE_COLD"))
+		slots_remember(ports, options.ports);
 	if (!status && options.queues)
 		queue_open(&queues, ports, options.ports);
 	else if (!status)
@@ -245,13 +252,29 @@ static sai_status_t wipe(const struct profile *profile, uint32_t count, const sa
 	return status;
 }
 
+/* Flows in queues and holds, as far as this machine can. */
+static sai_status_t start_flows(const struct queue_options *options)
+{
+	sai_status_t status = hidden("flows") ? SAI_STATUS_NOT_SUPPORTED : slots_open();
+
+	if (!status)
+		status = lane_open(hidden("hold") ? 0 : options->lanes, options->realtime);
+	if (!status || (status == SAI_STATUS_NOT_SUPPORTED && slots_lines()))
+		status = flows_open(options->realtime);
+	if (status == SAI_STATUS_NOT_SUPPORTED && !hidden("flows"))
+		hide_also("flows");
+	return status == SAI_STATUS_NOT_SUPPORTED ? SAI_STATUS_SUCCESS : status;
+}
+
 static sai_status_t start(const struct profile *profile, bool adopted)
 {
+	struct queue_options options;
 	uint64_t rate, burst;
 	sai_status_t status;
+	bool asked;
 
-	if (!number(profile, "SLUICE_CPU_RATE", 100000000, 10000, &rate) ||
-	    !number(profile, "SLUICE_CPU_BURST", 100000000, 1000, &burst))
+	if (!profile_number(profile, "SLUICE_CPU_RATE", 1, 100000000, 10000, &rate) ||
+	    !profile_number(profile, "SLUICE_CPU_BURST", 1, 100000000, 1000, &burst))
 		return SAI_STATUS_INVALID_PARAMETER;
 	status = policer_guard_cpu(rate, burst);
 	if (!status && adopted)
@@ -262,6 +285,12 @@ static sai_status_t start(const struct profile *profile, bool adopted)
 		status = queue_apply();
 	if (!status)
 		status = hash_apply();
+	if (!status && queue_profile(profile, &options, &asked))
+		status = start_flows(&options);
+	if (!status && !hidden("flows"))
+		status = queue_apply_marks();
+	if (!status && !hidden("flows"))
+		status = apply_flows(the_switch);
 	if (!status)
 		status = trap_start();
 	return status;
@@ -277,7 +306,8 @@ sai_status_t switch_create(const struct profile *profile, uint32_t count, const 
 	if (the_switch)
 		return SAI_STATUS_ITEM_ALREADY_EXISTS;
 	hide(profile->get("SLUICE_HIDE"));
-	if (is_set(profile, "SLUICE_COLD"))
+	profile_warn_unknown(profile);
+	if (profile_is_set(profile, "SLUICE_COLD"))
 		status = wipe(profile, count, list);
 	if (!status)
 		status = open_plane(profile, &adopted);

@@ -4,11 +4,7 @@
 #define SOFTSAI_SWITCH_H
 
 #include "object.h"
-
-/* The profile's key-values, as the caller's service table gives them. */
-struct profile {
-	const char *(*get)(const char *key);
-};
+#include "profile.h"
 
 sai_status_t switch_create(const struct profile *profile, uint32_t count, const sai_attribute_t *list,
 			   sai_object_id_t *id);

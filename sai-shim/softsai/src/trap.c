@@ -77,7 +77,7 @@ const struct type trap_type = {
 	.create = trap_create,
 };
 
-static struct reader reader = { .what = "packets to the CPU", .wake = -1 };
+static struct reader reader = { .what = "packets to the CPU" };
 static sai_object_id_t switch_id;
 static _Atomic(sai_packet_event_notification_fn) event;
 
@@ -107,8 +107,11 @@ static int deliver(void *context, void *data, size_t size)
 
 sai_status_t trap_start(void)
 {
+	sai_status_t status;
+
 	switch_id = switch_object()->id;
-	return reader_start(&reader, plane_map(MAP_CPU), deliver);
+	status = reader_open(&reader, plane_map(MAP_CPU), deliver);
+	return status ? status : reader_start(&reader);
 }
 
 void trap_stop(void)

@@ -13,11 +13,18 @@
  *   stat port|queue|policer ID N ...  ok VALUE ...
  *   clear ID N ...                 clears statistics of a queue: ok
  *   packets N                      waits until N packets reached the CPU: ok PORT:TRAP:HEX ...
+ *   events N                       waits until N events of flows: ok QUEUE:PORT:FLOW:OCTETS:MARK:RELABELLED:HEX ...
+ *   hold PORT KIND VALUE SRC DST US RATE   sets a hold, KIND as a number, addresses or "-": ok
+ *   get-hold PORT KIND VALUE SRC DST       ok REMAINING RATE OCTETS PACKETS WAITING-OCTETS WAITING-PACKETS DROPPED
+ *   flow QUEUE FLOW                ok OCTETS DEPARTED
+ *   flows QUEUE                    ok FLOW:OCTETS ...
+ *   flow-stats                     ok EVENTS LOST UNMONITORED HELD FULL LANE-LOST
  *
  * ATTR is KIND:ATTRIBUTE=VALUE. KIND is one of bool u8 u16 u32 s32 u64 oid, these
  * with "field-" (VALUE/MASK), "action-", "list-" before; field-ip4, field-ip6
  * (hex octets), field-list-u8 (hex octets), action-list-oid.
  */
+#include <arpa/inet.h>
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -43,6 +50,24 @@ static const char *profile_get(sai_switch_profile_id_t id, const char *key)
 		if (strncmp(profile[i], key, strlen(key)) == 0 && profile[i][strlen(key)] == '=')
 			return profile[i] + strlen(key) + 1;
 	return NULL;
+}
+
+static int profile_next(sai_switch_profile_id_t id, const char **key, const char **value)
+{
+	static char text[256];
+	static int at;
+
+	(void)id;
+	if (!value) {
+		at = 0;
+		return 0;
+	}
+	if (at >= MAX || !profile[at])
+		return -1;
+	snprintf(text, sizeof(text), "%s", profile[at++]);
+	*value = "";
+	*key = strtok(text, "=");
+	return 0;
 }
 
 static void *symbol(const char *name)
@@ -141,6 +166,46 @@ static void on_packet(sai_object_id_t sw, sai_size_t size, const void *data, uin
 	}
 	packet_count++;
 	pthread_cond_signal(&arrived);
+	pthread_mutex_unlock(&lock);
+}
+
+static char *events;
+static size_t events_length, events_room;
+static int event_count;
+
+static void on_event(sai_object_id_t sw, uint32_t count, const sai_sluice_flow_event_t *list)
+{
+	pthread_mutex_lock(&lock);
+	for (uint32_t i = 0; i < count && sw == the_switch; i++) {
+		const sai_sluice_flow_event_t *e = &list[i];
+
+		if (events_room - events_length < 1024) {
+			events_room = 2 * events_room + 4096;
+			events = realloc(events, events_room);
+		}
+		events_length += sprintf(events + events_length, " 0x%llx:0x%llx:0x%llx:%llu:%d:%d:", (unsigned long long)e->queue_id,
+					 (unsigned long long)e->in_port_id, (unsigned long long)e->flow,
+					 (unsigned long long)e->octets, e->mark, e->relabelled);
+		for (int k = 0; k < e->length; k++)
+			events_length += sprintf(events + events_length, "%02x", e->head[k]);
+		event_count++;
+	}
+	pthread_cond_signal(&arrived);
+	pthread_mutex_unlock(&lock);
+}
+
+static void wait_events(int n)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += 60;
+	pthread_mutex_lock(&lock);
+	while (event_count < n && pthread_cond_timedwait(&arrived, &lock, &until) == 0)
+		;
+	printf("%d%s\n", event_count >= n ? 0 : -1, events_length ? events : "");
+	events_length = 0;
+	event_count = 0;
 	pthread_mutex_unlock(&lock);
 }
 
@@ -316,11 +381,13 @@ static sai_status_t ask_capability(sai_object_type_t type, uint32_t id, sai_attr
 
 static void make_switch(char **words, int n)
 {
-	static const sai_service_method_table_t services = { .profile_get_value = profile_get };
+	static const sai_service_method_table_t services = { profile_get, profile_next };
 	sai_status_t (*initialize)(uint64_t, const sai_service_method_table_t *) = symbol("sai_api_initialize");
 	sai_attribute_t list[2] = { { .id = SAI_SWITCH_ATTR_INIT_SWITCH, .value.booldata = true },
 				    { .id = SAI_SWITCH_ATTR_PACKET_EVENT_NOTIFY, .value.ptr = on_packet } };
 	static bool initialized;
+	sai_attribute_t notify = { .id = SAI_SWITCH_ATTR_FLOW_EVENT_NOTIFY };
+	sai_attr_capability_t c = {};
 	sai_status_t status;
 
 	for (int i = 0; i < MAX; i++)
@@ -335,6 +402,11 @@ static void make_switch(char **words, int n)
 	}
 	initialized = true;
 	status = ((sai_switch_api_t *)table(SAI_API_SWITCH))->create_switch(&the_switch, 2, list);
+	*(sai_sluice_flow_event_notification_fn *)&notify.value.ptr = on_event;
+	if (!status)
+		ask_capability(SAI_OBJECT_TYPE_SWITCH, notify.id, &c);
+	if (c.set_implemented)
+		status = ((sai_switch_api_t *)table(SAI_API_SWITCH))->set_switch_attribute(the_switch, &notify);
 	printf("%d 0x%llx\n", status, (unsigned long long)the_switch);
 }
 
@@ -390,6 +462,94 @@ static void capability(int type, uint32_t id)
 	printf("%d %d %d %d\n", status, c.create_implemented, c.set_implemented, c.get_implemented);
 }
 
+static const sai_sluice_api_t *sluice(void)
+{
+	return table(SAI_API_SLUICE);
+}
+
+static void read_address(const char *text, sai_ip_address_t *a)
+{
+	if (inet_pton(AF_INET6, text, a->addr.ip6) == 1)
+		a->addr_family = 1;
+	else
+		inet_pton(AF_INET, text, &a->addr.ip4);
+}
+
+/* KIND VALUE SRC DST */
+static sai_sluice_match_t read_match(char **w)
+{
+	sai_sluice_match_t m = { .type = strtoul(w[0], NULL, 0), .value = strtoul(w[1], NULL, 0) };
+
+	read_address(w[2], &m.source);
+	read_address(w[3], &m.destination);
+	return m;
+}
+
+static void get_hold(char **w)
+{
+	sai_sluice_match_t m = read_match(w + 1);
+	sai_sluice_hold_t h = {};
+	sai_status_t status = sluice()->get_hold(the_switch, strtoull(w[0], NULL, 0), &m, &h);
+
+	printf("%d %llu %llu %llu %llu %llu %llu %llu\n", status, (unsigned long long)h.remaining_us, (unsigned long long)h.rate,
+	       (unsigned long long)h.octets, (unsigned long long)h.packets, (unsigned long long)h.waiting_octets,
+	       (unsigned long long)h.waiting_packets, (unsigned long long)h.dropped_packets);
+}
+
+static void get_flow(char **w)
+{
+	sai_sluice_flow_t f = {};
+	sai_status_t status = sluice()->get_flow(strtoull(w[0], NULL, 0), strtoull(w[1], NULL, 0), &f);
+
+	printf("%d %llu %llu\n", status, (unsigned long long)f.octets, (unsigned long long)f.departed);
+}
+
+static void get_flows(char **w)
+{
+	uint32_t n = 100000;
+	sai_sluice_flow_t *all = calloc(n, sizeof(*all));
+	sai_status_t status = sluice()->get_flows(strtoull(w[0], NULL, 0), &n, all);
+
+	printf("%d", status);
+	for (uint32_t i = 0; !status && i < n; i++)
+		printf(" 0x%llx:%llu", (unsigned long long)all[i].flow, (unsigned long long)all[i].octets);
+	printf("\n");
+	free(all);
+}
+
+static void flow_stats(void)
+{
+	sai_sluice_flow_stats_t s = {};
+	sai_status_t status = sluice()->get_flow_stats(the_switch, &s);
+
+	printf("%d %llu %llu %llu %llu %llu %llu\n", status, (unsigned long long)s.events, (unsigned long long)s.events_lost,
+	       (unsigned long long)s.unmonitored, (unsigned long long)s.held_packets, (unsigned long long)s.lane_full,
+	       (unsigned long long)s.lane_lost);
+}
+
+/* Calls of the extension's API; false: none of them. */
+static bool run_sluice(char **w)
+{
+	if (strcmp(w[0], "events") == 0) {
+		wait_events(atoi(w[1]));
+	} else if (strcmp(w[0], "hold") == 0) {
+		sai_sluice_match_t m = read_match(w + 2);
+
+		printf("%d\n", sluice()->set_hold(the_switch, strtoull(w[1], NULL, 0), &m, strtoull(w[6], NULL, 0), strtoull(w[7], NULL, 0)));
+	} else if (strcmp(w[0], "get-hold") == 0) {
+		get_hold(w + 1);
+	} else if (strcmp(w[0], "flow") == 0) {
+		get_flow(w + 1);
+	} else if (strcmp(w[0], "flows") == 0) {
+		get_flows(w + 1);
+	} else if (strcmp(w[0], "flow-stats") == 0) {
+		flow_stats();
+	} else {
+		return false;
+	}
+	return true;
+}
+
 static void run(char **w, int n)
 {
 	sai_object_id_t id = 0;
@@ -404,6 +564,8 @@ static void run(char **w, int n)
 		wait_packets(atoi(w[1]));
 		return;
 	}
+	if (run_sluice(w))
+		return;
 	if (strcmp(w[0], "stat") == 0) {
 		stats(w + 1, n - 1);
 		return;

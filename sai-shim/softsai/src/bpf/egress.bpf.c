@@ -1,18 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
 /*
- * Chooses the queue of a packet at clsact egress, before HTB sees it: that of the
- * traffic class which the ingress program wrote into tc_index, else that of the
- * packet's DSCP. Cuts copies that a mirror session makes short. HTB takes a priority that is the handle of one of its
- * classes for the packet's class. The kernel writes the priority of routed packets
- * anew, so it is set here and not at ingress; tc_index it leaves alone.
+ * The egress pipeline of a port, on clsact before HTB sees the packet: cuts copies that a
+ * mirror session makes short, chooses the queue, names the flow, and holds what is to wait.
+ * Beside it the tracepoints that count flows in queues.
+ *
+ * The queue is that of the traffic class which the ingress program left in tc_index, else
+ * that of the DSCP. HTB takes a priority that is the handle of one of its classes for the
+ * packet's class. Routing sets the priority of packets, so it is set here and not at ingress.
  */
+#include <stdbool.h>
+#include <stddef.h>
 #include <linux/bpf.h>
-#include <linux/if_ether.h>
 #include <linux/pkt_cls.h>
+#include <bpf/bpf_core_read.h>
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 
-#include "queues.h"
+#include "softsai.h"
+#include "flows.h"
+#include "handover.h"
+#include "label.h"
+#include "parse.h"
+#include "slots.h"
+#include "hold.h"
+#include "flow.h"
+#include "watch.h"
 
 /* Ports have queues. */
 const volatile __u32 softsai_queues;
@@ -22,19 +34,117 @@ static __always_inline __u32 by_dscp(struct __sk_buff *skb)
 {
 	__u8 ip[2];
 
-	if (skb->protocol != bpf_htons(ETH_P_IP) && skb->protocol != bpf_htons(ETH_P_IPV6))
+	if (skb->protocol != bpf_htons(ETH_TYPE_IPV4) && skb->protocol != bpf_htons(ETH_TYPE_IPV6))
 		return 0;
 	if (bpf_skb_load_bytes_relative(skb, 0, ip, sizeof(ip), BPF_HDR_START_NET))
 		return 0;
-	if (skb->protocol == bpf_htons(ETH_P_IP))
+	if (skb->protocol == bpf_htons(ETH_TYPE_IPV4))
 		return SOFTSAI_QUEUE_OF(ip[1] >> 2);
 	return SOFTSAI_QUEUE_OF((ip[0] & 0xf) << 2 | ip[1] >> 6);
+}
+
+/* A packet on its way out. */
+struct leaver {
+	__u64 digest;
+	__u32 queue, relabelled;
+	__u32 stage; /* the first that it meets */
+	bool released;
+};
+
+/* A packet that the lane's thread sent says what it was. */
+static __always_inline bool from_lane(struct __sk_buff *skb, struct leaver *l)
+{
+	__u32 mark = skb->mark;
+
+	if ((mark & SOFTSAI_RELEASED_MASK) != SOFTSAI_RELEASED || bpf_get_socket_cookie(skb) != softsai_lane_cookie)
+		return false;
+	l->queue = mark & (SOFTSAI_QUEUES - 1);
+	l->relabelled = mark >> SOFTSAI_RELEASED_RELABELLED_SHIFT & SOFTSAI_RELABELLED_MASK;
+	l->stage = (mark >> SOFTSAI_RELEASED_STAGE_SHIFT & 0xf) + 1;
+	l->released = true;
+	skb->mark = 0;
+	return true;
+}
+
+/* The flow has so many octets more in the lane; the lane's thread takes them off again. Returns its slot. */
+static __always_inline __u32 lane_octets(struct __sk_buff *skb, struct leaver *l, struct softsai_line *line, __u32 number,
+					 __u32 octets)
+{
+	struct softsai_slot *s;
+	struct softsai_event *e;
+	__u64 now = 0, queued;
+	__u32 mark, n, at;
+
+	if (!l->digest)
+		return SOFTSAI_SLOTS;
+	s = find_slot(l->digest, &at);
+	if (!s)
+		s = claim_slot(l->digest, number, l->queue, &at);
+	if (!s)
+		return SOFTSAI_SLOTS;
+	__sync_fetch_and_add(&s->lane, octets);
+	if (!l->released)
+		s->in_port = skb->ingress_ifindex;
+	use(at);
+	queued = over(s, line) ? 0 : s->octets;
+	mark = passed(s, &line->marks[l->queue], queued + s->lane, &now);
+	if (mark == MARK_NONE)
+		return at;
+	e = raise(s, queued + s->lane, line->ifindex, l->relabelled, mark, now);
+	if (!e)
+		return at;
+	n = skb->len - 14;
+	if (n > SOFTSAI_HEAD)
+		n = SOFTSAI_HEAD;
+	if (n >= 1 && n <= SOFTSAI_HEAD && !bpf_skb_load_bytes(skb, 14, e->head, n))
+		e->length = n;
+	bpf_ringbuf_submit(e, 0);
+	told(s, mark, now);
+	return at;
+}
+
+/* Holds the packet at the first stage that has a hold for it: TC_ACT_UNSPEC: none has. */
+static __always_inline int meet_holds(struct __sk_buff *skb, struct leaver *l, const struct flow *f,
+				      struct softsai_line *line, __u32 number)
+{
+	__u32 zero = 0, stages = line->stages, *lane, *n, verdict, packets = skb->gso_segs ?: 1;
+	struct softsai_lane_head head = { .ifindex = line->ifindex, .type = bpf_htons(SOFTSAI_LANE_TYPE) };
+	struct softsai_hold *h;
+
+	lane = bpf_map_lookup_elem(&soft_lane, &zero);
+	if (!lane)
+		return TC_ACT_UNSPEC;
+	for (__u32 stage = 0; stage < SOFTSAI_STAGES; stage++) {
+		struct softsai_match m = { .ifindex = stage & 1 ? 0 : line->ifindex };
+
+		if (stage < l->stage || !(stages >> stage & 1) || !match_of(f, stage / 2, l->queue, &m))
+			continue;
+		n = bpf_map_lookup_elem(&soft_matches, &m);
+		h = n ? bpf_map_lookup_elem(&soft_holds, n) : NULL;
+		if (!h)
+			continue;
+		verdict = held(h, skb->wire_len, packets);
+		if (verdict == HOLD_NOT)
+			continue;
+		if (verdict == HOLD_FULL)
+			return TC_ACT_SHOT;
+		head.slot = lane_octets(skb, l, line, number, skb->wire_len);
+		head.queue = l->queue;
+		head.relabelled = l->relabelled;
+		head.stage = stage;
+		return into_lane(skb, *lane, *n, &head);
+	}
+	return TC_ACT_UNSPEC;
 }
 
 SEC("tc")
 int softsai_egress(struct __sk_buff *skb)
 {
-	__u32 mark = skb->tc_index, queue;
+	__u32 mark = skb->tc_index, number;
+	struct leaver l = {};
+	struct softsai_line *line;
+	struct flow f = {};
+	int verdict;
 
 	if (mark & SOFTSAI_COPY_OF) {
 		if (skb->len > (mark & SOFTSAI_MAX_COPY))
@@ -43,10 +153,27 @@ int softsai_egress(struct __sk_buff *skb)
 	}
 	if (!softsai_queues)
 		return TC_ACT_UNSPEC;
-	queue = (mark & SOFTSAI_TC_MASK) - 1;
-	if (queue >= SOFTSAI_QUEUES)
-		queue = by_dscp(skb);
-	skb->priority = SOFTSAI_CLASS(queue);
+	if (!skb->mark || !from_lane(skb, &l)) {
+		l.queue = (mark & SOFTSAI_TC_MASK) - 1;
+		if (l.queue >= SOFTSAI_QUEUES)
+			l.queue = by_dscp(skb);
+		l.relabelled = mark >> SOFTSAI_RELABELLED_SHIFT & SOFTSAI_RELABELLED_MASK;
+	}
+	skb->priority = SOFTSAI_CLASS(l.queue);
+	line = line_of(skb->ifindex, &number);
+	if (line && line->watch) {
+		flow_of(skb, &f);
+		if (f.ipv6 < 2)
+			l.digest = flow_digest(&f, skb->ifindex, l.queue);
+		if (line->stages >> l.stage) {
+			verdict = meet_holds(skb, &l, &f, line, number);
+			if (verdict != TC_ACT_UNSPEC)
+				return verdict;
+		}
+	}
+	skb->cb[0] = l.digest;
+	skb->cb[1] = l.digest >> 32;
+	skb->cb[2] = l.queue | l.relabelled << SOFTSAI_HANDED_RELABELLED_SHIFT | (l.released ? SOFTSAI_HANDED_RELEASED : 0);
 	return TC_ACT_UNSPEC;
 }
 

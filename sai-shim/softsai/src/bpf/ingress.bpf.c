@@ -12,13 +12,18 @@
 
 #include "softsai.h"
 #include "maps.h"
-#include "queues.h"
+#include "flows.h"
+#include "handover.h"
+#include "pause.h"
 #include "label.h"
 #include "parse.h"
 #include "plain.h"
 #include "find.h"
 #include "police.h"
 #include "steer.h"
+
+/* Ports have queues. */
+const volatile __u32 softsai_queues;
 
 static __always_inline void count(struct softsai_entry *e, __u32 bytes)
 {
@@ -59,6 +64,8 @@ static __always_inline void write_label(struct __sk_buff *skb, struct packet *p,
 		return;
 	before = *word;
 	*word = (before & bpf_htonl(0xfff00000)) | bpf_htonl(label & 0xfffff);
+	if (softsai_queues && before != *word)
+		skb->tc_index = (p->key.label ? 2 : 1) << SOFTSAI_RELABELLED_SHIFT; /* enum sai_sluice_relabelled */
 	p->key.label = bpf_htonl(label & 0xfffff);
 	bpf_csum_update(skb, csum_of_change(before, *word));
 }
@@ -111,9 +118,6 @@ static __always_inline void copy(struct __sk_buff *skb, __u32 trap)
 	bpf_ringbuf_submit(c, 0);
 }
 
-/* Ports have queues. */
-const volatile __u32 softsai_queues;
-
 /*
  * The packet's traffic class, for the program at egress. Without one that takes the
  * DSCP, which is why one that changes here is kept.
@@ -121,7 +125,7 @@ const volatile __u32 softsai_queues;
 static __always_inline void mark(struct __sk_buff *skb, struct packet *p, struct softsai_entry *e)
 {
 	if (softsai_queues)
-		skb->tc_index = 1 + (e->actions & SOFTSAI_SET_TC ? e->tc : SOFTSAI_QUEUE_OF(p->key.dscp));
+		skb->tc_index |= 1 + (e->actions & SOFTSAI_SET_TC ? e->tc : SOFTSAI_QUEUE_OF(p->key.dscp));
 }
 
 /* The port's egress program makes the copy short. */
@@ -172,6 +176,8 @@ int softsai_ingress(struct __sk_buff *skb)
 
 	if (softsai_queues && skb->tc_index)
 		skb->tc_index = 0; /* of another switch in this machine */
+	if (softsai_queues && skb->protocol == bpf_htons(ETH_TYPE_CONTROL))
+		return pause_frame(skb);
 	port = bpf_map_lookup_elem(&soft_ports, &ifindex);
 	if (!port || !(port->view | port->steer4.bth | port->steer6.bth))
 		return TC_ACT_UNSPEC;

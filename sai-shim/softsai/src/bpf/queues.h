@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* What the programs and the library share: where queues are in the kernel, and marks of packets. */
+/* What the programs and the library share: where queues are in the kernel. */
 #ifndef SOFTSAI_BPF_QUEUES_H
 #define SOFTSAI_BPF_QUEUES_H
 
@@ -11,14 +11,6 @@
 
 /* The class of a queue, as a handle. */
 #define SOFTSAI_CLASS(queue) (SOFTSAI_HTB | (SOFTSAI_HTB_QUEUE + (queue)))
-
-/*
- * What tc_index tells of a packet behind the ingress program: that it is a copy, and
- * how long that may be; else its traffic class plus 1. 0: nothing.
- */
-#define SOFTSAI_COPY_OF 0x8000u
-#define SOFTSAI_MAX_COPY 0x7fffu
-#define SOFTSAI_TC_MASK 0xfu
 
 /* The queue of a packet that nothing else put into one: the DSCP's class selector. */
 #define SOFTSAI_QUEUE_OF(dscp) ((dscp) >> 3)

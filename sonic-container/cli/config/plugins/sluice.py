@@ -41,11 +41,13 @@ TABLES = [
         {"name":"admin_state","type":"values","values":["enabled","disabled"],"default":"disabled"},
         {"name":"algorithm","type":"values","help":"The hash over queue pairs and addresses.","values":["draft-literal","crc32"],"default":"draft-literal"},
         {"name":"manage_switch_hash","type":"values","help":"Whether Sluice adds the flow label to the switch's ECMP hash fields.","values":["true","false"],"default":"false"},
-        {"name":"rewrite","type":"values","help":"Which labels are written.","values":["zero-only","always"],"default":"zero-only"}]},
+        {"name":"rewrite","type":"values","help":"Which labels are written.","values":["zero-only","always"],"default":"zero-only"},
+        {"name":"tunnels","type":"values","help":"What is written of RoCEv2 in IPv6 tunnels (SRv6).","values":["skip","outer"],"default":"skip"}]},
     {"table":"SLUICE_IPFIX","command":"ipfix","help":"IPFIX export of RoCEv2 flows (draft-lin).","only":"global","fields":[
         {"name":"active_timeout_s","type":"number","min":1,"max":604800,"default":"60"},
         {"name":"admin_state","type":"values","values":["enabled","disabled"],"default":"disabled"},
-        {"name":"first_element_id","type":"number","help":"Element id of rdmaOpCode; the other seven follow. With pen 0 it is one that IANA assigned.","min":1,"max":32758,"default":"1"},
+        {"name":"element_ids","type":"number","help":"With pen 0, the element ids that IANA assigned to rdmaOpCode, rdmaPartitionKey, rdmaDestinationQP, rdmaSourceQP, rdmaPacketSequenceNumber, rdmaBTHFlags1, rdmaBTHFlags2 and rdmaBTHFlags3, in this order.","min":534,"max":32767,"most":8},
+        {"name":"first_element_id","type":"number","help":"Element id of rdmaOpCode under an enterprise number, 1 by default; the other elements follow.","min":1,"max":32758},
         {"name":"flags","type":"values","help":"What the flag elements of a flow record are.","values":["last","or"],"default":"last"},
         {"name":"idle_timeout_s","type":"number","min":1,"max":604800,"default":"15"},
         {"name":"mode","type":"values","help":"What a record is of.","values":["flow","packet","biflow"],"default":"flow"},
@@ -54,7 +56,7 @@ TABLES = [
         {"name":"sampling_rate","type":"number","help":"One of this many packets is sampled.","min":1,"max":4294967295,"default":"1"},
         {"name":"template_refresh_packets","type":"number","help":"Templates are sent again over UDP and DTLS after so many messages.","min":1,"max":4294967295,"default":"4096"},
         {"name":"template_refresh_s","type":"number","help":"Templates are sent again over UDP after this time; sessions over DTLS are renewed.","min":1,"max":86400,"default":"600"}],
-     "rules":["first_element_id must be more than 502 with pen 0: IANA has given those below to other elements (RFC 9487)"]},
+     "rules":["first_element_id is for an enterprise number: with pen 0 give the eight ids that IANA assigned in element_ids","element_ids are eight with pen 0, as IANA assigned them, and for pen 0 only"]},
     {"table":"SLUICE_IPFIX_COLLECTOR","command":"ipfix-collector","help":"Where IPFIX goes.","key":
         {"name":"name","type":"string","min":1,"max":64,"pattern":"[A-Za-z0-9_.\\-]+"},"fields":[
         {"name":"address","type":"ip-address"},
@@ -77,8 +79,10 @@ RULES = {
         lambda row: (row.get('transport') in ('tls', 'dtls')) == ('ca_file' in row),
     'cert_file and key_file go together':
         lambda row: ('cert_file' in row) == ('key_file' in row),
-    'first_element_id must be more than 502 with pen 0: IANA has given those below to other elements (RFC 9487)':
-        lambda row: int(row['pen']) != 0 or int(row['first_element_id']) > 502,
+    'first_element_id is for an enterprise number: with pen 0 give the eight ids that IANA assigned in element_ids':
+        lambda row: int(row['pen']) != 0 or 'first_element_id' not in row,
+    'element_ids are eight with pen 0, as IANA assigned them, and for pen 0 only':
+        lambda row: len(row.get('element_ids', [])) == (8 if int(row['pen']) == 0 else 0),
     'stream_id_scope global needs etcd_endpoints':
         lambda row: row.get('stream_id_scope') != 'global' or bool(row.get('etcd_endpoints')),
     'etcd_endpoints must be all http, or all https':

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/*
+ * What the BPF programs of a packet's way tell each other, beside the packet: the only
+ * place where it is written down.
+ *
+ *   tc_index   ingress → egress, behind routing, which leaves it alone. In the lane's
+ *              netdev: egress → steering program, the number of the hold.
+ *   cb         egress → tracepoints of the port's qdiscs
+ *   mark       the lane's thread → egress: that the packet was held already
+ *   lane head  egress → the lane's thread, in front of the frame
+ */
+#ifndef SOFTSAI_BPF_HANDOVER_H
+#define SOFTSAI_BPF_HANDOVER_H
+
+#include <linux/types.h>
+
+/*
+ * tc_index at ingress: either that the packet is a mirrored copy, and how long that may
+ * be; or its traffic class plus 1, and what was done to its flow label (enum
+ * sai_sluice_relabelled). 0: nothing.
+ */
+#define SOFTSAI_COPY_OF 0x8000u
+#define SOFTSAI_MAX_COPY 0x7fffu
+#define SOFTSAI_TC_MASK 0xfu
+#define SOFTSAI_RELABELLED_SHIFT 4
+#define SOFTSAI_RELABELLED_MASK 3u
+
+/* cb: what __sk_buff calls cb, in sk_buff behind the 8 octets that qdiscs keep for themselves. */
+struct softsai_handed {
+	__u32 length; /* that qdiscs count; the kernel's */
+	__u32 kernel;
+	__u64 digest; /* of the flow; 0: not monitored */
+	__u32 flags;
+};
+
+/* flags: the queue in the low 8 bits, relabelled in the next, and these. */
+#define SOFTSAI_HANDED_QUEUE 0xffu
+#define SOFTSAI_HANDED_RELABELLED_SHIFT 8
+#define SOFTSAI_HANDED_RELEASED 0x10000u /* came out of the lane */
+
+/*
+ * mark of a packet out of the lane, from the lane's socket: queue, relabelled, and the
+ * stage that held it, behind this octet. From any other socket it means nothing.
+ */
+#define SOFTSAI_RELEASED 0x5c000000u
+#define SOFTSAI_RELEASED_MASK 0xff000000u
+#define SOFTSAI_RELEASED_RELABELLED_SHIFT 4
+#define SOFTSAI_RELEASED_STAGE_SHIFT 8
+
+/* In front of a frame in the lane: an Ethernet header to whoever looks at it. Host order but for type. */
+struct softsai_lane_head {
+	__u32 ifindex; /* of the port that it leaves by */
+	__u32 slot;    /* of its flow; SOFTSAI_SLOTS: none */
+	__u8 queue;
+	__u8 relabelled;
+	__u8 stage;
+	__u8 zero;
+	__be16 type; /* SOFTSAI_LANE_TYPE */
+} __attribute__((packed));
+
+#define SOFTSAI_LANE_TYPE 0x88b5 /* IEEE 802: local experiments */
+
+_Static_assert(sizeof(struct softsai_lane_head) == 14, "it is as long as an Ethernet header");
+
+#endif

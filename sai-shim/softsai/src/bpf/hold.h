@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/*
+ * Holds at egress. A packet that a hold matches goes into the hold's queue of the lane, a
+ * TAP, until the library's thread sends it by the port again. As long as one packet waits
+ * there, those of its flow follow it, so their order stays.
+ */
+#ifndef SOFTSAI_HOLD_H
+#define SOFTSAI_HOLD_H
+
+/* The lane's netdev. Without it, as when its process has died, the entry is gone and nothing is held. */
+struct {
+	__uint(type, BPF_MAP_TYPE_DEVMAP);
+	__uint(max_entries, 1);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(__u32));
+} soft_lane SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, SOFTSAI_HOLDS);
+	__type(key, struct softsai_match);
+	__type(value, __u32); /* number of the hold */
+} soft_matches SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, SOFTSAI_HOLDS);
+	__type(key, __u32);
+	__type(value, struct softsai_hold);
+} soft_holds SEC(".maps");
+
+const volatile __u64 softsai_lane_octets;  /* that wait in one hold at most */
+const volatile __u64 softsai_lane_packets; /* as many as fit into the TAP's ring, which would drop silently */
+
+__u32 softsai_stream_seed; /* of SAI_SWITCH_ATTR_STREAM_SEED, network order */
+__u64 softsai_lane_cookie; /* of the socket that the lane's thread sends by */
+
+/* What a packet is, as flows and holds see it. */
+struct flow {
+	__u64 source[2], destination[2]; /* network order, of the outermost header; IPv4: the first 4 octets */
+	__u32 label;			 /* host order, as the rest */
+	__u32 ports;			 /* source << 16 | destination */
+	__u32 qp;			 /* DestQP; ~0: not RoCEv2 */
+	__u8 ipv6, proto;
+};
+
+/* CRC-32 of IEEE 802.3, by four octets. */
+static __always_inline __u32 crc_word(__u32 crc, __u32 word)
+{
+	crc ^= word;
+	return softsai_crc[1][3][crc & 0xff] ^ softsai_crc[1][2][crc >> 8 & 0xff] ^ softsai_crc[1][1][crc >> 16 & 0xff] ^
+	       softsai_crc[1][0][crc >> 24];
+}
+
+static __always_inline __u32 stream_id(const struct flow *f)
+{
+	__u32 crc = crc_word(0xffffffff, softsai_stream_seed);
+
+	for (int i = 0; i < 2; i++)
+		crc = crc_word(crc_word(crc, f->source[i]), f->source[i] >> 32);
+	for (int i = 0; i < 2; i++)
+		crc = crc_word(crc_word(crc, f->destination[i]), f->destination[i] >> 32);
+	for (int shift = 16; shift >= 0; shift -= 8)
+		crc = softsai_crc[1][0][(crc ^ f->label >> shift) & 0xff] ^ crc >> 8;
+	crc = ~crc & 0xffff;
+	return crc ? crc : 1;
+}
+
+/* Kinds, as enum sai_sluice_match has them. */
+enum { MATCH_STREAM, MATCH_LABEL, MATCH_PAIR, MATCH_SESSION, MATCH_TUPLE, MATCH_CLASS };
+
+/* Fills in what a hold of this kind would match the packet by; false: none can. */
+static __always_inline bool match_of(const struct flow *f, __u32 kind, __u32 queue, struct softsai_match *m)
+{
+	m->kind = kind;
+	m->value = queue;
+	if (kind == MATCH_CLASS)
+		return true;
+	if (kind == MATCH_STREAM) {
+		m->value = stream_id(f);
+		return f->ipv6 == 1;
+	}
+	m->ipv6 = f->ipv6 == 1;
+	for (int i = 0; i < 2; i++) {
+		m->source[i] = f->source[i];
+		m->destination[i] = f->destination[i];
+	}
+	m->value = kind == MATCH_LABEL ? f->label : kind == MATCH_SESSION ? f->qp : kind == MATCH_TUPLE ? f->ports : 0;
+	if (kind == MATCH_LABEL)
+		return f->ipv6 == 1;
+	if (kind == MATCH_SESSION)
+		return f->qp != ~0U;
+	if (kind == MATCH_TUPLE)
+		return f->proto == PROTO_UDP;
+	return f->ipv6 != 2;
+}
+
+enum { HOLD_NOT, HOLD_LANE, HOLD_FULL };
+
+/* Whether a packet of so many octets waits for the hold, which counts it. */
+static __always_inline __u32 held(struct softsai_hold *h, __u32 length, __u32 packets)
+{
+	__u64 in = *(volatile __u64 *)&h->packets_in, out = *(volatile __u64 *)&h->packets_out;
+	bool active = bpf_ktime_get_ns() < *(volatile __u64 *)&h->until;
+	struct softsai_counts *c;
+
+	if (!active && in == out)
+		return HOLD_NOT;
+	__sync_fetch_and_add(&h->octets, length);
+	__sync_fetch_and_add(&h->packets, packets);
+	if (h->rate == ~0ULL && in == out)
+		return HOLD_NOT;
+	c = counts();
+	if (!c)
+		return HOLD_NOT;
+	if (in - out + packets > softsai_lane_packets || h->octets_in - h->octets_out + length > softsai_lane_octets) {
+		__sync_fetch_and_add(&h->dropped, packets);
+		__sync_fetch_and_add(&c->lane_full, packets);
+		return HOLD_FULL;
+	}
+	__sync_fetch_and_add(&h->octets_in, length);
+	__sync_fetch_and_add(&h->packets_in, packets);
+	__sync_fetch_and_add(&c->lane_in, packets);
+	return HOLD_LANE;
+}
+
+/* Sends the packet into the lane. It was counted, so it is dropped where it cannot go there. */
+static __always_inline int into_lane(struct __sk_buff *skb, __u32 lane, __u32 number, const struct softsai_lane_head *head)
+{
+	if (bpf_skb_change_head(skb, sizeof(*head), 0) || bpf_skb_store_bytes(skb, 0, head, sizeof(*head), 0))
+		return TC_ACT_SHOT;
+	skb->tc_index = number;
+	return bpf_redirect(lane, 0);
+}
+
+/* Chooses the queue of the TAP. */
+SEC("socket")
+int softsai_lane_queue(struct __sk_buff *skb)
+{
+	return skb->tc_index;
+}
+
+#endif

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/*
+ * The tracepoints of our ports' qdiscs, which count the octets of flows in queues. They see
+ * every qdisc of the machine, so they are attached only while they are needed.
+ *
+ * A packet that HTB drops on the way in is not seen. One that the netdev refuses comes out
+ * twice: the qdisc counts those. What a reset throws away never comes out: the next packet
+ * finds the port empty.
+ */
+#ifndef SOFTSAI_WATCH_H
+#define SOFTSAI_WATCH_H
+
+#define CORE __attribute__((preserve_access_index))
+
+/* Of the kernel's, what is read here. */
+struct sk_buff {
+	struct sk_buff *next;
+	char cb[48]; /* struct softsai_handed */
+	unsigned int len, data_len;
+	int skb_iif;
+	unsigned char *head, *data;
+	__u16 network_header;
+} CORE;
+
+struct net {
+	__u64 net_cookie;
+} CORE;
+
+typedef struct {
+	struct net *net;
+} CORE possible_net_t;
+
+struct net_device {
+	int ifindex;
+	possible_net_t nd_net;
+} CORE;
+
+struct netdev_queue {
+	struct net_device *dev;
+} CORE;
+
+struct qdisc_skb_head {
+	__u32 qlen;
+} CORE;
+
+struct gnet_stats_queue {
+	__u32 backlog;
+	__u32 requeues;
+} CORE;
+
+struct Qdisc {
+	__u32 handle;
+	struct netdev_queue *dev_queue;
+	struct qdisc_skb_head q;
+	struct gnet_stats_queue qstats;
+} CORE;
+
+/* The namespace of our ports. */
+const volatile __u64 softsai_netns;
+
+/* The line of the qdisc's port; NULL: another's. */
+static __always_inline struct softsai_line *ours(struct Qdisc *qdisc, __u32 *number)
+{
+	struct net_device *dev;
+
+	if (qdisc->handle != SOFTSAI_HTB)
+		return NULL;
+	dev = qdisc->dev_queue->dev;
+	if (dev->nd_net.net->net_cookie != softsai_netns)
+		return NULL;
+	return line_of(dev->ifindex, number);
+}
+
+/* The port is empty: whatever was counted in it is over. */
+static __always_inline void emptied(struct softsai_line *line, struct Qdisc *qdisc)
+{
+	line->epoch++;
+	line->backlog = 0;
+	line->requeues = qdisc->qstats.requeues;
+	for (int i = 0; i < SOFTSAI_QUEUES; i++)
+		line->out[i] = line->in[i];
+}
+
+/*
+ * What calls that were missed took into the queue or out of it, so that our count is the
+ * kernel's. Not while refused packets wait, which the kernel counts again.
+ */
+static __always_inline void mend(struct softsai_line *line, struct Qdisc *qdisc, __u32 queue)
+{
+	__u64 backlog = qdisc->qstats.backlog;
+
+	if (backlog == line->backlog || qdisc->qstats.requeues != line->requeues)
+		return;
+	line->out[queue] += line->backlog - backlog;
+	line->backlog = backlog;
+	line->missed++;
+}
+
+static __always_inline void tell(struct sk_buff *skb, struct softsai_slot *s, struct softsai_line *line, __u64 octets,
+				 const struct softsai_handed *h, __u32 mark, __u64 now)
+{
+	__u32 relabelled = h->flags >> SOFTSAI_HANDED_RELABELLED_SHIFT & SOFTSAI_RELABELLED_MASK;
+	struct softsai_event *e = raise(s, octets, line->ifindex, relabelled, mark, now);
+	unsigned char *at;
+	__u32 linear, n = SOFTSAI_HEAD;
+
+	if (!e)
+		return;
+	at = BPF_CORE_READ(skb, head) + BPF_CORE_READ(skb, network_header);
+	linear = BPF_CORE_READ(skb, len) - BPF_CORE_READ(skb, data_len) - (__u32)(at - BPF_CORE_READ(skb, data));
+	if (linear < n)
+		n = linear;
+	if (n && !bpf_probe_read_kernel(e->head, n, at))
+		e->length = n;
+	bpf_ringbuf_submit(e, 0);
+	told(s, mark, now);
+}
+
+SEC("tp_btf/qdisc_enqueue")
+int softsai_enqueue(__u64 *args) /* qdisc, netdev queue, packet */
+{
+	struct Qdisc *qdisc = (void *)args[0];
+	struct sk_buff *skb = (void *)args[2];
+	struct softsai_handed h;
+	struct softsai_line *line;
+	struct softsai_slot *s;
+	__u32 number, at, queue, mark;
+	__u64 now = 0;
+
+	line = ours(qdisc, &number);
+	if (!line || !line->watch || dropped())
+		return 0;
+	bpf_core_read(&h, sizeof(h), &skb->cb);
+	if ((qdisc->qstats.backlog == h.length && line->backlog) || !line->started) {
+		emptied(line, qdisc);
+		line->started = 1;
+	}
+	queue = h.flags & (SOFTSAI_QUEUES - 1);
+	line->moved++;
+	line->in[queue] += h.length;
+	line->backlog += h.length;
+	mend(line, qdisc, queue);
+	if (!h.digest)
+		return 0;
+	s = find_slot(h.digest, &at);
+	if (!s)
+		s = claim_slot(h.digest, number, queue, &at);
+	if (!s) {
+		struct softsai_counts *c = counts();
+
+		if (c)
+			__sync_fetch_and_add(&c->unmonitored, 1);
+		return 0;
+	}
+	if (s->octets && over(s, line))
+		s->octets = 0;
+	if (!s->octets && !s->lane && !(h.flags & SOFTSAI_HANDED_RELEASED)) {
+		s->departed = 0;
+		s->above = 0;
+	}
+	if (!(h.flags & SOFTSAI_HANDED_RELEASED))
+		s->in_port = skb->skb_iif;
+	s->epoch = line->epoch + line->cleared;
+	s->position = line->in[queue];
+	s->octets += h.length;
+	use(at);
+	mark = passed(s, &line->marks[queue], s->octets + s->lane, &now);
+	if (mark != MARK_NONE)
+		tell(skb, s, line, s->octets + s->lane, &h, mark, now);
+	return 0;
+}
+
+/* Packets that leave at once are a list. */
+struct leaving {
+	struct softsai_line *line;
+	struct sk_buff *skb;
+};
+
+static long leave(__u32 index, struct leaving *l)
+{
+	struct softsai_line *line = l->line;
+	struct sk_buff *skb = l->skb;
+	struct softsai_handed h;
+	struct softsai_slot *s;
+	__u32 at, queue, mark;
+	__u64 now = 0;
+
+	(void)index;
+	if (!skb || !line)
+		return 1;
+	l->skb = BPF_CORE_READ(skb, next);
+	bpf_core_read(&h, sizeof(h), &skb->cb);
+	queue = h.flags & (SOFTSAI_QUEUES - 1);
+	line->moved++;
+	line->out[queue] += h.length;
+	line->backlog -= h.length;
+	if (!h.digest)
+		return 0;
+	s = find_slot(h.digest, &at);
+	if (!s)
+		return 0;
+	s->departed += h.length;
+	s->octets = s->octets < h.length || over(s, line) ? 0 : s->octets - h.length;
+	mark = passed(s, &line->marks[queue], s->octets + s->lane, &now);
+	if (mark != MARK_NONE)
+		tell(skb, s, line, s->octets + s->lane, &h, mark, now);
+	return 0;
+}
+
+SEC("tp_btf/qdisc_dequeue")
+int softsai_dequeue(__u64 *args) /* qdisc, netdev queue, number of packets, the first of them */
+{
+	struct Qdisc *qdisc = (void *)args[0];
+	struct leaving l = { .skb = (void *)args[3] };
+	__u32 number;
+
+	if (!l.skb)
+		return 0;
+	l.line = ours(qdisc, &number);
+	if (!l.line || !l.line->watch || dropped())
+		return 0;
+	if (qdisc->qstats.requeues != l.line->requeues)
+		l.line->requeues++; /* it came out before; each refused packet comes out alone */
+	else
+		bpf_loop((int)args[2], leave, &l, 0);
+	if (qdisc->q.qlen == 0)
+		emptied(l.line, qdisc);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE
+#include "hold.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+
+#include <bpf/bpf.h>
+
+#include "egress.h"
+#include "egress.skel.h"
+#include "log.h"
+#include "slots.h"
+
+/*
+ * A number is given again after so long, in ns: a program that found the hold before it was
+ * forgotten has come to its end by then.
+ */
+#define QUARANTINE 100000000ULL
+
+#define LOAD(x) __atomic_load_n(&(x), __ATOMIC_ACQUIRE)
+#define STORE(x, v) __atomic_store_n(&(x), v, __ATOMIC_RELEASE)
+
+static struct entry {
+	struct softsai_match match;
+	bool used;
+	uint64_t forgotten; /* when */
+} entries[SOFTSAI_HOLDS];
+
+static struct softsai_hold *records;
+static uint32_t limit;
+static int wake;
+static uint16_t references[SOFTSAI_LINES + 1][SOFTSAI_STAGES]; /* holds that match there; the last row: at any port */
+static pthread_mutex_t lock; /* of all above but the records */
+
+#define ANY SOFTSAI_LINES
+#define SIZE (SOFTSAI_HOLDS * sizeof(*records))
+
+sai_status_t hold_open(uint32_t count, int eventfd)
+{
+	pthread_mutexattr_t attributes;
+	void *at = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(egress_programs()->maps.soft_holds), 0);
+
+	if (at == MAP_FAILED) {
+		fail("flows cannot be held: %s", strerror(errno));
+		return SAI_STATUS_FAILURE;
+	}
+	/* Threads with real-time priority wait for others here. */
+	pthread_mutexattr_init(&attributes);
+	pthread_mutexattr_setprotocol(&attributes, PTHREAD_PRIO_INHERIT);
+	pthread_mutex_init(&lock, &attributes);
+	pthread_mutexattr_destroy(&attributes);
+	memset(entries, 0, sizeof(entries));
+	memset(references, 0, sizeof(references));
+	wake = eventfd;
+	limit = count;
+	records = at;
+	return SAI_STATUS_SUCCESS;
+}
+
+void hold_close(void)
+{
+	if (!records)
+		return;
+	munmap(records, SIZE);
+	records = NULL;
+	limit = 0;
+	pthread_mutex_destroy(&lock);
+}
+
+static int matches(void)
+{
+	return bpf_map__fd(egress_programs()->maps.soft_matches);
+}
+
+static uint32_t stage_of(const struct softsai_match *m)
+{
+	return SOFTSAI_STAGE(m->kind, m->ifindex == 0);
+}
+
+/* Counts a match at its stage, and tells the ports. */
+static sai_status_t refer(const struct softsai_match *m, int by)
+{
+	uint32_t stage = stage_of(m), first = 0, end = slots_lines();
+	int line = m->ifindex ? slots_line(m->ifindex) : (int)ANY;
+	sai_status_t status = SAI_STATUS_SUCCESS;
+
+	references[line][stage] += by;
+	if (line != ANY) {
+		first = line;
+		end = line + 1;
+	}
+	for (uint32_t l = first; l < end && !status; l++) {
+		uint32_t stages = 0;
+
+		for (uint32_t s = 0; s < SOFTSAI_STAGES; s++)
+			if (references[l][s] || references[ANY][s])
+				stages |= 1U << s;
+		if (stages != slots_line_at(l)->stages)
+			status = slots_set_stages(l, stages);
+	}
+	return status;
+}
+
+static void copy_address(__u64 to[2], const sai_ip_address_t *from)
+{
+	memcpy(to, &from->addr, from->addr_family ? sizeof(sai_ip6_t) : sizeof(sai_ip4_t));
+}
+
+/* In the form that the program looks up; false: it is none. */
+static bool compile(uint32_t ifindex, const sai_sluice_match_t *match, struct softsai_match *m)
+{
+	static const uint32_t largest[] = {
+		[SAI_SLUICE_MATCH_STREAM] = 0xffff,	 [SAI_SLUICE_MATCH_LABEL] = 0xfffff, [SAI_SLUICE_MATCH_PAIR] = UINT32_MAX,
+		[SAI_SLUICE_MATCH_SESSION] = 0xffffff, [SAI_SLUICE_MATCH_TUPLE] = UINT32_MAX,
+		[SAI_SLUICE_MATCH_CLASS] = SOFTSAI_QUEUES - 1,
+	};
+
+	memset(m, 0, sizeof(*m));
+	if (match->type > SAI_SLUICE_MATCH_CLASS || match->value > largest[match->type])
+		return false;
+	m->ifindex = ifindex;
+	m->kind = match->type;
+	m->value = match->type == SAI_SLUICE_MATCH_PAIR ? 0 : match->value;
+	if (match->type == SAI_SLUICE_MATCH_STREAM || match->type == SAI_SLUICE_MATCH_CLASS)
+		return true;
+	m->ipv6 = match->source.addr_family != 0;
+	copy_address(m->source, &match->source);
+	copy_address(m->destination, &match->destination);
+	return match->source.addr_family == match->destination.addr_family && (m->ipv6 || match->type != SAI_SLUICE_MATCH_LABEL);
+}
+
+/* The number of a hold, or -1. */
+static int find(const struct softsai_match *m)
+{
+	for (uint32_t i = 0; i < limit; i++)
+		if (entries[i].used && memcmp(&entries[i].match, m, sizeof(*m)) == 0)
+			return i;
+	return -1;
+}
+
+static int find_free(uint64_t now)
+{
+	for (uint32_t i = 0; i < limit; i++)
+		if (!entries[i].used && now >= entries[i].forgotten + QUARANTINE)
+			return i;
+	return -1;
+}
+
+static bool is_over(const struct softsai_hold *h, uint64_t now)
+{
+	return LOAD(h->until) <= now && LOAD(h->packets_in) == LOAD(h->packets_out);
+}
+
+/* Its counts are those of this hold alone. */
+static void begin(struct softsai_hold *h)
+{
+	STORE(h->octets, 0);
+	STORE(h->packets, 0);
+	STORE(h->dropped, 0);
+}
+
+static sai_status_t add(const struct softsai_match *m, uint64_t now, uint64_t until, uint64_t rate)
+{
+	int i = find_free(now);
+	uint32_t number = i;
+	sai_status_t status;
+
+	if (i < 0)
+		return SAI_STATUS_TABLE_FULL;
+	begin(&records[i]);
+	STORE(records[i].rate, rate);
+	STORE(records[i].until, until);
+	if (bpf_map_update_elem(matches(), m, &number, BPF_ANY))
+		return SAI_STATUS_FAILURE;
+	status = refer(m, 1);
+	if (status) {
+		refer(m, -1);
+		bpf_map_delete_elem(matches(), m);
+		return status;
+	}
+	entries[i].match = *m;
+	STORE(entries[i].used, true);
+	return SAI_STATUS_SUCCESS;
+}
+
+sai_status_t hold_set(uint32_t ifindex, const sai_sluice_match_t *match, uint64_t duration_ns, uint64_t rate)
+{
+	uint64_t now = slots_now(), until = duration_ns < UINT64_MAX - now ? now + duration_ns : UINT64_MAX;
+	sai_status_t status = SAI_STATUS_SUCCESS;
+	struct softsai_match m;
+	int i;
+
+	if (!records)
+		return SAI_STATUS_NOT_SUPPORTED;
+	if (!compile(ifindex, match, &m))
+		return SAI_STATUS_INVALID_PARAMETER;
+	pthread_mutex_lock(&lock);
+	i = find(&m);
+	if (i < 0) {
+		status = duration_ns ? add(&m, now, until, rate) : SAI_STATUS_SUCCESS;
+	} else {
+		if (is_over(&records[i], now))
+			begin(&records[i]);
+		STORE(records[i].rate, rate);
+		STORE(records[i].until, duration_ns ? until : 0);
+	}
+	pthread_mutex_unlock(&lock);
+	eventfd_write(wake, 1);
+	return status;
+}
+
+sai_status_t hold_get(uint32_t ifindex, const sai_sluice_match_t *match, sai_sluice_hold_t *state)
+{
+	sai_status_t status = SAI_STATUS_ITEM_NOT_FOUND;
+	uint64_t now = slots_now();
+	struct softsai_match m;
+	int i;
+
+	if (!records)
+		return SAI_STATUS_NOT_SUPPORTED;
+	if (!compile(ifindex, match, &m))
+		return SAI_STATUS_INVALID_PARAMETER;
+	pthread_mutex_lock(&lock);
+	i = find(&m);
+	if (i >= 0 && !is_over(&records[i], now)) {
+		const struct softsai_hold *h = &records[i];
+		uint64_t until = LOAD(h->until), packets_out = LOAD(h->packets_out), octets_out = LOAD(h->octets_out);
+
+		*state = (sai_sluice_hold_t){
+			.remaining_us = until > now ? (until - now + 999) / 1000 : 0,
+			.rate = LOAD(h->rate),
+			.octets = LOAD(h->octets),
+			.packets = LOAD(h->packets),
+			.waiting_octets = LOAD(h->octets_in) - octets_out,
+			.waiting_packets = LOAD(h->packets_in) - packets_out,
+			.dropped_packets = LOAD(h->dropped),
+		};
+		status = SAI_STATUS_SUCCESS;
+	}
+	pthread_mutex_unlock(&lock);
+	return status;
+}
+
+void hold_end_all(bool direct)
+{
+	if (!records)
+		return;
+	pthread_mutex_lock(&lock);
+	for (uint32_t i = 0; i < limit; i++)
+		STORE(records[i].until, 0);
+	for (uint32_t l = 0; direct && l < slots_lines(); l++)
+		slots_set_stages(l, 0);
+	pthread_mutex_unlock(&lock);
+	eventfd_write(wake, 1);
+}
+
+struct softsai_hold *hold_record(uint32_t number)
+{
+	return __atomic_load_n(&entries[number].used, __ATOMIC_ACQUIRE) ? &records[number] : NULL;
+}
+
+uint32_t hold_limit(void)
+{
+	return limit;
+}
+
+bool hold_forget(uint32_t number)
+{
+	struct entry *e = &entries[number];
+	uint64_t now = slots_now();
+	bool forgotten = false;
+
+	pthread_mutex_lock(&lock);
+	if (e->used && is_over(&records[number], now)) {
+		bpf_map_delete_elem(matches(), &e->match);
+		refer(&e->match, -1);
+		e->forgotten = now;
+		__atomic_store_n(&e->used, false, __ATOMIC_RELEASE);
+		forgotten = true;
+	}
+	pthread_mutex_unlock(&lock);
+	return forgotten;
+}

@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE
+#include "lane.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <poll.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+#include "bpf/handover.h"
+#include "egress.h"
+#include "egress.skel.h"
+#include "hold.h"
+#include "log.h"
+#include "queue.h"
+#include "reader.h"
+#include "slots.h"
+#include "tap.h"
+
+#define MS 1000000ULL /* in ns, as all times here */
+#define FRAME 65536
+#define BATCH 32	     /* packets of a hold before others have their turn */
+#define IN_QUEUE 16384	     /* octets of a flow in its port's queue: more wait here, where a new hold stops them */
+#define RETRY (MS / 5)	     /* until a full queue is tried again */
+#define BURST (2 * MS)	     /* what a rate makes up for after the thread was late */
+#define LINGER (200 * MS)    /* a hold that is over is kept for, since it often comes again */
+#define MISSING (100 * MS)   /* after which packets that did not arrive in the lane are lost */
+#define TURN (5 * MS)	     /* of sending, after which threads of the same priority have theirs */
+#define PAUSE (MS / 20)
+#define ORDERLY (2000 * MS)  /* that lane_close sends in order; then new packets may pass what waits */
+#define PATIENCE (8000 * MS) /* of lane_close in all */
+
+#define LOAD(x) __atomic_load_n(&(x), __ATOMIC_ACQUIRE)
+#define STORE(x, v) __atomic_store_n(&(x), v, __ATOMIC_RELEASE)
+
+/* What the thread knows of a hold's queue. */
+static struct place {
+	uint8_t *frame;	  /* that waits to be sent, with its head */
+	uint32_t length;  /* 0: none */
+	uint64_t rate;	  /* as the thread saw it last */
+	uint64_t next;	  /* when the rate lets the next one pass */
+	uint64_t over;	  /* since when nothing is left; 0: it is not over */
+	uint64_t missing; /* since when packets that were counted did not arrive */
+} places[SOFTSAI_HOLDS];
+
+static struct tap tap = { .sender = -1 };
+static uint32_t limits[SOFTSAI_LINES]; /* octets of a queue, by line */
+static pthread_t thread;
+static int wake = -1;
+static atomic_bool ending;
+static bool running;
+static bool lost; /* packets got lost in the lane: slots have octets there that never leave */
+
+/* A frame leaves the lane, sent or dropped. */
+static void leave(struct place *p, struct softsai_hold *h)
+{
+	const struct softsai_lane_head *head = (const void *)p->frame;
+	uint32_t octets = p->length - sizeof(*head);
+
+	STORE(h->octets_out, h->octets_out + octets);
+	STORE(h->packets_out, h->packets_out + 1);
+	STORE(slots_counts()->lane_out, slots_counts()->lane_out + 1);
+	p->length = 0;
+}
+
+/* Takes the next frame out of the TAP; what did not come by our program is not for the lane. */
+static int fetch(struct place *p, uint32_t number)
+{
+	const struct softsai_lane_head *head;
+	int n;
+
+	if (!p->frame)
+		p->frame = malloc(FRAME + sizeof(*head));
+	if (!p->frame)
+		return -ENOMEM;
+	head = (const void *)p->frame;
+	do {
+		n = tap_read(&tap, number, p->frame, FRAME + sizeof(*head));
+	} while (n >= 0 && (n <= (int)sizeof(*head) || head->type != htons(SOFTSAI_LANE_TYPE)));
+	if (n < 0)
+		return n;
+	p->length = n;
+	return 0;
+}
+
+/* Whether the port's queue has enough of the flow, or in all. */
+static bool crowded(const struct place *p)
+{
+	const struct softsai_lane_head *head = (const void *)p->frame;
+	const struct softsai_slot *s = slots_at(head->slot);
+	int number = slots_line(head->ifindex);
+	const struct softsai_line *line;
+	uint64_t backlog;
+
+	if (number < 0)
+		return false;
+	line = slots_line_at(number);
+	if (!line->watch) /* as lane_close does in the end: nothing is counted */
+		return false;
+	if (s && slots_queued(s) >= IN_QUEUE)
+		return true;
+	backlog = LOAD(line->in[head->queue & 7]) - LOAD(line->out[head->queue & 7]);
+	return backlog && backlog + p->length > limits[number];
+}
+
+static int send_frame(const struct place *p)
+{
+	const struct softsai_lane_head *head = (const void *)p->frame;
+	uint32_t mark = SOFTSAI_RELEASED | (uint32_t)head->stage << SOFTSAI_RELEASED_STAGE_SHIFT |
+			(uint32_t)head->relabelled << SOFTSAI_RELEASED_RELABELLED_SHIFT | head->queue, octets = p->length - sizeof(*head);
+	int err;
+
+	slots_leave_lane(head->slot, octets);
+	err = tap_send(&tap, head->ifindex, head + 1, octets, mark);
+	if (err == -EAGAIN || err == -ENOBUFS)
+		slots_enter_lane(head->slot, octets);
+	return err;
+}
+
+/* Packets were counted into the lane and are not there: on their way, or lost. */
+static uint64_t await(struct place *p, struct softsai_hold *h, uint64_t now)
+{
+	uint64_t in = LOAD(h->packets_in), n = in - h->packets_out;
+
+	if (!p->missing)
+		p->missing = now;
+	if (now - p->missing < MISSING)
+		return now + (now - p->missing < MS ? PAUSE : MS);
+	warn("%llu packets were lost on their way into the lane", (unsigned long long)n);
+	p->missing = 0;
+	lost = true;
+	STORE(h->octets_out, LOAD(h->octets_in));
+	STORE(h->packets_out, in);
+	STORE(slots_counts()->lane_out, slots_counts()->lane_out + n);
+	__atomic_fetch_add(&slots_counts()->lane_lost, n, __ATOMIC_ACQ_REL);
+	return now;
+}
+
+/* Nothing waits: when the thread is to look again. */
+static uint64_t idle(struct place *p, uint32_t number, uint64_t now, uint64_t until)
+{
+	p->missing = 0;
+	if (until > now) {
+		p->over = 0;
+		return until;
+	}
+	if (!p->over)
+		p->over = now;
+	if (now < p->over + LINGER)
+		return p->over + LINGER;
+	if (!hold_forget(number))
+		return now;
+	free(p->frame);
+	*p = (struct place){};
+	return UINT64_MAX;
+}
+
+/* What one hold lets pass now. Returns when it is to be looked at again; *more: packets may arrive before. */
+static uint64_t serve(uint32_t number, struct softsai_hold *h, uint64_t now, bool *more)
+{
+	uint64_t until = LOAD(h->until), rate = LOAD(h->rate);
+	struct place *p = &places[number];
+	bool active = now < until;
+	int err;
+
+	if (p->rate != rate)
+		p->next = 0;
+	p->rate = rate;
+	for (int i = 0; i < BATCH; i++) {
+		if (active && !rate) {
+			p->over = 0;
+			return until;
+		}
+		if (LOAD(h->packets_in) == h->packets_out) {
+			*more = active && rate != HOLD_COUNT;
+			return idle(p, number, now, until);
+		}
+		p->over = 0;
+		if (active && rate != HOLD_COUNT && p->next > now)
+			return p->next < until ? p->next : until;
+		err = p->length ? 0 : fetch(p, number);
+		if (err)
+			return await(p, h, now);
+		p->missing = 0;
+		if (crowded(p))
+			return now + RETRY;
+		err = send_frame(p);
+		if (err == -EAGAIN || err == -ENOBUFS)
+			return now + RETRY;
+		if (err) /* the port is down, or gone */
+			__atomic_fetch_add(&h->dropped, 1, __ATOMIC_ACQ_REL);
+		if (active && rate != HOLD_COUNT) {
+			uint64_t octets = p->length - sizeof(struct softsai_lane_head);
+
+			if (p->next + BURST < now)
+				p->next = now - BURST;
+			p->next += octets * 8 * 1000 * MS / rate;
+		}
+		leave(p, h);
+	}
+	return now;
+}
+
+static uint64_t serve_all(struct pollfd *fds, nfds_t *n)
+{
+	uint64_t now = slots_now(), next = UINT64_MAX, at;
+	bool waiting = false;
+
+	*n = 1;
+	for (uint32_t i = 0; i < hold_limit(); i++) {
+		struct softsai_hold *h = hold_record(i);
+		bool more = false;
+
+		if (!h)
+			continue;
+		at = serve(i, h, now, &more);
+		waiting = waiting || LOAD(h->packets_in) != h->packets_out;
+		if (more)
+			fds[(*n)++] = (struct pollfd){ .fd = tap.queues[i], .events = POLLIN };
+		if (at < next)
+			next = at;
+	}
+	if (lost && !waiting) {
+		slots_empty_lane();
+		lost = false;
+	}
+	return next;
+}
+
+static void *run(void *arg)
+{
+	static struct pollfd fds[SOFTSAI_HOLDS + 1];
+	uint64_t turn = slots_now();
+
+	(void)arg;
+	prctl(PR_SET_TIMERSLACK, 1UL);
+	fds[0] = (struct pollfd){ .fd = wake, .events = POLLIN };
+	while (!atomic_load(&ending)) {
+		nfds_t n;
+		uint64_t next = serve_all(fds, &n), now = slots_now(), wait = next > now ? next - now : 0;
+		struct timespec time;
+		eventfd_t count;
+
+		if (!wait && now - turn < TURN)
+			continue;
+		if (!wait)
+			wait = PAUSE;
+		time = (struct timespec){ wait / (1000 * MS), wait % (1000 * MS) };
+		if (ppoll(fds, n, next == UINT64_MAX ? NULL : &time, NULL) > 0 && fds[0].revents)
+			eventfd_read(wake, &count);
+		turn = slots_now();
+	}
+	return NULL;
+}
+
+static void read_limits(void)
+{
+	struct queue_port port;
+
+	for (uint32_t i = 0; i < SOFTSAI_LINES && queue_port(i, &port); i++)
+		limits[i] = port.limit;
+}
+
+sai_status_t lane_open(uint32_t holds, int realtime)
+{
+	struct egress_bpf *programs = egress_programs();
+	uint32_t zero = 0;
+	const char *what;
+	int err;
+
+	if (!holds)
+		return SAI_STATUS_NOT_SUPPORTED;
+	err = tap_open(&tap, holds, SOFTSAI_LANE_RING, bpf_program__fd(programs->progs.softsai_lane_queue), &what);
+	if (err) {
+		warn("flows cannot be held: %s: %s", what, strerror(-err));
+		return SAI_STATUS_NOT_SUPPORTED;
+	}
+	read_limits();
+	memset(places, 0, sizeof(places));
+	lost = false;
+	atomic_store(&ending, false);
+	programs->bss->softsai_lane_cookie = tap.cookie;
+	wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (wake < 0 || hold_open(holds, wake) || thread_start(&thread, run, NULL, realtime, "holds"))
+		goto fail;
+	running = true;
+	/* From here on packets find the lane. */
+	err = bpf_map_update_elem(bpf_map__fd(programs->maps.soft_lane), &zero, &tap.ifindex, BPF_ANY);
+	if (!err)
+		return SAI_STATUS_SUCCESS;
+	fail("flows cannot be held: %s", strerror(-err));
+fail:
+	lane_close();
+	return SAI_STATUS_FAILURE;
+}
+
+/* Waits until nothing is in the lane. */
+static bool drained(uint64_t patience)
+{
+	struct timespec step = { 0, MS };
+
+	for (uint64_t end = slots_now() + patience; slots_now() < end; nanosleep(&step, NULL))
+		if (LOAD(slots_counts()->lane_in) == LOAD(slots_counts()->lane_out))
+			return true;
+	return false;
+}
+
+void lane_close(void)
+{
+	if (running) {
+		hold_end_all(false);
+		if (!drained(ORDERLY)) {
+			hold_end_all(true);
+			if (!drained(PATIENCE))
+				warn("%llu packets still waited in the lane, and are lost",
+				     (unsigned long long)(slots_counts()->lane_in - slots_counts()->lane_out));
+		}
+		hold_end_all(true);
+		atomic_store(&ending, true);
+		eventfd_write(wake, 1);
+		pthread_join(thread, NULL);
+	}
+	running = false;
+	hold_close();
+	tap_close(&tap);
+	if (wake >= 0)
+		close(wake);
+	wake = -1;
+	for (size_t i = 0; i < SOFTSAI_HOLDS; i++)
+		free(places[i].frame);
+	memset(places, 0, sizeof(places));
+}

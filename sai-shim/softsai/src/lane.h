@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The lane: a TAP with a queue for each hold, where packets wait, and the thread that sends
+ * them on by their port when the hold is over, or at its rate.
+ *
+ * The TAP lives as long as the process: when that dies the programs find it gone, and packets
+ * go directly at once. What waited is lost, and counted by the next process.
+ */
+#ifndef SOFTSAI_LANE_H
+#define SOFTSAI_LANE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sai_abi.h"
+
+/* What the TAP is called, with a number behind it: it is never a port. */
+#define LANE_NETDEV "softsai-lane"
+
+/*
+ * Makes the lane and opens the holds, for so many at once; realtime: SCHED_FIFO priority of
+ * its thread, 0: none. SAI_STATUS_NOT_SUPPORTED: this machine cannot, and the log says why.
+ */
+sai_status_t lane_open(uint32_t holds, int realtime);
+
+/* Ends all holds, sends what waits, and removes the lane. */
+void lane_close(void);
+
+#endif

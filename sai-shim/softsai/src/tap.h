@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The TAP of the lane, and the socket by which packets leave it. */
+#ifndef SOFTSAI_TAP_H
+#define SOFTSAI_TAP_H
+
+#include <stdint.h>
+
+struct tap {
+	uint32_t ifindex;
+	uint32_t count;
+	int *queues; /* descriptors; a read never waits */
+	int sender;  /* packet socket; a send never waits */
+	uint64_t cookie; /* of the socket */
+};
+
+/*
+ * Makes a TAP with so many queues, each of so many packets; program is a socket filter that
+ * chooses the queue. 0 or -errno; *what says what could not be done.
+ */
+int tap_open(struct tap *t, uint32_t count, uint32_t packets, int program, const char **what);
+
+/* Removes it, with the packets in it. */
+void tap_close(struct tap *t);
+
+/* Reads a frame of a queue: its length, or -EAGAIN. */
+int tap_read(const struct tap *t, uint32_t queue, void *frame, uint32_t room);
+
+/*
+ * Sends a frame by a netdev, with this mark. -EAGAIN or -ENOBUFS: not now, as the netdev's
+ * queue is full; otherwise the netdev does not take it.
+ */
+int tap_send(const struct tap *t, uint32_t ifindex, const void *frame, uint32_t length, uint32_t mark);
+
+#endif
