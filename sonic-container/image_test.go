@@ -27,7 +27,7 @@ const (
 	poll     = 20 * time.Millisecond
 
 	// As /proc/PID/status writes them.
-	softwareSwitchRights = "0000000000203000" // net_admin, net_raw, sys_admin
+	softwareSwitchRights = "0000000000a03000" // net_admin, net_raw, sys_admin, sys_nice
 	netAdminAndNetRaw    = "0000000000003000"
 	noCapability         = "0000000000000000"
 )

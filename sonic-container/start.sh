@@ -190,10 +190,11 @@ sluiced)
 	*) user=0 ;;
 	esac
 	# net_admin attaches programs to ports, sets the ECMP hash, and hears the samples of
-	# sFlow; net_raw sees packets on netdevs, for the driver orchagent; sys_admin, with a
-	# library alone, loads programs, and finds those of an earlier sluiced. A vendor's
+	# sFlow; net_raw sees packets on netdevs, for the driver orchagent, and sends and
+	# receives PFCM; sys_nice gives the thread that holds flows real-time priority;
+	# sys_admin, with a library alone, loads programs, and finds those of an earlier sluiced. A vendor's
 	# library may need others: SLUICE_CAPABILITIES="net_admin sys_rawio"; all: no limit.
-	capabilities=${SLUICE_CAPABILITIES:-net_admin net_raw${SLUICE_SAI_LIBRARY:+ sys_admin}}
+	capabilities=${SLUICE_CAPABILITIES:-net_admin net_raw${SLUICE_SAI_LIBRARY:+ sys_nice sys_admin}}
 	[ "$capabilities" != all ] || exec "$@"
 	names='' held=''
 	for name in $capabilities; do

@@ -71,7 +71,7 @@ echo "$SLUICE_DB_CONFIG"
 		own     = " --groups=50070 --reuid=50071 --regid=50070\n"
 		root    = " --groups=0 --reuid=0 --regid=0\n"
 		limited = "setpriv -all,+net_admin,+net_raw" + own
-		library = "setpriv -all,+net_admin,+net_raw,+sys_admin"
+		library = "setpriv -all,+net_admin,+net_raw,+sys_nice,+sys_admin"
 		none    = "setpriv -all --groups=50070 --reuid=50070 --regid=50070\n"
 		gnmi    = "sluice-gnmi --state-file /var/lib/sluice-gnmi/commit.json"
 	)

@@ -66,9 +66,9 @@ func TestLiveTellsChanges(t *testing.T) {
 	}{
 		{
 			row("SLUICE_THRESHOLD", "gold", texts{"high_bytes": "7"}),
-			[]string{gold + "/action pause", gold + "/average_us 0", gold + "/duration_us 1000", gold + "/high_bytes 7", gold + "/name gold", gold + "/reduction 50"},
+			[]string{gold + "/action pause", gold + "/average_us 0", gold + "/duration_us 40000", gold + "/high_bytes 7", gold + "/name gold", gold + "/reduction 50"},
 			[]string{"/CONFIG_DB/localhost/SLUICE_THRESHOLD/gold/high_bytes 7"},
-			[]string{gold + "/action pause", gold + "/average_us 0", gold + "/duration_us 1000", gold + "/high_bytes 7", gold + "/name gold", gold + "/reduction 50"},
+			[]string{gold + "/action pause", gold + "/average_us 0", gold + "/duration_us 40000", gold + "/high_bytes 7", gold + "/name gold", gold + "/reduction 50"},
 		},
 		{row("SLUICE_THRESHOLD", "gold", texts{"high_bytes": "7"}), nil, nil, nil},
 		{ // what is set to its default is no change for YANG

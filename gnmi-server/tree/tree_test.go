@@ -38,7 +38,7 @@ func named(leaves []encoding.Leaf) texts {
 }
 
 func TestExpand(t *testing.T) {
-	defaults := texts{"name": "gold", "action": "pause", "average_us": "0", "duration_us": "1000", "reduction": "50"}
+	defaults := texts{"name": "gold", "action": "pause", "average_us": "0", "duration_us": "40000", "reduction": "50"}
 	with := func(more texts, less ...string) texts {
 		all := make(texts)
 		for k, v := range defaults {

@@ -21,7 +21,7 @@ func TestDecisions(t *testing.T) {
 			"admin_state": "disabled", "algorithm": "draft-literal", "manage_switch_hash": "false", "rewrite": "zero-only", "tunnels": "skip",
 		}},
 		"SLUICE_PFCM": {nil, fields{
-			"admin_state": "disabled", "allow_loss": "false", "encapsulation": "icmpv6", "enforce": "true", "generate": "true",
+			"admin_state": "disabled", "encapsulation": "icmpv6", "enforce": "true", "generate": "true",
 			"icmpv6_code": "0", "icmpv6_type": "200", "option_type": "30", "translate_pfc": "false", "unknown_stream": "ignore",
 		}},
 		"SLUICE_PPFC": {nil, fields{

@@ -22,6 +22,23 @@ type Switch interface {
 	GetHold(port sai.ObjectID, m sai.HoldMatch) (sai.HoldState, error)
 }
 
+// Library is a switch with what sets it up for the fast lane.
+type Library interface {
+	Switch
+
+	// WatchFlows lets the switch raise events; fd can be read from while some wait.
+	WatchFlows() (fd int, err error)
+	// SetQueueMarks sets the marks of each single flow in a queue, in octets; 0 and 0:
+	// none are watched there.
+	SetQueueMarks(queue sai.ObjectID, high, low uint32) error
+	// SetFlowKey sets what packets of one flow have in common.
+	SetFlowKey(key sai.FlowKey) error
+	// SetStreamSeed sets the seed of Stream IDs.
+	SetStreamSeed(seed uint32) error
+	// FlowStats reads the switch's counters.
+	FlowStats() (sai.FlowStats, error)
+}
+
 // Rate bounds messages; the zero value does not.
 type Rate struct {
 	PerSecond, Burst uint32

@@ -52,3 +52,6 @@ type Counters struct {
 	CNPSent, CNPFailed       uint64
 	ClientQPUnknown          uint64 // clients that could not be told, for want of their queue pair
 }
+
+// RefusedFor is how many messages of the fast lane were refused for a reason.
+func (c *Counters) RefusedFor(r notify.Reason) uint64 { return c.Refused[r] }

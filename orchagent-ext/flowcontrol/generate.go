@@ -38,6 +38,7 @@ type congested struct {
 
 	in       sai.ObjectID // port that it comes in by
 	src, dst netip.Addr
+	label    uint32 // as it leaves here
 	stream   uint16 // as the upstream neighbor sends it
 	leaves   uint16 // as it leaves here, by which a downstream neighbor knows it
 	session  session
@@ -132,7 +133,7 @@ func (c *core) learn(f *congested, e *sai.FlowEvent) {
 	if f.stream = f.leaves; e.Relabelled == sai.LabelWasZero {
 		f.stream = flow.HashStreamID(c.settings.Seed, src, dst, 0)
 	}
-	f.mute = speaks
+	f.label, f.mute = label, speaks
 }
 
 // observe takes the depth of a flow and says what there is to say. at is when the

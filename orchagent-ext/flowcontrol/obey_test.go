@@ -200,6 +200,18 @@ func TestWatchdogReleases(t *testing.T) {
 	}
 }
 
+// The fast lane goes by a clock that nobody sets; a message whose arrival is not known,
+// since the other clock was set, is obeyed and not measured.
+func TestMessageWithoutATime(t *testing.T) {
+	f := newFake(t, config())
+	msg := messagesOf(t, f)[0]
+	msg.At = 0
+	f.core.receiveMessage(f.now, &msg)
+	if len(f.holds) != 1 || f.core.enforce.N != 0 {
+		t.Errorf("holds %v, %d measured", f.holds, f.core.enforce.N)
+	}
+}
+
 // A port that goes takes its holds with it; a member of a PortChannel that goes leaves
 // those of the others.
 func TestPortsThatGo(t *testing.T) {

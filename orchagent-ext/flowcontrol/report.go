@@ -33,6 +33,8 @@ type CongestedFlow struct {
 	In          string // port that it comes in by; "": not known
 	Source      netip.Addr
 	Destination netip.Addr
+	DestQP      uint32 // 0: not known
+	Label       uint32 // as it leaves
 	Stream      uint16 // 0: not known
 	Octets      uint64 // in the queue, as known last
 	Congested   bool
@@ -100,7 +102,7 @@ func (c *core) fill(now int64, r *Report) {
 func (c *core) shown(f *congested) CongestedFlow {
 	row := CongestedFlow{
 		Queue: f.queue, Flow: f.flow, Port: f.q.Name, Number: f.q.Number,
-		Source: f.src, Destination: f.dst, Stream: f.stream,
+		Source: f.src, Destination: f.dst, Stream: f.stream, DestQP: f.session.dstQP, Label: f.label,
 		Octets: f.Octets(), Congested: f.Congested(), Said: f.said, Since: f.since,
 	}
 	if p := c.settings.members[f.in]; p != nil {

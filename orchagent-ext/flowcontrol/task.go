@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/netip"
 	"runtime"
+	"runtime/debug"
 	"sync/atomic"
 	"time"
 
@@ -119,6 +120,11 @@ func (t *Task) Run(ctx context.Context) error {
 	defer context.AfterFunc(ctx, func() { t.stopping.Store(true); t.wake() })()
 	failed := make(chan error, 1)
 	go func() {
+		defer func() {
+			if what := recover(); what != nil {
+				failed <- fmt.Errorf("panic in the fast lane: %v\n%s", what, debug.Stack())
+			}
+		}()
 		// The thread ends with the goroutine: nothing else runs at its priority.
 		runtime.LockOSThread()
 		failed <- t.loop()

@@ -24,7 +24,7 @@ const featureTime = 2 * time.Second
 func (o *orch) end(writing context.Context) error {
 	var errs []error
 	if o.sw != nil {
-		o.sw.stopReading()
+		o.sw.stop()
 	}
 	if o.exporting != nil {
 		o.exporting.Close()
@@ -32,6 +32,7 @@ func (o *orch) end(writing context.Context) error {
 	}
 	if o.comesBack(writing) {
 		o.rows.Delete(telemetry.TableState, "global")
+		o.rows.Replace(telemetry.TableHold, nil) // what was held goes on
 		if o.mirrored {
 			errs = append(errs, o.rows.Flush(writing))
 		} else {

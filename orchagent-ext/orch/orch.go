@@ -143,8 +143,8 @@ func open(c Config) (o *orch, closed func(), err error) {
 		}
 		all = append(all, *to)
 	}
-	o.rows = sonicdb.NewMirror(o.stateDB, telemetry.TableState, telemetry.TableCapability, telemetry.TableConfigError, telemetry.TableObject, telemetry.TableFlow)
-	o.counters = sonicdb.NewMirror(o.countersDB, telemetry.TableStats, telemetry.TablePortStats, telemetry.TableQueueStats, telemetry.TableIPFIXStats)
+	o.rows = sonicdb.NewMirror(o.stateDB, telemetry.TableState, telemetry.TableCapability, telemetry.TableConfigError, telemetry.TableObject, telemetry.TableFlow, telemetry.TableHold)
+	o.counters = sonicdb.NewMirror(o.countersDB, telemetry.TableStats, telemetry.TablePortStats, telemetry.TableQueueStats, telemetry.TableIPFIXStats, telemetry.TableNotify)
 	o.warm.db = o.stateDB
 	o.keeper = newKeeper(c.StateFile, fmt.Sprintf("%s/%d", o.configDB.Address, o.configDB.ID))
 	return o, closed, nil
@@ -173,6 +173,7 @@ type orch struct {
 	earlier    flowLog              // of the switch that was open before, whose entries are still there
 	exporting  *exporting
 	exportErr  error // why nothing is exported, though it is configured
+	laneErr    error // why PFCM is not as configured
 	streams    streamIDs
 	faults     *faults
 
@@ -203,8 +204,14 @@ func (o *orch) loop(ctx, writing context.Context, g tasks) error {
 		if o.sw != nil && o.sw.reader != nil {
 			news = o.sw.reader.News()
 		}
+		var moved <-chan struct{}
+		if o.sw != nil && o.sw.lane != nil {
+			moved = o.sw.lane.neighbors.Changed()
+		}
 		select {
 		case <-ctx.Done():
+		case <-moved:
+			o.control(ctx, g)
 		case b := <-o.batches:
 			again.Reset(o.change(writing, b))
 		case <-again.C:
@@ -237,6 +244,7 @@ func (o *orch) loop(ctx, writing context.Context, g tasks) error {
 			}
 			if ctx.Err() == nil { // a Redis that hangs has held up the look
 				o.chooseScope(ctx, g)
+				o.control(ctx, g)
 				o.count()
 			}
 			o.publish(writing)
@@ -349,6 +357,7 @@ func (o *orch) reconcile(ctx, writing context.Context, g tasks) error {
 		return err
 	}
 	o.read(ctx, g, p)
+	o.control(ctx, g)
 	return o.warm.reached(writing, warmReconciled)
 }
 

@@ -107,7 +107,6 @@ func warnings(s *config.Snapshot, p asic.Policy, o asic.Outcome) []string {
 		table string
 		on    bool
 	}{
-		{"SLUICE_PFCM", s.PFCM.AdminState == config.Enabled},
 		{"SLUICE_PPFC", s.PPFC.AdminState == config.Enabled},
 		{"SLUICE_RATE_ADVICE", s.RateAdvice.AdminState == config.Enabled},
 	} {

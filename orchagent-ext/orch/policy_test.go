@@ -104,7 +104,7 @@ func TestWarnings(t *testing.T) {
 			"nothing to export", snapshot(t, port0, []string{"SLUICE_IPFIX", "global", "admin_state=enabled"}, []string{"SLUICE_IPFIX_COLLECTOR", "c", "address=192.0.2.1"}),
 			asic.Outcome{Method: asic.None}, []string{"nothing is exported: SLUICE_PORT has no row"},
 		},
-		{"not yet", snapshot(t, []string{"SLUICE_PFCM", "global", "admin_state=enabled"}), asic.Outcome{Method: asic.None}, []string{"SLUICE_PFCM|global is enabled"}},
+		{"not yet", snapshot(t, []string{"SLUICE_PPFC", "global", "admin_state=enabled"}), asic.Outcome{Method: asic.None}, []string{"SLUICE_PPFC|global is enabled"}},
 		{"no hash", s, asic.Outcome{Method: asic.Compute}, []string{"ECMP does not hash the flow label"}},
 		{"hashed", hashed, asic.Outcome{Method: asic.Compute}, nil},
 		{"managed", managed, asic.Outcome{Method: asic.Rewrite}, nil},

@@ -87,6 +87,7 @@ func (o *orch) describe(s *telemetry.State) {
 			s.Warnings = append(s.Warnings, "stream ids: "+why.Error())
 		}
 	}
+	o.describeLane(s)
 	s.State = telemetry.Running
 	switch {
 	case o.lastErr != nil, len(s.Warnings) > 0:
@@ -109,8 +110,10 @@ func (o *orch) describe(s *telemetry.State) {
 		Method: s.Method, Reason: reason, IPv4: ipv4(o.sw.outcome.Method),
 		Sampling: string(o.sw.outcome.Sampling), SamplingReason: o.sw.outcome.Unable,
 		Queues: o.sw.outcome.Queues, NoQueues: o.sw.outcome.NoQueues,
+		Flows: noFlows(o.sw.Switch) == "", NoFlows: noFlows(o.sw.Switch),
 	}.Row())
-	o.rows.Replace(telemetry.TableFlow, o.sw.flows.rows(shown, o.streams.id))
+	o.rows.Replace(telemetry.TableFlow, o.sw.lane.flows(o.sw.flows.rows(shown, o.streams.id), o.Now()))
+	o.rows.Replace(telemetry.TableHold, o.sw.lane.holds(o.Now()))
 }
 
 // count reads the counters, and takes entries from flows that are idle.
@@ -151,6 +154,8 @@ func (o *orch) count() {
 		queues = append(queues, q.Row())
 	}
 	o.counters.Replace(telemetry.TableQueueStats, queues)
+
+	o.counters.Replace(telemetry.TableNotify, o.sw.lane.count())
 
 	var collectors []rows.Row
 	if o.exporting != nil {

@@ -87,10 +87,17 @@ type opened struct {
 	outcome asic.Outcome // of the last Reconcile
 	flows   flowLog
 	reader  *reader // nil: no packet is wanted
+	lane    *lane   // nil: no flow is watched or held
 }
 
 // stopReading ends the packet path.
 func (s *opened) stopReading() { s.reader = s.reader.stopped() }
+
+// stop ends the packet path and the fast lane.
+func (s *opened) stop() {
+	s.stopReading()
+	s.lane = s.lane.stopped()
+}
 
 // openSwitch opens the switch, and takes over what an earlier process left there.
 // What one left by another driver is removed before.
@@ -177,13 +184,13 @@ func (o *orch) closeSwitch() error {
 	}
 	sw := o.sw
 	o.sw, o.earlier = nil, sw.flows
-	sw.stopReading()
+	sw.stop()
 	return sw.Close()
 }
 
 // leave removes the objects, and closes the switch.
 func (o *orch) leave() error {
-	o.sw.stopReading()
+	o.sw.stop()
 	if _, err := o.sw.engine.Reconcile(asic.Policy{}); err != nil {
 		return err
 	}

@@ -189,13 +189,19 @@ func (m *Messages) receive(fd int, dst []Message, c *MessageConfig) (n int) {
 		if d.Err = d.Packet.ParseIP(packet, c.Codes); errors.Is(d.Err, notify.ErrNotNotification) {
 			continue
 		}
-		d.Port, d.At = port, 0
-		if age := real - stamp; age >= 0 && age < int64(oldest) {
-			d.At = mono - age
-		}
+		d.Port, d.At = port, arrived(real, mono, stamp)
 		n++
 	}
 	return n
+}
+
+// arrived is the time on CLOCK_MONOTONIC of a stamp on CLOCK_REALTIME, both clocks being
+// read now; 0 where the clock was set meanwhile.
+func arrived(real, mono, stamp int64) int64 {
+	if age := real - stamp; age >= 0 && age < int64(oldest) {
+		return mono - age
+	}
+	return 0
 }
 
 // Send sends an IPv6 packet, complete from its header on, out of a port to a

@@ -270,3 +270,23 @@ func TestMessagesAreRouted(t *testing.T) {
 		}
 	}
 }
+
+// A clock that is set, by NTP or by hand, makes no time out of nothing: what was stamped
+// before has no time.
+func TestArrivalOverClockSteps(t *testing.T) {
+	const second, real, mono = int64(time.Second), int64(1_800_000_000) * int64(time.Second), int64(500) * int64(time.Second)
+	for _, c := range []struct {
+		what        string
+		stamp, want int64
+	}{
+		{"20 µs ago", real - 20_000, mono - 20_000},
+		{"now", real, mono},
+		{"the clock was set back by an hour", real + 3600*second, 0},
+		{"the clock was set forward by an hour", real - 3600*second, 0},
+		{"no stamp", 0, 0},
+	} {
+		if got := arrived(real, mono, c.stamp); got != c.want {
+			t.Errorf("%s: %d, want %d", c.what, got, c.want)
+		}
+	}
+}

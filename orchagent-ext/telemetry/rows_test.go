@@ -3,12 +3,16 @@
 package telemetry
 
 import (
+	"fmt"
+	"net/netip"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"sluice/orchagent-ext/flowcontrol"
 	"sluice/orchagent-ext/ipfix"
+	"sluice/orchagent-ext/notify"
 	"sluice/orchagent-ext/packetio"
 	"sluice/yang/rows"
 )
@@ -16,8 +20,22 @@ import (
 // TestRowsAreOfTheModel: what is written reads back through the model as it was.
 func TestRowsAreOfTheModel(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	for _, r := range []rows.Row{
-		State{State: Starting, Driver: "sai", Version: "1", FlowLabel: Inactive, Method: "none", Since: now}.Row(),
+	report := &flowcontrol.Report{}
+	report.Reaction.Add(100 * time.Microsecond)
+	messages := Notifications{
+		Lane: report, Bad: func(notify.Kind, notify.Reason) uint64 { return 1 }, Dropped: func(notify.Kind, packetio.Dropped) uint64 { return 2 },
+	}.Rows()
+	if received := messages[0].Fields["received"]; received != fmt.Sprint(int(notify.BadSource)+2*2) {
+		t.Errorf("%s messages received: each that was refused is one", received)
+	}
+	if p50 := messages[0].Fields["reaction_us_p50"]; p50 != "100.0" {
+		t.Errorf("reaction_us_p50 %s", p50)
+	}
+	for _, r := range append(messages,
+		State{State: Starting, Driver: "sai", Version: "1", FlowLabel: Inactive, Method: "none", Since: now, PFCM: Failed, PFCMReason: "no", Holds: 3}.Row(),
+		Hold{Hold: flowcontrol.Hold{From: netip.MustParseAddr("fe80::1"), Stream: 7, Keep: 70, Rate: 5e6, Source: netip.MustParseAddr("::1"), Destination: netip.MustParseAddr("::2")},
+			PortName: "Ethernet0", Since: now, Until: now, Known: true}.Row(),
+		Capability{Method: "none", Reason: "compute: no", IPv4: "spread", Flows: true}.Row(),
 		State{
 			State: Degraded, Driver: "sai", Version: "1", FlowLabel: Active, Method: "compute", Objects: 8, Flows: 64, StreamIDs: "none", ConfigErrors: 1,
 			Warnings: []string{"a", "b"}, LastError: "no library", LastErrorAt: now, Since: now,
@@ -36,7 +54,7 @@ func TestRowsAreOfTheModel(t *testing.T) {
 		Queue{Port: "Ethernet0", Queue: 3, Watermark: new(uint64), Packets: 2, Bytes: 3, Dropped: 4}.Row(),
 		Queue{Port: "Ethernet0", Queue: 4, Queued: new(uint64), Packets: 2, Bytes: 3, Dropped: 4}.Row(),
 		Port{Name: "Ethernet0", RxPackets: 1, RxBytes: 2, TxPackets: 3, TxBytes: 4}.Row(),
-	} {
+	) {
 		s, err := rows.Decode(r)
 		if err != nil {
 			t.Errorf("%s: %v", r.Name(), err)

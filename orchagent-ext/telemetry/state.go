@@ -3,6 +3,7 @@
 package telemetry
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -19,6 +20,7 @@ const (
 	TableConfigError = "SLUICE_CONFIG_ERROR"
 	TableObject      = "SLUICE_ASIC_OBJECT"
 	TableFlow        = "SLUICE_FLOW"
+	TableHold        = "SLUICE_HOLD"
 )
 
 // Tables of COUNTERS_DB.
@@ -27,6 +29,7 @@ const (
 	TablePortStats  = "SLUICE_PORT_STATS"
 	TableQueueStats = "SLUICE_QUEUE_STATS"
 	TableIPFIXStats = "SLUICE_IPFIX_STATS"
+	TableNotify     = "SLUICE_NOTIFY_STATS"
 )
 
 // What the daemon is doing.
@@ -36,6 +39,9 @@ const (
 	Degraded = "degraded" // it stands in part: the warnings say what does not
 	Disabled = "disabled" // SLUICE|global admin_state=disabled: nothing of ours stands
 )
+
+// Off is a feature that is not enabled; Active and Failed are as with flow labels.
+const Off = "disabled"
 
 // What became of flow labels.
 const (
@@ -58,6 +64,10 @@ type State struct {
 	LastFault              string // why the loop was started again; "": it was not
 	LastFaultAt            time.Time
 	Since                  time.Time // start of the daemon
+
+	PFCM       string // Active, Off or Failed
+	PFCMReason string // why it failed; "": it did not
+	Holds      int
 }
 
 // Row is the row.
@@ -72,6 +82,11 @@ func (s State) Row() rows.Row {
 		"flows":             fmt.Sprint(s.Flows),
 		"config_errors":     fmt.Sprint(s.ConfigErrors),
 		"since":             stamp(s.Since),
+		"pfcm":              cmp.Or(s.PFCM, Off),
+		"holds":             fmt.Sprint(s.Holds),
+	}
+	if s.PFCMReason != "" {
+		fields["pfcm_reason"] = s.PFCMReason
 	}
 	if s.StreamIDs != "" {
 		fields["stream_ids"] = s.StreamIDs
@@ -97,6 +112,9 @@ type Capability struct {
 	Sampling, SamplingReason string // for export
 	Queues                   uint8  // egress queues of a port that the switch tells of
 	NoQueues                 string // why there are none; "" with 0 queues: it is not known
+
+	Flows   bool   // single flows are watched and held
+	NoFlows string // why they are not
 }
 
 // Row is the row.
@@ -116,6 +134,12 @@ func (c Capability) Row() rows.Row {
 	}
 	if c.NoQueues != "" {
 		fields["queues_reason"] = c.NoQueues
+	}
+	for _, need := range []string{"threshold", "hold"} {
+		fields[need+"_method"], fields[need+"_reason"] = "exact", "the switch has the extension for single flows"
+		if !c.Flows {
+			fields[need+"_method"], fields[need+"_reason"] = "none", c.NoFlows
+		}
 	}
 	return rows.Row{Table: TableCapability, Key: "switch", Fields: fields}
 }

@@ -104,9 +104,9 @@ var formats = []must{
 		s.write(s.config, "SLUICE_THRESHOLD|gold", "high_bytes", "7", "queues@", "3,4")
 		is(t, "leaf", s.one(label+"/algorithm", gpb.Encoding_JSON)[label+"/algorithm"], `"draft-literal"`)
 		isJSON(t, "row", s.one(threshold, gpb.Encoding_JSON)[threshold],
-			`{"name":"gold","high_bytes":7,"queues":[3,4],"action":"pause","average_us":0,"duration_us":1000,"reduction":50}`)
+			`{"name":"gold","high_bytes":7,"queues":[3,4],"action":"pause","average_us":0,"duration_us":40000,"reduction":50}`)
 		isJSON(t, "table", s.one(thresholds, gpb.Encoding_JSON)[thresholds],
-			`{"SLUICE_THRESHOLD_LIST":[{"name":"gold","high_bytes":7,"queues":[3,4],"action":"pause","average_us":0,"duration_us":1000,"reduction":50}]}`)
+			`{"SLUICE_THRESHOLD_LIST":[{"name":"gold","high_bytes":7,"queues":[3,4],"action":"pause","average_us":0,"duration_us":40000,"reduction":50}]}`)
 	}},
 	{"2.3.1 JSON_IETF conforms with RFC 7951, and encodings are not mixed", func(t *testing.T, s *server) {
 		s.write(s.config, "SLUICE_THRESHOLD|gold", "high_bytes", "7", "queues@", "3,4")
@@ -116,7 +116,7 @@ var formats = []must{
 		}
 		const m = "sonic-sluice:"
 		isJSON(t, "row", string(n.Update[0].GetVal().GetJsonIetfVal()),
-			`{"`+m+`name":"gold","`+m+`high_bytes":"7","`+m+`queues":[3,4],"`+m+`action":"pause","`+m+`average_us":0,"`+m+`duration_us":1000,"`+m+`reduction":50}`)
+			`{"`+m+`name":"gold","`+m+`high_bytes":"7","`+m+`queues":[3,4],"`+m+`action":"pause","`+m+`average_us":0,"`+m+`duration_us":40000,"`+m+`reduction":50}`)
 		s.write(s.counter, "SLUICE_STATS|global", "label_skipped_percent", "33.3")
 		is(t, "decimal", s.one(stats+"/label_skipped_percent", gpb.Encoding_JSON_IETF)[stats+"/label_skipped_percent"], `"33.3"`)
 	}},

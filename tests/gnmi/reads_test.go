@@ -140,7 +140,7 @@ var reads = []must{
 	{"3.3.4 a default that is in use is returned", func(t *testing.T, s *server) {
 		is(t, "no row", s.one(label+"/algorithm", gpb.Encoding_PROTO), map[string]string{label + "/algorithm": "draft-literal"})
 		s.write(s.config, "SLUICE_THRESHOLD|gold", "high_bytes", "7")
-		is(t, "no field", s.one(threshold+"/duration_us", gpb.Encoding_PROTO), map[string]string{threshold + "/duration_us": "1000"})
+		is(t, "no field", s.one(threshold+"/duration_us", gpb.Encoding_PROTO), map[string]string{threshold + "/duration_us": "40000"})
 	}},
 	{"3.3.4 what is not there is NOT_FOUND", func(t *testing.T, s *server) {
 		for _, p := range []string{threshold, threshold + "/duration_us", state + "/state", thresholds, "/sonic-sluice/SLUICE/global/router_id"} {

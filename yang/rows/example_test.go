@@ -22,6 +22,6 @@ func ExampleDecode() {
 	_, err = rows.Decode(rows.Row{Table: "SLUICE_THRESHOLD", Key: "gold", Fields: map[string]string{"high_bytes": "200000", "low_bytes": "300000"}})
 	fmt.Println(err)
 	// Output:
-	// gold 200000 2 pause 1000
+	// gold 200000 2 pause 40000
 	// SLUICE_THRESHOLD|gold: low_bytes "300000": low_bytes must be less than high_bytes
 }

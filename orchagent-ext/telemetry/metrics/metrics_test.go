@@ -180,7 +180,8 @@ func (s *stand) fill() {
 	for _, port := range []string{"Ethernet0", "Ethernet4"} {
 		s.write("COUNTERS_DB", "SLUICE_PORT_STATS", port, "rx_packets", "1", "rx_bytes", "2", "tx_packets", "3", "tx_bytes", "4")
 	}
-	s.write("COUNTERS_DB", "SLUICE_NOTIFY_STATS", "pfcm", "sent", "1", "received", "2", "dropped_policed", "3", "dropped_hop_limit", "4")
+	s.write("COUNTERS_DB", "SLUICE_NOTIFY_STATS", "pfcm", "sent", "1", "received", "2", "dropped_policed", "3", "dropped_hop_limit", "4",
+		"reaction_us_n", "7", "reaction_us_p50", "96.5", "reaction_us_max", "2000.0")
 	s.write("COUNTERS_DB", "SLUICE_NOTIFY_STATS", "ppfc", "sent", "5", "dropped_policed", "6")
 	s.write("COUNTERS_DB", "SLUICE_IPFIX_STATS", `a "quoted" name`, "connected", "true", "records", "1", "messages", "2", "bytes", "3",
 		"waiting", "4", "dropped", "5", "connects", "6", "refused", "7")

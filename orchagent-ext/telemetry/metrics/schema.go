@@ -112,7 +112,13 @@ func newTable(database string, e *yang.Entry) *table {
 func newLeaf(noun string, labels []string, e *yang.Entry) *leaf {
 	l := &leaf{value: prometheus.GaugeValue, scale: 1}
 	name, text := e.Name, help(e, e.Name)
+	stem, quantile, _ := strings.Cut(name, "_us_")
 	switch {
+	case quantiles[quantile] != "":
+		name, text, l.scale = stem+"_seconds", "How long it took at most, for a share of all that were measured since the start.", 1e-6
+		labels, l.labels = append(slices.Clip(labels), "share"), []string{quantiles[quantile]}
+	case e.Type.Name == "counter" && quantile == "n":
+		name, l.value = stem+"_measured_total", prometheus.CounterValue
 	case e.Type.Name == "counter":
 		l.value = prometheus.CounterValue
 		if reason, ok := strings.CutPrefix(name, droppedBy); ok {
@@ -145,6 +151,9 @@ func newLeaf(noun string, labels []string, e *yang.Entry) *leaf {
 	l.desc = prometheus.NewDesc(join(prefix, noun, name), text, labels, nil)
 	return l
 }
+
+// quantiles are the leaves of times, by what follows their unit.
+var quantiles = map[string]string{"p50": "0.5", "p99": "0.99", "p999": "0.999", "max": "1"}
 
 // units are how leaves are called by their unit, and what Prometheus wants.
 var units = []struct {

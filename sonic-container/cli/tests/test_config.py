@@ -96,7 +96,7 @@ def test_writes(switch, before, line, after):
     ('port set PortChannel1|Ethernet0', 'name "PortChannel1|Ethernet0": must not be empty, and has no |'),
     ('port del Ethernet4', 'SLUICE_PORT|Ethernet4: no such row'),
     ('port del Ethernet8 flow-label', 'SLUICE_PORT|Ethernet8 flow-label: is not set'),
-    ('port del Ethernet8 colour', 'SLUICE_PORT|Ethernet8 has no field "colour": must be one of flow-label, role'),
+    ('port del Ethernet8 colour', 'SLUICE_PORT|Ethernet8 has no field "colour": must be one of flow-label, role, threshold, upstream-neighbor'),
     ('ipfix-collector set gold', 'SLUICE_IPFIX_COLLECTOR|gold: address is needed'),
     ('ipfix-collector set a/b --address 10.0.0.9', 'SLUICE_IPFIX_COLLECTOR name "a/b": must be 1..64 letters, digits, _ . -'),
     ('ipfix-collector set gold --address 10.0.0.300', 'SLUICE_IPFIX_COLLECTOR|gold address "10.0.0.300": must be an IP address'),
@@ -123,8 +123,22 @@ def test_refuses_in_one_line_and_writes_nothing(switch, line, message):
     assert rows(switch) == {'SLUICE_PORT|Ethernet8': {'role': 'edge'}}
 
 
-@pytest.mark.parametrize('line', ['port set', 'pfcm set --admin-state enabled', 'rate-advice set', 'global set --router-id 10.0.0.1',
-                                  'port set Ethernet0 --threshold gold'])
+def test_thresholds_and_pfcm(switch):
+    switch.run('config sluice threshold set gold --high-bytes 100000 --queues 3,4')
+    switch.run('config sluice pfcm set --admin-state enabled --encapsulation hop-by-hop --require-mark 7')
+    switch.run('config sluice port set Ethernet0 --threshold gold --upstream-neighbor fe80::1')
+    assert switch.db(4).hgetall('SLUICE_THRESHOLD|gold') == {'high_bytes': '100000', 'queues@': '3,4'}
+    assert switch.db(4).hgetall('SLUICE_PFCM|global') == {'admin_state': 'enabled', 'encapsulation': 'hop-by-hop', 'require_mark': '7'}
+    assert switch.db(4).hgetall('SLUICE_PORT|Ethernet0')['upstream_neighbor'] == 'fe80::1'
+    for line, says in (('threshold set gold --low-bytes 100000', 'low_bytes must be less than high_bytes'),
+                       ('threshold set gold --queues 8', 'queues'),
+                       ('threshold set silver --low-bytes 1', 'high'),
+                       ('port set Ethernet0 --upstream-neighbor 2001:db8::1', 'must be a link-local IPv6 address')):
+        assert says in switch.run('config sluice ' + line, code=1), line
+    assert 'low_bytes' not in switch.db(4).hgetall('SLUICE_THRESHOLD|gold')
+
+
+@pytest.mark.parametrize('line', ['port set', 'pfcm set --allow-loss true', 'rate-advice set', 'global set --router-id 10.0.0.1'])
 def test_has_no_command_for_what_does_nothing(switch, line):
     assert 'Error: ' in switch.run('config sluice ' + line, code=2)
     assert rows(switch) == {}

@@ -40,6 +40,22 @@ IN_A_FLEET = {
         'stream_id_changed': '0', 'stream_id_failed': '0', 'stream_id_leases_lost': '0'}},
 }
 
+# And of one that holds a flow, and has asked for another to be held.
+HOLDING = {
+    6: {'SLUICE_STATE|global': {'pfcm': 'active', 'holds': '1'},
+        'SLUICE_HOLD|a': {
+            'message': 'pfcm', 'from': 'fe80::2', 'port': 'Ethernet0', 'queue': '3', 'stream_id': '53204', 'state': 'held', 'action': 'pause',
+            'src': '2001:db8:a::1', 'dst': '2001:db8:b::2', 'since': '2026-11-21T11:58:00Z', 'until': '2026-11-21T11:58:00.04Z',
+            'packets': '5', 'waiting_bytes': '4096', 'dropped': '0'},
+        'SLUICE_FLOW|a': {
+            'src': '2001:db8:a::3', 'dst': '2001:db8:b::4', 'dest_qp': '34', 'flow_label': '5', 'stream_id': '777', 'state': 'congested',
+            'since': '2026-11-21T11:58:00Z', 'egress_port': 'Ethernet0', 'queue': '3', 'queue_bytes': '131072', 'ingress_port': 'Ethernet4', 'told': 'fe80::4'}},
+    2: {'SLUICE_NOTIFY_STATS:pfcm': {
+        'sent': '12', 'received': '31', 'obeyed': '30', 'held': '4', 'refreshed': '22', 'dropped_hop_limit': '1', 'watchdog': '0',
+        'reaction_us_n': '4', 'reaction_us_p50': '96.0', 'reaction_us_p99': '211.1', 'reaction_us_p999': '211.1', 'reaction_us_max': '211.1',
+        'enforce_us_n': '4', 'enforce_us_p50': '54.3', 'enforce_us_p99': '217.6', 'enforce_us_p999': '217.6', 'enforce_us_max': '217.6'}},
+}
+
 
 @pytest.mark.parametrize('page', [page for page in PAGES if BLOCK.search(read(page))])
 def test_page(switch, page):
@@ -55,6 +71,8 @@ def test_page(switch, page):
         lines = []
         if 'stream-id-scope global' in block.group(1):
             says(IN_A_FLEET)
+        if 'show sluice holds' in block.group(1):
+            says(HOLDING)
         shown = block.group(1).replace('\\\n', '\0').splitlines()  # a command goes on behind a backslash
         for line in shown:
             if line.startswith('$ '):

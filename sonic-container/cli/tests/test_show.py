@@ -62,6 +62,59 @@ def test_status(running):
         'state': STATE, 'config_errors': [dict(ERROR, table='SLUICE_PORT', key='Ethernet4')]}
 
 
+HOLD = {'message': 'pfcm', 'from': 'fe80::2', 'port': 'Ethernet0', 'queue': '3', 'stream_id': '7', 'src': '2001:db8::1', 'dst': '2001:db8::2',
+        'state': 'held', 'action': 'pause', 'since': '2026-11-21T10:00:00Z', 'until': '2026-11-21T10:00:00.04Z', 'packets': '5', 'waiting_bytes': '4096', 'dropped': '0'}
+
+
+def test_holds(running):
+    assert running.run('show sluice holds') == 'Nothing is held: PFCM is disabled.\n'
+    running.put(6, {'SLUICE_STATE|global': {'pfcm': 'failed', 'pfcm_reason': 'no\x1b[31m extension'}})
+    assert running.run('show sluice holds') == 'Nothing is held: PFCM is failed, no\N{MIDDLE DOT}[31m extension.\n'
+    running.put(6, {'SLUICE_STATE|global': {'pfcm': 'active'}})
+    assert running.run('show sluice holds') == 'Nothing is held.\n'
+    slow = dict(HOLD, action='reduce', reduction='30', state='measuring')
+    del slow['packets']
+    running.put(6, {'SLUICE_HOLD|a': HOLD, 'SLUICE_HOLD|b': slow})
+    lines = running.run('show sluice holds').splitlines()
+    assert lines[2].split() == ['fe80::2', 'Ethernet0', '3', '7', '2001:db8::1', '2001:db8::2', 'held', 'pause',
+                                '2026-11-21T10:00:00Z', '2026-11-21T10:00:00.04Z', '5', '4096', '0']
+    assert ' measuring  reduce 30 % ' in lines[3] and '  -  ' in lines[3]
+    assert json.loads(running.run('show sluice holds --json')) == [HOLD, slow]
+
+
+def test_congested_flows(running):
+    assert running.run('show sluice flows --congested') == 'No flow is congested or held.\n'
+    full = dict(flow(1, 900), state='congested', queue='3', queue_bytes='150000', egress_port='Ethernet8', ingress_port='Ethernet0', told='fe80::1')
+    running.put(6, {'SLUICE_FLOW|f1': full, 'SLUICE_FLOW|f2': {'state': 'held'}, 'SLUICE_FLOW|f3': {'state': 'normal'}})
+    lines = running.run('show sluice flows --congested').splitlines()
+    assert len(lines) == 4
+    assert lines[2].split() == ['2001:db8::1', '2001:db8::ff', '0x000011', '1001', 'congested', 'Ethernet8', '3', '150000', 'Ethernet0', 'fe80::1']
+    assert [row['state'] for row in json.loads(running.run('show sluice flows --congested --json'))] == ['congested', 'held']
+    assert len(running.run('show sluice flows --congested --top 1').splitlines()) == 5
+
+
+def test_notifications(running):
+    running.put(6, {'SLUICE_STATE|global': {'pfcm': 'active', 'holds': '2'}})
+    running.put(2, {'SLUICE_NOTIFY_STATS:pfcm': {'sent': '5', 'dropped_hop_limit': '3', 'watchdog': '0', 'reaction_us_n': '5', 'reaction_us_p50': '96.0',
+                                                 'reaction_us_p99': '211.0', 'reaction_us_p999': '300.0', 'reaction_us_max': '301.5', 'enforce_us_n': '0'},
+                    'SLUICE_NOTIFY_STATS:pfc': {'sent': '0'}})
+    assert running.run('show sluice notifications').splitlines() == [
+        'pfcm   active',
+        'holds  2',
+        '',
+        'Time (us)    n    p50    p99    p99.9    max',
+        '-----------  ---  -----  -----  -------  -----',
+        'reaction     5    96.0   211.0  300.0    301.5',
+        '',
+        'Counter            pfc    pfcm',
+        '-----------------  -----  ------',
+        'dropped hop limit         3',
+        'sent               0      5',
+    ]
+    assert 'watchdog' in running.run('show sluice notifications --all')
+    assert json.loads(running.run('show sluice notifications --json'))['pfcm']['sent'] == '5'
+
+
 def test_capability(running):
     assert running.run('show sluice capability').splitlines() == [
         'Need        Method    Reason',
@@ -250,7 +303,7 @@ def test_status_of_a_daemon_that_was_killed(switch, state, said, old):
     assert json.loads(switch.run('show sluice status --json')).get('silent_since') == (read_time if old else None)
 
 
-@pytest.mark.parametrize('line', ['holds', 'notifications', 'rate-advice'])
+@pytest.mark.parametrize('line', ['rate-advice'])
 def test_has_no_command_for_what_is_not_there(switch, line):
     assert 'No such command' in switch.run('show sluice ' + line, code=2)
 

@@ -41,8 +41,10 @@ var tables = []struct {
 	idle          []string
 }{
 	{"SLUICE", "global", []string{"router_id", "router_id_v6", "classification"}},
-	{"SLUICE_PORT", "port", []string{"threshold", "upstream_neighbor"}},
+	{"SLUICE_PORT", "port", nil},
 	{"SLUICE_FLOW_LABEL", "flow-label", nil},
+	{"SLUICE_THRESHOLD", "threshold", nil},
+	{"SLUICE_PFCM", "pfcm", []string{"allow_loss"}},
 	{"SLUICE_IPFIX", "ipfix", nil},
 	{"SLUICE_IPFIX_COLLECTOR", "ipfix-collector", nil},
 }
@@ -161,6 +163,11 @@ func tableOf(row *yang.Entry, name string, idle []string) (table, error) {
 			t.In = append(t.In, ref.Tables...)
 		}
 	}
+	for _, f := range t.Fields {
+		for _, x := range row.Dir[f.Name].Extra["must"] {
+			t.Rules = append(t.Rules, x.(*yang.Must).ErrorMessage.Name)
+		}
+	}
 	for _, x := range row.Extra["must"] {
 		must := x.(*yang.Must)
 		// A rule about a field that has no command cannot be broken by a command.
@@ -170,6 +177,9 @@ func tableOf(row *yang.Entry, name string, idle []string) (table, error) {
 	}
 	return t, nil
 }
+
+// nameMin and nameMax are the lengths of the model's row-name.
+var nameMin, nameMax = uint64(1), uint64(64)
 
 // manyMost is how many values of a leaf-list fit on a command line.
 const manyMost = 100
@@ -182,8 +192,6 @@ func fieldOf(e *yang.Entry) (field, error) {
 	switch kind := e.Type.Kind; {
 	case e.IsLeafList() && f.Most > manyMost:
 		return f, errors.New("the plugin has no leaf-lists without an end yet")
-	case len(e.Extra["must"]) > 0:
-		return f, errors.New("the plugin has no must of single fields yet")
 	case kind == yang.Ybool:
 		f.Type, f.Values = "values", []string{"true", "false"}
 	case kind == yang.Yenum:
@@ -191,7 +199,7 @@ func fieldOf(e *yang.Entry) (field, error) {
 		slices.SortFunc(f.Values, func(a, b string) int { return int(e.Type.Enum.Value(a) - e.Type.Enum.Value(b)) })
 	case kind >= yang.Yuint8 && kind <= yang.Yuint64 && len(e.Type.Range) == 1:
 		f.Type, f.Min, f.Max = "number", &e.Type.Range[0].Min.Value, &e.Type.Range[0].Max.Value
-	case e.Type.Name == "ip-address-no-zone":
+	case e.Type.Name == "ip-address-no-zone", e.Type.Name == "ipv6-address-no-zone":
 		f.Type = "ip-address"
 	case e.Type.Name == "etcd-endpoint":
 		f.Type, f.Pattern = "endpoint", strings.Join(e.Type.Pattern, "")
@@ -200,6 +208,8 @@ func fieldOf(e *yang.Entry) (field, error) {
 		f.Pattern = strings.Join(e.Type.Pattern, "")
 	case kind == yang.Yunion: // of references: another table has it
 		f.Type = "string"
+	case kind == yang.Yleafref: // to a row that the operator named
+		f.Type, f.Min, f.Max, f.Pattern = "string", &nameMin, &nameMax, `[A-Za-z0-9_.\-]+`
 	default:
 		return f, fmt.Errorf("the plugin has no type %s yet", e.Type.Name)
 	}

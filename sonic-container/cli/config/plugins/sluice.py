@@ -36,13 +36,42 @@ TABLES = [
     {"table":"SLUICE_PORT","command":"port","help":"Ports that Sluice works on, and what they face.","key":
         {"name":"name","type":"string","help":"A port, or a PortChannel; it applies to all members."},"in":["PORT","PORTCHANNEL"],"fields":[
         {"name":"flow_label","type":"values","help":"Whether packets that come in here are labelled; by default on edge ports only.","values":["enabled","disabled"]},
-        {"name":"role","type":"values","help":"What the port faces.","values":["edge","fabric","border"],"default":"fabric"}]},
+        {"name":"role","type":"values","help":"What the port faces.","values":["edge","fabric","border"],"default":"fabric"},
+        {"name":"threshold","type":"string","help":"The per-flow threshold of packets that leave here.","min":1,"max":64,"pattern":"[A-Za-z0-9_.\\-]+"},
+        {"name":"upstream_neighbor","type":"ip-address","help":"Link-local address of the neighbor that gets PFCM; by default the one learned."}],
+     "rules":["upstream_neighbor must be a link-local IPv6 address (fe80::/10)"]},
     {"table":"SLUICE_FLOW_LABEL","command":"flow-label","help":"Flow labels computed from queue pairs (draft-hu).","only":"global","fields":[
         {"name":"admin_state","type":"values","values":["enabled","disabled"],"default":"disabled"},
         {"name":"algorithm","type":"values","help":"The hash over queue pairs and addresses.","values":["draft-literal","crc32"],"default":"draft-literal"},
         {"name":"manage_switch_hash","type":"values","help":"Whether Sluice adds the flow label to the switch's ECMP hash fields.","values":["true","false"],"default":"false"},
         {"name":"rewrite","type":"values","help":"Which labels are written.","values":["zero-only","always"],"default":"zero-only"},
         {"name":"tunnels","type":"values","help":"What is written of RoCEv2 in IPv6 tunnels (SRv6).","values":["skip","outer"],"default":"skip"}]},
+    {"table":"SLUICE_THRESHOLD","command":"threshold","help":"Per-flow thresholds of an egress queue.","key":
+        {"name":"name","type":"string","min":1,"max":64,"pattern":"[A-Za-z0-9_.\\-]+"},"fields":[
+        {"name":"action","type":"values","help":"What the upstream node is asked to do.","values":["pause","reduce"],"default":"pause"},
+        {"name":"average_us","type":"number","help":"Time constant over which the depth is averaged; 0: none.","min":0,"max":1000000,"default":"0"},
+        {"name":"duration_us","type":"number","help":"For how long the upstream node is asked to hold the flow, at most: it is asked again at half of it, and told when the flow has drained.","min":1,"max":65535,"default":"40000"},
+        {"name":"high_bytes","type":"number","help":"High-water mark: a flow that keeps more in the queue is congested.","min":1,"max":18446744073709551615},
+        {"name":"low_bytes","type":"number","help":"Low-water mark: a congested flow that keeps less is not any more; by default half the high one.","min":0,"max":18446744073709551615},
+        {"name":"queues","type":"number","help":"Egress queues that the threshold is for; by default all.","min":0,"max":7,"most":8},
+        {"name":"reduction","type":"number","help":"By how much the rate is to be reduced, of what it was when the hold began.","min":1,"max":63,"default":"50"}],"needs":["high_bytes"],
+     "rules":["low_bytes must be less than high_bytes"]},
+    {"table":"SLUICE_PFCM","command":"pfcm","help":"PFCM: per-flow notifications to the upstream neighbor (draft-yang).","only":"global","fields":[
+        {"name":"admin_state","type":"values","values":["enabled","disabled"],"default":"disabled"},
+        {"name":"encapsulation","type":"values","help":"The form in which PFCM is sent; every form is received.","values":["icmpv6","hop-by-hop","destination-options"],"default":"icmpv6"},
+        {"name":"enforce","type":"values","help":"Whether received PFCM is obeyed.","values":["true","false"],"default":"true"},
+        {"name":"generate","type":"values","help":"Whether PFCM is sent when a flow passes its threshold.","values":["true","false"],"default":"true"},
+        {"name":"hold_limit_ms","type":"number","help":"A neighbor that holds a flow for so long without an end is ignored about it as long, and the flow goes on: as SONiC's watchdog does with PFC. 0: no limit.","min":0,"max":60000,"default":"400"},
+        {"name":"icmpv6_code","type":"number","min":0,"max":255,"default":"0"},
+        {"name":"icmpv6_type","type":"number","help":"ICMPv6 type; 200 is for private experimentation (RFC 4443).","min":0,"max":255,"default":"200"},
+        {"name":"option_type","type":"number","help":"Option type; 0x1e is for experiments (RFC 4727). Nodes that do not know it skip it and leave it as it is.","min":2,"max":31,"default":"30"},
+        {"name":"require_mark","type":"number","help":"Messages are obeyed only with this mark, which IPsec's state sets (docs/security.md); by default none is demanded.","min":1,"max":4294967295},
+        {"name":"rx_burst","type":"number","help":"Burst of messages that are taken.","min":1,"max":1000000,"default":"1000"},
+        {"name":"rx_rate","type":"number","help":"Messages that are taken from all sources together.","min":1,"max":10000000,"default":"10000"},
+        {"name":"rx_rate_per_source","type":"number","help":"Messages that are taken from one source.","min":1,"max":10000000,"default":"2000"},
+        {"name":"translate_pfc","type":"values","help":"Whether a pause becomes a PFC frame on border ports, towards switches that know no PFCM.","values":["true","false"],"default":"false"},
+        {"name":"tx_rate","type":"number","help":"Messages that ask to hold a flow are sent at this rate at most, in bursts of a tenth of it. What ends a hold is always sent.","min":1,"max":10000000,"default":"10000"},
+        {"name":"unknown_stream","type":"values","help":"What happens when no flow has the Stream ID of a message.","values":["ignore","pair"],"default":"ignore"}]},
     {"table":"SLUICE_IPFIX","command":"ipfix","help":"IPFIX export of RoCEv2 flows (draft-lin).","only":"global","fields":[
         {"name":"active_timeout_s","type":"number","min":1,"max":604800,"default":"60"},
         {"name":"admin_state","type":"values","values":["enabled","disabled"],"default":"disabled"},
@@ -79,6 +108,10 @@ RULES = {
         lambda row: (row.get('transport') in ('tls', 'dtls')) == ('ca_file' in row),
     'cert_file and key_file go together':
         lambda row: ('cert_file' in row) == ('key_file' in row),
+    'low_bytes must be less than high_bytes':
+        lambda row: 'low_bytes' not in row or int(row['low_bytes']) < int(row['high_bytes']),
+    'upstream_neighbor must be a link-local IPv6 address (fe80::/10)':
+        lambda row: 'upstream_neighbor' not in row or row['upstream_neighbor'].lower().startswith('fe80:'),
     'first_element_id is for an enterprise number: with pen 0 give the eight ids that IANA assigned in element_ids':
         lambda row: int(row['pen']) != 0 or 'first_element_id' not in row,
     'element_ids are eight with pen 0, as IANA assigned them, and for pen 0 only':

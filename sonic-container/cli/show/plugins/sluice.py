@@ -19,8 +19,8 @@ SEPARATOR = {CONFIG_DB: '|', STATE_DB: '|', COUNTERS_DB: ':'}
 # shown. Those of the switch outlive sluiced; the others begin at 0 with it.
 OF_SWITCH = ['label_written', 'label_skipped']
 OF_DAEMON = ['cpu_copied', 'cpu_ring_full', 'cpu_policed', 'cpu_roce', 'cpu_tunnelled', 'cpu_not_roce', 'cpu_malformed',
-             'cpu_queue_full', 'cpu_new_flows', 'cpu_seen_once', 'flows_without_entry',
-             'flows_refused_capacity', 'flows_refused_switch', 'flows_evicted', 'loop_faults']
+             'cpu_queue_full', 'cpu_new_flows', 'cpu_seen_once', 'flows_without_entry', 'flows_refused_capacity', 'flows_refused_switch',
+             'flows_evicted', 'loop_faults']
 
 # Those of Stream IDs, of the daemon, and what is now.
 OF_STREAMS = ['stream_id_allocated', 'stream_id_changed', 'stream_id_failed', 'stream_id_leases_lost']
@@ -181,6 +181,7 @@ def status(db, as_json, namespace):
     print_pairs([
         ('state', state.get('state')), ('flow label', label), ('driver', state.get('driver')),
         ('objects', state.get('objects')), ('flows', state.get('flows')), ('stream ids', state.get('stream_ids')),
+        ('pfcm', state.get('pfcm')), ('holds', state.get('holds') if state.get('pfcm') == 'active' else None),
         ('version', state.get('version')), ('since', state.get('since')),
     ] + ([('warning', 'this is old: sluiced has said nothing since {}'.format(silent))] if silent else []) + [
         ('warning', text) for text in state.get('warnings', '').split('; ')
@@ -243,13 +244,17 @@ def flow_label(db, as_json, namespace):
 @sluice.command(epilog='Example: show sluice flows --top 10 --json')
 @click.option('--top', type=click.IntRange(min=1), metavar='N', help='The N heaviest only.')
 @click.option('--port', metavar='NAME', help='Those that come in or leave by a port, or a PortChannel.')
+@click.option('--congested', is_flag=True, help='Those that fill a queue, or are held, the fullest first.')
 @json_option
 @namespace_option
 @clicommon.pass_db
-def flows(db, top, port, as_json, namespace):
+def flows(db, top, port, congested, as_json, namespace):
     """Flows that have an entry on the switch, the heaviest first"""
     client = connector(db, namespace)
     rows = read(client, STATE_DB, 'SLUICE_FLOW')
+    if congested:
+        congested_flows(client, rows, top, port, as_json)
+        return
     known = len(rows)
     if port:
         names = ports_of(client, port)
@@ -275,6 +280,79 @@ def flows(db, top, port, as_json, namespace):
                  [row.get(field, '') for _, field in ports] for row in heavy])
     if len(heavy) < len(rows):
         click.echo('\n{} of {} flows'.format(len(heavy), len(rows)))
+
+
+def congested_flows(client, rows, top, port, as_json):
+    rows = [row for row in rows.values() if row.get('state') in ('congested', 'held')]
+    if port:
+        names = ports_of(client, port)
+        rows = [row for row in rows if names & {row.get('ingress_port'), row.get('egress_port')}]
+    full = sorted(rows, key=lambda row: int(row.get('queue_bytes', 0)), reverse=True)[:top]
+    if as_json:
+        print_json(full)
+        return
+    if not full:
+        click.echo('No flow is congested or held.')
+        return
+    print_table(['Source', 'Destination', 'DestQP', 'Stream', 'State', 'Since', 'Out', 'Queue', 'Bytes in queue', 'In', 'Told'],
+                [[row.get('src'), row.get('dst'), '0x{:06x}'.format(int(row.get('dest_qp', 0))), row.get('stream_id', '-'), row.get('state'),
+                  row.get('since', ''), row.get('egress_port', ''), row.get('queue', ''), row.get('queue_bytes', '-'),
+                  row.get('ingress_port', ''), row.get('told', '-')] for row in full])
+    if len(full) < len(rows):
+        click.echo('\n{} of {} flows'.format(len(full), len(rows)))
+
+
+@sluice.command()
+@json_option
+@namespace_option
+@clicommon.pass_db
+def holds(db, as_json, namespace):
+    """Flows that are held here: by whom, why, until when"""
+    client = connector(db, namespace)
+    state = only(client, STATE_DB, 'SLUICE_STATE', 'global')
+    need_daemon(state, as_json)
+    rows = list(read(client, STATE_DB, 'SLUICE_HOLD').values())
+    if as_json:
+        print_json(rows)
+        return
+    if not rows:
+        click.echo('Nothing is held.' if state.get('pfcm') == 'active' else
+                   'Nothing is held: PFCM is {}{}.'.format(state.get('pfcm', 'disabled'),
+                                                            ', ' + plain(state['pfcm_reason']) if state.get('pfcm_reason') else ''))
+        return
+    print_table(['By', 'Port', 'Queue', 'Stream', 'Source', 'Destination', 'State', 'Action', 'Since', 'Until', 'Packets', 'Waiting', 'Dropped'],
+                [[row.get('from'), row.get('port'), row.get('queue'), row.get('stream_id'), row.get('src', '-'), row.get('dst', '-'), row.get('state'),
+                  'pause' if row.get('action') == 'pause' else 'reduce {} %'.format(row.get('reduction', '?')),
+                  row.get('since'), row.get('until'), row.get('packets', '-'), row.get('waiting_bytes', '-'), row.get('dropped', '-')] for row in rows])
+
+
+@sluice.command()
+@click.option('--all', 'everything', is_flag=True, help='Counters that are 0, too.')
+@json_option
+@namespace_option
+@clicommon.pass_db
+def notifications(db, everything, as_json, namespace):
+    """Notifications that were sent, obeyed and dropped, and how fast"""
+    client = connector(db, namespace)
+    state = only(client, STATE_DB, 'SLUICE_STATE', 'global')
+    need_daemon(state, as_json)
+    rows = read(client, COUNTERS_DB, 'SLUICE_NOTIFY_STATS')
+    if as_json:
+        print_json(rows)
+        return
+    print_pairs([('pfcm', state.get('pfcm', 'disabled')), ('reason', state.get('pfcm_reason')), ('holds', state.get('holds'))])
+    if not rows:
+        return
+    times = [(message, name) for message, row in rows.items() for name in ('reaction', 'enforce', 'release_error') if row.get(name + '_us_n', '0') != '0']
+    if times:
+        click.echo()
+        print_table(['Time (us)', 'n', 'p50', 'p99', 'p99.9', 'max'],
+                    [[name.replace('_', ' ')] + [rows[message].get(name + '_us_' + part, '-') for part in ('n', 'p50', 'p99', 'p999', 'max')]
+                     for message, name in times])
+    counters = sorted({name for row in rows.values() for name, value in row.items() if '_us_' not in name and (everything or value != '0')})
+    if counters:
+        click.echo()
+        print_table(['Counter'] + list(rows), [[name.replace('_', ' ')] + [row.get(name, '') for row in rows.values()] for name in counters])
 
 
 @sluice.command(name='stream-ids')

@@ -40,6 +40,9 @@ func (v *View) Frame(l Layout) string {
 	if v.Paths.Count > 1 {
 		tail = append([]string{v.Paths.line(g)}, tail...)
 	}
+	if held := v.holdTable(g); len(held) > 0 {
+		tail = append(append(tail, ""), held...)
+	}
 	ports, flows := len(v.Ports), v.flowLines()
 	if l.Height > 0 {
 		// Besides the rows: two titles, and the empty lines before ports and flows.

@@ -16,6 +16,7 @@ const (
 	tableState      = "SLUICE_STATE"
 	tableCapability = "SLUICE_CAPABILITY"
 	tableFlow       = "SLUICE_FLOW"
+	tableHold       = "SLUICE_HOLD"
 	tableStats      = "SLUICE_STATS"
 	tablePortStats  = "SLUICE_PORT_STATS"
 	tableQueueStats = "SLUICE_QUEUE_STATS" // where the switch tells of its queues
@@ -24,7 +25,7 @@ const (
 // The same by database.
 var (
 	ConfigTables   = []string{tablePort}
-	StateTables    = []string{tableState, tableCapability, tableFlow}
+	StateTables    = []string{tableState, tableCapability, tableFlow, tableHold}
 	CountersTables = []string{tableStats, tablePortStats, tableQueueStats}
 )
 
@@ -40,6 +41,7 @@ type Snapshot struct {
 	ports      map[string]counters // by name
 	deepest    map[string]Queue    // of the queues of a port, by its name
 	flows      map[string]flowRow  // by the row's key
+	holds      []Hold
 }
 
 // counters are the fields of a row that are numbers.
@@ -76,6 +78,8 @@ func Parse(all []rows.Row, read time.Time) *Snapshot {
 			if d, ok := s.deepest[port]; q.depth().known && (!ok || q.depth().value > d.depth().value) {
 				s.deepest[port] = q
 			}
+		case tableHold:
+			s.holds = append(s.holds, newHold(r.Fields))
 		case tableFlow:
 			s.flows[r.Key] = flowRow{r.Fields, numbers(r.Fields)}
 		}

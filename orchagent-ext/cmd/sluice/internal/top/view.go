@@ -30,6 +30,9 @@ type View struct {
 	Paths Paths  `json:"paths"`
 	CPU   CPU    `json:"cpu"`
 
+	PFCM  string `json:"pfcm"`  // active, disabled or failed
+	Holds []Hold `json:"holds"` // what neighbors have asked for, the longest first
+
 	AllFlows int    `json:"flow_rows"` // rows of SLUICE_FLOW, of which Flows may be a part
 	Flows    []Flow `json:"flows"`
 	more     int    // flows that Limit took away
@@ -113,7 +116,9 @@ func Compare(before, now *Snapshot) *View {
 		State: now.state["state"], FlowLabel: now.state["flow_label"], Method: now.state["flow_label_method"],
 		Reason: now.capability["flow_label_reason"], Started: now.state["since"],
 		Warnings: now.warnings(), LastError: now.state["last_error"],
+		PFCM: now.state["pfcm"],
 	}
+	v.hold(now)
 	if v.Warnings == nil {
 		v.Warnings = []string{} // an empty list in JSON
 	}

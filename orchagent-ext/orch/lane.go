@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package orch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"net/netip"
+	"reflect"
+	"sync"
+
+	"sluice/orchagent-ext/config"
+	"sluice/orchagent-ext/flowcontrol"
+	"sluice/orchagent-ext/neighbors"
+	"sluice/orchagent-ext/packetio"
+	sai "sluice/sai-shim"
+)
+
+// flowSwitch is a Switch that may be able to watch and hold single flows.
+type flowSwitch interface {
+	// Flows returns the library where it can, or why it cannot.
+	Flows() (lib *sai.Library, why string)
+	PortID(name string) sai.ObjectID
+	QueueIDs(name string) ([]sai.ObjectID, error)
+}
+
+// noFlows is why a switch cannot watch and hold single flows; "": it can.
+func noFlows(s Switch) string {
+	f, ok := s.(flowSwitch)
+	if !ok {
+		return "the driver orchagent cannot: SONiC's tables have nothing of single flows"
+	}
+	_, why := f.Flows()
+	return why
+}
+
+// lane is the fast lane while it runs, with what it works by.
+type lane struct {
+	*flowcontrol.Task
+	log       *slog.Logger
+	library   flowcontrol.Library
+	messages  *packetio.Messages
+	neighbors *neighbors.Watcher
+	config    *flowcontrol.Config
+	marks     map[sai.ObjectID]marks
+	key       sai.FlowKey
+	seed      uint32
+	prepared  bool                // key and seed are set
+	report    *flowcontrol.Report // the last one; nil: there was none
+
+	stop context.CancelFunc
+	done sync.WaitGroup
+}
+
+type marks struct{ high, low uint32 }
+
+// startLane starts the fast lane of a switch, which does nothing before it is configured.
+func startLane(ctx context.Context, g tasks, lib flowcontrol.Library, log *slog.Logger) (_ *lane, err error) {
+	l := &lane{log: log, library: lib, neighbors: neighbors.New(log), marks: map[sai.ObjectID]marks{}}
+	events, err := lib.WatchFlows()
+	if err != nil {
+		return nil, fmt.Errorf("watch flows: %w", err)
+	}
+	if l.messages, err = packetio.OpenMessages(); err != nil {
+		return nil, err
+	}
+	if l.Task, err = flowcontrol.New(lib, events, l.messages); err != nil {
+		return nil, errors.Join(err, l.messages.Close())
+	}
+	ctx, l.stop = context.WithCancel(ctx)
+	for _, run := range []func(context.Context) error{l.Run, l.messages.Run, l.neighbors.Run} {
+		l.done.Add(1)
+		g.Go(func() error {
+			defer l.done.Done()
+			return run(ctx)
+		})
+	}
+	return l, nil
+}
+
+// stopped ends the fast lane: what is held is released, what was asked of neighbors is
+// cancelled, and no queue is watched any more.
+func (l *lane) stopped() *lane {
+	if l == nil {
+		return nil
+	}
+	l.stop()
+	l.done.Wait()
+	for queue := range l.marks {
+		_ = l.library.SetQueueMarks(queue, 0, 0) // the queue may have gone
+	}
+	_, _ = l.Close(), l.messages.Close() // nothing waits in them
+	return nil
+}
+
+// control brings the fast lane to what is configured.
+func (o *orch) control(ctx context.Context, g tasks) {
+	if o.sw == nil || o.snapshot == nil {
+		return
+	}
+	o.laneErr = nil
+	if !controls(o.snapshot) {
+		o.sw.lane = o.sw.lane.stopped()
+		return
+	}
+	why := noFlows(o.sw.Switch)
+	if why != "" {
+		o.laneErr = errors.New(why)
+		return
+	}
+	s := o.sw.Switch.(flowSwitch)
+	if o.sw.lane == nil {
+		lib, _ := s.Flows()
+		if o.sw.lane, o.laneErr = startLane(ctx, g, lib, o.Log); o.laneErr != nil {
+			return
+		}
+	}
+	o.laneErr = o.sw.lane.configure(o.snapshot, s)
+}
+
+// configure gives the fast lane what is configured and known now.
+func (l *lane) configure(s *config.Snapshot, sw flowSwitch) error {
+	devices := deviceRows(s)
+	configured := make(map[string]netip.Addr, len(devices))
+	for name, row := range devices {
+		configured[name] = netip.Addr{}
+		if row.UpstreamNeighbor != nil {
+			configured[name], _ = netip.ParseAddr(*row.UpstreamNeighbor) // the model has judged it
+		}
+	}
+	l.neighbors.SetPorts(configured)
+	c := flowControl(s)
+	c.Ports = controlPorts(s, l.neighbors.Ports(), sw.PortID)
+	queues, err := controlQueues(s, sw)
+	c.Queues = queues
+	key := sai.FlowKeyLabel
+	if s.Global.Classification == config.Classify5Tuple {
+		key = sai.FlowKeyFiveTuple
+	}
+	if !l.prepared || l.key != key || l.seed != c.Seed {
+		if err := errors.Join(l.library.SetFlowKey(key), l.library.SetStreamSeed(c.Seed)); err != nil {
+			return err
+		}
+		l.prepared, l.key, l.seed = true, key, c.Seed
+	}
+	if l.config == nil || !reflect.DeepEqual(l.config, c) {
+		if err := l.messages.Configure(c.Messages()); err != nil {
+			return err
+		}
+		l.config = c
+		l.Configure(c)
+	}
+	return errors.Join(err, l.mark(queues))
+}
+
+// mark sets the marks of queues, and takes those away that are no longer wanted.
+func (l *lane) mark(queues map[sai.ObjectID]flowcontrol.Queue) error {
+	var errs []error
+	set := func(queue sai.ObjectID, m marks) {
+		if l.marks[queue] == m {
+			return
+		}
+		if err := l.library.SetQueueMarks(queue, m.high, m.low); err != nil {
+			errs = append(errs, err)
+			return
+		}
+		l.marks[queue] = m
+	}
+	for queue := range l.marks {
+		if _, ok := queues[queue]; !ok {
+			set(queue, marks{})
+		}
+	}
+	for queue, q := range queues {
+		t := q.Threshold
+		set(queue, marks{uint32(min(t.High, math.MaxUint32)), uint32(min(max(t.Low, 1), math.MaxUint32-1))})
+	}
+	if len(errs) > 0 {
+		return fmt.Errorf("set the marks of %d queues: %w", len(errs), errs[0])
+	}
+	return nil
+}
