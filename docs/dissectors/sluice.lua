@@ -67,10 +67,14 @@ ipfix.prefs.first_element = Pref.uint("Id of the first element", 1, "the others 
 local elements = {
 	"rdmaOpCode", "rdmaPartitionKey", "rdmaDestinationQP", "rdmaSourceQP", "rdmaPacketSequenceNumber",
 	"rdmaBTHFlags1", "rdmaBTHFlags2", "rdmaBTHFlags3", "ceOctetDeltaCount", "cePacketDeltaCount",
+	"rdmaSourceQPProvenance", "rdmaSourceAddress", "rdmaDestinationAddress", "rdmaSendPacketDeltaCount",
+	"rdmaWritePacketDeltaCount", "rdmaReadRequestPacketDeltaCount", "rdmaReadResponsePacketDeltaCount",
+	"rdmaAcknowledgePacketDeltaCount", "rdmaAtomicPacketDeltaCount", "rdmaNotificationPacketDeltaCount",
 }
 local ipfix_fields = {}
 for _, name in ipairs(elements) do
-	ipfix_fields[name] = ProtoField.uint64("sluice_ipfix." .. name, name)
+	local kind = name:find("Address$") and ProtoField.ipv6 or ProtoField.uint64
+	ipfix_fields[name] = kind("sluice_ipfix." .. name, name)
 end
 ipfix.fields = ipfix_fields
 
@@ -247,7 +251,7 @@ local function show(set, fields, tree)
 				return -- padding
 			end
 			local name = elements[field.id - ipfix.prefs.first_element + 1]
-			if field.pen == ipfix.prefs.pen and name and length > 0 and length <= 8 then
+			if field.pen == ipfix.prefs.pen and name and (length == 16) == (name:find("Address$") ~= nil) and (length == 16 or length > 0 and length <= 8) then
 				found[#found + 1] = { name, set(at, length) }
 			end
 			at = at + length
@@ -258,7 +262,11 @@ local function show(set, fields, tree)
 		if #found > 0 then
 			local branch = tree:add(ipfix, set(start, at - start))
 			for _, one in ipairs(found) do
-				branch:add(ipfix_fields[one[1]], one[2], one[2]:uint64())
+				if one[2]:len() == 16 then
+					branch:add(ipfix_fields[one[1]], one[2])
+				else
+					branch:add(ipfix_fields[one[1]], one[2], one[2]:uint64())
+				end
 			end
 		end
 	end

@@ -12,6 +12,7 @@ as a JSON object with the names of `sluice decode --json`:
 """
 
 import json
+import socket
 import struct
 import sys
 
@@ -140,7 +141,10 @@ bind_top_down(UDP, PPFCUDPv4, dport=PPFC_UDP_PORT)
 # The elements of IPFIX, in the order of their ids.
 PEN, FIRST_ELEMENT = 32473, 1
 ELEMENTS = ['rdmaOpCode', 'rdmaPartitionKey', 'rdmaDestinationQP', 'rdmaSourceQP', 'rdmaPacketSequenceNumber',
-            'rdmaBTHFlags1', 'rdmaBTHFlags2', 'rdmaBTHFlags3', 'ceOctetDeltaCount', 'cePacketDeltaCount']
+            'rdmaBTHFlags1', 'rdmaBTHFlags2', 'rdmaBTHFlags3', 'ceOctetDeltaCount', 'cePacketDeltaCount',
+            'rdmaSourceQPProvenance', 'rdmaSourceAddress', 'rdmaDestinationAddress', 'rdmaSendPacketDeltaCount',
+            'rdmaWritePacketDeltaCount', 'rdmaReadRequestPacketDeltaCount', 'rdmaReadResponsePacketDeltaCount',
+            'rdmaAcknowledgePacketDeltaCount', 'rdmaAtomicPacketDeltaCount', 'rdmaNotificationPacketDeltaCount']
 
 
 def ipfix_records(message, templates):
@@ -194,7 +198,9 @@ def _records(body, fields):
                     (size,), at = struct.unpack_from('!H', body, at), at + 2
             place = element - FIRST_ELEMENT
             if pen == PEN and 0 <= place < len(ELEMENTS):
-                record[ELEMENTS[place]] = int.from_bytes(body[at:at + size], 'big')
+                octets, name = body[at:at + size], ELEMENTS[place]
+                record[name] = (socket.inet_ntop(socket.AF_INET6, octets) if name.endswith('Address')
+                                else int.from_bytes(octets, 'big'))
             at += size
         if record:
             records.append(record)

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"sluice/orchagent-ext/fabric"
 	"sluice/tests/fabrictest"
@@ -48,4 +49,15 @@ func TestSteerReceiveReachesEveryInterface(t *testing.T) {
 	if got := read(p.B.Node); got != "" {
 		t.Errorf("the other node is steered to %q", got)
 	}
+}
+
+func TestWANCarriesPacketsBetweenHostsAndRouters(t *testing.T) {
+	w, err := fabrictest.New(t).WAN(time.Millisecond)
+	fabrictest.Check(t, err)
+	udp(t, w.Sender, w.Receiver, fabric.HostB.Addr())
+	udp(t, w.Receiver, w.Sender, fabric.HostA.Addr())
+	for i, router := range fabric.WANRouters {
+		udp(t, w.Between[1-i], w.Between[i], router)
+	}
+	udp(t, w.Receiver, w.Between[0], fabric.WANRouters[0])
 }

@@ -168,3 +168,17 @@ func (n *Node) close() error {
 	}
 	return errors.Join(n.ns.Close(), removeNamespace(n.Namespace))
 }
+
+// Loopback gives the node an address that is on no link, such as a router id.
+func (n *Node) Loopback(a netip.Prefix) error {
+	lo, err := n.netlink.LinkByName("lo")
+	if err == nil {
+		at := ipNet(a)
+		at.IP = a.Addr().AsSlice()
+		err = n.netlink.AddrAdd(lo, &netlink.Addr{IPNet: at, Flags: unix.IFA_F_NODAD})
+	}
+	if err != nil {
+		return fmt.Errorf("give %s the address %s: %w", n.Name, a, err)
+	}
+	return nil
+}

@@ -92,8 +92,8 @@ type Queue struct {
 	Threshold congestion.Threshold
 }
 
-// watches reports whether flows in queues are of interest.
-func (c *Config) watches() bool { return c.Generate || c.PPFC != nil || c.Advice != nil }
+// Sends reports whether something is sent about flows that fill queues.
+func (c *Config) Sends() bool { return c.Generate || c.PPFC != nil || c.Advice != nil }
 
 // settings is a configuration with what is looked up in it.
 type settings struct {

@@ -93,7 +93,7 @@ func newCore(sw Switch, out sender, clock func() int64) *core {
 func (c *core) configure(now int64, s *settings) {
 	for _, f := range c.congested {
 		q, ok := s.Queues[f.queue]
-		if s.watches() && ok {
+		if s.Sends() && ok {
 			if f.said && !s.Generate {
 				c.cancel(now, f)
 			}

@@ -69,7 +69,7 @@ func durationOf(ns int64) time.Duration { return time.Duration(ns) }
 func (c *core) event(now int64, e *sai.FlowEvent) {
 	c.counters.Events++
 	q, ok := c.settings.Queues[e.Queue]
-	if !ok || !c.settings.watches() {
+	if !ok || !c.settings.Sends() {
 		return // from before the configuration changed
 	}
 	id := flowID{e.Queue, e.Flow}

@@ -5,6 +5,7 @@ package flowcontrol
 import (
 	"net/netip"
 
+	"sluice/orchagent-ext/notify"
 	sai "sluice/sai-shim"
 )
 
@@ -46,6 +47,7 @@ type CongestedFlow struct {
 
 // Hold is what a neighbor asked for.
 type Hold struct {
+	Kind        notify.Kind  // KindPFCM or KindPPFC
 	Port        sai.ObjectID // that the packets leave by; of a PortChannel the first
 	Match       sai.HoldMatch
 	Index       uint32 // interface index of the port that the message came in by
@@ -85,7 +87,7 @@ func (c *core) fill(now int64, r *Report) {
 			break
 		}
 		h := Hold{
-			Index: d.Port, From: d.From, Queue: uint8(d.Queue), Stream: d.Stream,
+			Kind: d.Kind, Index: d.Port, From: d.From, Queue: uint8(d.Queue), Stream: d.Stream,
 			Keep: d.Keep, Since: d.Since, Until: d.Until, Refreshes: d.Refreshes, Ignored: d.Ignored,
 		}
 		if len(flows) > 0 {

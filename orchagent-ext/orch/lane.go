@@ -103,6 +103,7 @@ func (o *orch) control(ctx context.Context, g tasks) {
 	}
 	o.laneErr = nil
 	if !controls(o.snapshot) {
+		o.sw.learner.Store(nil)
 		o.sw.lane = o.sw.lane.stopped()
 		return
 	}
@@ -118,6 +119,7 @@ func (o *orch) control(ctx context.Context, g tasks) {
 			return
 		}
 	}
+	o.sw.learner.Store(o.sw.lane.Task)
 	o.laneErr = o.sw.lane.configure(o.snapshot, s)
 }
 
@@ -134,7 +136,7 @@ func (l *lane) configure(s *config.Snapshot, sw flowSwitch) error {
 	l.neighbors.SetPorts(configured)
 	c := flowControl(s)
 	c.Ports = controlPorts(s, l.neighbors.Ports(), sw.PortID)
-	queues, err := controlQueues(s, sw)
+	queues, err := controlQueues(s, sw, c.Sends())
 	c.Queues = queues
 	key := sai.FlowKeyLabel
 	if s.Global.Classification == config.Classify5Tuple {

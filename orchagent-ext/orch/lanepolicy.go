@@ -19,10 +19,8 @@ import (
 	"sluice/yang/model"
 )
 
-// controls says whether PFCM is to be sent or obeyed.
-func controls(s *config.Snapshot) bool {
-	return !disabled(s) && s.PFCM.AdminState == config.Enabled
-}
+// controls says whether notifications are to be sent or obeyed.
+func controls(s *config.Snapshot) bool { return sendsPFCM(s) || usesPPFC(s) || advises(s) }
 
 var encapsulations = map[model.E_SonicSluice_SonicSluice_SLUICE_PFCM_Global_Encapsulation]notify.Encapsulation{
 	model.SonicSluice_SonicSluice_SLUICE_PFCM_Global_Encapsulation_icmpv6:              notify.ICMPv6,
@@ -43,8 +41,9 @@ func codePoints(s *config.Snapshot) notify.CodePoints {
 // flowControl is the fast lane's configuration without ports and queues.
 func flowControl(s *config.Snapshot) *flowcontrol.Config {
 	p := s.PFCM
+	on := sendsPFCM(s)
 	c := &flowcontrol.Config{
-		Generate: *p.Generate, Obey: *p.Enforce, Translate: *p.TranslatePfc,
+		Generate: on && *p.Generate, Obey: on && *p.Enforce, Translate: on && *p.TranslatePfc,
 		Encapsulation: encapsulations[p.Encapsulation], Codes: codePoints(s), Seed: *s.Global.StreamIdSeed,
 		HoldPair:        p.UnknownStream == model.SonicSluice_SonicSluice_SLUICE_PFCM_Global_UnknownStream_pair,
 		HoldLimit:       time.Duration(*p.HoldLimitMs) * time.Millisecond,
@@ -55,6 +54,7 @@ func flowControl(s *config.Snapshot) *flowcontrol.Config {
 	if p.RequireMark != nil {
 		c.Mark = *p.RequireMark
 	}
+	addSource(c, s)
 	return c
 }
 
@@ -114,9 +114,9 @@ func controlPorts(s *config.Snapshot, known map[string]neighbors.Port, id func(n
 }
 
 // controlQueues are the queues that have a threshold.
-func controlQueues(s *config.Snapshot, sw flowSwitch) (map[sai.ObjectID]flowcontrol.Queue, error) {
+func controlQueues(s *config.Snapshot, sw flowSwitch, sends bool) (map[sai.ObjectID]flowcontrol.Queue, error) {
 	queues := map[sai.ObjectID]flowcontrol.Queue{}
-	if !*s.PFCM.Generate {
+	if !sends {
 		return queues, nil
 	}
 	var errs []error
@@ -158,17 +158,21 @@ func threshold(t *config.Threshold) congestion.Threshold {
 	return c
 }
 
-// laneWarnings are what the operator should know of PFCM that works.
+// laneWarnings are what the operator should know of notifications that work.
 func laneWarnings(s *config.Snapshot, c *flowcontrol.Config, known map[string]neighbors.Port) []string {
 	var w []string
+	w = append(w, sourceWarnings(s, c)...)
+	if c.Sends() && len(c.Queues) == 0 {
+		w = append(w, "notifications are to be sent, and no port of SLUICE_PORT has a threshold")
+	}
+	if !sendsPFCM(s) {
+		return w
+	}
 	if s.PFCM.AllowLoss != nil {
 		w = append(w, "SLUICE_PFCM|global allow_loss is ignored: a hold that drops breaks RoCEv2")
 	}
 	if s.Global.StreamIdScope != config.ScopeHash {
 		w = append(w, "stream_id_scope of SLUICE|global is not hash: PFCM names flows by scope hash nonetheless, and so must its neighbors")
-	}
-	if *s.PFCM.Generate && len(c.Queues) == 0 {
-		w = append(w, "PFCM is to be sent, and no port of SLUICE_PORT has a threshold")
 	}
 	for _, p := range c.Ports {
 		if why := known[p.Name].Why; why != "" && p.Notify && (!p.Border || !c.Translate) {

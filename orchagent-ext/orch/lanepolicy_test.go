@@ -59,7 +59,7 @@ func TestLaneConfiguration(t *testing.T) {
 	got := flowControl(s)
 	got.Ports = controlPorts(s, known, fakePorts{}.PortID)
 	var err error
-	if got.Queues, err = controlQueues(s, fakePorts{}); err != nil {
+	if got.Queues, err = controlQueues(s, fakePorts{}, true); err != nil {
 		t.Fatal(err)
 	}
 	codes := notify.DefaultCodePoints()
@@ -81,7 +81,7 @@ func TestLaneConfiguration(t *testing.T) {
 	if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b netip.Addr) bool { return a == b })); diff != "" {
 		t.Errorf("configuration (-want +got):\n%s", diff)
 	}
-	if _, err := controlQueues(s, fakePorts{none: true}); err == nil || !strings.Contains(err.Error(), "Ethernet4") {
+	if _, err := controlQueues(s, fakePorts{none: true}, true); err == nil || !strings.Contains(err.Error(), "Ethernet4") {
 		t.Errorf("without queues: %v", err)
 	}
 	if controls(snapshot(t, port0)) || controls(snapshot(t, []string{"SLUICE", "global", "admin_state=disabled"}, []string{"SLUICE_PFCM", "global", "admin_state=enabled"})) {
@@ -114,7 +114,7 @@ func TestLaneRows(t *testing.T) {
 	l := &lane{config: &flowcontrol.Config{}, report: &flowcontrol.Report{
 		At:    5e9,
 		Flows: []flowcontrol.CongestedFlow{{Port: "Ethernet4", Number: 3, In: "Ethernet0", Source: src, Destination: dst, DestQP: 17, Label: 9, Stream: 7, Octets: 150_000, Congested: true, Said: true, To: netip.MustParseAddr("fe80::1"), Since: 4e9}, {}},
-		Holds: []flowcontrol.Hold{{From: netip.MustParseAddr("fe80::2"), Index: 4, Queue: 3, Stream: 8, Since: 4e9, Until: 6e9}, {From: netip.MustParseAddr("fe80::2"), Stream: 9, Ignored: true}},
+		Holds: []flowcontrol.Hold{{Kind: notify.KindPFCM, From: netip.MustParseAddr("fe80::2"), Index: 4, Queue: 3, Stream: 8, Since: 4e9, Until: 6e9}, {Kind: notify.KindPFCM, From: netip.MustParseAddr("fe80::2"), Stream: 9, Ignored: true}},
 	}}
 	got := l.flows([]rows.Row{{Table: "SLUICE_FLOW", Key: "held", Fields: map[string]string{"stream_id": "8"}}, {Table: "SLUICE_FLOW", Key: "other", Fields: map[string]string{"stream_id": "9"}}}, now)
 	want := []rows.Row{

@@ -7,22 +7,31 @@ import (
 	"time"
 
 	"sluice/orchagent-ext/flowcontrol"
+	"sluice/orchagent-ext/notify"
 	"sluice/orchagent-ext/telemetry"
+	sai "sluice/sai-shim"
 	"sluice/yang/rows"
 )
 
-// describeLane says what became of PFCM.
+// describeLane says what became of notifications.
 func (o *orch) describeLane(s *telemetry.State) {
 	if !controls(o.snapshot) {
 		return
 	}
-	s.PFCM = telemetry.Active
-	l := o.sw.lane
+	l, state, reason := o.sw.lane, telemetry.Active, ""
 	if o.laneErr != nil {
-		s.PFCMReason = firstLine(o.laneErr)
-		s.Warnings = append(s.Warnings, "PFCM: "+s.PFCMReason)
+		reason = firstLine(o.laneErr)
+		s.Warnings = append(s.Warnings, "notifications: "+reason)
 		if l == nil || l.config == nil {
-			s.PFCM = telemetry.Failed
+			state = telemetry.Failed
+		}
+	}
+	for _, f := range []struct {
+		on     bool
+		to, as *string
+	}{{sendsPFCM(o.snapshot), &s.PFCM, &s.PFCMReason}, {usesPPFC(o.snapshot), &s.PPFC, &s.PPFCReason}, {advises(o.snapshot), &s.RateAdvice, &s.RateAdviceReason}} {
+		if f.on {
+			*f.to, *f.as = state, reason
 		}
 	}
 	if l == nil || l.config == nil {
@@ -39,7 +48,7 @@ func (o *orch) describeLane(s *telemetry.State) {
 			}
 		}
 		if r.LastError != "" {
-			s.Warnings = append(s.Warnings, "PFCM: the switch refused a hold: "+r.LastError)
+			s.Warnings = append(s.Warnings, "the switch refused a hold: "+r.LastError)
 		}
 	}
 }
@@ -74,7 +83,10 @@ func (l *lane) holds(now time.Time) []rows.Row {
 	var all []rows.Row
 	for _, h := range l.report.Holds {
 		row := telemetry.Hold{Hold: h, PortName: fmt.Sprint(h.Index), Since: at(h.Since), Until: at(h.Until)}
-		if p := l.port(h.Index); p != nil {
+		if h.Kind == notify.KindPPFC {
+			row.PortName = "any"
+			row.Add(l.library.GetHold(sai.Null, h.Match))
+		} else if p := l.port(h.Index); p != nil {
 			row.PortName = p.Name
 			for _, member := range p.Members {
 				row.Add(l.library.GetHold(member, h.Match))

@@ -367,7 +367,7 @@ func (o *orch) read(ctx context.Context, g tasks, p asic.Policy) {
 		p.Export = nil // records of what was not sampled would say too little
 	}
 	var want *ipfix.Config
-	if p.Export != nil {
+	if p.Export != nil && exports(o.snapshot) {
 		c := exporterConfig(o.snapshot, &o.Config)
 		want = &c
 	}
@@ -376,7 +376,7 @@ func (o *orch) read(ctx context.Context, g tasks, p asic.Policy) {
 	if o.exporting != nil {
 		export = o.exporting.Export
 	}
-	c := readerConfig(o.snapshot, p, o.sw.outcome.Method, export, o.Now)
+	c := readerConfig(o.snapshot, p, o.sw.outcome.Method, export, o.sw.learned, o.Now)
 	if export != nil {
 		c.Metering.Ignored = o.exporting.ignored
 	}

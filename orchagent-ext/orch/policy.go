@@ -28,6 +28,9 @@ func Policy(s *config.Snapshot) asic.Policy {
 	if disabled(s) {
 		return p
 	}
+	if learns(s) {
+		p.Export = learnFrom(s)
+	}
 	if exports(s) {
 		p.Export = &asic.Export{Rate: *s.IPFIX.SamplingRate, Ports: slices.Sorted(maps.Keys(s.Resolve()))}
 	}
@@ -82,9 +85,12 @@ func sluicePorts(s *config.Snapshot) map[string]bool {
 
 // readerConfig is the packet path that a means takes: the CPU sees packets only
 // where it computes the labels or exports flows. nil: none.
-func readerConfig(s *config.Snapshot, p asic.Policy, r asic.Method, export func([]ipfix.Record), now func() time.Time) *packetio.Config {
+func readerConfig(s *config.Snapshot, p asic.Policy, r asic.Method, export func([]ipfix.Record), learned func(packetio.Pair), now func() time.Time) *packetio.Config {
 	c := &packetio.Config{Labels: r == asic.Rewrite && p.Label != nil, Capacity: int(p.FlowCapacity), Now: now}
-	if !c.Labels && export == nil {
+	if learns(s) && p.Export != nil {
+		c.Learned = learned
+	}
+	if !c.Labels && export == nil && c.Learned == nil {
 		return nil
 	}
 	if c.Labels {
@@ -103,17 +109,6 @@ func readerConfig(s *config.Snapshot, p asic.Policy, r asic.Method, export func(
 // warnings are what the operator should know of a configuration that stands.
 func warnings(s *config.Snapshot, p asic.Policy, o asic.Outcome) []string {
 	w := slices.Clone(o.Problems)
-	for _, f := range []struct {
-		table string
-		on    bool
-	}{
-		{"SLUICE_PPFC", s.PPFC.AdminState == config.Enabled},
-		{"SLUICE_RATE_ADVICE", s.RateAdvice.AdminState == config.Enabled},
-	} {
-		if f.on {
-			w = append(w, f.table+"|global is enabled, and this version does nothing with it yet")
-		}
-	}
 	if s.IPFIX.AdminState == config.Enabled && !exports(s) {
 		w = append(w, "SLUICE_IPFIX|global is enabled, and SLUICE_IPFIX_COLLECTOR has no collector")
 	}

@@ -104,7 +104,6 @@ func TestWarnings(t *testing.T) {
 			"nothing to export", snapshot(t, port0, []string{"SLUICE_IPFIX", "global", "admin_state=enabled"}, []string{"SLUICE_IPFIX_COLLECTOR", "c", "address=192.0.2.1"}),
 			asic.Outcome{Method: asic.None}, []string{"nothing is exported: SLUICE_PORT has no row"},
 		},
-		{"not yet", snapshot(t, []string{"SLUICE_PPFC", "global", "admin_state=enabled"}), asic.Outcome{Method: asic.None}, []string{"SLUICE_PPFC|global is enabled"}},
 		{"no hash", s, asic.Outcome{Method: asic.Compute}, []string{"ECMP does not hash the flow label"}},
 		{"hashed", hashed, asic.Outcome{Method: asic.Compute}, nil},
 		{"managed", managed, asic.Outcome{Method: asic.Rewrite}, nil},
@@ -132,7 +131,7 @@ func TestWarnings(t *testing.T) {
 func TestReaderConfig(t *testing.T) {
 	for mode, want := range map[string]struct{ packet, biflow bool }{"flow": {}, "packet": {packet: true}, "biflow": {biflow: true}} {
 		s := snapshot(t, port0, edge0, []string{"SLUICE_IPFIX", "global", "admin_state=enabled", "mode=" + mode}, []string{"SLUICE_IPFIX_COLLECTOR", "c", "address=192.0.2.1"})
-		c := readerConfig(s, Policy(s), asic.None, func([]ipfix.Record) {}, time.Now)
+		c := readerConfig(s, Policy(s), asic.None, func([]ipfix.Record) {}, nil, time.Now)
 		if c == nil || c.Metering.PerPacket != want.packet || c.Metering.Biflow != want.biflow {
 			t.Errorf("mode %s: %+v", mode, c)
 		}

@@ -49,6 +49,9 @@ func (r *reader) stopped() *reader {
 // before it begins itself, so it is not looked at.
 func same(a, b packetio.Config) bool {
 	metering := a.Metering != nil
+	if (a.Learned != nil) != (b.Learned != nil) {
+		return false
+	}
 	return a.Labels == b.Labels && a.Algorithm == b.Algorithm && a.ZeroOnly == b.ZeroOnly && a.ZeroSrcQP == b.ZeroSrcQP &&
 		a.Capacity == b.Capacity && a.Idle == b.Idle && metering == (b.Metering != nil) &&
 		(!metering || a.Metering.MeterConfig == b.Metering.MeterConfig && a.Metering.Biflow == b.Metering.Biflow && a.Metering.Rate == b.Metering.Rate)

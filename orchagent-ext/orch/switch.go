@@ -6,10 +6,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"sluice/orchagent-ext/asic"
 	"sluice/orchagent-ext/asic/orchagent"
 	"sluice/orchagent-ext/config"
+	"sluice/orchagent-ext/flowcontrol"
 	"sluice/orchagent-ext/packetio"
 	"sluice/orchagent-ext/telemetry"
 	"sluice/yang/rows"
@@ -88,6 +90,15 @@ type opened struct {
 	flows   flowLog
 	reader  *reader // nil: no packet is wanted
 	lane    *lane   // nil: no flow is watched or held
+
+	learner atomic.Pointer[flowcontrol.Task] // of lane, for the packet path
+}
+
+// learned tells the fast lane a source queue pair. The packet path calls it.
+func (s *opened) learned(p packetio.Pair) {
+	if t := s.learner.Load(); t != nil {
+		t.Learn(flowcontrol.Learned{Pair: flowcontrol.Pair{Src: p.Src, Dst: p.Dst, DestQP: p.DestQP}, SrcQP: p.SrcQP})
+	}
 }
 
 // stopReading ends the packet path.
@@ -96,6 +107,7 @@ func (s *opened) stopReading() { s.reader = s.reader.stopped() }
 // stop ends the packet path and the fast lane.
 func (s *opened) stop() {
 	s.stopReading()
+	s.learner.Store(nil)
 	s.lane = s.lane.stopped()
 }
 

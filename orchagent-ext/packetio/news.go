@@ -8,6 +8,20 @@ import (
 	"sluice/orchagent-ext/flow"
 )
 
+// Pair is a session with the queue pair that sends it.
+type Pair struct {
+	Src, Dst      netip.Addr
+	DestQP, SrcQP uint32
+}
+
+// learned tells the source queue pair of a flow, at its first packet and every second,
+// fourth, eighth… if it is known by then.
+func (r *Reader) learned(f *flow.Flow) {
+	if qp, _ := r.table.SrcQP(f); qp != 0 {
+		r.config.Learned(Pair{Src: f.SessionSrc(), Dst: f.SessionDst(), DestQP: f.DestQP, SrcQP: qp})
+	}
+}
+
 // NewFlow tells that a flow without a label came in, the label that it is pinned
 // to, and its ports, as the source numbers them. It is told again when these are
 // others.
@@ -40,6 +54,9 @@ func (r *Reader) observed(i int, f *flow.Flow) {
 	p, frame := &r.packets[i], &r.frames[r.from[i]]
 	if r.meter != nil {
 		r.account(p, f, frame)
+	}
+	if r.config.Learned != nil && f.Packets&(f.Packets-1) == 0 {
+		r.learned(f)
 	}
 	if p.Tunnelled() {
 		r.tunnelled.Add(1)

@@ -67,6 +67,10 @@ type Config struct {
 	Queue     int           // news that wait for the control path; 0: 4,096
 	Now       func() time.Time
 	Metering  *Metering // nil: nothing is exported
+
+	// Learned is told source queue pairs, each now and then. It must not wait. nil: nobody
+	// wants to know.
+	Learned func(Pair)
 }
 
 // Reader reads one source. Its Run is the packet path.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"sluice/orchagent-ext/enforce"
 	"sluice/orchagent-ext/flowcontrol"
 	"sluice/orchagent-ext/notify"
 	"sluice/orchagent-ext/packetio"
@@ -44,8 +45,15 @@ func (n Notifications) Rows() []rows.Row {
 		"dropped_policed": c.Policed, "dropped_unknown_stream": c.UnknownStream, "dropped_off": c.Off, "dropped_full": n.Full,
 	}
 	n.received(pfcm, notify.KindPFCM, c.Received, c.Sender, c.RefusedFor)
-	ppfc := map[string]uint64{}
-	n.received(ppfc, notify.KindPPFC, 0, 0, func(notify.Reason) uint64 { return 0 })
+	ppfc := map[string]uint64{
+		"sent": c.PPFCSent, "send_failed": c.PPFCFailed, "tx_policed": c.PPFCPoliced, "no_gateway": c.NoGateway, "no_router_id": c.NoRouterID,
+		"held": c.PPFCOutcome[enforce.Held], "refreshed": c.PPFCOutcome[enforce.Refreshed], "full": c.PPFCOutcome[enforce.Full], "ignored": c.PPFCOutcome[enforce.Ignored],
+		"qp_unknown": c.ClientQPUnknown, "dropped_policed": c.PPFCReceivePoliced, "dropped_off": c.PPFCOff, "dropped_not_served": c.PPFCNotServed,
+	}
+	for _, o := range []enforce.Outcome{enforce.Told, enforce.Held, enforce.Refreshed, enforce.Ended, enforce.Unknown} {
+		ppfc["obeyed"] += c.PPFCOutcome[o]
+	}
+	n.received(ppfc, notify.KindPPFC, c.PPFCReceived, c.PPFCSender, func(r notify.Reason) uint64 { return c.PPFCRefused[r] })
 	row := notifyRow("pfcm", pfcm)
 	for name, h := range map[string]*flowcontrol.Histogram{"reaction": &n.Lane.Reaction, "enforce": &n.Lane.Enforce, "release_error": &n.Lane.Release} {
 		row.Fields[name+"_us_n"] = fmt.Sprint(h.N)
@@ -53,7 +61,11 @@ func (n Notifications) Rows() []rows.Row {
 			row.Fields[name+"_us_"+suffix] = fmt.Sprintf("%.1f", float64(d)/1e3)
 		}
 	}
-	return []rows.Row{row, notifyRow("ppfc", ppfc), notifyRow("pfc", map[string]uint64{
+	advice := notifyRow("rate-advice", map[string]uint64{
+		"sent": c.AdviceSent, "send_failed": c.AdviceFailed, "not_allowed": c.AdviceNotAllowed, "qp_unknown": c.AdviceQPUnknown, "no_router_id": c.AdviceNoRouterID,
+	})
+	cnp := notifyRow("cnp", map[string]uint64{"sent": c.CNPSent, "send_failed": c.CNPFailed})
+	return []rows.Row{row, notifyRow("ppfc", ppfc), advice, cnp, notifyRow("pfc", map[string]uint64{
 		"sent": c.PFCSent, "send_failed": c.PFCFailed, "not_translated": c.NotTranslated, "budget": c.PFCBudget,
 	})}
 }
@@ -110,10 +122,14 @@ func (h *Hold) Add(s sai.HoldState, err error) {
 // Row is the row.
 func (h Hold) Row() rows.Row {
 	fields := map[string]string{
-		"message": "pfcm", "from": h.From.WithZone("").String(), "port": h.PortName, "queue": fmt.Sprint(h.Queue), "stream_id": fmt.Sprint(h.Stream),
+		"message": h.Kind.String(), "from": h.From.WithZone("").String(), "port": h.PortName, "queue": fmt.Sprint(h.Queue), "stream_id": fmt.Sprint(h.Stream),
 		"action": "pause", "method": "exact", "state": "held", "since": Stamp(h.Since), "until": Stamp(h.Until), "refreshes": fmt.Sprint(h.Refreshes),
 	}
 	why := fmt.Sprintf("queue %d of the neighbor %s is congested by it", h.Queue, h.From)
+	if h.Kind == notify.KindPPFC {
+		why = fmt.Sprintf("the node %s is congested by it", h.From)
+		delete(fields, "stream_id")
+	}
 	switch {
 	case h.Ignored:
 		fields["state"] = "ignored"
@@ -135,7 +151,11 @@ func (h Hold) Row() rows.Row {
 		fields["octets"], fields["packets"] = fmt.Sprint(h.Octets), fmt.Sprint(h.Packets)
 		fields["waiting_bytes"], fields["dropped"] = fmt.Sprint(h.Waiting), fmt.Sprint(h.Dropped)
 	}
-	return rows.Row{Table: TableHold, Key: fmt.Sprintf("%s,%s,%#04x,%d", h.From, h.PortName, h.Stream, h.Queue), Fields: fields}
+	key := fmt.Sprintf("%s,%s,%#04x,%d", h.From, h.PortName, h.Stream, h.Queue)
+	if h.Kind == notify.KindPPFC {
+		key = fmt.Sprintf("%s,%s,%s,%#06x,%d", h.From, h.Source, h.Destination, h.Match.Value, h.Queue)
+	}
+	return rows.Row{Table: TableHold, Key: key, Fields: fields}
 }
 
 // Stamp is a time with milliseconds.

@@ -33,7 +33,7 @@ func TestRowsAreOfTheModel(t *testing.T) {
 	}
 	for _, r := range append(messages,
 		State{State: Starting, Driver: "sai", Version: "1", FlowLabel: Inactive, Method: "none", Since: now, PFCM: Failed, PFCMReason: "no", Holds: 3}.Row(),
-		Hold{Hold: flowcontrol.Hold{From: netip.MustParseAddr("fe80::1"), Stream: 7, Keep: 70, Rate: 5e6, Source: netip.MustParseAddr("::1"), Destination: netip.MustParseAddr("::2")},
+		Hold{Hold: flowcontrol.Hold{Kind: notify.KindPFCM, From: netip.MustParseAddr("fe80::1"), Stream: 7, Keep: 70, Rate: 5e6, Source: netip.MustParseAddr("::1"), Destination: netip.MustParseAddr("::2")},
 			PortName: "Ethernet0", Since: now, Until: now, Known: true}.Row(),
 		Capability{Method: "none", Reason: "compute: no", IPv4: "spread", Flows: true}.Row(),
 		State{

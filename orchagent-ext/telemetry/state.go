@@ -65,9 +65,9 @@ type State struct {
 	LastFaultAt            time.Time
 	Since                  time.Time // start of the daemon
 
-	PFCM       string // Active, Off or Failed
-	PFCMReason string // why it failed; "": it did not
-	Holds      int
+	PFCM, PPFC, RateAdvice                   string // Active, Off or Failed
+	PFCMReason, PPFCReason, RateAdviceReason string // why it failed; "": it did not
+	Holds                                    int
 }
 
 // Row is the row.
@@ -83,10 +83,14 @@ func (s State) Row() rows.Row {
 		"config_errors":     fmt.Sprint(s.ConfigErrors),
 		"since":             stamp(s.Since),
 		"pfcm":              cmp.Or(s.PFCM, Off),
+		"ppfc":              cmp.Or(s.PPFC, Off),
+		"rate_advice":       cmp.Or(s.RateAdvice, Off),
 		"holds":             fmt.Sprint(s.Holds),
 	}
-	if s.PFCMReason != "" {
-		fields["pfcm_reason"] = s.PFCMReason
+	for name, why := range map[string]string{"pfcm_reason": s.PFCMReason, "ppfc_reason": s.PPFCReason, "rate_advice_reason": s.RateAdviceReason} {
+		if why != "" {
+			fields[name] = why
+		}
 	}
 	if s.StreamIDs != "" {
 		fields["stream_ids"] = s.StreamIDs

@@ -76,8 +76,7 @@ func newBox(t *testing.T, source string) *box {
 func (b *box) command(ctx context.Context, dir, script string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "nsenter", "--target", b.pid, "--mount", "--net", "--pid",
 		"chroot", b.root, "sh", "-euc", "cd "+dir+"\n"+script)
-	cmd.Env = []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root", "LC_ALL=C.UTF-8",
-		"SLUICE_DB_CONFIG=/etc/sluice/database_config.json"} // as docs/linux.md sets it in each terminal
+	cmd.Env = []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root", "LC_ALL=C.UTF-8"}
 	cmd.WaitDelay = time.Second // what it left in the background may hold its output
 	return cmd
 }

@@ -51,6 +51,7 @@ type result interface {
 var scenarios = []scenario{
 	{"spread", 55 * time.Second, runSpread},
 	{"hold", 10 * time.Minute, runHold},
+	{"wan", 10 * time.Minute, runWAN},
 }
 
 // Scenarios are the names of the scenarios, in the order in which they are shown.

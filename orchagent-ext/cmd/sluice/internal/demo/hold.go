@@ -8,10 +8,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"sync"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"sluice/orchagent-ext/cmd/sluice/internal/nic"
 	"sluice/orchagent-ext/fabric"
@@ -33,8 +30,6 @@ var holdRuns = []string{runNone, runPFC, runPFCM, runToPFC}
 const (
 	holdSpan   = 3 * time.Second        // of sending
 	holdSettle = 500 * time.Millisecond // not counted in goodput
-	holdDrain  = 600 * time.Millisecond // for what waits in queues and lanes to arrive
-	holdBin    = 20 * time.Millisecond  // of the plot
 )
 
 // chain is the network of the scenario with its control planes.
@@ -145,125 +140,37 @@ func (n *chain) configure(ctx context.Context, run string) error {
 	return nil
 }
 
-// A trial is what came of one run.
-type trial struct {
-	sent     [2]nic.Counters
-	received [2]*nic.Receiver
-	depths   *depths
-	dropped  uint64 // by the queues of the switches, packets
-	frames   int    // PFC frames that the model of today's switches sent
-	heard    []hearing
-}
-
 // trial sends the traffic once, with or without elephants.
-func (n *chain) trial(ctx context.Context, run string, withElephants bool) (t *trial, err error) {
+func (n *chain) trial(ctx context.Context, run string, withElephants bool) (*trial, error) {
 	if err := n.configure(ctx, run); err != nil {
 		return nil, err
 	}
 	obey := nic.Obey{PFCM: run == runPFCM, PFC: run == runPFC || run == runToPFC}
-	t = &trial{}
-	before, err := n.drops()
-	if err != nil {
-		return nil, err
+	p := &playing{
+		receivers: n.Receivers[:], qps: slices.Concat(qps(elephantQP, elephants), qps(victimQP, victims)),
+		ports: slices.Concat(n.Ports[:]...), links: n.links(), span: holdSpan,
 	}
-	begin := time.Now()
-	sending, stopSending := context.WithCancel(ctx)
-	defer stopSending()
-	watching, stopWatching := context.WithCancel(ctx)
-	defer stopWatching()
-
-	var wg sync.WaitGroup
-	var mu sync.Mutex
-	var errs []error
-	task := func(do func() error) {
-		wg.Go(func() {
-			if err := do(); err != nil {
-				mu.Lock()
-				errs = append(errs, err)
-				mu.Unlock()
-				stopSending()
-			}
-		})
-	}
-	hearing, err := listen(watching, n.links(), begin)
-	if err != nil {
-		return nil, err
-	}
-	for i, host := range n.Receivers {
-		fd, err := host.PacketSocket(unix.ETH_P_ALL)
-		if err != nil {
-			return nil, err
+	for i, host := range n.Senders {
+		a := adapter(n.Chain, i, obey)
+		if i == 0 && !withElephants {
+			a.Flows = nil
 		}
-		defer func() { _ = unix.Close(fd) }()
-		t.received[i] = nic.NewReceiver(begin.UnixNano(), holdBin, slices.Concat(qps(elephantQP, elephants), qps(victimQP, victims))...)
-		task(func() error { return nic.Sink(watching, fd, t.received[i]) })
+		p.senders = append(p.senders, sending{host, a})
 	}
-	task(func() error {
-		t.depths = sampleDepths(watching, slices.Concat(n.Ports[:]...), begin)
-		return t.depths.err
-	})
 	if run == runPFC {
 		for i, ports := range n.Ports {
 			egress, ingress := []*fabric.Interface{ports[len(ports)-1]}, ports[:len(ports)-1]
 			if i == 2 {
 				egress, ingress = ports[1:], ports[:1]
 			}
-			task(func() error {
-				frames, err := pausePriority(watching, egress, ingress)
-				mu.Lock()
-				t.frames += frames
-				mu.Unlock()
-				return err
-			})
+			p.beside = append(p.beside, func(ctx context.Context) (int, error) { return pausePriority(ctx, egress, ingress) })
 		}
 	}
-	var senders sync.WaitGroup
-	start := nic.Monotonic() + int64(20*time.Millisecond)
-	for i, host := range n.Senders {
-		if i == 0 && !withElephants {
-			continue
-		}
-		fd, err := host.PacketSocket(unix.ETH_P_ALL)
-		if err != nil {
-			return nil, err
-		}
-		defer func() { _ = unix.Close(fd) }()
-		senders.Add(1)
-		task(func() (err error) {
-			defer senders.Done()
-			t.sent[i], err = nic.Run(sending, fd, adapter(n.Chain, i, obey), start, start+int64(holdSpan))
-			return err
-		})
-	}
-	senders.Wait()
-	select {
-	case <-time.After(holdDrain):
-	case <-ctx.Done():
-	}
-	stopWatching()
-	wg.Wait()
-	if t.heard, err = hearing.wait(); err != nil {
-		errs = append(errs, err)
-	}
-	after, err := n.drops()
-	t.dropped = after - before
-	return t, errors.Join(append(errs, err, context.Cause(ctx))...)
+	return p.play(ctx)
 }
 
 // links are where notifications arrive that go towards the senders, the first one
 // behind the slow egress first.
 func (n *chain) links() []*fabric.Interface {
 	return []*fabric.Interface{n.Ports[1][1], n.Ports[0][2], n.Senders[0], n.Senders[1]}
-}
-
-// drops are the packets that found no room in the queues of the switches.
-func (n *chain) drops() (sum uint64, err error) {
-	for _, p := range slices.Concat(n.Ports[:]...) {
-		q, err := p.Queue()
-		if err != nil {
-			return 0, err
-		}
-		sum += q.Dropped
-	}
-	return sum, nil
 }

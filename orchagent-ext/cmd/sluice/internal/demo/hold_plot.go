@@ -25,7 +25,7 @@ func (r *holdReport) plot(path string) error {
 			Title: name,
 			Note:  fmt.Sprintf("victims %.0f %%, elephants %.0f %%, %.0f packets dropped, deepest queue %.0f kB", 100*h.VictimGoodput, 100*h.ElephantGoodput, h.Drops, h.Deepest/1000),
 			Plots: []chart.Plot{
-				{Title: "goodput, Mbit/s", Lines: []chart.Line{rates("victims", t.received[1], victimQP, victims), rates("elephants", t.received[0], elephantQP, elephants)}},
+				{Title: "goodput, Mbit/s", Lines: []chart.Line{rates("victims", t.received[1], victimQP, victims, holdSpan), rates("elephants", t.received[0], elephantQP, elephants, holdSpan)}},
 				{Title: "slow egress queue, kB", Lines: []chart.Line{t.depths.line(slowPort)}},
 			},
 		}
@@ -33,24 +33,24 @@ func (r *holdReport) plot(path string) error {
 		courses = append(courses, c)
 	}
 	var svg bytes.Buffer
-	if err := chart.Timelines(&svg, "One priority, elephants to a slow egress, victims to a fast one", (holdSpan + holdDrain).Seconds(), courses); err != nil {
+	if err := chart.Timelines(&svg, "One priority, elephants to a slow egress, victims to a fast one", (holdSpan + drain).Seconds(), courses); err != nil {
 		return err
 	}
 	return os.WriteFile(path, svg.Bytes(), 0o644)
 }
 
-func rates(name string, r *nic.Receiver, first uint32, n int) chart.Line {
-	sums := make([]float64, (holdSpan+holdDrain)/holdBin)
+func rates(name string, r *nic.Receiver, first uint32, n int, span time.Duration) chart.Line {
+	sums := make([]float64, (span+drain)/plotBin)
 	for _, qp := range qps(first, n) {
 		for i, octets := range r.Flows[qp].Bins {
 			if i < len(sums) {
-				sums[i] += float64(octets*8) / 1e6 / holdBin.Seconds()
+				sums[i] += float64(octets*8) / 1e6 / plotBin.Seconds()
 			}
 		}
 	}
 	l := chart.Line{Name: name}
 	for i, v := range sums {
-		l.Points = append(l.Points, chart.Point{Seconds: (time.Duration(i) * holdBin).Seconds(), Value: v})
+		l.Points = append(l.Points, chart.Point{Seconds: (time.Duration(i) * plotBin).Seconds(), Value: v})
 	}
 	return l
 }

@@ -63,14 +63,7 @@ func (r *holdReport) add(name string, t, alone *trial) {
 	r.trials[name] = append(r.trials[name], t)
 	r.each[name] = append(r.each[name], t.summary(alone))
 	all := r.each[name]
-	of := func(value func(holdRun) float64) float64 {
-		var list []float64
-		for _, one := range all {
-			list = append(list, value(one))
-		}
-		slices.Sort(list)
-		return list[len(list)/2]
-	}
+	of := func(value func(holdRun) float64) float64 { return median(all, value) }
 	r.Runs[name] = holdRun{
 		VictimGoodput:   of(func(h holdRun) float64 { return h.VictimGoodput }),
 		VictimP99:       of(func(h holdRun) float64 { return h.VictimP99 }),
@@ -87,10 +80,11 @@ func (r *holdReport) add(name string, t, alone *trial) {
 }
 
 func (t *trial) summary(alone *trial) holdRun {
-	elephantOctets := goodput(t.received[0], elephantQP, elephants) + 14*goodputPackets(t.received[0], elephantQP, elephants)
+	elephantOctets := goodput(t.received[0], elephantQP, elephants, holdSettle, holdSpan)
+	elephantOctets += 14 * elephantOctets / float64(packetOctets) // the queue sends Ethernet headers, too
 	lost := float64(undelivered(&t.sent[0], t.received[0], elephantQP, elephants)) - float64(t.dropped)
 	h := holdRun{
-		VictimGoodput:   goodput(t.received[1], victimQP, victims) / goodput(alone.received[1], victimQP, victims),
+		VictimGoodput:   goodput(t.received[1], victimQP, victims, holdSettle, holdSpan) / goodput(alone.received[1], victimQP, victims, holdSettle, holdSpan),
 		VictimP99:       percentile(latencies(t.received[1], victimQP, victims), 0.99) / 1000,
 		ElephantGoodput: elephantOctets * 8 / (slowMbps * 1e6 * (holdSpan - holdSettle).Seconds()),
 		HeldLost:        max(lost, 0),
@@ -112,20 +106,16 @@ func (t *trial) hops() int {
 	return len(links)
 }
 
-// goodput is the octets of flows that arrived between the settling and the end of sending.
-func goodput(r *nic.Receiver, first uint32, n int) (sum float64) {
+// goodput is the octets of flows that arrived between two times.
+func goodput(r *nic.Receiver, first uint32, n int, from, to time.Duration) (sum float64) {
 	for _, qp := range qps(first, n) {
 		for i, octets := range r.Flows[qp].Bins {
-			if at := time.Duration(i) * holdBin; at >= holdSettle && at < holdSpan {
+			if at := time.Duration(i) * plotBin; at >= from && at < to {
 				sum += float64(octets)
 			}
 		}
 	}
 	return sum
-}
-
-func goodputPackets(r *nic.Receiver, first uint32, n int) float64 {
-	return goodput(r, first, n) / float64(packetOctets)
 }
 
 // packetOctets is the size of every IP packet of the scenario.

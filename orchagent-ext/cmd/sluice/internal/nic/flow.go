@@ -65,3 +65,18 @@ func (f *Flow) frame(b []byte, from, to roce.MAC, n uint64, at int64) ([]byte, e
 	b = append(b, make([]byte, f.Payload-StampLen)...)
 	return roce.Finish(b, ethernetLen)
 }
+
+// Communication ids of RDMA-CM are the flow's queue pair behind the side's letter.
+const (
+	commA = 0xa << 28
+	commB = 0xb << 28
+)
+
+// request builds the request of RDMA-CM that connects the flow.
+func (f *Flow) request(b []byte, from, to roce.MAC) ([]byte, error) {
+	b = roce.Ethernet{Dst: to, Src: from, EtherType: roce.EtherTypeIPv6}.Append(b[:0])
+	b = roce.IPv6Header{TrafficClass: f.TrafficClass, FlowLabel: f.Label, NextHeader: 17, HopLimit: 64, Src: f.Src.As16(), Dst: f.Dst.As16()}.Append(b)
+	b = roce.UDPHeader{SrcPort: f.SrcPort, DstPort: roce.UDPPort}.Append(b)
+	b = roce.BTH{Opcode: roce.UDSendOnly, PKey: 0xffff, DestQP: 1}.Append(b)
+	return roce.Finish(roce.CM{Attribute: roce.CMReq, LocalCommID: commA | f.SrcQP, LocalQPN: f.SrcQP}.Append(b), ethernetLen)
+}

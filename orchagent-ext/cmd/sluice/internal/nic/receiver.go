@@ -24,11 +24,15 @@ type Receiver struct {
 	Flows   map[uint32]*Received
 	Foreign uint64 // frames that are none of the flows'
 	BadICRC uint64
+	Answers map[uint32]uint32 // DestQP → SrcQP of the flows that are connected by RDMA-CM and acknowledged, each 8th packet
 
 	start  int64 // ns since 1970
 	bin    time.Duration
 	packet roce.Packet
+	answer []byte
 }
+
+const answerEvery = 8
 
 // NewReceiver expects the flows with these destination queue pairs. start (ns since
 // 1970) is where the bins begin.
@@ -40,19 +44,25 @@ func NewReceiver(start int64, bin time.Duration, destQPs ...uint32) *Receiver {
 	return r
 }
 
-// Receive takes a frame that arrived at a time (ns since 1970).
-func (r *Receiver) Receive(at int64, frame []byte) {
+// Receive takes a frame that arrived at a time (ns since 1970). It returns the frame to
+// answer with; nil: none. That is valid until the next call.
+func (r *Receiver) Receive(at int64, frame []byte) (answer []byte) {
 	var f *Received
-	if r.packet.Parse(frame, len(frame)) == nil && len(frame) >= stampAt+StampLen {
-		f = r.Flows[r.packet.DestQP()]
+	if r.packet.Parse(frame, len(frame)) == nil {
+		if m, ok := r.packet.CM(); ok && m.Attribute == roce.CMReq {
+			return r.connect(frame, m)
+		}
+		if len(frame) >= stampAt+StampLen {
+			f = r.Flows[r.packet.DestQP()]
+		}
 	}
 	if f == nil {
 		r.Foreign++
-		return
+		return nil
 	}
 	if got, want, ok := r.packet.ICRC(); !ok || got != want {
 		r.BadICRC++
-		return
+		return nil
 	}
 	offered, n := int64(binary.BigEndian.Uint64(frame[stampAt:])), binary.BigEndian.Uint64(frame[stampAt+8:])
 	f.Packets++
@@ -72,4 +82,45 @@ func (r *Receiver) Receive(at int64, frame []byte) {
 		}
 		f.Bins[bin] += int64(octets)
 	}
+	if qp, ok := r.Answers[r.packet.DestQP()]; ok && n%answerEvery == answerEvery-1 {
+		return r.ack(frame, qp)
+	}
+	return nil
+}
+
+// connect answers the request of RDMA-CM in a frame, for the flow that the queue pair in it
+// sends.
+func (r *Receiver) connect(frame []byte, m roce.CM) []byte {
+	for dest, source := range r.Answers {
+		if source == m.LocalQPN {
+			b := r.back(frame)
+			b = roce.BTH{Opcode: roce.UDSendOnly, PKey: r.packet.PKey(), DestQP: 1}.Append(b)
+			return r.finish(roce.CM{Attribute: roce.CMRep, LocalCommID: commB | dest, RemoteCommID: m.LocalCommID, LocalQPN: dest}.Append(b))
+		}
+	}
+	return nil
+}
+
+// ack acknowledges the packet in a frame, to the queue pair that sent it.
+func (r *Receiver) ack(frame []byte, qp uint32) []byte {
+	p := &r.packet
+	b := roce.BTH{Opcode: roce.RCAck, PKey: p.PKey(), DestQP: qp, PSN: p.PSN()}.Append(r.back(frame))
+	return r.finish(roce.AETH{Syndrome: 0x1f, MSN: p.PSN()}.Append(b))
+}
+
+// back begins a frame to where the last one came from, up to the UDP header.
+func (r *Receiver) back(frame []byte) []byte {
+	p := &r.packet
+	b := roce.Ethernet{Dst: roce.MAC(frame[6:12]), Src: roce.MAC(frame[:6]), EtherType: roce.EtherTypeIPv6}.Append(r.answer[:0])
+	b = roce.IPv6Header{TrafficClass: p.TrafficClass(), NextHeader: 17, HopLimit: 64, Src: p.Dst16(), Dst: p.Src16()}.Append(b)
+	return roce.UDPHeader{SrcPort: p.SrcPort(), DstPort: roce.UDPPort}.Append(b)
+}
+
+func (r *Receiver) finish(b []byte) []byte {
+	b, err := roce.Finish(b, ethernetLen)
+	if err != nil {
+		return nil // cannot be: it was put together here
+	}
+	r.answer = b
+	return b
 }

@@ -34,6 +34,18 @@ func Run(ctx context.Context, fd int, c Config, start, until int64) (Counters, e
 	s := NewSender(c, start)
 	toReal := time.Now().UnixNano() - Monotonic()
 	frame, in := make([]byte, 0, 1<<14), make([]byte, 1<<14)
+	for i := range c.Flows {
+		if !c.Connect {
+			break
+		}
+		var err error
+		if frame, err = c.Flows[i].request(frame, c.MAC, c.Next); err == nil {
+			err = send(fd, frame)
+		}
+		if err != nil {
+			return s.Counters(start), err
+		}
+	}
 	for {
 		now := Monotonic()
 		if now >= until || ctx.Err() != nil {
@@ -117,7 +129,11 @@ func Sink(ctx context.Context, fd int, r *Receiver) error {
 		n, nControl, _, _, err := unix.Recvmsg(fd, frame, control, unix.MSG_DONTWAIT)
 		switch {
 		case err == nil:
-			r.Receive(timestamp(control[:nControl]), frame[:n])
+			if answer := r.Receive(timestamp(control[:nControl]), frame[:n]); answer != nil {
+				if err := send(fd, answer); err != nil {
+					return err
+				}
+			}
 		case errors.Is(err, unix.EINTR):
 		case errors.Is(err, unix.EAGAIN):
 			if ctx.Err() != nil {

@@ -26,6 +26,7 @@ type Config struct {
 	StreamSeed uint32 // of Stream IDs, scope hash
 	Points     notify.CodePoints
 	Lifetime   time.Duration // of a Rate Advice
+	Connect    bool          // flows are connected by RDMA-CM before they send
 }
 
 // Counters of an adapter.

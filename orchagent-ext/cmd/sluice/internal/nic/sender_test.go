@@ -246,3 +246,42 @@ func TestReceiverCountsLossOrderAndLatency(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+func TestReceiverConnectsAndAcknowledges(t *testing.T) {
+	f := testFlow(0)
+	f.SrcQP, f.DestQP = 0x11, 0x22
+	r := NewReceiver(0, time.Second, f.DestQP)
+	r.Answers = map[uint32]uint32{f.DestQP: f.SrcQP}
+	a, b := roce.MAC{2, 1}, roce.MAC{2, 2}
+	request, err := f.request(nil, a, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var p roce.Packet
+	reply := r.Receive(0, request)
+	if err := p.Parse(reply, len(reply)); err != nil {
+		t.Fatal(err)
+	}
+	if m, ok := p.CM(); !ok || m.Attribute != roce.CMRep || m.LocalQPN != f.DestQP || m.RemoteCommID != commA|f.SrcQP || p.Dst() != f.Src || roce.MAC(reply[:6]) != a {
+		t.Errorf("answered %+v to %s", m, p.Dst())
+	}
+	acks := 0
+	for n := range uint64(2 * answerEvery) {
+		frame, err := f.frame(nil, a, b, n, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ack := r.Receive(0, frame); ack != nil {
+			acks++
+			if err := p.Parse(ack, len(ack)); err != nil || p.Opcode() != roce.RCAck || p.DestQP() != f.SrcQP || p.PSN() != uint32(n) {
+				t.Errorf("acknowledged %v %#x %d, %v", p.Opcode(), p.DestQP(), p.PSN(), err)
+			}
+			if got, want, ok := p.ICRC(); !ok || got != want {
+				t.Error("ICRC is wrong")
+			}
+		}
+	}
+	if acks != 2 || r.Foreign != 0 {
+		t.Errorf("%d acknowledgements, %d foreign", acks, r.Foreign)
+	}
+}
