@@ -29,7 +29,9 @@ type ObjectID uint64
 const Null ObjectID = C.SAI_NULL_OBJECT_ID
 
 // String is the id as SONiC writes it: "oid:0x…".
-func (id ObjectID) String() string { return fmt.Sprintf("oid:%#x", uint64(id)) }
+func (id ObjectID) String() string {
+	return string(strconv.AppendUint([]byte("oid:0x"), uint64(id), 16))
+}
 
 // ParseObjectID reads what [ObjectID.String] wrote.
 func ParseObjectID(s string) (ObjectID, error) {

@@ -84,7 +84,7 @@ func (e *Engine) adoptObject(r *Record) error {
 
 // adoptFlow takes over the objects of a flow. A counter whose entry is gone goes, too.
 func (e *Engine) adoptFlow(f FlowEntry, p *pinned, known map[ID]bool) error {
-	entry := p.record(f)
+	entry := &Record{Object: Object{Type: TypeACLEntry}, ID: p.entry} // what a driver looks at: flows are many
 	there := false
 	if e.flows[f] == nil {
 		var err error

@@ -3,7 +3,6 @@
 package asic
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
@@ -121,7 +120,7 @@ func (d *SAI) Exists(r *Record) (bool, error) {
 // Strays implements [Driver]: entries, counters and bindings of our own tables that
 // no record names.
 func (d *SAI) Strays(stands map[string]*Record, flows map[ID]bool) (n int, err error) {
-	known := maps.Clone(flows)
+	known := map[ID]bool{}
 	tables := map[sai.ObjectID]string{}
 	for key, r := range stands {
 		known[r.ID] = true
@@ -136,7 +135,7 @@ func (d *SAI) Strays(stands map[string]*Record, flows map[ID]bool) (n int, err e
 			continue // the library does not list them
 		}
 		for _, e := range entries {
-			if known[ID(e.String())] {
+			if id := ID(e.String()); flows[id] || known[id] {
 				continue
 			}
 			if c, err := d.lib.ACLEntryCounter(e); err == nil && c != sai.Null && !known[ID(c.String())] {
@@ -154,7 +153,7 @@ func (d *SAI) Strays(stands map[string]*Record, flows map[ID]bool) (n int, err e
 		all = nil // the library does not list them
 	}
 	for _, c := range all {
-		if known[ID(c.String())] {
+		if id := ID(c.String()); flows[id] || known[id] {
 			continue
 		}
 		if table, err := d.lib.ACLCounterTable(c); err == nil && tables[table] != "" {

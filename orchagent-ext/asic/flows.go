@@ -6,9 +6,9 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"maps"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -60,8 +60,9 @@ func parseFlowKey(key string) (f FlowEntry, ok bool) {
 	var errs [3]error
 	f.Src, errs[0] = netip.ParseAddr(words[0])
 	f.Dst, errs[1] = netip.ParseAddr(words[1])
-	_, errs[2] = fmt.Sscanf(words[2], "%06x", &f.DestQP)
-	return f, errors.Join(errs[:]...) == nil
+	qp, err := strconv.ParseUint(words[2], 16, 24)
+	f.DestQP, errs[2] = uint32(qp), err
+	return f, errs == [3]error{}
 }
 
 // record is the flow in the ledger: one row, of the entry, with the attributes in
@@ -85,9 +86,11 @@ func parsePinned(r *Record) (f FlowEntry, p pinned, ok bool) {
 	if !ok || r.Type != TypeACLEntry {
 		return f, p, false
 	}
-	if _, err := fmt.Sscanf(r.Attr(attrSetLabel), "0x%x", &p.label); err != nil {
+	label, err := strconv.ParseUint(r.Attr(attrSetLabel), 0, 20)
+	if err != nil {
 		return f, p, false
 	}
+	p.label = uint32(label)
 	p.entry = r.ID
 	if counter := r.Attr(attrCounter); !strings.HasPrefix(counter, "@") {
 		p.counter = ID(counter)
@@ -113,6 +116,9 @@ func (e *Engine) Flows(yield func(FlowEntry) bool) {
 		}
 	}
 }
+
+// Has says whether a flow has an entry.
+func (e *Engine) Has(f FlowEntry) bool { return e.flows[unlabelled(f)] != nil }
 
 // FlowCounter is the record of a flow's counter, nil where it has no entry.
 func (e *Engine) FlowCounter(f FlowEntry) *Record {
@@ -218,15 +224,21 @@ func (e *Engine) removeFlow(f FlowEntry, p *pinned) error {
 	return e.saveSome()
 }
 
-// sortedFlows are the flows in an order that is the same in each process.
-func (e *Engine) sortedFlows() []FlowEntry {
-	return slices.SortedFunc(maps.Keys(e.flows), FlowEntry.compare)
+// flowsWhere are some flows, in an order that is the same in each process.
+func (e *Engine) flowsWhere(wanted func(*pinned) bool) (flows []FlowEntry) {
+	for f, p := range e.flows {
+		if wanted(p) {
+			flows = append(flows, f)
+		}
+	}
+	slices.SortFunc(flows, FlowEntry.compare)
+	return flows
 }
 
 // leaveTable removes the entries of all flows, before their table goes. The flows
 // are forgotten where the policy does not label by entries any more.
 func (e *Engine) leaveTable() error {
-	for _, f := range e.sortedFlows() {
+	for _, f := range e.flowsWhere(func(p *pinned) bool { return p.entry != "" }) {
 		if err := e.removeFlow(f, e.flows[f]); err != nil {
 			return err
 		}
@@ -240,12 +252,8 @@ func (e *Engine) leaveTable() error {
 // restoreFlows creates the entries of flows that lost theirs with the table. A flow
 // that has no room now comes to the CPU again, and is offered then.
 func (e *Engine) restoreFlows() error {
-	for _, f := range e.sortedFlows() {
-		p := e.flows[f]
-		if p.entry != "" {
-			continue
-		}
-		err := e.addFlow(f, p)
+	for _, f := range e.flowsWhere(func(p *pinned) bool { return p.entry == "" }) {
+		err := e.addFlow(f, e.flows[f])
 		if errors.Is(err, ErrRefused) {
 			delete(e.flows, f)
 			continue
@@ -261,12 +269,7 @@ func (e *Engine) restoreFlows() error {
 // ledger has a mark while it does: what the entries of a killed process sample is
 // not known.
 func (e *Engine) sampleFlows(want sampling) error {
-	var change []FlowEntry
-	for _, f := range e.sortedFlows() {
-		if p := e.flows[f]; p.entry != "" && p.sampling != want {
-			change = append(change, f)
-		}
-	}
+	change := e.flowsWhere(func(p *pinned) bool { return p.entry != "" && p.sampling != want })
 	if len(change) == 0 {
 		return nil
 	}

@@ -14,35 +14,33 @@ import (
 // ledger is the engine's memory in STATE_DB's SLUICE_ASIC_OBJECT. Where Redis is
 // down the mirror keeps what is to be written until it is back.
 type ledger struct {
-	ctx    context.Context
-	db     *sonicdb.DB
-	mirror *sonicdb.Mirror
-	mine   func(*asic.Record) bool // of the records; nil: all
-	aside  func(rows.Row, error)   // called with rows that are not records; may be nil
+	ctx     context.Context
+	mirror  *sonicdb.Mirror
+	records []*asic.Record // that were there at first
 }
 
-// Load reads the records. A row that is none is set aside: the mirror deletes it.
-func (l *ledger) Load() ([]*asic.Record, error) {
-	all, err := l.db.Read(l.ctx, telemetry.TableObject)
+// readLedger reads the records of an earlier process. A row that is not a record is set aside,
+// of which aside is told: the mirror deletes it.
+func readLedger(ctx context.Context, mirror *sonicdb.Mirror, aside func(rows.Row, error)) ([]*asic.Record, error) {
+	all, err := mirror.Adopt(ctx, telemetry.TableObject)
 	if err != nil {
 		return nil, err
 	}
-	var records []*asic.Record
+	records := make([]*asic.Record, 0, len(all))
 	for _, row := range all {
 		r, err := asic.ParseRecord(asic.ID(row.Key), row.Fields)
 		if err != nil {
-			if l.aside != nil {
-				l.aside(row, err)
-			}
+			mirror.Delete(row.Table, row.Key)
+			aside(row, err)
 			continue
 		}
-		l.mirror.Set(row)
-		if l.mine == nil || l.mine(r) {
-			records = append(records, r)
-		}
+		records = append(records, r)
 	}
 	return records, nil
 }
+
+// Load returns the records that were there at first.
+func (l *ledger) Load() ([]*asic.Record, error) { return l.records, nil }
 
 func (l *ledger) Save(stands []*asic.Record, gone []asic.ID) error {
 	for _, id := range gone {

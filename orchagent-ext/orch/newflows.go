@@ -67,7 +67,7 @@ func (s *opened) addFlows(news []packetio.NewFlow, now time.Time) error {
 // forget forgets the flows among some that got no entry.
 func (s *opened) forget(flows []asic.FlowEntry) {
 	for _, f := range flows {
-		if s.engine.FlowCounter(f) == nil {
+		if !s.engine.Has(f) {
 			s.flows.remove(f)
 		}
 	}
@@ -85,7 +85,7 @@ func (s *opened) countFlow(f asic.FlowEntry) (packets, octets uint64, err error)
 // change of the policy has taken.
 func (s *opened) fit(capacity uint32, now time.Time) error {
 	for f := range s.flows.seen {
-		if s.engine.FlowCounter(f) == nil {
+		if !s.engine.Has(f) {
 			s.flows.remove(f)
 		}
 	}

@@ -115,20 +115,20 @@ func (s *opened) stop() {
 // What one left by another driver is removed before.
 func (o *orch) openSwitch(writing context.Context) error {
 	want := DriverOf(o.snapshot)
-	left, err := (&ledger{ctx: writing, db: o.stateDB, mirror: o.rows, aside: o.setAside}).Load()
+	records, err := readLedger(writing, o.rows, o.setAside)
 	if err != nil {
 		return err
 	}
-	count := map[Driver]int{}
-	for _, r := range left {
-		count[made(r)]++
+	left := map[Driver][]*asic.Record{}
+	for _, r := range records {
+		left[made(r)] = append(left[made(r)], r)
 	}
-	for other, n := range count {
+	for other, records := range left {
 		if other == want {
 			continue
 		}
-		if err := o.clear(writing, other); err != nil {
-			return fmt.Errorf("%d objects of the driver %s are to be removed first: %w", n, other, err)
+		if err := o.clear(writing, other, records); err != nil {
+			return fmt.Errorf("%d objects of the driver %s are to be removed first: %w", len(records), other, err)
 		}
 	}
 	var shown []rows.Row
@@ -137,7 +137,7 @@ func (o *orch) openSwitch(writing context.Context) error {
 			return err
 		}
 	}
-	if o.sw, err = o.openBy(writing, want, count[want] == 0); err != nil {
+	if o.sw, err = o.openBy(writing, want, left[want]); err != nil {
 		return err
 	}
 	o.sw.flows, o.earlier = o.earlier, flowLog{}
@@ -156,9 +156,10 @@ func (o *orch) setAside(r rows.Row, why error) {
 	o.ledgerWarning = fmt.Sprintf("a row of SLUICE_ASIC_OBJECT that sluiced did not write was set aside (%.100q): what it names may be left on the switch", r.Key)
 }
 
-// openBy opens the switch by a driver, with an engine that knows its objects.
-func (o *orch) openBy(writing context.Context, d Driver, cold bool) (done *opened, err error) {
-	sw, err := o.Open(d, o.snapshot, cold)
+// openBy opens the switch by a driver, with an engine that knows its objects: left are
+// the records of those that an earlier process created.
+func (o *orch) openBy(writing context.Context, d Driver, left []*asic.Record) (done *opened, err error) {
+	sw, err := o.Open(d, o.snapshot, len(left) == 0)
 	if err != nil {
 		return nil, err
 	}
@@ -170,8 +171,7 @@ func (o *orch) openBy(writing context.Context, d Driver, cold bool) (done *opene
 	if err := sw.SetPorts(Ports(o.snapshot)); err != nil {
 		return nil, err
 	}
-	mine := func(r *asic.Record) bool { return made(r) == d }
-	engine, err := asic.NewEngine(sw, &ledger{ctx: writing, db: o.stateDB, mirror: o.rows, mine: mine}, o.Log)
+	engine, err := asic.NewEngine(sw, &ledger{ctx: writing, mirror: o.rows, records: left}, o.Log)
 	if err != nil {
 		return nil, err
 	}
@@ -179,8 +179,8 @@ func (o *orch) openBy(writing context.Context, d Driver, cold bool) (done *opene
 }
 
 // clear removes the objects of a driver that is no longer wanted.
-func (o *orch) clear(writing context.Context, d Driver) (err error) {
-	sw, err := o.openBy(writing, d, false)
+func (o *orch) clear(writing context.Context, d Driver, left []*asic.Record) (err error) {
+	sw, err := o.openBy(writing, d, left)
 	if err != nil {
 		return err
 	}

@@ -39,6 +39,37 @@ func NewMirror(db *DB, tables ...string) *Mirror {
 	}
 }
 
+// Adopt reads the tables, makes the rows of one of them the wanted ones, as if each was
+// set, and returns them. A mirror that adopts before it first writes reads nothing
+// then.
+func (m *Mirror) Adopt(ctx context.Context, table string) ([]rows.Row, error) {
+	m.writing.Lock()
+	defer m.writing.Unlock()
+	now, err := m.db.readAll(ctx, m.tables)
+	if err != nil {
+		return nil, err
+	}
+	var all []rows.Row
+	m.change(func() {
+		for k, fields := range now {
+			now[k] = stored(fields)
+			if t, _, _ := m.db.split(k); t == table {
+				m.desired[k] = now[k]
+				all = append(all, m.db.row(k, fields))
+			} else {
+				m.touched[k] = true
+			}
+		}
+		for k := range m.desired {
+			if now[k] == nil {
+				m.touched[k] = true
+			}
+		}
+		m.written, m.all = now, false
+	})
+	return all, nil
+}
+
 // Set makes a row one with these fields and no others.
 func (m *Mirror) Set(r rows.Row) {
 	m.change(func() { m.put(m.db.redisKey(r), maps.Clone(stored(r.Fields))) })

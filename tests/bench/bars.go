@@ -34,6 +34,13 @@ var bars = []bar{
 	{pkg: "tests/e2e", benchmark: "BenchmarkTenThousandFlows", unit: "s", limit: atMost(1)},
 	{pkg: "tests/e2e", benchmark: "BenchmarkResync", unit: "s", limit: atMost(1)},
 	{pkg: "tests/e2e", benchmark: "BenchmarkRestart", unit: "s", limit: atMost(2)},
+	{pkg: "tests/e2e", benchmark: "BenchmarkRestartManyFlows", unit: "s", limit: atMost(2)}, // 50,000 flows with an entry
+	{pkg: "tests/e2e", benchmark: "BenchmarkRestartManyFlows", unit: "s-CPU"},
+	{pkg: "tests/e2e", benchmark: "BenchmarkRestartManyFlows", unit: "MiB", limit: atMost(300)},
+	{pkg: "tests/e2e", benchmark: "BenchmarkRewriteUnderAFlood", unit: "flows", limit: atLeast(32)}, // new ones, of 32
+	{pkg: "tests/e2e", benchmark: "BenchmarkRewriteUnderAFlood", unit: "s", limit: atMost(1)},       // until the last has its label
+	{pkg: "tests/e2e", benchmark: "BenchmarkRewriteUnderAFlood", unit: "cpu-percent", limit: atMost(60)},
+	{pkg: "tests/e2e", benchmark: "BenchmarkRewriteUnderAFlood", unit: "MiB", limit: atMost(250)},
 	{pkg: "orchagent-ext/ipfix", benchmark: "BenchmarkEncode/*", unit: "ns/op"},
 	{pkg: "orchagent-ext/ipfix", benchmark: "BenchmarkEncode/*", unit: "allocs/op", limit: atMost(0)},
 	{pkg: "orchagent-ext/ipfix", benchmark: "BenchmarkSendUDP", unit: "ns/op", limit: atMost(1000)}, // 1,000,000 records/s

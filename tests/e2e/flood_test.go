@@ -238,7 +238,7 @@ func BenchmarkRewriteUnderAFlood(b *testing.B) {
 	sent := stop()
 	b.ReportMetric(last.Seconds(), "s")
 	b.ReportMetric(float64(got)/float64(b.N), "flows")
-	b.ReportMetric(100*(after.cpu-before.cpu).Seconds()/elapsed.Seconds(), "%CPU")
+	b.ReportMetric(100*(after.cpu-before.cpu).Seconds()/elapsed.Seconds(), "cpu-percent")
 	b.ReportMetric(float64(after.peak), "MiB")
 	b.ReportMetric(float64(sent)/elapsed.Seconds(), "packets/s")
 }

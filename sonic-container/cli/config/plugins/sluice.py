@@ -26,7 +26,7 @@ TABLES = [
         {"name":"etcd_key_file","type":"string","help":"PEM file of this switch's key for etcd.","min":1,"max":4096},
         {"name":"etcd_password_file","type":"string","help":"File whose first line is the user's password.","min":1,"max":4096},
         {"name":"etcd_user","type":"string","help":"User of etcd.","min":1,"max":255},
-        {"name":"flow_capacity","type":"number","help":"Flows that are tracked at once.","min":1024,"max":4194304,"default":"65536"},
+        {"name":"flow_capacity","type":"number","help":"Flows that are tracked at once; with the method rewrite, those that have an entry on the switch.","min":1024,"max":4194304,"default":"65536"},
         {"name":"rc_source_qp","type":"values","help":"The source queue pair of connected services, which is not in their packets.","values":["learn","zero"],"default":"learn"},
         {"name":"stream_id_domain","type":"string","help":"Whose flows share the ids of scope global: all nodes that name the same domain.","min":1,"max":64,"pattern":"[A-Za-z0-9_.\\-]+","default":"default"},
         {"name":"stream_id_scope","type":"values","help":"Where Stream IDs of PFCM come from.","values":["hash","local","global"],"default":"hash"},
