@@ -47,10 +47,10 @@ func TestGoflow2(t *testing.T) {
 
 // exportAll exports every capture, each as an observation domain of its own: to
 // a collector one domain of one address is one series of sequence numbers.
-func (s *tool) exportAll(t *testing.T, collector string) {
+func (s *tool) exportAll(t *testing.T, collector string, more ...string) {
 	t.Helper()
 	for i, capture := range s.captures {
-		s.run(t, "export", capture, "--collector", collector, "--domain", strconv.Itoa(i+1))
+		s.run(t, append([]string{"export", capture, "--collector", collector, "--domain", strconv.Itoa(i+1)}, more...)...)
 	}
 }
 
@@ -77,7 +77,9 @@ func TestNfacctd(t *testing.T) {
 	}
 	said := daemon(t, "nfacctd", "-f", config)
 	wait(t, "nfacctd to listen", func() bool { return strings.Contains(said(), "waiting for NetFlow/IPFIX data") })
-	s.exportAll(t, "127.0.0.1:"+port)
+	// nfacctd 1.7.7 miscounts the records of variable length in a second message with such
+	// options: all elements' descriptions fit into the first one here.
+	s.exportAll(t, "127.0.0.1:"+port, "--path-mtu", "9000")
 	want := without(s.all(), func(r *flowRecord) {
 		r.FlowLabel, r.Start, r.End = 0, 0, 0
 		if r.SrcQP == noQP {

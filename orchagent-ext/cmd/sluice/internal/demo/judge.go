@@ -104,7 +104,12 @@ func labelsAt(method string, algorithm flow.Algorithm) func(*roce.Packet) uint32
 		table, now := flow.NewTable(flow.Config{}), int64(0)
 		label = func(p *roce.Packet) uint32 {
 			now++
-			return table.Label(table.Observe(p, now), algorithm)
+			f := table.Observe(p, now)
+			if _, datagram := p.DETH(); datagram {
+				// An entry does not match the source queue pair: it counts as 0.
+				return f.Label(algorithm, 0)
+			}
+			return table.Label(f, algorithm)
 		}
 	default:
 		return (*roce.Packet).FlowLabel
