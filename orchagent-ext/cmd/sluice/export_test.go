@@ -151,7 +151,9 @@ func TestExportToNobody(t *testing.T) {
 		{"--collector 127.0.0.1 --pen 0 --element-ids 600,601", "8 are wanted"},
 		{"--collector 127.0.0.1 --pen 0 --element-ids 600,601,602,603,604,605,606,65537", "element id 65535 of rdmaBTHFlags3"},
 		{"--collector 127.0.0.1 --element-ids 600,601,602,603,604,605,606,607", "go with enterprise number 0"},
-		{"--collector " + closes(t) + " --transport tcp", "not all may have arrived"},
+		// Whether the collector has closed before the last octet is sent, or after it, is the
+		// scheduler's choice.
+		{"--collector " + closes(t) + " --transport tcp", "not all may have arrived|broken pipe|connection reset"},
 		{"--collector 127.0.0.1 --sampling 0", "must be more than 0"},
 		{"--collector 127.0.0.1 --mode session", "flow, packet"},
 		{"--collector 127.0.0.1:1 --transport tcp --timeout 1ms", "connection refused"},
@@ -160,7 +162,8 @@ func TestExportToNobody(t *testing.T) {
 	} {
 		out, errs, code := sluice(nil, append([]string{"export", file}, strings.Fields(tt.args)...)...)
 		lines := slices.DeleteFunc(strings.Split(strings.TrimSpace(errs), "\n"), func(l string) bool { return strings.HasPrefix(l, "warning") })
-		if code != 1 || out != "" || !strings.Contains(lines[len(lines)-1], tt.want) {
+		said := func(want string) bool { return strings.Contains(lines[len(lines)-1], want) }
+		if code != 1 || out != "" || !slices.ContainsFunc(strings.Split(tt.want, "|"), said) {
 			t.Errorf("export %s: exit code %d, stdout %q, stderr %q; want %q", tt.args, code, out, errs, tt.want)
 		}
 	}
