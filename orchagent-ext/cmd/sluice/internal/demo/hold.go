@@ -140,19 +140,6 @@ func (n *chain) configure(ctx context.Context, run string) error {
 	return nil
 }
 
-<<<<<<< HEAD
-// A trial is what came of one run.
-type trial struct {
-	sent     [2]nic.Counters
-	received [2]*nic.Receiver
-	depths   *depths
-	dropped  uint64 // by the queues of the switches, packets
-	frames   int    // PFC frames that the model of today's switches sent
-	arrivals []arrival
-}
-
-=======
->>>>>>> main
 // trial sends the traffic once, with or without elephants.
 func (n *chain) trial(ctx context.Context, run string, withElephants bool) (*trial, error) {
 	if err := n.configure(ctx, run); err != nil {
@@ -163,40 +150,10 @@ func (n *chain) trial(ctx context.Context, run string, withElephants bool) (*tri
 		receivers: n.Receivers[:], qps: slices.Concat(qps(elephantQP, elephants), qps(victimQP, victims)),
 		ports: slices.Concat(n.Ports[:]...), links: n.links(), span: holdSpan,
 	}
-<<<<<<< HEAD
-	begin := time.Now()
-	sending, stopSending := context.WithCancel(ctx)
-	defer stopSending()
-	watching, stopWatching := context.WithCancel(ctx)
-	defer stopWatching()
-
-	var wg sync.WaitGroup
-	var mu sync.Mutex
-	var errs []error
-	task := func(do func() error) {
-		wg.Go(func() {
-			if err := do(); err != nil {
-				mu.Lock()
-				errs = append(errs, err)
-				mu.Unlock()
-				stopSending()
-			}
-		})
-	}
-	watch, err := listen(watching, n.links(), begin)
-	if err != nil {
-		return nil, err
-	}
-	for i, host := range n.Receivers {
-		fd, err := host.PacketSocket(unix.ETH_P_ALL)
-		if err != nil {
-			return nil, err
-=======
 	for i, host := range n.Senders {
 		a := adapter(n.Chain, i, obey)
 		if i == 0 && !withElephants {
 			a.Flows = nil
->>>>>>> main
 		}
 		p.senders = append(p.senders, sending{host, a})
 	}
@@ -209,41 +166,7 @@ func (n *chain) trial(ctx context.Context, run string, withElephants bool) (*tri
 			p.beside = append(p.beside, func(ctx context.Context) (int, error) { return pausePriority(ctx, egress, ingress) })
 		}
 	}
-<<<<<<< HEAD
-	var senders sync.WaitGroup
-	start := nic.Monotonic() + int64(20*time.Millisecond)
-	for i, host := range n.Senders {
-		if i == 0 && !withElephants {
-			continue
-		}
-		fd, err := host.PacketSocket(unix.ETH_P_ALL)
-		if err != nil {
-			return nil, err
-		}
-		defer func() { _ = unix.Close(fd) }()
-		senders.Add(1)
-		task(func() (err error) {
-			defer senders.Done()
-			t.sent[i], err = nic.Run(sending, fd, adapter(n.Chain, i, obey), start, start+int64(holdSpan))
-			return err
-		})
-	}
-	senders.Wait()
-	select {
-	case <-time.After(holdDrain):
-	case <-ctx.Done():
-	}
-	stopWatching()
-	wg.Wait()
-	if t.arrivals, err = watch.wait(); err != nil {
-		errs = append(errs, err)
-	}
-	after, err := n.drops()
-	t.dropped = after - before
-	return t, errors.Join(append(errs, err, context.Cause(ctx))...)
-=======
 	return p.play(ctx)
->>>>>>> main
 }
 
 // links are where notifications arrive that go towards the senders, the first one

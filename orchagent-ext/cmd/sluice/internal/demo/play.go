@@ -26,7 +26,7 @@ type playing struct {
 	receivers []*fabric.Interface
 	qps       []uint32            // DestQPs of all flows
 	ports     []*fabric.Interface // whose queues are sampled
-	links     []*fabric.Interface // where notifications are heard
+	links     []*fabric.Interface // where notifications arrive
 	answers   map[uint32]uint32   // DestQP → SrcQP of the flows that are acknowledged
 	span      time.Duration       // of sending
 
@@ -47,7 +47,7 @@ type trial struct {
 	depths   *depths
 	dropped  uint64 // by the queues, packets
 	frames   int    // messages that were sent beside
-	heard    []hearing
+	arrivals []arrival
 }
 
 // workers run until one fails.
@@ -97,7 +97,7 @@ func (p *playing) play(ctx context.Context) (t *trial, err error) {
 		}
 	}()
 
-	hearing, err := listen(watching, p.links, begin)
+	watch, err := listen(watching, p.links, begin)
 	if err != nil {
 		return nil, err
 	}
@@ -149,7 +149,7 @@ func (p *playing) play(ctx context.Context) (t *trial, err error) {
 	stopWatching()
 	w.wg.Wait()
 	errs := w.errs
-	if t.heard, err = hearing.wait(); err != nil {
+	if t.arrivals, err = watch.wait(); err != nil {
 		errs = append(errs, err)
 	}
 	after, err := p.drops()
