@@ -150,7 +150,7 @@ func sourceWarnings(s *config.Snapshot, c *flowcontrol.Config) (w []string) {
 			w = append(w, "SLUICE_PPFC|global is enabled, and SLUICE_PPFC_GATEWAY has no row: no gateway can be told, and no source is served here")
 		}
 		if c.Ingress != nil && len(c.Ingress.Serves) > 0 && len(c.Ingress.Peers) == 0 {
-			w = append(w, "this node serves prefixes of SLUICE_PPFC_GATEWAY, and SLUICE_PPFC_PEER has no row: PPFC of nobody is obeyed")
+			w = append(w, "this node serves prefixes of SLUICE_PPFC_GATEWAY, and SLUICE_PPFC_PEER has no row: no PPFC is obeyed")
 		}
 	}
 	if !advises(s) {
@@ -160,7 +160,7 @@ func sourceWarnings(s *config.Snapshot, c *flowcontrol.Config) (w []string) {
 		w = append(w, "SLUICE_RATE_ADVICE|global is enabled, and SLUICE|global has neither router_id nor router_id_v6: no advice is sent")
 	}
 	if len(c.Advice.Hosts) == 0 && c.Advice.Mask == 0 {
-		w = append(w, "SLUICE_RATE_ADVICE|global is enabled, and nobody may receive it: list hosts in SLUICE_RATE_ADVICE_HOST, or set capability=bit")
+		w = append(w, "SLUICE_RATE_ADVICE|global is enabled, and no host may receive it: list hosts in SLUICE_RATE_ADVICE_HOST, or set capability=bit")
 	}
 	if s.RateAdvice.RttUs == nil {
 		return w
