@@ -7,6 +7,7 @@
 // next method where the switch refuses, and keeps a ledger of all that it created, so
 // that the next process adopts or removes it and no object is leaked.
 //
-// Package orch calls it, from one goroutine. It never reads Redis and never
-// touches a packet.
+// The driver that calls a SAI library ([SAI]) is here; the one that writes rows for
+// SONiC's orchagent, and so uses Redis, is package orchagent below. Package orch calls
+// the engine, from one goroutine.
 package asic

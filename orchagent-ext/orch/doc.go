@@ -6,5 +6,7 @@
 //
 // One goroutine decides and acts; what it waits for comes through channels. It
 // waits for a Redis or a switch that is not there yet, and tries again what
-// failed. Nothing in it knows SAI, sockets or SONiC's tables by field.
+// failed. It reads and writes SONiC's databases through package sonicdb, programs the
+// switch through package asic, and receives packets through package packetio; of the
+// SAI library it takes types alone.
 package orch

@@ -47,7 +47,7 @@ const Off = "disabled"
 const (
 	Active   = "active"   // written, or ECMP hashes the queue pair
 	Inactive = "inactive" // not enabled
-	Failed   = "failed"   // enabled, and the switch has no means
+	Failed   = "failed"   // enabled, and the switch has no method
 )
 
 // State is SLUICE_STATE|global.
