@@ -7,6 +7,6 @@
 // One goroutine decides and acts; what it waits for comes through channels. It
 // waits for a Redis or a switch that is not there yet, and tries again what
 // failed. It reads and writes SONiC's databases through package sonicdb, programs the
-// switch through package asic, receives packets through package packetio, and runs the fast lane of package
-// flowcontrol beside them.
+// switch through package asic, receives packets through package packetio, and runs the
+// fast lane of package flowcontrol beside them.
 package orch
