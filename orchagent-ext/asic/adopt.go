@@ -37,12 +37,12 @@ func (e *Engine) adopt() error {
 			return err
 		}
 	}
-	before := maps.Clone(e.stands)
-	strays, err := e.driver.Strays(e.stands, known)
+	before := maps.Clone(e.objects)
+	strays, err := e.driver.Strays(e.objects, known)
 	if err != nil {
 		return fmt.Errorf("look for strays: %w", err)
 	}
-	for key, r := range e.stands {
+	for key, r := range e.objects {
 		if before[key] == nil {
 			e.dirty = append(e.dirty, r)
 		}
@@ -60,7 +60,7 @@ func (e *Engine) adopt() error {
 }
 
 func (e *Engine) adoptObject(r *Record) error {
-	if e.stands[r.Key] != nil {
+	if e.objects[r.Key] != nil {
 		e.gone = append(e.gone, r.ID)
 		return nil
 	}
@@ -78,7 +78,7 @@ func (e *Engine) adoptObject(r *Record) error {
 	if r.ID != written {
 		e.dirty = append(e.dirty, r)
 	}
-	e.stands[r.Key] = r
+	e.objects[r.Key] = r
 	return nil
 }
 
@@ -107,16 +107,16 @@ func (e *Engine) adoptFlow(f FlowEntry, p *pinned, known map[ID]bool) error {
 // of a flow as an object of its own. One without the other is no flow: it goes with
 // the next plan.
 func (e *Engine) adoptEarlier() {
-	for key, r := range e.stands {
+	for key, r := range e.objects {
 		f, p, ok := parsePinned(r)
-		counter := e.stands[key+suffixCounter]
+		counter := e.objects[key+suffixCounter]
 		if !ok || counter == nil || e.flows[f] != nil {
 			continue
 		}
 		p.counter = counter.ID
 		e.flows[f] = &p
-		delete(e.stands, key)
-		delete(e.stands, counter.Key)
+		delete(e.objects, key)
+		delete(e.objects, counter.Key)
 		e.gone = append(e.gone, counter.ID)
 		e.dirty = slices.DeleteFunc(e.dirty, func(d *Record) bool { return strings.HasPrefix(d.Key, key) })
 		e.dirty = append(e.dirty, p.record(f))

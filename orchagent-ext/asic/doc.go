@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package asic decides what stands on the switch for a policy, and brings it
-// there through a driver.
+// Package asic decides which objects a policy needs on the switch, and programs them
+// through a driver. The deciding part is pure: [Methods] chooses a method for each
+// need, a driver returns the objects of a policy, [Compare] returns which objects to
+// create, change and remove. The [Engine] acts: it carries the steps out, takes the
+// next method where the switch refuses, and keeps a ledger of all that it created, so
+// that the next process adopts or removes it and no object is leaked.
 //
-// What decides is pure: the methods choose the means ([Methods]), a driver says
-// which objects a policy takes, [Compare] which of them are to be created and
-// removed. The [Engine] acts: it carries the steps out, steps down a method where
-// the switch refuses, and keeps a ledger of all that it created, so that the
-// next process adopts or removes it and nothing is ever leaked.
-//
-// Package orch calls it, from one goroutine. It never reads Redis and never
-// touches a packet.
+// The driver that calls a SAI library ([SAI]) is here; the one that writes rows for
+// SONiC's orchagent, and so uses Redis, is package orchagent below. Package orch calls
+// the engine, from one goroutine.
 package asic

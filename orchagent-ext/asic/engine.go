@@ -31,21 +31,21 @@ type Driver interface {
 	// refers to, without the entries of flows.
 	Objects(p Policy, r Method, f Features) []Object
 
-	// Create creates an object. stands has the records that it refers to.
-	Create(o *Object, stands map[string]*Record) (*Record, error)
+	// Create creates an object. existing has the records that it refers to.
+	Create(o *Object, existing map[string]*Record) (*Record, error)
 
 	// Remove removes an object, or sets back what was there before.
 	Remove(r *Record) error
 
-	// Exists looks whether a record still holds. It may correct the record's
-	// attributes to what stands.
+	// Exists checks whether the object of a record is on the switch. It may correct
+	// the record's attributes to the actual ones.
 	Exists(r *Record) (bool, error)
 
-	// Strays removes what an earlier process created and no record tells of, as far
-	// as it is certain whose it is, or adds its records to stands, which has the
-	// others by key; but for the objects of flows, which known has. It returns how many
-	// there were.
-	Strays(stands map[string]*Record, known map[ID]bool) (int, error)
+	// Strays removes what an earlier process created and no record tells of, as far as
+	// it is certain whose it is, or adds its records to existing, which has the others
+	// by key; but for the objects of flows, which known has. It returns how many there
+	// were.
+	Strays(existing map[string]*Record, known map[ID]bool) (int, error)
 }
 
 // Setter is a driver that changes attributes of objects in place.
@@ -54,7 +54,7 @@ type Setter interface {
 
 	// Set makes an attribute of an object on the switch what it is in o, which may have
 	// it no more.
-	Set(r *Record, o *Object, attr string, stands map[string]*Record) error
+	Set(r *Record, o *Object, attr string, existing map[string]*Record) error
 }
 
 // Finder is a driver that finds what its process had created when it was killed,
@@ -68,10 +68,10 @@ type Finder interface {
 	Before(o *Object) *Record
 }
 
-// Ledger outlives the process: what stands on the switch.
+// Ledger records the objects on the switch. It outlives the process.
 type Ledger interface {
 	Load() ([]*Record, error)
-	Save(stands []*Record, gone []ID) error
+	Save(records []*Record, gone []ID) error
 }
 
 // Outcome is what came of a policy.
@@ -81,7 +81,7 @@ type Outcome struct {
 	Sampling Method   // how packets are sampled for export; [None]: they are not
 	Unable   string   // why they cannot be sampled; "": they can
 	Queues   uint8    // egress queues of a port
-	NoQueues string   // why there are none; "" with 0 queues: it is not known
+	NoQueues string   // why the switch has no queues; "" with 0 queues: unknown
 	Problems []string // of objects that are done without
 	Created  int
 	Removed  int
@@ -101,10 +101,10 @@ type Engine struct {
 	wants   bool   // the policy asks something of the switch
 	method  Method
 	outcome Outcome
-	stands  map[string]*Record
+	objects map[string]*Record
 	flows   map[FlowEntry]*pinned // by the flow without its label
 	fixed   map[string]bool       // attributes that the switch refused to change in place
-	without []Object              // of a shared place, that others stood in the way of
+	without []Object              // of a shared database, blocked by rows of another owner
 
 	dirty []*Record // to be saved
 	gone  []ID
@@ -119,7 +119,7 @@ func NewEngine(d Driver, l Ledger, log *slog.Logger) (*Engine, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	e := &Engine{driver: d, ledger: l, log: log, stands: map[string]*Record{}, flows: map[FlowEntry]*pinned{}, fixed: map[string]bool{}, method: None}
+	e := &Engine{driver: d, ledger: l, log: log, objects: map[string]*Record{}, flows: map[FlowEntry]*pinned{}, fixed: map[string]bool{}, method: None}
 	var err error
 	if _, shared := d.(Shared); !shared {
 		if e.methods, e.features, err = d.Probe(); err != nil {
@@ -129,15 +129,15 @@ func NewEngine(d Driver, l Ledger, log *slog.Logger) (*Engine, error) {
 	return e, e.adopt()
 }
 
-// Record is the record of a key, nil where nothing stands. Flows have none.
-func (e *Engine) Record(key string) *Record { return e.stands[key] }
+// Record is the record of a key, nil without an object. Flows have no record here.
+func (e *Engine) Record(key string) *Record { return e.objects[key] }
 
 // Len is how many objects are on the switch.
-func (e *Engine) Len() int { return len(e.stands) + 2*len(e.flows) }
+func (e *Engine) Len() int { return len(e.objects) + 2*len(e.flows) }
 
-// Reconcile brings the switch from what stands to what the policy wants, by the
-// best means that it takes. An error says that something failed which may go
-// well another time: what was done stays, and the next call goes on.
+// Reconcile brings the switch from its actual state to what the policy wants, by the
+// preferred method that the switch takes. An error says that something failed which
+// may go well another time: what was done stays, and the next call goes on.
 func (e *Engine) Reconcile(p Policy) (Outcome, error) {
 	e.wants = p.Label != nil || p.Export != nil
 	if err := e.ask(); err != nil {
@@ -167,7 +167,7 @@ func (e *Engine) Reconcile(p Policy) (Outcome, error) {
 		if err == nil || e.method == None || !errors.Is(err, ErrRefused) {
 			return e.outcome, err
 		}
-		e.log.Warn("the switch refuses; the next means is tried", "method", e.method, "why", err)
+		e.log.Warn("the switch refuses; the next method is tried", "method", e.method, "error", err)
 		e.methods.Set(e.method, Ability{Reason: err.Error()})
 	}
 }
@@ -194,7 +194,7 @@ func (e *Engine) settable(attr string) bool {
 // it makes another plan, without that.
 func (e *Engine) step() error {
 	for {
-		plan, err := Compare(e.driver.Objects(e.policy, e.method, e.features), e.stands, e.settable, e.usedByFlows()...)
+		plan, err := Compare(e.driver.Objects(e.policy, e.method, e.features), e.objects, e.settable, e.usedByFlows()...)
 		if err != nil {
 			return err
 		}
@@ -217,7 +217,7 @@ func (e *Engine) usedByFlows() []string {
 
 // carryOut returns the attribute that the switch refused to change in place.
 func (e *Engine) carryOut(p Plan) (refused string, err error) {
-	if e.method != Rewrite || containsKey(p.First, keyTable) || containsKey(p.Last, keyTable) || e.stands[keyTable] == nil {
+	if e.method != Rewrite || containsKey(p.First, keyTable) || containsKey(p.Last, keyTable) || e.objects[keyTable] == nil {
 		if err := e.leaveTable(); err != nil {
 			return "", err
 		}
@@ -256,13 +256,13 @@ func (e *Engine) carryOut(p Plan) (refused string, err error) {
 // change sets attributes of an object. The ledger has them as unknown until then.
 func (e *Engine) change(s *Step) (refused string, err error) {
 	o := &s.Object
-	r := e.stands[o.Key]
+	r := e.objects[o.Key]
 	unknown := *r
 	unknown.Attrs = slices.DeleteFunc(slices.Clone(r.Attrs), func(a Attr) bool { return slices.Contains(s.Set, a.Name) })
 	for _, name := range s.Set {
 		unknown.Attrs = append(unknown.Attrs, Attr{name, unsettled(r.Attr(name), o.Attr(name))})
 	}
-	e.stands[o.Key] = &unknown
+	e.objects[o.Key] = &unknown
 	e.dirty = append(e.dirty, &unknown)
 	if err := e.save(); err != nil {
 		return "", err
@@ -278,7 +278,7 @@ func (e *Engine) change(s *Step) (refused string, err error) {
 	}
 	now := &Record{Object: *o, ID: r.ID, Previous: r.Previous}
 	now.spec = nil
-	e.stands[o.Key] = now
+	e.objects[o.Key] = now
 	e.dirty = append(e.dirty, now)
 	e.outcome.Set++
 	return "", e.saveSome()
@@ -296,16 +296,16 @@ func (e *Engine) set(r *Record, o *Object, attr string) error {
 	if !ok {
 		return fmt.Errorf("%w: the driver changes no object in place", ErrRefused)
 	}
-	return setter.Set(r, o, attr, e.stands)
+	return setter.Set(r, o, attr, e.objects)
 }
 
 func (e *Engine) create(o *Object) error {
 	for key := range o.refs {
-		if e.stands[key] == nil {
+		if e.objects[key] == nil {
 			if o.Optional {
-				return nil // what it stands on was refused, and that was said
+				return nil // an object that it refers to was refused, and that was reported
 			}
-			return fmt.Errorf("create %s %s: %s does not stand", o.Type, o.Key, key)
+			return fmt.Errorf("create %s %s: %s is not on the switch", o.Type, o.Key, key)
 		}
 	}
 	r, err := e.make(o)
@@ -317,18 +317,18 @@ func (e *Engine) create(o *Object) error {
 	if err != nil {
 		return fmt.Errorf("create %s %s: %w", o.Type, o.Key, err)
 	}
-	e.stands[o.Key] = r
+	e.objects[o.Key] = r
 	e.dirty = append(e.dirty, r)
 	e.outcome.Created++
 	return e.saveSome()
 }
 
 func (e *Engine) remove(key string) error {
-	r := e.stands[key]
+	r := e.objects[key]
 	if err := e.driver.Remove(r); err != nil && !errors.Is(err, ErrGone) {
 		return fmt.Errorf("remove %s %s: %w", r.Type, key, err)
 	}
-	delete(e.stands, key)
+	delete(e.objects, key)
 	e.gone = append(e.gone, r.ID)
 	e.outcome.Removed++
 	return e.saveSome()

@@ -123,7 +123,7 @@ func TestStepsDownWhereTheSwitchRefuses(t *testing.T) {
 	}{
 		{"no compute", func(f *fakeSwitch, _ *Policy) { f.can[Compute] = Ability{Reason: "no such action"} }, Rewrite, "compute: no such action"},
 		{"no entries", func(f *fakeSwitch, _ *Policy) { f.refuse[TypeACLEntry] = refused }, Hash, "TABLE_FULL"},
-		{"no entries, hash not ours", func(f *fakeSwitch, p *Policy) { f.refuse[TypeACLEntry] = refused; p.ManageHash = false }, None, "manage_switch_hash"},
+		{"no entries, hash not managed", func(f *fakeSwitch, p *Policy) { f.refuse[TypeACLEntry] = refused; p.ManageHash = false }, None, "manage_switch_hash"},
 		{"no native hash", func(f *fakeSwitch, _ *Policy) {
 			f.refuse[TypeACLTable] = refused
 			f.can[Hash] = Ability{Reason: "no BTH field"}
@@ -187,7 +187,7 @@ func TestTheNextProcessTakesOver(t *testing.T) {
 	if refused, err := e.AddFlows(flows(10)); refused != 0 || err != nil {
 		t.Fatal(refused, err)
 	}
-	stood := f.keys()
+	before := f.keys()
 	f.there["oid:stray"] = &Record{Object: Object{Key: "stray"}, ID: "oid:stray"}
 	for id, r := range f.there { // gone behind our back
 		if r.Key == "flow/2001:db8::1/2001:db8::2/000003" {
@@ -209,7 +209,7 @@ func TestTheNextProcessTakesOver(t *testing.T) {
 	if _, err := e.AddFlows(flows(10)); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(stood, f.keys()); diff != "" {
+	if diff := cmp.Diff(before, f.keys()); diff != "" {
 		t.Error(diff)
 	}
 	inStep(t, e, f, l)

@@ -42,9 +42,9 @@ func (f *fakeSwitch) Objects(p Policy, r Method, features Features) []Object {
 	return Objects(p, r, features)
 }
 
-func (f *fakeSwitch) Create(o *Object, stands map[string]*Record) (*Record, error) {
+func (f *fakeSwitch) Create(o *Object, existing map[string]*Record) (*Record, error) {
 	for key := range o.refs {
-		if r := stands[key]; r == nil || f.there[r.ID] == nil {
+		if r := existing[key]; r == nil || f.there[r.ID] == nil {
 			return nil, fmt.Errorf("%s refers to %s, which is not there", o.Key, key)
 		}
 	}
@@ -77,7 +77,7 @@ func (f *fakeSwitch) Remove(r *Record) error {
 	return nil
 }
 
-func (f *fakeSwitch) Set(r *Record, o *Object, attr string, stands map[string]*Record) error {
+func (f *fakeSwitch) Set(r *Record, o *Object, attr string, existing map[string]*Record) error {
 	if err := f.fixed[attr]; err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func (f *fakeSwitch) Set(r *Record, o *Object, attr string, stands map[string]*R
 	}
 	to, there := o.value(attr)
 	for _, key := range strings.Split(to, ",") {
-		if key, ok := strings.CutPrefix(key, "@"); ok && (stands[key] == nil || f.there[stands[key].ID] == nil) {
+		if key, ok := strings.CutPrefix(key, "@"); ok && (existing[key] == nil || f.there[existing[key].ID] == nil) {
 			return fmt.Errorf("%s is to refer to %s, which is not there", o.Key, key)
 		}
 	}
@@ -113,7 +113,7 @@ func (f *fakeSwitch) Strays(known map[string]*Record, flows map[ID]bool) (n int,
 	return n, nil
 }
 
-// keys are what stands on the switch.
+// keys are the objects on the switch.
 func (f *fakeSwitch) keys() []string {
 	var keys []string
 	for _, r := range f.there {
@@ -149,14 +149,14 @@ func (l *fakeLedger) Load() (all []*Record, err error) {
 	return all, l.err
 }
 
-func (l *fakeLedger) Save(stands []*Record, gone []ID) error {
+func (l *fakeLedger) Save(records []*Record, gone []ID) error {
 	if l.err != nil {
 		return l.err
 	}
 	if l.rows == nil {
 		l.rows = map[ID]map[string]string{}
 	}
-	for _, r := range stands {
+	for _, r := range records {
 		l.rows[r.ID] = r.Fields()
 	}
 	for _, id := range gone {

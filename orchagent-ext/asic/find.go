@@ -14,8 +14,8 @@ import (
 // between, or what the attribute held.
 const prefixUnknown = "unknown:"
 
-// Connected says that other processes create objects on the switch, too. What stands
-// in no table of ours is then not looked for: it could be theirs.
+// Connected says that other processes create objects on the switch, too. An object
+// outside Sluice's tables is then not searched for: it could be theirs.
 func (d *SAI) Connected() { d.connected = true }
 
 // Before implements [Finder]. Entries, counters and bindings are found by their
@@ -74,7 +74,7 @@ func (d *SAI) find(r *Record) bool {
 	}
 	was := strings.Split(string(r.Previous), ",")
 	fresh := slices.DeleteFunc(ids, func(id sai.ObjectID) bool { return slices.Contains(was, id.String()) })
-	if len(fresh) != 1 { // it was not created, or others have created some, too
+	if len(fresh) != 1 { // it was not created, or another process has created some, too
 		return false
 	}
 	r.ID, r.Previous = ID(fresh[0].String()), ""
@@ -117,12 +117,12 @@ func (d *SAI) Exists(r *Record) (bool, error) {
 	return there, nil
 }
 
-// Strays implements [Driver]: entries, counters and bindings of our own tables that
+// Strays implements [Driver]: entries, counters and bindings of Sluice's tables that
 // no record names.
-func (d *SAI) Strays(stands map[string]*Record, flows map[ID]bool) (n int, err error) {
+func (d *SAI) Strays(existing map[string]*Record, flows map[ID]bool) (n int, err error) {
 	known := map[ID]bool{}
 	tables := map[sai.ObjectID]string{}
-	for key, r := range stands {
+	for key, r := range existing {
 		known[r.ID] = true
 		if id, err := sai.ParseObjectID(string(r.ID)); err == nil && r.Type == TypeACLTable {
 			tables[id] = key
@@ -147,7 +147,7 @@ func (d *SAI) Strays(stands map[string]*Record, flows map[ID]bool) (n int, err e
 			n++
 		}
 	}
-	n += d.claim(stands, tables, known)
+	n += d.claim(existing, tables, known)
 	all, err := d.lib.Objects(sai.KindACLCounter)
 	if err != nil {
 		all = nil // the library does not list them
@@ -169,9 +169,9 @@ func (d *SAI) Strays(stands map[string]*Record, flows map[ID]bool) (n int, err e
 	return n, nil
 }
 
-// claim adds the records of bindings of our tables, and of counters whose entries
+// claim adds the records of bindings of Sluice's tables, and of counters whose entries
 // have a record: the ledger is written in parts.
-func (d *SAI) claim(stands map[string]*Record, tables map[sai.ObjectID]string, known map[ID]bool) (n int) {
+func (d *SAI) claim(existing map[string]*Record, tables map[sai.ObjectID]string, known map[ID]bool) (n int) {
 	var found []*Record
 	for name, port := range d.ports {
 		id := ID(prefixBinding + name)
@@ -182,10 +182,10 @@ func (d *SAI) claim(stands map[string]*Record, tables map[sai.ObjectID]string, k
 			found = append(found, &Record{Object: bindingSpec{name, tables[table]}.object(), ID: id})
 		}
 	}
-	for _, r := range stands {
+	for _, r := range existing {
 		key, counts := strings.CutPrefix(r.Attr("SAI_ACL_ENTRY_ATTR_ACTION_COUNTER"), "@")
 		table, _ := strings.CutPrefix(r.Attr("SAI_ACL_ENTRY_ATTR_TABLE_ID"), "@")
-		if !counts || stands[key] != nil {
+		if !counts || existing[key] != nil {
 			continue
 		}
 		entry, err := sai.ParseObjectID(string(r.ID))
@@ -198,7 +198,7 @@ func (d *SAI) claim(stands map[string]*Record, tables map[sai.ObjectID]string, k
 	}
 	for _, r := range found {
 		r.spec = nil
-		stands[r.Key], known[r.ID] = r, true
+		existing[r.Key], known[r.ID] = r, true
 	}
 	return len(found)
 }

@@ -45,9 +45,9 @@ type mortalSAI struct {
 	*killer
 }
 
-func (d mortalSAI) Create(o *Object, stands map[string]*Record) (*Record, error) {
+func (d mortalSAI) Create(o *Object, existing map[string]*Record) (*Record, error) {
 	d.step()
-	r, err := d.SAI.Create(o, stands)
+	r, err := d.SAI.Create(o, existing)
 	d.step()
 	return r, err
 }
@@ -59,9 +59,9 @@ func (d mortalSAI) Remove(r *Record) error {
 	return err
 }
 
-func (d mortalSAI) Set(r *Record, o *Object, attr string, stands map[string]*Record) error {
+func (d mortalSAI) Set(r *Record, o *Object, attr string, existing map[string]*Record) error {
 	d.step()
-	err := d.SAI.Set(r, o, attr, stands)
+	err := d.SAI.Set(r, o, attr, existing)
 	d.step()
 	return err
 }
@@ -72,12 +72,12 @@ type mortalLedger struct {
 	*killer
 }
 
-func (l mortalLedger) Save(stands []*Record, gone []ID) error {
+func (l mortalLedger) Save(records []*Record, gone []ID) error {
 	changes := map[ID]*Record{}
 	for _, id := range gone {
 		changes[id] = nil
 	}
-	for _, r := range stands {
+	for _, r := range records {
 		changes[r.ID] = r
 	}
 	ids := slices.Sorted(maps.Keys(changes))
@@ -164,7 +164,7 @@ func (p *place) there() map[string][]sai.ObjectID {
 }
 
 // TestKilledAnywhere: at whatever step a process is killed, the next one finds all
-// that stands, makes nothing twice, and takes everything away when it is told to.
+// on the switch, creates no object twice, and removes all of them when it is told to.
 func TestKilledAnywhere(t *testing.T) {
 	library := saitest.New(t)
 	compute, rewrite := "SAI_ACL_ENTRY_ATTR_ACTION_COMPUTE_IPV6_FLOW_LABEL", "SAI_ACL_ENTRY_ATTR_ACTION_SET_IPV6_FLOW_LABEL"
@@ -245,7 +245,7 @@ func TestKilledAnywhere(t *testing.T) {
 }
 
 // TestWhatOthersCreate on a switch that sluiced is only connected to is never taken
-// for ours, not even where one of our objects may have been created.
+// for Sluice's, not even where one of Sluice's objects may have been created.
 func TestWhatOthersCreate(t *testing.T) {
 	library := saitest.New(t)
 	p := newPlace(t, library, "")

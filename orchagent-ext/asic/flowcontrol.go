@@ -8,9 +8,9 @@ import (
 	sai "sluice/sai-shim"
 )
 
-// Flows returns the library where it watches and holds single flows; nil and the reason
-// where it does not. What is set by it is no object of the engine: whoever sets it takes
-// it back.
+// Flows returns the library where it watches and holds single flows; nil and the
+// reason where it does not. What is set by it is no object of the engine: the caller
+// that sets it takes it back.
 func (d *SAI) Flows() (lib *sai.Library, why string) {
 	switch v := d.lib.Extension(); {
 	case v >= sai.ExtensionFlows:

@@ -20,11 +20,11 @@ type Features struct {
 	MinSampling uint32 // more than one of so many packets the CPU is not to get
 
 	Queues   uint8  // egress queues of a port, of the port with most
-	NoQueues string // why there are none; "" with 0 queues: it is not known
+	NoQueues string // why the switch has no queues; "" with 0 queues: unknown
 }
 
-// Sample says how packets are sampled for an export, or why they are not: then
-// means is [None]. No export: nil.
+// Sample says how packets are sampled for an export, or why they are not: then the
+// method is [None]. No export: nil.
 func (f *Features) Sample(e *Export) (means Method, unable string) {
 	if f.NoSample != "" {
 		return None, f.NoSample
@@ -38,7 +38,7 @@ func (f *Features) Sample(e *Export) (means Method, unable string) {
 	return f.Sampling, ""
 }
 
-// Objects returns what stands on the switch for a policy at a method, each object
+// Objects returns the objects of a policy at a method, each object
 // behind those that it refers to; without the entries of flows, see
 // [FlowObjects].
 //

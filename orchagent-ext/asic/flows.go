@@ -163,13 +163,13 @@ func (e *Engine) addFlow(f FlowEntry, p *pinned) error {
 	labelled := f
 	labelled.Label = p.label
 	objects := FlowObjects(e.policy, labelled)
-	counter, err := e.driver.Create(&objects[0], e.stands)
+	counter, err := e.driver.Create(&objects[0], e.objects)
 	if err != nil {
 		return fmt.Errorf("create %s %s: %w", objects[0].Type, objects[0].Key, err)
 	}
-	e.stands[counter.Key] = counter
-	entry, err := e.driver.Create(&objects[1], e.stands)
-	delete(e.stands, counter.Key)
+	e.objects[counter.Key] = counter
+	entry, err := e.driver.Create(&objects[1], e.objects)
+	delete(e.objects, counter.Key)
 	if err != nil {
 		err = fmt.Errorf("create %s %s: %w", objects[1].Type, objects[1].Key, err)
 		if removeErr := e.driver.Remove(counter); removeErr != nil && !errors.Is(removeErr, ErrGone) {

@@ -174,9 +174,9 @@ type mortalFake struct {
 	*killer
 }
 
-func (d mortalFake) Create(o *Object, stands map[string]*Record) (*Record, error) {
+func (d mortalFake) Create(o *Object, existing map[string]*Record) (*Record, error) {
 	d.step()
-	return d.fakeSwitch.Create(o, stands)
+	return d.fakeSwitch.Create(o, existing)
 }
 
 func (d mortalFake) Remove(r *Record) error {
@@ -184,9 +184,9 @@ func (d mortalFake) Remove(r *Record) error {
 	return d.fakeSwitch.Remove(r)
 }
 
-func (d mortalFake) Set(r *Record, o *Object, attr string, stands map[string]*Record) error {
+func (d mortalFake) Set(r *Record, o *Object, attr string, existing map[string]*Record) error {
 	d.step()
-	err := d.fakeSwitch.Set(r, o, attr, stands)
+	err := d.fakeSwitch.Set(r, o, attr, existing)
 	d.step()
 	return err
 }
@@ -299,7 +299,7 @@ func TestAdoptsTheLedgerOfAnEarlierVersion(t *testing.T) {
 	}
 }
 
-// TestCapacityIsExact: whoever asks, there are never more entries than the policy
+// TestCapacityIsExact: whatever is asked, there are never more entries than the policy
 // allows.
 func TestCapacityIsExact(t *testing.T) {
 	f, l := newFakeSwitch(), &fakeLedger{}

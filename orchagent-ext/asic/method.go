@@ -17,7 +17,7 @@ const (
 	Rewrite Method = "rewrite"  // an entry a flow: the label is computed on the CPU
 	Hash    Method = "hash"     // no label: ECMP hashes the destination QP, natively
 	UDFHash Method = "udf-hash" // no label: ECMP hashes the destination QP as user-defined field
-	None    Method = "none"     // nothing helps
+	None    Method = "none"     // no method
 )
 
 // The methods that sample packets to the CPU for export.
@@ -36,20 +36,20 @@ type Ability struct {
 	Reason string // for the operator: why not; or how it is known
 }
 
-// Methods says what is known of each method of one need, in order of preference.
+// Methods has what is known of each method of one need, in order of preference.
 type Methods struct {
 	methods   []Method
 	abilities map[Method]Ability
 }
 
-// NewMethods returns methods of which nothing is known: every method may be tried.
+// NewMethods returns methods whose abilities are unknown: every method may be tried.
 func NewMethods(methods []Method) Methods {
 	return Methods{methods, map[Method]Ability{}}
 }
 
 func (l Methods) clone() Methods { return Methods{l.methods, maps.Clone(l.abilities)} }
 
-// Set notes what is known of a method.
+// Set records what is known of a method.
 func (l Methods) Set(r Method, a Ability) { l.abilities[r] = a }
 
 // Choose returns the best method that is not known to fail, [None] where all do.

@@ -11,7 +11,7 @@ import (
 type Type string
 
 // The objects of the driver sai. A binding and a switch setting are attributes of
-// objects that are not ours: to remove them is to set back what was there.
+// objects that Sluice does not own: to remove them restores the value before.
 const (
 	TypeACLTable   Type = "acl-table"
 	TypeACLCounter Type = "acl-counter"
@@ -59,14 +59,14 @@ type Attr struct {
 	Value string `json:"value"`
 }
 
-// Object is something that stands on the switch, or is to.
+// Object is an object on the switch, or one to create there.
 type Object struct {
 	Key   string `json:"key"` // names it within Sluice, whatever its id
 	Type  Type   `json:"type"`
 	Attrs []Attr `json:"attributes"`
 
 	// Optional objects are done without where the switch refuses them: the
-	// operator is told, and the rest stands.
+	// operator is told, and the rest is created.
 	Optional bool `json:"-"`
 
 	spec spec // nil for what another process created
@@ -124,7 +124,7 @@ func refers(value, key string) bool {
 	return slices.Contains(strings.Split(value, ","), "@"+key)
 }
 
-// refs yields the keys of the objects that this one stands on.
+// refs yields the keys of the objects that this one refers to.
 func (o *Object) refs(yield func(key string) bool) {
 	for _, a := range o.Attrs {
 		for _, v := range strings.Split(a.Value, ",") {

@@ -238,7 +238,7 @@ func (s udfSpec) object() Object {
 		{"SAI_UDF_ATTR_BASE", "l4"},
 		{"SAI_UDF_ATTR_OFFSET", fmt.Sprint(destQPOffset)},
 	}
-	if s.hash { // FECN and BECN stand beside the queue pair: hashed, they would move a flow to another path
+	if s.hash { // FECN and BECN are beside the queue pair: hashed, they would move a flow to another path
 		attrs = append(attrs, Attr{"SAI_UDF_ATTR_HASH_MASK", fmt.Sprintf("%#08x", destQPMask)})
 	}
 	return Object{Key: s.key, Type: TypeUDF, Attrs: attrs, spec: s}

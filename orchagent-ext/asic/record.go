@@ -8,16 +8,16 @@ import (
 )
 
 // ID names an object on the switch: "oid:0x…" as SONiC writes it, or, for what
-// is set on an object that is not ours, that object and the attribute.
+// is set on an object that Sluice does not own, that object and the attribute.
 type ID string
 
-// Record is an object that stands on the switch, as the ledger remembers it.
+// Record is an object on the switch, as the ledger has it.
 type Record struct {
 	Object
 	ID ID
 
-	// Previous is what stood there before, of a binding or a switch setting: it is
-	// set back on removal. "": nothing.
+	// Previous is the value before a binding or a switch setting, which removal
+	// restores; "": none.
 	Previous ID
 }
 
@@ -36,8 +36,8 @@ var leastAttrs = map[Type]int{
 	TypeUDFMatch: 0, TypeUDFGroup: 0, TypeUDF: 0, TypeHash: 0, TypeBinding: 0, TypeSwitchHash: 1, TypeRow: 0, TypeHashField: 1, typeChanging: 0,
 }
 
-// In a row attributes stand apart by blanks, and a value may have one: rows of
-// CONFIG_DB are others', too.
+// In a row blanks separate attributes, and a value may have one: operators write rows
+// of CONFIG_DB, too.
 var (
 	escape   = strings.NewReplacer("%", "%25", " ", "%20")
 	unescape = strings.NewReplacer("%25", "%", "%20", " ")

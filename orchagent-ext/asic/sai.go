@@ -133,7 +133,7 @@ func (d *SAI) Policed() uint64 {
 	return s.RedPackets
 }
 
-// Probe implements [Driver]. What the library does not tell is left to a try.
+// Probe implements [Driver]. What the library does not report is tried.
 func (d *SAI) Probe() (Methods, Features, error) {
 	l := NewMethods(FlowLabelMethods)
 	note := func(r Method, what string, can, known bool) {
@@ -202,9 +202,9 @@ func hashUseOf(name string) (sai.HashUse, error) {
 func (d *SAI) Objects(p Policy, r Method, f Features) []Object { return Objects(p, r, f) }
 
 // Create implements [Driver].
-func (d *SAI) Create(o *Object, stands map[string]*Record) (*Record, error) {
+func (d *SAI) Create(o *Object, existing map[string]*Record) (*Record, error) {
 	r := &Record{Object: *o}
-	id, err := d.create(o.spec, refs{stands}, r)
+	id, err := d.create(o.spec, refs{existing}, r)
 	if err != nil {
 		return nil, refusal(err)
 	}
@@ -216,8 +216,8 @@ func (d *SAI) Create(o *Object, stands map[string]*Record) (*Record, error) {
 }
 
 // Set implements [Setter].
-func (d *SAI) Set(r *Record, o *Object, attr string, stands map[string]*Record) error {
-	at := refs{stands}
+func (d *SAI) Set(r *Record, o *Object, attr string, existing map[string]*Record) error {
+	at := refs{existing}
 	if s, ok := o.spec.(bindingSpec); ok {
 		return refusal(d.rebind(s, r, at))
 	}
@@ -247,7 +247,7 @@ func (d *SAI) Set(r *Record, o *Object, attr string, stands map[string]*Record) 
 	return fmt.Errorf("%w: %s of %s does not change in place", ErrRefused, attr, o.Type)
 }
 
-// rebind binds another of our tables to a port that has one.
+// rebind binds another of Sluice's tables to a port that has one.
 func (d *SAI) rebind(s bindingSpec, r *Record, at refs) error {
 	port, err := d.port(s.port)
 	if err != nil {
@@ -268,13 +268,13 @@ func (d *SAI) rebind(s bindingSpec, r *Record, at refs) error {
 }
 
 // refs finds the ids of what an object refers to.
-type refs struct{ stands map[string]*Record }
+type refs struct{ existing map[string]*Record }
 
 func (r refs) id(key string) sai.ObjectID {
-	if key == "" || r.stands[key] == nil {
+	if key == "" || r.existing[key] == nil {
 		return sai.Null
 	}
-	id, _ := sai.ParseObjectID(string(r.stands[key].ID))
+	id, _ := sai.ParseObjectID(string(r.existing[key].ID))
 	return id
 }
 
@@ -496,6 +496,6 @@ func (d *SAI) QueueStats(name string) ([]map[sai.QueueStat]uint64, error) {
 	return all, nil
 }
 
-// Close closes the library. What stands on the switch goes on, as far as the
-// library keeps it.
+// Close closes the library. The objects stay on the switch, as far as the library
+// keeps them.
 func (d *SAI) Close() error { return d.lib.Close() }

@@ -9,20 +9,20 @@ import (
 	"slices"
 )
 
-// Shared is a driver of a place that others write to, too: what stands there may
-// be changed or taken away at any time, and what the place can do may change. Its
+// Shared is a driver of a database that other processes write to, too: its rows may be
+// changed or removed at any time, and the abilities of the switch may change. Its
 // objects have ids before they are created, so the ledger has them first: a crash
 // between leaves no unrecorded object.
 type Shared interface {
 	Driver
 
 	// Foresee returns the record that Create would return. It creates nothing; what
-	// is another owner's it refuses.
+	// it refuses objects of another owner.
 	Foresee(o *Object) (*Record, error)
 }
 
-// ask asks a shared place again what it can do, where the policy wants something
-// of it: to take everything away must go well without.
+// ask probes a shared switch again if the policy needs something of it: to remove
+// everything must succeed without.
 func (e *Engine) ask() error {
 	if _, shared := e.driver.(Shared); !shared || !e.wants {
 		return nil
@@ -35,10 +35,10 @@ func (e *Engine) ask() error {
 	return nil
 }
 
-// Look looks whether what stands still does, whether the place can do what it
-// could, and whether what was refused would be now, where others may have changed
-// that. It reports whether there is something to be put right, by Reconcile.
-func (e *Engine) Look() (changed bool, err error) {
+// CheckDrift checks that the objects are as they were created, that the switch can do
+// what it could, and whether it would accept now what it refused. It reports whether
+// Reconcile has something to do.
+func (e *Engine) CheckDrift() (changed bool, err error) {
 	shared, ok := e.driver.(Shared)
 	if !ok {
 		return false, nil
@@ -57,15 +57,15 @@ func (e *Engine) Look() (changed bool, err error) {
 		}
 		changed = changed || features != e.features || !maps.Equal(methods.abilities, e.asked.abilities)
 	}
-	for _, key := range slices.Sorted(maps.Keys(e.stands)) {
-		r := e.stands[key]
+	for _, key := range slices.Sorted(maps.Keys(e.objects)) {
+		r := e.objects[key]
 		was := r.Object
 		there, err := e.driver.Exists(r)
 		if err != nil {
 			return changed, fmt.Errorf("look for %s: %w", r.ID, err)
 		}
 		if !there {
-			delete(e.stands, key)
+			delete(e.objects, key)
 			e.gone = append(e.gone, r.ID)
 		}
 		changed = changed || !there || !r.same(&was)
@@ -73,7 +73,7 @@ func (e *Engine) Look() (changed bool, err error) {
 	return changed, nil
 }
 
-// make creates an object; of a shared place the ledger knows it before.
+// make creates an object; with a shared driver the ledger has it before.
 func (e *Engine) make(o *Object) (*Record, error) {
 	shared, ok := e.driver.(Shared)
 	if !ok {
@@ -87,12 +87,12 @@ func (e *Engine) make(o *Object) (*Record, error) {
 	if err := e.save(); err != nil {
 		return nil, err
 	}
-	created, err := shared.Create(o, e.stands)
+	created, err := shared.Create(o, e.objects)
 	switch {
 	case errors.Is(err, ErrRefused):
 		e.gone = append(e.gone, r.ID)
-	case err != nil: // it stands or not: whatever comes next removes it first
-		e.stands[o.Key] = &Record{Object: Object{Key: o.Key, Type: o.Type}, ID: r.ID, Previous: r.Previous}
+	case err != nil: // it exists or not: the next attempt removes it first
+		e.objects[o.Key] = &Record{Object: Object{Key: o.Key, Type: o.Type}, ID: r.ID, Previous: r.Previous}
 	}
 	return created, err
 }
@@ -102,7 +102,7 @@ func (e *Engine) make(o *Object) (*Record, error) {
 func (e *Engine) makeFound(o *Object) (*Record, error) {
 	finder, ok := e.driver.(Finder)
 	if !ok {
-		return e.driver.Create(o, e.stands)
+		return e.driver.Create(o, e.objects)
 	}
 	if before := finder.Before(o); before != nil {
 		before.spec = nil
@@ -113,5 +113,5 @@ func (e *Engine) makeFound(o *Object) (*Record, error) {
 		}
 		e.gone = append(e.gone, before.ID)
 	}
-	return e.driver.Create(o, e.stands)
+	return e.driver.Create(o, e.objects)
 }

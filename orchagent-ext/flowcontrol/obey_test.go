@@ -200,7 +200,7 @@ func TestWatchdogReleases(t *testing.T) {
 	}
 }
 
-// The fast lane goes by a clock that nobody sets; a message whose arrival is not known,
+// The fast lane goes by a clock that cannot be set; a message whose arrival is not known,
 // since the other clock was set, is obeyed and not measured.
 func TestMessageWithoutATime(t *testing.T) {
 	f := newFake(t, config())

@@ -13,7 +13,7 @@ type Ignored struct {
 }
 
 // Add counts packets that were ignored at time now (ns since 1970). octets is their
-// length, 0 where nobody saw it: packets that did not fit into a ring.
+// length, 0 where it was not seen: packets that did not fit into a ring.
 func (i *Ignored) Add(packets, octets uint64, now int64) {
 	i.mu.Lock()
 	defer i.mu.Unlock()

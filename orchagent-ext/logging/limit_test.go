@@ -19,7 +19,7 @@ func TestStorm(t *testing.T) {
 	log := slog.New(limit(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug}), func() time.Time { return now }))
 	lines := func() int { n := strings.Count(out.String(), "\n"); out.Reset(); return n }
 	for i := range 1000 {
-		log.With("peer", i).WithGroup("a").Warn("client refused", "why", i) // one message, whoever says it
+		log.With("peer", i).WithGroup("a").Warn("client refused", "why", i) // one message, from any peer
 	}
 	if n := lines(); n != most {
 		t.Errorf("%d lines of a storm, want %d", n, most)

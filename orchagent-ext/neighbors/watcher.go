@@ -119,14 +119,14 @@ func (w *Watcher) follow(ctx context.Context, handle *netlink.Handle, heard <-ch
 			failed = ""
 		} else if failed != err.Error() {
 			failed = err.Error()
-			w.log.Warn("neighbors cannot be read; trying again", "why", err)
+			w.log.Warn("neighbors cannot be read; trying again", "error", err)
 		}
 		wait := look
 		for name, p := range missing {
 			if time.Since(asked[name]) >= solicitGap {
 				asked[name] = time.Now()
 				if err := w.solicit(handle, p); err != nil {
-					w.log.Debug("a router cannot be asked for", "port", name, "why", err)
+					w.log.Debug("a router cannot be asked for", "port", name, "error", err)
 				} else {
 					w.solicited.Add(1)
 				}

@@ -15,7 +15,7 @@ const (
 	protoICMPv4      = 1
 	protoUDP         = 17
 	protoRouting     = 43
-	protoAH          = 51 // RFC 4302: what IPsec verified, or nobody; see require_mark
+	protoAH          = 51 // RFC 4302: verified by IPsec or not at all; see require_mark
 	protoICMPv6      = 58
 	protoNone        = 59
 	protoDestOptions = 60

@@ -20,7 +20,7 @@ import (
 const featureTime = 2 * time.Second
 
 // end leaves the switch as it is, so that the next process takes over, or takes
-// everything of ours with it where none is to come.
+// removes all of Sluice's objects if there will be none.
 func (o *orch) end(writing context.Context) error {
 	var errs []error
 	if o.sw != nil {
@@ -59,7 +59,7 @@ func (o *orch) comesBack(ctx context.Context) bool {
 	defer stop()
 	all, err := o.configDB.Read(ctx, "FEATURE", "SLUICE") // as they are now: the loop may not have heard yet
 	if err != nil {
-		o.Log.Warn("objects are left on the switch: it is unknown whether the feature was disabled", "why", err)
+		o.Log.Warn("objects are left on the switch: it is unknown whether the feature was disabled", "error", err)
 		return true
 	}
 	for _, r := range all {
@@ -71,8 +71,8 @@ func (o *orch) comesBack(ctx context.Context) bool {
 	return true
 }
 
-// takeOff takes everything of ours off the switch, and then from STATE_DB and
-// COUNTERS_DB. While something may stand on the switch its rows stay.
+// takeOff removes all of Sluice's objects from the switch, and then its rows from
+// STATE_DB and COUNTERS_DB. While an object may be on the switch its rows stay.
 func (o *orch) takeOff(ctx context.Context) error {
 	if o.sw == nil {
 		left, err := o.stateDB.Read(ctx, telemetry.TableObject)
@@ -81,7 +81,7 @@ func (o *orch) takeOff(ctx context.Context) error {
 		}
 		if len(left) > 0 { // of an earlier process; this one has not come that far
 			if err := o.openAsConfigured(ctx); err != nil {
-				return fmt.Errorf("%d objects of ours stay, which sluiced --remove takes off another time: %w", len(left), err)
+				return fmt.Errorf("%d objects of Sluice stay on the switch; sluiced --remove removes them later: %w", len(left), err)
 			}
 		}
 	}
@@ -97,10 +97,10 @@ func (o *orch) takeOff(ctx context.Context) error {
 	return errors.Join(o.rows.Flush(ctx), o.counters.Flush(ctx), o.warm.forget(ctx))
 }
 
-// Remove takes everything of ours off the switch, and the rows of our models from
-// STATE_DB and COUNTERS_DB, whoever wrote them. It is for when Run ended without
-// doing so, as it was killed, and is not to come again. Where the switch cannot be
-// opened nothing is changed.
+// Remove removes all of Sluice's objects from the switch, and the rows of its models
+// from STATE_DB and COUNTERS_DB, of whichever process. It is for when Run ended
+// without doing so, as it was killed, and is not to come again. Where the switch
+// cannot be opened nothing is changed.
 func Remove(ctx context.Context, c Config) error {
 	o, closed, err := open(c)
 	if err != nil {
@@ -130,7 +130,7 @@ func (o *orch) openAsConfigured(ctx context.Context) error {
 	return o.openSwitch(ctx)
 }
 
-// deleteTables deletes the rows of our models from a database.
+// deleteTables deletes the rows of Sluice's models from a database.
 func deleteTables(ctx context.Context, db *sonicdb.DB) error {
 	all, err := db.Read(ctx, rows.Tables(db.Name)...)
 	if err != nil {

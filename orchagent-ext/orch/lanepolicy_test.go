@@ -96,10 +96,10 @@ func TestLaneWarnings(t *testing.T) {
 	s := snapshot(t, port0, port4, fabric4, edge0, []string{"SLUICE", "global", "stream_id_scope=local"},
 		[]string{"SLUICE_PFCM", "global", "admin_state=enabled", "allow_loss=true"})
 	c := flowControl(s)
-	known := map[string]neighbors.Port{"Ethernet4": {Index: 1, Why: "nobody answers"}, "Ethernet0": {Why: "a host"}}
+	known := map[string]neighbors.Port{"Ethernet4": {Index: 1, Why: "no answer"}, "Ethernet0": {Why: "a host"}}
 	c.Ports = controlPorts(s, known, fakePorts{}.PortID)
 	w := laneWarnings(s, c, known)
-	for _, want := range []string{"allow_loss is ignored", "scope hash", "no port of SLUICE_PORT has a threshold", "no neighbor by Ethernet4: nobody answers"} {
+	for _, want := range []string{"allow_loss is ignored", "scope hash", "no port of SLUICE_PORT has a threshold", "no neighbor by Ethernet4: no answer"} {
 		if !slices.ContainsFunc(w, func(s string) bool { return strings.Contains(s, want) }) {
 			t.Errorf("no warning says %q: %q", want, w)
 		}

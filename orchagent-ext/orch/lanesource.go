@@ -161,7 +161,7 @@ func sourceWarnings(s *config.Snapshot, c *flowcontrol.Config) (w []string) {
 		w = append(w, "SLUICE_RATE_ADVICE|global is enabled, and SLUICE|global has neither router_id nor router_id_v6: no advice is sent")
 	}
 	if len(c.Advice.Hosts) == 0 && c.Advice.Mask == 0 {
-		w = append(w, "SLUICE_RATE_ADVICE|global is enabled, and nobody may receive it: list hosts in SLUICE_RATE_ADVICE_HOST, or set capability=bit")
+		w = append(w, "SLUICE_RATE_ADVICE|global is enabled, and no host may receive it: list hosts in SLUICE_RATE_ADVICE_HOST, or set capability=bit")
 	}
 	if s.RateAdvice.RttUs == nil {
 		return w

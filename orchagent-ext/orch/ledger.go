@@ -42,11 +42,11 @@ func readLedger(ctx context.Context, mirror *sonicdb.Mirror, aside func(rows.Row
 // Load returns the records that were there at first.
 func (l *ledger) Load() ([]*asic.Record, error) { return l.records, nil }
 
-func (l *ledger) Save(stands []*asic.Record, gone []asic.ID) error {
+func (l *ledger) Save(records []*asic.Record, gone []asic.ID) error {
 	for _, id := range gone {
 		l.mirror.Delete(telemetry.TableObject, string(id))
 	}
-	for _, r := range stands {
+	for _, r := range records {
 		l.mirror.Set(rows.Row{Table: telemetry.TableObject, Key: string(r.ID), Fields: r.Fields()})
 	}
 	// The mirror tries again what Redis does not take now.

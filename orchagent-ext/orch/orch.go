@@ -72,7 +72,7 @@ func Run(ctx context.Context, c Config) error {
 			return err
 		}
 		f.note(failed, began, c.Now())
-		c.Log.Error("the loop ended by a fault, and is started again", "why", failed, "faults", f.count, "in", f.delay)
+		c.Log.Error("the loop ended by a fault, and is started again", "error", failed, "faults", f.count, "in", f.delay)
 	}
 }
 
@@ -179,7 +179,7 @@ type orch struct {
 
 	ledgerWarning string // of rows of the ledger that were set aside; "": there were none
 
-	lastErr  error // nil: what is configured stands
+	lastErr  error // nil: the configuration is in force
 	errAt    time.Time
 	countErr error
 	retry    time.Duration
@@ -239,7 +239,7 @@ func (o *orch) loop(ctx, writing context.Context, g tasks) error {
 				again.Reset(o.backoff())
 			}
 		case <-ticker.C:
-			if o.look() {
+			if o.checkDrift() {
 				again.Reset(0)
 			}
 			if ctx.Err() == nil { // a Redis that hangs has held up the look
@@ -254,7 +254,7 @@ func (o *orch) loop(ctx, writing context.Context, g tasks) error {
 
 // change takes what changed in CONFIG_DB, and returns when to act on it. A database
 // that has lost all ports is one that SONiC has not loaded again yet: until it
-// has, what stood stays in force.
+// has, the configuration before stays in force.
 func (o *orch) change(ctx context.Context, b sonicdb.Batch) time.Duration {
 	if o.snapshot == nil {
 		o.remember(ctx)
@@ -270,7 +270,7 @@ func (o *orch) change(ctx context.Context, b sonicdb.Batch) time.Duration {
 	}
 	o.snapshot = snapshot
 	for i := range rejected {
-		o.Log.Warn("a row is not in force", "why", &rejected[i])
+		o.Log.Warn("a row is not in force", "error", &rejected[i])
 		o.rejectedAt[rejected[i].Table+"|"+rejected[i].Key] = o.Now()
 	}
 	o.settling = o.settling || o.unloaded
@@ -291,7 +291,7 @@ func (o *orch) note(err error) {
 		return
 	}
 	if o.lastErr == nil || o.lastErr.Error() != err.Error() {
-		o.Log.Error("the switch is not as configured; trying again", "why", err)
+		o.Log.Error("the switch is not as configured; trying again", "error", err)
 	}
 	o.lastErr, o.errAt = err, o.Now()
 }
@@ -338,7 +338,7 @@ func (o *orch) reconcile(ctx, writing context.Context, g tasks) error {
 	p := Policy(o.snapshot)
 	outcome, err := o.sw.engine.Reconcile(p)
 	if outcome.Method != o.sw.outcome.Method || outcome.Reason != o.sw.outcome.Reason {
-		o.Log.Info("flow labels", "method", outcome.Method, "why", outcome.Reason)
+		o.Log.Info("flow labels", "method", outcome.Method, "reason", outcome.Reason)
 	}
 	for _, problem := range outcome.Problems {
 		o.Log.Warn("done without", "object", problem)

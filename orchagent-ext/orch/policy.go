@@ -58,7 +58,7 @@ func Policy(s *config.Snapshot) asic.Policy {
 
 func disabled(s *config.Snapshot) bool { return s.Global.AdminState == config.Disabled }
 
-// outlives says whether what stands on the switch is to outlive the daemon.
+// outlives says whether objects on the switch outlive the daemon.
 func outlives(s *config.Snapshot) bool { return s.Global.WarmRestart == config.Enabled }
 
 // Ports are the rows of PORT.
@@ -85,7 +85,7 @@ func sluicePorts(s *config.Snapshot) map[string]bool {
 	return ports
 }
 
-// readerConfig is the packet path that a means takes: the CPU sees packets only
+// readerConfig is the packet path that a method takes: the CPU sees packets only
 // where it computes the labels or exports flows. nil: none.
 func readerConfig(s *config.Snapshot, p asic.Policy, r asic.Method, export func([]ipfix.Record), learned func(packetio.Pair), now func() time.Time) *packetio.Config {
 	c := &packetio.Config{Labels: r == asic.Rewrite && p.Label != nil, Capacity: int(p.FlowCapacity), Now: now}
@@ -108,7 +108,7 @@ func readerConfig(s *config.Snapshot, p asic.Policy, r asic.Method, export func(
 	return c
 }
 
-// warnings are what the operator should know of a configuration that stands.
+// warnings are what the operator should know of a configuration in force.
 func warnings(s *config.Snapshot, p asic.Policy, o asic.Outcome) []string {
 	w := slices.Clone(o.Problems)
 	if s.IPFIX.AdminState == config.Enabled && !exports(s) {
@@ -125,7 +125,7 @@ func warnings(s *config.Snapshot, p asic.Policy, o asic.Outcome) []string {
 		w = append(w, "flow labels are enabled, and no port is to be labelled: SLUICE_PORT has no edge port and none with flow_label=enabled")
 	}
 	if o.Method == asic.None {
-		w = append(w, "the switch has no means for flow labels: "+o.Reason)
+		w = append(w, "the switch has no method for flow labels: "+o.Reason)
 	}
 	if p.Label.Outer && o.Method != asic.Compute && o.Method != asic.None {
 		w = append(w, fmt.Sprintf("tunnels=outer of SLUICE_FLOW_LABEL|global has no effect: the method %s cannot label tunnels, compute can", o.Method))

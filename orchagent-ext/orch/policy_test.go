@@ -112,8 +112,8 @@ func TestWarnings(t *testing.T) {
 		{"managed", managed, asic.Outcome{Method: asic.Rewrite}, nil},
 		{"by queue pair", managed, asic.Outcome{Method: asic.Hash}, nil},
 		{"no port", snapshot(t, port0, on), asic.Outcome{Method: asic.Hash}, []string{"no port is to be labelled"}},
-		{"no means", managed, asic.Outcome{Method: asic.None, Reason: "compute: no"}, []string{"no means for flow labels: compute: no"}},
-		{"no means by rows, and no port is needed", rowed, asic.Outcome{Method: asic.None, Reason: "compute: no"}, []string{"no means for flow labels", "ECMP does not hash the flow label"}},
+		{"no method", managed, asic.Outcome{Method: asic.None, Reason: "compute: no"}, []string{"no method for flow labels: compute: no"}},
+		{"no method by rows, and no port is needed", rowed, asic.Outcome{Method: asic.None, Reason: "compute: no"}, []string{"no method for flow labels", "ECMP does not hash the flow label"}},
 		{"by rows", rowed, asic.Outcome{Method: asic.Hash}, nil},
 		{"tunnels", tunnels, asic.Outcome{Method: asic.Compute}, nil},
 		{"tunnels by rewrite", tunnels, asic.Outcome{Method: asic.Rewrite}, []string{"the method rewrite cannot label tunnels"}},
@@ -147,7 +147,7 @@ func TestReaderConfig(t *testing.T) {
 		metering.Biflow = !metering.Biflow
 		other.Metering = &metering
 		if !same(*c, *c) || same(*c, other) {
-			t.Errorf("mode %s: another mode is to begin again, and the same is not", mode)
+			t.Errorf("mode %s: another mode must restart, and the same must not", mode)
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"sluice/yang/rows"
 )
 
-// publish says in STATE_DB what stands. Before the ledger was read nothing is
+// publish writes the state to STATE_DB. Before the ledger was read nothing is
 // written but what cannot harm it.
 func (o *orch) publish(ctx context.Context) {
 	s := telemetry.State{
@@ -170,7 +170,7 @@ func (o *orch) count() {
 
 	err = errors.Join(errs...)
 	if err != nil && o.countErr == nil {
-		o.Log.Warn("counters cannot be read", "why", err)
+		o.Log.Warn("counters cannot be read", "error", err)
 	}
 	o.countErr = err
 }

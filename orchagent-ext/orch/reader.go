@@ -36,7 +36,7 @@ func (r *reader) restart(ctx context.Context, g tasks, source packetio.Source, c
 	return r
 }
 
-// stopped ends the packet path, which gives out what its flows have counted.
+// stopped ends the packet path, which exports what its flows have counted.
 func (r *reader) stopped() *reader {
 	if r != nil {
 		r.stop()
@@ -46,7 +46,7 @@ func (r *reader) stopped() *reader {
 }
 
 // same compares what the operator can change. Another exporter ends the reader
-// before it begins itself, so it is not looked at.
+// before it begins itself, so it is not compared.
 func same(a, b packetio.Config) bool {
 	metering := a.Metering != nil
 	if (a.Learned != nil) != (b.Learned != nil) {

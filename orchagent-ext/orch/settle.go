@@ -25,12 +25,12 @@ var errLoading = errors.New("CONFIG_DB is being loaded (" + initialized + " is 0
 func (o *orch) remember(ctx context.Context) {
 	known, err := o.keeper.read()
 	if err != nil {
-		o.Log.Warn("rows that were in force before cannot be read", "why", err)
+		o.Log.Warn("rows that were in force before cannot be read", "error", err)
 	}
 	o.state.Remember(known)
 	errs, err := o.stateDB.Read(ctx, telemetry.TableConfigError)
 	if err != nil {
-		o.Log.Warn("last good rows of an earlier process cannot be read", "why", err)
+		o.Log.Warn("last good rows of an earlier process cannot be read", "error", err)
 	}
 	o.state.Remember(telemetry.LastGood(errs))
 	if len(known) == 0 {

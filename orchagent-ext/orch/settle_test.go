@@ -29,7 +29,7 @@ func TestStartSettles(t *testing.T) {
 	}{
 		"a first start":                    {nil, false, false, []rows.Row{port}, 0},
 		"all is there":                     {[]rows.Row{port, label}, false, true, []rows.Row{port, label}, 0},
-		"a row of ours is missing":         {[]rows.Row{port, label}, false, true, []rows.Row{port}, settle},
+		"a row of Sluice is missing":       {[]rows.Row{port, label}, false, true, []rows.Row{port}, settle},
 		"a port is missing":                {[]rows.Row{port, label}, false, true, []rows.Row{label}, settle},
 		"not known what was in force":      {nil, false, true, []rows.Row{port, label}, settle},
 		"known of other databases":         {[]rows.Row{port, label}, true, true, []rows.Row{port, label}, settle},

@@ -31,7 +31,7 @@ func entries(labels ...uint32) []asic.FlowEntry {
 	return all
 }
 
-// tableScope has the ids that stand in it, and remembers what it was told.
+// tableScope has the ids that are in it, and records its calls.
 type tableScope struct {
 	noScope
 	ids     map[uint32]uint16 // by label
@@ -125,7 +125,7 @@ func TestHashScope(t *testing.T) {
 	}
 }
 
-// TestLocalScopeOutlivesTheDaemon: rows that stand say which ids flows have.
+// TestLocalScopeOutlivesTheDaemon: the rows in STATE_DB say which ids flows have.
 func TestLocalScopeOutlivesTheDaemon(t *testing.T) {
 	start := func(before *streamIDs, shown []asic.FlowEntry) *streamIDs {
 		s := &streamIDs{}

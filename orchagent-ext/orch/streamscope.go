@@ -66,7 +66,7 @@ func (h hashScope) want(k flow.Key) (uint16, error) {
 	return flow.HashStreamID(h.seed, k.Src, k.Dst, k.FlowLabel), nil
 }
 
-// localScope allots.
+// localScope allocates.
 type localScope struct {
 	noScope
 	ids *flow.LocalStreamIDs
@@ -107,7 +107,7 @@ func globalConfig(c *config.Global) streamid.Config {
 func newGlobalScope(ctx context.Context, g tasks, of streamid.Config) scope {
 	ids, err := streamid.New(of)
 	if err != nil {
-		of.Log.Warn("no flow gets a stream id", "why", err)
+		of.Log.Warn("no flow gets a stream id", "error", err)
 		return noScope{why: err}
 	}
 	ctx, end := context.WithCancel(ctx)

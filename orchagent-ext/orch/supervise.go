@@ -74,7 +74,7 @@ func guard(log *slog.Logger, f func() error) (err error) {
 	defer func() {
 		if what := recover(); what != nil {
 			stack := debug.Stack()
-			log.Error("panic", "why", what, "stack", string(stack[:min(len(stack), stackShown)]))
+			log.Error("panic", "error", what, "stack", string(stack[:min(len(stack), stackShown)]))
 			err = &fault{fmt.Errorf("panic: %v", what)}
 		}
 	}()

@@ -38,7 +38,7 @@ type Switch interface {
 	// Queues returns counters of the egress queues of ports, as far as they are known.
 	Queues(ports map[string]bool) ([]telemetry.Queue, error)
 
-	// Warnings are what the operator should know of what stands.
+	// Warnings are what the operator should know of the objects on the switch.
 	Warnings() []string
 
 	// RingFull returns how many packets to the CPU found the receive ring full.
@@ -47,7 +47,7 @@ type Switch interface {
 	// Policed returns how many packets to the CPU were more than the policy's CPU allows.
 	Policed() uint64
 
-	// Close leaves what stands standing.
+	// Close leaves the objects on the switch.
 	Close() error
 }
 
@@ -152,7 +152,7 @@ func (o *orch) openSwitch(writing context.Context) error {
 // setAside says that a row of the ledger is no record. What it was of, the driver
 // finds among the strays, if it can.
 func (o *orch) setAside(r rows.Row, why error) {
-	o.Log.Warn("a row of the ledger is set aside: sluiced did not write it", "key", fmt.Sprintf("%.100q", r.Key), "fields", fmt.Sprintf("%.1000q", fmt.Sprint(r.Fields)), "why", fmt.Sprintf("%.200s", why))
+	o.Log.Warn("a row of the ledger is set aside: sluiced did not write it", "key", fmt.Sprintf("%.100q", r.Key), "fields", fmt.Sprintf("%.1000q", fmt.Sprint(r.Fields)), "error", fmt.Sprintf("%.200s", why))
 	o.ledgerWarning = fmt.Sprintf("a row of SLUICE_ASIC_OBJECT that sluiced did not write was set aside (%.100q): what it names may be left on the switch", r.Key)
 }
 
@@ -217,21 +217,21 @@ func (o *orch) reopen(writing context.Context) error {
 	return errors.Join(o.closeSwitch(), o.openSwitch(writing))
 }
 
-// look looks whether others have changed what stands, and reports whether there is
-// something to be put right. What failed, and what SONiC is loading again, is left
-// to whoever waits for it.
-func (o *orch) look() bool {
+// checkDrift checks whether other processes have changed Sluice's objects, and reports
+// whether there is something to correct. What failed, and what SONiC is loading again,
+// is left to the caller that waits for it.
+func (o *orch) checkDrift() bool {
 	if o.sw == nil || o.lastErr != nil || o.unloaded || o.settling {
 		return false
 	}
 	if s, ok := o.sw.Switch.(interface{ PortsChanged() bool }); ok && s.PortsChanged() {
 		return true
 	}
-	changed, err := o.sw.engine.Look()
+	changed, err := o.sw.engine.CheckDrift()
 	if err != nil {
 		o.note(err)
 	} else if changed {
-		o.Log.Info("others have changed what stands, or what the switch can do")
+		o.Log.Info("other processes have changed objects of Sluice, or the abilities of the switch have changed")
 	}
 	return changed || err != nil
 }

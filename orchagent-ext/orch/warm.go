@@ -17,7 +17,7 @@ const (
 	tableWarm       = "WARM_RESTART_TABLE"        // a process: state, restore_count
 )
 
-// Names of ours: the service is the container's and the feature's, too.
+// Names of Sluice: the service is the container's and the feature's, too.
 const (
 	service = "sluice"
 	process = "sluiced"
@@ -26,7 +26,7 @@ const (
 // States of a warm start, in this order; SONiC waits for the last one.
 const (
 	warmInitialized = "initialized" // the process runs
-	warmRestored    = "restored"    // it took over what stands on the switch
+	warmRestored    = "restored"    // it adopted the objects on the switch
 	warmReplayed    = "replayed"    // it knows what is configured
 	warmReconciled  = "reconciled"  // the switch is as configured
 

@@ -69,7 +69,7 @@ type Config struct {
 	Now       func() time.Time
 	Metering  *Metering // nil: nothing is exported
 
-	// Learned is told source queue pairs, each now and then. It must not wait. nil: nobody
+	// Learned is told source queue pairs, each now and then. It must not wait. May be nil
 	// wants to know.
 	Learned func(Pair)
 }

@@ -16,7 +16,7 @@ import (
 // mostDirty is how many rows are read one by one; of more, all are read.
 const mostDirty = 20000
 
-// events collects what changed until somebody takes it.
+// events collects changes until take is called.
 type events struct {
 	wake chan struct{} // of capacity 1
 
@@ -104,8 +104,9 @@ func (w *watcher) subscribe(ctx context.Context) (e *events, stop func()) {
 // optionEvents is Redis' setting of what events it sends.
 const optionEvents = "notify-keyspace-events"
 
-// checkEvents looks whether Redis sends events at all, which a stock one does not,
-// and says so when that changes. A Redis that does not tell may send none.
+// checkEvents checks whether Redis sends events at all, which a stock one does not,
+// and says so when that changes. A Redis that hides its settings counts as one that
+// sends none.
 func (w *watcher) checkEvents(ctx context.Context) error {
 	answer, err := w.db.client.ConfigGet(ctx, optionEvents).Result()
 	if err != nil && !isRefusal(err) {
@@ -134,8 +135,8 @@ func (db *DB) eventsRemedy() string {
 	return "redis-cli " + at + " config set " + optionEvents + " KEA"
 }
 
-// isRefusal reports whether Redis is up and knows no such command, or does not
-// let us use it.
+// isRefusal reports whether Redis is up and knows no such command, or does not allow
+// it.
 func isRefusal(err error) bool {
 	return redis.HasErrorPrefix(err, "unknown command") || redis.HasErrorPrefix(err, "NOPERM")
 }

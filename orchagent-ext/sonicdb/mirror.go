@@ -162,7 +162,7 @@ func (m *Mirror) Run(ctx context.Context) error {
 				return nil
 			}
 		case <-look.C:
-			m.look(ctx)
+			m.verify(ctx)
 		case <-full.C:
 			m.everything()
 		}
@@ -236,9 +236,9 @@ func (m *Mirror) take(all bool) map[string]map[string]string {
 	return wanted
 }
 
-// look has everything written again if one row is no longer in Redis, or Redis
-// is not to be reached.
-func (m *Mirror) look(ctx context.Context) {
+// verify has everything written again if one row is no longer in Redis, or Redis is
+// unreachable.
+func (m *Mirror) verify(ctx context.Context) {
 	m.writing.Lock()
 	defer m.writing.Unlock()
 	for k := range m.written {

@@ -16,7 +16,7 @@ import (
 )
 
 // checkFiles is how often the files of a connection are checked for changes.
-const lookAtFiles = time.Second
+const checkFiles = time.Second
 
 // files are what the files of a [Config] hold; "": none is configured.
 type files struct{ ca, cert, key, password string }
@@ -88,7 +88,7 @@ var errFilesChanged = errors.New("files of etcd changed: connecting again with t
 func (c *Config) whileFilesAre(ctx context.Context, used files) (context.Context, context.CancelFunc) {
 	ctx, stop := context.WithCancelCause(ctx)
 	go func() {
-		tick := time.NewTicker(lookAtFiles)
+		tick := time.NewTicker(checkFiles)
 		defer tick.Stop()
 		for {
 			select {

@@ -105,7 +105,7 @@ func (g *Global) Allocate(ctx context.Context, k flow.Key) (uint16, error) {
 		return 0, err
 	}
 	for {
-		id, decided, err := g.look(k, f)
+		id, decided, err := g.lookup(k, f)
 		if err != nil || id != 0 {
 			return id, err
 		}
@@ -118,7 +118,7 @@ func (g *Global) Allocate(ctx context.Context, k flow.Key) (uint16, error) {
 }
 
 // lookup returns the id of the flow, or an error, or what to wait for.
-func (g *Global) look(k flow.Key, f *claim) (uint16, <-chan struct{}, error) {
+func (g *Global) lookup(k flow.Key, f *claim) (uint16, <-chan struct{}, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	switch {

@@ -35,9 +35,9 @@ const (
 // What the daemon is doing.
 const (
 	Starting = "starting" // the switch or the configuration is not there yet
-	Running  = "running"  // what is configured stands on the switch
-	Degraded = "degraded" // it stands in part: the warnings say what does not
-	Disabled = "disabled" // SLUICE|global admin_state=disabled: nothing of ours stands
+	Running  = "running"  // the switch is as configured
+	Degraded = "degraded" // the switch is as configured in part: the warnings say what is not
+	Disabled = "disabled" // SLUICE|global admin_state=disabled: no object of Sluice is on the switch
 )
 
 // Off is a feature that is not enabled; Active and Failed are as with flow labels.
@@ -47,7 +47,7 @@ const Off = "disabled"
 const (
 	Active   = "active"   // written, or ECMP hashes the queue pair
 	Inactive = "inactive" // not enabled
-	Failed   = "failed"   // enabled, and the switch has no means
+	Failed   = "failed"   // enabled, and the switch has no method
 )
 
 // State is SLUICE_STATE|global.
@@ -115,7 +115,7 @@ type Capability struct {
 	IPv4                     string // what spreads flows over IPv4
 	Sampling, SamplingReason string // for export
 	Queues                   uint8  // egress queues of a port that the switch tells of
-	NoQueues                 string // why there are none; "" with 0 queues: it is not known
+	NoQueues                 string // why the switch has no queues; "" with 0 queues: unknown
 
 	Flows   bool   // single flows are watched and held
 	NoFlows string // why they are not

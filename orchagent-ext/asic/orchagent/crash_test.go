@@ -24,14 +24,14 @@ type dying struct {
 
 var errDead = errors.New("killed")
 
-func (d *dying) Create(o *asic.Object, stands map[string]*asic.Record) (*asic.Record, error) {
+func (d *dying) Create(o *asic.Object, existing map[string]*asic.Record) (*asic.Record, error) {
 	if d.n--; d.n >= 0 {
-		return d.Driver.Create(o, stands)
+		return d.Driver.Create(o, existing)
 	}
 	if d.n < -1 || !d.behind {
 		return nil, errDead
 	}
-	if _, err := d.Driver.Create(o, stands); err != nil {
+	if _, err := d.Driver.Create(o, existing); err != nil {
 		return nil, err
 	}
 	return nil, errDead
@@ -74,7 +74,7 @@ func TestKilledAnywhere(t *testing.T) {
 	}
 }
 
-// TestTheNextProcessTakesOver: nothing is written where all stands as it is to.
+// TestTheNextProcessTakesOver: the next process writes nothing if the rows are as wanted.
 func TestTheNextProcessTakesOver(t *testing.T) {
 	p := newPlace(t).start("proposed")
 	p.reconcile(p.engine(p.driver()), exports(4096, "Ethernet0"))
@@ -101,16 +101,16 @@ func TestOthersChangeOurRows(t *testing.T) {
 	p.reconcile(e, exports(4096, "Ethernet0"))
 	want := p.rows()
 	for _, change := range []func(){
-		func() { p.lose(ours[2]) },
-		func() { p.lose(ours[0]) },
+		func() { p.lose(written[2]) },
+		func() { p.lose(written[0]) },
 		p.restartSwss,
 		func() { p.set("MIRROR_SESSION", "SLUICE_SAMPLE", "type", "SPAN", "dst_port", "Ethernet8") },
 		p.reload, // what `config reload` does, and more
 	} {
 		change()
-		changed, err := e.Look()
+		changed, err := e.CheckDrift()
 		for err != nil { // a connection from before the restart
-			changed, err = e.Look()
+			changed, err = e.CheckDrift()
 		}
 		if !changed {
 			t.Fatal("not seen")
@@ -119,7 +119,7 @@ func TestOthersChangeOurRows(t *testing.T) {
 		if diff := cmp.Diff(want, p.rows()); diff != "" {
 			t.Error(diff)
 		}
-		if changed, err := e.Look(); changed || err != nil {
+		if changed, err := e.CheckDrift(); changed || err != nil {
 			t.Errorf("still: %v, %v", changed, err)
 		}
 	}
@@ -136,7 +136,7 @@ func TestWhatOrchagentSaysLater(t *testing.T) {
 	}
 	p.orchagent.Stop()
 	p.put("MIRROR_SESSION_TABLE", "SLUICE_SAMPLE", map[string]string{"status": "inactive"})
-	if changed, err := e.Look(); changed || err != nil {
+	if changed, err := e.CheckDrift(); changed || err != nil {
 		t.Fatal(changed, err)
 	}
 	if diff := cmp.Diff([]string{`MIRROR_SESSION|SLUICE_SAMPLE: orchagent says "inactive"`}, d.Warnings()); diff != "" {
@@ -159,7 +159,7 @@ func (p *place) lose(lost ...rows.Row) {
 func (p *place) restartSwss() {
 	p.t.Helper()
 	p.orchagent.Stop()
-	p.lose(ours...)
+	p.lose(written...)
 	p.start("proposed")
 }
 

@@ -4,9 +4,9 @@
 // programs the switch through rows that orchagent takes, ACLs from APPL_DB and the rest
 // from CONFIG_DB.
 //
-//   - what is to stand ([asic.Object]) is a row of ours, whose name begins with
+//   - an [asic.Object] is a row of Sluice, whose name begins with
 //     SLUICE, or a field that is added to the operator's list of hash fields;
-//   - whether orchagent took a row stands in STATE_DB (ACL_TABLE_TABLE,
+//   - whether orchagent took a row is in STATE_DB (ACL_TABLE_TABLE,
 //     ACL_RULE_TABLE, MIRROR_SESSION_TABLE), and what the switch can do in
 //     SWITCH_CAPABILITY|switch and ACL_STAGE_CAPABILITY_TABLE|INGRESS; a row that was
 //     refused is removed, and tried again after a while;

@@ -181,7 +181,7 @@ func (d *Driver) Count(*asic.Record) (packets, octets uint64, err error) {
 	return 0, 0, fmt.Errorf("%w: the driver orchagent has no counters of its own", asic.ErrGone)
 }
 
-// Warnings are what the operator should know of the rows that stand.
+// Warnings are what the operator should know of the rows in force.
 func (d *Driver) Warnings() []string {
 	var all []string
 	for _, key := range slices.Sorted(maps.Keys(d.notes)) {

@@ -84,11 +84,11 @@ func (l *ledger) Load() (all []*asic.Record, err error) {
 	return all, nil
 }
 
-func (l *ledger) Save(stands []*asic.Record, gone []asic.ID) error {
+func (l *ledger) Save(records []*asic.Record, gone []asic.ID) error {
 	if l.fail != nil {
 		return l.fail
 	}
-	for _, r := range stands {
+	for _, r := range records {
 		l.rows[r.ID] = r.Fields()
 	}
 	for _, id := range gone {
@@ -138,20 +138,20 @@ func (p *place) remove(table, key string) {
 	}
 }
 
-// ours are the rows of APPL_DB that this driver writes.
-var ours = []rows.Row{
+// written are the rows of APPL_DB that this driver writes.
+var written = []rows.Row{
 	{Table: tableType, Key: nameACL}, {Table: tableACL, Key: nameACL},
 	{Table: tableRule, Key: nameACL + ":" + nameCM}, {Table: tableRule, Key: nameACL + ":" + nameCNP},
 }
 
-// rows are those that orchagent takes: all of CONFIG_DB, ours of APPL_DB.
+// rows are those that orchagent takes: all of CONFIG_DB, the driver's of APPL_DB.
 func (p *place) rows() map[string]map[string]string {
 	p.t.Helper()
 	all, err := p.config.Read(context.Background(), "ACL_TABLE_TYPE", "ACL_TABLE", "ACL_RULE", "MIRROR_SESSION", "SWITCH_HASH")
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	produced, err := p.appl.Produced(context.Background(), ours...)
+	produced, err := p.appl.Produced(context.Background(), written...)
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -175,7 +175,7 @@ func (p *place) reconcile(e *asic.Engine, policy asic.Policy) asic.Outcome {
 		ids = append(ids, string(id))
 	}
 	if len(ids) != e.Len() {
-		p.t.Errorf("the ledger has %v, and %d objects stand", ids, e.Len())
+		p.t.Errorf("the ledger has %v, and the engine %d objects", ids, e.Len())
 	}
 	return o
 }
@@ -253,7 +253,7 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("left: %v", got)
 		}
 		// The driver knows it now, and does not try again.
-		if changed, err := e.Look(); !changed || err != nil {
+		if changed, err := e.CheckDrift(); !changed || err != nil {
 			t.Fatal(changed, err)
 		}
 		o = p.reconcile(e, exports(4096, "Ethernet0"))
@@ -264,7 +264,7 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("tried %d times", n)
 		}
 		p.set("SFLOW", "global", "admin_state", "up")
-		if changed, err := e.Look(); !changed || err != nil {
+		if changed, err := e.CheckDrift(); !changed || err != nil {
 			t.Fatal(changed, err)
 		}
 		d.patience = patience
@@ -310,7 +310,7 @@ func TestRefusals(t *testing.T) {
 		if o := p.reconcile(e, exports(4096, "Ethernet0")); o.Problems != nil {
 			t.Errorf("%q", o.Problems)
 		}
-		if changed, err := e.Look(); changed || err != nil {
+		if changed, err := e.CheckDrift(); changed || err != nil {
 			t.Error(changed, err)
 		}
 		if diff := cmp.Diff([]string{
@@ -326,7 +326,7 @@ func TestRefusals(t *testing.T) {
 		p.orchagent.Allow(denied)
 		p.until("all is taken", func() bool { return cmp.Equal(taken[:4], p.orchagent.Taken()) })
 		p.until("and no word of it left", func() bool {
-			changed, err := e.Look()
+			changed, err := e.CheckDrift()
 			if changed || err != nil {
 				t.Fatal(changed, err)
 			}
@@ -414,7 +414,8 @@ func TestOthersRows(t *testing.T) {
 	if diff := cmp.Diff(before, after); diff != "" {
 		t.Error(diff)
 	}
-	// A foreign row in the way of ours is refused, and not only the session.
+	// A row of another owner with the name of Sluice's is refused, and not only the
+	// session.
 	p.remove("MIRROR_SESSION", "SLUICE_SAMPLE")
 	o = p.reconcile(e, policy)
 	if len(o.Problems) != 1 || !strings.Contains(o.Problems[0], "ACL_TABLE_TYPE|SLUICE_ROCE that Sluice did not write") {

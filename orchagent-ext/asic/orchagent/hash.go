@@ -15,7 +15,7 @@ import (
 	"sluice/yang/rows"
 )
 
-// present is a record's Previous of a hash field that was in the list before us:
+// present is a record's Previous of a hash field that was in the list before Sluice:
 // it is the operator's, and stays.
 const present = "present"
 
@@ -49,8 +49,8 @@ func (d *Driver) addHash(r *asic.Record) error {
 	return d.changeHash(func(now []string) ([]string, error) { return append(now, r.Attr(fieldECMPHash)), nil })
 }
 
-// removeHash takes exactly the field out of the list as it is now, if it was us
-// who added it. The last field stays, since orchagent takes no empty list.
+// removeHash takes exactly the field out of the list as it is now, if Sluice added it.
+// The last field stays, since orchagent takes no empty list.
 func (d *Driver) removeHash(r *asic.Record) error {
 	delete(d.notes, r.Key)
 	if r.Previous == present {
@@ -73,7 +73,7 @@ func (d *Driver) removeHash(r *asic.Record) error {
 	return err
 }
 
-// changeHash changes the list, and nothing else of the row, unless somebody
+// changeHash changes the list, and nothing else of the row, unless another process
 // changed the row in between.
 func (d *Driver) changeHash(change func(now []string) ([]string, error)) error {
 	fields, err := getOne(d.config, rowHash)

@@ -84,9 +84,9 @@ func TestTheLabelAlone(t *testing.T) {
 	p.until("the field is hashed", func() bool {
 		return p.orchagent.Fields("SWITCH_HASH", "GLOBAL")["ecmp_hash"] == "SRC_IP,IPV6_FLOW_LABEL"
 	})
-	// The operator takes it out: it comes back, while it is ours to manage.
+	// The operator takes it out: it comes back, while Sluice manages it.
 	p.set("SWITCH_HASH", "GLOBAL", "ecmp_hash@", "DST_IP")
-	if changed, err := e.Look(); !changed || err != nil {
+	if changed, err := e.CheckDrift(); !changed || err != nil {
 		t.Fatal(changed, err)
 	}
 	p.reconcile(e, labels())
@@ -96,8 +96,8 @@ func TestTheLabelAlone(t *testing.T) {
 }
 
 // TestAddedFieldsAfterAReboot: `config save` has kept the list, and a reboot has
-// emptied the ledger. What we had added is ours, and goes when it is not wanted; what
-// the operator had in the list stays.
+// emptied the ledger. What Sluice had added it owns, and removes when it is not
+// wanted; what the operator had in the list stays.
 func TestAddedFieldsAfterAReboot(t *testing.T) {
 	const before, with = "SRC_IP,IPV6_FLOW_LABEL", "SRC_IP,IPV6_FLOW_LABEL,RDMA_BTH_DEST_QP"
 	for _, tt := range []struct {
@@ -139,7 +139,8 @@ func TestAddedFieldsAfterAReboot(t *testing.T) {
 				t.Errorf("ecmp_hash %q, want %q", p.hash(), tt.want)
 			}
 
-			// Whatever was in the file: what is ours in the end goes in the end.
+			// Whatever was in the file: what Sluice owns in the end is removed in the
+			// end.
 			p.ledger = &ledger{rows: map[asic.ID]map[string]string{}}
 			p.set("SWITCH_HASH", "GLOBAL", "ecmp_hash@", before)
 			e := p.engine(driver())

@@ -10,9 +10,10 @@ import (
 	"sluice/orchagent-ext/statefile"
 )
 
-// memory is a file of the hash fields that we have added to the operator's list. A
-// row of ours has our name; a field has not, and a reboot empties the ledger, while
-// `config save` may have kept the field. The zero memory has no file, and forgets.
+// memory is a file of the hash fields that Sluice has added to the operator's list. A
+// row of Sluice is known by its name; a field is not, and a reboot empties the ledger,
+// while `config save` may have kept the field. The zero memory has no file, and
+// forgets.
 type memory struct{ file string }
 
 // added returns the fields.
@@ -27,7 +28,7 @@ func (m memory) added() ([]string, error) {
 	return all[fieldECMPHash], nil
 }
 
-// note writes that a field is ours, or that it is not. An error changes nothing.
+// note writes whether Sluice owns a field. An error changes nothing.
 func (m memory) note(field string, ours bool) error {
 	if m.file == "" {
 		return nil
@@ -49,19 +50,20 @@ func (m memory) note(field string, ours bool) error {
 	return statefile.Write(m.file, map[string][]string{fieldECMPHash: fields}, nil)
 }
 
-// remember notes that the field of a record is ours, or is not any more.
+// remember notes whether Sluice owns the field of a record.
 func (d *Driver) remember(r *asic.Record, ours bool) {
 	if err := d.memory.note(r.Attr(fieldECMPHash), ours); err != nil {
 		d.notes[r.Key] = fmt.Sprintf("Sluice will not know after a reboot that it added it: %v", err)
 	}
 }
 
-// strayFields adds the records of fields that we have added, and that are still in
-// the list, to stands. Those that are not in it were not saved: they are ours no more.
-func (d *Driver) strayFields(stands map[string]*asic.Record) (n int, err error) {
+// strayFields adds the records of fields that Sluice has added, and that are still in
+// the list, to existing. Those that are not in it were not saved: Sluice no longer
+// owns them.
+func (d *Driver) strayFields(existing map[string]*asic.Record) (n int, err error) {
 	fields, err := d.memory.added()
 	if err != nil {
-		d.log.Warn("hash fields that an earlier process added count as the operator's", "why", err)
+		d.log.Warn("hash fields that an earlier process added count as the operator's", "error", err)
 		return 0, nil
 	}
 	hash, err := getOne(d.config, rowHash)
@@ -72,9 +74,9 @@ func (d *Driver) strayFields(stands map[string]*asic.Record) (n int, err error) 
 		o := hashObject(field, true)
 		r := &asic.Record{Object: o, ID: asic.ID(o.Key)}
 		switch {
-		case stands[o.Key] != nil:
+		case existing[o.Key] != nil:
 		case slices.Contains(listOf(hash, fieldECMPHash), field):
-			stands[o.Key] = r
+			existing[o.Key] = r
 			n++
 		default:
 			d.remember(r, false)

@@ -13,7 +13,7 @@ import (
 	"sluice/yang/rows"
 )
 
-// Names of our rows.
+// Names of Sluice's rows.
 const (
 	nameSession = "SLUICE_SAMPLE"
 	nameACL     = "SLUICE_ROCE" // the table's type, and the table
@@ -26,12 +26,12 @@ const (
 	// headers, with tunnels.
 	truncateSize = 256
 
-	attrNeeds    = "needs" // of an object: what it stands on; no field of the row
+	attrNeeds    = "needs" // of an object: what it refers to; not a field of the row
 	separator    = "|"     // of CONFIG_DB and STATE_DB
-	copyPriority = 9000    // of our rules, which are in a table of our own
+	copyPriority = 9000    // of Sluice's rules, which are in a table of their own
 )
 
-// objects returns what a policy takes, each object behind what it stands on.
+// objects returns what a policy takes, each object after those that it refers to.
 func objects(p asic.Policy, r asic.Method, f asic.Features, c capability, channels map[string]string) []asic.Object {
 	var all []asic.Object
 	if p.Label != nil && p.ManageHash && c.ecmpHash {

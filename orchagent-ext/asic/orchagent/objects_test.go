@@ -123,7 +123,7 @@ func TestObjects(t *testing.T) {
 	}
 }
 
-// TestRowsAreWhatReleasesTake: every row of ours is of the schema of each release
+// TestRowsAreWhatReleasesTake: every row of Sluice is of the schema of each release
 // that has what it needs, and what a release does not have is refused.
 func TestRowsAreWhatReleasesTake(t *testing.T) {
 	refused := map[string]string{"master": "MIRROR_SESSION|SLUICE_SAMPLE"} // not to the CPU

@@ -58,7 +58,7 @@ func TestWhatWasInTheWayGoes(t *testing.T) {
 				t.Fatalf("%q", o.Problems)
 			}
 			for { // until all that follows from the refusal is done
-				changed, err := e.Look()
+				changed, err := e.CheckDrift()
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -77,7 +77,7 @@ func TestWhatWasInTheWayGoes(t *testing.T) {
 				d.refused[key] = no
 			}
 			p.until("what was refused is tried again", func() bool {
-				changed, err := e.Look()
+				changed, err := e.CheckDrift()
 				return changed && err == nil
 			})
 			if o := p.reconcile(e, exports(4096, "Ethernet0")); o.Problems != nil || o.Sampling != asic.Mirror {
@@ -86,7 +86,7 @@ func TestWhatWasInTheWayGoes(t *testing.T) {
 			if diff := cmp.Diff(exported, p.names()); diff != "" {
 				t.Error(diff)
 			}
-			if changed, err := e.Look(); changed || err != nil {
+			if changed, err := e.CheckDrift(); changed || err != nil {
 				t.Errorf("still: %v, %v", changed, err)
 			}
 			if len(d.refused) > 0 {
@@ -154,14 +154,14 @@ func TestEndsWhileItWaits(t *testing.T) {
 	}
 }
 
-// overtaken is a driver whose orchagent takes its time to remove what stood, while
+// overtaken is a driver whose orchagent takes its time to remove an object, while
 // another owner writes a row of the name that is to be written.
 type overtaken struct {
 	*Driver
 	p *place
 }
 
-func (d *overtaken) Create(o *asic.Object, stands map[string]*asic.Record) (*asic.Record, error) {
+func (d *overtaken) Create(o *asic.Object, existing map[string]*asic.Record) (*asic.Record, error) {
 	d.p.put("MIRROR_SESSION_TABLE", nameSession, map[string]string{"status": "active"})
 	d.leaving[o.Key] = true
 	done := make(chan struct{})
@@ -176,12 +176,12 @@ func (d *overtaken) Create(o *asic.Object, stands map[string]*asic.Record) (*asi
 			d.p.t.Error(err)
 		}
 	}()
-	r, err := d.Driver.Create(o, stands)
+	r, err := d.Driver.Create(o, existing)
 	<-done
 	return r, err
 }
 
-// TestOvertaken: a row that another owner wrote while ours was on its way is refused,
+// TestOvertaken: a row that another owner wrote while Sluice's was on its way is refused,
 // and stays.
 func TestOvertaken(t *testing.T) {
 	p := newPlace(t).start("proposed")

@@ -34,7 +34,7 @@ func (d *Driver) Foresee(o *asic.Object) (*asic.Record, error) {
 		inTheWay = o.Key
 	}
 	if inTheWay != "" {
-		return nil, fmt.Errorf("%w: there is a row %s that Sluice did not write: remove it, or do without", asic.ErrRefused, inTheWay)
+		return nil, fmt.Errorf("%w: there is a row %s that Sluice did not write; remove it to use this method", asic.ErrRefused, inTheWay)
 	}
 	return r, nil
 }
@@ -57,7 +57,7 @@ func (d *Driver) Create(o *asic.Object, _ map[string]*asic.Record) (*asic.Record
 		return nil, err
 	}
 	if err := d.write(sonicdb.Change{Row: row}, was); errors.Is(err, sonicdb.ErrChanged) {
-		return nil, fmt.Errorf("%w: somebody else writes %s", asic.ErrRefused, o.Key) // nothing is ours there
+		return nil, fmt.Errorf("%w: another process writes %s", asic.ErrRefused, o.Key) // Sluice owns no row there
 	} else if err != nil {
 		return nil, err
 	}
@@ -75,7 +75,7 @@ func (d *Driver) Create(o *asic.Object, _ map[string]*asic.Record) (*asic.Record
 	return r, nil
 }
 
-// Remove implements [asic.Driver]: the whole row where it is ours.
+// Remove implements [asic.Driver]: the whole row if Sluice owns it.
 func (d *Driver) Remove(r *asic.Record) error {
 	if r.Type == asic.TypeHashField {
 		return d.removeHash(r)
@@ -118,5 +118,5 @@ func (d *Driver) Exists(r *asic.Record) (bool, error) {
 		}
 		r.Attrs = attrs(there, needs)
 	}
-	return true, d.look(row)
+	return true, d.check(row)
 }

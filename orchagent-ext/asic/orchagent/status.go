@@ -25,7 +25,7 @@ const (
 	waitsForTable = "orchagent has yet to make its table"
 )
 
-// rowTable is the table that our rules are in.
+// rowTable is the table of Sluice's rules.
 var rowTable = rows.Row{Table: tableACL, Key: nameACL}
 
 const lookAgain = 10 * time.Millisecond
@@ -56,9 +56,9 @@ func (d *Driver) status(r rows.Row) (string, error) {
 // confirm waits until orchagent says that it took a row. The error says that it
 // did not. Where it says nothing of ACLs, as releases before 202205 do, or that the
 // switch has no room for the table, which it tries again every second, that is noted and
-// the row stands. A rule that the switch has no room for it may try again only when
+// the row stays. A rule that the switch has no room for it may try again only when
 // another of the table goes (AclOrch::doAclRuleTask, RETRY_CST_SAI_RESOURCE): so that
-// is taken back, and tried again by us.
+// is taken back, and tried again by this driver.
 func (d *Driver) confirm(r rows.Row) error {
 	if statusTables[r.Table] == "" {
 		return nil
@@ -117,8 +117,8 @@ func noteOf(said string) string {
 	return fmt.Sprintf("orchagent says %q", said)
 }
 
-// look notes what orchagent says now of a row that stands.
-func (d *Driver) look(r rows.Row) error {
+// check records what orchagent says now of a row in force.
+func (d *Driver) check(r rows.Row) error {
 	if statusTables[r.Table] == "" {
 		return nil
 	}
@@ -136,7 +136,7 @@ func (d *Driver) look(r rows.Row) error {
 	return nil
 }
 
-// awaitGone waits until orchagent has removed what stood for a row, since it takes a
+// awaitGone waits until orchagent has removed the object of a row, since it takes a
 // new row of that name for a change, and ignores it where it is a type of ACL tables or
 // a session (addAclTableType, MirrorOrch::createEntry). It does not wait for ever: an
 // orchagent that is down says nothing.
@@ -149,7 +149,7 @@ func (d *Driver) awaitGone(r rows.Row) {
 	}
 }
 
-// gone says whether orchagent has removed what stood for a row.
+// gone says whether orchagent has removed the object of a row.
 func (d *Driver) gone(r rows.Row) (bool, error) {
 	waits, err := d.waits(r)
 	if waits || err != nil || statusTables[r.Table] == "" {

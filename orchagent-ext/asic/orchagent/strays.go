@@ -11,10 +11,10 @@ import (
 )
 
 // Strays implements [asic.Driver]. A reboot empties the ledger, while `config save`
-// has kept our session, and a warm or fast reboot our rows of APPL_DB: what has one of
-// our names, and is as we would have written it, is taken over, and so are hash fields
-// of which the file of [Driver.Remember] tells.
-func (d *Driver) Strays(stands map[string]*asic.Record, _ map[asic.ID]bool) (int, error) {
+// has kept Sluice's session, and a warm or fast reboot Sluice's rows of APPL_DB: a row
+// that has one of Sluice's names, and the content that Sluice writes, is adopted, and
+// so are hash fields of which the file of [Driver.Remember] tells.
+func (d *Driver) Strays(existing map[string]*asic.Record, _ map[asic.ID]bool) (int, error) {
 	session, err := d.read(rows.Row{Table: tableMirror, Key: nameSession})
 	if err != nil {
 		return 0, err
@@ -29,7 +29,7 @@ func (d *Driver) Strays(stands map[string]*asic.Record, _ map[asic.ID]bool) (int
 		needs = []string{mirror.Key}
 	}
 	objects := append(copyObjects(&asic.Export{Ports: list(table["ports"])}, nil, needs), mirror)
-	n, err := d.strayFields(stands)
+	n, err := d.strayFields(existing)
 	if err != nil {
 		return n, err
 	}
@@ -39,8 +39,8 @@ func (d *Driver) Strays(stands map[string]*asic.Record, _ map[asic.ID]bool) (int
 		if err != nil {
 			return n, err
 		}
-		if key := objects[i].Key; stands[key] == nil && maps.Equal(there, row.Fields) {
-			stands[key] = &asic.Record{Object: objects[i], ID: asic.ID(key)}
+		if key := objects[i].Key; existing[key] == nil && maps.Equal(there, row.Fields) {
+			existing[key] = &asic.Record{Object: objects[i], ID: asic.ID(key)}
 			n++
 		}
 	}
@@ -49,6 +49,6 @@ func (d *Driver) Strays(stands map[string]*asic.Record, _ map[asic.ID]bool) (int
 
 // exportOf reads back what a mirror session was written for.
 func exportOf(session map[string]string) *asic.Export {
-	rate, _ := strconv.ParseUint(session["sample_rate"], 10, 32) // 0 is no rate of ours
+	rate, _ := strconv.ParseUint(session["sample_rate"], 10, 32) // Sluice never writes 0
 	return &asic.Export{Rate: uint32(rate), Ports: list(session["src_port"])}
 }

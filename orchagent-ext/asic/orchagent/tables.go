@@ -10,12 +10,12 @@ import (
 	"sluice/yang/rows"
 )
 
-// Tables of rows of ours. orchagent takes ACLs from CONFIG_DB, where they are the
+// Tables of Sluice's rows. orchagent takes ACLs from CONFIG_DB, where they are the
 // operator's, and from APPL_DB, where they are those of SONiC's processes
-// (orchdaemon.cpp, acl_table_connectors). Ours are in APPL_DB: PACKET_ACTION=COPY, which
-// orchagent takes, is in no sonic-acl.yang, and one row that is not valid by YANG
-// makes SONiC refuse every patch, rollback, `config reload FILE` and installation of a
-// package. Nor does `config save` save them.
+// (orchdaemon.cpp, acl_table_connectors). Sluice's are in APPL_DB: PACKET_ACTION=COPY,
+// which orchagent takes, is in no sonic-acl.yang, and one row that is not valid by
+// YANG makes SONiC refuse every patch, rollback, `config reload FILE` and installation
+// of a package. Nor does `config save` save them.
 const (
 	tableType   = "ACL_TABLE_TYPE_TABLE"
 	tableACL    = "ACL_TABLE_TABLE"
@@ -23,8 +23,8 @@ const (
 	tableMirror = "MIRROR_SESSION" // is taken from CONFIG_DB alone
 )
 
-// operators are the tables of CONFIG_DB that have the operator's rows of what is ours
-// in APPL_DB. orchagent knows names only, whichever table they come from.
+// operators are the tables of CONFIG_DB with the operator's rows for Sluice's tables
+// of APPL_DB. orchagent knows names only, whichever table they come from.
 var operators = map[string]string{tableType: "ACL_TABLE_TYPE", tableACL: "ACL_TABLE", tableRule: "ACL_RULE"}
 
 // statusTables say in STATE_DB what became of rows. Types of ACL tables have none: what
@@ -34,7 +34,7 @@ var statusTables = map[string]string{tableACL: "ACL_TABLE_TABLE", tableRule: "AC
 // keyAs is a row's key with the separator of CONFIG_DB and STATE_DB.
 func keyAs(r rows.Row) string { return strings.ReplaceAll(r.Key, ":", separator) }
 
-// read returns the fields of a row of ours, nil where it is not there.
+// read returns the fields of a row of Sluice, nil if there is none.
 func (d *Driver) read(r rows.Row) (map[string]string, error) {
 	if operators[r.Table] == "" {
 		return getOne(d.config, r)
@@ -48,7 +48,7 @@ func (d *Driver) read(r rows.Row) (map[string]string, error) {
 	return found[0].Fields, nil
 }
 
-// waits says whether orchagent has yet to take a row of ours, or that it is gone.
+// waits says whether orchagent has yet to take a change of a row of Sluice.
 func (d *Driver) waits(r rows.Row) (bool, error) {
 	if operators[r.Table] == "" {
 		return false, nil // what it has taken of CONFIG_DB cannot be seen
@@ -58,7 +58,7 @@ func (d *Driver) waits(r rows.Row) (bool, error) {
 	return d.appl.Waits(ctx, r)
 }
 
-// operatorsRow is the name of a row of the operator that is in the way of ours, ""
+// operatorsRow is the name of a row of the operator with the name of Sluice's, ""
 // where there is none.
 func (d *Driver) operatorsRow(r rows.Row) (string, error) {
 	in := rows.Row{Table: operators[r.Table], Key: keyAs(r)}
@@ -72,7 +72,7 @@ func (d *Driver) operatorsRow(r rows.Row) (string, error) {
 	return in.Name(), nil
 }
 
-// write writes or removes a row of ours, which is there as was says, nil where not.
+// write writes or removes a row of Sluice, whose fields are was, nil if it is not there.
 func (d *Driver) write(c sonicdb.Change, was map[string]string) error {
 	if operators[c.Row.Table] != "" {
 		return d.appl.Produce(context.Background(), c)

@@ -42,7 +42,7 @@ func claim(folder string, d *sonicdb.Databases) (release func(), err error) {
 		return nil, fmt.Errorf("claim the databases at %s: %w", db.Address, err)
 	}
 	return func() {
-		_ = os.Remove(file.Name()) // while it is locked, so that it is ours
+		_ = os.Remove(file.Name()) // while it is locked, so that no other process has it
 		_ = file.Close()
 	}, nil
 }

@@ -23,7 +23,7 @@ import (
 	"sluice/yang/text"
 )
 
-// dryRun prints the steps from what STATE_DB says stands to what CONFIG_DB asks
+// dryRun prints the steps from the objects that STATE_DB has to what CONFIG_DB asks
 // for. It touches no switch and writes nothing.
 func dryRun(ctx context.Context, o *options, databases *sonicdb.Databases, out io.Writer) error {
 	configRows, err := read(ctx, databases, "CONFIG_DB", config.Tables()...)
@@ -34,7 +34,7 @@ func dryRun(ctx context.Context, o *options, databases *sonicdb.Databases, out i
 	if err != nil {
 		return err
 	}
-	stands, last, good := standing(stateRows)
+	existing, last, good := recorded(stateRows)
 	state := config.New()
 	state.Remember(good)
 	snapshot, rejected := state.Apply(configRows)
@@ -55,16 +55,16 @@ func dryRun(ctx context.Context, o *options, databases *sonicdb.Databases, out i
 			PoliceCPU: true,
 		})
 		if method == last {
-			hashesAsThere(want, stands)
+			hashesAsThere(want, existing)
 		}
 	}
 	if err != nil {
 		return err
 	}
 	if method == asic.Rewrite { // whose flows keep their entries
-		maps.DeleteFunc(stands, func(_ string, r *asic.Record) bool { return asic.OfFlow(r) })
+		maps.DeleteFunc(existing, func(_ string, r *asic.Record) bool { return asic.OfFlow(r) })
 	}
-	plan, err := asic.Compare(want, stands, asic.Settable)
+	plan, err := asic.Compare(want, existing, asic.Settable)
 	if err != nil {
 		return err
 	}
@@ -88,16 +88,16 @@ func dryRun(ctx context.Context, o *options, databases *sonicdb.Databases, out i
 	return err
 }
 
-// standing is what the ledger has, the last method that was chosen ("": none), and the
+// recorded is what the ledger has, the last method that was chosen ("": none), and the
 // rows in force of which CONFIG_DB has other versions. What sluiced did not write is
 // left out.
-func standing(stateRows []sonicdb.Change) (stands map[string]*asic.Record, last asic.Method, good []rows.Row) {
-	stands = map[string]*asic.Record{}
+func recorded(stateRows []sonicdb.Change) (existing map[string]*asic.Record, last asic.Method, good []rows.Row) {
+	existing = map[string]*asic.Record{}
 	for _, c := range stateRows {
 		switch c.Row.Table {
 		case telemetry.TableObject:
 			if r, err := asic.ParseRecord(asic.ID(c.Row.Key), c.Row.Fields); err == nil {
-				stands[r.Key] = r
+				existing[r.Key] = r
 			}
 		case telemetry.TableCapability:
 			if last = asic.Method(c.Row.Fields["flow_label_method"]); last == asic.None {
@@ -107,14 +107,14 @@ func standing(stateRows []sonicdb.Change) (stands map[string]*asic.Record, last 
 			good = append(good, telemetry.LastGood([]rows.Row{c.Row})...)
 		}
 	}
-	return stands, last, good
+	return existing, last, good
 }
 
 // hashesAsThere takes over which attributes of the switch hold the hash: of the same
 // method they are those that the switch has, which a dry run cannot ask.
-func hashesAsThere(want []asic.Object, stands map[string]*asic.Record) {
+func hashesAsThere(want []asic.Object, existing map[string]*asic.Record) {
 	for i := range want {
-		if r := stands[want[i].Key]; r != nil && r.Type == asic.TypeSwitchHash {
+		if r := existing[want[i].Key]; r != nil && r.Type == asic.TypeSwitchHash {
 			want[i].Attrs = r.Attrs
 		}
 	}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command sluiced is the daemon: it watches CONFIG_DB, programs the switch
-// through a SAI library or through orchagent, and says in STATE_DB what stands.
+// through a SAI library or through orchagent, and writes its state to STATE_DB.
 // This file parses, builds and runs; it is the only place that knows every part.
 package main
 
@@ -63,13 +63,13 @@ type options struct {
 
 const help = `sluiced programs a switch so that ECMP tells RDMA sessions apart.
 
-It takes its configuration from CONFIG_DB (tables SLUICE_*) and says in STATE_DB what stands.
+It takes its configuration from CONFIG_DB (tables SLUICE_*) and writes its state to STATE_DB.
 
   sluiced --sai-library bin/libsoftsai.so          the software switch: this namespace's netdevs
   sluiced --sai-library /usr/lib/libsai.so         an ASIC, which sluiced initializes
   sluiced --sai-library ... --sai-connect          one that another process initialized
   sluiced                                          one that syncd owns: SLUICE|global driver=orchagent
-  sluiced --dry-run [--json]                       print what would stand on the switch
+  sluiced --dry-run [--json]                       print the objects that would be on the switch
   sluiced --sai-library ... --remove               take off what a killed sluiced left there; without a library, rows
 
 Flags:
@@ -95,8 +95,8 @@ func parse(args []string, getenv func(string) string, stderr io.Writer) (*option
 	f.StringVar(&o.library, "sai-library", or("SLUICE_SAI_LIBRARY", ""), "`path` of the SAI library (SLUICE_SAI_LIBRARY)")
 	f.Var(o.profile, "sai-profile", "`KEY=VALUE` for the SAI library's profile, or @FILE of such lines; may be given again")
 	f.BoolVar(&o.connect, "sai-connect", getenv("SLUICE_SAI_CONNECT") != "", "connect to a switch that another process initialized (SLUICE_SAI_CONNECT)")
-	f.BoolVar(&o.dryRun, "dry-run", false, "print the objects that would stand on the switch, and program nothing")
-	f.BoolVar(&o.remove, "remove", false, "take everything of ours off the switch, delete our rows in STATE_DB and COUNTERS_DB, and end")
+	f.BoolVar(&o.dryRun, "dry-run", false, "print the objects that would be on the switch, and program nothing")
+	f.BoolVar(&o.remove, "remove", false, "remove all of Sluice's objects from the switch, delete its rows in STATE_DB and COUNTERS_DB, and end")
 	f.BoolVar(&o.json, "json", false, "print the dry run as JSON")
 	f.StringVar(&o.method, "method", "", "means that the dry run assumes: compute, rewrite, hash, udf-hash; default: the last one that was chosen, else compute; with the driver orchagent, what the switch can")
 	f.StringVar(&o.stateFile, "state-file", or("SLUICE_STATE_FILE", ""), "`file`, one for each instance, that outlives a reboot: which hash fields the driver orchagent added; beside it FILE-rows.json has the rows in force; off: none; default /var/lib/sluice/sluiced.json, with a namespace sluiced-asicN.json (SLUICE_STATE_FILE)")
@@ -175,7 +175,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 	}
 	if o.sandbox != "off" {
 		if err := sandbox.Enter(o.profileOfSandbox()); err != nil {
-			log.Warn("system calls that are never needed stay allowed", "why", err)
+			log.Warn("system calls that are never needed stay allowed", "error", err)
 		}
 	}
 	release, err := claim(o.lockFolder, databases)

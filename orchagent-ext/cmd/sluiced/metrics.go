@@ -12,7 +12,7 @@ import (
 	"sluice/orchagent-ext/telemetry/metrics"
 )
 
-// noMetrics is the address that stands for none.
+// noMetrics is the value that turns metrics off.
 const noMetrics = "off"
 
 // metricsOptions say what Prometheus gets.

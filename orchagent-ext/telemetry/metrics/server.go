@@ -83,7 +83,7 @@ func New(c Config) (*Server, error) {
 			Name: join(prefix, "metrics_clients_closed_total"), Help: "Connections to this server that were closed because there were too many.",
 		}, func() float64 { return float64(s.clients.closed.Load()) }),
 		&collector{read: source.read, tables: all, flows: c.Flows, failed: func(err error) {
-			c.Log.Warn("metrics: the rows cannot be read", "why", err)
+			c.Log.Warn("metrics: the rows cannot be read", "error", err)
 		}},
 	} {
 		if err := to.Register(each); err != nil {
@@ -145,7 +145,7 @@ func (s *Server) end(ctx context.Context, served <-chan error) error {
 		_ = s.http.Close() // their connections are cut
 	}
 	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
-		s.Log.Warn("metrics: the server ended by itself", "why", err)
+		s.Log.Warn("metrics: the server ended by itself", "error", err)
 	}
 	return nil
 }

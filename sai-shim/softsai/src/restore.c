@@ -35,7 +35,7 @@ sai_status_t object_save(const struct object *o)
 	return SAI_STATUS_SUCCESS;
 }
 
-/* A record whose type is none of ours is of a later version: it stays. */
+/* A record of an unknown type is of a later version: it stays. */
 static int read_record(uint64_t id, const void *record, size_t size)
 {
 	const struct type *type = type_find(object_type(id));

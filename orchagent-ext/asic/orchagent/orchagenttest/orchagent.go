@@ -138,7 +138,7 @@ func (o *Orchagent) Allow(row string) {
 	o.mu.Unlock()
 }
 
-// Taken returns the names of the rows that stand, sorted.
+// Taken returns the names of the rows in force, sorted.
 func (o *Orchagent) Taken() []string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -152,7 +152,7 @@ func (o *Orchagent) Taken() []string {
 	return names
 }
 
-// Fields are those of a row that stands; nil where it does not.
+// Fields are those of a row in force; nil if it is not.
 func (o *Orchagent) Fields(table, key string) map[string]string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -200,7 +200,7 @@ func (o *Orchagent) do(t task) bool {
 		return true
 	}
 	if t.Table == "MIRROR_SESSION" || t.Table == "ACL_TABLE_TYPE" {
-		if _, stands := o.taken[t.Table][t.Key]; stands {
+		if _, found := o.taken[t.Table][t.Key]; found {
 			return true // it is ignored (MirrorOrch::createEntry, AclOrch::addAclTableType)
 		}
 	}
@@ -214,7 +214,7 @@ func (o *Orchagent) do(t task) bool {
 	case err == nil && o.deny[t.Name()] && t.Table != "MIRROR_SESSION":
 		o.say(t.Row, "Pending creation")
 		o.refuse(t, "no room")
-		return t.Table == "ACL_RULE" // of these it is parked until another rule goes, and ours do not
+		return t.Table == "ACL_RULE" // of these it is parked until another rule goes, and Sluice's do not
 	case err == nil && !o.deny[t.Name()]:
 		o.taken[t.Table][t.Key] = t.Fields
 		o.say(t.Row, "Active")
@@ -234,7 +234,7 @@ func (o *Orchagent) refuse(t task, why string) {
 	}
 }
 
-// remove removes what stands, of a table its rules, too (AclOrch::removeAclTable).
+// remove removes a row's object, of a table its rules, too (AclOrch::removeAclTable).
 func (o *Orchagent) remove(t task) {
 	delete(o.taken[t.Table], t.Key)
 	if t.Table == "ACL_TABLE" {

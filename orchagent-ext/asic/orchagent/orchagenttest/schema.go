@@ -105,7 +105,7 @@ func (r Release) rule(row rows.Row, fields map[string]string, types, tables map[
 	table, _, _ := strings.Cut(row.Key, "|")
 	kind := types[tables[table]["type"]]
 	if slices.Contains(builtIn, tables[table]["type"]) {
-		return nil // whose rules are others'
+		return nil // whose rules are not Sluice's
 	}
 	if tables[table] == nil {
 		return errWaits // AclOrch::doAclRuleTask

@@ -5,7 +5,7 @@
 
 #define FLOW_SEEDS 7
 
-const volatile __u64 softsai_flow_seed[FLOW_SEEDS]; /* secret: nobody outside can make flows that meet in one digest */
+const volatile __u64 softsai_flow_seed[FLOW_SEEDS]; /* secret: no sender can make flows that meet in one digest */
 
 __u32 softsai_five_tuple; /* SAI_SWITCH_ATTR_FLOW_KEY */
 

@@ -47,7 +47,7 @@ struct softsai_handed {
 #define SOFTSAI_RELEASED_RELABELLED_SHIFT 4
 #define SOFTSAI_RELEASED_STAGE_SHIFT 8
 
-/* In front of a frame in the lane: an Ethernet header to whoever looks at it. Host order but for type. */
+/* Before a frame in the lane: an Ethernet header for programs that read it. Host order but for type. */
 struct softsai_lane_head {
 	__u32 ifindex; /* of the port that it leaves by */
 	__u32 slot;    /* of its flow; SOFTSAI_SLOTS: none */
