@@ -39,7 +39,7 @@ LINTER := go tool -modfile=tools/go.mod golangci-lint
 ARM64_DEPS := gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static
 ARM64      := CC=aarch64-linux-gnu-gcc CGO_ENABLED=1 GOOS=linux GOARCH=arm64
 
-.PHONY: help deps build test soak lint generate fuzz bench demo image image-tar image-test arm64 arm64-test clean sai-abi-check
+.PHONY: demo-full help deps build test soak lint generate fuzz bench demo image image-tar image-test arm64 arm64-test clean sai-abi-check
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -146,6 +146,10 @@ bench: deps build ## measure against the bars; writes build/bench/report.json
 demo: build ## show in network namespaces, as root, what one row does to the load of uplinks
 	@$(MAKE) -s deps DEPS='redis-server iproute2'
 	bin/sluice demo
+
+demo-full: build ## all scenarios of the demo, as root: medians of 3 runs, a thousand events (some 5 minutes)
+	@$(MAKE) -s deps DEPS='redis-server iproute2'
+	bin/sluice demo --full --scenario spread,hold,wan
 
 image: build ## build the container on BASE, by default a small Debian (docker.io, debootstrap)
 	@command -v docker >/dev/null || $(MAKE) -s deps DEPS=docker.io
