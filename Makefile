@@ -88,7 +88,7 @@ build/uml:
 	rm -r ../deb.uml
 
 test: deps build build/promtool build/uml ## run all tests under the race detector
-	go test -race -count=1 ./...
+	go test -race -count=1 -timeout 25m ./...
 
 soak: deps build ## the fault tests of tests/e2e by every method, queues on and off, many times (up to an hour)
 	SLUICE_SOAK=1 go test -count=1 -timeout 90m -v -run 'Port|Method|Kill|Redis|Ends' ./tests/e2e
