@@ -50,7 +50,7 @@ func TestGoflow2(t *testing.T) {
 func (s *tool) exportAll(t *testing.T, collector string, more ...string) {
 	t.Helper()
 	for i, capture := range s.captures {
-		s.run(t, append([]string{"export", capture, "--collector", collector, "--domain", strconv.Itoa(i+1)}, more...)...)
+		s.run(t, append([]string{"export", capture, "--collector", collector, "--domain", strconv.Itoa(i + 1)}, more...)...)
 	}
 }
 
