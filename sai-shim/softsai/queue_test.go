@@ -51,6 +51,11 @@ func newLine(t testing.TB) *line {
 	}
 	link(t, "in", "source")
 	link(t, "out", "sink")
+	// One queue that one CPU at a time reads: a veth without GRO has a queue for each CPU
+	// that sends, and packets overtake each other in it.
+	for _, netdev := range []string{"in", "source", "out", "sink"} {
+		setGRO(t, netdev)
+	}
 	ip(t, "route add 2001:db8:2::/48 via fe80::1 dev out", "route add 10.2.0.0/16 dev out")
 	w := openWire(t)
 	err := errors.Join(

@@ -15,10 +15,6 @@ import (
 // one after the other: none is lost, none overtakes another.
 func TestHoldsUnderTraffic(t *testing.T) {
 	l := newLine(t)
-	// One queue that one CPU at a time reads, or packets overtake each other without any hold.
-	for _, netdev := range []string{"in", "source", "out", "sink"} {
-		setGRO(t, netdev)
-	}
 	d := startDriver(t)
 	d.do(fastQueues)
 	out, m := portID(t, "out"), match(holdLabel, 5, hostA, hostB)
