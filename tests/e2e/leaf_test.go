@@ -61,14 +61,26 @@ func (l *logged) String() string {
 	return l.text.String()
 }
 
-func newLeaf(t testing.TB) *leaf {
+// needsPrograms skips a test where make build has not made what it runs.
+func needsPrograms(t testing.TB) {
 	t.Helper()
 	for _, file := range []string{"sluiced", "libsoftsai.so"} {
 		if _, err := os.Stat(bin + file); err != nil {
 			t.Skipf("needs what make build makes: %v", err)
 		}
 	}
-	l := &leaf{LeafSpine: fabrictest.LeafSpine(t, 4), t: t, log: &logged{}, memory: filepath.Join(t.TempDir(), "sluiced.json")}
+}
+
+func newLeaf(t testing.TB) *leaf {
+	t.Helper()
+	needsPrograms(t)
+	return newSwitch(t, fabrictest.LeafSpine(t, 4))
+}
+
+// newSwitch gives the leaf of a shape its databases and the rows of its ports.
+func newSwitch(t testing.TB, shape *fabric.LeafSpine) *leaf {
+	t.Helper()
+	l := &leaf{LeafSpine: shape, t: t, log: &logged{}, memory: filepath.Join(t.TempDir(), "sluiced.json")}
 	var err error
 	if l.redis, err = privateredis.Start(t.TempDir()); err != nil {
 		t.Fatal(err)
@@ -88,7 +100,7 @@ func newLeaf(t testing.TB) *leaf {
 	t.Cleanup(func() {
 		l.checkNoFault()
 		if t.Failed() {
-			t.Logf("sluiced wrote:\n%s", l.log)
+			t.Logf("sluiced of the %s wrote:\n%s", l.Leaf.Name, l.log)
 		}
 	})
 	return l
