@@ -22,52 +22,6 @@ var (
 	ErrGone = errors.New("the object is gone")
 )
 
-// Driver is one way to the switch.
-type Driver interface {
-	// Probe says what the switch can do. What it creates to find out, it removes.
-	Probe() (Methods, Features, error)
-
-	// Objects returns what a policy takes at a method, each object behind those that it
-	// refers to, without the entries of flows.
-	Objects(p Policy, r Method, f Features) []Object
-
-	// Create creates an object. existing has the records that it refers to.
-	Create(o *Object, existing map[string]*Record) (*Record, error)
-
-	// Remove removes an object, or sets back what was there before.
-	Remove(r *Record) error
-
-	// Exists checks whether the object of a record is on the switch. It may correct
-	// the record's attributes to the actual ones.
-	Exists(r *Record) (bool, error)
-
-	// Strays removes what an earlier process created and no record tells of, as far as
-	// it is certain whose it is, or adds its records to existing, which has the others
-	// by key; but for the objects of flows, which known has. It returns how many there
-	// were.
-	Strays(existing map[string]*Record, known map[ID]bool) (int, error)
-}
-
-// Setter is a driver that changes attributes of objects in place.
-type Setter interface {
-	Driver
-
-	// Set makes an attribute of an object on the switch what it is in o, which may have
-	// it no more.
-	Set(r *Record, o *Object, attr string, existing map[string]*Record) error
-}
-
-// Finder is a driver that finds what its process had created when it was killed,
-// before the ledger had the object's id.
-type Finder interface {
-	Driver
-
-	// Before returns the record that the ledger is to have while an object is created:
-	// Exists finds the object by it, and gives the record its id. nil: there is nothing
-	// to remember.
-	Before(o *Object) *Record
-}
-
 // Ledger records the objects on the switch. It outlives the process.
 type Ledger interface {
 	Load() ([]*Record, error)
@@ -91,6 +45,7 @@ type Outcome struct {
 // Engine brings policies to the switch. It is for one goroutine.
 type Engine struct {
 	driver   Driver
+	traits   // of the driver
 	ledger   Ledger
 	log      *slog.Logger
 	methods  Methods
@@ -119,9 +74,9 @@ func NewEngine(d Driver, l Ledger, log *slog.Logger) (*Engine, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	e := &Engine{driver: d, ledger: l, log: log, objects: map[string]*Record{}, flows: map[FlowEntry]*pinned{}, fixed: map[string]bool{}, method: None}
+	e := &Engine{driver: d, traits: traitsOf(d), ledger: l, log: log, objects: map[string]*Record{}, flows: map[FlowEntry]*pinned{}, fixed: map[string]bool{}, method: None}
 	var err error
-	if _, shared := d.(Shared); !shared {
+	if e.shared == nil {
 		if e.methods, e.features, err = d.Probe(); err != nil {
 			return nil, fmt.Errorf("ask the switch what it can do: %w", err)
 		}
@@ -186,8 +141,7 @@ func (e *Engine) choose() (Method, string) {
 
 // settable says which attributes may be changed in place here.
 func (e *Engine) settable(attr string) bool {
-	_, can := e.driver.(Setter)
-	return can && Settable(attr) && !e.fixed[attr]
+	return e.setter != nil && Settable(attr) && !e.fixed[attr]
 }
 
 // step carries out a plan. Where the switch refuses to change an attribute in place,
@@ -292,11 +246,10 @@ func unsettled(was, will string) string {
 }
 
 func (e *Engine) set(r *Record, o *Object, attr string) error {
-	setter, ok := e.driver.(Setter)
-	if !ok {
+	if e.setter == nil {
 		return fmt.Errorf("%w: the driver changes no object in place", ErrRefused)
 	}
-	return setter.Set(r, o, attr, e.objects)
+	return e.setter.Set(r, o, attr, e.objects)
 }
 
 func (e *Engine) create(o *Object) error {

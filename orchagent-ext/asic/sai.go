@@ -35,8 +35,15 @@ type Port struct {
 	Channel string // the PortChannel that it is a member of; "": of none
 }
 
+// SAIOptions are how a switch is used.
+type SAIOptions struct {
+	// Connected: other processes create objects on the switch, too. An object outside
+	// Sluice's tables is then not searched for: it could be theirs.
+	Connected bool
+}
+
 // NewSAI returns a driver for an open library whose switch was created.
-func NewSAI(lib *sai.Library) *SAI { return &SAI{lib: lib} }
+func NewSAI(lib *sai.Library, o SAIOptions) *SAI { return &SAI{lib: lib, connected: o.Connected} }
 
 // SetPorts learns which port of the library is which, by their lanes.
 func (d *SAI) SetPorts(ports []Port) error {

@@ -61,6 +61,8 @@ func (s *script) Open(Driver, *config.Snapshot, bool) (Switch, error) {
 	return fakeSwitch{s}, nil
 }
 
+func (f fakeSwitch) PortsChanged() bool { return false }
+
 func (f fakeSwitch) Close() error {
 	f.script.mu.Lock()
 	defer f.script.mu.Unlock()

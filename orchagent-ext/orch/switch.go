@@ -25,6 +25,10 @@ type Switch interface {
 	// SetPorts learns which port of the switch is which, or fails with ErrPorts.
 	SetPorts(ports []asic.Port) error
 
+	// PortsChanged says whether SetPorts would fail with ErrPorts now, since ports have
+	// come or gone without a row of PORT.
+	PortsChanged() bool
+
 	// PortName returns the name of a port by its number in frames; "": it has none, or
 	// is not known.
 	PortName(number uint64) string
@@ -52,7 +56,7 @@ type Switch interface {
 }
 
 // ErrPorts says that a switch is to be opened again, to have the ports that there
-// are now. Where these change without a row of PORT, its method PortsChanged says so.
+// are now.
 var ErrPorts = errors.New("the ports are others than the switch was opened with")
 
 // Driver names a way to the switch, as SLUICE|global driver does.
@@ -224,7 +228,7 @@ func (o *orch) checkDrift() bool {
 	if o.sw == nil || o.lastErr != nil || o.unloaded || o.settling {
 		return false
 	}
-	if s, ok := o.sw.Switch.(interface{ PortsChanged() bool }); ok && s.PortsChanged() {
+	if o.sw.PortsChanged() {
 		return true
 	}
 	changed, err := o.sw.engine.CheckDrift()

@@ -61,9 +61,11 @@ func (l *logged) String() string {
 	return l.text.String()
 }
 
-// needsPrograms skips a test where make build has not made what it runs.
+// needsPrograms is for a test before it makes a fabric. It skips one where make build has
+// not made what it runs.
 func needsPrograms(t testing.TB) {
 	t.Helper()
+	t.TempDir() // is made before the fabric, so that all of them are removed after sluiced has ended
 	for _, file := range []string{"sluiced", "libsoftsai.so"} {
 		if _, err := os.Stat(bin + file); err != nil {
 			t.Skipf("needs what make build makes: %v", err)

@@ -59,10 +59,20 @@ type refusal struct {
 
 var _ asic.Shared = (*Driver)(nil)
 
+// Options of a driver.
+type Options struct {
+	Log *slog.Logger // nil: none
+
+	// Memory is the file that says which hash fields the driver has added, so that they
+	// are its own after a reboot, too; "": none.
+	Memory string
+}
+
 // New returns a driver of a namespace's databases. When ctx is done it does not wait
 // for orchagent any more: what it was told to write or to remove it does all the same.
-// No log: nil. Close it in the end.
-func New(ctx context.Context, d *sonicdb.Databases, log *slog.Logger) (*Driver, error) {
+// Close it in the end.
+func New(ctx context.Context, d *sonicdb.Databases, o Options) (*Driver, error) {
+	log := o.Log
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
@@ -70,6 +80,7 @@ func New(ctx context.Context, d *sonicdb.Databases, log *slog.Logger) (*Driver, 
 		log: log, patience: Patience, pause: firstPause, ending: ctx.Done(),
 		refused: map[string]refusal{}, notes: map[string]string{}, leaving: map[string]bool{},
 	}
+	drv.memory.file = o.Memory
 	for name, db := range map[string]**sonicdb.DB{"CONFIG_DB": &drv.config, "APPL_DB": &drv.appl, "STATE_DB": &drv.state, "COUNTERS_DB": &drv.counters} {
 		var err error
 		if *db, err = sonicdb.Open(d, name, log); err != nil {
@@ -78,10 +89,6 @@ func New(ctx context.Context, d *sonicdb.Databases, log *slog.Logger) (*Driver, 
 	}
 	return drv, nil
 }
-
-// Remember makes the driver keep in a file which hash fields it has added, so that
-// they are its own after a reboot, too. It is to be called before anything else.
-func (d *Driver) Remember(file string) { d.memory.file = file }
 
 // Close closes the connections. The rows stay.
 func (d *Driver) Close() error {

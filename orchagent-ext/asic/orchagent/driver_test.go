@@ -97,9 +97,11 @@ func (l *ledger) Save(records []*asic.Record, gone []asic.ID) error {
 	return nil
 }
 
-func (p *place) driver() *Driver {
+func (p *place) driver() *Driver { return p.driverWith(Options{}) }
+
+func (p *place) driverWith(o Options) *Driver {
 	p.t.Helper()
-	d, err := New(p.t.Context(), p.databases, nil)
+	d, err := New(p.t.Context(), p.databases, o)
 	if err != nil {
 		p.t.Fatal(err)
 	}

@@ -117,11 +117,7 @@ func TestAddedFieldsAfterAReboot(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			p := newPlace(t).start("proposed")
 			file := filepath.Join(t.TempDir(), "new", "sluiced.json")
-			driver := func() *Driver {
-				d := p.driver()
-				d.Remember(file)
-				return d
-			}
+			driver := func() *Driver { return p.driverWith(Options{Memory: file}) }
 			p.set("SWITCH_HASH", "GLOBAL", "ecmp_hash@", before)
 			p.reconcile(p.engine(driver()), labels())
 			if p.hash() != with {
@@ -161,8 +157,7 @@ func TestAddedFieldsAfterAReboot(t *testing.T) {
 func TestNoMemory(t *testing.T) {
 	p := newPlace(t).start("proposed")
 	p.set("SWITCH_HASH", "GLOBAL", "ecmp_hash@", "SRC_IP,IPV6_FLOW_LABEL")
-	d := p.driver()
-	d.Remember("/dev/null/sluiced.json")
+	d := p.driverWith(Options{Memory: "/dev/null/sluiced.json"})
 	e := p.engine(d)
 	p.reconcile(e, labels())
 	const key = "SWITCH_HASH|GLOBAL|ecmp_hash|RDMA_BTH_DEST_QP"

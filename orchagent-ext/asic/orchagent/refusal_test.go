@@ -123,7 +123,7 @@ func TestEndsWhileItWaits(t *testing.T) {
 	p := newPlace(t).start("proposed")
 	p.orchagent.Silence()
 	ctx, cancel := context.WithCancel(context.Background())
-	d, err := New(ctx, p.databases, nil)
+	d, err := New(ctx, p.databases, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

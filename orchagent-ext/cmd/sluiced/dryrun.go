@@ -123,7 +123,7 @@ func hashesAsThere(want []asic.Object, existing map[string]*asic.Record) {
 // wantedRows are the rows that the driver orchagent would write, by what
 // orchagent says now that the switch can do. No method: the best.
 func wantedRows(ctx context.Context, databases *sonicdb.Databases, s *config.Snapshot, method asic.Method) (asic.Method, []asic.Object, error) {
-	d, err := orchagent.New(ctx, databases, nil)
+	d, err := orchagent.New(ctx, databases, orchagent.Options{})
 	if err != nil {
 		return "", nil, err
 	}

@@ -77,10 +77,7 @@ func (o *opener) open(driver orch.Driver, s *config.Snapshot, cold bool) (orch.S
 		}
 		return nil, errors.Join(err, lib.Close())
 	}
-	sw := asic.NewSAI(lib)
-	if o.options.connect {
-		sw.Connected()
-	}
+	sw := asic.NewSAI(lib, asic.SAIOptions{Connected: o.options.connect})
 	return &switched{SAI: sw, source: packetio.NewSAI(lib, sw.IfIndex, sw.Copies), soft: soft, opened: opened}, nil
 }
 

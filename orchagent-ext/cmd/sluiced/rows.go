@@ -27,17 +27,19 @@ type rowSwitch struct {
 }
 
 func openRows(ctx context.Context, databases *sonicdb.Databases, memory string, log *slog.Logger) (orch.Switch, error) {
-	driver, err := orchagent.New(ctx, databases, log)
+	driver, err := orchagent.New(ctx, databases, orchagent.Options{Log: log, Memory: memory})
 	if err != nil {
 		return nil, err
 	}
-	driver.Remember(memory)
 	netdev, err := packetio.OpenNetdev()
 	if err != nil {
 		return nil, errors.Join(err, driver.Close())
 	}
 	return &rowSwitch{Driver: driver, Netdev: netdev}, nil
 }
+
+// PortsChanged implements [orch.Switch]: rows say what ports there are.
+func (s *rowSwitch) PortsChanged() bool { return false }
 
 // SetPorts implements [orch.Switch].
 func (s *rowSwitch) SetPorts(ports []asic.Port) error {
