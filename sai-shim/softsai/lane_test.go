@@ -85,41 +85,65 @@ func TestLaneIsFull(t *testing.T) {
 }
 
 // Killed in a hold the switch lets packets go directly at once; what waited is lost,
-// and the next process counts it, and counts on.
+// and the next process counts it, and counts on: one that takes over objects, and one that
+// is to begin without any and finds none.
 func TestKilledInAHold(t *testing.T) {
+	for name, tt := range map[string]struct{ objects, profile string }{
+		"objects":         {"create scheduler", fastQueues},
+		"no objects":      {"", fastQueues + "SLUICE_COLD=1"},
+		"objects go cold": {"create scheduler", fastQueues + "SLUICE_COLD=1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLine(t)
+			d := startDriver(t)
+			d.do(fastQueues)
+			out, m, frame := portID(t, "out"), match(holdLabel, 5, hostA, hostB), labelled(5, 7, 26)
+			for round := 1; round <= 2; round++ {
+				if tt.objects != "" {
+					d.do(tt.objects)
+				}
+				d.hold(out, m, time.Hour, 0)
+				l.sendNumbered(frame, 0, 20)
+				until(t, "frames wait", func() bool { s, _ := d.getHold(out, m); return s.waitingPackets == 20 })
+				d.kill()
+				killed := time.Now()
+				first := -1
+				for n := 100; first < 0; n++ {
+					l.sendNumbered(frame, n, 1)
+					if _, f, ok := l.wire.receive(); ok && isRoCE(f) {
+						first = numbers([][]byte{f})[0]
+					}
+					if time.Since(killed) > patience {
+						t.Fatal("nothing passes after the kill")
+					}
+				}
+				t.Logf("direct %v after the kill, from frame %d on", time.Since(killed), first)
+				for _, _, ok := l.wire.receive(); ok; _, _, ok = l.wire.receive() { // the rest of those sent
+				}
+				d = startDriver(t)
+				d.do(tt.profile)
+				if s := d.flowStats(); s.laneLost != 20*round {
+					t.Errorf("%+v, want %d lost", s, 20*round)
+				}
+				if _, ok := d.getHold(out, m); ok {
+					t.Error("the hold is there after the kill")
+				}
+			}
+		})
+	}
+}
+
+// A process that is to begin without objects, and finds none, takes over the queues with what
+// waits in them.
+func TestColdStartKeepsWhatIsQueued(t *testing.T) {
 	l := newLine(t)
 	d := startDriver(t)
-	d.do(fastQueues)
-	out, m, frame := portID(t, "out"), match(holdLabel, 5, hostA, hostB), labelled(5, 7, 26)
-	d.do("create scheduler") // so that the switch stays
-	for round := 1; round <= 2; round++ {
-		d.hold(out, m, time.Hour, 0)
-		l.sendNumbered(frame, 0, 20)
-		until(t, "frames wait", func() bool { s, _ := d.getHold(out, m); return s.waitingPackets == 20 })
-		d.kill()
-		killed := time.Now()
-		first := -1
-		for n := 100; first < 0; n++ {
-			l.sendNumbered(frame, n, 1)
-			if _, f, ok := l.wire.receive(); ok && isRoCE(f) {
-				first = numbers([][]byte{f})[0]
-			}
-			if time.Since(killed) > patience {
-				t.Fatal("nothing passes after the kill")
-			}
-		}
-		t.Logf("direct %v after the kill, from frame %d on", time.Since(killed), first)
-		for _, _, ok := l.wire.receive(); ok; _, _, ok = l.wire.receive() { // the rest of those sent
-		}
-		d = startDriver(t)
-		d.do(fastQueues)
-		if s := d.flowStats(); s.laneLost != 20*round {
-			t.Errorf("%+v, want %d lost", s, 20*round)
-		}
-		if _, ok := d.getHold(out, m); ok {
-			t.Error("the hold is there after the kill")
-		}
-	}
+	d.do(withQueues) // 1 Mbit/s
+	l.sendNumbered(labelled(5, 7, 26), 0, 60)
+	d.kill()
+	d = startDriver(t)
+	d.do(withQueues + " SLUICE_COLD=1")
+	l.wantOrder(0, 60)
 }
 
 // A switch that is removed, and a process that ends in order, send what waits.

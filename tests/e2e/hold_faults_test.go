@@ -171,6 +171,7 @@ func TestPFCBudget(t *testing.T) {
 	const n = 400 // two thirds of a second at 1 Mbit/s
 	l.put(l.sender(l.A), l.train(n)...)
 	l.arrived(c, n)
+	t.Log(s.in("tc", "-s", "class", "show", "dev", s.LeafA.Name), s.notifiedAll("pfcm"), s.row("SLUICE_STATE", "global"), s.row("SLUICE_CAPABILITY", "switch"))
 	s.awaitNotified("pfc", "budget", 1)
 	s.awaitMetric(`sluice_notify_budget_total\{message="pfc"\} [1-9].*`)
 	s.quiet()

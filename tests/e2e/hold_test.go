@@ -5,6 +5,7 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -58,11 +59,36 @@ func (l *leaf) notifiedText(message, name string) string {
 	return ""
 }
 
+// notifiedAll is a row of SLUICE_NOTIFY_STATS, without what is 0.
+func (l *leaf) notifiedAll(message string) string {
+	all, err := l.countersDB.Read(l.t.Context(), "SLUICE_NOTIFY_STATS")
+	if err != nil {
+		return err.Error()
+	}
+	for _, r := range all {
+		if r.Key == message {
+			return fmt.Sprintf("of %s: %s", l.Leaf.Name, sorted(r.Fields))
+		}
+	}
+	return "no row"
+}
+
+// sorted is what a row has, without what is 0.
+func sorted(fields map[string]string) (all []string) {
+	for name, v := range fields {
+		if v != "0" && v != "0.0" {
+			all = append(all, name+" "+v)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
 func (l *leaf) awaitNotified(message, name string, least uint64) {
 	l.t.Helper()
 	for deadline := time.Now().Add(patience); l.notified(message, name) < least; time.Sleep(poll) {
 		if time.Now().After(deadline) {
-			l.t.Fatalf("%s of %s: %d, want %d", name, message, l.notified(message, name), least)
+			l.t.Fatalf("%s of %s: %d, want %d; %s", name, message, l.notified(message, name), least, l.notifiedAll(message))
 		}
 	}
 }

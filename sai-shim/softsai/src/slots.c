@@ -46,7 +46,6 @@ void slots_remember(const uint32_t *ifindexes, size_t n)
 	uint32_t zero = 0;
 	int program, map = -ENOENT;
 
-	memset(&before, 0, sizeof(before));
 	for (size_t i = 0; i < n && map < 0; i++) {
 		program = filter_find(ifindexes[i], BPF_TC_EGRESS, "softsai_egress");
 		if (program < 0)
@@ -59,9 +58,6 @@ void slots_remember(const uint32_t *ifindexes, size_t n)
 	if (bpf_map_lookup_elem(map, &zero, &before))
 		memset(&before, 0, sizeof(before));
 	close(map);
-	if (before.lane_in != before.lane_out)
-		warn("%llu packets waited in the lane when the process before was killed, and are lost",
-		     (unsigned long long)(before.lane_in - before.lane_out));
 }
 
 static void *map_memory(const struct bpf_map *map, size_t size)
@@ -115,7 +111,11 @@ sai_status_t slots_open(void)
 		slots_close();
 		return SAI_STATUS_FAILURE;
 	}
+	if (before.lane_in != before.lane_out)
+		warn("%llu packets waited in the lane when the process before was killed, and are lost",
+		     (unsigned long long)(before.lane_in - before.lane_out));
 	counts->lane_lost = before.lane_lost + before.lane_in - before.lane_out;
+	memset(&before, 0, sizeof(before));
 	return SAI_STATUS_SUCCESS;
 }
 

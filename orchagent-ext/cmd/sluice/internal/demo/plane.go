@@ -66,8 +66,8 @@ func startPlane(ctx context.Context, c Config, folder string, s site) (*plane, c
 	return p, ctx, err
 }
 
-// run starts sluiced without some of its capabilities, for [startPlane] and for who has
-// stopped it.
+// run starts sluiced, for [startPlane] and for who has stopped it. Without some of its
+// capabilities it runs degraded.
 func (p *plane) run(ctx context.Context, c Config, s site, without ...uintptr) (context.Context, error) {
 	log, err := os.OpenFile(p.log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
@@ -92,7 +92,11 @@ func (p *plane) run(ctx context.Context, c Config, s site, without ...uintptr) (
 			cancel(nil)
 		}
 	}()
-	_, err = p.await(ctx, startPatience, "SLUICE_STATE", "global", "state", "running")
+	want := "running"
+	if len(without) > 0 {
+		want = "degraded"
+	}
+	_, err = p.await(ctx, startPatience, "SLUICE_STATE", "global", "state", want)
 	return ctx, err
 }
 
