@@ -254,7 +254,8 @@ sai_status_t get_object(sai_object_type_t type, sai_object_id_t id, uint32_t cou
 	return status;
 }
 
-sai_status_t stats_of(sai_object_type_t type, sai_object_id_t id, uint32_t count, const sai_stat_id_t *ids, uint64_t *counters)
+sai_status_t stats_of(sai_object_type_t type, sai_object_id_t id, uint32_t count, const sai_stat_id_t *ids,
+		      uint64_t *counters)
 {
 	sai_status_t status = failing("stats", type_name(type));
 

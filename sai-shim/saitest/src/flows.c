@@ -142,8 +142,13 @@ static sai_status_t get_hold(sai_object_id_t switch_id, sai_object_id_t port, co
 	pthread_mutex_lock(&lock);
 	h = find(port, match);
 	if (h && h->us) {
-		*hold = (sai_sluice_hold_t){ .remaining_us = h->us, .rate = h->rate, .octets = 1, .packets = 2,
-					     .waiting_octets = 3, .waiting_packets = 4, .dropped_packets = 5 };
+		*hold = (sai_sluice_hold_t){ .remaining_us = h->us,
+					     .rate = h->rate,
+					     .octets = 1,
+					     .packets = 2,
+					     .waiting_octets = 3,
+					     .waiting_packets = 4,
+					     .dropped_packets = 5 };
 		status = SAI_STATUS_SUCCESS;
 	}
 	pthread_mutex_unlock(&lock);
@@ -152,7 +157,9 @@ static sai_status_t get_hold(sai_object_id_t switch_id, sai_object_id_t port, co
 
 static sai_sluice_flow_t flow_of(sai_object_id_t queue, uint64_t flow)
 {
-	return (sai_sluice_flow_t){ .flow = flow, .octets = number_of(queue) * 1000 + flow, .departed = flow + 1, .at_ns = flow + 2 };
+	return (sai_sluice_flow_t){
+		.flow = flow, .octets = number_of(queue) * 1000 + flow, .departed = flow + 1, .at_ns = flow + 2
+	};
 }
 
 static sai_status_t get_flow(sai_object_id_t queue, uint64_t flow, sai_sluice_flow_t *state)

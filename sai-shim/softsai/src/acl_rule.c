@@ -204,8 +204,10 @@ static bool sample(const struct object *o, struct softsai_entry *e)
 
 static bool mirror(const sai_object_list_t *list, struct softsai_entry *e)
 {
-	const struct object *session = list->count == 1 ? parameter(list->list[0], SAI_OBJECT_TYPE_MIRROR_SESSION) : NULL;
-	const sai_attribute_value_t *port = session ? object_value(session, SAI_MIRROR_SESSION_ATTR_MONITOR_PORT) : NULL;
+	const struct object *session = list->count == 1 ? parameter(list->list[0], SAI_OBJECT_TYPE_MIRROR_SESSION)
+							: NULL;
+	const sai_attribute_value_t *port = session ? object_value(session, SAI_MIRROR_SESSION_ATTR_MONITOR_PORT)
+						    : NULL;
 
 	if (!port)
 		return false;

@@ -103,8 +103,11 @@ sai_status_t acl_publish(struct acl_table *t)
 		if (!s->entries)
 			continue;
 		v.shape[v.shapes] = (struct softsai_shape){
-			.mask = s->mask, .priority = s->priority, .single = s->single,
-			.id = shape_id(t, i), .digest = digest_of_shape(t, i),
+			.mask = s->mask,
+			.priority = s->priority,
+			.single = s->single,
+			.id = shape_id(t, i),
+			.digest = digest_of_shape(t, i),
 		};
 		if (s->single) {
 			v.shape[v.shapes].key = s->key;

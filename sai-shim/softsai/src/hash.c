@@ -105,7 +105,8 @@ static bool read_lists(const struct object *o, struct wanted *w, sai_attr_id_t *
 		w->bth |= mask;
 	}
 	*bad = SAI_HASH_ATTR_NATIVE_HASH_FIELD_LIST;
-	if (w->bth && ((w->fields & FIELD_ADDRESSES) != FIELD_ADDRESSES || !(w->fields & (FIELD_LABEL | FIELD_SRC_PORT)))) {
+	if (w->bth &&
+	    ((w->fields & FIELD_ADDRESSES) != FIELD_ADDRESSES || !(w->fields & (FIELD_LABEL | FIELD_SRC_PORT)))) {
 		fail("hash: beside a queue pair or UDF the list must have SRC_IP, DST_IP, and L4_SRC_PORT or IPV6_FLOW_LABEL");
 		return false;
 	}

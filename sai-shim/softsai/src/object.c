@@ -15,9 +15,9 @@ static struct object *buckets[BUCKETS];
 size_t objects_made;
 
 const struct type *const types[] = {
-	&switch_type, &port_type, &queue_type, &acl_counter_type, &udf_match_type, &udf_group_type, &udf_type,
-	&scheduler_type, &policer_type, &trap_group_type, &trap_type, &samplepacket_type, &mirror_type, &hash_type, &acl_table_type,
-	&acl_entry_type,
+	&switch_type, &port_type,      &queue_type,	&acl_counter_type, &udf_match_type, &udf_group_type,
+	&udf_type,    &scheduler_type, &policer_type,	&trap_group_type,  &trap_type,	    &samplepacket_type,
+	&mirror_type, &hash_type,      &acl_table_type, &acl_entry_type,
 };
 const size_t type_count = sizeof(types) / sizeof(types[0]);
 

@@ -78,7 +78,8 @@ static bool compile(const struct object *o, struct softsai_policer *p)
 		fail("policer: only single rate, three colors, color-blind is there");
 		return false;
 	}
-	if (!p->rate || !p->burst || p->rate > SOFTSAI_MAX_RATE || p->burst > SOFTSAI_MAX_BURST || p->excess > SOFTSAI_MAX_BURST) {
+	if (!p->rate || !p->burst || p->rate > SOFTSAI_MAX_RATE || p->burst > SOFTSAI_MAX_BURST ||
+	    p->excess > SOFTSAI_MAX_BURST) {
 		fail("policer: CIR %llu, CBS %llu, PBS %llu: CIR and CBS are not 0, CIR is at most %llu, CBS and PBS %llu",
 		     (unsigned long long)p->rate, (unsigned long long)p->burst, (unsigned long long)p->excess,
 		     SOFTSAI_MAX_RATE, SOFTSAI_MAX_BURST);

@@ -17,12 +17,14 @@
 
 #define MAX_LANES 16
 
-static struct port {
+struct port {
 	uint32_t ifindex;
 	char name[NET_NAME];
 	uint32_t lanes[MAX_LANES];
 	uint32_t lane_count;
-} *ports;
+};
+
+static struct port *ports;
 static size_t count;
 
 static const struct attribute port_attributes[] = {
@@ -78,8 +80,8 @@ static sai_status_t add(const struct net_link *link, const char *lanes)
 		return SAI_STATUS_INVALID_PARAMETER;
 	}
 	if (lanes && !parse_lanes(p, lanes)) {
-		fail("SLUICE_PORTS: port %s has lanes \"%s\"; up to %d numbers are allowed, with commas between", p->name,
-		     lanes, MAX_LANES);
+		fail("SLUICE_PORTS: port %s has lanes \"%s\"; up to %d numbers are allowed, with commas between",
+		     p->name, lanes, MAX_LANES);
 		return SAI_STATUS_INVALID_PARAMETER;
 	}
 	return SAI_STATUS_SUCCESS;

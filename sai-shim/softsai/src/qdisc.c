@@ -11,7 +11,7 @@
 
 #include "talk.h"
 
-#define TICK 64		      /* ns; the unit of times in qdiscs */
+#define TICK 64 /* ns; the unit of times in qdiscs */
 #define SECOND 1000000000ULL
 #define GUARANTEED 125	      /* octets a second that each queue has for its own: HTB takes no 0 */
 #define BURST (SECOND / 5000) /* ns that a port may send at once, if it had nothing to send before */
@@ -76,7 +76,8 @@ static int find_root(struct talk *t, uint32_t ifindex, bool *ours)
 	err = talk_ask(t, message(RTM_GETQDISC, TALK_GET, ifindex, TC_H_ROOT, 0));
 	t->reply = NULL;
 	*ours = r.handle == SOFTSAI_HTB && strcmp(r.kind, "htb") == 0;
-	if (err == -EINVAL || err == -ENOENT) /* one that the kernel does not show: the default of a netdev that is down */
+	/* One that the kernel does not show: the default of a netdev that is down. */
+	if (err == -EINVAL || err == -ENOENT)
 		err = 0;
 	if (!err && r.handle && !*ours)
 		err = -EEXIST;
@@ -87,8 +88,8 @@ static int make_root(struct talk *t, uint32_t ifindex)
 {
 	struct tc_htb_glob glob = { .version = 3, .rate2quantum = 10, .defcls = SOFTSAI_HTB_QUEUE };
 
-	return talk_ask(t, with(message(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_EXCL, ifindex, TC_H_ROOT, SOFTSAI_HTB), "htb",
-			   TCA_HTB_INIT, &glob, sizeof(glob)));
+	return talk_ask(t, with(message(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_EXCL, ifindex, TC_H_ROOT, SOFTSAI_HTB),
+				"htb", TCA_HTB_INIT, &glob, sizeof(glob)));
 }
 
 static uint32_t ticks(uint64_t octets, uint64_t rate)
@@ -144,12 +145,13 @@ static int make_queue(struct talk *t, uint32_t ifindex, uint32_t queue, const st
 	uint64_t ceil = q->max_rate && q->max_rate < port->rate ? q->max_rate : port->rate;
 	int err;
 
-	err = make_class(t, ifindex, SOFTSAI_HTB | SOFTSAI_HTB_PORT, SOFTSAI_CLASS(queue), &opt, GUARANTEED, ceil, port->frame);
+	err = make_class(t, ifindex, SOFTSAI_HTB | SOFTSAI_HTB_PORT, SOFTSAI_CLASS(queue), &opt, GUARANTEED, ceil,
+			 port->frame);
 	if (err)
 		return err;
 	return talk_ask(t, with(message(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_REPLACE, ifindex, SOFTSAI_CLASS(queue),
-				   SOFTSAI_FIFO + (queue << 16)),
-			   "bfifo", 0, &fifo, sizeof(fifo)));
+					SOFTSAI_FIFO + (queue << 16)),
+				"bfifo", 0, &fifo, sizeof(fifo)));
 }
 
 int qdisc_ensure(uint32_t ifindex, const struct qdisc_port *port)
@@ -167,7 +169,8 @@ int qdisc_ensure(uint32_t ifindex, const struct qdisc_port *port)
 		err = make_root(&t, ifindex);
 	if (err)
 		goto out;
-	err = make_class(&t, ifindex, SOFTSAI_HTB, SOFTSAI_HTB | SOFTSAI_HTB_PORT, &opt, port->rate, port->rate, port->frame);
+	err = make_class(&t, ifindex, SOFTSAI_HTB, SOFTSAI_HTB | SOFTSAI_HTB_PORT, &opt, port->rate, port->rate,
+			 port->frame);
 	for (uint32_t queue = 0; queue < SOFTSAI_QUEUES && !err; queue++)
 		err = make_queue(&t, ifindex, queue, port);
 	if (err && !ours)
@@ -240,7 +243,10 @@ static void read_stats(struct nlmsghdr *h, void *arg)
 	if (all[TCA_STATS_QUEUE])
 		nla_memcpy(&queue, all[TCA_STATS_QUEUE], sizeof(queue));
 	*s = (struct qdisc_stats){
-		.packets = basic.packets, .bytes = basic.bytes, .dropped = queue.drops, .backlog = queue.backlog,
+		.packets = basic.packets,
+		.bytes = basic.bytes,
+		.dropped = queue.drops,
+		.backlog = queue.backlog,
 	};
 	if (all[TCA_STATS_PKT64]) /* where 32 bits do not hold them */
 		s->packets = nla_get_u64(all[TCA_STATS_PKT64]);

@@ -16,10 +16,12 @@
 #define SHORTEST_FRAME 1518
 #define OVERHEAD 18 /* of a frame over the MTU: addresses, a tag, the type */
 
-static struct queues {
+struct queues {
 	uint32_t ifindex;
 	struct qdisc_port port;
-} *ports;
+};
+
+static struct queues *ports;
 static size_t count;
 
 sai_object_id_t queue_id(uint32_t ifindex, uint32_t queue)
@@ -81,7 +83,8 @@ static sai_status_t apply(struct queues *q)
 	if (!err)
 		return SAI_STATUS_SUCCESS;
 	fail("queues of the port with index %u: %s", q->ifindex, strerror(-err));
-	return err == -ENODEV ? SAI_STATUS_SUCCESS : SAI_STATUS_FAILURE; /* the netdev is gone, and its queues with it */
+	/* ENODEV: the netdev is gone, and its queues with it. */
+	return err == -ENODEV ? SAI_STATUS_SUCCESS : SAI_STATUS_FAILURE;
 }
 
 sai_status_t queue_apply_port(uint32_t ifindex)

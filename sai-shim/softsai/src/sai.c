@@ -168,7 +168,7 @@ static const int32_t mirrors[] = { SAI_MIRROR_SESSION_TYPE_LOCAL };
 static const int32_t traps[] = { SAI_HOSTIF_USER_DEFINED_TRAP_TYPE_ACL };
 static const int32_t bases[] = { SAI_UDF_BASE_L4 };
 
-#define VALUES(type, id, list) { SAI_OBJECT_TYPE_##type, id, list, sizeof(list) / sizeof(list[0]) }
+#define VALUES(type, id, list) SAI_OBJECT_TYPE_##type, id, list, sizeof(list) / sizeof(list[0])
 
 static const struct {
 	sai_object_type_t type;
@@ -176,17 +176,17 @@ static const struct {
 	const int32_t *values;
 	uint32_t count;
 } enums[] = {
-	VALUES(ACL_TABLE, SAI_ACL_TABLE_ATTR_ACL_STAGE, stages),
-	VALUES(ACL_TABLE, SAI_ACL_TABLE_ATTR_ACL_BIND_POINT_TYPE_LIST, bind_points),
-	VALUES(ACL_ENTRY, SAI_ACL_ENTRY_ATTR_ACTION_PACKET_ACTION, packet_actions),
-	VALUES(POLICER, SAI_POLICER_ATTR_MODE, modes),
-	VALUES(POLICER, SAI_POLICER_ATTR_METER_TYPE, meters),
-	VALUES(POLICER, SAI_POLICER_ATTR_RED_PACKET_ACTION, packet_actions),
-	VALUES(SCHEDULER, SAI_SCHEDULER_ATTR_SCHEDULING_TYPE, schedulings),
-	VALUES(SCHEDULER, SAI_SCHEDULER_ATTR_METER_TYPE, rates),
-	VALUES(MIRROR_SESSION, SAI_MIRROR_SESSION_ATTR_TYPE, mirrors),
-	VALUES(HOSTIF_USER_DEFINED_TRAP, SAI_HOSTIF_USER_DEFINED_TRAP_ATTR_TYPE, traps),
-	VALUES(UDF, SAI_UDF_ATTR_BASE, bases),
+	{ VALUES(ACL_TABLE, SAI_ACL_TABLE_ATTR_ACL_STAGE, stages) },
+	{ VALUES(ACL_TABLE, SAI_ACL_TABLE_ATTR_ACL_BIND_POINT_TYPE_LIST, bind_points) },
+	{ VALUES(ACL_ENTRY, SAI_ACL_ENTRY_ATTR_ACTION_PACKET_ACTION, packet_actions) },
+	{ VALUES(POLICER, SAI_POLICER_ATTR_MODE, modes) },
+	{ VALUES(POLICER, SAI_POLICER_ATTR_METER_TYPE, meters) },
+	{ VALUES(POLICER, SAI_POLICER_ATTR_RED_PACKET_ACTION, packet_actions) },
+	{ VALUES(SCHEDULER, SAI_SCHEDULER_ATTR_SCHEDULING_TYPE, schedulings) },
+	{ VALUES(SCHEDULER, SAI_SCHEDULER_ATTR_METER_TYPE, rates) },
+	{ VALUES(MIRROR_SESSION, SAI_MIRROR_SESSION_ATTR_TYPE, mirrors) },
+	{ VALUES(HOSTIF_USER_DEFINED_TRAP, SAI_HOSTIF_USER_DEFINED_TRAP_ATTR_TYPE, traps) },
+	{ VALUES(UDF, SAI_UDF_ATTR_BASE, bases) },
 };
 
 static sai_status_t enum_values(sai_object_type_t object_type, sai_attr_id_t id, sai_s32_list_t *list)

@@ -83,7 +83,8 @@ static sai_status_t switch_get(struct object *o, sai_attribute_t *attr)
 	case SAI_SWITCH_ATTR_ACL_STAGE_INGRESS:
 		return actions(&attr->value.aclcapability);
 	case SAI_SWITCH_ATTR_SLUICE_EXTENSION:
-		attr->value.u64 = SAI_SLUICE_MAGIC << 32 | (hidden("flows") ? SAI_SLUICE_VERSION_LABELS : SAI_SLUICE_VERSION_FLOWS);
+		attr->value.u64 = SAI_SLUICE_MAGIC << 32 |
+				  (hidden("flows") ? SAI_SLUICE_VERSION_LABELS : SAI_SLUICE_VERSION_FLOWS);
 		return SAI_STATUS_SUCCESS;
 	case SAI_SWITCH_ATTR_ECMP_HASH:
 		attr->value.oid = hash_default();
@@ -114,7 +115,8 @@ static sai_status_t switch_set(struct object *o, sai_attr_id_t id)
 		trap_notify(v->ptr);
 		return SAI_STATUS_SUCCESS;
 	}
-	if (id == SAI_SWITCH_ATTR_FLOW_EVENT_NOTIFY || id == SAI_SWITCH_ATTR_FLOW_KEY || id == SAI_SWITCH_ATTR_STREAM_SEED)
+	if (id == SAI_SWITCH_ATTR_FLOW_EVENT_NOTIFY || id == SAI_SWITCH_ATTR_FLOW_KEY ||
+	    id == SAI_SWITCH_ATTR_STREAM_SEED)
 		return apply_flows(o);
 	hash = object_find(v->oid);
 	if (hash && hash->type != &hash_type)
@@ -205,8 +207,8 @@ static sai_status_t open_plane(const struct profile *profile, bool *adopted)
 
 static sai_status_t make_switch(uint32_t count, const sai_attribute_t *list, sai_object_id_t *id)
 {
-	sai_status_t status =
-		object_create(&switch_type, object_id(SAI_OBJECT_TYPE_SWITCH, SWITCH_NUMBER), count, list, id);
+	sai_status_t status = object_create(&switch_type, object_id(SAI_OBJECT_TYPE_SWITCH, SWITCH_NUMBER), count, list,
+					    id);
 
 	if (!status)
 		the_switch = object_find(*id);

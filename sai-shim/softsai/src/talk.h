@@ -11,7 +11,7 @@
 struct talk {
 	struct nl_sock *sock;
 	bool done;
-	int error; /* of the kernel's last answer */
+	int error;				      /* of the kernel's last answer */
 	void (*reply)(struct nlmsghdr *h, void *arg); /* is called with each answer; may be NULL */
 	void *arg;
 };

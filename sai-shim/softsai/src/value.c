@@ -56,7 +56,8 @@ bool value_valid(const struct attribute *a, const sai_attribute_value_t *v)
 	int n = used_parts(a, (sai_attribute_value_t *)v, p);
 
 	for (int i = 0; i < n; i++)
-		if (p[i].list && list_of(&p[i])->count && (!list_of(&p[i])->list || list_of(&p[i])->count > MAX_ELEMENTS))
+		if (p[i].list && list_of(&p[i])->count &&
+		    (!list_of(&p[i])->list || list_of(&p[i])->count > MAX_ELEMENTS))
 			return false;
 	return true;
 }

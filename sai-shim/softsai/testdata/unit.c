@@ -9,8 +9,8 @@
 #include "value.h"
 
 static const struct attribute attributes[] = {
-	{ 1, PLAIN, 8, CREATE, NULL },	     { 2, LIST, 4, CREATE, NULL },	{ 3, FIELD, 16, CREATE, NULL },
-	{ 4, FIELD_LIST, 1, CREATE, NULL },  { 5, ACTION, 8, CREATE, NULL },	{ 6, ACTION_LIST, 8, CREATE, NULL },
+	{ 1, PLAIN, 8, CREATE, NULL },	      { 2, LIST, 4, CREATE, NULL },   { 3, FIELD, 16, CREATE, NULL },
+	{ 4, FIELD_LIST, 1, CREATE, NULL },   { 5, ACTION, 8, CREATE, NULL }, { 6, ACTION_LIST, 8, CREATE, NULL },
 	{ 7, PLAIN, 1, CREATE, "invisible" },
 };
 static const struct type type = { .attributes = attributes, .count = 7 };
