@@ -100,7 +100,7 @@ func TestKilledInAHold(t *testing.T) {
 			out, m, frame := portID(t, "out"), match(holdLabel, 5, hostA, hostB), labelled(5, 7, 26)
 			for round := 1; round <= 2; round++ {
 				if tt.objects != "" {
-					d.do(tt.objects)
+					d.do("%s", tt.objects)
 				}
 				d.hold(out, m, time.Hour, 0)
 				l.sendNumbered(frame, 0, 20)
@@ -121,7 +121,7 @@ func TestKilledInAHold(t *testing.T) {
 				for _, _, ok := l.wire.receive(); ok; _, _, ok = l.wire.receive() { // the rest of those sent
 				}
 				d = startDriver(t)
-				d.do(tt.profile)
+				d.do("%s", tt.profile)
 				if s := d.flowStats(); s.laneLost != 20*round {
 					t.Errorf("%+v, want %d lost", s, 20*round)
 				}

@@ -89,23 +89,32 @@ func TestHoldOverTwoHops(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const packets = 150
 	src, dst := fabric.ChainSenders[0].Addr(), fabric.ChainReceivers[0].Addr()
-	sender := edge.sender(n.Senders[0])
-	for psn := range packets {
+	sender, packets := edge.sender(n.Senders[0]), 0
+	send := func() {
 		b := roce.Ethernet{Dst: roce.MAC(n.Senders[0].Peer().MAC), Src: roce.MAC(n.Senders[0].MAC), EtherType: roce.EtherTypeIPv6}.Append(nil)
 		ip := len(b)
 		b = roce.IPv6Header{FlowLabel: heldLabel, NextHeader: 17, HopLimit: 64, Src: src.As16(), Dst: dst.As16()}.Append(b)
 		b = roce.UDPHeader{SrcPort: 49152, DstPort: roce.UDPPort}.Append(b)
-		b = roce.BTH{Opcode: roce.RCSendMiddle, PKey: 0xffff, DestQP: 0x77, PSN: uint32(psn)}.Append(b)
+		b = roce.BTH{Opcode: roce.RCSendMiddle, PKey: 0xffff, DestQP: 0x77, PSN: uint32(packets)}.Append(b)
 		b, err := roce.Finish(append(b, make([]byte, 128)...), ip)
 		if err != nil {
 			t.Fatal(err)
 		}
 		edge.put(sender, b)
-		if psn == packets/2 { // the rest waits at the aggregation, or is about to
-			aggregation.awaitNotified("pfcm", "held", 1)
+		packets++
+		for begin := time.Now(); time.Since(begin) < 200*time.Microsecond; { // some 8 Mbit/s; a sleep would be longer
 		}
+	}
+	upTo := wires[0].ends[0] // what comes in by the edge's port are messages
+	edge.soon("the edge is asked", func() bool {
+		for range 10 {
+			send()
+		}
+		return upTo.Len() > 0
+	})
+	for range 20 { // these wait at the edge
+		send()
 	}
 	edge.arrived(c, packets)
 	edge.awaitNotified("pfcm", "held", 1)

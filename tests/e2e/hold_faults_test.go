@@ -153,8 +153,8 @@ func TestPFCBudget(t *testing.T) {
 	s := l.opposite()
 	s.set("SLUICE_THRESHOLD", "gold", "high_bytes", "10000")
 	s.set("SLUICE_PORT", s.LeafA.Name, "role", "edge", "threshold", "gold")
-	for _, p := range s.Uplinks {
-		s.set("PORT", p.Name, "lanes", "0", "admin_status", "up", "speed", "10000")
+	for i, p := range s.Uplinks {
+		s.set("PORT", p.Name, "lanes", fmt.Sprint(4*(i+1)), "admin_status", "up", "speed", "10000")
 		s.set("SLUICE_PORT", p.Name, "role", "border")
 	}
 	s.set("SLUICE_PFCM", "global", "admin_state", "enabled", "translate_pfc", "true")
@@ -171,7 +171,6 @@ func TestPFCBudget(t *testing.T) {
 	const n = 400 // two thirds of a second at 1 Mbit/s
 	l.put(l.sender(l.A), l.train(n)...)
 	l.arrived(c, n)
-	t.Log(s.in("tc", "-s", "class", "show", "dev", s.LeafA.Name), s.notifiedAll("pfcm"), s.row("SLUICE_STATE", "global"), s.row("SLUICE_CAPABILITY", "switch"))
 	s.awaitNotified("pfc", "budget", 1)
 	s.awaitMetric(`sluice_notify_budget_total\{message="pfc"\} [1-9].*`)
 	s.quiet()
@@ -453,9 +452,8 @@ func TestFlowOfIPv4FillsAQueue(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.until("a row of the flow", func() bool {
-		if sent-c.Len() < 400 {
+		for ; sent-c.Len() < 400; sent++ {
 			l.put(sender, l.frame4(packet{qp: 0x77, psn: uint32(sent)}))
-			sent++
 		}
 		for _, row := range s.table("SLUICE_FLOW") {
 			if row["state"] == "congested" && row["src"] == fabric.HostA4.Addr().String() && row["dst"] == fabric.HostB4.Addr().String() && row["exact"] == "true" {

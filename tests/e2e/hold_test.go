@@ -171,7 +171,13 @@ func (l *leaf) waiting() (octets int) {
 // until polls until done says so.
 func (l *leaf) until(what string, done func() bool) {
 	l.t.Helper()
-	for deadline := time.Now().Add(patience); !done(); time.Sleep(poll) {
+	l.soon(what, func() bool { ok := done(); time.Sleep(poll); return ok })
+}
+
+// soon is until for what is itself slow enough.
+func (l *leaf) soon(what string, done func() bool) {
+	l.t.Helper()
+	for deadline := time.Now().Add(patience); !done(); {
 		if time.Now().After(deadline) {
 			l.t.Fatalf("in vain: %s; holds %v, flows %v", what, l.table("SLUICE_HOLD"), l.table("SLUICE_FLOW"))
 		}
