@@ -91,7 +91,7 @@ test: deps build build/promtool build/uml ## run all tests under the race detect
 	go test -race -count=1 -timeout 25m ./...
 
 soak: deps build ## the fault tests by every method, queues on and off, many times, and all attacks on gNMI (up to an hour)
-	SLUICE_SOAK=1 go test -count=1 -timeout 90m -v -run 'Port|Method|Kill|Redis|Ends' ./tests/e2e
+	SLUICE_SOAK=1 go test -count=1 -timeout 90m -v -run 'Port|Method|Kill|Redis|Ends|Hold|Storm' ./tests/e2e
 	SLUICE_SOAK=1 go test -count=1 -timeout 30m -v -run 'Hostile|Login|Limit' ./tests/gnmi
 
 lint: deps ## gofmt, clang-format, includes, words, go vet, golangci-lint; and `make generate` must change nothing

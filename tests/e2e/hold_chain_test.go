@@ -106,12 +106,11 @@ func TestHoldOverTwoHops(t *testing.T) {
 		for begin := time.Now(); time.Since(begin) < 200*time.Microsecond; { // some 8 Mbit/s; a sleep would be longer
 		}
 	}
-	upTo := wires[0].ends[0] // what comes in by the edge's port are messages
 	edge.soon("the edge is asked", func() bool {
 		for range 10 {
 			send()
 		}
-		return upTo.Len() > 0
+		return slices.ContainsFunc(wires[0].ends[0].Frames(), func(f fabric.Frame) bool { _, ok := pfcmOf(f); return ok })
 	})
 	for range 20 { // these wait at the edge
 		send()
@@ -130,8 +129,8 @@ func TestHoldOverTwoHops(t *testing.T) {
 	var asked [2][]notify.PFCM
 	var first [2]time.Time
 	for _, f := range all {
-		var p notify.Packet
-		if p.Parse(f.Data, notify.DefaultCodePoints()) != nil || p.Kind != notify.KindPFCM {
+		p, ok := pfcmOf(f.Frame)
+		if !ok {
 			continue
 		}
 		if len(asked[f.wire]) == 0 {
@@ -154,6 +153,12 @@ func TestHoldOverTwoHops(t *testing.T) {
 	if *update {
 		writeCapture(t, "../captures/hold-two-hops.pcapng", wires, all)
 	}
+}
+
+// pfcmOf reads a frame that is a PFCM.
+func pfcmOf(f fabric.Frame) (p notify.Packet, ok bool) {
+	err := p.Parse(f.Data, notify.DefaultCodePoints())
+	return p, err == nil && p.Kind == notify.KindPFCM
 }
 
 // writeCapture writes frames as pcapng, each wire an interface.
