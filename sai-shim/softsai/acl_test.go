@@ -209,7 +209,7 @@ func TestRefused(t *testing.T) {
 		call string
 		want int
 	}{
-		{"create table ACL_STAGE=1", statusAttrNotSupported0},                                                       // egress
+		{"create table ACL_STAGE=1", statusAttrNotSupported0},                                                            // egress
 		{"create table ACL_STAGE=INGRESS ACL_BIND_POINT_TYPE_LIST=4", statusAttrNotSupported0 - 1},                       // bound to the switch
 		{"create table ACL_STAGE=INGRESS FIELD_IN_PORTS=1", statusAttrNotSupported0 - 1},                                 // IN_PORTS
 		{"create table ACL_BIND_POINT_TYPE_LIST=PORT", statusMandatoryAttributeMissing},                                  // no stage
