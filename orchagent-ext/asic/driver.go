@@ -8,11 +8,11 @@ package asic
 // Driver is one way to the switch.
 type Driver interface {
 	// Probe says what the switch can do. What it creates to find out, it removes.
-	Probe() (Methods, Features, error)
+	Probe() (Abilities, Features, error)
 
-	// Objects returns what a policy takes at a method, each object behind those that it
-	// refers to, without the entries of flows.
-	Objects(p Policy, r Method, f Features) []Object
+	// Objects returns what a policy takes by the chosen methods, each object behind those
+	// that it refers to, without the entries of flows. It changes nothing.
+	Objects(p Policy, c Choices, f Features) []Object
 
 	// Create creates an object. existing has the records that it refers to.
 	Create(o *Object, existing map[string]*Record) (*Record, error)

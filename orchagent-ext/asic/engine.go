@@ -30,10 +30,7 @@ type Ledger interface {
 
 // Outcome is what came of a policy.
 type Outcome struct {
-	Method   Method
-	Reason   string   // why no better one
-	Sampling Method   // how packets are sampled for export; [None]: they are not
-	Unable   string   // why they cannot be sampled; "": they can
+	Choices           // by which method each need is met
 	Queues   uint8    // egress queues of a port
 	NoQueues string   // why the switch has no queues; "" with 0 queues: unknown
 	Problems []string // of objects that are done without
@@ -44,17 +41,17 @@ type Outcome struct {
 
 // Engine brings policies to the switch. It is for one goroutine.
 type Engine struct {
-	driver   Driver
-	traits   // of the driver
-	ledger   Ledger
-	log      *slog.Logger
-	methods  Methods
-	features Features
-	asked    Methods // as the driver told it; methods also has what was refused since
+	driver    Driver
+	traits    // of the driver
+	ledger    Ledger
+	log       *slog.Logger
+	abilities Abilities
+	features  Features
+	asked     Abilities // as the driver told it; abilities also has what was refused since
 
 	policy  Policy // less what the switch cannot
 	wants   bool   // the policy asks something of the switch
-	method  Method
+	method  Method // of the flow label
 	outcome Outcome
 	objects map[string]*Record
 	flows   map[FlowEntry]*pinned // by the flow without its label
@@ -77,7 +74,7 @@ func NewEngine(d Driver, l Ledger, log *slog.Logger) (*Engine, error) {
 	e := &Engine{driver: d, traits: traitsOf(d), ledger: l, log: log, objects: map[string]*Record{}, flows: map[FlowEntry]*pinned{}, fixed: map[string]bool{}, method: None}
 	var err error
 	if e.shared == nil {
-		if e.methods, e.features, err = d.Probe(); err != nil {
+		if e.abilities, e.features, err = d.Probe(); err != nil {
 			return nil, fmt.Errorf("ask the switch what it can do: %w", err)
 		}
 	}
@@ -98,45 +95,43 @@ func (e *Engine) Reconcile(p Policy) (Outcome, error) {
 	if err := e.ask(); err != nil {
 		return e.outcome, err
 	}
-	var problems []string
-	sampling, unable := e.features.Sample(p.Export)
-	if p.Export != nil && unable != "" {
-		problems = append(problems, "nothing is sampled for export: "+unable)
-		p.Export = nil
-	}
-	e.policy, e.outcome = p, Outcome{Method: None, Sampling: sampling, Unable: unable, Queues: e.features.Queues, NoQueues: e.features.NoQueues}
+	e.outcome = Outcome{Queues: e.features.Queues, NoQueues: e.features.NoQueues}
+	var unpoliced []string
 	for {
-		e.method, e.outcome.Reason = None, ""
-		if p.Label != nil {
-			e.method, e.outcome.Reason = e.choose()
+		c := Choose(e.abilities, p, e.features)
+		e.policy, e.method = p, c.Method(NeedFlowLabel)
+		e.outcome.Choices, e.outcome.Problems, e.without = c, slices.Clone(unpoliced), nil
+		if x := c[NeedExport]; p.Export != nil && x.Method == None {
+			e.policy.Export = nil
+			e.outcome.Problems = append(e.outcome.Problems, "nothing is sampled for export: "+x.Reason)
 		}
-		e.outcome.Method = e.method
-		e.outcome.Problems, e.without = slices.Clone(problems), nil
 		err := e.step()
 		err = errors.Join(err, e.save())
 		if errors.Is(err, ErrUnpoliced) && e.features.PoliceCPU {
 			e.features.PoliceCPU = false
-			problems = append(problems, err.Error())
+			unpoliced = append(unpoliced, err.Error())
 			continue
+		}
+		if err == nil {
+			e.activate()
 		}
 		if err == nil || e.method == None || !errors.Is(err, ErrRefused) {
 			return e.outcome, err
 		}
 		e.log.Warn("the switch refuses; the next method is tried", "method", e.method, "error", err)
-		e.methods.Set(e.method, Ability{Reason: err.Error()})
+		e.abilities.Set(NeedFlowLabel, e.method, Ability{Reason: err.Error()})
 	}
 }
 
-// choose leaves out methods that change the switch's hash where that is not
-// allowed.
-func (e *Engine) choose() (Method, string) {
-	l := e.methods.clone()
-	for _, r := range []Method{Hash, UDFHash} {
-		if a, known := l.abilities[r]; !e.policy.ManageHash && (!known || a.Can) {
-			l.Set(r, Ability{Reason: "needs manage_switch_hash=true in SLUICE_FLOW_LABEL|global"})
+// activate notes by which methods the switch does now what the policy asks for.
+func (e *Engine) activate() {
+	for n, wanted := range map[Need]bool{NeedFlowLabel: e.policy.Label != nil, NeedExport: e.policy.Export != nil} {
+		missing := slices.ContainsFunc(e.without, func(o Object) bool { return o.Meets == n })
+		if c := e.outcome.Choices[n]; wanted && !missing && c.Method != None {
+			c.State = Active
+			e.outcome.Choices[n] = c
 		}
 	}
-	return l.Choose()
 }
 
 // settable says which attributes may be changed in place here.
@@ -148,7 +143,7 @@ func (e *Engine) settable(attr string) bool {
 // it makes another plan, without that.
 func (e *Engine) step() error {
 	for {
-		plan, err := Compare(e.driver.Objects(e.policy, e.method, e.features), e.objects, e.settable, e.usedByFlows()...)
+		plan, err := Compare(e.driver.Objects(e.policy, e.outcome.Choices, e.features), e.objects, e.settable, e.usedByFlows()...)
 		if err != nil {
 			return err
 		}

@@ -15,11 +15,11 @@ func (e *Engine) ask() error {
 	if e.shared == nil || !e.wants {
 		return nil
 	}
-	methods, features, err := e.driver.Probe()
+	abilities, features, err := e.driver.Probe()
 	if err != nil {
 		return fmt.Errorf("ask the switch what it can do: %w", err)
 	}
-	e.methods, e.features, e.asked = methods, features, methods.clone()
+	e.abilities, e.features, e.asked = abilities, features, abilities.clone()
 	return nil
 }
 
@@ -38,11 +38,11 @@ func (e *Engine) CheckDrift() (changed bool, err error) {
 		changed = changed || err == nil
 	}
 	if e.wants {
-		methods, features, err := e.driver.Probe()
+		abilities, features, err := e.driver.Probe()
 		if err != nil {
 			return false, fmt.Errorf("ask the switch what it can do: %w", err)
 		}
-		changed = changed || features != e.features || !maps.Equal(methods.abilities, e.asked.abilities)
+		changed = changed || features != e.features || !abilities.Equal(e.asked)
 	}
 	for _, key := range slices.Sorted(maps.Keys(e.objects)) {
 		r := e.objects[key]

@@ -140,17 +140,17 @@ func getOne(db *sonicdb.DB, r rows.Row) (map[string]string, error) {
 }
 
 // Probe implements [asic.Driver].
-func (d *Driver) Probe() (asic.Methods, asic.Features, error) {
+func (d *Driver) Probe() (asic.Abilities, asic.Features, error) {
 	state, err := get(d.state, rowSwitch, rowACL)
 	if err != nil {
-		return asic.Methods{}, asic.Features{}, err
+		return nil, asic.Features{}, err
 	}
 	if state[0] == nil {
-		return asic.Methods{}, asic.Features{}, errors.New("orchagent has not written SWITCH_CAPABILITY|switch to STATE_DB: it does not run yet")
+		return nil, asic.Features{}, errors.New("orchagent has not written SWITCH_CAPABILITY|switch to STATE_DB: it does not run yet")
 	}
 	config, err := get(d.config, rowHash, rowSFlow)
 	if err != nil {
-		return asic.Methods{}, asic.Features{}, err
+		return nil, asic.Features{}, err
 	}
 	d.able = capabilityOf(state[0], state[1], config[0], config[1])
 	if d.able != d.answered {
@@ -158,7 +158,7 @@ func (d *Driver) Probe() (asic.Methods, asic.Features, error) {
 		clear(d.refused)
 	}
 	session := rows.Row{Table: tableMirror, Key: nameSession}
-	return d.able.methods(), d.able.features(d.refusedNow(session.Name())), nil
+	return d.able.abilities(d.refusedNow(session.Name())), asic.Features{MinSampling: minSampling}, nil
 }
 
 // refusedNow says why a row is not tried now; "": it may be.
@@ -179,9 +179,13 @@ func (d *Driver) refuse(r rows.Row, why error) {
 }
 
 // Objects implements [asic.Driver].
-func (d *Driver) Objects(p asic.Policy, r asic.Method, f asic.Features) []asic.Object {
-	return objects(p, r, f, d.able, d.channels)
+func (d *Driver) Objects(p asic.Policy, c asic.Choices, _ asic.Features) []asic.Object {
+	return objects(p, c, d.able, d.channels)
 }
+
+// Copies says whether a policy's objects copy packets to the CPU, every one that they
+// match.
+func (d *Driver) Copies(p asic.Policy) bool { return copies(p, d.able) }
 
 // Count implements what package orch asks of a switch: no object here counts.
 func (d *Driver) Count(*asic.Record) (packets, octets uint64, err error) {

@@ -40,7 +40,7 @@ func dryRun(ctx context.Context, o *options, databases *sonicdb.Databases, out i
 	snapshot, rejected := state.Apply(configRows)
 	method := cmp.Or(asic.Method(o.method), last)
 	if method != "" {
-		if _, err := asic.NewMethods(asic.FlowLabelMethods).Only(method); err != nil {
+		if err := asic.NeedFlowLabel.Check(method); err != nil {
 			return err
 		}
 	}
@@ -49,7 +49,7 @@ func dryRun(ctx context.Context, o *options, databases *sonicdb.Databases, out i
 		method, want, err = wantedRows(ctx, databases, snapshot, asic.Method(o.method))
 	} else {
 		method = cmp.Or(method, asic.Compute)
-		want = asic.Objects(orch.Policy(snapshot), method, asic.Features{
+		want = asic.Objects(orch.Policy(snapshot), asic.Chose(asic.NeedFlowLabel, method), asic.Features{
 			HashIPv6:     sai.ECMPHashIPv6.String(),
 			HashRDMAIPv6: sai.ECMPHashIPv6RDMA.String(), HashRDMAIPv4: sai.ECMPHashIPv4RDMA.String(),
 			PoliceCPU: true,
@@ -131,18 +131,19 @@ func wantedRows(ctx context.Context, databases *sonicdb.Databases, s *config.Sna
 	if err := d.SetPorts(orch.Ports(s)); err != nil {
 		return "", nil, err
 	}
-	methods, features, err := d.Probe()
+	abilities, features, err := d.Probe()
 	if err != nil {
 		return "", nil, err
 	}
-	if method == "" {
-		method, _ = methods.Choose()
-	}
 	p := orch.Policy(s)
-	if _, unable := features.Sample(p.Export); unable != "" {
+	choices := asic.Choose(abilities, p, features)
+	if method != "" {
+		choices[asic.NeedFlowLabel] = asic.Choice{Method: method}
+	}
+	if choices.Method(asic.NeedExport) == asic.None {
 		p.Export = nil
 	}
-	return method, d.Objects(p, method, features), nil
+	return choices.Method(asic.NeedFlowLabel), d.Objects(p, choices, features), nil
 }
 
 func read(ctx context.Context, databases *sonicdb.Databases, name string, tables ...string) ([]sonicdb.Change, error) {
