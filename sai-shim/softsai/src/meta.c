@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#define _GNU_SOURCE
 #include "meta.h"
 
 #include <errno.h>
@@ -100,45 +99,50 @@ static int read_chunks(struct chunks *all)
 	return err == -ENOENT ? 0 : err;
 }
 
-static int by_key(const void *a, const void *b, void *arg)
+/* Where a chunk is, in the order of its key. */
+struct place {
+	struct softsai_meta_key key;
+	uint32_t at;
+};
+
+static int by_key(const void *a, const void *b)
 {
-	const struct softsai_meta_key *keys = arg, *x = &keys[*(const uint32_t *)a], *y = &keys[*(const uint32_t *)b];
+	const struct softsai_meta_key *x = a, *y = b;
 
 	if (x->object != y->object)
 		return x->object < y->object ? -1 : 1;
 	return x->chunk < y->chunk ? -1 : x->chunk > y->chunk;
 }
 
-/* Puts a record together that begins at order[i]; its size, or -EBADMSG: a chunk is missing. */
-static int join(const struct chunks *all, const uint32_t *order, uint32_t i, uint8_t *buf)
+/* Puts a record together whose first chunk is at p; its size, or -EBADMSG: a chunk is missing. */
+static int join(const struct chunks *all, const struct place *p, const struct place *end, uint8_t *buf)
 {
-	uint64_t object = all->keys[order[i]].object;
+	uint64_t object = p->key.object;
 	uint32_t size;
 
-	memcpy(&size, all->values[order[i]], HEAD);
+	memcpy(&size, all->values[p->at], HEAD);
 	if (size > META_MAX)
 		return -EBADMSG;
-	for (uint64_t n = 0; n < chunks(size); n++, i++) {
-		if (i == all->count || all->keys[order[i]].object != object || all->keys[order[i]].chunk != n)
+	for (uint64_t n = 0; n < chunks(size); n++, p++) {
+		if (p == end || p->key.object != object || p->key.chunk != n)
 			return -EBADMSG;
-		memcpy(buf + n * CHUNK, all->values[order[i]], CHUNK);
+		memcpy(buf + n * CHUNK, all->values[p->at], CHUNK);
 	}
 	return size;
 }
 
-static int call_each(const struct chunks *all, const uint32_t *order,
+static int call_each(const struct chunks *all, const struct place *places,
 		     int (*call)(uint64_t object, const void *record, size_t size))
 {
+	const struct place *end = places + all->count;
 	uint8_t buf[HEAD + META_MAX + CHUNK];
 	int size, err = 0;
 
-	for (uint32_t i = 0; i < all->count && !err; i++) {
-		const struct softsai_meta_key *key = &all->keys[order[i]];
-
-		if (key->object == 0 || key->chunk != 0)
+	for (const struct place *p = places; p < end && !err; p++) {
+		if (p->key.object == 0 || p->key.chunk != 0)
 			continue;
-		size = join(all, order, i, buf);
-		err = size < 0 ? size : call(key->object, buf + HEAD, size);
+		size = join(all, p, end, buf);
+		err = size < 0 ? size : call(p->key.object, buf + HEAD, size);
 	}
 	return err;
 }
@@ -146,20 +150,20 @@ static int call_each(const struct chunks *all, const uint32_t *order,
 int meta_each(int (*call)(uint64_t object, const void *record, size_t size))
 {
 	struct chunks all = {};
-	uint32_t *order = NULL;
+	struct place *places = NULL;
 	int err = read_chunks(&all);
 
 	if (!err)
-		order = malloc((all.count + 1) * sizeof(*order));
-	if (!err && !order)
+		places = malloc((all.count + 1) * sizeof(*places));
+	if (!err && !places)
 		err = -ENOMEM;
 	if (!err) {
 		for (uint32_t i = 0; i < all.count; i++)
-			order[i] = i;
-		qsort_r(order, all.count, sizeof(*order), by_key, all.keys);
-		err = call_each(&all, order, call);
+			places[i] = (struct place){ all.keys[i], i };
+		qsort(places, all.count, sizeof(*places), by_key);
+		err = call_each(&all, places, call);
 	}
-	free(order);
+	free(places);
 	free_chunks(&all);
 	return err;
 }
