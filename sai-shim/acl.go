@@ -78,7 +78,7 @@ type ComputeLabel struct {
 	Outer     bool // write the outermost header of IPv6 tunnels, too
 }
 
-// Algorithm is the hash behind a computed label.
+// Algorithm is the hash that computes a label.
 type Algorithm int32
 
 // The algorithms of the extension.
@@ -280,7 +280,7 @@ func octets(b []byte) *C.uint8_t { return (*C.uint8_t)(unsafe.Pointer(unsafe.Sli
 func (l *Library) RemoveACLEntry(id ObjectID) error { return l.remove(KindACLEntry, id) }
 
 // CanSetLabel says whether entries can set the flow label; known is false where
-// the library does not tell.
+// the library does not say.
 func (l *Library) CanSetLabel() (can, known bool) {
 	can, _, known = l.capability(KindACLEntry, l.setID)
 	return can, known

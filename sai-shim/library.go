@@ -22,7 +22,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ObjectID is an object on the switch. Null is none.
+// ObjectID is the id of an object on the switch. Null is the id of no object.
 type ObjectID uint64
 
 // Null is no object.
@@ -288,7 +288,7 @@ func (l *Library) Objects(k Kind) ([]ObjectID, error) {
 }
 
 // capability says what an attribute of an object type takes. known is false
-// where the library does not tell.
+// where the library does not say.
 func (l *Library) capability(k Kind, attribute uint32) (create, set, known bool) {
 	var c C.sai_attr_capability_t
 	if C.shim_capability(l.shim, k.number, C.uint32_t(attribute), &c) != C.SAI_STATUS_SUCCESS {
@@ -298,7 +298,7 @@ func (l *Library) capability(k Kind, attribute uint32) (create, set, known bool)
 }
 
 // enumValues returns the values that an enum attribute takes; known is false
-// where the library does not tell.
+// where the library does not say.
 func (l *Library) enumValues(k Kind, attribute C.uint32_t) (values []int32, known bool) {
 	room := 64
 	for {

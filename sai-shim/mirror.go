@@ -9,7 +9,7 @@ import "C"
 type Mirror struct {
 	Port       ObjectID
 	Truncate   uint16   // octets that a copy has at most; 0: all
-	SampleRate uint32   // one of so many packets is copied; 0 and 1: each
+	SampleRate uint32   // one packet of this number is copied; 0 and 1: each one
 	Policer    ObjectID // bounds the copies; Null: none
 }
 
@@ -43,7 +43,7 @@ func (l *Library) CreateSample(rate uint32) (ObjectID, error) {
 // RemoveSample removes it; no entry may use it.
 func (l *Library) RemoveSample(id ObjectID) error { return l.remove(KindSample, id) }
 
-// SetSampleRate makes a sample object take one of so many packets.
+// SetSampleRate makes a sample object take one packet of rate.
 func (l *Library) SetSampleRate(sample ObjectID, rate uint32) error {
 	l.u32(C.SAI_SAMPLEPACKET_ATTR_SAMPLE_RATE, "SAI_SAMPLEPACKET_ATTR_SAMPLE_RATE", rate)
 	return l.set(KindSample, sample)

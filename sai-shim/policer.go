@@ -61,7 +61,7 @@ func (l *Library) CreateTrapGroup(policer ObjectID) (ObjectID, error) {
 func (l *Library) RemoveTrapGroup(id ObjectID) error { return l.remove(KindTrapGroup, id) }
 
 // CanPoliceTraps says whether a trap group can have a policer; known is false where
-// the library does not tell.
+// the library does not say.
 func (l *Library) CanPoliceTraps() (can, known bool) {
 	can, _, known = l.capability(KindTrapGroup, C.SAI_HOSTIF_TRAP_GROUP_ATTR_POLICER)
 	return can, known

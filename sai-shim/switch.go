@@ -75,7 +75,7 @@ var hashUseNames = map[HashUse]string{
 func (u HashUse) String() string { return hashUseNames[u] }
 
 // CanSet says whether the switch takes a hash for this use; known is false where
-// the library does not tell.
+// the library does not say.
 func (l *Library) CanSet(u HashUse) (can, known bool) {
 	_, can, known = l.capability(kindSwitch, uint32(u))
 	return can, known
