@@ -103,7 +103,7 @@ type ACLEntry struct {
 	IPProtocol           *uint8
 	IPv6NextHeader       *uint8
 	IPv6FlowLabel        *uint32 // 20 bits
-	OnlyIPv6             bool
+	OnlyIPv6, OnlyIPv4   bool
 	BTHOpcode            *uint8
 	AETHSyndrome         *uint8
 	InPort               ObjectID
@@ -148,8 +148,10 @@ func (l *Library) CreateACLEntry(e ACLEntry) (ObjectID, error) {
 		C.shim_field_u32(l.shim, C.SAI_ACL_ENTRY_ATTR_FIELD_IPV6_FLOW_LABEL, C.uint32_t(*e.IPv6FlowLabel), 0xfffff)
 	}
 	if e.OnlyIPv6 {
-		l.named("SAI_ACL_ENTRY_ATTR_FIELD_ACL_IP_TYPE")
-		C.shim_field_u32(l.shim, C.SAI_ACL_ENTRY_ATTR_FIELD_ACL_IP_TYPE, C.SAI_ACL_IP_TYPE_IPV6ANY, 0xffffffff)
+		l.ipType(C.SAI_ACL_IP_TYPE_IPV6ANY)
+	}
+	if e.OnlyIPv4 {
+		l.ipType(C.SAI_ACL_IP_TYPE_IPV4ANY)
 	}
 	if e.UDF != nil {
 		var data, mask [4]byte
@@ -260,6 +262,11 @@ func (l *Library) port(id C.uint32_t, name string, v *uint16) {
 	}
 }
 
+func (l *Library) ipType(is C.uint32_t) {
+	l.named("SAI_ACL_ENTRY_ATTR_FIELD_ACL_IP_TYPE")
+	C.shim_field_u32(l.shim, C.SAI_ACL_ENTRY_ATTR_FIELD_ACL_IP_TYPE, is, 0xffffffff)
+}
+
 func (l *Library) octet(id C.uint32_t, name string, v *uint8) {
 	if v != nil {
 		l.named(name)
@@ -301,6 +308,16 @@ func (l *Library) CanSample() (can, known bool) {
 // CanMatchInnerPort says the same of matching the UDP port of a packet in a tunnel.
 func (l *Library) CanMatchInnerPort() (can, known bool) {
 	can, _, known = l.capability(KindACLEntry, C.SAI_ACL_ENTRY_ATTR_FIELD_INNER_L4_DST_PORT)
+	return can, known
+}
+
+// CanMatchProtocol says the same of matching the protocol that IPv4 and IPv6 carry.
+func (l *Library) CanMatchProtocol() (can, known bool) {
+	can, _, known = l.capability(KindACLEntry, C.SAI_ACL_ENTRY_ATTR_FIELD_IPV6_NEXT_HEADER)
+	if !known || !can {
+		return can, known
+	}
+	can, _, known = l.capability(KindACLEntry, C.SAI_ACL_ENTRY_ATTR_FIELD_IP_PROTOCOL)
 	return can, known
 }
 

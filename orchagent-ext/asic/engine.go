@@ -94,8 +94,9 @@ type Engine struct {
 	ledger   Ledger
 	log      *slog.Logger
 	methods  Methods
-	features Features
-	asked    Methods // as the driver told it; methods also has what was refused since
+	features Features // less what tables of an earlier version lack
+	offered  Features // of the switch
+	asked    Methods  // as the driver told it; methods also has what was refused since
 
 	policy  Policy // less what the switch cannot
 	wants   bool   // the policy asks something of the switch
@@ -126,6 +127,7 @@ func NewEngine(d Driver, l Ledger, log *slog.Logger) (*Engine, error) {
 			return nil, fmt.Errorf("ask the switch what it can do: %w", err)
 		}
 	}
+	e.offered = e.features
 	return e, e.adopt()
 }
 
@@ -193,6 +195,8 @@ func (e *Engine) settable(attr string) bool {
 // step carries out a plan. Where the switch refuses to change an attribute in place,
 // it makes another plan, without that.
 func (e *Engine) step() error {
+	e.features.InnerPort, e.features.Protocol = e.offered.InnerPort, e.offered.Protocol
+	e.features = e.features.Within(e.objects)
 	for {
 		plan, err := Compare(e.driver.Objects(e.policy, e.method, e.features), e.objects, e.settable, e.usedByFlows()...)
 		if err != nil {

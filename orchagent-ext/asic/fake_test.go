@@ -34,7 +34,7 @@ func (f *fakeSwitch) Probe() (Methods, Features, error) {
 	if f.uses != nil {
 		features = *f.uses
 	}
-	features.PoliceCPU = f.polices
+	features.PoliceCPU, features.Protocol = f.polices, true
 	return l, features, nil
 }
 

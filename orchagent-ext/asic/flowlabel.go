@@ -15,12 +15,29 @@ type Features struct {
 	PoliceCPU bool // packets to the CPU are policed
 	InnerPort bool // entries can match the UDP port of a packet in a tunnel: else such packets are neither sampled nor labelled
 
+	// Protocol: entries can match the IP protocol: else TCP to the port of RoCEv2 is
+	// counted, sampled and copied to the CPU, too.
+	Protocol bool
+
 	Sampling    Method // how packets are sampled to the CPU; "": [Sample]
 	NoSample    string // why they cannot be; "": they can
 	MinSampling uint32 // more than one of so many packets the CPU is not to get
 
 	Queues   uint8  // egress queues of a port, of the port with most
 	NoQueues string // why the switch has no queues; "" with 0 queues: unknown
+}
+
+// Within are the features less what entries of the tables on the switch cannot match. An
+// earlier version created these without, and a table never gets another field. They stay
+// as long as tables are needed: to create them again would take the labels off all flows.
+func (f Features) Within(existing map[string]*Record) Features {
+	for _, r := range existing {
+		if r.Type == TypeACLTable {
+			f.Protocol = f.Protocol && r.Attr(attrTableNextHeader) != ""
+			f.InnerPort = f.InnerPort && r.Attr(attrTableInnerPort) != ""
+		}
+	}
+	return f
 }
 
 // Sample says how packets are sampled for an export, or why they are not: then the
@@ -94,7 +111,10 @@ func exportSpecs(p Policy, f Features, labelled bool) []spec {
 	var specs []spec
 	entry := func(key, table string) {
 		specs = append(specs, counterSpec{key + suffixCounter, table},
-			entrySpec{key: key, table: table, counter: key + suffixCounter, anyIP: true, sample: keySample})
+			entrySpec{key: key, table: table, counter: key + suffixCounter, anyIP: !f.Protocol, udp: f.Protocol, sample: keySample})
+		if f.Protocol { // which IPv4 and IPv6 have in fields of their own
+			specs = append(specs, entrySpec{key: key + suffixIPv4, table: table, counter: key + suffixCounter, ipv4: true, udp: true, sample: keySample})
+		}
 		if f.InnerPort {
 			key += suffixTunnels
 			specs = append(specs, counterSpec{key + suffixCounter, table},
@@ -108,7 +128,7 @@ func exportSpecs(p Policy, f Features, labelled bool) []spec {
 			bound[port] = true
 		}
 	}
-	specs = append(specs, tableSpec{key: keyExportTable, inner: f.InnerPort, size: tableSizeSmall})
+	specs = append(specs, tableSpec{key: keyExportTable, protocol: f.Protocol, inner: f.InnerPort, size: tableSizeSmall})
 	entry(keyExport, keyExportTable)
 	for _, port := range p.Export.Ports {
 		if !bound[port] {
@@ -150,11 +170,11 @@ func switchHashSpecs(r Method, f Features) []spec {
 
 func computeSpecs(p Policy, f Features) []spec {
 	specs := []spec{
-		tableSpec{key: keyTable, flowLabel: p.Label.ZeroOnly, inner: f.InnerPort, size: tableSizeSmall},
+		tableSpec{key: keyTable, protocol: f.Protocol, flowLabel: p.Label.ZeroOnly, inner: f.InnerPort, size: tableSizeSmall},
 		counterSpec{keyCompute + suffixCounter, keyTable},
 		entrySpec{
 			key: keyCompute, table: keyTable, counter: keyCompute + suffixCounter, priority: entryPriority,
-			unlabelled: p.Label.ZeroOnly, compute: &p.Label.Algorithm, sample: sampleOf(p),
+			unlabelled: p.Label.ZeroOnly, compute: &p.Label.Algorithm, sample: sampleOf(p), udp: f.Protocol,
 		},
 	}
 	if p.Label.Outer && f.InnerPort {
@@ -163,7 +183,7 @@ func computeSpecs(p Policy, f Features) []spec {
 			unlabelled: p.Label.ZeroOnly, compute: &p.Label.Algorithm, sample: sampleOf(p), inner: true,
 		})
 	}
-	return append(append(specs, skippedSpecs(p)...), bindingSpecs(p)...)
+	return append(append(specs, skippedSpecs(p, f)...), bindingSpecs(p)...)
 }
 
 func rewriteSpecs(p Policy, f Features) []spec {
@@ -174,24 +194,24 @@ func rewriteSpecs(p Policy, f Features) []spec {
 	specs := append(udfSpecs(false),
 		trap,
 		// Of no size: one that follows FlowCapacity would take the entries of all flows with it.
-		tableSpec{key: keyTable, flowLabel: p.Label.ZeroOnly, inner: f.InnerPort, addresses: true, udfGroup: keyUDFGroup},
+		tableSpec{key: keyTable, protocol: f.Protocol, flowLabel: p.Label.ZeroOnly, inner: f.InnerPort, addresses: true, udfGroup: keyUDFGroup},
 		counterSpec{keyCopied + suffixCounter, keyTable},
 		entrySpec{
 			key: keyCopied, table: keyTable, counter: keyCopied + suffixCounter, priority: copyPriority,
-			unlabelled: p.Label.ZeroOnly, trap: keyTrap,
+			unlabelled: p.Label.ZeroOnly, trap: keyTrap, udp: f.Protocol,
 		})
-	return append(append(specs, skippedSpecs(p)...), bindingSpecs(p)...)
+	return append(append(specs, skippedSpecs(p, f)...), bindingSpecs(p)...)
 }
 
 // skippedSpecs count what zero-only leaves alone: stacks that label on their own
 // would go unnoticed otherwise.
-func skippedSpecs(p Policy) []spec {
+func skippedSpecs(p Policy, f Features) []spec {
 	if !p.Label.ZeroOnly {
 		return nil
 	}
 	return []spec{
 		counterSpec{keySkipped + suffixCounter, keyTable},
-		entrySpec{key: keySkipped, table: keyTable, counter: keySkipped + suffixCounter, priority: countPriority, sample: sampleOf(p)},
+		entrySpec{key: keySkipped, table: keyTable, counter: keySkipped + suffixCounter, priority: countPriority, sample: sampleOf(p), udp: f.Protocol},
 	}
 }
 
@@ -213,13 +233,13 @@ func bindingSpecs(p Policy) []spec {
 }
 
 // FlowObjects returns the counter and the entry that label one flow.
-func FlowObjects(p Policy, f FlowEntry) []Object {
+func FlowObjects(p Policy, features Features, f FlowEntry) []Object {
 	key := flowKey(f)
 	return []Object{
 		counterSpec{key + suffixCounter, keyTable}.object(),
 		entrySpec{
 			key: key, table: keyTable, counter: key + suffixCounter, priority: entryPriority,
-			unlabelled: p.Label.ZeroOnly, flow: &f, sample: sampleOf(p),
+			unlabelled: p.Label.ZeroOnly, flow: &f, sample: sampleOf(p), udp: features.Protocol,
 		}.object(),
 	}
 }

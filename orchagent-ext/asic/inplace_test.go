@@ -44,7 +44,7 @@ func asWanted(t *testing.T, e *Engine, f *fakeSwitch) {
 	t.Helper()
 	want := Objects(e.policy, e.method, e.features)
 	for flow := range e.Flows {
-		want = append(want, FlowObjects(e.policy, flow)...)
+		want = append(want, FlowObjects(e.policy, e.features, flow)...)
 	}
 	is := map[string]*Record{}
 	for _, r := range f.there {

@@ -35,8 +35,9 @@ const (
 	TypeHashField Type = "hash-field"
 )
 
-// Names of the attributes that change in place, and of the size of a table, which
-// is a request at its creation: a table of another size serves as well.
+// Names of the attributes that change in place, of the size of a table, which is a
+// request at its creation: a table of another size serves as well, and of fields that
+// tables of an earlier version lack.
 const (
 	attrSample       = "SAI_ACL_ENTRY_ATTR_ACTION_INGRESS_SAMPLEPACKET_ENABLE"
 	attrSetLabel     = "SAI_ACL_ENTRY_ATTR_ACTION_SET_IPV6_FLOW_LABEL"
@@ -47,6 +48,9 @@ const (
 	attrPolicerRate  = "SAI_POLICER_ATTR_CIR"
 	attrPolicerBurst = "SAI_POLICER_ATTR_CBS"
 	attrTableSize    = "SAI_ACL_TABLE_ATTR_SIZE"
+
+	attrTableNextHeader = "SAI_ACL_TABLE_ATTR_FIELD_IPV6_NEXT_HEADER"
+	attrTableInnerPort  = "SAI_ACL_TABLE_ATTR_FIELD_INNER_L4_DST_PORT"
 )
 
 // valueUnknown is the value of an attribute in the ledger while it is being set.

@@ -32,10 +32,12 @@ const (
 	prefixPort     = "port/"
 	suffixCounter  = "/counter"
 	suffixTunnels  = "/tunnels"
+	suffixIPv4     = "/ipv4"
 	noLabel        = 0 // flow label of unlabelled packets (RFC 6437)
 	entryPriority  = 10
 	copyPriority   = 5
 	countPriority  = 1
+	udpProtocol    = 17         // of IPv4 and, as next header, of IPv6
 	destQPOffset   = 12         // octets from the UDP header to BTH octets 4 to 7
 	destQPLength   = 4          // octets
 	destQPMask     = 0x00ffffff // of these 4 octets
@@ -66,6 +68,7 @@ func (s counterSpec) object() Object {
 // destination port, and what else is asked for.
 type tableSpec struct {
 	key       string
+	protocol  bool // of IPv4 and IPv6
 	flowLabel bool
 	addresses bool   // IPv6 source and destination
 	inner     bool   // UDP ports in tunnels
@@ -82,6 +85,12 @@ func (s tableSpec) object() Object {
 		attrs = append(attrs, Attr{attrTableSize, fmt.Sprint(s.size)})
 	}
 	attrs = append(attrs, Attr{"SAI_ACL_TABLE_ATTR_FIELD_L4_DST_PORT", "true"}, Attr{"SAI_ACL_TABLE_ATTR_FIELD_ACL_IP_TYPE", "true"})
+	if s.protocol {
+		attrs = append(attrs, Attr{"SAI_ACL_TABLE_ATTR_FIELD_IP_PROTOCOL", "true"}, Attr{attrTableNextHeader, "true"})
+	}
+	if s.inner {
+		attrs = append(attrs, Attr{attrTableInnerPort, "true"})
+	}
 	if s.flowLabel {
 		attrs = append(attrs, Attr{"SAI_ACL_TABLE_ATTR_FIELD_IPV6_FLOW_LABEL", "true"})
 	}
@@ -95,7 +104,8 @@ func (s tableSpec) object() Object {
 }
 
 // entrySpec matches RoCEv2 by the UDP destination port; over IPv6 alone, unless
-// told otherwise, since IPv4 has no flow label. Every entry counts.
+// told otherwise, since IPv4 has no flow label. Every entry counts. Ports in tunnels
+// are UDP's as the switch parses them: SAI has no match on the protocol there.
 type entrySpec struct {
 	key, table, counter string
 	priority            uint32
@@ -108,6 +118,8 @@ type entrySpec struct {
 	trap   string // copies the packet to the CPU, marked by this trap
 	sample string // samples packets to the CPU as this object says
 	anyIP  bool   // matches RoCEv2 over IPv4, too
+	ipv4   bool   // matches RoCEv2 over IPv4 only
+	udp    bool   // matches UDP only: else TCP to this port, too
 	inner  bool   // matches RoCEv2 in IPv6 tunnels, and no other
 }
 
@@ -121,8 +133,17 @@ func (s entrySpec) object() Object {
 		field = "SAI_ACL_ENTRY_ATTR_FIELD_INNER_L4_DST_PORT"
 	}
 	attrs = append(attrs, Attr{field, fmt.Sprint(roce.UDPPort)})
-	if !s.anyIP {
+	switch {
+	case s.ipv4:
+		attrs = append(attrs, Attr{"SAI_ACL_ENTRY_ATTR_FIELD_ACL_IP_TYPE", "ipv4any"})
+	case !s.anyIP:
 		attrs = append(attrs, Attr{"SAI_ACL_ENTRY_ATTR_FIELD_ACL_IP_TYPE", "ipv6any"})
+	}
+	switch {
+	case s.udp && s.ipv4:
+		attrs = append(attrs, Attr{"SAI_ACL_ENTRY_ATTR_FIELD_IP_PROTOCOL", fmt.Sprint(udpProtocol)})
+	case s.udp:
+		attrs = append(attrs, Attr{"SAI_ACL_ENTRY_ATTR_FIELD_IPV6_NEXT_HEADER", fmt.Sprint(udpProtocol)})
 	}
 	if s.unlabelled {
 		attrs = append(attrs, Attr{"SAI_ACL_ENTRY_ATTR_FIELD_IPV6_FLOW_LABEL", "0x00000"})

@@ -158,6 +158,8 @@ func (d *SAI) Probe() (Methods, Features, error) {
 	}
 	f.PoliceCPU, _ = d.lib.CanPoliceTraps()
 	f.InnerPort, _ = d.lib.CanMatchInnerPort()
+	can, known = d.lib.CanMatchProtocol()
+	f.Protocol = can || !known
 	if can, known := d.lib.CanSample(); known && !can {
 		f.NoSample = "the SAI library has no ACL action INGRESS_SAMPLEPACKET_ENABLE"
 	}
@@ -290,6 +292,7 @@ func (d *SAI) create(s spec, at refs, r *Record) (sai.ObjectID, error) {
 	case tableSpec:
 		return d.lib.CreateACLTable(sai.ACLTable{
 			Size: s.size, L4DstPort: true, InnerL4DstPort: s.inner, IPType: true, IPv6FlowLabel: s.flowLabel,
+			IPProtocol: s.protocol, IPv6NextHeader: s.protocol,
 			SrcIPv6: s.addresses, DstIPv6: s.addresses, UDFGroup: at.id(s.udfGroup),
 		})
 	case counterSpec:
@@ -337,12 +340,18 @@ func (d *SAI) create(s spec, at refs, r *Record) (sai.ObjectID, error) {
 }
 
 func saiEntry(s entrySpec, at refs) sai.ACLEntry {
-	port := uint16(roce.UDPPort)
-	e := sai.ACLEntry{Table: at.id(s.table), Priority: s.priority, OnlyIPv6: !s.anyIP, Counter: at.id(s.counter), Sample: at.id(s.sample)}
+	port, protocol := uint16(roce.UDPPort), uint8(udpProtocol)
+	e := sai.ACLEntry{Table: at.id(s.table), Priority: s.priority, OnlyIPv6: !s.anyIP && !s.ipv4, OnlyIPv4: s.ipv4, Counter: at.id(s.counter), Sample: at.id(s.sample)}
 	if s.inner {
 		e.InnerL4DstPort = &port
 	} else {
 		e.L4DstPort = &port
+	}
+	switch {
+	case s.udp && s.ipv4:
+		e.IPProtocol = &protocol
+	case s.udp:
+		e.IPv6NextHeader = &protocol
 	}
 	if s.unlabelled {
 		label := uint32(noLabel)

@@ -49,11 +49,12 @@ func dryRun(ctx context.Context, o *options, databases *sonicdb.Databases, out i
 		method, want, err = wantedRows(ctx, databases, snapshot, asic.Method(o.method))
 	} else {
 		method = cmp.Or(method, asic.Compute)
-		want = asic.Objects(orch.Policy(snapshot), method, asic.Features{
+		features := asic.Features{
 			HashIPv6:     sai.ECMPHashIPv6.String(),
 			HashRDMAIPv6: sai.ECMPHashIPv6RDMA.String(), HashRDMAIPv4: sai.ECMPHashIPv4RDMA.String(),
-			PoliceCPU: true,
-		})
+			PoliceCPU: true, InnerPort: true, Protocol: true,
+		}
+		want = asic.Objects(orch.Policy(snapshot), method, features.Within(existing))
 		if method == last {
 			hashesAsThere(want, existing)
 		}
