@@ -64,7 +64,7 @@ func (o *orch) describe(s *telemetry.State) {
 	p := Policy(o.snapshot)
 	s.Objects, s.Flows, s.Method = o.sw.engine.Len(), len(o.sw.flows.seen), string(o.sw.outcome.Method)
 	s.Warnings = warnings(o.snapshot, p, o.sw.outcome)
-	for _, w := range []string{o.faults.warning(o.Now()), o.keeper.warning(), o.configDB.Warning(), o.ledgerWarning} {
+	for _, w := range []string{o.faults.warning(o.Now()), o.links.warning(o.Now()), o.keeper.warning(), o.configDB.Warning(), o.ledgerWarning} {
 		if w != "" {
 			s.Warnings = append(s.Warnings, w)
 		}
@@ -142,9 +142,13 @@ func (o *orch) count() {
 	c.Written += o.sw.flows.total
 	o.counters.Set(c.Row())
 
+	states, err := readLinks()
+	errs = append(errs, err)
+	o.links.note(states, o.snapshot, o.Now())
 	var ports []rows.Row
 	for _, p := range Ports(o.snapshot) {
 		if s, err := o.sw.PortStats(p.Name); err == nil { // a port may be gone
+			s.Oper = o.links.oper(p.Name)
 			ports = append(ports, s.Row())
 		}
 	}

@@ -87,16 +87,21 @@ func (c Counters) Row() rows.Row {
 // Port is SLUICE_PORT_STATS:port.
 type Port struct {
 	Name               string
+	Oper               string // up or down; "": the port has no netdev
 	RxPackets, RxBytes uint64
 	TxPackets, TxBytes uint64
 }
 
 // Row is the row.
 func (p Port) Row() rows.Row {
-	return rows.Row{Table: TablePortStats, Key: p.Name, Fields: map[string]string{
+	fields := map[string]string{
 		"rx_packets": fmt.Sprint(p.RxPackets), "rx_bytes": fmt.Sprint(p.RxBytes),
 		"tx_packets": fmt.Sprint(p.TxPackets), "tx_bytes": fmt.Sprint(p.TxBytes),
-	}}
+	}
+	if p.Oper != "" {
+		fields["oper_status"] = p.Oper
+	}
+	return rows.Row{Table: TablePortStats, Key: p.Name, Fields: fields}
 }
 
 // Queue is SLUICE_QUEUE_STATS:port|queue, of an egress queue.

@@ -54,6 +54,7 @@ func TestRowsAreOfTheModel(t *testing.T) {
 		Queue{Port: "Ethernet0", Queue: 3, Watermark: new(uint64), Packets: 2, Bytes: 3, Dropped: 4}.Row(),
 		Queue{Port: "Ethernet0", Queue: 4, Queued: new(uint64), Packets: 2, Bytes: 3, Dropped: 4}.Row(),
 		Port{Name: "Ethernet0", RxPackets: 1, RxBytes: 2, TxPackets: 3, TxBytes: 4}.Row(),
+		Port{Name: "Ethernet0", Oper: "down", RxPackets: 1}.Row(),
 	) {
 		s, err := rows.Decode(r)
 		if err != nil {

@@ -161,6 +161,7 @@ func TestDryRunByMethod(t *testing.T) {
 			t.Errorf("%q, want %q", got, want)
 		}
 		if l.driver() == "sai" {
+			l.set("SLUICE_IPFIX_COLLECTOR", "c1", "address", "127.0.0.1", "port", "9")
 			l.set("SLUICE_IPFIX", "global", "admin_state", "enabled")
 			if !l.exporting() {
 				t.Fatal("no object samples packets")

@@ -41,6 +41,7 @@ func TestTCPToThePortOfRoCEv2(t *testing.T) {
 			l := newLeaf(t)
 			l.way = w
 			l.start()
+			l.set("SLUICE_IPFIX_COLLECTOR", "c1", "address", "127.0.0.1", "port", "9")
 			l.set("SLUICE_IPFIX", "global", "admin_state", "enabled", "sampling_rate", "1")
 			l.enable()
 			if !l.exporting() {
