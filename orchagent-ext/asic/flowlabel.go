@@ -73,7 +73,7 @@ func Objects(p Policy, r Method, f Features) []Object {
 		specs = append(specs, labelSpecs(p, r, f)...)
 	}
 	if p.Export != nil {
-		specs = append(specs, exportSpecs(p, f, p.Label != nil && (r == Compute || r == Rewrite))...)
+		specs = append(specs, exportSpecs(p, r, f)...)
 	}
 	objects := make([]Object, len(specs))
 	for i, s := range specs {
@@ -107,15 +107,24 @@ func labelSpecs(p Policy, r Method, f Features) []spec {
 // exportSpecs are what the export of flows takes beside the label's entries,
 // which sample what they match: an entry for what they do not match, and a table
 // on the ports where no label is written.
-func exportSpecs(p Policy, f Features, labelled bool) []spec {
+func exportSpecs(p Policy, r Method, f Features) []spec {
 	var specs []spec
+	labelled := p.Label != nil && (r == Compute || r == Rewrite)
+	outer := p.Label != nil && r == Compute && p.Label.Outer && !p.Label.ZeroOnly // an entry of the label matches all tunnels
 	entry := func(key, table string) {
-		specs = append(specs, counterSpec{key + suffixCounter, table},
-			entrySpec{key: key, table: table, counter: key + suffixCounter, anyIP: !f.Protocol, udp: f.Protocol, sample: keySample})
-		if f.Protocol { // which IPv4 and IPv6 have in fields of their own
-			specs = append(specs, entrySpec{key: key + suffixIPv4, table: table, counter: key + suffixCounter, ipv4: true, udp: true, sample: keySample})
+		counter := key + suffixCounter
+		specs = append(specs, counterSpec{counter, table})
+		switch {
+		case !f.Protocol:
+			specs = append(specs, entrySpec{key: key, table: table, counter: counter, anyIP: true, sample: keySample})
+		case table == keyTable: // where the label's entries match IPv6
+			specs = append(specs, entrySpec{key: key, table: table, counter: counter, ipv4: true, udp: true, sample: keySample})
+		default: // IPv4 and IPv6 have the protocol in fields of their own
+			specs = append(specs,
+				entrySpec{key: key, table: table, counter: counter, udp: true, sample: keySample},
+				entrySpec{key: key + suffixIPv4, table: table, counter: counter, ipv4: true, udp: true, sample: keySample})
 		}
-		if f.InnerPort {
+		if f.InnerPort && !(outer && table == keyTable) {
 			key += suffixTunnels
 			specs = append(specs, counterSpec{key + suffixCounter, table},
 				entrySpec{key: key, table: table, counter: key + suffixCounter, inner: true, sample: keySample})

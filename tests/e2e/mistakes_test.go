@@ -5,7 +5,6 @@ package e2e
 import (
 	"strings"
 	"testing"
-	"time"
 )
 
 // TestUnknownTable: a row of a table that is none, but begins like ours, is reported as
@@ -40,13 +39,4 @@ func TestPortSetDown(t *testing.T) {
 	l.in("ip", "link", "set", port, "up")
 	l.awaitCounters("SLUICE_PORT_STATS", port, "oper_status", "up")
 	l.awaitFields("SLUICE_STATE", "global", "state", "running", "warnings", "")
-
-	l.set("PORT", port, "lanes", "0", "admin_status", "down")
-	l.in("ip", "link", "set", port, "down")
-	l.awaitCounters("SLUICE_PORT_STATS", port, "oper_status", "down")
-	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); time.Sleep(poll) { // longer than a mistake takes to be seen
-		if w := l.row("SLUICE_STATE", "global")["warnings"]; w != "" {
-			t.Fatalf("a port that is configured down: %q", w)
-		}
-	}
 }
