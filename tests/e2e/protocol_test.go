@@ -3,7 +3,6 @@
 package e2e
 
 import (
-	"fmt"
 	"testing"
 	"time"
 
@@ -56,9 +55,6 @@ func TestTCPToThePortOfRoCEv2(t *testing.T) {
 			}
 			if counts["cpu_flows"] != "65" || counts["cpu_not_roce"] != "0" || counts["cpu_malformed"] != "0" {
 				t.Errorf("of 100 segments and %d packets of 65 flows: %v", len(roce), counts)
-			}
-			if arrived := fmt.Sprint(l.row("SLUICE_STATE", "global")["flows"]); arrived != "65" {
-				t.Errorf("%s flows", arrived)
 			}
 		})
 	}
