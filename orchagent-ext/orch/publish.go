@@ -11,6 +11,7 @@ import (
 	"sluice/orchagent-ext/sonicdb"
 	"sluice/orchagent-ext/telemetry"
 	"sluice/yang/rows"
+	"sluice/yang/text"
 )
 
 // publish writes the state to STATE_DB. Before the ledger was read nothing is
@@ -124,7 +125,7 @@ func (o *orch) count() {
 	if o.sw == nil {
 		return
 	}
-	c := telemetry.Counters{Lost: o.sw.RingFull(), Policed: o.sw.Policed(), Faults: o.faults.count, Streams: o.streams.stats, At: o.Now()}
+	c := telemetry.Counters{Lost: o.sw.RingFull(), Policed: o.sw.Policed(), Cut: text.Cuts(), Faults: o.faults.count, Streams: o.streams.stats, At: o.Now()}
 	if o.sw.reader != nil {
 		c.CPU = o.sw.reader.Stats()
 	}

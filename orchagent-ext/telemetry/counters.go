@@ -24,6 +24,7 @@ type Counters struct {
 	RefusedSwitch   uint64 // times that it got none since the switch had no room
 	Evicted         uint64 // flows that lost their entry to another flow
 
+	Cut     uint64 // texts made shorter in STATE_DB, in errors and in the log
 	Faults  uint64 // of the loop, after each of which it was started again
 	Streams StreamIDs
 
@@ -70,6 +71,7 @@ func (c Counters) Row() rows.Row {
 		"flows_refused_switch":   c.RefusedSwitch,
 		"flows_evicted":          c.Evicted,
 		"loop_faults":            c.Faults,
+		"texts_cut":              c.Cut,
 
 		"stream_id_flows":       c.Streams.Flows,
 		"stream_id_waiting":     c.Streams.Waiting,
