@@ -14,16 +14,16 @@ COMMIT   := $(shell git describe --always --dirty=.dirty --exclude '*' 2>/dev/nu
 VERSION  := $(shell cat VERSION)$(COMMIT:%=+%)
 
 # To build: gcc and libc6-dev, since the shim and the race detector are C; clang, bpftool,
-# libbpf, libnl for the software switch. redis-server: tests and the demo start one of
-# their own. tshark and scapy: tests compare with them. iproute2: the network namespaces
+# libbpf, libnl for the software switch. clang-format: for `make lint`. redis-server: tests
+# and the demo start one of their own. tshark and scapy: tests compare with them. iproute2: the network namespaces
 # of tests. libyang-tools: judges the models. pmacct, nfdump, libfixbuf-tools: IPFIX
 # collectors that tests send to. etcd-server, etcd-client: tests start members of
 # their own, and run the commands of a page.
 # python3-*: the commands on the switch, and a gNMI client of another make. openssl,
 # procps, curl: the commands of the pages.
 TO_BUILD := gcc libc6-dev clang bpftool libbpf-dev libelf-dev libnl-3-dev libnl-route-3-dev
-DEPS    := $(TO_BUILD) redis-server tshark python3-scapy iproute2 libyang-tools pmacct nfdump libfixbuf-tools \
-	python3-pytest python3-click python3-redis python3-tabulate python3-natsort \
+DEPS    := $(TO_BUILD) clang-format redis-server tshark python3-scapy iproute2 libyang-tools pmacct nfdump \
+	libfixbuf-tools python3-pytest python3-click python3-redis python3-tabulate python3-natsort \
 	python3-grpcio python3-protobuf etcd-server etcd-client openssl procps curl
 MISSING  = $(filter-out $(patsubst installed/%,%,$(shell \
 	dpkg-query -W -f '$${db:Status-Status}/$${Package}\n' $(DEPS) 2>/dev/null)),$(DEPS))
@@ -90,16 +90,21 @@ build/uml:
 test: deps build build/promtool build/uml ## run all tests under the race detector
 	go test -race -count=1 -timeout 25m ./...
 
-soak: deps build ## the fault tests of tests/e2e by every method, queues on and off, many times (up to an hour)
+soak: deps build ## the fault tests by every method, queues on and off, many times, and all attacks on gNMI (up to an hour)
 	SLUICE_SOAK=1 go test -count=1 -timeout 90m -v -run 'Port|Method|Kill|Redis|Ends' ./tests/e2e
+	SLUICE_SOAK=1 go test -count=1 -timeout 30m -v -run 'Hostile|Login|Limit' ./tests/gnmi
 
-lint: deps ## gofmt, words, go vet, golangci-lint; and `make generate` must change nothing
+lint: deps ## gofmt, clang-format, includes, words, go vet, golangci-lint; and `make generate` must change nothing
 	@echo 'gofmt -l .'
 	files=$$(gofmt -l .)
 	[ -z "$$files" ] || { printf 'not formatted:\n%s\n' "$$files" >&2; exit 1; }
+	echo 'clang-format by .clang-format'
+	git ls-files '*.c' '*.h' | xargs clang-format --dry-run --Werror
 	echo 'SPDX-License-Identifier in each source file'
 	files=$$(git ls-files '*.go' '*.c' '*.h' '*.py' '*.sh' '*.lua' '*.yang' Makefile '*/Makefile' ':!:*/testdata/*' | xargs grep -L 'SPDX-License-Identifier:' || true)
 	[ -z "$$files" ] || { printf 'no SPDX-License-Identifier line:\n%s\n' "$$files" >&2; exit 1; }
+	echo 'circles of includes in C'
+	sh tools/includes.sh
 	echo 'words of tools/words.txt'
 	sh tools/words.sh
 	echo 'go vet ./...'

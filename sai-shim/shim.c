@@ -20,15 +20,22 @@
 enum { SWITCH, PORT, QUEUE, ACL, HASH, UDF, MIRROR, POLICER, SCHEDULER, HOSTIF, SAMPLEPACKET, APIS };
 
 static const sai_api_t api_ids[APIS] = {
-	[SWITCH] = SAI_API_SWITCH,   [PORT] = SAI_API_PORT,	  [QUEUE] = SAI_API_QUEUE,
-	[ACL] = SAI_API_ACL,	     [HASH] = SAI_API_HASH,	  [UDF] = SAI_API_UDF,
-	[MIRROR] = SAI_API_MIRROR,   [POLICER] = SAI_API_POLICER, [SCHEDULER] = SAI_API_SCHEDULER,
-	[HOSTIF] = SAI_API_HOSTIF,   [SAMPLEPACKET] = SAI_API_SAMPLEPACKET,
+	[SWITCH] = SAI_API_SWITCH,
+	[PORT] = SAI_API_PORT,
+	[QUEUE] = SAI_API_QUEUE,
+	[ACL] = SAI_API_ACL,
+	[HASH] = SAI_API_HASH,
+	[UDF] = SAI_API_UDF,
+	[MIRROR] = SAI_API_MIRROR,
+	[POLICER] = SAI_API_POLICER,
+	[SCHEDULER] = SAI_API_SCHEDULER,
+	[HOSTIF] = SAI_API_HOSTIF,
+	[SAMPLEPACKET] = SAI_API_SAMPLEPACKET,
 };
 
 struct shim {
 	void *handle;
-	void *api[APIS]; /* method tables; NULL: not implemented */
+	void *api[APIS];		/* method tables; NULL: not implemented */
 	const sai_sluice_api_t *sluice; /* NULL: the library does not have the extension's API */
 	sai_status_t (*query)(sai_api_t, void **);
 	sai_status_t (*uninitialize)(void);
@@ -188,7 +195,8 @@ char *shim_open(const char *path, const char *const *keys, const char *const *va
 	*(void **)&s->query_enum = dlsym(s->handle, "sai_query_attribute_enum_values_capability");
 	*(void **)&s->object_keys = dlsym(s->handle, "sai_get_object_key");
 	if (!initialize || !s->query) {
-		error = message("%s is no SAI library: it has no symbol %s", path, initialize ? "sai_api_query" : "sai_api_initialize");
+		error = message("%s is no SAI library: it has no symbol %s", path,
+				initialize ? "sai_api_query" : "sai_api_initialize");
 		goto fail;
 	}
 	deliver_to(s);
@@ -269,10 +277,10 @@ void shim_forget(struct shim *s)
 	s->overflow = false;
 }
 
-#define SCALAR(name, type, member)                          \
+#define SCALAR(name, type, member) \
 	void shim_##name(struct shim *s, uint32_t id, type v) \
-	{                                                     \
-		next(s, id)->member = v;                      \
+	{ \
+		next(s, id)->member = v; \
 	}
 SCALAR(bool, bool, booldata)
 SCALAR(u8, uint8_t, u8)
@@ -287,36 +295,36 @@ void shim_mac(struct shim *s, uint32_t id, const uint8_t *v)
 	memcpy(next(s, id)->mac, v, sizeof(sai_mac_t));
 }
 
-#define LIST(name, type, member)                                                \
+#define LIST(name, type, member) \
 	void shim_##name(struct shim *s, uint32_t id, const type *v, uint32_t n) \
-	{                                                                       \
-		sai_attribute_value_t *a = next(s, id);                         \
-		a->member.count = n;                                            \
-		a->member.list = keep(s, v, n * sizeof(*v));                    \
+	{ \
+		sai_attribute_value_t *a = next(s, id); \
+		a->member.count = n; \
+		a->member.list = keep(s, v, n * sizeof(*v)); \
 	}
 LIST(oids, uint64_t, objlist)
 LIST(u8s, uint8_t, u8list)
 LIST(s32s, int32_t, s32list)
 
-#define FIELD(name, type)                                                            \
+#define FIELD(name, type) \
 	void shim_field_##name(struct shim *s, uint32_t id, type data, type mask) \
-	{                                                                            \
-		sai_acl_field_data_t *f = &next(s, id)->aclfield;                    \
-		f->enable = true;                                                    \
-		f->data.name = data;                                                 \
-		f->mask.name = mask;                                                 \
+	{ \
+		sai_acl_field_data_t *f = &next(s, id)->aclfield; \
+		f->enable = true; \
+		f->data.name = data; \
+		f->mask.name = mask; \
 	}
 FIELD(u8, uint8_t)
 FIELD(u16, uint16_t)
 FIELD(u32, uint32_t)
 
-#define ADDRESS(name)                                                                                    \
+#define ADDRESS(name) \
 	void shim_field_##name(struct shim *s, uint32_t id, const uint8_t *data, const uint8_t *mask) \
-	{                                                                                                \
-		sai_acl_field_data_t *f = &next(s, id)->aclfield;                                        \
-		f->enable = true;                                                                        \
-		memcpy(&f->data.name, data, sizeof(f->data.name));                                       \
-		memcpy(&f->mask.name, mask, sizeof(f->mask.name));                                       \
+	{ \
+		sai_acl_field_data_t *f = &next(s, id)->aclfield; \
+		f->enable = true; \
+		memcpy(&f->data.name, data, sizeof(f->data.name)); \
+		memcpy(&f->mask.name, mask, sizeof(f->mask.name)); \
 	}
 ADDRESS(ip4)
 ADDRESS(ip6)
@@ -340,12 +348,12 @@ void shim_field_octets(struct shim *s, uint32_t id, const uint8_t *data, const u
 	f->mask.u8list.list = keep(s, mask, n);
 }
 
-#define ACTION(name, type)                                                  \
-	void shim_action_##name(struct shim *s, uint32_t id, type v)        \
-	{                                                                   \
-		sai_acl_action_data_t *a = &next(s, id)->aclaction;         \
-		a->enable = true;                                           \
-		a->parameter.name = v;                                      \
+#define ACTION(name, type) \
+	void shim_action_##name(struct shim *s, uint32_t id, type v) \
+	{ \
+		sai_acl_action_data_t *a = &next(s, id)->aclaction; \
+		a->enable = true; \
+		a->parameter.name = v; \
 	}
 ACTION(u8, uint8_t)
 ACTION(u32, uint32_t)
@@ -373,9 +381,9 @@ static const struct methods {
 	size_t create, remove, set, get, stats;
 } methods[] = {
 #define NO ((size_t)-1)
-#define QUAD(object, api, table, name)                                                                            \
-	{ SAI_OBJECT_TYPE_##object, api, offsetof(table, create_##name), offsetof(table, remove_##name),           \
-	  offsetof(table, set_##name##_attribute), offsetof(table, get_##name##_attribute), NO }
+#define QUAD(object, api, table, name) \
+	SAI_OBJECT_TYPE_##object, api, offsetof(table, create_##name), offsetof(table, remove_##name), \
+		offsetof(table, set_##name##_attribute), offsetof(table, get_##name##_attribute), NO
 	{ SAI_OBJECT_TYPE_SWITCH, SWITCH, NO, NO, offsetof(sai_switch_api_t, set_switch_attribute),
 	  offsetof(sai_switch_api_t, get_switch_attribute), NO },
 	{ SAI_OBJECT_TYPE_PORT, PORT, NO, NO, offsetof(sai_port_api_t, set_port_attribute),
@@ -385,22 +393,21 @@ static const struct methods {
 	{ SAI_OBJECT_TYPE_POLICER, POLICER, offsetof(sai_policer_api_t, create_policer),
 	  offsetof(sai_policer_api_t, remove_policer), offsetof(sai_policer_api_t, set_policer_attribute),
 	  offsetof(sai_policer_api_t, get_policer_attribute), offsetof(sai_policer_api_t, get_policer_stats) },
-	QUAD(ACL_TABLE, ACL, sai_acl_api_t, acl_table),
-	QUAD(ACL_ENTRY, ACL, sai_acl_api_t, acl_entry),
-	QUAD(ACL_COUNTER, ACL, sai_acl_api_t, acl_counter),
-	QUAD(HASH, HASH, sai_hash_api_t, hash),
-	QUAD(UDF, UDF, sai_udf_api_t, udf),
-	QUAD(UDF_MATCH, UDF, sai_udf_api_t, udf_match),
-	QUAD(UDF_GROUP, UDF, sai_udf_api_t, udf_group),
-	QUAD(MIRROR_SESSION, MIRROR, sai_mirror_api_t, mirror_session),
-	QUAD(SCHEDULER, SCHEDULER, sai_scheduler_api_t, scheduler),
-	QUAD(SAMPLEPACKET, SAMPLEPACKET, sai_samplepacket_api_t, samplepacket),
-	QUAD(HOSTIF_TRAP_GROUP, HOSTIF, sai_hostif_api_t, hostif_trap_group),
-	QUAD(HOSTIF_USER_DEFINED_TRAP, HOSTIF, sai_hostif_api_t, hostif_user_defined_trap),
+	{ QUAD(ACL_TABLE, ACL, sai_acl_api_t, acl_table) },
+	{ QUAD(ACL_ENTRY, ACL, sai_acl_api_t, acl_entry) },
+	{ QUAD(ACL_COUNTER, ACL, sai_acl_api_t, acl_counter) },
+	{ QUAD(HASH, HASH, sai_hash_api_t, hash) },
+	{ QUAD(UDF, UDF, sai_udf_api_t, udf) },
+	{ QUAD(UDF_MATCH, UDF, sai_udf_api_t, udf_match) },
+	{ QUAD(UDF_GROUP, UDF, sai_udf_api_t, udf_group) },
+	{ QUAD(MIRROR_SESSION, MIRROR, sai_mirror_api_t, mirror_session) },
+	{ QUAD(SCHEDULER, SCHEDULER, sai_scheduler_api_t, scheduler) },
+	{ QUAD(SAMPLEPACKET, SAMPLEPACKET, sai_samplepacket_api_t, samplepacket) },
+	{ QUAD(HOSTIF_TRAP_GROUP, HOSTIF, sai_hostif_api_t, hostif_trap_group) },
+	{ QUAD(HOSTIF_USER_DEFINED_TRAP, HOSTIF, sai_hostif_api_t, hostif_user_defined_trap) },
 };
 
-#define METHOD(kind, fn, s, object_type)                        \
-	(*(fn *)method(s, object_type, offsetof(struct methods, kind)))
+#define METHOD(kind, fn, s, object_type) (*(fn *)method(s, object_type, offsetof(struct methods, kind)))
 
 /* Points to the method's slot in the table; to one that holds NULL where there is none. */
 static void *method(struct shim *s, sai_object_type_t type, size_t kind)
@@ -493,7 +500,8 @@ sai_status_t shim_get(struct shim *s, int32_t type, uint64_t id, uint32_t attrib
 	return status;
 }
 
-sai_status_t shim_get_list(struct shim *s, int32_t type, uint64_t id, uint32_t attribute, void *elements, uint32_t *count)
+sai_status_t shim_get_list(struct shim *s, int32_t type, uint64_t id, uint32_t attribute, void *elements,
+			   uint32_t *count)
 {
 	sai_get_fn get = METHOD(get, sai_get_fn, s, type);
 	sai_attribute_t a = { .id = attribute };
@@ -698,7 +706,9 @@ static sai_ip_address_t address(bool ipv6, const uint64_t octets[2])
 
 static sai_sluice_match_t match_of(const struct shim_match *m)
 {
-	return (sai_sluice_match_t){ .type = m->type, .value = m->value, .source = address(m->ipv6, m->source),
+	return (sai_sluice_match_t){ .type = m->type,
+				     .value = m->value,
+				     .source = address(m->ipv6, m->source),
 				     .destination = address(m->ipv6, m->destination) };
 }
 

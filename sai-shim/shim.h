@@ -88,7 +88,8 @@ sai_status_t shim_get(struct shim *s, int32_t type, uint64_t id, uint32_t attrib
  * Reads an attribute that is a list of elements of any one size into room for
  * *count of them. BUFFER_OVERFLOW: *count is how many there are.
  */
-sai_status_t shim_get_list(struct shim *s, int32_t type, uint64_t id, uint32_t attribute, void *elements, uint32_t *count);
+sai_status_t shim_get_list(struct shim *s, int32_t type, uint64_t id, uint32_t attribute, void *elements,
+			   uint32_t *count);
 
 /* Statistics of a port, queue or policer. */
 sai_status_t shim_stats(struct shim *s, int32_t type, uint64_t id, const uint32_t *ids, uint32_t n, uint64_t *values);
@@ -104,8 +105,8 @@ sai_status_t shim_objects(struct shim *s, int32_t type, uint64_t *ids, uint32_t 
 
 /* A packet to the CPU. */
 struct shim_packet {
-	uint64_t port; /* that it came in by; SAI_NULL_OBJECT_ID: not said */
-	uint64_t trap; /* user-defined trap that it was marked with; likewise */
+	uint64_t port;	   /* that it came in by; SAI_NULL_OBJECT_ID: not said */
+	uint64_t trap;	   /* user-defined trap that it was marked with; likewise */
 	uint32_t length;   /* octets that the library gave */
 	uint32_t captured; /* of these, what data holds */
 	uint8_t data[SHIM_PACKET_ROOM];

@@ -22,52 +22,6 @@ var (
 	ErrGone = errors.New("the object is gone")
 )
 
-// Driver is one way to the switch.
-type Driver interface {
-	// Probe says what the switch can do. What it creates to find out, it removes.
-	Probe() (Methods, Features, error)
-
-	// Objects returns what a policy takes at a method, each object behind those that it
-	// refers to, without the entries of flows.
-	Objects(p Policy, r Method, f Features) []Object
-
-	// Create creates an object. existing has the records that it refers to.
-	Create(o *Object, existing map[string]*Record) (*Record, error)
-
-	// Remove removes an object, or sets back what was there before.
-	Remove(r *Record) error
-
-	// Exists checks whether the object of a record is on the switch. It may correct
-	// the record's attributes to the actual ones.
-	Exists(r *Record) (bool, error)
-
-	// Strays removes what an earlier process created and no record tells of, as far as
-	// it is certain whose it is, or adds its records to existing, which has the others
-	// by key; but for the objects of flows, which known has. It returns how many there
-	// were.
-	Strays(existing map[string]*Record, known map[ID]bool) (int, error)
-}
-
-// Setter is a driver that changes attributes of objects in place.
-type Setter interface {
-	Driver
-
-	// Set makes an attribute of an object on the switch what it is in o, which may have
-	// it no more.
-	Set(r *Record, o *Object, attr string, existing map[string]*Record) error
-}
-
-// Finder is a driver that finds what its process had created when it was killed,
-// before the ledger had the object's id.
-type Finder interface {
-	Driver
-
-	// Before returns the record that the ledger is to have while an object is created:
-	// Exists finds the object by it, and gives the record its id. nil: there is nothing
-	// to remember.
-	Before(o *Object) *Record
-}
-
 // Ledger records the objects on the switch. It outlives the process.
 type Ledger interface {
 	Load() ([]*Record, error)
@@ -76,10 +30,7 @@ type Ledger interface {
 
 // Outcome is what came of a policy.
 type Outcome struct {
-	Method   Method
-	Reason   string   // why no better one
-	Sampling Method   // how packets are sampled for export; [None]: they are not
-	Unable   string   // why they cannot be sampled; "": they can
+	Choices           // by which method each need is met
 	Queues   uint8    // egress queues of a port
 	NoQueues string   // why the switch has no queues; "" with 0 queues: unknown
 	Problems []string // of objects that are done without
@@ -90,17 +41,18 @@ type Outcome struct {
 
 // Engine brings policies to the switch. It is for one goroutine.
 type Engine struct {
-	driver   Driver
-	ledger   Ledger
-	log      *slog.Logger
-	methods  Methods
-	features Features // less what tables of an earlier version lack
-	offered  Features // of the switch
-	asked    Methods  // as the driver told it; methods also has what was refused since
+	driver    Driver
+	traits    // of the driver
+	ledger    Ledger
+	log       *slog.Logger
+	abilities Abilities
+	features  Features  // less what tables of an earlier version lack
+	offered   Features  // of the switch
+	asked     Abilities // as the driver told it; abilities also has what was refused since
 
 	policy  Policy // less what the switch cannot
 	wants   bool   // the policy asks something of the switch
-	method  Method
+	method  Method // of the flow label
 	outcome Outcome
 	objects map[string]*Record
 	flows   map[FlowEntry]*pinned // by the flow without its label
@@ -120,10 +72,10 @@ func NewEngine(d Driver, l Ledger, log *slog.Logger) (*Engine, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	e := &Engine{driver: d, ledger: l, log: log, objects: map[string]*Record{}, flows: map[FlowEntry]*pinned{}, fixed: map[string]bool{}, method: None}
+	e := &Engine{driver: d, traits: traitsOf(d), ledger: l, log: log, objects: map[string]*Record{}, flows: map[FlowEntry]*pinned{}, fixed: map[string]bool{}, method: None}
 	var err error
-	if _, shared := d.(Shared); !shared {
-		if e.methods, e.features, err = d.Probe(); err != nil {
+	if e.shared == nil {
+		if e.abilities, e.features, err = d.Probe(); err != nil {
 			return nil, fmt.Errorf("ask the switch what it can do: %w", err)
 		}
 	}
@@ -145,51 +97,48 @@ func (e *Engine) Reconcile(p Policy) (Outcome, error) {
 	if err := e.ask(); err != nil {
 		return e.outcome, err
 	}
-	var problems []string
-	sampling, unable := e.features.Sample(p.Export)
-	if p.Export != nil && unable != "" {
-		problems = append(problems, "nothing is sampled for export: "+unable)
-		p.Export = nil
-	}
-	e.policy, e.outcome = p, Outcome{Method: None, Sampling: sampling, Unable: unable, Queues: e.features.Queues, NoQueues: e.features.NoQueues}
+	e.outcome = Outcome{Queues: e.features.Queues, NoQueues: e.features.NoQueues}
+	var unpoliced []string
 	for {
-		e.method, e.outcome.Reason = None, ""
-		if p.Label != nil {
-			e.method, e.outcome.Reason = e.choose()
+		c := Choose(e.abilities, p, e.features)
+		e.policy, e.method = p, c.Method(NeedFlowLabel)
+		e.outcome.Choices, e.outcome.Problems, e.without = c, slices.Clone(unpoliced), nil
+		if x := c[NeedExport]; p.Export != nil && x.Method == None {
+			e.policy.Export = nil
+			e.outcome.Problems = append(e.outcome.Problems, "nothing is sampled for export: "+x.Reason)
 		}
-		e.outcome.Method = e.method
-		e.outcome.Problems, e.without = slices.Clone(problems), nil
 		err := e.step()
 		err = errors.Join(err, e.save())
 		if errors.Is(err, ErrUnpoliced) && e.features.PoliceCPU {
 			e.features.PoliceCPU = false
-			problems = append(problems, err.Error())
+			unpoliced = append(unpoliced, err.Error())
 			continue
+		}
+		if err == nil {
+			e.activate()
 		}
 		if err == nil || e.method == None || !errors.Is(err, ErrRefused) {
 			return e.outcome, err
 		}
 		e.log.Warn("the switch refuses; the next method is tried", "method", e.method, "error", err)
-		e.methods.Set(e.method, Ability{Reason: err.Error()})
+		e.abilities.Set(NeedFlowLabel, e.method, Ability{Reason: err.Error()})
 	}
 }
 
-// choose leaves out methods that change the switch's hash where that is not
-// allowed.
-func (e *Engine) choose() (Method, string) {
-	l := e.methods.clone()
-	for _, r := range []Method{Hash, UDFHash} {
-		if a, known := l.abilities[r]; !e.policy.ManageHash && (!known || a.Can) {
-			l.Set(r, Ability{Reason: "needs manage_switch_hash=true in SLUICE_FLOW_LABEL|global"})
+// activate notes by which methods the switch does now what the policy asks for.
+func (e *Engine) activate() {
+	for n, wanted := range map[Need]bool{NeedFlowLabel: e.policy.Label != nil, NeedExport: e.policy.Export != nil} {
+		missing := slices.ContainsFunc(e.without, func(o Object) bool { return o.Meets == n })
+		if c := e.outcome.Choices[n]; wanted && !missing && c.Method != None {
+			c.State = Active
+			e.outcome.Choices[n] = c
 		}
 	}
-	return l.Choose()
 }
 
 // settable says which attributes may be changed in place here.
 func (e *Engine) settable(attr string) bool {
-	_, can := e.driver.(Setter)
-	return can && Settable(attr) && !e.fixed[attr]
+	return e.setter != nil && Settable(attr) && !e.fixed[attr]
 }
 
 // step carries out a plan. Where the switch refuses to change an attribute in place,
@@ -198,7 +147,7 @@ func (e *Engine) step() error {
 	e.features.InnerPort, e.features.Protocol = e.offered.InnerPort, e.offered.Protocol
 	e.features = e.features.Within(e.objects)
 	for {
-		plan, err := Compare(e.driver.Objects(e.policy, e.method, e.features), e.objects, e.settable, e.usedByFlows()...)
+		plan, err := Compare(e.driver.Objects(e.policy, e.outcome.Choices, e.features), e.objects, e.settable, e.usedByFlows()...)
 		if err != nil {
 			return err
 		}
@@ -296,11 +245,10 @@ func unsettled(was, will string) string {
 }
 
 func (e *Engine) set(r *Record, o *Object, attr string) error {
-	setter, ok := e.driver.(Setter)
-	if !ok {
+	if e.setter == nil {
 		return fmt.Errorf("%w: the driver changes no object in place", ErrRefused)
 	}
-	return setter.Set(r, o, attr, e.objects)
+	return e.setter.Set(r, o, attr, e.objects)
 }
 
 func (e *Engine) create(o *Object) error {

@@ -71,7 +71,7 @@ func TestComputeAndKillSwitch(t *testing.T) {
 	f, l := newFakeSwitch(), &fakeLedger{}
 	e := newTestEngine(t, f, l)
 	o := reconcile(t, e, policy("Ethernet0", "Ethernet4"))
-	if o.Method != Compute || o.Reason != "preferred method available" || o.Problems != nil {
+	if o.Method(NeedFlowLabel) != Compute || o.Choices[NeedFlowLabel].Reason != "preferred method available" || o.Problems != nil {
 		t.Errorf("%+v", o)
 	}
 	want := []string{
@@ -91,7 +91,7 @@ func TestComputeAndKillSwitch(t *testing.T) {
 	if diff := cmp.Diff([]string{"remove port/Ethernet0", "create port/Ethernet8"}, f.calls); diff != "" {
 		t.Error(diff)
 	}
-	if o := reconcile(t, e, Policy{}); o.Method != None || len(f.there) > 0 {
+	if o := reconcile(t, e, Policy{}); o.Method(NeedFlowLabel) != None || len(f.there) > 0 {
 		t.Errorf("%+v; left: %v", o, f.keys())
 	}
 	inStep(t, e, f, l)
@@ -135,8 +135,8 @@ func TestStepsDownWhereTheSwitchRefuses(t *testing.T) {
 			tt.change(f, &p)
 			e := newTestEngine(t, f, l)
 			o := reconcile(t, e, p)
-			if o.Method != tt.want || !strings.Contains(o.Reason, tt.reason) {
-				t.Errorf("%s: %s, want %s because of %s", o.Method, o.Reason, tt.want, tt.reason)
+			if o.Method(NeedFlowLabel) != tt.want || !strings.Contains(o.Choices[NeedFlowLabel].Reason, tt.reason) {
+				t.Errorf("%s: %s, want %s because of %s", o.Method(NeedFlowLabel), o.Choices[NeedFlowLabel].Reason, tt.want, tt.reason)
 			}
 			if tt.want == None && len(f.there) > 0 {
 				t.Errorf("left: %v", f.keys())
@@ -152,7 +152,7 @@ func TestAPortThatRefusesIsToldOfAndTheRestStands(t *testing.T) {
 	f.refuse[TypeHash] = fmt.Errorf("NOT_SUPPORTED: %w", ErrRefused)
 	e := newTestEngine(t, f, l)
 	o := reconcile(t, e, policy("Ethernet0"))
-	if o.Method != Compute || len(o.Problems) != 2 || !strings.Contains(o.Problems[0], "port/Ethernet0: port has an ACL of another owner") {
+	if o.Method(NeedFlowLabel) != Compute || len(o.Problems) != 2 || !strings.Contains(o.Problems[0], "port/Ethernet0: port has an ACL of another owner") {
 		t.Errorf("%+v", o)
 	}
 	f.refuse = map[Type]error{}
@@ -171,7 +171,7 @@ func TestAFailureIsTriedAgain(t *testing.T) {
 	}
 	inStep(t, e, f, l)
 	f.refuse = map[Type]error{}
-	if o := reconcile(t, e, policy("Ethernet0")); o.Method != Compute {
+	if o := reconcile(t, e, policy("Ethernet0")); o.Method(NeedFlowLabel) != Compute {
 		t.Errorf("%+v", o)
 	}
 	inStep(t, e, f, l)
@@ -252,8 +252,9 @@ func TestFlowsComeAndGo(t *testing.T) {
 
 func TestRecordsSurviveTheLedger(t *testing.T) {
 	for _, r := range []Method{Compute, Rewrite, Hash, UDFHash} {
-		objects := Objects(policy("Ethernet0"), r, Features{HashIPv6: "A", HashRDMAIPv6: "B", HashRDMAIPv4: "C", Protocol: true})
-		objects = append(objects, FlowObjects(policy(), Features{Protocol: true}, flows(1)[0])...)
+		features := Features{HashIPv6: "A", HashRDMAIPv6: "B", HashRDMAIPv4: "C", Protocol: true}
+		objects := Objects(policy("Ethernet0"), Chose(NeedFlowLabel, r), features)
+		objects = append(objects, FlowObjects(policy(), features, flows(1)[0])...)
 		for _, o := range objects {
 			in := Record{Object: o, ID: "oid:0x1", Previous: "oid:0x2"}
 			out, err := ParseRecord(in.ID, in.Fields())
@@ -278,23 +279,62 @@ func TestRecordsSurviveTheLedger(t *testing.T) {
 	}
 }
 
-// TestWhatTheCPUCannotTake is not sampled, and that is said.
-func TestWhatTheCPUCannotTake(t *testing.T) {
+// TestMethodsByPolicy: what the policy forbids, or the CPU cannot take, is not chosen, and
+// that is said; a need that the switch did not tell of has no method.
+func TestMethodsByPolicy(t *testing.T) {
+	can := Ability{Can: true}
 	for _, tt := range []struct {
-		name     string
-		features Features
-		means    Method
-		unable   string
+		name      string
+		need      Need
+		abilities Abilities
+		features  Features
+		want      Choice
 	}{
-		{"entries sample", Features{}, Sample, ""},
-		{"a session samples", Features{Sampling: Mirror, MinSampling: 256}, Mirror, ""},
-		{"too many", Features{Sampling: Mirror, MinSampling: 257}, None, "sampling_rate 256 of SLUICE_IPFIX|global would drown the CPU: at least 257"},
-		{"nothing", Features{NoSample: "no action", MinSampling: 256}, None, "no action"},
+		{"entries sample", NeedExport, Abilities{NeedExport: {Sample: can, Mirror: can}}, Features{}, Choice{Sample, "preferred method available", Unproven}},
+		{"a session samples", NeedExport, Abilities{NeedExport: {Sample: {Reason: "no action"}, Mirror: can}}, Features{MinSampling: 256}, Choice{Mirror, "sample: no action", Unproven}},
+		{"too many", NeedExport, Abilities{NeedExport: {Mirror: can}}, Features{MinSampling: 257},
+			Choice{None, "mirror: sampling_rate 256 of SLUICE_IPFIX|global would drown the CPU: at least 257 is taken here", Unmet}},
+		{"entries are not too many", NeedExport, Abilities{NeedExport: {Sample: can}}, Features{MinSampling: 257}, Choice{Sample, "preferred method available", Unproven}},
+		{"nothing", NeedExport, Abilities{NeedExport: {Sample: {Reason: "no action"}}}, Features{}, Choice{None, "sample: no action", Unmet}},
+		{"hash is not managed", NeedFlowLabel, Abilities{NeedFlowLabel: {Compute: {Reason: "no"}, Hash: can, UDFHash: can}}, Features{},
+			Choice{None, "compute: no; hash: " + needsHash + "; udf-hash: " + needsHash, Unmet}},
+		{"unknown to the driver", NeedHold, Abilities{NeedExport: {Sample: can}}, Features{}, Choice{None, "the driver has no method", Unmet}},
+		{"not asked", NeedHold, nil, Features{}, Choice{None, "the driver has no method", Unmet}},
 	} {
-		means, unable := tt.features.Sample(&Export{Rate: 256})
-		if means != tt.means || !strings.HasPrefix(unable, tt.unable) || (unable == "") != (tt.unable == "") {
-			t.Errorf("%s: %s, %q", tt.name, means, unable)
+		p := Policy{Label: &Label{}, Export: &Export{Rate: 256}}
+		if diff := cmp.Diff(tt.want, Choose(tt.abilities, p, tt.features)[tt.need]); diff != "" {
+			t.Errorf("%s: %s", tt.name, diff)
 		}
+	}
+	if c := Choose(Abilities{NeedFlowLabel: {Compute: can}}, Policy{}, Features{})[NeedFlowLabel]; c != (Choice{None, "flow labels are not enabled", Unmet}) {
+		t.Errorf("no label: %+v", c)
+	}
+}
+
+// TestStateOfMethods: a method is unproven until the switch has taken what it creates,
+// and while a part without which it does not work is missing.
+func TestStateOfMethods(t *testing.T) {
+	f, l := newFakeSwitch(), &fakeLedger{}
+	e := newTestEngine(t, f, l)
+	state := func(p Policy) [2]State {
+		o, _ := e.Reconcile(p)
+		return [2]State{o.Choices[NeedFlowLabel].State, o.Choices[NeedExport].State}
+	}
+	if got := state(Policy{}); got != [2]State{Unmet, Unproven} {
+		t.Errorf("nothing wanted: %q", got)
+	}
+	p := policy("Ethernet0")
+	f.refuse[TypeACLTable] = errors.New("FAILURE")
+	if got := state(p); got != [2]State{Unproven, Unproven} {
+		t.Errorf("failed: %q", got)
+	}
+	delete(f.refuse, TypeACLTable)
+	if got := state(p); got != [2]State{Active, Unproven} {
+		t.Errorf("labels: %q", got)
+	}
+	p.Export = &Export{Rate: 1, Ports: []string{"Ethernet0"}}
+	if got := state(p); got != [2]State{Active, Active} {
+		t.Errorf("labels and export: %q", got)
 	}
 }
 
@@ -310,7 +350,7 @@ func TestUnpoliced(t *testing.T) {
 		p := policy("Ethernet0")
 		p.CPU = CPU{Rate: 100, Burst: 10}
 		o := reconcile(t, e, p)
-		if o.Method != Rewrite || len(o.Problems) != 1 || !strings.Contains(o.Problems[0], "packets to the CPU are not policed: no room") {
+		if o.Method(NeedFlowLabel) != Rewrite || len(o.Problems) != 1 || !strings.Contains(o.Problems[0], "packets to the CPU are not policed: no room") {
 			t.Errorf("%s: %+v", kind, o)
 		}
 		if n := f.has("cpu/"); n > 0 {

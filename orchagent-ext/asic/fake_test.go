@@ -22,24 +22,28 @@ type fakeSwitch struct {
 }
 
 func newFakeSwitch() *fakeSwitch {
-	return &fakeSwitch{can: map[Method]Ability{}, refuse: map[Type]error{}, there: map[ID]*Record{}}
+	return &fakeSwitch{can: map[Method]Ability{Compute: {Can: true}, Rewrite: {Can: true}, Hash: {Can: true}, UDFHash: {Can: true}, Sample: {Can: true}}, refuse: map[Type]error{}, there: map[ID]*Record{}}
 }
 
-func (f *fakeSwitch) Probe() (Methods, Features, error) {
-	l := NewMethods(FlowLabelMethods)
-	for r, a := range f.can {
-		l.Set(r, a)
+func (f *fakeSwitch) Probe() (Abilities, Features, error) {
+	a := Abilities{}
+	for m, can := range f.can {
+		for _, n := range Needs() {
+			if n.Check(m) == nil {
+				a.Set(n, m, can)
+			}
+		}
 	}
 	features := Features{HashIPv6: "HASH6", HashRDMAIPv6: "RDMA6", HashRDMAIPv4: "RDMA4"}
 	if f.uses != nil {
 		features = *f.uses
 	}
 	features.PoliceCPU, features.Protocol = f.polices, true
-	return l, features, nil
+	return a, features, nil
 }
 
-func (f *fakeSwitch) Objects(p Policy, r Method, features Features) []Object {
-	return Objects(p, r, features)
+func (f *fakeSwitch) Objects(p Policy, c Choices, features Features) []Object {
+	return Objects(p, c, features)
 }
 
 func (f *fakeSwitch) Create(o *Object, existing map[string]*Record) (*Record, error) {

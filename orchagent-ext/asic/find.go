@@ -14,10 +14,6 @@ import (
 // between, or what the attribute held.
 const prefixUnknown = "unknown:"
 
-// Connected says that other processes create objects on the switch, too. An object
-// outside Sluice's tables is then not searched for: it could be theirs.
-func (d *SAI) Connected() { d.connected = true }
-
 // Before implements [Finder]. Entries, counters and bindings are found by their
 // table. Where the library lists no objects, others cannot be found.
 func (d *SAI) Before(o *Object) *Record {

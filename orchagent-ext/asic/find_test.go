@@ -124,9 +124,11 @@ func newPlace(t *testing.T, library *saitest.Library, hide string) *place {
 	return p
 }
 
-func (p *place) driver() *SAI {
+func (p *place) driver() *SAI { return p.driverWith(SAIOptions{}) }
+
+func (p *place) driverWith(o SAIOptions) *SAI {
 	p.t.Helper()
-	d := NewSAI(p.lib)
+	d := NewSAI(p.lib, o)
 	if err := d.SetPorts([]Port{{Name: "Ethernet0", Lanes: []uint32{0, 1, 2, 3}}, {Name: "Ethernet4", Lanes: []uint32{4}}}); err != nil {
 		p.t.Fatal(err)
 	}
@@ -251,8 +253,7 @@ func TestWhatOthersCreate(t *testing.T) {
 	p := newPlace(t, library, "")
 	ledger := &fakeLedger{}
 	for steps := range 10 {
-		d := p.driver()
-		d.Connected()
+		d := p.driverWith(SAIOptions{Connected: true})
 		k := &killer{steps}
 		until(func() {
 			e, err := NewEngine(mortalSAI{d, k}, mortalLedger{ledger, k}, nil)
@@ -274,8 +275,7 @@ func TestWhatOthersCreate(t *testing.T) {
 			}
 			theirs[kind] = id
 		}
-		d = p.driver()
-		d.Connected()
+		d = p.driverWith(SAIOptions{Connected: true})
 		reconcile(t, newTestEngine(t, d, ledger), Policy{})
 		for kind, id := range theirs {
 			if !p.lib.Exists(kind, id) {

@@ -8,17 +8,20 @@ import (
 	sai "sluice/sai-shim"
 )
 
-// Flows returns the library where it watches and holds single flows; nil and the
-// reason where it does not. What is set by it is no object of the engine: the caller
-// that sets it takes it back.
-func (d *SAI) Flows() (lib *sai.Library, why string) {
+// Flows returns the library, by which single flows are watched and held where [SAI.Probe]
+// says that it can. What is set by it is no object of the engine: the caller that sets
+// it takes it back.
+func (d *SAI) Flows() *sai.Library { return d.lib }
+
+// singleFlows says whether the library watches and holds single flows.
+func (d *SAI) singleFlows() Ability {
 	switch v := d.lib.Extension(); {
 	case v >= sai.ExtensionFlows:
-		return d.lib, ""
+		return Ability{Can: true, Reason: "the SAI library has the extension for single flows"}
 	case v == 0:
-		return nil, "the SAI library does not have the extension of sai_sluice_ext.h"
+		return Ability{Reason: "the SAI library does not have the extension of sai_sluice_ext.h"}
 	default:
-		return nil, fmt.Sprintf("the SAI library has version %d of the extension of sai_sluice_ext.h: single flows came with %d", v, sai.ExtensionFlows)
+		return Ability{Reason: fmt.Sprintf("the SAI library has version %d of the extension of sai_sluice_ext.h: single flows came with %d", v, sai.ExtensionFlows)}
 	}
 }
 

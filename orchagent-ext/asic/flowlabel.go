@@ -2,8 +2,6 @@
 
 package asic
 
-import "fmt"
-
 // Features is what a switch offers beyond what every one does, where objects
 // depend on it.
 type Features struct {
@@ -19,9 +17,7 @@ type Features struct {
 	// counted, sampled and copied to the CPU, too.
 	Protocol bool
 
-	Sampling    Method // how packets are sampled to the CPU; "": [Sample]
-	NoSample    string // why they cannot be; "": they can
-	MinSampling uint32 // more than one of so many packets the CPU is not to get
+	MinSampling uint32 // by [Mirror], more than one of so many packets the CPU is not to get
 
 	Queues   uint8  // egress queues of a port, of the port with most
 	NoQueues string // why the switch has no queues; "" with 0 queues: unknown
@@ -40,28 +36,14 @@ func (f Features) Within(existing map[string]*Record) Features {
 	return f
 }
 
-// Sample says how packets are sampled for an export, or why they are not: then the
-// method is [None]. No export: nil.
-func (f *Features) Sample(e *Export) (means Method, unable string) {
-	if f.NoSample != "" {
-		return None, f.NoSample
-	}
-	if e != nil && e.Rate < f.MinSampling {
-		return None, fmt.Sprintf("sampling_rate %d of SLUICE_IPFIX|global would drown the CPU: at least %d is taken here", e.Rate, f.MinSampling)
-	}
-	if f.Sampling == "" {
-		return Sample, ""
-	}
-	return f.Sampling, ""
-}
-
-// Objects returns the objects of a policy at a method, each object
+// Objects returns the objects that a policy takes by the chosen methods, each object
 // behind those that it refers to; without the entries of flows, see
 // [FlowObjects].
 //
 //conformance:draft-hu/write
-func Objects(p Policy, r Method, f Features) []Object {
+func Objects(p Policy, c Choices, f Features) []Object {
 	var specs []spec
+	r := c.Method(NeedFlowLabel)
 	f.PoliceCPU = f.PoliceCPU && p.CPU.Rate > 0
 	if f.PoliceCPU && (p.Export != nil || p.Label != nil && r == Rewrite) {
 		specs = append(specs, policerSpec{keyPolicer, p.CPU}, trapGroupSpec{keyTrapGroup, keyPolicer})

@@ -9,7 +9,7 @@ import "testing"
 func TestOnlyTheQueuePairIsHashed(t *testing.T) {
 	for method, want := range map[Method]string{UDFHash: "0x00ffffff", Rewrite: ""} {
 		found := false
-		for _, o := range Objects(policy("Ethernet0"), method, Features{}) {
+		for _, o := range Objects(policy("Ethernet0"), Chose(NeedFlowLabel, method), Features{}) {
 			if o.Type != TypeUDF {
 				continue
 			}

@@ -42,7 +42,7 @@ func labels(key string) bool {
 // wants: what a switch has is not what a ledger says.
 func asWanted(t *testing.T, e *Engine, f *fakeSwitch) {
 	t.Helper()
-	want := Objects(e.policy, e.method, e.features)
+	want := Objects(e.policy, e.outcome.Choices, e.features)
 	for flow := range e.Flows {
 		want = append(want, FlowObjects(e.policy, e.features, flow)...)
 	}
@@ -84,7 +84,7 @@ func TestNoChangeBesidesLabelsTouchesALabel(t *testing.T) {
 						t.Fatal(err)
 					}
 					f.calls = nil
-					if o := reconcile(t, e, to); o.Method != method {
+					if o := reconcile(t, e, to); o.Method(NeedFlowLabel) != method {
 						t.Fatalf("%+v", o)
 					}
 					for _, call := range f.calls {
@@ -153,7 +153,7 @@ func TestARefusedChangeCreatesAgain(t *testing.T) {
 			if rate == 0 {
 				p.Export = nil
 			}
-			if o := reconcile(t, e, p); o.Method != Rewrite {
+			if o := reconcile(t, e, p); o.Method(NeedFlowLabel) != Rewrite {
 				t.Errorf("%s: %+v", attr, o)
 			}
 			asWanted(t, e, f)
@@ -245,7 +245,7 @@ func TestKilledWhileItSets(t *testing.T) {
 // TestAdoptsTheLedgerOfAnEarlierVersion: the rows are those that sluiced wrote to
 // STATE_DB when a flow had a row for its counter, too.
 func TestAdoptsTheLedgerOfAnEarlierVersion(t *testing.T) {
-	for _, method := range FlowLabelMethods {
+	for _, method := range NeedFlowLabel.Methods() {
 		t.Run(string(method), func(t *testing.T) {
 			text, err := os.ReadFile(fmt.Sprintf("testdata/ledger-1-%s.json", method))
 			if err != nil {
@@ -261,7 +261,7 @@ func TestAdoptsTheLedgerOfAnEarlierVersion(t *testing.T) {
 			if method == UDFHash { // of a switch without the attributes of RDMA
 				f.uses.HashRDMAIPv6, f.uses.HashRDMAIPv4 = f.uses.HashIPv6, "SAI_SWITCH_ATTR_ECMP_HASH_IPV4"
 			}
-			for _, better := range FlowLabelMethods {
+			for _, better := range NeedFlowLabel.Methods() {
 				if better == method {
 					break
 				}
@@ -277,7 +277,7 @@ func TestAdoptsTheLedgerOfAnEarlierVersion(t *testing.T) {
 			p := policy("Ethernet0")
 			p.CPU = CPU{Rate: 100000, Burst: 10000}
 			p.Export = &Export{Rate: 100, Ports: []string{"Ethernet0", "Ethernet12", "Ethernet16", "Ethernet4", "Ethernet8"}}
-			if o := reconcile(t, e, p); o.Method != method || len(f.calls) > 0 {
+			if o := reconcile(t, e, p); o.Method(NeedFlowLabel) != method || len(f.calls) > 0 {
 				t.Errorf("%+v: %v", o, f.calls)
 			}
 			if diff := cmp.Diff(was, f.keys()); diff != "" {

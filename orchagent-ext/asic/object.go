@@ -73,6 +73,9 @@ type Object struct {
 	// operator is told, and the rest is created.
 	Optional bool `json:"-"`
 
+	// Meets is the need that its method cannot meet without this object; "": none.
+	Meets Need `json:"-"`
+
 	spec spec // nil for what another process created
 }
 

@@ -21,11 +21,11 @@ func TestEntriesMatchUDPOnly(t *testing.T) {
 	always := p
 	always.Label = &Label{Algorithm: flow.CRC32}
 	for _, p := range []Policy{p, always} {
-		for _, method := range FlowLabelMethods {
+		for _, method := range NeedFlowLabel.Methods() {
 			for _, can := range []bool{true, false} {
 				f := Features{InnerPort: true, Protocol: can}
 				entries := 0
-				for _, o := range append(Objects(p, method, f), FlowObjects(p, f, flows(1)[0])...) {
+				for _, o := range append(Objects(p, Chose(NeedFlowLabel, method), f), FlowObjects(p, f, flows(1)[0])...) {
 					if o.Attr("SAI_ACL_ENTRY_ATTR_FIELD_L4_DST_PORT") == "" {
 						continue
 					}
@@ -95,12 +95,12 @@ func TestTablesOfAnEarlierVersionServe(t *testing.T) {
 func TestNoTwoEntriesOfATableMatchTheSame(t *testing.T) {
 	for _, zeroOnly := range []bool{true, false} {
 		for _, f := range []Features{{}, {InnerPort: true}, {Protocol: true}, {InnerPort: true, Protocol: true}} {
-			for _, method := range FlowLabelMethods {
+			for _, method := range NeedFlowLabel.Methods() {
 				p := policy("Ethernet0")
 				p.Label = &Label{ZeroOnly: zeroOnly, Outer: true}
 				p.Export = &Export{Rate: 10, Ports: []string{"Ethernet0", "Ethernet4"}}
 				seen := map[string]string{}
-				for _, o := range append(Objects(p, method, f), FlowObjects(p, f, flows(1)[0])...) {
+				for _, o := range append(Objects(p, Chose(NeedFlowLabel, method), f), FlowObjects(p, f, flows(1)[0])...) {
 					var match string
 					for _, a := range o.Attrs {
 						if strings.Contains(a.Name, "_ENTRY_ATTR_FIELD_") || strings.Contains(a.Name, "_USER_DEFINED_FIELD_") || a.Name == "SAI_ACL_ENTRY_ATTR_TABLE_ID" {

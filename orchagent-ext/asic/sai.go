@@ -35,8 +35,15 @@ type Port struct {
 	Channel string // the PortChannel that it is a member of; "": of none
 }
 
+// SAIOptions are how a switch is used.
+type SAIOptions struct {
+	// Connected: other processes create objects on the switch, too. An object outside
+	// Sluice's tables is then not searched for: it could be theirs.
+	Connected bool
+}
+
 // NewSAI returns a driver for an open library whose switch was created.
-func NewSAI(lib *sai.Library) *SAI { return &SAI{lib: lib} }
+func NewSAI(lib *sai.Library, o SAIOptions) *SAI { return &SAI{lib: lib, connected: o.Connected} }
 
 // SetPorts learns which port of the library is which, by their lanes.
 func (d *SAI) SetPorts(ports []Port) error {
@@ -134,23 +141,30 @@ func (d *SAI) Policed() uint64 {
 }
 
 // Probe implements [Driver]. What the library does not report is tried.
-func (d *SAI) Probe() (Methods, Features, error) {
-	l := NewMethods(FlowLabelMethods)
-	note := func(r Method, what string, can, known bool) {
-		if known && !can {
-			l.Set(r, Ability{Reason: "the SAI library has no " + what})
-		} else if known {
-			l.Set(r, Ability{Can: true, Reason: "the SAI library has " + what})
+func (d *SAI) Probe() (Abilities, Features, error) {
+	a := Abilities{}
+	note := func(n Need, m Method, what string, can, known bool) {
+		switch {
+		case !known:
+			a.Set(n, m, Ability{Can: true, Reason: "the SAI library does not say whether it has " + what})
+		case can:
+			a.Set(n, m, Ability{Can: true, Reason: "the SAI library has " + what})
+		default:
+			a.Set(n, m, Ability{Reason: "the SAI library has no " + what})
 		}
 	}
 	can, known := d.lib.CanComputeLabel()
-	note(Compute, "ACL action COMPUTE_IPV6_FLOW_LABEL", can, known)
+	note(NeedFlowLabel, Compute, "ACL action COMPUTE_IPV6_FLOW_LABEL", can, known)
 	can, known = d.lib.CanSetLabel()
-	note(Rewrite, "ACL action SET_IPV6_FLOW_LABEL", can, known)
+	note(NeedFlowLabel, Rewrite, "ACL action SET_IPV6_FLOW_LABEL", can, known)
 	can, known = d.lib.CanHash(sai.HashBTHDestQP)
-	note(Hash, "native hash field RDMA_BTH_DEST_QP", can, known)
+	note(NeedFlowLabel, Hash, "native hash field RDMA_BTH_DEST_QP", can, known)
 	can, known = d.lib.CanHashUDF()
-	note(UDFHash, "hash over UDF groups", can, known)
+	note(NeedFlowLabel, UDFHash, "hash over UDF groups", can, known)
+	can, known = d.lib.CanSample()
+	note(NeedExport, Sample, "ACL action INGRESS_SAMPLEPACKET_ENABLE", can, known)
+	a.Set(NeedThreshold, Exact, d.singleFlows())
+	a.Set(NeedHold, Exact, d.singleFlows())
 	f := Features{
 		HashIPv6:     d.hashUse(sai.ECMPHashIPv6),
 		HashRDMAIPv6: d.hashUse(sai.ECMPHashIPv6RDMA, sai.ECMPHashIPv6),
@@ -160,16 +174,13 @@ func (d *SAI) Probe() (Methods, Features, error) {
 	f.InnerPort, _ = d.lib.CanMatchInnerPort()
 	can, known = d.lib.CanMatchProtocol()
 	f.Protocol = can || !known
-	if can, known := d.lib.CanSample(); known && !can {
-		f.NoSample = "the SAI library has no ACL action INGRESS_SAMPLEPACKET_ENABLE"
-	}
 	f.Queues, f.NoQueues = d.queues()
 	if f.HashRDMAIPv6 == "" {
 		none := Ability{Reason: "the SAI library does not allow setting the ECMP hash of IPv6"}
-		l.Set(Hash, none)
-		l.Set(UDFHash, none)
+		a.Set(NeedFlowLabel, Hash, none)
+		a.Set(NeedFlowLabel, UDFHash, none)
 	}
-	return l, f, nil
+	return a, f, nil
 }
 
 // hashUse is the first use that can be set, as its attribute's name.
@@ -201,7 +212,7 @@ func hashUseOf(name string) (sai.HashUse, error) {
 }
 
 // Objects implements [Driver].
-func (d *SAI) Objects(p Policy, r Method, f Features) []Object { return Objects(p, r, f) }
+func (d *SAI) Objects(p Policy, c Choices, f Features) []Object { return Objects(p, c, f) }
 
 // Create implements [Driver].
 func (d *SAI) Create(o *Object, existing map[string]*Record) (*Record, error) {

@@ -9,29 +9,17 @@ import (
 	"slices"
 )
 
-// Shared is a driver of a database that other processes write to, too: its rows may be
-// changed or removed at any time, and the abilities of the switch may change. Its
-// objects have ids before they are created, so the ledger has them first: a crash
-// between leaves no unrecorded object.
-type Shared interface {
-	Driver
-
-	// Foresee returns the record that Create would return. It creates nothing; what
-	// it refuses objects of another owner.
-	Foresee(o *Object) (*Record, error)
-}
-
 // ask probes a shared switch again if the policy needs something of it: to remove
 // everything must succeed without.
 func (e *Engine) ask() error {
-	if _, shared := e.driver.(Shared); !shared || !e.wants {
+	if e.shared == nil || !e.wants {
 		return nil
 	}
-	methods, features, err := e.driver.Probe()
+	abilities, features, err := e.driver.Probe()
 	if err != nil {
 		return fmt.Errorf("ask the switch what it can do: %w", err)
 	}
-	e.methods, e.features, e.asked = methods, features, methods.clone()
+	e.abilities, e.features, e.asked = abilities, features, abilities.clone()
 	return nil
 }
 
@@ -39,23 +27,22 @@ func (e *Engine) ask() error {
 // what it could, and whether it would accept now what it refused. It reports whether
 // Reconcile has something to do.
 func (e *Engine) CheckDrift() (changed bool, err error) {
-	shared, ok := e.driver.(Shared)
-	if !ok {
+	if e.shared == nil {
 		return false, nil
 	}
 	for i := range e.without {
-		_, err := shared.Foresee(&e.without[i])
+		_, err := e.shared.Foresee(&e.without[i])
 		if err != nil && !errors.Is(err, ErrRefused) {
 			return false, fmt.Errorf("look for %s: %w", e.without[i].Key, err)
 		}
 		changed = changed || err == nil
 	}
 	if e.wants {
-		methods, features, err := e.driver.Probe()
+		abilities, features, err := e.driver.Probe()
 		if err != nil {
 			return false, fmt.Errorf("ask the switch what it can do: %w", err)
 		}
-		changed = changed || features != e.features || !maps.Equal(methods.abilities, e.asked.abilities)
+		changed = changed || features != e.features || !abilities.Equal(e.asked)
 	}
 	for _, key := range slices.Sorted(maps.Keys(e.objects)) {
 		r := e.objects[key]
@@ -75,11 +62,10 @@ func (e *Engine) CheckDrift() (changed bool, err error) {
 
 // make creates an object; with a shared driver the ledger has it before.
 func (e *Engine) make(o *Object) (*Record, error) {
-	shared, ok := e.driver.(Shared)
-	if !ok {
+	if e.shared == nil {
 		return e.makeFound(o)
 	}
-	r, err := shared.Foresee(o)
+	r, err := e.shared.Foresee(o)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +73,7 @@ func (e *Engine) make(o *Object) (*Record, error) {
 	if err := e.save(); err != nil {
 		return nil, err
 	}
-	created, err := shared.Create(o, e.objects)
+	created, err := e.driver.Create(o, e.objects)
 	switch {
 	case errors.Is(err, ErrRefused):
 		e.gone = append(e.gone, r.ID)
@@ -100,11 +86,10 @@ func (e *Engine) make(o *Object) (*Record, error) {
 // makeFound creates an object, of which the ledger knows while its id is not known
 // yet. It forgets that when it is next written, together with the id.
 func (e *Engine) makeFound(o *Object) (*Record, error) {
-	finder, ok := e.driver.(Finder)
-	if !ok {
+	if e.finder == nil {
 		return e.driver.Create(o, e.objects)
 	}
-	if before := finder.Before(o); before != nil {
+	if before := e.finder.Before(o); before != nil {
 		before.spec = nil
 		e.gone = slices.DeleteFunc(e.gone, func(id ID) bool { return id == before.ID }) // of an attempt that failed
 		e.dirty = append(e.dirty, before)

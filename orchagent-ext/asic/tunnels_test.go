@@ -30,7 +30,7 @@ func TestTunnelsHaveEntries(t *testing.T) {
 		{"no inner port", p, Compute, false, nil},
 	} {
 		found := map[string]bool{}
-		for _, o := range Objects(tt.policy, tt.method, Features{InnerPort: tt.inner}) {
+		for _, o := range Objects(tt.policy, Chose(NeedFlowLabel, tt.method), Features{InnerPort: tt.inner}) {
 			if o.Attr(port) == "4791" {
 				found[o.Key] = true
 			}

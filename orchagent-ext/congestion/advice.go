@@ -20,17 +20,27 @@ type Advice struct {
 	rate uint32
 	at   int64
 	in   bool // the flow passed the high-water mark, and an advice has been of use since
+	idle int  // intervals since the flow had a packet
 }
 
 // Congestion returns the rate that the flow's congestion asks to advise, in Mbit/s; 0:
-// none. above says whether the flow was above its high-water mark in the interval.
+// none. above says whether the flow was above its high-water mark in the interval. It is
+// to be called each interval.
 //
 // Decision: no congestion, no advice. A flow is advised from when it passes the
-// high-water mark until it is idle, or until the rate has reached the speed of the
-// port: a limit that limits nothing. What was told runs out then. (To stop as soon as
-// the flow is below the mark would release the sender in the middle of the target.)
-func (a *Advice) Congestion(above bool, m Measured, t *Target) uint32 {
+// high-water mark until it has been idle for the lifetime of an advice, or until the rate
+// has reached the speed of the port: a limit that limits nothing. What was told runs out
+// then. (To stop as soon as the flow is below the mark would release the sender in the
+// middle of the target; to stop when it is idle for one interval would release a sender
+// that paused for a moment, and it would fill the queue again.)
+func (a *Advice) Congestion(now int64, above bool, m Measured, t *Target, p *Pace) uint32 {
+	m.Told = a.Rate(now, p)
 	rate := t.Rate(m)
+	if rate != 0 {
+		a.idle = 0
+	} else if a.idle++; a.idle < p.Lifetime {
+		rate = m.Told
+	}
 	switch {
 	case above && rate != 0:
 		a.in = true

@@ -35,6 +35,8 @@ const (
 	fluidHigh     = 20_000_000 // octets of a flow
 )
 
+var fluidPace = &Pace{Interval: time.Duration(fluidInterval) * fluidStep, Lifetime: 3}
+
 func newFluid(rates []float64) *fluid {
 	n := len(rates)
 	f := &fluid{rates: rates, depth: make([]float64, n), arrived: make([]float64, n), departed: make([]float64, n), advice: make([]Advice, n)}
@@ -71,7 +73,7 @@ func (f *fluid) step(step int, t *Target, atArrival bool) {
 	if step%fluidInterval != 0 {
 		return
 	}
-	backlogged := 0
+	backlogged, now := 0, int64(step)*int64(fluidStep)
 	for _, d := range f.depth {
 		if d >= 1 {
 			backlogged++
@@ -84,7 +86,8 @@ func (f *fluid) step(step int, t *Target, atArrival bool) {
 		}
 		m := Measured{Rate: uint32(math.Round(octets / float64(fluidInterval) / fluidOctets)), Depth: uint64(f.depth[i]), Flows: backlogged}
 		f.arrived[i], f.departed[i] = 0, 0
-		if rate := f.advice[i].Congestion(m.Depth > fluidHigh, m, t); rate != 0 {
+		if rate := f.advice[i].Congestion(now, m.Depth > fluidHigh, m, t, fluidPace); rate != 0 {
+			f.advice[i].Tell(now, rate, fluidPace)
 			f.mail = append(f.mail, advised{step + fluidOneWay, i, rate})
 		}
 	}

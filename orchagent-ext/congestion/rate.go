@@ -22,6 +22,7 @@ type Measured struct {
 	Flows int           // flows that have octets in the queue, this one included; 0 counts as 1
 	Delay time.Duration // that packets waited
 	Lost  bool          // whether the queue dropped packets of the flow
+	Told  uint32        // Mbit/s that its sender was told last and that holds; 0: none
 }
 
 // idle reports whether the flow neither has octets in the queue nor left any.
@@ -33,7 +34,9 @@ func (m *Measured) idle() bool { return m.Rate == 0 && m.Depth == 0 }
 // not how. The flows that are backlogged share the target. With r the larger of the
 // flow's depth ÷ its share and delay ÷ target: the rate at which the flow left the
 // queue × 1 ÷ r, between a half and the whole of it; half of that when there was loss;
-// and where the flow is below its share and lost nothing, 1 % of the port's speed more.
+// and where the flow is below its share and lost nothing, 1 % of the port's speed more,
+// and never less than what the sender was told: a sender that paused for a moment would
+// climb for as long as the difference takes in steps of 1 %, and leave the port idle.
 // The rate at which a flow leaves is what it got of the port; the rate at which it
 // arrives is what it asked for, and following that leaves the port idle after each
 // correction.
@@ -50,7 +53,7 @@ func (t *Target) Rate(m Measured) uint32 {
 	case r > 1:
 		rate *= max(1/r, 0.5)
 	case r < 1 && !m.Lost && t.Port != 0:
-		rate += max(float64(t.Port)/100, 1) // less would be lost in whole Mbit/s
+		rate = max(rate+max(float64(t.Port)/100, 1), float64(m.Told)) // a step of less would be lost in whole Mbit/s
 	}
 	if m.Lost {
 		rate /= 2

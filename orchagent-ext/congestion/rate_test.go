@@ -32,6 +32,9 @@ func TestRate(t *testing.T) {
 		{"at the lower end", Measured{Rate: 120, Depth: 1_000_000}, 100},
 		{"nothing left the queue", Measured{Depth: 1_000_000}, 100},
 		{"an idle flow gets no advice", Measured{}, 0},
+		{"below target, of a sender that paused: what it was told", Measured{Rate: 5_000, Depth: 99_999, Told: 40_000}, 40_000},
+		{"above target, of a sender that was told more", Measured{Rate: 40_000, Depth: 200_000, Told: 80_000}, 20_000},
+		{"lost, of a sender that was told more", Measured{Rate: 40_000, Lost: true, Told: 80_000}, 20_000},
 		{"its share of the target is a quarter", Measured{Rate: 40_000, Depth: 50_000, Flows: 4}, 20_000},
 		{"on its share of the target", Measured{Rate: 40_000, Depth: 25_000, Flows: 4}, 40_000},
 	} {
@@ -115,10 +118,10 @@ func TestAdvice(t *testing.T) {
 		t.Error("an advice that never was is due, or holds")
 	}
 	target := &Target{Bytes: 100_000, Delay: time.Second, Min: 100, Port: 100_000}
-	if rate := a.Congestion(true, Measured{}, target); rate != 0 {
+	if rate := a.Congestion(0, true, Measured{}, target, pace); rate != 0 {
 		t.Errorf("an idle flow of a port of 100 Gbit/s is advised %d Mbit/s", rate)
 	}
-	if rate := a.Congestion(false, Measured{Rate: 10, Depth: 10}, target); rate != 0 {
+	if rate := a.Congestion(0, false, Measured{Rate: 10, Depth: 10}, target, pace); rate != 0 {
 		t.Errorf("a flow that never passed the high-water mark is advised %d Mbit/s", rate)
 	}
 	for _, c := range []struct {
@@ -134,10 +137,20 @@ func TestAdvice(t *testing.T) {
 		{false, Measured{}, 0},
 		{false, Measured{Rate: 40_000, Depth: 50_000}, 0},
 	} {
-		if rate := a.Congestion(c.above, c.m, target); rate != c.want {
+		if rate := a.Congestion(0, c.above, c.m, target, pace); rate != c.want {
 			t.Errorf("above %v, %+v: advised %d Mbit/s, want %d", c.above, c.m, rate, c.want)
 		}
 	}
+	// A flow that is idle for less than the lifetime of an advice is told what it was.
+	if rate := a.Congestion(0, true, Measured{Rate: 40_000, Depth: 200_000}, target, pace); rate != 20_000 || !a.Tell(0, rate, pace) {
+		t.Errorf("told %d", rate)
+	}
+	for i, want := range []uint32{20_000, 20_000, 0, 0} {
+		if rate := a.Congestion(int64(i)*ms, false, Measured{}, target, pace); rate != want {
+			t.Errorf("idle for %d intervals: advised %d Mbit/s, want %d", i+1, rate, want)
+		}
+	}
+	a = Advice{}
 	for _, c := range []struct {
 		at   int64 // ms
 		rate uint32

@@ -154,7 +154,7 @@ func (c *core) advise(now int64, f *congested, octets uint64) {
 	if p := c.settings.members[f.q.Port]; p != nil {
 		target.Port = p.Speed
 	}
-	rate := a.Congestion(f.Congested(), m, &target)
+	rate := a.Congestion(now, f.Congested(), m, &target, &s.Pace)
 	if limit := congestion.Lowest(s.Policies, f.session.src, f.session.dst, f.dscp); limit != 0 && uint64(m.Rate)*100 >= uint64(limit)*nearLimit {
 		if rate == 0 || limit < rate {
 			rate = limit

@@ -11,30 +11,13 @@ import (
 	"reflect"
 	"sync"
 
+	"sluice/orchagent-ext/asic"
 	"sluice/orchagent-ext/config"
 	"sluice/orchagent-ext/flowcontrol"
 	"sluice/orchagent-ext/neighbors"
 	"sluice/orchagent-ext/packetio"
 	sai "sluice/sai-shim"
 )
-
-// flowSwitch is a Switch that may be able to watch and hold single flows.
-type flowSwitch interface {
-	// Flows returns the library where it can, or why it cannot.
-	Flows() (lib *sai.Library, why string)
-	PortID(name string) sai.ObjectID
-	QueueIDs(name string) ([]sai.ObjectID, error)
-}
-
-// noFlows is why a switch cannot watch and hold single flows; "": it can.
-func noFlows(s Switch) string {
-	f, ok := s.(flowSwitch)
-	if !ok {
-		return "the driver orchagent cannot: SONiC's tables have nothing of single flows"
-	}
-	_, why := f.Flows()
-	return why
-}
 
 // lane is the fast lane while it runs, with what it works by.
 type lane struct {
@@ -106,24 +89,33 @@ func (o *orch) control(ctx context.Context, g tasks) {
 		o.sw.lane = o.sw.lane.stopped()
 		return
 	}
-	why := noFlows(o.sw.Switch)
-	if why != "" {
-		o.laneErr = errors.New(why)
+	if o.laneErr = o.sw.noFlowControl(); o.laneErr != nil {
 		return
 	}
-	s := o.sw.Switch.(flowSwitch)
 	if o.sw.lane == nil {
-		lib, _ := s.Flows()
-		if o.sw.lane, o.laneErr = startLane(ctx, g, lib, o.Log); o.laneErr != nil {
+		if o.sw.lane, o.laneErr = startLane(ctx, g, o.sw.FlowControl.Flows(), o.Log); o.laneErr != nil {
 			return
 		}
 	}
 	o.sw.learner.Store(o.sw.lane.Task)
-	o.laneErr = o.sw.lane.configure(o.snapshot, s)
+	o.laneErr = o.sw.lane.configure(o.snapshot, o.sw.FlowControl)
+}
+
+// noFlowControl says why the switch cannot watch and hold single flows; nil: it can.
+func (s *opened) noFlowControl() error {
+	for _, n := range []asic.Need{asic.NeedThreshold, asic.NeedHold} {
+		if c := s.outcome.Choices[n]; c.Method == asic.None {
+			return errors.New(c.Reason)
+		}
+	}
+	if s.outcome.Choices == nil {
+		return errors.New("the switch has not been asked yet what it can do")
+	}
+	return nil
 }
 
 // configure gives the fast lane what is configured and known now.
-func (l *lane) configure(s *config.Snapshot, sw flowSwitch) error {
+func (l *lane) configure(s *config.Snapshot, sw FlowControl) error {
 	l.neighbors.SetPorts(watched(s))
 	c := flowControl(s)
 	c.Ports = controlPorts(s, l.neighbors.Ports(), sw.PortID)

@@ -129,7 +129,7 @@ func controlPorts(s *config.Snapshot, known map[string]neighbors.Port, id func(n
 }
 
 // controlQueues are the queues that have a threshold.
-func controlQueues(s *config.Snapshot, sw flowSwitch, sends bool) (map[sai.ObjectID]flowcontrol.Queue, error) {
+func controlQueues(s *config.Snapshot, sw FlowControl, sends bool) (map[sai.ObjectID]flowcontrol.Queue, error) {
 	queues := map[sai.ObjectID]flowcontrol.Queue{}
 	if !sends {
 		return queues, nil

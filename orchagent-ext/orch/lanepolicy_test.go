@@ -24,7 +24,7 @@ import (
 // fakePorts is a switch whose port EthernetN is object N+1, with 8 queues.
 type fakePorts struct{ none bool }
 
-func (fakePorts) Flows() (*sai.Library, string) { return nil, "" }
+func (fakePorts) Flows() *sai.Library { return nil }
 func (fakePorts) PortID(name string) sai.ObjectID {
 	return map[string]sai.ObjectID{"Ethernet0": 1, "Ethernet4": 5, "Ethernet8": 9, "Ethernet12": 13}[name]
 }

@@ -19,7 +19,7 @@ func (o *orch) addFlows(first packetio.NewFlow, more <-chan packetio.NewFlow) er
 	for len(news) < newsBatch && len(more) > 0 {
 		news = append(news, <-more)
 	}
-	if o.sw.outcome.Method != asic.Rewrite {
+	if o.sw.outcome.Method(asic.NeedFlowLabel) != asic.Rewrite {
 		return nil
 	}
 	err := o.sw.addFlows(news, o.Now())

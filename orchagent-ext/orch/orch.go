@@ -28,7 +28,7 @@ type Config struct {
 	// Open opens the switch by a driver. It is called again after it failed. Cold
 	// says that no ledger remembers what an earlier process left there: it is to be
 	// wiped.
-	Open func(driver Driver, s *config.Snapshot, cold bool) (Switch, error)
+	Open func(driver Driver, s *config.Snapshot, cold bool) (*Switch, error)
 
 	// StateFile is where the rows in force are kept for the next start; "": nowhere.
 	StateFile string
@@ -338,8 +338,10 @@ func (o *orch) reconcile(ctx, writing context.Context, g tasks) error {
 	}
 	p := Policy(o.snapshot)
 	outcome, err := o.sw.engine.Reconcile(p)
-	if outcome.Method != o.sw.outcome.Method || outcome.Reason != o.sw.outcome.Reason {
-		o.Log.Info("flow labels", "method", outcome.Method, "reason", outcome.Reason)
+	for _, n := range asic.Needs() {
+		if is, was := outcome.Choices[n], o.sw.outcome.Choices[n]; is.Method != was.Method || is.Reason != was.Reason {
+			o.Log.Info("method", "need", n, "method", is.Method, "reason", is.Reason)
+		}
 	}
 	for _, problem := range outcome.Problems {
 		o.Log.Warn("done without", "object", problem)
@@ -348,7 +350,7 @@ func (o *orch) reconcile(ctx, writing context.Context, g tasks) error {
 		o.Log.Info("the switch is brought to what is configured", "created", outcome.Created, "removed", outcome.Removed, "set", outcome.Set)
 	}
 	o.sw.outcome = outcome
-	if outcome.Method != asic.Rewrite { // the only one that has entries of flows
+	if outcome.Method(asic.NeedFlowLabel) != asic.Rewrite { // the only one that has entries of flows
 		o.sw.flows.clear()
 	}
 	if err != nil {
@@ -364,9 +366,10 @@ func (o *orch) reconcile(ctx, writing context.Context, g tasks) error {
 
 // read brings the packet path and the exporter behind it to what is configured.
 func (o *orch) read(ctx context.Context, g tasks, p asic.Policy) {
-	if o.sw.outcome.Unable != "" {
+	if o.sw.outcome.Method(asic.NeedExport) == asic.None {
 		p.Export = nil // records of what was not sampled would say too little
 	}
+	o.sw.Expect(p, o.sw.outcome.Choices)
 	var want *ipfix.Config
 	if p.Export != nil && exports(o.snapshot) {
 		c := exporterConfig(o.snapshot, &o.Config)
@@ -377,7 +380,7 @@ func (o *orch) read(ctx context.Context, g tasks, p asic.Policy) {
 	if o.exporting != nil {
 		export = o.exporting.Export
 	}
-	c := readerConfig(o.snapshot, p, o.sw.outcome.Method, export, o.sw.learned, o.Now)
+	c := readerConfig(o.snapshot, p, o.sw.outcome.Method(asic.NeedFlowLabel), export, o.sw.learned, o.Now)
 	if export != nil {
 		c.Metering.Ignored = o.exporting.ignored
 	}

@@ -124,16 +124,17 @@ func warnings(s *config.Snapshot, p asic.Policy, o asic.Outcome) []string {
 	if len(p.Ports) == 0 && !rows {
 		w = append(w, "flow labels are enabled, and no port is to be labelled: SLUICE_PORT has no edge port and none with flow_label=enabled")
 	}
-	if o.Method == asic.None {
-		w = append(w, "the switch has no method for flow labels: "+o.Reason)
+	label := o.Choices[asic.NeedFlowLabel]
+	if label.Method == asic.None {
+		w = append(w, "the switch has no method for flow labels: "+label.Reason)
 	}
-	if p.Label.Outer && o.Method != asic.Compute && o.Method != asic.None {
-		w = append(w, fmt.Sprintf("tunnels=outer of SLUICE_FLOW_LABEL|global has no effect: the method %s cannot label tunnels, compute can", o.Method))
+	if p.Label.Outer && label.Method != asic.Compute && label.Method != asic.None {
+		w = append(w, fmt.Sprintf("tunnels=outer of SLUICE_FLOW_LABEL|global has no effect: the method %s cannot label tunnels, compute can", label.Method))
 	}
-	if o.Method == asic.Rewrite && !p.Label.ZeroSrcQP && channels(s, p.Ports) {
+	if label.Method == asic.Rewrite && !p.Label.ZeroSrcQP && channels(s, p.Ports) {
 		w = append(w, "a host behind a PortChannel may have two leaves, of which only one sees its RDMA-CM: each gives a connection a label of its own. Set rc_source_qp=zero in SLUICE|global where hosts are dual-homed")
 	}
-	labels := o.Method == asic.Compute || o.Method == asic.Rewrite || rows && o.Method == asic.None
+	labels := label.Method == asic.Compute || label.Method == asic.Rewrite || rows && label.Method == asic.None
 	if labels && !p.ManageHash && !slices.Contains(s.ECMPHash, hashField) {
 		w = append(w, "ECMP does not hash the flow label: add IPV6_FLOW_LABEL to ecmp_hash of SWITCH_HASH|GLOBAL, or set manage_switch_hash=true in SLUICE_FLOW_LABEL|global")
 	}

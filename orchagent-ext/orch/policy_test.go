@@ -3,6 +3,8 @@
 package orch
 
 import (
+	stdcmp "cmp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +16,7 @@ import (
 	"sluice/orchagent-ext/flow"
 	"sluice/orchagent-ext/ipfix"
 	"sluice/orchagent-ext/sonicdb"
+	"sluice/yang/model"
 	"sluice/yang/rows"
 )
 
@@ -101,25 +104,25 @@ func TestWarnings(t *testing.T) {
 		outcome asic.Outcome
 		want    []string
 	}{
-		{"off", snapshot(t, port0), asic.Outcome{Method: asic.None}, nil},
-		{"no collector", snapshot(t, []string{"SLUICE_IPFIX", "global", "admin_state=enabled"}), asic.Outcome{Method: asic.None}, []string{"no collector"}},
+		{"off", snapshot(t, port0), asic.Outcome{Choices: asic.Chose(asic.NeedFlowLabel, asic.None)}, nil},
+		{"no collector", snapshot(t, []string{"SLUICE_IPFIX", "global", "admin_state=enabled"}), asic.Outcome{Choices: asic.Chose(asic.NeedFlowLabel, asic.None)}, []string{"no collector"}},
 		{
 			"nothing to export", snapshot(t, port0, []string{"SLUICE_IPFIX", "global", "admin_state=enabled"}, []string{"SLUICE_IPFIX_COLLECTOR", "c", "address=192.0.2.1"}),
-			asic.Outcome{Method: asic.None}, []string{"nothing is exported: SLUICE_PORT has no row"},
+			asic.Outcome{Choices: asic.Chose(asic.NeedFlowLabel, asic.None)}, []string{"nothing is exported: SLUICE_PORT has no row"},
 		},
-		{"no hash", s, asic.Outcome{Method: asic.Compute}, []string{"ECMP does not hash the flow label"}},
-		{"hashed", hashed, asic.Outcome{Method: asic.Compute}, nil},
-		{"managed", managed, asic.Outcome{Method: asic.Rewrite}, nil},
-		{"by queue pair", managed, asic.Outcome{Method: asic.Hash}, nil},
-		{"no port", snapshot(t, port0, on), asic.Outcome{Method: asic.Hash}, []string{"no port is to be labelled"}},
-		{"no method", managed, asic.Outcome{Method: asic.None, Reason: "compute: no"}, []string{"no method for flow labels: compute: no"}},
-		{"no method by rows, and no port is needed", rowed, asic.Outcome{Method: asic.None, Reason: "compute: no"}, []string{"no method for flow labels", "ECMP does not hash the flow label"}},
-		{"by rows", rowed, asic.Outcome{Method: asic.Hash}, nil},
-		{"tunnels", tunnels, asic.Outcome{Method: asic.Compute}, nil},
-		{"tunnels by rewrite", tunnels, asic.Outcome{Method: asic.Rewrite}, []string{"the method rewrite cannot label tunnels"}},
-		{"dual-homed", channel, asic.Outcome{Method: asic.Rewrite}, []string{"Set rc_source_qp=zero"}},
-		{"dual-homed, computed", channel, asic.Outcome{Method: asic.Compute}, nil},
-		{"problems", managed, asic.Outcome{Method: asic.Compute, Problems: []string{"port/Ethernet0: owned"}}, []string{"owned"}},
+		{"no hash", s, asic.Outcome{Choices: asic.Chose(asic.NeedFlowLabel, asic.Compute)}, []string{"ECMP does not hash the flow label"}},
+		{"hashed", hashed, asic.Outcome{Choices: asic.Chose(asic.NeedFlowLabel, asic.Compute)}, nil},
+		{"managed", managed, asic.Outcome{Choices: asic.Chose(asic.NeedFlowLabel, asic.Rewrite)}, nil},
+		{"by queue pair", managed, asic.Outcome{Choices: asic.Chose(asic.NeedFlowLabel, asic.Hash)}, nil},
+		{"no port", snapshot(t, port0, on), asic.Outcome{Choices: asic.Chose(asic.NeedFlowLabel, asic.Hash)}, []string{"no port is to be labelled"}},
+		{"no method", managed, asic.Outcome{Choices: asic.Choices{asic.NeedFlowLabel: {Method: asic.None, Reason: "compute: no"}}}, []string{"no method for flow labels: compute: no"}},
+		{"no method by rows, and no port is needed", rowed, asic.Outcome{Choices: asic.Choices{asic.NeedFlowLabel: {Method: asic.None, Reason: "compute: no"}}}, []string{"no method for flow labels", "ECMP does not hash the flow label"}},
+		{"by rows", rowed, asic.Outcome{Choices: asic.Chose(asic.NeedFlowLabel, asic.Hash)}, nil},
+		{"tunnels", tunnels, asic.Outcome{Choices: asic.Chose(asic.NeedFlowLabel, asic.Compute)}, nil},
+		{"tunnels by rewrite", tunnels, asic.Outcome{Choices: asic.Chose(asic.NeedFlowLabel, asic.Rewrite)}, []string{"the method rewrite cannot label tunnels"}},
+		{"dual-homed", channel, asic.Outcome{Choices: asic.Chose(asic.NeedFlowLabel, asic.Rewrite)}, []string{"Set rc_source_qp=zero"}},
+		{"dual-homed, computed", channel, asic.Outcome{Choices: asic.Chose(asic.NeedFlowLabel, asic.Compute)}, nil},
+		{"problems", managed, asic.Outcome{Choices: asic.Chose(asic.NeedFlowLabel, asic.Compute), Problems: []string{"port/Ethernet0: owned"}}, []string{"owned"}},
 	} {
 		got := warnings(tt.s, Policy(tt.s), tt.outcome)
 		if len(got) != len(tt.want) {
@@ -157,5 +160,42 @@ func TestPorts(t *testing.T) {
 	want := []asic.Port{{Name: "Ethernet0", Lanes: []uint32{0, 1}}, {Name: "Ethernet4", Lanes: []uint32{4}, Channel: "PortChannel1"}}
 	if diff := cmp.Diff(want, Ports(s)); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestNeedsAreOfTheModel: the grouping of needs in the state model has each need, its
+// methods in their order of preference, and the states.
+func TestNeedsAreOfTheModel(t *testing.T) {
+	enum := func(leaf string) []string {
+		e := model.SchemaTree["SonicSluiceState_SonicSluiceState_SLUICE_CAPABILITY_Switch"].Dir[leaf]
+		if e == nil {
+			t.Fatalf("SLUICE_CAPABILITY has no %s", leaf)
+		}
+		if e.Type.Enum == nil {
+			return nil
+		}
+		names := e.Type.Enum.Names()
+		slices.SortFunc(names, func(a, b string) int { return stdcmp.Compare(e.Type.Enum.Value(a), e.Type.Enum.Value(b)) })
+		return names
+	}
+	var leaves []string
+	for _, n := range asic.Needs() {
+		want := []string{}
+		for _, m := range append(slices.Clone(n.Methods()), asic.None) {
+			want = append(want, string(m))
+		}
+		if diff := cmp.Diff(want, enum(n.Leaf()+"_method")); diff != "" {
+			t.Errorf("%s: %s", n, diff)
+		}
+		if diff := cmp.Diff([]string{string(asic.Active), string(asic.Unproven), string(asic.Unmet)}, enum(n.Leaf()+"_state")); diff != "" {
+			t.Errorf("%s: %s", n, diff)
+		}
+		enum(n.Leaf() + "_reason")
+		leaves = append(leaves, n.Leaf()+"_method")
+	}
+	for _, field := range rows.Fields("SLUICE_CAPABILITY") {
+		if strings.HasSuffix(field, "_method") && !slices.Contains(leaves, field) {
+			t.Errorf("%s is of no need", field)
+		}
 	}
 }

@@ -63,7 +63,7 @@ func (o *orch) publish(ctx context.Context) {
 // describe adds what an open switch has.
 func (o *orch) describe(s *telemetry.State) {
 	p := Policy(o.snapshot)
-	s.Objects, s.Flows, s.Method = o.sw.engine.Len(), len(o.sw.flows.seen), string(o.sw.outcome.Method)
+	s.Objects, s.Flows, s.Method = o.sw.engine.Len(), len(o.sw.flows.seen), string(o.sw.outcome.Method(asic.NeedFlowLabel))
 	s.Warnings = warnings(o.snapshot, p, o.sw.outcome)
 	for _, w := range []string{o.faults.warning(o.Now()), o.links.warning(o.Now()), o.keeper.warning(), o.configDB.Warning(), o.ledgerWarning} {
 		if w != "" {
@@ -101,23 +101,28 @@ func (o *orch) describe(s *telemetry.State) {
 	}
 	switch {
 	case p.Label == nil:
-	case o.sw.outcome.Method == asic.None:
+	case s.Method == string(asic.None):
 		s.FlowLabel = telemetry.Failed
 	case o.lastErr == nil:
 		s.FlowLabel = telemetry.Active
 	}
-	reason := o.sw.outcome.Reason
-	if p.Label == nil {
-		reason = "flow labels are not enabled"
-	}
-	o.rows.Set(telemetry.Capability{
-		Method: s.Method, Reason: reason, IPv4: ipv4(o.sw.outcome.Method),
-		Sampling: string(o.sw.outcome.Sampling), SamplingReason: o.sw.outcome.Unable,
-		Queues: o.sw.outcome.Queues, NoQueues: o.sw.outcome.NoQueues,
-		Flows: noFlows(o.sw.Switch) == "", NoFlows: noFlows(o.sw.Switch),
-	}.Row())
+	o.rows.Set(o.sw.capability(o.laneErr == nil).Row())
 	o.rows.Replace(telemetry.TableFlow, o.sw.lane.flows(o.sw.flows.rows(shown, o.streams.id), o.Now()))
 	o.rows.Replace(telemetry.TableHold, o.sw.lane.holds(o.Now()))
+}
+
+// capability is what the switch can, and by which methods. controls says that the
+// fast lane is as configured, if there is one.
+func (s *opened) capability(controls bool) telemetry.Capability {
+	c := telemetry.Capability{IPv4: ipv4(s.outcome.Method(asic.NeedFlowLabel)), Queues: s.outcome.Queues, NoQueues: s.outcome.NoQueues}
+	for _, n := range asic.Needs() {
+		is := s.outcome.Choices[n]
+		if lane := n == asic.NeedThreshold || n == asic.NeedHold; lane && s.lane != nil && controls {
+			is.State = asic.Active
+		}
+		c.Needs = append(c.Needs, telemetry.Need{Leaf: n.Leaf(), Method: string(is.Method), Reason: is.Reason, State: string(is.State)})
+	}
+	return c
 }
 
 // count reads the counters, and takes entries from flows that are idle.

@@ -51,15 +51,18 @@ func (s *script) call(name string) error {
 	return errors.New(none.Algorithm.String()) // panics
 }
 
-func (s *script) Open(Driver, *config.Snapshot, bool) (Switch, error) {
+func (s *script) Open(Driver, *config.Snapshot, bool) (*Switch, error) {
 	if err := s.call("Open"); err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.open++
-	return fakeSwitch{s}, nil
+	f := fakeSwitch{s}
+	return &Switch{Driver: f, Source: f, Hardware: f}, nil
 }
+
+func (f fakeSwitch) PortsChanged() bool { return false }
 
 func (f fakeSwitch) Close() error {
 	f.script.mu.Lock()
@@ -68,14 +71,13 @@ func (f fakeSwitch) Close() error {
 	return nil
 }
 
-func (f fakeSwitch) Probe() (asic.Methods, asic.Features, error) {
-	m := asic.NewMethods(asic.FlowLabelMethods)
-	m.Set(asic.Compute, asic.Ability{Reason: "it is a fake"})
-	return m, asic.Features{}, f.script.call("Probe")
+func (f fakeSwitch) Probe() (asic.Abilities, asic.Features, error) {
+	a := asic.Abilities{asic.NeedFlowLabel: {asic.Rewrite: {Can: true}}}
+	return a, asic.Features{}, f.script.call("Probe")
 }
 
-func (f fakeSwitch) Objects(p asic.Policy, m asic.Method, _ asic.Features) []asic.Object {
-	if m == asic.None {
+func (f fakeSwitch) Objects(p asic.Policy, c asic.Choices, _ asic.Features) []asic.Object {
+	if c.Method(asic.NeedFlowLabel) == asic.None {
 		return nil
 	}
 	return []asic.Object{{Key: "label", Type: asic.TypeSample}}
@@ -116,6 +118,7 @@ func (f fakeSwitch) PortStats(name string) (telemetry.Port, error) {
 
 func (f fakeSwitch) SetPorts([]asic.Port) error                                  { return f.script.call("SetPorts") }
 func (fakeSwitch) Strays(map[string]*asic.Record, map[asic.ID]bool) (int, error) { return 0, nil }
+func (fakeSwitch) Expect(asic.Policy, asic.Choices)                              {}
 func (fakeSwitch) PortName(uint64) string                                        { return "" }
 func (fakeSwitch) Count(*asic.Record) (packets, octets uint64, e error)          { return 0, 0, nil }
 func (fakeSwitch) Queues(map[string]bool) ([]telemetry.Queue, error)             { return nil, nil }

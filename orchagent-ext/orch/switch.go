@@ -14,20 +14,45 @@ import (
 	"sluice/orchagent-ext/flowcontrol"
 	"sluice/orchagent-ext/packetio"
 	"sluice/orchagent-ext/telemetry"
+	sai "sluice/sai-shim"
 	"sluice/yang/rows"
 )
 
-// Switch is an open switch.
-type Switch interface {
+// Switch is an open switch: the driver that programs it, where packets to the CPU come
+// from, and what else it has.
+type Switch struct {
 	asic.Driver
 	packetio.Source
+	Hardware
 
+	// FlowControl is nil where no driver of this kind watches and holds single flows.
+	FlowControl FlowControl
+}
+
+// FlowControl is what the fast lane works with, where the switch watches and holds
+// single flows: the driver's Probe says so.
+type FlowControl interface {
+	Flows() *sai.Library
+	PortID(name string) sai.ObjectID
+	QueueIDs(name string) ([]sai.ObjectID, error)
+}
+
+// Hardware is the ports and the counters of a switch.
+type Hardware interface {
 	// SetPorts learns which port of the switch is which, or fails with ErrPorts.
 	SetPorts(ports []asic.Port) error
+
+	// PortsChanged says whether SetPorts would fail with ErrPorts now, since ports have
+	// come or gone without a row of PORT.
+	PortsChanged() bool
 
 	// PortName returns the name of a port by its number in frames; "": it has none, or
 	// is not known.
 	PortName(number uint64) string
+
+	// Expect says which packets will come to the CPU: what a policy asks for by the
+	// methods that were chosen.
+	Expect(p asic.Policy, c asic.Choices)
 
 	// Count returns the packets and octets that an ACL counter counted.
 	Count(counter *asic.Record) (packets, octets uint64, err error)
@@ -52,7 +77,7 @@ type Switch interface {
 }
 
 // ErrPorts says that a switch is to be opened again, to have the ports that there
-// are now. Where these change without a row of PORT, its method PortsChanged says so.
+// are now.
 var ErrPorts = errors.New("the ports are others than the switch was opened with")
 
 // Driver names a way to the switch, as SLUICE|global driver does.
@@ -83,7 +108,7 @@ func made(r *asic.Record) Driver {
 // opened is a switch that is open, with all that belongs to it: it comes and goes
 // as a whole, so that nothing of one switch is taken for another's.
 type opened struct {
-	Switch
+	*Switch
 	driver  Driver
 	engine  *asic.Engine
 	outcome asic.Outcome // of the last Reconcile
@@ -171,11 +196,11 @@ func (o *orch) openBy(writing context.Context, d Driver, left []*asic.Record) (d
 	if err := sw.SetPorts(Ports(o.snapshot)); err != nil {
 		return nil, err
 	}
-	engine, err := asic.NewEngine(sw, &ledger{ctx: writing, mirror: o.rows, records: left}, o.Log)
+	engine, err := asic.NewEngine(sw.Driver, &ledger{ctx: writing, mirror: o.rows, records: left}, o.Log)
 	if err != nil {
 		return nil, err
 	}
-	return &opened{Switch: sw, driver: d, engine: engine, outcome: asic.Outcome{Method: asic.None}}, nil
+	return &opened{Switch: sw, driver: d, engine: engine}, nil
 }
 
 // clear removes the objects of a driver that is no longer wanted.
@@ -224,7 +249,7 @@ func (o *orch) checkDrift() bool {
 	if o.sw == nil || o.lastErr != nil || o.unloaded || o.settling {
 		return false
 	}
-	if s, ok := o.sw.Switch.(interface{ PortsChanged() bool }); ok && s.PortsChanged() {
+	if o.sw.PortsChanged() {
 		return true
 	}
 	changed, err := o.sw.engine.CheckDrift()

@@ -109,28 +109,26 @@ func (s State) Row() rows.Row {
 	return rows.Row{Table: TableState, Key: "global", Fields: fields}
 }
 
-// Capability is SLUICE_CAPABILITY|switch: of each methods the method and the reason.
+// Capability is SLUICE_CAPABILITY|switch.
 type Capability struct {
-	Method, Reason           string // of the flow label
-	IPv4                     string // what spreads flows over IPv4
-	Sampling, SamplingReason string // for export
-	Queues                   uint8  // egress queues of a port that the switch tells of
-	NoQueues                 string // why the switch has no queues; "" with 0 queues: unknown
+	Needs    []Need // empty: the switch has not been asked yet
+	IPv4     string // what spreads flows over IPv4
+	Queues   uint8  // egress queues of a port that the switch tells of
+	NoQueues string // why the switch has no queues; "" with 0 queues: unknown
+}
 
-	Flows   bool   // single flows are watched and held
-	NoFlows string // why they are not
+// Need is by which method the switch meets a need.
+type Need struct {
+	Leaf                  string // as the need begins its leaves
+	Method, Reason, State string
 }
 
 // Row is the row.
 func (c Capability) Row() rows.Row {
-	fields := map[string]string{
-		"flow_label_method": c.Method,
-		"flow_label_reason": c.Reason,
-		"flow_label_ipv4":   c.IPv4,
-	}
-	for name, v := range map[string]string{"sampling_method": c.Sampling, "sampling_reason": c.SamplingReason} {
-		if v != "" {
-			fields[name] = v
+	fields := map[string]string{"flow_label_ipv4": c.IPv4}
+	for _, n := range c.Needs {
+		if n.Method != "" {
+			fields[n.Leaf+"_method"], fields[n.Leaf+"_reason"], fields[n.Leaf+"_state"] = n.Method, n.Reason, n.State
 		}
 	}
 	if c.Queues != 0 || c.NoQueues != "" {
@@ -138,12 +136,6 @@ func (c Capability) Row() rows.Row {
 	}
 	if c.NoQueues != "" {
 		fields["queues_reason"] = c.NoQueues
-	}
-	for _, need := range []string{"threshold", "hold"} {
-		fields[need+"_method"], fields[need+"_reason"] = "exact", "the switch has the extension for single flows"
-		if !c.Flows {
-			fields[need+"_method"], fields[need+"_reason"] = "none", c.NoFlows
-		}
 	}
 	return rows.Row{Table: TableCapability, Key: "switch", Fields: fields}
 }

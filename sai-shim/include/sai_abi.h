@@ -37,10 +37,10 @@ typedef int32_t sai_stats_mode_t;
 #define SAI_NULL_OBJECT_ID 0ULL
 
 /* A list: where it is too short the library answers BUFFER_OVERFLOW and the count. */
-#define SAI_LIST(element, name)   \
-	typedef struct {          \
-		uint32_t count;   \
-		element *list;    \
+#define SAI_LIST(element, name) \
+	typedef struct { \
+		uint32_t count; \
+		element *list; \
 	} name
 
 SAI_LIST(sai_object_id_t, sai_object_list_t);
@@ -139,7 +139,8 @@ typedef struct {
 typedef const char *(*sai_profile_get_value_fn)(sai_switch_profile_id_t profile, const char *variable);
 
 /* *variable NULL: begin again. Returns 0 for a pair, -1 behind the last. */
-typedef int (*sai_profile_get_next_value_fn)(sai_switch_profile_id_t profile, const char **variable, const char **value);
+typedef int (*sai_profile_get_next_value_fn)(sai_switch_profile_id_t profile, const char **variable,
+					     const char **value);
 
 typedef struct {
 	sai_profile_get_value_fn profile_get_value;
@@ -538,7 +539,8 @@ enum {
 };
 
 /* Methods. Those of one kind have the same shape in every API. */
-typedef sai_status_t (*sai_create_switch_fn)(sai_object_id_t *id, uint32_t attr_count, const sai_attribute_t *attr_list);
+typedef sai_status_t (*sai_create_switch_fn)(sai_object_id_t *id, uint32_t attr_count,
+					     const sai_attribute_t *attr_list);
 typedef sai_status_t (*sai_create_fn)(sai_object_id_t *id, sai_object_id_t switch_id, uint32_t attr_count,
 				      const sai_attribute_t *attr_list);
 typedef sai_status_t (*sai_remove_fn)(sai_object_id_t id);

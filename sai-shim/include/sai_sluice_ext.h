@@ -32,7 +32,7 @@
 
 /** @brief Versions of the extension: each includes the ones before */
 #define SAI_SLUICE_VERSION_LABELS 1 /* ACL actions that write the flow label */
-#define SAI_SLUICE_VERSION_FLOWS  2 /* marks on queues, flow events, holds */
+#define SAI_SLUICE_VERSION_FLOWS 2  /* marks on queues, flow events, holds */
 
 /**
  * @brief Attributes of SAI_OBJECT_TYPE_ACL_ENTRY
@@ -186,8 +186,8 @@ enum sai_sluice_flow_mark {
 /** @brief What the switch did to the packet's flow label */
 enum sai_sluice_relabelled {
 	SAI_SLUICE_LABEL_AS_RECEIVED = 0,
-	SAI_SLUICE_LABEL_WAS_ZERO = 1,	  /* it arrived with 0 */
-	SAI_SLUICE_LABEL_WAS_OTHER = 2,	  /* it arrived with another label, which is not known any more */
+	SAI_SLUICE_LABEL_WAS_ZERO = 1,	/* it arrived with 0 */
+	SAI_SLUICE_LABEL_WAS_OTHER = 2, /* it arrived with another label, which is not known any more */
 };
 
 #define SAI_SLUICE_HEAD 96
@@ -223,12 +223,13 @@ enum sai_sluice_match {
 	SAI_SLUICE_MATCH_LABEL = 1,   /* source, destination, value: flow label */
 	SAI_SLUICE_MATCH_PAIR = 2,    /* source, destination */
 	SAI_SLUICE_MATCH_SESSION = 3, /* source, destination, value: DestQP of the innermost RoCEv2 header */
-	SAI_SLUICE_MATCH_TUPLE = 4,   /* source, destination, value: source port << 16 | destination port; protocol UDP */
-	SAI_SLUICE_MATCH_CLASS = 5,   /* value: IEEE 802.1Qbb priority = queue index; also done by PFC frames that the port receives */
+	SAI_SLUICE_MATCH_TUPLE = 4, /* source, destination, value: source port << 16 | destination port; protocol UDP */
+	/* value: IEEE 802.1Qbb priority = queue index; also done by PFC frames that the port receives */
+	SAI_SLUICE_MATCH_CLASS = 5,
 };
 
 typedef struct _sai_sluice_match_t {
-	uint32_t type;	       /* enum sai_sluice_match */
+	uint32_t type; /* enum sai_sluice_match */
 	uint32_t value;
 	sai_ip_address_t source, destination;
 } sai_sluice_match_t;
@@ -238,8 +239,8 @@ typedef struct _sai_sluice_match_t {
 
 /** @brief What a hold did so far */
 typedef struct _sai_sluice_hold_t {
-	uint64_t remaining_us;	/* until the switch ends it by itself */
-	uint64_t rate;		/* bit/s, as set */
+	uint64_t remaining_us;			  /* until the switch ends it by itself */
+	uint64_t rate;				  /* bit/s, as set */
 	uint64_t octets, packets;		  /* that matched since it was set first */
 	uint64_t waiting_octets, waiting_packets; /* that wait now, also when the hold is over and they drain */
 	uint64_t dropped_packets;		  /* refused, since the lane was full */
@@ -255,16 +256,17 @@ typedef struct _sai_sluice_flow_t {
 
 /** @brief Of the whole switch, since it was created (lane_lost: since the counters' memory exists) */
 typedef struct _sai_sluice_flow_stats_t {
-	uint64_t events;	/* raised */
-	uint64_t events_lost;	/* no room */
-	uint64_t unmonitored;	/* packets of flows for which there was no room */
-	uint64_t held_packets;	/* that went through lanes */
-	uint64_t lane_full;	/* packets refused by full lanes */
-	uint64_t lane_lost;	/* packets that waited in lanes when their process was killed */
+	uint64_t events;       /* raised */
+	uint64_t events_lost;  /* no room */
+	uint64_t unmonitored;  /* packets of flows for which there was no room */
+	uint64_t held_packets; /* that went through lanes */
+	uint64_t lane_full;    /* packets refused by full lanes */
+	uint64_t lane_lost;    /* packets that waited in lanes when their process was killed */
 } sai_sluice_flow_stats_t;
 
 /** @brief API of the extension, by sai_api_query(SAI_API_SLUICE, …) */
-#define SAI_API_SLUICE 0x10000000 /* the start of SAI's custom range of APIs: SAI_API_CUSTOM_RANGE_BASE since SAI 1.16 */
+/* The start of SAI's custom range of APIs: SAI_API_CUSTOM_RANGE_BASE since SAI 1.16. */
+#define SAI_API_SLUICE 0x10000000
 
 typedef struct _sai_sluice_api_t {
 	/**

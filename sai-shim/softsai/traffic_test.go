@@ -69,7 +69,7 @@ func TestHoldsUnderTraffic(t *testing.T) {
 }
 
 // setGRO lets a veth's frames be read by one NAPI instance, as `ethtool -K … gro on` does.
-func setGRO(t *testing.T, netdev string) {
+func setGRO(t testing.TB, netdev string) {
 	t.Helper()
 	value := struct{ command, data uint32 }{unix.ETHTOOL_SGRO, 1}
 	var request struct {

@@ -15,12 +15,12 @@
 
 static int wrong;
 
-#define CHECK(what)                                                    \
-	do {                                                           \
-		if (!(what)) {                                         \
+#define CHECK(what) \
+	do { \
+		if (!(what)) { \
 			printf("line %d: not %s\n", __LINE__, #what); \
-			wrong = 1;                                     \
-		}                                                      \
+			wrong = 1; \
+		} \
 	} while (0)
 
 /* One attribute of each kind. Their ids are no matter: the first that the library does not know is 3. */
@@ -100,7 +100,8 @@ static void test_reads(struct shim *s, uint64_t sw, uint64_t table)
 	int32_t fields[8];
 	uint32_t n = 2, ids[2] = { SAI_PORT_STAT_IF_IN_OCTETS, SAI_PORT_STAT_IF_OUT_OCTETS };
 
-	CHECK(shim_get_list(s, SAI_OBJECT_TYPE_SWITCH, sw, SAI_SWITCH_ATTR_PORT_LIST, ports, &n) == SAI_STATUS_BUFFER_OVERFLOW);
+	CHECK(shim_get_list(s, SAI_OBJECT_TYPE_SWITCH, sw, SAI_SWITCH_ATTR_PORT_LIST, ports, &n) ==
+	      SAI_STATUS_BUFFER_OVERFLOW);
 	CHECK(n == 3);
 	CHECK(shim_get_list(s, SAI_OBJECT_TYPE_SWITCH, sw, SAI_SWITCH_ATTR_PORT_LIST, ports, &n) == SAI_STATUS_SUCCESS);
 	shim_oid(s, SAI_PORT_ATTR_INGRESS_ACL, table);
@@ -110,10 +111,13 @@ static void test_reads(struct shim *s, uint64_t sw, uint64_t table)
 	CHECK(shim_stats(s, SAI_OBJECT_TYPE_PORT, ports[1], ids, 2, counters) == SAI_STATUS_SUCCESS);
 	CHECK(counters[0] == 2000 && counters[1] == 2009);
 	n = 1;
-	CHECK(shim_enum_values(s, SAI_OBJECT_TYPE_HASH, SAI_HASH_ATTR_NATIVE_HASH_FIELD_LIST, fields, &n) == SAI_STATUS_BUFFER_OVERFLOW);
+	CHECK(shim_enum_values(s, SAI_OBJECT_TYPE_HASH, SAI_HASH_ATTR_NATIVE_HASH_FIELD_LIST, fields, &n) ==
+	      SAI_STATUS_BUFFER_OVERFLOW);
 	CHECK(n == 8);
-	CHECK(shim_enum_values(s, SAI_OBJECT_TYPE_HASH, SAI_HASH_ATTR_NATIVE_HASH_FIELD_LIST, fields, &n) == SAI_STATUS_SUCCESS);
-	CHECK(shim_capability(s, SAI_OBJECT_TYPE_ACL_ENTRY, SAI_ACL_ENTRY_ATTR_PRIORITY, &capability) == SAI_STATUS_SUCCESS);
+	CHECK(shim_enum_values(s, SAI_OBJECT_TYPE_HASH, SAI_HASH_ATTR_NATIVE_HASH_FIELD_LIST, fields, &n) ==
+	      SAI_STATUS_SUCCESS);
+	CHECK(shim_capability(s, SAI_OBJECT_TYPE_ACL_ENTRY, SAI_ACL_ENTRY_ATTR_PRIORITY, &capability) ==
+	      SAI_STATUS_SUCCESS);
 	CHECK(capability.create_implemented);
 }
 
@@ -154,7 +158,9 @@ static void test_packets(struct shim *s)
 /* The ring of flow events, filled by the library's thread while it is read; what waits when the library closes is dropped. */
 static void test_flows(struct shim *s, uint64_t sw)
 {
-	struct shim_match match = { .type = SAI_SLUICE_MATCH_PAIR, .ipv6 = true, .source = { 1, 2 }, .destination = { 3, 4 } };
+	struct shim_match match = {
+		.type = SAI_SLUICE_MATCH_PAIR, .ipv6 = true, .source = { 1, 2 }, .destination = { 3, 4 }
+	};
 	static sai_sluice_flow_event_t burst[7];
 	static sai_sluice_flow_t flows[100];
 	uint64_t port, queue, lost = 0;
@@ -165,10 +171,12 @@ static void test_flows(struct shim *s, uint64_t sw)
 
 	CHECK(shim_extension(s) == 2);
 	CHECK(shim_watch_flows(s, &p.fd) == SAI_STATUS_SUCCESS);
-	CHECK(shim_get_list(s, SAI_OBJECT_TYPE_SWITCH, sw, SAI_SWITCH_ATTR_PORT_LIST, ports, &count) == SAI_STATUS_SUCCESS);
+	CHECK(shim_get_list(s, SAI_OBJECT_TYPE_SWITCH, sw, SAI_SWITCH_ATTR_PORT_LIST, ports, &count) ==
+	      SAI_STATUS_SUCCESS);
 	port = ports[0];
 	count = 8;
-	CHECK(shim_get_list(s, SAI_OBJECT_TYPE_PORT, port, SAI_PORT_ATTR_QOS_QUEUE_LIST, queues, &count) == SAI_STATUS_SUCCESS);
+	CHECK(shim_get_list(s, SAI_OBJECT_TYPE_PORT, port, SAI_PORT_ATTR_QOS_QUEUE_LIST, queues, &count) ==
+	      SAI_STATUS_SUCCESS);
 	queue = queues[0];
 	CHECK(shim_set_hold(s, port, match, 1, 2) == SAI_STATUS_SUCCESS);
 	CHECK(shim_get_hold(s, port, match).hold.rate == 2);

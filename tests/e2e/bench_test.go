@@ -162,7 +162,7 @@ func BenchmarkTenThousandFlows(b *testing.B) {
 			if err := lib.CreateSwitch(true); err != nil {
 				return err
 			}
-			driver := asic.NewSAI(lib)
+			driver := asic.NewSAI(lib, asic.SAIOptions{})
 			if err := driver.SetPorts([]asic.Port{{Name: pair.A.Name, Lanes: []uint32{uint32(pair.A.Index)}}}); err != nil {
 				return err
 			}

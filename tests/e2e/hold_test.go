@@ -135,7 +135,7 @@ func TestHoldUpstream(t *testing.T) {
 	s.start("--sai-profile", withQueues, "--sai-profile", fmt.Sprintf("SLUICE_QUEUE_RATE=1000,%s=1", s.LeafA.Name))
 	for _, one := range []*leaf{l, s} {
 		one.awaitFields("SLUICE_STATE", "global", "pfcm", "active")
-		one.awaitFields("SLUICE_CAPABILITY", "switch", "threshold_method", "exact", "hold_method", "exact")
+		one.awaitFields("SLUICE_CAPABILITY", "switch", "threshold_method", "exact", "hold_method", "exact", "hold_state", "active")
 	}
 	const n = 400 // of 206 octets: two thirds of a second at 1 Mbit/s
 	c, err := l.B.Capture()

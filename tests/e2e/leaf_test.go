@@ -68,7 +68,8 @@ func newLeaf(t testing.TB) *leaf {
 			t.Skipf("needs what make build makes: %v", err)
 		}
 	}
-	l := &leaf{LeafSpine: fabrictest.LeafSpine(t, 4), t: t, log: &logged{}, memory: filepath.Join(t.TempDir(), "sluiced.json")}
+	memory := filepath.Join(t.TempDir(), "sluiced.json") // made before the fabric, so that it is removed after sluiced has ended
+	l := &leaf{LeafSpine: fabrictest.LeafSpine(t, 4), t: t, log: &logged{}, memory: memory}
 	var err error
 	if l.redis, err = privateredis.Start(t.TempDir()); err != nil {
 		t.Fatal(err)

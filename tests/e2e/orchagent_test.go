@@ -115,7 +115,7 @@ func TestOrchagent(t *testing.T) {
 	l.enable()
 	collector := l.collect("256")
 	l.awaitFields("SLUICE_STATE", "global", "state", "running", "driver", "orchagent", "objects", "7", "flow_label_method", "hash")
-	l.awaitFields("SLUICE_CAPABILITY", "switch", "flow_label_method", "hash", "sampling_method", "mirror",
+	l.awaitFields("SLUICE_CAPABILITY", "switch", "flow_label_method", "hash", "flow_label_state", "active", "export_method", "mirror", "export_state", "active", "hold_method", "none",
 		"flow_label_reason", "compute: SONiC has no ACL action that writes a flow label; rewrite: SONiC has no ACL action that writes a flow label")
 	want := []string{
 		"ACL_RULE|SLUICE_ROCE|SLUICE_CM", "ACL_RULE|SLUICE_ROCE|SLUICE_CNP", "ACL_TABLE_TYPE|SLUICE_ROCE", "ACL_TABLE|DATAACL",
@@ -170,7 +170,7 @@ func TestOrchagentToday(t *testing.T) {
 	l.collect("4096")
 	l.await("SLUICE_STATE", "global", func(f map[string]string) bool {
 		return f["state"] == "degraded" && f["flow_label"] == "failed" &&
-			strings.Contains(f["warnings"], "nothing is sampled for export: the switch cannot mirror samples") &&
+			strings.Contains(f["warnings"], "nothing is sampled for export: ") && strings.Contains(f["warnings"], "the switch cannot mirror samples") &&
 			strings.Contains(f["warnings"], "add IPV6_FLOW_LABEL to ecmp_hash of SWITCH_HASH|GLOBAL, or set manage_switch_hash=true")
 	})
 	if diff := cmp.Diff(before, l.rowsOf()); diff != "" {
@@ -182,12 +182,12 @@ func TestOrchagentToday(t *testing.T) {
 		t.Errorf("ecmp_hash %q", hash)
 	}
 	c := l.row("SLUICE_CAPABILITY", "switch")
-	if c["sampling_method"] != "none" || !strings.Contains(c["sampling_reason"], "sFlow") || !strings.Contains(c["flow_label_reason"], "flows that come with a label can be spread") {
+	if c["export_method"] != "none" || !strings.Contains(c["export_reason"], "sFlow") || !strings.Contains(c["flow_label_reason"], "flows that come with a label can be spread") {
 		t.Errorf("%v", c)
 	}
 	l.set("SFLOW", "global", "admin_state", "up")
 	l.await("SLUICE_CAPABILITY", "switch", func(f map[string]string) bool { // a kernel without psample has no samples
-		return f["sampling_method"] == "sflow" || strings.Contains(f["sampling_reason"], "the kernel has no psample")
+		return f["export_method"] == "sflow" || strings.Contains(f["export_reason"], "the kernel has no psample")
 	})
 
 	// Killed: the next process finds the field, and takes it out when it ends.

@@ -31,6 +31,9 @@ const patience = 60 * time.Second // the machine may be busy
 // programs are built once, by TestMain.
 var programs string
 
+// soak says whether there is time for the cases that take long: make soak.
+var soak = os.Getenv("SLUICE_SOAK") != ""
+
 func TestMain(m *testing.M) {
 	os.Exit(func() int {
 		var err error

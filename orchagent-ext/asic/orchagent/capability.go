@@ -55,44 +55,57 @@ func capabilityOf(sw, acl, hash, sflow map[string]string) capability {
 
 const setECMPHash = "SWITCH_HASH|GLOBAL has no ecmp_hash: SONiC does not tell what the switch hashes then, and orchagent cannot go back to it, so set ecmp_hash first"
 
-// methods says which methods of the flow label there are.
-func (c capability) methods() asic.Methods {
-	l := asic.NewMethods(asic.FlowLabelMethods)
+// abilities says which methods there are. refused is why orchagent did not take the
+// mirror session; "": it took it, or was not asked.
+func (c capability) abilities(refused string) asic.Abilities {
 	noLabel := asic.Ability{Reason: "SONiC has no ACL action that writes a flow label"}
-	l.Set(asic.Compute, noLabel)
-	l.Set(asic.Rewrite, noLabel)
-	l.Set(asic.UDFHash, asic.Ability{Reason: "SONiC hashes no user-defined field"})
-	switch {
-	case c.destQP && c.ecmpHash:
-		l.Set(asic.Hash, asic.Ability{Can: true, Reason: "orchagent lists the hash field " + fieldDestQP})
-	case c.destQP:
-		l.Set(asic.Hash, asic.Ability{Reason: setECMPHash})
-	case c.flowLabel && !c.ecmpHash:
-		l.Set(asic.Hash, asic.Ability{Reason: "orchagent lists no hash field " + fieldDestQP + "; for " + fieldFlowLabel + ": " + setECMPHash})
-	case c.flowLabel:
-		l.Set(asic.Hash, asic.Ability{Reason: "orchagent lists no hash field " + fieldDestQP + ", but " + fieldFlowLabel + ": flows that come with a label can be spread"})
-	default:
-		l.Set(asic.Hash, asic.Ability{Reason: "orchagent lists neither the hash field " + fieldDestQP + " nor " + fieldFlowLabel})
+	noFlows := asic.Ability{Reason: "the driver orchagent cannot: SONiC's tables have nothing of single flows"}
+	return asic.Abilities{
+		asic.NeedFlowLabel: {
+			asic.Compute: noLabel, asic.Rewrite: noLabel,
+			asic.Hash: c.hash(), asic.UDFHash: {Reason: "SONiC hashes no user-defined field"},
+		},
+		asic.NeedExport: {
+			asic.Sample: {Reason: "SONiC has no ACL action that samples"},
+			asic.SFlow:  c.samples(), asic.Mirror: c.mirrors(refused),
+		},
+		asic.NeedThreshold: {asic.Exact: noFlows},
+		asic.NeedHold:      {asic.Exact: noFlows},
 	}
-	return l
 }
 
-// features says how packets are sampled to the CPU. refused is why orchagent did
-// not take the mirror session; "": it took it, or was not asked.
-func (c capability) features(refused string) asic.Features {
-	const enable = "; SONiC's own sFlow would do: enable it, and Sluice reads its samples"
-	var f asic.Features
+// hash says whether orchagent hashes the destination queue pair.
+func (c capability) hash() asic.Ability {
 	switch {
-	case c.sflow:
-		f.Sampling = asic.SFlow
-	case c.mirror && refused == "":
-		f.Sampling, f.MinSampling = asic.Mirror, minSampling
-	case c.mirror:
-		f.NoSample = refused + enable
-	default:
-		f.NoSample = "the switch cannot mirror samples (PORT_INGRESS_SAMPLE_MIRROR_CAPABLE), and to copy every RoCEv2 packet would drown the CPU" + enable
+	case c.destQP && c.ecmpHash:
+		return asic.Ability{Can: true, Reason: "orchagent lists the hash field " + fieldDestQP}
+	case c.destQP:
+		return asic.Ability{Reason: setECMPHash}
+	case c.flowLabel && !c.ecmpHash:
+		return asic.Ability{Reason: "orchagent lists no hash field " + fieldDestQP + "; for " + fieldFlowLabel + ": " + setECMPHash}
+	case c.flowLabel:
+		return asic.Ability{Reason: "orchagent lists no hash field " + fieldDestQP + ", but " + fieldFlowLabel + ": flows that come with a label can be spread"}
 	}
-	return f
+	return asic.Ability{Reason: "orchagent lists neither the hash field " + fieldDestQP + " nor " + fieldFlowLabel}
+}
+
+// samples says whether SONiC's own sFlow samples packets.
+func (c capability) samples() asic.Ability {
+	if c.sflow {
+		return asic.Ability{Can: true, Reason: "the operator has sFlow enabled"}
+	}
+	return asic.Ability{Reason: "SONiC's own sFlow would do: enable it, and Sluice reads its samples"}
+}
+
+// mirrors says whether a mirror session samples packets to the CPU.
+func (c capability) mirrors(refused string) asic.Ability {
+	switch {
+	case !c.mirror:
+		return asic.Ability{Reason: "the switch cannot mirror samples (PORT_INGRESS_SAMPLE_MIRROR_CAPABLE), and to copy every RoCEv2 packet would drown the CPU"}
+	case refused != "":
+		return asic.Ability{Reason: refused}
+	}
+	return asic.Ability{Can: true, Reason: "the switch mirrors samples"}
 }
 
 // listOf reads a list of a row of CONFIG_DB, whose field may be marked as list

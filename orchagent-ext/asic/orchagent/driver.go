@@ -59,10 +59,20 @@ type refusal struct {
 
 var _ asic.Shared = (*Driver)(nil)
 
+// Options of a driver.
+type Options struct {
+	Log *slog.Logger // nil: none
+
+	// Memory is the file that says which hash fields the driver has added, so that they
+	// are its own after a reboot, too; "": none.
+	Memory string
+}
+
 // New returns a driver of a namespace's databases. When ctx is done it does not wait
 // for orchagent any more: what it was told to write or to remove it does all the same.
-// No log: nil. Close it in the end.
-func New(ctx context.Context, d *sonicdb.Databases, log *slog.Logger) (*Driver, error) {
+// Close it in the end.
+func New(ctx context.Context, d *sonicdb.Databases, o Options) (*Driver, error) {
+	log := o.Log
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
@@ -70,6 +80,7 @@ func New(ctx context.Context, d *sonicdb.Databases, log *slog.Logger) (*Driver, 
 		log: log, patience: Patience, pause: firstPause, ending: ctx.Done(),
 		refused: map[string]refusal{}, notes: map[string]string{}, leaving: map[string]bool{},
 	}
+	drv.memory.file = o.Memory
 	for name, db := range map[string]**sonicdb.DB{"CONFIG_DB": &drv.config, "APPL_DB": &drv.appl, "STATE_DB": &drv.state, "COUNTERS_DB": &drv.counters} {
 		var err error
 		if *db, err = sonicdb.Open(d, name, log); err != nil {
@@ -78,10 +89,6 @@ func New(ctx context.Context, d *sonicdb.Databases, log *slog.Logger) (*Driver, 
 	}
 	return drv, nil
 }
-
-// Remember makes the driver keep in a file which hash fields it has added, so that
-// they are its own after a reboot, too. It is to be called before anything else.
-func (d *Driver) Remember(file string) { d.memory.file = file }
 
 // Close closes the connections. The rows stay.
 func (d *Driver) Close() error {
@@ -133,17 +140,17 @@ func getOne(db *sonicdb.DB, r rows.Row) (map[string]string, error) {
 }
 
 // Probe implements [asic.Driver].
-func (d *Driver) Probe() (asic.Methods, asic.Features, error) {
+func (d *Driver) Probe() (asic.Abilities, asic.Features, error) {
 	state, err := get(d.state, rowSwitch, rowACL)
 	if err != nil {
-		return asic.Methods{}, asic.Features{}, err
+		return nil, asic.Features{}, err
 	}
 	if state[0] == nil {
-		return asic.Methods{}, asic.Features{}, errors.New("orchagent has not written SWITCH_CAPABILITY|switch to STATE_DB: it does not run yet")
+		return nil, asic.Features{}, errors.New("orchagent has not written SWITCH_CAPABILITY|switch to STATE_DB: it does not run yet")
 	}
 	config, err := get(d.config, rowHash, rowSFlow)
 	if err != nil {
-		return asic.Methods{}, asic.Features{}, err
+		return nil, asic.Features{}, err
 	}
 	d.able = capabilityOf(state[0], state[1], config[0], config[1])
 	if d.able != d.answered {
@@ -151,7 +158,7 @@ func (d *Driver) Probe() (asic.Methods, asic.Features, error) {
 		clear(d.refused)
 	}
 	session := rows.Row{Table: tableMirror, Key: nameSession}
-	return d.able.methods(), d.able.features(d.refusedNow(session.Name())), nil
+	return d.able.abilities(d.refusedNow(session.Name())), asic.Features{MinSampling: minSampling}, nil
 }
 
 // refusedNow says why a row is not tried now; "": it may be.
@@ -172,9 +179,13 @@ func (d *Driver) refuse(r rows.Row, why error) {
 }
 
 // Objects implements [asic.Driver].
-func (d *Driver) Objects(p asic.Policy, r asic.Method, f asic.Features) []asic.Object {
-	return objects(p, r, f, d.able, d.channels)
+func (d *Driver) Objects(p asic.Policy, c asic.Choices, _ asic.Features) []asic.Object {
+	return objects(p, c, d.able, d.channels)
 }
+
+// Copies says whether a policy's objects copy packets to the CPU, every one that they
+// match.
+func (d *Driver) Copies(p asic.Policy) bool { return copies(p, d.able) }
 
 // Count implements what package orch asks of a switch: no object here counts.
 func (d *Driver) Count(*asic.Record) (packets, octets uint64, err error) {

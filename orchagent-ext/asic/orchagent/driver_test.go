@@ -97,9 +97,11 @@ func (l *ledger) Save(records []*asic.Record, gone []asic.ID) error {
 	return nil
 }
 
-func (p *place) driver() *Driver {
+func (p *place) driver() *Driver { return p.driverWith(Options{}) }
+
+func (p *place) driverWith(o Options) *Driver {
 	p.t.Helper()
-	d, err := New(p.t.Context(), p.databases, nil)
+	d, err := New(p.t.Context(), p.databases, o)
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -205,7 +207,7 @@ func TestExportComesAndGoes(t *testing.T) {
 	p := newPlace(t).start("proposed")
 	e := p.engine(p.driver())
 	o := p.reconcile(e, exports(4096, "Ethernet0", "Ethernet4"))
-	if o.Sampling != asic.Mirror || o.Unable != "" || o.Problems != nil || o.Created != 5 {
+	if o.Choices[asic.NeedExport].State != asic.Active || o.Method(asic.NeedExport) != asic.Mirror || o.Problems != nil || o.Created != 5 {
 		t.Errorf("%+v", o)
 	}
 	if diff := cmp.Diff(exported, p.names()); diff != "" {
@@ -246,8 +248,8 @@ func TestRefusals(t *testing.T) {
 		d.patience = 300 * time.Millisecond // this is waited for
 		e := p.engine(d)
 		o := p.reconcile(e, exports(4096, "Ethernet0"))
-		if len(o.Problems) != 1 || !strings.Contains(o.Problems[0], "MIRROR_SESSION|SLUICE_SAMPLE: the switch refuses: orchagent did not take") {
-			t.Errorf("%q", o.Problems)
+		if len(o.Problems) != 1 || !strings.Contains(o.Problems[0], "MIRROR_SESSION|SLUICE_SAMPLE: the switch refuses: orchagent did not take") || o.Choices[asic.NeedExport].State != asic.Unproven {
+			t.Errorf("%+v", o)
 		}
 		if got := p.names(); got != nil {
 			t.Errorf("left: %v", got)
@@ -257,7 +259,7 @@ func TestRefusals(t *testing.T) {
 			t.Fatal(changed, err)
 		}
 		o = p.reconcile(e, exports(4096, "Ethernet0"))
-		if o.Sampling != asic.None || !strings.Contains(o.Unable, "no release up to 202605 mirrors to the CPU; SONiC's own sFlow would do") {
+		if why := o.Choices[asic.NeedExport].Reason; o.Method(asic.NeedExport) != asic.None || !strings.Contains(why, "no release up to 202605 mirrors to the CPU") || !strings.Contains(why, "SONiC's own sFlow would do") {
 			t.Errorf("%+v", o)
 		}
 		if n := len(p.orchagent.Refused()); n != 1 {
@@ -268,7 +270,7 @@ func TestRefusals(t *testing.T) {
 			t.Fatal(changed, err)
 		}
 		d.patience = patience
-		if o = p.reconcile(e, exports(4096, "Ethernet0")); o.Sampling != asic.SFlow || o.Problems != nil {
+		if o = p.reconcile(e, exports(4096, "Ethernet0")); o.Method(asic.NeedExport) != asic.SFlow || o.Problems != nil {
 			t.Errorf("%+v", o)
 		}
 		if diff := cmp.Diff(exported[:4], p.names()); diff != "" {
@@ -291,7 +293,7 @@ func TestRefusals(t *testing.T) {
 		p.orchagent.Reject("ACL_RULE|SLUICE_ROCE|SLUICE_CNP")
 		p.set("SFLOW", "global", "admin_state", "up")
 		o := p.reconcile(p.engine(p.driver()), exports(4096, "Ethernet0"))
-		if len(o.Problems) != 1 || o.Sampling != asic.SFlow {
+		if len(o.Problems) != 1 || o.Method(asic.NeedExport) != asic.SFlow {
 			t.Errorf("%+v", o)
 		}
 		if diff := cmp.Diff([]string{exported[0], exported[2], exported[3]}, p.names()); diff != "" {

@@ -28,7 +28,7 @@ func TestHashFieldIsTakenOutAgain(t *testing.T) {
 			p := newPlace(t).start("proposed")
 			p.set("SWITCH_HASH", "GLOBAL", "ecmp_hash@", tt.before, "lag_hash@", "SRC_IP")
 			e := p.engine(p.driver())
-			if o := p.reconcile(e, labels()); o.Method != asic.Hash || o.Problems != nil {
+			if o := p.reconcile(e, labels()); o.Method(asic.NeedFlowLabel) != asic.Hash || o.Problems != nil {
 				t.Errorf("%+v", o)
 			}
 			for _, field := range []string{fieldDestQP, fieldFlowLabel} {
@@ -52,21 +52,21 @@ func TestHashIsTheOperators(t *testing.T) {
 	p := newPlace(t).start("proposed")
 	e := p.engine(p.driver())
 	o := p.reconcile(e, labels())
-	if o.Method != asic.None || !strings.Contains(o.Reason, "hash: SWITCH_HASH|GLOBAL has no ecmp_hash") || p.names() != nil {
+	if o.Method(asic.NeedFlowLabel) != asic.None || !strings.Contains(o.Choices[asic.NeedFlowLabel].Reason, "hash: SWITCH_HASH|GLOBAL has no ecmp_hash") || p.names() != nil {
 		t.Errorf("%+v, %v", o, p.names())
 	}
 	unmanaged := labels()
 	unmanaged.ManageHash = false
 	p.set("SWITCH_HASH", "GLOBAL", "ecmp_hash@", "SRC_IP")
 	o = p.reconcile(e, unmanaged)
-	if o.Method != asic.None || !strings.Contains(o.Reason, "needs manage_switch_hash=true") || p.hash() != "SRC_IP" {
+	if o.Method(asic.NeedFlowLabel) != asic.None || !strings.Contains(o.Choices[asic.NeedFlowLabel].Reason, "needs manage_switch_hash=true") || p.hash() != "SRC_IP" {
 		t.Errorf("%+v, %s", o, p.hash())
 	}
-	if o = p.reconcile(e, labels()); o.Method != asic.Hash || p.hash() != "SRC_IP,RDMA_BTH_DEST_QP,IPV6_FLOW_LABEL" {
+	if o = p.reconcile(e, labels()); o.Method(asic.NeedFlowLabel) != asic.Hash || p.hash() != "SRC_IP,RDMA_BTH_DEST_QP,IPV6_FLOW_LABEL" {
 		t.Errorf("%+v, %s", o, p.hash())
 	}
 	// Leave is taken back.
-	if o = p.reconcile(e, unmanaged); o.Method != asic.None || p.hash() != "SRC_IP" {
+	if o = p.reconcile(e, unmanaged); o.Method(asic.NeedFlowLabel) != asic.None || p.hash() != "SRC_IP" {
 		t.Errorf("%+v, %s", o, p.hash())
 	}
 }
@@ -78,7 +78,7 @@ func TestTheLabelAlone(t *testing.T) {
 	p.set("SWITCH_HASH", "GLOBAL", "ecmp_hash", "SRC_IP") // without the mark of a list
 	e := p.engine(p.driver())
 	o := p.reconcile(e, labels())
-	if o.Method != asic.None || o.Created != 1 || p.rows()["SWITCH_HASH|GLOBAL"]["ecmp_hash"] != "SRC_IP,IPV6_FLOW_LABEL" {
+	if o.Method(asic.NeedFlowLabel) != asic.None || o.Created != 1 || p.rows()["SWITCH_HASH|GLOBAL"]["ecmp_hash"] != "SRC_IP,IPV6_FLOW_LABEL" {
 		t.Errorf("%+v, %v", o, p.rows())
 	}
 	p.until("the field is hashed", func() bool {
@@ -117,11 +117,7 @@ func TestAddedFieldsAfterAReboot(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			p := newPlace(t).start("proposed")
 			file := filepath.Join(t.TempDir(), "new", "sluiced.json")
-			driver := func() *Driver {
-				d := p.driver()
-				d.Remember(file)
-				return d
-			}
+			driver := func() *Driver { return p.driverWith(Options{Memory: file}) }
 			p.set("SWITCH_HASH", "GLOBAL", "ecmp_hash@", before)
 			p.reconcile(p.engine(driver()), labels())
 			if p.hash() != with {
@@ -161,8 +157,7 @@ func TestAddedFieldsAfterAReboot(t *testing.T) {
 func TestNoMemory(t *testing.T) {
 	p := newPlace(t).start("proposed")
 	p.set("SWITCH_HASH", "GLOBAL", "ecmp_hash@", "SRC_IP,IPV6_FLOW_LABEL")
-	d := p.driver()
-	d.Remember("/dev/null/sluiced.json")
+	d := p.driverWith(Options{Memory: "/dev/null/sluiced.json"})
 	e := p.engine(d)
 	p.reconcile(e, labels())
 	const key = "SWITCH_HASH|GLOBAL|ecmp_hash|RDMA_BTH_DEST_QP"

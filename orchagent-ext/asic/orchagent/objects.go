@@ -32,29 +32,33 @@ const (
 )
 
 // objects returns what a policy takes, each object after those that it refers to.
-func objects(p asic.Policy, r asic.Method, f asic.Features, c capability, channels map[string]string) []asic.Object {
+func objects(p asic.Policy, by asic.Choices, c capability, channels map[string]string) []asic.Object {
 	var all []asic.Object
 	if p.Label != nil && p.ManageHash && c.ecmpHash {
-		if r == asic.Hash {
+		if by.Method(asic.NeedFlowLabel) == asic.Hash {
 			all = append(all, hashObject(fieldDestQP, false))
 		}
 		if c.flowLabel {
 			all = append(all, hashObject(fieldFlowLabel, true))
 		}
 	}
-	if p.Export == nil || len(p.Export.Ports) == 0 {
+	if !samples(p) {
 		return all
 	}
 	var needs []string
-	if f.Sampling == asic.Mirror {
+	if by.Method(asic.NeedExport) == asic.Mirror {
 		session := mirrorObject(p.Export, c)
 		all, needs = append(all, session), []string{session.Key}
 	}
-	if c.copies {
+	if copies(p, c) {
 		all = append(all, copyObjects(p.Export, channels, needs)...)
 	}
 	return all
 }
+
+func samples(p asic.Policy) bool { return p.Export != nil && len(p.Export.Ports) > 0 }
+
+func copies(p asic.Policy, c capability) bool { return samples(p) && c.copies }
 
 // mirrorObject is the session that sends samples of what comes in by the ports
 // to the CPU.
@@ -67,7 +71,9 @@ func mirrorObject(e *asic.Export, c capability) asic.Object {
 	if c.truncate {
 		fields["truncate_size"] = fmt.Sprint(truncateSize)
 	}
-	return rowObject(rows.Row{Table: tableMirror, Key: nameSession, Fields: fields})
+	o := rowObject(rows.Row{Table: tableMirror, Key: nameSession, Fields: fields})
+	o.Meets = asic.NeedExport
+	return o
 }
 
 // copyObjects copy what is rare, and needed whole to learn queue pairs: messages
@@ -87,9 +93,6 @@ func copyObjects(e *asic.Export, channels map[string]string, needs []string) []a
 	}
 	return []asic.Object{kind, table, rule(nameCM, byte(roce.UDSendOnly), copyPriority), rule(nameCNP, byte(roce.CNP), copyPriority-1)}
 }
-
-// Copies says whether an object copies packets to the CPU, every one that it matches.
-func Copies(o asic.Object) bool { return o.Attr("PACKET_ACTION") == "COPY" }
 
 // bindPoints are the ports, where orchagent binds tables to: a member of a
 // PortChannel is bound with it.

@@ -41,25 +41,27 @@ func TestWhatEachReleaseCan(t *testing.T) {
 		sampling    asic.Method
 		noSample    string
 	}{
-		{"202305", hashSet, nil, asic.None, "neither the hash field RDMA_BTH_DEST_QP nor IPV6_FLOW_LABEL", "", "cannot mirror samples"},
+		{"202305", hashSet, nil, asic.None, "neither the hash field RDMA_BTH_DEST_QP nor IPV6_FLOW_LABEL", asic.None, "cannot mirror samples"},
 		{"202405", hashSet, sflowOn, asic.None, "neither the hash field", asic.SFlow, ""},
-		{"202505", hashSet, nil, asic.None, "but IPV6_FLOW_LABEL: flows that come with a label can be spread", "", "sFlow would do"},
-		{"202605", nil, nil, asic.None, "set ecmp_hash first", "", "cannot mirror samples"},
+		{"202505", hashSet, nil, asic.None, "but IPV6_FLOW_LABEL: flows that come with a label can be spread", asic.None, "sFlow would do"},
+		{"202605", nil, nil, asic.None, "set ecmp_hash first", asic.None, "cannot mirror samples"},
 		{"master", hashSet, nil, asic.None, "but IPV6_FLOW_LABEL", asic.Mirror, ""},
 		{"master", hashSet, sflowOn, asic.None, "but IPV6_FLOW_LABEL", asic.SFlow, ""},
 		{"proposed", hashSet, nil, asic.Hash, "compute: SONiC has no ACL action that writes a flow label", asic.Mirror, ""},
 		{"proposed", nil, nil, asic.None, "orchagent cannot go back to it", asic.Mirror, ""},
 	} {
-		c := able(orchagenttest.ByName(tt.release), tt.hash, tt.sflow)
-		method, reason := c.methods().Choose()
-		f := c.features("")
-		if method != tt.method || !strings.Contains(reason, tt.reason) || f.Sampling != tt.sampling || !strings.Contains(f.NoSample, tt.noSample) || (f.NoSample == "") != (tt.noSample == "") {
-			t.Errorf("%s: %s because of %q, sampling %q, %q", tt.release, method, reason, f.Sampling, f.NoSample)
+		by := asic.Choose(able(orchagenttest.ByName(tt.release), tt.hash, tt.sflow).abilities(""), labels(), asic.Features{})
+		label, sampling := by[asic.NeedFlowLabel], by[asic.NeedExport]
+		if label.Method != tt.method || !strings.Contains(label.Reason, tt.reason) || sampling.Method != tt.sampling || !strings.Contains(sampling.Reason, tt.noSample) {
+			t.Errorf("%s: %+v, %+v", tt.release, label, sampling)
+		}
+		if hold := by[asic.NeedHold]; hold.Method != asic.None || !strings.Contains(hold.Reason, "nothing of single flows") {
+			t.Errorf("%s: %+v", tt.release, hold)
 		}
 	}
 	c := able(orchagenttest.ByName("master"), nil, nil)
-	if f := c.features("orchagent did not take it"); f.Sampling != "" || !strings.Contains(f.NoSample, "did not take it") {
-		t.Errorf("%+v", f)
+	if is := c.abilities("orchagent did not take it").Choose(asic.NeedExport); is.Method != asic.None || !strings.Contains(is.Reason, "did not take it") {
+		t.Errorf("%+v", is)
 	}
 	if c := capabilityOf(map[string]string{"HASH|NATIVE_HASH_FIELD_LIST": "N/A", "ECMP_HASH_CAPABLE": "true"}, nil, hashSet, nil); c.destQP || c.flowLabel {
 		t.Errorf("what is not listed is not known: %+v", c)
@@ -114,7 +116,7 @@ func TestObjects(t *testing.T) {
 		{"no ACL action", exports(4096, ports...), asic.None, asic.SFlow, capability{sflow: true}, nil},
 	} {
 		var got []rows.Row
-		for _, o := range objects(tt.policy, tt.method, asic.Features{Sampling: tt.sampling}, tt.able, channels) {
+		for _, o := range objects(tt.policy, asic.Choices{asic.NeedFlowLabel: {Method: tt.method}, asic.NeedExport: {Method: tt.sampling}}, tt.able, channels) {
 			got = append(got, rowOf(&o))
 		}
 		if diff := cmp.Diff(tt.want, got); diff != "" {
@@ -136,7 +138,7 @@ func TestRowsAreWhatReleasesTake(t *testing.T) {
 		}
 		taken := map[string]map[string]map[string]string{"ACL_TABLE_TYPE": {}, "ACL_TABLE": {}, "ACL_RULE": {}, "MIRROR_SESSION": {}}
 		var no []string
-		for _, o := range objects(exports(4096, "Ethernet0"), asic.None, asic.Features{Sampling: sampling}, c, nil) {
+		for _, o := range objects(exports(4096, "Ethernet0"), asic.Chose(asic.NeedExport, sampling), c, nil) {
 			r := rowOf(&o)
 			if table, ok := operators[r.Table]; ok { // orchagent makes no difference
 				r.Table, r.Key = table, keyAs(r)
@@ -166,13 +168,13 @@ func TestRecordsSurviveTheLedger(t *testing.T) {
 	c := able(orchagenttest.ByName("proposed"), hashSet, nil)
 	p := exports(4096, "Ethernet0", "Ethernet4")
 	p.Label, p.ManageHash = &asic.Label{}, true
-	for _, o := range objects(p, asic.Hash, asic.Features{Sampling: asic.Mirror}, c, nil) {
+	for _, o := range objects(p, asic.Choices{asic.NeedFlowLabel: {Method: asic.Hash}, asic.NeedExport: {Method: asic.Mirror}}, c, nil) {
 		in := asic.Record{Object: o, ID: asic.ID(o.Key)}
 		out, err := asic.ParseRecord(in.ID, in.Fields())
 		if err != nil {
 			t.Fatal(err)
 		}
-		in.Optional = false // the ledger does not need it
+		in.Optional, in.Meets = false, "" // the ledger does not need them
 		if diff := cmp.Diff(&in, out, cmpopts.IgnoreUnexported(asic.Object{})); diff != "" {
 			t.Error(diff)
 		}

@@ -80,7 +80,7 @@ func TestWhatWasInTheWayGoes(t *testing.T) {
 				changed, err := e.CheckDrift()
 				return changed && err == nil
 			})
-			if o := p.reconcile(e, exports(4096, "Ethernet0")); o.Problems != nil || o.Sampling != asic.Mirror {
+			if o := p.reconcile(e, exports(4096, "Ethernet0")); o.Problems != nil || o.Method(asic.NeedExport) != asic.Mirror {
 				t.Errorf("%+v", o)
 			}
 			if diff := cmp.Diff(exported, p.names()); diff != "" {
@@ -123,7 +123,7 @@ func TestEndsWhileItWaits(t *testing.T) {
 	p := newPlace(t).start("proposed")
 	p.orchagent.Silence()
 	ctx, cancel := context.WithCancel(context.Background())
-	d, err := New(ctx, p.databases, nil)
+	d, err := New(ctx, p.databases, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 // Strays implements [asic.Driver]. A reboot empties the ledger, while `config save`
 // has kept Sluice's session, and a warm or fast reboot Sluice's rows of APPL_DB: a row
 // that has one of Sluice's names, and the content that Sluice writes, is adopted, and
-// so are hash fields of which the file of [Driver.Remember] tells.
+// so are hash fields of which the file [Options].Memory tells.
 func (d *Driver) Strays(existing map[string]*asic.Record, _ map[asic.ID]bool) (int, error) {
 	session, err := d.read(rows.Row{Table: tableMirror, Key: nameSession})
 	if err != nil {

@@ -40,7 +40,7 @@ func dryRun(ctx context.Context, o *options, databases *sonicdb.Databases, out i
 	snapshot, rejected := state.Apply(configRows)
 	method := cmp.Or(asic.Method(o.method), last)
 	if method != "" {
-		if _, err := asic.NewMethods(asic.FlowLabelMethods).Only(method); err != nil {
+		if err := asic.NeedFlowLabel.Check(method); err != nil {
 			return err
 		}
 	}
@@ -54,7 +54,7 @@ func dryRun(ctx context.Context, o *options, databases *sonicdb.Databases, out i
 			HashRDMAIPv6: sai.ECMPHashIPv6RDMA.String(), HashRDMAIPv4: sai.ECMPHashIPv4RDMA.String(),
 			PoliceCPU: true, InnerPort: true, Protocol: true,
 		}
-		want = asic.Objects(orch.Policy(snapshot), method, features.Within(existing))
+		want = asic.Objects(orch.Policy(snapshot), asic.Chose(asic.NeedFlowLabel, method), features.Within(existing))
 		if method == last {
 			hashesAsThere(want, existing)
 		}
@@ -124,7 +124,7 @@ func hashesAsThere(want []asic.Object, existing map[string]*asic.Record) {
 // wantedRows are the rows that the driver orchagent would write, by what
 // orchagent says now that the switch can do. No method: the best.
 func wantedRows(ctx context.Context, databases *sonicdb.Databases, s *config.Snapshot, method asic.Method) (asic.Method, []asic.Object, error) {
-	d, err := orchagent.New(ctx, databases, nil)
+	d, err := orchagent.New(ctx, databases, orchagent.Options{})
 	if err != nil {
 		return "", nil, err
 	}
@@ -132,18 +132,19 @@ func wantedRows(ctx context.Context, databases *sonicdb.Databases, s *config.Sna
 	if err := d.SetPorts(orch.Ports(s)); err != nil {
 		return "", nil, err
 	}
-	methods, features, err := d.Probe()
+	abilities, features, err := d.Probe()
 	if err != nil {
 		return "", nil, err
 	}
-	if method == "" {
-		method, _ = methods.Choose()
-	}
 	p := orch.Policy(s)
-	if _, unable := features.Sample(p.Export); unable != "" {
+	choices := asic.Choose(abilities, p, features)
+	if method != "" {
+		choices[asic.NeedFlowLabel] = asic.Choice{Method: method}
+	}
+	if choices.Method(asic.NeedExport) == asic.None {
 		p.Export = nil
 	}
-	return method, d.Objects(p, method, features), nil
+	return choices.Method(asic.NeedFlowLabel), d.Objects(p, choices, features), nil
 }
 
 func read(ctx context.Context, databases *sonicdb.Databases, name string, tables ...string) ([]sonicdb.Change, error) {

@@ -41,7 +41,7 @@ type opener struct {
 	log       *slog.Logger
 }
 
-func (o *opener) open(driver orch.Driver, s *config.Snapshot, cold bool) (orch.Switch, error) {
+func (o *opener) open(driver orch.Driver, s *config.Snapshot, cold bool) (*orch.Switch, error) {
 	if len(s.SwitchPorts) == 0 {
 		return nil, errors.New("CONFIG_DB has no PORT rows: the switch is opened when there are some")
 	}
@@ -77,11 +77,9 @@ func (o *opener) open(driver orch.Driver, s *config.Snapshot, cold bool) (orch.S
 		}
 		return nil, errors.Join(err, lib.Close())
 	}
-	sw := asic.NewSAI(lib)
-	if o.options.connect {
-		sw.Connected()
-	}
-	return &switched{SAI: sw, source: packetio.NewSAI(lib, sw.IfIndex, sw.Copies), soft: soft, opened: opened}, nil
+	sw := asic.NewSAI(lib, asic.SAIOptions{Connected: o.options.connect})
+	source := packetio.NewSAI(lib, sw.IfIndex, sw.Copies)
+	return &orch.Switch{Driver: sw, Source: source, Hardware: &switched{SAI: sw, source: source, soft: soft, opened: opened}, FlowControl: sw}, nil
 }
 
 // portList is the ports as the software switch takes them: names, with the lanes
@@ -131,7 +129,7 @@ type switched struct {
 	ports  []asic.Port
 }
 
-// SetPorts implements [orch.Switch].
+// SetPorts implements [orch.Hardware].
 func (s *switched) SetPorts(ports []asic.Port) error {
 	s.ports = ports
 	if s.PortsChanged() {
@@ -140,7 +138,7 @@ func (s *switched) SetPorts(ports []asic.Port) error {
 	return s.SAI.SetPorts(ports)
 }
 
-// PortsChanged says whether netdevs of ports have come or gone.
+// PortsChanged implements [orch.Hardware]: netdevs of ports have come or gone.
 func (s *switched) PortsChanged() bool {
 	if !s.soft {
 		return false
@@ -149,9 +147,8 @@ func (s *switched) PortsChanged() bool {
 	return now != s.opened
 }
 
-func (s *switched) Receive(ctx context.Context, frames []packetio.Frame) (int, error) {
-	return s.source.Receive(ctx, frames)
-}
+// Expect implements [orch.Hardware]: each packet says why it comes.
+func (s *switched) Expect(asic.Policy, asic.Choices) {}
 
 func (s *switched) RingFull() uint64 { return s.source.RingFull() }
 
@@ -160,7 +157,7 @@ func (s *switched) PortStats(name string) (telemetry.Port, error) {
 	return telemetry.Port{Name: name, RxPackets: v.RxPackets, RxBytes: v.RxOctets, TxPackets: v.TxPackets, TxBytes: v.TxOctets}, err
 }
 
-// Queues implements [orch.Switch]. A port that is gone, or whose library tells
+// Queues implements [orch.Hardware]. A port that is gone, or whose library tells
 // nothing of queues, has none.
 func (s *switched) Queues(ports map[string]bool) ([]telemetry.Queue, error) {
 	var queues []telemetry.Queue

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 
 	"sluice/orchagent-ext/asic"
 	"sluice/orchagent-ext/asic/orchagent"
@@ -26,20 +25,23 @@ type rowSwitch struct {
 	rate  uint32 // that the operator states for export; 0: nothing is exported
 }
 
-func openRows(ctx context.Context, databases *sonicdb.Databases, memory string, log *slog.Logger) (orch.Switch, error) {
-	driver, err := orchagent.New(ctx, databases, log)
+func openRows(ctx context.Context, databases *sonicdb.Databases, memory string, log *slog.Logger) (*orch.Switch, error) {
+	driver, err := orchagent.New(ctx, databases, orchagent.Options{Log: log, Memory: memory})
 	if err != nil {
 		return nil, err
 	}
-	driver.Remember(memory)
 	netdev, err := packetio.OpenNetdev()
 	if err != nil {
 		return nil, errors.Join(err, driver.Close())
 	}
-	return &rowSwitch{Driver: driver, Netdev: netdev}, nil
+	s := &rowSwitch{Driver: driver, Netdev: netdev}
+	return &orch.Switch{Driver: s, Source: netdev, Hardware: s}, nil
 }
 
-// SetPorts implements [orch.Switch].
+// PortsChanged implements [orch.Hardware]: rows say what ports there are.
+func (s *rowSwitch) PortsChanged() bool { return false }
+
+// SetPorts implements [orch.Hardware].
 func (s *rowSwitch) SetPorts(ports []asic.Port) error {
 	s.ports = s.ports[:0]
 	for _, p := range ports {
@@ -48,44 +50,42 @@ func (s *rowSwitch) SetPorts(ports []asic.Port) error {
 	return errors.Join(s.Driver.SetPorts(ports), s.Netdev.SetPorts(s.ports))
 }
 
-// Probe also looks for netdevs that came since, which orchagent makes, and listens
-// to samples where these are sFlow's.
-func (s *rowSwitch) Probe() (asic.Methods, asic.Features, error) {
+// Probe also looks for netdevs that came since, which orchagent makes, and tries
+// whether samples of sFlow can be received, where these are to be used.
+func (s *rowSwitch) Probe() (asic.Abilities, asic.Features, error) {
 	if err := s.Netdev.SetPorts(s.ports); err != nil {
-		return asic.Methods{}, asic.Features{}, err
+		return nil, asic.Features{}, err
 	}
-	l, f, err := s.Driver.Probe()
+	a, f, err := s.Driver.Probe()
 	if err != nil {
-		return l, f, err
+		return a, f, err
 	}
-	if err := s.Sampled(f.Sampling == asic.SFlow); err != nil {
-		f.Sampling, f.NoSample = "", err.Error()
+	if err := s.Sampled(a[asic.NeedExport][asic.SFlow].Can); err != nil {
+		a.Set(asic.NeedExport, asic.SFlow, asic.Ability{Reason: err.Error()})
 	}
-	return l, f, nil
+	return a, f, nil
 }
 
-// Objects also learns what the operator states of sampling, and why packets will
-// come by the netdevs: where sFlow samples, its samples do not, and what is copied
-// does; a mirror session's samples come there beside the copies.
-func (s *rowSwitch) Objects(p asic.Policy, r asic.Method, f asic.Features) []asic.Object {
+// Expect implements [orch.Hardware]. Where sFlow samples, its samples do not come by
+// the netdevs, and what is copied does; a mirror session's samples come there beside
+// the copies.
+func (s *rowSwitch) Expect(p asic.Policy, c asic.Choices) {
 	s.rate = 0
 	if p.Export != nil {
 		s.rate = p.Export.Rate
 	}
 	s.SetRate(p.CPU.Rate, p.CPU.Burst)
-	objects := s.Driver.Objects(p, r, f)
 	switch {
-	case f.Sampling == asic.SFlow:
+	case c.Method(asic.NeedExport) == asic.SFlow:
 		s.SetWhy(packetio.Copied)
-	case slices.ContainsFunc(objects, orchagent.Copies):
+	case s.Copies(p):
 		s.SetWhy(packetio.Either)
 	default:
 		s.SetWhy(packetio.Sampled)
 	}
-	return objects
 }
 
-// Warnings implements [orch.Switch].
+// Warnings implements [orch.Hardware].
 func (s *rowSwitch) Warnings() []string {
 	w := s.Driver.Warnings()
 	if is := s.SampleRate(); is != 0 && s.rate != 0 && is != s.rate {

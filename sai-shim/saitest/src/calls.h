@@ -12,6 +12,9 @@ void calls_close(void);
 /* A value of the profile, NULL where it has none. */
 const char *profile(const char *key);
 
+/* The version of the extension that the profile's EXTENSION has; 0: none. */
+uint32_t extension_version(void);
+
 /* The status that the profile's FAIL has for this call now. */
 sai_status_t failing(const char *call, const char *object);
 
@@ -31,6 +34,7 @@ sai_status_t create_object(sai_object_type_t type, sai_object_id_t *id, uint32_t
 sai_status_t remove_object(sai_object_type_t type, sai_object_id_t id);
 sai_status_t set_object(sai_object_type_t type, sai_object_id_t id, const sai_attribute_t *a);
 sai_status_t get_object(sai_object_type_t type, sai_object_id_t id, uint32_t count, sai_attribute_t *list);
-sai_status_t stats_of(sai_object_type_t type, sai_object_id_t id, uint32_t count, const sai_stat_id_t *ids, uint64_t *counters);
+sai_status_t stats_of(sai_object_type_t type, sai_object_id_t id, uint32_t count, const sai_stat_id_t *ids,
+		      uint64_t *counters);
 
 #endif

@@ -22,13 +22,6 @@ static pthread_t thread;
 static bool running;
 static sai_object_id_t from[2]; /* switch, queue */
 
-uint32_t flows_version(void)
-{
-	const char *text = profile("EXTENSION");
-
-	return text ? strtoul(text, NULL, 0) : SAI_SLUICE_VERSION_FLOWS;
-}
-
 void flows_notify(void *function)
 {
 	event = (sai_sluice_flow_event_notification_fn)function;
@@ -142,8 +135,13 @@ static sai_status_t get_hold(sai_object_id_t switch_id, sai_object_id_t port, co
 	pthread_mutex_lock(&lock);
 	h = find(port, match);
 	if (h && h->us) {
-		*hold = (sai_sluice_hold_t){ .remaining_us = h->us, .rate = h->rate, .octets = 1, .packets = 2,
-					     .waiting_octets = 3, .waiting_packets = 4, .dropped_packets = 5 };
+		*hold = (sai_sluice_hold_t){ .remaining_us = h->us,
+					     .rate = h->rate,
+					     .octets = 1,
+					     .packets = 2,
+					     .waiting_octets = 3,
+					     .waiting_packets = 4,
+					     .dropped_packets = 5 };
 		status = SAI_STATUS_SUCCESS;
 	}
 	pthread_mutex_unlock(&lock);
@@ -152,7 +150,9 @@ static sai_status_t get_hold(sai_object_id_t switch_id, sai_object_id_t port, co
 
 static sai_sluice_flow_t flow_of(sai_object_id_t queue, uint64_t flow)
 {
-	return (sai_sluice_flow_t){ .flow = flow, .octets = number_of(queue) * 1000 + flow, .departed = flow + 1, .at_ns = flow + 2 };
+	return (sai_sluice_flow_t){
+		.flow = flow, .octets = number_of(queue) * 1000 + flow, .departed = flow + 1, .at_ns = flow + 2
+	};
 }
 
 static sai_status_t get_flow(sai_object_id_t queue, uint64_t flow, sai_sluice_flow_t *state)

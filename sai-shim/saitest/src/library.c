@@ -153,40 +153,41 @@ static sai_status_t set_port_attribute(sai_object_id_t id, const sai_attribute_t
 	return status;
 }
 
-#define SET(name, TYPE)                                                                              \
-	static sai_status_t set_##name##_attribute(sai_object_id_t id, const sai_attribute_t *a)    \
-	{                                                                                            \
-		return set_object(SAI_OBJECT_TYPE_##TYPE, id, a);                                    \
+#define SET(name, TYPE) \
+	static sai_status_t set_##name##_attribute(sai_object_id_t id, const sai_attribute_t *a) \
+	{ \
+		return set_object(SAI_OBJECT_TYPE_##TYPE, id, a); \
 	}
-#define GET(name, TYPE)                                                                              \
+#define GET(name, TYPE) \
 	static sai_status_t get_##name##_attribute(sai_object_id_t id, uint32_t n, sai_attribute_t *list) \
-	{                                                                                            \
-		return get_object(SAI_OBJECT_TYPE_##TYPE, id, n, list);                              \
+	{ \
+		return get_object(SAI_OBJECT_TYPE_##TYPE, id, n, list); \
 	}
-#define STATS(name, TYPE)                                                                            \
+#define STATS(name, TYPE) \
 	static sai_status_t get_##name##_stats(sai_object_id_t id, uint32_t n, const sai_stat_id_t *ids, uint64_t *v) \
-	{                                                                                            \
-		return stats_of(SAI_OBJECT_TYPE_##TYPE, id, n, ids, v);                              \
+	{ \
+		return stats_of(SAI_OBJECT_TYPE_##TYPE, id, n, ids, v); \
 	}
-#define TRIO(name, TYPE)                                                                             \
-	static sai_status_t create_##name(sai_object_id_t *id, sai_object_id_t sw, uint32_t n,      \
-					  const sai_attribute_t *list)                               \
-	{                                                                                            \
-		sai_status_t status = SAI_STATUS_INVALID_OBJECT_ID;                                  \
-                                                                                                     \
-		if (sw && sw == the_switch)                                                          \
-			status = create_object(SAI_OBJECT_TYPE_##TYPE, id, n, list);                 \
-		if (status == SAI_STATUS_SUCCESS && SAI_OBJECT_TYPE_##TYPE == SAI_OBJECT_TYPE_HOSTIF_USER_DEFINED_TRAP) \
-			trap = *id;                                                                  \
-		return status;                                                                       \
-	}                                                                                            \
-	static sai_status_t remove_##name(sai_object_id_t id)                                        \
-	{                                                                                            \
-		return remove_object(SAI_OBJECT_TYPE_##TYPE, id);                                    \
-	}                                                                                            \
+#define TRIO(name, TYPE) \
+	static sai_status_t create_##name(sai_object_id_t *id, sai_object_id_t sw, uint32_t n, \
+					  const sai_attribute_t *list) \
+	{ \
+		sai_status_t status = SAI_STATUS_INVALID_OBJECT_ID; \
+\
+		if (sw && sw == the_switch) \
+			status = create_object(SAI_OBJECT_TYPE_##TYPE, id, n, list); \
+		if (status == SAI_STATUS_SUCCESS && \
+		    SAI_OBJECT_TYPE_##TYPE == SAI_OBJECT_TYPE_HOSTIF_USER_DEFINED_TRAP) \
+			trap = *id; \
+		return status; \
+	} \
+	static sai_status_t remove_##name(sai_object_id_t id) \
+	{ \
+		return remove_object(SAI_OBJECT_TYPE_##TYPE, id); \
+	} \
 	GET(name, TYPE)
-#define QUAD(name, TYPE)                                                                             \
-	TRIO(name, TYPE)                                                                             \
+#define QUAD(name, TYPE) \
+	TRIO(name, TYPE) \
 	SET(name, TYPE)
 
 GET(switch, SWITCH)
@@ -231,7 +232,8 @@ static sai_hostif_api_t hostif_api = { .create_hostif_trap_group = create_hostif
 				       .create_hostif_user_defined_trap = create_hostif_user_defined_trap,
 				       .remove_hostif_user_defined_trap = remove_hostif_user_defined_trap,
 				       .set_hostif_user_defined_trap_attribute = set_hostif_user_defined_trap_attribute,
-				       .get_hostif_user_defined_trap_attribute = get_hostif_user_defined_trap_attribute };
+				       .get_hostif_user_defined_trap_attribute =
+					       get_hostif_user_defined_trap_attribute };
 
 /*
  * An ACL table as short as an old library's: without what comes behind counters.
@@ -285,11 +287,16 @@ EXPORT sai_status_t sai_api_query(sai_api_t api, void **table)
 		const char *name;
 		void *table;
 	} apis[] = {
-		{ SAI_API_SWITCH, "switch", &switch_api },	  { SAI_API_PORT, "port", &port_api },
-		{ SAI_API_QUEUE, "queue", &queue_api },		  { SAI_API_ACL, "acl", NULL },
-		{ SAI_API_HASH, "hash", &hash_api },		  { SAI_API_UDF, "udf", &udf_api },
-		{ SAI_API_MIRROR, "mirror", &mirror_api },	  { SAI_API_SAMPLEPACKET, "samplepacket", &samplepacket_api },
-		{ SAI_API_POLICER, "policer", &policer_api },	  { SAI_API_SCHEDULER, "scheduler", &scheduler_api },
+		{ SAI_API_SWITCH, "switch", &switch_api },
+		{ SAI_API_PORT, "port", &port_api },
+		{ SAI_API_QUEUE, "queue", &queue_api },
+		{ SAI_API_ACL, "acl", NULL },
+		{ SAI_API_HASH, "hash", &hash_api },
+		{ SAI_API_UDF, "udf", &udf_api },
+		{ SAI_API_MIRROR, "mirror", &mirror_api },
+		{ SAI_API_SAMPLEPACKET, "samplepacket", &samplepacket_api },
+		{ SAI_API_POLICER, "policer", &policer_api },
+		{ SAI_API_SCHEDULER, "scheduler", &scheduler_api },
 		{ SAI_API_HOSTIF, "hostif", &hostif_api },
 	};
 
@@ -299,7 +306,7 @@ EXPORT sai_status_t sai_api_query(sai_api_t api, void **table)
 		*table = apis[i].table ? apis[i].table : short_acl_table();
 		return failing("query", apis[i].name);
 	}
-	if (api == SAI_API_SLUICE && flows_version() >= SAI_SLUICE_VERSION_FLOWS) {
+	if (api == SAI_API_SLUICE && extension_version() >= SAI_SLUICE_VERSION_FLOWS) {
 		*table = (void *)&sluice_api;
 		return failing("query", "sluice");
 	}
@@ -343,7 +350,8 @@ EXPORT sai_status_t sai_query_attribute_enum_values_capability(sai_object_id_t s
 	return n > room ? SAI_STATUS_BUFFER_OVERFLOW : SAI_STATUS_SUCCESS;
 }
 
-EXPORT sai_status_t sai_get_object_key(sai_object_id_t sw, sai_object_type_t type, uint32_t *count, sai_object_key_t *keys)
+EXPORT sai_status_t sai_get_object_key(sai_object_id_t sw, sai_object_type_t type, uint32_t *count,
+				       sai_object_key_t *keys)
 {
 	uint32_t room = *count;
 

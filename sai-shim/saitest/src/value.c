@@ -8,104 +8,104 @@
 
 /* The attributes that the library knows, with the types that SAI's documentation gives them. */
 static const struct attribute attributes[] = {
-#define A(object, attr, kind) { SAI_OBJECT_TYPE_##object, SAI_##object##_ATTR_##attr, kind, "SAI_" #object "_ATTR_", #attr },
-	A(SWITCH, PORT_LIST, OIDS)
-	A(SWITCH, ECMP_HASH, OID)
-	A(SWITCH, ECMP_HASH_IPV4, OID)
-	A(SWITCH, ECMP_HASH_IPV6, OID)
-	A(SWITCH, ECMP_HASH_IPV4_RDMA, OID)
-	A(SWITCH, ECMP_HASH_IPV6_RDMA, OID)
-	A(SWITCH, INIT_SWITCH, BOOL)
-	A(SWITCH, PACKET_EVENT_NOTIFY, POINTER)
-	A(SWITCH, SLUICE_EXTENSION, U64)
-	A(SWITCH, FLOW_EVENT_NOTIFY, POINTER)
-	A(SWITCH, FLOW_KEY, S32)
-	A(SWITCH, STREAM_SEED, U32)
-	A(PORT, HW_LANE_LIST, U32S)
-	A(PORT, SPEED, U32)
-	A(PORT, QOS_QUEUE_LIST, OIDS)
-	A(PORT, INGRESS_ACL, OID)
-	A(QUEUE, SCHEDULER_PROFILE_ID, OID)
-	A(QUEUE, FLOW_MONITOR_HIGH, U32)
-	A(QUEUE, FLOW_MONITOR_LOW, U32)
-	A(ACL_TABLE, ACL_STAGE, S32)
-	A(ACL_TABLE, ACL_BIND_POINT_TYPE_LIST, S32S)
-	A(ACL_TABLE, SIZE, U32)
-	A(ACL_TABLE, FIELD_SRC_IPV6, BOOL)
-	A(ACL_TABLE, FIELD_DST_IPV6, BOOL)
-	A(ACL_TABLE, FIELD_SRC_IP, BOOL)
-	A(ACL_TABLE, FIELD_DST_IP, BOOL)
-	A(ACL_TABLE, FIELD_L4_SRC_PORT, BOOL)
-	A(ACL_TABLE, FIELD_L4_DST_PORT, BOOL)
-	A(ACL_TABLE, FIELD_IP_PROTOCOL, BOOL)
-	A(ACL_TABLE, FIELD_ACL_IP_TYPE, BOOL)
-	A(ACL_TABLE, FIELD_IPV6_FLOW_LABEL, BOOL)
-	A(ACL_TABLE, FIELD_BTH_OPCODE, BOOL)
-	A(ACL_TABLE, FIELD_AETH_SYNDROME, BOOL)
-	A(ACL_TABLE, FIELD_IPV6_NEXT_HEADER, BOOL)
-	A(ACL_TABLE, FIELD_IN_PORT, BOOL)
-	A(ACL_TABLE, USER_DEFINED_FIELD_GROUP_MIN, OID)
-	A(ACL_TABLE, ENTRY_LIST, OIDS)
-	A(ACL_ENTRY, TABLE_ID, OID)
-	A(ACL_ENTRY, PRIORITY, U32)
-	A(ACL_ENTRY, ADMIN_STATE, BOOL)
-	A(ACL_ENTRY, FIELD_SRC_IPV6, FIELD_IP6)
-	A(ACL_ENTRY, FIELD_DST_IPV6, FIELD_IP6)
-	A(ACL_ENTRY, FIELD_SRC_IP, FIELD_IP4)
-	A(ACL_ENTRY, FIELD_DST_IP, FIELD_IP4)
-	A(ACL_ENTRY, FIELD_IN_PORT, FIELD_OID)
-	A(ACL_ENTRY, FIELD_L4_SRC_PORT, FIELD_U16)
-	A(ACL_ENTRY, FIELD_L4_DST_PORT, FIELD_U16)
-	A(ACL_ENTRY, FIELD_IP_PROTOCOL, FIELD_U8)
-	A(ACL_ENTRY, FIELD_ACL_IP_TYPE, FIELD_U32)
-	A(ACL_ENTRY, FIELD_IPV6_FLOW_LABEL, FIELD_U32)
-	A(ACL_ENTRY, FIELD_BTH_OPCODE, FIELD_U8)
-	A(ACL_ENTRY, FIELD_AETH_SYNDROME, FIELD_U8)
-	A(ACL_ENTRY, FIELD_IPV6_NEXT_HEADER, FIELD_U8)
-	A(ACL_ENTRY, USER_DEFINED_FIELD_GROUP_MIN, FIELD_OCTETS)
-	A(ACL_ENTRY, ACTION_PACKET_ACTION, ACTION_S32)
-	A(ACL_ENTRY, ACTION_COUNTER, ACTION_OID)
-	A(ACL_ENTRY, ACTION_MIRROR_INGRESS, ACTION_OIDS)
-	A(ACL_ENTRY, ACTION_SET_POLICER, ACTION_OID)
-	A(ACL_ENTRY, ACTION_SET_TC, ACTION_U8)
-	A(ACL_ENTRY, ACTION_SET_DSCP, ACTION_U8)
-	A(ACL_ENTRY, ACTION_INGRESS_SAMPLEPACKET_ENABLE, ACTION_OID)
-	A(ACL_ENTRY, ACTION_SET_USER_TRAP_ID, ACTION_OID)
-	A(ACL_ENTRY, ACTION_SET_IPV6_FLOW_LABEL, ACTION_U32)
-	A(ACL_ENTRY, ACTION_COMPUTE_IPV6_FLOW_LABEL, ACTION_S32)
-	A(ACL_COUNTER, TABLE_ID, OID)
-	A(ACL_COUNTER, ENABLE_PACKET_COUNT, BOOL)
-	A(ACL_COUNTER, ENABLE_BYTE_COUNT, BOOL)
-	A(ACL_COUNTER, PACKETS, U64)
-	A(ACL_COUNTER, BYTES, U64)
-	A(HASH, NATIVE_HASH_FIELD_LIST, S32S)
-	A(HASH, UDF_GROUP_LIST, OIDS)
-	A(UDF, MATCH_ID, OID)
-	A(UDF, GROUP_ID, OID)
-	A(UDF, BASE, S32)
-	A(UDF, OFFSET, U16)
-	A(UDF, HASH_MASK, U8S)
-	A(UDF_MATCH, L4_DST_PORT_TYPE, FIELD_U16)
-	A(UDF_GROUP, TYPE, S32)
-	A(UDF_GROUP, LENGTH, U16)
-	A(MIRROR_SESSION, TYPE, S32)
-	A(MIRROR_SESSION, MONITOR_PORT, OID)
-	A(MIRROR_SESSION, TRUNCATE_SIZE, U16)
-	A(MIRROR_SESSION, SAMPLE_RATE, U32)
-	A(MIRROR_SESSION, POLICER, OID)
-	A(SAMPLEPACKET, SAMPLE_RATE, U32)
-	A(POLICER, METER_TYPE, S32)
-	A(POLICER, MODE, S32)
-	A(POLICER, COLOR_SOURCE, S32)
-	A(POLICER, CBS, U64)
-	A(POLICER, CIR, U64)
-	A(POLICER, RED_PACKET_ACTION, S32)
-	A(SCHEDULER, SCHEDULING_TYPE, S32)
-	A(SCHEDULER, METER_TYPE, S32)
-	A(SCHEDULER, MAX_BANDWIDTH_RATE, U64)
-	A(HOSTIF_TRAP_GROUP, POLICER, OID)
-	A(HOSTIF_USER_DEFINED_TRAP, TYPE, S32)
-	A(HOSTIF_USER_DEFINED_TRAP, TRAP_GROUP, OID)
+#define A(object, attr, kind) SAI_OBJECT_TYPE_##object, SAI_##object##_ATTR_##attr, kind, "SAI_" #object "_ATTR_", #attr
+	{ A(SWITCH, PORT_LIST, OIDS) },
+	{ A(SWITCH, ECMP_HASH, OID) },
+	{ A(SWITCH, ECMP_HASH_IPV4, OID) },
+	{ A(SWITCH, ECMP_HASH_IPV6, OID) },
+	{ A(SWITCH, ECMP_HASH_IPV4_RDMA, OID) },
+	{ A(SWITCH, ECMP_HASH_IPV6_RDMA, OID) },
+	{ A(SWITCH, INIT_SWITCH, BOOL) },
+	{ A(SWITCH, PACKET_EVENT_NOTIFY, POINTER) },
+	{ A(SWITCH, SLUICE_EXTENSION, U64) },
+	{ A(SWITCH, FLOW_EVENT_NOTIFY, POINTER) },
+	{ A(SWITCH, FLOW_KEY, S32) },
+	{ A(SWITCH, STREAM_SEED, U32) },
+	{ A(PORT, HW_LANE_LIST, U32S) },
+	{ A(PORT, SPEED, U32) },
+	{ A(PORT, QOS_QUEUE_LIST, OIDS) },
+	{ A(PORT, INGRESS_ACL, OID) },
+	{ A(QUEUE, SCHEDULER_PROFILE_ID, OID) },
+	{ A(QUEUE, FLOW_MONITOR_HIGH, U32) },
+	{ A(QUEUE, FLOW_MONITOR_LOW, U32) },
+	{ A(ACL_TABLE, ACL_STAGE, S32) },
+	{ A(ACL_TABLE, ACL_BIND_POINT_TYPE_LIST, S32S) },
+	{ A(ACL_TABLE, SIZE, U32) },
+	{ A(ACL_TABLE, FIELD_SRC_IPV6, BOOL) },
+	{ A(ACL_TABLE, FIELD_DST_IPV6, BOOL) },
+	{ A(ACL_TABLE, FIELD_SRC_IP, BOOL) },
+	{ A(ACL_TABLE, FIELD_DST_IP, BOOL) },
+	{ A(ACL_TABLE, FIELD_L4_SRC_PORT, BOOL) },
+	{ A(ACL_TABLE, FIELD_L4_DST_PORT, BOOL) },
+	{ A(ACL_TABLE, FIELD_IP_PROTOCOL, BOOL) },
+	{ A(ACL_TABLE, FIELD_ACL_IP_TYPE, BOOL) },
+	{ A(ACL_TABLE, FIELD_IPV6_FLOW_LABEL, BOOL) },
+	{ A(ACL_TABLE, FIELD_BTH_OPCODE, BOOL) },
+	{ A(ACL_TABLE, FIELD_AETH_SYNDROME, BOOL) },
+	{ A(ACL_TABLE, FIELD_IPV6_NEXT_HEADER, BOOL) },
+	{ A(ACL_TABLE, FIELD_IN_PORT, BOOL) },
+	{ A(ACL_TABLE, USER_DEFINED_FIELD_GROUP_MIN, OID) },
+	{ A(ACL_TABLE, ENTRY_LIST, OIDS) },
+	{ A(ACL_ENTRY, TABLE_ID, OID) },
+	{ A(ACL_ENTRY, PRIORITY, U32) },
+	{ A(ACL_ENTRY, ADMIN_STATE, BOOL) },
+	{ A(ACL_ENTRY, FIELD_SRC_IPV6, FIELD_IP6) },
+	{ A(ACL_ENTRY, FIELD_DST_IPV6, FIELD_IP6) },
+	{ A(ACL_ENTRY, FIELD_SRC_IP, FIELD_IP4) },
+	{ A(ACL_ENTRY, FIELD_DST_IP, FIELD_IP4) },
+	{ A(ACL_ENTRY, FIELD_IN_PORT, FIELD_OID) },
+	{ A(ACL_ENTRY, FIELD_L4_SRC_PORT, FIELD_U16) },
+	{ A(ACL_ENTRY, FIELD_L4_DST_PORT, FIELD_U16) },
+	{ A(ACL_ENTRY, FIELD_IP_PROTOCOL, FIELD_U8) },
+	{ A(ACL_ENTRY, FIELD_ACL_IP_TYPE, FIELD_U32) },
+	{ A(ACL_ENTRY, FIELD_IPV6_FLOW_LABEL, FIELD_U32) },
+	{ A(ACL_ENTRY, FIELD_BTH_OPCODE, FIELD_U8) },
+	{ A(ACL_ENTRY, FIELD_AETH_SYNDROME, FIELD_U8) },
+	{ A(ACL_ENTRY, FIELD_IPV6_NEXT_HEADER, FIELD_U8) },
+	{ A(ACL_ENTRY, USER_DEFINED_FIELD_GROUP_MIN, FIELD_OCTETS) },
+	{ A(ACL_ENTRY, ACTION_PACKET_ACTION, ACTION_S32) },
+	{ A(ACL_ENTRY, ACTION_COUNTER, ACTION_OID) },
+	{ A(ACL_ENTRY, ACTION_MIRROR_INGRESS, ACTION_OIDS) },
+	{ A(ACL_ENTRY, ACTION_SET_POLICER, ACTION_OID) },
+	{ A(ACL_ENTRY, ACTION_SET_TC, ACTION_U8) },
+	{ A(ACL_ENTRY, ACTION_SET_DSCP, ACTION_U8) },
+	{ A(ACL_ENTRY, ACTION_INGRESS_SAMPLEPACKET_ENABLE, ACTION_OID) },
+	{ A(ACL_ENTRY, ACTION_SET_USER_TRAP_ID, ACTION_OID) },
+	{ A(ACL_ENTRY, ACTION_SET_IPV6_FLOW_LABEL, ACTION_U32) },
+	{ A(ACL_ENTRY, ACTION_COMPUTE_IPV6_FLOW_LABEL, ACTION_S32) },
+	{ A(ACL_COUNTER, TABLE_ID, OID) },
+	{ A(ACL_COUNTER, ENABLE_PACKET_COUNT, BOOL) },
+	{ A(ACL_COUNTER, ENABLE_BYTE_COUNT, BOOL) },
+	{ A(ACL_COUNTER, PACKETS, U64) },
+	{ A(ACL_COUNTER, BYTES, U64) },
+	{ A(HASH, NATIVE_HASH_FIELD_LIST, S32S) },
+	{ A(HASH, UDF_GROUP_LIST, OIDS) },
+	{ A(UDF, MATCH_ID, OID) },
+	{ A(UDF, GROUP_ID, OID) },
+	{ A(UDF, BASE, S32) },
+	{ A(UDF, OFFSET, U16) },
+	{ A(UDF, HASH_MASK, U8S) },
+	{ A(UDF_MATCH, L4_DST_PORT_TYPE, FIELD_U16) },
+	{ A(UDF_GROUP, TYPE, S32) },
+	{ A(UDF_GROUP, LENGTH, U16) },
+	{ A(MIRROR_SESSION, TYPE, S32) },
+	{ A(MIRROR_SESSION, MONITOR_PORT, OID) },
+	{ A(MIRROR_SESSION, TRUNCATE_SIZE, U16) },
+	{ A(MIRROR_SESSION, SAMPLE_RATE, U32) },
+	{ A(MIRROR_SESSION, POLICER, OID) },
+	{ A(SAMPLEPACKET, SAMPLE_RATE, U32) },
+	{ A(POLICER, METER_TYPE, S32) },
+	{ A(POLICER, MODE, S32) },
+	{ A(POLICER, COLOR_SOURCE, S32) },
+	{ A(POLICER, CBS, U64) },
+	{ A(POLICER, CIR, U64) },
+	{ A(POLICER, RED_PACKET_ACTION, S32) },
+	{ A(SCHEDULER, SCHEDULING_TYPE, S32) },
+	{ A(SCHEDULER, METER_TYPE, S32) },
+	{ A(SCHEDULER, MAX_BANDWIDTH_RATE, U64) },
+	{ A(HOSTIF_TRAP_GROUP, POLICER, OID) },
+	{ A(HOSTIF_USER_DEFINED_TRAP, TYPE, S32) },
+	{ A(HOSTIF_USER_DEFINED_TRAP, TRAP_GROUP, OID) },
 #undef A
 };
 
@@ -189,7 +189,8 @@ static void print_address(FILE *out, int family, const void *data, const void *m
 {
 	char text[2][INET6_ADDRSTRLEN];
 
-	fprintf(out, "%s&%s", inet_ntop(family, data, text[0], sizeof(text[0])), inet_ntop(family, mask, text[1], sizeof(text[1])));
+	fprintf(out, "%s&%s", inet_ntop(family, data, text[0], sizeof(text[0])),
+		inet_ntop(family, mask, text[1], sizeof(text[1])));
 }
 
 static void print_value(FILE *out, enum kind kind, const sai_attribute_value_t *v)
@@ -202,34 +203,76 @@ static void print_value(FILE *out, enum kind kind, const sai_attribute_value_t *
 		return;
 	}
 	switch (kind) {
-	case BOOL: fputs(v->booldata ? "true" : "false", out); break;
-	case U8: fprintf(out, "%u", v->u8); break;
-	case U16: fprintf(out, "%u", v->u16); break;
-	case U32: fprintf(out, "%u", v->u32); break;
-	case S32: fprintf(out, "%d", v->s32); break;
-	case U64: fprintf(out, "%" PRIu64, v->u64); break;
-	case OID: print_object(out, v->oid); break;
-	case POINTER: fputs(v->ptr ? "function" : "null", out); break;
-	case U8S: print_octets(out, &v->u8list); break;
+	case BOOL:
+		fputs(v->booldata ? "true" : "false", out);
+		break;
+	case U8:
+		fprintf(out, "%u", v->u8);
+		break;
+	case U16:
+		fprintf(out, "%u", v->u16);
+		break;
+	case U32:
+		fprintf(out, "%u", v->u32);
+		break;
+	case S32:
+		fprintf(out, "%d", v->s32);
+		break;
+	case U64:
+		fprintf(out, "%" PRIu64, v->u64);
+		break;
+	case OID:
+		print_object(out, v->oid);
+		break;
+	case POINTER:
+		fputs(v->ptr ? "function" : "null", out);
+		break;
+	case U8S:
+		print_octets(out, &v->u8list);
+		break;
 	case OIDS:
 	case U32S:
-	case S32S: print_list(out, kind, &v->u8list); break;
-	case FIELD_U8: fprintf(out, "%u&%#x", f->data.u8, f->mask.u8); break;
-	case FIELD_U16: fprintf(out, "%u&%#x", f->data.u16, f->mask.u16); break;
-	case FIELD_U32: fprintf(out, "%u&%#x", f->data.u32, f->mask.u32); break;
-	case FIELD_IP4: print_address(out, AF_INET, &f->data.ip4, &f->mask.ip4); break;
-	case FIELD_IP6: print_address(out, AF_INET6, &f->data.ip6, &f->mask.ip6); break;
-	case FIELD_OID: print_object(out, f->data.oid); break;
+	case S32S:
+		print_list(out, kind, &v->u8list);
+		break;
+	case FIELD_U8:
+		fprintf(out, "%u&%#x", f->data.u8, f->mask.u8);
+		break;
+	case FIELD_U16:
+		fprintf(out, "%u&%#x", f->data.u16, f->mask.u16);
+		break;
+	case FIELD_U32:
+		fprintf(out, "%u&%#x", f->data.u32, f->mask.u32);
+		break;
+	case FIELD_IP4:
+		print_address(out, AF_INET, &f->data.ip4, &f->mask.ip4);
+		break;
+	case FIELD_IP6:
+		print_address(out, AF_INET6, &f->data.ip6, &f->mask.ip6);
+		break;
+	case FIELD_OID:
+		print_object(out, f->data.oid);
+		break;
 	case FIELD_OCTETS:
 		print_octets(out, &f->data.u8list);
 		fputc('&', out);
 		print_octets(out, &f->mask.u8list);
 		break;
-	case ACTION_U8: fprintf(out, "%u", a->parameter.u8); break;
-	case ACTION_U32: fprintf(out, "%u", a->parameter.u32); break;
-	case ACTION_S32: fprintf(out, "%d", a->parameter.s32); break;
-	case ACTION_OID: print_object(out, a->parameter.oid); break;
-	case ACTION_OIDS: print_list(out, kind, (const sai_u8_list_t *)&a->parameter.objlist); break;
+	case ACTION_U8:
+		fprintf(out, "%u", a->parameter.u8);
+		break;
+	case ACTION_U32:
+		fprintf(out, "%u", a->parameter.u32);
+		break;
+	case ACTION_S32:
+		fprintf(out, "%d", a->parameter.s32);
+		break;
+	case ACTION_OID:
+		print_object(out, a->parameter.oid);
+		break;
+	case ACTION_OIDS:
+		print_list(out, kind, (const sai_u8_list_t *)&a->parameter.objlist);
+		break;
 	}
 }
 
@@ -253,12 +296,18 @@ size_t list_in(const struct attribute *known, const sai_attribute_value_t *value
 	if (!known)
 		return 0;
 	switch (known->kind) {
-	case OIDS: return sizeof(sai_object_id_t);
-	case U8S: return sizeof(uint8_t);
+	case OIDS:
+		return sizeof(sai_object_id_t);
+	case U8S:
+		return sizeof(uint8_t);
 	case U32S:
-	case S32S: return sizeof(uint32_t);
-	case ACTION_OIDS: *list = (sai_u8_list_t *)&value->aclaction.parameter.objlist; return sizeof(sai_object_id_t);
-	default: return 0;
+	case S32S:
+		return sizeof(uint32_t);
+	case ACTION_OIDS:
+		*list = (sai_u8_list_t *)&value->aclaction.parameter.objlist;
+		return sizeof(sai_object_id_t);
+	default:
+		return 0;
 	}
 }
 
@@ -269,15 +318,22 @@ uint32_t references(const struct attribute *known, const sai_attribute_value_t *
 	if (!known)
 		return 0;
 	switch (known->kind) {
-	case OID: *ids = &value->oid; break;
-	case FIELD_OID: *ids = &value->aclfield.data.oid; break;
-	case ACTION_OID: *ids = &value->aclaction.parameter.oid; break;
+	case OID:
+		*ids = &value->oid;
+		break;
+	case FIELD_OID:
+		*ids = &value->aclfield.data.oid;
+		break;
+	case ACTION_OID:
+		*ids = &value->aclaction.parameter.oid;
+		break;
 	case OIDS:
 	case ACTION_OIDS:
 		list_in(known, value, &list);
 		*ids = (const sai_object_id_t *)(const void *)list->list;
 		return list->count;
-	default: return 0;
+	default:
+		return 0;
 	}
 	return **ids != SAI_NULL_OBJECT_ID;
 }

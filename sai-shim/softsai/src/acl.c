@@ -1,31 +1,49 @@
 // SPDX-License-Identifier: Apache-2.0
-/* ACL tables, entries and counters as SAI objects. */
 #include "acl.h"
 
 #include <string.h>
 
+#include "acl_rule.h"
+#include "acl_view.h"
+#include "hide.h"
+#include "index.h"
 #include "plane.h"
 
 /* Tables */
 
-#define FIELD_OF_TABLE(name) { SAI_ACL_TABLE_ATTR_FIELD_##name, PLAIN, sizeof(bool), CREATE, NULL }
+/* Rows of the tables of attributes, without their braces. */
+#define FIELD_OF_TABLE(name) SAI_ACL_TABLE_ATTR_FIELD_##name, PLAIN, sizeof(bool), CREATE, NULL
 #define UDF_OF_TABLE(n) \
-	{ SAI_ACL_TABLE_ATTR_USER_DEFINED_FIELD_GROUP_MIN + (n), PLAIN, sizeof(sai_object_id_t), CREATE | REFERENCE, "udf" }
+	SAI_ACL_TABLE_ATTR_USER_DEFINED_FIELD_GROUP_MIN + (n), PLAIN, sizeof(sai_object_id_t), CREATE | REFERENCE, "udf"
 
 static const struct attribute table_attributes[] = {
 	{ SAI_ACL_TABLE_ATTR_ACL_STAGE, PLAIN, sizeof(int32_t), CREATE | MUST, NULL },
 	{ SAI_ACL_TABLE_ATTR_ACL_BIND_POINT_TYPE_LIST, LIST, sizeof(int32_t), CREATE, NULL },
 	{ SAI_ACL_TABLE_ATTR_SIZE, PLAIN, sizeof(uint32_t), CREATE, NULL },
 	{ SAI_ACL_TABLE_ATTR_ACL_ACTION_TYPE_LIST, LIST, sizeof(int32_t), CREATE, NULL },
-	FIELD_OF_TABLE(SRC_IPV6),	  FIELD_OF_TABLE(DST_IPV6),	   FIELD_OF_TABLE(SRC_IP),
-	FIELD_OF_TABLE(DST_IP),		  FIELD_OF_TABLE(L4_SRC_PORT),	   FIELD_OF_TABLE(L4_DST_PORT),
-	FIELD_OF_TABLE(INNER_L4_DST_PORT),
-	FIELD_OF_TABLE(IP_PROTOCOL),	  FIELD_OF_TABLE(IPV6_NEXT_HEADER), FIELD_OF_TABLE(DSCP),
-	FIELD_OF_TABLE(IPV6_FLOW_LABEL),  FIELD_OF_TABLE(BTH_OPCODE),	   FIELD_OF_TABLE(AETH_SYNDROME),
-	FIELD_OF_TABLE(ICMP_TYPE),	  FIELD_OF_TABLE(ICMP_CODE),	   FIELD_OF_TABLE(ICMPV6_TYPE),
-	FIELD_OF_TABLE(ICMPV6_CODE),	  FIELD_OF_TABLE(ACL_IP_TYPE),	   FIELD_OF_TABLE(IN_PORT),
-	UDF_OF_TABLE(0),		  UDF_OF_TABLE(1),		   UDF_OF_TABLE(2),
-	UDF_OF_TABLE(3),
+	{ FIELD_OF_TABLE(SRC_IPV6) },
+	{ FIELD_OF_TABLE(DST_IPV6) },
+	{ FIELD_OF_TABLE(SRC_IP) },
+	{ FIELD_OF_TABLE(DST_IP) },
+	{ FIELD_OF_TABLE(L4_SRC_PORT) },
+	{ FIELD_OF_TABLE(L4_DST_PORT) },
+	{ FIELD_OF_TABLE(INNER_L4_DST_PORT) },
+	{ FIELD_OF_TABLE(IP_PROTOCOL) },
+	{ FIELD_OF_TABLE(IPV6_NEXT_HEADER) },
+	{ FIELD_OF_TABLE(DSCP) },
+	{ FIELD_OF_TABLE(IPV6_FLOW_LABEL) },
+	{ FIELD_OF_TABLE(BTH_OPCODE) },
+	{ FIELD_OF_TABLE(AETH_SYNDROME) },
+	{ FIELD_OF_TABLE(ICMP_TYPE) },
+	{ FIELD_OF_TABLE(ICMP_CODE) },
+	{ FIELD_OF_TABLE(ICMPV6_TYPE) },
+	{ FIELD_OF_TABLE(ICMPV6_CODE) },
+	{ FIELD_OF_TABLE(ACL_IP_TYPE) },
+	{ FIELD_OF_TABLE(IN_PORT) },
+	{ UDF_OF_TABLE(0) },
+	{ UDF_OF_TABLE(1) },
+	{ UDF_OF_TABLE(2) },
+	{ UDF_OF_TABLE(3) },
 	{ SAI_ACL_TABLE_ATTR_ENTRY_LIST, LIST, sizeof(sai_object_id_t), 0, NULL },
 	{ SAI_ACL_TABLE_ATTR_AVAILABLE_ACL_ENTRY, PLAIN, sizeof(uint32_t), 0, NULL },
 	{ SAI_ACL_TABLE_ATTR_AVAILABLE_ACL_COUNTER, PLAIN, sizeof(uint32_t), 0, NULL },
@@ -91,17 +109,10 @@ static sai_status_t entry_list(const struct object *table, sai_object_list_t *li
 	return e.count > e.room ? SAI_STATUS_BUFFER_OVERFLOW : SAI_STATUS_SUCCESS;
 }
 
-static void add_one(struct object *o, void *arg)
-{
-	(void)o;
-	++*(uint32_t *)arg;
-}
-
 static uint32_t available(sai_object_type_t type)
 {
-	uint32_t n = 0;
+	uint32_t n = object_count(type);
 
-	object_each(type, add_one, &n);
 	return n < plane_entries() ? plane_entries() - n : 0;
 }
 
@@ -133,36 +144,50 @@ const struct type acl_table_type = {
 
 /* Entries */
 
-#define FIELD_OF_ENTRY(name, size) { SAI_ACL_ENTRY_ATTR_FIELD_##name, FIELD, size, CREATE | SET, NULL }
+#define FIELD_OF_ENTRY(name, size) SAI_ACL_ENTRY_ATTR_FIELD_##name, FIELD, size, CREATE | SET, NULL
 #define UDF_OF_ENTRY(n) \
-	{ SAI_ACL_ENTRY_ATTR_USER_DEFINED_FIELD_GROUP_MIN + (n), FIELD_LIST, sizeof(uint8_t), CREATE | SET, "udf" }
+	SAI_ACL_ENTRY_ATTR_USER_DEFINED_FIELD_GROUP_MIN + (n), FIELD_LIST, sizeof(uint8_t), CREATE | SET, "udf"
 #define ACTION_OF_ENTRY(name, size, more, capability) \
-	{ SAI_ACL_ENTRY_ATTR_ACTION_##name, ACTION, size, CREATE | SET | (more), capability }
+	SAI_ACL_ENTRY_ATTR_ACTION_##name, ACTION, size, CREATE | SET | (more), capability
 #define OID sizeof(sai_object_id_t)
 
 static const struct attribute entry_attributes[] = {
 	{ SAI_ACL_ENTRY_ATTR_TABLE_ID, PLAIN, OID, CREATE | MUST | REFERENCE, NULL },
 	{ SAI_ACL_ENTRY_ATTR_PRIORITY, PLAIN, sizeof(uint32_t), CREATE | SET, NULL },
 	{ SAI_ACL_ENTRY_ATTR_ADMIN_STATE, PLAIN, sizeof(bool), CREATE | SET, NULL },
-	FIELD_OF_ENTRY(SRC_IPV6, 16),	 FIELD_OF_ENTRY(DST_IPV6, 16),	     FIELD_OF_ENTRY(SRC_IP, 4),
-	FIELD_OF_ENTRY(DST_IP, 4),	 FIELD_OF_ENTRY(L4_SRC_PORT, 2),     FIELD_OF_ENTRY(L4_DST_PORT, 2),
-	FIELD_OF_ENTRY(INNER_L4_DST_PORT, 2),
-	FIELD_OF_ENTRY(IP_PROTOCOL, 1),	 FIELD_OF_ENTRY(IPV6_NEXT_HEADER, 1), FIELD_OF_ENTRY(DSCP, 1),
-	FIELD_OF_ENTRY(IPV6_FLOW_LABEL, 4), FIELD_OF_ENTRY(BTH_OPCODE, 1),   FIELD_OF_ENTRY(AETH_SYNDROME, 1),
-	FIELD_OF_ENTRY(ICMP_TYPE, 1),	 FIELD_OF_ENTRY(ICMP_CODE, 1),	     FIELD_OF_ENTRY(ICMPV6_TYPE, 1),
-	FIELD_OF_ENTRY(ICMPV6_CODE, 1),	 FIELD_OF_ENTRY(ACL_IP_TYPE, 4),     FIELD_OF_ENTRY(IN_PORT, OID),
-	UDF_OF_ENTRY(0),		 UDF_OF_ENTRY(1),		     UDF_OF_ENTRY(2),
-	UDF_OF_ENTRY(3),
-	ACTION_OF_ENTRY(PACKET_ACTION, sizeof(int32_t), 0, NULL),
-	ACTION_OF_ENTRY(COUNTER, OID, REFERENCE, NULL),
-	ACTION_OF_ENTRY(SET_POLICER, OID, REFERENCE, "policer"),
-	ACTION_OF_ENTRY(SET_DSCP, sizeof(uint8_t), 0, NULL),
-	ACTION_OF_ENTRY(SET_TC, sizeof(uint8_t), 0, "queues"),
-	ACTION_OF_ENTRY(INGRESS_SAMPLEPACKET_ENABLE, OID, REFERENCE, "sample"),
-	ACTION_OF_ENTRY(SET_USER_TRAP_ID, OID, REFERENCE, "trap"),
+	{ FIELD_OF_ENTRY(SRC_IPV6, 16) },
+	{ FIELD_OF_ENTRY(DST_IPV6, 16) },
+	{ FIELD_OF_ENTRY(SRC_IP, 4) },
+	{ FIELD_OF_ENTRY(DST_IP, 4) },
+	{ FIELD_OF_ENTRY(L4_SRC_PORT, 2) },
+	{ FIELD_OF_ENTRY(L4_DST_PORT, 2) },
+	{ FIELD_OF_ENTRY(INNER_L4_DST_PORT, 2) },
+	{ FIELD_OF_ENTRY(IP_PROTOCOL, 1) },
+	{ FIELD_OF_ENTRY(IPV6_NEXT_HEADER, 1) },
+	{ FIELD_OF_ENTRY(DSCP, 1) },
+	{ FIELD_OF_ENTRY(IPV6_FLOW_LABEL, 4) },
+	{ FIELD_OF_ENTRY(BTH_OPCODE, 1) },
+	{ FIELD_OF_ENTRY(AETH_SYNDROME, 1) },
+	{ FIELD_OF_ENTRY(ICMP_TYPE, 1) },
+	{ FIELD_OF_ENTRY(ICMP_CODE, 1) },
+	{ FIELD_OF_ENTRY(ICMPV6_TYPE, 1) },
+	{ FIELD_OF_ENTRY(ICMPV6_CODE, 1) },
+	{ FIELD_OF_ENTRY(ACL_IP_TYPE, 4) },
+	{ FIELD_OF_ENTRY(IN_PORT, OID) },
+	{ UDF_OF_ENTRY(0) },
+	{ UDF_OF_ENTRY(1) },
+	{ UDF_OF_ENTRY(2) },
+	{ UDF_OF_ENTRY(3) },
+	{ ACTION_OF_ENTRY(PACKET_ACTION, sizeof(int32_t), 0, NULL) },
+	{ ACTION_OF_ENTRY(COUNTER, OID, REFERENCE, NULL) },
+	{ ACTION_OF_ENTRY(SET_POLICER, OID, REFERENCE, "policer") },
+	{ ACTION_OF_ENTRY(SET_DSCP, sizeof(uint8_t), 0, NULL) },
+	{ ACTION_OF_ENTRY(SET_TC, sizeof(uint8_t), 0, "queues") },
+	{ ACTION_OF_ENTRY(INGRESS_SAMPLEPACKET_ENABLE, OID, REFERENCE, "sample") },
+	{ ACTION_OF_ENTRY(SET_USER_TRAP_ID, OID, REFERENCE, "trap") },
 	{ SAI_ACL_ENTRY_ATTR_ACTION_MIRROR_INGRESS, ACTION_LIST, OID, CREATE | SET | REFERENCE, "mirror" },
-	ACTION_OF_ENTRY(SET_IPV6_FLOW_LABEL, sizeof(uint32_t), 0, "rewrite"),
-	ACTION_OF_ENTRY(COMPUTE_IPV6_FLOW_LABEL, sizeof(int32_t), 0, "compute"),
+	{ ACTION_OF_ENTRY(SET_IPV6_FLOW_LABEL, sizeof(uint32_t), 0, "rewrite") },
+	{ ACTION_OF_ENTRY(COMPUTE_IPV6_FLOW_LABEL, sizeof(int32_t), 0, "compute") },
 	{ ATTR_INDEX, PLAIN, sizeof(uint32_t), 0, NULL },
 };
 
@@ -175,9 +200,10 @@ struct entry_state {
 
 static struct acl_table *table_of(const struct object *entry)
 {
-	struct object *table = object_find(object_value(entry, SAI_ACL_ENTRY_ATTR_TABLE_ID)->oid);
+	sai_object_id_t id = object_value(entry, SAI_ACL_ENTRY_ATTR_TABLE_ID)->oid;
+	struct object *table = object_find_of(id, SAI_OBJECT_TYPE_ACL_TABLE);
 
-	return table && table->type == &acl_table_type ? table->state : NULL;
+	return table ? table->state : NULL;
 }
 
 static bool enabled(const struct object *entry)
@@ -189,17 +215,19 @@ static bool enabled(const struct object *entry)
 
 static sai_status_t insert(struct object *o, const struct acl_rule *rule, bool adopted)
 {
-	struct entry_state *s = o->state;
-	sai_status_t status;
+	int shape = adopted ? index_of(o) : -1;
+	sai_status_t status = acl_insert(table_of(o), rule, &shape, adopted);
 
-	s->shape = adopted ? index_of(o) : -1;
-	status = acl_insert(table_of(o), rule, &s->shape, adopted);
 	if (status)
 		return status;
-	s->inserted = true;
-	s->mask = rule->mask;
-	s->key = rule->key;
-	return index_of(o) == s->shape ? SAI_STATUS_SUCCESS : index_store(o, s->shape);
+	if (index_of(o) != shape)
+		status = index_store(o, shape);
+	if (status) {
+		acl_delete(table_of(o), rule, shape);
+		return status;
+	}
+	*(struct entry_state *)o->state = (struct entry_state){ true, shape, rule->mask, rule->key };
+	return SAI_STATUS_SUCCESS;
 }
 
 static sai_status_t withdraw(struct object *o)
@@ -210,7 +238,8 @@ static sai_status_t withdraw(struct object *o)
 	if (!s->inserted)
 		return SAI_STATUS_SUCCESS;
 	s->inserted = false;
-	return acl_delete(table_of(o), &rule, s->shape);
+	acl_delete(table_of(o), &rule, s->shape);
+	return SAI_STATUS_SUCCESS;
 }
 
 static sai_status_t entry_create(struct object *o, bool adopted)

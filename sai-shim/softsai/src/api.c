@@ -4,54 +4,76 @@
 
 #include <pthread.h>
 
+#include "acl.h"
+#include "commit.h"
+#include "counter.h"
+#include "hash.h"
+#include "mirror.h"
+#include "object.h"
 #include "policer.h"
 #include "port.h"
-#include "queue.h"
+#include "queue_object.h"
+#include "scheduler.h"
 #include "sluice.h"
 #include "switch.h"
+#include "trap.h"
+#include "udf.h"
 
 pthread_mutex_t api_lock = PTHREAD_MUTEX_INITIALIZER;
 struct profile api_profile;
 
-#define LOCKED(call)                                \
-	do {                                        \
-		sai_status_t status;                \
-		pthread_mutex_lock(&api_lock);      \
-		status = call;                      \
-		pthread_mutex_unlock(&api_lock);    \
-		return status;                      \
+/* Each type after those whose objects it refers to: so objects are restored. */
+static const struct type *const types[] = {
+	&switch_type,	 &port_type,	  &queue_type,	     &udf_match_type, &udf_group_type,	  &udf_type,
+	&scheduler_type, &policer_type,	  &trap_group_type,  &trap_type,      &samplepacket_type, &mirror_type,
+	&hash_type,	 &acl_table_type, &acl_counter_type, &acl_entry_type,
+};
+
+void api_open(void)
+{
+	type_register(types, sizeof(types) / sizeof(types[0]));
+	object_commit_by(commit);
+}
+
+#define LOCKED(call) \
+	do { \
+		sai_status_t status; \
+		pthread_mutex_lock(&api_lock); \
+		status = call; \
+		pthread_mutex_unlock(&api_lock); \
+		return status; \
 	} while (0)
 
 static sai_status_t create(const struct type *type, sai_object_id_t *id, sai_object_id_t switch_id, uint32_t n,
 			   const sai_attribute_t *list)
 {
-	if (!switch_object() || switch_object()->id != switch_id)
+	if (!object_switch() || object_switch()->id != switch_id)
 		return SAI_STATUS_INVALID_OBJECT_ID;
 	if (!id || (n && !list))
 		return SAI_STATUS_INVALID_PARAMETER;
-	return object_create(type, SAI_NULL_OBJECT_ID, n, list, id);
+	return object_create(type, n, list, id);
 }
 
-#define SET_AND_GET(name)                                                                                          \
-	static sai_status_t name##_set(sai_object_id_t id, const sai_attribute_t *attr)                            \
-	{                                                                                                          \
-		LOCKED(attr ? object_set(&name##_type, id, attr) : SAI_STATUS_INVALID_PARAMETER);                  \
-	}                                                                                                          \
-	static sai_status_t name##_get(sai_object_id_t id, uint32_t n, sai_attribute_t *list)                      \
-	{                                                                                                          \
-		LOCKED(list ? object_get(&name##_type, id, n, list) : SAI_STATUS_INVALID_PARAMETER);               \
+#define SET_AND_GET(name) \
+	static sai_status_t name##_set(sai_object_id_t id, const sai_attribute_t *attr) \
+	{ \
+		LOCKED(attr ? object_set(&name##_type, id, attr) : SAI_STATUS_INVALID_PARAMETER); \
+	} \
+	static sai_status_t name##_get(sai_object_id_t id, uint32_t n, sai_attribute_t *list) \
+	{ \
+		LOCKED(list ? object_get(&name##_type, id, n, list) : SAI_STATUS_INVALID_PARAMETER); \
 	}
 
-#define QUAD(name)                                                                                                 \
-	static sai_status_t name##_create(sai_object_id_t *id, sai_object_id_t sw, uint32_t n,                     \
-					  const sai_attribute_t *list)                                             \
-	{                                                                                                          \
-		LOCKED(create(&name##_type, id, sw, n, list));                                                     \
-	}                                                                                                          \
-	static sai_status_t name##_remove(sai_object_id_t id)                                                      \
-	{                                                                                                          \
-		LOCKED(object_remove(&name##_type, id));                                                           \
-	}                                                                                                          \
+#define QUAD(name) \
+	static sai_status_t name##_create(sai_object_id_t *id, sai_object_id_t sw, uint32_t n, \
+					  const sai_attribute_t *list) \
+	{ \
+		LOCKED(create(&name##_type, id, sw, n, list)); \
+	} \
+	static sai_status_t name##_remove(sai_object_id_t id) \
+	{ \
+		LOCKED(object_remove(&name##_type, id)); \
+	} \
 	SET_AND_GET(name)
 
 QUAD(acl_table)
@@ -224,11 +246,12 @@ static const struct {
 	sai_api_t api;
 	void *table;
 } tables[] = {
-	{ SAI_API_SWITCH, &switch_api },   { SAI_API_PORT, &port_api },		{ SAI_API_QUEUE, &queue_api },
-	{ SAI_API_ACL, &acl_api },	   { SAI_API_HASH, &hash_api },		{ SAI_API_UDF, &udf_api },
-	{ SAI_API_POLICER, &policer_api }, { SAI_API_HOSTIF, &hostif_api },	{ SAI_API_MIRROR, &mirror_api },
-	{ SAI_API_SAMPLEPACKET, &samplepacket_api }, { SAI_API_SCHEDULER, &scheduler_api },
-	{ SAI_API_SLUICE, &sluice_api },
+	{ SAI_API_SWITCH, &switch_api },       { SAI_API_PORT, &port_api },
+	{ SAI_API_QUEUE, &queue_api },	       { SAI_API_ACL, &acl_api },
+	{ SAI_API_HASH, &hash_api },	       { SAI_API_UDF, &udf_api },
+	{ SAI_API_POLICER, &policer_api },     { SAI_API_HOSTIF, &hostif_api },
+	{ SAI_API_MIRROR, &mirror_api },       { SAI_API_SAMPLEPACKET, &samplepacket_api },
+	{ SAI_API_SCHEDULER, &scheduler_api }, { SAI_API_SLUICE, &sluice_api },
 };
 
 void *api_table(sai_api_t api)

@@ -87,7 +87,8 @@ static int load_any(void)
 	err = load(tracepoints);
 	if (!err || !tracepoints)
 		return err;
-	warn("flows cannot be watched in queues: %s%s%s", strerror(-err), *log_libbpf_reason() ? ": " : "", log_libbpf_reason());
+	warn("flows cannot be watched in queues: %s%s%s", strerror(-err), *log_libbpf_reason() ? ": " : "",
+	     log_libbpf_reason());
 	tracepoints = false;
 	return load(false);
 }

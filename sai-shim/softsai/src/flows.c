@@ -19,9 +19,9 @@
 #include "reader.h"
 #include "slots.h"
 
-#define TICK SOFTSAI_REPEAT    /* ns between reads of the flows above their mark */
-#define RECONCILE 10000000ULL  /* ns between looks at queues that do not move */
-#define ABOVE 8192	       /* flows that are read again; of more the programs' events tell */
+#define TICK SOFTSAI_REPEAT   /* ns between reads of the flows above their mark */
+#define RECONCILE 10000000ULL /* ns between looks at queues that do not move */
+#define ABOVE 8192	      /* flows that are read again; of more the programs' events tell */
 
 /* A flow above its high mark, with its last event. */
 struct above {
@@ -37,7 +37,8 @@ static uint32_t above_count;
 static uint64_t reconciled; /* when */
 static sai_object_id_t switch_id;
 static sai_sluice_flow_event_notification_fn notify;
-static pthread_mutex_t notifying = PTHREAD_MUTEX_INITIALIZER; /* held while it is called, so that none comes after it was taken back */
+/* Held while notify is called, so that no call comes after it was taken back. */
+static pthread_mutex_t notifying = PTHREAD_MUTEX_INITIALIZER;
 
 static void raise(const sai_sluice_flow_event_t *e)
 {
@@ -120,12 +121,12 @@ static int pause_classes(void *context, void *data, size_t size)
 	for (size_t i = 0; queue_port(i, &port); i++) {
 		if (port.ifindex != p->ifindex)
 			continue;
-		for (uint32_t class = 0; class < SOFTSAI_QUEUES; class++) {
-			sai_sluice_match_t match = { .type = SAI_SLUICE_MATCH_CLASS, .value = class };
+		for (uint32_t queue = 0; queue < SOFTSAI_QUEUES; queue++) {
+			sai_sluice_match_t match = { .type = SAI_SLUICE_MATCH_CLASS, .value = queue };
 
 			/* A quantum is the time of 512 bits. */
-			if (p->enabled >> class & 1)
-				hold_set(p->ifindex, &match, p->quanta[class] * 64 * 1000000000ULL / port.rate, 0);
+			if (p->enabled >> queue & 1)
+				hold_set(p->ifindex, &match, p->quanta[queue] * 64 * 1000000000ULL / port.rate, 0);
 		}
 	}
 	return 0;
@@ -138,7 +139,8 @@ static void read_above(uint64_t now)
 		struct above *a = &above[i];
 		const struct softsai_slot *s = slots_find(a->event.flow);
 		uint64_t octets = s ? slots_octets(s) : 0;
-		const struct softsai_marks *m = s ? &slots_line_at(s->line)->marks[s->queue & (SOFTSAI_QUEUES - 1)] : NULL;
+		const struct softsai_marks *m = s ? &slots_line_at(s->line)->marks[s->queue & (SOFTSAI_QUEUES - 1)]
+						  : NULL;
 		bool low = !octets || !m->high || (octets < m->low && !(s->above & SOFTSAI_ABOVE_HIGH));
 
 		if (!low && (octets <= m->high || now - a->told < SOFTSAI_REPEAT))

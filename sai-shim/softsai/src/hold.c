@@ -34,7 +34,7 @@ static struct softsai_hold *records;
 static uint32_t limit;
 static int wake;
 static uint16_t references[SOFTSAI_LINES + 1][SOFTSAI_STAGES]; /* holds that match there; the last row: at any port */
-static pthread_mutex_t lock; /* of all above but the records */
+static pthread_mutex_t lock;				       /* of all above but the records */
 
 #define ANY SOFTSAI_LINES
 #define SIZE (SOFTSAI_HOLDS * sizeof(*records))
@@ -42,7 +42,8 @@ static pthread_mutex_t lock; /* of all above but the records */
 sai_status_t hold_open(uint32_t count, int eventfd)
 {
 	pthread_mutexattr_t attributes;
-	void *at = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(egress_programs()->maps.soft_holds), 0);
+	void *at = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(egress_programs()->maps.soft_holds),
+			0);
 
 	if (at == MAP_FAILED) {
 		fail("flows cannot be held: %s", strerror(errno));
@@ -114,9 +115,9 @@ static void copy_address(__u64 to[2], const sai_ip_address_t *from)
 static bool compile(uint32_t ifindex, const sai_sluice_match_t *match, struct softsai_match *m)
 {
 	static const uint32_t largest[] = {
-		[SAI_SLUICE_MATCH_STREAM] = 0xffff,	 [SAI_SLUICE_MATCH_LABEL] = 0xfffff, [SAI_SLUICE_MATCH_PAIR] = UINT32_MAX,
-		[SAI_SLUICE_MATCH_SESSION] = 0xffffff, [SAI_SLUICE_MATCH_TUPLE] = UINT32_MAX,
-		[SAI_SLUICE_MATCH_CLASS] = SOFTSAI_QUEUES - 1,
+		[SAI_SLUICE_MATCH_STREAM] = 0xffff,    [SAI_SLUICE_MATCH_LABEL] = 0xfffff,
+		[SAI_SLUICE_MATCH_PAIR] = UINT32_MAX,  [SAI_SLUICE_MATCH_SESSION] = 0xffffff,
+		[SAI_SLUICE_MATCH_TUPLE] = UINT32_MAX, [SAI_SLUICE_MATCH_CLASS] = SOFTSAI_QUEUES - 1,
 	};
 
 	memset(m, 0, sizeof(*m));
@@ -130,7 +131,8 @@ static bool compile(uint32_t ifindex, const sai_sluice_match_t *match, struct so
 	m->ipv6 = match->source.addr_family != 0;
 	copy_address(m->source, &match->source);
 	copy_address(m->destination, &match->destination);
-	return match->source.addr_family == match->destination.addr_family && (m->ipv6 || match->type != SAI_SLUICE_MATCH_LABEL);
+	return match->source.addr_family == match->destination.addr_family &&
+	       (m->ipv6 || match->type != SAI_SLUICE_MATCH_LABEL);
 }
 
 /* The number of a hold, or -1. */

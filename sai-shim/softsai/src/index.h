@@ -9,7 +9,7 @@
 #include "object.h"
 
 /* Attributes of the library's own, in records only. */
-#define ATTR_INDEX 0x7fff0000	      /* u32: table number, counter, policer, shape */
+#define ATTR_INDEX 0x7fff0000	     /* u32: table number, counter, policer, shape */
 #define ATTR_BASE_PACKETS 0x7fff0001 /* u64: what a counter had when it was set to 0 */
 #define ATTR_BASE_BYTES 0x7fff0002
 #define ATTR_SYSCTLS 0x7fff0003 /* s32 list: multipath settings as they were */

@@ -26,13 +26,13 @@
 
 #define MS 1000000ULL /* in ns, as all times here */
 #define FRAME 65536
-#define BATCH 32	     /* packets of a hold before others have their turn */
-#define IN_QUEUE 16384	     /* octets of a flow in its port's queue: more wait here, where a new hold stops them */
-#define RETRY (MS / 5)	     /* until a full queue is tried again */
-#define BURST (2 * MS)	     /* what a rate makes up for after the thread was late */
-#define LINGER (200 * MS)    /* a hold that is over is kept for, since it often comes again */
-#define MISSING (100 * MS)   /* after which packets that did not arrive in the lane are lost */
-#define TURN (5 * MS)	     /* of sending, after which threads of the same priority have theirs */
+#define BATCH 32	   /* packets of a hold before others have their turn */
+#define IN_QUEUE 16384	   /* octets of a flow in its port's queue: more wait here, where a new hold stops them */
+#define RETRY (MS / 5)	   /* until a full queue is tried again */
+#define BURST (2 * MS)	   /* what a rate makes up for after the thread was late */
+#define LINGER (200 * MS)  /* a hold that is over is kept for, since it often comes again */
+#define MISSING (100 * MS) /* after which packets that did not arrive in the lane are lost */
+#define TURN (5 * MS)	   /* of sending, after which threads of the same priority have theirs */
 #define PAUSE (MS / 20)
 #define ORDERLY (2000 * MS)  /* that lane_close sends in order; then new packets may pass what waits */
 #define PATIENCE (8000 * MS) /* of lane_close in all */
@@ -114,7 +114,8 @@ static int send_frame(const struct place *p)
 {
 	const struct softsai_lane_head *head = (const void *)p->frame;
 	uint32_t mark = SOFTSAI_RELEASED | (uint32_t)head->stage << SOFTSAI_RELEASED_STAGE_SHIFT |
-			(uint32_t)head->relabelled << SOFTSAI_RELEASED_RELABELLED_SHIFT | head->queue, octets = p->length - sizeof(*head);
+			(uint32_t)head->relabelled << SOFTSAI_RELEASED_RELABELLED_SHIFT | head->queue,
+		 octets = p->length - sizeof(*head);
 	int err;
 
 	slots_leave_lane(head->slot, octets);

@@ -28,7 +28,8 @@ static sai_status_t sample_create(struct object *o, bool adopted)
 	(void)adopted;
 	if (!object_value(o, SAI_SAMPLEPACKET_ATTR_SAMPLE_RATE)->u32)
 		return SAI_STATUS_INVALID_PARAMETER;
-	if (enum_of(o, SAI_SAMPLEPACKET_ATTR_TYPE, SAI_SAMPLEPACKET_TYPE_SLOW_PATH) != SAI_SAMPLEPACKET_TYPE_SLOW_PATH ||
+	if (enum_of(o, SAI_SAMPLEPACKET_ATTR_TYPE, SAI_SAMPLEPACKET_TYPE_SLOW_PATH) !=
+		    SAI_SAMPLEPACKET_TYPE_SLOW_PATH ||
 	    enum_of(o, SAI_SAMPLEPACKET_ATTR_MODE, SAI_SAMPLEPACKET_MODE_EXCLUSIVE) != SAI_SAMPLEPACKET_MODE_EXCLUSIVE)
 		return SAI_STATUS_NOT_SUPPORTED;
 	return SAI_STATUS_SUCCESS;
@@ -99,7 +100,8 @@ static sai_status_t truncate_at(const struct object *session)
 	if (!size)
 		return SAI_STATUS_SUCCESS;
 	if (size < SHORTEST_COPY || size > SOFTSAI_MAX_COPY) {
-		fail("mirror session: TRUNCATE_SIZE %u; 0, or %d to %u, is allowed", size, SHORTEST_COPY, SOFTSAI_MAX_COPY);
+		fail("mirror session: TRUNCATE_SIZE %u; 0, or %d to %u, is allowed", size, SHORTEST_COPY,
+		     SOFTSAI_MAX_COPY);
 		return SAI_STATUS_INVALID_PARAMETER;
 	}
 	err = egress_attach(monitor(session));
@@ -111,14 +113,14 @@ static sai_status_t truncate_at(const struct object *session)
 
 static sai_status_t mirror_create(struct object *o, bool adopted)
 {
-	const struct object *port = object_find(object_value(o, SAI_MIRROR_SESSION_ATTR_MONITOR_PORT)->oid);
+	sai_object_id_t port = object_value(o, SAI_MIRROR_SESSION_ATTR_MONITOR_PORT)->oid;
 
 	(void)adopted;
 	if (object_value(o, SAI_MIRROR_SESSION_ATTR_TYPE)->s32 != SAI_MIRROR_SESSION_TYPE_LOCAL) {
 		fail("mirror session: only type LOCAL, to a port of this switch, is there");
 		return SAI_STATUS_NOT_SUPPORTED;
 	}
-	if (!port || port->type != &port_type)
+	if (!object_find_of(port, SAI_OBJECT_TYPE_PORT))
 		return SAI_STATUS_INVALID_OBJECT_ID;
 	return truncate_at(o);
 }

@@ -14,7 +14,7 @@
 struct net_link {
 	uint32_t ifindex;
 	char name[NET_NAME];
-	bool up;       /* carrier and administratively */
+	bool up; /* carrier and administratively */
 	bool admin_up;
 	uint32_t mtu;
 	uint64_t rx_packets, rx_bytes, rx_errors, rx_dropped, rx_multicast;

@@ -18,11 +18,9 @@
 #include "tables.h"
 
 static const char *const map_names[MAPS] = {
-	[MAP_PORTS] = "soft_ports",	  [MAP_VIEWS] = "soft_views",
-	[MAP_ENTRIES] = "soft_entries",	  [MAP_COUNTERS] = "soft_counters",
-	[MAP_POLICERS] = "soft_policers", [MAP_META] = "soft_meta",
-	[MAP_LOST] = "soft_lost",	  [MAP_CPU] = "soft_cpu",
-	[MAP_PAUSE] = "soft_pause",
+	[MAP_PORTS] = "soft_ports",	  [MAP_VIEWS] = "soft_views",	    [MAP_ENTRIES] = "soft_entries",
+	[MAP_COUNTERS] = "soft_counters", [MAP_POLICERS] = "soft_policers", [MAP_META] = "soft_meta",
+	[MAP_LOST] = "soft_lost",	  [MAP_CPU] = "soft_cpu",	    [MAP_PAUSE] = "soft_pause",
 };
 static const char program_name[] = "softsai_ingress";
 
@@ -181,7 +179,8 @@ static struct softsai_meta_key clsact_key(uint32_t ifindex)
 /* The qdisc itself. */
 static struct bpf_tc_hook clsact_of(uint32_t ifindex)
 {
-	return (struct bpf_tc_hook){ .sz = sizeof(struct bpf_tc_hook), .ifindex = ifindex,
+	return (struct bpf_tc_hook){ .sz = sizeof(struct bpf_tc_hook),
+				     .ifindex = ifindex,
 				     .attach_point = BPF_TC_INGRESS | BPF_TC_EGRESS };
 }
 

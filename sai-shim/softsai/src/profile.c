@@ -10,9 +10,20 @@
 
 /* Every key that the library knows, and those that are for Sluice's shim. */
 static const char *const keys[] = {
-	"SLUICE_PORTS",	      "SLUICE_HIDE",	    "SLUICE_QUEUES",	"SLUICE_QUEUE_RATE", "SLUICE_QUEUE_BYTES",
-	"SLUICE_COLD",	      "SLUICE_ACL_ENTRIES", "SLUICE_CPU_RATE",	"SLUICE_CPU_BURST",  "SLUICE_LANES",
-	"SLUICE_LANE_BYTES",  "SLUICE_REALTIME",    "SLUICE_EXT_SET_IPV6_FLOW_LABEL", "SLUICE_EXT_COMPUTE_IPV6_FLOW_LABEL",
+	"SLUICE_PORTS",
+	"SLUICE_HIDE",
+	"SLUICE_QUEUES",
+	"SLUICE_QUEUE_RATE",
+	"SLUICE_QUEUE_BYTES",
+	"SLUICE_COLD",
+	"SLUICE_ACL_ENTRIES",
+	"SLUICE_CPU_RATE",
+	"SLUICE_CPU_BURST",
+	"SLUICE_LANES",
+	"SLUICE_LANE_BYTES",
+	"SLUICE_REALTIME",
+	"SLUICE_EXT_SET_IPV6_FLOW_LABEL",
+	"SLUICE_EXT_COMPUTE_IPV6_FLOW_LABEL",
 };
 #define KEYS (sizeof(keys) / sizeof(keys[0]))
 
@@ -23,7 +34,8 @@ bool profile_is_set(const struct profile *p, const char *key)
 	return v && *v && strcmp(v, "0") != 0;
 }
 
-bool profile_number(const struct profile *p, const char *key, uint64_t min, uint64_t max, uint64_t fallback, uint64_t *value)
+bool profile_number(const struct profile *p, const char *key, uint64_t min, uint64_t max, uint64_t fallback,
+		    uint64_t *value)
 {
 	const char *text = p->get(key);
 	char *end;
@@ -60,10 +72,11 @@ bool profile_check_ports(const struct profile *p, const char *key, uint64_t max)
 
 		at = element(at, &name, &length, &number);
 		value = strtoull(number, &end, 10);
-		if (end != number && *number != '-' && (!*end || *end == ',') && value >= 1 && value <= max && (!name || length))
+		if (end != number && *number != '-' && (!*end || *end == ',') && value >= 1 && value <= max &&
+		    (!name || length))
 			continue;
-		fail("%s is \"%s\"; a number from 1 to %llu and exceptions are allowed: NUMBER,PORT=NUMBER,…", key, text,
-		     (unsigned long long)max);
+		fail("%s is \"%s\"; a number from 1 to %llu and exceptions are allowed: NUMBER,PORT=NUMBER,…", key,
+		     text, (unsigned long long)max);
 		return false;
 	}
 	return true;

@@ -16,7 +16,8 @@ struct profile {
 bool profile_is_set(const struct profile *p, const char *key);
 
 /* A number from min to max, or fallback where the key has none; false: the log says what is wrong. */
-bool profile_number(const struct profile *p, const char *key, uint64_t min, uint64_t max, uint64_t fallback, uint64_t *value);
+bool profile_number(const struct profile *p, const char *key, uint64_t min, uint64_t max, uint64_t fallback,
+		    uint64_t *value);
 
 /*
  * Checks a list "NUMBER,NAME=NUMBER,…": the number of all ports, and of those that have

@@ -73,7 +73,8 @@ int thread_start(pthread_t *thread, void *(*start)(void *), void *arg, int realt
 		return err;
 	}
 	if (realtime && pthread_setschedparam(*thread, SCHED_FIFO, &param))
-		warn("the thread of %s has no real-time priority: CAP_SYS_NICE is missing; it reacts late on a busy machine", what);
+		warn("the thread of %s has no real-time priority: CAP_SYS_NICE is missing; it reacts late on a busy machine",
+		     what);
 	return 0;
 }
 

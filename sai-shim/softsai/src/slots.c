@@ -28,7 +28,8 @@ static struct softsai_counts before; /* of an earlier process */
 static uint32_t line_count;
 static uint64_t moved[SOFTSAI_LINES]; /* of each line when slots_reconcile last looked */
 static bool attached;
-static pthread_mutex_t watching = PTHREAD_MUTEX_INITIALIZER; /* of what lines have: marks and stages come from several threads */
+/* Of what lines have: marks and stages come from several threads. */
+static pthread_mutex_t watching = PTHREAD_MUTEX_INITIALIZER;
 
 #define LOAD(x) __atomic_load_n(&(x), __ATOMIC_ACQUIRE)
 
@@ -268,8 +269,9 @@ uint64_t slots_octets(const struct softsai_slot *s)
 
 static bool describe(const struct softsai_slot *s, uint32_t line, uint32_t queue, sai_sluice_flow_t *state)
 {
-	*state = (sai_sluice_flow_t){ .flow = LOAD(s->digest), .octets = slots_octets(s), .departed = LOAD(s->departed),
-				      .at_ns = slots_now() };
+	*state = (sai_sluice_flow_t){
+		.flow = LOAD(s->digest), .octets = slots_octets(s), .departed = LOAD(s->departed), .at_ns = slots_now()
+	};
 	return state->octets && s->line == line && s->queue == queue;
 }
 
@@ -280,7 +282,8 @@ sai_status_t slots_get(uint32_t ifindex, uint32_t queue, uint64_t flow, sai_slui
 
 	if (line < 0)
 		return SAI_STATUS_INVALID_OBJECT_ID;
-	return s && describe(s, line, queue, state) && state->flow == flow ? SAI_STATUS_SUCCESS : SAI_STATUS_ITEM_NOT_FOUND;
+	return s && describe(s, line, queue, state) && state->flow == flow ? SAI_STATUS_SUCCESS
+									   : SAI_STATUS_ITEM_NOT_FOUND;
 }
 
 /* Calls the slots that may have octets; those that have none are looked at no more, until they have again. */

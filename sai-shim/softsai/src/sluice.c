@@ -28,7 +28,8 @@ static sai_status_t set_hold(sai_object_id_t switch_id, sai_object_id_t port_id,
 	sai_status_t status = match ? port_of(port_id, &ifindex) : SAI_STATUS_INVALID_PARAMETER;
 
 	(void)switch_id;
-	return status ? status : hold_set(ifindex, match, duration_us < LONGEST ? duration_us * 1000 : UINT64_MAX, rate);
+	return status ? status
+		      : hold_set(ifindex, match, duration_us < LONGEST ? duration_us * 1000 : UINT64_MAX, rate);
 }
 
 static sai_status_t get_hold(sai_object_id_t switch_id, sai_object_id_t port_id, const sai_sluice_match_t *match,
@@ -71,8 +72,12 @@ static sai_status_t get_flow_stats(sai_object_id_t switch_id, sai_sluice_flow_st
 		return SAI_STATUS_INVALID_PARAMETER;
 	if (!c)
 		return SAI_STATUS_NOT_SUPPORTED;
-	*stats = (sai_sluice_flow_stats_t){ .events = c->events, .events_lost = c->events_lost, .unmonitored = c->unmonitored,
-					    .held_packets = c->lane_in, .lane_full = c->lane_full, .lane_lost = c->lane_lost };
+	*stats = (sai_sluice_flow_stats_t){ .events = c->events,
+					    .events_lost = c->events_lost,
+					    .unmonitored = c->unmonitored,
+					    .held_packets = c->lane_in,
+					    .lane_full = c->lane_full,
+					    .lane_lost = c->lane_lost };
 	return SAI_STATUS_SUCCESS;
 }
 

@@ -34,10 +34,11 @@ static void fill_crc(uint32_t t[4][256], uint32_t polynomial)
 
 /* What follows the BTH of a connected service, by the low 5 bits of the opcode. */
 static const uint8_t extended[32] = {
-	[0x03] = IMM,	     [0x05] = IMM,	  [0x06] = RETH,   [0x09] = IMM,	 [0x0a] = RETH,
-	[0x0b] = RETH + IMM, [0x0c] = RETH,	  [0x0d] = AETH,   [0x0f] = AETH,	 [0x10] = AETH,
-	[0x11] = AETH,	     [0x12] = AETH + ATOMIC_ACK, [0x13] = ATOMIC, [0x14] = ATOMIC, [0x16] = IETH,
-	[0x17] = IETH,	     [0x1c] = FETH + RETH, [0x1d] = RETH,
+	[0x03] = IMM,	      [0x05] = IMM,	   [0x06] = RETH, [0x09] = IMM,
+	[0x0a] = RETH,	      [0x0b] = RETH + IMM, [0x0c] = RETH, [0x0d] = AETH,
+	[0x0f] = AETH,	      [0x10] = AETH,	   [0x11] = AETH, [0x12] = AETH + ATOMIC_ACK,
+	[0x13] = ATOMIC,      [0x14] = ATOMIC,	   [0x16] = IETH, [0x17] = IETH,
+	[0x1c] = FETH + RETH, [0x1d] = RETH,
 };
 
 /* The operations that there are, as bits. */

@@ -138,10 +138,15 @@ int tap_send(const struct tap *t, uint32_t ifindex, const void *frame, uint32_t 
 		struct cmsghdr head;
 		char room[CMSG_SPACE(sizeof(mark))];
 	} control = {};
-	struct msghdr msg = { .msg_name = &to, .msg_namelen = sizeof(to), .msg_iov = &data, .msg_iovlen = 1,
-			      .msg_control = &control, .msg_controllen = sizeof(control) };
+	struct msghdr msg = { .msg_name = &to,
+			      .msg_namelen = sizeof(to),
+			      .msg_iov = &data,
+			      .msg_iovlen = 1,
+			      .msg_control = &control,
+			      .msg_controllen = sizeof(control) };
 
-	control.head = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof(mark)), .cmsg_level = SOL_SOCKET, .cmsg_type = SO_MARK };
+	control.head =
+		(struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof(mark)), .cmsg_level = SOL_SOCKET, .cmsg_type = SO_MARK };
 	memcpy(CMSG_DATA(&control.head), &mark, sizeof(mark));
 	return sendmsg(t->sender, &msg, 0) < 0 ? -errno : 0;
 }

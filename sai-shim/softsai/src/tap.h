@@ -11,8 +11,8 @@
 struct tap {
 	uint32_t ifindex;
 	uint32_t count;
-	int *queues; /* descriptors; a read never waits */
-	int sender;  /* packet socket; a send never waits */
+	int *queues;	 /* descriptors; a read never waits */
+	int sender;	 /* packet socket; a send never waits */
 	uint64_t cookie; /* of the socket */
 };
 

@@ -183,7 +183,8 @@ static void on_event(sai_object_id_t sw, uint32_t count, const sai_sluice_flow_e
 			events_room = 2 * events_room + 4096;
 			events = realloc(events, events_room);
 		}
-		events_length += sprintf(events + events_length, " 0x%llx:0x%llx:0x%llx:%llu:%d:%d:", (unsigned long long)e->queue_id,
+		events_length += sprintf(events + events_length,
+					 " 0x%llx:0x%llx:0x%llx:%llu:%d:%d:", (unsigned long long)e->queue_id,
 					 (unsigned long long)e->in_port_id, (unsigned long long)e->flow,
 					 (unsigned long long)e->octets, e->mark, e->relabelled);
 		for (int k = 0; k < e->length; k++)
@@ -373,8 +374,8 @@ static void get(int type, sai_object_id_t id, char *what)
 
 static sai_status_t ask_capability(sai_object_type_t type, uint32_t id, sai_attr_capability_t *c)
 {
-	sai_status_t (*query)(sai_object_id_t, sai_object_type_t, sai_attr_id_t, sai_attr_capability_t *) =
-		symbol("sai_query_attribute_capability");
+	sai_status_t (*query)(sai_object_id_t, sai_object_type_t, sai_attr_id_t,
+			      sai_attr_capability_t *) = symbol("sai_query_attribute_capability");
 
 	return query(the_switch, type, id, c);
 }
@@ -437,13 +438,14 @@ static void clear(char **words, int n)
 
 	for (int i = 1; i < n; i++)
 		ids[i - 1] = strtoul(words[i], NULL, 0);
-	printf("%d\n", ((sai_queue_api_t *)table(SAI_API_QUEUE))->clear_queue_stats(strtoull(words[0], NULL, 0), n - 1, ids));
+	printf("%d\n",
+	       ((sai_queue_api_t *)table(SAI_API_QUEUE))->clear_queue_stats(strtoull(words[0], NULL, 0), n - 1, ids));
 }
 
 static void values(int type, uint32_t id)
 {
-	sai_status_t (*query)(sai_object_id_t, sai_object_type_t, sai_attr_id_t, sai_s32_list_t *) =
-		symbol("sai_query_attribute_enum_values_capability");
+	sai_status_t (*query)(sai_object_id_t, sai_object_type_t, sai_attr_id_t,
+			      sai_s32_list_t *) = symbol("sai_query_attribute_enum_values_capability");
 	int32_t numbers[MAX];
 	sai_s32_list_t list = { .count = MAX, .list = numbers };
 	sai_status_t status = query(the_switch, types[type].type, id, &list);
@@ -491,9 +493,10 @@ static void get_hold(char **w)
 	sai_sluice_hold_t h = {};
 	sai_status_t status = sluice()->get_hold(the_switch, strtoull(w[0], NULL, 0), &m, &h);
 
-	printf("%d %llu %llu %llu %llu %llu %llu %llu\n", status, (unsigned long long)h.remaining_us, (unsigned long long)h.rate,
-	       (unsigned long long)h.octets, (unsigned long long)h.packets, (unsigned long long)h.waiting_octets,
-	       (unsigned long long)h.waiting_packets, (unsigned long long)h.dropped_packets);
+	printf("%d %llu %llu %llu %llu %llu %llu %llu\n", status, (unsigned long long)h.remaining_us,
+	       (unsigned long long)h.rate, (unsigned long long)h.octets, (unsigned long long)h.packets,
+	       (unsigned long long)h.waiting_octets, (unsigned long long)h.waiting_packets,
+	       (unsigned long long)h.dropped_packets);
 }
 
 static void get_flow(char **w)
@@ -522,9 +525,9 @@ static void flow_stats(void)
 	sai_sluice_flow_stats_t s = {};
 	sai_status_t status = sluice()->get_flow_stats(the_switch, &s);
 
-	printf("%d %llu %llu %llu %llu %llu %llu\n", status, (unsigned long long)s.events, (unsigned long long)s.events_lost,
-	       (unsigned long long)s.unmonitored, (unsigned long long)s.held_packets, (unsigned long long)s.lane_full,
-	       (unsigned long long)s.lane_lost);
+	printf("%d %llu %llu %llu %llu %llu %llu\n", status, (unsigned long long)s.events,
+	       (unsigned long long)s.events_lost, (unsigned long long)s.unmonitored, (unsigned long long)s.held_packets,
+	       (unsigned long long)s.lane_full, (unsigned long long)s.lane_lost);
 }
 
 /* Calls of the extension's API; false: none of them. */
@@ -535,7 +538,8 @@ static bool run_sluice(char **w)
 	} else if (strcmp(w[0], "hold") == 0) {
 		sai_sluice_match_t m = read_match(w + 2);
 
-		printf("%d\n", sluice()->set_hold(the_switch, strtoull(w[1], NULL, 0), &m, strtoull(w[6], NULL, 0), strtoull(w[7], NULL, 0)));
+		printf("%d\n", sluice()->set_hold(the_switch, strtoull(w[1], NULL, 0), &m, strtoull(w[6], NULL, 0),
+						  strtoull(w[7], NULL, 0)));
 	} else if (strcmp(w[0], "get-hold") == 0) {
 		get_hold(w + 1);
 	} else if (strcmp(w[0], "flow") == 0) {

@@ -26,7 +26,10 @@ SAYS = {
             'state': 'running', 'driver': 'sai', 'version': '0.1.0', 'flow_label': 'active', 'flow_label_method': 'compute',
             'stream_ids': 'hash', 'objects': '8', 'flows': '0', 'config_errors': '0', 'since': '2026-11-21T11:56:49Z'},
         'SLUICE_CAPABILITY|switch': {
-            'flow_label_method': 'compute', 'flow_label_reason': 'preferred method available',
+            'flow_label_method': 'compute', 'flow_label_state': 'active', 'flow_label_reason': 'preferred method available',
+            'export_method': 'sample', 'export_state': 'unproven', 'export_reason': 'preferred method available',
+            'threshold_method': 'exact', 'threshold_state': 'unproven', 'threshold_reason': 'preferred method available',
+            'hold_method': 'exact', 'hold_state': 'unproven', 'hold_reason': 'preferred method available',
             'flow_label_ipv4': 'not spread: IPv4 has no flow label'}},
     2: {'SLUICE_STATS:global': {'label_written': '184203', 'label_skipped': '17', 'label_skipped_percent': '0.0',
                               'cpu_copied': '0', 'cpu_roce': '0'}},

@@ -12,7 +12,7 @@ STATE = {'state': 'degraded', 'driver': 'sai', 'version': '0.1', 'flow_label': '
          'objects': '7', 'flows': '2', 'config_errors': '1', 'since': '2026-11-21T10:00:00Z',
          'warnings': 'no edge port; ECMP does not hash the flow label'}
 ERROR = {'reason': 'must be one of edge, fabric, border', 'field': 'role', 'value': 'core', 'time': '2026-11-21T10:00:01Z'}
-CAPABILITY = {'flow_label_method': 'rewrite', 'flow_label_reason': 'compute: not supported',
+CAPABILITY = {'flow_label_method': 'rewrite', 'flow_label_state': 'active', 'flow_label_reason': 'compute: not supported',
               'flow_label_ipv4': 'not spread: IPv4 has no flow label'}
 STATS = {'label_written': '900', 'label_skipped': '100', 'label_skipped_percent': '10.0', 'cpu_roce': '50', 'cpu_flows': '2'}
 
@@ -117,20 +117,22 @@ def test_notifications(running):
 
 def test_capability(running):
     assert running.run('show sluice capability').splitlines() == [
-        'Need        Method    Reason',
-        '----------  --------  ----------------------',
-        'flow label  rewrite   compute: not supported',
+        'Need        Method    State    Reason',
+        '----------  --------  -------  ----------------------',
+        'flow label  rewrite   active   compute: not supported',
         '',
         'RoCEv2 over IPv4: not spread: IPv4 has no flow label',
     ]
     assert json.loads(running.run('show sluice capability --json')) == CAPABILITY
 
 
-def test_capability_where_nothing_is_sampled(running):
-    running.put(6, {'SLUICE_CAPABILITY|switch': dict(CAPABILITY, sampling_method='none', sampling_reason='the switch cannot mirror samples')})
-    assert running.run('show sluice capability').splitlines()[2:4] == [
-        'flow label  rewrite   compute: not supported',
-        'sampling    none      the switch cannot mirror samples',
+def test_capability_has_every_need(running):
+    running.put(6, {'SLUICE_CAPABILITY|switch': dict(CAPABILITY, export_method='none', export_state='none',
+                                                     export_reason='the switch cannot mirror samples', hold_method='exact')})
+    assert running.run('show sluice capability').splitlines()[2:5] == [
+        'export      none      none     the switch cannot mirror samples',
+        'flow label  rewrite   active   compute: not supported',
+        'hold        exact',
     ]
 
 
@@ -373,6 +375,6 @@ def test_counters_are_those_of_the_model(switch):
 def test_rows_are_those_of_the_model(table, row):
     """The tests write what sluiced writes: fields that the model has."""
     text = container(table)
-    if 'uses flow;' in text:
-        text += re.search(r'^  grouping flow {\n(.*?)^  }$', model(), re.M | re.S).group(1)
+    for group in re.findall(r'uses ([\w-]+);', text):
+        text += re.search(r'^  grouping %s {\n(.*?)^  }$' % group, model(), re.M | re.S).group(1)
     assert set(row) <= set(re.findall(r'leaf (\w+) {', text))

@@ -44,28 +44,29 @@ static void line(const char *call, const char *object, uint64_t id, uint32_t n, 
 	fflush(out);
 }
 
-#define QUAD(name, number)                                                                                          \
-	static sai_status_t create_##name(sai_object_id_t *id, sai_object_id_t sw, uint32_t n,                      \
-					  const sai_attribute_t *list)                                              \
-	{                                                                                                           \
-		(void)sw;                                                                                           \
-		if (number == SAI_OBJECT_TYPE_ACL_ENTRY && profile("FOREIGN_FULL") &&                               \
-		    entries++ >= atoi(profile("FOREIGN_FULL")))                                                     \
-			return SAI_STATUS_TABLE_FULL;                                                               \
-		*id = (uint64_t)number << 48 | ++last;                                                              \
-		line("create", #name, *id, n, list);                                                                \
-		return SAI_STATUS_SUCCESS;                                                                          \
-	}                                                                                                           \
-	static sai_status_t remove_##name(sai_object_id_t id)                                                       \
-	{                                                                                                           \
-		line("remove", #name, id, 0, NULL);                                                                 \
-		return SAI_STATUS_SUCCESS;                                                                          \
-	}                                                                                                           \
-	static sai_status_t get_##name(sai_object_id_t id, uint32_t n, sai_attribute_t *list)                       \
-	{                                                                                                           \
-		(void)n;                                                                                            \
-		memset(&list->value, 0, sizeof(list->value));                                                       \
-		return id >> 48 == number && (id & 0xffffffff) <= last ? SAI_STATUS_SUCCESS : SAI_STATUS_ITEM_NOT_FOUND; \
+#define QUAD(name, number) \
+	static sai_status_t create_##name(sai_object_id_t *id, sai_object_id_t sw, uint32_t n, \
+					  const sai_attribute_t *list) \
+	{ \
+		(void)sw; \
+		if (number == SAI_OBJECT_TYPE_ACL_ENTRY && profile("FOREIGN_FULL") && \
+		    entries++ >= atoi(profile("FOREIGN_FULL"))) \
+			return SAI_STATUS_TABLE_FULL; \
+		*id = (uint64_t)number << 48 | ++last; \
+		line("create", #name, *id, n, list); \
+		return SAI_STATUS_SUCCESS; \
+	} \
+	static sai_status_t remove_##name(sai_object_id_t id) \
+	{ \
+		line("remove", #name, id, 0, NULL); \
+		return SAI_STATUS_SUCCESS; \
+	} \
+	static sai_status_t get_##name(sai_object_id_t id, uint32_t n, sai_attribute_t *list) \
+	{ \
+		(void)n; \
+		memset(&list->value, 0, sizeof(list->value)); \
+		return id >> 48 == number && (id & 0xffffffff) <= last ? SAI_STATUS_SUCCESS \
+								       : SAI_STATUS_ITEM_NOT_FOUND; \
 	}
 
 QUAD(acl_table, SAI_OBJECT_TYPE_ACL_TABLE)
@@ -132,17 +133,25 @@ static sai_status_t get_port(sai_object_id_t id, uint32_t n, sai_attribute_t *a)
 }
 
 static sai_switch_api_t switch_api = {
-	.create_switch = create_switch, .set_switch_attribute = set_switch, .get_switch_attribute = get_switch,
+	.create_switch = create_switch,
+	.set_switch_attribute = set_switch,
+	.get_switch_attribute = get_switch,
 };
 static sai_port_api_t port_api = { .set_port_attribute = set_port, .get_port_attribute = get_port };
 static sai_acl_api_t acl_api = {
-	.create_acl_table = create_acl_table,	  .remove_acl_table = remove_acl_table,
-	.get_acl_table_attribute = get_acl_table, .create_acl_entry = create_acl_entry,
-	.remove_acl_entry = remove_acl_entry,	  .get_acl_entry_attribute = get_acl_entry,
-	.create_acl_counter = create_acl_counter, .remove_acl_counter = remove_acl_counter,
+	.create_acl_table = create_acl_table,
+	.remove_acl_table = remove_acl_table,
+	.get_acl_table_attribute = get_acl_table,
+	.create_acl_entry = create_acl_entry,
+	.remove_acl_entry = remove_acl_entry,
+	.get_acl_entry_attribute = get_acl_entry,
+	.create_acl_counter = create_acl_counter,
+	.remove_acl_counter = remove_acl_counter,
 	.get_acl_counter_attribute = get_acl_counter,
 };
-static sai_hash_api_t hash_api = { .create_hash = create_hash, .remove_hash = remove_hash, .get_hash_attribute = get_hash };
+static sai_hash_api_t hash_api = { .create_hash = create_hash,
+				   .remove_hash = remove_hash,
+				   .get_hash_attribute = get_hash };
 
 EXPORT sai_status_t sai_api_initialize(uint64_t flags, const sai_service_method_table_t *table)
 {
@@ -154,11 +163,11 @@ EXPORT sai_status_t sai_api_initialize(uint64_t flags, const sai_service_method_
 
 EXPORT sai_status_t sai_api_query(sai_api_t api, void **table)
 {
-	*table = api == SAI_API_SWITCH ? (void *)&switch_api :
-		 api == SAI_API_PORT   ? (void *)&port_api :
-		 api == SAI_API_ACL    ? (void *)&acl_api :
-		 api == SAI_API_HASH   ? (void *)&hash_api :
-					 NULL;
+	*table = api == SAI_API_SWITCH ? (void *)&switch_api
+		 : api == SAI_API_PORT ? (void *)&port_api
+		 : api == SAI_API_ACL  ? (void *)&acl_api
+		 : api == SAI_API_HASH ? (void *)&hash_api
+				       : NULL;
 	return *table ? SAI_STATUS_SUCCESS : SAI_STATUS_NOT_IMPLEMENTED;
 }
 

@@ -56,9 +56,21 @@ struct frame {
 /* A SEND_ONLY of 64 octets to a queue pair, unlabelled. */
 static struct frame roce(uint32_t qp, uint16_t port)
 {
-	struct frame f = { .octets = { [12] = 0x86, [13] = 0xdd, [14] = 0x60, [19] = 100, [20] = 17, [21] = 64,
-				       [22] = 0x20, [23] = 1,	[37] = 1, [38] = 0x20, [39] = 1, [53] = 2,
-				       [54] = 0xc0, [59] = 100, [62] = 4 } };
+	struct frame f = { .octets = { [12] = 0x86,
+				       [13] = 0xdd,
+				       [14] = 0x60,
+				       [19] = 100,
+				       [20] = 17,
+				       [21] = 64,
+				       [22] = 0x20,
+				       [23] = 1,
+				       [37] = 1,
+				       [38] = 0x20,
+				       [39] = 1,
+				       [53] = 2,
+				       [54] = 0xc0,
+				       [59] = 100,
+				       [62] = 4 } };
 
 	f.octets[56] = port >> 8;
 	f.octets[57] = port;

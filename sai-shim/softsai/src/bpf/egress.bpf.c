@@ -67,8 +67,8 @@ static __always_inline bool from_lane(struct __sk_buff *skb, struct leaver *l)
 }
 
 /* The flow has so many octets more in the lane; the lane's thread takes them off again. Returns its slot. */
-static __always_inline __u32 lane_octets(struct __sk_buff *skb, struct leaver *l, struct softsai_line *line, __u32 number,
-					 __u32 octets)
+static __always_inline __u32 lane_octets(struct __sk_buff *skb, struct leaver *l, struct softsai_line *line,
+					 __u32 number, __u32 octets)
 {
 	struct softsai_slot *s;
 	struct softsai_event *e;
@@ -173,7 +173,8 @@ int softsai_egress(struct __sk_buff *skb)
 	}
 	skb->cb[0] = l.digest;
 	skb->cb[1] = l.digest >> 32;
-	skb->cb[2] = l.queue | l.relabelled << SOFTSAI_HANDED_RELABELLED_SHIFT | (l.released ? SOFTSAI_HANDED_RELEASED : 0);
+	skb->cb[2] = l.queue | l.relabelled << SOFTSAI_HANDED_RELABELLED_SHIFT |
+		     (l.released ? SOFTSAI_HANDED_RELEASED : 0);
 	return TC_ACT_UNSPEC;
 }
 

@@ -10,14 +10,14 @@
 
 #include "queues.h"
 
-#define SOFTSAI_LINES 1024   /* ports with queues */
-#define SOFTSAI_SLOTS 131072 /* flows that have octets in queues at once; a power of 2 */
-#define SOFTSAI_PROBES 12    /* places where a flow's slot may be */
-#define SOFTSAI_HOLDS 256    /* at most: queues of one TAP */
-#define SOFTSAI_LANE_RING 4096 /* packets that a queue of the TAP holds */
+#define SOFTSAI_LINES 1024			      /* ports with queues */
+#define SOFTSAI_SLOTS 131072			      /* flows that have octets in queues at once; a power of 2 */
+#define SOFTSAI_PROBES 12			      /* places where a flow's slot may be */
+#define SOFTSAI_HOLDS 256			      /* at most: queues of one TAP */
+#define SOFTSAI_LANE_RING 4096			      /* packets that a queue of the TAP holds */
 #define SOFTSAI_LANE_PACKETS (SOFTSAI_LANE_RING - 64) /* that wait in a hold: two CPUs may add one at once */
-#define SOFTSAI_HEAD 96	     /* octets of a packet in an event */
-#define SOFTSAI_REPEAT 2000000 /* ns after which a flow above its high mark is told again */
+#define SOFTSAI_HEAD 96				      /* octets of a packet in an event */
+#define SOFTSAI_REPEAT 2000000			      /* ns after which a flow above its high mark is told again */
 
 struct softsai_marks {
 	__u32 high; /* octets; 0: flows are not monitored */
@@ -36,12 +36,12 @@ struct softsai_line {
 	__u32 started; /* 0: flows have slots from now on; the first packet sets it */
 	struct softsai_marks marks[SOFTSAI_QUEUES];
 	/* Written under the lock of the port's qdisc. */
-	__u32 epoch;	/* times that the port was empty: what a slot says of an earlier one is over */
+	__u32 epoch; /* times that the port was empty: what a slot says of an earlier one is over */
 	__u32 zero;
-	__u32 requeues; /* packets that the netdev had refused and that came out again */
-	__u64 moved;	/* packets in and out */
-	__u64 backlog;	/* octets in all queues, as far as calls were seen */
-	__u64 missed;	/* times that the qdisc's backlog was another, since calls were missed */
+	__u32 requeues;		   /* packets that the netdev had refused and that came out again */
+	__u64 moved;		   /* packets in and out */
+	__u64 backlog;		   /* octets in all queues, as far as calls were seen */
+	__u64 missed;		   /* times that the qdisc's backlog was another, since calls were missed */
 	__u64 in[SOFTSAI_QUEUES];  /* octets that ever went into the queue */
 	__u64 out[SOFTSAI_QUEUES]; /* octets that ever left it */
 };
@@ -55,10 +55,10 @@ struct softsai_slot {
 	__u64 position; /* line.in[queue] behind the flow's last packet: it has left when line.out is there */
 	__u64 told;	/* when its last event was raised, in ns of CLOCK_MONOTONIC */
 	__u32 epoch;
-	__u32 in_port;	/* ifindex; 0: unknown */
+	__u32 in_port; /* ifindex; 0: unknown */
 	__u16 line;
 	__u8 queue;
-	__u8 above;	/* marks that were passed upwards: SOFTSAI_ABOVE_* */
+	__u8 above; /* marks that were passed upwards: SOFTSAI_ABOVE_* */
 	__u32 zero;
 };
 
@@ -91,7 +91,7 @@ struct softsai_event {
 /* A PFC frame (IEEE 802.1Qbb, 802.3 annex 31D). */
 struct softsai_pause {
 	__u32 ifindex;
-	__u32 enabled; /* classes that the frame is about, as bits */
+	__u32 enabled;		      /* classes that the frame is about, as bits */
 	__u16 quanta[SOFTSAI_QUEUES]; /* of 512 bit times */
 };
 
@@ -120,9 +120,9 @@ struct softsai_hold {
 	__u64 until; /* ns of CLOCK_MONOTONIC */
 	__u64 rate;  /* bit/s; 0: nothing passes; ~0: all passes and is counted */
 	/* Written at egress. */
-	__u64 octets, packets; /* that matched */
+	__u64 octets, packets;	     /* that matched */
 	__u64 octets_in, packets_in; /* that went into the lane */
-	__u64 dropped;	       /* packets that found the lane full */
+	__u64 dropped;		     /* packets that found the lane full */
 	/* Written by the lane's thread. */
 	__u64 octets_out, packets_out __attribute__((aligned(8)));
 	__u64 zero[7];
@@ -133,11 +133,11 @@ _Static_assert(sizeof(struct softsai_hold) == 128, "holds do not share cache lin
 /* Counters that the next process reads. */
 struct softsai_counts {
 	__u64 events, events_lost;
-	__u64 unmonitored;    /* packets without a slot */
-	__u64 lane_in;	      /* packets */
-	__u64 lane_out;	      /* packets; written by the lane's thread */
-	__u64 lane_full;      /* packets */
-	__u64 lane_lost;      /* packets; written by the library */
+	__u64 unmonitored; /* packets without a slot */
+	__u64 lane_in;	   /* packets */
+	__u64 lane_out;	   /* packets; written by the lane's thread */
+	__u64 lane_full;   /* packets */
+	__u64 lane_lost;   /* packets; written by the library */
 	__u64 zero;
 };
 

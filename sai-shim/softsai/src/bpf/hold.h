@@ -50,8 +50,8 @@ struct flow {
 static __always_inline __u32 crc_word(__u32 crc, __u32 word)
 {
 	crc ^= word;
-	return softsai_crc[1][3][crc & 0xff] ^ softsai_crc[1][2][crc >> 8 & 0xff] ^ softsai_crc[1][1][crc >> 16 & 0xff] ^
-	       softsai_crc[1][0][crc >> 24];
+	return softsai_crc[1][3][crc & 0xff] ^ softsai_crc[1][2][crc >> 8 & 0xff] ^
+	       softsai_crc[1][1][crc >> 16 & 0xff] ^ softsai_crc[1][0][crc >> 24];
 }
 
 static __always_inline __u32 stream_id(const struct flow *f)
@@ -127,7 +127,8 @@ static __always_inline __u32 held(struct softsai_hold *h, __u32 length, __u32 pa
 }
 
 /* Sends the packet into the lane. It was counted, so it is dropped where it cannot go there. */
-static __always_inline int into_lane(struct __sk_buff *skb, __u32 lane, __u32 number, const struct softsai_lane_head *head)
+static __always_inline int into_lane(struct __sk_buff *skb, __u32 lane, __u32 number,
+				     const struct softsai_lane_head *head)
 {
 	if (bpf_skb_change_head(skb, sizeof(*head), 0) || bpf_skb_store_bytes(skb, 0, head, sizeof(*head), 0))
 		return TC_ACT_SHOT;

@@ -86,7 +86,7 @@ static __always_inline void write_dscp(struct __sk_buff *skb, struct packet *p, 
 		return;
 	}
 	ip[1] = (ip[1] & 3) | e->dscp << 2;
-	sum = (__u16)~*(__be16 *)(ip + 10);
+	sum = (__u16) ~*(__be16 *)(ip + 10);
 	sum += (__u16)~before + *(__be16 *)ip;
 	sum = (sum & 0xffff) + (sum >> 16);
 	sum = (sum & 0xffff) + (sum >> 16);

@@ -11,7 +11,8 @@ const volatile __u32 softsai_crc[2][4][256];
 
 /* The 20-bit label. Queue pairs are 24 bits in host order. */
 /* conformance: draft-hu/input draft-hu/crc-loop */
-static __always_inline __u32 softsai_label(__u32 algorithm, __u32 src_qp, __u32 dst_qp, const __u8 *src, const __u8 *dst)
+static __always_inline __u32 softsai_label(__u32 algorithm, __u32 src_qp, __u32 dst_qp, const __u8 *src,
+					   const __u8 *dst)
 {
 	const volatile __u32(*t)[256] = softsai_crc[algorithm & 1];
 	__u32 crc = 0xffffffff;

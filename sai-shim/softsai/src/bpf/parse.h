@@ -42,16 +42,16 @@ const volatile __u8 softsai_bth_len[256];
  */
 struct packet {
 	struct softsai_key key;
-	__u32 frame;	/* length of the frame */
-	__u32 ip;	/* offset of the outermost IP header */
-	__u32 segment;	/* offset of the last segment of its segment routing header; 0: dst is the final one */
-	__u32 src_qp;	/* of a datagram, else 0; host order */
-	__u32 hop;	/* IPv6: has hop-by-hop options */
-	__u32 roce;	/* RoCEv2 with valid lengths, no fragment */
-	__u32 cut;	/* a header lies behind what data..data_end holds */
-	__u32 inner;	/* PROTO_IPV4 or PROTO_IPV6: a packet inside begins at at, and ends at end at most */
+	__u32 frame;   /* length of the frame */
+	__u32 ip;      /* offset of the outermost IP header */
+	__u32 segment; /* offset of the last segment of its segment routing header; 0: dst is the final one */
+	__u32 src_qp;  /* of a datagram, else 0; host order */
+	__u32 hop;     /* IPv6: has hop-by-hop options */
+	__u32 roce;    /* RoCEv2 with valid lengths, no fragment */
+	__u32 cut;     /* a header lies behind what data..data_end holds */
+	__u32 inner;   /* PROTO_IPV4 or PROTO_IPV6: a packet inside begins at at, and ends at end at most */
 	__u32 at, end;
-	__u32 fragment;	/* the first one of several */
+	__u32 fragment; /* the first one of several */
 };
 
 /*
@@ -96,7 +96,8 @@ static __always_inline bool has_aeth(__u32 opcode)
 {
 	__u32 operation = opcode & 0x1f;
 
-	return ((opcode & 0xe0) == 0 || (opcode & 0xe0) == 0xa0) && operation >= 0x0d && operation <= 0x12 && operation != 0x0e;
+	return ((opcode & 0xe0) == 0 || (opcode & 0xe0) == 0xa0) && operation >= 0x0d && operation <= 0x12 &&
+	       operation != 0x0e;
 }
 
 static __always_inline bool has_deth(__u32 opcode)

@@ -25,8 +25,8 @@ static __always_inline bool parse_plain(struct __sk_buff *skb, struct packet *p)
 	__u64 word[SOFTSAI_KEY_WORDS] = {};
 	__u32 opcode, length, end;
 
-	if ((void *)(h + behind + 4) > (void *)(long)skb->data_end || u16_at(h + 12) != ETH_TYPE_IPV6 || h[14] >> 4 != 6 ||
-	    h[20] != PROTO_UDP || u16_at(h + udp + 2) != ROCE_PORT)
+	if ((void *)(h + behind + 4) > (void *)(long)skb->data_end || u16_at(h + 12) != ETH_TYPE_IPV6 ||
+	    h[14] >> 4 != 6 || h[20] != PROTO_UDP || u16_at(h + udp + 2) != ROCE_PORT)
 		return false;
 	end = udp + u16_at(h + 18);
 	length = u16_at(h + udp + 4);

@@ -3,10 +3,10 @@
 #ifndef SOFTSAI_BPF_QUEUES_H
 #define SOFTSAI_BPF_QUEUES_H
 
-#define SOFTSAI_QUEUES 8	/* of a port */
-#define SOFTSAI_HTB 0x51c00000u /* handle of the qdisc at the root */
-#define SOFTSAI_HTB_PORT 1	/* minor number of the class with the port's rate */
-#define SOFTSAI_HTB_QUEUE 0x10	/* of queue 0's class; the others follow */
+#define SOFTSAI_QUEUES 8	 /* of a port */
+#define SOFTSAI_HTB 0x51c00000u	 /* handle of the qdisc at the root */
+#define SOFTSAI_HTB_PORT 1	 /* minor number of the class with the port's rate */
+#define SOFTSAI_HTB_QUEUE 0x10	 /* of queue 0's class; the others follow */
 #define SOFTSAI_FIFO 0x51d00000u /* handle of queue 0's bfifo; the majors of the others follow */
 
 /* The class of a queue, as a handle. */

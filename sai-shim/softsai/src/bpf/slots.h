@@ -164,8 +164,8 @@ static __always_inline void use(__u32 at)
 }
 
 /* An event with all but its head. */
-static __always_inline struct softsai_event *raise(struct softsai_slot *s, __u64 octets, __u32 ifindex, __u32 relabelled,
-						   __u32 mark, __u64 now)
+static __always_inline struct softsai_event *raise(struct softsai_slot *s, __u64 octets, __u32 ifindex,
+						   __u32 relabelled, __u32 mark, __u64 now)
 {
 	struct softsai_counts *c = counts();
 	struct softsai_event *e = NULL;

@@ -12,47 +12,47 @@
 /* The layout's version. Maps of another version are not adopted. */
 #define SOFTSAI_LAYOUT 3
 
-#define SOFTSAI_SHAPES 16	   /* mask shapes a table */
-#define SOFTSAI_TABLES 16	   /* ACL tables */
-#define SOFTSAI_VIEWS 64	   /* generations of tables' shape lists */
-#define SOFTSAI_ENTRIES 131072	   /* default size of the entry map */
-#define SOFTSAI_PORTS 65536	   /* ports have an ifindex below */
-#define SOFTSAI_POLICERS 16384	   /* policer 0 guards the CPU */
-#define SOFTSAI_HEADROOM 512	   /* octets that headers may take */
+#define SOFTSAI_SHAPES 16		 /* mask shapes a table */
+#define SOFTSAI_TABLES 16		 /* ACL tables */
+#define SOFTSAI_VIEWS 64		 /* generations of tables' shape lists */
+#define SOFTSAI_ENTRIES 131072		 /* default size of the entry map */
+#define SOFTSAI_PORTS 65536		 /* ports have an ifindex below */
+#define SOFTSAI_POLICERS 16384		 /* policer 0 guards the CPU */
+#define SOFTSAI_HEADROOM 512		 /* octets that headers may take */
 #define SOFTSAI_MAX_RATE 200000000000ULL /* of a policer, a second */
 #define SOFTSAI_MAX_BURST (1ULL << 40)
-#define SOFTSAI_SNAP 512	   /* octets of a packet that go to the CPU */
-#define SOFTSAI_META_CHUNK 192	   /* octets of one metadata record */
+#define SOFTSAI_SNAP 512       /* octets of a packet that go to the CPU */
+#define SOFTSAI_META_CHUNK 192 /* octets of one metadata record */
 
 /* Which of a key's fields the packet has. An entry asks for those it matches. */
 enum softsai_valid {
 	SOFTSAI_V4 = 1 << 0,
 	SOFTSAI_V6 = 1 << 1,
-	SOFTSAI_L4 = 1 << 2,   /* ports: TCP or UDP header within the packet */
-	SOFTSAI_BTH = 1 << 3,  /* UDP port 4791 and a whole BTH */
-	SOFTSAI_AETH = 1 << 4, /* a whole one */
-	SOFTSAI_ICMP = 1 << 5, /* type and code, of ICMP or ICMPv6 */
-	SOFTSAI_IP = 1 << 6,   /* either version */
+	SOFTSAI_L4 = 1 << 2,	 /* ports: TCP or UDP header within the packet */
+	SOFTSAI_BTH = 1 << 3,	 /* UDP port 4791 and a whole BTH */
+	SOFTSAI_AETH = 1 << 4,	 /* a whole one */
+	SOFTSAI_ICMP = 1 << 5,	 /* type and code, of ICMP or ICMPv6 */
+	SOFTSAI_IP = 1 << 6,	 /* either version */
 	SOFTSAI_TUNNEL = 1 << 7, /* ports and BTH are of a RoCEv2 packet inside an IPv6 one */
 };
 
 /* What an ACL can match. The key of an entry is these fields under its mask. */
 struct softsai_key {
-	__u8 src[16];	/* IPv4: the first 4 octets */
-	__u8 dst[16];	/* as it arrives: under a segment routing header the active segment */
-	__be32 label;	/* IPv6 flow label */
-	__be32 bth;	/* octets 4-7 of the BTH: FECN, BECN, reserved, DestQP */
+	__u8 src[16]; /* IPv4: the first 4 octets */
+	__u8 dst[16]; /* as it arrives: under a segment routing header the active segment */
+	__be32 label; /* IPv6 flow label */
+	__be32 bth;   /* octets 4-7 of the BTH: FECN, BECN, reserved, DestQP */
 	__be16 sport;
 	__be16 dport;
-	__u8 proto;	/* behind the extension headers of the outermost IP header */
+	__u8 proto; /* behind the extension headers of the outermost IP header */
 	__u8 opcode;
 	__u8 syndrome;
 	__u8 icmp_type;
 	__u8 icmp_code;
 	__u8 dscp;
-	__u8 valid;	/* enum softsai_valid */
+	__u8 valid; /* enum softsai_valid */
 	__u8 zero;
-	__u32 in_port;	/* ifindex, host order */
+	__u32 in_port; /* ifindex, host order */
 } __attribute__((aligned(8)));
 
 #define SOFTSAI_KEY_WORDS (sizeof(struct softsai_key) / sizeof(__u64))
@@ -76,17 +76,17 @@ enum softsai_action {
 /* An ACL entry. All members in host order. Aligned, so that it is copied by words of 8. */
 struct softsai_entry {
 	__u32 priority;
-	__u32 actions;	 /* enum softsai_action */
+	__u32 actions; /* enum softsai_action */
 	__u32 label;
-	__u32 counter;	 /* index */
-	__u32 policer;	 /* index */
-	__u32 trap;	 /* low half of the user-defined trap's object id, or 0 */
-	__u32 sample;	 /* one packet of so many */
-	__u16 mirror;	 /* ifindex */
-	__u16 truncate;	 /* octets of a mirrored copy; 0: all */
-	__u8 algorithm;	 /* 0 draft-literal, 1 crc32 */
+	__u32 counter;	/* index */
+	__u32 policer;	/* index */
+	__u32 trap;	/* low half of the user-defined trap's object id, or 0 */
+	__u32 sample;	/* one packet of so many */
+	__u16 mirror;	/* ifindex */
+	__u16 truncate; /* octets of a mirrored copy; 0: all */
+	__u8 algorithm; /* 0 draft-literal, 1 crc32 */
 	__u8 dscp;
-	__u8 tc;	 /* traffic class */
+	__u8 tc; /* traffic class */
 	__u8 zero;
 	__u32 zero2;
 } __attribute__((aligned(8)));
@@ -100,12 +100,12 @@ struct softsai_cell {
 
 struct softsai_shape {
 	struct softsai_key mask;
-	struct softsai_key key;	   /* of the entry, where it is the only one of this shape */
+	struct softsai_key key; /* of the entry, where it is the only one of this shape */
 	struct softsai_entry entry;
-	__u32 single;		   /* it is */
-	__u32 priority;		   /* no entry of this shape has a higher one */
-	__u64 id;		   /* of the shape: no other of any table has it */
-	__u64 digest;		   /* of the id; with that of a key it is where a cell lies */
+	__u32 single;	/* it is */
+	__u32 priority; /* no entry of this shape has a higher one */
+	__u64 id;	/* of the shape: no other of any table has it */
+	__u64 digest;	/* of the id; with that of a key it is where a cell lies */
 };
 
 /*
@@ -139,16 +139,16 @@ struct softsai_counter {
 /* A token bucket with three colors. An index of 0 is the one before the CPU. */
 struct softsai_policer {
 	struct bpf_spin_lock lock;
-	__u32 packets;	 /* meters packets, else octets */
-	__u64 rate;	 /* a second; 0: no policer */
-	__u64 burst;	 /* committed */
+	__u32 packets; /* meters packets, else octets */
+	__u64 rate;    /* a second; 0: no policer */
+	__u64 burst;   /* committed */
 	__u64 excess;
 	__u64 tokens;	 /* of the committed bucket */
 	__u64 spare;	 /* of the excess bucket */
 	__u64 filled;	 /* when, in ns of CLOCK_MONOTONIC */
 	__u32 action[3]; /* of green, yellow, red: enum softsai_action */
 	__u32 zero;
-	__u64 count[3];	 /* packets, by color */
+	__u64 count[3]; /* packets, by color */
 	__u64 bytes[3];
 };
 

@@ -33,7 +33,8 @@ static __always_inline int steer(struct __sk_buff *skb, struct packet *p, struct
 	struct bpf_fib_lookup fib = {};
 	__u8 *ip;
 
-	if (!by->bth || (p->key.valid & (SOFTSAI_BTH | SOFTSAI_TUNNEL)) != SOFTSAI_BTH || p->hop || skb->pkt_type != 0 || skb->gso_segs)
+	if (!by->bth || (p->key.valid & (SOFTSAI_BTH | SOFTSAI_TUNNEL)) != SOFTSAI_BTH || p->hop ||
+	    skb->pkt_type != 0 || skb->gso_segs)
 		return TC_ACT_UNSPEC;
 	ip = octets(skb, p, p->ip, v6 ? 40 : 20);
 	if (!ip)

@@ -205,9 +205,9 @@ def capability(db, as_json, namespace):
     if as_json:
         print_json(row)
         return
-    rows = [[need.replace('_', ' '), row[need + '_method'], row.get(need + '_reason', '')]
-            for need in ('flow_label', 'sampling', 'threshold', 'hold') if need + '_method' in row]
-    print_table(['Need', 'Method', 'Reason'], rows)
+    needs = sorted(field[:-len('_method')] for field in row if field.endswith('_method'))
+    print_table(['Need', 'Method', 'State', 'Reason'],
+                [[need.replace('_', ' ')] + [row.get(need + what, '') for what in ('_method', '_state', '_reason')] for need in needs])
     if 'flow_label_ipv4' in row:
         click.echo('\nRoCEv2 over IPv4: ' + plain(row['flow_label_ipv4']))
 

@@ -153,6 +153,7 @@ func (w *wan) trial(ctx context.Context, run string) (t *trial, err error) {
 	a := nic.Config{
 		LineRate: linkMbps * 1_000_000, MAC: roce.MAC(w.Sender.MAC), Next: roce.MAC(w.Sender.Peer().MAC), Priority: holdPriority,
 		Points: notify.DefaultCodePoints(), Lifetime: 30 * time.Millisecond, Obey: nic.Obey{Advice: run != wanCNP, CNP: run == wanCNP},
+		Realtime: true,
 	}
 	for i := range uint32(wanFlows) {
 		a.Flows = append(a.Flows, nic.Flow{

@@ -28,9 +28,14 @@ func Monotonic() int64 {
 // of ctx, and obeys what comes in there. It holds its thread.
 func Run(ctx context.Context, fd int, c Config, start, until int64) (Counters, error) {
 	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
 	// A sleep ends on time, not with the default slack of 50 µs.
 	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0) // lacking it only makes the pace coarser
+	if c.Realtime {
+		// The thread stays locked: it ends with this goroutine, and its priority with it.
+		_ = unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 5}, 0) // without the right to, a busy machine makes pauses
+	} else {
+		defer runtime.UnlockOSThread()
+	}
 	s := NewSender(c, start)
 	toReal := time.Now().UnixNano() - Monotonic()
 	frame, in := make([]byte, 0, 1<<14), make([]byte, 1<<14)

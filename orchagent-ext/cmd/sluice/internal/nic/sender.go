@@ -27,6 +27,7 @@ type Config struct {
 	Points     notify.CodePoints
 	Lifetime   time.Duration // of a Rate Advice
 	Connect    bool          // flows are connected by RDMA-CM before they send
+	Realtime   bool          // the thread goes before others, where it may: an adapter does not wait for the host's CPUs
 }
 
 // Counters of an adapter.

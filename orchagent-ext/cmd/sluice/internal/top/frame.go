@@ -126,8 +126,8 @@ func (v *View) header(height int) []string {
 		parts = append(parts, v.TrackedFlows.String()+" flows")
 	}
 	out := []string{strings.Join(parts, "  ")}
-	if v.Reason != "" {
-		out = append(out, v.Method+" ("+v.Reason+")")
+	if len(v.Needs) > 0 {
+		out = append(out, v.methods())
 	}
 	notes := v.notes()
 	if most := max(2, height/4); height > 0 && len(notes) > most {
@@ -139,6 +139,25 @@ func (v *View) header(height int) []string {
 	}
 	return out
 }
+
+// methods says by which method each need is met, and why by no preferred one.
+func (v *View) methods() string {
+	var parts, reasons []string
+	for _, n := range v.Needs {
+		part := n.Need + " " + n.Method
+		switch {
+		case n.State == "unproven":
+			part += " (unproven)"
+		case n.State == "active" && n.Reason != preferred:
+			reasons = append(reasons, n.Reason)
+		}
+		parts = append(parts, part)
+	}
+	return strings.Join(append([]string{strings.Join(parts, ", ")}, reasons...), "; ")
+}
+
+// preferred is the reason of a method that is the first of its need.
+const preferred = "preferred method available"
 
 // notes are what is not as it should be.
 func (v *View) notes() []string {

@@ -3,6 +3,9 @@
 package top
 
 import (
+	"maps"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -18,7 +21,7 @@ type View struct {
 	State        string   `json:"state"` // empty: sluiced does not run
 	FlowLabel    string   `json:"flow_label"`
 	Method       string   `json:"method"`
-	Reason       string   `json:"reason"`
+	Needs        []Need   `json:"needs"` // what the switch can
 	Started      string   `json:"since"`
 	TrackedFlows Number   `json:"tracked_flows"`
 	ConfigErrors Number   `json:"config_errors"`
@@ -37,6 +40,25 @@ type View struct {
 	Flows    []Flow `json:"flows"`
 	more     int    // flows that Limit took away
 	only     string // the port that is left
+}
+
+// Need is by which method the switch meets a need of SLUICE_CAPABILITY.
+type Need struct {
+	Need   string `json:"need"`
+	Method string `json:"method"`
+	Reason string `json:"reason"` // why no preferred one
+	State  string `json:"state"`  // active, unproven or none
+}
+
+// needs are the needs that a row of SLUICE_CAPABILITY has, sorted.
+func needs(capability map[string]string) []Need {
+	all := []Need{} // an empty list in JSON
+	for _, field := range slices.Sorted(maps.Keys(capability)) {
+		if name, ok := strings.CutSuffix(field, "_method"); ok {
+			all = append(all, Need{strings.ReplaceAll(name, "_", " "), capability[field], capability[name+"_reason"], capability[name+"_state"]})
+		}
+	}
+	return all
 }
 
 // Port is a port that Sluice works on.
@@ -114,7 +136,7 @@ type Flow struct {
 func Compare(before, now *Snapshot) *View {
 	v := &View{
 		State: now.state["state"], FlowLabel: now.state["flow_label"], Method: now.state["flow_label_method"],
-		Reason: now.capability["flow_label_reason"], Started: now.state["since"],
+		Needs: needs(now.capability), Started: now.state["since"],
 		Warnings: now.warnings(), LastError: now.state["last_error"],
 		PFCM: now.state["pfcm"],
 	}

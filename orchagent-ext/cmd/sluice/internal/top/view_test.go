@@ -222,7 +222,7 @@ func TestModelHasTheFields(t *testing.T) {
 	fields := map[string][]string{
 		tablePort:       {"role"},
 		tableState:      {"state", "flow_label", "flow_label_method", "since", "flows", "config_errors", "warnings", "last_error"},
-		tableCapability: {"flow_label_reason"},
+		tableCapability: {"flow_label_method", "flow_label_reason", "flow_label_state", "export_method", "hold_method", "threshold_method"},
 		tableFlow:       {"src", "dst", "dest_qp", "flow_label", "stream_id", "ingress_port", "egress_port", "packets", "bytes"},
 		tableStats:      {"read_time", "label_written", "label_skipped", "cpu_copied", "cpu_roce", "cpu_flows", "cpu_new_flows"},
 		tablePortStats:  {"rx_bytes", "rx_packets", "tx_bytes", "tx_packets"},
