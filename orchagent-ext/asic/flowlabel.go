@@ -106,7 +106,7 @@ func exportSpecs(p Policy, r Method, f Features) []spec {
 				entrySpec{key: key, table: table, counter: counter, udp: true, sample: keySample},
 				entrySpec{key: key + suffixIPv4, table: table, counter: counter, ipv4: true, udp: true, sample: keySample})
 		}
-		if f.InnerPort && !(outer && table == keyTable) {
+		if f.InnerPort && (!outer || table != keyTable) {
 			key += suffixTunnels
 			specs = append(specs, counterSpec{key + suffixCounter, table},
 				entrySpec{key: key, table: table, counter: key + suffixCounter, inner: true, sample: keySample})
