@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"sluice/orchagent-ext/flow"
+	"sluice/sai-shim/saiattr"
 )
 
 // TestEntriesMatchUDPOnly: TCP has port 4791, too. Where the switch can match the
@@ -82,7 +83,7 @@ func TestTablesOfAnEarlierVersionServe(t *testing.T) {
 	reconcile(t, e, p)
 	asWanted(t, e, f)
 	inStep(t, e, f, l)
-	if r := e.Record(keyTable); r.Attr(attrTableNextHeader) == "" || r.Attr(attrTableInnerPort) == "" {
+	if r := e.Record(keyTable); r.Attr(saiattr.ACLTableNextHeader.Name) == "" || r.Attr(saiattr.ACLTableInnerPort.Name) == "" {
 		t.Errorf("a table that was created now has %v", r.Attrs)
 	}
 	if f.has("export/entry") != 9 { // for IPv4 and tunnels in both tables, for IPv6 in one
