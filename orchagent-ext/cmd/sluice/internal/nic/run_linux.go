@@ -134,7 +134,7 @@ func Sink(ctx context.Context, fd int, r *Receiver) error {
 		n, nControl, _, _, err := unix.Recvmsg(fd, frame, control, unix.MSG_DONTWAIT)
 		switch {
 		case err == nil:
-			if answer := r.Receive(timestamp(control[:nControl]), frame[:n]); answer != nil {
+			if answer := r.Receive(Timestamp(control[:nControl]), frame[:n]); answer != nil {
 				if err := send(fd, answer); err != nil {
 					return err
 				}
@@ -160,8 +160,8 @@ func dropped(fd int) error {
 	return err
 }
 
-// timestamp is the kernel's SO_TIMESTAMPNS, ns since 1970.
-func timestamp(control []byte) int64 {
+// Timestamp is the kernel's SO_TIMESTAMPNS, ns since 1970.
+func Timestamp(control []byte) int64 {
 	if len(control) >= unix.CmsgSpace(int(unsafe.Sizeof(unix.Timespec{}))) {
 		return (*unix.Timespec)(unsafe.Pointer(&control[unix.CmsgLen(0)])).Nano()
 	}
