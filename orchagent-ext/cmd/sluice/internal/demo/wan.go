@@ -44,6 +44,10 @@ const (
 	wanLow     = 50_000
 	wanTarget  = 100_000 // octets of all flows: a bandwidth-delay product of the slow egress
 	wanMinMbps = 1
+
+	// An advice outlives some round trips: who comes late by 20 ms is not free at once.
+	wanInterval = 10 * time.Millisecond
+	wanLifetime = 100 * time.Millisecond
 )
 
 // wan is the network of the scenario with the control planes of a run.
@@ -129,7 +133,7 @@ func (w *wan) rows(gateway int, run string) []sonicdb.Change {
 	case (run == wanAdvice || run == wanNear) && gateway == at:
 		rows = append(rows,
 			set("SLUICE_RATE_ADVICE", "global", map[string]string{"admin_state": "enabled", "target_bytes": fmt.Sprint(wanTarget),
-				"target_delay_us": "1000000", "min_rate_mbps": fmt.Sprint(wanMinMbps)}),
+				"target_delay_us": "1000000", "lifetime_intervals": fmt.Sprint(int(wanLifetime / wanInterval)), "min_rate_mbps": fmt.Sprint(wanMinMbps)}),
 			set("SLUICE_RATE_ADVICE_HOST", sources, map[string]string{"NULL": "NULL"}))
 	}
 	return rows
@@ -189,7 +193,7 @@ func (w *wan) playing(run string) *playing {
 func (w *wan) adapter() nic.Config {
 	return nic.Config{
 		LineRate: linkMbps * 1_000_000, MAC: roce.MAC(w.Sender.MAC), Next: roce.MAC(w.Sender.Peer().MAC), Priority: holdPriority,
-		Points: notify.DefaultCodePoints(), Lifetime: 30 * time.Millisecond, Realtime: true,
+		Points: notify.DefaultCodePoints(), Lifetime: wanLifetime, Realtime: true,
 	}
 }
 
