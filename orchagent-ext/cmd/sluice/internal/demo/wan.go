@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"time"
 
@@ -45,6 +46,8 @@ const (
 	wanTarget  = 100_000 // octets of all flows: a bandwidth-delay product of the slow egress
 	wanMinMbps = 1
 
+	wanProcessors = 16
+
 	// An advice outlives some round trips: who comes late by 20 ms is not free at once.
 	wanInterval = 10 * time.Millisecond
 	wanLifetime = 100 * time.Millisecond
@@ -64,6 +67,8 @@ func runWAN(ctx context.Context, f *fabric.Fabric, c Config, folder string, say 
 	if err != nil {
 		return nil, err
 	}
+	// Threads that have real-time priority are to find a processor of Go's as soon as they wake up.
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(wanProcessors))
 	w := &wan{network, c, folder, wanSpan}
 	r := newWANReport()
 	runs := 1
