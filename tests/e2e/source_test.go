@@ -59,7 +59,8 @@ func gateway(t testing.TB, w *fabric.WAN, i int) *leaf {
 	l.set("SLUICE", "global", "router_id_v6", fabric.WANRouters[i].String())
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Logf("the sluiced of %s wrote:\n%s", w.Gateways[i].Name, l.log)
+			counts, _ := l.countersDB.Read(context.Background(), "SLUICE_NOTIFY_STATS") // the test has failed anyway
+			t.Logf("%s counts %v; its sluiced wrote:\n%s", w.Gateways[i].Name, counts, l.log)
 		}
 	})
 	return l
@@ -90,7 +91,8 @@ func newWAN(t testing.TB, ppfc ...string) (w *fabric.WAN, near, far *leaf) {
 // startWAN starts both, far with a slow egress.
 func startWAN(near, far *leaf, mbps, queueBytes int) {
 	near.t.Helper()
-	near.start("--sai-profile", withQueues)
+	// What waited comes at twice the rate of the egress: for a round trip of that there is room.
+	near.start("--sai-profile", withQueues, "--sai-profile", fmt.Sprintf("SLUICE_QUEUE_RATE=1000,%s=%d", near.Uplinks[0].Name, 2*mbps))
 	far.start("--sai-profile", withQueues, "--sai-profile", fmt.Sprintf("SLUICE_QUEUE_RATE=1000,%s=%d", far.LeafA.Name, mbps),
 		"--sai-profile", fmt.Sprintf("SLUICE_QUEUE_BYTES=1000000,%s=%d", far.LeafA.Name, queueBytes))
 	for _, l := range []*leaf{near, far} {
@@ -141,12 +143,12 @@ func TestPPFCHoldsAtTheIngressGateway(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer sender.Close()
-			const n = 400 // of 610 octets: 390 ms at 5 Mbit/s
+			const n = 800 // of 610 octets: 780 ms at 5 Mbit/s
 			for i := range n {
 				if err := sender.Send(near.datagram(elephantQP, i)); err != nil {
 					t.Fatal(err)
 				}
-				if i == n/4 { // the rest comes while the flow is held, or is about to be
+				if i == n/2 { // the rest comes while the flow is held, or is about to be
 					near.awaitNotified("ppfc", "held", 1)
 					far.awaitNotified("rate-advice", "sent", 1)
 				}
