@@ -357,7 +357,7 @@ func TestGatewayKilledWhileItHolds(t *testing.T) {
 // another flow that goes through the same queues loses nothing.
 func TestSenderThatIgnoresAdvice(t *testing.T) {
 	w, near, far := newWAN(t, "client_message", "rate-advice")
-	startWAN(near, far, 20, 200_000)
+	startWAN(near, far, 20, 600_000)
 	c, err := w.Receiver.Capture()
 	if err != nil {
 		t.Fatal(err)
@@ -375,7 +375,7 @@ func TestSenderThatIgnoresAdvice(t *testing.T) {
 		if err := sender.Send(near.datagram(victimQP, n)); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(5 * time.Millisecond) // the pace of its application
+		time.Sleep(10 * time.Millisecond) // the pace of its application
 	}
 	held := near.notified("ppfc", "obeyed")
 	arrived := func() (n int, elephants int) {
