@@ -105,7 +105,7 @@ func TestPlanOfSizesAndWeights(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 3))
 	classes := []int{30, 32, 34, 35, 36, 38, 40}
 	for _, weights := range [][]float64{ones(16), ones(12), ones(7), {1, 2, 4, 1}, {100, 100, 50}} {
-		rows := fabric(32, weights, classes, func(int, int, int) int { return random.IntN(8) })
+		rows := fabric(16, weights, classes, func(int, int, int) int { return random.IntN(8) })
 		p := Make(rows, 1)
 		counts(t, rows, p)
 		t.Logf("%d spines, weights %v: uplinks %.3f, downlinks %.3f", len(weights), weights, p.Up, p.Down)
