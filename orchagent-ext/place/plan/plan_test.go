@@ -145,28 +145,6 @@ func TestPlanGoesAroundMissingLinks(t *testing.T) {
 	}
 }
 
-// A planner that dies after some of its quotas: each leaf's are even by themselves, of
-// whatever plan.
-func TestQuotasOfTwoPlansAreEvenOnUplinks(t *testing.T) {
-	random := rand.New(rand.NewPCG(4, 4))
-	for _, rows := range [][]Row{
-		fabric(8, ones(8), []int{40}, func(int, int, int) int { return random.IntN(40) }),
-		fabric(8, ones(8), []int{40}, func(int, int, int) int { return random.IntN(40) }),
-	} {
-		p := Make(rows, 1)
-		up, _ := counts(t, rows, p)
-		for leaf, bySpine := range up {
-			low, high := 1<<30, 0
-			for s := range 8 {
-				low, high = min(low, bySpine[spineName(s)]), max(high, bySpine[spineName(s)])
-			}
-			if high > low+1 {
-				t.Errorf("%s: %d to %d flows a spine", leaf, low, high)
-			}
-		}
-	}
-}
-
 func TestUnevenIsTheWorstOfLeavesThatReceive(t *testing.T) {
 	row := func(a, b, c float64) Row {
 		return Row{Spines: map[string]float64{"a": 1, "b": 1, "c": 2, "d": 0}, Received: map[string]float64{"a": a, "b": b, "c": c, "d": 9}}
