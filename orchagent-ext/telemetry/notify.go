@@ -54,20 +54,26 @@ func (n Notifications) Rows() []rows.Row {
 		ppfc["obeyed"] += c.PPFCOutcome[o]
 	}
 	n.received(ppfc, notify.KindPPFC, c.PPFCReceived, c.PPFCSender, func(r notify.Reason) uint64 { return c.PPFCRefused[r] })
-	row := notifyRow("pfcm", pfcm)
-	for name, h := range map[string]*flowcontrol.Histogram{"reaction": &n.Lane.Reaction, "enforce": &n.Lane.Enforce, "release_error": &n.Lane.Release} {
-		row.Fields[name+"_us_n"] = fmt.Sprint(h.N)
-		for suffix, d := range map[string]time.Duration{"p50": h.Quantile(.5), "p99": h.Quantile(.99), "p999": h.Quantile(.999), "max": h.Max} {
-			row.Fields[name+"_us_"+suffix] = fmt.Sprintf("%.1f", float64(d)/1e3)
-		}
-	}
+	rowPFCM, rowPPFC := notifyRow("pfcm", pfcm), notifyRow("ppfc", ppfc)
+	times(rowPFCM.Fields, map[string]*flowcontrol.Histogram{"reaction": &n.Lane.Reaction, "enforce": &n.Lane.Enforce, "release_error": &n.Lane.Release})
+	times(rowPPFC.Fields, map[string]*flowcontrol.Histogram{"reaction": &n.Lane.PPFCReaction, "enforce": &n.Lane.PPFCEnforce})
 	advice := notifyRow("rate-advice", map[string]uint64{
 		"sent": c.AdviceSent, "send_failed": c.AdviceFailed, "not_allowed": c.AdviceNotAllowed, "qp_unknown": c.AdviceQPUnknown, "no_router_id": c.AdviceNoRouterID,
 	})
 	cnp := notifyRow("cnp", map[string]uint64{"sent": c.CNPSent, "send_failed": c.CNPFailed})
-	return []rows.Row{row, notifyRow("ppfc", ppfc), advice, cnp, notifyRow("pfc", map[string]uint64{
+	return []rows.Row{rowPFCM, rowPPFC, advice, cnp, notifyRow("pfc", map[string]uint64{
 		"sent": c.PFCSent, "send_failed": c.PFCFailed, "not_translated": c.NotTranslated, "budget": c.PFCBudget,
 	})}
+}
+
+// times adds what was measured, in µs.
+func times(fields map[string]string, measured map[string]*flowcontrol.Histogram) {
+	for name, h := range measured {
+		fields[name+"_us_n"] = fmt.Sprint(h.N)
+		for suffix, d := range map[string]time.Duration{"p50": h.Quantile(.5), "p99": h.Quantile(.99), "p999": h.Quantile(.999), "max": h.Max} {
+			fields[name+"_us_"+suffix] = fmt.Sprintf("%.1f", float64(d)/1e3)
+		}
+	}
 }
 
 // received adds what came in and what was refused: in the fast lane, and beside it.
