@@ -8,29 +8,24 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/openconfig/goyang/pkg/yang"
 	"github.com/openconfig/ygot/ygot"
 )
 
 // Encode returns the row of a model's struct: what [Decode] reads, for every
 // leaf that is set. It does not validate; only what no row can hold is an error
-// (no key, a separator in a value).
+// (no key, a separator in a value, an enum without such a value).
 func Encode(s ygot.GoStruct) (Row, error) {
-	t, ok := byType[reflect.TypeOf(s).Elem()]
+	v := reflect.ValueOf(s).Elem()
+	t, ok := byType[v.Type()]
 	if !ok {
 		return Row{}, fmt.Errorf("encode row: %T is no row of a table", s)
 	}
-	tree, err := ygot.ConstructIETFJSON(s, nil)
-	if err != nil {
-		return Row{}, fmt.Errorf("encode row of %s: %w", t.name, err)
-	}
-	r := Row{Table: t.name, Key: t.only, Fields: make(map[string]string, len(tree))}
+	r := Row{Table: t.name, Key: t.only, Fields: map[string]string{}}
 	if t.only == "" {
 		var parts []string
 		for i, leaf := range t.keys {
-			v, ok := tree[leaf]
-			part := t.text(leaf, v)
-			if !ok || i < len(t.keys)-1 && strings.Contains(part, keySeparator) {
+			part, set, err := valueOf(v.Field(t.places[leaf]))
+			if err != nil || !set || i < len(t.keys)-1 && strings.Contains(part, keySeparator) {
 				return Row{}, fmt.Errorf("encode row of %s: %s %q cannot be in a key", t.name, leaf, part)
 			}
 			parts = append(parts, part)
@@ -38,18 +33,23 @@ func Encode(s ygot.GoStruct) (Row, error) {
 		r.Key = strings.Join(parts, keySeparator)
 	}
 	for _, leaf := range t.fields {
-		v, ok := tree[leaf]
-		if !ok {
-			continue
-		}
-		list, isList := v.([]any)
-		if !isList {
-			r.Fields[leaf] = t.text(leaf, v)
+		f := v.Field(t.places[leaf])
+		if f.Kind() != reflect.Slice {
+			value, set, err := valueOf(f)
+			if err != nil {
+				return Row{}, fmt.Errorf("encode row of %s: %s: %w", t.name, leaf, err)
+			}
+			if set {
+				r.Fields[leaf] = value
+			}
 			continue
 		}
 		var parts []string
-		for _, v := range list {
-			part := t.text(leaf, v)
+		for i := range f.Len() {
+			part, _, err := valueOf(f.Index(i))
+			if err != nil {
+				return Row{}, fmt.Errorf("encode row of %s: %s: %w", t.name, leaf, err)
+			}
 			if strings.Contains(part, ",") {
 				return Row{}, r.wrong(t.column(leaf), part, "a comma separates values in the database, and cannot be in one")
 			}
@@ -62,16 +62,49 @@ func Encode(s ygot.GoStruct) (Row, error) {
 	return r, nil
 }
 
-// text writes the value of a leaf, given in RFC 7951 JSON: numbers of up to 32
-// bits are floats there, larger ones and decimals strings.
-func (t *table) text(leaf string, v any) string {
-	if s, ok := v.(string); ok && t.entry.Dir[leaf].Type.Kind == yang.Ydecimal64 {
-		if f, err := strconv.ParseFloat(s, 64); err == nil {
-			return decimal(f)
+// valueOf writes the value of a leaf; set is false where it has none.
+func valueOf(v reflect.Value) (s string, set bool, err error) {
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		if v.IsNil() {
+			return "", false, nil
+		}
+		return valueOf(v.Elem())
+	case reflect.String:
+		return v.String(), true, nil
+	case reflect.Bool:
+		return strconv.FormatBool(v.Bool()), true, nil
+	case reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return strconv.FormatUint(v.Uint(), 10), true, nil
+	case reflect.Float64: // the models have no other decimals
+		return decimal(v.Float()), true, nil
+	case reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		e, enum := v.Interface().(ygot.GoEnum)
+		switch {
+		case !enum:
+			return strconv.FormatInt(v.Int(), 10), true, nil
+		case v.Int() == 0:
+			return "", false, nil
+		}
+		if d, ok := e.ΛMap()[v.Type().Name()][v.Int()]; ok {
+			return d.Name, true, nil
+		}
+		return "", false, fmt.Errorf("%d is no value of %s", v.Int(), v.Type().Name())
+	}
+	return "", false, fmt.Errorf("a %s cannot be written", v.Type())
+}
+
+// SetEnum sets a leaf to the value of its enum that has a name. It reports whether there
+// is one.
+func SetEnum[E interface {
+	~int64
+	ygot.GoEnum
+}](leaf *E, name string) bool {
+	for n, d := range (*leaf).ΛMap()[reflect.TypeFor[E]().Name()] {
+		if d.Name == name {
+			*leaf = E(n)
+			return true
 		}
 	}
-	if f, ok := v.(float64); ok {
-		return strconv.FormatFloat(f, 'f', -1, 64)
-	}
-	return fmt.Sprint(v)
+	return false
 }
