@@ -129,6 +129,38 @@ func TestSetEntry(t *testing.T) {
 	}
 }
 
+// A set that is refused leaves its entry and the entry that it would have become as they
+// were: each is removed with its own packets only.
+func TestRefusedSetLeavesBothEntries(t *testing.T) {
+	enterNamespace(t)
+	link(t, "port0", "far0")
+	d := startDriver(t)
+	d.do("switch SLUICE_PORTS=port0")
+	table := newUDFTable(t, d, "port0")
+	program := startRunner(t, "port0")
+	want := func(when string, qp uint32, label int) {
+		t.Helper()
+		if _, out := program.run(roceFrame(hostA, hostB, 0xc000, qp)); labelOf(out) != label {
+			t.Errorf("%s: label %d of queue pair %d, want %d", when, labelOf(out), qp, label)
+		}
+	}
+	both := fieldQP(7) + " field-u16:0x1015=0xc000"
+	first := d.id("create entry oid:0=%s u32:1=5 %s %s=1", table, fieldQP(7), setLabel)
+	d.do("create entry oid:0=%s u32:1=5 %s %s=3", table, fieldQP(9), setLabel)
+	second := d.id("create entry oid:0=%s u32:1=9 %s %s=2", table, both, setLabel)
+	d.do("create entry oid:0=%s u32:1=9 %s field-u16:0x1015=0xc000 %s=4", table, fieldQP(8), setLabel)
+	if status, _ := d.try("set entry %s field-u16:0x1015=0xc000", first); status != -6 {
+		t.Fatalf("the match of another entry: status %d, want -6", status)
+	}
+	want("after the refused set", 7, 2)
+	d.do("remove entry %s", second)
+	want("without the second entry", 7, 1)
+	d.do("remove entry %s", first)
+	want("without both", 7, 0)
+	want("without both", 9, 3)
+	want("without both", 8, 4)
+}
+
 // An entry for one port of those that its table is bound to.
 //
 //conformance:draft-hu/ingress

@@ -98,6 +98,20 @@ void value_free(const struct attribute *a, sai_attribute_value_t *v)
 	memset(v, 0, sizeof(*v));
 }
 
+sai_status_t value_fill(void *list, const void *elements, uint32_t count, size_t size)
+{
+	sai_object_list_t *to = list; /* all lists begin alike */
+
+	if (to->count < count || (count && !to->list)) {
+		to->count = count;
+		return SAI_STATUS_BUFFER_OVERFLOW;
+	}
+	to->count = count;
+	if (count)
+		memcpy(to->list, elements, count * size);
+	return SAI_STATUS_SUCCESS;
+}
+
 sai_status_t value_give(const struct attribute *a, sai_attribute_value_t *to, const sai_attribute_value_t *v)
 {
 	sai_status_t status = SAI_STATUS_SUCCESS;
@@ -112,7 +126,7 @@ sai_status_t value_give(const struct attribute *a, sai_attribute_value_t *to, co
 	for (int i = 0; i < n; i++) {
 		if (!p[i].list)
 			memcpy(q[i].at, p[i].at, p[i].size);
-		else if (object_fill(q[i].at, list_of(&p[i])->list, list_of(&p[i])->count, p[i].size))
+		else if (value_fill(q[i].at, list_of(&p[i])->list, list_of(&p[i])->count, p[i].size))
 			status = SAI_STATUS_BUFFER_OVERFLOW;
 	}
 	return status;
