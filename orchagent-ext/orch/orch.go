@@ -179,11 +179,12 @@ type orch struct {
 
 	ledgerWarning string // of rows of the ledger that were set aside; "": there were none
 
-	lastErr  error // nil: the configuration is in force
-	errAt    time.Time
-	countErr error
-	retry    time.Duration
-	mirrored bool // the mirror of STATE_DB runs
+	lastErr   error // nil: the configuration is in force
+	errAt     time.Time
+	countErr  error
+	encodeErr error // why a row is not written
+	retry     time.Duration
+	mirrored  bool // the mirror of STATE_DB runs
 }
 
 // loop decides and acts until ctx is done.

@@ -10,7 +10,6 @@ import (
 
 	"sluice/orchagent-ext/asic"
 	"sluice/orchagent-ext/flow"
-	"sluice/orchagent-ext/telemetry"
 	"sluice/yang/rows"
 )
 
@@ -22,8 +21,17 @@ type streamIDs struct {
 	made       string
 	flows      map[flow.Key]*streamFlow
 	remembered map[flow.Key]uint16 // of an earlier process
-	stats      telemetry.StreamIDs
+	stats      streamCounts
 	lost       uint64 // leases of scopes that are no more
+}
+
+// streamCounts counts Stream IDs, of the flows of SLUICE_FLOW.
+type streamCounts struct {
+	Flows, Waiting uint64 // that have an id now, that are to have one and have none
+	Conflicts      uint64 // of those with an id: whose id another flow has, too
+
+	Allocated, Changed, Failed uint64 // flows that got an id, another one, none since all are in use
+	LeasesLost                 uint64 // in etcd
 }
 
 // streamFlow is a flow that is shown, or that keeps its id though it is not.

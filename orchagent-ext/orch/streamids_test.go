@@ -15,7 +15,6 @@ import (
 
 	"sluice/orchagent-ext/asic"
 	"sluice/orchagent-ext/flow"
-	"sluice/orchagent-ext/telemetry"
 )
 
 // entry is a flow of a host pair.
@@ -70,21 +69,21 @@ func TestStreamIDsOfWhatIsShown(t *testing.T) {
 		do    func()
 		shown []asic.FlowEntry
 		ids   []uint16 // of the shown ones
-		want  telemetry.StreamIDs
+		want  streamCounts
 		held  []uint32
 	}{
-		{nil, append(entries(1, 2), v4), []uint16{0, 0, 0}, telemetry.StreamIDs{Waiting: 2, LeasesLost: 1}, []uint32{1, 2}},
-		{func() { table.ids[1], table.ids[2] = 7, 8 }, append(entries(1, 2), twin), []uint16{7, 8, 7}, telemetry.StreamIDs{Flows: 2, Allocated: 2, LeasesLost: 1}, []uint32{1, 2}},
-		{func() { table.ids[2] = 0 }, entries(1, 2), []uint16{7, 0}, telemetry.StreamIDs{Flows: 1, Waiting: 1, Allocated: 2, LeasesLost: 1}, []uint32{1, 2}},
-		{func() { table.ids[2] = 8 }, entries(1, 2), []uint16{7, 8}, telemetry.StreamIDs{Flows: 2, Allocated: 2, LeasesLost: 1}, []uint32{1, 2}},
-		{func() { table.ids[2] = 9 }, entries(1, 2), []uint16{7, 9}, telemetry.StreamIDs{Flows: 2, Allocated: 2, Changed: 1, LeasesLost: 1}, []uint32{1, 2}},
-		{func() { table.ids[3] = 9 }, entries(1, 2, 3), []uint16{7, 9, 9}, telemetry.StreamIDs{Flows: 3, Conflicts: 2, Allocated: 3, Changed: 1, LeasesLost: 1}, []uint32{1, 2, 3}},
-		{nil, entries(3), []uint16{9}, telemetry.StreamIDs{Flows: 1, Allocated: 3, Changed: 1, LeasesLost: 1}, []uint32{3}},
-		{func() { table.life = true }, entries(2, 3), []uint16{9, 9}, telemetry.StreamIDs{Flows: 2, Conflicts: 2, Allocated: 4, Changed: 1, LeasesLost: 1}, []uint32{2, 3}},
-		{nil, entries(3), []uint16{9}, telemetry.StreamIDs{Flows: 1, Allocated: 4, Changed: 1, LeasesLost: 1}, []uint32{2, 3}},
-		{func() { live = entries(3, 4) }, entries(3), []uint16{9}, telemetry.StreamIDs{Flows: 1, Allocated: 4, Changed: 1, LeasesLost: 1}, []uint32{3}},
-		{func() { table.full = true }, entries(3, 4), []uint16{0, 0}, telemetry.StreamIDs{Waiting: 2, Allocated: 4, Changed: 1, Failed: 2, LeasesLost: 1}, []uint32{3}},
-		{nil, entries(3, 4), []uint16{0, 0}, telemetry.StreamIDs{Waiting: 2, Allocated: 4, Changed: 1, Failed: 2, LeasesLost: 1}, []uint32{3}},
+		{nil, append(entries(1, 2), v4), []uint16{0, 0, 0}, streamCounts{Waiting: 2, LeasesLost: 1}, []uint32{1, 2}},
+		{func() { table.ids[1], table.ids[2] = 7, 8 }, append(entries(1, 2), twin), []uint16{7, 8, 7}, streamCounts{Flows: 2, Allocated: 2, LeasesLost: 1}, []uint32{1, 2}},
+		{func() { table.ids[2] = 0 }, entries(1, 2), []uint16{7, 0}, streamCounts{Flows: 1, Waiting: 1, Allocated: 2, LeasesLost: 1}, []uint32{1, 2}},
+		{func() { table.ids[2] = 8 }, entries(1, 2), []uint16{7, 8}, streamCounts{Flows: 2, Allocated: 2, LeasesLost: 1}, []uint32{1, 2}},
+		{func() { table.ids[2] = 9 }, entries(1, 2), []uint16{7, 9}, streamCounts{Flows: 2, Allocated: 2, Changed: 1, LeasesLost: 1}, []uint32{1, 2}},
+		{func() { table.ids[3] = 9 }, entries(1, 2, 3), []uint16{7, 9, 9}, streamCounts{Flows: 3, Conflicts: 2, Allocated: 3, Changed: 1, LeasesLost: 1}, []uint32{1, 2, 3}},
+		{nil, entries(3), []uint16{9}, streamCounts{Flows: 1, Allocated: 3, Changed: 1, LeasesLost: 1}, []uint32{3}},
+		{func() { table.life = true }, entries(2, 3), []uint16{9, 9}, streamCounts{Flows: 2, Conflicts: 2, Allocated: 4, Changed: 1, LeasesLost: 1}, []uint32{2, 3}},
+		{nil, entries(3), []uint16{9}, streamCounts{Flows: 1, Allocated: 4, Changed: 1, LeasesLost: 1}, []uint32{2, 3}},
+		{func() { live = entries(3, 4) }, entries(3), []uint16{9}, streamCounts{Flows: 1, Allocated: 4, Changed: 1, LeasesLost: 1}, []uint32{3}},
+		{func() { table.full = true }, entries(3, 4), []uint16{0, 0}, streamCounts{Waiting: 2, Allocated: 4, Changed: 1, Failed: 2, LeasesLost: 1}, []uint32{3}},
+		{nil, entries(3, 4), []uint16{0, 0}, streamCounts{Waiting: 2, Allocated: 4, Changed: 1, Failed: 2, LeasesLost: 1}, []uint32{3}},
 	} {
 		if step.do != nil {
 			step.do()

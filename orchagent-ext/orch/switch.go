@@ -58,10 +58,10 @@ type Hardware interface {
 	Count(counter *asic.Record) (packets, octets uint64, err error)
 
 	// PortStats returns a port's counters.
-	PortStats(name string) (telemetry.Port, error)
+	PortStats(name string) (*telemetry.PortStats, error)
 
 	// Queues returns counters of the egress queues of ports, as far as they are known.
-	Queues(ports map[string]bool) ([]telemetry.Queue, error)
+	Queues(ports map[string]bool) ([]*telemetry.QueueStats, error)
 
 	// Warnings are what the operator should know of the objects on the switch.
 	Warnings() []string

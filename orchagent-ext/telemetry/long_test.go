@@ -31,7 +31,7 @@ func TestWhatIsWrongIsCut(t *testing.T) {
 			t.Errorf("%s is accepted", name)
 			continue
 		}
-		row := ConfigError(wrong, time.Unix(0, 0), nil)
+		row := encode(t, ConfigError(wrong, time.Unix(0, 0), nil))
 		all := len(row.Key)
 		for field, value := range row.Fields {
 			all += len(field) + len(value)

@@ -94,17 +94,63 @@ func valueOf(v reflect.Value) (s string, set bool, err error) {
 	return "", false, fmt.Errorf("a %s cannot be written", v.Type())
 }
 
-// SetEnum sets a leaf to the value of its enum that has a name. It reports whether there
-// is one.
+// Set sets a leaf of a struct by the leaf's name: a text, a number, or the value of an
+// enum that has a name.
+func Set(s ygot.GoStruct, leaf, value string) error {
+	v := reflect.ValueOf(s).Elem()
+	t, ok := byType[v.Type()]
+	if !ok {
+		return fmt.Errorf("set %s: %T is no row of a table", leaf, s)
+	}
+	place, ok := t.places[leaf]
+	if !ok {
+		return fmt.Errorf("set %s: %s has no such leaf", leaf, t.name)
+	}
+	f := v.Field(place)
+	if e, enum := f.Interface().(ygot.GoEnum); enum {
+		for n, d := range e.ΛMap()[f.Type().Name()] {
+			if d.Name == value {
+				f.SetInt(n)
+				return nil
+			}
+		}
+		return fmt.Errorf("set %s of %s: there is no value %q", leaf, t.name, value)
+	}
+	if f.Kind() != reflect.Pointer {
+		return fmt.Errorf("set %s of %s: a %s cannot be set", leaf, t.name, f.Type())
+	}
+	to := reflect.New(f.Type().Elem())
+	switch kind := to.Elem().Kind(); kind {
+	case reflect.String:
+		to.Elem().SetString(value)
+	case reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		n, err := strconv.ParseUint(value, 10, to.Elem().Type().Bits())
+		if err != nil {
+			return fmt.Errorf("set %s of %s: %w", leaf, t.name, err)
+		}
+		to.Elem().SetUint(n)
+	case reflect.Float64:
+		n, err := strconv.ParseFloat(value, 64)
+		if err != nil {
+			return fmt.Errorf("set %s of %s: %w", leaf, t.name, err)
+		}
+		to.Elem().SetFloat(n)
+	default:
+		return fmt.Errorf("set %s of %s: a %s cannot be set", leaf, t.name, kind)
+	}
+	f.Set(to)
+	return nil
+}
+
+// SetEnum sets a leaf to the value of its enum that has a name; a name without value
+// leaves it as it is.
 func SetEnum[E interface {
 	~int64
 	ygot.GoEnum
-}](leaf *E, name string) bool {
+}](leaf *E, name string) {
 	for n, d := range (*leaf).ΛMap()[reflect.TypeFor[E]().Name()] {
 		if d.Name == name {
 			*leaf = E(n)
-			return true
 		}
 	}
-	return false
 }
