@@ -131,7 +131,7 @@ func TestLocalScopeOutlivesTheDaemon(t *testing.T) {
 		if before != nil {
 			l := flowLog{}
 			l.adopt(slices.Values(entries(1, 2, 3)), time.Time{})
-			s.remember(l.rows(l.heaviest(), before.id))
+			s.remember(encoded(t, l.rows(l.heaviest(), before.id)))
 		}
 		s.use("local", func(have map[flow.Key]*streamFlow) scope { return newLocalScope(s.remembered, have) })
 		s.show(shown, slices.Values(shown))
@@ -156,7 +156,7 @@ func TestRememberTakesNoRubbish(t *testing.T) {
 	l := flowLog{}
 	l.adopt(slices.Values(entries(1)), time.Time{})
 	for field, value := range map[string]string{"src": "x", "dst": "", "flow_label": "-1", "stream_id": "65536"} {
-		all := l.rows(l.heaviest(), func(asic.FlowEntry) uint16 { return 1 })
+		all := encoded(t, l.rows(l.heaviest(), func(asic.FlowEntry) uint16 { return 1 }))
 		all[0].Fields[field] = value
 		var s streamIDs
 		s.remember(all)
