@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -80,6 +81,13 @@ func (c *Capture) Len() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.frames)
+}
+
+// Frames are the frames so far.
+func (c *Capture) Frames() []Frame {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.frames)
 }
 
 // Wait waits until n frames have arrived, or ctx is done.

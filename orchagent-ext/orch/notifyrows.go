@@ -59,6 +59,7 @@ func (n *notifications) rows(set fill) []ygot.GoStruct {
 		QpUnknown: &c.ClientQPUnknown, DroppedPoliced: &c.PPFCReceivePoliced, DroppedOff: &c.PPFCOff, DroppedNotServed: &c.PPFCNotServed,
 	}
 	n.received(set, ppfc, notify.KindPPFC, c.PPFCReceived, c.PPFCSender, func(r notify.Reason) uint64 { return c.PPFCRefused[r] })
+	times(set, ppfc, map[string]*flowcontrol.Histogram{"reaction": &n.lane.PPFCReaction, "enforce": &n.lane.PPFCEnforce})
 	advice := &telemetry.NotifyStats{
 		Sent: &c.AdviceSent, SendFailed: &c.AdviceFailed, NotAllowed: &c.AdviceNotAllowed, QpUnknown: &c.AdviceQPUnknown, NoRouterId: &c.AdviceNoRouterID,
 	}

@@ -45,17 +45,27 @@ const (
 	Failed   = "failed"   // enabled, and the switch has no method
 )
 
-// Rows of the tables, as the state model has them.
+// The rows of the tables, as the state model has them.
 type (
-	State       = model.SonicSluiceState_SonicSluiceState_SLUICE_STATE_Global
-	Capability  = model.SonicSluiceState_SonicSluiceState_SLUICE_CAPABILITY_Switch
-	Rejection   = model.SonicSluiceState_SonicSluiceState_SLUICE_CONFIG_ERROR_SLUICE_CONFIG_ERROR_LIST
-	Flow        = model.SonicSluiceState_SonicSluiceState_SLUICE_FLOW_SLUICE_FLOW_LIST
-	Hold        = model.SonicSluiceState_SonicSluiceState_SLUICE_HOLD_SLUICE_HOLD_LIST
-	Stats       = model.SonicSluiceState_SonicSluiceState_SLUICE_STATS_Global
-	PortStats   = model.SonicSluiceState_SonicSluiceState_SLUICE_PORT_STATS_SLUICE_PORT_STATS_LIST
-	QueueStats  = model.SonicSluiceState_SonicSluiceState_SLUICE_QUEUE_STATS_SLUICE_QUEUE_STATS_LIST
-	IPFIXStats  = model.SonicSluiceState_SonicSluiceState_SLUICE_IPFIX_STATS_SLUICE_IPFIX_STATS_LIST
+	// State is SLUICE_STATE|global.
+	State = model.SonicSluiceState_SonicSluiceState_SLUICE_STATE_Global
+	// Capability is SLUICE_CAPABILITY|switch.
+	Capability = model.SonicSluiceState_SonicSluiceState_SLUICE_CAPABILITY_Switch
+	// Rejection is a row of SLUICE_CONFIG_ERROR.
+	Rejection = model.SonicSluiceState_SonicSluiceState_SLUICE_CONFIG_ERROR_SLUICE_CONFIG_ERROR_LIST
+	// Flow is a row of SLUICE_FLOW.
+	Flow = model.SonicSluiceState_SonicSluiceState_SLUICE_FLOW_SLUICE_FLOW_LIST
+	// Hold is a row of SLUICE_HOLD.
+	Hold = model.SonicSluiceState_SonicSluiceState_SLUICE_HOLD_SLUICE_HOLD_LIST
+	// Stats is SLUICE_STATS:global.
+	Stats = model.SonicSluiceState_SonicSluiceState_SLUICE_STATS_Global
+	// PortStats is a row of SLUICE_PORT_STATS.
+	PortStats = model.SonicSluiceState_SonicSluiceState_SLUICE_PORT_STATS_SLUICE_PORT_STATS_LIST
+	// QueueStats is a row of SLUICE_QUEUE_STATS.
+	QueueStats = model.SonicSluiceState_SonicSluiceState_SLUICE_QUEUE_STATS_SLUICE_QUEUE_STATS_LIST
+	// IPFIXStats is a row of SLUICE_IPFIX_STATS.
+	IPFIXStats = model.SonicSluiceState_SonicSluiceState_SLUICE_IPFIX_STATS_SLUICE_IPFIX_STATS_LIST
+	// NotifyStats is a row of SLUICE_NOTIFY_STATS.
 	NotifyStats = model.SonicSluiceState_SonicSluiceState_SLUICE_NOTIFY_STATS_SLUICE_NOTIFY_STATS_LIST
 )
 
