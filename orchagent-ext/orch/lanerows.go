@@ -21,8 +21,8 @@ func (o *orch) describeLane(s *status) {
 		return
 	}
 	l, state, reason := o.sw.lane, telemetry.Active, ""
-	if o.laneErr != nil {
-		reason = firstLine(o.laneErr)
+	if o.sw.laneErr != nil {
+		reason = firstLine(o.sw.laneErr)
 		s.warn("notifications: " + reason)
 		if l == nil || l.config == nil {
 			state = telemetry.Failed

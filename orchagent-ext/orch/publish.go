@@ -178,7 +178,7 @@ func (o *orch) capability() *telemetry.Capability {
 		c.Queues = &outcome.Queues
 	}
 	for n, is := range outcome.Choices {
-		if lane := n == asic.NeedThreshold || n == asic.NeedHold; lane && o.sw.lane != nil && o.laneErr == nil {
+		if lane := n == asic.NeedThreshold || n == asic.NeedHold; lane && o.sw.lane != nil && o.sw.laneErr == nil {
 			is.State = asic.Active
 		}
 		for what, value := range map[string]string{"_method": string(is.Method), "_reason": is.Reason, "_state": string(is.State)} {

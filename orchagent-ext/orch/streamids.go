@@ -17,8 +17,8 @@ import (
 // configured. Nothing in it waits: a flow without an id is asked for again at the
 // next look.
 type streamIDs struct {
-	scope      scope // nil: no flow is to have one
-	made       string
+	scope      scope         // nil: no flow is to have one
+	made       scopeSettings // scope
 	flows      map[flow.Key]*streamFlow
 	remembered map[flow.Key]uint16 // of an earlier process
 	stats      streamCounts
@@ -67,7 +67,7 @@ func streamKey(f asic.FlowEntry) flow.Key {
 
 // use changes to another scope; made tells it from others. All ids are given again
 // but those that begin says flows have.
-func (s *streamIDs) use(made string, begin func(have map[flow.Key]*streamFlow) scope) {
+func (s *streamIDs) use(made scopeSettings, begin func(have map[flow.Key]*streamFlow) scope) {
 	if s.flows != nil && s.made == made {
 		return
 	}

@@ -60,7 +60,7 @@ func TestStreamIDsOfWhatIsShown(t *testing.T) {
 	stopped := 0
 	table := &tableScope{ids: map[uint32]uint16{}, wanted: map[uint32]bool{}, stopped: &stopped}
 	var s streamIDs
-	s.use("a", begin(table))
+	s.use(scopeSettings{seed: 7}, begin(table))
 	live := entries(1, 2, 3, 4)
 	v4 := asic.FlowEntry{Src: netip.MustParseAddr("10.0.0.1"), Dst: netip.MustParseAddr("10.0.0.2"), DestQP: 1}
 	twin := entry(1)
@@ -101,8 +101,8 @@ func TestStreamIDsOfWhatIsShown(t *testing.T) {
 			t.Errorf("step %d, wanted (-want +got):\n%s", i, diff)
 		}
 	}
-	s.use("a", func(map[flow.Key]*streamFlow) scope { t.Error("the same scope was made again"); return nil })
-	s.use("", func(map[flow.Key]*streamFlow) scope { return nil })
+	s.use(scopeSettings{seed: 7}, func(map[flow.Key]*streamFlow) scope { t.Error("the same scope was made again"); return nil })
+	s.use(scopeSettings{}, func(map[flow.Key]*streamFlow) scope { return nil })
 	s.show(live, slices.Values(live))
 	if name, _ := s.name(); name != "" || s.id(live[0]) != 0 || stopped != 1 || s.stats.Waiting != 0 {
 		t.Errorf("scope %q, id %d, stopped %d times, %d wait", name, s.id(live[0]), stopped, s.stats.Waiting)
@@ -111,7 +111,7 @@ func TestStreamIDsOfWhatIsShown(t *testing.T) {
 
 func TestHashScope(t *testing.T) {
 	var s streamIDs
-	s.use("hash", begin(hashScope{seed: 5}))
+	s.use(scopeSettings{seed: 5}, begin(hashScope{seed: 5}))
 	flows := entries(1, 2)
 	s.show(flows, nil)
 	for _, f := range flows {
@@ -133,7 +133,7 @@ func TestLocalScopeOutlivesTheDaemon(t *testing.T) {
 			l.adopt(slices.Values(entries(1, 2, 3)), time.Time{})
 			s.remember(encoded(t, l.rows(l.heaviest(), before.id)))
 		}
-		s.use("local", func(have map[flow.Key]*streamFlow) scope { return newLocalScope(s.remembered, have) })
+		s.use(scopeSettings{seed: 6}, func(have map[flow.Key]*streamFlow) scope { return newLocalScope(s.remembered, have) })
 		s.show(shown, slices.Values(shown))
 		return s
 	}
@@ -168,7 +168,7 @@ func TestRememberTakesNoRubbish(t *testing.T) {
 
 func TestNoScopeSaysWhy(t *testing.T) {
 	var s streamIDs
-	s.use("none", begin(noScope{why: errors.New("no etcd")}))
+	s.use(scopeSettings{seed: 8}, begin(noScope{why: errors.New("no etcd")}))
 	s.show(entries(1), nil)
 	if name, why := s.name(); name != "none" || fmt.Sprint(why) != "no etcd" || s.stats.Waiting != 1 {
 		t.Errorf("%s, %v, %d wait", name, why, s.stats.Waiting)

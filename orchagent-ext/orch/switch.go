@@ -115,6 +115,7 @@ type opened struct {
 	flows   flowLog
 	reader  *reader // nil: no packet is wanted
 	lane    *lane   // nil: no flow is watched or held
+	laneErr error   // why notifications are not as configured
 
 	learner atomic.Pointer[flowcontrol.Task] // of lane, for the packet path
 }
