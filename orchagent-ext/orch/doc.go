@@ -5,8 +5,7 @@
 // counters to STATE_DB and COUNTERS_DB.
 //
 // One goroutine decides and acts; what it waits for comes through channels, but for
-// Redis, orchagent and the switch, whose answers it waits for, for a bounded time. It
-// tries again what failed. Tasks beside it, which run while the configuration wants
+// the answers of Redis, orchagent and the switch. It tries again what failed. Tasks beside it, which run while the configuration wants
 // them: the packet path (package packetio), the exporter (ipfix), the fast lane
 // (flowcontrol) with the neighbors that it asks, Stream IDs in etcd (streamid), the
 // mirrors of STATE_DB and COUNTERS_DB (sonicdb), and the state file. It programs the
