@@ -78,9 +78,9 @@ func collectors(s *config.Snapshot) []ipfix.Collector {
 		row := s.IPFIXCollectors[name]
 		all = append(all, ipfix.Collector{
 			Name:      name,
-			Address:   net.JoinHostPort(text(row.Address), strconv.Itoa(int(config.CollectorPort(row)))),
+			Address:   net.JoinHostPort(orEmpty(row.Address), strconv.Itoa(int(config.CollectorPort(row)))),
 			Transport: transports[row.Transport],
-			CAFile:    text(row.CaFile), CertFile: text(row.CertFile), KeyFile: text(row.KeyFile),
+			CAFile:    orEmpty(row.CaFile), CertFile: orEmpty(row.CertFile), KeyFile: orEmpty(row.KeyFile),
 			PathMTU: int(number(row.PathMtu)),
 		})
 	}
@@ -95,7 +95,7 @@ func (e *exporterSettings) config(to []ipfix.Collector, of *Config) ipfix.Config
 	}
 }
 
-func text(s *string) string {
+func orEmpty(s *string) string {
 	if s == nil {
 		return ""
 	}

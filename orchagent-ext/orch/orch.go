@@ -174,6 +174,7 @@ type orch struct {
 	exportErr  error // why nothing is exported, though it is configured
 	streams    streamIDs
 	faults     *faults
+	links      links
 
 	ledgerWarning string // of rows of the ledger that were set aside; "": there were none
 

@@ -15,6 +15,7 @@ import (
 	"sluice/orchagent-ext/sonicdb"
 	"sluice/orchagent-ext/telemetry"
 	"sluice/yang/rows"
+	"sluice/yang/text"
 )
 
 // status is SLUICE_STATE|global while it is put together.
@@ -127,7 +128,7 @@ func (o *orch) describe(s *status) {
 	method := o.sw.outcome.Method(asic.NeedFlowLabel)
 	s.Objects, s.Flows, s.FlowLabelMethod = telemetry.Small(o.sw.engine.Len()), telemetry.Small(len(o.sw.flows.seen)), telemetry.Text(string(method))
 	s.warn(warnings(o.snapshot, p, o.sw.outcome)...)
-	s.warn(o.faults.warning(o.Now()), o.keeper.warning(), o.configDB.Warning(), o.ledgerWarning)
+	s.warn(o.faults.warning(o.Now()), o.links.warning(o.Now()), o.keeper.warning(), o.configDB.Warning(), o.ledgerWarning)
 	if o.unloaded {
 		s.warn(noPorts)
 	}
@@ -208,9 +209,13 @@ func (o *orch) count() {
 		o.counters.Set(row)
 	}
 
+	states, err := readLinks()
+	errs = append(errs, err)
+	o.links.note(states, o.snapshot, o.Now())
 	var ports, queues, collectors []ygot.GoStruct
 	for _, p := range Ports(o.snapshot) {
 		if s, err := o.sw.PortStats(p.Name); err == nil { // a port may be gone
+			rows.SetEnum(&s.OperStatus, o.links.oper(p.Name))
 			ports = append(ports, s)
 		}
 	}
@@ -261,7 +266,7 @@ func (o *orch) stats(written, skipped, copied uint64) *telemetry.Stats {
 		CpuRoce: &cpu.RoCE, CpuTunnelled: &cpu.Tunnelled, CpuNotRoce: &cpu.NotRoCE, CpuMalformed: &cpu.Malformed, CpuQueueFull: &cpu.QueueFull,
 		CpuNewFlows: &cpu.NewFlows, CpuFlows: &cpu.FlowsKnown, CpuSeenOnce: &cpu.SeenOnce,
 		FlowsWithoutEntry: telemetry.Count(refused[0] + refused[1]), FlowsRefusedCapacity: &refused[0], FlowsRefusedSwitch: &refused[1], FlowsEvicted: &evicted,
-		LoopFaults:    telemetry.Count(o.faults.count),
+		LoopFaults: telemetry.Count(o.faults.count), TextsCut: telemetry.Count(text.Cuts()),
 		StreamIdFlows: &ids.Flows, StreamIdWaiting: &ids.Waiting, StreamIdConflicts: &ids.Conflicts,
 		StreamIdAllocated: &ids.Allocated, StreamIdChanged: &ids.Changed, StreamIdFailed: &ids.Failed, StreamIdLeasesLost: &ids.LeasesLost,
 	}

@@ -21,8 +21,8 @@ COUNTERS = {
         "label_written", "label_skipped", "cpu_copied", "cpu_ring_full", "cpu_policed",
         "cpu_roce", "cpu_tunnelled", "cpu_not_roce", "cpu_malformed", "cpu_queue_full",
         "cpu_new_flows", "cpu_seen_once", "flows_without_entry", "flows_refused_capacity", "flows_refused_switch",
-        "flows_evicted", "loop_faults", "stream_id_allocated", "stream_id_changed", "stream_id_failed",
-        "stream_id_leases_lost",
+        "flows_evicted", "loop_faults", "texts_cut", "stream_id_allocated", "stream_id_changed",
+        "stream_id_failed", "stream_id_leases_lost",
     ],
     "SLUICE_IPFIX_STATS": [
         "records", "messages", "bytes", "dropped", "connects",
