@@ -97,6 +97,7 @@ func run(ctx context.Context, c Config, f *faults) error {
 			if !wait(ctx, f.delay) {
 				return o.end(writing)
 			}
+			o.readAhead(writing, g)
 			g.Go(func() error {
 				return o.configDB.Watch(ctx, config.Tables(), func(b sonicdb.Batch) {
 					select {
@@ -184,6 +185,8 @@ type orch struct {
 	encodeErr error // why a row is not written
 	retry     time.Duration
 	mirrored  bool // the mirror of STATE_DB runs
+
+	ahead <-chan *leftRows // what an earlier process left, once it is read; nil: it is read when it is needed
 }
 
 // loop decides and acts until ctx is done.
