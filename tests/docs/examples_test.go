@@ -98,9 +98,9 @@ var examples = []example{
 	{text: "sluice listen", until: heardPFC, then: endTool},
 	{text: "sluice listen --dev eth0 --json --for 10s", until: heardPFC, then: endTool},
 	{text: "sluice listen --count 1", until: heardPFC, then: "while pgrep -x sluice; do sleep 0.1; done"},
-	{text: "sluice advice listen --json", until: advised, then: endTool},
-	{text: "sluice advice listen", until: advised, then: endTool},
-	{text: "sluice advice listen --dev eth0 --json --from 2001:db8::/32 --for 10s", until: advised, then: endTool},
+	{text: "sluice advise listen --json", until: advised, then: endTool},
+	{text: "sluice advise listen", until: advised, then: endTool},
+	{text: "sluice advise listen --dev eth0 --json --from 2001:db8::/32 --for 10s", until: advised, then: endTool},
 
 	{text: "sluiced --sai-library bin/libsoftsai.so", until: running, then: endDaemon},
 	// The software switch takes the place of an ASIC's library, which no machine of the project has.
