@@ -105,7 +105,7 @@ func TestPlanOfSizesAndWeights(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 3))
 	classes := []int{30, 32, 34, 35, 36, 38, 40}
 	for _, weights := range [][]float64{ones(16), ones(12), ones(7), {1, 2, 4, 1}, {100, 100, 50}} {
-		rows := fabric(32, weights, classes, func(int, int, int) int { return random.IntN(8) })
+		rows := fabric(16, weights, classes, func(int, int, int) int { return random.IntN(8) })
 		p := Make(rows, 1)
 		counts(t, rows, p)
 		t.Logf("%d spines, weights %v: uplinks %.3f, downlinks %.3f", len(weights), weights, p.Up, p.Down)
@@ -141,28 +141,6 @@ func TestPlanGoesAroundMissingLinks(t *testing.T) {
 	for _, rows := range [][]Row{nil, {{Leaf: "a"}}, fabric(2, nil, []int{1}, func(int, int, int) int { return 3 })} {
 		if p := Make(rows, 1); p.Flows != p.Unroutable {
 			t.Errorf("%d flows, %d unroutable, without a spine", p.Flows, p.Unroutable)
-		}
-	}
-}
-
-// A planner that dies after some of its quotas: each leaf's are even by themselves, of
-// whatever plan.
-func TestQuotasOfTwoPlansAreEvenOnUplinks(t *testing.T) {
-	random := rand.New(rand.NewPCG(4, 4))
-	for _, rows := range [][]Row{
-		fabric(8, ones(8), []int{40}, func(int, int, int) int { return random.IntN(40) }),
-		fabric(8, ones(8), []int{40}, func(int, int, int) int { return random.IntN(40) }),
-	} {
-		p := Make(rows, 1)
-		up, _ := counts(t, rows, p)
-		for leaf, bySpine := range up {
-			low, high := 1<<30, 0
-			for s := range 8 {
-				low, high = min(low, bySpine[spineName(s)]), max(high, bySpine[spineName(s)])
-			}
-			if high > low+1 {
-				t.Errorf("%s: %d to %d flows a spine", leaf, low, high)
-			}
 		}
 	}
 }

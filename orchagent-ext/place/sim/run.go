@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	"sluice/orchagent-ext/ecmp"
 	"sluice/orchagent-ext/place"
@@ -58,21 +59,16 @@ func (f Fabric) Run(p Pattern, qps int, seed uint64) ([]Result, error) {
 		switch m {
 		case FiveTuple, Hash:
 			for i := range streams {
-				s := &streams[i]
-				t := ecmp.Tuple{Src: s.flow.Src, Dst: s.flow.Dst, Proto: 17, SrcPort: s.flow.SrcPort, DstPort: 4791}
+				s, label := &streams[i], uint32(0)
 				if m == Hash {
-					t.FlowLabel = s.hash
+					label = s.hash
 				}
 				if leaf := f.leaf(s.from); leaf != f.leaf(s.to) {
-					s.spine, _ = leaves[leaf].model.Predict(&t)
+					s.spine, _ = leaves[leaf].model.Predict(s.tuple(label))
 				}
 			}
 		case Local:
-			for _, i := range order {
-				if s := &streams[i]; f.leaf(s.from) != f.leaf(s.to) {
-					s.spine = leaves[f.leaf(s.from)].table.Place(s.flow, f.leaf(s.to), s.hash).Member
-				}
-			}
+			f.place(leaves, streams, order)
 		case Planned:
 			if r.Moves, err = f.plan(leaves, streams); err != nil {
 				return nil, err
@@ -122,62 +118,112 @@ func spineName(s int) string { return fmt.Sprint("spine", s) }
 
 // plan lets the leaves write their rows, the planner its quotas, and the leaves follow.
 func (f Fabric) plan(leaves []leaf, streams []stream) (moves int, err error) {
-	var spines []string
-	for s := range f.Spines {
-		spines = append(spines, spineName(s))
+	f.measure(leaves, streams)
+	made, err := f.make(leaves, 1, nil)
+	if err != nil {
+		return 0, err
 	}
-	var names []string
 	for _, l := range leaves {
-		names = append(names, l.name)
+		n, err := f.follow(leaves, l, made)
+		if err != nil {
+			return 0, err
+		}
+		moves += n
 	}
+	f.settle(leaves, streams)
+	return moves, nil
+}
+
+// place lets flows begin in an order, each placed by its leaf.
+func (f Fabric) place(leaves []leaf, streams []stream, order []int) {
+	for _, i := range order {
+		if s := &streams[i]; f.leaf(s.from) != f.leaf(s.to) {
+			leaves[f.leaf(s.from)].table.Place(s.flow, f.leaf(s.to), s.hash)
+		}
+	}
+	f.settle(leaves, streams)
+}
+
+// measure shows each leaf the counters of its flows over a second.
+func (f Fabric) measure(leaves []leaf, streams []stream) {
 	for i := range streams {
 		s := &streams[i]
 		t := leaves[f.leaf(s.from)].table
 		t.Sample(s.flow, 0, 0)
 		t.Sample(s.flow, uint64(s.octets*scale), second)
 	}
+}
+
+// spines are all, in the order of the leaves' members.
+func (f Fabric) spines() (names []string) {
+	for s := range f.Spines {
+		names = append(names, spineName(s))
+	}
+	return names
+}
+
+// make is the planner's part: of the leaves' rows, without the spines that are drained.
+func (f Fabric) make(leaves []leaf, number uint64, drained map[string]bool) (*plan.Plan, error) {
+	var names []string
+	for _, l := range leaves {
+		names = append(names, l.name)
+	}
 	rows := map[string][]byte{}
 	for _, l := range leaves {
 		row := plan.Row{Leaf: l.name, Spines: map[string]float64{}, Demand: plan.DemandOf(l.table, names)}
-		for _, s := range spines {
-			row.Spines[s] = f.uplink()
+		for _, s := range f.spines() {
+			if !drained[s] {
+				row.Spines[s] = f.uplink()
+			}
 		}
+		var err error
 		if rows[l.name], err = json.Marshal(row); err != nil {
-			return 0, err
+			return nil, err
 		}
 	}
 	good, aside := plan.Read(rows)
 	if len(aside) > 0 {
-		return 0, fmt.Errorf("row of %s: %w", aside[0].Key, aside[0].Reason)
+		return nil, fmt.Errorf("row of %s: %w", aside[0].Key, aside[0].Reason)
 	}
-	made := plan.Make(good, 1)
-	number := map[string]int{}
-	for i, name := range names {
-		number[name] = i
+	return plan.Make(good, number), nil
+}
+
+// follow is a leaf's part: it reads its quotas and moves flows until they are met.
+func (f Fabric) follow(leaves []leaf, l leaf, made *plan.Plan) (moves int, err error) {
+	text, err := json.Marshal(made.Leaves[l.name])
+	if err != nil {
+		return 0, err
 	}
-	for _, l := range leaves {
-		text, err := json.Marshal(made.Leaves[l.name])
-		if err != nil {
-			return 0, err
-		}
-		quotas, err := plan.ParseQuotas(text)
-		if err != nil {
-			return 0, fmt.Errorf("quotas of %s: %w", l.name, err)
-		}
-		if aside := quotas.Apply(l.table, func(name string) int { return number[name] }, spines); aside > 0 {
-			return 0, fmt.Errorf("%s sets %d quotas aside", l.name, aside)
-		}
-		for now := second; ; now += second {
-			n := len(l.table.Look(now))
-			if moves += n; n == 0 {
-				break
-			}
+	quotas, err := plan.ParseQuotas(text)
+	if err != nil {
+		return 0, fmt.Errorf("quotas of %s: %w", l.name, err)
+	}
+	number := func(name string) int {
+		return slices.IndexFunc(leaves, func(l leaf) bool { return l.name == name })
+	}
+	if aside := quotas.Apply(l.table, number, f.spines()); aside > 0 {
+		return 0, fmt.Errorf("%s sets %d quotas aside", l.name, aside)
+	}
+	for now := second; ; now += second {
+		n := len(l.table.Look(now))
+		if moves += n; n == 0 {
+			return moves, nil
 		}
 	}
+}
+
+// settle takes the streams to where their labels lead, by the leaves' own hash.
+func (f Fabric) settle(leaves []leaf, streams []stream) {
 	for i := range streams {
-		if s := &streams[i]; s.spine >= 0 {
-			_, s.spine, _ = leaves[f.leaf(s.from)].table.Label(s.flow)
+		if s := &streams[i]; f.leaf(s.from) != f.leaf(s.to) {
+			l := leaves[f.leaf(s.from)]
+			label, _, _ := l.table.Label(s.flow)
+			s.spine, _ = l.model.Predict(s.tuple(label))
 		}
 	}
-	return moves, nil
+}
+
+// tuple is what ECMP hashes of a stream with a label.
+func (s *stream) tuple(label uint32) *ecmp.Tuple {
+	return &ecmp.Tuple{Src: s.flow.Src, Dst: s.flow.Dst, Proto: 17, SrcPort: s.flow.SrcPort, DstPort: 4791, FlowLabel: label}
 }

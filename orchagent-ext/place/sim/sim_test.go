@@ -4,7 +4,9 @@ package sim
 
 import (
 	"math"
+	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -79,5 +81,63 @@ func TestStreamsShareLinks(t *testing.T) {
 	r = Result{}
 	if f.judge(streams, &r); math.Abs(r.Time-1) > 1e-9 || r.Flows != 3 {
 		t.Errorf("%+v", r)
+	}
+}
+
+// A planner that dies when half of the leaves have its quotas: they use the new plan,
+// which goes around a spine, the others the old one; each leaf's uplinks are even.
+func TestAPlannerThatDiesLeavesUplinksEven(t *testing.T) {
+	f := Fabric{Leaves: 8, Spines: 4, Hosts: 8}
+	random := rand.New(rand.NewPCG(3, 3))
+	streams := f.streams(Ring, 8, random)
+	leaves, err := f.newLeaves(len(streams))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.place(leaves, streams, random.Perm(len(streams)))
+	if _, err := f.plan(leaves, streams); err != nil {
+		t.Fatal(err)
+	}
+	made, err := f.make(leaves, 2, map[string]bool{spineName(0): true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const told = 4
+	moves := 0
+	for _, l := range leaves[:told] {
+		n, err := f.follow(leaves, l, made)
+		if err != nil {
+			t.Fatal(err)
+		}
+		moves += n
+	}
+	f.settle(leaves, streams)
+	count := make([][4]int, f.Leaves)
+	labels := map[[3]any]bool{}
+	for i := range streams {
+		if s := &streams[i]; s.spine >= 0 {
+			count[f.leaf(s.from)][s.spine]++
+			label, _, ok := leaves[f.leaf(s.from)].table.Label(s.flow)
+			key := [3]any{s.flow.Src, s.flow.Dst, label}
+			if !ok || label == 0 || labels[key] {
+				t.Errorf("%+v has label %d, which another has, or none", s.flow, label)
+			}
+			labels[key] = true
+		}
+	}
+	for l, spines := range count {
+		used := spines[:]
+		if l < told {
+			if spines[0] != 0 {
+				t.Errorf("leaf %d still sends %d flows by the spine that the new plan goes around", l, spines[0])
+			}
+			used = spines[1:]
+		}
+		if slices.Max(used)-slices.Min(used) > 1 {
+			t.Errorf("leaf %d: flows by spine %v", l, spines)
+		}
+	}
+	if moves == 0 {
+		t.Error("the new plan moved nothing")
 	}
 }
