@@ -117,6 +117,7 @@ func TestBadRows(t *testing.T) {
 		"key without cert": {list("SLUICE_IPFIX_COLLECTOR", object{"name": "c", "address": "10.0.0.9", "key_file": "/a"}), "go together"},
 		"opcode below":     {row("SLUICE_RATE_ADVICE", object{"opcode": 191}), "opcode must be one of the manufacturers"},
 		"opcode of CNP":    {row("SLUICE_RATE_ADVICE", object{"opcode": 129}), "opcode must be one of the manufacturers"},
+		"opcode of RC":     {row("SLUICE_RATE_ADVICE", object{"opcode": 10}), "all others below 192 mean something in RoCEv2"},
 		"opcode past 29":   {row("SLUICE_RATE_ADVICE", object{"opcode": 30}), "opcode must be one of the manufacturers"},
 		"option of Pad1":   {row("SLUICE_PFCM", object{"option_type": 0}), "option_type must be 2..31"},
 		"option's bits":    {row("SLUICE_PFCM", object{"option_type": 62}), "option_type must be 2..31"},

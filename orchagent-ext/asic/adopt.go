@@ -20,7 +20,8 @@ func (e *Engine) adopt() error {
 	}
 	// An object whose id the ledger has is not looked for by what was written before.
 	slices.SortStableFunc(records, func(a, b *Record) int { return cmp.Compare(a.before(), b.before()) })
-	known := map[ID]bool{}
+	known := make(map[ID]bool, 2*len(records)) // an entry and a counter of each flow
+	e.flows = make(map[FlowEntry]*pinned, len(records))
 	unknown := false // what the entries of flows sample
 	for _, r := range records {
 		if r.Type == typeChanging {
@@ -48,6 +49,10 @@ func (e *Engine) adopt() error {
 		}
 	}
 	e.adoptEarlier()
+	if within := e.offered.Within(e.objects); within != e.offered {
+		e.log.Warn("tables of an earlier version are kept: their entries match less until labels and export are switched off and on, or the switch restarts",
+			"tunnels", within.InnerPort, "only_udp", within.Protocol)
+	}
 	if unknown {
 		for _, p := range e.flows {
 			p.sampling = samplesUnknown

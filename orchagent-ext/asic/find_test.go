@@ -4,6 +4,7 @@ package asic
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	sai "sluice/sai-shim"
+	"sluice/sai-shim/saiattr"
 	"sluice/sai-shim/saitest"
 )
 
@@ -112,9 +114,9 @@ func newPlace(t *testing.T, library *saitest.Library, hide string) *place {
 	if err := lib.CreateSwitch(true); err != nil {
 		t.Fatal(err)
 	}
-	hash, err := lib.CreateHash([]sai.HashField{sai.HashSrcIP}, nil)
+	hash, err := lib.Create(saiattr.Hash, saiattr.HashFields.Enum("SRC_IP"))
 	if err == nil {
-		err = lib.SetHash(sai.ECMPHashIPv6, hash)
+		err = lib.Set(saiattr.Switch, lib.Switch, saiattr.ECMPHashIPv6.Object(uint64(hash)))
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -149,7 +151,7 @@ func (p *place) there() map[string][]sai.ObjectID {
 		}
 	}
 	for name, port := range p.driver().ports {
-		table, err := p.lib.IngressACL(port)
+		table, err := p.driver().ingressACL(port)
 		if err != nil {
 			p.t.Fatal(err)
 		}
@@ -157,9 +159,9 @@ func (p *place) there() map[string][]sai.ObjectID {
 			all[name] = []sai.ObjectID{table}
 		}
 	}
-	for _, use := range hashUses {
-		if hash, err := p.lib.HashOf(use); err == nil && hash != sai.Null {
-			all[use.String()] = []sai.ObjectID{hash}
+	for _, use := range []*saiattr.Attr{saiattr.ECMPHashIPv4, saiattr.ECMPHashIPv6, saiattr.ECMPHashIPv4RDMA, saiattr.ECMPHashIPv6RDMA} {
+		if hash, err := p.lib.GetObject(saiattr.Switch, p.lib.Switch, use); err == nil && hash != sai.Null {
+			all[use.Name] = []sai.ObjectID{hash}
 		}
 	}
 	return all
@@ -215,7 +217,7 @@ func TestKilledAnywhere(t *testing.T) {
 					want[string(TypeACLCounter)] = append(want[string(TypeACLCounter)], sai.Null)
 				}
 				for name, ids := range p.there() {
-					if kinds[Type(name)] != (sai.Kind{}) && len(ids) != len(want[name]) {
+					if kinds[Type(name)] != (saiattr.Kind{}) && len(ids) != len(want[name]) {
 						t.Errorf("killed at step %d: %d objects %s, and %d are known", steps, len(ids), name, len(want[name]))
 					}
 				}
@@ -246,6 +248,106 @@ func TestKilledAnywhere(t *testing.T) {
 	}
 }
 
+// TestBindsWhereTheBindingCannotBeRead: a library that sets the ACL of a port, and answers
+// NOT_IMPLEMENTED when it is read, gets its ports bound once, and unbound.
+func TestBindsWhereTheBindingCannotBeRead(t *testing.T) {
+	library := saitest.New(t)
+	lib, err := sai.Open(library.Path, library.Profile("FAIL", fmt.Sprintf("get port.INGRESS_ACL 0 %d", saitest.NotImplemented)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = lib.Close() })
+	if err := lib.CreateSwitch(true); err != nil {
+		t.Fatal(err)
+	}
+	p, ledger := &place{t: t, lib: lib}, &fakeLedger{}
+	bindings := func() (all []string) {
+		for _, call := range library.Calls() {
+			if strings.Contains(call, " INGRESS_ACL=") {
+				all = append(all, call)
+			}
+		}
+		slices.Sort(all)
+		return all
+	}
+	want := func(when string, calls ...string) {
+		t.Helper()
+		if diff := cmp.Diff(calls, bindings()); diff != "" {
+			t.Errorf("%s, bindings (-want +got):\n%s", when, diff)
+		}
+	}
+	start := func() *Engine {
+		t.Helper()
+		e, err := NewEngine(p.driver(), ledger, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e
+	}
+	e := start()
+	if o := reconcile(t, e, policy("Ethernet0", "Ethernet4")); len(o.Problems) > 0 {
+		t.Errorf("problems: %q", o.Problems)
+	}
+	want("at first", "set port#1 INGRESS_ACL=acl_table#1", "set port#2 INGRESS_ACL=acl_table#1")
+	e = start()
+	reconcile(t, e, policy("Ethernet0", "Ethernet4"))
+	want("in the next process")
+	reconcile(t, e, Policy{})
+	want("without labels", "set port#1 INGRESS_ACL=null", "set port#2 INGRESS_ACL=null")
+}
+
+// TestRemovalLeavesWhatAnotherOwnerPutInPlace: the ACL of a port and the hash that another
+// owner has set since stay, also when the process that removes is another one than the
+// process that bound.
+func TestRemovalLeavesWhatAnotherOwnerPutInPlace(t *testing.T) {
+	compute, rewrite := "SAI_ACL_ENTRY_ATTR_ACTION_COMPUTE_IPV6_FLOW_LABEL", "SAI_ACL_ENTRY_ATTR_ACTION_SET_IPV6_FLOW_LABEL"
+	library := saitest.New(t)
+	for name, hide := range map[string]string{"ACL": "", "hash": compute + " " + rewrite} {
+		t.Run(name, func(t *testing.T) {
+			p, ledger := newPlace(t, library, hide), &fakeLedger{}
+			start := func() *Engine {
+				t.Helper()
+				e, err := NewEngine(p.driverWith(SAIOptions{Connected: true}), ledger, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return e
+			}
+			reconcile(t, start(), policy("Ethernet0", "Ethernet4"))
+			port := p.driver().ports["Ethernet0"]
+			table, err := p.lib.Create(saiattr.ACLTable, saiattr.ACLTableStage.Enum("INGRESS"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			hash, err := p.lib.Create(saiattr.Hash, saiattr.HashFields.Enum("DST_IP"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			uses := []*saiattr.Attr{saiattr.ECMPHashIPv6, saiattr.ECMPHashIPv6RDMA}
+			if err := p.lib.Set(saiattr.Port, port, saiattr.PortIngressACL.Object(uint64(table))); err != nil {
+				t.Fatal(err)
+			}
+			for _, use := range uses {
+				if err := p.lib.Set(saiattr.Switch, p.lib.Switch, use.Object(uint64(hash))); err != nil {
+					t.Fatal(err)
+				}
+			}
+			reconcile(t, start(), Policy{})
+			if now, err := p.driver().ingressACL(port); err != nil || now != table {
+				t.Errorf("the port has %s, %v; want %s, the other owner's", now, err, table)
+			}
+			for _, use := range uses {
+				if now, err := p.driver().hashOf(use); err != nil || now != hash {
+					t.Errorf("%s is %s, %v; want %s, the other owner's", use.Name, now, err, hash)
+				}
+			}
+			if len(ledger.rows) > 0 {
+				t.Errorf("in the ledger: %v", ledger.rows)
+			}
+		})
+	}
+}
+
 // TestWhatOthersCreate on a switch that sluiced is only connected to is never taken
 // for Sluice's, not even where one of Sluice's objects may have been created.
 func TestWhatOthersCreate(t *testing.T) {
@@ -264,10 +366,12 @@ func TestWhatOthersCreate(t *testing.T) {
 				t.Fatal(err)
 			}
 		})
-		theirs := map[sai.Kind]sai.ObjectID{}
-		for kind, create := range map[sai.Kind]func() (sai.ObjectID, error){
-			sai.KindACLTable: func() (sai.ObjectID, error) { return p.lib.CreateACLTable(sai.ACLTable{L4DstPort: true}) },
-			sai.KindHash:     func() (sai.ObjectID, error) { return p.lib.CreateHash([]sai.HashField{sai.HashDstIP}, nil) },
+		theirs := map[saiattr.Kind]sai.ObjectID{}
+		for kind, create := range map[saiattr.Kind]func() (sai.ObjectID, error){
+			saiattr.ACLTable: func() (sai.ObjectID, error) {
+				return p.lib.Create(saiattr.ACLTable, saiattr.ACLTableStage.Enum("ingress"), saiattr.ACLTablePort.Is(true))
+			},
+			saiattr.Hash: func() (sai.ObjectID, error) { return p.lib.Create(saiattr.Hash, saiattr.HashFields.Enum("DST_IP")) },
 		} {
 			id, err := create()
 			if err != nil {

@@ -25,6 +25,9 @@ type Measured struct {
 	Told  uint32        // Mbit/s that its sender was told last and that holds; 0: none
 }
 
+// climb is how much more than it was told a flow above its share may be told.
+const climb = 1.25
+
 // idle reports whether the flow neither has octets in the queue nor left any.
 func (m *Measured) idle() bool { return m.Rate == 0 && m.Depth == 0 }
 
@@ -34,9 +37,14 @@ func (m *Measured) idle() bool { return m.Rate == 0 && m.Depth == 0 }
 // not how. The flows that are backlogged share the target. With r the larger of the
 // flow's depth ÷ its share and delay ÷ target: the rate at which the flow left the
 // queue × 1 ÷ r, between a half and the whole of it; half of that when there was loss;
-// and where the flow is below its share and lost nothing, 1 % of the port's speed more,
-// and never less than what the sender was told: a sender that paused for a moment would
-// climb for as long as the difference takes in steps of 1 %, and leave the port idle.
+// and where the flow is below its share and lost nothing, 1 % of the port's speed more.
+//
+// What the sender was told last bounds that. Below its share it is told no less: a sender
+// that paused for a moment would climb for as long as the difference takes in steps of
+// 1 %, and leave the port idle. And it is told 1 % of the port's speed more at most, above
+// its share a quarter more: a flow that got the port of others while those paused would
+// keep it.
+//
 // The rate at which a flow leaves is what it got of the port; the rate at which it
 // arrives is what it asked for, and following that leaves the port idle after each
 // correction.
@@ -48,12 +56,20 @@ func (t *Target) Rate(m Measured) uint32 {
 	}
 	share := float64(t.Bytes) / float64(max(m.Flows, 1))
 	r := max(float64(m.Depth)/share, float64(m.Delay)/float64(t.Delay))
-	rate := float64(m.Rate)
+	rate, told := float64(m.Rate), float64(m.Told)
+	step := max(float64(t.Port)/100, 1) // less would be lost in whole Mbit/s
 	switch {
+	case r < 1 && !m.Lost && t.Port != 0:
+		if rate += step; m.Told != 0 {
+			rate = min(max(rate, told), told+step)
+		}
 	case r > 1:
 		rate *= max(1/r, 0.5)
-	case r < 1 && !m.Lost && t.Port != 0:
-		rate = max(rate+max(float64(t.Port)/100, 1), float64(m.Told)) // a step of less would be lost in whole Mbit/s
+		fallthrough
+	default:
+		if m.Told != 0 {
+			rate = min(rate, told*climb+step)
+		}
 	}
 	if m.Lost {
 		rate /= 2

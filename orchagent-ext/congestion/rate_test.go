@@ -33,6 +33,8 @@ func TestRate(t *testing.T) {
 		{"nothing left the queue", Measured{Depth: 1_000_000}, 100},
 		{"an idle flow gets no advice", Measured{}, 0},
 		{"below target, of a sender that paused: what it was told", Measured{Rate: 5_000, Depth: 99_999, Told: 40_000}, 40_000},
+		{"below target, of a sender that got more than it was told: a step", Measured{Rate: 60_000, Depth: 99_999, Told: 40_000}, 41_000},
+		{"above target, of a sender that got more than it was told: a quarter", Measured{Rate: 80_000, Depth: 101_000, Told: 40_000}, 51_000},
 		{"above target, of a sender that was told more", Measured{Rate: 40_000, Depth: 200_000, Told: 80_000}, 20_000},
 		{"lost, of a sender that was told more", Measured{Rate: 40_000, Lost: true, Told: 80_000}, 20_000},
 		{"its share of the target is a quarter", Measured{Rate: 40_000, Depth: 50_000, Flows: 4}, 20_000},

@@ -146,9 +146,9 @@ type fluid struct {
 	deepest float64
 	left    []float64
 	offered float64
-	heard   []int              // when the last advice came, ms; 0: none holds
-	pauses  func(age int) bool // the senders do not send in this ms; nil: never
-	age     int                // ms
+	heard   []int                 // when the last advice came, ms; 0: none holds
+	pauses  func(i, age int) bool // a sender does not send in this ms; nil: never
+	age     int                   // ms
 }
 
 // fluidLifetime is for how long an advice holds at the senders, in ms: 3 intervals.
@@ -195,7 +195,7 @@ func (x *fluid) run(span int) {
 			if x.heard[i] != 0 && x.age-x.heard[i] >= fluidLifetime { // no advice holds any more
 				x.rates[i], x.heard[i], r = x.offered, 0, x.offered
 			}
-			if x.pauses != nil && x.pauses(x.age) {
+			if x.pauses != nil && x.pauses(i, x.age) {
 				r = 0
 			}
 			x.queue[i] += r
@@ -285,7 +285,7 @@ func TestSendersThatPauseStayAdvised(t *testing.T) {
 		start := x.deepest
 		x.deepest = 0
 		clear(x.left)
-		x.pauses = func(age int) bool { return age%500 < 35 }
+		x.pauses = func(i, age int) bool { return age%500 < 35 || (age+170*(i+1))%500 < 25 } // all, and each alone
 		x.run(5000)
 		used := (x.left[0] + x.left[1]) / (mbps * 125 * 5000)
 		text := fmt.Sprintf("%d ms round trip: %.0f %% of the egress, at most %.0f kB in the queue, %.0f while they began", rtt, 100*used, x.deepest/1000, start/1000)

@@ -69,6 +69,8 @@ type core struct {
 
 	counters                 Counters
 	reaction, enforce, error Histogram
+	ppfcReaction             Histogram
+	ppfcEnforce              Histogram
 	lastErr                  error // why the switch refused a hold
 }
 

@@ -159,7 +159,7 @@ func (c *core) observe(now int64, f *congested, octets uint64, at int64) {
 //
 //conformance:draft-yang/components draft-yang/upstream
 func (c *core) tell(now int64, f *congested, s congestion.Signal, at int64) {
-	defer c.tellSource(now, f, s)
+	defer c.tellSource(now, f, s, at)
 	action, us, ok := f.q.Threshold.PFCM(s)
 	if !ok || !c.settings.Generate {
 		return

@@ -157,7 +157,12 @@ func (c *core) apply(now, at int64) {
 			c.counters.HoldFailed++
 			c.lastErr = err
 		} else if at != 0 && d != 0 {
-			c.enforce.Add(durationOf(c.clock() - at))
+			took := durationOf(c.clock() - at)
+			if change.Flow.port == sai.Null { // whichever port: of a PPFC
+				c.ppfcEnforce.Add(took)
+			} else {
+				c.enforce.Add(took)
+			}
 		}
 	}
 	c.counters.Watchdog = c.table.Released

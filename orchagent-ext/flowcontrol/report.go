@@ -18,6 +18,9 @@ type Report struct {
 	Enforce  Histogram // from the PFCM received by the kernel to the hold on the switch
 	Release  Histogram // from the end of a hold to its release
 
+	PPFCReaction Histogram // as Reaction, to the PPFC sent
+	PPFCEnforce  Histogram // as Enforce, from the PPFC received
+
 	Flows []CongestedFlow // at most those that there is room for
 	Holds []Hold
 
@@ -76,6 +79,7 @@ func newReport() *Report {
 func (c *core) fill(now int64, r *Report) {
 	r.At, r.Counters = now, c.counters
 	r.Reaction, r.Enforce, r.Release = c.reaction, c.enforce, c.error
+	r.PPFCReaction, r.PPFCEnforce = c.ppfcReaction, c.ppfcEnforce
 	for _, f := range c.congested {
 		if len(r.Flows) == cap(r.Flows) {
 			break

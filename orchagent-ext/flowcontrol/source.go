@@ -84,30 +84,31 @@ func (p *PPFC) gateway(source netip.Addr) netip.Addr {
 }
 
 // tellSource tells those at the source of a flow: its ingress gateway, by PPFC, and its
-// sender, by Rate Advice.
-func (c *core) tellSource(now int64, f *congested, s congestion.Signal) {
-	if c.settings.PPFC != nil && f.src.IsValid() {
-		c.tellGateway(now, f, s)
+// sender, by Rate Advice. at is when the switch noticed; 0: it was read.
+func (c *core) tellSource(now int64, f *congested, s congestion.Signal, at int64) {
+	if c.settings.PPFC != nil && f.src.IsValid() && c.tellGateway(now, f, s) && at != 0 && s == congestion.Stop {
+		c.ppfcReaction.Add(durationOf(c.clock() - at))
 	}
 	if c.settings.Advice != nil && (s == congestion.Stop || s == congestion.Alarm) {
 		c.beginAdvice(now, f)
 	}
 }
 
-func (c *core) tellGateway(now int64, f *congested, s congestion.Signal) {
+// tellGateway reports whether a PPFC was sent.
+func (c *core) tellGateway(now int64, f *congested, s congestion.Signal) bool {
 	pt, us, ok := f.q.Threshold.PPFC(s)
 	if !ok || pt == notify.Resume && !f.gatewayTold {
-		return
+		return false
 	}
 	gateway := c.settings.PPFC.gateway(f.src)
 	router := c.settings.router(f.src)
 	switch {
 	case !gateway.IsValid() || gateway.Is4() != f.src.Is4():
 		count(&f.noGateway, &c.counters.NoGateway)
-		return
+		return false
 	case !router.IsValid():
 		count(&f.noGateway, &c.counters.NoRouterID)
-		return
+		return false
 	}
 	m := &c.ppfc
 	*m = notify.PPFC{
@@ -123,16 +124,16 @@ func (c *core) tellGateway(now int64, f *congested, s congestion.Signal) {
 	f.gatewayTold = pt == notify.Stop || pt == notify.Hold || pt == notify.Alarm && f.gatewayTold
 	if gateway == router { // served here
 		c.client(now, m, &f.session)
-		return
+		return false
 	}
 	if !c.send.take(now) {
 		c.counters.PPFCPoliced++
-		return
+		return false
 	}
 	c.envelope = notify.DefaultEnvelope(notify.KindPPFC)
 	c.envelope.Src, c.envelope.Dst = router, gateway
 	packet, err := m.AppendPacket(c.packet[:0], &c.envelope, c.settings.Codes)
-	c.route(packet, err, &c.counters.PPFCSent, &c.counters.PPFCFailed)
+	return c.route(packet, err, &c.counters.PPFCSent, &c.counters.PPFCFailed)
 }
 
 // route sends a packet as the routes say, and counts it.

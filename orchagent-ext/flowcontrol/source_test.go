@@ -141,6 +141,9 @@ func TestGatewayIsToldAsTheFlowFillsAndDrains(t *testing.T) {
 				t.Errorf("message %d: port %d, queue %d", i, m.CongestionPort, m.CongestionQID)
 			}
 		}
+		if f.core.ppfcReaction.N != 1 || f.core.reaction.N != 0 {
+			t.Errorf("the reaction is measured %d times, %d as PFCM's", f.core.ppfcReaction.N, f.core.reaction.N)
+		}
 		if f.core.counters.PPFCSent != 5 || len(f.sent) != 0 || len(f.core.congested) != 0 {
 			t.Errorf("counted %d; PFCM %d; %d flows left", f.core.counters.PPFCSent, len(f.sent), len(f.core.congested))
 		}
@@ -234,8 +237,8 @@ func TestGatewayHoldsTheFlowOfAPPFC(t *testing.T) {
 		if h := f.holds[at]; h.until != f.now+40*ms || h.rate != 0 {
 			t.Fatalf("%v: held %+v of %+v", tt.id.Form, h, f.holds)
 		}
-		if f.core.enforce.N != 1 {
-			t.Errorf("%d times measured", f.core.enforce.N)
+		if f.core.ppfcEnforce.N != 1 || f.core.enforce.N != 0 {
+			t.Errorf("%d times measured, %d as PFCM", f.core.ppfcEnforce.N, f.core.enforce.N)
 		}
 		f.until(f.now + 30*ms)
 		hold := stop

@@ -163,6 +163,9 @@ func sourceWarnings(s *config.Snapshot, c *flowcontrol.Config) (w []string) {
 	if len(c.Advice.Hosts) == 0 && c.Advice.Mask == 0 {
 		w = append(w, "SLUICE_RATE_ADVICE|global is enabled, and no host may receive it: list hosts in SLUICE_RATE_ADVICE_HOST, or set capability=bit")
 	}
+	if opcode := roce.Opcode(*s.RateAdvice.Opcode); opcode == roce.RCAtomicWrite {
+		w = append(w, "opcode 29 of SLUICE_RATE_ADVICE|global is RC ATOMIC WRITE (IBTA 1.5): an adapter that does not know Rate Advice takes rate and version for an address")
+	}
 	if s.RateAdvice.RttUs == nil {
 		return w
 	}

@@ -71,6 +71,7 @@ func TestWhatIsMissingForPPFCAndRateAdviceIsWarnedOf(t *testing.T) {
 		"SLUICE_PPFC_PEER has no row":                   {{"SLUICE", "global", "router_id=203.0.113.1"}, {"SLUICE_PPFC", "global", "admin_state=enabled"}, {"SLUICE_PPFC_GATEWAY", "10.0.0.0/8", "gateway=203.0.113.1"}},
 		"neither router_id nor router_id_v6: no advice": {{"SLUICE_RATE_ADVICE", "global", "admin_state=enabled"}},
 		"no host may receive it":                        {{"SLUICE_RATE_ADVICE", "global", "admin_state=enabled"}},
+		"opcode 29 of SLUICE_RATE_ADVICE|global is RC":  {{"SLUICE_RATE_ADVICE", "global", "admin_state=enabled", "opcode=29"}},
 		"no port of SLUICE_PORT has a threshold":        {{"SLUICE_RATE_ADVICE", "global", "admin_state=enabled"}},
 	} {
 		s := snapshot(t, lists...)

@@ -60,7 +60,7 @@ func (d *driver) hold(port, match string, duration time.Duration, rate uint64) {
 func (d *driver) getHold(port, match string) (s holdState, ok bool) {
 	d.t.Helper()
 	status, words := d.try("get-hold %s %s", port, match)
-	if status == -7 {
+	if status == statusItemNotFound {
 		return s, false
 	}
 	var n [7]uint64
@@ -214,7 +214,7 @@ func TestHeldOctetsPassMarks(t *testing.T) {
 	if got := d.number("flow %s %s", queueID(t, "out", 3), events[0].flow); got != 20*queueFrame {
 		t.Errorf("%d octets, want %d", got, 20*queueFrame)
 	}
-	// It is told again and again.
+	// Its event is raised again and again.
 	if again := d.events(2); again[len(again)-1].mark != markHigh {
 		t.Errorf("events %+v", again)
 	}
@@ -231,9 +231,9 @@ func TestEventsSayWhatWasRelabelled(t *testing.T) {
 	l := newLine(t)
 	d := startDriver(t)
 	d.do(withQueues)
-	table := d.id("create table s32:0=0 bool:0x1015=1")
-	d.do("set port %s oid:0x3b=%s", portID(t, "in"), table)
-	d.do("create entry oid:0=%s %s=5", table, setLabel)
+	table := d.id("create table ACL_STAGE=INGRESS FIELD_L4_SRC_PORT=1")
+	d.do("set port %s INGRESS_ACL=%s", portID(t, "in"), table)
+	d.do("create entry TABLE_ID=%s %s=5", table, setLabel)
 	d.setMarks(3, 3*queueFrame, queueFrame)
 	for _, tt := range []struct{ label, want int }{{0, labelWasZero}, {9, labelWasOther}, {5, labelAsReceived}} {
 		var events []flowEvent

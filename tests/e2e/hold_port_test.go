@@ -57,4 +57,3 @@ func TestPortGoesWhileItsFlowsAreHeld(t *testing.T) {
 		t.Fatal(err)
 	}
 }
-

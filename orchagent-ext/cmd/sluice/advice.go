@@ -20,12 +20,13 @@ import (
 
 func newAdviceCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "advice",
-		Short: "Rate Advice on the side of the sender",
+		Use:     "advise",
+		Aliases: []string{"advice"},
+		Short:   "Rate Advice on the side of the sender",
 		Long: `Rate Advice (draft-zz) on the side of the sender: which rate holds for which of its queue pairs.
 
 Each command has its own --help.`,
-		Example: `  sluice advice listen --json`,
+		Example: `  sluice advise listen --json`,
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -49,8 +50,8 @@ With --json it prints an object a line, as a controller of a NIC's congestion co
 a collective library reads it. An advice counts when its ICRC is right, its version known and its rate
 above 0; the rest is counted by reason. Nothing proves who sent it: --from names who may advise.
 It needs the capability CAP_NET_RAW.`,
-		Example: `  sluice advice listen
-  sluice advice listen --dev eth0 --json --from 2001:db8::/32 --for 10s`,
+		Example: `  sluice advise listen
+  sluice advise listen --dev eth0 --json --from 2001:db8::/32 --for 10s`,
 		Args: cobra.NoArgs,
 	}
 	flags := cmd.Flags()

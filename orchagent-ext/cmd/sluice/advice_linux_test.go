@@ -4,6 +4,7 @@ package main
 
 import (
 	"bufio"
+	"encoding/binary"
 	"encoding/json"
 	"net/netip"
 	"os/exec"
@@ -24,7 +25,7 @@ import (
 func TestAdviceListenTellsTheRateThatHolds(t *testing.T) {
 	p := fabrictest.Pair(t)
 	w := newWorld(t, p.A, p.B)
-	cmd := exec.Command(w.program, "advice", "listen", "--json", "--lifetime", "300ms", "--count", "4", "--for", "20s", "--from", "2001:db8::/32")
+	cmd := exec.Command(w.program, "advise", "listen", "--json", "--lifetime", "300ms", "--count", "4", "--for", "20s", "--from", "2001:db8::/32")
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -60,6 +61,8 @@ func TestAdviceListenTellsTheRateThatHolds(t *testing.T) {
 	low := advice
 	low.Rate = 1
 	send(low, "2001:db8::1", func(b []byte) { b[len(b)-1] ^= 1 })
+	send(low, "2001:db8::1", func(b []byte) { body(t, b, 4, 2) }) // version 2
+	send(low, "2001:db8::1", func(b []byte) { body(t, b, 0, 0) }) // rate 0
 	send(low, "fd00::1", nil)                                     // not in --from
 	send(low, "2001:db8::1", func(b []byte) { b[24+14] ^= 0xff }) // to another host
 	send(advice, "2001:db8::1", nil)                              // holds: 5000
@@ -94,9 +97,20 @@ func TestAdviceListenTellsTheRateThatHolds(t *testing.T) {
 	if r := got[3]; r.Mbps != 0 || r.By != nil {
 		t.Errorf("at the end %+v holds, want nothing", r)
 	}
-	if want := "6 notifications: 5 accepted, 1 refused (checksum: 1); 1 from elsewhere, 0 without room"; summary != want {
+	if want := "8 notifications: 5 accepted, 3 refused (checksum: 1; version: 1; zero-rate: 1); 1 from elsewhere, 0 without room"; summary != want {
 		t.Errorf("it says %q, want %q", summary, want)
 	}
+}
+
+// body sets 32 bits behind the BTH of a frame over IPv6, and makes the checksums right.
+func body(t *testing.T, frame []byte, at int, value uint32) {
+	t.Helper()
+	binary.BigEndian.PutUint32(frame[14+40+8+roce.BTHLen+at:], value)
+	b, err := roce.Finish(frame[:len(frame)-4], 14)
+	if err != nil || len(b) != len(frame) {
+		t.Fatalf("%d octets of %d: %v", len(b), len(frame), err)
+	}
+	copy(frame, b)
 }
 
 func adviceFrame(t *testing.T, p *fabric.Pair, m notify.RateAdvice, src string) []byte {

@@ -130,10 +130,22 @@ static void refer(const struct attribute *a, const sai_attribute_value_t *v, int
 	}
 }
 
-sai_status_t object_put(struct object *o, const struct attribute *a, sai_attribute_t *attr)
+bool object_reserve(struct object *o, uint32_t count)
 {
 	sai_attribute_t *all;
 
+	if (o->room - o->count >= count)
+		return true;
+	all = realloc(o->attributes, (o->count + count) * sizeof(*all));
+	if (!all)
+		return false;
+	o->attributes = all;
+	o->room = o->count + count;
+	return true;
+}
+
+sai_status_t object_put(struct object *o, const struct attribute *a, sai_attribute_t *attr)
+{
 	refer(a, &attr->value, 1);
 	for (uint32_t i = 0; i < o->count; i++) {
 		if (o->attributes[i].id == attr->id) {
@@ -143,11 +155,9 @@ sai_status_t object_put(struct object *o, const struct attribute *a, sai_attribu
 			return SAI_STATUS_SUCCESS;
 		}
 	}
-	all = realloc(o->attributes, (o->count + 1) * sizeof(*all));
-	if (!all)
+	if (!object_reserve(o, 1))
 		return SAI_STATUS_NO_MEMORY;
-	o->attributes = all;
-	all[o->count++] = *attr;
+	o->attributes[o->count++] = *attr;
 	return SAI_STATUS_SUCCESS;
 }
 
@@ -264,13 +274,15 @@ static struct object *new_object(const struct type *type, sai_object_id_t id, ui
 {
 	struct object *o = link_object(type, id);
 
-	for (uint32_t i = 0; o && i < count; i++) {
-		if (!object_store(o, &list[i]))
-			continue;
+	bool good = o && object_reserve(o, count);
+
+	for (uint32_t i = 0; good && i < count; i++)
+		good = !object_store(o, &list[i]);
+	if (good)
+		return o;
+	if (o)
 		unlink_object(o);
-		return NULL;
-	}
-	return o;
+	return NULL;
 }
 
 sai_status_t object_create(const struct type *type, uint32_t count, const sai_attribute_t *list, sai_object_id_t *id)

@@ -18,7 +18,7 @@ struct object {
 	struct object *next;		      /* in the same bucket */
 	struct object *following, **previous; /* of the same type, in order of creation */
 	uint32_t references;		      /* by attributes of other objects */
-	uint32_t count;
+	uint32_t count, room;		      /* of the attributes */
 	sai_attribute_t *attributes;
 	void *state; /* of type->room octets */
 };
@@ -70,10 +70,12 @@ void object_forget(void);
 size_t object_made(void);
 
 /*
- * For restore.c: a caller's object without attributes, NULL for no memory; an attribute in
- * place of the one that o has, whose value becomes o's; and the references of all objects.
+ * For restore.c: a caller's object without attributes, NULL for no memory; room for more
+ * attributes; an attribute in place of the one that o has, whose value becomes o's; and
+ * the references of all objects.
  */
 struct object *object_adopt(const struct type *type, sai_object_id_t id);
+bool object_reserve(struct object *o, uint32_t count);
 sai_status_t object_put(struct object *o, const struct attribute *a, sai_attribute_t *attr);
 void object_count_references(void);
 

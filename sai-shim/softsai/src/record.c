@@ -35,6 +35,15 @@ sai_status_t record_write(const struct type *type, sai_object_id_t id, uint32_t 
 	return SAI_STATUS_SUCCESS;
 }
 
+uint32_t record_count(const void *record, size_t size)
+{
+	uint32_t count = 0;
+
+	for (size_t n, at = 0; (n = value_size((const uint8_t *)record + at, size - at)); at += n)
+		count++;
+	return count;
+}
+
 int record_read(const struct type *type, const void *record, size_t size, struct object *o, record_put_fn put)
 {
 	const uint8_t *at = record;

@@ -200,22 +200,30 @@ static bool decode_part(struct part *p, const uint8_t **at, size_t *left)
 	return true;
 }
 
+size_t value_size(const uint8_t *from, size_t size)
+{
+	uint32_t length;
+
+	if (size < HEAD)
+		return 0;
+	memcpy(&length, from + sizeof(uint32_t), sizeof(length));
+	return length < HEAD || length > size ? 0 : length;
+}
+
 size_t value_decode(const struct type *type, const uint8_t *from, size_t size, sai_attribute_t *attr,
 		    const struct attribute **a)
 {
+	size_t length = value_size(from, size);
 	const uint8_t *at = from + HEAD;
-	uint32_t id, length;
+	uint32_t id;
 	struct part p[3];
 	size_t left;
 	int n;
 
 	memset(attr, 0, sizeof(*attr));
-	if (size < HEAD)
+	if (!length)
 		return 0;
 	memcpy(&id, from, sizeof(id));
-	memcpy(&length, from + sizeof(id), sizeof(length));
-	if (length < HEAD || length > size)
-		return 0;
 	*a = type_attribute(type, id);
 	if (!*a)
 		return length;

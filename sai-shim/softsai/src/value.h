@@ -25,6 +25,9 @@ sai_status_t value_give(const struct attribute *a, sai_attribute_value_t *to, co
 /* Octets written, or 0 where there is no room. */
 size_t value_encode(const struct attribute *a, const sai_attribute_t *attr, uint8_t *to, size_t room);
 
+/* Octets of the first attribute, or 0 where there is none. */
+size_t value_size(const uint8_t *from, size_t size);
+
 /*
  * Octets read, or 0 where they are not an attribute. *a becomes NULL for an attribute
  * that the type lacks, else attr is the caller's to free.

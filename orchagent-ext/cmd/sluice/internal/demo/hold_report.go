@@ -170,14 +170,9 @@ func (n *chain) measured(ctx context.Context) (l latencies, err error) {
 		from  *plane
 		field string
 	}{{&l.Reaction, n.planes[2], "reaction_us"}, {&l.Enforce, n.planes[1], "enforce_us"}, {&l.Release, n.planes[1], "release_error_us"}} {
-		row, err := field(ctx, part.from.counters, "SLUICE_NOTIFY_STATS", "pfcm")
-		if err != nil {
+		if err := part.to.read(ctx, part.from, "pfcm", part.field); err != nil {
 			return l, err
 		}
-		for suffix, to := range map[string]*float64{"_p50": &part.to.P50, "_p99": &part.to.P99, "_p999": &part.to.P999, "_max": &part.to.Max} {
-			*to, _ = strconv.ParseFloat(row[part.field+suffix], 64) // 0 where it was not measured
-		}
-		part.to.N, _ = strconv.Atoi(row[part.field+"_n"])
 	}
 	return l, nil
 }

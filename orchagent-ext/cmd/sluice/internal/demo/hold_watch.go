@@ -83,22 +83,27 @@ var onlyNotifications = []bpf.Instruction{
 	bpf.RetConstant{Val: 0},
 }
 
-// listen records until ctx ends; then wait returns.
-func listen(ctx context.Context, at []*fabric.Interface, begin time.Time) (*listeners, error) {
-	l := &listeners{}
-	raw, err := bpf.Assemble(onlyNotifications)
+// attach attaches a filter to a packet socket.
+func attach(fd int, filter []bpf.Instruction) error {
+	raw, err := bpf.Assemble(filter)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	program := make([]unix.SockFilter, len(raw))
 	for i, r := range raw {
 		program[i] = unix.SockFilter{Code: r.Op, Jt: r.Jt, Jf: r.Jf, K: r.K}
 	}
+	return unix.SetsockoptSockFprog(fd, unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, &unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]})
+}
+
+// listen records until ctx ends; then wait returns.
+func listen(ctx context.Context, at []*fabric.Interface, begin time.Time) (*listeners, error) {
+	l := &listeners{}
 	for link, p := range at {
 		fd, err := p.PacketSocket(unix.ETH_P_ALL)
 		if err == nil {
 			l.sockets = append(l.sockets, fd)
-			err = unix.SetsockoptSockFprog(fd, unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, &unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]})
+			err = attach(fd, onlyNotifications)
 		}
 		if err == nil {
 			err = unix.SetsockoptInt(fd, unix.SOL_PACKET, unix.PACKET_IGNORE_OUTGOING, 1)

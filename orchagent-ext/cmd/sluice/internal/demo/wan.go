@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"time"
 
@@ -25,6 +26,8 @@ const (
 	wanAdvice = "rate_advice"      // gateway 2 sends Rate Advice to the sender
 	wanPPFC   = "ppfc"             // gateway 2 sends PPFC to gateway 1, which holds and tells the sender
 	wanNear   = "rate_advice_near" // the slow egress is gateway 1's, which advises its sender
+
+	wanTiming = "ppfc_timing" // as ppfc, with flows that pass the mark often; no run of the table
 )
 
 var wanRuns = []string{wanNone, wanCNP, wanAdvice, wanPPFC, wanNear}
@@ -42,6 +45,12 @@ const (
 	wanLow     = 50_000
 	wanTarget  = 100_000 // octets of all flows: a bandwidth-delay product of the slow egress
 	wanMinMbps = 1
+
+	wanProcessors = 16
+
+	// An advice outlives some round trips: who comes late by 20 ms is not free at once.
+	wanInterval = 10 * time.Millisecond
+	wanLifetime = 100 * time.Millisecond
 )
 
 // wan is the network of the scenario with the control planes of a run.
@@ -49,6 +58,7 @@ type wan struct {
 	*fabric.WAN
 	c      Config
 	folder string
+	span   time.Duration // of sending in a run
 }
 
 func runWAN(ctx context.Context, f *fabric.Fabric, c Config, folder string, say say) (result, error) {
@@ -57,7 +67,9 @@ func runWAN(ctx context.Context, f *fabric.Fabric, c Config, folder string, say 
 	if err != nil {
 		return nil, err
 	}
-	w := &wan{network, c, folder}
+	// Threads that have real-time priority are to find a processor of Go's as soon as they wake up.
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(wanProcessors))
+	w := &wan{network, c, folder, wanSpan}
 	r := newWANReport()
 	runs := 1
 	if c.Full {
@@ -73,7 +85,9 @@ func runWAN(ctx context.Context, f *fabric.Fabric, c Config, folder string, say 
 			r.add(name, t)
 		}
 	}
-	return r, nil
+	say("PPFC from a flow above its mark at gateway 2 to the hold at gateway 1")
+	r.PPFC, err = w.timing(ctx, c.Full)
+	return r, err
 }
 
 // slow is the gateway that has the slow egress in a run, and the port.
@@ -100,10 +114,14 @@ func (w *wan) rows(gateway int, run string) []sonicdb.Change {
 		}
 		rows = append(rows, row, set("SLUICE_PORT", p.Name, fields))
 	}
+	high, low := wanHigh, wanLow
+	if run == wanTiming {
+		high, low = highMark, lowMark
+	}
 	us, other := fabric.WANRouters[gateway].String(), fabric.WANRouters[1-gateway].String()
 	rows = append(rows,
 		set("SLUICE", "global", map[string]string{"admin_state": "enabled", "router_id_v6": us}),
-		set("SLUICE_THRESHOLD", "wan", map[string]string{"high_bytes": fmt.Sprint(wanHigh), "low_bytes": fmt.Sprint(wanLow), "action": "pause", "duration_us": "40000"}))
+		set("SLUICE_THRESHOLD", "wan", map[string]string{"high_bytes": fmt.Sprint(high), "low_bytes": fmt.Sprint(low), "action": "pause", "duration_us": "40000"}))
 	sources := fabric.HostA.Masked().String()
 	ppfc := func(client, gateway string) {
 		rows = append(rows, set("SLUICE_PPFC", "global", map[string]string{"admin_state": "enabled", "client_message": client}),
@@ -112,23 +130,24 @@ func (w *wan) rows(gateway int, run string) []sonicdb.Change {
 	switch {
 	case run == wanCNP && gateway == 1:
 		ppfc("cnp", us)
-	case run == wanPPFC && gateway == 1:
+	case (run == wanPPFC || run == wanTiming) && gateway == 1:
 		ppfc("none", other)
-	case run == wanPPFC:
-		ppfc("rate-advice", us)
+	case run == wanPPFC || run == wanTiming:
+		ppfc(map[string]string{wanPPFC: "rate-advice", wanTiming: "none"}[run], us)
 		rows = append(rows, set("SLUICE_PPFC_PEER", other+"/128", map[string]string{"NULL": "NULL"}))
 	case (run == wanAdvice || run == wanNear) && gateway == at:
 		rows = append(rows,
 			set("SLUICE_RATE_ADVICE", "global", map[string]string{"admin_state": "enabled", "target_bytes": fmt.Sprint(wanTarget),
-				"target_delay_us": "1000000", "min_rate_mbps": fmt.Sprint(wanMinMbps)}),
+				"target_delay_us": "1000000", "lifetime_intervals": fmt.Sprint(int(wanLifetime / wanInterval)), "min_rate_mbps": fmt.Sprint(wanMinMbps)}),
 			set("SLUICE_RATE_ADVICE_HOST", sources, map[string]string{"NULL": "NULL"}))
 	}
 	return rows
 }
 
-// trial starts both gateways as a run has them, and sends the traffic once.
-func (w *wan) trial(ctx context.Context, run string) (t *trial, err error) {
+// during starts both gateways as a run has them, does something, and ends them.
+func (w *wan) during(ctx context.Context, run string, do func(ctx context.Context, planes [2]*plane) error) (err error) {
 	at, slow := w.slow(run)
+	var planes [2]*plane
 	for i, node := range w.Gateways {
 		profile := []string{"SLUICE_QUEUES=8", fmt.Sprintf("SLUICE_QUEUE_BYTES=%d", queueBytes), fmt.Sprintf("SLUICE_QUEUE_RATE=%d", linkMbps)}
 		if i == at {
@@ -139,31 +158,54 @@ func (w *wan) trial(ctx context.Context, run string) (t *trial, err error) {
 		})
 		defer func() { err = errors.Join(err, p.close()) }()
 		if err != nil {
-			return nil, err
+			return err
 		}
-		ctx = planeCtx
-		for feature, runs := range map[string][]string{"ppfc": {wanCNP, wanPPFC}, "rate_advice": {wanAdvice, wanNear}} {
-			if slices.Contains(runs, run) && (i == at || run == wanPPFC) {
+		ctx, planes[i] = planeCtx, p
+		for feature, runs := range map[string][]string{"ppfc": {wanCNP, wanPPFC, wanTiming}, "rate_advice": {wanAdvice, wanNear}} {
+			if slices.Contains(runs, run) && (i == at || feature == "ppfc" && run != wanCNP) {
 				if _, err := p.await(ctx, applyPatience, "SLUICE_STATE", "global", feature, "active"); err != nil {
-					return nil, err
+					return err
 				}
 			}
 		}
 	}
-	a := nic.Config{
-		LineRate: linkMbps * 1_000_000, MAC: roce.MAC(w.Sender.MAC), Next: roce.MAC(w.Sender.Peer().MAC), Priority: holdPriority,
-		Points: notify.DefaultCodePoints(), Lifetime: 30 * time.Millisecond, Obey: nic.Obey{Advice: run != wanCNP, CNP: run == wanCNP},
-		Realtime: true,
-	}
+	return do(ctx, planes)
+}
+
+// trial sends the traffic of a run once.
+func (w *wan) trial(ctx context.Context, run string) (t *trial, err error) {
+	err = w.during(ctx, run, func(ctx context.Context, _ [2]*plane) (err error) {
+		t, err = w.playing(run).play(ctx)
+		return err
+	})
+	return t, err
+}
+
+func (w *wan) playing(run string) *playing {
+	_, slow := w.slow(run)
+	a := w.adapter()
+	a.Obey = nic.Obey{Advice: run != wanCNP, CNP: run == wanCNP}
 	for i := range uint32(wanFlows) {
-		a.Flows = append(a.Flows, nic.Flow{
-			Src: fabric.HostA.Addr(), Dst: fabric.HostB.Addr(), SrcQP: wanSrcQP + i, DestQP: wanQP + i, Label: firstLabel + i, SrcPort: 0xc000,
-			TrafficClass: holdClass, Payload: holdPayload, Rate: wanMbps * 1_000_000, Datagram: true,
-		})
+		a.Flows = append(a.Flows, wanFlow(wanQP+i, wanSrcQP+i, wanMbps*1_000_000))
 	}
-	p := &playing{
+	return &playing{
 		senders: []sending{{w.Sender, a}}, receivers: []*fabric.Interface{w.Receiver}, qps: qps(wanQP, wanFlows),
-		ports: []*fabric.Interface{slow, w.Host[0], w.Between[0], w.Host[1], w.Between[1]}, span: wanSpan,
+		ports: []*fabric.Interface{slow, w.Host[0], w.Between[0], w.Host[1], w.Between[1]}, span: w.span,
 	}
-	return p.play(ctx)
+}
+
+// adapter is the sending host's, without flows.
+func (w *wan) adapter() nic.Config {
+	return nic.Config{
+		LineRate: linkMbps * 1_000_000, MAC: roce.MAC(w.Sender.MAC), Next: roce.MAC(w.Sender.Peer().MAC), Priority: holdPriority,
+		Points: notify.DefaultCodePoints(), Lifetime: wanLifetime, Realtime: true,
+	}
+}
+
+// wanFlow is a flow from the sender to the receiver that offers a rate in bit/s.
+func wanFlow(destQP, srcQP uint32, rate uint64) nic.Flow {
+	return nic.Flow{
+		Src: fabric.HostA.Addr(), Dst: fabric.HostB.Addr(), SrcQP: srcQP, DestQP: destQP, Label: firstLabel + destQP, SrcPort: 0xc000,
+		TrafficClass: holdClass, Payload: holdPayload, Rate: rate, Datagram: true,
+	}
 }

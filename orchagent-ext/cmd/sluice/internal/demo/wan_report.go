@@ -21,6 +21,7 @@ type wanReport struct {
 	RTT       float64           `json:"rtt_ms"`
 	HighBytes uint64            `json:"high_bytes"` // high-water mark of a flow
 	Runs      map[string]wanRun `json:"runs"`
+	PPFC      ppfcTimes         `json:"ppfc_us"` // congestion → held a link away
 
 	trials map[string][]*trial
 	each   map[string][]wanRun
@@ -121,6 +122,19 @@ func (r *wanReport) print(w io.Writer) error {
 		x := r.Runs[name]
 		fmt.Fprintf(table, "%s\t%.1f %%\t%.0f\t%.0f kB\t%.0f kB\t%.0f RTT\t%.0f\t\n", name, 100*x.Goodput, x.Drops, x.Deepest/1000, x.QueueP99/1000, x.Settle, x.Told)
 	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprint(w, "\nPPFC from gateway 2 to gateway 1:\n\n")
+	table = tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(table, "µs\tp50\tp99\tp99.9\tmax\tn\t")
+	for _, l := range []struct {
+		name string
+		of   latency
+	}{{"mark passed → PPFC sent", r.PPFC.Reaction}, {"PPFC on the link", r.PPFC.Link}, {"PPFC received → held", r.PPFC.Enforce}} {
+		fmt.Fprintf(table, "%s\t%.0f\t%.0f\t%.0f\t%.0f\t%d\t\n", l.name, l.of.P50, l.of.P99, l.of.P999, l.of.Max, l.of.N)
+	}
+	fmt.Fprintf(table, "congestion → held, sum\t%.0f\t%.0f\t\t\t\t\n", r.PPFC.Reaction.P50+r.PPFC.Link.P50+r.PPFC.Enforce.P50, r.PPFC.P99)
 	return table.Flush()
 }
 
@@ -131,6 +145,9 @@ func (r *wanReport) judge() error {
 		if r.Runs[name].Told == 0 {
 			errs = append(errs, fmt.Errorf("run %s: no message reached the sender", name))
 		}
+	}
+	if r.PPFC.Reaction.N == 0 || r.PPFC.Link.N == 0 || r.PPFC.Enforce.N == 0 {
+		errs = append(errs, errors.New("no PPFC was measured from congestion to hold"))
 	}
 	return errors.Join(errs...)
 }

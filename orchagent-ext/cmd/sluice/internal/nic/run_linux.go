@@ -32,7 +32,7 @@ func Run(ctx context.Context, fd int, c Config, start, until int64) (Counters, e
 	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0) // lacking it only makes the pace coarser
 	if c.Realtime {
 		// The thread stays locked: it ends with this goroutine, and its priority with it.
-		_ = unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 5}, 0) // without the right to, a busy machine makes pauses
+		_ = unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 1}, 0) // without the right to, a busy machine makes pauses
 	} else {
 		defer runtime.UnlockOSThread()
 	}
@@ -140,7 +140,7 @@ func Sink(ctx context.Context, fd int, r *Receiver) error {
 		n, nControl, _, _, err := unix.Recvmsg(fd, frame, control, unix.MSG_DONTWAIT)
 		switch {
 		case err == nil:
-			if answer := r.Receive(timestamp(control[:nControl]), frame[:n]); answer != nil {
+			if answer := r.Receive(Timestamp(control[:nControl]), frame[:n]); answer != nil {
 				if err := send(fd, answer); err != nil {
 					return err
 				}
@@ -166,8 +166,8 @@ func dropped(fd int) error {
 	return err
 }
 
-// timestamp is the kernel's SO_TIMESTAMPNS, ns since 1970.
-func timestamp(control []byte) int64 {
+// Timestamp is the kernel's SO_TIMESTAMPNS, ns since 1970.
+func Timestamp(control []byte) int64 {
 	if len(control) >= unix.CmsgSpace(int(unsafe.Sizeof(unix.Timespec{}))) {
 		return (*unix.Timespec)(unsafe.Pointer(&control[unix.CmsgLen(0)])).Nano()
 	}
