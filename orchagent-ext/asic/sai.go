@@ -21,6 +21,8 @@ type SAI struct {
 	connected bool
 	policer   sai.ObjectID  // of packets to the CPU; Null: none
 	copied    atomic.Uint64 // the trap of what entries copy to the CPU; Null: none
+
+	own map[sai.ObjectID]bool // Sluice's tables and hashes: what is bound else is another owner's
 }
 
 // SAIOptions are how a switch is used.
@@ -31,7 +33,9 @@ type SAIOptions struct {
 }
 
 // NewSAI returns a driver for an open library whose switch was created.
-func NewSAI(lib *sai.Library, o SAIOptions) *SAI { return &SAI{lib: lib, connected: o.Connected} }
+func NewSAI(lib *sai.Library, o SAIOptions) *SAI {
+	return &SAI{lib: lib, connected: o.Connected, own: map[sai.ObjectID]bool{}}
+}
 
 // Copies says whether packets to the CPU with a trap are copies, of every packet
 // that an entry matches, not samples. It may be called from any goroutine.
@@ -160,6 +164,8 @@ func (d *SAI) Create(o *Object, existing map[string]*Record) (*Record, error) {
 	}
 	id, err := d.lib.Create(kind, values...)
 	switch o.Type {
+	case TypeACLTable, TypeHash:
+		d.own[id] = err == nil
 	case TypeUserTrap:
 		d.copied.Store(uint64(id))
 	case TypePolicer:
@@ -285,12 +291,22 @@ func (d *SAI) setHash(o *Object, at refs, r *Record) error {
 	return d.putHash(use, hash)
 }
 
-// Remove implements [Driver].
+// another says whether another owner has put an object of its own where Sluice's was. What
+// cannot be read is taken for Sluice's.
+func (d *SAI) another(now sai.ObjectID, err error) bool {
+	return err == nil && now != sai.Null && !d.own[now]
+}
+
+// Remove implements [Driver]. A binding or a hash that another owner has changed meanwhile
+// stays.
 func (d *SAI) Remove(r *Record) error {
 	if name, ok := strings.CutPrefix(string(r.ID), prefixBinding); ok {
 		port, err := d.port(name)
 		if err != nil {
 			return fmt.Errorf("%w: port %s", ErrGone, name)
+		}
+		if d.another(d.ingressACL(port)) {
+			return nil
 		}
 		return refusal(d.setIngressACL(port, sai.Null))
 	}
@@ -298,6 +314,9 @@ func (d *SAI) Remove(r *Record) error {
 		use, err := hashUseOf(name)
 		if err != nil {
 			return err
+		}
+		if d.another(d.hashOf(use)) {
+			return nil
 		}
 		was := sai.Null
 		if r.Previous != "" {
