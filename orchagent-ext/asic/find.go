@@ -89,7 +89,7 @@ func (d *SAI) Exists(r *Record) (bool, error) {
 			return false, nil
 		}
 		table, err := d.ingressACL(port)
-		return err == nil && table != sai.Null, nil
+		return unreadable(err) || err == nil && table != sai.Null, nil // the ledger has what was set
 	}
 	if name, ok := strings.CutPrefix(string(r.ID), prefixUse); ok {
 		use, err := hashUseOf(name)
@@ -106,6 +106,8 @@ func (d *SAI) Exists(r *Record) (bool, error) {
 	kind, ok := kinds[r.Type]
 	there := ok && d.lib.Exists(kind, id)
 	switch {
+	case there && (r.Type == TypeACLTable || r.Type == TypeHash):
+		d.own[id] = true
 	case there && r.Type == TypeUserTrap:
 		d.copied.Store(uint64(id))
 	case there && r.Type == TypePolicer:

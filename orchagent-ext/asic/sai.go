@@ -23,6 +23,8 @@ type SAI struct {
 	connected bool
 	policer   sai.ObjectID  // of packets to the CPU; Null: none
 	copied    atomic.Uint64 // the trap of what entries copy to the CPU; Null: none
+
+	own map[sai.ObjectID]bool // Sluice's tables and hashes: what is bound else is another owner's
 }
 
 // Port is a port as CONFIG_DB's PORT has it.
@@ -41,7 +43,9 @@ type SAIOptions struct {
 }
 
 // NewSAI returns a driver for an open library whose switch was created.
-func NewSAI(lib *sai.Library, o SAIOptions) *SAI { return &SAI{lib: lib, connected: o.Connected} }
+func NewSAI(lib *sai.Library, o SAIOptions) *SAI {
+	return &SAI{lib: lib, connected: o.Connected, own: map[sai.ObjectID]bool{}}
+}
 
 // SetPorts learns which port of the library is which, by their lanes.
 func (d *SAI) SetPorts(ports []Port) error {
@@ -228,6 +232,8 @@ func (d *SAI) Create(o *Object, existing map[string]*Record) (*Record, error) {
 	}
 	id, err := d.lib.Create(kind, values...)
 	switch o.Type {
+	case TypeACLTable, TypeHash:
+		d.own[id] = err == nil
 	case TypeUserTrap:
 		d.copied.Store(uint64(id))
 	case TypePolicer:
@@ -260,6 +266,19 @@ func (d *SAI) ingressACL(port sai.ObjectID) (sai.ObjectID, error) {
 	return d.lib.GetObject(saiattr.Port, port, saiattr.PortIngressACL)
 }
 
+// boundBefore is the table that is bound to a port, as far as is known: a library may set
+// it that cannot read it.
+func (d *SAI) boundBefore(port sai.ObjectID) (sai.ObjectID, error) {
+	bound, err := d.ingressACL(port)
+	if unreadable(err) {
+		return sai.Null, nil
+	}
+	return bound, err
+}
+
+// unreadable says whether a library cannot read an attribute.
+func unreadable(err error) bool { return errors.Is(err, sai.ErrNotSupported) }
+
 func (d *SAI) setIngressACL(port, table sai.ObjectID) error {
 	return d.lib.Set(saiattr.Port, port, saiattr.PortIngressACL.Object(uint64(table)))
 }
@@ -270,7 +289,7 @@ func (d *SAI) rebind(o *Object, r *Record, at refs) error {
 	if err != nil {
 		return err
 	}
-	bound, err := d.ingressACL(port)
+	bound, err := d.boundBefore(port)
 	if err != nil {
 		return err
 	}
@@ -308,7 +327,7 @@ func (d *SAI) bind(o *Object, at refs, r *Record) error {
 		return err
 	}
 	table := at.id(o.values[0].Keys[0])
-	was, err := d.ingressACL(port)
+	was, err := d.boundBefore(port)
 	if err != nil {
 		return err
 	}
@@ -340,12 +359,22 @@ func (d *SAI) setHash(o *Object, at refs, r *Record) error {
 	return d.putHash(use, hash)
 }
 
-// Remove implements [Driver].
+// another says whether another owner has put an object of its own where Sluice's was. What
+// cannot be read is taken for Sluice's.
+func (d *SAI) another(now sai.ObjectID, err error) bool {
+	return err == nil && now != sai.Null && !d.own[now]
+}
+
+// Remove implements [Driver]. A binding or a hash that another owner has changed meanwhile
+// stays.
 func (d *SAI) Remove(r *Record) error {
 	if name, ok := strings.CutPrefix(string(r.ID), prefixBinding); ok {
 		port, err := d.port(name)
 		if err != nil {
 			return fmt.Errorf("%w: port %s", ErrGone, name)
+		}
+		if d.another(d.ingressACL(port)) {
+			return nil
 		}
 		return refusal(d.setIngressACL(port, sai.Null))
 	}
@@ -353,6 +382,9 @@ func (d *SAI) Remove(r *Record) error {
 		use, err := hashUseOf(name)
 		if err != nil {
 			return err
+		}
+		if d.another(d.hashOf(use)) {
+			return nil
 		}
 		was := sai.Null
 		if r.Previous != "" {
