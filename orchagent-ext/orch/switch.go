@@ -58,10 +58,10 @@ type Hardware interface {
 	Count(counter *asic.Record) (packets, octets uint64, err error)
 
 	// PortStats returns a port's counters.
-	PortStats(name string) (telemetry.Port, error)
+	PortStats(name string) (*telemetry.PortStats, error)
 
 	// Queues returns counters of the egress queues of ports, as far as they are known.
-	Queues(ports map[string]bool) ([]telemetry.Queue, error)
+	Queues(ports map[string]bool) ([]*telemetry.QueueStats, error)
 
 	// Warnings are what the operator should know of the objects on the switch.
 	Warnings() []string
@@ -115,6 +115,7 @@ type opened struct {
 	flows   flowLog
 	reader  *reader // nil: no packet is wanted
 	lane    *lane   // nil: no flow is watched or held
+	laneErr error   // why notifications are not as configured
 
 	learner atomic.Pointer[flowcontrol.Task] // of lane, for the packet path
 }
