@@ -3,6 +3,7 @@
 package asic
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -18,6 +19,7 @@ import (
 type SAI struct {
 	lib       *sai.Library
 	ports     map[string]sai.ObjectID // by SONiC name
+	missing   map[string]string       // rows of PORT that are no port of the switch, and why
 	names     map[sai.ObjectID]string // of ports
 	ifIndex   atomic.Pointer[map[sai.ObjectID]uint32]
 	connected bool
@@ -63,7 +65,7 @@ func (d *SAI) SetPorts(ports []Port) error {
 			byLane[lane] = id
 		}
 	}
-	d.ports, d.names = map[string]sai.ObjectID{}, map[sai.ObjectID]string{}
+	d.ports, d.names, d.missing = map[string]sai.ObjectID{}, map[sai.ObjectID]string{}, map[string]string{}
 	indexes := map[sai.ObjectID]uint32{}
 	for _, p := range ports {
 		lanes, index := p.Lanes, uint32(0)
@@ -79,9 +81,30 @@ func (d *SAI) SetPorts(ports []Port) error {
 				indexes[id] = index
 			}
 		}
+		if _, ok := d.ports[p.Name]; !ok {
+			d.missing[p.Name] = whyMissing(p, index != 0)
+		}
 	}
 	d.ifIndex.Store(&indexes)
 	return nil
+}
+
+// whyMissing says why a row of PORT is no port of the switch; netdev says whether there
+// is a network device of that name.
+func whyMissing(p Port, netdev bool) string {
+	var lanes []string
+	for _, lane := range p.Lanes {
+		lanes = append(lanes, fmt.Sprint(lane))
+	}
+	switch {
+	case len(lanes) > 0 && netdev:
+		return fmt.Sprintf("no port of the switch has the lanes %s of PORT|%s", strings.Join(lanes, ","), p.Name)
+	case len(lanes) > 0:
+		return fmt.Sprintf("no port of the switch has the lanes %s of PORT|%s, and there is no network device %s", strings.Join(lanes, ","), p.Name, p.Name)
+	case netdev:
+		return fmt.Sprintf("the SAI library has no port for the network device %s, and PORT|%s has no lanes", p.Name, p.Name)
+	}
+	return fmt.Sprintf("there is no network device %s, and PORT|%s has no lanes", p.Name, p.Name)
 }
 
 // IfIndex returns the interface index of a port's netdev, 0 where there is none.
@@ -106,7 +129,7 @@ func (d *SAI) Copies(trap sai.ObjectID) bool {
 func (d *SAI) port(name string) (sai.ObjectID, error) {
 	id, ok := d.ports[name]
 	if !ok {
-		return sai.Null, fmt.Errorf("%w: the switch has no port with the lanes of %s", ErrRefused, name)
+		return sai.Null, fmt.Errorf("%w: %s", ErrRefused, cmp.Or(d.missing[name], "PORT has no row "+name))
 	}
 	return id, nil
 }
