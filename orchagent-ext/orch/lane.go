@@ -129,6 +129,9 @@ func (l *lane) configure(s *config.Snapshot, sw FlowControl) error {
 		if err := errors.Join(l.library.SetFlowKey(key), l.library.SetStreamSeed(c.Seed)); err != nil {
 			return err
 		}
+		if !l.prepared {
+			l.doubt(s, sw)
+		}
 		l.prepared, l.key, l.seed = true, key, c.Seed
 	}
 	if l.config == nil || !reflect.DeepEqual(l.config, c) {
@@ -139,6 +142,19 @@ func (l *lane) configure(s *config.Snapshot, sw FlowControl) error {
 		l.Configure(c)
 	}
 	return errors.Join(err, l.mark(queues))
+}
+
+// doubt notes that an earlier process may have left marks on any queue.
+func (l *lane) doubt(s *config.Snapshot, sw FlowControl) {
+	for _, p := range Ports(s) {
+		ids, err := sw.QueueIDs(p.Name)
+		if err != nil {
+			continue // where a port needs queues this is said elsewhere
+		}
+		for _, id := range ids {
+			l.marks[id] = marks{high: math.MaxUint32, low: math.MaxUint32} // no threshold has these
+		}
+	}
 }
 
 // mark sets the marks of queues, and takes those away that are no longer wanted.

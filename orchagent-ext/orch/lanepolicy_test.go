@@ -93,6 +93,43 @@ func TestLaneConfiguration(t *testing.T) {
 	}
 }
 
+// marking is a library that remembers marks.
+type marking struct {
+	flowcontrol.Library
+	set map[sai.ObjectID]marks
+}
+
+func (m *marking) SetQueueMarks(queue sai.ObjectID, high, low uint32) error {
+	m.set[queue] = marks{high, low}
+	return nil
+}
+
+// A fast lane that begins takes away what an earlier process left on queues that have no
+// threshold now.
+func TestLaneClearsMarksOfAnEarlierProcess(t *testing.T) {
+	m := &marking{set: map[sai.ObjectID]marks{}}
+	l := &lane{library: m, marks: map[sai.ObjectID]marks{}}
+	l.doubt(snapshot(t, port0, port4), fakePorts{})
+	if err := l.mark(map[sai.ObjectID]flowcontrol.Queue{503: {Threshold: congestion.Threshold{High: 100, Low: 50}}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, first := range []sai.ObjectID{100, 500} {
+		for i := range sai.ObjectID(8) {
+			want := marks{}
+			if first+i == 503 {
+				want = marks{100, 50}
+			}
+			if got, ok := m.set[first+i]; !ok || got != want {
+				t.Errorf("marks of queue %d: %v (%v), want %v", first+i, got, ok, want)
+			}
+		}
+	}
+	clear(m.set)
+	if err := l.mark(nil); err != nil || len(m.set) != 1 || m.set[503] != (marks{}) {
+		t.Errorf("then set %v, %v", m.set, err)
+	}
+}
+
 func TestLaneWarnings(t *testing.T) {
 	s := snapshot(t, port0, port4, fabric4, edge0, []string{"SLUICE", "global", "stream_id_scope=local"},
 		[]string{"SLUICE_PFCM", "global", "admin_state=enabled", "allow_loss=true"})
