@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
-	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -57,10 +56,10 @@ func (n *chain) pair(ctx context.Context) (l latencies, err error) {
 	for i := range a.Flows {
 		a.Flows[i].Rate, a.Flows[i].Burst = pairRate, pairBurst
 	}
+	// Neither depths nor messages are watched: that would take half a core.
 	p := &playing{
 		senders: []sending{{n.Senders[0], a}}, receivers: n.Receivers[:1], qps: qps(pairQP, pairFlows),
-		ports: slices.Concat(n.Ports[:]...), links: n.links(), span: pairSpan,
-		beside: []func(context.Context) (int, error){n.expire},
+		span: pairSpan, beside: []func(context.Context) (int, error){n.expire},
 	}
 	if _, err = p.play(ctx); err != nil {
 		return l, err

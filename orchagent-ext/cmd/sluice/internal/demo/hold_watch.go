@@ -34,7 +34,7 @@ type depths struct {
 
 func sampleDepths(ctx context.Context, ports []*fabric.Interface, begin time.Time) *depths {
 	d := &depths{samples: make([][]depth, len(ports))}
-	for ctx.Err() == nil {
+	for ctx.Err() == nil && len(ports) > 0 {
 		for i, p := range ports {
 			q, err := p.Queue()
 			if err != nil {
