@@ -12,6 +12,7 @@
 #include "index.h"
 #include "lane.h"
 #include "log.h"
+#include "multipath.h"
 #include "plane.h"
 #include "policer.h"
 #include "port.h"
@@ -44,6 +45,7 @@ static const struct attribute switch_attributes[] = {
 	{ SAI_SWITCH_ATTR_ACL_ENTRY_MAXIMUM_PRIORITY, PLAIN, sizeof(uint32_t), 0, NULL },
 	{ SAI_SWITCH_ATTR_ACL_STAGE_INGRESS, PLAIN, sizeof(sai_acl_capability_t), 0, NULL },
 	{ SAI_SWITCH_ATTR_ECMP_HASH, PLAIN, OID, 0, NULL },
+	{ SAI_SWITCH_ATTR_ECMP_DEFAULT_HASH_SEED, PLAIN, sizeof(uint32_t), SET, NULL },
 	{ SAI_SWITCH_ATTR_ECMP_HASH_IPV4, PLAIN, OID, SET | REFERENCE, NULL },
 	{ SAI_SWITCH_ATTR_ECMP_HASH_IPV6, PLAIN, OID, SET | REFERENCE, NULL },
 	{ SAI_SWITCH_ATTR_ECMP_HASH_IPV4_RDMA, PLAIN, OID, SET | REFERENCE, "hash" },
@@ -88,6 +90,8 @@ static sai_status_t switch_get(struct object *o, sai_attribute_t *attr)
 	case SAI_SWITCH_ATTR_ECMP_HASH:
 		attr->value.oid = hash_default();
 		return SAI_STATUS_SUCCESS;
+	case SAI_SWITCH_ATTR_ECMP_DEFAULT_HASH_SEED:
+		return multipath_seed(&attr->value.u32);
 	}
 	return SAI_STATUS_ITEM_NOT_FOUND;
 }
@@ -116,6 +120,8 @@ static sai_status_t switch_set(struct object *o, sai_attr_id_t id)
 	if (id == SAI_SWITCH_ATTR_FLOW_EVENT_NOTIFY || id == SAI_SWITCH_ATTR_FLOW_KEY ||
 	    id == SAI_SWITCH_ATTR_STREAM_SEED)
 		return apply_flows(o);
+	if (id == SAI_SWITCH_ATTR_ECMP_DEFAULT_HASH_SEED)
+		return multipath_set_seed(v->u32);
 	if (v->oid != SAI_NULL_OBJECT_ID && !object_find_of(v->oid, SAI_OBJECT_TYPE_HASH))
 		return SAI_STATUS_INVALID_ATTR_VALUE_0;
 	hash_change();
@@ -190,7 +196,7 @@ static sai_status_t open_plane(const struct profile *profile, bool *adopted)
 	options.others = others = port_others(&options.other_count);
 	if (!ports || !others || plane_open(&options, adopted))
 		status = SAI_STATUS_FAILURE;
-	if (!status && !profile_is_set(profile, "SLUICE_COLD"))
+	if (!status)
 		slots_remember(ports, options.ports);
 	if (!status && options.queues)
 		queue_open(&queues, ports, options.ports);
@@ -231,7 +237,10 @@ static sai_status_t detach(void)
 	return status;
 }
 
-/* Takes away what an earlier process left: program, maps, changed sysctls. */
+/*
+ * Takes away what an earlier process left: program, maps, changed sysctls. One that made no
+ * objects left only queues, which are taken over with what waits in them.
+ */
 static sai_status_t wipe(const struct profile *profile, uint32_t count, const sai_attribute_t *list)
 {
 	bool adopted = false;
@@ -241,8 +250,10 @@ static sai_status_t wipe(const struct profile *profile, uint32_t count, const sa
 	if (!status)
 		status = make_switch(count, list, &id);
 	/* Only the former sysctls are needed; errors of other records do not matter. */
-	if (!status && adopted)
-		restore_objects();
+	if (!status && adopted && restore_objects() == SAI_STATUS_SUCCESS && object_made() == 0 && !hash_managed()) {
+		let_go();
+		return SAI_STATUS_SUCCESS;
+	}
 	if (!status)
 		status = hash_reset();
 	if (!status)
