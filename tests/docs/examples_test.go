@@ -113,6 +113,8 @@ var examples = []example{
 	{text: "sluice top --sort packets --port Ethernet0", until: printed, then: endTool},
 	{text: "sluice top --once", then: "grep -q compute /tmp/output"},
 	{text: "sluice top --json --interval 10s --count 6", until: printed, then: endTool},
+	{text: "sluice version", then: "grep -q '^sluiced, running *[0-9]' /tmp/output"},
+	{text: "sluice version --json", then: "[ $(grep -c '\"version\"' /tmp/output) = 6 ]"},
 	{text: "sluice techsupport", then: "grep -q 'driver *sai' /tmp/output"},
 	{text: "sluice techsupport --out techsupport.tar.gz --since 2h", then: "tar -tzf /tmp/here/techsupport.tar.gz | grep -q state.txt && rm /tmp/here/techsupport.tar.gz"},
 	{
