@@ -71,6 +71,7 @@ var examples = []example{
 	{text: "sluice relabel in.pcap out.pcap", given: "cp roce-ipv6.pcap in.pcap", then: "grep -q 'labels written: 105' /tmp/output"},
 	{text: "sluice relabel in.pcapng out.pcapng --algorithm crc32 --rewrite always", given: "cp roce-ipv6.pcap in.pcapng", then: "grep -q 'labels written: 105' /tmp/output"},
 	{text: "sluice balance capture.pcap --paths 8", then: printed},
+	{text: "sluice balance capture.pcap --paths 8 --placed", then: printed},
 	{text: "sluice balance capture.pcap --paths 16 --hash crc16 --weights packets --svg balance.svg", then: "[ -s /tmp/here/balance.svg ]"},
 
 	{text: "sluice export capture.pcap --file flows.ipfix", then: "[ -s /tmp/here/flows.ipfix ]"},
