@@ -94,7 +94,7 @@ soak: deps build ## the fault tests by every method, queues on and off, many tim
 	SLUICE_SOAK=1 go test -count=1 -timeout 90m -v -run 'Port|Method|Kill|Redis|Ends' ./tests/e2e
 	SLUICE_SOAK=1 go test -count=1 -timeout 30m -v -run 'Hostile|Login|Limit' ./tests/gnmi
 
-lint: deps ## gofmt, clang-format, words, go vet, golangci-lint; and `make generate` must change nothing
+lint: deps ## gofmt, clang-format, includes, words, go vet, golangci-lint; and `make generate` must change nothing
 	@echo 'gofmt -l .'
 	files=$$(gofmt -l .)
 	[ -z "$$files" ] || { printf 'not formatted:\n%s\n' "$$files" >&2; exit 1; }
@@ -103,6 +103,8 @@ lint: deps ## gofmt, clang-format, words, go vet, golangci-lint; and `make gener
 	echo 'SPDX-License-Identifier in each source file'
 	files=$$(git ls-files '*.go' '*.c' '*.h' '*.py' '*.sh' '*.lua' '*.yang' Makefile '*/Makefile' ':!:*/testdata/*' | xargs grep -L 'SPDX-License-Identifier:' || true)
 	[ -z "$$files" ] || { printf 'no SPDX-License-Identifier line:\n%s\n' "$$files" >&2; exit 1; }
+	echo 'circles of includes in C'
+	sh tools/includes.sh
 	echo 'words of tools/words.txt'
 	sh tools/words.sh
 	echo 'go vet ./...'

@@ -4,9 +4,10 @@
 // libsai.so, loaded by its path, through the C shim beside it. It is the only
 // cgo of the project. Package asic calls it.
 //
-// It has typed methods and errors for the objects that Sluice uses, and no
-// policy: it never decides, retries or remembers, but for lists that turn out
-// longer than the room that was tried.
+// It creates, sets, reads and removes objects by the attributes of package saiattr, with
+// typed errors, and has no policy: it never decides, retries or remembers, but for lists
+// that are longer than the room that was tried, and for which statistics of queues the
+// library has.
 //
 // A process has one library open at a time. A [Library] is for one goroutine, with
 // these exceptions: the reader of [Library.Packets] may be another, that of

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	sai "sluice/sai-shim"
+	"sluice/sai-shim/saiattr"
 	"sluice/sai-shim/saitest"
 )
 
@@ -51,7 +52,7 @@ func TestStatuses(t *testing.T) {
 		if err := l.CreateSwitch(true); err != nil {
 			t.Fatal(err)
 		}
-		_, err := l.CreateACLCounter(must(l.CreateACLTable(sai.ACLTable{})))
+		_, err := createCounter(l, must(createTable(l)))
 		if closing := l.Close(); closing != nil {
 			t.Error(closing)
 		}
@@ -76,42 +77,42 @@ func TestStatuses(t *testing.T) {
 func TestErrors(t *testing.T) {
 	library := saitest.New(t)
 	l := open(t, library, library.Profile(
-		"HIDE", "SAI_ACL_ENTRY_ATTR_ACTION_SET_TC SAI_SCHEDULER_ATTR_MAX_BANDWIDTH_RATE SAI_SWITCH_ATTR_ECMP_HASH_IPV6_RDMA",
+		"HIDE", "SAI_ACL_ENTRY_ATTR_ACTION_SET_USER_TRAP_ID SAI_SAMPLEPACKET_ATTR_SAMPLE_RATE SAI_SWITCH_ATTR_ECMP_HASH_IPV6_RDMA",
 		"HASH_FIELDS", "0 1",
 		"FAIL", "query policer 0 -15; stats port 0 -1; get port 0 -196608",
 	))
-	aTable, tc := must(l.CreateACLTable(sai.ACLTable{})), uint8(3)
-	anEntry := must(l.CreateACLEntry(sai.ACLEntry{Table: aTable}))
+	aTable := must(createTable(l))
+	anEntry := must(createEntry(l, aTable, 0))
 	for _, tt := range []struct {
 		err    error
 		want   string
 		reason error
 	}{
 		{
-			second(l.CreateACLEntry(sai.ACLEntry{Table: aTable, OnlyIPv6: true, TC: &tc})),
-			"SAI create acl_entry: SAI_ACL_ENTRY_ATTR_ACTION_SET_TC: ATTR_NOT_SUPPORTED", sai.ErrNotSupported,
+			second(createEntry(l, aTable, 0, saiattr.ACLEntryIPType.Enum("ipv6any"), ref(saiattr.ACLEntryTrap, id(trap, 1)))),
+			"SAI create acl_entry: SAI_ACL_ENTRY_ATTR_ACTION_SET_USER_TRAP_ID: ATTR_NOT_SUPPORTED", sai.ErrNotSupported,
 		},
-		{second(l.CreateHash([]sai.HashField{sai.HashBTHDestQP}, nil)), "SAI create hash: SAI_HASH_ATTR_NATIVE_HASH_FIELD_LIST: INVALID_ATTR_VALUE", sai.ErrNotSupported},
-		{l.SetHash(sai.ECMPHashIPv6RDMA, sai.Null), "SAI set switch: SAI_SWITCH_ATTR_ECMP_HASH_IPV6_RDMA: ATTR_NOT_SUPPORTED", sai.ErrNotSupported},
-		{second(l.CreateScheduler(1)), "SAI create scheduler: SAI_SCHEDULER_ATTR_MAX_BANDWIDTH_RATE: ATTR_NOT_SUPPORTED", sai.ErrNotSupported},
-		{second(l.CreatePolicer(sai.Policer{})), "SAI create policer: NOT_IMPLEMENTED", sai.ErrNotSupported},
-		{l.RemovePolicer(id(policer, 1)), "SAI remove policer: NOT_IMPLEMENTED", sai.ErrNotSupported},
-		{second(l.PolicerStats(id(policer, 1))), "SAI get stats of policer: NOT_IMPLEMENTED", sai.ErrNotSupported},
+		{second(createHash(l, "RDMA_BTH_DEST_QP")), "SAI create hash: SAI_HASH_ATTR_NATIVE_HASH_FIELD_LIST: INVALID_ATTR_VALUE", sai.ErrNotSupported},
+		{l.Set(saiattr.Switch, l.Switch, ref(saiattr.ECMPHashIPv6RDMA, sai.Null)), "SAI set switch: SAI_SWITCH_ATTR_ECMP_HASH_IPV6_RDMA: ATTR_NOT_SUPPORTED", sai.ErrNotSupported},
+		{second(l.Create(saiattr.Sample, saiattr.SampleRate.Of(1))), "SAI create samplepacket: SAI_SAMPLEPACKET_ATTR_SAMPLE_RATE: ATTR_NOT_SUPPORTED", sai.ErrNotSupported},
+		{second(createPolicer(l, "packets", 1, 1, "drop")), "SAI create policer: NOT_IMPLEMENTED", sai.ErrNotSupported},
+		{l.Remove(saiattr.Policer, id(policer, 1)), "SAI remove policer: NOT_IMPLEMENTED", sai.ErrNotSupported},
+		{second(l.PolicerRed(id(policer, 1))), "SAI get stats of policer: NOT_IMPLEMENTED", sai.ErrNotSupported},
 		{second(l.PortStats(id(port, 1))), "SAI get stats of port: FAILURE", nil},
 		{second(l.QueueStats(id(queue, 404))), "SAI get stats of queue: ITEM_NOT_FOUND", sai.ErrNotFound},
-		{second(l.PortSpeed(id(port, 1))), "SAI get port: SAI_PORT_ATTR_SPEED: ATTR_NOT_IMPLEMENTED", sai.ErrNotSupported},
-		{second(l.Lanes(id(port, 1))), "SAI get port: SAI_PORT_ATTR_HW_LANE_LIST: ATTR_NOT_IMPLEMENTED", sai.ErrNotSupported},
-		{l.RemoveACLTable(aTable), "SAI remove acl_table: OBJECT_IN_USE", sai.ErrInUse},
-		{l.RemoveACLEntry(anEntry), "", nil},
-		{l.RemoveACLEntry(anEntry), "SAI remove acl_entry: ITEM_NOT_FOUND", sai.ErrNotFound},
-		{l.SetQueueScheduler(id(queue, 404), sai.Null), "SAI set queue: ITEM_NOT_FOUND", sai.ErrNotFound},
-		{second(l.ACLEntries(id(table, 404))), "SAI get acl_table: ITEM_NOT_FOUND", sai.ErrNotFound},
+		{second(l.GetObject(saiattr.Port, id(port, 1), saiattr.PortIngressACL)), "SAI get port: SAI_PORT_ATTR_INGRESS_ACL: ATTR_NOT_IMPLEMENTED", sai.ErrNotSupported},
+		{second(l.GetNumbers(saiattr.Port, id(port, 1), saiattr.PortLanes)), "SAI get port: SAI_PORT_ATTR_HW_LANE_LIST: ATTR_NOT_IMPLEMENTED", sai.ErrNotSupported},
+		{l.Remove(saiattr.ACLTable, aTable), "SAI remove acl_table: OBJECT_IN_USE", sai.ErrInUse},
+		{l.Remove(saiattr.ACLEntry, anEntry), "", nil},
+		{l.Remove(saiattr.ACLEntry, anEntry), "SAI remove acl_entry: ITEM_NOT_FOUND", sai.ErrNotFound},
+		{l.Set(saiattr.Queue, id(queue, 404), saiattr.QueueLow.Of(0)), "SAI set queue: ITEM_NOT_FOUND", sai.ErrNotFound},
+		{second(l.GetObjects(saiattr.ACLTable, id(table, 404), saiattr.ACLTableEntries)), "SAI get acl_table: ITEM_NOT_FOUND", sai.ErrNotFound},
 	} {
 		if got := fmt.Sprint(tt.err); got != tt.want && tt.err != nil || tt.err == nil && tt.want != "" || tt.reason != nil && !errors.Is(tt.err, tt.reason) {
 			t.Errorf("%v, want %s (%v)", tt.err, tt.want, tt.reason)
 		}
 	}
-	if l.Exists(sai.KindACLEntry, anEntry) {
+	if l.Exists(saiattr.ACLEntry, anEntry) {
 		t.Error("the entry that was removed exists")
 	}
 }
@@ -134,7 +135,7 @@ func TestSomeQueueStats(t *testing.T) {
 	} {
 		t.Run(tt.fail, func(t *testing.T) {
 			l := open(t, library, library.Profile("FAIL", tt.fail))
-			queues := must(l.Queues(id(port, 1)))
+			queues := must(l.GetObjects(saiattr.Port, id(port, 1), saiattr.PortQueues))
 			library.Calls()
 			for _, calls := range tt.calls {
 				got, err := l.QueueStats(queues[0])
@@ -156,23 +157,30 @@ func second[T any](_ T, err error) error { return err }
 func TestLists(t *testing.T) {
 	library := saitest.New(t)
 	l := open(t, library, library.Profile("PORTS", strings.TrimSpace(strings.Repeat("1 ", 300)), "FAIL", "get hash 0 -8"))
-	ports := must(l.Ports())
+	ports := must(l.GetObjects(saiattr.Switch, l.Switch, saiattr.SwitchPorts))
 	if len(ports) != 300 || !slices.IsSorted(ports) || ports[299] != id(port, 300) {
 		t.Errorf("%d ports", len(ports))
 	}
-	aTable := must(l.CreateACLTable(sai.ACLTable{}))
-	if entries := must(l.ACLEntries(aTable)); len(entries) != 0 {
+	aTable := must(createTable(l))
+	if entries := must(l.GetObjects(saiattr.ACLTable, aTable, saiattr.ACLTableEntries)); len(entries) != 0 {
 		t.Errorf("%v", entries)
 	}
 	for range 65 {
-		must(l.CreateACLEntry(sai.ACLEntry{Table: aTable}))
+		must(createEntry(l, aTable, 0))
 	}
-	if entries := must(l.ACLEntries(aTable)); len(entries) != 65 || entries[64] != id(entry, 65) {
+	if entries := must(l.GetObjects(saiattr.ACLTable, aTable, saiattr.ACLTableEntries)); len(entries) != 65 || entries[64] != id(entry, 65) {
 		t.Errorf("%v", entries)
 	}
-	if _, err := l.HashFields(must(l.CreateHash(nil, nil))); err == nil || err.Error() != "SAI get hash: BUFFER_OVERFLOW" {
+	if _, err := l.GetNumbers(saiattr.Hash, must(createHash(l)), saiattr.HashFields); err == nil || err.Error() != "SAI get hash: BUFFER_OVERFLOW" {
 		t.Errorf("%v", err)
 	}
+}
+
+// fields is a list of n hash fields.
+func fields(n int) saiattr.Value {
+	v := saiattr.HashFields.Enum()
+	v.List = make([]uint64, n)
+	return v
 }
 
 // TestListsThatAreTooLong: what the shim has no room for never reaches the
@@ -181,15 +189,15 @@ func TestListsThatAreTooLong(t *testing.T) {
 	library := saitest.New(t)
 	l := open(t, library, library.Profile())
 	library.Calls()
-	_, err := l.CreateHash(make([]sai.HashField, 1025), nil)
+	_, err := l.Create(saiattr.Hash, fields(1025))
 	if err == nil || err.Error() != "SAI create hash: INSUFFICIENT_RESOURCES" || !errors.Is(err, sai.ErrNoRoom) {
 		t.Errorf("%v", err)
 	}
-	must(l.CreateHash([]sai.HashField{sai.HashDstIP}, nil))
+	must(createHash(l, "DST_IP"))
 	if diff := cmp.Diff([]string{"create hash#1 NATIVE_HASH_FIELD_LIST=[1]"}, library.Calls()); diff != "" {
 		t.Error(diff)
 	}
-	must(l.CreateHash(make([]sai.HashField, 1024), nil))
+	must(l.Create(saiattr.Hash, fields(1024)))
 }
 
 func TestParseObjectID(t *testing.T) {

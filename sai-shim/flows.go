@@ -11,7 +11,11 @@ package sai
 // #include "shim.h"
 import "C"
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"sluice/sai-shim/saiattr"
+)
 
 // ExtensionLabels and ExtensionFlows are versions of the extension
 // (sai_sluice_ext.h). Each includes the ones before.
@@ -69,7 +73,7 @@ var _ = [1]struct{}{}[unsafe.Sizeof(FlowEvent{})-C.sizeof_sai_sluice_flow_event_
 // the caller.
 func (l *Library) WatchFlows() (fd int, err error) {
 	var v C.int
-	err = l.check("set", kindSwitch.name, C.shim_watch_flows(l.shim, &v))
+	err = l.check("set", saiattr.Switch.Name, C.shim_watch_flows(l.shim, &v))
 	return int(v), err
 }
 
@@ -94,31 +98,20 @@ const (
 
 // SetFlowKey sets what packets of one flow have in common.
 func (l *Library) SetFlowKey(key FlowKey) error {
-	l.enum(C.SAI_SWITCH_ATTR_FLOW_KEY, "SAI_SWITCH_ATTR_FLOW_KEY", int32(key))
-	return l.set(kindSwitch, l.Switch)
+	return l.Set(saiattr.Switch, l.Switch, saiattr.SwitchFlowKey.Of(uint64(key)))
 }
 
 // SetStreamSeed sets the seed of the Stream IDs by which [HoldStream] finds packets.
 func (l *Library) SetStreamSeed(seed uint32) error {
-	l.u32(C.SAI_SWITCH_ATTR_STREAM_SEED, "SAI_SWITCH_ATTR_STREAM_SEED", seed)
-	return l.set(kindSwitch, l.Switch)
+	return l.Set(saiattr.Switch, l.Switch, saiattr.SwitchStreamSeed.Of(uint64(seed)))
 }
 
 // SetQueueMarks sets the marks of each single flow in a queue, in octets. Low is
 // below high; 0 is half of high. High 0: flows are not monitored there.
 func (l *Library) SetQueueMarks(queue ObjectID, high, low uint32) error {
 	// Low is below high after each step.
-	for _, step := range []struct {
-		id   C.uint32_t
-		name string
-		mark uint32
-	}{
-		{C.SAI_QUEUE_ATTR_FLOW_MONITOR_LOW, "SAI_QUEUE_ATTR_FLOW_MONITOR_LOW", 0},
-		{C.SAI_QUEUE_ATTR_FLOW_MONITOR_HIGH, "SAI_QUEUE_ATTR_FLOW_MONITOR_HIGH", high},
-		{C.SAI_QUEUE_ATTR_FLOW_MONITOR_LOW, "SAI_QUEUE_ATTR_FLOW_MONITOR_LOW", low},
-	} {
-		l.u32(step.id, step.name, step.mark)
-		if err := l.set(kindQueue, queue); err != nil {
+	for _, v := range []saiattr.Value{saiattr.QueueLow.Of(0), saiattr.QueueHigh.Of(uint64(high)), saiattr.QueueLow.Of(uint64(low))} {
+		if err := l.Set(saiattr.Queue, queue, v); err != nil {
 			return err
 		}
 	}

@@ -20,6 +20,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"sluice/sai-shim/saiattr"
 )
 
 // ObjectID is an object on the switch. Null is none.
@@ -46,10 +48,9 @@ func ParseObjectID(s string) (ObjectID, error) {
 // Library is an open SAI library with its switch.
 type Library struct {
 	shim    *C.struct_shim
-	Switch  ObjectID // Null before CreateSwitch
-	names   []string // of the attributes being gathered
-	setID   uint32   // ids of the extension, maybe mapped by the profile
-	compID  uint32
+	Switch  ObjectID                 // Null before CreateSwitch
+	names   []string                 // of the attributes being gathered
+	mapped  map[*saiattr.Attr]uint32 // ids of the extension, by the profile
 	event   *os.File
 	packets []C.struct_shim_packet
 	count   [8]byte // of the event
@@ -71,14 +72,14 @@ const minVersion = 11200
 // Open loads the library at path, and initializes it with the profile's
 // key-values. An error says in one line which file, and what is wrong with it.
 func Open(path string, profile map[string]string) (*Library, error) {
-	l := &Library{setID: C.SAI_ACL_ENTRY_ATTR_ACTION_SET_IPV6_FLOW_LABEL, compID: C.SAI_ACL_ENTRY_ATTR_ACTION_COMPUTE_IPV6_FLOW_LABEL}
-	for key, id := range map[string]*uint32{profileSetLabel: &l.setID, profileComputeLabel: &l.compID} {
+	l := &Library{mapped: map[*saiattr.Attr]uint32{}}
+	for key, a := range map[string]*saiattr.Attr{profileSetLabel: saiattr.ACLEntrySetLabel, profileComputeLabel: saiattr.ACLEntryCompute} {
 		if text, ok := profile[key]; ok {
 			v, err := strconv.ParseUint(text, 0, 32)
 			if err != nil {
 				return nil, fmt.Errorf("SAI profile: %s=%q is not an attribute id, decimal or with 0x", key, text)
 			}
-			*id = uint32(v)
+			l.mapped[a] = uint32(v)
 		}
 	}
 	keys := slices.Sorted(maps.Keys(profile))
@@ -125,7 +126,8 @@ func (l *Library) Close() error {
 // CreateSwitch initializes the switch, or, with initialize false, connects to
 // one that another process initialized.
 func (l *Library) CreateSwitch(initialize bool) error {
-	l.flag(C.SAI_SWITCH_ATTR_INIT_SWITCH, "SAI_SWITCH_ATTR_INIT_SWITCH", initialize)
+	init := saiattr.SwitchInit.Is(initialize)
+	l.gather(&init)
 	var id C.uint64_t
 	if err := l.check("create", "switch", C.shim_create_switch(l.shim, &id)); err != nil {
 		return err
@@ -152,168 +154,6 @@ func (l *Library) check(call, object string, status C.sai_status_t) error {
 		e.Attribute = names[i]
 	}
 	return e
-}
-
-func (l *Library) named(name string) { l.names = append(l.names, name) }
-
-func (l *Library) flag(id C.uint32_t, name string, v bool) {
-	l.named(name)
-	C.shim_bool(l.shim, id, C.bool(v))
-}
-
-func (l *Library) u32(id C.uint32_t, name string, v uint32) {
-	l.named(name)
-	C.shim_u32(l.shim, id, C.uint32_t(v))
-}
-
-func (l *Library) u64(id C.uint32_t, name string, v uint64) {
-	l.named(name)
-	C.shim_u64(l.shim, id, C.uint64_t(v))
-}
-
-func (l *Library) enum(id C.uint32_t, name string, v int32) {
-	l.named(name)
-	C.shim_s32(l.shim, id, C.int32_t(v))
-}
-
-func (l *Library) oid(id C.uint32_t, name string, v ObjectID) {
-	l.named(name)
-	C.shim_oid(l.shim, id, C.uint64_t(v))
-}
-
-func (l *Library) enums(id C.uint32_t, name string, v []int32) {
-	l.named(name)
-	C.shim_s32s(l.shim, id, (*C.int32_t)(unsafe.SliceData(v)), C.uint32_t(len(v)))
-}
-
-func (l *Library) oids(id C.uint32_t, name string, v []ObjectID) {
-	l.named(name)
-	C.shim_oids(l.shim, id, (*C.uint64_t)(unsafe.SliceData(v)), C.uint32_t(len(v)))
-}
-
-func (l *Library) create(k Kind) (ObjectID, error) {
-	var id C.uint64_t
-	err := l.check("create", k.name, C.shim_create(l.shim, k.number, &id))
-	return ObjectID(id), err
-}
-
-// Kind is an object type.
-type Kind struct {
-	number C.int32_t
-	name   string
-	always C.uint32_t // an attribute that every object of the type has
-}
-
-// The object types that Sluice creates.
-var (
-	KindACLTable   = Kind{C.SAI_OBJECT_TYPE_ACL_TABLE, "acl_table", C.SAI_ACL_TABLE_ATTR_ACL_STAGE}
-	KindACLEntry   = Kind{C.SAI_OBJECT_TYPE_ACL_ENTRY, "acl_entry", C.SAI_ACL_ENTRY_ATTR_PRIORITY}
-	KindACLCounter = Kind{C.SAI_OBJECT_TYPE_ACL_COUNTER, "acl_counter", C.SAI_ACL_COUNTER_ATTR_TABLE_ID}
-	KindHash       = Kind{C.SAI_OBJECT_TYPE_HASH, "hash", C.SAI_HASH_ATTR_NATIVE_HASH_FIELD_LIST}
-	KindUDF        = Kind{C.SAI_OBJECT_TYPE_UDF, "udf", C.SAI_UDF_ATTR_OFFSET}
-	KindUDFMatch   = Kind{C.SAI_OBJECT_TYPE_UDF_MATCH, "udf_match", C.SAI_UDF_MATCH_ATTR_L4_DST_PORT_TYPE}
-	KindUDFGroup   = Kind{C.SAI_OBJECT_TYPE_UDF_GROUP, "udf_group", C.SAI_UDF_GROUP_ATTR_TYPE}
-	KindPolicer    = Kind{C.SAI_OBJECT_TYPE_POLICER, "policer", C.SAI_POLICER_ATTR_MODE}
-	KindUserTrap   = Kind{C.SAI_OBJECT_TYPE_HOSTIF_USER_DEFINED_TRAP, "hostif_user_defined_trap", C.SAI_HOSTIF_USER_DEFINED_TRAP_ATTR_TYPE}
-	KindTrapGroup  = Kind{C.SAI_OBJECT_TYPE_HOSTIF_TRAP_GROUP, "hostif_trap_group", C.SAI_HOSTIF_TRAP_GROUP_ATTR_POLICER}
-	KindScheduler  = Kind{C.SAI_OBJECT_TYPE_SCHEDULER, "scheduler", C.SAI_SCHEDULER_ATTR_SCHEDULING_TYPE}
-	KindSample     = Kind{C.SAI_OBJECT_TYPE_SAMPLEPACKET, "samplepacket", C.SAI_SAMPLEPACKET_ATTR_SAMPLE_RATE}
-	KindMirror     = Kind{C.SAI_OBJECT_TYPE_MIRROR_SESSION, "mirror_session", C.SAI_MIRROR_SESSION_ATTR_TYPE}
-
-	kindSwitch = Kind{C.SAI_OBJECT_TYPE_SWITCH, "switch", 0}
-	kindPort   = Kind{C.SAI_OBJECT_TYPE_PORT, "port", 0}
-	kindQueue  = Kind{C.SAI_OBJECT_TYPE_QUEUE, "queue", 0}
-)
-
-// Exists reports whether an object is there: whether its library knows it when
-// asked for an attribute.
-func (l *Library) Exists(k Kind, id ObjectID) bool {
-	var v C.sai_attribute_value_t
-	status := C.shim_get(l.shim, k.number, C.uint64_t(id), k.always, &v)
-	return !(&Error{Status: Status(status)}).Is(ErrNotFound)
-}
-
-// get reads an attribute; the result is the union's octets.
-func (l *Library) get(k Kind, id ObjectID, attribute C.uint32_t, name string) (v C.sai_attribute_value_t, err error) {
-	l.named(name)
-	err = l.check("get", k.name, C.shim_get(l.shim, k.number, C.uint64_t(id), attribute, &v))
-	return v, err
-}
-
-// set sets the one attribute that was gathered.
-func (l *Library) set(k Kind, id ObjectID) error {
-	return l.check("set", k.name, C.shim_set(l.shim, k.number, C.uint64_t(id)))
-}
-
-func asU64(v C.sai_attribute_value_t) uint64 { return *(*uint64)(unsafe.Pointer(&v)) }
-func asU32(v C.sai_attribute_value_t) uint32 { return *(*uint32)(unsafe.Pointer(&v)) }
-
-// getList reads an attribute that is a list of elements.
-func getList[T any](l *Library, k Kind, id ObjectID, attribute C.uint32_t, name string) ([]T, error) {
-	room := 64
-	for {
-		list := make([]T, room)
-		n := C.uint32_t(room)
-		l.named(name)
-		status := C.shim_get_list(l.shim, k.number, C.uint64_t(id), attribute, unsafe.Pointer(&list[0]), &n)
-		if status == C.SAI_STATUS_BUFFER_OVERFLOW && int(n) > room {
-			l.names = l.names[:0]
-			room = int(n)
-			continue
-		}
-		if err := l.check("get", k.name, status); err != nil {
-			return nil, err
-		}
-		return list[:min(int(n), room)], nil
-	}
-}
-
-// Objects returns the objects of a type that are on the switch, whichever process created
-// them. Not every library has a list: [ErrNotSupported].
-func (l *Library) Objects(k Kind) ([]ObjectID, error) {
-	room := 64
-	for {
-		ids := make([]ObjectID, room)
-		n := C.uint32_t(room)
-		status := C.shim_objects(l.shim, k.number, (*C.uint64_t)(&ids[0]), &n)
-		if status == C.SAI_STATUS_BUFFER_OVERFLOW && int(n) > room {
-			room = int(n)
-			continue
-		}
-		if err := l.check("list", k.name, status); err != nil {
-			return nil, err
-		}
-		return ids[:min(int(n), room)], nil
-	}
-}
-
-// capability says what an attribute of an object type takes. known is false
-// where the library does not tell.
-func (l *Library) capability(k Kind, attribute uint32) (create, set, known bool) {
-	var c C.sai_attr_capability_t
-	if C.shim_capability(l.shim, k.number, C.uint32_t(attribute), &c) != C.SAI_STATUS_SUCCESS {
-		return false, false, false
-	}
-	return bool(c.create_implemented), bool(c.set_implemented), true
-}
-
-// enumValues returns the values that an enum attribute takes; known is false
-// where the library does not tell.
-func (l *Library) enumValues(k Kind, attribute C.uint32_t) (values []int32, known bool) {
-	room := 64
-	for {
-		values = make([]int32, room)
-		n := C.uint32_t(room)
-		status := C.shim_enum_values(l.shim, k.number, attribute, (*C.int32_t)(&values[0]), &n)
-		if status == C.SAI_STATUS_BUFFER_OVERFLOW && int(n) > room {
-			room = int(n)
-			continue
-		}
-		if status != C.SAI_STATUS_SUCCESS {
-			return nil, false
-		}
-		return values[:min(int(n), room)], true
-	}
 }
 
 // PacketRoom is how many octets of a packet to the CPU are kept.

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	sai "sluice/sai-shim"
+	"sluice/sai-shim/saiattr"
 	"sluice/sai-shim/saitest"
 )
 
@@ -74,7 +75,7 @@ func TestOneLibraryAtATime(t *testing.T) {
 	if _, err := sai.Open(saitest.New(t).Path, library.Profile()); err == nil || err.Error() != "a SAI library is open already: one a process" {
 		t.Errorf("%v", err)
 	}
-	if ports := must(l.Ports()); len(ports) != 3 { // the first does not mind
+	if ports := must(l.GetObjects(saiattr.Switch, l.Switch, saiattr.SwitchPorts)); len(ports) != 3 { // the first does not mind
 		t.Errorf("%v", ports)
 	}
 }
@@ -100,15 +101,15 @@ func TestALibraryThatDoesNotTell(t *testing.T) {
 	library := saitest.New(t, "sai_query_attribute_capability", "sai_query_attribute_enum_values_capability", "sai_get_object_key")
 	l := open(t, library, library.Profile())
 	for name, ask := range map[string]func() (can, known bool){
-		"compute": l.CanComputeLabel, "set": l.CanSetLabel, "sample": l.CanSample, "hash UDF": l.CanHashUDF,
-		"hash": func() (bool, bool) { return l.CanHash(sai.HashBTHDestQP) },
-		"use":  func() (bool, bool) { return l.CanSet(sai.ECMPHashIPv6) },
+		"compute": func() (bool, bool) { return l.CanCreate(saiattr.ACLEntry, saiattr.ACLEntryCompute) },
+		"hash":    func() (bool, bool) { return l.Takes(saiattr.Hash, saiattr.HashFields, "RDMA_BTH_DEST_QP") },
+		"use":     func() (bool, bool) { return l.CanSet(saiattr.Switch, saiattr.ECMPHashIPv6) },
 	} {
 		if can, known := ask(); can || known {
 			t.Errorf("%s: can %v, known %v", name, can, known)
 		}
 	}
-	if ids, err := l.Objects(sai.KindACLCounter); !errors.Is(err, sai.ErrNotSupported) {
+	if ids, err := l.Objects(saiattr.ACLCounter); !errors.Is(err, sai.ErrNotSupported) {
 		t.Errorf("objects %v, %v", ids, err)
 	}
 }
@@ -117,21 +118,20 @@ func TestALibraryThatDoesNotTell(t *testing.T) {
 func TestVendorsIDs(t *testing.T) {
 	library := saitest.New(t)
 	l := open(t, library, library.Profile("SLUICE_EXT_COMPUTE_IPV6_FLOW_LABEL", "0x10000055", "SLUICE_EXT_SET_IPV6_FLOW_LABEL", "268435542", "CAN", "0x10000055"))
-	aTable := must(l.CreateACLTable(sai.ACLTable{}))
+	aTable := must(createTable(l))
 	library.Calls()
-	if can, known := l.CanComputeLabel(); !can || !known {
+	if can, known := l.CanCreate(saiattr.ACLEntry, saiattr.ACLEntryCompute); !can || !known {
 		t.Errorf("compute: can %v, known %v", can, known)
 	}
-	if can, known := l.CanSetLabel(); can || !known {
+	if can, known := l.CanCreate(saiattr.ACLEntry, saiattr.ACLEntrySetLabel); can || !known {
 		t.Errorf("set: can %v, known %v", can, known)
 	}
-	must(l.CreateACLEntry(sai.ACLEntry{Table: aTable, ComputeLabel: &sai.ComputeLabel{Algorithm: sai.CRC32}}))
+	must(createEntry(l, aTable, 0, saiattr.ACLEntryCompute.As(saiattr.LabelCRC32, "")))
 	// The first word of an action holds enable, the second the parameter.
 	if diff := cmp.Diff([]string{"create acl_entry#1 TABLE_ID=acl_table#1 PRIORITY=0 ADMIN_STATE=true 0x10000055=0x1/0x1"}, library.Calls()); diff != "" {
 		t.Error(diff)
 	}
-	label := uint32(1)
-	_, err := l.CreateACLEntry(sai.ACLEntry{Table: aTable, SetLabel: &label})
+	_, err := createEntry(l, aTable, 0, saiattr.ACLEntrySetLabel.Of(1))
 	if err == nil || err.Error() != "SAI create acl_entry: SAI_ACL_ENTRY_ATTR_ACTION_SET_IPV6_FLOW_LABEL: UNKNOWN_ATTRIBUTE" {
 		t.Errorf("%v", err)
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	sai "sluice/sai-shim"
+	"sluice/sai-shim/saiattr"
 	"sluice/sai-shim/saitest"
 )
 
@@ -24,7 +25,7 @@ func openPackets(t *testing.T, packets string) (l *sai.Library, raise func()) {
 	l = open(t, library, library.Profile("PACKETS", packets))
 	return l, func() {
 		t.Helper()
-		if err := l.SetIngressACL(id(port, 2), sai.Null); err != nil {
+		if err := l.Set(saiattr.Port, id(port, 2), ref(saiattr.PortIngressACL, sai.Null)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -66,7 +67,7 @@ func TestPackets(t *testing.T) {
 			l, raise := openPackets(t, fmt.Sprint("100 ", size))
 			raise()
 			read(t, l, 7, 0, 100, size, sai.Null)
-			trap := must(l.CreateUserTrap(sai.Null))
+			trap := must(createTrap(l))
 			raise()
 			read(t, l, 64, 100, 100, size, trap)
 			if lost := l.PacketsLost(); lost != 0 {

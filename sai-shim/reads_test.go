@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	sai "sluice/sai-shim"
+	"sluice/sai-shim/saiattr"
 	"sluice/sai-shim/saitest"
 )
 
@@ -17,16 +18,16 @@ func TestReads(t *testing.T) {
 	library := saitest.New(t)
 	l := open(t, library, library.Profile("HASH_FIELDS", "0 1 35", "HIDE",
 		"SAI_ACL_ENTRY_ATTR_ACTION_SET_IPV6_FLOW_LABEL SAI_SWITCH_ATTR_ECMP_HASH_IPV6_RDMA SAI_HASH_ATTR_UDF_GROUP_LIST"))
-	aTable := must(l.CreateACLTable(sai.ACLTable{}))
-	first, second := must(l.CreateACLEntry(sai.ACLEntry{Table: aTable})), must(l.CreateACLEntry(sai.ACLEntry{Table: aTable, Priority: 1}))
-	counted := must(l.CreateACLCounter(aTable))
-	third := must(l.CreateACLEntry(sai.ACLEntry{Table: aTable, Priority: 2, Counter: counted}))
-	aCounter, aPolicer := must(l.CreateACLCounter(aTable)), must(l.CreatePolicer(sai.Policer{Rate: 1, Burst: 1}))
-	aHash := must(l.CreateHash([]sai.HashField{sai.HashDstIP, sai.HashBTHDestQP}, nil))
-	if err := l.SetHash(sai.ECMPHashIPv6, aHash); err != nil {
+	aTable := must(createTable(l))
+	first, second := must(createEntry(l, aTable, 0)), must(createEntry(l, aTable, 1))
+	counted := must(createCounter(l, aTable))
+	third := must(createEntry(l, aTable, 2, ref(saiattr.ACLEntryCounter, counted)))
+	aCounter, aPolicer := must(createCounter(l, aTable)), must(createPolicer(l, "bytes", 1, 1, "drop"))
+	aHash := must(createHash(l, "DST_IP", "RDMA_BTH_DEST_QP"))
+	if err := l.Set(saiattr.Switch, l.Switch, ref(saiattr.ECMPHashIPv6, aHash)); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.SetIngressACL(id(port, 2), aTable); err != nil {
+	if err := l.Set(saiattr.Port, id(port, 2), ref(saiattr.PortIngressACL, aTable)); err != nil {
 		t.Fatal(err)
 	}
 	can := func(can, known bool) any { return [2]bool{can, known} }
@@ -40,15 +41,14 @@ func TestReads(t *testing.T) {
 	}{
 		{"version", l.Version(), uint64(11800), ""},
 		{"switch", l.Switch, id(33, 1), ""},
-		{"ports", must(l.Ports()), []sai.ObjectID{id(port, 1), id(port, 2), id(port, 3)}, "get switch#1 PORT_LIST"},
-		{"lanes", must(l.Lanes(id(port, 1))), []uint32{0, 1, 2, 3}, "get port#1 HW_LANE_LIST"},
-		{"lane", must(l.Lanes(id(port, 3))), []uint32{8}, "get port#3 HW_LANE_LIST"},
-		{"speed", must(l.PortSpeed(id(port, 1))), uint32(100000), "get port#1 SPEED"},
-		{"bound", must(l.IngressACL(id(port, 2))), aTable, "get port#2 INGRESS_ACL"},
-		{"not bound", must(l.IngressACL(id(port, 1))), sai.Null, "get port#1 INGRESS_ACL"},
+		{"ports", must(l.GetObjects(saiattr.Switch, l.Switch, saiattr.SwitchPorts)), []sai.ObjectID{id(port, 1), id(port, 2), id(port, 3)}, "get switch#1 PORT_LIST"},
+		{"lanes", must(l.GetNumbers(saiattr.Port, id(port, 1), saiattr.PortLanes)), []uint32{0, 1, 2, 3}, "get port#1 HW_LANE_LIST"},
+		{"lane", must(l.GetNumbers(saiattr.Port, id(port, 3), saiattr.PortLanes)), []uint32{8}, "get port#3 HW_LANE_LIST"},
+		{"bound", must(l.GetObject(saiattr.Port, id(port, 2), saiattr.PortIngressACL)), aTable, "get port#2 INGRESS_ACL"},
+		{"not bound", must(l.GetObject(saiattr.Port, id(port, 1), saiattr.PortIngressACL)), sai.Null, "get port#1 INGRESS_ACL"},
 		{"port", must(l.PortStats(id(port, 2))), sai.PortStats{RxOctets: 2000, RxPackets: 2001, TxOctets: 2009, TxPackets: 2010}, "stats port#2"},
 		{
-			"queues", must(l.Queues(id(port, 2))),
+			"queues", must(l.GetObjects(saiattr.Port, id(port, 2), saiattr.PortQueues)),
 			[]sai.ObjectID{id(queue, 9), id(queue, 10), id(queue, 11), id(queue, 12), id(queue, 13), id(queue, 14), id(queue, 15), id(queue, 16)},
 			"get port#2 QOS_QUEUE_LIST",
 		},
@@ -59,28 +59,28 @@ func TestReads(t *testing.T) {
 				sai.QueueWatermark: 9025, sai.QueueSharedWatermark: 9027, sai.QueueMarked: 9034,
 			}, "stats queue#9",
 		},
-		{"policer", must(l.PolicerStats(aPolicer)), sai.PolicerStats{Packets: 1000, RedPackets: 1006, RedOctets: 1007}, "stats policer#1"},
-		{"entries", must(l.ACLEntries(aTable)), []sai.ObjectID{first, second, third}, "get acl_table#1 ENTRY_LIST"},
-		{"counter's table", must(l.ACLCounterTable(aCounter)), aTable, "get acl_counter#2 TABLE_ID"},
-		{"entry's counter", must(l.ACLEntryCounter(third)), counted, "get acl_entry#3 ACTION_COUNTER"},
-		{"entry without", must(l.ACLEntryCounter(first)), sai.Null, "get acl_entry#1 ACTION_COUNTER"},
-		{"objects", must(l.Objects(sai.KindACLCounter)), []sai.ObjectID{counted, aCounter}, ""},
-		{"no objects", must(l.Objects(sai.KindMirror)), []sai.ObjectID{}, ""},
-		{"hash", must(l.HashOf(sai.ECMPHashIPv6)), aHash, "get switch#1 ECMP_HASH_IPV6"},
-		{"no hash", must(l.HashOf(sai.ECMPHash)), sai.Null, "get switch#1 ECMP_HASH"},
-		{"hash fields", must(l.HashFields(aHash)), []sai.HashField{sai.HashDstIP, sai.HashBTHDestQP}, "get hash#1 NATIVE_HASH_FIELD_LIST"},
-		{"exists", l.Exists(sai.KindACLEntry, second), true, "get acl_entry#2 PRIORITY"},
-		{"exists with a list", l.Exists(sai.KindHash, aHash), true, ""},
-		{"does not exist", l.Exists(sai.KindACLEntry, id(entry, 9)), false, ""},
-		{"is of another type", l.Exists(sai.KindUDF, first), false, ""},
-		{"can compute", can(l.CanComputeLabel()), [2]bool{true, true}, ""},
-		{"cannot set", can(l.CanSetLabel()), [2]bool{false, true}, ""},
-		{"can sample", can(l.CanSample()), [2]bool{true, true}, ""},
-		{"can hash the queue pair", can(l.CanHash(sai.HashBTHDestQP)), [2]bool{true, true}, ""},
-		{"cannot hash the label", can(l.CanHash(sai.HashIPv6FlowLabel)), [2]bool{false, true}, ""},
-		{"cannot hash a UDF", can(l.CanHashUDF()), [2]bool{false, true}, ""},
-		{"can set the hash of IPv6", can(l.CanSet(sai.ECMPHashIPv6)), [2]bool{true, true}, ""},
-		{"cannot set that of RDMA", can(l.CanSet(sai.ECMPHashIPv6RDMA)), [2]bool{false, true}, ""},
+		{"policer", must(l.PolicerRed(aPolicer)), uint64(1006), "stats policer#1"},
+		{"entries", must(l.GetObjects(saiattr.ACLTable, aTable, saiattr.ACLTableEntries)), []sai.ObjectID{first, second, third}, "get acl_table#1 ENTRY_LIST"},
+		{"counter's table", must(l.GetObject(saiattr.ACLCounter, aCounter, saiattr.ACLCounterTable)), aTable, "get acl_counter#2 TABLE_ID"},
+		{"entry's counter", must(l.GetObject(saiattr.ACLEntry, third, saiattr.ACLEntryCounter)), counted, "get acl_entry#3 ACTION_COUNTER"},
+		{"entry without", must(l.GetObject(saiattr.ACLEntry, first, saiattr.ACLEntryCounter)), sai.Null, "get acl_entry#1 ACTION_COUNTER"},
+		{"objects", must(l.Objects(saiattr.ACLCounter)), []sai.ObjectID{counted, aCounter}, ""},
+		{"no objects", must(l.Objects(saiattr.TrapGroup)), []sai.ObjectID{}, ""},
+		{"hash", must(l.GetObject(saiattr.Switch, l.Switch, saiattr.ECMPHashIPv6)), aHash, "get switch#1 ECMP_HASH_IPV6"},
+		{"no hash", must(l.GetObject(saiattr.Switch, l.Switch, saiattr.ECMPHashIPv4)), sai.Null, "get switch#1 ECMP_HASH_IPV4"},
+		{"hash fields", must(l.GetNumbers(saiattr.Hash, aHash, saiattr.HashFields)), []uint32{1, 35}, "get hash#1 NATIVE_HASH_FIELD_LIST"},
+		{"exists", l.Exists(saiattr.ACLEntry, second), true, "get acl_entry#2 PRIORITY"},
+		{"exists with a list", l.Exists(saiattr.Hash, aHash), true, ""},
+		{"does not exist", l.Exists(saiattr.ACLEntry, id(entry, 9)), false, ""},
+		{"is of another type", l.Exists(saiattr.UDF, first), false, ""},
+		{"can compute", can(l.CanCreate(saiattr.ACLEntry, saiattr.ACLEntryCompute)), [2]bool{true, true}, ""},
+		{"cannot set", can(l.CanCreate(saiattr.ACLEntry, saiattr.ACLEntrySetLabel)), [2]bool{false, true}, ""},
+		{"can sample", can(l.CanCreate(saiattr.ACLEntry, saiattr.ACLEntrySample)), [2]bool{true, true}, ""},
+		{"can hash the queue pair", can(l.Takes(saiattr.Hash, saiattr.HashFields, "RDMA_BTH_DEST_QP")), [2]bool{true, true}, ""},
+		{"cannot hash the label", can(l.Takes(saiattr.Hash, saiattr.HashFields, "IPV6_FLOW_LABEL")), [2]bool{false, true}, ""},
+		{"cannot hash a UDF", can(l.CanCreate(saiattr.Hash, saiattr.HashUDFGroups)), [2]bool{false, true}, ""},
+		{"can set the hash of IPv6", can(l.CanSet(saiattr.Switch, saiattr.ECMPHashIPv6)), [2]bool{true, true}, ""},
+		{"cannot set that of RDMA", can(l.CanSet(saiattr.Switch, saiattr.ECMPHashIPv6RDMA)), [2]bool{false, true}, ""},
 	} {
 		if diff := cmp.Diff(tt.want, tt.got); diff != "" {
 			t.Errorf("%s, -want +got:\n%s", tt.name, diff)
@@ -92,9 +92,9 @@ func TestReads(t *testing.T) {
 	if diff := cmp.Diff(calls, library.Calls()); diff != "" {
 		t.Errorf("calls, -want +got:\n%s", diff)
 	}
-	packets, octets, err := l.ACLCount(aCounter)
-	if packets != 2003 || octets != 2004 || err != nil {
-		t.Errorf("%d packets, %d octets, %v", packets, octets, err)
+	packets, octets := must(l.Get(saiattr.ACLCounter, aCounter, saiattr.ACLCounterPackets)), must(l.Get(saiattr.ACLCounter, aCounter, saiattr.ACLCounterOctets))
+	if packets != 2003 || octets != 2004 {
+		t.Errorf("%d packets, %d octets", packets, octets)
 	}
 	if diff := cmp.Diff([]string{"get acl_counter#2 PACKETS", "get acl_counter#2 BYTES"}, library.Calls()); diff != "" {
 		t.Error(diff)
@@ -105,12 +105,12 @@ func TestReads(t *testing.T) {
 func TestManyObjects(t *testing.T) {
 	library := saitest.New(t)
 	l := open(t, library, library.Profile())
-	aTable := must(l.CreateACLTable(sai.ACLTable{}))
+	aTable := must(createTable(l))
 	var want []sai.ObjectID
 	for range 300 {
-		want = append(want, must(l.CreateACLCounter(aTable)))
+		want = append(want, must(createCounter(l, aTable)))
 	}
-	if diff := cmp.Diff(want, must(l.Objects(sai.KindACLCounter))); diff != "" {
+	if diff := cmp.Diff(want, must(l.Objects(saiattr.ACLCounter))); diff != "" {
 		t.Error(diff)
 	}
 }

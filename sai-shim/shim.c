@@ -283,17 +283,11 @@ void shim_forget(struct shim *s)
 		next(s, id)->member = v; \
 	}
 SCALAR(bool, bool, booldata)
-SCALAR(u8, uint8_t, u8)
 SCALAR(u16, uint16_t, u16)
 SCALAR(u32, uint32_t, u32)
 SCALAR(s32, int32_t, s32)
 SCALAR(u64, uint64_t, u64)
 SCALAR(oid, uint64_t, oid)
-
-void shim_mac(struct shim *s, uint32_t id, const uint8_t *v)
-{
-	memcpy(next(s, id)->mac, v, sizeof(sai_mac_t));
-}
 
 #define LIST(name, type, member) \
 	void shim_##name(struct shim *s, uint32_t id, const type *v, uint32_t n) \
@@ -314,27 +308,16 @@ LIST(s32s, int32_t, s32list)
 		f->data.name = data; \
 		f->mask.name = mask; \
 	}
-FIELD(u8, uint8_t)
 FIELD(u16, uint16_t)
 FIELD(u32, uint32_t)
 
-#define ADDRESS(name) \
-	void shim_field_##name(struct shim *s, uint32_t id, const uint8_t *data, const uint8_t *mask) \
-	{ \
-		sai_acl_field_data_t *f = &next(s, id)->aclfield; \
-		f->enable = true; \
-		memcpy(&f->data.name, data, sizeof(f->data.name)); \
-		memcpy(&f->mask.name, mask, sizeof(f->mask.name)); \
-	}
-ADDRESS(ip4)
-ADDRESS(ip6)
-
-void shim_field_oid(struct shim *s, uint32_t id, uint64_t data)
+void shim_field_ip6(struct shim *s, uint32_t id, const uint8_t *data, const uint8_t *mask)
 {
 	sai_acl_field_data_t *f = &next(s, id)->aclfield;
 
 	f->enable = true;
-	f->data.oid = data;
+	memcpy(&f->data.ip6, data, sizeof(f->data.ip6));
+	memcpy(&f->mask.ip6, mask, sizeof(f->mask.ip6));
 }
 
 void shim_field_octets(struct shim *s, uint32_t id, const uint8_t *data, const uint8_t *mask, uint32_t n)
@@ -355,7 +338,6 @@ void shim_field_octets(struct shim *s, uint32_t id, const uint8_t *data, const u
 		a->enable = true; \
 		a->parameter.name = v; \
 	}
-ACTION(u8, uint8_t)
 ACTION(u32, uint32_t)
 ACTION(s32, int32_t)
 ACTION(oid, uint64_t)
@@ -363,15 +345,6 @@ ACTION(oid, uint64_t)
 void shim_action_off(struct shim *s, uint32_t id)
 {
 	next(s, id)->aclaction.enable = false;
-}
-
-void shim_action_oids(struct shim *s, uint32_t id, const uint64_t *v, uint32_t n)
-{
-	sai_acl_action_data_t *a = &next(s, id)->aclaction;
-
-	a->enable = true;
-	a->parameter.objlist.count = n;
-	a->parameter.objlist.list = keep(s, v, n * sizeof(*v));
 }
 
 /* The offset of an object type's methods in its API's table. */

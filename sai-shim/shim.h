@@ -43,28 +43,21 @@ uint64_t shim_version(struct shim *s);
  * Addresses are in network byte order.
  */
 void shim_bool(struct shim *s, uint32_t id, bool v);
-void shim_u8(struct shim *s, uint32_t id, uint8_t v);
 void shim_u16(struct shim *s, uint32_t id, uint16_t v);
 void shim_u32(struct shim *s, uint32_t id, uint32_t v);
 void shim_s32(struct shim *s, uint32_t id, int32_t v);
 void shim_u64(struct shim *s, uint32_t id, uint64_t v);
 void shim_oid(struct shim *s, uint32_t id, uint64_t v);
-void shim_mac(struct shim *s, uint32_t id, const uint8_t *v);
 void shim_oids(struct shim *s, uint32_t id, const uint64_t *v, uint32_t n);
 void shim_u8s(struct shim *s, uint32_t id, const uint8_t *v, uint32_t n);
 void shim_s32s(struct shim *s, uint32_t id, const int32_t *v, uint32_t n);
-void shim_field_u8(struct shim *s, uint32_t id, uint8_t data, uint8_t mask);
 void shim_field_u16(struct shim *s, uint32_t id, uint16_t data, uint16_t mask);
 void shim_field_u32(struct shim *s, uint32_t id, uint32_t data, uint32_t mask);
-void shim_field_ip4(struct shim *s, uint32_t id, const uint8_t *data, const uint8_t *mask);
 void shim_field_ip6(struct shim *s, uint32_t id, const uint8_t *data, const uint8_t *mask);
-void shim_field_oid(struct shim *s, uint32_t id, uint64_t data);
 void shim_field_octets(struct shim *s, uint32_t id, const uint8_t *data, const uint8_t *mask, uint32_t n);
-void shim_action_u8(struct shim *s, uint32_t id, uint8_t v);
 void shim_action_u32(struct shim *s, uint32_t id, uint32_t v);
 void shim_action_s32(struct shim *s, uint32_t id, int32_t v);
 void shim_action_oid(struct shim *s, uint32_t id, uint64_t v);
-void shim_action_oids(struct shim *s, uint32_t id, const uint64_t *v, uint32_t n);
 void shim_action_off(struct shim *s, uint32_t id);
 
 /* Forgets what was gathered. */

@@ -226,7 +226,7 @@ func (e *Engine) change(s *Step) (refused string, err error) {
 		}
 	}
 	now := &Record{Object: *o, ID: r.ID, Previous: r.Previous}
-	now.spec = nil
+	now.values = nil
 	e.objects[o.Key] = now
 	e.dirty = append(e.dirty, now)
 	e.outcome.Set++

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"sluice/orchagent-ext/flow"
+	"sluice/sai-shim/saiattr"
 )
 
 func policy(ports ...string) Policy {
@@ -55,7 +56,7 @@ func inStep(t *testing.T, e *Engine, f *fakeSwitch, l *fakeLedger) {
 	for id, r := range f.there {
 		if flow, ok := strings.CutSuffix(r.Key, suffixCounter); ok && strings.HasPrefix(flow, prefixFlow) {
 			entry, _ := parseFlowKey(flow)
-			if p := e.flows[entry]; p == nil || !strings.Contains(l.rows[p.entry]["attributes"], attrCounter+"="+string(id)) {
+			if p := e.flows[entry]; p == nil || !strings.Contains(l.rows[p.entry]["attributes"], saiattr.ACLEntryCounter.Name+"="+string(id)) {
 				t.Errorf("%s is %s, and not in the ledger", id, r.Key)
 			}
 			continue
@@ -235,7 +236,7 @@ func TestFlowsComeAndGo(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, r := range f.there {
-		if r.Key == flowKey(moved[0]) && r.Attr(attrSetLabel) != "0x00001" {
+		if r.Key == flowKey(moved[0]) && r.Attr(saiattr.ACLEntrySetLabel.Name) != "0x00001" {
 			t.Errorf("the label moved: %v", r.Attrs)
 		}
 	}
@@ -376,10 +377,10 @@ func TestCPURateIsSetInPlace(t *testing.T) {
 	if o := reconcile(t, e, p); o.Set != 1 || o.Created+o.Removed > 0 {
 		t.Errorf("%+v", o)
 	}
-	if diff := cmp.Diff([]string{"set cpu/policer " + attrPolicerRate}, f.calls); diff != "" {
+	if diff := cmp.Diff([]string{"set cpu/policer " + saiattr.PolicerRate.Name}, f.calls); diff != "" {
 		t.Error(diff)
 	}
-	if got := e.Record("cpu/policer").Attr(attrPolicerRate); got != "200" {
+	if got := e.Record("cpu/policer").Attr(saiattr.PolicerRate.Name); got != "200" {
 		t.Errorf("rate %s", got)
 	}
 	inStep(t, e, f, l)

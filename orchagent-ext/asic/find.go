@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	sai "sluice/sai-shim"
+	"sluice/sai-shim/saiattr"
 )
 
 // prefixUnknown begins the id of a record that was written before its object was
@@ -47,7 +48,7 @@ func (d *SAI) hashIn(o *Object) (sai.ObjectID, error) {
 	if err != nil {
 		return sai.Null, err
 	}
-	return d.lib.HashOf(use)
+	return d.hashOf(use)
 }
 
 // find looks for the object of a record that was written before it was created, and
@@ -87,7 +88,7 @@ func (d *SAI) Exists(r *Record) (bool, error) {
 		if err != nil {
 			return false, nil
 		}
-		table, err := d.lib.IngressACL(port)
+		table, err := d.ingressACL(port)
 		return err == nil && table != sai.Null, nil
 	}
 	if name, ok := strings.CutPrefix(string(r.ID), prefixUse); ok {
@@ -95,7 +96,7 @@ func (d *SAI) Exists(r *Record) (bool, error) {
 		if err != nil {
 			return false, nil
 		}
-		hash, err := d.lib.HashOf(use)
+		hash, err := d.hashOf(use)
 		return err == nil && hash != sai.Null, nil
 	}
 	id, err := sai.ParseObjectID(string(r.ID))
@@ -126,7 +127,7 @@ func (d *SAI) Strays(existing map[string]*Record, flows map[ID]bool) (n int, err
 	}
 	counters := map[sai.ObjectID]bool{} // that are to go, and may be gone
 	for table := range tables {
-		entries, err := d.lib.ACLEntries(table)
+		entries, err := d.lib.GetObjects(saiattr.ACLTable, table, saiattr.ACLTableEntries)
 		if err != nil {
 			continue // the library does not list them
 		}
@@ -134,17 +135,17 @@ func (d *SAI) Strays(existing map[string]*Record, flows map[ID]bool) (n int, err
 			if id := ID(e.String()); flows[id] || known[id] {
 				continue
 			}
-			if c, err := d.lib.ACLEntryCounter(e); err == nil && c != sai.Null && !known[ID(c.String())] {
+			if c, err := d.lib.GetObject(saiattr.ACLEntry, e, saiattr.ACLEntryCounter); err == nil && c != sai.Null && !known[ID(c.String())] {
 				counters[c] = true
 			}
-			if err := d.lib.RemoveACLEntry(e); err != nil {
+			if err := d.lib.Remove(saiattr.ACLEntry, e); err != nil {
 				return n, refusal(err)
 			}
 			n++
 		}
 	}
 	n += d.claim(existing, tables, known)
-	all, err := d.lib.Objects(sai.KindACLCounter)
+	all, err := d.lib.Objects(saiattr.ACLCounter)
 	if err != nil {
 		all = nil // the library does not list them
 	}
@@ -152,12 +153,12 @@ func (d *SAI) Strays(existing map[string]*Record, flows map[ID]bool) (n int, err
 		if id := ID(c.String()); flows[id] || known[id] {
 			continue
 		}
-		if table, err := d.lib.ACLCounterTable(c); err == nil && tables[table] != "" {
+		if table, err := d.lib.GetObject(saiattr.ACLCounter, c, saiattr.ACLCounterTable); err == nil && tables[table] != "" {
 			counters[c] = true
 		}
 	}
 	for c := range counters {
-		if err := d.lib.RemoveACLCounter(c); err != nil {
+		if err := d.lib.Remove(saiattr.ACLCounter, c); err != nil {
 			return n, refusal(err)
 		}
 		n++
@@ -174,13 +175,13 @@ func (d *SAI) claim(existing map[string]*Record, tables map[sai.ObjectID]string,
 		if known[id] {
 			continue
 		}
-		if table, err := d.lib.IngressACL(port); err == nil && tables[table] != "" {
-			found = append(found, &Record{Object: bindingSpec{name, tables[table]}.object(), ID: id})
+		if table, err := d.ingressACL(port); err == nil && tables[table] != "" {
+			found = append(found, &Record{Object: bindingObject(name, tables[table]), ID: id})
 		}
 	}
 	for _, r := range existing {
-		key, counts := strings.CutPrefix(r.Attr("SAI_ACL_ENTRY_ATTR_ACTION_COUNTER"), "@")
-		table, _ := strings.CutPrefix(r.Attr("SAI_ACL_ENTRY_ATTR_TABLE_ID"), "@")
+		key, counts := strings.CutPrefix(r.Attr(saiattr.ACLEntryCounter.Name), "@")
+		table, _ := strings.CutPrefix(r.Attr(saiattr.ACLEntryTable.Name), "@")
 		if !counts || existing[key] != nil {
 			continue
 		}
@@ -188,12 +189,12 @@ func (d *SAI) claim(existing map[string]*Record, tables map[sai.ObjectID]string,
 		if err != nil {
 			continue
 		}
-		if c, err := d.lib.ACLEntryCounter(entry); err == nil && c != sai.Null {
-			found = append(found, &Record{Object: counterSpec{key, table}.object(), ID: ID(c.String())})
+		if c, err := d.lib.GetObject(saiattr.ACLEntry, entry, saiattr.ACLEntryCounter); err == nil && c != sai.Null {
+			found = append(found, &Record{Object: counterObject(key, table), ID: ID(c.String())})
 		}
 	}
 	for _, r := range found {
-		r.spec = nil
+		r.values = nil
 		existing[r.Key], known[r.ID] = r, true
 	}
 	return len(found)

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	sai "sluice/sai-shim"
+	"sluice/sai-shim/saiattr"
 	"sluice/sai-shim/saitest"
 )
 
@@ -112,9 +113,9 @@ func newPlace(t *testing.T, library *saitest.Library, hide string) *place {
 	if err := lib.CreateSwitch(true); err != nil {
 		t.Fatal(err)
 	}
-	hash, err := lib.CreateHash([]sai.HashField{sai.HashSrcIP}, nil)
+	hash, err := lib.Create(saiattr.Hash, saiattr.HashFields.Enum("SRC_IP"))
 	if err == nil {
-		err = lib.SetHash(sai.ECMPHashIPv6, hash)
+		err = lib.Set(saiattr.Switch, lib.Switch, saiattr.ECMPHashIPv6.Object(uint64(hash)))
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -149,7 +150,7 @@ func (p *place) there() map[string][]sai.ObjectID {
 		}
 	}
 	for name, port := range p.driver().ports {
-		table, err := p.lib.IngressACL(port)
+		table, err := p.driver().ingressACL(port)
 		if err != nil {
 			p.t.Fatal(err)
 		}
@@ -157,9 +158,9 @@ func (p *place) there() map[string][]sai.ObjectID {
 			all[name] = []sai.ObjectID{table}
 		}
 	}
-	for _, use := range hashUses {
-		if hash, err := p.lib.HashOf(use); err == nil && hash != sai.Null {
-			all[use.String()] = []sai.ObjectID{hash}
+	for _, use := range []*saiattr.Attr{saiattr.ECMPHashIPv4, saiattr.ECMPHashIPv6, saiattr.ECMPHashIPv4RDMA, saiattr.ECMPHashIPv6RDMA} {
+		if hash, err := p.lib.GetObject(saiattr.Switch, p.lib.Switch, use); err == nil && hash != sai.Null {
+			all[use.Name] = []sai.ObjectID{hash}
 		}
 	}
 	return all
@@ -215,7 +216,7 @@ func TestKilledAnywhere(t *testing.T) {
 					want[string(TypeACLCounter)] = append(want[string(TypeACLCounter)], sai.Null)
 				}
 				for name, ids := range p.there() {
-					if kinds[Type(name)] != (sai.Kind{}) && len(ids) != len(want[name]) {
+					if kinds[Type(name)] != (saiattr.Kind{}) && len(ids) != len(want[name]) {
 						t.Errorf("killed at step %d: %d objects %s, and %d are known", steps, len(ids), name, len(want[name]))
 					}
 				}
@@ -264,10 +265,12 @@ func TestWhatOthersCreate(t *testing.T) {
 				t.Fatal(err)
 			}
 		})
-		theirs := map[sai.Kind]sai.ObjectID{}
-		for kind, create := range map[sai.Kind]func() (sai.ObjectID, error){
-			sai.KindACLTable: func() (sai.ObjectID, error) { return p.lib.CreateACLTable(sai.ACLTable{L4DstPort: true}) },
-			sai.KindHash:     func() (sai.ObjectID, error) { return p.lib.CreateHash([]sai.HashField{sai.HashDstIP}, nil) },
+		theirs := map[saiattr.Kind]sai.ObjectID{}
+		for kind, create := range map[saiattr.Kind]func() (sai.ObjectID, error){
+			saiattr.ACLTable: func() (sai.ObjectID, error) {
+				return p.lib.Create(saiattr.ACLTable, saiattr.ACLTableStage.Enum("ingress"), saiattr.ACLTablePort.Is(true))
+			},
+			saiattr.Hash: func() (sai.ObjectID, error) { return p.lib.Create(saiattr.Hash, saiattr.HashFields.Enum("DST_IP")) },
 		} {
 			id, err := create()
 			if err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	sai "sluice/sai-shim"
+	"sluice/sai-shim/saiattr"
 )
 
 // Flows returns the library, by which single flows are watched and held where [SAI.Probe]
@@ -34,6 +35,6 @@ func (d *SAI) QueueIDs(name string) ([]sai.ObjectID, error) {
 	if err != nil {
 		return nil, err
 	}
-	ids, err := d.lib.Queues(port)
+	ids, err := d.lib.GetObjects(saiattr.Port, port, saiattr.PortQueues)
 	return ids, refusal(err)
 }

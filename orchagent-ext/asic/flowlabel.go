@@ -25,62 +25,65 @@ type Features struct {
 //
 //conformance:draft-hu/write
 func Objects(p Policy, c Choices, f Features) []Object {
-	var specs []spec
+	var all []Object
 	r := c.Method(NeedFlowLabel)
 	f.PoliceCPU = f.PoliceCPU && p.CPU.Rate > 0
 	if f.PoliceCPU && (p.Export != nil || p.Label != nil && r == Rewrite) {
-		specs = append(specs, policerSpec{keyPolicer, p.CPU}, trapGroupSpec{keyTrapGroup, keyPolicer})
+		all = append(all, policerObjects(p.CPU)...)
 	}
 	if p.Export != nil {
-		specs = append(specs, sampleSpec{keySample, p.Export.Rate})
+		all = append(all, sampleObject(p.Export.Rate))
 	}
 	if p.Label != nil {
-		specs = append(specs, labelSpecs(p, r, f)...)
+		all = append(all, labelObjects(p, r, f)...)
 	}
 	if p.Export != nil {
-		specs = append(specs, exportSpecs(p, f, p.Label != nil && (r == Compute || r == Rewrite))...)
+		all = append(all, exportObjects(p, f, p.Label != nil && (r == Compute || r == Rewrite))...)
 	}
-	objects := make([]Object, len(specs))
-	for i, s := range specs {
-		objects[i] = s.object()
-	}
-	return objects
+	return all
 }
 
-// labelSpecs are what flow labels take.
-func labelSpecs(p Policy, r Method, f Features) []spec {
-	var specs []spec
+// labelObjects are what flow labels take.
+//
+//conformance:draft-hu/hash-label
+func labelObjects(p Policy, r Method, f Features) []Object {
+	var all []Object
 	switch r {
 	case Compute:
-		specs = computeSpecs(p, f)
+		all = computeObjects(p, f)
 	case Rewrite:
-		specs = rewriteSpecs(p, f)
+		all = rewriteObjects(p, f)
 	case Hash:
-		specs = []spec{hashSpec{key: keyHash, destQP: true}}
+		return append([]Object{hashObject(hashDestQP, "")}, destQPHash(f)...)
 	case UDFHash:
-		specs = append(udfSpecs(true), hashSpec{key: keyHash, udfGroup: keyUDFGroup})
+		return append(append(udfObjects(true), hashObject("", keyUDFGroup)), destQPHash(f)...)
+	default:
+		return nil
 	}
-	if (r == Compute || r == Rewrite) && p.ManageHash {
-		specs = append(specs, hashSpec{key: keyHash, label: true})
+	if p.ManageHash { // the flow label is IPv6's alone; labels are written without it, too
+		all = append(all, optional(hashObject(hashLabel, "")), optional(switchHashObject(keySwitchHash+"-ipv6", f.HashIPv6)))
 	}
-	if _, ok := last(specs).(hashSpec); ok {
-		specs = append(specs, switchHashSpecs(r, f)...)
-	}
-	return specs
+	return all
 }
 
-// exportSpecs are what the export of flows takes beside the label's entries,
+// destQPHash puts the hash of the destination QP in force, which spreads IPv4, too.
+func destQPHash(f Features) []Object {
+	all := []Object{switchHashObject(keySwitchHash+"-ipv6", f.HashRDMAIPv6)}
+	if f.HashRDMAIPv4 != "" {
+		all = append(all, optional(switchHashObject(keySwitchHash+"-ipv4", f.HashRDMAIPv4)))
+	}
+	return all
+}
+
+// exportObjects are what the export of flows takes beside the label's entries,
 // which sample what they match: an entry for what they do not match, and a table
 // on the ports where no label is written.
-func exportSpecs(p Policy, f Features, labelled bool) []spec {
-	var specs []spec
+func exportObjects(p Policy, f Features, labelled bool) []Object {
+	var all []Object
 	entry := func(key, table string) {
-		specs = append(specs, counterSpec{key + suffixCounter, table},
-			entrySpec{key: key, table: table, counter: key + suffixCounter, anyIP: true, sample: keySample})
+		all = append(all, counted(aclEntry{key: key, table: table, anyIP: true, sample: keySample})...)
 		if f.InnerPort {
-			key += suffixTunnels
-			specs = append(specs, counterSpec{key + suffixCounter, table},
-				entrySpec{key: key, table: table, counter: key + suffixCounter, inner: true, sample: keySample})
+			all = append(all, counted(aclEntry{key: key + suffixTunnels, table: table, inner: true, sample: keySample})...)
 		}
 	}
 	bound := map[string]bool{}
@@ -90,14 +93,20 @@ func exportSpecs(p Policy, f Features, labelled bool) []spec {
 			bound[port] = true
 		}
 	}
-	specs = append(specs, tableSpec{key: keyExportTable, inner: f.InnerPort, size: tableSizeSmall})
+	all = append(all, aclTable{key: keyExportTable, inner: f.InnerPort, size: tableSizeSmall}.object())
 	entry(keyExport, keyExportTable)
 	for _, port := range p.Export.Ports {
 		if !bound[port] {
-			specs = append(specs, bindingSpec{port, keyExportTable})
+			all = append(all, bindingObject(port, keyExportTable))
 		}
 	}
-	return specs
+	return all
+}
+
+// counted is an entry behind a counter of its own.
+func counted(e aclEntry) []Object {
+	e.counter = e.key + suffixCounter
+	return []Object{counterObject(e.counter, e.table), e.object()}
 }
 
 // sampleOf is what the entries of a policy sample by.
@@ -108,100 +117,51 @@ func sampleOf(p Policy) string {
 	return keySample
 }
 
-func last(specs []spec) spec {
-	if len(specs) == 0 {
-		return nil
-	}
-	return specs[len(specs)-1]
-}
-
-// switchHashSpecs put the hash in force. The flow label is IPv6's alone; the
-// destination QP spreads IPv4, too.
-//
-//conformance:draft-hu/hash-label
-func switchHashSpecs(r Method, f Features) []spec {
-	if r == Compute || r == Rewrite {
-		return []spec{switchHashSpec{keySwitchHash + "-ipv6", keyHash, f.HashIPv6, true}}
-	}
-	specs := []spec{switchHashSpec{keySwitchHash + "-ipv6", keyHash, f.HashRDMAIPv6, false}}
-	if f.HashRDMAIPv4 != "" {
-		specs = append(specs, switchHashSpec{keySwitchHash + "-ipv4", keyHash, f.HashRDMAIPv4, true})
-	}
-	return specs
-}
-
-func computeSpecs(p Policy, f Features) []spec {
-	specs := []spec{
-		tableSpec{key: keyTable, flowLabel: p.Label.ZeroOnly, inner: f.InnerPort, size: tableSizeSmall},
-		counterSpec{keyCompute + suffixCounter, keyTable},
-		entrySpec{
-			key: keyCompute, table: keyTable, counter: keyCompute + suffixCounter, priority: entryPriority,
-			unlabelled: p.Label.ZeroOnly, compute: &p.Label.Algorithm, sample: sampleOf(p),
-		},
-	}
+func computeObjects(p Policy, f Features) []Object {
+	all := []Object{aclTable{key: keyTable, flowLabel: p.Label.ZeroOnly, inner: f.InnerPort, size: tableSizeSmall}.object()}
+	e := aclEntry{key: keyCompute, table: keyTable, priority: entryPriority, unlabelled: p.Label.ZeroOnly, compute: &p.Label.Algorithm, sample: sampleOf(p)}
+	all = append(all, counted(e)...)
 	if p.Label.Outer && f.InnerPort {
-		specs = append(specs, entrySpec{
-			key: keyOuter, table: keyTable, counter: keyCompute + suffixCounter, priority: entryPriority,
-			unlabelled: p.Label.ZeroOnly, compute: &p.Label.Algorithm, sample: sampleOf(p), inner: true,
-		})
+		e.key, e.counter, e.inner = keyOuter, keyCompute+suffixCounter, true
+		all = append(all, e.object())
 	}
-	return append(append(specs, skippedSpecs(p)...), bindingSpecs(p)...)
+	return append(append(all, skippedObjects(p)...), bindings(p)...)
 }
 
-func rewriteSpecs(p Policy, f Features) []spec {
-	trap := trapSpec{key: keyTrap}
+func rewriteObjects(p Policy, f Features) []Object {
+	group := ""
 	if f.PoliceCPU {
-		trap.group = keyTrapGroup
+		group = keyTrapGroup
 	}
-	specs := append(udfSpecs(false),
-		trap,
+	all := append(udfObjects(false),
+		trapObject(keyTrap, group),
 		// Of no size: one that follows FlowCapacity would take the entries of all flows with it.
-		tableSpec{key: keyTable, flowLabel: p.Label.ZeroOnly, inner: f.InnerPort, addresses: true, udfGroup: keyUDFGroup},
-		counterSpec{keyCopied + suffixCounter, keyTable},
-		entrySpec{
-			key: keyCopied, table: keyTable, counter: keyCopied + suffixCounter, priority: copyPriority,
-			unlabelled: p.Label.ZeroOnly, trap: keyTrap,
-		})
-	return append(append(specs, skippedSpecs(p)...), bindingSpecs(p)...)
+		aclTable{key: keyTable, flowLabel: p.Label.ZeroOnly, inner: f.InnerPort, addresses: true, udfGroup: keyUDFGroup}.object())
+	all = append(all, counted(aclEntry{key: keyCopied, table: keyTable, priority: copyPriority, unlabelled: p.Label.ZeroOnly, trap: keyTrap})...)
+	return append(append(all, skippedObjects(p)...), bindings(p)...)
 }
 
-// skippedSpecs count what zero-only leaves alone: stacks that label on their own
+// skippedObjects count what zero-only leaves alone: stacks that label on their own
 // would go unnoticed otherwise.
-func skippedSpecs(p Policy) []spec {
+func skippedObjects(p Policy) []Object {
 	if !p.Label.ZeroOnly {
 		return nil
 	}
-	return []spec{
-		counterSpec{keySkipped + suffixCounter, keyTable},
-		entrySpec{key: keySkipped, table: keyTable, counter: keySkipped + suffixCounter, priority: countPriority, sample: sampleOf(p)},
-	}
-}
-
-func udfSpecs(hash bool) []spec {
-	return []spec{
-		udfMatchSpec{keyUDFMatch},
-		udfGroupSpec{keyUDFGroup, hash},
-		udfSpec{keyUDF, keyUDFMatch, keyUDFGroup, hash},
-	}
+	return counted(aclEntry{key: keySkipped, table: keyTable, priority: countPriority, sample: sampleOf(p)})
 }
 
 //conformance:draft-hu/ingress
-func bindingSpecs(p Policy) []spec {
-	specs := make([]spec, len(p.Ports))
+func bindings(p Policy) []Object {
+	all := make([]Object, len(p.Ports))
 	for i, port := range p.Ports {
-		specs[i] = bindingSpec{port, keyTable}
+		all[i] = bindingObject(port, keyTable)
 	}
-	return specs
+	return all
 }
 
 // FlowObjects returns the counter and the entry that label one flow.
 func FlowObjects(p Policy, f FlowEntry) []Object {
-	key := flowKey(f)
-	return []Object{
-		counterSpec{key + suffixCounter, keyTable}.object(),
-		entrySpec{
-			key: key, table: keyTable, counter: key + suffixCounter, priority: entryPriority,
-			unlabelled: p.Label.ZeroOnly, flow: &f, sample: sampleOf(p),
-		}.object(),
-	}
+	return counted(aclEntry{
+		key: flowKey(f), table: keyTable, priority: entryPriority, unlabelled: p.Label.ZeroOnly, flow: &f, sample: sampleOf(p),
+	})
 }

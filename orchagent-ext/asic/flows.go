@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"sluice/sai-shim/saiattr"
 )
 
 // pinned is what the engine keeps of a flow with an entry: its objects are many, and
@@ -68,9 +70,9 @@ func parseFlowKey(key string) (f FlowEntry, ok bool) {
 // record is the flow in the ledger: one row, of the entry, with the attributes in
 // which flows differ. The counter has its id instead of a key.
 func (p *pinned) record(f FlowEntry) *Record {
-	attrs := []Attr{{attrSetLabel, fmt.Sprintf("0x%05x", p.label)}, {attrCounter, string(p.counter)}}
+	attrs := []Attr{{saiattr.ACLEntrySetLabel.Name, fmt.Sprintf("0x%05x", p.label)}, {saiattr.ACLEntryCounter.Name, string(p.counter)}}
 	if p.sampling == samples {
-		attrs = append(attrs, Attr{attrSample, "@" + keySample})
+		attrs = append(attrs, Attr{saiattr.ACLEntrySample.Name, "@" + keySample})
 	}
 	return &Record{Object: Object{Key: flowKey(f), Type: TypeACLEntry, Attrs: attrs}, ID: p.entry}
 }
@@ -86,16 +88,16 @@ func parsePinned(r *Record) (f FlowEntry, p pinned, ok bool) {
 	if !ok || r.Type != TypeACLEntry {
 		return f, p, false
 	}
-	label, err := strconv.ParseUint(r.Attr(attrSetLabel), 0, 20)
+	label, err := strconv.ParseUint(r.Attr(saiattr.ACLEntrySetLabel.Name), 0, 20)
 	if err != nil {
 		return f, p, false
 	}
 	p.label = uint32(label)
 	p.entry = r.ID
-	if counter := r.Attr(attrCounter); !strings.HasPrefix(counter, "@") {
+	if counter := r.Attr(saiattr.ACLEntryCounter.Name); !strings.HasPrefix(counter, "@") {
 		p.counter = ID(counter)
 	}
-	if r.Attr(attrSample) != "" {
+	if r.Attr(saiattr.ACLEntrySample.Name) != "" {
 		p.sampling = samples
 	}
 	return f, p, true
@@ -300,12 +302,12 @@ func (e *Engine) sampleFlow(f FlowEntry, p *pinned, want sampling) error {
 	}
 	labelled := f
 	labelled.Label = p.label
-	err := e.set(p.record(f), &FlowObjects(policy, labelled)[1], attrSample)
+	err := e.set(p.record(f), &FlowObjects(policy, labelled)[1], saiattr.ACLEntrySample.Name)
 	if errors.Is(err, ErrRefused) {
 		return e.removeFlow(f, p)
 	}
 	if err != nil {
-		return fmt.Errorf("set %s of %s %s: %w", attrSample, TypeACLEntry, flowKey(f), err)
+		return fmt.Errorf("set %s of %s %s: %w", saiattr.ACLEntrySample.Name, TypeACLEntry, flowKey(f), err)
 	}
 	p.sampling = want
 	e.dirty = append(e.dirty, p.record(f))

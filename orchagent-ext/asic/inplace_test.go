@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"sluice/sai-shim/saiattr"
 )
 
 // besidesLabels are policies that differ in everything but what labels flows: by
@@ -89,7 +91,7 @@ func TestNoChangeBesidesLabelsTouchesALabel(t *testing.T) {
 					}
 					for _, call := range f.calls {
 						words := strings.Fields(call)
-						if labels(words[1]) && (words[0] != "set" || words[2] != attrSample) {
+						if labels(words[1]) && (words[0] != "set" || words[2] != saiattr.ACLEntrySample.Name) {
 							t.Errorf("from %+v to %+v: %s", from, to, call)
 						}
 					}
@@ -118,7 +120,7 @@ func TestPortsMoveBetweenTablesInPlace(t *testing.T) {
 	f.calls = nil
 	p.Ports = []string{"Ethernet4"}
 	reconcile(t, e, p)
-	if diff := cmp.Diff([]string{"set port/Ethernet4 " + attrIngressACL, "set port/Ethernet0 " + attrIngressACL}, f.calls); diff != "" {
+	if diff := cmp.Diff([]string{"set port/Ethernet4 " + saiattr.PortIngressACL.Name, "set port/Ethernet0 " + saiattr.PortIngressACL.Name}, f.calls); diff != "" {
 		t.Error(diff)
 	}
 	f.calls = nil
@@ -133,7 +135,7 @@ func TestPortsMoveBetweenTablesInPlace(t *testing.T) {
 // TestARefusedChangeCreatesAgain: where an attribute cannot be changed in place, the
 // objects are created again, and the flows keep their labels.
 func TestARefusedChangeCreatesAgain(t *testing.T) {
-	for _, attr := range []string{attrSample, attrSampleRate, attrPolicerRate, attrIngressACL} {
+	for _, attr := range []string{saiattr.ACLEntrySample.Name, saiattr.SampleRate.Name, saiattr.PolicerRate.Name, saiattr.PortIngressACL.Name} {
 		f, l := newFakeSwitch(), &fakeLedger{}
 		f.can[Compute] = Ability{Reason: "no"}
 		f.polices = true

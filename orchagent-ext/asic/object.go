@@ -5,6 +5,8 @@ package asic
 import (
 	"slices"
 	"strings"
+
+	"sluice/sai-shim/saiattr"
 )
 
 // Type is the kind of an object.
@@ -35,20 +37,6 @@ const (
 	TypeHashField Type = "hash-field"
 )
 
-// Names of the attributes that change in place, and of the size of a table, which
-// is a request at its creation: a table of another size serves as well.
-const (
-	attrSample       = "SAI_ACL_ENTRY_ATTR_ACTION_INGRESS_SAMPLEPACKET_ENABLE"
-	attrSetLabel     = "SAI_ACL_ENTRY_ATTR_ACTION_SET_IPV6_FLOW_LABEL"
-	attrCompute      = "SAI_ACL_ENTRY_ATTR_ACTION_COMPUTE_IPV6_FLOW_LABEL"
-	attrCounter      = "SAI_ACL_ENTRY_ATTR_ACTION_COUNTER"
-	attrIngressACL   = "SAI_PORT_ATTR_INGRESS_ACL"
-	attrSampleRate   = "SAI_SAMPLEPACKET_ATTR_SAMPLE_RATE"
-	attrPolicerRate  = "SAI_POLICER_ATTR_CIR"
-	attrPolicerBurst = "SAI_POLICER_ATTR_CBS"
-	attrTableSize    = "SAI_ACL_TABLE_ATTR_SIZE"
-)
-
 // valueUnknown is the value of an attribute in the ledger while it is being set.
 const valueUnknown = "unknown"
 
@@ -72,7 +60,7 @@ type Object struct {
 	// Meets is the need that its method cannot meet without this object; "": none.
 	Meets Need `json:"-"`
 
-	spec spec // nil for what another process created
+	values []saiattr.Value // typed, as Attrs are their text; nil for what another process created
 }
 
 // Attr returns the value of an attribute, "" where there is none.
@@ -83,6 +71,21 @@ func (o *Object) Attr(name string) string {
 		}
 	}
 	return ""
+}
+
+// typed is the value of an attribute to be set; of one that the object lacks, nothing:
+// an action that is off.
+func (o *Object) typed(name string) (v saiattr.Value, known bool) {
+	for i := range o.values {
+		if o.values[i].Name == name {
+			return o.values[i], true
+		}
+	}
+	a := saiattr.ByName(name)
+	if a == nil {
+		return v, false
+	}
+	return a.Disabled(), true
 }
 
 // same reports whether two objects are alike on the switch.
@@ -99,7 +102,7 @@ func (o *Object) changes(want *Object, settable func(attr string) bool) (names [
 	differ := func(name string) {
 		is, there := o.value(name)
 		wanted, toBe := want.value(name)
-		if name != attrTableSize && !slices.Contains(names, name) && (is != wanted || there != toBe) {
+		if name != saiattr.ACLTableSize.Name && !slices.Contains(names, name) && (is != wanted || there != toBe) {
 			names = append(names, name)
 		}
 	}
@@ -136,9 +139,4 @@ func (o *Object) refs(yield func(key string) bool) {
 			}
 		}
 	}
-}
-
-// spec is an object before it is created, typed.
-type spec interface {
-	object() Object
 }

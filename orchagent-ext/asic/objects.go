@@ -3,11 +3,13 @@
 package asic
 
 import (
+	"encoding/binary"
 	"fmt"
 	"strings"
 
 	"sluice/orchagent-ext/flow"
 	"sluice/orchagent-ext/roce"
+	"sluice/sai-shim/saiattr"
 )
 
 // Keys of the objects.
@@ -51,54 +53,70 @@ const (
 	CounterCopied  = keyCopied + suffixCounter
 )
 
-// counterSpec is an ACL counter of packets and octets.
-type counterSpec struct{ key, table string }
-
-func (s counterSpec) object() Object {
-	return Object{Key: s.key, Type: TypeACLCounter, Attrs: []Attr{
-		{"SAI_ACL_COUNTER_ATTR_TABLE_ID", "@" + s.table},
-		{"SAI_ACL_COUNTER_ATTR_ENABLE_PACKET_COUNT", "true"},
-		{"SAI_ACL_COUNTER_ATTR_ENABLE_BYTE_COUNT", "true"},
-	}, spec: s}
+// makeObject makes an object of typed values. Its attributes are their text.
+func makeObject(key string, t Type, values ...saiattr.Value) Object {
+	o := Object{Key: key, Type: t, values: values}
+	for i := range values {
+		if !values[i].Implied {
+			o.Attrs = append(o.Attrs, Attr{values[i].Name, values[i].Text})
+		}
+	}
+	return o
 }
 
-// tableSpec is an ingress ACL table that is bound to ports and matches the UDP
+func implied(v saiattr.Value) saiattr.Value {
+	v.Implied = true
+	return v
+}
+
+func optional(o Object) Object {
+	o.Optional = true
+	return o
+}
+
+// counterObject is an ACL counter of packets and octets.
+func counterObject(key, table string) Object {
+	return makeObject(key, TypeACLCounter,
+		saiattr.ACLCounterTable.Ref(table), saiattr.ACLCounterHasPackets.Is(true), saiattr.ACLCounterHasOctets.Is(true))
+}
+
+// aclTable is an ingress ACL table that is bound to ports and matches the UDP
 // destination port, and what else is asked for.
-type tableSpec struct {
+type aclTable struct {
 	key       string
 	flowLabel bool
 	addresses bool   // IPv6 source and destination
 	inner     bool   // UDP ports in tunnels
 	udfGroup  string // "": none
-	size      uint32 // entries; 0: as many as the switch has room for
+	size      uint64 // entries; 0: as many as the switch has room for
 }
 
-func (s tableSpec) object() Object {
-	attrs := []Attr{
-		{"SAI_ACL_TABLE_ATTR_ACL_STAGE", "ingress"},
-		{"SAI_ACL_TABLE_ATTR_ACL_BIND_POINT_TYPE_LIST", "port"},
+func (t aclTable) object() Object {
+	values := []saiattr.Value{saiattr.ACLTableStage.Enum("ingress"), saiattr.ACLTableBindPoints.Enum("port")}
+	if t.size > 0 {
+		values = append(values, saiattr.ACLTableSize.Of(t.size))
 	}
-	if s.size > 0 {
-		attrs = append(attrs, Attr{attrTableSize, fmt.Sprint(s.size)})
+	values = append(values, saiattr.ACLTablePort.Is(true), saiattr.ACLTableIPType.Is(true))
+	if t.inner {
+		values = append(values, implied(saiattr.ACLTableInnerPort.Is(true)))
 	}
-	attrs = append(attrs, Attr{"SAI_ACL_TABLE_ATTR_FIELD_L4_DST_PORT", "true"}, Attr{"SAI_ACL_TABLE_ATTR_FIELD_ACL_IP_TYPE", "true"})
-	if s.flowLabel {
-		attrs = append(attrs, Attr{"SAI_ACL_TABLE_ATTR_FIELD_IPV6_FLOW_LABEL", "true"})
+	if t.flowLabel {
+		values = append(values, saiattr.ACLTableLabel.Is(true))
 	}
-	if s.addresses {
-		attrs = append(attrs, Attr{"SAI_ACL_TABLE_ATTR_FIELD_SRC_IPV6", "true"}, Attr{"SAI_ACL_TABLE_ATTR_FIELD_DST_IPV6", "true"})
+	if t.addresses {
+		values = append(values, saiattr.ACLTableSource.Is(true), saiattr.ACLTableDestination.Is(true))
 	}
-	if s.udfGroup != "" {
-		attrs = append(attrs, Attr{"SAI_ACL_TABLE_ATTR_USER_DEFINED_FIELD_GROUP_MIN", "@" + s.udfGroup})
+	if t.udfGroup != "" {
+		values = append(values, saiattr.ACLTableUDF.Ref(t.udfGroup))
 	}
-	return Object{Key: s.key, Type: TypeACLTable, Attrs: attrs, spec: s}
+	return makeObject(t.key, TypeACLTable, values...)
 }
 
-// entrySpec matches RoCEv2 by the UDP destination port; over IPv6 alone, unless
+// aclEntry matches RoCEv2 by the UDP destination port; over IPv6 alone, unless
 // told otherwise, since IPv4 has no flow label. Every entry counts.
-type entrySpec struct {
+type aclEntry struct {
 	key, table, counter string
-	priority            uint32
+	priority            uint64
 
 	unlabelled bool       // matches flow label 0 only
 	flow       *FlowEntry // matches this flow only, and sets its label
@@ -111,178 +129,128 @@ type entrySpec struct {
 	inner  bool   // matches RoCEv2 in IPv6 tunnels, and no other
 }
 
-func (s entrySpec) object() Object {
-	attrs := []Attr{
-		{"SAI_ACL_ENTRY_ATTR_TABLE_ID", "@" + s.table},
-		{"SAI_ACL_ENTRY_ATTR_PRIORITY", fmt.Sprint(s.priority)},
+func (e aclEntry) object() Object {
+	port := saiattr.ACLEntryPort
+	if e.inner {
+		port = saiattr.ACLEntryInnerPort
 	}
-	field := "SAI_ACL_ENTRY_ATTR_FIELD_L4_DST_PORT"
-	if s.inner {
-		field = "SAI_ACL_ENTRY_ATTR_FIELD_INNER_L4_DST_PORT"
+	values := []saiattr.Value{
+		saiattr.ACLEntryTable.Ref(e.table), saiattr.ACLEntryPriority.Of(e.priority), implied(saiattr.ACLEntryAdmin.Is(true)), port.Of(roce.UDPPort),
 	}
-	attrs = append(attrs, Attr{field, fmt.Sprint(roce.UDPPort)})
-	if !s.anyIP {
-		attrs = append(attrs, Attr{"SAI_ACL_ENTRY_ATTR_FIELD_ACL_IP_TYPE", "ipv6any"})
+	if !e.anyIP {
+		values = append(values, saiattr.ACLEntryIPType.Enum("ipv6any"))
 	}
-	if s.unlabelled {
-		attrs = append(attrs, Attr{"SAI_ACL_ENTRY_ATTR_FIELD_IPV6_FLOW_LABEL", "0x00000"})
+	if e.unlabelled {
+		values = append(values, saiattr.ACLEntryLabel.Of(noLabel))
 	}
-	if f := s.flow; f != nil {
-		attrs = append(attrs,
-			Attr{"SAI_ACL_ENTRY_ATTR_FIELD_SRC_IPV6", f.Src.String()},
-			Attr{"SAI_ACL_ENTRY_ATTR_FIELD_DST_IPV6", f.Dst.String()},
-			Attr{"SAI_ACL_ENTRY_ATTR_USER_DEFINED_FIELD_GROUP_MIN", fmt.Sprintf("0x%06x", f.DestQP)},
-			Attr{attrSetLabel, fmt.Sprintf("0x%05x", f.Label)})
+	if f := e.flow; f != nil {
+		values = append(values, saiattr.ACLEntrySource.IP(f.Src), saiattr.ACLEntryDestination.IP(f.Dst),
+			saiattr.ACLEntryUDF.Word(f.DestQP, destQPMask), saiattr.ACLEntrySetLabel.Of(uint64(f.Label)))
 	}
-	if s.compute != nil {
-		what := s.compute.String()
-		if s.inner {
-			what += " outer"
-		}
-		attrs = append(attrs, Attr{attrCompute, what})
+	if e.compute != nil {
+		values = append(values, computed(*e.compute, e.unlabelled, e.inner))
 	}
-	if s.trap != "" {
-		attrs = append(attrs,
-			Attr{"SAI_ACL_ENTRY_ATTR_ACTION_PACKET_ACTION", "copy"},
-			Attr{"SAI_ACL_ENTRY_ATTR_ACTION_SET_USER_TRAP_ID", "@" + s.trap})
+	if e.trap != "" {
+		values = append(values, saiattr.ACLEntryPacket.Enum("copy"), saiattr.ACLEntryTrap.Ref(e.trap))
 	}
-	if s.sample != "" {
-		attrs = append(attrs, Attr{attrSample, "@" + s.sample})
+	if e.sample != "" {
+		values = append(values, saiattr.ACLEntrySample.Ref(e.sample))
 	}
-	attrs = append(attrs, Attr{attrCounter, "@" + s.counter})
-	return Object{Key: s.key, Type: TypeACLEntry, Attrs: attrs, spec: s}
+	return makeObject(e.key, TypeACLEntry, append(values, saiattr.ACLEntryCounter.Ref(e.counter))...)
 }
 
-// trapSpec marks what the entries copy to the CPU.
-type trapSpec struct{ key, group string } // no group: ""
-
-func (s trapSpec) object() Object {
-	attrs := []Attr{{"SAI_HOSTIF_USER_DEFINED_TRAP_ATTR_TYPE", "acl"}}
-	if s.group != "" {
-		attrs = append(attrs, Attr{"SAI_HOSTIF_USER_DEFINED_TRAP_ATTR_TRAP_GROUP", "@" + s.group})
+// computed is how a label is computed: algorithm and flags of sai_sluice_ext.h.
+func computed(a flow.Algorithm, zeroOnly, outer bool) saiattr.Value {
+	n, text := saiattr.LabelDraftLiteral, a.String()
+	if a == flow.CRC32 {
+		n = saiattr.LabelCRC32
 	}
-	return Object{Key: s.key, Type: TypeUserTrap, Attrs: attrs, spec: s}
-}
-
-// policerSpec drops packets to the CPU that are too many.
-type policerSpec struct {
-	key string
-	cpu CPU
-}
-
-func (s policerSpec) object() Object {
-	return Object{Key: s.key, Type: TypePolicer, Attrs: []Attr{
-		{"SAI_POLICER_ATTR_METER_TYPE", "packets"},
-		{"SAI_POLICER_ATTR_MODE", "sr-tcm"},
-		{attrPolicerRate, fmt.Sprint(s.cpu.Rate)},
-		{attrPolicerBurst, fmt.Sprint(s.cpu.Burst)},
-		{"SAI_POLICER_ATTR_RED_PACKET_ACTION", "drop"},
-	}, spec: s}
-}
-
-// trapGroupSpec is the traps whose packets a policer polices.
-type trapGroupSpec struct{ key, policer string }
-
-func (s trapGroupSpec) object() Object {
-	return Object{Key: s.key, Type: TypeTrapGroup, Attrs: []Attr{
-		{"SAI_HOSTIF_TRAP_GROUP_ATTR_POLICER", "@" + s.policer},
-	}, spec: s}
-}
-
-// sampleSpec is what entries sample packets by.
-type sampleSpec struct {
-	key  string
-	rate uint32
-}
-
-func (s sampleSpec) object() Object {
-	return Object{Key: s.key, Type: TypeSample, Attrs: []Attr{
-		{attrSampleRate, fmt.Sprint(s.rate)},
-	}, spec: s}
-}
-
-// udfSpecs are match, group and field by which the destination QP is read.
-type (
-	udfMatchSpec struct{ key string }
-	udfGroupSpec struct {
-		key  string
-		hash bool // for hashing, else for ACLs
+	if zeroOnly {
+		n |= saiattr.LabelZeroOnly
 	}
-	udfSpec struct {
-		key, match, group string
-		hash              bool // as the group
+	if outer {
+		n |= saiattr.LabelOuter
+		text += " outer"
 	}
+	return saiattr.ACLEntryCompute.As(n, text)
+}
+
+// trapObject marks what the entries copy to the CPU. No group: "".
+func trapObject(key, group string) Object {
+	values := []saiattr.Value{saiattr.UserTrapType.Enum("acl")}
+	if group != "" {
+		values = append(values, saiattr.UserTrapGroup.Ref(group))
+	}
+	return makeObject(key, TypeUserTrap, values...)
+}
+
+// policerObjects drop packets to the CPU that are too many, of the traps in the group.
+func policerObjects(cpu CPU) []Object {
+	return []Object{
+		makeObject(keyPolicer, TypePolicer,
+			saiattr.PolicerMeter.Enum("packets"), saiattr.PolicerMode.Enum("sr-tcm"), implied(saiattr.PolicerColors.Enum("blind")),
+			saiattr.PolicerRate.Of(uint64(cpu.Rate)), saiattr.PolicerBurst.Of(uint64(cpu.Burst)), saiattr.PolicerRed.Enum("drop")),
+		makeObject(keyTrapGroup, TypeTrapGroup, saiattr.TrapGroupPolicer.Ref(keyPolicer)),
+	}
+}
+
+// sampleObject is what entries sample packets by.
+func sampleObject(rate uint32) Object {
+	return makeObject(keySample, TypeSample, saiattr.SampleRate.Of(uint64(rate)))
+}
+
+// udfObjects are match, group and field by which the destination QP is read, for hashing
+// or for ACLs.
+func udfObjects(hash bool) []Object {
+	use := "generic"
+	field := []saiattr.Value{saiattr.UDFMatched.Ref(keyUDFMatch), saiattr.UDFOfGroup.Ref(keyUDFGroup), saiattr.UDFBase.Enum("l4"), saiattr.UDFOffset.Of(destQPOffset)}
+	if hash { // FECN and BECN are beside the queue pair: hashed, they would move a flow to another path
+		use = "hash"
+		field = append(field, saiattr.UDFHashMask.Bytes(binary.BigEndian.AppendUint32(nil, destQPMask), fmt.Sprintf("%#08x", destQPMask)))
+	}
+	return []Object{
+		makeObject(keyUDFMatch, TypeUDFMatch, saiattr.UDFMatchPort.Of(roce.UDPPort)),
+		makeObject(keyUDFGroup, TypeUDFGroup, saiattr.UDFGroupType.Enum(use), saiattr.UDFGroupLength.Of(destQPLength)),
+		makeObject(keyUDF, TypeUDF, field...),
+	}
+}
+
+// The native fields that ECMP hashes in any case, and what labels and queue pairs add.
+var fiveTuple = []string{"SRC_IP", "DST_IP", "IP_PROTOCOL", "L4_SRC_PORT", "L4_DST_PORT"}
+
+const (
+	hashLabel  = "IPV6_FLOW_LABEL"
+	hashDestQP = "RDMA_BTH_DEST_QP"
 )
 
-func (s udfMatchSpec) object() Object {
-	return Object{Key: s.key, Type: TypeUDFMatch, Attrs: []Attr{
-		{"SAI_UDF_MATCH_ATTR_L4_DST_PORT_TYPE", fmt.Sprint(roce.UDPPort)},
-	}, spec: s}
-}
-
-func (s udfGroupSpec) object() Object {
-	kind := "generic"
-	if s.hash {
-		kind = "hash"
+// hashObject is what ECMP hashes: the 5-tuple, and a field or a UDF group besides; "":
+// none.
+func hashObject(field, udfGroup string) Object {
+	fields := fiveTuple
+	if field != "" {
+		fields = append(fields[:len(fields):len(fields)], field)
 	}
-	return Object{Key: s.key, Type: TypeUDFGroup, Attrs: []Attr{
-		{"SAI_UDF_GROUP_ATTR_TYPE", kind},
-		{"SAI_UDF_GROUP_ATTR_LENGTH", fmt.Sprint(destQPLength)},
-	}, spec: s}
-}
-
-func (s udfSpec) object() Object {
-	attrs := []Attr{
-		{"SAI_UDF_ATTR_MATCH_ID", "@" + s.match},
-		{"SAI_UDF_ATTR_GROUP_ID", "@" + s.group},
-		{"SAI_UDF_ATTR_BASE", "l4"},
-		{"SAI_UDF_ATTR_OFFSET", fmt.Sprint(destQPOffset)},
+	values := []saiattr.Value{saiattr.HashFields.Enum(fields...)}
+	if udfGroup != "" {
+		values = append(values, saiattr.HashUDFGroups.Ref(udfGroup))
 	}
-	if s.hash { // FECN and BECN are beside the queue pair: hashed, they would move a flow to another path
-		attrs = append(attrs, Attr{"SAI_UDF_ATTR_HASH_MASK", fmt.Sprintf("%#08x", destQPMask)})
+	return makeObject(keyHash, TypeHash, values...)
+}
+
+// switchHashObject makes the hash the switch's own for a kind of packets, by the name of
+// the attribute. What was there comes back when it is removed.
+func switchHashObject(key, attribute string) Object {
+	a := saiattr.ByName(attribute)
+	if a == nil {
+		a = &saiattr.Attr{Name: attribute} // the driver refuses it
 	}
-	return Object{Key: s.key, Type: TypeUDF, Attrs: attrs, spec: s}
+	return makeObject(key, TypeSwitchHash, a.Ref(keyHash))
 }
 
-// hashSpec is what ECMP hashes: the 5-tuple, and what is added to it.
-type hashSpec struct {
-	key      string
-	label    bool   // the IPv6 flow label; labels are written without it, too
-	destQP   bool   // the BTH's destination QP, as native field
-	udfGroup string // "": none
+// bindingObject binds a table to a port at ingress.
+func bindingObject(port, table string) Object {
+	return optional(makeObject(prefixPort+port, TypeBinding, saiattr.PortIngressACL.Ref(table)))
 }
 
-func (s hashSpec) object() Object {
-	fields := []string{"SRC_IP", "DST_IP", "IP_PROTOCOL", "L4_SRC_PORT", "L4_DST_PORT"}
-	if s.label {
-		fields = append(fields, "IPV6_FLOW_LABEL")
-	}
-	if s.destQP {
-		fields = append(fields, "RDMA_BTH_DEST_QP")
-	}
-	attrs := []Attr{{"SAI_HASH_ATTR_NATIVE_HASH_FIELD_LIST", strings.Join(fields, ",")}}
-	if s.udfGroup != "" {
-		attrs = append(attrs, Attr{"SAI_HASH_ATTR_UDF_GROUP_LIST", "@" + s.udfGroup})
-	}
-	return Object{Key: s.key, Type: TypeHash, Attrs: attrs, Optional: s.label, spec: s}
-}
-
-// switchHashSpec makes a hash the switch's own for a kind of packets. What was
-// there comes back when it is removed.
-type switchHashSpec struct {
-	key, hash, attribute string
-	optional             bool
-}
-
-func (s switchHashSpec) object() Object {
-	return Object{Key: s.key, Type: TypeSwitchHash, Attrs: []Attr{{s.attribute, "@" + s.hash}}, Optional: s.optional, spec: s}
-}
-
-// bindingSpec binds a table to a port at ingress.
-type bindingSpec struct{ port, table string }
-
-func (s bindingSpec) object() Object {
-	return Object{Key: prefixPort + s.port, Type: TypeBinding, Attrs: []Attr{
-		{attrIngressACL, "@" + s.table},
-	}, Optional: true, spec: s}
-}
+// boundPort is the port of a binding.
+func boundPort(o *Object) string { return strings.TrimPrefix(o.Key, prefixPort) }

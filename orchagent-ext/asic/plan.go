@@ -5,6 +5,8 @@ package asic
 import (
 	"fmt"
 	"slices"
+
+	"sluice/sai-shim/saiattr"
 )
 
 // Step is one change of the objects on the switch.
@@ -31,11 +33,8 @@ func containsKey(steps []Step, key string) bool {
 // Settable says which attributes SAI lets one change while the object is in use.
 // It is a subset: those that Sluice changes.
 func Settable(attr string) bool {
-	switch attr {
-	case attrSample, attrSetLabel, attrCompute, attrIngressACL, attrSampleRate, attrPolicerRate, attrPolicerBurst:
-		return true
-	}
-	return false
+	a := saiattr.ByName(attr)
+	return a != nil && a.InPlace
 }
 
 // Compare plans the way from the objects on the switch to those of a policy.

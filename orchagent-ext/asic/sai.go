@@ -3,7 +3,6 @@
 package asic
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -11,9 +10,8 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"sluice/orchagent-ext/flow"
-	"sluice/orchagent-ext/roce"
 	sai "sluice/sai-shim"
+	"sluice/sai-shim/saiattr"
 )
 
 // SAI is the driver that calls a SAI library.
@@ -47,13 +45,13 @@ func NewSAI(lib *sai.Library, o SAIOptions) *SAI { return &SAI{lib: lib, connect
 
 // SetPorts learns which port of the library is which, by their lanes.
 func (d *SAI) SetPorts(ports []Port) error {
-	ids, err := d.lib.Ports()
+	ids, err := d.lib.GetObjects(saiattr.Switch, d.lib.Switch, saiattr.SwitchPorts)
 	if err != nil {
 		return fmt.Errorf("read the switch's ports: %w", refusal(err))
 	}
 	byLane := map[uint32]sai.ObjectID{}
 	for _, id := range ids {
-		lanes, err := d.lib.Lanes(id)
+		lanes, err := d.lib.GetNumbers(saiattr.Port, id, saiattr.PortLanes)
 		if err != nil {
 			return fmt.Errorf("read the lanes of port %s: %w", id, refusal(err))
 		}
@@ -133,11 +131,8 @@ func (d *SAI) Policed() uint64 {
 	if d.policer == sai.Null {
 		return 0
 	}
-	s, err := d.lib.PolicerStats(d.policer)
-	if err != nil {
-		return 0 // it has gone, or the library does not count
-	}
-	return s.RedPackets
+	n, _ := d.lib.PolicerRed(d.policer) // 0: it has gone, or the library does not count
+	return n
 }
 
 // Probe implements [Driver]. What the library does not report is tried.
@@ -153,25 +148,25 @@ func (d *SAI) Probe() (Abilities, Features, error) {
 			a.Set(n, m, Ability{Reason: "the SAI library has no " + what})
 		}
 	}
-	can, known := d.lib.CanComputeLabel()
+	can, known := d.lib.CanCreate(saiattr.ACLEntry, saiattr.ACLEntryCompute)
 	note(NeedFlowLabel, Compute, "ACL action COMPUTE_IPV6_FLOW_LABEL", can, known)
-	can, known = d.lib.CanSetLabel()
+	can, known = d.lib.CanCreate(saiattr.ACLEntry, saiattr.ACLEntrySetLabel)
 	note(NeedFlowLabel, Rewrite, "ACL action SET_IPV6_FLOW_LABEL", can, known)
-	can, known = d.lib.CanHash(sai.HashBTHDestQP)
+	can, known = d.lib.Takes(saiattr.Hash, saiattr.HashFields, hashDestQP)
 	note(NeedFlowLabel, Hash, "native hash field RDMA_BTH_DEST_QP", can, known)
-	can, known = d.lib.CanHashUDF()
+	can, known = d.lib.CanCreate(saiattr.Hash, saiattr.HashUDFGroups)
 	note(NeedFlowLabel, UDFHash, "hash over UDF groups", can, known)
-	can, known = d.lib.CanSample()
+	can, known = d.lib.CanCreate(saiattr.ACLEntry, saiattr.ACLEntrySample)
 	note(NeedExport, Sample, "ACL action INGRESS_SAMPLEPACKET_ENABLE", can, known)
 	a.Set(NeedThreshold, Exact, d.singleFlows())
 	a.Set(NeedHold, Exact, d.singleFlows())
 	f := Features{
-		HashIPv6:     d.hashUse(sai.ECMPHashIPv6),
-		HashRDMAIPv6: d.hashUse(sai.ECMPHashIPv6RDMA, sai.ECMPHashIPv6),
-		HashRDMAIPv4: d.hashUse(sai.ECMPHashIPv4RDMA, sai.ECMPHashIPv4),
+		HashIPv6:     d.hashUse(saiattr.ECMPHashIPv6),
+		HashRDMAIPv6: d.hashUse(saiattr.ECMPHashIPv6RDMA, saiattr.ECMPHashIPv6),
+		HashRDMAIPv4: d.hashUse(saiattr.ECMPHashIPv4RDMA, saiattr.ECMPHashIPv4),
 	}
-	f.PoliceCPU, _ = d.lib.CanPoliceTraps()
-	f.InnerPort, _ = d.lib.CanMatchInnerPort()
+	f.PoliceCPU, _ = d.lib.CanCreate(saiattr.TrapGroup, saiattr.TrapGroupPolicer)
+	f.InnerPort, _ = d.lib.CanCreate(saiattr.ACLEntry, saiattr.ACLEntryInnerPort)
 	f.Queues, f.NoQueues = d.queues()
 	if f.HashRDMAIPv6 == "" {
 		none := Ability{Reason: "the SAI library does not allow setting the ECMP hash of IPv6"}
@@ -181,32 +176,31 @@ func (d *SAI) Probe() (Abilities, Features, error) {
 	return a, f, nil
 }
 
-// hashUse is the first use that can be set, as its attribute's name.
-func (d *SAI) hashUse(uses ...sai.HashUse) string {
+// hashUse is the first use of a hash that can be set, by its attribute's name.
+func (d *SAI) hashUse(uses ...*saiattr.Attr) string {
 	for _, u := range uses {
-		if can, known := d.lib.CanSet(u); can || !known {
-			return u.String()
+		if can, known := d.lib.CanSet(saiattr.Switch, u); can || !known {
+			return u.Name
 		}
 	}
 	return ""
 }
 
 // kinds are the library's types of objects that have ids.
-var kinds = map[Type]sai.Kind{
-	TypeACLTable: sai.KindACLTable, TypeACLCounter: sai.KindACLCounter, TypeACLEntry: sai.KindACLEntry,
-	TypeSample: sai.KindSample, TypeUserTrap: sai.KindUserTrap, TypeUDFMatch: sai.KindUDFMatch, TypeUDFGroup: sai.KindUDFGroup,
-	TypeUDF: sai.KindUDF, TypeHash: sai.KindHash, TypePolicer: sai.KindPolicer, TypeTrapGroup: sai.KindTrapGroup,
+var kinds = map[Type]saiattr.Kind{
+	TypeACLTable: saiattr.ACLTable, TypeACLCounter: saiattr.ACLCounter, TypeACLEntry: saiattr.ACLEntry,
+	TypeSample: saiattr.Sample, TypeUserTrap: saiattr.UserTrap, TypeUDFMatch: saiattr.UDFMatch, TypeUDFGroup: saiattr.UDFGroup,
+	TypeUDF: saiattr.UDF, TypeHash: saiattr.Hash, TypePolicer: saiattr.Policer, TypeTrapGroup: saiattr.TrapGroup,
 }
 
-var hashUses = []sai.HashUse{sai.ECMPHashIPv4, sai.ECMPHashIPv6, sai.ECMPHashIPv4RDMA, sai.ECMPHashIPv6RDMA}
-
-func hashUseOf(name string) (sai.HashUse, error) {
-	for _, u := range hashUses {
-		if u.String() == name {
+// hashUseOf is the use of a hash that has a name.
+func hashUseOf(name string) (*saiattr.Attr, error) {
+	for _, u := range []*saiattr.Attr{saiattr.ECMPHashIPv4, saiattr.ECMPHashIPv6, saiattr.ECMPHashIPv4RDMA, saiattr.ECMPHashIPv6RDMA} {
+		if u.Name == name {
 			return u, nil
 		}
 	}
-	return 0, fmt.Errorf("%w: the switch takes no hash by %q", ErrRefused, name)
+	return nil, fmt.Errorf("%w: the switch takes no hash by %q", ErrRefused, name)
 }
 
 // Objects implements [Driver].
@@ -214,57 +208,67 @@ func (d *SAI) Objects(p Policy, c Choices, f Features) []Object { return Objects
 
 // Create implements [Driver].
 func (d *SAI) Create(o *Object, existing map[string]*Record) (*Record, error) {
-	r := &Record{Object: *o}
-	id, err := d.create(o.spec, refs{existing}, r)
-	if err != nil {
-		return nil, refusal(err)
+	r, at := &Record{Object: *o}, refs{existing}
+	r.values = nil
+	switch o.Type {
+	case TypeBinding:
+		return r, refusal(d.bind(o, at, r))
+	case TypeSwitchHash:
+		return r, refusal(d.setHash(o, at, r))
 	}
-	if r.ID == "" {
-		r.ID = ID(id.String())
+	kind, known := kinds[o.Type]
+	if !known {
+		return nil, fmt.Errorf("create %s: no such object type", o.Type)
 	}
-	r.spec = nil
-	return r, nil
+	values := make([]saiattr.Value, len(o.values))
+	for i := range values {
+		values[i] = o.values[i].Resolve(at.number)
+	}
+	id, err := d.lib.Create(kind, values...)
+	switch o.Type {
+	case TypeUserTrap:
+		d.copied.Store(uint64(id))
+	case TypePolicer:
+		d.policer, err = id, unpoliced(err)
+	case TypeTrapGroup:
+		err = unpoliced(err)
+	}
+	r.ID = ID(id.String())
+	return r, refusal(err)
 }
 
 // Set implements [Setter].
 func (d *SAI) Set(r *Record, o *Object, attr string, existing map[string]*Record) error {
 	at := refs{existing}
-	if s, ok := o.spec.(bindingSpec); ok {
-		return refusal(d.rebind(s, r, at))
+	if o.Type == TypeBinding {
+		return refusal(d.rebind(o, r, at))
 	}
 	id, err := sai.ParseObjectID(string(r.ID))
 	if err != nil {
 		return err
 	}
-	switch s := o.spec.(type) {
-	case entrySpec:
-		e := saiEntry(s, at)
-		switch attr {
-		case attrSample:
-			return refusal(d.lib.SetACLEntrySample(id, e.Sample))
-		case attrSetLabel:
-			return refusal(d.lib.SetACLEntryLabel(id, e.SetLabel))
-		case attrCompute:
-			return refusal(d.lib.SetACLEntryCompute(id, e.ComputeLabel))
-		}
-	case sampleSpec:
-		return refusal(d.lib.SetSampleRate(id, s.rate))
-	case policerSpec:
-		if attr == attrPolicerRate {
-			return refusal(d.lib.SetPolicerRate(id, uint64(s.cpu.Rate)))
-		}
-		return refusal(d.lib.SetPolicerBurst(id, uint64(s.cpu.Burst)))
+	v, known := o.typed(attr)
+	if !known {
+		return fmt.Errorf("%w: %s of %s does not change in place", ErrRefused, attr, o.Type)
 	}
-	return fmt.Errorf("%w: %s of %s does not change in place", ErrRefused, attr, o.Type)
+	return refusal(d.lib.Set(kinds[o.Type], id, v.Resolve(at.number)))
+}
+
+func (d *SAI) ingressACL(port sai.ObjectID) (sai.ObjectID, error) {
+	return d.lib.GetObject(saiattr.Port, port, saiattr.PortIngressACL)
+}
+
+func (d *SAI) setIngressACL(port, table sai.ObjectID) error {
+	return d.lib.Set(saiattr.Port, port, saiattr.PortIngressACL.Object(uint64(table)))
 }
 
 // rebind binds another of Sluice's tables to a port that has one.
-func (d *SAI) rebind(s bindingSpec, r *Record, at refs) error {
-	port, err := d.port(s.port)
+func (d *SAI) rebind(o *Object, r *Record, at refs) error {
+	port, err := d.port(boundPort(o))
 	if err != nil {
 		return err
 	}
-	bound, err := d.lib.IngressACL(port)
+	bound, err := d.ingressACL(port)
 	if err != nil {
 		return err
 	}
@@ -273,9 +277,9 @@ func (d *SAI) rebind(s bindingSpec, r *Record, at refs) error {
 		ours = ours || at.id(key) == bound
 	}
 	if !ours {
-		return fmt.Errorf("%w: port %s has an ingress ACL of another owner, %s", ErrRefused, s.port, bound)
+		return fmt.Errorf("%w: port %s has an ingress ACL of another owner, %s", ErrRefused, boundPort(o), bound)
 	}
-	return d.lib.SetIngressACL(port, at.id(s.table))
+	return d.setIngressACL(port, at.id(o.values[0].Keys[0]))
 }
 
 // refs finds the ids of what an object refers to.
@@ -289,126 +293,49 @@ func (r refs) id(key string) sai.ObjectID {
 	return id
 }
 
-func (r refs) ids(key string) []sai.ObjectID {
-	if key == "" {
-		return nil
-	}
-	return []sai.ObjectID{r.id(key)}
-}
-
-func (d *SAI) create(s spec, at refs, r *Record) (sai.ObjectID, error) {
-	switch s := s.(type) {
-	case tableSpec:
-		return d.lib.CreateACLTable(sai.ACLTable{
-			Size: s.size, L4DstPort: true, InnerL4DstPort: s.inner, IPType: true, IPv6FlowLabel: s.flowLabel,
-			SrcIPv6: s.addresses, DstIPv6: s.addresses, UDFGroup: at.id(s.udfGroup),
-		})
-	case counterSpec:
-		return d.lib.CreateACLCounter(at.id(s.table))
-	case entrySpec:
-		return d.lib.CreateACLEntry(saiEntry(s, at))
-	case sampleSpec:
-		return d.lib.CreateSample(s.rate)
-	case trapSpec:
-		id, err := d.lib.CreateUserTrap(at.id(s.group))
-		d.copied.Store(uint64(id))
-		return id, err
-	case policerSpec:
-		id, err := d.lib.CreatePolicer(sai.Policer{Packets: true, Rate: uint64(s.cpu.Rate), Burst: uint64(s.cpu.Burst), Red: sai.Drop})
-		d.policer = id
-		return id, unpoliced(err)
-	case trapGroupSpec:
-		id, err := d.lib.CreateTrapGroup(at.id(s.policer))
-		return id, unpoliced(err)
-	case udfMatchSpec:
-		return d.lib.CreateUDFMatch(roce.UDPPort)
-	case udfGroupSpec:
-		return d.lib.CreateUDFGroup(s.hash, destQPLength)
-	case udfSpec:
-		var mask []byte
-		if s.hash {
-			mask = binary.BigEndian.AppendUint32(nil, destQPMask)
-		}
-		return d.lib.CreateUDF(at.id(s.match), at.id(s.group), destQPOffset, mask)
-	case hashSpec:
-		fields := []sai.HashField{sai.HashSrcIP, sai.HashDstIP, sai.HashIPProtocol, sai.HashL4SrcPort, sai.HashL4DstPort}
-		if s.label {
-			fields = append(fields, sai.HashIPv6FlowLabel)
-		}
-		if s.destQP {
-			fields = append(fields, sai.HashBTHDestQP)
-		}
-		return d.lib.CreateHash(fields, at.ids(s.udfGroup))
-	case switchHashSpec:
-		return sai.Null, d.setHash(s, at, r)
-	case bindingSpec:
-		return sai.Null, d.bind(s, at, r)
-	}
-	return sai.Null, fmt.Errorf("create %T: no such object", s)
-}
-
-func saiEntry(s entrySpec, at refs) sai.ACLEntry {
-	port := uint16(roce.UDPPort)
-	e := sai.ACLEntry{Table: at.id(s.table), Priority: s.priority, OnlyIPv6: !s.anyIP, Counter: at.id(s.counter), Sample: at.id(s.sample)}
-	if s.inner {
-		e.InnerL4DstPort = &port
-	} else {
-		e.L4DstPort = &port
-	}
-	if s.unlabelled {
-		label := uint32(noLabel)
-		e.IPv6FlowLabel = &label
-	}
-	if f := s.flow; f != nil {
-		e.SrcIPv6, e.DstIPv6 = f.Src, f.Dst
-		e.UDF = &sai.UDFValue{Value: f.DestQP, Mask: destQPMask}
-		e.SetLabel = &f.Label
-	}
-	if s.compute != nil {
-		e.ComputeLabel = &sai.ComputeLabel{Algorithm: sai.DraftLiteral, ZeroOnly: s.unlabelled, Outer: s.inner}
-		if *s.compute == flow.CRC32 {
-			e.ComputeLabel.Algorithm = sai.CRC32
-		}
-	}
-	if s.trap != "" {
-		e.CopyToCPU, e.UserTrap = true, at.id(s.trap)
-	}
-	return e
-}
+func (r refs) number(key string) uint64 { return uint64(r.id(key)) }
 
 const (
 	prefixBinding = "port:"
 	prefixUse     = "switch:"
 )
 
-func (d *SAI) bind(s bindingSpec, at refs, r *Record) error {
-	port, err := d.port(s.port)
+func (d *SAI) bind(o *Object, at refs, r *Record) error {
+	port, err := d.port(boundPort(o))
 	if err != nil {
 		return err
 	}
-	table := at.id(s.table)
-	was, err := d.lib.IngressACL(port)
+	table := at.id(o.values[0].Keys[0])
+	was, err := d.ingressACL(port)
 	if err != nil {
 		return err
 	}
 	if was != sai.Null && was != table {
-		return fmt.Errorf("%w: port %s has an ingress ACL of another owner, %s", ErrRefused, s.port, was)
+		return fmt.Errorf("%w: port %s has an ingress ACL of another owner, %s", ErrRefused, boundPort(o), was)
 	}
-	r.ID = ID(prefixBinding + s.port)
-	return d.lib.SetIngressACL(port, table)
+	r.ID = ID(prefixBinding + boundPort(o))
+	return d.setIngressACL(port, table)
 }
 
-func (d *SAI) setHash(s switchHashSpec, at refs, r *Record) error {
-	use, err := hashUseOf(s.attribute)
+func (d *SAI) hashOf(use *saiattr.Attr) (sai.ObjectID, error) {
+	return d.lib.GetObject(saiattr.Switch, d.lib.Switch, use)
+}
+
+func (d *SAI) putHash(use *saiattr.Attr, hash sai.ObjectID) error {
+	return d.lib.Set(saiattr.Switch, d.lib.Switch, use.Object(uint64(hash)))
+}
+
+func (d *SAI) setHash(o *Object, at refs, r *Record) error {
+	use, err := hashUseOf(o.Attrs[0].Name)
 	if err != nil {
 		return err
 	}
-	hash := at.id(s.hash)
-	if was, err := d.lib.HashOf(use); err == nil && was != sai.Null && was != hash {
+	hash := at.id(o.values[0].Keys[0])
+	if was, err := d.hashOf(use); err == nil && was != sai.Null && was != hash {
 		r.Previous = ID(was.String())
 	}
-	r.ID = ID(prefixUse + s.attribute)
-	return d.lib.SetHash(use, hash)
+	r.ID = ID(prefixUse + use.Name)
+	return d.putHash(use, hash)
 }
 
 // Remove implements [Driver].
@@ -418,7 +345,7 @@ func (d *SAI) Remove(r *Record) error {
 		if err != nil {
 			return fmt.Errorf("%w: port %s", ErrGone, name)
 		}
-		return refusal(d.lib.SetIngressACL(port, sai.Null))
+		return refusal(d.setIngressACL(port, sai.Null))
 	}
 	if name, ok := strings.CutPrefix(string(r.ID), prefixUse); ok {
 		use, err := hashUseOf(name)
@@ -431,21 +358,17 @@ func (d *SAI) Remove(r *Record) error {
 				return err
 			}
 		}
-		return refusal(d.lib.SetHash(use, was))
+		return refusal(d.putHash(use, was))
 	}
 	id, err := sai.ParseObjectID(string(r.ID))
 	if err != nil {
 		return err
 	}
-	remove := map[Type]func(sai.ObjectID) error{
-		TypeACLTable: d.lib.RemoveACLTable, TypeACLCounter: d.lib.RemoveACLCounter, TypeACLEntry: d.lib.RemoveACLEntry,
-		TypeSample: d.lib.RemoveSample, TypeUserTrap: d.lib.RemoveUserTrap, TypeUDFMatch: d.lib.RemoveUDFMatch, TypeUDFGroup: d.lib.RemoveUDFGroup,
-		TypeUDF: d.lib.RemoveUDF, TypeHash: d.lib.RemoveHash, TypePolicer: d.lib.RemovePolicer, TypeTrapGroup: d.lib.RemoveTrapGroup,
-	}[r.Type]
-	if remove == nil {
+	kind, known := kinds[r.Type]
+	if !known {
 		return fmt.Errorf("remove %s: no such object type", r.Type)
 	}
-	return refusal(remove(id))
+	return refusal(d.lib.Remove(kind, id))
 }
 
 // Count reads an ACL counter.
@@ -454,7 +377,10 @@ func (d *SAI) Count(counter *Record) (packets, octets uint64, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	packets, octets, err = d.lib.ACLCount(id)
+	if packets, err = d.lib.Get(saiattr.ACLCounter, id, saiattr.ACLCounterPackets); err != nil {
+		return 0, 0, refusal(err)
+	}
+	octets, err = d.lib.Get(saiattr.ACLCounter, id, saiattr.ACLCounterOctets)
 	return packets, octets, refusal(err)
 }
 
@@ -470,10 +396,10 @@ func (d *SAI) PortStats(name string) (sai.PortStats, error) {
 
 // queues is how many queues the port with most has, or why there are none.
 func (d *SAI) queues() (n uint8, none string) {
-	ports, err := d.lib.Ports()
+	ports, err := d.lib.GetObjects(saiattr.Switch, d.lib.Switch, saiattr.SwitchPorts)
 	for _, port := range ports {
 		var ids []sai.ObjectID
-		if ids, err = d.lib.Queues(port); err != nil {
+		if ids, err = d.lib.GetObjects(saiattr.Port, port, saiattr.PortQueues); err != nil {
 			break
 		}
 		n = max(n, uint8(min(len(ids), math.MaxUint8)))
@@ -494,7 +420,7 @@ func (d *SAI) QueueStats(name string) ([]map[sai.QueueStat]uint64, error) {
 	if err != nil {
 		return nil, err
 	}
-	ids, err := d.lib.Queues(port)
+	ids, err := d.lib.GetObjects(saiattr.Port, port, saiattr.PortQueues)
 	if err != nil {
 		return nil, refusal(err)
 	}

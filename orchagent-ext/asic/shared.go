@@ -90,7 +90,7 @@ func (e *Engine) makeFound(o *Object) (*Record, error) {
 		return e.driver.Create(o, e.objects)
 	}
 	if before := e.finder.Before(o); before != nil {
-		before.spec = nil
+		before.values = nil
 		e.gone = slices.DeleteFunc(e.gone, func(id ID) bool { return id == before.ID }) // of an attempt that failed
 		e.dirty = append(e.dirty, before)
 		if err := e.save(); err != nil {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package ecmp models how a switch chooses one of n equal-cost paths for a
-// packet: a hash of header fields, reduced to a path number. Command balance of
-// the sluice tool calls it. It is pure: it reads no packet, no routing table and
+// packet: a hash of header fields, reduced to a path number. Package place and command
+// balance of the sluice tool call it. It is pure: it reads no packet, no routing table and
 // no state of the machine it runs on.
 //
 // # The fields
@@ -32,6 +32,18 @@
 // Packets that the host itself sends, and so the answers of `ip route get`, take
 // other paths: there the kernel leaves out the last mixing step and hashes the
 // flow label in the other byte order.
+//
+// [Kernel] has the other policies (0: addresses and label, 1: the 5-tuple) and other
+// fields, [Group] the other groups: weights, next hops that are dead, groups of next-hop
+// objects (whose members are passed over while their neighbor does not answer), and the
+// buckets of resilient groups. Policy 2 is not modelled.
+//
+// # Models
+//
+// A [Model] predicts the member of a group for packets with a label, says whether it
+// knows it at all, and keeps the [Score] of its predictions that could be checked:
+// [Known] where hash, seed and group are known, [Linear] where they are learned from
+// observations, [Observed] where nothing is known but what was observed.
 //
 // # The others
 //

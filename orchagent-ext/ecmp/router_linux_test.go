@@ -28,6 +28,7 @@ type router struct {
 	fd   int         // packet socket that sees every link
 	in   int         // interface whose other end is the way in
 	path map[int]int // interface at the far end of a link out: its path
+	turn int         // how many times forward was called: what comes late is of another turn
 }
 
 // newRouter leaves nothing behind: the namespace is the calling thread's, which is
@@ -135,6 +136,7 @@ func (r *router) open() {
 func (r *router) forward(tuples []Tuple) []int {
 	r.t.Helper()
 	const none, burst = -1, 64
+	r.turn++
 	paths := make([]int, len(tuples))
 	for i := range paths {
 		paths[i] = none
@@ -148,7 +150,7 @@ func (r *router) forward(tuples []Tuple) []int {
 			}
 			for i := begin; i < end; i++ {
 				if paths[i] == none {
-					r.send(tuples[i], i)
+					r.send(tuples[i], r.turn<<16|i)
 				}
 			}
 			for missing > 0 {
@@ -159,7 +161,10 @@ func (r *router) forward(tuples []Tuple) []int {
 				if err != nil {
 					r.t.Fatal(err)
 				}
-				if i < begin || i >= end {
+				if i>>16 != r.turn {
+					continue
+				}
+				if i &= 0xffff; i < begin || i >= end {
 					continue
 				}
 				switch paths[i] {

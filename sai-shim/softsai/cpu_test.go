@@ -32,11 +32,11 @@ func (d *driver) packets(n int) (all []packet) {
 }
 
 const (
-	actionPacket  = "action-s32:0x2003"
-	actionTrap    = "action-oid:0x201e"
-	actionCounter = "action-oid:0x2005"
-	actionPolicer = "action-oid:0x2008"
-	actionSample  = "action-oid:0x201a"
+	actionPacket  = "ACTION_PACKET_ACTION"
+	actionTrap    = "ACTION_SET_USER_TRAP_ID"
+	actionCounter = "ACTION_COUNTER"
+	actionPolicer = "ACTION_SET_POLICER"
+	actionSample  = "ACTION_INGRESS_SAMPLEPACKET_ENABLE"
 
 	packetDrop, packetCopy, packetTrap = 0, 2, 4
 )
@@ -49,7 +49,7 @@ func TestPacketsToTheCPU(t *testing.T) {
 	d.do("switch SLUICE_PORTS=port0")
 	table := newTable(t, d, "port0")
 	program := startRunner(t, "port0")
-	trap := d.id("create trap s32:0=2")
+	trap := d.id("create trap TYPE=ACL")
 	frame := roceFrame(hostA, hostB, 0xc000, 7)
 	long := append([]byte(nil), frame...)
 	long = append(long, make([]byte, 1000)...) // padding of the frame
@@ -68,7 +68,7 @@ func TestPacketsToTheCPU(t *testing.T) {
 		if test.trap != "" {
 			actions, want = actions+" "+actionTrap+"="+trap, trap
 		}
-		entry := d.id("create entry oid:0=%s %s %s", table, fieldRoCE, actions)
+		entry := d.id("create entry TABLE_ID=%s %s %s", table, fieldRoCE, actions)
 		for _, f := range [][]byte{frame, long} {
 			if verdict, _ := program.run(f); verdict != test.verdict {
 				t.Errorf("%s: verdict %d, want %d", actions, verdict, test.verdict)
@@ -85,7 +85,7 @@ func TestPacketsToTheCPU(t *testing.T) {
 		}
 		d.do("remove entry %s", entry)
 	}
-	drop := d.id("create entry oid:0=%s %s %s=%d", table, fieldRoCE, actionPacket, packetDrop)
+	drop := d.id("create entry TABLE_ID=%s %s %s=%d", table, fieldRoCE, actionPacket, packetDrop)
 	if verdict, _ := program.run(frame); verdict != verdictDrop {
 		t.Errorf("drop: verdict %d", verdict)
 	}
@@ -102,9 +102,9 @@ func TestSample(t *testing.T) {
 	d := startDriver(t)
 	d.do("switch SLUICE_PORTS=port0 SLUICE_CPU_RATE=1000000 SLUICE_CPU_BURST=1000000")
 	table := newTable(t, d, "port0")
-	sampler := d.id("create samplepacket u32:0=50")
-	entry := d.id("create entry oid:0=%s %s %s=%s", table, fieldRoCE, actionSample, sampler)
-	mark := d.id("create entry oid:0=%s u32:1=9 field-u16:0x1016=4790 %s=%d", table, actionPacket, packetCopy)
+	sampler := d.id("create samplepacket SAMPLE_RATE=50")
+	entry := d.id("create entry TABLE_ID=%s %s %s=%s", table, fieldRoCE, actionSample, sampler)
+	mark := d.id("create entry TABLE_ID=%s PRIORITY=9 FIELD_L4_DST_PORT=4790 %s=%d", table, actionPacket, packetCopy)
 	program := startRunner(t, "port0")
 	const sent = 10000
 	frame := roceFrame(hostA, hostB, 0xc000, 7)
@@ -126,12 +126,12 @@ func TestSample(t *testing.T) {
 	if n := samples(); n < 100 || n > 300 {
 		t.Errorf("%d samples of %d packets at 1 of 50", n, sent)
 	}
-	d.do("set samplepacket %s u32:0=500", sampler)
+	d.do("set samplepacket %s SAMPLE_RATE=500", sampler)
 	// 20 are expected, with a deviation of 4.5.
 	if n := samples(); n < 1 || n > 60 {
 		t.Errorf("%d samples of %d packets at 1 of 500, set in place", n, sent)
 	}
-	if status, _ := d.try("set samplepacket %s u32:0=0", sampler); status == 0 {
+	if status, _ := d.try("set samplepacket %s SAMPLE_RATE=0", sampler); status == 0 {
 		t.Error("a rate of 0 was taken")
 	}
 	d.do("set entry %s %s=off", entry, actionSample)
@@ -148,7 +148,7 @@ func TestCPUIsPoliced(t *testing.T) {
 	d := startDriver(t)
 	d.do("switch SLUICE_PORTS=port0 SLUICE_CPU_RATE=1 SLUICE_CPU_BURST=20")
 	table := newTable(t, d, "port0")
-	d.do("create entry oid:0=%s %s %s=%d", table, fieldRoCE, actionPacket, packetCopy)
+	d.do("create entry TABLE_ID=%s %s %s=%d", table, fieldRoCE, actionPacket, packetCopy)
 	program := startRunner(t, "port0")
 	begin := time.Now()
 	for range 500 {
@@ -172,24 +172,24 @@ func TestTrapGroupPolices(t *testing.T) {
 	const profile = "switch SLUICE_PORTS=port0 SLUICE_CPU_RATE=1000000 SLUICE_CPU_BURST=1000000"
 	d.do(profile)
 	table := newTable(t, d, "port0")
-	d.do("create entry oid:0=%s %s %s=%d", table, fieldRoCE, actionPacket, packetCopy)
-	policer := d.id("create policer s32:0=0 s32:1=0 u64:3=20 u64:4=1 s32:9=0")
-	octets := d.id("create policer s32:0=1 s32:1=0 u64:3=20 u64:4=1 s32:9=0")
-	if status, _ := d.try("create trap-group oid:2=%s", octets); status == 0 {
+	d.do("create entry TABLE_ID=%s %s %s=%d", table, fieldRoCE, actionPacket, packetCopy)
+	policer := d.id("create policer METER_TYPE=PACKETS MODE=SR_TCM CBS=20 CIR=1 RED_PACKET_ACTION=DROP")
+	octets := d.id("create policer METER_TYPE=BYTES MODE=SR_TCM CBS=20 CIR=1 RED_PACKET_ACTION=DROP")
+	if status, _ := d.try("create trap-group POLICER=%s", octets); status == 0 {
 		t.Error("a group whose policer counts octets")
 	}
-	group := d.id("create trap-group oid:2=%s", policer)
-	if status, _ := d.try("create trap-group oid:2=%s", policer); status == 0 {
+	group := d.id("create trap-group POLICER=%s", policer)
+	if status, _ := d.try("create trap-group POLICER=%s", policer); status == 0 {
 		t.Error("a second group that polices")
 	}
-	if status, _ := d.try("remove policer %s", policer); status != -17 {
-		t.Errorf("a policer in use: status %d, want -17", status)
+	if status, _ := d.try("remove policer %s", policer); status != statusObjectInUse {
+		t.Errorf("a policer in use: status %d, want %d", status, statusObjectInUse)
 	}
 	last := roceFrame(hostA, hostB, 0xc000, 7)
 	reached := func() int {
 		t.Helper()
 		program := startRunner(t, "port0")
-		red := func() int { return int(d.number("stat policer %s 6", policer)) }
+		red := func() int { return int(d.number("stat policer %s RED_PACKETS", policer)) }
 		before := red()
 		const sent = 500
 		for range sent {
@@ -208,13 +208,13 @@ func TestTrapGroupPolices(t *testing.T) {
 		}
 	}
 	few(20)
-	d.do("set policer %s u64:4=1000000", policer) // the rate
-	d.do("set policer %s u64:3=1000000", policer)
+	d.do("set policer %s CIR=1000000", policer) // the rate
+	d.do("set policer %s CBS=1000000", policer)
 	if n := reached(); n < 480 { // the bucket was empty, and fills
 		t.Errorf("%d packets of 500 reached the CPU", n)
 	}
-	d.do("set policer %s u64:3=20", policer)
-	d.do("set policer %s u64:4=1", policer)
+	d.do("set policer %s CBS=20", policer)
+	d.do("set policer %s CIR=1", policer)
 	d.kill()
 	d = startDriver(t)
 	d.do(profile)
@@ -239,8 +239,8 @@ func TestPolicer(t *testing.T) {
 		name string
 		red  int
 	}{{"drop", packetDrop}, {"copy", packetCopy}} {
-		policer := d.id("create policer s32:0=1 s32:1=0 u64:3=%d u64:4=1 s32:9=%d", burst, test.red)
-		entry := d.id("create entry oid:0=%s %s %s=%s", table, fieldRoCE, actionPolicer, policer)
+		policer := d.id("create policer METER_TYPE=BYTES MODE=SR_TCM CBS=%d CIR=1 RED_PACKET_ACTION=%d", burst, test.red)
+		entry := d.id("create entry TABLE_ID=%s %s %s=%s", table, fieldRoCE, actionPolicer, policer)
 		dropped := 0
 		for range 30 {
 			verdict, _ := program.run(frame)
@@ -257,14 +257,14 @@ func TestPolicer(t *testing.T) {
 			}
 		}
 		want := fmt.Sprint([]string{"30", "10", "20", fmt.Sprint(20 * len(frame))})
-		if got := fmt.Sprint(d.do("stat policer %s 0 2 6 7", policer)); got != want {
+		if got := fmt.Sprint(d.do("stat policer %s PACKETS GREEN_PACKETS RED_PACKETS RED_BYTES", policer)); got != want {
 			t.Errorf("%s: statistics %s, want %s", test.name, got, want)
 		}
-		if status, _ := d.try("remove policer %s", policer); status != -17 {
-			t.Errorf("%s: a policer in use: status %d, want -17", test.name, status)
+		if status, _ := d.try("remove policer %s", policer); status != statusObjectInUse {
+			t.Errorf("%s: a policer in use: status %d, want %d", test.name, status, statusObjectInUse)
 		}
 		// A larger burst, and a rate that fills it at once.
-		d.do("set policer %s u64:4=100000000000", policer)
+		d.do("set policer %s CIR=100000000000", policer)
 		if verdict, _ := program.run(frame); verdict != verdictGoOn {
 			t.Errorf("%s: verdict %d after the rate was raised", test.name, verdict)
 		}
@@ -280,14 +280,14 @@ func TestCounter(t *testing.T) {
 	d := startDriver(t)
 	d.do("switch SLUICE_PORTS=port0")
 	table := newTable(t, d, "port0")
-	counter := d.id("create counter oid:0=%s bool:1=1 bool:2=1", table)
-	silent := d.id("create counter oid:0=%s", table)
-	entry := d.id("create entry oid:0=%s %s %s=%s", table, fieldRoCE, actionCounter, counter)
+	counter := d.id("create counter TABLE_ID=%s ENABLE_PACKET_COUNT=1 ENABLE_BYTE_COUNT=1", table)
+	silent := d.id("create counter TABLE_ID=%s", table)
+	entry := d.id("create entry TABLE_ID=%s %s %s=%s", table, fieldRoCE, actionCounter, counter)
 	program := startRunner(t, "port0")
 	frame := roceFrame(hostA, hostB, 0xc000, 7)
 	want := func(packets, octets int) {
 		t.Helper()
-		if p, b := d.number("get counter %s u64:3", counter), d.number("get counter %s u64:4", counter); p != uint64(packets) || b != uint64(octets) {
+		if p, b := d.number("get counter %s PACKETS", counter), d.number("get counter %s BYTES", counter); p != uint64(packets) || b != uint64(octets) {
 			t.Errorf("%d packets, %d octets; want %d, %d", p, b, packets, octets)
 		}
 	}
@@ -295,9 +295,9 @@ func TestCounter(t *testing.T) {
 		program.run(frame)
 	}
 	want(10, 10*len(frame))
-	d.do("set counter %s u64:3=0", counter)
+	d.do("set counter %s PACKETS=0", counter)
 	want(0, 10*len(frame))
-	d.do("set counter %s u64:4=5", counter)
+	d.do("set counter %s BYTES=5", counter)
 	program.run(frame)
 	want(1, 5+len(frame))
 	d.kill() // what was set is remembered
@@ -308,7 +308,7 @@ func TestCounter(t *testing.T) {
 	program = startRunner(t, "port0")
 	program.run(frame)
 	want(1, 5+len(frame))
-	if got := d.number("get counter %s u64:3", silent); got != 0 {
+	if got := d.number("get counter %s PACKETS", silent); got != 0 {
 		t.Errorf("a counter that is not enabled: %d", got)
 	}
 }
@@ -320,9 +320,9 @@ func TestMirror(t *testing.T) {
 		length                   int
 	}{
 		{"whole", "", "", len(queuePairs(1)[0])},
-		{"cut", "", "u16:2=64", 64},
-		{"cut, with queues", " SLUICE_QUEUES=8", "u16:2=70", 70},
-		{"too short to be cut", "", "u16:2=1000", len(queuePairs(1)[0])},
+		{"cut", "", "TRUNCATE_SIZE=64", 64},
+		{"cut, with queues", " SLUICE_QUEUES=8", "TRUNCATE_SIZE=70", 70},
+		{"too short to be cut", "", "TRUNCATE_SIZE=1000", len(queuePairs(1)[0])},
 	} {
 		t.Run(test.name, func(t *testing.T) { testMirror(t, test.profile, test.attribute, test.length) })
 	}
@@ -334,8 +334,8 @@ func testMirror(t *testing.T, profile, attribute string, length int) {
 	d := startDriver(t)
 	d.do("switch %s+monitor%s", allPorts, profile)
 	table := newTable(t, d, "in")
-	session := d.id("create mirror s32:0=0 oid:1=%s %s", portID(t, "monitor"), attribute)
-	entry := d.id("create entry oid:0=%s %s action-list-oid:0x2006=%s", table, fieldRoCE, session)
+	session := d.id("create mirror TYPE=LOCAL MONITOR_PORT=%s %s", portID(t, "monitor"), attribute)
+	entry := d.id("create entry TABLE_ID=%s %s ACTION_MIRROR_INGRESS=%s", table, fieldRoCE, session)
 	frames := queuePairs(4)
 	probe := ifindex(t, "probe")
 	f.wire.send(f.in, frames[0])
@@ -364,8 +364,8 @@ func testMirror(t *testing.T, profile, attribute string, length int) {
 	}
 	d.do("remove entry %s", entry)
 	d.do("remove mirror %s", session)
-	if status, _ := d.try("create mirror s32:0=0 oid:1=%s u16:2=63", portID(t, "monitor")); status != -5 {
-		t.Errorf("copies of 63 octets: status %d, want -5", status)
+	if status, _ := d.try("create mirror TYPE=LOCAL MONITOR_PORT=%s TRUNCATE_SIZE=63", portID(t, "monitor")); status != statusInvalidParameter {
+		t.Errorf("copies of 63 octets: status %d, want %d", status, statusInvalidParameter)
 	}
 	filters := strings.TrimSpace(tc(t, "filter", "show", "dev", "monitor", "egress"))
 	if (filters != "") != (profile != "") {

@@ -149,6 +149,32 @@ func (d *driver) number(format string, args ...any) uint64 {
 	return n
 }
 
+// What SAI answers to a call that it refuses: sai_status_t. Those of an attribute have its index subtracted.
+const (
+	statusNotSupported              = -2
+	statusInvalidParameter          = -5
+	statusItemAlreadyExists         = -6
+	statusItemNotFound              = -7
+	statusTableFull                 = -13
+	statusMandatoryAttributeMissing = -14
+	statusObjectInUse               = -17
+	statusInvalidObjectID           = -19
+	statusInvalidAttrValue0         = -131072
+	statusAttrNotSupported0         = -327680
+)
+
+// Objects that are always there, and some that never are: the type in the upper 16 bits, a number below.
+const (
+	switchID    = "0x21000000000001"
+	defaultHash = "0x1c010000000000"
+	noTable     = "0x7000000000099"
+	noQueue     = "0x15000000000001"
+	noPort      = "0x1000000000fff"
+)
+
+// nativeDestQP is SAI_NATIVE_HASH_FIELD_RDMA_BTH_DEST_QP, as the driver prints values.
+const nativeDestQP = "35"
+
 // portID is the object of a netdev.
 func portID(t testing.TB, name string) string {
 	t.Helper()

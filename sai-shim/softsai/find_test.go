@@ -36,7 +36,7 @@ func TestEachBitCounts(t *testing.T) {
 	program := startRunner(t, "port0")
 	frame := roceFrame(hostA, hostB, 0xc000, 0x123456)
 	for label, qp := range []uint32{0x123456, 0x654321} {
-		d.do("create entry oid:0=%s u32:1=5 %s %s %s %s=%d", table, fieldIP(0x1000, hostA, 128), fieldIP(0x1001, hostB, 128), fieldQP(qp), setLabel, 1+label)
+		d.do("create entry TABLE_ID=%s PRIORITY=5 %s %s %s %s=%d", table, fieldIP("SRC_IPV6", hostA, 128), fieldIP("DST_IPV6", hostB, 128), fieldQP(qp), setLabel, 1+label)
 	}
 	counts := func(octet int) bool {
 		return octet >= srcAt && octet < udpHeadAt || octet >= qpAt && octet < qpAt+3
@@ -96,10 +96,10 @@ func TestOneDigest(t *testing.T) {
 	second := first
 	second[7] ^= 0x55
 	match := func(src [16]byte, qp uint32) string {
-		return fmt.Sprintf("%s %s %s", fieldIP(0x1000, src, 128), fieldIP(0x1001, hostB, 128), fieldQP(qp))
+		return fmt.Sprintf("%s %s %s", fieldIP("SRC_IPV6", src, 128), fieldIP("DST_IPV6", hostB, 128), fieldQP(qp))
 	}
-	entry := d.id("create entry oid:0=%s %s %s=1", table, match(first, 7), setLabel)
-	d.do("create entry oid:0=%s %s %s=9", table, match(first, 8), setLabel) // so that the shape has several
+	entry := d.id("create entry TABLE_ID=%s %s %s=1", table, match(first, 7), setLabel)
+	d.do("create entry TABLE_ID=%s %s %s=9", table, match(first, 8), setLabel) // so that the shape has several
 	check := func(wantFirst, wantSecond int) {
 		t.Helper()
 		for _, test := range []struct {
@@ -112,17 +112,16 @@ func TestOneDigest(t *testing.T) {
 		}
 	}
 	check(1, 0)
-	const tableFull, alreadyExists = -13, -6
-	if status, _ := d.try("create entry oid:0=%s %s %s=2", table, match(second, 7), setLabel); status != tableFull {
-		t.Fatalf("the second of a digest: status %d, want %d", status, tableFull)
+	if status, _ := d.try("create entry TABLE_ID=%s %s %s=2", table, match(second, 7), setLabel); status != statusTableFull {
+		t.Fatalf("the second of a digest: status %d, want %d", status, statusTableFull)
 	}
-	if status, _ := d.try("create entry oid:0=%s %s %s=2", table, match(first, 7), setLabel); status != alreadyExists {
-		t.Errorf("the same match: status %d, want %d", status, alreadyExists)
+	if status, _ := d.try("create entry TABLE_ID=%s %s %s=2", table, match(first, 7), setLabel); status != statusItemAlreadyExists {
+		t.Errorf("the same match: status %d, want %d", status, statusItemAlreadyExists)
 	}
 	check(1, 0)
 	d.do("remove entry %s", entry)
 	check(0, 0)
-	d.do("create entry oid:0=%s %s %s=2", table, match(second, 7), setLabel)
+	d.do("create entry TABLE_ID=%s %s %s=2", table, match(second, 7), setLabel)
 	check(0, 2)
 }
 
@@ -146,7 +145,7 @@ func TestPlainIsTheSame(t *testing.T) {
 		}
 		var entries []string
 		for n := range 8 {
-			status, words := d.try("create entry oid:0=%s u32:1=%d %s action-u8:0x2016=%d %s=%d",
+			status, words := d.try("create entry TABLE_ID=%s PRIORITY=%d %s ACTION_SET_DSCP=%d %s=%d",
 				table, r.IntN(8), anyMatch(r, pick(r, frames...), ports), 10+n, setLabel, 100+n)
 			if status == 0 { // not another one's match
 				entries = append(entries, words[0])
@@ -201,17 +200,17 @@ func anyMatch(r *rand.Rand, frame []byte, ports []string) string {
 	b := append(bytes.Clone(frame), make([]byte, 80)...)
 	be := binary.BigEndian
 	fields := []string{
-		"field-oid:0x100c=" + pick(r, ports...),
-		fieldIP(0x1000, [16]byte(b[srcAt:]), pick(r, 128, 64, 33)),
-		fieldIP(0x1001, [16]byte(b[dstAt:]), pick(r, 128, 64, 33)),
-		fmt.Sprintf("field-u16:0x1015=%d", be.Uint16(b[udpHeadAt:])),
-		fmt.Sprintf("field-u16:0x1016=%d", be.Uint16(b[udpHeadAt+2:])),
-		fmt.Sprintf("field-u8:0x1150=%d", b[ipAt+6]),
-		fmt.Sprintf("field-u8:0x101e=%d/0x3f", be.Uint16(b[ipAt:])>>6&0x3f),
-		fmt.Sprintf("field-u32:0x1026=%d/%#x", be.Uint32(b[ipAt:])&0xfffff, pick(r, 0xfffff, 0xff)),
-		fmt.Sprintf("field-u8:0x104d=%d/%#x", b[bthAt], pick(r, 0xff, 0xe0)),
-		fmt.Sprintf("field-u8:0x104e=%d", b[syndromeAt]),
-		fmt.Sprintf("field-list-u8:0x104f=%08x/%08x", be.Uint32(b[bthAt+4:]), pick[uint32](r, 0xffffff, 0xffffffff, 0xc0000000)),
+		"FIELD_IN_PORT=" + pick(r, ports...),
+		fieldIP("SRC_IPV6", [16]byte(b[srcAt:]), pick(r, 128, 64, 33)),
+		fieldIP("DST_IPV6", [16]byte(b[dstAt:]), pick(r, 128, 64, 33)),
+		fmt.Sprintf("FIELD_L4_SRC_PORT=%d", be.Uint16(b[udpHeadAt:])),
+		fmt.Sprintf("FIELD_L4_DST_PORT=%d", be.Uint16(b[udpHeadAt+2:])),
+		fmt.Sprintf("FIELD_IPV6_NEXT_HEADER=%d", b[ipAt+6]),
+		fmt.Sprintf("FIELD_DSCP=%d/0x3f", be.Uint16(b[ipAt:])>>6&0x3f),
+		fmt.Sprintf("FIELD_IPV6_FLOW_LABEL=%d/%#x", be.Uint32(b[ipAt:])&0xfffff, pick(r, 0xfffff, 0xff)),
+		fmt.Sprintf("FIELD_BTH_OPCODE=%d/%#x", b[bthAt], pick(r, 0xff, 0xe0)),
+		fmt.Sprintf("FIELD_AETH_SYNDROME=%d", b[syndromeAt]),
+		fmt.Sprintf("USER_DEFINED_FIELD_GROUP_MIN=%08x/%08x", be.Uint32(b[bthAt+4:]), pick[uint32](r, 0xffffff, 0xffffffff, 0xc0000000)),
 	}
 	r.Shuffle(len(fields), func(i, k int) { fields[i], fields[k] = fields[k], fields[i] })
 	return strings.Join(fields[:1+r.IntN(3)], " ")

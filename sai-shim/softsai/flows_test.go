@@ -14,11 +14,11 @@ import (
 
 // Attributes of sai_sluice_ext.h.
 const (
-	attrExtension  = "u64:0x10000000" // of the switch
-	attrFlowKey    = "s32:0x10000002"
-	attrStreamSeed = "u32:0x10000003"
-	attrHigh       = "u32:0x10000000" // of a queue
-	attrLow        = "u32:0x10000001"
+	attrExtension  = "SLUICE_EXTENSION" // of the switch
+	attrFlowKey    = "FLOW_KEY"
+	attrStreamSeed = "STREAM_SEED"
+	attrHigh       = "FLOW_MONITOR_HIGH" // of a queue
+	attrLow        = "FLOW_MONITOR_LOW"
 
 	keyFiveTuple = 1
 
@@ -143,7 +143,7 @@ func TestHandshake(t *testing.T) {
 			id := d.id("switch %s", tt.profile)
 			status, words := d.try("get switch %s %s", id, attrExtension)
 			if tt.version == 0 {
-				if status != -327680 {
+				if status != statusAttrNotSupported0 {
 					t.Errorf("status %d of what is hidden", status)
 				}
 				return
@@ -212,7 +212,7 @@ func TestFlowPassesMarks(t *testing.T) {
 				t.Errorf("%d times high, last %+v", highs, last)
 			}
 			until(t, "no flow in an empty queue", func() bool { return len(d.flowOctets(3)) == 0 })
-			if status, _ := d.try("flow %s %s", queueID(t, "out", 3), events[0].flow); status != -7 {
+			if status, _ := d.try("flow %s %s", queueID(t, "out", 3), events[0].flow); status != statusItemNotFound {
 				t.Errorf("status %d of a flow that has nothing in the queue", status)
 			}
 		})
@@ -276,7 +276,7 @@ func TestFlowKey(t *testing.T) {
 	if n := count(); n != 5 { // labelled has one source port
 		t.Errorf("%d flows by 5-tuple, want 5", n)
 	}
-	if status, _ := d.try("set switch %s %s=2", id, attrFlowKey); status > -131072 {
+	if status, _ := d.try("set switch %s %s=2", id, attrFlowKey); status > statusInvalidAttrValue0 {
 		t.Errorf("status %d of an unknown key", status)
 	}
 }
@@ -307,7 +307,7 @@ func TestSetMarks(t *testing.T) {
 	d.events(0)
 	passes(false)
 	d.do("set queue %s %s=%d", queueID(t, "out", 3), attrHigh, 10*queueFrame)
-	if status, _ := d.try("set queue %s %s=%d", queueID(t, "out", 3), attrLow, 10*queueFrame); status > -131072 {
+	if status, _ := d.try("set queue %s %s=%d", queueID(t, "out", 3), attrLow, 10*queueFrame); status > statusInvalidAttrValue0 {
 		t.Errorf("status %d of a low mark that is not below the high one", status)
 	}
 	passes(true)

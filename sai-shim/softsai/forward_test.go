@@ -167,12 +167,11 @@ func wantForwarded(t *testing.T, sent, got []byte, labelToo bool) {
 }
 
 const (
-	hashList  = "list-s32:0"
-	defaultID = "0x1c010000000000"
+	hashList = "NATIVE_HASH_FIELD_LIST"
 
-	fiveTuple = "0,1,5,7,8"
-	withLabel = fiveTuple + ",24"
-	withQP    = fiveTuple + ",35"
+	fiveTuple = "SRC_IP,DST_IP,IP_PROTOCOL,L4_SRC_PORT,L4_DST_PORT"
+	withLabel = fiveTuple + ",IPV6_FLOW_LABEL"
+	withQP    = fiveTuple + ",RDMA_BTH_DEST_QP"
 )
 
 const allPorts = "SLUICE_PORTS=in+out0+out1+out2+out3"
@@ -198,9 +197,9 @@ func TestForwardByLabel(t *testing.T) {
 	if _, path := f.forward(frames, qpOf); spread(path) != paths {
 		t.Errorf("without a label worst ÷ mean is %.2f, want %d", spread(path), paths)
 	}
-	d.do("set hash %s %s=%s", defaultID, hashList, withLabel)
+	d.do("set hash %s %s=%s", defaultHash, hashList, withLabel)
 	table := newTable(t, d, "in")
-	entry := d.id("create entry oid:0=%s %s %s=%d", table, fieldRoCE, compute, 0)
+	entry := d.id("create entry TABLE_ID=%s %s %s=%d", table, fieldRoCE, compute, 0)
 	out, path := f.forward(frames, qpOf)
 	if spread(path) > 2 {
 		t.Errorf("with labels worst ÷ mean is %.2f, want at most 2", spread(path))
@@ -211,9 +210,9 @@ func TestForwardByLabel(t *testing.T) {
 
 	// Everything taken away again: forwarding and settings are as before.
 	d.do("remove entry %s", entry)
-	d.do("set port %s oid:0x3b=0", portID(t, "in"))
+	d.do("set port %s INGRESS_ACL=0", portID(t, "in"))
 	d.do("remove table %s", table)
-	d.do("set hash %s %s=%s", defaultID, hashList, fiveTuple)
+	d.do("set hash %s %s=%s", defaultHash, hashList, fiveTuple)
 	if got := settings(t); got != before {
 		t.Errorf("multipath settings %v, want %v as before", got, before)
 	}
@@ -227,8 +226,8 @@ func TestForwardByLabel(t *testing.T) {
 // The queue pair in the hash spreads them, and leaves the packets alone.
 func TestForwardByQueuePair(t *testing.T) {
 	const (
-		hashIPv6     = "oid:0x5f"
-		hashIPv6RDMA = "oid:0xf8"
+		hashIPv6     = "ECMP_HASH_IPV6"
+		hashIPv6RDMA = "ECMP_HASH_IPV6_RDMA"
 	)
 	for _, test := range []struct {
 		name string
@@ -236,25 +235,25 @@ func TestForwardByQueuePair(t *testing.T) {
 		v4   bool
 	}{
 		{"native field of the default hash", func(d *driver) func() {
-			d.do("set hash %s %s=%s", defaultID, hashList, withQP)
-			return func() { d.do("set hash %s %s=%s", defaultID, hashList, fiveTuple) }
+			d.do("set hash %s %s=%s", defaultHash, hashList, withQP)
+			return func() { d.do("set hash %s %s=%s", defaultHash, hashList, fiveTuple) }
 		}, true},
 		{"native field of the RDMA hash", func(d *driver) func() {
 			hash := d.id("create hash %s=%s", hashList, withQP)
-			d.do("set switch 0x21000000000001 %s=%s", hashIPv6RDMA, hash)
+			d.do("set switch "+switchID+" %s=%s", hashIPv6RDMA, hash)
 			return func() {
-				d.do("set switch 0x21000000000001 %s=0", hashIPv6RDMA)
+				d.do("set switch "+switchID+" %s=0", hashIPv6RDMA)
 				d.do("remove hash %s", hash)
 			}
 		}, false},
 		{"UDF", func(d *driver) func() {
-			match := d.id("create udf-match field-u16:4=4791")
-			group := d.id("create udf-group s32:1=1 u16:2=4")
-			udf := d.id("create udf oid:0=%s oid:1=%s s32:2=2 u16:3=12 list-u8:4=0,255,255,255", match, group)
-			hash := d.id("create hash %s=%s list-oid:1=%s", hashList, fiveTuple, group)
-			d.do("set switch 0x21000000000001 %s=%s", hashIPv6, hash)
+			match := d.id("create udf-match L4_DST_PORT_TYPE=4791")
+			group := d.id("create udf-group TYPE=HASH LENGTH=4")
+			udf := d.id("create udf MATCH_ID=%s GROUP_ID=%s BASE=L4 OFFSET=12 HASH_MASK=0,255,255,255", match, group)
+			hash := d.id("create hash %s=%s UDF_GROUP_LIST=%s", hashList, fiveTuple, group)
+			d.do("set switch "+switchID+" %s=%s", hashIPv6, hash)
 			return func() {
-				d.do("set switch 0x21000000000001 %s=0", hashIPv6)
+				d.do("set switch "+switchID+" %s=0", hashIPv6)
 				d.do("remove hash %s", hash)
 				d.do("remove udf %s", udf)
 				d.do("remove udf-group %s", group)

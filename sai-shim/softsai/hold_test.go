@@ -60,7 +60,7 @@ func (d *driver) hold(port, match string, duration time.Duration, rate uint64) {
 func (d *driver) getHold(port, match string) (s holdState, ok bool) {
 	d.t.Helper()
 	status, words := d.try("get-hold %s %s", port, match)
-	if status == -7 {
+	if status == statusItemNotFound {
 		return s, false
 	}
 	var n [7]uint64
@@ -231,9 +231,9 @@ func TestEventsSayWhatWasRelabelled(t *testing.T) {
 	l := newLine(t)
 	d := startDriver(t)
 	d.do(withQueues)
-	table := d.id("create table s32:0=0 bool:0x1015=1")
-	d.do("set port %s oid:0x3b=%s", portID(t, "in"), table)
-	d.do("create entry oid:0=%s %s=5", table, setLabel)
+	table := d.id("create table ACL_STAGE=INGRESS FIELD_L4_SRC_PORT=1")
+	d.do("set port %s INGRESS_ACL=%s", portID(t, "in"), table)
+	d.do("create entry TABLE_ID=%s %s=5", table, setLabel)
 	d.setMarks(3, 3*queueFrame, queueFrame)
 	for _, tt := range []struct{ label, want int }{{0, labelWasZero}, {9, labelWasOther}, {5, labelAsReceived}} {
 		var events []flowEvent

@@ -15,19 +15,19 @@ import (
 
 // Attribute numbers, as KIND:ATTRIBUTE of the driver.
 const (
-	fieldRoCE  = "field-u16:0x1016=4791 field-u8:0x1150=17" // L4_DST_PORT, IPV6_NEXT_HEADER
-	fieldInner = "field-u16:0x1018=4791"                    // INNER_L4_DST_PORT
+	fieldRoCE  = "FIELD_L4_DST_PORT=4791 FIELD_IPV6_NEXT_HEADER=17" // L4_DST_PORT, IPV6_NEXT_HEADER
+	fieldInner = "FIELD_INNER_L4_DST_PORT=4791"                     // INNER_L4_DST_PORT
 
-	compute  = "action-s32:0x10000001"
-	setLabel = "action-u32:0x10000000"
+	compute  = "ACTION_COMPUTE_IPV6_FLOW_LABEL"
+	setLabel = "ACTION_SET_IPV6_FLOW_LABEL"
 )
 
 // newTable makes a table with every field, binds it to a port, and returns it.
 func newTable(t *testing.T, d *driver, port string) string {
 	t.Helper()
-	table := d.id("create table s32:0=0 list-s32:1=0 bool:0x1000=1 bool:0x1001=1 bool:0x1006=1 bool:0x1007=1 bool:0x1015=1 bool:0x1016=1 " +
-		"bool:0x1018=1 bool:0x101b=1 bool:0x1150=1 bool:0x101e=1 bool:0x1026=1 bool:0x104d=1 bool:0x104e=1 bool:0x1028=1 bool:0x102a=1 bool:0x1024=1")
-	d.do("set port %s oid:0x3b=%s", portID(t, port), table)
+	table := d.id("create table ACL_STAGE=INGRESS ACL_BIND_POINT_TYPE_LIST=PORT FIELD_SRC_IPV6=1 FIELD_DST_IPV6=1 FIELD_SRC_IP=1 FIELD_DST_IP=1 FIELD_L4_SRC_PORT=1 FIELD_L4_DST_PORT=1 " +
+		"FIELD_INNER_L4_DST_PORT=1 FIELD_IP_PROTOCOL=1 FIELD_IPV6_NEXT_HEADER=1 FIELD_DSCP=1 FIELD_IPV6_FLOW_LABEL=1 FIELD_BTH_OPCODE=1 FIELD_AETH_SYNDROME=1 FIELD_ICMP_TYPE=1 FIELD_ICMPV6_TYPE=1 FIELD_ACL_IP_TYPE=1")
+	d.do("set port %s INGRESS_ACL=%s", portID(t, port), table)
 	return table
 }
 
@@ -63,7 +63,7 @@ func TestComputedLabel(t *testing.T) {
 	d := startDriver(t)
 	d.do("switch SLUICE_PORTS=port0")
 	table := newTable(t, d, "port0")
-	counter := d.id("create counter oid:0=%s bool:1=1 bool:2=1", table)
+	counter := d.id("create counter TABLE_ID=%s ENABLE_PACKET_COUNT=1 ENABLE_BYTE_COUNT=1", table)
 
 	program := startRunner(t, "port0")
 	const zeroOnly, flagOuter = 0x100, 0x200
@@ -81,7 +81,7 @@ func TestComputedLabel(t *testing.T) {
 		name := fmt.Sprintf("%s, always %v, outer %v", test.algorithm, test.always, test.outer)
 		var entries []string
 		for _, field := range []string{fieldRoCE, fieldInner} {
-			entries = append(entries, d.id("create entry oid:0=%s u32:1=5 %s %s=%d action-oid:0x2005=%s", table, field, compute, test.parameter, counter))
+			entries = append(entries, d.id("create entry TABLE_ID=%s PRIORITY=5 %s %s=%d ACTION_COUNTER=%s", table, field, compute, test.parameter, counter))
 		}
 		const frames = 25000
 		labels, tunnels := 0, 0

@@ -64,15 +64,15 @@ func TestLaneIsFull(t *testing.T) {
 	d.hold(out, m, 0, 0)
 	l.wantOrder(0, fits)
 	d.hold(out, match(holdClass, 1), time.Minute, 0)
-	if status, _ := d.try("hold %s %s 1000 0", out, match(holdClass, 2)); status != -13 {
-		t.Errorf("status %d of a third hold, want -13", status)
+	if status, _ := d.try("hold %s %s 1000 0", out, match(holdClass, 2)); status != statusTableFull {
+		t.Errorf("status %d of a third hold, want %d", status, statusTableFull)
 	}
 	for _, bad := range []string{match(holdClass, 8), match(holdStream, 1<<16), match(9, 1), match4(holdLabel, 1)} {
-		if status, _ := d.try("hold %s %s 1000 0", out, bad); status != -5 {
-			t.Errorf("hold %s: status %d, want -5", bad, status)
+		if status, _ := d.try("hold %s %s 1000 0", out, bad); status != statusInvalidParameter {
+			t.Errorf("hold %s: status %d, want %d", bad, status, statusInvalidParameter)
 		}
 	}
-	if status, _ := d.try("hold 0x1000000000fff %s 1000 0", m); status != -19 {
+	if status, _ := d.try("hold "+noPort+" %s 1000 0", m); status != statusInvalidObjectID {
 		t.Errorf("status %d of a port that is not there", status)
 	}
 }
@@ -248,8 +248,8 @@ func TestRatesOfPorts(t *testing.T) {
 	d.stop()
 	for _, bad := range []string{"x", "0", "1,out", "1,out=", "1,=5", "-1", "out=2000000"} {
 		d = startDriver(t)
-		if status, _ := d.try("switch SLUICE_PORTS=in+out SLUICE_QUEUES=8 SLUICE_QUEUE_RATE=%s", bad); status != -5 {
-			t.Errorf("rate %s: status %d, want -5", bad, status)
+		if status, _ := d.try("switch SLUICE_PORTS=in+out SLUICE_QUEUES=8 SLUICE_QUEUE_RATE=%s", bad); status != statusInvalidParameter {
+			t.Errorf("rate %s: status %d, want %d", bad, status, statusInvalidParameter)
 		}
 		d.stop()
 	}

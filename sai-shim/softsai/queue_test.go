@@ -18,14 +18,10 @@ import (
 )
 
 const (
-	queueList      = "list-oid:5" // of a port
-	queueScheduler = "oid:6"      // of a queue
-	setTC          = "action-u8:0x200a"
-	setDSCP        = "action-u8:0x2016"
-
-	schedulingStrict, schedulingWRR = 0, 1
-
-	statPackets, statBytes, statDropped, statOccupancy = 0, 1, 2, 24
+	queueList      = "QOS_QUEUE_LIST"       // of a port
+	queueScheduler = "SCHEDULER_PROFILE_ID" // of a queue
+	setTC          = "ACTION_SET_TC"
+	setDSCP        = "ACTION_SET_DSCP"
 
 	// A frame of these tests, and a port so slow that it takes 8 ms for one: a burst
 	// fills its queues however busy the machine is.
@@ -128,7 +124,7 @@ func queueID(t testing.TB, port string, queue int) string {
 // queueStats are statistics of a queue of the port out.
 func (d *driver) queueStats(queue int) (packets, bytes, dropped, occupancy int) {
 	d.t.Helper()
-	words := d.do("stat queue %s %d %d %d %d", queueID(d.t, "out", queue), statPackets, statBytes, statDropped, statOccupancy)
+	words := d.do("stat queue %s PACKETS BYTES DROPPED_PACKETS CURR_OCCUPANCY_BYTES", queueID(d.t, "out", queue))
 	var n [4]int
 	for i, word := range words {
 		var err error
@@ -179,12 +175,12 @@ func TestQueueStatistics(t *testing.T) {
 		if len(ids) != 8 || ids[3] != queueID(t, port, 3) {
 			t.Errorf("queues of %s: %v", port, ids)
 		}
-		if n := d.number("get port %s u32:4", portID(t, port)); n != 8 {
+		if n := d.number("get port %s QOS_NUMBER_OF_QUEUES", portID(t, port)); n != 8 {
 			t.Errorf("%d queues of %s, want 8", n, port)
 		}
 	}
 	queue := queueID(t, "out", 3)
-	if kind, port, index := d.do("get queue %s s32:0", queue)[0], d.do("get queue %s oid:1", queue)[0], d.do("get queue %s u8:2", queue)[0]; kind != "1" || port != portID(t, "out") || index != "3" {
+	if kind, port, index := d.do("get queue %s TYPE", queue)[0], d.do("get queue %s PORT", queue)[0], d.do("get queue %s INDEX", queue)[0]; kind != "1" || port != portID(t, "out") || index != "3" {
 		t.Errorf("queue has type %s, port %s, index %s", kind, port, index)
 	}
 
@@ -217,7 +213,7 @@ func TestQueueStatistics(t *testing.T) {
 		t.Errorf("netlink says:\n%s", out)
 	}
 
-	d.do("clear %s %d %d", queue, statPackets, statBytes)
+	d.do("clear %s PACKETS BYTES", queue)
 	wantQueue(t, d, 3, 0, 0)
 	l.send(2, flowFrame(1, 26))
 	l.arrivals(2)
@@ -226,8 +222,8 @@ func TestQueueStatistics(t *testing.T) {
 	d = startDriver(t)
 	d.do(withQueues)
 	wantQueue(t, d, 3, 2, 0)
-	if status, _ := d.try("stat queue %s 25", queue); status != -2 {
-		t.Errorf("a watermark, which the kernel does not keep: status %d, want -2", status)
+	if status, _ := d.try("stat queue %s WATERMARK_BYTES", queue); status != statusNotSupported {
+		t.Errorf("a watermark, which the kernel does not keep: status %d, want %d", status, statusNotSupported)
 	}
 }
 
@@ -279,12 +275,12 @@ func TestSetTC(t *testing.T) {
 			d := startDriver(t)
 			d.do(withQueues)
 			if test.hash != "" {
-				d.do("set hash %s %s=%s", defaultID, hashList, test.hash)
+				d.do("set hash %s %s=%s", defaultHash, hashList, test.hash)
 			}
-			table := d.id("create table s32:0=0 bool:0x1015=1 bool:0x1016=1")
-			d.do("set port %s oid:0x3b=%s", portID(t, "in"), table)
-			entry := d.id("create entry oid:0=%s field-u16:0x1015=2 %s=6", table, setTC)
-			d.do("create entry oid:0=%s field-u16:0x1015=4 %s=50", table, setDSCP)
+			table := d.id("create table ACL_STAGE=INGRESS FIELD_L4_SRC_PORT=1 FIELD_L4_DST_PORT=1")
+			d.do("set port %s INGRESS_ACL=%s", portID(t, "in"), table)
+			entry := d.id("create entry TABLE_ID=%s FIELD_L4_SRC_PORT=2 %s=6", table, setTC)
+			d.do("create entry TABLE_ID=%s FIELD_L4_SRC_PORT=4 %s=50", table, setDSCP)
 			for flow := range 6 {
 				l.send(3, test.frame(flow, 26))
 			}
@@ -302,7 +298,7 @@ func TestSetTC(t *testing.T) {
 			l.send(3, test.frame(2, 26))
 			l.arrivals(3)
 			wantQueue(t, d, 1, 3, 0)
-			if status, _ := d.try("create entry oid:0=%s %s=8", table, setTC); status != -131072-1 {
+			if status, _ := d.try("create entry TABLE_ID=%s %s=8", table, setTC); status != statusInvalidAttrValue0-1 {
 				t.Errorf("class 8: status %d", status)
 			}
 		})
@@ -314,7 +310,7 @@ func TestSetTC(t *testing.T) {
 // in which they left.
 func (l *line) contend(d *driver, n int, frames ...[]byte) []int {
 	l.t.Helper()
-	strict := d.id("create scheduler s32:0=%d", schedulingStrict)
+	strict := d.id("create scheduler SCHEDULING_TYPE=STRICT")
 	d.do("set queue %s %s=%s", queueID(l.t, "out", 7), queueScheduler, strict)
 	const blocking, blocker = 60, 7000
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
@@ -347,7 +343,7 @@ func TestSchedulerStrict(t *testing.T) {
 	l := newLine(t)
 	d := startDriver(t)
 	d.do(withQueues)
-	strict := d.id("create scheduler s32:0=%d", schedulingStrict)
+	strict := d.id("create scheduler SCHEDULING_TYPE=STRICT")
 	for _, queue := range []int{2, 4} {
 		d.do("set queue %s %s=%s", queueID(t, "out", queue), queueScheduler, strict)
 	}
@@ -360,8 +356,8 @@ func TestSchedulerStrict(t *testing.T) {
 	if last := counts(flows[2*n:]); last[5] < n-4 {
 		t.Errorf("the last %d frames are %v, want those of queue 5", n, last)
 	}
-	if status, _ := d.try("remove scheduler %s", strict); status != -17 {
-		t.Errorf("a scheduler in use: status %d, want -17", status)
+	if status, _ := d.try("remove scheduler %s", strict); status != statusObjectInUse {
+		t.Errorf("a scheduler in use: status %d, want %d", status, statusObjectInUse)
 	}
 	for _, queue := range []int{2, 4} {
 		d.do("set queue %s %s=0", queueID(t, "out", queue), queueScheduler)
@@ -374,9 +370,9 @@ func TestSchedulerWeight(t *testing.T) {
 	l := newLine(t)
 	d := startDriver(t)
 	d.do(withQueues)
-	weight := d.id("create scheduler s32:0=%d u8:1=2", schedulingWRR)
+	weight := d.id("create scheduler SCHEDULING_TYPE=WRR SCHEDULING_WEIGHT=2")
 	d.do("set queue %s %s=%s", queueID(t, "out", 1), queueScheduler, weight)
-	d.do("set scheduler %s u8:1=3", weight)
+	d.do("set scheduler %s SCHEDULING_WEIGHT=3", weight)
 	const n = 60
 	flows := l.contend(d, n, flowFrame(1, 8), flowFrame(2, 16))
 	if first := counts(flows[:n]); first[1] < n*3/4-6 || first[1] > n*3/4+6 {
@@ -391,7 +387,7 @@ func TestSchedulerRate(t *testing.T) {
 	l := newLine(t)
 	d := startDriver(t)
 	d.do("switch SLUICE_PORTS=in+out SLUICE_QUEUES=8 SLUICE_QUEUE_RATE=8")
-	slow := d.id("create scheduler u64:5=%d", rate)
+	slow := d.id("create scheduler MAX_BANDWIDTH_RATE=%d", rate)
 	d.do("set queue %s %s=%s", queueID(t, "out", 1), queueScheduler, slow)
 	const n = 50
 	const least = (n - 5) * queueFrame * time.Second / rate
@@ -417,12 +413,12 @@ func TestSchedulerRate(t *testing.T) {
 		}
 	}
 	l.send(n, flowFrame(1, 8))
-	d.do("set scheduler %s u64:5=0", slow)
+	d.do("set scheduler %s MAX_BANDWIDTH_RATE=0", slow)
 	l.arrivals(n)
 	for _, test := range []struct {
 		attribute string
 		want      int
-	}{{"u64:5=124999", -131072}, {"u8:1=0", -131072}, {"u8:1=101", -131072}, {"s32:0=7", -131072}, {"s32:2=0", -131072}, {"u64:3=1", -327680}} {
+	}{{"MAX_BANDWIDTH_RATE=124999", statusInvalidAttrValue0}, {"SCHEDULING_WEIGHT=0", statusInvalidAttrValue0}, {"SCHEDULING_WEIGHT=101", statusInvalidAttrValue0}, {"SCHEDULING_TYPE=7", statusInvalidAttrValue0}, {"METER_TYPE=PACKETS", statusInvalidAttrValue0}, {"MIN_BANDWIDTH_RATE=1", statusAttrNotSupported0}} {
 		if status, _ := d.try("set scheduler %s %s", slow, test.attribute); status != test.want {
 			t.Errorf("set %s: status %d, want %d", test.attribute, status, test.want)
 		}
@@ -434,7 +430,7 @@ func TestQueuesOutliveTheProcess(t *testing.T) {
 	l := newLine(t)
 	d := startDriver(t)
 	d.do(withQueues)
-	strict := d.id("create scheduler s32:0=%d", schedulingStrict)
+	strict := d.id("create scheduler SCHEDULING_TYPE=STRICT")
 	d.do("set queue %s %s=%s", queueID(t, "out", 3), queueScheduler, strict)
 	before := tc(t, "qdisc", "show") + tc(t, "class", "show", "dev", "out")
 	sent := 50
@@ -475,7 +471,7 @@ func TestQueuesOutliveTheProcess(t *testing.T) {
 	if out := tc(t, "qdisc", "show"); strings.Contains(out, "htb") {
 		t.Errorf("queues that were not asked for:\n%s", out)
 	}
-	if n := d.number("get port %s u32:4", portID(t, "out")); n != 0 {
+	if n := d.number("get port %s QOS_NUMBER_OF_QUEUES", portID(t, "out")); n != 0 {
 		t.Errorf("%d queues, want none", n)
 	}
 	d.do("remove-switch")
@@ -489,8 +485,8 @@ func TestQueuesAreRemoved(t *testing.T) {
 	d := startDriver(t)
 	d.do(withQueues)
 	tc(t, "qdisc", "del", "dev", "out", "root")
-	if status, _ := d.try("stat queue %s 0", queueID(t, "out", 3)); status != -7 {
-		t.Errorf("a queue that somebody took away: status %d, want -7", status)
+	if status, _ := d.try("stat queue %s PACKETS", queueID(t, "out", 3)); status != statusItemNotFound {
+		t.Errorf("a queue that somebody took away: status %d, want %d", status, statusItemNotFound)
 	}
 	d.do("remove-switch")
 	if after := tc(t, "qdisc", "show"); after != before {
@@ -520,10 +516,10 @@ func TestForeignQdisc(t *testing.T) {
 	before := tc(t, "qdisc", "show", "dev", "out")
 	d := startDriver(t)
 	d.do(withQueues)
-	if n := d.number("get port %s u32:4", portID(t, "out")); n != 0 {
+	if n := d.number("get port %s QOS_NUMBER_OF_QUEUES", portID(t, "out")); n != 0 {
 		t.Errorf("%d queues of a port with a foreign qdisc, want none", n)
 	}
-	if n := d.number("get port %s u32:4", portID(t, "in")); n != 8 {
+	if n := d.number("get port %s QOS_NUMBER_OF_QUEUES", portID(t, "in")); n != 8 {
 		t.Errorf("%d queues of the other port, want 8", n)
 	}
 	d.do("remove-switch")
@@ -538,13 +534,13 @@ func TestForeignQdisc(t *testing.T) {
 	// Where no port can have them, there is nothing of them.
 	d = startDriver(t)
 	d.do("switch SLUICE_PORTS=out SLUICE_QUEUES=8")
-	for _, attribute := range []string{"entry 0x200a", "scheduler 0"} {
+	for _, attribute := range []string{"entry " + setTC, "scheduler SCHEDULING_TYPE"} {
 		if got := strings.Join(d.do("capability %s", attribute), " "); got != "0 0 0" {
 			t.Errorf("capability of %s: %s, want 0 0 0", attribute, got)
 		}
 	}
-	if status, _ := d.try("create scheduler"); status != -2 {
-		t.Errorf("create scheduler: status %d, want -2", status)
+	if status, _ := d.try("create scheduler"); status != statusNotSupported {
+		t.Errorf("create scheduler: status %d, want %d", status, statusNotSupported)
 	}
 }
 
@@ -566,8 +562,8 @@ func TestQueueProfile(t *testing.T) {
 	for _, profile := range []string{"SLUICE_QUEUES=4", "SLUICE_QUEUES=8 SLUICE_QUEUE_RATE=fast", "SLUICE_QUEUES=8 SLUICE_QUEUE_BYTES=-1"} {
 		d := startDriver(t)
 		status, _ := d.try("switch SLUICE_PORTS=in+out %s", profile)
-		if status != -5 {
-			t.Errorf("%s: status %d, want -5", profile, status)
+		if status != statusInvalidParameter {
+			t.Errorf("%s: status %d, want %d", profile, status, statusInvalidParameter)
 		}
 		d.stop() // then all is read that it wrote
 		if key := regexp.MustCompile(`\w+ is "[^"]+"; `).FindString(d.stderr.String()); !bytes.Contains([]byte(profile), []byte(strings.SplitN(key+" ", " ", 2)[0])) || key == "" {

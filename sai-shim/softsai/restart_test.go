@@ -39,13 +39,13 @@ func TestOutlivesTheProcess(t *testing.T) {
 	d := startDriver(t)
 	d.do("switch " + allPorts)
 	table := newTable(t, d, "in")
-	counter := d.id("create counter oid:0=%s bool:1=1 bool:2=1", table)
-	entry := d.id("create entry oid:0=%s u32:1=7 %s %s=0 action-oid:0x2005=%s", table, fieldRoCE, compute, counter)
-	d.do("set hash %s %s=%s", defaultID, hashList, withLabel)
+	counter := d.id("create counter TABLE_ID=%s ENABLE_PACKET_COUNT=1 ENABLE_BYTE_COUNT=1", table)
+	entry := d.id("create entry TABLE_ID=%s PRIORITY=7 %s %s=0 ACTION_COUNTER=%s", table, fieldRoCE, compute, counter)
+	d.do("set hash %s %s=%s", defaultHash, hashList, withLabel)
 	managed := settings(t)
 	frames := queuePairs(64)
 	f.forward(frames, qpOf)
-	counted := d.number("get counter %s u64:3", counter)
+	counted := d.number("get counter %s PACKETS", counter)
 	if counted < uint64(len(frames)) {
 		t.Errorf("%d packets counted, want at least %d", counted, len(frames))
 	}
@@ -67,27 +67,27 @@ func TestOutlivesTheProcess(t *testing.T) {
 	if got := settings(t); got != managed {
 		t.Errorf("multipath settings %v, want %v", got, managed)
 	}
-	if got := d.do("get port %s oid:0x3b", portID(t, "in"))[0]; got != table {
+	if got := d.do("get port %s INGRESS_ACL", portID(t, "in"))[0]; got != table {
 		t.Errorf("bound table %s, want %s", got, table)
 	}
-	if got := d.do("get table %s list-oid:0x2000", table); len(got) != 1 || got[0] != entry {
+	if got := d.do("get table %s ENTRY_LIST", table); len(got) != 1 || got[0] != entry {
 		t.Errorf("entries %v, want %s", got, entry)
 	}
-	if got := d.number("get entry %s u32:1", entry); got != 7 {
+	if got := d.number("get entry %s PRIORITY", entry); got != 7 {
 		t.Errorf("priority %d, want 7", got)
 	}
-	if got := d.do("get entry %s action-oid:0x2005", entry)[0]; got != counter {
+	if got := d.do("get entry %s ACTION_COUNTER", entry)[0]; got != counter {
 		t.Errorf("counter %s, want %s", got, counter)
 	}
-	if got := d.number("get counter %s u64:3", counter); got < counted+uint64(len(frames)) {
+	if got := d.number("get counter %s PACKETS", counter); got < counted+uint64(len(frames)) {
 		t.Errorf("%d packets counted, want at least %d: those of both processes", got, counted+uint64(len(frames)))
 	}
-	second := d.id("create counter oid:0=%s bool:1=1", table)
+	second := d.id("create counter TABLE_ID=%s ENABLE_PACKET_COUNT=1", table)
 	if second == counter || second == entry || second == table {
 		t.Errorf("id %s came twice", second)
 	}
-	if status, _ := d.try("remove counter %s", counter); status != -17 {
-		t.Errorf("a counter in use: status %d, want -17", status)
+	if status, _ := d.try("remove counter %s", counter); status != statusObjectInUse {
+		t.Errorf("a counter in use: status %d, want %d", status, statusObjectInUse)
 	}
 	d.do("remove-switch") // lets go, takes nothing away
 	d.stop()
@@ -98,8 +98,8 @@ func TestOutlivesTheProcess(t *testing.T) {
 	// A cold start wipes.
 	d = startDriver(t)
 	d.do("switch SLUICE_COLD=1 " + allPorts)
-	if status, _ := d.try("get table %s list-oid:0x2000", table); status != -19 {
-		t.Errorf("a table after a cold start: status %d, want -19", status)
+	if status, _ := d.try("get table %s ENTRY_LIST", table); status != statusInvalidObjectID {
+		t.Errorf("a table after a cold start: status %d, want %d", status, statusInvalidObjectID)
 	}
 	if got := settings(t); got != before {
 		t.Errorf("multipath settings %v, want %v as before", got, before)
@@ -114,8 +114,8 @@ func TestTakeoverUnderTraffic(t *testing.T) {
 	d := startDriver(t)
 	d.do("switch " + allPorts)
 	table := newTable(t, d, "in")
-	d.do("create entry oid:0=%s %s %s=0", table, fieldRoCE, compute)
-	d.do("set hash %s %s=%s", defaultID, hashList, withLabel)
+	d.do("create entry TABLE_ID=%s %s %s=0", table, fieldRoCE, compute)
+	d.do("set hash %s %s=%s", defaultHash, hashList, withLabel)
 	frames := queuePairs(1)
 	f.forward(frames, qpOf) // the links are up
 	d.kill()
@@ -168,8 +168,8 @@ func TestFewerPorts(t *testing.T) {
 	d := startDriver(t)
 	d.do("switch SLUICE_PORTS=port0+port1")
 	table := newTable(t, d, "port0")
-	d.do("set port %s oid:0x3b=%s", portID(t, "port1"), table)
-	d.do("create entry oid:0=%s %s %s=5", table, fieldRoCE, setLabel)
+	d.do("set port %s INGRESS_ACL=%s", portID(t, "port1"), table)
+	d.do("create entry TABLE_ID=%s %s %s=5", table, fieldRoCE, setLabel)
 	d.kill()
 
 	d = startDriver(t)
@@ -186,7 +186,7 @@ func TestFewerPorts(t *testing.T) {
 	// Other ports altogether: the switch is found at the ones it had.
 	d = startDriver(t)
 	d.do("switch SLUICE_PORTS=port0")
-	d.do("set port %s oid:0x3b=%s", portID(t, "port0"), table)
+	d.do("set port %s INGRESS_ACL=%s", portID(t, "port0"), table)
 	if _, out := startRunner(t, "port0").run(roceFrame(hostA, hostB, 1, 1)); labelOf(out) != 5 {
 		t.Errorf("port0 writes label %d, want 5", labelOf(out))
 	}

@@ -49,12 +49,12 @@ func TestMatchInTunnel(t *testing.T) {
 	program := startRunner(t, "port0")
 	trapOf := map[string]string{}
 	for i, fields := range []string{fieldInner, fieldRoCE} {
-		trap := d.id("create trap s32:0=2")
+		trap := d.id("create trap TYPE=ACL")
 		trapOf[trap] = fields
-		d.id("create entry oid:0=%s u32:1=%d %s %s=%d %s=%s", table, 9-i, fields, actionPacket, packetCopy, actionTrap, trap)
+		d.id("create entry TABLE_ID=%s PRIORITY=%d %s %s=%d %s=%s", table, 9-i, fields, actionPacket, packetCopy, actionTrap, trap)
 	}
-	end := d.id("create trap s32:0=2")
-	d.id("create entry oid:0=%s u32:1=1 field-u16:0x1016=4790 %s=%d %s=%s", table, actionPacket, packetCopy, actionTrap, end)
+	end := d.id("create trap TYPE=ACL")
+	d.id("create entry TABLE_ID=%s PRIORITY=1 FIELD_L4_DST_PORT=4790 %s=%d %s=%s", table, actionPacket, packetCopy, actionTrap, end)
 	last := roceFrame(hostA, hostB, 0xc000, 7)
 	last[ethLen+ipv6Len+3]-- // port 4790
 
@@ -87,12 +87,12 @@ func TestMatchInTunnel(t *testing.T) {
 		fields string
 		hits   bool
 	}{
-		{fieldInner + " field-u8:0x1150=41", true},
-		{fieldInner + " field-u8:0x1150=17", false},
-		{fieldInner + " " + fieldIP(0x1000, hostB, 128) + " " + fieldIP(0x1001, hostA, 128), true},
-		{fieldInner + " " + fieldIP(0x1000, hostA, 128), false},
+		{fieldInner + " FIELD_IPV6_NEXT_HEADER=41", true},
+		{fieldInner + " FIELD_IPV6_NEXT_HEADER=17", false},
+		{fieldInner + " " + fieldIP("SRC_IPV6", hostB, 128) + " " + fieldIP("DST_IPV6", hostA, 128), true},
+		{fieldInner + " " + fieldIP("SRC_IPV6", hostA, 128), false},
 	} {
-		id := d.id("create entry oid:0=%s u32:1=20 %s %s=%d", table, test.fields, actionPacket, packetDrop)
+		id := d.id("create entry TABLE_ID=%s PRIORITY=20 %s %s=%d", table, test.fields, actionPacket, packetDrop)
 		verdict, _ := program.run(tunnels()["IPv6 in IPv6, as with a reduced header or a uSID"])
 		if hits := verdict == verdictDrop; hits != test.hits {
 			t.Errorf("%s: matches %v, want %v", test.fields, hits, test.hits)
@@ -109,12 +109,12 @@ func TestCopyHasTheLabelThatLeaves(t *testing.T) {
 	d.do("switch SLUICE_PORTS=port0")
 	table := newTable(t, d, "port0")
 	program := startRunner(t, "port0")
-	sampler := d.id("create samplepacket u32:0=1")
+	sampler := d.id("create samplepacket SAMPLE_RATE=1")
 	for name, actions := range map[string]string{
 		"set, sampled":     fmt.Sprintf("%s=0x12345 %s=%s", setLabel, actionSample, sampler),
 		"computed, copied": fmt.Sprintf("%s=0 %s=%d", compute, actionPacket, packetCopy),
 	} {
-		id := d.id("create entry oid:0=%s %s %s", table, fieldRoCE, actions)
+		id := d.id("create entry TABLE_ID=%s %s %s", table, fieldRoCE, actions)
 		_, out := program.run(roceFrame(hostA, hostB, 0xc000, 7))
 		got := d.packets(1)
 		if label := labelOf(out); label == 0 || labelOf(got[0].data) != label {

@@ -20,6 +20,11 @@ var bars = []bar{
 	{pkg: "orchagent-ext/notify", benchmark: "BenchmarkDecode/*", unit: "ns/op", limit: atMost(100)},
 	{pkg: "orchagent-ext/notify", benchmark: "BenchmarkDecode/*", unit: "allocs/op", limit: atMost(0)},
 	{pkg: "orchagent-ext/packetio", benchmark: "BenchmarkBurst", unit: "ns/packet", limit: atMost(150)},
+	{pkg: "orchagent-ext/ecmp", benchmark: "BenchmarkPredict/*", unit: "ns/op"},
+	{pkg: "orchagent-ext/place", benchmark: "BenchmarkPlace/*", unit: "ns/op", limit: atMost(50_000)}, // 4, 16 and 64 members
+	{pkg: "orchagent-ext/place", benchmark: "BenchmarkPlace/*", unit: "allocs/op", limit: atMost(0)},
+	{pkg: "orchagent-ext/place", benchmark: "BenchmarkMove", unit: "ns/move", limit: atMost(1_000_000)},
+	{pkg: "orchagent-ext/place", benchmark: "BenchmarkLookTenThousandFlows", unit: "ns/op", limit: atMost(100_000_000)},
 	{pkg: "tests/e2e", benchmark: "BenchmarkIngress/compute", unit: "ns/packet", limit: atMost(60), with: "an empty program, subtracted"},
 	{pkg: "tests/e2e", benchmark: "BenchmarkIngress/flow", unit: "ns/packet", limit: atMost(60), with: "an empty program, subtracted"},
 	{pkg: "tests/e2e", benchmark: "BenchmarkIngress/not_roce", unit: "ns/packet", with: "an empty program, subtracted"},

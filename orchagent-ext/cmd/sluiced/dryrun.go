@@ -18,7 +18,7 @@ import (
 	"sluice/orchagent-ext/orch"
 	"sluice/orchagent-ext/sonicdb"
 	"sluice/orchagent-ext/telemetry"
-	sai "sluice/sai-shim"
+	"sluice/sai-shim/saiattr"
 	"sluice/yang/rows"
 	"sluice/yang/text"
 )
@@ -50,8 +50,8 @@ func dryRun(ctx context.Context, o *options, databases *sonicdb.Databases, out i
 	} else {
 		method = cmp.Or(method, asic.Compute)
 		want = asic.Objects(orch.Policy(snapshot), asic.Chose(asic.NeedFlowLabel, method), asic.Features{
-			HashIPv6:     sai.ECMPHashIPv6.String(),
-			HashRDMAIPv6: sai.ECMPHashIPv6RDMA.String(), HashRDMAIPv4: sai.ECMPHashIPv4RDMA.String(),
+			HashIPv6:     saiattr.ECMPHashIPv6.Name,
+			HashRDMAIPv6: saiattr.ECMPHashIPv6RDMA.Name, HashRDMAIPv4: saiattr.ECMPHashIPv4RDMA.Name,
 			PoliceCPU: true,
 		})
 		if method == last {

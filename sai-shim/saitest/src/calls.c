@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "calls.h"
-#include "flows.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +19,13 @@ static FILE *out;
 const char *profile(const char *key)
 {
 	return services->profile_get_value(0, key);
+}
+
+uint32_t extension_version(void)
+{
+	const char *text = profile("EXTENSION");
+
+	return text ? strtoul(text, NULL, 0) : SAI_SLUICE_VERSION_FLOWS;
 }
 
 /* Parses CALL OBJECT AFTER STATUS [TIMES]; … */
@@ -216,8 +222,8 @@ static sai_status_t get_attribute(sai_object_type_t type, sai_object_id_t id, sa
 	if (!known)
 		return SAI_STATUS_UNKNOWN_ATTRIBUTE_0;
 	if (type == SAI_OBJECT_TYPE_SWITCH && a->id == SAI_SWITCH_ATTR_SLUICE_EXTENSION) {
-		a->value.u64 = SAI_SLUICE_MAGIC << 32 | flows_version();
-		return flows_version() ? SAI_STATUS_SUCCESS : SAI_STATUS_UNKNOWN_ATTRIBUTE_0;
+		a->value.u64 = SAI_SLUICE_MAGIC << 32 | extension_version();
+		return extension_version() ? SAI_STATUS_SUCCESS : SAI_STATUS_UNKNOWN_ATTRIBUTE_0;
 	}
 	if (type == SAI_OBJECT_TYPE_ACL_TABLE && a->id == SAI_ACL_TABLE_ATTR_ENTRY_LIST) {
 		uint32_t room = a->value.objlist.count;

@@ -12,6 +12,9 @@ void calls_close(void);
 /* A value of the profile, NULL where it has none. */
 const char *profile(const char *key);
 
+/* The version of the extension that the profile's EXTENSION has; 0: none. */
+uint32_t extension_version(void);
+
 /* The status that the profile's FAIL has for this call now. */
 sai_status_t failing(const char *call, const char *object);
 

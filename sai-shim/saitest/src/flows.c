@@ -22,13 +22,6 @@ static pthread_t thread;
 static bool running;
 static sai_object_id_t from[2]; /* switch, queue */
 
-uint32_t flows_version(void)
-{
-	const char *text = profile("EXTENSION");
-
-	return text ? strtoul(text, NULL, 0) : SAI_SLUICE_VERSION_FLOWS;
-}
-
 void flows_notify(void *function)
 {
 	event = (sai_sluice_flow_event_notification_fn)function;

@@ -5,9 +5,6 @@
 
 #include "calls.h"
 
-/* The version of the extension that the profile's EXTENSION has; 0: none. */
-uint32_t flows_version(void);
-
 extern const sai_sluice_api_t sluice_api;
 
 /* Takes the function for events; NULL: none. */

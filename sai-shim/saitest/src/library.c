@@ -306,7 +306,7 @@ EXPORT sai_status_t sai_api_query(sai_api_t api, void **table)
 		*table = apis[i].table ? apis[i].table : short_acl_table();
 		return failing("query", apis[i].name);
 	}
-	if (api == SAI_API_SLUICE && flows_version() >= SAI_SLUICE_VERSION_FLOWS) {
+	if (api == SAI_API_SLUICE && extension_version() >= SAI_SLUICE_VERSION_FLOWS) {
 		*table = (void *)&sluice_api;
 		return failing("query", "sluice");
 	}

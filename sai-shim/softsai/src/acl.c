@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* ACL tables, entries and counters as SAI objects. */
 #include "acl.h"
 
 #include <string.h>
 
+#include "acl_rule.h"
+#include "acl_view.h"
+#include "hide.h"
+#include "index.h"
 #include "plane.h"
 
 /* Tables */
@@ -106,17 +109,10 @@ static sai_status_t entry_list(const struct object *table, sai_object_list_t *li
 	return e.count > e.room ? SAI_STATUS_BUFFER_OVERFLOW : SAI_STATUS_SUCCESS;
 }
 
-static void add_one(struct object *o, void *arg)
-{
-	(void)o;
-	++*(uint32_t *)arg;
-}
-
 static uint32_t available(sai_object_type_t type)
 {
-	uint32_t n = 0;
+	uint32_t n = object_count(type);
 
-	object_each(type, add_one, &n);
 	return n < plane_entries() ? plane_entries() - n : 0;
 }
 
@@ -204,9 +200,10 @@ struct entry_state {
 
 static struct acl_table *table_of(const struct object *entry)
 {
-	struct object *table = object_find(object_value(entry, SAI_ACL_ENTRY_ATTR_TABLE_ID)->oid);
+	sai_object_id_t id = object_value(entry, SAI_ACL_ENTRY_ATTR_TABLE_ID)->oid;
+	struct object *table = object_find_of(id, SAI_OBJECT_TYPE_ACL_TABLE);
 
-	return table && table->type == &acl_table_type ? table->state : NULL;
+	return table ? table->state : NULL;
 }
 
 static bool enabled(const struct object *entry)
@@ -218,17 +215,19 @@ static bool enabled(const struct object *entry)
 
 static sai_status_t insert(struct object *o, const struct acl_rule *rule, bool adopted)
 {
-	struct entry_state *s = o->state;
-	sai_status_t status;
+	int shape = adopted ? index_of(o) : -1;
+	sai_status_t status = acl_insert(table_of(o), rule, &shape, adopted);
 
-	s->shape = adopted ? index_of(o) : -1;
-	status = acl_insert(table_of(o), rule, &s->shape, adopted);
 	if (status)
 		return status;
-	s->inserted = true;
-	s->mask = rule->mask;
-	s->key = rule->key;
-	return index_of(o) == s->shape ? SAI_STATUS_SUCCESS : index_store(o, s->shape);
+	if (index_of(o) != shape)
+		status = index_store(o, shape);
+	if (status) {
+		acl_delete(table_of(o), rule, shape);
+		return status;
+	}
+	*(struct entry_state *)o->state = (struct entry_state){ true, shape, rule->mask, rule->key };
+	return SAI_STATUS_SUCCESS;
 }
 
 static sai_status_t withdraw(struct object *o)
@@ -239,7 +238,8 @@ static sai_status_t withdraw(struct object *o)
 	if (!s->inserted)
 		return SAI_STATUS_SUCCESS;
 	s->inserted = false;
-	return acl_delete(table_of(o), &rule, s->shape);
+	acl_delete(table_of(o), &rule, s->shape);
+	return SAI_STATUS_SUCCESS;
 }
 
 static sai_status_t entry_create(struct object *o, bool adopted)

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-/* From the attributes of an ACL entry to its key, mask and actions. */
+#include "acl_rule.h"
+
 #include <arpa/inet.h>
 #include <string.h>
 
-#include "acl.h"
 #include "bpf/queues.h"
+#include "counter.h"
 #include "log.h"
 #include "mirror.h"
+#include "policer.h"
+#include "udf.h"
 
 #define WHERE(member) offsetof(struct softsai_key, member), sizeof(((struct softsai_key *)0)->member)
 
@@ -118,11 +121,11 @@ static bool add_ip_type(struct acl_rule *r, const sai_acl_field_data_t *f)
 
 static bool add_in_port(struct acl_rule *r, const sai_acl_field_data_t *f)
 {
-	const struct object *port = object_find(f->data.oid);
+	const struct object *port = object_find_of(f->data.oid, SAI_OBJECT_TYPE_PORT);
 	uint32_t ifindex = port ? object_number(port->id) : 0, all = UINT32_MAX;
 
 	add_match(r, offsetof(struct softsai_key, in_port), &ifindex, &all, sizeof(ifindex));
-	return port && port->type == &port_type;
+	return port;
 }
 
 static bool is_udf(sai_attr_id_t id)
@@ -163,34 +166,6 @@ static bool add_any_field(const struct object *o, struct acl_rule *r, const sai_
 	return false;
 }
 
-static bool packet_action(int32_t action, struct softsai_entry *e)
-{
-	switch (action) {
-	case SAI_PACKET_ACTION_FORWARD:
-		return true;
-	case SAI_PACKET_ACTION_DROP:
-	case SAI_PACKET_ACTION_DENY:
-		e->actions |= SOFTSAI_DROP;
-		return true;
-	case SAI_PACKET_ACTION_COPY:
-	case SAI_PACKET_ACTION_LOG:
-		e->actions |= SOFTSAI_COPY;
-		return true;
-	case SAI_PACKET_ACTION_TRAP:
-		e->actions |= SOFTSAI_COPY | SOFTSAI_DROP;
-		return true;
-	}
-	return false;
-}
-
-/* The object that an action refers to, if it is of the type. */
-static const struct object *parameter(sai_object_id_t id, sai_object_type_t type)
-{
-	const struct object *o = object_find(id);
-
-	return o && o->type->type == type ? o : NULL;
-}
-
 static bool sample(const struct object *o, struct softsai_entry *e)
 {
 	const sai_attribute_value_t *rate = o ? object_value(o, SAI_SAMPLEPACKET_ATTR_SAMPLE_RATE) : NULL;
@@ -204,7 +179,7 @@ static bool sample(const struct object *o, struct softsai_entry *e)
 
 static bool mirror(const sai_object_list_t *list, struct softsai_entry *e)
 {
-	const struct object *session = list->count == 1 ? parameter(list->list[0], SAI_OBJECT_TYPE_MIRROR_SESSION)
+	const struct object *session = list->count == 1 ? object_find_of(list->list[0], SAI_OBJECT_TYPE_MIRROR_SESSION)
 							: NULL;
 	const sai_attribute_value_t *port = session ? object_value(session, SAI_MIRROR_SESSION_ATTR_MONITOR_PORT)
 						    : NULL;
@@ -239,23 +214,23 @@ static bool add_action(struct softsai_entry *e, const sai_attribute_t *attr)
 		return true;
 	switch (attr->id) {
 	case SAI_ACL_ENTRY_ATTR_ACTION_PACKET_ACTION:
-		return packet_action(a->parameter.s32, e);
+		return packet_actions(a->parameter.s32, &e->actions);
 	case SAI_ACL_ENTRY_ATTR_ACTION_COUNTER:
-		o = parameter(a->parameter.oid, SAI_OBJECT_TYPE_ACL_COUNTER);
-		e->counter = o ? acl_counter_index(o) : 0;
+		o = object_find_of(a->parameter.oid, SAI_OBJECT_TYPE_ACL_COUNTER);
+		e->counter = o ? counter_index(o) : 0;
 		e->actions |= SOFTSAI_COUNT;
 		return o;
 	case SAI_ACL_ENTRY_ATTR_ACTION_SET_POLICER:
-		o = parameter(a->parameter.oid, SAI_OBJECT_TYPE_POLICER);
+		o = object_find_of(a->parameter.oid, SAI_OBJECT_TYPE_POLICER);
 		e->policer = o ? policer_index(o) : 0;
 		e->actions |= SOFTSAI_POLICE;
 		return o;
 	case SAI_ACL_ENTRY_ATTR_ACTION_SET_USER_TRAP_ID:
-		o = parameter(a->parameter.oid, SAI_OBJECT_TYPE_HOSTIF_USER_DEFINED_TRAP);
+		o = object_find_of(a->parameter.oid, SAI_OBJECT_TYPE_HOSTIF_USER_DEFINED_TRAP);
 		e->trap = o ? object_number(o->id) : 0;
 		return o;
 	case SAI_ACL_ENTRY_ATTR_ACTION_INGRESS_SAMPLEPACKET_ENABLE:
-		return sample(parameter(a->parameter.oid, SAI_OBJECT_TYPE_SAMPLEPACKET), e);
+		return sample(object_find_of(a->parameter.oid, SAI_OBJECT_TYPE_SAMPLEPACKET), e);
 	case SAI_ACL_ENTRY_ATTR_ACTION_MIRROR_INGRESS:
 		return mirror(&a->parameter.objlist, e);
 	case SAI_ACL_ENTRY_ATTR_ACTION_SET_DSCP:

@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The shapes of a table, and how the ports get to see them. */
+#include "acl_view.h"
+
 #include <errno.h>
 #include <string.h>
 
 #include <bpf/bpf.h>
 
-#include "acl.h"
 #include "bpf/digest.h"
 #include "log.h"
+#include "object.h"
 #include "plane.h"
-#include "port.h"
+
+static bool any_changed; /* a table did */
+static struct {
+	bool pending;
+	uint64_t digest;
+} deleted; /* a rule that is still in the map of entries */
 
 static sai_status_t status_of(int err)
 {
@@ -91,7 +97,20 @@ static uint64_t digest_of_shape(const struct acl_table *t, uint32_t shape)
 	return softsai_digest(shape_id(t, shape), plane_seed()[SOFTSAI_KEY_WORDS]);
 }
 
-sai_status_t acl_publish(struct acl_table *t)
+void acl_drop(void)
+{
+	if (deleted.pending)
+		bpf_map_delete_elem(plane_map(MAP_ENTRIES), &deleted.digest);
+	deleted.pending = false;
+}
+
+static void change(struct acl_table *t)
+{
+	t->changed = true;
+	any_changed = true;
+}
+
+static sai_status_t write_view(struct acl_table *t)
 {
 	struct softsai_view v = {};
 	uint32_t index = unused_view();
@@ -117,21 +136,31 @@ sai_status_t acl_publish(struct acl_table *t)
 	}
 	sort_shapes(&v);
 	err = bpf_map_update_elem(plane_map(MAP_VIEWS), &index, &v, BPF_ANY);
-	if (err)
-		return status_of(err);
-	t->view = index + 1;
-	return port_publish_all();
+	if (!err)
+		t->view = index + 1;
+	return status_of(err);
 }
 
-static void publish(struct object *table, void *arg)
+static void commit_table(struct object *table, void *arg)
 {
-	(void)arg;
-	acl_publish(table_of(table));
+	sai_status_t *status = arg;
+	struct acl_table *t = table_of(table);
+
+	if (t->changed && !*status)
+		*status = write_view(t);
+	t->changed = false;
 }
 
-void acl_publish_all(void)
+sai_status_t acl_commit(bool *changed)
 {
-	object_each(SAI_OBJECT_TYPE_ACL_TABLE, publish, NULL);
+	sai_status_t status = SAI_STATUS_SUCCESS;
+
+	if (any_changed) {
+		*changed = true;
+		any_changed = false;
+		object_each(SAI_OBJECT_TYPE_ACL_TABLE, commit_table, &status);
+	}
+	return status;
 }
 
 static int find_shape(const struct acl_table *t, const struct softsai_key *mask)
@@ -189,7 +218,6 @@ sai_status_t acl_insert(struct acl_table *t, const struct acl_rule *rule, int *s
 {
 	struct acl_shape *s;
 	struct place place;
-	bool publish;
 	int err;
 
 	if (*shape < 0 || *shape >= SOFTSAI_SHAPES)
@@ -205,41 +233,42 @@ sai_status_t acl_insert(struct acl_table *t, const struct acl_rule *rule, int *s
 	if (err)
 		return status_of(err);
 	s = &t->shapes[*shape];
-	publish = s->entries < 2 || rule->entry.priority > s->priority;
+	if (s->entries < 2 || rule->entry.priority > s->priority)
+		change(t);
 	if (!s->entries)
 		*s = (struct acl_shape){ .mask = rule->mask, .key = rule->key, .entry = rule->entry };
 	s->single = s->entries++ == 0;
 	if (rule->entry.priority > s->priority)
 		s->priority = rule->entry.priority;
-	return publish && !adopted ? acl_publish(t) : SAI_STATUS_SUCCESS;
+	return SAI_STATUS_SUCCESS;
 }
 
 sai_status_t acl_update(struct acl_table *t, const struct acl_rule *rule, int shape)
 {
 	struct place place = place_of(t, rule, shape);
 	struct acl_shape *s = &t->shapes[shape];
-	bool publish = s->single || rule->entry.priority > s->priority;
 	int err = put(&place, BPF_EXIST);
 
 	if (err)
 		return status_of(err);
+	if (s->single || rule->entry.priority > s->priority)
+		change(t);
 	if (s->single)
 		s->entry = rule->entry;
 	if (rule->entry.priority > s->priority)
 		s->priority = rule->entry.priority;
-	return publish ? acl_publish(t) : SAI_STATUS_SUCCESS;
+	return SAI_STATUS_SUCCESS;
 }
 
-sai_status_t acl_delete(struct acl_table *t, const struct acl_rule *rule, int shape)
+void acl_delete(struct acl_table *t, const struct acl_rule *rule, int shape)
 {
-	struct place place = place_of(t, rule, shape);
 	struct acl_shape *s = &t->shapes[shape];
-	sai_status_t status = SAI_STATUS_SUCCESS;
 
+	acl_drop();
+	deleted.digest = place_of(t, rule, shape).digest;
+	deleted.pending = true;
 	if (--s->entries == 0) {
 		s->single = false;
-		status = acl_publish(t);
+		change(t);
 	}
-	bpf_map_delete_elem(plane_map(MAP_ENTRIES), &place.digest);
-	return status;
 }

@@ -4,14 +4,36 @@
 
 #include <pthread.h>
 
+#include "acl.h"
+#include "commit.h"
+#include "counter.h"
+#include "hash.h"
+#include "mirror.h"
+#include "object.h"
 #include "policer.h"
 #include "port.h"
-#include "queue.h"
+#include "queue_object.h"
+#include "scheduler.h"
 #include "sluice.h"
 #include "switch.h"
+#include "trap.h"
+#include "udf.h"
 
 pthread_mutex_t api_lock = PTHREAD_MUTEX_INITIALIZER;
 struct profile api_profile;
+
+/* Each type after those whose objects it refers to: so objects are restored. */
+static const struct type *const types[] = {
+	&switch_type,	 &port_type,	  &queue_type,	     &udf_match_type, &udf_group_type,	  &udf_type,
+	&scheduler_type, &policer_type,	  &trap_group_type,  &trap_type,      &samplepacket_type, &mirror_type,
+	&hash_type,	 &acl_table_type, &acl_counter_type, &acl_entry_type,
+};
+
+void api_open(void)
+{
+	type_register(types, sizeof(types) / sizeof(types[0]));
+	object_commit_by(commit);
+}
 
 #define LOCKED(call) \
 	do { \
@@ -25,11 +47,11 @@ struct profile api_profile;
 static sai_status_t create(const struct type *type, sai_object_id_t *id, sai_object_id_t switch_id, uint32_t n,
 			   const sai_attribute_t *list)
 {
-	if (!switch_object() || switch_object()->id != switch_id)
+	if (!object_switch() || object_switch()->id != switch_id)
 		return SAI_STATUS_INVALID_OBJECT_ID;
 	if (!id || (n && !list))
 		return SAI_STATUS_INVALID_PARAMETER;
-	return object_create(type, SAI_NULL_OBJECT_ID, n, list, id);
+	return object_create(type, n, list, id);
 }
 
 #define SET_AND_GET(name) \

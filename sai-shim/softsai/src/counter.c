@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* ACL counters: the sum of what each CPU counted. */
+#include "counter.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <bpf/bpf.h>
 
-#include "acl.h"
+#include "index.h"
 #include "plane.h"
 
 static const struct attribute counter_attributes[] = {
@@ -20,7 +21,7 @@ static const struct attribute counter_attributes[] = {
 	{ ATTR_BASE_BYTES, PLAIN, sizeof(uint64_t), 0, NULL },
 };
 
-uint32_t acl_counter_index(const struct object *counter)
+uint32_t counter_index(const struct object *counter)
 {
 	return index_of(counter);
 }

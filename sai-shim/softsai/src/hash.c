@@ -4,10 +4,11 @@
 #include <arpa/inet.h>
 #include <string.h>
 
+#include "hide.h"
 #include "log.h"
 #include "multipath.h"
-#include "port.h"
-#include "switch.h"
+#include "udf.h"
+#include "value.h"
 
 /* Above every number that the records count to. */
 #define DEFAULT_NUMBER (1ULL << 40)
@@ -34,6 +35,7 @@ static const struct {
 #define FIELDS (sizeof(fields) / sizeof(fields[0]))
 
 static struct softsai_steer steering[2]; /* of IPv4, IPv6 */
+static bool changed;			 /* a hash, since the last commit */
 
 void hash_steering(struct softsai_port *port)
 {
@@ -135,7 +137,8 @@ static sai_status_t hash_set(struct object *o, sai_attr_id_t id)
 	(void)id;
 	if (!read_lists(o, &w, &bad))
 		return SAI_STATUS_ATTR_NOT_SUPPORTED_0;
-	return hash_apply();
+	hash_change();
+	return SAI_STATUS_SUCCESS;
 }
 
 /* The default object's fields, until they are set. */
@@ -150,7 +153,7 @@ static sai_status_t kernel_fields(sai_s32_list_t *list)
 	for (size_t i = 0; i < FIELDS; i++)
 		if (bits & fields[i].bit)
 			native[n++] = fields[i].native;
-	return object_fill(list, native, n, sizeof(native[0]));
+	return value_fill(list, native, n, sizeof(native[0]));
 }
 
 static sai_status_t hash_get(struct object *o, sai_attribute_t *attr)
@@ -183,9 +186,7 @@ sai_object_id_t hash_default(void)
 
 sai_status_t hash_make_default(void)
 {
-	sai_object_id_t id;
-
-	return object_create(&hash_type, hash_default(), 0, NULL, &id);
+	return object_build(&hash_type, hash_default(), 0, NULL);
 }
 
 /*
@@ -194,7 +195,7 @@ sai_status_t hash_make_default(void)
  */
 static const struct object *chosen(sai_attr_id_t id, bool or_default)
 {
-	const sai_attribute_value_t *v = object_value(switch_object(), id);
+	const sai_attribute_value_t *v = object_value(object_switch(), id);
 	const struct object *o = v ? object_find(v->oid) : NULL;
 	struct wanted w;
 	sai_attr_id_t bad;
@@ -249,11 +250,21 @@ sai_status_t hash_reset(void)
 	return multipath_reset();
 }
 
-sai_status_t hash_apply(void)
+void hash_change(void)
 {
-	sai_status_t status = apply_family(0, SAI_SWITCH_ATTR_ECMP_HASH_IPV4, SAI_SWITCH_ATTR_ECMP_HASH_IPV4_RDMA);
+	changed = true;
+}
 
+sai_status_t hash_commit(bool *ports)
+{
+	sai_status_t status;
+
+	if (!changed)
+		return SAI_STATUS_SUCCESS;
+	changed = false;
+	*ports = true;
+	status = apply_family(0, SAI_SWITCH_ATTR_ECMP_HASH_IPV4, SAI_SWITCH_ATTR_ECMP_HASH_IPV4_RDMA);
 	if (!status)
 		status = apply_family(1, SAI_SWITCH_ATTR_ECMP_HASH_IPV6, SAI_SWITCH_ATTR_ECMP_HASH_IPV6_RDMA);
-	return status ? status : port_publish_all();
+	return status;
 }

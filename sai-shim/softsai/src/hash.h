@@ -12,16 +12,21 @@
 #include "bpf/softsai.h"
 #include "object.h"
 
+extern const struct type hash_type;
+
 /* Makes the default ECMP hash object, whose fields are the kernel's until they are set. */
 sai_status_t hash_make_default(void);
 sai_object_id_t hash_default(void);
 
+/* Says that a hash, or one of the switch's hash attributes, changed. */
+void hash_change(void);
+
 /*
- * Brings kernel and ports to what the switch's hash attributes say. What the
- * sysctls were before is kept in the switch's record, and comes back when no
- * attribute and no list says otherwise.
+ * After a change, brings kernel and ports to what the switch's hash attributes say. What
+ * the sysctls were before is kept in the switch's record, and comes back when no
+ * attribute and no list says otherwise. *ports becomes true if the ports steer otherwise.
  */
-sai_status_t hash_apply(void);
+sai_status_t hash_commit(bool *ports);
 
 /* Reports whether the hash is other than the kernel's own. */
 bool hash_managed(void);
@@ -32,10 +37,7 @@ sai_status_t hash_reset(void);
 /* Fills in how the ports steer. */
 void hash_steering(struct softsai_port *port);
 
-/* The fields that a list can have; hides what is hidden. */
+/* The fields that a list can have, without those that are hidden. */
 uint32_t hash_fields(int32_t *fields, uint32_t room);
-
-/* The bits of the BTH's octets 4-7, host order, that a UDF group of a hash takes. */
-bool udf_group_hash_mask(const struct object *group, uint32_t *mask);
 
 #endif

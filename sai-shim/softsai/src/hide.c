@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Capabilities that SLUICE_HIDE hides: the switch answers as one without them. */
+#include "hide.h"
+
 #include <stdio.h>
 #include <string.h>
-
-#include "object.h"
 
 static char names[256];
 

@@ -2,6 +2,8 @@
 #include "meta.h"
 
 #include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <bpf/bpf.h>
@@ -11,6 +13,8 @@
 /* The first chunk of a record begins with the record's size. */
 #define HEAD sizeof(uint32_t)
 #define CHUNK SOFTSAI_META_CHUNK
+
+#define BATCH 8192 /* chunks that are read at once, more than a bucket of the map has */
 
 static uint64_t chunks(size_t size)
 {
@@ -46,41 +50,122 @@ int meta_remove(uint64_t object)
 	return err == -ENOENT ? 0 : err;
 }
 
-static int read_record(uint64_t object, uint8_t *buf, uint32_t *size)
+/* All chunks of all records, by turns in two lists. */
+struct chunks {
+	struct softsai_meta_key *keys;
+	uint8_t (*values)[CHUNK];
+	uint32_t count, room;
+};
+
+static void free_chunks(struct chunks *all)
 {
-	struct softsai_meta_key key = { .object = object };
+	free(all->keys);
+	free(all->values);
+}
+
+static bool widen(struct chunks *all)
+{
+	uint32_t room = all->room ? 2 * all->room : BATCH;
+	void *keys = realloc(all->keys, room * sizeof(*all->keys)), *values;
+
+	if (!keys)
+		return false;
+	all->keys = keys;
+	values = realloc(all->values, room * sizeof(*all->values));
+	if (!values)
+		return false;
+	all->values = values;
+	all->room = room;
+	return true;
+}
+
+/* Reads the map in batches: one call for each record takes ten times as long. */
+static int read_chunks(struct chunks *all)
+{
+	uint32_t at[8], n; /* at: where the kernel is, in its own form */
+	void *from = NULL;
 	int err = 0;
 
-	*size = 0;
-	for (uint64_t i = 0; !err && i < chunks(*size); i++) {
-		key.chunk = i;
-		err = bpf_map_lookup_elem(plane_map(MAP_META), &key, buf + i * CHUNK);
-		if (!err && i == 0)
-			memcpy(size, buf, HEAD);
-		if (!err && *size > META_MAX)
-			err = -EBADMSG;
+	while (!err) {
+		if (all->room - all->count < BATCH && !widen(all))
+			return -ENOMEM;
+		n = all->room - all->count;
+		err = bpf_map_lookup_batch(plane_map(MAP_META), from, at, all->keys + all->count,
+					   all->values + all->count, &n, NULL);
+		if (!err || err == -ENOENT) /* ENOENT: these are the last ones */
+			all->count += n;
+		from = at;
+	}
+	return err == -ENOENT ? 0 : err;
+}
+
+/* Where a chunk is, in the order of its key. */
+struct place {
+	struct softsai_meta_key key;
+	uint32_t at;
+};
+
+static int by_key(const void *a, const void *b)
+{
+	const struct softsai_meta_key *x = a, *y = b;
+
+	if (x->object != y->object)
+		return x->object < y->object ? -1 : 1;
+	return x->chunk < y->chunk ? -1 : x->chunk > y->chunk;
+}
+
+/* Puts a record together whose first chunk is at p; its size, or -EBADMSG: a chunk is missing. */
+static int join(const struct chunks *all, const struct place *p, const struct place *end, uint8_t *buf)
+{
+	uint64_t object = p->key.object;
+	uint32_t size;
+
+	memcpy(&size, all->values[p->at], HEAD);
+	if (size > META_MAX)
+		return -EBADMSG;
+	for (uint64_t n = 0; n < chunks(size); n++, p++) {
+		if (p == end || p->key.object != object || p->key.chunk != n)
+			return -EBADMSG;
+		memcpy(buf + n * CHUNK, all->values[p->at], CHUNK);
+	}
+	return size;
+}
+
+static int call_each(const struct chunks *all, const struct place *places,
+		     int (*call)(uint64_t object, const void *record, size_t size))
+{
+	const struct place *end = places + all->count;
+	uint8_t buf[HEAD + META_MAX + CHUNK];
+	int size, err = 0;
+
+	for (const struct place *p = places; p < end && !err; p++) {
+		if (p->key.object == 0 || p->key.chunk != 0)
+			continue;
+		size = join(all, p, end, buf);
+		err = size < 0 ? size : call(p->key.object, buf + HEAD, size);
 	}
 	return err;
 }
 
 int meta_each(int (*call)(uint64_t object, const void *record, size_t size))
 {
-	struct softsai_meta_key key, *previous = NULL;
-	uint8_t buf[HEAD + META_MAX + CHUNK];
-	uint32_t size;
-	int err;
+	struct chunks all = {};
+	struct place *places = NULL;
+	int err = read_chunks(&all);
 
-	while (bpf_map_get_next_key(plane_map(MAP_META), previous, &key) == 0) {
-		previous = &key;
-		if (key.object == 0 || key.chunk != 0)
-			continue;
-		err = read_record(key.object, buf, &size);
-		if (!err)
-			err = call(key.object, buf + HEAD, size);
-		if (err)
-			return err;
+	if (!err)
+		places = malloc((all.count + 1) * sizeof(*places));
+	if (!err && !places)
+		err = -ENOMEM;
+	if (!err) {
+		for (uint32_t i = 0; i < all.count; i++)
+			places[i] = (struct place){ all.keys[i], i };
+		qsort(places, all.count, sizeof(*places), by_key);
+		err = call_each(&all, places, call);
 	}
-	return 0;
+	free(places);
+	free_chunks(&all);
+	return err;
 }
 
 int meta_next(uint64_t *number)

@@ -17,7 +17,7 @@ int meta_put(uint64_t object, const void *record, size_t size);
 /* Removes the record of an object. */
 int meta_remove(uint64_t object);
 
-/* Calls each record, in no order, until one call returns other than 0, which it returns. */
+/* Calls each record by rising object, until one call returns other than 0, which it returns. */
 int meta_each(int (*call)(uint64_t object, const void *record, size_t size));
 
 /*

@@ -113,14 +113,14 @@ static sai_status_t truncate_at(const struct object *session)
 
 static sai_status_t mirror_create(struct object *o, bool adopted)
 {
-	const struct object *port = object_find(object_value(o, SAI_MIRROR_SESSION_ATTR_MONITOR_PORT)->oid);
+	sai_object_id_t port = object_value(o, SAI_MIRROR_SESSION_ATTR_MONITOR_PORT)->oid;
 
 	(void)adopted;
 	if (object_value(o, SAI_MIRROR_SESSION_ATTR_TYPE)->s32 != SAI_MIRROR_SESSION_TYPE_LOCAL) {
 		fail("mirror session: only type LOCAL, to a port of this switch, is there");
 		return SAI_STATUS_NOT_SUPPORTED;
 	}
-	if (!port || port->type != &port_type)
+	if (!object_find_of(port, SAI_OBJECT_TYPE_PORT))
 		return SAI_STATUS_INVALID_OBJECT_ID;
 	return truncate_at(o);
 }

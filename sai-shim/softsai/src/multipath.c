@@ -7,7 +7,7 @@
 #include "index.h"
 #include "log.h"
 #include "net.h"
-#include "switch.h"
+#include "object.h"
 
 #define POLICY_FIELDS 3
 
@@ -23,7 +23,7 @@ static const char *const sysctls[] = {
 /* What the sysctls were before this switch changed them, or -1 for one that it left alone. */
 static void kept(int32_t values[SYSCTLS])
 {
-	const sai_attribute_value_t *v = object_value(switch_object(), ATTR_SYSCTLS);
+	const sai_attribute_value_t *v = object_value(object_switch(), ATTR_SYSCTLS);
 
 	for (size_t i = 0; i < SYSCTLS; i++)
 		values[i] = v && v->s32list.count == SYSCTLS ? v->s32list.list[i] : -1;
@@ -32,9 +32,9 @@ static void kept(int32_t values[SYSCTLS])
 static sai_status_t keep(int32_t values[SYSCTLS])
 {
 	sai_attribute_t attr = { .id = ATTR_SYSCTLS, .value.s32list = { .count = SYSCTLS, .list = values } };
-	sai_status_t status = object_store(switch_object(), &attr);
+	sai_status_t status = object_store(object_switch(), &attr);
 
-	return status ? status : object_save(switch_object());
+	return status ? status : object_save(object_switch());
 }
 
 long multipath_kernel_fields(void)

@@ -4,22 +4,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hide.h"
 #include "meta.h"
-#include "store.h"
+#include "record.h"
 #include "value.h"
 
 #define BUCKETS (1 << 16)
 #define TYPE_SHIFT 48
+#define TYPES 256 /* numbers of types are below */
 
 static struct object *buckets[BUCKETS];
-size_t objects_made;
-
-const struct type *const types[] = {
-	&switch_type, &port_type,      &queue_type,	&acl_counter_type, &udf_match_type, &udf_group_type,
-	&udf_type,    &scheduler_type, &policer_type,	&trap_group_type,  &trap_type,	    &samplepacket_type,
-	&mirror_type, &hash_type,      &acl_table_type, &acl_entry_type,
-};
-const size_t type_count = sizeof(types) / sizeof(types[0]);
+static struct {
+	struct object *first, **end;
+	uint32_t count;
+} lists[TYPES];	    /* of the objects, by type */
+static size_t made; /* by the caller */
+static sai_status_t (*commit)(void);
 
 sai_object_id_t object_id(sai_object_type_t type, uint64_t number)
 {
@@ -50,33 +50,29 @@ struct object *object_find(sai_object_id_t id)
 	return o;
 }
 
+struct object *object_find_of(sai_object_id_t id, sai_object_type_t type)
+{
+	return object_type(id) == type ? object_find(id) : NULL;
+}
+
+struct object *object_switch(void)
+{
+	return lists[SAI_OBJECT_TYPE_SWITCH].first;
+}
+
 void object_each(sai_object_type_t type, void (*call)(struct object *o, void *arg), void *arg)
 {
-	struct object *o, *next;
+	struct object *o, *following;
 
-	for (size_t i = 0; i < BUCKETS; i++) {
-		for (o = buckets[i]; o; o = next) {
-			next = o->next;
-			if (!type || o->type->type == type)
-				call(o, arg);
-		}
+	for (o = type < TYPES ? lists[type].first : NULL; o; o = following) {
+		following = o->following;
+		call(o, arg);
 	}
 }
 
-const struct type *type_find(sai_object_type_t type)
+uint32_t object_count(sai_object_type_t type)
 {
-	for (size_t i = 0; i < type_count; i++)
-		if (types[i]->type == type && !hidden(types[i]->capability))
-			return types[i];
-	return NULL;
-}
-
-const struct attribute *type_attribute(const struct type *type, sai_attr_id_t id)
-{
-	for (size_t i = 0; i < type->count; i++)
-		if (type->attributes[i].id == id)
-			return hidden(type->attributes[i].capability) ? NULL : &type->attributes[i];
-	return NULL;
+	return type < TYPES ? lists[type].count : 0;
 }
 
 const sai_attribute_value_t *object_value(const struct object *o, sai_attr_id_t id)
@@ -121,7 +117,7 @@ static bool all_there(const struct attribute *a, const sai_attribute_value_t *v)
 	return true;
 }
 
-void object_refer(const struct attribute *a, const sai_attribute_value_t *v, int by)
+static void refer(const struct attribute *a, const sai_attribute_value_t *v, int by)
 {
 	const sai_object_id_t *ids;
 	uint32_t n = references(a, v, &ids);
@@ -134,25 +130,34 @@ void object_refer(const struct attribute *a, const sai_attribute_value_t *v, int
 	}
 }
 
-/* Puts an attribute in place of the one that o has; the value becomes o's. */
-sai_status_t object_put(struct object *o, const struct attribute *a, sai_attribute_t *attr)
+bool object_reserve(struct object *o, uint32_t count)
 {
 	sai_attribute_t *all;
 
-	object_refer(a, &attr->value, 1);
+	if (o->room - o->count >= count)
+		return true;
+	all = realloc(o->attributes, (o->count + count) * sizeof(*all));
+	if (!all)
+		return false;
+	o->attributes = all;
+	o->room = o->count + count;
+	return true;
+}
+
+sai_status_t object_put(struct object *o, const struct attribute *a, sai_attribute_t *attr)
+{
+	refer(a, &attr->value, 1);
 	for (uint32_t i = 0; i < o->count; i++) {
 		if (o->attributes[i].id == attr->id) {
-			object_refer(a, &o->attributes[i].value, -1);
+			refer(a, &o->attributes[i].value, -1);
 			value_free(a, &o->attributes[i].value);
 			o->attributes[i] = *attr;
 			return SAI_STATUS_SUCCESS;
 		}
 	}
-	all = realloc(o->attributes, (o->count + 1) * sizeof(*all));
-	if (!all)
+	if (!object_reserve(o, 1))
 		return SAI_STATUS_NO_MEMORY;
-	o->attributes = all;
-	all[o->count++] = *attr;
+	o->attributes[o->count++] = *attr;
 	return SAI_STATUS_SUCCESS;
 }
 
@@ -168,30 +173,10 @@ sai_status_t object_store(struct object *o, const sai_attribute_t *attr)
 	return object_put(o, a, &own);
 }
 
-static void unlink_object(struct object *o)
-{
-	struct object **at = bucket(o->id);
-
-	while (*at && *at != o)
-		at = &(*at)->next;
-	if (*at)
-		*at = o->next;
-	for (uint32_t i = 0; i < o->count; i++) {
-		const struct attribute *a = type_attribute(o->type, o->attributes[i].id);
-
-		if (!a)
-			continue;
-		object_refer(a, &o->attributes[i].value, -1);
-		value_free(a, &o->attributes[i].value);
-	}
-	free(o->attributes);
-	free(o->state);
-	free(o);
-}
-
-struct object *object_link(const struct type *type, sai_object_id_t id)
+static struct object *link_object(const struct type *type, sai_object_id_t id)
 {
 	struct object *o = calloc(1, sizeof(*o));
+	typeof(&lists[0]) list = &lists[type->type];
 
 	if (!o)
 		return NULL;
@@ -204,6 +189,45 @@ struct object *object_link(const struct type *type, sai_object_id_t id)
 	o->type = type;
 	o->next = *bucket(id);
 	*bucket(id) = o;
+	o->previous = list->first ? list->end : &list->first;
+	*o->previous = o;
+	list->end = &o->following;
+	list->count++;
+	return o;
+}
+
+static void unlink_object(struct object *o)
+{
+	typeof(&lists[0]) list = &lists[o->type->type];
+	struct object **at = bucket(o->id);
+
+	while (*at != o)
+		at = &(*at)->next;
+	*at = o->next;
+	*o->previous = o->following;
+	if (o->following)
+		o->following->previous = o->previous;
+	else
+		list->end = o->previous;
+	list->count--;
+	for (uint32_t i = 0; i < o->count; i++) {
+		const struct attribute *a = type_attribute(o->type, o->attributes[i].id);
+
+		if (!a)
+			continue;
+		refer(a, &o->attributes[i].value, -1);
+		value_free(a, &o->attributes[i].value);
+	}
+	free(o->attributes);
+	free(o->state);
+	free(o);
+}
+
+struct object *object_adopt(const struct type *type, sai_object_id_t id)
+{
+	struct object *o = link_object(type, id);
+
+	made += o != NULL;
 	return o;
 }
 
@@ -233,43 +257,82 @@ static sai_status_t check(const struct type *type, uint32_t count, const sai_att
 	return SAI_STATUS_SUCCESS;
 }
 
-sai_status_t object_create(const struct type *type, sai_object_id_t id, uint32_t count, const sai_attribute_t *list,
-			   sai_object_id_t *id_made)
+void object_commit_by(sai_status_t (*function)(void))
 {
+	commit = function;
+}
+
+/* Publishes what handlers changed. */
+static sai_status_t publish(void)
+{
+	return commit ? commit() : SAI_STATUS_SUCCESS;
+}
+
+/* Links an object with its attributes; NULL for no memory. */
+static struct object *new_object(const struct type *type, sai_object_id_t id, uint32_t count,
+				 const sai_attribute_t *list)
+{
+	struct object *o = link_object(type, id);
+
+	bool good = o && object_reserve(o, count);
+
+	for (uint32_t i = 0; good && i < count; i++)
+		good = !object_store(o, &list[i]);
+	if (good)
+		return o;
+	if (o)
+		unlink_object(o);
+	return NULL;
+}
+
+sai_status_t object_create(const struct type *type, uint32_t count, const sai_attribute_t *list, sai_object_id_t *id)
+{
+	sai_status_t status = hidden(type->capability) ? SAI_STATUS_NOT_SUPPORTED : check(type, count, list);
 	struct object *o;
-	sai_status_t status;
-	bool ours = id != SAI_NULL_OBJECT_ID; /* ports and the like: not the caller's */
 	uint64_t number;
 
-	if (hidden(type->capability))
-		return SAI_STATUS_NOT_SUPPORTED;
-	status = check(type, count, list);
 	if (status)
 		return status;
-	if (!ours) {
-		if (meta_next(&number))
-			return SAI_STATUS_FAILURE;
-		id = object_id(type->type, number);
-	}
-	o = object_link(type, id);
+	if (meta_next(&number))
+		return SAI_STATUS_FAILURE;
+	o = new_object(type, object_id(type->type, number), count, list);
 	if (!o)
 		return SAI_STATUS_NO_MEMORY;
-	for (uint32_t i = 0; i < count && !status; i++)
-		status = object_store(o, &list[i]);
 	/* The record first: what the switch has, the next process must know of. */
-	if (!status && !ours)
-		status = object_save(o);
+	status = object_save(o);
 	if (!status && type->create)
 		status = type->create(o, false);
+	if (!status) {
+		status = publish();
+		if (status && type->remove) {
+			type->remove(o);
+			publish();
+		}
+	}
 	if (status) {
-		if (!ours)
-			meta_remove(id);
+		meta_remove(o->id);
 		unlink_object(o);
 		return status;
 	}
-	objects_made += !ours;
-	*id_made = id;
+	made++;
+	*id = o->id;
 	return SAI_STATUS_SUCCESS;
+}
+
+sai_status_t object_build(const struct type *type, sai_object_id_t id, uint32_t count, const sai_attribute_t *list)
+{
+	sai_status_t status = check(type, count, list);
+	struct object *o;
+
+	if (status)
+		return status;
+	o = new_object(type, id, count, list);
+	if (!o)
+		return SAI_STATUS_NO_MEMORY;
+	status = type->create ? type->create(o, false) : SAI_STATUS_SUCCESS;
+	if (status)
+		unlink_object(o);
+	return status;
 }
 
 sai_status_t object_set(const struct type *type, sai_object_id_t id, const sai_attribute_t *attr)
@@ -278,6 +341,7 @@ sai_status_t object_set(const struct type *type, sai_object_id_t id, const sai_a
 	const sai_attribute_value_t *before;
 	const struct attribute *a;
 	sai_attribute_t old = { .id = attr->id };
+	bool changed = false;
 	sai_status_t status;
 
 	if (!o || o->type != type)
@@ -293,14 +357,24 @@ sai_status_t object_set(const struct type *type, sai_object_id_t id, const sai_a
 	if (before && value_copy(a, &old.value, before))
 		return SAI_STATUS_NO_MEMORY;
 	status = object_store(o, attr);
-	if (!status && type->set)
+	if (!status && type->set) {
 		status = type->set(o, attr->id);
+		changed = !status;
+	}
+	if (!status)
+		status = publish();
 	if (!status && !(a->access & VOLATILE))
 		status = object_save(o);
-	if (status) /* a value that was not there comes back as zero, which is the default */
-		object_put(o, a, &old);
-	else if (before)
-		value_free(a, &old.value);
+	if (!status) {
+		if (before)
+			value_free(a, &old.value);
+		return SAI_STATUS_SUCCESS;
+	}
+	object_put(o, a, &old); /* a value that was not there comes back as zero, which is the default */
+	if (changed) {
+		type->set(o, attr->id);
+		publish();
+	}
 	return status;
 }
 
@@ -345,37 +419,51 @@ sai_status_t object_remove(const struct type *type, sai_object_id_t id)
 		return status;
 	meta_remove(id);
 	unlink_object(o);
-	objects_made--;
-	return SAI_STATUS_SUCCESS;
+	made--;
+	return publish();
 }
 
-static void forget(struct object *o, void *arg)
+sai_status_t object_save(const struct object *o)
 {
-	(void)arg;
-	unlink_object(o);
+	return record_write(o->type, o->id, o->count, o->attributes);
+}
+
+static void forget_references(struct object *o)
+{
+	o->references = 0;
+}
+
+static void count_references(struct object *o)
+{
+	for (uint32_t i = 0; i < o->count; i++)
+		refer(type_attribute(o->type, o->attributes[i].id), &o->attributes[i].value, 1);
+}
+
+static void each_of_all(void (*call)(struct object *o))
+{
+	struct object *o, *following;
+
+	for (size_t type = 0; type < TYPES; type++) {
+		for (o = lists[type].first; o; o = following) {
+			following = o->following;
+			call(o);
+		}
+	}
+}
+
+void object_count_references(void)
+{
+	each_of_all(forget_references);
+	each_of_all(count_references);
 }
 
 void object_forget(void)
 {
-	object_each(0, forget, NULL);
-	objects_made = 0;
+	each_of_all(unlink_object);
+	made = 0;
 }
 
 size_t object_made(void)
 {
-	return objects_made;
-}
-
-sai_status_t object_fill(void *list, const void *elements, uint32_t count, size_t size)
-{
-	sai_object_list_t *to = list; /* all lists begin alike */
-
-	if (to->count < count || (count && !to->list)) {
-		to->count = count;
-		return SAI_STATUS_BUFFER_OVERFLOW;
-	}
-	to->count = count;
-	if (count)
-		memcpy(to->list, elements, count * size);
-	return SAI_STATUS_SUCCESS;
+	return made;
 }

@@ -6,7 +6,7 @@
 
 #include <bpf/bpf.h>
 
-#include "acl.h"
+#include "index.h"
 #include "log.h"
 #include "plane.h"
 
@@ -42,27 +42,32 @@ static uint64_t number(const struct object *o, sai_attr_id_t id)
 	return v ? v->u64 : 0;
 }
 
+bool packet_actions(int32_t action, uint32_t *actions)
+{
+	switch (action) {
+	case SAI_PACKET_ACTION_FORWARD:
+		return true;
+	case SAI_PACKET_ACTION_DROP:
+	case SAI_PACKET_ACTION_DENY:
+		*actions |= SOFTSAI_DROP;
+		return true;
+	case SAI_PACKET_ACTION_COPY:
+	case SAI_PACKET_ACTION_LOG:
+		*actions |= SOFTSAI_COPY;
+		return true;
+	case SAI_PACKET_ACTION_TRAP:
+		*actions |= SOFTSAI_COPY | SOFTSAI_DROP;
+		return true;
+	}
+	return false;
+}
+
 static bool action(const struct object *o, sai_attr_id_t id, uint32_t *to)
 {
 	const sai_attribute_value_t *v = object_value(o, id);
 
-	switch (v ? v->s32 : SAI_PACKET_ACTION_FORWARD) {
-	case SAI_PACKET_ACTION_FORWARD:
-		*to = 0;
-		return true;
-	case SAI_PACKET_ACTION_DROP:
-	case SAI_PACKET_ACTION_DENY:
-		*to = SOFTSAI_DROP;
-		return true;
-	case SAI_PACKET_ACTION_COPY:
-	case SAI_PACKET_ACTION_LOG:
-		*to = SOFTSAI_COPY;
-		return true;
-	case SAI_PACKET_ACTION_TRAP:
-		*to = SOFTSAI_COPY | SOFTSAI_DROP;
-		return true;
-	}
-	return false;
+	*to = 0;
+	return packet_actions(v ? v->s32 : SAI_PACKET_ACTION_FORWARD, to);
 }
 
 static bool compile(const struct object *o, struct softsai_policer *p)
@@ -188,7 +193,7 @@ sai_status_t policer_guard_by(const struct object *policer)
 
 	if (!policer)
 		return policer_guard_cpu(guard.rate, guard.burst);
-	if (policer->type != &policer_type || !compile(policer, &p) || !p.packets) {
+	if (policer->type->type != SAI_OBJECT_TYPE_POLICER || !compile(policer, &p) || !p.packets) {
 		fail("trap group: its policer has to count packets");
 		return SAI_STATUS_INVALID_ATTR_VALUE_0;
 	}

@@ -5,6 +5,14 @@
 
 #include "object.h"
 
+extern const struct type policer_type;
+
+/* The index of a policer in its map. */
+uint32_t policer_index(const struct object *policer);
+
+/* Adds what a sai_packet_action_t does to enum softsai_action; false: it is not supported. */
+bool packet_actions(int32_t action, uint32_t *actions);
+
 /* The bucket before the CPU, in packets, while no policer guards it. */
 sai_status_t policer_guard_cpu(uint64_t rate, uint64_t burst);
 

@@ -7,13 +7,14 @@
 
 #include <bpf/bpf.h>
 
-#include "acl.h"
+#include "acl_view.h"
 #include "hash.h"
 #include "log.h"
 #include "net.h"
 #include "plane.h"
 #include "queue.h"
 #include "tap.h"
+#include "value.h"
 
 #define MAX_LANES 16
 
@@ -26,6 +27,7 @@ struct port {
 
 static struct port *ports;
 static size_t count;
+static bool changed; /* a port's binding, since the last commit */
 
 static const struct attribute port_attributes[] = {
 	{ SAI_PORT_ATTR_TYPE, PLAIN, sizeof(int32_t), 0, NULL },
@@ -180,17 +182,17 @@ uint32_t *port_others(size_t *n)
 sai_status_t port_make(void)
 {
 	sai_status_t status = SAI_STATUS_SUCCESS;
-	sai_object_id_t id;
 
 	for (size_t i = 0; i < count && !status; i++)
-		status = object_create(&port_type, object_id(SAI_OBJECT_TYPE_PORT, ports[i].ifindex), 0, NULL, &id);
+		status = object_build(&port_type, object_id(SAI_OBJECT_TYPE_PORT, ports[i].ifindex), 0, NULL);
 	return status;
 }
 
-static sai_status_t publish(const struct object *o)
+static void publish(struct object *o, void *arg)
 {
+	sai_status_t *status = arg;
 	const sai_attribute_value_t *v = object_value(o, SAI_PORT_ATTR_INGRESS_ACL);
-	struct object *table = v ? object_find(v->oid) : NULL;
+	struct object *table = v ? object_find_of(v->oid, SAI_OBJECT_TYPE_ACL_TABLE) : NULL;
 	uint32_t ifindex = object_number(o->id);
 	struct softsai_port p = {};
 	int err;
@@ -199,39 +201,41 @@ static sai_status_t publish(const struct object *o)
 		p.view = ((struct acl_table *)table->state)->view;
 	hash_steering(&p);
 	err = bpf_map_update_elem(plane_map(MAP_PORTS), &ifindex, &p, BPF_ANY);
-	if (err) {
-		fail("port with index %u: %s", ifindex, strerror(-err));
-		return SAI_STATUS_FAILURE;
-	}
-	return SAI_STATUS_SUCCESS;
+	if (!err)
+		return;
+	fail("port with index %u: %s", ifindex, strerror(-err));
+	*status = SAI_STATUS_FAILURE;
 }
 
-static void publish_one(struct object *o, void *arg)
-{
-	sai_status_t *status = arg, one = publish(o);
-
-	if (one)
-		*status = one;
-}
-
-sai_status_t port_publish_all(void)
+sai_status_t port_publish(void)
 {
 	sai_status_t status = SAI_STATUS_SUCCESS;
 
-	object_each(SAI_OBJECT_TYPE_PORT, publish_one, &status);
+	object_each(SAI_OBJECT_TYPE_PORT, publish, &status);
 	return status;
+}
+
+void port_change(void)
+{
+	changed = true;
+}
+
+bool port_changed(void)
+{
+	bool was = changed;
+
+	changed = false;
+	return was;
 }
 
 static sai_status_t port_set(struct object *o, sai_attr_id_t id)
 {
-	const sai_attribute_value_t *v = object_value(o, id);
-	const struct object *table = object_find(v->oid);
+	sai_object_id_t table = object_value(o, id)->oid;
 
-	if (table && table->type != &acl_table_type)
+	if (table != SAI_NULL_OBJECT_ID && !object_find_of(table, SAI_OBJECT_TYPE_ACL_TABLE))
 		return SAI_STATUS_INVALID_ATTR_VALUE_0;
-	if (table && !((struct acl_table *)table->state)->view)
-		return acl_publish(table->state); /* and with it all ports */
-	return publish(o);
+	port_change();
+	return SAI_STATUS_SUCCESS;
 }
 
 static sai_status_t port_get(struct object *o, sai_attribute_t *attr)
@@ -250,7 +254,7 @@ static sai_status_t port_get(struct object *o, sai_attribute_t *attr)
 		attr->value.u32 = queue_count(p->ifindex);
 		return SAI_STATUS_SUCCESS;
 	case SAI_PORT_ATTR_HW_LANE_LIST:
-		return object_fill(&attr->value.u32list, p->lanes, p->lane_count, sizeof(p->lanes[0]));
+		return value_fill(&attr->value.u32list, p->lanes, p->lane_count, sizeof(p->lanes[0]));
 	case SAI_PORT_ATTR_SPEED:
 	case SAI_PORT_ATTR_OPER_SPEED:
 		attr->value.u32 = net_speed(p->name);
@@ -308,11 +312,10 @@ static bool stat_of(const struct net_link *l, sai_stat_id_t id, uint64_t *value)
 
 sai_status_t port_stats(sai_object_id_t id, uint32_t n, const sai_stat_id_t *ids, uint64_t *values)
 {
-	struct object *o = object_find(id);
 	struct net_link link;
 	int err;
 
-	if (!o || o->type != &port_type)
+	if (!object_find_of(id, SAI_OBJECT_TYPE_PORT))
 		return SAI_STATUS_INVALID_OBJECT_ID;
 	err = net_link(NULL, object_number(id), &link);
 	if (err) {
@@ -338,7 +341,7 @@ sai_status_t port_list(sai_object_list_t *list)
 	for (size_t i = 0; ids && i < count; i++)
 		ids[i] = object_id(SAI_OBJECT_TYPE_PORT, ports[i].ifindex);
 	if (ids)
-		status = object_fill(list, ids, count, sizeof(*ids));
+		status = value_fill(list, ids, count, sizeof(*ids));
 	free(ids);
 	return status;
 }
@@ -355,6 +358,7 @@ const struct type port_type = {
 	.name = "port",
 	.attributes = port_attributes,
 	.count = sizeof(port_attributes) / sizeof(port_attributes[0]),
+	.built_in = true,
 	.set = port_set,
 	.get = port_get,
 };

@@ -7,6 +7,8 @@
 
 #include "object.h"
 
+extern const struct type port_type;
+
 /*
  * Finds the netdevs of a list "NAME NAME:lane,lane …" (NULL: all but loopback);
  * the log says which is not there.
@@ -20,8 +22,12 @@ uint32_t *port_others(size_t *n);
 /* Makes the port objects of what port_find found. */
 sai_status_t port_make(void);
 
-/* Writes what each port does with a packet. */
-sai_status_t port_publish_all(void);
+/* Says that a port's binding changed; reports whether one did since the last call. */
+void port_change(void);
+bool port_changed(void);
+
+/* Writes what each port does with a packet: its table's view, and how it steers. */
+sai_status_t port_publish(void);
 
 /* The ids of all ports, in the order of the profile. */
 sai_status_t port_list(sai_object_list_t *list);

@@ -9,7 +9,7 @@
 #include <linux/rtnetlink.h>
 #include <netlink/attr.h>
 
-#include "talk.h"
+#include "rtnl_request.h"
 
 #define TICK 64 /* ns; the unit of times in qdiscs */
 #define SECOND 1000000000ULL
@@ -66,14 +66,14 @@ static void read_root(struct nlmsghdr *h, void *arg)
 }
 
 /* The root qdisc: ours, none (the kernel's default has no handle), or -EEXIST. */
-static int find_root(struct talk *t, uint32_t ifindex, bool *ours)
+static int find_root(struct rtnl *t, uint32_t ifindex, bool *ours)
 {
 	struct root r = {};
 	int err;
 
 	t->reply = read_root;
 	t->arg = &r;
-	err = talk_ask(t, message(RTM_GETQDISC, TALK_GET, ifindex, TC_H_ROOT, 0));
+	err = rtnl_request(t, message(RTM_GETQDISC, RTNL_GET, ifindex, TC_H_ROOT, 0));
 	t->reply = NULL;
 	*ours = r.handle == SOFTSAI_HTB && strcmp(r.kind, "htb") == 0;
 	/* One that the kernel does not show: the default of a netdev that is down. */
@@ -84,12 +84,12 @@ static int find_root(struct talk *t, uint32_t ifindex, bool *ours)
 	return err;
 }
 
-static int make_root(struct talk *t, uint32_t ifindex)
+static int make_root(struct rtnl *t, uint32_t ifindex)
 {
 	struct tc_htb_glob glob = { .version = 3, .rate2quantum = 10, .defcls = SOFTSAI_HTB_QUEUE };
 
-	return talk_ask(t, with(message(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_EXCL, ifindex, TC_H_ROOT, SOFTSAI_HTB),
-				"htb", TCA_HTB_INIT, &glob, sizeof(glob)));
+	return rtnl_request(t, with(message(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_EXCL, ifindex, TC_H_ROOT, SOFTSAI_HTB),
+				    "htb", TCA_HTB_INIT, &glob, sizeof(glob)));
 }
 
 static uint32_t ticks(uint64_t octets, uint64_t rate)
@@ -111,7 +111,7 @@ static uint64_t burst(uint64_t rate, uint32_t frame)
 	return rate / (SECOND / BURST) + 2 * frame;
 }
 
-static int make_class(struct talk *t, uint32_t ifindex, uint32_t parent, uint32_t handle, struct tc_htb_opt *opt,
+static int make_class(struct rtnl *t, uint32_t ifindex, uint32_t parent, uint32_t handle, struct tc_htb_opt *opt,
 		      uint64_t rate, uint64_t ceil, uint32_t frame)
 {
 	struct nl_msg *msg = message(RTM_NEWTCLASS, NLM_F_CREATE, ifindex, parent, handle);
@@ -131,13 +131,13 @@ static int make_class(struct talk *t, uint32_t ifindex, uint32_t parent, uint32_
 	if (ceil > UINT32_MAX && nla_put_u64(msg, TCA_HTB_CEIL64, ceil))
 		goto out;
 	nla_nest_end(msg, nest);
-	return talk_ask(t, msg);
+	return rtnl_request(t, msg);
 out:
 	nlmsg_free(msg);
 	return -ENOMEM;
 }
 
-static int make_queue(struct talk *t, uint32_t ifindex, uint32_t queue, const struct qdisc_port *port)
+static int make_queue(struct rtnl *t, uint32_t ifindex, uint32_t queue, const struct qdisc_port *port)
 {
 	const struct qdisc_queue *q = &port->queue[queue];
 	struct tc_htb_opt opt = { .prio = q->priority, .quantum = q->quantum };
@@ -149,19 +149,19 @@ static int make_queue(struct talk *t, uint32_t ifindex, uint32_t queue, const st
 			 port->frame);
 	if (err)
 		return err;
-	return talk_ask(t, with(message(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_REPLACE, ifindex, SOFTSAI_CLASS(queue),
-					SOFTSAI_FIFO + (queue << 16)),
-				"bfifo", 0, &fifo, sizeof(fifo)));
+	return rtnl_request(t, with(message(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_REPLACE, ifindex, SOFTSAI_CLASS(queue),
+					    SOFTSAI_FIFO + (queue << 16)),
+				    "bfifo", 0, &fifo, sizeof(fifo)));
 }
 
 int qdisc_ensure(uint32_t ifindex, const struct qdisc_port *port)
 {
 	struct tc_htb_opt opt = { .quantum = port->frame };
-	struct talk t = {};
+	struct rtnl t = {};
 	bool ours;
 	int err;
 
-	err = talk_open(&t);
+	err = rtnl_open(&t);
 	if (err)
 		return err;
 	err = find_root(&t, ifindex, &ours);
@@ -174,58 +174,58 @@ int qdisc_ensure(uint32_t ifindex, const struct qdisc_port *port)
 	for (uint32_t queue = 0; queue < SOFTSAI_QUEUES && !err; queue++)
 		err = make_queue(&t, ifindex, queue, port);
 	if (err && !ours)
-		talk_ask(&t, message(RTM_DELQDISC, 0, ifindex, TC_H_ROOT, SOFTSAI_HTB));
+		rtnl_request(&t, message(RTM_DELQDISC, 0, ifindex, TC_H_ROOT, SOFTSAI_HTB));
 out:
-	talk_close(&t);
+	rtnl_close(&t);
 	return err;
 }
 
 int qdisc_find(uint32_t ifindex, bool *ours)
 {
-	struct talk t = {};
+	struct rtnl t = {};
 	int err;
 
-	err = talk_open(&t);
+	err = rtnl_open(&t);
 	if (err)
 		return err;
 	err = find_root(&t, ifindex, ours);
-	talk_close(&t);
+	rtnl_close(&t);
 	return err;
 }
 
 int qdisc_remove(uint32_t ifindex)
 {
-	struct talk t = {};
+	struct rtnl t = {};
 	bool ours;
 	int err;
 
-	err = talk_open(&t);
+	err = rtnl_open(&t);
 	if (err)
 		return err;
 	err = find_root(&t, ifindex, &ours);
 	if (!err && ours)
-		err = talk_ask(&t, message(RTM_DELQDISC, 0, ifindex, TC_H_ROOT, SOFTSAI_HTB));
-	talk_close(&t);
+		err = rtnl_request(&t, message(RTM_DELQDISC, 0, ifindex, TC_H_ROOT, SOFTSAI_HTB));
+	rtnl_close(&t);
 	return err == -EEXIST || err == -ENODEV ? 0 : err;
 }
 
 int qdisc_none(uint32_t ifindex)
 {
 	struct nl_msg *msg = message(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_REPLACE, ifindex, TC_H_ROOT, 0);
-	struct talk t = {};
+	struct rtnl t = {};
 	int err;
 
 	if (msg && nla_put_string(msg, TCA_KIND, "noqueue")) {
 		nlmsg_free(msg);
 		msg = NULL;
 	}
-	err = talk_open(&t);
+	err = rtnl_open(&t);
 	if (err) {
 		nlmsg_free(msg);
 		return err;
 	}
-	err = talk_ask(&t, msg);
-	talk_close(&t);
+	err = rtnl_request(&t, msg);
+	rtnl_close(&t);
 	return err;
 }
 
@@ -254,14 +254,14 @@ static void read_stats(struct nlmsghdr *h, void *arg)
 
 int qdisc_stats(uint32_t ifindex, uint32_t queue, struct qdisc_stats *stats)
 {
-	struct talk t = { .reply = read_stats, .arg = stats };
+	struct rtnl t = { .reply = read_stats, .arg = stats };
 	int err;
 
 	memset(stats, 0, sizeof(*stats));
-	err = talk_open(&t);
+	err = rtnl_open(&t);
 	if (err)
 		return err;
-	err = talk_ask(&t, message(RTM_GETTCLASS, TALK_GET, ifindex, 0, SOFTSAI_CLASS(queue)));
-	talk_close(&t);
+	err = rtnl_request(&t, message(RTM_GETTCLASS, RTNL_GET, ifindex, 0, SOFTSAI_CLASS(queue)));
+	rtnl_close(&t);
 	return err == -EINVAL ? -ENOENT : err; /* EINVAL: no such qdisc */
 }

@@ -6,9 +6,12 @@
 #include <string.h>
 
 #include "egress.h"
+#include "hide.h"
 #include "log.h"
 #include "net.h"
 #include "qdisc.h"
+#include "scheduler.h"
+#include "value.h"
 
 #define DEFAULT_RATE 12500000000ULL /* 100 Gbit/s, where a netdev does not say how fast it is */
 #define DEFAULT_LIMIT (1 << 20)
@@ -19,6 +22,7 @@
 struct queues {
 	uint32_t ifindex;
 	struct qdisc_port port;
+	bool changed; /* a scheduler, since the last commit */
 };
 
 static struct queues *ports;
@@ -87,17 +91,25 @@ static sai_status_t apply(struct queues *q)
 	return err == -ENODEV ? SAI_STATUS_SUCCESS : SAI_STATUS_FAILURE;
 }
 
-sai_status_t queue_apply_port(uint32_t ifindex)
+void queue_change(uint32_t ifindex)
 {
-	return apply(find(ifindex));
+	for (size_t i = 0; i < count; i++)
+		if (!ifindex || ports[i].ifindex == ifindex)
+			ports[i].changed = true;
 }
 
-sai_status_t queue_apply(void)
+sai_status_t queue_commit(void)
 {
-	sai_status_t status = SAI_STATUS_SUCCESS;
+	sai_status_t status = SAI_STATUS_SUCCESS, one;
 
-	for (size_t i = 0; i < count && !status; i++)
-		status = apply(&ports[i]);
+	if (scheduler_changed())
+		queue_change(0);
+	for (size_t i = 0; i < count; i++) {
+		one = ports[i].changed ? apply(&ports[i]) : SAI_STATUS_SUCCESS;
+		ports[i].changed = false;
+		if (!status)
+			status = one;
+	}
 	return status;
 }
 
@@ -153,17 +165,6 @@ void queue_open(const struct queue_options *options, const uint32_t *ifindexes, 
 		hide_also("queues");
 }
 
-sai_status_t queue_make(void)
-{
-	sai_status_t status = SAI_STATUS_SUCCESS;
-	sai_object_id_t id;
-
-	for (size_t i = 0; i < count; i++)
-		for (uint32_t n = 0; n < SOFTSAI_QUEUES && !status; n++)
-			status = object_create(&queue_type, queue_id(ports[i].ifindex, n), 0, NULL, &id);
-	return status;
-}
-
 sai_status_t queue_release(const uint32_t *ifindexes, size_t n)
 {
 	sai_status_t status = SAI_STATUS_SUCCESS;
@@ -201,5 +202,5 @@ sai_status_t queue_list(uint32_t ifindex, sai_object_list_t *list)
 
 	for (uint32_t i = 0; i < SOFTSAI_QUEUES; i++)
 		ids[i] = queue_id(ifindex, i);
-	return object_fill(list, ids, queue_count(ifindex), sizeof(ids[0]));
+	return value_fill(list, ids, queue_count(ifindex), sizeof(ids[0]));
 }

@@ -29,22 +29,16 @@ struct queue_port {
 
 /*
  * Makes queues at the netdevs; queues that are there stay as they are until
- * queue_apply. A netdev that cannot have them, has none, and the log says why. Where
+ * queue_commit. A netdev that cannot have them has none, and the log says why. Where
  * none can, the capability "queues" is hidden.
  */
 void queue_open(const struct queue_options *options, const uint32_t *ifindexes, size_t n);
 
-/* Makes the queue objects of the ports. */
-sai_status_t queue_make(void);
+/* Says that queues of a port, or with 0 of all ports, are bound to other schedulers. */
+void queue_change(uint32_t ifindex);
 
-/* Gives all queues the schedulers that they are bound to. */
-sai_status_t queue_apply(void);
-
-/* Gives all queues the marks that their objects have: after those of an earlier process were read. */
-sai_status_t queue_apply_marks(void);
-
-/* Gives those of one port, which has queues, theirs. */
-sai_status_t queue_apply_port(uint32_t ifindex);
+/* Gives the queues of ports that changed the schedulers that they are bound to. */
+sai_status_t queue_commit(void);
 
 /* Takes queues off netdevs, with the packets in them; SAI_STATUS_FAILURE: the log says why. */
 sai_status_t queue_release(const uint32_t *ifindexes, size_t n);
@@ -63,18 +57,5 @@ uint32_t queue_index(sai_object_id_t id);
 
 /* Port number i of those with queues; false: there are no more. */
 bool queue_port(size_t i, struct queue_port *port);
-
-/* Reads statistics; SAI_STATUS_NOT_SUPPORTED for one that the kernel does not have. */
-sai_status_t queue_stats(sai_object_id_t id, uint32_t n, const sai_stat_id_t *ids, uint64_t *values);
-sai_status_t queue_clear(sai_object_id_t id, uint32_t n, const sai_stat_id_t *ids);
-
-/* How a queue is served: the values of a scheduler, or SAI's defaults with NULL. */
-struct scheduling {
-	bool strict;
-	uint32_t weight;
-	uint64_t max_rate; /* octets a second; 0: no limit */
-};
-
-struct scheduling scheduler_values(const struct object *scheduler);
 
 #endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Queues as SAI objects, and their statistics. */
+#include "queue_object.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -61,14 +62,14 @@ static sai_status_t apply_marks(const struct object *o)
 
 static sai_status_t queue_set(struct object *o, sai_attr_id_t id)
 {
-	const struct object *scheduler;
+	sai_object_id_t scheduler = object_value(o, id)->oid;
 
 	if (id == SAI_QUEUE_ATTR_FLOW_MONITOR_HIGH || id == SAI_QUEUE_ATTR_FLOW_MONITOR_LOW)
 		return apply_marks(o);
-	scheduler = object_find(object_value(o, id)->oid);
-	if (scheduler && scheduler->type != &scheduler_type)
+	if (scheduler != SAI_NULL_OBJECT_ID && !object_find_of(scheduler, SAI_OBJECT_TYPE_SCHEDULER))
 		return SAI_STATUS_INVALID_ATTR_VALUE_0;
-	return queue_apply_port(queue_ifindex(o->id));
+	queue_change(queue_ifindex(o->id));
+	return SAI_STATUS_SUCCESS;
 }
 
 static void apply_stored_marks(struct object *o, void *arg)
@@ -92,9 +93,21 @@ const struct type queue_type = {
 	.name = "queue",
 	.attributes = queue_attributes,
 	.count = sizeof(queue_attributes) / sizeof(queue_attributes[0]),
+	.built_in = true,
 	.set = queue_set,
 	.get = queue_get,
 };
+
+sai_status_t queue_make(void)
+{
+	sai_status_t status = SAI_STATUS_SUCCESS;
+	struct queue_port port;
+
+	for (size_t i = 0; queue_port(i, &port); i++)
+		for (uint32_t n = 0; n < SOFTSAI_QUEUES && !status; n++)
+			status = object_build(&queue_type, queue_id(port.ifindex, n), 0, NULL);
+	return status;
+}
 
 /* A statistic, and the attribute with what it was when it was cleared: 0 for none. */
 static bool stat_of(const struct qdisc_stats *s, sai_stat_id_t id, uint64_t *value, sai_attr_id_t *base)

@@ -7,6 +7,9 @@
 #include "api.h"
 #include "hash.h"
 #include "log.h"
+#include "object.h"
+#include "switch.h"
+#include "value.h"
 
 #define EXPORT __attribute__((visibility("default")))
 #define VERSION 11800 /* SAI 1.18, whose numbers sai_abi.h has */
@@ -41,6 +44,7 @@ EXPORT sai_status_t sai_api_initialize(uint64_t flags, const sai_service_method_
 	if (api_profile.get) {
 		status = SAI_STATUS_FAILURE; /* once only */
 	} else {
+		api_open();
 		services = table ? *table : (sai_service_method_table_t){};
 		api_profile.get = get_value;
 		api_profile.next = next_key;
@@ -63,8 +67,8 @@ EXPORT sai_status_t sai_api_query(sai_api_t api, void **table)
 EXPORT sai_status_t sai_api_uninitialize(void)
 {
 	pthread_mutex_lock(&api_lock);
-	if (switch_object())
-		switch_remove(switch_object()->id);
+	if (object_switch())
+		switch_remove(object_switch()->id);
 	api_profile.get = NULL;
 	pthread_mutex_unlock(&api_lock);
 	return SAI_STATUS_SUCCESS;
@@ -101,7 +105,7 @@ EXPORT sai_object_id_t sai_switch_id_query(sai_object_id_t id)
 	sai_object_id_t found;
 
 	pthread_mutex_lock(&api_lock);
-	found = switch_object() && object_find(id) ? switch_object()->id : SAI_NULL_OBJECT_ID;
+	found = object_switch() && object_find(id) ? object_switch()->id : SAI_NULL_OBJECT_ID;
 	pthread_mutex_unlock(&api_lock);
 	return found;
 }
@@ -127,7 +131,7 @@ EXPORT sai_status_t sai_get_object_key(sai_object_id_t switch_id, sai_object_typ
 	sai_status_t status = SAI_STATUS_SUCCESS;
 
 	pthread_mutex_lock(&api_lock);
-	if (!count || object_type == SAI_OBJECT_TYPE_NULL || !switch_object() || switch_object()->id != switch_id) {
+	if (!count || object_type == SAI_OBJECT_TYPE_NULL || !object_switch() || object_switch()->id != switch_id) {
 		status = SAI_STATUS_INVALID_PARAMETER;
 	} else {
 		object_each(object_type, add_key, &k);
@@ -197,12 +201,12 @@ static sai_status_t enum_values(sai_object_type_t object_type, sai_attr_id_t id,
 	if (!type || !type_attribute(type, id))
 		return SAI_STATUS_NOT_SUPPORTED;
 	if (object_type == SAI_OBJECT_TYPE_HASH && id == SAI_HASH_ATTR_NATIVE_HASH_FIELD_LIST)
-		return object_fill(list, values, hash_fields(values, 64), sizeof(values[0]));
+		return value_fill(list, values, hash_fields(values, 64), sizeof(values[0]));
 	if (object_type == SAI_OBJECT_TYPE_ACL_TABLE && id == SAI_ACL_TABLE_ATTR_ACL_ACTION_TYPE_LIST)
-		return object_fill(list, values, acl_action_types(values, 64), sizeof(values[0]));
+		return value_fill(list, values, acl_action_types(values, 64), sizeof(values[0]));
 	for (size_t i = 0; i < sizeof(enums) / sizeof(enums[0]); i++)
 		if (enums[i].type == object_type && enums[i].id == id)
-			return object_fill(list, enums[i].values, enums[i].count, sizeof(enums[i].values[0]));
+			return value_fill(list, enums[i].values, enums[i].count, sizeof(enums[i].values[0]));
 	return SAI_STATUS_NOT_IMPLEMENTED;
 }
 

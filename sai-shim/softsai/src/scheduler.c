@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Schedulers: how queues of a port share its rate, and the most that one may take. */
+#include "scheduler.h"
+
 #include "log.h"
 #include "qdisc.h"
-#include "queue.h"
 
 #define MAX_WEIGHT 100
+
+static bool changed; /* a scheduler, since the last commit */
 
 static const struct attribute scheduler_attributes[] = {
 	{ SAI_SCHEDULER_ATTR_SCHEDULING_TYPE, PLAIN, sizeof(int32_t), CREATE | SET, NULL },
@@ -63,10 +65,19 @@ static sai_status_t scheduler_create(struct object *o, bool adopted)
 
 static sai_status_t scheduler_set(struct object *o, sai_attr_id_t id)
 {
-	sai_status_t status = check(o);
-
 	(void)id;
-	return status ? SAI_STATUS_INVALID_ATTR_VALUE_0 : queue_apply();
+	if (check(o))
+		return SAI_STATUS_INVALID_ATTR_VALUE_0;
+	changed = true;
+	return SAI_STATUS_SUCCESS;
+}
+
+bool scheduler_changed(void)
+{
+	bool was = changed;
+
+	changed = false;
+	return was;
 }
 
 const struct type scheduler_type = {

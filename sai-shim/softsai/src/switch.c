@@ -5,8 +5,11 @@
 #include <string.h>
 
 #include "acl.h"
+#include "commit.h"
 #include "flows.h"
 #include "hash.h"
+#include "hide.h"
+#include "index.h"
 #include "lane.h"
 #include "log.h"
 #include "plane.h"
@@ -14,17 +17,13 @@
 #include "port.h"
 #include "qdisc.h"
 #include "queue.h"
+#include "queue_object.h"
+#include "restore.h"
 #include "slots.h"
 #include "trap.h"
+#include "value.h"
 
 #define SWITCH_NUMBER 1
-
-static struct object *the_switch;
-
-struct object *switch_object(void)
-{
-	return the_switch;
-}
 
 #define OID sizeof(sai_object_id_t)
 
@@ -59,7 +58,7 @@ static sai_status_t actions(sai_acl_capability_t *c)
 	uint32_t n = acl_action_types(list, 32);
 
 	c->is_action_list_mandatory = false;
-	return object_fill(&c->action_list, list, n, sizeof(list[0]));
+	return value_fill(&c->action_list, list, n, sizeof(list[0]));
 }
 
 static sai_status_t switch_get(struct object *o, sai_attribute_t *attr)
@@ -109,7 +108,6 @@ static sai_status_t apply_flows(const struct object *o)
 static sai_status_t switch_set(struct object *o, sai_attr_id_t id)
 {
 	const sai_attribute_value_t *v = object_value(o, id);
-	const struct object *hash;
 
 	if (id == SAI_SWITCH_ATTR_PACKET_EVENT_NOTIFY) {
 		trap_notify(v->ptr);
@@ -118,10 +116,10 @@ static sai_status_t switch_set(struct object *o, sai_attr_id_t id)
 	if (id == SAI_SWITCH_ATTR_FLOW_EVENT_NOTIFY || id == SAI_SWITCH_ATTR_FLOW_KEY ||
 	    id == SAI_SWITCH_ATTR_STREAM_SEED)
 		return apply_flows(o);
-	hash = object_find(v->oid);
-	if (hash && hash->type != &hash_type)
+	if (v->oid != SAI_NULL_OBJECT_ID && !object_find_of(v->oid, SAI_OBJECT_TYPE_HASH))
 		return SAI_STATUS_INVALID_ATTR_VALUE_0;
-	return hash_apply();
+	hash_change();
+	return SAI_STATUS_SUCCESS;
 }
 
 const struct type switch_type = {
@@ -129,6 +127,7 @@ const struct type switch_type = {
 	.name = "switch",
 	.attributes = switch_attributes,
 	.count = sizeof(switch_attributes) / sizeof(switch_attributes[0]),
+	.built_in = true,
 	.set = switch_set,
 	.get = switch_get,
 };
@@ -139,7 +138,6 @@ static void let_go(void)
 	flows_close();
 	lane_close();
 	slots_close();
-	the_switch = NULL;
 	object_forget();
 	index_forget();
 	queue_forget();
@@ -207,11 +205,10 @@ static sai_status_t open_plane(const struct profile *profile, bool *adopted)
 
 static sai_status_t make_switch(uint32_t count, const sai_attribute_t *list, sai_object_id_t *id)
 {
-	sai_status_t status = object_create(&switch_type, object_id(SAI_OBJECT_TYPE_SWITCH, SWITCH_NUMBER), count, list,
-					    id);
+	sai_status_t status;
 
-	if (!status)
-		the_switch = object_find(*id);
+	*id = object_id(SAI_OBJECT_TYPE_SWITCH, SWITCH_NUMBER);
+	status = object_build(&switch_type, *id, count, list);
 	if (!status)
 		status = port_make();
 	if (!status)
@@ -245,7 +242,7 @@ static sai_status_t wipe(const struct profile *profile, uint32_t count, const sa
 		status = make_switch(count, list, &id);
 	/* Only what the sysctls were is needed; other records may be whatever they are. */
 	if (!status && adopted)
-		object_restore();
+		restore_objects();
 	if (!status)
 		status = hash_reset();
 	if (!status)
@@ -262,7 +259,7 @@ static sai_status_t start_flows(const struct queue_options *options)
 	if (!status)
 		status = lane_open(hidden("hold") ? 0 : options->lanes, options->realtime);
 	if (!status || (status == SAI_STATUS_NOT_SUPPORTED && slots_lines()))
-		status = flows_open(the_switch->id, options->realtime);
+		status = flows_open(object_switch()->id, options->realtime);
 	if (status == SAI_STATUS_NOT_SUPPORTED && !hidden("flows"))
 		hide_also("flows");
 	return status == SAI_STATUS_NOT_SUPPORTED ? SAI_STATUS_SUCCESS : status;
@@ -280,21 +277,17 @@ static sai_status_t start(const struct profile *profile, bool adopted)
 		return SAI_STATUS_INVALID_PARAMETER;
 	status = policer_guard_cpu(rate, burst);
 	if (!status && adopted)
-		status = object_restore();
+		status = restore_objects();
 	if (!status)
-		acl_publish_all();
-	if (!status)
-		status = queue_apply();
-	if (!status)
-		status = hash_apply();
+		status = commit_all();
 	if (!status && queue_profile(profile, &options, &asked))
 		status = start_flows(&options);
 	if (!status && !hidden("flows"))
 		status = queue_apply_marks();
 	if (!status && !hidden("flows"))
-		status = apply_flows(the_switch);
+		status = apply_flows(object_switch());
 	if (!status)
-		status = trap_start(the_switch->id);
+		status = trap_start(object_switch()->id);
 	return status;
 }
 
@@ -305,7 +298,7 @@ sai_status_t switch_create(const struct profile *profile, uint32_t count, const 
 	sai_status_t status = SAI_STATUS_SUCCESS;
 	bool adopted = false;
 
-	if (the_switch)
+	if (object_switch())
 		return SAI_STATUS_ITEM_ALREADY_EXISTS;
 	hide(profile->get("SLUICE_HIDE"));
 	profile_warn_unknown(profile);
@@ -323,7 +316,7 @@ sai_status_t switch_create(const struct profile *profile, uint32_t count, const 
 		let_go();
 		return status;
 	}
-	notify = object_value(the_switch, SAI_SWITCH_ATTR_PACKET_EVENT_NOTIFY);
+	notify = object_value(object_switch(), SAI_SWITCH_ATTR_PACKET_EVENT_NOTIFY);
 	trap_notify(notify ? notify->ptr : NULL);
 	return SAI_STATUS_SUCCESS;
 }
@@ -332,7 +325,7 @@ sai_status_t switch_remove(sai_object_id_t id)
 {
 	sai_status_t status = SAI_STATUS_SUCCESS;
 
-	if (!the_switch || the_switch->id != id)
+	if (!object_switch() || object_switch()->id != id)
 		return SAI_STATUS_INVALID_OBJECT_ID;
 	if (object_made() == 0 && !hash_managed())
 		status = detach();

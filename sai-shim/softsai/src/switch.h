@@ -3,8 +3,10 @@
 #ifndef SOFTSAI_SWITCH_H
 #define SOFTSAI_SWITCH_H
 
-#include "object.h"
 #include "profile.h"
+#include "type.h"
+
+extern const struct type switch_type;
 
 sai_status_t switch_create(const struct profile *profile, uint32_t count, const sai_attribute_t *list,
 			   sai_object_id_t *id);
@@ -14,8 +16,5 @@ sai_status_t switch_create(const struct profile *profile, uint32_t count, const 
  * programmed, the BPF program is taken off the ports: then no trace is left.
  */
 sai_status_t switch_remove(sai_object_id_t id);
-
-/* The object, or NULL. */
-struct object *switch_object(void);
 
 #endif

@@ -3,8 +3,8 @@
 
 #include <stdatomic.h>
 
-#include "plane.h"
 #include "log.h"
+#include "plane.h"
 #include "policer.h"
 #include "reader.h"
 

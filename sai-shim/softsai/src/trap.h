@@ -9,6 +9,8 @@
 
 #include "object.h"
 
+extern const struct type trap_type, trap_group_type;
+
 /* Begins to read, and ends it; what is not read is dropped and counted. */
 sai_status_t trap_start(sai_object_id_t id);
 void trap_stop(void);

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * User-defined fields. One place is supported: octets 4 to 7 of the BTH, or
- * some of them, that is offset 12 to 15 from the UDP header. They are read from
- * RoCEv2 packets only.
- */
+#include "udf.h"
+
 #include <string.h>
 
-#include "acl.h"
-#include "hash.h"
 #include "log.h"
+#include "value.h"
 
 #define WORD_AT 12
 #define WORD_LEN 4
@@ -112,7 +108,7 @@ static sai_status_t group_get(struct object *o, sai_attribute_t *attr)
 	if (attr->id != SAI_UDF_GROUP_ATTR_UDF_LIST)
 		return SAI_STATUS_ITEM_NOT_FOUND;
 	m = members_of(o);
-	return object_fill(&attr->value.objlist, m.ids, m.count, sizeof(m.ids[0]));
+	return value_fill(&attr->value.objlist, m.ids, m.count, sizeof(m.ids[0]));
 }
 
 const struct type udf_group_type = {

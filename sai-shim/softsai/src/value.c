@@ -98,6 +98,20 @@ void value_free(const struct attribute *a, sai_attribute_value_t *v)
 	memset(v, 0, sizeof(*v));
 }
 
+sai_status_t value_fill(void *list, const void *elements, uint32_t count, size_t size)
+{
+	sai_object_list_t *to = list; /* all lists begin alike */
+
+	if (to->count < count || (count && !to->list)) {
+		to->count = count;
+		return SAI_STATUS_BUFFER_OVERFLOW;
+	}
+	to->count = count;
+	if (count)
+		memcpy(to->list, elements, count * size);
+	return SAI_STATUS_SUCCESS;
+}
+
 sai_status_t value_give(const struct attribute *a, sai_attribute_value_t *to, const sai_attribute_value_t *v)
 {
 	sai_status_t status = SAI_STATUS_SUCCESS;
@@ -112,7 +126,7 @@ sai_status_t value_give(const struct attribute *a, sai_attribute_value_t *to, co
 	for (int i = 0; i < n; i++) {
 		if (!p[i].list)
 			memcpy(q[i].at, p[i].at, p[i].size);
-		else if (object_fill(q[i].at, list_of(&p[i])->list, list_of(&p[i])->count, p[i].size))
+		else if (value_fill(q[i].at, list_of(&p[i])->list, list_of(&p[i])->count, p[i].size))
 			status = SAI_STATUS_BUFFER_OVERFLOW;
 	}
 	return status;
@@ -186,22 +200,30 @@ static bool decode_part(struct part *p, const uint8_t **at, size_t *left)
 	return true;
 }
 
+size_t value_size(const uint8_t *from, size_t size)
+{
+	uint32_t length;
+
+	if (size < HEAD)
+		return 0;
+	memcpy(&length, from + sizeof(uint32_t), sizeof(length));
+	return length < HEAD || length > size ? 0 : length;
+}
+
 size_t value_decode(const struct type *type, const uint8_t *from, size_t size, sai_attribute_t *attr,
 		    const struct attribute **a)
 {
+	size_t length = value_size(from, size);
 	const uint8_t *at = from + HEAD;
-	uint32_t id, length;
+	uint32_t id;
 	struct part p[3];
 	size_t left;
 	int n;
 
 	memset(attr, 0, sizeof(*attr));
-	if (size < HEAD)
+	if (!length)
 		return 0;
 	memcpy(&id, from, sizeof(id));
-	memcpy(&length, from + sizeof(id), sizeof(length));
-	if (length < HEAD || length > size)
-		return 0;
 	*a = type_attribute(type, id);
 	if (!*a)
 		return length;

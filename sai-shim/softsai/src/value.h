@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * Attribute values: copied, freed, handed out, and as octets in a record. The
- * row of the attribute's table says what a value consists of.
- */
+/* Attribute values: checked, copied, freed, returned to callers, and as octets in a record. */
 #ifndef SOFTSAI_VALUE_H
 #define SOFTSAI_VALUE_H
 
-#include "object.h"
+#include <stdbool.h>
+#include <stddef.h>
 
-/* Reports whether the value can be read: no list without a pointer, none too long. */
+#include "attribute.h"
+#include "type.h"
+
+/* Reports whether the value can be read: each list has a pointer and an allowed length. */
 bool value_valid(const struct attribute *a, const sai_attribute_value_t *v);
 
 /* A copy with lists of its own; 0 or -ENOMEM, and then nothing is to be freed. */
 int value_copy(const struct attribute *a, sai_attribute_value_t *to, const sai_attribute_value_t *from);
 void value_free(const struct attribute *a, sai_attribute_value_t *v);
+
+/* Copies elements into a caller's list; too short: its count, and BUFFER_OVERFLOW. */
+sai_status_t value_fill(void *list, const void *elements, uint32_t count, size_t size);
 
 /* Fills what a caller reads; v NULL: never set, all zero. */
 sai_status_t value_give(const struct attribute *a, sai_attribute_value_t *to, const sai_attribute_value_t *v);
@@ -21,9 +25,12 @@ sai_status_t value_give(const struct attribute *a, sai_attribute_value_t *to, co
 /* Octets written, or 0 where there is no room. */
 size_t value_encode(const struct attribute *a, const sai_attribute_t *attr, uint8_t *to, size_t room);
 
+/* Octets of the first attribute, or 0 where there is none. */
+size_t value_size(const uint8_t *from, size_t size);
+
 /*
- * Octets read, or 0 where they make no sense. *a becomes NULL for an attribute
- * that the type has not, else attr is the caller's to free.
+ * Octets read, or 0 where they are not an attribute. *a becomes NULL for an attribute
+ * that the type lacks, else attr is the caller's to free.
  */
 size_t value_decode(const struct type *type, const uint8_t *from, size_t size, sai_attribute_t *attr,
 		    const struct attribute **a);

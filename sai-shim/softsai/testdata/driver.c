@@ -6,12 +6,12 @@
  *   remove-switch                  let go of it
  *   create TYPE ATTR ...           ok ID
  *   set TYPE ID ATTR               ok
- *   get TYPE ID KIND:ATTRIBUTE     ok VALUE ...
+ *   get TYPE ID NAME               ok VALUE ...
  *   remove TYPE ID                 ok
- *   capability TYPE ATTRIBUTE      ok create set get
- *   values TYPE ATTRIBUTE          ok VALUE ...
- *   stat port|queue|policer ID N ...  ok VALUE ...
- *   clear ID N ...                 clears statistics of a queue: ok
+ *   capability TYPE NAME           ok create set get
+ *   values TYPE NAME               ok VALUE ...
+ *   stat port|queue|policer ID STAT ...  ok VALUE ...
+ *   clear ID STAT ...              clears statistics of a queue: ok
  *   packets N                      waits until N packets reached the CPU: ok PORT:TRAP:HEX ...
  *   events N                       waits until N events of flows: ok QUEUE:PORT:FLOW:OCTETS:MARK:RELABELLED:HEX ...
  *   hold PORT KIND VALUE SRC DST US RATE   sets a hold, KIND as a number, addresses or "-": ok
@@ -20,9 +20,9 @@
  *   flows QUEUE                    ok FLOW:OCTETS ...
  *   flow-stats                     ok EVENTS LOST UNMONITORED HELD FULL LANE-LOST
  *
- * ATTR is KIND:ATTRIBUTE=VALUE. KIND is one of bool u8 u16 u32 s32 u64 oid, these
- * with "field-" (VALUE/MASK), "action-", "list-" before; field-ip4, field-ip6
- * (hex octets), field-list-u8 (hex octets), action-list-oid.
+ * ATTR is NAME=VALUE, NAME an attribute's name in SAI without SAI_TYPE_ATTR_, VALUE a number or the
+ * last part of a value's name in SAI. A field is VALUE or VALUE/MASK, a list has commas between its
+ * elements; addresses and octets are hexadecimal. An action "off" is disabled.
  */
 #include <arpa/inet.h>
 #include <dlfcn.h>
@@ -124,13 +124,188 @@ static const struct {
 	{ "trap", SAI_API_HOSTIF, 16, SAI_OBJECT_TYPE_HOSTIF_USER_DEFINED_TRAP },
 };
 
+#define A(type, object, name, kind) type, #name, SAI_##object##_ATTR_##name, kind
+
+/*
+ * The attributes. A kind is bool, u8, u16, u32, s32, u64, oid, and these with "list-", "field-" or
+ * "action-" before; or field-ip6, field-list-u8, action-list-oid.
+ */
+static const struct attribute {
+	const char *type, *name;
+	uint32_t id;
+	const char *kind;
+} attributes[] = {
+	{ A("switch", SWITCH, ECMP_HASH_IPV6, "oid") },
+	{ A("switch", SWITCH, ECMP_HASH_IPV6_RDMA, "oid") },
+	{ A("switch", SWITCH, SLUICE_EXTENSION, "u64") },
+	{ A("switch", SWITCH, FLOW_KEY, "s32") },
+	{ A("switch", SWITCH, STREAM_SEED, "u32") },
+	{ A("port", PORT, QOS_NUMBER_OF_QUEUES, "u32") },
+	{ A("port", PORT, QOS_QUEUE_LIST, "list-oid") },
+	{ A("port", PORT, INGRESS_ACL, "oid") },
+	{ A("port", PORT, EGRESS_ACL, "oid") },
+	{ A("queue", QUEUE, TYPE, "s32") },
+	{ A("queue", QUEUE, PORT, "oid") },
+	{ A("queue", QUEUE, INDEX, "u8") },
+	{ A("queue", QUEUE, SCHEDULER_PROFILE_ID, "oid") },
+	{ A("queue", QUEUE, FLOW_MONITOR_HIGH, "u32") },
+	{ A("queue", QUEUE, FLOW_MONITOR_LOW, "u32") },
+	{ A("table", ACL_TABLE, ACL_STAGE, "s32") },
+	{ A("table", ACL_TABLE, ACL_BIND_POINT_TYPE_LIST, "list-s32") },
+	{ A("table", ACL_TABLE, FIELD_SRC_IPV6, "bool") },
+	{ A("table", ACL_TABLE, FIELD_DST_IPV6, "bool") },
+	{ A("table", ACL_TABLE, FIELD_SRC_IP, "bool") },
+	{ A("table", ACL_TABLE, FIELD_DST_IP, "bool") },
+	{ "table", "FIELD_IN_PORTS", SAI_ACL_ENTRY_ATTR_FIELD_IN_PORTS, "bool" }, /* the same number */
+	{ A("table", ACL_TABLE, FIELD_IN_PORT, "bool") },
+	{ A("table", ACL_TABLE, FIELD_L4_SRC_PORT, "bool") },
+	{ A("table", ACL_TABLE, FIELD_L4_DST_PORT, "bool") },
+	{ A("table", ACL_TABLE, FIELD_INNER_L4_DST_PORT, "bool") },
+	{ A("table", ACL_TABLE, FIELD_IP_PROTOCOL, "bool") },
+	{ A("table", ACL_TABLE, FIELD_DSCP, "bool") },
+	{ A("table", ACL_TABLE, FIELD_ACL_IP_TYPE, "bool") },
+	{ A("table", ACL_TABLE, FIELD_IPV6_FLOW_LABEL, "bool") },
+	{ A("table", ACL_TABLE, FIELD_ICMP_TYPE, "bool") },
+	{ A("table", ACL_TABLE, FIELD_ICMPV6_TYPE, "bool") },
+	{ A("table", ACL_TABLE, FIELD_BTH_OPCODE, "bool") },
+	{ A("table", ACL_TABLE, FIELD_AETH_SYNDROME, "bool") },
+	{ A("table", ACL_TABLE, USER_DEFINED_FIELD_GROUP_MIN, "oid") },
+	{ A("table", ACL_TABLE, FIELD_IPV6_NEXT_HEADER, "bool") },
+	{ A("table", ACL_TABLE, ENTRY_LIST, "list-oid") },
+	{ A("table", ACL_TABLE, AVAILABLE_ACL_ENTRY, "u32") },
+	{ A("entry", ACL_ENTRY, TABLE_ID, "oid") },
+	{ A("entry", ACL_ENTRY, PRIORITY, "u32") },
+	{ A("entry", ACL_ENTRY, ADMIN_STATE, "bool") },
+	{ A("entry", ACL_ENTRY, FIELD_SRC_IPV6, "field-ip6") },
+	{ A("entry", ACL_ENTRY, FIELD_DST_IPV6, "field-ip6") },
+	{ A("entry", ACL_ENTRY, FIELD_IN_PORT, "field-oid") },
+	{ A("entry", ACL_ENTRY, FIELD_L4_SRC_PORT, "field-u16") },
+	{ A("entry", ACL_ENTRY, FIELD_L4_DST_PORT, "field-u16") },
+	{ A("entry", ACL_ENTRY, FIELD_INNER_L4_DST_PORT, "field-u16") },
+	{ A("entry", ACL_ENTRY, FIELD_DSCP, "field-u8") },
+	{ A("entry", ACL_ENTRY, FIELD_IPV6_FLOW_LABEL, "field-u32") },
+	{ A("entry", ACL_ENTRY, FIELD_BTH_OPCODE, "field-u8") },
+	{ A("entry", ACL_ENTRY, FIELD_AETH_SYNDROME, "field-u8") },
+	{ A("entry", ACL_ENTRY, USER_DEFINED_FIELD_GROUP_MIN, "field-list-u8") },
+	{ A("entry", ACL_ENTRY, FIELD_IPV6_NEXT_HEADER, "field-u8") },
+	{ A("entry", ACL_ENTRY, ACTION_PACKET_ACTION, "action-s32") },
+	{ A("entry", ACL_ENTRY, ACTION_COUNTER, "action-oid") },
+	{ A("entry", ACL_ENTRY, ACTION_MIRROR_INGRESS, "action-list-oid") },
+	{ A("entry", ACL_ENTRY, ACTION_SET_POLICER, "action-oid") },
+	{ A("entry", ACL_ENTRY, ACTION_SET_TC, "action-u8") },
+	{ A("entry", ACL_ENTRY, ACTION_SET_DSCP, "action-u8") },
+	{ A("entry", ACL_ENTRY, ACTION_SET_ECN, "action-u32") },
+	{ A("entry", ACL_ENTRY, ACTION_INGRESS_SAMPLEPACKET_ENABLE, "action-oid") },
+	{ A("entry", ACL_ENTRY, ACTION_SET_USER_TRAP_ID, "action-oid") },
+	{ A("entry", ACL_ENTRY, ACTION_SET_ECMP_HASH_ID, "action-oid") },
+	{ A("entry", ACL_ENTRY, ACTION_SET_IPV6_FLOW_LABEL, "action-u32") },
+	{ A("entry", ACL_ENTRY, ACTION_COMPUTE_IPV6_FLOW_LABEL, "action-s32") },
+	{ A("counter", ACL_COUNTER, TABLE_ID, "oid") },
+	{ A("counter", ACL_COUNTER, ENABLE_PACKET_COUNT, "bool") },
+	{ A("counter", ACL_COUNTER, ENABLE_BYTE_COUNT, "bool") },
+	{ A("counter", ACL_COUNTER, PACKETS, "u64") },
+	{ A("counter", ACL_COUNTER, BYTES, "u64") },
+	{ A("hash", HASH, NATIVE_HASH_FIELD_LIST, "list-s32") },
+	{ A("hash", HASH, UDF_GROUP_LIST, "list-oid") },
+	{ A("udf", UDF, MATCH_ID, "oid") },
+	{ A("udf", UDF, GROUP_ID, "oid") },
+	{ A("udf", UDF, BASE, "s32") },
+	{ A("udf", UDF, OFFSET, "u16") },
+	{ A("udf", UDF, HASH_MASK, "list-u8") },
+	{ A("udf-match", UDF_MATCH, L4_DST_PORT_TYPE, "field-u16") },
+	{ A("udf-group", UDF_GROUP, TYPE, "s32") },
+	{ A("udf-group", UDF_GROUP, LENGTH, "u16") },
+	{ A("policer", POLICER, METER_TYPE, "s32") },
+	{ A("policer", POLICER, MODE, "s32") },
+	{ A("policer", POLICER, CBS, "u64") },
+	{ A("policer", POLICER, CIR, "u64") },
+	{ A("policer", POLICER, RED_PACKET_ACTION, "s32") },
+	{ A("scheduler", SCHEDULER, SCHEDULING_TYPE, "s32") },
+	{ A("scheduler", SCHEDULER, SCHEDULING_WEIGHT, "u8") },
+	{ A("scheduler", SCHEDULER, METER_TYPE, "s32") },
+	{ A("scheduler", SCHEDULER, MIN_BANDWIDTH_RATE, "u64") },
+	{ A("scheduler", SCHEDULER, MAX_BANDWIDTH_RATE, "u64") },
+	{ A("mirror", MIRROR_SESSION, TYPE, "s32") },
+	{ A("mirror", MIRROR_SESSION, MONITOR_PORT, "oid") },
+	{ A("mirror", MIRROR_SESSION, TRUNCATE_SIZE, "u16") },
+	{ A("samplepacket", SAMPLEPACKET, SAMPLE_RATE, "u32") },
+	{ A("trap-group", HOSTIF_TRAP_GROUP, POLICER, "oid") },
+	{ A("trap", HOSTIF_USER_DEFINED_TRAP, TYPE, "s32") },
+};
+
+static const struct {
+	const char *name;
+	uint32_t value;
+} value_names[] = {
+	{ "INGRESS", SAI_ACL_STAGE_INGRESS },
+	{ "PORT", SAI_ACL_BIND_POINT_TYPE_PORT },
+	{ "DROP", SAI_PACKET_ACTION_DROP },
+	{ "COPY", SAI_PACKET_ACTION_COPY },
+	{ "TRAP", SAI_PACKET_ACTION_TRAP },
+	{ "PACKETS", SAI_METER_TYPE_PACKETS },
+	{ "BYTES", SAI_METER_TYPE_BYTES },
+	{ "SR_TCM", SAI_POLICER_MODE_SR_TCM },
+	{ "STRICT", SAI_SCHEDULING_TYPE_STRICT },
+	{ "WRR", SAI_SCHEDULING_TYPE_WRR },
+	{ "LOCAL", SAI_MIRROR_SESSION_TYPE_LOCAL },
+	{ "ACL", SAI_HOSTIF_USER_DEFINED_TRAP_TYPE_ACL },
+	{ "L4", SAI_UDF_BASE_L4 },
+	{ "HASH", SAI_UDF_GROUP_TYPE_HASH },
+	{ "SRC_IP", SAI_NATIVE_HASH_FIELD_SRC_IP },
+	{ "DST_IP", SAI_NATIVE_HASH_FIELD_DST_IP },
+	{ "IP_PROTOCOL", SAI_NATIVE_HASH_FIELD_IP_PROTOCOL },
+	{ "L4_SRC_PORT", SAI_NATIVE_HASH_FIELD_L4_SRC_PORT },
+	{ "L4_DST_PORT", SAI_NATIVE_HASH_FIELD_L4_DST_PORT },
+	{ "IPV6_FLOW_LABEL", SAI_NATIVE_HASH_FIELD_IPV6_FLOW_LABEL },
+	{ "RDMA_BTH_OPCODE", SAI_NATIVE_HASH_FIELD_RDMA_BTH_OPCODE },
+	{ "RDMA_BTH_DEST_QP", SAI_NATIVE_HASH_FIELD_RDMA_BTH_DEST_QP },
+};
+
+static const struct {
+	const char *type, *name;
+	sai_stat_id_t id;
+} stat_names[] = {
+	{ "queue", "PACKETS", SAI_QUEUE_STAT_PACKETS },
+	{ "queue", "BYTES", SAI_QUEUE_STAT_BYTES },
+	{ "queue", "DROPPED_PACKETS", SAI_QUEUE_STAT_DROPPED_PACKETS },
+	{ "queue", "CURR_OCCUPANCY_BYTES", SAI_QUEUE_STAT_CURR_OCCUPANCY_BYTES },
+	{ "queue", "WATERMARK_BYTES", SAI_QUEUE_STAT_WATERMARK_BYTES },
+	{ "policer", "PACKETS", SAI_POLICER_STAT_PACKETS },
+	{ "policer", "GREEN_PACKETS", SAI_POLICER_STAT_GREEN_PACKETS },
+	{ "policer", "RED_PACKETS", SAI_POLICER_STAT_RED_PACKETS },
+	{ "policer", "RED_BYTES", SAI_POLICER_STAT_RED_BYTES },
+};
+
+#define COUNT(list) (sizeof(list) / sizeof((list)[0]))
+
+static void __attribute__((noreturn)) unknown(const char *what, const char *type, const char *name)
+{
+	fprintf(stderr, "driver: no %s %s %s\n", what, type, name ? name : "");
+	exit(2);
+}
+
+static const struct attribute *attribute_of(const char *type, const char *name)
+{
+	for (size_t i = 0; i < COUNT(attributes); i++)
+		if (name && strcmp(attributes[i].type, type) == 0 && strcmp(attributes[i].name, name) == 0)
+			return &attributes[i];
+	unknown("attribute", type, name);
+}
+
+static sai_stat_id_t stat_of(const char *type, const char *name)
+{
+	for (size_t i = 0; i < COUNT(stat_names); i++)
+		if (strcmp(stat_names[i].type, type) == 0 && strcmp(stat_names[i].name, name) == 0)
+			return stat_names[i].id;
+	unknown("statistic", type, name);
+}
+
 static int type_of(const char *name)
 {
-	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+	for (size_t i = 0; i < COUNT(types); i++)
 		if (name && strcmp(types[i].name, name) == 0)
 			return i;
-	fprintf(stderr, "driver: no type %s\n", name);
-	exit(2);
+	unknown("type", "", name);
 }
 
 static void *method(int type, int nth)
@@ -252,18 +427,31 @@ static int size_of(const char *kind)
 		int size;
 	} sizes[] = { { "bool", 1 }, { "u8", 1 }, { "u16", 2 }, { "u32", 4 }, { "s32", 4 }, { "u64", 8 }, { "oid", 8 } };
 
-	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+	for (size_t i = 0; i < COUNT(sizes); i++)
 		if (strcmp(kind, sizes[i].kind) == 0)
 			return sizes[i].size;
 	fprintf(stderr, "driver: no kind %s\n", kind);
 	exit(2);
 }
 
+/* A number, or the name of a value. */
 static const char *read_number(const char *kind, const char *text, void *to)
 {
 	char *end;
 	uint64_t v = strtoull(text, &end, 0);
+	size_t n = strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
 
+	if (end == text) {
+		size_t i = 0;
+
+		while (i < COUNT(value_names) &&
+		       (strlen(value_names[i].name) != n || strncmp(value_names[i].name, text, n) != 0))
+			i++;
+		if (i == COUNT(value_names))
+			unknown("value", kind, text);
+		v = value_names[i].value;
+		end = (char *)text + n;
+	}
 	memcpy(to, &v, size_of(kind));
 	return end;
 }
@@ -304,32 +492,33 @@ static void read_field(const char *kind, const char *text, sai_acl_field_data_t 
 	}
 }
 
-/* KIND:ATTRIBUTE=VALUE */
-static void read_attr(char *text, int i)
+/* NAME=VALUE */
+static void read_attr(const char *type, char *text, int i)
 {
-	char *number = strchr(text, ':'), *value = number ? strchr(number, '=') : NULL;
+	char *value = strchr(text, '=');
 	sai_attribute_t *a = &attrs[i];
+	const struct attribute *named;
 	const char *kind;
 
-	if (!value) {
-		fprintf(stderr, "driver: attribute %s\n", text);
-		exit(2);
-	}
-	*number++ = *value++ = 0;
+	if (!value)
+		unknown("value of", type, text);
+	*value++ = 0;
+	named = attribute_of(type, text);
 	memset(a, 0, sizeof(*a));
-	a->id = strtoul(number, NULL, 0);
-	if ((kind = strip(text, "field-"))) {
+	a->id = named->id;
+	if ((kind = strip(named->kind, "field-"))) {
 		read_field(kind, value, &a->value.aclfield, room[i]);
-	} else if ((kind = strip(text, "action-list-"))) {
+	} else if ((kind = strip(named->kind, "action-list-"))) {
 		a->value.aclaction.enable = true;
 		read_list(kind, value, &a->value.aclaction.parameter.objlist, room[i][0]);
-	} else if ((kind = strip(text, "action-"))) {
+	} else if ((kind = strip(named->kind, "action-"))) {
 		a->value.aclaction.enable = strcmp(value, "off") != 0;
-		read_number(kind, value, &a->value.aclaction.parameter);
-	} else if ((kind = strip(text, "list-"))) {
+		if (a->value.aclaction.enable)
+			read_number(kind, value, &a->value.aclaction.parameter);
+	} else if ((kind = strip(named->kind, "list-"))) {
 		read_list(kind, value, &a->value, room[i][0]);
 	} else {
-		read_number(text, value, &a->value);
+		read_number(named->kind, value, &a->value);
 	}
 }
 
@@ -344,16 +533,13 @@ static void print_number(const char *kind, const void *from)
 		printf(strcmp(kind, "oid") == 0 ? " 0x%llx" : " %llu", (unsigned long long)v);
 }
 
-static void get(int type, sai_object_id_t id, char *what)
+static void get(int type, sai_object_id_t id, const char *name)
 {
-	char *number = strchr(what, ':');
-	sai_attribute_t a = {};
-	const char *kind;
+	const struct attribute *named = attribute_of(types[type].name, name);
+	const char *kind = strip(named->kind, "list-");
+	sai_attribute_t a = { .id = named->id };
 	sai_status_t status;
 
-	*number++ = 0;
-	a.id = strtoul(number, NULL, 0);
-	kind = strip(what, "list-");
 	if (kind) {
 		a.value.objlist.count = 64;
 		a.value.objlist.list = (void *)room[0][0];
@@ -363,12 +549,12 @@ static void get(int type, sai_object_id_t id, char *what)
 	if (kind && !status)
 		for (uint32_t i = 0; i < a.value.objlist.count; i++)
 			print_number(kind, (char *)room[0][0] + i * size_of(kind));
-	else if ((kind = strip(what, "action-")) && !status)
+	else if ((kind = strip(named->kind, "action-")) && !status)
 		print_number(kind, &a.value.aclaction.parameter);
-	else if ((kind = strip(what, "field-")) && !status)
+	else if ((kind = strip(named->kind, "field-")) && !status)
 		print_number(kind, &a.value.aclfield.data);
 	else if (!status)
-		print_number(what, &a.value);
+		print_number(named->kind, &a.value);
 	printf("\n");
 }
 
@@ -419,7 +605,7 @@ static void stats(char **words, int n)
 	sai_status_t status;
 
 	for (int i = 2; i < n; i++)
-		ids[i - 2] = strtoul(words[i], NULL, 0);
+		ids[i - 2] = stat_of(words[0], words[i]);
 	if (strcmp(words[0], "port") == 0)
 		status = ((sai_port_api_t *)table(SAI_API_PORT))->get_port_stats(id, n - 2, ids, values);
 	else if (strcmp(words[0], "queue") == 0)
@@ -437,7 +623,7 @@ static void clear(char **words, int n)
 	sai_stat_id_t ids[MAX];
 
 	for (int i = 1; i < n; i++)
-		ids[i - 1] = strtoul(words[i], NULL, 0);
+		ids[i - 1] = stat_of("queue", words[i]);
 	printf("%d\n",
 	       ((sai_queue_api_t *)table(SAI_API_QUEUE))->clear_queue_stats(strtoull(words[0], NULL, 0), n - 1, ids));
 }
@@ -585,20 +771,20 @@ static void run(char **w, int n)
 	type = type_of(w[1]);
 	if (strcmp(w[0], "create") == 0) {
 		for (int i = 2; i < n; i++)
-			read_attr(w[i], i - 2);
+			read_attr(w[1], w[i], i - 2);
 		status = ((create_fn)method(type, 0))(&id, the_switch, n - 2, attrs);
 		printf("%d 0x%llx\n", status, (unsigned long long)id);
 	} else if (strcmp(w[0], "remove") == 0) {
 		printf("%d\n", ((remove_fn)method(type, 1))(strtoull(w[2], NULL, 0)));
 	} else if (strcmp(w[0], "set") == 0) {
-		read_attr(w[3], 0);
+		read_attr(w[1], w[3], 0);
 		printf("%d\n", ((set_fn)method(type, 2))(strtoull(w[2], NULL, 0), attrs));
 	} else if (strcmp(w[0], "get") == 0) {
 		get(type, strtoull(w[2], NULL, 0), w[3]);
 	} else if (strcmp(w[0], "capability") == 0) {
-		capability(type, strtoul(w[2], NULL, 0));
+		capability(type, attribute_of(w[1], w[2])->id);
 	} else if (strcmp(w[0], "values") == 0) {
-		values(type, strtoul(w[2], NULL, 0));
+		values(type, attribute_of(w[1], w[2])->id);
 	} else {
 		fprintf(stderr, "driver: no command %s\n", w[0]);
 		exit(2);

@@ -4,8 +4,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "object.h"
+#include "hide.h"
 #include "tables.h"
+#include "type.h"
 #include "value.h"
 
 static const struct attribute attributes[] = {
@@ -14,29 +15,6 @@ static const struct attribute attributes[] = {
 	{ 7, PLAIN, 1, CREATE, "invisible" },
 };
 static const struct type type = { .attributes = attributes, .count = 7 };
-
-/* The one that object.c has comes with all its friends. */
-const struct attribute *type_attribute(const struct type *t, sai_attr_id_t id)
-{
-	for (size_t i = 0; i < t->count; i++)
-		if (t->attributes[i].id == id)
-			return hidden(t->attributes[i].capability) ? NULL : &t->attributes[i];
-	return NULL;
-}
-
-sai_status_t object_fill(void *list, const void *elements, uint32_t count, size_t size)
-{
-	sai_object_list_t *to = list;
-
-	if (to->count < count) {
-		to->count = count;
-		return SAI_STATUS_BUFFER_OVERFLOW;
-	}
-	to->count = count;
-	if (count)
-		memcpy(to->list, elements, count * size);
-	return SAI_STATUS_SUCCESS;
-}
 
 /* Through a copy, a record, and out again: the same octets in the record. */
 static void round_trip(const sai_attribute_t *attr)

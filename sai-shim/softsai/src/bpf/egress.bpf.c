@@ -32,15 +32,18 @@ const volatile __u32 softsai_queues;
 /* The queue by DSCP; what is not IP goes into queue 0. */
 static __always_inline __u32 by_dscp(struct __sk_buff *skb)
 {
-	__u8 ip[2];
+	union {
+		struct iphdr four;
+		struct ipv6hdr six;
+	} ip;
 
-	if (skb->protocol != bpf_htons(ETH_TYPE_IPV4) && skb->protocol != bpf_htons(ETH_TYPE_IPV6))
-		return 0;
-	if (bpf_skb_load_bytes_relative(skb, 0, ip, sizeof(ip), BPF_HDR_START_NET))
-		return 0;
-	if (skb->protocol == bpf_htons(ETH_TYPE_IPV4))
-		return SOFTSAI_QUEUE_OF(ip[1] >> 2);
-	return SOFTSAI_QUEUE_OF((ip[0] & 0xf) << 2 | ip[1] >> 6);
+	if (skb->protocol == bpf_htons(ETH_P_IP) &&
+	    !bpf_skb_load_bytes_relative(skb, 0, &ip.four, sizeof(ip.four), BPF_HDR_START_NET))
+		return SOFTSAI_QUEUE_OF(ip.four.tos >> 2);
+	if (skb->protocol == bpf_htons(ETH_P_IPV6) &&
+	    !bpf_skb_load_bytes_relative(skb, 0, &ip.six, sizeof(ip.six), BPF_HDR_START_NET))
+		return SOFTSAI_QUEUE_OF(ipv6_dscp(&ip.six));
+	return 0;
 }
 
 /* A packet on its way out. */
@@ -93,10 +96,10 @@ static __always_inline __u32 lane_octets(struct __sk_buff *skb, struct leaver *l
 	e = raise(s, queued + s->lane, line->ifindex, l->relabelled, mark, now);
 	if (!e)
 		return at;
-	n = skb->len - 14;
+	n = skb->len - ETH_HLEN;
 	if (n > SOFTSAI_HEAD)
 		n = SOFTSAI_HEAD;
-	if (n >= 1 && n <= SOFTSAI_HEAD && !bpf_skb_load_bytes(skb, 14, e->head, n))
+	if (n >= 1 && n <= SOFTSAI_HEAD && !bpf_skb_load_bytes(skb, ETH_HLEN, e->head, n))
 		e->length = n;
 	bpf_ringbuf_submit(e, 0);
 	told(s, mark, now);

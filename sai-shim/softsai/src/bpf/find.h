@@ -3,7 +3,10 @@
 #ifndef SOFTSAI_FIND_H
 #define SOFTSAI_FIND_H
 
+#include <stdbool.h>
+
 #include "digest.h"
+#include "maps.h"
 
 /* The seed of digests; filled by the loader. */
 const volatile __u64 softsai_seed[SOFTSAI_SEED_WORDS];

@@ -3,6 +3,9 @@
 #ifndef SOFTSAI_FLOW_H
 #define SOFTSAI_FLOW_H
 
+#include "hold.h"
+#include "parse.h"
+
 #define FLOW_SEEDS 7
 
 const volatile __u64 softsai_flow_seed[FLOW_SEEDS]; /* secret: no sender can make flows that meet in one digest */
@@ -19,48 +22,64 @@ static __always_inline void flow_behind(struct __sk_buff *skb, struct flow *f)
 	if (p.key.valid & SOFTSAI_L4)
 		f->ports = (__u32)bpf_ntohs(p.key.sport) << 16 | bpf_ntohs(p.key.dport);
 	if (p.key.valid & SOFTSAI_BTH)
-		f->qp = bpf_ntohl(p.key.bth) & 0xffffff;
+		f->qp = bpf_ntohl(p.key.bth) & QP_MASK;
 }
 
-/* The common packet: UDP right behind IP, to the port of RoCEv2. */
-static __always_inline bool flow_plain(const __u8 *udp, const __u8 *end, __u8 proto, struct flow *f)
+/* UDP and BTH, as in the common packet right behind IP. */
+struct roce {
+	struct udphdr udp;
+	struct bth bth;
+};
+
+/* The common packet: to the port of RoCEv2. */
+static __always_inline bool flow_plain(const struct roce *h, const void *end, __u8 proto, struct flow *f)
 {
-	if (proto != PROTO_UDP || udp + 8 + BTH_LEN > end || u16_at(udp + 2) != ROCE_PORT)
+	if (proto != IPPROTO_UDP || (const void *)(h + 1) > end || h->udp.dest != bpf_htons(ROCE_PORT))
 		return false;
-	f->proto = PROTO_UDP;
-	f->ports = u16_at(udp) << 16 | ROCE_PORT;
-	f->qp = bpf_ntohl(*(const __be32 *)(udp + 8 + 4)) & 0xffffff;
+	f->proto = IPPROTO_UDP;
+	f->ports = (__u32)bpf_ntohs(h->udp.source) << 16 | ROCE_PORT;
+	f->qp = bpf_ntohl(h->bth.qp) & QP_MASK;
 	return true;
+}
+
+/* The 8 octets of an address that begin at word n of two. */
+static __always_inline __u64 address_word(const struct in6_addr *a, int n)
+{
+	return ((const __u64 *)a)[n];
 }
 
 /* Fills in f, which is ipv6 2 for what is not IP. */
 static __always_inline void flow_of(struct __sk_buff *skb, struct flow *f)
 {
-	const __u32 want = 14 + 40 + 8 + BTH_LEN;
-	__u8 *h = (void *)(long)skb->data;
-	__u8 *end = (void *)(long)skb->data_end;
+	const __u32 want = sizeof(struct ethhdr) + sizeof(struct ipv6hdr) + sizeof(struct roce);
+	void *eth = (void *)(long)skb->data, *end = (void *)(long)skb->data_end;
+	struct ipv6hdr *six;
+	struct iphdr *four;
 
 	f->ipv6 = 2;
 	f->qp = ~0U;
-	if (h + want > end && skb->len >= want) {
+	if (eth + want > end && skb->len >= want) {
 		bpf_skb_pull_data(skb, want);
-		h = (void *)(long)skb->data;
+		eth = (void *)(long)skb->data;
 		end = (void *)(long)skb->data_end;
 	}
-	if (skb->protocol == bpf_htons(ETH_TYPE_IPV6) && h + 14 + 40 <= end) {
+	six = eth + sizeof(struct ethhdr);
+	four = eth + sizeof(struct ethhdr);
+	if (skb->protocol == bpf_htons(ETH_P_IPV6) && (void *)(six + 1) <= end) {
 		f->ipv6 = 1;
-		f->label = bpf_ntohl(*(__be32 *)(h + 14)) & 0xfffff;
-		for (int i = 0; i < 2; i++) {
-			f->source[i] = *(__u64 *)(h + 14 + 8 + 8 * i);
-			f->destination[i] = *(__u64 *)(h + 14 + 24 + 8 * i);
+		f->label = bpf_ntohl(*ipv6_word(six)) & 0xfffff;
+		for (int n = 0; n < 2; n++) {
+			f->source[n] = address_word(&six->saddr, n);
+			f->destination[n] = address_word(&six->daddr, n);
 		}
-		if (!flow_plain(h + 14 + 40, end, h[14 + 6], f))
+		if (!flow_plain((void *)(six + 1), end, six->nexthdr, f))
 			flow_behind(skb, f);
-	} else if (skb->protocol == bpf_htons(ETH_TYPE_IPV4) && h + 14 + 20 <= end) {
+	} else if (skb->protocol == bpf_htons(ETH_P_IP) && (void *)(four + 1) <= end) {
 		f->ipv6 = 0;
-		f->source[0] = *(__be32 *)(h + 14 + 12);
-		f->destination[0] = *(__be32 *)(h + 14 + 16);
-		if (h[14] != 0x45 || (u16_at(h + 14 + 6) & 0x3fff) || !flow_plain(h + 14 + 20, end, h[14 + 9], f))
+		f->source[0] = four->saddr;
+		f->destination[0] = four->daddr;
+		if (four->version != 4 || four->ihl != 5 || (four->frag_off & bpf_htons(IP_FRAGMENT)) ||
+		    !flow_plain((void *)(four + 1), end, four->protocol, f))
 			flow_behind(skb, f);
 	}
 }

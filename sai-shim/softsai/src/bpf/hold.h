@@ -7,6 +7,17 @@
 #ifndef SOFTSAI_HOLD_H
 #define SOFTSAI_HOLD_H
 
+#include <stdbool.h>
+#include <linux/bpf.h>
+#include <linux/pkt_cls.h>
+#include <bpf/bpf_helpers.h>
+
+#include "flows.h"
+#include "handover.h"
+#include "label.h"
+#include "slots.h"
+#include "wire.h"
+
 /* The lane's netdev. Without it, as when its process has died, the entry is gone and nothing is held. */
 struct {
 	__uint(type, BPF_MAP_TYPE_DEVMAP);
@@ -93,7 +104,7 @@ static __always_inline bool match_of(const struct flow *f, __u32 kind, __u32 que
 	if (kind == MATCH_SESSION)
 		return f->qp != ~0U;
 	if (kind == MATCH_TUPLE)
-		return f->proto == PROTO_UDP;
+		return f->proto == IPPROTO_UDP;
 	return f->ipv6 != 2;
 }
 

@@ -45,6 +45,7 @@ static __always_inline void write_label(struct __sk_buff *skb, struct packet *p,
 {
 	__u32 label = e->label, tunnel = p->key.valid & SOFTSAI_TUNNEL;
 	__u8 *dst = p->key.dst;
+	struct ipv6hdr *ip;
 	__be32 *word, before;
 
 	if (!p->roce || !(p->key.valid & SOFTSAI_V6) || (tunnel && !(e->actions & SOFTSAI_OUTER)))
@@ -53,15 +54,16 @@ static __always_inline void write_label(struct __sk_buff *skb, struct packet *p,
 		if ((e->actions & SOFTSAI_ZERO_ONLY) && p->key.label)
 			return;
 		if (p->segment && !tunnel) {
-			dst = octets(skb, p, p->segment, 16);
+			dst = octets(skb, p, p->segment, sizeof(struct in6_addr));
 			if (!dst)
 				return;
 		}
-		label = softsai_label(e->algorithm, p->src_qp, bpf_ntohl(p->key.bth) & 0xffffff, p->key.src, dst);
+		label = softsai_label(e->algorithm, p->src_qp, bpf_ntohl(p->key.bth) & QP_MASK, p->key.src, dst);
 	}
-	word = octets(skb, p, p->ip, 40);
-	if (!word)
+	ip = octets(skb, p, p->ip, sizeof(*ip));
+	if (!ip)
 		return;
+	word = ipv6_word(ip);
 	before = *word;
 	*word = (before & bpf_htonl(0xfff00000)) | bpf_htonl(label & 0xfffff);
 	if (softsai_queues && before != *word)
@@ -72,25 +74,26 @@ static __always_inline void write_label(struct __sk_buff *skb, struct packet *p,
 
 static __always_inline void write_dscp(struct __sk_buff *skb, struct packet *p, struct softsai_entry *e)
 {
-	__u8 *ip = octets(skb, p, p->ip, 20);
-	__be16 before;
+	struct iphdr *four = octets(skb, p, p->ip, sizeof(*four));
+	struct ipv6hdr *six = (void *)four;
+	__be16 *first = (void *)four, before;
 	__u32 sum;
 
-	if (!ip)
+	if (!four)
 		return;
-	before = *(__be16 *)ip;
+	before = *first;
 	if (p->key.valid & SOFTSAI_V6) {
-		ip[0] = (ip[0] & 0xf0) | e->dscp >> 2;
-		ip[1] = (ip[1] & 0x3f) | e->dscp << 6;
-		bpf_csum_update(skb, csum_of_change(before, *(__be16 *)ip));
+		six->priority = e->dscp >> 2;
+		six->flow_lbl[0] = (six->flow_lbl[0] & 0x3f) | e->dscp << 6;
+		bpf_csum_update(skb, csum_of_change(before, *first));
 		return;
 	}
-	ip[1] = (ip[1] & 3) | e->dscp << 2;
-	sum = (__u16) ~*(__be16 *)(ip + 10);
-	sum += (__u16)~before + *(__be16 *)ip;
+	four->tos = (four->tos & 3) | e->dscp << 2;
+	sum = (__u16)~four->check;
+	sum += (__u16)~before + *first;
 	sum = (sum & 0xffff) + (sum >> 16);
 	sum = (sum & 0xffff) + (sum >> 16);
-	*(__be16 *)(ip + 10) = ~sum; /* RFC 1624; the packet's sum stays as it was */
+	four->check = ~sum; /* RFC 1624; the packet's sum stays as it was */
 }
 
 static __always_inline void copy(struct __sk_buff *skb, __u32 trap)
@@ -176,7 +179,7 @@ int softsai_ingress(struct __sk_buff *skb)
 
 	if (softsai_queues && skb->tc_index)
 		skb->tc_index = 0; /* of another switch in this machine */
-	if (softsai_queues && skb->protocol == bpf_htons(ETH_TYPE_CONTROL))
+	if (softsai_queues && skb->protocol == bpf_htons(ETH_P_PAUSE))
 		return pause_frame(skb);
 	port = bpf_map_lookup_elem(&soft_ports, &ifindex);
 	if (!port || !(port->view | port->steer4.bth | port->steer6.bth))

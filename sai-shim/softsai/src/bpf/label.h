@@ -6,6 +6,9 @@
 #ifndef SOFTSAI_LABEL_H
 #define SOFTSAI_LABEL_H
 
+#include <linux/types.h>
+#include <bpf/bpf_helpers.h>
+
 /* Tables of both algorithms; filled by the loader, then read-only. */
 const volatile __u32 softsai_crc[2][4][256];
 

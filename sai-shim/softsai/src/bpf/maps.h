@@ -3,6 +3,10 @@
 #ifndef SOFTSAI_MAPS_H
 #define SOFTSAI_MAPS_H
 
+#include <bpf/bpf_helpers.h>
+
+#include "softsai.h"
+
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, SOFTSAI_PORTS);

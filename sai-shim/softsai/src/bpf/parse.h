@@ -3,30 +3,14 @@
 #ifndef SOFTSAI_PARSE_H
 #define SOFTSAI_PARSE_H
 
-#define ETH_TYPE_IPV4 0x0800
-#define ETH_TYPE_IPV6 0x86dd
-#define ETH_TYPE_VLAN 0x8100
-#define ETH_TYPE_QINQ 0x88a8
-#define ETH_TYPE_OLDQ 0x9100
+#include <stdbool.h>
+#include <stddef.h>
+#include <bpf/bpf_endian.h>
+#include <bpf/bpf_helpers.h>
 
-#define PROTO_HOP_BY_HOP 0
-#define PROTO_ICMP 1
-#define PROTO_IPV4 4 /* in IPv6: a tunnel */
-#define PROTO_TCP 6
-#define PROTO_UDP 17
-#define PROTO_IPV6 41
-#define PROTO_ROUTING 43
-#define PROTO_FRAGMENT 44
-#define PROTO_AH 51 /* RFC 4302 */
-#define PROTO_ICMPV6 58
-#define PROTO_DEST_OPTIONS 60
+#include "softsai.h"
+#include "wire.h"
 
-#define ROUTING_SRH 4 /* RFC 8754 */
-#define ROCE_PORT 4791
-#define BTH_LEN 12
-#define DETH_LEN 8
-#define ICRC_LEN 4
-#define SERVICE_UD 0x60
 #define MAX_TAGS 2
 #define MAX_EXTENSIONS 8
 #define MAX_IP_HEADERS 3 /* two encapsulations */
@@ -49,7 +33,7 @@ struct packet {
 	__u32 hop;     /* IPv6: has hop-by-hop options */
 	__u32 roce;    /* RoCEv2 with valid lengths, no fragment */
 	__u32 cut;     /* a header lies behind what data..data_end holds */
-	__u32 inner;   /* PROTO_IPV4 or PROTO_IPV6: a packet inside begins at at, and ends at end at most */
+	__u32 inner;   /* IPPROTO_IPIP or IPPROTO_IPV6: a packet inside begins at at, and ends at end at most */
 	__u32 at, end;
 	__u32 fragment; /* the first one of several */
 };
@@ -76,108 +60,89 @@ static __always_inline void *octets(struct __sk_buff *skb, struct packet *p, __u
 	return at;
 }
 
-/*
- * Words of a header in one load each. Octet by octet, as the language would have
- * it of unaligned memory, parsing takes twice as long.
- */
-static __always_inline __u32 u16_at(const __u8 *h)
+static __always_inline void parse_bth(struct __sk_buff *skb, struct packet *p, __u32 at, __u32 end)
 {
-	return bpf_ntohs(*(const __be16 *)h);
-}
-
-static __always_inline void copy_address(__u8 *to, const __u8 *from)
-{
-	((__u64 *)to)[0] = ((const __u64 *)from)[0];
-	((__u64 *)to)[1] = ((const __u64 *)from)[1];
-}
-
-/* Acknowledgements and read responses but the middle one, of RC and XRC. */
-static __always_inline bool has_aeth(__u32 opcode)
-{
-	__u32 operation = opcode & 0x1f;
-
-	return ((opcode & 0xe0) == 0 || (opcode & 0xe0) == 0xa0) && operation >= 0x0d && operation <= 0x12 &&
-	       operation != 0x0e;
-}
-
-static __always_inline bool has_deth(__u32 opcode)
-{
-	return (opcode & 0xfe) == (SERVICE_UD | 4);
-}
-
-static __always_inline void parse_bth(struct __sk_buff *skb, struct packet *p, __u32 udp, __u32 end)
-{
-	__u8 *h = octets(skb, p, udp, 8 + BTH_LEN);
-	__u32 bth = udp + 8, length, behind;
+	struct {
+		struct udphdr udp;
+		struct bth bth;
+	} *h = octets(skb, p, at, sizeof(*h));
+	__u32 behind = at + sizeof(*h), length, opcode;
+	struct deth *deth;
+	struct aeth *aeth;
 
 	if (!h)
 		return;
-	length = u16_at(h + 4);
-	if (length < 8 + BTH_LEN || udp + length > end)
+	length = bpf_ntohs(h->udp.len);
+	if (length < sizeof(*h) || at + length > end)
 		return;
+	opcode = h->bth.opcode;
 	p->key.valid |= SOFTSAI_BTH;
-	p->key.opcode = h[8];
-	p->key.bth = *(__be32 *)(h + 12);
-	behind = softsai_bth_len[h[8]];
-	p->roce = !p->fragment && behind + (h[9] >> 4 & 3) + ICRC_LEN <= length - 8;
+	p->key.opcode = opcode;
+	p->key.bth = h->bth.qp;
+	p->roce = !p->fragment &&
+		  softsai_bth_len[opcode] + bth_pad(&h->bth) + ICRC_LEN <= length - sizeof(struct udphdr);
 
-	if (has_deth(h[8])) {
-		h = octets(skb, p, bth + BTH_LEN, DETH_LEN);
-		if (h && p->roce)
-			p->src_qp = h[5] << 16 | h[6] << 8 | h[7];
+	if (has_deth(opcode)) {
+		deth = octets(skb, p, behind, sizeof(*deth));
+		if (deth && p->roce)
+			p->src_qp = bpf_ntohl(deth->qp) & QP_MASK;
 		else
 			p->roce = 0;
 		return;
 	}
-	if (has_aeth(h[8]) && p->roce) {
-		h = octets(skb, p, bth + BTH_LEN, 4);
-		if (h) {
+	if (has_aeth(opcode) && p->roce) {
+		aeth = octets(skb, p, behind, sizeof(*aeth));
+		if (aeth) {
 			p->key.valid |= SOFTSAI_AETH;
-			p->key.syndrome = h[0];
+			p->key.syndrome = aeth->syndrome;
 		}
 	}
 }
 
+/* Of TCP, UDP and ICMP what a key has: ports, or type and code. */
+union l4 {
+	struct udphdr ports; /* TCP begins alike */
+	struct {
+		__u8 type, code;
+	} icmp;
+};
+
 /* The layer behind the outermost IP header, at off; the IP packet ends at end. */
 static __always_inline void parse_l4(struct __sk_buff *skb, struct packet *p, __u32 off, __u32 end)
 {
-	__u8 *h;
+	__u32 proto = p->key.proto, length = proto == IPPROTO_ICMP || proto == IPPROTO_ICMPV6 ? 4 : sizeof(union l4);
+	union l4 *h;
 
-	switch (p->key.proto) {
-	case PROTO_UDP:
-	case PROTO_TCP:
-		h = octets(skb, p, off, 8);
-		if (!h || off + 8 > end)
-			return;
-		p->key.valid |= SOFTSAI_L4;
-		p->key.sport = *(__be16 *)h;
-		p->key.dport = *(__be16 *)(h + 2);
-		if (p->key.proto == PROTO_UDP && p->key.dport == bpf_htons(ROCE_PORT))
-			parse_bth(skb, p, off, end);
+	if (length != 4 && proto != IPPROTO_UDP && proto != IPPROTO_TCP)
 		return;
-	case PROTO_ICMP:
-	case PROTO_ICMPV6:
-		h = octets(skb, p, off, 4);
-		if (!h || off + 4 > end)
-			return;
+	h = octets(skb, p, off, length);
+	if (!h || off + length > end)
+		return;
+	if (length == 4) {
 		p->key.valid |= SOFTSAI_ICMP;
-		p->key.icmp_type = h[0];
-		p->key.icmp_code = h[1];
+		p->key.icmp_type = h->icmp.type;
+		p->key.icmp_code = h->icmp.code;
+		return;
 	}
+	p->key.valid |= SOFTSAI_L4;
+	p->key.sport = h->ports.source;
+	p->key.dport = h->ports.dest;
+	if (proto == IPPROTO_UDP && p->key.dport == bpf_htons(ROCE_PORT))
+		parse_bth(skb, p, off, end);
 }
 
 /* The same behind an IP header inside: RoCEv2, or nothing that counts. */
 static __always_inline void parse_inner_l4(struct __sk_buff *skb, struct packet *p, __u8 next, __u32 off, __u32 end)
 {
-	__u8 *h;
+	struct udphdr *h;
 
-	if (next != PROTO_UDP)
+	if (next != IPPROTO_UDP)
 		return;
-	h = octets(skb, p, off, 8);
-	if (!h || off + 8 > end || u16_at(h + 2) != ROCE_PORT)
+	h = octets(skb, p, off, sizeof(*h));
+	if (!h || off + sizeof(*h) > end || h->dest != bpf_htons(ROCE_PORT))
 		return;
-	p->key.sport = *(__be16 *)h;
-	p->key.dport = *(__be16 *)(h + 2);
+	p->key.sport = h->source;
+	p->key.dport = h->dest;
 	parse_bth(skb, p, off, end);
 	if (p->key.valid & SOFTSAI_BTH)
 		p->key.valid |= SOFTSAI_L4 | SOFTSAI_TUNNEL;
@@ -185,54 +150,55 @@ static __always_inline void parse_inner_l4(struct __sk_buff *skb, struct packet 
 
 static __always_inline bool is_extension(__u8 next)
 {
-	return next == PROTO_HOP_BY_HOP || next == PROTO_ROUTING || next == PROTO_FRAGMENT || next == PROTO_AH ||
-	       next == PROTO_DEST_OPTIONS;
+	return next == IPPROTO_HOPOPTS || next == IPPROTO_ROUTING || next == IPPROTO_FRAGMENT || next == IPPROTO_AH ||
+	       next == IPPROTO_DSTOPTS;
 }
 
-static __always_inline __u32 extension_length(__u8 header, const __u8 *h)
+static __always_inline __u32 extension_length(__u8 header, const struct ipv6_opt_hdr *h)
 {
 	switch (header) {
-	case PROTO_FRAGMENT:
-		return 8;
-	case PROTO_AH:
-		return 4 * (h[1] + 2);
+	case IPPROTO_FRAGMENT:
+		return sizeof(struct fragment_header);
+	case IPPROTO_AH: /* RFC 4302 */
+		return 4 * (h->hdrlen + 2);
 	}
-	return 8 + h[1] * 8;
+	return 8 + h->hdrlen * 8;
 }
 
 static __always_inline void parse_ipv4(struct __sk_buff *skb, struct packet *p, __u32 off, bool inner)
 {
-	__u8 *h = octets(skb, p, off, 20);
+	struct iphdr *h = octets(skb, p, off, sizeof(*h));
+	struct ipv6_opt_hdr *ah;
 	__u32 length, end, where;
 	__u8 next;
 
-	if (!h || h[0] >> 4 != 4)
+	if (!h || h->version != 4)
 		return;
-	length = (h[0] & 0xf) * 4;
-	end = off + u16_at(h + 2);
-	if (length < 20 || end < off + length || end > (inner ? p->end : p->frame))
+	length = h->ihl * 4;
+	end = off + bpf_ntohs(h->tot_len);
+	if (length < sizeof(*h) || end < off + length || end > (inner ? p->end : p->frame))
 		return;
-	where = u16_at(h + 6) & 0x3fff; /* more fragments, offset */
+	where = bpf_ntohs(h->frag_off) & IP_FRAGMENT;
 	if (where)
 		p->fragment = 1;
-	next = h[9];
+	next = h->protocol;
 	if (!inner) {
 		p->key.valid |= SOFTSAI_IP | SOFTSAI_V4;
-		p->key.dscp = h[1] >> 2;
+		p->key.dscp = h->tos >> 2;
 		p->key.proto = next;
-		*(__be32 *)p->key.src = *(__be32 *)(h + 12);
-		*(__be32 *)p->key.dst = *(__be32 *)(h + 16);
+		*(__be32 *)p->key.src = h->saddr;
+		*(__be32 *)p->key.dst = h->daddr;
 		p->ip = off;
 	}
-	if (where & 0x1fff)
+	if (where & IP_OFFSET)
 		return;
 	off += length;
-	if (next == PROTO_AH) {
-		h = octets(skb, p, off, 8);
-		if (!h || off + extension_length(next, h) > end)
+	if (next == IPPROTO_AH) { /* it begins as an extension of IPv6 does */
+		ah = octets(skb, p, off, 8);
+		if (!ah || off + extension_length(next, ah) > end)
 			return;
-		next = h[0];
-		off += extension_length(PROTO_AH, h);
+		next = ah->nexthdr;
+		off += extension_length(IPPROTO_AH, ah);
 		if (!inner)
 			p->key.proto = next;
 	}
@@ -245,70 +211,74 @@ static __always_inline void parse_ipv4(struct __sk_buff *skb, struct packet *p, 
 /* The last segment of a segment routing header that has segments left (RFC 8754). */
 static __always_inline int parse_routing(struct __sk_buff *skb, struct packet *p, __u32 off, __u32 length, bool inner)
 {
-	__u8 *h = octets(skb, p, off, 8);
+	struct ipv6_sr_hdr *h = octets(skb, p, off, sizeof(*h));
 
 	if (!h)
 		return -1;
-	if (h[2] != ROUTING_SRH || !h[3])
+	if (h->type != ROUTING_SRH || !h->segments_left)
 		return 0;
-	if (8 + 16 * (h[4] + 1) > length || h[3] > h[4] + 1)
+	if (sizeof(*h) + sizeof(struct in6_addr) * (h->first_segment + 1) > length ||
+	    h->segments_left > h->first_segment + 1)
 		return -1;
 	if (!inner)
-		p->segment = off + 8;
+		p->segment = off + sizeof(*h);
 	return 0;
 }
 
-/* Where an IP packet inside begins it is left to parse_inner. */
+/* Where an IP packet inside begins is left to parse_inner. */
 static __always_inline void parse_ipv6(struct __sk_buff *skb, struct packet *p, __u32 off, bool inner)
 {
-	__u8 *h = octets(skb, p, off, 40);
+	struct ipv6hdr *h = octets(skb, p, off, sizeof(*h));
+	struct ipv6_opt_hdr *option;
 	__u32 end, length;
 	__u8 next;
 
-	if (!h || h[0] >> 4 != 6)
+	if (!h || h->version != 6)
 		return;
-	end = off + 40 + u16_at(h + 4);
+	end = off + sizeof(*h) + bpf_ntohs(h->payload_len);
 	if (end > (inner ? p->end : p->frame))
 		return;
-	next = h[6];
+	next = h->nexthdr;
 	if (!inner) {
 		p->key.valid |= SOFTSAI_IP | SOFTSAI_V6;
-		p->key.dscp = (h[0] & 0xf) << 2 | h[1] >> 6;
-		p->key.label = *(__be32 *)h & bpf_htonl(0xfffff);
-		copy_address(p->key.src, h + 8);
-		copy_address(p->key.dst, h + 24);
+		p->key.dscp = ipv6_dscp(h);
+		p->key.label = *ipv6_word(h) & bpf_htonl(0xfffff);
+		copy_address(p->key.src, &h->saddr);
+		copy_address(p->key.dst, &h->daddr);
 		p->ip = off;
 	}
-	off += 40;
+	off += sizeof(*h);
 
 	for (int i = 0; i <= MAX_EXTENSIONS; i++) {
 		if (!is_extension(next))
 			break;
-		h = octets(skb, p, off, 8);
-		if (!h || i == MAX_EXTENSIONS)
+		option = octets(skb, p, off, 8);
+		if (!option || i == MAX_EXTENSIONS)
 			return;
-		length = extension_length(next, h);
+		length = extension_length(next, option);
 		if (off + length > end)
 			return;
-		if (next == PROTO_HOP_BY_HOP && !inner)
+		if (next == IPPROTO_HOPOPTS && !inner)
 			p->hop = 1;
-		if (next == PROTO_ROUTING && parse_routing(skb, p, off, length, inner))
+		if (next == IPPROTO_ROUTING && parse_routing(skb, p, off, length, inner))
 			return;
-		if (next == PROTO_FRAGMENT) {
-			if (u16_at(h + 2) & 0xfff8) {
+		if (next == IPPROTO_FRAGMENT) {
+			__u32 where = bpf_ntohs(((struct fragment_header *)option)->frag_off);
+
+			if (where & IP6_OFFSET) {
 				if (!inner)
-					p->key.proto = h[0];
+					p->key.proto = option->nexthdr;
 				return;
 			}
-			if (h[3] & 1)
+			if (where & IP6_MORE)
 				p->fragment = 1;
 		}
-		next = h[0];
+		next = option->nexthdr;
 		off += length;
 	}
 	if (!inner)
 		p->key.proto = next;
-	if (next == PROTO_IPV4 || next == PROTO_IPV6) {
+	if (next == IPPROTO_IPIP || next == IPPROTO_IPV6) {
 		p->inner = next;
 		p->at = off;
 		p->end = end;
@@ -328,7 +298,7 @@ __noinline int softsai_parse_inner(struct __sk_buff *skb, struct packet *p)
 		return 0;
 	version = p->inner;
 	p->inner = 0;
-	if (version == PROTO_IPV4)
+	if (version == IPPROTO_IPIP)
 		parse_ipv4(skb, p, p->at, true);
 	else
 		parse_ipv6(skb, p, p->at, true);
@@ -341,28 +311,28 @@ __noinline int softsai_parse_inner(struct __sk_buff *skb, struct packet *p)
  */
 __noinline int softsai_parse(struct __sk_buff *skb, struct packet *p)
 {
-	__u32 off = 12;
-	__u8 *h;
+	__u32 off = offsetof(struct ethhdr, h_proto);
+	__be16 *type;
 
 	if (!p)
 		return 0;
 	for (int tags = 0; tags <= MAX_TAGS; tags++) {
-		h = octets(skb, p, off, 2);
-		if (!h)
+		type = octets(skb, p, off, sizeof(*type));
+		if (!type)
 			return 0;
-		switch (u16_at(h)) {
-		case ETH_TYPE_IPV6:
+		switch (bpf_ntohs(*type)) {
+		case ETH_P_IPV6:
 			parse_ipv6(skb, p, off + 2, false);
 			for (int depth = 1; depth < MAX_IP_HEADERS && p->inner; depth++)
 				softsai_parse_inner(skb, p);
 			return 0;
-		case ETH_TYPE_IPV4:
+		case ETH_P_IP:
 			parse_ipv4(skb, p, off + 2, false);
 			return 0;
-		case ETH_TYPE_VLAN:
-		case ETH_TYPE_QINQ:
+		case ETH_P_8021Q:
+		case ETH_P_8021AD:
 		case ETH_TYPE_OLDQ:
-			off += 4;
+			off += sizeof(struct vlan_tag);
 			break;
 		default:
 			return 0;

@@ -6,9 +6,21 @@
 #ifndef SOFTSAI_PAUSE_H
 #define SOFTSAI_PAUSE_H
 
-#define ETH_TYPE_CONTROL 0x8808
+#include <linux/pkt_cls.h>
+#include <bpf/bpf_endian.h>
+#include <bpf/bpf_helpers.h>
+
+#include "flows.h"
+#include "wire.h"
+
 #define PFC_OPCODE 0x0101
-#define PFC_LEN 20 /* opcode, class-enable vector, 8 times */
+
+/* What follows the Ethernet header. */
+struct pfc {
+	__be16 opcode;
+	__be16 enabled; /* classes, as bits */
+	__be16 quanta[SOFTSAI_QUEUES];
+};
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -18,13 +30,13 @@ struct {
 static __always_inline int pause_frame(struct __sk_buff *skb)
 {
 	struct softsai_pause p = { .ifindex = skb->ifindex };
-	__be16 words[PFC_LEN / 2];
+	struct pfc pfc;
 
-	if (bpf_skb_load_bytes(skb, 14, words, sizeof(words)) || words[0] != bpf_htons(PFC_OPCODE))
+	if (bpf_skb_load_bytes(skb, ETH_HLEN, &pfc, sizeof(pfc)) || pfc.opcode != bpf_htons(PFC_OPCODE))
 		return TC_ACT_SHOT; /* other MAC control frames */
-	p.enabled = bpf_ntohs(words[1]) & 0xff;
+	p.enabled = bpf_ntohs(pfc.enabled) & 0xff;
 	for (int i = 0; i < SOFTSAI_QUEUES; i++)
-		p.quanta[i] = bpf_ntohs(words[2 + i]);
+		p.quanta[i] = bpf_ntohs(pfc.quanta[i]);
 	bpf_ringbuf_output(&soft_pause, &p, sizeof(p), 0);
 	return TC_ACT_SHOT;
 }

@@ -3,6 +3,10 @@
 #ifndef SOFTSAI_POLICE_H
 #define SOFTSAI_POLICE_H
 
+#include <stdbool.h>
+
+#include "maps.h"
+
 #define SECOND 1000000000ULL
 #define LONG (SECOND / 16) /* of which products stay below 2^64 up to 290 GB/s */
 

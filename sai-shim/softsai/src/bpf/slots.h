@@ -10,6 +10,14 @@
 #ifndef SOFTSAI_SLOTS_H
 #define SOFTSAI_SLOTS_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
+
+#include "flows.h"
+#include "softsai.h"
+
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, SOFTSAI_PORTS);

@@ -10,6 +10,12 @@
 #ifndef SOFTSAI_STEER_H
 #define SOFTSAI_STEER_H
 
+#include <linux/if_packet.h>
+#include <linux/pkt_cls.h>
+
+#include "parse.h"
+#include "police.h"
+
 #define FAMILY_INET 2
 #define FAMILY_INET6 10
 #define FIB_SKIP_NEIGH (1U << 2) /* BPF_FIB_LOOKUP_SKIP_NEIGH, Linux 6.3 */
@@ -24,67 +30,82 @@ static __always_inline __u32 mix(__u32 h)
 	return h ^ h >> 16;
 }
 
+static __always_inline bool is_multicast(const struct in6_addr *a)
+{
+	return a->s6_addr[0] == 0xff;
+}
+
+static __always_inline bool is_link_local(const struct in6_addr *a)
+{
+	return a->s6_addr[0] == 0xfe && (a->s6_addr[1] & 0xc0) == 0x80;
+}
+
 static __always_inline int steer(struct __sk_buff *skb, struct packet *p, struct softsai_port *port)
 {
 	bool v6 = p->key.valid & SOFTSAI_V6;
 	struct softsai_steer *by = v6 ? &port->steer6 : &port->steer4;
-	__u32 h, csum, before;
+	__be32 *word, before;
+	__u32 h, csum;
 	struct bpf_redir_neigh next = {};
 	struct bpf_fib_lookup fib = {};
-	__u8 *ip;
+	struct ipv6hdr *six;
+	struct iphdr *four;
 
 	if (!by->bth || (p->key.valid & (SOFTSAI_BTH | SOFTSAI_TUNNEL)) != SOFTSAI_BTH || p->hop ||
-	    skb->pkt_type != 0 || skb->gso_segs)
+	    skb->pkt_type != PACKET_HOST || skb->gso_segs)
 		return TC_ACT_UNSPEC;
-	ip = octets(skb, p, p->ip, v6 ? 40 : 20);
-	if (!ip)
+	six = octets(skb, p, p->ip, v6 ? sizeof(*six) : sizeof(*four));
+	if (!six)
 		return TC_ACT_UNSPEC;
+	four = (void *)six;
 
 	h = mix(bpf_ntohl(p->key.bth) & by->bth);
 	h = mix(h ^ (p->key.label & by->label));
 	h = mix(h ^ (p->key.sport & by->sport));
-	fib.l4_protocol = PROTO_UDP;
+	fib.l4_protocol = IPPROTO_UDP;
 	fib.sport = h >> 16 ^ h;
 	fib.dport = p->key.dport;
 	fib.ifindex = skb->ifindex;
 	if (v6) {
-		if (ip[7] <= 1 || ip[24] == 0xff || (ip[8] == 0xfe && (ip[9] & 0xc0) == 0x80))
+		if (six->hop_limit <= 1 || is_multicast(&six->daddr) || is_link_local(&six->saddr))
 			return TC_ACT_UNSPEC;
 		fib.family = FAMILY_INET6;
-		fib.tot_len = 40 + u16_at(ip + 4);
+		fib.tot_len = sizeof(*six) + bpf_ntohs(six->payload_len);
 		fib.flowinfo = bpf_htonl((__u32)p->key.dscp << 22 | (h & 0xfffff));
-		copy_address((__u8 *)fib.ipv6_src, ip + 8);
-		copy_address((__u8 *)fib.ipv6_dst, ip + 24);
+		copy_address(fib.ipv6_src, &six->saddr);
+		copy_address(fib.ipv6_dst, &six->daddr);
 	} else {
-		if (ip[8] <= 1 || (ip[0] & 0xf) != 5 || (ip[16] & 0xf0) == 0xe0)
+		if (four->ttl <= 1 || four->ihl != 5 || (four->daddr & bpf_htonl(0xf0000000)) == bpf_htonl(0xe0000000))
 			return TC_ACT_UNSPEC;
 		fib.family = FAMILY_INET;
-		fib.tot_len = u16_at(ip + 2);
+		fib.tot_len = bpf_ntohs(four->tot_len);
 		fib.tos = p->key.dscp << 2;
-		fib.ipv4_src = *(__be32 *)(ip + 12);
-		fib.ipv4_dst = *(__be32 *)(ip + 16);
+		fib.ipv4_src = four->saddr;
+		fib.ipv4_dst = four->daddr;
 	}
 	if (bpf_fib_lookup(skb, &fib, sizeof(fib), FIB_SKIP_NEIGH) != BPF_FIB_LKUP_RET_SUCCESS)
 		return TC_ACT_UNSPEC;
 	if (fib.ifindex == skb->ifindex) /* the kernel sends a redirect */
 		return TC_ACT_UNSPEC;
 
-	ip = octets(skb, p, p->ip, 20);
-	if (!ip)
+	four = octets(skb, p, p->ip, sizeof(*four));
+	if (!four)
 		return TC_ACT_UNSPEC;
+	six = (void *)four;
 	if (v6) {
-		before = *(__be32 *)(ip + 4);
-		ip[7]--;
-		bpf_csum_update(skb, csum_of_change(before, *(__be32 *)(ip + 4)));
+		word = (void *)&six->payload_len; /* and next header, hop limit */
+		before = *word;
+		six->hop_limit--;
+		bpf_csum_update(skb, csum_of_change(before, *word));
 	} else {
-		ip[8]--; /* the header's sum stays 0, and so the packet's (RFC 1624) */
-		csum = u16_at(ip + 10) + 0x100;
-		*(__be16 *)(ip + 10) = bpf_htons((csum & 0xffff) + (csum >> 16));
+		four->ttl--; /* the header's sum stays 0, and so the packet's (RFC 1624) */
+		csum = bpf_ntohs(four->check) + 0x100;
+		four->check = bpf_htons((csum & 0xffff) + (csum >> 16));
 	}
 	/* The FIB leaves the next hop's address in dst; IPv4 may go by an IPv6 one. */
 	next.nh_family = fib.family;
 	if (fib.family == FAMILY_INET6)
-		__builtin_memcpy(next.ipv6_nh, fib.ipv6_dst, 16);
+		__builtin_memcpy(next.ipv6_nh, fib.ipv6_dst, sizeof(next.ipv6_nh));
 	else
 		next.ipv4_nh = fib.ipv4_dst;
 	return bpf_redirect_neigh(fib.ifindex, &next, sizeof(next), 0);

@@ -10,6 +10,11 @@
 #ifndef SOFTSAI_WATCH_H
 #define SOFTSAI_WATCH_H
 
+#include <bpf/bpf_core_read.h>
+
+#include "handover.h"
+#include "slots.h"
+
 #define CORE __attribute__((preserve_access_index))
 
 /* Of the kernel's, what is read here. */

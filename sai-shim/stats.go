@@ -8,12 +8,9 @@ import "C"
 import (
 	"errors"
 	"maps"
-)
 
-// Queues returns the egress queues of a port, by their number.
-func (l *Library) Queues(port ObjectID) ([]ObjectID, error) {
-	return getList[ObjectID](l, kindPort, port, C.SAI_PORT_ATTR_QOS_QUEUE_LIST, "SAI_PORT_ATTR_QOS_QUEUE_LIST")
-}
+	"sluice/sai-shim/saiattr"
+)
 
 // QueueStat is a statistic of an egress queue.
 type QueueStat uint32
@@ -64,40 +61,50 @@ func (l *Library) QueueStats(queue ObjectID) (map[QueueStat]uint64, error) {
 
 func (l *Library) readQueue(queue ObjectID, stats []QueueStat) (map[QueueStat]uint64, error) {
 	if len(stats) == 0 {
-		return nil, l.check("get stats of", kindQueue.name, C.SAI_STATUS_NOT_SUPPORTED)
+		return nil, l.check("get stats of", saiattr.Queue.Name, C.SAI_STATUS_NOT_SUPPORTED)
 	}
-	var v [16]C.uint64_t
-	status := C.shim_stats(l.shim, kindQueue.number, C.uint64_t(queue), (*C.uint32_t)(&stats[0]), C.uint32_t(len(stats)), &v[0])
-	if err := l.check("get stats of", kindQueue.name, status); err != nil {
+	ids := make([]C.uint32_t, len(stats))
+	for i, stat := range stats {
+		ids[i] = C.uint32_t(stat)
+	}
+	v, err := l.stats(saiattr.Queue, queue, ids...)
+	if err != nil {
 		return nil, err
 	}
 	values := make(map[QueueStat]uint64, len(stats))
 	for i, stat := range stats {
-		values[stat] = uint64(v[i])
+		values[stat] = v[i]
 	}
 	return values, nil
 }
 
-// CreateScheduler creates a scheduler that serves a queue at no more than rate
-// octets a second; 0 is no limit.
-func (l *Library) CreateScheduler(rate uint64) (ObjectID, error) {
-	l.enum(C.SAI_SCHEDULER_ATTR_SCHEDULING_TYPE, "SAI_SCHEDULER_ATTR_SCHEDULING_TYPE", C.SAI_SCHEDULING_TYPE_STRICT)
-	l.enum(C.SAI_SCHEDULER_ATTR_METER_TYPE, "SAI_SCHEDULER_ATTR_METER_TYPE", C.SAI_METER_TYPE_BYTES)
-	l.u64(C.SAI_SCHEDULER_ATTR_MAX_BANDWIDTH_RATE, "SAI_SCHEDULER_ATTR_MAX_BANDWIDTH_RATE", rate)
-	return l.create(KindScheduler)
+// PortStats are counters of a port since the switch came up.
+type PortStats struct {
+	RxOctets, RxPackets uint64 // unicast packets
+	TxOctets, TxPackets uint64
 }
 
-// SetSchedulerRate changes the rate of a scheduler, in octets a second.
-func (l *Library) SetSchedulerRate(scheduler ObjectID, rate uint64) error {
-	l.u64(C.SAI_SCHEDULER_ATTR_MAX_BANDWIDTH_RATE, "SAI_SCHEDULER_ATTR_MAX_BANDWIDTH_RATE", rate)
-	return l.set(KindScheduler, scheduler)
+// PortStats reads the counters of a port.
+func (l *Library) PortStats(port ObjectID) (PortStats, error) {
+	v, err := l.stats(saiattr.Port, port, C.SAI_PORT_STAT_IF_IN_OCTETS, C.SAI_PORT_STAT_IF_IN_UCAST_PKTS, C.SAI_PORT_STAT_IF_OUT_OCTETS, C.SAI_PORT_STAT_IF_OUT_UCAST_PKTS)
+	if err != nil {
+		return PortStats{}, err
+	}
+	return PortStats{v[0], v[1], v[2], v[3]}, nil
 }
 
-// RemoveScheduler removes a scheduler that no queue uses.
-func (l *Library) RemoveScheduler(id ObjectID) error { return l.remove(KindScheduler, id) }
+// PolicerRed reads how many packets were red for a policer.
+func (l *Library) PolicerRed(policer ObjectID) (packets uint64, err error) {
+	v, err := l.stats(saiattr.Policer, policer, C.SAI_POLICER_STAT_RED_PACKETS)
+	if err != nil {
+		return 0, err
+	}
+	return v[0], nil
+}
 
-// SetQueueScheduler lets a scheduler serve a queue; Null lets the default one.
-func (l *Library) SetQueueScheduler(queue, scheduler ObjectID) error {
-	l.oid(C.SAI_QUEUE_ATTR_SCHEDULER_PROFILE_ID, "SAI_QUEUE_ATTR_SCHEDULER_PROFILE_ID", scheduler)
-	return l.set(kindQueue, queue)
+// stats reads statistics of an object.
+func (l *Library) stats(k saiattr.Kind, id ObjectID, ids ...C.uint32_t) ([]uint64, error) {
+	v := make([]uint64, len(ids))
+	status := C.shim_stats(l.shim, C.int32_t(k.Number), C.uint64_t(id), &ids[0], C.uint32_t(len(ids)), (*C.uint64_t)(&v[0]))
+	return v, l.check("get stats of", k.Name, status)
 }

@@ -1,33 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "talk.h"
+#include "rtnl_request.h"
 
 #include <errno.h>
 
 static int on_error(struct sockaddr_nl *from, struct nlmsgerr *e, void *arg)
 {
 	(void)from;
-	((struct talk *)arg)->error = e->error;
-	((struct talk *)arg)->done = true;
+	((struct rtnl *)arg)->error = e->error;
+	((struct rtnl *)arg)->done = true;
 	return NL_STOP;
 }
 
 static int on_ack(struct nl_msg *msg, void *arg)
 {
 	(void)msg;
-	((struct talk *)arg)->done = true;
+	((struct rtnl *)arg)->done = true;
 	return NL_STOP;
 }
 
 static int on_reply(struct nl_msg *msg, void *arg)
 {
-	struct talk *t = arg;
+	struct rtnl *t = arg;
 
 	if (t->reply)
 		t->reply(nlmsg_hdr(msg), t->arg);
 	return NL_OK;
 }
 
-int talk_open(struct talk *t)
+int rtnl_open(struct rtnl *t)
 {
 	t->sock = nl_socket_alloc();
 	if (!t->sock)
@@ -42,7 +42,7 @@ int talk_open(struct talk *t)
 	return 0;
 }
 
-int talk_ask(struct talk *t, struct nl_msg *msg)
+int rtnl_request(struct rtnl *t, struct nl_msg *msg)
 {
 	int err;
 
@@ -59,7 +59,7 @@ int talk_ask(struct talk *t, struct nl_msg *msg)
 	return err < 0 ? -EIO : 0;
 }
 
-void talk_close(struct talk *t)
+void rtnl_close(struct rtnl *t)
 {
 	nl_socket_free(t->sock);
 }

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package place
+
+import "math"
+
+// account adds a flow to the load of its member (sign 1), or takes it off (-1).
+func (t *Table) account(e *entry, sign int) {
+	switch {
+	case !e.measured:
+		t.unmeasured += sign
+	case e.rate > 0:
+		t.count += sign
+		t.sum += float64(sign) * e.rate
+	}
+	if e.member == unknown {
+		return
+	}
+	if e.measured {
+		t.load[e.member] += float64(sign) * e.rate
+	} else {
+		t.fresh[e.member] += sign
+	}
+	if e.leaf >= 0 {
+		t.toLeaf[e.leaf*len(t.members)+e.member] += sign
+	}
+}
+
+// recount sums up again, so that errors of rounding do not add up.
+func (t *Table) recount() {
+	clear(t.load)
+	clear(t.fresh)
+	clear(t.toLeaf)
+	t.sum, t.count, t.unmeasured = 0, 0, 0
+	for i := range t.entries {
+		if e := &t.entries[i]; e.live {
+			t.account(e, 1)
+		}
+	}
+}
+
+// typical is the load that a flow counts for until it is measured: the mean of those
+// that were.
+func (t *Table) typical() float64 {
+	if t.count < 1 || t.sum <= 0 {
+		return 1
+	}
+	return t.sum / float64(t.count)
+}
+
+func (t *Table) rateOf(e *entry) float64 {
+	if e.measured {
+		return e.rate
+	}
+	return t.typical()
+}
+
+// at is the load of a member.
+func (t *Table) at(m int) float64 { return max(t.load[m], 0) + float64(t.fresh[m])*t.typical() }
+
+// worst returns the member with the greatest load ÷ weight, its load ÷ weight, and the
+// mean: all load ÷ all weight. Without load or weight the mean is 0.
+func (t *Table) worst() (member int, worst, mean float64) {
+	member = unknown
+	for m := range t.members {
+		mean += t.at(m)
+		if w := t.members[m].Weight; w > 0 && (member == unknown || t.at(m)/w > worst) {
+			member, worst = m, t.at(m)/w
+		}
+	}
+	if t.weight <= 0 {
+		return unknown, 0, 0
+	}
+	return member, worst, mean / t.weight
+}
+
+// Sample tells what the counter of a flow's entry shows: octets since it was made, at a
+// time in nanoseconds of a monotonic clock. Samples and a look of the same moment have
+// the same time.
+func (t *Table) Sample(f Flow, octets uint64, now int64) {
+	e := t.lookup(&f)
+	if e == nil {
+		t.stats.Stray++
+		return
+	}
+	passed, before := now-e.sampled, e.octets
+	if e.seen && octets != before {
+		e.acked = false
+	}
+	if !e.seen || octets != before || passed < 0 {
+		e.still = now
+	}
+	first := !e.seen
+	e.octets, e.sampled, e.seen = octets, now, true
+	switch {
+	case first || passed == 0:
+		return
+	case passed < 0: // the clock stepped back
+		t.stats.ClockSteps++
+		return
+	case octets < before: // the entry was made again
+		t.stats.CounterResets++
+		return
+	}
+	sent := octets - before
+	if e.member != unknown {
+		t.predicted[e.member] += sent
+	}
+	rate := float64(sent) / float64(passed) * 1e9
+	t.account(e, -1)
+	if e.measured {
+		rate = e.rate + (rate-e.rate)*(1-math.Exp(-float64(passed)/float64(t.cfg.RateNS)))
+	}
+	if rate < 1e-3 { // of what ended long ago
+		rate = 0
+	}
+	e.rate, e.measured = rate, true
+	t.account(e, 1)
+}
+
+// movable says whether a flow may get another label now.
+func (t *Table) movable(e *entry, now int64) bool {
+	switch {
+	case e.held || e.moved && now >= e.movedAt && now-e.movedAt < t.cfg.RestNS:
+		return false
+	case t.cfg.Moves == MovesAny || e.acked:
+		return t.cfg.Moves != MovesNever
+	case t.cfg.Moves == MovesIdle:
+		return e.seen && e.sampled == now && e.sampled-e.still >= t.cfg.IdleNS
+	}
+	return false
+}

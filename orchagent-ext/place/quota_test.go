@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package place
+
+import (
+	"testing"
+)
+
+func TestQuotasAreFollowedAtIdle(t *testing.T) {
+	tab := newTable(t, Config{Leaves: 2, MaxMoves: 4}, equal(4)...)
+	rates := same(32) // 16 to each leaf
+	flows := tab.fill(rates)
+	class := Class(1e6)
+	if refused := tab.SetQuotas([]Quota{
+		{0, class, []uint32{8, 8, 0, 0}}, {1, class, []uint32{0, 0, 8, 8}},
+	}); refused != 0 {
+		t.Fatalf("%d quotas refused", refused)
+	}
+	now := 10 * second
+	if moves := tab.Look(now); len(moves) != 0 || tab.Report().Waiting == 0 {
+		t.Errorf("%d moves of flows that send, %d wait", len(moves), tab.Report().Waiting)
+	}
+	for range 20 {
+		for _, f := range flows {
+			tab.Acked(f)
+		}
+		if n := len(tab.Look(now)); n > 4 {
+			t.Errorf("%d moves in a look", n)
+		}
+		now = tab.run(flows, rates, now/second, 2)
+	}
+	got := [2][4]int{}
+	for i, f := range flows {
+		_, m, _ := tab.Label(f)
+		got[i%2][m]++
+	}
+	if got != [2][4]int{{8, 8, 0, 0}, {0, 0, 8, 8}} {
+		t.Errorf("flows by leaf and member: %v", got)
+	}
+	// A new flow goes to where its leaf has a quota; without quotas, labels stay.
+	f := flowOf(100, 16)
+	if p := tab.Place(f, 1, f.hash()); p.Member != 2 && p.Member != 3 {
+		t.Errorf("%+v", p)
+	}
+	before, _, _ := tab.Label(flows[0])
+	tab.SetQuotas(nil)
+	if after, _, _ := tab.Label(flows[0]); after != before {
+		t.Errorf("label %d, was %d", after, before)
+	}
+}
+
+func TestQuotasThatNameNothingAreRefused(t *testing.T) {
+	tab := newTable(t, Config{Leaves: 2}, 1, 1, 0)
+	if got := tab.SetQuotas([]Quota{
+		{2, 0, []uint32{1, 1, 0}},       // no such leaf
+		{-1, 0, []uint32{1, 1, 0}},      // none
+		{0, Classes, []uint32{1, 1, 0}}, // no such class
+		{0, 0, []uint32{1, 1}},          // a member too few
+		{0, 0, []uint32{1, 1, 1}},       // a member without weight
+		{0, 0, []uint32{0, 0, 0}},       // nothing
+		{1, 5, []uint32{1, 0, 0}},
+	}); got != 6 || tab.Report().QuotasRefused != 6 || len(tab.quotas.flows) != 1 {
+		t.Errorf("%d refused, %d in force", got, len(tab.quotas.flows))
+	}
+}
+
+func TestClassesAreHalfPowersOfTwo(t *testing.T) {
+	for _, tt := range []struct {
+		rate float64
+		want int
+	}{{0, 0}, {-1, 0}, {1, 0}, {2, 2}, {2.83, 3}, {4, 4}, {1e6, 39}, {1e30, Classes - 1}} {
+		if got := Class(tt.rate); got != tt.want {
+			t.Errorf("class of %g: %d, want %d", tt.rate, got, tt.want)
+		}
+	}
+	for c := range Classes {
+		if got := Class(ClassRate(c)); got != c {
+			t.Errorf("the rate of class %d is of class %d", c, got)
+		}
+	}
+}

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sai
+
+// #include "shim.h"
+import "C"
+
+import (
+	"fmt"
+	"slices"
+	"unsafe"
+
+	"sluice/sai-shim/saiattr"
+)
+
+// Create creates an object, which is in force at once.
+func (l *Library) Create(k saiattr.Kind, values ...saiattr.Value) (ObjectID, error) {
+	for i := range values {
+		l.gather(&values[i])
+	}
+	var id C.uint64_t
+	err := l.check("create", k.Name, C.shim_create(l.shim, C.int32_t(k.Number), &id))
+	return ObjectID(id), err
+}
+
+// Set sets an attribute of an object.
+func (l *Library) Set(k saiattr.Kind, id ObjectID, v saiattr.Value) error {
+	l.gather(&v)
+	return l.check("set", k.Name, C.shim_set(l.shim, C.int32_t(k.Number), C.uint64_t(id)))
+}
+
+// Remove removes an object that no other uses.
+func (l *Library) Remove(k saiattr.Kind, id ObjectID) error {
+	return l.check("remove", k.Name, C.shim_remove(l.shim, C.int32_t(k.Number), C.uint64_t(id)))
+}
+
+// Get reads an attribute that is a number or an object. An action that is off is 0.
+func (l *Library) Get(k saiattr.Kind, id ObjectID, a *saiattr.Attr) (uint64, error) {
+	var v C.sai_attribute_value_t
+	l.names = append(l.names, a.Name)
+	if err := l.check("get", k.Name, C.shim_get(l.shim, C.int32_t(k.Number), C.uint64_t(id), l.id(a), &v)); err != nil {
+		return 0, err
+	}
+	switch a.Form {
+	case saiattr.U64, saiattr.OID:
+		return *(*uint64)(unsafe.Pointer(&v)), nil
+	case saiattr.U32, saiattr.S32:
+		return uint64(*(*uint32)(unsafe.Pointer(&v))), nil
+	case saiattr.ActionOID:
+		if action := (*C.sai_acl_action_data_t)(unsafe.Pointer(&v)); bool(action.enable) {
+			return *(*uint64)(unsafe.Pointer(&action.parameter)), nil
+		}
+		return 0, nil
+	}
+	return 0, fmt.Errorf("read %s: its form cannot be read", a.Name)
+}
+
+// GetObject is [Library.Get] of an attribute that is an object.
+func (l *Library) GetObject(k saiattr.Kind, id ObjectID, a *saiattr.Attr) (ObjectID, error) {
+	v, err := l.Get(k, id, a)
+	return ObjectID(v), err
+}
+
+// GetObjects reads an attribute that is a list of objects.
+func (l *Library) GetObjects(k saiattr.Kind, id ObjectID, a *saiattr.Attr) ([]ObjectID, error) {
+	return getList[ObjectID](l, k, id, a)
+}
+
+// GetNumbers reads an attribute that is a list of numbers of 32 bits.
+func (l *Library) GetNumbers(k saiattr.Kind, id ObjectID, a *saiattr.Attr) ([]uint32, error) {
+	return getList[uint32](l, k, id, a)
+}
+
+func getList[T any](l *Library, k saiattr.Kind, id ObjectID, a *saiattr.Attr) ([]T, error) {
+	list, status := grow(func(list []T, n *C.uint32_t) C.sai_status_t {
+		return C.shim_get_list(l.shim, C.int32_t(k.Number), C.uint64_t(id), l.id(a), unsafe.Pointer(&list[0]), n)
+	})
+	l.names = append(l.names, a.Name)
+	return list, l.check("get", k.Name, status)
+}
+
+// grow calls a function with room for more and more elements, until there is enough.
+func grow[T any](call func([]T, *C.uint32_t) C.sai_status_t) ([]T, C.sai_status_t) {
+	for room := 64; ; {
+		list := make([]T, room)
+		n := C.uint32_t(room)
+		status := call(list, &n)
+		if status == C.SAI_STATUS_BUFFER_OVERFLOW && int(n) > room {
+			room = int(n)
+			continue
+		}
+		if status != C.SAI_STATUS_SUCCESS {
+			return nil, status
+		}
+		return list[:min(int(n), room)], status
+	}
+}
+
+// Exists reports whether an object is there: whether its library knows it when
+// asked for an attribute.
+func (l *Library) Exists(k saiattr.Kind, id ObjectID) bool {
+	var v C.sai_attribute_value_t
+	status := C.shim_get(l.shim, C.int32_t(k.Number), C.uint64_t(id), l.id(k.Always), &v)
+	return !(&Error{Status: Status(status)}).Is(ErrNotFound)
+}
+
+// Objects returns the objects of a type that are on the switch, whichever process created
+// them. Not every library has a list: [ErrNotSupported].
+func (l *Library) Objects(k saiattr.Kind) ([]ObjectID, error) {
+	ids, status := grow(func(list []ObjectID, n *C.uint32_t) C.sai_status_t {
+		return C.shim_objects(l.shim, C.int32_t(k.Number), (*C.uint64_t)(&list[0]), n)
+	})
+	return ids, l.check("list", k.Name, status)
+}
+
+// CanCreate says whether objects of a type can be created with an attribute; known is
+// false where the library does not tell.
+func (l *Library) CanCreate(k saiattr.Kind, a *saiattr.Attr) (can, known bool) {
+	c, known := l.capability(k, a)
+	return bool(c.create_implemented), known
+}
+
+// CanSet says the same of setting an attribute.
+func (l *Library) CanSet(k saiattr.Kind, a *saiattr.Attr) (can, known bool) {
+	c, known := l.capability(k, a)
+	return bool(c.set_implemented), known
+}
+
+func (l *Library) capability(k saiattr.Kind, a *saiattr.Attr) (c C.sai_attr_capability_t, known bool) {
+	return c, C.shim_capability(l.shim, C.int32_t(k.Number), l.id(a), &c) == C.SAI_STATUS_SUCCESS
+}
+
+// Takes says whether an attribute takes a value of its enum; known is false where the
+// library does not tell.
+func (l *Library) Takes(k saiattr.Kind, a *saiattr.Attr, value string) (can, known bool) {
+	values, status := grow(func(list []int32, n *C.uint32_t) C.sai_status_t {
+		return C.shim_enum_values(l.shim, C.int32_t(k.Number), l.id(a), (*C.int32_t)(&list[0]), n)
+	})
+	return slices.Contains(values, int32(a.EnumNumber(value))), status == C.SAI_STATUS_SUCCESS
+}
+
+// id is the number of an attribute, as the profile maps it.
+func (l *Library) id(a *saiattr.Attr) C.uint32_t {
+	if id, ok := l.mapped[a]; ok {
+		return C.uint32_t(id)
+	}
+	return C.uint32_t(a.ID)
+}
+
+// gather passes a value to the shim, for the next call.
+func (l *Library) gather(v *saiattr.Value) {
+	l.names = append(l.names, v.Name)
+	s, id, n := l.shim, l.id(v.Attr), v.Number
+	if v.Off {
+		C.shim_action_off(s, id)
+		return
+	}
+	switch v.Form {
+	case saiattr.Bool:
+		C.shim_bool(s, id, n != 0)
+	case saiattr.U16:
+		C.shim_u16(s, id, C.uint16_t(n))
+	case saiattr.U32:
+		C.shim_u32(s, id, C.uint32_t(n))
+	case saiattr.U64:
+		C.shim_u64(s, id, C.uint64_t(n))
+	case saiattr.S32:
+		C.shim_s32(s, id, C.int32_t(n))
+	case saiattr.OID:
+		C.shim_oid(s, id, C.uint64_t(v.ID()))
+	case saiattr.U8s:
+		C.shim_u8s(s, id, octets(v.Octets), C.uint32_t(len(v.Octets)))
+	case saiattr.S32s:
+		list := make([]int32, len(v.List))
+		for i, n := range v.List {
+			list[i] = int32(n)
+		}
+		C.shim_s32s(s, id, (*C.int32_t)(unsafe.SliceData(list)), C.uint32_t(len(list)))
+	case saiattr.OIDs:
+		C.shim_oids(s, id, (*C.uint64_t)(unsafe.SliceData(v.List)), C.uint32_t(len(v.List)))
+	case saiattr.FieldU16:
+		C.shim_field_u16(s, id, C.uint16_t(n), C.uint16_t(v.Attr.Mask))
+	case saiattr.FieldU32:
+		C.shim_field_u32(s, id, C.uint32_t(n), C.uint32_t(v.Attr.Mask))
+	case saiattr.FieldIP6:
+		address := v.Address.As16()
+		C.shim_field_ip6(s, id, octets(address[:]), octets(allOnes[:]))
+	case saiattr.FieldOctets:
+		C.shim_field_octets(s, id, octets(v.Octets), octets(v.Mask), C.uint32_t(len(v.Octets)))
+	case saiattr.ActionU32:
+		C.shim_action_u32(s, id, C.uint32_t(n))
+	case saiattr.ActionS32:
+		C.shim_action_s32(s, id, C.int32_t(n))
+	case saiattr.ActionOID:
+		C.shim_action_oid(s, id, C.uint64_t(v.ID()))
+	case saiattr.U32s: // is only read
+	}
+}
+
+var allOnes = [16]byte{255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255}
+
+func octets(b []byte) *C.uint8_t { return (*C.uint8_t)(unsafe.Pointer(unsafe.SliceData(b))) }

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package saiattr
+
+import "strings"
+
+// Form is how the value of an attribute is passed: a member of SAI's
+// sai_attribute_value_t, and, of ACL entries, of its fields and actions.
+type Form uint8
+
+// The forms.
+const (
+	Bool Form = iota
+	U16
+	U32
+	U64
+	S32 // of an enum
+	OID
+	U8s // lists
+	U32s
+	S32s
+	OIDs
+	FieldU16
+	FieldU32
+	FieldIP6
+	FieldOctets
+	ActionU32
+	ActionS32
+	ActionOID
+)
+
+// Attr is an attribute.
+type Attr struct {
+	Name string // SAI's
+	ID   uint32 // SAI's; a profile may map those of the extension to others
+	Form Form
+	Mask uint32 // of fields that are numbers: the bits that are compared
+
+	// InPlace: SAI lets one change it while the object is in use, and Sluice does.
+	InPlace bool
+
+	values string // of an enum: what the names of its values begin with
+	format string // of numbers as text, where it is not decimal
+}
+
+// Kind is a type of objects.
+type Kind struct {
+	Name   string // SAI's, without SAI_OBJECT_TYPE_, in lower case
+	Number int32
+	Always *Attr // an attribute that every object of the type has; nil: unknown
+}
+
+// String is the name.
+func (k Kind) String() string { return k.Name }
+
+func kind(name string, always *Attr) Kind {
+	return Kind{name, int32(numberOf("SAI_OBJECT_TYPE_" + strings.ToUpper(name))), always}
+}
+
+// The types of objects.
+var (
+	ACLTable   = kind("acl_table", ACLTableStage)
+	ACLEntry   = kind("acl_entry", ACLEntryPriority)
+	ACLCounter = kind("acl_counter", ACLCounterTable)
+	Hash       = kind("hash", HashFields)
+	UDF        = kind("udf", UDFOffset)
+	UDFMatch   = kind("udf_match", UDFMatchPort)
+	UDFGroup   = kind("udf_group", UDFGroupType)
+	Policer    = kind("policer", PolicerMode)
+	UserTrap   = kind("hostif_user_defined_trap", UserTrapType)
+	TrapGroup  = kind("hostif_trap_group", TrapGroupPolicer)
+	Sample     = kind("samplepacket", SampleRate)
+	Switch     = kind("switch", nil)
+	Port       = kind("port", nil)
+	Queue      = kind("queue", nil)
+)
+
+// byName are all attributes.
+var byName = map[string]*Attr{}
+
+// ByName returns an attribute by SAI's name; nil: it is not one that Sluice uses.
+func ByName(name string) *Attr { return byName[name] }
+
+// numberOf returns a number of SAI's. A name that the headers lack stops the program at
+// once; a test would see it.
+func numberOf(name string) uint32 {
+	n, ok := numbers[name]
+	if !ok {
+		panic("saiattr: the headers have no " + name)
+	}
+	return n
+}
+
+func define(name string, f Form, options ...func(*Attr)) *Attr {
+	a := &Attr{Name: name, ID: numberOf(name), Form: f}
+	for _, option := range options {
+		option(a)
+	}
+	byName[name] = a
+	return a
+}
+
+func inPlace(a *Attr) { a.InPlace = true }
+
+// of names an enum, by what its values begin with.
+func of(prefix string) func(*Attr) { return func(a *Attr) { a.values = prefix } }
+
+func masked(mask uint32) func(*Attr) { return func(a *Attr) { a.Mask = mask } }
+
+func written(format string) func(*Attr) { return func(a *Attr) { a.format = format } }
+
+// Values of [ACLEntryCompute]: an algorithm, and flags.
+var (
+	LabelDraftLiteral = uint64(numberOf("SAI_SLUICE_FLOW_LABEL_DRAFT_LITERAL"))
+	LabelCRC32        = uint64(numberOf("SAI_SLUICE_FLOW_LABEL_CRC32"))
+	LabelZeroOnly     = uint64(numberOf("SAI_SLUICE_FLOW_LABEL_ZERO_ONLY"))
+	LabelOuter        = uint64(numberOf("SAI_SLUICE_FLOW_LABEL_OUTER"))
+)
+
+// The attributes of tables.
+var (
+	ACLTableStage       = define("SAI_ACL_TABLE_ATTR_ACL_STAGE", S32, of("SAI_ACL_STAGE_"))
+	ACLTableBindPoints  = define("SAI_ACL_TABLE_ATTR_ACL_BIND_POINT_TYPE_LIST", S32s, of("SAI_ACL_BIND_POINT_TYPE_"))
+	ACLTableSize        = define("SAI_ACL_TABLE_ATTR_SIZE", U32) // a request: 0 is the library's choice
+	ACLTablePort        = define("SAI_ACL_TABLE_ATTR_FIELD_L4_DST_PORT", Bool)
+	ACLTableInnerPort   = define("SAI_ACL_TABLE_ATTR_FIELD_INNER_L4_DST_PORT", Bool)
+	ACLTableIPType      = define("SAI_ACL_TABLE_ATTR_FIELD_ACL_IP_TYPE", Bool)
+	ACLTableLabel       = define("SAI_ACL_TABLE_ATTR_FIELD_IPV6_FLOW_LABEL", Bool)
+	ACLTableSource      = define("SAI_ACL_TABLE_ATTR_FIELD_SRC_IPV6", Bool)
+	ACLTableDestination = define("SAI_ACL_TABLE_ATTR_FIELD_DST_IPV6", Bool)
+	ACLTableUDF         = define("SAI_ACL_TABLE_ATTR_USER_DEFINED_FIELD_GROUP_MIN", OID)
+	ACLTableEntries     = define("SAI_ACL_TABLE_ATTR_ENTRY_LIST", OIDs)
+)
+
+// The attributes of entries.
+var (
+	ACLEntryTable       = define("SAI_ACL_ENTRY_ATTR_TABLE_ID", OID)
+	ACLEntryPriority    = define("SAI_ACL_ENTRY_ATTR_PRIORITY", U32) // the highest wins
+	ACLEntryAdmin       = define("SAI_ACL_ENTRY_ATTR_ADMIN_STATE", Bool)
+	ACLEntryPort        = define("SAI_ACL_ENTRY_ATTR_FIELD_L4_DST_PORT", FieldU16, masked(0xffff))
+	ACLEntryInnerPort   = define("SAI_ACL_ENTRY_ATTR_FIELD_INNER_L4_DST_PORT", FieldU16, masked(0xffff))
+	ACLEntryIPType      = define("SAI_ACL_ENTRY_ATTR_FIELD_ACL_IP_TYPE", FieldU32, masked(0xffffffff), of("SAI_ACL_IP_TYPE_"))
+	ACLEntryLabel       = define("SAI_ACL_ENTRY_ATTR_FIELD_IPV6_FLOW_LABEL", FieldU32, masked(0xfffff), written("0x%05x"))
+	ACLEntrySource      = define("SAI_ACL_ENTRY_ATTR_FIELD_SRC_IPV6", FieldIP6)
+	ACLEntryDestination = define("SAI_ACL_ENTRY_ATTR_FIELD_DST_IPV6", FieldIP6)
+	ACLEntryUDF         = define("SAI_ACL_ENTRY_ATTR_USER_DEFINED_FIELD_GROUP_MIN", FieldOctets, written("0x%06x"))
+	ACLEntrySetLabel    = define("SAI_ACL_ENTRY_ATTR_ACTION_SET_IPV6_FLOW_LABEL", ActionU32, inPlace, written("0x%05x"))
+	ACLEntryCompute     = define("SAI_ACL_ENTRY_ATTR_ACTION_COMPUTE_IPV6_FLOW_LABEL", ActionS32, inPlace)
+	ACLEntryPacket      = define("SAI_ACL_ENTRY_ATTR_ACTION_PACKET_ACTION", ActionS32, of("SAI_PACKET_ACTION_"))
+	ACLEntryTrap        = define("SAI_ACL_ENTRY_ATTR_ACTION_SET_USER_TRAP_ID", ActionOID)
+	ACLEntrySample      = define("SAI_ACL_ENTRY_ATTR_ACTION_INGRESS_SAMPLEPACKET_ENABLE", ActionOID, inPlace)
+	ACLEntryCounter     = define("SAI_ACL_ENTRY_ATTR_ACTION_COUNTER", ActionOID)
+)
+
+// The attributes of other objects.
+var (
+	ACLCounterTable      = define("SAI_ACL_COUNTER_ATTR_TABLE_ID", OID)
+	ACLCounterPackets    = define("SAI_ACL_COUNTER_ATTR_PACKETS", U64)
+	ACLCounterOctets     = define("SAI_ACL_COUNTER_ATTR_BYTES", U64)
+	ACLCounterHasPackets = define("SAI_ACL_COUNTER_ATTR_ENABLE_PACKET_COUNT", Bool)
+	ACLCounterHasOctets  = define("SAI_ACL_COUNTER_ATTR_ENABLE_BYTE_COUNT", Bool)
+
+	UserTrapType     = define("SAI_HOSTIF_USER_DEFINED_TRAP_ATTR_TYPE", S32, of("SAI_HOSTIF_USER_DEFINED_TRAP_TYPE_"))
+	UserTrapGroup    = define("SAI_HOSTIF_USER_DEFINED_TRAP_ATTR_TRAP_GROUP", OID)
+	TrapGroupPolicer = define("SAI_HOSTIF_TRAP_GROUP_ATTR_POLICER", OID)
+
+	PolicerMeter  = define("SAI_POLICER_ATTR_METER_TYPE", S32, of("SAI_METER_TYPE_"))
+	PolicerMode   = define("SAI_POLICER_ATTR_MODE", S32, of("SAI_POLICER_MODE_"))
+	PolicerColors = define("SAI_POLICER_ATTR_COLOR_SOURCE", S32, of("SAI_POLICER_COLOR_SOURCE_"))
+	PolicerRate   = define("SAI_POLICER_ATTR_CIR", U64, inPlace) // packets or octets a second
+	PolicerBurst  = define("SAI_POLICER_ATTR_CBS", U64, inPlace) // packets or octets
+	PolicerRed    = define("SAI_POLICER_ATTR_RED_PACKET_ACTION", S32, of("SAI_PACKET_ACTION_"))
+
+	SampleRate = define("SAI_SAMPLEPACKET_ATTR_SAMPLE_RATE", U32, inPlace) // one of so many packets
+
+	UDFMatchPort   = define("SAI_UDF_MATCH_ATTR_L4_DST_PORT_TYPE", FieldU16, masked(0xffff))
+	UDFGroupType   = define("SAI_UDF_GROUP_ATTR_TYPE", S32, of("SAI_UDF_GROUP_TYPE_"))
+	UDFGroupLength = define("SAI_UDF_GROUP_ATTR_LENGTH", U16) // octets
+	UDFMatched     = define("SAI_UDF_ATTR_MATCH_ID", OID)
+	UDFOfGroup     = define("SAI_UDF_ATTR_GROUP_ID", OID)
+	UDFBase        = define("SAI_UDF_ATTR_BASE", S32, of("SAI_UDF_BASE_"))
+	UDFOffset      = define("SAI_UDF_ATTR_OFFSET", U16)    // octets from the base
+	UDFHashMask    = define("SAI_UDF_ATTR_HASH_MASK", U8s) // SAI's default is two octets, whatever the group's length
+	HashFields     = define("SAI_HASH_ATTR_NATIVE_HASH_FIELD_LIST", S32s, of("SAI_NATIVE_HASH_FIELD_"))
+	HashUDFGroups  = define("SAI_HASH_ATTR_UDF_GROUP_LIST", OIDs)
+
+	PortIngressACL = define("SAI_PORT_ATTR_INGRESS_ACL", OID, inPlace)
+	PortLanes      = define("SAI_PORT_ATTR_HW_LANE_LIST", U32s)
+	PortQueues     = define("SAI_PORT_ATTR_QOS_QUEUE_LIST", OIDs)
+	QueueLow       = define("SAI_QUEUE_ATTR_FLOW_MONITOR_LOW", U32)  // octets
+	QueueHigh      = define("SAI_QUEUE_ATTR_FLOW_MONITOR_HIGH", U32) // octets
+
+	SwitchInit       = define("SAI_SWITCH_ATTR_INIT_SWITCH", Bool)
+	SwitchPorts      = define("SAI_SWITCH_ATTR_PORT_LIST", OIDs)
+	SwitchFlowKey    = define("SAI_SWITCH_ATTR_FLOW_KEY", S32, of("SAI_SLUICE_FLOW_KEY_"))
+	SwitchStreamSeed = define("SAI_SWITCH_ATTR_STREAM_SEED", U32)
+
+	// Uses of a hash. Those of RDMA came with SAI 1.16.
+	ECMPHashIPv4     = define("SAI_SWITCH_ATTR_ECMP_HASH_IPV4", OID)
+	ECMPHashIPv6     = define("SAI_SWITCH_ATTR_ECMP_HASH_IPV6", OID)
+	ECMPHashIPv4RDMA = define("SAI_SWITCH_ATTR_ECMP_HASH_IPV4_RDMA", OID)
+	ECMPHashIPv6RDMA = define("SAI_SWITCH_ATTR_ECMP_HASH_IPV6_RDMA", OID)
+)

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package saiattr
+
+import (
+	"encoding/binary"
+	"fmt"
+	"net/netip"
+	"strconv"
+	"strings"
+)
+
+// Value is the value of an attribute, as its form has it.
+type Value struct {
+	*Attr
+	Number  uint64     // 1 or 0 of a Bool; else what the object is set to or compares with
+	List    []uint64   // of lists of numbers; of object ids, once they are known
+	Address netip.Addr // IPv6
+	Octets  []byte
+	Mask    []byte   // of Octets of a field
+	Keys    []string // names of objects, whose ids [Value.Resolve] fills in
+	Off     bool     // an action that is disabled
+
+	// Text is the value for the operator and the ledger. Nothing reads a value back
+	// from it.
+	Text string
+
+	// Implied values are in no ledger: they follow from others.
+	Implied bool
+}
+
+// Is returns a value that is true or false.
+func (a *Attr) Is(v bool) Value {
+	n := uint64(0)
+	if v {
+		n = 1
+	}
+	return Value{Attr: a, Number: n, Text: strconv.FormatBool(v)}
+}
+
+// Of returns a number as value.
+func (a *Attr) Of(n uint64) Value {
+	format := "%d"
+	if a.format != "" {
+		format = a.format
+	}
+	return Value{Attr: a, Number: n, Text: fmt.Sprintf(format, n)}
+}
+
+// As returns a number as value, with a text of its own.
+func (a *Attr) As(n uint64, text string) Value { return Value{Attr: a, Number: n, Text: text} }
+
+// Enum returns values of the attribute's enum, by their names without what all of them
+// begin with: in lower case with hyphens, or as SAI has them.
+func (a *Attr) Enum(names ...string) Value {
+	v := Value{Attr: a, Text: strings.Join(names, ",")}
+	for _, name := range names {
+		v.List = append(v.List, a.EnumNumber(name))
+	}
+	if a.Form != S32s {
+		v.Number, v.List = v.List[0], nil
+	}
+	return v
+}
+
+// EnumNumber is the number of a value of the attribute's enum.
+func (a *Attr) EnumNumber(name string) uint64 {
+	return uint64(numberOf(a.values + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))))
+}
+
+// IP returns an IPv6 address as value.
+func (a *Attr) IP(v netip.Addr) Value { return Value{Attr: a, Address: v, Text: v.String()} }
+
+// Word returns four octets of a user-defined field as value, of which those of the mask
+// are compared.
+func (a *Attr) Word(v, mask uint32) Value {
+	is := a.Of(uint64(v))
+	is.Octets, is.Mask = binary.BigEndian.AppendUint32(nil, v), binary.BigEndian.AppendUint32(nil, mask)
+	return is
+}
+
+// Bytes returns octets as value, with their text.
+func (a *Attr) Bytes(v []byte, text string) Value { return Value{Attr: a, Octets: v, Text: text} }
+
+// Ref returns objects as value, by their keys.
+func (a *Attr) Ref(keys ...string) Value {
+	return Value{Attr: a, Keys: keys, Text: "@" + strings.Join(keys, ",@")}
+}
+
+// Object returns an object as value, by its id; 0: none.
+func (a *Attr) Object(ids ...uint64) Value { return Value{Attr: a, List: ids} }
+
+// Disabled is the value of an action that is off.
+func (a *Attr) Disabled() Value { return Value{Attr: a, Off: true} }
+
+// Resolve returns the value with the ids of the objects that its keys name.
+func (v Value) Resolve(id func(key string) uint64) Value {
+	if len(v.Keys) == 0 {
+		return v
+	}
+	v.List = make([]uint64, len(v.Keys))
+	for i, key := range v.Keys {
+		v.List[i] = id(key)
+	}
+	return v
+}
+
+// ID is the first object.
+func (v Value) ID() uint64 {
+	if len(v.List) == 0 {
+		return 0
+	}
+	return v.List[0]
+}

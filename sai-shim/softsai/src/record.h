@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The record of an object: its attributes as octets, which the next process reads. */
+#ifndef SOFTSAI_RECORD_H
+#define SOFTSAI_RECORD_H
+
+#include "type.h"
+
+/* Writes the record of an object, in place of the one that it has; the log says what is wrong. */
+sai_status_t record_write(const struct type *type, sai_object_id_t id, uint32_t count, const sai_attribute_t *list);
+
+/* Takes an attribute out of a record; the value becomes the callee's. */
+typedef sai_status_t (*record_put_fn)(struct object *o, const struct attribute *a, sai_attribute_t *attr);
+
+/* The number of attributes in a record. */
+uint32_t record_count(const void *record, size_t size);
+
+/* Gives o each attribute of a record that its type has. 0 or -errno. */
+int record_read(const struct type *type, const void *record, size_t size, struct object *o, record_put_fn put);
+
+#endif
