@@ -178,6 +178,8 @@ func (l *Library) gather(v *saiattr.Value) {
 		C.shim_s32s(s, id, (*C.int32_t)(unsafe.SliceData(list)), C.uint32_t(len(list)))
 	case saiattr.OIDs:
 		C.shim_oids(s, id, (*C.uint64_t)(unsafe.SliceData(v.List)), C.uint32_t(len(v.List)))
+	case saiattr.FieldU8:
+		C.shim_field_u8(s, id, C.uint8_t(n), C.uint8_t(v.Attr.Mask))
 	case saiattr.FieldU16:
 		C.shim_field_u16(s, id, C.uint16_t(n), C.uint16_t(v.Attr.Mask))
 	case saiattr.FieldU32:

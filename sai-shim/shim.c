@@ -308,6 +308,7 @@ LIST(s32s, int32_t, s32list)
 		f->data.name = data; \
 		f->mask.name = mask; \
 	}
+FIELD(u8, uint8_t)
 FIELD(u16, uint16_t)
 FIELD(u32, uint32_t)
 

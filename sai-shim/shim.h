@@ -51,6 +51,7 @@ void shim_oid(struct shim *s, uint32_t id, uint64_t v);
 void shim_oids(struct shim *s, uint32_t id, const uint64_t *v, uint32_t n);
 void shim_u8s(struct shim *s, uint32_t id, const uint8_t *v, uint32_t n);
 void shim_s32s(struct shim *s, uint32_t id, const int32_t *v, uint32_t n);
+void shim_field_u8(struct shim *s, uint32_t id, uint8_t data, uint8_t mask);
 void shim_field_u16(struct shim *s, uint32_t id, uint16_t data, uint16_t mask);
 void shim_field_u32(struct shim *s, uint32_t id, uint32_t data, uint32_t mask);
 void shim_field_ip6(struct shim *s, uint32_t id, const uint8_t *data, const uint8_t *mask);

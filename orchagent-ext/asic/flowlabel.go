@@ -2,6 +2,8 @@
 
 package asic
 
+import "sluice/orchagent-ext/roce"
+
 // Features is what a switch offers beyond what every one does, where objects
 // depend on it.
 type Features struct {
@@ -14,6 +16,8 @@ type Features struct {
 	InnerPort bool // entries can match the UDP port of a packet in a tunnel: else such packets are neither sampled nor labelled
 
 	MinSampling uint32 // by [Mirror], more than one of so many packets the CPU is not to get
+
+	Opcode bool // entries can match the opcode of the BTH
 
 	Queues   uint8  // egress queues of a port, of the port with most
 	NoQueues string // why the switch has no queues; "" with 0 queues: unknown
@@ -32,13 +36,14 @@ func Objects(p Policy, c Choices, f Features) []Object {
 		all = append(all, policerObjects(p.CPU)...)
 	}
 	if p.Export != nil {
-		all = append(all, sampleObject(p.Export.Rate))
+		all = append(all, sampleObject(keySample, p.Export.Rate))
+		all = append(all, learningObjects(p, r, f)...)
 	}
 	if p.Label != nil {
 		all = append(all, labelObjects(p, r, f)...)
 	}
 	if p.Export != nil {
-		all = append(all, exportObjects(p, f, p.Label != nil && (r == Compute || r == Rewrite))...)
+		all = append(all, exportObjects(p, r, f)...)
 	}
 	return all
 }
@@ -78,8 +83,9 @@ func destQPHash(f Features) []Object {
 // exportObjects are what the export of flows takes beside the label's entries,
 // which sample what they match: an entry for what they do not match, and a table
 // on the ports where no label is written.
-func exportObjects(p Policy, f Features, labelled bool) []Object {
+func exportObjects(p Policy, r Method, f Features) []Object {
 	var all []Object
+	labelled := p.Label != nil && (r == Compute || r == Rewrite)
 	entry := func(key, table string) {
 		all = append(all, counted(aclEntry{key: key, table: table, anyIP: true, sample: keySample})...)
 		if f.InnerPort {
@@ -89,15 +95,68 @@ func exportObjects(p Policy, f Features, labelled bool) []Object {
 	bound := map[string]bool{}
 	if labelled {
 		entry(keyExport+"/labelled", keyTable)
+		if r == Compute {
+			all = append(all, learningEntries(p, f, keyTable, "/labelled")...)
+		}
 		for _, port := range p.Ports {
 			bound[port] = true
 		}
 	}
-	all = append(all, aclTable{key: keyExportTable, inner: f.InnerPort, size: tableSizeSmall}.object())
+	all = append(all, aclTable{key: keyExportTable, inner: f.InnerPort, opcode: p.learns(f), size: tableSizeSmall}.object())
 	entry(keyExport, keyExportTable)
+	all = append(all, learningEntries(p, f, keyExportTable, "")...)
 	for _, port := range p.Export.Ports {
 		if !bound[port] {
 			all = append(all, bindingObject(port, keyExportTable))
+		}
+	}
+	return all
+}
+
+// learns reports whether packets go to the CPU to learn source queue pairs by.
+func (p *Policy) learns(f Features) bool {
+	return p.Export != nil && f.Opcode && (p.Export.CM || p.Export.Answers != 0)
+}
+
+// learningObjects are what the entries refer to that send packets to the CPU to learn
+// source queue pairs by. By [Rewrite] the CPU gets what has no label yet, and a trap is
+// there.
+func learningObjects(p Policy, r Method, f Features) (all []Object) {
+	if !p.learns(f) {
+		return nil
+	}
+	if p.Export.Answers != 0 {
+		all = append(all, sampleObject(keyAnswers, p.Export.Answers))
+	}
+	if p.Export.CM && (p.Label == nil || r != Rewrite) {
+		group := ""
+		if f.PoliceCPU {
+			group = keyTrapGroup
+		}
+		all = append(all, trapObject(keyTrap, group))
+	}
+	return all
+}
+
+// learningEntries are the entries of a table that do. In the label's table those over
+// IPv6 label what they match, as the entry does that they go before.
+func learningEntries(p Policy, f Features, table, suffix string) (all []Object) {
+	if !p.learns(f) {
+		return nil
+	}
+	for _, e := range []aclEntry{
+		{key: keyLearn + "/cm" + suffix, opcode: roce.UDSendOnly, trap: keyTrap},
+		{key: keyLearn + "/answers" + suffix, opcode: roce.RCAck, sample: keyAnswers},
+	} {
+		if e.trap != "" && !p.Export.CM || e.trap == "" && p.Export.Answers == 0 {
+			continue
+		}
+		e.table, e.anyIP, e.priority = table, true, learnPriority
+		all = append(all, counted(e)...)
+		if table == keyTable {
+			e.key += "/ipv6"
+			e.anyIP, e.priority, e.compute, e.zeroOnly = false, learnPriority+1, &p.Label.Algorithm, p.Label.ZeroOnly
+			all = append(all, counted(e)...)
 		}
 	}
 	return all
@@ -118,7 +177,7 @@ func sampleOf(p Policy) string {
 }
 
 func computeObjects(p Policy, f Features) []Object {
-	all := []Object{aclTable{key: keyTable, flowLabel: p.Label.ZeroOnly, inner: f.InnerPort, size: tableSizeSmall}.object()}
+	all := []Object{aclTable{key: keyTable, flowLabel: p.Label.ZeroOnly, inner: f.InnerPort, opcode: p.learns(f), size: tableSizeSmall}.object()}
 	e := aclEntry{key: keyCompute, table: keyTable, priority: entryPriority, unlabelled: p.Label.ZeroOnly, compute: &p.Label.Algorithm, sample: sampleOf(p)}
 	all = append(all, counted(e)...)
 	if p.Label.Outer && f.InnerPort {

@@ -20,6 +20,7 @@ const (
 	U32s
 	S32s
 	OIDs
+	FieldU8
 	FieldU16
 	FieldU32
 	FieldIP6
@@ -125,6 +126,7 @@ var (
 	ACLTablePort        = define("SAI_ACL_TABLE_ATTR_FIELD_L4_DST_PORT", Bool)
 	ACLTableInnerPort   = define("SAI_ACL_TABLE_ATTR_FIELD_INNER_L4_DST_PORT", Bool)
 	ACLTableIPType      = define("SAI_ACL_TABLE_ATTR_FIELD_ACL_IP_TYPE", Bool)
+	ACLTableOpcode      = define("SAI_ACL_TABLE_ATTR_FIELD_BTH_OPCODE", Bool)
 	ACLTableLabel       = define("SAI_ACL_TABLE_ATTR_FIELD_IPV6_FLOW_LABEL", Bool)
 	ACLTableSource      = define("SAI_ACL_TABLE_ATTR_FIELD_SRC_IPV6", Bool)
 	ACLTableDestination = define("SAI_ACL_TABLE_ATTR_FIELD_DST_IPV6", Bool)
@@ -139,6 +141,7 @@ var (
 	ACLEntryAdmin       = define("SAI_ACL_ENTRY_ATTR_ADMIN_STATE", Bool)
 	ACLEntryPort        = define("SAI_ACL_ENTRY_ATTR_FIELD_L4_DST_PORT", FieldU16, masked(0xffff))
 	ACLEntryInnerPort   = define("SAI_ACL_ENTRY_ATTR_FIELD_INNER_L4_DST_PORT", FieldU16, masked(0xffff))
+	ACLEntryOpcode      = define("SAI_ACL_ENTRY_ATTR_FIELD_BTH_OPCODE", FieldU8, masked(0xff), written("0x%02x"))
 	ACLEntryIPType      = define("SAI_ACL_ENTRY_ATTR_FIELD_ACL_IP_TYPE", FieldU32, masked(0xffffffff), of("SAI_ACL_IP_TYPE_"))
 	ACLEntryLabel       = define("SAI_ACL_ENTRY_ATTR_FIELD_IPV6_FLOW_LABEL", FieldU32, masked(0xfffff), written("0x%05x"))
 	ACLEntrySource      = define("SAI_ACL_ENTRY_ATTR_FIELD_SRC_IPV6", FieldIP6)

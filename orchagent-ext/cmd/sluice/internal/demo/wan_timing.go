@@ -44,7 +44,7 @@ func (w *wan) timing(ctx context.Context, full bool) (times ppfcTimes, err error
 	}
 	_, slow := w.slow(wanTiming)
 	p := &playing{
-		senders: []sending{{w.Sender, a}}, receivers: []*fabric.Interface{w.Receiver}, qps: qps(pairQP, pairFlows),
+		senders: []sending{{w.Sender, a}}, receivers: []*fabric.Interface{w.Receiver}, qps: qps(pairQP, pairFlows), answers: answersOf(a.Flows),
 		ports: []*fabric.Interface{slow}, span: min(w.span, timingSpan),
 	}
 	if full {
