@@ -120,11 +120,11 @@ func TestChanges(t *testing.T) {
 		{
 			"table of everything", func() made {
 				return create(createTable(l, saiattr.ACLTableSize.Of(70000), saiattr.ACLTablePort.Is(true), saiattr.ACLTableInnerPort.Is(true), saiattr.ACLTableLabel.Is(true),
-					saiattr.ACLTableSource.Is(true), saiattr.ACLTableDestination.Is(true), saiattr.ACLTableIPType.Is(true), ref(saiattr.ACLTableUDF, id(udfGroup, 1))))
+					saiattr.ACLTableSource.Is(true), saiattr.ACLTableDestination.Is(true), saiattr.ACLTableProtocol.Is(true), saiattr.ACLTableNextHeader.Is(true), saiattr.ACLTableIPType.Is(true), ref(saiattr.ACLTableUDF, id(udfGroup, 1))))
 			},
 			id(table, 2),
 			"create acl_table#2 ACL_STAGE=0 ACL_BIND_POINT_TYPE_LIST=[0] SIZE=70000 FIELD_L4_DST_PORT=true FIELD_INNER_L4_DST_PORT=true " +
-				"FIELD_IPV6_FLOW_LABEL=true FIELD_SRC_IPV6=true FIELD_DST_IPV6=true FIELD_ACL_IP_TYPE=true USER_DEFINED_FIELD_GROUP_MIN=udf_group#1",
+				"FIELD_IPV6_FLOW_LABEL=true FIELD_SRC_IPV6=true FIELD_DST_IPV6=true FIELD_IP_PROTOCOL=true FIELD_IPV6_NEXT_HEADER=true FIELD_ACL_IP_TYPE=true USER_DEFINED_FIELD_GROUP_MIN=udf_group#1",
 		},
 		{
 			"counter", func() made { return create(createCounter(l, id(table, 2))) },
@@ -145,13 +145,13 @@ func TestChanges(t *testing.T) {
 		{
 			"entry of every match", func() made {
 				return create(createEntry(l, id(table, 2), 7, saiattr.ACLEntrySource.IP(netip.MustParseAddr("2001:db8::1")), saiattr.ACLEntryDestination.IP(netip.MustParseAddr("2001:db8:f::2")),
-					saiattr.ACLEntryPort.Of(4791), saiattr.ACLEntryInnerPort.Of(4791), saiattr.ACLEntryLabel.Of(0xabcde), saiattr.ACLEntryIPType.Enum("ipv6any"),
+					saiattr.ACLEntryPort.Of(4791), saiattr.ACLEntryInnerPort.Of(4791), saiattr.ACLEntryProtocol.Of(17), saiattr.ACLEntryNextHeader.Of(6), saiattr.ACLEntryLabel.Of(0xabcde), saiattr.ACLEntryIPType.Enum("ipv6any"),
 					saiattr.ACLEntryUDF.Word(0x123456, 0xffffff)))
 			},
 			id(entry, 2),
 			"create acl_entry#2 TABLE_ID=acl_table#2 PRIORITY=7 ADMIN_STATE=true " +
 				"FIELD_SRC_IPV6=2001:db8::1&ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff FIELD_DST_IPV6=2001:db8:f::2&ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff " +
-				"FIELD_L4_DST_PORT=4791&0xffff FIELD_INNER_L4_DST_PORT=4791&0xffff " +
+				"FIELD_L4_DST_PORT=4791&0xffff FIELD_INNER_L4_DST_PORT=4791&0xffff FIELD_IP_PROTOCOL=17&0xff FIELD_IPV6_NEXT_HEADER=6&0xff " +
 				"FIELD_IPV6_FLOW_LABEL=703710&0xfffff FIELD_ACL_IP_TYPE=5&0xffffffff USER_DEFINED_FIELD_GROUP_MIN=00123456&00ffffff",
 		},
 		{

@@ -13,7 +13,7 @@ import (
 // Status is what a SAI call answers: 0, or a negative code.
 type Status int32
 
-// Reasons by which [errors.Is] tells errors apart.
+// Reasons by which [errors.Is] distinguishes errors.
 var (
 	// ErrNotSupported: the library, the object or the attribute is not supported
 	// or not implemented. To try again is pointless.
@@ -44,7 +44,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("SAI %s %s: %s: %s", e.Call, e.Object, e.Attribute, e.Status)
 }
 
-// Is makes [errors.Is] tell the reasons apart.
+// Is makes [errors.Is] distinguish the reasons.
 func (e *Error) Is(target error) bool {
 	switch e.Status.base() {
 	case C.SAI_STATUS_NOT_SUPPORTED, C.SAI_STATUS_NOT_IMPLEMENTED, C.SAI_STATUS_ATTR_NOT_SUPPORTED_0,

@@ -45,7 +45,7 @@ func TestStatuses(t *testing.T) {
 		{-196608 - 2, sai.Error{Attribute: "SAI_ACL_COUNTER_ATTR_ENABLE_BYTE_COUNT"}, sai.ErrNotSupported},
 		{-262144 - 1, sai.Error{Attribute: "SAI_ACL_COUNTER_ATTR_ENABLE_PACKET_COUNT"}, sai.ErrNotSupported},
 		{-327680 - 2, sai.Error{Attribute: "SAI_ACL_COUNTER_ATTR_ENABLE_BYTE_COUNT"}, sai.ErrNotSupported},
-		{-327680 - 3, sai.Error{}, sai.ErrNotSupported}, // an index behind the last attribute
+		{-327680 - 3, sai.Error{}, sai.ErrNotSupported}, // an index after the last attribute
 		{-393215, sai.Error{}, sai.ErrNotSupported},
 	} {
 		l := must(sai.Open(library.Path, library.Profile("FAIL", fmt.Sprintf("create acl_counter 0 %d", tt.status))))
@@ -184,7 +184,7 @@ func fields(n int) saiattr.Value {
 }
 
 // TestListsThatAreTooLong: what the shim has no room for never reaches the
-// library, and leaves nothing behind for the next call.
+// library, and leaves nothing for the next call.
 func TestListsThatAreTooLong(t *testing.T) {
 	library := saitest.New(t)
 	l := open(t, library, library.Profile())

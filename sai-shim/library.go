@@ -24,7 +24,7 @@ import (
 	"sluice/sai-shim/saiattr"
 )
 
-// ObjectID is an object on the switch. Null is none.
+// ObjectID is the id of an object on the switch. Null is the id of no object.
 type ObjectID uint64
 
 // Null is no object.

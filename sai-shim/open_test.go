@@ -51,7 +51,7 @@ func TestOpenErrors(t *testing.T) {
 			}
 		}
 	}
-	open(t, library, library.Profile()) // none of them is in the way
+	open(t, library, library.Profile()) // each of them is accepted
 }
 
 func TestOldestAndSilentVersions(t *testing.T) {

@@ -35,7 +35,7 @@ func TestProfileWalks(t *testing.T) {
 		}
 		want.WriteString(walk + ": A=1\n" + walk + ": B=\n" + walk + ": OUT=" + file + "\n")
 	}
-	want.WriteString("behind the last: -1\n")
+	want.WriteString("after the last: -1\n")
 	if diff := cmp.Diff(want.String(), string(got)); diff != "" {
 		t.Error("profile, -want +got:\n" + diff)
 	}

@@ -51,7 +51,7 @@ struct shim {
 	_Alignas(8) uint8_t lists[LIST_ROOM];
 	size_t used;
 
-	char **pairs; /* keys and values by turns */
+	char **pairs; /* keys and values in turn */
 	int npairs;
 	int next; /* of profile_get_next_value */
 
@@ -383,7 +383,7 @@ static const struct methods {
 
 #define METHOD(kind, fn, s, object_type) (*(fn *)method(s, object_type, offsetof(struct methods, kind)))
 
-/* Points to the method's slot in the table; to one that holds NULL where there is none. */
+/* Points to the method's slot in the table; to a slot that holds NULL where the table lacks it. */
 static void *method(struct shim *s, sai_object_type_t type, size_t kind)
 {
 	static void *none;

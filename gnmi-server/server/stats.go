@@ -36,7 +36,7 @@ type Stats struct {
 func (s *Stats) row() rows.Row {
 	fields := map[string]string{"clients_refused": fmt.Sprint(s.Unknown.Load() + s.Connections.Refused.Load())}
 	for name, v := range map[string]*atomic.Int64{
-		"sessions": &s.Connections.Open, "sessions_refused": &s.Connections.TooMany,
+		"sessions": &s.Connections.Open, "sessions_refused": &s.Connections.TooMany, "sessions_dropped": &s.Connections.Dropped,
 		"logins_waiting": &s.Connections.Waiting, "logins_ended": &s.Connections.Ended,
 		"streams": &s.Streams, "streams_slow": &s.Slow, "streams_revoked": &s.Revoked,
 		"reads_delayed": &s.Delayed, "sets": &s.Sets, "sets_refused": &s.Refused,

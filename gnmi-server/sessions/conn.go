@@ -32,8 +32,9 @@ type Conn struct {
 	heard atomic.Int64 // octets that came before
 	asked atomic.Int64 // RPCs before
 
-	state  State // guarded by of.mu, as is the next
-	closed bool
+	state    State // guarded by of.mu, as are the next
+	closed   bool
+	requests *requests // nil: without a bound
 }
 
 // Of returns the connection that an RPC came by, nil if no [Listener] has it.
@@ -98,6 +99,23 @@ func (c *Conn) end(why string) {
 	if _, first := c.of.leave(c); first {
 		c.of.stats.Ended.Add(1)
 		c.of.log.Warn("connection closed before its login", "peer", c.name(), "reason", why)
+	}
+	_ = c.Conn.Close()
+}
+
+// has takes over what counts the requests of a connection that is open.
+func (c *Conn) has(r *requests) bool {
+	c.of.mu.Lock()
+	defer c.of.mu.Unlock()
+	c.requests = r
+	return !c.closed
+}
+
+// drop closes a connection, whatever its state.
+func (c *Conn) drop(why string) {
+	if _, first := c.of.leave(c); first {
+		c.of.stats.Dropped.Add(1)
+		c.of.log.Warn("connection closed", "peer", c.name(), "reason", why)
 	}
 	_ = c.Conn.Close()
 }

@@ -29,6 +29,9 @@ func (f following) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo
 	case !ok:
 	case err == nil:
 		c.of.enter(c, Login)
+		if r := c.of.limits.Requests; r != nil {
+			conn = r.follow(conn, c)
+		}
 	default:
 		c.failed(err)
 	}

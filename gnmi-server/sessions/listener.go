@@ -21,6 +21,8 @@ type Limits struct {
 	PerSource  int // sessions of one address
 
 	LoginTime time.Duration // from the connection to the first RPC of a user
+
+	Requests *Requests // of all connections; nil: without a bound
 }
 
 // Limits before the login that suit every listener.
@@ -41,6 +43,7 @@ type Stats struct {
 	Open    atomic.Int64 // sessions
 	TooMany atomic.Int64 // connections closed because there were too many sessions
 	Refused atomic.Int64 // TLS handshakes that failed
+	Dropped atomic.Int64 // connections closed since the requests of all took too much memory
 }
 
 // Listener limits the connections of another.
@@ -75,6 +78,9 @@ func (l *Listener) Accept() (net.Conn, error) {
 	c.timer = time.AfterFunc(l.limits.LoginTime, func() { c.end("no login in time") })
 	if l.enter(c, l.begin) {
 		time.Sleep(pace)
+	}
+	if l.begin == Login && l.limits.Requests != nil {
+		return l.limits.Requests.follow(c, c), nil
 	}
 	return c, nil
 }
@@ -131,6 +137,9 @@ func (l *Listener) leave(c *Conn) (before State, first bool) {
 		return c.state, false
 	}
 	c.closed = true
+	if c.requests != nil {
+		c.requests.left()
+	}
 	l.pools[c.state].remove(c)
 	c.timer.Stop()
 	if c.state == Session {

@@ -48,6 +48,10 @@ func (e *Engine) adopt() error {
 		}
 	}
 	e.adoptEarlier()
+	if within := e.offered.Within(e.objects); within != e.offered {
+		e.log.Warn("tables of an earlier version are kept: their entries match less until labels and export are switched off and on, or the switch restarts",
+			"tunnels", within.InnerPort, "only_udp", within.Protocol)
+	}
 	if unknown {
 		for _, p := range e.flows {
 			p.sampling = samplesUnknown

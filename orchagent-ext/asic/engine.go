@@ -46,7 +46,8 @@ type Engine struct {
 	ledger    Ledger
 	log       *slog.Logger
 	abilities Abilities
-	features  Features
+	features  Features  // less what tables of an earlier version lack
+	offered   Features  // of the switch
 	asked     Abilities // as the driver told it; abilities also has what was refused since
 
 	policy  Policy // less what the switch cannot
@@ -78,6 +79,7 @@ func NewEngine(d Driver, l Ledger, log *slog.Logger) (*Engine, error) {
 			return nil, fmt.Errorf("ask the switch what it can do: %w", err)
 		}
 	}
+	e.offered = e.features
 	return e, e.adopt()
 }
 
@@ -142,6 +144,8 @@ func (e *Engine) settable(attr string) bool {
 // step carries out a plan. Where the switch refuses to change an attribute in place,
 // it makes another plan, without that.
 func (e *Engine) step() error {
+	e.features.InnerPort, e.features.Protocol = e.offered.InnerPort, e.offered.Protocol
+	e.features = e.features.Within(e.objects)
 	for {
 		plan, err := Compare(e.driver.Objects(e.policy, e.outcome.Choices, e.features), e.objects, e.settable, e.usedByFlows()...)
 		if err != nil {

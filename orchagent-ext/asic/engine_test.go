@@ -253,8 +253,9 @@ func TestFlowsComeAndGo(t *testing.T) {
 
 func TestRecordsSurviveTheLedger(t *testing.T) {
 	for _, r := range []Method{Compute, Rewrite, Hash, UDFHash} {
-		objects := Objects(policy("Ethernet0"), Chose(NeedFlowLabel, r), Features{HashIPv6: "A", HashRDMAIPv6: "B", HashRDMAIPv4: "C"})
-		objects = append(objects, FlowObjects(policy(), flows(1)[0])...)
+		features := Features{HashIPv6: "A", HashRDMAIPv6: "B", HashRDMAIPv4: "C", Protocol: true}
+		objects := Objects(policy("Ethernet0"), Chose(NeedFlowLabel, r), features)
+		objects = append(objects, FlowObjects(policy(), features, flows(1)[0])...)
 		for _, o := range objects {
 			in := Record{Object: o, ID: "oid:0x1", Previous: "oid:0x2"}
 			out, err := ParseRecord(in.ID, in.Fields())

@@ -38,7 +38,7 @@ func (f *fakeSwitch) Probe() (Abilities, Features, error) {
 	if f.uses != nil {
 		features = *f.uses
 	}
-	features.PoliceCPU = f.polices
+	features.PoliceCPU, features.Protocol = f.polices, true
 	return a, features, nil
 }
 

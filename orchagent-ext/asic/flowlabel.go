@@ -2,7 +2,10 @@
 
 package asic
 
-import "sluice/orchagent-ext/roce"
+import (
+	"sluice/orchagent-ext/roce"
+	"sluice/sai-shim/saiattr"
+)
 
 // Features is what a switch offers beyond what every one does, where objects
 // depend on it.
@@ -15,12 +18,29 @@ type Features struct {
 	PoliceCPU bool // packets to the CPU are policed
 	InnerPort bool // entries can match the UDP port of a packet in a tunnel: else such packets are neither sampled nor labelled
 
+	// Protocol: entries can match the IP protocol: else TCP to the port of RoCEv2 is
+	// counted, sampled and copied to the CPU, too.
+	Protocol bool
+
 	MinSampling uint32 // by [Mirror], more than one of so many packets the CPU is not to get
 
 	Opcode bool // entries can match the opcode of the BTH
 
 	Queues   uint8  // egress queues of a port, of the port with most
 	NoQueues string // why the switch has no queues; "" with 0 queues: unknown
+}
+
+// Within are the features less what entries of the tables on the switch cannot match. An
+// earlier version created these without, and a table never gets another field. They stay
+// as long as tables are needed: to create them again would take the labels off all flows.
+func (f Features) Within(existing map[string]*Record) Features {
+	for _, r := range existing {
+		if r.Type == TypeACLTable {
+			f.Protocol = f.Protocol && r.Attr(saiattr.ACLTableNextHeader.Name) != ""
+			f.InnerPort = f.InnerPort && r.Attr(saiattr.ACLTableInnerPort.Name) != ""
+		}
+	}
+	return f
 }
 
 // Objects returns the objects that a policy takes by the chosen methods, each object
@@ -86,9 +106,16 @@ func destQPHash(f Features) []Object {
 func exportObjects(p Policy, r Method, f Features) []Object {
 	var all []Object
 	labelled := p.Label != nil && (r == Compute || r == Rewrite)
+	outer := p.Label != nil && r == Compute && p.Label.Outer && !p.Label.ZeroOnly // an entry of the label matches all tunnels
 	entry := func(key, table string) {
-		all = append(all, counted(aclEntry{key: key, table: table, anyIP: true, sample: keySample})...)
-		if f.InnerPort {
+		e := aclEntry{key: key, table: table, anyIP: !f.Protocol, udp: f.Protocol, sample: keySample}
+		e.ipv4 = f.Protocol && table == keyTable // where the label's entries match IPv6
+		all = append(all, counted(e)...)
+		if f.Protocol && !e.ipv4 { // which IPv4 and IPv6 have in fields of their own
+			e.key, e.counter, e.ipv4 = key+suffixIPv4, key+suffixCounter, true
+			all = append(all, e.object())
+		}
+		if f.InnerPort && (!outer || table != keyTable) {
 			all = append(all, counted(aclEntry{key: key + suffixTunnels, table: table, inner: true, sample: keySample})...)
 		}
 	}
@@ -102,7 +129,7 @@ func exportObjects(p Policy, r Method, f Features) []Object {
 			bound[port] = true
 		}
 	}
-	all = append(all, aclTable{key: keyExportTable, inner: f.InnerPort, opcode: p.learns(f), size: tableSizeSmall}.object())
+	all = append(all, aclTable{key: keyExportTable, protocol: f.Protocol, inner: f.InnerPort, opcode: p.learns(f), size: tableSizeSmall}.object())
 	entry(keyExport, keyExportTable)
 	all = append(all, learningEntries(p, f, keyExportTable, "")...)
 	for _, port := range p.Export.Ports {
@@ -177,14 +204,14 @@ func sampleOf(p Policy) string {
 }
 
 func computeObjects(p Policy, f Features) []Object {
-	all := []Object{aclTable{key: keyTable, flowLabel: p.Label.ZeroOnly, inner: f.InnerPort, opcode: p.learns(f), size: tableSizeSmall}.object()}
-	e := aclEntry{key: keyCompute, table: keyTable, priority: entryPriority, unlabelled: p.Label.ZeroOnly, compute: &p.Label.Algorithm, sample: sampleOf(p)}
+	all := []Object{aclTable{key: keyTable, protocol: f.Protocol, flowLabel: p.Label.ZeroOnly, inner: f.InnerPort, opcode: p.learns(f), size: tableSizeSmall}.object()}
+	e := aclEntry{key: keyCompute, table: keyTable, priority: entryPriority, unlabelled: p.Label.ZeroOnly, compute: &p.Label.Algorithm, sample: sampleOf(p), udp: f.Protocol}
 	all = append(all, counted(e)...)
 	if p.Label.Outer && f.InnerPort {
-		e.key, e.counter, e.inner = keyOuter, keyCompute+suffixCounter, true
+		e.key, e.counter, e.inner, e.udp = keyOuter, keyCompute+suffixCounter, true, false
 		all = append(all, e.object())
 	}
-	return append(append(all, skippedObjects(p)...), bindings(p)...)
+	return append(append(all, skippedObjects(p, f)...), bindings(p)...)
 }
 
 func rewriteObjects(p Policy, f Features) []Object {
@@ -195,18 +222,18 @@ func rewriteObjects(p Policy, f Features) []Object {
 	all := append(udfObjects(false),
 		trapObject(keyTrap, group),
 		// Of no size: one that follows FlowCapacity would take the entries of all flows with it.
-		aclTable{key: keyTable, flowLabel: p.Label.ZeroOnly, inner: f.InnerPort, addresses: true, udfGroup: keyUDFGroup}.object())
-	all = append(all, counted(aclEntry{key: keyCopied, table: keyTable, priority: copyPriority, unlabelled: p.Label.ZeroOnly, trap: keyTrap})...)
-	return append(append(all, skippedObjects(p)...), bindings(p)...)
+		aclTable{key: keyTable, protocol: f.Protocol, flowLabel: p.Label.ZeroOnly, inner: f.InnerPort, addresses: true, udfGroup: keyUDFGroup}.object())
+	all = append(all, counted(aclEntry{key: keyCopied, table: keyTable, priority: copyPriority, unlabelled: p.Label.ZeroOnly, trap: keyTrap, udp: f.Protocol})...)
+	return append(append(all, skippedObjects(p, f)...), bindings(p)...)
 }
 
 // skippedObjects count what zero-only leaves alone: stacks that label on their own
 // would go unnoticed otherwise.
-func skippedObjects(p Policy) []Object {
+func skippedObjects(p Policy, f Features) []Object {
 	if !p.Label.ZeroOnly {
 		return nil
 	}
-	return counted(aclEntry{key: keySkipped, table: keyTable, priority: countPriority, sample: sampleOf(p)})
+	return counted(aclEntry{key: keySkipped, table: keyTable, priority: countPriority, sample: sampleOf(p), udp: f.Protocol})
 }
 
 //conformance:draft-hu/ingress
@@ -219,8 +246,8 @@ func bindings(p Policy) []Object {
 }
 
 // FlowObjects returns the counter and the entry that label one flow.
-func FlowObjects(p Policy, f FlowEntry) []Object {
+func FlowObjects(p Policy, features Features, f FlowEntry) []Object {
 	return counted(aclEntry{
-		key: flowKey(f), table: keyTable, priority: entryPriority, unlabelled: p.Label.ZeroOnly, flow: &f, sample: sampleOf(p),
+		key: flowKey(f), table: keyTable, priority: entryPriority, unlabelled: p.Label.ZeroOnly, flow: &f, sample: sampleOf(p), udp: features.Protocol,
 	})
 }

@@ -164,7 +164,7 @@ func (e *Engine) AddFlows(flows []FlowEntry) (refused int, err error) {
 func (e *Engine) addFlow(f FlowEntry, p *pinned) error {
 	labelled := f
 	labelled.Label = p.label
-	objects := FlowObjects(e.policy, labelled)
+	objects := FlowObjects(e.policy, e.features, labelled)
 	counter, err := e.driver.Create(&objects[0], e.objects)
 	if err != nil {
 		return fmt.Errorf("create %s %s: %w", objects[0].Type, objects[0].Key, err)
@@ -302,7 +302,7 @@ func (e *Engine) sampleFlow(f FlowEntry, p *pinned, want sampling) error {
 	}
 	labelled := f
 	labelled.Label = p.label
-	err := e.set(p.record(f), &FlowObjects(policy, labelled)[1], saiattr.ACLEntrySample.Name)
+	err := e.set(p.record(f), &FlowObjects(policy, e.features, labelled)[1], saiattr.ACLEntrySample.Name)
 	if errors.Is(err, ErrRefused) {
 		return e.removeFlow(f, p)
 	}

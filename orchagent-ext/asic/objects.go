@@ -36,11 +36,13 @@ const (
 	prefixPort     = "port/"
 	suffixCounter  = "/counter"
 	suffixTunnels  = "/tunnels"
+	suffixIPv4     = "/ipv4"
 	noLabel        = 0 // flow label of unlabelled packets (RFC 6437)
 	entryPriority  = 10
 	copyPriority   = 5
 	learnPriority  = 20
 	countPriority  = 1
+	udpProtocol    = 17         // of IPv4 and, as next header, of IPv6
 	destQPOffset   = 12         // octets from the UDP header to BTH octets 4 to 7
 	destQPLength   = 4          // octets
 	destQPMask     = 0x00ffffff // of these 4 octets
@@ -87,6 +89,7 @@ func counterObject(key, table string) Object {
 // destination port, and what else is asked for.
 type aclTable struct {
 	key       string
+	protocol  bool // of IPv4 and IPv6
 	flowLabel bool
 	addresses bool   // IPv6 source and destination
 	inner     bool   // UDP ports in tunnels
@@ -101,8 +104,11 @@ func (t aclTable) object() Object {
 		values = append(values, saiattr.ACLTableSize.Of(t.size))
 	}
 	values = append(values, saiattr.ACLTablePort.Is(true), saiattr.ACLTableIPType.Is(true))
+	if t.protocol {
+		values = append(values, saiattr.ACLTableProtocol.Is(true), saiattr.ACLTableNextHeader.Is(true))
+	}
 	if t.inner {
-		values = append(values, implied(saiattr.ACLTableInnerPort.Is(true)))
+		values = append(values, saiattr.ACLTableInnerPort.Is(true))
 	}
 	if t.opcode {
 		values = append(values, saiattr.ACLTableOpcode.Is(true))
@@ -120,7 +126,8 @@ func (t aclTable) object() Object {
 }
 
 // aclEntry matches RoCEv2 by the UDP destination port; over IPv6 alone, unless
-// told otherwise, since IPv4 has no flow label. Every entry counts.
+// told otherwise, since IPv4 has no flow label. Every entry counts. Ports in tunnels
+// are UDP's as the switch parses them: SAI has no match on the protocol there.
 type aclEntry struct {
 	key, table, counter string
 	priority            uint64
@@ -135,6 +142,8 @@ type aclEntry struct {
 	trap   string // copies the packet to the CPU, marked by this trap
 	sample string // samples packets to the CPU as this object says
 	anyIP  bool   // matches RoCEv2 over IPv4, too
+	ipv4   bool   // matches RoCEv2 over IPv4 only
+	udp    bool   // matches UDP only: else TCP to this port, too
 	inner  bool   // matches RoCEv2 in IPv6 tunnels, and no other
 }
 
@@ -146,8 +155,17 @@ func (e aclEntry) object() Object {
 	values := []saiattr.Value{
 		saiattr.ACLEntryTable.Ref(e.table), saiattr.ACLEntryPriority.Of(e.priority), implied(saiattr.ACLEntryAdmin.Is(true)), port.Of(roce.UDPPort),
 	}
-	if !e.anyIP {
+	switch {
+	case e.ipv4:
+		values = append(values, saiattr.ACLEntryIPType.Enum("ipv4any"))
+	case !e.anyIP:
 		values = append(values, saiattr.ACLEntryIPType.Enum("ipv6any"))
+	}
+	switch {
+	case e.udp && e.ipv4:
+		values = append(values, saiattr.ACLEntryProtocol.Of(udpProtocol))
+	case e.udp:
+		values = append(values, saiattr.ACLEntryNextHeader.Of(udpProtocol))
 	}
 	if e.unlabelled {
 		values = append(values, saiattr.ACLEntryLabel.Of(noLabel))

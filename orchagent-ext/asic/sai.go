@@ -168,6 +168,8 @@ func (d *SAI) Probe() (Abilities, Features, error) {
 	f.PoliceCPU, _ = d.lib.CanCreate(saiattr.TrapGroup, saiattr.TrapGroupPolicer)
 	f.InnerPort, _ = d.lib.CanCreate(saiattr.ACLEntry, saiattr.ACLEntryInnerPort)
 	f.Opcode, _ = d.lib.CanCreate(saiattr.ACLEntry, saiattr.ACLEntryOpcode)
+	can, known = d.lib.CanCreate(saiattr.ACLEntry, saiattr.ACLEntryNextHeader)
+	f.Protocol = can || !known
 	f.Queues, f.NoQueues = d.queues()
 	if f.HashRDMAIPv6 == "" {
 		none := Ability{Reason: "the SAI library does not allow setting the ECMP hash of IPv6"}

@@ -356,14 +356,44 @@ func TestSnapshotHasEveryTable(t *testing.T) {
 }
 
 func TestTables(t *testing.T) {
-	got := Tables()
-	for _, want := range []string{"SLUICE", "SLUICE_PORT", "PORT", "PORTCHANNEL", "PORTCHANNEL_MEMBER", "SWITCH_HASH"} {
-		if !slices.Contains(got, want) {
-			t.Errorf("%s is not watched", want)
+	want := []string{"SLUICE*", "PORT", "PORTCHANNEL", "PORTCHANNEL_MEMBER", "SWITCH_HASH"}
+	if diff := cmp.Diff(want, Tables()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestUnknownTables: a row of a table that begins like ours is reported, and which
+// table may be meant. It changes nothing.
+func TestUnknownTables(t *testing.T) {
+	for table, want := range map[string]string{
+		"SLUICE_FLOWLABEL":       "no such table; SLUICE_FLOW_LABEL is one",
+		"SLUICE_FLOW_LABELS":     "no such table; SLUICE_FLOW_LABEL is one",
+		"SLUICE_PROT":            "no such table; SLUICE_PORT is one",
+		"SLUICE_GLOBAL":          "no such table; there are SLUICE, SLUICE_",
+		"SLUICES":                "no such table; SLUICE is one",
+		"SLUICE_IPFIX_COLECTORS": "no such table; SLUICE_IPFIX_COLLECTOR is one",
+		"SLUICE_STATE":           "no such table; ",
+		"SLUICE_WHAT_IS_THIS":    "no such table; there are SLUICE, ",
+	} {
+		st := New()
+		st.Apply(ports)
+		before := st.Known()
+		s, fresh := st.Apply([]sonicdb.Change{set(table, "global", fields{"admin_state": "enabled"})})
+		if got := said(fresh); len(got) != 1 || !strings.HasPrefix(got[0], table+"|global: "+want) {
+			t.Errorf("%s: %q, want %q", table, got, want)
+		}
+		if len(s.Rejections) != 1 || s.FlowLabel.AdminState != Disabled || len(st.Known()) != len(before) {
+			t.Errorf("%s: %+v", table, s.Rejections)
+		}
+		if s, fresh = st.Apply([]sonicdb.Change{del(table, "global")}); len(s.Rejections)+len(fresh) > 0 {
+			t.Errorf("%s, removed: %v", table, said(s.Rejections))
 		}
 	}
-	if len(got) != 17 || slices.Contains(got, "SLUICE_STATE") {
-		t.Errorf("watched: %v", got)
+	if _, fresh := apply([]sonicdb.Change{set("SLUIC", "global", nil), set("OTHER", "global", nil)}); len(fresh) > 0 {
+		t.Errorf("%v", said(fresh))
+	}
+	if r := unknownTable(name{strings.Repeat("SLUICE_", 1000), "global"}); len(r.Error()) > 1000 {
+		t.Errorf("%d octets of an error", len(r.Error()))
 	}
 }
 

@@ -20,9 +20,10 @@ const (
 	tableHash    = "SWITCH_HASH"
 )
 
-// Tables returns the tables of CONFIG_DB that a State reads.
+// Tables returns the tables of CONFIG_DB that a State reads, as [sonicdb.DB.Watch] takes
+// them: ours by the prefix of their names, so that one whose name is misspelled is seen.
 func Tables() []string {
-	return append(rows.Tables("CONFIG_DB"), tablePort, tableChannel, tableMember, tableHash)
+	return []string{prefixOurs + "*", tablePort, tableChannel, tableMember, tableHash}
 }
 
 // SwitchPort is a row of PORT.

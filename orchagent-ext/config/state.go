@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/openconfig/ygot/ygot"
 	"sluice/orchagent-ext/sonicdb"
@@ -17,6 +18,7 @@ import (
 // goroutine.
 type State struct {
 	own      map[name]entry                 // rows of our tables
+	unknown  map[name]bool                  // rows of tables that begin like ours
 	sonic    map[string]map[string]rows.Row // rows of SONiC's, by table and key
 	inForce  map[name]*version
 	rejected map[string]Rejection // by TABLE|key
@@ -49,6 +51,7 @@ type version struct {
 func New() *State {
 	return &State{
 		own:      make(map[name]entry),
+		unknown:  make(map[name]bool),
 		sonic:    make(map[string]map[string]rows.Row),
 		inForce:  make(map[name]*version),
 		rejected: make(map[string]Rejection),
@@ -120,10 +123,15 @@ func (st *State) Apply(changes []sonicdb.Change) (*Snapshot, []Rejection) {
 		defer st.Remember(st.Known())
 	}
 	for _, c := range changes {
-		if isOurs(c.Row.Table) {
+		switch n := (name{c.Row.Table, c.Row.Key}); {
+		case isOurs(c.Row.Table):
 			st.take(c)
-		} else {
+		case !strings.HasPrefix(c.Row.Table, prefixOurs):
 			st.takeSonic(c)
+		case c.Deleted:
+			delete(st.unknown, n)
+		default:
+			st.unknown[n] = true
 		}
 	}
 	before := st.rejected
@@ -209,6 +217,9 @@ func (st *State) judge() {
 			st.inForce, st.rejected = inForce, rejected
 		}
 		there = func(n name) bool { _, ok := inForce[n]; return ok }
+	}
+	for n := range st.unknown {
+		st.rejected[n.String()] = unknownTable(n)
 	}
 	for n, v := range st.inForce {
 		e := st.own[n]

@@ -63,16 +63,16 @@ func exporterConfig(s *config.Snapshot, of *Config) ipfix.Config {
 		row := s.IPFIXCollectors[name]
 		c.Collectors = append(c.Collectors, ipfix.Collector{
 			Name:      name,
-			Address:   net.JoinHostPort(text(row.Address), strconv.Itoa(int(config.CollectorPort(row)))),
+			Address:   net.JoinHostPort(orEmpty(row.Address), strconv.Itoa(int(config.CollectorPort(row)))),
 			Transport: transports[row.Transport],
-			CAFile:    text(row.CaFile), CertFile: text(row.CertFile), KeyFile: text(row.KeyFile),
+			CAFile:    orEmpty(row.CaFile), CertFile: orEmpty(row.CertFile), KeyFile: orEmpty(row.KeyFile),
 			PathMTU: int(number(row.PathMtu)),
 		})
 	}
 	return c
 }
 
-func text(s *string) string {
+func orEmpty(s *string) string {
 	if s == nil {
 		return ""
 	}

@@ -176,6 +176,7 @@ type orch struct {
 	laneErr    error // why PFCM is not as configured
 	streams    streamIDs
 	faults     *faults
+	links      links
 
 	ledgerWarning string // of rows of the ledger that were set aside; "": there were none
 

@@ -11,6 +11,7 @@ import (
 	"sluice/orchagent-ext/sonicdb"
 	"sluice/orchagent-ext/telemetry"
 	"sluice/yang/rows"
+	"sluice/yang/text"
 )
 
 // publish writes the state to STATE_DB. Before the ledger was read nothing is
@@ -64,7 +65,7 @@ func (o *orch) describe(s *telemetry.State) {
 	p := Policy(o.snapshot)
 	s.Objects, s.Flows, s.Method = o.sw.engine.Len(), len(o.sw.flows.seen), string(o.sw.outcome.Method(asic.NeedFlowLabel))
 	s.Warnings = warnings(o.snapshot, p, o.sw.outcome)
-	for _, w := range []string{o.faults.warning(o.Now()), o.keeper.warning(), o.configDB.Warning(), o.ledgerWarning} {
+	for _, w := range []string{o.faults.warning(o.Now()), o.links.warning(o.Now()), o.keeper.warning(), o.configDB.Warning(), o.ledgerWarning} {
 		if w != "" {
 			s.Warnings = append(s.Warnings, w)
 		}
@@ -129,7 +130,7 @@ func (o *orch) count() {
 	if o.sw == nil {
 		return
 	}
-	c := telemetry.Counters{Lost: o.sw.RingFull(), Policed: o.sw.Policed(), Faults: o.faults.count, Streams: o.streams.stats, At: o.Now()}
+	c := telemetry.Counters{Lost: o.sw.RingFull(), Policed: o.sw.Policed(), Cut: text.Cuts(), Faults: o.faults.count, Streams: o.streams.stats, At: o.Now()}
 	if o.sw.reader != nil {
 		c.CPU = o.sw.reader.Stats()
 	}
@@ -147,9 +148,13 @@ func (o *orch) count() {
 	c.Written += o.sw.flows.total
 	o.counters.Set(c.Row())
 
+	states, err := readLinks()
+	errs = append(errs, err)
+	o.links.note(states, o.snapshot, o.Now())
 	var ports []rows.Row
 	for _, p := range Ports(o.snapshot) {
 		if s, err := o.sw.PortStats(p.Name); err == nil { // a port may be gone
+			s.Oper = o.links.oper(p.Name)
 			ports = append(ports, s.Row())
 		}
 	}

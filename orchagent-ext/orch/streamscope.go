@@ -98,8 +98,8 @@ type globalScope struct {
 func globalConfig(c *config.Global) streamid.Config {
 	return streamid.Config{
 		Endpoints: c.EtcdEndpoints,
-		CAFile:    text(c.EtcdCaFile), CertFile: text(c.EtcdCertFile), KeyFile: text(c.EtcdKeyFile),
-		User: text(c.EtcdUser), PasswordFile: text(c.EtcdPasswordFile), PlaintextPassword: *c.EtcdAllowPlaintext,
+		CAFile:    orEmpty(c.EtcdCaFile), CertFile: orEmpty(c.EtcdCertFile), KeyFile: orEmpty(c.EtcdKeyFile),
+		User: orEmpty(c.EtcdUser), PasswordFile: orEmpty(c.EtcdPasswordFile), PlaintextPassword: *c.EtcdAllowPlaintext,
 		Domain: *c.StreamIdDomain, Seed: *c.StreamIdSeed,
 	}
 }

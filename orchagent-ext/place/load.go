@@ -76,7 +76,8 @@ func (t *Table) worst() (member int, worst, mean float64) {
 
 // Sample tells what the counter of a flow's entry shows: octets since it was made, at a
 // time in nanoseconds of a monotonic clock. Samples and a look of the same moment have
-// the same time.
+// the same time. A flow is found idle only if it is sampled more often than its pauses
+// last.
 func (t *Table) Sample(f Flow, octets uint64, now int64) {
 	e := t.lookup(&f)
 	if e == nil {
@@ -91,9 +92,12 @@ func (t *Table) Sample(f Flow, octets uint64, now int64) {
 		e.still = now
 	}
 	first := !e.seen
+	if passed == 0 && !first {
+		return // the next sample counts what came since
+	}
 	e.octets, e.sampled, e.seen = octets, now, true
 	switch {
-	case first || passed == 0:
+	case first:
 		return
 	case passed < 0: // the clock stepped back
 		t.stats.ClockSteps++

@@ -179,6 +179,12 @@ func TestSampleOutlivesClocksAndCountersThatStep(t *testing.T) {
 	if tab.movable(e, 7*second) {
 		t.Error("a flow that just sent counts as idle")
 	}
+	// Two samples of one moment: what came between them counts with the next.
+	tab.Sample(f, 2e6, 7*second)
+	tab.Sample(f, 2e6+10, 8*second)
+	if math.Abs(e.rate-1e6) > 1 {
+		t.Errorf("after two samples of one moment the rate is %.0f", e.rate)
+	}
 }
 
 // Whatever happens: labels are distinct between two hosts, members are those of the

@@ -209,3 +209,28 @@ func TestSetGroupFollowsMembersAndWeights(t *testing.T) {
 		t.Errorf("after a refused group %d members", got)
 	}
 }
+
+// What the path of new flows calls allocates nothing, while flows come and go.
+func TestPlaceDoesNotAllocate(t *testing.T) {
+	tab := newTable(t, Config{Capacity: 1000, Leaves: 4}, equal(8)...)
+	for i := range 999 {
+		f := flowOf(i, 16)
+		tab.Place(f, i%4, f.hash())
+	}
+	i, now := 0, second
+	if got := testing.AllocsPerRun(2000, func() {
+		f := flowOf(1000+i%500, 16)
+		tab.Place(f, i%4, uint32(i))
+		tab.Label(f)
+		tab.Hold(f, i%2 == 0)
+		tab.Sample(f, uint64(i), now)
+		tab.Acked(f)
+		tab.Reserve(f.Src, f.Dst, uint32(i))
+		tab.Release(f.Src, f.Dst, uint32(i))
+		tab.Forget(f)
+		i++
+		now += 1e6
+	}); got != 0 {
+		t.Errorf("%v allocations for each flow", got)
+	}
+}

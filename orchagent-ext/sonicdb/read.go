@@ -20,7 +20,8 @@ const scanCount = 1000
 // view holds the fields of rows by what Redis calls them.
 type view map[string]map[string]string
 
-// Read returns all rows of tables, sorted by name.
+// Read returns all rows of tables, sorted by name. A name that ends in * is that of all
+// tables which begin so.
 func (db *DB) Read(ctx context.Context, tables ...string) ([]rows.Row, error) {
 	v, err := db.readAll(ctx, tables)
 	if err != nil {
@@ -82,10 +83,6 @@ func (db *DB) readAll(ctx context.Context, tables []string) (view, error) {
 
 // keys returns the keys of all rows of tables.
 func (db *DB) keys(ctx context.Context, tables []string) ([]string, error) {
-	wanted := make(map[string]bool)
-	for _, t := range tables {
-		wanted[t] = true
-	}
 	found := make(map[string]bool) // a scan may name a key twice
 	match := pattern(tables)
 	var cursor uint64
@@ -95,7 +92,7 @@ func (db *DB) keys(ctx context.Context, tables []string) ([]string, error) {
 			return nil, fmt.Errorf("list the keys of %s at %s: %w", db.Name, db.Address, err)
 		}
 		for _, k := range page {
-			if table, _, ok := db.split(k); ok && wanted[table] {
+			if table, _, ok := db.split(k); ok && slices.ContainsFunc(tables, func(t string) bool { return isTable(table, t) }) {
 				found[k] = true
 			}
 		}
@@ -105,6 +102,15 @@ func (db *DB) keys(ctx context.Context, tables []string) ([]string, error) {
 	}
 }
 
+// anyTable ends a name that is that of all tables which begin so.
+const anyTable = "*"
+
+// isTable says whether a table has the name, or begins with it.
+func isTable(table, name string) bool {
+	prefix, any := strings.CutSuffix(name, anyTable)
+	return table == name || any && strings.HasPrefix(table, prefix)
+}
+
 // pattern matches the keys of all of these tables, so that a scan need not send
 // every key of a database that others fill, too: what their names begin with. It
 // matches other keys as well.
@@ -112,8 +118,9 @@ func pattern(tables []string) string {
 	if len(tables) == 0 {
 		return ""
 	}
-	common := tables[0]
+	common := strings.TrimSuffix(tables[0], anyTable)
 	for _, t := range tables[1:] {
+		t = strings.TrimSuffix(t, anyTable)
 		for !strings.HasPrefix(t, common) {
 			common = common[:len(common)-1]
 		}

@@ -22,14 +22,15 @@ func TestGet(t *testing.T) {
 	}
 }
 
-// TestReadByPattern: what names of tables have in common is no more than a hint.
+// TestReadByPattern: what names of tables have in common is no more than a hint. A name
+// that ends in * is that of all tables which begin so.
 func TestReadByPattern(t *testing.T) {
 	db := open(t, redisServer(t), "STATE_DB", nil)
-	tables := []string{"S*_ONE", "S*_ONLY", "S*", "Q?[x]", `back\slash`, "X"}
-	for _, table := range append([]string{"SA_ONE", "S", "S*_ON", "Qy[x]", "Q?x", "backslash"}, tables...) {
+	tables := []string{"S*_ONE", "S*_ONLY", "S", "Q?[x]", `back\slash`, "X"}
+	for _, table := range append([]string{"SA_ONE", "S*_ON", "Qy[x]", "Q?x", "backslash"}, tables...) {
 		write(t, db, set(table, "1", fields{"x": "1"}))
 	}
-	for _, wanted := range [][]string{nil, {"S*_ONE"}, {"S*_ONE", "S*_ONLY"}, {"S*_ONE", "S*"}, {"Q?[x]"}, {`back\slash`}, {"S*_ONE", "X"}} {
+	for _, wanted := range [][]string{nil, {"S*_ONE"}, {"S*_ONE", "S*_ONLY"}, {"S*_ONE", "S"}, {"Q?[x]"}, {`back\slash`}, {"S*_ONE", "X"}} {
 		want := map[string]fields{}
 		for _, table := range wanted {
 			want[table+"|1"] = fields{"x": "1"}
@@ -38,7 +39,14 @@ func TestReadByPattern(t *testing.T) {
 			t.Errorf("%q: %s", wanted, diff)
 		}
 	}
-	for want, tables := range map[string][]string{"": nil, "SLUICE_*": {"SLUICE_STATS", "SLUICE_PORT_STATS"}, "*": {"PORT", "SLUICE"}, `a\*b*`: {"a*b"}} {
+	want := map[string]fields{}
+	for _, table := range []string{"S", "SA_ONE", "S*_ON", "S*_ONE", "S*_ONLY", "X"} {
+		want[table+"|1"] = fields{"x": "1"}
+	}
+	if diff := cmp.Diff(want, inRedis(t, db, "S*", "X")); diff != "" {
+		t.Error(diff)
+	}
+	for want, tables := range map[string][]string{"": nil, "SLUICE_*": {"SLUICE_STATS", "SLUICE_PORT_STATS"}, "SLUICE*": {"SLUICE*"}, "S*": {"SLUICE*", "SWITCH"}, "*": {"PORT", "SLUICE"}, `a\*b*`: {"a*b"}} {
 		if got := pattern(tables); got != want {
 			t.Errorf("%q: %s, want %s", tables, got, want)
 		}

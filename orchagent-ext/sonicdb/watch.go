@@ -28,7 +28,8 @@ type Batch struct {
 
 // Watch calls emit with every row of tables, and then with what changes. After
 // each call the rows that emit was given are those that Redis had a moment
-// before; that changes in quick succession come as one is the rule. It blocks
+// before; that changes in quick succession come as one is the rule. A name that ends in
+// * is that of all tables which begin so. It blocks
 // until ctx is done, and returns nil; emit is called by it alone. No tables at
 // all is an error.
 //

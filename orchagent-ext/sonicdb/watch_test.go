@@ -39,6 +39,16 @@ func TestWatch(t *testing.T) {
 	f.becomes(t, map[string]fields{"A|1": {"x": "9"}, "B|1|2": {"z": "a,b"}})
 }
 
+// A table whose name begins as wanted is watched as soon as it has a row.
+func TestWatchTablesByPrefix(t *testing.T) {
+	db := open(t, redisServer(t), "CONFIG_DB", nil)
+	write(t, db, set("AB", "1", nil), set("BA", "1", nil))
+	f := follow(t, db, "A*", "C")
+	f.becomes(t, map[string]fields{"AB|1": {}})
+	write(t, db, set("A", "1", nil), set("A_C", "2", fields{"x": "1"}), set("C", "1", nil), set("CA", "1", nil), del("AB", "1"))
+	f.becomes(t, map[string]fields{"A|1": {}, "A_C|2": {"x": "1"}, "C|1": {}})
+}
+
 // What events do not tell, the reading of everything finds now and then.
 func TestWatchReadsEverythingNowAndThen(t *testing.T) {
 	db := open(t, redisServer(t), "CONFIG_DB", nil)

@@ -24,6 +24,7 @@ type Counters struct {
 	RefusedSwitch   uint64 // times that it got none since the switch had no room
 	Evicted         uint64 // flows that lost their entry to another flow
 
+	Cut     uint64 // texts made shorter in STATE_DB, in errors and in the log
 	Faults  uint64 // of the loop, after each of which it was started again
 	Streams StreamIDs
 
@@ -70,6 +71,7 @@ func (c Counters) Row() rows.Row {
 		"flows_refused_switch":   c.RefusedSwitch,
 		"flows_evicted":          c.Evicted,
 		"loop_faults":            c.Faults,
+		"texts_cut":              c.Cut,
 
 		"stream_id_flows":       c.Streams.Flows,
 		"stream_id_waiting":     c.Streams.Waiting,
@@ -87,16 +89,21 @@ func (c Counters) Row() rows.Row {
 // Port is SLUICE_PORT_STATS:port.
 type Port struct {
 	Name               string
+	Oper               string // up or down; "": the port has no netdev
 	RxPackets, RxBytes uint64
 	TxPackets, TxBytes uint64
 }
 
 // Row is the row.
 func (p Port) Row() rows.Row {
-	return rows.Row{Table: TablePortStats, Key: p.Name, Fields: map[string]string{
+	fields := map[string]string{
 		"rx_packets": fmt.Sprint(p.RxPackets), "rx_bytes": fmt.Sprint(p.RxBytes),
 		"tx_packets": fmt.Sprint(p.TxPackets), "tx_bytes": fmt.Sprint(p.TxBytes),
-	}}
+	}
+	if p.Oper != "" {
+		fields["oper_status"] = p.Oper
+	}
+	return rows.Row{Table: TablePortStats, Key: p.Name, Fields: fields}
 }
 
 // Queue is SLUICE_QUEUE_STATS:port|queue, of an egress queue.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sluice/yang/rows"
+	"sluice/yang/text"
 )
 
 // TestWhatIsWrongIsCut: however long what is wrong in a row is, its error, its row in
@@ -25,6 +26,7 @@ func TestWhatIsWrongIsCut(t *testing.T) {
 		"pattern":   {Table: "SLUICE", Key: "global", Fields: map[string]string{"router_id": long}},
 		"file":      {Table: "SLUICE", Key: "global", Fields: map[string]string{"etcd_ca_file": "/" + long, "etcd_cert_file": "/" + long}},
 	} {
+		before := text.Cuts()
 		_, err := rows.Decode(r)
 		wrong := rows.AsError(err)
 		if wrong == nil {
@@ -32,6 +34,9 @@ func TestWhatIsWrongIsCut(t *testing.T) {
 			continue
 		}
 		row := ConfigError(wrong, time.Unix(0, 0), nil)
+		if text.Cuts() == before && name != "many" { // whose number is wrong
+			t.Errorf("%s: that it was cut is not counted", name)
+		}
 		all := len(row.Key)
 		for field, value := range row.Fields {
 			all += len(field) + len(value)

@@ -46,13 +46,14 @@ func TestRowsAreOfTheModel(t *testing.T) {
 		ConfigError(&rows.Error{Table: "SLUICE_PORT", Key: "Ethernet400", Reason: "no such port"}, now, nil),
 		ConfigError(&rows.Error{Table: "SLUICE_FLOW_LABEL", Key: "global", Field: "algorithm", Value: "md5", Reason: "must be one of"}, now,
 			&rows.Row{Table: "SLUICE_FLOW_LABEL", Key: "global", Fields: map[string]string{"algorithm": "crc32"}}),
-		Counters{Written: 1, Skipped: 2, Copied: 3, Lost: 4, Policed: 13, RefusedCapacity: 5, RefusedSwitch: 6, Evicted: 7, Faults: 14, Streams: StreamIDs{1, 2, 3, 4, 5, 6, 7}, CPU: packetio.Stats{RoCE: 6, Tunnelled: 7, NotRoCE: 8, Malformed: 9, QueueFull: 10, NewFlows: 11, FlowsKnown: 12}}.Row(),
+		Counters{Written: 1, Skipped: 2, Copied: 3, Lost: 4, Policed: 13, Cut: 15, RefusedCapacity: 5, RefusedSwitch: 6, Evicted: 7, Faults: 14, Streams: StreamIDs{1, 2, 3, 4, 5, 6, 7}, CPU: packetio.Stats{RoCE: 6, Tunnelled: 7, NotRoCE: 8, Malformed: 9, QueueFull: 10, NewFlows: 11, FlowsKnown: 12}}.Row(),
 		Counters{}.Row(),
 		Collector(ipfix.Stats{Name: "c1", Connected: true, Messages: 1, Records: 2, Octets: 3, Waiting: 4, Dropped: 5, Connects: 6, Refused: 7}),
 		Collector(ipfix.Stats{Name: "c2", Error: "connection refused"}),
 		Queue{Port: "Ethernet0", Queue: 3, Watermark: new(uint64), Packets: 2, Bytes: 3, Dropped: 4}.Row(),
 		Queue{Port: "Ethernet0", Queue: 4, Queued: new(uint64), Packets: 2, Bytes: 3, Dropped: 4}.Row(),
 		Port{Name: "Ethernet0", RxPackets: 1, RxBytes: 2, TxPackets: 3, TxBytes: 4}.Row(),
+		Port{Name: "Ethernet0", Oper: "down", RxPackets: 1}.Row(),
 	) {
 		s, err := rows.Decode(r)
 		if err != nil {

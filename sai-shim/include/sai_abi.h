@@ -138,7 +138,7 @@ typedef struct {
 
 typedef const char *(*sai_profile_get_value_fn)(sai_switch_profile_id_t profile, const char *variable);
 
-/* *variable NULL: begin again. Returns 0 for a pair, -1 behind the last. */
+/* *variable NULL: begin again. Returns 0 for a pair, -1 after the last. */
 typedef int (*sai_profile_get_next_value_fn)(sai_switch_profile_id_t profile, const char **variable,
 					     const char **value);
 

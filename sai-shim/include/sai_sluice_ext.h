@@ -78,7 +78,7 @@ enum {
 	SAI_ACL_ENTRY_ATTR_ACTION_COMPUTE_IPV6_FLOW_LABEL = 0x10000001,
 };
 
-/** @brief Hash behind a computed flow label */
+/** @brief Hash that computes a flow label */
 enum sai_sluice_flow_label_algorithm {
 	/**
 	 * @brief draft-hu-6man-ipv6-flowlabel-load-balancing-rdma as its text reads
@@ -194,14 +194,15 @@ enum sai_sluice_relabelled {
 
 /** @brief A flow passed a mark */
 typedef struct _sai_sluice_flow_event_t {
-	sai_object_id_t queue_id;   /* egress queue */
-	sai_object_id_t in_port_id; /* port that the packet came in by; SAI_NULL_OBJECT_ID: unknown or our own */
-	uint64_t flow;		    /* names the flow in get_flow(); never 0 */
-	uint64_t octets;	    /* of the flow in the queue then */
-	uint64_t at_ns;		    /* CLOCK_MONOTONIC */
-	uint8_t mark;		    /* enum sai_sluice_flow_mark */
-	uint8_t relabelled;	    /* enum sai_sluice_relabelled */
-	uint8_t length;		    /* octets of head */
+	sai_object_id_t queue_id; /* egress queue */
+	sai_object_id_t
+		in_port_id; /* port that the packet came in by; SAI_NULL_OBJECT_ID: unknown, or the packet is of the switch itself */
+	uint64_t flow;	    /* names the flow in get_flow(); never 0 */
+	uint64_t octets;    /* of the flow in the queue then */
+	uint64_t at_ns;	    /* CLOCK_MONOTONIC */
+	uint8_t mark;	    /* enum sai_sluice_flow_mark */
+	uint8_t relabelled; /* enum sai_sluice_relabelled */
+	uint8_t length;	    /* octets of head */
 	/*
 	 * The packet that passed the mark, from the IP header on, as it leaves. length is 0
 	 * with FLOW_MARK_LOW where no packet is at hand.

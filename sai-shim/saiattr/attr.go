@@ -125,6 +125,8 @@ var (
 	ACLTableSize        = define("SAI_ACL_TABLE_ATTR_SIZE", U32) // a request: 0 is the library's choice
 	ACLTablePort        = define("SAI_ACL_TABLE_ATTR_FIELD_L4_DST_PORT", Bool)
 	ACLTableInnerPort   = define("SAI_ACL_TABLE_ATTR_FIELD_INNER_L4_DST_PORT", Bool)
+	ACLTableProtocol    = define("SAI_ACL_TABLE_ATTR_FIELD_IP_PROTOCOL", Bool)
+	ACLTableNextHeader  = define("SAI_ACL_TABLE_ATTR_FIELD_IPV6_NEXT_HEADER", Bool)
 	ACLTableIPType      = define("SAI_ACL_TABLE_ATTR_FIELD_ACL_IP_TYPE", Bool)
 	ACLTableOpcode      = define("SAI_ACL_TABLE_ATTR_FIELD_BTH_OPCODE", Bool)
 	ACLTableLabel       = define("SAI_ACL_TABLE_ATTR_FIELD_IPV6_FLOW_LABEL", Bool)
@@ -142,6 +144,8 @@ var (
 	ACLEntryPort        = define("SAI_ACL_ENTRY_ATTR_FIELD_L4_DST_PORT", FieldU16, masked(0xffff))
 	ACLEntryInnerPort   = define("SAI_ACL_ENTRY_ATTR_FIELD_INNER_L4_DST_PORT", FieldU16, masked(0xffff))
 	ACLEntryOpcode      = define("SAI_ACL_ENTRY_ATTR_FIELD_BTH_OPCODE", FieldU8, masked(0xff), written("0x%02x"))
+	ACLEntryProtocol    = define("SAI_ACL_ENTRY_ATTR_FIELD_IP_PROTOCOL", FieldU8, masked(0xff))      // of IPv4
+	ACLEntryNextHeader  = define("SAI_ACL_ENTRY_ATTR_FIELD_IPV6_NEXT_HEADER", FieldU8, masked(0xff)) // of IPv6
 	ACLEntryIPType      = define("SAI_ACL_ENTRY_ATTR_FIELD_ACL_IP_TYPE", FieldU32, masked(0xffffffff), of("SAI_ACL_IP_TYPE_"))
 	ACLEntryLabel       = define("SAI_ACL_ENTRY_ATTR_FIELD_IPV6_FLOW_LABEL", FieldU32, masked(0xfffff), written("0x%05x"))
 	ACLEntrySource      = define("SAI_ACL_ENTRY_ATTR_FIELD_SRC_IPV6", FieldIP6)

@@ -19,6 +19,7 @@ func TestText(t *testing.T) {
 		"0xabcde":                 ACLEntrySetLabel.Of(0xabcde),
 		"0x000012":                ACLEntryUDF.Word(0x12, 0xffffff),
 		"ipv6any":                 ACLEntryIPType.Enum("ipv6any"),
+		"17":                      ACLEntryNextHeader.Of(17),
 		"2001:db8::1":             ACLEntrySource.IP(netip.MustParseAddr("2001:db8::1")),
 		"sr-tcm":                  PolicerMode.Enum("sr-tcm"),
 		"SRC_IP,RDMA_BTH_DEST_QP": HashFields.Enum("SRC_IP", "RDMA_BTH_DEST_QP"),

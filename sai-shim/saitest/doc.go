@@ -15,7 +15,7 @@
 //	remove acl_counter#1
 //	hold port#2 LABEL 2001:db8::1>2001:db8::2 0x5 us=40000 rate=0
 //
-// Matches have the mask behind an "&"; an attribute that the library does not
+// Matches have the mask after an "&"; an attribute that the library does not
 // know is its number and the first two 64-bit words of the value. Where a call
 // refers to an object that does not exist, it is refused.
 //

@@ -76,7 +76,7 @@ func New(tb testing.TB, without ...string) *Library {
 }
 
 // Profile is a profile for the library: where it records, three ports with the
-// lanes 0 to 3, 4 and 8, and more, by turns key and value.
+// lanes 0 to 3, 4 and 8, and more, key and value in turn.
 func (l *Library) Profile(more ...string) map[string]string {
 	p := map[string]string{"RECORD": filepath.Join(l.dir, "record"), "PORTS": "0,1,2,3 4 8"}
 	for i := 0; i < len(more); i += 2 {

@@ -196,7 +196,7 @@ func TestInPort(t *testing.T) {
 }
 
 // A call that this switch cannot do is refused with the status that says so, and
-// leaves nothing behind.
+// leaves no object.
 func TestRefused(t *testing.T) {
 	enterNamespace(t)
 	link(t, "port0", "far0")

@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// Offsets into an untagged frame of RoCEv2 right behind IPv6.
+// Offsets into an untagged frame of RoCEv2 directly after IPv6.
 const (
 	ipAt       = ethLen
 	srcAt      = ipAt + 8
@@ -125,8 +125,8 @@ func TestOneDigest(t *testing.T) {
 	check(0, 2)
 }
 
-// A packet that is parsed in one go matches what the same packet matches behind
-// a VLAN tag, where it goes the long way.
+// A packet that is parsed in one go matches what the same packet matches after
+// a VLAN tag, where it is parsed in general.
 func TestPlainIsTheSame(t *testing.T) {
 	enterNamespace(t)
 	link(t, "port0", "far0")
@@ -157,7 +157,7 @@ func TestPlainIsTheSame(t *testing.T) {
 			verdict, got := program.run(frame)
 			verdictTagged, want := program.run(tagged)
 			if want = slices.Delete(want, 12, 12+tag); verdict != verdictTagged || !bytes.Equal(got, want) {
-				t.Fatalf("sent %x\n got %x\nwant %x, as behind a tag", frame, got, want)
+				t.Fatalf("sent %x\n got %x\nwant %x, as after a tag", frame, got, want)
 			}
 			total++
 			if !bytes.Equal(got, frame) {
@@ -173,7 +173,7 @@ func TestPlainIsTheSame(t *testing.T) {
 	}
 }
 
-// anyPlainFrame is RoCEv2 right behind IPv6, with some fields of few values, so
+// anyPlainFrame is RoCEv2 directly after IPv6, with some fields of few values, so
 // that packets share them, and now and then spoiled.
 func anyPlainFrame(r *rand.Rand) []byte {
 	bth := appendBTH(nil, pick(r, opcodes...), pick[uint32](r, 1, 2, 0x10001), octets(r, pick(r, 0, 4, 8, 28, 30)))

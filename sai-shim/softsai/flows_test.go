@@ -251,7 +251,7 @@ func TestFlowOctets(t *testing.T) {
 	}
 }
 
-// With the flow key of 5-tuples the label does not tell flows apart, and ports do.
+// With the flow key of 5-tuples the label does not distinguish flows, and ports do.
 func TestFlowKey(t *testing.T) {
 	l := newLine(t)
 	d := startDriver(t)

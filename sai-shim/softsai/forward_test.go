@@ -48,7 +48,7 @@ func newFabric(t *testing.T) *fabric {
 }
 
 // forward sends each frame until it came out, and returns where and as what.
-// key tells frames apart, and is the same before and after the router.
+// key distinguishes frames, and is the same before and after the router.
 func (f *fabric) forward(frames [][]byte, key func([]byte) uint32) (out [][]byte, path []int) {
 	f.t.Helper()
 	out, path = make([][]byte, len(frames)), make([]int, len(frames))

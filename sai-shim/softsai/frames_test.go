@@ -156,8 +156,8 @@ func garble(r *rand.Rand, b []byte) []byte {
 	case 2:
 		b[12+r.IntN(min(len(b)-12, 90))] = byte(r.IntN(256))
 	}
-	// A test run refuses less than a whole IP header behind an untagged Ethernet
-	// header: shorter ones are tested behind tags.
+	// A test run refuses less than a whole IP header after an untagged Ethernet
+	// header: shorter ones are tested after tags.
 	shortest := minLength
 	switch binary.BigEndian.Uint16(b[12:]) {
 	case 0x86dd, 0x0800:

@@ -214,7 +214,7 @@ func TestHeldOctetsPassMarks(t *testing.T) {
 	if got := d.number("flow %s %s", queueID(t, "out", 3), events[0].flow); got != 20*queueFrame {
 		t.Errorf("%d octets, want %d", got, 20*queueFrame)
 	}
-	// It is told again and again.
+	// Its event is raised again and again.
 	if again := d.events(2); again[len(again)-1].mark != markHigh {
 		t.Errorf("events %+v", again)
 	}

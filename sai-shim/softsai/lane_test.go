@@ -149,7 +149,7 @@ func pfcFrame(quanta map[int]int) []byte {
 }
 
 // A port obeys the PFC frames that it receives: the class waits for the quanta of the
-// port's speed, or until it is let go, and other classes do not.
+// port's speed, or until it is resumed, and other classes do not.
 func TestPortObeysPFC(t *testing.T) {
 	l := newLine(t)
 	d := startDriver(t)
@@ -207,7 +207,7 @@ func TestPortGoesInAHold(t *testing.T) {
 }
 
 // 300 holds one after the other on a flow: no packet is lost, none overtakes another,
-// none leaves inside a hold; how late the first leaves behind it is told.
+// none leaves inside a hold; how late the first leaves after it is logged.
 func TestReleaseError(t *testing.T) {
 	l := newLine(t)
 	d := startDriver(t)

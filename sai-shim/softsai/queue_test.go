@@ -148,7 +148,7 @@ func wantQueue(t *testing.T, d *driver, queue, packets, dropped int) {
 // backlog is what netlink says of a queue of the port out, in octets.
 func backlog(t *testing.T, queue int) int {
 	t.Helper()
-	// The unit is b up to some thousands, and Kb behind.
+	// The unit is b up to some thousands, and Kb above.
 	out := tc(t, "-s", "class", "show", "dev", "out", "classid", fmt.Sprintf("51c0:%x", 0x10+queue))
 	m := regexp.MustCompile(`backlog (\d+)(K?)b`).FindStringSubmatch(out)
 	if m == nil {
@@ -305,7 +305,7 @@ func TestSetTC(t *testing.T) {
 	}
 }
 
-// contend fills queue 7, which goes first, and behind it those of the frames, so that
+// contend fills queue 7, which goes first, and after it those of the frames, so that
 // these leave by no other rule than their schedulers'. It returns the flows in the order
 // in which they left.
 func (l *line) contend(d *driver, n int, frames ...[]byte) []int {
@@ -486,7 +486,7 @@ func TestQueuesAreRemoved(t *testing.T) {
 	d.do(withQueues)
 	tc(t, "qdisc", "del", "dev", "out", "root")
 	if status, _ := d.try("stat queue %s PACKETS", queueID(t, "out", 3)); status != statusItemNotFound {
-		t.Errorf("a queue that somebody took away: status %d, want %d", status, statusItemNotFound)
+		t.Errorf("a queue that another owner removed: status %d, want %d", status, statusItemNotFound)
 	}
 	d.do("remove-switch")
 	if after := tc(t, "qdisc", "show"); after != before {
@@ -509,7 +509,7 @@ func TestQueuesAreRemoved(t *testing.T) {
 	}
 }
 
-// A root qdisc of somebody else's stays, and its port has no queues.
+// Another owner's root qdisc stays, and its port has no queues.
 func TestForeignQdisc(t *testing.T) {
 	newLine(t)
 	tc(t, "qdisc", "add", "dev", "out", "root", "handle", "99:", "bfifo", "limit", "5000")
@@ -524,7 +524,7 @@ func TestForeignQdisc(t *testing.T) {
 	}
 	d.do("remove-switch")
 	d.stop()
-	if want := "port out has no queues: it has a root qdisc of somebody else's"; !strings.Contains(d.stderr.String(), want) {
+	if want := "port out has no queues: it has another owner's root qdisc"; !strings.Contains(d.stderr.String(), want) {
 		t.Errorf("stderr %q, want %q in it", d.stderr.String(), want)
 	}
 	if after := tc(t, "qdisc", "show", "dev", "out"); after != before {

@@ -89,7 +89,7 @@ func TestOutlivesTheProcess(t *testing.T) {
 	if status, _ := d.try("remove counter %s", counter); status != statusObjectInUse {
 		t.Errorf("a counter in use: status %d, want %d", status, statusObjectInUse)
 	}
-	d.do("remove-switch") // lets go, takes nothing away
+	d.do("remove-switch") // releases the switch, removes nothing
 	d.stop()
 	if _, path := f.forward(frames, qpOf); spread(path) > 2 {
 		t.Errorf("after remove-switch worst ÷ mean is %.2f, want at most 2", spread(path))
@@ -160,7 +160,7 @@ func TestTakeoverUnderTraffic(t *testing.T) {
 	t.Logf("%d packets passed", sent)
 }
 
-// A netdev that the profile names no longer is let go of; the other ports keep what they have.
+// A netdev that the profile no longer names is released; the other ports keep what they have.
 func TestFewerPorts(t *testing.T) {
 	enterNamespace(t)
 	link(t, "port0", "far0")
@@ -175,7 +175,7 @@ func TestFewerPorts(t *testing.T) {
 	d = startDriver(t)
 	d.do("switch SLUICE_PORTS=port1")
 	if out := tc(t, "qdisc", "show", "dev", "port0"); strings.Contains(out, "clsact") {
-		t.Errorf("port0 is no port any more:\n%s", out)
+		t.Errorf("port0 is no longer a port:\n%s", out)
 	}
 	if _, out := startRunner(t, "port1").run(roceFrame(hostA, hostB, 1, 1)); labelOf(out) != 5 {
 		t.Errorf("port1 writes label %d, want 5", labelOf(out))

@@ -9,14 +9,14 @@ import (
 	"sluice/orchagent-ext/roce"
 )
 
-// tunnelOf puts an untagged IPv6 frame behind further headers: those of an IPv6 header
+// tunnelOf puts an untagged IPv6 frame after further headers: those of an IPv6 header
 // between hostA and hostB, and what follows it.
 func tunnelOf(frame []byte, next byte, before []byte) []byte {
 	outer := appendIPv6(nil, 0, hostB, hostA, next, append(before, frame[ethLen:]...))
 	return append(append([]byte(nil), frame[:ethLen]...), outer...)
 }
 
-// tunnels are the ways in which SRv6 carries a packet (RFC 8986), and what is none.
+// tunnels are the ways in which SRv6 carries a packet (RFC 8986), and packets without a tunnel.
 func tunnels() map[string][]byte {
 	inner := roceFrame(hostA, hostB, 0xc000, 7)
 	other := roceFrame(hostA, hostB, 0xc000, 7)
@@ -26,13 +26,13 @@ func tunnels() map[string][]byte {
 	srh := append([]byte{41, 2, 4, 1, 0, 0, 0, 0}, hostB[:]...)
 	return map[string][]byte{
 		"IPv6 in IPv6, as with a reduced header or a uSID": tunnelOf(inner, 41, nil),
-		"IPv4 in IPv6":            tunnelOf(v4, 4, nil),
-		"behind a routing header": tunnelOf(inner, 43, srh),
-		"two tunnels":             tunnelOf(tunnelOf(inner, 41, nil), 41, nil),
-		"three tunnels":           tunnelOf(tunnelOf(tunnelOf(inner, 41, nil), 41, nil), 41, nil),
-		"no RoCEv2 in it":         tunnelOf(other, 41, nil),
-		"no tunnel":               inner,
-		"no tunnel, behind a routing header": append(append([]byte(nil), inner[:ethLen]...),
+		"IPv4 in IPv6":           tunnelOf(v4, 4, nil),
+		"after a routing header": tunnelOf(inner, 43, srh),
+		"two tunnels":            tunnelOf(tunnelOf(inner, 41, nil), 41, nil),
+		"three tunnels":          tunnelOf(tunnelOf(tunnelOf(inner, 41, nil), 41, nil), 41, nil),
+		"no RoCEv2 in it":        tunnelOf(other, 41, nil),
+		"no tunnel":              inner,
+		"no tunnel, after a routing header": append(append([]byte(nil), inner[:ethLen]...),
 			appendIPv6(nil, 0, hostA, hostB, 43, append(append([]byte{17, 2, 4, 1, 0, 0, 0, 0}, hostB[:]...), inner[ethLen+ipv6Len:]...))...),
 	}
 }

@@ -28,7 +28,7 @@ sai_status_t sai_api_initialize(uint64_t flags, const sai_service_method_table_t
 	walk(out, "again", services, NULL); /* a pointer to NULL begins again */
 	fprintf(out, "reset: %d\n", services->profile_get_next_value(0, NULL, NULL));
 	walk(out, "reset", services, variable); /* so does a value of NULL, whatever the variable */
-	fprintf(out, "behind the last: %d\n", services->profile_get_next_value(0, &variable, &path));
+	fprintf(out, "after the last: %d\n", services->profile_get_next_value(0, &variable, &path));
 	fclose(out);
 	return SAI_STATUS_SUCCESS;
 }

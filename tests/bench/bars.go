@@ -24,6 +24,7 @@ var bars = []bar{
 	{pkg: "orchagent-ext/place", benchmark: "BenchmarkPlace/*", unit: "ns/op", limit: atMost(50_000)}, // 4, 16 and 64 members
 	{pkg: "orchagent-ext/place", benchmark: "BenchmarkPlace/*", unit: "allocs/op", limit: atMost(0)},
 	{pkg: "orchagent-ext/place", benchmark: "BenchmarkMove", unit: "ns/move", limit: atMost(1_000_000)},
+	{pkg: "orchagent-ext/place/plan", benchmark: "BenchmarkPlan/*", unit: "ns/op"}, // 62,000 flows between 32 leaves over 16 and 12 spines
 	{pkg: "orchagent-ext/place", benchmark: "BenchmarkLookTenThousandFlows", unit: "ns/op", limit: atMost(100_000_000)},
 	{pkg: "tests/e2e", benchmark: "BenchmarkIngress/compute", unit: "ns/packet", limit: atMost(60), with: "an empty program, subtracted"},
 	{pkg: "tests/e2e", benchmark: "BenchmarkIngress/flow", unit: "ns/packet", limit: atMost(60), with: "an empty program, subtracted"},

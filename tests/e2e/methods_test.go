@@ -146,7 +146,7 @@ func (l *leaf) checkNoFault() {
 }
 
 // TestDryRunByMethod: beside a sluiced that is in step a dry run has nothing to do,
-// also where flows have entries, and where a row is not valid.
+// also where flows have entries, where packets are exported, and where a row is not valid.
 func TestDryRunByMethod(t *testing.T) {
 	byMethod(t, func(t *testing.T, l *leaf) {
 		l.start()
@@ -159,6 +159,16 @@ func TestDryRunByMethod(t *testing.T) {
 		want := "nothing to do (method: " + string(l.way.method) + ")\n"
 		if got := dry(); got != want {
 			t.Errorf("%q, want %q", got, want)
+		}
+		if l.driver() == "sai" {
+			l.set("SLUICE_IPFIX_COLLECTOR", "c1", "address", "127.0.0.1", "port", "9")
+			l.set("SLUICE_IPFIX", "global", "admin_state", "enabled")
+			if !l.exporting() {
+				t.Fatal("no object samples packets")
+			}
+			if got := dry(); got != want {
+				t.Errorf("with an export: %q, want %q", got, want)
+			}
 		}
 		l.labels("algorithm", "md5")
 		l.awaitFields("SLUICE_STATE", "global", "config_errors", "1")

@@ -177,3 +177,22 @@ func TestLoginWithoutACertificateIsLogged(t *testing.T) {
 	s.eventually("it is counted", func() bool { return s.stat("clients_refused") > 0 })
 	fails(t, "alice", capabilities(limited(t), s.tls(ca.trust(alice))), codes.OK)
 }
+
+// TestUnfinishedRequestsOfAUser: a user, too, keeps little of the server's memory by
+// requests that do not end, and others are served beside it.
+func TestUnfinishedRequestsOfAUser(t *testing.T) {
+	s, ca := secure(t)
+	in := func(ctx context.Context) context.Context { return as(ctx, "alice", "ecila") }
+	beside := s.tls(ca.trust())
+	fails(t, "alice before", capabilities(in(limited(t)), beside), codes.OK)
+	ended := unfinished(t, s, ca.trust(), 32, gpb.GNMI_Set_FullMethodName, in(t.Context()))
+	s.eventually("connections were closed", func() bool { return s.stat("sessions_dropped") >= 32 })
+	for range 20 {
+		fails(t, "alice beside them", capabilities(in(limited(t)), beside), codes.OK)
+	}
+	fails(t, "alice, by a new connection", capabilities(in(limited(t)), s.tls(ca.trust())), codes.OK)
+	t.Logf("the server: %d MiB at most, %v of CPU; %d connections have ended", s.peak()>>20, s.cpu(), ended.Load())
+	if s.peak() > loginBound {
+		t.Errorf("the server has had %d MiB", s.peak()>>20)
+	}
+}

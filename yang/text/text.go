@@ -8,6 +8,7 @@ package text
 import (
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"unicode"
 	"unicode/utf8"
 )
@@ -55,12 +56,19 @@ func JSON(encoded []byte) []byte {
 	return out
 }
 
+// cuts counts what Cut has made shorter.
+var cuts atomic.Uint64
+
+// Cuts is how often [Cut] has made a text shorter since the process began.
+func Cuts() uint64 { return cuts.Load() }
+
 // Cut returns s, or where it is longer than most octets, its beginning and how long it
 // is.
 func Cut(s string, most int) string {
 	if len(s) <= most {
 		return s
 	}
+	cuts.Add(1)
 	end := most
 	for end > 0 && end > most-utf8.UTFMax && !utf8.RuneStart(s[end]) {
 		end--

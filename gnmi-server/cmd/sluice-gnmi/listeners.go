@@ -52,6 +52,10 @@ const (
 	// octets.
 	window = 64 << 10
 
+	// requestsAtOnce is how many of the longest requests the server keeps at once, of all
+	// RPCs that are open; most requests are short.
+	requestsAtOnce = 8
+
 	// othersShare is the share of a port's sessions that one address cannot have.
 	othersShare = 8
 
@@ -64,17 +68,18 @@ const (
 
 // listeners are the open listeners, each with its gRPC server.
 type listeners struct {
-	options *options
-	server  *server.Server
-	health  *health.Server
-	servers []*grpc.Server
-	limited []net.Listener
-	log     *slog.Logger
+	options  *options
+	server   *server.Server
+	health   *health.Server
+	servers  []*grpc.Server
+	limited  []net.Listener
+	requests *sessions.Requests
+	log      *slog.Logger
 }
 
 // open opens what the options name.
 func open(o *options, s *server.Server, log *slog.Logger) (*listeners, error) {
-	p := &listeners{options: o, server: s, health: health.NewServer(), log: log}
+	p := &listeners{options: o, server: s, health: health.NewServer(), requests: sessions.NewRequests(requestsAtOnce * o.maxMessage), log: log}
 	if o.socket != "" {
 		l, err := listenUnix(o.socket)
 		if err != nil {
@@ -121,7 +126,7 @@ func (p *listeners) add(l net.Listener, perSource int, config *tls.Config) {
 	}
 	limits := sessions.Limits{
 		Handshakes: min(sessions.Handshakes, descriptors()/4), Logins: min(sessions.Logins, descriptors()/8), LoginTime: sessions.LoginTime,
-		Sessions: o.maxSessions, PerSource: perSource,
+		Sessions: o.maxSessions, PerSource: perSource, Requests: p.requests,
 	}
 	begin := sessions.Handshake
 	if config != nil {

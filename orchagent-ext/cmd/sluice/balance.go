@@ -33,18 +33,25 @@ type balance struct {
 	Weights string  `json:"weights"`
 	Packets int     `json:"packets"`
 	Spreads []*load `json:"spreads"`
+	Placed  *placed `json:"placed,omitempty"` // with --placed
+}
+
+// placed is what choosing labels came to.
+type placed struct {
+	Moves uint64  `json:"moves"` // labels that changed
+	Floor float64 `json:"floor"` // no placement of these flows is below it; 0: no packet can have a label
 }
 
 // load is that of each path when ECMP hashes on one choice of fields.
 type load struct {
 	By string `json:"by"`
 	spread.Spread
-	label        func(p *roce.Packet, now int64) uint32
+	label        func(p *roce.Packet, now int64, weight uint64) uint32 // weight 0: the packet does not count
 	ignoresLabel bool
 }
 
 func newBalanceCommand() *cobra.Command {
-	var asJSON bool
+	var asJSON, place bool
 	var svg string
 	b := balance{}
 	cmd := &cobra.Command{
@@ -54,12 +61,17 @@ func newBalanceCommand() *cobra.Command {
 hashes on the 5-tuple alone, on the 5-tuple and the flow label that is in the packets, and on the
 5-tuple and the label that Sluice would write, under both algorithms. IPv4 packets have no label.
 
+With --placed it also shows labels that are chosen so that paths fill evenly: the flow's first
+packet decides, by what was sent until then; a flow that is idle for 50 ms may get another label.
+sluiced does not choose labels yet.
+
 Only packets that move the application's data count (--traffic all: acknowledgements, CNPs and
 others, too), since a leaf's uplinks carry one direction of a session.
 
 Hashes: linux is the kernel's multipath hash with fib_multipath_hash_policy 3, what the software
 switch uses; crc32 and crc16 over the same fields model ASICs.`,
 		Example: `  sluice balance capture.pcap --paths 8
+  sluice balance capture.pcap --paths 8 --placed
   sluice balance capture.pcap --paths 16 --hash crc16 --weights packets --svg balance.svg`,
 		Args: cobra.ExactArgs(1),
 	}
@@ -68,6 +80,7 @@ switch uses; crc32 and crc16 over the same fields model ASICs.`,
 	weights := addChoice(flags, "weights", "what a path's load is", "bytes", "packets")
 	hash := addChoice(flags, "hash", "ECMP hash", "linux", "crc32", "crc16")
 	flags.Uint32Var(&b.Seed, "seed", ecmp.DefaultSeed, "seed of the linux hash, as in the sysctl net.ipv4.fib_multipath_hash_seed")
+	flags.BoolVar(&place, "placed", false, "also show labels that are chosen so that paths fill evenly")
 	which := addChoice(flags, "traffic", "which packets count", "data", "all")
 	flags.StringVar(&svg, "svg", "", "also draw the bars into this SVG file; - is standard output")
 	flags.BoolVar(&asJSON, "json", false, "print one JSON object")
@@ -76,7 +89,7 @@ switch uses; crc32 and crc16 over the same fields model ASICs.`,
 		if b.Paths < 1 || b.Paths > maxPaths {
 			return fmt.Errorf("%d paths: 1 to %d are possible", b.Paths, maxPaths)
 		}
-		s, err := b.measure(cmd, args[0], *which == "all")
+		s, err := b.measure(cmd, args[0], *which == "all", place)
 		if err != nil {
 			return err
 		}
@@ -97,7 +110,7 @@ switch uses; crc32 and crc16 over the same fields model ASICs.`,
 	return cmd
 }
 
-func (b *balance) measure(cmd *cobra.Command, name string, all bool) (scan, error) {
+func (b *balance) measure(cmd *cobra.Command, name string, all, place bool) (scan, error) {
 	hash, err := ecmp.Parse(b.Hash)
 	if err != nil {
 		return scan{}, err
@@ -111,6 +124,13 @@ func (b *balance) measure(cmd *cobra.Command, name string, all bool) (scan, erro
 		{By: "5-tuple + draft-literal label", label: newLabels(flow.DraftLiteral)},
 		{By: "5-tuple + crc32 label", label: newLabels(flow.CRC32)},
 	}
+	var chosen *placement
+	if place {
+		if chosen, err = newPlacement(hash, b.Paths); err != nil {
+			return scan{}, err
+		}
+		b.Spreads = append(b.Spreads, &load{By: "5-tuple + placed label", label: chosen.label})
+	}
 	for _, s := range b.Spreads {
 		s.PerPath = make([]uint64, b.Paths)
 	}
@@ -122,15 +142,19 @@ func (b *balance) measure(cmd *cobra.Command, name string, all bool) (scan, erro
 		if counts {
 			b.Packets++
 		}
-		weight := uint64(1)
-		if b.Weights == "bytes" {
+		weight := uint64(0)
+		switch {
+		case !counts:
+		case b.Weights == "bytes":
 			weight = uint64(p.Len())
+		default:
+			weight = 1
 		}
 		tuple := ecmp.Tuple{Src: p.Src(), Dst: p.Dst(), Proto: 17, SrcPort: p.SrcPort(), DstPort: roce.UDPPort}
 		for _, s := range b.Spreads {
 			tuple.FlowLabel = p.FlowLabel()
 			if s.label != nil { // labels are learned from every packet
-				tuple.FlowLabel = s.label(p, f.Time.UnixNano())
+				tuple.FlowLabel = s.label(p, f.Time.UnixNano(), weight)
 			}
 			if counts {
 				s.PerPath[hash.Path(tuple, !s.ignoresLabel, b.Paths)] += weight
@@ -141,14 +165,17 @@ func (b *balance) measure(cmd *cobra.Command, name string, all bool) (scan, erro
 	for _, s := range b.Spreads {
 		s.Spread = spread.Of(s.PerPath)
 	}
+	if chosen != nil {
+		b.Placed = &placed{chosen.table.Report().Moves, chosen.floor(b.Paths)}
+	}
 	return s, err
 }
 
 // newLabels returns a function that gives each packet the label that a switch
 // would have written into it.
-func newLabels(algorithm flow.Algorithm) func(*roce.Packet, int64) uint32 {
+func newLabels(algorithm flow.Algorithm) func(*roce.Packet, int64, uint64) uint32 {
 	table := newFlowTable(nil)
-	return func(p *roce.Packet, now int64) uint32 {
+	return func(p *roce.Packet, now int64, _ uint64) uint32 {
 		f := table.Observe(p, now)
 		if p.Is4() || p.Tunnelled() {
 			return p.FlowLabel()
@@ -204,6 +231,13 @@ func (b *balance) print(w io.Writer) error {
 		parts = append(parts, fmt.Sprintf("%s %.2f", strings.TrimPrefix(s.By, "5-tuple + "), s.WorstToMean))
 	}
 	_, err := fmt.Fprintf(w, "\nworst ÷ mean: %s\n", strings.Join(parts, ", "))
+	switch {
+	case err != nil || b.Placed == nil:
+	case b.Placed.Floor == 0:
+		_, err = fmt.Fprintln(w, "placed: no packet can have a label: IPv4, or in a tunnel")
+	default:
+		_, err = fmt.Fprintf(w, "placed: %d moves; no placement is below %.2f\n", b.Placed.Moves, b.Placed.Floor)
+	}
 	return err
 }
 

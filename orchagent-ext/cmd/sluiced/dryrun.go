@@ -49,11 +49,12 @@ func dryRun(ctx context.Context, o *options, databases *sonicdb.Databases, out i
 		method, want, err = wantedRows(ctx, databases, snapshot, asic.Method(o.method))
 	} else {
 		method = cmp.Or(method, asic.Compute)
-		want = asic.Objects(orch.Policy(snapshot), asic.Chose(asic.NeedFlowLabel, method), asic.Features{
+		features := asic.Features{
 			HashIPv6:     saiattr.ECMPHashIPv6.Name,
 			HashRDMAIPv6: saiattr.ECMPHashIPv6RDMA.Name, HashRDMAIPv4: saiattr.ECMPHashIPv4RDMA.Name,
-			PoliceCPU: true,
-		})
+			PoliceCPU: true, InnerPort: true, Protocol: true,
+		}
+		want = asic.Objects(orch.Policy(snapshot), asic.Chose(asic.NeedFlowLabel, method), features.Within(existing))
 		if method == last {
 			hashesAsThere(want, existing)
 		}

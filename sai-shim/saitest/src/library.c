@@ -236,7 +236,7 @@ static sai_hostif_api_t hostif_api = { .create_hostif_trap_group = create_hostif
 					       get_hostif_user_defined_trap_attribute };
 
 /*
- * An ACL table as short as an old library's: without what comes behind counters.
+ * An ACL table as short as an old library's: without the methods after those of counters.
  * An unreadable page follows it.
  */
 static char *pages;

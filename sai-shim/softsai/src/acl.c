@@ -191,7 +191,7 @@ static const struct attribute entry_attributes[] = {
 	{ ATTR_INDEX, PLAIN, sizeof(uint32_t), 0, NULL },
 };
 
-/* What stands in the data plane for an entry. */
+/* The rule of an entry in the data plane. */
 struct entry_state {
 	bool inserted;
 	int shape;

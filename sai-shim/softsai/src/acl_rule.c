@@ -13,7 +13,7 @@
 
 #define WHERE(member) offsetof(struct softsai_key, member), sizeof(((struct softsai_key *)0)->member)
 
-/* Where in the key a field stands, and what a packet must have for it. */
+/* The place of a field in the key, and what a packet must have for it. */
 static const struct match {
 	sai_attr_id_t id;
 	uint16_t at, size;

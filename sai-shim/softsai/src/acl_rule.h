@@ -6,7 +6,7 @@
 #include "acl_view.h"
 #include "object.h"
 
-/* A table can have so many fields of UDF groups. */
+/* The number of UDF groups that a table can have as fields. */
 #define ACL_UDF_GROUPS 4
 
 /*

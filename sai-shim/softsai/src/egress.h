@@ -12,7 +12,7 @@
 /* Puts the program on a netdev, in place of an earlier process' one. */
 int egress_attach(uint32_t ifindex);
 
-/* Takes it off, if it is there. */
+/* Detaches it, if it is there. */
 int egress_detach(uint32_t ifindex);
 
 /* Says that the ports have queues, and how many octets wait in one hold, before the first is attached; 0: no queues. */
@@ -22,7 +22,7 @@ void egress_queues(uint64_t lane_octets);
 struct egress_bpf *egress_programs(void);
 bool egress_has_tracepoints(void);
 
-/* Lets go of them: where the port's program is attached, it stays. */
+/* Releases them: where the port's program is attached, it stays. */
 void egress_close(void);
 
 #endif

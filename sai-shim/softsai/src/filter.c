@@ -7,7 +7,7 @@
 
 #include <bpf/bpf.h>
 
-/* Where our filters stand. */
+/* The place of softsai's filters. */
 #define HANDLE 1
 #define PRIORITY 0x51c
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * BPF programs as filters on a netdev's clsact qdisc, at the one place there that
- * is ours. All calls return -errno where they fail.
+ * BPF programs as filters on a netdev's clsact qdisc, at softsai's place there. All calls
+ * return -errno where they fail.
  */
 #ifndef SOFTSAI_FILTER_H
 #define SOFTSAI_FILTER_H
@@ -10,16 +10,16 @@
 
 #include <bpf/libbpf.h>
 
-/* The program at our place as a file descriptor, or -ENOENT where it has another name. */
+/* The program at softsai's place as a file descriptor, or -ENOENT where it has another name. */
 int filter_find(uint32_t ifindex, enum bpf_tc_attach_point point, const char *program);
 
 /* Opens a map that a program holds, by name; -ENOENT: it has none of this name. */
 int filter_map(int program, const char *name);
 
-/* Puts a program there, in place of one that is there, without a packet lost; clsact must be there. */
+/* Attaches a program in place of the one that is there, without a packet lost; the netdev needs a clsact qdisc. */
 int filter_attach(uint32_t ifindex, enum bpf_tc_attach_point point, int program);
 
-/* Takes what is there away. */
+/* Detaches the program. */
 int filter_detach(uint32_t ifindex, enum bpf_tc_attach_point point);
 
 #endif

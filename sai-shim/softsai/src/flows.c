@@ -20,8 +20,8 @@
 #include "slots.h"
 
 #define TICK SOFTSAI_REPEAT   /* ns between reads of the flows above their mark */
-#define RECONCILE 10000000ULL /* ns between looks at queues that do not move */
-#define ABOVE 8192	      /* flows that are read again; of more the programs' events tell */
+#define RECONCILE 10000000ULL /* ns between checks of queues that do not move */
+#define ABOVE 8192	      /* flows that are read again; beyond that the programs' events suffice */
 
 /* A flow above its high mark, with its last event. */
 struct above {
@@ -109,7 +109,7 @@ static int deliver(void *context, void *data, size_t size)
 	return 0;
 }
 
-/* The classes that a PFC frame pauses, or lets go on, at the port that received it. */
+/* Pauses or resumes the classes of a PFC frame at the port that received it. */
 static int pause_classes(void *context, void *data, size_t size)
 {
 	const struct softsai_pause *p = data;
@@ -132,7 +132,7 @@ static int pause_classes(void *context, void *data, size_t size)
 	return 0;
 }
 
-/* Reads the flows above their marks: says again which are, and which are not any more. */
+/* Reads the flows above their marks, and raises their events again: high, or low for those that fell below. */
 static void read_above(uint64_t now)
 {
 	for (uint32_t i = 0; i < above_count; i++) {

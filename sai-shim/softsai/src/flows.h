@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Events of flows in queues, and PFC frames that ports receive: the thread that hands both
- * on. The programs raise an event when a flow passes a mark, and may miss it; the thread
- * reads the flows that are above their mark again and again, and says what was missed.
+ * Events of flows in queues, and PFC frames that ports receive: the thread that delivers
+ * both. The programs raise an event when a flow passes a mark, and may miss it; the thread
+ * reads the flows above their mark again and again, and raises the events that were missed.
  */
 #ifndef SOFTSAI_FLOWS_H
 #define SOFTSAI_FLOWS_H

@@ -13,7 +13,7 @@
 /* Above every number that the records count to. */
 #define DEFAULT_NUMBER (1ULL << 40)
 
-/* Bits of fib_multipath_hash_fields, and one of our own. */
+/* Bits of fib_multipath_hash_fields, and one that softsai adds. */
 #define FIELD_LABEL 0x0008
 #define FIELD_SRC_PORT 0x0010
 #define FIELD_QP 0x10000

@@ -111,7 +111,7 @@ static void copy_address(__u64 to[2], const sai_ip_address_t *from)
 	memcpy(to, &from->addr, from->addr_family ? sizeof(sai_ip6_t) : sizeof(sai_ip4_t));
 }
 
-/* In the form that the program looks up; false: it is none. */
+/* Compiles the form that the program looks up; false: the match is invalid. */
 static bool compile(uint32_t ifindex, const sai_sluice_match_t *match, struct softsai_match *m)
 {
 	static const uint32_t largest[] = {

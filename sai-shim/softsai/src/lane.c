@@ -70,7 +70,7 @@ static void leave(struct place *p, struct softsai_hold *h)
 	p->length = 0;
 }
 
-/* Takes the next frame out of the TAP; what did not come by our program is not for the lane. */
+/* Takes the next frame out of the TAP; a frame that the egress program did not send is skipped. */
 static int fetch(struct place *p, uint32_t number)
 {
 	const struct softsai_lane_head *head;
@@ -144,7 +144,7 @@ static uint64_t await(struct place *p, struct softsai_hold *h, uint64_t now)
 	return now;
 }
 
-/* Nothing waits: when the thread is to look again. */
+/* Nothing waits: when the thread has to serve the hold again. */
 static uint64_t idle(struct place *p, uint32_t number, uint64_t now, uint64_t until)
 {
 	p->missing = 0;
@@ -163,7 +163,7 @@ static uint64_t idle(struct place *p, uint32_t number, uint64_t now, uint64_t un
 	return UINT64_MAX;
 }
 
-/* What one hold lets pass now. Returns when it is to be looked at again; *more: packets may arrive before. */
+/* What one hold lets pass now. Returns when it is to be served again; *more: packets may arrive before. */
 static uint64_t serve(uint32_t number, struct softsai_hold *h, uint64_t now, bool *more)
 {
 	uint64_t until = LOAD(h->until), rate = LOAD(h->rate);

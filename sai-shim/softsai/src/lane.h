@@ -15,7 +15,7 @@
 #include "sai_abi.h"
 
 /*
- * Makes the lane and opens the holds, for so many at once; realtime: SCHED_FIFO priority of
+ * Makes the lane and opens the holds, at most this many at once; realtime: SCHED_FIFO priority of
  * its thread, 0: none. SAI_STATUS_NOT_SUPPORTED: this machine cannot, and the log says why.
  */
 sai_status_t lane_open(uint32_t holds, int realtime);

@@ -17,10 +17,10 @@ void log_line(enum log_level level, const char *format, ...) __attribute__((form
 #define fail(...) log_line(LOG_ERROR, __VA_ARGS__)
 
 /*
- * What libbpf says is kept, not written: it reports as warnings what is none.
- * log_libbpf installs that, log_libbpf_clear forgets what was kept, and
- * log_libbpf_reason returns the line that tells why a load failed: the
- * verifier's last word, else the last warning, else "".
+ * Messages of libbpf are kept, not written: many of its warnings are harmless.
+ * log_libbpf installs that, log_libbpf_clear forgets them, and log_libbpf_reason returns
+ * the line that says why a load failed: the verifier's last one, else the last warning,
+ * else "".
  */
 void log_libbpf(void);
 void log_libbpf_clear(void);

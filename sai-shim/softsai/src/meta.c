@@ -50,7 +50,7 @@ int meta_remove(uint64_t object)
 	return err == -ENOENT ? 0 : err;
 }
 
-/* All chunks of all records, by turns in two lists. */
+/* All chunks of all records: a key and a value each. */
 struct chunks {
 	struct softsai_meta_key *keys;
 	uint8_t (*values)[CHUNK];

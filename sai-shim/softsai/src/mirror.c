@@ -22,7 +22,7 @@ static int32_t enum_of(const struct object *o, sai_attr_id_t id, int32_t otherwi
 	return v ? v->s32 : otherwise;
 }
 
-/* One packet of SAMPLE_RATE to the CPU; which entry asks is all that tells samples apart. */
+/* One packet of SAMPLE_RATE goes to the CPU; samples differ only in the entry that asks for them. */
 static sai_status_t sample_create(struct object *o, bool adopted)
 {
 	(void)adopted;

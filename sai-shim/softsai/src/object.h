@@ -70,8 +70,8 @@ void object_forget(void);
 size_t object_made(void);
 
 /*
- * For restore.c: a caller's object without attributes, NULL for no memory; room for so many
- * attributes more; an attribute in place of the one that o has, whose value becomes o's; and
+ * For restore.c: a caller's object without attributes, NULL for no memory; room for more
+ * attributes; an attribute in place of the one that o has, whose value becomes o's; and
  * the references of all objects.
  */
 struct object *object_adopt(const struct type *type, sai_object_id_t id);

@@ -55,7 +55,7 @@ const uint64_t *plane_seed(void)
 	return (const uint64_t *)plane.skel->rodata->softsai_seed;
 }
 
-/* The program on a port that is ours by name, as a file descriptor. */
+/* The program of softsai on a port, by its name, as a file descriptor. */
 static int program_on(uint32_t ifindex)
 {
 	return filter_find(ifindex, BPF_TC_INGRESS, program_name);
@@ -107,7 +107,7 @@ static bool adopt(const struct plane_options *options)
 	return false;
 }
 
-/* The first record, by which the maps are known as ours. */
+/* The first record, by which the maps are known as softsai's. */
 struct head {
 	uint64_t layout;
 	uint64_t number; /* of objects: meta_next */
@@ -170,7 +170,7 @@ static int explain(const char *what, uint32_t ifindex, int err)
 	return err;
 }
 
-/* The record that the port's clsact qdisc was made for our filter. */
+/* The record that the port's clsact qdisc was made for this filter. */
 static struct softsai_meta_key clsact_key(uint32_t ifindex)
 {
 	return (struct softsai_meta_key){ .object = 0, .chunk = ifindex };
@@ -284,7 +284,7 @@ int plane_open(const struct plane_options *options, bool *adopted)
 
 		int e = detach(ifindex);
 
-		if (e) /* the ports are there all the same */
+		if (e) /* the ports work in any case */
 			explain("remove the BPF program from the former port", ifindex, e);
 	}
 out:

@@ -4,8 +4,8 @@
  *
  * Nothing is pinned. Each port's clsact ingress filter holds the program, and
  * the program holds all maps, the library's records among them: so the switch
- * lives as long as a port of it does, in the port's network namespace, whether
- * or not a process is there, and is found again through the filter.
+ * lives as long as a port of it does, in the port's network namespace, with or
+ * without a process, and is found again through the filter.
  *
  * All calls return 0 or -errno, and come from one thread at a time.
  */
@@ -44,12 +44,12 @@ struct plane_options {
 /*
  * Loads the program and attaches it to every port. Where a netdev has it already,
  * its maps are taken over, and the program is replaced without a packet lost;
- * *adopted says so. It is taken off netdevs that are ports no longer. Writes to
+ * *adopted says so. It is detached from former ports. Writes to
  * the log what is missing.
  */
 int plane_open(const struct plane_options *options, bool *adopted);
 
-/* Lets go of everything; forwarding goes on as programmed. */
+/* Releases everything; forwarding goes on as programmed. */
 void plane_close(void);
 
 /* Removes the filters from the ports, and each clsact qdisc that was made for them. */

@@ -50,7 +50,7 @@ static struct port *port_of(const struct object *o)
 	return NULL;
 }
 
-/* Lanes "1,2,3" behind the name; without them the ifindex stands for a lane. */
+/* Lanes "1,2,3" after the name; without them the ifindex is the lane. */
 static bool parse_lanes(struct port *p, const char *text)
 {
 	char *end;
@@ -137,7 +137,7 @@ sai_status_t port_find(const char *list)
 	status = list ? add_named(copy) : add_all();
 	free(copy);
 	if (!status && !count) {
-		fail("there is no port: SLUICE_PORTS names netdevs; without it all but lo are taken, and there is none");
+		fail("there is no port: SLUICE_PORTS names netdevs, else every netdev but lo is a port, and this namespace has only lo");
 		status = SAI_STATUS_INVALID_PARAMETER;
 	}
 	return status;
@@ -297,7 +297,7 @@ static bool stat_of(const struct net_link *l, sai_stat_id_t id, uint64_t *value)
 	case SAI_PORT_STAT_IF_OUT_OCTETS:
 		*value = l->tx_bytes;
 		return true;
-	case SAI_PORT_STAT_IF_OUT_UCAST_PKTS: /* the kernel does not tell them apart */
+	case SAI_PORT_STAT_IF_OUT_UCAST_PKTS: /* the kernel counts them together */
 		*value = l->tx_packets;
 		return true;
 	case SAI_PORT_STAT_IF_OUT_DISCARDS:

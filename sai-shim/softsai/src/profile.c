@@ -50,7 +50,7 @@ bool profile_number(const struct profile *p, const char *key, uint64_t min, uint
 	return false;
 }
 
-/* The next element of a list: its name (NULL: all ports), and its number's text. Returns what is behind it, or NULL. */
+/* The next element of a list: its name (NULL: all ports), and its number's text. Returns the rest of the list, or NULL. */
 static const char *element(const char *at, const char **name, size_t *length, const char **number)
 {
 	const char *end = at + strcspn(at, ","), *equals = memchr(at, '=', end - at);

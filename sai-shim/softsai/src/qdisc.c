@@ -65,7 +65,7 @@ static void read_root(struct nlmsghdr *h, void *arg)
 		nla_strlcpy(r->kind, kind, sizeof(r->kind));
 }
 
-/* The root qdisc: ours, none (the kernel's default has no handle), or -EEXIST. */
+/* Finds the root qdisc: softsai's, the kernel's default (it has no handle), or another owner's: -EEXIST. */
 static int find_root(struct rtnl *t, uint32_t ifindex, bool *ours)
 {
 	struct root r = {};
@@ -76,7 +76,7 @@ static int find_root(struct rtnl *t, uint32_t ifindex, bool *ours)
 	err = rtnl_request(t, message(RTM_GETQDISC, RTNL_GET, ifindex, TC_H_ROOT, 0));
 	t->reply = NULL;
 	*ours = r.handle == SOFTSAI_HTB && strcmp(r.kind, "htb") == 0;
-	/* One that the kernel does not show: the default of a netdev that is down. */
+	/* The kernel does not show the default qdisc of a netdev that is down. */
 	if (err == -EINVAL || err == -ENOENT)
 		err = 0;
 	if (!err && r.handle && !*ours)

@@ -40,7 +40,7 @@ struct qdisc_stats {
 /*
  * Makes the queues, or changes those that are there to what port says; what is
  * right stays as it is, with the packets in it. -EEXIST: the netdev has a root
- * qdisc of somebody else's, which stays. -ENOENT: the kernel has no HTB or bfifo.
+ * qdisc of another owner, which stays. -ENOENT: the kernel has no HTB or bfifo.
  */
 int qdisc_ensure(uint32_t ifindex, const struct qdisc_port *port);
 

@@ -59,7 +59,7 @@ static struct queues *find(uint32_t ifindex)
 	return NULL;
 }
 
-/* What the queues of a port shall be, by the schedulers that they are bound to. */
+/* Compiles the queues of a port by the schedulers that they are bound to. */
 static void compile(struct queues *q)
 {
 	uint32_t strict = 0;
@@ -116,7 +116,7 @@ sai_status_t queue_commit(void)
 static const char *reason(int err)
 {
 	if (err == -EEXIST)
-		return "it has a root qdisc of somebody else's, which stays (tc qdisc show)";
+		return "it has another owner's root qdisc, which stays (tc qdisc show)";
 	if (err == -ENOENT)
 		return "the kernel has no HTB or bfifo (CONFIG_NET_SCH_HTB, CONFIG_NET_SCH_FIFO)";
 	return strerror(-err);

@@ -43,7 +43,7 @@ sai_status_t queue_commit(void);
 /* Takes queues off netdevs, with the packets in them; SAI_STATUS_FAILURE: the log says why. */
 sai_status_t queue_release(const uint32_t *ifindexes, size_t n);
 
-/* Lets go of the queues, which stay. */
+/* Releases the queues, which stay. */
 void queue_forget(void);
 
 /* The number of queues of a port, or of each port of the switch with port 0; and their ids, by index. */

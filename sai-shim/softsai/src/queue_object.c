@@ -143,7 +143,7 @@ static sai_status_t read_stats(sai_object_id_t id, struct object **o, struct qdi
 	err = qdisc_stats(queue_ifindex((*o)->id), queue_index((*o)->id), s);
 	if (!err)
 		return SAI_STATUS_SUCCESS;
-	if (err == -ENODEV || err == -ENOENT) /* the netdev is gone, or somebody took the queue away */
+	if (err == -ENODEV || err == -ENOENT) /* the netdev is gone, or another owner removed the queue */
 		return SAI_STATUS_ITEM_NOT_FOUND;
 	fail("queue %u of the port with index %u: %s", queue_index((*o)->id), queue_ifindex((*o)->id), strerror(-err));
 	return SAI_STATUS_FAILURE;
@@ -162,7 +162,7 @@ sai_status_t queue_stats(sai_object_id_t id, uint32_t n, const sai_stat_id_t *id
 		if (!stat_of(&s, ids[i], &values[i], &at))
 			return SAI_STATUS_NOT_SUPPORTED;
 		base = at ? object_value(o, at) : NULL;
-		if (base && base->u64 <= values[i]) /* else somebody replaced the qdisc */
+		if (base && base->u64 <= values[i]) /* else another owner replaced the qdisc */
 			values[i] -= base->u64;
 	}
 	return status;

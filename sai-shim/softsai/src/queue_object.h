@@ -10,7 +10,7 @@ extern const struct type queue_type;
 /* Makes the queue objects of the ports. */
 sai_status_t queue_make(void);
 
-/* Gives all queues the marks that their objects have: after those of an earlier process were read. */
+/* Gives all queues the marks of their objects, after the records of an earlier process were read. */
 sai_status_t queue_apply_marks(void);
 
 /* Reads statistics; SAI_STATUS_NOT_SUPPORTED for one that the kernel does not have. */

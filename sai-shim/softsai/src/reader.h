@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A thread that hands on what BPF programs put into ring buffers. */
+/* A thread that delivers what BPF programs put into ring buffers. */
 #ifndef SOFTSAI_READER_H
 #define SOFTSAI_READER_H
 

@@ -63,7 +63,7 @@ EXPORT sai_status_t sai_api_query(sai_api_t api, void **table)
 	return *table ? SAI_STATUS_SUCCESS : SAI_STATUS_NOT_IMPLEMENTED;
 }
 
-/* Lets go of the switch, which goes on forwarding as programmed. */
+/* Releases the switch, which goes on forwarding as programmed. */
 EXPORT sai_status_t sai_api_uninitialize(void)
 {
 	pthread_mutex_lock(&api_lock);

@@ -92,7 +92,7 @@ static sai_status_t switch_get(struct object *o, sai_attribute_t *attr)
 	return SAI_STATUS_ITEM_NOT_FOUND;
 }
 
-/* Gives the programs what the switch has of flows. */
+/* Gives the programs the switch's attributes of flows. */
 static sai_status_t apply_flows(const struct object *o)
 {
 	const sai_attribute_value_t *notify = object_value(o, SAI_SWITCH_ATTR_FLOW_EVENT_NOTIFY);
@@ -145,7 +145,7 @@ static void let_go(void)
 	plane_close();
 }
 
-/* Queues, where the profile asks for them; else none, not even those of an earlier process. */
+/* Reads the profile of queues. Without it there are none, and those of an earlier process are removed. */
 static bool queue_profile(const struct profile *profile, struct queue_options *options, bool *asked)
 {
 	const char *text = profile->get("SLUICE_QUEUES");
@@ -240,7 +240,7 @@ static sai_status_t wipe(const struct profile *profile, uint32_t count, const sa
 
 	if (!status)
 		status = make_switch(count, list, &id);
-	/* Only what the sysctls were is needed; other records may be whatever they are. */
+	/* Only the former sysctls are needed; errors of other records do not matter. */
 	if (!status && adopted)
 		restore_objects();
 	if (!status)

@@ -12,8 +12,8 @@ sai_status_t switch_create(const struct profile *profile, uint32_t count, const 
 			   sai_object_id_t *id);
 
 /*
- * Lets go of the switch, which goes on forwarding as programmed. If nothing is
- * programmed, the BPF program is taken off the ports: then no trace is left.
+ * Releases the switch, which goes on forwarding as programmed. If nothing is
+ * programmed, the BPF program is detached from the ports: then no trace is left.
  */
 sai_status_t switch_remove(sai_object_id_t id);
 

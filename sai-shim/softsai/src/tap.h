@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-/* What the TAP is called, with a number behind it: it is never a port. */
+/* The name of the TAP, followed by a number: it is never a port. */
 #define TAP_NETDEV "softsai-lane"
 
 struct tap {

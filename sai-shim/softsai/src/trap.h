@@ -11,7 +11,7 @@
 
 extern const struct type trap_type, trap_group_type;
 
-/* Begins to read, and ends it; what is not read is dropped and counted. */
+/* Starts and stops the reader; packets that find its buffer full are dropped and counted. */
 sai_status_t trap_start(sai_object_id_t id);
 void trap_stop(void);
 

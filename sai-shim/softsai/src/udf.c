@@ -72,7 +72,7 @@ static sai_status_t group_create(struct object *o, bool adopted)
 	return SAI_STATUS_NOT_SUPPORTED;
 }
 
-/* A group's state: where its UDFs stand, which is one place for all. */
+/* A group's state: the place of its UDFs, the same for all. */
 struct place {
 	uint32_t udfs;
 	uint32_t offset; /* from the UDP header */

@@ -3,7 +3,7 @@
  * one line that begins with the status. Objects are named by their ids.
  *
  *   switch KEY=VALUE ...           create the switch with that profile
- *   remove-switch                  let go of it
+ *   remove-switch                  release it
  *   create TYPE ATTR ...           ok ID
  *   set TYPE ID ATTR               ok
  *   get TYPE ID NAME               ok VALUE ...
@@ -99,7 +99,7 @@ typedef sai_status_t (*remove_fn)(sai_object_id_t);
 typedef sai_status_t (*set_fn)(sai_object_id_t, const sai_attribute_t *);
 typedef sai_status_t (*get_fn)(sai_object_id_t, uint32_t, sai_attribute_t *);
 
-/* Four methods of a type stand one behind the other in its table. */
+/* The four methods of a type follow each other in its table. */
 static const struct {
 	const char *name;
 	sai_api_t api;

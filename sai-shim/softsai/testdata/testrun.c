@@ -1,7 +1,7 @@
 /*
  * Runs frames through the ingress program of a port of the caller's network
  * namespace, without sending them. Usage: testrun PORT; stdin and stdout carry
- * frames, each behind its length (16 bits, host order), stdout also the program's
+ * frames, each after its length (16 bits, host order), stdout also the program's
  * verdict (32 bits) before the length.
  */
 #include <errno.h>

@@ -34,7 +34,7 @@ static void round_trip(const sai_attribute_t *attr)
 	assert(memcmp(first, second, n) == 0);
 	value_free(a, &read.value);
 
-	/* No room, and no whole record: refused, nothing read behind the end. */
+	/* No room, and no whole record: refused, nothing read beyond the end. */
 	for (size_t cut = 0; cut < n; cut++) {
 		assert(value_encode(a, &copy, second, cut) == 0);
 		memcpy(second, first, cut);

@@ -195,7 +195,7 @@ static sai_attribute_t enable(sai_attr_id_t id)
 {
 	sai_attribute_t a = { .id = id };
 
-	a.value.aclfield.enable = true; /* an action's stands at the same place */
+	a.value.aclfield.enable = true; /* that of an action is at the same place */
 	return a;
 }
 

@@ -29,7 +29,7 @@
 /* Ports have queues. */
 const volatile __u32 softsai_queues;
 
-/* The queue by DSCP; what is not IP goes into queue 0. */
+/* The queue by DSCP; other packets than IP go into queue 0. */
 static __always_inline __u32 by_dscp(struct __sk_buff *skb)
 {
 	union {
@@ -69,7 +69,7 @@ static __always_inline bool from_lane(struct __sk_buff *skb, struct leaver *l)
 	return true;
 }
 
-/* The flow has so many octets more in the lane; the lane's thread takes them off again. Returns its slot. */
+/* Adds octets to those that the flow has in the lane, until the lane's thread subtracts them. Returns its slot. */
 static __always_inline __u32 lane_octets(struct __sk_buff *skb, struct leaver *l, struct softsai_line *line,
 					 __u32 number, __u32 octets)
 {

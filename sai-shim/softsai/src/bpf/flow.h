@@ -25,7 +25,7 @@ static __always_inline void flow_behind(struct __sk_buff *skb, struct flow *f)
 		f->qp = bpf_ntohl(p.key.bth) & QP_MASK;
 }
 
-/* UDP and BTH, as in the common packet right behind IP. */
+/* UDP and BTH, in the common packet directly after IP. */
 struct roce {
 	struct udphdr udp;
 	struct bth bth;

@@ -17,7 +17,7 @@
 #define SOFTSAI_LANE_RING 4096			      /* packets that a queue of the TAP holds */
 #define SOFTSAI_LANE_PACKETS (SOFTSAI_LANE_RING - 64) /* that wait in a hold: two CPUs may add one at once */
 #define SOFTSAI_HEAD 96				      /* octets of a packet in an event */
-#define SOFTSAI_REPEAT 2000000			      /* ns after which a flow above its high mark is told again */
+#define SOFTSAI_REPEAT 2000000 /* ns after which the event of a flow above its high mark is raised again */
 
 struct softsai_marks {
 	__u32 high; /* octets; 0: flows are not monitored */
@@ -36,7 +36,7 @@ struct softsai_line {
 	__u32 started; /* 0: flows have slots from now on; the first packet sets it */
 	struct softsai_marks marks[SOFTSAI_QUEUES];
 	/* Written under the lock of the port's qdisc. */
-	__u32 epoch; /* times that the port was empty: what a slot says of an earlier one is over */
+	__u32 epoch; /* times that the port was empty: what a slot counted before is void */
 	__u32 zero;
 	__u32 requeues;		   /* packets that the netdev had refused and that came out again */
 	__u64 moved;		   /* packets in and out */
@@ -52,7 +52,7 @@ struct softsai_slot {
 	__u64 octets;	/* in the queue */
 	__u64 lane;	/* octets that wait in the lane */
 	__u64 departed; /* octets that left since the flow was backlogged */
-	__u64 position; /* line.in[queue] behind the flow's last packet: it has left when line.out is there */
+	__u64 position; /* line.in[queue] after the flow's last packet: it has left when line.out reaches this */
 	__u64 told;	/* when its last event was raised, in ns of CLOCK_MONOTONIC */
 	__u32 epoch;
 	__u32 in_port; /* ifindex; 0: unknown */
@@ -98,7 +98,7 @@ struct softsai_pause {
 /*
  * The order in which a packet meets holds: by kind (enum sai_sluice_match), and of one kind
  * those of its port before those of any port. A packet that one stage releases meets the
- * stages behind it.
+ * stages after it.
  */
 #define SOFTSAI_STAGES 12
 #define SOFTSAI_STAGE(kind, any) (2 * (kind) + (any))

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * What the BPF programs of a packet's way tell each other, beside the packet: the only
- * place where it is written down.
+ * What the BPF programs on a packet's path hand over beside the packet. It is written down
+ * here only.
  *
- *   tc_index   ingress → egress, behind routing, which leaves it alone. In the lane's
+ *   tc_index   ingress → egress; routing does not change it. In the lane's
  *              netdev: egress → steering program, the number of the hold.
  *   cb         egress → tracepoints of the port's qdiscs
  *   mark       the lane's thread → egress: that the packet was held already
@@ -25,7 +25,7 @@
 #define SOFTSAI_RELABELLED_SHIFT 4
 #define SOFTSAI_RELABELLED_MASK 3u
 
-/* cb: what __sk_buff calls cb, in sk_buff behind the 8 octets that qdiscs keep for themselves. */
+/* cb: what __sk_buff calls cb, in sk_buff after the 8 octets that belong to qdiscs. */
 struct softsai_handed {
 	__u32 length; /* that qdiscs count; the kernel's */
 	__u32 kernel;
@@ -40,7 +40,7 @@ struct softsai_handed {
 
 /*
  * mark of a packet out of the lane, from the lane's socket: queue, relabelled, and the
- * stage that held it, behind this octet. From any other socket it means nothing.
+ * stage that held it, below this octet. From any other socket it has no meaning.
  */
 #define SOFTSAI_RELEASED 0x5c000000u
 #define SOFTSAI_RELEASED_MASK 0xff000000u

@@ -15,14 +15,13 @@
 #define MAX_EXTENSIONS 8
 #define MAX_IP_HEADERS 3 /* two encapsulations */
 
-/* Octets from the BTH's begin to the payload by opcode; filled by the loader. */
+/* Octets from the start of the BTH to the payload, by opcode; filled by the loader. */
 const volatile __u8 softsai_bth_len[256];
 
 /*
- * The outermost IP header names the path: addresses as they arrive, label, DSCP and
- * protocol are its. What stands behind is the innermost packet's: where IPv6 carries
- * another IP packet, the key has ports and BTH of that one, and SOFTSAI_TUNNEL, if it
- * is RoCEv2, and nothing of it if not.
+ * The outermost IP header names the path: it has the addresses as they arrive, label, DSCP
+ * and protocol. Where IPv6 carries another IP packet, the key has ports and BTH of the
+ * innermost one, and SOFTSAI_TUNNEL, if that is RoCEv2; else nothing of it.
  */
 struct packet {
 	struct softsai_key key;
@@ -32,7 +31,7 @@ struct packet {
 	__u32 src_qp;  /* of a datagram, else 0; host order */
 	__u32 hop;     /* IPv6: has hop-by-hop options */
 	__u32 roce;    /* RoCEv2 with valid lengths, no fragment */
-	__u32 cut;     /* a header lies behind what data..data_end holds */
+	__u32 cut;     /* a header is beyond data_end, and within the frame */
 	__u32 inner;   /* IPPROTO_IPIP or IPPROTO_IPV6: a packet inside begins at at, and ends at end at most */
 	__u32 at, end;
 	__u32 fragment; /* the first one of several */
@@ -107,7 +106,7 @@ union l4 {
 	} icmp;
 };
 
-/* The layer behind the outermost IP header, at off; the IP packet ends at end. */
+/* The layer after the outermost IP header, at off; the IP packet ends at end. */
 static __always_inline void parse_l4(struct __sk_buff *skb, struct packet *p, __u32 off, __u32 end)
 {
 	__u32 proto = p->key.proto, length = proto == IPPROTO_ICMP || proto == IPPROTO_ICMPV6 ? 4 : sizeof(union l4);
@@ -131,7 +130,7 @@ static __always_inline void parse_l4(struct __sk_buff *skb, struct packet *p, __
 		parse_bth(skb, p, off, end);
 }
 
-/* The same behind an IP header inside: RoCEv2, or nothing that counts. */
+/* The same after an IP header inside: only RoCEv2 has an effect. */
 static __always_inline void parse_inner_l4(struct __sk_buff *skb, struct packet *p, __u8 next, __u32 off, __u32 end)
 {
 	struct udphdr *h;

@@ -13,7 +13,7 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "words are put togethe
 
 /*
  * Fills p as softsai_parse does, and the port, where the packet is an untagged frame of RoCEv2
- * right behind an IPv6 header, not of a datagram service, and its headers can be
+ * directly after an IPv6 header, not of a datagram service, and its headers can be
  * read; says whether it is. It saves the call: a return costs 5 ns where the
  * kernel guards it.
  *

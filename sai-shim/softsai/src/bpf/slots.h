@@ -96,7 +96,7 @@ static __always_inline bool over(const struct softsai_slot *s, const struct soft
 	return s->epoch != line->epoch + line->cleared || line->out[s->queue & (SOFTSAI_QUEUES - 1)] >= s->position;
 }
 
-/* Takes a slot that has nothing for another flow; false: somebody else did. */
+/* Takes an empty slot for another flow; false: another CPU took it before. */
 static __always_inline bool claim(struct softsai_slot *s, __u64 before, __u64 digest, __u32 line, __u32 queue)
 {
 	if (__sync_val_compare_and_swap(&s->digest, before, digest) != before)

@@ -44,7 +44,7 @@ struct softsai_key {
 	__be32 bth;   /* octets 4-7 of the BTH: FECN, BECN, reserved, DestQP */
 	__be16 sport;
 	__be16 dport;
-	__u8 proto; /* behind the extension headers of the outermost IP header */
+	__u8 proto; /* after the extension headers of the outermost IP header */
 	__u8 opcode;
 	__u8 syndrome;
 	__u8 icmp_type;
@@ -73,7 +73,7 @@ enum softsai_action {
 	SOFTSAI_OUTER = 1 << 12,  /* COMPUTE: the outermost header of a tunnel, too */
 };
 
-/* An ACL entry. All members in host order. Aligned, so that it is copied by words of 8. */
+/* An ACL entry. All members in host order. Aligned, so that it is copied in words of 8 octets. */
 struct softsai_entry {
 	__u32 priority;
 	__u32 actions; /* enum softsai_action */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * ECMP by the destination queue pair. The kernel's multipath hash does not know
+ * ECMP by the destination queue pair. The kernel's multipath hash does not include
  * the BTH, so the route is looked up with a flow label and a source port that
- * are made of what shall count; whichever of the two the kernel's hash policy
- * takes, the queue pair is in it. The packet itself keeps its own. What is not
- * plain forwarding (local, too large, hop limit at its end, hop-by-hop options,
- * no route) goes to the kernel, which answers as ever.
+ * contain a hash of the queue pair: the kernel's hash policy takes one of the two.
+ * The packet itself keeps its own. Other packets than plainly forwarded ones (local,
+ * too large, hop limit 1, hop-by-hop options, no route) go to the kernel, which
+ * handles them as without steering.
  */
 #ifndef SOFTSAI_STEER_H
 #define SOFTSAI_STEER_H

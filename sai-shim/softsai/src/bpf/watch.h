@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * The tracepoints of our ports' qdiscs, which count the octets of flows in queues. They see
+ * The tracepoints of the ports' qdiscs, which count the octets of flows in queues. They see
  * every qdisc of the machine, so they are attached only while they are needed.
  *
  * A packet that HTB drops on the way in is not seen. One that the netdev refuses comes out
@@ -60,7 +60,7 @@ struct Qdisc {
 	struct gnet_stats_queue qstats;
 } CORE;
 
-/* The namespace of our ports. */
+/* The namespace of the ports. */
 const volatile __u64 softsai_netns;
 
 /* The line of the qdisc's port; NULL: another's. */
@@ -87,7 +87,7 @@ static __always_inline void emptied(struct softsai_line *line, struct Qdisc *qdi
 }
 
 /*
- * What calls that were missed took into the queue or out of it, so that our count is the
+ * What calls that were missed took into the queue or out of it, so that the count is the
  * kernel's. Not while refused packets wait, which the kernel counts again.
  */
 static __always_inline void mend(struct softsai_line *line, struct Qdisc *qdisc, __u32 queue)

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"fmt"
+	"slices"
+
+	"sluice/orchagent-ext/place"
+)
+
+// Quotas are what the planner writes for one leaf, as JSON.
+type Quotas struct {
+	Plan   uint64  `json:"plan"` // which plan it is of
+	Quotas []Quota `json:"quotas"`
+}
+
+// A Quota says how many of the flows of a class to a destination leaf go by each spine.
+type Quota struct {
+	Leaf  string            `json:"leaf"`
+	Class int               `json:"class"`
+	Flows map[string]uint32 `json:"flows"` // by spine
+}
+
+// ParseQuotas decodes quotas and checks every bound.
+func ParseQuotas(text []byte) (q Quotas, err error) {
+	if err := decode(text, &q); err != nil {
+		return Quotas{}, err
+	}
+	if len(q.Quotas) > MaxDemands {
+		return Quotas{}, fmt.Errorf("%d quotas: at most %d are possible", len(q.Quotas), MaxDemands)
+	}
+	for _, one := range q.Quotas {
+		if err := checkName("destination leaf", one.Leaf); err != nil {
+			return Quotas{}, err
+		}
+		if len(one.Flows) > MaxSpines {
+			return Quotas{}, fmt.Errorf("quota of %d spines: at most %d are possible", len(one.Flows), MaxSpines)
+		}
+		for _, n := range one.Flows {
+			if n > MaxFlows {
+				return Quotas{}, fmt.Errorf("quota of %d flows: at most %d are possible", n, MaxFlows)
+			}
+		}
+	}
+	return q, nil
+}
+
+// Apply sets the quotas of a leaf's table. leaf returns the table's number of a
+// destination leaf (-1: it has none); spines names the spine of each of its members.
+// Members to one spine share its quota by turns. Quotas for leaves or spines that the leaf
+// does not have are set aside; it returns how many.
+func (q Quotas) Apply(t *place.Table, leaf func(name string) int, spines []string) (aside int) {
+	var list []place.Quota
+	for turn, one := range q.Quotas {
+		flows := make([]uint32, len(spines))
+		good := leaf(one.Leaf) >= 0
+		for spine, n := range one.Flows {
+			var members []int
+			for m, name := range spines {
+				if name == spine {
+					members = append(members, m)
+				}
+			}
+			if len(members) == 0 {
+				good = good && n == 0
+				continue
+			}
+			for k := range members {
+				share := n / uint32(len(members))
+				if uint32(k) < n%uint32(len(members)) {
+					share++
+				}
+				flows[members[(k+turn)%len(members)]] = share
+			}
+		}
+		if !good {
+			aside++
+			continue
+		}
+		list = append(list, place.Quota{Leaf: leaf(one.Leaf), Class: one.Class, Flows: flows})
+	}
+	return aside + t.SetQuotas(list)
+}
+
+// DemandOf is the demand of a leaf's table; names are of its destination leaves, by
+// number.
+func DemandOf(t *place.Table, names []string) (demand []Demand) {
+	t.Demand(func(leaf, class int, flows uint32) {
+		if leaf < len(names) {
+			demand = append(demand, Demand{names[leaf], class, flows})
+		}
+	})
+	slices.SortFunc(demand, func(a, b Demand) int {
+		switch {
+		case a.Leaf < b.Leaf:
+			return -1
+		case a.Leaf > b.Leaf:
+			return 1
+		}
+		return a.Class - b.Class
+	})
+	return demand
+}

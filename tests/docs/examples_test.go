@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package docs
+
+import (
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// An example is a line of a program's --help, and how it runs in the box. Every line runs.
+type example struct {
+	text  string
+	given string // script that makes what it presupposes
+	run   string // what is run for it, where a placeholder is filled in; empty: text
+	until string // when a line that goes on has done its work, a script; empty: it ends
+	then  string // script that checks what it did; /tmp/output is what it printed
+}
+
+const (
+	library   = "bin/libsoftsai.so" // which fills in what stands for any SAI library
+	config    = "redis-cli -s /run/sluice/redis.sock -n 4 "
+	printed   = "grep -q . /tmp/output"
+	running   = stateIs + `state)" = running ]`
+	endDaemon = `pkill -INT -x sluiced; while pgrep -x sluiced; do sleep 0.1; done; redis-cli -s /run/sluice/redis.sock -n 6 FLUSHDB`
+	endGNMI   = "pkill -INT -x sluice-gnmi; while pgrep -x sluice-gnmi; do sleep 0.1; done"
+	endTool   = "pkill -INT -x sluice; while pgrep -x sluice; do sleep 0.1; done"
+	serves    = "grep -q 'sluice-gnmi starts' /tmp/output"
+	fromFar   = "ip netns exec far /usr/local/bin/sluice send "
+	heardPFC  = fromFar + "pfc --dev eth0 --priority 3 --time 10 --speed 100000; " + printed
+	advised   = fromFar + "rate-advice --dev eth0 --src 2001:db8::1 --dst 2001:db8::5 --dest-qp 0x11 --rate 25000; " + printed
+	start     = "(sluiced --sai-library " + library + " >/tmp/sluiced 2>&1 &); for i in $(seq 600); do ! " + running + " || exit 0; sleep 0.1; done; cat /tmp/sluiced; exit 1"
+)
+
+// collector receives what is exported to an address, by TCP or UDP, and keeps it.
+func collector(kind, address string) string {
+	script := `import socket, sys; s = socket.socket(socket.AF_INET, socket.SOCK_` + map[string]string{"udp": "DGRAM", "tcp": "STREAM"}[kind] + `)
+s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+s.bind(("` + address + `", 4739))
+if "` + kind + `" == "tcp": s.listen()
+open("/tmp/ready", "w")
+if "` + kind + `" == "tcp": s = s.accept()[0]
+while True:
+    got = s.recv(65536)
+    if not got: break
+    open("/tmp/got", "ab").write(got)`
+	return "rm -f /tmp/got /tmp/ready; (timeout 60 python3 -c '" + script + "' >/tmp/collector 2>&1 &); for i in $(seq 100); do [ -e /tmp/ready ] && break; sleep 0.1; done"
+}
+
+const received = "for i in $(seq 100); do [ -s /tmp/got ] && exit 0; sleep 0.1; done; exit 1"
+
+// examples are all lines, in the order in which they run: each finds what those before
+// it left.
+var examples = []example{
+	{text: "sluice label --src-qp 0x123456 --dst-qp 0xABCDEF --src 2001:db8::1 --dst 2001:db8::2", then: "[ $(cat /tmp/output) = 0x6cb3e ]"},
+	{text: "sluice label --dst-qp 17 --src 2001:db8::1 --dst 2001:db8::2 --algorithm crc32", then: "grep -qx '0x[0-9a-f]*' /tmp/output"},
+	{text: "sluice gen out.pcap --pairs 1 --qps 64 --packets 10000", then: "[ -s /tmp/here/out.pcap ]"},
+	{text: "sluice gen - --service ud --start-psn random --seed 7 | sluice decode --flows -", then: printed},
+	{text: "sluice decode capture.pcap", then: "grep -q '105 RoCEv2' /tmp/output"},
+	{text: "sluice decode --flows capture.pcapng", given: "cp capture.pcap capture.pcapng", then: printed},
+	{
+		// tcpdump is not on every machine of the project; this one sends a capture as it does.
+		text:  "tcpdump -U -w - udp port 4791 | sluice decode --json -",
+		given: `printf '#!/bin/sh\n[ "$*" = "-U -w - udp port 4791" ] && exec cat /tmp/here/capture.pcap\n' >/usr/local/bin/tcpdump; chmod +x /usr/local/bin/tcpdump`,
+		then:  `[ $(grep -c '"frame"' /tmp/output) = 105 ]`,
+	},
+	{text: "sluice lift6 roce-ipv4.pcap roce-ipv6.pcap", given: "cp capture.pcap roce-ipv4.pcap", then: "[ -s /tmp/here/roce-ipv6.pcap ]"},
+	{text: "sluice relabel in.pcap out.pcap", given: "cp roce-ipv6.pcap in.pcap", then: "grep -q 'labels written: 105' /tmp/output"},
+	{text: "sluice relabel in.pcapng out.pcapng --algorithm crc32 --rewrite always", given: "cp roce-ipv6.pcap in.pcapng", then: "grep -q 'labels written: 105' /tmp/output"},
+	{text: "sluice balance capture.pcap --paths 8", then: printed},
+	{text: "sluice balance capture.pcap --paths 16 --hash crc16 --weights packets --svg balance.svg", then: "[ -s /tmp/here/balance.svg ]"},
+
+	{text: "sluice export capture.pcap --file flows.ipfix", then: "[ -s /tmp/here/flows.ipfix ]"},
+	{text: "sluice export capture.pcap --collector 127.0.0.1:4739", given: collector("udp", "127.0.0.1"), then: received},
+	{text: "sluice export capture.pcap --mode packet --sampling 100 --collector 10.0.0.9 --transport tcp", given: collector("tcp", "10.0.0.9"), then: received},
+	{
+		text:  "sluice export capture.pcap --collector flows.example --transport tls --ca ca.pem --cert me.pem --key me.key",
+		given: certificates + "(exec >/tmp/tls 2>&1; sleep 60 | timeout 60 openssl s_server -accept 4740 -cert server.pem -key server.key -CAfile clients-ca.pem -Verify 1 -quiet &)\nfor i in $(seq 100); do ss -ltn | grep -q :4740 && break; sleep 0.1; done",
+		then:  "for i in $(seq 100); do grep -q rdmaOpCode /tmp/tls && exit 0; sleep 0.1; done; exit 1",
+	},
+
+	{text: "sluice send pfcm --dev eth0 --dst fe80::2 --action pause --time 500"},
+	{text: "sluice send pfcm --dev eth0 --dst fe80::2 --action reduce --reduction 50 --time 1000"},
+	{text: "sluice send pfcm --encapsulation hop-by-hop --write pfcm.pcap", then: "sluice decode /tmp/here/pfcm.pcap | grep -qi pfcm"},
+	{text: "sluice send ppfc --hex --transport udp --flow qps --flow-dst-qp 0x11", then: "grep -qx '[0-9a-f ]*' /tmp/output"},
+	{text: "sluice send ppfc --dev eth0 --dst 2001:db8::1 --pt stop --duration 1000"},
+	{text: "sluice send ppfc --src 192.0.2.1 --dst 203.0.113.9 --transport udp --flow qps --flow-dst-qp 0x11"},
+	{text: "sluice send rate-advice --dst 2001:db8::11 --dest-qp 0x11 --rate 25000 --count 10 --interval 1ms"},
+	{text: "sluice send rate-advice --dev eth0 --dst 2001:db8::11 --dest-qp 0x11 --source-qp 0x22 --rate 25000"},
+	{text: "sluice send cnp --dev eth0 --dst 2001:db8::11 --dest-qp 0x11"},
+	{text: "sluice send pfc --write pfc.pcap --priority 3 --time 10 --speed 100000", then: "sluice decode /tmp/here/pfc.pcap | grep -qi pfc"},
+	{text: "sluice send pfc --dev eth0 --priority 3 --time 10 --speed 100000"},
+	{text: "sluice send pfc --dev eth0 --priority 3,4 --quanta 0"},
+	{text: "sluice gen --live eth0 --to 2001:db8:0:2::b --qps 2 --rate 100 --for 2s --obey pfcm,pfc", then: printed},
+	{text: "sluice listen", until: heardPFC, then: endTool},
+	{text: "sluice listen --dev eth0 --json --for 10s", until: heardPFC, then: endTool},
+	{text: "sluice listen --count 1", until: heardPFC, then: "while pgrep -x sluice; do sleep 0.1; done"},
+	{text: "sluice advice listen --json", until: advised, then: endTool},
+	{text: "sluice advice listen", until: advised, then: endTool},
+	{text: "sluice advice listen --dev eth0 --json --from 2001:db8::/32 --for 10s", until: advised, then: endTool},
+
+	{text: "sluiced --sai-library bin/libsoftsai.so", until: running, then: endDaemon},
+	// The software switch takes the place of an ASIC's library, which no machine of the project has.
+	{text: "sluiced --sai-library /usr/lib/libsai.so", given: "cp bin/libsoftsai.so /usr/lib/libsai.so", until: running, then: endDaemon},
+	{text: "sluiced --sai-library ... --sai-connect", run: "sluiced --sai-library " + library + " --sai-connect", until: running, then: endDaemon},
+	{text: "sluiced", given: config + "HSET 'SLUICE|global' driver orchagent", until: stateIs + `driver)" = orchagent ]`, then: endDaemon + "; " + config + "DEL 'SLUICE|global'"},
+	{text: "sluiced --dry-run [--json]", run: "sluiced --dry-run && sluiced --dry-run --json", then: "grep -q label/table /tmp/output && grep -q '\"steps\"' /tmp/output"},
+	{text: "sluiced --sai-library ... --remove", run: "sluiced --sai-library " + library + " --remove", then: "! tc qdisc show | grep clsact"},
+	{text: "sluice top", given: start, until: printed, then: endTool},
+	{text: "sluice top --sort packets --port Ethernet0", until: printed, then: endTool},
+	{text: "sluice top --once", then: "grep -q compute /tmp/output"},
+	{text: "sluice top --json --interval 10s --count 6", until: printed, then: endTool},
+	{text: "sluice techsupport", then: "grep -q 'driver *sai' /tmp/output"},
+	{text: "sluice techsupport --out techsupport.tar.gz --since 2h", then: "tar -tzf /tmp/here/techsupport.tar.gz | grep -q state.txt && rm /tmp/here/techsupport.tar.gz"},
+	{
+		// The container runs on a switch with SONiC; this docker runs the command in it here.
+		text:  "docker exec sluice start.sh sluice techsupport --out - > techsupport.tar.gz",
+		given: `printf '#!/bin/sh\n[ "$1 $2 $3" = "exec sluice start.sh" ] && shift 3 && exec "$@"\n' >/usr/local/bin/docker; chmod +x /usr/local/bin/docker`,
+		then:  "tar -tzf /tmp/here/techsupport.tar.gz | grep -q state.txt",
+	},
+	{text: `sluice techsupport --json | jq '.parts[] | select(.name == "errors")'`, then: `grep -q '"name": "errors"' /tmp/output; ` + endDaemon},
+
+	{text: "sluice-gnmi", until: serves, then: endGNMI},
+	{text: "sluice-gnmi --cert C --key K --ca CA", run: "sluice-gnmi --cert server.pem --key server.key --ca clients-ca.pem", until: serves, then: endGNMI},
+	{
+		text:  "sluice-gnmi --cert C --key K --users FILE",
+		given: "printf 'alice:%s\\n' '$2y$10$abcdefghijklmnopqrstuuE7oEx4fFXO1SvdQgrfMHWgV4K2gJd3S' >users",
+		run:   "sluice-gnmi --cert server.pem --key server.key --users users", until: serves, then: endGNMI,
+	},
+	{text: "sluice-gnmi --insecure-loopback 127.0.0.1:50070", until: serves, then: endGNMI},
+
+	{text: "sudo bin/sluice demo", then: printed},
+	{text: "sudo bin/sluice demo --scenario hold", then: printed},
+	{text: "sudo bin/sluice demo --sai-profile SLUICE_HIDE=compute,rewrite", then: printed},
+}
+
+// furniture is what the examples presuppose: Redis with rows, ports, a neighbor on eth0.
+const furniture = `
+install bin/sluiced bin/sluice-gnmi bin/sluice /usr/local/bin/
+mkdir -p /etc/sluice /run/sluice /tmp/here
+cat >/etc/sluice/database_config.json <<'END'
+{"INSTANCES": {"redis": {"unix_socket_path": "/run/sluice/redis.sock"}},
+ "DATABASES": {"COUNTERS_DB": {"id": 2, "separator": ":", "instance": "redis"},
+               "CONFIG_DB":   {"id": 4, "separator": "|", "instance": "redis"},
+               "STATE_DB":    {"id": 6, "separator": "|", "instance": "redis"},
+               "APPL_DB":     {"id": 0, "separator": ":", "instance": "redis"}}}
+END
+redis-server --daemonize yes --port 0 --unixsocket /run/sluice/redis.sock --dir /run/sluice --save '' --notify-keyspace-events KEA
+while ! redis-cli -s /run/sluice/redis.sock PING; do sleep 0.1; done
+ip netns add far
+ip link add eth0 type veth peer name eth0 netns far
+ip -n far addr add fe80::2/64 dev eth0 nodad
+for a in 2001:db8::1/64 2001:db8::11/64; do ip -n far addr add $a dev eth0 nodad; done
+ip -n far addr add 192.0.2.2/24 dev eth0
+ip addr add 2001:db8::5/64 dev eth0 nodad
+ip addr add 192.0.2.1/24 dev eth0
+ip addr add 10.0.0.9/32 dev lo
+ip link set eth0 up
+ip -n far link set eth0 up
+ip link add Ethernet0 type veth peer name far-Ethernet0
+ip link set Ethernet0 up
+ip link set far-Ethernet0 up
+ip route add default via 192.0.2.2
+ip route add default via 2001:db8::1
+redis-cli -s /run/sluice/redis.sock -n 4 HSET 'PORT|Ethernet0' admin_status up
+redis-cli -s /run/sluice/redis.sock -n 4 HSET 'SLUICE_PORT|Ethernet0' role edge
+redis-cli -s /run/sluice/redis.sock -n 4 HSET 'SLUICE_FLOW_LABEL|global' admin_state enabled manage_switch_hash true
+cp tests/captures/rc-send-ipv4.pcap /tmp/here/capture.pcap
+ln -s "$PWD/bin" /tmp/here/bin
+while ip addr show dev eth0 | grep -q tentative; do sleep 0.1; done
+`
+
+// helpOf returns the text of --help of a program's command, and of those below it.
+func helpOf(t *testing.T, words ...string) (texts []string) {
+	t.Helper()
+	out, err := exec.Command(filepath.Join(root, "bin", words[0]), append(words[1:], "--help")...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s --help: %v\n%s", strings.Join(words, " "), err, out)
+	}
+	texts = append(texts, string(out))
+	_, list, _ := strings.Cut(string(out), "Available Commands:\n")
+	list, _, _ = strings.Cut(list, "\n\n")
+	for line := range strings.Lines(list) {
+		if name := strings.Fields(line)[0]; name != "help" && name != "completion" {
+			texts = append(texts, helpOf(t, append(words, name)...)...)
+		}
+	}
+	return texts
+}
+
+// withRemark is an example and what it does, behind some blanks.
+var withRemark = regexp.MustCompile(`^  (sluiced|sluice-gnmi)($|  | -.*?($|   ))`)
+
+// examplesOf returns the lines of --help of all programs that are examples.
+func examplesOf(t *testing.T) (lines []string) {
+	t.Helper()
+	for _, program := range []string{"sluice", "sluiced", "sluice-gnmi"} {
+		for _, text := range helpOf(t, program) {
+			text, _, _ = strings.Cut(text, "\nFlags:")
+			if _, list, ok := strings.Cut(text, "Examples:\n"); ok {
+				list, _, _ = strings.Cut(list, "\n\n")
+				for line := range strings.Lines(list) {
+					lines = append(lines, strings.TrimSpace(line))
+				}
+				continue
+			}
+			for line := range strings.Lines(text) {
+				if m := withRemark.FindString(strings.TrimSuffix(line, "\n")); m != "" {
+					lines = append(lines, strings.TrimSpace(m))
+				}
+			}
+		}
+	}
+	return lines
+}
+
+// TestExamplesOfHelpWork runs each example of each --help in a box.
+func TestExamplesOfHelpWork(t *testing.T) {
+	lines := examplesOf(t)
+	for _, line := range lines {
+		if !slices.ContainsFunc(examples, func(e example) bool { return e.text == line }) {
+			t.Errorf("no test runs the example %q", line)
+		}
+	}
+	for _, e := range examples {
+		if !slices.Contains(lines, e.text) {
+			t.Errorf("no --help has the example %q", e.text)
+		}
+	}
+	if t.Failed() {
+		return
+	}
+	b, here := furnishedBox(t)
+	b.run(here, furniture)
+	for _, e := range examples {
+		t.Run(e.text, func(t *testing.T) {
+			b := *b
+			b.t = t
+			if e.given != "" {
+				b.run("/tmp/here", e.given)
+			}
+			line := e.run
+			if line == "" {
+				line = e.text
+			}
+			if e.until == "" {
+				b.run("/tmp/here", printing(line))
+			} else {
+				b.start("/tmp/here", line, e.until)
+			}
+			if e.then != "" {
+				b.run("/", e.then)
+			}
+		})
+	}
+}
