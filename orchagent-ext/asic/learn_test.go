@@ -25,10 +25,10 @@ func TestLearningHasEntries(t *testing.T) {
 		"compute": {Policy{Label: label, Ports: []string{"Ethernet0"}, Export: export}, Compute, true, map[string]string{
 			"learn/cm": "0x64", "learn/answers": "0x11", "learn/cm/labelled": "0x64", "learn/answers/labelled": "0x11",
 			"learn/cm/labelled/ipv6": "0x64", "learn/answers/labelled/ipv6": "0x11"}},
-		"rewrite":      {Policy{Label: label, Ports: []string{"Ethernet0"}, Export: export}, Rewrite, true, map[string]string{"learn/cm": "0x64", "learn/answers": "0x11"}},
-		"IPFIX":        {Policy{Export: &Export{Rate: 1000, CM: true}}, None, true, map[string]string{"learn/cm": "0x64"}},
+		"rewrite":       {Policy{Label: label, Ports: []string{"Ethernet0"}, Export: export}, Rewrite, true, map[string]string{"learn/cm": "0x64", "learn/answers": "0x11"}},
+		"IPFIX":         {Policy{Export: &Export{Rate: 1000, CM: true}}, None, true, map[string]string{"learn/cm": "0x64"}},
 		"not asked for": {Policy{Export: &Export{Rate: 1000}}, None, true, map[string]string{}},
-		"no opcodes":   {Policy{Export: export}, None, false, map[string]string{}},
+		"no opcodes":    {Policy{Export: export}, None, false, map[string]string{}},
 	} {
 		objects := Objects(tt.policy, Chose(NeedFlowLabel, tt.method), Features{Opcode: tt.opcode})
 		found, keys := map[string]string{}, map[string]bool{}
