@@ -98,6 +98,7 @@ func run(ctx context.Context, c Config, f *faults) error {
 			if !wait(ctx, f.delay) {
 				return o.end(writing)
 			}
+			o.readAhead(writing, g)
 			g.Go(func() error {
 				return o.configDB.Watch(ctx, config.Tables(), func(b sonicdb.Batch) {
 					select {
@@ -185,6 +186,8 @@ type orch struct {
 	countErr error
 	retry    time.Duration
 	mirrored bool // the mirror of STATE_DB runs
+
+	ahead <-chan *leftRows // what an earlier process left, once it is read; nil: it is read when it is needed
 }
 
 // loop decides and acts until ctx is done.

@@ -140,12 +140,15 @@ func (s *opened) stop() {
 // What one left by another driver is removed before.
 func (o *orch) openSwitch(writing context.Context) error {
 	want := DriverOf(o.snapshot)
-	records, err := readLedger(writing, o.rows, o.setAside)
+	all, err := o.left(writing)
 	if err != nil {
 		return err
 	}
+	for _, b := range all.bad {
+		o.setAside(b.row, b.why)
+	}
 	left := map[Driver][]*asic.Record{}
-	for _, r := range records {
+	for _, r := range all.records {
 		left[made(r)] = append(left[made(r)], r)
 	}
 	for other, records := range left {
@@ -156,20 +159,14 @@ func (o *orch) openSwitch(writing context.Context) error {
 			return fmt.Errorf("%d objects of the driver %s are to be removed first: %w", len(records), other, err)
 		}
 	}
-	var shown []rows.Row
-	if !o.mirrored { // the first time: rows that are there are of an earlier process
-		if shown, err = o.stateDB.Read(writing, telemetry.TableFlow); err != nil {
-			return err
-		}
-	}
 	if o.sw, err = o.openBy(writing, want, left[want]); err != nil {
 		return err
 	}
 	o.sw.flows, o.earlier = o.earlier, flowLog{}
 	o.sw.flows.adopt(o.sw.engine.Flows, o.Now())
-	if !o.mirrored {
-		o.streams.remember(shown)
-		o.sw.flows.recall(shown)
+	if !o.mirrored { // the first time: the rows of flows are of an earlier process
+		o.streams.remember(all.flows)
+		o.sw.flows.recall(all.flows)
 	}
 	return nil
 }
