@@ -58,7 +58,7 @@ func (n Notifications) Rows() []rows.Row {
 	times(rowPFCM.Fields, map[string]*flowcontrol.Histogram{"reaction": &n.Lane.Reaction, "enforce": &n.Lane.Enforce, "release_error": &n.Lane.Release})
 	times(rowPPFC.Fields, map[string]*flowcontrol.Histogram{"reaction": &n.Lane.PPFCReaction, "enforce": &n.Lane.PPFCEnforce})
 	advice := notifyRow("rate-advice", map[string]uint64{
-		"sent": c.AdviceSent, "send_failed": c.AdviceFailed, "not_allowed": c.AdviceNotAllowed, "qp_unknown": c.AdviceQPUnknown, "no_router_id": c.AdviceNoRouterID,
+		"sent": c.AdviceSent, "send_failed": c.AdviceFailed, "not_allowed": c.AdviceNotAllowed, "qp_unknown": c.AdviceQPUnknown, "full": c.LimitedFull, "no_router_id": c.AdviceNoRouterID,
 	})
 	cnp := notifyRow("cnp", map[string]uint64{"sent": c.CNPSent, "send_failed": c.CNPFailed})
 	return []rows.Row{rowPFCM, rowPPFC, advice, cnp, notifyRow("pfc", map[string]uint64{
