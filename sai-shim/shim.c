@@ -53,7 +53,9 @@ struct shim {
 
 	char **pairs; /* keys and values in turn */
 	int npairs;
-	int next; /* of profile_get_next_value */
+	/* Of profile_get_next_value. */
+	int next;
+	bool continues; /* the last call gave a pair to a caller that passes NULL each time */
 
 	int event; /* eventfd */
 	atomic_uint_fast64_t lost;
@@ -107,9 +109,13 @@ static int profile_next(sai_switch_profile_id_t profile, const char **variable, 
 	(void)profile;
 	if (!s)
 		return -1;
-	/* SAI says that *variable NULL begins again; SONiC's syncd, that value NULL does, and gives no pair. */
-	if (!value || (variable && !*variable))
+	/*
+	 * By SAI *variable NULL begins again. In SONiC's syncd value NULL does, without a pair, and
+	 * libraries made for it pass NULL in each call: they get the next pair until the last one.
+	 */
+	if (!value || (variable && !*variable && !s->continues))
 		s->next = 0;
+	s->continues = value && variable && !*variable && s->next < s->npairs;
 	if (!value)
 		return 0;
 	if (!variable || s->next >= s->npairs)

@@ -19,24 +19,62 @@ type ledger struct {
 	records []*asic.Record // that were there at first
 }
 
-// readLedger reads the records of an earlier process. A row that is not a record is set aside,
-// of which aside is told: the mirror deletes it.
-func readLedger(ctx context.Context, mirror *sonicdb.Mirror, aside func(rows.Row, error)) ([]*asic.Record, error) {
+// leftRows is what an earlier process left in STATE_DB.
+type leftRows struct {
+	records []*asic.Record // of the ledger
+	flows   []rows.Row
+	bad     []badRow // of the ledger
+}
+
+// badRow is a row of the ledger that is no record.
+type badRow struct {
+	row rows.Row
+	why error
+}
+
+// readLeft reads what an earlier process left. Rows of the ledger that are no records are
+// deleted by the mirror.
+func readLeft(ctx context.Context, mirror *sonicdb.Mirror) (*leftRows, error) {
 	all, err := mirror.Adopt(ctx, telemetry.TableObject)
 	if err != nil {
 		return nil, err
 	}
-	records := make([]*asic.Record, 0, len(all))
+	left := &leftRows{records: make([]*asic.Record, 0, len(all)), flows: mirror.Written(telemetry.TableFlow)}
 	for _, row := range all {
 		r, err := asic.ParseRecord(asic.ID(row.Key), row.Fields)
 		if err != nil {
 			mirror.Delete(row.Table, row.Key)
-			aside(row, err)
+			left.bad = append(left.bad, badRow{row, err})
 			continue
 		}
-		records = append(records, r)
+		left.records = append(left.records, r)
 	}
-	return records, nil
+	return left, nil
+}
+
+// readAhead begins to read what an earlier process left: it takes a while, and CONFIG_DB
+// is read meanwhile.
+func (o *orch) readAhead(ctx context.Context, g tasks) {
+	ahead := make(chan *leftRows, 1)
+	o.ahead = ahead
+	g.Go(func() error {
+		defer close(ahead)
+		if left, err := readLeft(ctx, o.rows); err == nil { // else it is read again when it is needed
+			ahead <- left
+		}
+		return nil
+	})
+}
+
+// left returns what an earlier process left.
+func (o *orch) left(ctx context.Context) (*leftRows, error) {
+	if ahead := o.ahead; ahead != nil {
+		o.ahead = nil
+		if left := <-ahead; left != nil {
+			return left, nil
+		}
+	}
+	return readLeft(ctx, o.rows)
 }
 
 // Load returns the records that were there at first.

@@ -58,10 +58,10 @@ type Hardware interface {
 	Count(counter *asic.Record) (packets, octets uint64, err error)
 
 	// PortStats returns a port's counters.
-	PortStats(name string) (telemetry.Port, error)
+	PortStats(name string) (*telemetry.PortStats, error)
 
 	// Queues returns counters of the egress queues of ports, as far as they are known.
-	Queues(ports map[string]bool) ([]telemetry.Queue, error)
+	Queues(ports map[string]bool) ([]*telemetry.QueueStats, error)
 
 	// Warnings are what the operator should know of the objects on the switch.
 	Warnings() []string
@@ -115,6 +115,7 @@ type opened struct {
 	flows   flowLog
 	reader  *reader // nil: no packet is wanted
 	lane    *lane   // nil: no flow is watched or held
+	laneErr error   // why notifications are not as configured
 
 	learner atomic.Pointer[flowcontrol.Task] // of lane, for the packet path
 }
@@ -140,12 +141,15 @@ func (s *opened) stop() {
 // What one left by another driver is removed before.
 func (o *orch) openSwitch(writing context.Context) error {
 	want := DriverOf(o.snapshot)
-	records, err := readLedger(writing, o.rows, o.setAside)
+	all, err := o.left(writing)
 	if err != nil {
 		return err
 	}
+	for _, b := range all.bad {
+		o.setAside(b.row, b.why)
+	}
 	left := map[Driver][]*asic.Record{}
-	for _, r := range records {
+	for _, r := range all.records {
 		left[made(r)] = append(left[made(r)], r)
 	}
 	for other, records := range left {
@@ -156,20 +160,14 @@ func (o *orch) openSwitch(writing context.Context) error {
 			return fmt.Errorf("%d objects of the driver %s are to be removed first: %w", len(records), other, err)
 		}
 	}
-	var shown []rows.Row
-	if !o.mirrored { // the first time: rows that are there are of an earlier process
-		if shown, err = o.stateDB.Read(writing, telemetry.TableFlow); err != nil {
-			return err
-		}
-	}
 	if o.sw, err = o.openBy(writing, want, left[want]); err != nil {
 		return err
 	}
 	o.sw.flows, o.earlier = o.earlier, flowLog{}
 	o.sw.flows.adopt(o.sw.engine.Flows, o.Now())
-	if !o.mirrored {
-		o.streams.remember(shown)
-		o.sw.flows.recall(shown)
+	if !o.mirrored { // the first time: the rows of flows are of an earlier process
+		o.streams.remember(all.flows)
+		o.sw.flows.recall(all.flows)
 	}
 	return nil
 }

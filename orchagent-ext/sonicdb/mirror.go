@@ -70,6 +70,20 @@ func (m *Mirror) Adopt(ctx context.Context, table string) ([]rows.Row, error) {
 	return all, nil
 }
 
+// Written returns the rows of a table that Redis holds, as far as is known.
+func (m *Mirror) Written(table string) (all []rows.Row) {
+	m.writing.Lock()
+	defer m.writing.Unlock()
+	for k, fields := range m.written {
+		if t, _, _ := m.db.split(k); t == table {
+			row := m.db.row(k, maps.Clone(fields))
+			maps.DeleteFunc(row.Fields, func(field, value string) bool { return field == "NULL" && value == "NULL" })
+			all = append(all, row)
+		}
+	}
+	return all
+}
+
 // Set makes a row one with these fields and no others.
 func (m *Mirror) Set(r rows.Row) {
 	m.change(func() { m.put(m.db.redisKey(r), maps.Clone(stored(r.Fields))) })

@@ -5,6 +5,8 @@ package sonicdb
 import (
 	"context"
 	"regexp"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -126,6 +128,29 @@ func TestMirrorReplacesWhatIsNoRow(t *testing.T) {
 	flush(t, m)
 	if diff := cmp.Diff(want, inRedis(t, db, "A")); diff != "" {
 		t.Errorf("rows (-want +got):\n%s", diff)
+	}
+}
+
+func TestMirrorAdoptsOneTableAndKnowsTheOthers(t *testing.T) {
+	s := redisServer(t)
+	db := open(t, s, "STATE_DB", nil)
+	write(t, db, set("A", "1", fields{"x": "1"}), set("B", "1", fields{"y": "1"}), set("B", "2", nil))
+	m := NewMirror(db, "A", "B")
+	adopted, err := m.Adopt(t.Context(), "A")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]rows.Row{row("1", fields{"x": "1"})}, adopted); diff != "" {
+		t.Errorf("adopted rows (-want +got):\n%s", diff)
+	}
+	others := m.Written("B")
+	slices.SortFunc(others, func(a, b rows.Row) int { return strings.Compare(a.Key, b.Key) })
+	if diff := cmp.Diff([]rows.Row{{Table: "B", Key: "1", Fields: fields{"y": "1"}}, {Table: "B", Key: "2", Fields: fields{}}}, others); diff != "" {
+		t.Errorf("rows of the other table (-want +got):\n%s", diff)
+	}
+	flush(t, m) // rows of the other table were not set
+	if diff := cmp.Diff(map[string]fields{"A|1": {"x": "1"}}, inRedis(t, db, "A", "B")); diff != "" {
+		t.Errorf("rows in Redis (-want +got):\n%s", diff)
 	}
 }
 

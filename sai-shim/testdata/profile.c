@@ -15,6 +15,27 @@ static void walk(FILE *out, const char *how, const sai_service_method_table_t *s
 		fprintf(out, "%s: %s=%s\n", how, variable, value);
 }
 
+/* As SONiC's virtual switch library of 202605 does. */
+static void walk_by_null(FILE *out, const sai_service_method_table_t *services)
+{
+	for (int i = 0; i < 16; i++) {
+		const char *variable = NULL, *value = NULL;
+
+		if (services->profile_get_next_value(0, &variable, &value) != 0)
+			return;
+		fprintf(out, "null: %s=%s\n", variable, value);
+	}
+}
+
+/* Stops after two pairs, and begins again. */
+static void walk_in_part(FILE *out, const sai_service_method_table_t *services)
+{
+	const char *variable = NULL, *value = NULL;
+
+	for (int i = 0; i < 2 && services->profile_get_next_value(0, &variable, &value) == 0; i++)
+		fprintf(out, "part: %s=%s\n", variable, value);
+}
+
 sai_status_t sai_api_initialize(uint64_t flags, const sai_service_method_table_t *services)
 {
 	const char *path = services->profile_get_value(0, "OUT"), *variable = "OUT";
@@ -26,6 +47,10 @@ sai_status_t sai_api_initialize(uint64_t flags, const sai_service_method_table_t
 	fprintf(out, "get: %s\n", services->profile_get_value(0, "ABSENT") ? "something" : "nothing");
 	walk(out, "first", services, NULL);
 	walk(out, "again", services, NULL); /* a pointer to NULL begins again */
+	walk_by_null(out, services);	    /* a pointer to NULL in each call goes on */
+	walk_by_null(out, services);
+	walk_in_part(out, services);
+	walk_in_part(out, services);
 	fprintf(out, "reset: %d\n", services->profile_get_next_value(0, NULL, NULL));
 	walk(out, "reset", services, variable); /* so does a value of NULL, whatever the variable */
 	fprintf(out, "after the last: %d\n", services->profile_get_next_value(0, &variable, &path));
