@@ -20,7 +20,8 @@ func (e *Engine) adopt() error {
 	}
 	// An object whose id the ledger has is not looked for by what was written before.
 	slices.SortStableFunc(records, func(a, b *Record) int { return cmp.Compare(a.before(), b.before()) })
-	known := map[ID]bool{}
+	known := make(map[ID]bool, 2*len(records)) // an entry and a counter of each flow
+	e.flows = make(map[FlowEntry]*pinned, len(records))
 	unknown := false // what the entries of flows sample
 	for _, r := range records {
 		if r.Type == typeChanging {

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package asic decides which objects a policy needs on the switch, and programs them
-// through a driver. The deciding part is pure: [Methods] chooses a method for each
-// need, a driver returns the objects of a policy, [Compare] returns which objects to
-// create, change and remove. The [Engine] acts: it carries the steps out, takes the
-// next method where the switch refuses, and keeps a ledger of all that it created, so
-// that the next process adopts or removes it and no object is leaked.
+// through a driver (driver.go has the contract). The deciding part is pure: [Choose]
+// takes a method for each need, [Driver].Objects returns the objects of a policy,
+// [Compare] returns which objects to create, change and remove. The [Engine] acts: it
+// carries the steps out, takes the next method of the flow label where the switch
+// refuses, and keeps a ledger of all that it created, so that the next process adopts or
+// removes it and no object is leaked. Marks and holds of single flows are no objects of
+// the engine: package flowcontrol sets them.
 //
-// The driver that calls a SAI library ([SAI]) is here; the one that writes rows for
-// SONiC's orchagent, and so uses Redis, is package orchagent below. Package orch calls
-// the engine, from one goroutine.
+// The driver that calls a SAI library ([SAI]) is here, made of the attributes of package
+// saiattr; the one that writes rows for SONiC's orchagent, and so uses Redis, is package
+// orchagent below. Package orch calls the engine, from one goroutine; sluiced's dry run
+// calls the deciding part.
 package asic

@@ -89,7 +89,7 @@ func (d *SAI) Exists(r *Record) (bool, error) {
 			return false, nil
 		}
 		table, err := d.ingressACL(port)
-		return err == nil && table != sai.Null, nil
+		return unreadable(err) || err == nil && table != sai.Null, nil // the ledger has what was set
 	}
 	if name, ok := strings.CutPrefix(string(r.ID), prefixUse); ok {
 		use, err := hashUseOf(name)

@@ -4,6 +4,7 @@ package asic
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -245,6 +246,54 @@ func TestKilledAnywhere(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestBindsWhereTheBindingCannotBeRead: a library that sets the ACL of a port, and answers
+// NOT_IMPLEMENTED when it is read, gets its ports bound once, and unbound.
+func TestBindsWhereTheBindingCannotBeRead(t *testing.T) {
+	library := saitest.New(t)
+	lib, err := sai.Open(library.Path, library.Profile("FAIL", fmt.Sprintf("get port.INGRESS_ACL 0 %d", saitest.NotImplemented)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = lib.Close() })
+	if err := lib.CreateSwitch(true); err != nil {
+		t.Fatal(err)
+	}
+	p, ledger := &place{t: t, lib: lib}, &fakeLedger{}
+	bindings := func() (all []string) {
+		for _, call := range library.Calls() {
+			if strings.Contains(call, " INGRESS_ACL=") {
+				all = append(all, call)
+			}
+		}
+		slices.Sort(all)
+		return all
+	}
+	want := func(when string, calls ...string) {
+		t.Helper()
+		if diff := cmp.Diff(calls, bindings()); diff != "" {
+			t.Errorf("%s, bindings (-want +got):\n%s", when, diff)
+		}
+	}
+	start := func() *Engine {
+		t.Helper()
+		e, err := NewEngine(p.driver(), ledger, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e
+	}
+	e := start()
+	if o := reconcile(t, e, policy("Ethernet0", "Ethernet4")); len(o.Problems) > 0 {
+		t.Errorf("problems: %q", o.Problems)
+	}
+	want("at first", "set port#1 INGRESS_ACL=acl_table#1", "set port#2 INGRESS_ACL=acl_table#1")
+	e = start()
+	reconcile(t, e, policy("Ethernet0", "Ethernet4"))
+	want("in the next process")
+	reconcile(t, e, Policy{})
+	want("without labels", "set port#1 INGRESS_ACL=null", "set port#2 INGRESS_ACL=null")
 }
 
 // TestWhatOthersCreate on a switch that sluiced is only connected to is never taken

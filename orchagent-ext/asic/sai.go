@@ -261,6 +261,19 @@ func (d *SAI) ingressACL(port sai.ObjectID) (sai.ObjectID, error) {
 	return d.lib.GetObject(saiattr.Port, port, saiattr.PortIngressACL)
 }
 
+// boundBefore is the table that is bound to a port, as far as is known: a library may set
+// it that cannot read it.
+func (d *SAI) boundBefore(port sai.ObjectID) (sai.ObjectID, error) {
+	bound, err := d.ingressACL(port)
+	if unreadable(err) {
+		return sai.Null, nil
+	}
+	return bound, err
+}
+
+// unreadable says whether a library cannot read an attribute.
+func unreadable(err error) bool { return errors.Is(err, sai.ErrNotSupported) }
+
 func (d *SAI) setIngressACL(port, table sai.ObjectID) error {
 	return d.lib.Set(saiattr.Port, port, saiattr.PortIngressACL.Object(uint64(table)))
 }
@@ -271,7 +284,7 @@ func (d *SAI) rebind(o *Object, r *Record, at refs) error {
 	if err != nil {
 		return err
 	}
-	bound, err := d.ingressACL(port)
+	bound, err := d.boundBefore(port)
 	if err != nil {
 		return err
 	}
@@ -309,7 +322,7 @@ func (d *SAI) bind(o *Object, at refs, r *Record) error {
 		return err
 	}
 	table := at.id(o.values[0].Keys[0])
-	was, err := d.ingressACL(port)
+	was, err := d.boundBefore(port)
 	if err != nil {
 		return err
 	}

@@ -5,9 +5,9 @@ package orch
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"maps"
 	"net"
+	"reflect"
 	"slices"
 	"strconv"
 	"time"
@@ -45,23 +45,38 @@ func registry(s *config.Snapshot) ipfix.Registry {
 	return ipfix.Registry{IDs: [8]uint16(s.IPFIX.ElementIds)} // the model asks for eight
 }
 
-// exporterConfig is the exporter that is configured.
-func exporterConfig(s *config.Snapshot, of *Config) ipfix.Config {
-	c := ipfix.Config{
-		Process: ipfix.Process{
-			Registry:     registry(s),
-			Domain:       *s.IPFIX.ObservationDomain,
-			SamplingRate: *s.IPFIX.SamplingRate,
-			Now:          of.Now,
-		},
-		Refresh:         time.Duration(*s.IPFIX.TemplateRefreshS) * time.Second,
-		RefreshMessages: *s.IPFIX.TemplateRefreshPackets,
-		Log:             of.Log,
-		Read:            of.Files.Read,
+// exporterSettings are what the exporter works by. It is restarted where they differ. The
+// zero value is no exporter.
+type exporterSettings struct {
+	registry   ipfix.Registry
+	domain     uint32
+	rate       uint32
+	refresh    time.Duration
+	messages   uint32 // until templates come again
+	collectors any    // an array of ipfix.Collector
+}
+
+// exporterSettingsOf are those that are configured.
+func exporterSettingsOf(s *config.Snapshot) exporterSettings {
+	return exporterSettings{
+		registry: registry(s), domain: *s.IPFIX.ObservationDomain, rate: *s.IPFIX.SamplingRate,
+		refresh: time.Duration(*s.IPFIX.TemplateRefreshS) * time.Second, messages: *s.IPFIX.TemplateRefreshPackets,
+		collectors: array(collectors(s)),
 	}
+}
+
+// array is a list as an array, which can be compared.
+func array[T comparable](list []T) any {
+	a := reflect.New(reflect.ArrayOf(len(list), reflect.TypeFor[T]())).Elem()
+	reflect.Copy(a, reflect.ValueOf(list))
+	return a.Interface()
+}
+
+func collectors(s *config.Snapshot) []ipfix.Collector {
+	var all []ipfix.Collector
 	for _, name := range slices.Sorted(maps.Keys(s.IPFIXCollectors)) {
 		row := s.IPFIXCollectors[name]
-		c.Collectors = append(c.Collectors, ipfix.Collector{
+		all = append(all, ipfix.Collector{
 			Name:      name,
 			Address:   net.JoinHostPort(orEmpty(row.Address), strconv.Itoa(int(config.CollectorPort(row)))),
 			Transport: transports[row.Transport],
@@ -69,7 +84,15 @@ func exporterConfig(s *config.Snapshot, of *Config) ipfix.Config {
 			PathMTU: int(number(row.PathMtu)),
 		})
 	}
-	return c
+	return all
+}
+
+// config is the exporter's own.
+func (e *exporterSettings) config(to []ipfix.Collector, of *Config) ipfix.Config {
+	return ipfix.Config{
+		Process:    ipfix.Process{Registry: e.registry, Domain: e.domain, SamplingRate: e.rate, Now: of.Now, Ignored: new(ipfix.Ignored)},
+		Collectors: to, Refresh: e.refresh, RefreshMessages: e.messages, Log: of.Log, Read: of.Files.Read,
+	}
 }
 
 func orEmpty(s *string) string {
@@ -86,24 +109,20 @@ func number(n *uint16) uint16 {
 	return *n
 }
 
-// exporting is the exporter while it runs, and what it was configured with.
+// exporting is the exporter while it runs, and what it works by.
 type exporting struct {
 	*ipfix.Exporter
-	ignored *ipfix.Ignored // what is not metered for it
-	config  string
-	stop    context.CancelFunc
-	done    chan struct{}
+	ignored  *ipfix.Ignored // what is not metered for it
+	settings exporterSettings
+	stop     context.CancelFunc
+	done     chan struct{}
 }
 
-// restart makes the exporter one of config; nil is none. before is called first
-// where the running one ends: no exporter may run after that.
-func (e *exporting) restart(ctx context.Context, g tasks, c *ipfix.Config, before func()) (*exporting, error) {
-	name := ""
-	if c != nil {
-		name = fmt.Sprint(c.Registry, c.Domain, c.SamplingRate, c.Refresh, c.RefreshMessages, c.Collectors)
-	}
+// restart makes the exporter one of the settings. before is called first where the
+// running one ends: no exporter may run after that.
+func (e *exporting) restart(ctx context.Context, g tasks, s exporterSettings, to []ipfix.Collector, of *Config, before func()) (*exporting, error) {
 	if e != nil {
-		if name == e.config {
+		if e.settings == s {
 			return e, nil
 		}
 		before()
@@ -111,16 +130,16 @@ func (e *exporting) restart(ctx context.Context, g tasks, c *ipfix.Config, befor
 		e.stop()
 		<-e.done
 	}
-	if c == nil {
+	if s == (exporterSettings{}) {
 		return nil, nil
 	}
-	c.Ignored = new(ipfix.Ignored)
-	exporter, err := ipfix.New(*c)
+	c := s.config(to, of)
+	exporter, err := ipfix.New(c)
 	if err != nil {
 		return nil, err
 	}
 	ctx, stop := context.WithCancel(ctx)
-	e = &exporting{exporter, c.Ignored, name, stop, make(chan struct{})}
+	e = &exporting{exporter, c.Ignored, s, stop, make(chan struct{})}
 	g.Go(func() error {
 		defer close(e.done)
 		return exporter.Run(ctx)

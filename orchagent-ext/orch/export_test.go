@@ -15,8 +15,29 @@ import (
 // names.
 func TestExporterReadsOnlyFilesOfTheFolders(t *testing.T) {
 	snapshot, _ := config.New().Apply([]sonicdb.Change{})
-	c := exporterConfig(snapshot, &Config{Files: leaffile.Folders{"/etc/sluice"}})
+	settings := exporterSettingsOf(snapshot)
+	c := settings.config(nil, &Config{Files: leaffile.Folders{"/etc/sluice"}})
 	if _, err := c.Read("ca_file", "/etc/passwd"); err == nil || !strings.Contains(err.Error(), `ca_file "/etc/passwd": not below /etc/sluice`) {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestExporterSettings: the same rows give equal settings, and another collector, file or
+// rate gives others, which restart the exporter.
+func TestExporterSettings(t *testing.T) {
+	is := func(collector []string, more ...string) exporterSettings {
+		return exporterSettingsOf(snapshot(t, port0, edge0, append([]string{"SLUICE_IPFIX", "global", "admin_state=enabled"}, more...), collector))
+	}
+	one := []string{"SLUICE_IPFIX_COLLECTOR", "c", "address=192.0.2.1"}
+	if is(one) != is(one) {
+		t.Error("the same rows restart the exporter")
+	}
+	for _, other := range []exporterSettings{
+		is(one, "sampling_rate=7"), is([]string{"SLUICE_IPFIX_COLLECTOR", "c", "address=192.0.2.2"}), is([]string{"SLUICE_IPFIX_COLLECTOR", "d", "address=192.0.2.1"}),
+		is([]string{"SLUICE_IPFIX_COLLECTOR", "c", "address=192.0.2.1", "path_mtu=1500"}), {},
+	} {
+		if is(one) == other {
+			t.Errorf("%+v does not restart the exporter", other)
+		}
 	}
 }

@@ -201,21 +201,16 @@ func first[T any](all []T, n int, compare func(a, b T) int) []T {
 }
 
 // rows are those of the flows. id is a flow's Stream ID, 0: it has none.
-func (l *flowLog) rows(flows []asic.FlowEntry, id func(asic.FlowEntry) uint16) []rows.Row {
-	all := make([]rows.Row, len(flows))
+func (l *flowLog) rows(flows []asic.FlowEntry, id func(asic.FlowEntry) uint16) []*telemetry.Flow {
+	all := make([]*telemetry.Flow, len(flows))
 	for i, f := range flows {
 		s := l.seen[unlabelled(f)]
-		all[i] = rows.Row{Table: telemetry.TableFlow, Key: name(f), Fields: map[string]string{
-			"src": f.Src.String(), "dst": f.Dst.String(), "dest_qp": fmt.Sprint(f.DestQP),
-			"flow_label": fmt.Sprint(f.Label), "packets": fmt.Sprint(s.packets), "bytes": fmt.Sprint(s.octets),
-		}}
-		for field, port := range map[string]string{"ingress_port": s.ingress, "egress_port": s.egress} {
-			if port != "" {
-				all[i].Fields[field] = port
-			}
+		all[i] = &telemetry.Flow{
+			Id: telemetry.Text(name(f)), Src: telemetry.Text(f.Src.String()), Dst: telemetry.Text(f.Dst.String()), DestQp: &f.DestQP, FlowLabel: &f.Label,
+			Packets: telemetry.Count(s.packets), Bytes: telemetry.Count(s.octets), IngressPort: telemetry.Text(s.ingress), EgressPort: telemetry.Text(s.egress),
 		}
 		if id := id(f); id != 0 {
-			all[i].Fields["stream_id"] = fmt.Sprint(id)
+			all[i].StreamId = &id
 		}
 	}
 	return all

@@ -34,7 +34,7 @@ func TestFlowLog(t *testing.T) {
 	if idle := l.look(count, now); len(idle) != 1 || idle[0] != unlabelled(flowEntry(3)) || len(l.seen) != 2 || l.total != 10 {
 		t.Errorf("idle %v, %d known, %d packets", idle, len(l.seen), l.total)
 	}
-	all := l.rows(l.heaviest(), func(f asic.FlowEntry) uint16 { return uint16(f.DestQP - 1) })
+	all := encoded(t, l.rows(l.heaviest(), func(f asic.FlowEntry) uint16 { return uint16(f.DestQP - 1) }))
 	if len(all) != 2 || all[0].Fields["dest_qp"] != "2" || all[0].Fields["bytes"] != "1000" || all[0].Fields["stream_id"] != "1" || all[1].Fields["stream_id"] != "" {
 		t.Errorf("%v", all)
 	}
@@ -70,7 +70,7 @@ func TestFlowPorts(t *testing.T) {
 	next.add(flowEntry(1), "", time.Unix(2000, 0))
 	next.add(flowEntry(2), "", time.Unix(2000, 0))
 	next.add(flowEntry(4), "", time.Unix(2000, 0))
-	next.recall(l.rows(l.heaviest(), noID))
+	next.recall(encoded(t, l.rows(l.heaviest(), noID)))
 	next.move(flowEntry(4), "Ethernet12", "")
 	for _, tt := range []struct {
 		log  *flowLog
@@ -83,7 +83,7 @@ func TestFlowPorts(t *testing.T) {
 		}},
 	} {
 		var got []map[string]string
-		for _, r := range tt.log.rows(tt.log.heaviest(), noID) {
+		for _, r := range encoded(t, tt.log.rows(tt.log.heaviest(), noID)) {
 			if _, err := rows.Decode(r); err != nil {
 				t.Error(err)
 			}

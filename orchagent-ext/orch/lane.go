@@ -83,22 +83,22 @@ func (o *orch) control(ctx context.Context, g tasks) {
 	if o.sw == nil || o.snapshot == nil {
 		return
 	}
-	o.laneErr = nil
+	o.sw.laneErr = nil
 	if !controls(o.snapshot) {
 		o.sw.learner.Store(nil)
 		o.sw.lane = o.sw.lane.stopped()
 		return
 	}
-	if o.laneErr = o.sw.noFlowControl(); o.laneErr != nil {
+	if o.sw.laneErr = o.sw.noFlowControl(); o.sw.laneErr != nil {
 		return
 	}
 	if o.sw.lane == nil {
-		if o.sw.lane, o.laneErr = startLane(ctx, g, o.sw.FlowControl.Flows(), o.Log); o.laneErr != nil {
+		if o.sw.lane, o.sw.laneErr = startLane(ctx, g, o.sw.FlowControl.Flows(), o.Log); o.sw.laneErr != nil {
 			return
 		}
 	}
 	o.sw.learner.Store(o.sw.lane.Task)
-	o.laneErr = o.sw.lane.configure(o.snapshot, o.sw.FlowControl)
+	o.sw.laneErr = o.sw.lane.configure(o.snapshot, o.sw.FlowControl)
 }
 
 // noFlowControl says why the switch cannot watch and hold single flows; nil: it can.

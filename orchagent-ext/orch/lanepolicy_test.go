@@ -17,6 +17,7 @@ import (
 	"sluice/orchagent-ext/neighbors"
 	"sluice/orchagent-ext/notify"
 	"sluice/orchagent-ext/roce"
+	"sluice/orchagent-ext/telemetry"
 	sai "sluice/sai-shim"
 	"sluice/yang/rows"
 )
@@ -119,7 +120,8 @@ func TestLaneRows(t *testing.T) {
 		Flows: []flowcontrol.CongestedFlow{{Port: "Ethernet4", Number: 3, In: "Ethernet0", Source: src, Destination: dst, DestQP: 17, Label: 9, Stream: 7, Octets: 150_000, Congested: true, Said: true, To: netip.MustParseAddr("fe80::1"), Since: 4e9}, {}},
 		Holds: []flowcontrol.Hold{{Kind: notify.KindPFCM, From: netip.MustParseAddr("fe80::2"), Index: 4, Queue: 3, Stream: 8, Since: 4e9, Until: 6e9}, {Kind: notify.KindPFCM, From: netip.MustParseAddr("fe80::2"), Stream: 9, Ignored: true}},
 	}}
-	got := l.flows([]rows.Row{{Table: "SLUICE_FLOW", Key: "held", Fields: map[string]string{"stream_id": "8"}}, {Table: "SLUICE_FLOW", Key: "other", Fields: map[string]string{"stream_id": "9"}}}, now)
+	id := func(n uint16) *uint16 { return &n }
+	got := encoded(t, l.flows([]*telemetry.Flow{{Id: telemetry.Text("held"), StreamId: id(8)}, {Id: telemetry.Text("other"), StreamId: id(9)}}, now))
 	want := []rows.Row{
 		{Table: "SLUICE_FLOW", Key: "held", Fields: map[string]string{"stream_id": "8", "state": "held", "since": "1970-01-01T00:16:39Z"}},
 		{Table: "SLUICE_FLOW", Key: "other", Fields: map[string]string{"stream_id": "9"}},
@@ -131,12 +133,12 @@ func TestLaneRows(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("flows (-want +got):\n%s", diff)
 	}
-	for _, r := range append(got[2:], l.holds(now)...) {
+	for _, r := range append(got[2:], encoded(t, l.holds(now))...) {
 		if _, err := rows.Decode(r); err != nil {
 			t.Errorf("the model does not know %v: %v", r, err)
 		}
 	}
-	h := l.holds(now)
+	h := encoded(t, l.holds(now))
 	if len(h) != 2 || h[0].Fields["until"] != "1970-01-01T00:16:41Z" || h[0].Fields["state"] != "held" || h[1].Fields["state"] != "ignored" {
 		t.Errorf("holds %v", h)
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/openconfig/ygot/ygot"
+
 	"sluice/orchagent-ext/flowcontrol"
 	"sluice/orchagent-ext/notify"
 	"sluice/orchagent-ext/telemetry"
@@ -14,47 +16,47 @@ import (
 )
 
 // describeLane says what became of notifications.
-func (o *orch) describeLane(s *telemetry.State) {
+func (o *orch) describeLane(s *status) {
 	if !controls(o.snapshot) {
 		return
 	}
 	l, state, reason := o.sw.lane, telemetry.Active, ""
-	if o.laneErr != nil {
-		reason = firstLine(o.laneErr)
-		s.Warnings = append(s.Warnings, "notifications: "+reason)
+	if o.sw.laneErr != nil {
+		reason = firstLine(o.sw.laneErr)
+		s.warn("notifications: " + reason)
 		if l == nil || l.config == nil {
 			state = telemetry.Failed
 		}
 	}
-	for _, f := range []struct {
-		on     bool
-		to, as *string
-	}{{sendsPFCM(o.snapshot), &s.PFCM, &s.PFCMReason}, {usesPPFC(o.snapshot), &s.PPFC, &s.PPFCReason}, {advises(o.snapshot), &s.RateAdvice, &s.RateAdviceReason}} {
-		if f.on {
-			*f.to, *f.as = state, reason
+	for leaf, on := range map[string]bool{"pfcm": sendsPFCM(o.snapshot), "ppfc": usesPPFC(o.snapshot), "rate_advice": advises(o.snapshot)} {
+		if on {
+			o.fill(&s.State, leaf, state)
+		}
+		if on && reason != "" {
+			o.fill(&s.State, leaf+"_reason", reason)
 		}
 	}
 	if l == nil || l.config == nil {
 		return
 	}
-	s.Warnings = append(s.Warnings, laneWarnings(o.snapshot, l.config, l.neighbors.Ports())...)
-	if why := l.Realtime(); why != "" {
-		s.Warnings = append(s.Warnings, why)
-	}
+	s.warn(laneWarnings(o.snapshot, l.config, l.neighbors.Ports())...)
+	s.warn(l.Realtime())
 	if r := l.report; r != nil {
+		held := 0
 		for _, h := range r.Holds {
 			if !h.Ignored {
-				s.Holds++
+				held++
 			}
 		}
+		s.Holds = telemetry.Small(held)
 		if r.LastError != "" {
-			s.Warnings = append(s.Warnings, "the switch refused a hold: "+r.LastError)
+			s.warn("the switch refused a hold: " + r.LastError)
 		}
 	}
 }
 
 // count reads the fast lane's counters.
-func (l *lane) count() []rows.Row {
+func (l *lane) count(fill fill) []ygot.GoStruct {
 	if l == nil {
 		return nil
 	}
@@ -65,34 +67,35 @@ func (l *lane) count() []rows.Row {
 	if n := l.report.Counters.Watchdog; before != nil && n > before.Counters.Watchdog {
 		l.log.Warn("a neighbor held flows for too long without an end: they go on, and it is ignored about them", "times", n-before.Counters.Watchdog)
 	}
-	n := telemetry.Notifications{
-		Lane: l.report, Bad: l.messages.Count, Dropped: l.messages.Dropped, Full: l.messages.Full(), Solicited: l.neighbors.Solicited(),
+	n := notifications{
+		lane: l.report, bad: l.messages.Count, dropped: l.messages.Dropped, full: l.messages.Full(), solicited: l.neighbors.Solicited(),
 	}
 	if s, err := l.library.FlowStats(); err == nil { // else it does not count
-		n.Unmonitored, n.LaneFull, n.LaneLost = s.Unmonitored, s.LaneFull, s.LaneLost
+		n.unmonitored, n.laneFull, n.laneLost = s.Unmonitored, s.LaneFull, s.LaneLost
 	}
-	return n.Rows()
+	return n.rows(fill)
 }
 
 // holds are the rows of what is held.
-func (l *lane) holds(now time.Time) []rows.Row {
+func (l *lane) holds(now time.Time) []ygot.GoStruct {
 	if l == nil || l.report == nil {
 		return nil
 	}
 	at := func(ns int64) time.Time { return now.Add(time.Duration(ns - l.report.At)) }
-	var all []rows.Row
-	for _, h := range l.report.Holds {
-		row := telemetry.Hold{Hold: h, PortName: fmt.Sprint(h.Index), Since: at(h.Since), Until: at(h.Until)}
+	var all []ygot.GoStruct
+	for i := range l.report.Holds {
+		h := &l.report.Holds[i]
+		port, did := fmt.Sprint(h.Index), holdCount{}
 		if h.Kind == notify.KindPPFC {
-			row.PortName = "any"
-			row.Add(l.library.GetHold(sai.Null, h.Match))
+			port = "any"
+			did.add(l.library.GetHold(sai.Null, h.Match))
 		} else if p := l.port(h.Index); p != nil {
-			row.PortName = p.Name
+			port = p.Name
 			for _, member := range p.Members {
-				row.Add(l.library.GetHold(member, h.Match))
+				did.add(l.library.GetHold(member, h.Match))
 			}
 		}
-		all = append(all, row.Row())
+		all = append(all, holdRow(h, port, at(h.Since), at(h.Until), did))
 	}
 	return all
 }
@@ -107,21 +110,29 @@ func (l *lane) port(index uint32) *flowcontrol.Port {
 }
 
 // flows adds to the rows of flows what is known of those that are congested or held.
-func (l *lane) flows(all []rows.Row, now time.Time) []rows.Row {
+func (l *lane) flows(known []*telemetry.Flow, now time.Time) []ygot.GoStruct {
+	all := make([]ygot.GoStruct, len(known))
+	for i, f := range known {
+		all[i] = f
+	}
 	if l == nil || l.report == nil {
 		return all
 	}
-	at := map[string]int{}
-	held := map[string]string{} // since when, by Stream ID
+	at := map[string]*telemetry.Flow{}
+	held := map[uint16]*string{} // since when, by Stream ID
 	for _, h := range l.report.Holds {
 		if !h.Ignored {
-			held[fmt.Sprint(h.Stream)] = telemetry.Stamp(now.Add(time.Duration(h.Since - l.report.At)))
+			held[h.Stream] = telemetry.FineStamp(now.Add(time.Duration(h.Since - l.report.At)))
 		}
 	}
-	for i, r := range all {
-		at[r.Key] = i
-		if since, ok := held[r.Fields["stream_id"]]; ok {
-			r.Fields["state"], r.Fields["since"] = "held", since
+	for _, f := range known {
+		at[*f.Id] = f
+		if f.StreamId == nil {
+			continue
+		}
+		if since, ok := held[*f.StreamId]; ok {
+			rows.SetEnum(&f.State, "held")
+			f.Since = since
 		}
 	}
 	for i := range l.report.Flows {
@@ -130,13 +141,13 @@ func (l *lane) flows(all []rows.Row, now time.Time) []rows.Row {
 			continue // the switch has not told what it is
 		}
 		key := fmt.Sprintf("%s,%s,%06x", f.Source, f.Destination, f.DestQP)
-		n, ok := at[key]
-		if !ok {
-			n = len(all)
-			at[key] = n
-			all = append(all, rows.Row{Table: telemetry.TableFlow, Key: key, Fields: map[string]string{}})
+		row := at[key]
+		if row == nil {
+			row = &telemetry.Flow{Id: &key}
+			at[key] = row
+			all = append(all, row)
 		}
-		telemetry.Congested(f, now.Add(time.Duration(f.Since-l.report.At)), all[n].Fields)
+		congested(f, now.Add(time.Duration(f.Since-l.report.At)), row)
 	}
 	return all
 }

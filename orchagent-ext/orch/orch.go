@@ -13,7 +13,6 @@ import (
 
 	"sluice/orchagent-ext/asic"
 	"sluice/orchagent-ext/config"
-	"sluice/orchagent-ext/ipfix"
 	"sluice/orchagent-ext/leaffile"
 	"sluice/orchagent-ext/packetio"
 	"sluice/orchagent-ext/sonicdb"
@@ -174,18 +173,18 @@ type orch struct {
 	earlier    flowLog              // of the switch that was open before, whose entries are still there
 	exporting  *exporting
 	exportErr  error // why nothing is exported, though it is configured
-	laneErr    error // why PFCM is not as configured
 	streams    streamIDs
 	faults     *faults
 	links      links
 
 	ledgerWarning string // of rows of the ledger that were set aside; "": there were none
 
-	lastErr  error // nil: the configuration is in force
-	errAt    time.Time
-	countErr error
-	retry    time.Duration
-	mirrored bool // the mirror of STATE_DB runs
+	lastErr   error // nil: the configuration is in force
+	errAt     time.Time
+	countErr  error
+	encodeErr error // why a row is not written
+	retry     time.Duration
+	mirrored  bool // the mirror of STATE_DB runs
 
 	ahead <-chan *leftRows // what an earlier process left, once it is read; nil: it is read when it is needed
 }
@@ -373,19 +372,11 @@ func (o *orch) read(ctx context.Context, g tasks, p asic.Policy) {
 		p.Export = nil // records of what was not sampled would say too little
 	}
 	o.sw.Expect(p, o.sw.outcome.Choices)
-	var want *ipfix.Config
+	var want exporterSettings
 	if p.Export != nil && exports(o.snapshot) {
-		c := exporterConfig(o.snapshot, &o.Config)
-		want = &c
+		want = exporterSettingsOf(o.snapshot)
 	}
-	o.exporting, o.exportErr = o.exporting.restart(ctx, g, want, o.sw.stopReading)
-	var export func([]ipfix.Record)
-	if o.exporting != nil {
-		export = o.exporting.Export
-	}
-	c := readerConfig(o.snapshot, p, o.sw.outcome.Method(asic.NeedFlowLabel), export, o.sw.learned, o.Now)
-	if export != nil {
-		c.Metering.Ignored = o.exporting.ignored
-	}
-	o.sw.reader = o.sw.reader.restart(ctx, g, o.sw, c)
+	o.exporting, o.exportErr = o.exporting.restart(ctx, g, want, collectors(o.snapshot), &o.Config, o.sw.stopReading)
+	settings := readerSettingsOf(o.snapshot, p, o.sw.outcome.Method(asic.NeedFlowLabel), o.exporting != nil)
+	o.sw.reader = o.sw.reader.restart(ctx, g, o.sw, settings, o.exporting, o.Now)
 }

@@ -6,13 +6,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"sluice/orchagent-ext/asic"
 	"sluice/orchagent-ext/config"
 	"sluice/orchagent-ext/flow"
-	"sluice/orchagent-ext/ipfix"
-	"sluice/orchagent-ext/packetio"
 	"sluice/yang/model"
 )
 
@@ -84,29 +81,6 @@ func sluicePorts(s *config.Snapshot) map[string]bool {
 		ports[name] = true
 	}
 	return ports
-}
-
-// readerConfig is the packet path that a method takes: the CPU sees packets only
-// where it computes the labels or exports flows. nil: none.
-func readerConfig(s *config.Snapshot, p asic.Policy, r asic.Method, export func([]ipfix.Record), learned func(packetio.Pair), now func() time.Time) *packetio.Config {
-	c := &packetio.Config{Labels: r == asic.Rewrite && p.Label != nil, Capacity: int(p.FlowCapacity), Now: now}
-	if learns(s) && p.Export != nil {
-		c.Learned = learned
-	}
-	if !c.Labels && export == nil && c.Learned == nil {
-		return nil
-	}
-	if c.Labels {
-		c.Algorithm, c.ZeroOnly, c.ZeroSrcQP = p.Label.Algorithm, p.Label.ZeroOnly, p.Label.ZeroSrcQP
-	}
-	if export != nil {
-		c.Idle = time.Duration(*s.IPFIX.IdleTimeoutS) * time.Second
-		c.Metering = &packetio.Metering{
-			MeterConfig: meterConfig(s), Rate: *s.IPFIX.SamplingRate, Export: export,
-			Biflow: s.IPFIX.Mode == model.SonicSluice_SonicSluice_SLUICE_IPFIX_Global_Mode_biflow,
-		}
-	}
-	return c
 }
 
 // warnings are what the operator should know of a configuration in force.

@@ -7,14 +7,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"sluice/orchagent-ext/asic"
 	"sluice/orchagent-ext/config"
 	"sluice/orchagent-ext/flow"
-	"sluice/orchagent-ext/ipfix"
 	"sluice/orchagent-ext/sonicdb"
 	"sluice/yang/model"
 	"sluice/yang/rows"
@@ -137,20 +135,16 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// TestReaderConfig: what the modes of export make of the packet path.
-func TestReaderConfig(t *testing.T) {
+// TestReaderSettings: what the modes of export make of the packet path.
+func TestReaderSettings(t *testing.T) {
 	for mode, want := range map[string]struct{ packet, biflow bool }{"flow": {}, "packet": {packet: true}, "biflow": {biflow: true}} {
 		s := snapshot(t, port0, edge0, []string{"SLUICE_IPFIX", "global", "admin_state=enabled", "mode=" + mode}, []string{"SLUICE_IPFIX_COLLECTOR", "c", "address=192.0.2.1"})
-		c := readerConfig(s, Policy(s), asic.None, func([]ipfix.Record) {}, nil, time.Now)
-		if c == nil || c.Metering.PerPacket != want.packet || c.Metering.Biflow != want.biflow {
-			t.Errorf("mode %s: %+v", mode, c)
+		is := readerSettingsOf(s, Policy(s), asic.None, true)
+		if !is.exports || is.meter.PerPacket != want.packet || is.biflow != want.biflow {
+			t.Errorf("mode %s: %+v", mode, is)
 		}
-		other := *c
-		metering := *c.Metering
-		metering.Biflow = !metering.Biflow
-		other.Metering = &metering
-		if !same(*c, *c) || same(*c, other) {
-			t.Errorf("mode %s: another mode must restart, and the same must not", mode)
+		if off := readerSettingsOf(s, Policy(s), asic.None, false); off != (readerSettings{}) {
+			t.Errorf("mode %s, and nothing is exported: %+v", mode, off)
 		}
 	}
 }

@@ -5,122 +5,186 @@ package orch
 import (
 	"context"
 	"errors"
+	"math"
 	"strings"
 
+	"github.com/openconfig/ygot/ygot"
+
 	"sluice/orchagent-ext/asic"
+	"sluice/orchagent-ext/packetio"
 	"sluice/orchagent-ext/sonicdb"
 	"sluice/orchagent-ext/telemetry"
 	"sluice/yang/rows"
 	"sluice/yang/text"
 )
 
+// status is SLUICE_STATE|global while it is put together.
+type status struct {
+	telemetry.State
+	state     string
+	flowLabel string
+	warnings  []string
+}
+
+func (s *status) warn(texts ...string) {
+	for _, text := range texts {
+		if text != "" {
+			s.warnings = append(s.warnings, text)
+		}
+	}
+}
+
 // publish writes the state to STATE_DB. Before the ledger was read nothing is
 // written but what cannot harm it.
 func (o *orch) publish(ctx context.Context) {
-	s := telemetry.State{
-		State: telemetry.Starting, Version: o.Version, Since: o.started,
-		FlowLabel: telemetry.Inactive, Method: string(asic.None),
+	s := status{state: telemetry.Starting, flowLabel: telemetry.Inactive}
+	s.Version, s.Since, s.FlowLabelMethod = &o.Version, telemetry.Stamp(o.started), telemetry.Text(string(asic.None))
+	s.Objects, s.Flows, s.Holds, s.ConfigErrors = telemetry.Small(0), telemetry.Small(0), telemetry.Small(0), telemetry.Small(0)
+	for _, name := range []string{"pfcm", "ppfc", "rate_advice"} {
+		o.fill(&s.State, name, telemetry.Off)
 	}
 	switch {
 	case o.sw != nil:
-		s.Driver = string(o.sw.driver)
+		s.Driver = telemetry.Text(string(o.sw.driver))
 	case o.snapshot != nil:
-		s.Driver = string(DriverOf(o.snapshot))
+		s.Driver = telemetry.Text(string(DriverOf(o.snapshot)))
 	}
 	if f := o.faults; f.last != nil {
-		s.LastFault, s.LastFaultAt = firstLine(f.last), f.at
+		s.LastFault, s.LastFaultTime = telemetry.Text(firstLine(f.last)), telemetry.Stamp(f.at)
 	}
 	if o.lastErr != nil {
-		s.LastError, s.LastErrorAt = firstLine(o.lastErr), o.errAt
+		s.LastError, s.LastErrorTime = telemetry.Text(firstLine(o.lastErr)), telemetry.Stamp(o.errAt)
 	}
 	if o.snapshot != nil {
-		s.ConfigErrors = len(o.snapshot.Rejections)
-		errs := make([]rows.Row, 0, len(o.snapshot.Rejections))
-		for i := range o.snapshot.Rejections {
-			r := &o.snapshot.Rejections[i]
-			var good *rows.Row
-			if row, ok := o.snapshot.LastGood[r.Table+"|"+r.Key]; ok {
-				good = &row
-			}
-			errs = append(errs, telemetry.ConfigError(r, o.rejectedAt[r.Table+"|"+r.Key], good))
-		}
-		o.rows.Replace(telemetry.TableConfigError, errs)
+		s.ConfigErrors = telemetry.Small(len(o.snapshot.Rejections))
+		o.rows.Replace(telemetry.TableConfigError, o.encode(o.rejections()...))
 	}
 	if o.sw != nil {
 		o.describe(&s)
 	}
 	if o.Warnings != nil {
-		s.Warnings = append(s.Warnings, o.Warnings()...)
+		s.warn(o.Warnings()...)
 	}
-	o.rows.Set(s.Row())
-	if !o.mirrored {
-		// A mirror deletes rows that were not set, the ledger's too: this one writes
-		// the state alone.
-		_ = o.stateDB.Write(ctx, set(s.Row()))
+	s.Warnings = telemetry.Text(strings.Join(s.warnings, "; "))
+	rows.SetEnum(&s.State.State, s.state)
+	rows.SetEnum(&s.FlowLabel, s.flowLabel)
+	for _, row := range o.encode(&s.State) {
+		o.rows.Set(row)
+		if !o.mirrored {
+			// A mirror deletes rows that were not set, the ledger's too: this one writes
+			// the state alone.
+			_ = o.stateDB.Write(ctx, set(row))
+		}
 	}
+}
+
+// rejections are the rows of CONFIG_DB that are not in force.
+func (o *orch) rejections() []ygot.GoStruct {
+	var all []ygot.GoStruct
+	for i := range o.snapshot.Rejections {
+		r := &o.snapshot.Rejections[i]
+		var good *rows.Row
+		if row, ok := o.snapshot.LastGood[r.Table+"|"+r.Key]; ok {
+			good = &row
+		}
+		all = append(all, telemetry.ConfigError(r, o.rejectedAt[r.Table+"|"+r.Key], good))
+	}
+	return all
+}
+
+// encode makes rows of structs of the state model. One that no row can hold, as a name
+// has a separator, is left out, and logged.
+func (o *orch) encode(all ...ygot.GoStruct) []rows.Row {
+	encoded := make([]rows.Row, 0, len(all))
+	for _, s := range all {
+		row, err := rows.Encode(s)
+		if err != nil {
+			o.unwritten(err)
+			continue
+		}
+		encoded = append(encoded, row)
+	}
+	return encoded
+}
+
+// fill sets a leaf by its name.
+func (o *orch) fill(s ygot.GoStruct, leaf, value string) {
+	if err := rows.Set(s, leaf, value); err != nil {
+		o.unwritten(err)
+	}
+}
+
+// unwritten logs what is in no row, once while it stays.
+func (o *orch) unwritten(err error) {
+	if o.encodeErr == nil || o.encodeErr.Error() != err.Error() {
+		o.Log.Warn("a row cannot be written", "error", err)
+	}
+	o.encodeErr = err
 }
 
 // describe adds what an open switch has.
-func (o *orch) describe(s *telemetry.State) {
+func (o *orch) describe(s *status) {
 	p := Policy(o.snapshot)
-	s.Objects, s.Flows, s.Method = o.sw.engine.Len(), len(o.sw.flows.seen), string(o.sw.outcome.Method(asic.NeedFlowLabel))
-	s.Warnings = warnings(o.snapshot, p, o.sw.outcome)
-	for _, w := range []string{o.faults.warning(o.Now()), o.links.warning(o.Now()), o.keeper.warning(), o.configDB.Warning(), o.ledgerWarning} {
-		if w != "" {
-			s.Warnings = append(s.Warnings, w)
-		}
-	}
+	method := o.sw.outcome.Method(asic.NeedFlowLabel)
+	s.Objects, s.Flows, s.FlowLabelMethod = telemetry.Small(o.sw.engine.Len()), telemetry.Small(len(o.sw.flows.seen)), telemetry.Text(string(method))
+	s.warn(warnings(o.snapshot, p, o.sw.outcome)...)
+	s.warn(o.faults.warning(o.Now()), o.links.warning(o.Now()), o.keeper.warning(), o.configDB.Warning(), o.ledgerWarning)
 	if o.unloaded {
-		s.Warnings = append(s.Warnings, noPorts)
+		s.warn(noPorts)
 	}
 	if o.exportErr != nil {
-		s.Warnings = append(s.Warnings, "nothing is exported: "+o.exportErr.Error())
+		s.warn("nothing is exported: " + o.exportErr.Error())
 	}
 	if r := o.sw.reader; r != nil && r.Stats().Datagrams > 0 {
-		s.Warnings = append(s.Warnings, "the method rewrite cannot match the source queue pair of datagrams (UD): all that go to one queue pair have one label, with source queue pair 0; compute tells them apart")
+		s.warn("the method rewrite cannot match the source queue pair of datagrams (UD): all that go to one queue pair have one label, with source queue pair 0; compute tells them apart")
 	}
-	s.Warnings = append(s.Warnings, o.sw.Warnings()...)
-	if w := o.sw.flows.warning(o.Now()); w != "" {
-		s.Warnings = append(s.Warnings, w)
-	}
+	s.warn(o.sw.Warnings()...)
+	s.warn(o.sw.flows.warning(o.Now()))
 	shown := o.sw.flows.heaviest()
 	o.streams.show(shown, o.sw.flows.all)
 	if name, why := o.streams.name(); name != "" {
-		s.StreamIDs = name
+		rows.SetEnum(&s.StreamIds, name)
 		if why != nil {
-			s.Warnings = append(s.Warnings, "stream ids: "+why.Error())
+			s.warn("stream ids: " + why.Error())
 		}
 	}
 	o.describeLane(s)
-	s.State = telemetry.Running
+	s.state = telemetry.Running
 	switch {
-	case o.lastErr != nil, len(s.Warnings) > 0:
-		s.State = telemetry.Degraded
+	case o.lastErr != nil, len(s.warnings) > 0:
+		s.state = telemetry.Degraded
 	case disabled(o.snapshot):
-		s.State = telemetry.Disabled
+		s.state = telemetry.Disabled
 	}
 	switch {
 	case p.Label == nil:
-	case s.Method == string(asic.None):
-		s.FlowLabel = telemetry.Failed
+	case method == asic.None:
+		s.flowLabel = telemetry.Failed
 	case o.lastErr == nil:
-		s.FlowLabel = telemetry.Active
+		s.flowLabel = telemetry.Active
 	}
-	o.rows.Set(o.sw.capability(o.laneErr == nil).Row())
-	o.rows.Replace(telemetry.TableFlow, o.sw.lane.flows(o.sw.flows.rows(shown, o.streams.id), o.Now()))
-	o.rows.Replace(telemetry.TableHold, o.sw.lane.holds(o.Now()))
+	for _, row := range o.encode(o.capability()) {
+		o.rows.Set(row)
+	}
+	flows := o.sw.flows.rows(shown, o.streams.id)
+	o.rows.Replace(telemetry.TableFlow, o.encode(o.sw.lane.flows(flows, o.Now())...))
+	o.rows.Replace(telemetry.TableHold, o.encode(o.sw.lane.holds(o.Now())...))
 }
 
-// capability is what the switch can, and by which methods. controls says that the
-// fast lane is as configured, if there is one.
-func (s *opened) capability(controls bool) telemetry.Capability {
-	c := telemetry.Capability{IPv4: ipv4(s.outcome.Method(asic.NeedFlowLabel)), Queues: s.outcome.Queues, NoQueues: s.outcome.NoQueues}
-	for _, n := range asic.Needs() {
-		is := s.outcome.Choices[n]
-		if lane := n == asic.NeedThreshold || n == asic.NeedHold; lane && s.lane != nil && controls {
+// capability is what the switch can, and by which methods.
+func (o *orch) capability() *telemetry.Capability {
+	outcome := &o.sw.outcome
+	c := &telemetry.Capability{FlowLabelIpv4: telemetry.Text(ipv4(outcome.Method(asic.NeedFlowLabel))), QueuesReason: telemetry.Text(outcome.NoQueues)}
+	if outcome.Queues != 0 || outcome.NoQueues != "" {
+		c.Queues = &outcome.Queues
+	}
+	for n, is := range outcome.Choices {
+		if lane := n == asic.NeedThreshold || n == asic.NeedHold; lane && o.sw.lane != nil && o.sw.laneErr == nil {
 			is.State = asic.Active
 		}
-		c.Needs = append(c.Needs, telemetry.Need{Leaf: n.Leaf(), Method: string(is.Method), Reason: is.Reason, State: string(is.State)})
+		for what, value := range map[string]string{"_method": string(is.Method), "_reason": is.Reason, "_state": string(is.State)} {
+			o.fill(c, n.Leaf()+what, value)
+		}
 	}
 	return c
 }
@@ -130,59 +194,82 @@ func (o *orch) count() {
 	if o.sw == nil {
 		return
 	}
-	c := telemetry.Counters{Lost: o.sw.RingFull(), Policed: o.sw.Policed(), Cut: text.Cuts(), Faults: o.faults.count, Streams: o.streams.stats, At: o.Now()}
-	if o.sw.reader != nil {
-		c.CPU = o.sw.reader.Stats()
-	}
-	c.RefusedCapacity, c.RefusedSwitch, c.Evicted = o.sw.flows.refusedCapacity, o.sw.flows.refusedSwitch, o.sw.flows.evicted
 	var errs []error
-	for key, to := range map[string]*uint64{asic.CounterWritten: &c.Written, asic.CounterSkipped: &c.Skipped, asic.CounterCopied: &c.Copied} {
+	counted := map[string]uint64{}
+	for _, key := range []string{asic.CounterWritten, asic.CounterSkipped, asic.CounterCopied} {
 		if r := o.sw.engine.Record(key); r != nil {
 			packets, _, err := o.sw.Count(r)
-			*to = packets
+			counted[key] = packets
 			errs = append(errs, err)
 		}
 	}
 	idle := o.sw.flows.look(o.sw.countFlow, o.Now())
 	errs = append(errs, o.sw.engine.RemoveFlows(idle))
-	c.Written += o.sw.flows.total
-	o.counters.Set(c.Row())
+	for _, row := range o.encode(o.stats(counted[asic.CounterWritten]+o.sw.flows.total, counted[asic.CounterSkipped], counted[asic.CounterCopied])) {
+		o.counters.Set(row)
+	}
 
 	states, err := readLinks()
 	errs = append(errs, err)
 	o.links.note(states, o.snapshot, o.Now())
-	var ports []rows.Row
+	var ports, queues, collectors []ygot.GoStruct
 	for _, p := range Ports(o.snapshot) {
 		if s, err := o.sw.PortStats(p.Name); err == nil { // a port may be gone
-			s.Oper = o.links.oper(p.Name)
-			ports = append(ports, s.Row())
+			rows.SetEnum(&s.OperStatus, o.links.oper(p.Name))
+			ports = append(ports, s)
 		}
 	}
-	o.counters.Replace(telemetry.TablePortStats, ports)
+	o.counters.Replace(telemetry.TablePortStats, o.encode(ports...))
 
-	var queues []rows.Row
 	known, err := o.sw.Queues(sluicePorts(o.snapshot))
 	errs = append(errs, err)
 	for _, q := range known {
-		queues = append(queues, q.Row())
+		queues = append(queues, q)
 	}
-	o.counters.Replace(telemetry.TableQueueStats, queues)
+	o.counters.Replace(telemetry.TableQueueStats, o.encode(queues...))
 
-	o.counters.Replace(telemetry.TableNotify, o.sw.lane.count())
+	o.counters.Replace(telemetry.TableNotify, o.encode(o.sw.lane.count(o.fill)...))
 
-	var collectors []rows.Row
 	if o.exporting != nil {
 		for _, c := range o.exporting.Stats() {
-			collectors = append(collectors, telemetry.Collector(c))
+			collectors = append(collectors, &telemetry.IPFIXStats{
+				Collector: &c.Name, Connected: &c.Connected, Records: &c.Records, Messages: &c.Messages, Bytes: &c.Octets,
+				Waiting: telemetry.Count(c.Waiting), Dropped: &c.Dropped, Connects: &c.Connects, Refused: &c.Refused, LastError: telemetry.Text(c.Error),
+			})
 		}
 	}
-	o.counters.Replace(telemetry.TableIPFIXStats, collectors)
+	o.counters.Replace(telemetry.TableIPFIXStats, o.encode(collectors...))
 
 	err = errors.Join(errs...)
 	if err != nil && o.countErr == nil {
 		o.Log.Warn("counters cannot be read", "error", err)
 	}
 	o.countErr = err
+}
+
+// stats are the counters of the daemon. What was skipped shows as share, too: stacks
+// that label on their own would go unnoticed otherwise.
+func (o *orch) stats(written, skipped, copied uint64) *telemetry.Stats {
+	share, lost, policed := 0.0, o.sw.RingFull(), o.sw.Policed()
+	if all := written + skipped; all > 0 {
+		share = math.Round(1000*float64(skipped)/float64(all)) / 10
+	}
+	var cpu packetio.Stats
+	if o.sw.reader != nil {
+		cpu = o.sw.reader.Stats()
+	}
+	f, ids := &o.sw.flows, o.streams.stats
+	refused, evicted := [2]uint64{f.refusedCapacity, f.refusedSwitch}, f.evicted
+	return &telemetry.Stats{
+		ReadTime: telemetry.FineStamp(o.Now()), LabelSkippedPercent: &share,
+		LabelWritten: &written, LabelSkipped: &skipped, CpuCopied: &copied, CpuRingFull: &lost, CpuPoliced: &policed,
+		CpuRoce: &cpu.RoCE, CpuTunnelled: &cpu.Tunnelled, CpuNotRoce: &cpu.NotRoCE, CpuMalformed: &cpu.Malformed, CpuQueueFull: &cpu.QueueFull,
+		CpuNewFlows: &cpu.NewFlows, CpuFlows: &cpu.FlowsKnown, CpuSeenOnce: &cpu.SeenOnce,
+		FlowsWithoutEntry: telemetry.Count(refused[0] + refused[1]), FlowsRefusedCapacity: &refused[0], FlowsRefusedSwitch: &refused[1], FlowsEvicted: &evicted,
+		LoopFaults: telemetry.Count(o.faults.count), TextsCut: telemetry.Count(text.Cuts()),
+		StreamIdFlows: &ids.Flows, StreamIdWaiting: &ids.Waiting, StreamIdConflicts: &ids.Conflicts,
+		StreamIdAllocated: &ids.Allocated, StreamIdChanged: &ids.Changed, StreamIdFailed: &ids.Failed, StreamIdLeasesLost: &ids.LeasesLost,
+	}
 }
 
 func set(r rows.Row) sonicdb.Change { return sonicdb.Change{Row: r} }

@@ -4,31 +4,81 @@ package orch
 
 import (
 	"context"
+	"time"
 
+	"sluice/orchagent-ext/asic"
+	"sluice/orchagent-ext/config"
+	"sluice/orchagent-ext/flow"
+	"sluice/orchagent-ext/ipfix"
 	"sluice/orchagent-ext/packetio"
+	"sluice/yang/model"
 )
 
-// reader is the packet path while it runs, and what it was configured with.
-type reader struct {
-	*packetio.Reader
-	config packetio.Config
-	stop   context.CancelFunc
-	done   chan struct{}
+// readerSettings are what the packet path works by. It is restarted where they differ.
+// The zero value is no packet path.
+type readerSettings struct {
+	labels, learns, exports bool // what it is for
+
+	algorithm           flow.Algorithm // of labels
+	zeroOnly, zeroSrcQP bool
+	capacity            int // flows
+
+	meter  ipfix.MeterConfig // of exports
+	idle   time.Duration
+	rate   uint32
+	biflow bool
 }
 
-// restart makes the packet path one of config: nil is none.
-func (r *reader) restart(ctx context.Context, g tasks, source packetio.Source, config *packetio.Config) *reader {
+// readerSettingsOf are those that a method takes: the CPU sees packets only where it
+// computes the labels, learns, or exports flows, which exporting says.
+func readerSettingsOf(s *config.Snapshot, p asic.Policy, m asic.Method, exporting bool) readerSettings {
+	r := readerSettings{
+		labels: m == asic.Rewrite && p.Label != nil, learns: learns(s) && p.Export != nil, exports: exporting, capacity: int(p.FlowCapacity),
+	}
+	if !r.labels && !r.learns && !r.exports {
+		return readerSettings{}
+	}
+	if r.labels {
+		r.algorithm, r.zeroOnly, r.zeroSrcQP = p.Label.Algorithm, p.Label.ZeroOnly, p.Label.ZeroSrcQP
+	}
+	if r.exports {
+		r.meter, r.rate, r.idle = meterConfig(s), *s.IPFIX.SamplingRate, time.Duration(*s.IPFIX.IdleTimeoutS)*time.Second
+		r.biflow = s.IPFIX.Mode == model.SonicSluice_SonicSluice_SLUICE_IPFIX_Global_Mode_biflow
+	}
+	return r
+}
+
+// reader is the packet path while it runs, and what it works by.
+type reader struct {
+	*packetio.Reader
+	settings readerSettings
+	stop     context.CancelFunc
+	done     chan struct{}
+}
+
+// restart makes the packet path one of the settings. Another exporter ends the reader
+// before it begins itself.
+func (r *reader) restart(ctx context.Context, g tasks, sw *opened, s readerSettings, to *exporting, now func() time.Time) *reader {
 	if r != nil {
-		if config != nil && same(r.config, *config) {
+		if r.settings == s {
 			return r
 		}
 		r.stopped()
 	}
-	if config == nil {
+	if s == (readerSettings{}) {
 		return nil
 	}
+	c := packetio.Config{
+		Labels: s.labels, Algorithm: s.algorithm, ZeroOnly: s.zeroOnly, ZeroSrcQP: s.zeroSrcQP, Capacity: s.capacity, Idle: s.idle, Now: now,
+	}
+	if s.learns {
+		c.Learned = sw.learned
+	}
+	if s.exports {
+		c.Metering = &packetio.Metering{MeterConfig: s.meter, Rate: s.rate, Biflow: s.biflow, Export: to.Export, Ignored: to.ignored}
+	}
 	ctx, stop := context.WithCancel(ctx)
-	r = &reader{packetio.New(source, *config), *config, stop, make(chan struct{})}
+	r = &reader{packetio.New(sw, c), s, stop, make(chan struct{})}
 	g.Go(func() error {
 		defer close(r.done)
 		return r.Run(ctx)
@@ -43,16 +93,4 @@ func (r *reader) stopped() *reader {
 		<-r.done
 	}
 	return nil
-}
-
-// same compares what the operator can change. Another exporter ends the reader
-// before it begins itself, so it is not compared.
-func same(a, b packetio.Config) bool {
-	metering := a.Metering != nil
-	if (a.Learned != nil) != (b.Learned != nil) {
-		return false
-	}
-	return a.Labels == b.Labels && a.Algorithm == b.Algorithm && a.ZeroOnly == b.ZeroOnly && a.ZeroSrcQP == b.ZeroSrcQP &&
-		a.Capacity == b.Capacity && a.Idle == b.Idle && metering == (b.Metering != nil) &&
-		(!metering || a.Metering.MeterConfig == b.Metering.MeterConfig && a.Metering.Biflow == b.Metering.Biflow && a.Metering.Rate == b.Metering.Rate)
 }

@@ -10,7 +10,6 @@ import (
 
 	"sluice/orchagent-ext/asic"
 	"sluice/orchagent-ext/flow"
-	"sluice/orchagent-ext/telemetry"
 	"sluice/yang/rows"
 )
 
@@ -18,12 +17,21 @@ import (
 // configured. Nothing in it waits: a flow without an id is asked for again at the
 // next look.
 type streamIDs struct {
-	scope      scope // nil: no flow is to have one
-	made       string
+	scope      scope         // nil: no flow is to have one
+	made       scopeSettings // scope
 	flows      map[flow.Key]*streamFlow
 	remembered map[flow.Key]uint16 // of an earlier process
-	stats      telemetry.StreamIDs
+	stats      streamCounts
 	lost       uint64 // leases of scopes that are no more
+}
+
+// streamCounts counts Stream IDs, of the flows of SLUICE_FLOW.
+type streamCounts struct {
+	Flows, Waiting uint64 // that have an id now, that are to have one and have none
+	Conflicts      uint64 // of those with an id: whose id another flow has, too
+
+	Allocated, Changed, Failed uint64 // flows that got an id, another one, none since all are in use
+	LeasesLost                 uint64 // in etcd
 }
 
 // streamFlow is a flow that is shown, or that keeps its id though it is not.
@@ -59,7 +67,7 @@ func streamKey(f asic.FlowEntry) flow.Key {
 
 // use changes to another scope; made tells it from others. All ids are given again
 // but those that begin says flows have.
-func (s *streamIDs) use(made string, begin func(have map[flow.Key]*streamFlow) scope) {
+func (s *streamIDs) use(made scopeSettings, begin func(have map[flow.Key]*streamFlow) scope) {
 	if s.flows != nil && s.made == made {
 		return
 	}

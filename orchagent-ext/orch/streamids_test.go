@@ -15,7 +15,6 @@ import (
 
 	"sluice/orchagent-ext/asic"
 	"sluice/orchagent-ext/flow"
-	"sluice/orchagent-ext/telemetry"
 )
 
 // entry is a flow of a host pair.
@@ -61,7 +60,7 @@ func TestStreamIDsOfWhatIsShown(t *testing.T) {
 	stopped := 0
 	table := &tableScope{ids: map[uint32]uint16{}, wanted: map[uint32]bool{}, stopped: &stopped}
 	var s streamIDs
-	s.use("a", begin(table))
+	s.use(scopeSettings{seed: 7}, begin(table))
 	live := entries(1, 2, 3, 4)
 	v4 := asic.FlowEntry{Src: netip.MustParseAddr("10.0.0.1"), Dst: netip.MustParseAddr("10.0.0.2"), DestQP: 1}
 	twin := entry(1)
@@ -70,21 +69,21 @@ func TestStreamIDsOfWhatIsShown(t *testing.T) {
 		do    func()
 		shown []asic.FlowEntry
 		ids   []uint16 // of the shown ones
-		want  telemetry.StreamIDs
+		want  streamCounts
 		held  []uint32
 	}{
-		{nil, append(entries(1, 2), v4), []uint16{0, 0, 0}, telemetry.StreamIDs{Waiting: 2, LeasesLost: 1}, []uint32{1, 2}},
-		{func() { table.ids[1], table.ids[2] = 7, 8 }, append(entries(1, 2), twin), []uint16{7, 8, 7}, telemetry.StreamIDs{Flows: 2, Allocated: 2, LeasesLost: 1}, []uint32{1, 2}},
-		{func() { table.ids[2] = 0 }, entries(1, 2), []uint16{7, 0}, telemetry.StreamIDs{Flows: 1, Waiting: 1, Allocated: 2, LeasesLost: 1}, []uint32{1, 2}},
-		{func() { table.ids[2] = 8 }, entries(1, 2), []uint16{7, 8}, telemetry.StreamIDs{Flows: 2, Allocated: 2, LeasesLost: 1}, []uint32{1, 2}},
-		{func() { table.ids[2] = 9 }, entries(1, 2), []uint16{7, 9}, telemetry.StreamIDs{Flows: 2, Allocated: 2, Changed: 1, LeasesLost: 1}, []uint32{1, 2}},
-		{func() { table.ids[3] = 9 }, entries(1, 2, 3), []uint16{7, 9, 9}, telemetry.StreamIDs{Flows: 3, Conflicts: 2, Allocated: 3, Changed: 1, LeasesLost: 1}, []uint32{1, 2, 3}},
-		{nil, entries(3), []uint16{9}, telemetry.StreamIDs{Flows: 1, Allocated: 3, Changed: 1, LeasesLost: 1}, []uint32{3}},
-		{func() { table.life = true }, entries(2, 3), []uint16{9, 9}, telemetry.StreamIDs{Flows: 2, Conflicts: 2, Allocated: 4, Changed: 1, LeasesLost: 1}, []uint32{2, 3}},
-		{nil, entries(3), []uint16{9}, telemetry.StreamIDs{Flows: 1, Allocated: 4, Changed: 1, LeasesLost: 1}, []uint32{2, 3}},
-		{func() { live = entries(3, 4) }, entries(3), []uint16{9}, telemetry.StreamIDs{Flows: 1, Allocated: 4, Changed: 1, LeasesLost: 1}, []uint32{3}},
-		{func() { table.full = true }, entries(3, 4), []uint16{0, 0}, telemetry.StreamIDs{Waiting: 2, Allocated: 4, Changed: 1, Failed: 2, LeasesLost: 1}, []uint32{3}},
-		{nil, entries(3, 4), []uint16{0, 0}, telemetry.StreamIDs{Waiting: 2, Allocated: 4, Changed: 1, Failed: 2, LeasesLost: 1}, []uint32{3}},
+		{nil, append(entries(1, 2), v4), []uint16{0, 0, 0}, streamCounts{Waiting: 2, LeasesLost: 1}, []uint32{1, 2}},
+		{func() { table.ids[1], table.ids[2] = 7, 8 }, append(entries(1, 2), twin), []uint16{7, 8, 7}, streamCounts{Flows: 2, Allocated: 2, LeasesLost: 1}, []uint32{1, 2}},
+		{func() { table.ids[2] = 0 }, entries(1, 2), []uint16{7, 0}, streamCounts{Flows: 1, Waiting: 1, Allocated: 2, LeasesLost: 1}, []uint32{1, 2}},
+		{func() { table.ids[2] = 8 }, entries(1, 2), []uint16{7, 8}, streamCounts{Flows: 2, Allocated: 2, LeasesLost: 1}, []uint32{1, 2}},
+		{func() { table.ids[2] = 9 }, entries(1, 2), []uint16{7, 9}, streamCounts{Flows: 2, Allocated: 2, Changed: 1, LeasesLost: 1}, []uint32{1, 2}},
+		{func() { table.ids[3] = 9 }, entries(1, 2, 3), []uint16{7, 9, 9}, streamCounts{Flows: 3, Conflicts: 2, Allocated: 3, Changed: 1, LeasesLost: 1}, []uint32{1, 2, 3}},
+		{nil, entries(3), []uint16{9}, streamCounts{Flows: 1, Allocated: 3, Changed: 1, LeasesLost: 1}, []uint32{3}},
+		{func() { table.life = true }, entries(2, 3), []uint16{9, 9}, streamCounts{Flows: 2, Conflicts: 2, Allocated: 4, Changed: 1, LeasesLost: 1}, []uint32{2, 3}},
+		{nil, entries(3), []uint16{9}, streamCounts{Flows: 1, Allocated: 4, Changed: 1, LeasesLost: 1}, []uint32{2, 3}},
+		{func() { live = entries(3, 4) }, entries(3), []uint16{9}, streamCounts{Flows: 1, Allocated: 4, Changed: 1, LeasesLost: 1}, []uint32{3}},
+		{func() { table.full = true }, entries(3, 4), []uint16{0, 0}, streamCounts{Waiting: 2, Allocated: 4, Changed: 1, Failed: 2, LeasesLost: 1}, []uint32{3}},
+		{nil, entries(3, 4), []uint16{0, 0}, streamCounts{Waiting: 2, Allocated: 4, Changed: 1, Failed: 2, LeasesLost: 1}, []uint32{3}},
 	} {
 		if step.do != nil {
 			step.do()
@@ -102,8 +101,8 @@ func TestStreamIDsOfWhatIsShown(t *testing.T) {
 			t.Errorf("step %d, wanted (-want +got):\n%s", i, diff)
 		}
 	}
-	s.use("a", func(map[flow.Key]*streamFlow) scope { t.Error("the same scope was made again"); return nil })
-	s.use("", func(map[flow.Key]*streamFlow) scope { return nil })
+	s.use(scopeSettings{seed: 7}, func(map[flow.Key]*streamFlow) scope { t.Error("the same scope was made again"); return nil })
+	s.use(scopeSettings{}, func(map[flow.Key]*streamFlow) scope { return nil })
 	s.show(live, slices.Values(live))
 	if name, _ := s.name(); name != "" || s.id(live[0]) != 0 || stopped != 1 || s.stats.Waiting != 0 {
 		t.Errorf("scope %q, id %d, stopped %d times, %d wait", name, s.id(live[0]), stopped, s.stats.Waiting)
@@ -112,7 +111,7 @@ func TestStreamIDsOfWhatIsShown(t *testing.T) {
 
 func TestHashScope(t *testing.T) {
 	var s streamIDs
-	s.use("hash", begin(hashScope{seed: 5}))
+	s.use(scopeSettings{seed: 5}, begin(hashScope{seed: 5}))
 	flows := entries(1, 2)
 	s.show(flows, nil)
 	for _, f := range flows {
@@ -132,9 +131,9 @@ func TestLocalScopeOutlivesTheDaemon(t *testing.T) {
 		if before != nil {
 			l := flowLog{}
 			l.adopt(slices.Values(entries(1, 2, 3)), time.Time{})
-			s.remember(l.rows(l.heaviest(), before.id))
+			s.remember(encoded(t, l.rows(l.heaviest(), before.id)))
 		}
-		s.use("local", func(have map[flow.Key]*streamFlow) scope { return newLocalScope(s.remembered, have) })
+		s.use(scopeSettings{seed: 6}, func(have map[flow.Key]*streamFlow) scope { return newLocalScope(s.remembered, have) })
 		s.show(shown, slices.Values(shown))
 		return s
 	}
@@ -157,7 +156,7 @@ func TestRememberTakesNoRubbish(t *testing.T) {
 	l := flowLog{}
 	l.adopt(slices.Values(entries(1)), time.Time{})
 	for field, value := range map[string]string{"src": "x", "dst": "", "flow_label": "-1", "stream_id": "65536"} {
-		all := l.rows(l.heaviest(), func(asic.FlowEntry) uint16 { return 1 })
+		all := encoded(t, l.rows(l.heaviest(), func(asic.FlowEntry) uint16 { return 1 }))
 		all[0].Fields[field] = value
 		var s streamIDs
 		s.remember(all)
@@ -169,7 +168,7 @@ func TestRememberTakesNoRubbish(t *testing.T) {
 
 func TestNoScopeSaysWhy(t *testing.T) {
 	var s streamIDs
-	s.use("none", begin(noScope{why: errors.New("no etcd")}))
+	s.use(scopeSettings{seed: 8}, begin(noScope{why: errors.New("no etcd")}))
 	s.show(entries(1), nil)
 	if name, why := s.name(); name != "none" || fmt.Sprint(why) != "no etcd" || s.stats.Waiting != 1 {
 		t.Errorf("%s, %v, %d wait", name, why, s.stats.Waiting)

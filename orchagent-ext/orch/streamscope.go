@@ -5,14 +5,30 @@ package orch
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"sluice/orchagent-ext/config"
 	"sluice/orchagent-ext/flow"
 	"sluice/orchagent-ext/streamid"
+	"sluice/yang/model"
 )
 
 var errNoPort = errors.New("classification is 5-tuple, and the source port of a flow is not known here: stream_id_scope must be hash, or classification flow-label")
+
+// scopeSettings are what a scope works by: where they differ, all ids are given again.
+// The zero value is no scope.
+type scopeSettings struct {
+	scope     model.E_SonicSluice_SonicSluice_SLUICE_Global_StreamIdScope
+	fiveTuple bool   // no scope can give ids
+	seed      uint32 // of the scopes hash and global
+
+	endpoints any // of scope global: an array of etcd's endpoints
+	etcd      etcdSettings
+}
+
+type etcdSettings struct {
+	ca, cert, key, user, password, domain string
+	plaintext                             bool
+}
 
 // chooseScope brings the Stream IDs to what is configured.
 func (o *orch) chooseScope(ctx context.Context, g tasks) {
@@ -21,21 +37,25 @@ func (o *orch) chooseScope(ctx context.Context, g tasks) {
 		return // what an earlier process gave is not known yet, or the driver changes
 	}
 	if disabled(o.snapshot) {
-		s.use("", func(map[flow.Key]*streamFlow) scope { return nil })
+		s.use(scopeSettings{}, func(map[flow.Key]*streamFlow) scope { return nil })
 		return
 	}
 	c := o.snapshot.Global
 	type flows = map[flow.Key]*streamFlow
 	switch {
 	case c.StreamIdScope == config.ScopeHash:
-		s.use(fmt.Sprint("hash ", *c.StreamIdSeed), func(flows) scope { return hashScope{seed: *c.StreamIdSeed} })
+		s.use(scopeSettings{scope: c.StreamIdScope, seed: *c.StreamIdSeed}, func(flows) scope { return hashScope{seed: *c.StreamIdSeed} })
 	case c.Classification == config.Classify5Tuple:
-		s.use("5-tuple", func(flows) scope { return noScope{why: errNoPort} })
+		s.use(scopeSettings{fiveTuple: true}, func(flows) scope { return noScope{why: errNoPort} })
 	case c.StreamIdScope == config.ScopeLocal:
-		s.use("local", func(have flows) scope { return newLocalScope(s.remembered, have) })
+		s.use(scopeSettings{scope: c.StreamIdScope}, func(have flows) scope { return newLocalScope(s.remembered, have) })
 	default:
 		of := globalConfig(c)
-		s.use(fmt.Sprint("global", of), func(flows) scope {
+		settings := scopeSettings{
+			scope: c.StreamIdScope, seed: of.Seed, endpoints: array(of.Endpoints),
+			etcd: etcdSettings{of.CAFile, of.CertFile, of.KeyFile, of.User, of.PasswordFile, of.Domain, of.PlaintextPassword},
+		}
+		s.use(settings, func(flows) scope {
 			of.Log, of.Read = o.Log, o.Files.Read
 			return newGlobalScope(ctx, g, of)
 		})

@@ -112,8 +112,8 @@ func (f fakeSwitch) Receive(ctx context.Context, _ []packetio.Frame) (int, error
 	return 0, ctx.Err()
 }
 
-func (f fakeSwitch) PortStats(name string) (telemetry.Port, error) {
-	return telemetry.Port{Name: name}, f.script.call("PortStats")
+func (f fakeSwitch) PortStats(name string) (*telemetry.PortStats, error) {
+	return &telemetry.PortStats{Name: &name}, f.script.call("PortStats")
 }
 
 func (f fakeSwitch) SetPorts([]asic.Port) error                                  { return f.script.call("SetPorts") }
@@ -121,7 +121,7 @@ func (fakeSwitch) Strays(map[string]*asic.Record, map[asic.ID]bool) (int, error)
 func (fakeSwitch) Expect(asic.Policy, asic.Choices)                              {}
 func (fakeSwitch) PortName(uint64) string                                        { return "" }
 func (fakeSwitch) Count(*asic.Record) (packets, octets uint64, e error)          { return 0, 0, nil }
-func (fakeSwitch) Queues(map[string]bool) ([]telemetry.Queue, error)             { return nil, nil }
+func (fakeSwitch) Queues(map[string]bool) ([]*telemetry.QueueStats, error)       { return nil, nil }
 func (fakeSwitch) Warnings() []string                                            { return nil }
 func (fakeSwitch) RingFull() uint64                                              { return 0 }
 func (fakeSwitch) Policed() uint64                                               { return 0 }

@@ -58,10 +58,10 @@ type Hardware interface {
 	Count(counter *asic.Record) (packets, octets uint64, err error)
 
 	// PortStats returns a port's counters.
-	PortStats(name string) (telemetry.Port, error)
+	PortStats(name string) (*telemetry.PortStats, error)
 
 	// Queues returns counters of the egress queues of ports, as far as they are known.
-	Queues(ports map[string]bool) ([]telemetry.Queue, error)
+	Queues(ports map[string]bool) ([]*telemetry.QueueStats, error)
 
 	// Warnings are what the operator should know of the objects on the switch.
 	Warnings() []string
@@ -115,6 +115,7 @@ type opened struct {
 	flows   flowLog
 	reader  *reader // nil: no packet is wanted
 	lane    *lane   // nil: no flow is watched or held
+	laneErr error   // why notifications are not as configured
 
 	learner atomic.Pointer[flowcontrol.Task] // of lane, for the packet path
 }
@@ -122,7 +123,7 @@ type opened struct {
 // learned tells the fast lane a source queue pair. The packet path calls it.
 func (s *opened) learned(p packetio.Pair) {
 	if t := s.learner.Load(); t != nil {
-		t.Learn(flowcontrol.Learned{Pair: flowcontrol.Pair{Src: p.Src, Dst: p.Dst, DestQP: p.DestQP}, SrcQP: p.SrcQP})
+		t.Learn(flowcontrol.Learned{Pair: flowcontrol.Pair{Src: p.Src, Dst: p.Dst, DestQP: p.DestQP}, SrcQP: p.SrcQP, SrcPort: p.SrcPort, PKey: p.PKey, DSCP: p.DSCP, Bits: p.Bits})
 	}
 }
 

@@ -64,13 +64,10 @@ func (t *Table) Place(f Flow, leaf int, hash uint32) Placement {
 		p.Why = Placed
 	}
 	label, member := t.find(e, hash, want)
-	switch {
-	case label == 0:
+	if label == 0 {
 		p.Why, p.Member = NoLabel, e.hashMember
-	default:
-		if p.Label, p.Member = label, member; p.Why == Placed && member != want {
-			p.Why = Unreachable
-		}
+	} else if p.Label, p.Member = label, member; p.Why == Placed && member != want {
+		p.Why = Unreachable
 	}
 	e.label, e.member = p.Label, p.Member
 	t.used[use{f.Src, f.Dst, e.label}]++

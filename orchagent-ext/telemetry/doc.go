@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package telemetry turns what the orchestrator knows into rows of STATE_DB and
-// COUNTERS_DB, as sonic-sluice-state.yang has them. The package itself is pure;
-// package orch calls it and writes the rows. Package metrics below it reads rows from
-// Redis and serves them over HTTP.
+// Package telemetry names the tables of STATE_DB and COUNTERS_DB and their rows, which
+// are the structs of the state model (sonic-sluice-state.yang); package yang/rows encodes
+// them. Package orch fills them in and writes them. The package is pure, and knows
+// neither the switch nor the packet path.
+//
+// Package metrics below it reads rows from Redis and serves them over HTTP.
 package telemetry

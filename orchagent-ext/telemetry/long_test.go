@@ -33,7 +33,7 @@ func TestWhatIsWrongIsCut(t *testing.T) {
 			t.Errorf("%s is accepted", name)
 			continue
 		}
-		row := ConfigError(wrong, time.Unix(0, 0), nil)
+		row := encode(t, ConfigError(wrong, time.Unix(0, 0), nil))
 		if text.Cuts() == before && name != "many" { // whose number is wrong
 			t.Errorf("%s: that it was cut is not counted", name)
 		}

@@ -25,7 +25,7 @@ const (
 	config    = "redis-cli -s /run/sluice/redis.sock -n 4 "
 	printed   = "grep -q . /tmp/output"
 	running   = stateIs + `state)" = running ]`
-	endDaemon = `pkill -INT -x sluiced; while pgrep -x sluiced; do sleep 0.1; done; redis-cli -s /run/sluice/redis.sock -n 6 FLUSHDB`
+	endDaemon = `pkill -INT -x sluiced; while pgrep -r D,R,S -x sluiced; do sleep 0.1; done; redis-cli -s /run/sluice/redis.sock -n 6 FLUSHDB`
 	endGNMI   = "pkill -INT -x sluice-gnmi; while pgrep -x sluice-gnmi; do sleep 0.1; done"
 	endTool   = "pkill -INT -x sluice; while pgrep -x sluice; do sleep 0.1; done"
 	serves    = "grep -q 'sluice-gnmi starts' /tmp/output"
@@ -98,9 +98,9 @@ var examples = []example{
 	{text: "sluice listen", until: heardPFC, then: endTool},
 	{text: "sluice listen --dev eth0 --json --for 10s", until: heardPFC, then: endTool},
 	{text: "sluice listen --count 1", until: heardPFC, then: "while pgrep -x sluice; do sleep 0.1; done"},
-	{text: "sluice advice listen --json", until: advised, then: endTool},
-	{text: "sluice advice listen", until: advised, then: endTool},
-	{text: "sluice advice listen --dev eth0 --json --from 2001:db8::/32 --for 10s", until: advised, then: endTool},
+	{text: "sluice advise listen --json", until: advised, then: endTool},
+	{text: "sluice advise listen", until: advised, then: endTool},
+	{text: "sluice advise listen --dev eth0 --json --from 2001:db8::/32 --for 10s", until: advised, then: endTool},
 
 	{text: "sluiced --sai-library bin/libsoftsai.so", until: running, then: endDaemon},
 	// The software switch takes the place of an ASIC's library, which no machine of the project has.
@@ -169,7 +169,7 @@ redis-cli -s /run/sluice/redis.sock -n 4 HSET 'PORT|Ethernet0' admin_status up
 redis-cli -s /run/sluice/redis.sock -n 4 HSET 'SLUICE_PORT|Ethernet0' role edge
 redis-cli -s /run/sluice/redis.sock -n 4 HSET 'SLUICE_FLOW_LABEL|global' admin_state enabled manage_switch_hash true
 cp tests/captures/rc-send-ipv4.pcap /tmp/here/capture.pcap
-ln -s "$PWD/bin" /tmp/here/bin
+ln -s "$PWD/bin" "$PWD/tests" /tmp/here/
 while ip addr show dev eth0 | grep -q tentative; do sleep 0.1; done
 `
 

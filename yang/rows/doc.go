@@ -2,8 +2,9 @@
 
 // Package rows carries rows of SONiC's databases into the structs of package
 // model and back, and judges them by the schema. A new table or field changes the YANG
-// and nothing here; a new must statement needs its function in rules.go, and leaves of
-// two tables that must differ an entry in clash.go.
+// and nothing here; a type that no leaf had before needs its case in check.go and
+// encode.go, a new must statement its function in rules.go, and leaves of two tables
+// that must differ an entry in clash.go.
 //
 // SONiC's conventions: a row TABLE|global is the model's container global in
 // container TABLE; any other is an entry of its list TABLE_LIST, whose key leaves
@@ -12,6 +13,6 @@
 //
 // What a row must be on its own (types, ranges, patterns, mandatory fields, must)
 // [Decode] checks; what it refers to, [Row.References] tells; [Validate] judges
-// rows together. Package config and sluice-gnmi validate rows with it, package
-// telemetry encodes them. It opens no database connection and keeps no state.
+// rows together. Package config and sluice-gnmi validate rows with it; package orch
+// encodes rows of the state model. It opens no database connection and keeps no state.
 package rows

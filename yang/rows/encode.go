@@ -8,29 +8,24 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/openconfig/goyang/pkg/yang"
 	"github.com/openconfig/ygot/ygot"
 )
 
 // Encode returns the row of a model's struct: what [Decode] reads, for every
 // leaf that is set. It does not validate; only what no row can hold is an error
-// (no key, a separator in a value).
+// (no key, a separator in a value, an enum without such a value).
 func Encode(s ygot.GoStruct) (Row, error) {
-	t, ok := byType[reflect.TypeOf(s).Elem()]
+	v := reflect.ValueOf(s).Elem()
+	t, ok := byType[v.Type()]
 	if !ok {
 		return Row{}, fmt.Errorf("encode row: %T is no row of a table", s)
 	}
-	tree, err := ygot.ConstructIETFJSON(s, nil)
-	if err != nil {
-		return Row{}, fmt.Errorf("encode row of %s: %w", t.name, err)
-	}
-	r := Row{Table: t.name, Key: t.only, Fields: make(map[string]string, len(tree))}
+	r := Row{Table: t.name, Key: t.only, Fields: map[string]string{}}
 	if t.only == "" {
 		var parts []string
 		for i, leaf := range t.keys {
-			v, ok := tree[leaf]
-			part := t.text(leaf, v)
-			if !ok || i < len(t.keys)-1 && strings.Contains(part, keySeparator) {
+			part, set, err := valueOf(v.Field(t.places[leaf]))
+			if err != nil || !set || i < len(t.keys)-1 && strings.Contains(part, keySeparator) {
 				return Row{}, fmt.Errorf("encode row of %s: %s %q cannot be in a key", t.name, leaf, part)
 			}
 			parts = append(parts, part)
@@ -38,18 +33,23 @@ func Encode(s ygot.GoStruct) (Row, error) {
 		r.Key = strings.Join(parts, keySeparator)
 	}
 	for _, leaf := range t.fields {
-		v, ok := tree[leaf]
-		if !ok {
-			continue
-		}
-		list, isList := v.([]any)
-		if !isList {
-			r.Fields[leaf] = t.text(leaf, v)
+		f := v.Field(t.places[leaf])
+		if f.Kind() != reflect.Slice {
+			value, set, err := valueOf(f)
+			if err != nil {
+				return Row{}, fmt.Errorf("encode row of %s: %s: %w", t.name, leaf, err)
+			}
+			if set {
+				r.Fields[leaf] = value
+			}
 			continue
 		}
 		var parts []string
-		for _, v := range list {
-			part := t.text(leaf, v)
+		for i := range f.Len() {
+			part, _, err := valueOf(f.Index(i))
+			if err != nil {
+				return Row{}, fmt.Errorf("encode row of %s: %s: %w", t.name, leaf, err)
+			}
 			if strings.Contains(part, ",") {
 				return Row{}, r.wrong(t.column(leaf), part, "a comma separates values in the database, and cannot be in one")
 			}
@@ -62,16 +62,95 @@ func Encode(s ygot.GoStruct) (Row, error) {
 	return r, nil
 }
 
-// text writes the value of a leaf, given in RFC 7951 JSON: numbers of up to 32
-// bits are floats there, larger ones and decimals strings.
-func (t *table) text(leaf string, v any) string {
-	if s, ok := v.(string); ok && t.entry.Dir[leaf].Type.Kind == yang.Ydecimal64 {
-		if f, err := strconv.ParseFloat(s, 64); err == nil {
-			return decimal(f)
+// valueOf writes the value of a leaf; set is false where it has none.
+func valueOf(v reflect.Value) (s string, set bool, err error) {
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		if v.IsNil() {
+			return "", false, nil
+		}
+		return valueOf(v.Elem())
+	case reflect.String:
+		return v.String(), true, nil
+	case reflect.Bool:
+		return strconv.FormatBool(v.Bool()), true, nil
+	case reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return strconv.FormatUint(v.Uint(), 10), true, nil
+	case reflect.Float64: // the models have no other decimals
+		return decimal(v.Float()), true, nil
+	case reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		e, enum := v.Interface().(ygot.GoEnum)
+		switch {
+		case !enum:
+			return strconv.FormatInt(v.Int(), 10), true, nil
+		case v.Int() == 0:
+			return "", false, nil
+		}
+		if d, ok := e.ΛMap()[v.Type().Name()][v.Int()]; ok {
+			return d.Name, true, nil
+		}
+		return "", false, fmt.Errorf("%d is no value of %s", v.Int(), v.Type().Name())
+	}
+	return "", false, fmt.Errorf("a %s cannot be written", v.Type())
+}
+
+// Set sets a leaf of a struct by the leaf's name: a text, a number, or the value of an
+// enum that has a name.
+func Set(s ygot.GoStruct, leaf, value string) error {
+	v := reflect.ValueOf(s).Elem()
+	t, ok := byType[v.Type()]
+	if !ok {
+		return fmt.Errorf("set %s: %T is no row of a table", leaf, s)
+	}
+	place, ok := t.places[leaf]
+	if !ok {
+		return fmt.Errorf("set %s: %s has no such leaf", leaf, t.name)
+	}
+	f := v.Field(place)
+	if e, enum := f.Interface().(ygot.GoEnum); enum {
+		for n, d := range e.ΛMap()[f.Type().Name()] {
+			if d.Name == value {
+				f.SetInt(n)
+				return nil
+			}
+		}
+		return fmt.Errorf("set %s of %s: there is no value %q", leaf, t.name, value)
+	}
+	if f.Kind() != reflect.Pointer {
+		return fmt.Errorf("set %s of %s: a %s cannot be set", leaf, t.name, f.Type())
+	}
+	to := reflect.New(f.Type().Elem())
+	switch kind := to.Elem().Kind(); kind {
+	case reflect.String:
+		to.Elem().SetString(value)
+	case reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		n, err := strconv.ParseUint(value, 10, to.Elem().Type().Bits())
+		if err != nil {
+			return fmt.Errorf("set %s of %s: %w", leaf, t.name, err)
+		}
+		to.Elem().SetUint(n)
+	case reflect.Float64:
+		n, err := strconv.ParseFloat(value, 64)
+		if err != nil {
+			return fmt.Errorf("set %s of %s: %w", leaf, t.name, err)
+		}
+		to.Elem().SetFloat(n)
+	default:
+		return fmt.Errorf("set %s of %s: a %s cannot be set", leaf, t.name, kind)
+	}
+	f.Set(to)
+	return nil
+}
+
+// SetEnum sets a leaf to the value of its enum that has a name; a name without value
+// leaves it as it is.
+func SetEnum[E interface {
+	~int64
+	ygot.GoEnum
+}](leaf *E, name string) {
+	for n, d := range (*leaf).ΛMap()[reflect.TypeFor[E]().Name()] {
+		if d.Name == name {
+			*leaf = E(n)
 		}
 	}
-	if f, ok := v.(float64); ok {
-		return strconv.FormatFloat(f, 'f', -1, 64)
-	}
-	return fmt.Sprint(v)
 }

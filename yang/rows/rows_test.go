@@ -218,7 +218,7 @@ func TestFill(t *testing.T) {
 func TestEncodeRefuses(t *testing.T) {
 	for want, s := range map[string]ygot.GoStruct{
 		`SLUICE|global: etcd_endpoints@ "http://a,b": a comma separates values in the database, and cannot be in one`: &model.SonicSluice_SonicSluice_SLUICE_Global{EtcdEndpoints: []string{"http://a,b"}},
-		`encode row of SLUICE_PORT: name "<nil>" cannot be in a key`:                                                  &model.SonicSluice_SonicSluice_SLUICE_PORT_SLUICE_PORT_LIST{},
+		`encode row of SLUICE_PORT: name "" cannot be in a key`:                                                       &model.SonicSluice_SonicSluice_SLUICE_PORT_SLUICE_PORT_LIST{},
 		`encode row: *model.SonicSluice_SonicSluice is no row of a table`:                                             &model.SonicSluice_SonicSluice{},
 	} {
 		if _, err := Encode(s); err == nil || err.Error() != want {

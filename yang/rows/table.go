@@ -19,11 +19,12 @@ const keySeparator = "|"
 type table struct {
 	name     string
 	database string
-	entry    *yang.Entry  // of a row: a container, or the list
-	rowType  reflect.Type // the struct of a row
-	only     string       // key of the table's only row, where it is a container
-	keys     []string     // leaves of the key, where it is a list
-	fields   []string     // all other leaves, sorted
+	entry    *yang.Entry    // of a row: a container, or the list
+	rowType  reflect.Type   // the struct of a row
+	only     string         // key of the table's only row, where it is a container
+	keys     []string       // leaves of the key, where it is a list
+	fields   []string       // all other leaves, sorted
+	places   map[string]int // of leaves in the struct
 	rules    []rule
 }
 
@@ -72,6 +73,10 @@ func newTable(name string, row reflect.StructField) (*table, error) {
 		}
 	}
 	slices.Sort(t.fields)
+	t.places = map[string]int{}
+	for i := range rowType.NumField() {
+		t.places[rowType.Field(i).Tag.Get("path")] = i
+	}
 	var err error
 	t.rules, err = rulesOf(t)
 	return t, err

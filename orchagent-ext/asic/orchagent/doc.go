@@ -14,6 +14,6 @@
 //
 // Package orch uses it as asic.Driver, from one goroutine. It never writes a row
 // that it did not create, but for the one list, and there only with leave of the
-// operator (manage_switch_hash); it writes to no other database, and is never a
-// consumer of APPL_DB.
+// operator (manage_switch_hash), and keeps in a file which fields it added. It writes to
+// CONFIG_DB and APPL_DB alone, and is never a consumer of APPL_DB.
 package orchagent

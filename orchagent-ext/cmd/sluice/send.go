@@ -83,7 +83,7 @@ func newSend(kind notify.Kind, short string, example string, build func(flags *p
 	if kind != notify.KindPFC {
 		e := notify.DefaultEnvelope(kind)
 		flags.Var(macFlag{&s.dstMAC}, "eth-dst", "destination MAC address; when given, the frame goes out of --dev as it is, past routes and neighbors")
-		s.src = addAddr(flags, "src", "IP source; default: that of --dev, or a documentation address")
+		s.src = addAddr(flags, "src", "IP source; default: that of --dev, or by the routes; of what is not sent, a documentation address")
 		s.dst = addAddr(flags, "dst", "IP destination; needed for sending; default else: a documentation address")
 		s.dscp = addNumber(flags, "dscp", 6, uint32(e.TrafficClass>>2), "DSCP")
 		s.ecn = addNumber(flags, "ecn", 2, uint32(e.TrafficClass&3), "ECN")
@@ -156,11 +156,17 @@ func (s *sender) envelope() (notify.Envelope, error) {
 	v4 := e.Dst.Is4() || !e.Dst.IsValid() && e.Src.Is4()
 	neighbor := s.kind == notify.KindPFCM
 	if !e.Src.IsValid() && s.sending() {
-		if s.dev == "" {
-			return e, errors.New("sending needs --src, or --dev whose address to take")
-		}
 		var err error
-		if e.Src, err = wire.Address(s.dev, v4, neighbor || e.Dst.IsLinkLocalUnicast()); err != nil {
+		onLink := neighbor || e.Dst.IsLinkLocalUnicast()
+		switch {
+		case s.dev != "":
+			e.Src, err = wire.Address(s.dev, v4, onLink)
+		case onLink:
+			err = errors.New("sending needs --src, or --dev whose address to take")
+		default:
+			e.Src, err = wire.RoutedAddress(e.Dst)
+		}
+		if err != nil {
 			return e, err
 		}
 	}

@@ -98,7 +98,7 @@ func parse(args []string, getenv func(string) string, stderr io.Writer) (*option
 	f.BoolVar(&o.dryRun, "dry-run", false, "print the objects that would be on the switch, and program nothing")
 	f.BoolVar(&o.remove, "remove", false, "remove all of Sluice's objects from the switch, delete its rows in STATE_DB and COUNTERS_DB, and end")
 	f.BoolVar(&o.json, "json", false, "print the dry run as JSON")
-	f.StringVar(&o.method, "method", "", "means that the dry run assumes: compute, rewrite, hash, udf-hash; default: the last one that was chosen, else compute; with the driver orchagent, what the switch can")
+	f.StringVar(&o.method, "method", "", "method that the dry run assumes: compute, rewrite, hash, udf-hash; default: the last one that was chosen, else compute; with the driver orchagent, what the switch can")
 	f.StringVar(&o.stateFile, "state-file", or("SLUICE_STATE_FILE", ""), "`file`, one for each instance, that outlives a reboot: which hash fields the driver orchagent added; beside it FILE-rows.json has the rows in force; off: none; default /var/lib/sluice/sluiced.json, with a namespace sluiced-asicN.json (SLUICE_STATE_FILE)")
 	f.Var(&o.files, "file-folder", "`folder` of files that rows may name (certificates, keys, passwords), besides "+strings.Join(leaffile.Default, " and ")+"; may be given again")
 	f.StringVar(&o.sandbox, "sandbox", or("SLUICE_SANDBOX", "on"), "`on`: take away system calls that are never needed, fewer with a vendor's library; off: none (SLUICE_SANDBOX)")

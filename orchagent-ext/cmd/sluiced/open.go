@@ -152,15 +152,15 @@ func (s *switched) Expect(asic.Policy, asic.Choices) {}
 
 func (s *switched) RingFull() uint64 { return s.source.RingFull() }
 
-func (s *switched) PortStats(name string) (telemetry.Port, error) {
+func (s *switched) PortStats(name string) (*telemetry.PortStats, error) {
 	v, err := s.SAI.PortStats(name)
-	return telemetry.Port{Name: name, RxPackets: v.RxPackets, RxBytes: v.RxOctets, TxPackets: v.TxPackets, TxBytes: v.TxOctets}, err
+	return &telemetry.PortStats{Name: &name, RxPackets: &v.RxPackets, RxBytes: &v.RxOctets, TxPackets: &v.TxPackets, TxBytes: &v.TxOctets}, err
 }
 
 // Queues implements [orch.Hardware]. A port that is gone, or whose library tells
 // nothing of queues, has none.
-func (s *switched) Queues(ports map[string]bool) ([]telemetry.Queue, error) {
-	var queues []telemetry.Queue
+func (s *switched) Queues(ports map[string]bool) ([]*telemetry.QueueStats, error) {
+	var queues []*telemetry.QueueStats
 	var errs []error
 	for name := range ports {
 		stats, err := s.QueueStats(name)
@@ -168,9 +168,12 @@ func (s *switched) Queues(ports map[string]bool) ([]telemetry.Queue, error) {
 			errs = append(errs, fmt.Errorf("queues of port %s: %w", name, err))
 		}
 		for i, v := range stats {
-			q := telemetry.Queue{Port: name, Queue: uint8(i), Packets: v[sai.QueuePackets], Bytes: v[sai.QueueOctets], Dropped: v[sai.QueueDropped]}
+			number := uint8(i)
+			q := &telemetry.QueueStats{
+				Port: &name, Queue: &number, Packets: telemetry.Count(v[sai.QueuePackets]), Bytes: telemetry.Count(v[sai.QueueOctets]), Dropped: telemetry.Count(v[sai.QueueDropped]),
+			}
 			if octets, ok := v[sai.QueueOccupancy]; ok {
-				q.Queued = &octets
+				q.QueuedBytes = &octets
 			}
 			queues = append(queues, q)
 		}

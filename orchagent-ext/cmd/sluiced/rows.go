@@ -94,16 +94,16 @@ func (s *rowSwitch) Warnings() []string {
 	return w
 }
 
-func (s *rowSwitch) PortStats(name string) (telemetry.Port, error) {
+func (s *rowSwitch) PortStats(name string) (*telemetry.PortStats, error) {
 	v, err := s.PortCounters(name)
-	return telemetry.Port{Name: name, RxPackets: v.RxPackets, RxBytes: v.RxOctets, TxPackets: v.TxPackets, TxBytes: v.TxOctets}, err
+	return &telemetry.PortStats{Name: &name, RxPackets: &v.RxPackets, RxBytes: &v.RxOctets, TxPackets: &v.TxPackets, TxBytes: &v.TxOctets}, err
 }
 
-func (s *rowSwitch) Queues(ports map[string]bool) ([]telemetry.Queue, error) {
+func (s *rowSwitch) Queues(ports map[string]bool) ([]*telemetry.QueueStats, error) {
 	counters, err := s.Driver.Queues(ports)
-	queues := make([]telemetry.Queue, len(counters))
+	queues := make([]*telemetry.QueueStats, len(counters))
 	for i, q := range counters {
-		queues[i] = telemetry.Queue{Port: q.Port, Queue: q.Queue, Watermark: &q.Watermark, Packets: q.Packets, Bytes: q.Octets, Dropped: q.Dropped}
+		queues[i] = &telemetry.QueueStats{Port: &q.Port, Queue: &q.Queue, WatermarkBytes: &q.Watermark, Packets: &q.Packets, Bytes: &q.Octets, Dropped: &q.Dropped}
 	}
 	return queues, err
 }

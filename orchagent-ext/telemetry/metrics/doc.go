@@ -2,7 +2,8 @@
 
 // Package metrics serves the rows of STATE_DB and COUNTERS_DB to Prometheus, over
 // HTTP. The state model is the list of what there is: a table or leaf that the
-// model gets is a metric, and nothing here names one.
+// model gets is a metric. Two tables are named here: flows, of which the heaviest are
+// exported, and the state, by which the health of sluiced is judged.
 //
 //	SLUICE_STATS:global label_written         sluice_label_written_total
 //	SLUICE_PORT_STATS:Ethernet0 rx_packets    sluice_port_rx_packets_total{port="Ethernet0"}

@@ -8,7 +8,7 @@
 
 /* A rule of FAIL: which call answers which status, after how many that go well, how many times. */
 static struct rule {
-	char call[16], object[32];
+	char call[16], object[80];
 	int after, status, times;
 } rules[MAX_RULES];
 static int nrules;
@@ -35,7 +35,7 @@ static int parse_rules(const char *text)
 		struct rule *r = &rules[nrules];
 
 		r->times = -1;
-		if (sscanf(text, " %15s %31s %d %d %d", r->call, r->object, &r->after, &r->status, &r->times) < 4)
+		if (sscanf(text, " %15s %79s %d %d %d", r->call, r->object, &r->after, &r->status, &r->times) < 4)
 			return -1;
 		text = strchr(text, ';');
 		if (text)
@@ -79,6 +79,20 @@ sai_status_t failing(const char *call, const char *object)
 		}
 	}
 	return SAI_STATUS_SUCCESS;
+}
+
+/* Likewise for attribute i of a call: OBJECT.ATTRIBUTE. */
+static sai_status_t failing_at(const char *call, sai_object_type_t type, sai_attr_id_t id, uint32_t i)
+{
+	const struct attribute *known = attribute_of(type, id);
+	char name[80];
+	sai_status_t status;
+
+	if (!known)
+		return SAI_STATUS_SUCCESS;
+	snprintf(name, sizeof(name), "%s.%s", type_name(type), known->name);
+	status = failing(call, name);
+	return status <= SAI_STATUS_INVALID_ATTRIBUTE_0 ? status - (int)i : status;
 }
 
 /* Whether a list of words has a word. */
@@ -159,6 +173,8 @@ sai_status_t create_object(sai_object_type_t type, sai_object_id_t *id, uint32_t
 	sai_status_t status = failing("create", type_name(type));
 
 	for (uint32_t i = 0; i < count && status == SAI_STATUS_SUCCESS; i++)
+		status = failing_at("create", type, list[i].id, i);
+	for (uint32_t i = 0; i < count && status == SAI_STATUS_SUCCESS; i++)
 		status = check(type, &list[i], i);
 	if (status != SAI_STATUS_SUCCESS)
 		return status;
@@ -190,6 +206,8 @@ sai_status_t set_object(sai_object_type_t type, sai_object_id_t id, const sai_at
 
 	if (status == SAI_STATUS_SUCCESS && (type_of(id) != type || !store_has(id)))
 		status = SAI_STATUS_ITEM_NOT_FOUND;
+	if (status == SAI_STATUS_SUCCESS)
+		status = failing_at("set", type, a->id, 0);
 	if (status == SAI_STATUS_SUCCESS)
 		status = check(type, a, 0);
 	if (status != SAI_STATUS_SUCCESS)
@@ -253,6 +271,8 @@ sai_status_t get_object(sai_object_type_t type, sai_object_id_t id, uint32_t cou
 
 	if (status == SAI_STATUS_SUCCESS && (type_of(id) != type || !store_has(id)))
 		status = SAI_STATUS_ITEM_NOT_FOUND;
+	for (uint32_t i = 0; i < count && status == SAI_STATUS_SUCCESS; i++)
+		status = failing_at("get", type, list[i].id, i);
 	for (uint32_t i = 0; i < count && status == SAI_STATUS_SUCCESS; i++)
 		status = get_attribute(type, id, &list[i]);
 	if (status == SAI_STATUS_SUCCESS)

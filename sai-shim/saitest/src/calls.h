@@ -15,7 +15,7 @@ const char *profile(const char *key);
 /* The version of the extension that the profile's EXTENSION has; 0: none. */
 uint32_t extension_version(void);
 
-/* The status that the profile's FAIL has for this call now. */
+/* The status that the profile's FAIL has for this call of an object, or of OBJECT.ATTRIBUTE, now. */
 sai_status_t failing(const char *call, const char *object);
 
 /* Whether the profile's HIDE names the attribute. */

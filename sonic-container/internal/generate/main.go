@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command generate writes the table of fields into the plugin of `config`: what
-// the model says of the fields that the daemon acts on. It runs in
-// sonic-container, by `go generate`.
+// the model says of the fields that the daemon acts on; and the names of counters into
+// the plugin of `show`. It runs in sonic-container, by `go generate`.
 package main
 
 import (
@@ -23,16 +23,22 @@ import (
 const (
 	plugin = "cli/config/plugins/sluice.py"
 	module = "sonic-sluice"
+
+	showPlugin  = "cli/show/plugins/sluice.py"
+	stateModule = "sonic-sluice-state"
 )
 
 // folders have the model, and what it imports.
 var folders = []string{"../yang", "../yang/standins", "../yang/model/internal/generate"}
 
-// The table is between these lines.
+// What is generated is between these lines; %s is the module.
 const (
-	begin = "# make generate writes this from yang/sonic-sluice.yang.\n"
+	begin = "# make generate writes this from yang/%s.yang.\n"
 	end   = "# End of what make generate writes.\n"
 )
+
+// counted are the tables whose counters the plugin of show knows by name.
+var counted = []string{"SLUICE_STATS", "SLUICE_IPFIX_STATS"}
 
 // tables are those that get a command: what the daemon acts on. A field that it
 // does nothing with is left out, so that no command pretends.
@@ -90,6 +96,72 @@ func main() {
 	if err := run(); err != nil {
 		log.Fatalf("generate %s: %v", plugin, err)
 	}
+	if err := show(); err != nil {
+		log.Fatalf("generate %s: %v", showPlugin, err)
+	}
+}
+
+// show writes the names of counters, and of what else is counted, in the model's order.
+func show() error {
+	models := yang.NewModules()
+	models.AddPath(folders...)
+	root, errs := models.GetModule(stateModule)
+	if errs != nil {
+		return errors.Join(errs...)
+	}
+	var b bytes.Buffer
+	names := map[string]map[string][]string{"COUNTERS": {}, "NUMBERS": {}}
+	for _, name := range counted {
+		container := root.Dir[stateModule].Dir[name]
+		if container == nil {
+			return fmt.Errorf("%s: the model has no such table", name)
+		}
+		var leaves []*yang.Leaf
+		switch row := container.Node.(*yang.Container); {
+		case len(row.List) == 1:
+			leaves = row.List[0].Leaf
+		case len(row.Container) == 1:
+			leaves = row.Container[0].Leaf
+		}
+		for _, leaf := range leaves {
+			switch leaf.Type.Name {
+			case "counter":
+				names["COUNTERS"][name] = append(names["COUNTERS"][name], leaf.Name)
+			case "uint64", "uint32":
+				names["NUMBERS"][name] = append(names["NUMBERS"][name], leaf.Name)
+			}
+		}
+	}
+	for _, kind := range slices.Sorted(maps.Keys(names)) {
+		fmt.Fprintf(&b, "%s = {\n", kind)
+		for _, name := range counted {
+			fmt.Fprintf(&b, "    %q: [", name)
+			for i, leaf := range names[kind][name] {
+				if i%5 == 0 {
+					b.WriteString("\n       ")
+				}
+				fmt.Fprintf(&b, " %q,", leaf)
+			}
+			b.WriteString("\n    ],\n")
+		}
+		b.WriteString("}\n")
+	}
+	return splice(showPlugin, stateModule, b.Bytes())
+}
+
+// splice puts text between the lines that mark it.
+func splice(file, module string, text []byte) error {
+	begin := []byte(fmt.Sprintf(begin, module))
+	old, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	before, rest, found := bytes.Cut(old, begin)
+	_, after, closed := bytes.Cut(rest, []byte(end))
+	if !found || !closed {
+		return fmt.Errorf("the lines %q and %q are not there", begin, end)
+	}
+	return os.WriteFile(file, slices.Concat(before, begin, text, []byte(end), after), 0o644)
 }
 
 func run() error {
@@ -120,16 +192,7 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	old, err := os.ReadFile(plugin)
-	if err != nil {
-		return err
-	}
-	before, rest, found := bytes.Cut(old, []byte(begin))
-	_, after, closed := bytes.Cut(rest, []byte(end))
-	if !found || !closed {
-		return fmt.Errorf("the lines %q and %q are not there", begin, end)
-	}
-	return os.WriteFile(plugin, slices.Concat(before, []byte(begin), text, []byte(end), after), 0o644)
+	return splice(plugin, module, text)
 }
 
 // python writes the tables, a field a line. JSON of objects, lists, strings and

@@ -15,19 +15,41 @@ from tabulate import tabulate
 CONFIG_DB, STATE_DB, COUNTERS_DB = 'CONFIG_DB', 'STATE_DB', 'COUNTERS_DB'
 SEPARATOR = {CONFIG_DB: '|', STATE_DB: '|', COUNTERS_DB: ':'}
 
+# make generate writes this from yang/sonic-sluice-state.yang.
+COUNTERS = {
+    "SLUICE_STATS": [
+        "label_written", "label_skipped", "cpu_copied", "cpu_ring_full", "cpu_policed",
+        "cpu_roce", "cpu_tunnelled", "cpu_not_roce", "cpu_malformed", "cpu_queue_full",
+        "cpu_new_flows", "cpu_seen_once", "flows_without_entry", "flows_refused_capacity", "flows_refused_switch",
+        "flows_evicted", "loop_faults", "texts_cut", "stream_id_allocated", "stream_id_changed",
+        "stream_id_failed", "stream_id_leases_lost",
+    ],
+    "SLUICE_IPFIX_STATS": [
+        "records", "messages", "bytes", "dropped", "connects",
+        "refused",
+    ],
+}
+NUMBERS = {
+    "SLUICE_STATS": [
+        "cpu_flows", "stream_id_flows", "stream_id_waiting", "stream_id_conflicts",
+    ],
+    "SLUICE_IPFIX_STATS": [
+        "waiting",
+    ],
+}
+# End of what make generate writes.
+
 # The fields of SLUICE_STATS:global that count up, in the order in which they are
 # shown. Those of the switch outlive sluiced; the others begin at 0 with it.
-OF_SWITCH = ['label_written', 'label_skipped']
-OF_DAEMON = ['cpu_copied', 'cpu_ring_full', 'cpu_policed', 'cpu_roce', 'cpu_tunnelled', 'cpu_not_roce', 'cpu_malformed',
-             'cpu_queue_full', 'cpu_new_flows', 'cpu_seen_once', 'flows_without_entry', 'flows_refused_capacity', 'flows_refused_switch',
-             'flows_evicted', 'loop_faults']
+OF_SWITCH = [name for name in COUNTERS['SLUICE_STATS'] if name.startswith('label_')]
+OF_STREAMS = [name for name in COUNTERS['SLUICE_STATS'] if name.startswith('stream_id_')]
+OF_DAEMON = [name for name in COUNTERS['SLUICE_STATS'] if name not in OF_SWITCH + OF_STREAMS]
 
-# Those of Stream IDs, of the daemon, and what is now.
-OF_STREAMS = ['stream_id_allocated', 'stream_id_changed', 'stream_id_failed', 'stream_id_leases_lost']
-STREAMS = ['stream_id_flows', 'stream_id_waiting', 'stream_id_conflicts']
+# How many Stream IDs there are now.
+STREAMS = [name for name in NUMBERS['SLUICE_STATS'] if name.startswith('stream_id_')]
 
 # Those of SLUICE_IPFIX_STATS:name, all of the daemon.
-OF_COLLECTOR = ['records', 'messages', 'bytes', 'dropped', 'connects', 'refused']
+OF_COLLECTOR = COUNTERS['SLUICE_IPFIX_STATS']
 
 # sluiced writes its counters once a second; a switch that is slow takes seconds.
 SILENCE = timedelta(seconds=30)

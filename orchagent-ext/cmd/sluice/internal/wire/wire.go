@@ -26,6 +26,18 @@ func MAC(device string) (mac [6]byte, err error) {
 	return mac, nil
 }
 
+// RoutedAddress is the address of this host from which the routes lead to another. It
+// sends nothing.
+func RoutedAddress(to netip.Addr) (netip.Addr, error) {
+	const discard = 9 // any port
+	conn, err := net.Dial("udp", netip.AddrPortFrom(to, discard).String())
+	if err != nil {
+		return netip.Addr{}, fmt.Errorf("no address to send to %s from; --src gives one: %w", to, err)
+	}
+	defer conn.Close()
+	return conn.LocalAddr().(*net.UDPAddr).AddrPort().Addr().Unmap(), nil
+}
+
 // Address is the device's own address to send from: IPv4, link-local IPv6, or
 // other IPv6.
 func Address(device string, v4, linkLocal bool) (netip.Addr, error) {

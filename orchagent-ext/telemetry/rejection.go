@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package telemetry
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	"sluice/yang/rows"
+	"sluice/yang/text"
+)
+
+// ConfigError is the row that says why a row of CONFIG_DB is not in force. good is
+// its last good version, which is; nil: there is none.
+func ConfigError(e *rows.Error, at time.Time, good *rows.Row) *Rejection {
+	r := &Rejection{Table: &e.Table, Reason: &e.Reason, Time: Stamp(at)}
+	if e.Field != "" {
+		r.Field, r.Value = &e.Field, &e.Value
+	}
+	key := e.Key
+	if good != nil {
+		fields, _ := json.Marshal(good.Fields) // strings always can
+		r.InForce = Text(string(fields))
+	} else { // else it is read back by LastGood
+		key = text.Cut(key, rows.LongestQuote)
+	}
+	r.Key = &key
+	return r
+}
+
+// LastGood returns the rows that rows of [ConfigError] say are in force.
+func LastGood(errs []rows.Row) []rows.Row {
+	var good []rows.Row
+	for _, e := range errs {
+		table, key, _ := strings.Cut(e.Key, "|")
+		r := rows.Row{Table: table, Key: key}
+		if json.Unmarshal([]byte(e.Fields["in_force"]), &r.Fields) == nil {
+			good = append(good, r)
+		}
+	}
+	return good
+}
