@@ -296,6 +296,58 @@ func TestBindsWhereTheBindingCannotBeRead(t *testing.T) {
 	want("without labels", "set port#1 INGRESS_ACL=null", "set port#2 INGRESS_ACL=null")
 }
 
+// TestRemovalLeavesWhatAnotherOwnerPutInPlace: the ACL of a port and the hash that another
+// owner has set since stay, also when the process that removes is another one than the
+// process that bound.
+func TestRemovalLeavesWhatAnotherOwnerPutInPlace(t *testing.T) {
+	compute, rewrite := "SAI_ACL_ENTRY_ATTR_ACTION_COMPUTE_IPV6_FLOW_LABEL", "SAI_ACL_ENTRY_ATTR_ACTION_SET_IPV6_FLOW_LABEL"
+	library := saitest.New(t)
+	for name, hide := range map[string]string{"ACL": "", "hash": compute + " " + rewrite} {
+		t.Run(name, func(t *testing.T) {
+			p, ledger := newPlace(t, library, hide), &fakeLedger{}
+			start := func() *Engine {
+				t.Helper()
+				e, err := NewEngine(p.driverWith(SAIOptions{Connected: true}), ledger, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return e
+			}
+			reconcile(t, start(), policy("Ethernet0", "Ethernet4"))
+			port := p.driver().ports["Ethernet0"]
+			table, err := p.lib.Create(saiattr.ACLTable, saiattr.ACLTableStage.Enum("INGRESS"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			hash, err := p.lib.Create(saiattr.Hash, saiattr.HashFields.Enum("DST_IP"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			uses := []*saiattr.Attr{saiattr.ECMPHashIPv6, saiattr.ECMPHashIPv6RDMA}
+			if err := p.lib.Set(saiattr.Port, port, saiattr.PortIngressACL.Object(uint64(table))); err != nil {
+				t.Fatal(err)
+			}
+			for _, use := range uses {
+				if err := p.lib.Set(saiattr.Switch, p.lib.Switch, use.Object(uint64(hash))); err != nil {
+					t.Fatal(err)
+				}
+			}
+			reconcile(t, start(), Policy{})
+			if now, err := p.driver().ingressACL(port); err != nil || now != table {
+				t.Errorf("the port has %s, %v; want %s, the other owner's", now, err, table)
+			}
+			for _, use := range uses {
+				if now, err := p.driver().hashOf(use); err != nil || now != hash {
+					t.Errorf("%s is %s, %v; want %s, the other owner's", use.Name, now, err, hash)
+				}
+			}
+			if len(ledger.rows) > 0 {
+				t.Errorf("in the ledger: %v", ledger.rows)
+			}
+		})
+	}
+}
+
 // TestWhatOthersCreate on a switch that sluiced is only connected to is never taken
 // for Sluice's, not even where one of Sluice's objects may have been created.
 func TestWhatOthersCreate(t *testing.T) {

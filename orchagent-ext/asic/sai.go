@@ -3,6 +3,7 @@
 package asic
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -18,11 +19,14 @@ import (
 type SAI struct {
 	lib       *sai.Library
 	ports     map[string]sai.ObjectID // by SONiC name
+	missing   map[string]string       // rows of PORT that are no port of the switch, and why
 	names     map[sai.ObjectID]string // of ports
 	ifIndex   atomic.Pointer[map[sai.ObjectID]uint32]
 	connected bool
 	policer   sai.ObjectID  // of packets to the CPU; Null: none
 	copied    atomic.Uint64 // the trap of what entries copy to the CPU; Null: none
+
+	own map[sai.ObjectID]bool // Sluice's tables and hashes: what is bound else is another owner's
 }
 
 // Port is a port as CONFIG_DB's PORT has it.
@@ -41,7 +45,9 @@ type SAIOptions struct {
 }
 
 // NewSAI returns a driver for an open library whose switch was created.
-func NewSAI(lib *sai.Library, o SAIOptions) *SAI { return &SAI{lib: lib, connected: o.Connected} }
+func NewSAI(lib *sai.Library, o SAIOptions) *SAI {
+	return &SAI{lib: lib, connected: o.Connected, own: map[sai.ObjectID]bool{}}
+}
 
 // SetPorts learns which port of the library is which, by their lanes.
 func (d *SAI) SetPorts(ports []Port) error {
@@ -59,7 +65,7 @@ func (d *SAI) SetPorts(ports []Port) error {
 			byLane[lane] = id
 		}
 	}
-	d.ports, d.names = map[string]sai.ObjectID{}, map[sai.ObjectID]string{}
+	d.ports, d.names, d.missing = map[string]sai.ObjectID{}, map[sai.ObjectID]string{}, map[string]string{}
 	indexes := map[sai.ObjectID]uint32{}
 	for _, p := range ports {
 		lanes, index := p.Lanes, uint32(0)
@@ -75,9 +81,30 @@ func (d *SAI) SetPorts(ports []Port) error {
 				indexes[id] = index
 			}
 		}
+		if _, ok := d.ports[p.Name]; !ok {
+			d.missing[p.Name] = whyMissing(p, index != 0)
+		}
 	}
 	d.ifIndex.Store(&indexes)
 	return nil
+}
+
+// whyMissing says why a row of PORT is no port of the switch; netdev says whether there
+// is a network device of that name.
+func whyMissing(p Port, netdev bool) string {
+	var lanes []string
+	for _, lane := range p.Lanes {
+		lanes = append(lanes, fmt.Sprint(lane))
+	}
+	switch {
+	case len(lanes) > 0 && netdev:
+		return fmt.Sprintf("no port of the switch has the lanes %s of PORT|%s", strings.Join(lanes, ","), p.Name)
+	case len(lanes) > 0:
+		return fmt.Sprintf("no port of the switch has the lanes %s of PORT|%s, and there is no network device %s", strings.Join(lanes, ","), p.Name, p.Name)
+	case netdev:
+		return fmt.Sprintf("the SAI library has no port for the network device %s, and PORT|%s has no lanes", p.Name, p.Name)
+	}
+	return fmt.Sprintf("there is no network device %s, and PORT|%s has no lanes", p.Name, p.Name)
 }
 
 // IfIndex returns the interface index of a port's netdev, 0 where there is none.
@@ -102,7 +129,7 @@ func (d *SAI) Copies(trap sai.ObjectID) bool {
 func (d *SAI) port(name string) (sai.ObjectID, error) {
 	id, ok := d.ports[name]
 	if !ok {
-		return sai.Null, fmt.Errorf("%w: the switch has no port with the lanes of %s", ErrRefused, name)
+		return sai.Null, fmt.Errorf("%w: %s", ErrRefused, cmp.Or(d.missing[name], "PORT has no row "+name))
 	}
 	return id, nil
 }
@@ -229,6 +256,8 @@ func (d *SAI) Create(o *Object, existing map[string]*Record) (*Record, error) {
 	}
 	id, err := d.lib.Create(kind, values...)
 	switch o.Type {
+	case TypeACLTable, TypeHash:
+		d.own[id] = err == nil
 	case TypeUserTrap:
 		d.copied.Store(uint64(id))
 	case TypePolicer:
@@ -354,12 +383,22 @@ func (d *SAI) setHash(o *Object, at refs, r *Record) error {
 	return d.putHash(use, hash)
 }
 
-// Remove implements [Driver].
+// another says whether another owner has put an object of its own where Sluice's was. What
+// cannot be read is taken for Sluice's.
+func (d *SAI) another(now sai.ObjectID, err error) bool {
+	return err == nil && now != sai.Null && !d.own[now]
+}
+
+// Remove implements [Driver]. A binding or a hash that another owner has changed meanwhile
+// stays.
 func (d *SAI) Remove(r *Record) error {
 	if name, ok := strings.CutPrefix(string(r.ID), prefixBinding); ok {
 		port, err := d.port(name)
 		if err != nil {
 			return fmt.Errorf("%w: port %s", ErrGone, name)
+		}
+		if d.another(d.ingressACL(port)) {
+			return nil
 		}
 		return refusal(d.setIngressACL(port, sai.Null))
 	}
@@ -367,6 +406,9 @@ func (d *SAI) Remove(r *Record) error {
 		use, err := hashUseOf(name)
 		if err != nil {
 			return err
+		}
+		if d.another(d.hashOf(use)) {
+			return nil
 		}
 		was := sai.Null
 		if r.Previous != "" {

@@ -21,7 +21,7 @@ type example struct {
 }
 
 const (
-	library   = "bin/libsoftsai.so" // which fills in what stands for any SAI library
+	library   = "bin/libsoftsai.so" // which is put in place of any SAI library
 	config    = "redis-cli -s /run/sluice/redis.sock -n 4 "
 	printed   = "grep -q . /tmp/output"
 	running   = stateIs + `state)" = running ]`

@@ -197,7 +197,7 @@ func TestPortsComeAndGo(t *testing.T) {
 		l.in("ip", "link", "del", "new0")
 		if l.writes() {
 			l.await("SLUICE_STATE", "global", func(f map[string]string) bool {
-				return f["state"] == "degraded" && strings.Contains(f["warnings"], "new0")
+				return f["state"] == "degraded" && strings.Contains(f["warnings"], "there is no network device new0")
 			})
 		}
 		l.awaitPort("new0", false)

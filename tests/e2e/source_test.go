@@ -294,7 +294,7 @@ func fiveOctets(b []byte) []byte {
 	return b
 }
 
-// sendUntilTheEnd sends a flow of some 30 Mbit/s that obeys nothing, until the test ends.
+// sendUntilTheEnd sends a flow of some 30 Mbit/s that ignores all notifications until the test ends.
 func (l *leaf) sendUntilTheEnd(qp uint32) (sent *atomic.Int64) {
 	l.t.Helper()
 	sender, err := l.A.Sender()

@@ -106,6 +106,17 @@ def test_examples_work(switch):
         assert line[:len(words) + 1] == ['config', *words]
         assert invoke(switch, *line) == (0, '')
     assert switch.db(4).keys('SLUICE*') == []
+    shown = 0
+    for name in 'show', 'clear':
+        for words, command in commands(switch.commands[name]):
+            text = invoke(switch, name, *words, '--help')[1]
+            if 'Example: ' in text:
+                line = ' '.join(text.partition('Example: ')[2].splitlines()).split()
+                assert line[:len(words) + 1] == [name, *words]
+                code, text = invoke(switch, *line)
+                assert code == 0, text
+                shown += 1
+    assert shown > 0
 
 
 @pytest.mark.parametrize('name', ['config', 'show', 'clear'])
