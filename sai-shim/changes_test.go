@@ -112,9 +112,9 @@ func TestChanges(t *testing.T) {
 		{
 			"UDF for hashing", func() made {
 				return create(l.Create(saiattr.UDF, ref(saiattr.UDFMatched, id(udfMatch, 1)), ref(saiattr.UDFOfGroup, id(udfGroup, 2)),
-					saiattr.UDFBase.Enum("l4"), saiattr.UDFOffset.Of(13), saiattr.UDFHashMask.Bytes([]byte{0, 255, 254}, "")))
+					saiattr.UDFBase.Enum("l4"), saiattr.UDFOffset.Of(13), saiattr.UDFHashMask.Of(0xfffefd)))
 			},
-			id(udf, 1), "create udf#1 MATCH_ID=udf_match#1 GROUP_ID=udf_group#2 BASE=2 OFFSET=13 HASH_MASK=00fffe",
+			id(udf, 1), "create udf#1 MATCH_ID=udf_match#1 GROUP_ID=udf_group#2 BASE=2 OFFSET=13 HASH_MASK=00fffefd",
 		},
 		{"table", func() made { return create(createTable(l)) }, id(table, 1), "create acl_table#1 ACL_STAGE=0 ACL_BIND_POINT_TYPE_LIST=[0]"},
 		{

@@ -6,6 +6,7 @@ package sai
 import "C"
 
 import (
+	"encoding/binary"
 	"fmt"
 	"slices"
 	"unsafe"
@@ -169,7 +170,8 @@ func (l *Library) gather(v *saiattr.Value) {
 	case saiattr.OID:
 		C.shim_oid(s, id, C.uint64_t(v.ID()))
 	case saiattr.U8s:
-		C.shim_u8s(s, id, octets(v.Octets), C.uint32_t(len(v.Octets)))
+		four := word(n)
+		C.shim_u8s(s, id, octets(four[:]), C.uint32_t(len(four)))
 	case saiattr.S32s:
 		list := make([]int32, len(v.List))
 		for i, n := range v.List {
@@ -188,7 +190,8 @@ func (l *Library) gather(v *saiattr.Value) {
 		address := v.Address.As16()
 		C.shim_field_ip6(s, id, octets(address[:]), octets(allOnes[:]))
 	case saiattr.FieldOctets:
-		C.shim_field_octets(s, id, octets(v.Octets), octets(v.Mask), C.uint32_t(len(v.Octets)))
+		data, mask := word(n), word(uint64(v.Mask))
+		C.shim_field_octets(s, id, octets(data[:]), octets(mask[:]), C.uint32_t(len(data)))
 	case saiattr.ActionU32:
 		C.shim_action_u32(s, id, C.uint32_t(n))
 	case saiattr.ActionS32:
@@ -200,5 +203,11 @@ func (l *Library) gather(v *saiattr.Value) {
 }
 
 var allOnes = [16]byte{255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255}
+
+// word is a number as four octets, as they are in a packet.
+func word(n uint64) (w [4]byte) {
+	binary.BigEndian.PutUint32(w[:], uint32(n))
+	return w
+}
 
 func octets(b []byte) *C.uint8_t { return (*C.uint8_t)(unsafe.Pointer(unsafe.SliceData(b))) }

@@ -3,8 +3,6 @@
 package asic
 
 import (
-	"encoding/binary"
-	"fmt"
 	"strings"
 
 	"sluice/orchagent-ext/flow"
@@ -60,7 +58,7 @@ const (
 
 // makeObject makes an object of typed values. Its attributes are their text.
 func makeObject(key string, t Type, values ...saiattr.Value) Object {
-	o := Object{Key: key, Type: t, values: values}
+	o := Object{Key: key, Type: t, Attrs: make([]Attr, 0, len(values)), values: values}
 	for i := range values {
 		if !values[i].Implied {
 			o.Attrs = append(o.Attrs, Attr{values[i].Name, values[i].Text})
@@ -147,14 +145,16 @@ type aclEntry struct {
 	inner  bool   // matches RoCEv2 in IPv6 tunnels, and no other
 }
 
+// mostOfEntry is room for the values of an entry: there are many entries.
+const mostOfEntry = 13
+
 func (e aclEntry) object() Object {
 	port := saiattr.ACLEntryPort
 	if e.inner {
 		port = saiattr.ACLEntryInnerPort
 	}
-	values := []saiattr.Value{
-		saiattr.ACLEntryTable.Ref(e.table), saiattr.ACLEntryPriority.Of(e.priority), implied(saiattr.ACLEntryAdmin.Is(true)), port.Of(roce.UDPPort),
-	}
+	values := append(make([]saiattr.Value, 0, mostOfEntry),
+		saiattr.ACLEntryTable.Ref(e.table), saiattr.ACLEntryPriority.Of(e.priority), implied(saiattr.ACLEntryAdmin.Is(true)), port.Of(roce.UDPPort))
 	switch {
 	case e.ipv4:
 		values = append(values, saiattr.ACLEntryIPType.Enum("ipv4any"))
@@ -236,7 +236,7 @@ func udfObjects(hash bool) []Object {
 	field := []saiattr.Value{saiattr.UDFMatched.Ref(keyUDFMatch), saiattr.UDFOfGroup.Ref(keyUDFGroup), saiattr.UDFBase.Enum("l4"), saiattr.UDFOffset.Of(destQPOffset)}
 	if hash { // FECN and BECN are beside the queue pair: hashed, they would move a flow to another path
 		use = "hash"
-		field = append(field, saiattr.UDFHashMask.Bytes(binary.BigEndian.AppendUint32(nil, destQPMask), fmt.Sprintf("%#08x", destQPMask)))
+		field = append(field, saiattr.UDFHashMask.Of(destQPMask))
 	}
 	return []Object{
 		makeObject(keyUDFMatch, TypeUDFMatch, saiattr.UDFMatchPort.Of(roce.UDPPort)),

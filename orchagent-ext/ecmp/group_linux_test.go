@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"sluice/tests/routertest"
 )
 
 // A scene is a route of the router, and the members as `ip` would list them.
@@ -99,7 +101,7 @@ func buckets(t *testing.T, id int) (members []uint16) {
 }
 
 // check forwards packets and compares each with the model.
-func (s *scene) check(t *testing.T, r *router, k Kernel, what string) {
+func (s *scene) check(t *testing.T, r *routertest.Router, k Kernel, what string) {
 	t.Helper()
 	if slices.ContainsFunc(s.members, func(m Member) bool { return m.Dead }) {
 		what += ", a dead member"
@@ -118,7 +120,7 @@ func (s *scene) check(t *testing.T, r *router, k Kernel, what string) {
 		t.Fatal(err)
 	}
 	met := map[int]bool{}
-	for i, path := range r.forward(tuples) {
+	for i, path := range forward(r, tuples) {
 		met[path] = true
 		if got, known := model.Predict(&tuples[i]); got != path || !known {
 			t.Errorf("route %d, policy %d, fields %#x, %s: member %d (known %v), the kernel took %d: %+v",
@@ -131,31 +133,32 @@ func (s *scene) check(t *testing.T, r *router, k Kernel, what string) {
 	}
 }
 
-func (r *router) ip(lines string) {
-	r.t.Helper()
-	if out, err := run(lines); err != nil {
-		r.t.Fatalf("ip -batch: %v: %s\n%s", err, out, lines)
+func setKernel(r *routertest.Router, k Kernel) {
+	r.Sysctl("ipv4/fib_multipath_hash_seed", int(k.Seed))
+	for _, family := range []string{"ipv4", "ipv6"} {
+		r.Sysctl(family+"/fib_multipath_hash_policy", int(k.Policy))
+		if k.Policy == PolicyFields {
+			r.Sysctl(family+"/fib_multipath_hash_fields", int(k.Fields))
+		}
 	}
 }
 
-func (r *router) kernel(k Kernel) {
-	r.t.Helper()
-	r.sysctl("ipv4/fib_multipath_hash_seed", int(k.Seed))
-	for _, family := range []string{"ipv4", "ipv6"} {
-		r.sysctl(family+"/fib_multipath_hash_policy", int(k.Policy))
-		if k.Policy == PolicyFields {
-			r.sysctl(family+"/fib_multipath_hash_fields", int(k.Fields))
-		}
+// forward returns the path of each tuple's packet.
+func forward(r *routertest.Router, tuples []Tuple) []int {
+	packets := make([]routertest.Packet, len(tuples))
+	for i, t := range tuples {
+		packets[i] = routertest.Packet(t)
 	}
+	return r.Forward(packets)
 }
 
 // TestGroupsOfTheKernel forwards packets through the running kernel, by every policy, over
 // equal and weighted next hops, next-hop objects and resilient groups, with all links and
 // without one: the model must agree on the member of every one.
 func TestGroupsOfTheKernel(t *testing.T) {
-	r := newRouter(t)
+	r := routertest.New(t)
 	for i := range 4 {
-		r.ip(fmt.Sprintf("nexthop add id %d via fe80::%d dev out%d\n", i+1, i+1, i))
+		r.IP(fmt.Sprintf("nexthop add id %d via fe80::%d dev out%d\n", i+1, i+1, i))
 	}
 	scenes := []scene{
 		routes6(20, 1, 1, 1, 1), routes4(20, 1, 1, 1, 1),
@@ -165,11 +168,11 @@ func TestGroupsOfTheKernel(t *testing.T) {
 		objects(25, 25, "type resilient buckets 30 idle_timer 0", 3, 1, 7, 2),
 	}
 	for i := range scenes {
-		r.ip(scenes[i].routes)
+		r.IP(scenes[i].routes)
 	}
 	all := func(k Kernel, what string) {
 		t.Helper()
-		r.kernel(k)
+		setKernel(r, k)
 		for i := range scenes {
 			scenes[i].check(t, r, k, what)
 		}
@@ -184,18 +187,18 @@ func TestGroupsOfTheKernel(t *testing.T) {
 	}
 
 	// A group of objects passes a member over whose neighbor does not answer.
-	r.kernel(ours)
-	r.ip("neigh replace fe80::2 dev out1 nud failed\n")
+	setKernel(r, ours)
+	r.IP("neigh replace fe80::2 dev out1 nud failed\n")
 	for _, i := range []int{4, 5} {
 		scenes[i].members[1].Unresolved = true
 		scenes[i].check(t, r, ours, "a neighbor that does not answer")
 		scenes[i].members[1].Unresolved = false
 	}
-	r.ip("neigh del fe80::2 dev out1\n")
+	r.IP("neigh del fe80::2 dev out1\n")
 
 	// A link is set down: routes keep its next hop as dead, groups of objects lose it.
 	before := buckets(t, 24)
-	r.ip("link set out1 down\n")
+	r.IP("link set out1 down\n")
 	for i := range scenes {
 		scenes[i].members[1].Dead = true
 	}

@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"sluice/tests/routertest"
 )
 
 var update = flag.Bool("update", false, "rewrite the vectors from the running kernel's answers (root)")
@@ -20,7 +22,15 @@ var update = flag.Bool("update", false, "rewrite the vectors from the running ke
 // TestLinuxKernel forwards packets through the running kernel: it and the model
 // must agree on the path of every one.
 func TestLinuxKernel(t *testing.T) {
-	r := newRouter(t)
+	r := routertest.New(t)
+	for _, n := range []int{3, 4, routertest.Links} {
+		var v6, v4 strings.Builder
+		for i := range n {
+			fmt.Fprintf(&v6, " nexthop via fe80::%d dev out%d", i+1, i)
+			fmt.Fprintf(&v4, " nexthop dev out%d", i)
+		}
+		r.IP(fmt.Sprintf("route add 2001:db8:%d::/48%s\nroute add 10.%d.0.0/16%s\n", n, &v6, n, &v4))
+	}
 	random := rand.New(rand.NewPCG(1, 2))
 	var uname unix.Utsname
 	if err := unix.Uname(&uname); err != nil {
@@ -31,19 +41,19 @@ func TestLinuxKernel(t *testing.T) {
 	fmt.Fprintf(file, "# Paths of packets that Linux %s forwarded, hash policy 3.\n", release)
 	fmt.Fprintln(file, "# seed, paths, source, destination, protocol, ports, flow label; path with hash fields 0x37, with 0x3f")
 	for _, seed := range []uint32{DefaultSeed, 0xc0ffee42} {
-		r.sysctl("ipv4/fib_multipath_hash_seed", int(seed))
-		for _, paths := range []int{3, 4, maxPaths} {
+		r.Sysctl("ipv4/fib_multipath_hash_seed", int(seed))
+		for _, paths := range []int{3, 4, routertest.Links} {
 			for _, tuple := range []func(*rand.Rand, int, int) Tuple{tuple6, tuple4} {
 				var tuples []Tuple
 				for i := range 256 {
 					tuples = append(tuples, tuple(random, paths, i))
 				}
-				r.sysctl("ipv6/fib_multipath_hash_fields", 0x37)
-				r.sysctl("ipv4/fib_multipath_hash_fields", 0x37)
-				plain := r.forward(tuples)
-				r.sysctl("ipv6/fib_multipath_hash_fields", 0x3f)
-				r.sysctl("ipv4/fib_multipath_hash_fields", 0x3f)
-				withLabel := r.forward(tuples)
+				r.Sysctl("ipv6/fib_multipath_hash_fields", 0x37)
+				r.Sysctl("ipv4/fib_multipath_hash_fields", 0x37)
+				plain := forward(r, tuples)
+				r.Sysctl("ipv6/fib_multipath_hash_fields", 0x3f)
+				r.Sysctl("ipv4/fib_multipath_hash_fields", 0x3f)
+				withLabel := forward(r, tuples)
 				for i := range tuples {
 					v := vector{seed, paths, tuples[i], plain[i], withLabel[i]}
 					v.check(t)

@@ -16,7 +16,7 @@ const (
 	U64
 	S32 // of an enum
 	OID
-	U8s // lists
+	U8s // lists; this one of four octets, which are a number
 	U32s
 	S32s
 	OIDs
@@ -41,7 +41,7 @@ type Attr struct {
 	InPlace bool
 
 	values string // of an enum: what the names of its values begin with
-	format string // of numbers as text, where it is not decimal
+	digits int    // of numbers as text: in hexadecimal with as many digits; 0: decimal
 }
 
 // Kind is a type of objects.
@@ -108,7 +108,7 @@ func of(prefix string) func(*Attr) { return func(a *Attr) { a.values = prefix } 
 
 func masked(mask uint32) func(*Attr) { return func(a *Attr) { a.Mask = mask } }
 
-func written(format string) func(*Attr) { return func(a *Attr) { a.format = format } }
+func hex(digits int) func(*Attr) { return func(a *Attr) { a.digits = digits } }
 
 // Values of [ACLEntryCompute]: an algorithm, and flags.
 var (
@@ -147,11 +147,11 @@ var (
 	ACLEntryProtocol    = define("SAI_ACL_ENTRY_ATTR_FIELD_IP_PROTOCOL", FieldU8, masked(0xff))      // of IPv4
 	ACLEntryNextHeader  = define("SAI_ACL_ENTRY_ATTR_FIELD_IPV6_NEXT_HEADER", FieldU8, masked(0xff)) // of IPv6
 	ACLEntryIPType      = define("SAI_ACL_ENTRY_ATTR_FIELD_ACL_IP_TYPE", FieldU32, masked(0xffffffff), of("SAI_ACL_IP_TYPE_"))
-	ACLEntryLabel       = define("SAI_ACL_ENTRY_ATTR_FIELD_IPV6_FLOW_LABEL", FieldU32, masked(0xfffff), written("0x%05x"))
+	ACLEntryLabel       = define("SAI_ACL_ENTRY_ATTR_FIELD_IPV6_FLOW_LABEL", FieldU32, masked(0xfffff), hex(5))
 	ACLEntrySource      = define("SAI_ACL_ENTRY_ATTR_FIELD_SRC_IPV6", FieldIP6)
 	ACLEntryDestination = define("SAI_ACL_ENTRY_ATTR_FIELD_DST_IPV6", FieldIP6)
-	ACLEntryUDF         = define("SAI_ACL_ENTRY_ATTR_USER_DEFINED_FIELD_GROUP_MIN", FieldOctets, written("0x%06x"))
-	ACLEntrySetLabel    = define("SAI_ACL_ENTRY_ATTR_ACTION_SET_IPV6_FLOW_LABEL", ActionU32, inPlace, written("0x%05x"))
+	ACLEntryUDF         = define("SAI_ACL_ENTRY_ATTR_USER_DEFINED_FIELD_GROUP_MIN", FieldOctets, hex(6))
+	ACLEntrySetLabel    = define("SAI_ACL_ENTRY_ATTR_ACTION_SET_IPV6_FLOW_LABEL", ActionU32, inPlace, hex(5))
 	ACLEntryCompute     = define("SAI_ACL_ENTRY_ATTR_ACTION_COMPUTE_IPV6_FLOW_LABEL", ActionS32, inPlace)
 	ACLEntryPacket      = define("SAI_ACL_ENTRY_ATTR_ACTION_PACKET_ACTION", ActionS32, of("SAI_PACKET_ACTION_"))
 	ACLEntryTrap        = define("SAI_ACL_ENTRY_ATTR_ACTION_SET_USER_TRAP_ID", ActionOID)
@@ -186,8 +186,8 @@ var (
 	UDFMatched     = define("SAI_UDF_ATTR_MATCH_ID", OID)
 	UDFOfGroup     = define("SAI_UDF_ATTR_GROUP_ID", OID)
 	UDFBase        = define("SAI_UDF_ATTR_BASE", S32, of("SAI_UDF_BASE_"))
-	UDFOffset      = define("SAI_UDF_ATTR_OFFSET", U16)    // octets from the base
-	UDFHashMask    = define("SAI_UDF_ATTR_HASH_MASK", U8s) // SAI's default is two octets, whatever the group's length
+	UDFOffset      = define("SAI_UDF_ATTR_OFFSET", U16)            // octets from the base
+	UDFHashMask    = define("SAI_UDF_ATTR_HASH_MASK", U8s, hex(8)) // SAI's default is two octets, whatever the group's length
 	HashFields     = define("SAI_HASH_ATTR_NATIVE_HASH_FIELD_LIST", S32s, of("SAI_NATIVE_HASH_FIELD_"))
 	HashUDFGroups  = define("SAI_HASH_ATTR_UDF_GROUP_LIST", OIDs)
 

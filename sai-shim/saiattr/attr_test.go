@@ -26,7 +26,7 @@ func TestText(t *testing.T) {
 		"@hash":                   ECMPHashIPv6.Ref("hash"),
 		"@a,@b":                   HashUDFGroups.Ref("a", "b"),
 		"crc32 outer":             ACLEntryCompute.As(LabelCRC32|LabelOuter, "crc32 outer"),
-		"0xffffff":                UDFHashMask.Bytes([]byte{0, 255, 255, 255}, "0xffffff"),
+		"0x00ffffff":              UDFHashMask.Of(0xffffff),
 	} {
 		if v.Text != want {
 			t.Errorf("%s: %q, want %q", v.Name, v.Text, want)
@@ -42,7 +42,7 @@ func TestNumbers(t *testing.T) {
 	if v := HashFields.Enum("SRC_IP", "RDMA_BTH_DEST_QP"); !slices.Equal(v.List, []uint64{0, 35}) {
 		t.Errorf("%+v", v)
 	}
-	if v := ACLEntryUDF.Word(0x12, 0xffffff); !slices.Equal(v.Octets, []byte{0, 0, 0, 0x12}) || !slices.Equal(v.Mask, []byte{0, 255, 255, 255}) {
+	if v := ACLEntryUDF.Word(0x12, 0xffffff); v.Number != 0x12 || v.Mask != 0xffffff {
 		t.Errorf("%+v", v)
 	}
 	before := HashUDFGroups.Ref("a", "b")

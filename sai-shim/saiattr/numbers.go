@@ -33,6 +33,7 @@ var numbers = map[string]uint32{
 	"SAI_SWITCH_ATTR_ACL_ENTRY_MAXIMUM_PRIORITY":            26,
 	"SAI_SWITCH_ATTR_ECMP_HASH":                             69,
 	"SAI_SWITCH_ATTR_SRC_MAC_ADDRESS":                       83,
+	"SAI_SWITCH_ATTR_ECMP_DEFAULT_HASH_SEED":                90,
 	"SAI_SWITCH_ATTR_ECMP_HASH_IPV4":                        93,
 	"SAI_SWITCH_ATTR_ECMP_HASH_IPV6":                        95,
 	"SAI_SWITCH_ATTR_SWITCH_PROFILE_ID":                     113,

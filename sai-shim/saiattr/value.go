@@ -3,8 +3,6 @@
 package saiattr
 
 import (
-	"encoding/binary"
-	"fmt"
 	"net/netip"
 	"strconv"
 	"strings"
@@ -14,12 +12,11 @@ import (
 type Value struct {
 	*Attr
 	Number  uint64     // 1 or 0 of a Bool; else what the object is set to or compares with
+	Mask    uint32     // of FieldOctets: the bits of Number that are compared
+	Off     bool       // an action that is disabled
 	List    []uint64   // of lists of numbers; of object ids, once they are known
 	Address netip.Addr // IPv6
-	Octets  []byte
-	Mask    []byte   // of Octets of a field
-	Keys    []string // names of objects, whose ids [Value.Resolve] fills in
-	Off     bool     // an action that is disabled
+	Keys    []string   // names of objects, whose ids [Value.Resolve] fills in
 
 	// Text is the value for the operator and the ledger. Nothing reads a value back
 	// from it.
@@ -40,11 +37,14 @@ func (a *Attr) Is(v bool) Value {
 
 // Of returns a number as value.
 func (a *Attr) Of(n uint64) Value {
-	format := "%d"
-	if a.format != "" {
-		format = a.format
+	text := ""
+	if a.digits == 0 {
+		text = strconv.FormatUint(n, 10)
+	} else {
+		text = strconv.FormatUint(n, 16)
+		text = "0x" + strings.Repeat("0", max(a.digits-len(text), 0)) + text
 	}
-	return Value{Attr: a, Number: n, Text: fmt.Sprintf(format, n)}
+	return Value{Attr: a, Number: n, Text: text}
 }
 
 // As returns a number as value, with a text of its own.
@@ -75,16 +75,14 @@ func (a *Attr) IP(v netip.Addr) Value { return Value{Attr: a, Address: v, Text: 
 // are compared.
 func (a *Attr) Word(v, mask uint32) Value {
 	is := a.Of(uint64(v))
-	is.Octets, is.Mask = binary.BigEndian.AppendUint32(nil, v), binary.BigEndian.AppendUint32(nil, mask)
+	is.Mask = mask
 	return is
 }
 
-// Bytes returns octets as value, with their text.
-func (a *Attr) Bytes(v []byte, text string) Value { return Value{Attr: a, Octets: v, Text: text} }
-
 // Ref returns objects as value, by their keys.
 func (a *Attr) Ref(keys ...string) Value {
-	return Value{Attr: a, Keys: keys, Text: "@" + strings.Join(keys, ",@")}
+	text := "@" + strings.Join(keys, ",@")
+	return Value{Attr: a, Keys: keys, Text: text}
 }
 
 // Object returns an object as value, by its id; 0: none.

@@ -93,7 +93,7 @@ func parse(args []string, getenv func(string) string, stderr io.Writer) (*option
 	f.StringVar(&o.dbConfig, "db-config", or("SLUICE_DB_CONFIG", ""), sonicdb.ConfigUsage)
 	f.StringVar(&o.namespace, "namespace", or("NAMESPACE_ID_NAME", ""), "`asicN` on a switch of several ASICs")
 	f.StringVar(&o.library, "sai-library", or("SLUICE_SAI_LIBRARY", ""), "`path` of the SAI library (SLUICE_SAI_LIBRARY)")
-	f.Var(o.profile, "sai-profile", "`KEY=VALUE` for the SAI library's profile, or @FILE of such lines; may be given again")
+	f.Var(o.profile, "sai-profile", "`KEY=VALUE` for the SAI library's profile, or @FILE of such lines; may be given again, and is applied after SLUICE_SAI_PROFILE, which is one of these")
 	f.BoolVar(&o.connect, "sai-connect", getenv("SLUICE_SAI_CONNECT") != "", "connect to a switch that another process initialized (SLUICE_SAI_CONNECT)")
 	f.BoolVar(&o.dryRun, "dry-run", false, "print the objects that would be on the switch, and program nothing")
 	f.BoolVar(&o.remove, "remove", false, "remove all of Sluice's objects from the switch, delete its rows in STATE_DB and COUNTERS_DB, and end")
@@ -107,6 +107,11 @@ func parse(args []string, getenv func(string) string, stderr io.Writer) (*option
 	f.BoolVar(&o.syslog, "syslog", getenv("SLUICE_SYSLOG") != "", "log to syslog instead of standard error (SLUICE_SYSLOG)")
 	if err := o.metrics.define(f, or); err != nil {
 		return nil, err
+	}
+	if v := getenv("SLUICE_SAI_PROFILE"); v != "" {
+		if err := o.profile.Set(v); err != nil {
+			return nil, fmt.Errorf("SLUICE_SAI_PROFILE: %w", err)
+		}
 	}
 	f.BoolVar(&o.version, "version", false, "print the version")
 	if err := f.Parse(args); err != nil {

@@ -19,19 +19,29 @@ static const char *const sysctls[] = {
 	"ipv6/fib_multipath_hash_fields",
 };
 #define SYSCTLS (sizeof(sysctls) / sizeof(sysctls[0]))
+#define SEED "ipv4/fib_multipath_hash_seed"
 
-/* What the sysctls were before this switch changed them, or -1 for one that it left alone. */
-static void kept(int32_t values[SYSCTLS])
+/*
+ * What is kept: the sysctls above before this switch changed them, or -1 for one that it
+ * left alone; then whether it changed the seed (1 or -1), and the seed, any 32 bits.
+ * Earlier versions kept no seed.
+ */
+#define SEED_CHANGED SYSCTLS
+#define SEED_BEFORE (SYSCTLS + 1)
+#define KEPT (SYSCTLS + 2)
+
+static void kept(int32_t values[KEPT])
 {
 	const sai_attribute_value_t *v = object_value(object_switch(), ATTR_SYSCTLS);
+	uint32_t count = v ? v->s32list.count : 0;
 
-	for (size_t i = 0; i < SYSCTLS; i++)
-		values[i] = v && v->s32list.count == SYSCTLS ? v->s32list.list[i] : -1;
+	for (size_t i = 0; i < KEPT; i++)
+		values[i] = (count == KEPT || count == SYSCTLS) && i < count ? v->s32list.list[i] : -1;
 }
 
-static sai_status_t keep(int32_t values[SYSCTLS])
+static sai_status_t keep(int32_t values[KEPT])
 {
-	sai_attribute_t attr = { .id = ATTR_SYSCTLS, .value.s32list = { .count = SYSCTLS, .list = values } };
+	sai_attribute_t attr = { .id = ATTR_SYSCTLS, .value.s32list = { .count = KEPT, .list = values } };
 	sai_status_t status = object_store(object_switch(), &attr);
 
 	return status ? status : object_save(object_switch());
@@ -41,7 +51,7 @@ long multipath_kernel_fields(void)
 {
 	/* By policy: addresses, protocol and label; 5-tuple; the same of the inner header; fields. */
 	static const long by_policy[] = { 0x000f, 0x0037, 0x0037 };
-	int32_t before[SYSCTLS];
+	int32_t before[KEPT];
 	long policy, bits;
 
 	kept(before);
@@ -55,7 +65,7 @@ long multipath_kernel_fields(void)
 }
 
 /* Sets a sysctl, or with value -1 puts back what it was. */
-static sai_status_t bring(size_t i, long value, int32_t before[SYSCTLS])
+static sai_status_t bring(size_t i, long value, int32_t before[KEPT])
 {
 	sai_status_t status = SAI_STATUS_SUCCESS;
 	long now;
@@ -84,7 +94,7 @@ static sai_status_t bring(size_t i, long value, int32_t before[SYSCTLS])
 sai_status_t multipath_set(int family, uint32_t fields)
 {
 	size_t policy = family * 2, bits = policy + 1;
-	int32_t before[SYSCTLS];
+	int32_t before[KEPT];
 	sai_status_t status;
 
 	kept(before);
@@ -92,12 +102,54 @@ sai_status_t multipath_set(int family, uint32_t fields)
 	return status ? status : bring(policy, fields ? POLICY_FIELDS : -1, before);
 }
 
-bool multipath_managed(void)
+sai_status_t multipath_seed(uint32_t *seed)
 {
-	int32_t before[SYSCTLS];
+	long now;
+	int err = net_sysctl_get(SEED, &now);
+
+	if (!err)
+		*seed = now;
+	else
+		fail("/proc/sys/net/" SEED ": %s", strerror(-err));
+	return !err ? SAI_STATUS_SUCCESS : err == -ENOENT ? SAI_STATUS_NOT_SUPPORTED : SAI_STATUS_FAILURE;
+}
+
+sai_status_t multipath_set_seed(uint32_t seed)
+{
+	int32_t before[KEPT];
+	uint32_t now;
+	sai_status_t status;
+	int err;
 
 	kept(before);
-	for (size_t i = 0; i < SYSCTLS; i++)
+	if (!seed && before[SEED_CHANGED] < 0)
+		return SAI_STATUS_SUCCESS;
+	status = multipath_seed(&now);
+	if (!status && seed && before[SEED_CHANGED] < 0) {
+		before[SEED_CHANGED] = 1; /* kept before it is changed */
+		before[SEED_BEFORE] = now;
+		status = keep(before);
+	}
+	if (status)
+		return status;
+	err = net_sysctl_set(SEED, seed ? seed : (uint32_t)before[SEED_BEFORE]);
+	if (err) {
+		fail("/proc/sys/net/" SEED ": %s", strerror(-err));
+		return SAI_STATUS_FAILURE;
+	}
+	if (!seed) {
+		before[SEED_CHANGED] = -1;
+		status = keep(before);
+	}
+	return status;
+}
+
+bool multipath_managed(void)
+{
+	int32_t before[KEPT];
+
+	kept(before);
+	for (size_t i = 0; i <= SEED_CHANGED; i++)
 		if (before[i] >= 0)
 			return true;
 	return false;
@@ -107,5 +159,7 @@ sai_status_t multipath_reset(void)
 {
 	sai_status_t status = multipath_set(0, 0);
 
-	return status ? status : multipath_set(1, 0);
+	if (!status)
+		status = multipath_set(1, 0);
+	return status ? status : multipath_set_seed(0);
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The kernel's multipath hash: net.ipv4 and net.ipv6 fib_multipath_hash_policy
- * and fib_multipath_hash_fields of the network namespace. What they were before
- * the first change is kept in the switch's record.
+ * and fib_multipath_hash_fields of the network namespace, and net.ipv4
+ * fib_multipath_hash_seed, which both families use. What they were before the first
+ * change is kept in the switch's record.
  */
 #ifndef SOFTSAI_MULTIPATH_H
 #define SOFTSAI_MULTIPATH_H
@@ -18,7 +19,16 @@
  */
 sai_status_t multipath_set(int family, uint32_t fields);
 
-/* Puts both families back. */
+/*
+ * The seed, as it is in the kernel now; 0: a random number that cannot be read. Linux
+ * before 6.11 has none: SAI_STATUS_NOT_SUPPORTED.
+ */
+sai_status_t multipath_seed(uint32_t *seed);
+
+/* Sets the seed; 0: what it was before. */
+sai_status_t multipath_set_seed(uint32_t seed);
+
+/* Puts both families and the seed back. */
 sai_status_t multipath_reset(void);
 
 /* Reports whether a setting is other than it was. */

@@ -12,6 +12,7 @@
 #include "index.h"
 #include "lane.h"
 #include "log.h"
+#include "multipath.h"
 #include "plane.h"
 #include "policer.h"
 #include "port.h"
@@ -44,6 +45,7 @@ static const struct attribute switch_attributes[] = {
 	{ SAI_SWITCH_ATTR_ACL_ENTRY_MAXIMUM_PRIORITY, PLAIN, sizeof(uint32_t), 0, NULL },
 	{ SAI_SWITCH_ATTR_ACL_STAGE_INGRESS, PLAIN, sizeof(sai_acl_capability_t), 0, NULL },
 	{ SAI_SWITCH_ATTR_ECMP_HASH, PLAIN, OID, 0, NULL },
+	{ SAI_SWITCH_ATTR_ECMP_DEFAULT_HASH_SEED, PLAIN, sizeof(uint32_t), SET, NULL },
 	{ SAI_SWITCH_ATTR_ECMP_HASH_IPV4, PLAIN, OID, SET | REFERENCE, NULL },
 	{ SAI_SWITCH_ATTR_ECMP_HASH_IPV6, PLAIN, OID, SET | REFERENCE, NULL },
 	{ SAI_SWITCH_ATTR_ECMP_HASH_IPV4_RDMA, PLAIN, OID, SET | REFERENCE, "hash" },
@@ -88,6 +90,8 @@ static sai_status_t switch_get(struct object *o, sai_attribute_t *attr)
 	case SAI_SWITCH_ATTR_ECMP_HASH:
 		attr->value.oid = hash_default();
 		return SAI_STATUS_SUCCESS;
+	case SAI_SWITCH_ATTR_ECMP_DEFAULT_HASH_SEED:
+		return multipath_seed(&attr->value.u32);
 	}
 	return SAI_STATUS_ITEM_NOT_FOUND;
 }
@@ -116,6 +120,8 @@ static sai_status_t switch_set(struct object *o, sai_attr_id_t id)
 	if (id == SAI_SWITCH_ATTR_FLOW_EVENT_NOTIFY || id == SAI_SWITCH_ATTR_FLOW_KEY ||
 	    id == SAI_SWITCH_ATTR_STREAM_SEED)
 		return apply_flows(o);
+	if (id == SAI_SWITCH_ATTR_ECMP_DEFAULT_HASH_SEED)
+		return multipath_set_seed(v->u32);
 	if (v->oid != SAI_NULL_OBJECT_ID && !object_find_of(v->oid, SAI_OBJECT_TYPE_HASH))
 		return SAI_STATUS_INVALID_ATTR_VALUE_0;
 	hash_change();

@@ -137,6 +137,7 @@ static const struct attribute {
 } attributes[] = {
 	{ A("switch", SWITCH, ECMP_HASH_IPV6, "oid") },
 	{ A("switch", SWITCH, ECMP_HASH_IPV6_RDMA, "oid") },
+	{ A("switch", SWITCH, ECMP_DEFAULT_HASH_SEED, "u32") },
 	{ A("switch", SWITCH, SLUICE_EXTENSION, "u64") },
 	{ A("switch", SWITCH, FLOW_KEY, "s32") },
 	{ A("switch", SWITCH, STREAM_SEED, "u32") },

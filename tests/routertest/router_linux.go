@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package ecmp
+// Package routertest is a router in a network namespace of a test's own: the running
+// kernel forwards packets that the test gives it, and the test sees by which link each
+// left.
+package routertest
 
 import (
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"os/exec"
 	"runtime"
@@ -18,22 +22,32 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxPaths is the number of links that leave the router.
-const maxPaths = 8
+// Links is the number of links that leave a router: out0, out1, …
+const Links = 8
 
-// A router is a network namespace of the test's own with a link in, maxPaths links
-// out, and routes over 3, 4 and 8 of them. It forwards by the running kernel.
-type router struct {
-	t    *testing.T
+// A Packet is of UDP. It has the fields of an ecmp.Tuple, which converts to it.
+type Packet struct {
+	Src, Dst         netip.Addr // of one family
+	Proto            uint8      // unix.IPPROTO_UDP
+	SrcPort, DstPort uint16
+	FlowLabel        uint32 // 20 bits, of IPv6
+}
+
+// A Router is a network namespace with a link in and Links links out, and no route. It
+// hashes by policy 3.
+type Router struct {
+	t    testing.TB
 	fd   int         // packet socket that sees every link
 	in   int         // interface whose other end is the way in
 	path map[int]int // interface at the far end of a link out: its path
 	turn int         // how many times forward was called: what comes late is of another turn
 }
 
-// newRouter leaves nothing behind: the namespace is the calling thread's, which is
-// never unlocked and so ends with the test.
-func newRouter(t *testing.T) *router {
+// New makes a router, and leaves nothing behind: the namespace is the calling thread's,
+// which is never unlocked and so ends with the test. Where it cannot be, the test is
+// skipped with the reason.
+func New(t testing.TB) *Router {
+	t.Helper()
 	if os.Getuid() != 0 {
 		t.Skip("needs root for a network namespace")
 	}
@@ -49,13 +63,13 @@ func newRouter(t *testing.T) *router {
 		t.Skip("needs net.ipv4.fib_multipath_hash_seed: Linux 6.11 and CONFIG_IP_ROUTE_MULTIPATH")
 	}
 
-	r := &router{t: t, path: map[int]int{}}
+	r := &Router{t: t, path: map[int]int{}}
 	for name, value := range map[string]int{
 		"ipv6/conf/all/forwarding": 1, "ipv4/ip_forward": 1,
 		"ipv4/conf/all/rp_filter": 0, "ipv4/conf/default/rp_filter": 0,
 		"ipv6/fib_multipath_hash_policy": 3, "ipv4/fib_multipath_hash_policy": 3,
 	} {
-		r.sysctl(name, value)
+		r.Sysctl(name, value)
 	}
 
 	// The links out do no ARP and no neighbor discovery, so nothing has to answer.
@@ -69,45 +83,42 @@ func newRouter(t *testing.T) *router {
 		t.Skipf("needs veth links: %v: %s", err, out)
 	}
 	batch.Reset()
-	for i := range maxPaths {
+	for i := range Links {
 		link(fmt.Sprint("out", i), fmt.Sprint("sink", i))
 	}
-	for _, n := range []int{3, 4, maxPaths} {
-		var v6, v4 strings.Builder
-		for i := range n {
-			fmt.Fprintf(&v6, " nexthop via fe80::%d dev out%d", i+1, i)
-			fmt.Fprintf(&v4, " nexthop dev out%d", i)
-		}
-		fmt.Fprintf(&batch, "route add 2001:db8:%d::/48%s\n", n, &v6)
-		fmt.Fprintf(&batch, "route add 10.%d.0.0/16%s\n", n, &v4)
-	}
-	if out, err := run(batch.String()); err != nil {
-		t.Fatalf("ip -batch: %v: %s", err, out)
-	}
+	r.IP(batch.String())
 
 	r.in = r.index("source")
-	for i := range maxPaths {
+	for i := range Links {
 		r.path[r.index(fmt.Sprint("sink", i))] = i
 	}
 	r.open()
 	return r
 }
 
-// run hands lines to iproute2.
+// IP hands lines to iproute2.
+func (r *Router) IP(lines string) {
+	r.t.Helper()
+	if out, err := run(lines); err != nil {
+		r.t.Fatalf("ip -batch: %v: %s\n%s", err, out, lines)
+	}
+}
+
 func run(lines string) (output []byte, err error) {
 	ip := exec.Command("ip", "-batch", "-")
 	ip.Stdin = strings.NewReader(lines)
 	return ip.CombinedOutput()
 }
 
-func (r *router) sysctl(name string, value int) {
+// Sysctl sets a number below /proc/sys/net.
+func (r *Router) Sysctl(name string, value int) {
 	r.t.Helper()
 	if err := os.WriteFile("/proc/sys/net/"+name, []byte(strconv.Itoa(value)), 0); err != nil {
 		r.t.Fatal(err)
 	}
 }
 
-func (r *router) index(name string) int {
+func (r *Router) index(name string) int {
 	r.t.Helper()
 	i, err := net.InterfaceByName(name)
 	if err != nil {
@@ -116,7 +127,7 @@ func (r *router) index(name string) int {
 	return i.Index
 }
 
-func (r *router) open() {
+func (r *Router) open() {
 	r.t.Helper()
 	all := binary.NativeEndian.Uint16(binary.BigEndian.AppendUint16(nil, unix.ETH_P_ALL))
 	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, int(all))
@@ -131,26 +142,26 @@ func (r *router) open() {
 	}
 }
 
-// forward sends a packet of every tuple through the router and returns the path of
-// each. What does not come out is sent again: the links may not be up yet.
-func (r *router) forward(tuples []Tuple) []int {
+// Forward sends packets through the router and returns the link out of each. What does
+// not come out is sent again: the links may not be up yet.
+func (r *Router) Forward(packets []Packet) []int {
 	r.t.Helper()
 	const none, burst = -1, 64
 	r.turn++
-	paths := make([]int, len(tuples))
+	paths := make([]int, len(packets))
 	for i := range paths {
 		paths[i] = none
 	}
-	deadline := time.Now().Add(20 * time.Second)
-	for begin := 0; begin < len(tuples); begin += burst {
-		end := min(begin+burst, len(tuples))
+	deadline := time.Now().Add(time.Minute) // the machine may be busy
+	for begin := 0; begin < len(packets); begin += burst {
+		end := min(begin+burst, len(packets))
 		for missing := end - begin; missing > 0; {
 			if time.Now().After(deadline) {
-				r.t.Fatalf("%d packets did not come out, the first of %+v", missing, tuples[begin])
+				r.t.Fatalf("%d packets did not come out, the first of %+v", missing, packets[begin])
 			}
 			for i := begin; i < end; i++ {
 				if paths[i] == none {
-					r.send(tuples[i], r.turn<<16|i)
+					r.send(packets[i], r.turn<<16|i)
 				}
 			}
 			for missing > 0 {
@@ -173,7 +184,7 @@ func (r *router) forward(tuples []Tuple) []int {
 					missing--
 				case path:
 				default:
-					r.t.Fatalf("%+v came out of %d and %d", tuples[i], paths[i], path)
+					r.t.Fatalf("%+v came out of %d and %d", packets[i], paths[i], path)
 				}
 			}
 		}
@@ -183,9 +194,8 @@ func (r *router) forward(tuples []Tuple) []int {
 
 const udpHeaderLen = 8
 
-// send puts a frame with a UDP packet of the tuple on the link in; its payload is
-// the mark.
-func (r *router) send(t Tuple, mark int) {
+// send puts a frame with the packet on the link in; its payload is the mark.
+func (r *Router) send(t Packet, mark int) {
 	r.t.Helper()
 	udp := binary.BigEndian.AppendUint16(nil, t.SrcPort)
 	udp = binary.BigEndian.AppendUint16(udp, t.DstPort)
@@ -215,7 +225,7 @@ func (r *router) send(t Tuple, mark int) {
 }
 
 // receive returns mark and path of the next packet of the test that left the router.
-func (r *router) receive() (mark, path int, err error) {
+func (r *Router) receive() (mark, path int, err error) {
 	var buf [128]byte
 	for {
 		n, from, err := unix.Recvfrom(r.fd, buf[:], 0)
