@@ -143,7 +143,7 @@ var (
 	ACLEntryAdmin       = define("SAI_ACL_ENTRY_ATTR_ADMIN_STATE", Bool)
 	ACLEntryPort        = define("SAI_ACL_ENTRY_ATTR_FIELD_L4_DST_PORT", FieldU16, masked(0xffff))
 	ACLEntryInnerPort   = define("SAI_ACL_ENTRY_ATTR_FIELD_INNER_L4_DST_PORT", FieldU16, masked(0xffff))
-	ACLEntryOpcode      = define("SAI_ACL_ENTRY_ATTR_FIELD_BTH_OPCODE", FieldU8, masked(0xff), written("0x%02x"))
+	ACLEntryOpcode      = define("SAI_ACL_ENTRY_ATTR_FIELD_BTH_OPCODE", FieldU8, masked(0xff), hex(2))
 	ACLEntryProtocol    = define("SAI_ACL_ENTRY_ATTR_FIELD_IP_PROTOCOL", FieldU8, masked(0xff))      // of IPv4
 	ACLEntryNextHeader  = define("SAI_ACL_ENTRY_ATTR_FIELD_IPV6_NEXT_HEADER", FieldU8, masked(0xff)) // of IPv6
 	ACLEntryIPType      = define("SAI_ACL_ENTRY_ATTR_FIELD_ACL_IP_TYPE", FieldU32, masked(0xffffffff), of("SAI_ACL_IP_TYPE_"))
