@@ -24,10 +24,18 @@ type Process struct {
 
 // Start starts a command in the node's namespace. It is the leader of a process
 // group, so that the terminal's Ctrl-C does not reach it, and is killed when this
-// process dies. Closing the fabric kills it.
-func (n *Node) Start(cmd *exec.Cmd) (*Process, error) {
+// process dies. Closing the fabric kills it. It has this process' capabilities but those
+// without which it is to run (unix.CAP_*).
+func (n *Node) Start(cmd *exec.Cmd, without ...uintptr) (*Process, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	enter := func() error { return unix.Setns(int(n.ns), unix.CLONE_NEWNET) }
+	enter := func() error {
+		for _, c := range without {
+			if err := unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0); err != nil {
+				return fmt.Errorf("drop capability %d: %w", c, err)
+			}
+		}
+		return unix.Setns(int(n.ns), unix.CLONE_NEWNET)
+	}
 	if err := child.StartIn(cmd, enter); err != nil {
 		return nil, fmt.Errorf("start %s in %s: %w", cmd.Path, n.Name, err)
 	}

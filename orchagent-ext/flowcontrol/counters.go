@@ -56,3 +56,12 @@ type Counters struct {
 
 // RefusedFor is how many messages of the fast lane were refused for a reason.
 func (c *Counters) RefusedFor(r notify.Reason) uint64 { return c.Refused[r] }
+
+// obeyed is how many messages were of use.
+func (c *core) obeyed() uint64 {
+	n := c.counters.Obeyed
+	for _, outcome := range c.counters.PPFCOutcome {
+		n += outcome
+	}
+	return n
+}

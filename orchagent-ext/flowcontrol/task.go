@@ -52,6 +52,14 @@ const (
 	rounds      = 8           // of events and messages before what is due
 	longest     = time.Second // of a wait
 	patience    = time.Second // for a report
+
+	// After messages of which none was obeyed the next ones wait for so long, and are read
+	// together: a storm costs less, and a genuine one in it little time.
+	deafness = 200 * time.Microsecond
+
+	// Threads that may run Go besides those that there are without the fast lane. Where a
+	// busy machine lets one wait while it runs Go, the fast lane does not wait for it.
+	moreThreads = 2
 )
 
 // New returns the fast lane of a switch. events is what [sai.Library.WatchFlows]
@@ -118,6 +126,9 @@ func (t *Task) wake() {
 // asked of them is over, and what is held is released.
 func (t *Task) Run(ctx context.Context) error {
 	defer context.AfterFunc(ctx, func() { t.stopping.Store(true); t.wake() })()
+	threads := runtime.GOMAXPROCS(0)
+	runtime.GOMAXPROCS(threads + moreThreads)
+	defer runtime.GOMAXPROCS(threads)
 	failed := make(chan error, 1)
 	go func() {
 		defer func() {
@@ -160,16 +171,21 @@ type loop struct {
 	*Task
 	core     *core
 	realtime bool
-	fds      [4]unix.PollFd
+	deaf     int64          // until when messages do not wake the thread
+	fds      [4]unix.PollFd // control, events, then messages
 	events   [eventRoom]sai.FlowEvent
 	messages [messageRoom]packetio.Message
 }
 
 // turn waits for what comes or is due next, and does it.
 func (l *loop) turn() error {
-	wait := min(max(l.core.next()-monotonic(), 0), int64(longest))
+	now := monotonic()
+	wait, fds := min(max(l.core.next()-now, 0), int64(longest)), l.fds[:]
+	if l.deaf > now {
+		wait, fds = min(wait, l.deaf-now), l.fds[:2]
+	}
 	timeout := unix.NsecToTimespec(wait)
-	if _, err := unix.Ppoll(l.fds[:], &timeout, nil); err != nil && !errors.Is(err, unix.EINTR) {
+	if _, err := unix.Ppoll(fds, &timeout, nil); err != nil && !errors.Is(err, unix.EINTR) {
 		return fmt.Errorf("wait in the fast lane: %w", err)
 	}
 	if l.fds[0].Revents != 0 {
@@ -182,9 +198,19 @@ func (l *loop) turn() error {
 		for i := range n {
 			l.core.event(monotonic(), &l.events[i])
 		}
+		if l.deaf > monotonic() {
+			if n < eventRoom {
+				break
+			}
+			continue
+		}
+		before := l.core.obeyed()
 		m := l.Task.messages.Receive(l.messages[:])
 		for i := range m {
 			l.core.receiveMessage(monotonic(), &l.messages[i])
+		}
+		if m > 0 && m < messageRoom && l.core.obeyed() == before {
+			l.deaf = monotonic() + int64(deafness)
 		}
 		if n < eventRoom && m < messageRoom {
 			break

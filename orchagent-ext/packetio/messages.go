@@ -63,13 +63,14 @@ const (
 )
 
 const (
-	messageBuffer = 1 << 20         // octets that wait in the kernel, of each socket
-	slowPatience  = 200             // ms that Run waits for packets
-	oldest        = time.Second     // a time stamp older than this is of a clock that was set
-	control       = 6               // SO_PRIORITY: before all traffic
-	maxBatch      = 32              // messages that one call receives
-	stampLength   = 16 + 16         // a control message with a timespec
-	stampRoom     = 2 * stampLength // octets
+	messageBuffer = 1 << 20          // octets that wait in the kernel, of each socket
+	slowPatience  = 200              // ms that Run waits for packets
+	slowPause     = time.Millisecond // after what it has read: a flood is read in batches
+	oldest        = time.Second      // a time stamp older than this is of a clock that was set
+	control       = 6                // SO_PRIORITY: before all traffic
+	maxBatch      = 32               // messages that one call receives
+	stampLength   = 16 + 16          // a control message with a timespec
+	stampRoom     = 2 * stampLength  // octets
 )
 
 // OpenMessages opens the sockets in the network namespace of the calling thread. It
@@ -252,6 +253,7 @@ func (m *Messages) Run(ctx context.Context) error {
 				}
 			}
 		}
+		time.Sleep(slowPause)
 	}
 	return nil
 }

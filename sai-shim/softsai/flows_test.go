@@ -251,6 +251,54 @@ func TestFlowOctets(t *testing.T) {
 	}
 }
 
+// While packets come and go the octets of all flows of a queue are those of the queue within
+// what came and went between the readings, and a packet a flow.
+func TestFlowOctetsUnderLoad(t *testing.T) {
+	l := newLine(t)
+	d := startDriver(t)
+	d.do("switch SLUICE_PORTS=in+out SLUICE_QUEUES=8 SLUICE_QUEUE_RATE=50 SLUICE_QUEUE_BYTES=100000000")
+	d.setMarks(3, 1<<30, 1)
+	const flows, readings = 8, 100
+	ended, done := make(chan struct{}), make(chan struct{})
+	w := openWire(t)
+	go func() {
+		defer close(done)
+		for i := 0; ; i++ {
+			select {
+			case <-ended:
+				return
+			default:
+				w.send(l.in, labelled(1+i%flows, 7, 26))
+			}
+			if i%64 == 63 { // twice what the port sends
+				time.Sleep(5 * time.Millisecond)
+			}
+		}
+	}()
+	until(t, "a backlog", func() bool { _, _, _, octets := d.queueStats(3); return octets > 50*queueFrame })
+	worst, span := 0, 0
+	for range readings {
+		left, _, _, before := d.queueStats(3)
+		got := sum(d.flowOctets(3))
+		left2, _, _, after := d.queueStats(3)
+		gone := (left2 - left) * queueFrame
+		came := after - before + gone
+		if got < before-gone-flows*queueFrame || got > before+came+flows*queueFrame {
+			t.Errorf("%d octets of flows; the queue had %d, then %d came and %d went", got, before, came, gone)
+		}
+		worst, span = max(worst, got-before, before-got), max(span, came, gone)
+	}
+	close(ended)
+	<-done
+	t.Logf("at most %d octets apart, while at most %d came or went between two readings", worst, span)
+	if span == 0 {
+		t.Error("nothing came or went")
+	}
+	if s := d.flowStats(); s.unmonitored != 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
 // With the flow key of 5-tuples the label does not distinguish flows, and ports do.
 func TestFlowKey(t *testing.T) {
 	l := newLine(t)

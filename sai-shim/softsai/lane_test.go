@@ -22,26 +22,33 @@ func TestHoldRates(t *testing.T) {
 	if s, _ := d.getHold(out, m); s.octets != uint64(50*len(frame)) || s.packets != 50 || s.waitingPackets != 0 || s.rate != rateCount {
 		t.Errorf("hold %+v", s)
 	}
-	// 250 frames at 100 a second less the burst: 2.5 s.
-	const n, perSecond = 250, 100
+	// The rate is right within 10 %: never more, and less only where the machine is busy.
+	const n, perSecond = 100, 100
 	rate := uint64(perSecond * 8 * len(frame))
-	d.hold(out, m, time.Minute, rate)
-	start := time.Now()
-	l.sendNumbered(frame, 50, n)
-	l.wantOrder(50, n)
-	took := time.Since(start)
-	measured := float64(n*8*len(frame)) / took.Seconds()
-	t.Logf("rate %d bit/s, asked for %d: %.3f of it", int(measured), rate, measured/float64(rate))
-	if took < n*time.Second/perSecond*9/10 {
-		t.Errorf("%d frames took %v: faster than %d a second", n, took, perSecond)
+	for first, deadline := 50, time.Now().Add(patience); ; first += n {
+		d.hold(out, m, time.Minute, rate)
+		start := time.Now()
+		l.sendNumbered(frame, first, n)
+		l.wantOrder(first, n)
+		share := float64(n*8*len(frame)) / time.Since(start).Seconds() / float64(rate)
+		t.Logf("%.3f of the rate that was asked for", share)
+		if share > 1.1 {
+			t.Errorf("%.3f of the rate that was asked for", share)
+		}
+		if share >= 0.9 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("always less than 0.9 of the rate that was asked for")
+		}
 	}
 	// A lower rate, then none: what waits comes at once.
 	d.hold(out, m, time.Minute, 8)
-	l.sendNumbered(frame, 300, 5)
+	l.sendNumbered(frame, 1_000_000, 5)
 	until(t, "frames wait", func() bool { s, _ := d.getHold(out, m); return s.waitingPackets >= 4 })
 	d.hold(out, m, time.Minute, rateCount)
-	l.sendNumbered(frame, 305, 5)
-	l.wantOrder(300, 10)
+	l.sendNumbered(frame, 1_000_005, 5)
+	l.wantOrder(1_000_000, 10)
 }
 
 // A lane that is full refuses packets, counts them, and keeps what it has; holds that
@@ -78,41 +85,65 @@ func TestLaneIsFull(t *testing.T) {
 }
 
 // Killed in a hold the switch lets packets go directly at once; what waited is lost,
-// and the next process counts it, and counts on.
+// and the next process counts it, and counts on: one that takes over objects, and one that
+// is to begin without any and finds none.
 func TestKilledInAHold(t *testing.T) {
+	for name, tt := range map[string]struct{ objects, profile string }{
+		"objects":         {"create scheduler", fastQueues},
+		"no objects":      {"", fastQueues + "SLUICE_COLD=1"},
+		"objects go cold": {"create scheduler", fastQueues + "SLUICE_COLD=1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLine(t)
+			d := startDriver(t)
+			d.do(fastQueues)
+			out, m, frame := portID(t, "out"), match(holdLabel, 5, hostA, hostB), labelled(5, 7, 26)
+			for round := 1; round <= 2; round++ {
+				if tt.objects != "" {
+					d.do("%s", tt.objects)
+				}
+				d.hold(out, m, time.Hour, 0)
+				l.sendNumbered(frame, 0, 20)
+				until(t, "frames wait", func() bool { s, _ := d.getHold(out, m); return s.waitingPackets == 20 })
+				d.kill()
+				killed := time.Now()
+				first := -1
+				for n := 100; first < 0; n++ {
+					l.sendNumbered(frame, n, 1)
+					if _, f, ok := l.wire.receive(); ok && isRoCE(f) {
+						first = numbers([][]byte{f})[0]
+					}
+					if time.Since(killed) > patience {
+						t.Fatal("nothing passes after the kill")
+					}
+				}
+				t.Logf("direct %v after the kill, from frame %d on", time.Since(killed), first)
+				for _, _, ok := l.wire.receive(); ok; _, _, ok = l.wire.receive() { // the rest of those sent
+				}
+				d = startDriver(t)
+				d.do("%s", tt.profile)
+				if s := d.flowStats(); s.laneLost != 20*round {
+					t.Errorf("%+v, want %d lost", s, 20*round)
+				}
+				if _, ok := d.getHold(out, m); ok {
+					t.Error("the hold is there after the kill")
+				}
+			}
+		})
+	}
+}
+
+// A process that is to begin without objects, and finds none, takes over the queues with what
+// waits in them.
+func TestColdStartKeepsWhatIsQueued(t *testing.T) {
 	l := newLine(t)
 	d := startDriver(t)
-	d.do(fastQueues)
-	out, m, frame := portID(t, "out"), match(holdLabel, 5, hostA, hostB), labelled(5, 7, 26)
-	d.do("create scheduler") // so that the switch stays
-	for round := 1; round <= 2; round++ {
-		d.hold(out, m, time.Hour, 0)
-		l.sendNumbered(frame, 0, 20)
-		until(t, "frames wait", func() bool { s, _ := d.getHold(out, m); return s.waitingPackets == 20 })
-		d.kill()
-		killed := time.Now()
-		first := -1
-		for n := 100; first < 0; n++ {
-			l.sendNumbered(frame, n, 1)
-			if _, f, ok := l.wire.receive(); ok && isRoCE(f) {
-				first = numbers([][]byte{f})[0]
-			}
-			if time.Since(killed) > patience {
-				t.Fatal("nothing passes after the kill")
-			}
-		}
-		t.Logf("direct %v after the kill, from frame %d on", time.Since(killed), first)
-		for _, _, ok := l.wire.receive(); ok; _, _, ok = l.wire.receive() { // the rest of those sent
-		}
-		d = startDriver(t)
-		d.do(fastQueues)
-		if s := d.flowStats(); s.laneLost != 20*round {
-			t.Errorf("%+v, want %d lost", s, 20*round)
-		}
-		if _, ok := d.getHold(out, m); ok {
-			t.Error("the hold is there after the kill")
-		}
-	}
+	d.do(withQueues) // 1 Mbit/s
+	l.sendNumbered(labelled(5, 7, 26), 0, 60)
+	d.kill()
+	d = startDriver(t)
+	d.do(withQueues + " SLUICE_COLD=1")
+	l.wantOrder(0, 60)
 }
 
 // A switch that is removed, and a process that ends in order, send what waits.
@@ -197,6 +228,9 @@ func TestPortGoesInAHold(t *testing.T) {
 	ip(t, "link del out")
 	d.hold(out, m, time.Second, 0)
 	until(t, "the lane is empty", func() bool { _, ok := d.getHold(out, m); return !ok })
+	if s := d.flowStats(); s.laneLost != 20 {
+		t.Errorf("%+v, want 20 lost", s)
+	}
 	ip(t, "route add 2001:db8:2::/48 via fe80::1 dev out2")
 	l.wire = openWire(t)
 	l.wire.send(l.in, sequence(frame, 7))
@@ -206,8 +240,9 @@ func TestPortGoesInAHold(t *testing.T) {
 	})
 }
 
-// 300 holds one after the other on a flow: no packet is lost, none overtakes another,
-// none leaves inside a hold; how late the first leaves after it is logged.
+// 300 holds that are released and 300 that end by themselves, one after the other on a flow:
+// no packet is lost, none overtakes another, none leaves inside a hold; how late the first
+// leaves after it is logged.
 func TestReleaseError(t *testing.T) {
 	l := newLine(t)
 	d := startDriver(t)
@@ -225,9 +260,37 @@ func TestReleaseError(t *testing.T) {
 		late = append(late, time.Since(released))
 		l.wantOrder(each*i+1, each-1)
 	}
-	slices.Sort(late)
-	t.Logf("first packet after the release, seen by the test: p50 %v, p99 %v, worst %v", late[holds/2], late[holds*99/100], late[holds-1])
-	if s := d.flowStats(); s.held != holds*each || s.full != 0 || s.laneLost != 0 {
+	tell := func(what string) {
+		slices.Sort(late)
+		t.Logf("first packet after %s, seen by the test: p50 %v, p99 %v, worst %v", what, late[holds/2], late[holds*99/100], late[holds-1])
+	}
+	tell("a release")
+	late = nil
+	const duration = 5 * time.Millisecond
+	sent := holds * each
+	for i := range holds {
+		first := holds*each + each*i
+		begin := time.Now() // the hold ends no earlier than duration from here
+		d.hold(out, m, duration, 0)
+		l.sendNumbered(frame, first, each)
+		inHold := time.Since(begin) < duration // else the machine was too busy to tell
+		l.wantOrder(first, 1)
+		took := time.Since(begin)
+		if inHold {
+			late = append(late, took-duration)
+			if took < duration {
+				t.Errorf("hold %d: the first packet left %v before the end", i, duration-took)
+			}
+		}
+		l.wantOrder(first+1, each-1)
+		sent += each
+	}
+	if len(late) < holds { // so that quantiles stay those of `holds`
+		t.Logf("%d of %d holds were measured", len(late), holds)
+		late = append(late, make([]time.Duration, holds-len(late))...)
+	}
+	tell("the end of a hold")
+	if s := d.flowStats(); s.held > sent || s.full != 0 || s.laneLost != 0 {
 		t.Errorf("%+v", s)
 	}
 }

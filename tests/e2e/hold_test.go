@@ -5,17 +5,16 @@ package e2e
 import (
 	"context"
 	"fmt"
-	"path/filepath"
+	"slices"
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 
 	"sluice/orchagent-ext/fabric"
-	"sluice/orchagent-ext/fabric/privateredis"
 	"sluice/orchagent-ext/flow"
 	"sluice/orchagent-ext/notify"
 	"sluice/orchagent-ext/roce"
-	"sluice/orchagent-ext/sonicdb"
 )
 
 // opposite is the spine, seen as the leaf of host B, with a Redis and a sluiced of its
@@ -26,29 +25,7 @@ func (l *leaf) opposite() *leaf {
 	for _, p := range l.Uplinks {
 		shape.Uplinks = append(shape.Uplinks, p.Peer())
 	}
-	s := &leaf{LeafSpine: shape, t: l.t, log: &logged{}, memory: filepath.Join(l.t.TempDir(), "sluiced.json")}
-	var err error
-	if s.redis, err = privateredis.Start(l.t.TempDir()); err != nil {
-		l.t.Fatal(err)
-	}
-	l.t.Cleanup(s.redis.Stop)
-	databases, err := sonicdb.Load(s.redis.Config, "")
-	if err != nil {
-		l.t.Fatal(err)
-	}
-	for name, db := range map[string]**sonicdb.DB{"CONFIG_DB": &s.config, "STATE_DB": &s.state, "COUNTERS_DB": &s.countersDB, "APPL_DB": &s.appl} {
-		if *db, err = sonicdb.Open(databases, name, nil); err != nil {
-			l.t.Fatal(err)
-		}
-		l.t.Cleanup(func() { _ = (*db).Close() })
-	}
-	s.ports()
-	l.t.Cleanup(func() {
-		if l.t.Failed() {
-			l.t.Logf("the sluiced of the spine wrote:\n%s", s.log)
-		}
-	})
-	return s
+	return newSwitch(l.t, shape)
 }
 
 // neighbors says of each uplink who is at its other end, and switches PFCM on.
@@ -82,13 +59,142 @@ func (l *leaf) notifiedText(message, name string) string {
 	return ""
 }
 
+// notifiedAll is a row of SLUICE_NOTIFY_STATS, without what is 0.
+func (l *leaf) notifiedAll(message string) string {
+	all, err := l.countersDB.Read(l.t.Context(), "SLUICE_NOTIFY_STATS")
+	if err != nil {
+		return err.Error()
+	}
+	for _, r := range all {
+		if r.Key == message {
+			return fmt.Sprintf("of %s: %s", l.Leaf.Name, sorted(r.Fields))
+		}
+	}
+	return "no row"
+}
+
+// sorted is what a row has, without what is 0.
+func sorted(fields map[string]string) (all []string) {
+	for name, v := range fields {
+		if v != "0" && v != "0.0" {
+			all = append(all, name+" "+v)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
 func (l *leaf) awaitNotified(message, name string, least uint64) {
 	l.t.Helper()
 	for deadline := time.Now().Add(patience); l.notified(message, name) < least; time.Sleep(poll) {
 		if time.Now().After(deadline) {
-			l.t.Fatalf("%s of %s: %d, want %d", name, message, l.notified(message, name), least)
+			l.t.Fatalf("%s of %s: %d, want %d; %s", name, message, l.notified(message, name), least, l.notifiedAll(message))
 		}
 	}
+}
+
+// pfcm is a PFCM about the train, as the neighbor by an uplink sends it, changed.
+func (l *leaf) pfcm(p *fabric.Interface, change func(e *notify.Envelope, m *notify.PFCM)) []byte {
+	l.t.Helper()
+	m := notify.PFCM{StreamID: heldStream(), QueueID: 3, Action: notify.Pause, Time: 65_535,
+		Destination: fabric.HostB.Addr(), Source: fabric.HostA.Addr()}
+	e := notify.DefaultEnvelope(notify.KindPFCM)
+	e.SrcMAC, e.DstMAC, e.Src, e.Dst = roce.MAC(p.Peer().MAC), roce.MAC(p.MAC), p.Peer().LinkLocal, p.LinkLocal
+	if change != nil {
+		change(&e, &m)
+	}
+	b, err := notify.AppendFrame(nil, &m, &e, notify.DefaultCodePoints())
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return b
+}
+
+// sender is a sender until the test ends.
+func (l *leaf) sender(from *fabric.Interface) *fabric.Sender {
+	l.t.Helper()
+	s, err := from.Sender()
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	l.t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+// put sends frames out of an interface.
+func (l *leaf) put(s *fabric.Sender, frames ...[]byte) {
+	l.t.Helper()
+	for _, f := range frames {
+		if err := s.Send(f); err != nil {
+			l.t.Fatal(err)
+		}
+	}
+}
+
+// hold lets the neighbors by uplinks hold the train, again and again, until release.
+func (l *leaf) hold(by ...*fabric.Interface) (release func()) {
+	l.t.Helper()
+	ended, done := make(chan struct{}), make(chan struct{})
+	var senders []*fabric.Sender
+	var frames [][]byte
+	for _, p := range by {
+		senders, frames = append(senders, l.sender(p.Peer())), append(frames, l.pfcm(p, nil))
+	}
+	go func() {
+		defer close(done)
+		for again := time.NewTicker(10 * time.Millisecond); ; {
+			for i, s := range senders {
+				_ = s.Send(frames[i]) // fails when the port has gone
+			}
+			select {
+			case <-ended:
+				again.Stop()
+				return
+			case <-again.C:
+			}
+		}
+	}()
+	return sync.OnceFunc(func() { close(ended); <-done })
+}
+
+// waiting is how many octets of the train wait in holds.
+func (l *leaf) waiting() (octets int) {
+	l.t.Helper()
+	for _, row := range l.table("SLUICE_HOLD") {
+		if n, err := strconv.Atoi(row["waiting_bytes"]); err == nil && row["stream_id"] == fmt.Sprint(heldStream()) && row["message"] == "pfcm" {
+			octets += n
+		}
+	}
+	return octets
+}
+
+// until polls until done says so.
+func (l *leaf) until(what string, done func() bool) {
+	l.t.Helper()
+	l.soon(what, func() bool { ok := done(); time.Sleep(poll); return ok })
+}
+
+// soon is until for what is itself slow enough.
+func (l *leaf) soon(what string, done func() bool) {
+	l.t.Helper()
+	for deadline := time.Now().Add(patience); !done(); {
+		if time.Now().After(deadline) {
+			l.t.Fatalf("in vain: %s; holds %v, flows %v", what, l.table("SLUICE_HOLD"), l.table("SLUICE_FLOW"))
+		}
+	}
+}
+
+// quiet waits until nothing is held or congested.
+func (l *leaf) quiet() {
+	l.t.Helper()
+	l.until("nothing is held or congested", func() bool {
+		for _, row := range l.table("SLUICE_FLOW") {
+			if row["state"] == "held" || row["state"] == "congested" {
+				return false
+			}
+		}
+		return len(l.table("SLUICE_HOLD")) == 0
+	})
 }
 
 const heldLabel = 0x4711
@@ -122,6 +228,21 @@ func (l *leaf) inOrder(arrived []fabric.Frame, n int) {
 	}
 }
 
+// arrived waits until the whole train has been captured, in order.
+func (l *leaf) arrived(c *fabric.Capture, n int) {
+	l.t.Helper()
+	ctx, cancel := context.WithTimeout(l.t.Context(), patience)
+	defer cancel()
+	if err := c.Wait(ctx, n); err != nil {
+		l.t.Errorf("%d of %d packets arrived", c.Len(), n)
+	}
+	arrived, err := c.Stop()
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	l.inOrder(arrived, n)
+}
+
 // TestHoldUpstream: a flow that fills a slow queue at the spine is held at the leaf, seen
 // in the rows of both, and released: every packet arrives, in order.
 func TestHoldUpstream(t *testing.T) {
@@ -142,29 +263,14 @@ func TestHoldUpstream(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sender, err := l.A.Sender()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer sender.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
+	sender := l.sender(l.A)
 	for i, f := range l.train(n) {
-		if err := sender.Send(f); err != nil {
-			t.Fatal(err)
-		}
+		l.put(sender, f)
 		if i == n/2 { // the rest comes while the flow is held, or is about to be
 			l.awaitNotified("pfcm", "held", 1)
 		}
 	}
-	if err := c.Wait(ctx, n); err != nil {
-		t.Errorf("%d of %d packets arrived", c.Len(), n)
-	}
-	arrived, err := c.Stop()
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.inOrder(arrived, n)
+	l.arrived(c, n)
 	s.awaitNotified("pfcm", "sent", 2) // pause and cancel
 	s.awaitNotified("pfcm", "reaction_us_n", 1)
 	l.awaitNotified("pfcm", "enforce_us_n", 1)
@@ -175,94 +281,37 @@ func TestHoldUpstream(t *testing.T) {
 	if lost := l.notified("pfcm", "lane_full") + l.notified("pfcm", "lane_lost"); lost > 0 {
 		t.Errorf("%d packets lost in holds", lost)
 	}
-	// When the queue has drained nothing is held or congested.
-	for deadline := time.Now().Add(patience); len(l.table("SLUICE_HOLD")) > 0 || len(s.table("SLUICE_FLOW")) > 0; time.Sleep(poll) {
-		if time.Now().After(deadline) {
-			t.Fatalf("left: holds %v, flows %v", l.table("SLUICE_HOLD"), s.table("SLUICE_FLOW"))
-		}
-	}
+	l.quiet()
+	s.quiet()
 }
 
 // TestHoldRow: while a neighbor refreshes, its hold and the packets that wait are in
-// SLUICE_HOLD; what is not from the neighbor is counted; and SIGTERM releases everything.
+// SLUICE_HOLD; and SIGTERM releases everything.
 func TestHoldRow(t *testing.T) {
 	l := newLeaf(t)
 	l.neighbors("hold_limit_ms", "0")
 	l.start("--sai-profile", withQueues)
 	l.awaitFields("SLUICE_STATE", "global", "pfcm", "active")
-	m := notify.PFCM{StreamID: heldStream(), QueueID: 3, Action: notify.Pause, Time: 65_535,
-		Destination: fabric.HostB.Addr(), Source: fabric.HostA.Addr()}
-	send := func(hops uint8) {
-		t.Helper()
-		for _, p := range l.Uplinks {
-			e := notify.DefaultEnvelope(notify.KindPFCM)
-			e.SrcMAC, e.DstMAC, e.Src, e.Dst, e.HopLimit = roce.MAC(p.Peer().MAC), roce.MAC(p.MAC), p.Peer().LinkLocal, p.LinkLocal, hops
-			b, err := notify.AppendFrame(nil, &m, &e, notify.DefaultCodePoints())
-			if err != nil {
-				t.Fatal(err)
-			}
-			s, err := p.Peer().Sender()
-			if err != nil {
-				t.Fatal(err)
-			}
-			err = s.Send(b)
-			_ = s.Close()
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	send(64)
-	l.awaitNotified("pfcm", "dropped_hop_limit", uint64(len(l.Uplinks)))
-	send(255)
+	release := l.hold(l.Uplinks...)
+	defer release()
 	l.awaitNotified("pfcm", "held", uint64(len(l.Uplinks)))
 	c, err := l.B.Capture()
 	if err != nil {
 		t.Fatal(err)
 	}
-	sender, err := l.A.Sender()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer sender.Close()
 	const n = 50
-	frames, sent := l.train(n), 0
-	waiting := func() bool {
-		for _, row := range l.table("SLUICE_HOLD") {
-			if row["waiting_bytes"] != "" && row["waiting_bytes"] != "0" && row["stream_id"] == fmt.Sprint(heldStream()) && row["message"] == "pfcm" {
-				return true
-			}
-		}
-		return false
-	}
-	for deadline := time.Now().Add(patience); !waiting(); time.Sleep(poll) {
-		send(255) // the time of a hold is 65 ms at most
+	sender, frames := l.sender(l.A), l.train(n)
+	sent := 0
+	l.until("packets wait", func() bool {
 		if sent < n/2 {
-			if err := sender.Send(frames[sent]); err != nil {
-				t.Fatal(err)
-			}
+			l.put(sender, frames[sent])
 			sent++
 		}
-		if time.Now().After(deadline) {
-			t.Fatalf("no packets wait: %v", l.table("SLUICE_HOLD"))
-		}
-	}
+		return l.waiting() > 0
+	})
 	l.stop()
-	for _, f := range frames[sent:] {
-		if err := sender.Send(f); err != nil {
-			t.Fatal(err)
-		}
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	if err := c.Wait(ctx, n); err != nil {
-		t.Errorf("%d of %d packets arrived", c.Len(), n)
-	}
-	arrived, err := c.Stop()
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.inOrder(arrived, n)
+	l.put(sender, frames[sent:]...)
+	l.arrived(c, n)
 	if rows := l.table("SLUICE_HOLD"); len(rows) > 0 {
 		t.Errorf("rows of holds after the end: %v", rows)
 	}

@@ -61,15 +61,28 @@ func (l *logged) String() string {
 	return l.text.String()
 }
 
-func newLeaf(t testing.TB) *leaf {
+// needsPrograms is for a test before it makes a fabric. It skips one where make build has
+// not made what it runs.
+func needsPrograms(t testing.TB) {
 	t.Helper()
+	t.TempDir() // is made before the fabric, so that all of them are removed after sluiced has ended
 	for _, file := range []string{"sluiced", "libsoftsai.so"} {
 		if _, err := os.Stat(bin + file); err != nil {
 			t.Skipf("needs what make build makes: %v", err)
 		}
 	}
-	memory := filepath.Join(t.TempDir(), "sluiced.json") // made before the fabric, so that it is removed after sluiced has ended
-	l := &leaf{LeafSpine: fabrictest.LeafSpine(t, 4), t: t, log: &logged{}, memory: memory}
+}
+
+func newLeaf(t testing.TB) *leaf {
+	t.Helper()
+	needsPrograms(t)
+	return newSwitch(t, fabrictest.LeafSpine(t, 4))
+}
+
+// newSwitch gives the leaf of a shape its databases and the rows of its ports.
+func newSwitch(t testing.TB, shape *fabric.LeafSpine) *leaf {
+	t.Helper()
+	l := &leaf{LeafSpine: shape, t: t, log: &logged{}, memory: filepath.Join(t.TempDir(), "sluiced.json")}
 	var err error
 	if l.redis, err = privateredis.Start(t.TempDir()); err != nil {
 		t.Fatal(err)
@@ -89,7 +102,7 @@ func newLeaf(t testing.TB) *leaf {
 	t.Cleanup(func() {
 		l.checkNoFault()
 		if t.Failed() {
-			t.Logf("sluiced wrote:\n%s", l.log)
+			t.Logf("sluiced of the %s wrote:\n%s", l.Leaf.Name, l.log)
 		}
 	})
 	return l

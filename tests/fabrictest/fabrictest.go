@@ -42,6 +42,9 @@ func Pair(tb testing.TB) *fabric.Pair { return build(tb, (*fabric.Fabric).Pair) 
 // Routed builds host – router – host.
 func Routed(tb testing.TB) *fabric.Routed { return build(tb, (*fabric.Fabric).Routed) }
 
+// Chain builds two hosts, three switches in a row and two hosts.
+func Chain(tb testing.TB) *fabric.Chain { return build(tb, (*fabric.Fabric).Chain) }
+
 // LeafSpine builds host – leaf == n uplinks == spine – host.
 func LeafSpine(tb testing.TB, n int) *fabric.LeafSpine {
 	return build(tb, func(f *fabric.Fabric) (*fabric.LeafSpine, error) { return f.LeafSpine(n) })

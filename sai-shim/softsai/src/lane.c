@@ -195,8 +195,10 @@ static uint64_t serve(uint32_t number, struct softsai_hold *h, uint64_t now, boo
 		err = send_frame(p);
 		if (err == -EAGAIN || err == -ENOBUFS)
 			return now + RETRY;
-		if (err) /* the port is down, or gone */
+		if (err) { /* the port is down, or gone */
 			__atomic_fetch_add(&h->dropped, 1, __ATOMIC_ACQ_REL);
+			__atomic_fetch_add(&slots_counts()->lane_lost, 1, __ATOMIC_ACQ_REL);
+		}
 		if (active && rate != HOLD_COUNT) {
 			uint64_t octets = p->length - sizeof(struct softsai_lane_head);
 

@@ -24,7 +24,8 @@ static struct softsai_line *lines;
 static struct softsai_slot *slots;
 static uint64_t *used; /* slots that may have octets */
 static struct softsai_counts *counts;
-static struct softsai_counts before; /* of an earlier process */
+static struct softsai_counts before; /* of an earlier process, until slots_open takes them */
+static bool remembered;
 static uint32_t line_count;
 static uint64_t moved[SOFTSAI_LINES]; /* of each line when slots_reconcile last looked */
 static bool attached;
@@ -46,7 +47,9 @@ void slots_remember(const uint32_t *ifindexes, size_t n)
 	uint32_t zero = 0;
 	int program, map = -ENOENT;
 
-	memset(&before, 0, sizeof(before));
+	if (remembered)
+		return;
+	remembered = true;
 	for (size_t i = 0; i < n && map < 0; i++) {
 		program = filter_find(ifindexes[i], BPF_TC_EGRESS, "softsai_egress");
 		if (program < 0)
@@ -59,9 +62,6 @@ void slots_remember(const uint32_t *ifindexes, size_t n)
 	if (bpf_map_lookup_elem(map, &zero, &before))
 		memset(&before, 0, sizeof(before));
 	close(map);
-	if (before.lane_in != before.lane_out)
-		warn("%llu packets waited in the lane when the process before was killed, and are lost",
-		     (unsigned long long)(before.lane_in - before.lane_out));
 }
 
 static void *map_memory(const struct bpf_map *map, size_t size)
@@ -115,7 +115,12 @@ sai_status_t slots_open(void)
 		slots_close();
 		return SAI_STATUS_FAILURE;
 	}
+	if (before.lane_in != before.lane_out)
+		warn("%llu packets waited in the lane when the process before was killed, and are lost",
+		     (unsigned long long)(before.lane_in - before.lane_out));
 	counts->lane_lost = before.lane_lost + before.lane_in - before.lane_out;
+	memset(&before, 0, sizeof(before));
+	remembered = false;
 	return SAI_STATUS_SUCCESS;
 }
 

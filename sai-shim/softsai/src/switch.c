@@ -196,7 +196,7 @@ static sai_status_t open_plane(const struct profile *profile, bool *adopted)
 	options.others = others = port_others(&options.other_count);
 	if (!ports || !others || plane_open(&options, adopted))
 		status = SAI_STATUS_FAILURE;
-	if (!status && !profile_is_set(profile, "SLUICE_COLD"))
+	if (!status)
 		slots_remember(ports, options.ports);
 	if (!status && options.queues)
 		queue_open(&queues, ports, options.ports);
@@ -237,7 +237,10 @@ static sai_status_t detach(void)
 	return status;
 }
 
-/* Takes away what an earlier process left: program, maps, changed sysctls. */
+/*
+ * Takes away what an earlier process left: program, maps, changed sysctls. One that made no
+ * objects left only queues, which are taken over with what waits in them.
+ */
 static sai_status_t wipe(const struct profile *profile, uint32_t count, const sai_attribute_t *list)
 {
 	bool adopted = false;
@@ -247,8 +250,10 @@ static sai_status_t wipe(const struct profile *profile, uint32_t count, const sa
 	if (!status)
 		status = make_switch(count, list, &id);
 	/* Only the former sysctls are needed; errors of other records do not matter. */
-	if (!status && adopted)
-		restore_objects();
+	if (!status && adopted && restore_objects() == SAI_STATUS_SUCCESS && object_made() == 0 && !hash_managed()) {
+		let_go();
+		return SAI_STATUS_SUCCESS;
+	}
 	if (!status)
 		status = hash_reset();
 	if (!status)

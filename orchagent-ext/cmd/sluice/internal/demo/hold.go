@@ -36,6 +36,8 @@ const (
 // chain is the network of the scenario with its control planes.
 type chain struct {
 	*fabric.Chain
+	c      Config
+	sites  [3]site
 	planes [3]*plane
 }
 
@@ -46,7 +48,7 @@ func runHold(ctx context.Context, f *fabric.Fabric, c Config, folder string, say
 		return nil, err
 	}
 	say("control plane: Redis and %s with %s in each of the three switches", c.Sluiced, c.Library)
-	n := &chain{Chain: network}
+	n := &chain{Chain: network, c: c}
 	defer func() {
 		for _, p := range n.planes {
 			if p != nil {
@@ -55,18 +57,21 @@ func runHold(ctx context.Context, f *fabric.Fabric, c Config, folder string, say
 		}
 	}()
 	rate := fmt.Sprintf("SLUICE_QUEUE_RATE=%d", linkMbps)
+	edge := ctx // ends with the edge's sluiced
 	for i, s := range n.Switches {
 		profile := []string{"SLUICE_QUEUES=8", fmt.Sprintf("SLUICE_QUEUE_BYTES=%d", queueBytes), rate}
 		if i == 2 {
 			profile[2] = fmt.Sprintf("%s,%s=%d", rate, n.slow().Name, slowMbps)
 		}
-		if n.planes[i], ctx, err = startPlane(ctx, c, filepath.Join(folder, s.Name), site{
-			node: s, log: "sluiced-" + s.Name + ".log", profile: profile, rows: n.rows(i),
-		}); err != nil {
+		n.sites[i] = site{node: s, log: "sluiced-" + s.Name + ".log", profile: profile, rows: n.rows(i)}
+		if n.planes[i], ctx, err = startPlane(ctx, c, filepath.Join(folder, s.Name), n.sites[i]); err != nil {
 			return nil, err
 		}
-		if _, err := n.planes[i].await(ctx, startPatience, "SLUICE_CAPABILITY", "switch", "hold_method", "exact"); err != nil {
+		if err := n.canHold(ctx, i); err != nil {
 			return nil, err
+		}
+		if i == 0 {
+			edge = ctx
 		}
 	}
 	r := newHoldReport()
@@ -89,16 +94,26 @@ func runHold(ctx context.Context, f *fabric.Fabric, c Config, folder string, say
 			r.add(name, t, alone)
 		}
 	}
-	if c.Full {
-		say("a thousand events and 320 holds that expire, between aggregation and core")
-		if err := n.pair(ctx); err != nil {
-			return nil, err
-		}
+	if r.latencies, err = n.measured(ctx); err != nil || !c.Full {
+		return r, err
 	}
-	if err := n.latencies(ctx, r); err != nil {
+	say("bursts for %v, and %d holds that expire, between aggregation and core", pairSpan, expiring)
+	if r.latencies, err = n.pair(ctx); err != nil {
 		return nil, err
 	}
-	return r, nil
+	say("the same without real-time priority")
+	if ctx, err = n.withoutRealtime(edge); err != nil {
+		return nil, err
+	}
+	without, err := n.pair(ctx)
+	r.Without = &without
+	return r, err
+}
+
+// canHold waits until a switch is said to hold flows.
+func (n *chain) canHold(ctx context.Context, i int) error {
+	_, err := n.planes[i].await(ctx, startPatience, "SLUICE_CAPABILITY", "switch", "hold_method", "exact")
+	return err
 }
 
 // slow is the core's port to the slow egress.

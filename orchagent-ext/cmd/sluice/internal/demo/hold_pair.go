@@ -9,6 +9,8 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"sluice/orchagent-ext/cmd/sluice/internal/nic"
 	"sluice/orchagent-ext/fabric"
 	"sluice/orchagent-ext/flow"
@@ -20,7 +22,7 @@ import (
 // the mark at the core, one after the other, and the aggregation holds them.
 const (
 	pairFlows  = 16
-	pairBurst  = 120 // packets
+	pairBurst  = 120 // packets: twice the high mark
 	pairSpan   = 32 * time.Second
 	pairQP     = 0x5000
 	expiring   = 320 // holds that no cancel ends
@@ -28,36 +30,62 @@ const (
 	expireGap  = 20 * time.Millisecond
 )
 
-// pair switches PFCM off, so that the fast lanes count from 0 again, and measures.
-func (n *chain) pair(ctx context.Context) error {
+// Together the flows offer less than the slow egress carries.
+const (
+	pairRate   = slowMbps * 1_000_000 * 9 / 10 / pairFlows // bit/s of each
+	countEvery = time.Second                               // in which sluiced publishes its counters
+)
+
+// pair switches PFCM off, so that the fast lanes count from 0, and measures.
+func (n *chain) pair(ctx context.Context) (l latencies, err error) {
 	if err := n.configure(ctx, runNone); err != nil {
-		return err
+		return l, err
 	}
-	for i, p := range n.planes {
-		state := map[bool]string{true: "enabled", false: "disabled"}[i > 0]
+	for i, p := range n.planes[1:] {
+		generates := i == 1
 		if err := p.config.Write(ctx, set("SLUICE_PFCM", "global", map[string]string{
-			"admin_state": state, "generate": fmt.Sprint(i == 2), "enforce": fmt.Sprint(i == 1),
+			"admin_state": "enabled", "generate": fmt.Sprint(generates), "enforce": fmt.Sprint(!generates),
 		})); err != nil {
-			return err
+			return l, err
 		}
-		want := map[bool]string{true: "active", false: "disabled"}[i > 0]
-		if _, err := p.await(ctx, applyPatience, "SLUICE_STATE", "global", "pfcm", want); err != nil {
-			return err
+		if _, err := p.await(ctx, applyPatience, "SLUICE_STATE", "global", "pfcm", "active"); err != nil {
+			return l, err
 		}
 	}
 	a := adapter(n.Chain, 0, nic.Obey{})
-	// Together they offer less than the slow egress carries.
 	a.Flows = holdFlows(0, 0, pairFlows, pairQP, 1, false)
 	for i := range a.Flows {
-		a.Flows[i].Rate, a.Flows[i].Burst = slowMbps*1_000_000*9/10/pairFlows, pairBurst
+		a.Flows[i].Rate, a.Flows[i].Burst = pairRate, pairBurst
 	}
 	p := &playing{
 		senders: []sending{{n.Senders[0], a}}, receivers: n.Receivers[:1], qps: qps(pairQP, pairFlows),
 		ports: slices.Concat(n.Ports[:]...), links: n.links(), span: pairSpan,
 		beside: []func(context.Context) (int, error){n.expire},
 	}
-	_, err := p.play(ctx)
-	return err
+	if _, err = p.play(ctx); err != nil {
+		return l, err
+	}
+	return n.measured(ctx)
+}
+
+// withoutRealtime starts the aggregation's and the core's sluiced without the capability
+// that real-time priority takes. The context that it returns ends when one of them does.
+func (n *chain) withoutRealtime(ctx context.Context) (context.Context, error) {
+	for i := 2; i > 0; i-- {
+		if err := n.planes[i].sluiced.Stop(stopPatience); err != nil {
+			return ctx, fmt.Errorf("stop sluiced: %w%s", err, n.planes[i].words())
+		}
+	}
+	for i := 1; i <= 2; i++ {
+		var err error
+		if ctx, err = n.planes[i].run(ctx, n.c, n.sites[i], unix.CAP_SYS_NICE); err != nil {
+			return ctx, err
+		}
+		if err := n.canHold(ctx, i); err != nil {
+			return ctx, err
+		}
+	}
+	return ctx, nil
 }
 
 // expire asks the aggregation, as the core would, for holds that nothing ends but their

@@ -22,13 +22,11 @@ import (
 // holdReport is the member hold of report.json.
 type holdReport struct {
 	RunsN      int                `json:"runs_n"` // of which the runs are the medians
-	Load       float64            `json:"load"`   // of this machine, load average of the last minute
 	QueueBytes uint64             `json:"queue_bytes"`
 	Hops       int                `json:"hops"` // links on which PFCM went up in the run pfcm
 	Runs       map[string]holdRun `json:"runs"`
-	Reaction   latency            `json:"reaction_us"`
-	Enforce    latency            `json:"enforce_us"`
-	Release    latency            `json:"release_error_us"`
+	latencies
+	Without *latencies `json:"without_realtime,omitempty"` // the same without real-time priority
 
 	trials map[string][]*trial
 	each   map[string][]holdRun
@@ -43,6 +41,14 @@ type holdRun struct {
 	Drops           float64 `json:"drops"`                  // packets, of all queues
 	Deepest         float64 `json:"deepest_bytes"`
 	Messages        float64 `json:"messages"` // PFCM and PFC frames on the links
+}
+
+// latencies are what the switches' fast lanes measured.
+type latencies struct {
+	Load     float64 `json:"load"`             // of this machine, load average of the last minute
+	Reaction latency `json:"reaction_us"`      // at the core
+	Enforce  latency `json:"enforce_us"`       // at the aggregation, as the next
+	Release  latency `json:"release_error_us"` // of holds that expired
 }
 
 // latency is a distribution in µs.
@@ -85,7 +91,7 @@ func (t *trial) summary(alone *trial) holdRun {
 	lost := float64(undelivered(&t.sent[0], t.received[0], elephantQP, elephants)) - float64(t.dropped)
 	h := holdRun{
 		VictimGoodput:   goodput(t.received[1], victimQP, victims, holdSettle, holdSpan) / goodput(alone.received[1], victimQP, victims, holdSettle, holdSpan),
-		VictimP99:       percentile(latencies(t.received[1], victimQP, victims), 0.99) / 1000,
+		VictimP99:       percentile(delays(t.received[1], victimQP, victims), 0.99) / 1000,
 		ElephantGoodput: elephantOctets * 8 / (slowMbps * 1e6 * (holdSpan - holdSettle).Seconds()),
 		HeldLost:        max(lost, 0),
 		Drops:           float64(t.dropped),
@@ -130,7 +136,7 @@ func undelivered(sent *nic.Counters, r *nic.Receiver, first uint32, n int) uint6
 	return sent.Packets - min(arrived, sent.Packets)
 }
 
-func latencies(r *nic.Receiver, first uint32, n int) (all []int64) {
+func delays(r *nic.Receiver, first uint32, n int) (all []int64) {
 	for _, qp := range qps(first, n) {
 		all = append(all, r.Flows[qp].Latency...)
 	}
@@ -146,25 +152,29 @@ func percentile(sorted []int64, p float64) float64 {
 	return float64(sorted[int(p*float64(len(sorted)-1))])
 }
 
-// latencies reads what the switches' fast lanes measured.
-func (n *chain) latencies(ctx context.Context, r *holdReport) error {
+// measured reads what the switches' fast lanes measured.
+func (n *chain) measured(ctx context.Context) (l latencies, err error) {
+	select {
+	case <-time.After(2 * countEvery):
+	case <-ctx.Done():
+	}
 	load, err := os.ReadFile("/proc/loadavg")
 	if err == nil {
-		r.Load, err = strconv.ParseFloat(strings.Fields(string(load))[0], 64)
+		l.Load, err = strconv.ParseFloat(strings.Fields(string(load))[0], 64)
 	}
 	if err != nil {
-		return fmt.Errorf("read this machine's load: %w", err)
+		return l, fmt.Errorf("read this machine's load: %w", err)
 	}
 	for _, part := range []struct {
 		to    *latency
 		from  *plane
 		field string
-	}{{&r.Reaction, n.planes[2], "reaction_us"}, {&r.Enforce, n.planes[1], "enforce_us"}, {&r.Release, n.planes[1], "release_error_us"}} {
+	}{{&l.Reaction, n.planes[2], "reaction_us"}, {&l.Enforce, n.planes[1], "enforce_us"}, {&l.Release, n.planes[1], "release_error_us"}} {
 		if err := part.to.read(ctx, part.from, "pfcm", part.field); err != nil {
-			return err
+			return l, err
 		}
 	}
-	return nil
+	return l, nil
 }
 
 // write adds to report.json and writes hold.svg.
@@ -189,20 +199,24 @@ func (r *holdReport) print(w io.Writer) error {
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "\nvictims: goodput ÷ that without elephants; elephants: ÷ what their egress carries\nPFCM went up %d links\n\n", r.Hops)
-	table = tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(table, "µs\tp50\tp99\tp99.9\tmax\tn\t")
-	for _, l := range []struct {
-		name string
-		of   latency
-	}{{"mark passed → PFCM sent", r.Reaction}, {"PFCM received → held", r.Enforce}, {"release late by", r.Release}} {
-		fmt.Fprintf(table, "%s\t%.0f\t%.0f\t%.0f\t%.0f\t%d\t\n", l.name, l.of.P50, l.of.P99, l.of.P999, l.of.Max, l.of.N)
-	}
-	if err := table.Flush(); err != nil {
+	fmt.Fprintf(w, "\nvictims: goodput ÷ that without elephants; elephants: ÷ what their egress carries\nPFCM went up %d links\n", r.Hops)
+	if err := r.latencies.print(w, ""); err != nil || r.Without == nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "load %.1f\n", r.Load)
-	return err
+	return r.Without.print(w, ", without real-time priority")
+}
+
+func (l *latencies) print(w io.Writer, how string) error {
+	fmt.Fprintf(w, "\nlatencies at load %.1f%s\n", l.Load, how)
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(table, "µs\tp50\tp99\tp99.9\tmax\tn\t")
+	for _, one := range []struct {
+		name string
+		of   latency
+	}{{"mark passed → PFCM sent", l.Reaction}, {"PFCM received → held", l.Enforce}, {"release late by", l.Release}} {
+		fmt.Fprintf(table, "%s\t%.0f\t%.0f\t%.0f\t%.0f\t%d\t\n", one.name, one.of.P50, one.of.P99, one.of.P999, one.of.Max, one.of.N)
+	}
+	return table.Flush()
 }
 
 // judge says what is not as it must be, of what no busy machine excuses.

@@ -55,13 +55,23 @@ func startPlane(ctx context.Context, c Config, folder string, s site) (*plane, c
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return p, ctx, err
 	}
+	if err := os.Remove(p.log); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return p, ctx, err
+	}
 	err := p.startRedis(ctx, folder, s.rows)
 	if err != nil {
 		return p, ctx, err
 	}
-	log, err := os.Create(p.log)
+	ctx, err = p.run(ctx, c, s)
+	return p, ctx, err
+}
+
+// run starts sluiced, for [startPlane] and for who has stopped it. Without some of its
+// capabilities it runs degraded.
+func (p *plane) run(ctx context.Context, c Config, s site, without ...uintptr) (context.Context, error) {
+	log, err := os.OpenFile(p.log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
-		return p, ctx, err
+		return ctx, err
 	}
 	defer log.Close()
 	cmd := exec.Command(c.Sluiced, "--db-config", p.redis.Config, "--sai-library", c.Library)
@@ -69,20 +79,25 @@ func startPlane(ctx context.Context, c Config, folder string, s site) (*plane, c
 		cmd.Args = append(cmd.Args, "--sai-profile", pair)
 	}
 	cmd.Stdout, cmd.Stderr = log, log
-	if p.sluiced, err = s.node.Start(cmd); err != nil {
-		return p, ctx, err
+	if p.sluiced, err = s.node.Start(cmd, without...); err != nil {
+		return ctx, err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
+	sluiced := p.sluiced
 	go func() {
 		select {
-		case <-p.sluiced.Done():
-			cancel(fmt.Errorf("sluiced ended (%w)%s", ended(p.sluiced.Wait()), p.words()))
+		case <-sluiced.Done():
+			cancel(fmt.Errorf("sluiced ended (%w)%s", ended(sluiced.Wait()), p.words()))
 		case <-ctx.Done():
 			cancel(nil)
 		}
 	}()
-	_, err = p.await(ctx, startPatience, "SLUICE_STATE", "global", "state", "running")
-	return p, ctx, err
+	want := "running"
+	if len(without) > 0 {
+		want = "degraded"
+	}
+	_, err = p.await(ctx, startPatience, "SLUICE_STATE", "global", "state", want)
+	return ctx, err
 }
 
 // ended gives an end without an error words.

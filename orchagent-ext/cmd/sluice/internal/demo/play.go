@@ -103,6 +103,9 @@ func (p *playing) play(ctx context.Context) (t *trial, err error) {
 	}
 	for _, host := range p.receivers {
 		fd, err := socket(host)
+		if err == nil {
+			err = nic.Listen(fd)
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -115,11 +115,9 @@ func send(fd int, frame []byte) error {
 	}
 }
 
-// Sink gives a receiver what arrives at a packet socket, with the kernel's time of
-// arrival, until ctx ends and nothing more comes. The socket is as for [Run].
-func Sink(ctx context.Context, fd int, r *Receiver) error {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
+// Listen prepares a packet socket as for [Run] for [Sink]: from then on what arrives
+// finds room, though nothing reads yet.
+func Listen(fd int) error {
 	for _, o := range []struct{ level, name, value int }{
 		{unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, 64 << 20},
 		{unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1},
@@ -129,6 +127,14 @@ func Sink(ctx context.Context, fd int, r *Receiver) error {
 			return fmt.Errorf("set up the receiver: %w", err)
 		}
 	}
+	return nil
+}
+
+// Sink gives a receiver what arrives at a socket of [Listen], with the kernel's time of
+// arrival, until ctx ends and nothing more comes.
+func Sink(ctx context.Context, fd int, r *Receiver) error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	frame, control := make([]byte, 1<<14), make([]byte, 128)
 	for {
 		n, nControl, _, _, err := unix.Recvmsg(fd, frame, control, unix.MSG_DONTWAIT)

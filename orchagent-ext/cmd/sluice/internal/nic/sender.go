@@ -68,13 +68,15 @@ type sending struct {
 	slowed   slowed // by CNPs
 }
 
-// NewSender returns an adapter whose flows begin at start, spread over one interval.
+// NewSender returns an adapter whose flows begin at start, spread over one interval
+// between their packets or bursts.
 func NewSender(c Config, start int64) *Sender {
 	s := &Sender{c: c, free: start, holds: enforce.NewTable[int](len(c.Flows) + 1024), streams: map[uint16][]int{}, advice: advised.New(c.Lifetime)}
 	for i := range c.Flows {
 		f := &c.Flows[i]
 		interval := f.interval(f.Rate)
-		s.flows = append(s.flows, sending{interval: interval, offered: start + interval*int64(i)/int64(len(c.Flows)), sent: math.MinInt64 / 2})
+		begin := start + interval*int64(max(f.Burst, 1))*int64(i)/int64(len(c.Flows))
+		s.flows = append(s.flows, sending{interval: interval, offered: begin, sent: math.MinInt64 / 2})
 		id := f.streamID(c.StreamSeed)
 		s.streams[id] = append(s.streams[id], i)
 	}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"fmt"
+	"testing"
+
+	"sluice/yang/rows"
+)
+
+// TestPortGoesWhileItsFlowsAreHeld: what waits for a port that goes is lost and counted,
+// its holds end, and flows by other ports are held on.
+func TestPortGoesWhileItsFlowsAreHeld(t *testing.T) {
+	l := holding(t, []string{"hold_limit_ms", "0"})
+	release := l.hold(l.Uplinks[0])
+	defer release()
+	l.awaitNotified("pfcm", "held", 1)
+	c, err := l.B.Capture()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, n := l.sender(l.A), 0
+	l.until("packets wait", func() bool {
+		l.put(s, l.frame(packet{qp: 0x77, psn: uint32(n), label: heldLabel}))
+		n++
+		return l.waiting() > 0
+	})
+	l.in("ip", "link", "del", l.Uplinks[0].Name)
+	release()
+	l.until("what waited is counted", func() bool { return int(l.notified("pfcm", "lane_lost"))+c.Len() >= n })
+	l.quiet()
+	l.remove("SLUICE_PORT", l.Uplinks[0].Name)
+	l.remove("PORT", l.Uplinks[0].Name)
+	l.until("the port is gone", func() bool {
+		row, err := l.countersDB.Get(t.Context(), rows.Row{Table: "SLUICE_PORT_STATS", Key: l.Uplinks[0].Name})
+		return err == nil && len(row) == 0
+	})
+	l.Uplinks = l.Uplinks[1:]
+	l.onePath()
+	release = l.hold(l.Uplinks[0])
+	defer release()
+	before, sent := c.Len(), 0
+	l.until("packets wait for the other port", func() bool {
+		l.put(s, l.frame(packet{qp: 0x77, psn: uint32(sent), label: heldLabel}))
+		sent++
+		return l.waiting() > 0
+	})
+	release()
+	defer func() {
+		if t.Failed() {
+			t.Logf("%d sent, %d arrived; %s\n%s", sent, c.Len()-before, l.notifiedAll("pfcm"), l.in("ip", "-s", "link"))
+		}
+	}()
+	l.until(fmt.Sprintf("%d arrive", sent), func() bool { return c.Len() >= before+sent })
+	if _, err := c.Stop(); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"net/netip"
+	"testing"
+	"time"
+
+	"sluice/orchagent-ext/notify"
+)
+
+// TestSpoofStorm: 100,000 messages a second that are not to be obeyed are counted, each
+// under its reason, take sluiced a quarter of a core at most, and keep no genuine one from
+// being obeyed.
+func TestSpoofStorm(t *testing.T) {
+	l := holding(t, []string{"hold_limit_ms", "0"})
+	up := l.Uplinks[0]
+	const checksumAt = 14 + 43
+	sum := l.pfcm(up, nil)
+	sum[checksumAt] ^= 1
+	spoofs := []struct {
+		reason string
+		frame  []byte
+	}{
+		{"hop_limit", l.pfcm(up, func(e *notify.Envelope, _ *notify.PFCM) { e.HopLimit = 64 })},
+		{"sender", l.pfcm(up, func(e *notify.Envelope, _ *notify.PFCM) { e.Src = netip.MustParseAddr("fe80::bad") })},
+		{"source", l.pfcm(up, func(e *notify.Envelope, _ *notify.PFCM) { e.Src = netip.MustParseAddr("2001:db8::bad") })},
+		{"checksum", sum},
+	}
+	const (
+		perMs   = 100
+		ms      = 3000
+		genuine = 300
+	)
+	s := l.sender(up.Peer())
+	before, begin := usageOf(t, l.sluiced.Pid), time.Now()
+	for i := range ms {
+		for time.Since(begin) < time.Duration(i)*time.Millisecond { // a sleep would be too long
+		}
+		for k := range perMs {
+			l.put(s, spoofs[k%len(spoofs)].frame)
+		}
+		if i%(ms/genuine) == 0 {
+			stream := uint16(1000 + i)
+			l.put(s, l.pfcm(up, func(_ *notify.Envelope, m *notify.PFCM) { m.StreamID, m.Time = stream, 1000 }))
+		}
+	}
+	took := time.Since(begin)
+	const each = uint64(ms * perMs / 4)
+	counted := func() (sum uint64) {
+		for _, spoof := range spoofs {
+			sum += l.notified("pfcm", "dropped_"+spoof.reason)
+		}
+		return sum + l.notified("pfcm", "dropped_full")
+	}
+	l.until("all are counted", func() bool { return counted() >= 4*each })
+	cpu := usageOf(t, l.sluiced.Pid).cpu - before.cpu
+	perMessage := cpu / (ms * perMs)
+	t.Logf("%.0f messages a second; %v of CPU, %v a message, %.0f %% of a core at 100,000 a second; full %d", float64(ms*perMs)/took.Seconds(),
+		cpu, perMessage, perMessage.Seconds()*100_000*100, l.notified("pfcm", "dropped_full"))
+	t.Logf("enforce_us: n %s, p50 %s, p99 %s, max %s", l.notifiedText("pfcm", "enforce_us_n"), l.notifiedText("pfcm", "enforce_us_p50"),
+		l.notifiedText("pfcm", "enforce_us_p99"), l.notifiedText("pfcm", "enforce_us_max"))
+	if perMessage > 2500*time.Nanosecond {
+		t.Errorf("%v of CPU a message: more than a quarter of a core at 100,000 a second", perMessage)
+	}
+	if held, full := l.notified("pfcm", "held"), l.notified("pfcm", "dropped_full"); held+full < genuine {
+		t.Errorf("%d of %d genuine messages were obeyed, %d found no room", held, genuine, full)
+	}
+	for _, spoof := range spoofs {
+		if n := l.notified("pfcm", "dropped_"+spoof.reason); n > each {
+			t.Errorf("%s: %d counted, %d sent", spoof.reason, n, each)
+		}
+	}
+	l.quiet()
+}
