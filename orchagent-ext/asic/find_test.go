@@ -296,6 +296,39 @@ func TestBindsWhereTheBindingCannotBeRead(t *testing.T) {
 	want("without labels", "set port#1 INGRESS_ACL=null", "set port#2 INGRESS_ACL=null")
 }
 
+// TestHashUseThatIsKnown: a library that does not say whether it has ECMP_HASH_IPV6_RDMA, and
+// refuses it, gets its hash by ECMP_HASH_IPV6; so does one that says nothing of either.
+func TestHashUseThatIsKnown(t *testing.T) {
+	compute, rewrite := "SAI_ACL_ENTRY_ATTR_ACTION_COMPUTE_IPV6_FLOW_LABEL", "SAI_ACL_ENTRY_ATTR_ACTION_SET_IPV6_FLOW_LABEL"
+	const rdma = "switch.ECMP_HASH_IPV6_RDMA"
+	refuses := fmt.Sprintf("capability %s 0 %d; set %s 0 %d", rdma, saitest.Failure, rdma, saitest.Failure)
+	for name, fail := range map[string]string{"one": refuses, "both": refuses + fmt.Sprintf("; capability switch.ECMP_HASH_IPV6 0 %d", saitest.Failure)} {
+		t.Run(name, func(t *testing.T) {
+			library := saitest.New(t)
+			lib, err := sai.Open(library.Path, library.Profile("FAIL", fail, "HIDE", compute+" "+rewrite))
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = lib.Close() })
+			if err := lib.CreateSwitch(true); err != nil {
+				t.Fatal(err)
+			}
+			p := &place{t: t, lib: lib}
+			e, err := NewEngine(p.driver(), &fakeLedger{}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			o := reconcile(t, e, policy("Ethernet0", "Ethernet4"))
+			if o.Method(NeedFlowLabel) != Hash || len(o.Problems) > 0 {
+				t.Errorf("method %s, problems %q", o.Method(NeedFlowLabel), o.Problems)
+			}
+			if hash, err := p.driver().hashOf(saiattr.ECMPHashIPv6); err != nil || hash == sai.Null {
+				t.Errorf("ECMP_HASH_IPV6 is %s, %v", hash, err)
+			}
+		})
+	}
+}
+
 // TestRemovalLeavesWhatAnotherOwnerPutInPlace: the ACL of a port and the hash that another
 // owner has set since stay, also when the process that removes is another one than the
 // process that bound.

@@ -115,14 +115,19 @@ func (d *SAI) Probe() (Abilities, Features, error) {
 	return a, f, nil
 }
 
-// hashUse is the first use of a hash that can be set, by its attribute's name.
-func (d *SAI) hashUse(uses ...*saiattr.Attr) string {
+// hashUse is the first use of a hash that can be set, by its attribute's name. Of those of
+// which the library does not say so it is the last one, which every version of SAI has.
+func (d *SAI) hashUse(uses ...*saiattr.Attr) (unknown string) {
 	for _, u := range uses {
-		if can, known := d.lib.CanSet(saiattr.Switch, u); can || !known {
+		can, known := d.lib.CanSet(saiattr.Switch, u)
+		if can && known {
 			return u.Name
 		}
+		if !known {
+			unknown = u.Name
+		}
 	}
-	return ""
+	return unknown
 }
 
 // kinds are the library's types of objects that have ids.
