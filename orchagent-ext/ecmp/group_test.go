@@ -48,6 +48,34 @@ func TestThresholdSharesByWeight(t *testing.T) {
 	})
 }
 
+// The bounds are the kernel's to the last bit: a member's last hash is its share of 2^31
+// with all before it, rounded to the nearest, less 1.
+func TestThresholdBoundsAreRoundedToTheNearest(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var members []Member
+		total := int64(0)
+		for range rapid.IntRange(2, 16).Draw(t, "members") {
+			w := rapid.IntRange(1, 300).Draw(t, "weight")
+			members, total = append(members, Member{Weight: w}), total+int64(w)
+		}
+		g, err := Threshold(members)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum := int64(0)
+		for i, m := range members[:len(members)-1] {
+			sum += int64(m.Weight)
+			quotient, rest := (sum<<31)/total, (sum<<31)%total
+			if 2*rest >= total {
+				quotient++
+			}
+			if a, b := g.Choose(uint32(quotient-1)), g.Choose(uint32(quotient)); a != i || b != i+1 {
+				t.Errorf("hashes %d and %d go to members %d and %d, want %d and %d", quotient-1, quotient, a, b, i, i+1)
+			}
+		}
+	})
+}
+
 func TestThresholdAgreesWithEqualPaths(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		tuple, n := tuples(t), rapid.IntRange(1, 300).Draw(t, "n")

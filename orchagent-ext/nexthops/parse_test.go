@@ -33,3 +33,12 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// Weights above 256 of next-hop objects have a second octet (Linux 6.12), which Debian 12's
+// iproute2 cannot set.
+func TestParseObjectReadsWeightsOf16Bits(t *testing.T) {
+	o, err := parseObject([]byte{20, 0, 2, 0, 7, 0, 0, 0, 0xff, 0x12, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0, 6, 0, 3, 0, 0, 0, 0, 0})
+	if err != nil || len(o.group) != 2 || o.group[0] != (groupMember{7, 0x1300}) || o.group[1] != (groupMember{9, 1}) || o.resilient {
+		t.Errorf("%+v, %v", o, err)
+	}
+}

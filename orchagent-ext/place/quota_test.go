@@ -20,11 +20,19 @@ func TestQuotasAreFollowedAtIdle(t *testing.T) {
 	if moves := tab.Look(now); len(moves) != 0 || tab.Report().Waiting == 0 {
 		t.Errorf("%d moves of flows that send, %d wait", len(moves), tab.Report().Waiting)
 	}
+	want := 0 // flows above the quotas of their members, and no others, move
+	for i, f := range flows {
+		if _, m, _ := tab.Label(f); (i%2 == 0) != (m < 2) {
+			want++
+		}
+	}
+	moved := 0
 	for range 20 {
 		for _, f := range flows {
 			tab.Acked(f)
 		}
-		if n := len(tab.Look(now)); n > 4 {
+		n := len(tab.Look(now))
+		if moved += n; n > 4 {
 			t.Errorf("%d moves in a look", n)
 		}
 		now = tab.run(flows, rates, now/second, 2)
@@ -37,6 +45,9 @@ func TestQuotasAreFollowedAtIdle(t *testing.T) {
 	if got != [2][4]int{{8, 8, 0, 0}, {0, 0, 8, 8}} {
 		t.Errorf("flows by leaf and member: %v", got)
 	}
+	if moved != want {
+		t.Errorf("%d moves, want %d", moved, want)
+	}
 	// A new flow goes to where its leaf has a quota; without quotas, labels stay.
 	f := flowOf(100, 16)
 	if p := tab.Place(f, 1, f.hash()); p.Member != 2 && p.Member != 3 {
@@ -46,6 +57,16 @@ func TestQuotasAreFollowedAtIdle(t *testing.T) {
 	tab.SetQuotas(nil)
 	if after, _, _ := tab.Label(flows[0]); after != before {
 		t.Errorf("label %d, was %d", after, before)
+	}
+}
+
+// More flows than the quotas know: members that are full keep what they have.
+func TestQuotasThatAreMetMoveNothing(t *testing.T) {
+	tab := newTable(t, Config{Leaves: 1, Moves: MovesAny}, equal(2)...)
+	tab.fill(same(8)) // 4 on each
+	tab.SetQuotas([]Quota{{0, Class(1e6), []uint32{4, 5}}})
+	if moves := tab.Look(10 * second); len(moves) != 0 {
+		t.Errorf("%d moves: no member has more than its quota", len(moves))
 	}
 }
 

@@ -185,7 +185,8 @@ func TestPortsComeAndGo(t *testing.T) {
 		l.start()
 		l.enable()
 		l.allLabelled()
-		netdev := func() { l.in("ip", "link", "add", "new0", "type", "veth", "peer", "name", "far0") }
+		const add = "ip link add new0 up type veth peer name far0" // one that is down is warned of after a while
+		netdev := func() { l.in("sh", "-c", add) }
 		row := func() {
 			l.set("PORT", "new0", "admin_status", "up")
 			l.set("SLUICE_PORT", "new0", "role", "edge")
@@ -205,7 +206,7 @@ func TestPortsComeAndGo(t *testing.T) {
 		netdev() // its row is there
 		l.awaitPort("new0", true)
 		l.awaitFields("SLUICE_STATE", "global", "state", "running", "flow_label", "active")
-		l.in("sh", "-c", "ip link del new0 && ip link add new0 type veth peer name far0")
+		l.in("sh", "-c", "ip link del new0 && "+add)
 		l.awaitPort("new0", true)
 		l.allLabelled()
 		l.remove("SLUICE_PORT", "new0")

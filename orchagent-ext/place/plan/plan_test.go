@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -96,6 +97,36 @@ func TestPlanIsEvenToOneFlow(t *testing.T) {
 				if high > (sum+spines-1)/spines || low < sum/spines {
 					r.Fatalf("%s: %d to %d flows a spine, of %d over %d spines", leaf, low, high, sum, spines)
 				}
+			}
+		}
+	})
+}
+
+// Each half has of what a leaf sends, and of what it receives, as much as the other, to one
+// flow of each class.
+func TestHalvesAreEvenToOneFlow(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		leaves := rapid.IntRange(2, 7).Draw(r, "leaves")
+		rows := fabric(leaves, ones(2), []int{30, 40}, func(int, int, int) int { return rapid.IntRange(0, 5).Draw(r, "flows") })
+		p := &planner{rows: rows, skew: make([]float64, 2*leaves)}
+		var edges []edge
+		for i, row := range rows {
+			for _, d := range row.Demand {
+				to := slices.IndexFunc(rows, func(r Row) bool { return r.Leaf == d.Leaf })
+				edges = append(edges, edge{i, to, d.Class, len(edges), d.Flows})
+			}
+		}
+		a, b := p.halve(edges)
+		more := map[[3]int]int{} // by side, leaf, class: of a less of b
+		for sign, half := range map[int][]edge{1: a, -1: b} {
+			for _, e := range half {
+				more[[3]int{0, e.from, e.class}] += sign * int(e.n)
+				more[[3]int{1, e.to, e.class}] += sign * int(e.n)
+			}
+		}
+		for vertex, n := range more {
+			if n < -1 || n > 1 {
+				r.Fatalf("one half has %d flows more than the other of (side, leaf, class) %v", n, vertex)
 			}
 		}
 	})

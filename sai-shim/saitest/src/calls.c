@@ -81,8 +81,7 @@ sai_status_t failing(const char *call, const char *object)
 	return SAI_STATUS_SUCCESS;
 }
 
-/* Likewise for attribute i of a call: OBJECT.ATTRIBUTE. */
-static sai_status_t failing_at(const char *call, sai_object_type_t type, sai_attr_id_t id, uint32_t i)
+sai_status_t failing_at(const char *call, sai_object_type_t type, sai_attr_id_t id, uint32_t i)
 {
 	const struct attribute *known = attribute_of(type, id);
 	char name[80];

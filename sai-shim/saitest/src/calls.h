@@ -15,8 +15,11 @@ const char *profile(const char *key);
 /* The version of the extension that the profile's EXTENSION has; 0: none. */
 uint32_t extension_version(void);
 
-/* The status that the profile's FAIL has for this call of an object, or of OBJECT.ATTRIBUTE, now. */
+/* The status that the profile's FAIL has for this call of an object now. */
 sai_status_t failing(const char *call, const char *object);
+
+/* Likewise for attribute i of a call: OBJECT.ATTRIBUTE. */
+sai_status_t failing_at(const char *call, sai_object_type_t type, sai_attr_id_t id, uint32_t i);
 
 /* Whether the profile's HIDE names the attribute. */
 bool hidden(sai_object_type_t type, sai_attr_id_t id);

@@ -329,7 +329,7 @@ EXPORT sai_status_t sai_query_attribute_capability(sai_object_id_t sw, sai_objec
 	if (sw != the_switch)
 		return SAI_STATUS_INVALID_OBJECT_ID;
 	*c = (sai_attr_capability_t){ can, can, can };
-	return SAI_STATUS_SUCCESS;
+	return failing_at("capability", type, id, 0);
 }
 
 EXPORT sai_status_t sai_query_attribute_enum_values_capability(sai_object_id_t sw, sai_object_type_t type,
