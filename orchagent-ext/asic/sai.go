@@ -137,6 +137,7 @@ func (d *SAI) port(name string) (sai.ObjectID, error) {
 // refusal marks errors that will stay.
 func refusal(err error) error {
 	switch {
+	case errors.Is(err, ErrRefused): // it is marked
 	case errors.Is(err, sai.ErrNotSupported), errors.Is(err, sai.ErrNoRoom):
 		if e := (*sai.Error)(nil); errors.As(err, &e) && e.Attribute == saiattr.ACLEntrySample.Name {
 			return fmt.Errorf("%w: %w", ErrUnsampled, err)
