@@ -2,7 +2,10 @@
 
 package asic
 
-import "sluice/sai-shim/saiattr"
+import (
+	"sluice/orchagent-ext/roce"
+	"sluice/sai-shim/saiattr"
+)
 
 // Features is what a switch offers beyond what every one does, where objects
 // depend on it.
@@ -20,6 +23,8 @@ type Features struct {
 	Protocol bool
 
 	MinSampling uint32 // by [Mirror], more than one of so many packets the CPU is not to get
+
+	Opcode bool // entries can match the opcode of the BTH
 
 	Queues   uint8  // egress queues of a port, of the port with most
 	NoQueues string // why the switch has no queues; "" with 0 queues: unknown
@@ -51,7 +56,8 @@ func Objects(p Policy, c Choices, f Features) []Object {
 		all = append(all, policerObjects(p.CPU)...)
 	}
 	if p.Export != nil {
-		all = append(all, sampleObject(p.Export.Rate))
+		all = append(all, sampleObject(keySample, p.Export.Rate))
+		all = append(all, learningObjects(p, r, f)...)
 	}
 	if p.Label != nil {
 		all = append(all, labelObjects(p, r, f)...)
@@ -116,15 +122,68 @@ func exportObjects(p Policy, r Method, f Features) []Object {
 	bound := map[string]bool{}
 	if labelled {
 		entry(keyExport+"/labelled", keyTable)
+		if r == Compute {
+			all = append(all, learningEntries(p, f, keyTable, "/labelled")...)
+		}
 		for _, port := range p.Ports {
 			bound[port] = true
 		}
 	}
-	all = append(all, aclTable{key: keyExportTable, protocol: f.Protocol, inner: f.InnerPort, size: tableSizeSmall}.object())
+	all = append(all, aclTable{key: keyExportTable, protocol: f.Protocol, inner: f.InnerPort, opcode: p.learns(f), size: tableSizeSmall}.object())
 	entry(keyExport, keyExportTable)
+	all = append(all, learningEntries(p, f, keyExportTable, "")...)
 	for _, port := range p.Export.Ports {
 		if !bound[port] {
 			all = append(all, bindingObject(port, keyExportTable))
+		}
+	}
+	return all
+}
+
+// learns reports whether packets go to the CPU to learn source queue pairs by.
+func (p *Policy) learns(f Features) bool {
+	return p.Export != nil && f.Opcode && (p.Export.CM || p.Export.Answers != 0)
+}
+
+// learningObjects are what the entries refer to that send packets to the CPU to learn
+// source queue pairs by. By [Rewrite] the CPU gets what has no label yet, and a trap is
+// there.
+func learningObjects(p Policy, r Method, f Features) (all []Object) {
+	if !p.learns(f) {
+		return nil
+	}
+	if p.Export.Answers != 0 {
+		all = append(all, sampleObject(keyAnswers, p.Export.Answers))
+	}
+	if p.Export.CM && (p.Label == nil || r != Rewrite) {
+		group := ""
+		if f.PoliceCPU {
+			group = keyTrapGroup
+		}
+		all = append(all, trapObject(keyTrap, group))
+	}
+	return all
+}
+
+// learningEntries are the entries of a table that do. In the label's table those over
+// IPv6 label what they match, as the entry does that they go before.
+func learningEntries(p Policy, f Features, table, suffix string) (all []Object) {
+	if !p.learns(f) {
+		return nil
+	}
+	for _, e := range []aclEntry{
+		{key: keyLearn + "/cm" + suffix, opcode: roce.UDSendOnly, trap: keyTrap},
+		{key: keyLearn + "/answers" + suffix, opcode: roce.RCAck, sample: keyAnswers},
+	} {
+		if e.trap != "" && !p.Export.CM || e.trap == "" && p.Export.Answers == 0 {
+			continue
+		}
+		e.table, e.anyIP, e.priority = table, true, learnPriority
+		all = append(all, counted(e)...)
+		if table == keyTable {
+			e.key += "/ipv6"
+			e.anyIP, e.priority, e.compute, e.zeroOnly = false, learnPriority+1, &p.Label.Algorithm, p.Label.ZeroOnly
+			all = append(all, counted(e)...)
 		}
 	}
 	return all
@@ -145,7 +204,7 @@ func sampleOf(p Policy) string {
 }
 
 func computeObjects(p Policy, f Features) []Object {
-	all := []Object{aclTable{key: keyTable, protocol: f.Protocol, flowLabel: p.Label.ZeroOnly, inner: f.InnerPort, size: tableSizeSmall}.object()}
+	all := []Object{aclTable{key: keyTable, protocol: f.Protocol, flowLabel: p.Label.ZeroOnly, inner: f.InnerPort, opcode: p.learns(f), size: tableSizeSmall}.object()}
 	e := aclEntry{key: keyCompute, table: keyTable, priority: entryPriority, unlabelled: p.Label.ZeroOnly, compute: &p.Label.Algorithm, sample: sampleOf(p), udp: f.Protocol}
 	all = append(all, counted(e)...)
 	if p.Label.Outer && f.InnerPort {

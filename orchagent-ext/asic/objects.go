@@ -21,6 +21,8 @@ const (
 	keyPolicer     = "cpu/policer"
 	keyTrapGroup   = "cpu/group"
 	keySample      = "export/sample"
+	keyAnswers     = "learn/sample"
+	keyLearn       = "learn"
 	keyExportTable = "export/table"
 	keyExport      = "export/entry"
 	keyUDFMatch    = "udf/match"
@@ -36,6 +38,7 @@ const (
 	noLabel        = 0 // flow label of unlabelled packets (RFC 6437)
 	entryPriority  = 10
 	copyPriority   = 5
+	learnPriority  = 20
 	countPriority  = 1
 	udpProtocol    = 17         // of IPv4 and, as next header, of IPv6
 	destQPOffset   = 12         // octets from the UDP header to BTH octets 4 to 7
@@ -88,6 +91,7 @@ type aclTable struct {
 	flowLabel bool
 	addresses bool   // IPv6 source and destination
 	inner     bool   // UDP ports in tunnels
+	opcode    bool   // of the BTH
 	udfGroup  string // "": none
 	size      uint64 // entries; 0: as many as the switch has room for
 }
@@ -103,6 +107,9 @@ func (t aclTable) object() Object {
 	}
 	if t.inner {
 		values = append(values, saiattr.ACLTableInnerPort.Is(true))
+	}
+	if t.opcode {
+		values = append(values, saiattr.ACLTableOpcode.Is(true))
 	}
 	if t.flowLabel {
 		values = append(values, saiattr.ACLTableLabel.Is(true))
@@ -123,10 +130,12 @@ type aclEntry struct {
 	key, table, counter string
 	priority            uint64
 
-	unlabelled bool       // matches flow label 0 only
-	flow       *FlowEntry // matches this flow only, and sets its label
+	unlabelled bool        // matches flow label 0 only
+	opcode     roce.Opcode // matches this one only; 0: any
+	flow       *FlowEntry  // matches this flow only, and sets its label
 
-	compute *flow.Algorithm // computes the label and writes it
+	compute  *flow.Algorithm // computes the label and writes it
+	zeroOnly bool            // where it is 0, though others match, too
 
 	trap   string // copies the packet to the CPU, marked by this trap
 	sample string // samples packets to the CPU as this object says
@@ -161,12 +170,15 @@ func (e aclEntry) object() Object {
 	if e.unlabelled {
 		values = append(values, saiattr.ACLEntryLabel.Of(noLabel))
 	}
+	if e.opcode != 0 {
+		values = append(values, saiattr.ACLEntryOpcode.Of(uint64(e.opcode)))
+	}
 	if f := e.flow; f != nil {
 		values = append(values, saiattr.ACLEntrySource.IP(f.Src), saiattr.ACLEntryDestination.IP(f.Dst),
 			saiattr.ACLEntryUDF.Word(f.DestQP, destQPMask), saiattr.ACLEntrySetLabel.Of(uint64(f.Label)))
 	}
 	if e.compute != nil {
-		values = append(values, computed(*e.compute, e.unlabelled, e.inner))
+		values = append(values, computed(*e.compute, e.unlabelled || e.zeroOnly, e.inner))
 	}
 	if e.trap != "" {
 		values = append(values, saiattr.ACLEntryPacket.Enum("copy"), saiattr.ACLEntryTrap.Ref(e.trap))
@@ -213,8 +225,8 @@ func policerObjects(cpu CPU) []Object {
 }
 
 // sampleObject is what entries sample packets by.
-func sampleObject(rate uint32) Object {
-	return makeObject(keySample, TypeSample, saiattr.SampleRate.Of(uint64(rate)))
+func sampleObject(key string, rate uint32) Object {
+	return makeObject(key, TypeSample, saiattr.SampleRate.Of(uint64(rate)))
 }
 
 // udfObjects are match, group and field by which the destination QP is read, for hashing

@@ -46,6 +46,10 @@ type CPU struct {
 type Export struct {
 	Rate  uint32   // one of so many RoCEv2 packets
 	Ports []string // that they come in by
+
+	// What source queue pairs are learned by, where the switch matches BTH opcodes:
+	CM      bool   // all messages of RDMA-CM, by copies
+	Answers uint32 // one of so many acknowledgements; 0: as all packets
 }
 
 // FlowEntry is a flow with the label that it is pinned to, for the method

@@ -104,6 +104,7 @@ func (d *SAI) Probe() (Abilities, Features, error) {
 	}
 	f.PoliceCPU, _ = d.lib.CanCreate(saiattr.TrapGroup, saiattr.TrapGroupPolicer)
 	f.InnerPort, _ = d.lib.CanCreate(saiattr.ACLEntry, saiattr.ACLEntryInnerPort)
+	f.Opcode, _ = d.lib.CanCreate(saiattr.ACLEntry, saiattr.ACLEntryOpcode)
 	can, known = d.lib.CanCreate(saiattr.ACLEntry, saiattr.ACLEntryNextHeader)
 	f.Protocol = can || !known
 	f.Queues, f.NoQueues = d.queues()

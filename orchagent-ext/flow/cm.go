@@ -49,6 +49,7 @@ func (l *learner) announce(e endpoint, srcQP uint32) {
 	l.forget(n)
 	p.from, end.srcQP = CM, srcQP
 	l.stats.LearnedCM++
+	l.tell(n)
 	if end.refs == 0 {
 		l.keep(n)
 	}

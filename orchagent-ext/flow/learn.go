@@ -2,7 +2,11 @@
 
 package flow
 
-import "sluice/orchagent-ext/roce"
+import (
+	"net/netip"
+
+	"sluice/orchagent-ext/roce"
+)
 
 // Provenance says how a source queue pair became known.
 type Provenance uint8
@@ -100,6 +104,8 @@ type learner struct {
 	kept     []uint32 // number + 1
 	keptNext int
 	pending  []request
+
+	learned func(src, dst netip.Addr, destQP, srcQP uint32) // may be nil
 }
 
 // request is a REQ whose REP has not come.
@@ -275,6 +281,14 @@ func (l *learner) learn(n, srcQP uint32) {
 	if p := &l.pairs[n]; p.from == None {
 		p.from, l.ends[n].srcQP = Ack, srcQP
 		l.stats.LearnedAck++
+		l.tell(n)
+	}
+}
+
+// tell tells what was learned of a pair.
+func (l *learner) tell(n uint32) {
+	if e := &l.ends[n]; l.learned != nil {
+		l.learned(netip.AddrFrom16(e.src).Unmap(), netip.AddrFrom16(e.dst).Unmap(), e.destQP, e.srcQP)
 	}
 }
 

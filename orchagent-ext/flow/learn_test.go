@@ -5,6 +5,7 @@ package flow
 import (
 	"errors"
 	"io"
+	"net/netip"
 	"os"
 	"testing"
 
@@ -64,9 +65,18 @@ func TestCaptures(t *testing.T) {
 		"rc-send-ipv4.pcap":             {0x45: {0x48, Ack}, 0x48: {0x45, Ack}},
 		"cnp-uc-icrc-vectors-ipv4.pcap": {0x118: {}, 0xd3: {}}, // one packet each proves nothing
 	} {
-		table := NewTable(Config{})
+		told := map[uint32]uint32{}
+		table := NewTable(Config{Learned: func(src, dst netip.Addr, destQP, srcQP uint32) {
+			told[destQP] = srcQP
+			if !src.Is4() || !dst.Is4() || src == dst {
+				t.Errorf("%s: learned of %s > %s", name, src, dst)
+			}
+		}})
 		feed(t, table, name)
 		for destQP, k := range want {
+			if told[destQP] != k.qp {
+				t.Errorf("%s: told that QP %#x is sent to from QP %#x, want %#x", name, destQP, told[destQP], k.qp)
+			}
 			if got := knows(table, destQP); got != k {
 				t.Errorf("%s: to QP %#x from QP %#x (%q), want %#x (%q)", name, destQP, got.qp, got.from, k.qp, k.from)
 			}

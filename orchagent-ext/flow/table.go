@@ -4,6 +4,7 @@ package flow
 
 import (
 	"iter"
+	"net/netip"
 
 	"sluice/orchagent-ext/roce"
 )
@@ -41,6 +42,10 @@ const (
 type Config struct {
 	Capacity int                 // flows; 0: 65,536
 	Removed  func(*Flow, Reason) // called before a flow leaves; may be nil
+
+	// Learned is called when a source queue pair becomes known that is in no packet of
+	// the flow; may be nil.
+	Learned func(src, dst netip.Addr, destQP, srcQP uint32)
 }
 
 const defaultCapacity = 65536
@@ -79,6 +84,7 @@ func NewTable(c Config) *Table {
 	}
 	t := &Table{config: c, secret: newSecret(), flows: make([]Flow, c.Capacity), index: newIndex(c.Capacity), free: make([]uint32, 0, c.Capacity)}
 	t.learner = newLearner(c.Capacity, &t.secret, &t.stats)
+	t.learner.learned = c.Learned
 	return t
 }
 

@@ -160,6 +160,7 @@ func (c *core) advise(now int64, f *congested, octets uint64) {
 			rate = limit
 		}
 	}
+	c.decided(now, &f.session)
 	if rate == 0 {
 		if !f.Congested() {
 			c.endAdvice(f)

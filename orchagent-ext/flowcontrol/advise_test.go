@@ -26,7 +26,7 @@ func (f *fake) counts(src, dst netip.Addr, qp uint32, octets uint64) {
 //conformance:draft-zz/queue draft-zz/dest-qp draft-zz/src-qp
 func TestSenderIsAdvisedTheDepartureRate(t *testing.T) {
 	f := newFake(t, advising())
-	f.core.pairs.add(Learned{Pair{source, sink, 0x99}, 0x42})
+	f.core.pairs.add(Learned{Pair: Pair{source, sink, 0x99}, SrcQP: 0x42})
 	start, rate := f.now, uint64(12_500) // octets a ms: 100 Mbit/s
 	f.fills(1, source, sink, 0x99, 150_000, sai.MarkHigh)
 	f.counts(source, sink, 0x99, 0)
@@ -86,7 +86,7 @@ func TestSenderThatMayNotIsNotAdvised(t *testing.T) {
 		c.Advice.Mask, c.Advice.Copy = tt.mask, tt.copies
 		f := newFake(t, c)
 		if tt.learn {
-			f.core.pairs.add(Learned{Pair{tt.src, sink, 0x99}, 0x42})
+			f.core.pairs.add(Learned{Pair: Pair{tt.src, sink, 0x99}, SrcQP: 0x42})
 		}
 		f.fillsWith(1, tt.src, sink, 0x99, tt.bits, 150_000, sai.MarkHigh)
 		f.counts(tt.src, sink, 0x99, 0)
@@ -111,7 +111,7 @@ func TestPolicyLimitsTheAdvice(t *testing.T) {
 		c := advising()
 		c.Advice.Policies = []congestion.Policy{{Src: netip.MustParsePrefix("2001:db8:a::/48"), DSCP: 26, Rate: tt.policy}}
 		f := newFake(t, c)
-		f.core.pairs.add(Learned{Pair{source, sink, 0x99}, 0x42})
+		f.core.pairs.add(Learned{Pair: Pair{source, sink, 0x99}, SrcQP: 0x42})
 		f.fills(1, source, sink, 0x99, 150_000, sai.MarkHigh)
 		f.counts(source, sink, 0x99, 0)
 		f.until(f.now + 9*ms)
@@ -170,7 +170,7 @@ func newFluid(t *testing.T, flows, rtt int, mbps, offered float64, target uint64
 	x.offered = offered * 125
 	for i := range flows {
 		x.rates = append(x.rates, 0)
-		x.core.pairs.add(Learned{Pair{x.host(i), sink, 0x100}, 0x42})
+		x.core.pairs.add(Learned{Pair: Pair{x.host(i), sink, 0x100}, SrcQP: 0x42})
 	}
 	x.queue, x.counted, x.left, x.heard = make([]float64, flows), make([]float64, flows), make([]float64, flows), make([]int, flows)
 	x.coming = make([][]float64, rtt)
@@ -301,7 +301,7 @@ func TestAdviceAllocatesNothing(t *testing.T) {
 	f := newFake(t, advising())
 	s := &silent{fake: f}
 	f.core.sw, f.core.out = s, s
-	f.core.pairs.add(Learned{Pair{source, sink, 0x99}, 0x42})
+	f.core.pairs.add(Learned{Pair: Pair{source, sink, 0x99}, SrcQP: 0x42})
 	c := telling()
 	c.Advice = advising().Advice
 	f.core.configure(f.now, newSettings(c))

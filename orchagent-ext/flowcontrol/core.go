@@ -66,6 +66,8 @@ type core struct {
 	pairs    pairs
 	backlogs map[sai.ObjectID]backlogged // by queue
 	ingress  bucket                      // of PPFC
+	limited  map[Pair]*limited
+	limits   int64 // when they are measured next
 
 	counters                 Counters
 	reaction, enforce, error Histogram
@@ -79,7 +81,7 @@ func newCore(sw Switch, out sender, clock func() int64) *core {
 		sw: sw, out: out, clock: clock, settings: newSettings(&Config{}),
 		congested: make(map[flowID]*congested, maxCongested), held: make(map[target]*held, maxHolds),
 		table: enforce.NewTable[target](maxHolds), pauses: enforce.NewPauses(),
-		packet: make([]byte, 0, 256), pairs: newPairs(), backlogs: map[sai.ObjectID]backlogged{},
+		packet: make([]byte, 0, 256), pairs: newPairs(), backlogs: map[sai.ObjectID]backlogged{}, limited: map[Pair]*limited{}, limits: math.MaxInt64,
 	}
 	c.speed = func(port uint32) uint32 {
 		if p := c.settings.indexes[port]; p != nil {
@@ -120,6 +122,7 @@ func (c *core) configure(now int64, s *settings) {
 		c.ingress.rate = s.Ingress.Receive
 	}
 	clear(c.backlogs)
+	clear(c.limited)               // they are told again when they are seen again
 	for id, p := range s.members { // what a neighbor has used up stays so
 		if was := old.members[id]; was != nil {
 			p.bucket.tokens, p.bucket.filled = was.bucket.tokens, was.bucket.filled
@@ -142,7 +145,7 @@ func (c *core) end(now int64) {
 
 // next returns when step is to be called though nothing happens.
 func (c *core) next() int64 {
-	at := int64(math.MaxInt64)
+	at := c.limits
 	if f, ok := c.due.first(); ok {
 		at = min(at, f.at)
 	}
@@ -178,6 +181,9 @@ func (c *core) step(now int64) {
 		c.error.Add(durationOf(now - at))
 		c.changes = c.table.Expire(c.changes[:0], now)
 		c.apply(now, 0)
+	}
+	if c.limits <= now {
+		c.stepLimits(now)
 	}
 	c.translate(now)
 }

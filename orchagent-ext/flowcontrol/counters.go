@@ -48,6 +48,7 @@ type Counters struct {
 	AdviceSent, AdviceFailed uint64
 	AdviceNotAllowed         uint64 // flows whose sender may not receive it
 	AdviceQPUnknown          uint64 // flows whose source queue pair was not learned
+	LimitedFull              uint64 // flows with a policy that found no room
 	AdviceNoRouterID         uint64 // messages, for want of a router id of the family
 	CNPSent, CNPFailed       uint64
 	ClientQPUnknown          uint64 // clients that could not be told, for want of their queue pair

@@ -14,6 +14,10 @@ type Pair struct {
 type Learned struct {
 	Pair
 	SrcQP uint32
+
+	// Of a packet of the flow; SrcPort 0: none was seen, and the others are not known.
+	SrcPort, PKey uint16
+	DSCP, Bits    uint8 // Bits of BTH octet 4, the low 6
 }
 
 // pairRoom is how many pairs a generation has room for. What was neither told nor asked
@@ -42,7 +46,7 @@ func (p *pairs) find(k Pair) uint32 {
 	}
 	qp, ok := p.old[k]
 	if ok {
-		p.add(Learned{k, qp})
+		p.add(Learned{Pair: k, SrcQP: qp})
 	}
 	return qp
 }

@@ -109,7 +109,7 @@ func TestGatewayIsToldAsTheFlowFillsAndDrains(t *testing.T) {
 		start := f.now
 		f.fills(1, tt.src, tt.dst, 0x99, 85_000, sai.MarkAlarm)
 		f.fills(1, tt.src, tt.dst, 0x99, 150_000, sai.MarkHigh)
-		f.core.pairs.add(Learned{Pair{tt.src, tt.dst, 0x99}, 0x42})
+		f.core.pairs.add(Learned{Pair: Pair{tt.src, tt.dst, 0x99}, SrcQP: 0x42})
 		f.until(start + 30*ms)
 		f.depth[flowID{queue, 1}] = 70_000
 		f.until(start + 50*ms)
@@ -341,7 +341,7 @@ func TestOwnGatewayTellsTheClient(t *testing.T) {
 	c.PPFC.Gateways = []Gateway{{netip.MustParsePrefix("2001:db8:a::/48"), router6}}
 	c.Ingress = &Ingress{Serves: prefixes("2001:db8:a::/48"), Client: ClientCNP}
 	f := newFake(t, c)
-	f.core.pairs.add(Learned{Pair{source, sink, 0x99}, 0x42})
+	f.core.pairs.add(Learned{Pair: Pair{source, sink, 0x99}, SrcQP: 0x42})
 	f.fills(1, source, sink, 0x99, 150_000, sai.MarkHigh)
 	got := f.takeTold()
 	if len(got) != 1 || got[0].packet.Kind != notify.KindCNP || got[0].packet.CNP.DestQP != 0x42 || got[0].packet.CNP.PKey != 0x8001 || got[0].packet.Envelope.Dst != source {
@@ -353,7 +353,7 @@ func TestLearnedPairsStayBounded(t *testing.T) {
 	p := newPairs()
 	of := func(i uint32) Pair { return Pair{source, sink, i} }
 	for i := range uint32(5 * pairRoom) {
-		p.add(Learned{of(i), i + 1})
+		p.add(Learned{Pair: of(i), SrcQP: i + 1})
 		if p.find(of(0)) != 1 {
 			t.Fatalf("a pair that is asked for is forgotten after %d others", i)
 		}

@@ -223,7 +223,9 @@ func (l *loop) turn() error {
 // learn takes the queue pairs that were learned, as many as there are now.
 func (l *loop) learn() {
 	for range len(l.learned) {
-		l.core.pairs.add(<-l.learned)
+		learned := <-l.learned
+		l.core.pairs.add(learned)
+		l.core.limit(monotonic(), &learned)
 	}
 }
 

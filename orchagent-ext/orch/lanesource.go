@@ -31,12 +31,16 @@ func learns(s *config.Snapshot) bool {
 }
 
 // learnSampling is how many packets there are to one that the CPU gets to learn queue
-// pairs by, where none is exported: connections by RDMA-CM come besides, all of them.
-const learnSampling = 256
+// pairs by, where none is exported, and learnAnswers of acknowledgements; messages of
+// RDMA-CM come besides, all of them.
+const (
+	learnSampling = 256
+	learnAnswers  = 16
+)
 
 // learnFrom is what the switch is asked to send to the CPU for that.
 func learnFrom(s *config.Snapshot) *asic.Export {
-	return &asic.Export{Rate: learnSampling, Ports: slices.Sorted(maps.Keys(s.Resolve()))}
+	return &asic.Export{Rate: learnSampling, CM: true, Answers: learnAnswers, Ports: slices.Sorted(maps.Keys(s.Resolve()))}
 }
 
 // addSource adds what is configured of PPFC and Rate Advice to the fast lane's

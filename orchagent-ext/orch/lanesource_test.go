@@ -59,7 +59,7 @@ func TestRowsOfPPFCAndRateAdviceConfigureTheFastLane(t *testing.T) {
 	if m.PPFCMark != 9 || m.PPFCTo[1] != router || len(m.PPFCPeers) != 1 {
 		t.Errorf("messages %+v", m)
 	}
-	if e := Policy(s).Export; e == nil || e.Rate != learnSampling {
+	if e := Policy(s).Export; e == nil || e.Rate != learnSampling || !e.CM || e.Answers != learnAnswers {
 		t.Errorf("to learn queue pairs: %+v", e)
 	}
 }

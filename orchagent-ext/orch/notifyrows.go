@@ -61,7 +61,7 @@ func (n *notifications) rows(set fill) []ygot.GoStruct {
 	n.received(set, ppfc, notify.KindPPFC, c.PPFCReceived, c.PPFCSender, func(r notify.Reason) uint64 { return c.PPFCRefused[r] })
 	times(set, ppfc, map[string]*flowcontrol.Histogram{"reaction": &n.lane.PPFCReaction, "enforce": &n.lane.PPFCEnforce})
 	advice := &telemetry.NotifyStats{
-		Sent: &c.AdviceSent, SendFailed: &c.AdviceFailed, NotAllowed: &c.AdviceNotAllowed, QpUnknown: &c.AdviceQPUnknown, NoRouterId: &c.AdviceNoRouterID,
+		Sent: &c.AdviceSent, SendFailed: &c.AdviceFailed, NotAllowed: &c.AdviceNotAllowed, QpUnknown: &c.AdviceQPUnknown, Full: &c.LimitedFull, NoRouterId: &c.AdviceNoRouterID,
 	}
 	cnp := &telemetry.NotifyStats{Sent: &c.CNPSent, SendFailed: &c.CNPFailed}
 	pfc := &telemetry.NotifyStats{Sent: &c.PFCSent, SendFailed: &c.PFCFailed, NotTranslated: &c.NotTranslated, Budget: &c.PFCBudget}

@@ -31,7 +31,8 @@ func Policy(s *config.Snapshot) asic.Policy {
 		p.Export = learnFrom(s)
 	}
 	if exports(s) {
-		p.Export = &asic.Export{Rate: *s.IPFIX.SamplingRate, Ports: slices.Sorted(maps.Keys(s.Resolve()))}
+		// Acknowledgements are sampled as all packets are: collectors are told one rate.
+		p.Export = &asic.Export{Rate: *s.IPFIX.SamplingRate, CM: learns(s), Ports: slices.Sorted(maps.Keys(s.Resolve()))}
 	}
 	if s.FlowLabel.AdminState != config.Enabled {
 		return p

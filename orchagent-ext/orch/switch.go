@@ -123,7 +123,7 @@ type opened struct {
 // learned tells the fast lane a source queue pair. The packet path calls it.
 func (s *opened) learned(p packetio.Pair) {
 	if t := s.learner.Load(); t != nil {
-		t.Learn(flowcontrol.Learned{Pair: flowcontrol.Pair{Src: p.Src, Dst: p.Dst, DestQP: p.DestQP}, SrcQP: p.SrcQP})
+		t.Learn(flowcontrol.Learned{Pair: flowcontrol.Pair{Src: p.Src, Dst: p.Dst, DestQP: p.DestQP}, SrcQP: p.SrcQP, SrcPort: p.SrcPort, PKey: p.PKey, DSCP: p.DSCP, Bits: p.Bits})
 	}
 }
 

@@ -6,19 +6,25 @@ import (
 	"net/netip"
 
 	"sluice/orchagent-ext/flow"
+	"sluice/orchagent-ext/roce"
 )
 
 // Pair is a session with the queue pair that sends it.
 type Pair struct {
 	Src, Dst      netip.Addr
 	DestQP, SrcQP uint32
+
+	// Of the packet by which it is told; SrcPort 0: by none of the flow.
+	SrcPort, PKey uint16
+	DSCP, Bits    uint8 // Bits of BTH octet 4, the low 6
 }
 
 // learned tells the source queue pair of a flow, at its first packet and every second,
 // fourth, eighth… if it is known by then.
-func (r *Reader) learned(f *flow.Flow) {
+func (r *Reader) learned(p *roce.Packet, f *flow.Flow) {
 	if qp, _ := r.table.SrcQP(f); qp != 0 {
-		r.config.Learned(Pair{Src: f.SessionSrc(), Dst: f.SessionDst(), DestQP: f.DestQP, SrcQP: qp})
+		bth := p.BTH()
+		r.config.Learned(Pair{Src: f.SessionSrc(), Dst: f.SessionDst(), DestQP: f.DestQP, SrcQP: qp, SrcPort: p.SrcPort(), PKey: bth.PKey, DSCP: p.TrafficClass() >> 2, Bits: bth.Resv6})
 	}
 }
 
@@ -60,7 +66,7 @@ func (r *Reader) observed(i int, f *flow.Flow) {
 		r.account(p, f, frame)
 	}
 	if r.config.Learned != nil && f.Packets&(f.Packets-1) == 0 {
-		r.learned(f)
+		r.learned(p, f)
 	}
 	if p.Tunnelled() {
 		r.tunnelled.Add(1)

@@ -5,6 +5,7 @@ package packetio
 import (
 	"context"
 	"errors"
+	"net/netip"
 	"sync/atomic"
 	"time"
 
@@ -69,8 +70,8 @@ type Config struct {
 	Now       func() time.Time
 	Metering  *Metering // nil: nothing is exported
 
-	// Learned is told source queue pairs, each now and then. It must not wait. May be nil
-	// wants to know.
+	// Learned is told source queue pairs, when they become known and now and then. It must
+	// not wait. May be nil.
 	Learned func(Pair)
 }
 
@@ -123,6 +124,11 @@ func New(source Source, c Config) *Reader {
 		r.ports, r.probation = make([]ports, c.Capacity), flow.NewProbation()
 	}
 	t := flow.Config{Capacity: c.Capacity}
+	if c.Learned != nil {
+		t.Learned = func(src, dst netip.Addr, destQP, srcQP uint32) {
+			c.Learned(Pair{Src: src, Dst: dst, DestQP: destQP, SrcQP: srcQP})
+		}
+	}
 	if c.Metering != nil {
 		t.Removed = r.metered(&c)
 	}

@@ -128,6 +128,7 @@ var (
 	ACLTableProtocol    = define("SAI_ACL_TABLE_ATTR_FIELD_IP_PROTOCOL", Bool)
 	ACLTableNextHeader  = define("SAI_ACL_TABLE_ATTR_FIELD_IPV6_NEXT_HEADER", Bool)
 	ACLTableIPType      = define("SAI_ACL_TABLE_ATTR_FIELD_ACL_IP_TYPE", Bool)
+	ACLTableOpcode      = define("SAI_ACL_TABLE_ATTR_FIELD_BTH_OPCODE", Bool)
 	ACLTableLabel       = define("SAI_ACL_TABLE_ATTR_FIELD_IPV6_FLOW_LABEL", Bool)
 	ACLTableSource      = define("SAI_ACL_TABLE_ATTR_FIELD_SRC_IPV6", Bool)
 	ACLTableDestination = define("SAI_ACL_TABLE_ATTR_FIELD_DST_IPV6", Bool)
@@ -142,6 +143,7 @@ var (
 	ACLEntryAdmin       = define("SAI_ACL_ENTRY_ATTR_ADMIN_STATE", Bool)
 	ACLEntryPort        = define("SAI_ACL_ENTRY_ATTR_FIELD_L4_DST_PORT", FieldU16, masked(0xffff))
 	ACLEntryInnerPort   = define("SAI_ACL_ENTRY_ATTR_FIELD_INNER_L4_DST_PORT", FieldU16, masked(0xffff))
+	ACLEntryOpcode      = define("SAI_ACL_ENTRY_ATTR_FIELD_BTH_OPCODE", FieldU8, masked(0xff), hex(2))
 	ACLEntryProtocol    = define("SAI_ACL_ENTRY_ATTR_FIELD_IP_PROTOCOL", FieldU8, masked(0xff))      // of IPv4
 	ACLEntryNextHeader  = define("SAI_ACL_ENTRY_ATTR_FIELD_IPV6_NEXT_HEADER", FieldU8, masked(0xff)) // of IPv6
 	ACLEntryIPType      = define("SAI_ACL_ENTRY_ATTR_FIELD_ACL_IP_TYPE", FieldU32, masked(0xffffffff), of("SAI_ACL_IP_TYPE_"))

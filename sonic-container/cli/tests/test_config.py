@@ -49,6 +49,15 @@ def rows(switch):
     ({}, 'ipfix set --admin-state enabled --pen 0 --element-ids 607,600,601,602,603,604,605,606 --sampling-rate 4294967295',
      {'SLUICE_IPFIX|global': {'admin_state': 'enabled', 'pen': '0', 'element_ids@': '607,600,601,602,603,604,605,606', 'sampling_rate': '4294967295'}}),
     ({}, 'ipfix set --pen 4242 --first-element-id 503', {'SLUICE_IPFIX|global': {'pen': '4242', 'first_element_id': '503'}}),
+    ({}, 'global set --router-id 203.0.113.1 --router-id-v6 2001:db8::1', {GLOBAL: {'router_id': '203.0.113.1', 'router_id_v6': '2001:db8::1'}}),
+    ({}, 'ppfc set --admin-state enabled --client-message rate-advice', {'SLUICE_PPFC|global': {'admin_state': 'enabled', 'client_message': 'rate-advice'}}),
+    ({}, 'ppfc-gateway set 2001:db8:a::/48 --gateway 2001:db8:ff::1', {'SLUICE_PPFC_GATEWAY|2001:db8:a::/48': {'gateway': '2001:db8:ff::1'}}),
+    ({}, 'ppfc-peer set 2001:db8:ff::/64', {'SLUICE_PPFC_PEER|2001:db8:ff::/64': {'NULL': 'NULL'}}),
+    ({}, 'rate-advice set --admin-state enabled --opcode 29 --rtt-us 20000', {'SLUICE_RATE_ADVICE|global': {'admin_state': 'enabled', 'opcode': '29', 'rtt_us': '20000'}}),
+    ({}, 'rate-advice-host set 10.0.0.0/8', {'SLUICE_RATE_ADVICE_HOST|10.0.0.0/8': {'NULL': 'NULL'}}),
+    ({'SLUICE_RATE_ADVICE_HOST|10.0.0.0/8': {'NULL': 'NULL'}}, 'rate-advice-host del 10.0.0.0/8', {}),
+    ({}, 'rate-policy set gold --src-prefix 2001:db8:a::/48 --dscp 26 --rate-mbps 400',
+     {'SLUICE_RATE_POLICY|gold': {'src_prefix': '2001:db8:a::/48', 'dscp': '26', 'rate_mbps': '400'}}),
     ({}, 'flow-label set --tunnels outer', {'SLUICE_FLOW_LABEL|global': {'tunnels': 'outer'}}),
     ({}, 'ipfix-collector set gold.1 --address 2001:db8::9', {GOLD: {'address': '2001:db8::9'}}),
     ({GOLD: {'address': '10.0.0.9'}}, 'ipfix-collector set gold.1 --transport tls --ca-file /etc/sonic/ca.pem',
@@ -66,6 +75,12 @@ def test_writes(switch, before, line, after):
     ('flow-label set --algorithm md5', 'SLUICE_FLOW_LABEL|global algorithm "md5": must be one of draft-literal, crc32'),
     ('flow-label set --admin-state enabled --rewrite often', 'SLUICE_FLOW_LABEL|global rewrite "often": must be one of zero-only, always'),
     ('flow-label set --manage-switch-hash True', 'SLUICE_FLOW_LABEL|global manage_switch_hash "True": must be one of true, false'),
+    ('rate-advice set --opcode 10', 'SLUICE_RATE_ADVICE|global opcode "10": must be a decimal number, 29 or 192..255'),
+    ('rate-advice-host set 10.0.0.1', 'SLUICE_RATE_ADVICE_HOST prefix "10.0.0.1": must be an IP prefix, as in 2001:db8::/32'),
+    ('ppfc-gateway set 2001:db8:a::/48 --gateway 10.0.0.1', 'SLUICE_PPFC_GATEWAY|2001:db8:a::/48: gateway and prefix must be of one address family'),
+    ('rate-policy set gold --src-prefix 10.0.0.0/8 --dst-prefix 2001:db8::/32 --rate-mbps 1',
+     'SLUICE_RATE_POLICY|gold: src_prefix and dst_prefix must be of one address family'),
+    ('global set --router-id 2001:db8::1', 'SLUICE|global router_id "2001:db8::1": must be an IPv4 address'),
     ('flow-label set', 'nothing to set: give one of --admin-state, --algorithm, --manage-switch-hash, --rewrite, --tunnels'),
     ('flow-label del', 'SLUICE_FLOW_LABEL|global: no such row'),
     ('global set --flow-capacity 1023', 'SLUICE|global flow_capacity "1023": must be a decimal number, 1024..4194304'),
@@ -138,7 +153,7 @@ def test_thresholds_and_pfcm(switch):
     assert 'low_bytes' not in switch.db(4).hgetall('SLUICE_THRESHOLD|gold')
 
 
-@pytest.mark.parametrize('line', ['port set', 'pfcm set --allow-loss true', 'rate-advice set', 'global set --router-id 10.0.0.1'])
+@pytest.mark.parametrize('line', ['port set', 'pfcm set --allow-loss true', 'rate-advice-host set', 'global set --classification 5-tuple'])
 def test_has_no_command_for_what_does_nothing(switch, line):
     assert 'Error: ' in switch.run('config sluice ' + line, code=2)
     assert rows(switch) == {}

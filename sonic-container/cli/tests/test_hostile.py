@@ -85,7 +85,8 @@ def test_wide_values_stay_in_their_column(switch):
 def test_redis_is_away(switch, monkeypatch, tmp_path, name):
     monkeypatch.setenv('SLUICE_TEST_REDIS', str(tmp_path / 'none.sock'))
     for words, command in commands(switch.commands[name]):
-        keys = ['Ethernet0' for p in command.params if p.param_type_name == 'argument' and p.required]
+        by_prefix = {'ppfc-gateway', 'ppfc-peer', 'rate-advice-host'} & set(words)
+        keys = ['10.0.0.0/8' if by_prefix else 'Ethernet0' for p in command.params if p.param_type_name == 'argument' and p.required]
         code, text = invoke(switch, name, *words, *keys)
         assert code == 1 and text.startswith('Error: ') and 'none.sock' in text and text.count('\n') == 1, text
 

@@ -59,6 +59,16 @@ HOLDING = {
         'enforce_us_n': '4', 'enforce_us_p50': '54.3', 'enforce_us_p99': '217.6', 'enforce_us_p999': '217.6', 'enforce_us_max': '217.6'}},
 }
 
+# And of a gateway that also advises.
+TELLING = {
+    6: {'SLUICE_STATE|global': {'ppfc': 'active', 'rate_advice': 'active', 'holds': '1'}},
+    2: {'SLUICE_NOTIFY_STATS:ppfc': {
+            'sent': '12', 'received': '31', 'obeyed': '30', 'held': '4', 'refreshed': '22', 'dropped_sender': '1',
+            'reaction_us_n': '4', 'reaction_us_p50': '96.0', 'reaction_us_p99': '211.1', 'reaction_us_p999': '211.1', 'reaction_us_max': '211.1',
+            'enforce_us_n': '4', 'enforce_us_p50': '54.3', 'enforce_us_p99': '217.6', 'enforce_us_p999': '217.6', 'enforce_us_max': '217.6'},
+        'SLUICE_NOTIFY_STATS:rate-advice': {'sent': '75', 'qp_unknown': '2', 'send_failed': '0'}},
+}
+
 
 @pytest.mark.parametrize('page', [page for page in PAGES if BLOCK.search(read(page))])
 def test_page(switch, page):
@@ -76,6 +86,8 @@ def test_page(switch, page):
             says(IN_A_FLEET)
         if 'show sluice holds' in block.group(1):
             says(HOLDING)
+        if 'advice.md' in page:
+            says(TELLING)
         shown = block.group(1).replace('\\\n', '\0').splitlines()  # a command goes on behind a backslash
         for line in shown:
             if line.startswith('$ '):

@@ -46,11 +46,17 @@ var tables = []struct {
 	name, command string
 	idle          []string
 }{
-	{"SLUICE", "global", []string{"router_id", "router_id_v6", "classification"}},
+	{"SLUICE", "global", []string{"classification"}},
 	{"SLUICE_PORT", "port", nil},
 	{"SLUICE_FLOW_LABEL", "flow-label", nil},
 	{"SLUICE_THRESHOLD", "threshold", nil},
 	{"SLUICE_PFCM", "pfcm", []string{"allow_loss"}},
+	{"SLUICE_PPFC", "ppfc", nil},
+	{"SLUICE_PPFC_GATEWAY", "ppfc-gateway", nil},
+	{"SLUICE_PPFC_PEER", "ppfc-peer", nil},
+	{"SLUICE_RATE_ADVICE", "rate-advice", nil},
+	{"SLUICE_RATE_ADVICE_HOST", "rate-advice-host", nil},
+	{"SLUICE_RATE_POLICY", "rate-policy", nil},
 	{"SLUICE_IPFIX", "ipfix", nil},
 	{"SLUICE_IPFIX_COLLECTOR", "ipfix-collector", nil},
 }
@@ -68,19 +74,21 @@ type table struct {
 	Rules   []string `json:"rules,omitempty"` // messages of the row's must statements
 }
 
-// field is one leaf. It takes one of Values, a number of Min..Max, an address, an
+// field is one leaf. It takes one of Values, a number of Min..Max, an address, a prefix, an
 // endpoint, or a string of Min..Max characters that match Pattern; with Most, up
 // to so many of them.
 type field struct {
-	Name    string   `json:"name"`
-	Type    string   `json:"type"` // values, number, ip-address, endpoint, string
-	Help    string   `json:"help,omitempty"`
-	Values  []string `json:"values,omitempty"`
-	Min     *uint64  `json:"min,omitempty"`
-	Max     *uint64  `json:"max,omitempty"`
-	Pattern string   `json:"pattern,omitempty"`
-	Most    uint64   `json:"most,omitempty"`
-	Default string   `json:"default,omitempty"`
+	Name    string      `json:"name"`
+	Type    string      `json:"type"` // values, number, ip-address, ip-prefix, endpoint, string
+	Help    string      `json:"help,omitempty"`
+	Values  []string    `json:"values,omitempty"`
+	Min     *uint64     `json:"min,omitempty"`
+	Max     *uint64     `json:"max,omitempty"`
+	Ranges  [][2]uint64 `json:"ranges,omitempty"` // of a number, where there are several
+	Pattern string      `json:"pattern,omitempty"`
+	Family  uint8       `json:"family,omitempty"` // version of IP of an address
+	Most    uint64      `json:"most,omitempty"`
+	Default string      `json:"default,omitempty"`
 }
 
 func main() {
@@ -200,7 +208,7 @@ func python(tables []table) ([]byte, error) {
 
 // tableOf reads a table off the schema of its row, without the idle fields.
 func tableOf(row *yang.Entry, name string, idle []string) (table, error) {
-	t := table{Table: name, Help: plain(row.Parent.Description), Only: rows.Only(name)}
+	t := table{Table: name, Help: plain(row.Parent.Description), Only: rows.Only(name), Fields: []field{}}
 	for _, leaf := range idle {
 		if row.Dir[leaf] == nil {
 			return t, fmt.Errorf("no field %s to leave out", leaf)
@@ -228,7 +236,10 @@ func tableOf(row *yang.Entry, name string, idle []string) (table, error) {
 	}
 	for _, f := range t.Fields {
 		for _, x := range row.Dir[f.Name].Extra["must"] {
-			t.Rules = append(t.Rules, x.(*yang.Must).ErrorMessage.Name)
+			// The rows of other tables are the daemon's to judge.
+			if must := x.(*yang.Must); !strings.Contains(must.Name, "SLUICE_") {
+				t.Rules = append(t.Rules, must.ErrorMessage.Name)
+			}
 		}
 	}
 	for _, x := range row.Extra["must"] {
@@ -243,6 +254,9 @@ func tableOf(row *yang.Entry, name string, idle []string) (table, error) {
 
 // nameMin and nameMax are the lengths of the model's row-name.
 var nameMin, nameMax = uint64(1), uint64(64)
+
+// families are the versions of IP that addresses of a type have; 0: both.
+var families = map[string]uint8{"ipv4-address-no-zone": 4, "ipv6-address-no-zone": 6}
 
 // manyMost is how many values of a leaf-list fit on a command line.
 const manyMost = 100
@@ -260,10 +274,18 @@ func fieldOf(e *yang.Entry) (field, error) {
 	case kind == yang.Yenum:
 		f.Type, f.Values = "values", e.Type.Enum.Names()
 		slices.SortFunc(f.Values, func(a, b string) int { return int(e.Type.Enum.Value(a) - e.Type.Enum.Value(b)) })
-	case kind >= yang.Yuint8 && kind <= yang.Yuint64 && len(e.Type.Range) == 1:
-		f.Type, f.Min, f.Max = "number", &e.Type.Range[0].Min.Value, &e.Type.Range[0].Max.Value
-	case e.Type.Name == "ip-address-no-zone", e.Type.Name == "ipv6-address-no-zone":
-		f.Type = "ip-address"
+	case kind >= yang.Yuint8 && kind <= yang.Yuint64 && len(e.Type.Range) > 0:
+		last := &e.Type.Range[len(e.Type.Range)-1]
+		f.Type, f.Min, f.Max = "number", &e.Type.Range[0].Min.Value, &last.Max.Value
+		if len(e.Type.Range) > 1 {
+			for _, r := range e.Type.Range {
+				f.Ranges = append(f.Ranges, [2]uint64{r.Min.Value, r.Max.Value})
+			}
+		}
+	case e.Type.Name == "inet:ip-prefix", e.Type.Name == "ip-prefix":
+		f.Type = "ip-prefix"
+	case strings.HasSuffix(e.Type.Name, "-address-no-zone"):
+		f.Type, f.Family = "ip-address", families[e.Type.Name]
 	case e.Type.Name == "etcd-endpoint":
 		f.Type, f.Pattern = "endpoint", strings.Join(e.Type.Pattern, "")
 	case kind == yang.Ystring && len(e.Type.Length) == 1 && len(e.Type.Pattern) < 2:

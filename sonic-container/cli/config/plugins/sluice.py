@@ -28,6 +28,8 @@ TABLES = [
         {"name":"etcd_user","type":"string","help":"User of etcd.","min":1,"max":255},
         {"name":"flow_capacity","type":"number","help":"Flows that are tracked at once; with the method rewrite, those that have an entry on the switch.","min":1024,"max":4194304,"default":"65536"},
         {"name":"rc_source_qp","type":"values","help":"The source queue pair of connected services, which is not in their packets.","values":["learn","zero"],"default":"learn"},
+        {"name":"router_id","type":"ip-address","help":"Address that names this switch in IPv4 messages, and their source.","family":4},
+        {"name":"router_id_v6","type":"ip-address","help":"Address that names this switch in IPv6 messages, and their source.","family":6},
         {"name":"stream_id_domain","type":"string","help":"Whose flows share the ids of scope global: all nodes that name the same domain.","min":1,"max":64,"pattern":"[A-Za-z0-9_.\\-]+","default":"default"},
         {"name":"stream_id_scope","type":"values","help":"Where Stream IDs of PFCM come from.","values":["hash","local","global"],"default":"hash"},
         {"name":"stream_id_seed","type":"number","help":"Seed of scope hash, and of the id that scope global tries first; the same on both ends of a hop.","min":0,"max":4294967295,"default":"0"},
@@ -38,7 +40,7 @@ TABLES = [
         {"name":"flow_label","type":"values","help":"Whether packets that come in here are labelled; by default on edge ports only.","values":["enabled","disabled"]},
         {"name":"role","type":"values","help":"What the port faces.","values":["edge","fabric","border"],"default":"fabric"},
         {"name":"threshold","type":"string","help":"The per-flow threshold of packets that leave here.","min":1,"max":64,"pattern":"[A-Za-z0-9_.\\-]+"},
-        {"name":"upstream_neighbor","type":"ip-address","help":"Link-local address of the neighbor that gets PFCM; by default the one learned."}],
+        {"name":"upstream_neighbor","type":"ip-address","help":"Link-local address of the neighbor that gets PFCM; by default the one learned.","family":6}],
      "rules":["upstream_neighbor must be a link-local IPv6 address (fe80::/10)"]},
     {"table":"SLUICE_FLOW_LABEL","command":"flow-label","help":"Flow labels computed from queue pairs (draft-hu).","only":"global","fields":[
         {"name":"admin_state","type":"values","values":["enabled","disabled"],"default":"disabled"},
@@ -72,6 +74,47 @@ TABLES = [
         {"name":"translate_pfc","type":"values","help":"Whether a pause becomes a PFC frame on border ports, towards switches that know no PFCM.","values":["true","false"],"default":"false"},
         {"name":"tx_rate","type":"number","help":"Messages that ask to hold a flow are sent at this rate at most, in bursts of a tenth of it. What ends a hold is always sent.","min":1,"max":10000000,"default":"10000"},
         {"name":"unknown_stream","type":"values","help":"What happens when no flow has the Stream ID of a message.","values":["ignore","pair"],"default":"ignore"}]},
+    {"table":"SLUICE_PPFC","command":"ppfc","help":"PPFC: per-flow notifications to the ingress gateway (draft-xz).","only":"global","fields":[
+        {"name":"admin_state","type":"values","values":["enabled","disabled"],"default":"disabled"},
+        {"name":"client_message","type":"values","help":"What a gateway tells the client in RoCEv2's own form.","values":["none","rate-advice","cnp"],"default":"none"},
+        {"name":"icmpv4_code","type":"number","min":0,"max":255,"default":"0"},
+        {"name":"icmpv4_type","type":"number","min":0,"max":255,"default":"253"},
+        {"name":"icmpv6_code","type":"number","min":0,"max":255,"default":"0"},
+        {"name":"icmpv6_type","type":"number","help":"ICMPv6 type, another than that of SLUICE_PFCM; 201 is for private experimentation (RFC 4443).","min":0,"max":255,"default":"201"},
+        {"name":"priority_source","type":"values","help":"What the message's Priority is.","values":["dscp","queue"],"default":"dscp"},
+        {"name":"require_mark","type":"number","help":"Messages are obeyed only with this mark, which IPsec's state sets (docs/security.md); by default none is demanded.","min":1,"max":4294967295},
+        {"name":"rx_burst","type":"number","help":"Burst of messages that are taken.","min":1,"max":1000000,"default":"1000"},
+        {"name":"rx_rate","type":"number","help":"Messages that are taken from all senders together.","min":1,"max":10000000,"default":"10000"},
+        {"name":"transport","type":"values","help":"The form in which PPFC is sent; both are received.","values":["icmp","udp"],"default":"icmp"},
+        {"name":"udp_port","type":"number","help":"UDP destination port; 1021 is for experiments (RFC 4727), 4791 is RoCEv2.","min":1,"max":65535,"ranges":[[1,4790],[4792,65535]],"default":"1021"}]},
+    {"table":"SLUICE_PPFC_GATEWAY","command":"ppfc-gateway","help":"Which gateway serves the sources in a prefix; with this switch's router_id as gateway, this switch serves them.","key":
+        {"name":"prefix","type":"ip-prefix"},"fields":[
+        {"name":"gateway","type":"ip-address","help":"Router id of the gateway."}],"needs":["gateway"],
+     "rules":["gateway and prefix must be of one address family"]},
+    {"table":"SLUICE_PPFC_PEER","command":"ppfc-peer","help":"Who may send PPFC to this switch.","key":
+        {"name":"prefix","type":"ip-prefix"},"fields":[]},
+    {"table":"SLUICE_RATE_ADVICE","command":"rate-advice","help":"Rate Advice to the sender of a flow (draft-zz).","only":"global","fields":[
+        {"name":"admin_state","type":"values","values":["enabled","disabled"],"default":"disabled"},
+        {"name":"capability","type":"values","help":"Who is known to understand Rate Advice.","values":["list","bit"],"default":"list"},
+        {"name":"capability_mask","type":"number","help":"The bit, in the low 6 bits of BTH octet 4.","min":1,"max":63,"default":"1"},
+        {"name":"destination_qp","type":"values","help":"Which queue pair the message names.","values":["learned","copy"],"default":"learned"},
+        {"name":"interval_ms","type":"number","help":"Between two messages for one flow.","min":1,"max":60000,"default":"10"},
+        {"name":"lifetime_intervals","type":"number","help":"For how many intervals an advice holds.","min":1,"max":100,"default":"3"},
+        {"name":"min_rate_mbps","type":"number","help":"No rate below this is advised.","min":1,"max":4294967295,"default":"100"},
+        {"name":"opcode","type":"number","help":"BTH opcode, one of the manufacturers' (0xc0..0xff), or the draft's example 0x1d, which is RC ATOMIC WRITE.","min":29,"max":255,"ranges":[[29,29],[192,255]],"default":"197"},
+        {"name":"rtt_us","type":"number","help":"Round-trip time to the farthest sender: a target below one bandwidth-delay product is warned of.","min":1,"max":10000000},
+        {"name":"source","type":"values","help":"IP source address of the message.","values":["node","receiver"],"default":"node"},
+        {"name":"target_bytes","type":"number","help":"Queue depth that the advised rate aims at.","min":1,"max":18446744073709551615,"default":"100000"},
+        {"name":"target_delay_us","type":"number","help":"Queuing delay that the advised rate aims at.","min":1,"max":1000000,"default":"50"}]},
+    {"table":"SLUICE_RATE_ADVICE_HOST","command":"rate-advice-host","help":"Who may receive Rate Advice.","key":
+        {"name":"prefix","type":"ip-prefix"},"fields":[]},
+    {"table":"SLUICE_RATE_POLICY","command":"rate-policy","help":"Rates by policy: the lowest one of those that match a flow is advised.","key":
+        {"name":"name","type":"string","min":1,"max":64,"pattern":"[A-Za-z0-9_.\\-]+"},"fields":[
+        {"name":"dscp","type":"number","help":"DSCP that it is for; by default all.","min":0,"max":63},
+        {"name":"dst_prefix","type":"ip-prefix","help":"Destinations that it is for; by default all."},
+        {"name":"rate_mbps","type":"number","min":1,"max":4294967295},
+        {"name":"src_prefix","type":"ip-prefix","help":"Sources that it is for; by default all."}],"needs":["rate_mbps"],
+     "rules":["src_prefix and dst_prefix must be of one address family"]},
     {"table":"SLUICE_IPFIX","command":"ipfix","help":"IPFIX export of RoCEv2 flows (draft-lin).","only":"global","fields":[
         {"name":"active_timeout_s","type":"number","min":1,"max":604800,"default":"60"},
         {"name":"admin_state","type":"values","values":["enabled","disabled"],"default":"disabled"},
@@ -108,6 +151,10 @@ RULES = {
         lambda row: (row.get('transport') in ('tls', 'dtls')) == ('ca_file' in row),
     'cert_file and key_file go together':
         lambda row: ('cert_file' in row) == ('key_file' in row),
+    'gateway and prefix must be of one address family':
+        lambda row: version_of(row.get('gateway')) == version_of(row.get('prefix')),
+    'src_prefix and dst_prefix must be of one address family':
+        lambda row: 'src_prefix' not in row or 'dst_prefix' not in row or version_of(row['src_prefix']) == version_of(row['dst_prefix']),
     'low_bytes must be less than high_bytes':
         lambda row: 'low_bytes' not in row or int(row['low_bytes']) < int(row['high_bytes']),
     'upstream_neighbor must be a link-local IPv6 address (fe80::/10)':
@@ -129,6 +176,11 @@ RULES = {
     'etcd_user and etcd_password_file go together':
         lambda row: ('etcd_user' in row) == ('etcd_password_file' in row),
 }
+
+
+def version_of(text):
+    """The version of IP of an address or prefix."""
+    return ipaddress.ip_interface(text).version
 
 
 def endpoints_of(row, scheme):
@@ -153,9 +205,12 @@ def allowed_one(field):
     if field['type'] == 'values':
         return 'one of ' + ', '.join(field['values'])
     if field['type'] == 'number':
-        return 'a decimal number, {}..{}'.format(field['min'], field['max'])
+        ranges = field.get('ranges', [[field['min'], field['max']]])
+        return 'a decimal number, ' + ' or '.join(str(low) if low == high else '{}..{}'.format(low, high) for low, high in ranges)
     if field['type'] == 'ip-address':
-        return 'an IP address'
+        return 'an IPv{} address'.format(field['family']) if 'family' in field else 'an IP address'
+    if field['type'] == 'ip-prefix':
+        return 'an IP prefix, as in 2001:db8::/32'
     if field['type'] == 'endpoint':
         return 'http://HOST:PORT or https://HOST:PORT'
     what = 'letters, digits, _ . -' if 'pattern' in field else 'characters'
@@ -177,13 +232,19 @@ def is_good_one(field, value):
     if field['type'] == 'number':
         if not re.fullmatch('0|[1-9][0-9]{0,19}', value):
             return False
-        return field['min'] <= int(value) <= field['max']
+        return any(low <= int(value) <= high for low, high in field.get('ranges', [[field['min'], field['max']]]))
     if field['type'] == 'ip-address':
         try:
-            ipaddress.ip_address(value)
+            version = ipaddress.ip_address(value).version
         except ValueError:
             return False
-        return '%' not in value
+        return '%' not in value and version == field.get('family', version)
+    if field['type'] == 'ip-prefix':
+        try:
+            ipaddress.ip_network(value, strict=False)
+        except ValueError:
+            return False
+        return '%' not in value and '/' in value
     if not value.isprintable() or not field.get('min', 1) <= len(value) <= field.get('max', 255):
         return False
     return re.fullmatch(field.get('pattern', '.*'), value) is not None
@@ -225,6 +286,8 @@ def check_row(table, key, row):
         if name not in row:
             fail('{}|{}: {} is needed'.format(table['table'], key, name))
     full = dict({f['name']: f['default'] for f in table['fields'] if 'default' in f}, **row)
+    if 'key' in table:
+        full[table['key']['name']] = key
     for message in table.get('rules', []):
         if not RULES[message](full):
             fail('{}|{}: {}'.format(table['table'], key, message))
@@ -285,10 +348,14 @@ def namespace_option():
 
 def example(table, verb):
     """A command line of a table that works on every switch with an Ethernet0."""
-    key = ['Ethernet0' if 'in' in table else 'gold'] if 'key' in table else []
-    field = next((f for f in table['fields'] if f['name'] in table.get('needs', ['admin_state', 'role'])), table['fields'][0])
-    value = {'values': field.get('values', [''])[0], 'ip-address': '192.0.2.9'}.get(field['type'], field.get('min'))
-    given = ['--' + option(field), str(value)] if verb == 'set' else []
+    name = '2001:db8::/32' if 'key' in table and table['key']['type'] == 'ip-prefix' else 'gold'
+    key = ['Ethernet0' if 'in' in table else name] if 'key' in table else []
+    field = next((f for f in table['fields'] if f['name'] in table.get('needs', ['admin_state', 'role'])), (table['fields'] or [None])[0])
+    given = []
+    if field and verb == 'set':
+        address = '2001:db8::9' if name != 'gold' else '192.0.2.9'
+        value = {'values': field.get('values', [''])[0], 'ip-address': address}.get(field['type'], field.get('min'))
+        given = ['--' + option(field), str(value)]
     return 'Example: ' + ' '.join(['config sluice', table['command'], verb] + key + given)
 
 

@@ -362,14 +362,15 @@ def notifications(db, everything, as_json, namespace):
     if as_json:
         print_json(rows)
         return
-    print_pairs([('pfcm', state.get('pfcm', 'disabled')), ('reason', state.get('pfcm_reason')), ('holds', state.get('holds'))])
+    features = [(feature.replace('_', '-'), state.get(feature, 'disabled')) for feature in ('pfcm', 'ppfc', 'rate_advice')]
+    print_pairs(features + [('reason', state.get('pfcm_reason')), ('holds', state.get('holds'))])
     if not rows:
         return
     times = [(message, name) for message, row in rows.items() for name in ('reaction', 'enforce', 'release_error') if row.get(name + '_us_n', '0') != '0']
     if times:
         click.echo()
         print_table(['Time (us)', 'n', 'p50', 'p99', 'p99.9', 'max'],
-                    [[name.replace('_', ' ')] + [rows[message].get(name + '_us_' + part, '-') for part in ('n', 'p50', 'p99', 'p999', 'max')]
+                    [[message + ' ' + name.replace('_', ' ')] + [rows[message].get(name + '_us_' + part, '-') for part in ('n', 'p50', 'p99', 'p999', 'max')]
                      for message, name in times])
     counters = sorted({name for row in rows.values() for name, value in row.items() if '_us_' not in name and (everything or value != '0')})
     if counters:

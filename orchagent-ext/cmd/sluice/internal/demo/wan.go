@@ -189,16 +189,25 @@ func (w *wan) playing(run string) *playing {
 		a.Flows = append(a.Flows, wanFlow(wanQP+i, wanSrcQP+i, wanMbps*1_000_000))
 	}
 	return &playing{
-		senders: []sending{{w.Sender, a}}, receivers: []*fabric.Interface{w.Receiver}, qps: qps(wanQP, wanFlows),
+		senders: []sending{{w.Sender, a}}, receivers: []*fabric.Interface{w.Receiver}, qps: qps(wanQP, wanFlows), answers: answersOf(a.Flows),
 		ports: []*fabric.Interface{slow, w.Host[0], w.Between[0], w.Host[1], w.Between[1]}, span: w.span,
 	}
+}
+
+// answersOf are the queue pairs that acknowledge flows, by those that send them.
+func answersOf(flows []nic.Flow) map[uint32]uint32 {
+	answers := map[uint32]uint32{}
+	for _, f := range flows {
+		answers[f.DestQP] = f.SrcQP
+	}
+	return answers
 }
 
 // adapter is the sending host's, without flows.
 func (w *wan) adapter() nic.Config {
 	return nic.Config{
 		LineRate: linkMbps * 1_000_000, MAC: roce.MAC(w.Sender.MAC), Next: roce.MAC(w.Sender.Peer().MAC), Priority: holdPriority,
-		Points: notify.DefaultCodePoints(), Lifetime: wanLifetime, Realtime: true,
+		Points: notify.DefaultCodePoints(), Lifetime: wanLifetime, Realtime: true, Connect: true,
 	}
 }
 
@@ -206,6 +215,6 @@ func (w *wan) adapter() nic.Config {
 func wanFlow(destQP, srcQP uint32, rate uint64) nic.Flow {
 	return nic.Flow{
 		Src: fabric.HostA.Addr(), Dst: fabric.HostB.Addr(), SrcQP: srcQP, DestQP: destQP, Label: firstLabel + destQP, SrcPort: 0xc000,
-		TrafficClass: holdClass, Payload: holdPayload, Rate: rate, Datagram: true,
+		TrafficClass: holdClass, Payload: holdPayload, Rate: rate,
 	}
 }
