@@ -71,6 +71,7 @@ var examples = []example{
 	{text: "sluice relabel in.pcap out.pcap", given: "cp roce-ipv6.pcap in.pcap", then: "grep -q 'labels written: 105' /tmp/output"},
 	{text: "sluice relabel in.pcapng out.pcapng --algorithm crc32 --rewrite always", given: "cp roce-ipv6.pcap in.pcapng", then: "grep -q 'labels written: 105' /tmp/output"},
 	{text: "sluice balance capture.pcap --paths 8", then: printed},
+	{text: "sluice balance capture.pcap --paths 8 --placed", then: printed},
 	{text: "sluice balance capture.pcap --paths 16 --hash crc16 --weights packets --svg balance.svg", then: "[ -s /tmp/here/balance.svg ]"},
 
 	{text: "sluice export capture.pcap --file flows.ipfix", then: "[ -s /tmp/here/flows.ipfix ]"},
@@ -113,6 +114,8 @@ var examples = []example{
 	{text: "sluice top --sort packets --port Ethernet0", until: printed, then: endTool},
 	{text: "sluice top --once", then: "grep -q compute /tmp/output"},
 	{text: "sluice top --json --interval 10s --count 6", until: printed, then: endTool},
+	{text: "sluice version", then: "grep -q '^sluiced, running *[0-9]' /tmp/output"},
+	{text: "sluice version --json", then: "[ $(grep -c '\"version\"' /tmp/output) = 6 ]"},
 	{text: "sluice techsupport", then: "grep -q 'driver *sai' /tmp/output"},
 	{text: "sluice techsupport --out techsupport.tar.gz --since 2h", then: "tar -tzf /tmp/here/techsupport.tar.gz | grep -q state.txt && rm /tmp/here/techsupport.tar.gz"},
 	{

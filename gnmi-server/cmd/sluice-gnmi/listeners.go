@@ -53,8 +53,9 @@ const (
 	window = 64 << 10
 
 	// requestsAtOnce is how many of the longest requests the server keeps at once, of all
-	// RPCs that are open; most requests are short.
+	// RPCs that are open, but fewestOctets at least; most requests are short.
 	requestsAtOnce = 8
+	fewestOctets   = 32 << 20
 
 	// othersShare is the share of a port's sessions that one address cannot have.
 	othersShare = 8
@@ -79,7 +80,7 @@ type listeners struct {
 
 // open opens what the options name.
 func open(o *options, s *server.Server, log *slog.Logger) (*listeners, error) {
-	p := &listeners{options: o, server: s, health: health.NewServer(), requests: sessions.NewRequests(requestsAtOnce * o.maxMessage), log: log}
+	p := &listeners{options: o, server: s, health: health.NewServer(), requests: sessions.NewRequests(max(requestsAtOnce*o.maxMessage, fewestOctets)), log: log}
 	if o.socket != "" {
 		l, err := listenUnix(o.socket)
 		if err != nil {

@@ -98,7 +98,7 @@ func parse(args []string, getenv func(string) string, stderr io.Writer) (*option
 	f.StringVar(&o.policy, "policy", or("SLUICE_GNMI_POLICY", ""), "JSON `file` of who may read and write which paths; empty: every user all (SLUICE_GNMI_POLICY)")
 	f.StringVar(&o.stateFile, "state-file", "/var/lib/sluice/gnmi-commit.json", "`file` for what an unconfirmed commit takes back; empty: no such commits")
 	f.BoolVar(&o.reflection, "reflection", false, "serve gRPC's reflection")
-	f.IntVar(&o.maxMessage, "max-message", 4<<20, "largest request, in `octets`; those of all RPCs that are open have 8 times that")
+	f.IntVar(&o.maxMessage, "max-message", 4<<20, "largest request, in `octets`; those of all RPCs that are open have 8 times that, or 32 MiB where that is more")
 	f.IntVar(&o.maxSessions, "max-sessions", 128, "`sessions` at once on the unix socket and on each port")
 	f.IntVar(&o.maxOperations, "max-operations", 4096, "`operations` of a Set: deletes, replaces and updates")
 	f.IntVar(&o.maxLeaves, "max-leaves", 50000, "`leaves` a second that a client (a user at an address) may have sampled and read; one that asks for more waits")

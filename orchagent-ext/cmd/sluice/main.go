@@ -85,6 +85,7 @@ func newRootCommand() *cobra.Command {
 		newExportCommand(),
 		newTopCommand(),
 		newTechsupportCommand(),
+		newVersionCommand(),
 	)
 	return cmd
 }
