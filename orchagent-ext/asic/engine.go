@@ -18,6 +18,9 @@ var (
 	// ErrUnpoliced: the switch refuses, and what is refused polices packets to the CPU.
 	ErrUnpoliced = fmt.Errorf("%w: packets to the CPU are not policed", ErrRefused)
 
+	// ErrUnsampled: the switch refuses, and what is refused samples packets for export.
+	ErrUnsampled = fmt.Errorf("%w: packets are not sampled for export", ErrRefused)
+
 	// ErrGone: the object is not there any more.
 	ErrGone = errors.New("the object is gone")
 )
@@ -112,6 +115,10 @@ func (e *Engine) Reconcile(p Policy) (Outcome, error) {
 		if errors.Is(err, ErrUnpoliced) && e.features.PoliceCPU {
 			e.features.PoliceCPU = false
 			unpoliced = append(unpoliced, err.Error())
+			continue
+		}
+		if errors.Is(err, ErrUnsampled) && e.policy.Export != nil {
+			e.abilities.Set(NeedExport, c.Method(NeedExport), Ability{Reason: err.Error()})
 			continue
 		}
 		if err == nil {

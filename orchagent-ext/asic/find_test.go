@@ -329,6 +329,47 @@ func TestHashUseThatIsKnown(t *testing.T) {
 	}
 }
 
+// TestRefusedSamplingLeavesLabels: where the library refuses what samples packets for export,
+// labels are written by the same method, nothing is sampled, and the outcome says why.
+func TestRefusedSamplingLeavesLabels(t *testing.T) {
+	compute := "SAI_ACL_ENTRY_ATTR_ACTION_COMPUTE_IPV6_FLOW_LABEL"
+	for _, fail := range []string{
+		fmt.Sprintf("create samplepacket 0 %d", saitest.NotSupported),
+		fmt.Sprintf("create acl_entry.ACTION_INGRESS_SAMPLEPACKET_ENABLE 0 %d", saitest.AttrNotSupported0),
+	} {
+		for method, hide := range map[Method]string{Compute: "", Rewrite: compute} {
+			t.Run(string(method)+" "+fail, func(t *testing.T) {
+				library := saitest.New(t)
+				lib, err := sai.Open(library.Path, library.Profile("FAIL", fail, "HIDE", hide))
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { _ = lib.Close() })
+				if err := lib.CreateSwitch(true); err != nil {
+					t.Fatal(err)
+				}
+				p := &place{t: t, lib: lib}
+				e, err := NewEngine(p.driver(), &fakeLedger{}, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				wanted := policy("Ethernet0", "Ethernet4")
+				wanted.Export = &Export{Rate: 100, Ports: []string{"Ethernet0"}}
+				o := reconcile(t, e, wanted)
+				if label, export := o.Choices[NeedFlowLabel], o.Choices[NeedExport]; label.Method != method || label.State != Active || export.Method != None {
+					t.Errorf("labels %+v, export %+v", label, export)
+				}
+				if len(o.Problems) != 1 || !strings.HasPrefix(o.Problems[0], "nothing is sampled for export: ") || !strings.Contains(o.Problems[0], "NOT_SUPPORTED") {
+					t.Errorf("problems %q", o.Problems)
+				}
+				if _, err := e.AddFlows(flows(2)); err != nil && method == Rewrite {
+					t.Errorf("flows: %v", err)
+				}
+			})
+		}
+	}
+}
+
 // TestRemovalLeavesWhatAnotherOwnerPutInPlace: the ACL of a port and the hash that another
 // owner has set since stay, also when the process that removes is another one than the
 // process that bound.

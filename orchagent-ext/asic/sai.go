@@ -48,6 +48,9 @@ func (d *SAI) Copies(trap sai.ObjectID) bool {
 func refusal(err error) error {
 	switch {
 	case errors.Is(err, sai.ErrNotSupported), errors.Is(err, sai.ErrNoRoom):
+		if e := (*sai.Error)(nil); errors.As(err, &e) && e.Attribute == saiattr.ACLEntrySample.Name {
+			return fmt.Errorf("%w: %w", ErrUnsampled, err)
+		}
 		return fmt.Errorf("%w: %w", ErrRefused, err)
 	case errors.Is(err, sai.ErrNotFound):
 		return fmt.Errorf("%w: %w", ErrGone, err)
@@ -59,6 +62,14 @@ func refusal(err error) error {
 func unpoliced(err error) error {
 	if errors.Is(refusal(err), ErrRefused) {
 		return fmt.Errorf("%w: %w", ErrUnpoliced, err)
+	}
+	return err
+}
+
+// unsampled marks a refusal of what samples.
+func unsampled(err error) error {
+	if errors.Is(refusal(err), ErrRefused) {
+		return fmt.Errorf("%w: %w", ErrUnsampled, err)
 	}
 	return err
 }
@@ -179,6 +190,8 @@ func (d *SAI) Create(o *Object, existing map[string]*Record) (*Record, error) {
 		d.policer, err = id, unpoliced(err)
 	case TypeTrapGroup:
 		err = unpoliced(err)
+	case TypeSample:
+		err = unsampled(err)
 	}
 	r.ID = ID(id.String())
 	return r, refusal(err)

@@ -76,12 +76,15 @@ func (t *Table) Place(f Flow, leaf int, hash uint32) Placement {
 }
 
 // Adopt takes over a flow that has a label: after a restart. Nothing changes for it.
-// Another flow between the same hosts that has the same label is counted.
+// Another flow between the same hosts that has the same label is counted. A flow without
+// a label (0) is placed.
 func (t *Table) Adopt(f Flow, leaf int, hash, label uint32) Placement {
 	if e := t.lookup(&f); e != nil {
 		return Placement{e.label, e.member, Placed}
 	}
-	label &= labelMask
+	if label &= labelMask; label == 0 || f.Dst.Is4() || f.Src.Is4() {
+		return t.Place(f, leaf, hash)
+	}
 	e := t.add(f, leaf, max(hash&labelMask, 1))
 	if e == nil {
 		return t.counted(Placement{label, unknown, Full})

@@ -186,6 +186,19 @@ func TestAdoptKeepsLabels(t *testing.T) {
 	}
 }
 
+// What has no label after a restart gets one as a new flow does; IPv4 gets none.
+func TestAdoptPlacesFlowsWithoutALabel(t *testing.T) {
+	tab := newTable(t, Config{}, 1, 1)
+	f := flowOf(0, 16)
+	if p := tab.Adopt(f, -1, f.hash(), 1<<20); p.Label == 0 || p.Why != Placed || tab.Report().Placements[Placed] != 1 {
+		t.Errorf("%+v", p)
+	}
+	v4 := Flow{netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("10.0.0.2"), 1, 49152}
+	if p := tab.Adopt(v4, -1, 1, 5); p.Why != NoIPv6 || tab.Len() != 1 {
+		t.Errorf("IPv4: %+v, %d flows", p, tab.Len())
+	}
+}
+
 // A link goes down and comes back: the flows' paths are predicted again, then evened out.
 func TestSetGroupFollowsMembersAndWeights(t *testing.T) {
 	rates := same(64)
