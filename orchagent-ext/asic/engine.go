@@ -96,7 +96,7 @@ func (e *Engine) Len() int { return len(e.objects) + 2*len(e.flows) }
 // preferred method that the switch takes. An error says that something failed which
 // may go well another time: what was done stays, and the next call goes on.
 func (e *Engine) Reconcile(p Policy) (Outcome, error) {
-	e.wants = p.Label != nil || p.Export != nil
+	e.wants = p.Label != nil || p.Export != nil || p.SingleFlows
 	if err := e.ask(); err != nil {
 		return e.outcome, err
 	}

@@ -300,7 +300,7 @@ func TestMethodsByPolicy(t *testing.T) {
 		{"hash is not managed", NeedFlowLabel, Abilities{NeedFlowLabel: {Compute: {Reason: "no"}, Hash: can, UDFHash: can}}, Features{},
 			Choice{None, "compute: no; hash: " + needsHash + "; udf-hash: " + needsHash, Unmet}},
 		{"unknown to the driver", NeedHold, Abilities{NeedExport: {Sample: can}}, Features{}, Choice{None, "the driver has no method", Unmet}},
-		{"not asked", NeedHold, nil, Features{}, Choice{None, "the driver has no method", Unmet}},
+		{"not asked", NeedHold, nil, Features{}, Choice{None, "the switch has not been asked, since nothing is to be programmed", Unmet}},
 	} {
 		p := Policy{Label: &Label{}, Export: &Export{Rate: 256}}
 		if diff := cmp.Diff(tt.want, Choose(tt.abilities, p, tt.features)[tt.need]); diff != "" {

@@ -359,7 +359,8 @@ func TestRefusedSamplingLeavesLabels(t *testing.T) {
 				if label, export := o.Choices[NeedFlowLabel], o.Choices[NeedExport]; label.Method != method || label.State != Active || export.Method != None {
 					t.Errorf("labels %+v, export %+v", label, export)
 				}
-				if len(o.Problems) != 1 || !strings.HasPrefix(o.Problems[0], "nothing is sampled for export: ") || !strings.Contains(o.Problems[0], "NOT_SUPPORTED") {
+				if len(o.Problems) != 1 || !strings.HasPrefix(o.Problems[0], "nothing is sampled for export: ") || !strings.Contains(o.Problems[0], "NOT_SUPPORTED") ||
+					strings.Count(o.Problems[0], ErrRefused.Error()) != 1 {
 					t.Errorf("problems %q", o.Problems)
 				}
 				if _, err := e.AddFlows(flows(2)); err != nil && method == Rewrite {

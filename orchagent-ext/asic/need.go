@@ -86,6 +86,9 @@ func (a Abilities) Equal(others Abilities) bool {
 }
 
 func (a Abilities) clone() Abilities {
+	if a == nil {
+		return nil
+	}
 	all := Abilities{}
 	for n, of := range a {
 		all[n] = maps.Clone(of)
@@ -127,6 +130,9 @@ func Chose(n Need, m Method) Choices { return Choices{n: {Method: m}} }
 // Choose takes the preferred method of a need that the switch can, [None] if there is
 // none. The reason names every better method, and why it is not taken.
 func (a Abilities) Choose(n Need) Choice {
+	if a == nil {
+		return Choice{None, "the switch has not been asked, since nothing is to be programmed", Unmet}
+	}
 	var reasons []string
 	for _, m := range methods[n] {
 		is, known := a[n][m]

@@ -20,6 +20,10 @@ type Policy struct {
 
 	Export *Export // nil: no packets are sampled for export
 
+	// SingleFlows: the fast lane is to watch or hold single flows. It sets what that takes
+	// by itself.
+	SingleFlows bool
+
 	// FlowCapacity is how many flows may have an entry.
 	FlowCapacity uint32
 }

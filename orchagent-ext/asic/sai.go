@@ -47,6 +47,7 @@ func (d *SAI) Copies(trap sai.ObjectID) bool {
 // refusal marks errors that will stay.
 func refusal(err error) error {
 	switch {
+	case errors.Is(err, ErrRefused): // it is marked
 	case errors.Is(err, sai.ErrNotSupported), errors.Is(err, sai.ErrNoRoom):
 		if e := (*sai.Error)(nil); errors.As(err, &e) && e.Attribute == saiattr.ACLEntrySample.Name {
 			return fmt.Errorf("%w: %w", ErrUnsampled, err)

@@ -27,7 +27,7 @@ type limited struct {
 }
 
 const (
-	maxLimited  = 256         // flows
+	maxLimited  = 64          // flows: a switch counts them in the place of holds, of which it may have 256
 	limitedIdle = time.Minute // after which a flow is forgotten
 )
 

@@ -26,6 +26,7 @@ func Policy(s *config.Snapshot) asic.Policy {
 	if disabled(s) {
 		return p
 	}
+	p.SingleFlows = controls(s)
 	if learns(s) {
 		p.Export = learnFrom(s)
 	}

@@ -75,6 +75,7 @@ func newWAN(t testing.TB, ppfc ...string) (w *fabric.WAN, near, far *leaf) {
 			t.Skipf("needs what make build makes: %v", err)
 		}
 	}
+	t.TempDir() // made before the fabric, so that all are removed after sluiced has ended
 	w, err := fabrictest.New(t).WAN(wanDelay)
 	fabrictest.Check(t, err)
 	near, far = gateway(t, w, 0), gateway(t, w, 1)

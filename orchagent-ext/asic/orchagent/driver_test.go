@@ -240,6 +240,18 @@ func TestExportComesAndGoes(t *testing.T) {
 	}
 }
 
+// TestSingleFlowsAreRefusedWithTheReason: where nothing else is wanted, too.
+func TestSingleFlowsAreRefusedWithTheReason(t *testing.T) {
+	p := newPlace(t).start("proposed")
+	e := p.engine(p.driver())
+	if hold := p.reconcile(e, asic.Policy{}).Choices[asic.NeedHold]; !strings.Contains(hold.Reason, "has not been asked") {
+		t.Errorf("nothing is wanted: %+v", hold)
+	}
+	if hold := p.reconcile(e, asic.Policy{SingleFlows: true}).Choices[asic.NeedHold]; hold.Method != asic.None || !strings.Contains(hold.Reason, "SONiC's tables have nothing of single flows") {
+		t.Errorf("%+v", hold)
+	}
+}
+
 // TestRefusals: what orchagent does not take is taken back, and said.
 func TestRefusals(t *testing.T) {
 	t.Run("no session to the CPU", func(t *testing.T) {
