@@ -84,7 +84,7 @@ func NewTable(c Config) *Table {
 	}
 	t := &Table{config: c, secret: newSecret(), flows: make([]Flow, c.Capacity), index: newIndex(c.Capacity), free: make([]uint32, 0, c.Capacity)}
 	t.learner = newLearner(c.Capacity, &t.secret, &t.stats)
-	t.learner.learned = c.Learned
+	t.learned = c.Learned
 	return t
 }
 

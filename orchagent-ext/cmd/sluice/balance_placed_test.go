@@ -83,7 +83,7 @@ func TestBalancePlacedMovesIdleFlows(t *testing.T) {
 						last[ecmp.CRC32{}.Path(tuple, true, 4)] += weight
 					}
 				}
-				r.Close()
+				_ = r.Close()
 			}
 			now += pause
 		}
