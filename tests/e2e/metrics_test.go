@@ -61,7 +61,7 @@ func (l *leaf) awaitMetric(pattern string) string {
 // and the alerts ask for.
 func TestMetrics(t *testing.T) {
 	l := newLeaf(t)
-	l.start("--sai-profile", "SLUICE_HIDE=compute", "--metrics-flows", "3")
+	l.start("--sai-profile", "SLUICE_HIDE=compute", "--sai-profile", withQueues, "--metrics-flows", "3")
 	l.set("SLUICE_FLOW_LABEL", "global", "admin_state", "enabled")
 	first := l.awaitMetric(`sluice_warnings\{warnings="ECMP does not hash the flow label: .*"\} 1`)
 	l.awaitMetric(`sluice_state\{state="degraded"\} 1`)
@@ -96,8 +96,15 @@ func TestMetrics(t *testing.T) {
 		t.Errorf("health: %d %q %v", code, body, err)
 	}
 
+	l.set("SLUICE_PFCM", "global", "admin_state", "enabled")
+	l.awaitMetric(`sluice_notify_received_total\{.*"pfcm".*\} 0`)
+	_, notify, err := l.scrape("/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+
 	exported := map[string]bool{"up": true} // Prometheus makes it
-	for _, m := range regexp.MustCompile(`(?m)^# TYPE (\S+) `).FindAllStringSubmatch(first+last, -1) {
+	for _, m := range regexp.MustCompile(`(?m)^# TYPE (\S+) `).FindAllStringSubmatch(first+last+notify, -1) {
 		exported[m[1]] = true
 	}
 	for _, file := range []string{"sluice-dashboard.json", "sluice-alerts.yaml"} {
