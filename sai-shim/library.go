@@ -150,8 +150,11 @@ func (l *Library) check(call, object string, status C.sai_status_t) error {
 		return nil
 	}
 	e := &Error{Call: call, Object: object, Status: Status(status)}
-	if i := e.Status.index(); i >= 0 && i < len(names) {
+	switch i := e.Status.index(); {
+	case i >= 0 && i < len(names):
 		e.Attribute = names[i]
+	case len(names) == 1 && call != "create": // it is about no other
+		e.Attribute = names[0]
 	}
 	return e
 }
