@@ -176,7 +176,8 @@ func (e *Engine) probe() (err error) {
 		return err
 	}
 	if e.prover != nil {
-		if err = e.prover.Prove(p.record(f), e.objects); !errors.Is(err, ErrRefused) {
+		r := &Record{Object: FlowObjects(e.policy, e.features, probeFlow)[1], ID: p.entry}
+		if err = e.prover.Prove(r, e.objects); !errors.Is(err, ErrRefused) {
 			err = nil // what cannot be read is told of the entry that copies
 		}
 	}

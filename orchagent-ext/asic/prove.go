@@ -128,23 +128,15 @@ func (d *SAI) Prove(r *Record, existing map[string]*Record) error {
 	if !known || err != nil {
 		return fmt.Errorf("%s cannot be read", r.ID)
 	}
-	same, err := d.compare(kind, id, r, existing)
-	if err != nil && !errors.Is(err, errDiffers) {
+	is := d.compare(kind, id, r, existing)
+	if is.same == 0 {
 		if counter := existing[strings.TrimPrefix(r.Attr(saiattr.ACLEntryCounter.Name), "@")]; counter != nil {
-			if packets, _, countErr := d.Count(counter); countErr == nil && packets > 0 {
+			if packets, _, err := d.Count(counter); err == nil && packets > 0 {
 				return nil
 			}
 		}
 	}
-	switch {
-	case errors.Is(err, errDiffers):
-		return fmt.Errorf("%w: %w", ErrRefused, err)
-	case same > 0:
-		return nil
-	case err != nil:
-		return fmt.Errorf("the SAI library does not read back what it took: %w", err)
-	}
-	return errors.New("it has no attribute that can be read back")
+	return is.verdict()
 }
 
 func (d *SAI) proveHash(r *Record, existing map[string]*Record) error {
@@ -153,65 +145,93 @@ func (d *SAI) proveHash(r *Record, existing map[string]*Record) error {
 		return err
 	}
 	want := refs{existing}.id(keyHash)
-	switch is, err := d.hashOf(use); {
-	case err != nil:
-		return fmt.Errorf("the SAI library does not read back what it took: %w", err)
-	case is != want:
-		return fmt.Errorf("%w: %w: %s is %s, set was %s", ErrRefused, errDiffers, use.Name, is, want)
-	}
-	return nil
+	now, err := d.hashOf(use)
+	var is readBack
+	is.add(now == want, now == sai.Null, fmt.Errorf("%s is %s, set was %s", use.Name, now, want), err)
+	return is.verdict()
 }
 
-var errDiffers = errors.New("the switch has another value than it took")
+// readBack is what came of reading the attributes of an object back.
+type readBack struct {
+	same    int
+	empty   error // one reads as if it had never been set
+	differs error // one has another value
+	unread  error // one could not be read
+}
 
-// compare reads the attributes of an object back. It returns how many are as recorded, and
-// an error for one that is not, or else for the last that could not be read.
-func (d *SAI) compare(kind saiattr.Kind, id sai.ObjectID, r *Record, existing map[string]*Record) (same int, err error) {
-	var unread error
+// add adds an attribute; what says which, and what it is.
+func (b *readBack) add(same, empty bool, what, err error) {
+	switch {
+	case err != nil:
+		b.unread = err
+	case same:
+		b.same++
+	case empty:
+		b.empty = what
+	default:
+		b.differs = what
+	}
+}
+
+// verdict returns nil where an object is as recorded, [ErrRefused] where it is not, and
+// another error where that cannot be known. A library of which all reads as if it had never
+// been set does not show what it took.
+func (b *readBack) verdict() error {
+	switch {
+	case b.differs != nil:
+		return fmt.Errorf("%w: the switch has another value than it took: %w", ErrRefused, b.differs)
+	case b.same > 0 && b.empty != nil:
+		return fmt.Errorf("%w: the switch does not have what it took: %w", ErrRefused, b.empty)
+	case b.same > 0:
+		return nil
+	case b.empty != nil:
+		return fmt.Errorf("the SAI library does not read back what it took: %w", b.empty)
+	case b.unread != nil:
+		return fmt.Errorf("the SAI library does not read back what it took: %w", b.unread)
+	}
+	return errors.New("it has no attribute that can be read back")
+}
+
+// compare reads the attributes of an object back.
+func (d *SAI) compare(kind saiattr.Kind, id sai.ObjectID, r *Record, existing map[string]*Record) (all readBack) {
 	for _, attr := range r.Attrs {
 		a := saiattr.ByName(attr.Name)
 		if a == nil || a == saiattr.ACLTableSize || strings.Contains(attr.Value, valueUnknown) {
 			continue
 		}
-		as, comparable, err := d.compareOne(kind, id, a, attr.Value, refs{existing})
-		switch {
-		case err != nil:
-			unread = err
-		case comparable && as:
-			same++
-		case comparable:
-			return same, fmt.Errorf("%w: %s of %s", errDiffers, a.Name, id)
+		what := fmt.Errorf("%s of %s, set was %s", a.Name, id, attr.Value)
+		if same, empty, known, err := d.compareOne(kind, id, a, attr.Value, refs{existing}); known || err != nil {
+			all.add(same, empty, what, err)
 		}
 	}
-	return same, unread
+	return all
 }
 
-// compareOne reads an attribute back. comparable is false for one of which not all is
-// known.
-func (d *SAI) compareOne(kind saiattr.Kind, id sai.ObjectID, a *saiattr.Attr, text string, at refs) (as, comparable bool, err error) {
+// compareOne reads an attribute back; empty: it reads as if it had never been set. known is
+// false for one of which not all is known.
+func (d *SAI) compareOne(kind saiattr.Kind, id sai.ObjectID, a *saiattr.Attr, text string, at refs) (same, empty, known bool, err error) {
 	words := strings.Split(text, ",")
 	switch a.Form {
 	case saiattr.S32s:
 		is, err := d.lib.GetNumbers(kind, id, a)
-		return err == nil && len(is) == len(words) && !slices.ContainsFunc(words, func(w string) bool {
+		lacks := slices.ContainsFunc(words, func(w string) bool {
 			n, ok := a.Parse(w)
 			return !ok || !slices.Contains(is, uint32(n))
-		}), err == nil, err
+		})
+		return !lacks && len(is) == len(words), len(is) == 0, true, err
 	case saiattr.OIDs:
 		is, err := d.lib.GetObjects(kind, id, a)
 		want := at.id(strings.TrimPrefix(words[0], "@"))
-		return slices.Contains(is, want), err == nil && len(words) == 1 && want != sai.Null, err
+		return slices.Contains(is, want), len(is) == 0, len(words) == 1 && want != sai.Null, err
 	case saiattr.OID, saiattr.ActionOID:
 		is, err := d.lib.GetObject(kind, id, a)
 		want := at.id(strings.TrimPrefix(text, "@"))
-		return is == want, err == nil && want != sai.Null, err
+		return is == want, is == sai.Null, want != sai.Null, err
 	case saiattr.Bool, saiattr.U16, saiattr.U32, saiattr.U64, saiattr.S32, saiattr.FieldU8, saiattr.FieldU16, saiattr.FieldU32, saiattr.ActionU32, saiattr.ActionS32:
 		is, on, err := d.lib.Read(kind, id, a)
 		want, ok := a.Parse(text)
-		if !ok { // a text of its own: it is on at least
-			return on, err == nil, err
-		}
-		return on && is == want, err == nil, err
+		same = on && (is == want || !ok) // not ok: a text of its own
+		return same, is == 0, ok && want != 0 || a.IsAction(), err
 	}
-	return false, false, nil // addresses and octets
+	return false, false, false, nil // addresses and octets
 }

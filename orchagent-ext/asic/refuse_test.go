@@ -211,12 +211,12 @@ func TestOnlyWhatIsProvenIsActive(t *testing.T) {
 		"read back":            {nil, []string{"Ethernet0"}, Compute, Active, preferred},
 		"counted":              {[]string{"FAIL", unread}, []string{"Ethernet0"}, Compute, Active, preferred},
 		"neither":              {[]string{"FAIL", unread + uncounted}, []string{"Ethernet0"}, Compute, Unproven, "unproven: acl-entry label/compute: the SAI library does not read back what it took: SAI get acl_entry"},
-		"action was dropped":   {[]string{"DROP", "SAI_ACL_ENTRY_ATTR_ACTION_COMPUTE_IPV6_FLOW_LABEL"}, []string{"Ethernet0"}, Rewrite, Active, "compute: acl-entry label/compute: the switch refuses: the switch has another value than it took: SAI_ACL_ENTRY_ATTR_ACTION_COMPUTE_IPV6_FLOW_LABEL"},
+		"action was dropped":   {[]string{"DROP", "SAI_ACL_ENTRY_ATTR_ACTION_COMPUTE_IPV6_FLOW_LABEL"}, []string{"Ethernet0"}, Rewrite, Active, "compute: acl-entry label/compute: the switch refuses: the switch does not have what it took: SAI_ACL_ENTRY_ATTR_ACTION_COMPUTE_IPV6_FLOW_LABEL"},
 		"both actions dropped": {[]string{"DROP", "SAI_ACL_ENTRY_ATTR_ACTION_COMPUTE_IPV6_FLOW_LABEL SAI_ACL_ENTRY_ATTR_ACTION_SET_IPV6_FLOW_LABEL"}, []string{"Ethernet0"}, Hash, Active, "rewrite: "},
 		"no port":              {nil, nil, Compute, Unproven, "unproven: no port is configured for it"},
 		"no such port":         {nil, []string{"Ethernet99"}, Compute, Unproven, "unproven: no port is bound: "},
 		"one of two ports":     {nil, []string{"Ethernet0", "Ethernet99"}, Compute, Active, preferred},
-		"hash was dropped":     {[]string{"EXTENSION", "0", "DROP", "SAI_SWITCH_ATTR_ECMP_HASH_IPV6_RDMA SAI_SWITCH_ATTR_ECMP_HASH_IPV6"}, []string{"Ethernet0"}, None, Unmet, "hash: switch-hash hash/switch-ipv6: the switch refuses"},
+		"hash was dropped":     {[]string{"EXTENSION", "0", "DROP", "SAI_SWITCH_ATTR_ECMP_HASH_IPV6_RDMA SAI_SWITCH_ATTR_ECMP_HASH_IPV6"}, []string{"Ethernet0"}, Hash, Unproven, "unproven: switch-hash hash/switch-ipv6: the SAI library does not read back what it took: SAI_SWITCH_ATTR_ECMP_HASH_IPV6_RDMA is oid:0x0"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := openPlace(t, library, tt.profile...)
