@@ -48,7 +48,7 @@ func TestStatuses(t *testing.T) {
 		{-327680 - 3, sai.Error{}, sai.ErrNotSupported}, // an index after the last attribute
 		{-393215, sai.Error{}, sai.ErrNotSupported},
 	} {
-		l := must(sai.Open(library.Path, library.Profile("FAIL", fmt.Sprintf("create acl_counter 0 %d", tt.status))))
+		l := must(sai.Open(library.Path, library.Profile("FAIL", fmt.Sprintf("create acl_counter 0 %d", tt.status)), nil))
 		if err := l.CreateSwitch(true); err != nil {
 			t.Fatal(err)
 		}

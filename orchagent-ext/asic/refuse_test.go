@@ -19,7 +19,7 @@ import (
 // openPlace opens a recording library with more of a profile.
 func openPlace(t *testing.T, library *saitest.Library, more ...string) *place {
 	t.Helper()
-	lib, err := sai.Open(library.Path, library.Profile(more...))
+	lib, err := sai.Open(library.Path, library.Profile(more...), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
