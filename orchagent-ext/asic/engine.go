@@ -56,6 +56,7 @@ type Engine struct {
 	policy  Policy // less what the switch cannot
 	wants   bool   // the policy asks something of the switch
 	method  Method // of the flow label
+	pins    bool   // single flows have entries
 	outcome Outcome
 	objects map[string]*Record
 	flows   map[FlowEntry]*pinned // by the flow without its label
@@ -104,7 +105,7 @@ func (e *Engine) Reconcile(p Policy) (Outcome, error) {
 	var unpoliced []string
 	for {
 		c := Choose(e.abilities, p, e.features)
-		e.policy, e.method = p, c.Method(NeedFlowLabel)
+		e.policy, e.method, e.pins = p, c.Method(NeedFlowLabel), c.pins()
 		e.outcome.Choices, e.outcome.Problems, e.without = c, slices.Clone(unpoliced), nil
 		if x := c[NeedExport]; p.Export != nil && x.Method == None {
 			e.policy.Export = nil
@@ -117,7 +118,8 @@ func (e *Engine) Reconcile(p Policy) (Outcome, error) {
 			unpoliced = append(unpoliced, err.Error())
 			continue
 		}
-		if errors.Is(err, ErrUnsampled) && e.policy.Export != nil {
+		placed := c.Method(NeedPlacement) == Entries
+		if errors.Is(err, ErrUnsampled) && (e.policy.Export != nil || placed) {
 			e.abilities.Set(NeedExport, c.Method(NeedExport), Ability{Reason: err.Error()})
 			continue
 		}
@@ -127,6 +129,11 @@ func (e *Engine) Reconcile(p Policy) (Outcome, error) {
 		if err == nil || e.method == None || !errors.Is(err, ErrRefused) {
 			return e.outcome, err
 		}
+		if placed { // labels may go on without
+			e.log.Warn("the switch refuses what entries of flows take: labels are not chosen", "error", err)
+			e.abilities.Set(NeedPlacement, Entries, Ability{Reason: err.Error()})
+			continue
+		}
 		e.log.Warn("the switch refuses; the next method is tried", "method", e.method, "error", err)
 		e.abilities.Set(NeedFlowLabel, e.method, Ability{Reason: err.Error()})
 	}
@@ -134,7 +141,7 @@ func (e *Engine) Reconcile(p Policy) (Outcome, error) {
 
 // activate notes by which methods the switch does now what the policy asks for.
 func (e *Engine) activate() {
-	for n, wanted := range map[Need]bool{NeedFlowLabel: e.policy.Label != nil, NeedExport: e.policy.Export != nil} {
+	for n, wanted := range map[Need]bool{NeedFlowLabel: e.policy.Label != nil, NeedExport: e.policy.Export != nil, NeedPlacement: e.policy.Placement != nil} {
 		missing := slices.ContainsFunc(e.without, func(o Object) bool { return o.Meets == n })
 		if c := e.outcome.Choices[n]; wanted && !missing && c.Method != None {
 			c.State = Active
@@ -177,7 +184,7 @@ func (e *Engine) usedByFlows() []string {
 
 // carryOut returns the attribute that the switch refused to change in place.
 func (e *Engine) carryOut(p Plan) (refused string, err error) {
-	if e.method != Rewrite || containsKey(p.First, keyTable) || containsKey(p.Last, keyTable) || e.objects[keyTable] == nil {
+	if !e.pins || containsKey(p.First, keyTable) || containsKey(p.Last, keyTable) || e.objects[keyTable] == nil {
 		if err := e.leaveTable(); err != nil {
 			return "", err
 		}
@@ -200,7 +207,7 @@ func (e *Engine) carryOut(p Plan) (refused string, err error) {
 			return refused, err
 		}
 	}
-	if e.method == Rewrite {
+	if e.pins {
 		if err := errors.Join(e.sampleFlows(e.wantSampling()), e.restoreFlows()); err != nil {
 			return "", err
 		}

@@ -30,6 +30,7 @@ const (
 	keyUDF         = "udf/dest-qp"
 	keyHash        = "hash"
 	keySwitchHash  = "hash/switch"
+	keySeed        = "hash/seed"
 	prefixFlow     = "flow/"
 	prefixPort     = "port/"
 	suffixCounter  = "/counter"
@@ -39,6 +40,7 @@ const (
 	entryPriority  = 10
 	copyPriority   = 5
 	learnPriority  = 20
+	placedPriority = 30
 	countPriority  = 1
 	udpProtocol    = 17         // of IPv4 and, as next header, of IPv6
 	destQPOffset   = 12         // octets from the UDP header to BTH octets 4 to 7
@@ -275,6 +277,11 @@ func switchHashObject(key, attribute string) Object {
 		a = &saiattr.Attr{Name: attribute} // the driver refuses it
 	}
 	return makeObject(key, TypeSwitchHash, a.Ref(keyHash))
+}
+
+// seedObject makes the hash's seed one that is known. Removal gives the former one back.
+func seedObject(seed uint32) Object {
+	return optional(makeObject(keySeed, TypeSwitchSeed, saiattr.SwitchHashSeed.Of(uint64(seed))))
 }
 
 // bindingObject binds a table to a port at ingress.
