@@ -105,7 +105,7 @@ func (e *Engine) Reconcile(p Policy) (Outcome, error) {
 	var unpoliced []string
 	for {
 		c := Choose(e.abilities, p, e.features)
-		e.policy, e.method, e.pins = p, c.Method(NeedFlowLabel), c.pins()
+		e.policy, e.method, e.pins = p, c.Method(NeedFlowLabel), c.Pins()
 		e.outcome.Choices, e.outcome.Problems, e.without = c, slices.Clone(unpoliced), nil
 		if x := c[NeedExport]; p.Export != nil && x.Method == None {
 			e.policy.Export = nil

@@ -19,7 +19,7 @@ import (
 type pinned struct {
 	label, from    uint32 // from: the switch may have this one still; 0: it has label
 	srcPort        uint16 // 0: not known
-	entry, counter ID // "": they are to be created
+	entry, counter ID     // "": they are to be created
 	sampling       sampling
 }
 

@@ -200,8 +200,8 @@ func (a Abilities) choosePlacement(p Policy, all Choices) Choice {
 	return a.Choose(NeedPlacement)
 }
 
-// pins says whether single flows have entries.
-func (c Choices) pins() bool {
+// Pins says whether single flows have entries.
+func (c Choices) Pins() bool {
 	return c.Method(NeedFlowLabel) == Rewrite || c.Method(NeedPlacement) == Entries
 }
 

@@ -30,7 +30,7 @@ const (
 	keyUDF         = "udf/dest-qp"
 	keyHash        = "hash"
 	keySwitchHash  = "hash/switch"
-	keySeed        = "hash/seed"
+	keySeed        = SeedKey
 	prefixFlow     = "flow/"
 	prefixPort     = "port/"
 	suffixCounter  = "/counter"
@@ -48,6 +48,9 @@ const (
 	destQPMask     = 0x00ffffff // of these 4 octets
 	tableSizeSmall = 16         // entries, where there are none by flow
 )
+
+// SeedKey is the key of the seed of ECMP's hash, where that is set.
+const SeedKey = "hash/seed"
 
 // Keys of the counters: of packets that were labelled (or, by Compute, given the
 // label that they are to have), that had a label and kept it, and that were
