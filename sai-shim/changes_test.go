@@ -16,7 +16,7 @@ import (
 // open opens the recording library with its switch.
 func open(t *testing.T, library *saitest.Library, profile map[string]string) *sai.Library {
 	t.Helper()
-	l, err := sai.Open(library.Path, profile)
+	l, err := sai.Open(library.Path, profile, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

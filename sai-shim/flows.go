@@ -73,7 +73,8 @@ var _ = [1]struct{}{}[unsafe.Sizeof(FlowEvent{})-C.sizeof_sai_sluice_flow_event_
 // the caller.
 func (l *Library) WatchFlows() (fd int, err error) {
 	var v C.int
-	err = l.check("set", saiattr.Switch.Name, C.shim_watch_flows(l.shim, &v))
+	l.enter("set", saiattr.Switch.Name+" flow events", l.Switch)
+	err = l.check(Status(C.shim_watch_flows(l.shim, &v)))
 	return int(v), err
 }
 
@@ -137,11 +138,13 @@ var (
 // GetFlow reads one flow in a queue; [ErrNotFound] when it has nothing there. It may
 // be called beside all other calls, and allocates only errors other than that.
 func (l *Library) GetFlow(queue ObjectID, flow uint64) (FlowState, error) {
+	token := l.watcher.Calling(&callGetFlow)
 	f := C.shim_get_flow(l.shim, C.uint64_t(queue), C.uint64_t(flow))
 	if f.status == C.SAI_STATUS_ITEM_NOT_FOUND {
+		l.watcher.Called(token, &callGetFlow, Status(f.status))
 		return FlowState{}, errNoFlow
 	}
-	if err := answer("get", "flow", f.status); err != nil {
+	if err := l.answer(token, &callGetFlow, f.status); err != nil {
 		return FlowState{}, err
 	}
 	return *(*FlowState)(unsafe.Pointer(&f.flow)), nil
@@ -153,12 +156,14 @@ func (l *Library) GetFlows(queue ObjectID, dst []FlowState) ([]FlowState, error)
 	dst = dst[:cap(dst)]
 	for {
 		n := C.uint32_t(len(dst))
+		token := l.watcher.Calling(&callGetFlows)
 		status := C.shim_get_flows(l.shim, C.uint64_t(queue), (*C.sai_sluice_flow_t)(unsafe.Pointer(unsafe.SliceData(dst))), &n)
 		if status == C.SAI_STATUS_BUFFER_OVERFLOW && int(n) > len(dst) {
+			l.watcher.Called(token, &callGetFlows, Status(status))
 			dst = make([]FlowState, n+n/8) // more may come meanwhile
 			continue
 		}
-		if err := answer("get", "flows", status); err != nil {
+		if err := l.answer(token, &callGetFlows, status); err != nil {
 			return dst[:0], err
 		}
 		return dst[:min(int(n), len(dst))], nil
@@ -180,18 +185,30 @@ var _ = [1]struct{}{}[unsafe.Sizeof(FlowStats{})-C.sizeof_sai_sluice_flow_stats_
 
 // FlowStats reads the counters. It may be called beside all other calls.
 func (l *Library) FlowStats() (FlowStats, error) {
+	token := l.watcher.Calling(&callFlowStats)
 	f := C.shim_get_flow_stats(l.shim)
-	if err := answer("get", "flow stats", f.status); err != nil {
+	if err := l.answer(token, &callFlowStats, f.status); err != nil {
 		return FlowStats{}, err
 	}
 	return *(*FlowStats)(unsafe.Pointer(&f.stats)), nil
 }
 
-// answer makes an error of a status of the extension's API. Unlike check it is for
-// any goroutine.
-func answer(call, object string, status C.sai_status_t) error {
+// The calls of the extension's API: what is called from any goroutine, and allocates
+// nothing, has one of each.
+var (
+	callSetHold   = Call{Name: "set", Object: "hold"}
+	callGetHold   = Call{Name: "get", Object: "hold"}
+	callGetFlow   = Call{Name: "get", Object: "flow"}
+	callGetFlows  = Call{Name: "get", Object: "flows"}
+	callFlowStats = Call{Name: "get", Object: "flow stats"}
+)
+
+// answer ends a call of the extension's API, and makes an error of its status. Unlike
+// check it is for any goroutine.
+func (l *Library) answer(token int, c *Call, status C.sai_status_t) error {
+	l.watcher.Called(token, c, Status(status))
 	if status == C.SAI_STATUS_SUCCESS {
 		return nil
 	}
-	return &Error{Call: call, Object: object, Status: Status(status)}
+	return &Error{Call: c.Name, Object: c.Object, Status: Status(status)}
 }

@@ -48,7 +48,8 @@ func (l *Library) SetHold(port ObjectID, m HoldMatch, d time.Duration, rate uint
 	if d > 0 && us == 0 {
 		us = 1
 	}
-	return answer("set", "hold", C.shim_set_hold(l.shim, C.uint64_t(port), m.shim(), C.uint64_t(us), C.uint64_t(rate)))
+	token := l.watcher.Calling(&callSetHold)
+	return l.answer(token, &callSetHold, C.shim_set_hold(l.shim, C.uint64_t(port), m.shim(), C.uint64_t(us), C.uint64_t(rate)))
 }
 
 // HoldState is what a hold did so far.
@@ -63,11 +64,13 @@ type HoldState struct {
 // GetHold reads what a hold did; [ErrNotFound] once it is over and drained. It may be
 // called beside all other calls, and allocates only errors other than that.
 func (l *Library) GetHold(port ObjectID, m HoldMatch) (HoldState, error) {
+	token := l.watcher.Calling(&callGetHold)
 	h := C.shim_get_hold(l.shim, C.uint64_t(port), m.shim())
 	if h.status == C.SAI_STATUS_ITEM_NOT_FOUND {
+		l.watcher.Called(token, &callGetHold, Status(h.status))
 		return HoldState{}, errNoHold
 	}
-	if err := answer("get", "hold", h.status); err != nil {
+	if err := l.answer(token, &callGetHold, h.status); err != nil {
 		return HoldState{}, err
 	}
 	return HoldState{

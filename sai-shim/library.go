@@ -48,8 +48,10 @@ func ParseObjectID(s string) (ObjectID, error) {
 // Library is an open SAI library with its switch.
 type Library struct {
 	shim    *C.struct_shim
-	Switch  ObjectID                 // Null before CreateSwitch
-	names   []string                 // of the attributes being gathered
+	Switch  ObjectID // Null before CreateSwitch
+	call    Call     // the one that is being made, or gathered for
+	watcher Watcher
+	token   int                      // of the call, by the watcher
 	mapped  map[*saiattr.Attr]uint32 // ids of the extension, by the profile
 	event   *os.File
 	packets []C.struct_shim_packet
@@ -70,9 +72,13 @@ const (
 const minVersion = 11200
 
 // Open loads the library at path, and initializes it with the profile's
-// key-values. An error says in one line which file, and what is wrong with it.
-func Open(path string, profile map[string]string) (*Library, error) {
-	l := &Library{mapped: map[*saiattr.Attr]uint32{}}
+// key-values. An error says in one line which file, and what is wrong with it. No
+// watcher: nil.
+func Open(path string, profile map[string]string, w Watcher) (*Library, error) {
+	if w == nil {
+		w = unwatched{}
+	}
+	l := &Library{mapped: map[*saiattr.Attr]uint32{}, watcher: w}
 	for key, a := range map[string]*saiattr.Attr{profileSetLabel: saiattr.ACLEntrySetLabel, profileComputeLabel: saiattr.ACLEntryCompute} {
 		if text, ok := profile[key]; ok {
 			v, err := strconv.ParseUint(text, 0, 32)
@@ -93,10 +99,14 @@ func Open(path string, profile map[string]string) (*Library, error) {
 	}
 	file := C.CString(path)
 	defer C.free(unsafe.Pointer(file))
-	if message := C.shim_open(file, &list[0], &list[len(keys)], C.int(len(keys)), &l.shim); message != nil {
+	l.enter("initialize", "api", Null)
+	message := C.shim_open(file, &list[0], &list[len(keys)], C.int(len(keys)), &l.shim)
+	if message != nil {
+		l.leave(C.SAI_STATUS_FAILURE)
 		defer C.free(unsafe.Pointer(message))
 		return nil, errors.New(C.GoString(message))
 	}
+	l.leave(0)
 	if v := l.Version(); v != 0 && v < minVersion {
 		C.shim_close(l.shim)
 		return nil, fmt.Errorf("%s speaks SAI %d.%d; 1.12 is the least that is needed", path, v/10000, v/100%100)
@@ -118,7 +128,9 @@ func (l *Library) Version() uint64 { return uint64(C.shim_version(l.shim)) }
 // the switch. No [Library.Packets] may be running, nor any other call.
 func (l *Library) Close() error {
 	err := l.event.Close()
+	l.enter("uninitialize", "api", Null)
 	C.shim_close(l.shim)
+	l.leave(0)
 	l.shim = nil
 	return err
 }
@@ -129,31 +141,23 @@ func (l *Library) CreateSwitch(initialize bool) error {
 	init := saiattr.SwitchInit.Is(initialize)
 	l.gather(&init)
 	var id C.uint64_t
-	if err := l.check("create", "switch", C.shim_create_switch(l.shim, &id)); err != nil {
+	l.enter("create", saiattr.Switch.Name, Null)
+	status := Status(C.shim_create_switch(l.shim, &id))
+	l.call.ID = ObjectID(id)
+	if err := l.check(status); err != nil {
 		return err
 	}
 	l.Switch = ObjectID(id)
+	l.enter("get", saiattr.Switch.Name+" extension", l.Switch)
 	l.extension = int(C.shim_extension(l.shim))
+	l.leave(0)
 	return nil
 }
 
 // RemoveSwitch removes the switch that CreateSwitch made.
 func (l *Library) RemoveSwitch() error {
-	return l.check("remove", "switch", C.shim_remove_switch(l.shim))
-}
-
-// check makes an error of a status, and forgets the names of the attributes.
-func (l *Library) check(call, object string, status C.sai_status_t) error {
-	names := l.names
-	l.names = l.names[:0]
-	if status == C.SAI_STATUS_SUCCESS {
-		return nil
-	}
-	e := &Error{Call: call, Object: object, Status: Status(status)}
-	if i := e.Status.index(); i >= 0 && i < len(names) {
-		e.Attribute = names[i]
-	}
-	return e
+	l.enter("remove", saiattr.Switch.Name, l.Switch)
+	return l.check(Status(C.shim_remove_switch(l.shim)))
 }
 
 // PacketRoom is how many octets of a packet to the CPU are kept.

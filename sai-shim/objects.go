@@ -19,41 +19,81 @@ func (l *Library) Create(k saiattr.Kind, values ...saiattr.Value) (ObjectID, err
 	for i := range values {
 		l.gather(&values[i])
 	}
+	l.enter("create", k.Name, Null)
 	var id C.uint64_t
-	err := l.check("create", k.Name, C.shim_create(l.shim, C.int32_t(k.Number), &id))
-	return ObjectID(id), err
+	status := Status(C.shim_create(l.shim, C.int32_t(k.Number), &id))
+	l.call.ID = ObjectID(id)
+	return ObjectID(id), l.check(status)
 }
 
 // Set sets an attribute of an object.
 func (l *Library) Set(k saiattr.Kind, id ObjectID, v saiattr.Value) error {
 	l.gather(&v)
-	return l.check("set", k.Name, C.shim_set(l.shim, C.int32_t(k.Number), C.uint64_t(id)))
+	l.enter("set", k.Name, id)
+	return l.check(Status(C.shim_set(l.shim, C.int32_t(k.Number), C.uint64_t(id))))
 }
 
 // Remove removes an object that no other uses.
 func (l *Library) Remove(k saiattr.Kind, id ObjectID) error {
-	return l.check("remove", k.Name, C.shim_remove(l.shim, C.int32_t(k.Number), C.uint64_t(id)))
+	l.enter("remove", k.Name, id)
+	return l.check(Status(C.shim_remove(l.shim, C.int32_t(k.Number), C.uint64_t(id))))
 }
 
 // Get reads an attribute that is a number or an object. An action that is off is 0.
 func (l *Library) Get(k saiattr.Kind, id ObjectID, a *saiattr.Attr) (uint64, error) {
+	n, _, err := l.Read(k, id, a)
+	return n, err
+}
+
+// Read is [Library.Get]; on is false for a field that is not compared, and for an action
+// that is off.
+func (l *Library) Read(k saiattr.Kind, id ObjectID, a *saiattr.Attr) (n uint64, on bool, err error) {
 	var v C.sai_attribute_value_t
-	l.names = append(l.names, a.Name)
-	if err := l.check("get", k.Name, C.shim_get(l.shim, C.int32_t(k.Number), C.uint64_t(id), l.id(a), &v)); err != nil {
-		return 0, err
+	l.argue(saiattr.Value{Attr: a})
+	l.enter("get", k.Name, id)
+	status := Status(C.shim_get(l.shim, C.int32_t(k.Number), C.uint64_t(id), l.id(a), &v))
+	n, on, readable := number(a.Form, &v)
+	if read := &l.call.Arguments[0]; status == 0 && (a.Form == saiattr.OID || a.Form == saiattr.ActionOID) {
+		read.List = []uint64{n}
+	} else if status == 0 {
+		read.Value = a.Of(n)
 	}
-	switch a.Form {
-	case saiattr.U64, saiattr.OID:
-		return *(*uint64)(unsafe.Pointer(&v)), nil
-	case saiattr.U32, saiattr.S32:
-		return uint64(*(*uint32)(unsafe.Pointer(&v))), nil
-	case saiattr.ActionOID:
-		if action := (*C.sai_acl_action_data_t)(unsafe.Pointer(&v)); bool(action.enable) {
-			return *(*uint64)(unsafe.Pointer(&action.parameter)), nil
-		}
-		return 0, nil
+	if err := l.check(status); err != nil {
+		return 0, false, err
 	}
-	return 0, fmt.Errorf("read %s: its form cannot be read", a.Name)
+	if !readable {
+		return 0, false, fmt.Errorf("read %s: its form cannot be read", a.Name)
+	}
+	return n, on, nil
+}
+
+// number is what was read, 0 of what is off; ok is false of a form that is no number.
+func number(f saiattr.Form, v *C.sai_attribute_value_t) (n uint64, on, ok bool) {
+	at, on := unsafe.Pointer(v), true
+	switch f {
+	case saiattr.FieldU8, saiattr.FieldU16, saiattr.FieldU32:
+		field := (*C.sai_acl_field_data_t)(at)
+		at, on = unsafe.Pointer(&field.data), bool(field.enable)
+	case saiattr.ActionU32, saiattr.ActionS32, saiattr.ActionOID:
+		action := (*C.sai_acl_action_data_t)(at)
+		at, on = unsafe.Pointer(&action.parameter), bool(action.enable)
+	}
+	switch f {
+	case saiattr.Bool, saiattr.FieldU8:
+		n = uint64(*(*uint8)(at))
+	case saiattr.U16, saiattr.FieldU16:
+		n = uint64(*(*uint16)(at))
+	case saiattr.U32, saiattr.S32, saiattr.FieldU32, saiattr.ActionU32, saiattr.ActionS32:
+		n = uint64(*(*uint32)(at))
+	case saiattr.U64, saiattr.OID, saiattr.ActionOID:
+		n = *(*uint64)(at)
+	default:
+		return 0, false, false
+	}
+	if !on {
+		n = 0
+	}
+	return n, on, true
 }
 
 // GetObject is [Library.Get] of an attribute that is an object.
@@ -72,12 +112,17 @@ func (l *Library) GetNumbers(k saiattr.Kind, id ObjectID, a *saiattr.Attr) ([]ui
 	return getList[uint32](l, k, id, a)
 }
 
-func getList[T any](l *Library, k saiattr.Kind, id ObjectID, a *saiattr.Attr) ([]T, error) {
+func getList[T ~uint32 | ~uint64](l *Library, k saiattr.Kind, id ObjectID, a *saiattr.Attr) ([]T, error) {
+	l.argue(saiattr.Value{Attr: a})
+	l.enter("get", k.Name, id)
 	list, status := grow(func(list []T, n *C.uint32_t) C.sai_status_t {
 		return C.shim_get_list(l.shim, C.int32_t(k.Number), C.uint64_t(id), l.id(a), unsafe.Pointer(&list[0]), n)
 	})
-	l.names = append(l.names, a.Name)
-	return list, l.check("get", k.Name, status)
+	read := &l.call.Arguments[0]
+	for _, n := range list {
+		read.List = append(read.List, uint64(n))
+	}
+	return list, l.check(Status(status))
 }
 
 // grow calls a function with room for more and more elements, until there is enough.
@@ -101,17 +146,21 @@ func grow[T any](call func([]T, *C.uint32_t) C.sai_status_t) ([]T, C.sai_status_
 // asked for an attribute.
 func (l *Library) Exists(k saiattr.Kind, id ObjectID) bool {
 	var v C.sai_attribute_value_t
-	status := C.shim_get(l.shim, C.int32_t(k.Number), C.uint64_t(id), l.id(k.Always), &v)
-	return !(&Error{Status: Status(status)}).Is(ErrNotFound)
+	l.argue(saiattr.Value{Attr: k.Always})
+	l.enter("get", k.Name, id)
+	status := Status(C.shim_get(l.shim, C.int32_t(k.Number), C.uint64_t(id), l.id(k.Always), &v))
+	l.leave(status)
+	return !(&Error{Status: status}).Is(ErrNotFound)
 }
 
 // Objects returns the objects of a type that are on the switch, whichever process created
 // them. Not every library has a list: [ErrNotSupported].
 func (l *Library) Objects(k saiattr.Kind) ([]ObjectID, error) {
+	l.enter("list", k.Name, Null)
 	ids, status := grow(func(list []ObjectID, n *C.uint32_t) C.sai_status_t {
 		return C.shim_objects(l.shim, C.int32_t(k.Number), (*C.uint64_t)(&list[0]), n)
 	})
-	return ids, l.check("list", k.Name, status)
+	return ids, l.check(Status(status))
 }
 
 // CanCreate says whether objects of a type can be created with an attribute; known is
@@ -128,15 +177,28 @@ func (l *Library) CanSet(k saiattr.Kind, a *saiattr.Attr) (can, known bool) {
 }
 
 func (l *Library) capability(k saiattr.Kind, a *saiattr.Attr) (c C.sai_attr_capability_t, known bool) {
-	return c, C.shim_capability(l.shim, C.int32_t(k.Number), l.id(a), &c) == C.SAI_STATUS_SUCCESS
+	l.argue(saiattr.Value{Attr: a})
+	l.enter("ask", k.Name, Null)
+	status := Status(C.shim_capability(l.shim, C.int32_t(k.Number), l.id(a), &c))
+	if status == 0 {
+		l.call.Arguments[0].Text = fmt.Sprintf("create=%t set=%t get=%t", bool(c.create_implemented), bool(c.set_implemented), bool(c.get_implemented))
+	}
+	l.leave(status)
+	return c, status == 0
 }
 
 // Takes says whether an attribute takes a value of its enum; known is false where the
 // library does not tell.
 func (l *Library) Takes(k saiattr.Kind, a *saiattr.Attr, value string) (can, known bool) {
+	l.argue(saiattr.Value{Attr: a})
+	l.enter("ask", k.Name+" values", Null)
 	values, status := grow(func(list []int32, n *C.uint32_t) C.sai_status_t {
 		return C.shim_enum_values(l.shim, C.int32_t(k.Number), l.id(a), (*C.int32_t)(&list[0]), n)
 	})
+	for _, n := range values {
+		l.call.Arguments[0].List = append(l.call.Arguments[0].List, uint64(uint32(n)))
+	}
+	l.leave(Status(status))
 	return slices.Contains(values, int32(a.EnumNumber(value))), status == C.SAI_STATUS_SUCCESS
 }
 
@@ -150,7 +212,7 @@ func (l *Library) id(a *saiattr.Attr) C.uint32_t {
 
 // gather passes a value to the shim, for the next call.
 func (l *Library) gather(v *saiattr.Value) {
-	l.names = append(l.names, v.Name)
+	l.argue(*v)
 	s, id, n := l.shim, l.id(v.Attr), v.Number
 	if v.Off {
 		C.shim_action_off(s, id)

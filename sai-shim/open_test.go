@@ -41,7 +41,7 @@ func TestOpenErrors(t *testing.T) {
 			[]string{`SAI profile: SLUICE_EXT_COMPUTE_IPV6_FLOW_LABEL="-1" is not an attribute id, decimal or with 0x`},
 		},
 	} {
-		_, err := sai.Open(tt.path, tt.profile)
+		_, err := sai.Open(tt.path, tt.profile, nil)
 		if err == nil {
 			t.Fatalf("%s: no error", tt.name)
 		}
@@ -56,7 +56,7 @@ func TestOpenErrors(t *testing.T) {
 
 func TestOldestAndSilentVersions(t *testing.T) {
 	library := saitest.New(t)
-	l := must(sai.Open(library.Path, library.Profile("VERSION", "11200")))
+	l := must(sai.Open(library.Path, library.Profile("VERSION", "11200"), nil))
 	if v := l.Version(); v != 11200 {
 		t.Errorf("version %d", v)
 	}
@@ -72,7 +72,7 @@ func TestOldestAndSilentVersions(t *testing.T) {
 func TestOneLibraryAtATime(t *testing.T) {
 	library := saitest.New(t)
 	l := open(t, library, library.Profile())
-	if _, err := sai.Open(saitest.New(t).Path, library.Profile()); err == nil || err.Error() != "a SAI library is open already: one a process" {
+	if _, err := sai.Open(saitest.New(t).Path, library.Profile(), nil); err == nil || err.Error() != "a SAI library is open already: one a process" {
 		t.Errorf("%v", err)
 	}
 	if ports := must(l.GetObjects(saiattr.Switch, l.Switch, saiattr.SwitchPorts)); len(ports) != 3 { // the first does not mind
@@ -83,7 +83,7 @@ func TestOneLibraryAtATime(t *testing.T) {
 // TestConnect: a switch that another process initialized is not initialized again.
 func TestConnect(t *testing.T) {
 	library := saitest.New(t)
-	l := must(sai.Open(library.Path, library.Profile("FAIL", "create switch 0 -12 1")))
+	l := must(sai.Open(library.Path, library.Profile("FAIL", "create switch 0 -12 1"), nil))
 	defer l.Close()
 	if err := l.CreateSwitch(false); err == nil || err.Error() != "SAI create switch: UNINITIALIZED" || l.Switch != sai.Null {
 		t.Errorf("%v, switch %s", err, l.Switch)

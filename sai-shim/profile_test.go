@@ -17,7 +17,7 @@ import (
 func TestProfileWalks(t *testing.T) {
 	file, library := filepath.Join(t.TempDir(), "out"), filepath.Join(t.TempDir(), "libprofile.so")
 	build(t, "", "-shared", "-fPIC", "-o", library, "testdata/profile.c")
-	l, err := sai.Open(library, map[string]string{"OUT": file, "A": "1", "B": ""})
+	l, err := sai.Open(library, map[string]string{"OUT": file, "A": "1", "B": ""}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -61,7 +61,7 @@ func (l *Library) QueueStats(queue ObjectID) (map[QueueStat]uint64, error) {
 
 func (l *Library) readQueue(queue ObjectID, stats []QueueStat) (map[QueueStat]uint64, error) {
 	if len(stats) == 0 {
-		return nil, l.check("get stats of", saiattr.Queue.Name, C.SAI_STATUS_NOT_SUPPORTED)
+		return nil, &Error{Call: "get stats of", Object: saiattr.Queue.Name, Status: C.SAI_STATUS_NOT_SUPPORTED}
 	}
 	ids := make([]C.uint32_t, len(stats))
 	for i, stat := range stats {
@@ -105,6 +105,6 @@ func (l *Library) PolicerRed(policer ObjectID) (packets uint64, err error) {
 // stats reads statistics of an object.
 func (l *Library) stats(k saiattr.Kind, id ObjectID, ids ...C.uint32_t) ([]uint64, error) {
 	v := make([]uint64, len(ids))
-	status := C.shim_stats(l.shim, C.int32_t(k.Number), C.uint64_t(id), &ids[0], C.uint32_t(len(ids)), (*C.uint64_t)(&v[0]))
-	return v, l.check("get stats of", k.Name, status)
+	l.enter("get stats of", k.Name, id)
+	return v, l.check(Status(C.shim_stats(l.shim, C.int32_t(k.Number), C.uint64_t(id), &ids[0], C.uint32_t(len(ids)), (*C.uint64_t)(&v[0]))))
 }

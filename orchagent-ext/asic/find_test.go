@@ -106,7 +106,7 @@ type place struct {
 
 func newPlace(t *testing.T, library *saitest.Library, hide string) *place {
 	t.Helper()
-	lib, err := sai.Open(library.Path, library.Profile("HIDE", hide))
+	lib, err := sai.Open(library.Path, library.Profile("HIDE", hide), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -252,7 +252,7 @@ func TestKilledAnywhere(t *testing.T) {
 // NOT_IMPLEMENTED when it is read, gets its ports bound once, and unbound.
 func TestBindsWhereTheBindingCannotBeRead(t *testing.T) {
 	library := saitest.New(t)
-	lib, err := sai.Open(library.Path, library.Profile("FAIL", fmt.Sprintf("get port.INGRESS_ACL 0 %d", saitest.NotImplemented)))
+	lib, err := sai.Open(library.Path, library.Profile("FAIL", fmt.Sprintf("get port.INGRESS_ACL 0 %d", saitest.NotImplemented)), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -305,7 +305,7 @@ func TestHashUseThatIsKnown(t *testing.T) {
 	for name, fail := range map[string]string{"one": refuses, "both": refuses + fmt.Sprintf("; capability switch.ECMP_HASH_IPV6 0 %d", saitest.Failure)} {
 		t.Run(name, func(t *testing.T) {
 			library := saitest.New(t)
-			lib, err := sai.Open(library.Path, library.Profile("FAIL", fail, "HIDE", compute+" "+rewrite))
+			lib, err := sai.Open(library.Path, library.Profile("FAIL", fail, "HIDE", compute+" "+rewrite), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -340,7 +340,7 @@ func TestRefusedSamplingLeavesLabels(t *testing.T) {
 		for method, hide := range map[Method]string{Compute: "", Rewrite: compute} {
 			t.Run(string(method)+" "+fail, func(t *testing.T) {
 				library := saitest.New(t)
-				lib, err := sai.Open(library.Path, library.Profile("FAIL", fail, "HIDE", hide))
+				lib, err := sai.Open(library.Path, library.Profile("FAIL", fail, "HIDE", hide), nil)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -496,7 +496,7 @@ func TestKilledWithoutALister(t *testing.T) {
 func newPlaceWithoutList(t *testing.T) *place {
 	t.Helper()
 	library := saitest.New(t, "sai_get_object_key")
-	lib, err := sai.Open(library.Path, library.Profile("HIDE", "SAI_ACL_ENTRY_ATTR_ACTION_COMPUTE_IPV6_FLOW_LABEL"))
+	lib, err := sai.Open(library.Path, library.Profile("HIDE", "SAI_ACL_ENTRY_ATTR_ACTION_COMPUTE_IPV6_FLOW_LABEL"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

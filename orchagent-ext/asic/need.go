@@ -104,15 +104,15 @@ type State string
 
 // The states.
 const (
-	Active   State = "active"   // the switch took what the configuration asks for
-	Unproven State = "unproven" // the switch says that it can; nothing has used it yet
+	Active   State = "active"   // the switch does what the configuration asks for: it was read back
+	Unproven State = "unproven" // nothing has used the method yet, or the switch cannot show that it is in force
 	Unmet    State = "none"     // there is no method
 )
 
 // Choice is the method of a need.
 type Choice struct {
 	Method Method
-	Reason string // why no preferred one
+	Reason string // why no preferred one; and why it is unproven, where it is in use
 	State  State
 }
 
@@ -141,7 +141,7 @@ func (a Abilities) Choose(n Need) Choice {
 		is, known := a[n][m]
 		switch {
 		case known && is.Can && reasons == nil:
-			return Choice{m, "preferred method available", Unproven}
+			return Choice{m, preferred, Unproven}
 		case known && is.Can:
 			return Choice{m, strings.Join(reasons, "; "), Unproven}
 		case known:
@@ -186,6 +186,7 @@ func (a Abilities) choosePlacement(p Policy, all Choices) Choice {
 		return Choice{None, "placement is not enabled", Unmet}
 	}
 	label, export := all[NeedFlowLabel], all[NeedExport]
+	a = a.clone()
 	for m, over := range map[Method]Method{Entries: Compute, Rewrite: Rewrite} {
 		switch is := a[NeedPlacement][m]; {
 		case !is.Can:
@@ -204,5 +205,8 @@ func (a Abilities) choosePlacement(p Policy, all Choices) Choice {
 func (c Choices) Pins() bool {
 	return c.Method(NeedFlowLabel) == Rewrite || c.Method(NeedPlacement) == Entries
 }
+
+// preferred is the reason of a method that no other is preferred to.
+const preferred = "preferred method available"
 
 const needsHash = "needs manage_switch_hash=true in SLUICE_FLOW_LABEL|global"

@@ -154,7 +154,7 @@ func BenchmarkTenThousandFlows(b *testing.B) {
 	}
 	for b.Loop() {
 		err := pair.A.Node.Do(func() error {
-			lib, err := sai.Open(library, map[string]string{"SLUICE_HIDE": "compute"})
+			lib, err := sai.Open(library, map[string]string{"SLUICE_HIDE": "compute"}, nil)
 			if err != nil {
 				return err
 			}

@@ -67,7 +67,7 @@ func (o *opener) open(driver orch.Driver, s *config.Snapshot, cold bool) (*orch.
 		profile[profileCold] = "1"
 	}
 	maps.Copy(profile, o.options.profile)
-	lib, err := sai.Open(o.options.library, profile)
+	lib, err := sai.Open(o.options.library, profile, nil)
 	if err != nil {
 		return nil, err
 	}

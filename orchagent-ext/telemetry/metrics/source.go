@@ -81,7 +81,9 @@ func (s *source) all(ctx context.Context) ([]rows.Row, error) {
 	if s.flows {
 		tables = append(tables, telemetry.TableFlow)
 	}
-	if slices.ContainsFunc(state, func(r rows.Row) bool { return r.Table == telemetry.TableState && r.Fields["placement"] == telemetry.Active }) {
+	if slices.ContainsFunc(state, func(r rows.Row) bool {
+		return r.Table == telemetry.TableState && r.Fields["placement"] == telemetry.Active
+	}) {
 		tables = append(tables, lists...)
 	}
 	if err != nil || tables == nil {

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sai
+
+import (
+	"strconv"
+	"strings"
+
+	"sluice/sai-shim/saiattr"
+)
+
+// Call is a call of the library, as a [Watcher] sees it: not to be kept or changed.
+type Call struct {
+	Name      string   // create, remove, set, get, list, ask, initialize, …
+	Object    string   // type of objects, such as acl_entry
+	ID        ObjectID // of the object; Null: it has none, or none yet
+	Arguments []Argument
+}
+
+// Argument is an attribute of a call: with the value that is passed, or, after a get
+// that went well, the one that was read.
+type Argument struct {
+	saiattr.Value
+	ID uint32 // of the attribute, as the profile maps it
+}
+
+// String is the call in one line: name, object and the names of attributes.
+func (c *Call) String() string {
+	var b strings.Builder
+	b.WriteString(c.Name)
+	b.WriteString(" ")
+	b.WriteString(c.Object)
+	if c.ID != Null {
+		b.WriteString(" ")
+		b.WriteString(c.ID.String())
+	}
+	for i := range c.Arguments {
+		b.WriteString(" ")
+		b.WriteString(c.Arguments[i].Name)
+	}
+	return b.String()
+}
+
+// Passed is the value of an argument, with the ids of objects.
+func (a *Argument) Passed() string {
+	if len(a.Keys) == 0 && (a.Text != "" || len(a.List) == 0) {
+		return a.Text
+	}
+	words := make([]string, len(a.List))
+	for i, n := range a.List {
+		if a.Form == saiattr.U32s || a.Form == saiattr.S32s {
+			words[i] = strconv.FormatUint(n, 10)
+		} else {
+			words[i] = ObjectID(n).String()
+		}
+	}
+	return strings.Join(words, ",")
+}
+
+// Watcher is told of each call of the library. Calls of the extension's API come from
+// any goroutine, the others from that of the [Library].
+type Watcher interface {
+	// Calling is told before a call. What it returns is given to Called.
+	Calling(c *Call) (token int)
+
+	// Called is told after the call.
+	Called(token int, c *Call, answer Status)
+}
+
+// unwatched is the watcher of libraries that have none.
+type unwatched struct{}
+
+func (unwatched) Calling(*Call) int         { return 0 }
+func (unwatched) Called(int, *Call, Status) {}
+
+// enter tells of a call that begins, whose arguments were gathered.
+func (l *Library) enter(call, object string, id ObjectID) {
+	l.call.Name, l.call.Object, l.call.ID = call, object, id
+	l.token = l.watcher.Calling(&l.call)
+}
+
+// leave tells of what the library answered.
+func (l *Library) leave(s Status) {
+	l.watcher.Called(l.token, &l.call, s)
+	l.call.Arguments = l.call.Arguments[:0]
+}
+
+// argue adds an argument to the call that will begin.
+func (l *Library) argue(v saiattr.Value) {
+	l.call.Arguments = append(l.call.Arguments, Argument{v, uint32(l.id(v.Attr))})
+}
+
+// check ends a call, and makes an error of its status.
+func (l *Library) check(status Status) error {
+	var err error
+	if status != 0 {
+		e := &Error{Call: l.call.Name, Object: l.call.Object, Status: status}
+		switch i := status.index(); {
+		case i >= 0 && i < len(l.call.Arguments):
+			e.Attribute = l.call.Arguments[i].Name
+		case len(l.call.Arguments) == 1 && e.Call != "create": // it is about no other
+			e.Attribute = l.call.Arguments[0].Name
+		}
+		err = e
+	}
+	l.leave(status)
+	return err
+}
