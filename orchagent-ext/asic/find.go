@@ -18,7 +18,8 @@ const prefixUnknown = "unknown:"
 // Before implements [Finder]. Entries, counters and bindings are found by their
 // table. Where the library lists no objects, others cannot be found.
 func (d *SAI) Before(o *Object) *Record {
-	if o.Type == TypeACLEntry || o.Type == TypeACLCounter || o.Type == TypeBinding {
+	switch o.Type {
+	case TypeACLEntry, TypeACLCounter, TypeBinding, TypeSwitchSeed: // to set a seed again does no harm
 		return nil
 	}
 	r := &Record{Object: *o, ID: ID(prefixUnknown + o.Key)}
@@ -99,19 +100,21 @@ func (d *SAI) Exists(r *Record) (bool, error) {
 		hash, err := d.hashOf(use)
 		return err == nil && hash != sai.Null, nil
 	}
+	if r.ID == idSeed {
+		seed, err := d.HashSeed()
+		if err == nil {
+			r.Attrs = []Attr{{saiattr.SwitchHashSeed.Name, saiattr.SwitchHashSeed.Of(uint64(seed)).Text}}
+		}
+		return err == nil, nil
+	}
 	id, err := sai.ParseObjectID(string(r.ID))
 	if err != nil {
 		return false, nil
 	}
 	kind, ok := kinds[r.Type]
 	there := ok && d.lib.Exists(kind, id)
-	switch {
-	case there && (r.Type == TypeACLTable || r.Type == TypeHash):
-		d.own[id] = true
-	case there && r.Type == TypeUserTrap:
-		d.copied.Store(uint64(id))
-	case there && r.Type == TypePolicer:
-		d.policer = id
+	if there {
+		d.know(r, id)
 	}
 	return there, nil
 }

@@ -44,6 +44,11 @@ type Attr struct {
 	digits int    // of numbers as text: in hexadecimal with as many digits; 0: decimal
 }
 
+// IsAction says whether it is an action of an ACL entry, which may be off.
+func (a *Attr) IsAction() bool {
+	return a.Form == ActionU32 || a.Form == ActionS32 || a.Form == ActionOID
+}
+
 // Kind is a type of objects.
 type Kind struct {
 	Name   string // SAI's, without SAI_OBJECT_TYPE_, in lower case
@@ -201,6 +206,7 @@ var (
 	SwitchPorts      = define("SAI_SWITCH_ATTR_PORT_LIST", OIDs)
 	SwitchFlowKey    = define("SAI_SWITCH_ATTR_FLOW_KEY", S32, of("SAI_SLUICE_FLOW_KEY_"))
 	SwitchStreamSeed = define("SAI_SWITCH_ATTR_STREAM_SEED", U32)
+	SwitchHashSeed   = define("SAI_SWITCH_ATTR_ECMP_DEFAULT_HASH_SEED", U32, inPlace)
 
 	// Uses of a hash. Those of RDMA came with SAI 1.16.
 	ECMPHashIPv4     = define("SAI_SWITCH_ATTR_ECMP_HASH_IPV4", OID)
