@@ -29,6 +29,7 @@ const (
 	TypeBinding    Type = "port-binding"
 	TypeSwitchHash Type = "switch-hash"
 	TypeHashList   Type = "hash-list" // a field in the list of the default hash
+	TypeSwitchSeed Type = "switch-seed"
 )
 
 // The objects of the driver orchagent: a row of CONFIG_DB, and a field that is

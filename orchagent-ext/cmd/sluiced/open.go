@@ -77,9 +77,9 @@ func (o *opener) open(driver orch.Driver, s *config.Snapshot, cold bool) (*orch.
 		}
 		return nil, errors.Join(err, lib.Close())
 	}
-	sw := asic.NewSAI(lib, asic.SAIOptions{Connected: o.options.connect})
+	sw := asic.NewSAI(lib, asic.SAIOptions{Connected: o.options.connect, Kernel: soft})
 	source := packetio.NewSAI(lib, sw.IfIndex, sw.Copies)
-	return &orch.Switch{Driver: sw, Source: source, Hardware: &switched{SAI: sw, source: source, soft: soft, opened: opened}, FlowControl: sw}, nil
+	return &orch.Switch{Driver: sw, Source: source, Hardware: &switched{SAI: sw, source: source, soft: soft, opened: opened}, Kernel: soft, FlowControl: sw}, nil
 }
 
 // portList is the ports as the software switch takes them: names, with the lanes
