@@ -103,6 +103,15 @@ var examples = []example{
 	{text: "sluice advise listen", until: advised, then: endTool},
 	{text: "sluice advise listen --dev eth0 --json --from 2001:db8::/32 --for 10s", until: advised, then: endTool},
 
+	{text: "sluice sai-check bin/libsoftsai.so --port eth0", run: "sluice sai-check " + library + " --port eth0", then: "grep -q '^flow-label by compute: works' /tmp/output"},
+	// The software switch takes the place of an ASIC's library, which no machine of the project has.
+	{
+		text:  "sluice sai-check /usr/lib/libsai.so --profile @/etc/sonic/sluice/sai.profile --port Ethernet0:0,1,2,3",
+		given: "cp bin/libsoftsai.so /usr/lib/libsai.so; mkdir -p /etc/sonic/sluice; echo SLUICE_QUEUES=8 >/etc/sonic/sluice/sai.profile",
+		run:   "sluice sai-check /usr/lib/libsai.so --profile @/etc/sonic/sluice/sai.profile --port eth0:0,1,2,3", then: "grep -q '^hold by exact: works' /tmp/output",
+	},
+	{text: `sluice sai-check bin/libsoftsai.so --port eth0 --json | jq '.methods["flow-label"].compute.works'`, then: "[ $(cat /tmp/output) = true ]"},
+
 	{text: "sluiced --sai-library bin/libsoftsai.so", until: running, then: endDaemon},
 	// The software switch takes the place of an ASIC's library, which no machine of the project has.
 	{text: "sluiced --sai-library /usr/lib/libsai.so", given: "cp bin/libsoftsai.so /usr/lib/libsai.so", until: running, then: endDaemon},

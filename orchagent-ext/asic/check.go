@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package asic
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"strings"
+	"time"
+
+	sai "sluice/sai-shim"
+)
+
+// Checked is what came of one method on one port.
+type Checked struct {
+	Works    bool
+	Reason   string   // why not; or how it is known
+	Problems []string // of objects that are done without
+}
+
+// Checker tries the methods of a SAI library one by one.
+type Checker struct {
+	*SAI
+	abilities Abilities
+	features  Features
+
+	// What is tried now.
+	need    Need
+	method  Method
+	objects []Object // of the last policy
+	refused error    // what was refused last
+}
+
+// NewChecker asks the library what it can do. The driver has its ports.
+func NewChecker(d *SAI) (*Checker, error) {
+	c := &Checker{SAI: d}
+	var err error
+	if c.abilities, c.features, err = d.Probe(); err != nil {
+		return nil, fmt.Errorf("ask the switch what it can do: %w", err)
+	}
+	return c, nil
+}
+
+// Methods returns the methods that the driver has of a need, in order of preference.
+func (c *Checker) Methods(n Need) (all []Method) {
+	for _, m := range n.Methods() {
+		if _, has := c.abilities[n][m]; has {
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
+// Check programs one method of a need as the engine does for a policy, of one port, with
+// every call that takes, and removes all of it. An error says that something may be left
+// on the switch: the ledger has it.
+func (c *Checker) Check(l Ledger, n Need, m Method, p Policy, log *slog.Logger) (Checked, error) {
+	c.need, c.method, c.objects, c.refused = n, m, nil, nil
+	e, err := NewEngine(c, l, log)
+	if err != nil {
+		return Checked{Reason: err.Error()}, nil
+	}
+	is := c.check(e, p)
+	_, err = e.Reconcile(Policy{})
+	if err == nil && e.Len() > 0 {
+		err = fmt.Errorf("%d objects are left", e.Len())
+	}
+	return is, err
+}
+
+// Clear removes the objects that a ledger has.
+func (c *Checker) Clear(l Ledger, log *slog.Logger) error {
+	e, err := NewEngine(c, l, log)
+	if err == nil {
+		_, err = e.Reconcile(Policy{})
+	}
+	return err
+}
+
+// Probe implements [Driver]: the library has the one method.
+func (c *Checker) Probe() (Abilities, Features, error) {
+	a := Abilities{}
+	a.Set(c.need, c.method, c.abilities[c.need][c.method])
+	return a, c.features, nil
+}
+
+// Objects implements [Driver].
+func (c *Checker) Objects(p Policy, choices Choices, f Features) []Object {
+	c.objects = c.SAI.Objects(p, choices, f)
+	return c.objects
+}
+
+// Create implements [Driver].
+func (c *Checker) Create(o *Object, existing map[string]*Record) (*Record, error) {
+	r, err := c.SAI.Create(o, existing)
+	if err != nil {
+		c.refused = err
+	}
+	return r, err
+}
+
+// checkedFlow is a flow of no network (RFC 3849).
+var checkedFlow = FlowEntry{Src: netip.MustParseAddr("2001:db8::1"), Dst: netip.MustParseAddr("2001:db8::2"), DestQP: 0x11, Label: 0x12345}
+
+func (c *Checker) check(e *Engine, p Policy) Checked {
+	outcome, err := e.Reconcile(p)
+	choice, is := outcome.Choices[c.need], Checked{Problems: outcome.Problems}
+	switch {
+	case err != nil:
+		is.Reason = err.Error()
+		return is
+	case choice.Method != c.method:
+		is.Reason = strings.TrimPrefix(choice.Reason, string(c.method)+": ")
+		return is
+	case c.method == Exact: // whose objects package flowcontrol makes
+		err = c.flows(p.Ports[0])
+	case choice.State != Active:
+		err = errors.New(choice.Reason)
+	default:
+		err = c.missing(e)
+	}
+	if err != nil {
+		is.Reason = err.Error()
+		return is
+	}
+	is.Works, is.Reason = true, c.abilities[c.need][c.method].Reason
+	return is
+}
+
+// missing says what the method did not get, though the engine does without.
+func (c *Checker) missing(e *Engine) error {
+	for i := range c.objects {
+		if o := &c.objects[i]; o.Type == TypeBinding && e.Record(o.Key) == nil {
+			return fmt.Errorf("no table is bound to the port: %w", c.refused)
+		}
+	}
+	if refused, err := e.AddFlows([]FlowEntry{checkedFlow}); refused > 0 || err != nil {
+		return fmt.Errorf("no flow gets an entry: %w", cmp.Or(err, c.refused))
+	}
+	return nil
+}
+
+// flows makes the calls by which single flows of a port are watched, or held.
+func (c *Checker) flows(port string) error {
+	if c.need == NeedHold {
+		return c.hold(port)
+	}
+	if _, err := c.lib.WatchFlows(); err != nil {
+		return err
+	}
+	queues, err := c.QueueIDs(port)
+	if err == nil && len(queues) == 0 {
+		_, none := c.queues()
+		err = errors.New(cmp.Or(none, "the port has no queues"))
+	}
+	if err != nil {
+		return err
+	}
+	const high, low = 1 << 20, 1 << 19 // octets
+	if err := cmp.Or(c.lib.SetFlowKey(sai.FlowKeyLabel), c.lib.SetStreamSeed(0), c.lib.SetQueueMarks(queues[0], high, low)); err != nil {
+		return err
+	}
+	_, flows := c.lib.GetFlows(queues[0], nil)
+	_, flow := c.lib.GetFlow(queues[0], 1)
+	if errors.Is(flow, sai.ErrNotFound) { // the queue is empty
+		flow = nil
+	}
+	_, stats := c.lib.FlowStats()
+	return cmp.Or(flows, flow, stats, c.lib.SetQueueMarks(queues[0], 0, 0))
+}
+
+// hold holds a flow of no network for a moment.
+func (c *Checker) hold(port string) error {
+	match := sai.HoldMatch{Kind: sai.HoldPair, Src: checkedFlow.Src, Dst: checkedFlow.Dst}
+	set := c.lib.SetHold(c.PortID(port), match, time.Second, 0)
+	_, get := c.lib.GetHold(c.PortID(port), match)
+	return cmp.Or(set, get, c.lib.SetHold(c.PortID(port), match, 0, 0))
+}
