@@ -123,11 +123,11 @@ for i in $(seq 600); do etcdctl get --prefix /sluice/default/node/ | grep -q . &
 	},
 	{
 		page:  "vendors.md",
-		first: "$ ip link add check0",
+		first: "$ sluice sai-check /usr/lib/libsoftsai.so --port eth1 --profile",
 	},
 	{
 		page:  "vendors.md",
-		first: "$ sluice sai-check /usr/lib/libsoftsai.so --port check0 --json",
+		first: "$ sluice sai-check /usr/lib/libsoftsai.so --port eth1 --json",
 	},
 	{
 		page:  "notifications.md",
