@@ -95,8 +95,11 @@ func (l *Library) check(status Status) error {
 	var err error
 	if status != 0 {
 		e := &Error{Call: l.call.Name, Object: l.call.Object, Status: status}
-		if i := status.index(); i >= 0 && i < len(l.call.Arguments) {
+		switch i := status.index(); {
+		case i >= 0 && i < len(l.call.Arguments):
 			e.Attribute = l.call.Arguments[i].Name
+		case len(l.call.Arguments) == 1 && e.Call != "create": // it is about no other
+			e.Attribute = l.call.Arguments[0].Name
 		}
 		err = e
 	}

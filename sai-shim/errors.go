@@ -33,7 +33,7 @@ var (
 type Error struct {
 	Call      string // create, remove, set, get, …
 	Object    string // such as acl_entry
-	Attribute string // that was refused; "": none in particular
+	Attribute string // that was refused, or the only one of the call; "": none in particular
 	Status    Status
 }
 

@@ -105,8 +105,8 @@ func TestErrors(t *testing.T) {
 		{l.Remove(saiattr.ACLTable, aTable), "SAI remove acl_table: OBJECT_IN_USE", sai.ErrInUse},
 		{l.Remove(saiattr.ACLEntry, anEntry), "", nil},
 		{l.Remove(saiattr.ACLEntry, anEntry), "SAI remove acl_entry: ITEM_NOT_FOUND", sai.ErrNotFound},
-		{l.Set(saiattr.Queue, id(queue, 404), saiattr.QueueLow.Of(0)), "SAI set queue: ITEM_NOT_FOUND", sai.ErrNotFound},
-		{second(l.GetObjects(saiattr.ACLTable, id(table, 404), saiattr.ACLTableEntries)), "SAI get acl_table: ITEM_NOT_FOUND", sai.ErrNotFound},
+		{l.Set(saiattr.Queue, id(queue, 404), saiattr.QueueLow.Of(0)), "SAI set queue: SAI_QUEUE_ATTR_FLOW_MONITOR_LOW: ITEM_NOT_FOUND", sai.ErrNotFound},
+		{second(l.GetObjects(saiattr.ACLTable, id(table, 404), saiattr.ACLTableEntries)), "SAI get acl_table: SAI_ACL_TABLE_ATTR_ENTRY_LIST: ITEM_NOT_FOUND", sai.ErrNotFound},
 	} {
 		if got := fmt.Sprint(tt.err); got != tt.want && tt.err != nil || tt.err == nil && tt.want != "" || tt.reason != nil && !errors.Is(tt.err, tt.reason) {
 			t.Errorf("%v, want %s (%v)", tt.err, tt.want, tt.reason)
@@ -171,7 +171,7 @@ func TestLists(t *testing.T) {
 	if entries := must(l.GetObjects(saiattr.ACLTable, aTable, saiattr.ACLTableEntries)); len(entries) != 65 || entries[64] != id(entry, 65) {
 		t.Errorf("%v", entries)
 	}
-	if _, err := l.GetNumbers(saiattr.Hash, must(createHash(l)), saiattr.HashFields); err == nil || err.Error() != "SAI get hash: BUFFER_OVERFLOW" {
+	if _, err := l.GetNumbers(saiattr.Hash, must(createHash(l)), saiattr.HashFields); err == nil || err.Error() != "SAI get hash: SAI_HASH_ATTR_NATIVE_HASH_FIELD_LIST: BUFFER_OVERFLOW" {
 		t.Errorf("%v", err)
 	}
 }

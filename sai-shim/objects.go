@@ -41,39 +41,59 @@ func (l *Library) Remove(k saiattr.Kind, id ObjectID) error {
 
 // Get reads an attribute that is a number or an object. An action that is off is 0.
 func (l *Library) Get(k saiattr.Kind, id ObjectID, a *saiattr.Attr) (uint64, error) {
+	n, _, err := l.Read(k, id, a)
+	return n, err
+}
+
+// Read is [Library.Get]; on is false for a field that is not compared, and for an action
+// that is off.
+func (l *Library) Read(k saiattr.Kind, id ObjectID, a *saiattr.Attr) (n uint64, on bool, err error) {
 	var v C.sai_attribute_value_t
 	l.argue(saiattr.Value{Attr: a})
 	l.enter("get", k.Name, id)
 	status := Status(C.shim_get(l.shim, C.int32_t(k.Number), C.uint64_t(id), l.id(a), &v))
-	n, readable := number(a.Form, &v)
+	n, on, readable := number(a.Form, &v)
 	if read := &l.call.Arguments[0]; status == 0 && (a.Form == saiattr.OID || a.Form == saiattr.ActionOID) {
 		read.List = []uint64{n}
 	} else if status == 0 {
 		read.Value = a.Of(n)
 	}
 	if err := l.check(status); err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	if !readable {
-		return 0, fmt.Errorf("read %s: its form cannot be read", a.Name)
+		return 0, false, fmt.Errorf("read %s: its form cannot be read", a.Name)
 	}
-	return n, nil
+	return n, on, nil
 }
 
-// number is what was read; ok is false of a form that is no number.
-func number(f saiattr.Form, v *C.sai_attribute_value_t) (n uint64, ok bool) {
+// number is what was read, 0 of what is off; ok is false of a form that is no number.
+func number(f saiattr.Form, v *C.sai_attribute_value_t) (n uint64, on, ok bool) {
+	at, on := unsafe.Pointer(v), true
 	switch f {
-	case saiattr.U64, saiattr.OID:
-		return *(*uint64)(unsafe.Pointer(v)), true
-	case saiattr.U32, saiattr.S32:
-		return uint64(*(*uint32)(unsafe.Pointer(v))), true
-	case saiattr.ActionOID:
-		if action := (*C.sai_acl_action_data_t)(unsafe.Pointer(v)); bool(action.enable) {
-			return *(*uint64)(unsafe.Pointer(&action.parameter)), true
-		}
-		return 0, true
+	case saiattr.FieldU8, saiattr.FieldU16, saiattr.FieldU32:
+		field := (*C.sai_acl_field_data_t)(at)
+		at, on = unsafe.Pointer(&field.data), bool(field.enable)
+	case saiattr.ActionU32, saiattr.ActionS32, saiattr.ActionOID:
+		action := (*C.sai_acl_action_data_t)(at)
+		at, on = unsafe.Pointer(&action.parameter), bool(action.enable)
 	}
-	return 0, false
+	switch f {
+	case saiattr.Bool, saiattr.FieldU8:
+		n = uint64(*(*uint8)(at))
+	case saiattr.U16, saiattr.FieldU16:
+		n = uint64(*(*uint16)(at))
+	case saiattr.U32, saiattr.S32, saiattr.FieldU32, saiattr.ActionU32, saiattr.ActionS32:
+		n = uint64(*(*uint32)(at))
+	case saiattr.U64, saiattr.OID, saiattr.ActionOID:
+		n = *(*uint64)(at)
+	default:
+		return 0, false, false
+	}
+	if !on {
+		n = 0
+	}
+	return n, on, true
 }
 
 // GetObject is [Library.Get] of an attribute that is an object.

@@ -3,7 +3,7 @@
 package asic
 
 // The contract of a driver: what it must have is [Driver], what it may have besides are
-// the traits [Setter], [Finder] and [Shared]. [NewEngine] finds the traits, once.
+// the traits [Setter], [Finder], [Prover] and [Shared]. [NewEngine] finds the traits, once.
 
 // Driver is one way to the switch.
 type Driver interface {
@@ -57,16 +57,25 @@ type Shared interface {
 	Foresee(o *Object) (*Record, error)
 }
 
+// Prover is a driver that can read back what the switch took.
+type Prover interface {
+	// Prove returns nil if an object on the switch is as its record says, [ErrRefused] if
+	// it is not, and another error if that cannot be known.
+	Prove(r *Record, existing map[string]*Record) error
+}
+
 // traits are what a driver has besides [Driver]; nil: it lacks the trait.
 type traits struct {
 	setter Setter
 	finder Finder
+	prover Prover
 	shared Shared
 }
 
 func traitsOf(d Driver) (t traits) {
 	t.setter, _ = d.(Setter)
 	t.finder, _ = d.(Finder)
+	t.prover, _ = d.(Prover)
 	t.shared, _ = d.(Shared)
 	return t
 }

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Errors of a driver that the engine tells apart.
@@ -15,11 +16,9 @@ var (
 	// ErrRefused: the switch cannot, or has no room: to try again is pointless.
 	ErrRefused = errors.New("the switch refuses")
 
-	// ErrUnpoliced: the switch refuses, and what is refused polices packets to the CPU.
-	ErrUnpoliced = fmt.Errorf("%w: packets to the CPU are not policed", ErrRefused)
-
-	// ErrUnsampled: the switch refuses, and what is refused samples packets for export.
-	ErrUnsampled = fmt.Errorf("%w: packets are not sampled for export", ErrRefused)
+	// ErrFailing: the switch answers an error that may pass, or stay. Where it stays
+	// that is a refusal.
+	ErrFailing = errors.New("the switch fails")
 
 	// ErrGone: the object is not there any more.
 	ErrGone = errors.New("the object is gone")
@@ -49,18 +48,30 @@ type Engine struct {
 	ledger    Ledger
 	log       *slog.Logger
 	abilities Abilities
-	features  Features  // less what tables of an earlier version lack
-	offered   Features  // of the switch
-	asked     Abilities // as the driver told it; abilities also has what was refused since
+	features  Features       // less what tables of an earlier version lack
+	offered   Features       // of the switch, less what it refused
+	told      Features       // as the driver told it
+	asked     Abilities      // as the driver told it; abilities also has what was refused since
+	before    attempt        // what was believed before the method of the flow label was tried
+	probed    bool           // the table takes entries of flows
+	lacks     []string       // what is done without, and why
+	failures  map[string]int // in a row, by step
+	refused   *Object        // the last one
+	later     error          // of steps that the others did not wait for
 
-	policy  Policy // less what the switch cannot
-	wants   bool   // the policy asks something of the switch
-	method  Method // of the flow label
-	outcome Outcome
-	objects map[string]*Record
-	flows   map[FlowEntry]*pinned // by the flow without its label
-	fixed   map[string]bool       // attributes that the switch refused to change in place
-	without []Object              // of a shared database, blocked by rows of another owner
+	now   func() time.Time
+	again time.Time     // when what was refused is tried again; zero: nothing was
+	pause time.Duration // before that
+
+	policy     Policy // less what the switch cannot
+	wants      bool   // the policy asks something of the switch
+	method     Method // of the flow label
+	outcome    Outcome
+	objects    map[string]*Record
+	flows      map[FlowEntry]*pinned // by the flow without its label
+	fixed      map[string]bool       // attributes that the switch refused to change in place
+	without    []Object              // optional ones that the switch refused
+	withoutWhy []error               // of each
 
 	dirty []*Record // to be saved
 	gone  []ID
@@ -75,14 +86,15 @@ func NewEngine(d Driver, l Ledger, log *slog.Logger) (*Engine, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	e := &Engine{driver: d, traits: traitsOf(d), ledger: l, log: log, objects: map[string]*Record{}, flows: map[FlowEntry]*pinned{}, fixed: map[string]bool{}, method: None}
-	var err error
+	e := &Engine{
+		driver: d, traits: traitsOf(d), ledger: l, log: log, now: time.Now,
+		objects: map[string]*Record{}, flows: map[FlowEntry]*pinned{}, fixed: map[string]bool{}, failures: map[string]int{}, method: None,
+	}
 	if e.shared == nil {
-		if e.abilities, e.features, err = d.Probe(); err != nil {
-			return nil, fmt.Errorf("ask the switch what it can do: %w", err)
+		if err := e.askSwitch(); err != nil {
+			return nil, err
 		}
 	}
-	e.offered = e.features
 	return e, e.adopt()
 }
 
@@ -97,48 +109,31 @@ func (e *Engine) Len() int { return len(e.objects) + 2*len(e.flows) }
 // may go well another time: what was done stays, and the next call goes on.
 func (e *Engine) Reconcile(p Policy) (Outcome, error) {
 	e.wants = p.Label != nil || p.Export != nil || p.SingleFlows
-	if err := e.ask(); err != nil {
+	if err := errors.Join(e.ask(), e.reconsider(p)); err != nil {
 		return e.outcome, err
 	}
-	e.outcome = Outcome{Queues: e.features.Queues, NoQueues: e.features.NoQueues}
-	var unpoliced []string
+	e.outcome = Outcome{Queues: e.offered.Queues, NoQueues: e.offered.NoQueues}
+	e.remember()
+	defer e.schedule()
 	for {
-		c := Choose(e.abilities, p, e.features)
+		c := Choose(e.abilities, p, e.offered)
 		e.policy, e.method = p, c.Method(NeedFlowLabel)
-		e.outcome.Choices, e.outcome.Problems, e.without = c, slices.Clone(unpoliced), nil
+		e.outcome.Choices, e.outcome.Problems = c, slices.Clone(e.lacks)
+		e.without, e.withoutWhy, e.refused, e.later = nil, nil, nil, nil
 		if x := c[NeedExport]; p.Export != nil && x.Method == None {
 			e.policy.Export = nil
 			e.outcome.Problems = append(e.outcome.Problems, "nothing is sampled for export: "+x.Reason)
 		}
 		err := e.step()
-		err = errors.Join(err, e.save())
-		if errors.Is(err, ErrUnpoliced) && e.features.PoliceCPU {
-			e.features.PoliceCPU = false
-			unpoliced = append(unpoliced, err.Error())
-			continue
-		}
-		if errors.Is(err, ErrUnsampled) && e.policy.Export != nil {
-			e.abilities.Set(NeedExport, c.Method(NeedExport), Ability{Reason: err.Error()})
-			continue
-		}
 		if err == nil {
-			e.activate()
+			err = e.activate()
 		}
-		if err == nil || e.method == None || !errors.Is(err, ErrRefused) {
+		err = errors.Join(err, e.save())
+		if err == nil {
+			return e.outcome, e.later
+		}
+		if !errors.Is(err, ErrRefused) || !e.doWithout(c, err) {
 			return e.outcome, err
-		}
-		e.log.Warn("the switch refuses; the next method is tried", "method", e.method, "error", err)
-		e.abilities.Set(NeedFlowLabel, e.method, Ability{Reason: err.Error()})
-	}
-}
-
-// activate notes by which methods the switch does now what the policy asks for.
-func (e *Engine) activate() {
-	for n, wanted := range map[Need]bool{NeedFlowLabel: e.policy.Label != nil, NeedExport: e.policy.Export != nil} {
-		missing := slices.ContainsFunc(e.without, func(o Object) bool { return o.Meets == n })
-		if c := e.outcome.Choices[n]; wanted && !missing && c.Method != None {
-			c.State = Active
-			e.outcome.Choices[n] = c
 		}
 	}
 }
@@ -151,8 +146,7 @@ func (e *Engine) settable(attr string) bool {
 // step carries out a plan. Where the switch refuses to change an attribute in place,
 // it makes another plan, without that.
 func (e *Engine) step() error {
-	e.features.InnerPort, e.features.Protocol = e.offered.InnerPort, e.offered.Protocol
-	e.features = e.features.Within(e.objects)
+	e.features = e.offered.Within(e.objects)
 	for {
 		plan, err := Compare(e.driver.Objects(e.policy, e.outcome.Choices, e.features), e.objects, e.settable, e.usedByFlows()...)
 		if err != nil {
@@ -189,8 +183,10 @@ func (e *Engine) carryOut(p Plan) (refused string, err error) {
 	}
 	for _, s := range slices.Concat(p.First, p.Then) {
 		switch {
-		case s.Remove:
+		case s.Remove && containsKey(p.Then, s.Object.Key):
 			err = e.remove(s.Object.Key)
+		case s.Remove:
+			e.removeOld(s.Object.Key)
 		case s.Set != nil:
 			refused, err = e.change(&s)
 		default:
@@ -201,16 +197,30 @@ func (e *Engine) carryOut(p Plan) (refused string, err error) {
 		}
 	}
 	if e.method == Rewrite {
+		if err := e.probe(); err != nil {
+			return "", err
+		}
 		if err := errors.Join(e.sampleFlows(e.wantSampling()), e.restoreFlows()); err != nil {
 			return "", err
 		}
 	}
 	for _, s := range p.Last {
-		if err := e.remove(s.Object.Key); err != nil {
-			return "", err
-		}
+		e.removeOld(s.Object.Key)
 	}
 	return "", nil
+}
+
+// removeOld removes an object that is not wanted. If it cannot be removed, the rest does
+// not wait for it; nor is it tried for what the object refers to.
+func (e *Engine) removeOld(key string) {
+	for _, r := range e.objects {
+		if e.later != nil && r.refersTo(key) {
+			return
+		}
+	}
+	if err := e.remove(key); err != nil {
+		e.later = errors.Join(e.later, err)
+	}
 }
 
 // change sets attributes of an object. The ledger has them as unknown until then.
@@ -231,6 +241,7 @@ func (e *Engine) change(s *Step) (refused string, err error) {
 		if err := e.set(&unknown, o, name); err != nil {
 			err = fmt.Errorf("set %s of %s %s: %w", name, o.Type, o.Key, err)
 			if errors.Is(err, ErrRefused) {
+				e.refused = o
 				return name, err
 			}
 			return "", err
@@ -255,7 +266,7 @@ func (e *Engine) set(r *Record, o *Object, attr string) error {
 	if e.setter == nil {
 		return fmt.Errorf("%w: the driver changes no object in place", ErrRefused)
 	}
-	return e.setter.Set(r, o, attr, e.objects)
+	return e.judge("set "+attr+" "+o.Key, e.setter.Set(r, o, attr, e.objects))
 }
 
 func (e *Engine) create(o *Object) error {
@@ -268,15 +279,21 @@ func (e *Engine) create(o *Object) error {
 		}
 	}
 	r, err := e.make(o)
-	if err != nil && o.Optional && errors.Is(err, ErrRefused) {
+	err = e.judge("create "+o.Key, err)
+	if o.Optional && (errors.Is(err, ErrRefused) || errors.Is(err, ErrFailing)) {
 		e.outcome.Problems = append(e.outcome.Problems, fmt.Sprintf("%s: %v", o.Key, err))
-		e.without = append(e.without, *o)
+		e.without, e.withoutWhy = append(e.without, *o), append(e.withoutWhy, err)
+		if !errors.Is(err, ErrRefused) {
+			e.later = errors.Join(e.later, fmt.Errorf("create %s %s: %w", o.Type, o.Key, err))
+		}
 		return nil
 	}
 	if err != nil {
+		e.refused = o
 		return fmt.Errorf("create %s %s: %w", o.Type, o.Key, err)
 	}
 	e.objects[o.Key] = r
+	e.probed = e.probed && o.Key != keyTable
 	e.dirty = append(e.dirty, r)
 	e.outcome.Created++
 	return e.saveSome()
@@ -288,9 +305,15 @@ func (e *Engine) remove(key string) error {
 		return fmt.Errorf("remove %s %s: %w", r.Type, key, err)
 	}
 	delete(e.objects, key)
-	e.gone = append(e.gone, r.ID)
+	e.forget(r.ID)
 	e.outcome.Removed++
 	return e.saveSome()
+}
+
+// forget has the ledger forget an object.
+func (e *Engine) forget(id ID) {
+	e.dirty = slices.DeleteFunc(e.dirty, func(r *Record) bool { return r.ID == id })
+	e.gone = append(e.gone, id)
 }
 
 func (e *Engine) saveSome() error {

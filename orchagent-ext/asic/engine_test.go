@@ -346,12 +346,12 @@ func TestUnpoliced(t *testing.T) {
 		f, l := newFakeSwitch(), &fakeLedger{}
 		f.can[Compute] = Ability{Reason: "no"}
 		f.polices = true
-		f.refuse[kind] = fmt.Errorf("%w: no room", ErrUnpoliced)
+		f.refuse[kind] = fmt.Errorf("%w: no room", ErrRefused)
 		e := newTestEngine(t, f, l)
 		p := policy("Ethernet0")
 		p.CPU = CPU{Rate: 100, Burst: 10}
 		o := reconcile(t, e, p)
-		if o.Method(NeedFlowLabel) != Rewrite || len(o.Problems) != 1 || !strings.Contains(o.Problems[0], "packets to the CPU are not policed: no room") {
+		if o.Method(NeedFlowLabel) != Rewrite || len(o.Problems) != 1 || !strings.Contains(o.Problems[0], "without policing packets to the CPU: create "+string(kind)) {
 			t.Errorf("%s: %+v", kind, o)
 		}
 		if n := f.has("cpu/"); n > 0 {

@@ -105,13 +105,8 @@ func (d *SAI) Exists(r *Record) (bool, error) {
 	}
 	kind, ok := kinds[r.Type]
 	there := ok && d.lib.Exists(kind, id)
-	switch {
-	case there && (r.Type == TypeACLTable || r.Type == TypeHash):
-		d.own[id] = true
-	case there && r.Type == TypeUserTrap:
-		d.copied.Store(uint64(id))
-	case there && r.Type == TypePolicer:
-		d.policer = id
+	if there {
+		d.know(r, id)
 	}
 	return there, nil
 }

@@ -14,13 +14,16 @@ import (
 // it takes it back.
 func (d *SAI) Flows() *sai.Library { return d.lib }
 
+// noExtension is why no method of the extension is used.
+const noExtension = "the SAI library does not have the extension of sai_sluice_ext.h: it does not answer SAI_SWITCH_ATTR_SLUICE_EXTENSION"
+
 // singleFlows says whether the library watches and holds single flows.
 func (d *SAI) singleFlows() Ability {
 	switch v := d.lib.Extension(); {
 	case v >= sai.ExtensionFlows:
 		return Ability{Can: true, Reason: "the SAI library has the extension for single flows"}
 	case v == 0:
-		return Ability{Reason: "the SAI library does not have the extension of sai_sluice_ext.h"}
+		return Ability{Reason: noExtension}
 	default:
 		return Ability{Reason: fmt.Sprintf("the SAI library has version %d of the extension of sai_sluice_ext.h: single flows came with %d", v, sai.ExtensionFlows)}
 	}

@@ -22,6 +22,10 @@ type Features struct {
 	// counted, sampled and copied to the CPU, too.
 	Protocol bool
 
+	// Uncounted: entries have no counters, since the switch refused them, but for those of
+	// flows, which need theirs.
+	Uncounted bool
+
 	MinSampling uint32 // by [Mirror], more than one of so many packets the CPU is not to get
 
 	Opcode bool // entries can match the opcode of the BTH
@@ -55,15 +59,23 @@ func Objects(p Policy, c Choices, f Features) []Object {
 	if f.PoliceCPU && (p.Export != nil || p.Label != nil && r == Rewrite) {
 		all = append(all, policerObjects(p.CPU)...)
 	}
+	meets := func(n Need, objects []Object) {
+		for _, o := range objects {
+			if !o.Optional {
+				o.Meets = n
+			}
+			all = append(all, o)
+		}
+	}
 	if p.Export != nil {
-		all = append(all, sampleObject(keySample, p.Export.Rate))
-		all = append(all, learningObjects(p, r, f)...)
+		meets(NeedExport, []Object{sampleObject(keySample, p.Export.Rate)})
+		meets(NeedExport, learningObjects(p, r, f))
 	}
 	if p.Label != nil {
-		all = append(all, labelObjects(p, r, f)...)
+		meets(NeedFlowLabel, labelObjects(p, r, f))
 	}
 	if p.Export != nil {
-		all = append(all, exportObjects(p, r, f)...)
+		meets(NeedExport, exportObjects(p, r, f))
 	}
 	return all
 }
@@ -110,13 +122,13 @@ func exportObjects(p Policy, r Method, f Features) []Object {
 	entry := func(key, table string) {
 		e := aclEntry{key: key, table: table, anyIP: !f.Protocol, udp: f.Protocol, sample: keySample}
 		e.ipv4 = f.Protocol && table == keyTable // where the label's entries match IPv6
-		all = append(all, counted(e)...)
+		all = append(all, counted(e, f)...)
 		if f.Protocol && !e.ipv4 { // which IPv4 and IPv6 have in fields of their own
-			e.key, e.counter, e.ipv4 = key+suffixIPv4, key+suffixCounter, true
+			e.key, e.counter, e.ipv4 = key+suffixIPv4, sharedCounter(key, f), true
 			all = append(all, e.object())
 		}
 		if f.InnerPort && (!outer || table != keyTable) {
-			all = append(all, counted(aclEntry{key: key + suffixTunnels, table: table, inner: true, sample: keySample})...)
+			all = append(all, counted(aclEntry{key: key + suffixTunnels, table: table, inner: true, sample: keySample}, f)...)
 		}
 	}
 	bound := map[string]bool{}
@@ -179,20 +191,31 @@ func learningEntries(p Policy, f Features, table, suffix string) (all []Object) 
 			continue
 		}
 		e.table, e.anyIP, e.priority = table, true, learnPriority
-		all = append(all, counted(e)...)
+		all = append(all, counted(e, f)...)
 		if table == keyTable {
 			e.key += "/ipv6"
 			e.anyIP, e.priority, e.compute, e.zeroOnly = false, learnPriority+1, &p.Label.Algorithm, p.Label.ZeroOnly
-			all = append(all, counted(e)...)
+			all = append(all, counted(e, f)...)
 		}
 	}
 	return all
 }
 
-// counted is an entry behind a counter of its own.
-func counted(e aclEntry) []Object {
+// counted is an entry behind a counter of its own, where the switch has counters.
+func counted(e aclEntry, f Features) []Object {
+	if f.Uncounted && e.flow == nil {
+		return []Object{e.object()}
+	}
 	e.counter = e.key + suffixCounter
 	return []Object{counterObject(e.counter, e.table), e.object()}
+}
+
+// sharedCounter is the counter of another entry, where it has one.
+func sharedCounter(key string, f Features) string {
+	if f.Uncounted {
+		return ""
+	}
+	return key + suffixCounter
 }
 
 // sampleOf is what the entries of a policy sample by.
@@ -206,9 +229,9 @@ func sampleOf(p Policy) string {
 func computeObjects(p Policy, f Features) []Object {
 	all := []Object{aclTable{key: keyTable, protocol: f.Protocol, flowLabel: p.Label.ZeroOnly, inner: f.InnerPort, opcode: p.learns(f), size: tableSizeSmall}.object()}
 	e := aclEntry{key: keyCompute, table: keyTable, priority: entryPriority, unlabelled: p.Label.ZeroOnly, compute: &p.Label.Algorithm, sample: sampleOf(p), udp: f.Protocol}
-	all = append(all, counted(e)...)
+	all = append(all, counted(e, f)...)
 	if p.Label.Outer && f.InnerPort {
-		e.key, e.counter, e.inner, e.udp = keyOuter, keyCompute+suffixCounter, true, false
+		e.key, e.counter, e.inner, e.udp = keyOuter, sharedCounter(keyCompute, f), true, false
 		all = append(all, e.object())
 	}
 	return append(append(all, skippedObjects(p, f)...), bindings(p)...)
@@ -223,7 +246,7 @@ func rewriteObjects(p Policy, f Features) []Object {
 		trapObject(keyTrap, group),
 		// Of no size: one that follows FlowCapacity would take the entries of all flows with it.
 		aclTable{key: keyTable, protocol: f.Protocol, flowLabel: p.Label.ZeroOnly, inner: f.InnerPort, addresses: true, udfGroup: keyUDFGroup}.object())
-	all = append(all, counted(aclEntry{key: keyCopied, table: keyTable, priority: copyPriority, unlabelled: p.Label.ZeroOnly, trap: keyTrap, udp: f.Protocol})...)
+	all = append(all, counted(aclEntry{key: keyCopied, table: keyTable, priority: copyPriority, unlabelled: p.Label.ZeroOnly, trap: keyTrap, udp: f.Protocol}, f)...)
 	return append(append(all, skippedObjects(p, f)...), bindings(p)...)
 }
 
@@ -233,7 +256,7 @@ func skippedObjects(p Policy, f Features) []Object {
 	if !p.Label.ZeroOnly {
 		return nil
 	}
-	return counted(aclEntry{key: keySkipped, table: keyTable, priority: countPriority, sample: sampleOf(p), udp: f.Protocol})
+	return counted(aclEntry{key: keySkipped, table: keyTable, priority: countPriority, sample: sampleOf(p), udp: f.Protocol}, f)
 }
 
 //conformance:draft-hu/ingress
@@ -249,5 +272,5 @@ func bindings(p Policy) []Object {
 func FlowObjects(p Policy, features Features, f FlowEntry) []Object {
 	return counted(aclEntry{
 		key: flowKey(f), table: keyTable, priority: entryPriority, unlabelled: p.Label.ZeroOnly, flow: &f, sample: sampleOf(p), udp: features.Protocol,
-	})
+	}, features)
 }

@@ -160,19 +160,49 @@ func (e *Engine) AddFlows(flows []FlowEntry) (refused int, err error) {
 	return 0, e.save()
 }
 
+// probeFlow is a flow that no packet is of (RFC 6666).
+var probeFlow = FlowEntry{netip.MustParseAddr("100::1"), netip.MustParseAddr("100::2"), 0, 1}
+
+// probe finds out whether the switch takes the entries of flows, before a flow needs one:
+// it creates an entry, reads it back and removes it.
+func (e *Engine) probe() (err error) {
+	if e.probed || e.method != Rewrite || len(e.flows) > 0 || e.objects[keyTable] == nil {
+		return nil
+	}
+	created, removed := e.outcome.Created, e.outcome.Removed
+	defer func() { e.outcome.Created, e.outcome.Removed = created, removed }()
+	f, p := unlabelled(probeFlow), &pinned{label: probeFlow.Label}
+	if err := e.addFlow(f, p); err != nil {
+		return err
+	}
+	if e.prover != nil {
+		r := &Record{Object: FlowObjects(e.policy, e.features, probeFlow)[1], ID: p.entry}
+		if err = e.prover.Prove(r, e.objects); !errors.Is(err, ErrRefused) {
+			err = nil // what cannot be read is told of the entry that copies
+		}
+	}
+	if err != nil {
+		e.refused = &Object{Key: flowKey(f), Type: TypeACLEntry, Meets: NeedFlowLabel}
+	}
+	e.probed = err == nil
+	return errors.Join(err, e.removeFlow(f, p))
+}
+
 // addFlow creates both objects or none.
 func (e *Engine) addFlow(f FlowEntry, p *pinned) error {
 	labelled := f
 	labelled.Label = p.label
 	objects := FlowObjects(e.policy, e.features, labelled)
 	counter, err := e.driver.Create(&objects[0], e.objects)
-	if err != nil {
+	if err = e.judge("create counter of flow", err); err != nil {
+		e.refused = &objects[0]
 		return fmt.Errorf("create %s %s: %w", objects[0].Type, objects[0].Key, err)
 	}
 	e.objects[counter.Key] = counter
 	entry, err := e.driver.Create(&objects[1], e.objects)
 	delete(e.objects, counter.Key)
-	if err != nil {
+	if err = e.judge("create entry of flow", err); err != nil {
+		e.refused = &objects[1]
 		err = fmt.Errorf("create %s %s: %w", objects[1].Type, objects[1].Key, err)
 		if removeErr := e.driver.Remove(counter); removeErr != nil && !errors.Is(removeErr, ErrGone) {
 			err = errors.Join(err, fmt.Errorf("remove %s %s: %w", counter.Type, counter.Key, removeErr))
@@ -222,7 +252,7 @@ func (e *Engine) removeFlow(f FlowEntry, p *pinned) error {
 	if entry == "" {
 		return nil
 	}
-	e.gone = append(e.gone, entry)
+	e.forget(entry)
 	return e.saveSome()
 }
 

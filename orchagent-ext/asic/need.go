@@ -101,15 +101,15 @@ type State string
 
 // The states.
 const (
-	Active   State = "active"   // the switch took what the configuration asks for
-	Unproven State = "unproven" // the switch says that it can; nothing has used it yet
+	Active   State = "active"   // the switch does what the configuration asks for: it was read back
+	Unproven State = "unproven" // nothing has used the method yet, or the switch cannot show that it is in force
 	Unmet    State = "none"     // there is no method
 )
 
 // Choice is the method of a need.
 type Choice struct {
 	Method Method
-	Reason string // why no preferred one
+	Reason string // why no preferred one; and why it is unproven, where it is in use
 	State  State
 }
 
@@ -138,7 +138,7 @@ func (a Abilities) Choose(n Need) Choice {
 		is, known := a[n][m]
 		switch {
 		case known && is.Can && reasons == nil:
-			return Choice{m, "preferred method available", Unproven}
+			return Choice{m, preferred, Unproven}
 		case known && is.Can:
 			return Choice{m, strings.Join(reasons, "; "), Unproven}
 		case known:
@@ -175,5 +175,8 @@ func Choose(a Abilities, p Policy, f Features) Choices {
 	}
 	return all
 }
+
+// preferred is the reason of a method that no other is preferred to.
+const preferred = "preferred method available"
 
 const needsHash = "needs manage_switch_hash=true in SLUICE_FLOW_LABEL|global"

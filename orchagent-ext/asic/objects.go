@@ -124,7 +124,7 @@ func (t aclTable) object() Object {
 }
 
 // aclEntry matches RoCEv2 by the UDP destination port; over IPv6 alone, unless
-// told otherwise, since IPv4 has no flow label. Every entry counts. Ports in tunnels
+// told otherwise, since IPv4 has no flow label. Ports in tunnels
 // are UDP's as the switch parses them: SAI has no match on the protocol there.
 type aclEntry struct {
 	key, table, counter string
@@ -186,7 +186,10 @@ func (e aclEntry) object() Object {
 	if e.sample != "" {
 		values = append(values, saiattr.ACLEntrySample.Ref(e.sample))
 	}
-	return makeObject(e.key, TypeACLEntry, append(values, saiattr.ACLEntryCounter.Ref(e.counter))...)
+	if e.counter != "" {
+		values = append(values, saiattr.ACLEntryCounter.Ref(e.counter))
+	}
+	return makeObject(e.key, TypeACLEntry, values...)
 }
 
 // computed is how a label is computed: algorithm and flags of sai_sluice_ext.h.

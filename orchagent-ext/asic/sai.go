@@ -44,33 +44,25 @@ func (d *SAI) Copies(trap sai.ObjectID) bool {
 	return trap != sai.Null && uint64(trap) == d.copied.Load()
 }
 
-// refusal marks errors that will stay.
+// refusal marks errors by what they say of another attempt.
 func refusal(err error) error {
+	answer := (*sai.Error)(nil)
 	switch {
-	case errors.Is(err, ErrRefused): // it is marked
+	case err == nil, errors.Is(err, ErrRefused), !errors.As(err, &answer): // it is marked, or no answer
+		return err
 	case errors.Is(err, sai.ErrNotSupported), errors.Is(err, sai.ErrNoRoom):
-		if e := (*sai.Error)(nil); errors.As(err, &e) && e.Attribute == saiattr.ACLEntrySample.Name {
-			return fmt.Errorf("%w: %w", ErrUnsampled, err)
-		}
 		return fmt.Errorf("%w: %w", ErrRefused, err)
 	case errors.Is(err, sai.ErrNotFound):
 		return fmt.Errorf("%w: %w", ErrGone, err)
 	}
-	return err
+	return fmt.Errorf("%w: %w", ErrFailing, err)
 }
 
-// unpoliced marks a refusal of what polices.
-func unpoliced(err error) error {
-	if errors.Is(refusal(err), ErrRefused) {
-		return fmt.Errorf("%w: %w", ErrUnpoliced, err)
-	}
-	return err
-}
-
-// unsampled marks a refusal of what samples.
-func unsampled(err error) error {
-	if errors.Is(refusal(err), ErrRefused) {
-		return fmt.Errorf("%w: %w", ErrUnsampled, err)
+// uncreated marks errors of what creates and sets: an object that is not found then is one
+// that the call refers to.
+func uncreated(err error) error {
+	if err = refusal(err); errors.Is(err, ErrGone) {
+		return fmt.Errorf("%w: %w", ErrFailing, err)
 	}
 	return err
 }
@@ -97,11 +89,16 @@ func (d *SAI) Probe() (Abilities, Features, error) {
 			a.Set(n, m, Ability{Reason: "the SAI library has no " + what})
 		}
 	}
-	can, known := d.lib.CanCreate(saiattr.ACLEntry, saiattr.ACLEntryCompute)
-	note(NeedFlowLabel, Compute, "ACL action COMPUTE_IPV6_FLOW_LABEL", can, known)
-	can, known = d.lib.CanCreate(saiattr.ACLEntry, saiattr.ACLEntrySetLabel)
-	note(NeedFlowLabel, Rewrite, "ACL action SET_IPV6_FLOW_LABEL", can, known)
-	can, known = d.lib.Takes(saiattr.Hash, saiattr.HashFields, hashDestQP)
+	if d.lib.Extension() >= sai.ExtensionLabels { // else nothing of it is called, whatever the library says
+		can, known := d.lib.CanCreate(saiattr.ACLEntry, saiattr.ACLEntryCompute)
+		note(NeedFlowLabel, Compute, "ACL action COMPUTE_IPV6_FLOW_LABEL", can, known)
+		can, known = d.lib.CanCreate(saiattr.ACLEntry, saiattr.ACLEntrySetLabel)
+		note(NeedFlowLabel, Rewrite, "ACL action SET_IPV6_FLOW_LABEL", can, known)
+	} else {
+		a.Set(NeedFlowLabel, Compute, Ability{Reason: noExtension})
+		a.Set(NeedFlowLabel, Rewrite, Ability{Reason: noExtension})
+	}
+	can, known := d.lib.Takes(saiattr.Hash, saiattr.HashFields, hashDestQP)
 	note(NeedFlowLabel, Hash, "native hash field RDMA_BTH_DEST_QP", can, known)
 	can, known = d.lib.CanCreate(saiattr.Hash, saiattr.HashUDFGroups)
 	note(NeedFlowLabel, UDFHash, "hash over UDF groups", can, known)
@@ -169,9 +166,9 @@ func (d *SAI) Create(o *Object, existing map[string]*Record) (*Record, error) {
 	r.values = nil
 	switch o.Type {
 	case TypeBinding:
-		return r, refusal(d.bind(o, at, r))
+		return r, uncreated(d.bind(o, at, r))
 	case TypeSwitchHash:
-		return r, refusal(d.setHash(o, at, r))
+		return r, uncreated(d.setHash(o, at, r))
 	}
 	kind, known := kinds[o.Type]
 	if !known {
@@ -182,27 +179,31 @@ func (d *SAI) Create(o *Object, existing map[string]*Record) (*Record, error) {
 		values[i] = o.values[i].Resolve(at.number)
 	}
 	id, err := d.lib.Create(kind, values...)
-	switch o.Type {
-	case TypeACLTable, TypeHash:
-		d.own[id] = err == nil
-	case TypeUserTrap:
-		d.copied.Store(uint64(id))
-	case TypePolicer:
-		d.policer, err = id, unpoliced(err)
-	case TypeTrapGroup:
-		err = unpoliced(err)
-	case TypeSample:
-		err = unsampled(err)
+	if err != nil {
+		return nil, uncreated(err)
 	}
 	r.ID = ID(id.String())
-	return r, refusal(err)
+	d.know(r, id)
+	return r, nil
+}
+
+// know notes an object that is on the switch.
+func (d *SAI) know(r *Record, id sai.ObjectID) {
+	switch {
+	case r.Type == TypeACLTable || r.Type == TypeHash:
+		d.own[id] = true
+	case r.Key == keyTrap:
+		d.copied.Store(uint64(id))
+	case r.Key == keyPolicer:
+		d.policer = id
+	}
 }
 
 // Set implements [Setter].
 func (d *SAI) Set(r *Record, o *Object, attr string, existing map[string]*Record) error {
 	at := refs{existing}
 	if o.Type == TypeBinding {
-		return refusal(d.rebind(o, r, at))
+		return uncreated(d.rebind(o, r, at))
 	}
 	id, err := sai.ParseObjectID(string(r.ID))
 	if err != nil {
@@ -212,7 +213,7 @@ func (d *SAI) Set(r *Record, o *Object, attr string, existing map[string]*Record
 	if !known {
 		return fmt.Errorf("%w: %s of %s does not change in place", ErrRefused, attr, o.Type)
 	}
-	return refusal(d.lib.Set(kinds[o.Type], id, v.Resolve(at.number)))
+	return uncreated(d.lib.Set(kinds[o.Type], id, v.Resolve(at.number)))
 }
 
 func (d *SAI) ingressACL(port sai.ObjectID) (sai.ObjectID, error) {
@@ -230,7 +231,7 @@ func (d *SAI) boundBefore(port sai.ObjectID) (sai.ObjectID, error) {
 }
 
 // unreadable says whether a library cannot read an attribute.
-func unreadable(err error) bool { return errors.Is(err, sai.ErrNotSupported) }
+func unreadable(err error) bool { return err != nil && !errors.Is(err, sai.ErrNotFound) }
 
 func (d *SAI) setIngressACL(port, table sai.ObjectID) error {
 	return d.lib.Set(saiattr.Port, port, saiattr.PortIngressACL.Object(uint64(table)))

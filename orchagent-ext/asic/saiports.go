@@ -28,14 +28,18 @@ func (d *SAI) SetPorts(ports []Port) error {
 		return fmt.Errorf("read the switch's ports: %w", refusal(err))
 	}
 	byLane := map[uint32]sai.ObjectID{}
+	var unread error
 	for _, id := range ids {
 		lanes, err := d.lib.GetNumbers(saiattr.Port, id, saiattr.PortLanes)
-		if err != nil {
-			return fmt.Errorf("read the lanes of port %s: %w", id, refusal(err))
+		if err != nil { // other ports have theirs
+			unread = fmt.Errorf("read the lanes of port %s: %w", id, refusal(err))
 		}
 		for _, lane := range lanes {
 			byLane[lane] = id
 		}
+	}
+	if len(byLane) == 0 && unread != nil {
+		return unread
 	}
 	d.ports, d.names, d.missing = map[string]sai.ObjectID{}, map[sai.ObjectID]string{}, map[string]string{}
 	indexes := map[sai.ObjectID]uint32{}
@@ -55,6 +59,9 @@ func (d *SAI) SetPorts(ports []Port) error {
 		}
 		if _, ok := d.ports[p.Name]; !ok {
 			d.missing[p.Name] = whyMissing(p, index != 0)
+			if unread != nil {
+				d.missing[p.Name] += "; " + unread.Error()
+			}
 		}
 	}
 	d.ifIndex.Store(&indexes)
@@ -92,10 +99,15 @@ func (d *SAI) IfIndex(port sai.ObjectID) uint32 {
 // SetPorts.
 func (d *SAI) PortName(id uint64) string { return d.names[sai.ObjectID(id)] }
 
+// noPort is why the switch lacks a port.
+type noPort string
+
+func (n noPort) Error() string { return string(n) }
+
 func (d *SAI) port(name string) (sai.ObjectID, error) {
 	id, ok := d.ports[name]
 	if !ok {
-		return sai.Null, fmt.Errorf("%w: %s", ErrRefused, cmp.Or(d.missing[name], "PORT has no row "+name))
+		return sai.Null, fmt.Errorf("%w: %w", ErrRefused, noPort(cmp.Or(d.missing[name], "PORT has no row "+name)))
 	}
 	return id, nil
 }

@@ -15,11 +15,17 @@ func (e *Engine) ask() error {
 	if e.shared == nil || !e.wants {
 		return nil
 	}
+	return e.askSwitch()
+}
+
+// askSwitch asks the switch what it can do.
+func (e *Engine) askSwitch() error {
 	abilities, features, err := e.driver.Probe()
 	if err != nil {
 		return fmt.Errorf("ask the switch what it can do: %w", err)
 	}
-	e.abilities, e.features, e.asked = abilities, features, abilities.clone()
+	e.abilities, e.asked = abilities, abilities.clone()
+	e.features, e.offered, e.told = features, features, features
 	return nil
 }
 
@@ -28,7 +34,7 @@ func (e *Engine) ask() error {
 // Reconcile has something to do.
 func (e *Engine) CheckDrift() (changed bool, err error) {
 	if e.shared == nil {
-		return false, nil
+		return e.due() || e.provable(), nil
 	}
 	for i := range e.without {
 		_, err := e.shared.Foresee(&e.without[i])
@@ -42,7 +48,7 @@ func (e *Engine) CheckDrift() (changed bool, err error) {
 		if err != nil {
 			return false, fmt.Errorf("ask the switch what it can do: %w", err)
 		}
-		changed = changed || features != e.features || !abilities.Equal(e.asked)
+		changed = changed || features != e.told || !abilities.Equal(e.asked)
 	}
 	for _, key := range slices.Sorted(maps.Keys(e.objects)) {
 		r := e.objects[key]
@@ -63,7 +69,7 @@ func (e *Engine) CheckDrift() (changed bool, err error) {
 // make creates an object; with a shared driver the ledger has it before.
 func (e *Engine) make(o *Object) (*Record, error) {
 	if e.shared == nil {
-		return e.makeFound(o)
+		return e.makeWith(o, e.objects)
 	}
 	r, err := e.shared.Foresee(o)
 	if err != nil {
@@ -83,11 +89,12 @@ func (e *Engine) make(o *Object) (*Record, error) {
 	return created, err
 }
 
-// makeFound creates an object, of which the ledger knows while its id is not known
-// yet. It forgets that when it is next written, together with the id.
-func (e *Engine) makeFound(o *Object) (*Record, error) {
+// makeWith creates an object that refers to those of existing. The ledger knows of it
+// while its id is not known yet, and forgets that when it is next written, together with
+// the id.
+func (e *Engine) makeWith(o *Object, existing map[string]*Record) (*Record, error) {
 	if e.finder == nil {
-		return e.driver.Create(o, e.objects)
+		return e.driver.Create(o, existing)
 	}
 	if before := e.finder.Before(o); before != nil {
 		before.values = nil
@@ -98,5 +105,5 @@ func (e *Engine) makeFound(o *Object) (*Record, error) {
 		}
 		e.gone = append(e.gone, before.ID)
 	}
-	return e.driver.Create(o, e.objects)
+	return e.driver.Create(o, existing)
 }

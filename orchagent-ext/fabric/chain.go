@@ -2,7 +2,10 @@
 
 package fabric
 
-import "net/netip"
+import (
+	"errors"
+	"net/netip"
+)
 
 // Addresses of the hosts of a [Chain]: two that send, two that receive.
 var (
@@ -31,8 +34,8 @@ type Chain struct {
 	Ports              [3][]*Interface // of each switch, in the order of their names
 }
 
-// Chain builds the network; its routes are for IPv6. Receive packet steering lets both ends of each link use
-// several CPUs, a flow always the same one: else the kernel can reorder a flow's
+// Chain builds the network; its routes are for IPv6. What it receives is received by
+// threads, or on kernels before Linux 5.12 steered: else the kernel can reorder a flow's
 // packets that come by two ways.
 func (f *Fabric) Chain() (*Chain, error) {
 	c := &Chain{}
@@ -84,7 +87,11 @@ func (f *Fabric) Chain() (*Chain, error) {
 		}
 	}
 	for _, n := range f.nodes {
-		if err := n.SteerReceive(); err != nil {
+		err := n.ThreadReceive()
+		if errors.Is(err, ErrNoThreads) {
+			err = n.SteerReceive()
+		}
+		if err != nil {
 			return nil, err
 		}
 	}

@@ -3,11 +3,16 @@
 package fabric_test
 
 import (
+	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"sluice/orchagent-ext/fabric"
 	"sluice/tests/fabrictest"
@@ -28,6 +33,44 @@ func TestChainCarriesPacketsBetweenAllHosts(t *testing.T) {
 				t.Errorf("port %s of %s is a port of %s", p.Name, n.Name, p.Node.Name)
 			}
 		}
+	}
+}
+
+func TestThreadReceiveReachesEveryInterface(t *testing.T) {
+	p := fabrictest.Pair(t)
+	if err := p.A.Node.ThreadReceive(); err != nil {
+		t.Skip("the kernel cannot: ", err)
+	}
+	threaded := func(n *fabric.Node) string {
+		out, err := exec.Command("ip", "netns", "exec", n.Namespace, "cat", "/sys/class/net/eth0/threaded").CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	if got := threaded(p.A.Node); got != "1" {
+		t.Errorf("threaded is %q", got)
+	}
+	if got := threaded(p.B.Node); got != "0" {
+		t.Errorf("threaded of the other node is %q", got)
+	}
+	udp(t, p.B, p.A, fabric.HostA.Addr())
+	// Threads of the same name may be of other tests, which leave them without priority.
+	threads, err := filepath.Glob("/proc/[0-9]*/comm")
+	fabrictest.Check(t, err)
+	first := false
+	for _, file := range threads {
+		name, err := os.ReadFile(file)
+		if err != nil || !strings.HasPrefix(string(name), "napi/eth0-") {
+			continue
+		}
+		id, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+		fabrictest.Check(t, err)
+		attr, err := unix.SchedGetAttr(id, 0)
+		first = first || err == nil && attr.Policy == unix.SCHED_FIFO
+	}
+	if !first {
+		t.Error("no thread has real-time priority")
 	}
 }
 

@@ -16,20 +16,39 @@ import (
 // has: all CPUs receive, and the packets of one flow are always received by the
 // same CPU.
 func (n *Node) SteerReceive() error {
-	done := make(chan error, 1)
-	go func() {
-		// sysfs shows the namespace of the one who mounted it: this thread mounts its
-		// own, and ends with the goroutine.
-		runtime.LockOSThread()
-		done <- n.steer()
-	}()
-	if err := <-done; err != nil {
+	if err := n.sysfs(steerAll); err != nil {
 		return fmt.Errorf("steer what %s receives: %w", n.Name, err)
 	}
 	return nil
 }
 
-func (n *Node) steer() error {
+func steerAll() error {
+	queues, err := filepath.Glob("/sys/class/net/*/queues/rx-*/rps_cpus")
+	if err != nil {
+		return err
+	}
+	all := strconv.FormatUint(1<<min(runtime.NumCPU(), 32)-1, 16)
+	for _, q := range queues {
+		if err := os.WriteFile(q, []byte(all), 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sysfs calls do on a thread whose /sys shows the node's namespace.
+func (n *Node) sysfs(do func() error) error {
+	done := make(chan error, 1)
+	go func() {
+		// sysfs shows the namespace of the one who mounted it: this thread mounts its
+		// own, and ends with the goroutine.
+		runtime.LockOSThread()
+		done <- n.mounted(do)
+	}()
+	return <-done
+}
+
+func (n *Node) mounted(do func() error) error {
 	if err := unix.Setns(int(n.ns), unix.CLONE_NEWNET); err != nil {
 		return fmt.Errorf("enter namespace %s: %w", n.Namespace, err)
 	}
@@ -42,15 +61,5 @@ func (n *Node) steer() error {
 	if err := unix.Mount("sysfs", "/sys", "sysfs", 0, ""); err != nil {
 		return fmt.Errorf("mount sysfs: %w", err)
 	}
-	queues, err := filepath.Glob("/sys/class/net/*/queues/rx-*/rps_cpus")
-	if err != nil {
-		return err
-	}
-	all := strconv.FormatUint(1<<min(runtime.NumCPU(), 32)-1, 16)
-	for _, q := range queues {
-		if err := os.WriteFile(q, []byte(all), 0); err != nil {
-			return err
-		}
-	}
-	return nil
+	return do()
 }

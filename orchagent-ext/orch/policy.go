@@ -104,6 +104,9 @@ func warnings(s *config.Snapshot, p asic.Policy, o asic.Outcome) []string {
 	if label.Method == asic.None {
 		w = append(w, "the switch has no method for flow labels: "+label.Reason)
 	}
+	if label.State == asic.Unproven && len(p.Ports) > 0 {
+		w = append(w, fmt.Sprintf("the method %s for flow labels: %s", label.Method, label.Reason))
+	}
 	if p.Label.Outer && label.Method != asic.Compute && label.Method != asic.None {
 		w = append(w, fmt.Sprintf("tunnels=outer of SLUICE_FLOW_LABEL|global has no effect: the method %s cannot label tunnels, compute can", label.Method))
 	}

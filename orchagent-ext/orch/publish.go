@@ -160,8 +160,10 @@ func (o *orch) describe(s *status) {
 	case p.Label == nil:
 	case method == asic.None:
 		s.flowLabel = telemetry.Failed
-	case o.lastErr == nil:
+	case o.lastErr == nil && o.sw.outcome.Choices[asic.NeedFlowLabel].State == asic.Active:
 		s.flowLabel = telemetry.Active
+	case o.lastErr == nil:
+		s.flowLabel = telemetry.Unproven
 	}
 	for _, row := range o.encode(o.capability()) {
 		o.rows.Set(row)

@@ -103,20 +103,27 @@ func (p *assembly) skipUnless(v uint32, n uint8) {
 	p.add(bpf.JumpIf{Cond: bpf.JumpEqual, Val: v, SkipFalse: n})
 }
 
-// fastProgram lets candidates of the fast lane through.
-func (c *MessageConfig) fastProgram() []bpf.Instruction {
+// What a program of parting says. A packet that ends before what the program reads is the
+// slow one's.
+const (
+	toSlow = iota
+	toFast
+)
+
+// partProgram says which packets over IPv6 are candidates of the fast lane.
+func (c *MessageConfig) partProgram() []bpf.Instruction {
 	p := newAssembly()
-	c.fast(p, "candidate", "ppfc")
+	c.fast(p, "fast", "ppfc")
 	p.label("ppfc")
-	c.ppfc6(p, "candidate", "reject")
-	return p.end("candidate", "reject")
+	c.ppfc6(p, "fast", "slow")
+	return p.end("fast", toFast, "slow", toSlow)
 }
 
-// fastProgram4 does for IPv4.
-func (c *MessageConfig) fastProgram4() []bpf.Instruction {
+// partProgram4 does for IPv4.
+func (c *MessageConfig) partProgram4() []bpf.Instruction {
 	p := newAssembly()
-	c.ppfc4(p, "candidate", "reject")
-	return p.end("candidate", "reject")
+	c.ppfc4(p, "fast", "slow")
+	return p.end("fast", toFast, "slow", toSlow)
 }
 
 // ppfc6 adds what tells a PPFC over IPv6 from a peer to us.
@@ -215,14 +222,9 @@ func (p *assembly) skipUnlessIn(at uint32, prefix []byte, bits int) {
 	}
 }
 
-// slowProgram lets through what may be a message over IPv6 and is no candidate of the
-// fast lane.
-func (c *MessageConfig) slowProgram() []bpf.Instruction {
+// slowProgram lets through what may be a message over IPv6.
+func slowProgram(c *notify.CodePoints) []bpf.Instruction {
 	p := newAssembly()
-	c.fast(p, "reject", "ppfc")
-	p.label("ppfc")
-	c.ppfc6(p, "reject", "slow")
-	p.label("slow")
 	p.add(bpf.LoadExtension{Num: bpf.ExtType})
 	p.jump(unix.PACKET_OTHERHOST, "reject", "")
 	p.add(bpf.LoadAbsolute{Off: v6Next, Size: 1})
@@ -231,19 +233,17 @@ func (c *MessageConfig) slowProgram() []bpf.Instruction {
 	p.jump(protocolUDP, "udp", "")
 	p.jump(protoICMPv6, "", "reject")
 	p.add(bpf.LoadAbsolute{Off: v6Transport, Size: 1})
-	p.jump(uint32(c.Codes.PFCMType), "candidate", "")
-	p.jump(uint32(c.Codes.PPFCTypeV6), "candidate", "reject")
+	p.jump(uint32(c.PFCMType), "candidate", "")
+	p.jump(uint32(c.PPFCTypeV6), "candidate", "reject")
 	p.label("udp")
 	p.add(bpf.LoadAbsolute{Off: v6Transport + udpDstPort, Size: 2})
-	p.jump(uint32(c.Codes.PPFCPort), "candidate", "reject")
-	return p.end("candidate", "reject")
+	p.jump(uint32(c.PPFCPort), "candidate", "reject")
+	return p.end("candidate", wholePacket, "reject", ignorePacket)
 }
 
 // slowProgram4 lets through what may be a message over IPv4.
-func (c *MessageConfig) slowProgram4() []bpf.Instruction {
+func slowProgram4(c *notify.CodePoints) []bpf.Instruction {
 	p := newAssembly()
-	c.ppfc4(p, "reject", "slow")
-	p.label("slow")
 	p.add(bpf.LoadExtension{Num: bpf.ExtType})
 	p.jump(unix.PACKET_OTHERHOST, "reject", "")
 	p.add(bpf.LoadAbsolute{Off: v4Fragment + v6At, Size: 2}, bpf.ALUOpConstant{Op: bpf.ALUOpAnd, Val: 0x1fff})
@@ -252,18 +252,24 @@ func (c *MessageConfig) slowProgram4() []bpf.Instruction {
 	p.jump(protocolUDP, "udp", "")
 	p.jump(protoICMPv4, "", "reject")
 	p.add(bpf.LoadIndirect{Off: 0, Size: 1})
-	p.jump(uint32(c.Codes.PPFCTypeV4), "candidate", "reject")
+	p.jump(uint32(c.PPFCTypeV4), "candidate", "reject")
 	p.label("udp")
 	p.add(bpf.LoadIndirect{Off: udpDstPort, Size: 2})
-	p.jump(uint32(c.Codes.PPFCPort), "candidate", "reject")
-	return p.end("candidate", "reject")
+	p.jump(uint32(c.PPFCPort), "candidate", "reject")
+	return p.end("candidate", wholePacket, "reject", ignorePacket)
 }
 
-// end ends a program.
-func (p *assembly) end(accept, reject string) []bpf.Instruction {
-	p.label(reject)
-	p.add(bpf.RetConstant{Val: ignorePacket})
-	p.label(accept)
-	p.add(bpf.RetConstant{Val: wholePacket})
+// Programs that let everything through, and nothing.
+var (
+	all     = []bpf.Instruction{bpf.RetConstant{Val: wholePacket}}
+	nothing = []bpf.Instruction{bpf.RetConstant{Val: ignorePacket}}
+)
+
+// end ends a program, which returns one value or the other.
+func (p *assembly) end(one string, value uint32, other string, otherValue uint32) []bpf.Instruction {
+	p.label(other)
+	p.add(bpf.RetConstant{Val: otherValue})
+	p.label(one)
+	p.add(bpf.RetConstant{Val: value})
 	return p.resolve()
 }

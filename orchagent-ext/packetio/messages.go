@@ -28,7 +28,7 @@ type Message struct {
 }
 
 // Messages receives notifications below the kernel's own checks, so that bad ones are
-// counted, too, and sends them. A filter in the kernel parts them: what a neighbor may
+// counted, too, and sends them. A program in the kernel parts them: what a neighbor may
 // have sent goes to the fast lane ([Messages.Receive]), all else to [Messages.Run],
 // which only counts.
 //
@@ -130,30 +130,71 @@ func (m *Messages) Close() error {
 // Configure says what to receive from now on.
 func (m *Messages) Configure(c *MessageConfig) error {
 	first := m.config.Swap(c) == nil
-	for _, s := range []struct {
-		fd       int
-		program  []bpf.Instruction
-		protocol uint16
-		what     string
+	for _, family := range []struct {
+		slow, fast         int
+		protocol           uint16
+		part, slowly, what string
+		program, filter    []bpf.Instruction
 	}{
-		{m.fast, c.fastProgram(), unix.ETH_P_IPV6, "PFCM and PPFC"},
-		{m.fast4, c.fastProgram4(), unix.ETH_P_IP, "PPFC over IPv4"},
-		{m.slow6, c.slowProgram(), unix.ETH_P_IPV6, "notifications over IPv6"},
-		{m.slow4, c.slowProgram4(), unix.ETH_P_IP, "notifications over IPv4"},
+		{m.slow6, m.fast, unix.ETH_P_IPV6, "PFCM and PPFC", "notifications over IPv6", "IPv6", c.partProgram(), slowProgram(&c.Codes)},
+		{m.slow4, m.fast4, unix.ETH_P_IP, "PPFC over IPv4", "notifications over IPv4", "IPv4", c.partProgram4(), slowProgram4(&c.Codes)},
 	} {
-		filter, err := assemble(s.what, s.program)
-		if err != nil {
-			return err
-		}
-		program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
-		if err := unix.SetsockoptSockFprog(s.fd, unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, &program); err != nil {
-			return fmt.Errorf("set the filter for %s: %w", s.what, err)
-		}
-		if first { // never without a filter
-			if err := unix.Bind(s.fd, &unix.SockaddrLinklayer{Protocol: networkOrder(s.protocol)}); err != nil {
-				return fmt.Errorf("receive %s: %w", s.what, err)
+		if first {
+			if err := join(family.protocol, family.slow, family.fast); err != nil {
+				return fmt.Errorf("receive notifications over %s: %w", family.what, err)
 			}
 		}
+		for _, p := range []struct {
+			fd, level, option int
+			program           []bpf.Instruction
+			what              string
+		}{
+			{family.fast, unix.SOL_PACKET, unix.PACKET_FANOUT_DATA, family.program, family.part},
+			{family.slow, unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, family.filter, family.slowly},
+			{family.fast, unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, all, family.part},
+		} {
+			if err := attach(p.fd, p.level, p.option, p.program, p.what); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// attach gives a socket a program of the kernel's.
+func attach(fd, level, option int, instructions []bpf.Instruction, what string) error {
+	filter, err := assemble(what, instructions)
+	if err != nil {
+		return err
+	}
+	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
+	if err := unix.SetsockoptSockFprog(fd, level, option, &program); err != nil {
+		return fmt.Errorf("set the filter for %s: %w", what, err)
+	}
+	return nil
+}
+
+// join makes the two sockets of a family a group. A program says to which of both a packet
+// goes, so that none is counted twice or not at all while the configuration changes.
+func join(protocol uint16, slow, fast int) error {
+	group := unix.PACKET_FANOUT_FLAG_UNIQUEID << 16
+	for _, fd := range []int{slow, fast} { // in the order of the program's numbers
+		if err := attach(fd, unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, nothing, "nothing"); err != nil {
+			return err
+		}
+		if err := unix.Bind(fd, &unix.SockaddrLinklayer{Protocol: networkOrder(protocol)}); err != nil {
+			return os.NewSyscallError("bind", err)
+		}
+		// The group has a hook of its own in the kernel, which ignores what is sent, too.
+		kind := (unix.PACKET_FANOUT_CBPF | unix.PACKET_FANOUT_FLAG_IGNORE_OUTGOING) << 16
+		if err := unix.SetsockoptInt(fd, unix.SOL_PACKET, unix.PACKET_FANOUT, group|kind); err != nil {
+			return os.NewSyscallError("setsockopt PACKET_FANOUT", err)
+		}
+		id, err := unix.GetsockoptInt(fd, unix.SOL_PACKET, unix.PACKET_FANOUT)
+		if err != nil {
+			return os.NewSyscallError("getsockopt PACKET_FANOUT", err)
+		}
+		group = id & 0xffff
 	}
 	return nil
 }

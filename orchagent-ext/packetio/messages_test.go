@@ -5,7 +5,10 @@ package packetio
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"net/netip"
+	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -154,6 +157,58 @@ func TestMessagesAreParted(t *testing.T) {
 				t.Fatalf("%s: %d, want %d", c.what, c.got(), c.want)
 			}
 		}
+	}
+}
+
+// While the configuration changes each message is counted once: in the fast lane or beside
+// it.
+func TestMessagesAreCountedOnceWhileTheConfigurationChanges(t *testing.T) {
+	pair := fabrictest.Pair(t)
+	a, b := pair.A, pair.B
+	known := &MessageConfig{Codes: notify.DefaultCodePoints(), Senders: []MessageSender{{uint32(b.Index), a.LinkLocal}}}
+	unknown := &MessageConfig{Codes: notify.DefaultCodePoints()}
+	m := messages(t, b, known)
+	changes, failed := new(atomic.Int64), make(chan error, 1)
+	end := make(chan struct{})
+	go func() {
+		for {
+			select {
+			case <-end:
+				failed <- nil
+				return
+			default:
+			}
+			if err := errors.Join(m.Configure(unknown), m.Configure(known)); err != nil {
+				failed <- err
+				return
+			}
+			changes.Add(1)
+		}
+	}()
+	s, frame, dst := sender(t, a), frameOf(t, a, pfcm(notify.ICMPv6, 1), nil), make([]Message, maxBatch)
+	var sent, fast uint64
+	total := func() uint64 {
+		for n := maxBatch; n == maxBatch; {
+			n = m.Receive(dst)
+			fast += uint64(n)
+		}
+		return fast + m.Dropped(notify.KindPFCM, DroppedSender) + m.Full()
+	}
+	deadline := time.Now().Add(patience)
+	for (sent < 20_000 || changes.Load() < 10) && time.Now().Before(deadline) {
+		send(t, s, slices.Repeat([][]byte{frame}, 50)...)
+		sent += 50
+		total()
+	}
+	close(end)
+	if err := <-failed; err != nil {
+		t.Fatal(err)
+	}
+	for total() < sent && time.Now().Before(deadline) {
+		time.Sleep(time.Millisecond)
+	}
+	if got := total(); got != sent || fast == 0 || fast == sent {
+		t.Errorf("%d counted, %d of them in the fast lane, of %d sent", got, fast, sent)
 	}
 }
 

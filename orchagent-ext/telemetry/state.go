@@ -41,6 +41,7 @@ const Off = "disabled"
 // What became of flow labels.
 const (
 	Active   = "active"   // written, or ECMP hashes the queue pair
+	Unproven = "unproven" // a method is in use, and the switch does not show that it is in force
 	Inactive = "inactive" // not enabled
 	Failed   = "failed"   // enabled, and the switch has no method
 )

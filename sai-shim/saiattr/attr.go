@@ -44,6 +44,11 @@ type Attr struct {
 	digits int    // of numbers as text: in hexadecimal with as many digits; 0: decimal
 }
 
+// IsAction says whether it is an action of an ACL entry, which may be off.
+func (a *Attr) IsAction() bool {
+	return a.Form == ActionU32 || a.Form == ActionS32 || a.Form == ActionOID
+}
+
 // Kind is a type of objects.
 type Kind struct {
 	Name   string // SAI's, without SAI_OBJECT_TYPE_, in lower case

@@ -68,6 +68,20 @@ func (a *Attr) EnumNumber(name string) uint64 {
 	return uint64(numberOf(a.values + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))))
 }
 
+// Parse returns the number that [Attr.Is], [Attr.Of] or [Attr.Enum] made a text of; ok is
+// false for other texts.
+func (a *Attr) Parse(text string) (n uint64, ok bool) {
+	switch {
+	case a.Form == Bool:
+		return a.Is(text == "true").Number, text == "true" || text == "false"
+	case a.values != "":
+		number, ok := numbers[a.values+strings.ToUpper(strings.ReplaceAll(text, "-", "_"))]
+		return uint64(number), ok
+	}
+	n, err := strconv.ParseUint(text, 0, 64)
+	return n, err == nil
+}
+
 // IP returns an IPv6 address as value.
 func (a *Attr) IP(v netip.Addr) Value { return Value{Attr: a, Address: v, Text: v.String()} }
 

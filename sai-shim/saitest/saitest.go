@@ -19,6 +19,7 @@ import (
 const (
 	Failure             = -1
 	NotSupported        = -2
+	InvalidParameter    = -5
 	BufferOverflow      = -8
 	TableFull           = -13
 	NotImplemented      = -15

@@ -3,10 +3,17 @@
 package softsai_test
 
 import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // A hold with RATE_COUNT counts and holds nothing; one with a rate lets the flow pass
@@ -49,6 +56,39 @@ func TestHoldRates(t *testing.T) {
 	d.hold(out, m, time.Minute, rateCount)
 	l.sendNumbered(frame, 1_000_005, 5)
 	l.wantOrder(1_000_000, 10)
+}
+
+// The thread that sends what was held works for ms without a break: what decides about
+// holds, with the same priority as the events, goes before it.
+func TestThreadOfHoldsHasLowerPriority(t *testing.T) {
+	newLine(t)
+	d := startDriver(t)
+	d.do(fastQueues + "SLUICE_REALTIME=7")
+	got := map[string]uint32{}
+	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", d.cmd.Process.Pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, task := range tasks {
+		name, err := os.ReadFile(filepath.Join(task, "comm"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		id, err := strconv.Atoi(filepath.Base(task))
+		if err != nil {
+			t.Fatal(err)
+		}
+		attr, err := unix.SchedGetAttr(id, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if attr.Policy == unix.SCHED_FIFO {
+			got[strings.TrimSpace(string(name))] = attr.Priority
+		}
+	}
+	if want := map[string]uint32{"events of flows": 7, "holds": 6}; !maps.Equal(got, want) {
+		t.Errorf("real-time threads %v, want %v", got, want)
+	}
 }
 
 // A lane that is full refuses packets, counts them, and keeps what it has; holds that

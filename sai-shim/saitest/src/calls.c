@@ -131,6 +131,18 @@ bool hidden(sai_object_type_t type, sai_attr_id_t id)
 	return known ? listed(profile("HIDE"), word) : !listed(profile("CAN"), word);
 }
 
+/* Sets an attribute, unless the profile's DROP names it. */
+static void put(sai_object_type_t type, sai_object_id_t id, const sai_attribute_t *a)
+{
+	const struct attribute *known = attribute_of(type, a->id);
+	char word[128];
+
+	if (known)
+		snprintf(word, sizeof(word), "%s%s", known->prefix, known->name);
+	if (!known || !listed(profile("DROP"), word))
+		store_put(id, a);
+}
+
 bool hash_field(int32_t field)
 {
 	const char *fields = profile("HASH_FIELDS");
@@ -193,7 +205,7 @@ sai_status_t create_object(sai_object_type_t type, sai_object_id_t *id, uint32_t
 		return status;
 	*id = store_add(type);
 	for (uint32_t i = 0; i < count; i++)
-		store_put(*id, &list[i]);
+		put(type, *id, &list[i]);
 	record("create", type, *id, count, list);
 	return SAI_STATUS_SUCCESS;
 }
@@ -225,7 +237,7 @@ sai_status_t set_object(sai_object_type_t type, sai_object_id_t id, const sai_at
 		status = check(type, a, 0);
 	if (status != SAI_STATUS_SUCCESS)
 		return status;
-	store_put(id, a);
+	put(type, id, a);
 	record("set", type, id, 1, a);
 	return SAI_STATUS_SUCCESS;
 }

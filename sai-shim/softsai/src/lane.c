@@ -32,7 +32,7 @@
 #define BURST (2 * MS)	   /* what a rate makes up for after the thread was late */
 #define LINGER (200 * MS)  /* a hold that is over is kept for, since it often comes again */
 #define MISSING (100 * MS) /* after which packets that did not arrive in the lane are lost */
-#define TURN (5 * MS)	   /* of sending, after which threads of the same priority have theirs */
+#define TURN (5 * MS)	   /* of sending, after which threads of lower priority have theirs */
 #define PAUSE (MS / 20)
 #define ORDERLY (2000 * MS)  /* that lane_close sends in order; then new packets may pass what waits */
 #define PATIENCE (8000 * MS) /* of lane_close in all */
@@ -271,6 +271,12 @@ static void read_limits(void)
 		limits[i] = port.limit;
 }
 
+/* It works for ms without a break: what decides about holds goes before it. */
+static int below(int realtime)
+{
+	return realtime > 1 ? realtime - 1 : realtime;
+}
+
 sai_status_t lane_open(uint32_t holds, int realtime)
 {
 	struct egress_bpf *programs = egress_programs();
@@ -291,7 +297,7 @@ sai_status_t lane_open(uint32_t holds, int realtime)
 	atomic_store(&ending, false);
 	programs->bss->softsai_lane_cookie = tap.cookie;
 	wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (wake < 0 || hold_open(holds, wake) || thread_start(&thread, run, NULL, realtime, "holds"))
+	if (wake < 0 || hold_open(holds, wake) || thread_start(&thread, run, NULL, below(realtime), "holds"))
 		goto fail;
 	running = true;
 	/* From here on packets find the lane. */

@@ -16,7 +16,7 @@
 
 /*
  * Makes the lane and opens the holds, at most this many at once; realtime: SCHED_FIFO priority of
- * its thread, 0: none. SAI_STATUS_NOT_SUPPORTED: this machine cannot, and the log says why.
+ * the thread of events, below which its own has one; 0: none. SAI_STATUS_NOT_SUPPORTED: this machine cannot, and the log says why.
  */
 sai_status_t lane_open(uint32_t holds, int realtime);
 

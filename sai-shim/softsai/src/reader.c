@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -60,6 +61,7 @@ sai_status_t reader_add(struct reader *r, int map, ring_buffer_sample_fn deliver
 int thread_start(pthread_t *thread, void *(*start)(void *), void *arg, int realtime, const char *what)
 {
 	struct sched_param param = { .sched_priority = realtime };
+	char name[16]; /* what the kernel keeps of it */
 	sigset_t all, signals;
 	int err;
 
@@ -72,6 +74,8 @@ int thread_start(pthread_t *thread, void *(*start)(void *), void *arg, int realt
 		fail("cannot start the thread of %s: %s", what, strerror(err));
 		return err;
 	}
+	snprintf(name, sizeof(name), "%s", what);
+	pthread_setname_np(*thread, name);
 	if (realtime && pthread_setschedparam(*thread, SCHED_FIFO, &param))
 		warn("the thread of %s has no real-time priority: CAP_SYS_NICE is missing; it reacts late on a busy machine",
 		     what);

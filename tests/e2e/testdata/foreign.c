@@ -4,13 +4,14 @@
  * the profile names as FOREIGN_LOG, a line each, and remembers what it must to
  * answer. It computes flow labels under an id of its own, FOREIGN_COMPUTE of the
  * profile; without that it has no action for labels. FOREIGN_FULL=N lets it have
- * room for N ACL entries. Its ports have the lanes 0, 4, 8, 12, 16.
+ * room for N ACL entries. All attributes of its objects read as 0. Its ports have the lanes 0, 4, 8, 12, 16.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sai_abi.h"
+#include "sai_sluice_ext.h"
 
 #define EXPORT __attribute__((visibility("default")))
 #define PORTS 5
@@ -103,6 +104,10 @@ static sai_status_t get_switch(sai_object_id_t id, uint32_t n, sai_attribute_t *
 			return SAI_STATUS_BUFFER_OVERFLOW;
 		for (uint64_t i = 0; i < PORTS; i++)
 			a->value.objlist.list[i] = 1ULL << 48 | i;
+		return SAI_STATUS_SUCCESS;
+	}
+	if (a->id == SAI_SWITCH_ATTR_SLUICE_EXTENSION && profile("FOREIGN_COMPUTE")) {
+		a->value.u64 = SAI_SLUICE_MAGIC << 32 | SAI_SLUICE_VERSION_LABELS;
 		return SAI_STATUS_SUCCESS;
 	}
 	if (a->id >= 512)

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package asic
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	sai "sluice/sai-shim"
+	"sluice/sai-shim/saiattr"
+	"sluice/sai-shim/saitest"
+)
+
+// openPlace opens a recording library with more of a profile.
+func openPlace(t *testing.T, library *saitest.Library, more ...string) *place {
+	t.Helper()
+	lib, err := sai.Open(library.Path, library.Profile(more...), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = lib.Close() })
+	if err := lib.CreateSwitch(true); err != nil {
+		t.Fatal(err)
+	}
+	library.Calls()
+	return &place{t: t, lib: lib}
+}
+
+// settle reconciles as often as it fails, as the loop does.
+func settle(t *testing.T, e *Engine, p Policy) Outcome {
+	t.Helper()
+	for range 4 * attempts {
+		if o, err := e.Reconcile(p); err == nil {
+			return o
+		}
+	}
+	o, err := e.Reconcile(p)
+	t.Errorf("it fails again and again: %v", err)
+	return o
+}
+
+// TestLastingRefusalsLeadOn: whatever code a library refuses a call by, the best method
+// that works is in force, what is optional is done without, and the reason says which call
+// was refused. The kill switch leaves nothing.
+func TestLastingRefusalsLeadOn(t *testing.T) {
+	const compute = "SAI_ACL_ENTRY_ATTR_ACTION_COMPUTE_IPV6_FLOW_LABEL"
+	library := saitest.New(t)
+	for _, tt := range []struct {
+		refused, hide, extension string
+		label, export            Method
+		says                     string // a reason or a problem
+	}{
+		{"create acl_table", "", "2", Hash, None, "create acl_table"},
+		{"create acl_counter", "", "2", Compute, Sample, "done without counters"},
+		{"create acl_counter", compute, "2", Hash, Sample, "rewrite: create acl-counter flow/"},
+		{"create acl_entry", "", "2", Hash, None, "create acl_entry"},
+		{"create acl_entry.ACTION_COMPUTE_IPV6_FLOW_LABEL", "", "2", Rewrite, Sample, "create acl_entry"},
+		{"create acl_entry.ACTION_SET_IPV6_FLOW_LABEL", compute, "2", Hash, Sample, "create acl_entry"},
+		{"create acl_entry.FIELD_INNER_L4_DST_PORT", "", "2", Compute, None, "create acl_entry"},
+		{"create acl_table.FIELD_IPV6_NEXT_HEADER", "", "2", Compute, Sample, "matching UDP only"},
+		{"create udf_group", compute, "2", Hash, Sample, "create udf_group"},
+		{"create udf", compute, "2", Hash, Sample, "create udf"},
+		{"create udf_match", compute, "2", Hash, Sample, "create udf_match"},
+		{"create hostif_user_defined_trap", compute, "2", Hash, Sample, "create hostif_user_defined_trap"},
+		{"create policer", compute, "2", Rewrite, Sample, "create policer"},
+		{"create hostif_trap_group", compute, "2", Rewrite, Sample, "create hostif_trap_group"},
+		{"create samplepacket", "", "2", Compute, None, "create samplepacket"},
+		{"create acl_entry.ACTION_INGRESS_SAMPLEPACKET_ENABLE", "", "2", Compute, None, "create acl_entry"},
+		{"create hash", "", "0", None, Sample, "create hash"},
+		{"set port.INGRESS_ACL", "", "2", Hash, None, "SAI set port: SAI_PORT_ATTR_INGRESS_ACL: "},
+		{"", "", "0", Hash, Sample, "SAI_SWITCH_ATTR_SLUICE_EXTENSION"},
+	} {
+		for _, code := range []int{saitest.Failure, saitest.InvalidParameter, saitest.NotSupported} {
+			t.Run(fmt.Sprintf("%s %s %d", tt.refused, tt.hide, code), func(t *testing.T) {
+				profile := []string{"HIDE", tt.hide, "EXTENSION", tt.extension}
+				if tt.refused != "" {
+					profile = append(profile, "FAIL", fmt.Sprintf("%s 0 %d", tt.refused, code))
+				}
+				p := openPlace(t, library, profile...)
+				ledger := &fakeLedger{}
+				e := newTestEngine(t, p.driver(), ledger)
+				want := policy("Ethernet0", "Ethernet4")
+				want.CPU = CPU{Rate: 100, Burst: 10}
+				want.Export = &Export{Rate: 100, Ports: []string{"Ethernet0"}}
+				o := settle(t, e, want)
+				label, export := o.Choices[NeedFlowLabel], o.Choices[NeedExport]
+				if label.Method != tt.label || export.Method != tt.export {
+					t.Errorf("labels by %q, export by %q; want %q and %q: %+v", label.Method, export.Method, tt.label, tt.export, o)
+				}
+				if tt.label != None && label.State != Active || tt.export != None && export.State != Active {
+					t.Errorf("labels are %s (%s), export %s (%s)", label.State, label.Reason, export.State, export.Reason)
+				}
+				said := strings.Join(append(o.Problems, label.Reason, export.Reason), "; ")
+				if code == saitest.NotSupported && !strings.Contains(said, strings.Fields(tt.says)[0]) || code != saitest.NotSupported && !strings.Contains(said, tt.says) {
+					t.Errorf("reasons and problems do not say %q: %s", tt.says, said)
+				}
+				library.Calls()
+				if e.again.IsZero() != (tt.refused == "") {
+					t.Errorf("it is tried again at %v", e.again)
+				}
+				if changed, err := e.CheckDrift(); changed || err != nil {
+					t.Errorf("there is something to do at once: %v", err)
+				}
+				reconcile(t, e, Policy{})
+				if is := p.there(); len(is) > 0 || len(ledger.rows) > 0 {
+					t.Errorf("left: %v; in the ledger: %v", is, ledger.rows)
+				}
+			})
+		}
+	}
+}
+
+// TestRefusedMethodIsTriedAgain: a better method that the switch refused is tried again
+// after a minute, and then twice as long each time, beside the one in force, which stays.
+func TestRefusedMethodIsTriedAgain(t *testing.T) {
+	library := saitest.New(t)
+	// Three times, once with less, and twice after the first minute.
+	p := openPlace(t, library, "FAIL", fmt.Sprintf("create acl_entry.ACTION_COMPUTE_IPV6_FLOW_LABEL 0 %d %d", saitest.Failure, attempts+3))
+	ledger := &fakeLedger{}
+	e := newTestEngine(t, p.driver(), ledger)
+	now := time.Unix(1000, 0)
+	e.now = func() time.Time { return now }
+	want := policy("Ethernet0")
+	if o := settle(t, e, want); o.Method(NeedFlowLabel) != Rewrite || o.Choices[NeedFlowLabel].State != Active {
+		t.Fatalf("%+v", o)
+	}
+	before := p.there()
+	due := func(after time.Duration) bool {
+		now = now.Add(after)
+		changed, err := e.CheckDrift()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return changed
+	}
+	if due(firstAgain - time.Second) {
+		t.Error("it is tried again within a minute")
+	}
+	library.Calls()
+	if !due(time.Second) {
+		t.Error("it is not tried again after a minute")
+	}
+	if o := reconcile(t, e, want); o.Method(NeedFlowLabel) != Rewrite || o.Choices[NeedFlowLabel].State != Active {
+		t.Errorf("%+v", o)
+	}
+	calls := library.Calls()
+	if !slices.ContainsFunc(calls, func(c string) bool { return strings.HasPrefix(c, "create acl_table") }) {
+		t.Errorf("nothing was tried: %q", calls)
+	}
+	if diff := cmp.Diff(before, p.there()); diff != "" {
+		t.Errorf("what was in force has changed: %s", diff)
+	}
+	if due(firstAgain) {
+		t.Error("the second pause is no longer than the first")
+	}
+	if !due(firstAgain) {
+		t.Error("it is not tried again after two minutes more")
+	}
+	if o := reconcile(t, e, want); o.Method(NeedFlowLabel) != Compute || o.Choices[NeedFlowLabel].State != Active {
+		t.Errorf("%+v", o)
+	}
+	if !e.again.IsZero() {
+		t.Errorf("nothing is refused, and is tried again at %v", e.again)
+	}
+	reconcile(t, e, Policy{})
+	if is := p.there(); len(is) > 0 || len(ledger.rows) > 0 {
+		t.Errorf("left: %v; in the ledger: %v", is, ledger.rows)
+	}
+}
+
+// TestAFailureThatPassesKeepsTheMethod: one answer of FAILURE is no refusal.
+func TestAFailureThatPassesKeepsTheMethod(t *testing.T) {
+	library := saitest.New(t)
+	for _, call := range []string{"create acl_table", "create acl_entry", "create acl_counter", "set port.INGRESS_ACL", "create hash"} {
+		t.Run(call, func(t *testing.T) {
+			p := openPlace(t, library, "FAIL", fmt.Sprintf("%s 0 %d 1", call, saitest.Failure))
+			e := newTestEngine(t, p.driver(), &fakeLedger{})
+			if _, err := e.Reconcile(policy("Ethernet0", "Ethernet4")); err == nil {
+				t.Error("the failure is not told")
+			}
+			if o := reconcile(t, e, policy("Ethernet0", "Ethernet4")); o.Method(NeedFlowLabel) != Compute || o.Choices[NeedFlowLabel].State != Active || len(o.Problems) > 0 {
+				t.Errorf("%+v", o)
+			}
+			reconcile(t, e, Policy{})
+			if is := p.there(); len(is) > 0 {
+				t.Errorf("left: %v", is)
+			}
+		})
+	}
+}
+
+// TestOnlyWhatIsProvenIsActive: a method whose objects cannot be read back is unproven,
+// with the reason, until a counter has counted; one that the library took and does not have
+// is not in force.
+func TestOnlyWhatIsProvenIsActive(t *testing.T) {
+	library := saitest.New(t)
+	unread := fmt.Sprintf("get acl_entry 0 %d", saitest.NotSupported)
+	uncounted := fmt.Sprintf("; get acl_counter 0 %d", saitest.NotSupported)
+	for name, tt := range map[string]struct {
+		profile []string
+		ports   []string
+		method  Method
+		state   State
+		says    string
+	}{
+		"read back":            {nil, []string{"Ethernet0"}, Compute, Active, preferred},
+		"counted":              {[]string{"FAIL", unread}, []string{"Ethernet0"}, Compute, Active, preferred},
+		"neither":              {[]string{"FAIL", unread + uncounted}, []string{"Ethernet0"}, Compute, Unproven, "unproven: acl-entry label/compute: the SAI library does not read back what it took: SAI get acl_entry"},
+		"action was dropped":   {[]string{"DROP", "SAI_ACL_ENTRY_ATTR_ACTION_COMPUTE_IPV6_FLOW_LABEL"}, []string{"Ethernet0"}, Rewrite, Active, "compute: acl-entry label/compute: the switch refuses: the switch does not have what it took: SAI_ACL_ENTRY_ATTR_ACTION_COMPUTE_IPV6_FLOW_LABEL"},
+		"both actions dropped": {[]string{"DROP", "SAI_ACL_ENTRY_ATTR_ACTION_COMPUTE_IPV6_FLOW_LABEL SAI_ACL_ENTRY_ATTR_ACTION_SET_IPV6_FLOW_LABEL"}, []string{"Ethernet0"}, Hash, Active, "rewrite: "},
+		"no port":              {nil, nil, Compute, Unproven, "unproven: no port is configured for it"},
+		"no such port":         {nil, []string{"Ethernet99"}, Compute, Unproven, "unproven: no port is bound: "},
+		"one of two ports":     {nil, []string{"Ethernet0", "Ethernet99"}, Compute, Active, preferred},
+		"hash was dropped":     {[]string{"EXTENSION", "0", "DROP", "SAI_SWITCH_ATTR_ECMP_HASH_IPV6_RDMA SAI_SWITCH_ATTR_ECMP_HASH_IPV6"}, []string{"Ethernet0"}, Hash, Unproven, "unproven: switch-hash hash/switch-ipv6: the SAI library does not read back what it took: SAI_SWITCH_ATTR_ECMP_HASH_IPV6_RDMA is oid:0x0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := openPlace(t, library, tt.profile...)
+			e := newTestEngine(t, p.driver(), &fakeLedger{})
+			o := settle(t, e, policy(tt.ports...))
+			if c := o.Choices[NeedFlowLabel]; c.Method != tt.method || c.State != tt.state || !strings.Contains(c.Reason, tt.says) {
+				t.Errorf("%+v; want %s, %s: %s", c, tt.method, tt.state, tt.says)
+			}
+			library.Calls()
+			if _, err := e.Reconcile(Policy{}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestNothingOfTheExtensionIsCalledWithoutItsAnswer: a library that says yes to every
+// question, and takes every attribute, but does not answer the handshake, gets no call
+// with an attribute of the extension.
+func TestNothingOfTheExtensionIsCalledWithoutItsAnswer(t *testing.T) {
+	library := saitest.New(t)
+	p := openPlace(t, library, "EXTENSION", "0")
+	e := newTestEngine(t, p.driver(), &fakeLedger{})
+	want := policy("Ethernet0")
+	want.Export = &Export{Rate: 100, Ports: []string{"Ethernet0"}}
+	want.SingleFlows = true
+	o := settle(t, e, want)
+	for n, none := range map[Need]Method{NeedFlowLabel: Hash, NeedThreshold: None, NeedHold: None} {
+		if c := o.Choices[n]; c.Method != none || !strings.Contains(c.Reason, "SAI_SWITCH_ATTR_SLUICE_EXTENSION") {
+			t.Errorf("%s: %+v", n, c)
+		}
+	}
+	reconcile(t, e, Policy{})
+	for _, call := range library.Calls() {
+		for _, attr := range []*saiattr.Attr{saiattr.ACLEntryCompute, saiattr.ACLEntrySetLabel, saiattr.SwitchFlowKey, saiattr.SwitchStreamSeed, saiattr.QueueHigh, saiattr.QueueLow} {
+			if _, name, _ := strings.Cut(attr.Name, "_ATTR_"); strings.Contains(call, name) {
+				t.Errorf("%s", call)
+			}
+		}
+	}
+}
