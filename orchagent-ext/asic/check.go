@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/netip"
 	"strings"
 	"time"
 
@@ -28,10 +27,8 @@ type Checker struct {
 	features  Features
 
 	// What is tried now.
-	need    Need
-	method  Method
-	objects []Object // of the last policy
-	refused error    // what was refused last
+	need   Need
+	method Method
 }
 
 // NewChecker asks the library what it can do. The driver has its ports.
@@ -58,26 +55,40 @@ func (c *Checker) Methods(n Need) (all []Method) {
 // every call that takes, and removes all of it. An error says that something may be left
 // on the switch: the ledger has it.
 func (c *Checker) Check(l Ledger, n Need, m Method, p Policy, log *slog.Logger) (Checked, error) {
-	c.need, c.method, c.objects, c.refused = n, m, nil, nil
+	c.need, c.method = n, m
 	e, err := NewEngine(c, l, log)
 	if err != nil {
 		return Checked{Reason: err.Error()}, nil
 	}
 	is := c.check(e, p)
-	_, err = e.Reconcile(Policy{})
-	if err == nil && e.Len() > 0 {
-		err = fmt.Errorf("%d objects are left", e.Len())
-	}
-	return is, err
+	return is, emptied(e)
 }
 
 // Clear removes the objects that a ledger has.
 func (c *Checker) Clear(l Ledger, log *slog.Logger) error {
 	e, err := NewEngine(c, l, log)
-	if err == nil {
-		_, err = e.Reconcile(Policy{})
+	if err != nil {
+		return err
+	}
+	return emptied(e)
+}
+
+func emptied(e *Engine) error {
+	_, err := settled(e, Policy{})
+	if err == nil && e.Len() > 0 {
+		err = fmt.Errorf("%d objects are left", e.Len())
 	}
 	return err
+}
+
+// settled reconciles until the engine knows which failures last.
+func settled(e *Engine, p Policy) (o Outcome, err error) {
+	for range 4 * attempts {
+		if o, err = e.Reconcile(p); err == nil {
+			break
+		}
+	}
+	return o, err
 }
 
 // Probe implements [Driver]: the library has the one method.
@@ -87,26 +98,8 @@ func (c *Checker) Probe() (Abilities, Features, error) {
 	return a, c.features, nil
 }
 
-// Objects implements [Driver].
-func (c *Checker) Objects(p Policy, choices Choices, f Features) []Object {
-	c.objects = c.SAI.Objects(p, choices, f)
-	return c.objects
-}
-
-// Create implements [Driver].
-func (c *Checker) Create(o *Object, existing map[string]*Record) (*Record, error) {
-	r, err := c.SAI.Create(o, existing)
-	if err != nil {
-		c.refused = err
-	}
-	return r, err
-}
-
-// checkedFlow is a flow of no network (RFC 3849).
-var checkedFlow = FlowEntry{Src: netip.MustParseAddr("2001:db8::1"), Dst: netip.MustParseAddr("2001:db8::2"), DestQP: 0x11, Label: 0x12345}
-
 func (c *Checker) check(e *Engine, p Policy) Checked {
-	outcome, err := e.Reconcile(p)
+	outcome, err := settled(e, p)
 	choice, is := outcome.Choices[c.need], Checked{Problems: outcome.Problems}
 	switch {
 	case err != nil:
@@ -119,8 +112,6 @@ func (c *Checker) check(e *Engine, p Policy) Checked {
 		err = c.flows(p.Ports[0])
 	case choice.State != Active:
 		err = errors.New(choice.Reason)
-	default:
-		err = c.missing(e)
 	}
 	if err != nil {
 		is.Reason = err.Error()
@@ -128,19 +119,6 @@ func (c *Checker) check(e *Engine, p Policy) Checked {
 	}
 	is.Works, is.Reason = true, c.abilities[c.need][c.method].Reason
 	return is
-}
-
-// missing says what the method did not get, though the engine does without.
-func (c *Checker) missing(e *Engine) error {
-	for i := range c.objects {
-		if o := &c.objects[i]; o.Type == TypeBinding && e.Record(o.Key) == nil {
-			return fmt.Errorf("no table is bound to the port: %w", c.refused)
-		}
-	}
-	if refused, err := e.AddFlows([]FlowEntry{checkedFlow}); refused > 0 || err != nil {
-		return fmt.Errorf("no flow gets an entry: %w", cmp.Or(err, c.refused))
-	}
-	return nil
 }
 
 // flows makes the calls by which single flows of a port are watched, or held.
@@ -174,7 +152,7 @@ func (c *Checker) flows(port string) error {
 
 // hold holds a flow of no network for a moment.
 func (c *Checker) hold(port string) error {
-	match := sai.HoldMatch{Kind: sai.HoldPair, Src: checkedFlow.Src, Dst: checkedFlow.Dst}
+	match := sai.HoldMatch{Kind: sai.HoldPair, Src: probeFlow.Src, Dst: probeFlow.Dst}
 	set := c.lib.SetHold(c.PortID(port), match, time.Second, 0)
 	_, get := c.lib.GetHold(c.PortID(port), match)
 	return cmp.Or(set, get, c.lib.SetHold(c.PortID(port), match, 0, 0))

@@ -82,8 +82,11 @@ func TestCheckOfALibrary(t *testing.T) {
 		{name: "refused", limit: time.Minute, profile: []string{"FAIL", "create acl_entry.ACTION_SET_IPV6_FLOW_LABEL 0 -327680"}, not: map[string]string{
 			"flow-label rewrite": "SAI create acl_entry: SAI_ACL_ENTRY_ATTR_ACTION_SET_IPV6_FLOW_LABEL: ATTR_NOT_SUPPORTED",
 		}},
+		{name: "fails", limit: time.Minute, profile: []string{"FAIL", "create acl_table 0 -1"}, not: map[string]string{
+			"flow-label compute": "SAI create acl_table: FAILURE", "flow-label rewrite": "SAI create acl_table: FAILURE", "export sample": "SAI create acl_table: FAILURE",
+		}},
 		{name: "not bound", limit: time.Minute, profile: []string{"FAIL", "set port.INGRESS_ACL 0 -2"}, not: map[string]string{
-			"flow-label compute": "SAI set port: NOT_SUPPORTED", "flow-label rewrite": "SAI set port", "export sample": "SAI set port",
+			"flow-label compute": "SAI set port: SAI_PORT_ATTR_INGRESS_ACL: NOT_SUPPORTED", "flow-label rewrite": "SAI set port", "export sample": "SAI set port",
 		}},
 		{name: "aborts", limit: time.Minute, profile: []string{"FAIL", "create udf_group 0 abort"}, not: map[string]string{
 			"flow-label rewrite":  "the library ended the process in create udf_group SAI_UDF_GROUP_ATTR_TYPE (0x1)=generic SAI_UDF_GROUP_ATTR_LENGTH (0x2)=4: exit status 2: saitest: aborts in create udf_group; SIGABRT: abort",
