@@ -175,7 +175,7 @@ case ${1:-} in
 	# The hash of ECMP is what libsoftsai.so sets; a vendor's library may set others.
 	# shellcheck disable=SC2086 # words
 	sealed ${SLUICE_SYSCTLS:-net/ipv4/fib_multipath_hash_policy net/ipv4/fib_multipath_hash_fields \
-		net/ipv6/fib_multipath_hash_policy net/ipv6/fib_multipath_hash_fields} ||
+		net/ipv4/fib_multipath_hash_seed net/ipv6/fib_multipath_hash_policy net/ipv6/fib_multipath_hash_fields} ||
 		echo 'start.sh: /proc/sys cannot be made read-only: it is as the container has it' >&2
 	[ ! -x "$supervisord" ] || exec "$supervisord"
 	both

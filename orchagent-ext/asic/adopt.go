@@ -105,7 +105,7 @@ func (e *Engine) adoptFlow(f FlowEntry, p *pinned, known map[ID]bool) error {
 		return nil
 	}
 	e.flows[f], known[p.entry], known[p.counter] = p, true, true
-	return nil
+	return e.finishRelabel(f, p)
 }
 
 // adoptEarlier takes over flows of an earlier version, whose ledger had the counter

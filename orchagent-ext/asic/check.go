@@ -91,10 +91,18 @@ func settled(e *Engine, p Policy) (o Outcome, err error) {
 	return o, err
 }
 
-// Probe implements [Driver]: the library has the one method.
+// Probe implements [Driver]: the library has the one method, and those that it needs.
 func (c *Checker) Probe() (Abilities, Features, error) {
 	a := Abilities{}
-	a.Set(c.need, c.method, c.abilities[c.need][c.method])
+	take := func(n Need, m Method) { a.Set(n, m, c.abilities[n][m]) }
+	take(c.need, c.method)
+	switch {
+	case c.need == NeedPlacement && c.method == Entries:
+		take(NeedFlowLabel, Compute)
+		take(NeedExport, Sample)
+	case c.need == NeedPlacement:
+		take(NeedFlowLabel, c.method)
+	}
 	return a, c.features, nil
 }
 

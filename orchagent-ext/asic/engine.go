@@ -66,6 +66,7 @@ type Engine struct {
 	policy     Policy // less what the switch cannot
 	wants      bool   // the policy asks something of the switch
 	method     Method // of the flow label
+	pins       bool   // single flows have entries
 	outcome    Outcome
 	objects    map[string]*Record
 	flows      map[FlowEntry]*pinned // by the flow without its label
@@ -117,7 +118,7 @@ func (e *Engine) Reconcile(p Policy) (Outcome, error) {
 	defer e.schedule()
 	for {
 		c := Choose(e.abilities, p, e.offered)
-		e.policy, e.method = p, c.Method(NeedFlowLabel)
+		e.policy, e.method, e.pins = p, c.Method(NeedFlowLabel), c.Pins()
 		e.outcome.Choices, e.outcome.Problems = c, slices.Clone(e.lacks)
 		e.without, e.withoutWhy, e.refused, e.later = nil, nil, nil, nil
 		if x := c[NeedExport]; p.Export != nil && x.Method == None {
@@ -171,7 +172,7 @@ func (e *Engine) usedByFlows() []string {
 
 // carryOut returns the attribute that the switch refused to change in place.
 func (e *Engine) carryOut(p Plan) (refused string, err error) {
-	if e.method != Rewrite || containsKey(p.First, keyTable) || containsKey(p.Last, keyTable) || e.objects[keyTable] == nil {
+	if !e.pins || containsKey(p.First, keyTable) || containsKey(p.Last, keyTable) || e.objects[keyTable] == nil {
 		if err := e.leaveTable(); err != nil {
 			return "", err
 		}
@@ -196,7 +197,7 @@ func (e *Engine) carryOut(p Plan) (refused string, err error) {
 			return refused, err
 		}
 	}
-	if e.method == Rewrite {
+	if e.pins {
 		if err := e.probe(); err != nil {
 			return "", err
 		}

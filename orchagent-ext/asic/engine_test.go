@@ -41,7 +41,7 @@ func reconcile(t *testing.T, e *Engine, p Policy) Outcome {
 func flows(n int) []FlowEntry {
 	all := make([]FlowEntry, n)
 	for i := range all {
-		all[i] = FlowEntry{netip.MustParseAddr("2001:db8::1"), netip.MustParseAddr("2001:db8::2"), uint32(i), uint32(i + 1)}
+		all[i] = FlowEntry{netip.MustParseAddr("2001:db8::1"), netip.MustParseAddr("2001:db8::2"), uint32(i), uint32(i + 1), 0}
 	}
 	return all
 }
@@ -255,7 +255,7 @@ func TestRecordsSurviveTheLedger(t *testing.T) {
 	for _, r := range []Method{Compute, Rewrite, Hash, UDFHash} {
 		features := Features{HashIPv6: "A", HashRDMAIPv6: "B", HashRDMAIPv4: "C", Protocol: true}
 		objects := Objects(policy("Ethernet0"), Chose(NeedFlowLabel, r), features)
-		objects = append(objects, FlowObjects(policy(), features, flows(1)[0])...)
+		objects = append(objects, FlowObjects(policy(), Rewrite, features, flows(1)[0])...)
 		for _, o := range objects {
 			in := Record{Object: o, ID: "oid:0x1", Previous: "oid:0x2"}
 			out, err := ParseRecord(in.ID, in.Fields())

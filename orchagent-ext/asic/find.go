@@ -18,7 +18,8 @@ const prefixUnknown = "unknown:"
 // Before implements [Finder]. Entries, counters and bindings are found by their
 // table. Where the library lists no objects, others cannot be found.
 func (d *SAI) Before(o *Object) *Record {
-	if o.Type == TypeACLEntry || o.Type == TypeACLCounter || o.Type == TypeBinding {
+	switch o.Type {
+	case TypeACLEntry, TypeACLCounter, TypeBinding, TypeSwitchSeed: // to set a seed again does no harm
 		return nil
 	}
 	r := &Record{Object: *o, ID: ID(prefixUnknown + o.Key)}
@@ -98,6 +99,13 @@ func (d *SAI) Exists(r *Record) (bool, error) {
 		}
 		hash, err := d.hashOf(use)
 		return err == nil && hash != sai.Null, nil
+	}
+	if r.ID == idSeed {
+		seed, err := d.HashSeed()
+		if err == nil {
+			r.Attrs = []Attr{{saiattr.SwitchHashSeed.Name, saiattr.SwitchHashSeed.Of(uint64(seed)).Text}}
+		}
+		return err == nil, nil
 	}
 	id, err := sai.ParseObjectID(string(r.ID))
 	if err != nil {

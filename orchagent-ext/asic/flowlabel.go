@@ -30,6 +30,8 @@ type Features struct {
 
 	Opcode bool // entries can match the opcode of the BTH
 
+	Kernel bool // the switch is the Linux kernel: its hash is known by a seed
+
 	Queues   uint8  // egress queues of a port, of the port with most
 	NoQueues string // why the switch has no queues; "" with 0 queues: unknown
 }
@@ -56,6 +58,7 @@ func Objects(p Policy, c Choices, f Features) []Object {
 	var all []Object
 	r := c.Method(NeedFlowLabel)
 	f.PoliceCPU = f.PoliceCPU && p.CPU.Rate > 0
+	placed := c.Method(NeedPlacement) == Entries
 	if f.PoliceCPU && (p.Export != nil || p.Label != nil && r == Rewrite) {
 		all = append(all, policerObjects(p.CPU)...)
 	}
@@ -70,9 +73,14 @@ func Objects(p Policy, c Choices, f Features) []Object {
 	if p.Export != nil {
 		meets(NeedExport, []Object{sampleObject(keySample, p.Export.Rate)})
 		meets(NeedExport, learningObjects(p, r, f))
+	} else if placed {
+		meets(NeedPlacement, []Object{sampleObject(keySample, p.Placement.Sampling)})
 	}
 	if p.Label != nil {
-		meets(NeedFlowLabel, labelObjects(p, r, f))
+		meets(NeedFlowLabel, labelObjects(p, r, f, placed))
+	}
+	if f.Kernel && p.Placement != nil && p.Placement.Seed != 0 && c.Method(NeedPlacement) != None {
+		all = append(all, seedObject(p.Placement.Seed))
 	}
 	if p.Export != nil {
 		meets(NeedExport, exportObjects(p, r, f))
@@ -83,11 +91,11 @@ func Objects(p Policy, c Choices, f Features) []Object {
 // labelObjects are what flow labels take.
 //
 //conformance:draft-hu/hash-label
-func labelObjects(p Policy, r Method, f Features) []Object {
+func labelObjects(p Policy, r Method, f Features, placed bool) []Object {
 	var all []Object
 	switch r {
 	case Compute:
-		all = computeObjects(p, f)
+		all = computeObjects(p, f, placed)
 	case Rewrite:
 		all = rewriteObjects(p, f)
 	case Hash:
@@ -226,9 +234,15 @@ func sampleOf(p Policy) string {
 	return keySample
 }
 
-func computeObjects(p Policy, f Features) []Object {
-	all := []Object{aclTable{key: keyTable, protocol: f.Protocol, flowLabel: p.Label.ZeroOnly, inner: f.InnerPort, opcode: p.learns(f), size: tableSizeSmall}.object()}
+func computeObjects(p Policy, f Features, placed bool) (all []Object) {
+	t := aclTable{key: keyTable, protocol: f.Protocol, flowLabel: p.Label.ZeroOnly, inner: f.InnerPort, opcode: p.learns(f), size: tableSizeSmall}
 	e := aclEntry{key: keyCompute, table: keyTable, priority: entryPriority, unlabelled: p.Label.ZeroOnly, compute: &p.Label.Algorithm, sample: sampleOf(p), udp: f.Protocol}
+	if placed { // flows have entries, too
+		all = udfObjects(false)
+		t.addresses, t.udfGroup, t.size = true, keyUDFGroup, 0
+		e.sample = keySample
+	}
+	all = append(all, t.object())
 	all = append(all, counted(e, f)...)
 	if p.Label.Outer && f.InnerPort {
 		e.key, e.counter, e.inner, e.udp = keyOuter, sharedCounter(keyCompute, f), true, false
@@ -268,9 +282,14 @@ func bindings(p Policy) []Object {
 	return all
 }
 
-// FlowObjects returns the counter and the entry that label one flow.
-func FlowObjects(p Policy, features Features, f FlowEntry) []Object {
+// FlowObjects returns the counter and the entry that label one flow, by the method of the
+// flow label.
+func FlowObjects(p Policy, m Method, features Features, f FlowEntry) []Object {
+	priority := uint64(entryPriority)
+	if m == Compute { // before the entries that compute the label of what they match
+		priority = placedPriority
+	}
 	return counted(aclEntry{
-		key: flowKey(f), table: keyTable, priority: entryPriority, unlabelled: p.Label.ZeroOnly, flow: &f, sample: sampleOf(p), udp: features.Protocol,
+		key: flowKey(f), table: keyTable, priority: priority, unlabelled: p.Label.ZeroOnly, flow: &f, sample: sampleOf(p), udp: features.Protocol,
 	}, features)
 }

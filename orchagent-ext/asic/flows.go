@@ -17,8 +17,9 @@ import (
 // pinned is what the engine keeps of a flow with an entry: its objects are many, and
 // all alike.
 type pinned struct {
-	label          uint32
-	entry, counter ID // "": they are to be created
+	label, from    uint32 // from: the switch may have this one still; 0: it has label
+	srcPort        uint16 // 0: not known
+	entry, counter ID     // "": they are to be created
 	sampling       sampling
 }
 
@@ -39,8 +40,15 @@ const (
 	typeChanging = Type("changing")
 )
 
+// Attributes of a flow's record that no object has.
+const (
+	attrSrcPort = "udp-source-port"
+	attrFrom    = "label-before" // while the label changes
+)
+
+// unlabelled is what tells flows apart.
 func unlabelled(f FlowEntry) FlowEntry {
-	f.Label = 0
+	f.Label, f.SrcPort = 0, 0
 	return f
 }
 
@@ -74,6 +82,12 @@ func (p *pinned) record(f FlowEntry) *Record {
 	if p.sampling == samples {
 		attrs = append(attrs, Attr{saiattr.ACLEntrySample.Name, "@" + keySample})
 	}
+	if p.srcPort != 0 {
+		attrs = append(attrs, Attr{attrSrcPort, fmt.Sprint(p.srcPort)})
+	}
+	if p.from != 0 {
+		attrs = append(attrs, Attr{attrFrom, fmt.Sprintf("0x%05x", p.from)})
+	}
 	return &Record{Object: Object{Key: flowKey(f), Type: TypeACLEntry, Attrs: attrs}, ID: p.entry}
 }
 
@@ -94,6 +108,12 @@ func parsePinned(r *Record) (f FlowEntry, p pinned, ok bool) {
 	}
 	p.label = uint32(label)
 	p.entry = r.ID
+	if port, err := strconv.ParseUint(r.Attr(attrSrcPort), 10, 16); err == nil {
+		p.srcPort = uint16(port)
+	}
+	if from, err := strconv.ParseUint(r.Attr(attrFrom), 0, 20); err == nil {
+		p.from = uint32(from)
+	}
 	if counter := r.Attr(saiattr.ACLEntryCounter.Name); !strings.HasPrefix(counter, "@") {
 		p.counter = ID(counter)
 	}
@@ -112,7 +132,7 @@ func OfFlow(r *Record) bool {
 // Flows yields the flows that have an entry.
 func (e *Engine) Flows(yield func(FlowEntry) bool) {
 	for f, p := range e.flows {
-		f.Label = p.label
+		f.Label, f.SrcPort = p.label, p.srcPort
 		if !yield(f) {
 			return
 		}
@@ -132,11 +152,11 @@ func (e *Engine) FlowCounter(f FlowEntry) *Record {
 	return p.counterRecord(f)
 }
 
-// AddFlows gives flows an entry, where the method is [Rewrite], up to the policy's
+// AddFlows gives flows an entry, where a method has entries of flows, up to the policy's
 // FlowCapacity; a flow that has one keeps its label. It returns how many of the
 // flows, the last of them, could not get one, for want of room.
 func (e *Engine) AddFlows(flows []FlowEntry) (refused int, err error) {
-	if e.method != Rewrite {
+	if !e.pins {
 		return 0, nil
 	}
 	for i, f := range flows {
@@ -147,7 +167,7 @@ func (e *Engine) AddFlows(flows []FlowEntry) (refused int, err error) {
 		if len(e.flows) >= int(e.policy.FlowCapacity) {
 			return len(flows) - i, e.save()
 		}
-		p := &pinned{label: f.Label}
+		p := &pinned{label: f.Label, srcPort: f.SrcPort}
 		err := e.addFlow(key, p)
 		if errors.Is(err, ErrRefused) {
 			return len(flows) - i, e.save()
@@ -161,12 +181,12 @@ func (e *Engine) AddFlows(flows []FlowEntry) (refused int, err error) {
 }
 
 // probeFlow is a flow that no packet is of (RFC 6666).
-var probeFlow = FlowEntry{netip.MustParseAddr("100::1"), netip.MustParseAddr("100::2"), 0, 1}
+var probeFlow = FlowEntry{netip.MustParseAddr("100::1"), netip.MustParseAddr("100::2"), 0, 1, 0}
 
 // probe finds out whether the switch takes the entries of flows, before a flow needs one:
 // it creates an entry, reads it back and removes it.
 func (e *Engine) probe() (err error) {
-	if e.probed || e.method != Rewrite || len(e.flows) > 0 || e.objects[keyTable] == nil {
+	if e.probed || !e.pins || len(e.flows) > 0 || e.objects[keyTable] == nil {
 		return nil
 	}
 	created, removed := e.outcome.Created, e.outcome.Removed
@@ -176,7 +196,7 @@ func (e *Engine) probe() (err error) {
 		return err
 	}
 	if e.prover != nil {
-		r := &Record{Object: FlowObjects(e.policy, e.features, probeFlow)[1], ID: p.entry}
+		r := &Record{Object: FlowObjects(e.policy, e.method, e.features, probeFlow)[1], ID: p.entry}
 		if err = e.prover.Prove(r, e.objects); !errors.Is(err, ErrRefused) {
 			err = nil // what cannot be read is told of the entry that copies
 		}
@@ -192,7 +212,7 @@ func (e *Engine) probe() (err error) {
 func (e *Engine) addFlow(f FlowEntry, p *pinned) error {
 	labelled := f
 	labelled.Label = p.label
-	objects := FlowObjects(e.policy, e.features, labelled)
+	objects := FlowObjects(e.policy, e.method, e.features, labelled)
 	counter, err := e.driver.Create(&objects[0], e.objects)
 	if err = e.judge("create counter of flow", err); err != nil {
 		e.refused = &objects[0]
@@ -275,7 +295,7 @@ func (e *Engine) leaveTable() error {
 			return err
 		}
 	}
-	if e.method != Rewrite {
+	if !e.pins {
 		clear(e.flows)
 	}
 	return nil
@@ -332,7 +352,7 @@ func (e *Engine) sampleFlow(f FlowEntry, p *pinned, want sampling) error {
 	}
 	labelled := f
 	labelled.Label = p.label
-	err := e.set(p.record(f), &FlowObjects(policy, e.features, labelled)[1], saiattr.ACLEntrySample.Name)
+	err := e.set(p.record(f), &FlowObjects(policy, e.method, e.features, labelled)[1], saiattr.ACLEntrySample.Name)
 	if errors.Is(err, ErrRefused) {
 		return e.removeFlow(f, p)
 	}

@@ -46,7 +46,7 @@ func asWanted(t *testing.T, e *Engine, f *fakeSwitch) {
 	t.Helper()
 	want := Objects(e.policy, e.outcome.Choices, e.features)
 	for flow := range e.Flows {
-		want = append(want, FlowObjects(e.policy, e.features, flow)...)
+		want = append(want, FlowObjects(e.policy, e.method, e.features, flow)...)
 	}
 	is := map[string]*Record{}
 	for _, r := range f.there {

@@ -19,6 +19,7 @@ const (
 	NeedExport    Need = "export"     // samples of packets come to the CPU
 	NeedThreshold Need = "threshold"  // the switch tells which flow fills a queue
 	NeedHold      Need = "hold"       // the switch holds a single flow
+	NeedPlacement Need = "placement"  // labels of single flows are chosen
 )
 
 // Method is one way for the switch to meet a need.
@@ -34,6 +35,7 @@ const (
 	SFlow   Method = "sflow"    // export: the samples of SONiC's own sFlow
 	Mirror  Method = "mirror"   // export: a mirror session to the CPU samples what comes in by ports
 	Exact   Method = "exact"    // threshold, hold: of each single flow, by the extension of sai_sluice_ext.h
+	Entries Method = "entries"  // placement: before the entry of compute, an entry for each of the largest flows; where labels are written by rewrite, its entries have the chosen ones
 	None    Method = "none"     // no method
 )
 
@@ -43,6 +45,7 @@ var methods = map[Need][]Method{
 	NeedExport:    {Sample, SFlow, Mirror},
 	NeedThreshold: {Exact},
 	NeedHold:      {Exact},
+	NeedPlacement: {Entries, Rewrite},
 }
 
 // Needs returns all needs, sorted.
@@ -173,7 +176,34 @@ func Choose(a Abilities, p Policy, f Features) Choices {
 	if p.Label == nil {
 		all[NeedFlowLabel] = Choice{None, "flow labels are not enabled", Unmet}
 	}
+	all[NeedPlacement] = a.choosePlacement(p, all)
 	return all
+}
+
+// choosePlacement takes a method for placement, beside that of the flow label.
+func (a Abilities) choosePlacement(p Policy, all Choices) Choice {
+	if p.Placement == nil {
+		return Choice{None, "placement is not enabled", Unmet}
+	}
+	label, export := all[NeedFlowLabel], all[NeedExport]
+	a = a.clone()
+	for m, over := range map[Method]Method{Entries: Compute, Rewrite: Rewrite} {
+		switch is := a[NeedPlacement][m]; {
+		case !is.Can:
+		case p.Label == nil:
+			a.Set(NeedPlacement, m, Ability{Reason: label.Reason})
+		case label.Method != over:
+			a.Set(NeedPlacement, m, Ability{Reason: fmt.Sprintf("needs the method %s of flow labels, which is %s here", over, label.Method)})
+		case m == Entries && export.Method == None:
+			a.Set(NeedPlacement, m, Ability{Reason: "samples show which flows are large, and the switch has no method for them: " + export.Reason})
+		}
+	}
+	return a.Choose(NeedPlacement)
+}
+
+// Pins says whether single flows have entries.
+func (c Choices) Pins() bool {
+	return c.Method(NeedFlowLabel) == Rewrite || c.Method(NeedPlacement) == Entries
 }
 
 // preferred is the reason of a method that no other is preferred to.

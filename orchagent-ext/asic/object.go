@@ -28,6 +28,7 @@ const (
 	TypeHash       Type = "hash"
 	TypeBinding    Type = "port-binding"
 	TypeSwitchHash Type = "switch-hash"
+	TypeSwitchSeed Type = "switch-seed"
 )
 
 // The objects of the driver orchagent: a row of CONFIG_DB, and a field that is

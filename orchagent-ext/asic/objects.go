@@ -30,6 +30,7 @@ const (
 	keyUDF         = "udf/dest-qp"
 	keyHash        = "hash"
 	keySwitchHash  = "hash/switch"
+	keySeed        = SeedKey
 	prefixFlow     = "flow/"
 	prefixPort     = "port/"
 	suffixCounter  = "/counter"
@@ -39,6 +40,7 @@ const (
 	entryPriority  = 10
 	copyPriority   = 5
 	learnPriority  = 20
+	placedPriority = 30
 	countPriority  = 1
 	udpProtocol    = 17         // of IPv4 and, as next header, of IPv6
 	destQPOffset   = 12         // octets from the UDP header to BTH octets 4 to 7
@@ -46,6 +48,9 @@ const (
 	destQPMask     = 0x00ffffff // of these 4 octets
 	tableSizeSmall = 16         // entries, where there are none by flow
 )
+
+// SeedKey is the key of the seed of ECMP's hash, where that is set.
+const SeedKey = "hash/seed"
 
 // Keys of the counters: of packets that were labelled (or, by Compute, given the
 // label that they are to have), that had a label and kept it, and that were
@@ -278,6 +283,11 @@ func switchHashObject(key, attribute string) Object {
 		a = &saiattr.Attr{Name: attribute} // the driver refuses it
 	}
 	return makeObject(key, TypeSwitchHash, a.Ref(keyHash))
+}
+
+// seedObject makes the hash's seed one that is known. Removal gives the former one back.
+func seedObject(seed uint32) Object {
+	return optional(makeObject(keySeed, TypeSwitchSeed, saiattr.SwitchHashSeed.Of(uint64(seed))))
 }
 
 // bindingObject binds a table to a port at ingress.

@@ -20,6 +20,8 @@ type Policy struct {
 
 	Export *Export // nil: no packets are sampled for export
 
+	Placement *Placement // nil: labels are not chosen
+
 	// SingleFlows: the fast lane is to watch or hold single flows. It sets what that takes
 	// by itself.
 	SingleFlows bool
@@ -52,10 +54,17 @@ type Export struct {
 	Answers uint32 // one of so many acknowledgements; 0: as all packets
 }
 
-// FlowEntry is a flow with the label that it is pinned to, for the method
-// [Rewrite].
+// Placement says what chosen labels take besides entries of flows.
+type Placement struct {
+	Seed     uint32 // of ECMP's hash, where the switch is the Linux kernel; 0: as it is
+	Sampling uint32 // by [Entries], one of so many packets comes to the CPU, unless Export says how many
+}
+
+// FlowEntry is a flow with the label that its entry gives it: by the method [Rewrite] of
+// flow labels, or [Entries] of placement.
 type FlowEntry struct {
 	Src, Dst netip.Addr // IPv6
 	DestQP   uint32     // 24 bits
 	Label    uint32     // 20 bits, not 0
+	SrcPort  uint16     // UDP, as seen last; 0: not known. It is not matched
 }

@@ -26,7 +26,7 @@ func TestEntriesMatchUDPOnly(t *testing.T) {
 			for _, can := range []bool{true, false} {
 				f := Features{InnerPort: true, Protocol: can}
 				entries := 0
-				for _, o := range append(Objects(p, Chose(NeedFlowLabel, method), f), FlowObjects(p, f, flows(1)[0])...) {
+				for _, o := range append(Objects(p, Chose(NeedFlowLabel, method), f), FlowObjects(p, method, f, flows(1)[0])...) {
 					if o.Attr("SAI_ACL_ENTRY_ATTR_FIELD_L4_DST_PORT") == "" {
 						continue
 					}
@@ -101,7 +101,7 @@ func TestNoTwoEntriesOfATableMatchTheSame(t *testing.T) {
 				p.Label = &Label{ZeroOnly: zeroOnly, Outer: true}
 				p.Export = &Export{Rate: 10, Ports: []string{"Ethernet0", "Ethernet4"}}
 				seen := map[string]string{}
-				for _, o := range append(Objects(p, Chose(NeedFlowLabel, method), f), FlowObjects(p, f, flows(1)[0])...) {
+				for _, o := range append(Objects(p, Chose(NeedFlowLabel, method), f), FlowObjects(p, method, f, flows(1)[0])...) {
 					var match string
 					for _, a := range o.Attrs {
 						if strings.Contains(a.Name, "_ENTRY_ATTR_FIELD_") || strings.Contains(a.Name, "_USER_DEFINED_FIELD_") || a.Name == "SAI_ACL_ENTRY_ATTR_TABLE_ID" {

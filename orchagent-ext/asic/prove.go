@@ -20,7 +20,7 @@ var proofs = map[Need]map[Method][]string{
 
 // wanted says whether the policy asks for a need that the engine meets.
 func (e *Engine) wanted(n Need) bool {
-	return n == NeedFlowLabel && e.policy.Label != nil || n == NeedExport && e.policy.Export != nil
+	return n == NeedFlowLabel && e.policy.Label != nil || n == NeedExport && e.policy.Export != nil || n == NeedPlacement && e.policy.Placement != nil
 }
 
 // activate notes by which methods the switch does now what the policy asks for: those that

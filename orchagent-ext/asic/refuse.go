@@ -68,6 +68,8 @@ func (e *Engine) doWithout(c Choices, err error) bool {
 	case lack != "":
 		e.offered = less
 		without(lack)
+	case c.Method(NeedPlacement) == Entries: // labels are computed without
+		e.refuse(NeedPlacement, Entries, err)
 	case label != None:
 		e.offered, e.lacks = e.before.offered, e.before.lacks // these may not have been at fault
 		if e.before.export != nil {
@@ -163,12 +165,14 @@ func (e *Engine) reconsider(p Policy) error {
 		}
 		better := m != e.method
 		all[NeedFlowLabel] = Choice{Method: m}
+		all[NeedPlacement] = e.asked.choosePlacement(p, all)
 		took, err := e.try(p, all, e.told)
 		if err != nil {
 			return err
 		}
 		if took {
-			e.abilities[NeedExport] = e.asked.clone()[NeedExport]
+			asked := e.asked.clone()
+			e.abilities[NeedExport], e.abilities[NeedPlacement] = asked[NeedExport], asked[NeedPlacement]
 			e.offered, e.lacks = e.told, nil
 		} else if better {
 			withoutExport := p
@@ -195,8 +199,8 @@ const prefixTrial = "trial/"
 // force: without what would put them in force. It leaves none.
 func (e *Engine) try(p Policy, c Choices, f Features) (took bool, err error) {
 	objects := e.driver.Objects(p, c, f)
-	if c.Method(NeedFlowLabel) == Rewrite && p.Label != nil {
-		objects = append(objects, FlowObjects(p, f, probeFlow)...)
+	if c.Pins() && p.Label != nil {
+		objects = append(objects, FlowObjects(p, c.Method(NeedFlowLabel), f, probeFlow)...)
 	}
 	made := map[string]*Record{}
 	var all []string

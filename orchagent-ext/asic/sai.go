@@ -20,6 +20,7 @@ type SAI struct {
 	names     map[sai.ObjectID]string // of ports
 	ifIndex   atomic.Pointer[map[sai.ObjectID]uint32]
 	connected bool
+	kernel    bool
 	policer   sai.ObjectID  // of packets to the CPU; Null: none
 	copied    atomic.Uint64 // the trap of what entries copy to the CPU; Null: none
 
@@ -31,11 +32,14 @@ type SAIOptions struct {
 	// Connected: other processes create objects on the switch, too. An object outside
 	// Sluice's tables is then not searched for: it could be theirs.
 	Connected bool
+
+	// Kernel: the switch is the Linux kernel, as [Features] has it.
+	Kernel bool
 }
 
 // NewSAI returns a driver for an open library whose switch was created.
 func NewSAI(lib *sai.Library, o SAIOptions) *SAI {
-	return &SAI{lib: lib, connected: o.Connected, own: map[sai.ObjectID]bool{}}
+	return &SAI{lib: lib, connected: o.Connected, kernel: o.Kernel, own: map[sai.ObjectID]bool{}}
 }
 
 // Copies says whether packets to the CPU with a trap are copies, of every packet
@@ -94,9 +98,13 @@ func (d *SAI) Probe() (Abilities, Features, error) {
 		note(NeedFlowLabel, Compute, "ACL action COMPUTE_IPV6_FLOW_LABEL", can, known)
 		can, known = d.lib.CanCreate(saiattr.ACLEntry, saiattr.ACLEntrySetLabel)
 		note(NeedFlowLabel, Rewrite, "ACL action SET_IPV6_FLOW_LABEL", can, known)
+		note(NeedPlacement, Entries, "ACL action SET_IPV6_FLOW_LABEL", can, known)
+		note(NeedPlacement, Rewrite, "ACL action SET_IPV6_FLOW_LABEL", can, known)
 	} else {
 		a.Set(NeedFlowLabel, Compute, Ability{Reason: noExtension})
 		a.Set(NeedFlowLabel, Rewrite, Ability{Reason: noExtension})
+		a.Set(NeedPlacement, Entries, Ability{Reason: noExtension})
+		a.Set(NeedPlacement, Rewrite, Ability{Reason: noExtension})
 	}
 	can, known := d.lib.Takes(saiattr.Hash, saiattr.HashFields, hashDestQP)
 	note(NeedFlowLabel, Hash, "native hash field RDMA_BTH_DEST_QP", can, known)
@@ -107,6 +115,7 @@ func (d *SAI) Probe() (Abilities, Features, error) {
 	a.Set(NeedThreshold, Exact, d.singleFlows())
 	a.Set(NeedHold, Exact, d.singleFlows())
 	f := Features{
+		Kernel:       d.kernel,
 		HashIPv6:     d.hashUse(saiattr.ECMPHashIPv6),
 		HashRDMAIPv6: d.hashUse(saiattr.ECMPHashIPv6RDMA, saiattr.ECMPHashIPv6),
 		HashRDMAIPv4: d.hashUse(saiattr.ECMPHashIPv4RDMA, saiattr.ECMPHashIPv4),
@@ -169,6 +178,9 @@ func (d *SAI) Create(o *Object, existing map[string]*Record) (*Record, error) {
 		return r, uncreated(d.bind(o, at, r))
 	case TypeSwitchHash:
 		return r, uncreated(d.setHash(o, at, r))
+	case TypeSwitchSeed:
+		r.ID = idSeed
+		return r, uncreated(d.lib.Set(saiattr.Switch, d.lib.Switch, o.values[0]))
 	}
 	kind, known := kinds[o.Type]
 	if !known {
@@ -205,13 +217,16 @@ func (d *SAI) Set(r *Record, o *Object, attr string, existing map[string]*Record
 	if o.Type == TypeBinding {
 		return uncreated(d.rebind(o, r, at))
 	}
-	id, err := sai.ParseObjectID(string(r.ID))
-	if err != nil {
-		return err
-	}
 	v, known := o.typed(attr)
 	if !known {
 		return fmt.Errorf("%w: %s of %s does not change in place", ErrRefused, attr, o.Type)
+	}
+	if o.Type == TypeSwitchSeed {
+		return uncreated(d.lib.Set(saiattr.Switch, d.lib.Switch, v))
+	}
+	id, err := sai.ParseObjectID(string(r.ID))
+	if err != nil {
+		return err
 	}
 	return uncreated(d.lib.Set(kinds[o.Type], id, v.Resolve(at.number)))
 }
@@ -273,6 +288,7 @@ func (r refs) number(key string) uint64 { return uint64(r.id(key)) }
 const (
 	prefixBinding = "port:"
 	prefixUse     = "switch:"
+	idSeed        = ID("seed:ecmp")
 )
 
 func (d *SAI) bind(o *Object, at refs, r *Record) error {
@@ -348,6 +364,9 @@ func (d *SAI) Remove(r *Record) error {
 		}
 		return refusal(d.putHash(use, was))
 	}
+	if r.ID == idSeed { // 0: the one before
+		return refusal(d.lib.Set(saiattr.Switch, d.lib.Switch, saiattr.SwitchHashSeed.Of(0)))
+	}
 	id, err := sai.ParseObjectID(string(r.ID))
 	if err != nil {
 		return err
@@ -357,6 +376,12 @@ func (d *SAI) Remove(r *Record) error {
 		return fmt.Errorf("remove %s: no such object type", r.Type)
 	}
 	return refusal(d.lib.Remove(kind, id))
+}
+
+// HashSeed reads the seed of ECMP's hash, as it is now.
+func (d *SAI) HashSeed() (uint32, error) {
+	seed, err := d.lib.Get(saiattr.Switch, d.lib.Switch, saiattr.SwitchHashSeed)
+	return uint32(seed), refusal(err)
 }
 
 // Count reads an ACL counter.

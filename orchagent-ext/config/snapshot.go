@@ -18,6 +18,7 @@ type Snapshot struct {
 	// Rows TABLE|global; never nil: without a row, the defaults.
 	Global     *Global
 	FlowLabel  *FlowLabel
+	Placement  *Placement
 	PFCM       *PFCM
 	PPFC       *PPFC
 	RateAdvice *RateAdvice
@@ -69,6 +70,7 @@ func (st *State) snapshot() *Snapshot {
 	s := &Snapshot{
 		Global:     one[Global](st, "SLUICE"),
 		FlowLabel:  one[FlowLabel](st, "SLUICE_FLOW_LABEL"),
+		Placement:  one[Placement](st, "SLUICE_PLACEMENT"),
 		PFCM:       one[PFCM](st, "SLUICE_PFCM"),
 		PPFC:       one[PPFC](st, "SLUICE_PPFC"),
 		RateAdvice: one[RateAdvice](st, "SLUICE_RATE_ADVICE"),

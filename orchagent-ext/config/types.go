@@ -16,6 +16,9 @@ type (
 	// FlowLabel is SLUICE_FLOW_LABEL|global.
 	FlowLabel = model.SonicSluice_SonicSluice_SLUICE_FLOW_LABEL_Global
 
+	// Placement is SLUICE_PLACEMENT|global: labels that are chosen so that paths fill evenly.
+	Placement = model.SonicSluice_SonicSluice_SLUICE_PLACEMENT_Global
+
 	// Threshold is a row of SLUICE_THRESHOLD: per-flow marks of egress queues, in octets.
 	Threshold = model.SonicSluice_SonicSluice_SLUICE_THRESHOLD_SLUICE_THRESHOLD_LIST
 
@@ -73,6 +76,17 @@ const (
 
 	RewriteZeroOnly = model.SonicSluice_SonicSluice_SLUICE_FLOW_LABEL_Global_Rewrite_zero_only
 	RewriteAlways   = model.SonicSluice_SonicSluice_SLUICE_FLOW_LABEL_Global_Rewrite_always
+)
+
+// Moves and models of placement.
+const (
+	MovesIdle  = model.SonicSluice_SonicSluice_SLUICE_PLACEMENT_Global_Moves_idle
+	MovesAny   = model.SonicSluice_SonicSluice_SLUICE_PLACEMENT_Global_Moves_any
+	MovesNever = model.SonicSluice_SonicSluice_SLUICE_PLACEMENT_Global_Moves_never
+
+	ModelAuto    = model.SonicSluice_SonicSluice_SLUICE_PLACEMENT_Global_Model_auto
+	ModelLinux   = model.SonicSluice_SonicSluice_SLUICE_PLACEMENT_Global_Model_linux
+	ModelLearned = model.SonicSluice_SonicSluice_SLUICE_PLACEMENT_Global_Model_learned
 )
 
 // Ports of IPFIX collectors (RFC 7011 section 10.3.4 and 10.4.4).

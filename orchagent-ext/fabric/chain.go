@@ -81,7 +81,7 @@ func (f *Fabric) Chain() (*Chain, error) {
 			{edge, ChainReceivers[i], edgeUp}, {aggregation, ChainReceivers[i], aggregationUp},
 			{aggregation, ChainSenders[i], aggregationDown}, {core, ChainSenders[i], coreDown},
 		} {
-			if err := r.at.Route(r.to.Masked(), Hop{r.by.peer.LinkLocal, r.by}); err != nil {
+			if err := r.at.Route(r.to.Masked(), Hop{Via: r.by.peer.LinkLocal, Out: r.by}); err != nil {
 				return nil, err
 			}
 		}

@@ -92,6 +92,19 @@ func (i *Interface) up() error {
 	return h.LinkSetUp(link)
 }
 
+// Set sets the interface up or down. Without it the other end has no carrier.
+func (i *Interface) Set(up bool) error {
+	h := i.Node.netlink
+	link, err := h.LinkByName(i.Name)
+	if err != nil {
+		return err
+	}
+	if up {
+		return h.LinkSetUp(link)
+	}
+	return h.LinkSetDown(link)
+}
+
 // Address gives the interface an address, and the other end a permanent neighbor
 // entry for it. The prefix is on the link.
 func (i *Interface) Address(a netip.Prefix) error {

@@ -139,16 +139,17 @@ func (n *Node) sysctls(pairs ...string) error {
 // A Hop is the next hop of a route: the gateway, and the node's own interface
 // towards it.
 type Hop struct {
-	Via netip.Addr
-	Out *Interface
+	Via    netip.Addr
+	Out    *Interface
+	Weight int // 0: 1
 }
 
 // Route adds a route, in place of the one that is there for the prefix. Several
-// hops are equal-cost paths, in this order, each of weight 1.
+// hops are paths by weight, in this order.
 func (n *Node) Route(to netip.Prefix, hops ...Hop) error {
 	route := &netlink.Route{Dst: ipNet(to)}
 	for _, h := range hops {
-		route.MultiPath = append(route.MultiPath, &netlink.NexthopInfo{LinkIndex: h.Out.Index, Gw: h.Via.AsSlice()})
+		route.MultiPath = append(route.MultiPath, &netlink.NexthopInfo{LinkIndex: h.Out.Index, Gw: h.Via.AsSlice(), Hops: max(h.Weight, 1) - 1})
 	}
 	if len(hops) == 1 {
 		route.LinkIndex, route.Gw, route.MultiPath = hops[0].Out.Index, hops[0].Via.AsSlice(), nil

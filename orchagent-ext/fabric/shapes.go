@@ -120,9 +120,9 @@ func (s *LeafSpine) routes() error {
 	var up4, down4, down []Hop
 	for i, u := range s.Uplinks {
 		near := netip.AddrFrom4([4]byte{10, 1, byte(i >> 7), byte(i << 1)})
-		up4 = append(up4, Hop{near.Next(), u})
-		down4 = append(down4, Hop{near, u.peer})
-		down = append(down, Hop{u.LinkLocal, u.peer})
+		up4 = append(up4, Hop{Via: near.Next(), Out: u})
+		down4 = append(down4, Hop{Via: near, Out: u.peer})
+		down = append(down, Hop{Via: u.LinkLocal, Out: u.peer})
 	}
 	if err := s.Leaf.Route(HostB4.Masked(), up4...); err != nil {
 		return err
@@ -137,12 +137,21 @@ func (s *LeafSpine) routes() error {
 func (s *LeafSpine) ToB(to netip.Prefix) error {
 	var up []Hop
 	for _, u := range s.Uplinks {
-		up = append(up, Hop{u.peer.LinkLocal, u})
+		up = append(up, Hop{Via: u.peer.LinkLocal, Out: u})
 	}
 	if err := s.Leaf.Route(to.Masked(), up...); err != nil {
 		return err
 	}
-	return s.Spine.Route(to.Masked(), Hop{s.B.LinkLocal, s.SpineB})
+	return s.Spine.Route(to.Masked(), Hop{Via: s.B.LinkLocal, Out: s.SpineB})
+}
+
+// Weigh gives the leaf's uplinks weights on the way to host B.
+func (s *LeafSpine) Weigh(weights ...int) error {
+	var up []Hop
+	for i, u := range s.Uplinks {
+		up = append(up, Hop{Via: u.peer.LinkLocal, Out: u, Weight: weights[i]})
+	}
+	return s.Leaf.Route(HostB.Masked(), up...)
 }
 
 // attach adds a host with one link to a router, and the routes between them.
@@ -161,7 +170,7 @@ func (f *Fabric) attach(name string, router *Node, port string, a, a4 netip.Pref
 	if err := host.host(a, a4, gateway4); err != nil {
 		return nil, nil, err
 	}
-	return host, routerEnd, router.Route(a.Masked(), Hop{host.LinkLocal, routerEnd})
+	return host, routerEnd, router.Route(a.Masked(), Hop{Via: host.LinkLocal, Out: routerEnd})
 }
 
 // host gives a host its addresses, and sends everything else over the link: IPv4
@@ -172,8 +181,8 @@ func (i *Interface) host(a, a4 netip.Prefix, gateway4 netip.Addr) error {
 			return err
 		}
 	}
-	if err := i.Node.Route(everything, Hop{i.peer.LinkLocal, i}); err != nil {
+	if err := i.Node.Route(everything, Hop{Via: i.peer.LinkLocal, Out: i}); err != nil {
 		return err
 	}
-	return i.Node.Route(everything4, Hop{gateway4, i})
+	return i.Node.Route(everything4, Hop{Via: gateway4, Out: i})
 }

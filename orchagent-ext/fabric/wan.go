@@ -45,7 +45,7 @@ func (f *Fabric) WAN(delay time.Duration) (*WAN, error) {
 	for i, far := range []netip.Prefix{HostB, HostA} {
 		up := w.Between[i]
 		for _, to := range []netip.Prefix{far.Masked(), netip.PrefixFrom(WANRouters[1-i], 128)} {
-			if err := w.Gateways[i].Route(to, Hop{up.peer.LinkLocal, up}); err != nil {
+			if err := w.Gateways[i].Route(to, Hop{Via: up.peer.LinkLocal, Out: up}); err != nil {
 				return nil, err
 			}
 		}

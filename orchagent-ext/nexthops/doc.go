@@ -5,6 +5,6 @@
 // of a resilient group; and from its sysctls the hash. Together they are a model of
 // package ecmp.
 //
-// The daemon does not call it yet. It changes nothing in the kernel, and decides
+// Package placing calls it. It changes nothing in the kernel, and decides
 // nothing. It reads the network namespace of the calling thread.
 package nexthops

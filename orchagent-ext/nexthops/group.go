@@ -39,36 +39,83 @@ const attempts = 5
 // Read returns the group for a destination. An error names the destination; without a
 // route it is unix.ENETUNREACH.
 func Read(dst netip.Addr) (g Group, err error) {
-	for range attempts {
-		if g, err = read(dst); !errors.Is(err, errMoved) {
-			break
-		}
-	}
+	groups, err := ReadAll([]netip.Addr{dst})
 	if err != nil {
 		return Group{}, fmt.Errorf("next hops to %v: %w", dst, err)
 	}
-	return g, nil
+	if err := groups[dst].Err; err != nil {
+		return Group{}, err
+	}
+	return *groups[dst].Group, nil
 }
 
-func read(dst netip.Addr) (g Group, err error) {
-	r, err := getRoute(dst)
-	if err != nil {
-		return g, err
+// A Result is the group for a destination, or why there is none.
+type Result struct {
+	*Group // shared by the destinations that have the same
+	Err    error
+}
+
+// ReadAll returns the groups for destinations. Routes are read once, and groups that are
+// alike are one.
+func ReadAll(dsts []netip.Addr) (groups map[netip.Addr]Result, err error) {
+	for range attempts {
+		if groups, err = readAll(dsts); !errors.Is(err, errMoved) {
+			break
+		}
 	}
-	g.ID = r.object
-	if r.object == 0 {
-		g.Members = r.members
-	} else if err := g.readObject(dst.Is4()); err != nil {
-		return g, err
+	return groups, err
+}
+
+func readAll(dsts []netip.Addr) (map[netip.Addr]Result, error) {
+	routes, err := getRoutes(dsts)
+	if err != nil {
+		return nil, err
+	}
+	groups := make(map[netip.Addr]Result, len(dsts))
+	alike := map[string]Result{}
+	for _, dst := range dsts {
+		r, found := routes[dst]
+		err := error(unix.ENETUNREACH)
+		if found {
+			err = r.usable()
+		}
+		if err != nil {
+			groups[dst] = Result{Err: fmt.Errorf("next hops to %v: %w", dst, err)}
+			continue
+		}
+		key := fmt.Sprint(r.object, r.members, dst.Is4())
+		g, known := alike[key]
+		if !known {
+			g.Group, g.Err = groupOf(&r, dst.Is4())
+			if errors.Is(g.Err, errMoved) {
+				return nil, g.Err
+			}
+			if g.Err != nil {
+				g.Err = fmt.Errorf("next hops to %v: %w", dst, g.Err)
+			}
+			alike[key] = g
+		}
+		groups[dst] = g
+	}
+	return groups, nil
+}
+
+func groupOf(r *route, v4 bool) (*Group, error) {
+	g := &Group{ID: r.object, Members: r.members}
+	if r.object != 0 { // of which the route lists a copy
+		g.Members = nil
+		if err := g.readObject(v4); err != nil {
+			return nil, err
+		}
 	}
 	for i := range g.Members {
 		m := &g.Members[i]
 		link, err := netlink.LinkByIndex(m.Index)
 		if errors.As(err, &netlink.LinkNotFoundError{}) {
-			return g, errMoved
+			return nil, errMoved
 		}
 		if err != nil {
-			return g, fmt.Errorf("link %d: %w", m.Index, err)
+			return nil, fmt.Errorf("link %d: %w", m.Index, err)
 		}
 		m.Link = link.Attrs().Name
 	}

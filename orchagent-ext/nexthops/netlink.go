@@ -50,56 +50,100 @@ type raw []byte
 func (r raw) Len() int          { return len(r) }
 func (r raw) Serialize() []byte { return r }
 
-// getRoute finds the route to a destination in the table main: of those with the longest
-// prefix the one with the lowest metric.
+// getRoutes finds the routes to destinations in the table main: for each, of those with
+// the longest prefix the one with the lowest metric. Destinations without a route are left
+// out.
 //
 // It reads all routes of the table. What the kernel answers to a question for one
 // destination (RTM_F_FIB_MATCH) is no use for IPv6: it lists the next hops from the one on
 // that the question's own hash chose, and of two routes with one next-hop object it may
 // answer the other one.
-func getRoute(dst netip.Addr) (best route, err error) {
+func getRoutes(dsts []netip.Addr) (map[netip.Addr]route, error) {
+	best := make(map[netip.Addr]route, len(dsts))
+	for _, family := range []uint8{unix.AF_INET, unix.AF_INET6} {
+		var of []netip.Addr
+		for _, dst := range dsts {
+			if dst.Is4() == (family == unix.AF_INET) {
+				of = append(of, dst)
+			}
+		}
+		if len(of) == 0 {
+			continue
+		}
+		if err := dump(family, of, best); err != nil {
+			return nil, err
+		}
+	}
+	return best, nil
+}
+
+// dump reads the routes of a family. Destinations are looked up by prefix, so that many of
+// both cost little.
+func dump(family uint8, dsts []netip.Addr, best map[netip.Addr]route) error {
 	request := nl.NewNetlinkRequest(unix.RTM_GETROUTE, unix.NLM_F_DUMP)
 	message := &nl.RtMsg{}
-	message.Family = unix.AF_INET6
-	if dst.Is4() {
-		message.Family = unix.AF_INET
-	}
+	message.Family = family
 	request.AddData(message)
-	found := false
+	within := map[int]map[netip.Prefix][]netip.Addr{} // by the length of prefixes
 	var bad error
-	err = request.ExecuteIter(unix.NETLINK_ROUTE, unix.RTM_NEWROUTE, func(b []byte) bool {
-		r, err := parseRoute(b)
-		switch {
-		case err != nil:
-			bad = err
+	err := request.ExecuteIter(unix.NETLINK_ROUTE, unix.RTM_NEWROUTE, func(b []byte) bool {
+		var r route
+		if r, bad = parseRoute(b); bad != nil {
 			return false
-		case r.table != unix.RT_TABLE_MAIN || r.cloned || !r.holds(dst):
-		case !found || r.bits > best.bits || r.bits == best.bits && r.metric < best.metric:
-			best, found = r, true
+		}
+		if r.table != unix.RT_TABLE_MAIN || r.cloned {
+			return true
+		}
+		if within[r.bits] == nil {
+			within[r.bits] = prefixes(dsts, r.bits)
+		}
+		for _, dst := range within[r.bits][r.prefix(family)] {
+			if is, found := best[dst]; !found || r.bits > is.bits || r.bits == is.bits && r.metric < is.metric {
+				best[dst] = r
+			}
 		}
 		return true
 	})
 	switch {
 	case bad != nil:
-		return best, bad
+		return bad
 	case errors.Is(err, nl.ErrDumpInterrupted):
-		return best, errMoved
-	case err != nil:
-		return best, err
-	case !found:
-		return best, unix.ENETUNREACH
-	case best.kind != unix.RTN_UNICAST:
-		return best, fmt.Errorf("the route is of type %d: only unicast routes have next hops", best.kind)
-	case best.members == nil && best.object == 0:
-		return best, errors.New("the route has no next hop")
+		return errMoved
 	}
-	return best, nil
+	return err
 }
 
-// holds says whether a destination is in the route's prefix.
-func (r *route) holds(dst netip.Addr) bool {
-	prefix := netip.PrefixFrom(r.dst, r.bits)
-	return !r.dst.IsValid() && r.bits == 0 || prefix.IsValid() && prefix.Contains(dst)
+// prefixes has destinations by their prefix of a length.
+func prefixes(dsts []netip.Addr, bits int) map[netip.Prefix][]netip.Addr {
+	by := make(map[netip.Prefix][]netip.Addr, len(dsts))
+	for _, dst := range dsts {
+		if p, err := dst.Prefix(bits); err == nil {
+			by[p] = append(by[p], dst)
+		}
+	}
+	return by
+}
+
+// prefix is that of the route's destinations.
+func (r *route) prefix(family uint8) netip.Prefix {
+	switch {
+	case r.dst.IsValid():
+		return netip.PrefixFrom(r.dst, r.bits)
+	case family == unix.AF_INET:
+		return netip.PrefixFrom(netip.IPv4Unspecified(), r.bits)
+	}
+	return netip.PrefixFrom(netip.IPv6Unspecified(), r.bits)
+}
+
+// usable says why packets to a route's destinations have no next hop; nil: they have.
+func (r *route) usable() error {
+	switch {
+	case r.kind != unix.RTN_UNICAST:
+		return fmt.Errorf("the route is of type %d: only unicast routes have next hops", r.kind)
+	case r.members == nil && r.object == 0:
+		return errors.New("the route has no next hop")
+	}
+	return nil
 }
 
 // parseRoute decodes a struct rtmsg and its attributes.

@@ -40,7 +40,7 @@ type flowSeen struct {
 }
 
 func unlabelled(f asic.FlowEntry) asic.FlowEntry {
-	f.Label = 0
+	f.Label, f.SrcPort = 0, 0
 	return f
 }
 
@@ -78,6 +78,13 @@ func (l *flowLog) remove(f asic.FlowEntry) {
 	if s := l.seen[unlabelled(f)]; s != nil {
 		delete(l.seen, unlabelled(f))
 		l.part(s)
+	}
+}
+
+// relabel notes that a flow has another label.
+func (l *flowLog) relabel(f asic.FlowEntry) {
+	if s := l.seen[unlabelled(f)]; s != nil {
+		s.flow = f
 	}
 }
 
@@ -207,7 +214,7 @@ func (l *flowLog) rows(flows []asic.FlowEntry, id func(asic.FlowEntry) uint16) [
 		s := l.seen[unlabelled(f)]
 		all[i] = &telemetry.Flow{
 			Id: telemetry.Text(name(f)), Src: telemetry.Text(f.Src.String()), Dst: telemetry.Text(f.Dst.String()), DestQp: &f.DestQP, FlowLabel: &f.Label,
-			Packets: telemetry.Count(s.packets), Bytes: telemetry.Count(s.octets), IngressPort: telemetry.Text(s.ingress), EgressPort: telemetry.Text(s.egress),
+			SrcPort: srcPort(s.flow), Packets: telemetry.Count(s.packets), Bytes: telemetry.Count(s.octets), IngressPort: telemetry.Text(s.ingress), EgressPort: telemetry.Text(s.egress),
 		}
 		if id := id(f); id != 0 {
 			all[i].StreamId = &id

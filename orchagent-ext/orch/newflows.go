@@ -19,9 +19,10 @@ func (o *orch) addFlows(first packetio.NewFlow, more <-chan packetio.NewFlow) er
 	for len(news) < newsBatch && len(more) > 0 {
 		news = append(news, <-more)
 	}
-	if o.sw.outcome.Method(asic.NeedFlowLabel) != asic.Rewrite {
+	if !o.sw.outcome.Pins() {
 		return nil
 	}
+	o.sw.preparePlaces(news, o.Now())
 	err := o.sw.addFlows(news, o.Now())
 	o.sayRefused()
 	return err
@@ -32,7 +33,7 @@ func (s *opened) addFlows(news []packetio.NewFlow, now time.Time) error {
 	var admitted, evicted []asic.FlowEntry
 	port := ""
 	for _, n := range news {
-		f := asic.FlowEntry{Src: n.Src, Dst: n.Dst, DestQP: n.DestQP, Label: n.Label}
+		f := asic.FlowEntry{Src: n.Src, Dst: n.Dst, DestQP: n.DestQP, Label: n.Label, SrcPort: n.SrcPort}
 		ingress, egress := s.PortName(n.From), s.PortName(n.To)
 		if s.flows.seen[unlabelled(f)] == nil {
 			victim, admit := s.flows.offer(ingress, n.Times, s.countFlow, now)
@@ -43,8 +44,13 @@ func (s *opened) addFlows(news []packetio.NewFlow, now time.Time) error {
 				evicted = append(evicted, victim.flow)
 				s.flows.remove(victim.flow)
 			}
+			if s.place != nil {
+				f = s.place.Place(f, now)
+			}
 			s.flows.add(f, ingress, now)
 			admitted, port = append(admitted, f), ingress
+		} else if err := s.seenAgain(f, egress); err != nil {
+			return err
 		}
 		s.flows.move(f, ingress, egress)
 	}

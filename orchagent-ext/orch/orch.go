@@ -143,7 +143,7 @@ func open(c Config) (o *orch, closed func(), err error) {
 		}
 		all = append(all, *to)
 	}
-	o.rows = sonicdb.NewMirror(o.stateDB, telemetry.TableState, telemetry.TableCapability, telemetry.TableConfigError, telemetry.TableObject, telemetry.TableFlow, telemetry.TableHold)
+	o.rows = sonicdb.NewMirror(o.stateDB, telemetry.TableState, telemetry.TableCapability, telemetry.TableConfigError, telemetry.TableObject, telemetry.TableFlow, telemetry.TableHold, telemetry.TablePlacementGroup, telemetry.TablePlacementMember)
 	o.counters = sonicdb.NewMirror(o.countersDB, telemetry.TableStats, telemetry.TablePortStats, telemetry.TableQueueStats, telemetry.TableIPFIXStats, telemetry.TableNotify)
 	o.warm.db = o.stateDB
 	o.keeper = newKeeper(c.StateFile, fmt.Sprintf("%s/%d", o.configDB.Address, o.configDB.ID))
@@ -211,10 +211,15 @@ func (o *orch) loop(ctx, writing context.Context, g tasks) error {
 		if o.sw != nil && o.sw.lane != nil {
 			moved = o.sw.lane.neighbors.Changed()
 		}
+		var hops, polls = o.placing()
 		select {
 		case <-ctx.Done():
 		case <-moved:
 			o.control(ctx, g)
+		case <-hops:
+			o.sw.place.Stale(o.Now())
+		case <-polls:
+			o.pollPlacement()
 		case b := <-o.batches:
 			again.Reset(o.change(writing, b))
 		case <-again.C:
@@ -352,7 +357,7 @@ func (o *orch) reconcile(ctx, writing context.Context, g tasks) error {
 		o.Log.Info("the switch is brought to what is configured", "created", outcome.Created, "removed", outcome.Removed, "set", outcome.Set)
 	}
 	o.sw.outcome = outcome
-	if outcome.Method(asic.NeedFlowLabel) != asic.Rewrite { // the only one that has entries of flows
+	if !outcome.Pins() {
 		o.sw.flows.clear()
 	}
 	if err != nil {
@@ -361,6 +366,7 @@ func (o *orch) reconcile(ctx, writing context.Context, g tasks) error {
 	if err := o.sw.fit(p.FlowCapacity, o.Now()); err != nil {
 		return err
 	}
+	o.place()
 	o.read(ctx, g, p)
 	o.control(ctx, g)
 	return o.warm.reached(writing, warmReconciled)
@@ -377,6 +383,6 @@ func (o *orch) read(ctx context.Context, g tasks, p asic.Policy) {
 		want = exporterSettingsOf(o.snapshot)
 	}
 	o.exporting, o.exportErr = o.exporting.restart(ctx, g, want, collectors(o.snapshot), &o.Config, o.sw.stopReading)
-	settings := readerSettingsOf(o.snapshot, p, o.sw.outcome.Method(asic.NeedFlowLabel), o.exporting != nil)
+	settings := readerSettingsOf(o.snapshot, p, o.sw.outcome.Choices, o.exporting != nil)
 	o.sw.reader = o.sw.reader.restart(ctx, g, o.sw, settings, o.exporting, o.Now)
 }

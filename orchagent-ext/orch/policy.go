@@ -37,6 +37,7 @@ func Policy(s *config.Snapshot) asic.Policy {
 	if s.FlowLabel.AdminState != config.Enabled {
 		return p
 	}
+	p.Placement = placementPolicy(s)
 	p.Label = &asic.Label{
 		Algorithm: flow.DraftLiteral,
 		ZeroOnly:  s.FlowLabel.Rewrite == config.RewriteZeroOnly,

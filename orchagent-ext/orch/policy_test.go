@@ -139,11 +139,11 @@ func TestWarnings(t *testing.T) {
 func TestReaderSettings(t *testing.T) {
 	for mode, want := range map[string]struct{ packet, biflow bool }{"flow": {}, "packet": {packet: true}, "biflow": {biflow: true}} {
 		s := snapshot(t, port0, edge0, []string{"SLUICE_IPFIX", "global", "admin_state=enabled", "mode=" + mode}, []string{"SLUICE_IPFIX_COLLECTOR", "c", "address=192.0.2.1"})
-		is := readerSettingsOf(s, Policy(s), asic.None, true)
+		is := readerSettingsOf(s, Policy(s), nil, true)
 		if !is.exports || is.meter.PerPacket != want.packet || is.biflow != want.biflow {
 			t.Errorf("mode %s: %+v", mode, is)
 		}
-		if off := readerSettingsOf(s, Policy(s), asic.None, false); off != (readerSettings{}) {
+		if off := readerSettingsOf(s, Policy(s), nil, false); off != (readerSettings{}) {
 			t.Errorf("mode %s, and nothing is exported: %+v", mode, off)
 		}
 	}

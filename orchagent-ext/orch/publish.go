@@ -40,7 +40,7 @@ func (o *orch) publish(ctx context.Context) {
 	s := status{state: telemetry.Starting, flowLabel: telemetry.Inactive}
 	s.Version, s.Since, s.FlowLabelMethod = &o.Version, telemetry.Stamp(o.started), telemetry.Text(string(asic.None))
 	s.Objects, s.Flows, s.Holds, s.ConfigErrors = telemetry.Small(0), telemetry.Small(0), telemetry.Small(0), telemetry.Small(0)
-	for _, name := range []string{"pfcm", "ppfc", "rate_advice"} {
+	for _, name := range []string{"pfcm", "ppfc", "rate_advice", "placement"} {
 		o.fill(&s.State, name, telemetry.Off)
 	}
 	switch {
@@ -149,6 +149,7 @@ func (o *orch) describe(s *status) {
 		}
 	}
 	o.describeLane(s)
+	o.describePlacement(s)
 	s.state = telemetry.Running
 	switch {
 	case o.lastErr != nil, len(s.warnings) > 0:
@@ -169,6 +170,7 @@ func (o *orch) describe(s *status) {
 		o.rows.Set(row)
 	}
 	flows := o.sw.flows.rows(shown, o.streams.id)
+	o.sw.place.describe(flows, shown)
 	o.rows.Replace(telemetry.TableFlow, o.encode(o.sw.lane.flows(flows, o.Now())...))
 	o.rows.Replace(telemetry.TableHold, o.encode(o.sw.lane.holds(o.Now())...))
 }

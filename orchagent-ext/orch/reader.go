@@ -19,6 +19,7 @@ import (
 type readerSettings struct {
 	labels, learns, exports bool // what it is for
 
+	computed            bool           // labels are computed by the switch, for which the CPU sees samples
 	algorithm           flow.Algorithm // of labels
 	zeroOnly, zeroSrcQP bool
 	capacity            int // flows
@@ -31,9 +32,9 @@ type readerSettings struct {
 
 // readerSettingsOf are those that a method takes: the CPU sees packets only where it
 // computes the labels, learns, or exports flows, which exporting says.
-func readerSettingsOf(s *config.Snapshot, p asic.Policy, m asic.Method, exporting bool) readerSettings {
+func readerSettingsOf(s *config.Snapshot, p asic.Policy, c asic.Choices, exporting bool) readerSettings {
 	r := readerSettings{
-		labels: m == asic.Rewrite && p.Label != nil, learns: learns(s) && p.Export != nil, exports: exporting, capacity: int(p.FlowCapacity),
+		labels: c.Pins() && p.Label != nil, computed: c.Method(asic.NeedPlacement) == asic.Entries, learns: learns(s) && p.Export != nil, exports: exporting, capacity: int(p.FlowCapacity),
 	}
 	if !r.labels && !r.learns && !r.exports {
 		return readerSettings{}
@@ -69,7 +70,7 @@ func (r *reader) restart(ctx context.Context, g tasks, sw *opened, s readerSetti
 		return nil
 	}
 	c := packetio.Config{
-		Labels: s.labels, Algorithm: s.algorithm, ZeroOnly: s.zeroOnly, ZeroSrcQP: s.zeroSrcQP, Capacity: s.capacity, Idle: s.idle, Now: now,
+		Labels: s.labels, Computed: s.computed, Algorithm: s.algorithm, ZeroOnly: s.zeroOnly, ZeroSrcQP: s.zeroSrcQP, Capacity: s.capacity, Idle: s.idle, Now: now,
 	}
 	if s.learns {
 		c.Learned = sw.learned

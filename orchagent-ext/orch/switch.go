@@ -25,6 +25,9 @@ type Switch struct {
 	packetio.Source
 	Hardware
 
+	// Kernel: the Linux kernel is the switch, so that its hash is known.
+	Kernel bool
+
 	// FlowControl is nil where no driver of this kind watches and holds single flows.
 	FlowControl FlowControl
 }
@@ -113,9 +116,10 @@ type opened struct {
 	engine  *asic.Engine
 	outcome asic.Outcome // of the last Reconcile
 	flows   flowLog
-	reader  *reader // nil: no packet is wanted
-	lane    *lane   // nil: no flow is watched or held
-	laneErr error   // why notifications are not as configured
+	reader  *reader    // nil: no packet is wanted
+	place   *placement // nil: labels are not chosen
+	lane    *lane      // nil: no flow is watched or held
+	laneErr error      // why notifications are not as configured
 
 	learner atomic.Pointer[flowcontrol.Task] // of lane, for the packet path
 }
@@ -133,6 +137,7 @@ func (s *opened) stopReading() { s.reader = s.reader.stopped() }
 // stop ends the packet path and the fast lane.
 func (s *opened) stop() {
 	s.stopReading()
+	s.place = s.place.stopped()
 	s.learner.Store(nil)
 	s.lane = s.lane.stopped()
 }

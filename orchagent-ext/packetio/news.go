@@ -37,6 +37,7 @@ type NewFlow struct {
 	Label    uint32
 	From, To uint64 // 0: not known
 	Times    uint32 // that it was seen lately, 2 or more
+	SrcPort  uint16 // UDP
 }
 
 // roceManagement is the last of the queue pairs that are for management (IBTA vol. 1,
@@ -72,7 +73,10 @@ func (r *Reader) observed(i int, f *flow.Flow) {
 		r.tunnelled.Add(1)
 		return
 	}
-	if !r.config.Labels || r.config.ZeroOnly && f.FlowLabel != 0 || p.Is4() || p.Fragment() {
+	if !r.config.Labels || p.Is4() || p.Fragment() || !r.config.Computed && r.config.ZeroOnly && f.FlowLabel != 0 {
+		return
+	}
+	if r.config.Computed && !r.computed(p, f) {
 		return
 	}
 	at := &r.ports[f.Slot()]
@@ -96,16 +100,27 @@ func (r *Reader) observed(i int, f *flow.Flow) {
 		if f.DestQP > roceManagement {
 			r.datagrams.Add(1)
 		}
-	} else if r.config.ZeroSrcQP {
+	} else if r.config.ZeroSrcQP || r.config.Computed {
 		label = f.Label(r.config.Algorithm, 0)
 	} else {
 		label = r.table.Label(f, r.config.Algorithm)
 	}
 	select {
-	case r.news <- NewFlow{f.SrcAddr(), f.DstAddr(), f.DestQP, label, now.from, now.to, times}:
+	case r.news <- NewFlow{f.SrcAddr(), f.DstAddr(), f.DestQP, label, now.from, now.to, times, p.SrcPort()}:
 		r.told.Add(1)
 		*at = now
 	default:
 		r.full.Add(1)
 	}
+}
+
+// computed says whether the label of a packet is the one that the switch computes, or what
+// it writes over: else the packet has its sender's own, or that of its entry. Of datagrams
+// each sender's queue pair has a label, and no entry tells them apart.
+func (r *Reader) computed(p *roce.Packet, f *flow.Flow) bool {
+	if _, datagram := p.DETH(); datagram {
+		return false
+	}
+	label := p.FlowLabel()
+	return !r.config.ZeroOnly || label == 0 || label == f.Label(r.config.Algorithm, 0)
 }

@@ -63,6 +63,7 @@ type Config struct {
 	Labels    bool // tell of flows that are to be labelled
 	Algorithm flow.Algorithm
 	ZeroOnly  bool          // tell of unlabelled flows only
+	Computed  bool          // the switch computes labels: packets come with them
 	ZeroSrcQP bool          // the source queue pair of a connection counts as 0, known or not
 	Capacity  int           // flows; 0: 65,536
 	Idle      time.Duration // after which a flow is forgotten; 0: 5 minutes

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"net/netip"
+	"slices"
 	"testing"
 	"time"
 
@@ -96,13 +97,33 @@ func TestTellsOfFlowsThatAreSeenTwice(t *testing.T) {
 		[]Frame{a, b, frame(t, 0x33, 7), frame(t, 0x33, 7), frame4(t, 0x44), frame4(t, 0x44), tunnel(frame(t, 0x55, 0)), frame(t, 0x66, 0)},
 		[]Frame{{Data: []byte{1, 2, 3}, Length: 3}, {Data: a.Data[:60], Length: a.Length}, a, b, a, a})
 	src, dst := netip.AddrFrom16(host1), netip.AddrFrom16(host2)
-	want := []NewFlow{{src, dst, 0x11, label(0x11), 7, 0, 2}, {src, dst, 0x22, label(0x22), 0, 8, 2}, {src, dst, 0x11, label(0x11), 7, 0, 4}}
+	want := []NewFlow{{src, dst, 0x11, label(0x11), 7, 0, 2, 49152}, {src, dst, 0x22, label(0x22), 0, 8, 2, 49152}, {src, dst, 0x11, label(0x11), 7, 0, 4, 49152}}
 	if diff := cmp.Diff(want, news, cmp.Comparer(func(x, y netip.Addr) bool { return x == y })); diff != "" {
 		t.Error(diff)
 	}
 	s := r.Stats()
 	if diff := cmp.Diff(Stats{RoCE: 12, Tunnelled: 1, Malformed: 2, SeenOnce: 3, NewFlows: 3, FlowsKnown: 6}, s); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// Where the switch computes labels, packets come with them. Those with a label of their
+// sender's are left alone, and so are datagrams.
+func TestTellsOfFlowsWithTheComputedLabel(t *testing.T) {
+	own := frame(t, 0x33, 7)
+	for zeroOnly, want := range map[bool][]uint32{true: {0x11, 0x22}, false: {0x11, 0x22, 0x33}} {
+		_, news := run(t, Config{Labels: true, Computed: true, ZeroOnly: zeroOnly},
+			[]Frame{frame(t, 0x11, label(0x11)), frame(t, 0x22, 0), own}, []Frame{frame(t, 0x11, label(0x11)), frame(t, 0x22, 0), own})
+		var got []uint32
+		for _, n := range news {
+			got = append(got, n.DestQP)
+			if n.Label != label(n.DestQP) || n.SrcPort != 49152 {
+				t.Errorf("%+v, want label %#x", n, label(n.DestQP))
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("zero-only %v: told of %#x, want %#x", zeroOnly, got, want)
+		}
 	}
 }
 

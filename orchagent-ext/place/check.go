@@ -55,3 +55,7 @@ func (t *Table) Check(sent []uint64) error {
 	}
 	return nil
 }
+
+// Unchecked forgets what was predicted since the last check: the ports' counters of then
+// are not known.
+func (t *Table) Unchecked() { clear(t.predicted) }

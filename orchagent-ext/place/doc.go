@@ -4,8 +4,8 @@
 // room. A [Table] has the flows of one ECMP group: it places new ones, and moves flows
 // to other members by giving them other labels.
 //
-// The daemon does not call it yet. Command balance of the sluice tool does, and the
-// simulator in place/sim. It is pure: the clock, the counters and the model of the
+// Package placing calls it, command balance of the sluice tool, and the simulator in
+// place/sim. It is pure: the clock, the counters and the model of the
 // switch's hash are given, and what it decides is returned. A Table belongs to one
 // goroutine.
 //

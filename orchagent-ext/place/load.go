@@ -127,10 +127,13 @@ func (t *Table) movable(e *entry, now int64) bool {
 	switch {
 	case e.held || e.moved && now >= e.movedAt && now-e.movedAt < t.cfg.RestNS:
 		return false
-	case t.cfg.Moves == MovesAny || e.acked:
-		return t.cfg.Moves != MovesNever
-	case t.cfg.Moves == MovesIdle:
-		return e.seen && e.sampled == now && e.sampled-e.still >= t.cfg.IdleNS
+	case t.cfg.Moves == MovesNever:
+		return false
 	}
-	return false
+	return t.cfg.Moves == MovesAny || t.idle(e, now)
+}
+
+// idle says whether nothing of a flow is under way.
+func (t *Table) idle(e *entry, now int64) bool {
+	return e.acked || e.seen && e.sampled == now && e.sampled-e.still >= t.cfg.IdleNS
 }

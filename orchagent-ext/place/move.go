@@ -162,9 +162,17 @@ func (t *Table) relabel(e *entry, to int, now int64) bool {
 	}
 	t.moves = append(t.moves, Move{Flow: e.flow, From: e.label, To: label, FromMember: e.member, ToMember: member})
 	t.relabelled(e, label, member)
+	t.moved(e, now)
+	return true
+}
+
+// moved counts a move.
+func (t *Table) moved(e *entry, now int64) {
+	if !t.idle(e, now) {
+		t.stats.Unsafe++
+	}
 	e.moved, e.movedAt = true, now
 	t.stats.Moves++
-	return true
 }
 
 func (t *Table) relabelled(e *entry, label uint32, member int) {
@@ -182,3 +190,6 @@ func (t *Table) Undo(m Move) {
 		t.stats.Undone++
 	}
 }
+
+// Waiting is how many flows would have had to be idle to move, at the last look.
+func (t *Table) Waiting() int { return t.stats.Waiting }

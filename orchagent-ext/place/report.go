@@ -11,6 +11,7 @@ type Stats struct {
 	Shared        uint64       // of these: another flow between the same hosts has the same label
 	Looks         uint64
 	Moves         uint64 // flows that got another label, undone ones too
+	Unsafe        uint64 // of these: the flow was not idle
 	Undone        uint64 // moves that the switch refused
 	Unreachable   uint64 // moves for which no label was found
 	Stray         uint64 // samples and observations of flows that the table does not have
@@ -24,6 +25,8 @@ type Stats struct {
 // A Report is how the load is spread. The ratios are 0 without load.
 type Report struct {
 	Load              []float64 // by member: octets/s, as predicted
+	Hash              []float64 // likewise, with the hash labels
+	On                []int     // by member: flows
 	WorstOverMean     float64   // of load ÷ weight
 	HashWorstOverMean float64   // what the hash labels would give, for flows whose path they decide is known
 	Floor             float64   // no placement of these flows is below it
@@ -39,7 +42,7 @@ type Report struct {
 // Report sums up. It allocates, and takes about a millisecond for 10,000 flows.
 func (t *Table) Report() Report {
 	t.recount()
-	r := Report{Load: make([]float64, len(t.members)), Flows: t.Len(), Stats: t.stats, Degraded: t.check.degraded, ModelErrorPercent: 100 * t.check.error}
+	r := Report{Load: make([]float64, len(t.members)), On: make([]int, len(t.members)), Flows: t.Len(), Stats: t.stats, Degraded: t.check.degraded, ModelErrorPercent: 100 * t.check.error}
 	if t.model != nil {
 		r.Model = t.model.String()
 		r.Degraded = r.Degraded || t.model.Score().Wrong()
@@ -65,6 +68,7 @@ func (t *Table) Report() Report {
 			r.Unknown++
 			continue
 		}
+		r.On[e.member]++
 		if e.hashMember != unknown {
 			hash[e.hashMember] += t.rateOf(e)
 			hashed += t.rateOf(e)
@@ -80,7 +84,7 @@ func (t *Table) Report() Report {
 			r.HashWorstOverMean = max(r.HashWorstOverMean, hash[m]/w/(hashed/t.weight))
 		}
 	}
-	r.Floor = t.floor(rates, held)
+	r.Hash, r.Floor = hash, t.floor(rates, held)
 	return r
 }
 

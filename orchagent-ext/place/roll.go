@@ -62,7 +62,6 @@ func (t *Table) roll(now int64) {
 		}
 		t.moves = append(t.moves, Move{Flow: e.flow, From: e.label, To: label, FromMember: from, ToMember: unknown})
 		t.relabelled(e, label, t.predict(e, label))
-		e.moved, e.movedAt = true, now
-		t.stats.Moves++
+		t.moved(e, now)
 	}
 }

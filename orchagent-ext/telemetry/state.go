@@ -16,6 +16,9 @@ const (
 	TableObject      = "SLUICE_ASIC_OBJECT"
 	TableFlow        = "SLUICE_FLOW"
 	TableHold        = "SLUICE_HOLD"
+
+	TablePlacementGroup  = "SLUICE_PLACEMENT_GROUP"
+	TablePlacementMember = "SLUICE_PLACEMENT_MEMBER"
 )
 
 // Tables of COUNTERS_DB.
@@ -58,6 +61,10 @@ type (
 	Flow = model.SonicSluiceState_SonicSluiceState_SLUICE_FLOW_SLUICE_FLOW_LIST
 	// Hold is a row of SLUICE_HOLD.
 	Hold = model.SonicSluiceState_SonicSluiceState_SLUICE_HOLD_SLUICE_HOLD_LIST
+	// PlacementGroup is a row of SLUICE_PLACEMENT_GROUP.
+	PlacementGroup = model.SonicSluiceState_SonicSluiceState_SLUICE_PLACEMENT_GROUP_SLUICE_PLACEMENT_GROUP_LIST
+	// PlacementMember is a row of SLUICE_PLACEMENT_MEMBER.
+	PlacementMember = model.SonicSluiceState_SonicSluiceState_SLUICE_PLACEMENT_MEMBER_SLUICE_PLACEMENT_MEMBER_LIST
 	// Stats is SLUICE_STATS:global.
 	Stats = model.SonicSluiceState_SonicSluiceState_SLUICE_STATS_Global
 	// PortStats is a row of SLUICE_PORT_STATS.

@@ -206,6 +206,7 @@ var (
 	SwitchPorts      = define("SAI_SWITCH_ATTR_PORT_LIST", OIDs)
 	SwitchFlowKey    = define("SAI_SWITCH_ATTR_FLOW_KEY", S32, of("SAI_SLUICE_FLOW_KEY_"))
 	SwitchStreamSeed = define("SAI_SWITCH_ATTR_STREAM_SEED", U32)
+	SwitchHashSeed   = define("SAI_SWITCH_ATTR_ECMP_DEFAULT_HASH_SEED", U32, inPlace)
 
 	// Uses of a hash. Those of RDMA came with SAI 1.16.
 	ECMPHashIPv4     = define("SAI_SWITCH_ATTR_ECMP_HASH_IPV4", OID)

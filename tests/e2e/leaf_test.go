@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -274,11 +275,18 @@ func (l *leaf) in(command ...string) string {
 var hashSettings = []string{
 	"/proc/sys/net/ipv4/fib_multipath_hash_policy", "/proc/sys/net/ipv4/fib_multipath_hash_fields",
 	"/proc/sys/net/ipv6/fib_multipath_hash_policy", "/proc/sys/net/ipv6/fib_multipath_hash_fields",
+	seedSetting,
 }
+
+const seedSetting = "/proc/sys/net/ipv4/fib_multipath_hash_seed" // of both families, since Linux 6.11
 
 // forwarding is what Sluice could have left behind in the leaf: programs on
 // ports, and the hash settings.
 func (l *leaf) forwarding() string {
 	l.t.Helper()
-	return l.in("tc", "filter", "show", "dev", l.LeafA.Name, "ingress") + l.in(append([]string{"cat"}, hashSettings...)...)
+	settings := slices.DeleteFunc(slices.Clone(hashSettings), func(file string) bool {
+		_, err := os.Stat(file)
+		return err != nil
+	})
+	return l.in("tc", "filter", "show", "dev", l.LeafA.Name, "ingress") + l.in(append([]string{"cat"}, settings...)...)
 }

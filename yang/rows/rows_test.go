@@ -167,7 +167,7 @@ func TestTwoPrefixesThatAreTheSame(t *testing.T) {
 
 func TestTables(t *testing.T) {
 	want := map[string][]string{
-		"STATE_DB":    {"SLUICE_ASIC_OBJECT", "SLUICE_CAPABILITY", "SLUICE_CONFIG_ERROR", "SLUICE_FLOW", "SLUICE_HOLD", "SLUICE_STATE"},
+		"STATE_DB":    {"SLUICE_ASIC_OBJECT", "SLUICE_CAPABILITY", "SLUICE_CONFIG_ERROR", "SLUICE_FLOW", "SLUICE_HOLD", "SLUICE_PLACEMENT_GROUP", "SLUICE_PLACEMENT_MEMBER", "SLUICE_STATE"},
 		"COUNTERS_DB": {"SLUICE_GNMI_STATS", "SLUICE_IPFIX_STATS", "SLUICE_NOTIFY_STATS", "SLUICE_PORT_STATS", "SLUICE_QUEUE_STATS", "SLUICE_STATS"},
 		"APPL_DB":     nil,
 	}
@@ -176,8 +176,8 @@ func TestTables(t *testing.T) {
 			t.Errorf("tables of %s (-want +got):\n%s", db, diff)
 		}
 	}
-	if n := len(Tables("CONFIG_DB")); n != 13 {
-		t.Errorf("CONFIG_DB has %d tables of Sluice, want 13", n)
+	if n := len(Tables("CONFIG_DB")); n != 14 {
+		t.Errorf("CONFIG_DB has %d tables of Sluice, want 14", n)
 	}
 	for table, only := range map[string]string{"SLUICE": "global", "SLUICE_CAPABILITY": "switch", "SLUICE_PORT": "", "PORT": ""} {
 		if got := Only(table); got != only {

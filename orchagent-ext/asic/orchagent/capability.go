@@ -71,6 +71,7 @@ func (c capability) abilities(refused string) asic.Abilities {
 		},
 		asic.NeedThreshold: {asic.Exact: noFlows},
 		asic.NeedHold:      {asic.Exact: noFlows},
+		asic.NeedPlacement: {asic.Entries: noLabel, asic.Rewrite: noLabel},
 	}
 }
 

@@ -63,6 +63,8 @@ where the check could not be made or something is left on the switch.`,
 		c := saicheck.Config{Sluiced: sluiced, Library: args[0], Limit: limit, Log: io.Discard}
 		if verbose {
 			c.Log = cmd.ErrOrStderr()
+		} else {
+			c.Args = []string{"--log-level", "error"}
 		}
 		var err error
 		if c.Order.Port, c.Order.Lanes, err = parsePort(port); err != nil {

@@ -62,9 +62,9 @@ func (o *opener) open(driver orch.Driver, s *config.Snapshot, cold bool) (*orch.
 	if err != nil {
 		return nil, err
 	}
-	sw := asic.NewSAI(lib, asic.SAIOptions{Connected: o.options.connect})
+	sw := asic.NewSAI(lib, asic.SAIOptions{Connected: o.options.connect, Kernel: soft})
 	source := packetio.NewSAI(lib, sw.IfIndex, sw.Copies)
-	return &orch.Switch{Driver: sw, Source: source, Hardware: &switched{SAI: sw, source: source, soft: soft, opened: opened}, FlowControl: sw}, nil
+	return &orch.Switch{Driver: sw, Source: source, Hardware: &switched{SAI: sw, source: source, soft: soft, opened: opened}, Kernel: soft, FlowControl: sw}, nil
 }
 
 // libraryUse says what a library is opened for.

@@ -151,7 +151,7 @@ func (r *reporter) check(ctx context.Context, o *options, order *saicheck.Order,
 	if err != nil {
 		return err
 	}
-	err = r.walk(ctx, lib, asic.NewSAI(lib, asic.SAIOptions{Connected: o.connect}), port, policies, order, log)
+	err = r.walk(ctx, lib, asic.NewSAI(lib, asic.SAIOptions{Connected: o.connect, Kernel: soft}), port, policies, order, log)
 	return errors.Join(err, lib.Close())
 }
 
@@ -206,16 +206,21 @@ func policiesOf(port string, use *libraryUse) (map[asic.Need]asic.Policy, error)
 		row("SLUICE_FLOW_LABEL", "global", "admin_state", "enabled", "manage_switch_hash", "true"),
 		row("SLUICE_IPFIX", "global", "admin_state", "enabled"),
 		row("SLUICE_IPFIX_COLLECTOR", "check", "address", "2001:db8::1"),
+		row("SLUICE_PLACEMENT", "global", "admin_state", "enabled"),
 	})
 	if len(rejected) > 0 {
 		return nil, &rejected[0]
 	}
 	use.cpuRate, use.cpuBurst = *s.Global.CpuRate, *s.Global.CpuBurst
 	all := orch.Policy(s)
-	label, export, flows := all, all, all
-	label.Export, export.Label, export.Ports = nil, nil, nil
-	flows.Label, flows.Export, flows.SingleFlows = nil, nil, true
-	return map[asic.Need]asic.Policy{asic.NeedFlowLabel: label, asic.NeedExport: export, asic.NeedThreshold: flows, asic.NeedHold: flows}, nil
+	label, export, placed, flows := all, all, all, all
+	placed.Export = nil
+	label.Export, label.Placement = nil, nil
+	export.Label, export.Ports, export.Placement = nil, nil, nil
+	flows.Label, flows.Export, flows.Placement, flows.SingleFlows = nil, nil, nil, true
+	return map[asic.Need]asic.Policy{
+		asic.NeedFlowLabel: label, asic.NeedExport: export, asic.NeedPlacement: placed, asic.NeedThreshold: flows, asic.NeedHold: flows,
+	}, nil
 }
 
 // walk tries each method that was not tried yet.
@@ -237,7 +242,7 @@ func (r *reporter) walk(ctx context.Context, lib *sai.Library, d *asic.SAI, port
 		return err
 	}
 	var methods []saicheck.Method
-	for _, n := range []asic.Need{asic.NeedFlowLabel, asic.NeedExport, asic.NeedThreshold, asic.NeedHold} {
+	for _, n := range []asic.Need{asic.NeedFlowLabel, asic.NeedExport, asic.NeedPlacement, asic.NeedThreshold, asic.NeedHold} {
 		for _, m := range checker.Methods(n) {
 			methods = append(methods, saicheck.Method{Need: string(n), Method: string(m)})
 		}

@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 // checkOf checks the recording library with a profile.
 func checkOf(t *testing.T, library *saitest.Library, folder string, limit time.Duration, profile ...string) (*saicheck.Report, error) {
 	t.Helper()
-	args := []string{"--lock-folder", folder, "--sandbox", "off"}
+	args := []string{"--lock-folder", folder, "--sandbox", "off", "--log-level", "error"}
 	for key, value := range library.Profile(profile...) {
 		args = append(args, "--sai-profile", key+"="+value)
 	}
@@ -68,6 +68,8 @@ func leftBy(calls []string) (left []string) {
 	return left
 }
 
+const noRewrite = "needs the method rewrite of flow labels, which is none here"
+
 // TestCheckOfALibrary: each method is tried on one port, works or does not with the call that
 // was refused, and nothing is left; a call that aborts or hangs is the result of its method
 // alone.
@@ -81,19 +83,23 @@ func TestCheckOfALibrary(t *testing.T) {
 		{name: "all works", limit: time.Minute},
 		{name: "refused", limit: time.Minute, profile: []string{"FAIL", "create acl_entry.ACTION_SET_IPV6_FLOW_LABEL 0 -327680"}, not: map[string]string{
 			"flow-label rewrite": "SAI create acl_entry: SAI_ACL_ENTRY_ATTR_ACTION_SET_IPV6_FLOW_LABEL: ATTR_NOT_SUPPORTED",
+			"placement entries":  "SAI create acl_entry: SAI_ACL_ENTRY_ATTR_ACTION_SET_IPV6_FLOW_LABEL: ATTR_NOT_SUPPORTED", "placement rewrite": noRewrite,
 		}},
 		{name: "fails", limit: time.Minute, profile: []string{"FAIL", "create acl_table 0 -1"}, not: map[string]string{
 			"flow-label compute": "SAI create acl_table: FAILURE", "flow-label rewrite": "SAI create acl_table: FAILURE", "export sample": "SAI create acl_table: FAILURE",
+			"placement entries": "SAI create acl_table: FAILURE", "placement rewrite": noRewrite,
 		}},
 		{name: "not bound", limit: time.Minute, profile: []string{"FAIL", "set port.INGRESS_ACL 0 -2"}, not: map[string]string{
 			"flow-label compute": "SAI set port: SAI_PORT_ATTR_INGRESS_ACL: NOT_SUPPORTED", "flow-label rewrite": "SAI set port", "export sample": "SAI set port",
+			"placement entries": "SAI set port", "placement rewrite": noRewrite,
 		}},
 		{name: "aborts", limit: time.Minute, profile: []string{"FAIL", "create udf_group 0 abort"}, not: map[string]string{
 			"flow-label rewrite":  "the library ended the process in create udf_group SAI_UDF_GROUP_ATTR_TYPE (0x1)=generic SAI_UDF_GROUP_ATTR_LENGTH (0x2)=4: exit status 2: saitest: aborts in create udf_group; SIGABRT: abort",
 			"flow-label udf-hash": "the library ended the process in create udf_group",
+			"placement entries":   "the library ended the process in create udf_group", "placement rewrite": "the library ended the process in create udf_group",
 		}},
-		{name: "hangs", limit: 5 * time.Second, profile: []string{"FAIL", "create samplepacket 0 hang"}, not: map[string]string{
-			"export sample": "no answer for 5s in create samplepacket SAI_SAMPLEPACKET_ATTR_SAMPLE_RATE (0x0)=",
+		{name: "hangs", limit: 5 * time.Second, profile: []string{"FAIL", "set queue 0 hang"}, not: map[string]string{
+			"threshold exact": "no answer for 5s in set queue oid:0x15000000000009 SAI_QUEUE_ATTR_FLOW_MONITOR_LOW (0x10000001)=0",
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -106,7 +112,7 @@ func TestCheckOfALibrary(t *testing.T) {
 			if report.Version != "1.18" || report.Port != "Ethernet4" || len(report.Opening) == 0 || report.Opening[0].Call != "initialize" {
 				t.Errorf("SAI %q, port %q, %d calls to open", report.Version, report.Port, len(report.Opening))
 			}
-			for _, name := range []string{"flow-label compute", "flow-label rewrite", "flow-label hash", "flow-label udf-hash", "export sample", "threshold exact", "hold exact"} {
+			for _, name := range []string{"flow-label compute", "flow-label rewrite", "flow-label hash", "flow-label udf-hash", "export sample", "placement entries", "placement rewrite", "threshold exact", "hold exact"} {
 				need, method, _ := strings.Cut(name, " ")
 				is := report.Methods[need][method]
 				switch reason, no := tt.not[name]; {
@@ -193,7 +199,7 @@ func TestInterruptedCheckLeavesNothing(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 	}()
-	args := []string{"--lock-folder", t.TempDir(), "--sandbox", "off"}
+	args := []string{"--lock-folder", t.TempDir(), "--sandbox", "off", "--log-level", "error"}
 	for key, value := range library.Profile() {
 		args = append(args, "--sai-profile", key+"="+value)
 	}

@@ -53,6 +53,9 @@ const prefix = "sluice"
 // droppedBy begins the leaves that become the label reason.
 const droppedBy = "dropped_"
 
+// lists are the tables of STATE_DB with several rows that are exported: they have few.
+var lists = []string{telemetry.TablePlacementGroup, telemetry.TablePlacementMember}
+
 // tables are all that are exported. Their rows of flows are among them only where
 // flows says so.
 func tables(flows bool) map[string]*table {
@@ -61,7 +64,8 @@ func tables(flows bool) map[string]*table {
 		for _, database := range []string{"STATE_DB", "COUNTERS_DB"} {
 			for _, name := range rows.Tables(database) {
 				e, ok := module.Dir[name]
-				if !ok || database == "STATE_DB" && rows.Only(name) == "" && (!flows || name != telemetry.TableFlow) {
+				listed := slices.Contains(lists, name) || flows && name == telemetry.TableFlow
+				if !ok || database == "STATE_DB" && rows.Only(name) == "" && !listed {
 					continue
 				}
 				all[name] = newTable(database, e)
@@ -85,7 +89,7 @@ func newTable(database string, e *yang.Entry) *table {
 		}
 	}
 	t.keys = len(keys)
-	listed := database == "STATE_DB" && t.only == ""
+	listed := database == "STATE_DB" && t.only == "" && !slices.Contains(lists, e.Name)
 	for _, name := range slices.Sorted(maps.Keys(row.Dir)) {
 		if slices.Contains(keys, name) {
 			continue
@@ -162,6 +166,7 @@ var units = []struct {
 }{
 	{"_percent", "_ratio", 0.01},
 	{"_mbps", "_bytes_per_second", 1e6 / 8},
+	{"_rate", "_bytes_per_second", 1},
 	{"_bytes", "_bytes", 1},
 	{"_us", "_seconds", 1e-6},
 	{"_ms", "_seconds", 1e-3},

@@ -69,19 +69,28 @@ func (s *source) read(ctx context.Context) ([]rows.Row, error) {
 	return s.rows, s.err
 }
 
-// all reads. Keys are looked for in COUNTERS_DB alone, unless flows are wanted:
-// STATE_DB's rows are known by name.
+// all reads. Keys are looked for in COUNTERS_DB alone, unless flows are wanted, or labels
+// are chosen: STATE_DB's other rows are known by name.
 func (s *source) all(ctx context.Context) ([]rows.Row, error) {
 	state, err := s.state.Get(ctx, s.only...)
 	if err != nil {
 		return nil, err
 	}
 	counters, err := s.counters.Read(ctx, rows.Tables("COUNTERS_DB")...)
-	if err != nil || !s.flows {
+	var tables []string
+	if s.flows {
+		tables = append(tables, telemetry.TableFlow)
+	}
+	if slices.ContainsFunc(state, func(r rows.Row) bool {
+		return r.Table == telemetry.TableState && r.Fields["placement"] == telemetry.Active
+	}) {
+		tables = append(tables, lists...)
+	}
+	if err != nil || tables == nil {
 		return slices.Concat(state, counters), err
 	}
-	flows, err := s.state.Read(ctx, telemetry.TableFlow)
-	return slices.Concat(state, counters, flows), err
+	many, err := s.state.Read(ctx, tables...)
+	return slices.Concat(state, counters, many), err
 }
 
 func (s *source) close() {

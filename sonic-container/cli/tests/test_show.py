@@ -66,6 +66,25 @@ HOLD = {'message': 'pfcm', 'from': 'fe80::2', 'port': 'Ethernet0', 'queue': '3',
         'state': 'held', 'action': 'pause', 'since': '2026-11-21T10:00:00Z', 'until': '2026-11-21T10:00:00.04Z', 'packets': '5', 'waiting_bytes': '4096', 'dropped': '0'}
 
 
+def test_placement(running):
+    assert running.run('show sluice placement') == 'placement  disabled\n'
+    running.put(6, {'SLUICE_STATE|global': {'placement': 'failed', 'placement_reason': 'no \x1b[31m method'}})
+    assert running.run('show sluice placement').splitlines()[1] == 'reason     no \N{MIDDLE DOT}[31m method'
+    running.put(6, {'SLUICE_STATE|global': {'placement': 'active', 'placement_reason': ''}, 'SLUICE_CAPABILITY|switch': {'placement_method': 'entries'}})
+    assert running.run('show sluice placement').splitlines()[-1] == 'No flow that is placed goes to a group of several next hops.'
+    group = {'name': 'Ethernet4,Ethernet8', 'state': 'degraded', 'reason': 'the seed', 'model': 'linux', 'flows': '64', 'worst_over_mean': '1.004',
+             'hash_worst_over_mean': '1.5', 'floor': '1.0', 'moves': '11', 'waiting': '0', 'model_error_percent': '0.0'}
+    member = {'group': 'Ethernet4,Ethernet8', 'name': 'Ethernet4', 'weight': '1.0', 'flows': '32', 'predicted_rate': '125000', 'hash_rate': '250000'}
+    running.put(6, {'SLUICE_PLACEMENT_GROUP|Ethernet4,Ethernet8': group, 'SLUICE_PLACEMENT_MEMBER|Ethernet4,Ethernet8|Ethernet4': member})
+    lines = running.run('show sluice placement').splitlines()
+    assert [line.split() for line in lines[:2]] == [['placement', 'active'], ['method', 'entries']]
+    assert lines[5].split() == ['Ethernet4,Ethernet8', 'degraded', 'linux', '64', '1.004', '1.5', '1.0', '11', '0', '0.0']
+    assert lines[6] == 'Ethernet4,Ethernet8: the seed'
+    assert lines[-1].split() == ['Ethernet4,Ethernet8', 'Ethernet4', '1.0', '32', '1.0', '-', '2.0']
+    shown = json.loads(running.run('show sluice placement --json'))
+    assert (shown['groups'], shown['members'], shown['placement']) == ([group], [member], 'active')
+
+
 def test_holds(running):
     assert running.run('show sluice holds') == 'Nothing is held: PFCM is disabled.\n'
     running.put(6, {'SLUICE_STATE|global': {'pfcm': 'failed', 'pfcm_reason': 'no\x1b[31m extension'}})

@@ -49,6 +49,7 @@ var tables = []struct {
 	{"SLUICE", "global", []string{"classification"}},
 	{"SLUICE_PORT", "port", nil},
 	{"SLUICE_FLOW_LABEL", "flow-label", nil},
+	{"SLUICE_PLACEMENT", "placement", nil},
 	{"SLUICE_THRESHOLD", "threshold", nil},
 	{"SLUICE_PFCM", "pfcm", []string{"allow_loss"}},
 	{"SLUICE_PPFC", "ppfc", nil},

@@ -48,6 +48,15 @@ TABLES = [
         {"name":"manage_switch_hash","type":"values","help":"Whether Sluice adds the flow label to the switch's ECMP hash fields.","values":["true","false"],"default":"false"},
         {"name":"rewrite","type":"values","help":"Which labels are written.","values":["zero-only","always"],"default":"zero-only"},
         {"name":"tunnels","type":"values","help":"What is written of RoCEv2 in IPv6 tunnels (SRv6).","values":["skip","outer"],"default":"skip"}]},
+    {"table":"SLUICE_PLACEMENT","command":"placement","help":"Labels that are chosen so that ECMP's paths fill evenly.","only":"global","fields":[
+        {"name":"admin_state","type":"values","values":["enabled","disabled"],"default":"disabled"},
+        {"name":"hash_seed","type":"number","help":"Seed of the switch's ECMP hash, of model linux; by default a number made of the host's name and the router ids. Give switches of different tiers different ones.","min":1,"max":4294967295},
+        {"name":"idle_us","type":"number","help":"A flow of which nothing came for so long is idle: longer than packets of it wait on any path.","min":1000,"max":10000000,"default":"50000"},
+        {"name":"max_moves","type":"number","help":"Flows that move at once, at most.","min":1,"max":1024,"default":"64"},
+        {"name":"model","type":"values","help":"How the path of a label is predicted.","values":["auto","linux","learned"],"default":"auto"},
+        {"name":"moves","type":"values","help":"Which flows may get another label while they have one; never one that is held.","values":["idle","any","never"],"default":"idle"},
+        {"name":"sampling_rate","type":"number","help":"With the method entries, one of this many packets shows the CPU which flows are large, unless SLUICE_IPFIX samples.","min":1,"max":4294967295,"default":"256"},
+        {"name":"threshold_percent","type":"number","help":"Flows move while the path with most load is so much above the mean.","min":1,"max":100,"default":"5"}]},
     {"table":"SLUICE_THRESHOLD","command":"threshold","help":"Per-flow thresholds of an egress queue.","key":
         {"name":"name","type":"string","min":1,"max":64,"pattern":"[A-Za-z0-9_.\\-]+"},"fields":[
         {"name":"action","type":"values","help":"What the upstream node is asked to do.","values":["pause","reduce"],"default":"pause"},

@@ -263,6 +263,47 @@ def flow_label(db, as_json, namespace):
         print_table(['Counter', 'Value'], [[name.replace('_', ' '), counters[name]] for name in shown if name in counters])
 
 
+@sluice.command()
+@json_option
+@namespace_option
+@clicommon.pass_db
+def placement(db, as_json, namespace):
+    """Labels that are chosen: groups of next hops, and how even they are"""
+    client = connector(db, namespace)
+    state = only(client, STATE_DB, 'SLUICE_STATE', 'global')
+    need_daemon(state, as_json)
+    groups, members = read(client, STATE_DB, 'SLUICE_PLACEMENT_GROUP'), read(client, STATE_DB, 'SLUICE_PLACEMENT_MEMBER')
+    if as_json:
+        print_json({'placement': state.get('placement'), 'reason': state.get('placement_reason'),
+                    'config': only(client, CONFIG_DB, 'SLUICE_PLACEMENT', 'global'),
+                    'groups': list(groups.values()), 'members': list(members.values())})
+        return
+    method = only(client, STATE_DB, 'SLUICE_CAPABILITY', 'switch').get('placement_method')
+    print_pairs([('placement', state.get('placement') or 'disabled'), ('method', method), ('reason', state.get('placement_reason'))])
+    if state.get('placement') == 'active' and not groups:
+        click.echo('\nNo flow that is placed goes to a group of several next hops.')
+        return
+    if not groups:
+        return
+    click.echo()
+    print_table(['Next hops', 'State', 'Model', 'Flows', 'Worst/mean', 'By hash', 'Floor', 'Moves', 'Waiting', 'Error %'],
+                [[name] + [row.get(field, '-') for field in ('state', 'model', 'flows', 'worst_over_mean', 'hash_worst_over_mean',
+                                                             'floor', 'moves', 'waiting', 'model_error_percent')]
+                 for name, row in groups.items()])
+    for name, row in groups.items():
+        if row.get('reason'):
+            click.echo('{}: {}'.format(plain(name), plain(row['reason'])))
+    click.echo()
+    print_table(['Next hops', 'Port', 'Weight', 'Flows', 'Predicted Mbit/s', 'Measured', 'By hash'],
+                [[row.get('group'), row.get('name'), row.get('weight'), row.get('flows')] +
+                 [mbps(row.get(field)) for field in ('predicted_rate', 'measured_rate', 'hash_rate')] for row in members.values()])
+
+
+def mbps(octets):
+    """A rate in octets a second as Mbit/s."""
+    return '{:.1f}'.format(int(octets) * 8 / 1e6) if str(octets or '').isdigit() else '-'
+
+
 @sluice.command(epilog='Example: show sluice flows --top 10 --json')
 @click.option('--top', type=click.IntRange(min=1), metavar='N', help='The N heaviest only.')
 @click.option('--port', metavar='NAME', help='Those that come in or leave by a port, or a PortChannel.')
@@ -290,7 +331,7 @@ def flows(db, top, port, congested, as_json, namespace):
         return
     if not rows:
         method = only(client, STATE_DB, 'SLUICE_STATE', 'global').get('flow_label_method')
-        if method and method != 'rewrite':
+        if method and method != 'rewrite' and only(client, STATE_DB, 'SLUICE_CAPABILITY', 'switch').get('placement_method') != 'entries':
             click.echo('No flows: with the method {} the switch keeps none, only with rewrite it does.'.format(method))
         else:
             click.echo('No flows.')

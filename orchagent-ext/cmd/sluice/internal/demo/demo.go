@@ -52,6 +52,7 @@ var scenarios = []scenario{
 	{"spread", 55 * time.Second, runSpread},
 	{"hold", 10 * time.Minute, runHold},
 	{"wan", 10 * time.Minute, runWAN},
+	{"placement", 5 * time.Minute, runPlacement},
 }
 
 // Scenarios are the names of the scenarios, in the order in which they are shown.

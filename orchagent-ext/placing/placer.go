@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package placing
+
+import (
+	"log/slog"
+	"net/netip"
+	"time"
+
+	"sluice/orchagent-ext/asic"
+	"sluice/orchagent-ext/ecmp"
+	"sluice/orchagent-ext/flow"
+	"sluice/orchagent-ext/nexthops"
+	"sluice/orchagent-ext/place"
+)
+
+// Network is what is read of the network.
+type Network interface {
+	// Groups returns the next hops to destinations.
+	Groups(dsts []netip.Addr) (map[netip.Addr]nexthops.Result, error)
+
+	// Hash returns how the kernel hashes packets of IPv6.
+	Hash() (ecmp.Kernel, error)
+
+	// Sent returns the octets that left by a netdev of a next hop; false: it is not known.
+	Sent(link string) (octets uint64, known bool)
+}
+
+// Entries is the flows that have entries on the switch: [asic.Engine].
+type Entries interface {
+	Flows(yield func(asic.FlowEntry) bool)
+	Relabel(flows []asic.FlowEntry) (refused []asic.FlowEntry, err error)
+}
+
+// Config says how flows are placed.
+type Config struct {
+	Table place.Config
+
+	Algorithm flow.Algorithm // of hash labels
+	Kernel    bool           // the model is the Linux kernel's; else it is learned
+	Seed      uint32         // of the kernel's hash, as Sluice set it; 0: any
+}
+
+// Times of the polls.
+const (
+	restPoll    = 200 * time.Millisecond // between two, while no flow is to move
+	leastPoll   = 5 * time.Millisecond
+	pollShare   = 4                // a poll may take one of so many parts of the time
+	checkEvery  = time.Second      // between two looks whether ports sent what was predicted
+	readEvery   = 30 * time.Second // next hops are read again, with or without news
+	settleNews  = 20 * time.Millisecond
+	retryGroups = time.Second
+)
+
+// Placer places flows. It is for one goroutine.
+type Placer struct {
+	cfg     Config
+	net     Network
+	entries Entries
+	count   func(asic.FlowEntry) (octets uint64, err error)
+	log     *slog.Logger
+
+	flows  map[asic.FlowEntry]*placed // by the flow without label and source port
+	dests  map[netip.Addr]*group      // nil: no group of several next hops
+	groups map[string]*group          // by name
+	round  uint64                     // of polls
+
+	hash    ecmp.Kernel
+	hashErr error
+
+	stale   bool // next hops may have changed
+	staleAt time.Time
+	readAt  time.Time
+	checked time.Time
+	readErr error
+	began   time.Time
+
+	// Moved is told of each flow that got another label. May be nil.
+	Moved func(f asic.FlowEntry)
+}
+
+// placed is a flow that has an entry.
+type placed struct {
+	entry   asic.FlowEntry
+	hash    uint32 // its label by hash
+	group   *group // nil: none
+	round   uint64 // in which it was seen last
+	movedAt time.Time
+}
+
+func (p *placed) flow() place.Flow {
+	return place.Flow{Src: p.entry.Src, Dst: p.entry.Dst, DestQP: p.entry.DestQP, SrcPort: p.entry.SrcPort}
+}
+
+// New returns a placer. count reads what a flow's entry has counted.
+func New(c Config, n Network, e Entries, count func(asic.FlowEntry) (octets uint64, err error), log *slog.Logger, now time.Time) *Placer {
+	return &Placer{
+		cfg: c, net: n, entries: e, count: count, log: log,
+		began: now, flows: map[asic.FlowEntry]*placed{}, dests: map[netip.Addr]*group{}, groups: map[string]*group{}, stale: true,
+	}
+}
+
+func key(f asic.FlowEntry) asic.FlowEntry {
+	f.Label, f.SrcPort = 0, 0
+	return f
+}
+
+// Stale says that next hops may have changed.
+func (p *Placer) Stale(now time.Time) {
+	if !p.stale {
+		p.stale, p.staleAt = true, now
+	}
+}
+
+// Place returns a flow with the label that it is to have: f has the label of the hash. One
+// that is placed keeps its label.
+func (p *Placer) Place(f asic.FlowEntry, now time.Time) asic.FlowEntry {
+	k := key(f)
+	if is := p.flows[k]; is != nil {
+		return is.entry
+	}
+	one := &placed{entry: f, hash: f.Label, round: p.round}
+	p.flows[k] = one
+	p.route(f.Dst, now)
+	if g := p.dests[f.Dst]; g != nil && f.SrcPort != 0 {
+		one.group = g
+		if at := g.place(one); at.Label != 0 {
+			one.entry.Label = at.Label
+		}
+	}
+	return one.entry
+}
+
+// SrcPort tells the UDP source port of a flow. Its label stays.
+func (p *Placer) SrcPort(f asic.FlowEntry) {
+	is := p.flows[key(f)]
+	if is == nil || f.SrcPort == 0 || is.entry.SrcPort == f.SrcPort {
+		return
+	}
+	is.leave()
+	is.entry.SrcPort = f.SrcPort
+	is.join(p.dests[is.entry.Dst])
+}
+
+// Prepare reads the next hops of destinations of which some are new, at once.
+func (p *Placer) Prepare(dsts []netip.Addr, now time.Time) {
+	for _, dst := range dsts {
+		if _, known := p.dests[dst]; !known {
+			p.dests[dst] = nil
+			p.stale, p.staleAt = true, now.Add(-settleNews)
+		}
+	}
+	p.refresh(now)
+}
+
+// route makes sure that the group of a destination is known.
+func (p *Placer) route(dst netip.Addr, now time.Time) {
+	if _, known := p.dests[dst]; !known {
+		p.Prepare([]netip.Addr{dst}, now)
+	}
+}
+
+// sync takes over flows that are not known, and forgets those that have no entry any more.
+func (p *Placer) sync(now time.Time) {
+	p.round++
+	var news []*placed
+	for f := range p.entries.Flows {
+		k := key(f)
+		is := p.flows[k]
+		if is == nil {
+			is = &placed{entry: f, hash: p.cfg.Algorithm.Label(0, f.DestQP, f.Src.As16(), f.Dst.As16())}
+			p.flows[k] = is
+			news = append(news, is)
+		}
+		is.round = p.round
+	}
+	for k, is := range p.flows {
+		if is.round != p.round {
+			is.leave()
+			delete(p.flows, k)
+		}
+	}
+	var dsts []netip.Addr
+	for _, is := range news {
+		dsts = append(dsts, is.entry.Dst)
+	}
+	p.Prepare(dsts, now)
+	for _, is := range news {
+		if is.group == nil {
+			is.join(p.dests[is.entry.Dst])
+		}
+	}
+}
+
+// join takes a flow over into a group, with the label that it has. Without its source
+// port nothing is known of its path.
+func (is *placed) join(g *group) {
+	if g != nil && is.entry.SrcPort != 0 {
+		is.group = g
+		g.adopt(is)
+	}
+}
+
+func (is *placed) leave() {
+	if is.group != nil {
+		is.group.table.Forget(is.flow())
+	}
+	is.group = nil
+}
+
+// Held says whether a flow is held.
+type Held func(asic.FlowEntry) bool
+
+// Poll reads the counters, and makes the moves that are due. held asks which flows are held
+// now. It returns after which time the next poll is due.
+func (p *Placer) Poll(now time.Time, held func() Held) (next time.Duration, err error) {
+	p.sync(now)
+	look := now.Sub(p.checked) >= checkEvery || now.Before(p.checked)
+	if look {
+		p.readHash()
+	}
+	p.refresh(now)
+	at := int64(now.Sub(p.began))
+	for _, is := range p.flows {
+		if is.group == nil {
+			continue
+		}
+		f := is.flow()
+		if octets, err := p.count(is.entry); err == nil { // else it has no entry any more, or cannot be read now
+			is.group.table.Sample(f, octets, at)
+		}
+	}
+	if look {
+		p.hold(held())
+		for _, g := range p.groups {
+			g.check(p.net.Sent, now)
+		}
+		p.checked = now
+	}
+	next = restPoll
+	for _, g := range p.groups {
+		busy, moveErr := p.move(g, at, now, held)
+		if moveErr != nil {
+			err = moveErr
+		}
+		if busy {
+			next = max(time.Duration(g.idleNS)/2, leastPoll)
+		}
+	}
+	return next, err
+}
+
+// Pace is when the next poll is due, where the last one took so long.
+func Pace(next, took time.Duration) time.Duration { return max(next, pollShare*took) }
+
+// move makes the moves of a group that are due. busy says that flows wait until they are
+// idle.
+func (p *Placer) move(g *group, at int64, now time.Time, held func() Held) (busy bool, err error) {
+	if g.reason != "" {
+		return false, nil
+	}
+	moves := g.table.Look(at)
+	busy = g.table.Waiting() > 0 || len(moves) > 0
+	if len(moves) == 0 {
+		return busy, nil
+	}
+	by := make(map[asic.FlowEntry]place.Move, len(moves))
+	change := make([]asic.FlowEntry, 0, len(moves))
+	isHeld := held() // since the last look it may have come
+	for _, m := range moves {
+		f := asic.FlowEntry{Src: m.Flow.Src, Dst: m.Flow.Dst, DestQP: m.Flow.DestQP, SrcPort: m.Flow.SrcPort, Label: m.To}
+		if is := p.flows[key(f)]; is == nil || isHeld(is.entry) {
+			g.table.Undo(m)
+			g.table.Hold(m.Flow, is != nil)
+			continue
+		}
+		change = append(change, f)
+		by[key(f)] = m
+	}
+	refused, err := p.entries.Relabel(change)
+	for _, f := range refused {
+		g.table.Undo(by[key(f)])
+		delete(by, key(f))
+	}
+	for _, f := range change {
+		is := p.flows[key(f)]
+		if _, made := by[key(f)]; !made || is == nil {
+			continue
+		}
+		is.entry.Label, is.movedAt = f.Label, now
+		if p.Moved != nil {
+			p.Moved(is.entry)
+		}
+	}
+	return busy, err
+}
+
+// hold tells the tables which flows are held.
+func (p *Placer) hold(held Held) {
+	for _, is := range p.flows {
+		if is.group != nil {
+			is.group.table.Hold(is.flow(), held(is.entry))
+		}
+	}
+}
+
+// Observe tells that packets of a flow left by a netdev of a next hop.
+func (p *Placer) Observe(f asic.FlowEntry, link string) {
+	is := p.flows[key(f)]
+	if is == nil || is.group == nil {
+		return
+	}
+	if m := is.group.member(link); m >= 0 {
+		is.group.table.Observe(is.flow(), m)
+	}
+}
+
+// Path returns the netdev that a flow is predicted to leave by ("": not known), and when it
+// last got another label.
+func (p *Placer) Path(f asic.FlowEntry) (link string, movedAt time.Time) {
+	is := p.flows[key(f)]
+	if is == nil {
+		return "", movedAt
+	}
+	if is.group != nil {
+		if _, m, ok := is.group.table.Label(is.flow()); ok && m >= 0 && m < len(is.group.members) {
+			link = is.group.members[m].Link
+		}
+	}
+	return link, is.movedAt
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package placing
+
+import (
+	"maps"
+	"slices"
+
+	"sluice/orchagent-ext/place"
+)
+
+// A Report is what became of a group.
+type Report struct {
+	Name    string
+	Reason  string // why labels are not chosen; "": they are
+	Members []Member
+	place.Report
+	Rerouted uint64 // flows that had another path when the group changed
+}
+
+// A Member is a next hop of a group.
+type Member struct {
+	Name      string
+	Weight    float64 // 0: it is down
+	Predicted float64 // octets/s
+	Hash      float64 // octets/s, if the flows had the labels of the hash
+	Measured  float64 // octets/s that its port sends; negative: not known
+	Flows     int
+}
+
+// Reports returns what became of all groups, by name.
+func (p *Placer) Reports() []Report {
+	all := make([]Report, 0, len(p.groups))
+	for _, name := range slices.Sorted(maps.Keys(p.groups)) {
+		g := p.groups[name]
+		r := Report{Name: name, Reason: g.reason, Report: g.table.Report(), Rerouted: g.rerouted}
+		if r.Reason == "" && r.Degraded {
+			r.Reason = "paths are not as predicted: ports send less than was predicted for them, so another hash, or another route, is in force"
+		}
+		for i, m := range g.members {
+			one := Member{Name: memberName(g.members, i), Predicted: r.Load[i], Hash: r.Hash[i], Flows: r.On[i], Measured: -1}
+			if !m.Dead && !m.Unresolved {
+				one.Weight = float64(m.Weight)
+			}
+			if g.rates != nil {
+				one.Measured = g.rates[i]
+			}
+			r.Members = append(r.Members, one)
+		}
+		all = append(all, r)
+	}
+	return all
+}
+
+// NoPort is how many flows are not placed, since their source port is not known.
+func (p *Placer) NoPort() (n int) {
+	for k := range p.flows {
+		if p.flows[k].entry.SrcPort == 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// Err says why next hops cannot be read; nil: they can.
+func (p *Placer) Err() error { return p.readErr }
