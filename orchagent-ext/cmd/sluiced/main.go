@@ -50,6 +50,7 @@ type options struct {
 	connect             bool
 	dryRun, json        bool
 	remove              bool
+	saiCheck            bool
 	method              string
 	stateFile           string
 	files               folders
@@ -97,6 +98,7 @@ func parse(args []string, getenv func(string) string, stderr io.Writer) (*option
 	f.BoolVar(&o.connect, "sai-connect", getenv("SLUICE_SAI_CONNECT") != "", "connect to a switch that another process initialized (SLUICE_SAI_CONNECT)")
 	f.BoolVar(&o.dryRun, "dry-run", false, "print the objects that would be on the switch, and program nothing")
 	f.BoolVar(&o.remove, "remove", false, "remove all of Sluice's objects from the switch, delete its rows in STATE_DB and COUNTERS_DB, and end")
+	f.BoolVar(&o.saiCheck, "sai-check", false, "what `sluice sai-check` starts: read an order from standard input, try the methods of the SAI library on one port, and write what it answers to standard output")
 	f.BoolVar(&o.json, "json", false, "print the dry run as JSON")
 	f.StringVar(&o.method, "method", "", "method that the dry run assumes: compute, rewrite, hash, udf-hash; default: the last one that was chosen, else compute; with the driver orchagent, what the switch can")
 	f.StringVar(&o.stateFile, "state-file", or("SLUICE_STATE_FILE", ""), "`file`, one for each instance, that outlives a reboot: which hash fields the driver orchagent added; beside it FILE-rows.json has the rows in force; off: none; default /var/lib/sluice/sluiced.json, with a namespace sluiced-asicN.json (SLUICE_STATE_FILE)")
@@ -166,6 +168,9 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 	if o.version {
 		fmt.Fprintln(stdout, "sluiced", version)
 		return nil
+	}
+	if o.saiCheck {
+		return saiCheck(ctx, o, os.Stdin, stdout, stderr)
 	}
 	databases, err := sonicdb.Load(o.dbConfig, o.namespace)
 	if err != nil {

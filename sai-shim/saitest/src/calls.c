@@ -3,8 +3,11 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#define MAX_RULES 16
+#define MAX_RULES 64
+#define HANG 1
+#define ABORT 2
 
 /* A rule of FAIL: which call answers which status, after how many that go well, how many times. */
 static struct rule {
@@ -28,15 +31,20 @@ uint32_t extension_version(void)
 	return text ? strtoul(text, NULL, 0) : SAI_SLUICE_VERSION_FLOWS;
 }
 
-/* Parses CALL OBJECT AFTER STATUS [TIMES]; … */
+/* Parses CALL OBJECT AFTER STATUS [TIMES]; …, where STATUS may be hang or abort. */
 static int parse_rules(const char *text)
 {
 	for (nrules = 0; text && nrules < MAX_RULES; nrules++) {
 		struct rule *r = &rules[nrules];
+		char status[16];
 
 		r->times = -1;
-		if (sscanf(text, " %15s %79s %d %d %d", r->call, r->object, &r->after, &r->status, &r->times) < 4)
+		if (sscanf(text, " %15s %79s %d %15s %d", r->call, r->object, &r->after, status, &r->times) < 4)
 			return -1;
+		if (strcmp(status, "hang") == 0)
+			r->status = HANG;
+		else
+			r->status = strcmp(status, "abort") == 0 ? ABORT : atoi(status);
 		text = strchr(text, ';');
 		if (text)
 			text++;
@@ -75,6 +83,12 @@ sai_status_t failing(const char *call, const char *object)
 			r->after--;
 		} else if (r->times != 0) {
 			r->times--;
+			if (r->status == ABORT) {
+				fprintf(stderr, "saitest: aborts in %s %s\n", call, object);
+				abort();
+			}
+			while (r->status == HANG)
+				pause();
 			return r->status;
 		}
 	}
