@@ -279,6 +279,12 @@ static sai_status_t get_attribute(sai_object_type_t type, sai_object_id_t id, sa
 		a->value.objlist.count = store_entries(id, a->value.objlist.list, room);
 		return a->value.objlist.count > room ? SAI_STATUS_BUFFER_OVERFLOW : SAI_STATUS_SUCCESS;
 	}
+	if (type == SAI_OBJECT_TYPE_ACL_TABLE_GROUP && a->id == SAI_ACL_TABLE_GROUP_ATTR_MEMBER_LIST) {
+		uint32_t room = a->value.objlist.count;
+
+		a->value.objlist.count = store_members(id, a->value.objlist.list, room);
+		return a->value.objlist.count > room ? SAI_STATUS_BUFFER_OVERFLOW : SAI_STATUS_SUCCESS;
+	}
 	if (type == SAI_OBJECT_TYPE_ACL_COUNTER && a->id >= SAI_ACL_COUNTER_ATTR_PACKETS) {
 		a->value.u64 = number_of(id) * 1000 + a->id;
 		return SAI_STATUS_SUCCESS;
