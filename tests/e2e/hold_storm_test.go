@@ -17,6 +17,7 @@ import (
 // under its reason, and keep no genuine one from being obeyed. What they cost is logged: it
 // depends on what else the machine does.
 func TestSpoofStorm(t *testing.T) {
+	soakOnly(t)
 	l := holding(t, []string{"hold_limit_ms", "0"})
 	up := l.Uplinks[0]
 	const checksumAt = 14 + 43
