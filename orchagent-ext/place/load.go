@@ -98,19 +98,24 @@ func (t *Table) Sample(f Flow, octets uint64, now int64) {
 	e.octets, e.sampled, e.seen = octets, now, true
 	switch {
 	case first:
-		return
 	case passed < 0: // the clock stepped back
 		t.stats.ClockSteps++
-		return
 	case octets < before: // the entry was made again
 		t.stats.CounterResets++
+	}
+	if first || passed < 0 || octets < before {
+		e.from, e.begun = octets, now
 		return
 	}
-	sent := octets - before
 	if e.member != unknown {
-		t.predicted[e.member] += sent
+		t.predicted[e.member] += octets - before
 	}
-	rate := float64(sent) / float64(passed) * 1e9
+	passed = now - e.begun
+	if w := t.cfg.WindowNS; passed < w || passed < 2*w && octets != before {
+		return
+	}
+	rate := float64(octets-e.from) / float64(passed) * 1e9
+	e.from, e.begun, e.last = octets, now, rate
 	t.account(e, -1)
 	if e.measured {
 		rate = e.rate + (rate-e.rate)*(1-math.Exp(-float64(passed)/float64(t.cfg.RateNS)))

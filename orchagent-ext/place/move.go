@@ -28,6 +28,10 @@ func (t *Table) Look(now int64) []Move {
 		t.follow(now)
 		return t.moves
 	}
+	if t.unsettled(now) {
+		t.stats.Deferred++
+		return t.moves
+	}
 	_, worst, mean := t.worst()
 	limit := t.cfg.Threshold
 	if t.evening {
