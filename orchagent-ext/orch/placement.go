@@ -60,7 +60,7 @@ const goalShare = 0.4
 // at least: a load that changed is known within a second.
 const (
 	rateTime   = time.Second
-	rateWindow = 200 * time.Millisecond
+	rateWindow = 300 * time.Millisecond
 )
 
 // placementSettings are what placement works by. Where they differ, all flows are taken over

@@ -110,12 +110,20 @@ func (t *Table) Sample(f Flow, octets uint64, now int64) {
 	if e.member != unknown {
 		t.predicted[e.member] += octets - before
 	}
-	passed = now - e.begun
-	if w := t.cfg.WindowNS; passed < w || passed < 2*w && octets != before {
+	t.settling.octets += octets - before
+	if t.cfg.WindowNS == 0 {
+		t.measure(e)
+	}
+}
+
+// measure ends a window of a flow's rate with its last sample.
+func (t *Table) measure(e *entry) {
+	passed := e.sampled - e.begun
+	if passed <= 0 {
 		return
 	}
-	rate := float64(octets-e.from) / float64(passed) * 1e9
-	e.from, e.begun, e.last = octets, now, rate
+	rate := float64(e.octets-e.from) / float64(passed) * 1e9
+	e.from, e.begun, e.last = e.octets, e.sampled, rate
 	t.account(e, -1)
 	if e.measured {
 		rate = e.rate + (rate-e.rate)*(1-math.Exp(-float64(passed)/float64(t.cfg.RateNS)))

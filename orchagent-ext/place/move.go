@@ -20,6 +20,7 @@ func (t *Table) Look(now int64) []Move {
 	t.moves = t.moves[:0]
 	t.stats.Looks++
 	t.stats.Waiting = 0
+	t.measureAll(now)
 	t.recount()
 	if t.model == nil || t.model.Score().Wrong() || t.check.degraded || t.cfg.Moves == MovesNever || !t.model.HashesLabel() {
 		return t.moves
@@ -43,6 +44,9 @@ func (t *Table) Look(now int64) []Move {
 	}
 	t.evening = true
 	t.candidates(now, mean)
+	if t.patient(now) {
+		return t.moves
+	}
 	if t.predicts() {
 		t.improve(now)
 	} else {

@@ -48,10 +48,10 @@ type Config struct {
 	RestNS    int64   // a flow that moved does not move for so long; 1 s
 	RateNS    int64   // time constant of the average of rates; 1 s
 
-	// WindowNS is over how long a rate is measured at least, where flows are sampled more
-	// often: it ends when the flow pauses, or after twice the time, so that bursts count
-	// as wholes. While loads change, no flow moves (settle.go). 0: each sample is a
-	// window, and moves wait for nothing.
+	// WindowNS is over how long rates are measured at least, where flows are sampled more
+	// often, and looked at after each round of samples: it ends when all pause, or after
+	// twice the time, so that bursts count as wholes. While loads change, no flow moves
+	// (settle.go). 0: each sample is a window, and moves wait for nothing.
 	WindowNS int64
 }
 
