@@ -281,6 +281,12 @@ func (e *Engine) create(o *Object) error {
 	}
 	r, err := e.make(o)
 	err = e.judge("create "+o.Key, err)
+	if o.Optional && errors.Is(err, ErrRefused) {
+		if _, other := e.offered.without(o, refusedAttr(err)); other != "" && o.Type != TypeACLEntry {
+			e.refused = o
+			return fmt.Errorf("create %s %s: %w", o.Type, o.Key, err)
+		}
+	}
 	if o.Optional && (errors.Is(err, ErrRefused) || errors.Is(err, ErrFailing)) {
 		e.outcome.Problems = append(e.outcome.Problems, fmt.Sprintf("%s: %v", o.Key, err))
 		e.without, e.withoutWhy = append(e.without, *o), append(e.withoutWhy, err)

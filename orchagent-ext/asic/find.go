@@ -76,6 +76,9 @@ func (d *SAI) find(r *Record) bool {
 		return false
 	}
 	r.ID, r.Previous = ID(fresh[0].String()), ""
+	if r.Type == TypeHash {
+		d.readFields(r, fresh[0])
+	}
 	return true
 }
 
@@ -91,6 +94,11 @@ func (d *SAI) Exists(r *Record) (bool, error) {
 		}
 		table, err := d.ingressACL(port)
 		return unreadable(err) || err == nil && table != sai.Null, nil // the ledger has what was set
+	}
+	if r.Type == TypeHashList {
+		_, fields, err := d.defaultHash()
+		added, _ := saiattr.HashFields.Parse(r.Attrs[0].Value)
+		return err != nil || slices.Contains(fields, added), nil // the ledger has what was set
 	}
 	if name, ok := strings.CutPrefix(string(r.ID), prefixUse); ok {
 		use, err := hashUseOf(name)

@@ -15,6 +15,10 @@ type Features struct {
 	// "": there is none.
 	HashIPv6, HashRDMAIPv6, HashRDMAIPv4 string
 
+	// HashList: none of these takes a hash, and a field is added to the list of the
+	// switch's default hash.
+	HashList bool
+
 	PoliceCPU bool // packets to the CPU are policed
 	InnerPort bool // entries can match the UDP port of a packet in a tunnel: else such packets are neither sampled nor labelled
 
@@ -99,11 +103,17 @@ func labelObjects(p Policy, r Method, f Features, placed bool) []Object {
 	case Rewrite:
 		all = rewriteObjects(p, f)
 	case Hash:
+		if f.HashList {
+			return []Object{hashListObject(hashDestQP)}
+		}
 		return append([]Object{hashObject(hashDestQP, "")}, destQPHash(f)...)
 	case UDFHash:
 		return append(append(udfObjects(true), hashObject("", keyUDFGroup)), destQPHash(f)...)
 	default:
 		return nil
+	}
+	if p.ManageHash && f.HashList {
+		return append(all, optional(hashListObject(hashLabel)))
 	}
 	if p.ManageHash { // the flow label is IPv6's alone; labels are written without it, too
 		all = append(all, optional(hashObject(hashLabel, "")), optional(switchHashObject(keySwitchHash+"-ipv6", f.HashIPv6)))

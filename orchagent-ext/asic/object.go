@@ -28,6 +28,7 @@ const (
 	TypeHash       Type = "hash"
 	TypeBinding    Type = "port-binding"
 	TypeSwitchHash Type = "switch-hash"
+	TypeHashList   Type = "hash-list" // a field in the list of the default hash
 	TypeSwitchSeed Type = "switch-seed"
 )
 

@@ -30,6 +30,7 @@ const (
 	keyUDF         = "udf/dest-qp"
 	keyHash        = "hash"
 	keySwitchHash  = "hash/switch"
+	keyHashList    = "hash/list"
 	keySeed        = SeedKey
 	prefixFlow     = "flow/"
 	prefixPort     = "port/"
@@ -273,6 +274,11 @@ func hashObject(field, udfGroup string) Object {
 		values = append(values, saiattr.HashUDFGroups.Ref(udfGroup))
 	}
 	return makeObject(keyHash, TypeHash, values...)
+}
+
+// hashListObject adds a field to the list of the switch's default hash.
+func hashListObject(field string) Object {
+	return makeObject(keyHashList, TypeHashList, saiattr.HashFields.Enum(field))
 }
 
 // switchHashObject makes the hash the switch's own for a kind of packets, by the name of

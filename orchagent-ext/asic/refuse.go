@@ -65,6 +65,9 @@ func (e *Engine) doWithout(c Choices, err error) bool {
 		without("policing packets to the CPU")
 	case o.Meets == NeedExport && lack == "", o.Attr(saiattr.ACLEntrySample.Name) != "" && sampled:
 		e.refuse(NeedExport, export, err)
+	case lack != "" && (o.Type == TypeHash || o.Type == TypeSwitchHash): // another one serves as well
+		e.log.Info("the switch refuses an object: another one is tried", "without", lack, "error", err)
+		e.offered = less
 	case lack != "":
 		e.offered = less
 		without(lack)
@@ -104,6 +107,9 @@ func (f Features) without(o *Object, attr string) (less Features, lack string) {
 		}
 		f.Uncounted = true
 		return f, "counters"
+	}
+	if o.Type == TypeHash && o.added() != "" || o.Type == TypeSwitchHash {
+		return f.withoutHash(o)
 	}
 	if o.Type != TypeACLTable && o.Type != TypeACLEntry {
 		return f, ""

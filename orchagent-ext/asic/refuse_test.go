@@ -180,7 +180,7 @@ func TestAFailureThatPassesKeepsTheMethod(t *testing.T) {
 		t.Run(call, func(t *testing.T) {
 			p := openPlace(t, library, "FAIL", fmt.Sprintf("%s 0 %d 1", call, saitest.Failure))
 			e := newTestEngine(t, p.driver(), &fakeLedger{})
-			if _, err := e.Reconcile(policy("Ethernet0", "Ethernet4")); err == nil {
+			if _, err := e.Reconcile(policy("Ethernet0", "Ethernet4")); err == nil && call != "create hash" { // which is tried with fewer fields
 				t.Error("the failure is not told")
 			}
 			if o := reconcile(t, e, policy("Ethernet0", "Ethernet4")); o.Method(NeedFlowLabel) != Compute || o.Choices[NeedFlowLabel].State != Active || len(o.Problems) > 0 {

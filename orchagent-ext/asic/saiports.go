@@ -160,3 +160,6 @@ func (d *SAI) QueueStats(name string) ([]map[sai.QueueStat]uint64, error) {
 	}
 	return all, nil
 }
+
+// Missing says why a row of PORT is no port of the switch; "": it is one.
+func (d *SAI) Missing(name string) string { return d.missing[name] }

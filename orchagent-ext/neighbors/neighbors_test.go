@@ -70,6 +70,26 @@ func ip(t *testing.T, n *fabric.Node, args ...string) {
 	}
 }
 
+// Who waits for the watcher finds what the kernel knows of the ports that it said last.
+func TestWatcherIsAwaited(t *testing.T) {
+	a := fabrictest.Pair(t).A
+	w := New(slog.New(slog.DiscardHandler))
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- a.Node.Do(func() error { return w.Run(ctx) }) }()
+	for _, neighbor := range []netip.Addr{one, two, one, two} {
+		w.SetPorts(map[string]netip.Addr{a.Name: neighbor})
+		w.Await(patience)
+		if p := w.Ports()[a.Name]; p.Neighbor != neighbor || p.Index != uint32(a.Index) {
+			t.Errorf("%+v, want neighbor %s", p, neighbor)
+		}
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
 // A router at the other end is found, though it has never sent anything by itself, and a
 // host is not; a router that turns into a host is forgotten, and a port that goes, too.
 //

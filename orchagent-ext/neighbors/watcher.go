@@ -36,6 +36,7 @@ type Watcher struct {
 	mu         sync.Mutex
 	configured map[string]netip.Addr
 	ports      map[string]Port
+	reading    chan struct{} // closed when what SetPorts said was read; nil: it was
 
 	solicited atomic.Uint64
 }
@@ -51,9 +52,29 @@ func (w *Watcher) SetPorts(configured map[string]netip.Addr) {
 	w.mu.Lock()
 	same := maps.Equal(w.configured, configured)
 	w.configured = maps.Clone(configured)
+	if !same && w.reading == nil {
+		w.reading = make(chan struct{})
+	}
 	w.mu.Unlock()
 	if !same {
 		notify(w.wanted)
+	}
+}
+
+// Await waits until Run has read what is known of the ports that SetPorts said last, at
+// most so long. It is a matter of milliseconds.
+func (w *Watcher) Await(patience time.Duration) {
+	w.mu.Lock()
+	reading := w.reading
+	w.mu.Unlock()
+	if reading == nil {
+		return
+	}
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case <-reading:
+	case <-timer.C:
 	}
 }
 
@@ -179,6 +200,10 @@ func (w *Watcher) read(handle *netlink.Handle) (missing map[string]Port, err err
 	w.mu.Lock()
 	same := maps.Equal(w.ports, ports)
 	w.ports = ports
+	if w.reading != nil && maps.Equal(w.configured, configured) {
+		close(w.reading)
+		w.reading = nil
+	}
 	w.mu.Unlock()
 	if !same {
 		notify(w.changed)

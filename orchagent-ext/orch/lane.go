@@ -10,6 +10,7 @@ import (
 	"math"
 	"reflect"
 	"sync"
+	"time"
 
 	"sluice/orchagent-ext/asic"
 	"sluice/orchagent-ext/config"
@@ -36,6 +37,10 @@ type lane struct {
 	stop context.CancelFunc
 	done sync.WaitGroup
 }
+
+// neighborPatience is how long a configuration waits for what the kernel knows of
+// neighbors. What it learns later comes by itself.
+const neighborPatience = time.Second
 
 type marks struct{ high, low uint32 }
 
@@ -117,6 +122,7 @@ func (s *opened) noFlowControl() error {
 // configure gives the fast lane what is configured and known now.
 func (l *lane) configure(s *config.Snapshot, sw FlowControl) error {
 	l.neighbors.SetPorts(watched(s))
+	l.neighbors.Await(neighborPatience)
 	c := flowControl(s)
 	c.Ports = controlPorts(s, l.neighbors.Ports(), sw.PortID)
 	queues, err := controlQueues(s, sw, c.Sends())

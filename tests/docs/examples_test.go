@@ -30,7 +30,8 @@ const (
 	endTool   = "pkill -INT -x sluice; while pgrep -x sluice; do sleep 0.1; done"
 	serves    = "grep -q 'sluice-gnmi starts' /tmp/output"
 	fromFar   = "ip netns exec far /usr/local/bin/sluice send "
-	heardPFC  = fromFar + "pfc --dev eth0 --priority 3 --time 10 --speed 100000; " + printed
+	sendPFC   = fromFar + "pfc --dev eth0 --priority 3 --time 10 --speed 100000; "
+	heardPFC  = sendPFC + printed
 	advised   = fromFar + "rate-advice --dev eth0 --src 2001:db8::1 --dst 2001:db8::5 --dest-qp 0x11 --rate 25000; " + printed
 	start     = "(sluiced --sai-library " + library + " >/tmp/sluiced 2>&1 &); for i in $(seq 600); do ! " + running + " || exit 0; sleep 0.1; done; cat /tmp/sluiced; exit 1"
 )
@@ -98,10 +99,19 @@ var examples = []example{
 	{text: "sluice gen --live eth0 --to 2001:db8:0:2::b --qps 2 --rate 100 --for 2s --obey pfcm,pfc", then: printed},
 	{text: "sluice listen", until: heardPFC, then: endTool},
 	{text: "sluice listen --dev eth0 --json --for 10s", until: heardPFC, then: endTool},
-	{text: "sluice listen --count 1", until: heardPFC, then: "while pgrep -x sluice; do sleep 0.1; done"},
+	{text: "sluice listen --count 1", until: heardPFC, then: "while pgrep -x sluice; do " + sendPFC + "sleep 0.1; done"}, // the first one may come before it listens
 	{text: "sluice advise listen --json", until: advised, then: endTool},
 	{text: "sluice advise listen", until: advised, then: endTool},
 	{text: "sluice advise listen --dev eth0 --json --from 2001:db8::/32 --for 10s", until: advised, then: endTool},
+
+	{text: "sluice sai-check bin/libsoftsai.so --port eth0", run: "sluice sai-check " + library + " --port eth0", then: "grep -q '^flow-label by compute: works' /tmp/output"},
+	// The software switch takes the place of an ASIC's library, which no machine of the project has.
+	{
+		text:  "sluice sai-check /usr/lib/libsai.so --profile @/etc/sonic/sluice/sai.profile --port Ethernet0:0,1,2,3",
+		given: "cp bin/libsoftsai.so /usr/lib/libsai.so; mkdir -p /etc/sonic/sluice; echo SLUICE_QUEUES=8 >/etc/sonic/sluice/sai.profile",
+		run:   "sluice sai-check /usr/lib/libsai.so --profile @/etc/sonic/sluice/sai.profile --port eth0:0,1,2,3", then: "grep -q '^hold by exact: works' /tmp/output",
+	},
+	{text: `sluice sai-check bin/libsoftsai.so --port eth0 --json | jq '.methods["flow-label"].compute.works'`, then: "[ $(cat /tmp/output) = true ]"},
 
 	{text: "sluiced --sai-library bin/libsoftsai.so", until: running, then: endDaemon},
 	// The software switch takes the place of an ASIC's library, which no machine of the project has.

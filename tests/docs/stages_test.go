@@ -122,6 +122,14 @@ for i in $(seq 600); do etcdctl get --prefix /sluice/default/node/ | grep -q . &
 		then:  `! tc qdisc show | grep -e clsact -e htb && for db in 2 6; do ! redis-cli -s /run/sluice/redis.sock -n $db KEYS '*' | grep -v GNMI | grep -i sluice || exit 1; done`,
 	},
 	{
+		page:  "vendors.md",
+		first: "$ sluice sai-check /usr/lib/libsoftsai.so --port eth1 --profile",
+	},
+	{
+		page:  "vendors.md",
+		first: "$ sluice sai-check /usr/lib/libsoftsai.so --port eth1 --json",
+	},
+	{
 		page:  "notifications.md",
 		first: "sluice send pfcm --dev eth0",
 		given: "ip netns add far; ip link add eth0 type veth peer name eth0 netns far; ip link set eth0 up; ip -n far addr add fe80::2/64 dev eth0 nodad; ip -n far link set eth0 up; while ip addr show dev eth0 | grep -q tentative; do sleep 0.1; done",

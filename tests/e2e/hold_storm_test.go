@@ -17,6 +17,7 @@ import (
 // under its reason, and keep no genuine one from being obeyed. What they cost is logged: it
 // depends on what else the machine does.
 func TestSpoofStorm(t *testing.T) {
+	soakOnly(t)
 	l := holding(t, []string{"hold_limit_ms", "0"})
 	up := l.Uplinks[0]
 	const checksumAt = 14 + 43
@@ -37,10 +38,9 @@ func TestSpoofStorm(t *testing.T) {
 		genuine = 300
 	)
 	s := l.sender(up.Peer())
-	l.until("the neighbor is known", func() bool {
-		l.put(s, l.pfcm(up, func(_ *notify.Envelope, m *notify.PFCM) { m.Time = 1000 }))
-		return l.notified("pfcm", "held") > 0
-	})
+	// What is active obeys: the neighbor is known.
+	l.put(s, l.pfcm(up, func(_ *notify.Envelope, m *notify.PFCM) { m.Time = 1000 }))
+	l.awaitNotified("pfcm", "held", 1)
 	l.quiet()
 	early, heldEarly := map[string]uint64{}, l.notified("pfcm", "held") // before it was, and since
 	for _, spoof := range spoofs {

@@ -43,7 +43,7 @@ func interrupted(cmd *cobra.Command, err error) error {
 }
 
 // run executes one command line and returns the exit code: 1, and one line on
-// stderr, for anything that went wrong; 130, as of shells, where a command ended well
+// stderr, for anything that went wrong; 2 where sai-check found no method; 130, as of shells, where a command ended well
 // before its input did since the user interrupted it.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	cmd := newRootCommand()
@@ -57,6 +57,9 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	}
 	if err != nil {
 		fmt.Fprintf(stderr, "sluice: %s\n", text.Lines(err.Error()))
+		if errors.Is(err, errNoMethod) {
+			return 2
+		}
 		return 1
 	}
 	return 0
@@ -86,6 +89,7 @@ func newRootCommand() *cobra.Command {
 		newTopCommand(),
 		newTechsupportCommand(),
 		newVersionCommand(),
+		newSAICheckCommand(),
 	)
 	return cmd
 }

@@ -26,35 +26,69 @@ func claim(folder string, d *sonicdb.Databases) (release func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	var namespace unix.Stat_t
-	if err := unix.Stat("/proc/thread-self/ns/net", &namespace); err != nil {
-		return nil, fmt.Errorf("tell the network namespace: %w", err)
+	shared, err := claimNamespace(folder, unix.LOCK_SH)
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		return nil, errors.New("a sai-check runs in this network namespace: it takes the switch for itself until it ends")
 	}
-	if err := ownFolder(folder); err != nil {
-		return nil, fmt.Errorf("claim the databases at %s: %w", db.Address, err)
+	if err != nil {
+		return nil, err
 	}
-	name := sha256.Sum256(fmt.Append(nil, db.Address, db.ID, namespace.Dev, namespace.Ino))
-	file, err := lock(filepath.Join(folder, fmt.Sprintf("%x.lock", name[:16])))
-	switch {
-	case errors.Is(err, unix.EWOULDBLOCK):
-		return nil, fmt.Errorf("another sluiced runs on the databases at %s: end it first", db.Address)
-	case err != nil:
+	file, err := lock(lockFile(folder, fmt.Sprint(db.Address, db.ID)), unix.LOCK_EX)
+	if err != nil {
+		_ = shared.Close()
+		if errors.Is(err, unix.EWOULDBLOCK) {
+			return nil, fmt.Errorf("another sluiced runs on the databases at %s: end it first", db.Address)
+		}
 		return nil, fmt.Errorf("claim the databases at %s: %w", db.Address, err)
 	}
 	return func() {
 		_ = os.Remove(file.Name()) // while it is locked, so that no other process has it
-		_ = file.Close()
+		_, _ = file.Close(), shared.Close()
 	}, nil
 }
 
-// lock makes a file and locks it. One that its owner has removed meanwhile is made again.
-func lock(path string) (*os.File, error) {
+// claimSwitch makes this process the only one of this network namespace that uses a
+// switch: no sluiced runs, whatever its databases, and none starts.
+func claimSwitch(folder string) (release func(), err error) {
+	file, err := claimNamespace(folder, unix.LOCK_EX)
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		return nil, errors.New("a sluiced or another sai-check runs in this network namespace: end it first")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return func() { _ = file.Close() }, nil
+}
+
+// claimNamespace locks the file of this network namespace, which stays.
+func claimNamespace(folder string, how int) (*os.File, error) {
+	if err := ownFolder(folder); err != nil {
+		return nil, fmt.Errorf("claim the switch: %w", err)
+	}
+	file, err := lock(lockFile(folder, "switch"), how)
+	if err != nil && !errors.Is(err, unix.EWOULDBLOCK) {
+		err = fmt.Errorf("claim the switch: %w", err)
+	}
+	return file, err
+}
+
+// lockFile is the path of a lock within this network namespace.
+func lockFile(folder, what string) string {
+	var namespace unix.Stat_t // zero without /proc: all namespaces are one
+	_ = unix.Stat("/proc/thread-self/ns/net", &namespace)
+	name := sha256.Sum256(fmt.Append(nil, what, namespace.Dev, namespace.Ino))
+	return filepath.Join(folder, fmt.Sprintf("%x.lock", name[:16]))
+}
+
+// lock makes a file and locks it, LOCK_EX or LOCK_SH. One that its owner has removed
+// meanwhile is made again.
+func lock(path string, how int) (*os.File, error) {
 	for {
 		file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o600)
 		if err != nil {
 			return nil, err
 		}
-		if err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		if err := unix.Flock(int(file.Fd()), how|unix.LOCK_NB); err != nil {
 			_ = file.Close()
 			return nil, fmt.Errorf("lock %s: %w", path, err)
 		}

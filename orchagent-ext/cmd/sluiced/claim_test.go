@@ -19,24 +19,26 @@ import (
 	"sluice/orchagent-ext/sonicdb"
 )
 
+// databasesOf are those of a Redis of the test's own.
+func databasesOf(t *testing.T) *sonicdb.Databases {
+	t.Helper()
+	s, err := privateredis.Start(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Stop)
+	d, err := sonicdb.Load(s.Config, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
 // One sluiced has the databases, whether it programs or removes; another switch's
 // databases are free.
 func TestClaim(t *testing.T) {
-	databases := func() *sonicdb.Databases {
-		t.Helper()
-		s, err := privateredis.Start(t.TempDir())
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(s.Stop)
-		d, err := sonicdb.Load(s.Config, "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		return d
-	}
 	folder := filepath.Join(t.TempDir(), "run")
-	one, other := databases(), databases()
+	one, other := databasesOf(t), databasesOf(t)
 	release, err := claim(folder, one)
 	if err != nil {
 		t.Fatal(err)

@@ -39,6 +39,7 @@ type opener struct {
 	options   *options
 	databases *sonicdb.Databases
 	log       *slog.Logger
+	watch     *libraryWatch
 }
 
 func (o *opener) open(driver orch.Driver, s *config.Snapshot, cold bool) (*orch.Switch, error) {
@@ -58,28 +59,45 @@ func (o *opener) open(driver orch.Driver, s *config.Snapshot, cold bool) (*orch.
 			return nil, errors.New("no port of PORT is a netdev in this network namespace: the switch is opened when there is one")
 		}
 	}
-	profile := map[string]string{
-		profilePorts:    portList(ports),
-		profileCPURate:  fmt.Sprint(*s.Global.CpuRate),
-		profileCPUBurst: fmt.Sprint(*s.Global.CpuBurst),
-	}
-	if cold {
-		profile[profileCold] = "1"
-	}
-	maps.Copy(profile, o.options.profile)
-	lib, err := sai.Open(o.options.library, profile, nil)
+	lib, err := o.options.openLibrary(libraryUse{ports: ports, cpuRate: *s.Global.CpuRate, cpuBurst: *s.Global.CpuBurst, cold: cold, watcher: o.watch})
 	if err != nil {
 		return nil, err
 	}
-	if err := lib.CreateSwitch(!o.options.connect); err != nil {
+	sw := asic.NewSAI(lib, asic.SAIOptions{Connected: o.options.connect, Kernel: soft})
+	source := packetio.NewSAI(lib, sw.IfIndex, sw.Copies)
+	return &orch.Switch{Driver: o.watch.driver(sw, orch.Policy(s)), Source: source, Hardware: &switched{SAI: sw, source: source, soft: soft, opened: opened}, Kernel: soft, FlowControl: sw}, nil
+}
+
+// libraryUse says what a library is opened for.
+type libraryUse struct {
+	ports             []asic.Port
+	cpuRate, cpuBurst uint32 // packets a second, packets
+	cold              bool   // there are no objects of an earlier process
+	watcher           sai.Watcher
+}
+
+// openLibrary opens the library of the command line, with its switch.
+func (o *options) openLibrary(use libraryUse) (*sai.Library, error) {
+	profile := map[string]string{
+		profilePorts:    portList(use.ports),
+		profileCPURate:  fmt.Sprint(use.cpuRate),
+		profileCPUBurst: fmt.Sprint(use.cpuBurst),
+	}
+	if use.cold {
+		profile[profileCold] = "1"
+	}
+	maps.Copy(profile, o.profile)
+	lib, err := sai.Open(o.library, profile, use.watcher)
+	if err != nil {
+		return nil, err
+	}
+	if err := lib.CreateSwitch(!o.connect); err != nil {
 		if missing := missingRights(ownStatus()); missing != "" {
 			err = fmt.Errorf("%w; the software switch needs rights that sluiced lacks: %s", err, missing)
 		}
 		return nil, errors.Join(err, lib.Close())
 	}
-	sw := asic.NewSAI(lib, asic.SAIOptions{Connected: o.options.connect, Kernel: soft})
-	source := packetio.NewSAI(lib, sw.IfIndex, sw.Copies)
-	return &orch.Switch{Driver: sw, Source: source, Hardware: &switched{SAI: sw, source: source, soft: soft, opened: opened}, Kernel: soft, FlowControl: sw}, nil
+	return lib, nil
 }
 
 // portList is the ports as the software switch takes them: names, with the lanes

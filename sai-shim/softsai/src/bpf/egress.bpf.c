@@ -32,11 +32,14 @@ const volatile __u32 softsai_queues;
 /* The queue by DSCP; other packets than IP go into queue 0. */
 static __always_inline __u32 by_dscp(struct __sk_buff *skb)
 {
+	struct ipv6hdr *six = (void *)(long)skb->data + sizeof(struct ethhdr);
 	union {
 		struct iphdr four;
 		struct ipv6hdr six;
 	} ip;
 
+	if (skb->protocol == bpf_htons(ETH_P_IPV6) && (void *)(six + 1) <= (void *)(long)skb->data_end)
+		return SOFTSAI_QUEUE_OF(ipv6_dscp(six)); /* mostly; without a call */
 	if (skb->protocol == bpf_htons(ETH_P_IP) &&
 	    !bpf_skb_load_bytes_relative(skb, 0, &ip.four, sizeof(ip.four), BPF_HDR_START_NET))
 		return SOFTSAI_QUEUE_OF(ip.four.tos >> 2);

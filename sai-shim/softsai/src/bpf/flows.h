@@ -36,8 +36,8 @@ struct softsai_line {
 	__u32 started; /* 0: flows have slots from now on; the first packet sets it */
 	struct softsai_marks marks[SOFTSAI_QUEUES];
 	/* Written under the lock of the port's qdisc. */
-	__u32 epoch; /* times that the port was empty: what a slot counted before is void */
-	__u32 zero;
+	__u32 epoch;		   /* times that the port was empty: what a slot counted before is void */
+	__u32 uneven;		   /* calls were missed, so that in and out of a queue may differ though it is empty */
 	__u32 requeues;		   /* packets that the netdev had refused and that came out again */
 	__u64 moved;		   /* packets in and out */
 	__u64 backlog;		   /* octets in all queues, as far as calls were seen */
