@@ -376,6 +376,8 @@ static const struct methods {
 	{ QUAD(ACL_TABLE, ACL, sai_acl_api_t, acl_table) },
 	{ QUAD(ACL_ENTRY, ACL, sai_acl_api_t, acl_entry) },
 	{ QUAD(ACL_COUNTER, ACL, sai_acl_api_t, acl_counter) },
+	{ QUAD(ACL_TABLE_GROUP, ACL, sai_acl_api_t, acl_table_group) },
+	{ QUAD(ACL_TABLE_GROUP_MEMBER, ACL, sai_acl_api_t, acl_table_group_member) },
 	{ QUAD(HASH, HASH, sai_hash_api_t, hash) },
 	{ QUAD(UDF, UDF, sai_udf_api_t, udf) },
 	{ QUAD(UDF_MATCH, UDF, sai_udf_api_t, udf_match) },
@@ -384,6 +386,7 @@ static const struct methods {
 	{ QUAD(SCHEDULER, SCHEDULER, sai_scheduler_api_t, scheduler) },
 	{ QUAD(SAMPLEPACKET, SAMPLEPACKET, sai_samplepacket_api_t, samplepacket) },
 	{ QUAD(HOSTIF_TRAP_GROUP, HOSTIF, sai_hostif_api_t, hostif_trap_group) },
+	{ QUAD(HOSTIF_TABLE_ENTRY, HOSTIF, sai_hostif_api_t, hostif_table_entry) },
 	{ QUAD(HOSTIF_USER_DEFINED_TRAP, HOSTIF, sai_hostif_api_t, hostif_user_defined_trap) },
 };
 

@@ -20,7 +20,7 @@ func policy(ports ...string) Policy {
 	return Policy{Label: &Label{Algorithm: flow.DraftLiteral, ZeroOnly: true}, Ports: ports, ManageHash: true, FlowCapacity: 100}
 }
 
-func newTestEngine(t *testing.T, f Driver, l *fakeLedger) *Engine {
+func newTestEngine(t *testing.T, f Driver, l Ledger) *Engine {
 	t.Helper()
 	e, err := NewEngine(f, l, nil)
 	if err != nil {
@@ -129,7 +129,9 @@ func TestStepsDownWhereTheSwitchRefuses(t *testing.T) {
 			f.refuse[TypeACLTable] = refused
 			f.can[Hash] = Ability{Reason: "no BTH field"}
 		}, UDFHash, "hash: no BTH field"},
-		{"nothing", func(f *fakeSwitch, _ *Policy) { f.refuse[TypeACLTable], f.refuse[TypeHash] = refused, refused }, None, "udf-hash"},
+		{"nothing", func(f *fakeSwitch, _ *Policy) {
+			f.refuse[TypeACLTable], f.refuse[TypeHash], f.refuse[TypeHashList] = refused, refused, refused
+		}, None, "udf-hash"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			f, l, p := newFakeSwitch(), &fakeLedger{}, policy("Ethernet0")
@@ -151,13 +153,14 @@ func TestAPortThatRefusesIsToldOfAndTheRestStands(t *testing.T) {
 	f, l := newFakeSwitch(), &fakeLedger{}
 	f.refuse[TypeBinding] = fmt.Errorf("port has an ACL of another owner: %w", ErrRefused)
 	f.refuse[TypeHash] = fmt.Errorf("NOT_SUPPORTED: %w", ErrRefused)
+	f.refuse[TypeHashList] = f.refuse[TypeHash]
 	e := newTestEngine(t, f, l)
 	o := reconcile(t, e, policy("Ethernet0"))
 	if o.Method(NeedFlowLabel) != Compute || len(o.Problems) != 2 || !strings.Contains(o.Problems[0], "port/Ethernet0: port has an ACL of another owner") {
 		t.Errorf("%+v", o)
 	}
 	f.refuse = map[Type]error{}
-	if o := reconcile(t, e, policy("Ethernet0")); o.Problems != nil || f.has("port/") != 1 || f.has("hash/switch") != 1 {
+	if o := reconcile(t, e, policy("Ethernet0")); o.Problems != nil || f.has("port/") != 1 || f.has("hash/list") != 1 {
 		t.Errorf("%+v, %v", o, f.keys())
 	}
 	inStep(t, e, f, l)

@@ -16,6 +16,8 @@ type Type string
 // objects that Sluice does not own: to remove them restores the value before.
 const (
 	TypeACLTable   Type = "acl-table"
+	TypeACLGroup   Type = "acl-table-group"
+	TypeACLMember  Type = "acl-table-group-member"
 	TypeACLCounter Type = "acl-counter"
 	TypeACLEntry   Type = "acl-entry"
 	TypeSample     Type = "samplepacket"
@@ -28,6 +30,7 @@ const (
 	TypeHash       Type = "hash"
 	TypeBinding    Type = "port-binding"
 	TypeSwitchHash Type = "switch-hash"
+	TypeHashList   Type = "hash-list" // a field in the list of the default hash
 	TypeSwitchSeed Type = "switch-seed"
 )
 

@@ -30,10 +30,13 @@ const (
 	keyUDF         = "udf/dest-qp"
 	keyHash        = "hash"
 	keySwitchHash  = "hash/switch"
+	keyHashList    = "hash/list"
 	keySeed        = SeedKey
 	prefixFlow     = "flow/"
 	prefixPort     = "port/"
 	suffixCounter  = "/counter"
+	suffixGroup    = "/group"
+	suffixMember   = "/member"
 	suffixTunnels  = "/tunnels"
 	suffixIPv4     = "/ipv4"
 	noLabel        = 0 // flow label of unlabelled packets (RFC 6437)
@@ -273,6 +276,11 @@ func hashObject(field, udfGroup string) Object {
 		values = append(values, saiattr.HashUDFGroups.Ref(udfGroup))
 	}
 	return makeObject(keyHash, TypeHash, values...)
+}
+
+// hashListObject adds a field to the list of the switch's default hash.
+func hashListObject(field string) Object {
+	return makeObject(keyHashList, TypeHashList, saiattr.HashFields.Enum(field))
 }
 
 // switchHashObject makes the hash the switch's own for a kind of packets, by the name of

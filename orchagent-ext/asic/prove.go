@@ -14,7 +14,7 @@ import (
 
 // proofs are the objects that are read back before a method counts as in force.
 var proofs = map[Need]map[Method][]string{
-	NeedFlowLabel: {Compute: {keyCompute}, Rewrite: {keyCopied}, Hash: {keyHash, keySwitchHash + "-ipv6"}, UDFHash: {keyHash, keySwitchHash + "-ipv6"}},
+	NeedFlowLabel: {Compute: {keyCompute}, Rewrite: {keyCopied}, Hash: {keyHash, keySwitchHash + "-ipv6", keyHashList}, UDFHash: {keyHash, keySwitchHash + "-ipv6"}},
 	NeedExport:    {Sample: {keySample}},
 }
 
@@ -87,7 +87,7 @@ func (e *Engine) bound(n Need, m Method) error {
 		return nil
 	}
 	for _, port := range ports {
-		if r := e.objects[prefixPort+port]; r != nil && r.Type == TypeBinding && (n == NeedExport || r.refersTo(label)) {
+		if r := e.objects[prefixPort+port]; r != nil && r.Type == TypeBinding && (n == NeedExport || r.refersTo(label) || r.refersTo(label+suffixGroup)) {
 			return nil
 		}
 	}
@@ -122,6 +122,9 @@ func (r *Record) refersTo(key string) bool {
 func (d *SAI) Prove(r *Record, existing map[string]*Record) error {
 	if r.Type == TypeSwitchHash {
 		return d.proveHash(r, existing)
+	}
+	if r.Type == TypeHashList {
+		return d.proveList(r)
 	}
 	kind, known := kinds[r.Type]
 	id, err := sai.ParseObjectID(string(r.ID))

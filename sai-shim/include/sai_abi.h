@@ -205,6 +205,8 @@ enum {
 	SAI_OBJECT_TYPE_ACL_TABLE = 7,
 	SAI_OBJECT_TYPE_ACL_ENTRY = 8,
 	SAI_OBJECT_TYPE_ACL_COUNTER = 9,
+	SAI_OBJECT_TYPE_ACL_TABLE_GROUP = 11,
+	SAI_OBJECT_TYPE_ACL_TABLE_GROUP_MEMBER = 12,
 	SAI_OBJECT_TYPE_MIRROR_SESSION = 14,
 	SAI_OBJECT_TYPE_SAMPLEPACKET = 15,
 	SAI_OBJECT_TYPE_HOSTIF_TRAP_GROUP = 17,
@@ -216,6 +218,7 @@ enum {
 	SAI_OBJECT_TYPE_UDF_MATCH = 30,
 	SAI_OBJECT_TYPE_UDF_GROUP = 31,
 	SAI_OBJECT_TYPE_SWITCH = 33,
+	SAI_OBJECT_TYPE_HOSTIF_TABLE_ENTRY = 35,
 	SAI_OBJECT_TYPE_HOSTIF_USER_DEFINED_TRAP = 56,
 };
 
@@ -235,6 +238,7 @@ enum {
 	SAI_SWITCH_ATTR_ACL_ENTRY_MINIMUM_PRIORITY = 25,
 	SAI_SWITCH_ATTR_ACL_ENTRY_MAXIMUM_PRIORITY = 26,
 	SAI_SWITCH_ATTR_ECMP_HASH = 69,
+	SAI_SWITCH_ATTR_RESTART_WARM = 71,
 	SAI_SWITCH_ATTR_SRC_MAC_ADDRESS = 83,
 	SAI_SWITCH_ATTR_ECMP_DEFAULT_HASH_SEED = 90,
 	SAI_SWITCH_ATTR_ECMP_HASH_IPV4 = 93,
@@ -387,6 +391,19 @@ enum {
 	SAI_ACL_COUNTER_ATTR_BYTES = 4,
 };
 
+/* ACL table groups and their members. */
+enum {
+	SAI_ACL_TABLE_GROUP_ATTR_ACL_STAGE = 0,
+	SAI_ACL_TABLE_GROUP_ATTR_ACL_BIND_POINT_TYPE_LIST = 1,
+	SAI_ACL_TABLE_GROUP_ATTR_TYPE = 2,
+	SAI_ACL_TABLE_GROUP_ATTR_MEMBER_LIST = 3,
+	SAI_ACL_TABLE_GROUP_TYPE_SEQUENTIAL = 0,
+	SAI_ACL_TABLE_GROUP_TYPE_PARALLEL = 1,
+	SAI_ACL_TABLE_GROUP_MEMBER_ATTR_ACL_TABLE_GROUP_ID = 0,
+	SAI_ACL_TABLE_GROUP_MEMBER_ATTR_ACL_TABLE_ID = 1,
+	SAI_ACL_TABLE_GROUP_MEMBER_ATTR_PRIORITY = 2,
+};
+
 /* ACL stages, bind points, actions. */
 enum {
 	SAI_ACL_BIND_POINT_TYPE_PORT = 0,
@@ -532,6 +549,11 @@ enum {
 	SAI_HOSTIF_TRAP_GROUP_ATTR_POLICER = 2,
 	SAI_HOSTIF_USER_DEFINED_TRAP_ATTR_TRAP_GROUP = 2,
 	SAI_HOSTIF_USER_DEFINED_TRAP_TYPE_ACL = 2,
+	SAI_HOSTIF_TABLE_ENTRY_ATTR_TYPE = 0,
+	SAI_HOSTIF_TABLE_ENTRY_ATTR_TRAP_ID = 2,
+	SAI_HOSTIF_TABLE_ENTRY_ATTR_CHANNEL_TYPE = 3,
+	SAI_HOSTIF_TABLE_ENTRY_TYPE_TRAP_ID = 3,
+	SAI_HOSTIF_TABLE_ENTRY_CHANNEL_TYPE_CB = 0,
 };
 
 /* Modes of reading statistics. */
@@ -641,10 +663,10 @@ typedef struct {
 	sai_remove_fn remove_hostif;
 	sai_set_fn set_hostif_attribute;
 	sai_get_fn get_hostif_attribute;
-	sai_unused_fn create_hostif_table_entry;
-	sai_unused_fn remove_hostif_table_entry;
-	sai_unused_fn set_hostif_table_entry_attribute;
-	sai_unused_fn get_hostif_table_entry_attribute;
+	sai_create_fn create_hostif_table_entry;
+	sai_remove_fn remove_hostif_table_entry;
+	sai_set_fn set_hostif_table_entry_attribute;
+	sai_get_fn get_hostif_table_entry_attribute;
 	sai_create_fn create_hostif_trap_group;
 	sai_remove_fn remove_hostif_trap_group;
 	sai_set_fn set_hostif_trap_group_attribute;

@@ -68,6 +68,8 @@ var (
 	ACLTable   = kind("acl_table", ACLTableStage)
 	ACLEntry   = kind("acl_entry", ACLEntryPriority)
 	ACLCounter = kind("acl_counter", ACLCounterTable)
+	ACLGroup   = kind("acl_table_group", ACLGroupStage)
+	ACLMember  = kind("acl_table_group_member", ACLMemberTable)
 	Hash       = kind("hash", HashFields)
 	UDF        = kind("udf", UDFOffset)
 	UDFMatch   = kind("udf_match", UDFMatchPort)
@@ -75,6 +77,7 @@ var (
 	Policer    = kind("policer", PolicerMode)
 	UserTrap   = kind("hostif_user_defined_trap", UserTrapType)
 	TrapGroup  = kind("hostif_trap_group", TrapGroupPolicer)
+	TrapRoute  = kind("hostif_table_entry", TrapRouteTrap)
 	Sample     = kind("samplepacket", SampleRate)
 	Switch     = kind("switch", nil)
 	Port       = kind("port", nil)
@@ -172,6 +175,20 @@ var (
 	ACLCounterHasPackets = define("SAI_ACL_COUNTER_ATTR_ENABLE_PACKET_COUNT", Bool)
 	ACLCounterHasOctets  = define("SAI_ACL_COUNTER_ATTR_ENABLE_BYTE_COUNT", Bool)
 
+	// Groups of tables, for libraries that bind no table alone, and ports that carry one.
+	ACLGroupStage      = define("SAI_ACL_TABLE_GROUP_ATTR_ACL_STAGE", S32, of("SAI_ACL_STAGE_"))
+	ACLGroupBindPoints = define("SAI_ACL_TABLE_GROUP_ATTR_ACL_BIND_POINT_TYPE_LIST", S32s, of("SAI_ACL_BIND_POINT_TYPE_"))
+	ACLGroupType       = define("SAI_ACL_TABLE_GROUP_ATTR_TYPE", S32, of("SAI_ACL_TABLE_GROUP_TYPE_"))
+	ACLGroupMembers    = define("SAI_ACL_TABLE_GROUP_ATTR_MEMBER_LIST", OIDs)
+	ACLMemberGroup     = define("SAI_ACL_TABLE_GROUP_MEMBER_ATTR_ACL_TABLE_GROUP_ID", OID)
+	ACLMemberTable     = define("SAI_ACL_TABLE_GROUP_MEMBER_ATTR_ACL_TABLE_ID", OID)
+	ACLMemberPriority  = define("SAI_ACL_TABLE_GROUP_MEMBER_ATTR_PRIORITY", U32)
+
+	// The way of a trap's packets to the CPU.
+	TrapRouteType    = define("SAI_HOSTIF_TABLE_ENTRY_ATTR_TYPE", S32, of("SAI_HOSTIF_TABLE_ENTRY_TYPE_"))
+	TrapRouteTrap    = define("SAI_HOSTIF_TABLE_ENTRY_ATTR_TRAP_ID", OID)
+	TrapRouteChannel = define("SAI_HOSTIF_TABLE_ENTRY_ATTR_CHANNEL_TYPE", S32, of("SAI_HOSTIF_TABLE_ENTRY_CHANNEL_TYPE_"))
+
 	UserTrapType     = define("SAI_HOSTIF_USER_DEFINED_TRAP_ATTR_TYPE", S32, of("SAI_HOSTIF_USER_DEFINED_TRAP_TYPE_"))
 	UserTrapGroup    = define("SAI_HOSTIF_USER_DEFINED_TRAP_ATTR_TRAP_GROUP", OID)
 	TrapGroupPolicer = define("SAI_HOSTIF_TRAP_GROUP_ATTR_POLICER", OID)
@@ -208,7 +225,11 @@ var (
 	SwitchStreamSeed = define("SAI_SWITCH_ATTR_STREAM_SEED", U32)
 	SwitchHashSeed   = define("SAI_SWITCH_ATTR_ECMP_DEFAULT_HASH_SEED", U32, inPlace)
 
-	// Uses of a hash. Those of RDMA came with SAI 1.16.
+	SwitchRestartWarm = define("SAI_SWITCH_ATTR_RESTART_WARM", Bool)
+
+	// Uses of a hash. Those of RDMA came with SAI 1.16. ECMPHash is the default one, which
+	// is only read: its own list of fields can be set.
+	ECMPHash         = define("SAI_SWITCH_ATTR_ECMP_HASH", OID)
 	ECMPHashIPv4     = define("SAI_SWITCH_ATTR_ECMP_HASH_IPV4", OID)
 	ECMPHashIPv6     = define("SAI_SWITCH_ATTR_ECMP_HASH_IPV6", OID)
 	ECMPHashIPv4RDMA = define("SAI_SWITCH_ATTR_ECMP_HASH_IPV4_RDMA", OID)

@@ -63,6 +63,26 @@ func (a *Attr) Enum(names ...string) Value {
 	return v
 }
 
+// Numbers returns a list of an enum's values by their numbers.
+func (a *Attr) Numbers(all ...uint64) Value {
+	names := make([]string, len(all))
+	for i, n := range all {
+		names[i] = a.enumName(n)
+	}
+	return Value{Attr: a, List: all, Text: strings.Join(names, ",")}
+}
+
+// enumName is the name of a value of the attribute's enum, the number of one that the
+// headers lack.
+func (a *Attr) enumName(n uint64) string {
+	for name, number := range numbers {
+		if text, ok := strings.CutPrefix(name, a.values); ok && uint64(number) == n {
+			return text
+		}
+	}
+	return strconv.FormatUint(n, 10)
+}
+
 // EnumNumber is the number of a value of the attribute's enum.
 func (a *Attr) EnumNumber(name string) uint64 {
 	return uint64(numberOf(a.values + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))))
@@ -75,8 +95,9 @@ func (a *Attr) Parse(text string) (n uint64, ok bool) {
 	case a.Form == Bool:
 		return a.Is(text == "true").Number, text == "true" || text == "false"
 	case a.values != "":
-		number, ok := numbers[a.values+strings.ToUpper(strings.ReplaceAll(text, "-", "_"))]
-		return uint64(number), ok
+		if number, ok := numbers[a.values+strings.ToUpper(strings.ReplaceAll(text, "-", "_"))]; ok {
+			return uint64(number), true
+		}
 	}
 	n, err := strconv.ParseUint(text, 0, 64)
 	return n, err == nil

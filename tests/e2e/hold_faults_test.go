@@ -297,9 +297,7 @@ func TestKilledWhileFlowsAreHeld(t *testing.T) {
 // and come back; no packet is lost. While sluiced ends or starts at the leaf no packet comes
 // there: Linux drops those that a port sends while its root qdisc is being changed.
 func TestBothEndsRestart(t *testing.T) {
-	if !soak {
-		t.Skip("make soak runs it: it takes 20 s and more")
-	}
+	soakOnly(t)
 	l := newLeaf(t)
 	s := l.opposite()
 	l.neighbors("hold_limit_ms", "0")
@@ -464,6 +462,7 @@ func TestFlowOfIPv4FillsAQueue(t *testing.T) {
 // TestHoldWhereTheKernelMissesCalls: with programs that miss a call in ten, and events that
 // get lost, a flow is held and released all the same, and nothing stays held or congested.
 func TestHoldWhereTheKernelMissesCalls(t *testing.T) {
+	soakOnly(t)
 	l := newLeaf(t)
 	dir := t.TempDir()
 	if out, err := exec.Command("make", "-s", "-C", "../../sai-shim/softsai", "OUT="+dir, "WORK="+filepath.Join(dir, "o"),

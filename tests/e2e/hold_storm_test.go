@@ -17,6 +17,7 @@ import (
 // under its reason, and keep no genuine one from being obeyed. What they cost is logged: it
 // depends on what else the machine does.
 func TestSpoofStorm(t *testing.T) {
+	soakOnly(t)
 	perMessage := spoofStorm(t)
 	t.Logf("%v of CPU a message, %.0f %% of a core at 100,000 a second", perMessage, stormPercent(perMessage))
 }

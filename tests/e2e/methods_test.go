@@ -17,6 +17,14 @@ import (
 // soak says whether there is time: loops are longer, and every way is tried.
 var soak = os.Getenv("SLUICE_SOAK") != ""
 
+// soakOnly leaves a test to make soak.
+func soakOnly(t *testing.T) {
+	t.Helper()
+	if !soak {
+		t.Skip("make soak runs it: it takes long, or loads the machine")
+	}
+}
+
 // way is a way to meet the need of flow labels, by which fault tests run.
 type way struct {
 	name   string
@@ -30,11 +38,11 @@ const hidden = "SLUICE_HIDE="
 var ways = []way{
 	{name: "compute", method: asic.Compute},
 	{name: "compute,queues", method: asic.Compute, args: []string{"--sai-profile", withQueues}, long: true},
-	{name: "rewrite", method: asic.Rewrite, args: rewriting},
+	{name: "rewrite", method: asic.Rewrite, args: rewriting, long: true},
 	{name: "rewrite,queues", method: asic.Rewrite, args: append([]string{"--sai-profile", withQueues}, rewriting...)},
 	{name: "hash", method: asic.Hash, args: []string{"--sai-profile", hidden + "compute,rewrite"}, long: true},
-	{name: "hash,queues", method: asic.Hash, args: []string{"--sai-profile", hidden + "compute,rewrite", "--sai-profile", withQueues}},
-	{name: "udf-hash", method: asic.UDFHash, args: []string{"--sai-profile", hidden + "compute,rewrite,hash"}},
+	{name: "hash,queues", method: asic.Hash, args: []string{"--sai-profile", hidden + "compute,rewrite", "--sai-profile", withQueues}, long: true},
+	{name: "udf-hash", method: asic.UDFHash, args: []string{"--sai-profile", hidden + "compute,rewrite,hash"}, long: true},
 	{name: "udf-hash,queues", method: asic.UDFHash, args: []string{"--sai-profile", hidden + "compute,rewrite,hash", "--sai-profile", withQueues}, long: true},
 	{name: "orchagent", method: asic.Hash, args: []string{"--sai-library", ""}},
 }

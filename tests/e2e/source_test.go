@@ -126,6 +126,9 @@ func (l *leaf) datagram(qp uint32, n int) []byte {
 func TestPPFCHoldsAtTheIngressGateway(t *testing.T) {
 	for transport, client := range map[string]string{"icmp": "rate-advice", "udp": "cnp"} {
 		t.Run(transport, func(t *testing.T) {
+			if transport == "udp" {
+				soakOnly(t)
+			}
 			w, near, far := newWAN(t, "transport", transport, "client_message", client)
 			far.set("SLUICE_RATE_ADVICE", "global", "admin_state", "enabled", "target_delay_us", "1000000", "min_rate_mbps", "1")
 			far.set("SLUICE_RATE_ADVICE_HOST", fabric.HostA.Masked().String(), "NULL", "NULL")
@@ -200,6 +203,7 @@ func notifications(frames []fabric.Frame) []fabric.Frame {
 //
 //conformance:draft-xz/security
 func TestPPFCThatIsNotObeyedIsCounted(t *testing.T) {
+	soakOnly(t)
 	w, near, _ := newWAN(t, "rx_rate", "50", "rx_burst", "20")
 	near.set("SLUICE_PPFC_PEER", "2001:db8:ff::3/128", "NULL", "NULL")
 	near.start("--sai-profile", withQueues)
@@ -357,6 +361,7 @@ func TestGatewayKilledWhileItHolds(t *testing.T) {
 // TestSenderThatIgnoresAdvice: it fills its hold at the ingress gateway, and no queue:
 // another flow that goes through the same queues loses nothing.
 func TestSenderThatIgnoresAdvice(t *testing.T) {
+	soakOnly(t)
 	w, near, far := newWAN(t, "client_message", "rate-advice")
 	startWAN(near, far, 20, 600_000)
 	c, err := w.Receiver.Capture()

@@ -69,6 +69,7 @@ func TestStreamIDs(t *testing.T) {
 //
 //conformance:draft-yang/scope
 func TestStreamIDsOfADomain(t *testing.T) {
+	soakOnly(t)
 	t.Parallel() // it waits most of its time
 	one, two := newLeaf(t), newLeaf(t)
 	m, endpoints := newManagement(t, one, two)

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -54,6 +55,7 @@ func dryRun(ctx context.Context, o *options, databases *sonicdb.Databases, out i
 			HashRDMAIPv6: saiattr.ECMPHashIPv6RDMA.Name, HashRDMAIPv4: saiattr.ECMPHashIPv4RDMA.Name,
 			PoliceCPU: true, InnerPort: true, Protocol: true,
 		}
+		features.HashList = method == last && slices.ContainsFunc(slices.Collect(maps.Values(existing)), func(r *asic.Record) bool { return r.Type == asic.TypeHashList })
 		want = asic.Objects(orch.Policy(snapshot), asic.Chose(asic.NeedFlowLabel, method), features.Within(existing))
 		if method == last {
 			hashesAsThere(want, existing)
@@ -111,11 +113,11 @@ func recorded(stateRows []sonicdb.Change) (existing map[string]*asic.Record, las
 	return existing, last, good
 }
 
-// hashesAsThere takes over which attributes of the switch hold the hash: of the same
-// method they are those that the switch has, which a dry run cannot ask.
+// hashesAsThere takes over which attributes of the switch hold the hash, and its fields: of
+// the same method they are those that the switch has, which a dry run cannot ask.
 func hashesAsThere(want []asic.Object, existing map[string]*asic.Record) {
 	for i := range want {
-		if r := existing[want[i].Key]; r != nil && r.Type == asic.TypeSwitchHash {
+		if r := existing[want[i].Key]; r != nil && (r.Type == asic.TypeSwitchHash || r.Type == asic.TypeHash) {
 			want[i].Attrs = r.Attrs
 		}
 	}

@@ -146,8 +146,11 @@ static sai_status_t set_queue_attribute(sai_object_id_t id, const sai_attribute_
 
 static sai_status_t set_port_attribute(sai_object_id_t id, const sai_attribute_t *a)
 {
-	sai_status_t status = set_object(SAI_OBJECT_TYPE_PORT, id, a);
+	sai_status_t status = SAI_STATUS_INVALID_PARAMETER;
 
+	if (!profile("GROUPED") || a->id != SAI_PORT_ATTR_INGRESS_ACL ||
+	    type_of(a->value.oid) != SAI_OBJECT_TYPE_ACL_TABLE)
+		status = set_object(SAI_OBJECT_TYPE_PORT, id, a);
 	if (status == SAI_STATUS_SUCCESS && a->id == SAI_PORT_ATTR_INGRESS_ACL)
 		start_packets(id);
 	return status;
@@ -199,6 +202,8 @@ STATS(policer, POLICER)
 QUAD(acl_table, ACL_TABLE)
 QUAD(acl_entry, ACL_ENTRY)
 QUAD(acl_counter, ACL_COUNTER)
+QUAD(acl_table_group, ACL_TABLE_GROUP)
+QUAD(acl_table_group_member, ACL_TABLE_GROUP_MEMBER)
 QUAD(hash, HASH)
 QUAD(udf, UDF)
 QUAD(udf_match, UDF_MATCH)
@@ -208,6 +213,7 @@ QUAD(samplepacket, SAMPLEPACKET)
 QUAD(policer, POLICER)
 QUAD(scheduler, SCHEDULER)
 TRIO(hostif_trap_group, HOSTIF_TRAP_GROUP)
+QUAD(hostif_table_entry, HOSTIF_TABLE_ENTRY)
 QUAD(hostif_user_defined_trap, HOSTIF_USER_DEFINED_TRAP)
 
 #define FOUR(name) create_##name, remove_##name, set_##name##_attribute, get_##name##_attribute
@@ -219,14 +225,28 @@ static sai_port_api_t port_api = { .set_port_attribute = set_port_attribute,
 static sai_queue_api_t queue_api = { .set_queue_attribute = set_queue_attribute,
 				     .get_queue_attribute = get_queue_attribute,
 				     .get_queue_stats = get_queue_stats };
-static const sai_acl_api_t acl_api = { FOUR(acl_table), FOUR(acl_entry), FOUR(acl_counter), .create_acl_range = NULL };
+static const sai_acl_api_t acl_api = { FOUR(acl_table),
+				       FOUR(acl_entry),
+				       FOUR(acl_counter),
+				       .create_acl_table_group = create_acl_table_group,
+				       .remove_acl_table_group = remove_acl_table_group,
+				       .set_acl_table_group_attribute = set_acl_table_group_attribute,
+				       .get_acl_table_group_attribute = get_acl_table_group_attribute,
+				       .create_acl_table_group_member = create_acl_table_group_member,
+				       .remove_acl_table_group_member = remove_acl_table_group_member,
+				       .set_acl_table_group_member_attribute = set_acl_table_group_member_attribute,
+				       .get_acl_table_group_member_attribute = get_acl_table_group_member_attribute };
 static sai_hash_api_t hash_api = { FOUR(hash), .create_fine_grained_hash_field = NULL };
 static sai_udf_api_t udf_api = { FOUR(udf), FOUR(udf_match), FOUR(udf_group) };
 static sai_mirror_api_t mirror_api = { FOUR(mirror_session) };
 static sai_samplepacket_api_t samplepacket_api = { FOUR(samplepacket) };
 static sai_policer_api_t policer_api = { FOUR(policer), .get_policer_stats = get_policer_stats };
 static sai_scheduler_api_t scheduler_api = { FOUR(scheduler) };
-static sai_hostif_api_t hostif_api = { .create_hostif_trap_group = create_hostif_trap_group,
+static sai_hostif_api_t hostif_api = { .create_hostif_table_entry = create_hostif_table_entry,
+				       .remove_hostif_table_entry = remove_hostif_table_entry,
+				       .set_hostif_table_entry_attribute = set_hostif_table_entry_attribute,
+				       .get_hostif_table_entry_attribute = get_hostif_table_entry_attribute,
+				       .create_hostif_trap_group = create_hostif_trap_group,
 				       .remove_hostif_trap_group = remove_hostif_trap_group,
 				       .get_hostif_trap_group_attribute = get_hostif_trap_group_attribute,
 				       .create_hostif_user_defined_trap = create_hostif_user_defined_trap,
@@ -236,14 +256,14 @@ static sai_hostif_api_t hostif_api = { .create_hostif_trap_group = create_hostif
 					       get_hostif_user_defined_trap_attribute };
 
 /*
- * An ACL table as short as an old library's: without the methods after those of counters.
+ * An ACL table as short as an old library's: without the methods after those of groups.
  * An unreadable page follows it.
  */
 static char *pages;
 
 static void *short_acl_table(void)
 {
-	size_t page = sysconf(_SC_PAGESIZE), size = offsetof(sai_acl_api_t, create_acl_range);
+	size_t page = sysconf(_SC_PAGESIZE), size = offsetof(sai_acl_api_t, create_acl_table_chain_group);
 
 	if (!pages) {
 		pages = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -115,21 +115,34 @@ const sai_attribute_value_t *store_get(sai_object_id_t id, sai_attr_id_t attribu
 	return NULL;
 }
 
-uint32_t store_entries(sai_object_id_t table, sai_object_id_t *ids, uint32_t room)
+/* The objects of a type of which an attribute is an object. */
+static uint32_t with(sai_object_type_t type, sai_attr_id_t attribute, sai_object_id_t value, sai_object_id_t *ids,
+		     uint32_t room)
 {
 	uint32_t n = 0;
 
-	for (uint32_t i = 1; i <= objects[SAI_OBJECT_TYPE_ACL_ENTRY].count; i++) {
-		sai_object_id_t id = (uint64_t)SAI_OBJECT_TYPE_ACL_ENTRY << 48 | i;
-		const sai_attribute_value_t *of = store_get(id, SAI_ACL_ENTRY_ATTR_TABLE_ID);
+	for (uint32_t i = 1; i <= objects[type].count; i++) {
+		sai_object_id_t id = (uint64_t)type << 48 | i;
+		const sai_attribute_value_t *of = store_get(id, attribute);
 
-		if (!of || of->oid != table)
+		if (!of || of->oid != value)
 			continue;
 		if (n < room)
 			ids[n] = id;
 		n++;
 	}
 	return n;
+}
+
+uint32_t store_entries(sai_object_id_t table, sai_object_id_t *ids, uint32_t room)
+{
+	return with(SAI_OBJECT_TYPE_ACL_ENTRY, SAI_ACL_ENTRY_ATTR_TABLE_ID, table, ids, room);
+}
+
+uint32_t store_members(sai_object_id_t group, sai_object_id_t *ids, uint32_t room)
+{
+	return with(SAI_OBJECT_TYPE_ACL_TABLE_GROUP_MEMBER, SAI_ACL_TABLE_GROUP_MEMBER_ATTR_ACL_TABLE_GROUP_ID, group,
+		    ids, room);
 }
 
 void store_close(void)

@@ -23,6 +23,9 @@ const sai_attribute_value_t *store_get(sai_object_id_t id, sai_attr_id_t attribu
 /* The entries of an ACL table: how many there are; up to room of them are written to ids. */
 uint32_t store_entries(sai_object_id_t table, sai_object_id_t *ids, uint32_t room);
 
+/* The members of an ACL table group, likewise. */
+uint32_t store_members(sai_object_id_t group, sai_object_id_t *ids, uint32_t room);
+
 /* The objects of a type, likewise. */
 uint32_t store_objects(sai_object_type_t type, sai_object_key_t *keys, uint32_t room);
 
