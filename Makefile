@@ -155,7 +155,7 @@ demo: build ## show in network namespaces, as root, what one row does to the loa
 
 demo-full: build ## all scenarios of the demo, as root: medians of 3 runs, a thousand events (some 5 minutes)
 	@$(MAKE) -s deps DEPS='redis-server iproute2'
-	bin/sluice demo --full --scenario spread,hold,wan
+	bin/sluice demo --full --scenario spread,placement,hold,wan
 
 image: build ## build the container on BASE, by default a small Debian (docker.io, debootstrap)
 	@command -v docker >/dev/null || $(MAKE) -s deps DEPS=docker.io

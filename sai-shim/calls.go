@@ -25,20 +25,18 @@ type Argument struct {
 }
 
 // String is the call in one line: name, object and the names of attributes.
-func (c *Call) String() string {
-	var b strings.Builder
-	b.WriteString(c.Name)
-	b.WriteString(" ")
-	b.WriteString(c.Object)
+func (c *Call) String() string { return string(c.Append(nil)) }
+
+// Append appends what [Call.String] returns.
+func (c *Call) Append(b []byte) []byte {
+	b = append(append(append(b, c.Name...), ' '), c.Object...)
 	if c.ID != Null {
-		b.WriteString(" ")
-		b.WriteString(c.ID.String())
+		b = strconv.AppendUint(append(b, " oid:0x"...), uint64(c.ID), 16)
 	}
 	for i := range c.Arguments {
-		b.WriteString(" ")
-		b.WriteString(c.Arguments[i].Name)
+		b = append(append(b, ' '), c.Arguments[i].Name...)
 	}
-	return b.String()
+	return b
 }
 
 // Passed is the value of an argument, with the ids of objects.

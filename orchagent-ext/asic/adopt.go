@@ -49,6 +49,7 @@ func (e *Engine) adopt() error {
 		}
 	}
 	e.adoptEarlier()
+	e.offered = e.offered.asAdopted(e.objects)
 	if within := e.offered.Within(e.objects); within != e.offered {
 		e.log.Warn("tables of an earlier version are kept: their entries match less until labels and export are switched off and on, or the switch restarts",
 			"tunnels", within.InnerPort, "only_udp", within.Protocol)
@@ -76,6 +77,9 @@ func (e *Engine) adoptObject(r *Record) error {
 	}
 	if !there || r.ID != written {
 		e.gone = append(e.gone, written)
+	}
+	if !there && r.before() == 1 && e.unlisted() {
+		e.log.Warn("an object may be left on the switch: sluiced was killed while it was created, and the SAI library lists no objects", "type", r.Type, "key", r.Key)
 	}
 	if !there {
 		return nil

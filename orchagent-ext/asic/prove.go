@@ -87,7 +87,7 @@ func (e *Engine) bound(n Need, m Method) error {
 		return nil
 	}
 	for _, port := range ports {
-		if r := e.objects[prefixPort+port]; r != nil && r.Type == TypeBinding && (n == NeedExport || r.refersTo(label)) {
+		if r := e.objects[prefixPort+port]; r != nil && r.Type == TypeBinding && (n == NeedExport || r.refersTo(label) || r.refersTo(label+suffixGroup)) {
 			return nil
 		}
 	}

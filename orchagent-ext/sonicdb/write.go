@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"github.com/redis/go-redis/v9"
+
+	"sluice/yang/rows"
 )
 
 // order is a row to write: deleted, or fields set and removed, or the whole row.
@@ -51,6 +53,11 @@ func (db *DB) Write(ctx context.Context, changes ...Change) error {
 		}
 	}
 	return nil
+}
+
+// Amend sets fields of a row and removes others, whatever else it has.
+func (db *DB) Amend(ctx context.Context, r rows.Row, remove ...string) error {
+	return db.execute(ctx, []order{{key: db.redisKey(r), set: r.Fields, remove: remove}})
 }
 
 // orderOf returns how a row that has the fields has becomes what c says.

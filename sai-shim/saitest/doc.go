@@ -25,11 +25,12 @@
 //	PORTS        lanes of the ports, with a comma within a port and a blank between two: "0,1,2,3 4"
 //	FAIL         calls to refuse, with ";" between: CALL OBJECT AFTER STATUS [TIMES], such as
 //	             "create acl_entry 3 -13": all but the first three; also "initialize api", "query policer".
-//	             A STATUS hang never returns, abort ends the process.
+//	             A STATUS hang never returns, abort and exit end the process.
 //	             OBJECT.ATTRIBUTE: calls with this attribute, such as "get port.INGRESS_ACL 0 -15", or
 //	             "capability switch.ECMP_HASH_IPV6_RDMA 0 -1"
 //	HIDE         attributes that it does not support, by their full names, with blanks between
 //	DROP         attributes that it takes and drops: they are never set
+//	GROUPED      its ports take no ACL table, but groups
 //	CAN          numbers of attributes that it supports without knowing them: 0x10000055
 //	HASH_FIELDS  native hash fields that it supports, by number; default: those that Sluice uses
 //	VERSION      its version of SAI as sai_query_api_version tells it; default 11800

@@ -51,6 +51,7 @@ type options struct {
 	dryRun, json        bool
 	remove              bool
 	saiCheck            bool
+	callLimit           time.Duration
 	method              string
 	stateFile           string
 	files               folders
@@ -98,6 +99,7 @@ func parse(args []string, getenv func(string) string, stderr io.Writer) (*option
 	f.BoolVar(&o.connect, "sai-connect", getenv("SLUICE_SAI_CONNECT") != "", "connect to a switch that another process initialized (SLUICE_SAI_CONNECT)")
 	f.BoolVar(&o.dryRun, "dry-run", false, "print the objects that would be on the switch, and program nothing")
 	f.BoolVar(&o.remove, "remove", false, "remove all of Sluice's objects from the switch, delete its rows in STATE_DB and COUNTERS_DB, and end")
+	f.DurationVar(&o.callLimit, "sai-call-limit", 10*time.Second, "how long a call of the SAI library may take before /healthz and STATE_DB say that it hangs")
 	f.BoolVar(&o.saiCheck, "sai-check", false, "what `sluice sai-check` starts: read an order from standard input, try the methods of the SAI library on one port, and write what it answers to standard output")
 	f.BoolVar(&o.json, "json", false, "print the dry run as JSON")
 	f.StringVar(&o.method, "method", "", "method that the dry run assumes: compute, rewrite, hash, udf-hash; default: the last one that was chosen, else compute; with the driver orchagent, what the switch can")
@@ -118,6 +120,9 @@ func parse(args []string, getenv func(string) string, stderr io.Writer) (*option
 	f.BoolVar(&o.version, "version", false, "print the version")
 	if err := f.Parse(args); err != nil {
 		return nil, err
+	}
+	if o.callLimit <= 0 {
+		return nil, fmt.Errorf("--sai-call-limit %v: it must be more than 0", o.callLimit)
 	}
 	if o.sandbox != "on" && o.sandbox != "off" {
 		return nil, fmt.Errorf("--sandbox %q: on and off are allowed", o.sandbox)
@@ -193,20 +198,27 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 		return err
 	}
 	defer release()
+	watch, err := watchLibrary(o, databases, log)
+	if err != nil {
+		return err
+	}
+	go watch.enforceEnd(ctx)
 	c := orch.Config{
 		Databases: databases, Version: version, Log: log, Now: time.Now, StateFile: o.rowsFile(),
-		Open: (&opener{ctx, o, databases, log}).open, Files: slices.Concat(leaffile.Default, leaffile.Folders(o.files)),
+		Open: (&opener{ctx, o, databases, log, watch}).open, Files: slices.Concat(leaffile.Default, leaffile.Folders(o.files)),
 	}
 	if o.remove {
 		return orch.Remove(ctx, c)
 	}
 	g, ctx := errgroup.WithContext(ctx)
-	served, err := o.metrics.server(databases, o.namespace, log)
+	served, err := o.metrics.server(databases, o.namespace, log, watch.Hangs)
 	if err != nil {
 		return err
 	}
+	g.Go(func() error { return watch.Run(ctx) })
+	c.Warnings = watch.Warnings
 	if served != nil {
-		c.Warnings = served.Warnings
+		c.Warnings = func() []string { return append(watch.Warnings(), served.Warnings()...) }
 		g.Go(func() error { return served.Run(ctx) })
 	}
 	log.Info("sluiced starts", "version", version, "library", o.library)

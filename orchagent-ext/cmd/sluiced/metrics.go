@@ -39,12 +39,12 @@ func (o *metricsOptions) define(f *flag.FlagSet, or func(name, fallback string) 
 }
 
 // server returns what serves the metrics; nil: nothing is to.
-func (o *metricsOptions) server(d *sonicdb.Databases, namespace string, log *slog.Logger) (*metrics.Server, error) {
+func (o *metricsOptions) server(d *sonicdb.Databases, namespace string, log *slog.Logger, hangs func() string) (*metrics.Server, error) {
 	if o.address == noMetrics {
 		return nil, nil
 	}
 	if namespace != "" {
 		o.asic = namespace
 	}
-	return metrics.New(metrics.Config{Address: o.address, Databases: d, ASIC: o.asic, Flows: o.flows, Log: log})
+	return metrics.New(metrics.Config{Address: o.address, Databases: d, ASIC: o.asic, Flows: o.flows, Log: log, Hangs: hangs})
 }

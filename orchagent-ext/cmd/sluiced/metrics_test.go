@@ -46,7 +46,7 @@ func TestMetricsOptions(t *testing.T) {
 
 func TestNoMetrics(t *testing.T) {
 	o := metricsOptions{address: "off"}
-	s, err := o.server(nil, "", nil)
+	s, err := o.server(nil, "", nil, nil)
 	if s != nil || err != nil {
 		t.Errorf("%v %v", s, err)
 	}

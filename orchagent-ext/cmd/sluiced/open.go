@@ -39,6 +39,7 @@ type opener struct {
 	options   *options
 	databases *sonicdb.Databases
 	log       *slog.Logger
+	watch     *libraryWatch
 }
 
 func (o *opener) open(driver orch.Driver, s *config.Snapshot, cold bool) (*orch.Switch, error) {
@@ -58,13 +59,13 @@ func (o *opener) open(driver orch.Driver, s *config.Snapshot, cold bool) (*orch.
 			return nil, errors.New("no port of PORT is a netdev in this network namespace: the switch is opened when there is one")
 		}
 	}
-	lib, err := o.options.openLibrary(libraryUse{ports: ports, cpuRate: *s.Global.CpuRate, cpuBurst: *s.Global.CpuBurst, cold: cold})
+	lib, err := o.options.openLibrary(libraryUse{ports: ports, cpuRate: *s.Global.CpuRate, cpuBurst: *s.Global.CpuBurst, cold: cold, watcher: o.watch})
 	if err != nil {
 		return nil, err
 	}
 	sw := asic.NewSAI(lib, asic.SAIOptions{Connected: o.options.connect, Kernel: soft})
 	source := packetio.NewSAI(lib, sw.IfIndex, sw.Copies)
-	return &orch.Switch{Driver: sw, Source: source, Hardware: &switched{SAI: sw, source: source, soft: soft, opened: opened}, Kernel: soft, FlowControl: sw}, nil
+	return &orch.Switch{Driver: o.watch.driver(sw, orch.Policy(s)), Source: source, Hardware: &switched{SAI: sw, source: source, soft: soft, opened: opened}, Kernel: soft, FlowControl: sw}, nil
 }
 
 // libraryUse says what a library is opened for.

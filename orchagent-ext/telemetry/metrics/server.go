@@ -44,6 +44,10 @@ type Config struct {
 	ASIC      string // asic0…, a label of everything, on a switch of several; empty: none
 	Flows     int    // so many of the heaviest flows are exported, each with series of its own
 	Log       *slog.Logger
+
+	// Hangs says why the daemon does not work, whatever its rows say; "": it works. nil: it
+	// is not known.
+	Hangs func() string
 }
 
 // Server serves /metrics and /healthz.
@@ -182,7 +186,7 @@ func loopback(a net.Addr) bool {
 }
 
 // health answers with the state of SLUICE_STATE|global: 200 unless it is starting,
-// or not known since Redis does not answer.
+// not known since Redis does not answer, or the daemon hangs.
 func (s *Server) health(w http.ResponseWriter, r *http.Request) {
 	state, code := telemetry.Starting, http.StatusServiceUnavailable
 	all, err := s.source.read(context.WithoutCancel(r.Context()))
@@ -197,6 +201,11 @@ func (s *Server) health(w http.ResponseWriter, r *http.Request) {
 	switch state {
 	case telemetry.Running, telemetry.Degraded, telemetry.Disabled:
 		code = http.StatusOK
+	}
+	if s.Hangs != nil {
+		if why := s.Hangs(); why != "" {
+			state, code = why, http.StatusServiceUnavailable
+		}
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(code)

@@ -8,6 +8,7 @@
 #define MAX_RULES 64
 #define HANG 1
 #define ABORT 2
+#define EXIT 3
 
 /* A rule of FAIL: which call answers which status, after how many that go well, how many times. */
 static struct rule {
@@ -31,7 +32,7 @@ uint32_t extension_version(void)
 	return text ? strtoul(text, NULL, 0) : SAI_SLUICE_VERSION_FLOWS;
 }
 
-/* Parses CALL OBJECT AFTER STATUS [TIMES]; …, where STATUS may be hang or abort. */
+/* Parses CALL OBJECT AFTER STATUS [TIMES]; …, where STATUS may be hang, abort or exit. */
 static int parse_rules(const char *text)
 {
 	for (nrules = 0; text && nrules < MAX_RULES; nrules++) {
@@ -43,8 +44,10 @@ static int parse_rules(const char *text)
 			return -1;
 		if (strcmp(status, "hang") == 0)
 			r->status = HANG;
+		else if (strcmp(status, "abort") == 0)
+			r->status = ABORT;
 		else
-			r->status = strcmp(status, "abort") == 0 ? ABORT : atoi(status);
+			r->status = strcmp(status, "exit") == 0 ? EXIT : atoi(status);
 		text = strchr(text, ';');
 		if (text)
 			text++;
@@ -87,6 +90,8 @@ sai_status_t failing(const char *call, const char *object)
 				fprintf(stderr, "saitest: aborts in %s %s\n", call, object);
 				abort();
 			}
+			if (r->status == EXIT)
+				exit(0);
 			while (r->status == HANG)
 				pause();
 			return r->status;

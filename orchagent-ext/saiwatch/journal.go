@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package saiwatch
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	sai "sluice/sai-shim"
+)
+
+// The journal: how the process ends (4 octets), what is tried, and calls under way. Each of
+// these is a slot: when it began (ns since 1970; 0: the slot is free), whether it takes too
+// long, the length of a text, and the text. Numbers are in the machine's order.
+const (
+	slotSize    = 1024
+	calls       = 32 // at once
+	journalSize = (2 + calls) * slotSize
+
+	offBegan  = 0
+	offHangs  = 8
+	offLength = 12
+	offText   = 16
+)
+
+// Trying is what is being done to the switch when a call is made.
+type Trying struct {
+	Need, Method string
+	Mark         string // of the configuration
+}
+
+func (t Trying) String() string { return t.Need + " " + t.Method + " " + t.Mark }
+
+// Ended is how a process before this one ended in a call of the library.
+type Ended struct {
+	Call   string // with object and attributes
+	Began  time.Time
+	Signal int  // that the library caused; sai.EndsByExit: it left; 0: it did not end the process
+	Hung   bool // the call took longer than the limit
+	Trying Trying
+}
+
+// Blamed says whether the library is at fault: not where the process was killed.
+func (e *Ended) Blamed() bool { return e.Signal != 0 || e.Hung }
+
+func (e *Ended) String() string {
+	at := e.Began.UTC().Format(time.RFC3339)
+	switch {
+	case e.Signal == sai.EndsByExit:
+		return fmt.Sprintf("the SAI library ended sluiced by exit in %s, at %s", e.Call, at)
+	case e.Signal != 0:
+		return fmt.Sprintf("the SAI library ended sluiced by %s in %s, at %s", unix.SignalName(unix.Signal(e.Signal)), e.Call, at)
+	case e.Hung:
+		return fmt.Sprintf("the SAI library did not return from %s, since %s", e.Call, at)
+	}
+	return fmt.Sprintf("sluiced was killed while the SAI library was in %s, since %s", e.Call, at)
+}
+
+// mapJournal maps the file of the journal, and reads what a process before left. No path:
+// memory of this process.
+func mapJournal(path string) (memory []byte, left *Ended, err error) {
+	if path == "" {
+		memory, err = unix.Mmap(-1, 0, journalSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+		return memory, nil, os.NewSyscallError("mmap", err)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return nil, nil, err
+	}
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer file.Close() // the mapping stays
+	if err := file.Truncate(journalSize); err != nil {
+		return nil, nil, err
+	}
+	memory, err = unix.Mmap(int(file.Fd()), 0, journalSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err != nil {
+		return nil, nil, os.NewSyscallError("mmap", err)
+	}
+	left = ended(memory)
+	clear(memory)
+	return memory, left, nil
+}
+
+// ended is what a process left in a journal; nil: it was in no call.
+func ended(memory []byte) *Ended {
+	var last *Ended
+	for i := range calls {
+		s := slot(memory, i)
+		began := int64(binary.NativeEndian.Uint64(s[offBegan:]))
+		if began == 0 {
+			continue
+		}
+		e := &Ended{Call: textIn(s), Began: time.Unix(0, began), Hung: s[offHangs] != 0, Signal: int(binary.NativeEndian.Uint32(memory))}
+		if last == nil || e.Began.After(last.Began) {
+			last = e
+		}
+	}
+	if last == nil {
+		return nil
+	}
+	if words := strings.Fields(textIn(memory[slotSize:])); len(words) == 3 {
+		last.Trying = Trying{words[0], words[1], words[2]}
+	}
+	return last
+}
+
+// slot is that of a call.
+func slot(memory []byte, i int) []byte {
+	at := (2 + i) * slotSize
+	return memory[at : at+slotSize : at+slotSize]
+}
+
+func textIn(slot []byte) string {
+	n := min(binary.NativeEndian.Uint32(slot[offLength:]), slotSize-offText)
+	return string(bytes.ToValidUTF8(slot[offText:offText+n], []byte("?")))
+}

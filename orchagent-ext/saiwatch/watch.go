@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package saiwatch
+
+import (
+	"encoding/binary"
+	"sync"
+	"time"
+
+	sai "sluice/sai-shim"
+)
+
+// Watch is told of each call of a library: it is a [sai.Watcher].
+type Watch struct {
+	limit  time.Duration
+	memory []byte
+	slots  [calls]struct {
+		sync.Mutex
+		began time.Time // zero: the slot is free
+	}
+	trying sync.Mutex
+}
+
+// New begins to watch. The journal is a file that no other process has open; "": nothing
+// outlives this one. ended is the call that a process before was in when it ended; nil: none.
+// A call that takes longer than limit hangs.
+func New(journal string, limit time.Duration) (w *Watch, ended *Ended, err error) {
+	w = &Watch{limit: limit}
+	if w.memory, ended, err = mapJournal(journal); err != nil {
+		return nil, nil, err
+	}
+	return w, ended, sai.NoteEnds(w.memory)
+}
+
+// Calling implements [sai.Watcher].
+func (w *Watch) Calling(c *sai.Call) int {
+	for i := range w.slots {
+		at := &w.slots[i]
+		if !at.TryLock() {
+			continue
+		}
+		if at.began.IsZero() {
+			at.began = time.Now()
+			s := slot(w.memory, i)
+			text := c.Append(s[offText:offText:slotSize])
+			binary.NativeEndian.PutUint32(s[offLength:], uint32(copy(s[offText:], text))) // a longer one is cut
+			s[offHangs] = 0
+			binary.NativeEndian.PutUint32(w.memory, 0) // Go's own code went on
+			binary.NativeEndian.PutUint64(s[offBegan:], uint64(at.began.UnixNano()))
+			at.Unlock()
+			return i
+		}
+		at.Unlock()
+	}
+	return -1 // so many at once are not watched
+}
+
+// Called implements [sai.Watcher].
+func (w *Watch) Called(token int, _ *sai.Call, _ sai.Status) {
+	if token < 0 {
+		return
+	}
+	at := &w.slots[token]
+	at.Lock()
+	at.began = time.Time{}
+	binary.NativeEndian.PutUint64(slot(w.memory, token)[offBegan:], 0)
+	at.Unlock()
+}
+
+// Try notes what is done to the switch from now on.
+func (w *Watch) Try(t Trying) {
+	w.trying.Lock()
+	defer w.trying.Unlock()
+	s := w.memory[slotSize : 2*slotSize]
+	binary.NativeEndian.PutUint32(s[offLength:], uint32(copy(s[offText:], t.String())))
+}
+
+// Open returns the call that is being made for the longest time, and when it began; "":
+// none is being made.
+func (w *Watch) Open() (call string, since time.Time) {
+	for i := range w.slots {
+		at := &w.slots[i]
+		at.Lock()
+		if !at.began.IsZero() && (call == "" || at.began.Before(since)) {
+			call, since = textIn(slot(w.memory, i)), at.began
+		}
+		at.Unlock()
+	}
+	return call, since
+}
+
+// Hanging is [Watch.Open] of a call that takes longer than the limit, which the journal
+// remembers.
+func (w *Watch) Hanging() (call string, since time.Time) {
+	now := time.Now()
+	for i := range w.slots {
+		at := &w.slots[i]
+		at.Lock()
+		if !at.began.IsZero() && now.Sub(at.began) > w.limit {
+			s := slot(w.memory, i)
+			s[offHangs] = 1
+			if call == "" || at.began.Before(since) {
+				call, since = textIn(s), at.began
+			}
+		}
+		at.Unlock()
+	}
+	return call, since
+}
