@@ -92,7 +92,7 @@ test: deps build build/promtool build/uml ## run all tests under the race detect
 
 soak: deps build ## the fault tests by every method, queues on and off, many times, all attacks on gNMI, and a simulated fabric of a thousand hosts (up to an hour)
 	SLUICE_SOAK=1 go test -count=1 -timeout 90m -v ./tests/e2e
-	SLUICE_SOAK=1 go test -count=1 -timeout 30m -v -run 'Hostile|Login|Limit' ./tests/gnmi
+	SLUICE_SOAK=1 go test -count=1 -timeout 30m -v ./tests/gnmi
 	SLUICE_SOAK=1 go test -count=1 -timeout 30m -v -run Fabric ./orchagent-ext/place/sim
 
 lint: deps ## gofmt, clang-format, includes, words, go vet, golangci-lint; and `make generate` must change nothing

@@ -3,6 +3,8 @@
 package asic
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -147,7 +149,7 @@ func (d *SAI) Exists(r *Record) (bool, error) {
 			return false, nil
 		}
 		hash, err := d.hashOf(use)
-		return err == nil && hash != sai.Null, nil
+		return unreadable(err) || err == nil && hash != sai.Null, nil
 	}
 	if r.ID == idSeed {
 		seed, err := d.HashSeed()
@@ -161,14 +163,79 @@ func (d *SAI) Exists(r *Record) (bool, error) {
 		return false, nil
 	}
 	kind, ok := kinds[r.Type]
-	there := ok && d.lib.Exists(kind, id)
-	if there {
-		d.know(r, id)
+	if !ok || !d.isThere(kind, id, r) {
+		return false, nil
 	}
-	if there && r.Key != "" {
+	d.know(r, id)
+	if r.Key != "" {
 		d.adopted[r.Key] = r
 	}
-	return there, nil
+	return true, nil
+}
+
+// reads is how often an object is read before an error that may pass counts.
+const reads = 3
+
+// isThere says whether the object of a record is on the switch: what can be read of it is
+// as recorded. Of an id that the library does not know, or has given to another object, it
+// is not; where the library reads nothing, the record is believed. An object of which it
+// answers another error is removed, if it can be, and made again.
+func (d *SAI) isThere(kind saiattr.Kind, id sai.ObjectID, r *Record) bool {
+	var is readBack
+	for range reads {
+		if is = d.readRecord(kind, id, r); is.unread == nil || unanswered(is.unread) == nil {
+			break
+		}
+	}
+	switch {
+	case is.differs != nil, is.same > 0 && is.empty != nil:
+		return false // and not Sluice's to remove
+	case is.same > 0, is.empty != nil, is.unread == nil:
+		return true
+	case errors.Is(is.unread, sai.ErrNotFound):
+		return false
+	case errors.Is(is.unread, sai.ErrNotSupported):
+		return true
+	}
+	if !d.connected {
+		_ = d.lib.Remove(kind, id)
+	}
+	return false
+}
+
+// unanswered is an error that does not say whether an object is there.
+func unanswered(err error) error {
+	if errors.Is(err, sai.ErrNotFound) || errors.Is(err, sai.ErrNotSupported) {
+		return nil
+	}
+	return err
+}
+
+// readRecord reads an object back. Of the objects of a flow, which are many, it reads the
+// table alone.
+func (d *SAI) readRecord(kind saiattr.Kind, id sai.ObjectID, r *Record) (is readBack) {
+	of := saiattr.ACLEntryTable
+	switch {
+	case r.Type == TypeACLCounter:
+		of = saiattr.ACLCounterTable
+	case r.Type != TypeACLEntry:
+		is = d.compare(kind, id, r, d.adopted)
+		if is != (readBack{}) {
+			return is
+		}
+		for key := range r.refs {
+			if d.connected && d.adopted[key] == nil { // it may be of whoever has this id now
+				is.differs = fmt.Errorf("%s is not there", key)
+				return is
+			}
+		}
+		_, err := d.lib.Get(kind, id, kind.Always) // of a record that has nothing to compare
+		is.unread = err
+		return is
+	}
+	table, err := d.lib.GetObject(kind, id, of)
+	is.add(d.own[table], table == sai.Null, fmt.Errorf("%s of %s is %s", of.Name, id, table), err)
+	return is
 }
 
 // Strays implements [Driver]: entries, counters and bindings of Sluice's tables that

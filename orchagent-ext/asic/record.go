@@ -4,6 +4,7 @@ package asic
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -27,6 +28,21 @@ func (r *Record) before() int {
 		return 1
 	}
 	return 0
+}
+
+// order is the order of adoption: an object after those that it refers to, flows last.
+func (r *Record) order() int {
+	switch _, flow := parseFlowKey(strings.TrimSuffix(r.Key, suffixCounter)); {
+	case flow:
+		return 4
+	case slices.Contains([]Type{TypePolicer, TypeSample, TypeUDFMatch, TypeUDFGroup, TypeACLGroup}, r.Type):
+		return 0
+	case slices.Contains([]Type{TypeACLTable, TypeTrapGroup, TypeUDF, TypeHash}, r.Type):
+		return 1
+	case r.Type == TypeACLEntry:
+		return 3
+	}
+	return 2
 }
 
 // leastAttrs are the types that drivers create, and how many attributes each has at

@@ -289,6 +289,11 @@ func (d *SAI) Count(counter *Record) (packets, octets uint64, err error) {
 	return packets, octets, refusal(err)
 }
 
+// LeaveWarm has the library prepare a warm restart: it is closed next.
+func (d *SAI) LeaveWarm() error {
+	return d.lib.Set(saiattr.Switch, d.lib.Switch, saiattr.SwitchRestartWarm.Is(true))
+}
+
 // Close closes the library. The objects stay on the switch, as far as the library
 // keeps them.
 func (d *SAI) Close() error { return d.lib.Close() }
