@@ -31,8 +31,12 @@ func (d *SAI) Before(o *Object) *Record {
 		r.Previous = ID(was.String())
 		return r
 	}
-	ids, err := d.lib.Objects(kinds[o.Type])
-	if err != nil || d.connected {
+	kind, known := kinds[o.Type]
+	if !known || d.connected {
+		return nil
+	}
+	ids, err := d.lib.Objects(kind)
+	if err != nil {
 		return nil
 	}
 	words := make([]string, len(ids))
