@@ -92,7 +92,7 @@ test: deps build build/promtool build/uml ## run all tests under the race detect
 
 soak: deps build ## the fault tests by every method, queues on and off, many times, all attacks on gNMI, all faults of a SAI library, and a simulated fabric of a thousand hosts (up to an hour)
 	SLUICE_SOAK=1 go test -count=1 -timeout 90m -v ./tests/e2e
-	SLUICE_SOAK=1 go test -count=1 -timeout 30m -v -run 'Hostile|Login|Limit' ./tests/gnmi
+	SLUICE_SOAK=1 go test -count=1 -timeout 30m -v ./tests/gnmi
 	SLUICE_SOAK=1 go test -count=1 -timeout 30m -v -run Fabric ./orchagent-ext/place/sim
 	SLUICE_SOAK=1 go test -count=1 -timeout 30m -v -run Faults ./orchagent-ext/asic ./orchagent-ext/cmd/sluiced
 
@@ -156,7 +156,7 @@ demo: build ## show in network namespaces, as root, what one row does to the loa
 
 demo-full: build ## all scenarios of the demo, as root: medians of 3 runs, a thousand events (some 5 minutes)
 	@$(MAKE) -s deps DEPS='redis-server iproute2'
-	bin/sluice demo --full --scenario spread,hold,wan
+	bin/sluice demo --full --scenario spread,placement,hold,wan
 
 image: build ## build the container on BASE, by default a small Debian (docker.io, debootstrap)
 	@command -v docker >/dev/null || $(MAKE) -s deps DEPS=docker.io

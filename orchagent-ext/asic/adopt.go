@@ -19,7 +19,10 @@ func (e *Engine) adopt() error {
 		return fmt.Errorf("read the ledger: %w", err)
 	}
 	// An object whose id the ledger has is not looked for by what was written before.
-	slices.SortStableFunc(records, func(a, b *Record) int { return cmp.Compare(a.before(), b.before()) })
+	// A flow is looked for when its table is known.
+	slices.SortStableFunc(records, func(a, b *Record) int {
+		return cmp.Or(cmp.Compare(a.before(), b.before()), cmp.Compare(a.order(), b.order()))
+	})
 	known := make(map[ID]bool, 2*len(records)) // an entry and a counter of each flow
 	e.flows = make(map[FlowEntry]*pinned, len(records))
 	unknown := false // what the entries of flows sample
@@ -49,6 +52,7 @@ func (e *Engine) adopt() error {
 		}
 	}
 	e.adoptEarlier()
+	e.offered = e.offered.asAdopted(e.objects)
 	if within := e.offered.Within(e.objects); within != e.offered {
 		e.log.Warn("tables of an earlier version are kept: their entries match less until labels and export are switched off and on, or the switch restarts",
 			"tunnels", within.InnerPort, "only_udp", within.Protocol)
@@ -57,6 +61,9 @@ func (e *Engine) adopt() error {
 		for _, p := range e.flows {
 			p.sampling = samplesUnknown
 		}
+	}
+	if len(records) > 0 && e.Len() == 0 {
+		e.log.Warn("none of the objects of the earlier process is on the switch: it began cold, and they are created again", "gone", len(e.gone))
 	}
 	if len(records) > 0 || strays > 0 {
 		e.log.Info("took over the objects on the switch", "objects", e.Len(), "gone", len(e.gone), "strays", strays)
@@ -76,6 +83,9 @@ func (e *Engine) adoptObject(r *Record) error {
 	}
 	if !there || r.ID != written {
 		e.gone = append(e.gone, written)
+	}
+	if !there && r.before() == 1 && e.unlisted() {
+		e.log.Warn("an object may be left on the switch: sluiced was killed while it was created, and the SAI library lists no objects", "type", r.Type, "key", r.Key)
 	}
 	if !there {
 		return nil
@@ -98,10 +108,14 @@ func (e *Engine) adoptFlow(f FlowEntry, p *pinned, known map[ID]bool) error {
 		}
 	}
 	if !there {
+		e.gone = append(e.gone, p.entry)
+		counter := &Record{Object: Object{Type: TypeACLCounter}, ID: p.counter}
+		if there, err := e.driver.Exists(counter); err != nil || !there {
+			return err
+		}
 		if err := e.driver.Remove(p.counterRecord(f)); err != nil && !errors.Is(err, ErrGone) {
 			return fmt.Errorf("remove %s %s: %w", TypeACLCounter, p.counter, err)
 		}
-		e.gone = append(e.gone, p.entry)
 		return nil
 	}
 	e.flows[f], known[p.entry], known[p.counter] = p, true, true

@@ -45,6 +45,10 @@ type Finder interface {
 	// Exists finds the object by it, and gives the record its id. nil: there is nothing
 	// to remember.
 	Before(o *Object) *Record
+
+	// Lists says whether objects are found by what they are that the ledger does not
+	// have. Else it is written after each.
+	Lists() bool
 }
 
 // Shared is a driver of a database that other processes write to, too: its rows may be

@@ -78,7 +78,8 @@ type Engine struct {
 	gone  []ID
 }
 
-// chunk is how many changes the ledger may be behind while objects are created.
+// chunk is how many changes the ledger may be behind while objects are created, where the
+// driver finds those that it lacks.
 const chunk = 512
 
 // NewEngine asks the switch what it can do, unless it is [Shared], and takes over
@@ -131,6 +132,9 @@ func (e *Engine) Reconcile(p Policy) (Outcome, error) {
 		}
 		err = errors.Join(err, e.save())
 		if err == nil {
+			if len(e.objects) == 0 && e.later == nil {
+				e.forgive()
+			}
 			return e.outcome, e.later
 		}
 		if !errors.Is(err, ErrRefused) || !e.doWithout(c, err) {
@@ -323,8 +327,12 @@ func (e *Engine) forget(id ID) {
 	e.gone = append(e.gone, id)
 }
 
+// unlisted says whether the driver does not find objects that the ledger lacks: it is then
+// written after each call.
+func (e *Engine) unlisted() bool { return e.finder != nil && !e.finder.Lists() }
+
 func (e *Engine) saveSome() error {
-	if len(e.dirty)+len(e.gone) < chunk {
+	if len(e.dirty)+len(e.gone) < chunk && !e.unlisted() {
 		return nil
 	}
 	return e.save()

@@ -20,7 +20,7 @@ func policy(ports ...string) Policy {
 	return Policy{Label: &Label{Algorithm: flow.DraftLiteral, ZeroOnly: true}, Ports: ports, ManageHash: true, FlowCapacity: 100}
 }
 
-func newTestEngine(t *testing.T, f Driver, l *fakeLedger) *Engine {
+func newTestEngine(t *testing.T, f Driver, l Ledger) *Engine {
 	t.Helper()
 	e, err := NewEngine(f, l, nil)
 	if err != nil {

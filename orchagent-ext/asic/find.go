@@ -3,6 +3,8 @@
 package asic
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -15,30 +17,46 @@ import (
 // between, or what the attribute held.
 const prefixUnknown = "unknown:"
 
-// Before implements [Finder]. Entries, counters and bindings are found by their
-// table. Where the library lists no objects, others cannot be found.
-func (d *SAI) Before(o *Object) *Record {
-	switch o.Type {
-	case TypeACLEntry, TypeACLCounter, TypeBinding, TypeSwitchSeed: // to set a seed again does no harm
-		return nil
+// Lists implements [Finder]: the library lists objects, so that those are found by what
+// they are whose id the ledger has not got.
+func (d *SAI) Lists() bool {
+	if d.lists == nil {
+		_, err := d.lib.Objects(saiattr.ACLCounter)
+		lists := err == nil
+		d.lists = &lists
 	}
+	return *d.lists
+}
+
+// Before implements [Finder]. Entries, counters and bindings are found by their
+// table. Where the library lists no objects they have a record, too, by which the next
+// process knows that something may be left.
+func (d *SAI) Before(o *Object) *Record {
 	r := &Record{Object: *o, ID: ID(prefixUnknown + o.Key)}
-	if o.Type == TypeSwitchHash {
+	switch o.Type {
+	case TypeBinding, TypeSwitchSeed: // to set a seed again does no harm
+		return nil
+	case TypeSwitchHash:
 		was, err := d.hashIn(o)
 		if err != nil {
 			return nil
 		}
 		r.Previous = ID(was.String())
 		return r
+	case TypeHashList:
+		_, fields, err := d.defaultHash()
+		if err != nil {
+			return nil
+		}
+		r.Previous = listBefore(fields)
+		return r
+	case TypeACLEntry, TypeACLCounter:
+		if d.Lists() {
+			return nil
+		}
+		return r
 	}
-	kind, known := kinds[o.Type]
-	if !known || d.connected {
-		return nil
-	}
-	ids, err := d.lib.Objects(kind)
-	if err != nil {
-		return nil
-	}
+	ids, _ := d.lib.Objects(kinds[o.Type])
 	words := make([]string, len(ids))
 	for i, id := range ids {
 		words[i] = id.String()
@@ -70,13 +88,24 @@ func (d *SAI) find(r *Record) bool {
 		}
 		return true
 	}
+	if r.Type == TypeHashList {
+		return d.findList(r)
+	}
 	ids, err := d.lib.Objects(kinds[r.Type])
 	if err != nil {
 		return false
 	}
 	was := strings.Split(string(r.Previous), ",")
-	fresh := slices.DeleteFunc(ids, func(id sai.ObjectID) bool { return slices.Contains(was, id.String()) })
-	if len(fresh) != 1 { // it was not created, or another process has created some, too
+	fresh := slices.DeleteFunc(ids, func(id sai.ObjectID) bool {
+		return slices.Contains(was, id.String()) || !d.mine(r, id)
+	})
+	if r.Type == TypeHash && len(fresh) > 1 { // one of fewer fields was not removed yet
+		for _, id := range fresh[:len(fresh)-1] {
+			_ = d.lib.Remove(saiattr.Hash, id)
+		}
+		fresh = fresh[len(fresh)-1:]
+	}
+	if len(fresh) != 1 { // it was not created, or another process has created the same
 		return false
 	}
 	r.ID, r.Previous = ID(fresh[0].String()), ""
@@ -86,23 +115,33 @@ func (d *SAI) find(r *Record) bool {
 	return true
 }
 
+// mine says whether an object that was created since is that of a record. On a switch that
+// others program, too, it has to be what the record says, in all that can be read.
+func (d *SAI) mine(r *Record, id sai.ObjectID) bool {
+	if r.Type == TypeHash {
+		list, err := d.lib.GetNumbers(saiattr.Hash, id, saiattr.HashFields)
+		added, ok := saiattr.HashFields.Parse(r.added())
+		groups, _ := d.lib.GetObjects(saiattr.Hash, id, saiattr.HashUDFGroups)
+		group := refs{d.adopted}.id(keyUDFGroup)
+		return err == nil && (ok && slices.Contains(list, uint32(added)) || group != sai.Null && slices.Contains(groups, group))
+	}
+	if !d.connected {
+		return true
+	}
+	is := d.compare(kinds[r.Type], id, r, d.adopted)
+	return is.same > 0 && is.differs == nil && is.empty == nil
+}
+
 // Exists implements [Driver].
 func (d *SAI) Exists(r *Record) (bool, error) {
 	if strings.HasPrefix(string(r.ID), prefixUnknown) && !d.find(r) {
 		return false, nil
 	}
-	if name, ok := strings.CutPrefix(string(r.ID), prefixBinding); ok {
-		port, err := d.port(name)
-		if err != nil {
-			return false, nil
-		}
-		table, err := d.ingressACL(port)
-		return unreadable(err) || err == nil && table != sai.Null, nil // the ledger has what was set
+	if r.Type == TypeBinding {
+		return d.isBound(r), nil
 	}
 	if r.Type == TypeHashList {
-		_, fields, err := d.defaultHash()
-		added, _ := saiattr.HashFields.Parse(r.Attrs[0].Value)
-		return err != nil || slices.Contains(fields, added), nil // the ledger has what was set
+		return d.listHas(r), nil
 	}
 	if name, ok := strings.CutPrefix(string(r.ID), prefixUse); ok {
 		use, err := hashUseOf(name)
@@ -110,7 +149,7 @@ func (d *SAI) Exists(r *Record) (bool, error) {
 			return false, nil
 		}
 		hash, err := d.hashOf(use)
-		return err == nil && hash != sai.Null, nil
+		return unreadable(err) || err == nil && hash != sai.Null, nil
 	}
 	if r.ID == idSeed {
 		seed, err := d.HashSeed()
@@ -124,11 +163,79 @@ func (d *SAI) Exists(r *Record) (bool, error) {
 		return false, nil
 	}
 	kind, ok := kinds[r.Type]
-	there := ok && d.lib.Exists(kind, id)
-	if there {
-		d.know(r, id)
+	if !ok || !d.isThere(kind, id, r) {
+		return false, nil
 	}
-	return there, nil
+	d.know(r, id)
+	if r.Key != "" {
+		d.adopted[r.Key] = r
+	}
+	return true, nil
+}
+
+// reads is how often an object is read before an error that may pass counts.
+const reads = 3
+
+// isThere says whether the object of a record is on the switch: what can be read of it is
+// as recorded. Of an id that the library does not know, or has given to another object, it
+// is not; where the library reads nothing, the record is believed. An object of which it
+// answers another error is removed, if it can be, and made again.
+func (d *SAI) isThere(kind saiattr.Kind, id sai.ObjectID, r *Record) bool {
+	var is readBack
+	for range reads {
+		if is = d.readRecord(kind, id, r); is.unread == nil || unanswered(is.unread) == nil {
+			break
+		}
+	}
+	switch {
+	case is.differs != nil, is.same > 0 && is.empty != nil:
+		return false // and not Sluice's to remove
+	case is.same > 0, is.empty != nil, is.unread == nil:
+		return true
+	case errors.Is(is.unread, sai.ErrNotFound):
+		return false
+	case errors.Is(is.unread, sai.ErrNotSupported):
+		return true
+	}
+	if !d.connected {
+		_ = d.lib.Remove(kind, id)
+	}
+	return false
+}
+
+// unanswered is an error that does not say whether an object is there.
+func unanswered(err error) error {
+	if errors.Is(err, sai.ErrNotFound) || errors.Is(err, sai.ErrNotSupported) {
+		return nil
+	}
+	return err
+}
+
+// readRecord reads an object back. Of the objects of a flow, which are many, it reads the
+// table alone.
+func (d *SAI) readRecord(kind saiattr.Kind, id sai.ObjectID, r *Record) (is readBack) {
+	of := saiattr.ACLEntryTable
+	switch {
+	case r.Type == TypeACLCounter:
+		of = saiattr.ACLCounterTable
+	case r.Type != TypeACLEntry:
+		is = d.compare(kind, id, r, d.adopted)
+		if is != (readBack{}) {
+			return is
+		}
+		for key := range r.refs {
+			if d.connected && d.adopted[key] == nil { // it may be of whoever has this id now
+				is.differs = fmt.Errorf("%s is not there", key)
+				return is
+			}
+		}
+		_, err := d.lib.Get(kind, id, kind.Always) // of a record that has nothing to compare
+		is.unread = err
+		return is
+	}
+	table, err := d.lib.GetObject(kind, id, of)
+	is.add(d.own[table], table == sai.Null, fmt.Errorf("%s of %s is %s", of.Name, id, table), err)
+	return is
 }
 
 // Strays implements [Driver]: entries, counters and bindings of Sluice's tables that
@@ -138,14 +245,14 @@ func (d *SAI) Strays(existing map[string]*Record, flows map[ID]bool) (n int, err
 	tables := map[sai.ObjectID]string{}
 	for key, r := range existing {
 		known[r.ID] = true
-		if id, err := sai.ParseObjectID(string(r.ID)); err == nil && r.Type == TypeACLTable {
+		if id, err := sai.ParseObjectID(string(r.ID)); err == nil && (r.Type == TypeACLTable || r.Type == TypeACLGroup) {
 			tables[id] = key
 		}
 	}
 	counters := map[sai.ObjectID]bool{} // that are to go, and may be gone
 	for table := range tables {
 		entries, err := d.lib.GetObjects(saiattr.ACLTable, table, saiattr.ACLTableEntries)
-		if err != nil {
+		if err != nil || strings.HasSuffix(tables[table], suffixGroup) {
 			continue // the library does not list them
 		}
 		for _, e := range entries {
@@ -188,12 +295,11 @@ func (d *SAI) Strays(existing map[string]*Record, flows map[ID]bool) (n int, err
 func (d *SAI) claim(existing map[string]*Record, tables map[sai.ObjectID]string, known map[ID]bool) (n int) {
 	var found []*Record
 	for name, port := range d.ports {
-		id := ID(prefixBinding + name)
-		if known[id] {
+		if existing[prefixPort+name] != nil {
 			continue
 		}
-		if table, err := d.ingressACL(port); err == nil && tables[table] != "" {
-			found = append(found, &Record{Object: bindingObject(name, tables[table]), ID: id})
+		if r := d.boundTo(name, port, tables); r != nil {
+			found = append(found, r)
 		}
 	}
 	for _, r := range existing {

@@ -3,6 +3,8 @@
 package asic
 
 import (
+	"slices"
+
 	"sluice/orchagent-ext/roce"
 	"sluice/sai-shim/saiattr"
 )
@@ -14,6 +16,9 @@ type Features struct {
 	// others for RDMA packets where the switch has that, else for all packets.
 	// "": there is none.
 	HashIPv6, HashRDMAIPv6, HashRDMAIPv4 string
+
+	// Grouped: ports take no ACL table, but a group that it is a member of.
+	Grouped bool
 
 	// HashList: none of these takes a hash, and a field is added to the list of the
 	// switch's default hash.
@@ -162,12 +167,8 @@ func exportObjects(p Policy, r Method, f Features) []Object {
 	all = append(all, aclTable{key: keyExportTable, protocol: f.Protocol, inner: f.InnerPort, opcode: p.learns(f), size: tableSizeSmall}.object())
 	entry(keyExport, keyExportTable)
 	all = append(all, learningEntries(p, f, keyExportTable, "")...)
-	for _, port := range p.Export.Ports {
-		if !bound[port] {
-			all = append(all, bindingObject(port, keyExportTable))
-		}
-	}
-	return all
+	ports := slices.DeleteFunc(slices.Clone(p.Export.Ports), func(port string) bool { return bound[port] })
+	return append(all, bindings(keyExportTable, ports, f)...)
 }
 
 // learns reports whether packets go to the CPU to learn source queue pairs by.
@@ -258,7 +259,7 @@ func computeObjects(p Policy, f Features, placed bool) (all []Object) {
 		e.key, e.counter, e.inner, e.udp = keyOuter, sharedCounter(keyCompute, f), true, false
 		all = append(all, e.object())
 	}
-	return append(append(all, skippedObjects(p, f)...), bindings(p)...)
+	return append(append(all, skippedObjects(p, f)...), bindings(keyTable, p.Ports, f)...)
 }
 
 func rewriteObjects(p Policy, f Features) []Object {
@@ -271,7 +272,7 @@ func rewriteObjects(p Policy, f Features) []Object {
 		// Of no size: one that follows FlowCapacity would take the entries of all flows with it.
 		aclTable{key: keyTable, protocol: f.Protocol, flowLabel: p.Label.ZeroOnly, inner: f.InnerPort, addresses: true, udfGroup: keyUDFGroup}.object())
 	all = append(all, counted(aclEntry{key: keyCopied, table: keyTable, priority: copyPriority, unlabelled: p.Label.ZeroOnly, trap: keyTrap, udp: f.Protocol}, f)...)
-	return append(append(all, skippedObjects(p, f)...), bindings(p)...)
+	return append(append(all, skippedObjects(p, f)...), bindings(keyTable, p.Ports, f)...)
 }
 
 // skippedObjects count what zero-only leaves alone: stacks that label on their own
@@ -281,15 +282,6 @@ func skippedObjects(p Policy, f Features) []Object {
 		return nil
 	}
 	return counted(aclEntry{key: keySkipped, table: keyTable, priority: countPriority, sample: sampleOf(p), udp: f.Protocol}, f)
-}
-
-//conformance:draft-hu/ingress
-func bindings(p Policy) []Object {
-	all := make([]Object, len(p.Ports))
-	for i, port := range p.Ports {
-		all[i] = bindingObject(port, keyTable)
-	}
-	return all
 }
 
 // FlowObjects returns the counter and the entry that label one flow, by the method of the

@@ -213,13 +213,17 @@ func (e *Engine) addFlow(f FlowEntry, p *pinned) error {
 	labelled := f
 	labelled.Label = p.label
 	objects := FlowObjects(e.policy, e.method, e.features, labelled)
-	counter, err := e.driver.Create(&objects[0], e.objects)
+	counter, err := e.makeWith(&objects[0], e.objects)
 	if err = e.judge("create counter of flow", err); err != nil {
 		e.refused = &objects[0]
 		return fmt.Errorf("create %s %s: %w", objects[0].Type, objects[0].Key, err)
 	}
 	e.objects[counter.Key] = counter
-	entry, err := e.driver.Create(&objects[1], e.objects)
+	if e.unlisted() { // the flow's row has it, once there is one
+		e.dirty = append(e.dirty, counter)
+		defer e.forget(counter.ID)
+	}
+	entry, err := e.makeWith(&objects[1], e.objects)
 	delete(e.objects, counter.Key)
 	if err = e.judge("create entry of flow", err); err != nil {
 		e.refused = &objects[1]

@@ -3,6 +3,7 @@
 package asic
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -168,7 +169,7 @@ func (d *SAI) createHash(o *Object, at refs, r *Record) error {
 		}
 		return d.lib.Create(saiattr.Hash, values...)
 	}
-	fields := append(base, must...)
+	fields := slices.Concat(base, must)
 	id, err := create(fields)
 	if err != nil {
 		if id, fields, err = d.growHash(create, base, must); err != nil {
@@ -274,9 +275,7 @@ func (d *SAI) extendList(o *Object, r *Record) error {
 	if err != nil {
 		return err
 	}
-	if r.Previous = ID(saiattr.HashFields.Numbers(fields...).Text); r.Previous == "" {
-		r.Previous = noFields
-	}
+	r.Previous = listBefore(fields)
 	r.ID = ID(prefixList + hash.String())
 	field := saiattr.HashFields.Enum(o.Attrs[0].Value).List[0]
 	if slices.Contains(fields, field) { // of another owner: it stays
@@ -284,6 +283,33 @@ func (d *SAI) extendList(o *Object, r *Record) error {
 		return nil
 	}
 	return d.lib.Set(saiattr.Hash, hash, saiattr.HashFields.Numbers(append(fields, field)...))
+}
+
+// listBefore is the Previous of a list of fields.
+func listBefore(fields []uint64) ID {
+	return ID(cmp.Or(saiattr.HashFields.Numbers(fields...).Text, noFields))
+}
+
+// listHas says whether the list of the default hash has the field of a record. Where that
+// cannot be read the ledger has what was set.
+func (d *SAI) listHas(r *Record) bool {
+	_, fields, err := d.defaultHash()
+	added, _ := saiattr.HashFields.Parse(r.Attrs[0].Value)
+	return err != nil || slices.Contains(fields, added)
+}
+
+// findList completes a record that was written before a field was added to the list.
+func (d *SAI) findList(r *Record) bool {
+	hash, fields, err := d.defaultHash()
+	added, _ := saiattr.HashFields.Parse(r.Attrs[0].Value)
+	if err != nil || !slices.Contains(fields, added) {
+		return false
+	}
+	r.ID = ID(prefixList + hash.String())
+	if slices.Contains(strings.Split(string(r.Previous), ","), r.Attrs[0].Value) {
+		r.Previous = "" // another owner had added it
+	}
+	return true
 }
 
 // noFields is the Previous of a list that was empty; "" is that of one that had the field.

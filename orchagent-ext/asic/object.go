@@ -16,6 +16,8 @@ type Type string
 // objects that Sluice does not own: to remove them restores the value before.
 const (
 	TypeACLTable   Type = "acl-table"
+	TypeACLGroup   Type = "acl-table-group"
+	TypeACLMember  Type = "acl-table-group-member"
 	TypeACLCounter Type = "acl-counter"
 	TypeACLEntry   Type = "acl-entry"
 	TypeSample     Type = "samplepacket"

@@ -35,6 +35,8 @@ const (
 	prefixFlow     = "flow/"
 	prefixPort     = "port/"
 	suffixCounter  = "/counter"
+	suffixGroup    = "/group"
+	suffixMember   = "/member"
 	suffixTunnels  = "/tunnels"
 	suffixIPv4     = "/ipv4"
 	noLabel        = 0 // flow label of unlabelled packets (RFC 6437)

@@ -87,7 +87,7 @@ func (e *Engine) bound(n Need, m Method) error {
 		return nil
 	}
 	for _, port := range ports {
-		if r := e.objects[prefixPort+port]; r != nil && r.Type == TypeBinding && (n == NeedExport || r.refersTo(label)) {
+		if r := e.objects[prefixPort+port]; r != nil && r.Type == TypeBinding && (n == NeedExport || r.refersTo(label) || r.refersTo(label+suffixGroup)) {
 			return nil
 		}
 	}
@@ -230,7 +230,12 @@ func (d *SAI) compareOne(kind saiattr.Kind, id sai.ObjectID, a *saiattr.Attr, te
 		is, err := d.lib.GetObject(kind, id, a)
 		want := at.id(strings.TrimPrefix(text, "@"))
 		return is == want, is == sai.Null, want != sai.Null, err
-	case saiattr.Bool, saiattr.U16, saiattr.U32, saiattr.U64, saiattr.S32, saiattr.FieldU8, saiattr.FieldU16, saiattr.FieldU32, saiattr.ActionU32, saiattr.ActionS32:
+	case saiattr.U32, saiattr.U64:
+		is, _, err := d.lib.Read(kind, id, a)
+		want, ok := a.Parse(text)
+		rounded := a == saiattr.PolicerRate || a == saiattr.PolicerBurst || a == saiattr.SampleRate // as the ASIC can
+		return is == want || rounded && is >= want-want/8 && is <= want+want/8, is == 0, ok && want != 0, err
+	case saiattr.Bool, saiattr.U16, saiattr.S32, saiattr.FieldU8, saiattr.FieldU16, saiattr.FieldU32, saiattr.ActionU32, saiattr.ActionS32:
 		is, on, err := d.lib.Read(kind, id, a)
 		want, ok := a.Parse(text)
 		same = on && (is == want || !ok) // not ok: a text of its own

@@ -4,6 +4,7 @@ package asic
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -29,10 +30,25 @@ func (r *Record) before() int {
 	return 0
 }
 
+// order is the order of adoption: an object after those that it refers to, flows last.
+func (r *Record) order() int {
+	switch _, flow := parseFlowKey(strings.TrimSuffix(r.Key, suffixCounter)); {
+	case flow:
+		return 4
+	case slices.Contains([]Type{TypePolicer, TypeSample, TypeUDFMatch, TypeUDFGroup, TypeACLGroup}, r.Type):
+		return 0
+	case slices.Contains([]Type{TypeACLTable, TypeTrapGroup, TypeUDF, TypeHash}, r.Type):
+		return 1
+	case r.Type == TypeACLEntry:
+		return 3
+	}
+	return 2
+}
+
 // leastAttrs are the types that drivers create, and how many attributes each has at
 // least.
 var leastAttrs = map[Type]int{
-	TypeACLTable: 0, TypeACLCounter: 0, TypeACLEntry: 0, TypeSample: 0, TypeUserTrap: 0, TypePolicer: 0, TypeTrapGroup: 0,
+	TypeACLTable: 0, TypeACLGroup: 0, TypeACLMember: 0, TypeACLCounter: 0, TypeACLEntry: 0, TypeSample: 0, TypeUserTrap: 0, TypePolicer: 0, TypeTrapGroup: 0,
 	TypeUDFMatch: 0, TypeUDFGroup: 0, TypeUDF: 0, TypeHash: 0, TypeBinding: 0, TypeSwitchHash: 1, TypeHashList: 1, TypeSwitchSeed: 1, TypeRow: 0, TypeHashField: 1, typeChanging: 0,
 }
 

@@ -65,7 +65,7 @@ func (e *Engine) doWithout(c Choices, err error) bool {
 		without("policing packets to the CPU")
 	case o.Meets == NeedExport && lack == "", o.Attr(saiattr.ACLEntrySample.Name) != "" && sampled:
 		e.refuse(NeedExport, export, err)
-	case lack != "" && (o.Type == TypeHash || o.Type == TypeSwitchHash): // another one serves as well
+	case lack != "" && (o.Type == TypeHash || o.Type == TypeSwitchHash || o.Type == TypeBinding): // another one serves as well
 		e.log.Info("the switch refuses an object: another one is tried", "without", lack, "error", err)
 		e.offered = less
 	case lack != "":
@@ -108,6 +108,10 @@ func (f Features) without(o *Object, attr string) (less Features, lack string) {
 		f.Uncounted = true
 		return f, "counters"
 	}
+	if o.Type == TypeBinding && attr == saiattr.PortIngressACL.Name && !f.Grouped {
+		f.Grouped = true
+		return f, "binding a table without a group"
+	}
 	if o.Type == TypeHash && o.added() != "" || o.Type == TypeSwitchHash {
 		return f.withoutHash(o)
 	}
@@ -137,7 +141,43 @@ const (
 
 // lacking says whether something is done without that the switch may accept later.
 func (e *Engine) lacking() bool {
-	return !e.abilities.Equal(e.asked) || len(e.lacks) > 0 || len(e.without) > 0
+	return !e.abilities.Equal(e.asked) || e.offered != e.told.waysOf(e.offered) || len(e.without) > 0
+}
+
+// waysOf are the features with the ways of others to bind tables and to set hashes: one
+// serves as well as another, so that a better one is not sought.
+func (f Features) waysOf(others Features) Features {
+	f.Grouped, f.HashList = others.Grouped, others.HashList
+	f.HashIPv6, f.HashRDMAIPv6, f.HashRDMAIPv4 = others.HashIPv6, others.HashRDMAIPv6, others.HashRDMAIPv4
+	return f
+}
+
+// asAdopted are the features less what objects on the switch do without: an earlier process
+// found that out.
+func (f Features) asAdopted(existing map[string]*Record) Features {
+	for _, r := range existing {
+		f.Grouped = f.Grouped || r.Type == TypeACLGroup
+		f.HashList = f.HashList || r.Type == TypeHashList
+		f.Uncounted = f.Uncounted || r.Key == keyCompute && r.Attr(saiattr.ACLEntryCounter.Name) == ""
+		if hash := existing[keyHash]; r.Type == TypeSwitchHash && hash != nil && hash.added() != hashLabel {
+			switch r.Attrs[0].Name {
+			case saiattr.ECMPHashIPv6.Name:
+				f.HashRDMAIPv6 = r.Attrs[0].Name
+			case saiattr.ECMPHashIPv4.Name:
+				f.HashRDMAIPv4 = r.Attrs[0].Name
+			}
+		}
+	}
+	return f
+}
+
+// forgive forgets what the switch refused, when it has no object any more.
+func (e *Engine) forgive() {
+	if e.shared == nil {
+		e.abilities, e.offered, e.lacks = e.asked.clone(), e.told, nil
+	}
+	clear(e.failures)
+	clear(e.fixed)
 }
 
 // due says whether it is time to try again what the switch refused.
@@ -172,14 +212,14 @@ func (e *Engine) reconsider(p Policy) error {
 		better := m != e.method
 		all[NeedFlowLabel] = Choice{Method: m}
 		all[NeedPlacement] = e.asked.choosePlacement(p, all)
-		took, err := e.try(p, all, e.told)
+		took, err := e.try(p, all, e.told.waysOf(e.offered))
 		if err != nil {
 			return err
 		}
 		if took {
 			asked := e.asked.clone()
 			e.abilities[NeedExport], e.abilities[NeedPlacement] = asked[NeedExport], asked[NeedPlacement]
-			e.offered, e.lacks = e.told, nil
+			e.offered, e.lacks = e.told.waysOf(e.offered), nil
 		} else if better {
 			withoutExport := p
 			withoutExport.Export = nil

@@ -23,12 +23,21 @@ func openPlace(t *testing.T, library *saitest.Library, more ...string) *place {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = lib.Close() })
+	p := &place{t: t, lib: lib}
+	t.Cleanup(p.close)
 	if err := lib.CreateSwitch(true); err != nil {
 		t.Fatal(err)
 	}
 	library.Calls()
-	return &place{t: t, lib: lib}
+	return p
+}
+
+// close closes the library, once: a process has one at a time.
+func (p *place) close() {
+	if p.lib != nil {
+		_ = p.lib.Close()
+	}
+	p.lib = nil
 }
 
 // settle reconciles as often as it fails, as the loop does.

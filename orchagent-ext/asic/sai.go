@@ -25,8 +25,11 @@ type SAI struct {
 	policer   sai.ObjectID  // of packets to the CPU; Null: none
 	copied    atomic.Uint64 // the trap of what entries copy to the CPU; Null: none
 
-	fields map[string]string     // of hashes, by what Sluice added to them
-	own    map[sai.ObjectID]bool // Sluice's tables and hashes: what is bound else is another owner's
+	lists   *bool                 // whether the library lists objects; nil: not asked yet
+	adopted map[string]*Record    // but for those of flows
+	fields  map[string]string     // of hashes, by what Sluice added to them
+	joined  map[ID]sai.ObjectID   // members of other owners' groups, by the ids of bindings
+	own     map[sai.ObjectID]bool // Sluice's tables, groups and hashes: what is bound else is another owner's
 }
 
 // SAIOptions are how a switch is used.
@@ -41,7 +44,7 @@ type SAIOptions struct {
 
 // NewSAI returns a driver for an open library whose switch was created.
 func NewSAI(lib *sai.Library, o SAIOptions) *SAI {
-	return &SAI{lib: lib, connected: o.Connected, kernel: o.Kernel, own: map[sai.ObjectID]bool{}, fields: map[string]string{}}
+	return &SAI{lib: lib, connected: o.Connected, kernel: o.Kernel, own: map[sai.ObjectID]bool{}, adopted: map[string]*Record{}, fields: map[string]string{}, joined: map[ID]sai.ObjectID{}}
 }
 
 // Copies says whether packets to the CPU with a trap are copies, of every packet
@@ -137,7 +140,7 @@ func (d *SAI) Probe() (Abilities, Features, error) {
 
 // kinds are the library's types of objects that have ids.
 var kinds = map[Type]saiattr.Kind{
-	TypeACLTable: saiattr.ACLTable, TypeACLCounter: saiattr.ACLCounter, TypeACLEntry: saiattr.ACLEntry,
+	TypeACLGroup: saiattr.ACLGroup, TypeACLMember: saiattr.ACLMember, TypeACLTable: saiattr.ACLTable, TypeACLCounter: saiattr.ACLCounter, TypeACLEntry: saiattr.ACLEntry,
 	TypeSample: saiattr.Sample, TypeUserTrap: saiattr.UserTrap, TypeUDFMatch: saiattr.UDFMatch, TypeUDFGroup: saiattr.UDFGroup,
 	TypeUDF: saiattr.UDF, TypeHash: saiattr.Hash, TypePolicer: saiattr.Policer, TypeTrapGroup: saiattr.TrapGroup,
 }
@@ -185,7 +188,7 @@ func (d *SAI) Create(o *Object, existing map[string]*Record) (*Record, error) {
 // know notes an object that is on the switch.
 func (d *SAI) know(r *Record, id sai.ObjectID) {
 	switch {
-	case r.Type == TypeACLTable:
+	case r.Type == TypeACLTable || r.Type == TypeACLGroup:
 		d.own[id] = true
 	case r.Type == TypeHash:
 		d.own[id] = true
@@ -217,47 +220,6 @@ func (d *SAI) Set(r *Record, o *Object, attr string, existing map[string]*Record
 	return uncreated(d.lib.Set(kinds[o.Type], id, v.Resolve(at.number)))
 }
 
-func (d *SAI) ingressACL(port sai.ObjectID) (sai.ObjectID, error) {
-	return d.lib.GetObject(saiattr.Port, port, saiattr.PortIngressACL)
-}
-
-// boundBefore is the table that is bound to a port, as far as is known: a library may set
-// it that cannot read it.
-func (d *SAI) boundBefore(port sai.ObjectID) (sai.ObjectID, error) {
-	bound, err := d.ingressACL(port)
-	if unreadable(err) {
-		return sai.Null, nil
-	}
-	return bound, err
-}
-
-// unreadable says whether a library cannot read an attribute.
-func unreadable(err error) bool { return err != nil && !errors.Is(err, sai.ErrNotFound) }
-
-func (d *SAI) setIngressACL(port, table sai.ObjectID) error {
-	return d.lib.Set(saiattr.Port, port, saiattr.PortIngressACL.Object(uint64(table)))
-}
-
-// rebind binds another of Sluice's tables to a port that has one.
-func (d *SAI) rebind(o *Object, r *Record, at refs) error {
-	port, err := d.port(boundPort(o))
-	if err != nil {
-		return err
-	}
-	bound, err := d.boundBefore(port)
-	if err != nil {
-		return err
-	}
-	ours := bound == sai.Null
-	for key := range r.refs {
-		ours = ours || at.id(key) == bound
-	}
-	if !ours {
-		return fmt.Errorf("%w: port %s has an ingress ACL of another owner, %s", ErrRefused, boundPort(o), bound)
-	}
-	return d.setIngressACL(port, at.id(o.values[0].Keys[0]))
-}
-
 // refs finds the ids of what an object refers to.
 type refs struct{ existing map[string]*Record }
 
@@ -272,27 +234,9 @@ func (r refs) id(key string) sai.ObjectID {
 func (r refs) number(key string) uint64 { return uint64(r.id(key)) }
 
 const (
-	prefixBinding = "port:"
-	prefixUse     = "switch:"
-	idSeed        = ID("seed:ecmp")
+	prefixUse = "switch:"
+	idSeed    = ID("seed:ecmp")
 )
-
-func (d *SAI) bind(o *Object, at refs, r *Record) error {
-	port, err := d.port(boundPort(o))
-	if err != nil {
-		return err
-	}
-	table := at.id(o.values[0].Keys[0])
-	was, err := d.boundBefore(port)
-	if err != nil {
-		return err
-	}
-	if was != sai.Null && was != table {
-		return fmt.Errorf("%w: port %s has an ingress ACL of another owner, %s", ErrRefused, boundPort(o), was)
-	}
-	r.ID = ID(prefixBinding + boundPort(o))
-	return d.setIngressACL(port, table)
-}
 
 // another says whether another owner has put an object of its own where Sluice's was. What
 // cannot be read is taken for Sluice's.
@@ -303,15 +247,8 @@ func (d *SAI) another(now sai.ObjectID, err error) bool {
 // Remove implements [Driver]. A binding or a hash that another owner has changed meanwhile
 // stays.
 func (d *SAI) Remove(r *Record) error {
-	if name, ok := strings.CutPrefix(string(r.ID), prefixBinding); ok {
-		port, err := d.port(name)
-		if err != nil {
-			return fmt.Errorf("%w: port %s", ErrGone, name)
-		}
-		if d.another(d.ingressACL(port)) {
-			return nil
-		}
-		return refusal(d.setIngressACL(port, sai.Null))
+	if r.Type == TypeBinding {
+		return d.unbind(r)
 	}
 	if name, ok := strings.CutPrefix(string(r.ID), prefixUse); ok {
 		return d.resetHash(r, name)
@@ -350,6 +287,11 @@ func (d *SAI) Count(counter *Record) (packets, octets uint64, err error) {
 	}
 	octets, err = d.lib.Get(saiattr.ACLCounter, id, saiattr.ACLCounterOctets)
 	return packets, octets, refusal(err)
+}
+
+// LeaveWarm has the library prepare a warm restart: it is closed next.
+func (d *SAI) LeaveWarm() error {
+	return d.lib.Set(saiattr.Switch, d.lib.Switch, saiattr.SwitchRestartWarm.Is(true))
 }
 
 // Close closes the library. The objects stay on the switch, as far as the library

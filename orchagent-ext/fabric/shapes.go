@@ -5,6 +5,7 @@ package fabric
 import (
 	"fmt"
 	"net/netip"
+	"time"
 )
 
 // Addresses that hosts of every shape have; the link-local ones come on top.
@@ -79,6 +80,12 @@ type LeafSpine struct {
 // counts, the uplinks; the spine's are named alike. Leaf and spine have equal-cost
 // routes over all uplinks.
 func (f *Fabric) LeafSpine(n int) (*LeafSpine, error) {
+	return f.LeafSpineOf(make([]time.Duration, n)...)
+}
+
+// LeafSpineOf is LeafSpine with an uplink for each delay, on which frames take so long one
+// way; 0: a veth pair.
+func (f *Fabric) LeafSpineOf(delays ...time.Duration) (*LeafSpine, error) {
 	leaf, err := f.Router("leaf")
 	if err != nil {
 		return nil, err
@@ -94,9 +101,9 @@ func (f *Fabric) LeafSpine(n int) (*LeafSpine, error) {
 	if s.B, s.SpineB, err = f.attach("host-b", spine, "Ethernet0", HostB, HostB4); err != nil {
 		return nil, err
 	}
-	for i := range n {
+	for i, delay := range delays {
 		name := fmt.Sprint("Ethernet", 4*(i+1))
-		up, down, err := f.Link(leaf, name, spine, name)
+		up, down, err := f.uplink(leaf, spine, name, delay)
 		if err != nil {
 			return nil, err
 		}
@@ -111,6 +118,14 @@ func (f *Fabric) LeafSpine(n int) (*LeafSpine, error) {
 		s.Uplinks = append(s.Uplinks, up)
 	}
 	return s, s.routes()
+}
+
+func (f *Fabric) uplink(leaf, spine *Node, name string, delay time.Duration) (up, down *Interface, err error) {
+	if delay == 0 {
+		return f.Link(leaf, name, spine, name)
+	}
+	up, down, _, err = f.DelayedLink(leaf, name, spine, name, delay)
+	return up, down, err
 }
 
 func (s *LeafSpine) routes() error {

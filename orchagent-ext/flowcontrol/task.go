@@ -151,7 +151,7 @@ func (t *Task) loop() error {
 		why = fmt.Sprintf("the fast lane has no real-time priority (CAP_SYS_NICE): %v", err)
 	}
 	t.realtime.Store(&why)
-	l := &loop{Task: t, core: newCore(t.sw, t.messages, monotonic), realtime: why == ""}
+	l := &loop{Task: t, core: newCore(t.sw, t.messages, packetio.Monotonic), realtime: why == ""}
 	in := t.messages.FDs()
 	l.fds = [4]unix.PollFd{
 		{Fd: int32(t.control), Events: unix.POLLIN}, {Fd: int32(t.events), Events: unix.POLLIN},
@@ -162,7 +162,7 @@ func (t *Task) loop() error {
 			return err
 		}
 	}
-	l.core.end(monotonic())
+	l.core.end(packetio.Monotonic())
 	return nil
 }
 
@@ -179,7 +179,7 @@ type loop struct {
 
 // turn waits for what comes or is due next, and does it.
 func (l *loop) turn() error {
-	now := monotonic()
+	now := packetio.Monotonic()
 	wait, fds := min(max(l.core.next()-now, 0), int64(longest)), l.fds[:]
 	if l.deaf > now {
 		wait, fds = min(wait, l.deaf-now), l.fds[:2]
@@ -196,9 +196,9 @@ func (l *loop) turn() error {
 		n, lost := l.sw.ReadFlowEvents(l.events[:])
 		l.core.counters.EventsLost = lost
 		for i := range n {
-			l.core.event(monotonic(), &l.events[i])
+			l.core.event(packetio.Monotonic(), &l.events[i])
 		}
-		if l.deaf > monotonic() {
+		if l.deaf > packetio.Monotonic() {
 			if n < eventRoom {
 				break
 			}
@@ -207,16 +207,16 @@ func (l *loop) turn() error {
 		before := l.core.obeyed()
 		m := l.Task.messages.Receive(l.messages[:])
 		for i := range m {
-			l.core.receiveMessage(monotonic(), &l.messages[i])
+			l.core.receiveMessage(packetio.Monotonic(), &l.messages[i])
 		}
 		if m > 0 && m < messageRoom && l.core.obeyed() == before {
-			l.deaf = monotonic() + int64(deafness)
+			l.deaf = packetio.Monotonic() + int64(deafness)
 		}
 		if n < eventRoom && m < messageRoom {
 			break
 		}
 	}
-	l.core.step(monotonic())
+	l.core.step(packetio.Monotonic())
 	return nil
 }
 
@@ -225,7 +225,7 @@ func (l *loop) learn() {
 	for range len(l.learned) {
 		learned := <-l.learned
 		l.core.pairs.add(learned)
-		l.core.limit(monotonic(), &learned)
+		l.core.limit(packetio.Monotonic(), &learned)
 	}
 }
 
@@ -234,10 +234,10 @@ func (l *loop) asked() {
 	var count [8]byte
 	_, _ = unix.Read(l.control, count[:])
 	if s := l.configured.Swap(nil); s != nil {
-		l.core.configure(monotonic(), s)
+		l.core.configure(packetio.Monotonic(), s)
 	}
 	if r := l.wanted.Swap(nil); r != nil {
-		l.core.fill(monotonic(), r)
+		l.core.fill(packetio.Monotonic(), r)
 		r.Realtime = l.realtime
 		if err := l.core.lastErr; err != nil {
 			r.LastError = err.Error()
@@ -252,10 +252,4 @@ func (l *loop) asked() {
 			l.filled <- r
 		}
 	}
-}
-
-func monotonic() int64 {
-	var t unix.Timespec
-	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &t) // this clock is always there
-	return t.Nano()
 }

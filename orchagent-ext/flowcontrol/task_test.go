@@ -44,7 +44,7 @@ func newRaised(t *testing.T) *raised {
 func (r *raised) raise(e sai.FlowEvent) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	e.At = monotonic()
+	e.At = packetio.Monotonic()
 	r.depth[e.Flow] = e.Octets
 	r.events = append(r.events, e)
 	_, _ = unix.Write(r.fd, []byte{1, 0, 0, 0, 0, 0, 0, 0})
@@ -73,7 +73,7 @@ func (r *raised) SetHold(port sai.ObjectID, m sai.HoldMatch, d time.Duration, _ 
 	if d == 0 {
 		delete(r.holds, target{port, m})
 	} else {
-		r.holds[target{port, m}] = monotonic() + int64(d)
+		r.holds[target{port, m}] = packetio.Monotonic() + int64(d)
 		r.all++
 	}
 	return nil

@@ -48,8 +48,10 @@ type PFCM struct {
 
 // Lengths in octets.
 const (
-	pfcmICMPv6Len = 44 // draft-yang section 4.2
-	pfcmDataLen   = 42 // Opt Data Len, draft-yang section 4.1
+	// PFCMLen is the length of a PFCM by ICMPv6 from its type on, octets (draft-yang section
+	// 4.2).
+	PFCMLen     = 44
+	pfcmDataLen = 42 // Opt Data Len, draft-yang section 4.1
 
 	// pfcmHeaderLen is the length of the options header that carries nothing
 	// else: next header and length, PadN of 2, the option. The padding is
@@ -161,10 +163,10 @@ func (m PFCM) AppendPacket(b []byte, e *Envelope, c CodePoints) ([]byte, error) 
 //
 //conformance:draft-yang/icmp-checksum
 func (p *Packet) pfcmICMPv6(b []byte, at int, c CodePoints) error {
-	if r := checkLength(len(b)-at, pfcmICMPv6Len); r != Accepted {
+	if r := checkLength(len(b)-at, PFCMLen); r != Accepted {
 		return fail(KindPFCM, r)
 	}
-	m := b[at : at+pfcmICMPv6Len]
+	m := b[at : at+PFCMLen]
 	p.PFCM = PFCM{
 		StreamID: binary.BigEndian.Uint16(m[6:]), QueueID: m[8], Action: Action(m[9]), Time: binary.BigEndian.Uint16(m[10:]),
 		Destination: netip.AddrFrom16([16]byte(m[12:28])), Source: netip.AddrFrom16([16]byte(m[28:44])),

@@ -56,9 +56,12 @@ func hashSeed(s *config.Snapshot) uint32 {
 // above 1.
 const goalShare = 0.4
 
-// rateTime is the time constant of the average of rates: a load that changed is known
-// within a second, and bursts of a tenth of that do not count.
-const rateTime = 400 * time.Millisecond
+// rateTime is the time constant of the average of rates, which are measured over rateWindow
+// at least: a load that changed is known within a second.
+const (
+	rateTime   = time.Second
+	rateWindow = 300 * time.Millisecond
+)
 
 // placementSettings are what placement works by. Where they differ, all flows are taken over
 // again, with their labels.
@@ -69,7 +72,7 @@ func placementSettings(s *config.Snapshot, kernel bool, capacity uint32) placing
 		Kernel: kernel && r.Model != config.ModelLearned || r.Model == config.ModelLinux, Algorithm: flow.DraftLiteral,
 		Table: place.Config{
 			Capacity: int(capacity), IdleNS: int64(*r.IdleUs) * 1000, MaxMoves: int(*r.MaxMoves), Threshold: threshold,
-			Goal: 1 + (threshold-1)*goalShare, RateNS: int64(rateTime),
+			Goal: 1 + (threshold-1)*goalShare, RateNS: int64(rateTime), WindowNS: int64(rateWindow),
 		},
 	}
 	if s.FlowLabel.Algorithm == config.AlgorithmCRC32 {
@@ -147,12 +150,12 @@ func (o *orch) placing() (hops <-chan struct{}, polls <-chan time.Time) {
 // pollPlacement reads counters, and moves flows.
 func (o *orch) pollPlacement() {
 	p, began := o.sw.place, o.Now()
-	next, err := p.Poll(began, o.heldNow)
+	waiting, err := p.Poll(began, o.heldNow)
 	if err != nil && (p.err == nil || p.err.Error() != err.Error()) {
 		o.Log.Warn("flows cannot be moved", "error", err)
 	}
 	p.err = err
-	p.due.Reset(placing.Pace(next, o.Now().Sub(began)))
+	p.due.Reset(p.Pace(waiting, o.Now().Sub(began)))
 }
 
 // heldNow tells which flows are held: by their Stream ID, their label, or their addresses,

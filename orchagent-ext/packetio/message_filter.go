@@ -40,6 +40,7 @@ type MessageConfig struct {
 const (
 	v6At         = -ip // the constants of filter.go count from the start of a frame
 	v6Next       = v6NextHeader + v6At
+	v6Length     = v6Next - 2
 	v6Hops       = v6Next + 1
 	v6Source     = v6Hops + 1
 	v6Transport  = v6Payload + v6At
@@ -82,7 +83,7 @@ func (c *MessageConfig) fast(p *assembly, candidate, other string) {
 	p.always(other)
 	p.label("sender")
 	if len(c.Senders) > maxSenders { // the fast lane compares the address itself, too
-		p.always(candidate)
+		p.whole(candidate, other)
 		return
 	}
 	for _, s := range c.Senders {
@@ -93,9 +94,33 @@ func (c *MessageConfig) fast(p *assembly, candidate, other string) {
 		p.skipUnless(binary.BigEndian.Uint32(a[8:]), 3)
 		p.add(bpf.LoadAbsolute{Off: v6Source + 12, Size: 4})
 		p.skipUnless(binary.BigEndian.Uint32(a[12:]), 1)
-		p.always(candidate)
+		p.always("whole")
 	}
 	p.always(other)
+	p.label("whole")
+	p.whole(candidate, other)
+}
+
+// whole adds that a PFCM by ICMPv6 has its length and a right checksum (RFC 4443 section
+// 2.3): what has not is refused before it wakes the fast lane.
+func (p *assembly) whole(candidate, other string) {
+	p.add(bpf.LoadAbsolute{Off: v6Next, Size: 1})
+	p.jump(protoICMPv6, "", "whole-yes")
+	p.add(bpf.LoadAbsolute{Off: v6Length, Size: 2})
+	p.jump(notify.PFCMLen, "", "whole-no")
+	p.add(bpf.LoadConstant{Dst: bpf.RegX, Val: notify.PFCMLen + protoICMPv6}) // of the pseudo-header
+	for at := uint32(v6Source); at < v6Transport+notify.PFCMLen; at += 2 {
+		p.add(bpf.LoadAbsolute{Off: at, Size: 2}, bpf.ALUOpX{Op: bpf.ALUOpAdd}, bpf.TAX{})
+	}
+	for range 2 { // carries
+		p.add(bpf.ALUOpConstant{Op: bpf.ALUOpShiftRight, Val: 16}, bpf.StoreScratch{Src: bpf.RegA, N: 0},
+			bpf.TXA{}, bpf.ALUOpConstant{Op: bpf.ALUOpAnd, Val: 0xffff}, bpf.LoadScratch{Dst: bpf.RegX, N: 0}, bpf.ALUOpX{Op: bpf.ALUOpAdd}, bpf.TAX{})
+	}
+	p.jump(0xffff, "whole-yes", "")
+	p.label("whole-no")
+	p.always(other)
+	p.label("whole-yes")
+	p.always(candidate)
 }
 
 // skipUnless skips n instructions unless the accumulator has a value.

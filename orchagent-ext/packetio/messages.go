@@ -63,7 +63,7 @@ const (
 )
 
 const (
-	messageBuffer = 1 << 20          // octets that wait in the kernel, of each socket
+	messageBuffer = 8 << 20          // octets that wait in the kernel, of each socket: some 10,000 messages
 	slowPatience  = 200              // ms that Run waits for packets
 	slowPause     = time.Millisecond // after what it has read: a flood is read in batches
 	oldest        = time.Second      // a time stamp older than this is of a clock that was set
@@ -77,7 +77,7 @@ const (
 // takes CAP_NET_RAW. Before Configure nothing is received. Close it in the end.
 func OpenMessages() (*Messages, error) {
 	m := &Messages{fast: -1, fast4: -1, slow6: -1, slow4: -1, raw: -1, raw4: -1, link: -1}
-	m.batch.init()
+	m.batch.init(true)
 	if err := m.open(); err != nil {
 		return nil, errors.Join(err, m.Close())
 	}
@@ -98,14 +98,24 @@ func (m *Messages) open() error {
 		}
 	}
 	for _, fd := range m.received() {
+		stamped := 0
+		if fd == m.fast || fd == m.fast4 {
+			stamped = 1
+		}
 		for _, o := range []struct{ level, name, value int }{
 			{unix.SOL_PACKET, unix.PACKET_IGNORE_OUTGOING, 1},
-			{unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1},
-			{unix.SOL_SOCKET, unix.SO_RCVBUF, messageBuffer},
+			{unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, stamped},
 		} {
 			if err := unix.SetsockoptInt(fd, o.level, o.name, o.value); err != nil {
 				return os.NewSyscallError("setsockopt", err)
 			}
+		}
+		// More than the limit for all takes CAP_NET_ADMIN.
+		if unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, messageBuffer) == nil {
+			continue
+		}
+		if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF, messageBuffer); err != nil {
+			return os.NewSyscallError("setsockopt SO_RCVBUF", err)
 		}
 	}
 	for _, fd := range []int{m.raw, m.raw4, m.link} {
@@ -224,7 +234,7 @@ func (m *Messages) receive(fd int, dst []Message, c *MessageConfig) (n int) {
 	if got == 0 {
 		return 0
 	}
-	real, mono := clock(unix.CLOCK_REALTIME), clock(unix.CLOCK_MONOTONIC)
+	real, mono := time.Now().UnixNano(), Monotonic()
 	for i := range got {
 		d := &dst[n]
 		packet, port, stamp := m.batch.packet(i)
@@ -275,7 +285,7 @@ func (m *Messages) SendFrame(port uint32, frame []byte) error {
 // ends.
 func (m *Messages) Run(ctx context.Context) error {
 	var b batch
-	b.init()
+	b.init(false)
 	var p notify.Packet
 	fds := []unix.PollFd{{Fd: int32(m.slow6), Events: unix.POLLIN}, {Fd: int32(m.slow4), Events: unix.POLLIN}}
 	for ctx.Err() == nil {
@@ -342,14 +352,10 @@ func (m *Messages) Full() uint64 {
 	return m.full.Load()
 }
 
-func clock(id int32) int64 {
-	var t unix.Timespec
-	_ = unix.ClockGettime(id, &t) // these clocks are always there
-	return t.Nano()
-}
-
 // batch receives many packets by one system call.
 type batch struct {
+	described bool
+
 	headers [maxBatch]messageHeader
 	froms   [maxBatch]unix.RawSockaddrLinklayer
 	vectors [maxBatch]unix.Iovec
@@ -364,19 +370,25 @@ type messageHeader struct {
 	_      [4]byte
 }
 
-func (b *batch) init() {
+// init prepares receive; described: with the port that each packet came in by, and the
+// kernel's time, which cost the kernel as much as the packet.
+func (b *batch) init(described bool) {
+	b.described = described
 	for i := range b.headers {
 		b.vectors[i].Base = &b.data[i][0]
 		b.vectors[i].SetLen(packetRoom)
 		h := &b.headers[i]
-		h.Name, h.Iov, h.Control = (*byte)(unsafe.Pointer(&b.froms[i])), &b.vectors[i], &b.control[i][0]
+		h.Iov = &b.vectors[i]
 		h.SetIovlen(1)
+		if described {
+			h.Name, h.Control = (*byte)(unsafe.Pointer(&b.froms[i])), &b.control[i][0]
+		}
 	}
 }
 
 func (b *batch) receive(fd, most int) int {
 	most = min(most, maxBatch)
-	for i := range most {
+	for i := 0; b.described && i < most; i++ {
 		b.headers[i].Namelen = unix.SizeofSockaddrLinklayer
 		b.headers[i].SetControllen(stampRoom)
 	}

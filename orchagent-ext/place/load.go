@@ -98,19 +98,32 @@ func (t *Table) Sample(f Flow, octets uint64, now int64) {
 	e.octets, e.sampled, e.seen = octets, now, true
 	switch {
 	case first:
-		return
 	case passed < 0: // the clock stepped back
 		t.stats.ClockSteps++
-		return
 	case octets < before: // the entry was made again
 		t.stats.CounterResets++
+	}
+	if first || passed < 0 || octets < before {
+		e.from, e.begun = octets, now
 		return
 	}
-	sent := octets - before
 	if e.member != unknown {
-		t.predicted[e.member] += sent
+		t.predicted[e.member] += octets - before
 	}
-	rate := float64(sent) / float64(passed) * 1e9
+	t.settling.octets += octets - before
+	if t.cfg.WindowNS == 0 {
+		t.measure(e)
+	}
+}
+
+// measure ends a window of a flow's rate with its last sample.
+func (t *Table) measure(e *entry) {
+	passed := e.sampled - e.begun
+	if passed <= 0 {
+		return
+	}
+	rate := float64(e.octets-e.from) / float64(passed) * 1e9
+	e.from, e.begun, e.last = e.octets, e.sampled, rate
 	t.account(e, -1)
 	if e.measured {
 		rate = e.rate + (rate-e.rate)*(1-math.Exp(-float64(passed)/float64(t.cfg.RateNS)))

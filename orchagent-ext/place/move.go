@@ -20,12 +20,17 @@ func (t *Table) Look(now int64) []Move {
 	t.moves = t.moves[:0]
 	t.stats.Looks++
 	t.stats.Waiting = 0
+	t.measureAll(now)
 	t.recount()
 	if t.model == nil || t.model.Score().Wrong() || t.check.degraded || t.cfg.Moves == MovesNever || !t.model.HashesLabel() {
 		return t.moves
 	}
 	if t.quotas.any() {
 		t.follow(now)
+		return t.moves
+	}
+	if t.unsettled(now) {
+		t.stats.Deferred++
 		return t.moves
 	}
 	_, worst, mean := t.worst()
@@ -39,6 +44,9 @@ func (t *Table) Look(now int64) []Move {
 	}
 	t.evening = true
 	t.candidates(now, mean)
+	if t.patient(now) {
+		return t.moves
+	}
 	if t.predicts() {
 		t.improve(now)
 	} else {

@@ -10,6 +10,7 @@ type Stats struct {
 	Adopted       uint64       // flows taken over with their label
 	Shared        uint64       // of these: another flow between the same hosts has the same label
 	Looks         uint64
+	Deferred      uint64 // of these: loads were changing, so that nothing moved
 	Moves         uint64 // flows that got another label, undone ones too
 	Unsafe        uint64 // of these: the flow was not idle
 	Undone        uint64 // moves that the switch refused

@@ -47,6 +47,12 @@ type Config struct {
 	Largest   int     // only so many flows, the largest, are considered for a move; 512
 	RestNS    int64   // a flow that moved does not move for so long; 1 s
 	RateNS    int64   // time constant of the average of rates; 1 s
+
+	// WindowNS is over how long rates are measured at least, where flows are sampled more
+	// often, and looked at after each round of samples: it ends when all pause, or after
+	// twice the time, so that bursts count as wholes. While loads change, no flow moves
+	// (settle.go). 0: each sample is a window, and moves wait for nothing.
+	WindowNS int64
 }
 
 func (c Config) withDefaults() Config {
@@ -94,6 +100,9 @@ type entry struct {
 	sampled  int64   // when
 	still    int64   // the first sample that had this value
 	seen     bool    // there was a sample
+	last     float64 // octets/s in the last window
+	from     uint64  // octets where the window began
+	begun    int64   // when that was
 
 	held, acked bool
 	moved       bool
@@ -129,6 +138,7 @@ type Table struct {
 
 	quotas   quotas
 	check    check
+	settling settling
 	evening  bool // moves go on until the goal
 	stats    Stats
 	moves    []Move

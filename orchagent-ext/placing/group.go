@@ -5,6 +5,7 @@ package placing
 import (
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -24,8 +25,7 @@ type group struct {
 	linear  *ecmp.Linear // model, where it is learned and has not given up
 	shape   string       // what the model was made of
 	reason  string       // why no flow moves, besides a model that is wrong; ""
-	idleNS  int64
-	gaveUp  bool // what is learned does not fit: only what is observed is known
+	gaveUp  bool         // what is learned does not fit: only what is observed is known
 
 	rerouted uint64
 	sent     []uint64 // by member, at the last check; nil: not known
@@ -72,18 +72,8 @@ func (p *Placer) refresh(now time.Time) {
 	if p.hash == (ecmp.Kernel{}) && p.hashErr == nil {
 		p.hash, p.hashErr = p.net.Hash()
 	}
-	used := make(map[netip.Addr]bool, len(p.dests))
-	for k := range p.flows {
-		used[k.Dst] = true
-	}
-	dsts := make([]netip.Addr, 0, len(p.dests))
-	for dst := range p.dests {
-		if !used[dst] && p.dests[dst] != nil {
-			delete(p.dests, dst)
-			continue
-		}
-		dsts = append(dsts, dst)
-	}
+	p.sweep(now)
+	dsts := slices.Collect(maps.Keys(p.dests))
 	results, err := p.net.Groups(dsts)
 	if err != nil {
 		if p.readErr == nil || p.readErr.Error() != err.Error() {
@@ -94,6 +84,19 @@ func (p *Placer) refresh(now time.Time) {
 	}
 	p.readErr = nil
 	p.regroup(dsts, results)
+}
+
+// sweep forgets destinations without a flow, now and then: it may come back.
+func (p *Placer) sweep(now time.Time) {
+	if now.Sub(p.swept) < readEvery && !now.Before(p.swept) {
+		return
+	}
+	p.swept = now
+	used := make(map[netip.Addr]bool, len(p.dests))
+	for k := range p.flows {
+		used[k.Dst] = true
+	}
+	maps.DeleteFunc(p.dests, func(dst netip.Addr, g *group) bool { return g != nil && !used[dst] })
 }
 
 // regroup brings groups and flows to the next hops that there are now. Labels stay.
@@ -121,7 +124,7 @@ func (p *Placer) regroup(dsts []netip.Addr, results map[netip.Addr]nexthops.Resu
 	}
 	for name, w := range wanted {
 		if p.groups[name] == nil {
-			p.groups[name] = &group{name: name, table: place.New(p.cfg.Table), idleNS: p.cfg.Table.IdleNS}
+			p.groups[name] = &group{name: name, table: place.New(p.cfg.Table)}
 		}
 		p.shape(p.groups[name], w)
 	}
@@ -274,7 +277,7 @@ func (g *group) check(read func(link string) (uint64, bool), now time.Time) {
 		g.table.Unchecked()
 	}
 	g.sent, g.at = sent, now
-	if g.linear != nil && g.linear.GaveUp() { // what is observed is left
+	if l := g.linear; l != nil && (l.GaveUp() || l.Score().Wrong()) { // what is observed is left
 		g.gaveUp, g.linear, g.shape = true, nil, ""
 	}
 }

@@ -43,13 +43,15 @@ type Config struct {
 
 // Times of the polls.
 const (
-	restPoll    = 200 * time.Millisecond // between two, while no flow is to move
 	leastPoll   = 5 * time.Millisecond
-	pollShare   = 4                // a poll may take one of so many parts of the time
+	mostPoll    = 200 * time.Millisecond
+	pollShare   = 20               // a poll may take one of so many parts of the time
+	waitShare   = 4                // likewise, while flows wait until they are idle
 	checkEvery  = time.Second      // between two looks whether ports sent what was predicted
 	readEvery   = 30 * time.Second // next hops are read again, with or without news
 	settleNews  = 20 * time.Millisecond
 	retryGroups = time.Second
+	mostDests   = 1 << 16
 )
 
 // Placer places flows. It is for one goroutine.
@@ -71,6 +73,7 @@ type Placer struct {
 	stale   bool // next hops may have changed
 	staleAt time.Time
 	readAt  time.Time
+	swept   time.Time // destinations without a flow were forgotten
 	checked time.Time
 	readErr error
 	began   time.Time
@@ -119,9 +122,9 @@ func (p *Placer) Place(f asic.FlowEntry, now time.Time) asic.FlowEntry {
 	if is := p.flows[k]; is != nil {
 		return is.entry
 	}
+	p.Prepare([]netip.Addr{f.Dst}, now)
 	one := &placed{entry: f, hash: f.Label, round: p.round}
 	p.flows[k] = one
-	p.route(f.Dst, now)
 	if g := p.dests[f.Dst]; g != nil && f.SrcPort != 0 {
 		one.group = g
 		if at := g.place(one); at.Label != 0 {
@@ -142,21 +145,18 @@ func (p *Placer) SrcPort(f asic.FlowEntry) {
 	is.join(p.dests[is.entry.Dst])
 }
 
-// Prepare reads the next hops of destinations of which some are new, at once.
+// Prepare reads the next hops of destinations, at once, where some are new. More of them
+// than there may be flows are not kept apart: what goes there has the label of the hash.
 func (p *Placer) Prepare(dsts []netip.Addr, now time.Time) {
+	news := false
 	for _, dst := range dsts {
-		if _, known := p.dests[dst]; !known {
-			p.dests[dst] = nil
-			p.stale, p.staleAt = true, now.Add(-settleNews)
+		if _, known := p.dests[dst]; !known && len(p.dests) < mostDests {
+			p.dests[dst], news = nil, true
 		}
 	}
-	p.refresh(now)
-}
-
-// route makes sure that the group of a destination is known.
-func (p *Placer) route(dst netip.Addr, now time.Time) {
-	if _, known := p.dests[dst]; !known {
-		p.Prepare([]netip.Addr{dst}, now)
+	if news {
+		p.stale, p.staleAt = true, now.Add(-settleNews)
+		p.refresh(now)
 	}
 }
 
@@ -212,8 +212,8 @@ func (is *placed) leave() {
 type Held func(asic.FlowEntry) bool
 
 // Poll reads the counters, and makes the moves that are due. held asks which flows are held
-// now. It returns after which time the next poll is due.
-func (p *Placer) Poll(now time.Time, held func() Held) (next time.Duration, err error) {
+// now. waiting says that flows are to move when they are idle.
+func (p *Placer) Poll(now time.Time, held func() Held) (waiting bool, err error) {
 	p.sync(now)
 	look := now.Sub(p.checked) >= checkEvery || now.Before(p.checked)
 	if look {
@@ -237,32 +237,37 @@ func (p *Placer) Poll(now time.Time, held func() Held) (next time.Duration, err 
 		}
 		p.checked = now
 	}
-	next = restPoll
+	waiting = false
 	for _, g := range p.groups {
-		busy, moveErr := p.move(g, at, now, held)
+		waits, moveErr := p.move(g, at, now, held)
+		waiting = waiting || waits
 		if moveErr != nil {
 			err = moveErr
 		}
-		if busy {
-			next = max(time.Duration(g.idleNS)/2, leastPoll)
-		}
 	}
-	return next, err
+	return waiting, err
 }
 
-// Pace is when the next poll is due, where the last one took so long.
-func Pace(next, took time.Duration) time.Duration { return max(next, pollShare*took) }
+// Pace is how long after the beginning of a poll that took so long the next one is due. It sees pauses of flows as
+// long as idle.
+func (p *Placer) Pace(waiting bool, took time.Duration) time.Duration {
+	share := time.Duration(pollShare)
+	if waiting {
+		share = waitShare
+	}
+	return max(min(max(time.Duration(p.cfg.Table.IdleNS)/2, leastPoll), mostPoll), share*took)
+}
 
-// move makes the moves of a group that are due. busy says that flows wait until they are
+// move makes the moves of a group that are due. waits says that flows wait until they are
 // idle.
-func (p *Placer) move(g *group, at int64, now time.Time, held func() Held) (busy bool, err error) {
+func (p *Placer) move(g *group, at int64, now time.Time, held func() Held) (waits bool, err error) {
 	if g.reason != "" {
 		return false, nil
 	}
 	moves := g.table.Look(at)
-	busy = g.table.Waiting() > 0 || len(moves) > 0
+	waits = g.table.Waiting() > 0
 	if len(moves) == 0 {
-		return busy, nil
+		return waits, nil
 	}
 	by := make(map[asic.FlowEntry]place.Move, len(moves))
 	change := make([]asic.FlowEntry, 0, len(moves))
@@ -292,7 +297,7 @@ func (p *Placer) move(g *group, at int64, now time.Time, held func() Held) (busy
 			p.Moved(is.entry)
 		}
 	}
-	return busy, err
+	return waits, err
 }
 
 // hold tells the tables which flows are held.

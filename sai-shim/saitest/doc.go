@@ -30,6 +30,8 @@
 //	             "capability switch.ECMP_HASH_IPV6_RDMA 0 -1"; "values hash.NATIVE_HASH_FIELD_LIST", "list acl_table"
 //	HIDE         attributes that it does not support, by their full names, with blanks between
 //	DROP         attributes that it takes and drops: they are never set
+//	GROUPED      its ports take no ACL table, but groups
+//	MISSING      status of calls of an object that does not exist; default -7, ITEM_NOT_FOUND
 //	CAN          numbers of attributes that it supports without knowing them: 0x10000055
 //	HASH_FIELDS  native hash fields that it supports, by number; default: those that Sluice uses
 //	VERSION      its version of SAI as sai_query_api_version tells it; default 11800

@@ -35,6 +35,9 @@ var bars = []bar{
 	{pkg: "tests/e2e", benchmark: "BenchmarkQueues", unit: "packets/s"},
 	{pkg: "sai-shim/softsai", benchmark: "BenchmarkFlowMarks", unit: "ratio", limit: atLeast(0.80), with: "plain kernel forwarding"},
 	{pkg: "sai-shim/softsai", benchmark: "BenchmarkFlowMarks", unit: "packets/s"},
+	{pkg: "tests/e2e", benchmark: "BenchmarkSpoofStorm", unit: "cpu-percent", limit: atMost(25)}, // 100,000 a second
+	{pkg: "tests/e2e", benchmark: "BenchmarkSpoofStorm", unit: "us-p50", limit: atMost(300)},     // of genuine ones, received to held
+	{pkg: "tests/e2e", benchmark: "BenchmarkSpoofStorm", unit: "us-p99", limit: atMost(1000)},
 	{pkg: "tests/e2e", benchmark: "BenchmarkRowToSwitch", unit: "ms-p50"},
 	{pkg: "tests/e2e", benchmark: "BenchmarkRowToSwitch", unit: "ms-p99", limit: atMost(50)},
 	{pkg: "tests/e2e", benchmark: "BenchmarkTenThousandFlows", unit: "s", limit: atMost(1)},

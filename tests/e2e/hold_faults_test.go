@@ -21,7 +21,7 @@ import (
 
 // holding starts a leaf that obeys PFCM, and sends everything to host B by its first
 // uplink.
-func holding(t *testing.T, pfcm []string, args ...string) *leaf {
+func holding(t testing.TB, pfcm []string, args ...string) *leaf {
 	t.Helper()
 	l := newLeaf(t)
 	l.onePath()

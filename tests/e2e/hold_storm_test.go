@@ -18,6 +18,23 @@ import (
 // depends on what else the machine does.
 func TestSpoofStorm(t *testing.T) {
 	soakOnly(t)
+	perMessage := spoofStorm(t)
+	t.Logf("%v of CPU a message, %.0f %% of a core at 100,000 a second", perMessage, stormPercent(perMessage))
+}
+
+// BenchmarkSpoofStorm is what sluiced takes of a core, and how late genuine messages are
+// obeyed meanwhile.
+func BenchmarkSpoofStorm(b *testing.B) {
+	for b.Loop() {
+		b.ReportMetric(stormPercent(spoofStorm(b)), "cpu-percent")
+	}
+}
+
+func stormPercent(perMessage time.Duration) float64 { return perMessage.Seconds() * 100_000 * 100 }
+
+// spoofStorm returns the CPU time that a message takes.
+func spoofStorm(t testing.TB) time.Duration {
+	t.Helper()
 	l := holding(t, []string{"hold_limit_ms", "0"})
 	up := l.Uplinks[0]
 	const checksumAt = 14 + 43
@@ -70,10 +87,18 @@ func TestSpoofStorm(t *testing.T) {
 	l.until("all are counted", func() bool { return counted()+lost() >= 4*each })
 	cpu := usageOf(t, l.sluiced.Pid).cpu - before.cpu
 	perMessage := cpu / (ms * perMs)
-	t.Logf("%.0f messages a second; %v of CPU, %v a message, %.0f %% of a core at 100,000 a second; full %d", float64(ms*perMs)/took.Seconds(),
-		cpu, perMessage, perMessage.Seconds()*100_000*100, l.notified("pfcm", "dropped_full"))
+	t.Logf("%.0f messages a second; %v of CPU; full %d", float64(ms*perMs)/took.Seconds(), cpu, l.notified("pfcm", "dropped_full"))
 	t.Logf("enforce_us: n %s, p50 %s, p99 %s, max %s", l.notifiedText("pfcm", "enforce_us_n"), l.notifiedText("pfcm", "enforce_us_p50"),
 		l.notifiedText("pfcm", "enforce_us_p99"), l.notifiedText("pfcm", "enforce_us_max"))
+	if b, ok := t.(*testing.B); ok {
+		for _, q := range []string{"p50", "p99"} {
+			us, err := strconv.ParseFloat(l.notifiedText("pfcm", "enforce_us_"+q), 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.ReportMetric(us, "us-"+q)
+		}
+	}
 	if held, full := l.notified("pfcm", "held")-heldEarly, l.notified("pfcm", "dropped_full"); held+full+lost() < genuine {
 		t.Errorf("%d of %d genuine messages were obeyed, %d found no room, %d never arrived", held, genuine, full, lost())
 	}
@@ -83,11 +108,12 @@ func TestSpoofStorm(t *testing.T) {
 		}
 	}
 	l.quiet()
+	return perMessage
 }
 
 // neverArrived is how many packets this machine had no room for on their way to a receiver:
 // where it is busy, some of a storm.
-func neverArrived(t *testing.T) (n uint64) {
+func neverArrived(t testing.TB) (n uint64) {
 	t.Helper()
 	text, err := os.ReadFile("/proc/net/softnet_stat")
 	if err != nil {

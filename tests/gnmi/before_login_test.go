@@ -96,19 +96,16 @@ func unfinished(t *testing.T, s *server, trust *tls.Config, connections int, met
 // its end: without a password, with a wrong one, and where none is asked for.
 // Little of it is kept, and users log in beside it.
 func TestHostileMessagesBeforeLogin(t *testing.T) {
+	soakOnly(t)
 	for name, tt := range map[string]struct {
 		method string
 		as     func(context.Context) context.Context
-		long   bool
 	}{
-		"no password":      {gpb.GNMI_Set_FullMethodName, func(ctx context.Context) context.Context { return ctx }, false},
-		"a wrong password": {gpb.GNMI_Set_FullMethodName, func(ctx context.Context) context.Context { return as(ctx, "bob", "alice") }, true},
-		"health":           {"/grpc.health.v1.Health/Check", func(ctx context.Context) context.Context { return ctx }, true},
-		"a stream":         {gpb.GNMI_Subscribe_FullMethodName, func(ctx context.Context) context.Context { return ctx }, true},
+		"no password":      {gpb.GNMI_Set_FullMethodName, func(ctx context.Context) context.Context { return ctx }},
+		"a wrong password": {gpb.GNMI_Set_FullMethodName, func(ctx context.Context) context.Context { return as(ctx, "bob", "alice") }},
+		"health":           {"/grpc.health.v1.Health/Check", func(ctx context.Context) context.Context { return ctx }},
+		"a stream":         {gpb.GNMI_Subscribe_FullMethodName, func(ctx context.Context) context.Context { return ctx }},
 	} {
-		if tt.long && !soak {
-			continue
-		}
 		t.Run(name, func(t *testing.T) {
 			s, ca := secure(t)
 			alice := s.tls(ca.trust())
@@ -127,6 +124,7 @@ func TestHostileMessagesBeforeLogin(t *testing.T) {
 
 // A connection without a login ends within seconds, whatever it does.
 func TestConnectionsWithoutLoginEnd(t *testing.T) {
+	t.Parallel()
 	s, ca := secure(t)
 	for name, act := range map[string]func(*tls.Conn) error{
 		"TCP alone": nil,
@@ -169,6 +167,7 @@ func TestConnectionsWithoutLoginEnd(t *testing.T) {
 
 // A client without a certificate leaves a line in the log, and is counted.
 func TestLoginWithoutACertificateIsLogged(t *testing.T) {
+	t.Parallel()
 	s, ca, alice := mutual(t)
 	fails(t, "no certificate", capabilities(limited(t), s.tls(ca.trust())), codes.Unavailable)
 	s.eventually("the log says it", func() bool {
@@ -181,6 +180,7 @@ func TestLoginWithoutACertificateIsLogged(t *testing.T) {
 // TestUnfinishedRequestsOfAUser: a user, too, keeps little of the server's memory by
 // requests that do not end, and others are served beside it.
 func TestUnfinishedRequestsOfAUser(t *testing.T) {
+	soakOnly(t)
 	s, ca := secure(t)
 	in := func(ctx context.Context) context.Context { return as(ctx, "alice", "ecila") }
 	beside := s.tls(ca.trust())

@@ -103,6 +103,7 @@ func readSome(ctx context.Context, c gpb.GNMIClient, r *gpb.SubscribeRequest, n 
 // Redis dies while a leaf is sampled, and comes back with another value: the
 // samples go on, and show it.
 func TestSamplesWithoutRedis(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	s.write(s.config, "SLUICE_FLOW_LABEL|global", "algorithm", "crc32")
 	s.shows(map[string]string{label + "/algorithm": "crc32"})

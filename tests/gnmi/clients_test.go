@@ -29,6 +29,7 @@ var buildClients = sync.OnceValue(func() error {
 
 // TestClients has real clients do what operators do.
 func TestClients(t *testing.T) {
+	t.Parallel()
 	if err := buildClients(); err != nil {
 		t.Fatal(err)
 	}

@@ -118,6 +118,7 @@ func flows(n, round int) []sonicdb.Change {
 // memory stays where it was; when more leaves wait than may, the client gets
 // RESOURCE_EXHAUSTED; another one misses nothing.
 func TestStalledClient(t *testing.T) {
+	t.Parallel()
 	const flowsAtOnce, rounds, leaves = 1000, 23, 9
 	s := start(t, "--max-queue", "12000", "--max-stall", "1h")
 	if err := s.state.Write(t.Context(), flows(flowsAtOnce, 0)...); err != nil {
@@ -168,6 +169,7 @@ func TestStalledClient(t *testing.T) {
 // A client that takes nothing for too long gets RESOURCE_EXHAUSTED, even when
 // little waits for it.
 func TestStallEnds(t *testing.T) {
+	t.Parallel()
 	s := start(t, "--max-stall", "300ms")
 	if err := s.state.Write(t.Context(), flows(2000, 0)...); err != nil { // more than gRPC takes ahead
 		t.Fatal(err)
@@ -199,6 +201,7 @@ func (s *server) memory() int64 {
 
 // Redis is killed and comes back with other rows: a stream gets the differences.
 func TestRedisRestarts(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	s.write(s.config, "SLUICE_FLOW_LABEL|global", "algorithm", "crc32")
 	s.write(s.config, "SLUICE_THRESHOLD|gold", "high_bytes", "7")

@@ -86,6 +86,7 @@ func TestLoginLimit(t *testing.T) {
 
 // While 400 RPCs with wrong passwords are under way, users log in.
 func TestLoginBesideHostileLogins(t *testing.T) {
+	soakOnly(t)
 	s, ca := secure(t)
 	ctx, stop := context.WithCancel(t.Context())
 	var guesses sync.WaitGroup
@@ -112,6 +113,7 @@ func TestLoginBesideHostileLogins(t *testing.T) {
 // What a user may no longer see ends within seconds, on streams that are open, too;
 // others' streams go on.
 func TestLoginRevocationReachesStreams(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "policy.json")
 	write := func(rules string) {
 		t.Helper()
@@ -195,6 +197,7 @@ func TestLoginRevocationReachesStreams(t *testing.T) {
 // A CA that is replaced ends the streams of clients whose certificates it has not
 // signed, and lets no further RPC of theirs in on a connection that is open.
 func TestReplacedCAEndsStreamsOfItsClients(t *testing.T) {
+	t.Parallel()
 	s, ca, alice := mutual(t)
 	c := s.tls(ca.trust(alice))
 	st := s.subscribeWith(c, list(gpb.SubscriptionList_STREAM, on(label, gpb.SubscriptionMode_ON_CHANGE)))

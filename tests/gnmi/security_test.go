@@ -166,6 +166,7 @@ const policy = `{
 }`
 
 func TestPolicy(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "policy.json")
 	if err := os.WriteFile(file, []byte(policy), 0o600); err != nil {
@@ -262,6 +263,7 @@ func TestPolicy(t *testing.T) {
 
 // Commits are of those who may write what they wrote.
 func TestPolicyOfCommits(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "policy.json")
 	if err := os.WriteFile(file, []byte(policy), 0o600); err != nil {
 		t.Fatal(err)
@@ -341,6 +343,7 @@ func TestFlags(t *testing.T) {
 }
 
 func TestHealthAndSocket(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	info, err := os.Stat(s.socket())
 	if err != nil || info.Mode().Perm() != 0o660 {

@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -34,9 +35,22 @@ var programs string
 // soak says whether there is time for the cases that take long: make soak.
 var soak = os.Getenv("SLUICE_SOAK") != ""
 
+// soakOnly leaves a test to make soak.
+func soakOnly(t *testing.T) {
+	t.Helper()
+	if !soak {
+		t.Skip("make soak runs it: it takes long, or loads the machine")
+	}
+}
+
 func TestMain(m *testing.M) {
 	os.Exit(func() int {
-		var err error
+		flag.Parse()
+		err := flag.Set("test.parallel", "3") // parallel tests wait most of their time
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
 		if programs, err = os.MkdirTemp("", "sluice-gnmi"); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1

@@ -4,6 +4,7 @@ package gnmi
 
 import (
 	"context"
+	"io"
 	"maps"
 	"time"
 
@@ -34,7 +35,8 @@ func (s *server) subscribeWith(c gpb.GNMIClient, r *gpb.SubscribeRequest) *strea
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	if err := rpc.Send(r); err != nil {
+	// EOF: the server has ended the RPC before, and what is received says why.
+	if err := rpc.Send(r); err != nil && err != io.EOF {
 		s.t.Fatal(err)
 	}
 	return &stream{s, rpc, cancel}

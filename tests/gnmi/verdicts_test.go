@@ -87,6 +87,7 @@ func judged() []rows.Row {
 // TestVerdicts: sluiced, gNMI and the commands take the same rows. Only the commands
 // reject characters that a terminal does not show, though a string may have them.
 func TestVerdicts(t *testing.T) {
+	t.Parallel()
 	const python = "/usr/bin/python3" // Debian's, which sees Debian's modules
 	if out, err := exec.CommandContext(t.Context(), python, "-c", "import pytest, click, redis, tabulate, natsort").CombinedOutput(); err != nil {
 		t.Skipf("make deps: %v: %s", err, out)

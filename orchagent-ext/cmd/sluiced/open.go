@@ -65,7 +65,7 @@ func (o *opener) open(driver orch.Driver, s *config.Snapshot, cold bool) (*orch.
 	}
 	sw := asic.NewSAI(lib, asic.SAIOptions{Connected: o.options.connect, Kernel: soft})
 	source := packetio.NewSAI(lib, sw.IfIndex, sw.Copies)
-	return &orch.Switch{Driver: o.watch.driver(sw, orch.Policy(s)), Source: source, Hardware: &switched{SAI: sw, source: source, soft: soft, opened: opened}, Kernel: soft, FlowControl: sw}, nil
+	return &orch.Switch{Driver: o.watch.driver(sw, orch.Policy(s)), Source: source, Hardware: &switched{SAI: sw, source: source, soft: soft, opened: opened, warm: o.options.warmFile() != "", log: o.log}, Kernel: soft, FlowControl: sw}, nil
 }
 
 // libraryUse says what a library is opened for.
@@ -87,6 +87,7 @@ func (o *options) openLibrary(use libraryUse) (*sai.Library, error) {
 		profile[profileCold] = "1"
 	}
 	maps.Copy(profile, o.profile)
+	bootWarmBy(profile, o.warmFile(), use.cold)
 	lib, err := sai.Open(o.library, profile, use.watcher)
 	if err != nil {
 		return nil, err
@@ -95,7 +96,10 @@ func (o *options) openLibrary(use libraryUse) (*sai.Library, error) {
 		if missing := missingRights(ownStatus()); missing != "" {
 			err = fmt.Errorf("%w; the software switch needs rights that sluiced lacks: %s", err, missing)
 		}
-		return nil, errors.Join(err, lib.Close())
+		return nil, errors.Join(err, lib.Close(), forgetWarm(o.warmFile()))
+	}
+	if err := forgetWarm(o.warmFile()); err != nil {
+		return nil, errors.Join(fmt.Errorf("a later start would go on by an old state: %w", err), lib.Close())
 	}
 	return lib, nil
 }
@@ -145,6 +149,9 @@ type switched struct {
 	soft   bool   // the software switch, whose ports are those that it is opened with
 	opened string // which
 	ports  []asic.Port
+
+	warm bool // the next process is to go on where this one ends
+	log  *slog.Logger
 }
 
 // SetPorts implements [orch.Hardware].

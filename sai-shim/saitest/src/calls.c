@@ -198,6 +198,14 @@ static sai_status_t check(sai_object_type_t type, const sai_attribute_t *a, uint
 	return SAI_STATUS_SUCCESS;
 }
 
+/* What calls of an object answer that does not exist. */
+static sai_status_t missing(void)
+{
+	const char *text = profile("MISSING");
+
+	return text ? (sai_status_t)strtol(text, NULL, 0) : SAI_STATUS_ITEM_NOT_FOUND;
+}
+
 sai_status_t create_object(sai_object_type_t type, sai_object_id_t *id, uint32_t count, const sai_attribute_t *list)
 {
 	sai_status_t status = failing("create", type_name(type));
@@ -220,7 +228,7 @@ sai_status_t remove_object(sai_object_type_t type, sai_object_id_t id)
 	sai_status_t status = failing("remove", type_name(type));
 
 	if (status == SAI_STATUS_SUCCESS && (type_of(id) != type || !store_has(id)))
-		status = SAI_STATUS_ITEM_NOT_FOUND;
+		status = missing();
 	if (status == SAI_STATUS_SUCCESS && store_used(id))
 		status = SAI_STATUS_OBJECT_IN_USE;
 	if (status != SAI_STATUS_SUCCESS)
@@ -235,7 +243,7 @@ sai_status_t set_object(sai_object_type_t type, sai_object_id_t id, const sai_at
 	sai_status_t status = failing("set", type_name(type));
 
 	if (status == SAI_STATUS_SUCCESS && (type_of(id) != type || !store_has(id)))
-		status = SAI_STATUS_ITEM_NOT_FOUND;
+		status = missing();
 	if (status == SAI_STATUS_SUCCESS)
 		status = failing_at("set", type, a->id, 0);
 	if (status == SAI_STATUS_SUCCESS)
@@ -306,7 +314,7 @@ sai_status_t get_object(sai_object_type_t type, sai_object_id_t id, uint32_t cou
 	sai_status_t status = failing("get", type_name(type));
 
 	if (status == SAI_STATUS_SUCCESS && (type_of(id) != type || !store_has(id)))
-		status = SAI_STATUS_ITEM_NOT_FOUND;
+		status = missing();
 	for (uint32_t i = 0; i < count && status == SAI_STATUS_SUCCESS; i++)
 		status = failing_at("get", type, list[i].id, i);
 	for (uint32_t i = 0; i < count && status == SAI_STATUS_SUCCESS; i++)
@@ -322,7 +330,7 @@ sai_status_t stats_of(sai_object_type_t type, sai_object_id_t id, uint32_t count
 	sai_status_t status = failing("stats", type_name(type));
 
 	if (status == SAI_STATUS_SUCCESS && (type_of(id) != type || !store_has(id)))
-		status = SAI_STATUS_ITEM_NOT_FOUND;
+		status = missing();
 	if (status != SAI_STATUS_SUCCESS)
 		return status;
 	for (uint32_t i = 0; i < count; i++)

@@ -146,8 +146,11 @@ static sai_status_t set_queue_attribute(sai_object_id_t id, const sai_attribute_
 
 static sai_status_t set_port_attribute(sai_object_id_t id, const sai_attribute_t *a)
 {
-	sai_status_t status = set_object(SAI_OBJECT_TYPE_PORT, id, a);
+	sai_status_t status = SAI_STATUS_INVALID_PARAMETER;
 
+	if (!profile("GROUPED") || a->id != SAI_PORT_ATTR_INGRESS_ACL ||
+	    type_of(a->value.oid) != SAI_OBJECT_TYPE_ACL_TABLE)
+		status = set_object(SAI_OBJECT_TYPE_PORT, id, a);
 	if (status == SAI_STATUS_SUCCESS && a->id == SAI_PORT_ATTR_INGRESS_ACL)
 		start_packets(id);
 	return status;

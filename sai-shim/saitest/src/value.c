@@ -11,6 +11,7 @@ static const struct attribute attributes[] = {
 #define A(object, attr, kind) SAI_OBJECT_TYPE_##object, SAI_##object##_ATTR_##attr, kind, "SAI_" #object "_ATTR_", #attr
 	{ A(SWITCH, PORT_LIST, OIDS) },
 	{ A(SWITCH, ECMP_HASH, OID) },
+	{ A(SWITCH, RESTART_WARM, BOOL) },
 	{ A(SWITCH, ECMP_DEFAULT_HASH_SEED, U32) },
 	{ A(SWITCH, ECMP_HASH_IPV4, OID) },
 	{ A(SWITCH, ECMP_HASH_IPV6, OID) },

@@ -27,6 +27,16 @@ func (v *View) ports(before, now *Snapshot, span time.Duration) {
 		}
 		v.Ports = append(v.Ports, p)
 	}
+	total := uint64(0)
+	for _, octets := range now.byHash {
+		total += octets
+	}
+	if total > 0 {
+		for i := range v.Ports {
+			octets, member := now.byHash[v.Ports[i].Name]
+			v.Ports[i].ByHash = Number{float64(octets) / float64(total), member}
+		}
+	}
 	slices.SortFunc(v.Ports, func(a, b Port) int { return natural(a.Name, b.Name) })
 	var worst float64
 	for i := range v.Ports {

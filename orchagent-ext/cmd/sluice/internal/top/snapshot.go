@@ -17,6 +17,7 @@ const (
 	tableCapability = "SLUICE_CAPABILITY"
 	tableFlow       = "SLUICE_FLOW"
 	tableHold       = "SLUICE_HOLD"
+	tableMember     = "SLUICE_PLACEMENT_MEMBER" // where labels are chosen
 	tableStats      = "SLUICE_STATS"
 	tablePortStats  = "SLUICE_PORT_STATS"
 	tableQueueStats = "SLUICE_QUEUE_STATS" // where the switch tells of its queues
@@ -25,7 +26,7 @@ const (
 // The same by database.
 var (
 	ConfigTables   = []string{tablePort}
-	StateTables    = []string{tableState, tableCapability, tableFlow, tableHold}
+	StateTables    = []string{tableState, tableCapability, tableFlow, tableHold, tableMember}
 	CountersTables = []string{tableStats, tablePortStats, tableQueueStats}
 )
 
@@ -42,6 +43,7 @@ type Snapshot struct {
 	deepest    map[string]Queue    // of the queues of a port, by its name
 	flows      map[string]flowRow  // by the row's key
 	holds      []Hold
+	byHash     map[string]uint64 // what ports would send if no label were chosen, in octets/s
 }
 
 // counters are the fields of a row that are numbers.
@@ -55,7 +57,7 @@ type flowRow struct {
 // Parse sorts rows into a Snapshot; rows of other tables are ignored. Read is
 // when they were read.
 func Parse(all []rows.Row, read time.Time) *Snapshot {
-	s := &Snapshot{At: read, roles: map[string]string{}, ports: map[string]counters{}, deepest: map[string]Queue{}, flows: map[string]flowRow{}}
+	s := &Snapshot{At: read, roles: map[string]string{}, ports: map[string]counters{}, deepest: map[string]Queue{}, flows: map[string]flowRow{}, byHash: map[string]uint64{}}
 	for _, r := range all {
 		switch r.Table {
 		case tableState:
@@ -77,6 +79,10 @@ func Parse(all []rows.Row, read time.Time) *Snapshot {
 			q := Queue{queue, total(n, "watermark_bytes"), total(n, "queued_bytes")}
 			if d, ok := s.deepest[port]; q.depth().known && (!ok || q.depth().value > d.depth().value) {
 				s.deepest[port] = q
+			}
+		case tableMember:
+			if n, known := numbers(r.Fields)["hash_rate"]; known {
+				s.byHash[r.Fields["name"]] += n
 			}
 		case tableHold:
 			s.holds = append(s.holds, newHold(r.Fields))

@@ -31,10 +31,11 @@ func (v *View) portTable(g glyphs, n int) []string {
 		n = max(0, n-1) // the last line says how many are left out
 		shown = busiest(shown, n)
 	}
-	c := []column{{title: "PORT", left: true}, {title: "ROLE", left: true}, {title: "RX-BIT/S"}, {title: "RX-PKT/S"}, {title: "TX-BIT/S"}, {title: "TX-PKT/S"}, {title: "SHARE", least: len("100.0%")}, {title: "QUEUE"}}
-	depths := false
+	c := []column{{title: "PORT", left: true}, {title: "ROLE", left: true}, {title: "RX-BIT/S"}, {title: "RX-PKT/S"}, {title: "TX-BIT/S"}, {title: "TX-PKT/S"}, {title: "SHARE", least: len("100.0%")}, {title: "BY-HASH", least: len("100.0%")}, {title: "QUEUE"}}
+	depths, placed := false, false
 	for _, p := range shown {
 		role, queue := p.Role, "-"
+		placed = placed || p.ByHash.known
 		if role == "" {
 			role = "-"
 		}
@@ -46,13 +47,16 @@ func (v *View) portTable(g glyphs, n int) []string {
 			queue = fmt.Sprintf("%s q%s", p.Queue.depth(), p.Queue.Number)
 		}
 		for i, cell := range []string{
-			g.middle(p.Name, portName), role, p.RxBits.String(), p.RxPackets.String(), p.TxBits.String(), p.TxPackets.String(), p.Share.percent(), queue,
+			g.middle(p.Name, portName), role, p.RxBits.String(), p.RxPackets.String(), p.TxBits.String(), p.TxPackets.String(), p.Share.percent(), p.ByHash.percent(), queue,
 		} {
 			c[i].cells = append(c[i].cells, cell)
 		}
 	}
 	if !depths { // the switch does not tell of its queues
 		c = c[:len(c)-1]
+	}
+	if !placed { // no label is chosen
+		c = slices.Delete(c, 7, 8)
 	}
 	out := lines(c)
 	if left := len(v.Ports) - len(shown); left > 0 {
@@ -169,7 +173,7 @@ func (v *View) noFlows() string {
 	switch {
 	case v.AllFlows > 0:
 		return fmt.Sprintf("none of the %d flows names this port", v.AllFlows)
-	case v.Method != "" && v.Method != "rewrite":
+	case v.Method != "" && v.Method != "rewrite" && v.placement() != "entries":
 		return fmt.Sprintf("no flows: the switch keeps flows only with method rewrite, and uses %s", v.Method)
 	default:
 		return "no flows"

@@ -61,6 +61,16 @@ func needs(capability map[string]string) []Need {
 	return all
 }
 
+// placement is the method by which labels are chosen; "": none.
+func (v *View) placement() string {
+	for _, n := range v.Needs {
+		if n.Need == "placement" {
+			return n.Method
+		}
+	}
+	return ""
+}
+
 // Port is a port that Sluice works on.
 type Port struct {
 	Name      string `json:"name"`
@@ -69,7 +79,8 @@ type Port struct {
 	RxPackets Number `json:"rx_packets"`
 	TxBits    Number `json:"tx_bits"`
 	TxPackets Number `json:"tx_packets"`
-	Share     Number `json:"share"` // of what all ports of role fabric send, 0 to 1; they are the ECMP group
+	Share     Number `json:"share"`         // of what all ports of role fabric send, 0 to 1; they are the ECMP group
+	ByHash    Number `json:"share_by_hash"` // what it would be of the flows that are placed, if no label were chosen
 	Queue     *Queue `json:"deepest_queue,omitempty"`
 }
 

@@ -60,10 +60,10 @@ func TestRatesAndShares(t *testing.T) {
 	v := viewOf(before, now)
 	zero := known(0)
 	want := []Port{
-		{"Ethernet0", "edge", known(1.6e6), known(200), known(4e5), known(50), Number{}, nil},
-		{"Ethernet4", "fabric", zero, zero, known(4e5), known(50), known(0.25), &Queue{"4", known(7000), Number{}}},
-		{"Ethernet8", "fabric", zero, zero, zero, zero, zero, nil},
-		{"Ethernet16", "fabric", zero, zero, known(1.2e6), known(150), known(0.75), &Queue{"3", zero, Number{}}},
+		{"Ethernet0", "edge", known(1.6e6), known(200), known(4e5), known(50), Number{}, Number{}, nil},
+		{"Ethernet4", "fabric", zero, zero, known(4e5), known(50), known(0.25), Number{}, &Queue{"4", known(7000), Number{}}},
+		{"Ethernet8", "fabric", zero, zero, zero, zero, zero, Number{}, nil},
+		{"Ethernet16", "fabric", zero, zero, known(1.2e6), known(150), known(0.75), Number{}, &Queue{"3", zero, Number{}}},
 	}
 	if diff := cmp.Diff(want, v.Ports, comparer); diff != "" {
 		t.Errorf("ports (-want +got):\n%s", diff)
@@ -76,6 +76,24 @@ func TestRatesAndShares(t *testing.T) {
 	}
 	if v.CPU.Copied != known(10) || v.CPU.Drops[0] != (Drop{"ring full", known(2)}) || v.CPU.RoCE.known {
 		t.Errorf("%+v", v.CPU)
+	}
+}
+
+// Where labels are chosen, ports show what their share would be by the hash.
+func TestShareByHash(t *testing.T) {
+	now := table(slices.Concat([]string{at(0)}, port("Ethernet0", "edge", 0, 0), port("Ethernet4", "fabric", 0, 100), port("Ethernet8", "fabric", 0, 100))...)
+	now = append(now, table("SLUICE_PLACEMENT_MEMBER|g|Ethernet4 name=Ethernet4 hash_rate=300", "SLUICE_PLACEMENT_MEMBER|g|Ethernet8 name=Ethernet8 hash_rate=100")...)
+	v := viewOf(now, now)
+	for i, want := range []Number{{}, known(0.75), known(0.25)} {
+		if got := v.Ports[i].ByHash; got != want {
+			t.Errorf("%s: %v by hash, want %v", v.Ports[i].Name, got, want)
+		}
+	}
+	if frame := v.Frame(Layout{Width: 100}); !strings.Contains(frame, "BY-HASH") || !strings.Contains(frame, " 75.0%") {
+		t.Error(frame)
+	}
+	if frame := viewOf(now[:7], now[:7]).Frame(Layout{Width: 100}); strings.Contains(frame, "BY-HASH") {
+		t.Error(frame)
 	}
 }
 

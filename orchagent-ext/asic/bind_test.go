@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package asic
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	sai "sluice/sai-shim"
+	"sluice/sai-shim/saiattr"
+	"sluice/sai-shim/saitest"
+)
+
+// TestPortsThatTakeGroupsOnly: a library that binds no table alone gets a group with the
+// table in it. Ports move between tables, the next process changes nothing, and the kill
+// switch leaves nothing.
+func TestPortsThatTakeGroupsOnly(t *testing.T) {
+	library := saitest.New(t)
+	p := openPlace(t, library, "GROUPED", "1")
+	ledger := &fakeLedger{}
+	e := newTestEngine(t, p.driver(), ledger)
+	want := policy("Ethernet0")
+	want.Export = &Export{Rate: 100, Ports: []string{"Ethernet0", "Ethernet4"}}
+	for _, port := range []string{"Ethernet0", "Ethernet4"} {
+		want.Ports = []string{port}
+		o := settle(t, e, want)
+		if c := o.Choices[NeedFlowLabel]; c.Method != Compute || c.State != Active || o.Choices[NeedExport].State != Active || len(o.Problems) > 0 {
+			t.Errorf("%+v", o)
+		}
+		is := p.there()
+		for name, table := range map[string]string{"Ethernet0": keyTable, "Ethernet4": keyExportTable} {
+			if port == "Ethernet4" {
+				table = map[string]string{keyTable: keyExportTable, keyExportTable: keyTable}[table]
+			}
+			if group := (refs{e.objects}).id(table + suffixGroup); !slices.Equal(is[name], []sai.ObjectID{group}) {
+				t.Errorf("labels on %s: %s has %v, want %v, the group of %s", port, name, is[name], group, table)
+			}
+		}
+	}
+	library.Calls()
+	e = newTestEngine(t, p.driver(), ledger)
+	reconcile(t, e, want)
+	for _, call := range library.Calls() {
+		if !strings.HasPrefix(call, "get") {
+			t.Errorf("the next process: %s", call)
+		}
+	}
+	if e.lacking() {
+		t.Error("something is to be tried again")
+	}
+	reconcile(t, e, Policy{})
+	if is := p.there(); len(is) > 0 || len(ledger.rows) > 0 {
+		t.Errorf("left: %v; in the ledger: %v", is, ledger.rows)
+	}
+}
+
+// TestJoinsTheGroupThatAPortCarries: a table of Sluice's is a member of the group that
+// another owner has bound to a port; the binding, the group and its other members stay, at
+// removal too, also where the process was killed in between.
+func TestJoinsTheGroupThatAPortCarries(t *testing.T) {
+	library := saitest.New(t)
+	for _, shared := range []bool{false, true} { // two ports have one group
+		for steps := -1; ; steps++ {
+			p := openPlace(t, library)
+			d := p.driverWith(SAIOptions{Connected: true})
+			must := func(id sai.ObjectID, err error) sai.ObjectID {
+				t.Helper()
+				if err != nil {
+					t.Fatal(err)
+				}
+				return id
+			}
+			theirTable := must(p.lib.Create(saiattr.ACLTable, saiattr.ACLTableStage.Enum("ingress"), saiattr.ACLTableSource.Is(true)))
+			group := sai.Null
+			for _, port := range []string{"Ethernet0", "Ethernet4"} {
+				if group == sai.Null || !shared {
+					group = must(p.lib.Create(saiattr.ACLGroup, saiattr.ACLGroupStage.Enum("ingress"), saiattr.ACLGroupType.Enum("parallel")))
+					must(p.lib.Create(saiattr.ACLMember, saiattr.ACLMemberGroup.Object(uint64(group)), saiattr.ACLMemberTable.Object(uint64(theirTable))))
+				}
+				must(sai.Null, d.setIngressACL(d.ports[port], group))
+			}
+			before, ledger := p.there(), &fakeLedger{}
+			k := &killer{steps}
+			if steps < 0 {
+				k.left = 1 << 30
+			}
+			killed := until(func() {
+				e := newTestEngine(t, mortalSAI{d, k}, mortalLedger{ledger, k})
+				reconcile(t, e, policy("Ethernet0", "Ethernet4"))
+			})
+			d = p.driverWith(SAIOptions{Connected: true})
+			e := newTestEngine(t, d, ledger)
+			o := reconcile(t, e, policy("Ethernet0", "Ethernet4"))
+			if c := o.Choices[NeedFlowLabel]; c.Method != Compute || c.State != Active || len(o.Problems) > 0 {
+				t.Errorf("%+v", o)
+			}
+			ours := (refs{e.objects}).id(keyTable)
+			for _, port := range []string{"Ethernet0", "Ethernet4"} {
+				bound, err := d.ingressACL(d.ports[port])
+				if err != nil || d.memberOf(bound, ours) == sai.Null || d.memberOf(bound, theirTable) == sai.Null || !slices.Equal(before[port], []sai.ObjectID{bound}) {
+					t.Errorf("%s has %s, %v", port, bound, err)
+				}
+			}
+			reconcile(t, e, policy("Ethernet4"))
+			bound, _ := d.ingressACL(d.ports["Ethernet4"])
+			if d.memberOf(bound, ours) == sai.Null {
+				t.Error("Ethernet4 lost its table with Ethernet0")
+			}
+			reconcile(t, e, Policy{})
+			if diff := cmp.Diff(before, p.there()); diff != "" || len(ledger.rows) > 0 {
+				t.Errorf("killed at step %d: left (-want +got): %s; in the ledger: %v", steps, diff, ledger.rows)
+			}
+			p.close()
+			if t.Failed() || steps >= 0 && !killed {
+				break
+			}
+		}
+	}
+}
+
+// TestATableOfAnotherOwnerStays: a port that carries another owner's table keeps it; where
+// all ports do, the next method is in force, and the reason says so.
+func TestATableOfAnotherOwnerStays(t *testing.T) {
+	library := saitest.New(t)
+	p := openPlace(t, library)
+	d := p.driverWith(SAIOptions{Connected: true})
+	table, err := p.lib.Create(saiattr.ACLTable, saiattr.ACLTableStage.Enum("ingress"))
+	if err == nil {
+		err = d.setIngressACL(d.ports["Ethernet0"], table)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := p.there()
+	e := newTestEngine(t, d, &fakeLedger{})
+	if o := reconcile(t, e, policy("Ethernet0", "Ethernet4")); o.Choices[NeedFlowLabel].Method != Compute || o.Choices[NeedFlowLabel].State != Active || len(o.Problems) != 1 || !strings.Contains(o.Problems[0], "port Ethernet0 has an ingress ACL of another owner") {
+		t.Errorf("%+v", o)
+	}
+	reconcile(t, e, Policy{})
+	if o := reconcile(t, e, policy("Ethernet0")); o.Choices[NeedFlowLabel].Method != Hash || o.Choices[NeedFlowLabel].State != Active || !strings.Contains(o.Choices[NeedFlowLabel].Reason, "port Ethernet0 has an ingress ACL of another owner") {
+		t.Errorf("%+v", o)
+	}
+	reconcile(t, e, Policy{})
+	if diff := cmp.Diff(before, p.there()); diff != "" {
+		t.Error(diff)
+	}
+}

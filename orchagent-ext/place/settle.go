@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package place
+
+import "math"
+
+// settling is whether loads change at present. The averages of rates lag behind: to move
+// flows by them is to move some that would have to move again.
+type settling struct {
+	since, calm int64  // when loads began to change; when it was last so; 0: they do not
+	wait        int64  // before the rates of the last windows are taken as they are
+	octets      uint64 // of all flows since the last look
+	looked      int64
+	begun       int64 // the window
+	idle        int64 // since when flows that should move send; 0: none does
+}
+
+// When loads change, and how long that is waited for.
+const (
+	driftShare  = 0.04 // of all load, that is on other members than the averages say
+	freshShare  = 0.1  // of all load, of flows that were not measured yet
+	leastWait   = 3    // windows: the last one of each flow began after the change
+	mostWait    = 4    // where loads never cease to change
+	calmWindows = 10   // after which the wait is short again
+)
+
+// quietShare is the part of the mean rate below which all flows pause.
+const quietShare = 0.05
+
+// measureAll ends the windows of all flows at once, so that these saw the same bursts: when
+// all pause, or after twice the time.
+func (t *Table) measureAll(now int64) {
+	w, s := t.cfg.WindowNS, &t.settling
+	if w == 0 {
+		return
+	}
+	quiet := float64(s.octets)*1e9 <= quietShare*t.sum*float64(now-s.looked)
+	s.octets, s.looked = 0, now
+	if passed := now - s.begun; passed >= 0 && (passed < w || passed < 2*w && !quiet) {
+		return
+	}
+	s.begun = now
+	for i := range t.entries {
+		if e := &t.entries[i]; e.live && e.seen {
+			t.measure(e)
+		}
+	}
+}
+
+// unsettled says whether moves have to wait. When they have waited for long enough, the
+// rates of the last windows are those that count.
+func (t *Table) unsettled(now int64) bool {
+	w, s := t.cfg.WindowNS, &t.settling
+	if w == 0 {
+		return false
+	}
+	if fresh := float64(t.unmeasured) * t.typical(); t.unmeasured > 0 && fresh >= freshShare*(fresh+t.sum) {
+		return true
+	}
+	if t.drift() <= driftShare {
+		if s.since = 0; now-s.calm > calmWindows*w || now < s.calm {
+			s.wait = 0
+		}
+		return false
+	}
+	s.calm = now
+	if s.since == 0 || now < s.since {
+		s.since = now
+		return true
+	}
+	if now-s.since < max(s.wait, leastWait*w) {
+		return true
+	}
+	for i := range t.entries {
+		if e := &t.entries[i]; e.live && e.measured {
+			e.rate = e.last
+		}
+	}
+	t.recount()
+	s.since, s.wait = 0, min(2*max(s.wait, leastWait*w), mostWait*w)
+	return false
+}
+
+// drift is the part of the load that is on other members, by the last windows, than by the
+// averages.
+func (t *Table) drift() float64 {
+	n := len(t.members)
+	last, average := make([]float64, n), make([]float64, n)
+	var lastSum, sum float64
+	for i := range t.entries {
+		e := &t.entries[i]
+		if !e.live || !e.measured || e.member == unknown {
+			continue
+		}
+		last[e.member], average[e.member] = last[e.member]+e.last, average[e.member]+e.rate
+		lastSum, sum = lastSum+e.last, sum+e.rate
+	}
+	if lastSum <= 0 || sum <= 0 {
+		return 0
+	}
+	d := 0.0
+	for m := range last {
+		d += math.Abs(last[m]/lastSum - average[m]/sum)
+	}
+	return d / 2
+}
+
+// patience is for how long, in times that make a flow idle, moves wait for flows that send:
+// in a pause of all one large flow moves, where many small ones that pause earlier would.
+const (
+	patience     = 10
+	mostPatience = int64(1e9)
+)
+
+// patient says whether to wait for flows that send.
+func (t *Table) patient(now int64) bool {
+	s := &t.settling
+	switch {
+	case t.cfg.WindowNS == 0 || t.cfg.Moves != MovesIdle || t.stats.Waiting == 0:
+		s.idle = 0
+		return false
+	case s.idle == 0 || now < s.idle:
+		s.idle = now
+	}
+	if now-s.idle < min(patience*t.cfg.IdleNS, mostPatience) {
+		return true
+	}
+	s.idle = 0
+	return false
+}

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"sluice/orchagent-ext/fabric"
+	"sluice/orchagent-ext/roce"
+	"sluice/tests/fabrictest"
+)
+
+const placedFlows = 64
+
+// placing is a leaf that places flows.
+func placing(t *testing.T, args ...string) *leaf {
+	t.Helper()
+	if _, err := os.Stat(seedSetting); err != nil {
+		t.Skip("needs Linux 6.11: ", err)
+	}
+	l := newLeaf(t)
+	l.place(args...)
+	return l
+}
+
+// place starts sluiced with placement, and lets it place the flows of sessions.
+func (l *leaf) place(args ...string) {
+	l.t.Helper()
+	l.start(args...)
+	l.enable()
+	l.set("SLUICE_PLACEMENT", "global", "admin_state", "enabled", "sampling_rate", "1", "idle_us", "20000")
+	l.awaitFields("SLUICE_STATE", "global", "placement", "active")
+	l.placed()
+}
+
+// placed sends until all flows have entries, and each next hop has as many.
+func (l *leaf) placed() {
+	l.t.Helper()
+	for deadline := time.Now().Add(patience); ; time.Sleep(10 * poll) {
+		l.send(l.sessions(1))
+		if l.row("SLUICE_STATE", "global")["flows"] == fmt.Sprint(placedFlows) {
+			break
+		}
+		if time.Now().After(deadline) {
+			l.t.Fatalf("%v", l.row("SLUICE_STATE", "global"))
+		}
+	}
+	l.awaitEven()
+}
+
+// awaitEven waits until each next hop has as many flows.
+func (l *leaf) awaitEven() {
+	l.t.Helper()
+	for _, u := range l.Uplinks {
+		l.awaitFields("SLUICE_PLACEMENT_MEMBER", l.group()+"|"+u.Name, "flows", fmt.Sprint(placedFlows/len(l.Uplinks)))
+	}
+}
+
+// group is the key of the only group of next hops.
+func (l *leaf) group() string {
+	var links []string
+	for _, u := range l.Uplinks {
+		links = append(links, u.Name)
+	}
+	return strings.Join(links, ",")
+}
+
+// uplinks are the packets that each uplink has sent.
+func (l *leaf) uplinks() (sent []uint64) {
+	l.t.Helper()
+	for _, u := range l.Uplinks {
+		c, err := u.Counters()
+		if err != nil {
+			l.t.Fatal(err)
+		}
+		sent = append(sent, c.TxPackets)
+	}
+	return sent
+}
+
+// evenly sends sessions, checks that each uplink carries as much, and returns the labels.
+func (l *leaf) evenly(what string) map[uint32]uint32 {
+	l.t.Helper()
+	const packets = 3
+	before := l.uplinks()
+	arrived := flowLabels(l.t.(*testing.T), l.send(l.sessions(packets)))
+	for i, sent := range l.uplinks() {
+		if n, want := sent-before[i], uint64(packets*placedFlows/len(before)); n != want {
+			l.t.Errorf("%s: %s sent %d packets, want %d", what, l.Uplinks[i].Name, n, want)
+		}
+	}
+	if labels := slices.Compact(slices.Sorted(maps.Values(arrived))); len(labels) != placedFlows || labels[0] == 0 {
+		l.t.Errorf("%s: %d flows have %d labels, the lowest is %#x", what, len(arrived), len(labels), labels[0])
+	}
+	return arrived
+}
+
+// Flows are placed evenly, and predicted = measured; a killed process changes no label, nor
+// does its successor, which knows the paths. The seed that another program sets stops
+// placement, and that of before comes back in the end.
+func TestPlacedLabelsOutliveSluiced(t *testing.T) {
+	for method, args := range map[string][]string{"entries": nil, "rewrite": {"--sai-profile", "SLUICE_HIDE=compute"}} {
+		t.Run(method, func(t *testing.T) {
+			l := placing(t, args...)
+			l.awaitFields("SLUICE_CAPABILITY", "switch", "placement_method", method, "placement_state", "active")
+			before := l.evenly("placed")
+			id := fmt.Sprintf("%s,%s,%06x", fabric.HostA.Addr(), fabric.HostB.Addr(), 0x100)
+			l.await("SLUICE_FLOW", id, func(f map[string]string) bool {
+				return f["src_port"] == "49152" && f["flow_label"] == fmt.Sprint(before[0x100]) && strings.HasPrefix(f["path"], "Ethernet")
+			})
+
+			objects := l.objects()
+			l.sluiced.Kill()
+			if now := l.evenly("killed"); !maps.Equal(now, before) {
+				t.Error("labels changed when sluiced was killed")
+			}
+			l.launch(args...)
+			l.awaitFields("SLUICE_STATE", "global", "state", "running", "flows", fmt.Sprint(placedFlows), "placement", "active")
+			l.awaitEven()
+			if now := l.evenly("started again"); !maps.Equal(now, before) {
+				t.Error("labels changed when sluiced was started again")
+			}
+			if now := l.objects(); !maps.Equal(now, objects) {
+				t.Errorf("%d objects, and then %d", len(objects), len(now))
+			}
+			l.awaitFields("SLUICE_PLACEMENT_GROUP", l.group(), "state", "active", "adopted", fmt.Sprint(placedFlows), "moves", "0", "model_error_percent", "0.0")
+
+			// A label of the sender's own is left alone.
+			own := l.frame(packet{qp: 0x999, label: 7})
+			if now := flowLabels(t, l.send([][]byte{own, own, own})); now[0x999] != 7 {
+				t.Errorf("a label of the sender's own became %#x", now[0x999])
+			}
+
+			if err := l.Leaf.Sysctl("net.ipv4.fib_multipath_hash_seed", "4711"); err != nil {
+				t.Fatal(err)
+			}
+			l.await("SLUICE_PLACEMENT_GROUP", l.group(), func(f map[string]string) bool {
+				return f["state"] == "degraded" && strings.Contains(f["reason"], "fib_multipath_hash_seed is 4711")
+			})
+			l.awaitFields("SLUICE_STATE", "global", "state", "degraded")
+			if now := flowLabels(t, l.send(l.sessions(1))); !maps.Equal(now, before) {
+				t.Error("labels changed when another program set the seed")
+			}
+
+			l.remove("SLUICE_PLACEMENT", "global")
+			l.awaitFields("SLUICE_STATE", "global", "placement", "disabled", "state", "running")
+			if seed := strings.TrimSpace(l.in("cat", seedSetting)); seed != "1" {
+				t.Errorf("the seed is %s, and was 1 before", seed)
+			}
+			if groups := l.table("SLUICE_PLACEMENT_GROUP"); len(groups) != 0 {
+				t.Errorf("rows are left: %v", groups)
+			}
+			l.stop()
+		})
+	}
+}
+
+// Flows that send in bursts move in the pauses: while paths differ by 25 ms no packet
+// overtakes another, none is lost, and every ICRC is right. Flows that move while they send
+// have one gap a move at most.
+func TestMovesBetweenBurstsKeepOrder(t *testing.T) {
+	if !soak {
+		t.Skip("make soak runs it: it takes 20 s")
+	}
+	for _, moves := range []string{"idle", "any"} {
+		t.Run(moves, func(t *testing.T) { bursts(t, moves) })
+	}
+}
+
+func bursts(t *testing.T, moves string) {
+	const flows, rounds = 16, 40
+	needsPrograms(t)
+	shape, err := fabrictest.New(t).LeafSpineOf(0, 25*time.Millisecond, 0, 25*time.Millisecond)
+	fabrictest.Check(t, err)
+	l := newSwitch(t, shape)
+	l.place()
+	l.set("SLUICE_PLACEMENT", "global", "admin_state", "enabled", "idle_us", "40000", "moves", moves)
+	c, err := l.B.Capture()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sender, err := l.A.Sender()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sender.Close()
+	sent, psn := 0, map[uint32]uint32{}
+	for round := range rounds {
+		for k := range 40 {
+			for i := range flows { // the sizes are others in the second half
+				size := 40 / (i + 1)
+				if round >= rounds/2 {
+					size = 40 / (flows - i)
+				}
+				if k >= max(1, size) {
+					continue
+				}
+				qp := 0x100 + uint32(i)
+				if err := sender.Send(l.frame(packet{qp: qp, psn: psn[qp]})); err != nil {
+					t.Fatal(err)
+				}
+				psn[qp]++
+				sent++
+			}
+			time.Sleep(2 * time.Millisecond)
+		}
+		time.Sleep(80 * time.Millisecond) // a pause of the senders
+	}
+	deadline := time.Now().Add(patience)
+	for c.Len() < sent && time.Now().Before(deadline) {
+		time.Sleep(poll)
+	}
+	arrived, err := c.Stop()
+	if err != nil {
+		t.Fatal(err)
+	}
+	next, gaps := map[uint32]uint32{}, 0
+	var p roce.Packet
+	for _, f := range arrived {
+		if err := p.Parse(f.Data, len(f.Data)); err != nil {
+			t.Fatal(err)
+		}
+		if got, want, ok := p.ICRC(); !ok || got != want {
+			t.Fatalf("ICRC is %#x, want %#x", got, want)
+		}
+		if p.PSN() != next[p.DestQP()] {
+			gaps++
+		}
+		next[p.DestQP()] = p.PSN() + 1
+	}
+	row := l.row("SLUICE_PLACEMENT_GROUP", l.group())
+	moved, unsafe := number(t, row["moves"]), number(t, row["unsafe_moves"])
+	t.Logf("%d packets, %d arrived, %d moves, %d of flows that were not idle, %d gaps", sent, len(arrived), moved, unsafe, gaps)
+	if len(arrived) != sent || moved == 0 {
+		t.Errorf("%d of %d packets arrived, %d moves", len(arrived), sent, moved)
+	}
+	// What a packet of the new path overtakes arrives behind it: a gap, and a step back.
+	if gaps > 2*unsafe || moves == "idle" && unsafe > 0 {
+		t.Errorf("%d gaps, %d moves of flows that were not idle", gaps, unsafe)
+	}
+}
+
+func number(t *testing.T, text string) int {
+	t.Helper()
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
