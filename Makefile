@@ -152,7 +152,7 @@ bench: deps build ## measure against the bars; writes build/bench/report.json
 
 demo: build ## show in network namespaces, as root, what one row does to the load of uplinks
 	@$(MAKE) -s deps DEPS='redis-server iproute2'
-	bin/sluice demo
+	bin/sluice demo --scenario spread,placement
 
 demo-full: build ## all scenarios of the demo, as root: medians of 3 runs, a thousand events (some 5 minutes)
 	@$(MAKE) -s deps DEPS='redis-server iproute2'
