@@ -167,7 +167,9 @@ func Choose(a Abilities, p Policy, f Features) Choices {
 		forbid(NeedFlowLabel, UDFHash, needsHash)
 	}
 	if x := p.Export; x != nil && x.Rate < f.MinSampling {
-		forbid(NeedExport, Mirror, fmt.Sprintf("sampling_rate %d of SLUICE_IPFIX|global would drown the CPU: at least %d is taken here", x.Rate, f.MinSampling))
+		for _, m := range []Method{Sample, Mirror} {
+			forbid(NeedExport, m, fmt.Sprintf("sampling_rate %d of SLUICE_IPFIX|global would drown the CPU: at least %d is taken here", x.Rate, f.MinSampling))
+		}
 	}
 	all := Choices{}
 	for n := range methods {
