@@ -122,6 +122,10 @@ func TestPlacedLabelsOutliveSluiced(t *testing.T) {
 				return f["src_port"] == "49152" && f["flow_label"] == fmt.Sprint(before[0x100]) && strings.HasPrefix(f["path"], "Ethernet")
 			})
 
+			if dry := l.in(bin+"sluiced", "--db-config", l.redis.Config, "--dry-run"); !strings.Contains(dry, "nothing to do") {
+				t.Errorf("a dry run prints %s", dry)
+			}
+
 			objects := l.objects()
 			l.sluiced.Kill()
 			if now := l.evenly("killed"); !maps.Equal(now, before) {
