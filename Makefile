@@ -90,10 +90,11 @@ build/uml:
 test: deps build build/promtool build/uml ## run all tests under the race detector
 	go test -race -count=1 -timeout 25m ./...
 
-soak: deps build ## the fault tests by every method, queues on and off, many times, all attacks on gNMI, and a simulated fabric of a thousand hosts (up to an hour)
+soak: deps build ## the fault tests by every method, queues on and off, many times, all attacks on gNMI, all faults of a SAI library, and a simulated fabric of a thousand hosts (up to an hour)
 	SLUICE_SOAK=1 go test -count=1 -timeout 90m -v ./tests/e2e
 	SLUICE_SOAK=1 go test -count=1 -timeout 30m -v ./tests/gnmi
 	SLUICE_SOAK=1 go test -count=1 -timeout 30m -v -run Fabric ./orchagent-ext/place/sim
+	SLUICE_SOAK=1 go test -count=1 -timeout 30m -v -run Faults ./orchagent-ext/asic ./orchagent-ext/cmd/sluiced
 
 lint: deps ## gofmt, clang-format, includes, words, go vet, golangci-lint; and `make generate` must change nothing
 	@echo 'gofmt -l .'
@@ -151,7 +152,7 @@ bench: deps build ## measure against the bars; writes build/bench/report.json
 
 demo: build ## show in network namespaces, as root, what one row does to the load of uplinks
 	@$(MAKE) -s deps DEPS='redis-server iproute2'
-	bin/sluice demo
+	bin/sluice demo --scenario spread,placement
 
 demo-full: build ## all scenarios of the demo, as root: medians of 3 runs, a thousand events (some 5 minutes)
 	@$(MAKE) -s deps DEPS='redis-server iproute2'

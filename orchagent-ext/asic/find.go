@@ -224,7 +224,7 @@ func (d *SAI) readRecord(kind saiattr.Kind, id sai.ObjectID, r *Record) (is read
 			return is
 		}
 		for key := range r.refs {
-			if d.connected && d.adopted[key] == nil { // it may be of whoever has this id now
+			if d.connected && d.adopted[key] == nil { // another owner's object may have this id now
 				is.differs = fmt.Errorf("%s is not there", key)
 				return is
 			}

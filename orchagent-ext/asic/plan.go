@@ -113,13 +113,25 @@ func (c *comparison) compare() (again bool) {
 		}
 	}
 	for key, changes := range c.changes {
-		for ref := range c.have[key].refs {
-			if len(changes) > 0 && c.wanted[ref] && !c.stays[ref] {
-				c.again[key], again = true, true
-			}
+		if len(changes) > 0 && c.needsRemoved(key) {
+			c.again[key], again = true, true
 		}
 	}
 	return again
+}
+
+// needsRemoved says whether an object refers, itself or by objects that are not wanted any
+// more, to one that is removed to be created again.
+func (c *comparison) needsRemoved(key string) bool {
+	for ref := range c.have[key].refs {
+		switch {
+		case c.wanted[ref] && !c.stays[ref]:
+			return true
+		case !c.wanted[ref] && c.have[ref] != nil && c.needsRemoved(ref):
+			return true
+		}
+	}
+	return false
 }
 
 // inUse are the objects that are used until Then is done: by objects that are set,

@@ -27,6 +27,8 @@ type admission struct {
 	refusedAt                               time.Time
 	refusedPort                             string // the last one
 	loggedAt                                time.Time
+
+	computed bool // the switch labels flows without an entry, too
 }
 
 // portFlows are the flows of a port.
@@ -263,10 +265,14 @@ func (l *flowLog) warning(now time.Time) string {
 	if port == "" {
 		port = "an unknown port"
 	}
-	if limit := l.limit(now); limit < l.capacity {
-		return fmt.Sprintf("flows have no label: the switch has room for %d entries of flow_capacity=%d of SLUICE|global; last refused: a flow of %s", limit, l.capacity, port)
+	without := "flows have no label"
+	if l.computed {
+		without = "flows have the label of the hash, and not one that is chosen"
 	}
-	return fmt.Sprintf("flows have no label: the %d entries of flow_capacity of SLUICE|global are in use, and no flow with one is idle; last refused: a flow of %s, which has %d",
+	if limit := l.limit(now); limit < l.capacity {
+		return fmt.Sprintf(without+": the switch has room for %d entries of flow_capacity=%d of SLUICE|global; last refused: a flow of %s", limit, l.capacity, port)
+	}
+	return fmt.Sprintf(without+": the %d entries of flow_capacity of SLUICE|global are in use, and no flow with one is idle; last refused: a flow of %s, which has %d",
 		l.capacity, port, l.has(l.refusedPort))
 }
 

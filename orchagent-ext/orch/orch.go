@@ -360,6 +360,7 @@ func (o *orch) reconcile(ctx, writing context.Context, g tasks) error {
 	if !outcome.Pins() {
 		o.sw.flows.clear()
 	}
+	o.sw.flows.computed = outcome.Method(asic.NeedFlowLabel) == asic.Compute
 	if err != nil {
 		return err
 	}

@@ -7,21 +7,19 @@ import "math"
 // settling is whether loads change at present. The averages of rates lag behind: to move
 // flows by them is to move some that would have to move again.
 type settling struct {
-	since, calm int64  // when loads began to change; when it was last so; 0: they do not
-	wait        int64  // before the rates of the last windows are taken as they are
-	octets      uint64 // of all flows since the last look
-	looked      int64
-	begun       int64 // the window
-	idle        int64 // since when flows that should move send; 0: none does
+	octets uint64 // of all flows since the last look
+	looked int64
+	begun  int64 // the window
+	number int64 // of windows that ended
+	since  int64 // the number when loads were seen to change; 0: they do not
+	idle   int64 // since when flows that should move send; 0: none does
 }
 
 // When loads change, and how long that is waited for.
 const (
-	driftShare  = 0.04 // of all load, that is on other members than the averages say
-	freshShare  = 0.1  // of all load, of flows that were not measured yet
-	leastWait   = 3    // windows: the last one of each flow began after the change
-	mostWait    = 4    // where loads never cease to change
-	calmWindows = 10   // after which the wait is short again
+	driftShare = 0.04 // of all load, that is on other members than the averages say
+	freshShare = 0.1  // of all load, of flows that were not measured yet
+	moreDrift  = 2    // windows: those that began after the change
 )
 
 // quietShare is the part of the mean rate below which all flows pause.
@@ -39,7 +37,7 @@ func (t *Table) measureAll(now int64) {
 	if passed := now - s.begun; passed >= 0 && (passed < w || passed < 2*w && !quiet) {
 		return
 	}
-	s.begun = now
+	s.begun, s.number = now, s.number+1
 	for i := range t.entries {
 		if e := &t.entries[i]; e.live && e.seen {
 			t.measure(e)
@@ -50,25 +48,21 @@ func (t *Table) measureAll(now int64) {
 // unsettled says whether moves have to wait. When they have waited for long enough, the
 // rates of the last windows are those that count.
 func (t *Table) unsettled(now int64) bool {
-	w, s := t.cfg.WindowNS, &t.settling
-	if w == 0 {
+	s := &t.settling
+	if t.cfg.WindowNS == 0 {
 		return false
 	}
 	if fresh := float64(t.unmeasured) * t.typical(); t.unmeasured > 0 && fresh >= freshShare*(fresh+t.sum) {
 		return true
 	}
 	if t.drift() <= driftShare {
-		if s.since = 0; now-s.calm > calmWindows*w || now < s.calm {
-			s.wait = 0
-		}
+		s.since = 0
 		return false
 	}
-	s.calm = now
-	if s.since == 0 || now < s.since {
-		s.since = now
-		return true
+	if s.since == 0 {
+		s.since = s.number
 	}
-	if now-s.since < max(s.wait, leastWait*w) {
+	if s.number < s.since+moreDrift {
 		return true
 	}
 	for i := range t.entries {
@@ -77,7 +71,7 @@ func (t *Table) unsettled(now int64) bool {
 		}
 	}
 	t.recount()
-	s.since, s.wait = 0, min(2*max(s.wait, leastWait*w), mostWait*w)
+	s.since = 0
 	return false
 }
 

@@ -28,7 +28,7 @@ var (
 
 // bed is a switch whose hash is the kernel's, with traffic.
 type bed struct {
-	*testing.T
+	testing.TB
 	p   *Placer
 	now time.Time
 
@@ -51,9 +51,9 @@ type bed struct {
 	changes int
 }
 
-func newBed(t *testing.T, c Config) *bed {
+func newBed(t testing.TB, c Config) *bed {
 	b := &bed{
-		T: t, now: time.Unix(1e9, 0), hash: ecmp.Kernel{Seed: seed, Policy: ecmp.PolicyFields, Fields: ecmp.FiveTuple | ecmp.FieldLabel},
+		TB: t, now: time.Unix(1e9, 0), hash: ecmp.Kernel{Seed: seed, Policy: ecmp.PolicyFields, Fields: ecmp.FiveTuple | ecmp.FieldLabel},
 		groups: map[netip.Addr]*nexthops.Group{dst: members(1, 1, 1, 1)}, sent: map[string]uint64{}, flows: map[asic.FlowEntry]asic.FlowEntry{},
 		rates: map[asic.FlowEntry]float64{}, octets: map[asic.FlowEntry]uint64{}, refuse: map[uint32]bool{}, held: map[uint32]bool{},
 	}

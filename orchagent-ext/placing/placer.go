@@ -248,8 +248,8 @@ func (p *Placer) Poll(now time.Time, held func() Held) (waiting bool, err error)
 	return waiting, err
 }
 
-// Pace is how long after the beginning of a poll that took so long the next one is due. It sees pauses of flows as
-// long as idle.
+// Pace is how long after a poll that took so long the next one is due: so soon that pauses
+// are seen.
 func (p *Placer) Pace(waiting bool, took time.Duration) time.Duration {
 	share := time.Duration(pollShare)
 	if waiting {

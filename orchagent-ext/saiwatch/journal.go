@@ -63,12 +63,15 @@ func (e *Ended) String() string {
 	return fmt.Sprintf("sluiced was killed while the SAI library was in %s, since %s", e.Call, at)
 }
 
-// mapJournal maps the file of the journal, and reads what a process before left. No path:
-// memory of this process.
+// mapJournal maps the file of the journal, and reads what a process before left. No path,
+// or a file that another process has: memory of this process.
 func mapJournal(path string) (memory []byte, left *Ended, err error) {
-	if path == "" {
-		memory, err = unix.Mmap(-1, 0, journalSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	private := func() ([]byte, *Ended, error) {
+		memory, err := unix.Mmap(-1, 0, journalSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
 		return memory, nil, os.NewSyscallError("mmap", err)
+	}
+	if path == "" {
+		return private()
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, nil, err
@@ -77,11 +80,19 @@ func mapJournal(path string) (memory []byte, left *Ended, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	defer file.Close() // the mapping stays
-	if err := file.Truncate(journalSize); err != nil {
-		return nil, nil, err
+	fd, err := unix.FcntlInt(file.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	_ = file.Close()
+	if err != nil {
+		return nil, nil, os.NewSyscallError("fcntl", err)
 	}
-	memory, err = unix.Mmap(int(file.Fd()), 0, journalSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err := unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB); err != nil { // the descriptor stays open, with the lock
+		_ = unix.Close(fd)
+		return private()
+	}
+	if err := unix.Ftruncate(fd, journalSize); err != nil {
+		return nil, nil, os.NewSyscallError("ftruncate", err)
+	}
+	memory, err = unix.Mmap(fd, 0, journalSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 	if err != nil {
 		return nil, nil, os.NewSyscallError("mmap", err)
 	}

@@ -13,7 +13,7 @@ import (
 // Watch is told of each call of a library: it is a [sai.Watcher].
 type Watch struct {
 	limit  time.Duration
-	memory []byte
+	memory []byte // is never unmapped
 	slots  [calls]struct {
 		sync.Mutex
 		began time.Time // zero: the slot is free

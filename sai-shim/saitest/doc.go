@@ -27,7 +27,7 @@
 //	             "create acl_entry 3 -13": all but the first three; also "initialize api", "query policer".
 //	             A STATUS hang never returns, abort and exit end the process.
 //	             OBJECT.ATTRIBUTE: calls with this attribute, such as "get port.INGRESS_ACL 0 -15", or
-//	             "capability switch.ECMP_HASH_IPV6_RDMA 0 -1"
+//	             "capability switch.ECMP_HASH_IPV6_RDMA 0 -1"; "values hash.NATIVE_HASH_FIELD_LIST", "list acl_table"
 //	HIDE         attributes that it does not support, by their full names, with blanks between
 //	DROP         attributes that it takes and drops: they are never set
 //	GROUPED      its ports take no ACL table, but groups

@@ -35,9 +35,15 @@ func (l *leaf) place(args ...string) {
 	l.t.Helper()
 	l.start(args...)
 	l.enable()
-	l.set("SLUICE_PLACEMENT", "global", "admin_state", "enabled", "sampling_rate", "1", "idle_us", "20000")
+	l.choose()
 	l.awaitFields("SLUICE_STATE", "global", "placement", "active")
 	l.placed()
+}
+
+// choose writes the row that has labels chosen.
+func (l *leaf) choose() {
+	l.t.Helper()
+	l.set("SLUICE_PLACEMENT", "global", "admin_state", "enabled", "sampling_rate", "1", "idle_us", "20000")
 }
 
 // placed sends until all flows have entries, and each next hop has as many.
@@ -116,6 +122,10 @@ func TestPlacedLabelsOutliveSluiced(t *testing.T) {
 				return f["src_port"] == "49152" && f["flow_label"] == fmt.Sprint(before[0x100]) && strings.HasPrefix(f["path"], "Ethernet")
 			})
 
+			if dry := l.in(bin+"sluiced", "--db-config", l.redis.Config, "--dry-run"); !strings.Contains(dry, "nothing to do") {
+				t.Errorf("a dry run prints %s", dry)
+			}
+
 			objects := l.objects()
 			l.sluiced.Kill()
 			if now := l.evenly("killed"); !maps.Equal(now, before) {
@@ -131,6 +141,21 @@ func TestPlacedLabelsOutliveSluiced(t *testing.T) {
 				t.Errorf("%d objects, and then %d", len(objects), len(now))
 			}
 			l.awaitFields("SLUICE_PLACEMENT_GROUP", l.group(), "state", "active", "adopted", fmt.Sprint(placedFlows), "moves", "0", "model_error_percent", "0.0")
+
+			if method == "entries" { // Redis loses all: SONiC loads its configuration again
+				if err := l.redis.Restart(true); err != nil {
+					t.Fatal(err)
+				}
+				l.await("SLUICE_STATE", "global", func(f map[string]string) bool { return strings.Contains(f["warnings"], "no PORT rows any more") })
+				l.ports()
+				l.labels()
+				l.choose()
+				l.awaitFields("SLUICE_STATE", "global", "state", "running", "flows", fmt.Sprint(placedFlows), "placement", "active")
+				l.awaitEven()
+				if now := l.evenly("Redis was emptied"); !maps.Equal(now, before) || !maps.Equal(l.objects(), objects) {
+					t.Error("labels or objects changed when Redis was emptied")
+				}
+			}
 
 			// A label of the sender's own is left alone.
 			own := l.frame(packet{qp: 0x999, label: 7})

@@ -357,6 +357,10 @@ EXPORT sai_status_t sai_query_attribute_enum_values_capability(sai_object_id_t s
 {
 	uint32_t n = 0, room = values->count;
 
+	sai_status_t status = failing_at("values", type, id, 0);
+
+	if (status != SAI_STATUS_SUCCESS)
+		return status;
 	if (sw != the_switch || type != SAI_OBJECT_TYPE_HASH || id != SAI_HASH_ATTR_NATIVE_HASH_FIELD_LIST)
 		return SAI_STATUS_NOT_SUPPORTED;
 	for (int32_t field = 0; field < 64; field++) {
@@ -374,9 +378,12 @@ EXPORT sai_status_t sai_get_object_key(sai_object_id_t sw, sai_object_type_t typ
 				       sai_object_key_t *keys)
 {
 	uint32_t room = *count;
+	sai_status_t status = failing("list", type_name(type));
 
 	if (sw != the_switch)
 		return SAI_STATUS_INVALID_OBJECT_ID;
+	if (status != SAI_STATUS_SUCCESS)
+		return status;
 	*count = store_objects(type, keys, room);
 	return *count > room ? SAI_STATUS_BUFFER_OVERFLOW : SAI_STATUS_SUCCESS;
 }
