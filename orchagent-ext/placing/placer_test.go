@@ -498,3 +498,30 @@ func TestDestinationsAreBounded(t *testing.T) {
 		t.Errorf("%d destinations are known, flows go to 1", n)
 	}
 }
+
+// A group of more members than a label is searched for: flows keep the labels of the hash,
+// and the reason says so.
+func TestGroupTooLarge(t *testing.T) {
+	b := newBed(t, kernel())
+	weights := make([]int, 5000)
+	for i := range weights {
+		weights[i] = 1
+	}
+	b.groups[dst] = members(weights...)
+	f := hashed(1)
+	if got := b.p.Place(f, b.now); got.Label != f.Label {
+		t.Errorf("label %#x, want %#x, that of the hash", got.Label, f.Label)
+	}
+	if r := b.report(); !strings.Contains(r.Reason, "5000 next hops") {
+		t.Errorf("reason %q", r.Reason)
+	}
+	// One of many members that is not too large.
+	b.groups[dst] = members(weights[:512]...)
+	b.p.Stale(b.now)
+	b.flows[key(f)] = f
+	b.zipf(64)
+	b.run(time.Second)
+	if r := b.report(); r.Reason != "" || r.Unknown != 0 || len(r.Name) > longestName {
+		t.Errorf("512 members: %q, %d paths are not known, name %q", r.Reason, r.Unknown, r.Name)
+	}
+}
