@@ -174,6 +174,17 @@ func TestPlacedLabelsOutliveSluiced(t *testing.T) {
 				t.Error("labels changed when another program set the seed")
 			}
 
+			if soak { // the next process sets the seed that it is to be
+				l.sluiced.Kill()
+				l.launch(args...)
+				l.awaitFields("SLUICE_STATE", "global", "state", "running", "placement", "active")
+				l.awaitEven()
+				l.awaitFields("SLUICE_PLACEMENT_GROUP", l.group(), "state", "active", "moves", "0")
+				if now := l.evenly("started with another seed"); !maps.Equal(now, before) {
+					t.Error("labels changed when sluiced was started with another seed")
+				}
+			}
+
 			l.remove("SLUICE_PLACEMENT", "global")
 			l.awaitFields("SLUICE_STATE", "global", "placement", "disabled", "state", "running")
 			if seed := strings.TrimSpace(l.in("cat", seedSetting)); seed != "1" {
