@@ -18,10 +18,10 @@
 #include "slots.h"
 #include "wire.h"
 
-/* The lane's netdev. Without it, as when its process has died, the entry is gone and nothing is held. */
+/* The lane's netdevs. Without one, as when its process has died, the entry is gone and nothing is held. */
 struct {
 	__uint(type, BPF_MAP_TYPE_DEVMAP);
-	__uint(max_entries, 1);
+	__uint(max_entries, 2);
 	__uint(key_size, sizeof(__u32));
 	__uint(value_size, sizeof(__u32));
 } soft_lane SEC(".maps");
