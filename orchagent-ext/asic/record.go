@@ -30,10 +30,17 @@ func (r *Record) before() int {
 	return 0
 }
 
-// order is the order of adoption: an object after those that it refers to, flows last.
+// adoptLast is the last place in the order of adoption.
+const adoptLast = 5
+
+// order is the order of adoption: an object after those that it refers to, then flows. An
+// object whose id the ledger has is not looked for by what was written before it was
+// created: that is last.
 func (r *Record) order() int {
-	switch _, flow := parseFlowKey(strings.TrimSuffix(r.Key, suffixCounter)); {
-	case flow:
+	switch {
+	case r.before() == 1:
+		return adoptLast
+	case strings.HasPrefix(r.Key, prefixFlow):
 		return 4
 	case slices.Contains([]Type{TypePolicer, TypeSample, TypeUDFMatch, TypeUDFGroup, TypeACLGroup}, r.Type):
 		return 0
