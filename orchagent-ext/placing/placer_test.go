@@ -525,3 +525,25 @@ func TestGroupTooLarge(t *testing.T) {
 		t.Errorf("512 members: %q, %d paths are not known, name %q", r.Reason, r.Unknown, r.Name)
 	}
 }
+
+// Polls take a small part of the time; one that had to wait for a processor makes the next
+// ones hardly later.
+func TestPace(t *testing.T) {
+	b := newBed(t, kernel())
+	const idle = 50 * time.Millisecond
+	for range 10 {
+		if next := b.p.Pace(false, 200*time.Microsecond); next != idle/2 {
+			t.Fatalf("next poll in %v", next)
+		}
+	}
+	if next := b.p.Pace(false, 10*time.Millisecond); next > idle {
+		t.Errorf("after one slow poll the next one is in %v", next)
+	}
+	var next time.Duration
+	for range 100 {
+		next = b.p.Pace(false, 10*time.Millisecond)
+	}
+	if next < 150*time.Millisecond || b.p.Pace(true, 10*time.Millisecond) > 60*time.Millisecond {
+		t.Errorf("polls take 10 ms, and the next one is in %v", next)
+	}
+}
