@@ -144,8 +144,11 @@ const (
 )
 
 // lacking says whether something is done without that the switch may accept later.
-func (e *Engine) lacking() bool {
-	return !e.abilities.Equal(e.asked) || e.offered != e.told.waysOf(e.offered) || len(e.without) > 0
+func (e *Engine) lacking() bool { return e.demoted() || len(e.without) > 0 }
+
+// demoted says whether the switch refused a method, or what several objects have.
+func (e *Engine) demoted() bool {
+	return !e.abilities.Equal(e.asked) || e.offered != e.told.waysOf(e.offered)
 }
 
 // waysOf are the features with the ways of others to bind tables, set hashes and bring packets to the CPU: one
@@ -209,6 +212,9 @@ func (e *Engine) reconsider(p Policy) error {
 	}
 	clear(e.failures)
 	clear(e.fixed)
+	if !e.demoted() { // optional objects are tried with every plan
+		return nil
+	}
 	all := Choose(e.asked, p, e.told)
 	for _, m := range append(NeedFlowLabel.Methods(), None) {
 		if !e.asked[NeedFlowLabel][m].Can && m != None {

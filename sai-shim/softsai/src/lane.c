@@ -312,14 +312,23 @@ fail:
 	return SAI_STATUS_FAILURE;
 }
 
-/* Waits until nothing is in the lane. */
+/*
+ * Waits until nothing is in the lane, nor on its way: a program that saw a hold before it ended
+ * has counted its packet by the second look.
+ */
 static bool drained(uint64_t patience)
 {
 	struct timespec step = { 0, MS };
+	uint64_t before = UINT64_MAX;
 
-	for (uint64_t end = slots_now() + patience; slots_now() < end; nanosleep(&step, NULL))
-		if (LOAD(slots_counts()->lane_in) == LOAD(slots_counts()->lane_out))
+	for (uint64_t end = slots_now() + patience; slots_now() < end; nanosleep(&step, NULL)) {
+		uint64_t in = LOAD(slots_counts()->lane_in);
+		bool empty = in == LOAD(slots_counts()->lane_out);
+
+		if (empty && in == before)
 			return true;
+		before = empty ? in : UINT64_MAX;
+	}
 	return false;
 }
 

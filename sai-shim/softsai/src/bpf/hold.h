@@ -131,9 +131,9 @@ static __always_inline __u32 held(struct softsai_hold *h, __u32 length, __u32 pa
 		__sync_fetch_and_add(&c->lane_full, packets);
 		return HOLD_FULL;
 	}
+	__sync_fetch_and_add(&c->lane_in, packets); /* first: who ends the lane waits for all that are counted here */
 	__sync_fetch_and_add(&h->octets_in, length);
 	__sync_fetch_and_add(&h->packets_in, packets);
-	__sync_fetch_and_add(&c->lane_in, packets);
 	return HOLD_LANE;
 }
 
