@@ -57,6 +57,10 @@ type Library struct {
 	packets []C.struct_shim_packet
 	count   [8]byte // of the event
 
+	// NoExtension makes CreateSwitch not ask for the extension: there are libraries whose
+	// metadata end the process at an attribute that they do not know.
+	NoExtension bool
+
 	queueStats []QueueStat // that the library has, as far as is known
 	extension  int         // version, 0 for none
 }
@@ -135,6 +139,9 @@ func (l *Library) Close() error {
 	return err
 }
 
+// Handshake is how the text of the call begins that asks for the extension.
+const Handshake = "get switch extension"
+
 // CreateSwitch initializes the switch, or, with initialize false, connects to
 // one that another process initialized.
 func (l *Library) CreateSwitch(initialize bool) error {
@@ -148,6 +155,9 @@ func (l *Library) CreateSwitch(initialize bool) error {
 		return err
 	}
 	l.Switch = ObjectID(id)
+	if l.NoExtension {
+		return nil
+	}
 	l.enter("get", saiattr.Switch.Name+" extension", l.Switch)
 	l.extension = int(C.shim_extension(l.shim))
 	l.leave(0)

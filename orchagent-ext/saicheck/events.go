@@ -8,6 +8,8 @@ type Order struct {
 	Lanes []uint32 `json:"lanes,omitempty"` // of the port; none: CONFIG_DB has them, or the port is a network device
 	Done  []Method `json:"done,omitempty"`  // that are not to be tried (again)
 	Left  []Row    `json:"left,omitempty"`  // objects of an earlier process, to be removed first
+
+	NoExtension bool `json:"no_extension,omitempty"` // the library is not to be asked for it (again)
 }
 
 // Method is a method of a need.
@@ -72,8 +74,11 @@ type Report struct {
 	Port    string                        `json:"port"`
 	Methods map[string]map[string]*Result `json:"methods"` // by need and method
 	Opening []Call                        `json:"opening"` // calls before the first method
-	Left    []Row                         `json:"left,omitempty"`
-	Error   string                        `json:"error,omitempty"`
+
+	Extension string `json:"extension,omitempty"` // why the library was not asked for it again
+
+	Left  []Row  `json:"left,omitempty"`
+	Error string `json:"error,omitempty"`
 
 	order []Method
 }

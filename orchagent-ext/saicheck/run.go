@@ -45,6 +45,9 @@ func Run(ctx context.Context, c Config) (*Report, error) {
 		case ctx.Err() != nil:
 			r.Left, r.Error = p.rest(), ctx.Err().Error()
 			return r, ctx.Err()
+		case !p.opened && !order.NoExtension && p.open != nil && p.open.Object == "switch extension":
+			r.Extension, order.NoExtension = err.Error(), true
+			continue
 		case p.trying == nil && order.Left != nil:
 			r.Left, r.Error = order.Left, "objects are left on the switch: "+err.Error()
 			return r, errors.New(r.Error)

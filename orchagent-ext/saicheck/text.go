@@ -30,6 +30,9 @@ func (c *Call) String() string {
 func (r *Report) Text(w io.Writer, all bool) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "library  %s\nSAI      %s\nport     %s\n", r.Library, cmp.Or(r.Version, "unknown"), cmp.Or(r.Port, "none"))
+	if r.Extension != "" {
+		fmt.Fprintf(&b, "\nthe extension: no: %s\n", r.Extension)
+	}
 	calls := func(list []Call) {
 		for i := range list {
 			c := &list[i]

@@ -59,7 +59,7 @@ func (o *opener) open(driver orch.Driver, s *config.Snapshot, cold bool) (*orch.
 			return nil, errors.New("no port of PORT is a netdev in this network namespace: the switch is opened when there is one")
 		}
 	}
-	lib, err := o.options.openLibrary(libraryUse{ports: ports, cpuRate: *s.Global.CpuRate, cpuBurst: *s.Global.CpuBurst, cold: cold, watcher: o.watch})
+	lib, err := o.options.openLibrary(libraryUse{ports: ports, cpuRate: *s.Global.CpuRate, cpuBurst: *s.Global.CpuBurst, cold: cold, noExtension: o.watch.noExtension != "", watcher: o.watch})
 	if err != nil {
 		return nil, err
 	}
@@ -73,6 +73,7 @@ type libraryUse struct {
 	ports             []asic.Port
 	cpuRate, cpuBurst uint32 // packets a second, packets
 	cold              bool   // there are no objects of an earlier process
+	noExtension       bool   // the library is not asked for it
 	watcher           sai.Watcher
 }
 
@@ -92,6 +93,7 @@ func (o *options) openLibrary(use libraryUse) (*sai.Library, error) {
 	if err != nil {
 		return nil, err
 	}
+	lib.NoExtension = use.noExtension
 	if err := lib.CreateSwitch(!o.connect); err != nil {
 		if missing := missingRights(ownStatus()); missing != "" {
 			err = fmt.Errorf("%w; the software switch needs rights that sluiced lacks: %s", err, missing)

@@ -139,7 +139,7 @@ func (r *reporter) check(ctx context.Context, o *options, order *saicheck.Order,
 	if soft && port.Name == "" {
 		return errors.New("the software switch needs a network device: give its name by --port")
 	}
-	use := libraryUse{watcher: r}
+	use := libraryUse{watcher: r, noExtension: order.NoExtension}
 	if port.Name != "" {
 		use.ports = []asic.Port{port}
 	}

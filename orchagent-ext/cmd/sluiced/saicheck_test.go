@@ -135,6 +135,23 @@ func TestCheckOfALibrary(t *testing.T) {
 	}
 }
 
+// TestCheckOfALibraryThatAbortsAtTheHandshake: it is asked for the extension once, and the
+// methods of SAI itself are tried.
+func TestCheckOfALibraryThatAbortsAtTheHandshake(t *testing.T) {
+	t.Parallel()
+	report, err := checkOf(t, saitest.New(t), t.TempDir(), time.Minute, "FAIL", "get switch.SLUICE_EXTENSION 0 abort")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if is := report.Methods["flow-label"]; is["compute"].Works || !is["hash"].Works || !is["udf-hash"].Works {
+		t.Errorf("compute %+v, hash %+v, udf-hash %+v", is["compute"], is["hash"], is["udf-hash"])
+	}
+	var text strings.Builder
+	if err := report.Text(&text, false); err != nil || !strings.Contains(text.String(), "the extension: no: the library ended the process in get switch extension oid:") {
+		t.Errorf("%v\n%s", err, &text)
+	}
+}
+
 // TestCheckSaysWhatALibraryLacksToOpen: one that fails, aborts or hangs before it has a
 // switch is an error that says so.
 func TestCheckSaysWhatALibraryLacksToOpen(t *testing.T) {

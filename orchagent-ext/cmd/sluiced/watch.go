@@ -18,6 +18,7 @@ import (
 	"sluice/orchagent-ext/sonicdb"
 	"sluice/orchagent-ext/statefile"
 	"sluice/orchagent-ext/telemetry"
+	sai "sluice/sai-shim"
 	"sluice/yang/rows"
 )
 
@@ -30,6 +31,10 @@ const (
 
 // exitHung is the exit status where a call of the SAI library did not return after SIGTERM.
 const exitHung = 3
+
+// needExtension is the need of a blame where the library ended sluiced when it was asked for
+// the extension, which is before any method.
+const needExtension asic.Need = "extension"
 
 // blame is a method that has ended sluiced, or hung.
 type blame struct {
@@ -47,6 +52,9 @@ type libraryWatch struct {
 	file    string // of the blames; "": none
 	library string // which it is
 	ended   string // how the process before ended; "": properly
+
+	noExtension string // why the library is not asked for the extension; "": it is
+
 	stateDB *sonicdb.DB
 
 	mu    sync.Mutex
@@ -69,16 +77,24 @@ func watchLibrary(o *options, databases *sonicdb.Databases, log *slog.Logger) (*
 	if w.stateDB, err = sonicdb.Open(databases, "STATE_DB", log); err != nil {
 		return nil, err
 	}
-	if ended == nil {
-		return w, nil
-	}
-	if !ended.Blamed() {
+	switch {
+	case ended == nil:
+	case !ended.Blamed():
 		log.Info(ended.String())
-		return w, nil
+	default:
+		w.ended = ended.String()
+		log.Error(w.ended)
+		if err := w.blame(ended); err != nil {
+			return nil, err
+		}
 	}
-	w.ended = ended.String()
-	log.Error(w.ended)
-	return w, w.blame(ended)
+	for _, b := range w.blames() {
+		if b.Need == needExtension {
+			w.noExtension = b.Why + "; this library is not asked for the extension again"
+			log.Warn(w.noExtension)
+		}
+	}
+	return w, nil
 }
 
 // libraryName says which library it is: another file or profile is another library.
@@ -99,7 +115,12 @@ func (w *libraryWatch) blame(e *saiwatch.Ended) error {
 	if n := asic.NeedOfCall(e.Call); n != "" {
 		b.Need, b.Method, b.Mark = n, asic.Exact, ""
 	}
-	if b.Need == "" || b.Need.Check(b.Method) != nil || w.file == "" {
+	switch {
+	case w.file == "":
+		return nil
+	case strings.HasPrefix(e.Call, sai.Handshake):
+		b.Need, b.Method, b.Mark = needExtension, "", ""
+	case b.Need == "" || b.Need.Check(b.Method) != nil:
 		return nil // no method is at fault
 	}
 	var all []blame
@@ -109,18 +130,23 @@ func (w *libraryWatch) blame(e *saiwatch.Ended) error {
 	return statefile.Write(w.file, append(all, b), nil)
 }
 
-// blamed are the methods that have ended sluiced, with the same library and policy.
-func (w *libraryWatch) blamed(p asic.Policy) asic.Abilities {
-	a := asic.Abilities{}
+// blames are those of the same library.
+func (w *libraryWatch) blames() []blame {
 	if w.file == "" {
-		return a
+		return nil
 	}
 	var all []blame
 	if err := statefile.Read(w.file, &all); err != nil {
 		w.log.Warn("which methods ended sluiced before cannot be read", "error", err)
 	}
-	for _, b := range all {
-		if b.Library == w.library && (b.Mark == "" || b.Mark == asic.Mark(p)) {
+	return slices.DeleteFunc(all, func(b blame) bool { return b.Library != w.library })
+}
+
+// blamed are the methods that have ended sluiced, with the same library and policy.
+func (w *libraryWatch) blamed(p asic.Policy) asic.Abilities {
+	a := asic.Abilities{}
+	for _, b := range w.blames() {
+		if b.Need != needExtension && (b.Mark == "" || b.Mark == asic.Mark(p)) {
 			a.Set(b.Need, b.Method, asic.Ability{Reason: b.Why + "; it is not tried again with this library and this configuration"})
 		}
 	}
@@ -136,10 +162,15 @@ func (w *libraryWatch) driver(d *asic.SAI, p asic.Policy) asic.Driver {
 
 // Warnings are what the operator should know.
 func (w *libraryWatch) Warnings() []string {
-	if w.ended == "" {
-		return nil
+	switch {
+	case w.noExtension != "" && !strings.HasPrefix(w.noExtension, w.ended):
+		return []string{w.ended, w.noExtension}
+	case w.noExtension != "":
+		return []string{w.noExtension}
+	case w.ended != "":
+		return []string{w.ended}
 	}
-	return []string{w.ended}
+	return nil
 }
 
 // Hangs says which call does not return; "": none. It may be called from any goroutine.

@@ -75,6 +75,18 @@ func labelled(t *testing.T) (*sonicdb.Databases, string) {
 	return d, s.Config
 }
 
+// configure writes a row of CONFIG_DB.
+func configure(t *testing.T, d *sonicdb.Databases, row rows.Row) {
+	t.Helper()
+	db, err := sonicdb.Open(d, "CONFIG_DB", nil)
+	if err == nil {
+		err = errors.Join(db.Write(t.Context(), sonicdb.Change{Row: row}), db.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // runSluiced starts sluiced with more of a command line.
 func runSluiced(t *testing.T, d *sonicdb.Databases, config string, library *saitest.Library, state, fail string, more ...string) *running {
 	t.Helper()
@@ -177,6 +189,32 @@ func TestCallThatDoesNotReturn(t *testing.T) {
 	})
 }
 
+// TestLibraryThatAbortsAtTheHandshake: the next starts do not ask for the extension, say so,
+// and take a method of SAI itself.
+func TestLibraryThatAbortsAtTheHandshake(t *testing.T) {
+	library, state := saitest.New(t), filepath.Join(t.TempDir(), "sluiced.json")
+	d, file := labelled(t)
+	configure(t, d, rows.Row{Table: "SLUICE_FLOW_LABEL", Key: "global", Fields: map[string]string{"admin_state": "enabled", "manage_switch_hash": "true"}})
+	const fail = "get switch.SLUICE_EXTENSION 0 abort"
+	if r := runSluiced(t, d, file, library, state, fail); r.ends() == 0 {
+		t.Fatal("it ended well")
+	}
+	for range 2 { // it is not forgotten
+		r := runSluiced(t, d, file, library, state, fail)
+		fields := r.until(telemetry.TableState, "global", func(f map[string]string) bool { return f["flow_label"] == "active" })
+		const want = "the SAI library ended sluiced by SIGABRT in get switch extension oid:"
+		if method := fields["flow_label_method"]; !strings.Contains(method, "hash") || strings.Count(fields["warnings"], want) != 1 || !strings.Contains(fields["warnings"], "is not asked for the extension again") {
+			t.Errorf("method %s, warnings %q", method, fields["warnings"])
+		}
+		if err := r.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		if status := r.ends(); status != 0 {
+			t.Errorf("it ended with status %d:\n%s", status, r.said())
+		}
+	}
+}
+
 // TestLibraryThatAborts: the next start names the call in the log and in STATE_DB, and does
 // not try the method again, until the configuration is another one.
 func TestLibraryThatAborts(t *testing.T) {
@@ -200,15 +238,7 @@ func TestLibraryThatAborts(t *testing.T) {
 			t.Errorf("it ended with status %d:\n%s", status, r.said())
 		}
 	}
-	db, err := sonicdb.Open(d, "CONFIG_DB", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	row := rows.Row{Table: "SLUICE_FLOW_LABEL", Key: "global", Fields: map[string]string{"admin_state": "enabled", "rewrite": "always"}}
-	if err := db.Write(t.Context(), sonicdb.Change{Row: row}); err != nil {
-		t.Fatal(err)
-	}
+	configure(t, d, rows.Row{Table: "SLUICE_FLOW_LABEL", Key: "global", Fields: map[string]string{"admin_state": "enabled", "rewrite": "always"}})
 	if r := runSluiced(t, d, file, library, state, fail); r.ends() == 0 || !strings.Contains(r.said(), "saitest: aborts") {
 		t.Errorf("another configuration does not try it again:\n%s", r.said())
 	}
