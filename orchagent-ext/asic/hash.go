@@ -117,10 +117,23 @@ func (o *Object) added() string {
 	return ""
 }
 
+// hasUse says whether the library has a use of a hash. One that not every version of SAI has
+// is there where the library says that it can be set: others end the process when it is read.
+func (d *SAI) hasUse(use *saiattr.Attr) bool {
+	if use != saiattr.ECMPHashIPv6RDMA && use != saiattr.ECMPHashIPv4RDMA {
+		return true
+	}
+	can, known := d.lib.CanSet(saiattr.Switch, use)
+	return can && known
+}
+
 // fieldsInForce are the native fields and the UDF groups that ECMP hashes without Sluice,
 // as far as the library tells; "": it does not.
 func (d *SAI) fieldsInForce() (fields []uint64, groups []uint64) {
 	for _, use := range append(slices.Clone(hashUses), saiattr.ECMPHash) {
+		if !d.hasUse(use) {
+			continue
+		}
 		hash, err := d.hashOf(use)
 		if err != nil || hash == sai.Null || d.own[hash] {
 			continue

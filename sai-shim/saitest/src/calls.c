@@ -40,7 +40,7 @@ static int parse_rules(const char *text)
 		char status[16];
 
 		r->times = -1;
-		if (sscanf(text, " %15s %79s %d %15s %d", r->call, r->object, &r->after, status, &r->times) < 4)
+		if (sscanf(text, " %15s %79s %d %15[^ ;] %d", r->call, r->object, &r->after, status, &r->times) < 4)
 			return -1;
 		if (strcmp(status, "hang") == 0)
 			r->status = HANG;
