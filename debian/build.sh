@@ -43,8 +43,7 @@ for daemon in sluiced sluice-gnmi; do
 done
 
 # The licenses of Go and of the modules that the programs contain.
-go version -m "$bin/sluice" "$bin/sluiced" "$bin/sluice-gnmi" | awk '$1 == "dep" { print $2 }' | sort -u | while read -r module; do
-	folder=$(go list -m -f '{{.Dir}}' "$module")
+go version -m "$bin/sluice" "$bin/sluiced" "$bin/sluice-gnmi" | awk '$1 == "dep" { print $2 }' | sort -u | xargs go list -m -f '{{.Path}} {{.Dir}}' | while read -r module folder; do
 	found=
 	for file in "$folder"/LICENSE* "$folder"/NOTICE* "$folder"/COPYING*; do
 		[ -f "$file" ] || continue

@@ -17,7 +17,7 @@ import (
 	"sluice/orchagent-ext/fabric/child"
 )
 
-const patience = time.Minute // for what takes a second on an idle machine
+const patience = 3 * time.Minute // for what takes a second on an idle machine
 
 // A box is a throwaway machine: this one's files under an overlay that is dropped,
 // with processes and a network of its own.
