@@ -41,7 +41,8 @@ mount -t tmpfs tmpfs "$1/root/run"
 ip link set lo up
 read -r pid rest </proc/self/stat
 echo "$pid"
-exec sleep infinity`
+sleep infinity &
+wait # and with it for the processes that others leave`
 
 // newBox makes a box that has the folder of the source where it is here.
 func newBox(t *testing.T, source string) *box {

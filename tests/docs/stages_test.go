@@ -52,7 +52,7 @@ var stages = []stage{
 		page:  "install.md",
 		first: "sudo apt-get purge",
 		then: `cat /tmp/output; ! tc qdisc show | grep clsact && ! pgrep -x 'sluiced|sluice-gnmi' && ! getent passwd sluiced sluice-gnmi sluice-redis && ! getent group sluice && ! [ -e /etc/sluice ] && ! [ -e /var/lib/sluice ] &&
-ip link del eth1 && rm -r /run/systemd /usr/local/bin/systemctl`,
+ip link del eth1 && rm -r /run/systemd`,
 	},
 	{
 		page:  "linux.md",

@@ -44,7 +44,7 @@ stop() {
 	pid=$(cat "/run/unit-$1")
 	kill "$pid" 2>/dev/null || :
 	while kill -0 "$pid" 2>/dev/null; do sleep 0.1; done
-	rm "/run/unit-$1"
+	rm -r "/run/unit-$1" "/run/$(all "$1" RuntimeDirectory)"
 }
 verb=$1
 shift
@@ -72,6 +72,7 @@ func packaged(t *testing.T, b *box, here string) {
 		t.Fatal(err)
 	}
 	b.install(program)
+	b.run("/", "mv /usr/local/bin/systemctl /usr/bin/systemctl") // apt-get looks there alone
 	debs, err := filepath.Glob(filepath.Join(dir, "*.deb"))
 	if err != nil || len(debs) != 1 {
 		t.Fatalf("packages %q, %v", debs, err)
