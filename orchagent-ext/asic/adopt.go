@@ -3,7 +3,6 @@
 package asic
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -18,11 +17,12 @@ func (e *Engine) adopt() error {
 	if err != nil {
 		return fmt.Errorf("read the ledger: %w", err)
 	}
-	// An object whose id the ledger has is not looked for by what was written before.
-	// A flow is looked for when its table is known.
-	slices.SortStableFunc(records, func(a, b *Record) int {
-		return cmp.Or(cmp.Compare(a.before(), b.before()), cmp.Compare(a.order(), b.order()))
-	})
+	var inOrder [adoptLast + 1][]*Record
+	for _, r := range records {
+		n := r.order()
+		inOrder[n] = append(inOrder[n], r)
+	}
+	records = slices.Concat(inOrder[:]...)
 	known := make(map[ID]bool, 2*len(records)) // an entry and a counter of each flow
 	e.flows = make(map[FlowEntry]*pinned, len(records))
 	unknown := false // what the entries of flows sample

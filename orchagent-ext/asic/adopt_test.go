@@ -13,8 +13,9 @@ import (
 )
 
 // TestAdoptsOnlyWhatItCanKnow: the library drops all objects when the process ends. The
-// next one, whatever the library answers for ids that it does not know, and whoever has
-// those ids now, creates its objects again, and takes none of another owner's.
+// next one, whatever the library answers for ids that it does not know, and also
+// where another owner's objects have those ids now, creates its objects again, and takes none
+// of that owner's.
 func TestAdoptsOnlyWhatItCanKnow(t *testing.T) {
 	const compute = "SAI_ACL_ENTRY_ATTR_ACTION_COMPUTE_IPV6_FLOW_LABEL"
 	library := saitest.New(t)
@@ -25,7 +26,7 @@ func TestAdoptsOnlyWhatItCanKnow(t *testing.T) {
 					ledger := &fakeLedger{}
 					want := policy("Ethernet0", "Ethernet4")
 					want.CPU = CPU{Rate: 100, Burst: 10}
-					want.Export = &Export{Rate: 100, Ports: []string{"Ethernet0"}}
+					want.Export = &Export{Rate: 1000, Ports: []string{"Ethernet0"}}
 					p := openPlace(t, library, "HIDE", hide)
 					e := newTestEngine(t, p.driver(), ledger)
 					reconcile(t, e, want)
@@ -72,7 +73,7 @@ func TestAdoptsWhatCannotBeRead(t *testing.T) {
 	p := openPlace(t, library, "FAIL", strings.Join(fail, "; "))
 	ledger := &fakeLedger{}
 	want := policy("Ethernet0")
-	want.Export = &Export{Rate: 100, Ports: []string{"Ethernet0"}}
+	want.Export = &Export{Rate: 1000, Ports: []string{"Ethernet0"}}
 	reconcile(t, newTestEngine(t, p.driver(), ledger), want)
 	library.Calls()
 	e := newTestEngine(t, p.driver(), ledger)

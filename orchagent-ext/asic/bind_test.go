@@ -23,7 +23,7 @@ func TestPortsThatTakeGroupsOnly(t *testing.T) {
 	ledger := &fakeLedger{}
 	e := newTestEngine(t, p.driver(), ledger)
 	want := policy("Ethernet0")
-	want.Export = &Export{Rate: 100, Ports: []string{"Ethernet0", "Ethernet4"}}
+	want.Export = &Export{Rate: 1000, Ports: []string{"Ethernet0", "Ethernet4"}}
 	for _, port := range []string{"Ethernet0", "Ethernet4"} {
 		want.Ports = []string{port}
 		o := settle(t, e, want)

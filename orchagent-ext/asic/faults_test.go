@@ -32,7 +32,7 @@ var faultBases = []struct {
 func faultPolicy() Policy {
 	p := policy("Ethernet0", "Ethernet4")
 	p.CPU = CPU{Rate: 100, Burst: 10}
-	p.Export = &Export{Rate: 100, Ports: []string{"Ethernet0"}, CM: true}
+	p.Export = &Export{Rate: 1000, Ports: []string{"Ethernet0"}, CM: true}
 	p.Placement = &Placement{Sampling: 100}
 	return p
 }
@@ -262,7 +262,7 @@ func TestFaultsOfALibrary(t *testing.T) {
 	all := os.Getenv("SLUICE_SOAK") != ""
 	stride := 1
 	if !all {
-		stride = 23 // of which no other number here is a multiple
+		stride = 47 // of which no other number here is a multiple
 	}
 	var results []faultResult
 	n := 0

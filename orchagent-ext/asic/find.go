@@ -211,6 +211,9 @@ func unanswered(err error) error {
 	return err
 }
 
+// errNoTable says that an object of a flow is not in one of Sluice's tables.
+var errNoTable = errors.New("it is in no table of Sluice")
+
 // readRecord reads an object back. Of the objects of a flow, which are many, it reads the
 // table alone.
 func (d *SAI) readRecord(kind saiattr.Kind, id sai.ObjectID, r *Record) (is readBack) {
@@ -224,7 +227,7 @@ func (d *SAI) readRecord(kind saiattr.Kind, id sai.ObjectID, r *Record) (is read
 			return is
 		}
 		for key := range r.refs {
-			if d.connected && d.adopted[key] == nil { // it may be of whoever has this id now
+			if d.connected && d.adopted[key] == nil { // another owner's object may have this id now
 				is.differs = fmt.Errorf("%s is not there", key)
 				return is
 			}
@@ -233,8 +236,16 @@ func (d *SAI) readRecord(kind saiattr.Kind, id sai.ObjectID, r *Record) (is read
 		is.unread = err
 		return is
 	}
-	table, err := d.lib.GetObject(kind, id, of)
-	is.add(d.own[table], table == sai.Null, fmt.Errorf("%s of %s is %s", of.Name, id, table), err)
+	switch table, err := d.lib.GetObject(kind, id, of); {
+	case err != nil:
+		is.unread = err
+	case d.own[table]:
+		is.same++
+	case table == sai.Null:
+		is.empty = errNoTable
+	default:
+		is.differs = errNoTable
+	}
 	return is
 }
 

@@ -179,7 +179,7 @@ func TestKilledAnywhere(t *testing.T) {
 			first.CPU = CPU{Rate: 100, Burst: 10}
 			then := policy("Ethernet4")
 			then.CPU = CPU{Rate: 200, Burst: 10}
-			then.Export = &Export{Rate: 100, Ports: []string{"Ethernet0", "Ethernet4"}}
+			then.Export = &Export{Rate: 1000, Ports: []string{"Ethernet0", "Ethernet4"}}
 			life := func(d Driver, l Ledger) *Engine {
 				e, err := NewEngine(d, l, nil)
 				if err == nil {
@@ -354,7 +354,7 @@ func TestRefusedSamplingLeavesLabels(t *testing.T) {
 					t.Fatal(err)
 				}
 				wanted := policy("Ethernet0", "Ethernet4")
-				wanted.Export = &Export{Rate: 100, Ports: []string{"Ethernet0"}}
+				wanted.Export = &Export{Rate: 1000, Ports: []string{"Ethernet0"}}
 				o := reconcile(t, e, wanted)
 				if label, export := o.Choices[NeedFlowLabel], o.Choices[NeedExport]; label.Method != method || label.State != Active || export.Method != None {
 					t.Errorf("labels %+v, export %+v", label, export)

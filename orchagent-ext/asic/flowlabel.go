@@ -35,7 +35,10 @@ type Features struct {
 	// flows, which need theirs.
 	Uncounted bool
 
-	MinSampling uint32 // by [Mirror], more than one of so many packets the CPU is not to get
+	// TrapRoute: the way of a trap's packets to the CPU is set by an object of its own.
+	TrapRoute bool
+
+	MinSampling uint32 // more than one of so many packets the CPU is not to get
 
 	Opcode bool // entries can match the opcode of the BTH
 
@@ -68,7 +71,7 @@ func Objects(p Policy, c Choices, f Features) []Object {
 	r := c.Method(NeedFlowLabel)
 	f.PoliceCPU = f.PoliceCPU && p.CPU.Rate > 0
 	placed := c.Method(NeedPlacement) == Entries
-	if f.PoliceCPU && (p.Export != nil || p.Label != nil && r == Rewrite) {
+	if f.PoliceCPU && (p.Label != nil && r == Rewrite || p.learns(f) && p.Export.CM) { // samples are bound by their rate
 		all = append(all, policerObjects(p.CPU)...)
 	}
 	meets := func(n Need, objects []Object) {
@@ -191,7 +194,7 @@ func learningObjects(p Policy, r Method, f Features) (all []Object) {
 		if f.PoliceCPU {
 			group = keyTrapGroup
 		}
-		all = append(all, trapObject(keyTrap, group))
+		all = append(all, trapObjects(group, f)...)
 	}
 	return all
 }
@@ -267,8 +270,7 @@ func rewriteObjects(p Policy, f Features) []Object {
 	if f.PoliceCPU {
 		group = keyTrapGroup
 	}
-	all := append(udfObjects(false),
-		trapObject(keyTrap, group),
+	all := append(append(udfObjects(false), trapObjects(group, f)...),
 		// Of no size: one that follows FlowCapacity would take the entries of all flows with it.
 		aclTable{key: keyTable, protocol: f.Protocol, flowLabel: p.Label.ZeroOnly, inner: f.InnerPort, addresses: true, udfGroup: keyUDFGroup}.object())
 	all = append(all, counted(aclEntry{key: keyCopied, table: keyTable, priority: copyPriority, unlabelled: p.Label.ZeroOnly, trap: keyTrap, udp: f.Protocol}, f)...)

@@ -29,3 +29,28 @@ func TestOnlyTheQueuePairIsHashed(t *testing.T) {
 		}
 	}
 }
+
+// TestOnlyWhatIsPolicedHasAPolicer: samples are bound by their rate: where no entry copies
+// to the CPU there is no policer, and each trap has its way to the CPU.
+func TestOnlyWhatIsPolicedHasAPolicer(t *testing.T) {
+	f := Features{PoliceCPU: true, TrapRoute: true, Opcode: true}
+	for _, export := range []*Export{nil, {Rate: 1000, Ports: []string{"Ethernet0"}}, {Rate: 1000, CM: true, Ports: []string{"Ethernet0"}}} {
+		for _, method := range append(NeedFlowLabel.Methods(), None) {
+			p := policy("Ethernet0")
+			p.CPU, p.Export = CPU{Rate: 100, Burst: 10}, export
+			is := map[Type]int{}
+			for _, o := range Objects(p, Chose(NeedFlowLabel, method), f) {
+				is[o.Type]++
+			}
+			copies := 0
+			if method == Rewrite || export != nil && export.CM {
+				copies = 1
+			}
+			for _, kind := range []Type{TypeUserTrap, TypeTrapRoute, TypePolicer, TypeTrapGroup} {
+				if is[kind] != copies {
+					t.Errorf("%s, export %+v: %d objects %s, want %d", method, export, is[kind], kind, copies)
+				}
+			}
+		}
+	}
+}

@@ -274,12 +274,16 @@ func TestAdoptsTheLedgerOfAnEarlierVersion(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			was := f.keys()
+			var unused []string // nothing is policed, but by rewrite
+			if method != Rewrite {
+				unused = []string{"remove cpu/group", "remove cpu/policer"}
+			}
+			was := slices.DeleteFunc(f.keys(), func(key string) bool { return slices.Contains(unused, "remove "+key) })
 			e := newTestEngine(t, f, l)
 			p := policy("Ethernet0")
 			p.CPU = CPU{Rate: 100000, Burst: 10000}
 			p.Export = &Export{Rate: 100, Ports: []string{"Ethernet0", "Ethernet12", "Ethernet16", "Ethernet4", "Ethernet8"}}
-			if o := reconcile(t, e, p); o.Method(NeedFlowLabel) != method || len(f.calls) > 0 {
+			if o := reconcile(t, e, p); o.Method(NeedFlowLabel) != method || !slices.Equal(f.calls, unused) {
 				t.Errorf("%+v: %v", o, f.calls)
 			}
 			if diff := cmp.Diff(was, f.keys()); diff != "" {
@@ -290,6 +294,7 @@ func TestAdoptsTheLedgerOfAnEarlierVersion(t *testing.T) {
 			}
 			asWanted(t, e, f)
 			inStep(t, e, f, l)
+			f.calls = nil
 			e = newTestEngine(t, f, l) // and by the ledger as it is now
 			if reconcile(t, e, p); len(f.calls) > 0 {
 				t.Errorf("%v", f.calls)

@@ -66,7 +66,7 @@ func TestRandomKillsLeaveNothing(t *testing.T) {
 					want := policy("Ethernet0", "Ethernet4")
 					want.CPU = CPU{Rate: uint32(100 + random.IntN(2)), Burst: 10}
 					if random.IntN(2) == 0 {
-						want.Export = &Export{Rate: 100, Ports: []string{"Ethernet0", "Ethernet4"}}
+						want.Export = &Export{Rate: 1000, Ports: []string{"Ethernet0", "Ethernet4"}}
 					}
 					e = newTestEngine(t, mortalSAI{p.driverWith(options), k}, mortalLedger{ledger, k})
 					for range 4 * attempts {

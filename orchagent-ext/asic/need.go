@@ -167,7 +167,9 @@ func Choose(a Abilities, p Policy, f Features) Choices {
 		forbid(NeedFlowLabel, UDFHash, needsHash)
 	}
 	if x := p.Export; x != nil && x.Rate < f.MinSampling {
-		forbid(NeedExport, Mirror, fmt.Sprintf("sampling_rate %d of SLUICE_IPFIX|global would drown the CPU: at least %d is taken here", x.Rate, f.MinSampling))
+		for _, m := range []Method{Sample, Mirror} {
+			forbid(NeedExport, m, fmt.Sprintf("sampling_rate %d of SLUICE_IPFIX|global would drown the CPU: at least %d is taken here", x.Rate, f.MinSampling))
+		}
 	}
 	all := Choices{}
 	for n := range methods {
@@ -187,7 +189,7 @@ func (a Abilities) choosePlacement(p Policy, all Choices) Choice {
 	}
 	label, export := all[NeedFlowLabel], all[NeedExport]
 	a = a.clone()
-	for m, over := range map[Method]Method{Entries: Compute, Rewrite: Rewrite} {
+	for m, over := range placedOver {
 		switch is := a[NeedPlacement][m]; {
 		case !is.Can:
 		case p.Label == nil:
@@ -200,6 +202,21 @@ func (a Abilities) choosePlacement(p Policy, all Choices) Choice {
 	}
 	return a.Choose(NeedPlacement)
 }
+
+// AndPlacement adds the method of placement beside that of the flow label, if the policy
+// asks for it and the switch can.
+func (c Choices) AndPlacement(p Policy) Choices {
+	label := c.Method(NeedFlowLabel)
+	for m, over := range placedOver {
+		if p.Placement != nil && p.Label != nil && label == over {
+			c[NeedPlacement] = Choice{Method: m}
+		}
+	}
+	return c
+}
+
+// placedOver is beside which method of the flow label a method of placement works.
+var placedOver = map[Method]Method{Entries: Compute, Rewrite: Rewrite}
 
 // Pins says whether single flows have entries.
 func (c Choices) Pins() bool {

@@ -22,6 +22,7 @@ const (
 	TypeACLEntry   Type = "acl-entry"
 	TypeSample     Type = "samplepacket"
 	TypeUserTrap   Type = "user-defined-trap"
+	TypeTrapRoute  Type = "host-interface-table-entry"
 	TypePolicer    Type = "policer"
 	TypeTrapGroup  Type = "trap-group"
 	TypeUDFMatch   Type = "udf-match"

@@ -17,6 +17,7 @@ const (
 	keyOuter       = "label/compute-outer"
 	keySkipped     = "label/skipped"
 	keyCopied      = "label/copied"
+	keyTrapRoute   = "label/trap/channel"
 	keyTrap        = "label/trap"
 	keyPolicer     = "cpu/policer"
 	keyTrapGroup   = "cpu/group"
@@ -216,13 +217,19 @@ func computed(a flow.Algorithm, zeroOnly, outer bool) saiattr.Value {
 	return saiattr.ACLEntryCompute.As(n, text)
 }
 
-// trapObject marks what the entries copy to the CPU. No group: "".
-func trapObject(key, group string) Object {
+// trapObjects mark what the entries copy to the CPU, and bring it there by the packet event
+// callback. No group: "".
+func trapObjects(group string, f Features) []Object {
 	values := []saiattr.Value{saiattr.UserTrapType.Enum("acl")}
 	if group != "" {
 		values = append(values, saiattr.UserTrapGroup.Ref(group))
 	}
-	return makeObject(key, TypeUserTrap, values...)
+	all := []Object{makeObject(keyTrap, TypeUserTrap, values...)}
+	if f.TrapRoute {
+		all = append(all, optional(makeObject(keyTrapRoute, TypeTrapRoute,
+			saiattr.TrapRouteType.Enum("trap-id"), saiattr.TrapRouteTrap.Ref(keyTrap), saiattr.TrapRouteChannel.Enum("cb"))))
+	}
+	return all
 }
 
 // policerObjects drop packets to the CPU that are too many, of the traps in the group.

@@ -30,10 +30,17 @@ func (r *Record) before() int {
 	return 0
 }
 
-// order is the order of adoption: an object after those that it refers to, flows last.
+// adoptLast is the last place in the order of adoption.
+const adoptLast = 5
+
+// order is the order of adoption: an object after those that it refers to, then flows. An
+// object whose id the ledger has is not looked for by what was written before it was
+// created: that is last.
 func (r *Record) order() int {
-	switch _, flow := parseFlowKey(strings.TrimSuffix(r.Key, suffixCounter)); {
-	case flow:
+	switch {
+	case r.before() == 1:
+		return adoptLast
+	case strings.HasPrefix(r.Key, prefixFlow):
 		return 4
 	case slices.Contains([]Type{TypePolicer, TypeSample, TypeUDFMatch, TypeUDFGroup, TypeACLGroup}, r.Type):
 		return 0
@@ -48,7 +55,7 @@ func (r *Record) order() int {
 // leastAttrs are the types that drivers create, and how many attributes each has at
 // least.
 var leastAttrs = map[Type]int{
-	TypeACLTable: 0, TypeACLGroup: 0, TypeACLMember: 0, TypeACLCounter: 0, TypeACLEntry: 0, TypeSample: 0, TypeUserTrap: 0, TypePolicer: 0, TypeTrapGroup: 0,
+	TypeTrapRoute: 0, TypeACLTable: 0, TypeACLGroup: 0, TypeACLMember: 0, TypeACLCounter: 0, TypeACLEntry: 0, TypeSample: 0, TypeUserTrap: 0, TypePolicer: 0, TypeTrapGroup: 0,
 	TypeUDFMatch: 0, TypeUDFGroup: 0, TypeUDF: 0, TypeHash: 0, TypeBinding: 0, TypeSwitchHash: 1, TypeHashList: 1, TypeSwitchSeed: 1, TypeRow: 0, TypeHashField: 1, typeChanging: 0,
 }
 

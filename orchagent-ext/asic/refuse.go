@@ -65,7 +65,7 @@ func (e *Engine) doWithout(c Choices, err error) bool {
 		without("policing packets to the CPU")
 	case o.Meets == NeedExport && lack == "", o.Attr(saiattr.ACLEntrySample.Name) != "" && sampled:
 		e.refuse(NeedExport, export, err)
-	case lack != "" && (o.Type == TypeHash || o.Type == TypeSwitchHash || o.Type == TypeBinding): // another one serves as well
+	case lack != "" && (o.Type == TypeHash || o.Type == TypeSwitchHash || o.Type == TypeBinding || o.Type == TypeTrapRoute): // another one serves as well
 		e.log.Info("the switch refuses an object: another one is tried", "without", lack, "error", err)
 		e.offered = less
 	case lack != "":
@@ -108,6 +108,10 @@ func (f Features) without(o *Object, attr string) (less Features, lack string) {
 		f.Uncounted = true
 		return f, "counters"
 	}
+	if o.Type == TypeTrapRoute {
+		f.TrapRoute = false
+		return f, "a channel of the trap's own"
+	}
 	if o.Type == TypeBinding && attr == saiattr.PortIngressACL.Name && !f.Grouped {
 		f.Grouped = true
 		return f, "binding a table without a group"
@@ -140,14 +144,17 @@ const (
 )
 
 // lacking says whether something is done without that the switch may accept later.
-func (e *Engine) lacking() bool {
-	return !e.abilities.Equal(e.asked) || e.offered != e.told.waysOf(e.offered) || len(e.without) > 0
+func (e *Engine) lacking() bool { return e.demoted() || len(e.without) > 0 }
+
+// demoted says whether the switch refused a method, or what several objects have.
+func (e *Engine) demoted() bool {
+	return !e.abilities.Equal(e.asked) || e.offered != e.told.waysOf(e.offered)
 }
 
-// waysOf are the features with the ways of others to bind tables and to set hashes: one
+// waysOf are the features with the ways of others to bind tables, set hashes and bring packets to the CPU: one
 // serves as well as another, so that a better one is not sought.
 func (f Features) waysOf(others Features) Features {
-	f.Grouped, f.HashList = others.Grouped, others.HashList
+	f.Grouped, f.HashList, f.TrapRoute = others.Grouped, others.HashList, others.TrapRoute
 	f.HashIPv6, f.HashRDMAIPv6, f.HashRDMAIPv4 = others.HashIPv6, others.HashRDMAIPv6, others.HashRDMAIPv4
 	return f
 }
@@ -158,6 +165,7 @@ func (f Features) asAdopted(existing map[string]*Record) Features {
 	for _, r := range existing {
 		f.Grouped = f.Grouped || r.Type == TypeACLGroup
 		f.HashList = f.HashList || r.Type == TypeHashList
+		f.TrapRoute = f.TrapRoute && (r.Key != keyTrap || existing[keyTrapRoute] != nil)
 		f.Uncounted = f.Uncounted || r.Key == keyCompute && r.Attr(saiattr.ACLEntryCounter.Name) == ""
 		if hash := existing[keyHash]; r.Type == TypeSwitchHash && hash != nil && hash.added() != hashLabel {
 			switch r.Attrs[0].Name {
@@ -204,6 +212,9 @@ func (e *Engine) reconsider(p Policy) error {
 	}
 	clear(e.failures)
 	clear(e.fixed)
+	if !e.demoted() { // optional objects are tried with every plan
+		return nil
+	}
 	all := Choose(e.asked, p, e.told)
 	for _, m := range append(NeedFlowLabel.Methods(), None) {
 		if !e.asked[NeedFlowLabel][m].Can && m != None {

@@ -95,7 +95,7 @@ func TestLastingRefusalsLeadOn(t *testing.T) {
 				e := newTestEngine(t, p.driver(), ledger)
 				want := policy("Ethernet0", "Ethernet4")
 				want.CPU = CPU{Rate: 100, Burst: 10}
-				want.Export = &Export{Rate: 100, Ports: []string{"Ethernet0"}}
+				want.Export = &Export{Rate: 1000, Ports: []string{"Ethernet0"}}
 				o := settle(t, e, want)
 				label, export := o.Choices[NeedFlowLabel], o.Choices[NeedExport]
 				if label.Method != tt.label || export.Method != tt.export {
@@ -250,7 +250,7 @@ func TestNothingOfTheExtensionIsCalledWithoutItsAnswer(t *testing.T) {
 	p := openPlace(t, library, "EXTENSION", "0")
 	e := newTestEngine(t, p.driver(), &fakeLedger{})
 	want := policy("Ethernet0")
-	want.Export = &Export{Rate: 100, Ports: []string{"Ethernet0"}}
+	want.Export = &Export{Rate: 1000, Ports: []string{"Ethernet0"}}
 	want.SingleFlows = true
 	o := settle(t, e, want)
 	for n, none := range map[Need]Method{NeedFlowLabel: Hash, NeedThreshold: None, NeedHold: None} {

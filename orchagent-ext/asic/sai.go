@@ -85,6 +85,10 @@ func (d *SAI) Policed() uint64 {
 	return n
 }
 
+// minSampling is one of how many packets the CPU of an ASIC gets at most: what SONiC's sFlow
+// allows.
+const minSampling = 256
+
 // Probe implements [Driver]. What the library does not report is tried.
 func (d *SAI) Probe() (Abilities, Features, error) {
 	a := Abilities{}
@@ -125,6 +129,11 @@ func (d *SAI) Probe() (Abilities, Features, error) {
 		HashRDMAIPv6: d.hashUse(saiattr.ECMPHashIPv6RDMA, saiattr.ECMPHashIPv6),
 		HashRDMAIPv4: d.hashUse(saiattr.ECMPHashIPv4RDMA, saiattr.ECMPHashIPv4),
 	}
+	if !d.kernel { // whose CPU an ASIC's packets do not drown
+		f.MinSampling = minSampling
+	}
+	can, known = d.lib.CanCreate(saiattr.TrapRoute, saiattr.TrapRouteTrap)
+	f.TrapRoute = can || !known
 	f.PoliceCPU, _ = d.lib.CanCreate(saiattr.TrapGroup, saiattr.TrapGroupPolicer)
 	f.InnerPort, _ = d.lib.CanCreate(saiattr.ACLEntry, saiattr.ACLEntryInnerPort)
 	f.Opcode, _ = d.lib.CanCreate(saiattr.ACLEntry, saiattr.ACLEntryOpcode)
@@ -140,7 +149,7 @@ func (d *SAI) Probe() (Abilities, Features, error) {
 
 // kinds are the library's types of objects that have ids.
 var kinds = map[Type]saiattr.Kind{
-	TypeACLGroup: saiattr.ACLGroup, TypeACLMember: saiattr.ACLMember, TypeACLTable: saiattr.ACLTable, TypeACLCounter: saiattr.ACLCounter, TypeACLEntry: saiattr.ACLEntry,
+	TypeTrapRoute: saiattr.TrapRoute, TypeACLGroup: saiattr.ACLGroup, TypeACLMember: saiattr.ACLMember, TypeACLTable: saiattr.ACLTable, TypeACLCounter: saiattr.ACLCounter, TypeACLEntry: saiattr.ACLEntry,
 	TypeSample: saiattr.Sample, TypeUserTrap: saiattr.UserTrap, TypeUDFMatch: saiattr.UDFMatch, TypeUDFGroup: saiattr.UDFGroup,
 	TypeUDF: saiattr.UDF, TypeHash: saiattr.Hash, TypePolicer: saiattr.Policer, TypeTrapGroup: saiattr.TrapGroup,
 }

@@ -81,7 +81,7 @@ func (t *Tried) needOf(o *Object) Need {
 	switch {
 	case strings.HasPrefix(key, prefixFlow) && t.choices.Method(NeedPlacement) == Entries, key == keySeed:
 		return NeedPlacement
-	case strings.HasPrefix(key, "export/"), strings.HasPrefix(key, keyLearn+"/"), strings.HasSuffix(port, keyExportTable):
+	case strings.HasPrefix(key, "export/"), strings.HasPrefix(key, keyLearn+"/"), strings.HasSuffix(strings.TrimSuffix(port, suffixGroup), keyExportTable):
 		return NeedExport
 	case strings.HasPrefix(key, "cpu/") && t.choices.Method(NeedFlowLabel) != Rewrite:
 		return NeedExport

@@ -21,20 +21,24 @@ const (
 
 // Check compares what the samples since the last check predict for each member with what
 // its port sent in that time, in octets. Other traffic on the ports does no harm: what
-// counts is what was predicted on a port and is missing there. After two bad checks in
+// counts is what was predicted on a port, is missing there, and may have left by others:
+// what a full queue drops, or a hold keeps back, says nothing of the model. After two bad checks in
 // a row the model counts as wrong; moves stop, and new flows get hash labels. Ten good
 // ones in a row, or SetGroup, end that.
 func (t *Table) Check(sent []uint64) error {
 	if len(sent) != len(t.members) {
 		return fmt.Errorf("place: counters of %d members, and the group has %d", len(sent), len(t.members))
 	}
-	var predicted, missing uint64
+	var predicted, missing, more uint64
 	for m, p := range t.predicted {
 		predicted += p
 		if p > sent[m] {
 			missing += p - sent[m]
+		} else {
+			more += sent[m] - p
 		}
 	}
+	missing = min(missing, more) // the rest was dropped, or waits: it left by no other port
 	clear(t.predicted)
 	if predicted < checkedOctets {
 		return nil

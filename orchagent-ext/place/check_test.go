@@ -183,3 +183,25 @@ func TestObserveTellsTheModelOnlyNews(t *testing.T) {
 		t.Errorf("%d checks, right %.1f", got, model.Score().Right())
 	}
 }
+
+// What a full queue drops, or a hold keeps back, is missing on a port and leaves by no
+// other: the model is not at fault.
+func TestDropsAreNoErrorOfTheModel(t *testing.T) {
+	tab := newTable(t, Config{}, equal(4)...)
+	rates := same(64)
+	flows := tab.fill(rates)
+	truth := kernel(t, 1, equal(4)...)
+	_ = tab.Check(tab.sent(flows, rates, truth, 0))
+	now := 10 * second
+	for range 5 {
+		now = tab.run(flows, rates, now/second, 1)
+		sent := tab.sent(flows, rates, truth, 0)
+		sent[2] /= 2
+		if err := tab.Check(sent); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if r := tab.Report(); r.Degraded || r.ModelErrorPercent > 1 {
+		t.Errorf("half of a port's packets are dropped: error %.1f %%, degraded %v", r.ModelErrorPercent, r.Degraded)
+	}
+}

@@ -105,16 +105,17 @@ func (t *Table) counted(p Placement) Placement {
 	return p
 }
 
-// add makes the entry of a flow, which has neither label nor load yet.
+// add makes the entry of a flow, which has neither label nor load yet. Pointers to others
+// may not be those of the table any more.
 func (t *Table) add(f Flow, leaf int, hash uint32) *entry {
 	var i uint32
 	switch {
 	case len(t.free) > 0:
 		i = t.free[len(t.free)-1]
 		t.free = t.free[:len(t.free)-1]
-	case len(t.entries) < cap(t.entries):
+	case len(t.entries) < t.cfg.Capacity:
 		i = uint32(len(t.entries))
-		t.entries = t.entries[:i+1]
+		t.entries = append(t.entries, entry{})
 	default:
 		return nil
 	}

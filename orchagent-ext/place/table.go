@@ -149,12 +149,7 @@ type Table struct {
 
 // New returns a table without members: until [Table.SetGroup], flows get hash labels.
 func New(cfg Config) *Table {
-	cfg = cfg.withDefaults()
-	return &Table{
-		cfg: cfg, entries: make([]entry, 0, cfg.Capacity), free: make([]uint32, 0, cfg.Capacity),
-		index: make(map[Flow]uint32, cfg.Capacity), used: make(map[use]uint32, 2*cfg.Capacity),
-		moves: make([]Move, 0, cfg.MaxMoves), sorted: make([]uint32, 0, cfg.Capacity), excluded: map[uint32]bool{},
-	}
+	return &Table{cfg: cfg.withDefaults(), index: map[Flow]uint32{}, used: map[use]uint32{}, excluded: map[uint32]bool{}}
 }
 
 // SetGroup replaces the model and the members: at the start, and when a member, a weight,

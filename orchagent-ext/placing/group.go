@@ -20,6 +20,7 @@ import (
 type group struct {
 	name    string
 	members []nexthops.Member
+	names   []string // of members, each once
 	table   *place.Table
 	model   ecmp.Model
 	linear  *ecmp.Linear // model, where it is learned and has not given up
@@ -177,17 +178,17 @@ func (p *Placer) shape(g *group, w *nexthops.Group) {
 		return
 	}
 	g.shape = shape
-	members := make([]place.Member, len(w.Members))
+	members, names := make([]place.Member, len(w.Members)), namesOf(w.Members)
 	for i, m := range w.Members {
-		members[i] = place.Member{Name: memberName(w.Members, i), Weight: float64(m.Weight)}
+		members[i] = place.Member{Name: names[i], Weight: float64(m.Weight)}
 		if m.Dead || m.Unresolved {
 			members[i].Weight = 0
 		}
 	}
-	if len(g.members) != len(w.Members) || slices.ContainsFunc(w.Members, func(m nexthops.Member) bool { return g.member(m.Link) < 0 }) {
+	if !slices.Equal(g.names, names) {
 		g.sent = nil
 	}
-	g.members = w.Members
+	g.members, g.names = w.Members, names
 	g.model, g.linear, g.reason = p.modelOf(w, g.gaveUp)
 	n, err := g.table.SetGroup(g.model, members)
 	if err != nil {
@@ -197,29 +198,40 @@ func (p *Placer) shape(g *group, w *nexthops.Group) {
 	g.rerouted += uint64(n)
 }
 
-// memberName tells next hops by one netdev apart.
-func memberName(members []nexthops.Member, i int) string {
-	for j := range members {
-		if j != i && members[j].Link == members[i].Link {
-			return fmt.Sprintf("%s#%d", members[i].Link, i)
+// namesOf are the netdevs of next hops; of several by one netdev each has its number, too.
+func namesOf(members []nexthops.Member) []string {
+	count := make(map[string]int, len(members))
+	for i := range members {
+		count[members[i].Link]++
+	}
+	names := make([]string, len(members))
+	for i := range members {
+		if names[i] = members[i].Link; count[names[i]] > 1 {
+			names[i] = fmt.Sprintf("%s#%d", names[i], i)
 		}
 	}
-	return members[i].Link
+	return names
 }
+
+// mostMembers is how many next hops a group may have: the search of a label takes as many
+// tries, and more.
+const mostMembers = 1024
 
 // observations is how many flows the model remembers that knows nothing else.
 const observations = 16384
 
 // modelOf is the model of a group; reason says why it predicts nothing.
 func (p *Placer) modelOf(w *nexthops.Group, gaveUp bool) (m ecmp.Model, linear *ecmp.Linear, reason string) {
-	switch {
+	nothing := ecmp.NewObserved(1)
+	switch n := len(w.Members); {
+	case n > mostMembers:
+		return nothing, nil, fmt.Sprintf("the group has %d next hops: labels are chosen among at most %d", n, mostMembers)
 	case !p.cfg.Kernel && gaveUp:
 		return ecmp.NewObserved(observations), nil, ""
 	case !p.cfg.Kernel:
 		linear = ecmp.NewLinear(len(w.Members))
 		return linear, linear, ""
 	}
-	nothing := ecmp.NewObserved(1)
 	if p.hashErr != nil {
 		return nothing, nil, "how the kernel hashes is not known: " + p.hashErr.Error()
 	}
@@ -256,7 +268,7 @@ func (g *group) check(read func(link string) (uint64, bool), now time.Time) {
 	sent := make([]uint64, len(g.members))
 	for i := range g.members {
 		octets, known := read(g.members[i].Link)
-		if !known || memberName(g.members, i) != g.members[i].Link { // what it sends says nothing of one next hop
+		if !known || g.names[i] != g.members[i].Link { // what it sends says nothing of one next hop
 			g.sent, g.rates = nil, nil
 			return
 		}

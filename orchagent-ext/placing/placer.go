@@ -46,6 +46,7 @@ const (
 	leastPoll   = 5 * time.Millisecond
 	mostPoll    = 200 * time.Millisecond
 	pollShare   = 20               // a poll may take one of so many parts of the time
+	slowPolls   = 16               // in a row until what they take counts
 	waitShare   = 4                // likewise, while flows wait until they are idle
 	checkEvery  = time.Second      // between two looks whether ports sent what was predicted
 	readEvery   = 30 * time.Second // next hops are read again, with or without news
@@ -77,6 +78,7 @@ type Placer struct {
 	checked time.Time
 	readErr error
 	began   time.Time
+	cost    time.Duration // of a poll
 
 	// Moved is told of each flow that got another label. May be nil.
 	Moved func(f asic.FlowEntry)
@@ -248,9 +250,13 @@ func (p *Placer) Poll(now time.Time, held func() Held) (waiting bool, err error)
 	return waiting, err
 }
 
-// Pace is how long after the beginning of a poll that took so long the next one is due. It sees pauses of flows as
-// long as idle.
+// Pace is how long after a poll that took so long the next one is due: so soon that pauses
+// are seen. One that had to wait for a processor counts little.
 func (p *Placer) Pace(waiting bool, took time.Duration) time.Duration {
+	if took > p.cost {
+		took = p.cost + (took-p.cost)/slowPolls
+	}
+	p.cost = took
 	share := time.Duration(pollShare)
 	if waiting {
 		share = waitShare

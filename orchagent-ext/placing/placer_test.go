@@ -498,3 +498,52 @@ func TestDestinationsAreBounded(t *testing.T) {
 		t.Errorf("%d destinations are known, flows go to 1", n)
 	}
 }
+
+// A group of more members than a label is searched for: flows keep the labels of the hash,
+// and the reason says so.
+func TestGroupTooLarge(t *testing.T) {
+	b := newBed(t, kernel())
+	weights := make([]int, 5000)
+	for i := range weights {
+		weights[i] = 1
+	}
+	b.groups[dst] = members(weights...)
+	f := hashed(1)
+	if got := b.p.Place(f, b.now); got.Label != f.Label {
+		t.Errorf("label %#x, want %#x, that of the hash", got.Label, f.Label)
+	}
+	if r := b.report(); !strings.Contains(r.Reason, "5000 next hops") {
+		t.Errorf("reason %q", r.Reason)
+	}
+	// One of many members that is not too large.
+	b.groups[dst] = members(weights[:512]...)
+	b.p.Stale(b.now)
+	b.flows[key(f)] = f
+	b.zipf(64)
+	b.run(time.Second)
+	if r := b.report(); r.Reason != "" || r.Unknown != 0 || len(r.Name) > longestName {
+		t.Errorf("512 members: %q, %d paths are not known, name %q", r.Reason, r.Unknown, r.Name)
+	}
+}
+
+// Polls take a small part of the time; one that had to wait for a processor makes the next
+// ones hardly later.
+func TestPace(t *testing.T) {
+	b := newBed(t, kernel())
+	const idle = 50 * time.Millisecond
+	for range 10 {
+		if next := b.p.Pace(false, 200*time.Microsecond); next != idle/2 {
+			t.Fatalf("next poll in %v", next)
+		}
+	}
+	if next := b.p.Pace(false, 10*time.Millisecond); next > idle {
+		t.Errorf("after one slow poll the next one is in %v", next)
+	}
+	var next time.Duration
+	for range 100 {
+		next = b.p.Pace(false, 10*time.Millisecond)
+	}
+	if next < 150*time.Millisecond || b.p.Pace(true, 10*time.Millisecond) > 60*time.Millisecond {
+		t.Errorf("polls take 10 ms, and the next one is in %v", next)
+	}
+}

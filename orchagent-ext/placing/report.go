@@ -37,8 +37,8 @@ func (p *Placer) Reports() []Report {
 		if r.Reason == "" && r.Degraded {
 			r.Reason = "paths are not as predicted: ports send less than was predicted for them, so another hash, or another route, is in force"
 		}
-		for i, m := range g.members {
-			one := Member{Name: memberName(g.members, i), Predicted: r.Load[i], Hash: r.Hash[i], Flows: r.On[i], Measured: -1}
+		for i, m := range g.members[:min(len(g.members), mostMembers)] {
+			one := Member{Name: g.names[i], Predicted: r.Load[i], Hash: r.Hash[i], Flows: r.On[i], Measured: -1}
 			if !m.Dead && !m.Unresolved {
 				one.Weight = float64(m.Weight)
 			}

@@ -5,7 +5,9 @@ package saiwatch
 import (
 	"encoding/binary"
 	"sync"
+	"sync/atomic"
 	"time"
+	"unsafe"
 
 	sai "sluice/sai-shim"
 )
@@ -45,7 +47,7 @@ func (w *Watch) Calling(c *sai.Call) int {
 			text := c.Append(s[offText:offText:slotSize])
 			binary.NativeEndian.PutUint32(s[offLength:], uint32(copy(s[offText:], text))) // a longer one is cut
 			s[offHangs] = 0
-			binary.NativeEndian.PutUint32(w.memory, 0) // Go's own code went on
+			atomic.StoreUint32((*uint32)(unsafe.Pointer(&w.memory[0])), 0) // Go's own code went on
 			binary.NativeEndian.PutUint64(s[offBegan:], uint64(at.began.UnixNano()))
 			at.Unlock()
 			return i

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -135,6 +136,31 @@ func TestAKilledProcessBlamesNoCall(t *testing.T) {
 		t.Errorf("%+v, %v", ended, err)
 	}
 	w.Called(first, nil, 0)
+}
+
+// TestCallsOfSeveralGoroutines: they may come from any, and be looked at from any.
+func TestCallsOfSeveralGoroutines(t *testing.T) {
+	w, _, err := New("", time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &sai.Call{Name: "get", Object: "flow"}
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			for range 1000 {
+				token := w.Calling(c)
+				if call, _ := w.Open(); call != "get flow" {
+					t.Errorf("open is %q", call)
+				}
+				w.Called(token, c, 0)
+			}
+		})
+	}
+	all.Wait()
+	if call, _ := w.Open(); call != "" {
+		t.Errorf("open is %q", call)
+	}
 }
 
 // TestManyCallsAtOnce: each is watched in a slot of its own, and a text that is too long is

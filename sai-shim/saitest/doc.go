@@ -32,6 +32,8 @@
 //	DROP         attributes that it takes and drops: they are never set
 //	GROUPED      its ports take no ACL table, but groups
 //	MISSING      status of calls of an object that does not exist; default -7, ITEM_NOT_FOUND
+//	UNSET        status of reading an attribute that was never set; not given: it is read as 0
+//	ITERATOR     it reads the whole profile, with *variable NULL before each call, and fails where that never ends
 //	CAN          numbers of attributes that it supports without knowing them: 0x10000055
 //	HASH_FIELDS  native hash fields that it supports, by number; default: those that Sluice uses
 //	VERSION      its version of SAI as sai_query_api_version tells it; default 11800
@@ -44,4 +46,6 @@
 //
 // Statistic or counter n of object number k is 1000k+n. A port has 8 queues, and a
 // queue, number k, flows 1 to 100: flow n has 1000k+n octets in it.
+//
+// A file of personalities/ is the profile of one library that was tried, see [Library.Personality].
 package saitest

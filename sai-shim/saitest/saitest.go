@@ -86,6 +86,44 @@ func (l *Library) Profile(more ...string) map[string]string {
 	return p
 }
 
+// Personality is a profile by which the library answers as another one does that was tried:
+// a file of personalities/, with more of a profile.
+func (l *Library) Personality(name string, more ...string) map[string]string {
+	l.tb.Helper()
+	_, here, _, _ := runtime.Caller(0)
+	text, err := os.ReadFile(filepath.Join(filepath.Dir(here), "personalities", name+".profile"))
+	if err != nil {
+		l.tb.Fatal(err)
+	}
+	p := l.Profile()
+	for line := range strings.Lines(string(text)) {
+		if key, value, ok := strings.Cut(strings.TrimSpace(line), "="); ok && !strings.HasPrefix(key, "#") {
+			if p[key] != "" { // a rule a line
+				value = p[key] + ";" + value
+			}
+			p[key] = value
+		}
+	}
+	for i := 0; i < len(more); i += 2 {
+		p[more[i]] = more[i+1]
+	}
+	return p
+}
+
+// Personalities are the names of all.
+func Personalities(tb testing.TB) (names []string) {
+	tb.Helper()
+	_, here, _, _ := runtime.Caller(0)
+	files, err := filepath.Glob(filepath.Join(filepath.Dir(here), "personalities", "*.profile"))
+	if err != nil || len(files) == 0 {
+		tb.Fatalf("no personalities: %v", err)
+	}
+	for _, file := range files {
+		names = append(names, strings.TrimSuffix(filepath.Base(file), ".profile"))
+	}
+	return names
+}
+
 // Calls returns what was called since the last time.
 func (l *Library) Calls() []string {
 	l.tb.Helper()

@@ -91,6 +91,31 @@ func TestThreadOfHoldsHasLowerPriority(t *testing.T) {
 	}
 }
 
+// When the process is killed Linux closes its highest descriptor first: that is the netdev
+// without which packets go direct, so that they need not wait until all others are closed.
+func TestLaneGoesFirst(t *testing.T) {
+	newLine(t)
+	d := startDriver(t)
+	d.do(fastQueues)
+	folder := fmt.Sprintf("/proc/%d/fd", d.cmd.Process.Pid)
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	highest := 0
+	for _, e := range entries {
+		n, err := strconv.Atoi(e.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		highest = max(highest, n)
+	}
+	name, err := os.Readlink(filepath.Join(folder, strconv.Itoa(highest)))
+	if err != nil || name != "/dev/net/tun" || highest < 4096 {
+		t.Errorf("descriptor %d is %q, %v", highest, name, err)
+	}
+}
+
 // A lane that is full refuses packets, counts them, and keeps what it has; holds that
 // find no room are refused.
 func TestLaneIsFull(t *testing.T) {

@@ -272,8 +272,9 @@ func TestKilledWhileFlowsAreHeld(t *testing.T) {
 		}
 		time.Sleep(time.Millisecond)
 	}
+	direct := time.Since(killed)
 	<-l.sluiced.Done()
-	t.Logf("direct after %v", time.Since(killed))
+	t.Logf("direct after %v; the process ended after %v", direct, time.Since(killed))
 	release()
 	l.put(s, frames[sent:sent+50]...)
 	sent += 50

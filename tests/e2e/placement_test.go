@@ -122,6 +122,10 @@ func TestPlacedLabelsOutliveSluiced(t *testing.T) {
 				return f["src_port"] == "49152" && f["flow_label"] == fmt.Sprint(before[0x100]) && strings.HasPrefix(f["path"], "Ethernet")
 			})
 
+			if dry := l.in(bin+"sluiced", "--db-config", l.redis.Config, "--dry-run"); !strings.Contains(dry, "nothing to do") {
+				t.Errorf("a dry run prints %s", dry)
+			}
+
 			objects := l.objects()
 			l.sluiced.Kill()
 			if now := l.evenly("killed"); !maps.Equal(now, before) {
@@ -168,6 +172,17 @@ func TestPlacedLabelsOutliveSluiced(t *testing.T) {
 			l.awaitFields("SLUICE_STATE", "global", "state", "degraded")
 			if now := flowLabels(t, l.send(l.sessions(1))); !maps.Equal(now, before) {
 				t.Error("labels changed when another program set the seed")
+			}
+
+			if soak { // the next process sets the seed that it is to be
+				l.sluiced.Kill()
+				l.launch(args...)
+				l.awaitFields("SLUICE_STATE", "global", "state", "running", "placement", "active")
+				l.awaitEven()
+				l.awaitFields("SLUICE_PLACEMENT_GROUP", l.group(), "state", "active", "moves", "0")
+				if now := l.evenly("started with another seed"); !maps.Equal(now, before) {
+					t.Error("labels changed when sluiced was started with another seed")
+				}
 			}
 
 			l.remove("SLUICE_PLACEMENT", "global")

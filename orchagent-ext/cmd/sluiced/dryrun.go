@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -46,6 +47,7 @@ func dryRun(ctx context.Context, o *options, databases *sonicdb.Databases, out i
 		}
 	}
 	var want []asic.Object
+	pins := false // single flows have entries
 	if orch.DriverOf(snapshot) == orch.Orchagent {
 		method, want, err = wantedRows(ctx, databases, snapshot, asic.Method(o.method))
 	} else {
@@ -56,7 +58,11 @@ func dryRun(ctx context.Context, o *options, databases *sonicdb.Databases, out i
 			PoliceCPU: true, InnerPort: true, Protocol: true,
 		}
 		features.HashList = method == last && slices.ContainsFunc(slices.Collect(maps.Values(existing)), func(r *asic.Record) bool { return r.Type == asic.TypeHashList })
-		want = asic.Objects(orch.Policy(snapshot), asic.Chose(asic.NeedFlowLabel, method), features.Within(existing))
+		features.Kernel = filepath.Base(o.library) == softLibrary || existing[asic.SeedKey] != nil
+		p := orch.Policy(snapshot)
+		choices := asic.Chose(asic.NeedFlowLabel, method).AndPlacement(p)
+		pins = choices.Pins()
+		want = asic.Objects(p, choices, features.Within(existing))
 		if method == last {
 			hashesAsThere(want, existing)
 		}
@@ -64,7 +70,7 @@ func dryRun(ctx context.Context, o *options, databases *sonicdb.Databases, out i
 	if err != nil {
 		return err
 	}
-	if method == asic.Rewrite { // whose flows keep their entries
+	if pins { // flows keep their entries
 		maps.DeleteFunc(existing, func(_ string, r *asic.Record) bool { return asic.OfFlow(r) })
 	}
 	plan, err := asic.Compare(want, existing, asic.Settable)

@@ -204,7 +204,7 @@ func policiesOf(port string, use *libraryUse) (map[asic.Need]asic.Policy, error)
 		row("PORT", port, "lanes", "0"),
 		row("SLUICE_PORT", port, "role", "edge"),
 		row("SLUICE_FLOW_LABEL", "global", "admin_state", "enabled", "manage_switch_hash", "true"),
-		row("SLUICE_IPFIX", "global", "admin_state", "enabled"),
+		row("SLUICE_IPFIX", "global", "admin_state", "enabled", "sampling_rate", "256"),
 		row("SLUICE_IPFIX_COLLECTOR", "check", "address", "2001:db8::1"),
 		row("SLUICE_PLACEMENT", "global", "admin_state", "enabled"),
 	})

@@ -297,6 +297,8 @@ static sai_status_t get_attribute(sai_object_type_t type, sai_object_id_t id, sa
 		a->value.u64 = number_of(id) * 1000 + a->id;
 		return SAI_STATUS_SUCCESS;
 	}
+	if (!value && profile("UNSET"))
+		return strtol(profile("UNSET"), NULL, 0);
 	if (size) {
 		if (value)
 			list_in(known, value, &from);

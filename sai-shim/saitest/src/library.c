@@ -274,6 +274,25 @@ static void *short_acl_table(void)
 	return pages + page - size;
 }
 
+/*
+ * Reads the whole profile as SONiC's virtual switch does since 202505: value NULL begins again, and
+ * *variable is NULL before each call. Returns 0, or -1 where that never ends.
+ */
+static int read_profile(const sai_service_method_table_t *services)
+{
+	const char *variable, *value = NULL;
+	int pairs = 0;
+
+	services->profile_get_next_value(0, NULL, NULL);
+	for (;; pairs++) {
+		variable = NULL;
+		if (services->profile_get_next_value(0, &variable, &value))
+			return 0;
+		if (pairs > 1000)
+			return -1;
+	}
+}
+
 EXPORT sai_status_t sai_api_initialize(uint64_t flags, const sai_service_method_table_t *services)
 {
 	sai_status_t status;
@@ -282,6 +301,8 @@ EXPORT sai_status_t sai_api_initialize(uint64_t flags, const sai_service_method_
 	if (calls_open(services))
 		return SAI_STATUS_FAILURE;
 	status = failing("initialize", "api");
+	if (profile("ITERATOR") && read_profile(services))
+		status = SAI_STATUS_FAILURE;
 	if (status != SAI_STATUS_SUCCESS)
 		calls_close();
 	return status;

@@ -50,7 +50,7 @@ static struct place {
 	uint64_t missing; /* since when packets that were counted did not arrive */
 } places[SOFTSAI_HOLDS];
 
-static struct tap tap = { .sender = -1 };
+static struct tap tap = { .sender = -1, .guard = -1 };
 static uint32_t limits[SOFTSAI_LINES]; /* octets of a queue, by line */
 static pthread_t thread;
 static int wake = -1;
@@ -280,7 +280,7 @@ static int below(int realtime)
 sai_status_t lane_open(uint32_t holds, int realtime)
 {
 	struct egress_bpf *programs = egress_programs();
-	uint32_t zero = 0;
+	uint32_t lane = SOFTSAI_LANE, guard = SOFTSAI_LANE_GUARD;
 	const char *what;
 	int err;
 
@@ -301,7 +301,9 @@ sai_status_t lane_open(uint32_t holds, int realtime)
 		goto fail;
 	running = true;
 	/* From here on packets find the lane. */
-	err = bpf_map_update_elem(bpf_map__fd(programs->maps.soft_lane), &zero, &tap.ifindex, BPF_ANY);
+	err = bpf_map_update_elem(bpf_map__fd(programs->maps.soft_lane), &guard, &tap.guard_ifindex, BPF_ANY);
+	if (!err)
+		err = bpf_map_update_elem(bpf_map__fd(programs->maps.soft_lane), &lane, &tap.ifindex, BPF_ANY);
 	if (!err)
 		return SAI_STATUS_SUCCESS;
 	fail("flows cannot be held: %s", strerror(-err));
@@ -310,14 +312,23 @@ fail:
 	return SAI_STATUS_FAILURE;
 }
 
-/* Waits until nothing is in the lane. */
+/*
+ * Waits until nothing is in the lane, nor on its way: a program that saw a hold before it ended
+ * has counted its packet by the second look.
+ */
 static bool drained(uint64_t patience)
 {
 	struct timespec step = { 0, MS };
+	uint64_t before = UINT64_MAX;
 
-	for (uint64_t end = slots_now() + patience; slots_now() < end; nanosleep(&step, NULL))
-		if (LOAD(slots_counts()->lane_in) == LOAD(slots_counts()->lane_out))
+	for (uint64_t end = slots_now() + patience; slots_now() < end; nanosleep(&step, NULL)) {
+		uint64_t in = LOAD(slots_counts()->lane_in);
+		bool empty = in == LOAD(slots_counts()->lane_out);
+
+		if (empty && in == before)
 			return true;
+		before = empty ? in : UINT64_MAX;
+	}
 	return false;
 }
 

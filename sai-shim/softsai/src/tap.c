@@ -80,13 +80,42 @@ static int open_sender(struct tap *t)
 	return getsockopt(t->sender, SOL_SOCKET, SO_COOKIE, &t->cookie, &size) ? -errno : 0;
 }
 
+#define HIGH 4096 /* descriptors of this process are below */
+
+static int open_guard(struct tap *t)
+{
+	struct ifreq request = { .ifr_name = TAP_NETDEV "%d" };
+	int fd = open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC), sock = -1, err = 0;
+
+	if (fd < 0)
+		return -errno;
+	request.ifr_flags = IFF_TAP | IFF_NO_PI;
+	if (!ioctl(fd, TUNSETIFF, &request))
+		sock = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (sock < 0 || ioctl(sock, SIOCGIFINDEX, &request))
+		err = -errno;
+	if (sock >= 0)
+		close(sock);
+	if (err) {
+		close(fd);
+		return err;
+	}
+	t->guard_ifindex = request.ifr_ifindex;
+	t->guard = fcntl(fd, F_DUPFD_CLOEXEC, HIGH);
+	if (t->guard < 0) /* the process may not have so many */
+		t->guard = fd;
+	else
+		close(fd);
+	return 0;
+}
+
 int tap_open(struct tap *t, uint32_t count, uint32_t packets, int program, const char **what)
 {
 	struct ifreq request = { .ifr_name = TAP_NETDEV "%d" };
 	int err = 0;
 
 	*what = "/dev/net/tun";
-	*t = (struct tap){ .sender = -1, .queues = calloc(count, sizeof(*t->queues)) };
+	*t = (struct tap){ .sender = -1, .guard = -1, .queues = calloc(count, sizeof(*t->queues)) };
 	if (!t->queues)
 		return -ENOMEM;
 	for (; t->count < count; t->count++) {
@@ -98,6 +127,9 @@ int tap_open(struct tap *t, uint32_t count, uint32_t packets, int program, const
 		}
 		t->queues[t->count] = fd;
 	}
+	err = open_guard(t);
+	if (err)
+		goto fail;
 	*what = "set up the TAP";
 	err = configure(t, &request, packets);
 	if (!err && ioctl(t->queues[0], TUNSETSTEERINGEBPF, &program))
@@ -115,12 +147,14 @@ fail:
 
 void tap_close(struct tap *t)
 {
+	if (t->guard >= 0)
+		close(t->guard);
 	for (uint32_t i = 0; i < t->count; i++)
 		close(t->queues[i]);
 	if (t->sender >= 0)
 		close(t->sender);
 	free(t->queues);
-	*t = (struct tap){ .sender = -1 };
+	*t = (struct tap){ .sender = -1, .guard = -1 };
 }
 
 int tap_read(const struct tap *t, uint32_t queue, void *frame, uint32_t room)

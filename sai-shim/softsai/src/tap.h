@@ -14,6 +14,13 @@ struct tap {
 	int *queues;	 /* descriptors; a read never waits */
 	int sender;	 /* packet socket; a send never waits */
 	uint64_t cookie; /* of the socket */
+	/*
+	 * Another TAP, which no packet enters: it says that the process lives. When that is killed,
+	 * Linux closes the highest descriptor first, and this one is the highest; some sockets,
+	 * and hundreds of queues, take 100 ms to close.
+	 */
+	int guard;
+	uint32_t guard_ifindex;
 };
 
 /*

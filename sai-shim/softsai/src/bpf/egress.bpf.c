@@ -113,12 +113,13 @@ static __always_inline __u32 lane_octets(struct __sk_buff *skb, struct leaver *l
 static __always_inline int meet_holds(struct __sk_buff *skb, struct leaver *l, const struct flow *f,
 				      struct softsai_line *line, __u32 number)
 {
-	__u32 zero = 0, stages = line->stages, *lane, *n, verdict, packets = skb->gso_segs ?: 1;
+	__u32 place = SOFTSAI_LANE, guard = SOFTSAI_LANE_GUARD, stages = line->stages, *lane, *n, verdict,
+	      packets = skb->gso_segs ?: 1;
 	struct softsai_lane_head head = { .ifindex = line->ifindex, .type = bpf_htons(SOFTSAI_LANE_TYPE) };
 	struct softsai_hold *h;
 
-	lane = bpf_map_lookup_elem(&soft_lane, &zero);
-	if (!lane)
+	lane = bpf_map_lookup_elem(&soft_lane, &place);
+	if (!lane || !bpf_map_lookup_elem(&soft_lane, &guard))
 		return TC_ACT_UNSPEC;
 	for (__u32 stage = 0; stage < SOFTSAI_STAGES; stage++) {
 		struct softsai_match m = { .ifindex = stage & 1 ? 0 : line->ifindex };

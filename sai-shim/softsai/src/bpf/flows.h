@@ -14,6 +14,8 @@
 #define SOFTSAI_SLOTS 131072			      /* flows that have octets in queues at once; a power of 2 */
 #define SOFTSAI_PROBES 12			      /* places where a flow's slot may be */
 #define SOFTSAI_HOLDS 256			      /* at most: queues of one TAP */
+#define SOFTSAI_LANE 0				      /* places of the lane's netdevs: where packets wait */
+#define SOFTSAI_LANE_GUARD 1			      /* one that is there as long as the process lives */
 #define SOFTSAI_LANE_RING 4096			      /* packets that a queue of the TAP holds */
 #define SOFTSAI_LANE_PACKETS (SOFTSAI_LANE_RING - 64) /* that wait in a hold: two CPUs may add one at once */
 #define SOFTSAI_HEAD 96				      /* octets of a packet in an event */

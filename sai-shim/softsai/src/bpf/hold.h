@@ -18,10 +18,10 @@
 #include "slots.h"
 #include "wire.h"
 
-/* The lane's netdev. Without it, as when its process has died, the entry is gone and nothing is held. */
+/* The lane's netdevs. Without one, as when its process has died, the entry is gone and nothing is held. */
 struct {
 	__uint(type, BPF_MAP_TYPE_DEVMAP);
-	__uint(max_entries, 1);
+	__uint(max_entries, 2);
 	__uint(key_size, sizeof(__u32));
 	__uint(value_size, sizeof(__u32));
 } soft_lane SEC(".maps");
@@ -131,9 +131,9 @@ static __always_inline __u32 held(struct softsai_hold *h, __u32 length, __u32 pa
 		__sync_fetch_and_add(&c->lane_full, packets);
 		return HOLD_FULL;
 	}
+	__sync_fetch_and_add(&c->lane_in, packets); /* first: who ends the lane waits for all that are counted here */
 	__sync_fetch_and_add(&h->octets_in, length);
 	__sync_fetch_and_add(&h->packets_in, packets);
-	__sync_fetch_and_add(&c->lane_in, packets);
 	return HOLD_LANE;
 }
 

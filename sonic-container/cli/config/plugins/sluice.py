@@ -134,7 +134,7 @@ TABLES = [
         {"name":"mode","type":"values","help":"What a record is of.","values":["flow","packet","biflow"],"default":"flow"},
         {"name":"observation_domain","type":"number","min":0,"max":4294967295,"default":"1"},
         {"name":"pen","type":"number","help":"Private enterprise number of the RDMA elements; 32473 is for documentation (RFC 5612), 0 once IANA has assigned them.","min":0,"max":4294967295,"default":"32473"},
-        {"name":"sampling_rate","type":"number","help":"One of this many packets is sampled.","min":1,"max":4294967295,"default":"1"},
+        {"name":"sampling_rate","type":"number","help":"One of this many packets is sampled. An ASIC takes 256 or more: less would drown its CPU.","min":1,"max":4294967295,"default":"1"},
         {"name":"template_refresh_packets","type":"number","help":"Templates are sent again over UDP and DTLS after so many messages.","min":1,"max":4294967295,"default":"4096"},
         {"name":"template_refresh_s","type":"number","help":"Templates are sent again over UDP after this time; sessions over DTLS are renewed.","min":1,"max":86400,"default":"600"}],
      "rules":["first_element_id is for an enterprise number: with pen 0 give the eight ids that IANA assigned in element_ids","element_ids are eight with pen 0, as IANA assigned them, and for pen 0 only"]},

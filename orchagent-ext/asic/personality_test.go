@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package asic
+
+import (
+	"strings"
+	"testing"
+
+	sai "sluice/sai-shim"
+	"sluice/sai-shim/saitest"
+)
+
+// TestPersonalities: with a library that answers as one that was tried, labels end by the
+// method that works there, or by none with the reason; the kill switch leaves nothing, and ten
+// toggles remove what they created.
+func TestPersonalities(t *testing.T) {
+	library := saitest.New(t)
+	wants := map[string]struct {
+		method Method
+		state  State
+		export Method
+	}{
+		"libsaivs-202411":        {UDFHash, Active, Sample},
+		"libsaivs-202605":        {UDFHash, Active, Sample},
+		"sairedis-client-202411": {UDFHash, Active, Sample},
+		"lemming":                {UDFHash, Active, Sample},
+	}
+	for _, name := range saitest.Personalities(t) {
+		t.Run(name, func(t *testing.T) {
+			library.Calls()
+			lib, err := sai.Open(library.Path, library.Personality(name), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = lib.Close() })
+			if err := lib.CreateSwitch(true); err != nil {
+				t.Fatal(err)
+			}
+			p := &place{t: t, lib: lib}
+			ledger := &fakeLedger{}
+			e := newTestEngine(t, p.driver(), ledger)
+			var calls []string
+			for range 10 {
+				o := settle(t, e, faultPolicy())
+				calls = append(calls, library.Calls()...)
+				label, export := o.Choices[NeedFlowLabel], o.Choices[NeedExport]
+				want := wants[name]
+				if label.Method != want.method || label.State != want.state || export.Method != want.export {
+					t.Fatalf("labels by %s, %s (%s); export by %s, %s (%s); want %+v", label.Method, label.State, label.Reason, export.Method, export.State, export.Reason, want)
+				}
+				if label.State == Active && !inForce(ground(calls), label.Method) {
+					t.Errorf("%s is active, and nothing of it is on the switch", label.Method)
+				}
+				for _, m := range []Method{Compute, Rewrite} {
+					if !strings.Contains(label.Reason, string(m)+": ") {
+						t.Errorf("no reason why not %s: %s", m, label.Reason)
+					}
+				}
+				settle(t, e, Policy{})
+				calls = append(calls, library.Calls()...)
+				if left := ground(calls); len(left) > 0 || len(ledger.rows) > 0 {
+					t.Fatalf("left: %v; in the ledger: %v", left, ledger.rows)
+				}
+			}
+			created, removed := 0, 0
+			for _, call := range calls {
+				switch {
+				case strings.HasPrefix(call, "create ") && !strings.HasPrefix(call, "create switch#"):
+					created++
+				case strings.HasPrefix(call, "remove "):
+					removed++
+				}
+			}
+			if created != removed || created == 0 {
+				t.Errorf("ten toggles: %d objects created, %d removed", created, removed)
+			}
+			t.Logf("ten toggles: %d objects created, %d removed", created, removed)
+		})
+	}
+}
