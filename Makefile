@@ -156,9 +156,9 @@ fuzz: ## run every fuzz target, each for FUZZTIME (5m)
 bench: deps build ## measure against the bars; writes build/bench/report.json
 	go run ./tests/bench
 
-demo: build ## show in network namespaces, as root, what one row does to the load of uplinks
+demo: build ## show in network namespaces, as root: even uplinks, placed labels, one flow held, senders advised (some 2 minutes)
 	@$(MAKE) -s deps DEPS='redis-server iproute2'
-	bin/sluice demo --scenario spread,placement
+	bin/sluice demo --scenario spread,placement,hold,wan
 
 demo-full: build ## all scenarios of the demo, as root: medians of 3 runs, a thousand events (some 5 minutes)
 	@$(MAKE) -s deps DEPS='redis-server iproute2'
