@@ -19,12 +19,13 @@ VERSION  := $(shell cat VERSION)$(COMMIT:%=+%)
 # of tests. libyang-tools: judges the models. pmacct, nfdump, libfixbuf-tools: IPFIX
 # collectors that tests send to. etcd-server, etcd-client: tests start members of
 # their own, and run the commands of a page.
+# lintian, systemd: judge the Debian package and its units.
 # python3-*: the commands on the switch, and a gNMI client of another make. openssl,
 # procps, curl: the commands of the pages.
 TO_BUILD := gcc libc6-dev clang bpftool libbpf-dev libelf-dev libnl-3-dev libnl-route-3-dev
 DEPS    := $(TO_BUILD) clang-format redis-server tshark python3-scapy iproute2 libyang-tools pmacct nfdump \
 	libfixbuf-tools python3-pytest python3-click python3-redis python3-tabulate python3-natsort \
-	python3-grpcio python3-protobuf etcd-server etcd-client openssl procps curl
+	python3-grpcio python3-protobuf etcd-server etcd-client openssl procps curl lintian systemd
 MISSING  = $(filter-out $(patsubst installed/%,%,$(shell \
 	dpkg-query -W -f '$${db:Status-Status}/$${Package}\n' $(DEPS) 2>/dev/null)),$(DEPS))
 
@@ -39,7 +40,7 @@ LINTER := go tool -modfile=tools/go.mod golangci-lint
 ARM64_DEPS := gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static
 ARM64      := CC=aarch64-linux-gnu-gcc CGO_ENABLED=1 GOOS=linux GOARCH=arm64
 
-.PHONY: demo-full help deps build test soak lint generate fuzz bench demo image image-tar image-test arm64 arm64-test clean sai-abi-check
+.PHONY: demo-full help deps build deb test soak lint generate fuzz bench demo image image-tar image-test arm64 arm64-test clean sai-abi-check
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -67,6 +68,9 @@ build: ## build the programs and libsoftsai.so into bin/
 	$(MAKE) -s -C sai-shim/softsai
 	go build -trimpath -buildvcs=false -ldflags '-X main.version=$(VERSION)' -o bin/ $(COMMANDS)
 
+deb: build ## build the Debian package build/release/sluice_VERSION_ARCH.deb
+	debian/build.sh build/release
+
 # promtool judges metrics, alerts and the dashboard. To install Debian's package of it
 # would start a server on port 9090, so this one program is taken out of the package.
 build/promtool:
@@ -90,10 +94,12 @@ build/uml:
 test: deps build build/promtool build/uml ## run all tests under the race detector
 	go test -race -count=1 -timeout 25m ./...
 
-soak: deps build ## the fault tests by every method, queues on and off, many times, all attacks on gNMI, all faults of a SAI library, and a simulated fabric of a thousand hosts (up to an hour)
+soak: deps build ## the fault tests by every method, queues on and off, many times, all attacks on gNMI, all faults of a SAI library, the Debian package in a fresh Debian, and a simulated fabric of a thousand hosts (up to an hour)
 	SLUICE_SOAK=1 go test -count=1 -timeout 90m -v ./tests/e2e
 	SLUICE_SOAK=1 go test -count=1 -timeout 30m -v ./tests/gnmi
 	SLUICE_SOAK=1 go test -count=1 -timeout 30m -v -run Fabric ./orchagent-ext/place/sim
+	@$(MAKE) -s deps DEPS=debootstrap
+	SLUICE_SOAK=1 go test -count=1 -timeout 30m -v ./debian
 	SLUICE_SOAK=1 go test -count=1 -timeout 30m -v -run Faults ./orchagent-ext/asic ./orchagent-ext/cmd/sluiced
 
 lint: deps ## gofmt, clang-format, includes, words, go vet, golangci-lint; and `make generate` must change nothing
@@ -150,9 +156,9 @@ fuzz: ## run every fuzz target, each for FUZZTIME (5m)
 bench: deps build ## measure against the bars; writes build/bench/report.json
 	go run ./tests/bench
 
-demo: build ## show in network namespaces, as root, what one row does to the load of uplinks
+demo: build ## show in network namespaces, as root: even uplinks, placed labels, one flow held, senders advised (some 2 minutes)
 	@$(MAKE) -s deps DEPS='redis-server iproute2'
-	bin/sluice demo --scenario spread,placement
+	bin/sluice demo --scenario spread,placement,hold,wan
 
 demo-full: build ## all scenarios of the demo, as root: medians of 3 runs, a thousand events (some 5 minutes)
 	@$(MAKE) -s deps DEPS='redis-server iproute2'

@@ -17,7 +17,7 @@ import (
 	"sluice/orchagent-ext/fabric/child"
 )
 
-const patience = time.Minute // for what takes a second on an idle machine
+const patience = 3 * time.Minute // for what takes a second on an idle machine
 
 // A box is a throwaway machine: this one's files under an overlay that is dropped,
 // with processes and a network of its own.
@@ -41,7 +41,8 @@ mount -t tmpfs tmpfs "$1/root/run"
 ip link set lo up
 read -r pid rest </proc/self/stat
 echo "$pid"
-exec sleep infinity`
+sleep infinity &
+wait # and with it for the processes that others leave`
 
 // newBox makes a box that has the folder of the source where it is here.
 func newBox(t *testing.T, source string) *box {

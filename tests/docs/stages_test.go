@@ -33,6 +33,28 @@ const ctrlC = "pkill -INT -x sluiced; while pgrep -x sluiced; do sleep 0.1; done
 
 var stages = []stage{
 	{
+		page:  "install.md",
+		first: "sudo apt-get install",
+		then:  "! pgrep -x sluiced && grep -q '^sluice  *'\"$(dpkg-query -W -f '${Version}' sluice)\" /tmp/output",
+	},
+	{
+		page:  "install.md",
+		given: "mkdir -p /run/systemd/system; ip link add eth1 type veth peer name far-eth1; ip link set eth1 up; ip link set far-eth1 up",
+		first: "sudo systemctl enable --now sluiced",
+		then:  "for i in $(seq 600); do grep -q 'listening' /tmp/unit-sluice-gnmi.log && pgrep -x -u sluiced sluiced && pgrep -x -u sluice-gnmi sluice-gnmi && pgrep -x -u sluice-redis redis-server && exit 0; sleep 0.1; done; tail /tmp/unit-*.log; exit 1",
+	},
+	{
+		page:  "install.md",
+		first: "redis=\"sudo redis-cli",
+		then:  `for i in $(seq 600); do ! [ "$(redis-cli -s /run/sluice-redis/redis.sock -n 6 HGET 'SLUICE_STATE|global' flow_label)" = active ] || { tc qdisc show dev eth1 | grep -q clsact && exit 0; }; sleep 0.1; done; tail /tmp/unit-*.log; exit 1`,
+	},
+	{
+		page:  "install.md",
+		first: "sudo apt-get purge",
+		then: `cat /tmp/output; ! tc qdisc show | grep clsact && ! pgrep -x 'sluiced|sluice-gnmi' && ! getent passwd sluiced sluice-gnmi sluice-redis && ! getent group sluice && ! [ -e /etc/sluice ] && ! [ -e /var/lib/sluice ] &&
+ip link del eth1 && rm -r /run/systemd`,
+	},
+	{
 		page:  "linux.md",
 		first: "install bin/",
 	},
@@ -188,6 +210,7 @@ func TestPagesWorkOnABox(t *testing.T) {
 	}
 	clear(next)
 	b, here := furnishedBox(t)
+	packaged(t, b, here)
 	commands, outputs := make(map[string][]command), make(map[string][][]string)
 	for _, s := range stages {
 		p := all["docs/"+s.page]

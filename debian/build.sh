@@ -1,0 +1,100 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Makes the Debian package from what `make build` has put into bin/:
+# FOLDER/sluice_VERSION_ARCH.deb. Equal input gives an equal package.
+#
+#   build.sh FOLDER
+set -eu -o pipefail
+umask 022
+[ $# = 1 ] || { sed -n 's/^#   //p' "$0" >&2; exit 2; }
+mkdir -p "$1"
+out=$(cd "$1" && pwd)
+cd "$(dirname "$0")/.."
+bin=$PWD/bin
+
+version=$(cat VERSION)
+arch=$(dpkg --print-architecture)
+SOURCE_DATE_EPOCH=$(git log -1 --format=%ct 2>/dev/null || stat -c %Y VERSION)
+export SOURCE_DATE_EPOCH
+date=$(date -u -d "@$SOURCE_DATE_EPOCH" +%Y-%m-%d)
+maintainer='Sluice maintainers <maintainers@sluice.example>'
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+root=$work/root
+doc=$root/usr/share/doc/sluice
+mkdir -p "$root"/DEBIAN "$root"/usr/share/man/man{1,8}
+
+install -D -s -m 755 -t "$root/usr/bin" "$bin/sluice" "$bin/sluiced" "$bin/sluice-gnmi"
+install -D -s -m 644 -t "$root/usr/lib/sluice" "$bin/libsoftsai.so"
+install -D -m 644 -t "$root/usr/share/sluice/yang" yang/*.yang
+install -D -m 644 -t "$root/etc/sluice" debian/etc/*
+install -D -m 644 -t "$root/lib/systemd/system" debian/*.service
+
+"$bin/sluice" completion bash >"$work/bash"
+"$bin/sluice" completion zsh >"$work/zsh"
+install -D -m 644 "$work/bash" "$root/usr/share/bash-completion/completions/sluice"
+install -D -m 644 "$work/zsh" "$root/usr/share/zsh/vendor-completions/_sluice"
+
+# Each manual page comes from the program's own list of flags.
+go run -trimpath -buildvcs=false -tags manual -ldflags "-X main.version=$version" ./orchagent-ext/cmd/sluice "$root/usr/share/man/man1"
+for daemon in sluiced sluice-gnmi; do
+	env -i "$bin/$daemon" --help 2>&1 | go run -buildvcs=false ./debian/internal/manual "$daemon" "$version" "$date" >"$root/usr/share/man/man8/$daemon.8"
+done
+
+# The licenses of Go and of the modules that the programs contain.
+go version -m "$bin/sluice" "$bin/sluiced" "$bin/sluice-gnmi" | awk '$1 == "dep" { print $2 }' | sort -u | xargs go list -m -f '{{.Path}} {{.Dir}}' | while read -r module folder; do
+	found=
+	for file in "$folder"/LICENSE* "$folder"/NOTICE* "$folder"/COPYING*; do
+		[ -f "$file" ] || continue
+		found=yes
+		printf '==== %s %s\n\n' "$module" "${file##*/}"
+		cat "$file"
+		echo
+	done
+	[ -n "$found" ] || { echo "build.sh: module $module has no license" >&2; exit 1; }
+done >"$work/modules"
+{ printf '==== Go\n\n'; cat "$(go env GOROOT)/LICENSE"; } >>"$work/modules"
+install -D -m 644 "$work/modules" "$doc/modules"
+install -m 644 debian/copyright "$doc"
+install -m 644 CHANGELOG.md "$doc"
+cat >"$doc/changelog.Debian" <<END
+sluice ($version) unstable; urgency=medium
+
+  * Version $version: see CHANGELOG.md.gz.
+
+ -- $maintainer  $(date -u -R -d "@$SOURCE_DATE_EPOCH")
+END
+gzip -9n "$doc"/{modules,CHANGELOG.md,changelog.Debian} "$root"/usr/share/man/man?/*
+
+# What libsoftsai.so needs besides libc, and the libc that all need.
+libraries=$(ldd "$bin/libsoftsai.so" | awk '$2 == "=>" && $1 !~ /^libc\.so/ { print $1 }' | while read -r soname; do
+	dpkg-query -S "*/$soname" | sed 's/:.*//;q'
+done | sort -u | sed 's/$/, /' | tr -d '\n')
+libc=$(objdump -T "$root"/usr/bin/* "$root/usr/lib/sluice/libsoftsai.so" | grep -o 'GLIBC_2\.[0-9]*' | sort -Vu | tail -n 1)
+[ -n "$libraries" ] && [ -n "$libc" ]
+
+cat >"$root/DEBIAN/control" <<END
+Package: sluice
+Version: $version
+Architecture: $arch
+Maintainer: $maintainer
+Installed-Size: $(du -k -s --apparent-size "$root" | cut -f 1)
+Depends: ${libraries}libc6 (>= ${libc#GLIBC_}), redis-server, adduser
+Section: net
+Priority: optional
+Description: control of single RDMA (RoCEv2) flows
+ Sluice gives a RoCEv2 fabric control of single RDMA flows. It spreads them
+ over equal-cost paths by an IPv6 flow label computed from the queue pair,
+ shows them by IPFIX, gNMI and Prometheus, holds a single flow that fills a
+ queue, and advises senders of a rate.
+ .
+ The package has the daemon sluiced, the gNMI server sluice-gnmi, the tool
+ sluice, and a SAI library that makes the Linux kernel the switch.
+END
+(cd "$root" && find etc -type f | sort | sed 's#^#/#') >"$root/DEBIAN/conffiles"
+install -m 755 debian/postinst debian/prerm debian/postrm "$root/DEBIAN"
+(cd "$root" && find . -path ./DEBIAN -prune -o -path ./etc -prune -o -type f -printf '%P\n' | LC_ALL=C sort | xargs md5sum) >"$root/DEBIAN/md5sums"
+
+dpkg-deb --build --root-owner-group -Zgzip "$root" "$out/sluice_${version}_$arch.deb" >/dev/null
+echo "$out/sluice_${version}_$arch.deb"

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Command manual writes the manual page of a daemon, for section 8, from what the
+// daemon prints for --help, on standard input: so there is one list of its flags.
+//
+//	manual NAME VERSION DATE
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+)
+
+func main() {
+	if err := run(os.Args[1:], os.Stdin, os.Stdout); err != nil {
+		fmt.Fprintf(os.Stderr, "manual: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+func run(args []string, stdin io.Reader, stdout io.Writer) error {
+	if len(args) != 3 {
+		return fmt.Errorf("%d arguments, want NAME VERSION DATE", len(args))
+	}
+	help, err := io.ReadAll(stdin)
+	if err != nil {
+		return err
+	}
+	text, err := page(args[0], args[1], args[2], string(help))
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(stdout, text)
+	return err
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"strings"
+)
+
+// flagsFollow ends the description in the output of --help; the list that package flag
+// prints comes after it.
+const flagsFollow = "\nFlags:\n"
+
+// page returns the page in man(7) from the output of --help: a first paragraph
+// "NAME purpose", further ones, which are examples where they are indented, and the
+// list of flags.
+func page(name, version, date, help string) (string, error) {
+	description, flags, ok := strings.Cut(help, flagsFollow)
+	if !ok {
+		return "", fmt.Errorf("the help of %s has no line %q", name, strings.TrimSpace(flagsFollow))
+	}
+	first, _, _ := strings.Cut(description, "\n")
+	purpose, ok := strings.CutPrefix(first, name+" ")
+	if !ok {
+		return "", fmt.Errorf("the help of %s begins with %q, want %q and its purpose", name, first, name)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, ".TH %s 8 %q %q Sluice\n", strings.ToUpper(escape(name)), date, "Sluice "+version)
+	fmt.Fprintf(&b, ".SH NAME\n%s \\- %s\n", escape(name), escape(strings.TrimRight(purpose, ".:")))
+	fmt.Fprintf(&b, ".SH SYNOPSIS\n.B %s\n[\\fIFLAG\\fR]...\n.SH DESCRIPTION\n", escape(name))
+	writeDescription(&b, description)
+	b.WriteString(".SH OPTIONS\n")
+	if err := writeFlags(&b, flags); err != nil {
+		return "", fmt.Errorf("flags of %s: %w", name, err)
+	}
+	b.WriteString(".SH SEE ALSO\n.BR sluice (1)\n")
+	return b.String(), nil
+}
+
+// writeDescription writes paragraphs; indented lines keep their form.
+func writeDescription(b *strings.Builder, description string) {
+	begun := false
+	for paragraph := range strings.SplitSeq(strings.TrimSpace(description), "\n\n") {
+		if begun {
+			b.WriteString(".PP\n")
+		}
+		begun = true
+		example := strings.HasPrefix(paragraph, "  ")
+		if example {
+			b.WriteString(".nf\n")
+		}
+		for line := range strings.SplitSeq(paragraph, "\n") {
+			b.WriteString(escape(line) + "\n")
+		}
+		if example {
+			b.WriteString(".fi\n")
+		}
+	}
+}
+
+// writeFlags writes what PrintDefaults of package flag prints: "  -NAME VALUE", then
+// lines behind a tab; the usage of a flag of one letter is in its own line.
+func writeFlags(b *strings.Builder, flags string) error {
+	count := 0
+	for line := range strings.SplitSeq(strings.TrimRight(flags, "\n"), "\n") {
+		if flag, ok := strings.CutPrefix(line, "  -"); ok {
+			count++
+			flag, usage, _ := strings.Cut(flag, "\t")
+			flag, value, _ := strings.Cut(flag, " ")
+			fmt.Fprintf(b, ".TP\n\\fB\\-\\-%s\\fR", escape(flag))
+			if value != "" {
+				fmt.Fprintf(b, " \\fI%s\\fR", escape(value))
+			}
+			b.WriteString("\n")
+			if usage != "" {
+				b.WriteString(escape(usage) + "\n")
+			}
+			continue
+		}
+		usage, ok := strings.CutPrefix(line, "    \t")
+		if !ok || count == 0 {
+			return fmt.Errorf("line %q is neither a flag nor what it is for", line)
+		}
+		b.WriteString(escape(usage) + "\n")
+	}
+	return nil
+}
+
+// escape returns a line of text as roff takes it.
+func escape(line string) string {
+	line = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(line)
+	if strings.HasPrefix(line, ".") || strings.HasPrefix(line, "'") {
+		line = `\&` + line
+	}
+	return line
+}

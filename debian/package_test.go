@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package debian
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// built makes the package in a folder of the test's own, and returns its path.
+func built(t *testing.T) string {
+	t.Helper()
+	for _, file := range []string{"sluice", "sluiced", "sluice-gnmi", "libsoftsai.so"} {
+		if _, err := os.Stat("../bin/" + file); err != nil {
+			t.Skipf("needs what make build makes: %v", err)
+		}
+	}
+	if _, err := exec.LookPath("dpkg-deb"); err != nil {
+		t.Skip("needs Debian's dpkg-deb")
+	}
+	dir := t.TempDir()
+	run(t, "./build.sh", dir)
+	files, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("build.sh made %q, %v; want one file", files, err)
+	}
+	name := "sluice_" + version(t) + "_" + run(t, "dpkg", "--print-architecture") + ".deb"
+	if filepath.Base(files[0]) != name {
+		t.Errorf("build.sh made %s, want %s", filepath.Base(files[0]), name)
+	}
+	return files[0]
+}
+
+func version(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile("../VERSION")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(text))
+}
+
+// run returns what a program prints; it must exit with 0.
+func run(t *testing.T, name string, args ...string) string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), name, args...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s %q: %v\n%s", name, args, err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+func TestPackageHasWhatItInstalls(t *testing.T) {
+	if os.Getenv("SLUICE_SOAK") == "" {
+		t.Skip("builds the package, which tests/docs installs: make soak")
+	}
+	deb := built(t)
+	root := t.TempDir()
+	run(t, "dpkg-deb", "--raw-extract", deb, root)
+	for _, c := range []struct{ file, has string }{
+		{"DEBIAN/control", "Version: " + version(t) + "\n"},
+		{"DEBIAN/control", "Depends: libbpf1, libelf1, libnl-3-200, libnl-route-3-200, zlib1g, libc6 (>= 2."},
+		{"DEBIAN/conffiles", "/etc/sluice/database_config.json\n/etc/sluice/redis.conf\n/etc/sluice/sluiced.env\n"},
+		{"etc/sluice/sluiced.env", "\nSLUICE_SAI_LIBRARY=/usr/lib/sluice/libsoftsai.so\n"},
+		{"usr/share/bash-completion/completions/sluice", "complete -o default -F __start_sluice sluice"},
+		{"usr/share/zsh/vendor-completions/_sluice", "#compdef sluice"},
+		{"usr/share/doc/sluice/copyright", "Apache-2.0"},
+		{"lib/systemd/system/sluice-gnmi.service", "ExecStart=/usr/bin/sluice-gnmi "},
+	} {
+		text, err := os.ReadFile(filepath.Join(root, c.file))
+		if err != nil {
+			t.Error(err)
+		} else if !strings.Contains(string(text), c.has) {
+			t.Errorf("%s has no %q:\n%s", c.file, c.has, text)
+		}
+	}
+	for packed, has := range map[string]string{
+		"changelog.Debian.gz": "sluice (" + version(t) + ") unstable;",
+		"CHANGELOG.md.gz":     "# Changelog",
+		"modules.gz":          "==== github.com/spf13/cobra LICENSE.txt",
+	} {
+		if text := run(t, "gzip", "-cd", filepath.Join(root, "usr/share/doc/sluice", packed)); !strings.Contains(text, has) {
+			t.Errorf("%s has no %q", packed, has)
+		}
+	}
+	for program, want := range map[string]string{"sluice": "sluice version ", "sluiced": "sluiced ", "sluice-gnmi": "sluice-gnmi "} {
+		if said := run(t, filepath.Join(root, "usr/bin", program), "--version"); !strings.HasPrefix(said, want+version(t)) {
+			t.Errorf("%s --version: %q, want %s", program, said, want+version(t))
+		}
+	}
+	for _, model := range []string{"sonic-sluice.yang", "sonic-sluice-state.yang"} {
+		run(t, "cmp", "../yang/"+model, filepath.Join(root, "usr/share/sluice/yang", model))
+	}
+	checkSums(t, root)
+	checkManual(t, root)
+}
+
+// checkSums: md5sums has all files but the conffiles, and they agree.
+func checkSums(t *testing.T, root string) {
+	t.Helper()
+	sums, err := os.ReadFile(filepath.Join(root, "DEBIAN/md5sums"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := 0
+	err = filepath.WalkDir(filepath.Join(root, "usr"), func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			count++
+			if name := strings.TrimPrefix(path, root+"/"); !strings.Contains(string(sums), "  "+name+"\n") {
+				t.Errorf("md5sums has no %s", name)
+			}
+		}
+		return err
+	})
+	if err != nil || count < 30 {
+		t.Errorf("%d files in /usr, %v", count, err)
+	}
+	run(t, "sh", "-c", `cd "$1" && md5sum --quiet -c DEBIAN/md5sums`, "sh", root)
+}
+
+// checkManual: each command and each of its flags has its manual.
+func checkManual(t *testing.T, root string) {
+	t.Helper()
+	pages := filepath.Join(root, "usr/share/man")
+	for page, flags := range map[string][]string{
+		"man8/sluiced.8":         longFlags(t, "sluiced"),
+		"man8/sluice-gnmi.8":     longFlags(t, "sluice-gnmi"),
+		"man1/sluice-decode.1":   {"json", "flows"},
+		"man1/sluice-top.1":      {"once", "db-config"},
+		"man1/sluice-send-cnp.1": {"dev"},
+	} {
+		text := strings.ReplaceAll(run(t, "gzip", "-cd", filepath.Join(pages, page+".gz")), `\-`, "-")
+		for _, flag := range flags {
+			if !strings.Contains(text, "--"+flag+`\f`) {
+				t.Errorf("%s has no --%s", page, flag)
+			}
+		}
+	}
+	commands := 0
+	for line := range strings.Lines(run(t, "../bin/sluice", "__complete", "")) {
+		name, _, ok := strings.Cut(line, "\t")
+		if !ok || name == "completion" || name == "help" {
+			continue
+		}
+		commands++
+		if _, err := os.Stat(filepath.Join(pages, "man1/sluice-"+name+".1.gz")); err != nil {
+			t.Error(err)
+		}
+	}
+	if commands < 15 {
+		t.Errorf("sluice has %d commands: are they read right?", commands)
+	}
+}
+
+// longFlags returns the flags of a daemon, which must be many.
+func longFlags(t *testing.T, daemon string) []string {
+	t.Helper()
+	var flags []string
+	for line := range strings.Lines(run(t, "../bin/"+daemon, "--help")) {
+		if flag, ok := strings.CutPrefix(line, "  -"); ok {
+			flags = append(flags, strings.Fields(flag)[0])
+		}
+	}
+	if len(flags) < 15 {
+		t.Fatalf("%s --help shows %q: is it read right?", daemon, flags)
+	}
+	return flags
+}
+
+func TestPackageIsTheSameWhenBuiltAgain(t *testing.T) {
+	if os.Getenv("SLUICE_SOAK") == "" {
+		t.Skip("takes two builds: make soak")
+	}
+	run(t, "cmp", built(t), built(t))
+}
+
+func TestLintianFindsNoError(t *testing.T) {
+	if os.Getenv("SLUICE_SOAK") == "" {
+		t.Skip("takes longer than all other tests here: make soak")
+	}
+	if _, err := exec.LookPath("lintian"); errors.Is(err, exec.ErrNotFound) {
+		t.Skip("lintian is not installed: make deps")
+	}
+	out, err := exec.CommandContext(t.Context(), "lintian", "--allow-root", "--fail-on", "error", built(t)).CombinedOutput()
+	t.Logf("%s", out)
+	if err != nil {
+		t.Error(err)
+	}
+}
