@@ -160,7 +160,8 @@ func (l *Library) Objects(k saiattr.Kind) ([]ObjectID, error) {
 	ids, status := grow(func(list []ObjectID, n *C.uint32_t) C.sai_status_t {
 		return C.shim_objects(l.shim, C.int32_t(k.Number), (*C.uint64_t)(&list[0]), n)
 	})
-	return ids, l.check(Status(status))
+	// There are libraries that fill in the list, and leave its count as it is.
+	return slices.DeleteFunc(ids, func(id ObjectID) bool { return id == Null }), l.check(Status(status))
 }
 
 // CanCreate says whether objects of a type can be created with an attribute; known is

@@ -122,3 +122,15 @@ func must[T any](v T, err error) T {
 	}
 	return v
 }
+
+// TestObjectsWhereTheLibraryLeavesTheCount: what the library did not fill in is no object.
+func TestObjectsWhereTheLibraryLeavesTheCount(t *testing.T) {
+	library := saitest.New(t)
+	l := open(t, library, library.Profile("COUNTLESS", "yes"))
+	counter := must(createCounter(l, must(createTable(l))))
+	for kind, want := range map[saiattr.Kind][]sai.ObjectID{saiattr.ACLCounter: {counter}, saiattr.TrapGroup: {}} {
+		if diff := cmp.Diff(want, must(l.Objects(kind))); diff != "" {
+			t.Errorf("%s: -want +got\n%s", kind.Name, diff)
+		}
+	}
+}

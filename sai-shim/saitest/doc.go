@@ -34,6 +34,7 @@
 //	MISSING      status of calls of an object that does not exist; default -7, ITEM_NOT_FOUND
 //	UNSET        status of reading an attribute that was never set; not given: it is read as 0
 //	ITERATOR     it reads the whole profile, with *variable NULL before each call, and fails where that never ends
+//	COUNTLESS    sai_get_object_key leaves the count as it is given
 //	CAN          numbers of attributes that it supports without knowing them: 0x10000055
 //	HASH_FIELDS  native hash fields that it supports, by number; default: those that Sluice uses
 //	VERSION      its version of SAI as sai_query_api_version tells it; default 11800

@@ -406,5 +406,7 @@ EXPORT sai_status_t sai_get_object_key(sai_object_id_t sw, sai_object_type_t typ
 	if (status != SAI_STATUS_SUCCESS)
 		return status;
 	*count = store_objects(type, keys, room);
+	if (*count < room && profile("COUNTLESS"))
+		*count = room;
 	return *count > room ? SAI_STATUS_BUFFER_OVERFLOW : SAI_STATUS_SUCCESS;
 }
