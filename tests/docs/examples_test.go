@@ -130,7 +130,7 @@ var examples = []example{
 	{text: "sluice config port del Ethernet0", then: config + "EXISTS 'SLUICE_PORT|Ethernet0' | grep -qx 0"},
 	{text: "sluice config load config_db.json --dry-run", given: `echo '{"SLUICE_PORT": {"Ethernet0": {"role": "border"}}}' >config_db.json`, then: "grep -qx '+ SLUICE_PORT|Ethernet0  role  border' /tmp/output"},
 	{text: "sluice diff", then: "grep -qx -- '- SLUICE_PORT|Ethernet0  role  edge' /tmp/output"},
-	{text: "sluice diff --last 3 --json", then: "grep -q '\"manage_switch_hash\": \"true\"' /tmp/output"},
+	{text: "sluice diff --last 3 --json", then: "grep -q '\"admin_state\": \"enabled\"' /tmp/output"},
 	{text: "sluice diff config_db.json", then: "grep -qx -- '- SLUICE_PORT|Ethernet0     role         border' /tmp/output"},
 	{text: "sluice rollback --list", then: "[ $(grep -c ' config ' /tmp/output) = 4 ]"},
 	{text: "sluice rollback --dry-run", then: "grep -qx '+ SLUICE_PORT|Ethernet0  role  edge' /tmp/output"},

@@ -29,9 +29,9 @@ func words(cmd *cobra.Command, args []string) error {
 		}
 	}
 	if near := text.Nearest(args[0], names); near != "" {
-		return fmt.Errorf("%s has no command %q: did you mean %s?", cmd.CommandPath(), args[0], near)
+		return fmt.Errorf("unknown command %q for %q: did you mean %s?", args[0], cmd.CommandPath(), near)
 	}
-	return fmt.Errorf("%s has no command %q; there are: %s", cmd.CommandPath(), args[0], strings.Join(names, ", "))
+	return fmt.Errorf("unknown command %q for %q; there are: %s", args[0], cmd.CommandPath(), strings.Join(names, ", "))
 }
 
 // exactly wants the words of these names.
@@ -54,7 +54,8 @@ func between(least int, names ...string) cobra.PositionalArgs {
 var kinds = map[string]string{
 	"duration": "a time, such as 500ms, 10s or 2h", "bool": "true or false", "int": "a whole number", "int64": "a whole number",
 	"uint": "a whole number, 0 or more", "uint16": "a whole number, 0 to 65535", "uint32": "a whole number, 0 to 4294967295",
-	"uint64": "a whole number, 0 or more", "float64": "a number", "intSlice": "whole numbers with commas between",
+	"uint64": "a whole number, 0 or more", "uint8": "a whole number, 0 to 255", "float64": "a number",
+	"intSlice": "whole numbers with commas between", "uintSlice": "whole numbers, 0 or more, with commas between",
 }
 
 // flagError says what is wrong with a flag, and what it takes.
@@ -76,9 +77,9 @@ func flagError(cmd *cobra.Command, err error) error {
 		names := flagNames(cmd)
 		name := unknown.GetSpecifiedName()
 		if near := text.Nearest(name, names); near != "" {
-			return fmt.Errorf("%s has no flag --%s: did you mean --%s?", cmd.CommandPath(), name, near)
+			return fmt.Errorf("unknown flag: --%s: did you mean --%s?", name, near)
 		}
-		return fmt.Errorf("%s has no flag --%s; there are: --%s", cmd.CommandPath(), name, strings.Join(names, ", --"))
+		return fmt.Errorf("unknown flag: --%s; %s has --%s", name, cmd.CommandPath(), strings.Join(names, ", --"))
 	}
 	return err
 }
@@ -114,8 +115,9 @@ func onFirst(complete cobra.CompletionFunc) cobra.CompletionFunc {
 // completeChoices adds the completion of every flag that takes one of a few words.
 func completeChoices(cmd *cobra.Command) {
 	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
-		if choice, is := f.Value.(choiceFlag); is {
-			register(cmd, f.Name, cobra.FixedCompletions(choice.choices, cobra.ShellCompDirectiveNoFileComp))
+		choices := strings.Split(f.Value.Type(), "|")
+		if _, known := cmd.GetFlagCompletionFunc(f.Name); !known && len(choices) > 1 {
+			register(cmd, f.Name, cobra.FixedCompletions(choices, cobra.ShellCompDirectiveNoFileComp))
 		}
 	})
 	for _, c := range cmd.Commands() {
