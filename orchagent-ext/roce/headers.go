@@ -115,15 +115,15 @@ type NAK uint8
 // The reasons of a NAK: the codes of a syndrome whose upper 3 bits are 011 (section
 // 9.7.5.2.2), and the RNR NAK, whose upper 3 bits are 001.
 const (
-	NotNAK         NAK = iota // it is a positive acknowledgement
-	NAKRNR                    // receiver not ready: it has no receive request for a send
-	NAKSequence               // the PSN is not the expected one: something was lost
-	NAKInvalid                // the responder does not support the request
-	NAKAccess                 // the R_Key does not allow it
-	NAKOperation              // the responder failed
-	NAKInvalidRD              // of reliable datagrams
-	NAKReserved               // a syndrome that the specification reserves
-	NumNAKs                   // how many there are, NotNAK too
+	NotNAK       NAK = iota // it is a positive acknowledgement
+	NAKRNR                  // receiver not ready: it has no receive request for a send
+	NAKSequence             // the PSN is not the expected one: something was lost
+	NAKInvalid              // the responder does not support the request
+	NAKAccess               // the R_Key does not allow it
+	NAKOperation            // the responder failed
+	NAKInvalidRD            // of reliable datagrams
+	NAKReserved             // a syndrome that the specification reserves
+	NumNAKs                 // how many there are, NotNAK too
 )
 
 var nakNames = [NumNAKs]string{"", "rnr", "sequence", "invalid", "access", "operation", "invalid-rd", "reserved"}
