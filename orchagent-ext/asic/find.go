@@ -148,8 +148,8 @@ func (d *SAI) Exists(r *Record) (bool, error) {
 		if err != nil {
 			return false, nil
 		}
-		hash, err := d.hashOf(use)
-		return unreadable(err) || err == nil && hash != sai.Null, nil
+		hash, err := d.hashOf(use) // another owner's: the process was killed when it had put it back
+		return unreadable(err) || err == nil && hash != sai.Null && !d.another(hash, nil), nil
 	}
 	if r.ID == idSeed {
 		seed, err := d.HashSeed()

@@ -28,6 +28,31 @@ func (p *place) theirHash(use *saiattr.Attr, fields ...string) sai.ObjectID {
 	return id
 }
 
+// TestKilledWhenAnotherOwnersHashWasPutBack: the next process sets its own by the same method,
+// and puts the other owner's back again.
+func TestKilledWhenAnotherOwnersHashWasPutBack(t *testing.T) {
+	p := openPlace(t, saitest.New(t), "EXTENSION", "0")
+	theirs := p.theirHash(saiattr.ECMPHashIPv6RDMA, "SRC_IP")
+	ledger, options := &fakeLedger{}, SAIOptions{Connected: true}
+	if o := settle(t, newTestEngine(t, p.driverWith(options), ledger), policy("Ethernet0")); o.Method(NeedFlowLabel) != Hash {
+		t.Fatalf("%+v", o)
+	}
+	if err := p.lib.Set(saiattr.Switch, p.lib.Switch, saiattr.ECMPHashIPv6RDMA.Object(uint64(theirs))); err != nil {
+		t.Fatal(err)
+	}
+	e := newTestEngine(t, p.driverWith(options), ledger)
+	if o := reconcile(t, e, policy("Ethernet0")); o.Method(NeedFlowLabel) != Hash || o.Choices[NeedFlowLabel].State != Active {
+		t.Errorf("%+v", o.Choices[NeedFlowLabel])
+	}
+	if now, err := p.lib.GetObject(saiattr.Switch, p.lib.Switch, saiattr.ECMPHashIPv6RDMA); err != nil || now == theirs {
+		t.Errorf("the hash in force is %s, %v", now, err)
+	}
+	reconcile(t, e, Policy{})
+	if now, err := p.lib.GetObject(saiattr.Switch, p.lib.Switch, saiattr.ECMPHashIPv6RDMA); err != nil || now != theirs {
+		t.Errorf("put back is %s, %v; theirs is %s", now, err, theirs)
+	}
+}
+
 // hashed are the fields of the hash that is in force by a use; nil: there is none.
 func (p *place) hashed(use *saiattr.Attr) []string {
 	p.t.Helper()
