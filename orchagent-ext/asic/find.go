@@ -93,7 +93,7 @@ func (d *SAI) find(r *Record) bool {
 	}
 	ids, err := d.lib.Objects(kinds[r.Type])
 	if err != nil {
-		return false
+		ids = d.neighbors(r)
 	}
 	was := strings.Split(string(r.Previous), ",")
 	fresh := slices.DeleteFunc(ids, func(id sai.ObjectID) bool {
@@ -113,6 +113,75 @@ func (d *SAI) find(r *Record) bool {
 		d.readFields(r, fresh[0])
 	}
 	return true
+}
+
+// nearby is how many ids before the next one an object may have that was created last.
+const nearby = 4
+
+// idCount are the bits of an id that are taken for a count. The others are never changed: at
+// an id whose type or switch is not there a serving process may end.
+const idCount = 0xffff
+
+// neighbors are ids that an object may have whose process was killed while it was created,
+// of a library that another process serves and that lists no objects: those right before
+// that of an object which is created now, and removed. Libraries count ids up.
+func (d *SAI) neighbors(r *Record) (ids []sai.ObjectID) {
+	if !d.connected {
+		return nil
+	}
+	var values []saiattr.Value
+	for _, attr := range r.Attrs {
+		if r.Type == TypeHash && attr.Name == saiattr.HashFields.Name { // the library may refuse others
+			if field := r.added(); field != "" {
+				values = append(values, saiattr.HashFields.Enum(field))
+			}
+			continue
+		}
+		if v, ok := valueOf(attr, refs{d.adopted}); ok {
+			values = append(values, v)
+		}
+	}
+	next, err := d.lib.Create(kinds[r.Type], values...)
+	if err != nil || d.lib.Remove(kinds[r.Type], next) != nil {
+		return nil
+	}
+	known := map[ID]bool{}
+	for _, is := range d.adopted {
+		known[is.ID] = true
+	}
+	for id := next - min(nearby, next&idCount); id < next; id++ {
+		if id != sai.Null && !known[ID(id.String())] {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// valueOf is the value of an attribute of the ledger, where its text has all of it.
+func valueOf(attr Attr, at refs) (v saiattr.Value, ok bool) {
+	a := saiattr.ByName(attr.Name)
+	if a == nil {
+		return v, false
+	}
+	switch a.Form {
+	case saiattr.S32s:
+		var list []uint64
+		for word := range strings.SplitSeq(attr.Value, ",") {
+			n, ok := a.Parse(word)
+			if !ok {
+				return v, false
+			}
+			list = append(list, n)
+		}
+		return a.Numbers(list...), true
+	case saiattr.OID, saiattr.OIDs:
+		id := at.id(strings.TrimPrefix(attr.Value, "@"))
+		return a.Object(uint64(id)), id != sai.Null
+	case saiattr.Bool, saiattr.U16, saiattr.U32, saiattr.U64, saiattr.S32, saiattr.U8s, saiattr.FieldU8, saiattr.FieldU16, saiattr.FieldU32:
+		n, ok := a.Parse(attr.Value)
+		return a.As(n, attr.Value), ok
+	}
+	return v, false
 }
 
 // mine says whether an object that was created since is that of a record. On a switch that
