@@ -126,6 +126,26 @@ func TestEndsWithSluiced(t *testing.T) {
 	}
 }
 
+// TestStopBeforeSluicedHears: docker stop ends well even where sluiced has not come to
+// catch signals yet.
+func TestStopBeforeSluicedHears(t *testing.T) {
+	b := newBox(t, fabrictest.New(t), "leaf", "")
+	b.choose("", "SLUICE_SAI_LIBRARY=", "PATH="+filepath.Join(b.dir, "deaf")+":$PATH")
+	deaf := filepath.Join(b.dir, "deaf/sluiced")
+	if err := os.Mkdir(filepath.Dir(deaf), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, deaf, "#!/bin/sh\necho started\nexec sleep 1000\n")
+	if err := os.Chmod(deaf, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	b.start()
+	b.await("sluiced", func() bool { return strings.Contains(b.log.String(), "started\n") })
+	if err := b.stop(); err != nil {
+		t.Errorf("stopped: %v", err)
+	}
+}
+
 // TestWarmRestart: docker kill, as a warm boot does, and start. What is programmed
 // forwards on, and SONiC is notified of the reconciliation soon.
 func TestWarmRestart(t *testing.T) {
