@@ -296,6 +296,34 @@ func TestFlowOctetsUnderLoad(t *testing.T) {
 	}
 }
 
+// Flows that the next process finds in a queue that never empties are counted, as soon as
+// what waited before has left. Where the kernel left calls out meanwhile
+// (see TestFlowOctetsUnderLoad) the process after it is judged.
+func TestFlowOctetsWhereTheQueueWaitsAlready(t *testing.T) {
+	const profile = "switch SLUICE_PORTS=in+out SLUICE_QUEUES=8 SLUICE_QUEUE_RATE=5 SLUICE_QUEUE_BYTES=1000000"
+	const processes, readings, full = 10, 50, 900_000
+	l := newLine(t)
+	d := startDriver(t)
+	d.do(profile)
+	defer load(t, l)()
+	var last flowReading
+	for range processes {
+		until(t, "a full queue", func() bool { _, _, _, octets := d.queueStats(3); return octets > full })
+		d.kill()
+		d = startDriver(t)
+		d.do(profile)
+		left, _, _, waited := d.queueStats(3)
+		d.setMarks(3, 1<<30, 1)
+		until(t, "what waited left", func() bool { now, _, _, _ := d.queueStats(3); return (now-left)*queueFrame > waited })
+		for range readings {
+			if last = d.readFlows(3); last.right() && waited > full/2 && last.before > full/2 {
+				return
+			}
+		}
+	}
+	t.Errorf("%d processes, and the last says: %v", processes, last)
+}
+
 const loadFlows = 8
 
 // load sends twice what the port sends, of loadFlows flows, until it is stopped.
