@@ -66,22 +66,30 @@ func (l *lab) redis(name string, at *fabric.Node, n node) error {
 	return l.commands(at, n.Exec)
 }
 
-// sluice starts what start.sh of the image starts.
-func (l *lab) sluice(name string, n node) error {
+// sluice starts the daemons of a leaf, both as start.sh of the image does, or one of them.
+func (l *lab) sluice(name string, n node, daemons ...string) error {
 	folder := filepath.Join(l.work, name)
-	env := append(l.environment(n), "SLUICE_STATE_FILE="+filepath.Join(folder, "sluiced.json"), "SLUICE_LOCK_FOLDER="+folder)
-	if err := l.run(name, "sluiced", l.nodes[name], filepath.Join(l.bin, "sluiced"), nil, env); err != nil {
-		return err
-	}
 	socket := filepath.Join(folder, "gnmi.sock")
-	if err := l.run(name, "sluice-gnmi", l.nodes[name], filepath.Join(l.bin, "sluice-gnmi"),
-		[]string{"--socket", socket, "--state-file", filepath.Join(folder, "commit.json")}, env); err != nil {
-		return err
+	env := append(l.environment(n), "SLUICE_STATE_FILE="+filepath.Join(folder, "sluiced.json"), "SLUICE_LOCK_FOLDER="+folder)
+	args := map[string][]string{"sluice-gnmi": {"--socket", socket, "--state-file", filepath.Join(folder, "commit.json")}}
+	ready := map[string]func() error{
+		"sluiced":     answers(l.nodes[name], "tcp", metricsAddress),
+		"sluice-gnmi": answers(l.nodes[name], "unix", socket),
 	}
-	if err := l.await(name, "sluiced", answers(l.nodes[name], "tcp", metricsAddress)); err != nil {
-		return err
+	if daemons == nil {
+		daemons = []string{"sluiced", "sluice-gnmi"}
 	}
-	return l.await(name, "sluice-gnmi", answers(l.nodes[name], "unix", socket))
+	for _, daemon := range daemons {
+		if err := l.run(name, daemon, l.nodes[name], filepath.Join(l.bin, daemon), args[daemon], env); err != nil {
+			return err
+		}
+	}
+	for _, daemon := range daemons {
+		if err := l.await(name, daemon, ready[daemon]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // answers says whether a program in a node accepts a connection.
