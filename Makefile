@@ -98,6 +98,7 @@ soak: deps build ## the fault tests by every method, queues on and off, many tim
 	SLUICE_SOAK=1 go test -count=1 -timeout 90m -v ./tests/e2e
 	SLUICE_SOAK=1 go test -count=1 -timeout 30m -v ./tests/gnmi
 	SLUICE_SOAK=1 go test -count=1 -timeout 30m -v -run Fabric ./orchagent-ext/place/sim
+	SLUICE_SOAK=1 go test -count=1 -timeout 30m -v -run Restart ./sonic-container
 	@$(MAKE) -s deps DEPS=debootstrap
 	SLUICE_SOAK=1 go test -count=1 -timeout 30m -v ./debian
 	@$(MAKE) -s deps DEPS=ansible-core

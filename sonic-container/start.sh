@@ -41,7 +41,8 @@ export SLUICE_DB_CONFIG="${SLUICE_DB_CONFIG:-/var/run/redis${NAMESPACE_ID:-}/son
 export SLUICE_STATE_FILE="${SLUICE_STATE_FILE:-/var/lib/sluice/sluiced${NAMESPACE_ID:-}.json}"
 
 # both runs both programs, as the container's first process. It ends with sluiced,
-# and with its exit code; sluice-gnmi alone is started again.
+# and with its exit code; sluice-gnmi alone is started again. 143 is a sluiced that was
+# told to end before it could hear it: nothing was done that it could undo.
 both() {
 	ending='' gnmi='' sluiced=''
 	trap 'ending=yes; kill -TERM $gnmi $sluiced 2>/dev/null || :' TERM INT
@@ -58,6 +59,7 @@ both() {
 	done
 	kill -TERM $gnmi 2>/dev/null || :
 	wait $gnmi || :
+	[ -z "$ending" ] || [ $code != 143 ] || code=0
 	exit $code
 }
 

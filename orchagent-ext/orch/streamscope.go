@@ -7,6 +7,7 @@ import (
 	"errors"
 
 	"sluice/orchagent-ext/config"
+	"sluice/orchagent-ext/etcd"
 	"sluice/orchagent-ext/flow"
 	"sluice/orchagent-ext/streamid"
 	"sluice/yang/model"
@@ -25,9 +26,14 @@ type scopeSettings struct {
 	etcd      etcdSettings
 }
 
+// etcdSettings are what a connection to etcd is made of, besides the endpoints.
 type etcdSettings struct {
 	ca, cert, key, user, password, domain string
 	plaintext                             bool
+}
+
+func etcdSettingsOf(c *etcd.Config) etcdSettings {
+	return etcdSettings{c.CAFile, c.CertFile, c.KeyFile, c.User, c.PasswordFile, c.Domain, c.PlaintextPassword}
 }
 
 // chooseScope brings the Stream IDs to what is configured.
@@ -53,7 +59,7 @@ func (o *orch) chooseScope(ctx context.Context, g tasks) {
 		of := globalConfig(c)
 		settings := scopeSettings{
 			scope: c.StreamIdScope, seed: of.Seed, endpoints: array(of.Endpoints),
-			etcd: etcdSettings{of.CAFile, of.CertFile, of.KeyFile, of.User, of.PasswordFile, of.Domain, of.PlaintextPassword},
+			etcd: etcdSettingsOf(&of.Config),
 		}
 		s.use(settings, func(flows) scope {
 			of.Log, of.Read = o.Log, o.Files.Read
@@ -116,11 +122,16 @@ type globalScope struct {
 }
 
 func globalConfig(c *config.Global) streamid.Config {
-	return streamid.Config{
+	return streamid.Config{Config: etcdConfig(c), Seed: *c.StreamIdSeed}
+}
+
+// etcdConfig says where etcd is.
+func etcdConfig(c *config.Global) etcd.Config {
+	return etcd.Config{
 		Endpoints: c.EtcdEndpoints,
 		CAFile:    orEmpty(c.EtcdCaFile), CertFile: orEmpty(c.EtcdCertFile), KeyFile: orEmpty(c.EtcdKeyFile),
 		User: orEmpty(c.EtcdUser), PasswordFile: orEmpty(c.EtcdPasswordFile), PlaintextPassword: *c.EtcdAllowPlaintext,
-		Domain: *c.StreamIdDomain, Seed: *c.StreamIdSeed,
+		Domain: *c.StreamIdDomain,
 	}
 }
 

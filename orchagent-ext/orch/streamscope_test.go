@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"sluice/orchagent-ext/config"
+	"sluice/orchagent-ext/etcd"
 	"sluice/orchagent-ext/leaffile"
 	"sluice/orchagent-ext/streamid"
 	"sluice/yang/rows"
@@ -104,10 +105,10 @@ func TestGlobalConfigIsTheRow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := streamid.Config{
+	want := streamid.Config{Seed: 7, Config: etcd.Config{
 		Endpoints: []string{"https://a:1", "https://b:1"}, CAFile: "/ca", CertFile: "/cert", KeyFile: "/key", User: "switch", PasswordFile: "/password",
-		PlaintextPassword: true, Domain: "pod-7", Seed: 7,
-	}
+		PlaintextPassword: true, Domain: "pod-7",
+	}}
 	if diff := cmp.Diff(want, globalConfig(c.(*config.Global))); diff != "" {
 		t.Error(diff)
 	}

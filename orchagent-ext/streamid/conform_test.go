@@ -12,21 +12,23 @@ import (
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"sluice/tests/etcdtest"
 )
 
 // conform lets the fake and etcd carry out the same transactions: the tests with the
 // fake are worth as much as it resembles etcd.
-func conform(t *testing.T, c *cluster) {
+func conform(t *testing.T, c *etcdtest.Cluster) {
 	fake := newFakeEtcd(t)
 	prefix := "/sluice/" + t.Name() + "/"
 	type side struct {
 		store
 		fence [2]int64
 	}
-	sides := []*side{{store: c.client}, {store: fake}}
+	sides := []*side{{store: c.Client}, {store: fake}}
 	var spaces []space
 	for i := range 2 {
-		lease, err := c.client.Grant(t.Context(), 600)
+		lease, err := c.Client.Grant(t.Context(), 600)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -91,17 +93,17 @@ func conform(t *testing.T, c *cluster) {
 		}
 		return kvs
 	}
-	if diff := cmp.Diff(state(c.client), state(fake)); diff != "" {
+	if diff := cmp.Diff(state(c.Client), state(fake)); diff != "" {
 		t.Errorf("in etcd, and in the fake (+): %s", diff)
 	}
 	// A lease that is gone takes its keys along, and no more are written under it.
-	if _, err := c.client.Revoke(t.Context(), spaces[0].lease); err != nil {
+	if _, err := c.Client.Revoke(t.Context(), spaces[0].lease); err != nil {
 		t.Fatal(err)
 	}
 	fake.mu.Lock()
 	fake.revoke(spaces[0].lease)
 	fake.mu.Unlock()
-	if diff := cmp.Diff(state(c.client), state(fake)); diff != "" {
+	if diff := cmp.Diff(state(c.Client), state(fake)); diff != "" {
 		t.Errorf("without the lease, in etcd and in the fake (+): %s", diff)
 	}
 	for _, s := range sides {

@@ -13,6 +13,8 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"sluice/orchagent-ext/flow"
+
+	"sluice/tests/etcdtest"
 )
 
 // rivalsFor returns two flows that want the same id first.
@@ -28,7 +30,7 @@ func rivalsFor(t *testing.T) (a, b flow.Key) {
 func (n *node) must(t *testing.T, k flow.Key) uint16 {
 	t.Helper()
 	var id uint16
-	eventually(t, patience, "an id for "+k.String(), func() (err error) {
+	etcdtest.Eventually(t, patience, "an id for "+k.String(), func() (err error) {
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
 		id, err = n.Allocate(ctx, k)
@@ -39,10 +41,10 @@ func (n *node) must(t *testing.T, k flow.Key) uint16 {
 
 // nodeDies: the ids of a node that is there no more are free when its lease and
 // the quarantine are over, and not before.
-func nodeDies(t *testing.T, c *cluster) {
+func nodeDies(t *testing.T, c *etcdtest.Cluster) {
 	mine, rival := rivalsFor(t)
-	a := startNode(t, "a", c.urls(), nil)
-	b := startNode(t, "b", c.urls(), nil)
+	a := startNode(t, "a", c.URLs(), nil)
+	b := startNode(t, "b", c.URLs(), nil)
 	watch(t, a, b)
 	id := a.must(t, mine)
 	shared := a.must(t, testKey(7))
@@ -55,8 +57,8 @@ func nodeDies(t *testing.T, c *cluster) {
 		t.Errorf("id %d of a dead node went on at once", got)
 	}
 	name := ByFlowLabel.name(&mine)
-	eventually(t, patience, "the dead node's reference goes", func() error {
-		if standing(t, c.client)[name] != 0 {
+	etcdtest.Eventually(t, patience, "the dead node's reference goes", func() error {
+		if standing(t, c.Client)[name] != 0 {
 			return errors.New("it is still there")
 		}
 		return nil
@@ -67,7 +69,7 @@ func nodeDies(t *testing.T, c *cluster) {
 	}
 	t.Logf("the id of a dead node is free after %s; its lease is of %s", took.Round(10*time.Millisecond), testValidity+testQuarantine)
 	b.Release(rival)
-	eventually(t, patience, "the rival's reference goes", func() error {
+	etcdtest.Eventually(t, patience, "the rival's reference goes", func() error {
 		if s := b.Stats(); s.Leaving != 0 {
 			return fmt.Errorf("%+v", s)
 		}
@@ -79,17 +81,17 @@ func nodeDies(t *testing.T, c *cluster) {
 	if got := b.must(t, testKey(7)); got != shared {
 		t.Errorf("the shared flow has id %d, want %d as before", got, shared)
 	}
-	agree(t, c.client, b)
+	agree(t, c.Client, b)
 }
 
 // partition: a node that does not reach etcd says so before etcd frees its ids;
 // others take them over; back again, it learns of that.
-func partition(t *testing.T, c *cluster) {
-	var way []*proxy
+func partition(t *testing.T, c *etcdtest.Cluster) {
+	var way []*etcdtest.Proxy
 	var urls []string
-	for _, m := range c.members {
-		p := startProxy(t, m.url)
-		way, urls = append(way, p), append(urls, p.url())
+	for _, m := range c.Members {
+		p := etcdtest.StartProxy(t, m.URL)
+		way, urls = append(way, p), append(urls, p.URL())
 	}
 	mine, rival := rivalsFor(t)
 	changes, leases := make(chan Change, 10), make(chan bool, 10)
@@ -97,7 +99,7 @@ func partition(t *testing.T, c *cluster) {
 		c.Changed = func(ch Change) { changes <- ch }
 		c.Lease = func(valid bool) { leases <- valid }
 	})
-	b := startNode(t, "b", c.urls(), nil)
+	b := startNode(t, "b", c.URLs(), nil)
 	watch(t, a, b)
 	id, shared := a.must(t, mine), a.must(t, testKey(9))
 	b.must(t, testKey(9))
@@ -105,17 +107,17 @@ func partition(t *testing.T, c *cluster) {
 		<-leases
 	}
 	for _, p := range way {
-		p.set(true)
+		p.Cut(true)
 	}
 	cut := time.Now()
-	eventually(t, patience, "the node says that it lost", func() error {
+	etcdtest.Eventually(t, patience, "the node says that it lost", func() error {
 		if _, ok := a.ID(mine); ok || a.Valid(id) {
 			return errors.New("its id is valid")
 		}
 		return nil
 	})
 	lost := time.Since(cut)
-	if standing(t, c.client)[ByFlowLabel.name(&mine)] != id {
+	if standing(t, c.Client)[ByFlowLabel.name(&mine)] != id {
 		t.Error("etcd freed the id before the node said that it lost")
 	}
 	if _, err := a.Allocate(t.Context(), mine); !errors.Is(err, ErrLost) {
@@ -128,8 +130,8 @@ func partition(t *testing.T, c *cluster) {
 		t.Errorf("id %d was taken over at once", id)
 	}
 	b.Release(rival)
-	eventually(t, patience, "etcd frees the id", func() error {
-		if standing(t, c.client)[ByFlowLabel.name(&mine)] != 0 || b.Stats().Leaving != 0 {
+	etcdtest.Eventually(t, patience, "etcd frees the id", func() error {
+		if standing(t, c.Client)[ByFlowLabel.name(&mine)] != 0 || b.Stats().Leaving != 0 {
 			return errors.New("it is still there")
 		}
 		return nil
@@ -139,7 +141,7 @@ func partition(t *testing.T, c *cluster) {
 		t.Errorf("id %d, want %d, which is free", got, id)
 	}
 	for _, p := range way {
-		p.set(false)
+		p.Cut(false)
 	}
 	a.settled(t, 2)
 	got := <-changes
@@ -150,13 +152,13 @@ func partition(t *testing.T, c *cluster) {
 	if got := a.must(t, testKey(9)); got != shared {
 		t.Errorf("the shared flow has id %d, want %d as before", got, shared)
 	}
-	agree(t, c.client, a, b)
+	agree(t, c.Client, a, b)
 	t.Logf("partition: lost after %s, freed after %s", lost.Round(10*time.Millisecond), freed.Round(10*time.Millisecond))
 }
 
-func (n *node) leaseID(t *testing.T, c *cluster) clientv3.LeaseID {
+func (n *node) leaseID(t *testing.T, c *etcdtest.Cluster) clientv3.LeaseID {
 	t.Helper()
-	answer, err := c.client.Get(t.Context(), "/sluice/"+n.config.Domain+"/node/", clientv3.WithPrefix())
+	answer, err := c.Client.Get(t.Context(), "/sluice/"+n.config.Domain+"/node/", clientv3.WithPrefix())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +177,7 @@ func (n *node) back(t *testing.T, held int, breakIt func()) (took time.Duration)
 	before := n.Stats().Lost
 	breakIt()
 	began := time.Now()
-	eventually(t, patience, "the loss is noticed", func() error {
+	etcdtest.Eventually(t, patience, "the loss is noticed", func() error {
 		if n.Stats().Lost == before {
 			return errors.New("not yet")
 		}
@@ -186,50 +188,50 @@ func (n *node) back(t *testing.T, held int, breakIt func()) (took time.Duration)
 	return took
 }
 
-func revoked(t *testing.T, c *cluster) {
-	n := startNode(t, "n", c.urls(), nil)
+func revoked(t *testing.T, c *etcdtest.Cluster) {
+	n := startNode(t, "n", c.URLs(), nil)
 	before := n.allocate(t, 0, 50)
 	took := n.back(t, 50, func() {
-		if _, err := c.client.Revoke(t.Context(), n.leaseID(t, c)); err != nil {
+		if _, err := c.Client.Revoke(t.Context(), n.leaseID(t, c)); err != nil {
 			t.Fatal(err)
 		}
 	})
 	t.Logf("noticed after %s", took.Round(10*time.Millisecond))
 	same(t, before, n.allocate(t, 0, 50))
-	agree(t, c.client, n)
+	agree(t, c.Client, n)
 }
 
-func keysDeleted(t *testing.T, c *cluster) {
-	n := startNode(t, "n", c.urls(), nil)
+func keysDeleted(t *testing.T, c *etcdtest.Cluster) {
+	n := startNode(t, "n", c.URLs(), nil)
 	before := n.allocate(t, 0, 50)
 	took := n.back(t, 50, func() {
-		if _, err := c.client.Delete(t.Context(), "/sluice/"+n.config.Domain+"/", clientv3.WithPrefix()); err != nil {
+		if _, err := c.Client.Delete(t.Context(), "/sluice/"+n.config.Domain+"/", clientv3.WithPrefix()); err != nil {
 			t.Fatal(err)
 		}
 	})
 	t.Logf("noticed after %s", took.Round(10*time.Millisecond))
 	same(t, before, n.allocate(t, 0, 50))
-	agree(t, c.client, n)
+	agree(t, c.Client, n)
 }
 
 // referencesDeleted: another program deletes one reference, in either direction, and
 // leaves the node's key.
-func referencesDeleted(t *testing.T, c *cluster) {
-	n := startNode(t, "n", c.urls(), nil)
+func referencesDeleted(t *testing.T, c *etcdtest.Cluster) {
+	n := startNode(t, "n", c.URLs(), nil)
 	before := n.allocate(t, 0, 50)
 	for _, direction := range []string{"flow", "id"} {
 		took := n.back(t, 50, func() {
-			answer, err := c.client.Get(t.Context(), "/sluice/"+n.config.Domain+"/"+direction+"/", clientv3.WithPrefix())
+			answer, err := c.Client.Get(t.Context(), "/sluice/"+n.config.Domain+"/"+direction+"/", clientv3.WithPrefix())
 			if err != nil || len(answer.Kvs) == 0 {
 				t.Fatalf("%v, %v", answer, err)
 			}
-			if _, err := c.client.Delete(t.Context(), string(answer.Kvs[0].Key)); err != nil {
+			if _, err := c.Client.Delete(t.Context(), string(answer.Kvs[0].Key)); err != nil {
 				t.Fatal(err)
 			}
 		})
 		t.Logf("%s: noticed after %s", direction, took.Round(10*time.Millisecond))
-		eventually(t, patience, "the lease before is over", func() error {
-			answer, err := c.client.Get(t.Context(), "/sluice/"+n.config.Domain+"/node/", clientv3.WithPrefix())
+		etcdtest.Eventually(t, patience, "the lease before is over", func() error {
+			answer, err := c.Client.Get(t.Context(), "/sluice/"+n.config.Domain+"/node/", clientv3.WithPrefix())
 			if err == nil && len(answer.Kvs) > 1 {
 				err = fmt.Errorf("%d nodes", len(answer.Kvs))
 			}
@@ -245,7 +247,7 @@ func referencesDeleted(t *testing.T, c *cluster) {
 	if moved > 1 {
 		t.Errorf("%d flows have another id, and the reference of one was deleted", moved)
 	}
-	agree(t, c.client, n)
+	agree(t, c.Client, n)
 }
 
 func same(t *testing.T, want, got map[int]uint16) {
@@ -258,8 +260,8 @@ func same(t *testing.T, want, got map[int]uint16) {
 }
 
 // release: of two users the last frees the flow, and the quarantine is kept.
-func release(t *testing.T, c *cluster) {
-	n := startNode(t, "n", c.urls(), nil)
+func release(t *testing.T, c *etcdtest.Cluster) {
+	n := startNode(t, "n", c.URLs(), nil)
 	k, other := testKey(1), testKey(1)
 	other.DestQP = 99 // the same flow
 	id := n.must(t, k)
@@ -279,8 +281,8 @@ func release(t *testing.T, c *cluster) {
 	if n.Valid(id) {
 		t.Error("a released id is valid")
 	}
-	eventually(t, patience, "the reference goes", func() error {
-		if standing(t, c.client)[name] != 0 {
+	etcdtest.Eventually(t, patience, "the reference goes", func() error {
+		if standing(t, c.Client)[name] != 0 {
 			return errors.New("it is still there")
 		}
 		return nil

@@ -15,7 +15,10 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"sluice/orchagent-ext/etcd"
 	"sluice/orchagent-ext/flow"
+
+	"sluice/tests/etcdtest"
 )
 
 // The times of tests: as short as a busy machine bears.
@@ -42,7 +45,7 @@ func startNode(tb testing.TB, name string, urls []string, bend func(*Config)) *n
 // runNode starts a node, whose etcd may not be there.
 func runNode(tb testing.TB, name string, urls []string, bend func(*Config)) *node {
 	tb.Helper()
-	c := Config{Endpoints: urls, Domain: strings.ReplaceAll(tb.Name(), "/", "_"), Node: name, Log: logger(tb, name)}
+	c := Config{Config: etcd.Config{Endpoints: urls, Domain: strings.ReplaceAll(tb.Name(), "/", "_")}, Node: name, Log: logger(tb, name)}
 	if bend != nil {
 		bend(&c)
 	}
@@ -67,7 +70,7 @@ func runNode(tb testing.TB, name string, urls []string, bend func(*Config)) *nod
 // leased waits until the node has a lease, or has lost it.
 func (n *node) leased(tb testing.TB, want bool) {
 	tb.Helper()
-	eventually(tb, patience, fmt.Sprintf("lease %v", want), func() error {
+	etcdtest.Eventually(tb, patience, fmt.Sprintf("lease %v", want), func() error {
 		n.mu.RLock()
 		defer n.mu.RUnlock()
 		if n.clock() < n.deadline != want {
@@ -125,7 +128,7 @@ func (n *node) allocate(tb testing.TB, from, to int) map[int]uint16 {
 // settled waits until every wanted flow of the node has an id.
 func (n *node) settled(tb testing.TB, held int) {
 	tb.Helper()
-	eventually(tb, patience, "flows claimed", func() error {
+	etcdtest.Eventually(tb, patience, "flows claimed", func() error {
 		n.mu.RLock()
 		valid := n.clock() < n.deadline
 		n.mu.RUnlock()

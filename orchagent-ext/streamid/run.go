@@ -8,7 +8,8 @@ import (
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"google.golang.org/grpc"
+
+	"sluice/orchagent-ext/etcd"
 )
 
 // pause is between attempts at an etcd that does not answer as it should.
@@ -21,7 +22,7 @@ const warnEvery = time.Minute
 // lost lease is followed by another. After Run no id is valid; the keys in etcd expire
 // with the lease, so that a daemon that starts again at once finds its flows' ids.
 func (g *Global) Run(ctx context.Context) error {
-	var why cause
+	var why etcd.Cause
 	for ctx.Err() == nil {
 		had, err := g.connected(ctx, &why)
 		if ctx.Err() != nil {
@@ -35,33 +36,19 @@ func (g *Global) Run(ctx context.Context) error {
 
 // connected connects with what the files hold, and takes one lease after another
 // until they change or etcd refuses the connection. It says whether it had a lease.
-func (g *Global) connected(ctx context.Context, why *cause) (had bool, err error) {
-	used, err := g.config.read()
-	if err != nil {
-		return false, err
-	}
-	made, err := g.config.client(used)
-	if err != nil {
-		return false, err
-	}
-	ctx, stop := g.config.whileFilesAre(ctx, used)
-	defer stop()
-	made.Context = ctx
-	made.DialOptions = append(made.DialOptions, grpc.WithChainUnaryInterceptor(why.intercept))
-	client, err := clientv3.New(*made) // with a user it asks etcd for a token, and fails when etcd is not there
-	if err != nil {
-		return false, why.add(err)
-	}
-	defer client.Close()
-	for {
-		leased, err := g.session(ctx, client)
-		had = had || leased
-		if ctx.Err() != nil {
-			return had, context.Cause(ctx)
+func (g *Global) connected(ctx context.Context, why *etcd.Cause) (had bool, err error) {
+	err = g.config.Connect(ctx, why, func(ctx context.Context, client *clientv3.Client) error {
+		for {
+			leased, err := g.session(ctx, client)
+			had = had || leased
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			g.say(leased, why.Add(err))
+			sleep(ctx, pause)
 		}
-		g.say(leased, why.add(err))
-		sleep(ctx, pause)
-	}
+	})
+	return had, err
 }
 
 // say keeps why there is no lease, and logs it: at once where there was one, else

@@ -74,7 +74,7 @@ func (g *Global) open(ctx context.Context, to store) (s *session, deadline time.
 	if err != nil {
 		return nil, 0, fmt.Errorf("ask etcd for a lease: %w", err)
 	}
-	s = &session{Global: g, store: to, space: space{prefix: "/sluice/" + g.config.Domain + "/", lease: lease.ID}}
+	s = &session{Global: g, store: to, space: space{prefix: g.config.Prefix(), lease: lease.ID}}
 	deadline, err = s.deadlineOf(asked, lease.TTL)
 	if err != nil {
 		return nil, 0, err

@@ -60,7 +60,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 func newRootCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:           "sluice",
-		Short:         "Look at RoCEv2 flows: decode, label, balance; send and hear notifications; watch a switch",
+		Short:         "Look at RoCEv2 flows: decode, observe, label, balance; send and hear notifications; watch a switch",
 		Long:          "sluice looks at RoCEv2 traffic in capture files: which RDMA session a packet is of,\nwhich IPv6 flow label it would get, and how ECMP would spread it. It makes, sends and\nreads the notifications about congestion: PFCM, PPFC, Rate Advice, CNP and PFC.\nOn a switch it shows what Sluice does there (top), and gathers it (techsupport).",
 		Version:       version,
 		SilenceUsage:  true,
@@ -79,6 +79,7 @@ func newRootCommand() *cobra.Command {
 		newDemoCommand(),
 		newExportCommand(),
 		newTopCommand(),
+		newObserveCommand(),
 		newTechsupportCommand(),
 		newVersionCommand(),
 		newSAICheckCommand(),

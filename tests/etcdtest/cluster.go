@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package streamid
+// Package etcdtest runs etcd for tests: clusters on loopback, proxies that are cut, and
+// certificates.
+package etcdtest
 
 import (
 	"bytes"
@@ -22,16 +24,17 @@ import (
 	"sluice/orchagent-ext/fabric/child"
 )
 
-// cluster is an etcd of three members, on loopback.
-type cluster struct {
-	tb      testing.TB
-	members []*member
-	client  *clientv3.Client // of the test; nil with TLS
+// Cluster is an etcd of some members, on loopback.
+type Cluster struct {
+	TB      testing.TB
+	Members []*Member
+	Client  *clientv3.Client // of the test; nil with TLS
 }
 
-type member struct {
+// Member is one of a cluster.
+type Member struct {
+	URL    string // of clients
 	args   []string
-	url    string // of clients
 	cmd    *exec.Cmd
 	exited chan struct{}
 	log    bytes.Buffer
@@ -53,8 +56,8 @@ func ports(tb testing.TB, n int) []int {
 	return got
 }
 
-// startCluster starts n members; args are for each.
-func startCluster(tb testing.TB, n int, scheme string, args ...string) *cluster {
+// Start starts n members; args are for each.
+func Start(tb testing.TB, n int, scheme string, args ...string) *Cluster {
 	tb.Helper()
 	if _, err := exec.LookPath("etcd"); err != nil {
 		tb.Skip("etcd is not installed: make deps")
@@ -64,38 +67,38 @@ func startCluster(tb testing.TB, n int, scheme string, args ...string) *cluster 
 	for i := range n {
 		peers = append(peers, fmt.Sprintf("m%d=http://127.0.0.1:%d", i, port[2*i]))
 	}
-	c := &cluster{tb: tb}
+	c := &Cluster{TB: tb}
 	for i := range n {
-		m := &member{url: fmt.Sprintf("%s://127.0.0.1:%d", scheme, port[2*i+1])}
+		m := &Member{URL: fmt.Sprintf("%s://127.0.0.1:%d", scheme, port[2*i+1])}
 		peer := fmt.Sprintf("http://127.0.0.1:%d", port[2*i])
 		name := fmt.Sprintf("m%d", i)
 		m.args = append([]string{
 			"--name", name, "--data-dir", filepath.Join(dir, name), "--logger", "zap",
 			"--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer,
-			"--listen-client-urls", m.url, "--advertise-client-urls", m.url,
+			"--listen-client-urls", m.URL, "--advertise-client-urls", m.URL,
 			"--initial-cluster", strings.Join(peers, ","), "--initial-cluster-state", "new", "--initial-cluster-token", dir,
 		}, args...)
-		c.members = append(c.members, m)
-		c.start(i)
+		c.Members = append(c.Members, m)
+		c.Start(i)
 	}
 	tb.Cleanup(func() {
 		if tb.Failed() {
-			for _, m := range c.members {
-				c.tb.Logf("%s, its last words:\n%s", m.url, tail(m.log.String(), 2000))
+			for _, m := range c.Members {
+				c.TB.Logf("%s, its last words:\n%s", m.URL, tail(m.log.String(), 2000))
 			}
 		}
 	})
 	tb.Cleanup(func() {
-		for i := range c.members {
-			c.kill(i)
+		for i := range c.Members {
+			c.Kill(i)
 		}
 	})
 	if scheme == "http" {
-		c.client = dial(tb, c.urls())
-		eventually(tb, time.Minute, "etcd answers", func() error {
+		c.Client = dial(tb, c.URLs())
+		Eventually(tb, time.Minute, "etcd answers", func() error {
 			ctx, cancel := context.WithTimeout(tb.Context(), 2*time.Second)
 			defer cancel()
-			_, err := c.client.Put(ctx, "ready", "")
+			_, err := c.Client.Put(ctx, "ready", "")
 			return err
 		})
 	}
@@ -114,22 +117,23 @@ func dial(tb testing.TB, urls []string) *clientv3.Client {
 	return client
 }
 
-func (c *cluster) urls() (urls []string) {
-	for _, m := range c.members {
-		urls = append(urls, m.url)
+// URLs are those of all members.
+func (c *Cluster) URLs() (urls []string) {
+	for _, m := range c.Members {
+		urls = append(urls, m.URL)
 	}
 	return urls
 }
 
-// start starts member i, or starts it again with its data.
-func (c *cluster) start(i int) {
-	c.tb.Helper()
-	m := c.members[i]
+// Start starts member i, or starts it again with its data.
+func (c *Cluster) Start(i int) {
+	c.TB.Helper()
+	m := c.Members[i]
 	m.cmd = exec.Command("etcd", m.args...)
 	m.cmd.Env = append(os.Environ(), "GOMAXPROCS=1")
 	m.cmd.Stdout, m.cmd.Stderr = &m.log, &m.log
 	if err := child.Start(m.cmd); err != nil {
-		c.tb.Fatal(err)
+		c.TB.Fatal(err)
 	}
 	m.exited = make(chan struct{})
 	go func(cmd *exec.Cmd, exited chan struct{}) {
@@ -138,21 +142,21 @@ func (c *cluster) start(i int) {
 	}(m.cmd, m.exited)
 }
 
-// kill ends member i with SIGKILL, if it runs.
-func (c *cluster) kill(i int) {
-	m := c.members[i]
+// Kill ends member i with SIGKILL, if it runs.
+func (c *Cluster) Kill(i int) {
+	m := c.Members[i]
 	m.cmd.Process.Kill() //nolint:errcheck // it may have ended
 	<-m.exited
 }
 
-// leader is the number of the member that leads.
-func (c *cluster) leader() int {
-	c.tb.Helper()
+// Leader is the number of the member that leads.
+func (c *Cluster) Leader() int {
+	c.TB.Helper()
 	lead := -1
-	eventually(c.tb, time.Minute, "a leader", func() error {
-		for i, m := range c.members {
-			ctx, cancel := context.WithTimeout(c.tb.Context(), 2*time.Second)
-			s, err := c.client.Status(ctx, m.url)
+	Eventually(c.TB, time.Minute, "a leader", func() error {
+		for i, m := range c.Members {
+			ctx, cancel := context.WithTimeout(c.TB.Context(), 2*time.Second)
+			s, err := c.Client.Status(ctx, m.URL)
 			cancel()
 			if err == nil && s.Leader == s.Header.MemberId {
 				lead = i
@@ -164,8 +168,8 @@ func (c *cluster) leader() int {
 	return lead
 }
 
-// eventually polls until f succeeds.
-func eventually(tb testing.TB, limit time.Duration, what string, f func() error) {
+// Eventually polls until f succeeds.
+func Eventually(tb testing.TB, limit time.Duration, what string, f func() error) {
 	tb.Helper()
 	deadline := time.Now().Add(limit)
 	for {
@@ -180,8 +184,8 @@ func eventually(tb testing.TB, limit time.Duration, what string, f func() error)
 	}
 }
 
-// proxy forwards TCP connections to an address until it is cut.
-type proxy struct {
+// Proxy forwards TCP connections to an address until it is cut.
+type Proxy struct {
 	listener net.Listener
 	to       string
 	mu       sync.Mutex
@@ -191,13 +195,14 @@ type proxy struct {
 	conns    map[net.Conn]bool
 }
 
-func startProxy(tb testing.TB, to string) *proxy {
+// StartProxy starts a proxy to an address of http.
+func StartProxy(tb testing.TB, to string) *Proxy {
 	tb.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		tb.Fatal(err)
 	}
-	p := &proxy{listener: l, to: strings.TrimPrefix(to, "http://"), conns: map[net.Conn]bool{}}
+	p := &Proxy{listener: l, to: strings.TrimPrefix(to, "http://"), conns: map[net.Conn]bool{}}
 	p.open = sync.NewCond(&p.mu)
 	var all sync.WaitGroup
 	all.Go(func() {
@@ -223,17 +228,18 @@ func startProxy(tb testing.TB, to string) *proxy {
 	return p
 }
 
-func (p *proxy) url() string { return "http://" + p.listener.Addr().String() }
+// URL is that of the proxy.
+func (p *Proxy) URL() string { return "http://" + p.listener.Addr().String() }
 
-// set cuts the proxy, so that it keeps what it reads, or lets it forward again.
-func (p *proxy) set(cut bool) {
+// Cut cuts the proxy, so that it keeps what it reads, or lets it forward again.
+func (p *Proxy) Cut(cut bool) {
 	p.mu.Lock()
 	p.cut = cut
 	p.mu.Unlock()
 	p.open.Broadcast()
 }
 
-func (p *proxy) keep(c net.Conn) {
+func (p *Proxy) keep(c net.Conn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.conns[c] = true
@@ -242,7 +248,7 @@ func (p *proxy) keep(c net.Conn) {
 	}
 }
 
-func (p *proxy) serve(client net.Conn) {
+func (p *Proxy) serve(client net.Conn) {
 	p.keep(client)
 	defer client.Close()
 	server, err := net.Dial("tcp", p.to)
@@ -257,7 +263,7 @@ func (p *proxy) serve(client net.Conn) {
 	back.Wait()
 }
 
-func (p *proxy) copy(to, from net.Conn) {
+func (p *Proxy) copy(to, from net.Conn) {
 	defer to.Close()
 	buf := make([]byte, 32<<10)
 	for {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package streamid
+package etcd
 
 import (
 	"context"
@@ -12,14 +12,14 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// cause keeps why the last request failed. The etcd client only says that time
+// Cause keeps why the last request failed. The etcd client only says that time
 // ran out, also where no member's certificate is trusted.
-type cause struct {
+type Cause struct {
 	mu   sync.Mutex
 	last string
 }
 
-func (c *cause) intercept(ctx context.Context, method string, request, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+func (c *Cause) intercept(ctx context.Context, method string, request, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 	err := invoke(ctx, method, request, reply, conn, opts...)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -30,8 +30,8 @@ func (c *cause) intercept(ctx context.Context, method string, request, reply any
 	return err
 }
 
-// add appends the cause to the error, if it is known.
-func (c *cause) add(err error) error {
+// Add appends the cause to the error, if it is known.
+func (c *Cause) Add(err error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.last == "" || err == nil {
