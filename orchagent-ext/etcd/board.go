@@ -19,7 +19,7 @@ import (
 const (
 	boardLease   = 10 * time.Second
 	boardEvery   = time.Second
-	boardAttempt = 2 * time.Second  // for one request
+	boardAttempt = 2 * time.Second // for one request
 	boardPause   = 500 * time.Millisecond
 )
 

@@ -69,6 +69,7 @@ func leads(v View) bool { return v.Err == nil && v.Leads }
 // Nodes see each other's rows; one leads, and what it publishes comes to each, whole. A
 // leader that ends is followed by another.
 func TestBoard(t *testing.T) {
+	t.Parallel()
 	c := etcdtest.Start(t, 1, "http")
 	a := startBoard(t, c, "a")
 	a.Put([]byte("of a"))
@@ -134,8 +135,16 @@ func TestBoard(t *testing.T) {
 	b.await(t, "more rows, and more octets, than are possible", func(v View) bool {
 		return len(v.Rows) == 3 && v.Aside["e"] != nil && v.Aside["…"] != nil
 	})
+}
 
-	// Two nodes of one name: the second one shares nothing, and says why.
+// Two nodes of one name: the second one shares nothing, and says why. Without etcd nothing
+// is shared, and it is told.
+func TestBoardThatIsNotShared(t *testing.T) {
+	t.Parallel()
+	c := etcdtest.Start(t, 1, "http")
+	b := startBoard(t, c, "b")
+	b.Put([]byte("of b"))
+	b.await(t, "it leads", func(v View) bool { return leads(v) && string(v.Rows["b"]) == "of b" })
 	twin := startBoard(t, c, "b")
 	twin.Put([]byte("of its twin"))
 	twin.await(t, "the reason", func(v View) bool {
@@ -146,7 +155,6 @@ func TestBoard(t *testing.T) {
 	}
 	twin.stop()
 
-	// Without etcd nothing is shared, and it is told.
 	c.Kill(0)
 	b.await(t, "nothing is shared", func(v View) bool {
 		return errors.Is(v.Err, ErrNotShared) && len(v.Rows) == 0 && v.Part == nil
