@@ -15,7 +15,7 @@ import (
 // before packets pass: it finishes both in the background. What is waited for here
 // takes a millisecond as a rule.
 const (
-	readyPatience = 10 * time.Second
+	readyPatience = time.Minute // of a machine that has much else to do
 	readyPoll     = 100 * time.Microsecond
 )
 

@@ -150,7 +150,7 @@ func TestRunEndsWhenAllRecordsAreSent(t *testing.T) {
 }
 
 func TestRunEndsWithoutCollector(t *testing.T) {
-	e, err := ipfix.New(ipfix.Config{Collectors: []ipfix.Collector{{Address: freePort(t, "tcp"), Transport: ipfix.TCP}}, Drain: time.Millisecond})
+	e, err := ipfix.New(ipfix.Config{Collectors: []ipfix.Collector{{Address: ipfixtest.FreeAddress(t, "tcp"), Transport: ipfix.TCP}}, Drain: time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -95,25 +95,6 @@ func TestWrongCertificateIsRefusedAndSaid(t *testing.T) {
 	}
 }
 
-// freePort is an address without a listener.
-func freePort(tb testing.TB, network string) string {
-	tb.Helper()
-	if network == "udp" {
-		c, err := net.ListenPacket("udp", "127.0.0.1:0")
-		if err != nil {
-			tb.Fatal(err)
-		}
-		defer c.Close()
-		return c.LocalAddr().String()
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
-
 // TestCollectorComesDiesAndComesBack: down at the start, then there, then gone,
 // then there again.
 func TestCollectorComesDiesAndComesBack(t *testing.T) {
@@ -123,7 +104,7 @@ func TestCollectorComesDiesAndComesBack(t *testing.T) {
 			if transport == ipfix.UDP || transport == ipfix.DTLS {
 				network = "udp"
 			}
-			to := ipfix.Collector{Transport: transport, Address: freePort(t, network)}
+			to := ipfix.Collector{Transport: transport, Address: ipfixtest.FreeAddress(t, network)}
 			security := secure(t, &to)
 			e, _ := start(t, ipfix.Config{Drain: time.Millisecond, Collectors: []ipfix.Collector{to}})
 			next := uint32(0)

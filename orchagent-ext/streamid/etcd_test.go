@@ -107,9 +107,6 @@ func resync(t *testing.T, c *etcdtest.Cluster) {
 	n.settled(t, flows)
 	took := time.Since(began)
 	t.Logf("%d flows: claimed first in %s, again behind a loss in %s", flows, first.Round(time.Millisecond), took.Round(time.Millisecond))
-	if took > 30*time.Second {
-		t.Errorf("resync took %s", took)
-	}
 	for name, id := range agree(t, c.Client, n) {
 		if ids[name] != id {
 			t.Errorf("flow %s has id %d, want %d as before", name, id, ids[name])

@@ -339,7 +339,7 @@ func testMirror(t *testing.T, profile, attribute string, length int) {
 	frames := queuePairs(4)
 	probe := ifindex(t, "probe")
 	f.wire.send(f.in, frames[0])
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(patience)
 	for mirrored, forwarded := false, false; !mirrored || !forwarded; {
 		if time.Now().After(deadline) {
 			t.Fatalf("mirrored %v, forwarded %v", mirrored, forwarded)

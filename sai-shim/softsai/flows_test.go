@@ -225,8 +225,10 @@ func TestFlowOctets(t *testing.T) {
 	d := startDriver(t)
 	d.do(withQueues)
 	d.setMarks(3, 1<<30, 1)
+	void := 0 // see TestFlowOctetsUnderLoad
 	for deadline := time.Now().Add(patience); ; {
 		sent := 0
+		start, _, _, _ := d.queueStats(3)
 		for flow := range 8 {
 			l.send(1+flow, flowFrame(flow, 26)) // one label, one queue pair: one flow
 			l.send(1, labelled(1+flow, 7, 26))
@@ -236,11 +238,16 @@ func TestFlowOctets(t *testing.T) {
 		flows := d.flowOctets(3)
 		after, _, _, octets := d.queueStats(3)
 		l.arrivals(sent)
-		if before == after { // nothing left meanwhile
-			if len(flows) < 8 || sum(flows) != octets { // the first packet has left
-				t.Errorf("%d octets of flows %v, %d in their queue", sum(flows), flows, octets)
+		if before == after && after-start <= 2 { // nothing left meanwhile, and before only of the first label
+			if sum(flows) == octets {
+				if len(flows) < 8 {
+					t.Errorf("%d octets of flows %v, %d in their queue", sum(flows), flows, octets)
+				}
+				break
 			}
-			break
+			if void++; void > 5 {
+				t.Fatalf("in each of %d rounds there were other octets of flows than in their queue; in the last %d of %v, %d in the queue", void, sum(flows), flows, octets)
+			}
 		}
 		if time.Now().After(deadline) {
 			t.Fatal("the statistics could not be read between two packets")
@@ -294,6 +301,34 @@ func TestFlowOctetsUnderLoad(t *testing.T) {
 	if s := d.flowStats(); s.unmonitored != 0 {
 		t.Errorf("%+v", s)
 	}
+}
+
+// Flows that the next process finds in a queue that never empties are counted, as soon as
+// what waited before has left. Where the kernel left calls out meanwhile
+// (see TestFlowOctetsUnderLoad) the process after it is judged.
+func TestFlowOctetsWhereTheQueueWaitsAlready(t *testing.T) {
+	const profile = "switch SLUICE_PORTS=in+out SLUICE_QUEUES=8 SLUICE_QUEUE_RATE=5 SLUICE_QUEUE_BYTES=1000000"
+	const processes, readings, full = 10, 50, 900_000
+	l := newLine(t)
+	d := startDriver(t)
+	d.do(profile)
+	defer load(t, l)()
+	var last flowReading
+	for range processes {
+		until(t, "a full queue", func() bool { _, _, _, octets := d.queueStats(3); return octets > full })
+		d.kill()
+		d = startDriver(t)
+		d.do(profile)
+		left, _, _, waited := d.queueStats(3)
+		d.setMarks(3, 1<<30, 1)
+		until(t, "what waited left", func() bool { now, _, _, _ := d.queueStats(3); return (now-left)*queueFrame > waited })
+		for range readings {
+			if last = d.readFlows(3); last.right() && waited > full/2 && last.before > full/2 {
+				return
+			}
+		}
+	}
+	t.Errorf("%d processes, and the last says: %v", processes, last)
 }
 
 const loadFlows = 8
@@ -350,16 +385,22 @@ func TestFlowKey(t *testing.T) {
 	d := startDriver(t)
 	id := d.id(withQueues)
 	d.setMarks(3, 1<<30, 1)
+	const each = 5
 	count := func() (n int) {
-		until(t, "an empty queue", func() bool { return len(d.flowOctets(3)) == 0 })
-		for flow := range 4 {
-			l.send(5, flowFrame(flow, 26))
-		}
-		for label := range 3 {
-			l.send(5, labelled(10+label, 7, 26))
-		}
-		n = len(d.flowOctets(3))
-		l.arrivals(35)
+		until(t, "all of the first flow in the queue when the flows are read", func() bool {
+			until(t, "an empty queue", func() bool { return len(d.flowOctets(3)) == 0 })
+			before, _, _, _ := d.queueStats(3)
+			for flow := range 4 {
+				l.send(each, flowFrame(flow, 26))
+			}
+			for label := range 3 {
+				l.send(each, labelled(10+label, 7, 26))
+			}
+			n = len(d.flowOctets(3))
+			left, _, _, _ := d.queueStats(3)
+			l.arrivals(7 * each)
+			return left-before < each // else the machine was so busy that a flow may have gone
+		})
 		return n
 	}
 	if n := count(); n != 4 { // flowFrame has label 0

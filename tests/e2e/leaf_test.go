@@ -24,7 +24,7 @@ import (
 
 const (
 	bin      = "../../bin/"
-	patience = 30 * time.Second // for what takes milliseconds on an idle machine
+	patience = 2 * time.Minute // for what takes milliseconds on an idle machine
 	poll     = 2 * time.Millisecond
 )
 

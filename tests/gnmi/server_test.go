@@ -27,7 +27,7 @@ import (
 	"sluice/yang/rows"
 )
 
-const patience = 60 * time.Second // the machine may be busy
+const patience = 3 * time.Minute // the machine may be busy
 
 // programs are built once, by TestMain.
 var programs string

@@ -11,6 +11,15 @@ import (
 	"google.golang.org/grpc/codes"
 )
 
+// atLeast fails when what began then has taken less. A machine under load delays one update
+// more than the next, so that the time between two of them says little.
+func atLeast(t *testing.T, what string, began time.Time, least time.Duration) {
+	t.Helper()
+	if took := time.Since(began); took < least {
+		t.Errorf("%s came within %v, want at least %v", what, took, least)
+	}
+}
+
 // streams are the cases of section 3.5 about STREAM.
 var streams = []must{
 	{"3.5.1.5.2 ON_CHANGE sends all there is first, then changes", func(t *testing.T, s *server) {
@@ -31,17 +40,13 @@ var streams = []must{
 		}
 	}},
 	{"3.5.1.5.2 SAMPLE sends the value once an interval", func(t *testing.T, s *server) {
+		began := time.Now()
 		st := s.subscribe(list(gpb.SubscriptionList_STREAM, sample(label+"/algorithm", 200*time.Millisecond)))
 		st.initial()
-		var at []int64
 		for range 6 {
-			n := st.next().GetUpdate()
-			is(t, "sample", values(n), map[string]string{label + "/algorithm": "draft-literal"})
-			at = append(at, n.Timestamp)
+			is(t, "sample", values(st.next().GetUpdate()), map[string]string{label + "/algorithm": "draft-literal"})
 		}
-		if got := time.Duration(at[5]-at[0]) / 5; got < 150*time.Millisecond {
-			t.Errorf("a sample came every %v, want 200ms", got)
-		}
+		atLeast(t, "6 samples", began, 6*200*time.Millisecond)
 	}},
 	{"3.5.1.5.2 an interval that is not supported is INVALID_ARGUMENT", func(t *testing.T, s *server) {
 		fails(t, "1 ms", s.subscribe(list(gpb.SubscriptionList_STREAM, sample(label, time.Millisecond))).fails(), codes.InvalidArgument)
@@ -110,15 +115,13 @@ var streams = []must{
 		<-wrote
 	}},
 	{"3.5.1.5.2 interval 0 is the shortest there is", func(t *testing.T, s *server) {
+		began := time.Now()
 		st := s.subscribe(list(gpb.SubscriptionList_STREAM, sample(label+"/algorithm", 0)))
 		st.initial()
-		first := st.next().GetUpdate().Timestamp
-		for range 9 {
+		for range 11 {
 			st.next()
 		}
-		if got := time.Duration(st.next().GetUpdate().Timestamp-first) / 10; got < 80*time.Millisecond || got > 10*time.Second {
-			t.Errorf("a sample came every %v, want 100ms", got)
-		}
+		atLeast(t, "11 samples", began, 11*100*time.Millisecond)
 	}},
 	{"3.5.1.5.2 suppress_redundant sends only the leaves that changed", func(t *testing.T, s *server) {
 		sub := sample(label, 100*time.Millisecond)
@@ -133,13 +136,13 @@ var streams = []must{
 	{"3.5.1.5.2 a heartbeat breaks suppress_redundant", func(t *testing.T, s *server) {
 		sub := sample(label+"/algorithm", 100*time.Millisecond)
 		sub.SuppressRedundant, sub.HeartbeatInterval = true, uint64(400*time.Millisecond)
+		began := time.Now()
 		st := s.subscribe(list(gpb.SubscriptionList_STREAM, sub))
 		st.initial()
-		first := st.next().GetUpdate().Timestamp
-		is(t, "heartbeat", values(st.next().GetUpdate()), map[string]string{label + "/algorithm": "draft-literal"})
-		if got := time.Duration(st.next().GetUpdate().Timestamp-first) / 2; got < 200*time.Millisecond {
-			t.Errorf("an update came every %v, want 400ms", got)
+		for range 3 {
+			is(t, "heartbeat", values(st.next().GetUpdate()), map[string]string{label + "/algorithm": "draft-literal"})
 		}
+		atLeast(t, "3 heartbeats", began, 3*400*time.Millisecond)
 	}},
 	{"3.5.1.5.2 TARGET_DEFINED is ON_CHANGE for a state and SAMPLE for a counter, leaf by leaf", func(t *testing.T, s *server) {
 		s.write(s.counter, "SLUICE_STATS|global", "label_written", "1", "cpu_flows", "1")

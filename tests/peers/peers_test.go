@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"net"
 	"net/netip"
 	"os"
 	"os/exec"
@@ -21,6 +20,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"sluice/orchagent-ext/fabric/child"
+	"sluice/orchagent-ext/ipfix/ipfixtest"
 )
 
 const (
@@ -230,12 +230,7 @@ func daemon(t *testing.T, name string, args ...string) func() string {
 
 func freePort(t *testing.T) string {
 	t.Helper()
-	c, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	_, port, _ := strings.Cut(c.LocalAddr().String(), ":")
+	_, port, _ := strings.Cut(ipfixtest.FreeAddress(t, "udp"), ":")
 	return port
 }
 

@@ -159,10 +159,9 @@ func TestCallThatDoesNotReturn(t *testing.T) {
 	d, file := labelled(t)
 	const fail = "create acl_entry.ACTION_COMPUTE_IPV6_FLOW_LABEL 0 hang"
 	r := runSluiced(t, d, file, library, state, fail, "--sai-call-limit", "100ms")
-	fields := r.until(telemetry.TableState, "global", func(f map[string]string) bool { return f["sai_call"] != "" && f["sai_call_since"] != "" })
-	if call := fields["sai_call"]; !strings.HasPrefix(call, "create acl_entry ") || !strings.Contains(call, "SAI_ACL_ENTRY_ATTR_ACTION_COMPUTE_IPV6_FLOW_LABEL") {
-		t.Errorf("sai_call is %q", call)
-	}
+	r.until(telemetry.TableState, "global", func(f map[string]string) bool { // a busy machine may be slow with another call, too
+		return strings.HasPrefix(f["sai_call"], "create acl_entry ") && strings.Contains(f["sai_call"], "SAI_ACL_ENTRY_ATTR_ACTION_COMPUTE_IPV6_FLOW_LABEL") && f["sai_call_since"] != ""
+	})
 	at := servedAt.FindStringSubmatch(r.said())
 	if at == nil {
 		t.Fatalf("no metrics:\n%s", r.said())

@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	startTimeout = 20 * time.Second
+	startTimeout = time.Minute // of a machine that has much else to do
 	pollInterval = 5 * time.Millisecond
 )
 

@@ -197,6 +197,22 @@ sai_status_t slots_attach(void)
 	return status;
 }
 
+/* What waits in a port's queues is in no slot: the flows are counted behind it. */
+static void begin(struct softsai_line *line)
+{
+	struct qdisc_stats stats;
+
+	line->started = 0;
+	line->epoch++;
+	line->backlog = 0;
+	for (uint32_t queue = 0; queue < SOFTSAI_QUEUES; queue++) {
+		if (qdisc_stats(line->ifindex, queue, &stats))
+			stats.backlog = 0; /* the first packet finds the port's backlog */
+		line->in[queue] = line->since[queue] = line->out[queue] + stats.backlog;
+		line->backlog += stats.backlog;
+	}
+}
+
 /* Watches the flows of a port if it has marks or holds. */
 static sai_status_t watch(struct softsai_line *line)
 {
@@ -210,7 +226,8 @@ static sai_status_t watch(struct softsai_line *line)
 	status = needed ? attach() : SAI_STATUS_SUCCESS;
 	if (status)
 		return status;
-	line->started = 0;
+	if (needed)
+		begin(line);
 	__atomic_store_n(&line->watch, needed, __ATOMIC_RELEASE);
 	return SAI_STATUS_SUCCESS;
 }

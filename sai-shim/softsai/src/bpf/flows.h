@@ -37,6 +37,7 @@ struct softsai_line {
 	__u32 cleared; /* is added to epoch: the library saw that the port is empty */
 	__u32 started; /* 0: flows have slots from now on; the first packet sets it */
 	struct softsai_marks marks[SOFTSAI_QUEUES];
+	__u64 since[SOFTSAI_QUEUES]; /* line.in when flows began to have slots: what waited then is in none */
 	/* Written under the lock of the port's qdisc. */
 	__u32 epoch;		   /* times that the port was empty: what a slot counted before is void */
 	__u32 uneven;		   /* calls were missed, so that in and out of a queue may differ though it is empty */

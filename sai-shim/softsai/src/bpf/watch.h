@@ -93,6 +93,15 @@ static __always_inline void emptied(struct softsai_line *line, struct Qdisc *qdi
 		line->out[i] = line->in[i];
 }
 
+/* The first packet since flows have slots. */
+static __always_inline void start(struct softsai_line *line, struct Qdisc *qdisc)
+{
+	if (line->started)
+		return;
+	line->requeues = qdisc->qstats.requeues;
+	line->started = 1;
+}
+
 /*
  * What calls that were missed took into the queue or out of it, so that the count is the
  * kernel's. Not while refused packets wait, which the kernel counts again.
@@ -153,10 +162,9 @@ int softsai_enqueue(__u64 *args) /* qdisc, netdev queue, packet */
 	if (!line || !line->watch || dropped())
 		return 0;
 	h = handed(skb);
-	if ((qdisc->qstats.backlog == h.length && line->backlog) || !line->started) {
+	start(line, qdisc);
+	if (qdisc->qstats.backlog == h.length && line->backlog)
 		emptied(line, qdisc);
-		line->started = 1;
-	}
 	queue = h.flags & (SOFTSAI_QUEUES - 1);
 	line->moved++;
 	line->in[queue] += h.length;
@@ -201,6 +209,8 @@ static __always_inline void leave(struct sk_buff *skb, const struct softsai_hand
 	line->moved++;
 	line->out[queue] += h->length;
 	line->backlog -= h->length;
+	if (line->out[queue] <= line->since[queue])
+		return;
 	s = h->digest ? find_slot(h->digest, &at) : NULL;
 	if (!s)
 		return;
@@ -245,6 +255,7 @@ int softsai_dequeue(__u64 *args) /* qdisc, netdev queue, number of packets, the 
 	l.line = ours(qdisc, &number);
 	if (!l.line || !l.line->watch || dropped())
 		return 0;
+	start(l.line, qdisc);
 	if (qdisc->qstats.requeues != l.line->requeues) {
 		l.line->requeues++; /* it came out before; each refused packet comes out alone */
 	} else if ((int)args[2] == 1) {
