@@ -113,7 +113,7 @@ func TestBoard(t *testing.T) {
 		t.Errorf("parts are left: %v, %v", all, err)
 	}
 
-	// What another program removes comes back, and what it writes harms nobody else.
+	// What another program removes comes back, and what it writes does no harm.
 	for _, key := range []string{"row/b", "leader"} {
 		if _, err := c.Client.Delete(t.Context(), prefix+key); err != nil {
 			t.Fatal(err)
