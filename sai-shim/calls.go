@@ -55,6 +55,12 @@ func (a *Argument) Passed() string {
 	return strings.Join(words, ",")
 }
 
+// Created is an object that a process created.
+type Created struct {
+	Object string // its type, as [Call] has it
+	ID     ObjectID
+}
+
 // Watcher is told of each call of the library. Calls of the extension's API come from
 // any goroutine, the others from that of the [Library].
 type Watcher interface {

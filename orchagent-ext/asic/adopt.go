@@ -8,6 +8,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"sluice/sai-shim/saiattr"
 )
 
 // adopt reads the ledger: objects that are still on the switch are taken over, the
@@ -68,6 +70,11 @@ func (e *Engine) adopt() error {
 	if len(records) > 0 || strays > 0 {
 		e.log.Info("took over the objects on the switch", "objects", e.Len(), "gone", len(e.gone), "strays", strays)
 	}
+	if e.finder != nil {
+		for _, left := range e.finder.Left() {
+			e.log.Warn("an object is left", "object", left)
+		}
+	}
 	return e.save()
 }
 
@@ -84,9 +91,6 @@ func (e *Engine) adoptObject(r *Record) error {
 	if !there || r.ID != written {
 		e.gone = append(e.gone, written)
 	}
-	if !there && r.before() == 1 && e.unlisted() {
-		e.log.Warn("an object may be left on the switch: sluiced was killed while it was created, and the SAI library lists no objects", "type", r.Type, "key", r.Key)
-	}
 	if !there {
 		return nil
 	}
@@ -99,7 +103,7 @@ func (e *Engine) adoptObject(r *Record) error {
 
 // adoptFlow takes over the objects of a flow. A counter whose entry is gone goes, too.
 func (e *Engine) adoptFlow(f FlowEntry, p *pinned, known map[ID]bool) error {
-	entry := &Record{Object: Object{Type: TypeACLEntry}, ID: p.entry} // what a driver looks at: flows are many
+	entry := &Record{Object: Object{Type: TypeACLEntry, Attrs: []Attr{{saiattr.ACLEntryCounter.Name, string(p.counter)}}}, ID: p.entry} // what a driver looks at: flows are many
 	there := false
 	if e.flows[f] == nil {
 		var err error

@@ -97,6 +97,15 @@ func (d *SAI) memberOf(group, table sai.ObjectID) sai.ObjectID {
 			return m
 		}
 	}
+	for _, c := range d.created { // the process before may not have told the ledger
+		if c.Object != saiattr.ACLMember.Name {
+			continue
+		}
+		in, err := d.lib.GetObject(saiattr.ACLMember, c.ID, saiattr.ACLMemberGroup)
+		if of, unread := d.lib.GetObject(saiattr.ACLMember, c.ID, saiattr.ACLMemberTable); err == nil && unread == nil && in == group && of == table {
+			return c.ID
+		}
+	}
 	return sai.Null
 }
 

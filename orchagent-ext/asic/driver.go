@@ -49,6 +49,10 @@ type Finder interface {
 	// Lists says whether objects are found by what they are that the ledger does not
 	// have. Else it is written after each.
 	Lists() bool
+
+	// Left are objects that a killed process may have left and that may be of another
+	// owner: they stay.
+	Left() []string
 }
 
 // Shared is a driver of a database that other processes write to, too: its rows may be

@@ -36,6 +36,7 @@ type Outcome struct {
 	Queues   uint8    // egress queues of a port
 	NoQueues string   // why the switch has no queues; "" with 0 queues: unknown
 	Problems []string // of objects that are done without
+	Left     []string // objects on the switch that may be of Sluice, or of another owner
 	Created  int
 	Removed  int
 	Set      int // changed in place
@@ -115,6 +116,9 @@ func (e *Engine) Reconcile(p Policy) (Outcome, error) {
 		return e.outcome, err
 	}
 	e.outcome = Outcome{Queues: e.offered.Queues, NoQueues: e.offered.NoQueues}
+	if e.finder != nil {
+		e.outcome.Left = e.finder.Left()
+	}
 	e.remember()
 	defer e.schedule()
 	for {
@@ -307,6 +311,9 @@ func (e *Engine) create(o *Object) error {
 	e.probed = e.probed && o.Key != keyTable
 	e.dirty = append(e.dirty, r)
 	e.outcome.Created++
+	if e.finder != nil && o.Type != TypeACLEntry && o.Type != TypeACLCounter { // those are found by their table
+		return e.save()
+	}
 	return e.saveSome()
 }
 

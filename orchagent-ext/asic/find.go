@@ -91,14 +91,7 @@ func (d *SAI) find(r *Record) bool {
 	if r.Type == TypeHashList {
 		return d.findList(r)
 	}
-	ids, err := d.lib.Objects(kinds[r.Type])
-	if err != nil {
-		return false
-	}
-	was := strings.Split(string(r.Previous), ",")
-	fresh := slices.DeleteFunc(ids, func(id sai.ObjectID) bool {
-		return slices.Contains(was, id.String()) || !d.mine(r, id)
-	})
+	fresh := d.candidates(r)
 	if r.Type == TypeHash && len(fresh) > 1 { // one of fewer fields was not removed yet
 		for _, id := range fresh[:len(fresh)-1] {
 			_ = d.lib.Remove(saiattr.Hash, id)
@@ -113,23 +106,6 @@ func (d *SAI) find(r *Record) bool {
 		d.readFields(r, fresh[0])
 	}
 	return true
-}
-
-// mine says whether an object that was created since is that of a record. On a switch that
-// others program, too, it has to be what the record says, in all that can be read.
-func (d *SAI) mine(r *Record, id sai.ObjectID) bool {
-	if r.Type == TypeHash {
-		list, err := d.lib.GetNumbers(saiattr.Hash, id, saiattr.HashFields)
-		added, ok := saiattr.HashFields.Parse(r.added())
-		groups, _ := d.lib.GetObjects(saiattr.Hash, id, saiattr.HashUDFGroups)
-		group := refs{d.adopted}.id(keyUDFGroup)
-		return err == nil && (ok && slices.Contains(list, uint32(added)) || group != sai.Null && slices.Contains(groups, group))
-	}
-	if !d.connected {
-		return true
-	}
-	is := d.compare(kinds[r.Type], id, r, d.adopted)
-	return is.same > 0 && is.differs == nil && is.empty == nil
 }
 
 // Exists implements [Driver].
@@ -169,6 +145,9 @@ func (d *SAI) Exists(r *Record) (bool, error) {
 	d.know(r, id)
 	if r.Key != "" {
 		d.adopted[r.Key] = r
+	} else if !d.Lists() {
+		d.flows[r.ID] = true
+		d.flows[ID(r.Attr(saiattr.ACLEntryCounter.Name))] = true
 	}
 	return true, nil
 }
@@ -262,11 +241,10 @@ func (d *SAI) Strays(existing map[string]*Record, flows map[ID]bool) (n int, err
 	}
 	counters := map[sai.ObjectID]bool{} // that are to go, and may be gone
 	for table := range tables {
-		entries, err := d.lib.GetObjects(saiattr.ACLTable, table, saiattr.ACLTableEntries)
-		if err != nil || strings.HasSuffix(tables[table], suffixGroup) {
-			continue // the library does not list them
+		if strings.HasSuffix(tables[table], suffixGroup) {
+			continue
 		}
-		for _, e := range entries {
+		for _, e := range d.entriesOf(table) {
 			if id := ID(e.String()); flows[id] || known[id] {
 				continue
 			}
@@ -299,6 +277,22 @@ func (d *SAI) Strays(existing map[string]*Record, flows map[ID]bool) (n int, err
 		n++
 	}
 	return n, nil
+}
+
+// entriesOf are the entries of a table, as far as the library lists them.
+func (d *SAI) entriesOf(table sai.ObjectID) []sai.ObjectID {
+	entries, err := d.lib.GetObjects(saiattr.ACLTable, table, saiattr.ACLTableEntries)
+	if err == nil {
+		return entries
+	}
+	all, err := d.lib.Objects(saiattr.ACLEntry)
+	if err != nil {
+		return nil
+	}
+	return slices.DeleteFunc(all, func(e sai.ObjectID) bool {
+		of, err := d.lib.GetObject(saiattr.ACLEntry, e, saiattr.ACLEntryTable)
+		return err != nil || of != table
+	})
 }
 
 // claim adds the records of bindings of Sluice's tables, and of counters whose entries

@@ -5,6 +5,8 @@ package asic
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -59,10 +61,10 @@ func TestRandomKillsLeaveNothing(t *testing.T) {
 		for _, connected := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, connected %v", method, connected), func(t *testing.T) {
 				random := rand.New(rand.NewPCG(1, 2))
-				p := openPlace(t, library, profile...)
+				p, objects := watched(t, library, profile...)
 				before, ledger := p.there(), &fakeLedger{}
-				options := SAIOptions{Connected: connected}
 				life := func(k *killer) (e *Engine) {
+					options := SAIOptions{Connected: connected, Created: slices.Clone(objects.created)}
 					want := policy("Ethernet0", "Ethernet4")
 					want.CPU = CPU{Rate: uint32(100 + random.IntN(2)), Burst: 10}
 					if random.IntN(2) == 0 {
@@ -95,7 +97,7 @@ func TestRandomKillsLeaveNothing(t *testing.T) {
 						remove()
 					}
 				}
-				e := newTestEngine(t, p.driverWith(options), ledger)
+				e := newTestEngine(t, p.driverWith(SAIOptions{Connected: connected, Created: objects.created}), ledger)
 				if o := settle(t, e, policy("Ethernet0")); o.Method(NeedFlowLabel) != method {
 					t.Errorf("%+v", o)
 				}
@@ -108,47 +110,203 @@ func TestRandomKillsLeaveNothing(t *testing.T) {
 	}
 }
 
-// TestKilledWithoutAnyLister: of a library that lists neither objects nor the entries of a
-// table, no object is unknown but the one whose call was open.
+// noted notes the objects that a process created and did not remove, as saiwatch does.
+type noted struct{ created []sai.Created }
+
+func (*noted) Calling(*sai.Call) int { return 0 }
+
+func (n *noted) Called(_ int, c *sai.Call, answer sai.Status) {
+	switch {
+	case answer != 0 || c.Object == saiattr.Switch.Name:
+	case c.Name == "create":
+		n.created = append(n.created, sai.Created{Object: c.Object, ID: c.ID})
+	case c.Name == "remove":
+		n.created = slices.DeleteFunc(n.created, func(o sai.Created) bool { return o.ID == c.ID })
+	}
+}
+
+// watched is a place whose objects are noted.
+func watched(t *testing.T, library *saitest.Library, profile ...string) (*place, *noted) {
+	t.Helper()
+	n := &noted{}
+	lib, err := sai.Open(library.Path, library.Profile(profile...), n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &place{t: t, lib: lib}
+	t.Cleanup(p.close)
+	if err := lib.CreateSwitch(true); err != nil {
+		t.Fatal(err)
+	}
+	return p, n
+}
+
+// listless are profiles, by method, of libraries that list neither objects nor the entries of
+// a table, if they lack sai_get_object_key, too.
+func listless() map[Method][]string {
+	const unlisted = "get acl_table.ENTRY_LIST 0 -2"
+	return map[Method][]string{
+		Compute: {"FAIL", unlisted},
+		Rewrite: {"FAIL", unlisted, "HIDE", "SAI_ACL_ENTRY_ATTR_ACTION_COMPUTE_IPV6_FLOW_LABEL"},
+		Hash:    {"FAIL", unlisted, "EXTENSION", "0", "HASH_FIELDS", "0 1 8 35"},
+		UDFHash: {"FAIL", unlisted, "EXTENSION", "0", "HASH_FIELDS", "0 1 8"},
+	}
+}
+
+// labelsAndExport has an engine do all that it can.
+func labelsAndExport(t *testing.T, e *Engine) {
+	t.Helper()
+	want := policy("Ethernet0")
+	want.CPU = CPU{Rate: 100, Burst: 10}
+	want.Export = &Export{Rate: 1000, Ports: []string{"Ethernet0"}, CM: true}
+	reconcile(t, e, want)
+	if _, err := e.AddFlows(flows(3)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestKilledWithoutAnyLister: where the library lists nothing, on a switch of its own and on
+// one that another owner programs, the object whose create call was open is found where
+// Sluice was told its id, or where it refers to one of Sluice's. One that cannot be told from
+// another owner's is left, and named.
 func TestKilledWithoutAnyLister(t *testing.T) {
 	library := saitest.New(t, "sai_get_object_key")
-	p := openPlace(t, library, "HIDE", "SAI_ACL_ENTRY_ATTR_ACTION_COMPUTE_IPV6_FLOW_LABEL",
-		"FAIL", fmt.Sprintf("get acl_table.ENTRY_LIST 0 %d", saitest.NotSupported))
-	for steps, killed := 0, true; killed; steps++ {
-		ledger, k := &fakeLedger{}, &killer{steps}
-		created, removed := map[string]bool{}, map[string]bool{}
-		note := func() {
-			for _, call := range library.Calls() {
-				var what, object string
-				if n, _ := fmt.Sscan(call, &what, &object); n == 2 && what == "create" {
-					created[object] = true
-				} else if n == 2 && what == "remove" {
-					removed[object] = true
+	refersToNone := []Type{TypeACLTable, TypeACLGroup, TypeHash, TypePolicer, TypeSample, TypeUDFMatch, TypeUDFGroup}
+	for method, profile := range listless() {
+		for _, how := range []struct{ connected, told bool }{{true, true}, {true, false}, {false, true}} {
+			t.Run(fmt.Sprintf("%s, connected %v, told %v", method, how.connected, how.told), func(t *testing.T) {
+				p, objects := watched(t, library, profile...)
+				named := 0
+				for steps, killed := 0, true; killed; steps++ {
+					ledger, k, o := &fakeLedger{}, &killer{steps}, SAIOptions{Connected: how.connected}
+					killed = until(func() { labelsAndExport(t, newTestEngine(t, mortalSAI{p.driverWith(o), k}, mortalLedger{ledger, k})) })
+					if how.told {
+						o.Created = slices.Clone(objects.created)
+					}
+					left := settle(t, newTestEngine(t, p.driverWith(o), ledger), Policy{}).Left
+					if !how.connected { // it may be left: that cannot be known
+						left = nil
+					}
+					if len(objects.created) != len(left) || len(ledger.rows) > 0 || how.told && len(left) > 0 {
+						t.Errorf("killed at step %d: left are %v, %q is told, %v is in the ledger", steps, objects.created, left, ledger.rows)
+					}
+					for _, is := range slices.Clone(objects.created) {
+						i := slices.IndexFunc(refersToNone, func(of Type) bool { return kinds[of].Name == is.Object })
+						if i < 0 || len(left) != 1 || !strings.HasPrefix(left[0], string(refersToNone[i])+" "+is.ID.String()+" may be of Sluice") {
+							t.Errorf("killed at step %d: left is %v, told %q", steps, is, left)
+							continue
+						}
+						named++
+						if err := p.lib.Remove(kinds[refersToNone[i]], is.ID); err != nil {
+							t.Fatal(err)
+						}
+					}
 				}
-			}
+				if (named > 0) == how.told {
+					t.Errorf("%d objects were left and named", named)
+				}
+			})
 		}
+	}
+}
+
+// TestAnotherOwnersLookAlikes: of a switch that another owner programs, too, no object is
+// taken that is just as Sluice's, and was created just before or after the one whose create
+// call was open when sluiced was killed, whether the library lists objects or not.
+func TestAnotherOwnersLookAlikes(t *testing.T) {
+	for name, library := range map[string]*saitest.Library{"listed": saitest.New(t), "not listed": saitest.New(t, "sai_get_object_key")} {
+		for method, profile := range listless() {
+			t.Run(string(method)+", "+name, func(t *testing.T) {
+				p, objects := watched(t, library, profile...)
+				var theirs []*Record
+				create := func() { // all that Sluice creates
+					other, made := p.driver(), map[string]*Record{}
+					e := newTestEngine(t, other, &fakeLedger{})
+					want := policy("Ethernet0")
+					want.Export = &Export{Rate: 1000, Ports: []string{"Ethernet0"}}
+					for _, o := range other.Objects(want, Choose(e.abilities, want, e.offered), e.offered) {
+						if o.Type == TypeBinding || o.Type == TypeSwitchHash {
+							continue
+						}
+						values := make([]saiattr.Value, len(o.values))
+						for i := range values {
+							values[i] = o.values[i].Resolve(refs{made}.number)
+							if field := o.added(); o.values[i].Attr == saiattr.HashFields && field != "" { // the library may refuse others
+								values[i] = saiattr.HashFields.Enum(field)
+							} else if o.values[i].Attr == saiattr.HashFields {
+								values[i] = saiattr.HashFields.Enum("SRC_IP", "DST_IP")
+							}
+						}
+						id, err := p.lib.Create(kinds[o.Type], values...)
+						if err != nil {
+							t.Fatal(err)
+						}
+						r := &Record{Object: o, ID: ID(id.String())}
+						made[o.Key], theirs = r, append(theirs, r)
+					}
+				}
+				for steps, killed := 0, true; killed; steps++ {
+					ledger, k, o := &fakeLedger{}, &killer{steps}, SAIOptions{Connected: true}
+					create()
+					before := len(objects.created)
+					killed = until(func() { labelsAndExport(t, newTestEngine(t, mortalSAI{p.driverWith(o), k}, mortalLedger{ledger, k})) })
+					create()
+					if steps%2 == 0 {
+						o.Created = slices.Clone(objects.created[before:])
+						o.Created = o.Created[:max(0, len(o.Created)-len(theirs)/2)]
+					}
+					settle(t, newTestEngine(t, p.driverWith(o), ledger), Policy{})
+					for _, r := range theirs {
+						if !slices.ContainsFunc(objects.created, func(o sai.Created) bool { return o.ID.String() == string(r.ID) }) {
+							t.Errorf("killed at step %d: %s %s of another owner is gone", steps, r.Type, r.ID)
+						}
+					}
+					for _, is := range slices.Backward(slices.Clone(objects.created)) { // Sluice's that may be another owner's, too
+						for _, kind := range kinds {
+							if kind.Name == is.Object {
+								if err := p.lib.Remove(kind, is.ID); err != nil {
+									t.Errorf("killed at step %d: %s: %v", steps, is.ID, err)
+								}
+							}
+						}
+					}
+					theirs = nil
+				}
+			})
+		}
+	}
+}
+
+// onlyCounts fails a test where an id is asked for whose upper bits are of no type.
+type onlyCounts struct{ t *testing.T }
+
+func (w onlyCounts) Calling(c *sai.Call) int {
+	if c.ID != sai.Null && c.ID&0xffff == 0xffff {
+		w.t.Errorf("%s %s %s", c.Name, c.Object, c.ID)
+	}
+	return 0
+}
+
+func (onlyCounts) Called(int, *sai.Call, sai.Status) {}
+
+// TestNeighborsOfTheFirstObjectKeepItsType: the ids before that of the first object of a type
+// are of another type, at which a serving process may end.
+func TestNeighborsOfTheFirstObjectKeepItsType(t *testing.T) {
+	library := saitest.New(t, "sai_get_object_key")
+	for steps, killed := 0, true; killed; steps++ {
+		lib, err := sai.Open(library.Path, library.Profile("EXTENSION", "0", "HASH_FIELDS", "0 1 8"), onlyCounts{t})
+		if err == nil {
+			err = lib.CreateSwitch(true)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, ledger, k := &place{t: t, lib: lib}, &fakeLedger{}, &killer{steps}
+		o := SAIOptions{Connected: true}
 		killed = until(func() {
-			e := newTestEngine(t, mortalSAI{p.driver(), k}, mortalLedger{ledger, k})
-			reconcile(t, e, policy("Ethernet0"))
-			if _, err := e.AddFlows(flows(3)); err != nil {
-				t.Fatal(err)
-			}
+			reconcile(t, newTestEngine(t, mortalSAI{p.driverWith(o), k}, mortalLedger{ledger, k}), policy("Ethernet0"))
 		})
-		e := newTestEngine(t, p.driver(), ledger)
-		for range 3 {
-			if _, err := e.Reconcile(Policy{}); err == nil {
-				break
-			}
-		}
-		note()
-		left := 0
-		for object := range created {
-			if !removed[object] {
-				left++
-			}
-		}
-		if left > len(ledger.rows)+1 { // what it refers to cannot be removed, and stays in the ledger
-			t.Errorf("killed at step %d: %d objects are left: %v; in the ledger: %v", steps, left, created, ledger.rows)
-		}
+		settle(t, newTestEngine(t, p.driverWith(o), ledger), Policy{})
+		p.close()
 	}
 }

@@ -22,11 +22,14 @@ type SAI struct {
 	ifIndex   atomic.Pointer[map[sai.ObjectID]uint32]
 	connected bool
 	kernel    bool
+	created   []sai.Created // by earlier processes
 	policer   sai.ObjectID  // of packets to the CPU; Null: none
 	copied    atomic.Uint64 // the trap of what entries copy to the CPU; Null: none
 
+	left    []string              // objects whose owner is not certain
 	lists   *bool                 // whether the library lists objects; nil: not asked yet
 	adopted map[string]*Record    // but for those of flows
+	flows   map[ID]bool           // entries and counters that were adopted, where the library lists none
 	fields  map[string]string     // of hashes, by what Sluice added to them
 	joined  map[ID]sai.ObjectID   // members of other owners' groups, by the ids of bindings
 	own     map[sai.ObjectID]bool // Sluice's tables, groups and hashes: what is bound else is another owner's
@@ -40,11 +43,14 @@ type SAIOptions struct {
 
 	// Kernel: the switch is the Linux kernel, as [Features] has it.
 	Kernel bool
+
+	// Created are the objects that earlier processes created last, as far as is known.
+	Created []sai.Created
 }
 
 // NewSAI returns a driver for an open library whose switch was created.
 func NewSAI(lib *sai.Library, o SAIOptions) *SAI {
-	return &SAI{lib: lib, connected: o.Connected, kernel: o.Kernel, own: map[sai.ObjectID]bool{}, adopted: map[string]*Record{}, fields: map[string]string{}, joined: map[ID]sai.ObjectID{}}
+	return &SAI{lib: lib, connected: o.Connected, kernel: o.Kernel, created: o.Created, own: map[sai.ObjectID]bool{}, adopted: map[string]*Record{}, flows: map[ID]bool{}, fields: map[string]string{}, joined: map[ID]sai.ObjectID{}}
 }
 
 // Copies says whether packets to the CPU with a trap are copies, of every packet

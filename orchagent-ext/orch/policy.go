@@ -87,7 +87,7 @@ func sluicePorts(s *config.Snapshot) map[string]bool {
 
 // warnings are what the operator should know of a configuration in force.
 func warnings(s *config.Snapshot, p asic.Policy, o asic.Outcome) []string {
-	w := slices.Clone(o.Problems)
+	w := slices.Concat(o.Problems, o.Left)
 	if s.IPFIX.AdminState == config.Enabled && !exports(s) {
 		w = append(w, "SLUICE_IPFIX|global is enabled, and SLUICE_IPFIX_COLLECTOR has no collector")
 	}

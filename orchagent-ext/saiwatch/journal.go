@@ -16,13 +16,18 @@ import (
 	sai "sluice/sai-shim"
 )
 
-// The journal: how the process ends (4 octets), what is tried, and calls under way. Each of
-// these is a slot: when it began (ns since 1970; 0: the slot is free), whether it takes too
-// long, the length of a text, and the text. Numbers are in the machine's order.
+// The journal: how the process ends (4 octets), what is tried, calls under way, and the
+// objects that were created last. What is tried and each call is a slot: when it began (ns
+// since 1970; 0: the slot is free), whether it takes too long, the length of a text, and the
+// text. An object is its id (0: none) and its type, to the first zero. Numbers are in the
+// machine's order.
 const (
 	slotSize    = 1024
 	calls       = 32 // at once
-	journalSize = (2 + calls) * slotSize
+	atObjects   = (2 + calls) * slotSize
+	objects     = 16
+	objectSize  = 64
+	journalSize = atObjects + objects*objectSize
 
 	offBegan  = 0
 	offHangs  = 8
@@ -97,8 +102,26 @@ func mapJournal(path string) (memory []byte, left *Ended, err error) {
 		return nil, nil, os.NewSyscallError("mmap", err)
 	}
 	left = ended(memory)
-	clear(memory)
+	clear(memory[:atObjects]) // the objects stay: this process may end before the ledger has them
 	return memory, left, nil
+}
+
+// object is the place of an object.
+func object(memory []byte, i int) []byte {
+	at := atObjects + i*objectSize
+	return memory[at : at+objectSize : at+objectSize]
+}
+
+// created are the objects in a journal.
+func created(memory []byte) (all []sai.Created) {
+	for i := range objects {
+		o := object(memory, i)
+		if id := binary.NativeEndian.Uint64(o); id != 0 {
+			kind, _, _ := bytes.Cut(o[8:], []byte{0})
+			all = append(all, sai.Created{Object: string(kind), ID: sai.ObjectID(id)})
+		}
+	}
+	return all
 }
 
 // ended is what a process left in a journal; nil: it was in no call.

@@ -21,6 +21,9 @@ type Watch struct {
 		began time.Time // zero: the slot is free
 	}
 	trying sync.Mutex
+
+	created []sai.Created // by earlier processes
+	next    int           // place of the next object
 }
 
 // New begins to watch. The journal is a file that no other process has open; "": nothing
@@ -31,8 +34,13 @@ func New(journal string, limit time.Duration) (w *Watch, ended *Ended, err error
 	if w.memory, ended, err = mapJournal(journal); err != nil {
 		return nil, nil, err
 	}
+	w.created = created(w.memory)
 	return w, ended, sai.NoteEnds(w.memory)
 }
+
+// Created are the objects that earlier processes created last and did not remove: one of
+// these was killed, maybe, before the ledger had the last one's id.
+func (w *Watch) Created() []sai.Created { return w.created }
 
 // Calling implements [sai.Watcher].
 func (w *Watch) Calling(c *sai.Call) int {
@@ -58,7 +66,10 @@ func (w *Watch) Calling(c *sai.Call) int {
 }
 
 // Called implements [sai.Watcher].
-func (w *Watch) Called(token int, _ *sai.Call, _ sai.Status) {
+func (w *Watch) Called(token int, c *sai.Call, answer sai.Status) {
+	if answer == 0 {
+		w.noteObject(c)
+	}
 	if token < 0 {
 		return
 	}
@@ -67,6 +78,25 @@ func (w *Watch) Called(token int, _ *sai.Call, _ sai.Status) {
 	at.began = time.Time{}
 	binary.NativeEndian.PutUint64(slot(w.memory, token)[offBegan:], 0)
 	at.Unlock()
+}
+
+// noteObject notes an object that was created, and forgets one that was removed. These calls
+// come from one goroutine.
+func (w *Watch) noteObject(c *sai.Call) {
+	switch {
+	case c.Name == "create" && c.ID != sai.Null:
+		o := object(w.memory, w.next)
+		w.next = (w.next + 1) % objects
+		clear(o)
+		copy(o[8:objectSize-1], c.Object)
+		binary.NativeEndian.PutUint64(o, uint64(c.ID)) // last: the process may be killed
+	case c.Name == "remove":
+		for i := range objects {
+			if o := object(w.memory, i); binary.NativeEndian.Uint64(o) == uint64(c.ID) {
+				clear(o)
+			}
+		}
+	}
 }
 
 // Try notes what is done to the switch from now on.

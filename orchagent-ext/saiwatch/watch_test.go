@@ -7,10 +7,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
 
 	sai "sluice/sai-shim"
 	"sluice/sai-shim/saiattr"
@@ -117,7 +120,7 @@ func TestAKilledProcessBlamesNoCall(t *testing.T) {
 	}
 	w.Try(Trying{"export", "sample", "1"})
 	first := w.Calling(&sai.Call{Name: "create", Object: "samplepacket"})
-	w.Called(w.Calling(&sai.Call{Name: "get", Object: "port"}), nil, 0)
+	w.Called(w.Calling(&sai.Call{Name: "get", Object: "port"}), &sai.Call{Name: "get", Object: "port"}, 0)
 	if call, _ := w.Open(); call != "create samplepacket" {
 		t.Errorf("open is %q", call)
 	}
@@ -135,7 +138,45 @@ func TestAKilledProcessBlamesNoCall(t *testing.T) {
 	if err != nil || ended == nil || ended.Blamed() || ended.Call != "create samplepacket" {
 		t.Errorf("%+v, %v", ended, err)
 	}
-	w.Called(first, nil, 0)
+	w.Called(first, &sai.Call{Name: "create", Object: "samplepacket"}, 0)
+}
+
+// TestObjectsOfAKilledProcessAreKnown: those that were created last and not removed, over
+// several processes.
+func TestObjectsOfAKilledProcessAreKnown(t *testing.T) {
+	journal := filepath.Join(t.TempDir(), "sai.journal")
+	var want []sai.Created
+	for life := range 3 {
+		w, _, err := New(journal, time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := gocmp.Diff(want, w.Created()); diff != "" {
+			t.Errorf("life %d (-want +got):\n%s", life, diff)
+		}
+		call := func(name, object string, id sai.ObjectID, answer sai.Status) {
+			c := &sai.Call{Name: name, Object: object, ID: id}
+			w.Called(w.Calling(c), c, answer)
+		}
+		want = nil
+		for i := range objects + 3 {
+			id := sai.ObjectID(100*life + i + 1)
+			call("create", "udf_group", id, 0)
+			want = append(want, sai.Created{Object: "udf_group", ID: id})
+		}
+		want = slices.Concat(want[objects:], want[3:objects]) // those that are last in a ring
+		call("create", "hash", 99999, -1)
+		call("remove", "udf_group", want[4].ID, -1)
+		call("remove", "udf_group", want[1].ID, 0)
+		want = slices.Delete(want, 1, 2)
+		there, err := os.ReadFile(journal) // as it is when the process is killed
+		if journal += "x"; err == nil {
+			err = os.WriteFile(journal, there, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // TestCallsOfSeveralGoroutines: they may come from any, and be looked at from any.
