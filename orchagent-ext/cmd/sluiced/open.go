@@ -63,7 +63,7 @@ func (o *opener) open(driver orch.Driver, s *config.Snapshot, cold bool) (*orch.
 	if err != nil {
 		return nil, err
 	}
-	sw := asic.NewSAI(lib, asic.SAIOptions{Connected: o.options.connect, Kernel: soft, Created: o.watch.Created()})
+	sw := asic.NewSAI(lib, asic.SAIOptions{Connected: o.options.connect, Kernel: soft, Created: o.watch.Created(), Creating: o.watch.creating, Last: o.watch.Last})
 	source := packetio.NewSAI(lib, sw.IfIndex, sw.Copies)
 	return &orch.Switch{Driver: o.watch.driver(sw, orch.Policy(s)), Source: source, Hardware: &switched{SAI: sw, source: source, soft: soft, opened: opened, warm: o.options.warmFile() != "", log: o.log}, Kernel: soft, FlowControl: sw}, nil
 }

@@ -53,6 +53,8 @@ type libraryWatch struct {
 	library string // which it is
 	ended   string // how the process before ended; "": properly
 
+	creating string // type of the object that it was creating then; "": none
+
 	noExtension string // why the library is not asked for the extension; "": it is
 
 	stateDB *sonicdb.DB
@@ -76,6 +78,11 @@ func watchLibrary(o *options, databases *sonicdb.Databases, log *slog.Logger) (*
 	}
 	if w.stateDB, err = sonicdb.Open(databases, "STATE_DB", log); err != nil {
 		return nil, err
+	}
+	if ended != nil {
+		if object, creates := strings.CutPrefix(ended.Call, "create "); creates {
+			w.creating, _, _ = strings.Cut(object, " ")
+		}
 	}
 	switch {
 	case ended == nil:
