@@ -109,6 +109,44 @@ type AETH struct {
 // 9.7.5.2.1), and neither an RNR NAK nor a NAK.
 func (h AETH) Ack() bool { return h.Syndrome>>5 == 0 }
 
+// NAK is why a responder refuses a request.
+type NAK uint8
+
+// The reasons of a NAK: the codes of a syndrome whose upper 3 bits are 011 (section
+// 9.7.5.2.2), and the RNR NAK, whose upper 3 bits are 001.
+const (
+	NotNAK       NAK = iota // it is a positive acknowledgement
+	NAKRNR                  // receiver not ready: it has no receive request for a send
+	NAKSequence             // the PSN is not the expected one: something was lost
+	NAKInvalid              // the responder does not support the request
+	NAKAccess               // the R_Key does not allow it
+	NAKOperation            // the responder failed
+	NAKInvalidRD            // of reliable datagrams
+	NAKReserved             // a syndrome that the specification reserves
+	NumNAKs                 // how many there are, NotNAK too
+)
+
+var nakNames = [NumNAKs]string{"", "rnr", "sequence", "invalid", "access", "operation", "invalid-rd", "reserved"}
+
+// String is a word such as "rnr", "sequence" or "access"; empty for NotNAK.
+func (n NAK) String() string { return nakNames[n] }
+
+// NAK returns why the responder refuses the request, or NotNAK.
+func (h AETH) NAK() NAK {
+	const codes = 5
+	switch code := h.Syndrome & 0x1f; h.Syndrome >> 5 {
+	case 0:
+		return NotNAK
+	case 1:
+		return NAKRNR
+	case 3:
+		if code < codes {
+			return NAKSequence + NAK(code)
+		}
+	}
+	return NAKReserved
+}
+
 // Append appends the 4 octets of the header to b.
 func (h AETH) Append(b []byte) []byte {
 	return append(b, h.Syndrome, byte(h.MSN>>16), byte(h.MSN>>8), byte(h.MSN))

@@ -257,6 +257,25 @@ func (p *Packet) BTH() BTH { return decodeBTH(p.b[p.bth:]) }
 // datagram (with pad and ICRC), as far as it is in the buffer.
 func (p *Packet) BTHBytes() []byte { return p.b[p.bth:p.available()] }
 
+// PayloadLen is how many octets Payload has on the wire, where a capture did not cut it.
+func (p *Packet) PayloadLen() int {
+	n := p.end - p.bth - int(p.layout.payload)
+	if !p.fragment {
+		n -= p.pad + ICRCLen
+	}
+	return n
+}
+
+// VLANs are the identifiers of the frame's VLAN tags, the outer one first; nil without
+// one. It allocates.
+func (p *Packet) VLANs() (ids []uint16) {
+	h := p.LinkHeader()
+	for off := ethernetLen - 2; off+vlanLen < len(h); off += vlanLen {
+		ids = append(ids, binary.BigEndian.Uint16(h[off+2:])&0xfff)
+	}
+	return ids
+}
+
 // Payload is what follows the extended headers, without padding and ICRC, as
 // far as it is in the buffer.
 func (p *Packet) Payload() []byte {

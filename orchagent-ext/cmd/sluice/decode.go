@@ -3,16 +3,10 @@
 package main
 
 import (
-	"bufio"
-	"encoding/json"
-	"fmt"
-	"time"
-
 	"github.com/spf13/cobra"
 
 	"sluice/orchagent-ext/cmd/sluice/internal/capture"
 	"sluice/orchagent-ext/notify"
-	"sluice/orchagent-ext/roce"
 )
 
 func newDecodeCommand() *cobra.Command {
@@ -57,65 +51,5 @@ func decodePackets(cmd *cobra.Command, name string, asJSON bool, codePoints noti
 		return err
 	}
 	defer r.Close()
-	out := bufio.NewWriter(cmd.OutOrStdout())
-	encoder := json.NewEncoder(out)
-	var rows *table
-	if !asJSON {
-		rows = newTable(out, recordHeader...)
-	}
-	r.BeforeWaiting(func() {
-		if rows != nil {
-			rows.flush()
-		}
-		_ = out.Flush() // the error comes again at the end
-	})
-	flows := newFlowTable(nil)
-	var start time.Time
-	var message notify.Packet
-	var seen verdicts
-	s, err := scanFrames(cmd, r, func(f *capture.Frame, p *roce.Packet, err error) error {
-		if start.IsZero() {
-			start = f.Time
-		}
-		n := newNotification(&message, f.ParseNotification(&message, codePoints))
-		if n != nil {
-			seen.add(n)
-		}
-		if err != nil && n == nil {
-			return nil
-		}
-		if err != nil {
-			r := newNotificationRecord(f, n, &message.Envelope)
-			if asJSON {
-				return encoder.Encode(r)
-			}
-			rows.row(r.cells(start)...)
-			return nil
-		}
-		qp, from := flows.SrcQP(flows.Observe(p, f.Time.UnixNano()))
-		r := newRecord(f, p, qp, from)
-		r.Notification = n
-		if asJSON {
-			return encoder.Encode(r)
-		}
-		rows.row(r.cells(start)...)
-		return nil
-	})
-	// What was decoded before an error is worth showing, too.
-	if rows != nil {
-		if tableErr := rows.end(); err == nil {
-			err = tableErr
-		}
-	}
-	if flushErr := out.Flush(); err == nil {
-		err = flushErr
-	}
-	if err = interrupted(cmd, err); err != nil && err != errInterrupted {
-		return err
-	}
-	fmt.Fprintln(cmd.ErrOrStderr(), s)
-	if seen.total > 0 {
-		fmt.Fprintln(cmd.ErrOrStderr(), &seen)
-	}
-	return err
+	return (&packetList{json: asJSON, codePoints: codePoints}).print(cmd, r)
 }

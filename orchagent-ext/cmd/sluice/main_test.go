@@ -83,6 +83,14 @@ func TestBadInputIsOneClearLine(t *testing.T) {
 		{"decode " + filepath.Join(dir, "none"), "no such file"},
 		{"decode " + text, "not a pcap or pcapng file"},
 		{"decode", "accepts 1 arg(s)"},
+		{"observe", "--dev DEVICE"},
+		{"observe --dev lo " + pcap, "either --dev or a FILE"},
+		{"observe --dev nosuchdevice", "device nosuchdevice"},
+		{"observe --opcode frobnicate " + pcap, "RC_RDMA_WRITE_FIRST"},
+		{"observe --ecn congested " + pcap, "not-ect, ect1, ect0, ce"},
+		{"observe --qp 0x1000000 " + pcap, "not a number of 24 bits"},
+		{"observe --src here " + pcap, "not an address or a prefix"},
+		{"observe --count -1 " + pcap, "0 or more"},
 		{"decode --nonsense x", "unknown flag: --nonsense"},
 		{"relabel " + pcap + " " + dir + "/none/out.pcap", "no such file or directory"},
 		{"relabel " + pcap + " " + dir + "/o --rewrite never", "zero-only, always"},
@@ -126,7 +134,7 @@ func TestDecodeCounts(t *testing.T) {
 // renamed: scripts depend on them.
 func TestDecodeFields(t *testing.T) {
 	out, _ := good(t, "decode", "--json", captures+"cm-rc-write-read-ipv4.pcap")
-	want := `{"frame":6,"time":"2025-12-21T17:29:05.518778Z","src":"192.168.2.25","dst":"192.168.2.24","sport":62017,"flow_label":0,` +
+	want := `{"frame":6,"time":"2025-12-21T17:29:05.518778Z","src":"192.168.2.25","dst":"192.168.2.24","sport":62017,"flow_label":0,"dscp":0,"ecn":"not-ect",` +
 		`"opcode":12,"opcode_name":"RC_RDMA_READ_REQUEST","pkey":65535,"dst_qp":17,"src_qp":23,"src_qp_from":"cm","psn":12726937,` +
 		`"se":false,"m":false,"pad":0,"tver":0,"fecn":false,"becn":false,"ack_req":true,"icrc_ok":true,` +
 		`"reth":{"va":187652065558528,"rkey":544,"length":4096},"payload_len":0}`

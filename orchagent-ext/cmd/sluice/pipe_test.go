@@ -31,15 +31,19 @@ func (h *printed) String() string {
 	return h.text.String()
 }
 
-// TestDecodeShowsWhatComes: packets that come by a pipe are shown while it is open,
+// TestPacketsAreShownAsTheyCome: packets that come by a pipe are shown while it is open,
 // though they are few; Ctrl-C then ends the command with its summary.
-func TestDecodeShowsWhatComes(t *testing.T) {
+func TestPacketsAreShownAsTheyCome(t *testing.T) {
 	capture, err := os.ReadFile(captures + "rc-send-ipv4.pcap")
 	if err != nil {
 		t.Fatal(err)
 	}
 	capture = capture[:len(capture)*1/4] // less than a buffer holds
-	for _, args := range [][]string{{"decode", "-"}, {"decode", "--json", "-"}} {
+	for _, args := range [][]string{{"decode", "-"}, {"decode", "--json", "-"}, {"observe", "-"}, {"observe", "--json", "--src", "192.168.70.0/24", "-"}} {
+		want := 130
+		if args[0] == "observe" { // which has no end but this
+			want = 0
+		}
 		in, feed := io.Pipe()
 		ctx, interrupt := context.WithCancel(t.Context())
 		var out, errs printed
@@ -54,7 +58,7 @@ func TestDecodeShowsWhatComes(t *testing.T) {
 			}
 		}
 		interrupt()
-		if got := <-code; got != 130 || !strings.Contains(errs.String(), " RoCEv2, ") || strings.Contains(errs.String(), "sluice:") {
+		if got := <-code; got != want || !strings.Contains(errs.String(), " RoCEv2, ") || strings.Contains(errs.String(), "sluice:") {
 			t.Errorf("%v: exit code %d: %s", args, got, errs.String())
 		}
 		_ = feed.Close()

@@ -3,8 +3,10 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,6 +24,11 @@ type record struct {
 	Dst        netip.Addr `json:"dst"`
 	Sport      uint16     `json:"sport"`
 	FlowLabel  uint32     `json:"flow_label"`
+	DSCP       uint8      `json:"dscp"`
+	ECN        string     `json:"ecn"`
+	VLAN       []uint16   `json:"vlan,omitempty"` // the outer one first
+	In         string     `json:"in,omitempty"`   // port that it came in by
+	Out        string     `json:"out,omitempty"`  // port that it left by
 	Tunnelled  bool       `json:"tunnelled,omitempty"`
 	Session    *session   `json:"session,omitempty"` // where its addresses are others
 	Opcode     uint8      `json:"opcode"`
@@ -68,22 +75,36 @@ type notificationRecord struct {
 	Notification *notification `json:"notification"`
 
 	envelope *notify.Envelope
+	in, out  string
 }
 
 func newNotificationRecord(f *capture.Frame, n *notification, e *notify.Envelope) notificationRecord {
-	return notificationRecord{f.Number, f.Time.UTC(), n, e}
+	in, out := f.Ports()
+	return notificationRecord{f.Number, f.Time.UTC(), n, e, in, out}
 }
 
 // cells is the record as a row of the table of packets.
-func (r notificationRecord) cells(start time.Time) []string {
+func (r notificationRecord) cells(start time.Time, ports bool) []string {
 	src, dst, label := "-", "-", "-"
 	if e := r.envelope; e.Src.IsValid() {
 		src, dst, label = e.Src.String(), e.Dst.String(), labelText(e.Src, e.FlowLabel)
 	}
-	return []string{
-		fmt.Sprint(r.Frame), fmt.Sprintf("%.6f", r.Time.Sub(start).Seconds()), src, dst, "-", label,
+	cells := []string{
+		fmt.Sprint(r.Frame), fmt.Sprintf("%.6f", r.Time.Sub(start).Seconds()), src, dst, "-", label, "-", "-", "-",
 		r.Notification.kind(), "-", "-", "-", "-", "-", "-", r.Notification.cell(),
 	}
+	return withPorts(cells, ports, r.in, r.out)
+}
+
+// portColumn is where the columns of the ports are, if they are shown.
+const portColumn = 9
+
+// withPorts adds the ports, where they are shown, to the cells of a row.
+func withPorts(cells []string, ports bool, in, out string) []string {
+	if !ports {
+		return cells
+	}
+	return slices.Insert(cells, portColumn, cmp.Or(in, "-"), cmp.Or(out, "-"))
 }
 
 type (
@@ -113,6 +134,7 @@ type (
 		Syndrome uint8  `json:"syndrome"`
 		Ack      bool   `json:"ack"`
 		MSN      uint32 `json:"msn"`
+		NAK      string `json:"nak,omitempty"`
 	}
 	atomicAckETH struct {
 		Original uint64 `json:"original"`
@@ -139,11 +161,12 @@ func newRecord(f *capture.Frame, p *roce.Packet, qp uint32, from flow.Provenance
 	h := p.BTH()
 	r := record{
 		Frame: f.Number, Time: f.Time.UTC(), Src: p.PathSrc(), Dst: p.PathDst(), Sport: p.SrcPort(),
-		FlowLabel: p.FlowLabel(), Tunnelled: p.Tunnelled(),
+		FlowLabel: p.FlowLabel(), DSCP: p.TrafficClass() >> 2, ECN: ecnNames[p.TrafficClass()&3], VLAN: p.VLANs(), Tunnelled: p.Tunnelled(),
 		Opcode: uint8(h.Opcode), OpcodeName: h.Opcode.String(), PKey: h.PKey, DstQP: h.DestQP, PSN: h.PSN,
 		SE: h.Solicited, M: h.MigReq, Pad: h.Pad, TVer: h.TVer, FECN: h.FECN, BECN: h.BECN, AckReq: h.AckReq,
 		PayloadLen: len(p.Payload()),
 	}
+	r.In, r.Out = f.Ports()
 	if p.Tunnelled() || p.Segments() {
 		r.Session = &session{p.Src(), p.Dst()}
 	}
@@ -171,7 +194,7 @@ func newRecord(f *capture.Frame, p *roce.Packet, qp uint32, from flow.Provenance
 		r.AtomicETH = &atomicETH{h.VA, h.RKey, h.SwapAdd, h.Compare}
 	}
 	if h, ok := p.AETH(); ok {
-		r.AETH = &aeth{h.Syndrome, h.Ack(), h.MSN}
+		r.AETH = &aeth{h.Syndrome, h.Ack(), h.MSN, h.NAK().String()}
 	}
 	if h, ok := p.AtomicAckETH(); ok {
 		r.AtomicAckETH = &atomicAckETH{h.Original}
@@ -188,10 +211,15 @@ func newRecord(f *capture.Frame, p *roce.Packet, qp uint32, from flow.Provenance
 	return r
 }
 
-var recordHeader = []string{"FRAME", "TIME", "SRC", "DST", "SPORT", "LABEL", "OPCODE", "DST-QP", "SRC-QP", "FROM", "PSN", "FLAGS", "ICRC", "NOTIFICATION"}
+// ecnNames are those of the codepoints of RFC 3168, by their two bits.
+var ecnNames = [4]string{"not-ect", "ect1", "ect0", "ce"}
+
+func recordHeader(ports bool) []string {
+	return withPorts([]string{"FRAME", "TIME", "SRC", "DST", "SPORT", "LABEL", "DSCP", "ECN", "VLAN", "OPCODE", "DST-QP", "SRC-QP", "FROM", "PSN", "FLAGS", "ICRC", "NOTIFICATION"}, ports, "IN", "OUT")
+}
 
 // cells is the record as a row of the table; times count from start.
-func (r record) cells(start time.Time) []string {
+func (r record) cells(start time.Time, ports bool) []string {
 	icrc := "cut"
 	if r.ICRCOK != nil {
 		icrc = "bad"
@@ -203,10 +231,14 @@ func (r record) cells(start time.Time) []string {
 	if r.CM != nil {
 		opcode += " CM " + r.CM.Message
 	}
-	return []string{
-		fmt.Sprint(r.Frame), fmt.Sprintf("%.6f", r.Time.Sub(start).Seconds()), r.Session.beside(r.Src, (*session).src), r.Session.beside(r.Dst, (*session).dst), fmt.Sprint(r.Sport),
-		labelText(r.Src, r.FlowLabel), opcode, qpText(r.DstQP), srcQPText(r.SrcQP), fromText(r.SrcQPFrom), fmt.Sprint(r.PSN), r.flags(), icrc, r.Notification.cell(),
+	if r.AETH != nil && r.AETH.NAK != "" {
+		opcode += " NAK " + r.AETH.NAK
 	}
+	cells := []string{
+		fmt.Sprint(r.Frame), fmt.Sprintf("%.6f", r.Time.Sub(start).Seconds()), r.Session.beside(r.Src, (*session).src), r.Session.beside(r.Dst, (*session).dst), fmt.Sprint(r.Sport),
+		labelText(r.Src, r.FlowLabel), fmt.Sprint(r.DSCP), r.ECN, vlanText(r.VLAN), opcode, qpText(r.DstQP), srcQPText(r.SrcQP), fromText(r.SrcQPFrom), fmt.Sprint(r.PSN), r.flags(), icrc, r.Notification.cell(),
+	}
+	return withPorts(cells, ports, r.In, r.Out)
 }
 
 func (s *session) src() netip.Addr { return s.Src }
@@ -234,6 +266,14 @@ func (r record) flags() string {
 		return "-"
 	}
 	return strings.Join(set, ",")
+}
+
+// vlanText is the VLAN, or VLANs, of a frame.
+func vlanText(ids []uint16) string {
+	if ids == nil {
+		return "-"
+	}
+	return strings.ReplaceAll(strings.Trim(fmt.Sprint(ids), "[]"), " ", ".")
 }
 
 func qpText(qp uint32) string { return fmt.Sprintf("%#06x", qp) }

@@ -37,7 +37,18 @@ func scanFile(cmd *cobra.Command, name string, each func(f *capture.Frame, p *ro
 	return scanFrames(cmd, r, each)
 }
 
-func scanFrames(cmd *cobra.Command, r *capture.Reader, each func(f *capture.Frame, p *roce.Packet, err error) error) (scan, error) {
+// frameSource is packets one after the other: of a capture, or as they pass.
+type frameSource interface {
+	// Next returns the next frame, which the call after it reuses; io.EOF behind the last.
+	Next() (*capture.Frame, error)
+	// BeforeWaiting calls f whenever the next frame may have to be waited for.
+	BeforeWaiting(f func())
+	// Progress is the share that was read, 0 to 1; ok is false where that is not known.
+	Progress() (share float64, ok bool)
+	String() string
+}
+
+func scanFrames(cmd *cobra.Command, r frameSource, each func(f *capture.Frame, p *roce.Packet, err error) error) (scan, error) {
 	s := scan{Malformed: map[string]int{}}
 	progress := newProgress(cmd.Context(), cmd.ErrOrStderr(), r)
 	defer progress.end()
@@ -88,7 +99,7 @@ func (s scan) String() string {
 type progress struct {
 	ctx   context.Context
 	w     io.Writer
-	r     *capture.Reader
+	r     frameSource
 	steps int
 	start time.Time
 	shown bool
@@ -99,7 +110,7 @@ const (
 	progressDelay = time.Second
 )
 
-func newProgress(ctx context.Context, w io.Writer, r *capture.Reader) *progress {
+func newProgress(ctx context.Context, w io.Writer, r frameSource) *progress {
 	p := &progress{ctx: ctx, r: r, start: time.Now()}
 	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		p.w = f

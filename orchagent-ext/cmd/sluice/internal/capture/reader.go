@@ -39,8 +39,10 @@ type Frame struct {
 	Info    gopacket.CaptureInfo
 	Time    time.Time // that of Info; where that is beyond 1677 to 2262, the nearest that ns since 1970 can say
 	Link    layers.LinkType
+	In, Out string // of a live frame: the port that it came in or left by
 	options pcapgo.NgPacketOptions
 	section int // of a pcapng file
+	ng      *pcapgo.NgReader
 }
 
 // Link types without a name in gopacket.
@@ -172,6 +174,7 @@ func (r *Reader) start() error {
 			SkipUnknownVersion: true,
 			SectionEndCallback: func([]pcapgo.NgInterface, pcapgo.NgSectionInfo) { r.frame.section++ },
 		})
+		r.frame.ng = r.ng
 		return err
 	}
 	if r.pcap, err = pcapgo.NewReader(buffered); err == nil {

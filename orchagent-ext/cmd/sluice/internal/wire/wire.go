@@ -16,6 +16,41 @@ type Frame struct {
 	Time   time.Time
 }
 
+// Kind is with what a frame begins.
+type Kind uint8
+
+// What a frame of a [Tap] begins with.
+const (
+	Other    Kind = iota // a header that is not parsed
+	Ethernet             // an Ethernet header
+	IP                   // an IP header
+)
+
+// Passing is a frame that a [Tap] saw. Data has its VLAN tag, also where the kernel took it
+// out, and is valid until the next Receive.
+type Passing struct {
+	Frame
+	Kind     Kind
+	Length   int  // octets on the wire: more than Data, where the frame was too long
+	Outgoing bool // it left by the device
+}
+
+// names are those of devices, by interface index.
+type names map[int]string
+
+// of is the device's name, or its index where it is gone.
+func (n names) of(index int) string {
+	name, ok := n[index]
+	if !ok {
+		name = fmt.Sprint(index)
+		if i, err := net.InterfaceByIndex(index); err == nil {
+			name = i.Name
+		}
+		n[index] = name
+	}
+	return name
+}
+
 // MAC is the device's own address.
 func MAC(device string) (mac [6]byte, err error) {
 	i, err := net.InterfaceByName(device)

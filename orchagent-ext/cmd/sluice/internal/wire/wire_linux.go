@@ -109,7 +109,7 @@ func write(file *os.File, send func(fd int) error) error {
 type Link struct {
 	file  *os.File
 	buf   []byte
-	names map[int]string // of devices, by interface index
+	names names
 }
 
 // OpenLink opens a packet socket on a device; "" is every device, for receiving
@@ -128,7 +128,7 @@ func OpenLink(device string, groups ...[6]byte) (*Link, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Link{os.NewFile(uintptr(fd), "packet socket"), make([]byte, 1<<16), map[int]string{}}
+	l := &Link{os.NewFile(uintptr(fd), "packet socket"), make([]byte, 1<<16), names{}}
 	if err := l.prepare(fd, to, groups); err != nil {
 		l.Close()
 		return nil, err
@@ -197,22 +197,9 @@ func (l *Link) Receive(ctx context.Context) (Frame, error) {
 		}
 		link, ok := from.(*unix.SockaddrLinklayer)
 		if ok && link.Pkttype != unix.PACKET_OTHERHOST && (link.Hatype == unix.ARPHRD_ETHER || link.Hatype == unix.ARPHRD_LOOPBACK) {
-			return Frame{Data: l.buf[:n], Device: l.name(link.Ifindex), Time: time.Now()}, nil
+			return Frame{Data: l.buf[:n], Device: l.names.of(link.Ifindex), Time: time.Now()}, nil
 		}
 	}
-}
-
-// name is the device's name, or its index where it is gone.
-func (l *Link) name(index int) string {
-	name, ok := l.names[index]
-	if !ok {
-		name = fmt.Sprint(index)
-		if i, err := net.InterfaceByIndex(index); err == nil {
-			name = i.Name
-		}
-		l.names[index] = name
-	}
-	return name
 }
 
 // Close closes the socket.
