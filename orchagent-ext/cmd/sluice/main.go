@@ -80,6 +80,7 @@ func newRootCommand() *cobra.Command {
 		newExportCommand(),
 		newTopCommand(),
 		newObserveCommand(),
+		newPathCommand(),
 		newTechsupportCommand(),
 		newVersionCommand(),
 		newSAICheckCommand(),
