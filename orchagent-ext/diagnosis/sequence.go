@@ -60,7 +60,7 @@ type sequence struct {
 	holes [maxHoles]hole
 }
 
-// see judges a PSN that stands for span PSNs (more than one: a read request, which has
+// see judges a PSN that counts for span PSNs (more than one: a read request, which has
 // those of its responses). missing is how many are missing before it, or how many it
 // brings back.
 func (s *sequence) see(psn, span uint32, now, patience int64) (e Event, missing uint32) {
