@@ -40,7 +40,7 @@ LINTER := go tool -modfile=tools/go.mod golangci-lint
 ARM64_DEPS := gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static
 ARM64      := CC=aarch64-linux-gnu-gcc CGO_ENABLED=1 GOOS=linux GOARCH=arm64
 
-.PHONY: demo-full help deps build deb test soak lint generate fuzz bench demo image image-tar image-test arm64 arm64-test clean sai-abi-check
+.PHONY: lab lab-down demo-full help deps build deb test soak lint generate fuzz bench demo image image-tar image-test arm64 arm64-test clean sai-abi-check
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -101,6 +101,8 @@ soak: deps build ## the fault tests by every method, queues on and off, many tim
 	SLUICE_SOAK=1 go test -count=1 -timeout 30m -v -run Restart ./sonic-container
 	@$(MAKE) -s deps DEPS=debootstrap
 	SLUICE_SOAK=1 go test -count=1 -timeout 30m -v ./debian
+	@$(MAKE) -s deps DEPS=ansible-core
+	SLUICE_SOAK=1 go test -count=1 -timeout 10m -v ./lab
 	SLUICE_SOAK=1 go test -count=1 -timeout 30m -v -run Faults ./orchagent-ext/asic ./orchagent-ext/cmd/sluiced
 
 lint: deps ## gofmt, clang-format, includes, words, go vet, golangci-lint; and `make generate` must change nothing
@@ -164,6 +166,16 @@ demo: build ## show in network namespaces, as root: even uplinks, placed labels,
 demo-full: build ## all scenarios of the demo, as root: medians of 3 runs, a thousand events (some 5 minutes)
 	@$(MAKE) -s deps DEPS='redis-server iproute2'
 	bin/sluice demo --full --scenario spread,placement,hold,wan
+
+lab: build ## start the fabric of lab/sluice.clab.yml in network namespaces, as root: 2 spines, 4 leaves, 8 hosts
+	@$(MAKE) -s deps DEPS='redis-server iproute2 openssl'
+	mkdir -p build/lab
+	go build -trimpath -buildvcs=false -o build/lab/lab ./lab
+	lab/tls.sh build/lab/tls
+	build/lab/lab up
+
+lab-down: ## end it
+	@build/lab/lab down
 
 image: build ## build the container on BASE, by default a small Debian (docker.io, debootstrap)
 	@command -v docker >/dev/null || $(MAKE) -s deps DEPS=docker.io

@@ -1,20 +1,21 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Writes a small Debian 12 as tar to FILE: sh, coreutils, setpriv and what they
+# Writes a small Debian 12 as tar to FILE: sh, coreutils, setpriv, ip and what they
 # need. Run it as root; it takes debootstrap and a Debian mirror (MIRROR).
 #
 #   debian-root.sh FILE
 set -eu
 
 packages='base-files base-passwd libc6 libgcc-s1 gcc-12-base libcrypt1 dash coreutils libacl1 libattr1 libgmp10
-	libselinux1 libpcre2-8-0 util-linux libcap-ng0 mount libmount1 libblkid1'
+	libselinux1 libpcre2-8-0 util-linux libcap-ng0 mount libmount1 libblkid1
+	iproute2 libbpf1 libelf1 libmnl0 libbsd0 libmd0 libcap2 zlib1g libxtables12'
 made='bin sbin lib lib64 dev proc run sys tmp etc/passwd etc/group etc/ld.so.cache usr/bin/sh var/run'
 [ $# = 1 ] || { sed -n 's/^#   //p' "$0" >&2; exit 2; }
 
 work=$(mktemp -d)
 trap 'rm -rf --one-file-system "$work"' EXIT
 root=$work/root
-if ! debootstrap --variant=minbase bookworm "$root" ${MIRROR:+"$MIRROR"} >"$work/log" 2>&1; then
+if ! debootstrap --variant=minbase --include=iproute2 bookworm "$root" ${MIRROR:+"$MIRROR"} >"$work/log" 2>&1; then
 	tail -n 5 "$work/log" >&2
 	exit 1
 fi

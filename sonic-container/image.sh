@@ -11,7 +11,7 @@ set -eu -o pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 bin=$here/../bin
 work=$here/../build/image
-debian=sluice-debian:bookworm
+debian=sluice-debian:bookworm-ip
 name=docker-sluice
 
 version=$(sed -n '/"package"/,/"name"/s/.*"version": "\(.*\)".*/\1/p' "$here/manifest.json")

@@ -156,28 +156,11 @@ func (c *Config) Row(name string) (rows.Row, bool) {
 // or in one that was valid before. A row that was wrong before and is unchanged does
 // not count.
 func (c *Config) Check(next *Config) error {
-	var before map[string]bool // rows that were wrong; computed when needed
-	for _, wrong := range next.judge() {
-		name := wrong.Table + "|" + wrong.Key
-		was, ok := c.rows[name]
-		if !ok || !maps.Equal(was.Fields, next.rows[name].Fields) {
-			return wrong
-		}
-		if before == nil {
-			before = make(map[string]bool)
-			for _, e := range c.judge() {
-				before[e.Table+"|"+e.Key] = true
-			}
-		}
-		if !before[name] {
-			return wrong
-		}
+	there := func(table, key string) bool {
+		return slices.Contains(References, table) && c.keys[table+"|"+key]
+	}
+	if wrong := rows.Follow(slices.Collect(maps.Values(c.rows)), slices.Collect(maps.Values(next.rows)), there); wrong != nil {
+		return wrong
 	}
 	return nil
-}
-
-func (c *Config) judge() []*rows.Error {
-	return rows.Validate(slices.Collect(maps.Values(c.rows)), func(table, key string) bool {
-		return slices.Contains(References, table) && c.keys[table+"|"+key]
-	})
 }

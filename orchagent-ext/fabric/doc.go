@@ -2,7 +2,7 @@
 
 // Package fabric builds small networks of Linux network namespaces ([Node]) and
 // veth links ([Interface]) between them, and removes them. Root tests of several
-// rooms call it, and the demo of the sluice tool. It needs root and no other
+// rooms call it, the demo of the sluice tool, and the lab. It needs root and no other
 // program. Nothing that it makes reaches beyond its own namespaces, and it never
 // touches a namespace or a link that is not its own.
 //

@@ -3,6 +3,7 @@
 package rows
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -18,6 +19,15 @@ type Row struct {
 
 // Name returns TABLE|key, which is how operators know the row.
 func (r Row) Name() string { return r.Table + "|" + r.Key }
+
+// Natural compares keys as people count: Ethernet4 comes before Ethernet16.
+func Natural(a, b string) int {
+	stemA, stemB := strings.TrimRight(a, "0123456789"), strings.TrimRight(b, "0123456789")
+	if stemA != stemB {
+		return strings.Compare(a, b)
+	}
+	return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b))
+}
 
 // Error says what is wrong with a row.
 type Error struct {

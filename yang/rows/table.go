@@ -11,6 +11,7 @@ import (
 
 	"github.com/openconfig/goyang/pkg/yang"
 	"sluice/yang/model"
+	"sluice/yang/text"
 )
 
 const keySeparator = "|"
@@ -105,6 +106,16 @@ func Tables(database string) []string {
 	return names
 }
 
+// NoTable says that the models have no table of a name in a database, and which may be
+// meant.
+func NoTable(database, name string) string {
+	tables := Tables(database)
+	if near := text.Nearest(name, tables); near != "" {
+		return fmt.Sprintf("no such table; %s is one", near)
+	}
+	return "no such table; there are " + strings.Join(tables, ", ")
+}
+
 // Only returns the key of a table's only row, such as global; empty for a table
 // of many rows.
 func Only(table string) string {
@@ -121,8 +132,8 @@ func Fields(table string) []string {
 	if !ok {
 		return nil
 	}
-	fields := slices.Clone(t.fields)
-	for i, leaf := range fields {
+	fields := make([]string, len(t.fields))
+	for i, leaf := range t.fields {
 		fields[i] = t.column(leaf)
 	}
 	return fields

@@ -5,7 +5,7 @@
 // That takes no rights, no switch and no SONiC. It also sends the notifications
 // about congestion, and listens for them, which takes CAP_NET_RAW. Its demo runs
 // the daemon in a network of namespaces, which takes root. Beside a daemon it
-// shows what that does, and gathers it for an engineer far away.
+// changes and shows what that does, and gathers it for an engineer far away.
 package main
 
 import (
@@ -61,10 +61,12 @@ func newRootCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:           "sluice",
 		Short:         "Look at RoCEv2 flows: decode, observe, label, balance; send and hear notifications; watch a switch",
-		Long:          "sluice looks at RoCEv2 traffic in capture files: which RDMA session a packet is of,\nwhich IPv6 flow label it would get, and how ECMP would spread it. It makes, sends and\nreads the notifications about congestion: PFCM, PPFC, Rate Advice, CNP and PFC.\nOn a switch it shows what Sluice does there (top), and gathers it (techsupport).",
+		Long:          "sluice looks at RoCEv2 traffic in capture files: which RDMA session a packet is of,\nwhich IPv6 flow label it would get, and how ECMP would spread it. It makes, sends and\nreads the notifications about congestion: PFCM, PPFC, Rate Advice, CNP and PFC.\nWhere sluiced runs it changes what that does (config, diff, rollback), shows it (top), and\ngathers it (techsupport).",
 		Version:       version,
 		SilenceUsage:  true,
 		SilenceErrors: true,
+		Args:          words,
+		RunE:          help,
 	}
 	cmd.AddCommand(
 		newLabelCommand(),
@@ -78,6 +80,9 @@ func newRootCommand() *cobra.Command {
 		newAdviceCommand(),
 		newDemoCommand(),
 		newExportCommand(),
+		newConfigCommand(),
+		newDiffCommand(),
+		newRollbackCommand(),
 		newTopCommand(),
 		newObserveCommand(),
 		newPathCommand(),
@@ -85,5 +90,7 @@ func newRootCommand() *cobra.Command {
 		newVersionCommand(),
 		newSAICheckCommand(),
 	)
+	cmd.SetFlagErrorFunc(flagError)
+	completeChoices(cmd)
 	return cmd
 }

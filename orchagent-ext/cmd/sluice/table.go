@@ -50,19 +50,21 @@ func (t *table) begin() {
 	t.first = nil
 }
 
-func (t *table) print(cells []string) {
+func (t *table) print(cells []string) { t.w.WriteString(aligned(cells, t.widths)) }
+
+// aligned is a line of cells, each as wide as its column, without blanks at the end.
+func aligned(cells []string, widths []int) string {
 	var line strings.Builder
 	for i, c := range cells {
 		if i > 0 {
 			line.WriteString("  ")
 		}
 		line.WriteString(c)
-		if pad := t.widths[i] - utf8.RuneCountInString(c); pad > 0 {
+		if pad := widths[i] - utf8.RuneCountInString(c); pad > 0 {
 			line.WriteString(strings.Repeat(" ", pad))
 		}
 	}
-	t.w.WriteString(strings.TrimRight(line.String(), " "))
-	t.w.WriteByte('\n')
+	return strings.TrimRight(line.String(), " ") + "\n"
 }
 
 // flush writes what there is, if that is more than the header. The columns are as wide

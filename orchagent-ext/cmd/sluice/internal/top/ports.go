@@ -3,10 +3,10 @@
 package top
 
 import (
-	"cmp"
 	"slices"
-	"strings"
 	"time"
+
+	"sluice/yang/rows"
 )
 
 func (v *View) ports(before, now *Snapshot, span time.Duration) {
@@ -37,7 +37,7 @@ func (v *View) ports(before, now *Snapshot, span time.Duration) {
 			v.Ports[i].ByHash = Number{float64(octets) / float64(total), member}
 		}
 	}
-	slices.SortFunc(v.Ports, func(a, b Port) int { return natural(a.Name, b.Name) })
+	slices.SortFunc(v.Ports, func(a, b Port) int { return rows.Natural(a.Name, b.Name) })
 	var worst float64
 	for i := range v.Ports {
 		p := &v.Ports[i]
@@ -60,12 +60,3 @@ func (v *View) ports(before, now *Snapshot, span time.Duration) {
 // inGroup reports whether the port counts as one of the ECMP group: those of role
 // fabric do, since no table of Sluice has the next hops of routes.
 func (p *Port) inGroup() bool { return p.Role == "fabric" }
-
-// natural compares names so that Ethernet4 comes before Ethernet16.
-func natural(a, b string) int {
-	stemA, stemB := strings.TrimRight(a, "0123456789"), strings.TrimRight(b, "0123456789")
-	if stemA != stemB {
-		return strings.Compare(a, b)
-	}
-	return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b))
-}

@@ -6,6 +6,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"sluice/yang/rows"
 )
 
 const (
@@ -70,7 +72,7 @@ func busiest(ports []Port, n int) []Port {
 	heavy := slices.Clone(ports)
 	slices.SortStableFunc(heavy, func(a, b Port) int { return cmp.Compare(load(b), load(a)) })
 	heavy = heavy[:n]
-	slices.SortFunc(heavy, func(a, b Port) int { return natural(a.Name, b.Name) })
+	slices.SortFunc(heavy, func(a, b Port) int { return rows.Natural(a.Name, b.Name) })
 	return heavy
 }
 

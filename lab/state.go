@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A state is what `lab down` and `lab exec` know of a running lab.
+type state struct {
+	Pid   int              `json:"pid"`
+	Nodes map[string]place `json:"nodes"`
+}
+
+// A place is a node as a namespace.
+type place struct {
+	Namespace   string   `json:"namespace"` // as `ip netns` knows it
+	Environment []string `json:"environment"`
+}
+
+func stateFile(folder string) string { return filepath.Join(folder, "lab.json") }
+
+// running are the names of the nodes that are namespaces, and management.
+func (l *lab) running() []string {
+	return slices.Sorted(maps.Keys(l.state().Nodes))
+}
+
+func (l *lab) state() state {
+	s := state{os.Getpid(), map[string]place{"management": {Namespace: l.management.Namespace}}}
+	for name, n := range l.nodes {
+		s.Nodes[name] = place{n.Namespace, l.environment(l.Topology.Nodes[name])}
+	}
+	return s
+}
+
+// write says where the lab is, in a folder.
+func (l *lab) write(folder string) error {
+	text, err := json.MarshalIndent(l.state(), "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(stateFile(folder), text, 0o644)
+}
+
+func forget(folder string) error { return os.Remove(stateFile(folder)) }
+
+// read returns the lab that a folder knows of.
+func read(folder string) (s state, err error) {
+	text, err := os.ReadFile(stateFile(folder))
+	if errors.Is(err, os.ErrNotExist) {
+		return s, errors.New("no lab is running: make lab")
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &s)
+	}
+	return s, err
+}
+
+// alive says whether the process is there, and is one that holds a lab.
+func (s state) alive() bool {
+	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", s.Pid))
+	return err == nil && strings.Contains(string(line), "\x00serve\x00")
+}
+
+// down ends the lab, and waits until it is gone.
+func down(folder string) error {
+	s, err := read(folder)
+	if err != nil {
+		return err
+	}
+	if !s.alive() {
+		// The kernel ended the programs with it; its namespaces go with the next fabric.
+		return forget(folder)
+	}
+	if err := unix.Kill(s.Pid, unix.SIGTERM); err != nil {
+		return fmt.Errorf("end process %d: %w", s.Pid, err)
+	}
+	for deadline := time.Now().Add(startPatience); s.alive(); time.Sleep(startPoll) {
+		if time.Now().After(deadline) {
+			return fmt.Errorf("process %d is still there %v after SIGTERM", s.Pid, startPatience)
+		}
+	}
+	return nil
+}
+
+// inNode runs a command in a node in place of this program.
+func inNode(folder, name string, words []string) error {
+	s, err := read(folder)
+	if err != nil {
+		return err
+	}
+	at, ok := s.Nodes[name]
+	if !ok {
+		return fmt.Errorf("node %q: the lab has %s", name, strings.Join(slices.Sorted(maps.Keys(s.Nodes)), ", "))
+	}
+	ip, err := exec.LookPath("ip")
+	if err != nil {
+		return err
+	}
+	return syscall.Exec(ip, append([]string{"ip", "netns", "exec", at.Namespace}, words...), append(os.Environ(), at.Environment...))
+}
