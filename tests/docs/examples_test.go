@@ -48,10 +48,10 @@ while True:
     got = s.recv(65536)
     if not got: break
     open("/tmp/got", "ab").write(got)`
-	return "rm -f /tmp/got /tmp/ready; (timeout 60 python3 -c '" + script + "' >/tmp/collector 2>&1 &); for i in $(seq 100); do [ -e /tmp/ready ] && break; sleep 0.1; done"
+	return "rm -f /tmp/got /tmp/ready; (timeout 600 python3 -c '" + script + "' >/tmp/collector 2>&1 &); for i in $(seq 1000); do [ -e /tmp/ready ] && break; sleep 0.1; done"
 }
 
-const received = "for i in $(seq 100); do [ -s /tmp/got ] && exit 0; sleep 0.1; done; exit 1"
+const received = "for i in $(seq 1000); do [ -s /tmp/got ] && exit 0; sleep 0.1; done; exit 1"
 
 // examples are all lines, in the order in which they run: each finds what those before
 // it left.
@@ -89,8 +89,8 @@ var examples = []example{
 	{text: "sluice export capture.pcap --mode packet --sampling 100 --collector 10.0.0.9 --transport tcp", given: collector("tcp", "10.0.0.9"), then: received},
 	{
 		text:  "sluice export capture.pcap --collector flows.example --transport tls --ca ca.pem --cert me.pem --key me.key",
-		given: certificates + "(exec >/tmp/tls 2>&1; sleep 60 | timeout 60 openssl s_server -accept 4740 -cert server.pem -key server.key -CAfile clients-ca.pem -Verify 1 -quiet &)\nfor i in $(seq 100); do ss -ltn | grep -q :4740 && break; sleep 0.1; done",
-		then:  "for i in $(seq 100); do grep -q rdmaOpCode /tmp/tls && exit 0; sleep 0.1; done; exit 1",
+		given: certificates + "(exec >/tmp/tls 2>&1; sleep 600 | timeout 600 openssl s_server -accept 4740 -cert server.pem -key server.key -CAfile clients-ca.pem -Verify 1 -quiet &)\nfor i in $(seq 1000); do ss -ltn | grep -q :4740 && break; sleep 0.1; done",
+		then:  "for i in $(seq 1000); do grep -q rdmaOpCode /tmp/tls && exit 0; sleep 0.1; done; exit 1",
 	},
 
 	{text: "sluice send pfcm --dev eth0 --dst fe80::2 --action pause --time 500"},
@@ -133,6 +133,11 @@ var examples = []example{
 	{text: "sluice top --sort packets --port Ethernet0", until: printed, then: endTool},
 	{text: "sluice top --once", then: "grep -q compute /tmp/output"},
 	{text: "sluice top --json --interval 10s --count 6", until: printed, then: endTool},
+	{text: "sluice show status", then: "grep -q '^state  *running' /tmp/output"},
+	{text: "sluice show flows --top 10 --json", then: printed},
+	{text: "sluice show queues --port Ethernet0 --watch --interval 5s", until: printed, then: endTool},
+	{text: "sluice show config --json", then: "grep -q SLUICE_FLOW_LABEL /tmp/output"},
+	{text: "sluice clear counters", then: "grep -q Cleared /tmp/output"},
 	{text: "sluice config port set Ethernet0 --role edge", given: config + "DEL 'SLUICE_PORT|Ethernet0'", then: config + "HGET 'SLUICE_PORT|Ethernet0' role | grep -qx edge"},
 	{text: "sluice config flow-label set --admin-state enabled --manage-switch-hash true", given: config + "DEL 'SLUICE_FLOW_LABEL|global'", then: config + "HGET 'SLUICE_FLOW_LABEL|global' admin_state | grep -qx enabled"},
 	{text: "sluice config flow-label del manage-switch-hash", then: config + "HGET 'SLUICE_FLOW_LABEL|global' manage_switch_hash | grep -qx ''"},
