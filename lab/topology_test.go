@@ -46,7 +46,7 @@ func TestWrongTopologyIsRejected(t *testing.T) {
 		{"\nname: sluice\n", "\nname: a lab\n", `name "a lab"`},
 		{"\nname: sluice\n", "\nname: sluice\nimage: x\n", "field image not found"},
 		{"      group: spine\n", "      group: spin\n", `no group "spin"`},
-		{"      group: spine\n", "      group: spine\n      memorie: 1Gb\n", "field memorie not found"},
+		{"      group: spine\n", "      group: spine\n      ram: 1Gb\n", "field ram not found"},
 		{"    kind: linux\n", "    kind: srl\n", `kind "srl"`},
 		{"container:leaf1\n", "container:leaf9\n", `no node "leaf9"`},
 		{"container:leaf1\n", "shared\n", `network-mode "shared"`},

@@ -2,6 +2,9 @@
 
 package sai
 
+// #include "shim.h"
+import "C"
+
 import (
 	"strconv"
 	"strings"
@@ -81,6 +84,24 @@ func (unwatched) Called(int, *Call, Status) {}
 func (l *Library) enter(call, object string, id ObjectID) {
 	l.call.Name, l.call.Object, l.call.ID = call, object, id
 	l.token = l.watcher.Calling(&l.call)
+}
+
+// avoided is the answer to a call that is not made, whose arguments were gathered; nil: it
+// is made.
+func (l *Library) avoided(call, object string) error {
+	if len(l.Avoid) == 0 {
+		return nil
+	}
+	c := Call{Name: call, Object: object, Arguments: l.call.Arguments}
+	if !l.Avoid[c.String()] {
+		return nil
+	}
+	e := &Error{Call: call, Object: object, Status: C.SAI_STATUS_NOT_SUPPORTED}
+	if len(l.call.Arguments) == 1 {
+		e.Attribute = l.call.Arguments[0].Name
+	}
+	l.call.Arguments = l.call.Arguments[:0]
+	return e
 }
 
 // leave tells of what the library answered.

@@ -61,6 +61,10 @@ type Library struct {
 	// metadata end the process at an attribute that they do not know.
 	NoExtension bool
 
+	// Avoid are calls that read, as [Call.String] has them without an id, and are not made:
+	// they answer NOT_SUPPORTED. There are libraries that end the process at some.
+	Avoid map[string]bool
+
 	queueStats []QueueStat // that the library has, as far as is known
 	extension  int         // version, 0 for none
 }

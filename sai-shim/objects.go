@@ -50,6 +50,9 @@ func (l *Library) Get(k saiattr.Kind, id ObjectID, a *saiattr.Attr) (uint64, err
 func (l *Library) Read(k saiattr.Kind, id ObjectID, a *saiattr.Attr) (n uint64, on bool, err error) {
 	var v C.sai_attribute_value_t
 	l.argue(saiattr.Value{Attr: a})
+	if err := l.avoided("get", k.Name); err != nil {
+		return 0, false, err
+	}
 	l.enter("get", k.Name, id)
 	status := Status(C.shim_get(l.shim, C.int32_t(k.Number), C.uint64_t(id), l.id(a), &v))
 	n, on, readable := number(a.Form, &v)
@@ -114,6 +117,9 @@ func (l *Library) GetNumbers(k saiattr.Kind, id ObjectID, a *saiattr.Attr) ([]ui
 
 func getList[T ~uint32 | ~uint64](l *Library, k saiattr.Kind, id ObjectID, a *saiattr.Attr) ([]T, error) {
 	l.argue(saiattr.Value{Attr: a})
+	if err := l.avoided("get", k.Name); err != nil {
+		return nil, err
+	}
 	l.enter("get", k.Name, id)
 	list, status := grow(func(list []T, n *C.uint32_t) C.sai_status_t {
 		return C.shim_get_list(l.shim, C.int32_t(k.Number), C.uint64_t(id), l.id(a), unsafe.Pointer(&list[0]), n)
@@ -147,6 +153,9 @@ func grow[T any](call func([]T, *C.uint32_t) C.sai_status_t) ([]T, C.sai_status_
 func (l *Library) Exists(k saiattr.Kind, id ObjectID) bool {
 	var v C.sai_attribute_value_t
 	l.argue(saiattr.Value{Attr: k.Always})
+	if l.avoided("get", k.Name) != nil {
+		return true
+	}
 	l.enter("get", k.Name, id)
 	status := Status(C.shim_get(l.shim, C.int32_t(k.Number), C.uint64_t(id), l.id(k.Always), &v))
 	l.leave(status)
@@ -156,6 +165,9 @@ func (l *Library) Exists(k saiattr.Kind, id ObjectID) bool {
 // Objects returns the objects of a type that are on the switch, whichever process created
 // them. Not every library has a list: [ErrNotSupported].
 func (l *Library) Objects(k saiattr.Kind) ([]ObjectID, error) {
+	if err := l.avoided("list", k.Name); err != nil {
+		return nil, err
+	}
 	l.enter("list", k.Name, Null)
 	ids, status := grow(func(list []ObjectID, n *C.uint32_t) C.sai_status_t {
 		return C.shim_objects(l.shim, C.int32_t(k.Number), (*C.uint64_t)(&list[0]), n)
@@ -179,6 +191,9 @@ func (l *Library) CanSet(k saiattr.Kind, a *saiattr.Attr) (can, known bool) {
 
 func (l *Library) capability(k saiattr.Kind, a *saiattr.Attr) (c C.sai_attr_capability_t, known bool) {
 	l.argue(saiattr.Value{Attr: a})
+	if l.avoided("ask", k.Name) != nil {
+		return c, false
+	}
 	l.enter("ask", k.Name, Null)
 	status := Status(C.shim_capability(l.shim, C.int32_t(k.Number), l.id(a), &c))
 	if status == 0 {
@@ -192,6 +207,9 @@ func (l *Library) capability(k saiattr.Kind, a *saiattr.Attr) (c C.sai_attr_capa
 // library does not tell.
 func (l *Library) Takes(k saiattr.Kind, a *saiattr.Attr, value string) (can, known bool) {
 	l.argue(saiattr.Value{Attr: a})
+	if l.avoided("ask", k.Name+" values") != nil {
+		return false, false
+	}
 	l.enter("ask", k.Name+" values", Null)
 	values, status := grow(func(list []int32, n *C.uint32_t) C.sai_status_t {
 		return C.shim_enum_values(l.shim, C.int32_t(k.Number), l.id(a), (*C.int32_t)(&list[0]), n)

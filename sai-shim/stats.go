@@ -105,6 +105,9 @@ func (l *Library) PolicerRed(policer ObjectID) (packets uint64, err error) {
 // stats reads statistics of an object.
 func (l *Library) stats(k saiattr.Kind, id ObjectID, ids ...C.uint32_t) ([]uint64, error) {
 	v := make([]uint64, len(ids))
+	if err := l.avoided("get stats of", k.Name); err != nil {
+		return nil, err
+	}
 	l.enter("get stats of", k.Name, id)
 	return v, l.check(Status(C.shim_stats(l.shim, C.int32_t(k.Number), C.uint64_t(id), &ids[0], C.uint32_t(len(ids)), (*C.uint64_t)(&v[0]))))
 }

@@ -15,8 +15,9 @@ import (
 
 // candidates are the objects that may be that of a record. On a switch that others program,
 // too, an object is taken only where it is certain whose it is: a process of Sluice was told
-// its id, or it refers to an object that only Sluice knows. Others that look the same are
-// left, and told.
+// its id; it refers to an object that only Sluice knows; or the call that was to create it had
+// not returned, and it is the only one of its type that was created since. Others that look
+// the same are left, and told.
 func (d *SAI) candidates(r *Record) []sai.ObjectID {
 	known := maps.Clone(d.flows)
 	for _, is := range d.adopted {
@@ -28,11 +29,16 @@ func (d *SAI) candidates(r *Record) []sai.ObjectID {
 			told = append(told, c.ID)
 		}
 	}
+	open := d.creating == kinds[r.Type].Name // its call
 	ids, err := d.lib.Objects(kinds[r.Type])
-	switch {
-	case err != nil && len(told) > 0:
+	since := sai.Null // Sluice created none later, but for that one
+	if err != nil && d.last != nil {
+		since = d.last(kinds[r.Type].Name)
+	}
+	if err != nil && (!d.connected || !open) && len(told) > 0 {
 		return told
-	case err != nil:
+	}
+	if err != nil {
 		if ids, err = d.neighbors(r); err != nil {
 			d.left = append(d.left, fmt.Sprintf("the %s %s, which was being created when sluiced was killed, may be left on the switch: %v", r.Type, r.Key, err))
 			return nil
@@ -40,18 +46,24 @@ func (d *SAI) candidates(r *Record) []sai.ObjectID {
 	}
 	was := strings.Split(string(r.Previous), ",")
 	ids = slices.DeleteFunc(ids, func(id sai.ObjectID) bool {
-		return known[ID(id.String())] || slices.Contains(was, id.String()) || (d.connected || r.Type == TypeHash) && !d.alike(r, id)
+		return known[ID(id.String())] || slices.Contains(was, id.String()) || slices.Contains(told, id)
 	})
-	if !d.connected {
-		return ids
+	later := slices.DeleteFunc(slices.Clone(ids), func(id sai.ObjectID) bool { return id <= since })
+	alone := open && len(later) == 1 && (d.Lists() || since != sai.Null)
+	if alone {
+		ids = later
 	}
-	own := slices.DeleteFunc(slices.Clone(ids), func(id sai.ObjectID) bool { return !slices.Contains(told, id) && !d.refersToOwn(r, id) })
-	if len(own) == 0 && !d.refers(r) {
+	ids = slices.DeleteFunc(ids, func(id sai.ObjectID) bool { return (d.connected || r.Type == TypeHash) && !d.alike(r, id) })
+	if !d.connected || alone {
+		return append(told, ids...)
+	}
+	own := slices.DeleteFunc(slices.Clone(ids), func(id sai.ObjectID) bool { return !d.refersToOwn(r, id) })
+	if len(own) == 0 && !slices.ContainsFunc(r.Attrs, refersToAny) {
 		for _, id := range ids {
 			d.left = append(d.left, fmt.Sprintf("%s %s may be of Sluice, which was killed while it created one, or of another owner: it is left on the switch", r.Type, id))
 		}
 	}
-	return own
+	return append(told, own...)
 }
 
 // alike says whether an object is what a record says, in all that can be read.
@@ -73,15 +85,8 @@ func (d *SAI) Left() []string {
 	return d.left
 }
 
-// refers says whether the object of a record refers to one of Sluice's.
-func (d *SAI) refers(r *Record) bool {
-	for key := range r.refs {
-		if d.adopted[key] != nil {
-			return true
-		}
-	}
-	return false
-}
+// refersToAny says whether an attribute refers to an object of Sluice.
+func refersToAny(a Attr) bool { return strings.HasPrefix(a.Value, "@") }
 
 // refersToOwn says whether an object refers to the object of Sluice that its record names.
 func (d *SAI) refersToOwn(r *Record, id sai.ObjectID) bool {
@@ -105,11 +110,32 @@ const nearby = 64
 // an id whose type or switch is not there a serving process may end.
 const idCount = 0xffff
 
-// neighbors are the ids before the next one, which that of an object tells that is created
-// now, and removed: libraries that serve several processes count ids up.
+// neighbors are the ids that objects may have which were created since a record was written:
+// some before the next one. Libraries that serve several processes count ids up.
 func (d *SAI) neighbors(r *Record) (ids []sai.ObjectID, err error) {
 	if !d.connected {
 		return nil, errors.New("the SAI library lists no objects")
+	}
+	next, known := d.nextID(r)
+	if !known {
+		return nil, errors.New("the SAI library lists no objects, and does not tell the next id")
+	}
+	from := next - min(nearby, next&idCount)
+	if before, err := sai.ParseObjectID(string(r.Previous)); err == nil && before < next {
+		from = max(from, before+1)
+	}
+	for id := from; id < next; id++ {
+		if id != sai.Null {
+			ids = append(ids, id)
+		}
+	}
+	return ids, nil
+}
+
+// nextID is the id of an object as a record has it that is created and removed.
+func (d *SAI) nextID(r *Record) (id sai.ObjectID, known bool) {
+	if !d.connected {
+		return sai.Null, false
 	}
 	var values []saiattr.Value
 	for _, attr := range r.Attrs {
@@ -123,19 +149,11 @@ func (d *SAI) neighbors(r *Record) (ids []sai.ObjectID, err error) {
 			values = append(values, v)
 		}
 	}
-	next, err := d.lib.Create(kinds[r.Type], values...)
+	id, err := d.lib.Create(kinds[r.Type], values...)
 	if err == nil {
-		err = d.lib.Remove(kinds[r.Type], next)
+		err = d.lib.Remove(kinds[r.Type], id)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("the SAI library lists no objects, and the next id is not known: %w", err)
-	}
-	for id := next - min(nearby, next&idCount); id < next; id++ {
-		if id != sai.Null {
-			ids = append(ids, id)
-		}
-	}
-	return ids, nil
+	return id, err == nil
 }
 
 // valueOf is the value of an attribute of the ledger, where its text has all of it.

@@ -72,12 +72,19 @@ type Prover interface {
 	Prove(r *Record, existing map[string]*Record) error
 }
 
+// Blamer is a driver that knows which methods have ended a process before.
+type Blamer interface {
+	// Blames are the methods that are not to be tried for a policy, and why.
+	Blames(Policy) Abilities
+}
+
 // traits are what a driver has besides [Driver]; nil: it lacks the trait.
 type traits struct {
 	setter Setter
 	finder Finder
 	prover Prover
 	shared Shared
+	blamer Blamer
 }
 
 func traitsOf(d Driver) (t traits) {
@@ -85,5 +92,6 @@ func traitsOf(d Driver) (t traits) {
 	t.finder, _ = d.(Finder)
 	t.prover, _ = d.(Prover)
 	t.shared, _ = d.(Shared)
+	t.blamer, _ = d.(Blamer)
 	return t
 }

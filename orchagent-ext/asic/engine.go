@@ -55,6 +55,7 @@ type Engine struct {
 	asked     Abilities      // as the driver told it; abilities also has what was refused since
 	before    attempt        // what was believed before the method of the flow label was tried
 	probed    bool           // the table takes entries of flows
+	blamed    Abilities      // methods that are not tried for the policy, as the driver told them
 	lacks     []string       // what is done without, and why
 	failures  map[string]int // in a row, by step
 	refused   *Object        // the last one
@@ -112,7 +113,11 @@ func (e *Engine) Len() int { return len(e.objects) + 2*len(e.flows) }
 // may go well another time: what was done stays, and the next call goes on.
 func (e *Engine) Reconcile(p Policy) (Outcome, error) {
 	e.wants = p.Label != nil || p.Export != nil || p.SingleFlows
-	if err := errors.Join(e.ask(), e.reconsider(p)); err != nil {
+	if err := e.ask(); err != nil {
+		return e.outcome, err
+	}
+	e.blame(p)
+	if err := e.reconsider(p); err != nil {
 		return e.outcome, err
 	}
 	e.outcome = Outcome{Queues: e.offered.Queues, NoQueues: e.offered.NoQueues}

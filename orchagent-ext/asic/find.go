@@ -14,7 +14,8 @@ import (
 
 // prefixUnknown begins the id of a record that was written before its object was
 // created. Its Previous is what there was then: the objects of the type, with commas
-// between, or what the attribute held.
+// between, or, where none are listed, the one that Sluice created last; or what the attribute
+// held.
 const prefixUnknown = "unknown:"
 
 // Lists implements [Finder]: the library lists objects, so that those are found by what
@@ -56,7 +57,10 @@ func (d *SAI) Before(o *Object) *Record {
 		}
 		return r
 	}
-	ids, _ := d.lib.Objects(kinds[o.Type])
+	ids, err := d.lib.Objects(kinds[o.Type])
+	if err != nil && d.last != nil {
+		ids = []sai.ObjectID{d.last(kinds[o.Type].Name)}
+	}
 	words := make([]string, len(ids))
 	for i, id := range ids {
 		words[i] = id.String()
@@ -92,9 +96,9 @@ func (d *SAI) find(r *Record) bool {
 		return d.findList(r)
 	}
 	fresh := d.candidates(r)
-	if r.Type == TypeHash && len(fresh) > 1 { // one of fewer fields was not removed yet
+	if (r.Type == TypeHash || d.connected) && len(fresh) > 1 { // a hash of fewer fields, or one that told the next id, was not removed yet
 		for _, id := range fresh[:len(fresh)-1] {
-			_ = d.lib.Remove(saiattr.Hash, id)
+			_ = d.lib.Remove(kinds[r.Type], id)
 		}
 		fresh = fresh[len(fresh)-1:]
 	}

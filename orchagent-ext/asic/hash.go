@@ -228,10 +228,11 @@ func (d *SAI) readFields(r *Record, hash sai.ObjectID) {
 	if err != nil {
 		return
 	}
-	for i := range r.Attrs {
-		if r.Attrs[i].Name == saiattr.HashFields.Name {
-			r.Attrs[i].Value = saiattr.HashFields.Numbers(wide(list)...).Text
-		}
+	isFields := func(a Attr) bool { return a.Name == saiattr.HashFields.Name }
+	if len(list) == 0 { // the process was killed before it added the first one
+		r.Attrs = slices.DeleteFunc(r.Attrs, isFields)
+	} else if i := slices.IndexFunc(r.Attrs, isFields); i >= 0 {
+		r.Attrs[i].Value = saiattr.HashFields.Numbers(wide(list)...).Text
 	}
 }
 

@@ -110,8 +110,14 @@ func TestRandomKillsLeaveNothing(t *testing.T) {
 	}
 }
 
-// noted notes the objects that a process created and did not remove, as saiwatch does.
-type noted struct{ created []sai.Created }
+// noted notes the objects that a process created and did not remove, as saiwatch does. A
+// killer ends the process when the library has created an object, before the call returns.
+type noted struct {
+	created  []sai.Created
+	last     map[string]sai.ObjectID
+	creating string
+	*killer  // nil: none
+}
 
 func (*noted) Calling(*sai.Call) int { return 0 }
 
@@ -120,6 +126,12 @@ func (n *noted) Called(_ int, c *sai.Call, answer sai.Status) {
 	case answer != 0 || c.Object == saiattr.Switch.Name:
 	case c.Name == "create":
 		n.created = append(n.created, sai.Created{Object: c.Object, ID: c.ID})
+		if n.killer != nil {
+			n.creating = c.Object
+			n.step()
+			n.creating = ""
+		}
+		n.last[c.Object] = c.ID
 	case c.Name == "remove":
 		n.created = slices.DeleteFunc(n.created, func(o sai.Created) bool { return o.ID == c.ID })
 	}
@@ -128,7 +140,7 @@ func (n *noted) Called(_ int, c *sai.Call, answer sai.Status) {
 // watched is a place whose objects are noted.
 func watched(t *testing.T, library *saitest.Library, profile ...string) (*place, *noted) {
 	t.Helper()
-	n := &noted{}
+	n := &noted{last: map[string]sai.ObjectID{}}
 	lib, err := sai.Open(library.Path, library.Profile(profile...), n)
 	if err != nil {
 		t.Fatal(err)
@@ -167,27 +179,41 @@ func labelsAndExport(t *testing.T, e *Engine) {
 
 // TestKilledWithoutAnyLister: where the library lists nothing, on a switch of its own and on
 // one that another owner programs, the object whose create call was open is found where
-// Sluice was told its id, or where it refers to one of Sluice's. One that cannot be told from
-// another owner's is left, and named.
+// Sluice was told its id, where it refers to one of Sluice's, or where it is known that the
+// library had the call. One that cannot be told from another owner's is left, and named.
 func TestKilledWithoutAnyLister(t *testing.T) {
 	library := saitest.New(t, "sai_get_object_key")
 	refersToNone := []Type{TypeACLTable, TypeACLGroup, TypeHash, TypePolicer, TypeSample, TypeUDFMatch, TypeUDFGroup}
+	const told, open, nothing = "the id", "the call", "nothing"
 	for method, profile := range listless() {
-		for _, how := range []struct{ connected, told bool }{{true, true}, {true, false}, {false, true}} {
-			t.Run(fmt.Sprintf("%s, connected %v, told %v", method, how.connected, how.told), func(t *testing.T) {
+		for _, knows := range []string{told, open, nothing, "the id, on its own switch"} {
+			t.Run(string(method)+" knows "+knows, func(t *testing.T) {
 				p, objects := watched(t, library, profile...)
-				named := 0
+				named, connected := 0, !strings.Contains(knows, "own switch")
+				e := newTestEngine(t, p.driver(), &fakeLedger{}) // so that objects were created before
+				labelsAndExport(t, e)
+				reconcile(t, e, Policy{})
+				last := func(object string) sai.ObjectID { return objects.last[object] }
 				for steps, killed := 0, true; killed; steps++ {
-					ledger, k, o := &fakeLedger{}, &killer{steps}, SAIOptions{Connected: how.connected}
+					ledger, k, o := &fakeLedger{}, &killer{steps}, SAIOptions{Connected: connected, Last: last}
+					if knows == open {
+						k, objects.killer = &killer{1 << 30}, k
+					}
 					killed = until(func() { labelsAndExport(t, newTestEngine(t, mortalSAI{p.driverWith(o), k}, mortalLedger{ledger, k})) })
-					if how.told {
+					switch objects.killer = nil; knows {
+					case nothing:
+					case open:
+						if o.Creating, objects.creating = objects.creating, ""; killed {
+							o.Created = slices.Clone(objects.created[:len(objects.created)-1])
+						}
+					default:
 						o.Created = slices.Clone(objects.created)
 					}
 					left := settle(t, newTestEngine(t, p.driverWith(o), ledger), Policy{}).Left
-					if !how.connected { // it may be left: that cannot be known
+					if !connected { // it may be left: that cannot be known
 						left = nil
 					}
-					if len(objects.created) != len(left) || len(ledger.rows) > 0 || how.told && len(left) > 0 {
+					if len(objects.created) != len(left) || len(ledger.rows) > 0 || knows != nothing && len(left) > 0 {
 						t.Errorf("killed at step %d: left are %v, %q is told, %v is in the ledger", steps, objects.created, left, ledger.rows)
 					}
 					for _, is := range slices.Clone(objects.created) {
@@ -202,7 +228,7 @@ func TestKilledWithoutAnyLister(t *testing.T) {
 						}
 					}
 				}
-				if (named > 0) == how.told {
+				if (named > 0) != (knows == nothing) {
 					t.Errorf("%d objects were left and named", named)
 				}
 			})
@@ -246,12 +272,16 @@ func TestAnotherOwnersLookAlikes(t *testing.T) {
 					}
 				}
 				for steps, killed := 0, true; killed; steps++ {
-					ledger, k, o := &fakeLedger{}, &killer{steps}, SAIOptions{Connected: true}
+					ledger, k, o := &fakeLedger{}, &killer{steps}, SAIOptions{Connected: true, Last: func(object string) sai.ObjectID { return objects.last[object] }}
 					create()
 					before := len(objects.created)
+					if steps%3 == 1 {
+						k, objects.killer = &killer{1 << 30}, &killer{steps / 3}
+					}
 					killed = until(func() { labelsAndExport(t, newTestEngine(t, mortalSAI{p.driverWith(o), k}, mortalLedger{ledger, k})) })
+					o.Creating, objects.killer, objects.creating = objects.creating, nil, ""
 					create()
-					if steps%2 == 0 {
+					if steps%3 == 0 {
 						o.Created = slices.Clone(objects.created[before:])
 						o.Created = o.Created[:max(0, len(o.Created)-len(theirs)/2)]
 					}

@@ -92,6 +92,30 @@ func (e *Engine) refuse(n Need, m Method, err error) {
 	e.abilities.Set(n, m, Ability{Reason: err.Error()})
 }
 
+// blame takes out the methods that are not to be tried for a policy; those that were not to
+// be tried for the one before are as the driver told them.
+func (e *Engine) blame(p Policy) {
+	if e.blamer == nil {
+		return
+	}
+	for n, of := range e.blamed {
+		for m, is := range of {
+			e.asked.Set(n, m, is)
+			e.abilities.Set(n, m, is)
+		}
+	}
+	e.blamed = Abilities{}
+	for n, of := range e.blamer.Blames(p) {
+		for m, is := range of {
+			if was, has := e.asked[n][m]; has {
+				e.blamed.Set(n, m, was)
+				e.asked.Set(n, m, is)
+				e.abilities.Set(n, m, is)
+			}
+		}
+	}
+}
+
 // remember notes what is believed before the next method of the flow label is tried.
 func (e *Engine) remember() {
 	e.before = attempt{offered: e.offered, export: Abilities{NeedExport: e.abilities[NeedExport]}.clone()[NeedExport], lacks: e.lacks[:len(e.lacks):len(e.lacks)]}

@@ -23,6 +23,8 @@ type SAI struct {
 	connected bool
 	kernel    bool
 	created   []sai.Created // by earlier processes
+	creating  string        // by the one before, when it ended
+	last      func(object string) sai.ObjectID
 	policer   sai.ObjectID  // of packets to the CPU; Null: none
 	copied    atomic.Uint64 // the trap of what entries copy to the CPU; Null: none
 
@@ -46,11 +48,19 @@ type SAIOptions struct {
 
 	// Created are the objects that earlier processes created last, as far as is known.
 	Created []sai.Created
+
+	// Creating is the type, as [sai.Call] has it, of the object that the process before was
+	// creating when it ended: the call had not returned. "": none, or it is not known.
+	Creating string
+
+	// Last tells the object of a type that a process of Sluice created last, removed or not;
+	// Null: none is known. nil: none is.
+	Last func(object string) sai.ObjectID
 }
 
 // NewSAI returns a driver for an open library whose switch was created.
 func NewSAI(lib *sai.Library, o SAIOptions) *SAI {
-	return &SAI{lib: lib, connected: o.Connected, kernel: o.Kernel, created: o.Created, own: map[sai.ObjectID]bool{}, adopted: map[string]*Record{}, flows: map[ID]bool{}, fields: map[string]string{}, joined: map[ID]sai.ObjectID{}}
+	return &SAI{lib: lib, connected: o.Connected, kernel: o.Kernel, created: o.Created, creating: o.Creating, last: o.Last, own: map[sai.ObjectID]bool{}, adopted: map[string]*Record{}, flows: map[ID]bool{}, fields: map[string]string{}, joined: map[ID]sai.ObjectID{}}
 }
 
 // Copies says whether packets to the CPU with a trap are copies, of every packet

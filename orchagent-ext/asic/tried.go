@@ -20,8 +20,8 @@ type Tried struct {
 	// process meanwhile is at fault.
 	Trying func(n Need, m Method, mark string)
 
-	// Blamed are the methods that are not to be tried, and why.
-	Blamed Abilities
+	// Blamed are the methods that are not to be tried for a policy, and why.
+	Blamed func(Policy) Abilities
 
 	choices Choices
 	mark    string
@@ -36,18 +36,8 @@ func Mark(p Policy) string {
 	return fmt.Sprintf("%08x", crc32.ChecksumIEEE(encoded))
 }
 
-// Probe implements [Driver].
-func (t *Tried) Probe() (Abilities, Features, error) {
-	a, f, err := t.SAI.Probe()
-	for n, of := range t.Blamed {
-		for m, is := range of {
-			if _, has := a[n][m]; has {
-				a.Set(n, m, is)
-			}
-		}
-	}
-	return a, f, err
-}
+// Blames implements [Blamer].
+func (t *Tried) Blames(p Policy) Abilities { return t.Blamed(p) }
 
 // Objects implements [Driver].
 func (t *Tried) Objects(p Policy, c Choices, f Features) []Object {

@@ -18,12 +18,14 @@ const (
 	tableChannel = "PORTCHANNEL"
 	tableMember  = "PORTCHANNEL_MEMBER"
 	tableHash    = "SWITCH_HASH"
+	tableDevice  = "DEVICE_METADATA"
+	tableFar     = "DEVICE_NEIGHBOR"
 )
 
 // Tables returns the tables of CONFIG_DB that a State reads, as [sonicdb.DB.Watch] takes
 // them: ours by the prefix of their names, so that one whose name is misspelled is seen.
 func Tables() []string {
-	return []string{prefixOurs + "*", tablePort, tableChannel, tableMember, tableHash}
+	return []string{prefixOurs + "*", tablePort, tableChannel, tableMember, tableHash, tableDevice, tableFar}
 }
 
 // SwitchPort is a row of PORT.
@@ -66,6 +68,13 @@ func (s *Snapshot) sonic(tables map[string]map[string]rows.Row) {
 		_, known := s.SwitchPorts[port]
 		if members, ok := s.PortChannels[channel]; ok && known {
 			s.PortChannels[channel] = append(members, port)
+		}
+	}
+	s.Hostname = tables[tableDevice]["localhost"].Fields["hostname"]
+	s.Neighbors = make(map[string]string)
+	for port, r := range tables[tableFar] {
+		if name := r.Fields["name"]; name != "" {
+			s.Neighbors[port] = name
 		}
 	}
 	if hash, ok := tables[tableHash]["GLOBAL"]; ok && hash.Fields["ecmp_hash@"] != "" {

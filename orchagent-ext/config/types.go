@@ -78,8 +78,11 @@ const (
 	RewriteAlways   = model.SonicSluice_SonicSluice_SLUICE_FLOW_LABEL_Global_Rewrite_always
 )
 
-// Moves and models of placement.
+// Scopes, moves and models of placement.
 const (
+	PlacementLocal  = model.SonicSluice_SonicSluice_SLUICE_PLACEMENT_Global_Scope_local
+	PlacementFabric = model.SonicSluice_SonicSluice_SLUICE_PLACEMENT_Global_Scope_fabric
+
 	MovesIdle  = model.SonicSluice_SonicSluice_SLUICE_PLACEMENT_Global_Moves_idle
 	MovesAny   = model.SonicSluice_SonicSluice_SLUICE_PLACEMENT_Global_Moves_any
 	MovesNever = model.SonicSluice_SonicSluice_SLUICE_PLACEMENT_Global_Moves_never

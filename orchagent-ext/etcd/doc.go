@@ -4,7 +4,7 @@
 // there: a row of each node under its lease, one elected node, and what it publishes for
 // the others, whole or not at all.
 //
-// Package streamid uses the connection, package fabricplan the board. What rows mean it
+// Package streamid uses the connection, package placing the board. What rows mean it
 // does not know.
 //
 // # Keys of a board

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -98,9 +97,7 @@ func (i *Interface) tap(d *Delay, side int) error {
 // before all others where it may: else the delay is that of a busy machine.
 func (d *Delay) carry(from, to int) {
 	d.wg.Go(func() {
-		runtime.LockOSThread() // never unlocked: the thread ends with its priority
-		_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
-		_ = unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 5}, 0) // without the right to, the delay is less exact
+		GoFirst()
 		w := onTheWay{frames: make([]delayed, maxOnTheWay)}
 		for !d.closed.Load() {
 			d.Dropped.Add(w.read(from, int64(d.Of)))

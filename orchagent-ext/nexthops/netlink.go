@@ -80,27 +80,33 @@ func getRoutes(dsts []netip.Addr) (map[netip.Addr]route, error) {
 // dump reads the routes of a family. Destinations are looked up by prefix, so that many of
 // both cost little.
 func dump(family uint8, dsts []netip.Addr, best map[netip.Addr]route) error {
+	within := map[int]map[netip.Prefix][]netip.Addr{} // by the length of prefixes
+	return routes(family, func(r *route) {
+		if within[r.bits] == nil {
+			within[r.bits] = prefixes(dsts, r.bits)
+		}
+		for _, dst := range within[r.bits][r.prefix(family)] {
+			if is, found := best[dst]; !found || r.bits > is.bits || r.bits == is.bits && r.metric < is.metric {
+				best[dst] = *r
+			}
+		}
+	})
+}
+
+// routes calls visit for each route of the table main.
+func routes(family uint8, visit func(*route)) error {
 	request := nl.NewNetlinkRequest(unix.RTM_GETROUTE, unix.NLM_F_DUMP)
 	message := &nl.RtMsg{}
 	message.Family = family
 	request.AddData(message)
-	within := map[int]map[netip.Prefix][]netip.Addr{} // by the length of prefixes
 	var bad error
 	err := request.ExecuteIter(unix.NETLINK_ROUTE, unix.RTM_NEWROUTE, func(b []byte) bool {
 		var r route
 		if r, bad = parseRoute(b); bad != nil {
 			return false
 		}
-		if r.table != unix.RT_TABLE_MAIN || r.cloned {
-			return true
-		}
-		if within[r.bits] == nil {
-			within[r.bits] = prefixes(dsts, r.bits)
-		}
-		for _, dst := range within[r.bits][r.prefix(family)] {
-			if is, found := best[dst]; !found || r.bits > is.bits || r.bits == is.bits && r.metric < is.metric {
-				best[dst] = r
-			}
+		if r.table == unix.RT_TABLE_MAIN && !r.cloned {
+			visit(&r)
 		}
 		return true
 	})

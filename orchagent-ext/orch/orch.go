@@ -143,7 +143,7 @@ func open(c Config) (o *orch, closed func(), err error) {
 		}
 		all = append(all, *to)
 	}
-	o.rows = sonicdb.NewMirror(o.stateDB, telemetry.TableState, telemetry.TableCapability, telemetry.TableConfigError, telemetry.TableObject, telemetry.TableFlow, telemetry.TableHold, telemetry.TablePlacementGroup, telemetry.TablePlacementMember)
+	o.rows = sonicdb.NewMirror(o.stateDB, telemetry.TableState, telemetry.TableCapability, telemetry.TableConfigError, telemetry.TableObject, telemetry.TableFlow, telemetry.TableHold, telemetry.TablePlacementFabric, telemetry.TablePlacementGroup, telemetry.TablePlacementMember)
 	o.counters = sonicdb.NewMirror(o.countersDB, telemetry.TableStats, telemetry.TablePortStats, telemetry.TableQueueStats, telemetry.TableIPFIXStats, telemetry.TableNotify)
 	o.warm.db = o.stateDB
 	o.keeper = newKeeper(c.StateFile, fmt.Sprintf("%s/%d", o.configDB.Address, o.configDB.ID))
@@ -174,6 +174,7 @@ type orch struct {
 	exporting  *exporting
 	exportErr  error // why nothing is exported, though it is configured
 	streams    streamIDs
+	shared     *shared // nil: placement's scope is local
 	faults     *faults
 	links      links
 
@@ -239,6 +240,7 @@ func (o *orch) loop(ctx, writing context.Context, g tasks) error {
 			o.keeper.wait()
 			o.note(o.reconcile(ctx, writing, g))
 			o.chooseScope(ctx, g)
+			o.share(ctx, g)
 			o.publish(writing)
 			again.Reset(o.backoff())
 		case f := <-news:
@@ -254,6 +256,8 @@ func (o *orch) loop(ctx, writing context.Context, g tasks) error {
 				o.chooseScope(ctx, g)
 				o.control(ctx, g)
 				o.count()
+				o.share(ctx, g)
+				o.exchange()
 			}
 			o.publish(writing)
 		}

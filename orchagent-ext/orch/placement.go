@@ -18,6 +18,7 @@ import (
 	"sluice/orchagent-ext/packetio"
 	"sluice/orchagent-ext/place"
 	"sluice/orchagent-ext/placing"
+	"sluice/orchagent-ext/telemetry"
 	sai "sluice/sai-shim"
 )
 
@@ -74,6 +75,9 @@ func placementSettings(s *config.Snapshot, kernel bool, capacity uint32) placing
 			Capacity: int(capacity), IdleNS: int64(*r.IdleUs) * 1000, MaxMoves: int(*r.MaxMoves), Threshold: threshold,
 			Goal: 1 + (threshold-1)*goalShare, RateNS: int64(rateTime), WindowNS: int64(rateWindow),
 		},
+	}
+	if r.Scope == config.PlacementFabric {
+		c.Leaf = leafName(s)
 	}
 	if s.FlowLabel.Algorithm == config.AlgorithmCRC32 {
 		c.Algorithm = flow.CRC32
@@ -226,18 +230,43 @@ func (n *network) Groups(dsts []netip.Addr) (map[netip.Addr]nexthops.Result, err
 
 func (n *network) Hash() (ecmp.Kernel, error) { return nexthops.Hash(false) }
 
-// Sent is the octets of a port, or of all members of a PortChannel.
-func (n *network) Sent(link string) (octets uint64, known bool) {
-	ports := n.snapshot.PortChannels[link]
-	if _, port := n.snapshot.SwitchPorts[link]; port {
-		ports = []string{link}
+func (n *network) Connected() (map[netip.Prefix]string, error) { return nexthops.Connected() }
+
+// Spine is the neighbor of a port, or of a member of a PortChannel.
+func (n *network) Spine(link string) string {
+	for _, port := range n.ports(link) {
+		if name := n.snapshot.Neighbors[port]; name != "" {
+			return name
+		}
 	}
+	return ""
+}
+
+func (n *network) Sent(link string) (octets uint64, known bool) {
+	return n.octets(link, func(s *telemetry.PortStats) *uint64 { return s.TxBytes })
+}
+
+func (n *network) Received(link string) (octets uint64, known bool) {
+	return n.octets(link, func(s *telemetry.PortStats) *uint64 { return s.RxBytes })
+}
+
+// ports are the port of a netdev, or the members of a PortChannel.
+func (n *network) ports(link string) []string {
+	if _, port := n.snapshot.SwitchPorts[link]; port {
+		return []string{link}
+	}
+	return n.snapshot.PortChannels[link]
+}
+
+// octets sums up a counter of the ports of a netdev.
+func (n *network) octets(link string, of func(*telemetry.PortStats) *uint64) (sum uint64, known bool) {
+	ports := n.ports(link)
 	for _, port := range ports {
 		s, err := n.sw.PortStats(port)
-		if err != nil || s == nil || s.TxBytes == nil {
+		if err != nil || s == nil || of(s) == nil {
 			return 0, false
 		}
-		octets += *s.TxBytes
+		sum += *of(s)
 	}
-	return octets, len(ports) > 0
+	return sum, len(ports) > 0
 }

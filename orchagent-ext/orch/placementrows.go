@@ -17,8 +17,9 @@ import (
 
 // describePlacement says what became of placement.
 func (o *orch) describePlacement(s *status) {
-	var groups, members []ygot.GoStruct
+	var fabric, groups, members []ygot.GoStruct
 	defer func() {
+		o.rows.Replace(telemetry.TablePlacementFabric, o.encode(fabric...))
 		o.rows.Replace(telemetry.TablePlacementGroup, o.encode(groups...))
 		o.rows.Replace(telemetry.TablePlacementMember, o.encode(members...))
 	}()
@@ -40,7 +41,11 @@ func (o *orch) describePlacement(s *status) {
 	if n := p.NoPort(); n > 0 {
 		s.warn(fmt.Sprintf("the source port of %d flows is not known, so they are not placed: their entries are of an earlier version; they are placed when they come again after 5 minutes without a packet", n))
 	}
-	for _, r := range p.Reports() {
+	reports := p.Reports()
+	if row := o.describeScope(s, reports); row != nil {
+		fabric = append(fabric, row)
+	}
+	for _, r := range reports {
 		if r.Reason != "" {
 			s.warn(fmt.Sprintf("labels of next hops %s are not chosen: %s", r.Name, r.Reason))
 		}
@@ -74,7 +79,7 @@ func placementGroup(r *placing.Report) (*telemetry.PlacementGroup, []*telemetry.
 		Flows: telemetry.Small(r.Flows), Unknown: telemetry.Small(r.Unknown), Held: telemetry.Small(r.Held), Waiting: telemetry.Small(r.Waiting),
 		WorstOverMean: rounded(r.WorstOverMean, 3), HashWorstOverMean: rounded(r.HashWorstOverMean, 3), Floor: rounded(r.Floor, 3),
 		Moves: telemetry.Count(r.Moves - r.Undone), UnsafeMoves: &r.Unsafe, Undone: &r.Undone, Unreachable: &r.Unreachable, Rerouted: &r.Rerouted,
-		Degradations: &r.Degradations, Placed: telemetry.Count(r.Placements[place.Placed] + r.Placements[place.Unreachable]), ByHash: &byHash,
+		Degradations: &r.Degradations, QuotasIgnored: telemetry.Count(r.Ignored), Placed: telemetry.Count(r.Placements[place.Placed] + r.Placements[place.Unreachable]), ByHash: &byHash,
 		Adopted: &r.Adopted, Shared: &r.Shared, ClockSteps: &r.ClockSteps, CounterResets: &r.CounterResets,
 	}
 	state := telemetry.Active
@@ -82,6 +87,11 @@ func placementGroup(r *placing.Report) (*telemetry.PlacementGroup, []*telemetry.
 		state = telemetry.Degraded
 	}
 	rows.SetEnum(&g.State, state)
+	scope := "local"
+	if r.Plan != 0 {
+		scope, g.Plan = "fabric", &r.Plan
+	}
+	rows.SetEnum(&g.Scope, scope)
 	var members []*telemetry.PlacementMember
 	for i := range r.Members {
 		m := &r.Members[i]

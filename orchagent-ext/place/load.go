@@ -131,7 +131,7 @@ func (t *Table) measure(e *entry) {
 	if rate < 1e-3 { // of what ended long ago
 		rate = 0
 	}
-	e.rate, e.measured = rate, true
+	e.rate, e.measured, e.class = rate, true, stay(e.class, rate)
 	t.account(e, 1)
 }
 

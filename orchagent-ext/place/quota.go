@@ -92,8 +92,25 @@ func (q *quotas) choose(t *Table, e *entry) int {
 	return best
 }
 
+// stay is the class of a flow that had a class until now: it keeps that while its rate is
+// within half a class of it, so that rates that swing a little change no class.
+func stay(class int, rate float64) int {
+	if rate > 1 && math.Abs(2*math.Log2(rate)-float64(class)-0.5) < 1 {
+		return class
+	}
+	return Class(rate)
+}
+
+// classOf is the size class of a flow.
+func (t *Table) classOf(e *entry) int {
+	if e.measured {
+		return e.class
+	}
+	return Class(t.typical())
+}
+
 // key is under which quota a flow falls.
-func (t *Table) key(e *entry) int { return e.leaf*Classes + Class(t.rateOf(e)) }
+func (t *Table) key(e *entry) int { return e.leaf*Classes + t.classOf(e) }
 
 // follow moves flows from members that have more than their quota to those that have
 // less, within each leaf and class.

@@ -3,6 +3,7 @@
 package place
 
 import (
+	"math"
 	"testing"
 )
 
@@ -97,6 +98,50 @@ func TestClassesAreHalfPowersOfTwo(t *testing.T) {
 	for c := range Classes {
 		if got := Class(ClassRate(c)); got != c {
 			t.Errorf("the rate of class %d is of class %d", c, got)
+		}
+	}
+}
+
+// A flow whose rate swings about the bound of a class stays in its class; one that is
+// another size now has another.
+func TestRatesThatSwingKeepTheirClass(t *testing.T) {
+	bound := math.Exp2(20) // of classes 39 and 40
+	class := Class(bound * 1.01)
+	for _, rate := range []float64{bound * 0.9, bound * 1.1, bound * 0.86, bound * 1.6} {
+		if got := stay(class, rate); got != class {
+			t.Errorf("%.2f of the bound: class %d, want %d", rate/bound, got, class)
+		}
+	}
+	for _, rate := range []float64{bound * 0.8, bound * 1.8, bound * 8, 0} {
+		if got := stay(class, rate); got != Class(rate) || got == class {
+			t.Errorf("%.2f of the bound: class %d, want %d", rate/bound, got, Class(rate))
+		}
+	}
+}
+
+// A leaf that becomes known later counts from then on.
+func TestSetLeafCountsTheFlow(t *testing.T) {
+	tab := newTable(t, Config{Leaves: 2}, 1, 1)
+	f := flowOf(1, 1)
+	tab.Place(f, -1, f.hash())
+	demand := func() (n uint32) {
+		tab.Demand(func(leaf, _ int, flows uint32) {
+			if leaf == 1 {
+				n += flows
+			}
+		})
+		return n
+	}
+	if n := demand(); n != 0 {
+		t.Errorf("%d flows to leaf 1", n)
+	}
+	tab.SetLeaf(f, 1)
+	if n := demand(); n != 1 || tab.toLeaf[2]+tab.toLeaf[3] != 1 {
+		t.Errorf("%d flows to leaf 1; %v", n, tab.toLeaf)
+	}
+	for _, leaf := range []int{7, -1} {
+		if tab.SetLeaf(f, leaf); demand() != 0 || tab.toLeaf[2]+tab.toLeaf[3] != 0 {
+			t.Errorf("leaf %d: %v", leaf, tab.toLeaf)
 		}
 	}
 }

@@ -67,7 +67,7 @@ func (t *Table) unsettled(now int64) bool {
 	}
 	for i := range t.entries {
 		if e := &t.entries[i]; e.live && e.measured {
-			e.rate = e.last
+			e.rate, e.class = e.last, stay(e.class, e.last)
 		}
 	}
 	t.recount()

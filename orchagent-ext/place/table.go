@@ -94,6 +94,7 @@ type entry struct {
 	hashMember int    // of the hash label, or unknown
 	told       uint32 // the label of the last observation that the model was told
 
+	class    int     // of size, see [Table.classOf]
 	rate     float64 // octets/s, an average
 	measured bool    // rate is known
 	octets   uint64  // last sample of the entry's counter
@@ -254,6 +255,20 @@ func (t *Table) release(f *Flow, label uint32) {
 	} else {
 		delete(t.used, u)
 	}
+}
+
+// SetLeaf says which destination leaf a flow has; -1: it is not known.
+func (t *Table) SetLeaf(f Flow, leaf int) {
+	e := t.lookup(&f)
+	if leaf >= t.cfg.Leaves || leaf < 0 {
+		leaf = -1
+	}
+	if e == nil || e.leaf == leaf {
+		return
+	}
+	t.account(e, -1)
+	e.leaf = leaf
+	t.account(e, 1)
 }
 
 // Hold says whether a flow is held: a held flow never moves.

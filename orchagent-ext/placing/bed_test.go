@@ -41,6 +41,10 @@ type bed struct {
 	truth   ecmp.Model // by which packets leave; nil: the kernel's, with hash
 	sent    map[string]uint64
 
+	received  map[string]uint64
+	spines    map[string]string
+	connected map[netip.Prefix]string
+
 	// What the switch has.
 	flows   map[asic.FlowEntry]asic.FlowEntry // by the flow without label and source port
 	order   []asic.FlowEntry
@@ -105,6 +109,12 @@ func (b *bed) Groups(dsts []netip.Addr) (map[netip.Addr]nexthops.Result, error) 
 func (b *bed) Hash() (ecmp.Kernel, error) { return b.hash, b.hashErr }
 
 func (b *bed) Sent(link string) (uint64, bool) { return b.sent[link], true }
+
+func (b *bed) Received(link string) (uint64, bool) { return b.received[link], true }
+
+func (b *bed) Spine(link string) string { return b.spines[link] }
+
+func (b *bed) Connected() (map[netip.Prefix]string, error) { return b.connected, nil }
 
 func (b *bed) Flows(yield func(asic.FlowEntry) bool) {
 	for _, f := range b.flows {

@@ -27,6 +27,7 @@ type group struct {
 	shape   string       // what the model was made of
 	reason  string       // why no flow moves, besides a model that is wrong; ""
 	gaveUp  bool         // what is learned does not fit: only what is observed is known
+	plan    planned
 
 	rerouted uint64
 	sent     []uint64 // by member, at the last check; nil: not known
@@ -83,8 +84,10 @@ func (p *Placer) refresh(now time.Time) {
 		p.readErr, p.stale = err, true
 		return
 	}
-	p.readErr = nil
 	p.regroup(dsts, results)
+	if p.readErr = nil; p.cfg.Leaf != "" {
+		p.readErr = p.readPrefixes()
+	}
 }
 
 // sweep forgets destinations without a flow, now and then: it may come back.
@@ -135,7 +138,7 @@ func (p *Placer) regroup(dsts []netip.Addr, results map[netip.Addr]nexthops.Resu
 	for _, is := range p.flows {
 		if now := p.dests[is.entry.Dst]; now != is.group {
 			is.leave()
-			is.join(now)
+			p.join(is, now)
 		}
 	}
 }
@@ -196,6 +199,8 @@ func (p *Placer) shape(g *group, w *nexthops.Group) {
 		return
 	}
 	g.rerouted += uint64(n)
+	g.plan.inForce = false
+	p.follow(g)
 }
 
 // namesOf are the netdevs of next hops; of several by one netdev each has its number, too.
@@ -254,13 +259,13 @@ func (g *group) member(link string) int {
 }
 
 // place places a new flow.
-func (g *group) place(is *placed) place.Placement {
-	return g.table.Place(is.flow(), -1, is.hash)
+func (g *group) place(is *placed, leaf int) place.Placement {
+	return g.table.Place(is.flow(), leaf, is.hash)
 }
 
 // adopt takes a flow over with its label.
-func (g *group) adopt(is *placed) {
-	g.table.Adopt(is.flow(), -1, is.hash, is.entry.Label)
+func (g *group) adopt(is *placed, leaf int) {
+	g.table.Adopt(is.flow(), leaf, is.hash, is.entry.Label)
 }
 
 // check compares what ports sent with what was predicted for them.

@@ -12,6 +12,7 @@ import (
 	"sluice/orchagent-ext/flow"
 	"sluice/orchagent-ext/nexthops"
 	"sluice/orchagent-ext/place"
+	"sluice/orchagent-ext/place/plan"
 )
 
 // Network is what is read of the network.
@@ -24,6 +25,15 @@ type Network interface {
 
 	// Sent returns the octets that left by a netdev of a next hop; false: it is not known.
 	Sent(link string) (octets uint64, known bool)
+
+	// Received returns the octets that came by it.
+	Received(link string) (octets uint64, known bool)
+
+	// Spine names the switch at the other end of a netdev; "": it is not known.
+	Spine(link string) string
+
+	// Connected returns the prefixes of IPv6 on links of this switch, with their netdev.
+	Connected() (map[netip.Prefix]string, error)
 }
 
 // Entries is the flows that have entries on the switch: [asic.Engine].
@@ -39,6 +49,7 @@ type Config struct {
 	Algorithm flow.Algorithm // of hash labels
 	Kernel    bool           // the model is the Linux kernel's; else it is learned
 	Seed      uint32         // of the kernel's hash, as Sluice set it; 0: any
+	Leaf      string         // name of this switch in the fabric; "": scope local
 }
 
 // Times of the polls.
@@ -79,6 +90,7 @@ type Placer struct {
 	readErr error
 	began   time.Time
 	cost    time.Duration // of a poll
+	fabric  fabric
 
 	// Moved is told of each flow that got another label. May be nil.
 	Moved func(f asic.FlowEntry)
@@ -99,6 +111,9 @@ func (p *placed) flow() place.Flow {
 
 // New returns a placer. count reads what a flow's entry has counted.
 func New(c Config, n Network, e Entries, count func(asic.FlowEntry) (octets uint64, err error), log *slog.Logger, now time.Time) *Placer {
+	if c.Leaf != "" {
+		c.Table.Leaves = plan.MaxLeaves
+	}
 	return &Placer{
 		cfg: c, net: n, entries: e, count: count, log: log,
 		began: now, flows: map[asic.FlowEntry]*placed{}, dests: map[netip.Addr]*group{}, groups: map[string]*group{}, stale: true,
@@ -129,7 +144,7 @@ func (p *Placer) Place(f asic.FlowEntry, now time.Time) asic.FlowEntry {
 	p.flows[k] = one
 	if g := p.dests[f.Dst]; g != nil && f.SrcPort != 0 {
 		one.group = g
-		if at := g.place(one); at.Label != 0 {
+		if at := g.place(one, p.leafOf(f.Dst)); at.Label != 0 {
 			one.entry.Label = at.Label
 		}
 	}
@@ -144,7 +159,7 @@ func (p *Placer) SrcPort(f asic.FlowEntry) {
 	}
 	is.leave()
 	is.entry.SrcPort = f.SrcPort
-	is.join(p.dests[is.entry.Dst])
+	p.join(is, p.dests[is.entry.Dst])
 }
 
 // Prepare reads the next hops of destinations, at once, where some are new. More of them
@@ -189,17 +204,17 @@ func (p *Placer) sync(now time.Time) {
 	p.Prepare(dsts, now)
 	for _, is := range news {
 		if is.group == nil {
-			is.join(p.dests[is.entry.Dst])
+			p.join(is, p.dests[is.entry.Dst])
 		}
 	}
 }
 
 // join takes a flow over into a group, with the label that it has. Without its source
 // port nothing is known of its path.
-func (is *placed) join(g *group) {
+func (p *Placer) join(is *placed, g *group) {
 	if g != nil && is.entry.SrcPort != 0 {
 		is.group = g
-		g.adopt(is)
+		g.adopt(is, p.leafOf(is.entry.Dst))
 	}
 }
 
@@ -236,6 +251,9 @@ func (p *Placer) Poll(now time.Time, held func() Held) (waiting bool, err error)
 		p.hold(held())
 		for _, g := range p.groups {
 			g.check(p.net.Sent, now)
+		}
+		if p.cfg.Leaf != "" {
+			p.checkReceived(now)
 		}
 		p.checked = now
 	}

@@ -16,6 +16,8 @@ type Report struct {
 	Members []Member
 	place.Report
 	Rerouted uint64 // flows that had another path when the group changed
+	Plan     uint64 // number of the plan for the fabric whose quotas are in force; 0: none is
+	Ignored  uint64 // quotas of plans, for leaves or spines that are not there
 }
 
 // A Member is a next hop of a group.
@@ -33,7 +35,10 @@ func (p *Placer) Reports() []Report {
 	all := make([]Report, 0, len(p.groups))
 	for _, name := range slices.Sorted(maps.Keys(p.groups)) {
 		g := p.groups[name]
-		r := Report{Name: name, Reason: g.reason, Report: g.table.Report(), Rerouted: g.rerouted}
+		r := Report{Name: name, Reason: g.reason, Report: g.table.Report(), Rerouted: g.rerouted, Ignored: g.plan.ignored}
+		if g.plan.inForce {
+			r.Plan = g.plan.number
+		}
 		if r.Reason == "" && r.Degraded {
 			r.Reason = "paths are not as predicted: ports send less than was predicted for them, so another hash, or another route, is in force"
 		}

@@ -16,18 +16,19 @@ import (
 	sai "sluice/sai-shim"
 )
 
-// The journal: how the process ends (4 octets), what is tried, calls under way, and the
-// objects that were created last. What is tried and each call is a slot: when it began (ns
-// since 1970; 0: the slot is free), whether it takes too long, the length of a text, and the
-// text. An object is its id (0: none) and its type, to the first zero. Numbers are in the
-// machine's order.
+// The journal: how the process ends (4 octets), what is tried, calls under way, the objects
+// that were created last and not removed, and the last one of each type. What is tried and
+// each call is a slot: when it began (ns since 1970; 0: the slot is free), whether it takes
+// too long, the length of a text, and the text. An object is its id (0: none) and its type,
+// to the first zero. Numbers are in the machine's order.
 const (
 	slotSize    = 1024
 	calls       = 32 // at once
 	atObjects   = (2 + calls) * slotSize
 	objects     = 16
+	types       = 32
 	objectSize  = 64
-	journalSize = atObjects + objects*objectSize
+	journalSize = atObjects + (objects+types)*objectSize
 
 	offBegan  = 0
 	offHangs  = 8
@@ -106,7 +107,7 @@ func mapJournal(path string) (memory []byte, left *Ended, err error) {
 	return memory, left, nil
 }
 
-// object is the place of an object.
+// object is the place of an object; those behind the objects are of the types.
 func object(memory []byte, i int) []byte {
 	at := atObjects + i*objectSize
 	return memory[at : at+objectSize : at+objectSize]
@@ -115,13 +116,34 @@ func object(memory []byte, i int) []byte {
 // created are the objects in a journal.
 func created(memory []byte) (all []sai.Created) {
 	for i := range objects {
-		o := object(memory, i)
-		if id := binary.NativeEndian.Uint64(o); id != 0 {
-			kind, _, _ := bytes.Cut(o[8:], []byte{0})
-			all = append(all, sai.Created{Object: string(kind), ID: sai.ObjectID(id)})
+		if o := read(object(memory, i)); o.ID != sai.Null {
+			all = append(all, o)
 		}
 	}
 	return all
+}
+
+func read(place []byte) sai.Created {
+	kind, _, _ := bytes.Cut(place[8:], []byte{0})
+	return sai.Created{Object: string(kind), ID: sai.ObjectID(binary.NativeEndian.Uint64(place))}
+}
+
+// write has the id last: the process may be killed meanwhile.
+func write(place []byte, o sai.Created) {
+	clear(place)
+	copy(place[8:objectSize-1], o.Object)
+	binary.NativeEndian.PutUint64(place, uint64(o.ID))
+}
+
+// last is the place of the last object of a type, or one for it; nil: there is no room.
+func last(memory []byte, kind string) []byte {
+	for i := range types {
+		place := object(memory, objects+i)
+		if is := read(place); is.Object == kind || is.ID == sai.Null {
+			return place
+		}
+	}
+	return nil
 }
 
 // ended is what a process left in a journal; nil: it was in no call.

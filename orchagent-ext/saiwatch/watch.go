@@ -85,18 +85,28 @@ func (w *Watch) Called(token int, c *sai.Call, answer sai.Status) {
 func (w *Watch) noteObject(c *sai.Call) {
 	switch {
 	case c.Name == "create" && c.ID != sai.Null:
-		o := object(w.memory, w.next)
+		o := sai.Created{Object: c.Object, ID: c.ID}
+		write(object(w.memory, w.next), o)
 		w.next = (w.next + 1) % objects
-		clear(o)
-		copy(o[8:objectSize-1], c.Object)
-		binary.NativeEndian.PutUint64(o, uint64(c.ID)) // last: the process may be killed
+		if place := last(w.memory, c.Object); place != nil {
+			write(place, o)
+		}
 	case c.Name == "remove":
 		for i := range objects {
-			if o := object(w.memory, i); binary.NativeEndian.Uint64(o) == uint64(c.ID) {
+			if o := object(w.memory, i); read(o).ID == c.ID {
 				clear(o)
 			}
 		}
 	}
+}
+
+// Last is the object of a type that this process or an earlier one created last, removed or
+// not; Null: none is known. It is for the goroutine that creates objects.
+func (w *Watch) Last(object string) sai.ObjectID {
+	if place := last(w.memory, object); place != nil {
+		return read(place).ID
+	}
+	return sai.Null
 }
 
 // Try notes what is done to the switch from now on.

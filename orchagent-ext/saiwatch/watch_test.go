@@ -154,6 +154,9 @@ func TestObjectsOfAKilledProcessAreKnown(t *testing.T) {
 		if diff := gocmp.Diff(want, w.Created()); diff != "" {
 			t.Errorf("life %d (-want +got):\n%s", life, diff)
 		}
+		if is := w.Last("udf_group"); life > 0 && is != sai.ObjectID(100*(life-1)+objects+3) || w.Last("hash") != sai.Null {
+			t.Errorf("life %d: the last ones are %s, %s", life, is, w.Last("hash"))
+		}
 		call := func(name, object string, id sai.ObjectID, answer sai.Status) {
 			c := &sai.Call{Name: name, Object: object, ID: id}
 			w.Called(w.Calling(c), c, answer)

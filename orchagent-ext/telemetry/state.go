@@ -17,6 +17,7 @@ const (
 	TableFlow        = "SLUICE_FLOW"
 	TableHold        = "SLUICE_HOLD"
 
+	TablePlacementFabric = "SLUICE_PLACEMENT_FABRIC"
 	TablePlacementGroup  = "SLUICE_PLACEMENT_GROUP"
 	TablePlacementMember = "SLUICE_PLACEMENT_MEMBER"
 )
@@ -61,6 +62,8 @@ type (
 	Flow = model.SonicSluiceState_SonicSluiceState_SLUICE_FLOW_SLUICE_FLOW_LIST
 	// Hold is a row of SLUICE_HOLD.
 	Hold = model.SonicSluiceState_SonicSluiceState_SLUICE_HOLD_SLUICE_HOLD_LIST
+	// PlacementFabric is SLUICE_PLACEMENT_FABRIC|global.
+	PlacementFabric = model.SonicSluiceState_SonicSluiceState_SLUICE_PLACEMENT_FABRIC_Global
 	// PlacementGroup is a row of SLUICE_PLACEMENT_GROUP.
 	PlacementGroup = model.SonicSluiceState_SonicSluiceState_SLUICE_PLACEMENT_GROUP_SLUICE_PLACEMENT_GROUP_LIST
 	// PlacementMember is a row of SLUICE_PLACEMENT_MEMBER.

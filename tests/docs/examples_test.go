@@ -48,10 +48,10 @@ while True:
     got = s.recv(65536)
     if not got: break
     open("/tmp/got", "ab").write(got)`
-	return "rm -f /tmp/got /tmp/ready; (timeout 60 python3 -c '" + script + "' >/tmp/collector 2>&1 &); for i in $(seq 100); do [ -e /tmp/ready ] && break; sleep 0.1; done"
+	return "rm -f /tmp/got /tmp/ready; (timeout 600 python3 -c '" + script + "' >/tmp/collector 2>&1 &); for i in $(seq 1000); do [ -e /tmp/ready ] && break; sleep 0.1; done"
 }
 
-const received = "for i in $(seq 100); do [ -s /tmp/got ] && exit 0; sleep 0.1; done; exit 1"
+const received = "for i in $(seq 1000); do [ -s /tmp/got ] && exit 0; sleep 0.1; done; exit 1"
 
 // examples are all lines, in the order in which they run: each finds what those before
 // it left.
@@ -85,8 +85,8 @@ var examples = []example{
 	{text: "sluice export capture.pcap --mode packet --sampling 100 --collector 10.0.0.9 --transport tcp", given: collector("tcp", "10.0.0.9"), then: received},
 	{
 		text:  "sluice export capture.pcap --collector flows.example --transport tls --ca ca.pem --cert me.pem --key me.key",
-		given: certificates + "(exec >/tmp/tls 2>&1; sleep 60 | timeout 60 openssl s_server -accept 4740 -cert server.pem -key server.key -CAfile clients-ca.pem -Verify 1 -quiet &)\nfor i in $(seq 100); do ss -ltn | grep -q :4740 && break; sleep 0.1; done",
-		then:  "for i in $(seq 100); do grep -q rdmaOpCode /tmp/tls && exit 0; sleep 0.1; done; exit 1",
+		given: certificates + "(exec >/tmp/tls 2>&1; sleep 600 | timeout 600 openssl s_server -accept 4740 -cert server.pem -key server.key -CAfile clients-ca.pem -Verify 1 -quiet &)\nfor i in $(seq 1000); do ss -ltn | grep -q :4740 && break; sleep 0.1; done",
+		then:  "for i in $(seq 1000); do grep -q rdmaOpCode /tmp/tls && exit 0; sleep 0.1; done; exit 1",
 	},
 
 	{text: "sluice send pfcm --dev eth0 --dst fe80::2 --action pause --time 500"},

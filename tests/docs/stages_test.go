@@ -172,11 +172,11 @@ for i in $(seq 600); do etcdctl get --prefix /sluice/default/node/ | grep -q . &
 		given: certificates + `
 cp ` + "tests/captures/rc-send-ipv4.pcap" + ` capture.pcap
 ip addr add 10.0.0.9/32 dev lo
-(exec >/tmp/tls 2>&1; sleep 60 | timeout 60 openssl s_server -accept 4740 -cert server.pem -key server.key -CAfile clients-ca.pem -Verify 1 -quiet &)
-(timeout 60 python3 -c 'import socket; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.bind(("10.0.0.9", 4739)); open("/tmp/udp", "w"); [open("/tmp/got", "ab").write(s.recv(65536)) for _ in range(1000)]' >/tmp/udp.log 2>&1 &)
-for i in $(seq 100); do [ -e /tmp/udp ] && break; sleep 0.1; done
+(exec >/tmp/tls 2>&1; sleep 600 | timeout 600 openssl s_server -accept 4740 -cert server.pem -key server.key -CAfile clients-ca.pem -Verify 1 -quiet &)
+(timeout 600 python3 -c 'import socket; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.bind(("10.0.0.9", 4739)); open("/tmp/udp", "w"); [open("/tmp/got", "ab").write(s.recv(65536)) for _ in range(1000)]' >/tmp/udp.log 2>&1 &)
+for i in $(seq 1000); do [ -e /tmp/udp ] && break; sleep 0.1; done
 `,
-		then: `[ -s /tmp/got ] && for i in $(seq 100); do grep -q rdmaOpCode /tmp/tls && exit 0; sleep 0.1; done; exit 1`,
+		then: `for i in $(seq 1000); do [ -s /tmp/got ] && grep -q rdmaOpCode /tmp/tls && exit 0; sleep 0.1; done; exit 1`,
 	},
 }
 

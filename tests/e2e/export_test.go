@@ -52,6 +52,7 @@ func TestExport(t *testing.T) {
 			}
 			l.send(frames)
 			l.awaitCounters("SLUICE_IPFIX_STATS", "c1", "connected", "true")
+			l.awaitCounters("SLUICE_STATS", "global", "cpu_roce", fmt.Sprint(len(frames)))
 			l.stop()
 			flows := map[uint64]ipfixtest.Record{}
 			packets := uint64(0)

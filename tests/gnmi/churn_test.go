@@ -16,7 +16,7 @@ import (
 // Fifty writers set rows of their own while streams of every kind are opened, read for
 // a while, and left, some before they have answered. The server keeps nothing of them.
 func TestStreamsComeAndGo(t *testing.T) {
-	s := start(t, "--max-streams", "64")
+	s := start(t, "--max-streams", "128") // those that were left may take a moment to end
 	const writers, readers, streams, rounds = 50, 20, 12, 2
 	ctx := t.Context()
 	writing, reading := s.client(), s.client()

@@ -56,7 +56,8 @@ func TestMain(m *testing.M) {
 			return 1
 		}
 		defer func() { _ = os.RemoveAll(programs) }()
-		if err := build(raceFlag, "sluice/gnmi-server/cmd/sluice-gnmi"); err != nil {
+		// The detector makes the hash of a password ten times slower, and finds nothing in it.
+		if err := build(raceFlag, "-gcflags=golang.org/x/crypto/blowfish=-race=false", "sluice/gnmi-server/cmd/sluice-gnmi"); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}

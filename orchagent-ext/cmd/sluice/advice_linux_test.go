@@ -25,7 +25,7 @@ import (
 func TestAdviceListenTellsTheRateThatHolds(t *testing.T) {
 	p := fabrictest.Pair(t)
 	w := newWorld(t, p.A, p.B)
-	cmd := exec.Command(w.program, "advise", "listen", "--json", "--lifetime", "300ms", "--count", "4", "--for", "20s", "--from", "2001:db8::/32")
+	cmd := exec.Command(w.program, "advise", "listen", "--json", "--lifetime", "2s", "--count", "4", "--for", "3m", "--from", "2001:db8::/32")
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -47,15 +47,14 @@ func TestAdviceListenTellsTheRateThatHolds(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer sender.Close()
+	var frames [][]byte // sent at once, lest the first advice expires before the last one comes
 	send := func(m notify.RateAdvice, src string, change func([]byte)) {
 		t.Helper()
 		frame := adviceFrame(t, p, m, src)
 		if change != nil {
 			change(frame)
 		}
-		if err := sender.Send(frame); err != nil {
-			t.Fatal(err)
-		}
+		frames = append(frames, frame)
 	}
 	advice := notify.RateAdvice{PKey: 0xffff, DestQP: 0x17, DestinationQP: 0x17, SourceQP: 0x11, Rate: 5000, Version: 1}
 	low := advice
@@ -71,6 +70,11 @@ func TestAdviceListenTellsTheRateThatHolds(t *testing.T) {
 	send(advice, "2001:db8::2", nil) // holds: 2000
 	advice.Rate = 1500
 	send(advice, "2001:db8::2", nil) // holds: 1500
+	for _, frame := range frames {
+		if err := sender.Send(frame); err != nil {
+			t.Fatal(err)
+		}
+	}
 
 	var got []advisedRate
 	decoder := json.NewDecoder(stdout)

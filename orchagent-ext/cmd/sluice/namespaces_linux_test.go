@@ -52,7 +52,7 @@ func (w *world) run(host *fabric.Interface, args ...string) (output string, err 
 // result waits until it has heard count messages and returns them.
 func (w *world) listen(count int, args ...string) func() []map[string]any {
 	w.t.Helper()
-	cmd := exec.Command(w.program, append([]string{"listen", "--json", "--for", "20s", "--count", fmt.Sprint(count)}, args...)...)
+	cmd := exec.Command(w.program, append([]string{"listen", "--json", "--for", "3m", "--count", fmt.Sprint(count)}, args...)...)
 	var out bytes.Buffer
 	cmd.Stdout = &out
 	stderr, end, err := os.Pipe()

@@ -59,13 +59,13 @@ func (o *opener) open(driver orch.Driver, s *config.Snapshot, cold bool) (*orch.
 			return nil, errors.New("no port of PORT is a netdev in this network namespace: the switch is opened when there is one")
 		}
 	}
-	lib, err := o.options.openLibrary(libraryUse{ports: ports, cpuRate: *s.Global.CpuRate, cpuBurst: *s.Global.CpuBurst, cold: cold, noExtension: o.watch.noExtension != "", watcher: o.watch})
+	lib, err := o.options.openLibrary(libraryUse{ports: ports, cpuRate: *s.Global.CpuRate, cpuBurst: *s.Global.CpuBurst, cold: cold, noExtension: o.watch.noExtension != "", avoid: o.watch.avoid, watcher: o.watch})
 	if err != nil {
 		return nil, err
 	}
-	sw := asic.NewSAI(lib, asic.SAIOptions{Connected: o.options.connect, Kernel: soft, Created: o.watch.Created()})
+	sw := asic.NewSAI(lib, asic.SAIOptions{Connected: o.options.connect, Kernel: soft, Created: o.watch.Created(), Creating: o.watch.creating, Last: o.watch.Last})
 	source := packetio.NewSAI(lib, sw.IfIndex, sw.Copies)
-	return &orch.Switch{Driver: o.watch.driver(sw, orch.Policy(s)), Source: source, Hardware: &switched{SAI: sw, source: source, soft: soft, opened: opened, warm: o.options.warmFile() != "", log: o.log}, Kernel: soft, FlowControl: sw}, nil
+	return &orch.Switch{Driver: o.watch.driver(sw), Source: source, Hardware: &switched{SAI: sw, source: source, soft: soft, opened: opened, warm: o.options.warmFile() != "", log: o.log}, Kernel: soft, FlowControl: sw}, nil
 }
 
 // libraryUse says what a library is opened for.
@@ -74,6 +74,7 @@ type libraryUse struct {
 	cpuRate, cpuBurst uint32 // packets a second, packets
 	cold              bool   // there are no objects of an earlier process
 	noExtension       bool   // the library is not asked for it
+	avoid             map[string]bool
 	watcher           sai.Watcher
 }
 
@@ -93,7 +94,7 @@ func (o *options) openLibrary(use libraryUse) (*sai.Library, error) {
 	if err != nil {
 		return nil, err
 	}
-	lib.NoExtension = use.noExtension
+	lib.NoExtension, lib.Avoid = use.noExtension, use.avoid
 	if err := lib.CreateSwitch(!o.connect); err != nil {
 		if missing := missingRights(ownStatus()); missing != "" {
 			err = fmt.Errorf("%w; the software switch needs rights that sluiced lacks: %s", err, missing)

@@ -36,10 +36,14 @@ const exitHung = 3
 // the extension, which is before any method.
 const needExtension asic.Need = "extension"
 
-// blame is a method that has ended sluiced, or hung.
+// needNone is the need of a blame where no method is at fault, but a call that reads.
+const needNone asic.Need = "call"
+
+// blame is a method that has ended sluiced, or hung; or a call that reads.
 type blame struct {
 	Need    asic.Need   `json:"need"`
 	Method  asic.Method `json:"method"`
+	Call    string      `json:"call,omitempty"` // without the id of an object
 	Why     string      `json:"why"`
 	Library string      `json:"library"` // that did it, and its profile
 	Mark    string      `json:"mark"`    // of the policy
@@ -53,7 +57,12 @@ type libraryWatch struct {
 	library string // which it is
 	ended   string // how the process before ended; "": properly
 
-	noExtension string // why the library is not asked for the extension; "": it is
+	creating string // type of the object that it was creating then; "": none
+
+	blames      []blame         // of the library
+	noExtension string          // why the library is not asked for the extension; "": it is
+	avoid       map[string]bool // calls that are not made
+	avoids      []string        // why
 
 	stateDB *sonicdb.DB
 
@@ -64,7 +73,7 @@ type libraryWatch struct {
 // watchLibrary begins to watch the calls of the library, and reads how the process before
 // ended.
 func watchLibrary(o *options, databases *sonicdb.Databases, log *slog.Logger) (*libraryWatch, error) {
-	w := &libraryWatch{log: log, library: libraryName(o)}
+	w := &libraryWatch{log: log, library: libraryName(o), avoid: map[string]bool{}}
 	journal := ""
 	if memory := strings.TrimSuffix(o.memory(), ".json"); memory != "" {
 		journal, w.file = memory+"-sai.journal", memory+"-sai.json"
@@ -77,6 +86,11 @@ func watchLibrary(o *options, databases *sonicdb.Databases, log *slog.Logger) (*
 	if w.stateDB, err = sonicdb.Open(databases, "STATE_DB", log); err != nil {
 		return nil, err
 	}
+	if ended != nil {
+		if object, creates := strings.CutPrefix(ended.Call, "create "); creates {
+			w.creating, _, _ = strings.Cut(object, " ")
+		}
+	}
 	switch {
 	case ended == nil:
 	case !ended.Blamed():
@@ -88,10 +102,16 @@ func watchLibrary(o *options, databases *sonicdb.Databases, log *slog.Logger) (*
 			return nil, err
 		}
 	}
-	for _, b := range w.blames() {
-		if b.Need == needExtension {
+	w.blames = w.readBlames()
+	for _, b := range w.blames {
+		switch b.Need {
+		case needExtension:
 			w.noExtension = b.Why + "; this library is not asked for the extension again"
 			log.Warn(w.noExtension)
+		case needNone:
+			w.avoid[b.Call] = true
+			w.avoids = append(w.avoids, b.Why+"; this library is not called so again")
+			log.Warn(w.avoids[len(w.avoids)-1])
 		}
 	}
 	return w, nil
@@ -120,8 +140,11 @@ func (w *libraryWatch) blame(e *saiwatch.Ended) error {
 		return nil
 	case strings.HasPrefix(e.Call, sai.Handshake):
 		b.Need, b.Method, b.Mark = needExtension, "", ""
-	case b.Need == "" || b.Need.Check(b.Method) != nil:
-		return nil // no method is at fault
+	case b.Need == "" || b.Need.Check(b.Method) != nil: // no method is at fault
+		if !reads(e.Call) {
+			return nil
+		}
+		b.Need, b.Method, b.Mark, b.Call = needNone, "", "", withoutID(e.Call)
 	}
 	var all []blame
 	if err := statefile.Read(w.file, &all); err != nil {
@@ -130,8 +153,20 @@ func (w *libraryWatch) blame(e *saiwatch.Ended) error {
 	return statefile.Write(w.file, append(all, b), nil)
 }
 
-// blames are those of the same library.
-func (w *libraryWatch) blames() []blame {
+// reads says whether a call of the library changes nothing: it can be done without.
+func reads(call string) bool {
+	name, _, _ := strings.Cut(call, " ")
+	return name == "get" || name == "ask" || name == "list"
+}
+
+// withoutID is a call of any object.
+func withoutID(call string) string {
+	words := strings.Fields(call)
+	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return strings.HasPrefix(w, "oid:") }), " ")
+}
+
+// readBlames are those of the same library.
+func (w *libraryWatch) readBlames() []blame {
 	if w.file == "" {
 		return nil
 	}
@@ -145,8 +180,8 @@ func (w *libraryWatch) blames() []blame {
 // blamed are the methods that have ended sluiced, with the same library and policy.
 func (w *libraryWatch) blamed(p asic.Policy) asic.Abilities {
 	a := asic.Abilities{}
-	for _, b := range w.blames() {
-		if b.Need != needExtension && (b.Mark == "" || b.Mark == asic.Mark(p)) {
+	for _, b := range w.blames {
+		if b.Need != needExtension && b.Need != needNone && (b.Mark == "" || b.Mark == asic.Mark(p)) {
 			a.Set(b.Need, b.Method, asic.Ability{Reason: b.Why + "; it is not tried again with this library and this configuration"})
 		}
 	}
@@ -154,23 +189,22 @@ func (w *libraryWatch) blamed(p asic.Policy) asic.Abilities {
 }
 
 // driver is one of the library by which the watch knows what each call is for.
-func (w *libraryWatch) driver(d *asic.SAI, p asic.Policy) asic.Driver {
-	return &asic.Tried{SAI: d, Blamed: w.blamed(p), Trying: func(n asic.Need, m asic.Method, mark string) {
+func (w *libraryWatch) driver(d *asic.SAI) asic.Driver {
+	return &asic.Tried{SAI: d, Blamed: w.blamed, Trying: func(n asic.Need, m asic.Method, mark string) {
 		w.Try(saiwatch.Trying{Need: string(n), Method: string(m), Mark: mark})
 	}}
 }
 
 // Warnings are what the operator should know.
 func (w *libraryWatch) Warnings() []string {
-	switch {
-	case w.noExtension != "" && !strings.HasPrefix(w.noExtension, w.ended):
-		return []string{w.ended, w.noExtension}
-	case w.noExtension != "":
-		return []string{w.noExtension}
-	case w.ended != "":
-		return []string{w.ended}
+	all := slices.Clone(w.avoids)
+	if w.noExtension != "" {
+		all = append(all, w.noExtension)
 	}
-	return nil
+	if w.ended != "" && !slices.ContainsFunc(all, func(why string) bool { return strings.HasPrefix(why, w.ended) }) {
+		all = append([]string{w.ended}, all...)
+	}
+	return all
 }
 
 // Hangs says which call does not return; "": none. It may be called from any goroutine.

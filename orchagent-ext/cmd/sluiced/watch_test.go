@@ -224,12 +224,16 @@ func TestLibraryThatAborts(t *testing.T) {
 	if r := runSluiced(t, d, file, library, state, fail); r.ends() == 0 {
 		t.Fatal("it ended well")
 	}
-	for range 2 { // it is not forgotten
-		r := runSluiced(t, d, file, library, state, fail)
+	var r *running
+	for life := range 3 { // it is not forgotten
+		r = runSluiced(t, d, file, library, state, fail)
 		r.until(telemetry.TableState, "global", func(f map[string]string) bool { return f["state"] != telemetry.Starting })
 		r.until(telemetry.TableCapability, "switch", func(f map[string]string) bool {
 			return f["flow_label_method"] == "rewrite" && f["flow_label_state"] == "active" && strings.Contains(f["flow_label_reason"], "compute: "+why)
 		})
+		if life == 2 {
+			break
+		}
 		if err := r.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 			t.Fatal(err)
 		}
@@ -238,11 +242,38 @@ func TestLibraryThatAborts(t *testing.T) {
 		}
 	}
 	configure(t, d, rows.Row{Table: "SLUICE_FLOW_LABEL", Key: "global", Fields: map[string]string{"admin_state": "enabled", "rewrite": "always"}})
-	if r := runSluiced(t, d, file, library, state, fail); r.ends() == 0 || !strings.Contains(r.said(), "saitest: aborts") {
+	if r.ends() == 0 || !strings.Contains(r.said(), "saitest: aborts") {
 		t.Errorf("another configuration does not try it again:\n%s", r.said())
 	}
-	r := runSluiced(t, d, file, library, state, fail)
+	r = runSluiced(t, d, file, library, state, fail)
 	r.until(telemetry.TableState, "global", func(f map[string]string) bool {
 		return f["flow_label_method"] == "rewrite" && strings.Contains(f["warnings"], why)
 	})
+}
+
+// TestLibraryThatAbortsWhenItIsAsked: a call that only reads ends no second start: sluiced goes
+// on without its answer, and says so.
+func TestLibraryThatAbortsWhenItIsAsked(t *testing.T) {
+	for _, fail := range []string{"capability acl_entry.ACTION_COMPUTE_IPV6_FLOW_LABEL 0 abort", "values hash.NATIVE_HASH_FIELD_LIST 0 exit", "list acl_table 0 abort"} {
+		t.Run(fail, func(t *testing.T) {
+			library, state := saitest.New(t), filepath.Join(t.TempDir(), "sluiced.json")
+			d, file := labelled(t)
+			if r := runSluiced(t, d, file, library, state, fail); r.ends() == 0 && !strings.HasSuffix(fail, "exit") {
+				t.Fatal("it ended well")
+			}
+			for range 2 { // it is not forgotten
+				r := runSluiced(t, d, file, library, state, fail)
+				fields := r.until(telemetry.TableState, "global", func(f map[string]string) bool { return f["flow_label"] == "active" })
+				if strings.Count(fields["warnings"], "the SAI library ended sluiced by ") != 1 || !strings.Contains(fields["warnings"], "is not called so again") {
+					t.Errorf("warnings %q", fields["warnings"])
+				}
+				if err := r.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+					t.Fatal(err)
+				}
+				if status := r.ends(); status != 0 {
+					t.Errorf("it ended with status %d:\n%s", status, r.said())
+				}
+			}
+		})
+	}
 }

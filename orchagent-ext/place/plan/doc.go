@@ -4,13 +4,13 @@
 // its spines, so that uplinks and downlinks fill evenly. A leaf alone can fill only its
 // uplinks: it does not see which other leaves meet it on a downlink.
 //
-// Each leaf keeps a [Row] in a shared store: how many flows of which size it sends to
+// Each leaf keeps a [Row] in a shared store: its prefixes, how many flows of which size it sends to
 // each destination leaf, its links to the spines, and what it receives from each. One
 // planner reads all rows ([Read]), makes a [Plan] ([Make]), and writes each leaf its
 // [Quotas]; the leaf applies them to its [place.Table] ([Quotas.Apply]). A plan is made
 // of one reading of all rows, never step by step on what others did some time ago.
 //
-// The daemon does not call it yet; the simulator in place/sim does. It is pure: no store,
+// Package placing calls it, and the simulator in place/sim. It is pure: no store,
 // no clock, no election of the planner.
 //
 // # How

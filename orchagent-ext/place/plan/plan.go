@@ -18,6 +18,7 @@ type Plan struct {
 	Unroutable uint64  // flows whose leaves have no spine in common
 	Stray      uint64  // flows to leaves without a row
 	Up, Down   float64 // worst ÷ mean of a leaf's uplinks, and of the downlinks to a leaf, as planned
+	Uneven     float64 // what [Uneven] will be
 }
 
 // maxParts bounds the parts into which spines of different weights are taken.
@@ -243,10 +244,16 @@ func (p *planner) write(plan *Plan, edges []edge) {
 		}
 	}
 	up, down := p.loads(edges)
+	planned := make([]Row, len(p.rows))
 	for i := range p.rows {
+		planned[i] = Row{Spines: map[string]float64{}, Sent: map[string]float64{}, Received: map[string]float64{}}
+		for s, spine := range p.spines {
+			planned[i].Spines[spine], planned[i].Sent[spine], planned[i].Received[spine] = p.weight[i][s], up[i][s], down[i][s]
+		}
 		plan.Up = max(plan.Up, uneven(up[i], p.weight[i]))
 		plan.Down = max(plan.Down, uneven(down[i], p.weight[i]))
 	}
+	plan.Uneven = Uneven(planned)
 }
 
 // uneven is worst ÷ mean of load ÷ weight; 0 without load.

@@ -4,11 +4,13 @@ package plan
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
+	"net/netip"
 	"slices"
 
 	"sluice/orchagent-ext/place"
@@ -20,6 +22,8 @@ type Row struct {
 	Spines   map[string]float64 `json:"spines"` // weight of its links to each spine, in any unit; 0: no link
 	Demand   []Demand           `json:"demand"`
 	Received map[string]float64 `json:"received,omitempty"` // octets/s from each spine
+	Sent     map[string]float64 `json:"sent,omitempty"`     // likewise to each
+	Prefixes []string           `json:"prefixes,omitempty"` // of IPv6, behind the leaf
 }
 
 // Demand is how many flows of a size class ([place.Class]) go to a destination leaf.
@@ -36,6 +40,7 @@ const (
 	MaxDemands   = 8192
 	MaxFlows     = 1 << 20 // of one row
 	MaxLeaves    = 1024
+	MaxPrefixes  = 4096 // of one row
 	maxName      = 255
 	maxWeight    = 1e15
 )
@@ -95,10 +100,18 @@ func (r *Row) check() error {
 	if err := checkName("leaf", r.Leaf); err != nil {
 		return err
 	}
-	if len(r.Spines) > MaxSpines || len(r.Received) > MaxSpines {
-		return fmt.Errorf("%d spines, received of %d: at most %d are possible", len(r.Spines), len(r.Received), MaxSpines)
+	if len(r.Spines) > MaxSpines || len(r.Received) > MaxSpines || len(r.Sent) > MaxSpines {
+		return fmt.Errorf("%d spines, received of %d, sent to %d: at most %d are possible", len(r.Spines), len(r.Received), len(r.Sent), MaxSpines)
 	}
-	for _, numbers := range []map[string]float64{r.Spines, r.Received} {
+	if len(r.Prefixes) > MaxPrefixes {
+		return fmt.Errorf("%d prefixes: at most %d are possible", len(r.Prefixes), MaxPrefixes)
+	}
+	for _, text := range r.Prefixes {
+		if p, err := netip.ParsePrefix(text); err != nil || !p.Addr().Is6() || p.Bits() == 0 || p != p.Masked() {
+			return fmt.Errorf("%.50q: a prefix of IPv6, longer than 0, whose other bits are 0, is possible", text)
+		}
+	}
+	for _, numbers := range []map[string]float64{r.Spines, r.Received, r.Sent} {
 		for spine, x := range numbers {
 			if err := checkName("spine", spine); err != nil {
 				return err
@@ -132,6 +145,17 @@ func (r *Row) check() error {
 	return nil
 }
 
+// Trim orders the demand, and leaves out the smallest flows beyond what a row may have.
+func (r *Row) Trim() {
+	slices.SortFunc(r.Demand, func(a, b Demand) int { return cmp.Or(b.Class-a.Class, cmp.Compare(a.Leaf, b.Leaf)) })
+	r.Demand = r.Demand[:min(len(r.Demand), MaxDemands)]
+	room := uint32(MaxFlows)
+	for i := range r.Demand {
+		r.Demand[i].Flows = min(r.Demand[i].Flows, room)
+		room -= r.Demand[i].Flows
+	}
+}
+
 func checkName(what, name string) error {
 	if name == "" || len(name) > maxName {
 		return fmt.Errorf("the name of a %s has %d octets: 1 to %d are possible", what, len(name), maxName)
@@ -139,14 +163,23 @@ func checkName(what, name string) error {
 	return nil
 }
 
-// Uneven is the worst ÷ mean of what a leaf receives from its spines, by weight: the
-// worst of all leaves that receive at least a tenth of what the busiest does. It says
-// whether a new plan is worth its moves. 0: no leaf receives anything.
-func Uneven(rows []Row) (worst float64) {
+// Uneven is the worst ÷ mean of what a leaf receives from its spines, or sends to them, by
+// weight: the worst of all leaves that receive, or send, at least a tenth of what the
+// busiest does. It says whether a new plan is worth its moves. 0: there is no load.
+func Uneven(rows []Row) float64 {
+	received := func(r *Row) map[string]float64 { return r.Received }
+	sent := func(r *Row) map[string]float64 { return r.Sent }
+	return max(unevenly(rows, received), unevenly(rows, sent))
+}
+
+// idleShare is the part of the busiest leaf's load below which a leaf does not count.
+const idleShare = 0.1
+
+func unevenly(rows []Row, load func(*Row) map[string]float64) (worst float64) {
 	total := func(r *Row) (sum, weight float64) {
-		for spine, w := range r.Spines {
-			if w > 0 {
-				sum += r.Received[spine]
+		for _, spine := range slices.Sorted(maps.Keys(r.Spines)) { // in order: a sum depends on it
+			if w := r.Spines[spine]; w > 0 {
+				sum += load(r)[spine]
 				weight += w
 			}
 		}
@@ -159,12 +192,12 @@ func Uneven(rows []Row) (worst float64) {
 	}
 	for i := range rows {
 		sum, weight := total(&rows[i])
-		if sum <= 0 || sum < busiest/10 {
+		if sum <= 0 || sum < busiest*idleShare {
 			continue
 		}
 		for spine, w := range rows[i].Spines {
 			if w > 0 {
-				worst = max(worst, rows[i].Received[spine]/w/(sum/weight))
+				worst = max(worst, load(&rows[i])[spine]/w/(sum/weight))
 			}
 		}
 	}

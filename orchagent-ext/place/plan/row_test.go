@@ -18,7 +18,7 @@ import (
 
 // What other leaves wrote is set aside with its reason if it cannot be used; the rest is.
 func TestReadSetsBadRowsAside(t *testing.T) {
-	good := Row{Leaf: "leaf0", Spines: map[string]float64{"spine0": 1}, Demand: []Demand{{"leaf1", 40, 3}}, Received: map[string]float64{"spine0": 1e9}}
+	good := Row{Leaf: "leaf0", Spines: map[string]float64{"spine0": 1}, Demand: []Demand{{"leaf1", 40, 3}}, Received: map[string]float64{"spine0": 1e9}, Sent: map[string]float64{"spine0": 1e8}, Prefixes: []string{"2001:db8:1::/48"}}
 	many := Row{Leaf: "many"}
 	for i := range MaxDemands + 1 {
 		many.Demand = append(many.Demand, Demand{fmt.Sprint(i), 0, 1})
@@ -48,6 +48,12 @@ func TestReadSetsBadRowsAside(t *testing.T) {
 		"twice":    []byte(`{"leaf":"twice","demand":[{"leaf":"a","class":1,"flows":1},{"leaf":"a","class":1,"flows":2}]}`),
 		"nowhere":  []byte(`{"leaf":"nowhere","demand":[{"leaf":"","class":1,"flows":1}]}`),
 		"nospine":  []byte(`{"leaf":"nospine","spines":{"":1}}`),
+		"sent":     []byte(`{"leaf":"sent","sent":{"a":-1}}`),
+		"default":  []byte(`{"leaf":"default","prefixes":["::/0"]}`),
+		"ipv4":     []byte(`{"leaf":"ipv4","prefixes":["192.0.2.0/24"]}`),
+		"host":     []byte(`{"leaf":"host","prefixes":["2001:db8::1/64"]}`),
+		"address":  []byte(`{"leaf":"address","prefixes":["2001:db8::1"]}`),
+		"prefixes": text(t, Row{Leaf: "prefixes", Prefixes: make([]string, MaxPrefixes+1)}),
 	}
 	got, aside := Read(rows)
 	if diff := cmp.Diff([]Row{good}, got); diff != "" {
@@ -59,6 +65,7 @@ func TestReadSetsBadRowsAside(t *testing.T) {
 	want := map[string]string{
 		"many": "demands: at most 8192", "spines": "at most 256", "large": "at most 524288", "two": "more text",
 		"other": `leaf "leaf0"`, "negative": "0 to 1e+15", "class": "0 to 127", "sum": "more than 1048576 flows", "twice": "twice",
+		"sent": "0 to 1e+15", "default": "longer than 0", "ipv4": "a prefix of IPv6", "host": "other bits are 0", "prefixes": "at most 4096",
 	}
 	for _, a := range aside {
 		if a.Reason == nil || !strings.Contains(a.Reason.Error(), want[a.Key]) {

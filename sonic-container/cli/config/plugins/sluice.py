@@ -56,6 +56,7 @@ TABLES = [
         {"name":"model","type":"values","help":"How the path of a label is predicted.","values":["auto","linux","learned"],"default":"auto"},
         {"name":"moves","type":"values","help":"Which flows may get another label while they have one; never one that is held.","values":["idle","any","never"],"default":"idle"},
         {"name":"sampling_rate","type":"number","help":"With the method entries, one of this many packets shows the CPU which flows are large, unless SLUICE_IPFIX samples.","min":1,"max":4294967295,"default":"256"},
+        {"name":"scope","type":"values","help":"For which links paths are to fill evenly. Without etcd, or a plan, fabric is as local.","values":["local","fabric"],"default":"local"},
         {"name":"threshold_percent","type":"number","help":"Flows move while the path with most load is so much above the mean.","min":1,"max":100,"default":"5"}]},
     {"table":"SLUICE_THRESHOLD","command":"threshold","help":"Per-flow thresholds of an egress queue.","key":
         {"name":"name","type":"string","min":1,"max":64,"pattern":"[A-Za-z0-9_.\\-]+"},"fields":[

@@ -276,10 +276,15 @@ def placement(db, as_json, namespace):
     if as_json:
         print_json({'placement': state.get('placement'), 'reason': state.get('placement_reason'),
                     'config': only(client, CONFIG_DB, 'SLUICE_PLACEMENT', 'global'),
+                    'fabric': only(client, STATE_DB, 'SLUICE_PLACEMENT_FABRIC', 'global'),
                     'groups': list(groups.values()), 'members': list(members.values())})
         return
     method = only(client, STATE_DB, 'SLUICE_CAPABILITY', 'switch').get('placement_method')
-    print_pairs([('placement', state.get('placement') or 'disabled'), ('method', method), ('reason', state.get('placement_reason'))])
+    fabric = only(client, STATE_DB, 'SLUICE_PLACEMENT_FABRIC', 'global')
+    print_pairs([('placement', state.get('placement') or 'disabled'), ('method', method), ('reason', state.get('placement_reason')),
+                 ('scope', fabric.get('scope')), ('why local', fabric.get('reason')), ('this leaf', fabric.get('leaf')),
+                 ('planner', fabric.get('planner')), ('plan', fabric.get('plan')), ('leaves', fabric.get('leaves')),
+                 ('rows not used', fabric.get('rows_aside'))])
     if state.get('placement') == 'active' and not groups:
         click.echo('\nNo flow that is placed goes to a group of several next hops.')
         return

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package etcd
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+// boardKeys is the prefix of a board's keys; it ends with "/".
+type boardKeys string
+
+func (k boardKeys) rows() string                      { return string(k) + "row/" }
+func (k boardKeys) row(node string) string            { return k.rows() + node }
+func (k boardKeys) leader() string                    { return string(k) + "leader" }
+func (k boardKeys) published() string                 { return string(k) + "published" }
+func (k boardKeys) parts() string                     { return string(k) + "part/" }
+func (k boardKeys) partsOf(n uint64) string           { return fmt.Sprintf("%s%016x/", k.parts(), n) }
+func (k boardKeys) part(n uint64, node string) string { return k.partsOf(n) + node }
+
+// mostPublished bounds the numbers of what is published.
+const mostPublished = 1 << 62
+
+// publishedText is the value of the key published.
+func publishedText(number uint64, about string) string { return fmt.Sprintf("%016x %s", number, about) }
+
+func parsePublished(text string) (number uint64, about string, err error) {
+	digits, about, _ := strings.Cut(text, " ")
+	number, err = strconv.ParseUint(digits, 16, 64)
+	if err != nil || number >= mostPublished || len(about) > 255 {
+		return 0, "", fmt.Errorf("%.40q is not a number and what belongs to it: another program writes there", text)
+	}
+	return number, about, nil
+}
+
+var errLeaseGone = errors.New("the lease of this node is not in etcd any more")
+
+// leaseError tells that a lease is gone from other errors.
+func leaseError(err error) error {
+	if errors.Is(err, rpctypes.ErrLeaseNotFound) {
+		return errLeaseGone
+	}
+	return err
+}
+
+// mine compares whether a key is of a lease.
+func mine(key string, lease clientv3.LeaseID) clientv3.Cmp {
+	return clientv3.Compare(clientv3.LeaseValue(key), "=", lease)
+}
+
+func missing(key string) clientv3.Cmp { return clientv3.Compare(clientv3.CreateRevision(key), "=", 0) }
