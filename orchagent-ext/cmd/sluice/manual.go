@@ -58,6 +58,7 @@ func tidyAll(folder string, date time.Time) error {
 // writes the month, and paragraphs with tabs.
 func tidy(page string, date time.Time) string {
 	return strings.NewReplacer(
+		".nh\n", ".nh\n.ad l\n",
 		`"`+date.Format("Jan 2006")+`"`, `"`+date.Format(time.DateOnly)+`"`,
 		"\n.PP\n\\fB-", "\n.TP\n\\fB-",
 		"\n.SH OPTIONS\n\\fB-", "\n.SH OPTIONS\n.TP\n\\fB-",
