@@ -3,6 +3,7 @@
 package docs
 
 import (
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -18,6 +19,7 @@ type example struct {
 	run   string // what is run for it, where a placeholder is filled in; empty: text
 	until string // when a line that goes on has done its work, a script; empty: it ends
 	then  string // script that checks what it did; /tmp/output is what it printed
+	long  bool   // make soak runs it
 }
 
 const (
@@ -128,7 +130,7 @@ var examples = []example{
 	{text: "sluice top", given: start, until: printed, then: endTool},
 	{text: "sluice top --sort packets --port Ethernet0", until: printed, then: endTool},
 	{text: "sluice top --once", then: "grep -q compute /tmp/output"},
-	{text: "sluice top --json --interval 10s --count 6", until: printed, then: endTool},
+	{text: "sluice top --json --interval 10s --count 6", run: "sluice top --json --interval 1s --count 6", until: printed, then: endTool},
 	{text: "sluice config port set Ethernet0 --role edge", given: config + "DEL 'SLUICE_PORT|Ethernet0'", then: config + "HGET 'SLUICE_PORT|Ethernet0' role | grep -qx edge"},
 	{text: "sluice config flow-label set --admin-state enabled --manage-switch-hash true", given: config + "DEL 'SLUICE_FLOW_LABEL|global'", then: config + "HGET 'SLUICE_FLOW_LABEL|global' admin_state | grep -qx enabled"},
 	{text: "sluice config flow-label del manage-switch-hash", then: config + "HGET 'SLUICE_FLOW_LABEL|global' manage_switch_hash | grep -qx ''"},
@@ -162,7 +164,7 @@ var examples = []example{
 	{text: "sluice-gnmi --insecure-loopback 127.0.0.1:50070", until: serves, then: endGNMI},
 
 	{text: "sudo bin/sluice demo", then: printed},
-	{text: "sudo bin/sluice demo --scenario hold", then: printed},
+	{text: "sudo bin/sluice demo --scenario hold", then: printed, long: true}, // as make demo does,
 	{text: "sudo bin/sluice demo --sai-profile SLUICE_HIDE=compute,rewrite", then: printed},
 }
 
@@ -266,6 +268,9 @@ func TestExamplesOfHelpWork(t *testing.T) {
 	b.run(here, furniture)
 	for _, e := range examples {
 		t.Run(e.text, func(t *testing.T) {
+			if e.long && os.Getenv("SLUICE_SOAK") == "" {
+				t.Skip("make soak runs it: it takes long, or loads the machine")
+			}
 			b := *b
 			b.t = t
 			if e.given != "" {
