@@ -13,11 +13,12 @@ import (
 // Description is what the model says of a table to people: what command lines, help and
 // completion are made of.
 type Description struct {
-	Name   string
-	Help   string
-	Only   string // key of the only row; empty: there are many
-	Keys   []Leaf // of a table of many rows
-	Leaves []Leaf // all others, sorted by name
+	Name     string
+	Database string
+	Help     string
+	Only     string // key of the only row; empty: there are many
+	Keys     []Leaf // of a table of many rows
+	Leaves   []Leaf // all others, sorted by name
 }
 
 // Leaf is a leaf of a table.
@@ -32,6 +33,8 @@ type Leaf struct {
 	List      bool     // several values, with commas between
 	Mandatory bool
 	Units     string
+	Counter   bool // it only increases, until it starts again at 0
+	Number    bool // a whole number that is no counter
 }
 
 // Describe returns what the model says of a table; false where it has none of the name.
@@ -40,7 +43,7 @@ func Describe(name string) (Description, bool) {
 	if !ok {
 		return Description{}, false
 	}
-	d := Description{Name: name, Help: oneLine(t.entry.Parent.Description), Only: t.only}
+	d := Description{Name: name, Database: t.database, Help: oneLine(t.entry.Parent.Description), Only: t.only}
 	for _, leaf := range t.keys {
 		d.Keys = append(d.Keys, t.describe(leaf))
 	}
@@ -55,6 +58,7 @@ func (t *table) describe(name string) Leaf {
 	return Leaf{
 		Name: name, Column: t.column(name), Help: oneLine(e.Description), Allowed: allowed(e), Default: strings.Join(e.Default, ","),
 		Values: valuesOf(e.Type), Tables: targets(e), List: e.IsLeafList(), Mandatory: e.Mandatory == yang.TSTrue, Units: e.Units,
+		Counter: e.Type.Name == "counter", Number: e.Type.Name != "counter" && e.Type.Kind >= yang.Yuint8 && e.Type.Kind <= yang.Yuint64,
 	}
 }
 

@@ -119,7 +119,8 @@ func whoami() string {
 // commandLine is the command as the journal has it: without the program's name, and
 // without the flags that all these commands have.
 func commandLine(cmd *cobra.Command) string {
-	said := append(strings.Fields(cmd.CommandPath())[1:], cmd.Flags().Args()...)
+	said := append([]string{"config"}, strings.Fields(cmd.CommandPath())[2:]...) // behind sluice config, or config sluice
+	said = append(said, cmd.Flags().Args()...)
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		if cmd.InheritedFlags().Lookup(f.Name) == nil {
 			said = append(said, "--"+f.Name, f.Value.String())

@@ -38,7 +38,12 @@ func interrupted(cmd *cobra.Command, err error) error {
 // stderr, for anything that went wrong; 2 where sai-check found no method; 130, as of shells, where a command ended well
 // before its input did since the user interrupted it.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	cmd := newRootCommand()
+	cmd, prefix := newRootCommand(), "sluice"
+	cobra.EnablePrefixMatching = false
+	if sonic := asSONiC(cmd); sonic != nil {
+		cmd, prefix = sonic, "Error"
+		cobra.EnablePrefixMatching = true // as SONiC's own commands
+	}
 	cmd.SetArgs(args)
 	cmd.SetIn(stdin)
 	cmd.SetOut(stdout)
@@ -48,7 +53,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return 128 + int(syscall.SIGINT)
 	}
 	if err != nil {
-		fmt.Fprintf(stderr, "sluice: %s\n", text.Lines(err.Error()))
+		fmt.Fprintf(stderr, "%s: %s\n", prefix, text.Lines(err.Error()))
 		if errors.Is(err, errNoMethod) {
 			return 2
 		}
@@ -61,7 +66,7 @@ func newRootCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:           "sluice",
 		Short:         "Look at RoCEv2 flows: decode, observe, label, balance; send and hear notifications; watch a switch",
-		Long:          "sluice looks at RoCEv2 traffic in capture files: which RDMA session a packet is of,\nwhich IPv6 flow label it would get, and how ECMP would spread it. It makes, sends and\nreads the notifications about congestion: PFCM, PPFC, Rate Advice, CNP and PFC.\nWhere sluiced runs it changes what that does (config, diff, rollback), shows it (top), and\ngathers it (techsupport).",
+		Long:          "sluice looks at RoCEv2 traffic in capture files: which RDMA session a packet is of,\nwhich IPv6 flow label it would get, and how ECMP would spread it. It makes, sends and\nreads the notifications about congestion: PFCM, PPFC, Rate Advice, CNP and PFC.\nWhere sluiced runs it shows what that does (show, top), changes it (config, diff, rollback), and\ngathers it (techsupport).",
 		Version:       version,
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -80,11 +85,14 @@ func newRootCommand() *cobra.Command {
 		newAdviceCommand(),
 		newDemoCommand(),
 		newExportCommand(),
+		newShowCommand(),
 		newConfigCommand(),
 		newDiffCommand(),
 		newRollbackCommand(),
+		newClearCommand(),
 		newTopCommand(),
 		newObserveCommand(),
+		newPathCommand(),
 		newTechsupportCommand(),
 		newVersionCommand(),
 		newSAICheckCommand(),

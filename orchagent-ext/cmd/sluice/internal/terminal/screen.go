@@ -24,6 +24,9 @@ const (
 	clearRest = "\x1b[J"
 )
 
+// Clear empties a terminal that was not taken over.
+const Clear = home + clearRest
+
 // Size that is assumed of a terminal that does not tell its own.
 const (
 	defaultWidth  = 80

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package show
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"sluice/yang/rows"
+)
+
+// always are the tables that every command reads.
+var always = []string{"SLUICE_STATE", "SLUICE_CAPABILITY"}
+
+// Wanted returns the tables of a verb, by the database that they are in.
+func (v *Verb) Wanted() map[string][]string {
+	all := make(map[string][]string)
+	for _, table := range append(slices.Clone(always), v.Tables...) {
+		database := "CONFIG_DB"
+		if d, known := rows.Describe(table); known {
+			database = d.Database
+		}
+		all[database] = append(all[database], table)
+	}
+	return all
+}
+
+// Data are rows by table, sorted as people count.
+type Data struct{ tables map[string][]rows.Row }
+
+// NewData returns the data of rows.
+func NewData(all []rows.Row) *Data {
+	d := &Data{tables: make(map[string][]rows.Row)}
+	for _, r := range all {
+		d.tables[r.Table] = append(d.tables[r.Table], r)
+	}
+	for _, of := range d.tables {
+		slices.SortFunc(of, func(a, b rows.Row) int { return rows.Natural(a.Key, b.Key) })
+	}
+	return d
+}
+
+func (d *Data) rows(table string) []rows.Row { return d.tables[table] }
+
+// fields are those of the rows of a table, for JSON; never null.
+func (d *Data) fields(table string) []map[string]string {
+	all := []map[string]string{}
+	for _, r := range d.rows(table) {
+		all = append(all, known(r.Fields))
+	}
+	return all
+}
+
+// byKey are the fields of the rows of a table by their keys, for JSON.
+func (d *Data) byKey(table string) map[string]map[string]string {
+	all := make(map[string]map[string]string)
+	for _, r := range d.rows(table) {
+		all[r.Key] = known(r.Fields)
+	}
+	return all
+}
+
+func known(fields map[string]string) map[string]string {
+	if fields == nil {
+		return map[string]string{}
+	}
+	return fields
+}
+
+// only are the fields of the only row of a table; nil where it is not there.
+func (d *Data) only(table string) map[string]string {
+	for _, r := range d.rows(table) {
+		if r.Key == rows.Only(table) {
+			return r.Fields
+		}
+	}
+	return nil
+}
+
+func (d *Data) state() map[string]string { return d.only("SLUICE_STATE") }
+
+func (d *Data) has(table, key string) bool {
+	return slices.ContainsFunc(d.rows(table), func(r rows.Row) bool { return r.Key == key })
+}
+
+// members are a port, or those of a PortChannel, as a set; nil for all ports.
+func (d *Data) members(name string) (map[string]bool, error) {
+	if name == "" {
+		return nil, nil
+	}
+	if d.has("PORT", name) {
+		return map[string]bool{name: true}, nil
+	}
+	all := make(map[string]bool)
+	for _, r := range d.rows("PORTCHANNEL_MEMBER") {
+		if channel, port, _ := strings.Cut(r.Key, "|"); channel == name {
+			all[port] = true
+		}
+	}
+	if len(all) > 0 || d.has("PORTCHANNEL", name) {
+		return all, nil
+	}
+	var there []string
+	for _, r := range slices.Concat(d.rows("PORT"), d.rows("PORTCHANNEL")) {
+		there = append(there, r.Key)
+	}
+	return nil, fmt.Errorf("--port %s: there is no such port or PortChannel; there are: %s", name, listed(there))
+}
+
+// shown is how many names a message lists.
+const shown = 8
+
+func listed(names []string) string {
+	if len(names) == 0 {
+		return "none"
+	}
+	more := ""
+	if len(names) > shown {
+		more = ", …"
+	}
+	return strings.Join(names[:min(len(names), shown)], ", ") + more
+}
+
+// or returns a value, or what is shown where there is none.
+func or(value, otherwise string) string {
+	if value == "" {
+		return otherwise
+	}
+	return value
+}
+
+// words is a field's name as people read it.
+func words(field string) string {
+	return strings.ReplaceAll(strings.TrimSuffix(field, "@"), "_", " ")
+}
+
+// number is a field's value; 0 where it is none.
+func number(value string) uint64 {
+	n, _ := strconv.ParseUint(value, 10, 64)
+	return n
+}
+
+// hex is a number of so many digits; what is no number is shown as it is.
+func hex(value string, digits int) string {
+	n, err := strconv.ParseUint(value, 10, 64)
+	if err != nil {
+		return or(value, "-")
+	}
+	return fmt.Sprintf("0x%0*x", digits, n)
+}
+
+// pairsOf are fields as pairs, sorted by name.
+func pairsOf(fields map[string]string) [][2]string {
+	var pairs [][2]string
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		pairs = append(pairs, [2]string{words(name), fields[name]})
+	}
+	return pairs
+}

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package show
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"sluice/yang/rows"
+)
+
+// row makes a row of a name and pairs of field and value.
+func row(name string, pairs ...string) rows.Row {
+	table, key, _ := strings.Cut(name, "|")
+	r := rows.Row{Table: table, Key: key, Fields: map[string]string{}}
+	for i := 0; i < len(pairs); i += 2 {
+		r.Fields[pairs[i]] = pairs[i+1]
+	}
+	return r
+}
+
+func say(t *testing.T, verb string, o Options, people bool, all ...rows.Row) *Answer {
+	t.Helper()
+	for _, v := range Verbs {
+		if v.Name == verb {
+			a, err := v.Show(NewData(all), o, people)
+			if err != nil {
+				t.Fatalf("%s: %v", verb, err)
+			}
+			return a
+		}
+	}
+	t.Fatalf("no verb %s", verb)
+	return nil
+}
+
+var onASwitch = []rows.Row{
+	row("SLUICE_STATE|global", "state", "running"), row("PORT|Ethernet0"), row("PORT|Ethernet4"), row("PORT|Ethernet12"),
+	row("SLUICE_PORT|Ethernet4", "role", "edge", "threshold", "gold"), row("SLUICE_PORT|Ethernet12"),
+	row("SLUICE_PORT_STATS|Ethernet0", "oper_status", "up", "rx_packets", "5", "rx_bytes", "500", "tx_packets", "0", "tx_bytes", "0"),
+	row("PORTCHANNEL_MEMBER|PortChannel1|Ethernet4"), row("PORTCHANNEL|PortChannel1"), row("PORTCHANNEL|PortChannel2"),
+	row("SLUICE_QUEUE_STATS|Ethernet4|3", "queued_bytes", "7", "watermark_bytes", "900", "packets", "4", "bytes", "400", "dropped", "1"),
+	row("SLUICE_QUEUE_STATS|Ethernet4|4", "queued_bytes", "0", "watermark_bytes", "0", "packets", "0", "bytes", "0", "dropped", "0"),
+	row("SLUICE_FLOW|a", "dest_qp", "17", "bytes", "9"), row("SLUICE_FLOW|b", "dest_qp", "18", "bytes", "8"),
+}
+
+func TestPortsHaveTheirLinkRoleAndCounters(t *testing.T) {
+	want := `Port        Link    Role    Labels    Threshold    Rx packets    Rx bytes    Tx packets    Tx bytes
+----------  ------  ------  --------  -----------  ------------  ----------  ------------  ----------
+Ethernet0   up      -       -         -            5             500         0             0
+Ethernet4   -       edge    yes       gold         -             -           -             -
+Ethernet12  -       fabric  no        -            -             -           -             -
+`
+	if got := say(t, "ports", Options{}, true, onASwitch...).Text(); got != want {
+		t.Errorf("%s", got)
+	}
+	if got := say(t, "ports", Options{Port: "PortChannel1"}, true, onASwitch...).Text(); strings.Count(got, "\n") != 3 || !strings.Contains(got, "Ethernet4 ") {
+		t.Errorf("%s", got)
+	}
+}
+
+func TestQueuesThatHadPacketsAreShown(t *testing.T) {
+	want := `Port       Queue    Bytes now    Most    Packets    Bytes    Dropped
+---------  -------  -----------  ------  ---------  -------  ---------
+Ethernet4  3        7            900     4          400      1
+`
+	if got := say(t, "queues", Options{}, true, onASwitch...).Text(); got != want {
+		t.Errorf("%s", got)
+	}
+	if got := say(t, "queues", Options{All: true}, true, onASwitch...).Text(); strings.Count(got, "\n") != 4 {
+		t.Errorf("--all: %s", got)
+	}
+	if got := say(t, "queues", Options{Port: "Ethernet0"}, true, onASwitch...).Text(); got != "No egress queues are known.\n" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestFlowsOfAQueuePair(t *testing.T) {
+	qp := uint32(18)
+	if got := say(t, "flows", Options{QP: &qp}, true, onASwitch...).JSON.([]map[string]string); len(got) != 1 || got[0]["bytes"] != "8" {
+		t.Errorf("%v", got)
+	}
+	qp = 19
+	if got := say(t, "flows", Options{QP: &qp}, true, onASwitch...).Text(); got != "No flows: none of the 2 is as asked for.\n" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestPortThatDoesNotExistIsAnError(t *testing.T) {
+	for _, v := range Verbs {
+		_, err := v.Show(NewData(onASwitch), Options{Port: "Ethernet9"}, true)
+		if takes := strings.Contains(strings.Join(v.Flags, " "), "port"); takes != (err != nil) {
+			t.Errorf("%s: %v", v.Name, err)
+		} else if takes && err.Error() != "--port Ethernet9: there is no such port or PortChannel; there are: Ethernet0, Ethernet4, Ethernet12, PortChannel1, PortChannel2" {
+			t.Errorf("%s: %v", v.Name, err)
+		}
+	}
+}
+
+func TestAdviceHasHostsPoliciesAndWhatWasSent(t *testing.T) {
+	all := []rows.Row{
+		row("SLUICE_STATE|global", "rate_advice", "failed", "rate_advice_reason", "no extension"), row("SLUICE_RATE_ADVICE|global", "rtt_us", "5"),
+		row("SLUICE_RATE_ADVICE_HOST|10.0.0.0/8"), row("SLUICE_RATE_POLICY|gold", "dscp", "26", "rate_mbps", "400"),
+		row("SLUICE_NOTIFY_STATS|rate-advice", "sent", "75", "send_failed", "0", "reaction_us_n", "4"), row("SLUICE_NOTIFY_STATS|pfcm", "sent", "9"),
+	}
+	want := `rate advice  failed, no extension
+rtt us       5
+hosts        10.0.0.0/8
+
+Policy    Source    Destination    DSCP    Mbit/s
+--------  --------  -------------  ------  --------
+gold      any       any            26      400
+
+Counter    Value
+---------  -------
+sent       75
+`
+	if got := say(t, "advice", Options{}, true, all...).Text(); got != want {
+		t.Errorf("%s", got)
+	}
+}
+
+// What others wrote into the tables is shown, or left out, and commands no terminal.
+func TestOddRowsAreShownWithoutHarm(t *testing.T) {
+	var odd []rows.Row
+	for _, table := range append(append(rows.Tables("CONFIG_DB"), rows.Tables("STATE_DB")...), rows.Tables("COUNTERS_DB")...) {
+		for _, key := range []string{"global", "switch", "a|b|c", "", "\u00e4", "\x1b[31m"} {
+			odd = append(odd, row(table+"|"+key, "state", "congested", "bytes", "many", "dest_qp", "", "flow_label", "enabled", "role", "\x1b[2J", "reason", "a\nb",
+				"label_written", "many", "records", "-1", "cpu_roce", "", "read_time", "x", "action", "\u009b", "sent", "1e9", "pfcm_reason", "\u202e"))
+		}
+	}
+	for _, v := range Verbs {
+		for _, o := range []Options{{}, {Congested: true, All: true, Top: 1, Now: time.Now()}} {
+			a, err := v.Show(NewData(odd), o, true)
+			if err != nil {
+				t.Errorf("%s: %v", v.Name, err)
+				continue
+			}
+			if said := a.Text(); said == "" || strings.ContainsAny(said, "\x1b\u009b\u202e") {
+				t.Errorf("%s: %.300q", v.Name, said)
+			}
+			if _, err := json.Marshal(a.JSON); err != nil {
+				t.Errorf("%s: %v", v.Name, err)
+			}
+		}
+	}
+}
+
+func TestColumnsAlignWithWideAndHiddenCharacters(t *testing.T) {
+	b := Block{Header: []string{"A", "B"}, Rows: [][]string{{"gr\u00f6\u00dfer", "1"}, {"x\x1by", "2"}, {strings.Repeat("z", 9), ""}}}
+	if got, want := b.text(), "A          B\n---------  ---\ngr\u00f6\u00dfer     1\nx\u00b7y        2\nzzzzzzzzz\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package show
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"sluice/yang/rows"
+)
+
+// silence is how long sluiced may say nothing: it writes its counters once a second, and a
+// switch that is slow takes seconds.
+const silence = 30 * time.Second
+
+func status(d *Data, o Options) (*Answer, error) {
+	state, errs := d.state(), configErrors(d)
+	silent := silentSince(d, o.Now)
+	out := map[string]any{"state": known(state), "config_errors": errs}
+	if silent != "" {
+		out["silent_since"] = silent
+	}
+	label := state["flow_label"]
+	if method := state["flow_label_method"]; method != "" {
+		label += " (" + method + ")"
+	}
+	pairs := [][2]string{
+		{"state", state["state"]}, {"flow label", label}, {"driver", state["driver"]}, {"objects", state["objects"]},
+		{"flows", state["flows"]}, {"stream ids", state["stream_ids"]}, {"pfcm", state["pfcm"]},
+	}
+	if state["pfcm"] == "active" {
+		pairs = append(pairs, [2]string{"holds", state["holds"]})
+	}
+	pairs = append(pairs, [2]string{"version", state["version"]}, [2]string{"since", state["since"]})
+	if silent != "" {
+		pairs = append(pairs, [2]string{"warning", "this is old: sluiced has said nothing since " + silent})
+	}
+	for text := range strings.SplitSeq(state["warnings"], "; ") {
+		pairs = append(pairs, [2]string{"warning", text})
+	}
+	if state["sai_call"] != "" {
+		pairs = append(pairs, [2]string{"sai call", state["sai_call"] + ", since " + state["sai_call_since"]})
+	}
+	pairs = append(pairs, [2]string{"last error", state["last_error"]}, [2]string{"", state["last_error_time"]})
+	a := &Answer{JSON: out, Blocks: []Block{{Pairs: pairs}}}
+	if len(errs) > 0 {
+		t := Block{Header: []string{"Table", "Key", "Field", "Value", "Reason"}}
+		for _, e := range errs {
+			t.Rows = append(t.Rows, []string{e["table"], e["key"], e["field"], e["value"], e["reason"]})
+		}
+		a.Blocks = append(a.Blocks, Block{Text: "Rows that are not in force:"}, t)
+	}
+	return a, nil
+}
+
+// configErrors are the rows of CONFIG_DB that are not in force as configured.
+func configErrors(d *Data) []map[string]string {
+	all := []map[string]string{}
+	for _, r := range d.rows("SLUICE_CONFIG_ERROR") {
+		e := maps.Clone(known(r.Fields))
+		e["table"], e["key"], _ = strings.Cut(r.Key, "|")
+		all = append(all, e)
+	}
+	return all
+}
+
+// silentSince is when sluiced was heard of last, where that is too long ago: it was killed,
+// or hangs.
+func silentSince(d *Data, now time.Time) string {
+	heard := d.only("SLUICE_STATS")["read_time"]
+	if d.state()["state"] == "starting" { // no switch yet: what it counted is of an earlier one
+		return ""
+	}
+	at, err := time.Parse(time.RFC3339, heard)
+	if err != nil || now.Sub(at) <= silence {
+		return ""
+	}
+	return heard
+}
+
+func capability(d *Data, _ Options) (*Answer, error) {
+	row := d.only("SLUICE_CAPABILITY")
+	t := Block{Header: []string{"Need", "Method", "State", "Reason"}}
+	for _, field := range slices.Sorted(maps.Keys(row)) {
+		if need, is := strings.CutSuffix(field, "_method"); is {
+			t.Rows = append(t.Rows, []string{words(need), row[field], row[need+"_state"], row[need+"_reason"]})
+		}
+	}
+	a := &Answer{JSON: known(row), Blocks: []Block{t}}
+	if ipv4 := row["flow_label_ipv4"]; ipv4 != "" {
+		a.Blocks = append(a.Blocks, Block{Text: "RoCEv2 over IPv4: " + ipv4})
+	}
+	if queues := row["queues"]; queues != "" {
+		a.Blocks = append(a.Blocks, Block{Text: "Egress queues: " + strings.TrimSuffix(queues+", "+row["queues_reason"], ", ")})
+	}
+	return a, nil
+}
+
+func configuration(d *Data, _ Options) (*Answer, error) {
+	wrong := make(map[string]bool)
+	for _, e := range configErrors(d) {
+		wrong[e["table"]+"|"+e["key"]] = true
+	}
+	tables := make(map[string]any)
+	t := Block{Header: []string{"Table", "Key", "Field", "Value", "In force"}}
+	for _, table := range slices.Sorted(maps.Keys(d.tables)) {
+		description, ours := rows.Describe(table)
+		if table != "SLUICE" && !strings.HasPrefix(table, "SLUICE_") || ours && description.Database != "CONFIG_DB" {
+			continue
+		}
+		tables[table] = d.byKey(table)
+		for _, r := range d.rows(table) {
+			begin := []string{table, r.Key, "", "", "yes"}
+			if wrong[r.Name()] {
+				begin[4] = "no: show status"
+			}
+			if len(r.Fields) == 0 {
+				t.Rows = append(t.Rows, begin)
+			}
+			for i, name := range slices.Sorted(maps.Keys(r.Fields)) {
+				row := []string{"", "", "", "", ""}
+				if i == 0 {
+					row = begin
+				}
+				row[2], row[3] = name, r.Fields[name]
+				t.Rows = append(t.Rows, row)
+			}
+		}
+	}
+	return &Answer{JSON: tables, Blocks: []Block{t}}, nil
+}

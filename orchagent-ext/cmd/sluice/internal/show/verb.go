@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package show
+
+import (
+	"errors"
+	"time"
+)
+
+// Verb is one command of show.
+type Verb struct {
+	Name   string
+	Short  string
+	Tables []string // that it reads; one that ends in * is all that begin so
+	Flags  []string // those of [Options] that it takes: top, port, qp, congested, all
+	daemon bool     // without a daemon there is nothing to show
+	show   func(*Data, Options) (*Answer, error)
+}
+
+// Options are what the flags of the commands say.
+type Options struct {
+	Top       int    // at most so many; 0: all
+	Port      string // a port or PortChannel; empty: all
+	QP        *uint32
+	Congested bool
+	All       bool
+	Baseline  Baseline
+	Now       time.Time
+}
+
+// Answer is what a command prints: JSON for programs, blocks for people.
+type Answer struct {
+	JSON   any
+	Blocks []Block
+}
+
+// errNoDaemon is of a switch on which sluiced did not run.
+var errNoDaemon = errors.New("sluiced has not run since the switch started: on SONiC \"config feature state sluice enabled\" starts it, " +
+	"elsewhere \"systemctl start sluiced\"")
+
+// Show answers. For people it is an error where sluiced has not run; programs get what
+// there is, which is empty then.
+func (v *Verb) Show(d *Data, o Options, people bool) (*Answer, error) {
+	if v.daemon && people && len(d.only("SLUICE_STATE")) == 0 && len(d.only("SLUICE_CAPABILITY")) == 0 {
+		return nil, errNoDaemon
+	}
+	return v.show(d, o)
+}
+
+// Verbs are all commands, in the order in which help lists them.
+var Verbs = []Verb{
+	{
+		Name: "status", Short: "What sluiced is doing, and which rows are not in force",
+		Tables: []string{"SLUICE_CONFIG_ERROR", "SLUICE_STATS"}, daemon: true, show: status,
+	},
+	{
+		Name: "capability", Short: "The method that the switch uses for each need, and why no preferred one",
+		daemon: true, show: capability,
+	},
+	{
+		Name: "config", Short: "The rows of CONFIG_DB, and whether they are in force",
+		Tables: []string{"SLUICE*", "SLUICE_CONFIG_ERROR"}, show: configuration,
+	},
+	{
+		Name: "ports", Short: "Ports: link, role, and what came in and left",
+		Tables: []string{"PORT", "SLUICE_PORT", "SLUICE_PORT_STATS", "PORTCHANNEL", "PORTCHANNEL_MEMBER"}, Flags: []string{"port"}, show: ports,
+	},
+	{
+		Name: "queues", Short: "Egress queues: how full they are and were, and what they dropped",
+		Tables: []string{"PORT", "SLUICE_QUEUE_STATS", "PORTCHANNEL", "PORTCHANNEL_MEMBER"}, Flags: []string{"port", "all"}, show: queues,
+	},
+	{
+		Name: "flow-label", Short: "Flow labels: what is configured, and what became of packets",
+		Tables: []string{"SLUICE_FLOW_LABEL", "SLUICE_PORT", "SLUICE_STATS"}, daemon: true, show: flowLabel,
+	},
+	{
+		Name: "placement", Short: "Labels that are chosen: groups of next hops, and how even they are",
+		Tables: []string{"SLUICE_PLACEMENT", "SLUICE_PLACEMENT_GROUP", "SLUICE_PLACEMENT_MEMBER"}, daemon: true, show: placement,
+	},
+	{
+		Name: "flows", Short: "Flows that have an entry on the switch, the heaviest first",
+		Tables: []string{"SLUICE_FLOW", "PORT", "PORTCHANNEL", "PORTCHANNEL_MEMBER"}, Flags: []string{"top", "port", "qp", "congested"}, show: flows,
+	},
+	{
+		Name: "holds", Short: "Flows that are held here: by whom, why, until when",
+		Tables: []string{"SLUICE_HOLD"}, daemon: true, show: holds,
+	},
+	{
+		Name: "advice", Short: "Rate Advice: what is configured, who may get it, and what was sent",
+		Tables: []string{"SLUICE_RATE_ADVICE", "SLUICE_RATE_ADVICE_HOST", "SLUICE_RATE_POLICY", "SLUICE_NOTIFY_STATS"}, daemon: true, show: advice,
+	},
+	{
+		Name: "notifications", Short: "Notifications that were sent, obeyed and dropped, and how fast",
+		Tables: []string{"SLUICE_NOTIFY_STATS"}, Flags: []string{"all"}, daemon: true, show: notifications,
+	},
+	{
+		Name: "stream-ids", Short: "Where the Stream IDs of flows come from, and how many have one",
+		Tables: []string{"SLUICE", "SLUICE_STATS"}, daemon: true, show: streamIDs,
+	},
+	{
+		Name: "ipfix", Short: "The collectors, and what was sent to each",
+		Tables: []string{"SLUICE_IPFIX_STATS"}, daemon: true, show: collectors,
+	},
+	{
+		Name: "counters", Short: "All counters of the whole switch",
+		Tables: []string{"SLUICE_STATS"}, Flags: []string{"all"}, daemon: true, show: allCounters,
+	},
+}
