@@ -230,7 +230,7 @@ func (n *network) Groups(dsts []netip.Addr) (map[netip.Addr]nexthops.Result, err
 
 func (n *network) Hash() (ecmp.Kernel, error) { return nexthops.Hash(false) }
 
-func (n *network) Connected() (map[netip.Prefix]string, error) { return nexthops.Connected() }
+func (n *network) Prefixes() (map[netip.Prefix][]string, error) { return nexthops.Prefixes() }
 
 // Spine is the neighbor of a port, or of a member of a PortChannel.
 func (n *network) Spine(link string) string {

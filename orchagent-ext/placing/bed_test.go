@@ -41,9 +41,9 @@ type bed struct {
 	truth   ecmp.Model // by which packets leave; nil: the kernel's, with hash
 	sent    map[string]uint64
 
-	received  map[string]uint64
-	spines    map[string]string
-	connected map[netip.Prefix]string
+	received map[string]uint64
+	spines   map[string]string
+	prefixes map[netip.Prefix][]string
 
 	// What the switch has.
 	flows   map[asic.FlowEntry]asic.FlowEntry // by the flow without label and source port
@@ -114,7 +114,7 @@ func (b *bed) Received(link string) (uint64, bool) { return b.received[link], tr
 
 func (b *bed) Spine(link string) string { return b.spines[link] }
 
-func (b *bed) Connected() (map[netip.Prefix]string, error) { return b.connected, nil }
+func (b *bed) Prefixes() (map[netip.Prefix][]string, error) { return b.prefixes, nil }
 
 func (b *bed) Flows(yield func(asic.FlowEntry) bool) {
 	for _, f := range b.flows {

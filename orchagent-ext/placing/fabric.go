@@ -135,9 +135,9 @@ func (g *group) weights() []int {
 	return all
 }
 
-// readPrefixes reads which prefixes are behind this leaf: those on links that are no uplink.
+// readPrefixes reads which prefixes are behind this leaf: those to which no uplink leads.
 func (p *Placer) readPrefixes() error {
-	on, err := p.net.Connected()
+	to, err := p.net.Prefixes()
 	if err != nil {
 		return err
 	}
@@ -148,14 +148,21 @@ func (p *Placer) readPrefixes() error {
 		}
 	}
 	var prefixes []string
-	for prefix, link := range on {
-		if !uplinks[link] {
+	for prefix, links := range to {
+		if len(links) > 0 && !slices.ContainsFunc(links, func(link string) bool { return uplinks[link] || p.leadsUp(link) }) {
 			prefixes = append(prefixes, prefix.String())
 		}
 	}
 	slices.Sort(prefixes)
 	p.fabric.prefixes = prefixes[:min(len(prefixes), plan.MaxPrefixes)]
 	return nil
+}
+
+// leadsUp says whether the switch behind a netdev is a spine of another leaf, too: that
+// netdev may be the last uplink, and in no group.
+func (p *Placer) leadsUp(link string) bool {
+	name, d := p.net.Spine(link), p.fabric.Directory
+	return name != "" && d != nil && d.HasSpine(name)
 }
 
 // checkReceived measures what comes by the uplinks.
@@ -224,7 +231,7 @@ func (p *Placer) Row() (row plan.Row, reason string) {
 	case len(nameless) > 0:
 		reason = fmt.Sprintf("the switch behind %s is not known: give it a row DEVICE_NEIGHBOR|%s with its name", nameless[0], nameless[0])
 	case len(row.Prefixes) == 0:
-		reason = "no prefix of IPv6 is on a link of this switch besides its uplinks: others do not know what is behind it"
+		reason = "all routes of IPv6 lead by uplinks: others do not know what is behind this switch"
 	}
 	return row, reason
 }

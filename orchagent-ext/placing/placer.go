@@ -32,8 +32,8 @@ type Network interface {
 	// Spine names the switch at the other end of a netdev; "": it is not known.
 	Spine(link string) string
 
-	// Connected returns the prefixes of IPv6 on links of this switch, with their netdev.
-	Connected() (map[netip.Prefix]string, error)
+	// Prefixes returns the prefixes of IPv6 that routes lead to, with the netdevs there.
+	Prefixes() (map[netip.Prefix][]string, error)
 }
 
 // Entries is the flows that have entries on the switch: [asic.Engine].

@@ -89,7 +89,12 @@ func newClos(t *testing.T, leaves, spines, flows int) *clos {
 		config.Leaf = closName(i)
 		b := newBed(t, config)
 		b.received, b.spines = map[string]uint64{}, map[string]string{}
-		b.connected = map[netip.Prefix]string{behind(i): "Vlan10", netip.MustParsePrefix("2001:db8:ffff::/127"): "Ethernet0"}
+		b.prefixes = map[netip.Prefix][]string{behind(i): {"Vlan10"}, netip.MustParsePrefix("2001:db8:ffff::/127"): {"Ethernet0"}}
+		for j := range leaves {
+			if j != i {
+				b.prefixes[behind(j)] = []string{"Ethernet0", "Ethernet4"}
+			}
+		}
 		delete(b.groups, dst)
 		group := members(slices.Repeat([]int{1}, spines)...)
 		for s, m := range group.Members {
@@ -343,6 +348,17 @@ func TestRowSaysWhatItLacks(t *testing.T) {
 	if row, reason := l.p.Row(); reason != "" || len(row.Prefixes) != 1 || len(row.Spines) != 2 || row.Sent["spine0"] <= 0 || row.Received["spine0"] <= 0 || len(row.Demand) != 1 {
 		t.Errorf("%+v, %q", row, reason)
 	}
+	// The last uplink is in no group: what is behind another leaf is not behind this one.
+	delete(l.groups, behind(1).Addr().Next())
+	l.prefixes[behind(1)] = []string{"Ethernet4"}
+	l.p.Stale(l.now)
+	c.run(2)
+	if row, _ := l.p.Row(); len(row.Prefixes) != 1 || row.Prefixes[0] != behind(0).String() {
+		t.Errorf("behind the leaf are %v", row.Prefixes)
+	}
+	l.groups[behind(1).Addr().Next()] = members(1, 1)
+	l.p.Stale(l.now)
+	c.run(1)
 	l.spines["Ethernet4"] = ""
 	if row, reason := l.p.Row(); !strings.Contains(reason, "DEVICE_NEIGHBOR|Ethernet4") || len(row.Spines) != 1 {
 		t.Errorf("%+v, %q", row, reason)

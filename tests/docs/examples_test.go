@@ -3,6 +3,7 @@
 package docs
 
 import (
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -18,6 +19,7 @@ type example struct {
 	run   string // what is run for it, where a placeholder is filled in; empty: text
 	until string // when a line that goes on has done its work, a script; empty: it ends
 	then  string // script that checks what it did; /tmp/output is what it printed
+	long  bool   // make soak runs it
 }
 
 const (
@@ -68,6 +70,10 @@ var examples = []example{
 		given: `printf '#!/bin/sh\n[ "$*" = "-U -w - udp port 4791" ] && exec cat /tmp/here/capture.pcap\n' >/usr/local/bin/tcpdump; chmod +x /usr/local/bin/tcpdump`,
 		then:  `[ $(grep -c '"frame"' /tmp/output) = 105 ]`,
 	},
+	{text: "sluice decode --flows --health capture.pcap", then: "[ $(wc -l </tmp/output) = 4 ]"},
+	{text: "sluice observe --dev eth0 --health --for 10s", run: "sluice observe --dev eth0 --health --for 1s", then: "grep -q RTT-P99 /tmp/output"},
+	{text: "sluice path --src 2001:db8:1::1 --dst 2001:db8:2::1 --src-qp 0x11 --dst-qp 0x12", then: "grep -q eth0 /tmp/output"},
+	{text: "sluice path --src 10.0.1.1 --dst 10.0.2.1 --src-qp 17 --dst-qp 18 --sport 49152 --json", then: "grep -q '\"port\":\"eth0\"' /tmp/output"},
 	{text: "sluice observe --src 192.168.70.0/24 --opcode ACKNOWLEDGE capture.pcap", then: "grep -q '37 shown' /tmp/output"},
 	{text: "tcpdump -U -w - udp port 4791 | sluice observe --opcode write -", then: "grep -q '0 shown' /tmp/output"},
 	{text: "sluice observe --dev eth0", until: fromFar + "cnp --dev eth0 --src 2001:db8::1 --dst 2001:db8::5; grep -q CNP /tmp/output", then: endTool},
@@ -128,7 +134,7 @@ var examples = []example{
 	{text: "sluice top", given: start, until: printed, then: endTool},
 	{text: "sluice top --sort packets --port Ethernet0", until: printed, then: endTool},
 	{text: "sluice top --once", then: "grep -q compute /tmp/output"},
-	{text: "sluice top --json --interval 10s --count 6", until: printed, then: endTool},
+	{text: "sluice top --json --interval 10s --count 6", run: "sluice top --json --interval 1s --count 6", until: printed, then: endTool},
 	{text: "sluice show status", then: "grep -q '^state  *running' /tmp/output"},
 	{text: "sluice show flows --top 10 --json", then: printed},
 	{text: "sluice show queues --port Ethernet0 --watch --interval 5s", until: printed, then: endTool},
@@ -167,7 +173,7 @@ var examples = []example{
 	{text: "sluice-gnmi --insecure-loopback 127.0.0.1:50070", until: serves, then: endGNMI},
 
 	{text: "sudo bin/sluice demo", then: printed},
-	{text: "sudo bin/sluice demo --scenario hold", then: printed},
+	{text: "sudo bin/sluice demo --scenario hold", then: printed, long: true}, // as make demo does,
 	{text: "sudo bin/sluice demo --sai-profile SLUICE_HIDE=compute,rewrite", then: printed},
 }
 
@@ -271,6 +277,9 @@ func TestExamplesOfHelpWork(t *testing.T) {
 	b.run(here, furniture)
 	for _, e := range examples {
 		t.Run(e.text, func(t *testing.T) {
+			if e.long && os.Getenv("SLUICE_SOAK") == "" {
+				t.Skip("make soak runs it: it takes long, or loads the machine")
+			}
 			b := *b
 			b.t = t
 			if e.given != "" {

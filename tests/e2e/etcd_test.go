@@ -102,6 +102,23 @@ func (m *management) start() {
 	}
 }
 
+// put writes a key.
+func (m *management) put(key, value string) {
+	m.t.Helper()
+	ask, err := json.Marshal(map[string][]byte{"key": []byte(key), "value": []byte(value)})
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	answer, err := m.ask.Post("http://etcd/v3/kv/put", "application/json", bytes.NewReader(ask))
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		m.t.Fatalf("etcd answers %s", answer.Status)
+	}
+}
+
 // keys are the keys below a prefix, with their values.
 func (m *management) keys(prefix string) (map[string]string, error) {
 	end := []byte(prefix)

@@ -45,6 +45,9 @@ func Routed(tb testing.TB) *fabric.Routed { return build(tb, (*fabric.Fabric).Ro
 // Chain builds two hosts, three switches in a row and two hosts.
 func Chain(tb testing.TB) *fabric.Chain { return build(tb, (*fabric.Fabric).Chain) }
 
+// Clos builds two leaves and two spines, with a host behind each leaf.
+func Clos(tb testing.TB) *fabric.Clos { return build(tb, (*fabric.Fabric).Clos) }
+
 // LeafSpine builds host – leaf == n uplinks == spine – host.
 func LeafSpine(tb testing.TB, n int) *fabric.LeafSpine {
 	return build(tb, func(f *fabric.Fabric) (*fabric.LeafSpine, error) { return f.LeafSpine(n) })

@@ -3,6 +3,8 @@
 package main
 
 import (
+	"errors"
+
 	"github.com/spf13/cobra"
 
 	"sluice/orchagent-ext/cmd/sluice/internal/capture"
@@ -10,7 +12,7 @@ import (
 )
 
 func newDecodeCommand() *cobra.Command {
-	var asJSON, byFlow bool
+	var asJSON, byFlow, health bool
 	var codePoints func() (notify.CodePoints, error)
 	cmd := &cobra.Command{
 		Use:   "decode FILE",
@@ -26,10 +28,16 @@ What comes by a pipe is shown as it comes. Ctrl-C ends the command with its summ
 or 0 where the input has ended, too.`,
 		Example: `  sluice decode capture.pcap
   sluice decode --flows capture.pcapng
+  sluice decode --flows --health capture.pcap
   tcpdump -U -w - udp port 4791 | sluice decode --json -`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if byFlow {
+			switch {
+			case health && !byFlow:
+				return errors.New("--health is of flows: give --flows, too")
+			case health:
+				return decodeHealth(cmd, args[0], asJSON)
+			case byFlow:
 				return decodeFlows(cmd, args[0], asJSON)
 			}
 			c, err := codePoints()
@@ -41,6 +49,7 @@ or 0 where the input has ended, too.`,
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line")
 	cmd.Flags().BoolVar(&byFlow, "flows", false, "sum up by flow")
+	cmd.Flags().BoolVar(&health, "health", false, "with --flows: how each queue pair fares, by direction: what is lost, late, sent again, refused, marked; times")
 	codePoints = addCodePoints(cmd.Flags())
 	return cmd
 }
@@ -52,4 +61,13 @@ func decodePackets(cmd *cobra.Command, name string, asJSON bool, codePoints noti
 	}
 	defer r.Close()
 	return (&packetList{json: asJSON, codePoints: codePoints}).print(cmd, r)
+}
+
+func decodeHealth(cmd *cobra.Command, name string, asJSON bool) error {
+	r, err := capture.Open(cmd.Context(), name, cmd.InOrStdin())
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	return printHealth(cmd, r, asJSON, &packetFilter{})
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"sluice/orchagent-ext/diagnosis"
 	"sluice/orchagent-ext/flow"
 	"sluice/orchagent-ext/notify"
 	"sluice/orchagent-ext/roce"
@@ -22,11 +23,11 @@ var errEnough = errors.New("enough were shown")
 
 // packetFilter says which packets are shown. The zero value: all.
 type packetFilter struct {
-	qps      []uint32
-	src, dst []netip.Prefix
-	opcodes  []roce.Opcode // nil: all
-	ecn      []string
-	nak, cnp bool // one of the events that are asked for is enough
+	qps                  []uint32
+	src, dst             []netip.Prefix
+	opcodes              []roce.Opcode // nil: all
+	ecn                  []string
+	nak, cnp, retransmit bool // one of the events that are asked for is enough
 }
 
 func addPacketFilter(flags *pflag.FlagSet, f *packetFilter) {
@@ -37,38 +38,54 @@ func addPacketFilter(flags *pflag.FlagSet, f *packetFilter) {
 	flags.Var(listFlag[string]{&f.ecn, strings.Join(ecnNames[:], "|"), parseECN}, "ecn", "only with this ECN codepoint; again for more")
 	flags.BoolVar(&f.nak, "nak", false, "only NAKs (with --cnp or --retransmit: those, too)")
 	flags.BoolVar(&f.cnp, "cnp", false, "only CNPs (with --nak or --retransmit: those, too)")
+	flags.BoolVar(&f.retransmit, "retransmit", false, "only packets that were sent again (with --nak or --cnp: those, too)")
 }
 
 func (f *packetFilter) empty() bool {
-	return f.qps == nil && f.src == nil && f.dst == nil && f.opcodes == nil && f.ecn == nil && !f.nak && !f.cnp
+	return f.qps == nil && f.src == nil && f.dst == nil && f.opcodes == nil && f.ecn == nil && !f.events()
 }
 
-// matches says whether a packet is shown, whose source queue pair is known by from.
-func (f *packetFilter) matches(p *roce.Packet, srcQP uint32, from flow.Provenance) bool {
+// flowsOnly says whether it chooses flows only, each as a whole.
+func (f *packetFilter) flowsOnly() bool {
+	return f.qps == nil && f.opcodes == nil && f.ecn == nil && !f.events()
+}
+
+// events says whether only events are asked for.
+func (f *packetFilter) events() bool { return f.nak || f.cnp || f.retransmit }
+
+// matches says whether a packet is shown, whose source queue pair is known by from, and of
+// which the diagnosis says e.
+func (f *packetFilter) matches(p *roce.Packet, srcQP uint32, from flow.Provenance, e diagnosis.Event) bool {
 	if f.empty() {
 		return true
 	}
 	if f.qps != nil && !slices.Contains(f.qps, p.DestQP()) && (from == flow.None || !slices.Contains(f.qps, srcQP)) {
 		return false
 	}
-	return within(f.src, p.PathSrc(), p.Src()) && within(f.dst, p.PathDst(), p.Dst()) &&
+	return f.matchesFlow(p) &&
 		(f.opcodes == nil || slices.Contains(f.opcodes, p.Opcode())) &&
 		(f.ecn == nil || slices.Contains(f.ecn, ecnNames[p.TrafficClass()&3])) &&
-		f.event(p)
+		f.event(p, e)
+}
+
+// matchesFlow says whether a packet's queue pair and addresses, which are the same in all
+// packets of a flow, match.
+func (f *packetFilter) matchesFlow(p *roce.Packet) bool {
+	return within(f.src, p.PathSrc(), p.Src()) && within(f.dst, p.PathDst(), p.Dst())
 }
 
 // event says whether a packet is one of the events that are asked for.
-func (f *packetFilter) event(p *roce.Packet) bool {
-	if !f.nak && !f.cnp {
+func (f *packetFilter) event(p *roce.Packet, e diagnosis.Event) bool {
+	if !f.events() {
 		return true
 	}
 	h, ok := p.AETH()
-	return f.cnp && p.Opcode() == roce.CNP || f.nak && ok && h.NAK() != roce.NotNAK
+	return f.retransmit && e.Retransmitted() || f.cnp && p.Opcode() == roce.CNP || f.nak && ok && h.NAK() != roce.NotNAK
 }
 
 // matchesMessage says whether a notification that is not RoCEv2 is shown: it has addresses only.
 func (f *packetFilter) matchesMessage(e *notify.Envelope) bool {
-	if f.qps != nil || f.opcodes != nil || f.ecn != nil || f.nak || f.cnp {
+	if f.qps != nil || f.opcodes != nil || f.ecn != nil || f.events() {
 		return false
 	}
 	return within(f.src, e.Src) && within(f.dst, e.Dst)

@@ -92,6 +92,7 @@ func newRootCommand() *cobra.Command {
 		newClearCommand(),
 		newTopCommand(),
 		newObserveCommand(),
+		newPathCommand(),
 		newTechsupportCommand(),
 		newVersionCommand(),
 		newSAICheckCommand(),

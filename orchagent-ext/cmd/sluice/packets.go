@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"sluice/orchagent-ext/cmd/sluice/internal/capture"
+	"sluice/orchagent-ext/diagnosis"
 	"sluice/orchagent-ext/notify"
 	"sluice/orchagent-ext/roce"
 )
@@ -40,7 +41,7 @@ func (l *packetList) print(cmd *cobra.Command, r frameSource) error {
 		}
 		_ = out.Flush() // the error comes again at the end
 	})
-	flows := newFlowTable(nil)
+	health := newHealth()
 	var start time.Time
 	var message notify.Packet
 	var seen verdicts
@@ -57,7 +58,7 @@ func (l *packetList) print(cmd *cobra.Command, r frameSource) error {
 		}
 		return err
 	}
-	s, err := scanFrames(cmd, r, func(f *capture.Frame, p *roce.Packet, err error) error {
+	s, err := scanThrough(cmd, r, func(f *capture.Frame, p *roce.Packet, err error) error {
 		if start.IsZero() {
 			start = f.Time
 		}
@@ -72,11 +73,15 @@ func (l *packetList) print(cmd *cobra.Command, r frameSource) error {
 			r := newNotificationRecord(f, n, &message.Envelope)
 			return show(r, r.cells)
 		}
-		qp, from := flows.SrcQP(flows.Observe(p, f.Time.UnixNano()))
-		if !l.filter.matches(p, qp, from) {
+		qp, from, e, missing := health.observe(f, p)
+		if !l.filter.matches(p, qp, from, e) {
 			return nil
 		}
 		r := newRecord(f, p, qp, from)
+		r.Event, r.Missing = e.String(), missing
+		if e != diagnosis.Gap {
+			r.Missing = 0
+		}
 		r.Notification = n
 		return show(r, r.cells)
 	})

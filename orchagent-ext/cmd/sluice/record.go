@@ -45,7 +45,9 @@ type record struct {
 	FECN       bool       `json:"fecn"`
 	BECN       bool       `json:"becn"`
 	AckReq     bool       `json:"ack_req"`
-	ICRCOK     *bool      `json:"icrc_ok"` // null: cut by the capture, or a fragment
+	Event      string     `json:"event,omitempty"`   // gap, reordered, retransmit, restart
+	Missing    uint32     `json:"missing,omitempty"` // PSNs before it, of a gap
+	ICRCOK     *bool      `json:"icrc_ok"`           // null: cut by the capture, or a fragment
 
 	XRCETH       *xrceth       `json:"xrceth,omitempty"`
 	DETH         *deth         `json:"deth,omitempty"`
@@ -261,6 +263,12 @@ func (r record) flags() string {
 		if f.on {
 			set = append(set, f.name)
 		}
+	}
+	switch {
+	case r.Missing > 0:
+		set = append(set, fmt.Sprintf("GAP:%d", r.Missing))
+	case r.Event != "":
+		set = append(set, strings.ToUpper(r.Event))
 	}
 	if set == nil {
 		return "-"

@@ -12,15 +12,19 @@ import (
 type Directory struct {
 	leaves map[netip.Prefix]string // "": several leaves have it, so that it says nothing
 	names  map[string]bool
+	spines map[string]bool
 	bits   []int // lengths of prefixes, the longest first
 }
 
 // NewDirectory makes one of rows that were read.
 func NewDirectory(rows []Row) *Directory {
-	d := &Directory{leaves: map[netip.Prefix]string{}, names: map[string]bool{}}
+	d := &Directory{leaves: map[netip.Prefix]string{}, names: map[string]bool{}, spines: map[string]bool{}}
 	lengths := map[int]bool{}
 	for i := range rows {
 		d.names[rows[i].Leaf] = true
+		for spine := range rows[i].Spines {
+			d.spines[spine] = true
+		}
 		for _, text := range rows[i].Prefixes {
 			p, err := netip.ParsePrefix(text)
 			if err != nil {
@@ -40,6 +44,9 @@ func NewDirectory(rows []Row) *Directory {
 
 // Has says whether there is a leaf of a name.
 func (d *Directory) Has(leaf string) bool { return d.names[leaf] }
+
+// HasSpine says whether a leaf has a link to a spine of a name.
+func (d *Directory) HasSpine(name string) bool { return d.spines[name] }
 
 // Leaf is the leaf of an address: that of the longest prefix; "": it is not known.
 func (d *Directory) Leaf(a netip.Addr) string {

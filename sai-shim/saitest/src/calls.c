@@ -297,6 +297,10 @@ static sai_status_t get_attribute(sai_object_type_t type, sai_object_id_t id, sa
 		a->value.u64 = number_of(id) * 1000 + a->id;
 		return SAI_STATUS_SUCCESS;
 	}
+	if (!value && type == SAI_OBJECT_TYPE_SWITCH && a->id == SAI_SWITCH_ATTR_ECMP_HASH && profile("DEFAULT_HASH")) {
+		a->value.oid = strtoull(profile("DEFAULT_HASH"), NULL, 0);
+		return SAI_STATUS_SUCCESS;
+	}
 	if (!value && profile("UNSET"))
 		return strtol(profile("UNSET"), NULL, 0);
 	if (size) {

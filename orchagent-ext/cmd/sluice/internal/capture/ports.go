@@ -33,5 +33,14 @@ func (f *Frame) Ports() (in, out string) {
 	return name, ""
 }
 
+// Point is a number for where the frame passed: that of the interface, as far as there are
+// several.
+func (f *Frame) Point() uint32 {
+	if f.Link == linkTypeLinuxSLL2 && len(f.Data) >= sll2Len {
+		return binary.BigEndian.Uint32(f.Data[4:])
+	}
+	return uint32(f.Info.InterfaceIndex)
+}
+
 // sllOutgoing is the packet type of a Linux cooked header for what this host sent.
 const sllOutgoing = 4

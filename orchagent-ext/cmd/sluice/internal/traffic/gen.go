@@ -142,16 +142,16 @@ func (g *generator) connect(rng *rand.Rand) {
 			}
 			q.psn = q.start
 			if g.SportPerQP {
-				q.sport, q.rport = sportOf(q.a, q.b), sportOf(q.b, q.a)
+				q.sport, q.rport = SourcePort(q.a, q.b), SourcePort(q.b, q.a)
 			}
 			g.qps = append(g.qps, q)
 		}
 	}
 }
 
-// sportOf is the UDP source port that Linux derives from the queue pairs
+// SourcePort is the UDP source port that Linux derives from the queue pairs
 // (rdma_calc_flow_label and rdma_flow_label_to_udp_sport in rdma/ib_verbs.h).
-func sportOf(local, remote uint32) uint16 {
+func SourcePort(local, remote uint32) uint16 {
 	v := uint64(local) * uint64(remote)
 	v ^= v >> 20
 	v ^= v >> 40

@@ -140,7 +140,7 @@ func (t *Tap) Receive(before func()) (Passing, error) {
 		if outgoing && link.Hatype == unix.ARPHRD_LOOPBACK {
 			continue
 		}
-		p := Passing{Length: n, Frame: Frame{Device: t.names.of(link.Ifindex), Time: time.Now()}, Outgoing: outgoing}
+		p := Passing{Length: n, Index: link.Ifindex, Frame: Frame{Device: t.names.of(link.Ifindex), Time: time.Now()}, Outgoing: outgoing}
 		p.Data = t.buf[vlanTagLen:][:min(n, len(t.buf)-vlanTagLen)]
 		switch link.Hatype {
 		case unix.ARPHRD_ETHER, unix.ARPHRD_LOOPBACK:

@@ -31,6 +31,7 @@ const (
 type Passing struct {
 	Frame
 	Kind     Kind
+	Index    int  // of the device
 	Length   int  // octets on the wire: more than Data, where the frame was too long
 	Outgoing bool // it left by the device
 }

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"sluice/orchagent-ext/cmd/sluice/internal/capture"
+	"sluice/orchagent-ext/diagnosis"
+	"sluice/orchagent-ext/flow"
+	"sluice/orchagent-ext/roce"
+)
+
+// health learns the queue pairs of connections, and how they fare.
+type health struct {
+	flows *flow.Table
+	table *diagnosis.Table
+	gone  []healthRecord // of connections that left the table
+	more  uint64         // that found no room there
+}
+
+func newHealth() *health {
+	h := &health{flows: newFlowTable(nil)}
+	h.table = diagnosis.NewTable(diagnosis.Config{Capacity: flowCapacity, Removed: func(d *diagnosis.Direction) {
+		if len(h.gone) == maxFlowRecords {
+			h.more++
+			return
+		}
+		h.gone = append(h.gone, newHealthRecord(d))
+	}})
+	return h
+}
+
+// observe returns a packet's source queue pair and how it is known, and what its PSN says.
+func (h *health) observe(f *capture.Frame, p *roce.Packet) (qp uint32, from flow.Provenance, e diagnosis.Event, missing uint32) {
+	now := f.Time.UnixNano()
+	of := h.flows.Observe(p, now)
+	qp, from = h.flows.SrcQP(of)
+	e, missing = h.table.Observe(p, diagnosis.Seen{Time: now, Point: f.Point(), SrcQP: qp, Known: from != flow.None, Slot: of.Slot()})
+	return qp, from, e, missing
+}
+
+// records are all directions, those in which most was sent first.
+func (h *health) records() []healthRecord {
+	all := h.gone
+	for d := range h.table.All() {
+		all = append(all, newHealthRecord(d))
+	}
+	slices.SortStableFunc(all, func(a, b healthRecord) int {
+		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), a.First.Compare(b.First), cmp.Compare(a.DstQP, b.DstQP))
+	})
+	return all
+}
+
+// print prints the connections as a table, or as JSON.
+func (h *health) print(cmd *cobra.Command, asJSON bool) error {
+	out := bufio.NewWriter(cmd.OutOrStdout())
+	encoder := json.NewEncoder(out)
+	var rows *table
+	if !asJSON {
+		rows = newTable(out, healthHeader...)
+	}
+	for _, r := range h.records() {
+		if asJSON {
+			if err := encoder.Encode(r); err != nil {
+				return err
+			}
+			continue
+		}
+		rows.row(r.cells()...)
+	}
+	if rows != nil {
+		if err := rows.end(); err != nil {
+			return err
+		}
+	}
+	return out.Flush()
+}
+
+// String counts the connections.
+func (h *health) String() string {
+	text := plural(len(h.records()), "direction")
+	if h.more > 0 {
+		text += fmt.Sprintf(", and %d more, which are not shown", h.more)
+	}
+	return text
+}
+
+// healthRecord is one direction of a connection as --health prints it.
+type healthRecord struct {
+	Src     netip.Addr `json:"src"` // of the session
+	Dst     netip.Addr `json:"dst"`
+	Point   uint32     `json:"interface,omitempty"` // number of the interface, where there are several
+	DstQP   uint32     `json:"dst_qp"`
+	SrcQP   *uint32    `json:"src_qp"`
+	First   time.Time  `json:"first"`
+	Last    time.Time  `json:"last"`
+	Packets uint64     `json:"packets"`
+	Bytes   uint64     `json:"bytes"`
+	CE      uint64     `json:"ce"`
+	CEShare float64    `json:"ce_share"` // of the packets
+
+	Payload       uint64   `json:"payload"` // octets of the application, each once
+	Goodput       *float64 `json:"goodput_bps"`
+	Gaps          uint64   `json:"gaps"`
+	Missing       uint64   `json:"missing"`
+	Lost          uint64   `json:"lost"` // of those: have not come
+	Reordered     uint64   `json:"reordered"`
+	Recovered     uint64   `json:"recovered"`
+	Duplicates    uint64   `json:"duplicates"`
+	Retransmitted uint64   `json:"retransmitted_bytes"`
+	Restarts      uint64   `json:"restarts"`
+	Stalls        uint64   `json:"stalls"`
+	Stalled       float64  `json:"stalled_us"`
+	LongestStall  float64  `json:"longest_stall_us"`
+
+	Messages *quantiles `json:"message_bytes,omitempty"`
+	RTT      *quantiles `json:"rtt_us,omitempty"` // from a request to its acknowledgement
+
+	Sent     answers  `json:"sent"`     // this way
+	Received *answers `json:"received"` // the other way, for this one; null: it is not known, or did not pass
+}
+
+// answers are the acknowledgements and notifications of one direction.
+type answers struct {
+	Acks uint64            `json:"acks"`
+	CNPs uint64            `json:"cnps"`
+	NAKs map[string]uint64 `json:"naks"` // by reason
+}
+
+// quantiles sum up a histogram.
+type quantiles struct {
+	Count uint64  `json:"count"`
+	Min   float64 `json:"min"`
+	P50   float64 `json:"p50"`
+	P99   float64 `json:"p99"`
+	Max   float64 `json:"max"`
+}
+
+const nsPerUs = 1e3
+
+func newQuantiles(h *diagnosis.Histogram, unit float64) *quantiles {
+	if h == nil {
+		return nil
+	}
+	in := func(v uint64) float64 { return float64(v) / unit }
+	return &quantiles{h.Count, in(h.Min), in(h.Quantile(0.5)), in(h.Quantile(0.99)), in(h.Max)}
+}
+
+func newAnswers(d *diagnosis.Direction) answers {
+	a := answers{Acks: d.Acks, CNPs: d.CNPs, NAKs: map[string]uint64{}}
+	for why := roce.NotNAK + 1; why < roce.NumNAKs; why++ {
+		if n := d.NAKs[why]; n > 0 {
+			a.NAKs[why.String()] = n
+		}
+	}
+	return a
+}
+
+func newHealthRecord(d *diagnosis.Direction) healthRecord {
+	r := healthRecord{
+		Src: netip.AddrFrom16(d.Src).Unmap(), Dst: netip.AddrFrom16(d.Dst).Unmap(), Point: d.Point, DstQP: d.DestQP,
+		First: time.Unix(0, d.First).UTC(), Last: time.Unix(0, d.Last).UTC(), Packets: d.Packets, Bytes: d.Octets,
+		CE: d.CE, CEShare: float64(d.CE) / float64(d.Packets), Payload: d.Payload, Gaps: d.Gaps, Missing: d.Missing, Lost: d.Lost(),
+		Reordered: d.Reordered, Recovered: d.Recovered, Duplicates: d.Duplicates, Retransmitted: d.Retransmitted, Restarts: d.Restarts,
+		Stalls: d.Stalls, Stalled: float64(d.Stalled) / nsPerUs, LongestStall: float64(d.LongestStall) / nsPerUs,
+		Messages: newQuantiles(d.Sizes, 1), RTT: newQuantiles(d.RTT, nsPerUs), Sent: newAnswers(d),
+	}
+	if d.Known {
+		r.SrcQP = &d.Source
+	}
+	if rate, ok := d.Goodput(); ok {
+		r.Goodput = &rate
+	}
+	if peer := d.Peer(); peer != nil {
+		received := newAnswers(peer)
+		r.Received = &received
+	}
+	return r
+}
+
+var healthHeader = []string{"SRC", "DST", "DST-QP", "SRC-QP", "PACKETS", "CE", "MBIT/S", "MESSAGES", "P50", "GAPS", "LOST", "REORDERED", "DUPLICATES", "RESENT", "NAKS", "CNPS", "RTT-P50", "RTT-P99", "STALLS"}
+
+// cells is the record as a row. What the other direction sent for this one is in its row;
+// what is in the row of its sender, since the other is not known, says "sent".
+func (r healthRecord) cells() []string {
+	goodput, messages, size, p50, p99, stalls := "-", "-", "-", "-", "-", "-"
+	if r.Goodput != nil && r.Payload > 0 {
+		goodput = fmt.Sprintf("%.1f", *r.Goodput/1e6)
+	}
+	if m := r.Messages; m != nil {
+		messages, size = fmt.Sprint(m.Count), fmt.Sprintf("%.0f", m.P50)
+	}
+	if t := r.RTT; t != nil {
+		p50, p99 = fmt.Sprintf("%.1fus", t.P50), fmt.Sprintf("%.1fus", t.P99)
+	}
+	if r.Stalls > 0 {
+		stalls = fmt.Sprintf("%d, %.0fus", r.Stalls, r.LongestStall)
+	}
+	of, said := r.Received, ""
+	if of == nil {
+		of, said = &r.Sent, "sent "
+	}
+	return []string{
+		r.Src.String(), r.Dst.String(), qpText(r.DstQP), srcQPText(r.SrcQP), fmt.Sprint(r.Packets), fmt.Sprintf("%.2f%%", 100*r.CEShare), goodput, messages, size,
+		fmt.Sprint(r.Gaps), fmt.Sprint(r.Lost), fmt.Sprint(r.Reordered), fmt.Sprint(r.Duplicates), fmt.Sprint(r.Retransmitted),
+		of.naks(said), of.cnps(said), p50, p99, stalls,
+	}
+}
+
+func (a *answers) naks(said string) string {
+	var list []string
+	for why := roce.NotNAK + 1; why < roce.NumNAKs; why++ {
+		if n := a.NAKs[why.String()]; n > 0 {
+			list = append(list, fmt.Sprintf("%s:%d", why, n))
+		}
+	}
+	if list == nil {
+		return "-"
+	}
+	return said + strings.Join(list, ",")
+}
+
+func (a *answers) cnps(said string) string {
+	if a.CNPs == 0 {
+		return "-"
+	}
+	return said + fmt.Sprint(a.CNPs)
+}
+
+// printHealth reads packets to their end, and prints how the connections fare.
+func printHealth(cmd *cobra.Command, r frameSource, asJSON bool, filter *packetFilter) error {
+	h := newHealth()
+	s, err := scanThrough(cmd, r, func(f *capture.Frame, p *roce.Packet, err error) error {
+		if err == nil && filter.matchesFlow(p) {
+			h.observe(f, p)
+		}
+		return nil
+	})
+	// What was seen before an error is worth showing, too.
+	if printErr := h.print(cmd, asJSON); err == nil {
+		err = printErr
+	}
+	if err = interrupted(cmd, err); err != nil && err != errInterrupted {
+		return err
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "%s; %s\n", s, h)
+	return err
+}

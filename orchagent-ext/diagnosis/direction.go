@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package diagnosis
+
+import (
+	"sluice/orchagent-ext/roce"
+)
+
+// Key names one direction of a connection, or the datagrams of a queue pair, where its
+// packets pass.
+type Key struct {
+	Point    uint32   // where: of a router that sees packets come and leave, the port
+	Src, Dst [16]byte // of the session; IPv4 as ::ffff:a.b.c.d
+	DestQP   uint32
+	SrcQP    uint32 // of datagrams, else 0
+}
+
+// Counters count what passed in one direction.
+type Counters struct {
+	Packets, Octets uint64 // Octets of IP packets
+	CE, ECT         uint64 // packets that are marked; that can be
+	Acks, CNPs      uint64 // packets
+	NAKs            [roce.NumNAKs]uint64
+
+	Payload       uint64 // octets of the application, each PSN once
+	Gaps          uint64 // how often PSNs were missing
+	Missing       uint64 // PSNs that were missing
+	Reordered     uint64 // of those: came late
+	Recovered     uint64 // of those: were sent again
+	Duplicates    uint64 // packets that were here before
+	Retransmitted uint64 // octets of the application of Recovered and Duplicates
+	Restarts      uint64 // connections that began, after the first
+
+	Stalls       uint64 // pauses longer than Config.Stall while something was to be sent or answered
+	Stalled      int64  // ns of them in all
+	LongestStall int64  // ns
+}
+
+// Lost is how many PSNs have not come.
+func (c *Counters) Lost() uint64 { return c.Missing - min(c.Missing, c.Reordered+c.Recovered) }
+
+// NAKed is how many requests were refused.
+func (c *Counters) NAKed() (n uint64) {
+	for _, one := range c.NAKs[roce.NotNAK+1:] {
+		n += one
+	}
+	return n
+}
+
+// Direction is what is known of one direction of a connection.
+type Direction struct {
+	Key
+	Counters
+	First, Last int64      // ns: of the first and the last packet
+	Source      uint32     // the source queue pair
+	Known       bool       // that is known
+	RTT         *Histogram // ns from a request to its acknowledgement; nil: none was seen
+	Sizes       *Histogram // octets of messages that were sent; nil: none was seen whole
+
+	requests, responses sequence
+	data                [2]int64 // time of the first and of the last packet with Payload
+	mtu                 uint32   // octets; 0: not known
+	read                readRequest
+	reads               [maxReads]readRequest // a ring: the last read requests
+	readAt              uint8
+	pending             [maxPending]pending // a ring: requests that wait for an acknowledgement
+	pendingAt           uint8
+	waiting             uint8
+	sending, answering  bool // the message that is being sent, the response, goes on
+	message             message
+	orphan              message
+	lateRun             lateRun
+	peer                *Direction
+	number              int // place in the table; -1: it has left
+}
+
+const (
+	maxReads   = 16 // as many as an adapter has outstanding
+	maxPending = 16
+)
+
+// readRequest is a read request, whose responses have PSNs from its own on.
+type readRequest struct {
+	psn, length uint32
+	valid       bool
+}
+
+// end is the PSN behind the responses, for a path MTU.
+func (r *readRequest) end(mtu uint32) uint32 {
+	n := (uint64(r.length) + uint64(mtu) - 1) / uint64(mtu)
+	return (r.psn + uint32(min(max(n, 1), farJump))) & psnMask
+}
+
+type pending struct {
+	psn   uint32
+	valid bool
+	time  int64
+}
+
+// message is a send of several packets whose first one was seen; orphan one whose last one
+// was, and not the first.
+type message struct {
+	psn, octets uint32 // of that packet
+	valid       bool
+}
+
+// lateRun is packets that came late, one right after the other. If the next one was here
+// before, the sender went back, and they were sent again.
+type lateRun struct {
+	next    uint32
+	packets uint64
+	octets  uint64
+}
+
+// Peer is the other direction of the connection; nil: it is not known, or does not pass.
+func (d *Direction) Peer() *Direction {
+	if d.peer != nil && d.peer.number < 0 {
+		d.peer = nil
+	}
+	return d.peer
+}
+
+// Goodput is the rate of the application's octets, each counted once, in bit/s; ok is false
+// where it took no time.
+func (d *Direction) Goodput() (rate float64, ok bool) {
+	span := d.data[1] - d.data[0]
+	return float64(d.Payload) * 8e9 / float64(max(span, 1)), span > 0
+}
+
+// count counts what needs no PSN.
+func (d *Direction) count(p *roce.Packet, now int64) {
+	d.Packets++
+	d.Octets += uint64(p.Len())
+	switch p.TrafficClass() & 3 {
+	case 3:
+		d.CE++
+		d.ECT++
+	case 1, 2:
+		d.ECT++
+	}
+	if d.Packets == 1 {
+		d.First = now
+	}
+	d.Last = now
+}
+
+// useful counts octets of the application that come for the first time.
+func (d *Direction) useful(octets uint32, now int64) {
+	if d.Payload == 0 {
+		d.data[0] = now
+	}
+	if octets > 0 {
+		d.Payload += uint64(octets)
+		d.data[1] = now
+	}
+}
+
+// stall counts a pause before a packet that was to be expected sooner.
+func (d *Direction) stall(now, limit int64) {
+	waits := d.sending || d.answering || d.waiting > 0 && d.Peer() != nil
+	if pause := now - d.Last; waits && pause > limit && d.Packets > 0 {
+		d.Stalls++
+		d.Stalled += pause
+		d.LongestStall = max(d.LongestStall, pause)
+	}
+}
+
+// judge counts what a PSN said.
+func (d *Direction) judge(psn uint32, e Event, missing, octets uint32, now int64) {
+	switch e {
+	case Restart:
+		d.Restarts++
+	case Gap:
+		d.Gaps++
+		d.Missing += uint64(missing)
+	case Reordered:
+		d.Reordered++
+		if missing == 0 { // before the first that was seen
+			d.Missing++
+		}
+	case Recovered:
+		d.Recovered++
+		d.Retransmitted += uint64(octets)
+	case Duplicate:
+		d.Duplicates++
+		d.Retransmitted += uint64(octets)
+	}
+	if e != Duplicate {
+		d.useful(octets, now)
+	}
+	d.wentBack(psn, e, octets)
+}
+
+// wentBack takes packets that came late for sent again, where the one behind them was here
+// before.
+func (d *Direction) wentBack(psn uint32, e Event, octets uint32) {
+	r := &d.lateRun
+	follows := r.packets > 0 && psn == r.next
+	switch {
+	case e == Duplicate && follows:
+		d.Reordered -= r.packets
+		d.Recovered += r.packets
+		d.Retransmitted += r.octets
+	case e == Reordered && follows:
+		*r = lateRun{(psn + 1) & psnMask, r.packets + 1, r.octets + uint64(octets)}
+		return
+	case e == Reordered:
+		*r = lateRun{(psn + 1) & psnMask, 1, uint64(octets)}
+		return
+	}
+	*r = lateRun{}
+}

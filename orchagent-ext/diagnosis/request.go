@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package diagnosis
+
+import "sluice/orchagent-ext/roce"
+
+// operationMask takes the service off an opcode: the operations of UC and XRC are RC's.
+const operationMask = 0x1f
+
+// mtus are the path MTUs of InfiniBand, in octets.
+var mtus = [...]uint32{4096, 2048, 1024, 512, 256}
+
+// request judges a request of a connection.
+func (d *Direction) request(p *roce.Packet, now int64, c *Config) (e Event, missing uint32) {
+	psn, octets := p.PSN(), uint32(max(0, p.PayloadLen()))
+	op := p.Opcode() & operationMask
+	span := uint32(1) // of PSNs
+	d.settleRead(psn)
+	reth, isRead := p.RETH()
+	isRead = isRead && op == roce.RCReadRequest
+	if mtu := d.pathMTU(); isRead && mtu != 0 {
+		r := readRequest{psn: psn, length: reth.Length}
+		span = (r.end(mtu) - psn) & psnMask
+	}
+	e, missing = d.requests.see(psn, span, now, c.Patience)
+	d.judge(psn, e, missing, octets, now)
+	if e == Restart {
+		d.forget()
+	}
+	if isRead && e != Duplicate {
+		r := readRequest{psn, reth.Length, true}
+		if d.reads[d.readAt] = r; span == 1 && d.pathMTU() == 0 {
+			d.read = r
+		}
+		d.readAt = (d.readAt + 1) % maxReads
+	}
+	if e == Duplicate || e == Recovered {
+		d.unwait(psn)
+	} else if p.AckReq() || isRead || op == roce.RCCompareSwap || op == roce.RCFetchAdd {
+		d.wait(psn, now)
+	}
+	if e != Duplicate {
+		d.size(p, op, psn, octets, reth.Length)
+	}
+	return e, missing
+}
+
+// forget drops what belongs to the connection before.
+func (d *Direction) forget() {
+	d.pending, d.waiting = [maxPending]pending{}, 0
+	d.message, d.orphan, d.read = message{}, message{}, readRequest{}
+	d.reads = [maxReads]readRequest{}
+}
+
+// pathMTU is that of the connection; 0 while it is not known.
+func (d *Direction) pathMTU() uint32 {
+	if peer := d.Peer(); d.mtu == 0 && peer != nil {
+		return peer.mtu
+	}
+	return d.mtu
+}
+
+// settleRead finds out where the responses of the read request before end, if that was not
+// known yet: it is known now, or the PSN of the next request fits one of the path MTUs.
+func (d *Direction) settleRead(psn uint32) {
+	r := d.read
+	if !r.valid {
+		return
+	}
+	if d.requests.next != (r.psn+1)&psnMask {
+		d.read.valid = false
+		return
+	}
+	if mtu := d.pathMTU(); mtu != 0 {
+		d.requests.next = r.end(mtu)
+		d.read.valid = false
+		return
+	}
+	for _, mtu := range mtus { // the last one that is not behind it
+		if end := r.end(mtu); ahead(psn, end) >= 0 {
+			d.requests.next = end
+			d.read.valid = false
+		}
+	}
+}
+
+// wait notes that a request waits for its acknowledgement.
+func (d *Direction) wait(psn uint32, now int64) {
+	at := &d.pending[d.pendingAt]
+	if !at.valid {
+		d.waiting++
+	}
+	*at = pending{psn, true, now}
+	d.pendingAt = (d.pendingAt + 1) % maxPending
+}
+
+// unwait forgets the requests from a PSN on: which sending of them is acknowledged cannot
+// be told (Karn).
+func (d *Direction) unwait(psn uint32) {
+	for i := range d.pending {
+		if r := &d.pending[i]; r.valid && ahead(r.psn, psn) >= 0 {
+			r.valid = false
+			d.waiting--
+		}
+	}
+}
+
+// forgetUntil forgets the requests that were sent until then.
+func (d *Direction) forgetUntil(time int64) {
+	for i := range d.pending {
+		if r := &d.pending[i]; r.valid && r.time <= time {
+			r.valid = false
+			d.waiting--
+		}
+	}
+}
+
+// acknowledged takes the acknowledgement of a PSN and of all before it.
+func (d *Direction) acknowledged(psn uint32, now int64) {
+	for i := range d.pending {
+		r := &d.pending[i]
+		if !r.valid {
+			continue
+		}
+		behind := ahead(psn, r.psn)
+		if behind == 0 && now >= r.time {
+			if d.RTT == nil {
+				d.RTT = new(Histogram)
+			}
+			d.RTT.Add(uint64(now - r.time))
+		}
+		if behind >= 0 {
+			r.valid = false
+			d.waiting--
+		}
+	}
+}
+
+// size takes the size of messages from their packets, each PSN once.
+func (d *Direction) size(p *roce.Packet, op roce.Opcode, psn, octets, announced uint32) {
+	switch op {
+	case roce.RCSendFirst:
+		d.mtu, d.sending = max(d.mtu, octets), true
+		if o := d.orphan; o.valid && ahead(o.psn, psn) > 0 {
+			d.sized(uint64(ahead(o.psn, psn))*uint64(octets) + uint64(o.octets))
+			d.orphan.valid = false
+			return
+		}
+		d.message = message{psn, octets, true}
+	case roce.RCWriteFirst:
+		d.mtu, d.sending = max(d.mtu, octets), true
+		d.sized(uint64(announced))
+	case roce.RCSendMiddle, roce.RCWriteMiddle:
+		d.mtu, d.sending = max(d.mtu, octets), true
+	case roce.RCSendLast, roce.RCSendLastImm, roce.RCSendLastInv:
+		d.sending = false
+		if m := d.message; m.valid && ahead(psn, m.psn) > 0 {
+			d.sized(uint64(ahead(psn, m.psn))*uint64(m.octets) + uint64(octets))
+			d.message.valid = false
+			return
+		}
+		d.orphan = message{psn, octets, true}
+	case roce.RCWriteLast, roce.RCWriteLastImm:
+		d.sending = false
+	case roce.RCSendOnly, roce.RCSendOnlyImm, roce.RCSendOnlyInv:
+		d.sending = false
+		d.sized(uint64(octets))
+	case roce.RCWriteOnly, roce.RCWriteOnlyImm, roce.RCReadRequest:
+		d.sending = false
+		d.sized(uint64(announced))
+	}
+}
+
+func (d *Direction) sized(octets uint64) {
+	if d.Sizes == nil {
+		d.Sizes = new(Histogram)
+	}
+	d.Sizes.Add(octets)
+}
