@@ -72,8 +72,10 @@ func TestMetrics(t *testing.T) {
 	l.send(l.sessions(2)) // the CPU learns of the flows
 	l.awaitFields("SLUICE_STATE", "global", "flows", "64")
 	l.send(l.sessions(2))
-	// What sluice-gnmi would write.
-	err := l.countersDB.Write(t.Context(), sonicdb.Change{Row: rows.Row{Table: "SLUICE_GNMI_STATS", Key: "global", Fields: map[string]string{"sessions": "1", "streams": "2"}}})
+	// What sluice-gnmi would write, and sluiced on SONiC, whose queues have a watermark.
+	err := l.countersDB.Write(t.Context(),
+		sonicdb.Change{Row: rows.Row{Table: "SLUICE_GNMI_STATS", Key: "global", Fields: map[string]string{"sessions": "1", "streams": "2"}}},
+		sonicdb.Change{Row: rows.Row{Table: "SLUICE_QUEUE_STATS", Key: "Ethernet400|0", Fields: map[string]string{"watermark_bytes": "1"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
