@@ -200,7 +200,11 @@ func (s *showCommand) completeQPs(cmd *cobra.Command, _ []string, _ string) ([]s
 }
 
 func newClearCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "clear", Short: "Let show count from now on", Args: words, RunE: help}
+	cmd := &cobra.Command{
+		Use: "clear", Short: "Let show count from now on", Args: words, RunE: help,
+		Long:    "Let sluice show count from now on. Nothing of the switch changes.",
+		Example: "  sluice clear counters",
+	}
 	counters := &cobra.Command{
 		Use:   "counters",
 		Short: "Let sluice show count from now on, for the user who calls it",
