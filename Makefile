@@ -36,11 +36,14 @@ COMMANDS := $(addprefix ./,$(sort $(dir $(wildcard orchagent-ext/cmd/*/*.go gnmi
 # the versions that Sluice uses.
 LINTER := go tool -modfile=tools/go.mod golangci-lint
 
+# What judges scripts, manual pages and the playbook: for `make lint` alone.
+LINT_DEPS := shellcheck mandoc ansible-lint
+
 # The cross compiler, and what runs its programs here: for `make arm64` alone.
 ARM64_DEPS := gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static
 ARM64      := CC=aarch64-linux-gnu-gcc CGO_ENABLED=1 GOOS=linux GOARCH=arm64
 
-.PHONY: lab lab-down demo-full help deps build deb test soak lint generate fuzz bench demo image image-tar image-test arm64 arm64-test clean sai-abi-check
+.PHONY: install release lab lab-down demo-full help deps build deb test soak lint generate fuzz bench demo image image-tar image-test arm64 arm64-test clean sai-abi-check
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -70,6 +73,16 @@ build: ## build the programs and libsoftsai.so into bin/
 
 deb: build ## build the Debian package build/release/sluice_VERSION_ARCH.deb
 	debian/build.sh build/release
+
+PREFIX  ?= /usr/local
+DESTDIR ?=
+install: ## install what make build made: PREFIX (/usr/local), DESTDIR
+	@release/install.sh '$(PREFIX)' '$(DESTDIR)'
+
+release: build arm64 ## write packages for amd64 and arm64, image, YANG, SBOM and checksums into build/release/ (root, for the image)
+	@command -v docker >/dev/null || $(MAKE) -s deps DEPS=docker.io
+	sonic-container/with-docker.sh $(MAKE) image-tar
+	release/release.sh build/release build/docker-sluice.tar.gz
 
 # promtool judges metrics, alerts and the dashboard. To install Debian's package of it
 # would start a server on port 9090, so this one program is taken out of the package.
@@ -103,13 +116,14 @@ soak: deps build ## the fault tests by every method, queues on and off, many tim
 	SLUICE_SOAK=1 go test -count=1 -timeout 30m -v ./tests/gnmi
 	SLUICE_SOAK=1 go test -count=1 -timeout 30m -v -run Fabric ./orchagent-ext/place/sim
 	SLUICE_SOAK=1 go test -count=1 -timeout 30m -v -run Restart ./sonic-container
+	SLUICE_SOAK=1 go test -count=1 -timeout 30m -v -run Examples ./tests/docs
 	@$(MAKE) -s deps DEPS=debootstrap
-	SLUICE_SOAK=1 go test -count=1 -timeout 30m -v ./debian
+	SLUICE_SOAK=1 go test -count=1 -timeout 30m -v ./debian ./release
 	@$(MAKE) -s deps DEPS=ansible-core
 	SLUICE_SOAK=1 go test -count=1 -timeout 10m -v ./lab
 	SLUICE_SOAK=1 go test -count=1 -timeout 30m -v -run Faults ./orchagent-ext/asic ./orchagent-ext/cmd/sluiced
 
-lint: deps ## gofmt, clang-format, includes, words, go vet, golangci-lint; and `make generate` must change nothing
+lint: deps build ## gofmt, clang-format, includes, words, shell, manual pages, units, playbook, go vet, golangci-lint; and `make generate` must change nothing
 	@echo 'gofmt -l .'
 	files=$$(gofmt -l .)
 	[ -z "$$files" ] || { printf 'not formatted:\n%s\n' "$$files" >&2; exit 1; }
@@ -122,6 +136,20 @@ lint: deps ## gofmt, clang-format, includes, words, go vet, golangci-lint; and `
 	sh tools/includes.sh
 	echo 'words of tools/words.txt'
 	sh tools/words.sh
+	$(MAKE) -s deps DEPS='$(LINT_DEPS)'
+	echo 'shellcheck'
+	git ls-files '*.sh' debian/p{ost,re}{inst,rm} debian/testdata/systemctl ':!tests/ipsec/testdata' | xargs shellcheck
+	echo 'mandoc -T lint of the manual pages'
+	pages=$$(mktemp -d)
+	trap 'rm -rf "$$pages"' EXIT
+	release/install.sh /usr "$$pages"
+	mandoc -T lint -W warning "$$pages"/usr/share/man/man*/*
+	echo 'systemd-analyze security of the units'
+	for unit in debian/*.service; do
+		systemd-analyze security --offline=true --threshold=50 --no-pager "$$unit" >"$$pages/said" || { tail -n 1 "$$pages/said"; exit 1; }
+	done
+	echo 'ansible-lint'
+	(cd lab/ansible && LC_ALL=C.UTF-8 ansible-lint --offline -q)
 	echo 'go vet ./...'
 	go vet ./...
 	cgo=$$(CGO_ENABLED=1 go list -f '{{if .CgoFiles}}{{.ImportPath}}{{end}}' ./... | sed '/^sluice\/sai-shim$$/d')

@@ -1,46 +1,37 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Makes the Debian package from what `make build` has put into bin/:
-# FOLDER/sluice_VERSION_ARCH.deb. Equal input gives an equal package.
+# Makes the Debian package from what `make build` has put into bin/, or `make arm64` into
+# bin/arm64/: FOLDER/sluice_VERSION_ARCH.deb. Equal input gives an equal package. Its
+# maintainer is who builds it: DEBFULLNAME and DEBEMAIL, else the author of the last commit.
 #
-#   build.sh FOLDER
+#   build.sh FOLDER [ARCH]
 set -eu -o pipefail
 umask 022
-[ $# = 1 ] || { sed -n 's/^#   //p' "$0" >&2; exit 2; }
+[ $# = 1 ] || [ $# = 2 ] || { sed -n 's/^#   //p' "$0" >&2; exit 2; }
 mkdir -p "$1"
 out=$(cd "$1" && pwd)
 cd "$(dirname "$0")/.."
-bin=$PWD/bin
-
+here=$PWD/bin # programs that this machine runs
+bin=$here strip=strip
 version=$(cat VERSION)
-arch=$(dpkg --print-architecture)
+arch=${2:-$(dpkg --print-architecture)}
+if [ "$arch" != "$(dpkg --print-architecture)" ]; then
+	[ "$arch" = arm64 ] || { echo "build.sh: $arch: this machine's architecture and arm64 are possible" >&2; exit 2; }
+	bin=$here/arm64 strip=aarch64-linux-gnu-strip
+fi
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct 2>/dev/null || stat -c %Y VERSION)
 export SOURCE_DATE_EPOCH
-date=$(date -u -d "@$SOURCE_DATE_EPOCH" +%Y-%m-%d)
-maintainer='Sluice maintainers <maintainers@sluice.example>'
+author=$(git log -1 --format='%an <%ae>' 2>/dev/null || echo 'Sluice maintainers <root@localhost>')
+maintainer=${DEBEMAIL:+${DEBFULLNAME:-Sluice maintainers} <$DEBEMAIL>}
+maintainer=${maintainer:-$author}
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 root=$work/root
 doc=$root/usr/share/doc/sluice
-mkdir -p "$root"/DEBIAN "$root"/usr/share/man/man{1,8}
+mkdir -p "$root/DEBIAN" "$doc"
 
-install -D -s -m 755 -t "$root/usr/bin" "$bin/sluice" "$bin/sluiced" "$bin/sluice-gnmi"
-install -D -s -m 644 -t "$root/usr/lib/sluice" "$bin/libsoftsai.so"
-install -D -m 644 -t "$root/usr/share/sluice/yang" yang/*.yang
-install -D -m 644 -t "$root/etc/sluice" debian/etc/*
-install -D -m 644 -t "$root/lib/systemd/system" debian/*.service
-
-"$bin/sluice" completion bash >"$work/bash"
-"$bin/sluice" completion zsh >"$work/zsh"
-install -D -m 644 "$work/bash" "$root/usr/share/bash-completion/completions/sluice"
-install -D -m 644 "$work/zsh" "$root/usr/share/zsh/vendor-completions/_sluice"
-
-# Each manual page comes from the program's own list of flags.
-go run -trimpath -buildvcs=false -tags manual -ldflags "-X main.version=$version" ./orchagent-ext/cmd/sluice "$root/usr/share/man/man1"
-for daemon in sluiced sluice-gnmi; do
-	env -i "$bin/$daemon" --help 2>&1 | go run -buildvcs=false ./debian/internal/manual "$daemon" "$version" "$date" >"$root/usr/share/man/man8/$daemon.8"
-done
+UNITS=/lib/systemd/system release/install.sh /usr "$root" "$bin" "$strip"
 
 # The licenses of Go and of the modules that the programs contain.
 go version -m "$bin/sluice" "$bin/sluiced" "$bin/sluice-gnmi" | awk '$1 == "dep" { print $2 }' | sort -u | xargs go list -m -f '{{.Path}} {{.Dir}}' | while read -r module folder; do
@@ -58,20 +49,20 @@ done >"$work/modules"
 install -D -m 644 "$work/modules" "$doc/modules"
 install -m 644 debian/copyright "$doc"
 install -m 644 CHANGELOG.md "$doc"
-cat >"$doc/changelog.Debian" <<END
+cat >"$doc/changelog" <<END
 sluice ($version) unstable; urgency=medium
 
   * Version $version: see CHANGELOG.md.gz.
 
  -- $maintainer  $(date -u -R -d "@$SOURCE_DATE_EPOCH")
 END
-gzip -9n "$doc"/{modules,CHANGELOG.md,changelog.Debian} "$root"/usr/share/man/man?/*
+gzip -9n "$doc"/{modules,CHANGELOG.md,changelog} "$root"/usr/share/man/man?/*
 
 # What libsoftsai.so needs besides libc, and the libc that all need.
-libraries=$(ldd "$bin/libsoftsai.so" | awk '$2 == "=>" && $1 !~ /^libc\.so/ { print $1 }' | while read -r soname; do
+libraries=$(readelf -d "$bin/libsoftsai.so" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | grep -v '^libc\.so' | while read -r soname; do
 	dpkg-query -S "*/$soname" | sed 's/:.*//;q'
 done | sort -u | sed 's/$/, /' | tr -d '\n')
-libc=$(objdump -T "$root"/usr/bin/* "$root/usr/lib/sluice/libsoftsai.so" | grep -o 'GLIBC_2\.[0-9]*' | sort -Vu | tail -n 1)
+libc=$(readelf -W --dyn-syms "$root"/usr/bin/* "$root/usr/lib/sluice/libsoftsai.so" | grep -o 'GLIBC_2\.[0-9]*' | sort -Vu | tail -n 1)
 [ -n "$libraries" ] && [ -n "$libc" ]
 
 cat >"$root/DEBIAN/control" <<END

@@ -20,9 +20,17 @@ find / -xdev \( -path /var/lib/dpkg -o -path /var/cache -o -path /var/log -o -pa
 	! -name '*-' -printf '%p %u:%g\n' | sort
 cat /etc/passwd /etc/group`
 
-// In a fresh Debian the package is installed with what it depends on, works, and
-// leaves nothing when it is purged.
-func TestFreshDebianInstallsAndPurgesThePackage(t *testing.T) {
+// A debianRoot is a fresh Debian in a folder.
+type debianRoot struct{ root string }
+
+// inside runs a script in the Debian, with namespaces of its own, and returns what it printed.
+func (d *debianRoot) inside(t *testing.T, script string) string {
+	t.Helper()
+	return run(t, "unshare", "--mount", "--pid", "--net", "--fork", "--kill-child",
+		"chroot", d.root, "env", "-i", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "DEBIAN_FRONTEND=noninteractive", "LC_ALL=C.UTF-8", "sh", "-euc", script)
+}
+
+func TestFreshDebian(t *testing.T) {
 	if os.Getenv("SLUICE_SOAK") == "" {
 		t.Skip("makes a Debian: make soak")
 	}
@@ -33,17 +41,23 @@ func TestFreshDebianInstallsAndPurgesThePackage(t *testing.T) {
 		t.Skip("debootstrap is not installed: apt-get install debootstrap")
 	}
 	deb := built(t)
-	root := filepath.Join(t.TempDir(), "root")
-	arguments := []string{"--variant=minbase", "--include=redis-server,adduser,libbpf1,libelf1,libnl-3-200,libnl-route-3-200,zlib1g", "bookworm", root}
+	d := &debianRoot{filepath.Join(t.TempDir(), "root")}
+	arguments := []string{"--variant=minbase", "--include=redis-server,adduser,libbpf1,libnl-3-200,libnl-route-3-200,iproute2", "bookworm", d.root}
 	if mirror := os.Getenv("MIRROR"); mirror != "" {
 		arguments = append(arguments, mirror)
 	}
 	run(t, "debootstrap", arguments...)
-	run(t, "cp", deb, filepath.Join(root, "tmp"))
+	run(t, "cp", deb, filepath.Join(d.root, "tmp"))
+	t.Run("installs and purges the package", func(t *testing.T) { d.installsAndPurges(t) })
+	t.Run("upgrades and downgrades it while it labels", func(t *testing.T) { d.upgradesAndDowngrades(t, deb) })
+}
+
+// The package is installed with what it depends on, works, and leaves nothing when it is
+// purged.
+func (d *debianRoot) installsAndPurges(t *testing.T) {
 	inside := func(script string) string {
 		t.Helper()
-		return run(t, "unshare", "--mount", "--pid", "--net", "--fork", "--kill-child",
-			"chroot", root, "env", "-i", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "DEBIAN_FRONTEND=noninteractive", "sh", "-euc", script)
+		return d.inside(t, script)
 	}
 	before := inside(inventory)
 

@@ -5,6 +5,7 @@ package container
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
 	"testing"
 )
 
@@ -13,7 +14,7 @@ const python = "/usr/bin/python3"
 
 // The tests of the commands run as pytest would run them by hand:
 //
-//	/usr/bin/python3 -m pytest sonic-container/cli/tests
+//	make build && /usr/bin/python3 -m pytest sonic-container/cli/tests
 func TestCLI(t *testing.T) {
 	for _, tool := range []string{python, "redis-server"} {
 		if _, err := exec.LookPath(tool); err != nil {
@@ -23,8 +24,12 @@ func TestCLI(t *testing.T) {
 	if out, err := exec.CommandContext(t.Context(), python, "-c", "import pytest, click, redis, tabulate, natsort").CombinedOutput(); err != nil {
 		t.Skipf("make deps: %s", out)
 	}
+	program := filepath.Join(t.TempDir(), "sluice")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "../orchagent-ext/cmd/sluice").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
 	tests := exec.CommandContext(t.Context(), python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "cli/tests")
-	tests.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1")
+	tests.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1", "SLUICE_TEST_PROGRAM="+program)
 	out, err := tests.CombinedOutput()
 	if err != nil {
 		t.Errorf("%s: %v", tests, err)

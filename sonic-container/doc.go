@@ -12,9 +12,6 @@
 //   - cli/ are the commands show, config and clear on the switch, in Python, with
 //     tests of their own (cli/tests).
 //
-// The commands only read and write databases: they never connect to the daemon, and
-// never touch the switch. The table of fields in cli/config/plugins/sluice.py is
-// generated from the model.
+// The commands run the program sluice in the container, with its words as they are: tables,
+// fields and texts are the program's.
 package container
-
-//go:generate go run ./internal/generate

@@ -60,6 +60,9 @@ func TestAlerts(t *testing.T) {
 				t.Errorf("%s has no %s", name, part)
 			}
 		}
+		if strings.Contains(rule, "docker") && !strings.Contains(rule, "systemctl") && !strings.Contains(rule, "journalctl") {
+			t.Errorf("%s says what to do with Docker, and not with systemd", name)
+		}
 		if !strings.Contains(played, "\n  - name: "+name+"\n") || !strings.Contains(played, fmt.Sprintf(`alertname="%s", alertstate="firing"`, name)) {
 			t.Errorf("%s: no test lets it fire", name)
 		}

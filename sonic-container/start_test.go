@@ -37,7 +37,7 @@ exec "$@"
 		"chown": "#!/bin/sh\n",
 		"sluiced": `#!/bin/sh
 echo "sluiced $*"
-echo "$SLUICE_DB_CONFIG $LD_LIBRARY_PATH"
+echo "$SLUICE_DB_CONFIG $LD_LIBRARY_PATH${SLUICE_SAI_PROFILE:-}"
 `,
 		"sluice-gnmi": `#!/bin/sh
 echo "sluice-gnmi $*"
@@ -86,6 +86,7 @@ echo "$SLUICE_DB_CONFIG"
 		"databases named":  {[]string{"NAMESPACE_ID=1", "SLUICE_DB_CONFIG=/x.json"}, []string{"sluiced"}, limited + "sluiced \n/x.json \n"},
 		"software switch":  {[]string{"SLUICE_SAI_LIBRARY=/usr/lib/libsoftsai.so"}, []string{"sluiced"}, library + own + "sluiced \n" + alone + " /usr/lib/sluice\n"},
 		"vendor's library": {[]string{"SLUICE_SAI_LIBRARY=/etc/sonic/sluice/libsai.so"}, []string{"sluiced"}, library + root + "sluiced \n" + alone + " \n"},
+		"SAI profile":      {[]string{"SLUICE_SAI_LIBRARY=/x/libsai.so", "SLUICE_SAI_PROFILE=@/etc/sonic/sluice/sai.profile"}, []string{"sluiced"}, library + root + "sluiced \n" + alone + " @/etc/sonic/sluice/sai.profile\n"},
 		"other rights": {[]string{"SLUICE_CAPABILITIES=net_admin sys_rawio"}, []string{"sluiced"},
 			"setpriv -all,+net_admin,+sys_rawio" + own + "sluiced \n" + alone + " \n"},
 		"all rights":                {[]string{"SLUICE_CAPABILITIES=all"}, []string{"sluiced"}, "sluiced \n" + alone + " \n"},

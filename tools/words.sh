@@ -1,3 +1,4 @@
+# shellcheck shell=sh
 # SPDX-License-Identifier: Apache-2.0
 
 # Finds the phrases of tools/words.txt in the tracked files, and ends with 1 if there

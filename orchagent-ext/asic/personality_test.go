@@ -19,11 +19,13 @@ func TestPersonalities(t *testing.T) {
 		method Method
 		state  State
 		export Method
+		ended  Method // has ended a process before
 	}{
-		"libsaivs-202411":        {UDFHash, Active, Sample},
-		"libsaivs-202605":        {UDFHash, Active, Sample},
-		"sairedis-client-202411": {UDFHash, Active, Sample},
-		"lemming":                {UDFHash, Active, Sample},
+		"libsaivs-202411":        {UDFHash, Active, Sample, ""},
+		"libsaivs-202605":        {UDFHash, Active, Sample, ""},
+		"sairedis-client-202411": {UDFHash, Active, Sample, ""},
+		"fboss-fake":             {None, Unmet, None, Hash},
+		"lemming":                {UDFHash, Active, Sample, ""},
 	}
 	for _, name := range saitest.Personalities(t) {
 		t.Run(name, func(t *testing.T) {
@@ -38,7 +40,11 @@ func TestPersonalities(t *testing.T) {
 			}
 			p := &place{t: t, lib: lib}
 			ledger := &fakeLedger{}
-			e := newTestEngine(t, p.driver(), ledger)
+			blamed := Abilities{}
+			if m := wants[name].ended; m != "" {
+				blamed.Set(NeedFlowLabel, m, Ability{Reason: "it has ended a process before"})
+			}
+			e := newTestEngine(t, &Tried{SAI: p.driver(), Trying: func(Need, Method, string) {}, Blamed: func(Policy) Abilities { return blamed }}, ledger)
 			var calls []string
 			for range 10 {
 				o := settle(t, e, faultPolicy())

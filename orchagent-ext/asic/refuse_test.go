@@ -267,3 +267,27 @@ func TestNothingOfTheExtensionIsCalledWithoutItsAnswer(t *testing.T) {
 		}
 	}
 }
+
+// TestSamplingOfEveryPacketIsRefusedOnAnASIC: the default sampling_rate is every packet. The
+// library gets none of it, nor what only samples need; the reason says what is taken.
+func TestSamplingOfEveryPacketIsRefusedOnAnASIC(t *testing.T) {
+	library := saitest.New(t)
+	p := openPlace(t, library)
+	want := policy("Ethernet0")
+	want.CPU = CPU{Rate: 100, Burst: 10}
+	want.Export = &Export{Rate: 1, Ports: []string{"Ethernet0"}, CM: true}
+	o := reconcile(t, newTestEngine(t, p.driver(), &fakeLedger{}), want)
+	if x := o.Choices[NeedExport]; x.Method != None || !strings.Contains(x.Reason, "sampling_rate 1 of SLUICE_IPFIX|global") || !strings.Contains(x.Reason, "at least 256") {
+		t.Errorf("export %+v", x)
+	}
+	if c := o.Choices[NeedFlowLabel]; c.Method != Compute || c.State != Active {
+		t.Errorf("labels %+v", c)
+	}
+	for _, call := range library.Calls() {
+		for _, kind := range []string{"samplepacket", "policer", "hostif"} {
+			if strings.HasPrefix(call, "create "+kind) {
+				t.Error(call)
+			}
+		}
+	}
+}

@@ -12,6 +12,7 @@ import (
 
 	"sluice/orchagent-ext/ipfix"
 	"sluice/orchagent-ext/ipfix/ipfixtest"
+	"sluice/tests/loopback"
 )
 
 const patience = 2 * time.Minute
@@ -150,7 +151,7 @@ func TestRunEndsWhenAllRecordsAreSent(t *testing.T) {
 }
 
 func TestRunEndsWithoutCollector(t *testing.T) {
-	e, err := ipfix.New(ipfix.Config{Collectors: []ipfix.Collector{{Address: ipfixtest.FreeAddress(t, "tcp"), Transport: ipfix.TCP}}, Drain: time.Millisecond})
+	e, err := ipfix.New(ipfix.Config{Collectors: []ipfix.Collector{{Address: loopback.Free(t, "tcp", 1)[0], Transport: ipfix.TCP}}, Drain: time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}

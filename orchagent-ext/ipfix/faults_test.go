@@ -19,6 +19,7 @@ import (
 	"sluice/orchagent-ext/ipfix"
 	"sluice/orchagent-ext/ipfix/ipfixtest"
 	"sluice/orchagent-ext/leaffile"
+	"sluice/tests/loopback"
 )
 
 // TestFilesAreReadAsConfigured: what the caller refuses to read is not opened, whichever
@@ -104,7 +105,7 @@ func TestCollectorComesDiesAndComesBack(t *testing.T) {
 			if transport == ipfix.UDP || transport == ipfix.DTLS {
 				network = "udp"
 			}
-			to := ipfix.Collector{Transport: transport, Address: ipfixtest.FreeAddress(t, network)}
+			to := ipfix.Collector{Transport: transport, Address: loopback.Free(t, network, 1)[0]}
 			security := secure(t, &to)
 			e, _ := start(t, ipfix.Config{Drain: time.Millisecond, Collectors: []ipfix.Collector{to}})
 			next := uint32(0)

@@ -23,6 +23,11 @@ const (
 	HeaderRouting
 	HeaderFragment
 	HeaderAH
+	HeaderVXLAN
+	HeaderGeneve
+	HeaderGRE
+	HeaderERSPAN
+	HeaderMPLS
 	HeaderUDP
 	HeaderBTH
 	HeaderXRCETH
@@ -42,6 +47,7 @@ const (
 var headerNames = [numHeaders]string{
 	"Ethernet header", "VLAN tag", "IPv4 header", "IPv6 header",
 	"IPv6 hop-by-hop options", "IPv6 destination options", "IPv6 routing header", "IPv6 fragment header", "authentication header",
+	"VXLAN header", "Geneve header", "GRE header", "ERSPAN header", "MPLS labels",
 	"UDP header", "BTH", "XRCETH", "DETH", "RETH", "AtomicETH", "AETH", "AtomicAckETH", "ImmDt", "IETH", "FETH",
 	"CNP reserved octets", "ICRC",
 }

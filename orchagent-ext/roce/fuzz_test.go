@@ -36,7 +36,21 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, frame []byte, wireLen int) {
 		var p roce.Packet
 		b := slices.Clone(frame) // the label is written into it
-		checkParse(t, &p, b, p.Parse(b, wireLen))
+		checkDirect(t, &p, b, p.Parse(b, wireLen))
+	})
+}
+
+func FuzzParseThrough(f *testing.F) {
+	inner, _ := firstRoCE(f)
+	for _, tunnel := range tunnelFrames(inner) {
+		f.Add(tunnel.frame, len(tunnel.frame))
+	}
+	f.Fuzz(func(t *testing.T, frame []byte, wireLen int) {
+		var p roce.Packet
+		b := slices.Clone(frame)
+		checkParse(t, &p, b, p.ParseThrough(b, wireLen))
+		b = slices.Clone(frame[min(ipAt, len(frame)):])
+		checkParse(t, &p, b, p.ParseIPThrough(b, wireLen))
 	})
 }
 
@@ -47,8 +61,17 @@ func FuzzParseIP(f *testing.F) {
 	f.Fuzz(func(t *testing.T, packet []byte, wireLen int) {
 		var p roce.Packet
 		b := slices.Clone(packet)
-		checkParse(t, &p, b, p.ParseIP(b, wireLen))
+		checkDirect(t, &p, b, p.ParseIP(b, wireLen))
 	})
+}
+
+// checkDirect is checkParse for what no tunnel brings: the link header is the frame's first.
+func checkDirect(t *testing.T, p *roce.Packet, b []byte, err error) {
+	t.Helper()
+	checkParse(t, p, b, err)
+	if err == nil && !bytes.HasPrefix(b, p.LinkHeader()) {
+		t.Errorf("link header %x is not the packet's first", p.LinkHeader())
+	}
 }
 
 // checkParse checks what holds for all octets of the world.
@@ -63,7 +86,7 @@ func checkParse(t *testing.T, p *roce.Packet, b []byte, err error) {
 	was := slices.Clone(b)
 	touch(p)
 	link, bth, payload := p.LinkHeader(), p.BTHBytes(), p.Payload()
-	if !bytes.HasPrefix(b, link) || len(bth) < roce.BTHLen || !within(b, bth) || !within(bth, payload) {
+	if !within(b, link) || len(bth) < roce.BTHLen || !within(b, bth) || !within(bth, payload) {
 		t.Errorf("link header %x, BTH %x, payload %x are not in the packet in order", link, bth, payload)
 	}
 	if again := p.BTH().Append(nil); !bytes.Equal(again, bth[:roce.BTHLen]) {

@@ -37,7 +37,8 @@ const (
 type layers struct {
 	b []byte
 
-	outer int // first IP header
+	link  int // Ethernet header of the frame that names the path, if there is one
+	outer int // first IP header of it
 	ip    int // IP header that carries UDP
 	dst   int // its final destination address: 16 octets, or 4 for IPv4
 	udp   int
@@ -45,30 +46,39 @@ type layers struct {
 
 	v6       bool // the IP header at ip is IPv6
 	fragment bool // first fragment of several
+	through  bool // looks into tunnels
+	tunnels  uint8
+	other    Other // why it is not RoCEv2
 }
 
-// ethernet finds the IP header behind the Ethernet header and its VLAN tags.
-func (l *layers) ethernet() error {
-	if len(l.b) < ethernetLen {
+// ethernet finds the IP header behind the Ethernet header at off and its VLAN tags: the
+// depth-th one of the packet.
+func (l *layers) ethernet(off, depth int) error {
+	if off+ethernetLen > l.available() {
 		return fail(HeaderEthernet, Truncated)
 	}
-	off := ethernetLen - 2
+	off += ethernetLen - 2
 	for tags := 0; ; tags++ {
-		switch binary.BigEndian.Uint16(l.b[off:]) {
+		switch etherType := binary.BigEndian.Uint16(l.b[off:]); etherType {
 		case EtherTypeIPv6:
-			return l.ipv6(off+2, 1)
+			return l.ipv6(off+2, depth)
 		case EtherTypeIPv4:
-			return l.ipv4(off+2, 1)
+			return l.ipv4(off+2, depth)
 		case etherTypeVLAN, etherTypeQinQ, etherTypeOldQ:
 			if tags == maxVLANTags {
-				return ErrNotRoCE
+				return l.not(OtherEtherType, etherType)
 			}
 			off += vlanLen
-			if len(l.b) < off+2 {
+			if l.available() < off+2 {
 				return fail(HeaderVLAN, Truncated)
 			}
+		case etherTypeMPLS, etherTypeMPLSUp:
+			if l.through {
+				return l.mpls(off+2, depth)
+			}
+			return l.not(OtherEtherType, etherType)
 		default:
-			return ErrNotRoCE
+			return l.not(OtherEtherType, etherType)
 		}
 	}
 }
@@ -94,8 +104,8 @@ func (l *layers) ipv4(off, depth int) error {
 	}
 	fragment := binary.BigEndian.Uint16(h[6:]) & 0x3fff // more fragments, offset
 	next := h[9]
-	if next != protoUDP && next != protoAH || fragment&0x1fff != 0 {
-		return ErrNotRoCE
+	if fragment&0x1fff != 0 {
+		return l.not(OtherFragment, 0)
 	}
 	l.ip, l.v6, l.dst = off, false, off+16
 	l.fragment = l.fragment || fragment != 0
@@ -105,12 +115,13 @@ func (l *layers) ipv4(off, depth int) error {
 		if err != nil {
 			return err
 		}
-		if l.b[off] != protoUDP {
-			return ErrNotRoCE
-		}
+		next = l.b[off]
 		off += length
 	}
-	return l.datagram(off)
+	if next != protoUDP {
+		return l.protocol(next, off, depth)
+	}
+	return l.datagram(off, depth)
 }
 
 // ipv6 parses the IPv6 header at off, the depth-th IP header of the packet,
@@ -131,7 +142,7 @@ func (l *layers) ipv6(off, depth int) error {
 	}
 	l.ip, l.v6, l.dst = off, true, off+24
 	if h[6] == protoUDP {
-		return l.datagram(off + ipv6Len)
+		return l.datagram(off+ipv6Len, depth)
 	}
 	return l.extension(h[6], off+ipv6Len, depth)
 }
@@ -153,7 +164,7 @@ func (l *layers) extension(next byte, off, depth int) error {
 		var header Header
 		switch next {
 		case protoUDP:
-			return l.datagram(off)
+			return l.datagram(off, depth)
 		case protoHopByHop:
 			header = HeaderHopByHop
 		case protoDestOptions:
@@ -165,6 +176,9 @@ func (l *layers) extension(next byte, off, depth int) error {
 		case protoAH:
 			header = HeaderAH
 		case protoIPv6, protoIPv4:
+			if l.through {
+				return l.protocol(next, off, depth)
+			}
 			if depth == maxIPHeaders {
 				return fail(HeaderIPv6, TooMany)
 			}
@@ -173,7 +187,7 @@ func (l *layers) extension(next byte, off, depth int) error {
 			}
 			return l.ipv6(off, depth+1)
 		default:
-			return ErrNotRoCE
+			return l.protocol(next, off, depth)
 		}
 		if n == maxExtensions {
 			return fail(header, TooMany)
@@ -186,7 +200,7 @@ func (l *layers) extension(next byte, off, depth int) error {
 		if header == HeaderFragment {
 			where := binary.BigEndian.Uint16(h[2:])
 			if where&0xfff8 != 0 {
-				return ErrNotRoCE
+				return l.not(OtherFragment, 0)
 			}
 			l.fragment = l.fragment || where&1 != 0
 		}
@@ -240,12 +254,12 @@ func (l *layers) routing(off, length int) error {
 }
 
 // datagram notes the UDP header at off, if it is one for RoCEv2.
-func (l *layers) datagram(off int) error {
+func (l *layers) datagram(off, depth int) error {
 	if off+udpLen > l.available() {
 		return fail(HeaderUDP, Truncated)
 	}
-	if binary.BigEndian.Uint16(l.b[off+2:]) != UDPPort {
-		return ErrNotRoCE
+	if port := binary.BigEndian.Uint16(l.b[off+2:]); port != UDPPort {
+		return l.otherPort(port, off, depth)
 	}
 	l.udp = off
 	return nil

@@ -31,7 +31,7 @@ type Packet struct {
 // does not check the ICRC.
 func (p *Packet) Parse(frame []byte, wireLen int) error {
 	p.layers = layers{b: frame, end: max(wireLen, len(frame))}
-	if err := p.ethernet(); err != nil {
+	if err := p.ethernet(0, 1); err != nil {
 		return err
 	}
 	return p.transport()
@@ -40,11 +40,15 @@ func (p *Packet) Parse(frame []byte, wireLen int) error {
 // ParseIP is like [Packet.Parse] for a packet that begins with its IP header.
 func (p *Packet) ParseIP(packet []byte, wireLen int) error {
 	p.layers = layers{b: packet, end: max(wireLen, len(packet))}
-	if len(packet) == 0 {
+	return p.parseIP()
+}
+
+func (p *Packet) parseIP() error {
+	if len(p.b) == 0 {
 		return fail(HeaderIPv4, Truncated)
 	}
 	parse := p.ipv6
-	if packet[0]>>4 == 4 {
+	if p.b[0]>>4 == 4 {
 		parse = p.ipv4
 	}
 	if err := parse(0, 1); err != nil {
@@ -102,8 +106,8 @@ func (p *Packet) firstMissing(available int) Header {
 // Is4 reports whether IPv4 carries the UDP datagram.
 func (p *Packet) Is4() bool { return !p.v6 }
 
-// Tunnelled reports whether another IP header, always of IPv6, encapsulates the one
-// that carries the UDP datagram (SRv6, RFC 8986).
+// Tunnelled reports whether another IP header encapsulates the one that carries the UDP
+// datagram: one of IPv6 (SRv6, RFC 8986), or after [Packet.ParseThrough] any.
 func (p *Packet) Tunnelled() bool { return p.outer != p.ip }
 
 // Segments reports whether a segment routing header of the IP header that carries the
@@ -129,7 +133,7 @@ func (p *Packet) Len() int {
 
 // LinkHeader is what precedes the outermost IP header in the buffer: the Ethernet
 // header with its VLAN tags, nothing behind ParseIP.
-func (p *Packet) LinkHeader() []byte { return p.b[:p.outer] }
+func (p *Packet) LinkHeader() []byte { return p.b[p.link:p.outer] }
 
 // Src is the source address of the session: of the IP header that carries UDP.
 func (p *Packet) Src() netip.Addr { return address(p.Src16(), p.v6) }
@@ -167,7 +171,7 @@ func mapped(b []byte) [16]byte {
 }
 
 // path6 reports whether the outermost IP header, which names the path, is one of IPv6.
-func (p *Packet) path6() bool { return p.v6 || p.Tunnelled() }
+func (p *Packet) path6() bool { return p.b[p.outer]>>4 == 6 }
 
 // PathSrc16 is the source address of the path: of the outermost IP header, in the form
 // of [Packet.Src16].
@@ -271,7 +275,12 @@ func (p *Packet) PayloadLen() int {
 func (p *Packet) VLANs() (ids []uint16) {
 	h := p.LinkHeader()
 	for off := ethernetLen - 2; off+vlanLen < len(h); off += vlanLen {
-		ids = append(ids, binary.BigEndian.Uint16(h[off+2:])&0xfff)
+		switch binary.BigEndian.Uint16(h[off:]) {
+		case etherTypeVLAN, etherTypeQinQ, etherTypeOldQ:
+			ids = append(ids, binary.BigEndian.Uint16(h[off+2:])&0xfff)
+		default:
+			return ids
+		}
 	}
 	return ids
 }

@@ -22,6 +22,7 @@ import (
 // TestEtcd holds nodes against a real etcd of three members, each test in a
 // domain of its own.
 func TestEtcd(t *testing.T) {
+	t.Parallel() // it waits most of its time
 	c := etcdtest.Start(t, 3, "http")
 	run := func(name string, test func(*testing.T, *etcdtest.Cluster)) {
 		t.Run(name, func(t *testing.T) {

@@ -19,6 +19,7 @@ import (
 // TestMembersDie kills members of etcd while nodes allocate, the leader too, and
 // at last all of them.
 func TestMembersDie(t *testing.T) {
+	t.Parallel() // it waits most of its time
 	c := etcdtest.Start(t, 3, "http")
 	var nodes []*node
 	for i := range 3 {

@@ -33,6 +33,9 @@
 //	GROUPED      its ports take no ACL table, but groups
 //	MISSING      status of calls of an object that does not exist; default -7, ITEM_NOT_FOUND
 //	UNSET        status of reading an attribute that was never set; not given: it is read as 0
+//	DEFAULT_HASH the id that ECMP_HASH of the switch has before it is set; of no object
+//	OWNER        a file: the objects outlive the process, and are those of all processes that name it, as of a
+//	             library that another process serves
 //	ITERATOR     it reads the whole profile, with *variable NULL before each call, and fails where that never ends
 //	COUNTLESS    sai_get_object_key leaves the count as it is given
 //	CAN          numbers of attributes that it supports without knowing them: 0x10000055

@@ -3,6 +3,7 @@
 package docs
 
 import (
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -18,6 +19,7 @@ type example struct {
 	run   string // what is run for it, where a placeholder is filled in; empty: text
 	until string // when a line that goes on has done its work, a script; empty: it ends
 	then  string // script that checks what it did; /tmp/output is what it printed
+	long  bool   // make soak runs it
 }
 
 const (
@@ -132,7 +134,7 @@ var examples = []example{
 	{text: "sluice top", given: start, until: printed, then: endTool},
 	{text: "sluice top --sort packets --port Ethernet0", until: printed, then: endTool},
 	{text: "sluice top --once", then: "grep -q compute /tmp/output"},
-	{text: "sluice top --json --interval 10s --count 6", until: printed, then: endTool},
+	{text: "sluice top --json --interval 10s --count 6", run: "sluice top --json --interval 1s --count 6", until: printed, then: endTool},
 	{text: "sluice show status", then: "grep -q '^state  *running' /tmp/output"},
 	{text: "sluice show flows --top 10 --json", then: printed},
 	{text: "sluice show queues --port Ethernet0 --watch --interval 5s", until: printed, then: endTool},
@@ -171,7 +173,7 @@ var examples = []example{
 	{text: "sluice-gnmi --insecure-loopback 127.0.0.1:50070", until: serves, then: endGNMI},
 
 	{text: "sudo bin/sluice demo", then: printed},
-	{text: "sudo bin/sluice demo --scenario hold", then: printed},
+	{text: "sudo bin/sluice demo --scenario hold", then: printed, long: true}, // as make demo does,
 	{text: "sudo bin/sluice demo --sai-profile SLUICE_HIDE=compute,rewrite", then: printed},
 }
 
@@ -275,6 +277,9 @@ func TestExamplesOfHelpWork(t *testing.T) {
 	b.run(here, furniture)
 	for _, e := range examples {
 		t.Run(e.text, func(t *testing.T) {
+			if e.long && os.Getenv("SLUICE_SOAK") == "" {
+				t.Skip("make soak runs it: it takes long, or loads the machine")
+			}
 			b := *b
 			b.t = t
 			if e.given != "" {

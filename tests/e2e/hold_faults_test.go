@@ -124,6 +124,7 @@ func TestHoldOfAnotherPort(t *testing.T) {
 // TestHoldWatchdog: a neighbor that refreshes for ever is ignored in the end, which rows
 // and metrics show, and the flow goes on.
 func TestHoldWatchdog(t *testing.T) {
+	t.Parallel() // it waits most of its time
 	l := holding(t, nil)
 	c, err := l.B.Capture()
 	if err != nil {

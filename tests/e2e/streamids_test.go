@@ -15,6 +15,7 @@ import (
 //
 //conformance:draft-yang/scope
 func TestStreamIDs(t *testing.T) {
+	t.Parallel() // it waits most of its time
 	l := newLeaf(t)
 	l.start(rewriting...)
 	l.enable()

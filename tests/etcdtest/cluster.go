@@ -22,6 +22,7 @@ import (
 	"go.uber.org/zap"
 
 	"sluice/orchagent-ext/fabric/child"
+	"sluice/tests/loopback"
 )
 
 // Cluster is an etcd of some members, on loopback.
@@ -40,37 +41,21 @@ type Member struct {
 	log    bytes.Buffer
 }
 
-// ports are free at the time of asking, and asked for together, so that they
-// differ.
-func ports(tb testing.TB, n int) []int {
-	tb.Helper()
-	var got []int
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			tb.Fatal(err)
-		}
-		defer l.Close()
-		got = append(got, l.Addr().(*net.TCPAddr).Port)
-	}
-	return got
-}
-
 // Start starts n members; args are for each.
 func Start(tb testing.TB, n int, scheme string, args ...string) *Cluster {
 	tb.Helper()
 	if _, err := exec.LookPath("etcd"); err != nil {
 		tb.Skip("etcd is not installed: make deps")
 	}
-	port, dir := ports(tb, 2*n), tb.TempDir()
+	address, dir := loopback.Free(tb, "tcp", 2*n), tb.TempDir()
 	var peers []string
 	for i := range n {
-		peers = append(peers, fmt.Sprintf("m%d=http://127.0.0.1:%d", i, port[2*i]))
+		peers = append(peers, fmt.Sprintf("m%d=http://%s", i, address[2*i]))
 	}
 	c := &Cluster{TB: tb}
 	for i := range n {
-		m := &Member{URL: fmt.Sprintf("%s://127.0.0.1:%d", scheme, port[2*i+1])}
-		peer := fmt.Sprintf("http://127.0.0.1:%d", port[2*i])
+		m := &Member{URL: scheme + "://" + address[2*i+1]}
+		peer := "http://" + address[2*i]
 		name := fmt.Sprintf("m%d", i)
 		m.args = append([]string{
 			"--name", name, "--data-dir", filepath.Join(dir, name), "--logger", "zap",

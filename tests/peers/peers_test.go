@@ -20,7 +20,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"sluice/orchagent-ext/fabric/child"
-	"sluice/orchagent-ext/ipfix/ipfixtest"
+	"sluice/tests/loopback"
 )
 
 const (
@@ -230,7 +230,7 @@ func daemon(t *testing.T, name string, args ...string) func() string {
 
 func freePort(t *testing.T) string {
 	t.Helper()
-	_, port, _ := strings.Cut(ipfixtest.FreeAddress(t, "udp"), ":")
+	_, port, _ := strings.Cut(loopback.Free(t, "udp", 1)[0], ":")
 	return port
 }
 

@@ -28,6 +28,7 @@ var formats = map[string]struct {
 	"ipv6-address-no-zone": {func(s string) bool { return isAddr(s, netip.Addr.Is6) }, "must be an IPv6 address"},
 	"ip-address-no-zone":   {func(s string) bool { return isAddr(s, netip.Addr.IsValid) }, "must be an IP address"},
 	"etcd-endpoint":        {isEndpoint, "must be http://HOST:PORT or https://HOST:PORT"},
+	"row-name":             {isRowName, "must be 1..64 letters, digits, _ . -"},
 	"ip-prefix":            {isPrefix, "must be an IP prefix, as 10.0.0.0/8 or 2001:db8::/32"},
 }
 
@@ -35,6 +36,11 @@ func isAddr(s string, family func(netip.Addr) bool) bool {
 	a, err := netip.ParseAddr(s)
 	return err == nil && a.Zone() == "" && family(a)
 }
+
+// rowName is the model's, where it is no reference.
+var rowName = regexp.MustCompile(`^[A-Za-z0-9_.\-]{1,64}$`)
+
+func isRowName(s string) bool { return rowName.MatchString(s) }
 
 func isPrefix(s string) bool {
 	_, err := netip.ParsePrefix(s)

@@ -91,14 +91,14 @@ func readConfig(name string, stdin io.Reader) ([]rows.Row, error) {
 	if name != "-" {
 		f, err := os.Open(name)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("open %q: %w", name, errors.Unwrap(err))
 		}
 		defer f.Close()
 		r = f
 	}
 	all, err := settings.Parse(r)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+		return nil, fmt.Errorf("%q: %w", name, err)
 	}
 	return all, nil
 }

@@ -95,7 +95,12 @@ func decodeFlows(cmd *cobra.Command, name string, asJSON bool) error {
 		list.add(f, qp, from)
 	}
 	flows = newFlowTable(func(f *flow.Flow, _ flow.Reason) { add(f) })
-	s, err := scanFile(cmd, name, func(f *capture.Frame, p *roce.Packet, err error) error {
+	r, err := capture.Open(cmd.Context(), name, cmd.InOrStdin())
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	s, err := scanThrough(cmd, r, func(f *capture.Frame, p *roce.Packet, err error) error {
 		if err == nil {
 			flows.Observe(p, f.Time.UnixNano())
 		}

@@ -240,7 +240,7 @@ func (a *answers) cnps(said string) string {
 // printHealth reads packets to their end, and prints how the connections fare.
 func printHealth(cmd *cobra.Command, r frameSource, asJSON bool, filter *packetFilter) error {
 	h := newHealth()
-	s, err := scanFrames(cmd, r, func(f *capture.Frame, p *roce.Packet, err error) error {
+	s, err := scanThrough(cmd, r, func(f *capture.Frame, p *roce.Packet, err error) error {
 		if err == nil && filter.matchesFlow(p) {
 			h.observe(f, p)
 		}

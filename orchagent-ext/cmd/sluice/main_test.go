@@ -115,8 +115,8 @@ func TestBadInputIsOneClearLine(t *testing.T) {
 
 func TestDecodeCounts(t *testing.T) {
 	for file, want := range map[string]string{
-		"rc-send-ipv4.pcap":             "123 packets: 105 RoCEv2, 18 other\n",
-		"cm-rc-write-read-ipv4.pcap":    "16 packets: 12 RoCEv2, 4 other\n",
+		"rc-send-ipv4.pcap":             "123 packets: 105 RoCEv2, 18 other (TCP: 10; ARP: 4; ICMPv6: 4)\n",
+		"cm-rc-write-read-ipv4.pcap":    "16 packets: 12 RoCEv2, 4 other (ARP: 4)\n",
 		"cnp-uc-icrc-vectors-ipv4.pcap": "2 packets: 2 RoCEv2, 0 other\n1 notification: 1 accepted, 0 refused\n",
 	} {
 		if _, errs := good(t, "decode", captures+file); errs != want {

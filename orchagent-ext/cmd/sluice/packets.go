@@ -58,7 +58,7 @@ func (l *packetList) print(cmd *cobra.Command, r frameSource) error {
 		}
 		return err
 	}
-	s, err := scanFrames(cmd, r, func(f *capture.Frame, p *roce.Packet, err error) error {
+	s, err := scanThrough(cmd, r, func(f *capture.Frame, p *roce.Packet, err error) error {
 		if start.IsZero() {
 			start = f.Time
 		}

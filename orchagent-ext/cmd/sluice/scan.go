@@ -3,10 +3,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -24,6 +26,10 @@ type scan struct {
 	Packets   int
 	RoCE      int
 	Malformed map[string]int // by what was wrong
+	Other     map[roce.Other]int
+	Tunnelled int // of RoCE
+
+	through bool // looks into tunnels
 }
 
 // scanFile reads a capture from beginning to end. each is called for every
@@ -48,8 +54,22 @@ type frameSource interface {
 	String() string
 }
 
+// scanFrames reads frames to the end. Packets in tunnels other than those of IPv6 are not RoCEv2.
 func scanFrames(cmd *cobra.Command, r frameSource, each func(f *capture.Frame, p *roce.Packet, err error) error) (scan, error) {
-	s := scan{Malformed: map[string]int{}}
+	return scan{}.read(cmd, r, each)
+}
+
+// scanThrough is scanFrames that looks into tunnels.
+func scanThrough(cmd *cobra.Command, r frameSource, each func(f *capture.Frame, p *roce.Packet, err error) error) (scan, error) {
+	return scan{through: true}.read(cmd, r, each)
+}
+
+func (s scan) read(cmd *cobra.Command, r frameSource, each func(f *capture.Frame, p *roce.Packet, err error) error) (scan, error) {
+	s.Malformed, s.Other = map[string]int{}, map[roce.Other]int{}
+	parse := (*capture.Frame).Parse
+	if s.through {
+		parse = (*capture.Frame).ParseThrough
+	}
 	progress := newProgress(cmd.Context(), cmd.ErrOrStderr(), r)
 	defer progress.end()
 	var p roce.Packet
@@ -65,13 +85,18 @@ func scanFrames(cmd *cobra.Command, r frameSource, each func(f *capture.Frame, p
 			return s, err
 		}
 		s.Packets++
-		err = f.Parse(&p)
+		err = parse(f, &p)
 		var bad *roce.Error
 		switch {
 		case err == nil:
 			s.RoCE++
+			if p.Tunnelled() {
+				s.Tunnelled++
+			}
 		case errors.As(err, &bad):
 			s.Malformed[bad.Header.String()+" "+bad.Problem.String()]++
+		default:
+			s.Other[p.Other()]++
 		}
 		if err := each(f, &p, err); err != nil {
 			return s, err
@@ -87,12 +112,44 @@ func (s scan) String() string {
 		malformed += n
 		reasons = append(reasons, fmt.Sprintf("%s: %d", reason, n))
 	}
-	text := fmt.Sprintf("%s: %d RoCEv2, %d other", plural(s.Packets, "packet"), s.RoCE, s.Packets-s.RoCE-malformed)
+	text := fmt.Sprintf("%s: %d RoCEv2", plural(s.Packets, "packet"), s.RoCE)
+	if s.Tunnelled > 0 {
+		text += fmt.Sprintf(" (%d in tunnels)", s.Tunnelled)
+	}
+	text += fmt.Sprintf(", %d other%s", s.Packets-s.RoCE-malformed, s.others())
 	if malformed > 0 {
 		slices.Sort(reasons)
 		text += fmt.Sprintf(", %d malformed (%s)", malformed, strings.Join(reasons, "; "))
 	}
 	return text
+}
+
+// maxOthers is how many kinds of other packets are named.
+const maxOthers = 8
+
+// others names what else was there, the most frequent first.
+func (s scan) others() string {
+	if len(s.Other) == 0 {
+		return ""
+	}
+	by := map[string]int{} // several numbers can have one name
+	for o, n := range s.Other {
+		by[o.String()] += n
+	}
+	names := slices.SortedFunc(maps.Keys(by), func(a, b string) int { return cmp.Or(cmp.Compare(by[b], by[a]), cmp.Compare(a, b)) })
+	var list []string
+	rest := 0
+	for i, name := range names {
+		if i < maxOthers {
+			list = append(list, fmt.Sprintf("%s: %d", name, by[name]))
+		} else {
+			rest += by[name]
+		}
+	}
+	if rest > 0 {
+		list = append(list, fmt.Sprintf("more kinds: %d", rest))
+	}
+	return " (" + strings.Join(list, "; ") + ")"
 }
 
 // progress shows on a terminal how much of a long file was read.

@@ -226,7 +226,7 @@ sluiced and to the switch, and run on: what they are now is kept in the user's c
 		}
 		b, any := show.NewBaseline(show.NewData(append(state, counted...)))
 		if !any {
-			return errors.New("there are no counters: is sluiced running (show status)?")
+			return errors.New("there are no counters: is sluiced running?")
 		}
 		file, err := dbs.baselineFile()
 		if err == nil {

@@ -29,6 +29,7 @@ func TestFaultsThatEndTheProcess(t *testing.T) {
 	calls := []string{
 		"create acl_table", "create acl_counter", "create acl_entry", "create hash", "create udf", "create udf_match", "create udf_group",
 		"create hostif_user_defined_trap", "create policer", "create hostif_trap_group", "set port", "set switch.ECMP_HASH_IPV6",
+		"capability acl_entry", "capability switch", "values hash.NATIVE_HASH_FIELD_LIST", "list acl_counter", "list acl_table",
 	}
 	afters, hows := []int{0, 1}, []string{"abort", "exit", "hang"}
 	if os.Getenv("SLUICE_SOAK") == "" {

@@ -277,3 +277,43 @@ func TestLibraryThatAbortsWhenItIsAsked(t *testing.T) {
 		})
 	}
 }
+
+// TestPersonalityThatEndsSluiced: a library that ends the process at the default hash, and
+// takes neither a UDF nor samples, leaves sluiced up after the first start, with no method,
+// and the reasons; the kill switch leaves nothing.
+func TestPersonalityThatEndsSluiced(t *testing.T) {
+	library, state := saitest.New(t), filepath.Join(t.TempDir(), "sluiced.json")
+	d, file := labelled(t)
+	configure(t, d, rows.Row{Table: "SLUICE_FLOW_LABEL", Key: "global", Fields: map[string]string{"admin_state": "enabled", "manage_switch_hash": "true"}})
+	var profile []string
+	for key, value := range library.Personality("fboss-fake") {
+		profile = append(profile, "--sai-profile", key+"="+value)
+	}
+	start := func() *running { return runSluiced(t, d, file, library, state, "", profile...) }
+	if r := start(); r.ends() == 0 {
+		t.Fatal("it ended well")
+	}
+	r := start()
+	fields := r.until(telemetry.TableCapability, "switch", func(f map[string]string) bool {
+		return f["flow_label_method"] == "none" && strings.Contains(f["flow_label_reason"], "udf-hash: ")
+	})
+	for _, want := range []string{"hash: the SAI library ended sluiced by SIGABRT in get hash oid:0x4d2 SAI_HASH_ATTR_NATIVE_HASH_FIELD_LIST", "create udf udf/dest-qp: the switch refuses"} {
+		if !strings.Contains(fields["flow_label_reason"], want) {
+			t.Errorf("no %q in %q", want, fields["flow_label_reason"])
+		}
+	}
+	configure(t, d, rows.Row{Table: "SLUICE", Key: "global", Fields: map[string]string{"admin_state": "disabled"}})
+	r.until(telemetry.TableState, "global", func(f map[string]string) bool { return f["objects"] == "0" && f["state"] == "disabled" })
+	left := map[string]bool{}
+	for _, call := range library.Calls() {
+		switch words := strings.Fields(call); {
+		case words[0] == "create" && !strings.HasPrefix(words[1], "switch#"):
+			left[words[1]] = true
+		case words[0] == "remove":
+			delete(left, words[1])
+		}
+	}
+	if len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+}

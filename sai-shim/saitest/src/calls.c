@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "owner.h"
+
 #define MAX_RULES 64
 #define HANG 1
 #define ABORT 2
@@ -65,7 +67,7 @@ int calls_open(const sai_service_method_table_t *table)
 	if (!out)
 		return -1;
 	setvbuf(out, NULL, _IOLBF, 0);
-	if (parse_rules(profile("FAIL")) == 0)
+	if (parse_rules(profile("FAIL")) == 0 && owner_open(profile("OWNER")) == 0)
 		return 0;
 	fclose(out);
 	return -1;
@@ -74,6 +76,7 @@ int calls_open(const sai_service_method_table_t *table)
 void calls_close(void)
 {
 	store_close();
+	owner_close();
 	fclose(out);
 }
 
@@ -206,7 +209,7 @@ static sai_status_t missing(void)
 	return text ? (sai_status_t)strtol(text, NULL, 0) : SAI_STATUS_ITEM_NOT_FOUND;
 }
 
-sai_status_t create_object(sai_object_type_t type, sai_object_id_t *id, uint32_t count, const sai_attribute_t *list)
+static sai_status_t create_it(sai_object_type_t type, sai_object_id_t *id, uint32_t count, const sai_attribute_t *list)
 {
 	sai_status_t status = failing("create", type_name(type));
 
@@ -223,7 +226,17 @@ sai_status_t create_object(sai_object_type_t type, sai_object_id_t *id, uint32_t
 	return SAI_STATUS_SUCCESS;
 }
 
-sai_status_t remove_object(sai_object_type_t type, sai_object_id_t id)
+sai_status_t create_object(sai_object_type_t type, sai_object_id_t *id, uint32_t count, const sai_attribute_t *list)
+{
+	sai_status_t status;
+
+	owner_enter();
+	status = create_it(type, id, count, list);
+	owner_leave();
+	return status;
+}
+
+static sai_status_t remove_it(sai_object_type_t type, sai_object_id_t id)
 {
 	sai_status_t status = failing("remove", type_name(type));
 
@@ -238,7 +251,17 @@ sai_status_t remove_object(sai_object_type_t type, sai_object_id_t id)
 	return SAI_STATUS_SUCCESS;
 }
 
-sai_status_t set_object(sai_object_type_t type, sai_object_id_t id, const sai_attribute_t *a)
+sai_status_t remove_object(sai_object_type_t type, sai_object_id_t id)
+{
+	sai_status_t status;
+
+	owner_enter();
+	status = remove_it(type, id);
+	owner_leave();
+	return status;
+}
+
+static sai_status_t set_it(sai_object_type_t type, sai_object_id_t id, const sai_attribute_t *a)
 {
 	sai_status_t status = failing("set", type_name(type));
 
@@ -253,6 +276,16 @@ sai_status_t set_object(sai_object_type_t type, sai_object_id_t id, const sai_at
 	put(type, id, a);
 	record("set", type, id, 1, a);
 	return SAI_STATUS_SUCCESS;
+}
+
+sai_status_t set_object(sai_object_type_t type, sai_object_id_t id, const sai_attribute_t *a)
+{
+	sai_status_t status;
+
+	owner_enter();
+	status = set_it(type, id, a);
+	owner_leave();
+	return status;
 }
 
 /* Fills in a list; where it is too long the count alone. */
@@ -297,6 +330,10 @@ static sai_status_t get_attribute(sai_object_type_t type, sai_object_id_t id, sa
 		a->value.u64 = number_of(id) * 1000 + a->id;
 		return SAI_STATUS_SUCCESS;
 	}
+	if (!value && type == SAI_OBJECT_TYPE_SWITCH && a->id == SAI_SWITCH_ATTR_ECMP_HASH && profile("DEFAULT_HASH")) {
+		a->value.oid = strtoull(profile("DEFAULT_HASH"), NULL, 0);
+		return SAI_STATUS_SUCCESS;
+	}
 	if (!value && profile("UNSET"))
 		return strtol(profile("UNSET"), NULL, 0);
 	if (size) {
@@ -311,7 +348,7 @@ static sai_status_t get_attribute(sai_object_type_t type, sai_object_id_t id, sa
 	return SAI_STATUS_SUCCESS;
 }
 
-sai_status_t get_object(sai_object_type_t type, sai_object_id_t id, uint32_t count, sai_attribute_t *list)
+static sai_status_t get_it(sai_object_type_t type, sai_object_id_t id, uint32_t count, sai_attribute_t *list)
 {
 	sai_status_t status = failing("get", type_name(type));
 
@@ -323,6 +360,16 @@ sai_status_t get_object(sai_object_type_t type, sai_object_id_t id, uint32_t cou
 		status = get_attribute(type, id, &list[i]);
 	if (status == SAI_STATUS_SUCCESS)
 		record("get", type, id, count, list);
+	return status;
+}
+
+sai_status_t get_object(sai_object_type_t type, sai_object_id_t id, uint32_t count, sai_attribute_t *list)
+{
+	sai_status_t status;
+
+	owner_enter();
+	status = get_it(type, id, count, list);
+	owner_leave();
 	return status;
 }
 

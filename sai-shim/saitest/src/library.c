@@ -12,6 +12,7 @@
 
 #include "calls.h"
 #include "flows.h"
+#include "owner.h"
 
 #define EXPORT __attribute__((visibility("default")))
 #define QUEUES 8 /* of a port */
@@ -106,10 +107,12 @@ static sai_status_t create_switch(sai_object_id_t *id, uint32_t count, const sai
 	if (status != SAI_STATUS_SUCCESS)
 		return status;
 	the_switch = (uint64_t)SAI_OBJECT_TYPE_SWITCH << 48 | 1;
+	owner_enter();
 	if (!store_has(the_switch)) {
 		store_add(SAI_OBJECT_TYPE_SWITCH);
 		make_ports();
 	}
+	owner_leave();
 	*id = the_switch;
 	record("create", SAI_OBJECT_TYPE_SWITCH, *id, count, list);
 	return SAI_STATUS_SUCCESS;
@@ -405,7 +408,9 @@ EXPORT sai_status_t sai_get_object_key(sai_object_id_t sw, sai_object_type_t typ
 		return SAI_STATUS_INVALID_OBJECT_ID;
 	if (status != SAI_STATUS_SUCCESS)
 		return status;
+	owner_enter();
 	*count = store_objects(type, keys, room);
+	owner_leave();
 	if (*count < room && profile("COUNTLESS"))
 		*count = room;
 	return *count > room ? SAI_STATUS_BUFFER_OVERFLOW : SAI_STATUS_SUCCESS;

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "owner.h"
+
 #define TYPES 64
 
 struct object {
@@ -62,6 +64,7 @@ sai_object_id_t store_add(sai_object_type_t type)
 	}
 	objects[type].at[n] = (struct object){ .there = true };
 	objects[type].count++;
+	owner_note(ADDED, id, NULL);
 	return id;
 }
 
@@ -83,6 +86,7 @@ void store_remove(sai_object_id_t id)
 		forget(id, &o->attributes[i]);
 	free(o->attributes);
 	*o = (struct object){ 0 };
+	owner_note(REMOVED, id, NULL);
 }
 
 void store_put(sai_object_id_t id, const sai_attribute_t *a)
@@ -103,6 +107,7 @@ void store_put(sai_object_id_t id, const sai_attribute_t *a)
 	}
 	o->attributes[i] = copy;
 	refer(known, &copy.value, 1);
+	owner_note(PUT, id, a);
 }
 
 const sai_attribute_value_t *store_get(sai_object_id_t id, sai_attr_id_t attribute)

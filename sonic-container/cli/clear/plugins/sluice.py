@@ -1,78 +1,99 @@
 # SPDX-License-Identifier: Apache-2.0
-"""clear sluice counters: keeps a baseline on the host, which show takes off.
-
-The counters themselves belong to sluiced and to the switch, and run on.
+"""The face of a command of the program sluice, which runs in the container. The three
+plugins differ in VERB only: tables, fields, texts and completion are the program's.
 """
 
-import json
 import os
-import tempfile
+import subprocess
+import sys
 
 import click
-import utilities_common.cli as clicommon
-from natsort import natsorted
+from sonic_py_common import multi_asic
+
+VERB = 'clear'
+
+IMAGE = 'docker-sluice'  # of a container that runs where sluice's own is down
+FOLDER = '/host/sluice'  # of the host, which containers see as /var/lib/sluice
 
 
-def connector(db, namespace):
-    """The databases of a namespace: of the only one, or of the ASIC that -n names."""
-    asics = natsorted(name for name in db.db_clients if name)
-    if not asics and namespace:
-        raise click.ClickException('-n {}: this switch has one ASIC, leave -n out'.format(namespace))
-    if asics and namespace not in asics:
+def instance(words):
+    """The number of the ASIC that -n names, empty where there is only one, and the other words."""
+    words, chosen = list(words), None
+    for i, word in enumerate(words):
+        if word == '--':
+            break
+        if word in ('-n', '--namespace'):
+            chosen = ''.join(words[i + 1:i + 2])
+            del words[i:i + 2]
+            break
+        if word.startswith('--namespace='):
+            chosen = words.pop(i).partition('=')[2]
+            break
+    asics = [name for name in multi_asic.get_namespace_list() if name]
+    if not asics and chosen is not None:
+        raise click.ClickException('-n {}: this switch has one ASIC, leave -n out'.format(chosen))
+    if asics and chosen not in asics:
         raise click.ClickException('-n must be one of {}'.format(', '.join(asics)))
-    return db.db_clients[namespace or '']
+    return (chosen[len('asic'):] if asics else ''), words
 
 
-def keep(path, what):
-    """Writes a file in one go: a reader has the old one or the new one."""
-    fd, name = tempfile.mkstemp(dir=os.path.dirname(path))
+def program(number, *flags):
+    """The command line that runs sluice beside sluiced, or where that is down in a container for once."""
+    user = os.environ.get('SUDO_UID') or os.getuid()  # has a baseline of counters of their own
+    flags += ('-i', '-e', 'SLUICE_SONIC_VERB=' + VERB, '-e', 'NAMESPACE_ID=' + number,
+              '-e', 'SUDO_USER=' + os.environ.get('SUDO_USER', ''), '-e', 'XDG_CACHE_HOME=/var/lib/sluice/cache-{}'.format(user))
+    there = subprocess.run(['docker', 'inspect', '--format', '{{.State.Running}}', 'sluice' + number],
+                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
+    if there.stdout.strip() == b'true':
+        container = ['exec', *flags, 'sluice' + number]
+    else:
+        redis = '/var/run/redis' + number
+        container = ['run', '--rm', '--network', 'none', '-v', redis + ':' + redis, '-v', FOLDER + ':/var/lib/sluice', *flags, IMAGE]
+    return ['docker', *container, 'start.sh', 'sluice']
+
+
+def complete(words, begun):
+    """What may follow words; a Tab reports no error."""
     try:
-        with os.fdopen(fd, 'w') as f:
-            json.dump(what, f)
-        os.replace(name, path)
-    except OSError:
-        os.unlink(name)
-        raise
+        number, words = instance(words)
+        said = subprocess.run(program(number) + ['__completeNoDesc', *words, begun],
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
+        return [word for word in said.stdout.decode(errors='replace').splitlines() if word.startswith(begun) and not word.startswith(':')]
+    except (click.ClickException, OSError):
+        return []
 
 
-class Group(clicommon.AliasedGroup):
-    """Ends with one line, whatever goes wrong: Redis may be away, or closed to the user."""
+class Words(click.Argument):
+    """The words behind `sluice`, with completion as click 7 and click 8 ask for it."""
+
+    def __init__(self):
+        super().__init__(['words'], nargs=-1)
+        self.autocompletion = lambda ctx, args, incomplete: complete(ctx.args, incomplete)
+
+    def shell_complete(self, ctx, incomplete):
+        from click.shell_completion import CompletionItem
+        return [CompletionItem(word) for word in complete(ctx.args, incomplete)]
+
+
+class Face(click.Command):
+    """A command whose words, flags and --help too, are the program's."""
+
+    def parse_args(self, ctx, args):
+        ctx.args, ctx.params['words'] = list(args), ()
+        return []
+
+    def shell_complete(self, ctx, incomplete):
+        return self.params[0].shell_complete(ctx, incomplete)
 
     def invoke(self, ctx):
+        number, words = instance(ctx.args)
+        tty = ['-t'] if sys.stdin.isatty() and sys.stdout.isatty() else []
         try:
-            return super().invoke(ctx)
-        except (click.ClickException, click.Abort, click.exceptions.Exit, BrokenPipeError):
-            raise  # click has its own ways for these
-        except Exception as err:  # the kinds differ from release to release
-            raise click.ClickException(' '.join('{}: {}'.format(type(err).__name__, err).split()))
-
-
-@click.group(name='sluice', cls=Group)
-def sluice():
-    """Control of single RoCEv2 flows"""
-
-
-@sluice.command()
-@click.option('-n', '--namespace', metavar='asicN', help='The ASIC, on a switch of several.')
-@clicommon.pass_db
-def counters(db, namespace):
-    """Let show sluice count from now on, for the user who calls it"""
-    client = connector(db, namespace)
-    names = ['SLUICE_STATS:global'] + (client.keys('COUNTERS_DB', 'SLUICE_IPFIX_STATS:*') or [])
-    rows = {name: client.get_all('COUNTERS_DB', name) or {} for name in names}
-    state = client.get_all('STATE_DB', 'SLUICE_STATE|global') or {}
-    if not any(rows.values()):
-        raise click.ClickException('there are no counters: is sluiced running (show sluice status)?')
-    folder = clicommon.UserCache('sluice').get_directory()
-    what = {'since': state.get('since'),
-            'counters': {name: {k: v for k, v in row.items() if v.isdigit()} for name, row in rows.items()}}
-    try:
-        keep(os.path.join(folder, (namespace or 'host') + '.json'), what)
-    except OSError as err:
-        raise click.ClickException('keep the baseline in {}: {}'.format(folder, err.strerror))
-    click.echo('Cleared sluice counters')
+            ctx.exit(subprocess.call(program(number, *tty) + words))
+        except OSError as err:
+            raise click.ClickException('run docker: {}'.format(err.strerror))
 
 
 def register(cli):
-    """Called by SONiC's clear with its top group."""
-    cli.add_command(sluice)
+    """Called by SONiC's commands with their top group."""
+    cli.add_command(Face('sluice', params=[Words()], add_help_option=False, help='Control of single RoCEv2 flows'))

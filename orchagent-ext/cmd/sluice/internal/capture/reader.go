@@ -76,9 +76,21 @@ func (f *Frame) Parse(p *roce.Packet) error {
 	}
 	header, ok := f.header()
 	if !ok {
-		return roce.ErrNotRoCE
+		return p.NotParsed()
 	}
 	return p.ParseIP(f.Data[header:], f.Info.Length-header)
+}
+
+// ParseThrough is Parse that looks into tunnels; see [roce.Packet.ParseThrough].
+func (f *Frame) ParseThrough(p *roce.Packet) error {
+	if f.Link == layers.LinkTypeEthernet {
+		return p.ParseThrough(f.Data, f.Info.Length)
+	}
+	header, ok := f.header()
+	if !ok {
+		return p.NotParsed()
+	}
+	return p.ParseIPThrough(f.Data[header:], f.Info.Length-header)
 }
 
 // ParseNotification is Parse for the notifications.

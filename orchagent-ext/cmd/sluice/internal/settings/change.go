@@ -32,6 +32,9 @@ type Change func(Config) error
 // other fields stay. Without values it makes sure that the row is there.
 func (t *Table) Set(key string, values map[string]string) Change {
 	return func(c Config) error {
+		if err := t.visible(key); err != nil {
+			return err
+		}
 		r, there := c[rows.Row{Table: t.Name, Key: key}.Name()]
 		if !there {
 			r = rows.Row{Table: t.Name, Key: key}
@@ -54,9 +57,6 @@ func (t *Table) Set(key string, values map[string]string) Change {
 		if t.Only != "" && len(r.Fields) == 0 {
 			return fmt.Errorf("nothing to set: give one of --%s", strings.Join(t.Options(), ", --"))
 		}
-		if err := visible(key); err != nil {
-			return fmt.Errorf("%s: the key %q %w", t.Name, key, err)
-		}
 		c[r.Name()] = r
 		return nil
 	}
@@ -71,11 +71,21 @@ func visible(value string) error {
 	return nil
 }
 
+func (t *Table) visible(key string) error {
+	if err := visible(key); err != nil {
+		return fmt.Errorf("%s: the key %q %w", t.Name, key, err)
+	}
+	return nil
+}
+
 // Del returns the change that removes a row, or one field of it, which then has its
 // default. The only row of a table is removed with its last field.
 func (t *Table) Del(key, option string) Change {
 	return func(c Config) error {
 		r, there := c[rows.Row{Table: t.Name, Key: key}.Name()]
+		if err := t.visible(key); err != nil && !there { // one that is there may be removed
+			return err
+		}
 		if !there {
 			return &rows.Error{Table: t.Name, Key: key, Reason: "no such row" + t.others(c)}
 		}
@@ -85,7 +95,7 @@ func (t *Table) Del(key, option string) Change {
 		}
 		l, known := t.Leaf(option)
 		if !known {
-			return &rows.Error{Table: t.Name, Key: key, Field: option, Reason: "no such field; there are: " + strings.Join(t.Options(), ", ")}
+			return &rows.Error{Table: t.Name, Key: key, Field: fmt.Sprintf("%.100q", option), Reason: "no such field; there are: " + strings.Join(t.Options(), ", ")}
 		}
 		if _, set := r.Fields[l.Column]; !set {
 			return &rows.Error{Table: t.Name, Key: key, Field: l.Name, Reason: "is not set"}

@@ -85,7 +85,7 @@ func TestChangesAreJudgedAsAWhole(t *testing.T) {
 		{"empty list", set("threshold", "gold", "high_bytes", "9", "queues", ""), "", "SLUICE_THRESHOLD|gold: queues: must be 1..8 of these, with commas between: a decimal number, 0..7; del removes it"},
 		{"hidden characters", set("ipfix-collector", "gold", "address", "::1", "ca_file", "/a\u202eb"), "", `SLUICE_IPFIX_COLLECTOR|gold: ca_file "/a\u202eb": must have characters only that a terminal shows`},
 		{"no such row", del("port", "Ethernet0", ""), "", "SLUICE_PORT|Ethernet0: no such row; there are: Ethernet4, Ethernet8"},
-		{"no such field", del("port", "Ethernet8", "color"), "", "SLUICE_PORT|Ethernet8: color: no such field; there are: flow-label, role, threshold, upstream-neighbor"},
+		{"no such field", del("port", "Ethernet8", "color"), "", `SLUICE_PORT|Ethernet8: "color": no such field; there are: flow-label, role, threshold, upstream-neighbor`},
 		{"field not set", del("port", "Ethernet8", "flow-label"), "", "SLUICE_PORT|Ethernet8: flow_label: is not set"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -8,15 +8,18 @@ import (
 )
 
 func placement(d *Data, _ Options) (*Answer, error) {
-	state := d.state()
+	state, fabric := d.state(), known(d.only("SLUICE_PLACEMENT_FABRIC"))
 	groups, members := d.rows("SLUICE_PLACEMENT_GROUP"), d.rows("SLUICE_PLACEMENT_MEMBER")
 	a := &Answer{
 		JSON: map[string]any{
 			"placement": state["placement"], "reason": state["placement_reason"], "config": known(d.only("SLUICE_PLACEMENT")),
+			"fabric": fabric,
 			"groups": d.fields("SLUICE_PLACEMENT_GROUP"), "members": d.fields("SLUICE_PLACEMENT_MEMBER"),
 		},
 		Blocks: []Block{{Pairs: [][2]string{
 			{"placement", or(state["placement"], "disabled")}, {"method", d.only("SLUICE_CAPABILITY")["placement_method"]}, {"reason", state["placement_reason"]},
+			{"scope", fabric["scope"]}, {"why local", fabric["reason"]}, {"this leaf", fabric["leaf"]}, {"planner", fabric["planner"]},
+			{"plan", fabric["plan"]}, {"leaves", fabric["leaves"]}, {"rows not used", fabric["rows_aside"]},
 		}}},
 	}
 	if len(groups) == 0 {

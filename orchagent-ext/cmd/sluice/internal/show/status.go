@@ -114,7 +114,7 @@ func configuration(d *Data, _ Options) (*Answer, error) {
 		for _, r := range d.rows(table) {
 			begin := []string{table, r.Key, "", "", "yes"}
 			if wrong[r.Name()] {
-				begin[4] = "no: show status"
+				begin[4] = "no: see status"
 			}
 			if len(r.Fields) == 0 {
 				t.Rows = append(t.Rows, begin)

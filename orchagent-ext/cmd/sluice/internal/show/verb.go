@@ -75,7 +75,7 @@ var Verbs = []Verb{
 	},
 	{
 		Name: "placement", Short: "Labels that are chosen: groups of next hops, and how even they are",
-		Tables: []string{"SLUICE_PLACEMENT", "SLUICE_PLACEMENT_GROUP", "SLUICE_PLACEMENT_MEMBER"}, daemon: true, show: placement,
+		Tables: []string{"SLUICE_PLACEMENT", "SLUICE_PLACEMENT_FABRIC", "SLUICE_PLACEMENT_GROUP", "SLUICE_PLACEMENT_MEMBER"}, daemon: true, show: placement,
 	},
 	{
 		Name: "flows", Short: "Flows that have an entry on the switch, the heaviest first",

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A switch that another process serves: what is done to the objects outlives the processes that do it. */
+#ifndef OWNER_H
+#define OWNER_H
+
+#include "value.h"
+
+enum change { ADDED, REMOVED, PUT };
+
+/* Opens OWNER of the profile, if there is one. -1: it cannot be opened. */
+int owner_open(const char *file);
+void owner_close(void);
+
+/* Around each call: what other processes did is done here first; what this call does is in force whole, or not
+ * at all where the process is killed.
+ */
+void owner_enter(void);
+void owner_leave(void);
+
+/* Notes a change of the objects, which the store made. a is that of PUT. */
+void owner_note(enum change change, sai_object_id_t id, const sai_attribute_t *a);
+
+#endif
