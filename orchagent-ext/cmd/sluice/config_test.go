@@ -135,3 +135,39 @@ func TestShowPrintsJSONWhereThereIsNothing(t *testing.T) {
 		}
 	}
 }
+
+func TestTopRejectsAPortThatIsNotThere(t *testing.T) {
+	databasesOf(t, oddrows.Ports...)
+	for port, want := range map[string]string{
+		"Ethernet1": "sluice: --port Ethernet1: there is no such port: did you mean Ethernet0?\n",
+		"swp1":      "sluice: --port swp1: there is no such port; there are: Ethernet0\n",
+	} {
+		if out, said, code := sluice(nil, "top", "--once", "--port", port); code != 1 || out != "" || said != want {
+			t.Errorf("%s: %d, %q, %q", port, code, out, said)
+		}
+	}
+	if _, said, code := sluice(nil, "top", "--once", "--interval", "100ms", "--port", "Ethernet0"); code != 0 {
+		t.Errorf("%d, %q", code, said)
+	}
+}
+
+func TestCompletionKnowsPortsAndQueuePairs(t *testing.T) {
+	databasesOf(t, append(slices.Clone(oddrows.Ports), rows.Row{Table: "SLUICE_FLOW", Key: "a", Fields: map[string]string{"dest_qp": "17"}})...)
+	for line, want := range map[string]string{
+		"config port set":                         "Ethernet0\nPortChannel1\n:4\n",
+		"show flows --port":                       "Ethernet0\nPortChannel1\n:4\n",
+		"show flows --qp":                         "0x000011\n:4\n",
+		"top --port":                              "Ethernet0\n:4\n",
+		"config port del Ethernet0":               "flow-label\nrole\nthreshold\nupstream-neighbor\n:4\n",
+		"config flow-label set --admin-state":     "enabled\ndisabled\n:4\n",
+		"config port set Ethernet0 --flow-label=": "enabled\ndisabled\n:4\n",
+	} {
+		words := append([]string{cobra.ShellCompNoDescRequestCmd}, strings.Fields(line)...)
+		if !strings.HasSuffix(line, "=") {
+			words = append(words, "")
+		}
+		if out, _, _ := sluice(nil, words...); out != want {
+			t.Errorf("%s: %q, want %q", line, out, want)
+		}
+	}
+}

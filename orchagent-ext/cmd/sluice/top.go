@@ -9,12 +9,15 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"sluice/orchagent-ext/cmd/sluice/internal/terminal"
 	"sluice/orchagent-ext/cmd/sluice/internal/top"
+	"sluice/yang/rows"
 	"sluice/yang/text"
 )
 
@@ -53,6 +56,9 @@ Redis may be down: the frame says so, what was read last stays, and it goes on b
 	flags.BoolVar(&t.json, "json", false, "one JSON object a frame, a line each")
 	order := addChoice(flags, "sort", "by what flows are sorted", string(top.ByRate), string(top.ByPackets), string(top.ByBytes), string(top.ByQP))
 	flags.StringVar(&t.port, "port", "", "only this port, and the flows whose rows name it")
+	register(cmd, "port", func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+		return keysOf(cmd.Context(), dbs, "CONFIG_DB", "PORT"), cobra.ShellCompDirectiveNoFileComp
+	})
 	flags.IntVar(&t.flows, "top", 0, "so many flows at most; 0: as many as fit, where there is no screen 20")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if t.interval < shortestInterval || t.interval > longestInterval {
@@ -76,6 +82,9 @@ Redis may be down: the frame says so, what was read last stays, and it goes on b
 			return err
 		}
 		defer func() { _ = t.databases.close() }()
+		if err := t.checkPort(cmd.Context()); err != nil {
+			return err
+		}
 		in, typed := terminal.Is(cmd.InOrStdin())
 		out, shown := terminal.Is(cmd.OutOrStdout())
 		if typed && shown && !t.json && !*once && os.Getenv("TERM") != "dumb" {
@@ -84,6 +93,33 @@ Redis may be down: the frame says so, what was read last stays, and it goes on b
 		return t.print(cmd.Context(), cmd.OutOrStdout(), *once)
 	}
 	return cmd
+}
+
+// checkPort rejects a port that is not there. Where Redis is down it may be.
+func (t *watcher) checkPort(ctx context.Context) error {
+	if t.port == "" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, completionPatience)
+	defer cancel()
+	ports, err := t.databases.read(ctx, "CONFIG_DB", "PORT")
+	counted, errCounted := t.databases.read(ctx, "COUNTERS_DB", "SLUICE_PORT_STATS")
+	if err != nil || errCounted != nil {
+		return nil //nolint:nilerror // the frame says so
+	}
+	var names []string
+	for _, r := range append(ports, counted...) {
+		names = append(names, r.Key)
+	}
+	slices.SortFunc(names, rows.Natural)
+	names = slices.Compact(names)
+	if len(names) == 0 || slices.Contains(names, t.port) {
+		return nil
+	}
+	if near := text.Nearest(t.port, names); near != "" {
+		return fmt.Errorf("--port %s: there is no such port: did you mean %s?", t.port, near)
+	}
+	return fmt.Errorf("--port %s: there is no such port; there are: %s", t.port, strings.Join(names[:min(len(names), 8)], ", "))
 }
 
 // watcher is one run of the command.
