@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -20,7 +19,8 @@ import (
 	"sluice/tests/fabrictest"
 )
 
-// world is host a, a router where there is one, and host b.
+// world is host a, a router where there is one, and host b. Its program is the test binary,
+// which is the tool there.
 type world struct {
 	t       *testing.T
 	program string
@@ -29,11 +29,8 @@ type world struct {
 
 func newWorld(t *testing.T, a, b *fabric.Interface) *world {
 	t.Helper()
-	w := &world{t: t, program: filepath.Join(t.TempDir(), "sluice"), a: a, b: b}
-	if out, err := exec.Command("go", "build", "-o", w.program, ".").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	return w
+	t.Setenv(asTool, "1")
+	return &world{t: t, program: os.Args[0], a: a, b: b}
 }
 
 // run runs a command on a host to its end.

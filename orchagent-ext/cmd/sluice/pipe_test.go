@@ -39,7 +39,7 @@ func TestPacketsAreShownAsTheyCome(t *testing.T) {
 		t.Fatal(err)
 	}
 	capture = capture[:len(capture)*1/4] // less than a buffer holds
-	for _, args := range [][]string{{"decode", "-"}, {"decode", "--json", "-"}, {"observe", "-"}, {"observe", "--json", "--src", "192.168.70.0/24", "-"}} {
+	for _, args := range [][]string{{"decode", "-"}, {"decode", "--json", "-"}, {"observe", "--json", "--src", "192.168.70.0/24", "-"}} {
 		want := 130
 		if args[0] == "observe" { // which has no end but this
 			want = 0

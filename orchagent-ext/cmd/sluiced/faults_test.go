@@ -29,7 +29,7 @@ func TestFaultsThatEndTheProcess(t *testing.T) {
 	calls := []string{
 		"create acl_table", "create acl_counter", "create acl_entry", "create hash", "create udf", "create udf_match", "create udf_group",
 		"create hostif_user_defined_trap", "create policer", "create hostif_trap_group", "set port", "set switch.ECMP_HASH_IPV6",
-		"capability acl_entry", "capability switch", "values hash.NATIVE_HASH_FIELD_LIST", "list acl_counter", "list acl_table",
+		"capability acl_entry.ACTION_COMPUTE_IPV6_FLOW_LABEL", "capability switch.ECMP_HASH_IPV6", "values hash.NATIVE_HASH_FIELD_LIST", "list acl_counter", "list acl_table",
 	}
 	afters, hows := []int{0, 1}, []string{"abort", "exit", "hang"}
 	if os.Getenv("SLUICE_SOAK") == "" {
@@ -50,6 +50,7 @@ func endsInStep(t *testing.T, call, fail string) {
 	library, state := saitest.New(t), filepath.Join(t.TempDir(), "sluiced.json")
 	d, file := labelled(t)
 	short, _, _ := strings.Cut(call, ".")
+	short = strings.NewReplacer("capability ", "ask ", "values hash", "ask hash values").Replace(short) // as sluiced names it
 	for start := range mostStarts {
 		forgetState(t, d)
 		r := runSluiced(t, d, file, library, state, fail, "--sai-call-limit", "200ms")
