@@ -117,7 +117,7 @@ soak: deps build ## the fault tests by every method, queues on and off, many tim
 	SLUICE_SOAK=1 go test -count=1 -timeout 30m -v -run Fabric ./orchagent-ext/place/sim
 	SLUICE_SOAK=1 go test -count=1 -timeout 30m -v -run Restart ./sonic-container
 	SLUICE_SOAK=1 go test -count=1 -timeout 30m -v -run Examples ./tests/docs
-	@$(MAKE) -s deps DEPS=debootstrap
+	@$(MAKE) -s deps DEPS='debootstrap systemd-container'
 	SLUICE_SOAK=1 go test -count=1 -timeout 30m -v ./debian ./release
 	@$(MAKE) -s deps DEPS=ansible-core
 	SLUICE_SOAK=1 go test -count=1 -timeout 10m -v ./lab

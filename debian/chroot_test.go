@@ -42,13 +42,14 @@ func TestFreshDebian(t *testing.T) {
 	}
 	deb := built(t)
 	d := &debianRoot{filepath.Join(t.TempDir(), "root")}
-	arguments := []string{"--variant=minbase", "--include=redis-server,adduser,libbpf1,libnl-3-200,libnl-route-3-200,iproute2", "bookworm", d.root}
+	arguments := []string{"--variant=minbase", "--include=redis-server,adduser,libbpf1,libnl-3-200,libnl-route-3-200,iproute2,systemd,systemd-sysv,dbus", "bookworm", d.root}
 	if mirror := os.Getenv("MIRROR"); mirror != "" {
 		arguments = append(arguments, mirror)
 	}
 	run(t, "debootstrap", arguments...)
-	run(t, "cp", deb, filepath.Join(d.root, "tmp"))
+	run(t, "cp", deb, filepath.Join(d.root, "srv"))
 	t.Run("installs and purges the package", func(t *testing.T) { d.installsAndPurges(t) })
+	t.Run("runs under systemd", func(t *testing.T) { d.runsUnderSystemd(t) })
 	t.Run("upgrades and downgrades it while it labels", func(t *testing.T) { d.upgradesAndDowngrades(t, deb) })
 }
 
@@ -61,7 +62,7 @@ func (d *debianRoot) installsAndPurges(t *testing.T) {
 	}
 	before := inside(inventory)
 
-	inside("apt-get install -y /tmp/*.deb")
+	inside("apt-get install -y /srv/sluice_*.deb")
 	if said := inside("sluice version"); !strings.Contains(said, version(t)) {
 		t.Errorf("sluice version: %s", said)
 	}
@@ -76,7 +77,7 @@ func (d *debianRoot) installsAndPurges(t *testing.T) {
 	if said := inside("find /etc/systemd/system -name '*sluice*'"); said != "" {
 		t.Errorf("enabled at installation: %s", said)
 	}
-	inside("apt-get install -y --reinstall /tmp/*.deb")
+	inside("apt-get install -y --reinstall /srv/sluice_*.deb")
 
 	// What the programs and the operator add below the package's folders goes, too.
 	inside(`mkdir -p /var/lib/sluice/redis /run/sluice-redis /etc/systemd/system/multi-user.target.wants

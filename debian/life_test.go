@@ -63,10 +63,10 @@ func withVersion(t *testing.T, deb, version string) string {
 // discipline, no setting and no device.
 func (d *debianRoot) upgradesAndDowngrades(t *testing.T, deb string) {
 	newer := withVersion(t, deb, "99.1")
-	run(t, "cp", newer, filepath.Join(d.root, "tmp/newer.deb"))
+	run(t, "cp", newer, filepath.Join(d.root, "srv/newer.deb"))
 	run(t, "install", "-m", "755", "testdata/systemctl", filepath.Join(d.root, "usr/bin/systemctl"))
 	said := d.live(t, `
-apt-get install -y /tmp/sluice_*.deb
+apt-get install -y /srv/sluice_*.deb
 for i in 1 2; do echo "HSET PORT|eth$i admin_status up"; done >/tmp/ports
 systemctl enable --now sluiced sluice-gnmi
 redis-cli -s /run/sluice-redis/redis.sock -n 4 </tmp/ports
@@ -82,13 +82,13 @@ done
 labelled
 echo "# change of the operator" >>/etc/sluice/sluiced.env
 
-apt-get install -y /tmp/newer.deb
+apt-get install -y /srv/newer.deb
 [ "$(dpkg-query -W -f '${Version}' sluice)" = 99.1 ]
 await flow_label active
 labelled
 grep -q 'change of the operator' /etc/sluice/sluiced.env
 
-apt-get install -y --allow-downgrades /tmp/sluice_*.deb
+apt-get install -y --allow-downgrades /srv/sluice_*.deb
 [ "$(dpkg-query -W -f '${Version}' sluice)" != 99.1 ]
 await flow_label active
 labelled

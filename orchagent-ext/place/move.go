@@ -39,10 +39,12 @@ func (t *Table) Look(now int64) []Move {
 		limit = t.cfg.Goal
 	}
 	if mean <= 0 || worst <= limit*mean {
-		t.evening = false
+		t.evening = t.evening && t.settling.number < t.recheck
 		return t.moves
 	}
-	t.evening = true
+	if !t.evening {
+		t.evening, t.rounds = true, 0
+	}
 	t.candidates(now, mean)
 	if t.patient(now) {
 		return t.moves
@@ -52,10 +54,27 @@ func (t *Table) Look(now int64) []Move {
 	} else {
 		t.roll(now)
 	}
-	if _, worst, mean := t.worst(); worst <= t.cfg.Goal*mean || len(t.moves) < t.cfg.MaxMoves {
-		t.evening = false
-	}
+	t.evened()
 	return t.moves
+}
+
+// Rates that were not quite right left flows where they are not even: what moves came to is
+// measured again, in so many windows, before only a load above the threshold counts.
+const (
+	recheckWindows = 4
+	recheckRounds  = 3
+)
+
+// evened ends moves at the goal, or where nothing is left that gains.
+func (t *Table) evened() {
+	switch _, worst, mean := t.worst(); {
+	case len(t.moves) == t.cfg.MaxMoves && worst > t.cfg.Goal*mean:
+	case len(t.moves) == 0 && t.settling.number < t.recheck:
+	case len(t.moves) == 0 || t.cfg.WindowNS == 0 || t.rounds == recheckRounds:
+		t.evening = false
+	default:
+		t.rounds, t.recheck = t.rounds+1, t.settling.number+recheckWindows
+	}
 }
 
 // candidates sorts the flows that may move, the largest first, and counts those on
@@ -199,5 +218,8 @@ func (t *Table) Undo(m Move) {
 	}
 }
 
-// Waiting is how many flows would have had to be idle to move, at the last look.
-func (t *Table) Waiting() int { return t.stats.Waiting }
+// Watching says that pauses of flows are waited for: for moves, or since loads change, so
+// that windows of rates end where all pause. Samples are to come often enough to see them.
+func (t *Table) Watching() bool {
+	return t.stats.Waiting > 0 || t.cfg.WindowNS > 0 && (t.settling.since != 0 || t.evening)
+}

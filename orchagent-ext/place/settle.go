@@ -9,6 +9,7 @@ import "math"
 type settling struct {
 	octets uint64 // of all flows since the last look
 	looked int64
+	loud   int64 // when flows sent last
 	begun  int64 // the window
 	number int64 // of windows that ended
 	since  int64 // the number when loads were seen to change; 0: they do not
@@ -26,13 +27,17 @@ const (
 const quietShare = 0.05
 
 // measureAll ends the windows of all flows at once, so that these saw the same bursts: when
-// all pause, or after twice the time.
+// all are idle, or after twice the time. A shorter pause may be one within a burst, of which
+// large flows then have less than their share.
 func (t *Table) measureAll(now int64) {
 	w, s := t.cfg.WindowNS, &t.settling
 	if w == 0 {
 		return
 	}
-	quiet := float64(s.octets)*1e9 <= quietShare*t.sum*float64(now-s.looked)
+	if now < s.loud || float64(s.octets)*1e9 > quietShare*t.sum*float64(now-s.looked) {
+		s.loud = now
+	}
+	quiet := now-s.loud >= t.cfg.IdleNS
 	s.octets, s.looked = 0, now
 	if passed := now - s.begun; passed >= 0 && (passed < w || passed < 2*w && !quiet) {
 		return

@@ -140,7 +140,9 @@ type Table struct {
 	quotas   quotas
 	check    check
 	settling settling
-	evening  bool // moves go on until the goal
+	evening  bool  // moves go on until the goal
+	rounds   int   // of moves since then that were measured again
+	recheck  int64 // number of the window until which they are
 	stats    Stats
 	moves    []Move
 	sorted   []uint32

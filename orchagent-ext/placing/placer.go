@@ -58,7 +58,7 @@ const (
 	mostPoll    = 200 * time.Millisecond
 	pollShare   = 20               // a poll may take one of so many parts of the time
 	slowPolls   = 16               // in a row until what they take counts
-	waitShare   = 4                // likewise, while flows wait until they are idle
+	waitShare   = 4                // likewise, while pauses are waited for
 	checkEvery  = time.Second      // between two looks whether ports sent what was predicted
 	readEvery   = 30 * time.Second // next hops are read again, with or without news
 	settleNews  = 20 * time.Millisecond
@@ -229,7 +229,7 @@ func (is *placed) leave() {
 type Held func(asic.FlowEntry) bool
 
 // Poll reads the counters, and makes the moves that are due. held asks which flows are held
-// now. waiting says that flows are to move when they are idle.
+// now. waiting says that pauses of flows are waited for.
 func (p *Placer) Poll(now time.Time, held func() Held) (waiting bool, err error) {
 	p.sync(now)
 	look := now.Sub(p.checked) >= checkEvery || now.Before(p.checked)
@@ -282,14 +282,13 @@ func (p *Placer) Pace(waiting bool, took time.Duration) time.Duration {
 	return max(min(max(time.Duration(p.cfg.Table.IdleNS)/2, leastPoll), mostPoll), share*took)
 }
 
-// move makes the moves of a group that are due. waits says that flows wait until they are
-// idle.
+// move makes the moves of a group that are due. waits says that pauses are waited for.
 func (p *Placer) move(g *group, at int64, now time.Time, held func() Held) (waits bool, err error) {
 	if g.reason != "" {
 		return false, nil
 	}
 	moves := g.table.Look(at)
-	waits = g.table.Waiting() > 0
+	waits = g.table.Watching()
 	if len(moves) == 0 {
 		return waits, nil
 	}

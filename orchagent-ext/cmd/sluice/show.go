@@ -224,12 +224,12 @@ sluiced and to the switch, and run on: what they are now is kept in the user's c
 		if err != nil {
 			return err
 		}
-		counted, err := opened.read(cmd.Context(), "COUNTERS_DB", show.Cleared...)
+		stats, err := opened.read(cmd.Context(), "COUNTERS_DB", show.Cleared...)
 		if err != nil {
 			return err
 		}
-		b, any := show.NewBaseline(show.NewData(append(state, counted...)))
-		if !any {
+		b, counted := show.NewBaseline(show.NewData(append(state, stats...)))
+		if !counted {
 			return errors.New("there are no counters: is sluiced running?")
 		}
 		file, err := dbs.baselineFile()

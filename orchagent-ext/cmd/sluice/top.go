@@ -105,7 +105,7 @@ func (t *watcher) checkPort(ctx context.Context) error {
 	ports, err := t.databases.read(ctx, "CONFIG_DB", "PORT")
 	counted, errCounted := t.databases.read(ctx, "COUNTERS_DB", "SLUICE_PORT_STATS")
 	if err != nil || errCounted != nil {
-		return nil //nolint:nilerror // the frame says so
+		return nil // the frame says so
 	}
 	var names []string
 	for _, r := range append(ports, counted...) {

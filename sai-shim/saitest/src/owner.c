@@ -10,7 +10,7 @@
 #include "store.h"
 
 /* A call in the file is the octets of its changes, and these. A change has the octets of a list behind it. */
-struct note {
+struct kept {
 	enum change change;
 	uint32_t octets;
 	sai_object_id_t id;
@@ -24,22 +24,6 @@ static FILE *call; /* the one that is made */
 static char *text;
 static size_t size;
 
-int owner_open(const char *file)
-{
-	if (!file)
-		return 0;
-	done = 0;
-	fd = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	return fd < 0 ? -1 : 0;
-}
-
-void owner_close(void)
-{
-	if (fd >= 0)
-		close(fd);
-	fd = -1;
-}
-
 static size_t list_of(sai_object_id_t id, const sai_attribute_t *a, sai_u8_list_t **list)
 {
 	size_t element = list_in(attribute_of(type_of(id), a->id), &a->value, list);
@@ -50,7 +34,7 @@ static size_t list_of(sai_object_id_t id, const sai_attribute_t *a, sai_u8_list_
 static void repeat(char *changes, uint32_t octets)
 {
 	sai_u8_list_t *list;
-	struct note n;
+	struct kept n;
 
 	for (char *at = changes; at < changes + octets; at += sizeof(n) + n.octets) {
 		memcpy(&n, at, sizeof(n));
@@ -113,12 +97,12 @@ void owner_leave(void)
 	flock(fd, LOCK_UN);
 }
 
-void owner_note(enum change change, sai_object_id_t id, const sai_attribute_t *a)
+static void keep(enum change change, sai_object_id_t id, const sai_attribute_t *a)
 {
-	struct note n = { .change = change, .id = id };
+	struct kept n = { .change = change, .id = id };
 	sai_u8_list_t *list;
 
-	if (fd < 0 || repeating)
+	if (repeating)
 		return;
 	if (a) {
 		n.a = *a;
@@ -127,4 +111,22 @@ void owner_note(enum change change, sai_object_id_t id, const sai_attribute_t *a
 	fwrite(&n, sizeof(n), 1, call);
 	if (n.octets)
 		fwrite(list->list, n.octets, 1, call);
+}
+
+int owner_open(const char *file)
+{
+	if (!file)
+		return 0;
+	done = 0;
+	fd = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	store_tell(keep);
+	return fd < 0 ? -1 : 0;
+}
+
+void owner_close(void)
+{
+	if (fd >= 0)
+		close(fd);
+	fd = -1;
+	store_tell(NULL);
 }

@@ -5,8 +5,6 @@
 
 #include "value.h"
 
-enum change { ADDED, REMOVED, PUT };
-
 /* Opens OWNER of the profile, if there is one. -1: it cannot be opened. */
 int owner_open(const char *file);
 void owner_close(void);
@@ -16,8 +14,5 @@ void owner_close(void);
  */
 void owner_enter(void);
 void owner_leave(void);
-
-/* Notes a change of the objects, which the store made. a is that of PUT. */
-void owner_note(enum change change, sai_object_id_t id, const sai_attribute_t *a);
 
 #endif

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "owner.h"
-
 #define TYPES 64
 
 struct object {
@@ -20,6 +18,19 @@ static struct {
 	struct object *at;
 	uint32_t count;
 } objects[TYPES];
+
+static void (*note)(enum change change, sai_object_id_t id, const sai_attribute_t *a);
+
+void store_tell(void (*to)(enum change change, sai_object_id_t id, const sai_attribute_t *a))
+{
+	note = to;
+}
+
+static void noted(enum change change, sai_object_id_t id, const sai_attribute_t *a)
+{
+	if (note)
+		note(change, id, a);
+}
 
 static struct object *find(sai_object_id_t id)
 {
@@ -64,7 +75,7 @@ sai_object_id_t store_add(sai_object_type_t type)
 	}
 	objects[type].at[n] = (struct object){ .there = true };
 	objects[type].count++;
-	owner_note(ADDED, id, NULL);
+	noted(ADDED, id, NULL);
 	return id;
 }
 
@@ -86,7 +97,7 @@ void store_remove(sai_object_id_t id)
 		forget(id, &o->attributes[i]);
 	free(o->attributes);
 	*o = (struct object){ 0 };
-	owner_note(REMOVED, id, NULL);
+	noted(REMOVED, id, NULL);
 }
 
 void store_put(sai_object_id_t id, const sai_attribute_t *a)
@@ -107,7 +118,7 @@ void store_put(sai_object_id_t id, const sai_attribute_t *a)
 	}
 	o->attributes[i] = copy;
 	refer(known, &copy.value, 1);
-	owner_note(PUT, id, a);
+	noted(PUT, id, a);
 }
 
 const sai_attribute_value_t *store_get(sai_object_id_t id, sai_attr_id_t attribute)

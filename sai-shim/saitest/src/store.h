@@ -5,6 +5,11 @@
 
 #include "value.h"
 
+enum change { ADDED, REMOVED, PUT };
+
+/* Calls note with each change from now on; a is that of PUT. NULL: nothing is called. */
+void store_tell(void (*note)(enum change change, sai_object_id_t id, const sai_attribute_t *a));
+
 /* Forgets all objects. */
 void store_close(void);
 
