@@ -136,7 +136,7 @@ lint: deps build ## gofmt, clang-format, includes, words, shell, manual pages, u
 	sh tools/includes.sh
 	echo 'words of tools/words.txt'
 	sh tools/words.sh
-	$(MAKE) -s deps DEPS='$(LINT_DEPS)'
+	make -s deps DEPS='$(LINT_DEPS)'
 	echo 'shellcheck'
 	git ls-files '*.sh' debian/p{ost,re}{inst,rm} debian/testdata/systemctl ':!tests/ipsec/testdata' | xargs shellcheck
 	echo 'mandoc -T lint of the manual pages'
