@@ -249,10 +249,10 @@ func (s *session) read(lost int) {
 	respond := func(from, to int, since int) { // of a request from since on
 		for i := from; i < to; i++ {
 			p := one{op: roce.RCReadResponseMiddle, psn: s.psn + uint32(i), octets: s.mtu}
-			switch {
-			case i == n-1:
+			switch i {
+			case n - 1:
 				p.op, p.octets, p.nak = roce.RCReadResponseLast, length-uint32(n-1)*s.mtu, 0x1f
-			case i == since:
+			case since:
 				p.op, p.nak = roce.RCReadResponseFirst, 0x1f
 			}
 			if since == 0 || i < since+lost {

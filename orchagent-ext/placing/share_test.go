@@ -54,9 +54,9 @@ func (s side) View() etcd.View {
 	if s.away {
 		return etcd.View{Err: etcd.ErrNotShared}
 	}
-	s.board.number++
+	s.number++
 	return etcd.View{
-		Number: s.board.number, Rows: maps.Clone(s.rows), Aside: s.aside, Leader: s.leader, Leads: s.leader == s.leaf,
+		Number: s.number, Rows: maps.Clone(s.rows), Aside: s.aside, Leader: s.leader, Leads: s.leader == s.leaf,
 		Published: s.published, About: s.about, Part: s.parts[s.leaf],
 	}
 }

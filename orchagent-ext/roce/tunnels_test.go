@@ -112,8 +112,8 @@ func firstRoCE(t testing.TB) (frame []byte, p *roce.Packet) {
 }
 
 // TestTunnelsAreSeenThrough: the session is that of the innermost packet, whose ICRC is
-// right; the path that of the outermost header, of a copy by ERSPAN its own. Unasked,
-// Parse does not look in.
+// right; the path that of the outermost header, of a copy by ERSPAN its own. Without being
+// asked for it is a packet of another protocol.
 func TestTunnelsAreSeenThrough(t *testing.T) {
 	inner, want := firstRoCE(t)
 	for name, tunnel := range tunnelFrames(inner) {

@@ -29,7 +29,7 @@ func Free(tb testing.TB, network string, n int) (addresses []string) {
 		if err != nil {
 			continue
 		}
-		defer taken.Close() // lest it is found twice
+		defer func() { _ = taken.Close() }() // at the end, lest it is found twice
 		if addresses = append(addresses, address); len(addresses) == n {
 			return addresses
 		}

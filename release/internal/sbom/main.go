@@ -30,7 +30,7 @@ func main() {
 
 func run(args []string, stdin io.Reader, stdout io.Writer) error {
 	if len(args) < 3 {
-		return errors.New("want NAME VERSION PROGRAM...")
+		return errors.New("want NAME VERSION PROGRAM [PROGRAM]")
 	}
 	licenses, err := readLicenses(stdin)
 	if err != nil {
