@@ -79,9 +79,10 @@ DESTDIR ?=
 install: ## install what make build made: PREFIX (/usr/local), DESTDIR
 	@release/install.sh '$(PREFIX)' '$(DESTDIR)'
 
+# Without a make of its own in the recipe, which `make -n` would run.
 release: build arm64 ## write packages for amd64 and arm64, image, YANG, SBOM and checksums into build/release/ (root, for the image)
-	@command -v docker >/dev/null || $(MAKE) -s deps DEPS=docker.io
-	sonic-container/with-docker.sh $(MAKE) image-tar
+	@command -v docker >/dev/null || make -s deps DEPS=docker.io
+	sonic-container/with-docker.sh make image-tar
 	release/release.sh build/release build/docker-sluice.tar.gz
 
 # promtool judges metrics, alerts and the dashboard. To install Debian's package of it
