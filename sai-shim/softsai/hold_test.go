@@ -92,7 +92,7 @@ func numbers(frames [][]byte) (all []int) {
 // sendNumbered sends frames with the numbers from first on.
 func (l *line) sendNumbered(frame []byte, first, n int) {
 	for i := range n {
-		l.wire.send(l.in, sequence(frame, first+i))
+		l.send(1, sequence(frame, first+i))
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -85,9 +86,36 @@ func flowFrame4(flow, dscp int) []byte {
 
 func (l *line) send(n int, frame []byte) {
 	l.t.Helper()
-	for range n {
-		l.wire.send(l.in, frame)
+	for n > 0 {
+		before := l.refused()
+		for range n {
+			l.wire.send(l.in, frame)
+		}
+		if n = l.refused() - before; n > 0 {
+			time.Sleep(time.Millisecond)
+		}
 	}
+}
+
+// refused are the frames that the machine had no room for on the way into the switch:
+// its ring is short, and who reads it may wait for a CPU.
+func (l *line) refused() int {
+	l.t.Helper()
+	text, err := os.ReadFile("/proc/thread-self/net/dev")
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	_, counters, _ := strings.Cut(string(text), "source:")
+	const sentDropped = 11
+	words := strings.Fields(counters)
+	if len(words) <= sentDropped {
+		l.t.Fatalf("no counters of the netdev source: %s", text)
+	}
+	n, err := strconv.Atoi(words[sentDropped])
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return n
 }
 
 // arrivals are the frames that left the router, of these n or until none comes any more.
