@@ -78,7 +78,7 @@ ip link del eth1 && rm -r /run/systemd`,
 	{
 		page:  "configuration/README.md",
 		first: "redis-cli -s /run/sluice/redis.sock -n 4 HSET 'SLUICE_PORT|Ethernet0'",
-		given: "ip link add Ethernet0 type veth peer name far-Ethernet0; redis-cli -s /run/sluice/redis.sock -n 4 HSET 'PORT|Ethernet0' admin_status up",
+		given: "ip link add Ethernet0 type veth peer name far-Ethernet0; ip link set Ethernet0 up; ip link set far-Ethernet0 up; redis-cli -s /run/sluice/redis.sock -n 4 HSET 'PORT|Ethernet0' admin_status up",
 		then:  `[ "$(redis-cli -s /run/sluice/redis.sock -n 4 HGET 'SLUICE_PORT|Ethernet0' role)" = edge ]`,
 	},
 	{
@@ -116,7 +116,7 @@ ip link del eth1 && rm -r /run/systemd`,
 	{
 		page:  "operations.md",
 		first: "$ curl -s http://127.0.0.1:9475/metrics",
-		given: `for i in $(seq 600); do ! ` + stateIs + `state)" = running ] || exit 0; sleep 0.1; done; exit 1`,
+		given: `for i in $(seq 600); do ! ` + stateIs + `state)" = running ] || exit 0; sleep 0.1; done; redis-cli -s /run/sluice/redis.sock -n 6 HGETALL "SLUICE_STATE|global"; ip -br link; exit 1`,
 	},
 	{
 		page:  "stream-ids.md",
