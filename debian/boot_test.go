@@ -33,8 +33,11 @@ func (d *debianRoot) boot(t *testing.T) (leader string) {
 	if err := child.Start(cmd); err != nil {
 		t.Skipf("systemd-nspawn: %v", err)
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
+	ended := make(chan struct{})
+	go func() {
+		_ = cmd.Wait() // it is killed
+		close(ended)
+	}()
 	t.Cleanup(func() {
 		if leader != "" {
 			_ = exec.Command("kill", "-KILL", leader).Run() // its processes go with it

