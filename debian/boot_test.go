@@ -35,7 +35,7 @@ func (d *debianRoot) boot(t *testing.T) (leader string) {
 	}
 	ended := make(chan struct{})
 	go func() {
-		_ = cmd.Wait() // it is killed
+		err = cmd.Wait()
 		close(ended)
 	}()
 	t.Cleanup(func() {
@@ -55,8 +55,7 @@ func (d *debianRoot) boot(t *testing.T) (leader string) {
 			}
 		}
 		select {
-		case err := <-ended:
-			ended <- err
+		case <-ended:
 			t.Skipf("systemd-nspawn does not boot here: %v: %s", err, &said)
 		case <-time.After(100 * time.Millisecond):
 		}
