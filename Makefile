@@ -67,8 +67,8 @@ deps: ## install what a fresh Debian 12 lacks, by apt-get (through sudo when not
 	$$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $$missing </dev/null
 
 build: ## build the programs and libsoftsai.so into bin/
-	@$(MAKE) -s deps DEPS='$(TO_BUILD)'
-	$(MAKE) -s -C sai-shim/softsai
+	@make -s deps DEPS='$(TO_BUILD)'
+	make -s -C sai-shim/softsai
 	go build -trimpath -buildvcs=false -ldflags '-X main.version=$(VERSION)' -o bin/ $(COMMANDS)
 
 deb: build ## build the Debian package build/release/sluice_VERSION_ARCH.deb
@@ -118,9 +118,9 @@ soak: deps build ## the fault tests by every method, queues on and off, many tim
 	SLUICE_SOAK=1 go test -count=1 -timeout 30m -v -run Fabric ./orchagent-ext/place/sim
 	SLUICE_SOAK=1 go test -count=1 -timeout 30m -v -run Restart ./sonic-container
 	SLUICE_SOAK=1 go test -count=1 -timeout 30m -v -run Examples ./tests/docs
-	@$(MAKE) -s deps DEPS='debootstrap systemd-container'
+	@make -s deps DEPS='debootstrap systemd-container'
 	SLUICE_SOAK=1 go test -count=1 -timeout 30m -v ./debian ./release
-	@$(MAKE) -s deps DEPS=ansible-core
+	@make -s deps DEPS=ansible-core
 	SLUICE_SOAK=1 go test -count=1 -timeout 10m -v ./lab
 	SLUICE_SOAK=1 go test -count=1 -timeout 30m -v -run Faults ./orchagent-ext/asic ./orchagent-ext/cmd/sluiced
 
@@ -193,15 +193,15 @@ bench: deps build ## measure against the bars; writes build/bench/report.json
 	go run ./tests/bench
 
 demo: build ## show in network namespaces, as root: even uplinks, placed labels, one flow held, senders advised (some 2 minutes)
-	@$(MAKE) -s deps DEPS='redis-server iproute2'
+	@make -s deps DEPS='redis-server iproute2'
 	bin/sluice demo --scenario spread,placement,hold,wan
 
 demo-full: build ## all scenarios of the demo, as root: medians of 3 runs, a thousand events (some 5 minutes)
-	@$(MAKE) -s deps DEPS='redis-server iproute2'
+	@make -s deps DEPS='redis-server iproute2'
 	bin/sluice demo --full --scenario spread,placement,hold,wan
 
 lab: build ## start the fabric of lab/sluice.clab.yml in network namespaces, as root: 2 spines, 4 leaves, 8 hosts
-	@$(MAKE) -s deps DEPS='redis-server iproute2 openssl'
+	@make -s deps DEPS='redis-server iproute2 openssl'
 	mkdir -p build/lab
 	go build -trimpath -buildvcs=false -o build/lab/lab ./lab
 	lab/tls.sh build/lab/tls
@@ -211,8 +211,8 @@ lab-down: ## end it
 	@build/lab/lab down
 
 image: build ## build the container on BASE, by default a small Debian (docker.io, debootstrap)
-	@command -v docker >/dev/null || $(MAKE) -s deps DEPS=docker.io
-	[ -n '$(BASE)' ] || $(MAKE) -s deps DEPS=debootstrap
+	@command -v docker >/dev/null || make -s deps DEPS=docker.io
+	[ -n '$(BASE)' ] || make -s deps DEPS=debootstrap
 	sonic-container/image.sh $(BASE)
 
 image-tar: image ## the same as a file for sonic-package-manager install --from-tarball
@@ -220,14 +220,14 @@ image-tar: image ## the same as a file for sonic-package-manager install --from-
 	ls -lh build/docker-sluice.tar.gz
 
 image-test: ## build the image and start the container, in a Docker of the test's own, as root
-	@command -v dockerd >/dev/null || $(MAKE) -s deps DEPS=docker.io
-	sonic-container/with-docker.sh $(MAKE) image-tar
+	@command -v dockerd >/dev/null || make -s deps DEPS=docker.io
+	sonic-container/with-docker.sh make image-tar
 	SLUICE_IMAGE_TAR=$(CURDIR)/build/docker-sluice.tar.gz go test -count=1 -v -run '^TestImage$$' ./sonic-container
 
 arm64: deps ## build all for arm64 into bin/arm64/
-	@$(MAKE) -s deps DEPS='$(ARM64_DEPS)'
+	@make -s deps DEPS='$(ARM64_DEPS)'
 	sonic-container/arm64-root.sh build/arm64/root
-	$(MAKE) -s -C sai-shim/softsai CC=aarch64-linux-gnu-gcc ROOT=$(CURDIR)/build/arm64/root WORK=../../build/arm64/softsai \
+	make -s -C sai-shim/softsai CC=aarch64-linux-gnu-gcc ROOT=$(CURDIR)/build/arm64/root WORK=../../build/arm64/softsai \
 		OUT=../../bin/arm64 ../../bin/arm64/libsoftsai.so
 	$(ARM64) go build -trimpath -buildvcs=false -ldflags '-X main.version=$(VERSION)' -o bin/arm64/ $(COMMANDS)
 
