@@ -56,7 +56,7 @@ func (f *fabric) forward(frames [][]byte, key func([]byte) uint32) (out [][]byte
 	for i, frame := range frames {
 		index[key(frame)] = i
 	}
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(patience)
 	for missing := len(frames); missing > 0; {
 		if time.Now().After(deadline) {
 			f.t.Fatalf("%d of %d frames did not come out", missing, len(frames))

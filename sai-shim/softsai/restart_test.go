@@ -143,7 +143,7 @@ func TestTakeoverUnderTraffic(t *testing.T) {
 		default:
 		}
 		f.wire.send(f.in, frames[0])
-		deadline := time.Now().Add(10 * time.Second)
+		deadline := time.Now().Add(patience)
 		for arrived := false; !arrived; {
 			from, frame, ok := f.wire.receive()
 			if !ok && time.Now().After(deadline) {

@@ -257,7 +257,7 @@ func TestRefusals(t *testing.T) {
 	t.Run("no session to the CPU", func(t *testing.T) {
 		p := newPlace(t).start("master")
 		d := p.driver()
-		d.patience = 2 * time.Second // this is waited for; what is answered comes earlier, however busy the machine
+		d.patience = 5 * time.Second // this is waited for; what is answered comes earlier, however busy the machine
 		e := p.engine(d)
 		o := p.reconcile(e, exports(4096, "Ethernet0"))
 		if len(o.Problems) != 1 || !strings.Contains(o.Problems[0], "MIRROR_SESSION|SLUICE_SAMPLE: the switch refuses: orchagent did not take") || o.Choices[asic.NeedExport].State != asic.Unproven {

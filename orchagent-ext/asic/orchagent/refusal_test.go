@@ -51,7 +51,7 @@ func TestWhatWasInTheWayGoes(t *testing.T) {
 			d := p.driver()
 			d.pause = time.Hour
 			if strings.Contains(tt.name, "session") {
-				d.patience = 2 * time.Second // this is waited for; what is answered comes earlier, however busy the machine
+				d.patience = 5 * time.Second // this is waited for; what is answered comes earlier, however busy the machine
 			}
 			e := p.engine(d)
 			if o := p.reconcile(e, exports(4096, "Ethernet0")); len(o.Problems) != 1 {
