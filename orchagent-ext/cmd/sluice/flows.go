@@ -86,7 +86,7 @@ func (l *flowList) String() string {
 	return text
 }
 
-func decodeFlows(cmd *cobra.Command, name string, asJSON bool) error {
+func decodeFlows(cmd *cobra.Command, name string, asJSON, icrc bool) error {
 	list := flowList{room: maxFlowRecords}
 	var flows *flow.Table
 	add := func(f *flow.Flow) {
@@ -99,7 +99,7 @@ func decodeFlows(cmd *cobra.Command, name string, asJSON bool) error {
 		return err
 	}
 	defer r.Close()
-	s, err := scanBursts(cmd, r, nil, func(b *burst) {
+	s, err := scanBursts(cmd, r, icrc, nil, func(b *burst) {
 		flows.ObserveBurstAt(b.packets[:b.n], b.times[:b.n], nil)
 	})
 	for f := range flows.All() {

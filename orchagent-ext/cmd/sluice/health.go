@@ -98,7 +98,11 @@ func (h *health) print(cmd *cobra.Command, asJSON bool) error {
 
 // String counts the connections.
 func (h *health) String() string {
-	text := plural(len(h.records()), "direction")
+	n := len(h.gone)
+	for range h.table.All() {
+		n++
+	}
+	text := plural(n, "direction")
 	if h.more > 0 {
 		text += fmt.Sprintf(", and %d more, which are not shown", h.more)
 	}
@@ -248,9 +252,9 @@ func (a *answers) cnps(said string) string {
 }
 
 // printHealth reads packets to their end, and prints how the connections fare.
-func printHealth(cmd *cobra.Command, r frameSource, asJSON bool, filter *packetFilter) error {
+func printHealth(cmd *cobra.Command, r frameSource, asJSON, icrc bool, filter *packetFilter) error {
 	h := newHealth()
-	s, err := scanBursts(cmd, r, filter.matchesFlow, h.observeBurst)
+	s, err := scanBursts(cmd, r, icrc, filter.matchesFlow, h.observeBurst)
 	// What was seen before an error is worth showing, too.
 	if printErr := h.print(cmd, asJSON); err == nil {
 		err = printErr

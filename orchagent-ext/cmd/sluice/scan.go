@@ -30,7 +30,26 @@ type scan struct {
 	Other     map[roce.Other]int
 	Tunnelled int // of RoCE
 
+	ICRC *icrcs // of RoCE; nil: not asked for
+
 	through bool // looks into tunnels
+}
+
+// icrcs counts packets by their ICRC.
+type icrcs struct {
+	right, wrong int
+	cut          int // by the capture, or fragments
+}
+
+func (c *icrcs) add(p *roce.Packet) {
+	switch got, want, ok := p.ICRC(); {
+	case !ok:
+		c.cut++
+	case got == want:
+		c.right++
+	default:
+		c.wrong++
+	}
 }
 
 // scanFile reads a capture from beginning to end. each is called for every
@@ -130,11 +149,15 @@ type burst struct {
 }
 
 // scanBursts is scanThrough for RoCEv2 packets alone, several at once: as many as are there
-// without waiting. keep says whether a packet is wanted; nil: each is.
-func scanBursts(cmd *cobra.Command, r frameSource, keep func(p *roce.Packet) bool, each func(b *burst)) (scan, error) {
+// without waiting. keep says whether a packet is wanted; nil: each is. With icrc it checks
+// the ICRC of those.
+func scanBursts(cmd *cobra.Command, r frameSource, icrc bool, keep func(p *roce.Packet) bool, each func(b *burst)) (scan, error) {
 	s := scan{through: true, Malformed: map[string]int{}, Other: map[roce.Other]int{}}
 	progress := newProgress(cmd.Context(), cmd.ErrOrStderr(), r)
 	defer progress.end()
+	if icrc {
+		s.ICRC = &icrcs{}
+	}
 	b := new(burst)
 	for {
 		if b.n == len(b.packets) || b.n > 0 && !r.Stays() {
@@ -152,6 +175,9 @@ func scanBursts(cmd *cobra.Command, r frameSource, keep func(p *roce.Packet) boo
 			return s, err
 		}
 		if p := &b.packets[b.n]; s.parse(f, p) == nil && (keep == nil || keep(p)) {
+			if s.ICRC != nil {
+				s.ICRC.add(p)
+			}
 			b.times[b.n], b.points[b.n] = f.Time.UnixNano(), f.Point()
 			b.n++
 		}
@@ -174,6 +200,9 @@ func (s scan) String() string {
 	if malformed > 0 {
 		slices.Sort(reasons)
 		text += fmt.Sprintf(", %d malformed (%s)", malformed, strings.Join(reasons, "; "))
+	}
+	if c := s.ICRC; c != nil {
+		text += fmt.Sprintf("; ICRC: %d right, %d wrong, %d cut", c.right, c.wrong, c.cut)
 	}
 	return text
 }
