@@ -78,7 +78,7 @@ func TestSamplesTellNothingOfSequences(t *testing.T) {
 }
 
 // TestPacketsLostOnTheWayToTheObserver: what is missing where only a part came is no gap,
-// and what was missing before that is not lost for good: nobody can tell.
+// and what was missing before that is not lost for good: it cannot be told.
 func TestPacketsLostOnTheWayToTheObserver(t *testing.T) {
 	s := newSession(t, 1)
 	s.psn = 100

@@ -151,7 +151,7 @@ func TestReaderSettings(t *testing.T) {
 }
 
 // TestReaderTellsOfPSNsWhereEveryPacketComes: not of samples, nor where sFlow samples; and
-// it goes by what the switch gives out at most, also where that was less when it was opened.
+// it goes by what the switch lets through at most, also where that was less when it was opened.
 func TestReaderTellsOfPSNsWhereEveryPacketComes(t *testing.T) {
 	sample := asic.Choices{asic.NeedExport: {Method: asic.Sample}}
 	for name, tt := range map[string]struct {

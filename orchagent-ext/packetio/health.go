@@ -16,7 +16,7 @@ type Health struct {
 	// tells what PSNs say.
 	Whole bool
 
-	// What the source gives out, in packets a second and packets; it drops what is more
+	// What the source lets through, in packets a second and packets; it drops what is more
 	// without a word. 0: no limit.
 	Rate, Burst uint32
 }
@@ -156,7 +156,7 @@ func (r *Reader) Report() *Report {
 	return h.shown
 }
 
-// sight says whether the reader sees every packet. The source polices what it gives out,
+// sight says whether the reader sees every packet. The source polices what it lets through,
 // and does not say what it dropped. So the reader takes nothing for whole while more comes
 // than half of that, or more at once than a short ring of the source holds: then it drops
 // nothing. What the reader loses itself it counts.
