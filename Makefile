@@ -95,6 +95,15 @@ build/promtool:
 	fi
 	rm -r ../deb
 
+# softflowd, with which the bench compares: its package would start a daemon, too.
+build/softflowd:
+	@mkdir -p build/deb.softflowd
+	cd build/deb.softflowd
+	if ! { apt-get download -q softflowd && dpkg-deb --fsys-tarfile softflowd_*.deb | tar -xf - ./usr/sbin/softflowd && mv usr/sbin/softflowd ..; }; then
+		echo 'make: no softflowd: the bench goes on without it' >&2
+	fi
+	rm -r ../deb.softflowd
+
 # A Linux in user space, for tests of what this kernel may not have: IPsec. It is
 # taken out of Debian's package, too.
 build/uml:
@@ -189,7 +198,7 @@ fuzz: ## run every fuzz target, each for FUZZTIME (5m)
 	echo "$$count fuzz targets, $(FUZZTIME) each: $$found failed"
 	[ $$found = 0 ]
 
-bench: deps build ## measure against the bars; writes build/bench/report.json
+bench: deps build build/softflowd ## measure against the bars; writes build/bench/report.json
 	go run ./tests/bench
 
 demo: build ## show in network namespaces, as root: even uplinks, placed labels, one flow held, senders advised (some 2 minutes)

@@ -25,6 +25,31 @@ type burst struct {
 // waits overlap: in loops so short that the processor has many of them under way.
 func (t *Table) ObserveBurst(packets []roce.Packet, now int64, each func(i int, f *Flow)) {
 	packets = packets[:min(len(packets), MaxBurst)]
+	t.fetch(packets)
+	b := &t.burst
+	for i := range packets {
+		f := t.observe(&packets[i], &b.keys[i], b.hashes[i], b.found[i], now)
+		if each != nil {
+			each(i, f)
+		}
+	}
+}
+
+// ObserveBurstAt is ObserveBurst for packets that came at these times (ns), one for each.
+func (t *Table) ObserveBurstAt(packets []roce.Packet, times []int64, each func(i int, f *Flow)) {
+	packets = packets[:min(len(packets), MaxBurst)]
+	t.fetch(packets)
+	b := &t.burst
+	for i := range packets {
+		f := t.observe(&packets[i], &b.keys[i], b.hashes[i], b.found[i], times[i])
+		if each != nil {
+			each(i, f)
+		}
+	}
+}
+
+// fetch fills the burst.
+func (t *Table) fetch(packets []roce.Packet) {
 	b := &t.burst
 	for i := range packets {
 		b.keys[i].set(&packets[i])
@@ -54,12 +79,6 @@ func (t *Table) ObserveBurst(packets []roce.Packet, now int64, each func(i int, 
 	for _, n := range b.pairs[:len(packets)] {
 		if n != noPair {
 			b.sum += t.pairs[n].high
-		}
-	}
-	for i := range packets {
-		f := t.observe(&packets[i], &b.keys[i], b.hashes[i], b.found[i], now)
-		if each != nil {
-			each(i, f)
 		}
 	}
 }

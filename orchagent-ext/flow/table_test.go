@@ -173,6 +173,34 @@ func TestTableIsAMap(t *testing.T) {
 	})
 }
 
+// TestBurstAtIsObserve: packets of a burst that came at times of their own do what they do
+// one by one, also where flows leave a full table within the burst.
+func TestBurstAtIsObserve(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		one, many := NewTable(Config{Capacity: 6}), NewTable(Config{Capacity: 6})
+		one.secret, many.secret = secret{}, secret{}
+		now := int64(0)
+		for range rapid.IntRange(1, 20).Draw(rt, "bursts") {
+			burst := make([]roce.Packet, rapid.IntRange(1, 8).Draw(rt, "burst"))
+			times, want := make([]int64, len(burst)), make([]Flow, len(burst))
+			for i := range burst {
+				f := send(t, 1, uint16(rapid.IntRange(2, 4).Draw(rt, "host")), rapid.Uint32Max(3).Draw(rt, "qp"))
+				if err := burst[i].Parse(f, len(f)); err != nil {
+					rt.Fatal(err)
+				}
+				now += int64(rapid.IntRange(0, 10).Draw(rt, "time"))
+				times[i] = now
+				want[i] = *one.Observe(&burst[i], now)
+			}
+			many.ObserveBurstAt(burst, times, func(i int, f *Flow) {
+				if *f != want[i] {
+					rt.Fatalf("packet %d: %+v, want %+v", i, *f, want[i])
+				}
+			})
+		}
+	})
+}
+
 func TestObserveDoesNotAllocate(t *testing.T) {
 	table := NewTable(Config{Capacity: 32})
 	var packets []roce.Packet

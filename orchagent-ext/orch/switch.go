@@ -200,7 +200,7 @@ func (o *orch) openBy(writing context.Context, d Driver, left []*asic.Record) (d
 	if err := sw.SetPorts(Ports(o.snapshot)); err != nil {
 		return nil, err
 	}
-	engine, err := asic.NewEngine(sw.Driver, &ledger{ctx: writing, mirror: o.rows, records: left}, o.Log)
+	engine, err := asic.NewEngine(sw.Driver, &ledger{ctx: writing, mirror: o.rows, copy: o.copy, records: left}, o.Log)
 	if err != nil {
 		return nil, err
 	}

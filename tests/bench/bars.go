@@ -57,6 +57,10 @@ var bars = []bar{
 	{pkg: "orchagent-ext/ipfix", benchmark: "BenchmarkSendUDP", unit: "allocs/op", limit: atMost(0)},
 	{pkg: "orchagent-ext/ipfix", benchmark: "BenchmarkMeter64kFlows", unit: "ns/op", limit: atMost(150)},
 	{pkg: "orchagent-ext/ipfix", benchmark: "BenchmarkMeter64kFlows", unit: "allocs/op", limit: atMost(0)},
+	{pkg: "tests/bench/capture", benchmark: "BenchmarkFlows/flows", unit: "ratio", limit: atMost(1), with: "softflowd", optional: true},
+	{pkg: "tests/bench/capture", benchmark: "BenchmarkFlows/ports", unit: "ratio", limit: atMost(1), with: "softflowd", optional: true}, // to which each queue pair is a flow, too
+	{pkg: "tests/bench/capture", benchmark: "BenchmarkFlows/health", unit: "ratio", limit: atMost(1.3), with: "softflowd", optional: true},
+	{pkg: "tests/bench/capture", benchmark: "BenchmarkFlows/health_ports", unit: "ratio", limit: atMost(1.3), with: "softflowd", optional: true},
 	{pkg: "gnmi-server/subscribe", benchmark: "BenchmarkFanOut", unit: "leaves/s/stream"},
 	{pkg: "tests/gnmi", benchmark: "BenchmarkStreams", unit: "leaves/s", limit: atLeast(5000)}, // to each of 100 clients, on the same cores
 	{pkg: "tests/gnmi", benchmark: "BenchmarkStreams", unit: "MiB", limit: atMost(256)},

@@ -12,7 +12,7 @@ import (
 )
 
 func newDecodeCommand() *cobra.Command {
-	var asJSON, byFlow, health bool
+	var asJSON, byFlow, health, icrc bool
 	var codePoints func() (notify.CodePoints, error)
 	cmd := &cobra.Command{
 		Use:   "decode FILE",
@@ -35,10 +35,12 @@ or 0 where the input has ended, too.`,
 			switch {
 			case health && !byFlow:
 				return errors.New("--health is of flows: give --flows, too")
+			case icrc && !byFlow:
+				return errors.New("--icrc goes with --flows: without it the ICRC of each packet is shown")
 			case health:
-				return decodeHealth(cmd, args[0], asJSON)
+				return decodeHealth(cmd, args[0], asJSON, icrc)
 			case byFlow:
-				return decodeFlows(cmd, args[0], asJSON)
+				return decodeFlows(cmd, args[0], asJSON, icrc)
 			}
 			c, err := codePoints()
 			if err != nil {
@@ -50,6 +52,7 @@ or 0 where the input has ended, too.`,
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line")
 	cmd.Flags().BoolVar(&byFlow, "flows", false, "sum up by flow")
 	cmd.Flags().BoolVar(&health, "health", false, "with --flows: how each queue pair fares, by direction: what is lost, late, sent again, refused, marked; times")
+	cmd.Flags().BoolVar(&icrc, "icrc", false, "with --flows: check the ICRC of each packet; the last line says how many are right")
 	codePoints = addCodePoints(cmd.Flags())
 	return cmd
 }
@@ -63,11 +66,11 @@ func decodePackets(cmd *cobra.Command, name string, asJSON bool, codePoints noti
 	return (&packetList{json: asJSON, codePoints: codePoints}).print(cmd, r)
 }
 
-func decodeHealth(cmd *cobra.Command, name string, asJSON bool) error {
+func decodeHealth(cmd *cobra.Command, name string, asJSON, icrc bool) error {
 	r, err := capture.Open(cmd.Context(), name, cmd.InOrStdin())
 	if err != nil {
 		return err
 	}
 	defer r.Close()
-	return printHealth(cmd, r, asJSON, &packetFilter{})
+	return printHealth(cmd, r, asJSON, icrc, &packetFilter{})
 }

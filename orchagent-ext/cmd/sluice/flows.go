@@ -15,7 +15,6 @@ import (
 
 	"sluice/orchagent-ext/cmd/sluice/internal/capture"
 	"sluice/orchagent-ext/flow"
-	"sluice/orchagent-ext/roce"
 )
 
 // flowCapacity is how many flows of a capture are told apart at once: about 60
@@ -87,7 +86,7 @@ func (l *flowList) String() string {
 	return text
 }
 
-func decodeFlows(cmd *cobra.Command, name string, asJSON bool) error {
+func decodeFlows(cmd *cobra.Command, name string, asJSON, icrc bool) error {
 	list := flowList{room: maxFlowRecords}
 	var flows *flow.Table
 	add := func(f *flow.Flow) {
@@ -100,11 +99,8 @@ func decodeFlows(cmd *cobra.Command, name string, asJSON bool) error {
 		return err
 	}
 	defer r.Close()
-	s, err := scanThrough(cmd, r, func(f *capture.Frame, p *roce.Packet, err error) error {
-		if err == nil {
-			flows.Observe(p, f.Time.UnixNano())
-		}
-		return nil
+	s, err := scanBursts(cmd, r, icrc, nil, func(b *burst) {
+		flows.ObserveBurstAt(b.packets[:b.n], b.times[:b.n], nil)
 	})
 	for f := range flows.All() {
 		add(f)

@@ -43,9 +43,19 @@ func newHealth() *health {
 // observe returns a packet's source queue pair and how it is known, and what its PSN says.
 func (h *health) observe(f *capture.Frame, p *roce.Packet) (qp uint32, from flow.Provenance, e diagnosis.Event, missing uint32) {
 	now := f.Time.UnixNano()
-	of := h.flows.Observe(p, now)
+	return h.judge(p, h.flows.Observe(p, now), now, f.Point())
+}
+
+// observeBurst is observe for several packets.
+func (h *health) observeBurst(b *burst) {
+	h.flows.ObserveBurstAt(b.packets[:b.n], b.times[:b.n], func(i int, of *flow.Flow) {
+		h.judge(&b.packets[i], of, b.times[i], b.points[i])
+	})
+}
+
+func (h *health) judge(p *roce.Packet, of *flow.Flow, now int64, point uint32) (qp uint32, from flow.Provenance, e diagnosis.Event, missing uint32) {
 	qp, from = h.flows.SrcQP(of)
-	e, missing = h.table.Observe(p, diagnosis.Seen{Time: now, Point: f.Point(), SrcQP: qp, Known: from != flow.None, Slot: of.Slot()})
+	e, missing = h.table.Observe(p, diagnosis.Seen{Time: now, Point: point, SrcQP: qp, Known: from != flow.None, Slot: of.Slot()})
 	return qp, from, e, missing
 }
 
@@ -88,7 +98,11 @@ func (h *health) print(cmd *cobra.Command, asJSON bool) error {
 
 // String counts the connections.
 func (h *health) String() string {
-	text := plural(len(h.records()), "direction")
+	n := len(h.gone)
+	for range h.table.All() {
+		n++
+	}
+	text := plural(n, "direction")
 	if h.more > 0 {
 		text += fmt.Sprintf(", and %d more, which are not shown", h.more)
 	}
@@ -238,14 +252,9 @@ func (a *answers) cnps(said string) string {
 }
 
 // printHealth reads packets to their end, and prints how the connections fare.
-func printHealth(cmd *cobra.Command, r frameSource, asJSON bool, filter *packetFilter) error {
+func printHealth(cmd *cobra.Command, r frameSource, asJSON, icrc bool, filter *packetFilter) error {
 	h := newHealth()
-	s, err := scanThrough(cmd, r, func(f *capture.Frame, p *roce.Packet, err error) error {
-		if err == nil && filter.matchesFlow(p) {
-			h.observe(f, p)
-		}
-		return nil
-	})
+	s, err := scanBursts(cmd, r, icrc, filter.matchesFlow, h.observeBurst)
 	// What was seen before an error is worth showing, too.
 	if printErr := h.print(cmd, asJSON); err == nil {
 		err = printErr

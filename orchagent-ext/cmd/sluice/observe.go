@@ -107,7 +107,7 @@ func (o *observer) file(cmd *cobra.Command, name string) error {
 
 func (o *observer) print(cmd *cobra.Command, r frameSource) error {
 	if o.health {
-		return printHealth(cmd, r, o.list.json, &o.list.filter)
+		return printHealth(cmd, r, o.list.json, false, &o.list.filter)
 	}
 	return o.list.print(cmd, r)
 }

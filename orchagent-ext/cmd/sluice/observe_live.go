@@ -60,6 +60,9 @@ func (l *liveFrames) Next() (*capture.Frame, error) {
 // BeforeWaiting implements frameSource.
 func (l *liveFrames) BeforeWaiting(f func()) { l.before = f }
 
+// Stays implements frameSource: a frame is in the one buffer.
+func (l *liveFrames) Stays() bool { return false }
+
 // Progress implements frameSource: what passes has no end.
 func (l *liveFrames) Progress() (float64, bool) { return 0, false }
 

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/term"
 
 	"sluice/orchagent-ext/cmd/sluice/internal/capture"
+	"sluice/orchagent-ext/flow"
 	"sluice/orchagent-ext/roce"
 )
 
@@ -29,7 +30,26 @@ type scan struct {
 	Other     map[roce.Other]int
 	Tunnelled int // of RoCE
 
+	ICRC *icrcs // of RoCE; nil: not asked for
+
 	through bool // looks into tunnels
+}
+
+// icrcs counts packets by their ICRC.
+type icrcs struct {
+	right, wrong int
+	cut          int // by the capture, or fragments
+}
+
+func (c *icrcs) add(p *roce.Packet) {
+	switch got, want, ok := p.ICRC(); {
+	case !ok:
+		c.cut++
+	case got == want:
+		c.right++
+	default:
+		c.wrong++
+	}
 }
 
 // scanFile reads a capture from beginning to end. each is called for every
@@ -49,6 +69,8 @@ type frameSource interface {
 	Next() (*capture.Frame, error)
 	// BeforeWaiting calls f whenever the next frame may have to be waited for.
 	BeforeWaiting(f func())
+	// Stays says whether the data of the frames before stay valid when the next one is read.
+	Stays() bool
 	// Progress is the share that was read, 0 to 1; ok is false where that is not known.
 	Progress() (share float64, ok bool)
 	String() string
@@ -66,40 +88,98 @@ func scanThrough(cmd *cobra.Command, r frameSource, each func(f *capture.Frame, 
 
 func (s scan) read(cmd *cobra.Command, r frameSource, each func(f *capture.Frame, p *roce.Packet, err error) error) (scan, error) {
 	s.Malformed, s.Other = map[string]int{}, map[roce.Other]int{}
-	parse := (*capture.Frame).Parse
-	if s.through {
-		parse = (*capture.Frame).ParseThrough
-	}
 	progress := newProgress(cmd.Context(), cmd.ErrOrStderr(), r)
 	defer progress.end()
 	var p roce.Packet
 	for {
-		f, err := r.Next()
+		f, err := s.next(r, progress)
 		if errors.Is(err, io.EOF) {
 			return s, nil
 		}
 		if err != nil {
 			return s, err
 		}
-		if err := progress.step(); err != nil {
+		if err := each(f, &p, s.parse(f, &p)); err != nil {
 			return s, err
 		}
-		s.Packets++
-		err = parse(f, &p)
-		var bad *roce.Error
-		switch {
-		case err == nil:
-			s.RoCE++
-			if p.Tunnelled() {
-				s.Tunnelled++
+	}
+}
+
+// next reads a frame.
+func (s *scan) next(r frameSource, progress *progress) (*capture.Frame, error) {
+	f, err := r.Next()
+	if err != nil {
+		return nil, err
+	}
+	if err := progress.step(); err != nil {
+		return nil, err
+	}
+	s.Packets++
+	return f, nil
+}
+
+// parse parses a frame, and counts what it is.
+func (s *scan) parse(f *capture.Frame, p *roce.Packet) error {
+	parse := (*capture.Frame).Parse
+	if s.through {
+		parse = (*capture.Frame).ParseThrough
+	}
+	err := parse(f, p)
+	var bad *roce.Error
+	switch {
+	case err == nil:
+		s.RoCE++
+		if p.Tunnelled() {
+			s.Tunnelled++
+		}
+	case errors.As(err, &bad):
+		s.Malformed[bad.Header.String()+" "+bad.Problem.String()]++
+	default:
+		s.Other[p.Other()]++
+	}
+	return err
+}
+
+// burst is RoCEv2 packets in a row, whose data are valid together.
+type burst struct {
+	n       int
+	packets [flow.MaxBurst]roce.Packet
+	times   [flow.MaxBurst]int64  // ns
+	points  [flow.MaxBurst]uint32 // where they passed
+}
+
+// scanBursts is scanThrough for RoCEv2 packets alone, several at once: as many as are there
+// without waiting. keep says whether a packet is wanted; nil: each is. With icrc it checks
+// the ICRC of those.
+func scanBursts(cmd *cobra.Command, r frameSource, icrc bool, keep func(p *roce.Packet) bool, each func(b *burst)) (scan, error) {
+	s := scan{through: true, Malformed: map[string]int{}, Other: map[roce.Other]int{}}
+	progress := newProgress(cmd.Context(), cmd.ErrOrStderr(), r)
+	defer progress.end()
+	if icrc {
+		s.ICRC = &icrcs{}
+	}
+	b := new(burst)
+	for {
+		if b.n == len(b.packets) || b.n > 0 && !r.Stays() {
+			each(b)
+			b.n = 0
+		}
+		f, err := s.next(r, progress)
+		if err != nil && b.n > 0 {
+			each(b)
+		}
+		if errors.Is(err, io.EOF) {
+			return s, nil
+		}
+		if err != nil {
+			return s, err
+		}
+		if p := &b.packets[b.n]; s.parse(f, p) == nil && (keep == nil || keep(p)) {
+			if s.ICRC != nil {
+				s.ICRC.add(p)
 			}
-		case errors.As(err, &bad):
-			s.Malformed[bad.Header.String()+" "+bad.Problem.String()]++
-		default:
-			s.Other[p.Other()]++
-		}
-		if err := each(f, &p, err); err != nil {
-			return s, err
+			b.times[b.n], b.points[b.n] = f.Time.UnixNano(), f.Point()
+			b.n++
 		}
 	}
 }
@@ -120,6 +200,9 @@ func (s scan) String() string {
 	if malformed > 0 {
 		slices.Sort(reasons)
 		text += fmt.Sprintf(", %d malformed (%s)", malformed, strings.Join(reasons, "; "))
+	}
+	if c := s.ICRC; c != nil {
+		text += fmt.Sprintf("; ICRC: %d right, %d wrong, %d cut", c.right, c.wrong, c.cut)
 	}
 	return text
 }

@@ -22,6 +22,9 @@ import (
 	"sluice/orchagent-ext/roce"
 )
 
+// blockLen is how much is read at once: the longest frame that is read, and more.
+const blockLen = 1 << 19
+
 // maxSnaplen is the longest frame that is read, whatever the file's header
 // says; tcpdump and Wireshark allow as much.
 const maxSnaplen = 262144
@@ -134,14 +137,17 @@ type Reader struct {
 	pcap  *pcapgo.Reader
 	ng    *pcapgo.NgReader
 	frame Frame
+	plain *bufio.Reader // the content, which pcap reads, too
 
-	snaplen uint32 // as the header of a pcap file says
+	order   binary.ByteOrder // of a pcap file
+	tick    uint32           // ns; unit of its times behind the second
+	snaplen uint32           // as its header says
 }
 
 // Open opens a capture file; "-" is stdin. The format is told by the content.
 // Reading fails soon after ctx ends, also where it waits for more.
 func Open(ctx context.Context, name string, stdin io.Reader) (*Reader, error) {
-	r := &Reader{name: name, count: &counter{ctx: ctx, r: stdin, done: make(chan result, 1)}, room: bounds{left: maxBeside}}
+	r := &Reader{name: name, count: &counter{ctx: ctx, r: stdin, waits: true, done: make(chan result, 1)}, room: bounds{left: maxBeside}}
 	if name != "-" {
 		f, err := os.Open(name)
 		if err != nil {
@@ -149,7 +155,7 @@ func Open(ctx context.Context, name string, stdin io.Reader) (*Reader, error) {
 		}
 		r.file, r.count.r = f, f
 		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
-			r.size = info.Size()
+			r.size, r.count.waits = info.Size(), false
 		}
 	}
 	if err := r.start(); err != nil {
@@ -172,7 +178,8 @@ func (r *Reader) start() error {
 		buffered = bufio.NewReaderSize(plain, 1<<16)
 	}
 	r.room.r = buffered
-	buffered = bufio.NewReaderSize(&r.room, 1<<16)
+	buffered = bufio.NewReaderSize(&r.room, blockLen)
+	r.plain = buffered
 	magic, err := buffered.Peek(4)
 	if errors.Is(err, io.EOF) {
 		return errors.New("it has no file header")
@@ -189,11 +196,39 @@ func (r *Reader) start() error {
 		r.frame.ng = r.ng
 		return err
 	}
+	r.order = binary.LittleEndian
+	if magic[0] == 0xa1 { // the most significant octet first
+		r.order = binary.BigEndian
+	}
 	if r.pcap, err = pcapgo.NewReader(buffered); err == nil {
 		r.snaplen = r.pcap.Snaplen()
 		r.pcap.SetSnaplen(maxSnaplen)
+		r.tick = 1000
+		if r.pcap.Resolution() == gopacket.TimestampResolutionNanosecond {
+			r.tick = 1
+		}
 	}
 	return err
+}
+
+const recordLen = 16 // header of a packet in a pcap file
+
+// whole returns the length of the next packet of a pcap file where all of it was read
+// ahead and its lengths make sense.
+func (r *Reader) whole() (header []byte, length int, ok bool) {
+	if r.pcap == nil || r.plain.Buffered() < recordLen {
+		return nil, 0, false
+	}
+	header, _ = r.plain.Peek(recordLen)
+	captured := r.order.Uint32(header[8:])
+	ok = captured <= maxSnaplen && captured <= r.order.Uint32(header[12:]) && r.plain.Buffered() >= recordLen+int(captured)
+	return header, int(captured), ok
+}
+
+// Stays says whether the data of the frames before stay valid when the next one is read.
+func (r *Reader) Stays() bool {
+	_, _, ok := r.whole()
+	return ok
 }
 
 // Next returns the next frame, or io.EOF behind the last one. The frame is
@@ -201,7 +236,13 @@ func (r *Reader) start() error {
 func (r *Reader) Next() (*Frame, error) {
 	var err error
 	f := &r.frame
-	if r.ng != nil {
+	if header, length, ok := r.whole(); ok {
+		f.Info.Timestamp = time.Unix(int64(r.order.Uint32(header)), int64(r.order.Uint32(header[4:])*r.tick)).UTC()
+		f.Info.CaptureLength, f.Info.Length, f.Link = length, int(r.order.Uint32(header[12:])), r.pcap.LinkType()
+		data, _ := r.plain.Peek(recordLen + length)
+		f.Data = data[recordLen:]
+		_, err = r.plain.Discard(len(data))
+	} else if r.ng != nil {
 		f.Data, f.Info, f.options, err = r.ng.ZeroCopyReadPacketDataWithOptions()
 		if err == nil {
 			f.Link, _ = f.Info.AncillaryData[0].(layers.LinkType)
@@ -282,12 +323,13 @@ func (b *bounds) Read(p []byte) (int, error) {
 
 // counter counts the octets that were read through it.
 type counter struct {
-	ctx  context.Context
-	r    io.Reader
-	n    int64
-	room []byte      // that an abandoned Read may still fill
-	done chan result // of the Read that is under way
-	last time.Time   // when reading ends, once ctx has
+	ctx   context.Context
+	r     io.Reader
+	waits bool // reading may wait for somebody to write: it is no file
+	n     int64
+	room  []byte      // that an abandoned Read may still fill
+	done  chan result // of the Read that is under way
+	last  time.Time   // when reading ends, once ctx has
 
 	before func() // called before each Read; nil: nothing is
 }
@@ -309,6 +351,11 @@ func (c *counter) Read(b []byte) (int, error) {
 	}
 	if c.before != nil {
 		c.before()
+	}
+	if !c.waits {
+		n, err := c.r.Read(b)
+		c.n += int64(n)
+		return n, err
 	}
 	if len(c.room) < len(b) {
 		c.room = make([]byte, len(b))
