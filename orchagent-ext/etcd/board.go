@@ -42,11 +42,12 @@ type BoardConfig struct {
 // A Board is rows that the nodes of a domain show each other. It is safe for concurrent
 // use, and does nothing before [Board.Run].
 type Board struct {
-	config BoardConfig
-	lease  time.Duration // a node that is silent for so long is gone; whole seconds
-	every  time.Duration // between two looks
-	wake   chan struct{}
-	said   time.Time // when the log was last told why nothing is shared; Run's alone
+	config  BoardConfig
+	lease   time.Duration // a node that is silent for so long is gone; whole seconds
+	every   time.Duration // between two looks
+	attempt time.Duration // for one request
+	wake    chan struct{}
+	said    time.Time // when the log was last told why nothing is shared; Run's alone
 
 	mu      sync.Mutex
 	row     []byte
@@ -84,7 +85,7 @@ func NewBoard(c BoardConfig) (*Board, error) {
 	if err := c.Check(); err != nil {
 		return nil, err
 	}
-	return &Board{config: c, lease: boardLease, every: boardEvery, wake: make(chan struct{}, 1), view: View{Err: ErrNotShared}}, nil
+	return &Board{config: c, lease: boardLease, every: boardEvery, attempt: boardAttempt, wake: make(chan struct{}, 1), view: View{Err: ErrNotShared}}, nil
 }
 
 // Put sets the row of this node, which is written soon.
@@ -183,7 +184,7 @@ type boardRow struct {
 // session takes a lease and shares under it until it is lost or ctx ends.
 func (b *Board) session(ctx context.Context, client *clientv3.Client) error {
 	began := time.Now()
-	asking, cancel := context.WithTimeout(ctx, boardAttempt)
+	asking, cancel := context.WithTimeout(ctx, b.attempt)
 	lease, err := client.Grant(asking, int64(b.lease/time.Second))
 	cancel()
 	if err != nil {
@@ -194,7 +195,7 @@ func (b *Board) session(ctx context.Context, client *clientv3.Client) error {
 		good: began, renewAt: began.Add(b.lease / 4), rows: map[string]boardRow{},
 	}
 	defer func() {
-		giving, cancel := context.WithTimeout(context.WithoutCancel(ctx), boardAttempt)
+		giving, cancel := context.WithTimeout(context.WithoutCancel(ctx), b.attempt)
 		defer cancel()
 		_, _ = client.Revoke(giving, lease.ID) // else it ends by itself
 	}()
@@ -267,7 +268,7 @@ func (s *boardSession) turn(ctx context.Context) error {
 	}
 	s.view = View{}
 	for _, step := range []func(context.Context) error{s.show, s.elect, s.read, s.published} {
-		asking, cancel := context.WithTimeout(ctx, boardAttempt)
+		asking, cancel := context.WithTimeout(ctx, s.attempt)
 		err := step(asking)
 		cancel()
 		if err != nil {

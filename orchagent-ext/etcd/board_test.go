@@ -34,11 +34,16 @@ func boardConfig(t *testing.T, c *etcdtest.Cluster, node string) BoardConfig {
 
 func startBoard(t *testing.T, c *etcdtest.Cluster, node string) *testBoard {
 	t.Helper()
+	return startBoardOf(t, c, node, 3*time.Second, boardAttempt)
+}
+
+func startBoardOf(t *testing.T, c *etcdtest.Cluster, node string, lease, attempt time.Duration) *testBoard {
+	t.Helper()
 	b, err := NewBoard(boardConfig(t, c, node))
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.lease, b.every = 3*time.Second, 100*time.Millisecond
+	b.lease, b.every, b.attempt = lease, 100*time.Millisecond, attempt
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
@@ -142,10 +147,11 @@ func TestBoard(t *testing.T) {
 func TestBoardThatIsNotShared(t *testing.T) {
 	t.Parallel()
 	c := etcdtest.Start(t, 1, "http")
-	b := startBoard(t, c, "b")
+	const lease, attempt = 2 * time.Second, 500 * time.Millisecond // each is waited for
+	b := startBoardOf(t, c, "b", lease, attempt)
 	b.Put([]byte("of b"))
 	b.await(t, "it leads", func(v View) bool { return leads(v) && string(v.Rows["b"]) == "of b" })
-	twin := startBoard(t, c, "b")
+	twin := startBoardOf(t, c, "b", lease, attempt)
 	twin.Put([]byte("of its twin"))
 	twin.await(t, "the reason", func(v View) bool {
 		return v.Err != nil && strings.Contains(v.Err.Error(), `another switch is called "b"`)

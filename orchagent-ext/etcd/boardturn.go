@@ -25,7 +25,7 @@ const (
 
 func (s *boardSession) renew(ctx context.Context) error {
 	began := time.Now()
-	asking, cancel := context.WithTimeout(ctx, boardAttempt)
+	asking, cancel := context.WithTimeout(ctx, s.attempt)
 	defer cancel()
 	if _, err := s.client.KeepAliveOnce(asking, s.id); err != nil {
 		return leaseError(fmt.Errorf("renew the lease: %w", err))
@@ -204,7 +204,7 @@ func (s *boardSession) publish(ctx context.Context) error {
 	// late, asks for an older key and does nothing.
 	key := s.keys.leader()
 	for _, ops := range s.writes(p) {
-		asking, cancel := context.WithTimeout(ctx, boardAttempt)
+		asking, cancel := context.WithTimeout(ctx, s.attempt)
 		ops = append(ops, clientv3.OpPut(key, s.config.Node, clientv3.WithLease(s.id)))
 		answer, err := s.client.Txn(asking).If(clientv3.Compare(clientv3.ModRevision(key), "=", s.leads)).Then(ops...).Commit()
 		cancel()

@@ -92,6 +92,7 @@ func (o *orch) takeOff(ctx context.Context) error {
 		}
 		o.Log.Info("taken off the switch", "objects", outcome.Removed)
 	}
+	o.copy.drop()
 	o.rows.Clear()
 	o.counters.Clear()
 	return errors.Join(o.rows.Flush(ctx), o.counters.Flush(ctx), o.warm.forget(ctx))

@@ -16,6 +16,7 @@ import (
 type ledger struct {
 	ctx     context.Context
 	mirror  *sonicdb.Mirror
+	copy    *ledgerCopy
 	records []*asic.Record // that were there at first
 }
 
@@ -33,11 +34,20 @@ type badRow struct {
 }
 
 // readLeft reads what an earlier process left. Rows of the ledger that are no records are
-// deleted by the mirror.
-func readLeft(ctx context.Context, mirror *sonicdb.Mirror) (*leftRows, error) {
+// deleted by the mirror. Where Redis was emptied the copy has the ledger.
+func readLeft(ctx context.Context, mirror *sonicdb.Mirror, c *ledgerCopy) (*leftRows, error) {
 	all, err := mirror.Adopt(ctx, telemetry.TableObject)
 	if err != nil {
 		return nil, err
+	}
+	if len(all) == 0 {
+		if all, err = c.read(); err != nil {
+			c.log.Warn("the copy of the ledger cannot be used: what it names is created again", "error", err)
+			all = nil
+		}
+		for _, row := range all {
+			mirror.Set(row)
+		}
 	}
 	left := &leftRows{records: make([]*asic.Record, 0, len(all)), flows: mirror.Written(telemetry.TableFlow)}
 	for _, row := range all {
@@ -59,7 +69,7 @@ func (o *orch) readAhead(ctx context.Context, g tasks) {
 	o.ahead = ahead
 	g.Go(func() error {
 		defer close(ahead)
-		if left, err := readLeft(ctx, o.rows); err == nil { // else it is read again when it is needed
+		if left, err := readLeft(ctx, o.rows, o.copy); err == nil { // else it is read again when it is needed
 			ahead <- left
 		}
 		return nil
@@ -74,19 +84,24 @@ func (o *orch) left(ctx context.Context) (*leftRows, error) {
 			return left, nil
 		}
 	}
-	return readLeft(ctx, o.rows)
+	return readLeft(ctx, o.rows, o.copy)
 }
 
 // Load returns the records that were there at first.
 func (l *ledger) Load() ([]*asic.Record, error) { return l.records, nil }
 
 func (l *ledger) Save(records []*asic.Record, gone []asic.ID) error {
+	changes := make([]rows.Row, 0, len(gone)+len(records))
 	for _, id := range gone {
 		l.mirror.Delete(telemetry.TableObject, string(id))
+		changes = append(changes, rows.Row{Table: telemetry.TableObject, Key: string(id)})
 	}
 	for _, r := range records {
-		l.mirror.Set(rows.Row{Table: telemetry.TableObject, Key: string(r.ID), Fields: r.Fields()})
+		row := rows.Row{Table: telemetry.TableObject, Key: string(r.ID), Fields: r.Fields()}
+		l.mirror.Set(row)
+		changes = append(changes, row)
 	}
+	l.copy.save(changes, func() []rows.Row { return l.mirror.Wanted(telemetry.TableObject) })
 	// The mirror tries again what Redis does not take now.
 	_ = l.mirror.Flush(l.ctx)
 	return nil

@@ -112,6 +112,7 @@ func run(ctx context.Context, c Config, f *faults) error {
 		})
 	})
 	err = group.Wait()
+	o.copy.close()
 	return errors.Join(err, guard(c.Log, o.closeSwitch))
 }
 
@@ -146,6 +147,7 @@ func open(c Config) (o *orch, closed func(), err error) {
 	o.rows = sonicdb.NewMirror(o.stateDB, telemetry.TableState, telemetry.TableCapability, telemetry.TableConfigError, telemetry.TableObject, telemetry.TableFlow, telemetry.TableHold, telemetry.TablePlacementFabric, telemetry.TablePlacementGroup, telemetry.TablePlacementMember)
 	o.counters = sonicdb.NewMirror(o.countersDB, telemetry.TableStats, telemetry.TablePortStats, telemetry.TableQueueStats, telemetry.TableIPFIXStats, telemetry.TableNotify)
 	o.warm.db = o.stateDB
+	o.copy = newLedgerCopy(c.StateFile, fmt.Sprintf("%s/%d", o.stateDB.Address, o.stateDB.ID), c.Log)
 	o.keeper = newKeeper(c.StateFile, fmt.Sprintf("%s/%d", o.configDB.Address, o.configDB.ID))
 	return o, closed, nil
 }
@@ -168,6 +170,7 @@ type orch struct {
 	starting   bool             // the first rows have come, and nothing was done yet
 	unknown    bool             // objects are on the switch, and not known is which rows were in force
 	keeper     *keeper
+	copy       *ledgerCopy
 	rejectedAt map[string]time.Time // rows that are not in force, by TABLE|key
 	sw         *opened              // nil: the switch is not open
 	earlier    flowLog              // of the switch that was open before, whose entries are still there
@@ -388,6 +391,6 @@ func (o *orch) read(ctx context.Context, g tasks, p asic.Policy) {
 		want = exporterSettingsOf(o.snapshot)
 	}
 	o.exporting, o.exportErr = o.exporting.restart(ctx, g, want, collectors(o.snapshot), &o.Config, o.sw.stopReading)
-	settings := readerSettingsOf(o.snapshot, p, o.sw.outcome.Choices, o.exporting != nil)
+	settings := readerSettingsOf(o.snapshot, p, o.sw.outcome.Choices, o.exporting != nil, o.sw.cpu)
 	o.sw.reader = o.sw.reader.restart(ctx, g, o.sw, settings, o.exporting, o.Now)
 }

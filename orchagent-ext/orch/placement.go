@@ -20,6 +20,7 @@ import (
 	"sluice/orchagent-ext/placing"
 	"sluice/orchagent-ext/telemetry"
 	sai "sluice/sai-shim"
+	"sluice/yang/rows"
 )
 
 // places says whether labels are to be chosen.
@@ -116,8 +117,10 @@ func (o *orch) place() {
 	sw := o.sw
 	if sw.outcome.Method(asic.NeedPlacement) == asic.None || !places(o.snapshot) {
 		sw.place = sw.place.stopped()
+		o.copy.drop()
 		return
 	}
+	o.copy.begin(o.ledgerRows)
 	c := placementSettings(o.snapshot, sw.Kernel, *o.snapshot.Global.FlowCapacity)
 	if sw.engine.Record(asic.SeedKey) != nil {
 		c.Seed = hashSeed(o.snapshot)
@@ -139,6 +142,9 @@ func (o *orch) place() {
 	}
 	sw.place.news = news
 }
+
+// ledgerRows are the rows of the ledger.
+func (o *orch) ledgerRows() []rows.Row { return o.rows.Wanted(telemetry.TableObject) }
 
 // placing is when placement has something to do: next hops changed, or a poll is due.
 func (o *orch) placing() (hops <-chan struct{}, polls <-chan time.Time) {

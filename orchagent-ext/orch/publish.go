@@ -128,7 +128,7 @@ func (o *orch) describe(s *status) {
 	method := o.sw.outcome.Method(asic.NeedFlowLabel)
 	s.Objects, s.Flows, s.FlowLabelMethod = telemetry.Small(o.sw.engine.Len()), telemetry.Small(len(o.sw.flows.seen)), telemetry.Text(string(method))
 	s.warn(warnings(o.snapshot, p, o.sw.outcome)...)
-	s.warn(o.faults.warning(o.Now()), o.links.warning(o.Now()), o.keeper.warning(), o.configDB.Warning(), o.ledgerWarning)
+	s.warn(o.faults.warning(o.Now()), o.links.warning(o.Now()), o.keeper.warning(), o.copy.warning(), o.configDB.Warning(), o.ledgerWarning)
 	if o.unloaded {
 		s.warn(noPorts)
 	}
@@ -171,6 +171,7 @@ func (o *orch) describe(s *status) {
 	}
 	flows := o.sw.flows.rows(shown, o.streams.id)
 	o.sw.place.describe(flows, shown)
+	flows = o.sw.reader.health(flows, o.sw.PortName)
 	o.rows.Replace(telemetry.TableFlow, o.encode(o.sw.lane.flows(flows, o.Now())...))
 	o.rows.Replace(telemetry.TableHold, o.encode(o.sw.lane.holds(o.Now())...))
 }

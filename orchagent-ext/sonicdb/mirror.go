@@ -84,6 +84,18 @@ func (m *Mirror) Written(table string) (all []rows.Row) {
 	return all
 }
 
+// Wanted returns the rows of a table as they were set.
+func (m *Mirror) Wanted(table string) (all []rows.Row) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for k, fields := range m.desired {
+		if t, _, _ := m.db.split(k); t == table {
+			all = append(all, m.db.row(k, maps.Clone(fields)))
+		}
+	}
+	return all
+}
+
 // Set makes a row one with these fields and no others.
 func (m *Mirror) Set(r rows.Row) {
 	m.change(func() { m.put(m.db.redisKey(r), maps.Clone(stored(r.Fields))) })
