@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"sluice/orchagent-ext/fabric"
@@ -16,8 +17,9 @@ func TestFlowsTellHowTheyFare(t *testing.T) {
 	l := newLeaf(t)
 	l.start()
 	l.enable()
-	l.set("SLUICE_IPFIX_COLLECTOR", "c1", "address", "127.0.0.1", "port", "9")
 	l.set("SLUICE_IPFIX", "global", "admin_state", "enabled")
+	l.await("SLUICE_STATE", "global", func(f map[string]string) bool { return strings.Contains(f["warnings"], "has no collector") })
+	l.set("SLUICE_IPFIX_COLLECTOR", "c1", "address", "127.0.0.1", "port", "9")
 	l.awaitFields("SLUICE_STATE", "global", "state", "running")
 	if !l.exporting() {
 		t.Fatal("no object samples packets")
