@@ -37,6 +37,9 @@ func (v *View) Frame(l Layout) string {
 		return l.finish(v, out)
 	}
 	tail := append([]string{""}, v.counts()...)
+	if v.Fabric != nil {
+		tail = append([]string{v.Fabric.line()}, tail...)
+	}
 	if v.Paths.Count > 1 {
 		tail = append([]string{v.Paths.line(g)}, tail...)
 	}
