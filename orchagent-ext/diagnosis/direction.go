@@ -30,14 +30,18 @@ type Counters struct {
 	Duplicates    uint64 // packets that were here before
 	Retransmitted uint64 // octets of the application of Recovered and Duplicates
 	Restarts      uint64 // connections that began, after the first
+	Resumed       uint64 // how often every packet came again, after a part had come
+	Unsettled     uint64 // of Missing: were still missing when only a part came
 
 	Stalls       uint64 // pauses longer than Config.Stall while something was to be sent or answered
 	Stalled      int64  // ns of them in all
 	LongestStall int64  // ns
 }
 
-// Lost is how many PSNs have not come.
-func (c *Counters) Lost() uint64 { return c.Missing - min(c.Missing, c.Reordered+c.Recovered) }
+// Lost is how many PSNs have not come, as far as that was to be seen.
+func (c *Counters) Lost() uint64 {
+	return c.Missing - min(c.Missing, c.Reordered+c.Recovered+c.Unsettled)
+}
 
 // NAKed is how many requests were refused.
 func (c *Counters) NAKed() (n uint64) {
@@ -54,6 +58,9 @@ type Direction struct {
 	First, Last int64      // ns: of the first and the last packet
 	Source      uint32     // the source queue pair
 	Known       bool       // that is known
+	In, Out     uint64     // ports of the last packet, as the caller numbers them; 0: not known
+	Label       uint32     // flow label of the last packet
+	SrcPort     uint16     // UDP, of the last packet
 	RTT         *Histogram // ns from a request to its acknowledgement; nil: none was seen
 	Sizes       *Histogram // octets of messages that were sent; nil: none was seen whole
 
@@ -71,7 +78,10 @@ type Direction struct {
 	orphan              message
 	lateRun             lateRun
 	peer                *Direction
-	number              int // place in the table; -1: it has left
+	number              int        // place in the table; -1: it has left
+	sizes               *Histogram // for Sizes; nil: it is made when it is needed
+	untimed             bool
+	parted              bool // only a part of the packets came last
 }
 
 const (
@@ -114,7 +124,8 @@ type lateRun struct {
 
 // Peer is the other direction of the connection; nil: it is not known, or does not pass.
 func (d *Direction) Peer() *Direction {
-	if d.peer != nil && d.peer.number < 0 {
+	p := d.peer
+	if p != nil && (p.number < 0 || p.Point != d.Point || p.DestQP != d.Source || p.Src != d.Dst || p.Dst != d.Src) { // its place may be another's
 		d.peer = nil
 	}
 	return d.peer
@@ -142,6 +153,32 @@ func (d *Direction) count(p *roce.Packet, now int64) {
 		d.First = now
 	}
 	d.Last = now
+	d.Label, d.SrcPort = p.FlowLabel(), p.SrcPort()
+}
+
+// part counts a packet that may have come without its neighbors: what its header says by
+// itself, and nothing of a sequence.
+func (d *Direction) part(p *roce.Packet, op roce.Opcode) {
+	if h, ok := p.AETH(); ok && op.IsResponse() && op&operationMask == roce.RCAck {
+		nak := h.NAK()
+		d.NAKs[nak]++
+		if nak == roce.NotNAK {
+			d.Acks++
+		}
+	}
+	if d.parted {
+		return
+	}
+	d.parted = true
+	for _, s := range []*sequence{&d.requests, &d.responses} {
+		for _, h := range s.holes[:s.n] {
+			d.Unsettled += uint64(h.n)
+		}
+		*s = sequence{}
+	}
+	d.forget()
+	d.reads, d.readAt = [maxReads]readRequest{}, 0
+	d.sending, d.answering, d.lateRun = false, false, lateRun{}
 }
 
 // useful counts octets of the application that come for the first time.

@@ -123,7 +123,7 @@ func (d *Direction) acknowledged(psn uint32, now int64) {
 			continue
 		}
 		behind := ahead(psn, r.psn)
-		if behind == 0 && now >= r.time {
+		if behind == 0 && now >= r.time && !d.untimed {
 			if d.RTT == nil {
 				d.RTT = new(Histogram)
 			}
@@ -173,7 +173,9 @@ func (d *Direction) size(p *roce.Packet, op roce.Opcode, psn, octets, announced 
 
 func (d *Direction) sized(octets uint64) {
 	if d.Sizes == nil {
-		d.Sizes = new(Histogram)
+		if d.Sizes = d.sizes; d.Sizes == nil {
+			d.Sizes = new(Histogram)
+		}
 	}
 	d.Sizes.Add(octets)
 }

@@ -15,6 +15,18 @@ type Config struct {
 	Patience int64 // ns after which what was missing was sent again; 0: 3 ms, as Wireshark has it for TCP
 	Stall    int64 // ns of a pause that counts as a stall; 0: 1 ms
 
+	// Keep is how long, in ns, a direction stays after its last packet: where no other one
+	// can leave, a new one is not followed. 0: there is always one that leaves.
+	Keep int64
+
+	// Reserve makes the table take its memory at once, for flows of a flow.Table of so many
+	// slots: it allocates nothing later. 0: memory comes as it is needed.
+	Reserve int
+
+	// Untimed says that the time of a packet is when it was read, not when it came: times
+	// to an acknowledgement and stalls are not told.
+	Untimed bool
+
 	Removed func(*Direction) // called before a direction leaves; may be nil
 }
 
@@ -31,9 +43,15 @@ type Seen struct {
 	SrcQP uint32 // its source queue pair
 	Known bool   // that is known
 	Slot  int    // of its flow in a flow.Table, to find it fast; -1: not known
+
+	// Part says that not every packet of its direction comes, as those before and behind it
+	// may be missing for no fault of the network: nothing is told from its PSN.
+	Part bool
+
+	In, Out uint64 // ports, as the caller numbers them; 0: not known
 }
 
-// Table is the directions of connections that pass. It takes about 1.3 kB for each, and 1.1
+// Table is the directions of connections that pass. It takes about 1.4 kB for each, and 1.1
 // kB more where times, or messages, are seen.
 type Table struct {
 	config Config
@@ -41,6 +59,10 @@ type Table struct {
 	all    []*Direction
 	slots  []*Direction // by flow
 	hand   int
+
+	reserved   []Direction
+	sizes      []Histogram // of them
+	unfollowed uint64
 }
 
 // NewTable makes an empty table.
@@ -54,7 +76,29 @@ func NewTable(c Config) *Table {
 	if c.Stall <= 0 {
 		c.Stall = defaultStall
 	}
-	return &Table{config: c, by: map[Key]*Direction{}}
+	t := &Table{config: c, by: map[Key]*Direction{}}
+	if c.Reserve > 0 {
+		t.by = make(map[Key]*Direction, c.Capacity)
+		t.all = make([]*Direction, 0, c.Capacity)
+		t.slots = make([]*Direction, c.Reserve)
+		t.reserved, t.sizes = make([]Direction, c.Capacity), make([]Histogram, c.Capacity)
+	}
+	return t
+}
+
+// Unfollowed is how many packets of directions came that found no room.
+func (t *Table) Unfollowed() uint64 { return t.unfollowed }
+
+// Follows says whether the flow in a slot of the flow.Table seems to be followed: the slot
+// may be of another flow by now.
+func (t *Table) Follows(slot int) bool { return slot < len(t.slots) && t.slots[slot] != nil }
+
+// At returns the i-th direction, from 0 on; nil: there are not so many.
+func (t *Table) At(i int) *Direction {
+	if i >= len(t.all) {
+		return nil
+	}
+	return t.all[i]
 }
 
 // Observe judges a packet, and returns what its PSN says: with Gap how many are missing.
@@ -65,23 +109,33 @@ func (t *Table) Observe(p *roce.Packet, s Seen) (e Event, missing uint32) {
 	if service == roce.ServiceUD {
 		k.SrcQP = s.SrcQP
 	}
-	d := t.find(k, s.Slot)
-	if s.Known && service != roce.ServiceUD && (d.Peer() == nil || d.peer.DestQP != s.SrcQP) {
+	d := t.find(k, s.Slot, s.Time)
+	if d == nil {
+		t.unfollowed++
+		return InOrder, 0
+	}
+	d.Source, d.Known, d.In, d.Out = s.SrcQP, s.Known, s.In, s.Out
+	if s.Known && service != roce.ServiceUD && d.Peer() == nil {
 		d.peer = t.by[Key{Point: s.Point, Src: k.Dst, Dst: k.Src, DestQP: s.SrcQP}]
 		if d.peer != nil && d.Packets > 0 { // what came until now may have been answers
 			d.peer.forgetUntil(d.Last)
 		}
 	}
 	connected := service == roce.ServiceRC || service == roce.ServiceUC || service == roce.ServiceXRC
-	if connected && op.Known() {
+	if connected && op.Known() && !s.Part && !t.config.Untimed {
 		d.stall(s.Time, t.config.Stall)
 	}
 	d.count(p, s.Time)
-	d.Source, d.Known = s.SrcQP, s.Known
+	if d.parted && !s.Part {
+		d.parted = false
+		d.Resumed++
+	}
 	switch {
 	case op == roce.CNP:
 		d.CNPs++
 	case !op.Known():
+	case s.Part:
+		d.part(p, op)
 	case service == roce.ServiceUD:
 		octets := uint32(max(0, p.PayloadLen()))
 		d.useful(octets, s.Time)
@@ -95,8 +149,8 @@ func (t *Table) Observe(p *roce.Packet, s Seen) (e Event, missing uint32) {
 	return InOrder, 0
 }
 
-// find returns the direction, a new one if there is none.
-func (t *Table) find(k Key, slot int) *Direction {
+// find returns the direction, a new one if there is none; nil: there is no room.
+func (t *Table) find(k Key, slot int, now int64) *Direction {
 	if slot >= len(t.slots) {
 		t.slots = append(t.slots, make([]*Direction, slot+1-len(t.slots))...)
 	}
@@ -107,8 +161,7 @@ func (t *Table) find(k Key, slot int) *Direction {
 	}
 	d := t.by[k]
 	if d == nil {
-		d = &Direction{Key: k}
-		t.insert(d)
+		d = t.insert(k, now) // nil where there is no room
 	}
 	if slot >= 0 {
 		t.slots[slot] = d
@@ -116,20 +169,32 @@ func (t *Table) find(k Key, slot int) *Direction {
 	return d
 }
 
-func (t *Table) insert(d *Direction) {
-	if len(t.all) < t.config.Capacity {
-		d.number = len(t.all)
-		t.all = append(t.all, d)
-	} else {
+func (t *Table) insert(k Key, now int64) *Direction {
+	n := len(t.all)
+	if n == t.config.Capacity {
 		old := t.oldest()
+		if t.config.Keep > 0 && now-old.Last < t.config.Keep {
+			return nil
+		}
 		if t.config.Removed != nil {
 			t.config.Removed(old)
 		}
 		delete(t.by, old.Key)
-		d.number, old.number = old.number, -1
-		t.all[d.number] = d
+		n, old.number = old.number, -1
+	} else {
+		t.all = append(t.all, nil)
 	}
-	t.by[d.Key] = d
+	var d *Direction
+	if t.reserved != nil {
+		d = &t.reserved[n]
+		t.sizes[n] = Histogram{}
+		*d = Direction{sizes: &t.sizes[n]}
+	} else {
+		d = new(Direction)
+	}
+	d.Key, d.number, d.untimed = k, n, t.config.Untimed
+	t.all[n], t.by[k] = d, d
+	return d
 }
 
 // evictionSample is how many directions an eviction looks at.

@@ -391,6 +391,6 @@ func (o *orch) read(ctx context.Context, g tasks, p asic.Policy) {
 		want = exporterSettingsOf(o.snapshot)
 	}
 	o.exporting, o.exportErr = o.exporting.restart(ctx, g, want, collectors(o.snapshot), &o.Config, o.sw.stopReading)
-	settings := readerSettingsOf(o.snapshot, p, o.sw.outcome.Choices, o.exporting != nil)
+	settings := readerSettingsOf(o.snapshot, p, o.sw.outcome.Choices, o.exporting != nil, o.sw.cpu)
 	o.sw.reader = o.sw.reader.restart(ctx, g, o.sw, settings, o.exporting, o.Now)
 }

@@ -13,6 +13,7 @@ import (
 	"sluice/orchagent-ext/asic"
 	"sluice/orchagent-ext/config"
 	"sluice/orchagent-ext/flow"
+	"sluice/orchagent-ext/packetio"
 	"sluice/orchagent-ext/sonicdb"
 	"sluice/yang/model"
 	"sluice/yang/rows"
@@ -139,12 +140,35 @@ func TestWarnings(t *testing.T) {
 func TestReaderSettings(t *testing.T) {
 	for mode, want := range map[string]struct{ packet, biflow bool }{"flow": {}, "packet": {packet: true}, "biflow": {biflow: true}} {
 		s := snapshot(t, port0, edge0, []string{"SLUICE_IPFIX", "global", "admin_state=enabled", "mode=" + mode}, []string{"SLUICE_IPFIX_COLLECTOR", "c", "address=192.0.2.1"})
-		is := readerSettingsOf(s, Policy(s), nil, true)
+		is := readerSettingsOf(s, Policy(s), nil, true, asic.CPU{})
 		if !is.exports || is.meter.PerPacket != want.packet || is.biflow != want.biflow {
 			t.Errorf("mode %s: %+v", mode, is)
 		}
-		if off := readerSettingsOf(s, Policy(s), nil, false); off != (readerSettings{}) {
+		if off := readerSettingsOf(s, Policy(s), nil, false, asic.CPU{}); off != (readerSettings{}) {
 			t.Errorf("mode %s, and nothing is exported: %+v", mode, off)
+		}
+	}
+}
+
+// TestReaderTellsOfPSNsWhereEveryPacketComes: not of samples, nor where sFlow samples; and
+// it goes by what the switch lets through at most, also where that was less when it was opened.
+func TestReaderTellsOfPSNsWhereEveryPacketComes(t *testing.T) {
+	sample := asic.Choices{asic.NeedExport: {Method: asic.Sample}}
+	for name, tt := range map[string]struct {
+		rate, driver string
+		choices      asic.Choices
+		want         bool
+	}{
+		"every packet":   {"1", "sai", sample, true},
+		"samples":        {"2", "sai", sample, false},
+		"sFlow":          {"1", "orchagent", asic.Choices{asic.NeedExport: {Method: asic.SFlow}}, false},
+		"another method": {"1", "sai", asic.Choices{asic.NeedExport: {Method: asic.Mirror}}, false},
+	} {
+		s := snapshot(t, port0, edge0, []string{"SLUICE", "global", "driver=" + tt.driver, "cpu_rate=5000", "cpu_burst=700"},
+			[]string{"SLUICE_IPFIX", "global", "admin_state=enabled", "sampling_rate=" + tt.rate}, []string{"SLUICE_IPFIX_COLLECTOR", "c", "address=192.0.2.1"})
+		want := packetio.Health{Whole: tt.want, Rate: 5000, Burst: 600}
+		if got := readerSettingsOf(s, Policy(s), tt.choices, true, asic.CPU{Rate: 8000, Burst: 600}).health; got != want {
+			t.Errorf("%s: %+v, want %+v", name, got, want)
 		}
 	}
 }

@@ -171,6 +171,7 @@ func (o *orch) describe(s *status) {
 	}
 	flows := o.sw.flows.rows(shown, o.streams.id)
 	o.sw.place.describe(flows, shown)
+	flows = o.sw.reader.health(flows, o.sw.PortName)
 	o.rows.Replace(telemetry.TableFlow, o.encode(o.sw.lane.flows(flows, o.Now())...))
 	o.rows.Replace(telemetry.TableHold, o.encode(o.sw.lane.holds(o.Now())...))
 }

@@ -28,11 +28,12 @@ type readerSettings struct {
 	idle   time.Duration
 	rate   uint32
 	biflow bool
+	health packetio.Health // of exports
 }
 
 // readerSettingsOf are those that a method takes: the CPU sees packets only where it
 // computes the labels, learns, or exports flows, which exporting says.
-func readerSettingsOf(s *config.Snapshot, p asic.Policy, c asic.Choices, exporting bool) readerSettings {
+func readerSettingsOf(s *config.Snapshot, p asic.Policy, c asic.Choices, exporting bool, opened asic.CPU) readerSettings {
 	r := readerSettings{
 		labels: c.Pins() && p.Label != nil, computed: c.Method(asic.NeedPlacement) == asic.Entries, learns: learns(s) && p.Export != nil, exports: exporting, capacity: int(p.FlowCapacity),
 	}
@@ -44,6 +45,7 @@ func readerSettingsOf(s *config.Snapshot, p asic.Policy, c asic.Choices, exporti
 	}
 	if r.exports {
 		r.meter, r.rate, r.idle = meterConfig(s), *s.IPFIX.SamplingRate, time.Duration(*s.IPFIX.IdleTimeoutS)*time.Second
+		r.health = healthOf(s, c, opened)
 		r.biflow = s.IPFIX.Mode == model.SonicSluice_SonicSluice_SLUICE_IPFIX_Global_Mode_biflow
 	}
 	return r
@@ -76,6 +78,7 @@ func (r *reader) restart(ctx context.Context, g tasks, sw *opened, s readerSetti
 		c.Learned = sw.learned
 	}
 	if s.exports {
+		c.Health = &s.health
 		c.Metering = &packetio.Metering{MeterConfig: s.meter, Rate: s.rate, Biflow: s.biflow, Export: to.Export, Ignored: to.ignored}
 	}
 	ctx, stop := context.WithCancel(ctx)

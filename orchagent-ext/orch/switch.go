@@ -113,6 +113,7 @@ func made(r *asic.Record) Driver {
 type opened struct {
 	*Switch
 	driver  Driver
+	cpu     asic.CPU // what the switch was to give to the CPU at most when it was opened
 	engine  *asic.Engine
 	outcome asic.Outcome // of the last Reconcile
 	flows   flowLog
@@ -203,7 +204,7 @@ func (o *orch) openBy(writing context.Context, d Driver, left []*asic.Record) (d
 	if err != nil {
 		return nil, err
 	}
-	return &opened{Switch: sw, driver: d, engine: engine}, nil
+	return &opened{Switch: sw, driver: d, cpu: Policy(o.snapshot).CPU, engine: engine}, nil
 }
 
 // clear removes the objects of a driver that is no longer wanted.

@@ -2,7 +2,7 @@
 
 // Package packetio takes the packets that the switch sends to the CPU: it parses
 // them, keeps the flow table, tells the control path of flows that are to be
-// labelled, and meters flows for export.
+// labelled, meters flows for export, and follows how connections fare.
 //
 // Package orch runs a [Reader] for each receive ring. The packet path is its one
 // goroutine: in bursts, without an allocation a packet, and with no lock that

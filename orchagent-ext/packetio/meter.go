@@ -65,20 +65,24 @@ func rare(p *roce.Packet) bool {
 // lossy is a source that knows how many packets it has lost.
 type lossy interface{ RingFull() uint64 }
 
-// ignored counts what was not accounted for: malformed packets of so many octets, and
-// those that the source lost since the last call.
+// justLost is how many packets the source has lost since the last call.
+func (r *Reader) justLost() (n uint64) {
+	s, ok := r.source.(lossy)
+	if !ok || r.health == nil && (r.config.Metering == nil || r.config.Metering.Ignored == nil) {
+		return 0
+	}
+	lost := s.RingFull()
+	if lost > r.lost {
+		n = lost - r.lost
+	}
+	r.lost = lost
+	return n
+}
+
+// ignored counts packets that were not accounted for, which had so many octets as far as
+// these are known.
 func (r *Reader) ignored(packets, octets uint64) {
-	if r.config.Metering == nil || r.config.Metering.Ignored == nil {
-		return
-	}
-	if s, ok := r.source.(lossy); ok {
-		lost := s.RingFull()
-		if lost > r.lost {
-			packets += lost - r.lost
-		}
-		r.lost = lost
-	}
-	if packets > 0 {
+	if packets > 0 && r.config.Metering != nil && r.config.Metering.Ignored != nil {
 		r.config.Metering.Ignored.Add(packets, octets, r.now)
 	}
 }

@@ -66,6 +66,10 @@ func (r *Reader) observed(i int, f *flow.Flow) {
 	if r.meter != nil {
 		r.account(p, f, frame)
 	}
+	if r.health != nil {
+		qp, from := r.table.SrcQP(f)
+		r.health.observe(p, f, frame, qp, from, r.now)
+	}
 	if r.config.Learned != nil && f.Packets&(f.Packets-1) == 0 {
 		r.learned(p, f)
 	}

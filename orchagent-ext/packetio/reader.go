@@ -70,6 +70,7 @@ type Config struct {
 	Queue     int           // news that wait for the control path; 0: 4,096
 	Now       func() time.Time
 	Metering  *Metering // nil: nothing is exported
+	Health    *Health   // nil: connections are not followed
 
 	// Learned is told source queue pairs, when they become known and now and then. It must
 	// not wait. May be nil.
@@ -89,6 +90,7 @@ type Reader struct {
 	meter   *ipfix.Meter   // nil: none
 	biflows *ipfix.Biflows // behind meter; nil: none
 	lost    uint64         // by the source, when that was asked last
+	health  *healthReader  // nil: none
 	now     int64
 	packets [flow.MaxBurst]roce.Packet
 	from    [flow.MaxBurst]int // of packets: the frame
@@ -136,6 +138,9 @@ func New(source Source, c Config) *Reader {
 	r.table = flow.NewTable(t)
 	if r.meter != nil {
 		r.meter.Follow(r.table)
+	}
+	if c.Health != nil {
+		r.health = newHealthReader(c.Health, c.Capacity, c.Idle)
 	}
 	r.each = r.observed
 	return r
@@ -189,7 +194,11 @@ func (r *Reader) burst(frames []Frame) {
 			octets += uint64(len(frames[i].Data))
 		}
 	}
-	r.ignored(bad, octets)
+	lost := r.justLost()
+	r.ignored(bad+lost, octets)
+	if r.health != nil {
+		r.health.sight.look(len(frames), lost, now)
+	}
 	r.roce.Add(uint64(n))
 	r.table.ObserveBurst(r.packets[:n], now, r.each)
 	budget := expireBudget
@@ -202,6 +211,14 @@ func (r *Reader) burst(frames []Frame) {
 	}
 	if r.biflows != nil {
 		r.biflows.Tick(now)
+	}
+	if r.health != nil {
+		if len(frames) == 0 {
+			budget = healthFlows + 1
+		} else {
+			budget = healthBudget
+		}
+		r.health.fill(now, budget)
 	}
 	r.known.Store(uint64(r.table.Len()))
 }

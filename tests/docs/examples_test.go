@@ -23,19 +23,20 @@ type example struct {
 }
 
 const (
-	library   = "bin/libsoftsai.so" // which is put in place of any SAI library
-	config    = "redis-cli -s /run/sluice/redis.sock -n 4 "
-	printed   = "grep -q . /tmp/output"
-	running   = stateIs + `state)" = running ]`
-	endDaemon = `pkill -INT -x sluiced; while pgrep -r D,R,S -x sluiced; do sleep 0.1; done; redis-cli -s /run/sluice/redis.sock -n 6 FLUSHDB`
-	endGNMI   = "pkill -INT -x sluice-gnmi; while pgrep -x sluice-gnmi; do sleep 0.1; done"
-	endTool   = "pkill -INT -x sluice; while pgrep -x sluice; do sleep 0.1; done"
-	serves    = "grep -q 'sluice-gnmi starts' /tmp/output"
-	fromFar   = "ip netns exec far /usr/local/bin/sluice send "
-	sendPFC   = fromFar + "pfc --dev eth0 --priority 3 --time 10 --speed 100000; "
-	heardPFC  = sendPFC + printed
-	advised   = fromFar + "rate-advice --dev eth0 --src 2001:db8::1 --dst 2001:db8::5 --dest-qp 0x11 --rate 25000; " + printed
-	start     = "(sluiced --sai-library " + library + " >/tmp/sluiced 2>&1 &); for i in $(seq 600); do ! " + running + " || exit 0; sleep 0.1; done; cat /tmp/sluiced; exit 1"
+	library     = "bin/libsoftsai.so" // which is put in place of any SAI library
+	config      = "redis-cli -s /run/sluice/redis.sock -n 4 "
+	printed     = "grep -q . /tmp/output"
+	running     = stateIs + `state)" = running ]`
+	endDaemon   = `pkill -INT -x sluiced; while pgrep -r D,R,S -x sluiced; do sleep 0.1; done; redis-cli -s /run/sluice/redis.sock -n 6 FLUSHDB`
+	endGNMI     = "pkill -INT -x sluice-gnmi; while pgrep -x sluice-gnmi; do sleep 0.1; done"
+	endTool     = "pkill -INT -x sluice; while pgrep -x sluice; do sleep 0.1; done"
+	serves      = "grep -q 'sluice-gnmi starts' /tmp/output"
+	fromFar     = "ip netns exec far /usr/local/bin/sluice send "
+	sendPFC     = fromFar + "pfc --dev eth0 --priority 3 --time 10 --speed 100000; "
+	heardPFC    = sendPFC + printed
+	verifiedFar = "ip netns exec far /usr/local/bin/sluice gen --dev eth0 --src 2001:db8::1 --dst 2001:db8::5 --count 10 >/tmp/far; grep -q 'that were acknowledged' /tmp/far"
+	advised     = fromFar + "rate-advice --dev eth0 --src 2001:db8::1 --dst 2001:db8::5 --dest-qp 0x11 --rate 25000; " + printed
+	start       = "(sluiced --sai-library " + library + " >/tmp/sluiced 2>&1 &); for i in $(seq 600); do ! " + running + " || exit 0; sleep 0.1; done; cat /tmp/sluiced; exit 1"
 )
 
 // collector receives what is exported to an address, by TCP or UDP, and keeps it.
@@ -107,10 +108,12 @@ var examples = []example{
 	{text: "sluice send pfc --write pfc.pcap --priority 3 --time 10 --speed 100000", then: "sluice decode /tmp/here/pfc.pcap | grep -qi pfc"},
 	{text: "sluice send pfc --dev eth0 --priority 3 --time 10 --speed 100000"},
 	{text: "sluice send pfc --dev eth0 --priority 3,4 --quanta 0"},
-	{text: "sluice gen --live eth0 --to 2001:db8:0:2::b --qps 2 --rate 100 --for 2s --obey pfcm,pfc", then: printed},
+	{text: "sluice gen --dev eth0 --dst 2001:db8:0:2::b --qps 64 --line-rate 1Gbps --rate 1Gbps --for 2s", then: printed},
+	{text: "sluice gen --dev eth0 --dst 2001:db8:0:2::b --qps 2 --rate 100Mbps --count 1000 --obey pfcm,pfc", then: printed},
 	{text: "sluice listen", until: heardPFC, then: endTool},
 	{text: "sluice listen --dev eth0 --json --for 10s", until: heardPFC, then: endTool},
 	{text: "sluice listen --count 1", until: heardPFC, then: "while pgrep -x sluice; do " + sendPFC + "sleep 0.1; done"}, // the first one may come before it listens
+	{text: "sluice listen --verify --dev eth0 --for 10s", until: verifiedFar, then: endTool},
 	{text: "sluice advise listen --json", until: advised, then: endTool},
 	{text: "sluice advise listen", until: advised, then: endTool},
 	{text: "sluice advise listen --dev eth0 --json --from 2001:db8::/32 --for 10s", until: advised, then: endTool},

@@ -118,3 +118,38 @@ func (f macFlag) Set(s string) error {
 
 func (f macFlag) String() string { return net.HardwareAddr(f.value[:]).String() }
 func (f macFlag) Type() string   { return "mac" }
+
+// rateFlag is a rate in bit/s: 1Gbps, 500Mbps, or a number of Mbit/s.
+type rateFlag struct{ value *uint64 }
+
+// rateUnits are those of a rate, in bit/s.
+var rateUnits = []struct {
+	name string
+	bits float64
+}{{"Gbps", 1e9}, {"Mbps", 1e6}, {"kbps", 1e3}, {"bps", 1}, {"", 1e6}}
+
+func (f rateFlag) Set(s string) error {
+	for _, u := range rateUnits {
+		number, ok := strings.CutSuffix(strings.ToLower(s), strings.ToLower(u.name))
+		if !ok {
+			continue
+		}
+		v, err := strconv.ParseFloat(number, 64)
+		if bits := v * u.bits; err == nil && bits >= 1 && bits <= 1e15 {
+			*f.value = uint64(bits)
+			return nil
+		}
+		break
+	}
+	return fmt.Errorf("%q is not a rate, such as 1Gbps, 2.5Mbps, 500kbps, or a number of Mbit/s", s)
+}
+
+func (f rateFlag) Type() string { return "rate" }
+func (f rateFlag) String() string {
+	for _, u := range rateUnits {
+		if v := float64(*f.value) / u.bits; v >= 1 {
+			return strconv.FormatFloat(v, 'f', -1, 64) + u.name
+		}
+	}
+	return "0"
+}

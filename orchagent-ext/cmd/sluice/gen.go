@@ -23,7 +23,7 @@ var fileOnly = []string{"pairs", "packets", "cm", "seed", "service", "sport", "s
 func newGenCommand() *cobra.Command {
 	config, adapter := traffic.Config{Start: genStart}, &live{}
 	cmd := &cobra.Command{
-		Use:   "gen OUT | --live DEVICE --to ADDRESS",
+		Use:   "gen OUT | --dev DEVICE --dst ADDRESS",
 		Short: "Generate RoCEv2/IPv6 traffic of many queue pairs, into a file or onto a device",
 		Long: `Generate a pcap of RoCEv2/IPv6 traffic with right ICRCs and UDP checksums. Host A of each
 pair sends RDMA writes of 4 packets on every queue pair in turn, host B acknowledges them.
@@ -32,16 +32,20 @@ QPNs are sequential from a random start, flow labels are 0, as most RDMA stacks 
 Some stacks derive the UDP source port from the queue pairs (Linux, mlx5: --sport per-qp),
 others keep it constant (--sport constant); only the latter leave ECMP nothing to hash.
 
-With --live it sends out of a device instead, as the adapter of a host would: --qps queue pairs,
-each at --rate, RDMA writes of one packet. It obeys the notifications that --obey names (PFCM
-holds the flow of its Stream ID, PFC the priority, Rate Advice and CNP the rate of a queue pair)
-and counts all. It needs the capability CAP_NET_RAW.`,
+With --dev it sends out of a device instead, as the adapter of a host would: --qps queue pairs,
+each at --rate, all together at --line-rate at most, RDMA writes of one packet; for --for, or until
+--count packets were sent. It asks the next hop for its Ethernet address. It obeys the notifications
+that --obey names (PFCM holds the flow of its Stream ID, PFC the priority, Rate Advice and CNP the
+rate of a queue pair) and counts all. Where "sluice listen --verify" receives, it says how many
+packets arrived. It needs the capability CAP_NET_RAW.`,
 		Example: `  sluice gen out.pcap --pairs 1 --qps 64 --packets 10000
   sluice gen - --service ud --start-psn random --seed 7 | sluice decode --flows -
-  sluice gen --live eth0 --to 2001:db8:0:2::b --qps 2 --rate 100 --for 2s --obey pfcm,pfc`,
+  sluice gen --dev eth0 --dst 2001:db8:0:2::b --qps 64 --line-rate 1Gbps --rate 1Gbps --for 2s
+  sluice gen --dev eth0 --dst 2001:db8:0:2::b --qps 2 --rate 100Mbps --count 1000 --obey pfcm,pfc`,
 		Args: cobra.MaximumNArgs(1),
 	}
 	flags := cmd.Flags()
+	flags.SetNormalizeFunc(genAlias)
 	flags.IntVar(&config.Pairs, "pairs", 1, "host pairs")
 	flags.IntVar(&config.QPs, "qps", 64, "queue pairs of each host pair")
 	flags.IntVar(&config.Packets, "packets", 10000, "data packets in all, acknowledgements and CM not counted")
@@ -55,21 +59,21 @@ and counts all. It needs the capability CAP_NET_RAW.`,
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if adapter.device != "" {
 			if len(args) > 0 {
-				return errors.New("either OUT or --live: a file or a device")
+				return errors.New("either OUT or --dev: a file or a device")
 			}
 			for _, name := range fileOnly {
 				if flags.Changed(name) {
-					return fmt.Errorf("--%s is not for --live", name)
+					return fmt.Errorf("--%s is not for --dev", name)
 				}
 			}
 			return adapter.run(cmd, config.QPs, config.Payload)
 		}
 		if len(args) == 0 {
-			return errors.New("a file for the packets is missing: sluice gen OUT (or - for standard output), or --live DEVICE")
+			return errors.New("a file for the packets is missing: sluice gen OUT (or - for standard output), or --dev DEVICE")
 		}
 		for _, name := range liveOnly {
 			if flags.Changed(name) {
-				return fmt.Errorf("--%s needs --live", name)
+				return fmt.Errorf("--%s needs --dev", name)
 			}
 		}
 		config.Datagram = *service == "ud"

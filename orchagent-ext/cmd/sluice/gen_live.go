@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net/netip"
 	"time"
 
@@ -17,13 +18,14 @@ import (
 	"sluice/orchagent-ext/roce"
 )
 
-// live is what `sluice gen --live` sends.
+// live is what `sluice gen --dev` sends.
 type live struct {
 	device     string
 	to, from   *netip.Addr
 	next       roce.MAC
-	rate, line uint32 // Mbit/s
+	rate, line uint64 // bit/s
 	span       time.Duration
+	count      uint64
 	obey       []string
 	labels     bool
 	backlog    bool
@@ -40,26 +42,44 @@ const (
 	liveFirstQP  = 0x100
 	liveLabel    = 0x10000 // flow labels of the queue pairs count from here, where they are asked for
 	liveLifetime = 30 * time.Millisecond
+	liveAckEvery = 8
 )
 
-var liveOnly = []string{"to", "from", "next-hop-mac", "rate", "line-rate", "for", "obey", "flow-labels", "backlog", "capability-bit", "dscp", "priority", "stream-id-seed", "json"}
+var liveOnly = []string{"dst", "src", "next-hop-mac", "rate", "line-rate", "for", "count", "obey", "flow-labels", "backlog", "capability-bit", "dscp", "priority", "stream-id-seed", "json"}
+
+// genAlias gives flags the names that they have in other commands.
+func genAlias(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+	switch name {
+	case "live":
+		name = "dev"
+	case "to":
+		name = "dst"
+	case "from":
+		name = "src"
+	case "duration":
+		name = "for"
+	}
+	return pflag.NormalizedName(name)
+}
 
 func (l *live) add(flags *pflag.FlagSet) {
-	flags.StringVar(&l.device, "live", "", "send out of this device, now, as an adapter that obeys; instead of OUT")
-	l.to = addAddr(flags, "to", "live: IPv6 address of the receiver")
-	l.from = addAddr(flags, "from", "live: IPv6 address of the sender (default: the one that the kernel would use)")
-	flags.Var(macFlag{&l.next}, "next-hop-mac", "live: Ethernet address to send to (default: by the kernel's neighbor entries)")
-	flags.Uint32Var(&l.rate, "rate", 10, "live: Mbit/s of each queue pair")
-	flags.Uint32Var(&l.line, "line-rate", 1000, "live: Mbit/s of the link, of all queue pairs together")
-	flags.DurationVar(&l.span, "for", 10*time.Second, "live: how long to send")
-	flags.StringSliceVar(&l.obey, "obey", nil, "live: obey these notifications: pfcm, pfc, advice, cnp")
-	flags.BoolVar(&l.labels, "flow-labels", false, "live: each queue pair has a flow label of its own (default: 0)")
-	flags.BoolVar(&l.backlog, "backlog", false, "live: send later what was held (default: it is not offered)")
-	flags.BoolVar(&l.capability, "capability-bit", false, "live: set the bit in the BTH that says: this sender understands Rate Advice")
-	flags.Uint8Var(&l.dscp, "dscp", 26, "live: DSCP of the packets")
-	flags.Uint8Var(&l.priority, "priority", 3, "live: 802.1Qbb priority of the packets")
-	flags.Uint32Var(&l.seed, "stream-id-seed", 0, "live: seed of Stream IDs, as in SLUICE|global stream_id_seed")
-	flags.BoolVar(&l.json, "json", false, "live: print the counters as JSON")
+	flags.StringVar(&l.device, "dev", "", "send out of this device, now, as an adapter that obeys; instead of OUT")
+	l.to = addAddr(flags, "dst", "device: IPv6 address of the receiver")
+	l.from = addAddr(flags, "src", "device: IPv6 address of the sender (default: the one that the kernel would use)")
+	flags.Var(macFlag{&l.next}, "next-hop-mac", "device: Ethernet address to send to (default: as the kernel resolves it)")
+	l.rate, l.line = 10e6, 1e9
+	flags.Var(rateFlag{&l.rate}, "rate", "device: rate of each queue pair: 100Mbps, 1Gbps, or a number of Mbit/s")
+	flags.Var(rateFlag{&l.line}, "line-rate", "device: rate of the link, of all queue pairs together")
+	flags.DurationVar(&l.span, "for", 10*time.Second, "device: how long to send at most")
+	flags.Uint64Var(&l.count, "count", 0, "device: how many packets to send at most, of all queue pairs together; 0: no limit")
+	flags.StringSliceVar(&l.obey, "obey", nil, "device: obey these notifications: pfcm, pfc, advice, cnp")
+	flags.BoolVar(&l.labels, "flow-labels", false, "device: each queue pair has a flow label of its own (default: 0)")
+	flags.BoolVar(&l.backlog, "backlog", false, "device: send later what was held (default: it is not offered)")
+	flags.BoolVar(&l.capability, "capability-bit", false, "device: set the bit in the BTH that says: this sender understands Rate Advice")
+	flags.Uint8Var(&l.dscp, "dscp", 26, "device: DSCP of the packets")
+	flags.Uint8Var(&l.priority, "priority", 3, "device: 802.1Qbb priority of the packets")
+	flags.Uint32Var(&l.seed, "stream-id-seed", 0, "device: seed of Stream IDs, as in SLUICE|global stream_id_seed")
+	flags.BoolVar(&l.json, "json", false, "device: print the counters as JSON")
 	l.points = addCodePoints(flags)
 }
 
@@ -84,11 +104,9 @@ func (l *live) obeys() (o nic.Obey, err error) {
 func (l *live) check() error {
 	switch {
 	case !l.to.IsValid() || !l.to.Is6() || l.to.Is4In6():
-		return errors.New("--live needs --to, the IPv6 address of the receiver")
+		return errors.New("--dev needs --dst, the IPv6 address of the receiver")
 	case l.from.IsValid() && (!l.from.Is6() || l.from.Is4In6()):
-		return fmt.Errorf("--from %s is not an IPv6 address", l.from)
-	case l.rate == 0 || l.line == 0:
-		return errors.New("--rate and --line-rate must be at least 1 Mbit/s")
+		return fmt.Errorf("--src %s is not an IPv6 address", l.from)
 	case l.span <= 0:
 		return fmt.Errorf("--for %v: it must be more than 0", l.span)
 	case l.dscp > 63:
@@ -130,13 +148,16 @@ func (l *live) config(qps, payload int) (c nic.Config, err error) {
 		}
 	}
 	if !l.from.IsValid() {
-		return c, fmt.Errorf("device %s has no IPv6 address to send to %s from: give --from", l.device, l.to)
+		return c, fmt.Errorf("device %s has no IPv6 address to send to %s from: give --src", l.device, l.to)
 	}
-	c.LineRate, c.Priority, c.StreamSeed, c.Lifetime = uint64(l.line)*1e6, l.priority, l.seed, liveLifetime
+	c.LineRate, c.Priority, c.StreamSeed, c.Lifetime = l.line, l.priority, l.seed, liveLifetime
+	c.Packets = l.count
+	run := rand.Uint32()
 	for i := range uint32(qps) {
 		f := nic.Flow{
 			Src: *l.from, Dst: *l.to, SrcQP: liveFirstQP + i, DestQP: liveFirstQP + i, SrcPort: 0xc000,
-			TrafficClass: l.dscp<<2 | 2, Payload: payload, Rate: uint64(l.rate) * 1e6, Backlog: l.backlog,
+			TrafficClass: l.dscp<<2 | 2, Payload: payload, Rate: l.rate, Backlog: l.backlog,
+			AckEvery: liveAckEvery, Run: run,
 		}
 		if l.labels {
 			f.Label = liveLabel + i
@@ -159,14 +180,13 @@ func (l *live) run(cmd *cobra.Command, qps, payload int) error {
 		return err
 	}
 	c.MAC = mac
-	fmt.Fprintf(cmd.ErrOrStderr(), "sending %d queue pairs of %d Mbit/s from %s to %s out of %s for %v\n", qps, l.rate, l.from, l.to, l.device, l.span)
+	fmt.Fprintf(cmd.ErrOrStderr(), "sending %d queue pairs of %v from %s to %s out of %s for %v\n", qps, rateFlag{&l.rate}, l.from, l.to, l.device, l.span)
 	start := nic.Monotonic()
 	n, err := nic.Run(cmd.Context(), fd, c, start, start+int64(l.span))
-	took := time.Duration(nic.Monotonic() - start)
 	if err = errors.Join(err, nic.Close(fd)); err != nil {
 		return err
 	}
-	rate := float64(n.Octets*8) / 1e6 / took.Seconds()
+	rate := float64(n.Octets*8) / 1e6 / n.Took.Seconds()
 	if l.json {
 		return json.NewEncoder(cmd.OutOrStdout()).Encode(struct {
 			Packets  uint64  `json:"packets"`
@@ -180,7 +200,10 @@ func (l *live) run(cmd *cobra.Command, qps, payload int) error {
 			CNP      uint64  `json:"cnp"`
 			Refused  uint64  `json:"refused"`
 			QueuePrs int     `json:"queue_pairs"`
-		}{n.Packets, n.Octets, took.Seconds(), rate, n.Held.Microseconds(), n.PFCM, n.PFC, n.Advice, n.CNP, n.Refused, qps})
+			Acks     uint64  `json:"acknowledgements"`
+			Acked    uint64  `json:"acknowledged"` // packets up to the last one of each queue pair that was
+			Arrived  uint64  `json:"arrived"`      // of those
+		}{n.Packets, n.Octets, n.Took.Seconds(), rate, n.Held.Microseconds(), n.PFCM, n.PFC, n.Advice, n.CNP, n.Refused, qps, n.Acks, n.Acknowledged, n.Arrived})
 	}
 	_, err = fmt.Fprintf(cmd.OutOrStdout(), `packets      %d
 octets       %d
@@ -188,6 +211,15 @@ rate         %.1f Mbit/s
 held         %v, of all queue pairs together
 received     %d PFCM, %d PFC, %d Rate Advice, %d CNP
 refused      %d
-`, n.Packets, n.Octets, rate, n.Held.Round(time.Microsecond), n.PFCM, n.PFC, n.Advice, n.CNP, n.Refused)
+arrived      %s
+`, n.Packets, n.Octets, rate, n.Held.Round(time.Microsecond), n.PFCM, n.PFC, n.Advice, n.CNP, n.Refused, arrived(n))
 	return err
+}
+
+// arrived says what the receiver says.
+func arrived(n nic.Counters) string {
+	if n.Acks == 0 {
+		return `not known: no "sluice listen --verify" answers`
+	}
+	return fmt.Sprintf("%d of %d that were acknowledged", n.Arrived, n.Acknowledged)
 }

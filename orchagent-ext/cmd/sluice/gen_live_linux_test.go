@@ -21,7 +21,7 @@ import (
 	"sluice/tests/fabrictest"
 )
 
-// TestLiveAdapterObeysAPFCM: `sluice gen --live` sends whole packets, stops the one
+// TestLiveAdapterObeysAPFCM: `sluice gen --dev` sends whole packets, stops the one
 // queue pair that a PFCM names, and goes on with the other.
 func TestLiveAdapterObeysAPFCM(t *testing.T) {
 	p := fabrictest.Pair(t)
@@ -61,7 +61,7 @@ func liveAdapter(t *testing.T, p *fabric.Pair, w *world) (apart time.Duration) {
 	go func() { sunk <- nic.Sink(ctx, fd, received) }()
 
 	var out strings.Builder
-	cmd := exec.Command(w.program, strings.Fields("gen --live eth0 --to "+fabric.HostB.Addr().String()+
+	cmd := exec.Command(w.program, strings.Fields("gen --dev eth0 --dst "+fabric.HostB.Addr().String()+
 		" --qps 2 --rate 5 --flow-labels --for 600ms --obey pfcm --json")...)
 	cmd.Stdout, cmd.Stderr = &out, &out
 	pause := pauseOf(t, p, liveLabel)
@@ -132,16 +132,19 @@ func pauseOf(t *testing.T, p *fabric.Pair, label uint32) []byte {
 func TestGenSaysWhichFlagsGoTogether(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
 		{"gen", "a file for the packets is missing"},
-		{"gen out.pcap --live eth0 --to ::1", "either OUT or --live"},
-		{"gen out.pcap --rate 3", "--rate needs --live"},
-		{"gen --live lo --pairs 2", "--pairs is not for --live"},
-		{"gen --live lo", "--live needs --to"},
+		{"gen out.pcap --dev eth0 --dst ::1", "either OUT or --dev"},
+		{"gen out.pcap --rate 3", "--rate needs --dev"},
+		{"gen --live lo --pairs 2", "--pairs is not for --dev"},
+		{"gen --dev lo", "--dev needs --dst"},
 		{"gen --live lo --to ::1 --obey pause", "allowed are pfcm, pfc, advice, cnp"},
 		{"gen --live lo --to ::1 --for 0s", "must be more than 0"},
 		{"gen --live lo --to ::1 --dscp 64", "0 to 63"},
 		{"gen --live lo --to ::1 --priority 8", "0 to 7"},
 		{"gen --live lo --to ::1 --payload 8", "a multiple of 4 from 16"},
-		{"gen --live lo --to ::1 --next-hop-mac 02:00:00:00:00:01 --from ::1 --rate 0", "at least 1 Mbit/s"},
+		{"gen --live lo --to ::1 --next-hop-mac 02:00:00:00:00:01 --from ::1 --rate 0", "is not a rate, such as 1Gbps"},
+		{"gen --dev lo --dst ::1 --rate 1Gbit", "is not a rate, such as 1Gbps"},
+		{"gen out.pcap --count 3", "--count needs --dev"},
+		{"listen --verify", "--verify needs --dev"},
 		{"gen --live no-such-device --to ::1 --next-hop-mac 02:00:00:00:00:01 --from ::1", "no-such-device"},
 	} {
 		root := newRootCommand()

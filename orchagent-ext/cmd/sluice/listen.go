@@ -25,10 +25,15 @@ func newListenCommand() *cobra.Command {
 rules say of each: accepted, or refused and why. What is addressed to others is passing: a router
 sees it and does not obey it. Nothing is answered or obeyed. Needs the capability CAP_NET_RAW.
 
-It listens below the kernel's IP, so that messages with a wrong checksum are seen, too.`,
+It listens below the kernel's IP, so that messages with a wrong checksum are seen, too.
+
+With --verify it receives what "sluice gen --dev" sends to this host instead: it checks the ICRC and the
+number of each packet, acknowledges, and at the end says what arrived, was missing, late, or there
+twice. Its exit code is 1 where something was missing or wrong, or nothing came.`,
 		Example: `  sluice listen
   sluice listen --dev eth0 --json --for 10s
-  sluice listen --count 1`,
+  sluice listen --count 1
+  sluice listen --verify --dev eth0 --for 10s`,
 		Args: cobra.NoArgs,
 	}
 	flags := cmd.Flags()
@@ -36,6 +41,7 @@ It listens below the kernel's IP, so that messages with a wrong checksum are see
 	flags.BoolVar(&l.json, "json", false, "one JSON object a line")
 	flags.IntVar(&l.count, "count", 0, "end after so many; 0: never")
 	flags.DurationVar(&l.span, "for", 0, "end after this time; 0: never")
+	verify := flags.Bool("verify", false, "check what sluice gen sends to this host; --count counts its packets")
 	codePoints := addCodePoints(flags)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		var err error
@@ -44,6 +50,9 @@ It listens below the kernel's IP, so that messages with a wrong checksum are see
 		}
 		if l.count < 0 || l.span < 0 {
 			return errors.New("--count and --for must be 0 or more")
+		}
+		if *verify {
+			return l.verify(cmd)
 		}
 		return l.run(cmd)
 	}

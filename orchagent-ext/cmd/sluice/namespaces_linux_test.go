@@ -189,7 +189,8 @@ func TestThroughARouter(t *testing.T) {
 func TestWithoutTheRight(t *testing.T) {
 	p := fabrictest.Pair(t)
 	w := newWorld(t, p.A, p.B)
-	for _, args := range []string{"send cnp --dev eth0 --dst " + fabric.HostB4.Addr().String(), "send pfc --dev eth0", "listen --dev eth0", "observe --dev eth0"} {
+	for _, args := range []string{"send cnp --dev eth0 --dst " + fabric.HostB4.Addr().String(), "send pfc --dev eth0", "listen --dev eth0", "observe --dev eth0",
+		"listen --verify --dev eth0", "gen --dev eth0 --dst " + fabric.HostB.Addr().String()} {
 		out, err := w.run(w.a, append([]string{"setpriv", "--bounding-set=-net_raw", w.program}, strings.Fields(args)...)...)
 		if err == nil || !strings.Contains(out, "CAP_NET_RAW") || strings.Count(out, "\n") != 1 {
 			t.Errorf("%s: %v: %s", args, err, out)

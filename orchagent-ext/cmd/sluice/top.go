@@ -54,7 +54,7 @@ Redis may be down: the frame says so, what was read last stays, and it goes on b
 	flags.IntVar(&t.count, "count", 0, "end after so many frames; 0: never")
 	once := flags.Bool("once", false, "print one frame, plain, and end")
 	flags.BoolVar(&t.json, "json", false, "one JSON object a frame, a line each")
-	order := addChoice(flags, "sort", "by what flows are sorted", string(top.ByRate), string(top.ByPackets), string(top.ByBytes), string(top.ByQP))
+	order := addChoice(flags, "sort", "by what flows are sorted", string(top.ByRate), string(top.ByPackets), string(top.ByBytes), string(top.ByQP), string(top.ByPort))
 	flags.StringVar(&t.port, "port", "", "only this port, and the flows whose rows name it")
 	register(cmd, "port", func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 		return keysOf(cmd.Context(), dbs, "CONFIG_DB", "PORT"), cobra.ShellCompDirectiveNoFileComp

@@ -78,7 +78,7 @@ func TestTopBadInput(t *testing.T) {
 		{"--interval 1ms", "from 100ms to 1h0m0s"},
 		{"--count -1", "must be 0 or more"},
 		{"--once --count 2", "--once is one frame"},
-		{"--sort size", "rate, packets, bytes, qp"},
+		{"--sort size", "rate, packets, bytes, qp, port"},
 		{"--db-config /nonexistent", "no such file"},
 		{"--db-config " + s.Config + " --namespace asic0", "database_global.json"},
 	} {

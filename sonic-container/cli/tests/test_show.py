@@ -251,7 +251,7 @@ def test_flows_of_a_port(running):
 
 @pytest.mark.parametrize('method, text', [
     ('rewrite', 'No flows.\n'),
-    ('compute', 'No flows: with the method compute the switch keeps none, only with rewrite it does.\n'),
+    ('compute', 'No flows: with the method compute the switch keeps none. SLUICE_IPFIX with a collector shows those whose packets it samples.\n'),
 ])
 def test_no_flows(switch, method, text):
     switch.put(6, {'SLUICE_STATE|global': dict(STATE, flow_label_method=method)})

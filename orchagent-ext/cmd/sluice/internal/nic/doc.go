@@ -6,6 +6,7 @@
 //
 // A [Sender] decides: it says which flow sends next and when, and takes the frames
 // that the adapter receives. It reads no clock and opens no socket. A [Receiver]
-// counts what arrives. [Run] and [Sink] act on packet sockets. `sluice gen --live`
-// and the demo call them; no daemon does.
+// counts what arrives. A [Verifier] checks what arrives of `sluice gen`. [Run], [Sink]
+// and [Verify] act on packet sockets. `sluice gen --dev`, `sluice listen --verify` and
+// the demo call them; no daemon does.
 package nic

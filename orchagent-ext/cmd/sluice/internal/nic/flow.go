@@ -24,6 +24,8 @@ type Flow struct {
 	Burst          int    // packets that are offered at once; below 2: each for itself
 	Backlog        bool   // what could not be sent in time is sent later; otherwise it is never offered
 	CapabilityBits uint8  // of BTH octet 4: the sender understands Rate Advice (draft-zz)
+	AckEvery       int    // the first of each so many packets asks for an acknowledgement; 0: none does
+	Run            uint32 // tells what one program sends from what another does; it is in the RETH
 }
 
 const (
@@ -61,13 +63,13 @@ func (f *Flow) frame(b []byte, from, to roce.MAC, n uint64, at int64) ([]byte, e
 	b = roce.Ethernet{Dst: to, Src: from, EtherType: roce.EtherTypeIPv6}.Append(b[:0])
 	b = roce.IPv6Header{TrafficClass: f.TrafficClass, FlowLabel: f.Label, NextHeader: 17, HopLimit: 64, Src: f.Src.As16(), Dst: f.Dst.As16()}.Append(b)
 	b = roce.UDPHeader{SrcPort: f.SrcPort, DstPort: roce.UDPPort}.Append(b)
-	h := roce.BTH{Opcode: roce.RCWriteOnly, PKey: 0xffff, DestQP: f.DestQP, PSN: uint32(n) & 0xffffff, Resv6: f.CapabilityBits & 0x3f}
+	h := roce.BTH{Opcode: roce.RCWriteOnly, PKey: 0xffff, DestQP: f.DestQP, PSN: uint32(n) & 0xffffff, Resv6: f.CapabilityBits & 0x3f, AckReq: f.asks(n)}
 	if f.Datagram {
 		h.Opcode = roce.UDSendOnly
 		b = roce.DETH{QKey: 0x11111111, SrcQP: f.SrcQP}.Append(h.Append(b))
 		b = append(b, make([]byte, rethLen-dethLen)...) // both kinds have their stamp in the same place
 	} else {
-		b = roce.RETH{VA: 1 << 32, RKey: f.DestQP, Length: uint32(f.Payload)}.Append(h.Append(b))
+		b = roce.RETH{VA: verifiedVA<<32 | uint64(f.Run), RKey: f.DestQP, Length: uint32(f.Payload)}.Append(h.Append(b))
 	}
 	b = binary.BigEndian.AppendUint64(b, uint64(at))
 	b = binary.BigEndian.AppendUint64(b, n)

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"syscall"
+	"time"
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
@@ -50,7 +52,7 @@ func Close(fd int) error { return unix.Close(fd) }
 
 // Next returns the Ethernet address of the next hop towards a destination out of a
 // device, as the kernel's routes and neighbor entries have it, and the source
-// address that the kernel would choose.
+// address that the kernel would choose. A neighbor without an entry is asked.
 func Next(device string, to netip.Addr) (mac roce.MAC, from netip.Addr, err error) {
 	link, err := netlink.LinkByName(device)
 	if err != nil {
@@ -69,14 +71,48 @@ func Next(device string, to netip.Addr) (mac roce.MAC, from netip.Addr, err erro
 		}
 	}
 	from, _ = netip.AddrFromSlice(routes[0].Src)
-	neighbors, err := netlink.NeighList(link.Attrs().Index, netlink.FAMILY_V6)
-	if err != nil {
-		return mac, from, fmt.Errorf("read the neighbors of %s: %w", device, err)
-	}
-	for _, n := range neighbors {
-		if at, ok := netip.AddrFromSlice(n.IP); ok && at == hop && len(n.HardwareAddr) == len(mac) {
-			return roce.MAC(n.HardwareAddr), from, nil
+	for asked, failed, deadline := false, false, time.Now().Add(resolveFor); ; time.Sleep(resolveEvery) {
+		neighbors, err := netlink.NeighList(link.Attrs().Index, netlink.FAMILY_V6)
+		if err != nil {
+			return mac, from, fmt.Errorf("read the neighbors of %s: %w", device, err)
+		}
+		for _, n := range neighbors {
+			if at, ok := netip.AddrFromSlice(n.IP); ok && at == hop {
+				if len(n.HardwareAddr) == len(mac) {
+					return roce.MAC(n.HardwareAddr), from, nil
+				}
+				failed = asked && n.State == netlink.NUD_FAILED
+			}
+		}
+		if !asked {
+			asked = ask(device, to)
+		}
+		if !asked || failed || time.Now().After(deadline) {
+			return mac, from, fmt.Errorf("%s, the next hop to %s out of %s, does not say its Ethernet address: is it there? Or give --next-hop-mac", hop, to, device)
 		}
 	}
-	return mac, from, fmt.Errorf("the Ethernet address of %s, the next hop to %s, is not known: ping it once, or give --next-hop-mac", hop, to)
+}
+
+// The kernel asks a neighbor three times, a second apart (RFC 4861, section 10).
+const (
+	resolveFor   = 4 * time.Second
+	resolveEvery = 10 * time.Millisecond
+)
+
+// ask makes the kernel ask for the next hop's Ethernet address: it has an octet to send
+// there, to the port that discards (RFC 863). It reports whether it has.
+func ask(device string, to netip.Addr) bool {
+	d := net.Dialer{Control: func(_, _ string, c syscall.RawConn) (err error) {
+		return errors.Join(c.Control(func(fd uintptr) { err = unix.BindToDevice(int(fd), device) }), err)
+	}}
+	if to.IsLinkLocalUnicast() {
+		to = to.WithZone(device)
+	}
+	c, err := d.Dial("udp", netip.AddrPortFrom(to, 9).String())
+	if err != nil {
+		return false
+	}
+	defer c.Close()
+	_, err = c.Write([]byte{0})
+	return err == nil
 }

@@ -29,7 +29,7 @@ type Receiver struct {
 	start  int64 // ns since 1970
 	bin    time.Duration
 	packet roce.Packet
-	answer []byte
+	frames framer
 }
 
 const answerEvery = 8
@@ -83,7 +83,7 @@ func (r *Receiver) Receive(at int64, frame []byte) (answer []byte) {
 		f.Bins[bin] += int64(octets)
 	}
 	if qp, ok := r.Answers[r.packet.DestQP()]; ok && n%answerEvery == answerEvery-1 {
-		return r.ack(frame, qp)
+		return r.frames.ack(frame, &r.packet, qp, r.packet.PSN())
 	}
 	return nil
 }
@@ -93,34 +93,10 @@ func (r *Receiver) Receive(at int64, frame []byte) (answer []byte) {
 func (r *Receiver) connect(frame []byte, m roce.CM) []byte {
 	for dest, source := range r.Answers {
 		if source == m.LocalQPN {
-			b := r.back(frame)
+			b := r.frames.back(frame, &r.packet)
 			b = roce.BTH{Opcode: roce.UDSendOnly, PKey: r.packet.PKey(), DestQP: 1}.Append(b)
-			return r.finish(roce.CM{Attribute: roce.CMRep, LocalCommID: commB | dest, RemoteCommID: m.LocalCommID, LocalQPN: dest}.Append(b))
+			return r.frames.finish(roce.CM{Attribute: roce.CMRep, LocalCommID: commB | dest, RemoteCommID: m.LocalCommID, LocalQPN: dest}.Append(b))
 		}
 	}
 	return nil
-}
-
-// ack acknowledges the packet in a frame, to the queue pair that sent it.
-func (r *Receiver) ack(frame []byte, qp uint32) []byte {
-	p := &r.packet
-	b := roce.BTH{Opcode: roce.RCAck, PKey: p.PKey(), DestQP: qp, PSN: p.PSN()}.Append(r.back(frame))
-	return r.finish(roce.AETH{Syndrome: 0x1f, MSN: p.PSN()}.Append(b))
-}
-
-// back begins a frame to where the last one came from, up to the UDP header.
-func (r *Receiver) back(frame []byte) []byte {
-	p := &r.packet
-	b := roce.Ethernet{Dst: roce.MAC(frame[6:12]), Src: roce.MAC(frame[:6]), EtherType: roce.EtherTypeIPv6}.Append(r.answer[:0])
-	b = roce.IPv6Header{TrafficClass: p.TrafficClass(), NextHeader: 17, HopLimit: 64, Src: p.Dst16(), Dst: p.Src16()}.Append(b)
-	return roce.UDPHeader{SrcPort: p.SrcPort(), DstPort: roce.UDPPort}.Append(b)
-}
-
-func (r *Receiver) finish(b []byte) []byte {
-	b, err := roce.Finish(b, ethernetLen)
-	if err != nil {
-		return nil // cannot be: it was put together here
-	}
-	r.answer = b
-	return b
 }

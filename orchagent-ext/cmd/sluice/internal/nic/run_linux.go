@@ -53,8 +53,9 @@ func Run(ctx context.Context, fd int, c Config, start, until int64) (Counters, e
 	}
 	for {
 		now := Monotonic()
-		if now >= until || ctx.Err() != nil {
-			return s.Counters(now), nil
+		if now >= until || ctx.Err() != nil || s.Ended() {
+			err := linger(ctx, fd, s, in)
+			return s.Counters(now), err
 		}
 		if err := receive(fd, s, now, in); err != nil {
 			return s.Counters(now), err
@@ -73,6 +74,26 @@ func Run(ctx context.Context, fd int, c Config, start, until int64) (Counters, e
 			return s.Counters(now), err
 		}
 	}
+}
+
+// lingerFor is how long the last acknowledgements may take.
+const lingerFor = int64(time.Second)
+
+// linger takes the acknowledgements that are still missing.
+func linger(ctx context.Context, fd int, s *Sender, in []byte) error {
+	for end := Monotonic() + lingerFor; s.Waiting() && ctx.Err() == nil; {
+		now := Monotonic()
+		if now >= end {
+			break
+		}
+		if err := receive(fd, s, now, in); err != nil {
+			return err
+		}
+		if s.Waiting() {
+			wait(fd, end-now)
+		}
+	}
+	return nil
 }
 
 // receiveBurst bounds how long frames that come in keep others from being sent.
@@ -155,6 +176,37 @@ func Sink(ctx context.Context, fd int, r *Receiver) error {
 			return fmt.Errorf("receive: %w", err)
 		}
 	}
+}
+
+// Verify gives a verifier what arrives at a socket of [Open], until ctx ends, or count
+// packets came; 0: without end. It returns how many frames the socket had no room for.
+func Verify(ctx context.Context, fd int, v *Verifier, count uint64) (lost uint64, err error) {
+	// The larger buffer needs more rights than the socket.
+	if unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, 64<<20) != nil {
+		_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF, 64<<20)
+	}
+	frame := make([]byte, 1<<16)
+	for ctx.Err() == nil && (count == 0 || v.Packets < count) {
+		n, _, err := unix.Recvfrom(fd, frame, unix.MSG_DONTWAIT)
+		switch {
+		case err == nil:
+			if answer := v.Receive(frame[:n]); answer != nil {
+				if err := send(fd, answer); err != nil {
+					return 0, err
+				}
+			}
+		case errors.Is(err, unix.EINTR):
+		case errors.Is(err, unix.EAGAIN):
+			wait(fd, int64(longestWait))
+		default:
+			return 0, fmt.Errorf("receive: %w", err)
+		}
+	}
+	s, err := unix.GetsockoptTpacketStats(fd, unix.SOL_PACKET, unix.PACKET_STATISTICS)
+	if err != nil {
+		return 0, fmt.Errorf("receive: %w", err)
+	}
+	return uint64(s.Drops), nil
 }
 
 // dropped is the error that says how many frames the socket had no room for.

@@ -32,3 +32,6 @@ func Next(string, netip.Addr) (roce.MAC, netip.Addr, error) {
 func Run(context.Context, int, Config, int64, int64) (Counters, error) {
 	return Counters{}, errLinuxOnly
 }
+
+// Verify returns an error.
+func Verify(context.Context, int, *Verifier, uint64) (uint64, error) { return 0, errLinuxOnly }

@@ -27,6 +27,7 @@ type Config struct {
 	Points     notify.CodePoints
 	Lifetime   time.Duration // of a Rate Advice
 	Connect    bool          // flows are connected by RDMA-CM before they send
+	Packets    uint64        // it ends behind so many; 0: it does not
 	Realtime   bool          // the thread goes before others, where it may: an adapter does not wait for the host's CPUs
 }
 
@@ -38,6 +39,10 @@ type Counters struct {
 	PFC             uint64
 	Advice          uint64
 	CNP             uint64
+	Acks            uint64 // acknowledgements received
+	Acknowledged    uint64 // packets up to the last one of each flow that was acknowledged
+	Arrived         uint64 // of those, as their receiver says
+	Took            time.Duration
 	Refused         uint64 // notifications that are not obeyed by configuration, or about another sender's flow
 }
 
@@ -46,11 +51,13 @@ type Counters struct {
 type Sender struct {
 	c        Config
 	flows    []sending
+	start    int64
 	free     int64 // when the link has sent what was given to it
 	paused   int64 // until when PFC pauses the priority
 	holds    *enforce.Table[int]
 	changes  []enforce.Change[int]
 	packet   notify.Packet
+	answer   roce.Packet
 	streams  map[uint16][]int
 	advice   *advised.Table
 	counters Counters
@@ -62,6 +69,7 @@ type sending struct {
 	offered  int64 // when the next packet is offered
 	sent     int64 // when the last one was sent
 	n        uint64
+	acked    acked
 	hold     enforce.Hold
 	heldAt   int64
 	advised  uint64 // bit/s; 0: none
@@ -71,7 +79,7 @@ type sending struct {
 // NewSender returns an adapter whose flows begin at start, spread over one interval
 // between their packets or bursts.
 func NewSender(c Config, start int64) *Sender {
-	s := &Sender{c: c, free: start, holds: enforce.NewTable[int](len(c.Flows) + 1024), streams: map[uint16][]int{}, advice: advised.New(c.Lifetime)}
+	s := &Sender{c: c, start: start, free: start, holds: enforce.NewTable[int](len(c.Flows) + 1024), streams: map[uint16][]int{}, advice: advised.New(c.Lifetime)}
 	for i := range c.Flows {
 		f := &c.Flows[i]
 		interval := f.interval(f.Rate)
@@ -86,13 +94,19 @@ func NewSender(c Config, start int64) *Sender {
 // Counters returns what was counted until now.
 func (s *Sender) Counters(now int64) Counters {
 	c := s.counters
+	c.Took = time.Duration(now - s.start)
 	for i := range s.flows {
+		c.Acknowledged += s.flows[i].acked.through
+		c.Arrived += s.flows[i].acked.arrived
 		if f := &s.flows[i]; f.hold.Until != 0 && f.hold.Rate == 0 {
 			c.Held += time.Duration(now - f.heldAt)
 		}
 	}
 	return c
 }
+
+// Ended says whether all packets that the configuration wants were sent.
+func (s *Sender) Ended() bool { return s.c.Packets > 0 && s.counters.Packets >= s.c.Packets }
 
 // Next returns the flow whose packet goes out next and when. Times in the past
 // mean at once.
@@ -101,7 +115,8 @@ func (s *Sender) Next(now int64) (flow int, at int64) {
 	s.expire(now)
 	at = math.MaxInt64
 	for i := range s.flows {
-		if t := s.ready(now, i); t < at {
+		// Of those that wait for the link the one that has waited longest goes first.
+		if t := s.ready(now, i); t < at || t == at && at != math.MaxInt64 && s.flows[i].offered < s.flows[flow].offered {
 			flow, at = i, t
 		}
 	}
@@ -151,6 +166,9 @@ func (s *Sender) Send(now int64, flow int) (n uint64, offered int64) {
 	f, octets := &s.flows[flow], s.c.Flows[flow].Octets()
 	n, offered = f.n, f.offered
 	f.n++
+	if s.c.Flows[flow].asks(n) {
+		f.acked.asked = f.n
+	}
 	f.sent = max(s.ready(now, flow), now-catchUp)
 	if burst := uint64(max(s.c.Flows[flow].Burst, 1)); f.n%burst == 0 {
 		f.offered += f.interval * int64(burst)
@@ -170,6 +188,7 @@ func (s *Sender) Send(now int64, flow int) (n uint64, offered int64) {
 func (s *Sender) Receive(now int64, frame []byte) bool {
 	err := s.packet.Parse(frame, s.c.Points)
 	if err == notify.ErrNotNotification { //nolint:errorlint // the parser returns it as it is
+		s.acknowledge(frame)
 		return false
 	}
 	if err != nil {

@@ -3,6 +3,7 @@
 package show
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -17,9 +18,9 @@ func flows(d *Data, o Options) (*Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	order := "bytes"
+	order := func(f map[string]string) uint64 { return carried(f, "bytes", "seen_bytes") }
 	if o.Congested {
-		order = "queue_bytes"
+		order = func(f map[string]string) uint64 { return number(f["queue_bytes"]) }
 	}
 	var chosen []map[string]string
 	for _, r := range all {
@@ -32,14 +33,7 @@ func flows(d *Data, o Options) (*Answer, error) {
 		chosen = append(chosen, f)
 	}
 	slices.SortStableFunc(chosen, func(a, b map[string]string) int {
-		x, y := number(a[order]), number(b[order])
-		switch {
-		case x > y:
-			return -1
-		case x < y:
-			return 1
-		}
-		return 0
+		return cmp.Compare(order(b), order(a))
 	})
 	first := chosen
 	if o.Top > 0 {
@@ -72,28 +66,81 @@ func noFlows(d *Data, o Options, known int) string {
 	case known > 0:
 		return fmt.Sprintf("No flows: none of the %d is seen at %s.", known, o.Port)
 	case method != "" && method != "rewrite" && d.only("SLUICE_CAPABILITY")["placement_method"] != "entries":
-		return fmt.Sprintf("No flows: with the method %s the switch keeps none, only with rewrite it does.", method)
+		return fmt.Sprintf("No flows: with the method %s the switch keeps none. SLUICE_IPFIX with a collector shows those whose packets it samples.", method)
 	}
 	return "No flows."
 }
 
+// carried is what a flow has sent: what its entry counted, or an estimate by what the CPU
+// saw of it, one of so many packets.
+func carried(f map[string]string, counted, seen string) uint64 {
+	if f[counted] != "" {
+		return number(f[counted])
+	}
+	return number(f[seen]) * number(f["sampling_rate"])
+}
+
+// carriedText is that as text; "~" where it is an estimate.
+func carriedText(f map[string]string, counted, seen string) string {
+	switch {
+	case f[counted] != "" || f[seen] == "":
+		return f[counted]
+	case f["sampling_rate"] == "1":
+		return f[seen]
+	}
+	return fmt.Sprintf("~%d", carried(f, counted, seen))
+}
+
 func flowTable(all []map[string]string) Block {
 	t := Block{Header: []string{"Source", "Destination", "DestQP", "Label", "Stream", "Packets", "Bytes"}}
-	var ports []string
-	for _, p := range []struct{ title, field string }{{"In", "ingress_port"}, {"Out", "egress_port"}} {
-		if slices.ContainsFunc(all, func(f map[string]string) bool { return f[p.field] != "" }) {
-			t.Header = append(t.Header, p.title)
-			ports = append(ports, p.field)
-		}
+	type column struct {
+		title, field string
+		cell         func(map[string]string) string
+	}
+	of := func(title, field string) column {
+		return column{title, field, func(f map[string]string) string { return f[field] }}
+	}
+	columns := []column{
+		of("In", "ingress_port"), of("Out", "egress_port"), {"Marked", "seen_packets", marked},
+		of("Lost", "psn_lost"), of("Resent", "retransmitted_bytes"), {"NAKs", "seen_packets", naks}, of("CNPs", "cnps"),
+	}
+	columns = slices.DeleteFunc(columns, func(c column) bool {
+		return !slices.ContainsFunc(all, func(f map[string]string) bool { return f[c.field] != "" })
+	})
+	for _, c := range columns {
+		t.Header = append(t.Header, c.title)
 	}
 	for _, f := range all {
-		row := []string{f["src"], f["dst"], hex(f["dest_qp"], 6), hex(f["flow_label"], 5), or(f["stream_id"], "-"), f["packets"], f["bytes"]}
-		for _, field := range ports {
-			row = append(row, f[field])
+		row := []string{
+			f["src"], f["dst"], hex(f["dest_qp"], 6), hex(f["flow_label"], 5), or(f["stream_id"], "-"),
+			carriedText(f, "packets", "seen_packets"), carriedText(f, "bytes", "seen_bytes"),
+		}
+		for _, c := range columns {
+			row = append(row, c.cell(f))
 		}
 		t.Rows = append(t.Rows, row)
 	}
 	return t
+}
+
+// marked is the share of packets with a congestion mark.
+func marked(f map[string]string) string {
+	seen := number(f["seen_packets"])
+	if seen == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.2f%%", 100*float64(number(f["ce_packets"]))/float64(seen))
+}
+
+// naks are the refusals that a flow carries, by reason.
+func naks(f map[string]string) string {
+	var list []string
+	for _, why := range []string{"rnr", "sequence", "invalid", "access", "operation", "other"} {
+		if n := f["naks_"+why]; number(n) > 0 {
+			list = append(list, why+":"+n)
+		}
+	}
+	return strings.Join(list, ",")
 }
 
 func congestedTable(all []map[string]string) Block {

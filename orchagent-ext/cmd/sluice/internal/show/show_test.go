@@ -88,6 +88,31 @@ func TestFlowsOfAQueuePair(t *testing.T) {
 	}
 }
 
+// TestFlowsThatAreSampled have an estimate of what they sent, and how they fare; the one
+// with an entry has what that counted.
+func TestFlowsThatAreSampled(t *testing.T) {
+	all := []rows.Row{
+		row("SLUICE_FLOW|a", "src", "::1", "dst", "::2", "dest_qp", "17", "flow_label", "1", "packets", "70", "bytes", "7000", "seen_packets", "4", "seen_bytes", "400", "sampling_rate", "10", "ce_packets", "1"),
+		row("SLUICE_FLOW|b", "src", "::1", "dst", "::3", "dest_qp", "18", "flow_label", "2", "seen_packets", "9", "seen_bytes", "900", "sampling_rate", "10", "ce_packets", "0", "naks_rnr", "2", "naks_access", "1"),
+	}
+	want := `Source    Destination    DestQP    Label    Stream    Packets    Bytes    Marked    NAKs
+--------  -------------  --------  -------  --------  ---------  -------  --------  --------------
+::1       ::3            0x000012  0x00002  -         ~90        ~9000    0.00%     rnr:2,access:1
+::1       ::2            0x000011  0x00001  -         70         7000     25.00%
+`
+	if got := say(t, "flows", Options{}, true, all...).Text(); got != want {
+		t.Errorf("%s", got)
+	}
+	whole := []rows.Row{row("SLUICE_FLOW|b", "src", "::1", "dst", "::3", "dest_qp", "18", "flow_label", "2", "seen_packets", "9", "seen_bytes", "900", "sampling_rate", "1", "ce_packets", "0", "psn_lost", "3", "retransmitted_bytes", "64", "cnps", "0")}
+	want = `Source    Destination    DestQP    Label    Stream    Packets    Bytes    Marked    Lost    Resent    NAKs    CNPs
+--------  -------------  --------  -------  --------  ---------  -------  --------  ------  --------  ------  ------
+::1       ::3            0x000012  0x00002  -         9          900      0.00%     3       64                0
+`
+	if got := say(t, "flows", Options{}, true, whole...).Text(); got != want {
+		t.Errorf("%s", got)
+	}
+}
+
 func TestPortThatDoesNotExistIsAnError(t *testing.T) {
 	for _, v := range Verbs {
 		_, err := v.Show(NewData(onASwitch), Options{Port: "Ethernet9"}, true)

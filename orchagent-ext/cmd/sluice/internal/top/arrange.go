@@ -5,21 +5,24 @@ package top
 import (
 	"cmp"
 	"slices"
+
+	"sluice/yang/rows"
 )
 
 // Order is by what flows are sorted.
 type Order string
 
-// Orders of flows. All but ByQP have the largest first.
+// Orders of flows. All but ByQP and ByPort have the largest first.
 const (
 	ByRate    Order = "rate"    // bit/s
 	ByPackets Order = "packets" // packets a second
 	ByBytes   Order = "bytes"   // since the flow has its entry
 	ByQP      Order = "qp"      // destination queue pair
+	ByPort    Order = "port"    // that it comes in by, then that it leaves by
 )
 
 // Orders are all of them, in the order in which key s goes through them.
-var Orders = []Order{ByRate, ByPackets, ByBytes, ByQP}
+var Orders = []Order{ByRate, ByPackets, ByBytes, ByQP, ByPort}
 
 // Next is the one behind o.
 func (o Order) Next() Order {
@@ -50,8 +53,21 @@ func (v *View) Sort(by Order) {
 		}
 	}
 	slices.SortFunc(v.Flows, func(a, b Flow) int {
+		if by == ByPort {
+			if c := cmp.Or(named(a.Ingress, b.Ingress), named(a.Egress, b.Egress)); c != 0 {
+				return c
+			}
+		}
 		return cmp.Or(descending(key(a), key(b)), descending(a.Bytes, b.Bytes), cmp.Compare(a.ID, b.ID))
 	})
+}
+
+// named compares names of ports as people do. One that is not known comes last.
+func named(a, b string) int {
+	if (a == "") != (b == "") {
+		return -cmp.Compare(a, b)
+	}
+	return rows.Natural(a, b)
 }
 
 func descending(a, b Number) int {

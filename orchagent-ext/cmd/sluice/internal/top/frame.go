@@ -27,6 +27,9 @@ func (l Layout) glyphs() glyphs {
 	return asciiGlyphs
 }
 
+// low is the height below which a frame has no more than ports, path share and flows.
+const low = 16
+
 // Frame draws the view: lines that fit the layout, each with a line feed behind.
 // Ports that carry least and flows at the end are left out where the height
 // wants it, and the frame says how many.
@@ -36,29 +39,32 @@ func (v *View) Frame(l Layout) string {
 	if v.unknown() {
 		return l.finish(v, out)
 	}
+	compact, space := l.Height > 0 && l.Height < low, []string{""}
 	tail := append([]string{""}, v.counts()...)
-	if v.Fabric != nil {
+	if compact {
+		tail, space = nil, nil
+	} else if v.Fabric != nil {
 		tail = append([]string{v.Fabric.line()}, tail...)
 	}
 	if v.Paths.Count > 1 {
 		tail = append([]string{v.Paths.line(g)}, tail...)
 	}
-	if held := v.holdTable(g); len(held) > 0 {
+	if held := v.holdTable(g); len(held) > 0 && !compact {
 		tail = append(append(tail, ""), held...)
 	}
 	ports, flows := len(v.Ports), v.flowLines()
 	if l.Height > 0 {
 		// Besides the rows: two titles, and the empty lines before ports and flows.
-		room := l.Height - len(out) - len(tail) - 4
+		room := l.Height - len(out) - len(tail) - 2 - 2*len(space)
 		if l.Footer != "" {
 			room--
 		}
 		ports, flows = v.fit(room)
 	}
-	out = append(out, "")
-	out = append(out, v.portTable(g, ports)...)
+	out = append(out, space...)
+	out = append(out, v.portTable(g, l, ports)...)
 	out = append(out, tail...)
-	out = append(out, "")
+	out = append(out, space...)
 	out = append(out, v.flowTable(g, l, flows)...)
 	return l.finish(v, out)
 }
@@ -129,7 +135,7 @@ func (v *View) header(height int) []string {
 		parts = append(parts, v.TrackedFlows.String()+" flows")
 	}
 	out := []string{strings.Join(parts, "  ")}
-	if len(v.Needs) > 0 {
+	if len(v.Needs) > 0 && (height == 0 || height >= low) {
 		out = append(out, v.methods())
 	}
 	notes := v.notes()

@@ -16,11 +16,13 @@ func Footer(by Order, paused bool) string {
 const help = `sluice top: what a running Sluice does, out of STATE_DB and COUNTERS_DB
 
  q  Ctrl-C   quit
- s           sort flows by the next of: bit/s, packets/s, octets, queue pair
+ s           sort flows by bit/s, packets/s, octets, queue pair, or port
  p           pause, and go on
  ?           this page, and back
 
-BIT/S       of whole frames at ports; of packets that the entry counts at flows
+BIT/S       of whole frames at ports; of packets that the entry counts at flows,
+            or, without one, that the CPU's samples tell of
+CE RESENT   of flows that IPFIX samples: share of marks; bit/s sent again
 SHARE       ports: of what all ports of role fabric send; flows: of what all
             flows here send
 BY-HASH     what SHARE would be of flows whose labels are chosen, if none were

@@ -78,6 +78,11 @@ func (n Number) plus(other Number) Number {
 	return Number{n.value + other.value, n.known || other.known}
 }
 
+// times is a product; not known where a factor is not.
+func (n Number) times(other Number) Number {
+	return Number{n.value * other.value, n.known && other.known}
+}
+
 // over is the part of a whole, 0 to 1; not known where the whole is nothing.
 func (n Number) over(whole Number) Number {
 	if !n.known || whole.value <= 0 {

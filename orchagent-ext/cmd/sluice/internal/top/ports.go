@@ -15,7 +15,7 @@ func (v *View) ports(before, now *Snapshot, span time.Duration) {
 	for name, c := range now.ports {
 		was := before.ports[name]
 		p := Port{
-			Name: name, Role: now.roles[name],
+			Name: name, Role: now.roles[name], Link: now.links[name],
 			RxBits: rate(was, c, "rx_bytes", span).bits(), RxPackets: rate(was, c, "rx_packets", span),
 			TxBits: rate(was, c, "tx_bytes", span).bits(), TxPackets: rate(was, c, "tx_packets", span),
 		}

@@ -41,6 +41,7 @@ type Snapshot struct {
 	stats      counters
 	roles      map[string]string   // of ports, by name
 	ports      map[string]counters // by name
+	links      map[string]string   // whether they are up, by name
 	deepest    map[string]Queue    // of the queues of a port, by its name
 	flows      map[string]flowRow  // by the row's key
 	holds      []Hold
@@ -59,7 +60,7 @@ type flowRow struct {
 // Parse sorts rows into a Snapshot; rows of other tables are ignored. Read is
 // when they were read.
 func Parse(all []rows.Row, read time.Time) *Snapshot {
-	s := &Snapshot{At: read, roles: map[string]string{}, ports: map[string]counters{}, deepest: map[string]Queue{}, flows: map[string]flowRow{}, byHash: map[string]uint64{}}
+	s := &Snapshot{At: read, roles: map[string]string{}, ports: map[string]counters{}, links: map[string]string{}, deepest: map[string]Queue{}, flows: map[string]flowRow{}, byHash: map[string]uint64{}}
 	for _, r := range all {
 		switch r.Table {
 		case tableState:
@@ -75,6 +76,7 @@ func Parse(all []rows.Row, read time.Time) *Snapshot {
 			s.roles[r.Key] = r.Fields["role"]
 		case tablePortStats:
 			s.ports[r.Key] = numbers(r.Fields)
+			s.links[r.Key] = r.Fields["oper_status"]
 		case tableQueueStats:
 			port, queue, _ := strings.Cut(r.Key, "|")
 			n := numbers(r.Fields)

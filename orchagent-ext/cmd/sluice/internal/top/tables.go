@@ -14,13 +14,14 @@ const (
 	wide       = 100 // columns from which on flows have both packets a second and octets
 	wider      = 120 // and their Stream IDs and the ports that they come in by, where there are some
 	portName   = 20  // columns of a port's name at most
-	leastAddr  = 8   // columns of an address at least
+	goodAddr   = 16  // columns of an address, for which other columns are left out
+	leastAddr  = 8   // of an address at least
 	leftOutSay = "and %d more"
 )
 
 // portTable draws the ports in n lines, besides the titles: where they do not fit,
 // those that carry most, in the order of their names.
-func (v *View) portTable(g glyphs, n int) []string {
+func (v *View) portTable(g glyphs, l Layout, n int) []string {
 	switch {
 	case len(v.Ports) > 0:
 	case v.only != "":
@@ -33,11 +34,11 @@ func (v *View) portTable(g glyphs, n int) []string {
 		n = max(0, n-1) // the last line says how many are left out
 		shown = busiest(shown, n)
 	}
-	c := []column{{title: "PORT", left: true}, {title: "ROLE", left: true}, {title: "RX-BIT/S"}, {title: "RX-PKT/S"}, {title: "TX-BIT/S"}, {title: "TX-PKT/S"}, {title: "SHARE", least: len("100.0%")}, {title: "BY-HASH", least: len("100.0%")}, {title: "QUEUE"}}
-	depths, placed := false, false
+	c := []column{{title: "PORT", left: true}, {title: "ROLE", left: true}, {title: "LINK", left: true}, {title: "RX-BIT/S"}, {title: "RX-PKT/S"}, {title: "TX-BIT/S"}, {title: "TX-PKT/S"}, {title: "SHARE", least: len("100.0%")}, {title: "BY-HASH", least: len("100.0%")}, {title: "QUEUE"}}
+	depths, placed, links := false, false, false
 	for _, p := range shown {
 		role, queue := p.Role, "-"
-		placed = placed || p.ByHash.known
+		placed, links = placed || p.ByHash.known, links || p.Link != ""
 		if role == "" {
 			role = "-"
 		}
@@ -49,7 +50,7 @@ func (v *View) portTable(g glyphs, n int) []string {
 			queue = fmt.Sprintf("%s q%s", p.Queue.depth(), p.Queue.Number)
 		}
 		for i, cell := range []string{
-			g.middle(p.Name, portName), role, p.RxBits.String(), p.RxPackets.String(), p.TxBits.String(), p.TxPackets.String(), p.Share.percent(), p.ByHash.percent(), queue,
+			g.middle(p.Name, portName), role, cmp.Or(p.Link, "-"), p.RxBits.String(), p.RxPackets.String(), p.TxBits.String(), p.TxPackets.String(), p.Share.percent(), p.ByHash.percent(), queue,
 		} {
 			c[i].cells = append(c[i].cells, cell)
 		}
@@ -58,7 +59,13 @@ func (v *View) portTable(g glyphs, n int) []string {
 		c = c[:len(c)-1]
 	}
 	if !placed { // no label is chosen
-		c = slices.Delete(c, 7, 8)
+		c = slices.Delete(c, 8, 9)
+	}
+	if !links {
+		c = slices.Delete(c, 2, 3)
+	}
+	if l.Width > 0 {
+		c = drop(c, l.Width, column.width, "RX-PKT/S", "TX-PKT/S", "BY-HASH", "ROLE", "QUEUE", "QUEUE-MAX", "SHARE")
 	}
 	out := lines(c)
 	if left := len(v.Ports) - len(shown); left > 0 {
@@ -85,31 +92,58 @@ func (v *View) flowTable(g glyphs, l Layout, n int) []string {
 	if n < v.flowLines() {
 		shown = shown[:min(max(0, n-1), len(shown))]
 	}
-	titles := []string{"DEST-QP", "LABEL", "BIT/S", "PKT/S", "BYTES", "SHARE"}
 	c := []column{{title: "SOURCE", left: true}, {title: "DESTINATION", left: true}}
-	for _, t := range titles {
-		c = append(c, column{title: t, least: len("100.0%")})
+	add := func(title string, least int, cell func(Flow) string) {
+		one := column{title: title, least: least, left: least == 0}
+		for _, f := range shown {
+			one.cells = append(one.cells, cell(f))
+		}
+		c = append(c, one)
 	}
+	some := func(known func(Flow) bool) bool { return slices.ContainsFunc(shown, known) }
+	const least = len("100.0%")
 	for _, f := range shown {
-		for i, cell := range []string{
-			f.Src, f.Dst, hexadecimal(f.DestQP, 6), hexadecimal(f.Label, 5),
-			f.Bits.String(), f.Packets.String(), f.Bytes.String(), f.Share.percent(),
-		} {
-			c[i].cells = append(c[i].cells, cell)
-		}
+		c[0].cells, c[1].cells = append(c[0].cells, f.Src), append(c[1].cells, f.Dst)
 	}
-	if inPort := ingress(g, shown); len(inPort.cells) > 0 && (l.Width == 0 || l.Width >= wider) {
-		c = append(c, inPort)
-	}
+	add("DEST-QP", least, func(f Flow) string { return hexadecimal(f.DestQP, 6) })
+	add("LABEL", least, func(f Flow) string { return hexadecimal(f.Label, 5) })
 	if ids := streams(shown); ids != nil && (l.Width == 0 || l.Width >= wider) {
-		c = slices.Insert(c, 4, column{title: "STREAM", cells: ids})
+		c = append(c, column{title: "STREAM", cells: ids})
 	}
-	if l.Width > 0 && l.Width < wide {
-		drop := 6 // BYTES
-		if l.Order == ByBytes {
-			drop = 5 // PKT/S
+	add("BIT/S", least, func(f Flow) string { return f.Bits.String() })
+	add("PKT/S", least, func(f Flow) string { return f.Packets.String() })
+	add("BYTES", least, func(f Flow) string { return f.Bytes.String() })
+	add("SHARE", least, func(f Flow) string { return f.Share.percent() })
+	if some(func(f Flow) bool { return f.CE.known }) {
+		add("CE", least, func(f Flow) string { return f.CE.percent() })
+	}
+	if some(func(f Flow) bool { return f.Resent.known }) {
+		add("RESENT", least, func(f Flow) string { return f.Resent.String() })
+	}
+	if l.Width == 0 || l.Width >= wider || l.Order == ByPort {
+		if some(func(f Flow) bool { return f.Ingress != "" }) {
+			add("IN", 0, func(f Flow) string { return cmp.Or(g.middle(f.Ingress, portName), "-") })
 		}
-		c = slices.Delete(c, drop, drop+1)
+		if some(func(f Flow) bool { return f.Egress != "" }) {
+			add("OUT", 0, func(f Flow) string { return cmp.Or(g.middle(f.Egress, portName), "-") })
+		}
+	}
+	if l.Width > 0 {
+		less := []string{"OUT", "IN", "STREAM", "SHARE", "LABEL", "PKT/S", "RESENT", "CE"}
+		if l.Width < wide {
+			other := "BYTES"
+			if l.Order == ByBytes {
+				other = "PKT/S"
+			}
+			c = slices.DeleteFunc(c, func(one column) bool { return one.title == other })
+		}
+		less = slices.DeleteFunc(less, func(title string) bool { return title == sortedTitle(l.Order) })
+		c = drop(c, l.Width-1, func(one column) int { // 1: the star behind a title
+			if one.title == "SOURCE" || one.title == "DESTINATION" {
+				return min(one.width(), goodAddr)
+			}
+			return one.width()
+		}, less...)
 	}
 	if l.Width > 0 {
 		shorten(g, c, l.Width)
@@ -124,21 +158,6 @@ func (v *View) flowTable(g glyphs, l Layout, n int) []string {
 		out = append(out, fmt.Sprintf(leftOutSay, left))
 	}
 	return out
-}
-
-// ingress is the column of the ports that flows come in by; without cells where no
-// port is known.
-func ingress(g glyphs, shown []Flow) column {
-	c := column{title: "IN", left: true}
-	known := false
-	for _, f := range shown {
-		known = known || f.Ingress != ""
-		c.cells = append(c.cells, cmp.Or(g.middle(f.Ingress, portName), "-"))
-	}
-	if !known {
-		c.cells = nil
-	}
-	return c
 }
 
 // streams are the Stream IDs of flows; nil: none has one.
@@ -167,7 +186,7 @@ func (v *View) flowLines() int {
 }
 
 func sortedTitle(o Order) string {
-	return map[Order]string{ByPackets: "PKT/S", ByBytes: "BYTES", ByQP: "DEST-QP", ByRate: "BIT/S"}[o]
+	return map[Order]string{ByPackets: "PKT/S", ByBytes: "BYTES", ByQP: "DEST-QP", ByRate: "BIT/S", ByPort: "IN"}[o]
 }
 
 // noFlows says why there are none.
@@ -176,7 +195,7 @@ func (v *View) noFlows() string {
 	case v.AllFlows > 0:
 		return fmt.Sprintf("none of the %d flows names this port", v.AllFlows)
 	case v.Method != "" && v.Method != "rewrite" && v.placement() != "entries":
-		return fmt.Sprintf("no flows: the switch keeps flows only with method rewrite, and uses %s", v.Method)
+		return fmt.Sprintf("no flows: the switch keeps flows only with method rewrite, and uses %s; SLUICE_IPFIX with a collector shows those whose packets it samples", v.Method)
 	default:
 		return "no flows"
 	}

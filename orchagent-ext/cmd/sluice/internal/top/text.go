@@ -3,6 +3,7 @@
 package top
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -57,6 +58,25 @@ func (c column) width() int {
 	}
 	return w
 }
+
+// drop leaves out the columns with these titles, the first of them first, until the others
+// take no more than so many columns of the screen; want says how many each takes.
+func drop(c []column, room int, want func(column) int, titles ...string) []column {
+	for _, title := range titles {
+		width := -gap
+		for _, one := range c {
+			width += gap + want(one)
+		}
+		if width <= room {
+			return c
+		}
+		c = slices.DeleteFunc(c, func(one column) bool { return one.title == title })
+	}
+	return c
+}
+
+// gap is the columns of the screen between two of a table.
+const gap = 2
 
 // lines prints columns beside each other, the titles first.
 func lines(columns []column) []string {

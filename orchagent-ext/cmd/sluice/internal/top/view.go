@@ -77,6 +77,7 @@ func (v *View) placement() string {
 type Port struct {
 	Name      string `json:"name"`
 	Role      string `json:"role"`
+	Link      string `json:"link,omitempty"` // up, down; empty: not known
 	RxBits    Number `json:"rx_bits"`
 	RxPackets Number `json:"rx_packets"`
 	TxBits    Number `json:"tx_bits"`
@@ -142,6 +143,11 @@ type Flow struct {
 	Packets Number `json:"packets"`
 	Bytes   Number `json:"bytes_total"`
 	Share   Number `json:"share"` // of what all flows here send, 0 to 1
+
+	// Of flows whose packets come to the CPU.
+	CE      Number `json:"ce_share"`      // of the packets since the reading before, 0 to 1
+	Resent  Number `json:"resent_bits"`   // payload that was sent again
+	Sampled Number `json:"sampling_rate"` // rates and octets are estimates by one of so many packets; not known: the entry counts
 }
 
 // Compare makes a View of two snapshots; before is nil where there is only one,
@@ -191,8 +197,14 @@ func (v *View) flows(before, now *Snapshot, span time.Duration) {
 			ID: id, Src: row.fields["src"], Dst: row.fields["dst"],
 			DestQP: total(row.counters, "dest_qp"), Label: total(row.counters, "flow_label"), Stream: total(row.counters, "stream_id"),
 			Ingress: row.fields["ingress_port"], Egress: row.fields["egress_port"],
-			Bits: rate(was, row.counters, "bytes", span).bits(), Packets: rate(was, row.counters, "packets", span),
-			Bytes: total(row.counters, "bytes"),
+			Bits: sent(was, row.counters, "bytes", "seen_bytes", span).bits(), Packets: sent(was, row.counters, "packets", "seen_packets", span),
+			Bytes:  total(row.counters, "bytes"),
+			CE:     rate(was, row.counters, "ce_packets", span).over(rate(was, row.counters, "seen_packets", span)),
+			Resent: rate(was, row.counters, "retransmitted_bytes", span).bits(),
+		}
+		if !f.Bytes.known {
+			f.Sampled = total(row.counters, "sampling_rate")
+			f.Bytes = total(row.counters, "seen_bytes").times(f.Sampled)
 		}
 		all = all.plus(f.Bits)
 		v.Flows = append(v.Flows, f)
@@ -200,4 +212,15 @@ func (v *View) flows(before, now *Snapshot, span time.Duration) {
 	for i := range v.Flows {
 		v.Flows[i].Share = v.Flows[i].Bits.over(all)
 	}
+}
+
+// sent is the rate of what a flow's entry counts, or what the CPU's samples make it to be.
+func sent(was, now counters, counted, seen string, span time.Duration) Number {
+	if _, ok := now[counted]; ok {
+		return rate(was, now, counted, span)
+	}
+	if was["sampling_rate"] != now["sampling_rate"] {
+		return Number{}
+	}
+	return rate(was, now, seen, span).times(total(now, "sampling_rate"))
 }

@@ -60,10 +60,10 @@ func TestRatesAndShares(t *testing.T) {
 	v := viewOf(before, now)
 	zero := known(0)
 	want := []Port{
-		{"Ethernet0", "edge", known(1.6e6), known(200), known(4e5), known(50), Number{}, Number{}, nil},
-		{"Ethernet4", "fabric", zero, zero, known(4e5), known(50), known(0.25), Number{}, &Queue{"4", known(7000), Number{}}},
-		{"Ethernet8", "fabric", zero, zero, zero, zero, zero, Number{}, nil},
-		{"Ethernet16", "fabric", zero, zero, known(1.2e6), known(150), known(0.75), Number{}, &Queue{"3", zero, Number{}}},
+		{"Ethernet0", "edge", "", known(1.6e6), known(200), known(4e5), known(50), Number{}, Number{}, nil},
+		{"Ethernet4", "fabric", "", zero, zero, known(4e5), known(50), known(0.25), Number{}, &Queue{"4", known(7000), Number{}}},
+		{"Ethernet8", "fabric", "", zero, zero, zero, zero, zero, Number{}, nil},
+		{"Ethernet16", "fabric", "", zero, zero, known(1.2e6), known(150), known(0.75), Number{}, &Queue{"3", zero, Number{}}},
 	}
 	if diff := cmp.Diff(want, v.Ports, comparer); diff != "" {
 		t.Errorf("ports (-want +got):\n%s", diff)
@@ -197,7 +197,7 @@ func TestOrders(t *testing.T) {
 		{ID: "d", DestQP: known(2), Bytes: known(7), Egress: "Ethernet0"},
 	}, AllFlows: 4, Method: "rewrite"}
 	order := ByRate
-	for _, want := range []string{"bacd", "abcd", "cdba", "bcda", "bacd"} {
+	for _, want := range []string{"bacd", "abcd", "cdba", "bcda", "cdba", "bacd"} {
 		v.Sort(order)
 		got := ""
 		for _, f := range v.Flows {
