@@ -26,7 +26,6 @@ CE RESENT   of flows that IPFIX samples: share of marks; bit/s sent again
 SHARE       ports: of what all ports of role fabric send; flows: of what all
             flows here send
 BY-HASH     what SHARE would be of flows whose labels are chosen, if none were
-placement   with scope fabric: which scope is in force, and who plans
 QUEUE       octets in a port's fullest queue now, and which queue it is
 QUEUE-MAX   the most that SONiC's telemetry saw in its last interval; neither:
             the switch does not tell
