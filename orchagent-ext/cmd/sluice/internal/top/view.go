@@ -39,7 +39,9 @@ type View struct {
 	AllFlows int    `json:"flow_rows"` // rows of SLUICE_FLOW, of which Flows may be a part
 	Flows    []Flow `json:"flows"`
 	more     int    // flows that Limit took away
+	above    int    // flows that Skip took away
 	only     string // the port that is left
+	search   string // what Find looked for
 }
 
 // Need is by which method the switch meets a need of SLUICE_CAPABILITY.
