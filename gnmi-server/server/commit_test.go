@@ -162,3 +162,16 @@ func TestRecordUndo(t *testing.T) {
 		}
 	}
 }
+
+// TestRecordIsAsSluiceConfigReadsIt: `sluice config` warns by these names.
+func TestRecordIsAsSluiceConfigReadsIt(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "commit.json")
+	r := record{ID: "a", Deadline: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Rows: []savedRow{{Table: "SLUICE_PORT", Key: "Ethernet0"}}}
+	if err := r.save(file); err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(file)
+	if want := `{"id":"a","deadline":"2026-01-02T03:04:05Z","rows":[{"table":"SLUICE_PORT","key":"Ethernet0","there":false}]}`; err != nil || string(got) != want {
+		t.Errorf("%v: %s, want %s", err, got, want)
+	}
+}

@@ -9,16 +9,17 @@ import "math"
 type settling struct {
 	octets uint64 // of all flows since the last look
 	looked int64
-	loud   int64 // when flows sent last
-	begun  int64 // the window
-	number int64 // of windows that ended
-	since  int64 // the number when loads were seen to change; 0: they do not
-	idle   int64 // since when flows that should move send; 0: none does
+	loud   int64     // when flows sent last
+	begun  int64     // the window
+	number int64     // of windows that ended
+	since  int64     // the number when loads were seen to change; 0: they do not
+	was    []float64 // the part of all load that each member had then, by the averages
+	idle   int64     // since when flows that should move send; 0: none does
 }
 
 // When loads change, and how long that is waited for.
 const (
-	driftShare = 0.04 // of all load, that is on other members than the averages say
+	driftShare = 0.02 // of all load, that is on other members than the averages say
 	freshShare = 0.1  // of all load, of flows that were not measured yet
 	moreDrift  = 2    // windows: those that began after the change
 )
@@ -60,12 +61,17 @@ func (t *Table) unsettled(now int64) bool {
 	if fresh := float64(t.unmeasured) * t.typical(); t.unmeasured > 0 && fresh >= freshShare*(fresh+t.sum) {
 		return true
 	}
-	if t.drift() <= driftShare {
+	// Averages follow the load: it has changed while it is not as it was before.
+	last, was := t.shares()
+	if s.since != 0 && len(s.was) == len(was) {
+		was = s.was
+	}
+	if drift(last, was) <= driftShare {
 		s.since = 0
 		return false
 	}
 	if s.since == 0 {
-		s.since = s.number
+		s.since, s.was = s.number, was
 	}
 	if s.number < s.since+moreDrift {
 		return true
@@ -80,11 +86,11 @@ func (t *Table) unsettled(now int64) bool {
 	return false
 }
 
-// drift is the part of the load that is on other members, by the last windows, than by the
-// averages.
-func (t *Table) drift() float64 {
+// shares are the parts of all load that members have, by the last windows and by the
+// averages; nil without load.
+func (t *Table) shares() (last, average []float64) {
 	n := len(t.members)
-	last, average := make([]float64, n), make([]float64, n)
+	last, average = make([]float64, n), make([]float64, n)
 	var lastSum, sum float64
 	for i := range t.entries {
 		e := &t.entries[i]
@@ -95,11 +101,21 @@ func (t *Table) drift() float64 {
 		lastSum, sum = lastSum+e.last, sum+e.rate
 	}
 	if lastSum <= 0 || sum <= 0 {
+		return nil, nil
+	}
+	for m := range last {
+		last[m], average[m] = last[m]/lastSum, average[m]/sum
+	}
+	return last, average
+}
+
+// drift is the part of the load that is on other members now than before.
+func drift(now, before []float64) (d float64) {
+	if len(now) != len(before) {
 		return 0
 	}
-	d := 0.0
-	for m := range last {
-		d += math.Abs(last[m]/lastSum - average[m]/sum)
+	for m := range now {
+		d += math.Abs(now[m] - before[m])
 	}
 	return d / 2
 }

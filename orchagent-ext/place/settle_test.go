@@ -2,7 +2,10 @@
 
 package place
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
 // A sender that is held up within a burst is not a pause: rates are of whole bursts, also of
 // flows that send in the second half only.
@@ -81,5 +84,53 @@ func TestMovesAreMeasuredAgain(t *testing.T) {
 	run(0, 20)
 	if moves := run(0.045, 10); moves != 0 {
 		t.Errorf("%d moves below the threshold, long after", moves)
+	}
+}
+
+// A change that is not large is waited out, too, though averages have nearly followed it by
+// then: the first moves are by the rates that there are now, and even out the load.
+func TestFirstMovesAreByTheRatesOfNow(t *testing.T) {
+	const ms = int64(1e6)
+	for _, more := range []float64{0.20, 0.25, 0.30, 0.40, 0.80} { // on member 0, in parts of what it had
+		tab := newTable(t, Config{WindowNS: 150 * ms, IdleNS: 10 * ms, Moves: MovesAny, MaxMoves: 400, Largest: 400, Goal: 1.02}, equal(4)...)
+		rates := same(400)
+		octets, flows := make([]uint64, len(rates)), make([]Flow, len(rates))
+		for i := range flows {
+			flows[i] = flowOf(i, 16)
+			tab.Place(flows[i], -1, flows[i].hash())
+		}
+		now := int64(0)
+		look := func() int {
+			now += 300 * ms
+			for i, f := range flows {
+				octets[i] += uint64(rates[i])
+				tab.Sample(f, octets[i], now)
+			}
+			return len(tab.Look(now))
+		}
+		for range 20 {
+			if moves := look(); moves != 0 {
+				t.Fatalf("%d moves of equal flows", moves)
+			}
+		}
+		for i, f := range flows {
+			if tab.lookup(&f).member == 0 {
+				rates[i] *= 1 + more
+			}
+		}
+		moves := 0
+		for looks := 0; moves == 0; looks++ {
+			if moves = look(); looks == 10 {
+				t.Fatalf("%.2f more: no move", more)
+			}
+		}
+		load, sum := make([]float64, 4), 0.0
+		for i, f := range flows {
+			load[tab.lookup(&f).member] += rates[i]
+			sum += rates[i]
+		}
+		if worst := slices.Max(load) / sum * 4; worst > 1.025 {
+			t.Errorf("%.2f more on a member: worst ÷ mean is %.3f after the first moves, want 1.02", more, worst)
+		}
 	}
 }

@@ -4,6 +4,7 @@ package placing
 
 import (
 	"errors"
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -473,6 +474,27 @@ func TestLearnedModel(t *testing.T) {
 			t.Errorf("%s: worst ÷ mean %.3f by model %s after %d moves, %.3f by hash", name, got, r.Model, r.Moves, hash)
 		}
 		t.Logf("%s: worst ÷ mean %.3f by model %s after %d moves, %.3f by hash", name, got, r.Model, r.Moves, hash)
+	}
+}
+
+// On a switch that does not tell by which ports packets leave, flows keep their labels, and
+// the report says why.
+func TestPathsThatAreNotTold(t *testing.T) {
+	c := kernel()
+	c.Kernel, c.Seed = false, 0
+	b := newBed(t, c)
+	b.zipf(32)
+	before := maps.Clone(b.flows)
+	b.run(20 * time.Second)
+	if r := b.report(); !strings.Contains(r.Reason, "no sampled packet has told the port") || r.Moves != 0 || !maps.Equal(b.flows, before) {
+		t.Errorf("reason %q, %d moves", r.Reason, r.Moves)
+	}
+	for _, f := range b.flows {
+		b.p.Observe(f, b.link(f))
+		break
+	}
+	if r := b.report(); r.Reason != "" {
+		t.Errorf("a path is known, and the reason is %q", r.Reason)
 	}
 }
 

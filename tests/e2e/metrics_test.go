@@ -100,17 +100,21 @@ func TestMetrics(t *testing.T) {
 
 	l.set("SLUICE_PFCM", "global", "admin_state", "enabled")
 	l.awaitMetric(`sluice_notify_received_total\{.*"pfcm".*\} 0`)
-	l.set("SLUICE_PLACEMENT", "global", "admin_state", "enabled")
+	l.set("SLUICE_PLACEMENT", "global", "admin_state", "enabled", "scope", "fabric")
 	var notify string
 	l.until("metrics of placement, which it has once flows have rates", func() bool {
 		l.send(l.sessions(2))
 		_, notify, err = l.scrape("/metrics")
 		return err == nil && strings.Contains(notify, "\nsluice_placement_group_floor{") &&
 			strings.Contains(notify, "\nsluice_placement_group_hash_worst_over_mean{") &&
+			strings.Contains(notify, "\nsluice_placement_fabric_leaves ") &&
 			strings.Contains(notify, "\nsluice_placement_member_measured_bytes_per_second{")
 	})
 
-	exported := map[string]bool{"up": true} // Prometheus makes it
+	exported := map[string]bool{
+		"up":                           true, // Prometheus makes it
+		"sluice_placement_fabric_plan": true, // TestLeavesShareTheirLoads has a plan
+	}
 	for _, m := range regexp.MustCompile(`(?m)^# TYPE (\S+) `).FindAllStringSubmatch(first+last+notify, -1) {
 		exported[m[1]] = true
 	}

@@ -180,6 +180,9 @@ func planned(t *testing.T, leaves [2]*leaf, m *management, planner string) {
 			return f["scope"] == "fabric" && f["plan"] != "" && f["quotas_ignored"] == "0"
 		})
 	}
+	for _, l := range leaves {
+		l.awaitMetric(`sluice_placement_fabric_plan [1-9]`)
+	}
 	even("planned")
 	for i, l := range leaves {
 		worst := l.worstDownlink()

@@ -94,8 +94,12 @@ func (s *settingsCommand) file() string {
 func (s *settingsCommand) change(cmd *cobra.Command, change settings.Change) error {
 	return s.open(func(w *settings.Writer) error {
 		edits, err := w.Change(cmd.Context(), whoami(), commandLine(cmd), change)
-		if err != nil || !s.dry {
+		if err != nil {
 			return err
+		}
+		warnOfCommit(cmd.ErrOrStderr(), edits)
+		if !s.dry {
+			return nil
 		}
 		if len(edits) == 0 {
 			_, err := fmt.Fprintln(cmd.OutOrStdout(), "Nothing to do.")

@@ -47,6 +47,7 @@ changed since stay as they are, and so does all else: --force takes them back al
 			if err != nil {
 				return err
 			}
+			warnOfCommit(cmd.ErrOrStderr(), edits)
 			return printLines(cmd.OutOrStdout(), settings.Lines(edits))
 		})
 	}

@@ -37,8 +37,8 @@ func newTopCommand() *cobra.Command {
 share the load, its heaviest flows, and what the CPU path does. It reads what sluiced writes into
 STATE_DB and COUNTERS_DB once a second, and changes nothing.
 
-On a terminal: q quits, s sorts by the next column, p pauses, ? explains the columns. Elsewhere
-frames come one behind the other, without escape codes. Rates need two readings, so the first
+On a terminal: q quits, s sorts by the next column, p pauses, j and k scroll, / searches, ? explains
+keys and columns. Elsewhere frames come one behind the other, without escape codes. Rates need two readings, so the first
 frame of these comes after one interval.
 
 Redis may be down: the frame says so, what was read last stays, and it goes on by itself.`,
@@ -129,6 +129,7 @@ type watcher struct {
 	json        bool
 	order       top.Order
 	port        string
+	search      string // in flows
 	flows       int
 	host        string
 	databases   databases
@@ -196,6 +197,9 @@ func (t *watcher) view(now time.Time) *top.View {
 	v := t.history.View(t.host, now, unread)
 	if t.port != "" {
 		v.Only(t.port)
+	}
+	if t.search != "" {
+		v.Find(t.search)
 	}
 	v.Sort(t.order)
 	v.Limit(t.flows)

@@ -15,8 +15,6 @@ import (
 	"sluice/orchagent-ext/cmd/sluice/internal/top"
 )
 
-const ctrlC = 3
-
 // live shows frames on a terminal until q, Ctrl-C, a signal or the last frame. The
 // terminal is given back in any case.
 func (t *watcher) live(ctx context.Context, in, out *os.File) (err error) {
@@ -33,16 +31,17 @@ func (t *watcher) live(ctx context.Context, in, out *os.File) (err error) {
 	readings, failed := make(chan reading), make(chan any, 1)
 	go t.poll(ctx, readings, failed)
 
-	var paused, help bool
+	keys := topKeys{order: t.order}
 	draw := func(v *top.View) error {
 		width, height := screen.Size()
 		l := top.Layout{
-			Width: width, Height: height, Order: t.order, Footer: top.Footer(t.order, paused),
+			Width: width, Height: height, Order: t.order, Footer: keys.footer(),
 			UTF8: terminal.UTF8(os.Getenv), Color: os.Getenv("NO_COLOR") == "",
 		}
-		if help {
+		if keys.help {
 			return screen.Draw(top.Help(l))
 		}
+		keys.skip = v.Skip(keys.skip)
 		return screen.Draw(v.Frame(l))
 	}
 	shown := time.Now() // the time of the view, which does not advance in a pause
@@ -53,7 +52,7 @@ func (t *watcher) live(ctx context.Context, in, out *os.File) (err error) {
 		case p := <-failed:
 			panic(p)
 		case r := <-readings:
-			if paused {
+			if keys.paused {
 				continue
 			}
 			t.add(r)
@@ -61,20 +60,17 @@ func (t *watcher) live(ctx context.Context, in, out *os.File) (err error) {
 			n++
 		case <-screen.Resized:
 		case key, ok := <-screen.Keys:
-			switch {
-			case !ok || key == 'q' || key == ctrlC:
+			if !ok {
 				return nil
-			case help:
-				help = false
-			case key == 's':
-				t.order = t.order.Next()
-			case key == 'p':
-				paused = !paused
-			case key == '?':
-				help = true
-			default:
+			}
+			quit, changed := keys.press(key)
+			if quit {
+				return nil
+			}
+			if !changed {
 				continue
 			}
+			t.order, t.search = keys.order, keys.search
 		}
 		if err := draw(t.view(shown)); err != nil {
 			return fmt.Errorf("draw: %w", err)

@@ -119,6 +119,16 @@ func TestTopOnATerminal(t *testing.T) {
 	if frame = p.shows(t, "BYTES"); strings.Count(frame, "\n")+1 != 50 {
 		t.Errorf("after SIGWINCH:\n%s", frame)
 	}
+	p.press(t, "/0x00010a\r")
+	if frame = p.shows(t, "/0x00010a  q quit"); strings.Contains(frame, "0x000100") || !strings.Contains(frame, "0x00010a ") {
+		t.Errorf("a search:\n%s", frame)
+	}
+	p.press(t, "/\x15\r")
+	p.shows(t, "0x000100")
+	p.press(t, "\x1b[B")
+	p.shows(t, "1 above")
+	p.press(t, "g")
+	p.shows(t, "0x000100")
 	p.press(t, "?")
 	p.shows(t, "Any key goes back")
 	p.press(t, "x")

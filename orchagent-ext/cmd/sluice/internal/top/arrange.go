@@ -4,7 +4,9 @@ package top
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+	"strings"
 
 	"sluice/yang/rows"
 )
@@ -35,6 +37,24 @@ func (v *View) Only(port string) {
 	v.only = port
 	v.Ports = slices.DeleteFunc(v.Ports, func(p Port) bool { return p.Name != port })
 	v.Flows = slices.DeleteFunc(v.Flows, func(f Flow) bool { return f.Ingress != port && f.Egress != port })
+}
+
+// Find leaves of the flows those whose addresses, ports, or destination queue pair (decimal
+// or with 0x) have a text in them, in capitals or not.
+func (v *View) Find(text string) {
+	v.search = text
+	text = strings.ToLower(text)
+	v.Flows = slices.DeleteFunc(v.Flows, func(f Flow) bool {
+		words := []string{f.Src, f.Dst, f.Ingress, f.Egress, hexadecimal(f.DestQP, 6), fmt.Sprintf("%.0f", f.DestQP.value)}
+		return !slices.ContainsFunc(words, func(w string) bool { return strings.Contains(strings.ToLower(w), text) })
+	})
+}
+
+// Skip leaves out the first n flows, but not the last one, and returns how many these were.
+func (v *View) Skip(n int) int {
+	n = max(0, min(n, len(v.Flows)-1))
+	v.above, v.Flows = n, v.Flows[n:]
+	return n
 }
 
 // Sort sorts the flows. What is not known comes last; before rates are known the

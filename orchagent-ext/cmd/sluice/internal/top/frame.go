@@ -43,6 +43,8 @@ func (v *View) Frame(l Layout) string {
 	tail := append([]string{""}, v.counts()...)
 	if compact {
 		tail, space = nil, nil
+	} else if v.Fabric != nil {
+		tail = append([]string{v.Fabric.line()}, tail...)
 	}
 	if v.Paths.Count > 1 {
 		tail = append([]string{v.Paths.line(g)}, tail...)

@@ -6,7 +6,7 @@ import "strings"
 
 // Footer is the last line of a frame on a terminal.
 func Footer(by Order, paused bool) string {
-	text := "q quit  s sort: " + string(by) + "  p pause  ? help"
+	text := "q quit  ? help  s sort: " + string(by) + "  p pause  j k scroll  / search"
 	if paused {
 		text = strings.Replace(text, "p pause", "p go on", 1) + "  PAUSED"
 	}
@@ -15,10 +15,10 @@ func Footer(by Order, paused bool) string {
 
 const help = `sluice top: what a running Sluice does, out of STATE_DB and COUNTERS_DB
 
- q  Ctrl-C   quit
  s           sort flows by bit/s, packets/s, octets, queue pair, or port
- p           pause, and go on
- ?           this page, and back
+ j k         scroll flows, as arrows do; space, b: by pages; g: to the first
+ /           show flows with a text in addresses, ports, queue pair
+ p q ?       pause, and go on; quit; this page
 
 BIT/S       of whole frames at ports; of packets that the entry counts at flows,
             or, without one, that the CPU's samples tell of

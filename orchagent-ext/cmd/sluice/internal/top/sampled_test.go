@@ -4,6 +4,7 @@ package top
 
 import (
 	"fmt"
+	"os"
 	"strconv"
 	"strings"
 	"testing"
@@ -51,6 +52,13 @@ func TestFramesOfSampledFlows(t *testing.T) {
 		frame := v.Frame(l)
 		fits(t, frame, l)
 		golden(t, fmt.Sprintf("sampled-%dx%d.txt", l.Width, l.Height), frame)
+		page, err := os.ReadFile("../../../../../docs/operations.md")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if size[0] < 200 && !strings.Contains(string(page), "```\n"+frame+"```\n") {
+			t.Errorf("docs/operations.md shows another frame than\n%s", frame)
+		}
 	}
 }
 
@@ -87,5 +95,31 @@ func TestSortByPort(t *testing.T) {
 	}
 	if frame := v.Frame(Layout{Width: 80, Order: ByPort}); !strings.Contains(frame, "  IN*\n") {
 		t.Error(frame)
+	}
+}
+
+// TestFindAndSkip: the frame says how many flows are above, and why there is none.
+func TestFindAndSkip(t *testing.T) {
+	v := viewOf(sampled(recorded(t, "before.json"), 1, false), sampled(recorded(t, "now.json"), 1, true))
+	if v.Find("0X00010"); len(v.Flows) != 16 {
+		t.Errorf("%d flows have 0x00010 in their queue pair", len(v.Flows))
+	}
+	l := Layout{Width: 80, Height: 24}
+	if n := v.Skip(5); n != 5 || len(v.Flows) != 11 || !strings.Contains(v.Frame(l), "\nand 4 more, 5 above\n") {
+		t.Errorf("skipped %d of 16:\n%s", n, v.Frame(l))
+	}
+	if n := v.Skip(99); n != 10 || len(v.Flows) != 1 || !strings.Contains(v.Frame(l), "\n10 above\n") {
+		t.Errorf("skipped %d of 11:\n%s", n, v.Frame(l))
+	}
+	for text, want := range map[string]int{"ethernet12": 1, "ETHERNET0": 1, "::b": 1, "271": 1, "nowhere": 0} {
+		w := *v
+		w.Flows = []Flow{{Src: "::A", Dst: "::b", DestQP: known(271), Ingress: "Ethernet0", Egress: "Ethernet12"}}
+		if w.Find(text); len(w.Flows) != want {
+			t.Errorf("%q: %d flows, want %d", text, len(w.Flows), want)
+		}
+	}
+	v.Find("nowhere")
+	if n := v.Skip(3); n != 0 || !strings.Contains(v.Frame(l), `none of the 64 flows has "nowhere" in its addresses, ports or queue pair`) {
+		t.Errorf("skipped %d of none:\n%s", n, v.Frame(l))
 	}
 }

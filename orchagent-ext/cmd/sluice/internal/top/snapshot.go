@@ -18,6 +18,7 @@ const (
 	tableFlow       = "SLUICE_FLOW"
 	tableHold       = "SLUICE_HOLD"
 	tableMember     = "SLUICE_PLACEMENT_MEMBER" // where labels are chosen
+	tableFabric     = "SLUICE_PLACEMENT_FABRIC" // with scope fabric
 	tableStats      = "SLUICE_STATS"
 	tablePortStats  = "SLUICE_PORT_STATS"
 	tableQueueStats = "SLUICE_QUEUE_STATS" // where the switch tells of its queues
@@ -26,7 +27,7 @@ const (
 // The same by database.
 var (
 	ConfigTables   = []string{tablePort}
-	StateTables    = []string{tableState, tableCapability, tableFlow, tableHold, tableMember}
+	StateTables    = []string{tableState, tableCapability, tableFlow, tableHold, tableMember, tableFabric}
 	CountersTables = []string{tableStats, tablePortStats, tableQueueStats}
 )
 
@@ -44,6 +45,7 @@ type Snapshot struct {
 	deepest    map[string]Queue    // of the queues of a port, by its name
 	flows      map[string]flowRow  // by the row's key
 	holds      []Hold
+	fabric     map[string]string // nil: the scope is local
 	byHash     map[string]uint64 // what ports would send if no label were chosen, in octets/s
 }
 
@@ -86,6 +88,8 @@ func Parse(all []rows.Row, read time.Time) *Snapshot {
 			if n, known := numbers(r.Fields)["hash_rate"]; known {
 				s.byHash[r.Fields["name"]] += n
 			}
+		case tableFabric:
+			s.fabric = r.Fields
 		case tableHold:
 			s.holds = append(s.holds, newHold(r.Fields))
 		case tableFlow:

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"sluice/yang/rows"
 )
@@ -154,8 +155,15 @@ func (v *View) flowTable(g glyphs, l Layout, n int) []string {
 		}
 	}
 	out := lines(c)
-	if left := len(v.Flows) + v.more - len(shown); left > 0 {
-		out = append(out, fmt.Sprintf(leftOutSay, left))
+	left := ""
+	if n := len(v.Flows) + v.more - len(shown); n > 0 {
+		left = fmt.Sprintf(leftOutSay, n)
+	}
+	if v.above > 0 {
+		left = strings.TrimPrefix(fmt.Sprintf("%s, %d above", left, v.above), ", ")
+	}
+	if left != "" {
+		out = append(out, left)
 	}
 	return out
 }
@@ -179,7 +187,7 @@ func streams(flows []Flow) []string {
 // flowLines is how many lines all flows take, without the titles.
 func (v *View) flowLines() int {
 	n := max(1, len(v.Flows))
-	if v.more > 0 {
+	if v.more > 0 || v.above > 0 {
 		n++ // that says so
 	}
 	return n
@@ -192,6 +200,8 @@ func sortedTitle(o Order) string {
 // noFlows says why there are none.
 func (v *View) noFlows() string {
 	switch {
+	case v.AllFlows > 0 && v.search != "":
+		return fmt.Sprintf("none of the %d flows has %q in its addresses, ports or queue pair", v.AllFlows, v.search)
 	case v.AllFlows > 0:
 		return fmt.Sprintf("none of the %d flows names this port", v.AllFlows)
 	case v.Method != "" && v.Method != "rewrite" && v.placement() != "entries":

@@ -31,7 +31,9 @@ type View struct {
 
 	Ports []Port `json:"ports"`
 	Paths Paths  `json:"paths"`
-	CPU   CPU    `json:"cpu"`
+	// Fabric is nil where placement's scope is local.
+	Fabric *Fabric `json:"placement_fabric,omitempty"`
+	CPU    CPU     `json:"cpu"`
 
 	PFCM  string `json:"pfcm"`  // active, disabled or failed
 	Holds []Hold `json:"holds"` // what neighbors have asked for, the longest first
@@ -39,7 +41,9 @@ type View struct {
 	AllFlows int    `json:"flow_rows"` // rows of SLUICE_FLOW, of which Flows may be a part
 	Flows    []Flow `json:"flows"`
 	more     int    // flows that Limit took away
+	above    int    // flows that Skip took away
 	only     string // the port that is left
+	search   string // what Find looked for
 }
 
 // Need is by which method the switch meets a need of SLUICE_CAPABILITY.
@@ -155,7 +159,7 @@ func Compare(before, now *Snapshot) *View {
 		State: now.state["state"], FlowLabel: now.state["flow_label"], Method: now.state["flow_label_method"],
 		Needs: needs(now.capability), Started: now.state["since"],
 		Warnings: now.warnings(), LastError: now.state["last_error"],
-		PFCM: now.state["pfcm"],
+		PFCM: now.state["pfcm"], Fabric: newFabric(now.fabric),
 	}
 	v.hold(now)
 	if v.Warnings == nil {

@@ -97,6 +97,27 @@ func TestShareByHash(t *testing.T) {
 	}
 }
 
+// With scope fabric a line says which scope is in force, and who plans.
+func TestScopeFabric(t *testing.T) {
+	for want, row := range map[string]map[string]string{
+		"placement: scope fabric, plan 12, planner leaf-1, leaves 32\n":                                       {"scope": "fabric", "planner": "leaf-1", "plan": "12", "leaves": "32", "rows_aside": "0"},
+		"placement: scope local, no plan, no planner, leaves 0, rows aside 2: no lease in etcd (timed out)\n": {"scope": "local", "leaves": "0", "rows_aside": "2", "reason": "no lease in etcd (timed out)"},
+	} {
+		now := append(table(append(port("Ethernet4", "fabric", 0, 100), at(0))...), rows.Row{Table: "SLUICE_PLACEMENT_FABRIC", Key: "global", Fields: row})
+		v := viewOf(now, now)
+		if frame := v.Frame(Layout{Width: 120}); !strings.Contains(frame, want) {
+			t.Errorf("want %s\n%s", want, frame)
+		}
+		text, err := json.Marshal(v)
+		if err != nil || !strings.Contains(string(text), `"placement_fabric":{"scope":"`+row["scope"]+`"`) {
+			t.Errorf("%v: %s", err, text)
+		}
+	}
+	if frame := viewOf(nil, table(append(port("Ethernet4", "fabric", 0, 100), at(0))...)).Frame(Layout{Width: 120}); strings.Contains(frame, "placement:") {
+		t.Error(frame)
+	}
+}
+
 // TestQueueOfNow: where the switch tells what is in its queues, that is shown.
 func TestQueueOfNow(t *testing.T) {
 	now := append(table(append(port("Ethernet4", "fabric", 1, 1), at(1))...),
