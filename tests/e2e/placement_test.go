@@ -117,8 +117,7 @@ func TestPlacedLabelsOutliveSluiced(t *testing.T) {
 			l := placing(t, args...)
 			l.awaitFields("SLUICE_CAPABILITY", "switch", "placement_method", method, "placement_state", "active")
 			before := l.evenly("placed")
-			id := fmt.Sprintf("%s,%s,%06x", fabric.HostA.Addr(), fabric.HostB.Addr(), 0x100)
-			l.await("SLUICE_FLOW", id, func(f map[string]string) bool {
+			l.await("SLUICE_FLOW", flowID(0x100), func(f map[string]string) bool {
 				return f["src_port"] == "49152" && f["flow_label"] == fmt.Sprint(before[0x100]) && strings.HasPrefix(f["path"], "Ethernet")
 			})
 
@@ -164,7 +163,7 @@ func TestPlacedLabelsOutliveSluiced(t *testing.T) {
 				}
 				l.launch(args...)
 				l.ports()
-				l.enable()
+				l.labels()
 				l.choose()
 				l.awaitFields("SLUICE_STATE", "global", "state", "running", "flows", fmt.Sprint(placedFlows), "placement", "active")
 				l.awaitEven()
@@ -200,6 +199,7 @@ func TestPlacedLabelsOutliveSluiced(t *testing.T) {
 				if now := l.evenly("started with another seed"); !maps.Equal(now, before) {
 					t.Error("labels changed when sluiced was started with another seed")
 				}
+				l.rebalanced()
 			}
 
 			l.remove("SLUICE_PLACEMENT", "global")
@@ -212,6 +212,68 @@ func TestPlacedLabelsOutliveSluiced(t *testing.T) {
 			}
 			l.stop()
 		})
+	}
+}
+
+// flowID is the key of a flow in SLUICE_FLOW.
+func flowID(qp uint32) string {
+	return fmt.Sprintf("%s,%s,%06x", fabric.HostA.Addr(), fabric.HostB.Addr(), qp)
+}
+
+// rebalanced sends by the flows of one next hop alone until some have moved, and checks that
+// each flow then leaves where its row says.
+func (l *leaf) rebalanced() {
+	l.t.Helper()
+	paths := func() map[string]string { // by flow
+		all := map[string]string{}
+		for id, f := range l.table("SLUICE_FLOW") {
+			all[id] = f["path"]
+		}
+		return all
+	}
+	settled := func() string {
+		return l.awaitFields("SLUICE_PLACEMENT_GROUP", l.group(), "state", "active", "model_error_percent", "0.0")["moves"]
+	}
+	before := paths()
+	var busy []uint32
+	for i := range uint32(placedFlows) {
+		if qp := 0x100 + i; before[flowID(qp)] == l.Uplinks[0].Name {
+			busy = append(busy, qp)
+		}
+	}
+	for deadline, psn := time.Now().Add(patience), uint32(0); settled() == "0"; psn++ {
+		if time.Now().After(deadline) {
+			l.t.Fatalf("%d flows of %s send alone, and none moves: %v", len(busy), l.Uplinks[0].Name, l.row("SLUICE_PLACEMENT_GROUP", l.group()))
+		}
+		var frames [][]byte
+		for _, qp := range busy {
+			frames = append(frames, l.frame(packet{qp: qp, psn: psn}))
+		}
+		l.send(frames)
+	}
+	for deadline := time.Now().Add(patience); ; {
+		moves, now, sent := settled(), paths(), l.uplinks()
+		l.send(l.sessions(3))
+		after := l.uplinks()
+		wrong := ""
+		for i, u := range l.Uplinks {
+			want := uint64(0)
+			for _, path := range now {
+				if path == u.Name {
+					want += 3
+				}
+			}
+			if n := after[i] - sent[i]; n != want {
+				wrong += fmt.Sprintf("%s sent %d packets, and its flows %d; ", u.Name, n, want)
+			}
+		}
+		if wrong == "" && !maps.Equal(now, before) {
+			l.t.Logf("%s moves, each flow where its row says", moves)
+			return
+		}
+		if time.Now().After(deadline) {
+			l.t.Fatalf("after %s moves: %s", moves, wrong)
+		}
 	}
 }
 

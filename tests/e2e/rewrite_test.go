@@ -49,7 +49,7 @@ func TestRewriteKeepsLabels(t *testing.T) {
 			t.Errorf("queue pair %#x has no label", qp)
 		}
 	}
-	id := fmt.Sprintf("%s,%s,%06x", fabric.HostA.Addr(), fabric.HostB.Addr(), 0x100)
+	id := flowID(0x100)
 	row := l.await("SLUICE_FLOW", id, func(f map[string]string) bool { return f["packets"] == "2" })
 	if row["flow_label"] != fmt.Sprint(before[0x100]) || row["dest_qp"] != "256" || row["ingress_port"] != l.LeafA.Name {
 		t.Errorf("flow row %v, label %d", row, before[0x100])
