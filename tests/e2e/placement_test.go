@@ -182,9 +182,11 @@ func TestPlacedLabelsOutliveSluiced(t *testing.T) {
 			if err := l.Leaf.Sysctl("net.ipv4.fib_multipath_hash_seed", "4711"); err != nil {
 				t.Fatal(err)
 			}
+			begun := time.Now()
 			l.await("SLUICE_PLACEMENT_GROUP", l.group(), func(f map[string]string) bool {
 				return f["state"] == "degraded" && strings.Contains(f["reason"], "fib_multipath_hash_seed is 4711")
 			})
+			t.Logf("degraded %v after the seed was changed", time.Since(begun))
 			l.awaitFields("SLUICE_STATE", "global", "state", "degraded")
 			if now := flowLabels(t, l.send(l.sessions(1))); !maps.Equal(now, before) {
 				t.Error("labels changed when another program set the seed")
