@@ -97,7 +97,8 @@ func Open(path string, profile map[string]string, w Watcher) (*Library, error) {
 		}
 	}
 	keys := slices.Sorted(maps.Keys(profile))
-	pairs := C.malloc(C.size_t(2*len(keys)+1) * C.size_t(unsafe.Sizeof(uintptr(0))))
+	// Zeroed: the garbage collector looks at what a pointer is written over.
+	pairs := C.calloc(C.size_t(2*len(keys)+1), C.size_t(unsafe.Sizeof(uintptr(0))))
 	defer C.free(pairs)
 	list := unsafe.Slice((**C.char)(pairs), 2*len(keys)+1)
 	for i, k := range keys {
