@@ -13,6 +13,7 @@ import (
 	"sluice/orchagent-ext/placing"
 	"sluice/orchagent-ext/telemetry"
 	"sluice/yang/rows"
+	"sluice/yang/text"
 )
 
 // describePlacement says what became of placement.
@@ -92,6 +93,14 @@ func placementGroup(r *placing.Report) (*telemetry.PlacementGroup, []*telemetry.
 		scope, g.Plan = "fabric", &r.Plan
 	}
 	rows.SetEnum(&g.Scope, scope)
+	order := "kernel"
+	if r.Ordered {
+		order = "asic_db"
+	}
+	rows.SetEnum(&g.MemberOrder, order)
+	if r.Lacks != nil {
+		g.MemberOrderReason = telemetry.Text(text.Printable(r.Lacks.Error()))
+	}
 	var members []*telemetry.PlacementMember
 	for i := range r.Members {
 		m := &r.Members[i]
