@@ -197,7 +197,7 @@ func dumpedHealth(t *testing.T, file string) map[string]fares {
 
 // tsharkTotals is what tshark calls IANA's elements of health records.
 var tsharkTotals = map[string]string{
-	"PacketsTotalCount": "packetTotalCount", "OctetsTotalCount": "octetTotalCount", "Permanent Packets": "packetTotalCount", "Permanent Octets": "octetTotalCount",
+	"Permanent Packets": "packetTotalCount", "Permanent Octets": "octetTotalCount",
 	"StartTime": "flowStartMilliseconds", "EndTime": "flowEndMilliseconds",
 }
 
