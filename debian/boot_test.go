@@ -78,7 +78,6 @@ ip link add eth1 type veth peer name far1
 ip link set eth1 up
 ip link set far1 up
 systemctl enable --now sluiced sluice-gnmi
-redis-cli -s /run/sluice-redis/redis.sock -n 4 HSET 'PORT|eth1' admin_status up
 sluice config port set eth1 --role edge
 sluice config flow-label set --admin-state enabled --manage-switch-hash true`)
 	state := func() string {

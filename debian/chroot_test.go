@@ -41,16 +41,28 @@ func TestFreshDebian(t *testing.T) {
 		t.Skip("debootstrap is not installed: apt-get install debootstrap")
 	}
 	deb := built(t)
+	for _, suite := range []string{"bookworm", "trixie"} { // Debian 12, on which the package is built, and 13
+		t.Run(suite, func(t *testing.T) {
+			d := fresh(t, suite)
+			run(t, "cp", deb, filepath.Join(d.root, "srv"))
+			t.Run("installs and purges the package", func(t *testing.T) { d.installsAndPurges(t) })
+			t.Run("runs under systemd", func(t *testing.T) { d.runsUnderSystemd(t) })
+			t.Run("upgrades and downgrades it while it labels", func(t *testing.T) { d.upgradesAndDowngrades(t, deb) })
+		})
+	}
+}
+
+// fresh makes a Debian of a suite, with what the package depends on, so that what is left
+// of the package itself shows.
+func fresh(t *testing.T, suite string) *debianRoot {
+	t.Helper()
 	d := &debianRoot{filepath.Join(t.TempDir(), "root")}
-	arguments := []string{"--variant=minbase", "--include=redis-server,adduser,libbpf1,libnl-3-200,libnl-route-3-200,iproute2,systemd,systemd-sysv,dbus", "bookworm", d.root}
+	arguments := []string{"--variant=minbase", "--include=redis-server,adduser,libbpf1,libnl-3-200,libnl-route-3-200,iproute2,systemd,systemd-sysv,dbus", suite, d.root}
 	if mirror := os.Getenv("MIRROR"); mirror != "" {
 		arguments = append(arguments, mirror)
 	}
 	run(t, "debootstrap", arguments...)
-	run(t, "cp", deb, filepath.Join(d.root, "srv"))
-	t.Run("installs and purges the package", func(t *testing.T) { d.installsAndPurges(t) })
-	t.Run("runs under systemd", func(t *testing.T) { d.runsUnderSystemd(t) })
-	t.Run("upgrades and downgrades it while it labels", func(t *testing.T) { d.upgradesAndDowngrades(t, deb) })
+	return d
 }
 
 // The package is installed with what it depends on, works, and leaves nothing when it is

@@ -67,10 +67,9 @@ func (d *debianRoot) upgradesAndDowngrades(t *testing.T, deb string) {
 	run(t, "install", "-m", "755", "testdata/systemctl", filepath.Join(d.root, "usr/bin/systemctl"))
 	said := d.live(t, `
 apt-get install -y /srv/sluice_*.deb
-for i in 1 2; do echo "HSET PORT|eth$i admin_status up"; done >/tmp/ports
 systemctl enable --now sluiced sluice-gnmi
-redis-cli -s /run/sluice-redis/redis.sock -n 4 </tmp/ports
 sluice config port set eth1 --role edge
+sluice config port set eth2 --role fabric
 sluice config flow-label set --admin-state enabled --manage-switch-hash true
 await flow_label active
 for process in /proc/[0-9]*; do

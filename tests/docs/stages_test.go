@@ -45,7 +45,8 @@ var stages = []stage{
 	},
 	{
 		page:  "install.md",
-		first: "redis=\"sudo redis-cli",
+		given: `for i in $(seq 600); do ! redis-cli -s /run/sluice-redis/redis.sock -n 6 HGET 'SLUICE_STATE|global' state | grep -q . || exit 0; sleep 0.1; done; tail /tmp/unit-*.log; exit 1`,
+		first: "sudo sluice config port set eth1",
 		then:  `for i in $(seq 600); do ! [ "$(redis-cli -s /run/sluice-redis/redis.sock -n 6 HGET 'SLUICE_STATE|global' flow_label)" = active ] || { tc qdisc show dev eth1 | grep -q clsact && exit 0; }; sleep 0.1; done; tail /tmp/unit-*.log; exit 1`,
 	},
 	{
@@ -60,13 +61,13 @@ ip link del eth1 && rm -r /run/systemd`,
 	},
 	{
 		page:  "linux.md",
-		first: "redis-cli -s /run/sluice/redis.sock -n 4 HSET 'PORT|eth1'",
+		first: "sluice config port set eth1",
 		given: "while ! redis-cli -s /run/sluice/redis.sock PING; do sleep 0.1; done; for port in eth1 eth2; do ip link add $port type veth peer name far-$port; ip link set $port up; ip link set far-$port up; done",
 		until: stateIs + `state)" = running ]`,
 	},
 	{
 		page:  "linux.md",
-		first: "redis-cli -s /run/sluice/redis.sock -n 4 HSET 'SLUICE_PORT|eth1'",
+		first: "sluice config flow-label set",
 		then:  `for i in $(seq 600); do ! ` + stateIs + `flow_label)" = active ] || exit 0; sleep 0.1; done; exit 1`,
 	},
 	{

@@ -6,9 +6,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/user"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -93,7 +95,7 @@ func (s *settingsCommand) file() string {
 // change carries out a change; a dry run prints it.
 func (s *settingsCommand) change(cmd *cobra.Command, change settings.Change) error {
 	return s.open(func(w *settings.Writer) error {
-		edits, err := w.Change(cmd.Context(), whoami(), commandLine(cmd), change)
+		edits, err := w.Change(cmd.Context(), whoami(), commandLine(cmd), settings.WithDevices(change, devices()))
 		if err != nil {
 			return err
 		}
@@ -107,6 +109,18 @@ func (s *settingsCommand) change(cmd *cobra.Command, change settings.Change) err
 		}
 		return printLines(cmd.OutOrStdout(), settings.Lines(edits))
 	})
+}
+
+// devices are the network devices of this machine, but loopback.
+func devices() []string {
+	all, _ := net.Interfaces() // none: rows of PORT decide
+	var names []string
+	for _, d := range all {
+		if d.Flags&net.FlagLoopback == 0 {
+			names = append(names, d.Name)
+		}
+	}
+	return names
 }
 
 // whoami is who changes rows, for the journal.
@@ -196,7 +210,7 @@ func (s *settingsCommand) load() *cobra.Command {
 		Short: "Set all rows of a file in the form of config_db.json",
 		Long: `Set all rows of a file in the form of config_db.json, together. A row has afterwards the fields of the
 file and no others; rows that the file does not have stay. Tables that are not of Sluice are left
-out. - is standard input.`,
+out, but rows of PORT that make network devices ports. - is standard input.`,
 		Args: exactly("FILE"),
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -265,7 +279,11 @@ func (s *settingsCommand) complete(l rows.Leaf, more ...string) cobra.Completion
 		if len(l.Values) > 0 {
 			return l.Values, cobra.ShellCompDirectiveNoFileComp
 		}
-		return keysOf(cmd.Context(), s.databases, "CONFIG_DB", append(more, l.Tables...)...), cobra.ShellCompDirectiveNoFileComp
+		keys := keysOf(cmd.Context(), s.databases, "CONFIG_DB", append(more, l.Tables...)...)
+		if len(keys) == 0 && slices.Contains(l.Tables, "PORT") { // a machine without SONiC
+			keys = devices()
+		}
+		return keys, cobra.ShellCompDirectiveNoFileComp
 	}
 }
 

@@ -154,8 +154,7 @@ func (c Config) Apply(change Change) (Config, []Edit, error) {
 		return nil, nil, err
 	}
 	before, after := c.ours(), next.ours()
-	there := func(table, key string) bool { _, there := next[rows.Row{Table: table, Key: key}.Name()]; return there }
-	if wrong := rows.Follow(before, after, there); wrong != nil {
+	if wrong := rows.Follow(before, after, next.there); wrong != nil {
 		return nil, nil, next.explain(wrong)
 	}
 	return next, Compare(c, next), nil
@@ -182,11 +181,19 @@ func (c Config) explain(wrong *rows.Error) error {
 
 // ours are the rows of the model's tables, sorted by name.
 func (c Config) ours() []rows.Row {
+	return slices.DeleteFunc(c.written(), func(r rows.Row) bool { return !modeled(r) })
+}
+
+// written are the rows that changes write, sorted by name: those of the model's tables, and
+// those that make devices ports.
+func (c Config) written() []rows.Row {
 	var all []rows.Row
 	for _, name := range slices.Sorted(maps.Keys(c)) {
-		if rows.Fields(c[name].Table) != nil {
+		if modeled(c[name]) || isDevice(c[name]) {
 			all = append(all, c[name])
 		}
 	}
 	return all
 }
+
+func modeled(r rows.Row) bool { return rows.Fields(r.Table) != nil }

@@ -24,7 +24,7 @@ func (e Edit) row(fields map[string]string) rows.Row {
 }
 
 // Compare returns what makes of one configuration another, sorted by name. Tables that the
-// models do not have do not count.
+// models do not have do not count, but for rows that make devices ports.
 func Compare(before, after Config) []Edit {
 	names := make(map[string]bool)
 	for name := range before {
@@ -41,7 +41,7 @@ func Compare(before, after Config) []Edit {
 		if has {
 			r = is
 		}
-		if rows.Fields(r.Table) == nil || had == has && maps.Equal(was.Fields, is.Fields) {
+		if !modeled(r) && !isDevice(r) || had == has && maps.Equal(was.Fields, is.Fields) {
 			continue
 		}
 		edits = append(edits, Edit{Table: r.Table, Key: r.Key, Before: fields(was, had), After: fields(is, has)})

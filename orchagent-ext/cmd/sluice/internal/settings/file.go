@@ -14,8 +14,8 @@ import (
 	"sluice/yang/rows"
 )
 
-// Parse reads rows of Sluice's tables out of a text in the form of config_db.json: tables,
-// rows by key, fields. Other tables are left out.
+// Parse reads rows of Sluice's tables, and those of PORT that make devices ports, out of a
+// text in the form of config_db.json: tables, rows by key, fields. Others are left out.
 func Parse(r io.Reader) ([]rows.Row, error) {
 	text, err := io.ReadAll(r)
 	if err != nil {
@@ -27,7 +27,8 @@ func Parse(r io.Reader) ([]rows.Row, error) {
 	}
 	var all []rows.Row
 	for _, table := range slices.Sorted(maps.Keys(tables)) {
-		if table != "SLUICE" && !strings.HasPrefix(table, "SLUICE_") {
+		ours := table == "SLUICE" || strings.HasPrefix(table, "SLUICE_")
+		if !ours && table != tablePort {
 			continue
 		}
 		var of map[string]map[string]any
@@ -47,7 +48,9 @@ func Parse(r io.Reader) ([]rows.Row, error) {
 					r.Fields[column] = value
 				}
 			}
-			all = append(all, r)
+			if ours || isDevice(r) {
+				all = append(all, r)
+			}
 		}
 	}
 	return all, nil
@@ -79,7 +82,7 @@ func field(name string, value any) (column, text string, err error) {
 func Replace(all []rows.Row) Change {
 	return func(c Config) error {
 		for _, r := range all { // only rows of the model's tables are judged
-			if _, known := rows.Describe(r.Table); !known {
+			if _, known := rows.Describe(r.Table); !known && !isDevice(r) {
 				return &rows.Error{Table: r.Table, Key: r.Key, Reason: rows.NoTable(database, r.Table)}
 			}
 			c[r.Name()] = r

@@ -21,7 +21,7 @@ const (
 // Journal is what the last changes replaced, the oldest first.
 type Journal struct {
 	Entries []Entry    `json:"entries"`
-	Point   []rows.Row `json:"point"` // rows of Sluice before the newest entry
+	Point   []rows.Row `json:"point"` // rows that changes write, before the newest entry
 }
 
 // Entry is one change.
@@ -38,7 +38,7 @@ func (j *Journal) add(before Config, e Entry) {
 		return
 	}
 	j.Entries = append(j.Entries, e)
-	j.Point = before.ours()
+	j.Point = before.written()
 	edits := 0
 	for i, e := range slices.Backward(j.Entries) {
 		edits += len(e.Edits)
@@ -89,7 +89,7 @@ func (j *Journal) Undo(n int, force bool) (Change, *Journal, error) {
 		for _, e := range rest.Entries[last].Edits {
 			point.put(e, e.Before)
 		}
-		rest.Point = point.ours()
+		rest.Point = point.written()
 	}
 	return func(c Config) error {
 		for _, entry := range slices.Backward(taken) {

@@ -98,7 +98,19 @@ func capability(d *Data, _ Options) (*Answer, error) {
 	return a, nil
 }
 
-func configuration(d *Data, _ Options) (*Answer, error) {
+// inForce says what a row that no error names is.
+func inForce(d *Data, now time.Time) string {
+	switch {
+	case len(d.state()) == 0:
+		return "no: sluiced has not run"
+	case silentSince(d, now) != "":
+		return "unknown: sluiced is silent"
+	}
+	return "yes"
+}
+
+func configuration(d *Data, o Options) (*Answer, error) {
+	unnamed := inForce(d, o.Now)
 	wrong := make(map[string]bool)
 	for _, e := range configErrors(d) {
 		wrong[e["table"]+"|"+e["key"]] = true
@@ -112,7 +124,7 @@ func configuration(d *Data, _ Options) (*Answer, error) {
 		}
 		tables[table] = d.byKey(table)
 		for _, r := range d.rows(table) {
-			begin := []string{table, r.Key, "", "", "yes"}
+			begin := []string{table, r.Key, "", "", unnamed}
 			if wrong[r.Name()] {
 				begin[4] = "no: see status"
 			}

@@ -59,7 +59,7 @@ var Verbs = []Verb{
 	},
 	{
 		Name: "config", Short: "The rows of CONFIG_DB, and whether they are in force",
-		Tables: []string{"SLUICE*", "SLUICE_CONFIG_ERROR"}, show: configuration,
+		Tables: []string{"SLUICE*", "SLUICE_CONFIG_ERROR", "SLUICE_STATS"}, show: configuration,
 	},
 	{
 		Name: "ports", Short: "Ports: link, role, and what came in and left",
