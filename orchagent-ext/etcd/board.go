@@ -21,6 +21,8 @@ const (
 	boardEvery   = time.Second
 	boardAttempt = 2 * time.Second // for one request
 	boardPause   = 500 * time.Millisecond
+
+	mostFormer = 8 // leases that are remembered: more do not live at the same time
 )
 
 // ErrNotShared says that this node reads no rows of others, and shows them none.
@@ -47,7 +49,8 @@ type Board struct {
 	every   time.Duration // between two looks
 	attempt time.Duration // for one request
 	wake    chan struct{}
-	said    time.Time // when the log was last told why nothing is shared; Run's alone
+	said    time.Time          // when the log was last told why nothing is shared; Run's alone
+	former  []clientv3.LeaseID // of this board, that may not have ended yet: their keys are its own; Run's alone
 
 	mu      sync.Mutex
 	row     []byte
@@ -197,7 +200,9 @@ func (b *Board) session(ctx context.Context, client *clientv3.Client) error {
 	defer func() {
 		giving, cancel := context.WithTimeout(context.WithoutCancel(ctx), b.attempt)
 		defer cancel()
-		_, _ = client.Revoke(giving, lease.ID) // else it ends by itself
+		if _, err := client.Revoke(giving, lease.ID); err != nil && !errors.Is(leaseError(err), errLeaseGone) {
+			b.former = append(b.former[max(0, len(b.former)+1-mostFormer):], lease.ID) // it ends by itself
+		}
 	}()
 	for ctx.Err() == nil {
 		began := time.Now()

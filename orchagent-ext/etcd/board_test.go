@@ -43,6 +43,10 @@ func startBoardOf(t *testing.T, c *etcdtest.Cluster, node string, lease, attempt
 	if err != nil {
 		t.Fatal(err)
 	}
+	return runBoard(t, b, lease, attempt)
+}
+
+func runBoard(t *testing.T, b *Board, lease, attempt time.Duration) *testBoard {
 	b.lease, b.every, b.attempt = lease, 100*time.Millisecond, attempt
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
@@ -167,6 +171,62 @@ func TestBoardThatIsNotShared(t *testing.T) {
 	})
 	c.Start(0)
 	b.await(t, "it comes back", func(v View) bool { return leads(v) && string(v.Rows["b"]) == "of b" })
+	b.stop()
+	if len(b.former) == 0 {
+		t.Error("the lease that was lost is not remembered as this board's")
+	}
+}
+
+// What a board wrote under a lease that it lost, while etcd was away, is its own: it goes on
+// at once, before that lease ends, and others never see it gone. Keys of any other lease
+// stay.
+func TestBoardTakesOverWhatIsUnderItsFormerLease(t *testing.T) {
+	t.Parallel()
+	c := etcdtest.Start(t, 1, "http")
+	prefix := "/sluice/" + t.Name() + "/placement/"
+	leave := func(seconds int64, keys ...string) clientv3.LeaseID {
+		lease, err := c.Client.Grant(t.Context(), seconds)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, key := range keys {
+			if _, err := c.Client.Put(t.Context(), prefix+key, "b", clientv3.WithLease(lease.ID)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return lease.ID
+	}
+	const longerThanTheTest = 3600
+	former := leave(longerThanTheTest, "row/b", "leader")
+	leave(longerThanTheTest, "row/other")
+
+	b, err := NewBoard(boardConfig(t, c, "b"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.former = []clientv3.LeaseID{12345, former}
+	is := runBoard(t, b, 3*time.Second, boardAttempt)
+	is.Put([]byte("of b"))
+	is.await(t, "it goes on", func(v View) bool { return leads(v) && string(v.Rows["b"]) == "of b" })
+	is.Publish(3, "shape", map[string][]byte{"b": []byte("part")})
+	is.await(t, "it publishes", func(v View) bool { return v.Published == 3 && string(v.Part) == "part" })
+	for _, key := range []string{"row/b", "leader"} {
+		got, err := c.Client.Get(t.Context(), prefix+key)
+		if err != nil || len(got.Kvs) != 1 || got.Kvs[0].Version < 2 || clientv3.LeaseID(got.Kvs[0].Lease) == former {
+			t.Errorf("%s: %v, %v: the key of before is to go on, under the lease of now", key, got, err)
+		}
+	}
+
+	other, err := NewBoard(boardConfig(t, c, "other"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	other.former = []clientv3.LeaseID{former}
+	twin := runBoard(t, other, 3*time.Second, boardAttempt)
+	twin.Put([]byte("mine?"))
+	twin.await(t, "the reason", func(v View) bool {
+		return v.Err != nil && strings.Contains(v.Err.Error(), `another switch is called "other"`)
+	})
 }
 
 // A publication is written in transactions that etcd takes, and put in force by the last.

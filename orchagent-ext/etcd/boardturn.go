@@ -35,7 +35,7 @@ func (s *boardSession) renew(ctx context.Context) error {
 }
 
 // show writes the row of this node where it is another one now. A row of its name that is
-// not under its lease is another node's, or its own of before it was killed.
+// not under a lease of this board is another node's, or its own of before it was killed.
 func (s *boardSession) show(ctx context.Context) error {
 	s.mu.Lock()
 	row := s.row
@@ -46,23 +46,41 @@ func (s *boardSession) show(ctx context.Context) error {
 	key := s.keys.row(s.config.Node)
 	put := clientv3.OpPut(key, string(row), clientv3.WithLease(s.id))
 	answer, err := s.client.Txn(ctx).If(mine(key, s.id)).Then(put).
-		Else(clientv3.OpTxn([]clientv3.Cmp{missing(key)}, []clientv3.Op{put}, nil)).Commit()
+		Else(clientv3.OpTxn([]clientv3.Cmp{missing(key)}, []clientv3.Op{put}, []clientv3.Op{clientv3.OpGet(key)})).Commit()
 	if err != nil {
 		return fmt.Errorf("write the row of this node: %w", err)
 	}
-	if !answer.Succeeded && !answer.Responses[0].GetResponseTxn().GetSucceeded() {
-		return fmt.Errorf("%s is of another lease: another switch is called %q, or this one was killed, and its lease ends in %s", key, s.config.Node, s.lease)
+	if !answer.Succeeded {
+		if other := answer.Responses[0].GetResponseTxn(); !other.GetSucceeded() {
+			if taken, err := s.takeOver(ctx, other.GetResponses()[0].GetResponseRange().GetKvs(), put); err != nil {
+				return fmt.Errorf("take over the row of this node: %w", err)
+			} else if taken == 0 {
+				return fmt.Errorf("%s is of another lease: another switch is called %q, or this one was killed, and its lease ends in %s", key, s.config.Node, s.lease)
+			}
+		}
 	}
 	s.written = row
 	return nil
 }
 
+// takeOver puts a key that is under a former lease of this board under the lease of now.
+// Others never see it gone. It returns the key's revision; 0: the key is another node's.
+func (s *boardSession) takeOver(ctx context.Context, was []*mvccpb.KeyValue, put clientv3.Op) (revision int64, err error) {
+	if len(was) == 0 || !slices.Contains(s.former, clientv3.LeaseID(was[0].GetLease())) {
+		return 0, nil
+	}
+	answer, err := s.client.Txn(ctx).If(mine(string(was[0].GetKey()), clientv3.LeaseID(was[0].GetLease()))).Then(put).Commit()
+	if err != nil || !answer.Succeeded {
+		return 0, err
+	}
+	return answer.Header.GetRevision(), nil
+}
+
 // elect becomes the leader where there is none.
 func (s *boardSession) elect(ctx context.Context) error {
 	key := s.keys.leader()
-	answer, err := s.client.Txn(ctx).If(missing(key)).
-		Then(clientv3.OpPut(key, s.config.Node, clientv3.WithLease(s.id)), clientv3.OpGet(key)).
-		Else(clientv3.OpGet(key)).Commit()
+	put := clientv3.OpPut(key, s.config.Node, clientv3.WithLease(s.id))
+	answer, err := s.client.Txn(ctx).If(missing(key)).Then(put, clientv3.OpGet(key)).Else(clientv3.OpGet(key)).Commit()
 	if err != nil {
 		return fmt.Errorf("elect a leader: %w", err)
 	}
@@ -73,8 +91,11 @@ func (s *boardSession) elect(ctx context.Context) error {
 	}
 	s.view.Leader = fmt.Sprintf("%.255s", kvs[0].GetValue())
 	if kvs[0].GetLease() == int64(s.id) {
-		s.leads, s.view.Leads = kvs[0].GetModRevision(), true
+		s.leads = kvs[0].GetModRevision()
+	} else if s.leads, err = s.takeOver(ctx, kvs, put); err != nil {
+		return fmt.Errorf("go on as the leader: %w", err)
 	}
+	s.view.Leads = s.leads != 0
 	return nil
 }
 

@@ -5,6 +5,9 @@
 // of a resilient group; and from its sysctls the hash. Together they are a model of
 // package ecmp.
 //
-// Package placing calls it. It changes nothing in the kernel, and decides
+// A switch that is not the kernel may have its members in another order: [InSwitchOrder]
+// brings a group to what SONiC's orchagent has programmed, of rows that are given.
+//
+// Package placing calls it, and package orch. It changes nothing in the kernel, and decides
 // nothing. It reads the network namespace of the calling thread.
 package nexthops

@@ -19,6 +19,11 @@ type Group struct {
 	ID      uint32   // of the next-hop object; 0: the route has its next hops itself
 	Members []Member // in the kernel's order
 	Buckets []uint16 // of a resilient group: the member of each; else nil
+
+	// Of a switch that is not the kernel ([InSwitchOrder]): Members are in its order, and
+	// Listed are those of the kernel; or Unordered says why Members are the kernel's.
+	Listed    []Member
+	Unordered error
 }
 
 // A Member is one next hop.

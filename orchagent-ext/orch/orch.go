@@ -177,7 +177,8 @@ type orch struct {
 	exporting  *exporting
 	exportErr  error // why nothing is exported, though it is configured
 	streams    streamIDs
-	shared     *shared // nil: placement's scope is local
+	shared     *shared     // nil: placement's scope is local
+	programmed *programmed // nil: the order of next hops on the switch is the kernel's, or not needed
 	faults     *faults
 	links      links
 
@@ -222,6 +223,10 @@ func (o *orch) loop(ctx, writing context.Context, g tasks) error {
 			o.control(ctx, g)
 		case <-hops:
 			o.sw.place.Stale(o.Now())
+		case <-o.programmed.changed():
+			if o.sw != nil && o.sw.place != nil {
+				o.sw.place.Stale(o.Now())
+			}
 		case <-polls:
 			o.pollPlacement()
 		case b := <-o.batches:
@@ -375,6 +380,7 @@ func (o *orch) reconcile(ctx, writing context.Context, g tasks) error {
 		return err
 	}
 	o.place()
+	o.learnOrder(ctx, g)
 	o.read(ctx, g, p)
 	o.control(ctx, g)
 	return o.warm.reached(writing, warmReconciled)

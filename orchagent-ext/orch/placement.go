@@ -231,7 +231,12 @@ func (s *opened) seenAgain(f asic.FlowEntry, egress string) error {
 type network struct{ *orch }
 
 func (n *network) Groups(dsts []netip.Addr) (map[netip.Addr]nexthops.Result, error) {
-	return nexthops.ReadAll(dsts)
+	groups, err := nexthops.ReadAll(dsts)
+	if err != nil || n.programmed == nil {
+		return groups, err
+	}
+	programmed, err := n.programmed.known()
+	return nexthops.InSwitchOrder(groups, programmed, err), nil
 }
 
 func (n *network) Hash() (ecmp.Kernel, error) { return nexthops.Hash(false) }

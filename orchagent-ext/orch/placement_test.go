@@ -3,7 +3,9 @@
 package orch
 
 import (
+	"errors"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,7 +13,10 @@ import (
 	"sluice/orchagent-ext/asic"
 	"sluice/orchagent-ext/flowcontrol"
 	"sluice/orchagent-ext/place"
+	"sluice/orchagent-ext/placing"
+	"sluice/orchagent-ext/telemetry"
 	sai "sluice/sai-shim"
+	"sluice/yang/rows"
 )
 
 // A flow is held, and so does not move, where a hold names its Stream ID, its label, its
@@ -86,6 +91,32 @@ func TestWarningOfFlowsWithoutEntry(t *testing.T) {
 		l.full(1, "Ethernet0", now)
 		if got := l.warning(now); !strings.HasPrefix(got, want) {
 			t.Errorf("computed %v: %q", computed, got)
+		}
+	}
+}
+
+// Where labels of some next hops are not chosen, placement is degraded, not active, and the
+// reason names them; the method alone says nothing of it.
+func TestPlacementIsDegradedWithAGroup(t *testing.T) {
+	good, bad := placing.Report{Name: "Ethernet0,Ethernet4"}, placing.Report{Name: "Ethernet8,Ethernet12", Reason: "the seed is another"}
+	for name, tt := range map[string]struct {
+		groups []placing.Report
+		err    error
+		state  string
+		lacks  []string
+	}{
+		"no flow yet": {nil, nil, "active", nil},
+		"all chosen":  {[]placing.Report{good, good}, nil, "active", nil},
+		"one not":     {[]placing.Report{good, bad}, nil, "degraded", []string{"next hops Ethernet8,Ethernet12: the seed is another"}},
+		"not read":    {[]placing.Report{bad}, errors.New("netlink is away\nmore"), "degraded", []string{"next hops cannot be read: netlink is away", "next hops Ethernet8,Ethernet12: the seed is another"}},
+	} {
+		state, lacks := placementState(tt.groups, tt.err)
+		if state != tt.state || !slices.Equal(lacks, tt.lacks) {
+			t.Errorf("%s: %s, %q", name, state, lacks)
+		}
+		var row telemetry.State
+		if err := rows.Set(&row, "placement", state); err != nil {
+			t.Errorf("%s: STATE_DB does not take it: %v", name, err)
 		}
 	}
 }

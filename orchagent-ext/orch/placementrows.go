@@ -5,6 +5,7 @@ package orch
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/openconfig/ygot/ygot"
 
@@ -13,6 +14,7 @@ import (
 	"sluice/orchagent-ext/placing"
 	"sluice/orchagent-ext/telemetry"
 	"sluice/yang/rows"
+	"sluice/yang/text"
 )
 
 // describePlacement says what became of placement.
@@ -34,27 +36,45 @@ func (o *orch) describePlacement(s *status) {
 		s.warn("labels are not chosen: " + reason)
 		return
 	}
-	o.fill(&s.State, "placement", telemetry.Active)
-	if err := p.Err(); err != nil {
-		s.warn("labels are not chosen: next hops cannot be read: " + firstLine(err))
-	}
 	if n := p.NoPort(); n > 0 {
 		s.warn(fmt.Sprintf("the source port of %d flows is not known, so they are not placed: their entries are of an earlier version; they are placed when they come again after 5 minutes without a packet", n))
 	}
 	reports := p.Reports()
+	state, lacks := placementState(reports, p.Err())
+	o.fill(&s.State, "placement", state)
+	if len(lacks) > 0 {
+		o.fill(&s.State, "placement_reason", strings.Join(lacks, "; "))
+	}
+	for _, lack := range lacks {
+		s.warn("labels are not chosen: " + lack)
+	}
 	if row := o.describeScope(s, reports); row != nil {
 		fabric = append(fabric, row)
 	}
 	for _, r := range reports {
-		if r.Reason != "" {
-			s.warn(fmt.Sprintf("labels of next hops %s are not chosen: %s", r.Name, r.Reason))
-		}
 		g, of := placementGroup(&r)
 		groups = append(groups, g)
 		for _, m := range of {
 			members = append(members, m)
 		}
 	}
+}
+
+// placementState says whether labels are chosen, and for which next hops they are not, and
+// why. err says why next hops cannot be read.
+func placementState(groups []placing.Report, err error) (state string, lacks []string) {
+	if err != nil {
+		lacks = append(lacks, "next hops cannot be read: "+firstLine(err))
+	}
+	for i := range groups {
+		if g := &groups[i]; g.Reason != "" {
+			lacks = append(lacks, fmt.Sprintf("next hops %s: %s", g.Name, g.Reason))
+		}
+	}
+	if len(lacks) > 0 {
+		return telemetry.Degraded, lacks
+	}
+	return telemetry.Active, nil
 }
 
 // rounded is a number with so many decimals, as the model has it; nil: it is none.
@@ -92,6 +112,14 @@ func placementGroup(r *placing.Report) (*telemetry.PlacementGroup, []*telemetry.
 		scope, g.Plan = "fabric", &r.Plan
 	}
 	rows.SetEnum(&g.Scope, scope)
+	order := "kernel"
+	if r.Ordered {
+		order = "asic_db"
+	}
+	rows.SetEnum(&g.MemberOrder, order)
+	if r.Lacks != nil {
+		g.MemberOrderReason = telemetry.Text(text.Printable(r.Lacks.Error()))
+	}
 	var members []*telemetry.PlacementMember
 	for i := range r.Members {
 		m := &r.Members[i]

@@ -41,6 +41,9 @@ type bed struct {
 	truth   ecmp.Model // by which packets leave; nil: the kernel's, with hash
 	sent    map[string]uint64
 
+	programmed []nexthops.Programmed // by the switch; nil: it is the kernel
+	onSwitch   []int                 // of the members on the switch: numbers in the kernel's group; nil: likewise
+
 	received map[string]uint64
 	spines   map[string]string
 	prefixes map[netip.Prefix][]string
@@ -103,7 +106,21 @@ func (b *bed) Groups(dsts []netip.Addr) (map[netip.Addr]nexthops.Result, error) 
 		}
 		all[d] = nexthops.Result{Group: g}
 	}
+	if b.onSwitch != nil {
+		return nexthops.InSwitchOrder(all, b.programmed, nil), nil
+	}
 	return all, nil
+}
+
+// program has the members in the order of the switch where ASIC_DB has them.
+func (b *bed) program() {
+	var g nexthops.Programmed
+	for _, i := range b.onSwitch {
+		m := b.groups[dst].Members[i]
+		g.Hops = append(g.Hops, nexthops.Hop{Link: m.Link, Gateway: m.Gateway, Weight: m.Weight})
+	}
+	b.programmed = []nexthops.Programmed{g}
+	b.p.Stale(b.now)
 }
 
 func (b *bed) Hash() (ecmp.Kernel, error) { return b.hash, b.hashErr }
@@ -185,6 +202,9 @@ func (b *bed) link(f asic.FlowEntry) string {
 	at, known := m.Predict(&ecmp.Tuple{Src: f.Src, Dst: f.Dst, Proto: 17, SrcPort: f.SrcPort, DstPort: 4791, FlowLabel: f.Label})
 	if !known {
 		return ""
+	}
+	if b.onSwitch != nil {
+		at = b.onSwitch[at]
 	}
 	return g.Members[at].Link
 }

@@ -27,6 +27,8 @@ type group struct {
 	shape   string       // what the model was made of
 	reason  string       // why no flow moves, besides a model that is wrong; ""
 	gaveUp  bool         // what is learned does not fit: only what is observed is known
+	ordered bool         // members are in the order of the switch, not in that of the kernel
+	lacks   error        // why they are not; nil: they are, or it is the same
 	plan    planned
 
 	rerouted uint64
@@ -38,8 +40,12 @@ type group struct {
 // longestName is how long the name of a group may be.
 const longestName = 64
 
-// nameOf names a group by its netdevs.
-func nameOf(members []nexthops.Member) string {
+// nameOf names a group by its netdevs, as the kernel lists them.
+func nameOf(g *nexthops.Group) string {
+	members := g.Members
+	if g.Listed != nil {
+		members = g.Listed
+	}
 	links := make([]string, len(members))
 	for i := range members {
 		links[i] = members[i].Link
@@ -113,9 +119,9 @@ func (p *Placer) regroup(dsts []netip.Addr, results map[netip.Addr]nexthops.Resu
 		if g == nil || len(g.Members) < 2 || dst.Is4() {
 			continue
 		}
-		name := nameOf(g.Members)
+		name := nameOf(g)
 		for n := 2; wanted[name] != nil && !alike(wanted[name], g); n++ {
-			name = fmt.Sprintf("%s/%d", nameOf(g.Members), n)
+			name = fmt.Sprintf("%s/%d", nameOf(g), n)
 		}
 		nameAt[dst], wanted[name] = name, g
 	}
@@ -176,6 +182,7 @@ func alike(a, b *nexthops.Group) bool {
 
 // shape gives a group its members and its model, where they are others now.
 func (p *Placer) shape(g *group, w *nexthops.Group) {
+	g.ordered, g.lacks = w.Listed != nil, w.Unordered
 	shape := fmt.Sprint(p.hash, p.hashErr, w.Members, w.Buckets)
 	if g.shape == shape {
 		return
@@ -189,7 +196,7 @@ func (p *Placer) shape(g *group, w *nexthops.Group) {
 		}
 	}
 	if !slices.Equal(g.names, names) {
-		g.sent = nil
+		g.sent, g.gaveUp = nil, false // what did not fit these may fit those
 	}
 	g.members, g.names = w.Members, names
 	g.model, g.linear, g.reason = p.modelOf(w, g.gaveUp)

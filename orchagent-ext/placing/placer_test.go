@@ -477,6 +477,64 @@ func TestLearnedModel(t *testing.T) {
 	}
 }
 
+// A switch with its members in another order than the kernel: a learned model needs that
+// order. It gives up without, begins again when it is known, and the group keeps its name and
+// its labels.
+func TestLearnedModelTakesTheOrderOfTheSwitch(t *testing.T) {
+	c := kernel()
+	c.Kernel, c.Seed = false, 0
+	b := newBed(t, c)
+	b.groups[dst] = members(1, 1, 1, 1, 1, 1, 1, 1)
+	crc, err := ecmp.OfHash(ecmp.CRC32{}, 8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.truth, b.onSwitch = crc, []int{5, 0, 3, 6, 1, 7, 2, 4} // no sum of bits; each order of four members is one
+	for i := range 48 {
+		b.add(hashed(uint32(0x100+i)), 1e6/float64(8+i))
+	}
+	learn := func() (float64, Report) {
+		for range 600 {
+			b.step(50 * time.Millisecond)
+			for _, f := range b.flows {
+				b.p.Observe(f, b.link(f))
+			}
+		}
+		return b.spread(), b.report()
+	}
+	without, r := learn()
+	if r.Model != "observed" || r.Ordered || r.Lacks == nil || !strings.Contains(r.Lacks.Error(), "ASIC_DB has no next-hop group") {
+		t.Errorf("in the order of the kernel: model %s, ordered %v, %v", r.Model, r.Ordered, r.Lacks)
+	}
+	before, name := b.labels(), r.Name
+	b.program()
+	b.step(50 * time.Millisecond)
+	if r = b.report(); r.Model != "learned" || !r.Ordered || r.Lacks != nil || r.Name != name || r.Members[0].Name != "Ethernet20" {
+		t.Errorf("the order is known: model %s, ordered %v, %v, name %s, members %+v", r.Model, r.Ordered, r.Lacks, r.Name, r.Members)
+	}
+	if !slices.Equal(before, b.labels()) {
+		t.Error("labels changed with the order")
+	}
+	moves := r.Moves
+	with, r := learn()
+	if r.Model != "learned" || r.Degraded || with > 1.05 {
+		t.Errorf("in the order of the switch: worst ÷ mean %.3f, floor %.3f, model %s", with, r.Floor, r.Model)
+	}
+	t.Logf("worst ÷ mean %.3f in the order of the kernel (model observed), %.3f in that of the switch after %d more moves; floor %.3f", without, with, r.Moves-moves, r.Floor)
+
+	// A link goes down: orchagent takes it out of the group, and the switch counts the others.
+	b.groups[dst] = members(1, 1, 1, 1, 0, 0, 0, 0)
+	if crc, err = ecmp.OfHash(ecmp.CRC32{}, 4); err != nil {
+		t.Fatal(err)
+	}
+	b.truth, b.onSwitch = crc, []int{0, 3, 1, 2}
+	b.program()
+	with, r = learn()
+	if r.Model != "learned" || r.Degraded || r.Name != name || with > 1.05 {
+		t.Errorf("four links are down: worst ÷ mean %.3f, floor %.3f, model %s, name %s", with, r.Floor, r.Model, r.Name)
+	}
+}
+
 // On a switch that does not tell by which ports packets leave, flows keep their labels, and
 // the report says why.
 func TestPathsThatAreNotTold(t *testing.T) {

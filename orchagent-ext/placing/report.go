@@ -15,6 +15,8 @@ type Report struct {
 	Reason  string // why labels are not chosen; "": they are
 	Members []Member
 	place.Report
+	Ordered  bool   // members and weights are as SONiC has programmed them; else as the kernel lists them
+	Lacks    error  // why they are not, though the switch is not the kernel; nil
 	Rerouted uint64 // flows that had another path when the group changed
 	Plan     uint64 // number of the plan for the fabric whose quotas are in force; 0: none is
 	Ignored  uint64 // quotas of plans, for leaves or spines that are not there
@@ -39,7 +41,7 @@ func (p *Placer) Reports() []Report {
 	all := make([]Report, 0, len(p.groups))
 	for _, name := range slices.Sorted(maps.Keys(p.groups)) {
 		g := p.groups[name]
-		r := Report{Name: name, Reason: g.reason, Report: g.table.Report(), Rerouted: g.rerouted, Ignored: g.plan.ignored}
+		r := Report{Name: name, Reason: g.reason, Report: g.table.Report(), Ordered: g.ordered, Lacks: g.lacks, Rerouted: g.rerouted, Ignored: g.plan.ignored}
 		if g.plan.inForce {
 			r.Plan = g.plan.number
 		}

@@ -27,11 +27,30 @@ func (db *DB) Read(ctx context.Context, tables ...string) ([]rows.Row, error) {
 	if err != nil {
 		return nil, err
 	}
+	return db.sorted(v), nil
+}
+
+// ReadKeys returns those rows of a table whose keys begin with a prefix, sorted by name. It is
+// for tables such as ASIC_STATE, which has everything that is on the switch.
+func (db *DB) ReadKeys(ctx context.Context, table, prefix string) ([]rows.Row, error) {
+	begin := db.redisKey(rows.Row{Table: table, Key: prefix})
+	keys, err := db.scan(ctx, glob.Replace(begin)+"*", func(k string) bool { return strings.HasPrefix(k, begin) })
+	if err != nil {
+		return nil, err
+	}
+	v, err := db.readKeys(ctx, keys)
+	if err != nil {
+		return nil, err
+	}
+	return db.sorted(v), nil
+}
+
+func (db *DB) sorted(v view) []rows.Row {
 	all := make([]rows.Row, 0, len(v))
 	for _, k := range slices.Sorted(maps.Keys(v)) {
 		all = append(all, db.row(k, v[k]))
 	}
-	return all, nil
+	return all
 }
 
 // Get returns those of the rows that are there, in the order given: Table and Key
@@ -83,8 +102,15 @@ func (db *DB) readAll(ctx context.Context, tables []string) (view, error) {
 
 // keys returns the keys of all rows of tables.
 func (db *DB) keys(ctx context.Context, tables []string) ([]string, error) {
+	return db.scan(ctx, pattern(tables), func(k string) bool {
+		table, _, ok := db.split(k)
+		return ok && slices.ContainsFunc(tables, func(t string) bool { return isTable(table, t) })
+	})
+}
+
+// scan returns the keys that match a pattern, and are wanted.
+func (db *DB) scan(ctx context.Context, match string, wanted func(key string) bool) ([]string, error) {
 	found := make(map[string]bool) // a scan may name a key twice
-	match := pattern(tables)
 	var cursor uint64
 	for {
 		page, next, err := db.client.Scan(ctx, cursor, match, scanCount).Result()
@@ -92,7 +118,7 @@ func (db *DB) keys(ctx context.Context, tables []string) ([]string, error) {
 			return nil, fmt.Errorf("list the keys of %s at %s: %w", db.Name, db.Address, err)
 		}
 		for _, k := range page {
-			if table, _, ok := db.split(k); ok && slices.ContainsFunc(tables, func(t string) bool { return isTable(table, t) }) {
+			if wanted(k) {
 				found[k] = true
 			}
 		}

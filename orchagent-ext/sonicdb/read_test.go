@@ -52,3 +52,22 @@ func TestReadByPattern(t *testing.T) {
 		}
 	}
 }
+
+// Rows of one table are read by how their keys begin, whatever the keys contain.
+func TestReadKeys(t *testing.T) {
+	db := open(t, redisServer(t), "ASIC_DB", nil)
+	for _, key := range []string{"HOP:oid:0x1", "HOP_GROUP:oid:0x2", "ROUTE:{\"dest\":\"::/0\"}", "H*", "H*P", "XHOP"} {
+		write(t, db, set("ASIC_STATE", key, fields{"x": key}))
+	}
+	write(t, db, set("OTHER", "HOP:oid:0x3", fields{"x": "1"}))
+	for prefix, keys := range map[string][]string{"HOP": {"HOP:oid:0x1", "HOP_GROUP:oid:0x2"}, "HOP:": {"HOP:oid:0x1"}, "H*": {"H*", "H*P"}, "Y": nil} {
+		want := []rows.Row{}
+		for _, key := range keys {
+			want = append(want, rows.Row{Table: "ASIC_STATE", Key: key, Fields: fields{"x": key}})
+		}
+		got, err := db.ReadKeys(t.Context(), "ASIC_STATE", prefix)
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("%q: %v, %s", prefix, err, diff)
+		}
+	}
+}

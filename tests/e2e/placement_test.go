@@ -187,7 +187,7 @@ func TestPlacedLabelsOutliveSluiced(t *testing.T) {
 				return f["state"] == "degraded" && strings.Contains(f["reason"], "fib_multipath_hash_seed is 4711")
 			})
 			t.Logf("degraded %v after the seed was changed", time.Since(begun))
-			l.awaitFields("SLUICE_STATE", "global", "state", "degraded")
+			l.awaitFields("SLUICE_STATE", "global", "state", "degraded", "placement", "degraded")
 			if now := flowLabels(t, l.send(l.sessions(1))); !maps.Equal(now, before) {
 				t.Error("labels changed when another program set the seed")
 			}

@@ -73,18 +73,22 @@ def test_placement(running):
     running.put(6, {'SLUICE_STATE|global': {'placement': 'active', 'placement_reason': ''}, 'SLUICE_CAPABILITY|switch': {'placement_method': 'entries'}})
     assert running.run('show sluice placement').splitlines()[-1] == 'No flow that is placed goes to a group of several next hops.'
     group = {'name': 'Ethernet4,Ethernet8', 'state': 'degraded', 'reason': 'the seed', 'model': 'linux', 'flows': '64', 'worst_over_mean': '1.004',
-             'hash_worst_over_mean': '1.5', 'floor': '1.0', 'moves': '11', 'waiting': '0', 'model_error_percent': '0.0'}
+             'hash_worst_over_mean': '1.5', 'floor': '1.0', 'moves': '11', 'waiting': '0', 'model_error_percent': '0.0',
+             'member_order': 'kernel', 'member_order_reason': 'no group in ASIC_DB'}
     member = {'group': 'Ethernet4,Ethernet8', 'name': 'Ethernet4', 'weight': '1.0', 'flows': '32', 'predicted_rate': '125000', 'hash_rate': '250000'}
     running.put(6, {'SLUICE_PLACEMENT_GROUP|Ethernet4,Ethernet8': group, 'SLUICE_PLACEMENT_MEMBER|Ethernet4,Ethernet8|Ethernet4': member})
     lines = running.run('show sluice placement').splitlines()
     assert [line.split() for line in lines[:2]] == [['placement', 'active'], ['method', 'entries']]
     assert lines[5].split() == ['Ethernet4,Ethernet8', 'degraded', 'linux', '64', '1.004', '1.5', '1.0', '11', '0', '0.0']
-    assert lines[6] == 'Ethernet4,Ethernet8: the seed'
+    assert lines[6:8] == ['Ethernet4,Ethernet8: the seed', 'Ethernet4,Ethernet8: members are in the order of the kernel: no group in ASIC_DB']
     assert lines[-1].split() == ['Ethernet4,Ethernet8', 'Ethernet4', '1.0', '32', '1.0', '-', '2.0']
+    running.put(6, {'SLUICE_STATE|global': {'placement': 'degraded', 'placement_reason': 'next hops Ethernet4,Ethernet8: the seed'}})
+    lines = running.run('show sluice placement').splitlines()
+    assert [line.split(None, 1) for line in lines[:3]] == [['placement', 'degraded'], ['method', 'entries'], ['reason', 'next hops Ethernet4,Ethernet8: the seed']]
     fabric = {'scope': 'local', 'reason': 'no lease in etcd', 'leaf': 'leaf1', 'planner': 'leaf\x1b2', 'plan': '7', 'leaves': '4', 'rows_aside': '0'}
     running.put(6, {'SLUICE_PLACEMENT_FABRIC|global': fabric})
     shown = json.loads(running.run('show sluice placement --json'))
-    assert (shown['groups'], shown['members'], shown['placement'], shown['fabric']['plan']) == ([group], [member], 'active', '7')
+    assert (shown['groups'], shown['members'], shown['placement'], shown['fabric']['plan']) == ([group], [member], 'degraded', '7')
     lines = dict(line.split('  ', 1) for line in running.run('show sluice placement').splitlines()[:9])
     assert lines['scope'].strip() == 'local' and lines['plan'].strip() == '7' and '\x1b' not in lines['planner']
 

@@ -39,6 +39,9 @@ func placement(d *Data, _ Options) (*Answer, error) {
 		if reason := r.Fields["reason"]; reason != "" {
 			reasons = append(reasons, Block{Text: r.Key + ": " + reason, Joined: true})
 		}
+		if reason := r.Fields["member_order_reason"]; reason != "" {
+			reasons = append(reasons, Block{Text: r.Key + ": members are in the order of the kernel: " + reason, Joined: true})
+		}
 	}
 	a.Blocks = append(append(a.Blocks, of), reasons...)
 	hops := Block{Header: []string{"Next hops", "Port", "Weight", "Flows", "Predicted Mbit/s", "Measured", "By hash"}}
