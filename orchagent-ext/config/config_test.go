@@ -356,7 +356,7 @@ func TestSnapshotHasEveryTable(t *testing.T) {
 }
 
 func TestTables(t *testing.T) {
-	want := []string{"SLUICE*", "PORT", "PORTCHANNEL", "PORTCHANNEL_MEMBER", "SWITCH_HASH", "DEVICE_METADATA", "DEVICE_NEIGHBOR"}
+	want := []string{"SLUICE*", "PORT", "PORTCHANNEL", "PORTCHANNEL_MEMBER", "SWITCH_HASH", "DEVICE_METADATA", "DEVICE_NEIGHBOR", "DEVICE_NEIGHBOR_METADATA"}
 	if diff := cmp.Diff(want, Tables()); diff != "" {
 		t.Error(diff)
 	}

@@ -36,7 +36,7 @@ type Snapshot struct {
 	// SONiC's own tables.
 	SwitchPorts  map[string]SwitchPort // PORT, by name
 	PortChannels map[string][]string   // names of their members that PORT has, sorted
-	Neighbors    map[string]string     // DEVICE_NEIGHBOR: names of the switches and hosts at the other ends, by port
+	Neighbors    map[string]Neighbor   // DEVICE_NEIGHBOR that has a name, by port
 	Hostname     string                // DEVICE_METADATA|localhost hostname; "": not set
 	ECMPHash     []string              // SWITCH_HASH|GLOBAL ecmp_hash; nil: not set
 

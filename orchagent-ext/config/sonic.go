@@ -20,12 +20,13 @@ const (
 	tableHash    = "SWITCH_HASH"
 	tableDevice  = "DEVICE_METADATA"
 	tableFar     = "DEVICE_NEIGHBOR"
+	tableFarData = "DEVICE_NEIGHBOR_METADATA"
 )
 
 // Tables returns the tables of CONFIG_DB that a State reads, as [sonicdb.DB.Watch] takes
 // them: ours by the prefix of their names, so that one whose name is misspelled is seen.
 func Tables() []string {
-	return []string{prefixOurs + "*", tablePort, tableChannel, tableMember, tableHash, tableDevice, tableFar}
+	return []string{prefixOurs + "*", tablePort, tableChannel, tableMember, tableHash, tableDevice, tableFar, tableFarData}
 }
 
 // SwitchPort is a row of PORT.
@@ -35,6 +36,14 @@ type SwitchPort struct {
 	Index     int      // on the front panel; -1: unknown
 	SpeedMbps uint32   // 0: unknown
 	AdminUp   bool
+}
+
+// Neighbor is the switch or host at the other end of a port, by its row of
+// DEVICE_NEIGHBOR. What the rows do not tell is empty.
+type Neighbor struct {
+	Name    string
+	Port    string // there
+	Address string // of management, by DEVICE_NEIGHBOR_METADATA; it may have a length of prefix
 }
 
 func switchPort(r rows.Row) SwitchPort {
@@ -71,10 +80,10 @@ func (s *Snapshot) sonic(tables map[string]map[string]rows.Row) {
 		}
 	}
 	s.Hostname = tables[tableDevice]["localhost"].Fields["hostname"]
-	s.Neighbors = make(map[string]string)
+	s.Neighbors = make(map[string]Neighbor)
 	for port, r := range tables[tableFar] {
 		if name := r.Fields["name"]; name != "" {
-			s.Neighbors[port] = name
+			s.Neighbors[port] = Neighbor{name, r.Fields["port"], tables[tableFarData][name].Fields["mgmt_addr"]}
 		}
 	}
 	if hash, ok := tables[tableHash]["GLOBAL"]; ok && hash.Fields["ecmp_hash@"] != "" {

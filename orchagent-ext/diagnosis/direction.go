@@ -15,14 +15,14 @@ type Key struct {
 	SrcQP    uint32 // of datagrams, else 0
 }
 
-// Counters count what passed in one direction.
+// Counters count what passed in one direction. Those that most packets touch come first.
 type Counters struct {
 	Packets, Octets uint64 // Octets of IP packets
 	CE, ECT         uint64 // packets that are marked; that can be
-	Acks, CNPs      uint64 // packets
+	Payload         uint64 // octets of the application, each PSN once
+	CNPs, Acks      uint64 // packets
 	NAKs            [roce.NumNAKs]uint64
 
-	Payload       uint64 // octets of the application, each PSN once
 	Gaps          uint64 // how often PSNs were missing
 	Missing       uint64 // PSNs that were missing
 	Reordered     uint64 // of those: came late
@@ -52,36 +52,59 @@ func (c *Counters) NAKed() (n uint64) {
 }
 
 // Direction is what is known of one direction of a connection.
+//
+// With many connections a packet's time goes into waiting for memory. So what the packets of a
+// healthy connection need lies in five cache lines of 64 octets in a row, what
+// acknowledgements need lies behind them, and the rest in a place of its own.
 type Direction struct {
 	Key
-	Counters
-	First, Last int64      // ns: of the first and the last packet
-	Source      uint32     // the source queue pair
-	Known       bool       // that is known
-	In, Out     uint64     // ports of the last packet, as the caller numbers them; 0: not known
-	Label       uint32     // flow label of the last packet
-	SrcPort     uint16     // UDP, of the last packet
-	RTT         *Histogram // ns from a request to its acknowledgement; nil: none was seen
-	Sizes       *Histogram // octets of messages that were sent; nil: none was seen whole
+	Source  uint32 // the source queue pair
+	checked uint32 // Table.changes when peer was looked for
+	peer    *Direction
 
+	// the second line
+	First, Last        int64    // ns: of the first and the last packet
+	data               [2]int64 // time of the first and of the last packet with Payload
+	In, Out            uint64   // ports of the last packet, as the caller numbers them; 0: not known
+	Label              uint32   // flow label of the last packet
+	SrcPort            uint16   // UDP, of the last packet
+	waiting            uint16   // which of the ring pending wait for an acknowledgement, a bit for each
+	pendingAt          uint8
+	readAt             uint8 // in the ring rest.reads
+	Known              bool  // Source is
+	sending, answering bool  // the message that is being sent, the response, goes on
+	late               bool  // rest.lateRun goes on
+	untimed            bool
+	parted             bool // only a part of the packets came last
+
+	// the third line
 	requests, responses sequence
-	data                [2]int64 // time of the first and of the last packet with Payload
-	mtu                 uint32   // octets; 0: not known
-	read                readRequest
-	reads               [maxReads]readRequest // a ring: the last read requests
-	readAt              uint8
-	pending             [maxPending]pending // a ring: requests that wait for an acknowledgement
-	pendingAt           uint8
-	waiting             uint8
-	sending, answering  bool // the message that is being sent, the response, goes on
-	message             message
-	orphan              message
-	lateRun             lateRun
-	peer                *Direction
-	number              int        // place in the table; -1: it has left
-	sizes               *Histogram // for Sizes; nil: it is made when it is needed
-	untimed             bool
-	parted              bool // only a part of the packets came last
+
+	// the fourth line
+	RTT     *Histogram // ns from a request to its acknowledgement; nil: none was seen
+	Sizes   *Histogram // octets of messages that were sent; nil: none was seen whole
+	sizes   *Histogram // for Sizes; nil: it is made when it is needed
+	rest    *rest
+	message message
+	orphan  message
+	mtu     uint32 // octets; 0: not known
+	reading bool   // it is not known where the responses of rest.read end
+
+	// the fifth line, and on
+	Counters
+
+	pending [maxPending]uint32 // a ring: PSNs of requests that wait for an acknowledgement
+	sent    [maxPending]int64  // when they were sent
+
+	_ [40]byte // up to a whole line
+}
+
+// rest is what the packets of a healthy connection seldom touch.
+type rest struct {
+	read    readRequest           // the last one
+	reads   [maxReads]readRequest // a ring: the last ones
+	lateRun lateRun
+	holes   [2][maxHoles]hole // of the sequences
 }
 
 const (
@@ -99,12 +122,6 @@ type readRequest struct {
 func (r *readRequest) end(mtu uint32) uint32 {
 	n := (uint64(r.length) + uint64(mtu) - 1) / uint64(mtu)
 	return (r.psn + uint32(min(max(n, 1), farJump))) & psnMask
-}
-
-type pending struct {
-	psn   uint32
-	valid bool
-	time  int64
 }
 
 // message is a send of several packets whose first one was seen; orphan one whose last one
@@ -125,7 +142,7 @@ type lateRun struct {
 // Peer is the other direction of the connection; nil: it is not known, or does not pass.
 func (d *Direction) Peer() *Direction {
 	p := d.peer
-	if p != nil && (p.number < 0 || p.Point != d.Point || p.DestQP != d.Source || p.Src != d.Dst || p.Dst != d.Src) { // its place may be another's
+	if p != nil && (p.Point != d.Point || p.DestQP != d.Source || p.Src != d.Dst || p.Dst != d.Src) { // its place may be another's
 		d.peer = nil
 	}
 	return d.peer
@@ -174,11 +191,11 @@ func (d *Direction) part(p *roce.Packet, op roce.Opcode) {
 		for _, h := range s.holes[:s.n] {
 			d.Unsettled += uint64(h.n)
 		}
-		*s = sequence{}
+		*s = sequence{holes: s.holes}
 	}
 	d.forget()
-	d.reads, d.readAt = [maxReads]readRequest{}, 0
-	d.sending, d.answering, d.lateRun = false, false, lateRun{}
+	d.rest.reads, d.readAt = [maxReads]readRequest{}, 0
+	d.sending, d.answering, d.late = false, false, false
 }
 
 // useful counts octets of the application that come for the first time.
@@ -194,8 +211,8 @@ func (d *Direction) useful(octets uint32, now int64) {
 
 // stall counts a pause before a packet that was to be expected sooner.
 func (d *Direction) stall(now, limit int64) {
-	waits := d.sending || d.answering || d.waiting > 0 && d.Peer() != nil
-	if pause := now - d.Last; waits && pause > limit && d.Packets > 0 {
+	pause := now - d.Last
+	if pause > limit && d.Packets > 0 && (d.sending || d.answering || d.waiting != 0 && d.Peer() != nil) {
 		d.Stalls++
 		d.Stalled += pause
 		d.LongestStall = max(d.LongestStall, pause)
@@ -231,8 +248,12 @@ func (d *Direction) judge(psn uint32, e Event, missing, octets uint32, now int64
 // wentBack takes packets that came late for sent again, where the one behind them was here
 // before.
 func (d *Direction) wentBack(psn uint32, e Event, octets uint32) {
-	r := &d.lateRun
-	follows := r.packets > 0 && psn == r.next
+	if !d.late && e != Reordered {
+		return
+	}
+	r := &d.rest.lateRun
+	follows := d.late && psn == r.next
+	d.late = e == Reordered
 	switch {
 	case e == Duplicate && follows:
 		d.Reordered -= r.packets
@@ -240,10 +261,7 @@ func (d *Direction) wentBack(psn uint32, e Event, octets uint32) {
 		d.Retransmitted += r.octets
 	case e == Reordered && follows:
 		*r = lateRun{(psn + 1) & psnMask, r.packets + 1, r.octets + uint64(octets)}
-		return
 	case e == Reordered:
 		*r = lateRun{(psn + 1) & psnMask, 1, uint64(octets)}
-		return
 	}
-	*r = lateRun{}
 }

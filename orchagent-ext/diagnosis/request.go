@@ -2,7 +2,12 @@
 
 package diagnosis
 
-import "sluice/orchagent-ext/roce"
+import (
+	"iter"
+	"math/bits"
+
+	"sluice/orchagent-ext/roce"
+)
 
 // operationMask takes the service off an opcode: the operations of UC and XRC are RC's.
 const operationMask = 0x1f
@@ -29,8 +34,8 @@ func (d *Direction) request(p *roce.Packet, now int64, c *Config) (e Event, miss
 	}
 	if isRead && e != Duplicate {
 		r := readRequest{psn, reth.Length, true}
-		if d.reads[d.readAt] = r; span == 1 && d.pathMTU() == 0 {
-			d.read = r
+		if d.rest.reads[d.readAt] = r; span == 1 && d.pathMTU() == 0 {
+			d.rest.read, d.reading = r, true
 		}
 		d.readAt = (d.readAt + 1) % maxReads
 	}
@@ -47,15 +52,17 @@ func (d *Direction) request(p *roce.Packet, now int64, c *Config) (e Event, miss
 
 // forget drops what belongs to the connection before.
 func (d *Direction) forget() {
-	d.pending, d.waiting = [maxPending]pending{}, 0
-	d.message, d.orphan, d.read = message{}, message{}, readRequest{}
-	d.reads = [maxReads]readRequest{}
+	d.waiting, d.reading = 0, false
+	d.message, d.orphan = message{}, message{}
+	d.rest.reads = [maxReads]readRequest{}
 }
 
 // pathMTU is that of the connection; 0 while it is not known.
 func (d *Direction) pathMTU() uint32 {
-	if peer := d.Peer(); d.mtu == 0 && peer != nil {
-		return peer.mtu
+	if d.mtu == 0 {
+		if peer := d.Peer(); peer != nil {
+			return peer.mtu
+		}
 	}
 	return d.mtu
 }
@@ -63,75 +70,77 @@ func (d *Direction) pathMTU() uint32 {
 // settleRead finds out where the responses of the read request before end, if that was not
 // known yet: it is known now, or the PSN of the next request fits one of the path MTUs.
 func (d *Direction) settleRead(psn uint32) {
-	r := d.read
-	if !r.valid {
+	if !d.reading {
 		return
 	}
+	r := d.rest.read
 	if d.requests.next != (r.psn+1)&psnMask {
-		d.read.valid = false
+		d.reading = false
 		return
 	}
 	if mtu := d.pathMTU(); mtu != 0 {
 		d.requests.next = r.end(mtu)
-		d.read.valid = false
+		d.reading = false
 		return
 	}
 	for _, mtu := range mtus { // the last one that is not behind it
 		if end := r.end(mtu); ahead(psn, end) >= 0 {
 			d.requests.next = end
-			d.read.valid = false
+			d.reading = false
 		}
 	}
 }
 
 // wait notes that a request waits for its acknowledgement.
 func (d *Direction) wait(psn uint32, now int64) {
-	at := &d.pending[d.pendingAt]
-	if !at.valid {
-		d.waiting++
-	}
-	*at = pending{psn, true, now}
+	d.pending[d.pendingAt], d.sent[d.pendingAt] = psn, now
+	d.waiting |= 1 << d.pendingAt
 	d.pendingAt = (d.pendingAt + 1) % maxPending
 }
 
 // unwait forgets the requests from a PSN on: which sending of them is acknowledged cannot
 // be told (Karn).
 func (d *Direction) unwait(psn uint32) {
-	for i := range d.pending {
-		if r := &d.pending[i]; r.valid && ahead(r.psn, psn) >= 0 {
-			r.valid = false
-			d.waiting--
+	for i := range d.waits() {
+		if ahead(d.pending[i], psn) >= 0 {
+			d.waiting &^= 1 << i
 		}
 	}
 }
 
 // forgetUntil forgets the requests that were sent until then.
 func (d *Direction) forgetUntil(time int64) {
-	for i := range d.pending {
-		if r := &d.pending[i]; r.valid && r.time <= time {
-			r.valid = false
-			d.waiting--
+	for i := range d.waits() {
+		if d.sent[i] <= time {
+			d.waiting &^= 1 << i
 		}
 	}
 }
 
 // acknowledged takes the acknowledgement of a PSN and of all before it.
 func (d *Direction) acknowledged(psn uint32, now int64) {
-	for i := range d.pending {
-		r := &d.pending[i]
-		if !r.valid {
-			continue
-		}
-		behind := ahead(psn, r.psn)
-		if behind == 0 && now >= r.time && !d.untimed {
+	for i := range d.waits() {
+		behind := ahead(psn, d.pending[i])
+		if behind == 0 && now >= d.sent[i] && !d.untimed {
 			if d.RTT == nil {
-				d.RTT = new(Histogram)
+				d.RTT = newHistogram(uint64(now - d.sent[i]))
 			}
-			d.RTT.Add(uint64(now - r.time))
+			d.RTT.Add(uint64(now - d.sent[i]))
 		}
 		if behind >= 0 {
-			r.valid = false
-			d.waiting--
+			d.waiting &^= 1 << i
+		}
+	}
+}
+
+// waits iterates over the requests that wait for an acknowledgement: their places in the
+// ring.
+func (d *Direction) waits() iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for left := d.waiting; left != 0; left &= left - 1 {
+			if !yield(bits.TrailingZeros16(left)) {
+				return
+			}
 		}
 	}
 }
@@ -174,7 +183,7 @@ func (d *Direction) size(p *roce.Packet, op roce.Opcode, psn, octets, announced 
 func (d *Direction) sized(octets uint64) {
 	if d.Sizes == nil {
 		if d.Sizes = d.sizes; d.Sizes == nil {
-			d.Sizes = new(Histogram)
+			d.Sizes = newHistogram(octets)
 		}
 	}
 	d.Sizes.Add(octets)

@@ -60,7 +60,7 @@ func (d *Direction) skip(psn uint32, begins bool, now int64) {
 	if peer, mtu := d.Peer(), d.pathMTU(); peer != nil && mtu != 0 {
 		s.next = psn
 		for i := range maxReads { // the oldest first
-			r := &peer.reads[(int(peer.readAt)+i)%maxReads]
+			r := &peer.rest.reads[(int(peer.readAt)+i)%maxReads]
 			if !r.valid {
 				continue
 			}

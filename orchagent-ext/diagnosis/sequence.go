@@ -51,13 +51,13 @@ type hole struct {
 
 // sequence follows the PSNs of one sender.
 type sequence struct {
-	begun bool
-	old   bool   // it has gone so far that PSNs before the first one mean nothing
-	first uint32 // the first PSN that was seen
-	next  uint32 // the PSN behind the newest one
 	start int64
-	n     int // holes, the oldest first
-	holes [maxHoles]hole
+	holes *[maxHoles]hole // the oldest first
+	first uint32          // the first PSN that was seen
+	next  uint32          // the PSN behind the newest one
+	n     uint8           // holes
+	begun bool
+	old   bool // it has gone so far that PSNs before the first one mean nothing
 }
 
 // see judges a PSN that counts for span PSNs (more than one: a read request, which has
@@ -92,7 +92,7 @@ func (s *sequence) see(psn, span uint32, now, patience int64) (e Event, missing 
 }
 
 func (s *sequence) restart(psn, span uint32, now int64) {
-	*s = sequence{begun: true, first: psn, next: (psn + span) & psnMask, start: now}
+	*s = sequence{holes: s.holes, begun: true, first: psn, next: (psn + span) & psnMask, start: now}
 }
 
 // open remembers a hole. The oldest one goes if there are too many.

@@ -51,19 +51,25 @@ type Seen struct {
 	In, Out uint64 // ports, as the caller numbers them; 0: not known
 }
 
-// Table is the directions of connections that pass. It takes about 1.4 kB for each, and 1.1
+// Table is the directions of connections that pass. It takes about 1.3 kB for each, and 1.1
 // kB more where times, or messages, are seen.
 type Table struct {
-	config Config
-	by     map[Key]*Direction
-	all    []*Direction
-	slots  []*Direction // by flow
-	hand   int
+	config  Config
+	by      map[Key]*Direction
+	all     []*Direction
+	slots   []*Direction // by flow
+	hand    int
+	changes uint32 // how many directions came
+	burst   burst
 
-	reserved   []Direction
-	sizes      []Histogram // of them
+	free       []Direction // memory for directions to come
+	rests      []rest      // theirs
+	sizes      []Histogram // theirs; nil: each is made when it is needed
 	unfollowed uint64
 }
+
+// chunk is for how many directions memory is taken at once.
+const chunk = 64
 
 // NewTable makes an empty table.
 func NewTable(c Config) *Table {
@@ -81,7 +87,8 @@ func NewTable(c Config) *Table {
 		t.by = make(map[Key]*Direction, c.Capacity)
 		t.all = make([]*Direction, 0, c.Capacity)
 		t.slots = make([]*Direction, c.Reserve)
-		t.reserved, t.sizes = make([]Direction, c.Capacity), make([]Histogram, c.Capacity)
+		t.reserve(c.Capacity)
+		t.sizes = make([]Histogram, c.Capacity)
 	}
 	return t
 }
@@ -103,22 +110,33 @@ func (t *Table) At(i int) *Direction {
 
 // Observe judges a packet, and returns what its PSN says: with Gap how many are missing.
 func (t *Table) Observe(p *roce.Packet, s Seen) (e Event, missing uint32) {
-	k := Key{Point: s.Point, Src: p.Src16(), Dst: p.Dst16(), DestQP: p.DestQP()}
-	op := p.Opcode()
-	service := op.Service()
-	if service == roce.ServiceUD {
+	var k Key
+	k.set(p, &s)
+	return t.observe(p, &k, &s)
+}
+
+// set fills the key of a packet's direction.
+func (k *Key) set(p *roce.Packet, s *Seen) {
+	*k = Key{Point: s.Point, Src: p.Src16(), Dst: p.Dst16(), DestQP: p.DestQP()}
+	if p.Opcode().Service() == roce.ServiceUD {
 		k.SrcQP = s.SrcQP
 	}
+}
+
+func (t *Table) observe(p *roce.Packet, k *Key, s *Seen) (e Event, missing uint32) {
 	d := t.find(k, s.Slot, s.Time)
 	if d == nil {
 		t.unfollowed++
 		return InOrder, 0
 	}
+	op := p.Opcode()
+	service := op.Service()
+	same := d.Source == s.SrcQP && d.checked == t.changes
 	d.Source, d.Known, d.In, d.Out = s.SrcQP, s.Known, s.In, s.Out
-	if s.Known && service != roce.ServiceUD && d.Peer() == nil {
-		d.peer = t.by[Key{Point: s.Point, Src: k.Dst, Dst: k.Src, DestQP: s.SrcQP}]
-		if d.peer != nil && d.Packets > 0 { // what came until now may have been answers
-			d.peer.forgetUntil(d.Last)
+	if !same {
+		d.checked = 0
+		if s.Known && service != roce.ServiceUD {
+			t.join(d)
 		}
 	}
 	connected := service == roce.ServiceRC || service == roce.ServiceUC || service == roce.ServiceXRC
@@ -144,22 +162,37 @@ func (t *Table) Observe(p *roce.Packet, s Seen) (e Event, missing uint32) {
 	case op.IsResponse():
 		return d.response(p, s.Time, &t.config)
 	default:
+		if !same {
+			d.Peer() // forgets one that is the peer no longer
+		}
 		return d.request(p, s.Time, &t.config)
 	}
 	return InOrder, 0
 }
 
+// join finds the other direction of a connection.
+func (t *Table) join(d *Direction) {
+	d.checked = t.changes
+	if d.Peer() != nil {
+		return
+	}
+	d.peer = t.by[Key{Point: d.Point, Src: d.Dst, Dst: d.Src, DestQP: d.Source}]
+	if d.peer != nil && d.Packets > 0 { // what came until now may have been answers
+		d.peer.forgetUntil(d.Last)
+	}
+}
+
 // find returns the direction, a new one if there is none; nil: there is no room.
-func (t *Table) find(k Key, slot int, now int64) *Direction {
+func (t *Table) find(k *Key, slot int, now int64) *Direction {
 	if slot >= len(t.slots) {
 		t.slots = append(t.slots, make([]*Direction, slot+1-len(t.slots))...)
 	}
 	if slot >= 0 {
-		if d := t.slots[slot]; d != nil && d.Key == k && d.number >= 0 {
+		if d := t.slots[slot]; d != nil && d.Key == *k {
 			return d
 		}
 	}
-	d := t.by[k]
+	d := t.by[*k]
 	if d == nil {
 		d = t.insert(k, now) // nil where there is no room
 	}
@@ -169,31 +202,52 @@ func (t *Table) find(k Key, slot int, now int64) *Direction {
 	return d
 }
 
-func (t *Table) insert(k Key, now int64) *Direction {
-	n := len(t.all)
-	if n == t.config.Capacity {
-		old := t.oldest()
-		if t.config.Keep > 0 && now-old.Last < t.config.Keep {
+func (t *Table) insert(k *Key, now int64) *Direction {
+	var d *Direction
+	if len(t.all) < t.config.Capacity {
+		d = t.take()
+		t.all = append(t.all, d)
+	} else {
+		d = t.oldest()
+		if t.config.Keep > 0 && now-d.Last < t.config.Keep {
 			return nil
 		}
 		if t.config.Removed != nil {
-			t.config.Removed(old)
+			t.config.Removed(d)
 		}
-		delete(t.by, old.Key)
-		n, old.number = old.number, -1
-	} else {
-		t.all = append(t.all, nil)
+		delete(t.by, d.Key)
+		*d.rest = rest{}
+		*d = Direction{
+			rest: d.rest, sizes: d.sizes,
+			requests: sequence{holes: d.requests.holes}, responses: sequence{holes: d.responses.holes},
+		}
+		if d.sizes != nil {
+			*d.sizes = Histogram{}
+		}
 	}
-	var d *Direction
-	if t.reserved != nil {
-		d = &t.reserved[n]
-		t.sizes[n] = Histogram{}
-		*d = Direction{sizes: &t.sizes[n]}
-	} else {
-		d = new(Direction)
+	d.Key, d.untimed = *k, t.config.Untimed
+	t.by[*k] = d
+	t.changes++
+	return d
+}
+
+// reserve takes memory for n directions. What it does not touch costs none.
+func (t *Table) reserve(n int) {
+	t.free, t.rests = make([]Direction, n), make([]rest, n)
+}
+
+// take returns memory for a direction.
+func (t *Table) take() *Direction {
+	if len(t.free) == 0 {
+		t.reserve(chunk)
 	}
-	d.Key, d.number, d.untimed = k, n, t.config.Untimed
-	t.all[n], t.by[k] = d, d
+	d, r := &t.free[0], &t.rests[0]
+	t.free, t.rests = t.free[1:], t.rests[1:]
+	d.rest, d.requests.holes, d.responses.holes = r, &r.holes[0], &r.holes[1]
+	if t.sizes != nil {
+		d.sizes = &t.sizes[0]
+		t.sizes = t.sizes[1:]
+	}
 	return d
 }
 

@@ -40,6 +40,13 @@ func (t *Table) ObserveBurstAt(packets []roce.Packet, times []int64, each func(i
 	packets = packets[:min(len(packets), MaxBurst)]
 	t.fetch(packets)
 	b := &t.burst
+	if each != nil { // which asks for the source QP, most likely
+		for _, n := range b.found[:len(packets)] {
+			if n != none && t.flows[n].pair != noPair {
+				b.sum += t.ends[t.flows[n].pair].srcQP + uint32(t.pairs[t.flows[n].pair].from)
+			}
+		}
+	}
 	for i := range packets {
 		f := t.observe(&packets[i], &b.keys[i], b.hashes[i], b.found[i], times[i])
 		if each != nil {

@@ -34,6 +34,17 @@ type Member struct {
 	Gateway netip.Addr // zero: the destination is on the link
 }
 
+// State is whether packets can go there: up, dead or unresolved.
+func (m *Member) State() string {
+	switch {
+	case m.Dead:
+		return "dead"
+	case m.Unresolved:
+		return "unresolved"
+	}
+	return "up"
+}
+
 // errMoved says that the kernel's answers do not fit together: something changed between
 // two of them.
 var errMoved = errors.New("the group changed while it was read")
@@ -77,7 +88,7 @@ func readAll(dsts []netip.Addr) (map[netip.Addr]Result, error) {
 		return nil, err
 	}
 	groups := make(map[netip.Addr]Result, len(dsts))
-	alike := map[string]Result{}
+	known := alike{}
 	for _, dst := range dsts {
 		r, found := routes[dst]
 		err := error(unix.ENETUNREACH)
@@ -88,21 +99,34 @@ func readAll(dsts []netip.Addr) (map[netip.Addr]Result, error) {
 			groups[dst] = Result{Err: fmt.Errorf("next hops to %v: %w", dst, err)}
 			continue
 		}
-		key := fmt.Sprint(r.object, r.members, dst.Is4())
-		g, known := alike[key]
-		if !known {
-			g.Group, g.Err = groupOf(&r, dst.Is4())
-			if errors.Is(g.Err, errMoved) {
-				return nil, g.Err
-			}
-			if g.Err != nil {
-				g.Err = fmt.Errorf("next hops to %v: %w", dst, g.Err)
-			}
-			alike[key] = g
+		g, err := known.of(&r, dst)
+		if err != nil {
+			return nil, err
 		}
 		groups[dst] = g
 	}
 	return groups, nil
+}
+
+// alike are groups that were read, by what their routes say.
+type alike map[string]Result
+
+// of is the group of a route, which leads to dst. The error is errMoved.
+func (a alike) of(r *route, dst netip.Addr) (g Result, err error) {
+	key := fmt.Sprint(r.object, r.members, dst.Is4())
+	g, known := a[key]
+	if known {
+		return g, nil
+	}
+	g.Group, err = groupOf(r, dst.Is4())
+	if errors.Is(err, errMoved) {
+		return g, err
+	}
+	if err != nil {
+		g.Err = fmt.Errorf("next hops to %v: %w", dst, err)
+	}
+	a[key] = g
+	return g, nil
 }
 
 func groupOf(r *route, v4 bool) (*Group, error) {

@@ -33,6 +33,8 @@ func (o *orch) end(writing context.Context) error {
 	if o.comesBack(writing) {
 		o.rows.Delete(telemetry.TableState, "global")
 		o.rows.Replace(telemetry.TableHold, nil) // what was held goes on
+		o.rows.Replace(telemetry.TableNextHop, nil)
+		o.rows.Replace(telemetry.TableHash, nil)
 		if o.mirrored {
 			errs = append(errs, o.rows.Flush(writing))
 		} else {

@@ -113,6 +113,7 @@ func run(ctx context.Context, c Config, f *faults) error {
 	})
 	err = group.Wait()
 	o.copy.close()
+	o.hops.stop()
 	return errors.Join(err, guard(c.Log, o.closeSwitch))
 }
 
@@ -144,7 +145,7 @@ func open(c Config) (o *orch, closed func(), err error) {
 		}
 		all = append(all, *to)
 	}
-	o.rows = sonicdb.NewMirror(o.stateDB, telemetry.TableState, telemetry.TableCapability, telemetry.TableConfigError, telemetry.TableObject, telemetry.TableFlow, telemetry.TableHold, telemetry.TablePlacementFabric, telemetry.TablePlacementGroup, telemetry.TablePlacementMember)
+	o.rows = sonicdb.NewMirror(o.stateDB, telemetry.TableState, telemetry.TableCapability, telemetry.TableConfigError, telemetry.TableObject, telemetry.TableFlow, telemetry.TableHold, telemetry.TablePlacementFabric, telemetry.TablePlacementGroup, telemetry.TablePlacementMember, telemetry.TableNextHop, telemetry.TableHash)
 	o.counters = sonicdb.NewMirror(o.countersDB, telemetry.TableStats, telemetry.TablePortStats, telemetry.TableQueueStats, telemetry.TableIPFIXStats, telemetry.TableNotify)
 	o.warm.db = o.stateDB
 	o.copy = newLedgerCopy(c.StateFile, fmt.Sprintf("%s/%d", o.stateDB.Address, o.stateDB.ID), c.Log)
@@ -181,6 +182,7 @@ type orch struct {
 	programmed *programmed // nil: the order of next hops on the switch is the kernel's, or not needed
 	faults     *faults
 	links      links
+	hops       hops
 
 	ledgerWarning string // of rows of the ledger that were set aside; "": there were none
 
@@ -266,6 +268,7 @@ func (o *orch) loop(ctx, writing context.Context, g tasks) error {
 				o.count()
 				o.share(ctx, g)
 				o.exchange()
+				o.publishHops()
 			}
 			o.publish(writing)
 		}

@@ -245,12 +245,7 @@ func (n *network) Prefixes() (map[netip.Prefix][]string, error) { return nexthop
 
 // Spine is the neighbor of a port, or of a member of a PortChannel.
 func (n *network) Spine(link string) string {
-	for _, port := range n.ports(link) {
-		if name := n.snapshot.Neighbors[port]; name != "" {
-			return name
-		}
-	}
-	return ""
+	return neighborOf(n.snapshot, link).Name
 }
 
 func (n *network) Sent(link string) (octets uint64, known bool) {
@@ -261,17 +256,27 @@ func (n *network) Received(link string) (octets uint64, known bool) {
 	return n.octets(link, func(s *telemetry.PortStats) *uint64 { return s.RxBytes })
 }
 
-// ports are the port of a netdev, or the members of a PortChannel.
-func (n *network) ports(link string) []string {
-	if _, port := n.snapshot.SwitchPorts[link]; port {
+// portsOf are the port of a netdev, or the members of a PortChannel.
+func portsOf(s *config.Snapshot, link string) []string {
+	if _, port := s.SwitchPorts[link]; port {
 		return []string{link}
 	}
-	return n.snapshot.PortChannels[link]
+	return s.PortChannels[link]
+}
+
+// neighborOf is the switch or host behind a netdev.
+func neighborOf(s *config.Snapshot, link string) config.Neighbor {
+	for _, port := range portsOf(s, link) {
+		if n := s.Neighbors[port]; n.Name != "" {
+			return n
+		}
+	}
+	return config.Neighbor{}
 }
 
 // octets sums up a counter of the ports of a netdev.
 func (n *network) octets(link string, of func(*telemetry.PortStats) *uint64) (sum uint64, known bool) {
-	ports := n.ports(link)
+	ports := portsOf(n.snapshot, link)
 	for _, port := range ports {
 		s, err := n.sw.PortStats(port)
 		if err != nil || s == nil || of(s) == nil {

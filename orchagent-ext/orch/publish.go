@@ -128,7 +128,7 @@ func (o *orch) describe(s *status) {
 	method := o.sw.outcome.Method(asic.NeedFlowLabel)
 	s.Objects, s.Flows, s.FlowLabelMethod = telemetry.Small(o.sw.engine.Len()), telemetry.Small(len(o.sw.flows.seen)), telemetry.Text(string(method))
 	s.warn(warnings(o.snapshot, p, o.sw.outcome)...)
-	s.warn(o.faults.warning(o.Now()), o.links.warning(o.Now()), o.keeper.warning(), o.copy.warning(), o.configDB.Warning(), o.ledgerWarning)
+	s.warn(o.faults.warning(o.Now()), o.links.warning(o.Now()), o.keeper.warning(), o.copy.warning(), o.configDB.Warning(), o.ledgerWarning, o.hops.warning)
 	if o.unloaded {
 		s.warn(noPorts)
 	}

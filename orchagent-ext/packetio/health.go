@@ -7,6 +7,7 @@ import (
 
 	"sluice/orchagent-ext/diagnosis"
 	"sluice/orchagent-ext/flow"
+	"sluice/orchagent-ext/ipfix"
 	"sluice/orchagent-ext/roce"
 )
 
@@ -59,6 +60,7 @@ type healthReader struct {
 	whole bool
 	sight sight
 	idle  int64
+	meter *ipfix.HealthMeter // nil: health is not exported
 
 	asked, told chan *Report
 	filling     *Report // nil: none is asked for
@@ -69,11 +71,28 @@ type healthReader struct {
 	began bool
 }
 
-func newHealthReader(h *Health, slots int, idle time.Duration) *healthReader {
-	return &healthReader{
-		table: diagnosis.NewTable(diagnosis.Config{Capacity: healthFlows, Keep: healthKeep, Reserve: slots, Untimed: true}),
-		whole: h.Whole, sight: newSight(h.Rate, h.Burst), idle: int64(idle),
+func newHealthReader(c *Config) *healthReader {
+	of := diagnosis.Config{Capacity: healthFlows, Keep: healthKeep, Reserve: c.Capacity, Untimed: true}
+	h := &healthReader{
+		whole: c.Health.Whole, sight: newSight(c.Health.Rate, c.Health.Burst), idle: int64(c.Idle),
 		asked: make(chan *Report, 1), told: make(chan *Report, 1),
+	}
+	if m := c.Metering; m != nil && m.Health != nil {
+		h.meter = ipfix.NewHealthMeter(ipfix.HealthConfig{Active: m.Active, Whole: c.Health.Whole}, m.Health)
+		of.Removed = h.meter.Removed
+	}
+	h.table = diagnosis.NewTable(of)
+	if h.meter != nil {
+		h.meter.Follow(h.table)
+	}
+	return h
+}
+
+// tell reports directions to whom they are reported, a few at a time.
+func (h *healthReader) tell(now int64, budget int) {
+	h.fill(now, budget)
+	if h.meter != nil {
+		h.meter.Tick(now, budget)
 	}
 }
 

@@ -140,7 +140,7 @@ func New(source Source, c Config) *Reader {
 		r.meter.Follow(r.table)
 	}
 	if c.Health != nil {
-		r.health = newHealthReader(c.Health, c.Capacity, c.Idle)
+		r.health = newHealthReader(&c)
 	}
 	r.each = r.observed
 	return r
@@ -218,7 +218,7 @@ func (r *Reader) burst(frames []Frame) {
 		} else {
 			budget = healthBudget
 		}
-		r.health.fill(now, budget)
+		r.health.tell(now, budget)
 	}
 	r.known.Store(uint64(r.table.Len()))
 }

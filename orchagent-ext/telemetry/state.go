@@ -20,6 +20,9 @@ const (
 	TablePlacementFabric = "SLUICE_PLACEMENT_FABRIC"
 	TablePlacementGroup  = "SLUICE_PLACEMENT_GROUP"
 	TablePlacementMember = "SLUICE_PLACEMENT_MEMBER"
+
+	TableNextHop = "SLUICE_NEXT_HOP"
+	TableHash    = "SLUICE_HASH"
 )
 
 // Tables of COUNTERS_DB.
@@ -68,6 +71,12 @@ type (
 	PlacementGroup = model.SonicSluiceState_SonicSluiceState_SLUICE_PLACEMENT_GROUP_SLUICE_PLACEMENT_GROUP_LIST
 	// PlacementMember is a row of SLUICE_PLACEMENT_MEMBER.
 	PlacementMember = model.SonicSluiceState_SonicSluiceState_SLUICE_PLACEMENT_MEMBER_SLUICE_PLACEMENT_MEMBER_LIST
+	// PortRole is what a port faces.
+	PortRole = model.E_SonicSluiceState_PortRole
+	// NextHop is a row of SLUICE_NEXT_HOP.
+	NextHop = model.SonicSluiceState_SonicSluiceState_SLUICE_NEXT_HOP_SLUICE_NEXT_HOP_LIST
+	// Hash is a row of SLUICE_HASH.
+	Hash = model.SonicSluiceState_SonicSluiceState_SLUICE_HASH_SLUICE_HASH_LIST
 	// Stats is SLUICE_STATS:global.
 	Stats = model.SonicSluiceState_SonicSluiceState_SLUICE_STATS_Global
 	// PortStats is a row of SLUICE_PORT_STATS.

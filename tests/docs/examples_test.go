@@ -75,6 +75,10 @@ var examples = []example{
 	{text: "sluice observe --dev eth0 --health --for 10s", run: "sluice observe --dev eth0 --health --for 1s", then: "grep -q RTT-P99 /tmp/output"},
 	{text: "sluice path --src 2001:db8:1::1 --dst 2001:db8:2::1 --src-qp 0x11 --dst-qp 0x12", then: "grep -q eth0 /tmp/output"},
 	{text: "sluice path --src 10.0.1.1 --dst 10.0.2.1 --src-qp 17 --dst-qp 18 --sport 49152 --json", then: "grep -q '\"port\":\"eth0\"' /tmp/output"},
+	{
+		text: "sluice path --src 2001:db8:1::1 --dst 2001:db8:2::1 --dst-qp 0x12 --trace --gnmi-ca ca.pem --gnmi-cert me.pem --gnmi-key me.key",
+		run:  "sluice path --src 2001:db8:1::1 --dst 2001:db8:2::1 --dst-qp 0x12 --trace", then: "grep -q 'eth0 is not known' /tmp/output",
+	},
 	{text: "sluice observe --src 192.168.70.0/24 --opcode ACKNOWLEDGE capture.pcap", then: "grep -q '37 shown' /tmp/output"},
 	{text: "tcpdump -U -w - udp port 4791 | sluice observe --opcode write -", then: "grep -q '0 shown' /tmp/output"},
 	{text: "sluice observe --dev eth0", until: fromFar + "cnp --dev eth0 --src 2001:db8::1 --dst 2001:db8::5; grep -q CNP /tmp/output", then: endTool},

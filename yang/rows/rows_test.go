@@ -167,7 +167,7 @@ func TestTwoPrefixesThatAreTheSame(t *testing.T) {
 
 func TestTables(t *testing.T) {
 	want := map[string][]string{
-		"STATE_DB":    {"SLUICE_ASIC_OBJECT", "SLUICE_CAPABILITY", "SLUICE_CONFIG_ERROR", "SLUICE_FLOW", "SLUICE_HOLD", "SLUICE_PLACEMENT_FABRIC", "SLUICE_PLACEMENT_GROUP", "SLUICE_PLACEMENT_MEMBER", "SLUICE_STATE"},
+		"STATE_DB":    {"SLUICE_ASIC_OBJECT", "SLUICE_CAPABILITY", "SLUICE_CONFIG_ERROR", "SLUICE_FLOW", "SLUICE_HASH", "SLUICE_HOLD", "SLUICE_NEXT_HOP", "SLUICE_PLACEMENT_FABRIC", "SLUICE_PLACEMENT_GROUP", "SLUICE_PLACEMENT_MEMBER", "SLUICE_STATE"},
 		"COUNTERS_DB": {"SLUICE_GNMI_STATS", "SLUICE_IPFIX_STATS", "SLUICE_NOTIFY_STATS", "SLUICE_PORT_STATS", "SLUICE_QUEUE_STATS", "SLUICE_STATS"},
 		"APPL_DB":     nil,
 	}
@@ -207,7 +207,7 @@ func TestFill(t *testing.T) {
 	}
 	want := fields{
 		"admin_state": "enabled", "driver": "sai", "classification": "flow-label", "rc_source_qp": "learn",
-		"stream_id_scope": "hash", "stream_id_seed": "0", "stream_id_domain": "default", "flow_capacity": "65536", "cpu_rate": "100000",
+		"stream_id_scope": "hash", "stream_id_seed": "0", "stream_id_domain": "default", "flow_capacity": "65536", "publish_next_hops": "disabled", "cpu_rate": "100000",
 		"cpu_burst": "10000", "warm_restart": "enabled", "etcd_allow_plaintext": "false",
 	}
 	if diff := cmp.Diff(want, row.Fields); diff != "" {

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"net/netip"
 	"slices"
 	"strings"
@@ -26,6 +27,7 @@ type health struct {
 	table *diagnosis.Table
 	gone  []healthRecord // of connections that left the table
 	more  uint64         // that found no room there
+	seen  [flow.MaxBurst]diagnosis.Seen
 }
 
 func newHealth() *health {
@@ -43,32 +45,52 @@ func newHealth() *health {
 // observe returns a packet's source queue pair and how it is known, and what its PSN says.
 func (h *health) observe(f *capture.Frame, p *roce.Packet) (qp uint32, from flow.Provenance, e diagnosis.Event, missing uint32) {
 	now := f.Time.UnixNano()
-	return h.judge(p, h.flows.Observe(p, now), now, f.Point())
+	of := h.flows.Observe(p, now)
+	qp, from = h.flows.SrcQP(of)
+	e, missing = h.table.Observe(p, diagnosis.Seen{Time: now, Point: f.Point(), SrcQP: qp, Known: from != flow.None, Slot: of.Slot()})
+	return qp, from, e, missing
 }
 
 // observeBurst is observe for several packets.
 func (h *health) observeBurst(b *burst) {
 	h.flows.ObserveBurstAt(b.packets[:b.n], b.times[:b.n], func(i int, of *flow.Flow) {
-		h.judge(&b.packets[i], of, b.times[i], b.points[i])
+		qp, from := h.flows.SrcQP(of)
+		h.seen[i] = diagnosis.Seen{Time: b.times[i], Point: b.points[i], SrcQP: qp, Known: from != flow.None, Slot: of.Slot()}
 	})
-}
-
-func (h *health) judge(p *roce.Packet, of *flow.Flow, now int64, point uint32) (qp uint32, from flow.Provenance, e diagnosis.Event, missing uint32) {
-	qp, from = h.flows.SrcQP(of)
-	e, missing = h.table.Observe(p, diagnosis.Seen{Time: now, Point: point, SrcQP: qp, Known: from != flow.None, Slot: of.Slot()})
-	return qp, from, e, missing
+	h.table.ObserveBurst(b.packets[:b.n], h.seen[:b.n])
 }
 
 // records are all directions, those in which most was sent first.
-func (h *health) records() []healthRecord {
-	all := h.gone
-	for d := range h.table.All() {
-		all = append(all, newHealthRecord(d))
+func (h *health) records() iter.Seq[healthRecord] {
+	type place struct {
+		bytes uint64
+		first int64
+		qp    uint32
+		at    int // in gone, and behind that in the table
 	}
-	slices.SortStableFunc(all, func(a, b healthRecord) int {
-		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), a.First.Compare(b.First), cmp.Compare(a.DstQP, b.DstQP))
+	var places []place
+	for i, r := range h.gone {
+		places = append(places, place{r.Bytes, r.First.UnixNano(), r.DstQP, i})
+	}
+	for d := range h.table.All() {
+		places = append(places, place{d.Octets, d.First, d.DestQP, len(places)})
+	}
+	slices.SortFunc(places, func(a, b place) int {
+		return cmp.Or(cmp.Compare(b.bytes, a.bytes), cmp.Compare(a.first, b.first), cmp.Compare(a.qp, b.qp), a.at-b.at)
 	})
-	return all
+	return func(yield func(healthRecord) bool) {
+		for _, p := range places {
+			r := healthRecord{}
+			if p.at < len(h.gone) {
+				r = h.gone[p.at]
+			} else {
+				r = newHealthRecord(h.table.At(p.at - len(h.gone)))
+			}
+			if !yield(r) {
+				return
+			}
+		}
+	}
 }
 
 // print prints the connections as a table, or as JSON.
@@ -79,7 +101,7 @@ func (h *health) print(cmd *cobra.Command, asJSON bool) error {
 	if !asJSON {
 		rows = newTable(out, healthHeader...)
 	}
-	for _, r := range h.records() {
+	for r := range h.records() {
 		if asJSON {
 			if err := encoder.Encode(r); err != nil {
 				return err
@@ -170,8 +192,14 @@ func newQuantiles(h *diagnosis.Histogram, unit float64) *quantiles {
 	return &quantiles{h.Count, in(h.Min), in(h.Quantile(0.5)), in(h.Quantile(0.99)), in(h.Max)}
 }
 
+// noNAKs is for directions without one: nothing is written to it.
+var noNAKs = map[string]uint64{}
+
 func newAnswers(d *diagnosis.Direction) answers {
-	a := answers{Acks: d.Acks, CNPs: d.CNPs, NAKs: map[string]uint64{}}
+	a := answers{Acks: d.Acks, CNPs: d.CNPs, NAKs: noNAKs}
+	if d.NAKed() > 0 {
+		a.NAKs = map[string]uint64{}
+	}
 	for why := roce.NotNAK + 1; why < roce.NumNAKs; why++ {
 		if n := d.NAKs[why]; n > 0 {
 			a.NAKs[why.String()] = n
@@ -233,7 +261,7 @@ func (r healthRecord) cells() []string {
 
 func (a *answers) naks(said string) string {
 	var list []string
-	for why := roce.NotNAK + 1; why < roce.NumNAKs; why++ {
+	for why := roce.NotNAK + 1; why < roce.NumNAKs && len(a.NAKs) > 0; why++ {
 		if n := a.NAKs[why.String()]; n > 0 {
 			list = append(list, fmt.Sprintf("%s:%d", why, n))
 		}
@@ -254,7 +282,11 @@ func (a *answers) cnps(said string) string {
 // printHealth reads packets to their end, and prints how the connections fare.
 func printHealth(cmd *cobra.Command, r frameSource, asJSON, icrc bool, filter *packetFilter) error {
 	h := newHealth()
-	s, err := scanBursts(cmd, r, icrc, filter.matchesFlow, h.observeBurst)
+	keep := filter.matchesFlow
+	if filter.empty() {
+		keep = nil
+	}
+	s, err := scanBursts(cmd, r, icrc, keep, h.observeBurst)
 	// What was seen before an error is worth showing, too.
 	if printErr := h.print(cmd, asJSON); err == nil {
 		err = printErr

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
+	"sluice/orchagent-ext/cmd/sluice/internal/trace"
 	"sluice/orchagent-ext/cmd/sluice/internal/traffic"
 	"sluice/orchagent-ext/ecmp"
 	"sluice/orchagent-ext/flow"
@@ -25,7 +26,7 @@ func newPathCommand() *cobra.Command {
 	q := &pathQuery{}
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "path --src ADDRESS --dst ADDRESS --dst-qp QPN [--src-qp QPN] [--sport PORT]",
+		Use:   "path --src ADDRESS --dst ADDRESS --dst-qp QPN [--src-qp QPN] [--sport PORT] [--trace]",
 		Short: "Say which uplink a flow takes: now, with its label, when placed",
 		Long: `Say by which uplink this machine forwards a flow: now, with the label of draft-hu, and with the label
 that placement chose. It asks the kernel for its next hops, weights and neighbors to the destination and
@@ -33,9 +34,16 @@ for how it hashes, and computes its choice; packets that this machine itself sen
 It changes nothing.
 
 NOW has the label that sluiced has written into the flow, as STATE_DB says; without one the label that
-the sender sets (--flow-label). A flow over IPv4 has no label, and one path.`,
+the sender sets (--flow-label). A flow over IPv4 has no label, and one path.
+
+--trace goes on from here: DEVICE_NEIGHBOR names the switch behind the uplink, whose sluice-gnmi is asked
+for its next hops and its hash, and so on to the destination, through 16 switches at most. They tell if
+SLUICE|global has publish_next_hops=enabled. A switch is reached at its address in
+DEVICE_NEIGHBOR_METADATA or at that of --switch, else by its name, which its certificate must have.
+Where a switch does not tell, the trace ends with the reason.`,
 		Example: `  sluice path --src 2001:db8:1::1 --dst 2001:db8:2::1 --src-qp 0x11 --dst-qp 0x12
-  sluice path --src 10.0.1.1 --dst 10.0.2.1 --src-qp 17 --dst-qp 18 --sport 49152 --json`,
+  sluice path --src 10.0.1.1 --dst 10.0.2.1 --src-qp 17 --dst-qp 18 --sport 49152 --json
+  sluice path --src 2001:db8:1::1 --dst 2001:db8:2::1 --dst-qp 0x12 --trace --gnmi-ca ca.pem --gnmi-cert me.pem --gnmi-key me.key`,
 		Args: cobra.NoArgs,
 	}
 	flags := cmd.Flags()
@@ -47,6 +55,8 @@ the sender sets (--flow-label). A flow over IPv4 has no label, and one path.`,
 	flags.Var(numberFlag{&q.label, 20}, "flow-label", "flow label that the sender sets; 0: none")
 	addAlgorithm(flags, &q.algorithm)
 	flags.BoolVar(&asJSON, "json", false, "one JSON object")
+	flags.BoolVar(&q.trace, "trace", false, "follow the flow through the switches behind the uplink")
+	asked := addGNMI(flags)
 	databases := addDatabases(flags)
 	for _, name := range []string{"src", "dst", "dst-qp"} {
 		must(cmd.MarkFlagRequired(name))
@@ -61,9 +71,19 @@ the sender sets (--flow-label). A flow over IPv4 has no label, and one path.`,
 		if err := q.readState(cmd.Context(), databases); err != nil {
 			q.state = "STATE_DB: " + err.Error()
 		}
-		a, err := q.answer()
+		client, err := asked.client(flags, q.trace)
 		if err != nil {
 			return err
+		}
+		a, err := q.answer()
+		var unknown *unknownChoice
+		if err != nil && !(q.trace && errors.As(err, &unknown)) {
+			return err
+		}
+		if q.trace {
+			if a.Trace, err = q.follow(cmd.Context(), a, unknown, databases, client); err != nil {
+				return err
+			}
 		}
 		if asJSON {
 			return json.NewEncoder(cmd.OutOrStdout()).Encode(a)
@@ -80,6 +100,7 @@ type pathQuery struct {
 	sport        uint16
 	label        uint32 // that the sender sets
 	algorithm    flow.Algorithm
+	trace        bool
 
 	written *uint32 // label that the switch writes, as STATE_DB says; nil: it does not say
 	placed  bool    // which placement chose
@@ -95,6 +116,9 @@ type pathAnswer struct {
 	Labeled *flowPath    `json:"label"`  // null: over IPv4
 	Placed  *flowPath    `json:"placed"` // null: it is not placed
 	Reason  string       `json:"reason,omitempty"`
+	Trace   *trace.Trace `json:"trace,omitempty"`
+
+	choose func(*ecmp.Tuple) (int, bool) // nil: it is not known
 }
 
 // pathMember is one next hop of the group.
@@ -141,7 +165,23 @@ func (q *pathQuery) readState(ctx context.Context, flags *databaseFlags) (err er
 	return nil
 }
 
-// answer asks the kernel, and computes its choice.
+// unknownChoice says why the choice among next hops is not known.
+type unknownChoice struct {
+	n   int
+	why error
+}
+
+func (e *unknownChoice) Error() string {
+	return fmt.Sprintf("the choice among %d next hops cannot be known: %v", e.n, e.why)
+}
+
+// tuple is what switches hash of the flow's packets with a label.
+func (q *pathQuery) tuple(label uint32) *ecmp.Tuple {
+	return &ecmp.Tuple{Src: q.src, Dst: q.dst, Proto: unix.IPPROTO_UDP, SrcPort: q.sport, DstPort: roce.UDPPort, FlowLabel: label}
+}
+
+// answer asks the kernel, and computes its choice. With the error unknownChoice the answer
+// has the next hops alone.
 func (q *pathQuery) answer() (*pathAnswer, error) {
 	group, err := nexthops.Read(q.dst)
 	if err != nil {
@@ -149,30 +189,24 @@ func (q *pathQuery) answer() (*pathAnswer, error) {
 	}
 	a := &pathAnswer{Sport: q.sport}
 	for _, m := range group.Members {
-		state := "up"
-		switch {
-		case m.Dead:
-			state = "dead"
-		case m.Unresolved:
-			state = "unresolved"
-		}
-		member := pathMember{m.Link, "", m.Weight, state}
+		member := pathMember{m.Link, "", m.Weight, m.State()}
 		if m.Gateway.IsValid() {
 			member.Via = m.Gateway.String()
 		}
 		a.Group = append(a.Group, member)
 	}
-	choose := func(*ecmp.Tuple) (int, bool) { return 0, !group.Members[0].Dead }
+	a.choose = func(*ecmp.Tuple) (int, bool) { return 0, !group.Members[0].Dead }
 	if len(group.Members) > 1 {
+		a.choose = nil
 		hash, err := nexthops.Hash(q.dst.Is4())
 		if err != nil {
-			return nil, fmt.Errorf("the choice among %d next hops cannot be known: %w", len(group.Members), err)
+			return a, &unknownChoice{len(group.Members), err}
 		}
 		model, err := group.Model(hash)
 		if err != nil {
-			return nil, fmt.Errorf("the choice among %d next hops cannot be known: %w", len(group.Members), err)
+			return a, &unknownChoice{len(group.Members), err}
 		}
-		choose = model.Predict
+		a.choose = model.Predict
 		a.Hash = fmt.Sprintf("policy %d", hash.Policy)
 		if hash.Policy == ecmp.PolicyFields {
 			a.Hash += fmt.Sprintf(", fields %#x", hash.Fields)
@@ -183,8 +217,7 @@ func (q *pathQuery) answer() (*pathAnswer, error) {
 	}
 	path := func(label uint32) *flowPath {
 		p := &flowPath{FlowLabel: label}
-		t := ecmp.Tuple{Src: q.src, Dst: q.dst, Proto: unix.IPPROTO_UDP, SrcPort: q.sport, DstPort: roce.UDPPort, FlowLabel: label}
-		if i, ok := choose(&t); ok {
+		if i, ok := a.choose(q.tuple(label)); ok {
 			p.Port, p.Via = a.Group[i].Port, a.Group[i].Via
 		}
 		return p
@@ -210,6 +243,9 @@ func (q *pathQuery) answer() (*pathAnswer, error) {
 }
 
 func (a *pathAnswer) print(cmd *cobra.Command) error {
+	if a.Trace != nil {
+		return printTrace(cmd, a.Trace)
+	}
 	rows := newTable(cmd.OutOrStdout(), "", "LABEL", "PORT", "VIA")
 	row := func(name string, p *flowPath) {
 		switch {

@@ -125,6 +125,14 @@ func TestPathKnowsPlacedFlows(t *testing.T) {
 	r.Sysctl("ipv4/fib_multipath_hash_seed", 7)
 	r.Sysctl("ipv6/fib_multipath_hash_fields", 0x3f)
 	r.IP("route add 2001:db8:20::/48 nexthop via fe80::1 dev out0 nexthop via fe80::1 dev out1\n")
+	config, err := sonicdb.Open(all, "CONFIG_DB", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer config.Close()
+	if err := config.Write(t.Context(), sonicdb.Change{Row: rows.Row{Table: "DEVICE_METADATA", Key: "localhost", Fields: map[string]string{"hostname": "leaf-7"}}}); err != nil {
+		t.Fatal(err)
+	}
 	const flow = " --src 2001:db8:1::1 --dst 2001:db8:20::1 --src-qp 17 --dst-qp 18"
 	if a := pathOf(t, "--db-config "+redis.Config+flow); a.Placed != nil || a.Now.FlowLabel != 0 || a.Reason != "the flow is not placed" {
 		t.Errorf("%+v", a)
@@ -142,7 +150,16 @@ func TestPathKnowsPlacedFlows(t *testing.T) {
 			t.Errorf("path %q: %+v", path, a)
 		}
 	}
-	out, errs := good(t, strings.Fields("path --db-config "+redis.Config+flow)...)
+	out, errs := good(t, strings.Fields("path --trace --db-config "+redis.Config+flow)...)
+	if !strings.Contains(out, "0x01234") || !strings.Contains(errs, "the switch behind out1 is not known: give leaf-7 a row DEVICE_NEIGHBOR|out1 with its name") {
+		t.Errorf("%s%s", out, errs)
+	}
+	r.Sysctl("ipv4/fib_multipath_hash_seed", 0)
+	if a := pathOf(t, "--trace --db-config "+redis.Config+flow); a.Trace == nil || len(a.Trace.Hops) != 1 || strings.Join(a.Trace.Hops[0].OneOf, " ") != "out0 out1" || !strings.Contains(a.Trace.Reason, "one of 2 uplinks: out0 out1: net.ipv4.fib_multipath_hash_seed is 0") {
+		t.Errorf("%+v", a.Trace)
+	}
+	r.Sysctl("ipv4/fib_multipath_hash_seed", 7)
+	out, errs = good(t, strings.Fields("path --db-config "+redis.Config+flow)...)
 	if strings.Count(out, "\n") != 4 || !strings.Contains(out, "0x01234") || !strings.Contains(errs, "2 next hops: out0 out1; hash policy 3, fields 0x3f") {
 		t.Errorf("%s%s", out, errs)
 	}

@@ -4,8 +4,8 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"io"
-	"strings"
 	"unicode/utf8"
 )
 
@@ -17,6 +17,7 @@ type table struct {
 	widths []int
 	first  [][]string
 	begun  bool
+	line   []byte
 }
 
 const tableLookahead = 500 // rows
@@ -50,21 +51,25 @@ func (t *table) begin() {
 	t.first = nil
 }
 
-func (t *table) print(cells []string) { t.w.WriteString(aligned(cells, t.widths)) }
+func (t *table) print(cells []string) {
+	t.line = appendAligned(t.line[:0], cells, t.widths)
+	t.w.Write(t.line)
+}
 
 // aligned is a line of cells, each as wide as its column, without blanks at the end.
-func aligned(cells []string, widths []int) string {
-	var line strings.Builder
+func aligned(cells []string, widths []int) string { return string(appendAligned(nil, cells, widths)) }
+
+func appendAligned(line []byte, cells []string, widths []int) []byte {
 	for i, c := range cells {
 		if i > 0 {
-			line.WriteString("  ")
+			line = append(line, "  "...)
 		}
-		line.WriteString(c)
-		if pad := widths[i] - utf8.RuneCountInString(c); pad > 0 {
-			line.WriteString(strings.Repeat(" ", pad))
+		line = append(line, c...)
+		for range widths[i] - utf8.RuneCountInString(c) {
+			line = append(line, ' ')
 		}
 	}
-	return strings.TrimRight(line.String(), " ") + "\n"
+	return append(bytes.TrimRight(line, " "), '\n')
 }
 
 // flush writes what there is, if that is more than the header. The columns are as wide

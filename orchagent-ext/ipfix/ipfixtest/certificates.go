@@ -42,7 +42,7 @@ func NewAuthority(tb testing.TB) *Authority {
 	return a
 }
 
-// Sign returns a certificate for 127.0.0.1 and ::1, as files and as a pair. The
+// Sign returns a certificate for the name, 127.0.0.1 and ::1, as files and as a pair. The
 // first one of an authority is signed by itself.
 func (a *Authority) Sign(tb testing.TB, name string) (certFile, keyFile string, pair tls.Certificate) {
 	tb.Helper()
@@ -59,7 +59,7 @@ func (a *Authority) Sign(tb testing.TB, name string) (certFile, keyFile string, 
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
 		KeyUsage:    x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}, BasicConstraintsValid: true, IsCA: a.cert == nil,
+		DNSNames:    []string{name}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}, BasicConstraintsValid: true, IsCA: a.cert == nil,
 	}
 	parent, signer := a.cert, a.key
 	if parent == nil {
