@@ -283,6 +283,13 @@ func TestExamplesOfHelpWork(t *testing.T) {
 	}
 	b, here := furnishedBox(t)
 	b.run(here, furniture)
+	for range 10 {
+		b.run("/", "rm -f /tmp/go; "+printing("echo before"))
+		b.start("/", "while [ ! -e /tmp/go ]; do sleep 0.01; done; echo after", "grep . /tmp/output >/tmp/seen && exit; touch /tmp/go; exit 1")
+		if b.run("/", "grep -qx after /tmp/seen"); t.Failed() {
+			return
+		}
+	}
 	for _, e := range examples {
 		t.Run(e.text, func(t *testing.T) {
 			if e.long && os.Getenv("SLUICE_SOAK") == "" {
