@@ -218,9 +218,11 @@ func (o *orch) count() {
 	errs = append(errs, err)
 	o.links.note(states, o.snapshot, o.Now())
 	var ports, queues, collectors []ygot.GoStruct
+	resolved := o.snapshot.Resolve()
 	for _, p := range Ports(o.snapshot) {
 		if s, err := o.sw.PortStats(p.Name); err == nil { // a port may be gone
 			rows.SetEnum(&s.OperStatus, o.links.oper(p.Name))
+			setRole(&s.Role, o.snapshot, resolved, p.Name)
 			ports = append(ports, s)
 		}
 	}
