@@ -70,6 +70,13 @@ local elements = {
 	"rdmaSourceQPProvenance", "rdmaSourceAddress", "rdmaDestinationAddress", "rdmaSendPacketDeltaCount",
 	"rdmaWritePacketDeltaCount", "rdmaReadRequestPacketDeltaCount", "rdmaReadResponsePacketDeltaCount",
 	"rdmaAcknowledgePacketDeltaCount", "rdmaAtomicPacketDeltaCount", "rdmaNotificationPacketDeltaCount",
+	"cePacketTotalCount", "rdmaAcknowledgeTotalCount", "rdmaNotificationTotalCount",
+	"rdmaReceiverNotReadyTotalCount", "rdmaSequenceErrorTotalCount", "rdmaAccessErrorTotalCount",
+	"rdmaOtherErrorTotalCount", "rdmaPayloadOctetTotalCount", "rdmaGapTotalCount",
+	"rdmaMissingPacketTotalCount", "rdmaLostPacketCount", "rdmaReorderedPacketCount",
+	"rdmaRecoveredPacketTotalCount", "rdmaDuplicatePacketTotalCount",
+	"rdmaRetransmittedOctetTotalCount", "rdmaMessageTotalCount", "rdmaStallTotalCount",
+	"rdmaStallTotalNanoseconds", "rdmaRoundTripMedianNanoseconds", "rdmaRoundTripP99Nanoseconds",
 }
 local ipfix_fields = {}
 for _, name in ipairs(elements) do

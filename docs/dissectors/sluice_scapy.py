@@ -144,7 +144,14 @@ ELEMENTS = ['rdmaOpCode', 'rdmaPartitionKey', 'rdmaDestinationQP', 'rdmaSourceQP
             'rdmaBTHFlags1', 'rdmaBTHFlags2', 'rdmaBTHFlags3', 'ceOctetDeltaCount', 'cePacketDeltaCount',
             'rdmaSourceQPProvenance', 'rdmaSourceAddress', 'rdmaDestinationAddress', 'rdmaSendPacketDeltaCount',
             'rdmaWritePacketDeltaCount', 'rdmaReadRequestPacketDeltaCount', 'rdmaReadResponsePacketDeltaCount',
-            'rdmaAcknowledgePacketDeltaCount', 'rdmaAtomicPacketDeltaCount', 'rdmaNotificationPacketDeltaCount']
+            'rdmaAcknowledgePacketDeltaCount', 'rdmaAtomicPacketDeltaCount', 'rdmaNotificationPacketDeltaCount',
+            'cePacketTotalCount', 'rdmaAcknowledgeTotalCount', 'rdmaNotificationTotalCount',
+            'rdmaReceiverNotReadyTotalCount', 'rdmaSequenceErrorTotalCount', 'rdmaAccessErrorTotalCount',
+            'rdmaOtherErrorTotalCount', 'rdmaPayloadOctetTotalCount', 'rdmaGapTotalCount',
+            'rdmaMissingPacketTotalCount', 'rdmaLostPacketCount', 'rdmaReorderedPacketCount',
+            'rdmaRecoveredPacketTotalCount', 'rdmaDuplicatePacketTotalCount',
+            'rdmaRetransmittedOctetTotalCount', 'rdmaMessageTotalCount', 'rdmaStallTotalCount',
+            'rdmaStallTotalNanoseconds', 'rdmaRoundTripMedianNanoseconds', 'rdmaRoundTripP99Nanoseconds']
 
 
 def ipfix_records(message, templates):

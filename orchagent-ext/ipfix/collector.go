@@ -16,9 +16,10 @@ import (
 type collector struct {
 	to     Collector
 	config *Config
-	queue  *queue
+	queue  *queue[Record]
+	health *queue[Health]
 
-	messages, records, octets, connects, refused atomic.Uint64
+	messages, records, healths, octets, connects, refused atomic.Uint64
 
 	mu        sync.Mutex
 	connected bool
@@ -27,15 +28,20 @@ type collector struct {
 
 //conformance:draft-lin/security draft-lin/encryption
 func newCollector(to Collector, c *Config) *collector {
-	return &collector{to: to, config: c, queue: newQueue(c.Queue)}
+	ready, health := make(chan struct{}, 1), 0
+	if c.Health {
+		health = c.Queue
+	}
+	return &collector{to: to, config: c, queue: newQueue(c.Queue, (*notSent).add, ready), health: newQueue(health, (*notSent).addHealth, ready)}
 }
 
 // run connects and sends until all is sent or ctx ends.
 func (c *collector) run(ctx context.Context) error {
 	defer c.queue.drop()
+	defer c.health.drop()
 	wait, lost := c.config.Backoff, time.Now()
 	for {
-		if _, waiting, end := c.queue.peek(); end && waiting == 0 {
+		if _, _, waiting, end := c.peek(); end && waiting == 0 {
 			return nil
 		}
 		conn, limit, err := c.dial(ctx, c.handshake(time.Since(lost)))
@@ -70,6 +76,13 @@ func (c *collector) run(ctx context.Context) error {
 		}
 		wait = min(2*wait, maxBackoff)
 	}
+}
+
+// peek returns the oldest records of both queues, and how many wait in all; see queue.peek.
+func (c *collector) peek() (records []Record, health []Health, waiting int, end bool) {
+	records, waiting, end = c.queue.peek()
+	health, more, healthEnd := c.health.peek()
+	return records, health, waiting + more, end && healthEnd
 }
 
 // handshake is how long connecting may take to a collector that was lost so long ago:
@@ -111,10 +124,11 @@ func (c *collector) down(err error) {
 
 func (c *collector) status() Stats {
 	waiting, dropped := c.queue.status()
+	healthWaiting, healthDropped := c.health.status()
 	s := Stats{
 		Name: c.to.Name, Transport: c.to.Transport,
-		Messages: c.messages.Load(), Records: c.records.Load(), Octets: c.octets.Load(),
-		Waiting: waiting, Dropped: dropped.records, Connects: c.connects.Load(), Refused: c.refused.Load(),
+		Messages: c.messages.Load(), Records: c.records.Load(), Health: c.healths.Load(), Octets: c.octets.Load(),
+		Waiting: waiting + healthWaiting, Dropped: dropped.records + healthDropped.records, Connects: c.connects.Load(), Refused: c.refused.Load(),
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

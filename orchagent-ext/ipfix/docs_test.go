@@ -5,6 +5,7 @@ package ipfix_test
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -21,16 +22,20 @@ func TestDocs(t *testing.T) {
 		}
 		return strings.Join(strings.Fields(string(b)), " ")
 	}
-	page, xml, primitives := read("README.md"), read("elements.xml"), read("pmacct-primitives.map")
+	page, healthPage, xml, primitives := read("README.md"), read("health.md"), read("elements.xml"), read("pmacct-primitives.map")
 	lengths := map[ipfix.Type]int{ipfix.Unsigned8: 1, ipfix.Unsigned16: 2, ipfix.Unsigned32: 4}
-	for _, e := range ipfix.RDMA {
+	for i, e := range slices.Concat(ipfix.RDMA, ipfix.HealthElements) {
+		page := &page
+		if i >= len(ipfix.RDMA) {
+			page = &healthPage
+		}
 		pen, id, _ := ipfix.DefaultRegistry.ID(e)
 		for text, line := range map[*string]string{
-			&page:       fmt.Sprintf("| %d | %s | %s | %s |", id, e.Name, e.Type, e.Semantics),
+			page:        fmt.Sprintf("| %d | %s | %s | %s |", id, e.Name, e.Type, e.Semantics),
 			&xml:        fmt.Sprintf("<cert:enterpriseId>%d</cert:enterpriseId><elementId>%d</elementId><name>%s</name><dataType>%s</dataType><dataTypeSemantics>%s<", pen, id, e.Name, e.Type, e.Semantics),
 			&primitives: fmt.Sprintf("name=%s field_type=%d:%d len=%d semantics=u_int", e.Name, pen, id, lengths[e.Type]),
 		} {
-			if text == &primitives && (e.Semantics == ipfix.DeltaCounter || e.Type == ipfix.IPv6Address) {
+			if text == &primitives && (i >= len(ipfix.RDMA) || e.Semantics == ipfix.DeltaCounter || e.Type == ipfix.IPv6Address) {
 				continue // pmacct has no counters and no second addresses but its own
 			}
 			if !strings.Contains(*text, line) {

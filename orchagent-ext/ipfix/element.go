@@ -46,6 +46,7 @@ type Semantics uint8
 // The semantics that are used here.
 const (
 	Default      Semantics = 0
+	Quantity     Semantics = 1
 	TotalCounter Semantics = 2
 	DeltaCounter Semantics = 3
 	Identifier   Semantics = 4
@@ -58,9 +59,11 @@ func (s Semantics) String() string {
 
 // Units of an element, RFC 5610 section 3.7.
 const (
-	unitsNone    = 0
-	unitsOctets  = 2
-	unitsPackets = 3
+	unitsNone        = 0
+	unitsOctets      = 2
+	unitsPackets     = 3
+	unitsNanoseconds = 8
+	unitsMessages    = 10
 )
 
 // space says who numbers an element.
@@ -231,7 +234,11 @@ func (r Registry) ID(e *Element) (pen uint32, id uint16, ok bool) {
 		}
 		return 0, r.IDs[e.number], true
 	}
-	if e.number >= counted && int(r.First)+len(RDMA)-1 > maxElement { // no room above: they go below
+	last := len(RDMA) - 1 // of those that go together
+	if e.number >= firstHealth {
+		last += len(HealthElements)
+	}
+	if e.number >= counted && int(r.First)+last > maxElement { // no room above: they go below
 		return r.PEN, r.First - 1 - (e.number - counted), true
 	}
 	return r.PEN, r.First + e.number, true

@@ -41,7 +41,7 @@ type Config struct {
 
 	Refresh         time.Duration // templates again over UDP, and statistics; DTLS reconnects: 10 minutes
 	RefreshMessages uint32        // templates again over UDP and DTLS after so many: 4,096
-	Queue           int           // records that wait, for each collector: 65,536
+	Queue           int           // records that wait, for each collector, and health records: 65,536
 	Linger          time.Duration // a message that is not full waits so long: 50 ms
 	Drain           time.Duration // for what waits when Run's context ends: 3 s
 	Stall           time.Duration // a collector that reads nothing for so long is left: 1 minute
@@ -155,6 +155,13 @@ func (e *Exporter) Export(records []Record) {
 	}
 }
 
+// ExportHealth is Export of health records, which have queues of their own.
+func (e *Exporter) ExportHealth(records []Health) {
+	for _, c := range e.collectors {
+		c.health.offer(records)
+	}
+}
+
 // ExportAll is Export that waits for room in every queue. One goroutine may call
 // it.
 func (e *Exporter) ExportAll(ctx context.Context, records []Record) error {
@@ -166,10 +173,22 @@ func (e *Exporter) ExportAll(ctx context.Context, records []Record) error {
 	return nil
 }
 
+// ExportAllHealth is ExportHealth that waits for room in every queue. One goroutine may call
+// it.
+func (e *Exporter) ExportAllHealth(ctx context.Context, records []Health) error {
+	for _, c := range e.collectors {
+		if err := c.health.wait(ctx, records); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Close says that no more records come. Run ends when all that wait are sent.
 func (e *Exporter) Close() {
 	for _, c := range e.collectors {
 		c.queue.close()
+		c.health.close()
 	}
 }
 
@@ -214,7 +233,8 @@ type Stats struct {
 	Error     string // why it is not connected, or was last not
 
 	Messages, Records, Octets uint64 // sent; Records of flows and packets
-	Waiting                   int    // records in the queue
+	Health                    uint64 // health records sent
+	Waiting                   int    // records of both kinds in the queues
 	Dropped                   uint64 // records that were not sent, for ever
 	Connects                  uint64 // sessions begun
 	Refused                   uint64 // UDP: ICMP port unreachable

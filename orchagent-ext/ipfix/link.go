@@ -26,6 +26,7 @@ type link struct {
 	missed       bool      // no collector received the templates that were sent at
 	forgotten    time.Time // this time
 	fixed        []optionRecord
+	healthFirst  bool // in the last message
 }
 
 // errRenew ends a DTLS session that will be set up again.
@@ -35,7 +36,7 @@ var errRenew = errors.New("session is renewed")
 // lost, or ctx ends.
 func (c *collector) serve(ctx context.Context, conn net.Conn, limit int) error {
 	l := &link{
-		collector: c, s: newSession(c.config.Registry, c.config.Domain, c.config.SamplingRate, limit),
+		collector: c, s: newSession(&c.config.Process, limit),
 		conn: conn, gone: make(chan error, 1), timer: time.NewTimer(0),
 	}
 	l.fixed = fixedOptions(c.config.Process, l.s)
@@ -61,11 +62,11 @@ func (c *collector) serve(ctx context.Context, conn net.Conn, limit int) error {
 
 func (l *link) loop(ctx context.Context) error {
 	for {
-		records, end, err := l.next(ctx)
+		records, health, end, err := l.next(ctx)
 		if err != nil {
 			return err
 		}
-		if end && len(records) == 0 {
+		if end && len(records)+len(health) == 0 {
 			return l.end()
 		}
 		if now := time.Now(); l.due(now) {
@@ -81,18 +82,34 @@ func (l *link) loop(ctx context.Context) error {
 				return err
 			}
 		}
-		n := 0
+		l.healthFirst = !l.healthFirst // neither waits while the other one's queue is never empty
+		n, h := 0, 0
+		if l.healthFirst {
+			h = l.add(health)
+		}
 		for n < len(records) && l.s.add(&records[n]) {
 			n++
 		}
-		if n == 0 {
+		if !l.healthFirst {
+			h = l.add(health)
+		}
+		if n+h == 0 {
 			continue
 		}
 		if err := l.send(); err != nil {
 			return err
 		}
 		l.queue.take(n)
+		l.health.take(h)
 	}
+}
+
+// add adds health records to the message, and returns how many found room.
+func (l *link) add(health []Health) (n int) {
+	for n < len(health) && l.s.addHealth(&health[n]) {
+		n++
+	}
+	return n
 }
 
 // due reports whether templates and statistics are to be sent again: by time, by
@@ -108,17 +125,17 @@ const enough = 16
 
 // next waits for records until the refresh is due. It gives those that came
 // alone some company.
-func (l *link) next(ctx context.Context) (records []Record, end bool, err error) {
+func (l *link) next(ctx context.Context) (records []Record, health []Health, end bool, err error) {
 	until, lingering := l.refresh, false
 	for {
 		var waiting int
-		records, waiting, end = l.queue.peek()
+		records, health, waiting, end = l.peek()
 		if end || waiting >= enough {
-			return records, end, nil
+			return records, health, end, nil
 		}
 		now := time.Now()
 		if !now.Before(until) {
-			return records, false, nil
+			return records, health, false, nil
 		}
 		if waiting > 0 && !lingering {
 			lingering = true
@@ -131,9 +148,9 @@ func (l *link) next(ctx context.Context) (records []Record, end bool, err error)
 		case <-l.queue.ready:
 		case <-l.timer.C:
 		case err := <-l.gone:
-			return nil, false, err
+			return nil, nil, false, err
 		case <-ctx.Done():
-			return nil, false, ctx.Err()
+			return nil, nil, false, ctx.Err()
 		}
 	}
 }
@@ -166,7 +183,7 @@ func (l *link) options(all bool) error {
 // one was not sent then, and is.
 func (l *link) send() error {
 	message := l.s.finish(l.config.Now())
-	flows := l.s.flows
+	flows, healths := l.s.flows, l.s.healths
 	if l.to.Transport.stream() {
 		if err := l.conn.SetWriteDeadline(time.Now().Add(l.config.Stall)); err != nil {
 			return err
@@ -187,6 +204,7 @@ func (l *link) send() error {
 	l.s.commit()
 	l.messages.Add(1)
 	l.records.Add(uint64(flows))
+	l.healths.Add(uint64(healths))
 	l.octets.Add(uint64(len(message)))
 	if l.messagesLeft > 0 {
 		l.messagesLeft--

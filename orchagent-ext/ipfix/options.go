@@ -75,11 +75,15 @@ func optionsTemplates(r Registry) []template {
 }
 
 // typeRecords is an RFC 5610 record of each element that has an enterprise
-// number of the registry, the shortest first: nfacctd 1.7.7 leaves out the last record of
+// number of the registry, those of health where they are sent, the shortest first: nfacctd 1.7.7 leaves out the last record of
 // a set that is shorter than the one before, and then misreads what follows.
-func typeRecords(r Registry) [][]byte {
+func typeRecords(r Registry, health bool) [][]byte {
 	var all [][]byte
-	for _, e := range RDMA {
+	elements := RDMA
+	if health {
+		elements = slices.Concat(RDMA, HealthElements)
+	}
+	for _, e := range elements {
 		pen, id, ok := r.ID(e)
 		if !ok || pen == 0 {
 			continue

@@ -11,9 +11,10 @@ import (
 // queue is a bounded ring of records with one reader. What is offered to a full
 // one is dropped and counted. The reader looks at records where they lie, and
 // takes them off when they were sent.
-type queue struct {
+type queue[T Record | Health] struct {
 	mu      sync.Mutex
-	ring    []Record
+	ring    []T
+	lost    func(*notSent, *T) // counts what is dropped
 	head, n int
 	closed  bool
 	dropped notSent
@@ -31,28 +32,31 @@ func (n *notSent) add(r *Record) {
 	n.octets += r.Octets
 }
 
-func newQueue(size int) *queue {
-	return &queue{ring: make([]Record, size), ready: make(chan struct{}, 1), room: make(chan struct{}, 1)}
+func (n *notSent) addHealth(*Health) { n.records++ }
+
+// newQueue makes a queue that tells through ready what comes.
+func newQueue[T Record | Health](size int, lost func(*notSent, *T), ready chan struct{}) *queue[T] {
+	return &queue[T]{ring: make([]T, size), lost: lost, ready: ready, room: make(chan struct{}, 1)}
 }
 
 // offer puts records in and drops those that find no room.
 //
 //conformance:draft-lin/dos
-func (q *queue) offer(records []Record) {
+func (q *queue[T]) offer(records []T) {
 	q.mu.Lock()
 	q.dropAll(records[q.put(records):])
 	q.mu.Unlock()
 	signal(q.ready)
 }
 
-func (q *queue) dropAll(records []Record) {
+func (q *queue[T]) dropAll(records []T) {
 	for i := range records {
-		q.dropped.add(&records[i])
+		q.lost(&q.dropped, &records[i])
 	}
 }
 
 // wait puts records in as there is room for them. A closed queue drops them.
-func (q *queue) wait(ctx context.Context, records []Record) error {
+func (q *queue[T]) wait(ctx context.Context, records []T) error {
 	for {
 		q.mu.Lock()
 		records = records[q.put(records):]
@@ -73,7 +77,7 @@ func (q *queue) wait(ctx context.Context, records []Record) error {
 	}
 }
 
-func (q *queue) put(records []Record) int {
+func (q *queue[T]) put(records []T) int {
 	if q.closed {
 		return 0
 	}
@@ -89,14 +93,17 @@ func (q *queue) put(records []Record) int {
 
 // peek returns the oldest records as far as they lie side by side, and how many
 // wait in all. They are valid until take. end says that no more will come.
-func (q *queue) peek() (records []Record, waiting int, end bool) {
+func (q *queue[T]) peek() (records []T, waiting int, end bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.ring[q.head:min(q.head+q.n, len(q.ring))], q.n, q.closed
 }
 
 // take takes the oldest n records off.
-func (q *queue) take(n int) {
+func (q *queue[T]) take(n int) {
+	if n == 0 {
+		return
+	}
 	q.mu.Lock()
 	q.head = (q.head + n) % len(q.ring)
 	q.n -= n
@@ -105,7 +112,7 @@ func (q *queue) take(n int) {
 }
 
 // close says that no more records come.
-func (q *queue) close() {
+func (q *queue[T]) close() {
 	q.mu.Lock()
 	q.closed = true
 	q.mu.Unlock()
@@ -113,19 +120,19 @@ func (q *queue) close() {
 }
 
 // drop closes the queue, empties it, and counts what was in it.
-func (q *queue) drop() {
+func (q *queue[T]) drop() {
 	q.close()
 	signal(q.room)
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for ; q.n > 0; q.n-- {
-		q.dropped.add(&q.ring[q.head])
+		q.lost(&q.dropped, &q.ring[q.head])
 		q.head = (q.head + 1) % len(q.ring)
 	}
 }
 
 // status returns how many records wait, and what was dropped.
-func (q *queue) status() (waiting int, dropped notSent) {
+func (q *queue[T]) status() (waiting int, dropped notSent) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.n, q.dropped

@@ -26,8 +26,10 @@ type session struct {
 	limit     int     // octets of a message
 	templates [numVariants]template
 	options   []template
+	health    []template // by variant; nil: it is not exported
+	short     bool       // messages are
 
-	known    [firstOptions + numOptions - firstTemplate]delivery
+	known    [lastTemplate + 1 - firstTemplate]delivery
 	sequence uint32 // data records of committed messages
 
 	message []byte
@@ -35,6 +37,7 @@ type session struct {
 	setID   uint16 // of the open set
 	records uint32 // data records in the message, with options
 	flows   uint32 // of these, records of flows and packets
+	healths uint32 // of these, of health
 }
 
 // delivery is what a collector knows of a template.
@@ -51,9 +54,13 @@ const (
 // fullLimit holds them with these.
 const minLimit, fullLimit = 400, 640
 
-func newSession(r Registry, domain, samplingRate uint32, limit int) *session {
-	s := &session{domain: domain, limit: limit, templates: templates(r, limit < fullLimit), options: optionsTemplates(r)}
-	if samplingRate > 1 {
+func newSession(p *Process, limit int) *session {
+	short := limit < fullLimit
+	s := &session{domain: p.Domain, limit: limit, short: short, templates: templates(p.Registry, short), options: optionsTemplates(p.Registry)}
+	if p.Health {
+		s.health = healthTemplates(p.Registry)
+	}
+	if p.SamplingRate > 1 {
 		s.sampled = sampled
 	}
 	s.begin()
@@ -63,7 +70,7 @@ func newSession(r Registry, domain, samplingRate uint32, limit int) *session {
 // begin makes an empty message of the session's buffer.
 func (s *session) begin() {
 	s.message = append(s.message[:0], make([]byte, headerLen)...)
-	s.set, s.records, s.flows = 0, 0, 0
+	s.set, s.records, s.flows, s.healths = 0, 0, 0, 0
 }
 
 // empty reports whether the message has no record.
@@ -83,6 +90,22 @@ func (s *session) add(r *Record) bool {
 	s.message = b
 	s.records++
 	s.flows++
+	return true
+}
+
+// addHealth appends a health record, where messages are short without what PSNs say.
+func (s *session) addHealth(h *Health) bool {
+	v := h.variant
+	if s.short {
+		v &= healthSrcQP | healthPoint
+	}
+	t := &s.health[v]
+	if !s.reserve(t, t.length) {
+		return false
+	}
+	s.message = h.append(s.message, v)
+	s.records++
+	s.healths++
 	return true
 }
 

@@ -118,7 +118,7 @@ type template struct {
 	options    bool
 	keys       uint64 // of a flow's: which fields tell flows apart, the first one is the lowest bit
 	definition []byte // its record in a template set
-	length     int    // octets of a data record; not of options
+	length     int    // octets of a data record; of options those of health only
 	puts       []func(b []byte, r *Record) []byte
 }
 
@@ -126,6 +126,9 @@ type template struct {
 const (
 	firstTemplate = 256
 	firstOptions  = firstTemplate + numVariants
+
+	firstHealthTemplate = firstOptions + numOptions
+	lastTemplate        = firstHealthTemplate + numHealthVariants - 1
 )
 
 // templates makes the templates of all variants; short ones where messages are short.

@@ -3,6 +3,7 @@
 package ipfix
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -28,8 +29,12 @@ type Process struct {
 	SamplingRate uint32           // one of so many packets was looked at; 0 is 1
 	Systematic   bool             // every SamplingRate-th packet; else each with a probability of 1 ÷ SamplingRate
 	Ignored      *Ignored         // what was not metered; nil: nothing
+	Health       bool             // health records are exported, too
 	Now          func() time.Time // nil: time.Now
 }
+
+// errHealthNumbers says why no health records can be exported.
+var errHealthNumbers = errors.New("health with enterprise number 0: its elements are Sluice's own, and IANA has no numbers for them; set an enterprise number, or leave health out")
 
 func (p *Process) complete() error {
 	if p.Registry == (Registry{}) {
@@ -39,6 +44,9 @@ func (p *Process) complete() error {
 		p.Now = time.Now
 	}
 	p.SamplingRate = max(p.SamplingRate, 1)
+	if p.Health && p.Registry.PEN == 0 {
+		return errHealthNumbers
+	}
 	return p.Registry.Check()
 }
 
@@ -47,7 +55,7 @@ func NewWriter(w io.Writer, p Process) (*Writer, error) {
 	if err := p.complete(); err != nil {
 		return nil, err
 	}
-	f := &Writer{w: w, s: newSession(p.Registry, p.Domain, p.SamplingRate, fileLimit), process: p}
+	f := &Writer{w: w, s: newSession(&p, fileLimit), process: p}
 	for _, o := range fixedOptions(p, f.s) {
 		f.s.addOption(o.template, o.record)
 	}
@@ -60,6 +68,16 @@ func (f *Writer) Export(records []Record) {
 		if !f.s.add(&records[i]) {
 			f.flush()
 			f.s.add(&records[i])
+		}
+	}
+}
+
+// ExportHealth writes health records. Errors show in Close.
+func (f *Writer) ExportHealth(records []Health) {
+	for i := range records {
+		if !f.s.addHealth(&records[i]) {
+			f.flush()
+			f.s.addHealth(&records[i])
 		}
 	}
 }
@@ -100,7 +118,7 @@ type optionRecord struct {
 // fixedOptions is the options records that do not change.
 func fixedOptions(p Process, s *session) []optionRecord {
 	var all []optionRecord
-	for _, r := range typeRecords(p.Registry) {
+	for _, r := range typeRecords(p.Registry, p.Health) {
 		all = append(all, optionRecord{&s.options[typeOption], r})
 	}
 	if p.SamplingRate > 1 {

@@ -22,6 +22,9 @@ func exports(s *config.Snapshot) bool {
 	return s.IPFIX.AdminState == config.Enabled && len(s.IPFIXCollectors) > 0
 }
 
+// exportsHealth says whether the records of flows have company: how their connections fare.
+func exportsHealth(s *config.Snapshot) bool { return s.IPFIX.Health == config.Enabled }
+
 func meterConfig(s *config.Snapshot) ipfix.MeterConfig {
 	return ipfix.MeterConfig{
 		Active:    time.Duration(*s.IPFIX.ActiveTimeoutS) * time.Second,
@@ -53,7 +56,8 @@ type exporterSettings struct {
 	rate       uint32
 	refresh    time.Duration
 	messages   uint32 // until templates come again
-	collectors any    // an array of ipfix.Collector
+	health     bool
+	collectors any // an array of ipfix.Collector
 }
 
 // exporterSettingsOf are those that are configured.
@@ -61,6 +65,7 @@ func exporterSettingsOf(s *config.Snapshot) exporterSettings {
 	return exporterSettings{
 		registry: registry(s), domain: *s.IPFIX.ObservationDomain, rate: *s.IPFIX.SamplingRate,
 		refresh: time.Duration(*s.IPFIX.TemplateRefreshS) * time.Second, messages: *s.IPFIX.TemplateRefreshPackets,
+		health:     exportsHealth(s),
 		collectors: array(collectors(s)),
 	}
 }
@@ -90,7 +95,7 @@ func collectors(s *config.Snapshot) []ipfix.Collector {
 // config is the exporter's own.
 func (e *exporterSettings) config(to []ipfix.Collector, of *Config) ipfix.Config {
 	return ipfix.Config{
-		Process:    ipfix.Process{Registry: e.registry, Domain: e.domain, SamplingRate: e.rate, Now: of.Now, Ignored: new(ipfix.Ignored)},
+		Process:    ipfix.Process{Registry: e.registry, Domain: e.domain, SamplingRate: e.rate, Now: of.Now, Ignored: new(ipfix.Ignored), Health: e.health},
 		Collectors: to, Refresh: e.refresh, RefreshMessages: e.messages, Log: of.Log, Read: of.Files.Read,
 	}
 }

@@ -33,7 +33,7 @@ func TestExporterSettings(t *testing.T) {
 		t.Error("the same rows restart the exporter")
 	}
 	for _, other := range []exporterSettings{
-		is(one, "sampling_rate=7"), is([]string{"SLUICE_IPFIX_COLLECTOR", "c", "address=192.0.2.2"}), is([]string{"SLUICE_IPFIX_COLLECTOR", "d", "address=192.0.2.1"}),
+		is(one, "sampling_rate=7"), is(one, "health=enabled"), is([]string{"SLUICE_IPFIX_COLLECTOR", "c", "address=192.0.2.2"}), is([]string{"SLUICE_IPFIX_COLLECTOR", "d", "address=192.0.2.1"}),
 		is([]string{"SLUICE_IPFIX_COLLECTOR", "c", "address=192.0.2.1", "path_mtu=1500"}), {},
 	} {
 		if is(one) == other {

@@ -29,6 +29,7 @@ type readerSettings struct {
 	rate   uint32
 	biflow bool
 	health packetio.Health // of exports
+	fares  bool            // health is exported, too
 }
 
 // readerSettingsOf are those that a method takes: the CPU sees packets only where it
@@ -45,7 +46,7 @@ func readerSettingsOf(s *config.Snapshot, p asic.Policy, c asic.Choices, exporti
 	}
 	if r.exports {
 		r.meter, r.rate, r.idle = meterConfig(s), *s.IPFIX.SamplingRate, time.Duration(*s.IPFIX.IdleTimeoutS)*time.Second
-		r.health = healthOf(s, c, opened)
+		r.health, r.fares = healthOf(s, c, opened), exportsHealth(s)
 		r.biflow = s.IPFIX.Mode == model.SonicSluice_SonicSluice_SLUICE_IPFIX_Global_Mode_biflow
 	}
 	return r
@@ -80,6 +81,9 @@ func (r *reader) restart(ctx context.Context, g tasks, sw *opened, s readerSetti
 	if s.exports {
 		c.Health = &s.health
 		c.Metering = &packetio.Metering{MeterConfig: s.meter, Rate: s.rate, Biflow: s.biflow, Export: to.Export, Ignored: to.ignored}
+		if s.fares {
+			c.Metering.Health = to.ExportHealth
+		}
 	}
 	ctx, stop := context.WithCancel(ctx)
 	r = &reader{packetio.New(sw, c), s, stop, make(chan struct{})}

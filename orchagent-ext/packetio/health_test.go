@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"sluice/orchagent-ext/flow"
+	"sluice/orchagent-ext/ipfix"
+	"sluice/orchagent-ext/ipfix/ipfixtest"
 	"sluice/orchagent-ext/roce"
 )
 
@@ -105,6 +107,40 @@ func TestReportsGapsWhereEveryPacketComes(t *testing.T) {
 	}
 }
 
+// TestExportsHealth of each direction, once in the active timeout and at the end: what PSNs
+// say where every packet comes, and never times, which are those of reading.
+func TestExportsHealth(t *testing.T) {
+	for _, whole := range []bool{true, false} {
+		d := ipfixtest.NewDecoder()
+		w, err := ipfix.NewWriter(file{d}, ipfix.Process{Health: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := follow(Config{Health: &Health{Whole: whole}, Metering: &Metering{MeterConfig: ipfix.MeterConfig{Active: 10 * time.Second}, Export: w.Export, Health: w.ExportHealth}})
+		f.see(sends(t, 0x11, 100, 20, 21, 50))
+		f.now = f.now.Add(10 * time.Second)
+		f.see(sends(t, 0x22, 10))
+		f.flush()
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		var got []ipfixtest.Record
+		for _, o := range d.Options {
+			if _, ok := o["packetTotalCount"]; ok {
+				got = append(got, o)
+			}
+		}
+		if len(got) < 2 || len(got) > 4 || got[0]["rdmaDestinationQP"] != uint64(0x11) || got[len(got)-1]["rdmaDestinationQP"] != uint64(0x22) || len(d.Gaps)+d.Unknown > 0 {
+			t.Fatalf("whole %v: %v", whole, got)
+		}
+		_, gaps := got[0]["rdmaGapTotalCount"]
+		_, stalls := got[0]["rdmaStallTotalCount"]
+		if got[0]["packetTotalCount"] != uint64(97) || got[0]["cePacketTotalCount"] != uint64(97) || gaps != whole || stalls || whole && got[0]["rdmaMissingPacketTotalCount"] != uint64(3) {
+			t.Errorf("whole %v: %v", whole, got[0])
+		}
+	}
+}
+
 // counting is a source that says how many packets it has lost.
 type counting struct {
 	Source
@@ -170,8 +206,8 @@ func TestReportsManyFlows(t *testing.T) {
 			t.Fatal("there is no report")
 		}
 	}
-	if r := f.Report(); len(r.Flows) != healthFlows || r.Unfollowed != 10 || bursts < healthFlows/healthBudget {
-		t.Errorf("%d flows after %d bursts, %d packets of no flow", len(r.Flows), bursts, r.Unfollowed)
+	if r := f.Report(); len(r.Flows) != healthFlows || f.Stats().Unfollowed != 10 || bursts < healthFlows/healthBudget {
+		t.Errorf("%d flows after %d bursts, %d packets of no flow", len(r.Flows), bursts, f.Stats().Unfollowed)
 	}
 	f.now = f.now.Add(11 * time.Second)
 	f.burst([]Frame{frame(t, 2, 7)})
@@ -181,11 +217,17 @@ func TestReportsManyFlows(t *testing.T) {
 }
 
 func TestFollowingDoesNotAllocate(t *testing.T) {
-	f := follow(Config{Health: &Health{Whole: true}})
+	records := 0
+	f := follow(Config{Health: &Health{Whole: true}, Metering: &Metering{
+		MeterConfig: ipfix.MeterConfig{Active: time.Nanosecond}, Export: func([]ipfix.Record) {}, Health: func(h []ipfix.Health) { records += len(h) },
+	}})
 	burst := sends(t, 0x11, flow.MaxBurst-1)
 	f.fares(t)
-	if n := testing.AllocsPerRun(100, func() { f.burst(burst) }); n != 0 {
+	if n := testing.AllocsPerRun(100, func() { f.now = f.now.Add(time.Millisecond); f.burst(burst) }); n != 0 {
 		t.Errorf("%v allocations a burst", n)
+	}
+	if records == 0 {
+		t.Error("no health was exported")
 	}
 	qp := uint32(0)
 	came := make([]Frame, 1000)

@@ -16,7 +16,8 @@ type Metering struct {
 	Rate              uint32 // one of so many packets is sampled; 0 is 1
 	Biflow            bool   // join the directions of a connection; one waits for the other for Active and Idle at most
 	Export            func([]ipfix.Record)
-	Ignored           *ipfix.Ignored // counts what is not accounted for; nil: nothing does
+	Health            func([]ipfix.Health) // takes records of how connections fare, with [Config.Health]; nil: none
+	Ignored           *ipfix.Ignored       // counts what is not accounted for; nil: nothing does
 }
 
 // biflowQueue is how many records wait for those of the other direction.
@@ -94,5 +95,8 @@ func (r *Reader) flush() {
 	}
 	if r.biflows != nil {
 		r.biflows.Flush()
+	}
+	if r.health != nil && r.health.meter != nil {
+		r.health.meter.Flush()
 	}
 }

@@ -22,7 +22,7 @@ func (t *Table) Look(now int64) []Move {
 	t.stats.Waiting = 0
 	t.measureAll(now)
 	t.recount()
-	if t.model == nil || t.model.Score().Wrong() || t.check.degraded || t.cfg.Moves == MovesNever || !t.model.HashesLabel() {
+	if !t.mayMove() {
 		return t.moves
 	}
 	if t.quotas.any() {
@@ -56,6 +56,11 @@ func (t *Table) Look(now int64) []Move {
 	}
 	t.evened()
 	return t.moves
+}
+
+// mayMove says whether flows that have a label may get another one at all.
+func (t *Table) mayMove() bool {
+	return t.model != nil && !t.model.Score().Wrong() && !t.check.degraded && t.cfg.Moves != MovesNever && t.model.HashesLabel()
 }
 
 // Rates that were not quite right left flows where they are not even: what moves came to is

@@ -163,16 +163,21 @@ func (t *Table) follow(now int64) {
 	}
 }
 
-// Demand calls yield for each destination leaf and size class to which flows go, with
-// their number.
-func (t *Table) Demand(yield func(leaf, class int, flows uint32)) {
-	count := map[int]uint32{}
+// Demand calls yield for each destination leaf, size class and member that flows go by, with
+// their number: of flows that a plan can move. Where the model is wrong, or flows never move,
+// and of flows whose path is not known, quotas would move nothing.
+func (t *Table) Demand(yield func(leaf, class, member int, flows uint32)) {
+	if !t.mayMove() {
+		return
+	}
+	type to struct{ key, member int }
+	count := map[to]uint32{}
 	for i := range t.entries {
-		if e := &t.entries[i]; e.live && e.leaf >= 0 && t.rateOf(e) > 0 {
-			count[t.key(e)]++
+		if e := &t.entries[i]; e.live && e.leaf >= 0 && e.member != unknown && t.rateOf(e) > 0 {
+			count[to{t.key(e), e.member}]++
 		}
 	}
-	for key, n := range count {
-		yield(key/Classes, key%Classes, n)
+	for of, n := range count {
+		yield(of.key/Classes, of.key%Classes, of.member, n)
 	}
 }

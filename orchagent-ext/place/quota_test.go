@@ -5,6 +5,8 @@ package place
 import (
 	"math"
 	"testing"
+
+	"sluice/orchagent-ext/ecmp"
 )
 
 func TestQuotasAreFollowedAtIdle(t *testing.T) {
@@ -125,7 +127,7 @@ func TestSetLeafCountsTheFlow(t *testing.T) {
 	f := flowOf(1, 1)
 	tab.Place(f, -1, f.hash())
 	demand := func() (n uint32) {
-		tab.Demand(func(leaf, _ int, flows uint32) {
+		tab.Demand(func(leaf, _, _ int, flows uint32) {
 			if leaf == 1 {
 				n += flows
 			}
@@ -143,5 +145,45 @@ func TestSetLeafCountsTheFlow(t *testing.T) {
 		if tab.SetLeaf(f, leaf); demand() != 0 || tab.toLeaf[2]+tab.toLeaf[3] != 0 {
 			t.Errorf("leaf %d: %v", leaf, tab.toLeaf)
 		}
+	}
+}
+
+// Flows that no quota could move are in no demand: those whose path is not known, and all
+// where the model is wrong or flows never move.
+func TestDemandIsOfFlowsThatCanMove(t *testing.T) {
+	count := func(tab *Table) (flows uint32, members int) {
+		tab.Demand(func(_, _, member int, n uint32) { flows, members = flows+n, members|1<<member })
+		return flows, members
+	}
+	fill := func(c Config) *Table {
+		c.Leaves = 1
+		tab := newTable(t, c, 1, 1)
+		for i := range 32 {
+			f := flowOf(i, 32)
+			tab.Adopt(f, 0, f.hash(), f.hash())
+		}
+		return tab
+	}
+	tab := fill(Config{})
+	if n, members := count(tab); n != 32 || members != 3 {
+		t.Errorf("%d flows, members %b", n, members)
+	}
+	tab.check.degraded = true
+	if n, _ := count(tab); n != 0 {
+		t.Errorf("the model is wrong, and a plan counts on %d flows", n)
+	}
+	if n, _ := count(fill(Config{Moves: MovesNever})); n != 0 {
+		t.Errorf("flows never move, and a plan counts on %d", n)
+	}
+	tab = fill(Config{})
+	if _, err := tab.SetGroup(ecmp.NewObserved(8), []Member{{Name: "a", Weight: 1}, {Name: "b", Weight: 1}}); err != nil {
+		t.Fatal(err)
+	}
+	f := flowOf(1, 32)
+	if tab.Observe(f, 1); tab.Len() != 32 {
+		t.Fatal("flows were lost")
+	}
+	if n, members := count(tab); n != 1 || members != 2 {
+		t.Errorf("one path is known, and a plan counts on %d flows of members %b", n, members)
 	}
 }

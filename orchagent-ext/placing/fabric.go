@@ -190,6 +190,7 @@ func (p *Placer) checkReceived(now time.Time) {
 func (p *Placer) Row() (row plan.Row, reason string) {
 	row = plan.Row{
 		Leaf: p.cfg.Leaf, Prefixes: p.fabric.prefixes, Spines: map[string]float64{}, Sent: map[string]float64{}, Received: map[string]float64{},
+		Placed: map[string]map[string]float64{},
 	}
 	links := map[string]string{} // uplinks whose spine is known
 	var nameless []string
@@ -214,8 +215,17 @@ func (p *Placer) Row() (row plan.Row, reason string) {
 		for spine, weight := range weights {
 			row.Spines[spine] = max(row.Spines[spine], weight)
 		}
-		for _, d := range plan.DemandOf(g.table, p.fabric.leaves) {
+		ofGroup, placed := plan.DemandOf(g.table, p.fabric.leaves, spines)
+		for _, d := range ofGroup {
 			demand[flows{d.Leaf, d.Class}] += d.Flows
+		}
+		for leaf, by := range placed {
+			if row.Placed[leaf] == nil {
+				row.Placed[leaf] = map[string]float64{}
+			}
+			for spine, rate := range by {
+				row.Placed[leaf][spine] += rate
+			}
 		}
 	}
 	for link, spine := range links {
@@ -223,6 +233,11 @@ func (p *Placer) Row() (row plan.Row, reason string) {
 	}
 	for of, n := range demand {
 		row.Demand = append(row.Demand, plan.Demand{Leaf: of.leaf, Class: of.class, Flows: n})
+	}
+	for _, by := range row.Placed {
+		for spine, rate := range by {
+			by[spine] = round(rate)
+		}
 	}
 	row.Trim()
 	switch {

@@ -340,6 +340,26 @@ func TestPlanFollowsLinks(t *testing.T) {
 	}
 }
 
+// A flow that is not placed loads its links, and no plan changes that: the planner sees it,
+// says so, and publishes no plan that moves nothing.
+func TestFlowsThatAreNotPlacedNeedNoPlan(t *testing.T) {
+	c := newClos(t, 3, 2, 24)
+	unplaced := asic.FlowEntry{Src: behind(0).Addr().Next(), Dst: behind(1).Addr().Next(), DestQP: 0x999, Label: 0x12345} // its source port is not known
+	c.leaves[0].add(unplaced, 2e7)
+	c.run(90)
+	if _, down := c.uneven(); down < 1.2 || c.board.published != 1 {
+		t.Errorf("downlinks %.3f, plan %d: want the unplaced flow to be seen, and the first plan in force", down, c.board.published)
+	}
+	if why := c.leaves[0].share.State().Why; !strings.Contains(why, "not by flows that a plan could move") {
+		t.Errorf("the planner says %q", why)
+	}
+	for _, l := range c.leaves {
+		if r := l.report(); r.Plan != 1 {
+			t.Errorf("%s: plan %d", l.name, r.Plan)
+		}
+	}
+}
+
 // What a row lacks is said: a plan cannot count on it.
 func TestRowSaysWhatItLacks(t *testing.T) {
 	c := newClos(t, 2, 2, 8)

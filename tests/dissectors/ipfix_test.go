@@ -19,7 +19,10 @@ import (
 	"sluice/orchagent-ext/ipfix/ipfixtest"
 )
 
-// exported exports the captures into files, flows and single packets, and returns
+// elements are those of RoCEv2, of flows and of health.
+var elements = slices.Concat(ipfix.RDMA, ipfix.HealthElements)
+
+// exported exports the captures into files, flows with health and single packets, and returns
 // them with the RoCEv2 elements of each record, as a decoder reads them that is not
 // Sluice's own (goflow2's).
 func exported(t *testing.T) (files []string, records [][]map[string]string) {
@@ -47,7 +50,11 @@ func exported(t *testing.T) (files []string, records [][]map[string]string) {
 		}
 		for _, mode := range modes {
 			file := filepath.Join(dir, filepath.Base(capture)+mode+".ipfix")
-			if out, err := exec.Command(program, "export", capture, "--mode", mode, "--file", file).CombinedOutput(); err != nil {
+			args := []string{"export", capture, "--mode", mode, "--file", file}
+			if mode == "flow" {
+				args = append(args, "--health")
+			}
+			if out, err := exec.Command(program, args...).CombinedOutput(); err != nil {
 				t.Fatalf("%v\n%s", err, out)
 			}
 			files, records = append(files, file), append(records, decoded(t, file))
@@ -70,9 +77,9 @@ func decoded(t *testing.T, file string) (all []map[string]string) {
 		}
 		data = data[n:]
 	}
-	for _, r := range d.Records {
+	for _, r := range slices.Concat(d.Records, d.Options) { // health comes last in a file
 		one := map[string]string{}
-		for _, e := range ipfix.RDMA {
+		for _, e := range elements {
 			if v, ok := r[e.Name]; ok {
 				one[e.Name] = fmt.Sprint(v)
 			}
@@ -92,7 +99,7 @@ func TestWiresharkReadsEveryElement(t *testing.T) {
 	files, records := exported(t)
 	for i, file := range files {
 		args := []string{"-n", "-X", lua, "-r", file, "-T", "fields", "-E", "occurrence=a", "-E", "separator=;"}
-		for _, e := range ipfix.RDMA {
+		for _, e := range elements {
 			args = append(args, "-e", "sluice_ipfix."+e.Name)
 		}
 		out, err := exec.Command("tshark", args...).Output()
@@ -100,7 +107,7 @@ func TestWiresharkReadsEveryElement(t *testing.T) {
 			t.Fatalf("tshark does not know every element of package ipfix: %v", err)
 		}
 		// A line a message; in it the values of each element, of all records that have it.
-		got := make([][]string, len(ipfix.RDMA))
+		got := make([][]string, len(elements))
 		for _, line := range strings.Split(strings.TrimSpace(string(out)), "\n") {
 			for e, cell := range strings.Split(line, ";") {
 				if cell != "" {
@@ -108,9 +115,9 @@ func TestWiresharkReadsEveryElement(t *testing.T) {
 				}
 			}
 		}
-		want := make([][]string, len(ipfix.RDMA))
+		want := make([][]string, len(elements))
 		for _, r := range records[i] {
-			for e, element := range ipfix.RDMA {
+			for e, element := range elements {
 				if v, ok := r[element.Name]; ok {
 					want[e] = append(want[e], v)
 				}

@@ -82,7 +82,8 @@ func TestMetrics(t *testing.T) {
 	for _, pattern := range []string{
 		`sluice_state\{state="running"\} 1`, `sluice_state\{state="degraded"\} 0`, `sluice_flow_label\{flow_label="active"\} 1`,
 		`sluice_info\{driver="sai",flow_label_method="rewrite",version=".+"\} 1`, `sluice_flows 64`, `sluice_label_written_total 128`,
-		`sluice_port_rx_packets_total\{port="` + l.LeafA.Name + `"\} [1-9]\d*`, `sluice_ipfix_connected\{collector="c1"\} 1`,
+		`sluice_port_rx_packets_total\{port="` + l.LeafA.Name + `"\} [1-9]\d*`, `sluice_port_role\{port="` + l.LeafA.Name + `",role="edge"\} 1`,
+		`sluice_port_role\{port="` + l.Uplinks[0].Name + `",role="fabric"\} 1`, `sluice_port_role\{port="` + l.Uplinks[0].Name + `",role="edge"\} 0`, `sluice_ipfix_connected\{collector="c1"\} 1`,
 		`sluice_flow_packets_total\{flow=".+,000100"\} 2`, `sluice_gnmi_sessions 1`, `sluice_redis_up 1`,
 	} {
 		l.awaitMetric(pattern)

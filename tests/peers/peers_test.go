@@ -51,9 +51,32 @@ type tool struct {
 	flows    map[string][]flowRecord
 }
 
+// newTool builds it once for all tests.
 func newTool(t *testing.T) *tool {
 	t.Helper()
-	dir := t.TempDir()
+	if theTool == nil {
+		theTool = buildTool(t, toolDir)
+	}
+	return theTool
+}
+
+var (
+	theTool *tool
+	toolDir string
+)
+
+func TestMain(m *testing.M) {
+	var err error
+	if toolDir, err = os.MkdirTemp("", "peers"); err != nil {
+		panic(err)
+	}
+	code := m.Run()
+	os.RemoveAll(toolDir) //nolint:errcheck // a temporary folder
+	os.Exit(code)
+}
+
+func buildTool(t *testing.T, dir string) *tool {
+	t.Helper()
 	s := &tool{path: filepath.Join(dir, "sluice"), flows: map[string][]flowRecord{}}
 	build := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-o", s.path, "./orchagent-ext/cmd/sluice")
 	build.Dir = root
@@ -148,10 +171,10 @@ func (s *tool) decode(t *testing.T, capture string) []flowRecord {
 	return flows
 }
 
-// all is the flows of all captures.
-func (s *tool) all() (all []flowRecord) {
+// twice is the flows of all captures, as they are exported with health and without.
+func (s *tool) twice() (all []flowRecord) {
 	for _, c := range s.captures {
-		all = append(all, s.flows[c]...)
+		all = slices.Concat(all, s.flows[c], s.flows[c])
 	}
 	return all
 }

@@ -63,6 +63,9 @@ var musts = map[string]func(self string, v values) bool{
 		}
 		return strings.Count(v("element_ids"), ",") == 7
 	},
+	"health != 'enabled' or number(pen) != 0": func(_ string, v values) bool {
+		return v("health") != "enabled" || number(v("pen")) != 0
+	},
 	". != ../../../SLUICE_PFCM/global/icmpv6_type": func(string, values) bool {
 		return true // it is of two rows: see Clash
 	},

@@ -16,6 +16,7 @@ import (
 
 	"sluice/orchagent-ext/cmd/sluice/internal/capture"
 	"sluice/orchagent-ext/cmd/sluice/internal/output"
+	"sluice/orchagent-ext/diagnosis"
 	"sluice/orchagent-ext/flow"
 	"sluice/orchagent-ext/ipfix"
 	"sluice/orchagent-ext/roce"
@@ -54,6 +55,7 @@ Once IANA has assigned them: --pen 0, and the eight numbers one by one with --el
 	flags.DurationVar(&x.idle, "idle", 15*time.Second, "a flow without packets for so long has ended")
 	flags.BoolVar(&x.biflow, "biflow", false, "one record for both directions of a connection, where both queue pairs are known (RFC 5103)")
 	domain := addNumber(flags, "domain", 32, 1, "observation domain")
+	flags.BoolVar(&x.process.Health, "health", false, "records of how each direction of a connection fares, too, as options")
 	pen := addNumber(flags, "pen", 32, ipfix.DocumentationPEN, "private enterprise number of the elements; 0: IANA's")
 	first := addNumber(flags, "first-element", 16, 1, "number of rdmaOpCode; the others follow. Not with --pen 0")
 	ids := flags.UintSlice("element-ids", nil, "with --pen 0: the numbers that IANA assigned to the eight elements, in draft-lin's order")
@@ -70,7 +72,8 @@ Once IANA has assigned them: --pen 0, and the eight numbers one by one with --el
 		if err != nil {
 			return err
 		}
-		x.process = ipfix.Process{Registry: registry, Domain: *domain, SamplingRate: *sampling, Systematic: true, Ignored: new(ipfix.Ignored)}
+		x.process.Registry, x.process.Domain, x.process.SamplingRate, x.process.Systematic = registry, *domain, *sampling, true
+		x.process.Ignored = new(ipfix.Ignored)
 		return x.run(cmd, args[0])
 	}
 	return cmd
@@ -107,7 +110,7 @@ type export struct {
 	active, idle, timeout time.Duration
 	process               ipfix.Process
 
-	records int
+	records, healths int
 }
 
 func (x *export) run(cmd *cobra.Command, name string) error {
@@ -120,8 +123,8 @@ func (x *export) run(cmd *cobra.Command, name string) error {
 	return x.toCollectors(cmd, name)
 }
 
-// meter reads the capture and hands its records to to.
-func (x *export) meter(cmd *cobra.Command, name string, to func([]ipfix.Record) error) (scan, error) {
+// meter reads the capture and hands its records to to, and to toHealth.
+func (x *export) meter(cmd *cobra.Command, name string, to func([]ipfix.Record) error, toHealth func([]ipfix.Health) error) (scan, error) {
 	var failed error
 	out := func(r []ipfix.Record) {
 		if failed == nil {
@@ -137,6 +140,12 @@ func (x *export) meter(cmd *cobra.Command, name string, to func([]ipfix.Record) 
 	m := ipfix.NewMeter(ipfix.MeterConfig{Capacity: flowCapacity, Active: x.active, PerPacket: *x.mode == "packet", OrFlags: *x.flags == "or"}, out)
 	flows := newFlowTable(m.Removed)
 	m.Follow(flows)
+	health := x.newHealth(func(h []ipfix.Health) {
+		if failed == nil {
+			failed = toHealth(h)
+			x.healths += len(h)
+		}
+	})
 	seen := uint32(0)
 	s, err := scanFile(cmd, name, func(f *capture.Frame, p *roce.Packet, err error) error {
 		now := f.Time.UnixNano()
@@ -148,7 +157,13 @@ func (x *export) meter(cmd *cobra.Command, name string, to func([]ipfix.Record) 
 		}
 		flows.Expire(now, int64(x.idle), flow.MaxBurst)
 		if seen++; (seen-1)%x.sampling == 0 {
-			m.Observe(p, flows.Observe(p, now), 0, 0, now)
+			of := flows.Observe(p, now)
+			m.Observe(p, of, 0, 0, now)
+			if health != nil {
+				qp, from := flows.SrcQP(of)
+				health.Tick(now, flowCapacity+1)
+				health.table.Observe(p, diagnosis.Seen{Time: now, Point: f.Point(), SrcQP: qp, From: from, Slot: of.Slot(), Part: x.sampling > 1})
+			}
 		}
 		return failed
 	})
@@ -159,7 +174,36 @@ func (x *export) meter(cmd *cobra.Command, name string, to func([]ipfix.Record) 
 	if join != nil {
 		join.Flush()
 	}
+	if health != nil {
+		health.Flush()
+	}
 	return s, failed
+}
+
+// exportedHealth follows connections, and makes records of how they fare.
+type exportedHealth struct {
+	*ipfix.HealthMeter
+	table *diagnosis.Table
+}
+
+// newHealth returns nil where no health is to be exported.
+func (x *export) newHealth(to func([]ipfix.Health)) *exportedHealth {
+	if !x.process.Health {
+		return nil
+	}
+	m := ipfix.NewHealthMeter(ipfix.HealthConfig{Active: x.active, Whole: x.sampling == 1, Timed: true}, to)
+	h := &exportedHealth{m, diagnosis.NewTable(diagnosis.Config{Capacity: flowCapacity, Removed: m.Removed})}
+	m.Follow(h.table)
+	return h
+}
+
+// made counts the records that were made.
+func (x *export) made() string {
+	text := plural(x.records, "record")
+	if x.process.Health {
+		text += ", " + plural(x.healths, "health record")
+	}
+	return text
 }
 
 func (x *export) toFile(cmd *cobra.Command, name string) error {
@@ -175,6 +219,9 @@ func (x *export) toFile(cmd *cobra.Command, name string) error {
 	s, err := x.meter(cmd, name, func(r []ipfix.Record) error {
 		w.Export(r)
 		return nil
+	}, func(h []ipfix.Health) error {
+		w.ExportHealth(h)
+		return nil
 	})
 	if err != nil {
 		return err
@@ -185,7 +232,7 @@ func (x *export) toFile(cmd *cobra.Command, name string) error {
 	if err := f.Close(); err != nil {
 		return err
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "%s; %s in %s\n", s, plural(x.records, "record"), x.file)
+	fmt.Fprintf(cmd.ErrOrStderr(), "%s; %s in %s\n", s, x.made(), x.file)
 	return nil
 }
 
@@ -205,7 +252,7 @@ func (x *export) toCollectors(cmd *cobra.Command, name string) error {
 		ended <- exporter.Run(ctx)
 		stop()
 	}()
-	s, err := x.meter(cmd, name, func(r []ipfix.Record) error { return exporter.ExportAll(ctx, r) })
+	s, err := x.meter(cmd, name, func(r []ipfix.Record) error { return exporter.ExportAll(ctx, r) }, func(h []ipfix.Health) error { return exporter.ExportAllHealth(ctx, h) })
 	exporter.Close()
 	if runErr := <-ended; runErr != nil {
 		return runErr
@@ -216,7 +263,7 @@ func (x *export) toCollectors(cmd *cobra.Command, name string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "%s; %s\n", s, plural(x.records, "record"))
+	fmt.Fprintf(cmd.ErrOrStderr(), "%s; %s\n", s, x.made())
 	fmt.Fprintln(cmd.ErrOrStderr(), strings.Join(sent(exporter.Stats()), "\n"))
 	for _, to := range exporter.Stats() {
 		switch {
@@ -234,7 +281,11 @@ func (x *export) toCollectors(cmd *cobra.Command, name string) error {
 // sent counts what each collector was sent.
 func sent(all []ipfix.Stats) (each []string) {
 	for _, to := range all {
-		each = append(each, fmt.Sprintf("%s (%s): %s in %s", to.Name, to.Transport, plural(int(to.Records), "record"), plural(int(to.Messages), "message")))
+		records := plural(int(to.Records), "record")
+		if to.Health > 0 {
+			records += ", " + plural(int(to.Health), "health record")
+		}
+		each = append(each, fmt.Sprintf("%s (%s): %s in %s", to.Name, to.Transport, records, plural(int(to.Messages), "message")))
 	}
 	return each
 }

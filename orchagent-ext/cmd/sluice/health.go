@@ -48,7 +48,7 @@ func (h *health) observe(f *capture.Frame, p *roce.Packet) (qp uint32, from flow
 	now := f.Time.UnixNano()
 	of := h.flows.Observe(p, now)
 	qp, from = h.flows.SrcQP(of)
-	e, missing = h.table.Observe(p, diagnosis.Seen{Time: now, Point: f.Point(), SrcQP: qp, Known: from != flow.None, Slot: of.Slot()})
+	e, missing = h.table.Observe(p, diagnosis.Seen{Time: now, Point: f.Point(), SrcQP: qp, From: from, Slot: of.Slot()})
 	return qp, from, e, missing
 }
 
@@ -56,7 +56,7 @@ func (h *health) observe(f *capture.Frame, p *roce.Packet) (qp uint32, from flow
 func (h *health) observeBurst(b *burst) {
 	h.flows.ObserveBurstAt(b.packets[:b.n], b.times[:b.n], func(i int, of *flow.Flow) {
 		qp, from := h.flows.SrcQP(of)
-		h.seen[i] = diagnosis.Seen{Time: b.times[i], Point: b.points[i], SrcQP: qp, Known: from != flow.None, Slot: of.Slot()}
+		h.seen[i] = diagnosis.Seen{Time: b.times[i], Point: b.points[i], SrcQP: qp, From: from, Slot: of.Slot()}
 	})
 	h.table.ObserveBurst(b.packets[:b.n], h.seen[:b.n])
 }
@@ -218,7 +218,7 @@ func newHealthRecord(d *diagnosis.Direction) healthRecord {
 		Stalls: d.Stalls, Stalled: float64(d.Stalled) / nsPerUs, LongestStall: float64(d.LongestStall) / nsPerUs,
 		Messages: newQuantiles(d.Sizes, 1), RTT: newQuantiles(d.RTT, nsPerUs), Sent: newAnswers(d),
 	}
-	if d.Known {
+	if d.From != flow.None {
 		r.SrcQP = &d.Source
 	}
 	if rate, ok := d.Goodput(); ok {

@@ -111,8 +111,10 @@ func (d *Decoder) set(set any) {
 	}
 }
 
-// reversePEN is the enterprise number of reverse elements, RFC 5103.
-const reversePEN = 29305
+const (
+	reversePEN    = 29305   // enterprise number of reverse elements, RFC 5103
+	enterpriseBit = 1 << 15 // of an element's number in a template
+)
 
 func (d *Decoder) record(values []netflow.DataField) Record {
 	r := Record{}
@@ -122,9 +124,10 @@ func (d *Decoder) record(values []netflow.DataField) Record {
 		case v.Pen == reversePEN:
 			name = "reverse " + name
 		case v.PenProvided:
+			id := v.Type &^ enterpriseBit // goflow2 leaves it set in options
 			var ok bool
-			if name, ok = d.names[element{v.Pen, v.Type}]; !ok {
-				name = fmt.Sprintf("%d/%d", v.Pen, v.Type)
+			if name, ok = d.names[element{v.Pen, id}]; !ok {
+				name = fmt.Sprintf("%d/%d", v.Pen, id)
 			}
 		}
 		r[name] = value(name, v.Value.([]byte))

@@ -82,6 +82,9 @@ func (p *Planner) Look(now int64, rows []Row, inForce uint64, shape string) (mad
 	if made.Flows == made.Unroutable || made.Uneven > uneven-worth {
 		return nil, fmt.Sprintf("worst ÷ mean is %.3f, and would be %.3f: another plan is not worth its moves", uneven, made.Uneven)
 	}
+	if placed := UnevenPlaced(rows); placed > 0 && made.Uneven > placed-worth {
+		return nil, fmt.Sprintf("worst ÷ mean is %.3f, and not by flows that a plan could move: those alone have %.3f, and would have %.3f", uneven, placed, made.Uneven)
+	}
 	return p.make(now, made, uneven), fmt.Sprintf("worst ÷ mean was %.3f, and will be %.3f", uneven, made.Uneven)
 }
 

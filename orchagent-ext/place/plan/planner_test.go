@@ -68,6 +68,36 @@ func TestPlannerLeavesWhatNoPlanMends(t *testing.T) {
 	}
 }
 
+// What loads links besides the flows that a plan can move is no reason for a plan; those flows
+// are, where they are uneven. Of rows that do not tell what can be moved it is not known.
+func TestPlannerCountsFlowsThatCanMove(t *testing.T) {
+	placed := func(skew float64) []Row { // by both spines, of all flows
+		rows := leaves(8, 1.5)
+		for i := range rows {
+			rows[i].Placed = map[string]map[string]float64{}
+			for _, d := range rows[i].Demand {
+				x := float64(d.Flows) * size(d.Class) / 2
+				rows[i].Placed[d.Leaf] = map[string]float64{spineName(0): x * skew, spineName(1): x * (2 - skew)}
+			}
+		}
+		return rows
+	}
+	even, uneven := placed(1), placed(1.5)
+	if made, at := looks(&Planner{}, 0, 100, even, 4, Shape(even)); made != nil {
+		t.Errorf("a plan at %d s, though the flows that it moves are even: %.3f", at, made.Uneven)
+	}
+	if made, _ := looks(&Planner{}, 0, 100, uneven, 4, Shape(uneven)); made == nil {
+		t.Error("no plan for flows that are uneven")
+	}
+	even[1].Placed = nil
+	if made, _ := looks(&Planner{}, 0, 100, even, 4, Shape(even)); made == nil {
+		t.Error("no plan, though a leaf does not tell what can be moved")
+	}
+	if got := UnevenPlaced(uneven); math.Abs(got-1.5) > 1e-9 {
+		t.Errorf("worst ÷ mean of flows that can be moved: %.3f", got)
+	}
+}
+
 // Plans that do not help come later and later.
 func TestPlansThatDoNotHelpBecomeRare(t *testing.T) {
 	p, rows := &Planner{}, leaves(8, 1.5)

@@ -3,6 +3,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -83,22 +84,33 @@ func (q Quotas) Apply(t *place.Table, leaf func(name string) int, spines []strin
 	return aside + t.SetQuotas(list)
 }
 
-// DemandOf is the demand of a leaf's table; names are of its destination leaves, by
-// number.
-func DemandOf(t *place.Table, names []string) (demand []Demand) {
-	t.Demand(func(leaf, class int, flows uint32) {
-		if leaf < len(names) {
-			demand = append(demand, Demand{names[leaf], class, flows})
+// DemandOf is the demand of a leaf's table: of the flows that a plan can move. names are of
+// its destination leaves, by number; spines name the spine of each of its members. placed is
+// how many octets/s of them, by size class, go by each spine to each leaf now.
+func DemandOf(t *place.Table, names, spines []string) (demand []Demand, placed map[string]map[string]float64) {
+	type to struct {
+		leaf  string
+		class int
+	}
+	flows := map[to]uint32{}
+	placed = map[string]map[string]float64{}
+	t.Demand(func(leaf, class, member int, n uint32) {
+		if leaf >= len(names) {
+			return
 		}
-	})
-	slices.SortFunc(demand, func(a, b Demand) int {
-		switch {
-		case a.Leaf < b.Leaf:
-			return -1
-		case a.Leaf > b.Leaf:
-			return 1
+		name := names[leaf]
+		flows[to{name, class}] += n
+		if member >= len(spines) || spines[member] == "" {
+			return
 		}
-		return a.Class - b.Class
+		if placed[name] == nil {
+			placed[name] = map[string]float64{}
+		}
+		placed[name][spines[member]] += float64(n) * place.ClassRate(class)
 	})
-	return demand
+	for of, n := range flows {
+		demand = append(demand, Demand{of.leaf, of.class, n})
+	}
+	slices.SortFunc(demand, func(a, b Demand) int { return cmp.Or(cmp.Compare(a.Leaf, b.Leaf), a.Class-b.Class) })
+	return demand, placed
 }

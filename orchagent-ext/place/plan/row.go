@@ -24,6 +24,10 @@ type Row struct {
 	Received map[string]float64 `json:"received,omitempty"` // octets/s from each spine
 	Sent     map[string]float64 `json:"sent,omitempty"`     // likewise to each
 	Prefixes []string           `json:"prefixes,omitempty"` // of IPv6, behind the leaf
+
+	// Placed is how many octets/s of the demand, by size class, go by each spine to each leaf
+	// now: what a plan could change.
+	Placed map[string]map[string]float64 `json:"placed,omitempty"`
 }
 
 // Demand is how many flows of a size class ([place.Class]) go to a destination leaf.
@@ -41,6 +45,7 @@ const (
 	MaxFlows     = 1 << 20 // of one row
 	MaxLeaves    = 1024
 	MaxPrefixes  = 4096 // of one row
+	MaxPlaced    = 2048 // numbers of one row
 	maxName      = 255
 	maxWeight    = 1e15
 )
@@ -112,14 +117,12 @@ func (r *Row) check() error {
 		}
 	}
 	for _, numbers := range []map[string]float64{r.Spines, r.Received, r.Sent} {
-		for spine, x := range numbers {
-			if err := checkName("spine", spine); err != nil {
-				return err
-			}
-			if !(x >= 0 && x <= maxWeight) {
-				return fmt.Errorf("spine %q has %v: 0 to %v are possible", spine, x, float64(maxWeight))
-			}
+		if err := checkSpines(numbers); err != nil {
+			return err
 		}
+	}
+	if err := r.checkPlaced(); err != nil {
+		return err
 	}
 	if len(r.Demand) > MaxDemands {
 		return fmt.Errorf("%d demands: at most %d are possible", len(r.Demand), MaxDemands)
@@ -145,6 +148,35 @@ func (r *Row) check() error {
 	return nil
 }
 
+func checkSpines(numbers map[string]float64) error {
+	for spine, x := range numbers {
+		if err := checkName("spine", spine); err != nil {
+			return err
+		}
+		if !(x >= 0 && x <= maxWeight) {
+			return fmt.Errorf("spine %q has %v: 0 to %v are possible", spine, x, float64(maxWeight))
+		}
+	}
+	return nil
+}
+
+func (r *Row) checkPlaced() error {
+	n := 0
+	for leaf, by := range r.Placed {
+		if err := checkName("destination leaf", leaf); err != nil {
+			return err
+		}
+		if err := checkSpines(by); err != nil {
+			return err
+		}
+		n += len(by)
+	}
+	if n > MaxPlaced {
+		return fmt.Errorf("placed has %d numbers: at most %d are possible", n, MaxPlaced)
+	}
+	return nil
+}
+
 // Trim orders the demand, and leaves out the smallest flows beyond what a row may have.
 func (r *Row) Trim() {
 	slices.SortFunc(r.Demand, func(a, b Demand) int { return cmp.Or(b.Class-a.Class, cmp.Compare(a.Leaf, b.Leaf)) })
@@ -153,6 +185,25 @@ func (r *Row) Trim() {
 	for i := range r.Demand {
 		r.Demand[i].Flows = min(r.Demand[i].Flows, room)
 		room -= r.Demand[i].Flows
+	}
+	r.trimPlaced()
+}
+
+// trimPlaced leaves out the leaves to which least goes.
+func (r *Row) trimPlaced() {
+	total := func(leaf string) (sum float64) {
+		for _, x := range r.Placed[leaf] {
+			sum += x
+		}
+		return sum
+	}
+	leaves := slices.Sorted(maps.Keys(r.Placed))
+	slices.SortStableFunc(leaves, func(a, b string) int { return cmp.Compare(total(b), total(a)) })
+	n := 0
+	for _, leaf := range leaves {
+		if n += len(r.Placed[leaf]); n > MaxPlaced {
+			delete(r.Placed, leaf)
+		}
 	}
 }
 
@@ -170,6 +221,34 @@ func Uneven(rows []Row) float64 {
 	received := func(r *Row) map[string]float64 { return r.Received }
 	sent := func(r *Row) map[string]float64 { return r.Sent }
 	return max(unevenly(rows, received), unevenly(rows, sent))
+}
+
+// UnevenPlaced is what [Uneven] would be if nothing were on the links but the flows that a
+// plan can move, by size class: as much as a plan can change. 0: there are none, or not all
+// rows tell.
+func UnevenPlaced(rows []Row) float64 {
+	placed := make([]Row, len(rows))
+	at := make(map[string]int, len(rows))
+	for i := range rows {
+		at[rows[i].Leaf] = i
+		placed[i] = Row{Spines: rows[i].Spines, Sent: map[string]float64{}, Received: map[string]float64{}}
+	}
+	for i := range rows {
+		if len(rows[i].Placed) == 0 && len(rows[i].Demand) > 0 { // of an earlier version
+			return 0
+		}
+		for leaf, by := range rows[i].Placed {
+			to, known := at[leaf]
+			if !known || to == i {
+				continue
+			}
+			for spine, x := range by {
+				placed[i].Sent[spine] += x
+				placed[to].Received[spine] += x
+			}
+		}
+	}
+	return Uneven(placed)
 }
 
 // idleShare is the part of the busiest leaf's load below which a leaf does not count.

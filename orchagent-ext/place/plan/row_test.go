@@ -6,7 +6,10 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"maps"
+	"math"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,7 +21,7 @@ import (
 
 // What other leaves wrote is set aside with its reason if it cannot be used; the rest is.
 func TestReadSetsBadRowsAside(t *testing.T) {
-	good := Row{Leaf: "leaf0", Spines: map[string]float64{"spine0": 1}, Demand: []Demand{{"leaf1", 40, 3}}, Received: map[string]float64{"spine0": 1e9}, Sent: map[string]float64{"spine0": 1e8}, Prefixes: []string{"2001:db8:1::/48"}}
+	good := Row{Leaf: "leaf0", Spines: map[string]float64{"spine0": 1}, Demand: []Demand{{"leaf1", 40, 3}}, Received: map[string]float64{"spine0": 1e9}, Sent: map[string]float64{"spine0": 1e8}, Prefixes: []string{"2001:db8:1::/48"}, Placed: map[string]map[string]float64{"leaf1": {"spine0": 1e6}}}
 	many := Row{Leaf: "many"}
 	for i := range MaxDemands + 1 {
 		many.Demand = append(many.Demand, Demand{fmt.Sprint(i), 0, 1})
@@ -54,6 +57,9 @@ func TestReadSetsBadRowsAside(t *testing.T) {
 		"host":     []byte(`{"leaf":"host","prefixes":["2001:db8::1/64"]}`),
 		"address":  []byte(`{"leaf":"address","prefixes":["2001:db8::1"]}`),
 		"prefixes": text(t, Row{Leaf: "prefixes", Prefixes: make([]string, MaxPrefixes+1)}),
+		"placed":   []byte(`{"leaf":"placed","placed":{"a":{"s":-1}}}`),
+		"unnamed":  []byte(`{"leaf":"unnamed","placed":{"":{"s":1}}}`),
+		"numbers":  text(t, Row{Leaf: "numbers", Placed: placedTo(MaxPlaced/2+1, 2)}),
 	}
 	got, aside := Read(rows)
 	if diff := cmp.Diff([]Row{good}, got); diff != "" {
@@ -66,11 +72,34 @@ func TestReadSetsBadRowsAside(t *testing.T) {
 		"many": "demands: at most 8192", "spines": "at most 256", "large": "at most 524288", "two": "more text",
 		"other": `leaf "leaf0"`, "negative": "0 to 1e+15", "class": "0 to 127", "sum": "more than 1048576 flows", "twice": "twice",
 		"sent": "0 to 1e+15", "default": "longer than 0", "ipv4": "a prefix of IPv6", "host": "other bits are 0", "prefixes": "at most 4096",
+		"placed": "0 to 1e+15", "unnamed": "name of a destination leaf", "numbers": "at most 2048",
 	}
 	for _, a := range aside {
 		if a.Reason == nil || !strings.Contains(a.Reason.Error(), want[a.Key]) {
 			t.Errorf("%s: %v, want %q", a.Key, a.Reason, want[a.Key])
 		}
+	}
+}
+
+// placedTo is what goes to so many leaves by so many spines, to each more than to the one
+// before.
+func placedTo(leaves, spines int) map[string]map[string]float64 {
+	placed := map[string]map[string]float64{}
+	for l := range leaves {
+		placed[leafName(l)] = map[string]float64{}
+		for s := range spines {
+			placed[leafName(l)][spineName(s)] = float64(l + 1)
+		}
+	}
+	return placed
+}
+
+// A row has room for the leaves to which most goes.
+func TestTrimKeepsTheLargestOfWhatIsPlaced(t *testing.T) {
+	r := Row{Leaf: "a", Placed: placedTo(MaxPlaced/2+5, 2)}
+	r.Trim()
+	if err := r.check(); err != nil || len(r.Placed) != MaxPlaced/2 || r.Placed[leafName(4)] != nil || r.Placed[leafName(5)] == nil {
+		t.Errorf("%v, %d leaves: %v", err, len(r.Placed), slices.Sorted(maps.Keys(r.Placed))[:9])
 	}
 }
 
@@ -108,10 +137,15 @@ func TestQuotasReachTheTable(t *testing.T) {
 		table.Sample(f, 1e6, 1e9)
 	}
 	names := []string{"leaf1", "leaf2"}
-	demand := DemandOf(table, names)
+	demand, placed := DemandOf(table, names, []string{"s1", "s2", "s1"})
 	class := place.Class(1e6)
 	if diff := cmp.Diff([]Demand{{"leaf1", class, 12}, {"leaf2", class, 12}}, demand); diff != "" {
 		t.Fatal(diff)
+	}
+	for _, leaf := range names {
+		if sum := placed[leaf]["s1"] + placed[leaf]["s2"]; len(placed[leaf]) != 2 || math.Abs(sum/(12*place.ClassRate(class))-1) > 1e-9 {
+			t.Errorf("to %s: %v", leaf, placed[leaf])
+		}
 	}
 	q, err := ParseQuotas(text(t, Quotas{Plan: 3, Quotas: []Quota{
 		{"leaf1", class, map[string]uint32{"s1": 9, "s2": 3}}, {"leaf2", class, map[string]uint32{"s1": 7, "s2": 5}},

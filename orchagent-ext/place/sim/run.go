@@ -170,7 +170,8 @@ func (f Fabric) make(leaves []leaf, number uint64, drained map[string]bool) (*pl
 	}
 	rows := map[string][]byte{}
 	for _, l := range leaves {
-		row := plan.Row{Leaf: l.name, Spines: map[string]float64{}, Demand: plan.DemandOf(l.table, names)}
+		row := plan.Row{Leaf: l.name, Spines: map[string]float64{}}
+		row.Demand, _ = plan.DemandOf(l.table, names, nil)
 		for _, s := range f.spines() {
 			if !drained[s] {
 				row.Spines[s] = f.uplink()
