@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"sluice/orchagent-ext/flow"
 	"sluice/orchagent-ext/roce"
 )
 
@@ -32,7 +33,7 @@ func TestBurstsTellTheSame(t *testing.T) {
 				slot++
 			}
 			packets = append(packets, p)
-			seen = append(seen, Seen{Time: c.at, Point: uint32(seed), SrcQP: p.DestQP() ^ qpA ^ qpB, Known: true, Slot: slot})
+			seen = append(seen, Seen{Time: c.at, Point: uint32(seed), SrcQP: p.DestQP() ^ qpA ^ qpB, From: flow.Ack, Slot: slot})
 		}
 	}
 	for _, capacity := range []int{64, 3} {

@@ -3,6 +3,7 @@
 package diagnosis
 
 import (
+	"sluice/orchagent-ext/flow"
 	"sluice/orchagent-ext/roce"
 )
 
@@ -70,10 +71,10 @@ type Direction struct {
 	SrcPort            uint16   // UDP, of the last packet
 	waiting            uint16   // which of the ring pending wait for an acknowledgement, a bit for each
 	pendingAt          uint8
-	readAt             uint8 // in the ring rest.reads
-	Known              bool  // Source is
-	sending, answering bool  // the message that is being sent, the response, goes on
-	late               bool  // rest.lateRun goes on
+	readAt             uint8           // in the ring rest.reads
+	From               flow.Provenance // how Source is known; flow.None: it is not
+	sending, answering bool            // the message that is being sent, the response, goes on
+	late               bool            // rest.lateRun goes on
 	untimed            bool
 	parted             bool // only a part of the packets came last
 

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"testing"
 
+	"sluice/orchagent-ext/flow"
 	"sluice/orchagent-ext/roce"
 )
 
@@ -28,7 +29,7 @@ func FuzzObserve(f *testing.F) {
 			copy(b[60:], script[6:9])
 			copy(b[72:], script[4:12])
 			now += int64(int16(binary.BigEndian.Uint16(script[10:]))) * 1000
-			seen := Seen{Time: now, SrcQP: uint32(script[9] & 3), Known: script[9]&4 != 0, Slot: int(script[9]>>3) - 1}
+			seen := Seen{Time: now, SrcQP: uint32(script[9] & 3), From: flow.Provenance(script[9] >> 2 & 1), Slot: int(script[9]>>3) - 1}
 			script = script[12:]
 			if p.ParseIP(b, len(b)) == nil {
 				table.Observe(&p, seen)

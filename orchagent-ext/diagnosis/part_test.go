@@ -5,6 +5,7 @@ package diagnosis
 import (
 	"testing"
 
+	"sluice/orchagent-ext/flow"
 	"sluice/orchagent-ext/roce"
 )
 
@@ -16,7 +17,7 @@ func shown(t *testing.T, table *Table, packets []captured, part func(i int) bool
 		if err := p.ParseIP(c.frame, len(c.frame)); err != nil {
 			t.Fatal(err)
 		}
-		seen := Seen{Time: c.at, SrcQP: qpB, Known: true, Slot: 1, Part: part(i), In: 3, Out: 4}
+		seen := Seen{Time: c.at, SrcQP: qpB, From: flow.Ack, Slot: 1, Part: part(i), In: 3, Out: 4}
 		if c.forward {
 			seen.SrcQP, seen.Slot = qpA, 0
 		}
@@ -117,7 +118,7 @@ func TestReservedTable(t *testing.T) {
 			if err := p.ParseIP(c.frame, len(c.frame)); err != nil {
 				t.Fatal(err)
 			}
-			seen := Seen{Time: now, Point: point, SrcQP: qpB, Known: true, Slot: 1}
+			seen := Seen{Time: now, Point: point, SrcQP: qpB, From: flow.Ack, Slot: 1}
 			if c.forward {
 				seen.SrcQP, seen.Slot = qpA, 0
 			}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"sluice/orchagent-ext/flow"
 	"sluice/orchagent-ext/roce"
 )
 
@@ -24,7 +25,7 @@ func observe(t *testing.T, packets []captured, forward, back bool) (f, b *Direct
 		if err := p.ParseIP(c.frame, len(c.frame)); err != nil {
 			t.Fatal(err)
 		}
-		seen := Seen{Time: c.at, SrcQP: qpB, Known: true, Slot: -1}
+		seen := Seen{Time: c.at, SrcQP: qpB, From: flow.Ack, Slot: -1}
 		if c.forward {
 			seen.SrcQP = qpA
 		}
@@ -173,7 +174,7 @@ func TestObserveDoesNotAllocate(t *testing.T) {
 	}
 	all := func() {
 		for i := range packets {
-			table.Observe(&packets[i], Seen{Time: s.packets[i].at, SrcQP: packets[i].DestQP() ^ qpA ^ qpB, Known: true})
+			table.Observe(&packets[i], Seen{Time: s.packets[i].at, SrcQP: packets[i].DestQP() ^ qpA ^ qpB, From: flow.Ack})
 		}
 	}
 	all()
@@ -195,7 +196,11 @@ func TestAnswersBeforeTheirPeerIsKnown(t *testing.T) {
 		if err := p.ParseIP(c.frame, len(c.frame)); err != nil {
 			t.Fatal(err)
 		}
-		table.Observe(&p, Seen{Time: c.at, SrcQP: p.DestQP() ^ qpA ^ qpB, Known: i == len(s.packets)-1})
+		from := flow.None
+		if i == len(s.packets)-1 {
+			from = flow.Ack
+		}
+		table.Observe(&p, Seen{Time: c.at, SrcQP: p.DestQP() ^ qpA ^ qpB, From: from})
 	}
 	for d := range table.All() {
 		if d.Stalls != 0 || d.RTT != nil && d.RTT.Max > 1e6 {

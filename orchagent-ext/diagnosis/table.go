@@ -6,6 +6,7 @@ import (
 	"iter"
 	"time"
 
+	"sluice/orchagent-ext/flow"
 	"sluice/orchagent-ext/roce"
 )
 
@@ -38,11 +39,11 @@ const (
 
 // Seen is what is known of a packet beside what is in it.
 type Seen struct {
-	Time  int64  // ns
-	Point uint32 // where it passes; see Key
-	SrcQP uint32 // its source queue pair
-	Known bool   // that is known
-	Slot  int    // of its flow in a flow.Table, to find it fast; -1: not known
+	Time  int64           // ns
+	Point uint32          // where it passes; see Key
+	SrcQP uint32          // its source queue pair
+	From  flow.Provenance // how that is known; flow.None: it is not
+	Slot  int             // of its flow in a flow.Table, to find it fast; -1: not known
 
 	// Part says that not every packet of its direction comes, as those before and behind it
 	// may be missing for no fault of the network: nothing is told from its PSN.
@@ -132,10 +133,10 @@ func (t *Table) observe(p *roce.Packet, k *Key, s *Seen) (e Event, missing uint3
 	op := p.Opcode()
 	service := op.Service()
 	same := d.Source == s.SrcQP && d.checked == t.changes
-	d.Source, d.Known, d.In, d.Out = s.SrcQP, s.Known, s.In, s.Out
+	d.Source, d.From, d.In, d.Out = s.SrcQP, s.From, s.In, s.Out
 	if !same {
 		d.checked = 0
-		if s.Known && service != roce.ServiceUD {
+		if s.From != flow.None && service != roce.ServiceUD {
 			t.join(d)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"sluice/orchagent-ext/diagnosis"
+	"sluice/orchagent-ext/flow"
 	"sluice/orchagent-ext/roce"
 )
 
@@ -234,7 +235,7 @@ func (m *HealthMeter) Removed(d *diagnosis.Direction) {
 	m.batch = m.batch[:len(m.batch)+1]
 	h := &m.batch[len(m.batch)-1]
 	*h = Health{src: d.Src, dst: d.Dst, destQP: d.DestQP, point: d.Point, variant: m.variant}
-	if d.Known {
+	if d.From != flow.None {
 		h.variant |= healthSrcQP
 		h.srcQP = d.Source
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"sluice/orchagent-ext/diagnosis"
+	"sluice/orchagent-ext/flow"
 	"sluice/orchagent-ext/ipfix"
 	"sluice/orchagent-ext/ipfix/ipfixtest"
 	"sluice/orchagent-ext/roce"
@@ -35,7 +36,7 @@ func newConnection(t *testing.T, c ipfix.HealthConfig, of diagnosis.Config, expo
 	of.Removed = m.Removed
 	table := diagnosis.NewTable(of)
 	m.Follow(table)
-	return &connection{m, t, table, diagnosis.Seen{Known: true, Slot: -1, Part: !c.Whole}}
+	return &connection{m, t, table, diagnosis.Seen{From: flow.Ack, Slot: -1, Part: !c.Whole}}
 }
 
 // request is a SEND of one packet with 64 octets, which asks for an acknowledgement.

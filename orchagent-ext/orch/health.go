@@ -13,9 +13,11 @@ import (
 
 	"sluice/orchagent-ext/asic"
 	"sluice/orchagent-ext/config"
+	"sluice/orchagent-ext/flow"
 	"sluice/orchagent-ext/packetio"
 	"sluice/orchagent-ext/roce"
 	"sluice/orchagent-ext/telemetry"
+	"sluice/yang/rows"
 )
 
 // healthOf is how far the packets that come for the export of flows tell how connections
@@ -77,7 +79,7 @@ func together(a, b *packetio.FlowHealth) *packetio.FlowHealth {
 	} {
 		*c.to += *c.more
 	}
-	both.First, both.SrcQPKnown = min(a.First, b.First), false
+	both.First, both.SrcQPFrom = min(a.First, b.First), flow.None
 	both.Goodput, both.MessageMedian, both.MessageP99 = 0, 0, 0 // of one each
 	return &both
 }
@@ -88,8 +90,9 @@ func (r *reader) describe(row *telemetry.Flow, f *packetio.FlowHealth, port func
 		row.Src, row.Dst = telemetry.Text(netip.AddrFrom16(f.Src).Unmap().String()), telemetry.Text(netip.AddrFrom16(f.Dst).Unmap().String())
 		row.DestQp, row.FlowLabel, row.SrcPort = &f.DestQP, &f.FlowLabel, &f.SrcPort
 	}
-	if f.SrcQPKnown {
+	if f.SrcQPFrom != flow.None {
 		row.SrcQp = &f.SrcQP
+		rows.SetEnum(&row.SrcQpFrom, f.SrcQPFrom.String())
 	}
 	if row.IngressPort == nil {
 		row.IngressPort = telemetry.Text(port(f.In))

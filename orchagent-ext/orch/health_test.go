@@ -51,9 +51,10 @@ func packetTo(t *testing.T, h roce.BTH, behind []byte) packetio.Frame {
 
 // TestHealthRows: the row of a flow with an entry has how it fares beside what it had; the
 // heaviest of the others have rows of their own, up to as many as there may be; datagrams
-// of several queue pairs to one are one row; samples tell nothing of PSNs.
+// of several queue pairs to one are one row, of one its source queue pair is told, and how it
+// is known; samples tell nothing of PSNs.
 func TestHealthRows(t *testing.T) {
-	frames := []packetio.Frame{datagram(t, 0x70, 0x33), datagram(t, 0x71, 0x33)}
+	frames := []packetio.Frame{datagram(t, 0x70, 0x33), datagram(t, 0x71, 0x33), datagram(t, 0x70, 0x55)}
 	for psn := range uint32(5) {
 		if psn != 3 {
 			frames = append(frames, packetTo(t, roce.BTH{Opcode: roce.RCSendOnly, DestQP: 0x11, PSN: psn}, nil), packetTo(t, roce.BTH{Opcode: roce.RCSendOnly, DestQP: 0x22, PSN: psn}, nil))
@@ -103,9 +104,10 @@ func TestHealthRows(t *testing.T) {
 			expect(entry, map[string]string{"packets": "0", "ingress_port": "Ethernet4", "seen_packets": "4", "ce_packets": "4", "sampling_rate": "1", "flow_label": ""})
 			expect("2000::1,2000::2,000022", psn)
 			expect("2000::1,2000::2,000022", map[string]string{"packets": "", "src": "2000::1", "dest_qp": "34", "flow_label": "5", "src_port": "50000", "ingress_port": "Ethernet7", "naks_rnr": "0"})
-			expect("2000::1,2000::2,000033", map[string]string{"seen_packets": "2", "src_qp": "", "psn_gaps": map[bool]string{true: "0"}[whole]})
+			expect("2000::1,2000::2,000033", map[string]string{"seen_packets": "2", "src_qp": "", "src_qp_from": "", "psn_gaps": map[bool]string{true: "0"}[whole]})
+			expect("2000::1,2000::2,000055", map[string]string{"seen_packets": "1", "src_qp": "112", "src_qp_from": "deth"})
 			expect("2000::1,2000::2,000044", map[string]string{"naks_rnr": "1", "acks": "0"})
-			if len(got) != 4 {
+			if len(got) != 5 {
 				text, _ := json.Marshal(got)
 				t.Errorf("%s", text)
 			}

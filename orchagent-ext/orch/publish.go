@@ -271,7 +271,7 @@ func (o *orch) stats(written, skipped, copied uint64) *telemetry.Stats {
 		ReadTime: telemetry.FineStamp(o.Now()), LabelSkippedPercent: &share,
 		LabelWritten: &written, LabelSkipped: &skipped, CpuCopied: &copied, CpuRingFull: &lost, CpuPoliced: &policed,
 		CpuRoce: &cpu.RoCE, CpuTunnelled: &cpu.Tunnelled, CpuNotRoce: &cpu.NotRoCE, CpuMalformed: &cpu.Malformed, CpuQueueFull: &cpu.QueueFull,
-		CpuNewFlows: &cpu.NewFlows, CpuFlows: &cpu.FlowsKnown, CpuSeenOnce: &cpu.SeenOnce,
+		CpuNewFlows: &cpu.NewFlows, CpuFlows: &cpu.FlowsKnown, CpuSeenOnce: &cpu.SeenOnce, CpuUnfollowed: &cpu.Unfollowed,
 		FlowsWithoutEntry: telemetry.Count(refused[0] + refused[1]), FlowsRefusedCapacity: &refused[0], FlowsRefusedSwitch: &refused[1], FlowsEvicted: &evicted,
 		LoopFaults: telemetry.Count(o.faults.count), TextsCut: telemetry.Count(text.Cuts()),
 		StreamIdFlows: &ids.Flows, StreamIdWaiting: &ids.Waiting, StreamIdConflicts: &ids.Conflicts,

@@ -36,8 +36,8 @@ type FlowHealth struct {
 	diagnosis.Key // of the session
 	diagnosis.Counters
 	SrcQP         uint32
-	SrcQPKnown    bool
-	FlowLabel     uint32 // of the last packet
+	SrcQPFrom     flow.Provenance // flow.None: it is not known
+	FlowLabel     uint32          // of the last packet
 	SrcPort       uint16
 	In, Out       uint64  // ports of the last packet, as the source numbers them; 0: not known
 	First, Last   int64   // ns since 1970
@@ -48,10 +48,7 @@ type FlowHealth struct {
 }
 
 // Report is how connections fare.
-type Report struct {
-	Flows      []FlowHealth
-	Unfollowed uint64 // packets of connections that found no room
-}
+type Report struct{ Flows []FlowHealth }
 
 // healthReader is the part of a reader that follows connections. Two reports go to and
 // fro: the packet path waits for no lock, and makes none.
@@ -103,7 +100,7 @@ func (h *healthReader) observe(p *roce.Packet, f *flow.Flow, frame *Frame, qp ui
 		return
 	}
 	h.table.Observe(p, diagnosis.Seen{
-		Time: now, SrcQP: qp, Known: from != flow.None, Slot: f.Slot(), In: frame.From, Out: frame.To,
+		Time: now, SrcQP: qp, From: from, Slot: f.Slot(), In: frame.From, Out: frame.To,
 		Part: !h.whole || h.sight.blind || frame.Why != Sampled,
 	})
 }
@@ -124,7 +121,6 @@ func (h *healthReader) fill(now int64, budget int) {
 	for range budget {
 		d := h.table.At(h.next)
 		if d == nil {
-			h.filling.Unfollowed = h.table.Unfollowed()
 			h.told <- h.filling // there is room: only one is asked for
 			h.filling, h.at = nil, now
 			return
@@ -138,7 +134,7 @@ func (h *healthReader) fill(now int64, budget int) {
 
 func flowHealth(d *diagnosis.Direction) FlowHealth {
 	f := FlowHealth{
-		Key: d.Key, Counters: d.Counters, SrcQP: d.Source, SrcQPKnown: d.Known, FlowLabel: d.Label, SrcPort: d.SrcPort,
+		Key: d.Key, Counters: d.Counters, SrcQP: d.Source, SrcQPFrom: d.From, FlowLabel: d.Label, SrcPort: d.SrcPort,
 		In: d.In, Out: d.Out, First: d.First, Last: d.Last,
 	}
 	if rate, ok := d.Goodput(); ok {

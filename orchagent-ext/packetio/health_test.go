@@ -206,8 +206,8 @@ func TestReportsManyFlows(t *testing.T) {
 			t.Fatal("there is no report")
 		}
 	}
-	if r := f.Report(); len(r.Flows) != healthFlows || r.Unfollowed != 10 || bursts < healthFlows/healthBudget {
-		t.Errorf("%d flows after %d bursts, %d packets of no flow", len(r.Flows), bursts, r.Unfollowed)
+	if r := f.Report(); len(r.Flows) != healthFlows || f.Stats().Unfollowed != 10 || bursts < healthFlows/healthBudget {
+		t.Errorf("%d flows after %d bursts, %d packets of no flow", len(r.Flows), bursts, f.Stats().Unfollowed)
 	}
 	f.now = f.now.Add(11 * time.Second)
 	f.burst([]Frame{frame(t, 2, 7)})

@@ -55,6 +55,7 @@ type Stats struct {
 	NewFlows   uint64 // news that went out
 	SeenOnce   uint64 // packets without a label of flows that were not seen before
 	FlowsKnown uint64 // flows in the table now
+	Unfollowed uint64 // packets of connections that found no room in Config.Health
 	Datagrams  uint64 // news of datagrams, whose label leaves the source queue pair out
 }
 
@@ -97,7 +98,7 @@ type Reader struct {
 	frames  []Frame
 	each    func(i int, f *flow.Flow) // observed; made once, since it is an allocation
 
-	roce, tunnelled, notRoCE, malformed, full, told, once, known, datagrams atomic.Uint64
+	roce, tunnelled, notRoCE, malformed, full, told, once, known, datagrams, unfollowed atomic.Uint64
 }
 
 const (
@@ -153,7 +154,7 @@ func (r *Reader) News() <-chan NewFlow { return r.news }
 func (r *Reader) Stats() Stats {
 	return Stats{
 		RoCE: r.roce.Load(), Tunnelled: r.tunnelled.Load(), NotRoCE: r.notRoCE.Load(), Malformed: r.malformed.Load(),
-		QueueFull: r.full.Load(), NewFlows: r.told.Load(), SeenOnce: r.once.Load(), FlowsKnown: r.known.Load(), Datagrams: r.datagrams.Load(),
+		QueueFull: r.full.Load(), NewFlows: r.told.Load(), SeenOnce: r.once.Load(), FlowsKnown: r.known.Load(), Unfollowed: r.unfollowed.Load(), Datagrams: r.datagrams.Load(),
 	}
 }
 
@@ -219,6 +220,7 @@ func (r *Reader) burst(frames []Frame) {
 			budget = healthBudget
 		}
 		r.health.tell(now, budget)
+		r.unfollowed.Store(r.health.table.Unfollowed())
 	}
 	r.known.Store(uint64(r.table.Len()))
 }

@@ -162,7 +162,7 @@ func (x *export) meter(cmd *cobra.Command, name string, to func([]ipfix.Record) 
 			if health != nil {
 				qp, from := flows.SrcQP(of)
 				health.Tick(now, flowCapacity+1)
-				health.table.Observe(p, diagnosis.Seen{Time: now, Point: f.Point(), SrcQP: qp, Known: from != flow.None, Slot: of.Slot(), Part: x.sampling > 1})
+				health.table.Observe(p, diagnosis.Seen{Time: now, Point: f.Point(), SrcQP: qp, From: from, Slot: of.Slot(), Part: x.sampling > 1})
 			}
 		}
 		return failed
