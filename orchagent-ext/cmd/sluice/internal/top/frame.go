@@ -27,7 +27,8 @@ func (l Layout) glyphs() glyphs {
 	return asciiGlyphs
 }
 
-// low is the height below which a frame has no more than ports, path share and flows.
+// low is the height below which a frame has no more than ports, path share and flows, and
+// how many flows are held.
 const low = 16
 
 // Frame draws the view: lines that fit the layout, each with a line feed behind.
@@ -128,6 +129,9 @@ func (v *View) fit(room int) (ports, flows int) {
 // the height at most.
 func (v *View) header(height int) []string {
 	parts := []string{v.Host, v.Time.UTC().Format("15:04:05 UTC"), v.stateWord()}
+	if n := len(v.Holds); n > 0 && height > 0 && height < low { // there is no table of them
+		parts = append(parts, fmt.Sprintf("%d held", n))
+	}
 	if v.FlowLabel != "" {
 		parts = append(parts, fmt.Sprintf("flow label %s (%s)", v.FlowLabel, v.Method))
 	}

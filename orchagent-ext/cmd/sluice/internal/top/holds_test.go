@@ -41,6 +41,12 @@ func TestHeldFlows(t *testing.T) {
 	if frame := Compare(nil, Parse(all, at)).Frame(Layout{}); !strings.Contains(frame, "and 3 more") {
 		t.Errorf("what is left out is not said:\n%s", frame)
 	}
+	for _, height := range []int{3, 10, low - 1, low, 40} {
+		frame := Compare(nil, Parse(all, at)).Frame(Layout{Width: 40, Height: height})
+		if inTable, inHeader := strings.Contains(frame, "HELD BY"), strings.Contains(frame, "  7 held"); inTable == inHeader || inTable != (height >= low) {
+			t.Errorf("%d lines: held flows are in the table: %v, in the header: %v\n%s", height, inTable, inHeader, frame)
+		}
+	}
 	if frame := Compare(nil, Parse(all[:1], at)).Frame(Layout{}); strings.Contains(frame, "HELD") {
 		t.Errorf("nothing is held:\n%s", frame)
 	}
