@@ -136,6 +136,7 @@ func (b *box) start(dir, script, until string) {
 	b.t.Helper()
 	ctx, cancel := context.WithCancel(b.t.Context())
 	b.t.Cleanup(cancel)
+	b.run("/", ": >/tmp/output") // else the condition may see what was printed before
 	cmd := b.command(ctx, dir, printing(script))
 	if err := cmd.Start(); err != nil {
 		b.t.Fatal(err)

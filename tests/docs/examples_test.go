@@ -114,6 +114,7 @@ var examples = []example{
 	{text: "sluice send pfc --dev eth0 --priority 3,4 --quanta 0"},
 	{text: "sluice gen --dev eth0 --dst 2001:db8:0:2::b --qps 64 --line-rate 1Gbps --rate 1Gbps --for 2s", then: printed},
 	{text: "sluice gen --dev eth0 --dst 2001:db8:0:2::b --qps 2 --rate 100Mbps --count 1000 --obey pfcm,pfc", then: printed},
+	{text: "sluice gen --dev eth0 --dst 10.0.2.2 --qps 16 --rate 100Mbps --for 2s", then: printed},
 	{text: "sluice listen", until: heardPFC, then: endTool},
 	{text: "sluice listen --dev eth0 --json --for 10s", until: heardPFC, then: endTool},
 	{text: "sluice listen --count 1", until: heardPFC, then: "while pgrep -x sluice; do " + sendPFC + "sleep 0.1; done"}, // the first one may come before it listens
@@ -282,6 +283,13 @@ func TestExamplesOfHelpWork(t *testing.T) {
 	}
 	b, here := furnishedBox(t)
 	b.run(here, furniture)
+	for range 10 {
+		b.run("/", "rm -f /tmp/go; "+printing("echo before"))
+		b.start("/", "while [ ! -e /tmp/go ]; do sleep 0.01; done; echo after", "grep . /tmp/output >/tmp/seen && exit; touch /tmp/go; exit 1")
+		if b.run("/", "grep -qx after /tmp/seen"); t.Failed() {
+			return
+		}
+	}
 	for _, e := range examples {
 		t.Run(e.text, func(t *testing.T) {
 			if e.long && os.Getenv("SLUICE_SOAK") == "" {

@@ -24,7 +24,7 @@ func newGenCommand() *cobra.Command {
 	config, adapter := traffic.Config{Start: genStart}, &live{}
 	cmd := &cobra.Command{
 		Use:   "gen OUT | --dev DEVICE --dst ADDRESS",
-		Short: "Generate RoCEv2/IPv6 traffic of many queue pairs, into a file or onto a device",
+		Short: "Generate RoCEv2 traffic of many queue pairs, into a file or onto a device",
 		Long: `Generate a pcap of RoCEv2/IPv6 traffic with right ICRCs and UDP checksums. Host A of each
 pair sends RDMA writes of 4 packets on every queue pair in turn, host B acknowledges them.
 QPNs are sequential from a random start, flow labels are 0, as most RDMA stacks leave them.
@@ -34,14 +34,15 @@ others keep it constant (--sport constant); only the latter leave ECMP nothing t
 
 With --dev it sends out of a device instead, as the adapter of a host would: --qps queue pairs,
 each at --rate, all together at --line-rate at most, RDMA writes of one packet; for --for, or until
---count packets were sent. It asks the next hop for its Ethernet address. It obeys the notifications
+--count packets were sent, over IPv6 or IPv4. It asks the next hop for its Ethernet address. It obeys the notifications
 that --obey names (PFCM holds the flow of its Stream ID, PFC the priority, Rate Advice and CNP the
 rate of a queue pair) and counts all. Where "sluice listen --verify" receives, it says how many
 packets arrived. It needs the capability CAP_NET_RAW.`,
 		Example: `  sluice gen out.pcap --pairs 1 --qps 64 --packets 10000
   sluice gen - --service ud --start-psn random --seed 7 | sluice decode --flows -
   sluice gen --dev eth0 --dst 2001:db8:0:2::b --qps 64 --line-rate 1Gbps --rate 1Gbps --for 2s
-  sluice gen --dev eth0 --dst 2001:db8:0:2::b --qps 2 --rate 100Mbps --count 1000 --obey pfcm,pfc`,
+  sluice gen --dev eth0 --dst 2001:db8:0:2::b --qps 2 --rate 100Mbps --count 1000 --obey pfcm,pfc
+  sluice gen --dev eth0 --dst 10.0.2.2 --qps 16 --rate 100Mbps --for 2s`,
 		Args: cobra.MaximumNArgs(1),
 	}
 	flags := cmd.Flags()

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -64,8 +65,8 @@ func genAlias(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 
 func (l *live) add(flags *pflag.FlagSet) {
 	flags.StringVar(&l.device, "dev", "", "send out of this device, now, as an adapter that obeys; instead of OUT")
-	l.to = addAddr(flags, "dst", "device: IPv6 address of the receiver")
-	l.from = addAddr(flags, "src", "device: IPv6 address of the sender (default: the one that the kernel would use)")
+	l.to = addAddr(flags, "dst", "device: address of the receiver, of IPv6 or IPv4")
+	l.from = addAddr(flags, "src", "device: address of the sender (default: the one that the kernel would use)")
 	flags.Var(macFlag{&l.next}, "next-hop-mac", "device: Ethernet address to send to (default: as the kernel resolves it)")
 	l.rate, l.line = 10e6, 1e9
 	flags.Var(rateFlag{&l.rate}, "rate", "device: rate of each queue pair: 100Mbps, 1Gbps, or a number of Mbit/s")
@@ -102,11 +103,16 @@ func (l *live) obeys() (o nic.Obey, err error) {
 }
 
 func (l *live) check() error {
+	*l.to, *l.from = l.to.Unmap(), l.from.Unmap()
 	switch {
-	case !l.to.IsValid() || !l.to.Is6() || l.to.Is4In6():
-		return errors.New("--dev needs --dst, the IPv6 address of the receiver")
-	case l.from.IsValid() && (!l.from.Is6() || l.from.Is4In6()):
-		return fmt.Errorf("--src %s is not an IPv6 address", l.from)
+	case !l.to.IsValid():
+		return errors.New("--dev needs --dst, the address of the receiver")
+	case l.from.IsValid() && l.from.Is4() != l.to.Is4():
+		return fmt.Errorf("--src %s and --dst %s are of two families", l.from, l.to)
+	case l.labels && l.to.Is4():
+		return errors.New("--flow-labels: IPv4 has none")
+	case slices.Contains(l.obey, "pfcm") && l.to.Is4():
+		return errors.New("--obey pfcm: PFCM is about flows over IPv6")
 	case l.span <= 0:
 		return fmt.Errorf("--for %v: it must be more than 0", l.span)
 	case l.dscp > 63:
@@ -148,7 +154,7 @@ func (l *live) config(qps, payload int) (c nic.Config, err error) {
 		}
 	}
 	if !l.from.IsValid() {
-		return c, fmt.Errorf("device %s has no IPv6 address to send to %s from: give --src", l.device, l.to)
+		return c, fmt.Errorf("device %s has no address to send to %s from: give --src", l.device, l.to)
 	}
 	c.LineRate, c.Priority, c.StreamSeed, c.Lifetime = l.line, l.priority, l.seed, liveLifetime
 	c.Packets = l.count

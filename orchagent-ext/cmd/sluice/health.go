@@ -10,6 +10,7 @@ import (
 	"iter"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -80,7 +81,7 @@ func (h *health) records() iter.Seq[healthRecord] {
 	})
 	return func(yield func(healthRecord) bool) {
 		for _, p := range places {
-			r := healthRecord{}
+			var r healthRecord
 			if p.at < len(h.gone) {
 				r = h.gone[p.at]
 			} else {
@@ -237,10 +238,10 @@ var healthHeader = []string{"SRC", "DST", "DST-QP", "SRC-QP", "PACKETS", "CE", "
 func (r healthRecord) cells() []string {
 	goodput, messages, size, p50, p99, stalls := "-", "-", "-", "-", "-", "-"
 	if r.Goodput != nil && r.Payload > 0 {
-		goodput = fmt.Sprintf("%.1f", *r.Goodput/1e6)
+		goodput = strconv.FormatFloat(*r.Goodput/1e6, 'f', 1, 64)
 	}
 	if m := r.Messages; m != nil {
-		messages, size = fmt.Sprint(m.Count), fmt.Sprintf("%.0f", m.P50)
+		messages, size = number(m.Count), strconv.FormatFloat(m.P50, 'f', 0, 64)
 	}
 	if t := r.RTT; t != nil {
 		p50, p99 = fmt.Sprintf("%.1fus", t.P50), fmt.Sprintf("%.1fus", t.P99)
@@ -253,11 +254,13 @@ func (r healthRecord) cells() []string {
 		of, said = &r.Sent, "sent "
 	}
 	return []string{
-		r.Src.String(), r.Dst.String(), qpText(r.DstQP), srcQPText(r.SrcQP), fmt.Sprint(r.Packets), fmt.Sprintf("%.2f%%", 100*r.CEShare), goodput, messages, size,
-		fmt.Sprint(r.Gaps), fmt.Sprint(r.Lost), fmt.Sprint(r.Reordered), fmt.Sprint(r.Duplicates), fmt.Sprint(r.Retransmitted),
+		r.Src.String(), r.Dst.String(), qpText(r.DstQP), srcQPText(r.SrcQP), number(r.Packets), strconv.FormatFloat(100*r.CEShare, 'f', 2, 64) + "%", goodput, messages, size,
+		number(r.Gaps), number(r.Lost), number(r.Reordered), number(r.Duplicates), number(r.Retransmitted),
 		of.naks(said), of.cnps(said), p50, p99, stalls,
 	}
 }
+
+func number(n uint64) string { return strconv.FormatUint(n, 10) }
 
 func (a *answers) naks(said string) string {
 	var list []string

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -284,7 +285,11 @@ func vlanText(ids []uint16) string {
 	return strings.ReplaceAll(strings.Trim(fmt.Sprint(ids), "[]"), " ", ".")
 }
 
-func qpText(qp uint32) string { return fmt.Sprintf("%#06x", qp) }
+// qpText is a queue pair with 0x and six digits at least.
+func qpText(qp uint32) string {
+	digits := strconv.FormatUint(uint64(qp), 16)
+	return "0x" + "000000"[min(len(digits), 6):] + digits
+}
 
 func srcQPText(qp *uint32) string {
 	if qp == nil {

@@ -26,7 +26,7 @@ type Row struct {
 	Prefixes []string           `json:"prefixes,omitempty"` // of IPv6, behind the leaf
 
 	// Placed is how many octets/s of the demand, by size class, go by each spine to each leaf
-	// now: what a plan could change.
+	// now: what a plan could change. None, where there is more than fits.
 	Placed map[string]map[string]float64 `json:"placed,omitempty"`
 }
 
@@ -45,7 +45,7 @@ const (
 	MaxFlows     = 1 << 20 // of one row
 	MaxLeaves    = 1024
 	MaxPrefixes  = 4096 // of one row
-	MaxPlaced    = 2048 // numbers of one row
+	MaxPlaced    = 4096 // numbers of one row
 	maxName      = 255
 	maxWeight    = 1e15
 )
@@ -160,8 +160,15 @@ func checkSpines(numbers map[string]float64) error {
 	return nil
 }
 
+// placed is how many numbers Placed has.
+func (r *Row) placed() (n int) {
+	for _, by := range r.Placed {
+		n += len(by)
+	}
+	return n
+}
+
 func (r *Row) checkPlaced() error {
-	n := 0
 	for leaf, by := range r.Placed {
 		if err := checkName("destination leaf", leaf); err != nil {
 			return err
@@ -169,15 +176,15 @@ func (r *Row) checkPlaced() error {
 		if err := checkSpines(by); err != nil {
 			return err
 		}
-		n += len(by)
 	}
-	if n > MaxPlaced {
+	if n := r.placed(); n > MaxPlaced {
 		return fmt.Errorf("placed has %d numbers: at most %d are possible", n, MaxPlaced)
 	}
 	return nil
 }
 
-// Trim orders the demand, and leaves out the smallest flows beyond what a row may have.
+// Trim orders the demand, and leaves out the smallest flows beyond what a row may have. What is
+// placed is told whole, or not.
 func (r *Row) Trim() {
 	slices.SortFunc(r.Demand, func(a, b Demand) int { return cmp.Or(b.Class-a.Class, cmp.Compare(a.Leaf, b.Leaf)) })
 	r.Demand = r.Demand[:min(len(r.Demand), MaxDemands)]
@@ -186,24 +193,8 @@ func (r *Row) Trim() {
 		r.Demand[i].Flows = min(r.Demand[i].Flows, room)
 		room -= r.Demand[i].Flows
 	}
-	r.trimPlaced()
-}
-
-// trimPlaced leaves out the leaves to which least goes.
-func (r *Row) trimPlaced() {
-	total := func(leaf string) (sum float64) {
-		for _, x := range r.Placed[leaf] {
-			sum += x
-		}
-		return sum
-	}
-	leaves := slices.Sorted(maps.Keys(r.Placed))
-	slices.SortStableFunc(leaves, func(a, b string) int { return cmp.Compare(total(b), total(a)) })
-	n := 0
-	for _, leaf := range leaves {
-		if n += len(r.Placed[leaf]); n > MaxPlaced {
-			delete(r.Placed, leaf)
-		}
+	if r.placed() > MaxPlaced {
+		r.Placed = nil
 	}
 }
 
@@ -234,7 +225,7 @@ func UnevenPlaced(rows []Row) float64 {
 		placed[i] = Row{Spines: rows[i].Spines, Sent: map[string]float64{}, Received: map[string]float64{}}
 	}
 	for i := range rows {
-		if len(rows[i].Placed) == 0 && len(rows[i].Demand) > 0 { // of an earlier version
+		if len(rows[i].Placed) == 0 && len(rows[i].Demand) > 0 { // there is more than fits
 			return 0
 		}
 		for leaf, by := range rows[i].Placed {

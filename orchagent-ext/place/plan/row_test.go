@@ -6,10 +6,8 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
-	"maps"
 	"math"
 	"net/netip"
-	"slices"
 	"strings"
 	"testing"
 
@@ -72,7 +70,7 @@ func TestReadSetsBadRowsAside(t *testing.T) {
 		"many": "demands: at most 8192", "spines": "at most 256", "large": "at most 524288", "two": "more text",
 		"other": `leaf "leaf0"`, "negative": "0 to 1e+15", "class": "0 to 127", "sum": "more than 1048576 flows", "twice": "twice",
 		"sent": "0 to 1e+15", "default": "longer than 0", "ipv4": "a prefix of IPv6", "host": "other bits are 0", "prefixes": "at most 4096",
-		"placed": "0 to 1e+15", "unnamed": "name of a destination leaf", "numbers": "at most 2048",
+		"placed": "0 to 1e+15", "unnamed": "name of a destination leaf", "numbers": "at most 4096",
 	}
 	for _, a := range aside {
 		if a.Reason == nil || !strings.Contains(a.Reason.Error(), want[a.Key]) {
@@ -81,25 +79,29 @@ func TestReadSetsBadRowsAside(t *testing.T) {
 	}
 }
 
-// placedTo is what goes to so many leaves by so many spines, to each more than to the one
-// before.
+// placedTo is what goes to so many leaves by so many spines.
 func placedTo(leaves, spines int) map[string]map[string]float64 {
 	placed := map[string]map[string]float64{}
 	for l := range leaves {
 		placed[leafName(l)] = map[string]float64{}
 		for s := range spines {
-			placed[leafName(l)][spineName(s)] = float64(l + 1)
+			placed[leafName(l)][spineName(s)] = 1e6
 		}
 	}
 	return placed
 }
 
-// A row has room for the leaves to which most goes.
-func TestTrimKeepsTheLargestOfWhatIsPlaced(t *testing.T) {
-	r := Row{Leaf: "a", Placed: placedTo(MaxPlaced/2+5, 2)}
+// What is placed is told whole, or not at all: a part would say that the rest is not there.
+func TestTrimTellsWhatIsPlacedWhole(t *testing.T) {
+	r := Row{Leaf: "a", Placed: placedTo(MaxPlaced/2, 2)}
 	r.Trim()
-	if err := r.check(); err != nil || len(r.Placed) != MaxPlaced/2 || r.Placed[leafName(4)] != nil || r.Placed[leafName(5)] == nil {
-		t.Errorf("%v, %d leaves: %v", err, len(r.Placed), slices.Sorted(maps.Keys(r.Placed))[:9])
+	if err := r.check(); err != nil || r.placed() != MaxPlaced {
+		t.Errorf("%v, %d numbers", err, r.placed())
+	}
+	r.Placed["more"] = map[string]float64{"s": 1}
+	r.Trim()
+	if err := r.check(); err != nil || r.placed() != 0 {
+		t.Errorf("%v, %d numbers of more than a row may have", err, r.placed())
 	}
 }
 

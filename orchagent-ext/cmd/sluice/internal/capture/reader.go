@@ -138,6 +138,8 @@ type Reader struct {
 	ng    *pcapgo.NgReader
 	frame Frame
 	plain *bufio.Reader // the content, which pcap reads, too
+	ahead []byte        // of a pcap file: what plain has read ahead, from the next packet on
+	taken int           // octets before ahead that plain returns again
 
 	order   binary.ByteOrder // of a pcap file
 	tick    uint32           // ns; unit of its times behind the second
@@ -216,13 +218,22 @@ const recordLen = 16 // header of a packet in a pcap file
 // whole returns the length of the next packet of a pcap file where all of it was read
 // ahead and its lengths make sense.
 func (r *Reader) whole() (header []byte, length int, ok bool) {
-	if r.pcap == nil || r.plain.Buffered() < recordLen {
+	if r.pcap == nil || len(r.ahead) < recordLen {
 		return nil, 0, false
 	}
-	header, _ = r.plain.Peek(recordLen)
+	header = r.ahead[:recordLen]
 	captured := r.order.Uint32(header[8:])
-	ok = captured <= maxSnaplen && captured <= r.order.Uint32(header[12:]) && r.plain.Buffered() >= recordLen+int(captured)
+	ok = captured <= maxSnaplen && captured <= r.order.Uint32(header[12:]) && len(r.ahead) >= recordLen+int(captured)
 	return header, int(captured), ok
+}
+
+// slow reads the next frame of a pcap file by way of plain, which may read more of the file.
+func (r *Reader) slow() (data []byte, info gopacket.CaptureInfo, err error) {
+	_, _ = r.plain.Discard(r.taken) // which it has
+	data, info, err = r.pcap.ZeroCopyReadPacketData()
+	r.ahead, _ = r.plain.Peek(r.plain.Buffered())
+	r.taken = 0
+	return data, info, err
 }
 
 // Stays says whether the data of the frames before stay valid when the next one is read.
@@ -239,16 +250,16 @@ func (r *Reader) Next() (*Frame, error) {
 	if header, length, ok := r.whole(); ok {
 		f.Info.Timestamp = time.Unix(int64(r.order.Uint32(header)), int64(r.order.Uint32(header[4:])*r.tick)).UTC()
 		f.Info.CaptureLength, f.Info.Length, f.Link = length, int(r.order.Uint32(header[12:])), r.pcap.LinkType()
-		data, _ := r.plain.Peek(recordLen + length)
-		f.Data = data[recordLen:]
-		_, err = r.plain.Discard(len(data))
+		f.Data = r.ahead[recordLen : recordLen+length]
+		r.ahead = r.ahead[recordLen+length:]
+		r.taken += recordLen + length
 	} else if r.ng != nil {
 		f.Data, f.Info, f.options, err = r.ng.ZeroCopyReadPacketDataWithOptions()
 		if err == nil {
 			f.Link, _ = f.Info.AncillaryData[0].(layers.LinkType)
 		}
 	} else {
-		f.Data, f.Info, err = r.pcap.ZeroCopyReadPacketData()
+		f.Data, f.Info, err = r.slow()
 		f.Link = r.pcap.LinkType()
 		if errors.Is(err, io.EOF) && f.Info.CaptureLength > 0 { // a header without its packet
 			err = io.ErrUnexpectedEOF

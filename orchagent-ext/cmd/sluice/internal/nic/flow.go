@@ -13,9 +13,9 @@ import (
 
 // Flow is one queue pair that sends RDMA writes of one packet each.
 type Flow struct {
-	Src, Dst       netip.Addr // IPv6
+	Src, Dst       netip.Addr // both of IPv6, or of IPv4
 	SrcQP, DestQP  uint32     // 24 bits
-	Label          uint32     // IPv6 flow label, 20 bits
+	Label          uint32     // IPv6 flow label, 20 bits; IPv4 has none
 	SrcPort        uint16     // UDP
 	TrafficClass   uint8
 	Payload        int    // octets a packet, a multiple of 4, at least [StampLen]
@@ -31,6 +31,7 @@ type Flow struct {
 const (
 	ethernetLen = 14
 	ipv6Len     = 40
+	ipv4Len     = 20
 	udpLen      = 8
 	rethLen     = 16
 	dethLen     = 8
@@ -40,12 +41,41 @@ const (
 	// the packet (ns since 1970, 8 octets), and the packet's number in its flow (8 octets).
 	StampLen = 16
 
-	stampAt = ethernetLen + ipv6Len + udpLen + roce.BTHLen + rethLen
+	// stampBehindIP is where it is behind the IP header of a frame without VLAN tags.
+	stampBehindIP = udpLen + roce.BTHLen + rethLen
 )
+
+// stampOf is what a frame has of when it was offered, and of its number; nil: nothing.
+func stampOf(frame []byte, p *roce.Packet) []byte {
+	at := ethernetLen + ipv6Len + stampBehindIP
+	if p.Is4() {
+		at = ethernetLen + ipv4Len + stampBehindIP
+	}
+	if len(frame) < at+StampLen {
+		return nil
+	}
+	return frame[at : at+StampLen]
+}
+
+// appendHeaders appends those of Ethernet and IP to b.
+func appendHeaders(b []byte, e roce.Ethernet, src, dst netip.Addr, trafficClass uint8, label uint32) []byte {
+	if src.Is4() {
+		e.EtherType = roce.EtherTypeIPv4
+		return roce.IPv4Header{TOS: trafficClass, Fragment: doNotFragment, TTL: 64, Protocol: 17, Src: src.As4(), Dst: dst.As4()}.Append(e.Append(b))
+	}
+	e.EtherType = roce.EtherTypeIPv6
+	return roce.IPv6Header{TrafficClass: trafficClass, FlowLabel: label, NextHeader: 17, HopLimit: 64, Src: src.As16(), Dst: dst.As16()}.Append(e.Append(b))
+}
+
+const doNotFragment = 0x4000
 
 // Octets is the size of each IP packet of the flow.
 func (f *Flow) Octets() int {
-	return ipv6Len + udpLen + roce.BTHLen + rethLen + f.Payload + icrcLen
+	ip := ipv6Len
+	if f.Src.Is4() {
+		ip = ipv4Len
+	}
+	return ip + stampBehindIP + f.Payload + icrcLen
 }
 
 // interval is the time between two packets at a rate.
@@ -60,8 +90,7 @@ func (f *Flow) streamID(seed uint32) uint16 {
 
 // frame builds packet number n of the flow into b, offered at a time (ns since 1970).
 func (f *Flow) frame(b []byte, from, to roce.MAC, n uint64, at int64) ([]byte, error) {
-	b = roce.Ethernet{Dst: to, Src: from, EtherType: roce.EtherTypeIPv6}.Append(b[:0])
-	b = roce.IPv6Header{TrafficClass: f.TrafficClass, FlowLabel: f.Label, NextHeader: 17, HopLimit: 64, Src: f.Src.As16(), Dst: f.Dst.As16()}.Append(b)
+	b = appendHeaders(b[:0], roce.Ethernet{Dst: to, Src: from}, f.Src, f.Dst, f.TrafficClass, f.Label)
 	b = roce.UDPHeader{SrcPort: f.SrcPort, DstPort: roce.UDPPort}.Append(b)
 	h := roce.BTH{Opcode: roce.RCWriteOnly, PKey: 0xffff, DestQP: f.DestQP, PSN: uint32(n) & 0xffffff, Resv6: f.CapabilityBits & 0x3f, AckReq: f.asks(n)}
 	if f.Datagram {
@@ -85,8 +114,7 @@ const (
 
 // request builds the request of RDMA-CM that connects the flow.
 func (f *Flow) request(b []byte, from, to roce.MAC) ([]byte, error) {
-	b = roce.Ethernet{Dst: to, Src: from, EtherType: roce.EtherTypeIPv6}.Append(b[:0])
-	b = roce.IPv6Header{TrafficClass: f.TrafficClass, FlowLabel: f.Label, NextHeader: 17, HopLimit: 64, Src: f.Src.As16(), Dst: f.Dst.As16()}.Append(b)
+	b = appendHeaders(b[:0], roce.Ethernet{Dst: to, Src: from}, f.Src, f.Dst, f.TrafficClass, f.Label)
 	b = roce.UDPHeader{SrcPort: f.SrcPort, DstPort: roce.UDPPort}.Append(b)
 	b = roce.BTH{Opcode: roce.UDSendOnly, PKey: 0xffff, DestQP: 1}.Append(b)
 	return roce.Finish(roce.CM{Attribute: roce.CMReq, LocalCommID: commA | f.SrcQP, LocalQPN: f.SrcQP}.Append(b), ethernetLen)

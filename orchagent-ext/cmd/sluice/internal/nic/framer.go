@@ -15,8 +15,7 @@ func (r *framer) ack(frame []byte, p *roce.Packet, qp, msn uint32) []byte {
 
 // back begins a frame to where the packet in a frame came from, up to the UDP header.
 func (r *framer) back(frame []byte, p *roce.Packet) []byte {
-	b := roce.Ethernet{Dst: roce.MAC(frame[6:12]), Src: roce.MAC(frame[:6]), EtherType: roce.EtherTypeIPv6}.Append(r.answer[:0])
-	b = roce.IPv6Header{TrafficClass: p.TrafficClass(), NextHeader: 17, HopLimit: 64, Src: p.Dst16(), Dst: p.Src16()}.Append(b)
+	b := appendHeaders(r.answer[:0], roce.Ethernet{Dst: roce.MAC(frame[6:12]), Src: roce.MAC(frame[:6])}, p.Dst(), p.Src(), p.TrafficClass(), 0)
 	return roce.UDPHeader{SrcPort: p.SrcPort(), DstPort: roce.UDPPort}.Append(b)
 }
 

@@ -62,22 +62,26 @@ func Next(device string, to netip.Addr) (mac roce.MAC, from netip.Addr, err erro
 	if err != nil || len(routes) == 0 {
 		return mac, from, fmt.Errorf("no route to %s out of %s: %w", to, device, err)
 	}
-	hop := to
+	hop, family := to, netlink.FAMILY_V6
 	if gw, ok := netip.AddrFromSlice(routes[0].Gw); ok {
-		hop = gw
+		hop = gw.Unmap()
 	} else if routes[0].Via != nil {
 		if via, ok := routes[0].Via.(*netlink.Via); ok {
 			hop, _ = netip.AddrFromSlice(via.Addr)
 		}
 	}
 	from, _ = netip.AddrFromSlice(routes[0].Src)
+	from = from.Unmap()
+	if hop.Is4() {
+		family = netlink.FAMILY_V4
+	}
 	for asked, failed, deadline := false, false, time.Now().Add(resolveFor); ; time.Sleep(resolveEvery) {
-		neighbors, err := netlink.NeighList(link.Attrs().Index, netlink.FAMILY_V6)
+		neighbors, err := netlink.NeighList(link.Attrs().Index, family)
 		if err != nil {
 			return mac, from, fmt.Errorf("read the neighbors of %s: %w", device, err)
 		}
 		for _, n := range neighbors {
-			if at, ok := netip.AddrFromSlice(n.IP); ok && at == hop {
+			if at, ok := netip.AddrFromSlice(n.IP); ok && at.Unmap() == hop {
 				if len(n.HardwareAddr) == len(mac) {
 					return roce.MAC(n.HardwareAddr), from, nil
 				}
@@ -93,7 +97,7 @@ func Next(device string, to netip.Addr) (mac roce.MAC, from netip.Addr, err erro
 	}
 }
 
-// The kernel asks a neighbor three times, a second apart (RFC 4861, section 10).
+// The kernel asks a neighbor three times, a second apart (RFC 4861, section 10; so for ARP).
 const (
 	resolveFor   = 4 * time.Second
 	resolveEvery = 10 * time.Millisecond

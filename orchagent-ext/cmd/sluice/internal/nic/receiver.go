@@ -48,11 +48,12 @@ func NewReceiver(start int64, bin time.Duration, destQPs ...uint32) *Receiver {
 // answer with; nil: none. That is valid until the next call.
 func (r *Receiver) Receive(at int64, frame []byte) (answer []byte) {
 	var f *Received
+	var stamp []byte
 	if r.packet.Parse(frame, len(frame)) == nil {
 		if m, ok := r.packet.CM(); ok && m.Attribute == roce.CMReq {
 			return r.connect(frame, m)
 		}
-		if len(frame) >= stampAt+StampLen {
+		if stamp = stampOf(frame, &r.packet); stamp != nil {
 			f = r.Flows[r.packet.DestQP()]
 		}
 	}
@@ -64,7 +65,7 @@ func (r *Receiver) Receive(at int64, frame []byte) (answer []byte) {
 		r.BadICRC++
 		return nil
 	}
-	offered, n := int64(binary.BigEndian.Uint64(frame[stampAt:])), binary.BigEndian.Uint64(frame[stampAt+8:])
+	offered, n := int64(binary.BigEndian.Uint64(stamp)), binary.BigEndian.Uint64(stamp[8:])
 	f.Packets++
 	octets := uint64(len(frame) - ethernetLen)
 	f.Octets += octets

@@ -57,12 +57,13 @@ func NewVerifier() *Verifier { return &Verifier{Flows: map[Arrival]*Arrived{}} }
 // until the next call.
 func (v *Verifier) Receive(frame []byte) (answer []byte) {
 	p := &v.packet
-	if p.Parse(frame, len(frame)) != nil || p.Opcode() != roce.RCWriteOnly || len(frame) < stampAt+StampLen {
+	if p.Parse(frame, len(frame)) != nil || p.Opcode() != roce.RCWriteOnly {
 		v.Other++
 		return nil
 	}
+	stamp := stampOf(frame, p)
 	reth, ok := p.RETH()
-	if !ok || reth.VA>>32 != verifiedVA || reth.RKey != p.DestQP() {
+	if !ok || stamp == nil || reth.VA>>32 != verifiedVA || reth.RKey != p.DestQP() {
 		v.Other++
 		return nil
 	}
@@ -81,7 +82,7 @@ func (v *Verifier) Receive(frame []byte) (answer []byte) {
 		v.Flows[key] = f
 	}
 	before := f.Packets
-	f.take(binary.BigEndian.Uint64(frame[stampAt+8:]), uint64(p.Len()))
+	f.take(binary.BigEndian.Uint64(stamp[8:]), uint64(p.Len()))
 	v.Packets += f.Packets - before
 	if !p.AckReq() {
 		return nil

@@ -4,6 +4,7 @@ package nic
 
 import (
 	"math"
+	"net/netip"
 	"slices"
 	"testing"
 
@@ -67,6 +68,36 @@ func TestVerifierCountsWhatArrives(t *testing.T) {
 		if diff := cmp.Diff(want, v.Flows, countsOnly, cmpopts.EquateComparable(Arrival{}.Src)); diff != "" || v.Packets != tt.want.Packets || v.Other+v.BadICRC+v.NoRoom != 0 {
 			t.Errorf("%s: %s; %d other, %d wrong", tt.name, diff, v.Other, v.BadICRC)
 		}
+	}
+}
+
+// Over IPv4 packets are as long as is said, are verified, and are acknowledged to the flow
+// that sent them.
+func TestPacketsOverIPv4AreVerified(t *testing.T) {
+	f := verifiable(0)
+	f.Src, f.Dst, f.Label = netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("10.0.0.2"), 0
+	var p roce.Packet
+	frame := packetOf(t, &f, 8)
+	if err := p.Parse(frame, len(frame)); err != nil || !p.Is4() || p.Len() != f.Octets() || p.TrafficClass() != f.TrafficClass {
+		t.Fatalf("%v: %d octets, want %d: %+v", err, p.Len(), f.Octets(), p)
+	}
+	c := testConfig(f)
+	c.Packets = 100
+	s, v := NewSender(c, 0), NewVerifier()
+	for now := int64(0); !s.Ended(); {
+		flow, at := s.Next(now)
+		now = max(now, at)
+		n, _ := s.Send(now, flow)
+		if answer := v.Receive(packetOf(t, &f, n)); answer != nil {
+			s.Receive(now, slices.Clone(answer))
+		}
+	}
+	want := map[Arrival]*Arrived{{f.Src, f.DestQP, f.Run}: {Packets: 100, Octets: 100 * uint64(f.Octets())}}
+	if diff := cmp.Diff(want, v.Flows, countsOnly, cmpopts.EquateComparable(Arrival{}.Src)); diff != "" || v.Other+v.BadICRC != 0 {
+		t.Errorf("%s; %d other, %d wrong", diff, v.Other, v.BadICRC)
+	}
+	if n := s.Counters(1); n.Acks != 13 || n.Acknowledged != 97 || n.Arrived != 97 {
+		t.Errorf("%+v", n)
 	}
 }
 
