@@ -93,6 +93,15 @@ func (l *Library) PortStats(port ObjectID) (PortStats, error) {
 	return PortStats{v[0], v[1], v[2], v[3]}, nil
 }
 
+// PortDiscards reads how many packets a port was to send, and dropped.
+func (l *Library) PortDiscards(port ObjectID) (packets uint64, err error) {
+	v, err := l.stats(saiattr.Port, port, C.SAI_PORT_STAT_IF_OUT_DISCARDS)
+	if err != nil {
+		return 0, err
+	}
+	return v[0], nil
+}
+
 // PolicerRed reads how many packets were red for a policer.
 func (l *Library) PolicerRed(policer ObjectID) (packets uint64, err error) {
 	v, err := l.stats(saiattr.Policer, policer, C.SAI_POLICER_STAT_RED_PACKETS)

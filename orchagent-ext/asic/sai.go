@@ -26,6 +26,8 @@ type SAI struct {
 	creating  string        // by the one before, when it ended
 	last      func(object string) sai.ObjectID
 	policer   sai.ObjectID  // of packets to the CPU; Null: none
+	cpuPort   sai.ObjectID  // Null: not asked yet
+	cpuSilent bool          // the library tells nothing of it
 	copied    atomic.Uint64 // the trap of what entries copy to the CPU; Null: none
 
 	left    []string              // objects whose owner is not certain
@@ -99,6 +101,28 @@ func (d *SAI) Policed() uint64 {
 	}
 	n, _ := d.lib.PolicerRed(d.policer) // 0: it has gone, or the library does not count
 	return n
+}
+
+// CPUDiscards is how many packets to the CPU the switch dropped before its CPU port; nil: the
+// library does not say.
+func (d *SAI) CPUDiscards() *uint64 {
+	if d.cpuSilent {
+		return nil
+	}
+	if d.cpuPort == sai.Null {
+		port, err := d.lib.GetObject(saiattr.Switch, d.lib.Switch, saiattr.SwitchCPUPort)
+		if err != nil || port == sai.Null {
+			d.cpuSilent = errors.Is(err, sai.ErrNotSupported) || err == nil
+			return nil
+		}
+		d.cpuPort = port
+	}
+	n, err := d.lib.PortDiscards(d.cpuPort)
+	if err != nil {
+		d.cpuSilent = errors.Is(err, sai.ErrNotSupported)
+		return nil
+	}
+	return &n
 }
 
 // minSampling is one of how many packets the CPU of an ASIC gets at most: what SONiC's sFlow

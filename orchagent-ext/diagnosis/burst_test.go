@@ -86,7 +86,7 @@ func TestDirectionLiesInCacheLines(t *testing.T) {
 	if n := unsafe.Sizeof(d); n%line != 0 {
 		t.Errorf("a direction has %d octets: the next one begins within a line", n)
 	}
-	starts := []uintptr{0, unsafe.Offsetof(d.First), unsafe.Offsetof(d.requests), unsafe.Offsetof(d.RTT), unsafe.Offsetof(d.Counters), unsafe.Offsetof(d.Counters) + unsafe.Offsetof(d.Counters.NAKs) + 8}
+	starts := []uintptr{0, unsafe.Offsetof(d.First), unsafe.Offsetof(d.requests), unsafe.Offsetof(d.RTT), unsafe.Offsetof(d.Counters), unsafe.Offsetof(d.NAKs) + 8}
 	if want := []uintptr{0, line, 2 * line, 3 * line, 4 * line, 5 * line}; !slices.Equal(starts, want) {
 		t.Errorf("its lines begin at %v, want %v", starts, want)
 	}

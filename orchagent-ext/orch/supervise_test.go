@@ -124,6 +124,7 @@ func (fakeSwitch) Count(*asic.Record) (packets, octets uint64, e error)         
 func (fakeSwitch) Queues(map[string]bool) ([]*telemetry.QueueStats, error)       { return nil, nil }
 func (fakeSwitch) Warnings() []string                                            { return nil }
 func (fakeSwitch) RingFull() uint64                                              { return 0 }
+func (fakeSwitch) CPUDiscards() *uint64                                          { return nil }
 func (fakeSwitch) Policed() uint64                                               { return 0 }
 
 // database opens a database of a Redis of the test's own.

@@ -75,6 +75,10 @@ type Hardware interface {
 	// Policed returns how many packets to the CPU were more than the policy's CPU allows.
 	Policed() uint64
 
+	// CPUDiscards returns how many packets to the CPU the switch itself dropped; nil: it does
+	// not say.
+	CPUDiscards() *uint64
+
 	// Close leaves the objects on the switch.
 	Close() error
 }

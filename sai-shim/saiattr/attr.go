@@ -221,6 +221,7 @@ var (
 
 	SwitchInit       = define("SAI_SWITCH_ATTR_INIT_SWITCH", Bool)
 	SwitchPorts      = define("SAI_SWITCH_ATTR_PORT_LIST", OIDs)
+	SwitchCPUPort    = define("SAI_SWITCH_ATTR_CPU_PORT", OID)
 	SwitchFlowKey    = define("SAI_SWITCH_ATTR_FLOW_KEY", S32, of("SAI_SLUICE_FLOW_KEY_"))
 	SwitchStreamSeed = define("SAI_SWITCH_ATTR_STREAM_SEED", U32)
 	SwitchHashSeed   = define("SAI_SWITCH_ATTR_ECMP_DEFAULT_HASH_SEED", U32, inPlace)

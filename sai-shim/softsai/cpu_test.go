@@ -161,6 +161,13 @@ func TestCPUIsPoliced(t *testing.T) {
 	if len(got) > 20+took {
 		t.Errorf("%d packets reached the CPU, want 20 and one a second", len(got))
 	}
+	cpu := d.id("get switch " + switchID + " CPU_PORT")
+	if lost := d.number("stat port %s IF_OUT_DISCARDS", cpu); int(lost) != 500-len(got) {
+		t.Errorf("%d packets did not reach the CPU, want %d", lost, 500-len(got))
+	}
+	if status, _ := d.try("stat port %s IF_IN_OCTETS", cpu); status != statusNotSupported {
+		t.Errorf("octets of the CPU port: status %d, want %d", status, statusNotSupported)
+	}
 }
 
 // The policer of a trap group takes the place of what the profile says, as it is and

@@ -15,7 +15,8 @@ import (
 )
 
 // TestExport: the daemon exports the flows that its switch sees, with labels and
-// without, and exports what its flow table holds when it ends.
+// without, how their connections fare where that is wanted, and what its tables hold when it
+// ends.
 //
 //conformance:draft-lin/performance
 func TestExport(t *testing.T) {
@@ -38,7 +39,7 @@ func TestExport(t *testing.T) {
 			if labels {
 				l.enable()
 			}
-			l.set("SLUICE_IPFIX", "global", "admin_state", "enabled", "observation_domain", "7")
+			l.set("SLUICE_IPFIX", "global", "admin_state", "enabled", "observation_domain", "7", "health", map[bool]string{true: "enabled", false: "disabled"}[labels])
 			l.await("SLUICE_STATE", "global", func(f map[string]string) bool { return strings.Contains(f["warnings"], "has no collector") })
 			l.set("SLUICE_IPFIX_COLLECTOR", "c1", "address", host, "port", port)
 			l.awaitFields("SLUICE_STATE", "global", "state", "running")
@@ -71,6 +72,25 @@ func TestExport(t *testing.T) {
 			if r := flows[0x900]; r["sourceIPv4Address"] != netip.MustParseAddr(fabric.HostA4.Addr().String()) {
 				t.Errorf("%v", r)
 			}
+			fares := map[uint64]ipfixtest.Record{} // by queue pair, when all of its packets have come
+			collector.Wait(t, "how the connections fare", func(sessions []*ipfixtest.Decoder) bool {
+				for _, s := range sessions {
+					for _, o := range s.Options {
+						if o["packetTotalCount"] == uint64(5) {
+							fares[o["rdmaDestinationQP"].(uint64)] = o
+						}
+					}
+				}
+				return len(fares) == 65 || !labels
+			})
+			if !labels && len(fares) > 0 {
+				t.Errorf("%d connections fare, which was not asked for", len(fares))
+			}
+			for qp, o := range fares {
+				if o["rdmaGapTotalCount"] != uint64(0) || o["rdmaSourceAddress"].(netip.Addr).Unmap() != flowSource(flows[qp]) {
+					t.Errorf("%x: %v", qp, o)
+				}
+			}
 			collector.Look(func(sessions []*ipfixtest.Decoder) {
 				for _, s := range sessions {
 					if len(s.Gaps)+s.Unknown > 0 {
@@ -80,6 +100,13 @@ func TestExport(t *testing.T) {
 			})
 		})
 	}
+}
+
+func flowSource(r ipfixtest.Record) netip.Addr {
+	if a, ok := r["sourceIPv6Address"].(netip.Addr); ok {
+		return a
+	}
+	return r["sourceIPv4Address"].(netip.Addr)
 }
 
 // TestCopiesAreNoSamples: what comes to the CPU to be labelled is not exported as if

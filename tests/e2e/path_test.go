@@ -173,7 +173,7 @@ func TestTraceNamesThePortsThatPacketsTake(t *testing.T) {
 			t.Fatal(err)
 		}
 		net4 := netip.AddrFrom4([4]byte{192, 0, 2, byte(2 * len(address))})
-		if err := at.Address(netip.PrefixFrom(net4, 31)); err == nil {
+		if err = at.Address(netip.PrefixFrom(net4, 31)); err == nil {
 			err = there.Address(netip.PrefixFrom(net4.Next(), 31))
 		}
 		if err == nil {

@@ -81,7 +81,7 @@ func (h *health) records() iter.Seq[healthRecord] {
 	})
 	return func(yield func(healthRecord) bool) {
 		for _, p := range places {
-			r := healthRecord{}
+			var r healthRecord
 			if p.at < len(h.gone) {
 				r = h.gone[p.at]
 			} else {

@@ -77,7 +77,7 @@ Where a switch does not tell, the trace ends with the reason.`,
 		}
 		a, err := q.answer()
 		var unknown *unknownChoice
-		if err != nil && !(q.trace && errors.As(err, &unknown)) {
+		if err != nil && (!q.trace || !errors.As(err, &unknown)) {
 			return err
 		}
 		if q.trace {

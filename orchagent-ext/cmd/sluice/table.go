@@ -53,7 +53,7 @@ func (t *table) begin() {
 
 func (t *table) print(cells []string) {
 	t.line = appendAligned(t.line[:0], cells, t.widths)
-	t.w.Write(t.line)
+	_, _ = t.w.Write(t.line)
 }
 
 // aligned is a line of cells, each as wide as its column, without blanks at the end.

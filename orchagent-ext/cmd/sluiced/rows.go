@@ -108,4 +108,7 @@ func (s *rowSwitch) Queues(ports map[string]bool) ([]*telemetry.QueueStats, erro
 	return queues, err
 }
 
+// CPUDiscards implements [orch.Hardware]: orchagent counts what its switch drops.
+func (s *rowSwitch) CPUDiscards() *uint64 { return nil }
+
 func (s *rowSwitch) Close() error { return errors.Join(s.Driver.Close(), s.Netdev.Close()) }

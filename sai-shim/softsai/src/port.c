@@ -310,11 +310,32 @@ static bool stat_of(const struct net_link *l, sai_stat_id_t id, uint64_t *value)
 	return false;
 }
 
+/* Copies that did not get to the CPU, for whatever reason. */
+static sai_status_t cpu_discards(uint64_t *sum)
+{
+	uint64_t *each = calloc(plane_cpus(), sizeof(*each));
+	int err = each ? 0 : -ENOMEM;
+
+	*sum = 0;
+	for (uint32_t reason = 0; !err && reason < SOFTSAI_LOST_REASONS; reason++) {
+		err = bpf_map_lookup_elem(plane_map(MAP_LOST), &reason, each);
+		for (int i = 0; !err && i < plane_cpus(); i++)
+			*sum += each[i];
+	}
+	free(each);
+	return err ? SAI_STATUS_FAILURE : SAI_STATUS_SUCCESS;
+}
+
 sai_status_t port_stats(sai_object_id_t id, uint32_t n, const sai_stat_id_t *ids, uint64_t *values)
 {
 	struct net_link link;
 	int err;
 
+	if (id == object_id(SAI_OBJECT_TYPE_PORT, 0)) { /* see SAI_SWITCH_ATTR_CPU_PORT */
+		if (n != 1 || ids[0] != SAI_PORT_STAT_IF_OUT_DISCARDS)
+			return SAI_STATUS_NOT_SUPPORTED;
+		return cpu_discards(values);
+	}
 	if (!object_find_of(id, SAI_OBJECT_TYPE_PORT))
 		return SAI_STATUS_INVALID_OBJECT_ID;
 	err = net_link(NULL, object_number(id), &link);

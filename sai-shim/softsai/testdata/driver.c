@@ -141,6 +141,7 @@ static const struct attribute {
 	{ A("switch", SWITCH, SLUICE_EXTENSION, "u64") },
 	{ A("switch", SWITCH, FLOW_KEY, "s32") },
 	{ A("switch", SWITCH, STREAM_SEED, "u32") },
+	{ A("switch", SWITCH, CPU_PORT, "oid") },
 	{ A("port", PORT, QOS_NUMBER_OF_QUEUES, "u32") },
 	{ A("port", PORT, QOS_QUEUE_LIST, "list-oid") },
 	{ A("port", PORT, INGRESS_ACL, "oid") },
@@ -266,6 +267,8 @@ static const struct {
 	const char *type, *name;
 	sai_stat_id_t id;
 } stat_names[] = {
+	{ "port", "IF_IN_OCTETS", SAI_PORT_STAT_IF_IN_OCTETS },
+	{ "port", "IF_OUT_DISCARDS", SAI_PORT_STAT_IF_OUT_DISCARDS },
 	{ "queue", "PACKETS", SAI_QUEUE_STAT_PACKETS },
 	{ "queue", "BYTES", SAI_QUEUE_STAT_BYTES },
 	{ "queue", "DROPPED_PACKETS", SAI_QUEUE_STAT_DROPPED_PACKETS },

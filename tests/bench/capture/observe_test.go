@@ -25,7 +25,7 @@ const (
 	recordHeader = 16
 )
 
-// rocev2 returns the first RoCEv2 packet of a capture, and what stands before it in a file
+// rocev2 returns the first RoCEv2 packet of a capture, and the header of a file
 // that begins with it.
 func rocev2(b *testing.B) (header, record []byte) {
 	b.Helper()

@@ -139,7 +139,7 @@ type Reader struct {
 	frame Frame
 	plain *bufio.Reader // the content, which pcap reads, too
 	ahead []byte        // of a pcap file: what plain has read ahead, from the next packet on
-	taken int           // octets before ahead that plain gives out again
+	taken int           // octets before ahead that plain returns again
 
 	order   binary.ByteOrder // of a pcap file
 	tick    uint32           // ns; unit of its times behind the second

@@ -89,7 +89,7 @@ func Follow(name string, first *Switch, t ecmp.Tuple, ask func(name, address str
 // next is the member that the switch takes; or why it is not known, or there is none. It
 // fills in what the hop shows of it.
 func (s *Switch) next(t *ecmp.Tuple, h *Hop) (m Member, why string) {
-	at, alive := 0, true
+	at := 0
 	if s.Choose == nil {
 		if len(s.Members) != 1 {
 			for _, m := range s.Members {
@@ -97,8 +97,11 @@ func (s *Switch) next(t *ecmp.Tuple, h *Hop) (m Member, why string) {
 			}
 			return m, fmt.Sprintf("one of %d uplinks: %s: %v", len(s.Members), strings.Join(h.OneOf, " "), s.Unknown)
 		}
-	} else if at, alive = s.Choose(t); !alive {
-		return m, "no next hop is alive"
+	} else {
+		var alive bool
+		if at, alive = s.Choose(t); !alive {
+			return m, "no next hop is alive"
+		}
 	}
 	m = s.Members[at]
 	h.Port, h.Via, h.Neighbor, h.Behind = m.Port, m.Via, m.Neighbor, m.Behind
