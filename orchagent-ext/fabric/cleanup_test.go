@@ -24,7 +24,11 @@ const makerRole = "SLUICE_FABRIC_MAKER"
 
 func TestMain(m *testing.M) {
 	if how := os.Getenv(makerRole); how != "" {
-		if err := maker(how == "panic"); err != nil {
+		run := func() error { return maker(how == "panic") }
+		if how == "fresh" {
+			run = onFreshMachine
+		}
+		if err := run(); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -54,6 +58,37 @@ func maker(panics bool) error {
 		panic("as asked")
 	}
 	return p.Wait()
+}
+
+// onFreshMachine builds a fabric where `ip netns` never ran, in a mount namespace of its own,
+// and closes it after that has made its first namespace.
+func onFreshMachine() error {
+	if err := unix.Mount("fresh", "/run", "tmpfs", 0, ""); err != nil {
+		return err
+	}
+	f, err := fabric.New()
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if _, err := f.Node("a"); err != nil {
+		return err
+	}
+	if out, err := exec.Command("ip", "netns", "add", "first").CombinedOutput(); err != nil {
+		return fmt.Errorf("ip netns add: %w: %s", err, out)
+	}
+	again, err := fabric.New()
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(again.Close(), f.Close()); err != nil {
+		return err
+	}
+	left, err := os.ReadDir("/run/netns")
+	if err == nil && (len(left) != 1 || left[0].Name() != "first") {
+		err = fmt.Errorf("left behind: %v", left)
+	}
+	return err
 }
 
 // startMaker returns a running maker and the pid of the process in its fabric.
@@ -184,6 +219,18 @@ func TestCloseLeavesNothing(t *testing.T) {
 	}
 	if got := namespaces(t, os.Getpid()); len(got) != len(before) {
 		t.Errorf("namespaces %q, want %q", got, before)
+	}
+}
+
+// The first `ip netns add` of a machine mounts /run/netns: namespaces that were there before
+// could then not be removed.
+func TestFirstNamespaceOfAMachine(t *testing.T) {
+	fabrictest.New(t) // skips where there are no fabrics
+	maker := exec.Command(os.Args[0])
+	maker.Env = append(os.Environ(), makerRole+"=fresh")
+	maker.SysProcAttr = &unix.SysProcAttr{Unshareflags: unix.CLONE_NEWNS}
+	if out, err := maker.CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, out)
 	}
 }
 

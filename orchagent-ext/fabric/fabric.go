@@ -34,6 +34,9 @@ func New() (*Fabric, error) {
 	if err := removeLeftovers(); err != nil {
 		return nil, err
 	}
+	if err := shareNames(); err != nil {
+		return nil, err
+	}
 	return &Fabric{prefix: fmt.Sprintf("%s%d-%d-", namePrefix, os.Getpid(), made.Add(1))}, nil
 }
 

@@ -35,7 +35,36 @@ func removeLeftovers() error {
 	return errors.Join(errs...)
 }
 
-// removeNamespaces removes the namespaces of fabrics whose maker has gone.
+// shareNames makes namesDir a mount of its own, shared with other mount namespaces, as the
+// first `ip netns add` of a machine does: that would otherwise put its mount over the names
+// that are there, and these could not be removed any more. It may be called again.
+func shareNames() error {
+	if err := os.MkdirAll(namesDir, 0o755); err != nil {
+		return err
+	}
+	dir, err := os.Open(namesDir)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = dir.Close() }()                              // and with it its lock
+	if err := unix.Flock(int(dir.Fd()), unix.LOCK_EX); err != nil { // which iproute2 takes, too
+		return fmt.Errorf("lock %s: %w", namesDir, err)
+	}
+	share := func() error { return unix.Mount("", namesDir, "none", unix.MS_SHARED|unix.MS_REC, "") }
+	err = share()
+	if errors.Is(err, unix.EINVAL) { // no mount yet
+		if err = unix.Mount(namesDir, namesDir, "none", unix.MS_BIND|unix.MS_REC, ""); err == nil {
+			err = share()
+		}
+	}
+	if err != nil {
+		return unsupported("mount "+namesDir, err)
+	}
+	return nil
+}
+
+// removeNamespaces removes the namespaces of fabrics whose maker has gone. Those that lie
+// under a mount of another program's stay.
 func removeNamespaces(gone func(maker int) bool) error {
 	entries, err := os.ReadDir(namesDir)
 	if errors.Is(err, os.ErrNotExist) {
@@ -47,7 +76,9 @@ func removeNamespaces(gone func(maker int) bool) error {
 	var errs []error
 	for _, e := range entries {
 		if maker, ok := makerOf(e.Name()); ok && gone(maker) {
-			errs = append(errs, removeNamespace(e.Name()))
+			if err := removeNamespace(e.Name()); !errors.Is(err, unix.EBUSY) {
+				errs = append(errs, err)
+			}
 		}
 	}
 	return errors.Join(errs...)
