@@ -118,8 +118,12 @@ build/uml:
 # there. Tests wait half of their time: there is room for one more package than CPUs.
 NO_RACE := -gcflags=golang.org/x/crypto/blowfish=-race=false
 
+# The race detector lets each program wait a second before it ends, so that other threads can
+# still be caught. Tests start hundreds of programs: a tenth is enough.
+RACE := GORACE="atexit_sleep_ms=100 $${GORACE:-}"
+
 test: deps build build/promtool build/uml ## run all tests under the race detector
-	go test -race $(NO_RACE) -p $$(($$(nproc) + 1)) -count=1 -timeout 25m ./...
+	$(RACE) go test -race $(NO_RACE) -p $$(($$(nproc) + 1)) -count=1 -timeout 25m ./...
 
 soak: deps build ## the fault tests by every method, queues on and off, many times, all attacks on gNMI, all faults of a SAI library, the Debian package in a fresh Debian, and a simulated fabric of a thousand hosts (up to an hour)
 	SLUICE_SOAK=1 go test -count=1 -timeout 90m -v ./tests/e2e
