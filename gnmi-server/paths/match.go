@@ -38,7 +38,7 @@ func match(elems []*gpb.PathElem, nodes []string, anyRow bool) int {
 // unknown returns the error of a path whose first n elements are those of a model.
 func (r *resolver) unknown(s Style, elems []*gpb.PathElem, n int) error {
 	next := make(map[string]bool)
-	for _, t := range Tables {
+	for _, t := range Tables() {
 		for _, leaf := range t.Leaves {
 			nodes := append(nodesOf(s, t), leaf)
 			if n < len(nodes) && match(elems[:n], nodes[:n], s == SonicDB && len(t.Keys) > 0) == n {

@@ -127,7 +127,7 @@ func TestLongPaths(t *testing.T) {
 	} {
 		q, err := Resolve(nil, p)
 		if name == "..." {
-			if err != nil || len(q.Parts) != len(Tables) {
+			if err != nil || len(q.Parts) != len(Tables()) {
 				t.Errorf("%s: %v, %v", name, q, err)
 			}
 			continue
@@ -172,7 +172,7 @@ func TestNameable(t *testing.T) {
 // The path of each leaf resolves to that leaf, in both styles.
 func TestPathsOfAllLeaves(t *testing.T) {
 	n := 0
-	for _, table := range Tables {
+	for _, table := range Tables() {
 		keys := make([]string, len(table.Keys))
 		for i := range keys {
 			keys[i] = "k" + string(rune('0'+i))

@@ -46,7 +46,7 @@ func Resolve(prefix, path *gpb.Path) (*Query, error) {
 		elems = slices.CompactFunc(elems, func(a, b *gpb.PathElem) bool { return isRecursive(a) && isRecursive(b) })
 	}
 	reached := 0
-	for _, t := range Tables {
+	for _, t := range Tables() {
 		nodes := nodesOf(style, t)
 		var leaves []string
 		for _, leaf := range t.Leaves {
@@ -117,7 +117,7 @@ func (r *resolver) style(target string) (Style, []*gpb.PathElem, error) {
 	switch r.path.Origin {
 	case "", "openconfig":
 		elems := plain(r.path.Elem)
-		byModule := len(elems) > 0 && slices.ContainsFunc(Tables, func(t *Table) bool { return t.Module == elems[0].Name })
+		byModule := len(elems) > 0 && slices.ContainsFunc(Tables(), func(t *Table) bool { return t.Module == elems[0].Name })
 		if !inDB || byModule || r.path.Origin != "" {
 			return YANG, elems, nil
 		}
@@ -160,7 +160,7 @@ func (r *resolver) style(target string) (Style, []*gpb.PathElem, error) {
 func plain(elems []*gpb.PathElem) []*gpb.PathElem {
 	out := slices.Clone(elems)
 	for i, e := range elems {
-		if module, name, ok := strings.Cut(e.Name, ":"); ok && slices.ContainsFunc(Tables, func(t *Table) bool { return t.Module == module }) {
+		if module, name, ok := strings.Cut(e.Name, ":"); ok && slices.ContainsFunc(Tables(), func(t *Table) bool { return t.Module == module }) {
 			out[i] = &gpb.PathElem{Name: name, Key: e.Key}
 		}
 	}

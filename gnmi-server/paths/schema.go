@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/openconfig/goyang/pkg/yang"
@@ -34,11 +35,11 @@ type Table struct {
 var Databases = []string{"CONFIG_DB", "STATE_DB", "COUNTERS_DB"}
 
 // Tables are all tables, sorted by name.
-var Tables = load()
+var Tables = sync.OnceValue(load)
 
 func load() []*Table {
 	var all []*Table
-	device := model.SchemaTree["Device"]
+	device := model.SchemaTree()["Device"]
 	for _, database := range Databases {
 		for _, name := range rows.Tables(database) {
 			for _, module := range device.Dir {
@@ -68,11 +69,11 @@ func newTable(database string, module, e *yang.Entry) *Table {
 
 // Lookup returns the table of a name, or nil.
 func Lookup(name string) *Table {
-	i, ok := slices.BinarySearchFunc(Tables, name, func(t *Table, name string) int { return strings.Compare(t.Name, name) })
+	i, ok := slices.BinarySearchFunc(Tables(), name, func(t *Table, name string) int { return strings.Compare(t.Name, name) })
 	if !ok {
 		return nil
 	}
-	return Tables[i]
+	return Tables()[i]
 }
 
 // Entry returns the schema of a leaf, or nil.

@@ -44,7 +44,7 @@ func NewLive() *Live {
 	}
 	for s := range l.rows {
 		l.rows[s] = make(map[*paths.Table]map[string]map[string]*Cell)
-		for _, t := range paths.Tables {
+		for _, t := range paths.Tables() {
 			l.rows[s][t] = make(map[string]map[string]*Cell)
 		}
 	}
@@ -86,7 +86,7 @@ func (l *Live) Apply(database string, b sonicdb.Batch) {
 		}
 	}
 	if b.Initial {
-		for _, t := range paths.Tables {
+		for _, t := range paths.Tables() {
 			if t.Database == database && always(t) && l.rows[paths.YANG][t][t.Row] == nil {
 				changed = append(changed, l.row(t, sonicdb.Change{Row: rows.Row{Table: t.Name, Key: t.Row}, Deleted: true}, at)...)
 			}

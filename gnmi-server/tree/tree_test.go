@@ -93,7 +93,7 @@ func FuzzExpand(f *testing.F) {
 	f.Add("\xff", "label_skipped_percent", "NaN")
 	f.Add("t|k", "reason", "\x00\xff")
 	f.Fuzz(func(t *testing.T, key, field, value string) {
-		for _, table := range paths.Tables {
+		for _, table := range paths.Tables() {
 			for _, style := range []paths.Style{paths.YANG, paths.SonicDB} {
 				leaves := Expand(style, table, key, texts{field: value, field + "@": value})
 				for _, l := range leaves {

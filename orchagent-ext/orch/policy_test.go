@@ -185,7 +185,7 @@ func TestPorts(t *testing.T) {
 // methods in their order of preference, and the states.
 func TestNeedsAreOfTheModel(t *testing.T) {
 	enum := func(leaf string) []string {
-		e := model.SchemaTree["SonicSluiceState_SonicSluiceState_SLUICE_CAPABILITY_Switch"].Dir[leaf]
+		e := model.SchemaTree()["SonicSluiceState_SonicSluiceState_SLUICE_CAPABILITY_Switch"].Dir[leaf]
 		if e == nil {
 			t.Fatalf("SLUICE_CAPABILITY has no %s", leaf)
 		}

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"sync"
 
 	"github.com/openconfig/goyang/pkg/yang"
 	"github.com/openconfig/ygot/ygot"
@@ -65,17 +66,21 @@ type UnionUnsupported struct {
 }
 
 var (
-	SchemaTree map[string]*yang.Entry
 	ΛEnumTypes map[string][]reflect.Type
 )
 
 func init() {
-	var err error
 	initΛEnumTypes()
-	if SchemaTree, err = UnzipSchema(); err != nil {
+}
+
+// SchemaTree returns the schema of each struct, by its name.
+var SchemaTree = sync.OnceValue(func() map[string]*yang.Entry {
+	tree, err := UnzipSchema()
+	if err != nil {
 		panic("schema error: " + err.Error())
 	}
-}
+	return tree
+})
 
 // Schema returns the details of the generated schema.
 func Schema() (*ytypes.Schema, error) {
@@ -110,7 +115,7 @@ func UnzipSchema() (map[string]*yang.Entry, error) {
 // thrown for unknown fields in the input JSON.
 func Unmarshal(data []byte, destStruct ygot.GoStruct, opts ...ytypes.UnmarshalOpt) error {
 	tn := reflect.TypeOf(destStruct).Elem().Name()
-	schema, ok := SchemaTree[tn]
+	schema, ok := SchemaTree()[tn]
 	if !ok {
 		return fmt.Errorf("could not find schema for type %s", tn)
 	}
@@ -150,7 +155,7 @@ func (t *Device) PopulateDefaults() {
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *Device) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["Device"], t, opts...); err != nil {
+	if err := ytypes.Validate(SchemaTree()["Device"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -194,7 +199,7 @@ func (t *SonicPort_SonicPort) PopulateDefaults() {
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *SonicPort_SonicPort) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["SonicPort_SonicPort"], t, opts...); err != nil {
+	if err := ytypes.Validate(SchemaTree()["SonicPort_SonicPort"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -267,7 +272,7 @@ func (t *SonicPort_SonicPort_PORT) PopulateDefaults() {
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *SonicPort_SonicPort_PORT) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["SonicPort_SonicPort_PORT"], t, opts...); err != nil {
+	if err := ytypes.Validate(SchemaTree()["SonicPort_SonicPort_PORT"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -321,7 +326,7 @@ func (t *SonicPort_SonicPort_PORT_PORT_LIST) ΛListKeyMap() (map[string]interfac
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *SonicPort_SonicPort_PORT_PORT_LIST) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["SonicPort_SonicPort_PORT_PORT_LIST"], t, opts...); err != nil {
+	if err := ytypes.Validate(SchemaTree()["SonicPort_SonicPort_PORT_PORT_LIST"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -367,7 +372,7 @@ func (t *SonicPortchannel_SonicPortchannel) PopulateDefaults() {
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *SonicPortchannel_SonicPortchannel) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["SonicPortchannel_SonicPortchannel"], t, opts...); err != nil {
+	if err := ytypes.Validate(SchemaTree()["SonicPortchannel_SonicPortchannel"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -442,7 +447,7 @@ func (t *SonicPortchannel_SonicPortchannel_PORTCHANNEL) PopulateDefaults() {
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *SonicPortchannel_SonicPortchannel_PORTCHANNEL) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["SonicPortchannel_SonicPortchannel_PORTCHANNEL"], t, opts...); err != nil {
+	if err := ytypes.Validate(SchemaTree()["SonicPortchannel_SonicPortchannel_PORTCHANNEL"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -498,7 +503,7 @@ func (t *SonicPortchannel_SonicPortchannel_PORTCHANNEL_PORTCHANNEL_LIST) ΛListK
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *SonicPortchannel_SonicPortchannel_PORTCHANNEL_PORTCHANNEL_LIST) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["SonicPortchannel_SonicPortchannel_PORTCHANNEL_PORTCHANNEL_LIST"], t, opts...); err != nil {
+	if err := ytypes.Validate(SchemaTree()["SonicPortchannel_SonicPortchannel_PORTCHANNEL_PORTCHANNEL_LIST"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -576,7 +581,7 @@ func (t *SonicSluiceState_SonicSluiceState) PopulateDefaults() {
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *SonicSluiceState_SonicSluiceState) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["SonicSluiceState_SonicSluiceState"], t, opts...); err != nil {
+	if err := ytypes.Validate(SchemaTree()["SonicSluiceState_SonicSluiceState"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -651,7 +656,7 @@ func (t *SonicSluiceState_SonicSluiceState_SLUICE_ASIC_OBJECT) PopulateDefaults(
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *SonicSluiceState_SonicSluiceState_SLUICE_ASIC_OBJECT) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["SonicSluiceState_SonicSluiceState_SLUICE_ASIC_OBJECT"], t, opts...); err != nil {
+	if err := ytypes.Validate(SchemaTree()["SonicSluiceState_SonicSluiceState_SLUICE_ASIC_OBJECT"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -712,7 +717,7 @@ func (t *SonicSluiceState_SonicSluiceState_SLUICE_ASIC_OBJECT_SLUICE_ASIC_OBJECT
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *SonicSluiceState_SonicSluiceState_SLUICE_ASIC_OBJECT_SLUICE_ASIC_OBJECT_LIST) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["SonicSluiceState_SonicSluiceState_SLUICE_ASIC_OBJECT_SLUICE_ASIC_OBJECT_LIST"], t, opts...); err != nil {
+	if err := ytypes.Validate(SchemaTree()["SonicSluiceState_SonicSluiceState_SLUICE_ASIC_OBJECT_SLUICE_ASIC_OBJECT_LIST"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -758,7 +763,7 @@ func (t *SonicSluiceState_SonicSluiceState_SLUICE_CAPABILITY) PopulateDefaults()
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *SonicSluiceState_SonicSluiceState_SLUICE_CAPABILITY) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["SonicSluiceState_SonicSluiceState_SLUICE_CAPABILITY"], t, opts...); err != nil {
+	if err := ytypes.Validate(SchemaTree()["SonicSluiceState_SonicSluiceState_SLUICE_CAPABILITY"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -820,7 +825,7 @@ func (t *SonicSluiceState_SonicSluiceState_SLUICE_CAPABILITY_Switch) PopulateDef
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *SonicSluiceState_SonicSluiceState_SLUICE_CAPABILITY_Switch) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["SonicSluiceState_SonicSluiceState_SLUICE_CAPABILITY_Switch"], t, opts...); err != nil {
+	if err := ytypes.Validate(SchemaTree()["SonicSluiceState_SonicSluiceState_SLUICE_CAPABILITY_Switch"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -919,7 +924,7 @@ func (t *SonicSluiceState_SonicSluiceState_SLUICE_CONFIG_ERROR) PopulateDefaults
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *SonicSluiceState_SonicSluiceState_SLUICE_CONFIG_ERROR) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["SonicSluiceState_SonicSluiceState_SLUICE_CONFIG_ERROR"], t, opts...); err != nil {
+	if err := ytypes.Validate(SchemaTree()["SonicSluiceState_SonicSluiceState_SLUICE_CONFIG_ERROR"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -987,7 +992,7 @@ func (t *SonicSluiceState_SonicSluiceState_SLUICE_CONFIG_ERROR_SLUICE_CONFIG_ERR
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *SonicSluiceState_SonicSluiceState_SLUICE_CONFIG_ERROR_SLUICE_CONFIG_ERROR_LIST) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["SonicSluiceState_SonicSluiceState_SLUICE_CONFIG_ERROR_SLUICE_CONFIG_ERROR_LIST"], t, opts...); err != nil {
+	if err := ytypes.Validate(SchemaTree()["SonicSluiceState_SonicSluiceState_SLUICE_CONFIG_ERROR_SLUICE_CONFIG_ERROR_LIST"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -1062,7 +1067,7 @@ func (t *SonicSluiceState_SonicSluiceState_SLUICE_FLOW) PopulateDefaults() {
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *SonicSluiceState_SonicSluiceState_SLUICE_FLOW) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["SonicSluiceState_SonicSluiceState_SLUICE_FLOW"], t, opts...); err != nil {
+	if err := ytypes.Validate(SchemaTree()["SonicSluiceState_SonicSluiceState_SLUICE_FLOW"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -1167,7 +1172,7 @@ func (t *SonicSluiceState_SonicSluiceState_SLUICE_FLOW_SLUICE_FLOW_LIST) ΛListK
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *SonicSluiceState_SonicSluiceState_SLUICE_FLOW_SLUICE_FLOW_LIST) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["SonicSluiceState_SonicSluiceState_SLUICE_FLOW_SLUICE_FLOW_LIST"], t, opts...); err != nil {
+	if err := ytypes.Validate(SchemaTree()["SonicSluiceState_SonicSluiceState_SLUICE_FLOW_SLUICE_FLOW_LIST"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -1213,7 +1218,7 @@ func (t *SonicSluiceState_SonicSluiceState_SLUICE_GNMI_STATS) PopulateDefaults()
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *SonicSluiceState_SonicSluiceState_SLUICE_GNMI_STATS) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["SonicSluiceState_SonicSluiceState_SLUICE_GNMI_STATS"], t, opts...); err != nil {
+	if err := ytypes.Validate(SchemaTree()["SonicSluiceState_SonicSluiceState_SLUICE_GNMI_STATS"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -1269,7 +1274,7 @@ func (t *SonicSluiceState_SonicSluiceState_SLUICE_GNMI_STATS_Global) PopulateDef
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *SonicSluiceState_SonicSluiceState_SLUICE_GNMI_STATS_Global) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["SonicSluiceState_SonicSluiceState_SLUICE_GNMI_STATS_Global"], t, opts...); err != nil {
+	if err := ytypes.Validate(SchemaTree()["SonicSluiceState_SonicSluiceState_SLUICE_GNMI_STATS_Global"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -1344,7 +1349,7 @@ func (t *SonicSluiceState_SonicSluiceState_SLUICE_HASH) PopulateDefaults() {
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *SonicSluiceState_SonicSluiceState_SLUICE_HASH) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["SonicSluiceState_SonicSluiceState_SLUICE_HASH"], t, opts...); err != nil {
+	if err := ytypes.Validate(SchemaTree()["SonicSluiceState_SonicSluiceState_SLUICE_HASH"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -1401,7 +1406,7 @@ func (t *SonicSluiceState_SonicSluiceState_SLUICE_HASH_SLUICE_HASH_LIST) ΛListK
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *SonicSluiceState_SonicSluiceState_SLUICE_HASH_SLUICE_HASH_LIST) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["SonicSluiceState_SonicSluiceState_SLUICE_HASH_SLUICE_HASH_LIST"], t, opts...); err != nil {
+	if err := ytypes.Validate(SchemaTree()["SonicSluiceState_SonicSluiceState_SLUICE_HASH_SLUICE_HASH_LIST"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -1476,7 +1481,7 @@ func (t *SonicSluiceState_SonicSluiceState_SLUICE_HOLD) PopulateDefaults() {
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *SonicSluiceState_SonicSluiceState_SLUICE_HOLD) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["SonicSluiceState_SonicSluiceState_SLUICE_HOLD"], t, opts...); err != nil {
+	if err := ytypes.Validate(SchemaTree()["SonicSluiceState_SonicSluiceState_SLUICE_HOLD"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -1555,7 +1560,7 @@ func (t *SonicSluiceState_SonicSluiceState_SLUICE_HOLD_SLUICE_HOLD_LIST) ΛListK
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *SonicSluiceState_SonicSluiceState_SLUICE_HOLD_SLUICE_HOLD_LIST) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["SonicSluiceState_SonicSluiceState_SLUICE_HOLD_SLUICE_HOLD_LIST"], t, opts...); err != nil {
+	if err := ytypes.Validate(SchemaTree()["SonicSluiceState_SonicSluiceState_SLUICE_HOLD_SLUICE_HOLD_LIST"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -1630,7 +1635,7 @@ func (t *SonicSluiceState_SonicSluiceState_SLUICE_IPFIX_STATS) PopulateDefaults(
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *SonicSluiceState_SonicSluiceState_SLUICE_IPFIX_STATS) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["SonicSluiceState_SonicSluiceState_SLUICE_IPFIX_STATS"], t, opts...); err != nil {
+	if err := ytypes.Validate(SchemaTree()["SonicSluiceState_SonicSluiceState_SLUICE_IPFIX_STATS"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -1696,7 +1701,7 @@ func (t *SonicSluiceState_SonicSluiceState_SLUICE_IPFIX_STATS_SLUICE_IPFIX_STATS
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *SonicSluiceState_SonicSluiceState_SLUICE_IPFIX_STATS_SLUICE_IPFIX_STATS_LIST) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["SonicSluiceState_SonicSluiceState_SLUICE_IPFIX_STATS_SLUICE_IPFIX_STATS_LIST"], t, opts...); err != nil {
+	if err := ytypes.Validate(SchemaTree()["SonicSluiceState_SonicSluiceState_SLUICE_IPFIX_STATS_SLUICE_IPFIX_STATS_LIST"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -1795,7 +1800,7 @@ func (t *SonicSluiceState_SonicSluiceState_SLUICE_NEXT_HOP) PopulateDefaults() {
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *SonicSluiceState_SonicSluiceState_SLUICE_NEXT_HOP) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["SonicSluiceState_SonicSluiceState_SLUICE_NEXT_HOP"], t, opts...); err != nil {
+	if err := ytypes.Validate(SchemaTree()["SonicSluiceState_SonicSluiceState_SLUICE_NEXT_HOP"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -1866,7 +1871,7 @@ func (t *SonicSluiceState_SonicSluiceState_SLUICE_NEXT_HOP_SLUICE_NEXT_HOP_LIST)
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *SonicSluiceState_SonicSluiceState_SLUICE_NEXT_HOP_SLUICE_NEXT_HOP_LIST) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["SonicSluiceState_SonicSluiceState_SLUICE_NEXT_HOP_SLUICE_NEXT_HOP_LIST"], t, opts...); err != nil {
+	if err := ytypes.Validate(SchemaTree()["SonicSluiceState_SonicSluiceState_SLUICE_NEXT_HOP_SLUICE_NEXT_HOP_LIST"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -1941,7 +1946,7 @@ func (t *SonicSluiceState_SonicSluiceState_SLUICE_NOTIFY_STATS) PopulateDefaults
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *SonicSluiceState_SonicSluiceState_SLUICE_NOTIFY_STATS) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["SonicSluiceState_SonicSluiceState_SLUICE_NOTIFY_STATS"], t, opts...); err != nil {
+	if err := ytypes.Validate(SchemaTree()["SonicSluiceState_SonicSluiceState_SLUICE_NOTIFY_STATS"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -2064,7 +2069,7 @@ func (t *SonicSluiceState_SonicSluiceState_SLUICE_NOTIFY_STATS_SLUICE_NOTIFY_STA
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *SonicSluiceState_SonicSluiceState_SLUICE_NOTIFY_STATS_SLUICE_NOTIFY_STATS_LIST) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["SonicSluiceState_SonicSluiceState_SLUICE_NOTIFY_STATS_SLUICE_NOTIFY_STATS_LIST"], t, opts...); err != nil {
+	if err := ytypes.Validate(SchemaTree()["SonicSluiceState_SonicSluiceState_SLUICE_NOTIFY_STATS_SLUICE_NOTIFY_STATS_LIST"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -2110,7 +2115,7 @@ func (t *SonicSluiceState_SonicSluiceState_SLUICE_PLACEMENT_FABRIC) PopulateDefa
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *SonicSluiceState_SonicSluiceState_SLUICE_PLACEMENT_FABRIC) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["SonicSluiceState_SonicSluiceState_SLUICE_PLACEMENT_FABRIC"], t, opts...); err != nil {
+	if err := ytypes.Validate(SchemaTree()["SonicSluiceState_SonicSluiceState_SLUICE_PLACEMENT_FABRIC"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -2161,7 +2166,7 @@ func (t *SonicSluiceState_SonicSluiceState_SLUICE_PLACEMENT_FABRIC_Global) Popul
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *SonicSluiceState_SonicSluiceState_SLUICE_PLACEMENT_FABRIC_Global) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["SonicSluiceState_SonicSluiceState_SLUICE_PLACEMENT_FABRIC_Global"], t, opts...); err != nil {
+	if err := ytypes.Validate(SchemaTree()["SonicSluiceState_SonicSluiceState_SLUICE_PLACEMENT_FABRIC_Global"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -2236,7 +2241,7 @@ func (t *SonicSluiceState_SonicSluiceState_SLUICE_PLACEMENT_GROUP) PopulateDefau
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *SonicSluiceState_SonicSluiceState_SLUICE_PLACEMENT_GROUP) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["SonicSluiceState_SonicSluiceState_SLUICE_PLACEMENT_GROUP"], t, opts...); err != nil {
+	if err := ytypes.Validate(SchemaTree()["SonicSluiceState_SonicSluiceState_SLUICE_PLACEMENT_GROUP"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -2321,7 +2326,7 @@ func (t *SonicSluiceState_SonicSluiceState_SLUICE_PLACEMENT_GROUP_SLUICE_PLACEME
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *SonicSluiceState_SonicSluiceState_SLUICE_PLACEMENT_GROUP_SLUICE_PLACEMENT_GROUP_LIST) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["SonicSluiceState_SonicSluiceState_SLUICE_PLACEMENT_GROUP_SLUICE_PLACEMENT_GROUP_LIST"], t, opts...); err != nil {
+	if err := ytypes.Validate(SchemaTree()["SonicSluiceState_SonicSluiceState_SLUICE_PLACEMENT_GROUP_SLUICE_PLACEMENT_GROUP_LIST"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -2420,7 +2425,7 @@ func (t *SonicSluiceState_SonicSluiceState_SLUICE_PLACEMENT_MEMBER) PopulateDefa
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *SonicSluiceState_SonicSluiceState_SLUICE_PLACEMENT_MEMBER) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["SonicSluiceState_SonicSluiceState_SLUICE_PLACEMENT_MEMBER"], t, opts...); err != nil {
+	if err := ytypes.Validate(SchemaTree()["SonicSluiceState_SonicSluiceState_SLUICE_PLACEMENT_MEMBER"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -2488,7 +2493,7 @@ func (t *SonicSluiceState_SonicSluiceState_SLUICE_PLACEMENT_MEMBER_SLUICE_PLACEM
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *SonicSluiceState_SonicSluiceState_SLUICE_PLACEMENT_MEMBER_SLUICE_PLACEMENT_MEMBER_LIST) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["SonicSluiceState_SonicSluiceState_SLUICE_PLACEMENT_MEMBER_SLUICE_PLACEMENT_MEMBER_LIST"], t, opts...); err != nil {
+	if err := ytypes.Validate(SchemaTree()["SonicSluiceState_SonicSluiceState_SLUICE_PLACEMENT_MEMBER_SLUICE_PLACEMENT_MEMBER_LIST"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -2563,7 +2568,7 @@ func (t *SonicSluiceState_SonicSluiceState_SLUICE_PORT_STATS) PopulateDefaults()
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *SonicSluiceState_SonicSluiceState_SLUICE_PORT_STATS) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["SonicSluiceState_SonicSluiceState_SLUICE_PORT_STATS"], t, opts...); err != nil {
+	if err := ytypes.Validate(SchemaTree()["SonicSluiceState_SonicSluiceState_SLUICE_PORT_STATS"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -2625,7 +2630,7 @@ func (t *SonicSluiceState_SonicSluiceState_SLUICE_PORT_STATS_SLUICE_PORT_STATS_L
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *SonicSluiceState_SonicSluiceState_SLUICE_PORT_STATS_SLUICE_PORT_STATS_LIST) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["SonicSluiceState_SonicSluiceState_SLUICE_PORT_STATS_SLUICE_PORT_STATS_LIST"], t, opts...); err != nil {
+	if err := ytypes.Validate(SchemaTree()["SonicSluiceState_SonicSluiceState_SLUICE_PORT_STATS_SLUICE_PORT_STATS_LIST"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -2724,7 +2729,7 @@ func (t *SonicSluiceState_SonicSluiceState_SLUICE_QUEUE_STATS) PopulateDefaults(
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *SonicSluiceState_SonicSluiceState_SLUICE_QUEUE_STATS) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["SonicSluiceState_SonicSluiceState_SLUICE_QUEUE_STATS"], t, opts...); err != nil {
+	if err := ytypes.Validate(SchemaTree()["SonicSluiceState_SonicSluiceState_SLUICE_QUEUE_STATS"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -2792,7 +2797,7 @@ func (t *SonicSluiceState_SonicSluiceState_SLUICE_QUEUE_STATS_SLUICE_QUEUE_STATS
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *SonicSluiceState_SonicSluiceState_SLUICE_QUEUE_STATS_SLUICE_QUEUE_STATS_LIST) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["SonicSluiceState_SonicSluiceState_SLUICE_QUEUE_STATS_SLUICE_QUEUE_STATS_LIST"], t, opts...); err != nil {
+	if err := ytypes.Validate(SchemaTree()["SonicSluiceState_SonicSluiceState_SLUICE_QUEUE_STATS_SLUICE_QUEUE_STATS_LIST"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -2838,7 +2843,7 @@ func (t *SonicSluiceState_SonicSluiceState_SLUICE_STATE) PopulateDefaults() {
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *SonicSluiceState_SonicSluiceState_SLUICE_STATE) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["SonicSluiceState_SonicSluiceState_SLUICE_STATE"], t, opts...); err != nil {
+	if err := ytypes.Validate(SchemaTree()["SonicSluiceState_SonicSluiceState_SLUICE_STATE"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -2908,7 +2913,7 @@ func (t *SonicSluiceState_SonicSluiceState_SLUICE_STATE_Global) PopulateDefaults
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *SonicSluiceState_SonicSluiceState_SLUICE_STATE_Global) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["SonicSluiceState_SonicSluiceState_SLUICE_STATE_Global"], t, opts...); err != nil {
+	if err := ytypes.Validate(SchemaTree()["SonicSluiceState_SonicSluiceState_SLUICE_STATE_Global"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -2954,7 +2959,7 @@ func (t *SonicSluiceState_SonicSluiceState_SLUICE_STATS) PopulateDefaults() {
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *SonicSluiceState_SonicSluiceState_SLUICE_STATS) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["SonicSluiceState_SonicSluiceState_SLUICE_STATS"], t, opts...); err != nil {
+	if err := ytypes.Validate(SchemaTree()["SonicSluiceState_SonicSluiceState_SLUICE_STATS"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -3028,7 +3033,7 @@ func (t *SonicSluiceState_SonicSluiceState_SLUICE_STATS_Global) PopulateDefaults
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *SonicSluiceState_SonicSluiceState_SLUICE_STATS_Global) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["SonicSluiceState_SonicSluiceState_SLUICE_STATS_Global"], t, opts...); err != nil {
+	if err := ytypes.Validate(SchemaTree()["SonicSluiceState_SonicSluiceState_SLUICE_STATS_Global"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -3100,7 +3105,7 @@ func (t *SonicSluice_SonicSluice) PopulateDefaults() {
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *SonicSluice_SonicSluice) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["SonicSluice_SonicSluice"], t, opts...); err != nil {
+	if err := ytypes.Validate(SchemaTree()["SonicSluice_SonicSluice"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -3144,7 +3149,7 @@ func (t *SonicSluice_SonicSluice_SLUICE) PopulateDefaults() {
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *SonicSluice_SonicSluice_SLUICE) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["SonicSluice_SonicSluice_SLUICE"], t, opts...); err != nil {
+	if err := ytypes.Validate(SchemaTree()["SonicSluice_SonicSluice_SLUICE"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -3190,7 +3195,7 @@ func (t *SonicSluice_SonicSluice_SLUICE_FLOW_LABEL) PopulateDefaults() {
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *SonicSluice_SonicSluice_SLUICE_FLOW_LABEL) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["SonicSluice_SonicSluice_SLUICE_FLOW_LABEL"], t, opts...); err != nil {
+	if err := ytypes.Validate(SchemaTree()["SonicSluice_SonicSluice_SLUICE_FLOW_LABEL"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -3255,7 +3260,7 @@ func (t *SonicSluice_SonicSluice_SLUICE_FLOW_LABEL_Global) PopulateDefaults() {
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *SonicSluice_SonicSluice_SLUICE_FLOW_LABEL_Global) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["SonicSluice_SonicSluice_SLUICE_FLOW_LABEL_Global"], t, opts...); err != nil {
+	if err := ytypes.Validate(SchemaTree()["SonicSluice_SonicSluice_SLUICE_FLOW_LABEL_Global"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -3365,7 +3370,7 @@ func (t *SonicSluice_SonicSluice_SLUICE_Global) PopulateDefaults() {
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *SonicSluice_SonicSluice_SLUICE_Global) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["SonicSluice_SonicSluice_SLUICE_Global"], t, opts...); err != nil {
+	if err := ytypes.Validate(SchemaTree()["SonicSluice_SonicSluice_SLUICE_Global"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -3411,7 +3416,7 @@ func (t *SonicSluice_SonicSluice_SLUICE_IPFIX) PopulateDefaults() {
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *SonicSluice_SonicSluice_SLUICE_IPFIX) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["SonicSluice_SonicSluice_SLUICE_IPFIX"], t, opts...); err != nil {
+	if err := ytypes.Validate(SchemaTree()["SonicSluice_SonicSluice_SLUICE_IPFIX"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -3486,7 +3491,7 @@ func (t *SonicSluice_SonicSluice_SLUICE_IPFIX_COLLECTOR) PopulateDefaults() {
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *SonicSluice_SonicSluice_SLUICE_IPFIX_COLLECTOR) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["SonicSluice_SonicSluice_SLUICE_IPFIX_COLLECTOR"], t, opts...); err != nil {
+	if err := ytypes.Validate(SchemaTree()["SonicSluice_SonicSluice_SLUICE_IPFIX_COLLECTOR"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -3556,7 +3561,7 @@ func (t *SonicSluice_SonicSluice_SLUICE_IPFIX_COLLECTOR_SLUICE_IPFIX_COLLECTOR_L
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *SonicSluice_SonicSluice_SLUICE_IPFIX_COLLECTOR_SLUICE_IPFIX_COLLECTOR_LIST) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["SonicSluice_SonicSluice_SLUICE_IPFIX_COLLECTOR_SLUICE_IPFIX_COLLECTOR_LIST"], t, opts...); err != nil {
+	if err := ytypes.Validate(SchemaTree()["SonicSluice_SonicSluice_SLUICE_IPFIX_COLLECTOR_SLUICE_IPFIX_COLLECTOR_LIST"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -3653,7 +3658,7 @@ func (t *SonicSluice_SonicSluice_SLUICE_IPFIX_Global) PopulateDefaults() {
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *SonicSluice_SonicSluice_SLUICE_IPFIX_Global) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["SonicSluice_SonicSluice_SLUICE_IPFIX_Global"], t, opts...); err != nil {
+	if err := ytypes.Validate(SchemaTree()["SonicSluice_SonicSluice_SLUICE_IPFIX_Global"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -3699,7 +3704,7 @@ func (t *SonicSluice_SonicSluice_SLUICE_PFCM) PopulateDefaults() {
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *SonicSluice_SonicSluice_SLUICE_PFCM) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["SonicSluice_SonicSluice_SLUICE_PFCM"], t, opts...); err != nil {
+	if err := ytypes.Validate(SchemaTree()["SonicSluice_SonicSluice_SLUICE_PFCM"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -3812,7 +3817,7 @@ func (t *SonicSluice_SonicSluice_SLUICE_PFCM_Global) PopulateDefaults() {
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *SonicSluice_SonicSluice_SLUICE_PFCM_Global) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["SonicSluice_SonicSluice_SLUICE_PFCM_Global"], t, opts...); err != nil {
+	if err := ytypes.Validate(SchemaTree()["SonicSluice_SonicSluice_SLUICE_PFCM_Global"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -3858,7 +3863,7 @@ func (t *SonicSluice_SonicSluice_SLUICE_PLACEMENT) PopulateDefaults() {
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *SonicSluice_SonicSluice_SLUICE_PLACEMENT) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["SonicSluice_SonicSluice_SLUICE_PLACEMENT"], t, opts...); err != nil {
+	if err := ytypes.Validate(SchemaTree()["SonicSluice_SonicSluice_SLUICE_PLACEMENT"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -3939,7 +3944,7 @@ func (t *SonicSluice_SonicSluice_SLUICE_PLACEMENT_Global) PopulateDefaults() {
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *SonicSluice_SonicSluice_SLUICE_PLACEMENT_Global) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["SonicSluice_SonicSluice_SLUICE_PLACEMENT_Global"], t, opts...); err != nil {
+	if err := ytypes.Validate(SchemaTree()["SonicSluice_SonicSluice_SLUICE_PLACEMENT_Global"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -4014,7 +4019,7 @@ func (t *SonicSluice_SonicSluice_SLUICE_PORT) PopulateDefaults() {
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *SonicSluice_SonicSluice_SLUICE_PORT) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["SonicSluice_SonicSluice_SLUICE_PORT"], t, opts...); err != nil {
+	if err := ytypes.Validate(SchemaTree()["SonicSluice_SonicSluice_SLUICE_PORT"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -4077,7 +4082,7 @@ func (t *SonicSluice_SonicSluice_SLUICE_PORT_SLUICE_PORT_LIST) ΛListKeyMap() (m
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *SonicSluice_SonicSluice_SLUICE_PORT_SLUICE_PORT_LIST) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["SonicSluice_SonicSluice_SLUICE_PORT_SLUICE_PORT_LIST"], t, opts...); err != nil {
+	if err := ytypes.Validate(SchemaTree()["SonicSluice_SonicSluice_SLUICE_PORT_SLUICE_PORT_LIST"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -4123,7 +4128,7 @@ func (t *SonicSluice_SonicSluice_SLUICE_PPFC) PopulateDefaults() {
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *SonicSluice_SonicSluice_SLUICE_PPFC) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["SonicSluice_SonicSluice_SLUICE_PPFC"], t, opts...); err != nil {
+	if err := ytypes.Validate(SchemaTree()["SonicSluice_SonicSluice_SLUICE_PPFC"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -4198,7 +4203,7 @@ func (t *SonicSluice_SonicSluice_SLUICE_PPFC_GATEWAY) PopulateDefaults() {
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *SonicSluice_SonicSluice_SLUICE_PPFC_GATEWAY) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["SonicSluice_SonicSluice_SLUICE_PPFC_GATEWAY"], t, opts...); err != nil {
+	if err := ytypes.Validate(SchemaTree()["SonicSluice_SonicSluice_SLUICE_PPFC_GATEWAY"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -4255,7 +4260,7 @@ func (t *SonicSluice_SonicSluice_SLUICE_PPFC_GATEWAY_SLUICE_PPFC_GATEWAY_LIST) �
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *SonicSluice_SonicSluice_SLUICE_PPFC_GATEWAY_SLUICE_PPFC_GATEWAY_LIST) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["SonicSluice_SonicSluice_SLUICE_PPFC_GATEWAY_SLUICE_PPFC_GATEWAY_LIST"], t, opts...); err != nil {
+	if err := ytypes.Validate(SchemaTree()["SonicSluice_SonicSluice_SLUICE_PPFC_GATEWAY_SLUICE_PPFC_GATEWAY_LIST"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -4351,7 +4356,7 @@ func (t *SonicSluice_SonicSluice_SLUICE_PPFC_Global) PopulateDefaults() {
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *SonicSluice_SonicSluice_SLUICE_PPFC_Global) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["SonicSluice_SonicSluice_SLUICE_PPFC_Global"], t, opts...); err != nil {
+	if err := ytypes.Validate(SchemaTree()["SonicSluice_SonicSluice_SLUICE_PPFC_Global"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -4426,7 +4431,7 @@ func (t *SonicSluice_SonicSluice_SLUICE_PPFC_PEER) PopulateDefaults() {
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *SonicSluice_SonicSluice_SLUICE_PPFC_PEER) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["SonicSluice_SonicSluice_SLUICE_PPFC_PEER"], t, opts...); err != nil {
+	if err := ytypes.Validate(SchemaTree()["SonicSluice_SonicSluice_SLUICE_PPFC_PEER"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -4482,7 +4487,7 @@ func (t *SonicSluice_SonicSluice_SLUICE_PPFC_PEER_SLUICE_PPFC_PEER_LIST) ΛListK
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *SonicSluice_SonicSluice_SLUICE_PPFC_PEER_SLUICE_PPFC_PEER_LIST) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["SonicSluice_SonicSluice_SLUICE_PPFC_PEER_SLUICE_PPFC_PEER_LIST"], t, opts...); err != nil {
+	if err := ytypes.Validate(SchemaTree()["SonicSluice_SonicSluice_SLUICE_PPFC_PEER_SLUICE_PPFC_PEER_LIST"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -4528,7 +4533,7 @@ func (t *SonicSluice_SonicSluice_SLUICE_RATE_ADVICE) PopulateDefaults() {
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *SonicSluice_SonicSluice_SLUICE_RATE_ADVICE) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["SonicSluice_SonicSluice_SLUICE_RATE_ADVICE"], t, opts...); err != nil {
+	if err := ytypes.Validate(SchemaTree()["SonicSluice_SonicSluice_SLUICE_RATE_ADVICE"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -4624,7 +4629,7 @@ func (t *SonicSluice_SonicSluice_SLUICE_RATE_ADVICE_Global) PopulateDefaults() {
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *SonicSluice_SonicSluice_SLUICE_RATE_ADVICE_Global) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["SonicSluice_SonicSluice_SLUICE_RATE_ADVICE_Global"], t, opts...); err != nil {
+	if err := ytypes.Validate(SchemaTree()["SonicSluice_SonicSluice_SLUICE_RATE_ADVICE_Global"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -4699,7 +4704,7 @@ func (t *SonicSluice_SonicSluice_SLUICE_RATE_ADVICE_HOST) PopulateDefaults() {
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *SonicSluice_SonicSluice_SLUICE_RATE_ADVICE_HOST) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["SonicSluice_SonicSluice_SLUICE_RATE_ADVICE_HOST"], t, opts...); err != nil {
+	if err := ytypes.Validate(SchemaTree()["SonicSluice_SonicSluice_SLUICE_RATE_ADVICE_HOST"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -4756,7 +4761,7 @@ func (t *SonicSluice_SonicSluice_SLUICE_RATE_ADVICE_HOST_SLUICE_RATE_ADVICE_HOST
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *SonicSluice_SonicSluice_SLUICE_RATE_ADVICE_HOST_SLUICE_RATE_ADVICE_HOST_LIST) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["SonicSluice_SonicSluice_SLUICE_RATE_ADVICE_HOST_SLUICE_RATE_ADVICE_HOST_LIST"], t, opts...); err != nil {
+	if err := ytypes.Validate(SchemaTree()["SonicSluice_SonicSluice_SLUICE_RATE_ADVICE_HOST_SLUICE_RATE_ADVICE_HOST_LIST"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -4831,7 +4836,7 @@ func (t *SonicSluice_SonicSluice_SLUICE_RATE_POLICY) PopulateDefaults() {
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *SonicSluice_SonicSluice_SLUICE_RATE_POLICY) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["SonicSluice_SonicSluice_SLUICE_RATE_POLICY"], t, opts...); err != nil {
+	if err := ytypes.Validate(SchemaTree()["SonicSluice_SonicSluice_SLUICE_RATE_POLICY"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -4891,7 +4896,7 @@ func (t *SonicSluice_SonicSluice_SLUICE_RATE_POLICY_SLUICE_RATE_POLICY_LIST) ΛL
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *SonicSluice_SonicSluice_SLUICE_RATE_POLICY_SLUICE_RATE_POLICY_LIST) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["SonicSluice_SonicSluice_SLUICE_RATE_POLICY_SLUICE_RATE_POLICY_LIST"], t, opts...); err != nil {
+	if err := ytypes.Validate(SchemaTree()["SonicSluice_SonicSluice_SLUICE_RATE_POLICY_SLUICE_RATE_POLICY_LIST"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -4966,7 +4971,7 @@ func (t *SonicSluice_SonicSluice_SLUICE_THRESHOLD) PopulateDefaults() {
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *SonicSluice_SonicSluice_SLUICE_THRESHOLD) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["SonicSluice_SonicSluice_SLUICE_THRESHOLD"], t, opts...); err != nil {
+	if err := ytypes.Validate(SchemaTree()["SonicSluice_SonicSluice_SLUICE_THRESHOLD"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -5044,7 +5049,7 @@ func (t *SonicSluice_SonicSluice_SLUICE_THRESHOLD_SLUICE_THRESHOLD_LIST) ΛListK
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *SonicSluice_SonicSluice_SLUICE_THRESHOLD_SLUICE_THRESHOLD_LIST) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["SonicSluice_SonicSluice_SLUICE_THRESHOLD_SLUICE_THRESHOLD_LIST"], t, opts...); err != nil {
+	if err := ytypes.Validate(SchemaTree()["SonicSluice_SonicSluice_SLUICE_THRESHOLD_SLUICE_THRESHOLD_LIST"], t, opts...); err != nil {
 		return err
 	}
 	return nil

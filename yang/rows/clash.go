@@ -36,5 +36,5 @@ func (r Row) value(leaf string) string {
 	if v, ok := r.Fields[leaf]; ok {
 		return v
 	}
-	return strings.Join(byName[r.Table].entry.Dir[leaf].Default, ",")
+	return strings.Join(byName()[r.Table].entry.Dir[leaf].Default, ",")
 }

@@ -45,7 +45,7 @@ func Fill(s ygot.GoStruct) {
 // leaves returns the values of a row by leaf, checked; a leaf that is no
 // leaf-list has exactly one.
 func (r Row) leaves() (*table, map[string][]string, error) {
-	t, ok := byName[r.Table]
+	t, ok := byName()[r.Table]
 	if !ok {
 		return nil, nil, r.wrong("", "", "no model has a table %s", r.Table)
 	}

@@ -39,7 +39,7 @@ type Leaf struct {
 
 // Describe returns what the model says of a table; false where it has none of the name.
 func Describe(name string) (Description, bool) {
-	t, ok := byName[name]
+	t, ok := byName()[name]
 	if !ok {
 		return Description{}, false
 	}

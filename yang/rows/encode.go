@@ -16,7 +16,7 @@ import (
 // (no key, a separator in a value, an enum without such a value).
 func Encode(s ygot.GoStruct) (Row, error) {
 	v := reflect.ValueOf(s).Elem()
-	t, ok := byType[v.Type()]
+	t, ok := byType()[v.Type()]
 	if !ok {
 		return Row{}, fmt.Errorf("encode row: %T is no row of a table", s)
 	}
@@ -98,7 +98,7 @@ func valueOf(v reflect.Value) (s string, set bool, err error) {
 // enum that has a name.
 func Set(s ygot.GoStruct, leaf, value string) error {
 	v := reflect.ValueOf(s).Elem()
-	t, ok := byType[v.Type()]
+	t, ok := byType()[v.Type()]
 	if !ok {
 		return fmt.Errorf("set %s: %T is no row of a table", leaf, s)
 	}

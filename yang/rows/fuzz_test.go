@@ -16,12 +16,12 @@ import (
 // Any row is an error that names it, or becomes a struct that ygot finds valid
 // and whose row is the same again. text holds field and value by turns, a line each.
 func FuzzRow(f *testing.F) {
-	for _, name := range slices.Sorted(maps.Keys(byName)) {
+	for _, name := range slices.Sorted(maps.Keys(byName())) {
 		var text []string
-		for leaf, e := range byName[name].entry.Dir {
+		for leaf, e := range byName()[name].entry.Dir {
 			text = append(text, leaf, strings.Join(e.Default, ","))
 		}
-		f.Add(name, cmp.Or(byName[name].only, "a|b"), strings.Join(text, "\n"))
+		f.Add(name, cmp.Or(byName()[name].only, "a|b"), strings.Join(text, "\n"))
 	}
 	f.Add("SLUICE_THRESHOLD", "gold", "high_bytes\n5\nqueues@\n3,4\nlow_bytes\n4")
 	f.Add("SLUICE_STATS", "global", "label_skipped_percent\n50.0\ncpu_copied\n18446744073709551615")
@@ -46,7 +46,7 @@ func FuzzRow(f *testing.F) {
 			return
 		}
 		if table != "SLUICE_PORT" { // ygot cannot judge its key, a union of references
-			if errs := ytypes.Validate(byName[table].entry, s, &ytypes.LeafrefOptions{IgnoreMissingData: true}); errs != nil {
+			if errs := ytypes.Validate(byName()[table].entry, s, &ytypes.LeafrefOptions{IgnoreMissingData: true}); errs != nil {
 				t.Fatalf("%v is valid for us, and ygot says: %v", row, errs)
 			}
 		}

@@ -33,7 +33,7 @@ func TestEveryMustHasItsRule(t *testing.T) {
 		t.Errorf("%d must statements, of which %d have an error-message", statements, len(inYANG))
 	}
 	inSchema, used := make(map[string]int), make(map[string]bool)
-	for _, table := range byName {
+	for _, table := range byName() {
 		for _, e := range slices.AppendSeq([]*yang.Entry{table.entry}, maps.Values(table.entry.Dir)) {
 			for _, m := range e.Extra["must"] {
 				expression, message := statement(m)

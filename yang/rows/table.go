@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/openconfig/goyang/pkg/yang"
 	"sluice/yang/model"
@@ -31,7 +32,18 @@ type table struct {
 
 // byName are the tables of the modules sonic-sluice and sonic-sluice-state; byType
 // the same by the struct of a row.
-var byName, byType = load()
+func byName() map[string]*table {
+	names, _ := tables()
+	return names
+}
+
+func byType() map[reflect.Type]*table {
+	_, types := tables()
+	return types
+}
+
+// tables are not needed by each command of a program, and take time.
+var tables = sync.OnceValues(load)
 
 // load walks the generated schema and the generated types side by side. A model
 // that this package cannot handle stops the program at once; a test would see it.
@@ -63,7 +75,7 @@ func newTable(name string, row reflect.StructField) (*table, error) {
 		only, rowType = "", rowType.Elem()
 	}
 	rowType = rowType.Elem()
-	entry := model.SchemaTree[rowType.Name()]
+	entry := model.SchemaTree()[rowType.Name()]
 	t := &table{name: name, database: database(entry), entry: entry, rowType: rowType, only: only, keys: strings.Fields(entry.Key)}
 	for leaf, e := range entry.Dir {
 		if err := supported(e); err != nil {
@@ -98,8 +110,8 @@ func database(row *yang.Entry) string {
 // sorted: CONFIG_DB, STATE_DB or COUNTERS_DB.
 func Tables(database string) []string {
 	var names []string
-	for _, name := range slices.Sorted(maps.Keys(byName)) {
-		if byName[name].database == database {
+	for _, name := range slices.Sorted(maps.Keys(byName())) {
+		if byName()[name].database == database {
 			names = append(names, name)
 		}
 	}
@@ -119,7 +131,7 @@ func NoTable(database, name string) string {
 // Only returns the key of a table's only row, such as global; empty for a table
 // of many rows.
 func Only(table string) string {
-	if t, ok := byName[table]; ok {
+	if t, ok := byName()[table]; ok {
 		return t.only
 	}
 	return ""
@@ -128,7 +140,7 @@ func Only(table string) string {
 // Fields returns the names of a table's fields as the database has them, sorted,
 // leaf-lists with their "@"; nil for a table that no model has.
 func Fields(table string) []string {
-	t, ok := byName[table]
+	t, ok := byName()[table]
 	if !ok {
 		return nil
 	}

@@ -54,7 +54,7 @@ func Validate(all []Row, there func(table, key string) bool) []*Error {
 func find(all []Row, table string) (Row, bool) {
 	i := slices.IndexFunc(all, func(r Row) bool { return r.Table == table })
 	if i < 0 {
-		return Row{Table: table, Key: byName[table].only}, true
+		return Row{Table: table, Key: byName()[table].only}, true
 	}
 	_, err := Decode(all[i])
 	return all[i], err == nil
@@ -69,7 +69,7 @@ func (r Row) Twice(other string) *Error {
 // which keys are compared: in prefixes, addresses are in their shortest form and
 // bits behind the prefix are 0. Rows are never renamed to it.
 func (r Row) CanonicalKey() string {
-	t, ok := byName[r.Table]
+	t, ok := byName()[r.Table]
 	if !ok || t.only != "" {
 		return r.Key
 	}

@@ -157,7 +157,7 @@ func yanglint(t *testing.T, all []Row) string {
 	t.Helper()
 	tables := object{}
 	for _, r := range all {
-		if only := byName[r.Table].only; only != "" {
+		if only := byName()[r.Table].only; only != "" {
 			tables[r.Table] = object{only: leavesOf(r)}
 			continue
 		}
@@ -169,7 +169,7 @@ func yanglint(t *testing.T, all []Row) string {
 		list[r.Table+"_LIST"] = append(list[r.Table+"_LIST"].([]object), leavesOf(r))
 	}
 	module, datatype := "sonic-sluice", "config"
-	if byName[all[0].Table].database != "CONFIG_DB" {
+	if byName()[all[0].Table].database != "CONFIG_DB" {
 		module, datatype = "sonic-sluice-state", "data"
 	}
 	content, err := json.Marshal(object{
@@ -194,7 +194,7 @@ func yanglint(t *testing.T, all []Row) string {
 
 // leavesOf returns a row as JSON has it, right or wrong.
 func leavesOf(r Row) object {
-	t, leaves := byName[r.Table], object{}
+	t, leaves := byName()[r.Table], object{}
 	if t.only == "" {
 		for i, part := range strings.SplitN(r.Key, keySeparator, len(t.keys)) {
 			leaves[t.keys[i]] = part

@@ -21,7 +21,7 @@ import (
 	"sluice/yang/rows"
 )
 
-func newConfigCommand() *cobra.Command {
+func newConfigCommand(tables bool) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",
 		Short: "Change what Sluice does: the rows of CONFIG_DB",
@@ -42,12 +42,15 @@ milliseconds; "sluice show status" says so, and names rows that are not in force
 	s.databases = addDatabases(cmd.PersistentFlags())
 	s.addJournal(cmd.PersistentFlags())
 	s.addDry(cmd.PersistentFlags())
+	cmd.AddCommand(s.load())
+	if !tables {
+		return cmd
+	}
 	for _, t := range settings.Tables() {
 		group := &cobra.Command{Use: t.Command, Short: t.Help, Args: words, RunE: help}
 		group.AddCommand(s.set(&t), s.del(&t))
 		cmd.AddCommand(group)
 	}
-	cmd.AddCommand(s.load())
 	return cmd
 }
 

@@ -94,7 +94,7 @@ func TestOddWordsAreDoneOrAnsweredInOneLine(t *testing.T) {
 	dbs := databasesOf(t, oddrows.Ports...)
 	tried := 0
 	for _, verb := range []string{"show", "config", "diff", "rollback", "clear"} {
-		top, _, err := newRootCommand().Find([]string{verb})
+		top, _, err := newRootCommand(true).Find([]string{verb})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -124,7 +124,7 @@ func TestOddWordsAreDoneOrAnsweredInOneLine(t *testing.T) {
 
 func TestShowPrintsJSONWhereThereIsNothing(t *testing.T) {
 	databasesOf(t)
-	top, _, err := newRootCommand().Find([]string{"show"})
+	top, _, err := newRootCommand(true).Find([]string{"show"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -150,7 +150,7 @@ func TestGenSaysWhichFlagsGoTogether(t *testing.T) {
 		{"listen --verify", "--verify needs --dev"},
 		{"gen --live no-such-device --to ::1 --next-hop-mac 02:00:00:00:00:01 --from ::1", "no-such-device"},
 	} {
-		root := newRootCommand()
+		root := newRootCommand(true)
 		root.SetArgs(strings.Fields(c.args))
 		var out strings.Builder
 		root.SetOut(&out)

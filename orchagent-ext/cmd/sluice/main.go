@@ -13,6 +13,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"slices"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -38,7 +40,7 @@ func interrupted(cmd *cobra.Command, err error) error {
 // stderr, for anything that went wrong; 2 where sai-check found no method; 130, as of shells, where a command ended well
 // before its input did since the user interrupted it.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	cmd, prefix := newRootCommand(), "sluice"
+	cmd, prefix := newRootCommand(configures(args)), "sluice"
 	cobra.EnablePrefixMatching = false
 	if sonic := asSONiC(cmd); sonic != nil {
 		cmd, prefix = sonic, "Error"
@@ -62,7 +64,14 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return 0
 }
 
-func newRootCommand() *cobra.Command {
+// configures says whether a command line may be one of config. Its commands are made of the
+// model, which takes half of the time of a start.
+func configures(args []string) bool {
+	return os.Getenv(sonicVerb) == "config" || slices.Contains(args, "config")
+}
+
+// newRootCommand makes all commands; tables says whether config has those of its tables.
+func newRootCommand(tables bool) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:           "sluice",
 		Short:         "Look at RoCEv2 flows: decode, observe, label, balance; send and hear notifications; watch a switch",
@@ -86,7 +95,7 @@ func newRootCommand() *cobra.Command {
 		newDemoCommand(),
 		newExportCommand(),
 		newShowCommand(),
-		newConfigCommand(),
+		newConfigCommand(tables),
 		newDiffCommand(),
 		newRollbackCommand(),
 		newClearCommand(),

@@ -275,7 +275,7 @@ func TestMalformedPacketsAreCounted(t *testing.T) {
 }
 
 func TestHelpOfEveryCommandHasAnExample(t *testing.T) {
-	for _, cmd := range newRootCommand().Commands() {
+	for _, cmd := range newRootCommand(true).Commands() {
 		if cmd.Example == "" || cmd.Short == "" || cmd.Long == "" {
 			t.Errorf("%s: example, short or long help is missing", cmd.Name())
 		}

@@ -22,7 +22,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "usage: go run -tags manual ./orchagent-ext/cmd/sluice FOLDER")
 		os.Exit(2)
 	}
-	cmd := newRootCommand()
+	cmd := newRootCommand(true)
 	cmd.DisableAutoGenTag = true
 	date := time.Now()
 	if seconds, err := strconv.ParseInt(os.Getenv("SOURCE_DATE_EPOCH"), 10, 64); err == nil {

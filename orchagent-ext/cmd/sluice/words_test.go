@@ -24,7 +24,7 @@ var ofALibrary = regexp.MustCompile(`strconv|parsing|invalid argument|time: (inv
 
 func TestFlagsSayWhatTheyTake(t *testing.T) {
 	tried := 0
-	each(newRootCommand(), func(cmd *cobra.Command) {
+	each(newRootCommand(true), func(cmd *cobra.Command) {
 		path := strings.Fields(cmd.CommandPath())[1:]
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
 			if f.Value.Set("nonsense,") == nil {
@@ -65,7 +65,7 @@ func TestWordsThatDoNotExistAreAnsweredWithThoseThatDo(t *testing.T) {
 
 func TestCompletionKnowsTheValuesOfEveryChoice(t *testing.T) {
 	tried := 0
-	each(newRootCommand(), func(cmd *cobra.Command) {
+	each(newRootCommand(true), func(cmd *cobra.Command) {
 		path := strings.Fields(cmd.CommandPath())[1:]
 		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
 			values := strings.Split(f.Value.Type(), "|")

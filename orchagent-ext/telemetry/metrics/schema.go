@@ -60,7 +60,7 @@ var lists = []string{telemetry.TablePlacementGroup, telemetry.TablePlacementMemb
 // flows says so.
 func tables(flows bool) map[string]*table {
 	all := make(map[string]*table)
-	for _, module := range model.SchemaTree["Device"].Dir {
+	for _, module := range model.SchemaTree()["Device"].Dir {
 		for _, database := range []string{"STATE_DB", "COUNTERS_DB"} {
 			for _, name := range rows.Tables(database) {
 				e, ok := module.Dir[name]

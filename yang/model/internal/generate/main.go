@@ -80,5 +80,37 @@ func generate() ([]byte, error) {
 	fmt.Fprintln(&b, parts.EnumMap)
 	fmt.Fprintln(&b, parts.JSONSchemaCode)
 	fmt.Fprintln(&b, parts.EnumTypeMap)
-	return format.Source(b.Bytes())
+	code, err := format.Source(b.Bytes())
+	if err != nil {
+		return nil, err
+	}
+	return lazy(string(code))
 }
+
+// lazy makes SchemaTree a function, which unpacks the schema when it is first called: ygot's
+// code does so at the start of each program, which takes as long as all the rest of a start.
+func lazy(code string) ([]byte, error) {
+	for _, change := range [][2]string{
+		{"\tSchemaTree map[string]*yang.Entry\n", ""},
+		{"\tvar err error\n\tinitΛEnumTypes()\n\tif SchemaTree, err = UnzipSchema(); err != nil {\n\t\tpanic(\"schema error: \" + err.Error())\n\t}\n", "\tinitΛEnumTypes()\n"},
+		{"// Schema returns", schemaTree + "\n// Schema returns"},
+		{"SchemaTree[", "SchemaTree()["},
+		{"\t\"reflect\"\n", "\t\"reflect\"\n\t\"sync\"\n"},
+	} {
+		if !strings.Contains(code, change[0]) {
+			return nil, fmt.Errorf("ygot's code has no %q", change[0])
+		}
+		code = strings.ReplaceAll(code, change[0], change[1])
+	}
+	return format.Source([]byte(code))
+}
+
+const schemaTree = `// SchemaTree returns the schema of each struct, by its name.
+var SchemaTree = sync.OnceValue(func() map[string]*yang.Entry {
+	tree, err := UnzipSchema()
+	if err != nil {
+		panic("schema error: " + err.Error())
+	}
+	return tree
+})
+`
