@@ -116,7 +116,8 @@ build/uml:
 
 # Hashes of passwords take ten times as long under the race detector, which finds nothing
 # there. Tests wait half of their time: there is room for one more package than CPUs. The
-# longest packages, which wait most, begin first: at the end they would run alone.
+# longest packages, which wait most, begin first: at the end they would run alone. What is
+# compiled does not know its folder (-trimpath): another clone takes it from Go's cache.
 NO_RACE := -gcflags=golang.org/x/crypto/blowfish=-race=false
 
 # The race detector lets each program wait a second before it ends, so that other threads can
@@ -125,7 +126,7 @@ RACE := GORACE="atexit_sleep_ms=100 $${GORACE:-}"
 
 test: deps build build/promtool build/uml ## run all tests under the race detector
 	@echo 'go test: the longest packages run first, and results come in order: the first line takes some minutes'
-	$(RACE) go test -race $(NO_RACE) -p $$(($$(nproc) + 1)) -count=1 -timeout 25m ./tests/e2e ./tests/gnmi ./...
+	$(RACE) go test -race -trimpath $(NO_RACE) -p $$(($$(nproc) + 1)) -count=1 -timeout 25m ./tests/e2e ./tests/gnmi ./...
 
 soak: deps build ## the fault tests by every method, queues on and off, many times, all attacks on gNMI, all faults of a SAI library, the Debian package in a fresh Debian, and a simulated fabric of a thousand hosts (up to an hour)
 	SLUICE_SOAK=1 go test -count=1 -timeout 90m -v ./tests/e2e

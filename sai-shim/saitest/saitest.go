@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -28,11 +27,23 @@ const (
 	AttrNotImplemented0 = -196608
 )
 
+// folder is this package's, below the folder of go.mod: a test runs somewhere below that, and
+// the compiler need not know where (-trimpath).
+func folder() string {
+	root, err := os.Getwd()
+	for err == nil && root != "/" {
+		if _, err := os.Stat(filepath.Join(root, "go.mod")); err == nil {
+			break
+		}
+		root = filepath.Dir(root)
+	}
+	return filepath.Join(root, "sai-shim", "saitest")
+}
+
 // Build builds the library in dir, by the compiler of the environment's CC or gcc, and
 // returns its path. Options are gcc's.
 func Build(dir string, options ...string) (string, error) {
-	_, here, _, _ := runtime.Caller(0)
-	source := filepath.Join(filepath.Dir(here), "src")
+	source := filepath.Join(folder(), "src")
 	files, err := filepath.Glob(filepath.Join(source, "*.c"))
 	if err != nil {
 		return "", err
@@ -90,8 +101,7 @@ func (l *Library) Profile(more ...string) map[string]string {
 // a file of personalities/, with more of a profile.
 func (l *Library) Personality(name string, more ...string) map[string]string {
 	l.tb.Helper()
-	_, here, _, _ := runtime.Caller(0)
-	text, err := os.ReadFile(filepath.Join(filepath.Dir(here), "personalities", name+".profile"))
+	text, err := os.ReadFile(filepath.Join(folder(), "personalities", name+".profile"))
 	if err != nil {
 		l.tb.Fatal(err)
 	}
@@ -113,8 +123,7 @@ func (l *Library) Personality(name string, more ...string) map[string]string {
 // Personalities are the names of all.
 func Personalities(tb testing.TB) (names []string) {
 	tb.Helper()
-	_, here, _, _ := runtime.Caller(0)
-	files, err := filepath.Glob(filepath.Join(filepath.Dir(here), "personalities", "*.profile"))
+	files, err := filepath.Glob(filepath.Join(folder(), "personalities", "*.profile"))
 	if err != nil || len(files) == 0 {
 		tb.Fatalf("no personalities: %v", err)
 	}
