@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"sluice/orchagent-ext/fabric/child"
+	"sluice/orchagent-ext/testbed/fabric/child"
 )
 
 const patience = 3 * time.Minute // for what takes seconds on an idle machine

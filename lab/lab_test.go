@@ -16,9 +16,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"sluice/orchagent-ext/fabric"
-	"sluice/orchagent-ext/flow"
-	"sluice/orchagent-ext/roce"
+	"sluice/orchagent-ext/flows/flow"
+	"sluice/orchagent-ext/testbed/fabric"
+	"sluice/orchagent-ext/wire/roce"
 	"sluice/tests/fabrictest"
 )
 

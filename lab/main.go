@@ -16,7 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"sluice/orchagent-ext/fabric"
+	"sluice/orchagent-ext/testbed/fabric"
 )
 
 const usage = `lab up [TOPOLOGY] | lab down | lab exec NODE COMMAND

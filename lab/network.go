@@ -9,7 +9,7 @@ import (
 	"os/exec"
 	"strings"
 
-	"sluice/orchagent-ext/fabric"
+	"sluice/orchagent-ext/testbed/fabric"
 )
 
 // image is the container of Sluice: only its nodes, and those that share their network, are
@@ -28,7 +28,7 @@ type network struct {
 	management *fabric.Node                 // has a link to each node, in place of containerlab's bridge
 }
 
-// runs says whether a node is one of the namespaces'.
+// runs reports whether a node is one of the namespaces'.
 func (n node) runs() bool { return strings.HasPrefix(n.Image, image+":") && n.NetworkMode == "" }
 
 // build makes the namespaces, the links between them, addresses and routes.

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"sluice/orchagent-ext/fabric"
+	"sluice/orchagent-ext/testbed/fabric"
 )
 
 const (
@@ -92,7 +92,7 @@ func (l *lab) sluice(name string, n node, daemons ...string) error {
 	return nil
 }
 
-// answers says whether a program in a node accepts a connection.
+// answers reports whether a program in a node accepts a connection.
 func answers(at *fabric.Node, network, address string) func() error {
 	return func() error {
 		return at.Do(func() error {

@@ -68,7 +68,7 @@ func read(folder string) (s state, err error) {
 	return s, err
 }
 
-// alive says whether the process is there, and is one that holds a lab.
+// alive reports whether the process is there, and is one that holds a lab.
 func (s state) alive() bool {
 	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", s.Pid))
 	return err == nil && strings.Contains(string(line), "\x00serve\x00")

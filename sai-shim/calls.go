@@ -93,7 +93,7 @@ func (l *Library) avoided(call, object string) error {
 		return nil
 	}
 	c := Call{Name: call, Object: object, Arguments: l.call.Arguments}
-	if !l.Avoid[c.String()] {
+	if !l.Avoid[call] && !l.Avoid[c.String()] {
 		return nil
 	}
 	e := &Error{Call: call, Object: object, Status: C.SAI_STATUS_NOT_SUPPORTED}
@@ -116,10 +116,13 @@ func (l *Library) argue(v saiattr.Value) {
 }
 
 // check ends a call, and makes an error of its status.
-func (l *Library) check(status Status) error {
+func (l *Library) check(status Status) error { return l.checkAnswer(status, "") }
+
+// checkAnswer is [Library.check] of an answer that detail says is false; "": it is sound.
+func (l *Library) checkAnswer(status Status, detail string) error {
 	var err error
-	if status != 0 {
-		e := &Error{Call: l.call.Name, Object: l.call.Object, Status: status}
+	if status != 0 || detail != "" {
+		e := &Error{Call: l.call.Name, Object: l.call.Object, Status: status, Detail: detail}
 		switch i := status.index(); {
 		case i >= 0 && i < len(l.call.Arguments):
 			e.Attribute = l.call.Arguments[i].Name

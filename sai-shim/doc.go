@@ -2,7 +2,7 @@
 
 // Package sai calls a SAI library (OCP Switch Abstraction Interface): any
 // libsai.so, loaded by its path, through the C shim beside it. It is the only
-// cgo of the project. Package asic calls it.
+// cgo of the project. Package engine calls it.
 //
 // It creates, sets, reads and removes objects by the attributes of package saiattr, with
 // typed errors, and has no policy: it never decides, retries or remembers, but for lists

@@ -35,17 +35,29 @@ type Error struct {
 	Object    string // such as acl_entry
 	Attribute string // that was refused, or the only one of the call; "": none in particular
 	Status    Status
+
+	// Detail says why the answer is none that a switch can give; "": Status says all. Such an
+	// answer is [ErrNotSupported], whatever the Status.
+	Detail string
 }
 
 func (e *Error) Error() string {
-	if e.Attribute == "" {
-		return fmt.Sprintf("SAI %s %s: %s", e.Call, e.Object, e.Status)
+	text := fmt.Sprintf("SAI %s %s: ", e.Call, e.Object)
+	if e.Attribute != "" {
+		text += e.Attribute + ": "
 	}
-	return fmt.Sprintf("SAI %s %s: %s: %s", e.Call, e.Object, e.Attribute, e.Status)
+	text += e.Status.String()
+	if e.Detail != "" {
+		text += " " + e.Detail
+	}
+	return text
 }
 
 // Is makes [errors.Is] distinguish the reasons.
 func (e *Error) Is(target error) bool {
+	if e.Detail != "" {
+		return target == ErrNotSupported
+	}
 	switch e.Status.base() {
 	case C.SAI_STATUS_NOT_SUPPORTED, C.SAI_STATUS_NOT_IMPLEMENTED, C.SAI_STATUS_ATTR_NOT_SUPPORTED_0,
 		C.SAI_STATUS_ATTR_NOT_IMPLEMENTED_0, C.SAI_STATUS_UNKNOWN_ATTRIBUTE_0, C.SAI_STATUS_INVALID_ATTRIBUTE_0,

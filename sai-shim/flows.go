@@ -12,16 +12,17 @@ package sai
 import "C"
 
 import (
+	"net/netip"
 	"unsafe"
 
 	"sluice/sai-shim/saiattr"
 )
 
-// ExtensionLabels and ExtensionFlows are versions of the extension
-// (sai_sluice_ext.h). Each includes the ones before.
+// Versions of the extension (sai_sluice_ext.h). Each includes the ones before.
 const (
-	ExtensionLabels = C.SAI_SLUICE_VERSION_LABELS // ACL actions that write the flow label
-	ExtensionFlows  = C.SAI_SLUICE_VERSION_FLOWS  // marks on queues, flow events, holds
+	ExtensionLabels   = C.SAI_SLUICE_VERSION_LABELS   // ACL actions that write the flow label
+	ExtensionFlows    = C.SAI_SLUICE_VERSION_FLOWS    // marks on queues, flow events, holds
+	ExtensionSessions = C.SAI_SLUICE_VERSION_SESSIONS // packets as they arrived, sessions in tunnels, protocols
 )
 
 // Extension is the version of the extension that the library has, 0 for none. It is
@@ -38,35 +39,81 @@ const (
 	MarkHigh  FlowMark = C.SAI_SLUICE_FLOW_MARK_HIGH  // upwards, and again every 2 ms above it
 )
 
-// Relabelled is what the switch did to a packet's flow label.
-type Relabelled uint8
-
-// What was done.
-const (
-	LabelAsReceived Relabelled = C.SAI_SLUICE_LABEL_AS_RECEIVED
-	LabelWasZero    Relabelled = C.SAI_SLUICE_LABEL_WAS_ZERO
-	LabelWasOther   Relabelled = C.SAI_SLUICE_LABEL_WAS_OTHER // which is not known any more
-)
-
 // FlowHead is how many octets of a packet a flow event has at most.
 const FlowHead = C.SAI_SLUICE_HEAD
+
+// Address is an IP address as a library gives it. Its layout is that of
+// sai_ip_address_t.
+type Address struct {
+	family int32 // 0: IPv4, 1: IPv6
+	octets [16]byte
+}
+
+// AddressOf returns an address as a library would give it.
+func AddressOf(a netip.Addr) (s Address) {
+	if a.Is4() {
+		four := a.As4()
+		copy(s.octets[:], four[:])
+		return s
+	}
+	return Address{1, a.As16()}
+}
+
+// Addr returns the address.
+func (a *Address) Addr() netip.Addr {
+	if a.family == 0 {
+		return netip.AddrFrom4([4]byte(a.octets[:4]))
+	}
+	return netip.AddrFrom16(a.octets)
+}
+
+// Arrival is the outermost IP header of a packet as it arrived: before a label was
+// written, a segment was taken, or a tunnel began or ended. Its layout is that of
+// sai_sluice_arrival_t.
+type Arrival struct {
+	Known        bool // false: the switch does not know; the rest is 0
+	TrafficClass uint8
+	_            uint16
+	FlowLabel    uint32 // 20 bits; IPv4: 0
+	Src, Dst     Address
+}
+
+// Session is the innermost packet that a switch read. Its layout is that of
+// sai_sluice_session_t.
+type Session struct {
+	Protocol         uint8 // 6 (TCP), 17 (UDP); 0: neither
+	RoCEv2           bool  // what follows the ports is known
+	BTHOctet         uint8 // octet 4 of the BTH
+	_                uint8
+	SrcPort, DstPort uint16
+	PKey             uint16
+	_                uint16
+	DestQP           uint32
+	SrcQP            uint32 // of a datagram; 0: the packet does not carry it
+	Src, Dst         Address
+}
 
 // FlowEvent says that a flow passed a mark. Its layout is that of
 // sai_sluice_flow_event_t.
 type FlowEvent struct {
-	Queue      ObjectID // egress queue
-	InPort     ObjectID // that the packet came in by; Null: unknown, or the switch's own
-	Flow       uint64   // names the flow in [Library.GetFlow]; never 0
-	Octets     uint64   // of the flow in the queue then
-	At         int64    // ns, CLOCK_MONOTONIC
-	Mark       FlowMark
-	Relabelled Relabelled
-	Length     uint8          // octets of Head; 0 with MarkLow where no packet is at hand
-	Head       [FlowHead]byte // of the packet that passed the mark, from the IP header on, as it leaves
+	Queue   ObjectID // egress queue
+	InPort  ObjectID // that the packet came in by; Null: unknown, or the switch's own
+	Flow    uint64   // names the flow in [Library.GetFlow]; never 0
+	Octets  uint64   // of the flow in the queue then
+	At      int64    // ns, CLOCK_MONOTONIC
+	Arrival Arrival
+	Session Session // a library of version [ExtensionFlows] leaves it 0
+	Mark    FlowMark
+	Length  uint8          // octets of Head; 0 with MarkLow where no packet is at hand
+	Head    [FlowHead]byte // of the packet that passed the mark, from the IP header on, as it leaves
 }
 
 // Events are copied from C into Go as they are.
-var _ = [1]struct{}{}[unsafe.Sizeof(FlowEvent{})-C.sizeof_sai_sluice_flow_event_t]
+var (
+	_ = [1]struct{}{}[unsafe.Sizeof(Arrival{})-C.sizeof_sai_sluice_arrival_t]
+	_ = [1]struct{}{}[unsafe.Sizeof(Session{})-C.sizeof_sai_sluice_session_t]
+	_ = [1]struct{}{}[unsafe.Sizeof(FlowEvent{})-C.sizeof_sai_sluice_flow_event_t]
+)
 
 // WatchFlows lets the library raise flow events. fd is an eventfd that can be read
 // while events wait; it is closed with the library, and not to be read or closed by

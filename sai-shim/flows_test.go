@@ -26,7 +26,8 @@ func TestExtensionHandshake(t *testing.T) {
 		profile []string
 		want    int
 	}{
-		{"flows", nil, sai.ExtensionFlows},
+		{"sessions", nil, sai.ExtensionSessions},
+		{"flows", []string{"EXTENSION", "2"}, sai.ExtensionFlows},
 		{"later", []string{"EXTENSION", "7"}, 7},
 		{"labels", []string{"EXTENSION", "1"}, sai.ExtensionLabels},
 		{"none", []string{"EXTENSION", "0"}, 0},
@@ -78,7 +79,8 @@ func TestHolds(t *testing.T) {
 		{id(port, 2), sai.HoldMatch{Kind: sai.HoldLabel, Src: six, Dst: seven, Value: 0xfffff}, time.Nanosecond, 5, "hold port#2 LABEL 2001:db8::6>2001:db8::7 0xfffff us=1 rate=5"},
 		{sai.Null, pair, time.Second, sai.RateCount, "hold null PAIR 192.0.2.4>192.0.2.5 us=1000000 rate=18446744073709551615"},
 		{id(port, 1), sai.HoldMatch{Kind: sai.HoldSession, Src: six, Dst: seven, Value: 9}, -1, 0, "hold port#1 SESSION 2001:db8::6>2001:db8::7 0x9 us=0 rate=0"},
-		{id(port, 1), sai.HoldMatch{Kind: sai.HoldTuple, Src: four, Dst: five, Value: 1<<16 | 4791}, time.Second, 0, "hold port#1 TUPLE 192.0.2.4>192.0.2.5 0x112b7 us=1000000 rate=0"},
+		{id(port, 1), sai.HoldMatch{Kind: sai.HoldTuple, Protocol: 17, Src: four, Dst: five, Value: 1<<16 | 4791}, time.Second, 0, "hold port#1 TUPLE 192.0.2.4>192.0.2.5 0x112b7 protocol 17 us=1000000 rate=0"},
+		{id(port, 1), sai.HoldMatch{Kind: sai.HoldTuple, Protocol: 6, Src: four, Dst: five, Value: 1<<16 | 4791}, time.Second, 0, "hold port#1 TUPLE 192.0.2.4>192.0.2.5 0x112b7 protocol 6 us=1000000 rate=0"},
 		{id(port, 1), sai.HoldMatch{Kind: sai.HoldClass, Value: 7}, time.Second, 0, "hold port#1 CLASS 0x7 us=1000000 rate=0"},
 	} {
 		if err := l.SetHold(tt.port, tt.HoldMatch, tt.d, tt.rate); err != nil {
@@ -149,7 +151,7 @@ func TestFlowAttributes(t *testing.T) {
 	}
 }
 
-// readable says whether a descriptor can be read within patience.
+// readable reports whether a descriptor can be read within patience.
 func readable(t *testing.T, fd int, patience time.Duration) bool {
 	t.Helper()
 	for {
@@ -196,7 +198,16 @@ func TestFlowEvents(t *testing.T) {
 		for _, e := range burst[:n] {
 			want := sai.FlowEvent{
 				Queue: q, InPort: sai.ObjectID(got), Flow: got + 1, Octets: got + 2, At: int64(got + 3),
-				Mark: sai.FlowMark(got % 3), Relabelled: sai.Relabelled((got + 1) % 3), Length: uint8(got % (sai.FlowHead + 1)),
+				Mark: sai.FlowMark(got % 3), Length: uint8(got % (sai.FlowHead + 1)),
+				Arrival: sai.Arrival{
+					Known: got%2 == 1, TrafficClass: uint8(got), FlowLabel: uint32(got + 4),
+					Src: eventAddress(got%2 == 1, got+5), Dst: eventAddress(got%2 == 1, got+6),
+				},
+				Session: sai.Session{
+					Protocol: uint8(got + 7), RoCEv2: got%3 == 0, BTHOctet: uint8(got + 8), SrcPort: uint16(got + 9), DstPort: uint16(got + 10),
+					PKey: uint16(got + 11), DestQP: uint32(got + 12), SrcQP: uint32(got + 13),
+					Src: eventAddress(got%4 == 0, got+14), Dst: eventAddress(got%4 == 0, got+15),
+				},
 			}
 			for i := range want.Head {
 				want.Head[i] = byte(int(got) + i)
@@ -209,6 +220,63 @@ func TestFlowEvents(t *testing.T) {
 	}
 	if n, _ := l.ReadFlowEvents(burst); n != 0 || readable(t, fd, 0) {
 		t.Errorf("%d events of an empty ring, or its descriptor can be read", n)
+	}
+}
+
+// eventAddress is the address n of the events of the test library.
+func eventAddress(v6 bool, n uint64) sai.Address {
+	if v6 {
+		return sai.AddressOf(netip.AddrFrom16([16]byte{0x20, 1, 0xd, 0xb8, 14: byte(n >> 8), 15: byte(n)}))
+	}
+	return sai.AddressOf(netip.AddrFrom4([4]byte{192, 0, 2, byte(n)}))
+}
+
+// A library of version 2 raises events without arrival: the header that leaves is taken for
+// it, with the label that arrived; where that is lost the arrival is not known. Its tuples
+// are of UDP.
+func TestFlowEventsOfVersion2(t *testing.T) {
+	const raised = 500
+	library := saitest.New(t)
+	l := open(t, library, library.Profile("EVENTS", "500", "EXTENSION", "2"))
+	fd, err := l.WatchFlows()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.SetQueueMarks(id(queue, 5), 1000, 0); err != nil {
+		t.Fatal(err)
+	}
+	burst, known := make([]sai.FlowEvent, raised), 0
+	for got := uint64(0); got < raised; {
+		if !readable(t, fd, patience) {
+			t.Fatalf("the descriptor cannot be read after %d events", got)
+		}
+		n, _ := l.ReadFlowEvents(burst)
+		for _, e := range burst[:n] {
+			v6, relabelled := got%2 == 1, got/2%3
+			want := sai.Arrival{}
+			if relabelled != 2 && (v6 && e.Length >= 40 || !v6 && e.Length >= 20) {
+				want = sai.Arrival{Known: true, TrafficClass: 0xab, Src: eventAddress(v6, got), Dst: eventAddress(v6, got+1)}
+				if v6 && relabelled == 0 {
+					want.FlowLabel = 0xfedcb
+				}
+				known++
+			}
+			if e.Arrival != want || e.Session != (sai.Session{}) || e.InPort != sai.ObjectID(got) || e.Length != uint8(got%97) || e.Mark != sai.FlowMark(got%3) {
+				t.Fatalf("event %d: %+v, want arrival %+v", got, e, want)
+			}
+			got++
+		}
+	}
+	if known < raised/3 {
+		t.Errorf("%d arrivals are known", known)
+	}
+	library.Calls()
+	tuple := sai.HoldMatch{Kind: sai.HoldTuple, Protocol: 6, Src: netip.MustParseAddr("192.0.2.4"), Dst: netip.MustParseAddr("192.0.2.5")}
+	if err := l.SetHold(id(port, 1), tuple, time.Second, 0); !errors.Is(err, sai.ErrNotSupported) || len(library.Calls()) > 0 {
+		t.Errorf("a tuple of TCP: %v", err)
+	}
+	if tuple.Protocol = 17; l.SetHold(id(port, 1), tuple, time.Second, 0) != nil {
+		t.Error("a tuple of UDP is refused")
 	}
 }
 
@@ -254,8 +322,9 @@ func TestFastCalls(t *testing.T) {
 func TestFlowLayouts(t *testing.T) {
 	var e sai.FlowEvent
 	for name, got := range map[string][2]uintptr{
-		"mark": {unsafe.Offsetof(e.Mark), 40}, "relabelled": {unsafe.Offsetof(e.Relabelled), 41},
-		"length": {unsafe.Offsetof(e.Length), 42}, "head": {unsafe.Offsetof(e.Head), 43}, "size": {unsafe.Sizeof(e), 144},
+		"arrival": {unsafe.Offsetof(e.Arrival), 40}, "session": {unsafe.Offsetof(e.Session), 88},
+		"mark": {unsafe.Offsetof(e.Mark), 148}, "length": {unsafe.Offsetof(e.Length), 149},
+		"head": {unsafe.Offsetof(e.Head), 150}, "size": {unsafe.Sizeof(e), 248},
 	} {
 		if got[0] != got[1] {
 			t.Errorf("%s at %d, want %d", name, got[0], got[1])

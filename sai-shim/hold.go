@@ -22,15 +22,18 @@ const (
 	HoldStream  HoldKind = C.SAI_SLUICE_MATCH_STREAM  // Value: Stream ID, by the seed of SetStreamSeed
 	HoldLabel   HoldKind = C.SAI_SLUICE_MATCH_LABEL   // Src, Dst, Value: flow label
 	HoldPair    HoldKind = C.SAI_SLUICE_MATCH_PAIR    // Src, Dst
-	HoldSession HoldKind = C.SAI_SLUICE_MATCH_SESSION // Src, Dst, Value: DestQP of the innermost RoCEv2 header
-	HoldTuple   HoldKind = C.SAI_SLUICE_MATCH_TUPLE   // Src, Dst, Value: source port << 16 | destination port; UDP
+	HoldSession HoldKind = C.SAI_SLUICE_MATCH_SESSION // Src, Dst of the session, Value: DestQP
+	HoldTuple   HoldKind = C.SAI_SLUICE_MATCH_TUPLE   // Src, Dst of the session, Protocol, Value: source port << 16 | destination port
 	HoldClass   HoldKind = C.SAI_SLUICE_MATCH_CLASS   // Value: IEEE 802.1Qbb priority, which is the queue's index
 )
 
-// HoldMatch is what a hold matches, of packets that leave by its port. Src and Dst
-// are of one family.
+// HoldMatch is what a hold matches, of packets as they leave by its port. Src and Dst
+// are of one family: those of the outermost header, or of the session, which is the
+// innermost packet. A library of version [ExtensionFlows] takes those of the outermost
+// header for the session's, and refuses a tuple of another protocol than UDP.
 type HoldMatch struct {
 	Kind     HoldKind
+	Protocol uint8 // of a tuple: 6 (TCP) or 17 (UDP)
 	Value    uint32
 	Src, Dst netip.Addr
 }
@@ -84,6 +87,7 @@ func (l *Library) GetHold(port ObjectID, m HoldMatch) (HoldState, error) {
 func (m *HoldMatch) shim() (s C.struct_shim_match) {
 	s._type, s.value = C.uint32_t(m.Kind), C.uint32_t(m.Value)
 	s.ipv6 = C.bool(m.Src.Is6() || m.Dst.Is6())
+	s.protocol = C.uint8_t(m.Protocol)
 	s.source, s.destination = words(m.Src), words(m.Dst)
 	return s
 }

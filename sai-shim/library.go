@@ -61,12 +61,14 @@ type Library struct {
 	// metadata end the process at an attribute that they do not know.
 	NoExtension bool
 
-	// Avoid are calls that read, as [Call.String] has them without an id, and are not made:
-	// they answer NOT_SUPPORTED. There are libraries that end the process at some.
+	// Avoid are calls that read, as [Call.String] has them without an id, or names of calls
+	// such as [Query]. They are never made, and answer NOT_SUPPORTED: there are libraries
+	// that end the process at some.
 	Avoid map[string]bool
 
 	queueStats []QueueStat // that the library has, as far as is known
 	extension  int         // version, 0 for none
+	noPackets  error       // why the library takes no callback for packets; nil: it did
 }
 
 // Keys of the profile that map the extension's attributes to a vendor's ids.
@@ -144,6 +146,9 @@ func (l *Library) Close() error {
 	return err
 }
 
+// Query is the name of the calls that ask what the library can do. They change nothing.
+const Query = "ask"
+
 // Handshake is how the text of the call begins that asks for the extension.
 const Handshake = "get switch extension"
 
@@ -156,10 +161,11 @@ func (l *Library) CreateSwitch(initialize bool) error {
 	l.enter("create", saiattr.Switch.Name, Null)
 	status := Status(C.shim_create_switch(l.shim, &id))
 	l.call.ID = ObjectID(id)
-	if err := l.check(status); err != nil {
+	if err := l.checkAnswer(status, withoutID(status, l.call.ID)); err != nil {
 		return err
 	}
 	l.Switch = ObjectID(id)
+	l.noPackets = l.watchPackets()
 	if l.NoExtension {
 		return nil
 	}
@@ -167,6 +173,23 @@ func (l *Library) CreateSwitch(initialize bool) error {
 	l.extension = int(C.shim_extension(l.shim))
 	l.leave(0)
 	return nil
+}
+
+// watchPackets gives the library the callback for packets to the CPU.
+func (l *Library) watchPackets() error {
+	l.argue(saiattr.Value{Attr: saiattr.SwitchPackets})
+	l.enter("set", saiattr.Switch.Name, l.Switch)
+	return l.check(Status(C.shim_watch_packets(l.shim)))
+}
+
+// WatchesPackets returns nil where the library took the callback for packets to the CPU.
+// Else it gives the library the callback again, and returns the error: no packet comes, and
+// entries that copy or sample packets have no effect.
+func (l *Library) WatchesPackets() error {
+	if l.noPackets != nil {
+		l.noPackets = l.watchPackets()
+	}
+	return l.noPackets
 }
 
 // RemoveSwitch removes the switch that CreateSwitch made.
@@ -183,6 +206,7 @@ type Packet struct {
 	Data   []byte   // Ethernet frame, maybe cut
 	Length int      // octets that the library gave
 	Port   ObjectID // that it came in by; Null: not said
+	Egress ObjectID // port that it leaves by; Null: the library does not say
 	Trap   ObjectID // user-defined trap; Null: none
 }
 
@@ -216,7 +240,7 @@ func (l *Library) take(out []Packet) int {
 		p := &l.packets[i]
 		out[i] = Packet{
 			Data:   unsafe.Slice((*byte)(&p.data[0]), int(p.captured)),
-			Length: int(p.length), Port: ObjectID(p.port), Trap: ObjectID(p.trap),
+			Length: int(p.length), Port: ObjectID(p.port), Egress: ObjectID(p.egress), Trap: ObjectID(p.trap),
 		}
 	}
 	return n

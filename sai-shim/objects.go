@@ -23,7 +23,16 @@ func (l *Library) Create(k saiattr.Kind, values ...saiattr.Value) (ObjectID, err
 	var id C.uint64_t
 	status := Status(C.shim_create(l.shim, C.int32_t(k.Number), &id))
 	l.call.ID = ObjectID(id)
-	return ObjectID(id), l.check(status)
+	return ObjectID(id), l.checkAnswer(status, withoutID(status, l.call.ID))
+}
+
+// withoutID returns the detail of an answer to create: "" where it is sound. SAI has no
+// object whose id is Null.
+func withoutID(status Status, id ObjectID) (detail string) {
+	if status == 0 && id == Null {
+		return "without an object's id"
+	}
+	return ""
 }
 
 // Set sets an attribute of an object.
@@ -121,31 +130,44 @@ func getList[T ~uint32 | ~uint64](l *Library, k saiattr.Kind, id ObjectID, a *sa
 		return nil, err
 	}
 	l.enter("get", k.Name, id)
-	list, status := grow(func(list []T, n *C.uint32_t) C.sai_status_t {
+	list, status, detail := grow(func(list []T, n *C.uint32_t) C.sai_status_t {
 		return C.shim_get_list(l.shim, C.int32_t(k.Number), C.uint64_t(id), l.id(a), unsafe.Pointer(&list[0]), n)
 	})
 	read := &l.call.Arguments[0]
 	for _, n := range list {
 		read.List = append(read.List, uint64(n))
 	}
-	return list, l.check(Status(status))
+	return list, l.checkAnswer(Status(status), detail)
 }
 
-// grow calls a function with room for more and more elements, until there is enough.
-func grow[T any](call func([]T, *C.uint32_t) C.sai_status_t) ([]T, C.sai_status_t) {
-	for room := 64; ; {
-		list := make([]T, room)
+// Limits of a list that a library returns.
+const (
+	firstRoom   = 64      // elements that the first call has room for: most lists are shorter
+	maxElements = 1 << 18 // ACL entries are the longest list, and an ASIC has room for fewer
+	maxGrowths  = 4       // calls; a list may grow between two of them, as other processes create objects
+)
+
+// grow calls a function with room for more and more elements, until there is enough. detail
+// is why the answer is false, "" for a sound one: the library's count is beyond maxElements,
+// or grows with each call.
+func grow[T any](call func([]T, *C.uint32_t) C.sai_status_t) (list []T, status C.sai_status_t, detail string) {
+	room := firstRoom
+	for range maxGrowths {
+		list = make([]T, room)
 		n := C.uint32_t(room)
-		status := call(list, &n)
-		if status == C.SAI_STATUS_BUFFER_OVERFLOW && int(n) > room {
-			room = int(n)
-			continue
+		status = call(list, &n)
+		if status == C.SAI_STATUS_SUCCESS {
+			return list[:min(int(n), room)], status, ""
 		}
-		if status != C.SAI_STATUS_SUCCESS {
-			return nil, status
+		if status != C.SAI_STATUS_BUFFER_OVERFLOW || int(n) <= room {
+			return nil, status, ""
 		}
-		return list[:min(int(n), room)], status
+		if n > maxElements {
+			return nil, status, fmt.Sprintf("with %d elements, of at most %d", n, maxElements)
+		}
+		room = int(n)
 	}
+	return nil, status, fmt.Sprintf("with more elements at each of %d calls, %d at last", maxGrowths, room)
 }
 
 // Exists reports whether an object is there: whether its library knows it when
@@ -169,14 +191,14 @@ func (l *Library) Objects(k saiattr.Kind) ([]ObjectID, error) {
 		return nil, err
 	}
 	l.enter("list", k.Name, Null)
-	ids, status := grow(func(list []ObjectID, n *C.uint32_t) C.sai_status_t {
+	ids, status, detail := grow(func(list []ObjectID, n *C.uint32_t) C.sai_status_t {
 		return C.shim_objects(l.shim, C.int32_t(k.Number), (*C.uint64_t)(&list[0]), n)
 	})
 	// There are libraries that fill in the list, and leave its count as it is.
-	return slices.DeleteFunc(ids, func(id ObjectID) bool { return id == Null }), l.check(Status(status))
+	return slices.DeleteFunc(ids, func(id ObjectID) bool { return id == Null }), l.checkAnswer(Status(status), detail)
 }
 
-// CanCreate says whether objects of a type can be created with an attribute; known is
+// CanCreate reports whether objects of a type can be created with an attribute; known is
 // false where the library does not tell.
 func (l *Library) CanCreate(k saiattr.Kind, a *saiattr.Attr) (can, known bool) {
 	c, known := l.capability(k, a)
@@ -191,10 +213,10 @@ func (l *Library) CanSet(k saiattr.Kind, a *saiattr.Attr) (can, known bool) {
 
 func (l *Library) capability(k saiattr.Kind, a *saiattr.Attr) (c C.sai_attr_capability_t, known bool) {
 	l.argue(saiattr.Value{Attr: a})
-	if l.avoided("ask", k.Name) != nil {
+	if l.avoided(Query, k.Name) != nil {
 		return c, false
 	}
-	l.enter("ask", k.Name, Null)
+	l.enter(Query, k.Name, Null)
 	status := Status(C.shim_capability(l.shim, C.int32_t(k.Number), l.id(a), &c))
 	if status == 0 {
 		l.call.Arguments[0].Text = fmt.Sprintf("create=%t set=%t get=%t", bool(c.create_implemented), bool(c.set_implemented), bool(c.get_implemented))
@@ -203,15 +225,15 @@ func (l *Library) capability(k saiattr.Kind, a *saiattr.Attr) (c C.sai_attr_capa
 	return c, status == 0
 }
 
-// Takes says whether an attribute takes a value of its enum; known is false where the
+// Takes reports whether an attribute takes a value of its enum; known is false where the
 // library does not tell.
 func (l *Library) Takes(k saiattr.Kind, a *saiattr.Attr, value string) (can, known bool) {
 	l.argue(saiattr.Value{Attr: a})
-	if l.avoided("ask", k.Name+" values") != nil {
+	if l.avoided(Query, k.Name+" values") != nil {
 		return false, false
 	}
-	l.enter("ask", k.Name+" values", Null)
-	values, status := grow(func(list []int32, n *C.uint32_t) C.sai_status_t {
+	l.enter(Query, k.Name+" values", Null)
+	values, status, _ := grow(func(list []int32, n *C.uint32_t) C.sai_status_t {
 		return C.shim_enum_values(l.shim, C.int32_t(k.Number), l.id(a), (*C.int32_t)(&list[0]), n)
 	})
 	for _, n := range values {
@@ -267,6 +289,12 @@ func (l *Library) gather(v *saiattr.Value) {
 		C.shim_field_u16(s, id, C.uint16_t(n), C.uint16_t(v.Attr.Mask))
 	case saiattr.FieldU32:
 		C.shim_field_u32(s, id, C.uint32_t(n), C.uint32_t(v.Attr.Mask))
+	case saiattr.FieldIP4:
+		address := v.Address.As4()
+		C.shim_field_ip4(s, id, C.uint32_t(binary.NativeEndian.Uint32(address[:])), 0xffffffff)
+	case saiattr.IPAddress:
+		address := v.Address.AsSlice()
+		C.shim_ip(s, id, C.bool(v.Address.Is6()), octets(address))
 	case saiattr.FieldIP6:
 		address := v.Address.As16()
 		C.shim_field_ip6(s, id, octets(address[:]), octets(allOnes[:]))
@@ -279,7 +307,7 @@ func (l *Library) gather(v *saiattr.Value) {
 		C.shim_action_s32(s, id, C.int32_t(n))
 	case saiattr.ActionOID:
 		C.shim_action_oid(s, id, C.uint64_t(v.ID()))
-	case saiattr.U32s: // is only read
+	case saiattr.U32s, saiattr.Function: // is only read; is passed by shim_watch_packets
 	}
 }
 

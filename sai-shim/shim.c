@@ -17,12 +17,29 @@
 #define RING 4096 /* a power of 2 */
 
 /* The APIs that are used. */
-enum { SWITCH, PORT, QUEUE, ACL, HASH, UDF, MIRROR, POLICER, SCHEDULER, HOSTIF, SAMPLEPACKET, APIS };
+enum {
+	SWITCH,
+	PORT,
+	QUEUE,
+	ROUTER_INTERFACE,
+	NEXT_HOP,
+	ACL,
+	HASH,
+	UDF,
+	MIRROR,
+	POLICER,
+	SCHEDULER,
+	HOSTIF,
+	SAMPLEPACKET,
+	APIS
+};
 
 static const sai_api_t api_ids[APIS] = {
 	[SWITCH] = SAI_API_SWITCH,
 	[PORT] = SAI_API_PORT,
 	[QUEUE] = SAI_API_QUEUE,
+	[ROUTER_INTERFACE] = SAI_API_ROUTER_INTERFACE,
+	[NEXT_HOP] = SAI_API_NEXT_HOP,
 	[ACL] = SAI_API_ACL,
 	[HASH] = SAI_API_HASH,
 	[UDF] = SAI_API_UDF,
@@ -37,6 +54,7 @@ struct shim {
 	void *handle;
 	void *api[APIS];		/* method tables; NULL: not implemented */
 	const sai_sluice_api_t *sluice; /* NULL: the library does not have the extension's API */
+	uint32_t extension;		/* version */
 	sai_status_t (*query)(sai_api_t, void **);
 	sai_status_t (*uninitialize)(void);
 	sai_status_t (*query_version)(sai_api_version_t *);
@@ -327,6 +345,23 @@ void shim_field_ip6(struct shim *s, uint32_t id, const uint8_t *data, const uint
 	memcpy(&f->mask.ip6, mask, sizeof(f->mask.ip6));
 }
 
+void shim_field_ip4(struct shim *s, uint32_t id, uint32_t data, uint32_t mask)
+{
+	sai_acl_field_data_t *f = &next(s, id)->aclfield;
+
+	f->enable = true;
+	f->data.ip4 = data;
+	f->mask.ip4 = mask;
+}
+
+void shim_ip(struct shim *s, uint32_t id, bool v6, const uint8_t *octets)
+{
+	sai_ip_address_t *a = &next(s, id)->ipaddr;
+
+	a->addr_family = v6;
+	memcpy(&a->addr, octets, v6 ? sizeof(a->addr.ip6) : sizeof(a->addr.ip4));
+}
+
 void shim_field_octets(struct shim *s, uint32_t id, const uint8_t *data, const uint8_t *mask, uint32_t n)
 {
 	sai_acl_field_data_t *f = &next(s, id)->aclfield;
@@ -373,6 +408,8 @@ static const struct methods {
 	{ SAI_OBJECT_TYPE_POLICER, POLICER, offsetof(sai_policer_api_t, create_policer),
 	  offsetof(sai_policer_api_t, remove_policer), offsetof(sai_policer_api_t, set_policer_attribute),
 	  offsetof(sai_policer_api_t, get_policer_attribute), offsetof(sai_policer_api_t, get_policer_stats) },
+	{ QUAD(ROUTER_INTERFACE, ROUTER_INTERFACE, sai_router_interface_api_t, router_interface) },
+	{ QUAD(NEXT_HOP, NEXT_HOP, sai_next_hop_api_t, next_hop) },
 	{ QUAD(ACL_TABLE, ACL, sai_acl_api_t, acl_table) },
 	{ QUAD(ACL_ENTRY, ACL, sai_acl_api_t, acl_entry) },
 	{ QUAD(ACL_COUNTER, ACL, sai_acl_api_t, acl_counter) },
@@ -414,7 +451,6 @@ sai_status_t shim_create_switch(struct shim *s, uint64_t *id)
 {
 	sai_switch_api_t *api = s->api[SWITCH];
 	sai_status_t status = SAI_STATUS_INSUFFICIENT_RESOURCES;
-	sai_attribute_t notify = { .id = SAI_SWITCH_ATTR_PACKET_EVENT_NOTIFY };
 
 	if (!api->create_switch)
 		status = SAI_STATUS_NOT_IMPLEMENTED;
@@ -424,10 +460,16 @@ sai_status_t shim_create_switch(struct shim *s, uint64_t *id)
 	if (status != SAI_STATUS_SUCCESS)
 		return status;
 	*id = s->switch_id;
-	*(sai_packet_event_notification_fn *)&notify.value.ptr = packet_event;
-	if (api->set_switch_attribute)
-		api->set_switch_attribute(s->switch_id, &notify); /* without it no packets come */
 	return SAI_STATUS_SUCCESS;
+}
+
+sai_status_t shim_watch_packets(struct shim *s)
+{
+	sai_set_fn set = METHOD(set, sai_set_fn, s, SAI_OBJECT_TYPE_SWITCH);
+	sai_attribute_t notify = { .id = SAI_SWITCH_ATTR_PACKET_EVENT_NOTIFY };
+
+	*(sai_packet_event_notification_fn *)&notify.value.ptr = packet_event;
+	return set ? set(s->switch_id, &notify) : SAI_STATUS_NOT_IMPLEMENTED;
 }
 
 sai_status_t shim_remove_switch(struct shim *s)
@@ -563,10 +605,12 @@ static void packet_event(sai_object_id_t switch_id, sai_size_t size, const void 
 		goto out;
 	}
 	p = &s->ring[head % RING];
-	p->port = p->trap = SAI_NULL_OBJECT_ID;
+	p->port = p->egress = p->trap = SAI_NULL_OBJECT_ID;
 	for (uint32_t i = 0; i < count; i++) {
 		if (list[i].id == SAI_HOSTIF_PACKET_ATTR_INGRESS_PORT)
 			p->port = list[i].value.oid;
+		else if (list[i].id == SAI_HOSTIF_PACKET_ATTR_EGRESS_PORT_OR_LAG)
+			p->egress = list[i].value.oid;
 		else if (list[i].id == SAI_HOSTIF_PACKET_ATTR_HOSTIF_TRAP_ID)
 			p->trap = list[i].value.oid;
 	}
@@ -622,6 +666,7 @@ int shim_extension(struct shim *s)
 		s->sluice = table;
 	if (!s->sluice && version >= SAI_SLUICE_VERSION_FLOWS)
 		version = SAI_SLUICE_VERSION_LABELS;
+	s->extension = version;
 	return version <= INT32_MAX ? (int)version : INT32_MAX;
 }
 
@@ -649,6 +694,49 @@ static void flow_event(sai_object_id_t switch_id, uint32_t count, const sai_slui
 	pthread_mutex_unlock(&flow_delivery);
 }
 
+/* The header that leaves is taken for the one that arrived: right for packets in transit. */
+static sai_sluice_arrival_t arrival_by_head(const sai_sluice_flow_event2_t *e)
+{
+	sai_sluice_arrival_t a = {};
+
+	if (e->relabelled == SAI_SLUICE_LABEL_WAS_OTHER)
+		return a;
+	if (e->length >= 40 && e->head[0] >> 4 == 6) {
+		a.known = 1;
+		a.traffic_class = e->head[0] << 4 | e->head[1] >> 4;
+		if (e->relabelled == SAI_SLUICE_LABEL_AS_RECEIVED)
+			a.flow_label = (e->head[1] & 0xf) << 16 | e->head[2] << 8 | e->head[3];
+		a.source.addr_family = a.destination.addr_family = 1;
+		memcpy(&a.source.addr, e->head + 8, sizeof(sai_ip6_t));
+		memcpy(&a.destination.addr, e->head + 24, sizeof(sai_ip6_t));
+	} else if (e->length >= 20 && e->head[0] >> 4 == 4) {
+		a.known = 1;
+		a.traffic_class = e->head[1];
+		memcpy(&a.source.addr, e->head + 12, sizeof(sai_ip4_t));
+		memcpy(&a.destination.addr, e->head + 16, sizeof(sai_ip4_t));
+	}
+	return a;
+}
+
+/* The thread of a library of version 2 calls this. Its sessions are read from heads by who takes them. */
+static void flow_event2(sai_object_id_t switch_id, uint32_t count, const sai_sluice_flow_event2_t *events)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		const sai_sluice_flow_event2_t *from = &events[i];
+		sai_sluice_flow_event_t e = { .queue_id = from->queue_id,
+					      .in_port_id = from->in_port_id,
+					      .flow = from->flow,
+					      .octets = from->octets,
+					      .at_ns = from->at_ns,
+					      .arrival = arrival_by_head(from),
+					      .mark = from->mark,
+					      .length = from->length };
+
+		memcpy(e.head, from->head, sizeof(e.head));
+		flow_event(switch_id, 1, &e);
+	}
+}
+
 sai_status_t shim_watch_flows(struct shim *s, int *fd)
 {
 	sai_set_fn set = METHOD(set, sai_set_fn, s, SAI_OBJECT_TYPE_SWITCH);
@@ -658,6 +746,10 @@ sai_status_t shim_watch_flows(struct shim *s, int *fd)
 	if (!s->sluice || !set)
 		return SAI_STATUS_NOT_IMPLEMENTED;
 	*(sai_sluice_flow_event_notification_fn *)&notify.value.ptr = flow_event;
+	if (s->extension < SAI_SLUICE_VERSION_SESSIONS) {
+		notify.id = SAI_SWITCH_ATTR_FLOW_EVENT2_NOTIFY;
+		*(sai_sluice_flow_event2_notification_fn *)&notify.value.ptr = flow_event2;
+	}
 	return set(s->switch_id, &notify);
 }
 
@@ -692,7 +784,8 @@ static sai_sluice_match_t match_of(const struct shim_match *m)
 	return (sai_sluice_match_t){ .type = m->type,
 				     .value = m->value,
 				     .source = address(m->ipv6, m->source),
-				     .destination = address(m->ipv6, m->destination) };
+				     .destination = address(m->ipv6, m->destination),
+				     .protocol = m->protocol };
 }
 
 sai_status_t shim_set_hold(struct shim *s, uint64_t port, struct shim_match match, uint64_t duration_us, uint64_t rate)
@@ -701,6 +794,9 @@ sai_status_t shim_set_hold(struct shim *s, uint64_t port, struct shim_match matc
 
 	if (!s->sluice || !s->sluice->set_hold)
 		return SAI_STATUS_NOT_IMPLEMENTED;
+	/* A library of version 2 would hold UDP. */
+	if (s->extension < SAI_SLUICE_VERSION_SESSIONS && m.type == SAI_SLUICE_MATCH_TUPLE && m.protocol != 17)
+		return SAI_STATUS_NOT_SUPPORTED;
 	return s->sluice->set_hold(s->switch_id, port, &m, duration_us, rate);
 }
 

@@ -55,6 +55,8 @@ void shim_field_u8(struct shim *s, uint32_t id, uint8_t data, uint8_t mask);
 void shim_field_u16(struct shim *s, uint32_t id, uint16_t data, uint16_t mask);
 void shim_field_u32(struct shim *s, uint32_t id, uint32_t data, uint32_t mask);
 void shim_field_ip6(struct shim *s, uint32_t id, const uint8_t *data, const uint8_t *mask);
+void shim_field_ip4(struct shim *s, uint32_t id, uint32_t data, uint32_t mask);
+void shim_ip(struct shim *s, uint32_t id, bool v6, const uint8_t *octets);
 void shim_field_octets(struct shim *s, uint32_t id, const uint8_t *data, const uint8_t *mask, uint32_t n);
 void shim_action_u32(struct shim *s, uint32_t id, uint32_t v);
 void shim_action_s32(struct shim *s, uint32_t id, int32_t v);
@@ -66,10 +68,12 @@ void shim_forget(struct shim *s);
 
 /*
  * Creates the switch, or connects to it: as SAI_SWITCH_ATTR_INIT_SWITCH says
- * among the attributes. Packet events go into the ring from then on, where the
- * library takes the callback.
+ * among the attributes.
  */
 sai_status_t shim_create_switch(struct shim *s, uint64_t *id);
+
+/* Lets the library raise packet events, which go into the ring from then on. */
+sai_status_t shim_watch_packets(struct shim *s);
 sai_status_t shim_remove_switch(struct shim *s);
 
 /* Objects, by SAI object type. set takes the one attribute that was gathered. */
@@ -100,6 +104,7 @@ sai_status_t shim_objects(struct shim *s, int32_t type, uint64_t *ids, uint32_t 
 /* A packet to the CPU. */
 struct shim_packet {
 	uint64_t port;	   /* that it came in by; SAI_NULL_OBJECT_ID: not said */
+	uint64_t egress;   /* that it leaves by; likewise */
 	uint64_t trap;	   /* user-defined trap that it was marked with; likewise */
 	uint32_t length;   /* octets that the library gave */
 	uint32_t captured; /* of these, what data holds */
@@ -137,6 +142,7 @@ int shim_flow_events_take(struct shim *s, sai_sluice_flow_event_t *out, int n, u
 struct shim_match {
 	uint32_t type, value;
 	bool ipv6;
+	uint8_t protocol;
 	uint64_t source[2], destination[2];
 };
 

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"sluice/orchagent-ext/fabric/privateredis"
-	"sluice/orchagent-ext/sonicdb"
+	"sluice/orchagent-ext/db/sonicdb"
+	"sluice/orchagent-ext/testbed/fabric/privateredis"
 	"sluice/yang/rows"
 )
 

@@ -17,9 +17,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"sluice/orchagent-ext/fabric"
-	"sluice/orchagent-ext/fabric/privateredis"
-	"sluice/orchagent-ext/sonicdb"
+	"sluice/orchagent-ext/db/sonicdb"
+	"sluice/orchagent-ext/testbed/fabric"
+	"sluice/orchagent-ext/testbed/fabric/privateredis"
 	"sluice/tests/fabrictest"
 )
 

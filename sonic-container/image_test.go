@@ -16,9 +16,9 @@ import (
 	"testing"
 	"time"
 
-	"sluice/orchagent-ext/fabric/child"
-	"sluice/orchagent-ext/fabric/privateredis"
-	"sluice/orchagent-ext/sonicdb"
+	"sluice/orchagent-ext/db/sonicdb"
+	"sluice/orchagent-ext/testbed/fabric/child"
+	"sluice/orchagent-ext/testbed/fabric/privateredis"
 	"sluice/yang/rows"
 )
 

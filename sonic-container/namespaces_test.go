@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"sluice/orchagent-ext/sonicdb"
+	"sluice/orchagent-ext/db/sonicdb"
 	"sluice/tests/fabrictest"
 )
 

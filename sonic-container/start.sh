@@ -133,7 +133,7 @@ chosen() { # PROGRAM USER [FILE]...
 # name, which are beside sluiced.env; those of sluice-gnmi are there, too.
 user_of_sluiced() {
 	set --
-	for file in "$choices"/*; do
+	for file in "$choices"/* "$choices"/passwords/*; do
 		[ "${file%.env}" = "$file" ] || continue # which this script reads
 		case " ${SLUICE_GNMI_CERT:-} ${SLUICE_GNMI_KEY:-} ${SLUICE_GNMI_CA:-} ${SLUICE_GNMI_USERS:-} ${SLUICE_GNMI_POLICY:-} " in
 		*" $file "*) ;;

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"sluice/orchagent-ext/sonicdb"
+	"sluice/orchagent-ext/db/sonicdb"
 	"sluice/yang/rows"
 )
 

@@ -8,7 +8,7 @@ list=$(mktemp)
 trap 'rm -f "$list"' EXIT
 sed 's/[[:space:]]*#.*//; /^$/d' tools/words.txt >"$list"
 [ -s "$list" ]
-if git grep -nIiE -f "$list" -- . ':!CONTRIBUTING.md' ':!CHANGELOG.md' ':!tools/words.txt' \
+if git grep -nIiE -f "$list" -- . ':!CONTRIBUTING.md' ':!CHANGELOG.md' ':!tools/words.txt' ':!tests/words/count.go' \
 	':!yang/model/model.go' ':!LICENSE' ':!*/testdata/*'; then
 	echo 'tools/words.txt says what to write instead of these phrases' >&2
 	exit 1

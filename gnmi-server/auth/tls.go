@@ -39,7 +39,7 @@ func (c *Certificates) Config() *tls.Config {
 	}
 }
 
-// trust says whether a client's certificates, its own first, are valid now by the
+// trust reports whether a client's certificates, its own first, are valid now by the
 // CA as the file has it now.
 func (c *Certificates) trust(chain []*x509.Certificate) error {
 	others := x509.NewCertPool()

@@ -10,7 +10,7 @@ import (
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 	"sluice/gnmi-server/paths"
-	"sluice/orchagent-ext/sonicdb"
+	"sluice/orchagent-ext/db/sonicdb"
 	"sluice/yang/rows"
 )
 

@@ -54,6 +54,8 @@ func TestResolve(t *testing.T) {
 		"/sonic-sluice/SLUICE_PORT/SLUICE_PORT_LIST[name=*]/role":                          {"", AtLeaf, "SLUICE_PORT * role", true},
 		"/sonic-sluice/SLUICE_PORT/*":                                                      {"", AtRow, "SLUICE_PORT *", true},
 		"/*/SLUICE_FLOW/*/rate_mbps":                                                       {"", AtLeaf, "SLUICE_FLOW * rate_mbps", true},
+		"sonic-db:/STATE_DB/localhost/SLUICE_FLOW/a/notified_neighbor":                     {"", AtLeaf, "SLUICE_FLOW a notified_neighbor", false},
+		"sonic-db:/STATE_DB/localhost/SLUICE_FLOW/a/told":                                  {"", AtLeaf, "SLUICE_FLOW a told", false}, // its former name
 		"/.../high_bytes":                                                                  {"", AtLeaf, "SLUICE_THRESHOLD * high_bytes", true},
 		"/sonic-sluice-state/SLUICE_CONFIG_ERROR/*/reason":                                 {"", AtLeaf, "SLUICE_CONFIG_ERROR *|* reason", true},
 		"/sonic-sluice-state/SLUICE_CONFIG_ERROR/SLUICE_CONFIG_ERROR_LIST[table=t][key=k]": {"", AtRow, "SLUICE_CONFIG_ERROR t|k", false},

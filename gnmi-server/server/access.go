@@ -12,7 +12,7 @@ import (
 	"sluice/gnmi-server/auth"
 	"sluice/gnmi-server/edit"
 	"sluice/gnmi-server/paths"
-	"sluice/orchagent-ext/sonicdb"
+	"sluice/orchagent-ext/db/sonicdb"
 )
 
 // everything is the query of all leaves.

@@ -15,7 +15,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
-	"sluice/orchagent-ext/sonicdb"
+	"sluice/orchagent-ext/db/sonicdb"
 	"sluice/yang/rows"
 )
 

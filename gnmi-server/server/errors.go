@@ -9,19 +9,25 @@ import (
 	"google.golang.org/grpc/status"
 	"sluice/gnmi-server/encoding"
 	"sluice/gnmi-server/paths"
+	"sluice/yang/text"
 )
 
 // errorLength is how long the text of an error may be, in octets: it repeats what
 // the client has sent, and clients refuse long trailers (some from 8 KiB on).
 const errorLength = 2048
 
-// short returns an error that clients take, whatever it quotes.
+// short returns an error that clients take, and that their terminals may show, whatever it
+// quotes of the request or of rows.
 func short(err error) error {
 	s, ok := status.FromError(err)
-	if !ok || err == nil || len(s.Message()) <= errorLength {
+	if !ok || err == nil {
 		return err
 	}
-	return status.Error(s.Code(), paths.Short(s.Message(), errorLength))
+	message := paths.Short(text.Lines(s.Message()), errorLength)
+	if message == s.Message() {
+		return err
+	}
+	return status.Error(s.Code(), message)
 }
 
 // reading returns the status of an error of a Get or Subscribe.

@@ -12,7 +12,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"sluice/orchagent-ext/sonicdb"
+	"sluice/orchagent-ext/db/sonicdb"
 	"sluice/yang/rows"
 )
 

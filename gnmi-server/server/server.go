@@ -13,7 +13,7 @@ import (
 	"sluice/gnmi-server/auth"
 	"sluice/gnmi-server/paths"
 	"sluice/gnmi-server/tree"
-	"sluice/orchagent-ext/sonicdb"
+	"sluice/orchagent-ext/db/sonicdb"
 )
 
 // Config is what a Server is made of.

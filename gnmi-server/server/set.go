@@ -16,7 +16,7 @@ import (
 	"sluice/gnmi-server/auth"
 	"sluice/gnmi-server/edit"
 	"sluice/gnmi-server/paths"
-	"sluice/orchagent-ext/sonicdb"
+	"sluice/orchagent-ext/db/sonicdb"
 	"sluice/yang/rows"
 )
 

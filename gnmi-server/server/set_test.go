@@ -19,9 +19,10 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 	"sluice/gnmi-server/edit"
 	"sluice/gnmi-server/paths"
-	"sluice/orchagent-ext/fabric/privateredis"
-	"sluice/orchagent-ext/sonicdb"
+	"sluice/orchagent-ext/db/sonicdb"
+	"sluice/orchagent-ext/testbed/fabric/privateredis"
 	"sluice/yang/rows"
+	"sluice/yang/text"
 )
 
 // withRedis returns a server before a Redis of its own.
@@ -155,6 +156,17 @@ func TestShortErrors(t *testing.T) {
 	for _, err := range []error{nil, status.Error(codes.NotFound, "x"), errors.New(long)} {
 		if got := short(err); got != err {
 			t.Errorf("%v becomes %v", err, got)
+		}
+	}
+}
+
+// What a client or a row has written reaches a terminal as an error of gNMI.
+func TestErrorsHaveOnlyWhatATerminalMayShow(t *testing.T) {
+	for _, hidden := range []string{"\u009b31m", "\u202e", "\u200b", "\x1b[2J", "\x00"} {
+		err := short(status.Errorf(codes.InvalidArgument, "nothing is at /a[k=%s]\nor /b", hidden))
+		got := status.Convert(err).Message()
+		if status.Code(err) != codes.InvalidArgument || text.Lines(got) != got || !strings.HasPrefix(got, "nothing is at /a[k=") || !strings.HasSuffix(got, "]\nor /b") {
+			t.Errorf("%q: %v %q", hidden, status.Code(err), got)
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	"sluice/gnmi-server/sessions"
-	"sluice/orchagent-ext/sonicdb"
+	"sluice/orchagent-ext/db/sonicdb"
 	"sluice/yang/rows"
 )
 

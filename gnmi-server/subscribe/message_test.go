@@ -14,7 +14,7 @@ import (
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 	"sluice/gnmi-server/paths"
 	"sluice/gnmi-server/tree"
-	"sluice/orchagent-ext/sonicdb"
+	"sluice/orchagent-ext/db/sonicdb"
 	"sluice/yang/rows"
 )
 

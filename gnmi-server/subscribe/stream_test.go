@@ -18,7 +18,7 @@ import (
 	"github.com/openconfig/ygot/ygot"
 	"sluice/gnmi-server/paths"
 	"sluice/gnmi-server/tree"
-	"sluice/orchagent-ext/sonicdb"
+	"sluice/orchagent-ext/db/sonicdb"
 	"sluice/yang/rows"
 )
 

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"sluice/gnmi-server/encoding"
 	"sluice/gnmi-server/paths"
-	"sluice/orchagent-ext/sonicdb"
+	"sluice/orchagent-ext/db/sonicdb"
 	"sluice/yang/rows"
 )
 

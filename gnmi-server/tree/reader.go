@@ -9,7 +9,7 @@ import (
 
 	"sluice/gnmi-server/encoding"
 	"sluice/gnmi-server/paths"
-	"sluice/orchagent-ext/sonicdb"
+	"sluice/orchagent-ext/db/sonicdb"
 )
 
 // Reader reads rows from the databases.

@@ -187,6 +187,8 @@ enum {
 enum {
 	SAI_API_SWITCH = 1,
 	SAI_API_PORT = 2,
+	SAI_API_NEXT_HOP = 7,
+	SAI_API_ROUTER_INTERFACE = 9,
 	SAI_API_ACL = 11,
 	SAI_API_HOSTIF = 12,
 	SAI_API_MIRROR = 13,
@@ -202,6 +204,9 @@ enum {
 enum {
 	SAI_OBJECT_TYPE_NULL = 0,
 	SAI_OBJECT_TYPE_PORT = 1,
+	SAI_OBJECT_TYPE_VIRTUAL_ROUTER = 3,
+	SAI_OBJECT_TYPE_NEXT_HOP = 4,
+	SAI_OBJECT_TYPE_ROUTER_INTERFACE = 6,
 	SAI_OBJECT_TYPE_ACL_TABLE = 7,
 	SAI_OBJECT_TYPE_ACL_ENTRY = 8,
 	SAI_OBJECT_TYPE_ACL_COUNTER = 9,
@@ -237,6 +242,7 @@ enum {
 	SAI_SWITCH_ATTR_NUMBER_OF_UNICAST_QUEUES = 13,
 	SAI_SWITCH_ATTR_ACL_ENTRY_MINIMUM_PRIORITY = 25,
 	SAI_SWITCH_ATTR_ACL_ENTRY_MAXIMUM_PRIORITY = 26,
+	SAI_SWITCH_ATTR_DEFAULT_VIRTUAL_ROUTER_ID = 39,
 	SAI_SWITCH_ATTR_ECMP_HASH = 69,
 	SAI_SWITCH_ATTR_RESTART_WARM = 71,
 	SAI_SWITCH_ATTR_SRC_MAC_ADDRESS = 83,
@@ -368,6 +374,7 @@ enum {
 	SAI_ACL_ENTRY_ATTR_USER_DEFINED_FIELD_GROUP_MIN = 0x104f,
 	SAI_ACL_ENTRY_ATTR_FIELD_IPV6_NEXT_HEADER = 0x1150,
 	SAI_ACL_ENTRY_ATTR_ACTION_START = 0x2000,
+	SAI_ACL_ENTRY_ATTR_ACTION_REDIRECT = 0x2000,
 	SAI_ACL_ENTRY_ATTR_ACTION_PACKET_ACTION = 0x2003,
 	SAI_ACL_ENTRY_ATTR_ACTION_COUNTER = 0x2005,
 	SAI_ACL_ENTRY_ATTR_ACTION_MIRROR_INGRESS = 0x2006,
@@ -499,6 +506,18 @@ enum {
 	SAI_METER_TYPE_BYTES = 1,
 };
 
+/* Router interfaces and next hops. */
+enum {
+	SAI_ROUTER_INTERFACE_ATTR_VIRTUAL_ROUTER_ID = 0,
+	SAI_ROUTER_INTERFACE_ATTR_TYPE = 1,
+	SAI_ROUTER_INTERFACE_ATTR_PORT_ID = 2,
+	SAI_ROUTER_INTERFACE_TYPE_PORT = 0,
+	SAI_NEXT_HOP_ATTR_TYPE = 0,
+	SAI_NEXT_HOP_ATTR_IP = 1,
+	SAI_NEXT_HOP_ATTR_ROUTER_INTERFACE_ID = 2,
+	SAI_NEXT_HOP_TYPE_IP = 0,
+};
+
 /* Policers. */
 enum {
 	SAI_POLICER_ATTR_METER_TYPE = 0,
@@ -546,6 +565,7 @@ enum {
 	SAI_HOSTIF_TRAP_GROUP_ATTR_QUEUE = 1,
 	SAI_HOSTIF_USER_DEFINED_TRAP_ATTR_TRAP_PRIORITY = 1,
 	SAI_HOSTIF_PACKET_ATTR_INGRESS_LAG = 2,
+	SAI_HOSTIF_PACKET_ATTR_EGRESS_PORT_OR_LAG = 4,
 	SAI_HOSTIF_TRAP_GROUP_ATTR_POLICER = 2,
 	SAI_HOSTIF_USER_DEFINED_TRAP_ATTR_TRAP_GROUP = 2,
 	SAI_HOSTIF_USER_DEFINED_TRAP_TYPE_ACL = 2,
@@ -606,6 +626,31 @@ typedef struct {
 	sai_unused_fn set_acl_table_chain_group_attribute;
 	sai_unused_fn get_acl_table_chain_group_attribute;
 } sai_acl_api_t;
+
+typedef struct {
+	sai_create_fn create_router_interface;
+	sai_remove_fn remove_router_interface;
+	sai_set_fn set_router_interface_attribute;
+	sai_get_fn get_router_interface_attribute;
+	sai_stats_fn get_router_interface_stats;
+	sai_stats_ext_fn get_router_interface_stats_ext;
+	sai_clear_stats_fn clear_router_interface_stats;
+	sai_unused_fn create_router_interfaces;
+	sai_unused_fn remove_router_interfaces;
+	sai_unused_fn set_router_interfaces_attribute;
+	sai_unused_fn get_router_interfaces_attribute;
+} sai_router_interface_api_t;
+
+typedef struct {
+	sai_create_fn create_next_hop;
+	sai_remove_fn remove_next_hop;
+	sai_set_fn set_next_hop_attribute;
+	sai_get_fn get_next_hop_attribute;
+	sai_unused_fn create_next_hops;
+	sai_unused_fn remove_next_hops;
+	sai_unused_fn set_next_hops_attribute;
+	sai_unused_fn get_next_hops_attribute;
+} sai_next_hop_api_t;
 
 typedef struct {
 	sai_create_fn create_hash;

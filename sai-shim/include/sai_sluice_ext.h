@@ -33,6 +33,8 @@
 /** @brief Versions of the extension: each includes the ones before */
 #define SAI_SLUICE_VERSION_LABELS 1 /* ACL actions that write the flow label */
 #define SAI_SLUICE_VERSION_FLOWS 2  /* marks on queues, flow events, holds */
+#define SAI_SLUICE_VERSION_SESSIONS \
+	3 /* events have the packet as it arrived and its session; holds find sessions in tunnels, and protocols */
 
 /**
  * @brief Attributes of SAI_OBJECT_TYPE_ACL_ENTRY
@@ -113,13 +115,15 @@ enum {
 	SAI_SWITCH_ATTR_SLUICE_EXTENSION = 0x10000000,
 
 	/**
-	 * @brief Events of flows in queues: sai_sluice_flow_event_notification_fn
+	 * @brief Events of version 2: sai_sluice_flow_event2_notification_fn
 	 *
-	 * @type sai_pointer_t sai_sluice_flow_event_notification_fn
+	 * Sluice sets it where the library has version 2. A library of version 3 may leave it out.
+	 *
+	 * @type sai_pointer_t sai_sluice_flow_event2_notification_fn
 	 * @flags CREATE_AND_SET
 	 * @default NULL
 	 */
-	SAI_SWITCH_ATTR_FLOW_EVENT_NOTIFY = 0x10000001,
+	SAI_SWITCH_ATTR_FLOW_EVENT2_NOTIFY = 0x10000001,
 
 	/**
 	 * @brief What packets of one flow have in common, enum sai_sluice_flow_key
@@ -142,6 +146,15 @@ enum {
 	 * @default 0
 	 */
 	SAI_SWITCH_ATTR_STREAM_SEED = 0x10000003,
+
+	/**
+	 * @brief Events of flows in queues, since version 3: sai_sluice_flow_event_notification_fn
+	 *
+	 * @type sai_pointer_t sai_sluice_flow_event_notification_fn
+	 * @flags CREATE_AND_SET
+	 * @default NULL
+	 */
+	SAI_SWITCH_ATTR_FLOW_EVENT_NOTIFY = 0x10000004,
 };
 
 /** @brief Attributes of SAI_OBJECT_TYPE_QUEUE */
@@ -170,7 +183,11 @@ enum {
 	SAI_QUEUE_ATTR_FLOW_MONITOR_LOW = 0x10000001,
 };
 
-/** @brief What packets of one flow have in common; RoCEv2's DestQP belongs to both */
+/**
+ * @brief What packets of one flow have in common, of the outermost header as they leave
+ *
+ * RoCEv2's DestQP belongs to both, and the addresses of a session in a tunnel.
+ */
 enum sai_sluice_flow_key {
 	SAI_SLUICE_FLOW_KEY_FLOW_LABEL = 0, /* source, destination, flow label (IPv4: as 5-tuple) */
 	SAI_SLUICE_FLOW_KEY_FIVE_TUPLE = 1, /* source, destination, protocol, ports */
@@ -183,32 +200,86 @@ enum sai_sluice_flow_mark {
 	SAI_SLUICE_FLOW_MARK_HIGH = 2,
 };
 
-/** @brief What the switch did to the packet's flow label */
-enum sai_sluice_relabelled {
-	SAI_SLUICE_LABEL_AS_RECEIVED = 0,
-	SAI_SLUICE_LABEL_WAS_ZERO = 1,	/* it arrived with 0 */
-	SAI_SLUICE_LABEL_WAS_OTHER = 2, /* it arrived with another label, which is not known any more */
-};
-
 #define SAI_SLUICE_HEAD 96
+
+/**
+ * @brief The outermost IP header of a packet as it arrived, which is as the upstream neighbor sent it
+ *
+ * The switch has changed nothing of it yet: the destination is the active segment of a
+ * routing header, the flow label is the one before an ACL entry wrote another, and the
+ * addresses are those before an encapsulation, and those of the tunnel before it ends here.
+ */
+typedef struct _sai_sluice_arrival_t {
+	uint8_t known; /* 0: the switch does not know, or the packet is its own; the rest is 0 then */
+	uint8_t traffic_class;
+	uint16_t reserved;
+	uint32_t flow_label; /* 20 bits; IPv4: 0 */
+	sai_ip_address_t source, destination;
+} sai_sluice_arrival_t;
+
+/**
+ * @brief The innermost packet that can be read through IPv6 tunnels (RFC 8986, RFC 2473)
+ *
+ * At least two IP headers within another are followed, and the headers that may lie
+ * between them. Where the innermost header has segments left, the destination is the last
+ * segment.
+ */
+typedef struct _sai_sluice_session_t {
+	uint8_t protocol;  /* of the innermost packet: 6, 17; 0: neither, or a fragment without ports */
+	uint8_t rocev2;	   /* it is RoCEv2, and what is said of it below is known */
+	uint8_t bth_octet; /* octet 4 of the BTH */
+	uint8_t reserved;
+	uint16_t source_port, destination_port; /* host order, as all below */
+	uint16_t partition_key;
+	uint16_t reserved2;
+	uint32_t destination_qp;
+	uint32_t source_qp; /* of a datagram; 0: the packet does not carry it */
+	sai_ip_address_t source, destination;
+} sai_sluice_session_t;
 
 /** @brief A flow passed a mark */
 typedef struct _sai_sluice_flow_event_t {
 	sai_object_id_t queue_id; /* egress queue */
 	sai_object_id_t
 		in_port_id; /* port that the packet came in by; SAI_NULL_OBJECT_ID: unknown, or the packet is of the switch itself */
-	uint64_t flow;	    /* names the flow in get_flow(); never 0 */
-	uint64_t octets;    /* of the flow in the queue then */
-	uint64_t at_ns;	    /* CLOCK_MONOTONIC */
-	uint8_t mark;	    /* enum sai_sluice_flow_mark */
-	uint8_t relabelled; /* enum sai_sluice_relabelled */
-	uint8_t length;	    /* octets of head */
+	uint64_t flow;	 /* names the flow in get_flow(); never 0 */
+	uint64_t octets; /* of the flow in the queue then */
+	uint64_t at_ns;	 /* CLOCK_MONOTONIC */
+	sai_sluice_arrival_t arrival;
+	sai_sluice_session_t session;
+	uint8_t mark;	/* enum sai_sluice_flow_mark */
+	uint8_t length; /* octets of head */
 	/*
 	 * The packet that passed the mark, from the IP header on, as it leaves. length is 0
-	 * with FLOW_MARK_LOW where no packet is at hand.
+	 * with FLOW_MARK_LOW where no packet is at hand; arrival and session are unknown then.
 	 */
 	uint8_t head[SAI_SLUICE_HEAD];
 } sai_sluice_flow_event_t;
+
+/** @brief What a switch of version 2 did to the packet's flow label */
+enum sai_sluice_relabelled {
+	SAI_SLUICE_LABEL_AS_RECEIVED = 0,
+	SAI_SLUICE_LABEL_WAS_ZERO = 1,	/* it arrived with 0 */
+	SAI_SLUICE_LABEL_WAS_OTHER = 2, /* it arrived with another label, which is not known any more */
+};
+
+/**
+ * @brief The same, of a library of version 2
+ *
+ * Sluice takes the addresses as they leave for those that arrived. That is right for
+ * packets in transit only: an SRv6 endpoint or the end of a tunnel needs version 3.
+ */
+typedef struct _sai_sluice_flow_event2_t {
+	sai_object_id_t queue_id;
+	sai_object_id_t in_port_id;
+	uint64_t flow;
+	uint64_t octets;
+	uint64_t at_ns;
+	uint8_t mark;
+	uint8_t relabelled; /* enum sai_sluice_relabelled */
+	uint8_t length;
+	uint8_t head[SAI_SLUICE_HEAD];
+} sai_sluice_flow_event2_t;
 
 /**
  * @brief Flows passed marks
@@ -217,14 +288,22 @@ typedef struct _sai_sluice_flow_event_t {
  */
 typedef void (*sai_sluice_flow_event_notification_fn)(sai_object_id_t switch_id, uint32_t count,
 						      const sai_sluice_flow_event_t *events);
+typedef void (*sai_sluice_flow_event2_notification_fn)(sai_object_id_t switch_id, uint32_t count,
+						       const sai_sluice_flow_event2_t *events);
 
-/** @brief What a hold matches, of packets that leave by the port */
+/**
+ * @brief What a hold matches, of packets as they leave by the port
+ *
+ * Addresses of LABEL and PAIR are of the outermost header. Those of SESSION and TUPLE are
+ * of the session: the innermost packet, as sai_sluice_session_t has it. In version 2 they
+ * are of the outermost header, too, and a TUPLE is of UDP.
+ */
 enum sai_sluice_match {
 	SAI_SLUICE_MATCH_STREAM = 0,  /* value: Stream ID (by STREAM_SEED) */
 	SAI_SLUICE_MATCH_LABEL = 1,   /* source, destination, value: flow label */
 	SAI_SLUICE_MATCH_PAIR = 2,    /* source, destination */
 	SAI_SLUICE_MATCH_SESSION = 3, /* source, destination, value: DestQP of the innermost RoCEv2 header */
-	SAI_SLUICE_MATCH_TUPLE = 4, /* source, destination, value: source port << 16 | destination port; protocol UDP */
+	SAI_SLUICE_MATCH_TUPLE = 4,   /* source, destination, protocol, value: source port << 16 | destination port */
 	/* value: IEEE 802.1Qbb priority = queue index; also done by PFC frames that the port receives */
 	SAI_SLUICE_MATCH_CLASS = 5,
 };
@@ -233,6 +312,7 @@ typedef struct _sai_sluice_match_t {
 	uint32_t type; /* enum sai_sluice_match */
 	uint32_t value;
 	sai_ip_address_t source, destination;
+	uint32_t protocol; /* TUPLE: 6, 17; since version 3 */
 } sai_sluice_match_t;
 
 /** @brief rate of set_hold(): nothing is held, octets are only counted: to measure a flow before it is slowed */

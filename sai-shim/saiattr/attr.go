@@ -16,18 +16,21 @@ const (
 	U64
 	S32 // of an enum
 	OID
-	U8s // lists; this one of four octets, which are a number
+	IPAddress // IPv4 or IPv6
+	U8s       // lists; this one of four octets, which are a number
 	U32s
 	S32s
 	OIDs
 	FieldU8
 	FieldU16
 	FieldU32
+	FieldIP4
 	FieldIP6
 	FieldOctets
 	ActionU32
 	ActionS32
 	ActionOID
+	Function // a callback, which the shim passes
 )
 
 // Attr is an attribute.
@@ -44,7 +47,7 @@ type Attr struct {
 	digits int    // of numbers as text: in hexadecimal with as many digits; 0: decimal
 }
 
-// IsAction says whether it is an action of an ACL entry, which may be off.
+// IsAction reports whether it is an action of an ACL entry, which may be off.
 func (a *Attr) IsAction() bool {
 	return a.Form == ActionU32 || a.Form == ActionS32 || a.Form == ActionOID
 }
@@ -79,6 +82,8 @@ var (
 	TrapGroup  = kind("hostif_trap_group", TrapGroupPolicer)
 	TrapRoute  = kind("hostif_table_entry", TrapRouteTrap)
 	Sample     = kind("samplepacket", SampleRate)
+	Interface  = kind("router_interface", InterfaceType)
+	NextHop    = kind("next_hop", NextHopType)
 	Switch     = kind("switch", nil)
 	Port       = kind("port", nil)
 	Queue      = kind("queue", nil)
@@ -128,43 +133,51 @@ var (
 
 // The attributes of tables.
 var (
-	ACLTableStage       = define("SAI_ACL_TABLE_ATTR_ACL_STAGE", S32, of("SAI_ACL_STAGE_"))
-	ACLTableBindPoints  = define("SAI_ACL_TABLE_ATTR_ACL_BIND_POINT_TYPE_LIST", S32s, of("SAI_ACL_BIND_POINT_TYPE_"))
-	ACLTableSize        = define("SAI_ACL_TABLE_ATTR_SIZE", U32) // a request: 0 is the library's choice
-	ACLTablePort        = define("SAI_ACL_TABLE_ATTR_FIELD_L4_DST_PORT", Bool)
-	ACLTableInnerPort   = define("SAI_ACL_TABLE_ATTR_FIELD_INNER_L4_DST_PORT", Bool)
-	ACLTableProtocol    = define("SAI_ACL_TABLE_ATTR_FIELD_IP_PROTOCOL", Bool)
-	ACLTableNextHeader  = define("SAI_ACL_TABLE_ATTR_FIELD_IPV6_NEXT_HEADER", Bool)
-	ACLTableIPType      = define("SAI_ACL_TABLE_ATTR_FIELD_ACL_IP_TYPE", Bool)
-	ACLTableOpcode      = define("SAI_ACL_TABLE_ATTR_FIELD_BTH_OPCODE", Bool)
-	ACLTableLabel       = define("SAI_ACL_TABLE_ATTR_FIELD_IPV6_FLOW_LABEL", Bool)
-	ACLTableSource      = define("SAI_ACL_TABLE_ATTR_FIELD_SRC_IPV6", Bool)
-	ACLTableDestination = define("SAI_ACL_TABLE_ATTR_FIELD_DST_IPV6", Bool)
-	ACLTableUDF         = define("SAI_ACL_TABLE_ATTR_USER_DEFINED_FIELD_GROUP_MIN", OID)
-	ACLTableEntries     = define("SAI_ACL_TABLE_ATTR_ENTRY_LIST", OIDs)
+	ACLTableStage        = define("SAI_ACL_TABLE_ATTR_ACL_STAGE", S32, of("SAI_ACL_STAGE_"))
+	ACLTableBindPoints   = define("SAI_ACL_TABLE_ATTR_ACL_BIND_POINT_TYPE_LIST", S32s, of("SAI_ACL_BIND_POINT_TYPE_"))
+	ACLTableSize         = define("SAI_ACL_TABLE_ATTR_SIZE", U32) // a request: 0 is the library's choice
+	ACLTablePort         = define("SAI_ACL_TABLE_ATTR_FIELD_L4_DST_PORT", Bool)
+	ACLTableInnerPort    = define("SAI_ACL_TABLE_ATTR_FIELD_INNER_L4_DST_PORT", Bool)
+	ACLTableProtocol     = define("SAI_ACL_TABLE_ATTR_FIELD_IP_PROTOCOL", Bool)
+	ACLTableNextHeader   = define("SAI_ACL_TABLE_ATTR_FIELD_IPV6_NEXT_HEADER", Bool)
+	ACLTableIPType       = define("SAI_ACL_TABLE_ATTR_FIELD_ACL_IP_TYPE", Bool)
+	ACLTableOpcode       = define("SAI_ACL_TABLE_ATTR_FIELD_BTH_OPCODE", Bool)
+	ACLTableLabel        = define("SAI_ACL_TABLE_ATTR_FIELD_IPV6_FLOW_LABEL", Bool)
+	ACLTableSource       = define("SAI_ACL_TABLE_ATTR_FIELD_SRC_IPV6", Bool)
+	ACLTableDestination  = define("SAI_ACL_TABLE_ATTR_FIELD_DST_IPV6", Bool)
+	ACLTableSource4      = define("SAI_ACL_TABLE_ATTR_FIELD_SRC_IP", Bool)
+	ACLTableDestination4 = define("SAI_ACL_TABLE_ATTR_FIELD_DST_IP", Bool)
+	ACLTableSourcePort   = define("SAI_ACL_TABLE_ATTR_FIELD_L4_SRC_PORT", Bool)
+	ACLTableRoom         = define("SAI_ACL_TABLE_ATTR_AVAILABLE_ACL_ENTRY", U32)
+	ACLTableUDF          = define("SAI_ACL_TABLE_ATTR_USER_DEFINED_FIELD_GROUP_MIN", OID)
+	ACLTableEntries      = define("SAI_ACL_TABLE_ATTR_ENTRY_LIST", OIDs)
 )
 
 // The attributes of entries.
 var (
-	ACLEntryTable       = define("SAI_ACL_ENTRY_ATTR_TABLE_ID", OID)
-	ACLEntryPriority    = define("SAI_ACL_ENTRY_ATTR_PRIORITY", U32) // the highest wins
-	ACLEntryAdmin       = define("SAI_ACL_ENTRY_ATTR_ADMIN_STATE", Bool)
-	ACLEntryPort        = define("SAI_ACL_ENTRY_ATTR_FIELD_L4_DST_PORT", FieldU16, masked(0xffff))
-	ACLEntryInnerPort   = define("SAI_ACL_ENTRY_ATTR_FIELD_INNER_L4_DST_PORT", FieldU16, masked(0xffff))
-	ACLEntryOpcode      = define("SAI_ACL_ENTRY_ATTR_FIELD_BTH_OPCODE", FieldU8, masked(0xff), hex(2))
-	ACLEntryProtocol    = define("SAI_ACL_ENTRY_ATTR_FIELD_IP_PROTOCOL", FieldU8, masked(0xff))      // of IPv4
-	ACLEntryNextHeader  = define("SAI_ACL_ENTRY_ATTR_FIELD_IPV6_NEXT_HEADER", FieldU8, masked(0xff)) // of IPv6
-	ACLEntryIPType      = define("SAI_ACL_ENTRY_ATTR_FIELD_ACL_IP_TYPE", FieldU32, masked(0xffffffff), of("SAI_ACL_IP_TYPE_"))
-	ACLEntryLabel       = define("SAI_ACL_ENTRY_ATTR_FIELD_IPV6_FLOW_LABEL", FieldU32, masked(0xfffff), hex(5))
-	ACLEntrySource      = define("SAI_ACL_ENTRY_ATTR_FIELD_SRC_IPV6", FieldIP6)
-	ACLEntryDestination = define("SAI_ACL_ENTRY_ATTR_FIELD_DST_IPV6", FieldIP6)
-	ACLEntryUDF         = define("SAI_ACL_ENTRY_ATTR_USER_DEFINED_FIELD_GROUP_MIN", FieldOctets, hex(6))
-	ACLEntrySetLabel    = define("SAI_ACL_ENTRY_ATTR_ACTION_SET_IPV6_FLOW_LABEL", ActionU32, inPlace, hex(5))
-	ACLEntryCompute     = define("SAI_ACL_ENTRY_ATTR_ACTION_COMPUTE_IPV6_FLOW_LABEL", ActionS32, inPlace)
-	ACLEntryPacket      = define("SAI_ACL_ENTRY_ATTR_ACTION_PACKET_ACTION", ActionS32, of("SAI_PACKET_ACTION_"))
-	ACLEntryTrap        = define("SAI_ACL_ENTRY_ATTR_ACTION_SET_USER_TRAP_ID", ActionOID)
-	ACLEntrySample      = define("SAI_ACL_ENTRY_ATTR_ACTION_INGRESS_SAMPLEPACKET_ENABLE", ActionOID, inPlace)
-	ACLEntryCounter     = define("SAI_ACL_ENTRY_ATTR_ACTION_COUNTER", ActionOID)
+	ACLEntryTable        = define("SAI_ACL_ENTRY_ATTR_TABLE_ID", OID)
+	ACLEntryPriority     = define("SAI_ACL_ENTRY_ATTR_PRIORITY", U32) // the highest wins
+	ACLEntryAdmin        = define("SAI_ACL_ENTRY_ATTR_ADMIN_STATE", Bool)
+	ACLEntryPort         = define("SAI_ACL_ENTRY_ATTR_FIELD_L4_DST_PORT", FieldU16, masked(0xffff))
+	ACLEntryInnerPort    = define("SAI_ACL_ENTRY_ATTR_FIELD_INNER_L4_DST_PORT", FieldU16, masked(0xffff))
+	ACLEntryOpcode       = define("SAI_ACL_ENTRY_ATTR_FIELD_BTH_OPCODE", FieldU8, masked(0xff), hex(2))
+	ACLEntryProtocol     = define("SAI_ACL_ENTRY_ATTR_FIELD_IP_PROTOCOL", FieldU8, masked(0xff))      // of IPv4
+	ACLEntryNextHeader   = define("SAI_ACL_ENTRY_ATTR_FIELD_IPV6_NEXT_HEADER", FieldU8, masked(0xff)) // of IPv6
+	ACLEntryIPType       = define("SAI_ACL_ENTRY_ATTR_FIELD_ACL_IP_TYPE", FieldU32, masked(0xffffffff), of("SAI_ACL_IP_TYPE_"))
+	ACLEntryLabel        = define("SAI_ACL_ENTRY_ATTR_FIELD_IPV6_FLOW_LABEL", FieldU32, masked(0xfffff), hex(5))
+	ACLEntrySource       = define("SAI_ACL_ENTRY_ATTR_FIELD_SRC_IPV6", FieldIP6)
+	ACLEntryDestination  = define("SAI_ACL_ENTRY_ATTR_FIELD_DST_IPV6", FieldIP6)
+	ACLEntrySource4      = define("SAI_ACL_ENTRY_ATTR_FIELD_SRC_IP", FieldIP4)
+	ACLEntryDestination4 = define("SAI_ACL_ENTRY_ATTR_FIELD_DST_IP", FieldIP4)
+	ACLEntrySourcePort   = define("SAI_ACL_ENTRY_ATTR_FIELD_L4_SRC_PORT", FieldU16, masked(0xffff))
+	ACLEntryRedirect     = define("SAI_ACL_ENTRY_ATTR_ACTION_REDIRECT", ActionOID, inPlace)
+	ACLEntryUDF          = define("SAI_ACL_ENTRY_ATTR_USER_DEFINED_FIELD_GROUP_MIN", FieldOctets, hex(6))
+	ACLEntrySetLabel     = define("SAI_ACL_ENTRY_ATTR_ACTION_SET_IPV6_FLOW_LABEL", ActionU32, inPlace, hex(5))
+	ACLEntryCompute      = define("SAI_ACL_ENTRY_ATTR_ACTION_COMPUTE_IPV6_FLOW_LABEL", ActionS32, inPlace)
+	ACLEntryPacket       = define("SAI_ACL_ENTRY_ATTR_ACTION_PACKET_ACTION", ActionS32, of("SAI_PACKET_ACTION_"))
+	ACLEntryTrap         = define("SAI_ACL_ENTRY_ATTR_ACTION_SET_USER_TRAP_ID", ActionOID)
+	ACLEntrySample       = define("SAI_ACL_ENTRY_ATTR_ACTION_INGRESS_SAMPLEPACKET_ENABLE", ActionOID, inPlace)
+	ACLEntryCounter      = define("SAI_ACL_ENTRY_ATTR_ACTION_COUNTER", ActionOID)
 )
 
 // The attributes of other objects.
@@ -202,6 +215,13 @@ var (
 
 	SampleRate = define("SAI_SAMPLEPACKET_ATTR_SAMPLE_RATE", U32, inPlace) // one of so many packets
 
+	InterfaceRouter = define("SAI_ROUTER_INTERFACE_ATTR_VIRTUAL_ROUTER_ID", OID)
+	InterfaceType   = define("SAI_ROUTER_INTERFACE_ATTR_TYPE", S32, of("SAI_ROUTER_INTERFACE_TYPE_"))
+	InterfacePort   = define("SAI_ROUTER_INTERFACE_ATTR_PORT_ID", OID)
+	NextHopType     = define("SAI_NEXT_HOP_ATTR_TYPE", S32, of("SAI_NEXT_HOP_TYPE_"))
+	NextHopAddress  = define("SAI_NEXT_HOP_ATTR_IP", IPAddress)
+	NextHopOf       = define("SAI_NEXT_HOP_ATTR_ROUTER_INTERFACE_ID", OID)
+
 	UDFMatchPort   = define("SAI_UDF_MATCH_ATTR_L4_DST_PORT_TYPE", FieldU16, masked(0xffff))
 	UDFGroupType   = define("SAI_UDF_GROUP_ATTR_TYPE", S32, of("SAI_UDF_GROUP_TYPE_"))
 	UDFGroupLength = define("SAI_UDF_GROUP_ATTR_LENGTH", U16) // octets
@@ -221,7 +241,9 @@ var (
 
 	SwitchInit       = define("SAI_SWITCH_ATTR_INIT_SWITCH", Bool)
 	SwitchPorts      = define("SAI_SWITCH_ATTR_PORT_LIST", OIDs)
+	SwitchPackets    = define("SAI_SWITCH_ATTR_PACKET_EVENT_NOTIFY", Function)
 	SwitchCPUPort    = define("SAI_SWITCH_ATTR_CPU_PORT", OID)
+	SwitchRouter     = define("SAI_SWITCH_ATTR_DEFAULT_VIRTUAL_ROUTER_ID", OID)
 	SwitchFlowKey    = define("SAI_SWITCH_ATTR_FLOW_KEY", S32, of("SAI_SLUICE_FLOW_KEY_"))
 	SwitchStreamSeed = define("SAI_SWITCH_ATTR_STREAM_SEED", U32)
 	SwitchHashSeed   = define("SAI_SWITCH_ATTR_ECMP_DEFAULT_HASH_SEED", U32, inPlace)

@@ -15,7 +15,7 @@ type Value struct {
 	Mask    uint32     // of FieldOctets: the bits of Number that are compared
 	Off     bool       // an action that is disabled
 	List    []uint64   // of lists of numbers; of object ids, once they are known
-	Address netip.Addr // IPv6
+	Address netip.Addr // of fields and next hops
 	Keys    []string   // names of objects, whose ids [Value.Resolve] fills in
 
 	// Text is the value for the operator and the ledger. Nothing reads a value back
@@ -103,7 +103,7 @@ func (a *Attr) Parse(text string) (n uint64, ok bool) {
 	return n, err == nil
 }
 
-// IP returns an IPv6 address as value.
+// IP returns an address as value, of the family that the attribute takes.
 func (a *Attr) IP(v netip.Addr) Value { return Value{Attr: a, Address: v, Text: v.String()} }
 
 // Word returns four octets of a user-defined field as value, of which those of the mask

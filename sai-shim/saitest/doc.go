@@ -25,7 +25,9 @@
 //	PORTS        lanes of the ports, with a comma within a port and a blank between two: "0,1,2,3 4"
 //	FAIL         calls to refuse, with ";" between: CALL OBJECT AFTER STATUS [TIMES], such as
 //	             "create acl_entry 3 -13": all but the first three; also "initialize api", "query policer".
-//	             A STATUS hang never returns, abort and exit end the process.
+//	             A STATUS hang never returns, abort and exit end the process; more and endless are BUFFER_OVERFLOW
+//	             of a list with a count of one more than there was room for, or of 2^31-1; null is SUCCESS
+//	             with no object's id.
 //	             OBJECT.ATTRIBUTE: calls with this attribute, such as "get port.INGRESS_ACL 0 -15", or
 //	             "capability switch.ECMP_HASH_IPV6_RDMA 0 -1"; "values hash.NATIVE_HASH_FIELD_LIST", "list acl_table"
 //	HIDE         attributes that it does not support, by their full names, with blanks between

@@ -13,8 +13,8 @@ import (
 
 // packet is what the packet event function got.
 type packet struct {
-	port, trap string
-	data       []byte
+	port, trap, egress string
+	data               []byte
 }
 
 // packets waits until n packets reached the CPU, and returns all that did.
@@ -26,7 +26,7 @@ func (d *driver) packets(n int) (all []packet) {
 		if err != nil {
 			d.t.Fatal(err)
 		}
-		all = append(all, packet{"0x" + parts[0], "0x" + parts[1], data})
+		all = append(all, packet{"0x" + parts[0], "0x" + parts[1], "0x" + parts[3], data})
 	}
 	return all
 }

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/hex"
 	"fmt"
+	"net/netip"
 	"strconv"
 	"strings"
 	"testing"
@@ -23,8 +24,6 @@ const (
 	keyFiveTuple = 1
 
 	markLow, markAlarm, markHigh = 0, 1, 2
-
-	labelAsReceived, labelWasZero, labelWasOther = 0, 1, 2
 )
 
 // magic is the upper half of what the handshake answers.
@@ -33,8 +32,9 @@ const magic = 0x534c5549
 // flowEvent is what the event function got.
 type flowEvent struct {
 	queue, port, flow string
-	octets            int
-	mark, relabelled  int
+	octets, mark      int
+	arrival           string // SRC>DST,LABEL,CLASS; "-": not known
+	session           string // SRC>DST,PROTOCOL,SPORT,DPORT and for RoCEv2 DESTQP,SRCQP,PKEY,OCTET
 	head              []byte
 }
 
@@ -42,19 +42,19 @@ type flowEvent struct {
 func (d *driver) events(n int) (all []flowEvent) {
 	d.t.Helper()
 	for _, word := range d.do("events %d", n) {
-		parts := strings.Split(word, ":")
-		var numbers [3]int
+		parts := strings.Split(word, "|")
+		var numbers [2]int
 		for i := range numbers {
 			var err error
 			if numbers[i], err = strconv.Atoi(parts[3+i]); err != nil {
 				d.t.Fatal(err)
 			}
 		}
-		head, err := hex.DecodeString(parts[6])
+		head, err := hex.DecodeString(parts[7])
 		if err != nil {
 			d.t.Fatal(err)
 		}
-		all = append(all, flowEvent{parts[0], parts[1], parts[2], numbers[0], numbers[1], numbers[2], head})
+		all = append(all, flowEvent{parts[0], parts[1], parts[2], numbers[0], numbers[1], parts[5], parts[6], head})
 	}
 	return all
 }
@@ -132,7 +132,7 @@ func TestHandshake(t *testing.T) {
 		version uint32 // 0: no answer
 	}{
 		{"SLUICE_PORTS=in", 1},
-		{"SLUICE_PORTS=in SLUICE_QUEUES=8", 2},
+		{"SLUICE_PORTS=in SLUICE_QUEUES=8", 3},
 		{"SLUICE_PORTS=in SLUICE_QUEUES=8 SLUICE_HIDE=flows", 1},
 		{"SLUICE_PORTS=in SLUICE_QUEUES=8 SLUICE_HIDE=extension", 0},
 	} {
@@ -152,7 +152,7 @@ func TestHandshake(t *testing.T) {
 				t.Errorf("handshake %#x, %v, want version %d", v, err, tt.version)
 			}
 			status, _ = d.try("flow-stats")
-			if status == 0 != (tt.version == 2) {
+			if status == 0 != (tt.version == 3) {
 				t.Errorf("status %d of the API", status)
 			}
 		})
@@ -162,12 +162,17 @@ func TestHandshake(t *testing.T) {
 // A flow that passes its marks in a queue raises events on the way up and down, with
 // the packet and the port that it came in by; other flows of the queue do not count.
 func TestFlowPassesMarks(t *testing.T) {
-	for name, frame := range map[string]func(flow int) []byte{
-		"IPv6 label":      func(flow int) []byte { return labelled(flow, 7, 26) },
-		"IPv6 queue pair": func(flow int) []byte { return labelled(5, flow, 26) },
-		"IPv4":            func(flow int) []byte { return flowFrame4(flow, 26) },
+	six := fmt.Sprintf("%s>%s", netip.AddrFrom16(hostA), netip.AddrFrom16(hostB))
+	for name, tt := range map[string]struct {
+		frame            func(flow int) []byte
+		arrival, session string
+	}{
+		"IPv6 label":      {func(flow int) []byte { return labelled(flow, 7, 26) }, six + ",0x1,0x68", six + ",17,49152,4791,0x7,0,0xffff,0"},
+		"IPv6 queue pair": {func(flow int) []byte { return labelled(5, flow, 26) }, six + ",0x5,0x68", six + ",17,49152,4791,0x1,0,0xffff,0"},
+		"IPv4":            {func(flow int) []byte { return flowFrame4(flow, 26) }, "10.1.0.1>10.2.0.1,0,0x68", "10.1.0.1>10.2.0.1,17,1,4791,0x7,0,0xffff,0"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			frame := tt.frame
 			l := newLine(t)
 			d := startDriver(t)
 			d.do(withQueues)
@@ -191,7 +196,7 @@ func TestFlowPassesMarks(t *testing.T) {
 			}
 			highs := 0
 			for i, e := range events {
-				want := flowEvent{queueID(t, "out", 3), portID(t, "in"), events[0].flow, e.octets, e.mark, labelAsReceived, e.head}
+				want := flowEvent{queueID(t, "out", 3), portID(t, "in"), events[0].flow, e.octets, e.mark, e.arrival, e.session, e.head}
 				if fmt.Sprint(e) != fmt.Sprint(want) {
 					t.Errorf("event %d: %+v, want %+v", i, e, want)
 				}
@@ -200,6 +205,12 @@ func TestFlowPassesMarks(t *testing.T) {
 				}
 				if e.mark == markHigh && e.octets <= high || e.mark == markLow && e.octets >= low {
 					t.Errorf("mark %d at %d octets", e.mark, e.octets)
+				}
+				if e.arrival != tt.arrival && (i == 0 || e.arrival != "-") {
+					t.Errorf("event %d: arrival %s, want %s", i, e.arrival, tt.arrival)
+				}
+				if e.mark != markLow && e.session != tt.session {
+					t.Errorf("event %d: session %s, want %s", i, e.session, tt.session)
 				}
 				if e.mark != markLow {
 					sent := frame(1)
@@ -498,5 +509,54 @@ func TestMissedCallsLeaveNothingStuck(t *testing.T) {
 	t.Logf("%+v", s)
 	if s.lost == 0 {
 		t.Error("no event was lost")
+	}
+}
+
+// A queue that fills asks the flows that fill it, below the flow's own mark: a flow with more octets
+// than the queue has room left, and one whose packets the queue refuses.
+func TestQueueThatFillsRaisesItsFlows(t *testing.T) {
+	l := newLine(t)
+	d := startDriver(t)
+	const room = 20
+	d.do(withQueues+"SLUICE_QUEUE_BYTES=%d", room*queueFrame)
+	d.setMarks(3, 18*queueFrame, queueFrame)
+	highs := map[string]int{} // events by label, octets of the last
+	note := func() {
+		for _, e := range d.events(0) {
+			if e.mark == markHigh {
+				highs[hex.EncodeToString(e.head[1:4])] = e.octets
+			}
+		}
+	}
+	// Three flows of six packets: at first each has less than the queue has left.
+	for range 3 {
+		for flow := range 3 {
+			l.send(1, labelled(1+flow, 7, 26))
+		}
+	}
+	note()
+	if len(highs) != 0 {
+		t.Fatalf("high with half of the queue left: %v", highs)
+	}
+	until(t, "all that fill the queue are high", func() bool {
+		for flow := range 3 {
+			l.send(1, labelled(1+flow, 7, 26))
+		}
+		note()
+		return len(highs) == 3
+	})
+	// The queue stays full of them; another flow comes, and all that it sends is refused.
+	until(t, "a flow is high whose packets are refused", func() bool {
+		for flow := range 3 {
+			l.send(8, labelled(1+flow, 7, 26))
+		}
+		l.send(1, labelled(9, 7, 26))
+		note()
+		return len(highs) == 4
+	})
+	for flow, octets := range highs {
+		if octets >= 18*queueFrame {
+			t.Errorf("flow %s is high with %d octets, above its mark", flow, octets)
+		}
 	}
 }

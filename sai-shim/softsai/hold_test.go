@@ -8,6 +8,7 @@ import (
 	"hash/crc32"
 	"net/netip"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 )
@@ -113,6 +114,7 @@ func TestHoldKinds(t *testing.T) {
 	frame := labelled(label, qp, 26)
 	other := hostA
 	other[15]++
+	tcp := strings.Replace(match(holdTuple, 49152<<16|rocePort, hostA, hostB), " "+netip.AddrFrom16(hostA).String(), "/6 "+netip.AddrFrom16(hostA).String(), 1)
 	for _, tt := range []struct {
 		name   string
 		frame  []byte
@@ -123,7 +125,7 @@ func TestHoldKinds(t *testing.T) {
 		{"label", frame, match(holdLabel, label, hostA, hostB), []string{match(holdLabel, label+1, hostA, hostB), match(holdLabel, label, other, hostB)}},
 		{"pair", frame, match(holdPair, 0, hostA, hostB), []string{match(holdPair, 0, hostB, hostA)}},
 		{"session", frame, match(holdSession, qp, hostA, hostB), []string{match(holdSession, qp+1, hostA, hostB)}},
-		{"tuple", frame, match(holdTuple, 49152<<16|rocePort, hostA, hostB), []string{match(holdTuple, 49153<<16|rocePort, hostA, hostB)}},
+		{"tuple", frame, match(holdTuple, 49152<<16|rocePort, hostA, hostB), []string{match(holdTuple, 49153<<16|rocePort, hostA, hostB), tcp}},
 		{"class", frame, match(holdClass, 3), []string{match(holdClass, 2)}},
 		{"IPv4 pair", flowFrame4(9, 26), match4(holdPair, 0), []string{match(holdPair, 0, hostA, hostB)}},
 		{"IPv4 session", flowFrame4(9, 26), match4(holdSession, 7), []string{match4(holdSession, 8)}},
@@ -226,8 +228,8 @@ func TestHeldOctetsPassMarks(t *testing.T) {
 	})
 }
 
-// What an entry writes into the label is said in events.
-func TestEventsSayWhatWasRelabelled(t *testing.T) {
+// An event has the label that arrived, whatever an entry wrote over it.
+func TestEventsHaveTheLabelThatArrived(t *testing.T) {
 	l := newLine(t)
 	d := startDriver(t)
 	d.do(withQueues)
@@ -235,16 +237,20 @@ func TestEventsSayWhatWasRelabelled(t *testing.T) {
 	d.do("set port %s INGRESS_ACL=%s", portID(t, "in"), table)
 	d.do("create entry TABLE_ID=%s %s=5", table, setLabel)
 	d.setMarks(3, 3*queueFrame, queueFrame)
-	for _, tt := range []struct{ label, want int }{{0, labelWasZero}, {9, labelWasOther}, {5, labelAsReceived}} {
+	for _, label := range []int{0, 9, 5} {
 		var events []flowEvent
 		until(t, "events", func() bool {
-			l.send(30, labelled(tt.label, 7, 26))
+			l.send(30, labelled(label, 7, 26))
 			l.arrivals(30)
 			events = d.events(0)
 			return len(events) > 0
 		})
-		if events[0].relabelled != tt.want || events[0].head[3] != 5 {
-			t.Errorf("label %d: %+v, want %d", tt.label, events[0], tt.want)
+		want := fmt.Sprintf("%s>%s,%#x,0x68", netip.AddrFrom16(hostA), netip.AddrFrom16(hostB), label)
+		if label == 0 {
+			want = strings.Replace(want, "0x0,", "0,", 1)
+		}
+		if e := events[0]; e.arrival != want || e.head[3] != 5 || e.port != portID(t, "in") {
+			t.Errorf("label %d: %+v, want arrival %s", label, e, want)
 		}
 		until(t, "an empty queue", func() bool { return len(d.flowOctets(3)) == 0 })
 		d.events(0)

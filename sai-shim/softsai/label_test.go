@@ -9,8 +9,8 @@ import (
 	"slices"
 	"testing"
 
-	"sluice/orchagent-ext/flow"
-	"sluice/orchagent-ext/roce"
+	"sluice/orchagent-ext/flows/flow"
+	"sluice/orchagent-ext/wire/roce"
 )
 
 // Attribute numbers, as KIND:ATTRIBUTE of the driver.

@@ -133,12 +133,12 @@ func TestLaneIsFull(t *testing.T) {
 	if s := d.flowStats(); s.full != 10 || s.held != fits {
 		t.Errorf("%+v", s)
 	}
-	d.hold(out, m, 0, 0)
-	l.wantOrder(0, fits)
 	d.hold(out, match(holdClass, 1), time.Minute, 0)
 	if status, _ := d.try("hold %s %s 1000 0", out, match(holdClass, 2)); status != statusTableFull {
 		t.Errorf("status %d of a third hold, want %d", status, statusTableFull)
 	}
+	d.hold(out, m, 0, 0)
+	l.wantOrder(0, fits)
 	for _, bad := range []string{match(holdClass, 8), match(holdStream, 1<<16), match(9, 1), match4(holdLabel, 1)} {
 		if status, _ := d.try("hold %s %s 1000 0", out, bad); status != statusInvalidParameter {
 			t.Errorf("hold %s: status %d, want %d", bad, status, statusInvalidParameter)
@@ -146,6 +146,40 @@ func TestLaneIsFull(t *testing.T) {
 	}
 	if status, _ := d.try("hold "+noPort+" %s 1000 0", m); status != statusInvalidObjectID {
 		t.Errorf("status %d of a port that is not there", status)
+	}
+}
+
+// As many holds as are promised can be there at once, again and again: those that are over and
+// have drained make room at once, whether packets matched them or not.
+func TestHoldsThatAreOverMakeRoom(t *testing.T) {
+	const lanes = 16
+	l := newLine(t)
+	d := startDriver(t)
+	d.do(fastQueues+"SLUICE_LANES=%d", lanes)
+	out := portID(t, "out")
+	for round := range 20 {
+		for i := range lanes {
+			d.hold(out, match(holdLabel, 1+round*lanes+i, hostA, hostB), time.Minute, 0)
+		}
+		l.sendNumbered(labelled(1+round*lanes, 7, 26), round, 1)
+		until(t, "a frame waits", func() bool {
+			s, _ := d.getHold(out, match(holdLabel, 1+round*lanes, hostA, hostB))
+			return s.waitingPackets == 1
+		})
+		if status, _ := d.try("hold %s %s 1000 0", out, match(holdClass, 2)); status != statusTableFull {
+			t.Fatalf("status %d of hold %d, want %d", status, lanes+1, statusTableFull)
+		}
+		for i := range lanes {
+			d.hold(out, match(holdLabel, 1+round*lanes+i, hostA, hostB), 0, 0)
+		}
+		l.wantOrder(round, 1)
+		until(t, "the hold has drained", func() bool {
+			_, ok := d.getHold(out, match(holdLabel, 1+round*lanes, hostA, hostB))
+			return !ok
+		})
+	}
+	if s := d.flowStats(); s.laneLost != 0 || s.held != 20 {
+		t.Errorf("%+v", s)
 	}
 }
 

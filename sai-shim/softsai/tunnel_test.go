@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"testing"
 
-	"sluice/orchagent-ext/roce"
+	"sluice/orchagent-ext/wire/roce"
 )
 
 // tunnelOf puts an untagged IPv6 frame after further headers: those of an IPv6 header

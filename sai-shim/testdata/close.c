@@ -24,7 +24,7 @@ int main(int argc, char **argv)
 			return 1;
 		}
 		shim_bool(s, SAI_SWITCH_ATTR_INIT_SWITCH, true);
-		if (shim_create_switch(s, &id) != SAI_STATUS_SUCCESS)
+		if (shim_create_switch(s, &id) != SAI_STATUS_SUCCESS || shim_watch_packets(s) != SAI_STATUS_SUCCESS)
 			return 1;
 		while (shim_packets_take(s, burst, 32) == 0)
 			;

@@ -74,7 +74,7 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	shim_bool(s, SAI_SWITCH_ATTR_INIT_SWITCH, true);
-	rc = shim_create_switch(s, &id) != SAI_STATUS_SUCCESS;
+	rc = shim_create_switch(s, &id) != SAI_STATUS_SUCCESS || shim_watch_packets(s) != SAI_STATUS_SUCCESS;
 	if (!rc)
 		rc = read_all(s, strtoull(argv[2], NULL, 10) * strtoull(argv[3], NULL, 10));
 	shim_close(s);

@@ -162,7 +162,7 @@ static void test_flows(struct shim *s, uint64_t sw)
 	uint64_t ports[3], queues[8];
 	uint32_t count = 3;
 
-	CHECK(shim_extension(s) == 2);
+	CHECK(shim_extension(s) == SAI_SLUICE_VERSION_SESSIONS);
 	CHECK(shim_watch_flows(s, &p.fd) == SAI_STATUS_SUCCESS);
 	CHECK(shim_get_list(s, SAI_OBJECT_TYPE_SWITCH, sw, SAI_SWITCH_ATTR_PORT_LIST, ports, &count) ==
 	      SAI_STATUS_SUCCESS);
@@ -219,6 +219,7 @@ static void test_library(const char *path, const char *record)
 	CHECK(shim_create(s, SAI_OBJECT_TYPE_ACL_TABLE, &table) == SAI_STATUS_INVALID_OBJECT_ID); /* no switch yet */
 	shim_bool(s, SAI_SWITCH_ATTR_INIT_SWITCH, true);
 	CHECK(shim_create_switch(s, &sw) == SAI_STATUS_SUCCESS);
+	CHECK(shim_watch_packets(s) == SAI_STATUS_SUCCESS);
 	table = create_table(s);
 	test_attributes(s);
 	test_reads(s, sw, table);

@@ -6,26 +6,26 @@ import "slices"
 
 // bars is what is measured, in the order of the report.
 var bars = []bar{
-	{pkg: "orchagent-ext/roce", benchmark: "BenchmarkParse", unit: "ns/op", limit: atMost(40)},
-	{pkg: "orchagent-ext/roce", benchmark: "BenchmarkParse", unit: "allocs/op", limit: atMost(0)},
-	{pkg: "orchagent-ext/roce", benchmark: "BenchmarkICRC", unit: "ns/op"},
-	{pkg: "orchagent-ext/flow", benchmark: "BenchmarkObserve64kFlows", unit: "ns/op", limit: atMost(150)},
-	{pkg: "orchagent-ext/flow", benchmark: "BenchmarkObserve64kFlows", unit: "allocs/op", limit: atMost(0)},
-	{pkg: "orchagent-ext/flow", benchmark: "BenchmarkObserve64kFlowsFromPSNZero", unit: "ns/op", limit: atMost(150)},
-	{pkg: "orchagent-ext/flow", benchmark: "BenchmarkMillionFlows", unit: "MiB/Mflow", limit: atMost(256)},
-	{pkg: "orchagent-ext/flow", benchmark: "BenchmarkLabelDraftLiteral", unit: "ns/op"},
-	{pkg: "orchagent-ext/flow", benchmark: "BenchmarkLabelCRC32", unit: "ns/op"},
-	{pkg: "orchagent-ext/notify", benchmark: "BenchmarkEncode/*", unit: "ns/op", limit: atMost(100)},
-	{pkg: "orchagent-ext/notify", benchmark: "BenchmarkEncode/*", unit: "allocs/op", limit: atMost(0)},
-	{pkg: "orchagent-ext/notify", benchmark: "BenchmarkDecode/*", unit: "ns/op", limit: atMost(100)},
-	{pkg: "orchagent-ext/notify", benchmark: "BenchmarkDecode/*", unit: "allocs/op", limit: atMost(0)},
-	{pkg: "orchagent-ext/packetio", benchmark: "BenchmarkBurst", unit: "ns/packet", limit: atMost(150)},
-	{pkg: "orchagent-ext/ecmp", benchmark: "BenchmarkPredict/*", unit: "ns/op"},
-	{pkg: "orchagent-ext/place", benchmark: "BenchmarkPlace/*", unit: "ns/op", limit: atMost(50_000)}, // 4, 16 and 64 members
-	{pkg: "orchagent-ext/place", benchmark: "BenchmarkPlace/*", unit: "allocs/op", limit: atMost(0)},
-	{pkg: "orchagent-ext/place", benchmark: "BenchmarkMove", unit: "ns/move", limit: atMost(1_000_000)},
-	{pkg: "orchagent-ext/place/plan", benchmark: "BenchmarkPlan/*", unit: "ns/op"}, // 62,000 flows between 32 leaves over 16 and 12 spines
-	{pkg: "orchagent-ext/place", benchmark: "BenchmarkLookTenThousandFlows", unit: "ns/op", limit: atMost(100_000_000)},
+	{pkg: "orchagent-ext/wire/roce", benchmark: "BenchmarkParse", unit: "ns/op", limit: atMost(40)},
+	{pkg: "orchagent-ext/wire/roce", benchmark: "BenchmarkParse", unit: "allocs/op", limit: atMost(0)},
+	{pkg: "orchagent-ext/wire/roce", benchmark: "BenchmarkICRC", unit: "ns/op"},
+	{pkg: "orchagent-ext/flows/flow", benchmark: "BenchmarkObserve64kFlows", unit: "ns/op", limit: atMost(150)},
+	{pkg: "orchagent-ext/flows/flow", benchmark: "BenchmarkObserve64kFlows", unit: "allocs/op", limit: atMost(0)},
+	{pkg: "orchagent-ext/flows/flow", benchmark: "BenchmarkObserve64kFlowsFromPSNZero", unit: "ns/op", limit: atMost(150)},
+	{pkg: "orchagent-ext/flows/flow", benchmark: "BenchmarkMillionFlows", unit: "MiB/Mflow", limit: atMost(256)},
+	{pkg: "orchagent-ext/flows/flow", benchmark: "BenchmarkLabelDraftLiteral", unit: "ns/op"},
+	{pkg: "orchagent-ext/flows/flow", benchmark: "BenchmarkLabelCRC32", unit: "ns/op"},
+	{pkg: "orchagent-ext/wire/notify", benchmark: "BenchmarkEncode/*", unit: "ns/op", limit: atMost(100)},
+	{pkg: "orchagent-ext/wire/notify", benchmark: "BenchmarkEncode/*", unit: "allocs/op", limit: atMost(0)},
+	{pkg: "orchagent-ext/wire/notify", benchmark: "BenchmarkDecode/*", unit: "ns/op", limit: atMost(100)},
+	{pkg: "orchagent-ext/wire/notify", benchmark: "BenchmarkDecode/*", unit: "allocs/op", limit: atMost(0)},
+	{pkg: "orchagent-ext/cpu/packetio", benchmark: "BenchmarkBurst", unit: "ns/packet", limit: atMost(150)},
+	{pkg: "orchagent-ext/spread/ecmp", benchmark: "BenchmarkPredict/*", unit: "ns/op"},
+	{pkg: "orchagent-ext/spread/placement", benchmark: "BenchmarkPlace/*", unit: "ns/op", limit: atMost(50_000)}, // 4, 16 and 64 members
+	{pkg: "orchagent-ext/spread/placement", benchmark: "BenchmarkPlace/*", unit: "allocs/op", limit: atMost(0)},
+	{pkg: "orchagent-ext/spread/placement", benchmark: "BenchmarkMove", unit: "ns/move", limit: atMost(1_000_000)},
+	{pkg: "orchagent-ext/spread/plan", benchmark: "BenchmarkPlan/*", unit: "ns/op"}, // 62,000 flows between 32 leaves over 16 and 12 spines
+	{pkg: "orchagent-ext/spread/placement", benchmark: "BenchmarkLookTenThousandFlows", unit: "ns/op", limit: atMost(100_000_000)},
 	{pkg: "tests/e2e", benchmark: "BenchmarkIngress/compute", unit: "ns/packet", limit: atMost(60), with: "an empty program, subtracted"},
 	{pkg: "tests/e2e", benchmark: "BenchmarkIngress/flow", unit: "ns/packet", limit: atMost(60), with: "an empty program, subtracted"},
 	{pkg: "tests/e2e", benchmark: "BenchmarkIngress/not_roce", unit: "ns/packet", with: "an empty program, subtracted"},
@@ -50,13 +50,13 @@ var bars = []bar{
 	{pkg: "tests/e2e", benchmark: "BenchmarkRewriteUnderAFlood", unit: "s", limit: atMost(1)},       // until the last has its label
 	{pkg: "tests/e2e", benchmark: "BenchmarkRewriteUnderAFlood", unit: "cpu-percent", limit: atMost(60)},
 	{pkg: "tests/e2e", benchmark: "BenchmarkRewriteUnderAFlood", unit: "MiB", limit: atMost(250)},
-	{pkg: "orchagent-ext/ipfix", benchmark: "BenchmarkEncode/*", unit: "ns/op"},
-	{pkg: "orchagent-ext/ipfix", benchmark: "BenchmarkEncode/*", unit: "allocs/op", limit: atMost(0)},
-	{pkg: "orchagent-ext/ipfix", benchmark: "BenchmarkSendUDP", unit: "ns/op", limit: atMost(1000)}, // 1,000,000 records/s
-	{pkg: "orchagent-ext/ipfix", benchmark: "BenchmarkSendUDP", unit: "records/s"},
-	{pkg: "orchagent-ext/ipfix", benchmark: "BenchmarkSendUDP", unit: "allocs/op", limit: atMost(0)},
-	{pkg: "orchagent-ext/ipfix", benchmark: "BenchmarkMeter64kFlows", unit: "ns/op", limit: atMost(150)},
-	{pkg: "orchagent-ext/ipfix", benchmark: "BenchmarkMeter64kFlows", unit: "allocs/op", limit: atMost(0)},
+	{pkg: "orchagent-ext/export/ipfix", benchmark: "BenchmarkEncode/*", unit: "ns/op"},
+	{pkg: "orchagent-ext/export/ipfix", benchmark: "BenchmarkEncode/*", unit: "allocs/op", limit: atMost(0)},
+	{pkg: "orchagent-ext/export/ipfix", benchmark: "BenchmarkSendUDP", unit: "ns/op", limit: atMost(1000)}, // 1,000,000 records/s
+	{pkg: "orchagent-ext/export/ipfix", benchmark: "BenchmarkSendUDP", unit: "records/s"},
+	{pkg: "orchagent-ext/export/ipfix", benchmark: "BenchmarkSendUDP", unit: "allocs/op", limit: atMost(0)},
+	{pkg: "orchagent-ext/export/ipfix", benchmark: "BenchmarkMeter64kFlows", unit: "ns/op", limit: atMost(150)},
+	{pkg: "orchagent-ext/export/ipfix", benchmark: "BenchmarkMeter64kFlows", unit: "allocs/op", limit: atMost(0)},
 	{pkg: "tests/bench/capture", benchmark: "BenchmarkFlows/flows", unit: "ratio", limit: atMost(1), with: "softflowd", optional: true},
 	{pkg: "tests/bench/capture", benchmark: "BenchmarkFlows/ports", unit: "ratio", limit: atMost(1), with: "softflowd", optional: true}, // to which each queue pair is a flow, too
 	{pkg: "tests/bench/capture", benchmark: "BenchmarkFlows/health", unit: "ratio", limit: atMost(1.3), with: "softflowd", optional: true},

@@ -16,12 +16,12 @@ import (
 // recordedBars are bars for testdata/recorded.txt: held, missed, a pattern of
 // sub-benchmarks, and one that is only reported.
 var recordedBars = []bar{
-	{pkg: "orchagent-ext/roce", benchmark: "BenchmarkParse", unit: "ns/op", limit: atMost(40)},
-	{pkg: "orchagent-ext/roce", benchmark: "BenchmarkParse", unit: "allocs/op", limit: atMost(0)},
-	{pkg: "orchagent-ext/flow", benchmark: "BenchmarkMillionFlows", unit: "MiB/Mflow", limit: atMost(200)},
-	{pkg: "orchagent-ext/flow", benchmark: "BenchmarkEncode/*", unit: "ns/op", limit: atMost(100)},
-	{pkg: "orchagent-ext/roce", benchmark: "BenchmarkICRC", unit: "MB/s"},
-	{pkg: "orchagent-ext/roce", benchmark: "BenchmarkICRC", unit: "MB/s", limit: atLeast(20000), with: "zlib"},
+	{pkg: "orchagent-ext/wire/roce", benchmark: "BenchmarkParse", unit: "ns/op", limit: atMost(40)},
+	{pkg: "orchagent-ext/wire/roce", benchmark: "BenchmarkParse", unit: "allocs/op", limit: atMost(0)},
+	{pkg: "orchagent-ext/flows/flow", benchmark: "BenchmarkMillionFlows", unit: "MiB/Mflow", limit: atMost(200)},
+	{pkg: "orchagent-ext/flows/flow", benchmark: "BenchmarkEncode/*", unit: "ns/op", limit: atMost(100)},
+	{pkg: "orchagent-ext/wire/roce", benchmark: "BenchmarkICRC", unit: "MB/s"},
+	{pkg: "orchagent-ext/wire/roce", benchmark: "BenchmarkICRC", unit: "MB/s", limit: atLeast(20000), with: "zlib"},
 }
 
 func TestJudge(t *testing.T) {
@@ -31,13 +31,13 @@ func TestJudge(t *testing.T) {
 	}
 	yes, no := true, false
 	want := []figure{
-		{Name: "orchagent-ext/roce BenchmarkParse", Value: 16.52, Unit: "ns/op", Spread: (40.37 - 16.5) / 16.52, Bar: "<= 40 ns/op", OK: &yes},
-		{Name: "orchagent-ext/roce BenchmarkParse", Unit: "allocs/op", Bar: "<= 0 allocs/op", OK: &yes},
-		{Name: "orchagent-ext/flow BenchmarkMillionFlows", Value: 221.8, Unit: "MiB/Mflow", Bar: "<= 200 MiB/Mflow", OK: &no},
-		{Name: "orchagent-ext/flow BenchmarkEncode/pfcm-icmpv6", Value: 50, Unit: "ns/op", Bar: "<= 100 ns/op", OK: &yes},
-		{Name: "orchagent-ext/flow BenchmarkEncode/cnp", Value: 150, Unit: "ns/op", Bar: "<= 100 ns/op", OK: &no},
-		{Name: "orchagent-ext/roce BenchmarkICRC", Value: 10000, Unit: "MB/s", Spread: 0.4},
-		{Name: "orchagent-ext/roce BenchmarkICRC", Value: 10000, Unit: "MB/s", Spread: 0.4, Bar: ">= 20000 MB/s", OK: &no, ComparedWith: "zlib"},
+		{Name: "orchagent-ext/wire/roce BenchmarkParse", Value: 16.52, Unit: "ns/op", Spread: (40.37 - 16.5) / 16.52, Bar: "<= 40 ns/op", OK: &yes},
+		{Name: "orchagent-ext/wire/roce BenchmarkParse", Unit: "allocs/op", Bar: "<= 0 allocs/op", OK: &yes},
+		{Name: "orchagent-ext/flows/flow BenchmarkMillionFlows", Value: 221.8, Unit: "MiB/Mflow", Bar: "<= 200 MiB/Mflow", OK: &no},
+		{Name: "orchagent-ext/flows/flow BenchmarkEncode/pfcm-icmpv6", Value: 50, Unit: "ns/op", Bar: "<= 100 ns/op", OK: &yes},
+		{Name: "orchagent-ext/flows/flow BenchmarkEncode/cnp", Value: 150, Unit: "ns/op", Bar: "<= 100 ns/op", OK: &no},
+		{Name: "orchagent-ext/wire/roce BenchmarkICRC", Value: 10000, Unit: "MB/s", Spread: 0.4},
+		{Name: "orchagent-ext/wire/roce BenchmarkICRC", Value: 10000, Unit: "MB/s", Spread: 0.4, Bar: ">= 20000 MB/s", OK: &no, ComparedWith: "zlib"},
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
@@ -46,20 +46,20 @@ func TestJudge(t *testing.T) {
 
 func TestJudgeNamesWhatIsMissing(t *testing.T) {
 	table := []bar{
-		{pkg: "orchagent-ext/flow", benchmark: "BenchmarkParse", unit: "ns/op"},    // of another package
-		{pkg: "orchagent-ext/roce", benchmark: "BenchmarkParse", unit: "MB/s"},     // another unit
-		{pkg: "orchagent-ext/roce", benchmark: "BenchmarkParse/*", unit: "ns/op"},  // has no sub-benchmark
-		{pkg: "orchagent-ext/roce", benchmark: "BenchmarkParse", unit: "ns/op"},    // there
-		{pkg: "orchagent-ext/flow", benchmark: "BenchmarkEncode", unit: "ns/op"},   // has only sub-benchmarks
-		{pkg: "orchagent-ext/flow", benchmark: "BenchmarkMillion", unit: "ns/op"},  // beginning of a name
-		{pkg: "ext/roce", benchmark: "BenchmarkParse", unit: "ns/op"},              // end of a folder's name
-		{pkg: "orchagent-ext/flow", benchmark: "BenchmarkEncode/[", unit: "ns/op"}, // not a pattern
+		{pkg: "orchagent-ext/flows/flow", benchmark: "BenchmarkParse", unit: "ns/op"},    // of another package
+		{pkg: "orchagent-ext/wire/roce", benchmark: "BenchmarkParse", unit: "MB/s"},      // another unit
+		{pkg: "orchagent-ext/wire/roce", benchmark: "BenchmarkParse/*", unit: "ns/op"},   // has no sub-benchmark
+		{pkg: "orchagent-ext/wire/roce", benchmark: "BenchmarkParse", unit: "ns/op"},     // there
+		{pkg: "orchagent-ext/flows/flow", benchmark: "BenchmarkEncode", unit: "ns/op"},   // has only sub-benchmarks
+		{pkg: "orchagent-ext/flows/flow", benchmark: "BenchmarkMillion", unit: "ns/op"},  // beginning of a name
+		{pkg: "ext/roce", benchmark: "BenchmarkParse", unit: "ns/op"},                    // end of a folder's name
+		{pkg: "orchagent-ext/flows/flow", benchmark: "BenchmarkEncode/[", unit: "ns/op"}, // not a pattern
 	}
 	got, err := judge(table, recorded(t))
 	if len(got) != 1 || err == nil || len(strings.Split(err.Error(), "\n")) != len(table)-1 {
 		t.Errorf("%d figures, error %v; want 1 figure and %d errors", len(got), err, len(table)-1)
 	}
-	if err != nil && !strings.Contains(err.Error(), "orchagent-ext/flow: no BenchmarkParse reported ns/op") {
+	if err != nil && !strings.Contains(err.Error(), "orchagent-ext/flows/flow: no BenchmarkParse reported ns/op") {
 		t.Errorf("error %q does not name the first one", err)
 	}
 }
@@ -104,14 +104,14 @@ func TestWriteTable(t *testing.T) {
 	if err := writeTable(&got, figures); err != nil {
 		t.Fatal(err)
 	}
-	const want = `benchmark                                       median  unit       spread  bar
-orchagent-ext/roce BenchmarkParse               16.5    ns/op      144 %   holds  <= 40 ns/op
-orchagent-ext/roce BenchmarkParse               0       allocs/op  0 %     holds  <= 0 allocs/op
-orchagent-ext/flow BenchmarkMillionFlows        221.8   MiB/Mflow  0 %     MISSED <= 200 MiB/Mflow
-orchagent-ext/flow BenchmarkEncode/pfcm-icmpv6  50      ns/op      0 %     holds  <= 100 ns/op
-orchagent-ext/flow BenchmarkEncode/cnp          150     ns/op      0 %     MISSED <= 100 ns/op
-orchagent-ext/roce BenchmarkICRC                10000   MB/s       40 %    no bar
-orchagent-ext/roce BenchmarkICRC                10000   MB/s       40 %    MISSED >= 20000 MB/s
+	const want = `benchmark                                             median  unit       spread  bar
+orchagent-ext/wire/roce BenchmarkParse                16.5    ns/op      144 %   holds  <= 40 ns/op
+orchagent-ext/wire/roce BenchmarkParse                0       allocs/op  0 %     holds  <= 0 allocs/op
+orchagent-ext/flows/flow BenchmarkMillionFlows        221.8   MiB/Mflow  0 %     MISSED <= 200 MiB/Mflow
+orchagent-ext/flows/flow BenchmarkEncode/pfcm-icmpv6  50      ns/op      0 %     holds  <= 100 ns/op
+orchagent-ext/flows/flow BenchmarkEncode/cnp          150     ns/op      0 %     MISSED <= 100 ns/op
+orchagent-ext/wire/roce BenchmarkICRC                 10000   MB/s       40 %    no bar
+orchagent-ext/wire/roce BenchmarkICRC                 10000   MB/s       40 %    MISSED >= 20000 MB/s
 3 of 6 bars hold
 `
 	if d := cmp.Diff(want, got.String()); d != "" {
@@ -136,7 +136,7 @@ func TestWriteJSON(t *testing.T) {
 	if err := json.Unmarshal(b, &got); err != nil {
 		t.Fatal(err)
 	}
-	missed := map[string]any{"name": "orchagent-ext/flow BenchmarkMillionFlows", "value": 221.8, "unit": "MiB/Mflow",
+	missed := map[string]any{"name": "orchagent-ext/flows/flow BenchmarkMillionFlows", "value": 221.8, "unit": "MiB/Mflow",
 		"spread": 0.0, "bar": "<= 200 MiB/Mflow", "ok": false, "compared_with": ""}
 	if d := cmp.Diff(missed, got[2]); d != "" {
 		t.Error(d)

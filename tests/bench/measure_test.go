@@ -27,7 +27,7 @@ func recorded(t *testing.T) []series {
 }
 
 func TestParse(t *testing.T) {
-	const roce, flow = "sluice/orchagent-ext/roce", "sluice/orchagent-ext/flow"
+	const roce, flow = "sluice/orchagent-ext/wire/roce", "sluice/orchagent-ext/flows/flow"
 	want := []series{
 		{roce, "BenchmarkParse", "ns/op", []float64{40.37, 16.52, 16.5}},
 		{roce, "BenchmarkParse", "B/op", []float64{0, 0, 0}},

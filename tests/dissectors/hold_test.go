@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/gopacket/gopacket/pcapgo"
 
-	"sluice/orchagent-ext/notify"
+	"sluice/orchagent-ext/wire/notify"
 )
 
 // hold is what a real run of three switches sent on two links, by TestHoldOverTwoHops of

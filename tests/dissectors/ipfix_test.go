@@ -15,8 +15,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"sluice/orchagent-ext/ipfix"
-	"sluice/orchagent-ext/ipfix/ipfixtest"
+	"sluice/orchagent-ext/export/ipfix"
+	"sluice/orchagent-ext/testbed/ipfixtest"
 )
 
 // elements are those of RoCEv2, of flows and of health.
@@ -38,7 +38,7 @@ func exported(t *testing.T) (files []string, records [][]map[string]string) {
 	if err != nil || len(captures) < 3 {
 		t.Fatalf("%d captures: %v", len(captures), err)
 	}
-	carried, err := filepath.Glob(root + "/orchagent-ext/flow/testdata/*.pcap") // tunnels have elements of their own
+	carried, err := filepath.Glob(root + "/orchagent-ext/flows/flow/testdata/*.pcap") // tunnels have elements of their own
 	if err != nil || len(carried) < 5 {
 		t.Fatalf("%d golden packets: %v", len(carried), err)
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/gopacket/gopacket/pcapgo"
 
-	"sluice/orchagent-ext/notify"
+	"sluice/orchagent-ext/wire/notify"
 )
 
 const (
@@ -47,7 +47,7 @@ var envelope = []string{"message", "eth_dst", "eth_src", "dscp", "ecn", "flow_la
 
 func goldens(t *testing.T) (all []golden) {
 	t.Helper()
-	files, err := filepath.Glob(root + "/orchagent-ext/notify/testdata/*.pcap")
+	files, err := filepath.Glob(root + "/orchagent-ext/wire/notify/testdata/*.pcap")
 	if err != nil || len(files) < 20 {
 		t.Fatalf("%d golden packets: %v", len(files), err)
 	}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"sluice/orchagent-ext/fabric/child"
+	"sluice/orchagent-ext/testbed/fabric/child"
 )
 
 const patience = 3 * time.Minute // for what takes a second on an idle machine

@@ -110,7 +110,7 @@ func add(all []command, line string, i, opened int) ([]command, error) {
 	return all, nil
 }
 
-// matches says whether the lines got are those of want, in which … matches
+// matches reports whether the lines got are those of want, in which … matches
 // any number of lines.
 func matches(want, got []string) bool {
 	for i, w := range want {

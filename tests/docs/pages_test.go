@@ -135,7 +135,7 @@ func (p *page) check(t *testing.T, dir string) {
 func workplace(t *testing.T, program string) string {
 	t.Helper()
 	dir := t.TempDir()
-	for _, folder := range []string{"tests/captures", "docs/dissectors", "orchagent-ext/notify/testdata"} {
+	for _, folder := range []string{"tests/captures", "docs/dissectors", "orchagent-ext/wire/notify/testdata"} {
 		if err := os.CopyFS(filepath.Join(dir, folder), os.DirFS(filepath.Join(root, folder))); err != nil {
 			t.Fatal(err)
 		}

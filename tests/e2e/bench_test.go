@@ -16,10 +16,11 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"sluice/orchagent-ext/asic"
-	"sluice/orchagent-ext/config"
-	"sluice/orchagent-ext/flow"
-	"sluice/orchagent-ext/sonicdb"
+	"sluice/orchagent-ext/db/config"
+	"sluice/orchagent-ext/db/sonicdb"
+	"sluice/orchagent-ext/flows/flow"
+	"sluice/orchagent-ext/switch/engine"
+	"sluice/orchagent-ext/switch/saidriver"
 	sai "sluice/sai-shim"
 	"sluice/tests/fabrictest"
 	"sluice/yang/rows"
@@ -136,8 +137,8 @@ func BenchmarkRowToSwitch(b *testing.B) {
 // memory is a ledger that outlives nothing.
 type memory struct{}
 
-func (memory) Load() ([]*asic.Record, error)        { return nil, nil }
-func (memory) Save([]*asic.Record, []asic.ID) error { return nil }
+func (memory) Load() ([]*engine.Record, error)          { return nil, nil }
+func (memory) Save([]*engine.Record, []engine.ID) error { return nil }
 
 // BenchmarkTenThousandFlows gives 10,000 flows an entry on the software switch.
 func BenchmarkTenThousandFlows(b *testing.B) {
@@ -146,9 +147,9 @@ func BenchmarkTenThousandFlows(b *testing.B) {
 		b.Fatal(err)
 	}
 	pair := fabrictest.Pair(b)
-	var flows []asic.FlowEntry
+	var flows []engine.FlowEntry
 	for i := range uint32(10000) {
-		flows = append(flows, asic.FlowEntry{
+		flows = append(flows, engine.FlowEntry{
 			Src: netip.MustParseAddr("2001:db8::1"), Dst: netip.MustParseAddr("2001:db8::2"), DestQP: i, Label: i + 1,
 		})
 	}
@@ -162,15 +163,15 @@ func BenchmarkTenThousandFlows(b *testing.B) {
 			if err := lib.CreateSwitch(true); err != nil {
 				return err
 			}
-			driver := asic.NewSAI(lib, asic.SAIOptions{})
-			if err := driver.SetPorts([]asic.Port{{Name: pair.A.Name, Lanes: []uint32{uint32(pair.A.Index)}}}); err != nil {
+			driver := saidriver.New(lib, saidriver.Options{})
+			if err := driver.SetPorts([]engine.Port{{Name: pair.A.Name, Lanes: []uint32{uint32(pair.A.Index)}}}); err != nil {
 				return err
 			}
-			e, err := asic.NewEngine(driver, memory{}, nil)
+			e, err := engine.NewEngine(driver, memory{}, nil)
 			if err != nil {
 				return err
 			}
-			policy := asic.Policy{Label: &asic.Label{Algorithm: flow.DraftLiteral, ZeroOnly: true}, Ports: []string{pair.A.Name}, FlowCapacity: 65536}
+			policy := engine.Policy{Label: &engine.Label{Algorithm: flow.DraftLiteral, ZeroOnly: true}, Ports: []string{pair.A.Name}, FlowCapacity: 65536}
 			if _, err := e.Reconcile(policy); err != nil {
 				return err
 			}
@@ -180,7 +181,7 @@ func BenchmarkTenThousandFlows(b *testing.B) {
 				return fmt.Errorf("%d refused: %w", refused, err)
 			}
 			b.ReportMetric(time.Since(start).Seconds(), "s")
-			_, err = e.Reconcile(asic.Policy{})
+			_, err = e.Reconcile(engine.Policy{})
 			return err
 		})
 		if err != nil {

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"sluice/orchagent-ext/fabric"
+	"sluice/orchagent-ext/testbed/fabric"
 	"sluice/tests/fabrictest"
 )
 

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"sluice/orchagent-ext/fabric"
-	"sluice/orchagent-ext/ipfix/ipfixtest"
+	"sluice/orchagent-ext/testbed/fabric"
+	"sluice/orchagent-ext/testbed/ipfixtest"
 )
 
 // TestExport: the daemon exports the flows that its switch sees, with labels and

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"sluice/orchagent-ext/asic"
-	"sluice/orchagent-ext/fabric"
-	"sluice/orchagent-ext/flow"
+	"sluice/orchagent-ext/flows/flow"
+	"sluice/orchagent-ext/switch/engine"
+	"sluice/orchagent-ext/testbed/fabric"
 	"sluice/yang/rows"
 )
 
@@ -100,7 +100,7 @@ func TestBadRowsByMethod(t *testing.T) {
 		l.remove("SLUICE_PPFC_PEER", "no-prefix")
 		l.enable("algorithm", "crc32")
 		l.awaitFields("SLUICE_STATE", "global", "config_errors", "0")
-		if l.way.method != asic.Rewrite { // whose flows keep their labels
+		if l.way.method != engine.Rewrite { // whose flows keep their labels
 			l.checkLabels(1, flow.CRC32)
 		}
 	})
@@ -158,14 +158,14 @@ func TestRedisRestartsByMethod(t *testing.T) {
 			for deadline := time.Now().Add(patience); ; time.Sleep(poll) {
 				now := l.objects()
 				entry := l.row("SLUICE_ASIC_OBJECT", now["label/compute"])
-				if equalKeys(now, objects) && (l.way.method != asic.Compute || strings.Contains(entry["attributes"], algorithm)) {
+				if equalKeys(now, objects) && (l.way.method != engine.Compute || strings.Contains(entry["attributes"], algorithm)) {
 					break
 				}
 				if time.Now().After(deadline) {
 					t.Fatalf("the ledger has %v and %v, want %v and %s", now, entry, objects, algorithm)
 				}
 			}
-			if l.way.method == asic.Compute && !empty {
+			if l.way.method == engine.Compute && !empty {
 				l.checkLabels(1, flow.CRC32)
 			} else {
 				l.allLabelled()

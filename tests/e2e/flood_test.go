@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
-	"sluice/orchagent-ext/fabric"
-	"sluice/orchagent-ext/flow"
-	"sluice/orchagent-ext/roce"
+	"sluice/orchagent-ext/flows/flow"
+	"sluice/orchagent-ext/testbed/fabric"
+	"sluice/orchagent-ext/wire/roce"
 )
 
 const (

@@ -18,9 +18,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"sluice/orchagent-ext/fabric/child"
-	"sluice/orchagent-ext/fabric/privateredis"
-	"sluice/orchagent-ext/sonicdb"
+	"sluice/orchagent-ext/db/sonicdb"
+	"sluice/orchagent-ext/testbed/fabric/child"
+	"sluice/orchagent-ext/testbed/fabric/privateredis"
 	"sluice/yang/rows"
 )
 

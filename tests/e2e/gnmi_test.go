@@ -17,8 +17,8 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/protobuf/encoding/prototext"
 
-	"sluice/orchagent-ext/fabric/child"
-	"sluice/orchagent-ext/ipfix/ipfixtest"
+	"sluice/orchagent-ext/testbed/fabric/child"
+	"sluice/orchagent-ext/testbed/ipfixtest"
 )
 
 // gnmi is a running sluice-gnmi on the leaf's databases.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"sluice/orchagent-ext/fabric"
+	"sluice/orchagent-ext/testbed/fabric"
 )
 
 // TestFlowsTellHowTheyFare: where every packet comes to the CPU, SLUICE_FLOW has what is

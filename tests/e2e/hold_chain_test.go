@@ -15,9 +15,9 @@ import (
 	"github.com/gopacket/gopacket/layers"
 	"github.com/gopacket/gopacket/pcapgo"
 
-	"sluice/orchagent-ext/fabric"
-	"sluice/orchagent-ext/notify"
-	"sluice/orchagent-ext/roce"
+	"sluice/orchagent-ext/testbed/fabric"
+	"sluice/orchagent-ext/wire/notify"
+	"sluice/orchagent-ext/wire/roce"
 	"sluice/tests/fabrictest"
 )
 
@@ -119,7 +119,7 @@ func TestHoldOverTwoHops(t *testing.T) {
 	edge.awaitNotified("pfcm", "held", 1)
 	for _, one := range at {
 		one.quiet()
-		if lost := one.notified("pfcm", "lane_full") + one.notified("pfcm", "lane_lost"); lost > 0 {
+		if lost := one.notified("pfcm", "hold_queue_full") + one.notified("pfcm", "hold_queue_lost"); lost > 0 {
 			t.Errorf("%s: %d packets lost in holds", one.Leaf.Name, lost)
 		}
 	}

@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
-	"sluice/orchagent-ext/fabric"
-	"sluice/orchagent-ext/notify"
-	"sluice/orchagent-ext/roce"
+	"sluice/orchagent-ext/testbed/fabric"
+	"sluice/orchagent-ext/wire/notify"
+	"sluice/orchagent-ext/wire/roce"
 )
 
 // holding starts a leaf that obeys PFCM, and sends everything to host B by its first
@@ -140,7 +140,7 @@ func TestHoldWatchdog(t *testing.T) {
 	l.awaitNotified("pfcm", "ignored", 1)
 	l.until("a row that says so", func() bool {
 		for _, row := range l.table("SLUICE_HOLD") {
-			if row["state"] == "ignored" && strings.Contains(row["why"], "too long") {
+			if row["state"] == "ignored" && strings.Contains(row["reason"], "too long") {
 				return true
 			}
 		}
@@ -222,13 +222,13 @@ func TestHoldThatIsFull(t *testing.T) {
 			l.put(s, l.frame(packet{qp: 0x77, psn: uint32(sent), label: heldLabel}))
 			sent++
 		}
-		return l.notified("pfcm", "lane_full") > 0
+		return l.notified("pfcm", "hold_queue_full") > 0
 	})
 	release()
 	l.quiet()
 	var full int
 	l.until("what was not refused arrives", func() bool {
-		full = int(l.notified("pfcm", "lane_full"))
+		full = int(l.notified("pfcm", "hold_queue_full"))
 		return c.Len() >= sent-full
 	})
 	arrived, err := c.Stop()
@@ -292,8 +292,8 @@ func TestKilledWhileFlowsAreHeld(t *testing.T) {
 	sent += 50
 	l.start("--sai-profile", withQueues)
 	l.awaitFields("SLUICE_STATE", "global", "pfcm", "active")
-	l.awaitNotified("pfcm", "lane_lost", 1)
-	lost := int(l.notified("pfcm", "lane_lost"))
+	l.awaitNotified("pfcm", "hold_queue_lost", 1)
+	lost := int(l.notified("pfcm", "hold_queue_lost"))
 	l.until("what was not lost arrives", func() bool { return c.Len() >= sent-lost })
 	arrived, err := c.Stop()
 	if err != nil {
@@ -419,7 +419,7 @@ func TestHoldsInALoop(t *testing.T) {
 		t.Errorf("%d packets died by their hop limit, want %d", got, n)
 	}
 	for _, one := range []*leaf{l, s} {
-		if lost := one.notified("pfcm", "lane_full") + one.notified("pfcm", "lane_lost"); lost > 0 {
+		if lost := one.notified("pfcm", "hold_queue_full") + one.notified("pfcm", "hold_queue_lost"); lost > 0 {
 			t.Errorf("%s: %d packets lost in holds", one.Leaf.Name, lost)
 		}
 	}
@@ -508,7 +508,7 @@ func TestHoldWhereTheKernelMissesCalls(t *testing.T) {
 	l.arrived(c, sent)
 	l.quiet()
 	s.quiet()
-	if lost := l.notified("pfcm", "lane_full") + l.notified("pfcm", "lane_lost"); lost > 0 {
+	if lost := l.notified("pfcm", "hold_queue_full") + l.notified("pfcm", "hold_queue_lost"); lost > 0 {
 		t.Errorf("%d packets lost in holds", lost)
 	}
 	t.Logf("held %d times, %d events lost of %d", l.notified("pfcm", "held"), s.notified("pfcm", "events_lost"), s.notified("pfcm", "events"))

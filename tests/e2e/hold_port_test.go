@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"testing"
 
-	"sluice/orchagent-ext/fabric"
+	"sluice/orchagent-ext/testbed/fabric"
 	"sluice/yang/rows"
 )
 
@@ -29,7 +29,7 @@ func TestPortGoesWhileItsFlowsAreHeld(t *testing.T) {
 	})
 	l.in("ip", "link", "del", l.Uplinks[0].Name)
 	release()
-	l.until("what waited is counted", func() bool { return int(l.notified("pfcm", "lane_lost"))+c.Len() >= n })
+	l.until("what waited is counted", func() bool { return int(l.notified("pfcm", "hold_queue_lost"))+c.Len() >= n })
 	l.quiet()
 	l.remove("SLUICE_PORT", l.Uplinks[0].Name)
 	l.remove("PORT", l.Uplinks[0].Name)

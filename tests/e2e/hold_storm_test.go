@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"sluice/orchagent-ext/notify"
+	"sluice/orchagent-ext/wire/notify"
 )
 
 // TestSpoofStorm: 100,000 messages a second that are not to be obeyed are counted, each

@@ -13,10 +13,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"sluice/orchagent-ext/fabric"
-	"sluice/orchagent-ext/flow"
-	"sluice/orchagent-ext/notify"
-	"sluice/orchagent-ext/roce"
+	"sluice/orchagent-ext/flows/flow"
+	"sluice/orchagent-ext/testbed/fabric"
+	"sluice/orchagent-ext/wire/notify"
+	"sluice/orchagent-ext/wire/roce"
 )
 
 // opposite is the spine, seen as the leaf of host B, with a Redis and a sluiced of its
@@ -282,7 +282,7 @@ func TestHoldUpstream(t *testing.T) {
 		t.Logf("%s: n %s, p50 %s, p99 %s, max %s", name, one.notifiedText("pfcm", name+"_n"), one.notifiedText("pfcm", name+"_p50"),
 			one.notifiedText("pfcm", name+"_p99"), one.notifiedText("pfcm", name+"_max"))
 	}
-	if lost := l.notified("pfcm", "lane_full") + l.notified("pfcm", "lane_lost"); lost > 0 {
+	if lost := l.notified("pfcm", "hold_queue_full") + l.notified("pfcm", "hold_queue_lost"); lost > 0 {
 		t.Errorf("%d packets lost in holds", lost)
 	}
 	l.quiet()

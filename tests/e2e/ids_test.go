@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"sluice/orchagent-ext/fabric"
-	"sluice/orchagent-ext/flow"
-	"sluice/orchagent-ext/sonicdb"
+	"sluice/orchagent-ext/db/sonicdb"
+	"sluice/orchagent-ext/flows/flow"
+	"sluice/orchagent-ext/testbed/fabric"
 )
 
 // rewriting are the flags with which the CPU computes the labels, so that there

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"sluice/orchagent-ext/flow"
+	"sluice/orchagent-ext/flows/flow"
 )
 
 // TestRewriteKeepsLabelsOverChangesOfConfiguration: what is not about labels is

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"sluice/orchagent-ext/flow"
-	"sluice/orchagent-ext/sonicdb"
+	"sluice/orchagent-ext/db/sonicdb"
+	"sluice/orchagent-ext/flows/flow"
 	"sluice/yang/rows"
 )
 

@@ -14,10 +14,10 @@ import (
 	"testing"
 	"time"
 
-	"sluice/orchagent-ext/asic/orchagent/orchagenttest"
-	"sluice/orchagent-ext/fabric"
-	"sluice/orchagent-ext/fabric/privateredis"
-	"sluice/orchagent-ext/sonicdb"
+	"sluice/orchagent-ext/db/sonicdb"
+	"sluice/orchagent-ext/testbed/fabric"
+	"sluice/orchagent-ext/testbed/fabric/privateredis"
+	"sluice/orchagent-ext/testbed/orchagenttest"
 	"sluice/tests/fabrictest"
 	"sluice/yang/rows"
 )

@@ -8,13 +8,13 @@ import (
 	"strings"
 	"testing"
 
-	"sluice/orchagent-ext/asic"
-	"sluice/orchagent-ext/asic/orchagent/orchagenttest"
-	"sluice/orchagent-ext/flow"
-	"sluice/orchagent-ext/sonicdb"
+	"sluice/orchagent-ext/db/sonicdb"
+	"sluice/orchagent-ext/flows/flow"
+	"sluice/orchagent-ext/switch/engine"
+	"sluice/orchagent-ext/testbed/orchagenttest"
 )
 
-// soak says whether there is time: loops are longer, and every way is tried.
+// soak reports whether there is time: loops are longer, and every way is tried.
 var soak = os.Getenv("SLUICE_SOAK") != ""
 
 // soakOnly leaves a test to make soak.
@@ -28,7 +28,7 @@ func soakOnly(t *testing.T) {
 // way is a way to meet the need of flow labels, by which fault tests run.
 type way struct {
 	name   string
-	method asic.Method
+	method engine.Method
 	args   []string // of sluiced
 	long   bool     // only where there is time
 }
@@ -36,15 +36,15 @@ type way struct {
 const hidden = "SLUICE_HIDE="
 
 var ways = []way{
-	{name: "compute", method: asic.Compute},
-	{name: "compute,queues", method: asic.Compute, args: []string{"--sai-profile", withQueues}, long: true},
-	{name: "rewrite", method: asic.Rewrite, args: rewriting, long: true},
-	{name: "rewrite,queues", method: asic.Rewrite, args: append([]string{"--sai-profile", withQueues}, rewriting...)},
-	{name: "hash", method: asic.Hash, args: []string{"--sai-profile", hidden + "compute,rewrite"}, long: true},
-	{name: "hash,queues", method: asic.Hash, args: []string{"--sai-profile", hidden + "compute,rewrite", "--sai-profile", withQueues}, long: true},
-	{name: "udf-hash", method: asic.UDFHash, args: []string{"--sai-profile", hidden + "compute,rewrite,hash"}, long: true},
-	{name: "udf-hash,queues", method: asic.UDFHash, args: []string{"--sai-profile", hidden + "compute,rewrite,hash", "--sai-profile", withQueues}, long: true},
-	{name: "orchagent", method: asic.Hash, args: []string{"--sai-library", ""}},
+	{name: "compute", method: engine.Compute},
+	{name: "compute,queues", method: engine.Compute, args: []string{"--sai-profile", withQueues}, long: true},
+	{name: "rewrite", method: engine.Rewrite, args: rewriting, long: true},
+	{name: "rewrite,queues", method: engine.Rewrite, args: append([]string{"--sai-profile", withQueues}, rewriting...)},
+	{name: "hash", method: engine.Hash, args: []string{"--sai-profile", hidden + "compute,rewrite"}, long: true},
+	{name: "hash,queues", method: engine.Hash, args: []string{"--sai-profile", hidden + "compute,rewrite", "--sai-profile", withQueues}, long: true},
+	{name: "udf-hash", method: engine.UDFHash, args: []string{"--sai-profile", hidden + "compute,rewrite,hash"}, long: true},
+	{name: "udf-hash,queues", method: engine.UDFHash, args: []string{"--sai-profile", hidden + "compute,rewrite,hash", "--sai-profile", withQueues}, long: true},
+	{name: "orchagent", method: engine.Hash, args: []string{"--sai-library", ""}},
 }
 
 // byMethod runs a test by every method of the driver sai, with queues and without,
@@ -107,7 +107,7 @@ func (l *leaf) off() {
 	}
 }
 
-// checkUntouched says whether nothing of Sluice is left.
+// checkUntouched reports whether nothing of Sluice is left.
 func (l *leaf) checkUntouched(before string) {
 	l.t.Helper()
 	if after := l.untouched(); after != before {
@@ -115,23 +115,23 @@ func (l *leaf) checkUntouched(before string) {
 	}
 }
 
-// writes says whether packets get a label; otherwise ECMP hashes the queue pair.
+// writes reports whether packets get a label; otherwise ECMP hashes the queue pair.
 func (l *leaf) writes() bool {
-	return l.way.method == asic.Compute || l.way.method == asic.Rewrite || l.way.method == ""
+	return l.way.method == engine.Compute || l.way.method == engine.Rewrite || l.way.method == ""
 }
 
 // learned has the CPU know all flows of [leaf.sessions], where it is the one that
 // computes labels.
 func (l *leaf) learned() {
 	l.t.Helper()
-	if l.way.method != asic.Rewrite || l.row("SLUICE_STATE", "global")["flows"] == "64" {
+	if l.way.method != engine.Rewrite || l.row("SLUICE_STATE", "global")["flows"] == "64" {
 		return
 	}
 	l.send(l.sessions(2))
 	l.awaitFields("SLUICE_STATE", "global", "flows", "64")
 }
 
-// checkLabels says whether packets of sessions have the label that the method gives.
+// checkLabels reports whether packets of sessions have the label that the method gives.
 func (l *leaf) checkLabels(n int, a flow.Algorithm) {
 	l.t.Helper()
 	right, none, wrong := labels(l.t, l.send(l.sessions(n)), a)
@@ -143,7 +143,7 @@ func (l *leaf) checkLabels(n int, a flow.Algorithm) {
 	}
 }
 
-// checkNoFault says whether sluiced had no fault so far.
+// checkNoFault reports whether sluiced had no fault so far.
 func (l *leaf) checkNoFault() {
 	l.t.Helper()
 	for _, word := range []string{"panic", "ended by a fault"} {

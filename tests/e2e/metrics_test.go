@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"sluice/orchagent-ext/sonicdb"
+	"sluice/orchagent-ext/db/sonicdb"
 	"sluice/yang/rows"
 )
 

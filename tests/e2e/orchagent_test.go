@@ -14,9 +14,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"sluice/orchagent-ext/asic/orchagent/orchagenttest"
-	"sluice/orchagent-ext/ipfix/ipfixtest"
-	"sluice/orchagent-ext/sonicdb"
+	"sluice/orchagent-ext/db/sonicdb"
+	"sluice/orchagent-ext/testbed/ipfixtest"
+	"sluice/orchagent-ext/testbed/orchagenttest"
 	"sluice/yang/rows"
 )
 

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"sluice/orchagent-ext/fabric"
-	"sluice/orchagent-ext/roce"
+	"sluice/orchagent-ext/testbed/fabric"
+	"sluice/orchagent-ext/wire/roce"
 	"sluice/tests/fabrictest"
 )
 
@@ -152,7 +152,7 @@ func TestLeavesShareTheirLoads(t *testing.T) {
 	leaves[1].awaitFabric("leaf", "leaf-1", "leaves", "2", "planner", planner, "scope", "local")
 	m.put("/sluice/pod-7/placement/row/leaf-9", `{"leaf":"leaf-9","spines":{"spine-0":-1}}`)
 	for _, l := range leaves {
-		l.awaitFabric("leaves", "2", "rows_aside", "1")
+		l.awaitFabric("leaves", "2", "rows_rejected", "1")
 		l.await("SLUICE_STATE", "global", func(f map[string]string) bool {
 			return strings.Contains(f["warnings"], `leaf-9: spine "spine-0" has -1`)
 		})

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"sluice/orchagent-ext/fabric"
-	"sluice/orchagent-ext/sonicdb"
+	"sluice/orchagent-ext/db/sonicdb"
+	"sluice/orchagent-ext/testbed/fabric"
 	"sluice/yang/rows"
 )
 

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"sluice/orchagent-ext/fabric"
-	"sluice/orchagent-ext/roce"
+	"sluice/orchagent-ext/testbed/fabric"
+	"sluice/orchagent-ext/wire/roce"
 	"sluice/tests/fabrictest"
 )
 

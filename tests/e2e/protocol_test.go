@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"sluice/orchagent-ext/asic"
+	"sluice/orchagent-ext/switch/engine"
 )
 
 const protocolTCP = 6
@@ -33,7 +33,7 @@ func (l *leaf) tcpSegments(n int) (frames [][]byte) {
 // nothing from what the CPU is allowed.
 func TestTCPToThePortOfRoCEv2(t *testing.T) {
 	for _, w := range ways {
-		if w.long || w.method != asic.Compute && w.method != asic.Rewrite {
+		if w.long || w.method != engine.Compute && w.method != engine.Rewrite {
 			continue
 		}
 		t.Run(w.name, func(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"sluice/orchagent-ext/fabric"
-	"sluice/orchagent-ext/roce"
+	"sluice/orchagent-ext/testbed/fabric"
+	"sluice/orchagent-ext/wire/roce"
 )
 
 // flowLabels are the labels that arrived, by queue pair.

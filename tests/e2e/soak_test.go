@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"sluice/orchagent-ext/roce"
+	"sluice/orchagent-ext/wire/roce"
 )
 
 // traffic is packets of the flows of [leaf.sessions], without a pause.

@@ -18,11 +18,11 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"sluice/orchagent-ext/fabric"
-	"sluice/orchagent-ext/fabric/privateredis"
-	"sluice/orchagent-ext/notify"
-	"sluice/orchagent-ext/roce"
-	"sluice/orchagent-ext/sonicdb"
+	"sluice/orchagent-ext/db/sonicdb"
+	"sluice/orchagent-ext/testbed/fabric"
+	"sluice/orchagent-ext/testbed/fabric/privateredis"
+	"sluice/orchagent-ext/wire/notify"
+	"sluice/orchagent-ext/wire/roce"
 	"sluice/tests/fabrictest"
 )
 

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"sluice/orchagent-ext/streamid"
+	"sluice/orchagent-ext/flows/streamid"
 )
 
 // TestStreamIDs: flows carry ids of scope hash, and of scope local without a

@@ -15,7 +15,7 @@ import (
 	"github.com/gopacket/gopacket/layers"
 	"github.com/gopacket/gopacket/pcapgo"
 
-	"sluice/orchagent-ext/fabric"
+	"sluice/orchagent-ext/testbed/fabric"
 )
 
 // python is the interpreter that the distribution's scapy package serves.

@@ -19,7 +19,7 @@ import (
 )
 
 // record writes rows of Redis at two moments of the run: the input
-// of the tests of cmd/sluice/internal/top.
+// of the tests of cli/top.
 var record = flag.String("record", "", "folder to write before.json and now.json into")
 
 // seen is what `sluice top --json` prints, as far as the test looks.

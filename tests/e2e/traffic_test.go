@@ -6,9 +6,9 @@ import (
 	"context"
 	"testing"
 
-	"sluice/orchagent-ext/fabric"
-	"sluice/orchagent-ext/flow"
-	"sluice/orchagent-ext/roce"
+	"sluice/orchagent-ext/flows/flow"
+	"sluice/orchagent-ext/testbed/fabric"
+	"sluice/orchagent-ext/wire/roce"
 )
 
 // packet is what a RoCEv2 packet from host A to host B is made of.
@@ -114,7 +114,7 @@ func labels(t testing.TB, arrived []fabric.Frame, a flow.Algorithm) (right, none
 	return right, none, wrong
 }
 
-// allLabelled says whether every packet that arrives has its label, where the
+// allLabelled reports whether every packet that arrives has its label, where the
 // method writes labels.
 func (l *leaf) allLabelled() {
 	l.t.Helper()
@@ -122,7 +122,7 @@ func (l *leaf) allLabelled() {
 	l.checkLabels(2, flow.DraftLiteral)
 }
 
-// noneLabelled says whether none has.
+// noneLabelled reports whether none has.
 func (l *leaf) noneLabelled() {
 	l.t.Helper()
 	if right, none, wrong := labels(l.t, l.send(l.sessions(2)), flow.DraftLiteral); right+wrong > 0 {

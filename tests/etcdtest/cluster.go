@@ -21,7 +21,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 
-	"sluice/orchagent-ext/fabric/child"
+	"sluice/orchagent-ext/testbed/fabric/child"
 	"sluice/tests/loopback"
 )
 

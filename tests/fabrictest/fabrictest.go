@@ -8,7 +8,7 @@ import (
 	"errors"
 	"testing"
 
-	"sluice/orchagent-ext/fabric"
+	"sluice/orchagent-ext/testbed/fabric"
 )
 
 // New returns an empty fabric.

@@ -21,9 +21,9 @@ import (
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
-	"sluice/orchagent-ext/fabric/child"
-	"sluice/orchagent-ext/fabric/privateredis"
-	"sluice/orchagent-ext/sonicdb"
+	"sluice/orchagent-ext/db/sonicdb"
+	"sluice/orchagent-ext/testbed/fabric/child"
+	"sluice/orchagent-ext/testbed/fabric/privateredis"
 	"sluice/yang/rows"
 )
 
@@ -32,7 +32,7 @@ const patience = 3 * time.Minute // the machine may be busy
 // programs are built once, by TestMain.
 var programs string
 
-// soak says whether there is time for the cases that take long: make soak.
+// soak reports whether there is time for the cases that take long: make soak.
 var soak = os.Getenv("SLUICE_SOAK") != ""
 
 // soakOnly leaves a test to make soak.

@@ -10,8 +10,8 @@ import (
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 
-	"sluice/orchagent-ext/config"
-	"sluice/orchagent-ext/sonicdb"
+	"sluice/orchagent-ext/db/config"
+	"sluice/orchagent-ext/db/sonicdb"
 	"sluice/tests/oddrows"
 	"sluice/yang/rows"
 )

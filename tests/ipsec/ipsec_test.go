@@ -106,7 +106,7 @@ func commands(t *testing.T) string {
 	return dir
 }
 
-// hasESP says whether the kernel can carry out the states of the page.
+// hasESP reports whether the kernel can carry out the states of the page.
 func hasESP(t *testing.T) bool {
 	t.Helper()
 	name := fmt.Sprint("sluice-esp-", os.Getpid())

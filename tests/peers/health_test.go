@@ -20,7 +20,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
-	"sluice/orchagent-ext/ipfix"
+	"sluice/orchagent-ext/export/ipfix"
 )
 
 // fares is how one direction of a connection fares, by the names of the elements. Those that

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"sluice/orchagent-ext/ipfix/ipfixtest"
+	"sluice/orchagent-ext/testbed/ipfixtest"
 )
 
 // TestGoflow2: its decoder, over every transport that needs no certificate.

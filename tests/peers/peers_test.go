@@ -19,7 +19,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
-	"sluice/orchagent-ext/fabric/child"
+	"sluice/orchagent-ext/testbed/fabric/child"
 	"sluice/tests/loopback"
 )
 

@@ -56,7 +56,7 @@ func isEndpoint(s string) bool {
 // patterns are the patterns of all leaves, compiled by supported.
 var patterns = make(map[string]*regexp.Regexp)
 
-// supported says whether check knows the type of e.
+// supported reports whether check knows the type of e.
 func supported(e *yang.Entry) error {
 	if e.Type == nil {
 		return errors.New("is no leaf")

@@ -14,7 +14,7 @@ var clashes = map[place]place{
 	{"SLUICE_PFCM", "icmpv6_type"}: {"SLUICE_PPFC", "icmpv6_type"},
 }
 
-// Clash says whether a field of r and one of the row of another table have the same value
+// Clash reports whether a field of r and one of the row of another table have the same value
 // and must not. row returns the row of a table, without fields where there is none, since
 // its defaults count; false where r need not look. Both rows must be ones that [Decode]
 // accepts.

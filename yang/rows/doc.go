@@ -13,6 +13,6 @@
 //
 // What a row must be on its own (types, ranges, patterns, mandatory fields, must)
 // [Decode] checks; what it refers to, [Row.References] tells; [Validate] judges
-// rows together. Package config and sluice-gnmi validate rows with it; package orch
+// rows together. Package config and sluice-gnmi validate rows with it; package loop
 // encodes rows of the state model. It opens no database connection and keeps no state.
 package rows

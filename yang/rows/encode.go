@@ -13,7 +13,8 @@ import (
 
 // Encode returns the row of a model's struct: what [Decode] reads, for every
 // leaf that is set. It does not validate; only what no row can hold is an error
-// (no key, a separator in a value, an enum without such a value).
+// (no key, a separator in a value, an enum without such a value). A leaf that was renamed
+// is written under its former name, too; the struct's field of that name is ignored.
 func Encode(s ygot.GoStruct) (Row, error) {
 	v := reflect.ValueOf(s).Elem()
 	t, ok := byType()[v.Type()]
@@ -33,7 +34,11 @@ func Encode(s ygot.GoStruct) (Row, error) {
 		r.Key = strings.Join(parts, keySeparator)
 	}
 	for _, leaf := range t.fields {
-		f := v.Field(t.places[leaf])
+		from := leaf
+		if name := t.former[leaf]; name != "" {
+			from = name
+		}
+		f := v.Field(t.places[from])
 		if f.Kind() != reflect.Slice {
 			value, set, err := valueOf(f)
 			if err != nil {

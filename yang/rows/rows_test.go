@@ -208,7 +208,7 @@ func TestFill(t *testing.T) {
 	want := fields{
 		"admin_state": "enabled", "driver": "sai", "classification": "flow-label", "rc_source_qp": "learn",
 		"stream_id_scope": "hash", "stream_id_seed": "0", "stream_id_domain": "default", "flow_capacity": "65536", "publish_next_hops": "disabled", "cpu_rate": "100000",
-		"cpu_burst": "10000", "warm_restart": "enabled", "etcd_allow_plaintext": "false",
+		"cpu_burst": "10000", "warm_restart": "enabled",
 	}
 	if diff := cmp.Diff(want, row.Fields); diff != "" {
 		t.Error(diff)

@@ -74,7 +74,7 @@ var musts = map[string]func(self string, v values) bool{
 	},
 }
 
-// anyOf says whether a value of a leaf-list begins with prefix.
+// anyOf reports whether a value of a leaf-list begins with prefix.
 func anyOf(v values, leaf, prefix string) bool {
 	return slices.ContainsFunc(strings.Split(v(leaf), ","), func(value string) bool { return strings.HasPrefix(value, prefix) })
 }

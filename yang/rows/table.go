@@ -3,6 +3,7 @@
 package rows
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"reflect"
@@ -21,12 +22,13 @@ const keySeparator = "|"
 type table struct {
 	name     string
 	database string
-	entry    *yang.Entry    // of a row: a container, or the list
-	rowType  reflect.Type   // the struct of a row
-	only     string         // key of the table's only row, where it is a container
-	keys     []string       // leaves of the key, where it is a list
-	fields   []string       // all other leaves, sorted
-	places   map[string]int // of leaves in the struct
+	entry    *yang.Entry       // of a row: a container, or the list
+	rowType  reflect.Type      // the struct of a row
+	only     string            // key of the table's only row, where it is a container
+	keys     []string          // leaves of the key, where it is a list
+	fields   []string          // all other leaves, sorted
+	places   map[string]int    // of leaves in the struct
+	former   map[string]string // leaves by their former names, which are leaves, too
 	rules    []rule
 }
 
@@ -76,10 +78,17 @@ func newTable(name string, row reflect.StructField) (*table, error) {
 	}
 	rowType = rowType.Elem()
 	entry := model.SchemaTree()[rowType.Name()]
-	t := &table{name: name, database: database(entry), entry: entry, rowType: rowType, only: only, keys: strings.Fields(entry.Key)}
+	t := &table{name: name, database: database(entry), entry: entry, rowType: rowType, only: only,
+		keys: strings.Fields(entry.Key), former: map[string]string{}}
 	for leaf, e := range entry.Dir {
 		if err := supported(e); err != nil {
 			return nil, fmt.Errorf("%s: %w", leaf, err)
+		}
+		if name := extension(e, "former-name"); name != "" {
+			if entry.Dir[name] == nil || entry.Dir[name].Type.Kind != e.Type.Kind {
+				return nil, fmt.Errorf("%s is the former name of %q, which is no leaf of the same type", leaf, name)
+			}
+			t.former[leaf] = name
 		}
 		if !slices.Contains(t.keys, leaf) {
 			t.fields = append(t.fields, leaf)
@@ -95,15 +104,21 @@ func newTable(name string, row reflect.StructField) (*table, error) {
 	return t, err
 }
 
-// database returns the database of the table that a row's schema is in:
-// CONFIG_DB, or what the state module says by its extension.
+// database returns the database of the table that a row's schema is in: the argument of
+// the state module's extension, else CONFIG_DB.
 func database(row *yang.Entry) string {
-	for _, x := range row.Parent.Exts {
-		if _, name, _ := strings.Cut(x.Keyword, ":"); name == "database" {
+	return cmp.Or(extension(row.Parent, "database"), "CONFIG_DB")
+}
+
+// extension returns the argument of an extension of the state module, empty where the
+// entry lacks it.
+func extension(e *yang.Entry, name string) string {
+	for _, x := range e.Exts {
+		if _, keyword, _ := strings.Cut(x.Keyword, ":"); keyword == name {
 			return x.Argument
 		}
 	}
-	return "CONFIG_DB"
+	return ""
 }
 
 // Tables returns the names of the tables in a database that the models have,
@@ -149,6 +164,15 @@ func Fields(table string) []string {
 		fields[i] = t.column(leaf)
 	}
 	return fields
+}
+
+// Former returns the current name of a field whose name was changed, empty for any other
+// field. Rows have both fields for one version, with the same value.
+func Former(table, field string) string {
+	if t, ok := byName()[table]; ok {
+		return t.former[field]
+	}
+	return ""
 }
 
 // column returns how the database names a leaf.

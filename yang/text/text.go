@@ -6,7 +6,10 @@
 package text
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
+	"io"
 	"strings"
 	"sync/atomic"
 	"unicode"
@@ -19,6 +22,9 @@ import (
 // line and paragraph separators, and format characters, among them those of
 // bidirectional text.
 func Printable(s string) string {
+	if plainASCII(s) {
+		return s
+	}
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
 			return r
@@ -36,9 +42,36 @@ func Lines(s string) string {
 	return strings.Join(lines, "\n")
 }
 
+// plainASCII reports whether s has only characters of ASCII that a terminal shows: nearly
+// all text has, and each packet that is printed asks.
+func plainASCII[T string | []byte](s T) bool {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return true
+}
+
+// NewEncoder returns an encoder that writes values as [JSON] has them, one a line.
+func NewEncoder(w io.Writer) *json.Encoder { return json.NewEncoder(jsonWriter{w}) }
+
+// jsonWriter passes on whole JSON values, as an encoder writes them.
+type jsonWriter struct{ io.Writer }
+
+func (w jsonWriter) Write(value []byte) (int, error) {
+	if _, err := w.Writer.Write(JSON(value)); err != nil {
+		return 0, err
+	}
+	return len(value), nil
+}
+
 // JSON returns JSON with the same meaning in which each character that [Printable]
 // would replace is an escape sequence. White space between values stays.
 func JSON(encoded []byte) []byte {
+	if line, _ := bytes.CutSuffix(encoded, []byte("\n")); plainASCII(line) {
+		return encoded
+	}
 	out := make([]byte, 0, len(encoded))
 	for len(encoded) > 0 {
 		r, n := utf8.DecodeRune(encoded)

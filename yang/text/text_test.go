@@ -74,3 +74,25 @@ func TestCut(t *testing.T) {
 		}
 	}
 }
+
+// Each value is one line, in one write, and means the same.
+func TestEncoderWritesWhatATerminalMayShow(t *testing.T) {
+	var out bytes.Buffer
+	e := NewEncoder(&out)
+	values := []string{"plain", "a\u009b31m\u202eb\u200bc\x1b[2J\x7f\U000e0001", "\u00e9"}
+	for _, v := range values {
+		if err := e.Encode(v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := out.String(); Lines(got) != got {
+		t.Errorf("%q", got)
+	}
+	d := json.NewDecoder(&out)
+	for _, want := range values {
+		var got string
+		if err := d.Decode(&got); err != nil || got != want {
+			t.Errorf("%q, %v, want %q", got, err, want)
+		}
+	}
+}

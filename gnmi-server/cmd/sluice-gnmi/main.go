@@ -21,9 +21,10 @@ import (
 	"sluice/gnmi-server/auth"
 	"sluice/gnmi-server/paths"
 	"sluice/gnmi-server/server"
-	"sluice/orchagent-ext/logging"
-	"sluice/orchagent-ext/sandbox"
-	"sluice/orchagent-ext/sonicdb"
+	"sluice/orchagent-ext/db/sonicdb"
+	"sluice/orchagent-ext/host/logging"
+	"sluice/orchagent-ext/host/sandbox"
+	"sluice/yang/text"
 )
 
 // version is set at build time.
@@ -33,7 +34,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := run(ctx, os.Args[1:], os.Getenv, os.Stdout, os.Stderr); err != nil {
-		fmt.Fprintf(os.Stderr, "sluice-gnmi: %v\n", err)
+		fmt.Fprintf(os.Stderr, "sluice-gnmi: %s\n", text.Lines(err.Error()))
 		os.Exit(1)
 	}
 }

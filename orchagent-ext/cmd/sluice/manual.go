@@ -13,7 +13,12 @@ import (
 	"time"
 
 	"github.com/spf13/cobra/doc"
+
+	"sluice/orchagent-ext/cli"
 )
+
+// version is set at build time.
+var version = "dev"
 
 // main, with the build tag manual, writes the manual pages of all commands into the
 // folder that it is given. The program that is shipped has no part of this.
@@ -22,7 +27,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "usage: go run -tags manual ./orchagent-ext/cmd/sluice FOLDER")
 		os.Exit(2)
 	}
-	cmd := newRootCommand(true)
+	cmd := cli.NewRootCommand(true)
 	cmd.DisableAutoGenTag = true
 	date := time.Now()
 	if seconds, err := strconv.ParseInt(os.Getenv("SOURCE_DATE_EPOCH"), 10, 64); err == nil {

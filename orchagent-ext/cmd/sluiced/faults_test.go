@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"sluice/orchagent-ext/sonicdb"
-	"sluice/orchagent-ext/telemetry"
+	"sluice/orchagent-ext/db/sonicdb"
+	"sluice/orchagent-ext/db/telemetry"
 	"sluice/sai-shim/saitest"
 	"sluice/yang/rows"
 )

@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"sluice/orchagent-ext/telemetry"
+	"sluice/orchagent-ext/db/telemetry"
 	sai "sluice/sai-shim"
 	"sluice/sai-shim/saiattr"
 	"sluice/sai-shim/saitest"

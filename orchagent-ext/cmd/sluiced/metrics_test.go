@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"sluice/orchagent-ext/daemon/process"
 )
 
 // TestMetricsOptions: by default metrics are served, on the loopback alone, and no
@@ -17,16 +19,16 @@ func TestMetricsOptions(t *testing.T) {
 		name string
 		env  map[string]string
 		args []string
-		want metricsOptions
+		want process.Metrics
 		err  string
 	}{
-		{name: "default", want: metricsOptions{address: loopback}},
-		{name: "environment", env: map[string]string{"SLUICE_METRICS": ":80", "SLUICE_METRICS_FLOWS": "5"}, want: metricsOptions{address: ":80", flows: 5}},
+		{name: "default", want: process.Metrics{Address: loopback}},
+		{name: "environment", env: map[string]string{"SLUICE_METRICS": ":80", "SLUICE_METRICS_FLOWS": "5"}, want: process.Metrics{Address: ":80", Flows: 5}},
 		{
 			name: "flags before environment", env: map[string]string{"SLUICE_METRICS": ":80", "SLUICE_METRICS_FLOWS": "5"},
-			args: []string{"--metrics", "off", "--metrics-flows", "7"}, want: metricsOptions{address: "off", flows: 7},
+			args: []string{"--metrics", "off", "--metrics-flows", "7"}, want: process.Metrics{Address: "off", Flows: 7},
 		},
-		{name: "several ASICs", env: map[string]string{"NAMESPACE_ID": "2"}, want: metricsOptions{address: loopback, asic: "asic2"}},
+		{name: "several ASICs", env: map[string]string{"NAMESPACE_ID": "2"}, want: process.Metrics{Address: loopback, ASIC: "asic2"}},
 		{name: "no number", env: map[string]string{"SLUICE_METRICS_FLOWS": "many"}, err: "SLUICE_METRICS_FLOWS=many: it must be a number of flows, 0 or more"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -37,17 +39,9 @@ func TestMetricsOptions(t *testing.T) {
 				}
 				return
 			}
-			if diff := cmp.Diff(tt.want, o.metrics, cmp.AllowUnexported(metricsOptions{})); diff != "" {
+			if diff := cmp.Diff(tt.want, o.Metrics); diff != "" {
 				t.Error(diff)
 			}
 		})
-	}
-}
-
-func TestNoMetrics(t *testing.T) {
-	o := metricsOptions{address: "off"}
-	s, err := o.server(nil, "", nil, nil)
-	if s != nil || err != nil {
-		t.Errorf("%v %v", s, err)
 	}
 }

@@ -44,7 +44,7 @@ func TestProfileOfTheEnvironment(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tt.want, o.profile); diff != "" {
+			if diff := cmp.Diff(tt.want, profile(o.Profile)); diff != "" {
 				t.Errorf("profile (-want +got):\n%s", diff)
 			}
 		})

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"sluice/orchagent-ext/saicheck"
+	"sluice/orchagent-ext/switch/saicheck"
 	"sluice/sai-shim/saitest"
 )
 
@@ -152,6 +152,24 @@ func TestCheckOfALibraryThatAbortsAtTheHandshake(t *testing.T) {
 	}
 }
 
+// TestCheckOfALibraryThatAbortsWhenItIsAsked: its methods are tried without the queries of
+// capabilities, however many of those abort.
+func TestCheckOfALibraryThatAbortsWhenItIsAsked(t *testing.T) {
+	t.Parallel()
+	const fail = "capability acl_entry.ACTION_COMPUTE_IPV6_FLOW_LABEL 0 abort;capability acl_entry.ACTION_SET_IPV6_FLOW_LABEL 0 abort;values hash.NATIVE_HASH_FIELD_LIST 0 abort"
+	report, err := checkOf(t, saitest.New(t), t.TempDir(), time.Minute, "FAIL", fail)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if is := report.Methods["flow-label"]; !is["compute"].Works || !is["rewrite"].Works || !is["hash"].Works {
+		t.Errorf("compute %+v, rewrite %+v, hash %+v", is["compute"], is["rewrite"], is["hash"])
+	}
+	var text strings.Builder
+	if err := report.Text(&text, false); err != nil || !strings.Contains(text.String(), "queries of capabilities: no: the library ended the process in ask acl_entry ") {
+		t.Errorf("%v\n%s", err, &text)
+	}
+}
+
 // TestCheckSaysWhatALibraryLacksToOpen: one that fails, aborts or hangs before it has a
 // switch is an error that says so.
 func TestCheckSaysWhatALibraryLacksToOpen(t *testing.T) {
@@ -168,36 +186,6 @@ func TestCheckSaysWhatALibraryLacksToOpen(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestCheckAndSluicedExcludeEachOther: a check refuses beside a sluiced of its network
-// namespace, whatever the databases, and sluiced beside a check.
-func TestCheckAndSluicedExcludeEachOther(t *testing.T) {
-	library, folder := saitest.New(t), t.TempDir()
-	d := databasesOf(t)
-	release, err := claim(folder, d)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := checkOf(t, library, folder, time.Minute); err == nil || !strings.Contains(err.Error(), "a sluiced or another sai-check runs in this network namespace: end it first") {
-		t.Errorf("beside sluiced: %v", err)
-	}
-	if calls := library.Calls(); len(calls) > 0 {
-		t.Errorf("the library was called: %q", calls)
-	}
-	release()
-	checking, err := claimSwitch(folder)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := claim(folder, d); err == nil || !strings.Contains(err.Error(), "a sai-check runs in this network namespace") {
-		t.Errorf("sluiced beside a check: %v", err)
-	}
-	checking()
-	if release, err = claim(folder, d); err != nil {
-		t.Fatal(err)
-	}
-	release()
 }
 
 // TestInterruptedCheckLeavesNothing: the method that is tried is ended properly.

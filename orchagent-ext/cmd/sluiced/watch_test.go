@@ -17,9 +17,10 @@ import (
 	"testing"
 	"time"
 
-	"sluice/orchagent-ext/fabric/privateredis"
-	"sluice/orchagent-ext/sonicdb"
-	"sluice/orchagent-ext/telemetry"
+	"sluice/orchagent-ext/db/sonicdb"
+	"sluice/orchagent-ext/db/telemetry"
+	"sluice/orchagent-ext/switch/trust"
+	"sluice/orchagent-ext/testbed/fabric/privateredis"
 	"sluice/sai-shim/saitest"
 	"sluice/yang/rows"
 )
@@ -178,8 +179,8 @@ func TestCallThatDoesNotReturn(t *testing.T) {
 	if err := r.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	if status := r.ends(); status != exitHung {
-		t.Errorf("it ended with status %d, want %d:\n%s", status, exitHung, r.said())
+	if status := r.ends(); status != trust.ExitHung {
+		t.Errorf("it ended with status %d, want %d:\n%s", status, trust.ExitHung, r.said())
 	}
 
 	r = runSluiced(t, d, file, library, state, fail)
@@ -254,7 +255,11 @@ func TestLibraryThatAborts(t *testing.T) {
 // TestLibraryThatAbortsWhenItIsAsked: a call that only reads ends no second start: sluiced goes
 // on without its answer, and says so.
 func TestLibraryThatAbortsWhenItIsAsked(t *testing.T) {
-	for _, fail := range []string{"capability acl_entry.ACTION_COMPUTE_IPV6_FLOW_LABEL 0 abort", "values hash.NATIVE_HASH_FIELD_LIST 0 exit", "list acl_table 0 abort"} {
+	for _, fail := range []string{
+		"capability acl_entry.ACTION_COMPUTE_IPV6_FLOW_LABEL 0 abort",
+		"capability acl_entry.ACTION_COMPUTE_IPV6_FLOW_LABEL 0 abort;capability acl_entry.ACTION_SET_IPV6_FLOW_LABEL 0 abort;values hash.NATIVE_HASH_FIELD_LIST 0 abort;capability switch.ECMP_HASH_IPV6 0 abort",
+		"values hash.NATIVE_HASH_FIELD_LIST 0 exit", "list acl_table 0 abort",
+	} {
 		t.Run(fail, func(t *testing.T) {
 			library, state := saitest.New(t), filepath.Join(t.TempDir(), "sluiced.json")
 			d, file := labelled(t)
@@ -264,7 +269,7 @@ func TestLibraryThatAbortsWhenItIsAsked(t *testing.T) {
 			for range 2 { // it is not forgotten
 				r := runSluiced(t, d, file, library, state, fail)
 				fields := r.until(telemetry.TableState, "global", func(f map[string]string) bool { return f["flow_label"] == "active" })
-				if strings.Count(fields["warnings"], "the SAI library ended sluiced by ") != 1 || !strings.Contains(fields["warnings"], "is not called so again") {
+				if strings.Count(fields["warnings"], "the SAI library ended sluiced by ") != 1 || !strings.Contains(fields["warnings"], "this library is not ") {
 					t.Errorf("warnings %q", fields["warnings"])
 				}
 				if err := r.cmd.Process.Signal(syscall.SIGTERM); err != nil {

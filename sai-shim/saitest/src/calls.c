@@ -11,6 +11,9 @@
 #define HANG 1
 #define ABORT 2
 #define EXIT 3
+#define MORE 4
+#define ENDLESS 5
+#define NULL_ID 6
 
 /* A rule of FAIL: which call answers which status, after how many that go well, how many times. */
 static struct rule {
@@ -31,10 +34,25 @@ uint32_t extension_version(void)
 {
 	const char *text = profile("EXTENSION");
 
-	return text ? strtoul(text, NULL, 0) : SAI_SLUICE_VERSION_FLOWS;
+	return text ? strtoul(text, NULL, 0) : SAI_SLUICE_VERSION_SESSIONS;
 }
 
-/* Parses CALL OBJECT AFTER STATUS [TIMES]; …, where STATUS may be hang, abort or exit. */
+/* Returns a STATUS of FAIL: a number, or one of the words. */
+static int parse_status(const char *text)
+{
+	static const struct {
+		const char *word;
+		int status;
+	} words[] = { { "hang", HANG }, { "abort", ABORT },	{ "exit", EXIT },
+		      { "more", MORE }, { "endless", ENDLESS }, { "null", NULL_ID } };
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (strcmp(text, words[i].word) == 0)
+			return words[i].status;
+	return atoi(text);
+}
+
+/* Parses CALL OBJECT AFTER STATUS [TIMES]; … */
 static int parse_rules(const char *text)
 {
 	for (nrules = 0; text && nrules < MAX_RULES; nrules++) {
@@ -44,12 +62,7 @@ static int parse_rules(const char *text)
 		r->times = -1;
 		if (sscanf(text, " %15s %79s %d %15[^ ;] %d", r->call, r->object, &r->after, status, &r->times) < 4)
 			return -1;
-		if (strcmp(status, "hang") == 0)
-			r->status = HANG;
-		else if (strcmp(status, "abort") == 0)
-			r->status = ABORT;
-		else
-			r->status = strcmp(status, "exit") == 0 ? EXIT : atoi(status);
+		r->status = parse_status(status);
 		text = strchr(text, ';');
 		if (text)
 			text++;
@@ -114,6 +127,25 @@ sai_status_t failing_at(const char *call, sai_object_type_t type, sai_attr_id_t 
 	snprintf(name, sizeof(name), "%s.%s", type_name(type), known->name);
 	status = failing(call, name);
 	return status <= SAI_STATUS_INVALID_ATTRIBUTE_0 ? status - (int)i : status;
+}
+
+sai_status_t false_count(sai_status_t status, uint32_t *count)
+{
+	if (status == MORE)
+		++*count;
+	else if (status == ENDLESS)
+		*count = INT32_MAX;
+	else
+		return status;
+	return SAI_STATUS_BUFFER_OVERFLOW;
+}
+
+sai_status_t false_id(sai_status_t status, sai_object_id_t *id)
+{
+	if (status != NULL_ID)
+		return status;
+	*id = SAI_NULL_OBJECT_ID;
+	return SAI_STATUS_SUCCESS;
 }
 
 /* Whether a list of words has a word. */
@@ -218,7 +250,7 @@ static sai_status_t create_it(sai_object_type_t type, sai_object_id_t *id, uint3
 	for (uint32_t i = 0; i < count && status == SAI_STATUS_SUCCESS; i++)
 		status = check(type, &list[i], i);
 	if (status != SAI_STATUS_SUCCESS)
-		return status;
+		return false_id(status, id);
 	*id = store_add(type);
 	for (uint32_t i = 0; i < count; i++)
 		put(type, *id, &list[i]);
@@ -356,6 +388,15 @@ static sai_status_t get_it(sai_object_type_t type, sai_object_id_t id, uint32_t 
 		status = missing();
 	for (uint32_t i = 0; i < count && status == SAI_STATUS_SUCCESS; i++)
 		status = failing_at("get", type, list[i].id, i);
+	for (uint32_t i = 0; i < count && status > SAI_STATUS_SUCCESS; i++) {
+		sai_u8_list_t *to;
+		uint32_t none;
+
+		if (list_in(attribute_of(type, list[i].id), &list[i].value, &to))
+			status = false_count(status, &to->count);
+		else
+			status = false_count(status, &none);
+	}
 	for (uint32_t i = 0; i < count && status == SAI_STATUS_SUCCESS; i++)
 		status = get_attribute(type, id, &list[i]);
 	if (status == SAI_STATUS_SUCCESS)

@@ -21,6 +21,12 @@ sai_status_t failing(const char *call, const char *object);
 /* Likewise for attribute i of a call: OBJECT.ATTRIBUTE. */
 sai_status_t failing_at(const char *call, sai_object_type_t type, sai_attr_id_t id, uint32_t i);
 
+/* The answer where FAIL says more or endless: BUFFER_OVERFLOW with a false count of a list; else the status. */
+sai_status_t false_count(sai_status_t status, uint32_t *count);
+
+/* The answer where FAIL says null: SUCCESS with no object; else the status. */
+sai_status_t false_id(sai_status_t status, sai_object_id_t *id);
+
 /* Whether the profile's HIDE names the attribute. */
 bool hidden(sai_object_type_t type, sai_attr_id_t id);
 

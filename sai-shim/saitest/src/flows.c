@@ -18,6 +18,7 @@ static struct hold {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* holds are set from any thread */
 
 static sai_sluice_flow_event_notification_fn event;
+static sai_sluice_flow_event2_notification_fn event2;
 static pthread_t thread;
 static bool running;
 static sai_object_id_t from[2]; /* switch, queue */
@@ -25,6 +26,55 @@ static sai_object_id_t from[2]; /* switch, queue */
 void flows_notify(void *function)
 {
 	event = (sai_sluice_flow_event_notification_fn)function;
+}
+
+void flows_notify2(void *function)
+{
+	event2 = (sai_sluice_flow_event2_notification_fn)function;
+}
+
+/* Of event n: the address n of 2001:db8::/32, or of 192.0.2.0/24. */
+static sai_ip_address_t address(bool v6, unsigned n)
+{
+	sai_ip_address_t a = { .addr_family = v6 };
+
+	if (v6)
+		memcpy(&a.addr, (uint8_t[16]){ 0x20, 1, 0xd, 0xb8, [14] = n >> 8, [15] = n }, 16);
+	else
+		memcpy(&a.addr, (uint8_t[4]){ 192, 0, 2, n }, 4);
+	return a;
+}
+
+/* The packet of an event of version 2: of IPv6 or IPv4 with label 0xfedcb, or too short to be read. */
+static void write_head(sai_sluice_flow_event2_t *e, unsigned n)
+{
+	sai_ip_address_t from = address(n % 2, n), to = address(n % 2, n + 1);
+
+	memset(e->head, 0, sizeof(e->head));
+	if (n % 2) {
+		memcpy(e->head, (uint8_t[4]){ 0x6a, 0xbf, 0xed, 0xcb }, 4);
+		memcpy(e->head + 8, &from.addr, 16);
+		memcpy(e->head + 24, &to.addr, 16);
+	} else {
+		memcpy(e->head, (uint8_t[2]){ 0x45, 0xab }, 2);
+		memcpy(e->head + 12, &from.addr, 4);
+		memcpy(e->head + 16, &to.addr, 4);
+	}
+}
+
+static void raise_event2(unsigned n)
+{
+	sai_sluice_flow_event2_t e = { .queue_id = from[1],
+				       .in_port_id = n,
+				       .flow = n + 1,
+				       .octets = n + 2,
+				       .at_ns = n + 3,
+				       .mark = n % 3,
+				       .relabelled = n / 2 % 3,
+				       .length = n % 97 };
+
+	write_head(&e, n);
+	event2(from[0], 1, &e);
 }
 
 /* Event n is of flow n + 1; its members count up from n, and so do the octets of its head. */
@@ -36,12 +86,30 @@ static void *raise_events(void *arg)
 	(void)arg;
 	sscanf(profile("EVENTS"), "%u", &count);
 	for (unsigned n = 0; n < count; n++) {
+		if (event2) {
+			raise_event2(n);
+			continue;
+		}
 		e.in_port_id = n;
 		e.flow = n + 1;
 		e.octets = n + 2;
 		e.at_ns = n + 3;
 		e.mark = n % 3;
-		e.relabelled = (n + 1) % 3;
+		e.arrival = (sai_sluice_arrival_t){ .known = n % 2,
+						    .traffic_class = n,
+						    .flow_label = n + 4,
+						    .source = address(n % 2, n + 5),
+						    .destination = address(n % 2, n + 6) };
+		e.session = (sai_sluice_session_t){ .protocol = n + 7,
+						    .rocev2 = n % 3 == 0,
+						    .bth_octet = n + 8,
+						    .source_port = n + 9,
+						    .destination_port = n + 10,
+						    .partition_key = n + 11,
+						    .destination_qp = n + 12,
+						    .source_qp = n + 13,
+						    .source = address(n % 4 == 0, n + 14),
+						    .destination = address(n % 4 == 0, n + 15) };
 		e.length = n % (SAI_SLUICE_HEAD + 1);
 		for (unsigned i = 0; i < SAI_SLUICE_HEAD; i++)
 			e.head[i] = n + i;
@@ -62,13 +130,14 @@ void flows_monitor(sai_object_id_t switch_id, sai_object_id_t queue)
 	finish_events();
 	from[0] = switch_id;
 	from[1] = queue;
-	running = event && profile("EVENTS") && pthread_create(&thread, NULL, raise_events, NULL) == 0;
+	running = (event || event2) && profile("EVENTS") && pthread_create(&thread, NULL, raise_events, NULL) == 0;
 }
 
 void flows_close(void)
 {
 	finish_events();
 	event = NULL;
+	event2 = NULL;
 	memset(holds, 0, sizeof(holds));
 }
 
@@ -84,6 +153,8 @@ static void print_match(FILE *out, const sai_sluice_match_t *m)
 			inet_ntop(family, &m->destination.addr, text[1], sizeof(text[1])));
 	if (m->type != SAI_SLUICE_MATCH_PAIR)
 		fprintf(out, " %#x", m->value);
+	if (m->type == SAI_SLUICE_MATCH_TUPLE)
+		fprintf(out, " protocol %u", m->protocol);
 }
 
 /* The hold, or a free place for it, or NULL. */

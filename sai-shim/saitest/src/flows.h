@@ -7,8 +7,9 @@
 
 extern const sai_sluice_api_t sluice_api;
 
-/* Takes the function for events; NULL: none. */
+/* Takes the function for events, and that for events of version 2; NULL: none. */
 void flows_notify(void *function);
+void flows_notify2(void *function);
 
 /* Flows of a queue are monitored from now on: raises events as the profile's EVENTS says. */
 void flows_monitor(sai_object_id_t switch_id, sai_object_id_t queue);

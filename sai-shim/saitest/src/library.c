@@ -105,7 +105,7 @@ static sai_status_t create_switch(sai_object_id_t *id, uint32_t count, const sai
 	sai_status_t status = failing("create", "switch");
 
 	if (status != SAI_STATUS_SUCCESS)
-		return status;
+		return false_id(status, id);
 	the_switch = (uint64_t)SAI_OBJECT_TYPE_SWITCH << 48 | 1;
 	owner_enter();
 	if (!store_has(the_switch)) {
@@ -129,12 +129,18 @@ static sai_status_t remove_switch(sai_object_id_t id)
 static sai_status_t set_switch_attribute(sai_object_id_t id, const sai_attribute_t *a)
 {
 	if (a->id == SAI_SWITCH_ATTR_PACKET_EVENT_NOTIFY) {
+		sai_status_t status = failing("set", "switch.PACKET_EVENT_NOTIFY");
+
+		if (status != SAI_STATUS_SUCCESS)
+			return status;
 		event = *(const sai_packet_event_notification_fn *)&a->value.ptr;
 		record("set", SAI_OBJECT_TYPE_SWITCH, id, 1, a);
 		return SAI_STATUS_SUCCESS;
 	}
-	if (a->id == SAI_SWITCH_ATTR_FLOW_EVENT_NOTIFY)
+	if (a->id == SAI_SWITCH_ATTR_FLOW_EVENT_NOTIFY && extension_version() >= SAI_SLUICE_VERSION_SESSIONS)
 		flows_notify(a->value.ptr);
+	if (a->id == SAI_SWITCH_ATTR_FLOW_EVENT2_NOTIFY && extension_version() < SAI_SLUICE_VERSION_SESSIONS)
+		flows_notify2(a->value.ptr);
 	return set_object(SAI_OBJECT_TYPE_SWITCH, id, a);
 }
 
@@ -384,7 +390,7 @@ EXPORT sai_status_t sai_query_attribute_enum_values_capability(sai_object_id_t s
 	sai_status_t status = failing_at("values", type, id, 0);
 
 	if (status != SAI_STATUS_SUCCESS)
-		return status;
+		return false_count(status, &values->count);
 	if (sw != the_switch || type != SAI_OBJECT_TYPE_HASH || id != SAI_HASH_ATTR_NATIVE_HASH_FIELD_LIST)
 		return SAI_STATUS_NOT_SUPPORTED;
 	for (int32_t field = 0; field < 64; field++) {
@@ -407,7 +413,7 @@ EXPORT sai_status_t sai_get_object_key(sai_object_id_t sw, sai_object_type_t typ
 	if (sw != the_switch)
 		return SAI_STATUS_INVALID_OBJECT_ID;
 	if (status != SAI_STATUS_SUCCESS)
-		return status;
+		return false_count(status, count);
 	owner_enter();
 	*count = store_objects(type, keys, room);
 	owner_leave();

@@ -5,6 +5,7 @@
 
 #include "acl_rule.h"
 #include "acl_view.h"
+#include "asic.h"
 #include "hide.h"
 #include "index.h"
 #include "plane.h"
@@ -178,6 +179,7 @@ static const struct attribute entry_attributes[] = {
 	{ UDF_OF_ENTRY(1) },
 	{ UDF_OF_ENTRY(2) },
 	{ UDF_OF_ENTRY(3) },
+	{ ACTION_OF_ENTRY(REDIRECT, OID, REFERENCE, "redirect") },
 	{ ACTION_OF_ENTRY(PACKET_ACTION, sizeof(int32_t), 0, NULL) },
 	{ ACTION_OF_ENTRY(COUNTER, OID, REFERENCE, NULL) },
 	{ ACTION_OF_ENTRY(SET_POLICER, OID, REFERENCE, "policer") },
@@ -250,9 +252,17 @@ static sai_status_t entry_create(struct object *o, bool adopted)
 	if (!table_of(o))
 		return SAI_STATUS_INVALID_OBJECT_ID;
 	status = acl_compile(o, &rule);
+	if (!adopted)
+		asic_wait();
 	if (!status && enabled(o))
 		status = insert(o, &rule, adopted);
 	return status;
+}
+
+static sai_status_t entry_remove(struct object *o)
+{
+	asic_wait();
+	return withdraw(o);
 }
 
 static sai_status_t entry_set(struct object *o, sai_attr_id_t id)
@@ -263,6 +273,7 @@ static sai_status_t entry_set(struct object *o, sai_attr_id_t id)
 	sai_status_t status = acl_compile(o, &rule);
 
 	(void)id;
+	asic_wait();
 	if (status) /* one attribute was set, whatever its place among the others */
 		return status > SAI_STATUS_INVALID_ATTR_VALUE_0 ? status : SAI_STATUS_INVALID_ATTR_VALUE_0;
 	if (!enabled(o))
@@ -285,7 +296,7 @@ const struct type acl_entry_type = {
 	.room = sizeof(struct entry_state),
 	.create = entry_create,
 	.set = entry_set,
-	.remove = withdraw,
+	.remove = entry_remove,
 };
 
 uint32_t acl_action_types(int32_t *list, uint32_t room)

@@ -9,6 +9,7 @@
 #include "log.h"
 #include "mirror.h"
 #include "policer.h"
+#include "route.h"
 #include "udf.h"
 
 #define WHERE(member) offsetof(struct softsai_key, member), sizeof(((struct softsai_key *)0)->member)
@@ -215,6 +216,11 @@ static bool add_action(struct softsai_entry *e, const sai_attribute_t *attr)
 	switch (attr->id) {
 	case SAI_ACL_ENTRY_ATTR_ACTION_PACKET_ACTION:
 		return packet_actions(a->parameter.s32, &e->actions);
+	case SAI_ACL_ENTRY_ATTR_ACTION_REDIRECT:
+		o = object_find_of(a->parameter.oid, SAI_OBJECT_TYPE_NEXT_HOP);
+		e->hop = o ? next_hop_index(o) : 0;
+		e->actions |= SOFTSAI_REDIRECT;
+		return o;
 	case SAI_ACL_ENTRY_ATTR_ACTION_COUNTER:
 		o = object_find_of(a->parameter.oid, SAI_OBJECT_TYPE_ACL_COUNTER);
 		e->counter = o ? counter_index(o) : 0;

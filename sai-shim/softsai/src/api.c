@@ -13,6 +13,7 @@
 #include "policer.h"
 #include "port.h"
 #include "queue_object.h"
+#include "route.h"
 #include "scheduler.h"
 #include "sluice.h"
 #include "switch.h"
@@ -24,9 +25,10 @@ struct profile api_profile;
 
 /* Each type after those whose objects it refers to: so objects are restored. */
 static const struct type *const types[] = {
-	&switch_type,	 &port_type,	  &queue_type,	     &udf_match_type, &udf_group_type,	  &udf_type,
-	&scheduler_type, &policer_type,	  &trap_group_type,  &trap_type,      &samplepacket_type, &mirror_type,
-	&hash_type,	 &acl_table_type, &acl_counter_type, &acl_entry_type,
+	&switch_type,	    &port_type,	     &queue_type,	&udf_match_type,      &udf_group_type,
+	&udf_type,	    &scheduler_type, &policer_type,	&trap_group_type,     &trap_type,
+	&samplepacket_type, &mirror_type,    &hash_type,	&virtual_router_type, &router_interface_type,
+	&next_hop_type,	    &acl_table_type, &acl_counter_type, &acl_entry_type,
 };
 
 void api_open(void)
@@ -76,6 +78,8 @@ static sai_status_t create(const struct type *type, sai_object_id_t *id, sai_obj
 	} \
 	SET_AND_GET(name)
 
+QUAD(router_interface)
+QUAD(next_hop)
 QUAD(acl_table)
 QUAD(acl_entry)
 QUAD(acl_counter)
@@ -171,6 +175,20 @@ static sai_scheduler_api_t scheduler_api = {
 	.get_scheduler_attribute = scheduler_get,
 };
 
+static sai_router_interface_api_t router_interface_api = {
+	.create_router_interface = router_interface_create,
+	.remove_router_interface = router_interface_remove,
+	.set_router_interface_attribute = router_interface_set,
+	.get_router_interface_attribute = router_interface_get,
+};
+
+static sai_next_hop_api_t next_hop_api = {
+	.create_next_hop = next_hop_create,
+	.remove_next_hop = next_hop_remove,
+	.set_next_hop_attribute = next_hop_set,
+	.get_next_hop_attribute = next_hop_get,
+};
+
 static sai_acl_api_t acl_api = {
 	.create_acl_table = acl_table_create,
 	.remove_acl_table = acl_table_remove,
@@ -246,12 +264,20 @@ static const struct {
 	sai_api_t api;
 	void *table;
 } tables[] = {
-	{ SAI_API_SWITCH, &switch_api },       { SAI_API_PORT, &port_api },
-	{ SAI_API_QUEUE, &queue_api },	       { SAI_API_ACL, &acl_api },
-	{ SAI_API_HASH, &hash_api },	       { SAI_API_UDF, &udf_api },
-	{ SAI_API_POLICER, &policer_api },     { SAI_API_HOSTIF, &hostif_api },
-	{ SAI_API_MIRROR, &mirror_api },       { SAI_API_SAMPLEPACKET, &samplepacket_api },
-	{ SAI_API_SCHEDULER, &scheduler_api }, { SAI_API_SLUICE, &sluice_api },
+	{ SAI_API_SWITCH, &switch_api },
+	{ SAI_API_PORT, &port_api },
+	{ SAI_API_QUEUE, &queue_api },
+	{ SAI_API_ACL, &acl_api },
+	{ SAI_API_HASH, &hash_api },
+	{ SAI_API_UDF, &udf_api },
+	{ SAI_API_POLICER, &policer_api },
+	{ SAI_API_HOSTIF, &hostif_api },
+	{ SAI_API_MIRROR, &mirror_api },
+	{ SAI_API_SAMPLEPACKET, &samplepacket_api },
+	{ SAI_API_SCHEDULER, &scheduler_api },
+	{ SAI_API_SLUICE, &sluice_api },
+	{ SAI_API_ROUTER_INTERFACE, &router_interface_api },
+	{ SAI_API_NEXT_HOP, &next_hop_api },
 };
 
 void *api_table(sai_api_t api)

@@ -4,9 +4,11 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <bpf/bpf.h>
 
+#include "asic.h"
 #include "index.h"
 #include "plane.h"
 
@@ -97,6 +99,29 @@ static uint64_t base_of(const struct object *o, sai_attr_id_t id)
 	return v ? v->u64 : 0;
 }
 
+/* The values that the ASIC read last. */
+struct counter_state {
+	struct softsai_counter last;
+	uint64_t at; /* ns; 0: none was read */
+};
+
+static sai_status_t read_cached(const struct object *o, struct softsai_counter *sum)
+{
+	struct counter_state *s = o->state;
+	sai_status_t status = SAI_STATUS_SUCCESS;
+	struct timespec t;
+	uint64_t now;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	now = t.tv_sec * 1000000000ULL + t.tv_nsec;
+	if (!s->at || now - s->at >= asic_counter_age()) {
+		s->at = now;
+		status = read_counter(o, &s->last);
+	}
+	*sum = s->last;
+	return status;
+}
+
 static sai_status_t counter_get(struct object *o, sai_attribute_t *attr)
 {
 	bool packets = attr->id == SAI_ACL_COUNTER_ATTR_PACKETS;
@@ -105,7 +130,7 @@ static sai_status_t counter_get(struct object *o, sai_attribute_t *attr)
 
 	if (!packets && attr->id != SAI_ACL_COUNTER_ATTR_BYTES)
 		return SAI_STATUS_ITEM_NOT_FOUND;
-	status = read_counter(o, &sum);
+	status = read_cached(o, &sum);
 	if (status)
 		return status;
 	attr->value.u64 = 0;
@@ -121,6 +146,7 @@ const struct type acl_counter_type = {
 	.name = "ACL counter",
 	.attributes = counter_attributes,
 	.count = sizeof(counter_attributes) / sizeof(counter_attributes[0]),
+	.room = sizeof(struct counter_state),
 	.create = counter_create,
 	.set = counter_set,
 	.get = counter_get,

@@ -11,6 +11,7 @@
 #include "egress.skel.h"
 #include "filter.h"
 #include "log.h"
+#include "plane.h"
 #include "tables.h"
 
 static const char program_name[] = "softsai_egress";
@@ -62,7 +63,9 @@ static int load(bool with_tracepoints)
 	tables_fill((void *)skel->rodata->softsai_crc, (void *)skel->rodata->softsai_bth_len);
 	bpf_program__set_autoload(skel->progs.softsai_enqueue, with_tracepoints);
 	bpf_program__set_autoload(skel->progs.softsai_dequeue, with_tracepoints);
-	err = netns_cookie(&cookie);
+	err = bpf_map__reuse_fd(skel->maps.soft_arrivals, plane_map(MAP_ARRIVALS));
+	if (!err)
+		err = netns_cookie(&cookie);
 	if (!err) {
 		skel->rodata->softsai_netns = cookie;
 		if (getrandom((void *)skel->rodata->softsai_flow_seed, sizeof(skel->rodata->softsai_flow_seed), 0) < 0)

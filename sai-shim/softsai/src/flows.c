@@ -17,6 +17,7 @@
 #include "plane.h"
 #include "queue.h"
 #include "reader.h"
+#include "session.h"
 #include "slots.h"
 
 #define TICK SOFTSAI_REPEAT   /* ns between reads of the flows above their mark */
@@ -67,6 +68,7 @@ static void remember(const sai_sluice_flow_event_t *e, uint64_t now)
 	const struct softsai_slot *s = slots_find(e->flow);
 	uint32_t slot = s ? slots_number(s) : 0;
 	struct above *a = s ? find(slot) : NULL;
+	sai_sluice_flow_event_t before;
 
 	if (!s)
 		return;
@@ -79,31 +81,43 @@ static void remember(const sai_sluice_flow_event_t *e, uint64_t now)
 		return;
 	if (!a && above_count < ABOVE) {
 		a = &above[above_count++];
+		a->event.arrival.known = 0;
 		places[slot] = above_count;
 	}
-	if (a)
-		*a = (struct above){ .event = *e, .slot = slot, .told = now };
+	if (!a)
+		return;
+	before = a->event;
+	*a = (struct above){ .event = *e, .slot = slot, .told = now };
+	if (before.flow == e->flow && before.arrival.known && !e->arrival.known) { /* as of a packet that leaves */
+		a->event.arrival = before.arrival;
+		a->event.in_port_id = before.in_port_id;
+	}
 }
 
 static int deliver(void *context, void *data, size_t size)
 {
 	const struct softsai_event *from = data;
 	sai_sluice_flow_event_t e;
+	sai_sluice_arrival_t arrival;
+	uint32_t in_port;
 
 	(void)context;
-	if (size < sizeof(*from) || from->length > SAI_SLUICE_HEAD)
+	if (size < sizeof(*from) || from->length > SOFTSAI_EVENT_HEAD)
 		return 0;
+	arrival = session_arrival(from, plane_seed());
+	in_port = arrival.known ? from->arrival.in_port : from->in_port;
 	e = (sai_sluice_flow_event_t){
 		.queue_id = queue_id(from->ifindex, from->queue),
-		.in_port_id = from->in_port ? object_id(SAI_OBJECT_TYPE_PORT, from->in_port) : SAI_NULL_OBJECT_ID,
+		.in_port_id = in_port ? object_id(SAI_OBJECT_TYPE_PORT, in_port) : SAI_NULL_OBJECT_ID,
 		.flow = from->digest,
 		.octets = from->octets,
 		.at_ns = from->at,
+		.arrival = arrival,
+		.session = session_read(from),
 		.mark = from->mark,
-		.relabelled = from->relabelled,
-		.length = from->length,
+		.length = from->length < SAI_SLUICE_HEAD ? from->length : SAI_SLUICE_HEAD,
 	};
-	memcpy(e.head, from->head, from->length);
+	memcpy(e.head, from->head, e.length);
 	raise(&e);
 	remember(&e, slots_now());
 	return 0;
@@ -151,6 +165,8 @@ static void read_above(uint64_t now)
 		if (low) {
 			a->event.mark = SAI_SLUICE_FLOW_MARK_LOW;
 			a->event.length = 0;
+			a->event.arrival = (sai_sluice_arrival_t){};
+			a->event.session = (sai_sluice_session_t){};
 		}
 		raise(&a->event);
 		if (low) {
@@ -181,6 +197,7 @@ sai_status_t flows_open(sai_object_id_t id, int realtime)
 	if (!above || !places)
 		return SAI_STATUS_NO_MEMORY;
 	above_count = 0;
+	session_open();
 	switch_id = id;
 	reader.realtime = realtime;
 	reader.tick = tick;

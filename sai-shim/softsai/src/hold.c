@@ -3,6 +3,7 @@
 #include "hold.h"
 
 #include <errno.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -15,19 +16,12 @@
 #include "log.h"
 #include "slots.h"
 
-/*
- * A number is given again after so long, in ns: a program that found the hold before it was
- * forgotten has come to its end by then.
- */
-#define QUARANTINE 100000000ULL
-
 #define LOAD(x) __atomic_load_n(&(x), __ATOMIC_ACQUIRE)
 #define STORE(x, v) __atomic_store_n(&(x), v, __ATOMIC_RELEASE)
 
 static struct entry {
 	struct softsai_match match;
 	bool used;
-	uint64_t forgotten; /* when */
 } entries[SOFTSAI_HOLDS];
 
 static struct softsai_hold *records;
@@ -129,10 +123,13 @@ static bool compile(uint32_t ifindex, const sai_sluice_match_t *match, struct so
 	if (match->type == SAI_SLUICE_MATCH_STREAM || match->type == SAI_SLUICE_MATCH_CLASS)
 		return true;
 	m->ipv6 = match->source.addr_family != 0;
+	m->protocol = match->type == SAI_SLUICE_MATCH_TUPLE ? match->protocol : 0;
 	copy_address(m->source, &match->source);
 	copy_address(m->destination, &match->destination);
 	return match->source.addr_family == match->destination.addr_family &&
-	       (m->ipv6 || match->type != SAI_SLUICE_MATCH_LABEL);
+	       (m->ipv6 || match->type != SAI_SLUICE_MATCH_LABEL) &&
+	       (match->type != SAI_SLUICE_MATCH_TUPLE || match->protocol == IPPROTO_TCP ||
+		match->protocol == IPPROTO_UDP);
 }
 
 /* The number of a hold, or -1. */
@@ -144,17 +141,54 @@ static int find(const struct softsai_match *m)
 	return -1;
 }
 
-static int find_free(uint64_t now)
-{
-	for (uint32_t i = 0; i < limit; i++)
-		if (!entries[i].used && now >= entries[i].forgotten + QUARANTINE)
-			return i;
-	return -1;
-}
-
 static bool is_over(const struct softsai_hold *h, uint64_t now)
 {
 	return LOAD(h->until) <= now && LOAD(h->packets_in) == LOAD(h->packets_out);
+}
+
+/* Lets a match lead to a hold. */
+static int publish(uint32_t number, const struct softsai_match *m)
+{
+	uint32_t found = SOFTSAI_HOLD_FOUND(number, (uint32_t)records[number].generation);
+
+	return bpf_map_update_elem(matches(), m, &found, BPF_ANY);
+}
+
+/*
+ * Forgets a hold that is over and drained. A program that found it before counts its packet and
+ * looks at the generation, in this order; here both are in the other order, so one sees the other.
+ */
+static bool forget(uint32_t number, uint64_t now)
+{
+	struct softsai_hold *h = &records[number];
+	struct entry *e = &entries[number];
+
+	if (!e->used || !is_over(h, now))
+		return false;
+	bpf_map_delete_elem(matches(), &e->match);
+	__atomic_store_n(&h->generation, (h->generation + 1) % SOFTSAI_HOLD_GENERATIONS, __ATOMIC_SEQ_CST);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (!is_over(h, now)) {
+		publish(number, &e->match);
+		return false;
+	}
+	refer(&e->match, -1);
+	__atomic_store_n(&e->used, false, __ATOMIC_RELEASE);
+	return true;
+}
+
+/* A number without a hold, if need be that of the one that is over longest; -1: all hold. */
+static int find_free(uint64_t now)
+{
+	int oldest = -1;
+
+	for (uint32_t i = 0; i < limit; i++) {
+		if (!entries[i].used)
+			return i;
+		if (is_over(&records[i], now) && (oldest < 0 || LOAD(records[i].until) < LOAD(records[oldest].until)))
+			oldest = i;
+	}
+	return oldest >= 0 && forget(oldest, now) ? oldest : -1;
 }
 
 /* Its counts are those of this hold alone. */
@@ -168,7 +202,6 @@ static void begin(struct softsai_hold *h)
 static sai_status_t add(const struct softsai_match *m, uint64_t now, uint64_t until, uint64_t rate)
 {
 	int i = find_free(now);
-	uint32_t number = i;
 	sai_status_t status;
 
 	if (i < 0)
@@ -176,7 +209,7 @@ static sai_status_t add(const struct softsai_match *m, uint64_t now, uint64_t un
 	begin(&records[i]);
 	STORE(records[i].rate, rate);
 	STORE(records[i].until, until);
-	if (bpf_map_update_elem(matches(), m, &number, BPF_ANY))
+	if (publish(i, m))
 		return SAI_STATUS_FAILURE;
 	status = refer(m, 1);
 	if (status) {
@@ -272,18 +305,10 @@ uint32_t hold_limit(void)
 
 bool hold_forget(uint32_t number)
 {
-	struct entry *e = &entries[number];
-	uint64_t now = slots_now();
-	bool forgotten = false;
+	bool forgotten;
 
 	pthread_mutex_lock(&lock);
-	if (e->used && is_over(&records[number], now)) {
-		bpf_map_delete_elem(matches(), &e->match);
-		refer(&e->match, -1);
-		e->forgotten = now;
-		__atomic_store_n(&e->used, false, __ATOMIC_RELEASE);
-		forgotten = true;
-	}
+	forgotten = forget(number, slots_now());
 	pthread_mutex_unlock(&lock);
 	return forgotten;
 }

@@ -14,7 +14,7 @@
 #define ATTR_BASE_BYTES 0x7fff0002
 #define ATTR_SYSCTLS 0x7fff0003 /* s32 list: multipath settings as they were */
 
-enum pool { POOL_TABLES, POOL_COUNTERS, POOL_POLICERS, POOLS };
+enum pool { POOL_TABLES, POOL_COUNTERS, POOL_POLICERS, POOL_HOPS, POOLS };
 
 /*
  * Gives an object a number of a pool, from first to below end, and stores it; an

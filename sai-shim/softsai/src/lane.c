@@ -113,8 +113,7 @@ static bool crowded(const struct place *p)
 static int send_frame(const struct place *p)
 {
 	const struct softsai_lane_head *head = (const void *)p->frame;
-	uint32_t mark = SOFTSAI_RELEASED | (uint32_t)head->stage << SOFTSAI_RELEASED_STAGE_SHIFT |
-			(uint32_t)head->relabelled << SOFTSAI_RELEASED_RELABELLED_SHIFT | head->queue,
+	uint32_t mark = SOFTSAI_RELEASED | (uint32_t)head->stage << SOFTSAI_RELEASED_STAGE_SHIFT | head->queue,
 		 octets = p->length - sizeof(*head);
 	int err;
 

@@ -21,6 +21,7 @@ static const char *const map_names[MAPS] = {
 	[MAP_PORTS] = "soft_ports",	  [MAP_VIEWS] = "soft_views",	    [MAP_ENTRIES] = "soft_entries",
 	[MAP_COUNTERS] = "soft_counters", [MAP_POLICERS] = "soft_policers", [MAP_META] = "soft_meta",
 	[MAP_LOST] = "soft_lost",	  [MAP_CPU] = "soft_cpu",	    [MAP_PAUSE] = "soft_pause",
+	[MAP_HOPS] = "soft_hops",	  [MAP_ARRIVALS] = "soft_arrivals",
 };
 static const char program_name[] = "softsai_ingress";
 
@@ -53,6 +54,12 @@ uint32_t plane_entries(void)
 const uint64_t *plane_seed(void)
 {
 	return (const uint64_t *)plane.skel->rodata->softsai_seed;
+}
+
+void plane_watch(bool watch)
+{
+	if (plane.skel)
+		__atomic_store_n(&plane.skel->bss->softsai_watching, watch, __ATOMIC_RELEASE);
 }
 
 /* The program of softsai on a port, by its name, as a file descriptor. */
@@ -249,6 +256,7 @@ int plane_open(const struct plane_options *options, bool *adopted)
 		bpf_map__set_max_entries(plane.skel->maps.soft_meta, 4 * options->entries);
 	}
 	plane.skel->rodata->softsai_queues = options->queues;
+	plane.skel->rodata->softsai_asic = options->asic;
 	tables_fill((void *)plane.skel->rodata->softsai_crc, (void *)plane.skel->rodata->softsai_bth_len);
 	*adopted = adopt(options);
 	log_libbpf_clear();

@@ -29,6 +29,8 @@ enum plane_map {
 	MAP_ADOPTED, /* number of the maps above: what outlives the process */
 	MAP_CPU = MAP_ADOPTED,
 	MAP_PAUSE,
+	MAP_HOPS,
+	MAP_ARRIVALS,
 	MAPS,
 };
 
@@ -38,6 +40,7 @@ struct plane_options {
 	const uint32_t *others; /* of the namespace's other netdevs, which may have been ports */
 	size_t other_count;
 	uint32_t entries; /* size of the entry map; 0: SOFTSAI_ENTRIES */
+	bool asic;	  /* all next hops are looked up by the program */
 	bool queues;	  /* packets are marked with their traffic class */
 };
 
@@ -64,6 +67,9 @@ int plane_cpus(void);
 
 /* The secret by which digests of keys are made: SOFTSAI_SEED_WORDS words. It stays as long as the maps. */
 const uint64_t *plane_seed(void);
+
+/* Notes for the programs at egress where packets come from, or does not. */
+void plane_watch(bool watch);
 
 /* Size of the entry map. */
 uint32_t plane_entries(void);

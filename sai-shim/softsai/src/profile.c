@@ -11,6 +11,7 @@
 /* Every key that the library knows, and those that are for Sluice's shim. */
 static const char *const keys[] = {
 	"SLUICE_PORTS",
+	"SLUICE_ASIC",
 	"SLUICE_HIDE",
 	"SLUICE_QUEUES",
 	"SLUICE_QUEUE_RATE",

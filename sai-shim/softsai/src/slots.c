@@ -15,6 +15,7 @@
 #include "egress.skel.h"
 #include "filter.h"
 #include "log.h"
+#include "plane.h"
 #include "qdisc.h"
 #include "queue.h"
 
@@ -93,6 +94,7 @@ static int describe_ports(const struct egress_bpf *programs)
 		uint32_t number = line_count + 1;
 
 		lines[line_count].ifindex = port.ifindex;
+		lines[line_count].limit = port.limit;
 		err = bpf_map_update_elem(bpf_map__fd(programs->maps.soft_line_of), &port.ifindex, &number, BPF_ANY);
 	}
 	return err;
@@ -132,6 +134,7 @@ void slots_close(void)
 		lines[i].watch = 0;
 		lines[i].stages = 0;
 	}
+	plane_watch(false);
 	if (programs) {
 		bpf_link__destroy(programs->links.softsai_enqueue);
 		bpf_link__destroy(programs->links.softsai_dequeue);
@@ -213,6 +216,14 @@ static void begin(struct softsai_line *line)
 	}
 }
 
+static bool any_watched(void)
+{
+	for (uint32_t i = 0; i < line_count; i++)
+		if (lines[i].watch)
+			return true;
+	return false;
+}
+
 /* Watches the flows of a port if it has marks or holds. */
 static sai_status_t watch(struct softsai_line *line)
 {
@@ -229,6 +240,7 @@ static sai_status_t watch(struct softsai_line *line)
 	if (needed)
 		begin(line);
 	__atomic_store_n(&line->watch, needed, __ATOMIC_RELEASE);
+	plane_watch(any_watched());
 	return SAI_STATUS_SUCCESS;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "acl.h"
+#include "asic.h"
 #include "commit.h"
 #include "flows.h"
 #include "hash.h"
@@ -20,6 +21,7 @@
 #include "queue.h"
 #include "queue_object.h"
 #include "restore.h"
+#include "route.h"
 #include "slots.h"
 #include "trap.h"
 #include "value.h"
@@ -44,6 +46,7 @@ static const struct attribute switch_attributes[] = {
 	{ SAI_SWITCH_ATTR_ACL_ENTRY_MINIMUM_PRIORITY, PLAIN, sizeof(uint32_t), 0, NULL },
 	{ SAI_SWITCH_ATTR_ACL_ENTRY_MAXIMUM_PRIORITY, PLAIN, sizeof(uint32_t), 0, NULL },
 	{ SAI_SWITCH_ATTR_ACL_STAGE_INGRESS, PLAIN, sizeof(sai_acl_capability_t), 0, NULL },
+	{ SAI_SWITCH_ATTR_DEFAULT_VIRTUAL_ROUTER_ID, PLAIN, OID, 0, "redirect" },
 	{ SAI_SWITCH_ATTR_ECMP_HASH, PLAIN, OID, 0, NULL },
 	{ SAI_SWITCH_ATTR_ECMP_DEFAULT_HASH_SEED, PLAIN, sizeof(uint32_t), SET, NULL },
 	{ SAI_SWITCH_ATTR_ECMP_HASH_IPV4, PLAIN, OID, SET | REFERENCE, NULL },
@@ -85,7 +88,10 @@ static sai_status_t switch_get(struct object *o, sai_attribute_t *attr)
 		return actions(&attr->value.aclcapability);
 	case SAI_SWITCH_ATTR_SLUICE_EXTENSION:
 		attr->value.u64 = SAI_SLUICE_MAGIC << 32 |
-				  (hidden("flows") ? SAI_SLUICE_VERSION_LABELS : SAI_SLUICE_VERSION_FLOWS);
+				  (hidden("flows") ? SAI_SLUICE_VERSION_LABELS : SAI_SLUICE_VERSION_SESSIONS);
+		return SAI_STATUS_SUCCESS;
+	case SAI_SWITCH_ATTR_DEFAULT_VIRTUAL_ROUTER_ID:
+		attr->value.oid = route_default();
 		return SAI_STATUS_SUCCESS;
 	case SAI_SWITCH_ATTR_ECMP_HASH:
 		attr->value.oid = hash_default();
@@ -189,6 +195,7 @@ static sai_status_t open_plane(const struct profile *profile, bool *adopted)
 	    !queue_profile(profile, &queues, &options.queues))
 		return SAI_STATUS_INVALID_PARAMETER;
 	options.entries = entries;
+	options.asic = asic_limits();
 	status = port_find(profile->get("SLUICE_PORTS"));
 	if (status)
 		return status;
@@ -221,6 +228,8 @@ static sai_status_t make_switch(uint32_t count, const sai_attribute_t *list, sai
 		status = queue_make();
 	if (!status)
 		status = hash_make_default();
+	if (!status)
+		status = route_make_default();
 	return status;
 }
 
@@ -302,15 +311,19 @@ static sai_status_t start(const struct profile *profile, bool adopted)
 	return status;
 }
 
-sai_status_t switch_create(const struct profile *profile, uint32_t count, const sai_attribute_t *list,
+sai_status_t switch_create(const struct profile *given, uint32_t count, const sai_attribute_t *list,
 			   sai_object_id_t *id)
 {
+	static struct profile with; /* queues keep it */
+	const struct profile *profile = &with;
 	const sai_attribute_value_t *notify;
 	sai_status_t status = SAI_STATUS_SUCCESS;
 	bool adopted = false;
 
 	if (object_switch())
 		return SAI_STATUS_ITEM_ALREADY_EXISTS;
+	if (!asic_open(given, &with))
+		return SAI_STATUS_INVALID_PARAMETER;
 	hide(profile->get("SLUICE_HIDE"));
 	profile_warn_unknown(profile);
 	if (profile_is_set(profile, "SLUICE_COLD"))

@@ -89,9 +89,11 @@ static int deliver(void *context, void *data, size_t size)
 {
 	sai_packet_event_notification_fn notify = atomic_load(&event);
 	const struct softsai_copy *c = data;
-	sai_attribute_t attrs[2] = {
+	uint32_t n = 2;
+	sai_attribute_t attrs[3] = {
 		{ .id = SAI_HOSTIF_PACKET_ATTR_INGRESS_PORT },
 		{ .id = SAI_HOSTIF_PACKET_ATTR_HOSTIF_TRAP_ID },
+		{ .id = SAI_HOSTIF_PACKET_ATTR_EGRESS_PORT_OR_LAG },
 	};
 
 	(void)context;
@@ -100,7 +102,11 @@ static int deliver(void *context, void *data, size_t size)
 	attrs[0].value.oid = object_id(SAI_OBJECT_TYPE_PORT, c->ifindex);
 	if (c->trap)
 		attrs[1].value.oid = object_id(SAI_OBJECT_TYPE_HOSTIF_USER_DEFINED_TRAP, c->trap);
-	notify(switch_id, c->captured, c->data, 2, attrs);
+	if (c->egress) {
+		attrs[2].value.oid = object_id(SAI_OBJECT_TYPE_PORT, c->egress);
+		n++;
+	}
+	notify(switch_id, c->captured, c->data, n, attrs);
 	return 0;
 }
 

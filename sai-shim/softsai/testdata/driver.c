@@ -12,8 +12,8 @@
  *   values TYPE NAME               ok VALUE ...
  *   stat port|queue|policer ID STAT ...  ok VALUE ...
  *   clear ID STAT ...              clears statistics of a queue: ok
- *   packets N                      waits until N packets reached the CPU: ok PORT:TRAP:HEX ...
- *   events N                       waits until N events of flows: ok QUEUE:PORT:FLOW:OCTETS:MARK:RELABELLED:HEX ...
+ *   packets N                      waits until N packets reached the CPU: ok PORT:TRAP:HEX:EGRESS ...
+ *   events N                       waits until N events of flows: ok QUEUE|PORT|FLOW|OCTETS|MARK|ARRIVAL|SESSION|HEX ...
  *   hold PORT KIND VALUE SRC DST US RATE   sets a hold, KIND as a number, addresses or "-": ok
  *   get-hold PORT KIND VALUE SRC DST       ok REMAINING RATE OCTETS PACKETS WAITING-OCTETS WAITING-PACKETS DROPPED
  *   flow QUEUE FLOW                ok OCTETS DEPARTED
@@ -108,6 +108,8 @@ static const struct {
 } types[] = {
 	{ "switch", SAI_API_SWITCH, 0, SAI_OBJECT_TYPE_SWITCH },
 	{ "port", SAI_API_PORT, 0, SAI_OBJECT_TYPE_PORT },
+	{ "interface", SAI_API_ROUTER_INTERFACE, 0, SAI_OBJECT_TYPE_ROUTER_INTERFACE },
+	{ "next-hop", SAI_API_NEXT_HOP, 0, SAI_OBJECT_TYPE_NEXT_HOP },
 	{ "queue", SAI_API_QUEUE, 0, SAI_OBJECT_TYPE_QUEUE },
 	{ "table", SAI_API_ACL, 0, SAI_OBJECT_TYPE_ACL_TABLE },
 	{ "entry", SAI_API_ACL, 4, SAI_OBJECT_TYPE_ACL_ENTRY },
@@ -128,7 +130,7 @@ static const struct {
 
 /*
  * The attributes. A kind is bool, u8, u16, u32, s32, u64, oid, and these with "list-", "field-" or
- * "action-" before; or field-ip6, field-list-u8, action-list-oid.
+ * "action-" before; or ip, field-ip6, field-list-u8, action-list-oid.
  */
 static const struct attribute {
 	const char *type, *name;
@@ -142,6 +144,13 @@ static const struct attribute {
 	{ A("switch", SWITCH, FLOW_KEY, "s32") },
 	{ A("switch", SWITCH, STREAM_SEED, "u32") },
 	{ A("switch", SWITCH, CPU_PORT, "oid") },
+	{ A("switch", SWITCH, DEFAULT_VIRTUAL_ROUTER_ID, "oid") },
+	{ A("interface", ROUTER_INTERFACE, VIRTUAL_ROUTER_ID, "oid") },
+	{ A("interface", ROUTER_INTERFACE, TYPE, "s32") },
+	{ A("interface", ROUTER_INTERFACE, PORT_ID, "oid") },
+	{ A("next-hop", NEXT_HOP, TYPE, "s32") },
+	{ A("next-hop", NEXT_HOP, IP, "ip") },
+	{ A("next-hop", NEXT_HOP, ROUTER_INTERFACE_ID, "oid") },
 	{ A("port", PORT, QOS_NUMBER_OF_QUEUES, "u32") },
 	{ A("port", PORT, QOS_QUEUE_LIST, "list-oid") },
 	{ A("port", PORT, INGRESS_ACL, "oid") },
@@ -190,6 +199,7 @@ static const struct attribute {
 	{ A("entry", ACL_ENTRY, FIELD_AETH_SYNDROME, "field-u8") },
 	{ A("entry", ACL_ENTRY, USER_DEFINED_FIELD_GROUP_MIN, "field-list-u8") },
 	{ A("entry", ACL_ENTRY, FIELD_IPV6_NEXT_HEADER, "field-u8") },
+	{ A("entry", ACL_ENTRY, ACTION_REDIRECT, "action-oid") },
 	{ A("entry", ACL_ENTRY, ACTION_PACKET_ACTION, "action-s32") },
 	{ A("entry", ACL_ENTRY, ACTION_COUNTER, "action-oid") },
 	{ A("entry", ACL_ENTRY, ACTION_MIRROR_INGRESS, "action-list-oid") },
@@ -326,7 +336,7 @@ static int packet_count;
 
 static void on_packet(sai_object_id_t sw, sai_size_t size, const void *data, uint32_t n, const sai_attribute_t *list)
 {
-	sai_object_id_t port = 0, trap = 0;
+	sai_object_id_t port = 0, trap = 0, egress = 0;
 	size_t at;
 
 	(void)sw;
@@ -335,6 +345,8 @@ static void on_packet(sai_object_id_t sw, sai_size_t size, const void *data, uin
 			port = list[i].value.oid;
 		if (list[i].id == SAI_HOSTIF_PACKET_ATTR_HOSTIF_TRAP_ID)
 			trap = list[i].value.oid;
+		if (list[i].id == SAI_HOSTIF_PACKET_ATTR_EGRESS_PORT_OR_LAG)
+			egress = list[i].value.oid;
 	}
 	pthread_mutex_lock(&lock);
 	at = strlen(packets);
@@ -342,6 +354,7 @@ static void on_packet(sai_object_id_t sw, sai_size_t size, const void *data, uin
 		at += sprintf(packets + at, " %llx:%llx:", (unsigned long long)port, (unsigned long long)trap);
 		for (size_t i = 0; i < size; i++)
 			at += sprintf(packets + at, "%02x", ((const uint8_t *)data)[i]);
+		sprintf(packets + at, ":%llx", (unsigned long long)egress);
 	}
 	packet_count++;
 	pthread_cond_signal(&arrived);
@@ -351,6 +364,35 @@ static void on_packet(sai_object_id_t sw, sai_size_t size, const void *data, uin
 static char *events;
 static size_t events_length, events_room;
 static int event_count;
+
+static const char *text_of(const sai_ip_address_t *a, char *text)
+{
+	return inet_ntop(a->addr_family ? AF_INET6 : AF_INET, &a->addr, text, INET6_ADDRSTRLEN);
+}
+
+/* "-|", or SRC>DST,LABEL,CLASS| */
+static int print_arrival(char *to, const sai_sluice_arrival_t *a)
+{
+	char from[INET6_ADDRSTRLEN], dst[INET6_ADDRSTRLEN];
+
+	if (!a->known)
+		return sprintf(to, "-|");
+	return sprintf(to, "%s>%s,%#x,%#x|", text_of(&a->source, from), text_of(&a->destination, dst), a->flow_label,
+		       a->traffic_class);
+}
+
+/* SRC>DST,PROTOCOL,SPORT,DPORT and for RoCEv2 DESTQP,SRCQP,PKEY,OCTET */
+static int print_session(char *to, const sai_sluice_session_t *s)
+{
+	char from[INET6_ADDRSTRLEN], dst[INET6_ADDRSTRLEN];
+	int n = sprintf(to, "%s>%s,%u,%u,%u", text_of(&s->source, from), text_of(&s->destination, dst), s->protocol,
+			s->source_port, s->destination_port);
+
+	if (s->rocev2)
+		n += sprintf(to + n, ",%#x,%#x,%#x,%#x", s->destination_qp, s->source_qp, s->partition_key,
+			     s->bth_octet);
+	return n + sprintf(to + n, "|");
+}
 
 static void on_event(sai_object_id_t sw, uint32_t count, const sai_sluice_flow_event_t *list)
 {
@@ -362,10 +404,11 @@ static void on_event(sai_object_id_t sw, uint32_t count, const sai_sluice_flow_e
 			events_room = 2 * events_room + 4096;
 			events = realloc(events, events_room);
 		}
-		events_length += sprintf(events + events_length,
-					 " 0x%llx:0x%llx:0x%llx:%llu:%d:%d:", (unsigned long long)e->queue_id,
-					 (unsigned long long)e->in_port_id, (unsigned long long)e->flow,
-					 (unsigned long long)e->octets, e->mark, e->relabelled);
+		events_length += sprintf(events + events_length, " 0x%llx|0x%llx|0x%llx|%llu|%d|",
+					 (unsigned long long)e->queue_id, (unsigned long long)e->in_port_id,
+					 (unsigned long long)e->flow, (unsigned long long)e->octets, e->mark);
+		events_length += print_arrival(events + events_length, &e->arrival);
+		events_length += print_session(events + events_length, &e->session);
 		for (int k = 0; k < e->length; k++)
 			events_length += sprintf(events + events_length, "%02x", e->head[k]);
 		event_count++;
@@ -521,6 +564,10 @@ static void read_attr(const char *type, char *text, int i)
 			read_number(kind, value, &a->value.aclaction.parameter);
 	} else if ((kind = strip(named->kind, "list-"))) {
 		read_list(kind, value, &a->value, room[i][0]);
+	} else if (strcmp(named->kind, "ip") == 0) {
+		const char *end;
+
+		a->value.ipaddr.addr_family = hex(value, &end, (uint8_t *)&a->value.ipaddr.addr) > sizeof(sai_ip4_t);
 	} else {
 		read_number(named->kind, value, &a->value);
 	}
@@ -581,8 +628,10 @@ static void make_switch(char **words, int n)
 	sai_attr_capability_t c = {};
 	sai_status_t status;
 
-	for (int i = 0; i < MAX; i++)
+	for (int i = 0; i < MAX; i++) {
+		free(profile[i]);
 		profile[i] = i < n ? strdup(words[i]) : NULL;
+	}
 	for (int i = 0; i < n; i++)
 		for (char *c = profile[i]; *c; c++)
 			if (*c == '+')
@@ -667,10 +716,13 @@ static void read_address(const char *text, sai_ip_address_t *a)
 		inet_pton(AF_INET, text, &a->addr.ip4);
 }
 
-/* KIND VALUE SRC DST */
+/* KIND VALUE[/PROTOCOL] SRC DST */
 static sai_sluice_match_t read_match(char **w)
 {
-	sai_sluice_match_t m = { .type = strtoul(w[0], NULL, 0), .value = strtoul(w[1], NULL, 0) };
+	char *end;
+	sai_sluice_match_t m = { .type = strtoul(w[0], NULL, 0), .value = strtoul(w[1], &end, 0) };
+
+	m.protocol = *end == '/' ? strtoul(end + 1, NULL, 0) : 17;
 
 	read_address(w[2], &m.source);
 	read_address(w[3], &m.destination);

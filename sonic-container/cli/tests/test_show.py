@@ -85,7 +85,7 @@ def test_placement(running):
     running.put(6, {'SLUICE_STATE|global': {'placement': 'degraded', 'placement_reason': 'next hops Ethernet4,Ethernet8: the seed'}})
     lines = running.run('show sluice placement').splitlines()
     assert [line.split(None, 1) for line in lines[:3]] == [['placement', 'degraded'], ['method', 'entries'], ['reason', 'next hops Ethernet4,Ethernet8: the seed']]
-    fabric = {'scope': 'local', 'reason': 'no lease in etcd', 'leaf': 'leaf1', 'planner': 'leaf\x1b2', 'plan': '7', 'leaves': '4', 'rows_aside': '0'}
+    fabric = {'scope': 'local', 'reason': 'no lease in etcd', 'leaf': 'leaf1', 'planner': 'leaf\x1b2', 'plan': '7', 'leaves': '4', 'rows_rejected': '0'}
     running.put(6, {'SLUICE_PLACEMENT_FABRIC|global': fabric})
     shown = json.loads(running.run('show sluice placement --json'))
     assert (shown['groups'], shown['members'], shown['placement'], shown['fabric']['plan']) == ([group], [member], 'degraded', '7')
@@ -111,7 +111,7 @@ def test_holds(running):
 
 def test_congested_flows(running):
     assert running.run('show sluice flows --congested') == 'No flow is congested or held.\n'
-    full = dict(flow(1, 900), state='congested', queue='3', queue_bytes='150000', egress_port='Ethernet8', ingress_port='Ethernet0', told='fe80::1')
+    full = dict(flow(1, 900), state='congested', queue='3', queue_bytes='150000', egress_port='Ethernet8', ingress_port='Ethernet0', notified_neighbor='fe80::1')
     running.put(6, {'SLUICE_FLOW|f1': full, 'SLUICE_FLOW|f2': {'state': 'held'}, 'SLUICE_FLOW|f3': {'state': 'normal'}})
     lines = running.run('show sluice flows --congested').splitlines()
     assert len(lines) == 4

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"sluice/orchagent-ext/fabric/child"
+	"sluice/orchagent-ext/testbed/fabric/child"
 	"sluice/tests/fabrictest"
 )
 

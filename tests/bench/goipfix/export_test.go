@@ -14,8 +14,8 @@ import (
 	"github.com/vmware/go-ipfix/pkg/exporter"
 	"k8s.io/klog/v2"
 
-	"sluice/orchagent-ext/flow"
-	"sluice/orchagent-ext/ipfix"
+	"sluice/orchagent-ext/export/ipfix"
+	"sluice/orchagent-ext/flows/flow"
 )
 
 const (

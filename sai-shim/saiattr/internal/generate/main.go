@@ -18,7 +18,7 @@ var headers = []string{"../include/sai_abi.h", "../include/sai_sluice_ext.h"}
 // number is a line that gives a number to a name. Statuses and statistics are of package
 // sai.
 var number = regexp.MustCompile(`(?m)^(?:\s*|#define )(SAI_(?:\w+_ATTR|OBJECT_TYPE|ACL_STAGE|ACL_BIND_POINT_TYPE|ACL_TABLE_GROUP_TYPE|ACL_IP_TYPE|PACKET_ACTION|METER_TYPE|POLICER_MODE|POLICER_COLOR_SOURCE|` +
-	`HOSTIF_USER_DEFINED_TRAP_TYPE|HOSTIF_TABLE_ENTRY_TYPE|HOSTIF_TABLE_ENTRY_CHANNEL_TYPE|UDF_GROUP_TYPE|UDF_BASE|NATIVE_HASH_FIELD|SLUICE_FLOW_LABEL|SLUICE_FLOW_KEY)_\w+)\s*=?\s*(0x[0-9a-fA-F]+|[0-9]+)\b`)
+	`HOSTIF_USER_DEFINED_TRAP_TYPE|HOSTIF_TABLE_ENTRY_TYPE|HOSTIF_TABLE_ENTRY_CHANNEL_TYPE|UDF_GROUP_TYPE|UDF_BASE|NATIVE_HASH_FIELD|ROUTER_INTERFACE_TYPE|NEXT_HOP_TYPE|SLUICE_FLOW_LABEL|SLUICE_FLOW_KEY)_\w+)\s*=?\s*(0x[0-9a-fA-F]+|[0-9]+)\b`)
 
 func main() {
 	log.SetFlags(0)

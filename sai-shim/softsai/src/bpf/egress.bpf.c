@@ -52,8 +52,9 @@ static __always_inline __u32 by_dscp(struct __sk_buff *skb)
 /* A packet on its way out. */
 struct leaver {
 	__u64 digest;
-	__u32 queue, relabelled;
-	__u32 stage; /* the first that it meets */
+	__u32 queue;
+	__u32 arrival; /* place of its struct softsai_arrival; 0: it has none */
+	__u32 stage;   /* the first that it meets */
 	bool released;
 };
 
@@ -65,11 +66,46 @@ static __always_inline bool from_lane(struct __sk_buff *skb, struct leaver *l)
 	if ((mark & SOFTSAI_RELEASED_MASK) != SOFTSAI_RELEASED || bpf_get_socket_cookie(skb) != softsai_lane_cookie)
 		return false;
 	l->queue = mark & (SOFTSAI_QUEUES - 1);
-	l->relabelled = mark >> SOFTSAI_RELEASED_RELABELLED_SHIFT & SOFTSAI_RELABELLED_MASK;
 	l->stage = (mark >> SOFTSAI_RELEASED_STAGE_SHIFT & 0xf) + 1;
 	l->released = true;
 	skb->mark = 0;
 	return true;
+}
+
+/* Raises the mark that a flow has passed with these octets, with the head of the packet. */
+static __always_inline void raise_mark(struct __sk_buff *skb, const struct leaver *l, struct softsai_slot *s,
+				       const struct softsai_line *line, __u64 octets)
+{
+	struct softsai_event *e;
+	__u32 mark, n;
+	__u64 now = 0;
+
+	mark = passed(s, line, l->queue, octets, &now);
+	if (mark == MARK_NONE)
+		return;
+	e = raise(s, octets, line->ifindex, l->arrival, mark, now);
+	if (!e)
+		return;
+	n = e->packet = skb->len - ETH_HLEN;
+	if (n > SOFTSAI_EVENT_HEAD)
+		n = SOFTSAI_EVENT_HEAD;
+	if (n >= 1 && n <= SOFTSAI_EVENT_HEAD && !bpf_skb_load_bytes(skb, ETH_HLEN, e->head, n))
+		e->length = n;
+	bpf_ringbuf_submit(e, 0);
+	told(s, mark, now);
+}
+
+/* The flow's slot, claimed where it has none; NULL: there is no room. */
+static __always_inline struct softsai_slot *slot_of(struct __sk_buff *skb, const struct leaver *l, __u32 number,
+						    __u32 *at)
+{
+	struct softsai_slot *s = find_slot(l->digest, at);
+
+	if (!s)
+		s = claim_slot(l->digest, number, l->queue, at);
+	if (s && !l->released)
+		s->in_port = skb->ingress_ifindex;
+	return s;
 }
 
 /* Adds octets to those that the flow has in the lane, until the lane's thread subtracts them. Returns its slot. */
@@ -77,44 +113,39 @@ static __always_inline __u32 lane_octets(struct __sk_buff *skb, struct leaver *l
 					 __u32 number, __u32 octets)
 {
 	struct softsai_slot *s;
-	struct softsai_event *e;
-	__u64 now = 0, queued;
-	__u32 mark, n, at;
+	__u32 at;
 
 	if (!l->digest)
 		return SOFTSAI_SLOTS;
-	s = find_slot(l->digest, &at);
-	if (!s)
-		s = claim_slot(l->digest, number, l->queue, &at);
+	s = slot_of(skb, l, number, &at);
 	if (!s)
 		return SOFTSAI_SLOTS;
 	__sync_fetch_and_add(&s->lane, octets);
-	if (!l->released)
-		s->in_port = skb->ingress_ifindex;
 	use(at);
-	queued = over(s, line) ? 0 : s->octets;
-	mark = passed(s, &line->marks[l->queue], queued + s->lane, &now);
-	if (mark == MARK_NONE)
-		return at;
-	e = raise(s, queued + s->lane, line->ifindex, l->relabelled, mark, now);
-	if (!e)
-		return at;
-	n = skb->len - ETH_HLEN;
-	if (n > SOFTSAI_HEAD)
-		n = SOFTSAI_HEAD;
-	if (n >= 1 && n <= SOFTSAI_HEAD && !bpf_skb_load_bytes(skb, ETH_HLEN, e->head, n))
-		e->length = n;
-	bpf_ringbuf_submit(e, 0);
-	told(s, mark, now);
+	raise_mark(skb, l, s, line, (over(s, line) ? 0 : s->octets) + s->lane);
 	return at;
+}
+
+/*
+ * The queue has no room for the packet, which the tracepoints do not see then. It counts as if it
+ * had come in: a flow of which a full queue takes nothing would never reach a mark.
+ */
+static __always_inline void refused(struct __sk_buff *skb, struct leaver *l, struct softsai_line *line, __u32 number)
+{
+	struct softsai_slot *s;
+	__u32 at;
+
+	s = slot_of(skb, l, number, &at);
+	if (s)
+		raise_mark(skb, l, s, line, (over(s, line) ? 0 : s->octets) + s->lane + skb->wire_len);
 }
 
 /* Holds the packet at the first stage that has a hold for it: TC_ACT_UNSPEC: none has. */
 static __always_inline int meet_holds(struct __sk_buff *skb, struct leaver *l, const struct flow *f,
 				      struct softsai_line *line, __u32 number)
 {
-	__u32 place = SOFTSAI_LANE, guard = SOFTSAI_LANE_GUARD, stages = line->stages, *lane, *n, verdict,
-	      packets = skb->gso_segs ?: 1;
+	__u32 place = SOFTSAI_LANE, guard = SOFTSAI_LANE_GUARD, stages = line->stages, *lane, *found, hold, generation,
+	      verdict, packets = skb->gso_segs ?: 1;
 	struct softsai_lane_head head = { .ifindex = line->ifindex, .type = bpf_htons(SOFTSAI_LANE_TYPE) };
 	struct softsai_hold *h;
 
@@ -126,20 +157,23 @@ static __always_inline int meet_holds(struct __sk_buff *skb, struct leaver *l, c
 
 		if (stage < l->stage || !(stages >> stage & 1) || !match_of(f, stage / 2, l->queue, &m))
 			continue;
-		n = bpf_map_lookup_elem(&soft_matches, &m);
-		h = n ? bpf_map_lookup_elem(&soft_holds, n) : NULL;
+		found = bpf_map_lookup_elem(&soft_matches, &m);
+		if (!found)
+			continue;
+		generation = SOFTSAI_HOLD_GENERATION(*found);
+		hold = SOFTSAI_HOLD_NUMBER(*found);
+		h = bpf_map_lookup_elem(&soft_holds, &hold);
 		if (!h)
 			continue;
-		verdict = held(h, skb->wire_len, packets);
+		verdict = held(h, generation, skb->wire_len, packets);
 		if (verdict == HOLD_NOT)
 			continue;
 		if (verdict == HOLD_FULL)
 			return TC_ACT_SHOT;
 		head.slot = lane_octets(skb, l, line, number, skb->wire_len);
 		head.queue = l->queue;
-		head.relabelled = l->relabelled;
 		head.stage = stage;
-		return into_lane(skb, *lane, *n, &head);
+		return into_lane(skb, *lane, hold, &head);
 	}
 	return TC_ACT_UNSPEC;
 }
@@ -164,7 +198,7 @@ int softsai_egress(struct __sk_buff *skb)
 		l.queue = (mark & SOFTSAI_TC_MASK) - 1;
 		if (l.queue >= SOFTSAI_QUEUES)
 			l.queue = by_dscp(skb);
-		l.relabelled = mark >> SOFTSAI_RELABELLED_SHIFT & SOFTSAI_RELABELLED_MASK;
+		l.arrival = mark >> SOFTSAI_ARRIVAL_SHIFT & SOFTSAI_ARRIVAL_MASK;
 	}
 	skb->priority = SOFTSAI_CLASS(l.queue);
 	line = line_of(skb->ifindex, &number);
@@ -177,11 +211,12 @@ int softsai_egress(struct __sk_buff *skb)
 			if (verdict != TC_ACT_UNSPEC)
 				return verdict;
 		}
+		if (l.digest && skb->wire_len > room_left(line, l.queue))
+			refused(skb, &l, line, number);
 	}
 	skb->cb[0] = l.digest;
 	skb->cb[1] = l.digest >> 32;
-	skb->cb[2] = l.queue | l.relabelled << SOFTSAI_HANDED_RELABELLED_SHIFT |
-		     (l.released ? SOFTSAI_HANDED_RELEASED : 0);
+	skb->cb[2] = l.queue | l.arrival << SOFTSAI_ARRIVAL_SHIFT | (l.released ? SOFTSAI_HANDED_RELEASED : 0);
 	return TC_ACT_UNSPEC;
 }
 

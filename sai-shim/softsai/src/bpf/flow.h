@@ -12,17 +12,43 @@ const volatile __u64 softsai_flow_seed[FLOW_SEEDS]; /* secret: no sender can mak
 
 __u32 softsai_five_tuple; /* SAI_SWITCH_ATTR_FLOW_KEY */
 
-/* Ports and queue pair, wherever the headers are. */
+/* The session's addresses, where they are not those of the outermost header. */
+static __always_inline void flow_inside(struct __sk_buff *skb, struct packet *p, struct flow *f)
+{
+	__u32 source = p->session + (p->session_v6 ? offsetof(struct ipv6hdr, saddr) : offsetof(struct iphdr, saddr));
+
+	if (p->session == p->ip && !p->segment)
+		return;
+	f->inside_v6 = p->session_v6;
+	if (p->session_v6)
+		f->inside = !bpf_skb_load_bytes(skb, source, f->from, sizeof(struct in6_addr)) &&
+			    !bpf_skb_load_bytes(skb, p->final, f->to, sizeof(struct in6_addr));
+	else
+		f->inside = !bpf_skb_load_bytes(skb, source, f->from, sizeof(__be32)) &&
+			    !bpf_skb_load_bytes(skb, p->final, f->to, sizeof(__be32));
+}
+
+/* Ports, queue pair and session, wherever the headers are. */
 static __always_inline void flow_behind(struct __sk_buff *skb, struct flow *f)
 {
 	struct packet p = { .frame = skb->len };
 
 	softsai_parse(skb, &p);
+	if (p.cut) {
+		__u32 want = skb->len < SOFTSAI_HEADROOM ? skb->len : SOFTSAI_HEADROOM;
+
+		if (bpf_skb_pull_data(skb, want))
+			return;
+		__builtin_memset(&p, 0, sizeof(p));
+		p.frame = skb->len;
+		softsai_parse(skb, &p);
+	}
 	f->proto = p.key.proto;
-	if (p.key.valid & SOFTSAI_L4)
-		f->ports = (__u32)bpf_ntohs(p.key.sport) << 16 | bpf_ntohs(p.key.dport);
+	f->carries = p.session_proto;
+	f->ports = p.session_ports;
 	if (p.key.valid & SOFTSAI_BTH)
 		f->qp = bpf_ntohl(p.key.bth) & QP_MASK;
+	flow_inside(skb, &p, f);
 }
 
 /* UDP and BTH, in the common packet directly after IP. */
@@ -36,7 +62,7 @@ static __always_inline bool flow_plain(const struct roce *h, const void *end, __
 {
 	if (proto != IPPROTO_UDP || (const void *)(h + 1) > end || h->udp.dest != bpf_htons(ROCE_PORT))
 		return false;
-	f->proto = IPPROTO_UDP;
+	f->proto = f->carries = IPPROTO_UDP;
 	f->ports = (__u32)bpf_ntohs(h->udp.source) << 16 | ROCE_PORT;
 	f->qp = bpf_ntohl(h->bth.qp) & QP_MASK;
 	return true;
@@ -102,6 +128,9 @@ static __always_inline __u64 flow_digest(const struct flow *f, __u32 ifindex, __
 	digest = digest_step(digest, f->destination[0], 2);
 	digest = digest_step(digest, f->destination[1], 3);
 	digest = digest_step(digest, key, 4);
+	if (f->inside)
+		for (int n = 0; n < 2; n++)
+			digest = digest_step(digest_step(digest, f->from[n], n), f->to[n], 2 + n);
 	digest = digest_step(digest ^ place, f->qp, 5);
 	digest = (digest ^ digest >> 29) * 0xbf58476d1ce4e5b9ULL;
 	digest ^= digest >> 32;

@@ -8,6 +8,7 @@
 
 #include <linux/types.h>
 
+#include "arrival.h"
 #include "queues.h"
 
 #define SOFTSAI_LINES 1024			      /* ports with queues */
@@ -18,7 +19,7 @@
 #define SOFTSAI_LANE_GUARD 1			      /* one that is there as long as the process lives */
 #define SOFTSAI_LANE_RING 4096			      /* packets that a queue of the TAP holds */
 #define SOFTSAI_LANE_PACKETS (SOFTSAI_LANE_RING - 64) /* that wait in a hold: two CPUs may add one at once */
-#define SOFTSAI_HEAD 96				      /* octets of a packet in an event */
+#define SOFTSAI_EVENT_HEAD 498 /* octets of a packet in an event: with the Ethernet header the headroom of headers */
 #define SOFTSAI_REPEAT 2000000 /* ns after which the event of a flow above its high mark is raised again */
 
 struct softsai_marks {
@@ -36,6 +37,7 @@ struct softsai_line {
 	__u32 stages;  /* where holds match: 1 << stage */
 	__u32 cleared; /* is added to epoch: the library saw that the port is empty */
 	__u32 started; /* 0: flows have slots from now on; the first packet sets it */
+	__u32 limit;   /* octets that each queue holds; 0: unknown */
 	struct softsai_marks marks[SOFTSAI_QUEUES];
 	__u64 since[SOFTSAI_QUEUES]; /* line.in when flows began to have slots: what waited then is in none */
 	/* Written under the lock of the port's qdisc. */
@@ -83,12 +85,12 @@ struct softsai_event {
 	__u64 at; /* ns of CLOCK_MONOTONIC */
 	__u32 ifindex;
 	__u32 in_port;
+	__u32 packet; /* octets of the packet from its IP header on */
+	__u16 length; /* octets of head */
 	__u8 queue;
-	__u8 mark;	 /* enum sai_sluice_flow_mark */
-	__u8 relabelled; /* enum sai_sluice_relabelled */
-	__u8 length;	 /* octets of head */
-	__u32 zero;
-	__u8 head[SOFTSAI_HEAD];
+	__u8 mark;			/* enum sai_sluice_flow_mark */
+	struct softsai_arrival arrival; /* digest 0: not known */
+	__u8 head[SOFTSAI_EVENT_HEAD];
 };
 
 /* A PFC frame (IEEE 802.1Qbb, 802.3 annex 31D). */
@@ -112,23 +114,34 @@ struct softsai_match {
 	__u16 kind;    /* enum sai_sluice_match */
 	__u16 ipv6;    /* the addresses are; else they fill the first 4 octets */
 	__u32 value;
-	__u32 zero;
+	__u32 protocol;	 /* of a TUPLE */
 	__u64 source[2]; /* network order */
 	__u64 destination[2];
 };
+
+/*
+ * What a match leads to: the number of its hold, and the hold's generation, which changes before
+ * the number is another's. A program that found the number of a hold that was forgotten meanwhile
+ * sees that by it.
+ */
+#define SOFTSAI_HOLD_NUMBER(found) ((found) & (SOFTSAI_HOLDS - 1))
+#define SOFTSAI_HOLD_GENERATION(found) ((found) / SOFTSAI_HOLDS)
+#define SOFTSAI_HOLD_GENERATIONS (1U << 24)
+#define SOFTSAI_HOLD_FOUND(number, generation) ((number) + (generation)*SOFTSAI_HOLDS)
 
 /* A hold and its queue in the lane, by its number. */
 struct softsai_hold {
 	/* Written by the library. */
 	__u64 until; /* ns of CLOCK_MONOTONIC */
 	__u64 rate;  /* bit/s; 0: nothing passes; ~0: all passes and is counted */
+	__u64 generation;
 	/* Written at egress. */
 	__u64 octets, packets;	     /* that matched */
 	__u64 octets_in, packets_in; /* that went into the lane */
 	__u64 dropped;		     /* packets that found the lane full */
 	/* Written by the lane's thread. */
 	__u64 octets_out, packets_out __attribute__((aligned(8)));
-	__u64 zero[7];
+	__u64 zero[6];
 };
 
 _Static_assert(sizeof(struct softsai_hold) == 128, "holds do not share cache lines");

@@ -6,7 +6,8 @@
  *   tc_index   ingress → egress; routing does not change it. In the lane's
  *              netdev: egress → steering program, the number of the hold.
  *   cb         egress → tracepoints of the port's qdiscs
- *   mark       the lane's thread → egress: that the packet was held already
+ *   mark       the lane's thread → egress: that the packet was held already. Ingress leaves it
+ *              to the kernel's policies.
  *   lane head  egress → the lane's thread, in front of the frame
  */
 #ifndef SOFTSAI_BPF_HANDOVER_H
@@ -16,14 +17,13 @@
 
 /*
  * tc_index at ingress: either that the packet is a mirrored copy, and how long that may
- * be; or its traffic class plus 1, and what was done to its flow label (enum
- * sai_sluice_relabelled). 0: nothing.
+ * be; or its traffic class plus 1, and the place of its struct softsai_arrival. 0: nothing.
  */
 #define SOFTSAI_COPY_OF 0x8000u
 #define SOFTSAI_MAX_COPY 0x7fffu
 #define SOFTSAI_TC_MASK 0xfu
-#define SOFTSAI_RELABELLED_SHIFT 4
-#define SOFTSAI_RELABELLED_MASK 3u
+#define SOFTSAI_ARRIVAL_SHIFT 4
+#define SOFTSAI_ARRIVAL_MASK 0x7ffu
 
 /* cb: what __sk_buff calls cb, in sk_buff after the 8 octets that belong to qdiscs. */
 struct softsai_handed {
@@ -33,18 +33,15 @@ struct softsai_handed {
 	__u32 flags;
 };
 
-/* flags: the queue in the low 8 bits, relabelled in the next, and these. */
-#define SOFTSAI_HANDED_QUEUE 0xffu
-#define SOFTSAI_HANDED_RELABELLED_SHIFT 8
+/* flags: the queue in the low 4 bits, the place of the arrival above them, and these. */
 #define SOFTSAI_HANDED_RELEASED 0x10000u /* came out of the lane */
 
 /*
- * mark of a packet out of the lane, from the lane's socket: queue, relabelled, and the
+ * mark of a packet out of the lane, from the lane's socket: queue, and the
  * stage that held it, below this octet. From any other socket it has no meaning.
  */
 #define SOFTSAI_RELEASED 0x5c000000u
 #define SOFTSAI_RELEASED_MASK 0xff000000u
-#define SOFTSAI_RELEASED_RELABELLED_SHIFT 4
 #define SOFTSAI_RELEASED_STAGE_SHIFT 8
 
 /* Before a frame in the lane: an Ethernet header for programs that read it. Host order but for type. */
@@ -52,9 +49,8 @@ struct softsai_lane_head {
 	__u32 ifindex; /* of the port that it leaves by */
 	__u32 slot;    /* of its flow; SOFTSAI_SLOTS: none */
 	__u8 queue;
-	__u8 relabelled;
 	__u8 stage;
-	__u8 zero;
+	__be16 zero;
 	__be16 type; /* SOFTSAI_LANE_TYPE */
 } __attribute__((packed));
 

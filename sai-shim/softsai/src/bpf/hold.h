@@ -31,7 +31,7 @@ struct {
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__uint(max_entries, SOFTSAI_HOLDS);
 	__type(key, struct softsai_match);
-	__type(value, __u32); /* number of the hold */
+	__type(value, __u32); /* SOFTSAI_HOLD_FOUND */
 } soft_matches SEC(".maps");
 
 struct {
@@ -51,10 +51,13 @@ __u64 softsai_lane_cookie; /* of the socket that the lane's thread sends by */
 /* What a packet is, as flows and holds see it. */
 struct flow {
 	__u64 source[2], destination[2]; /* network order, of the outermost header; IPv4: the first 4 octets */
+	__u64 from[2], to[2];		 /* the same of the session, where it has others */
 	__u32 label;			 /* host order, as the rest */
 	__u32 ports;			 /* source << 16 | destination */
 	__u32 qp;			 /* DestQP; ~0: not RoCEv2 */
 	__u8 ipv6, proto;
+	__u8 carries;		/* TCP or UDP, of which the ports are; 0: neither */
+	__u8 inside, inside_v6; /* the session's addresses are from and to; they are IPv6 */
 };
 
 /* CRC-32 of IEEE 802.3, by four octets. */
@@ -93,31 +96,40 @@ static __always_inline bool match_of(const struct flow *f, __u32 kind, __u32 que
 		m->value = stream_id(f);
 		return f->ipv6 == 1;
 	}
-	m->ipv6 = f->ipv6 == 1;
-	for (int i = 0; i < 2; i++) {
-		m->source[i] = f->source[i];
-		m->destination[i] = f->destination[i];
+	if ((kind == MATCH_SESSION || kind == MATCH_TUPLE) && f->inside) {
+		m->ipv6 = f->inside_v6;
+		for (int i = 0; i < 2; i++) {
+			m->source[i] = f->from[i];
+			m->destination[i] = f->to[i];
+		}
+	} else {
+		m->ipv6 = f->ipv6 == 1;
+		for (int i = 0; i < 2; i++) {
+			m->source[i] = f->source[i];
+			m->destination[i] = f->destination[i];
+		}
 	}
+	m->protocol = kind == MATCH_TUPLE ? f->carries : 0;
 	m->value = kind == MATCH_LABEL ? f->label : kind == MATCH_SESSION ? f->qp : kind == MATCH_TUPLE ? f->ports : 0;
 	if (kind == MATCH_LABEL)
 		return f->ipv6 == 1;
 	if (kind == MATCH_SESSION)
 		return f->qp != ~0U;
 	if (kind == MATCH_TUPLE)
-		return f->proto == IPPROTO_UDP;
+		return f->carries != 0;
 	return f->ipv6 != 2;
 }
 
 enum { HOLD_NOT, HOLD_LANE, HOLD_FULL };
 
-/* Whether a packet of so many octets waits for the hold, which counts it. */
-static __always_inline __u32 held(struct softsai_hold *h, __u32 length, __u32 packets)
+/* Whether a packet of so many octets waits for the hold of this generation, which counts it. */
+static __always_inline __u32 held(struct softsai_hold *h, __u32 generation, __u32 length, __u32 packets)
 {
 	__u64 in = *(volatile __u64 *)&h->packets_in, out = *(volatile __u64 *)&h->packets_out;
 	bool active = bpf_ktime_get_ns() < *(volatile __u64 *)&h->until;
 	struct softsai_counts *c;
 
-	if (!active && in == out)
+	if ((!active && in == out) || *(volatile __u64 *)&h->generation != generation)
 		return HOLD_NOT;
 	__sync_fetch_and_add(&h->octets, length);
 	__sync_fetch_and_add(&h->packets, packets);
@@ -134,7 +146,13 @@ static __always_inline __u32 held(struct softsai_hold *h, __u32 length, __u32 pa
 	__sync_fetch_and_add(&c->lane_in, packets); /* first: who ends the lane waits for all that are counted here */
 	__sync_fetch_and_add(&h->octets_in, length);
 	__sync_fetch_and_add(&h->packets_in, packets);
-	return HOLD_LANE;
+	if (*(volatile __u64 *)&h->generation == generation)
+		return HOLD_LANE;
+	/* Forgotten meanwhile: who forgot it either saw what was counted here, and kept it, or the packet goes on. */
+	__sync_fetch_and_sub(&h->packets_in, packets);
+	__sync_fetch_and_sub(&h->octets_in, length);
+	__sync_fetch_and_sub(&c->lane_in, packets);
+	return HOLD_NOT;
 }
 
 /* Sends the packet into the lane. It was counted, so it is dropped where it cannot go there. */

@@ -21,9 +21,63 @@
 #include "find.h"
 #include "police.h"
 #include "steer.h"
+#include "redirect.h"
 
 /* Ports have queues. */
 const volatile __u32 softsai_queues;
+
+/* Flows are watched in a queue: where packets come from is kept for the program at egress. */
+__u32 softsai_watching;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, SOFTSAI_ARRIVALS);
+	__type(key, __u32);
+	__type(value, struct softsai_arrival);
+} soft_arrivals SEC(".maps");
+
+/* Fills in all but the digest; false: the packet is not IP. */
+static __always_inline bool arrival_of(struct __sk_buff *skb, struct softsai_arrival *a)
+{
+	void *end = (void *)(long)skb->data_end;
+	struct ipv6hdr *six = (void *)(long)skb->data + ETH_HLEN;
+	struct iphdr *four = (void *)six;
+
+	a->in_port = skb->ifindex;
+	if (skb->protocol == bpf_htons(ETH_P_IPV6) && (void *)(six + 1) <= end) {
+		a->first = bpf_ntohl(*ipv6_word(six));
+		copy_address(a->source, &six->saddr);
+		copy_address(a->destination, &six->daddr);
+		return true;
+	}
+	if (skb->protocol == bpf_htons(ETH_P_IP) && (void *)(four + 1) <= end) {
+		a->first = 4U << 28 | (__u32)four->tos << 20;
+		a->source[0] = four->saddr;
+		a->destination[0] = four->daddr;
+		return true;
+	}
+	return false;
+}
+
+/* Notes the header as it arrives, before anything changes it. */
+static __always_inline void arrive(struct __sk_buff *skb)
+{
+	struct softsai_arrival a = {}, *known;
+	__u32 place;
+
+	if (!arrival_of(skb, &a))
+		return;
+	a.digest = softsai_arrival_digest(&a, softsai_seed);
+	place = softsai_arrival_place(a.digest);
+	known = bpf_map_lookup_elem(&soft_arrivals, &place);
+	if (!known)
+		return;
+	if (known->digest != a.digest || known->in_port != a.in_port || known->first != a.first ||
+	    known->source[0] != a.source[0] || known->source[1] != a.source[1] ||
+	    known->destination[0] != a.destination[0] || known->destination[1] != a.destination[1])
+		*known = a;
+	skb->tc_index = place << SOFTSAI_ARRIVAL_SHIFT;
+}
 
 static __always_inline void count(struct softsai_entry *e, __u32 bytes)
 {
@@ -66,8 +120,6 @@ static __always_inline void write_label(struct __sk_buff *skb, struct packet *p,
 	word = ipv6_word(ip);
 	before = *word;
 	*word = (before & bpf_htonl(0xfff00000)) | bpf_htonl(label & 0xfffff);
-	if (softsai_queues && before != *word)
-		skb->tc_index = (p->key.label ? 2 : 1) << SOFTSAI_RELABELLED_SHIFT; /* enum sai_sluice_relabelled */
 	p->key.label = bpf_htonl(label & 0xfffff);
 	bpf_csum_update(skb, csum_of_change(before, *word));
 }
@@ -96,7 +148,7 @@ static __always_inline void write_dscp(struct __sk_buff *skb, struct packet *p, 
 	four->check = ~sum; /* RFC 1624; the packet's sum stays as it was */
 }
 
-static __always_inline void copy(struct __sk_buff *skb, __u32 trap)
+static __always_inline void copy(struct __sk_buff *skb, __u32 trap, __u32 egress)
 {
 	struct softsai_copy *c;
 	__u32 n = skb->len;
@@ -111,6 +163,7 @@ static __always_inline void copy(struct __sk_buff *skb, __u32 trap)
 		return;
 	}
 	c->ifindex = skb->ifindex;
+	c->egress = egress;
 	c->trap = trap;
 	c->length = n;
 	if (n > SOFTSAI_SNAP)
@@ -142,7 +195,8 @@ static __always_inline void mirror(struct __sk_buff *skb, struct softsai_entry *
 }
 
 /* Reports whether the packet goes on. */
-static __always_inline bool act(struct __sk_buff *skb, struct packet *p, struct softsai_entry *e)
+static __always_inline bool act(struct __sk_buff *skb, struct packet *p, struct softsai_port *port,
+				struct softsai_entry *e)
 {
 	__u32 actions = e->actions;
 
@@ -159,7 +213,7 @@ static __always_inline bool act(struct __sk_buff *skb, struct packet *p, struct 
 	if (actions & (SOFTSAI_COMPUTE | SOFTSAI_SET_LABEL))
 		write_label(skb, p, e);
 	if (actions & SOFTSAI_COPY) /* as it leaves: what is exported is what the next hop sees */
-		copy(skb, e->trap);
+		copy(skb, e->trap, egress_of(skb, p, port, e));
 	if (actions & SOFTSAI_DROP)
 		return false;
 	if (actions & (SOFTSAI_SET_TC | SOFTSAI_SET_DSCP))
@@ -176,13 +230,16 @@ int softsai_ingress(struct __sk_buff *skb)
 	struct softsai_entry e = {};
 	__u32 ifindex = skb->ifindex;
 	struct softsai_port *port;
+	struct softsai_hop *hop;
 
 	if (softsai_queues && skb->tc_index)
 		skb->tc_index = 0; /* of another switch in this machine */
 	if (softsai_queues && skb->protocol == bpf_htons(ETH_P_PAUSE))
 		return pause_frame(skb);
+	if (softsai_queues && softsai_watching)
+		arrive(skb);
 	port = bpf_map_lookup_elem(&soft_ports, &ifindex);
-	if (!port || !(port->view | port->steer4.bth | port->steer6.bth))
+	if (!port || !(softsai_asic | port->view | port->steer4.bth | port->steer6.bth))
 		return TC_ACT_UNSPEC;
 	if (!parse_plain(skb, &p)) {
 		softsai_parse(skb, &p);
@@ -197,9 +254,10 @@ int softsai_ingress(struct __sk_buff *skb)
 		}
 		p.key.in_port = ifindex;
 	}
-	if (find(port->view - 1, &p.key, &e) && !act(skb, &p, &e))
+	if (find(port->view - 1, &p.key, &e) && !act(skb, &p, port, &e))
 		return TC_ACT_SHOT;
-	return steer(skb, &p, port);
+	hop = hop_of(&e);
+	return hop ? redirect(skb, &p, hop) : steer(skb, &p, port);
 }
 
 char LICENSE[] SEC("license") = "GPL";

@@ -36,6 +36,14 @@ struct {
 	__type(value, struct softsai_counter);
 } soft_counters SEC(".maps");
 
+/* Next hops of REDIRECT. Each process writes those of its objects. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, SOFTSAI_HOPS);
+	__type(key, __u32);
+	__type(value, struct softsai_hop);
+} soft_hops SEC(".maps");
+
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 4 << 20);

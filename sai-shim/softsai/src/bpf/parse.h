@@ -16,7 +16,16 @@
 #define MAX_IP_HEADERS 3 /* two encapsulations */
 
 /* Octets from the start of the BTH to the payload, by opcode; filled by the loader. */
+#ifdef __bpf__
 const volatile __u8 softsai_bth_len[256];
+#else
+static __u8 softsai_bth_len[256];
+
+/* In place of the packet in the library, which parses with the same code. */
+struct softsai_memory {
+	void *data, *end;
+};
+#endif
 
 /*
  * The outermost IP header names the path: it has the addresses as they arrive, label, DSCP
@@ -29,12 +38,20 @@ struct packet {
 	__u32 ip;      /* offset of the outermost IP header */
 	__u32 segment; /* offset of the last segment of its segment routing header; 0: dst is the final one */
 	__u32 src_qp;  /* of a datagram, else 0; host order */
-	__u32 hop;     /* IPv6: has hop-by-hop options */
-	__u32 roce;    /* RoCEv2 with valid lengths, no fragment */
-	__u32 cut;     /* a header is beyond data_end, and within the frame */
 	__u32 inner;   /* IPPROTO_IPIP or IPPROTO_IPV6: a packet inside begins at at, and ends at end at most */
 	__u32 at, end;
-	__u32 fragment; /* the first one of several */
+	__u8 hop;      /* IPv6: has hop-by-hop options */
+	__u8 roce;     /* RoCEv2 with valid lengths, no fragment */
+	__u8 cut;      /* a header is beyond data_end, and within the frame */
+	__u8 fragment; /* the first one of several */
+
+	/* Of the innermost packet that could be read: the session. */
+	__u32 session_ports; /* source << 16 | destination, host order */
+	__u16 session;	     /* offset of its IP header */
+	__u16 final;	     /* offset of its final destination */
+	__u16 bth;	     /* offset of its BTH; 0: it has none */
+	__u8 session_v6;     /* its IP header is IPv6's */
+	__u8 session_proto;  /* TCP or UDP; 0: neither, or its ports are not in the packet */
 };
 
 /*
@@ -44,8 +61,13 @@ struct packet {
  */
 static __always_inline void *octets(struct __sk_buff *skb, struct packet *p, __u64 off, __u64 len)
 {
+#ifdef __bpf__
 	void *data = (void *)(long)skb->data;
 	void *data_end = (void *)(long)skb->data_end;
+#else /* the library's, of a packet in its memory */
+	struct softsai_memory *m = (void *)skb;
+	void *data = m->data, *data_end = m->end;
+#endif
 	void *at;
 
 	if (off > SOFTSAI_HEADROOM)
@@ -76,6 +98,7 @@ static __always_inline void parse_bth(struct __sk_buff *skb, struct packet *p, _
 		return;
 	opcode = h->bth.opcode;
 	p->key.valid |= SOFTSAI_BTH;
+	p->bth = at + sizeof(h->udp);
 	p->key.opcode = opcode;
 	p->key.bth = h->bth.qp;
 	p->roce = !p->fragment &&
@@ -106,6 +129,12 @@ union l4 {
 	} icmp;
 };
 
+static __always_inline void note_ports(struct packet *p, __u8 proto, const struct udphdr *h)
+{
+	p->session_proto = proto;
+	p->session_ports = (__u32)bpf_ntohs(h->source) << 16 | bpf_ntohs(h->dest);
+}
+
 /* The layer after the outermost IP header, at off; the IP packet ends at end. */
 static __always_inline void parse_l4(struct __sk_buff *skb, struct packet *p, __u32 off, __u32 end)
 {
@@ -126,19 +155,23 @@ static __always_inline void parse_l4(struct __sk_buff *skb, struct packet *p, __
 	p->key.valid |= SOFTSAI_L4;
 	p->key.sport = h->ports.source;
 	p->key.dport = h->ports.dest;
+	note_ports(p, proto, &h->ports);
 	if (proto == IPPROTO_UDP && p->key.dport == bpf_htons(ROCE_PORT))
 		parse_bth(skb, p, off, end);
 }
 
-/* The same after an IP header inside: only RoCEv2 has an effect. */
+/* The same after an IP header inside: only RoCEv2 has an effect on the key. */
 static __always_inline void parse_inner_l4(struct __sk_buff *skb, struct packet *p, __u8 next, __u32 off, __u32 end)
 {
 	struct udphdr *h;
 
-	if (next != IPPROTO_UDP)
+	if (next != IPPROTO_UDP && next != IPPROTO_TCP)
 		return;
 	h = octets(skb, p, off, sizeof(*h));
-	if (!h || off + sizeof(*h) > end || h->dest != bpf_htons(ROCE_PORT))
+	if (!h || off + sizeof(*h) > end)
+		return;
+	note_ports(p, next, h);
+	if (next != IPPROTO_UDP || h->dest != bpf_htons(ROCE_PORT))
 		return;
 	p->key.sport = h->source;
 	p->key.dport = h->dest;
@@ -181,6 +214,9 @@ static __always_inline void parse_ipv4(struct __sk_buff *skb, struct packet *p, 
 	if (where)
 		p->fragment = 1;
 	next = h->protocol;
+	p->session = off;
+	p->session_v6 = 0;
+	p->final = off + offsetof(struct iphdr, daddr);
 	if (!inner) {
 		p->key.valid |= SOFTSAI_IP | SOFTSAI_V4;
 		p->key.dscp = h->tos >> 2;
@@ -219,8 +255,9 @@ static __always_inline int parse_routing(struct __sk_buff *skb, struct packet *p
 	if (sizeof(*h) + sizeof(struct in6_addr) * (h->first_segment + 1) > length ||
 	    h->segments_left > h->first_segment + 1)
 		return -1;
+	p->final = off + sizeof(*h);
 	if (!inner)
-		p->segment = off + sizeof(*h);
+		p->segment = p->final;
 	return 0;
 }
 
@@ -238,6 +275,9 @@ static __always_inline void parse_ipv6(struct __sk_buff *skb, struct packet *p, 
 	if (end > (inner ? p->end : p->frame))
 		return;
 	next = h->nexthdr;
+	p->session = off;
+	p->session_v6 = 1;
+	p->final = off + offsetof(struct ipv6hdr, daddr);
 	if (!inner) {
 		p->key.valid |= SOFTSAI_IP | SOFTSAI_V6;
 		p->key.dscp = ipv6_dscp(h);

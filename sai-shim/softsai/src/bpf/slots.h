@@ -60,8 +60,16 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 1 << 20);
+	__uint(max_entries, 4 << 20);
 } soft_events SEC(".maps");
+
+/* Of the ingress program. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, SOFTSAI_ARRIVALS);
+	__type(key, __u32);
+	__type(value, struct softsai_arrival);
+} soft_arrivals SEC(".maps");
 
 /* A test build drops calls and events at random: one of so many. */
 #ifndef SOFTSAI_DROP_CALLS
@@ -171,10 +179,11 @@ static __always_inline void use(__u32 at)
 		__sync_fetch_and_or(w, bit);
 }
 
-/* An event with all but its head. */
-static __always_inline struct softsai_event *raise(struct softsai_slot *s, __u64 octets, __u32 ifindex,
-						   __u32 relabelled, __u32 mark, __u64 now)
+/* An event with all but its head. arrival is the place of the packet's; 0: it has none. */
+static __always_inline struct softsai_event *raise(struct softsai_slot *s, __u64 octets, __u32 ifindex, __u32 arrival,
+						   __u32 mark, __u64 now)
 {
+	struct softsai_arrival *a = arrival ? bpf_map_lookup_elem(&soft_arrivals, &arrival) : NULL;
 	struct softsai_counts *c = counts();
 	struct softsai_event *e = NULL;
 
@@ -194,19 +203,45 @@ static __always_inline struct softsai_event *raise(struct softsai_slot *s, __u64
 	e->in_port = s->in_port;
 	e->queue = s->queue;
 	e->mark = mark;
-	e->relabelled = relabelled;
+	e->packet = 0;
 	e->length = 0;
+	if (a)
+		e->arrival = *a;
+	else
+		e->arrival.digest = 0;
 	return e;
 }
 
 enum { MARK_LOW, MARK_ALARM, MARK_HIGH, MARK_NONE };
 
-/* The mark that a flow has passed with these octets; MARK_NONE: none, or it was told. */
-static __always_inline __u32 passed(struct softsai_slot *s, const struct softsai_marks *m, __u64 octets, __u64 *now)
+/* Octets that a queue still takes. */
+static __always_inline __u64 room_left(const struct softsai_line *line, __u32 queue)
 {
-	if (!m->high)
+	__u64 in = line->in[queue & (SOFTSAI_QUEUES - 1)], out = line->out[queue & (SOFTSAI_QUEUES - 1)];
+	__u64 waits = in > out ? in - out : 0;
+
+	if (!line->limit)
+		return ~0ULL;
+	return waits < line->limit ? line->limit - waits : 0;
+}
+
+/*
+ * The mark that a flow has passed with these octets; MARK_NONE: none, or it was told. The high
+ * mark comes down to the room that the queue has left (the dynamic threshold of Choudhury and
+ * Hahne, 1998, alpha 1): a queue that fills raises the flows that fill it, before it drops.
+ */
+static __always_inline __u32 passed(struct softsai_slot *s, const struct softsai_line *line, __u32 queue, __u64 octets,
+				    __u64 *now)
+{
+	const struct softsai_marks *m = &line->marks[queue & (SOFTSAI_QUEUES - 1)];
+	__u64 high = m->high, left;
+
+	if (!high)
 		return MARK_NONE;
-	if (octets > m->high) {
+	left = room_left(line, queue);
+	if (left < high)
+		high = left;
+	if (octets > high) {
 		*now = bpf_ktime_get_ns();
 		return !(s->above & SOFTSAI_ABOVE_HIGH) || *now - s->told >= SOFTSAI_REPEAT ? MARK_HIGH : MARK_NONE;
 	}

@@ -17,6 +17,7 @@
 #define SOFTSAI_VIEWS 64		 /* generations of tables' shape lists */
 #define SOFTSAI_ENTRIES 131072		 /* default size of the entry map */
 #define SOFTSAI_PORTS 65536		 /* ports have an ifindex below */
+#define SOFTSAI_HOPS 1024		 /* next hops */
 #define SOFTSAI_POLICERS 16384		 /* policer 0 guards the CPU */
 #define SOFTSAI_HEADROOM 512		 /* octets that headers may take */
 #define SOFTSAI_MAX_RATE 200000000000ULL /* of a policer, a second */
@@ -71,6 +72,7 @@ enum softsai_action {
 	SOFTSAI_MIRROR = 1 << 9,
 	SOFTSAI_SET_TC = 1 << 10, /* 1 << 11 was another in an earlier version */
 	SOFTSAI_OUTER = 1 << 12,  /* COMPUTE: the outermost header of a tunnel, too */
+	SOFTSAI_REDIRECT = 1 << 13,
 };
 
 /* An ACL entry. All members in host order. Aligned, so that it is copied in words of 8 octets. */
@@ -88,7 +90,7 @@ struct softsai_entry {
 	__u8 dscp;
 	__u8 tc; /* traffic class */
 	__u8 zero;
-	__u32 zero2;
+	__u32 hop; /* REDIRECT: index of the next hop */
 } __attribute__((aligned(8)));
 
 /* An entry in the map, with the whole of what it matches. */
@@ -125,6 +127,13 @@ struct softsai_steer {
 	__u32 sport; /* mask of the UDP source port, network order */
 };
 
+/* A next hop. */
+struct softsai_hop {
+	__u32 ifindex; /* 0: the packet is forwarded as without an entry */
+	__u32 family;  /* of the address: AF_INET or AF_INET6 */
+	__u8 address[16];
+};
+
 /* A port, by ifindex. */
 struct softsai_port {
 	__u32 view; /* index + 1, or 0: no table bound */
@@ -155,6 +164,7 @@ struct softsai_policer {
 /* A packet to the CPU, as it lies in the ring buffer. Host order. */
 struct softsai_copy {
 	__u32 ifindex;
+	__u32 egress; /* ifindex of the port that it leaves by; 0: unknown */
 	__u32 trap;
 	__u32 length; /* of the frame */
 	__u32 captured;

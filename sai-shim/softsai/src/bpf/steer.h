@@ -40,58 +40,83 @@ static __always_inline bool is_link_local(const struct in6_addr *a)
 	return a->s6_addr[0] == 0xfe && (a->s6_addr[1] & 0xc0) == 0x80;
 }
 
-static __always_inline int steer(struct __sk_buff *skb, struct packet *p, struct softsai_port *port)
+/* All that is forwarded plainly has its next hop from here: so samples can tell the port. */
+const volatile __u32 softsai_asic;
+
+/* Whether ECMP goes by the destination queue pair, and so by a hash of the software switch. */
+static __always_inline bool steered(const struct packet *p, const struct softsai_steer *by)
+{
+	return by->bth && (p->key.valid & (SOFTSAI_BTH | SOFTSAI_TUNNEL)) == SOFTSAI_BTH;
+}
+
+/* Whether the next hop of a packet is looked up here, and not by the kernel. */
+static __always_inline bool routes(const struct packet *p, const struct softsai_port *port)
+{
+	return (softsai_asic && (p->key.valid & SOFTSAI_L4)) ||
+	       steered(p, p->key.valid & SOFTSAI_V6 ? &port->steer6 : &port->steer4);
+}
+
+/*
+ * Looks up the route of a packet. Reports whether it is one that is plainly forwarded: what
+ * the kernel handles otherwise has no next hop here.
+ */
+static __always_inline bool route(struct __sk_buff *skb, struct packet *p, struct softsai_port *port,
+				  struct bpf_fib_lookup *fib)
 {
 	bool v6 = p->key.valid & SOFTSAI_V6;
 	struct softsai_steer *by = v6 ? &port->steer6 : &port->steer4;
-	__be32 *word, before;
-	__u32 h, csum;
-	struct bpf_redir_neigh next = {};
-	struct bpf_fib_lookup fib = {};
 	struct ipv6hdr *six;
 	struct iphdr *four;
+	__u32 h, label;
 
-	if (!by->bth || (p->key.valid & (SOFTSAI_BTH | SOFTSAI_TUNNEL)) != SOFTSAI_BTH || p->hop ||
-	    skb->pkt_type != PACKET_HOST || skb->gso_segs)
-		return TC_ACT_UNSPEC;
 	six = octets(skb, p, p->ip, v6 ? sizeof(*six) : sizeof(*four));
 	if (!six)
-		return TC_ACT_UNSPEC;
+		return false;
 	four = (void *)six;
 
-	h = mix(bpf_ntohl(p->key.bth) & by->bth);
-	h = mix(h ^ (p->key.label & by->label));
-	h = mix(h ^ (p->key.sport & by->sport));
-	fib.l4_protocol = IPPROTO_UDP;
-	fib.sport = h >> 16 ^ h;
-	fib.dport = p->key.dport;
-	fib.ifindex = skb->ifindex;
+	fib->l4_protocol = p->key.proto;
+	fib->sport = p->key.sport;
+	fib->dport = p->key.dport;
+	label = bpf_ntohl(p->key.label);
+	if (steered(p, by)) {
+		h = mix(bpf_ntohl(p->key.bth) & by->bth);
+		h = mix(h ^ (p->key.label & by->label));
+		h = mix(h ^ (p->key.sport & by->sport));
+		fib->sport = h >> 16 ^ h;
+		label = h & 0xfffff;
+	}
+	fib->ifindex = skb->ifindex;
 	if (v6) {
 		if (six->hop_limit <= 1 || is_multicast(&six->daddr) || is_link_local(&six->saddr))
-			return TC_ACT_UNSPEC;
-		fib.family = FAMILY_INET6;
-		fib.tot_len = sizeof(*six) + bpf_ntohs(six->payload_len);
-		fib.flowinfo = bpf_htonl((__u32)p->key.dscp << 22 | (h & 0xfffff));
-		copy_address(fib.ipv6_src, &six->saddr);
-		copy_address(fib.ipv6_dst, &six->daddr);
+			return false;
+		fib->family = FAMILY_INET6;
+		fib->tot_len = sizeof(*six) + bpf_ntohs(six->payload_len);
+		fib->flowinfo = bpf_htonl((__u32)p->key.dscp << 22 | label);
+		copy_address(fib->ipv6_src, &six->saddr);
+		copy_address(fib->ipv6_dst, &six->daddr);
 	} else {
 		if (four->ttl <= 1 || four->ihl != 5 || (four->daddr & bpf_htonl(0xf0000000)) == bpf_htonl(0xe0000000))
-			return TC_ACT_UNSPEC;
-		fib.family = FAMILY_INET;
-		fib.tot_len = bpf_ntohs(four->tot_len);
-		fib.tos = p->key.dscp << 2;
-		fib.ipv4_src = four->saddr;
-		fib.ipv4_dst = four->daddr;
+			return false;
+		fib->family = FAMILY_INET;
+		fib->tot_len = bpf_ntohs(four->tot_len);
+		fib->tos = p->key.dscp << 2;
+		fib->ipv4_src = four->saddr;
+		fib->ipv4_dst = four->daddr;
 	}
-	if (bpf_fib_lookup(skb, &fib, sizeof(fib), FIB_SKIP_NEIGH) != BPF_FIB_LKUP_RET_SUCCESS)
-		return TC_ACT_UNSPEC;
-	if (fib.ifindex == skb->ifindex) /* the kernel sends a redirect */
-		return TC_ACT_UNSPEC;
+	return bpf_fib_lookup(skb, fib, sizeof(*fib), FIB_SKIP_NEIGH) == BPF_FIB_LKUP_RET_SUCCESS;
+}
 
-	four = octets(skb, p, p->ip, sizeof(*four));
+/* Sends a packet to a next hop, as the kernel forwards: one hop less to live. */
+static __always_inline int forward(struct __sk_buff *skb, struct packet *p, __u32 ifindex, struct bpf_redir_neigh *next)
+{
+	bool v6 = p->key.valid & SOFTSAI_V6;
+	struct iphdr *four = octets(skb, p, p->ip, v6 ? sizeof(struct ipv6hdr) : sizeof(*four));
+	struct ipv6hdr *six = (void *)four;
+	__be32 *word, before;
+	__u32 csum;
+
 	if (!four)
 		return TC_ACT_UNSPEC;
-	six = (void *)four;
 	if (v6) {
 		word = (void *)&six->payload_len; /* and next header, hop limit */
 		before = *word;
@@ -102,13 +127,25 @@ static __always_inline int steer(struct __sk_buff *skb, struct packet *p, struct
 		csum = bpf_ntohs(four->check) + 0x100;
 		four->check = bpf_htons((csum & 0xffff) + (csum >> 16));
 	}
+	return bpf_redirect_neigh(ifindex, next, sizeof(*next), 0);
+}
+
+static __always_inline int steer(struct __sk_buff *skb, struct packet *p, struct softsai_port *port)
+{
+	struct bpf_redir_neigh next = {};
+	struct bpf_fib_lookup fib = {};
+
+	if (!routes(p, port) || p->hop || skb->pkt_type != PACKET_HOST || skb->gso_segs)
+		return TC_ACT_UNSPEC;
+	if (!route(skb, p, port, &fib) || fib.ifindex == skb->ifindex) /* there the kernel sends a redirect */
+		return TC_ACT_UNSPEC;
 	/* The FIB leaves the next hop's address in dst; IPv4 may go by an IPv6 one. */
 	next.nh_family = fib.family;
 	if (fib.family == FAMILY_INET6)
 		__builtin_memcpy(next.ipv6_nh, fib.ipv6_dst, sizeof(next.ipv6_nh));
 	else
 		next.ipv4_nh = fib.ipv4_dst;
-	return bpf_redirect_neigh(fib.ifindex, &next, sizeof(next), 0);
+	return forward(skb, p, fib.ifindex, &next);
 }
 
 #endif

@@ -3,7 +3,7 @@
  * The tracepoints of the ports' qdiscs, which count the octets of flows in queues. They see
  * every qdisc of the machine, so they are attached only while they are needed.
  *
- * A packet that HTB drops on the way in is not seen. One that the netdev refuses comes out
+ * A packet that HTB drops on the way in is not seen here; the egress program foresees it. One that the netdev refuses comes out
  * twice: the qdisc counts those. What a reset throws away never comes out: the next packet
  * finds the port empty.
  */
@@ -119,17 +119,17 @@ static __always_inline void mend(struct softsai_line *line, struct Qdisc *qdisc,
 }
 
 static __always_inline void tell(struct sk_buff *skb, struct softsai_slot *s, struct softsai_line *line, __u64 octets,
-				 const struct softsai_handed *h, __u32 mark, __u64 now)
+				 __u32 arrival, __u32 mark, __u64 now)
 {
-	__u32 relabelled = h->flags >> SOFTSAI_HANDED_RELABELLED_SHIFT & SOFTSAI_RELABELLED_MASK;
-	struct softsai_event *e = raise(s, octets, line->ifindex, relabelled, mark, now);
+	struct softsai_event *e = raise(s, octets, line->ifindex, arrival, mark, now);
 	unsigned char *at;
-	__u32 linear, n = SOFTSAI_HEAD;
+	__u32 linear, n = SOFTSAI_EVENT_HEAD;
 
 	if (!e)
 		return;
 	at = BPF_CORE_READ(skb, head) + BPF_CORE_READ(skb, network_header);
-	linear = BPF_CORE_READ(skb, len) - BPF_CORE_READ(skb, data_len) - (__u32)(at - BPF_CORE_READ(skb, data));
+	e->packet = BPF_CORE_READ(skb, len) - (__u32)(at - BPF_CORE_READ(skb, data));
+	linear = e->packet - BPF_CORE_READ(skb, data_len);
 	if (linear < n)
 		n = linear;
 	if (n && !bpf_probe_read_kernel(e->head, n, at))
@@ -194,9 +194,10 @@ int softsai_enqueue(__u64 *args) /* qdisc, netdev queue, packet */
 	s->position = line->in[queue];
 	s->octets += h.length;
 	use(at);
-	mark = passed(s, &line->marks[queue], s->octets + s->lane, &now);
+	mark = passed(s, line, queue, s->octets + s->lane, &now);
 	if (mark != MARK_NONE)
-		tell(skb, s, line, s->octets + s->lane, &h, mark, now);
+		tell(skb, s, line, s->octets + s->lane, h.flags >> SOFTSAI_ARRIVAL_SHIFT & SOFTSAI_ARRIVAL_MASK, mark,
+		     now);
 	return 0;
 }
 
@@ -216,9 +217,9 @@ static __always_inline void leave(struct sk_buff *skb, const struct softsai_hand
 		return;
 	s->departed += h->length;
 	s->octets = s->octets < h->length || over(s, line) ? 0 : s->octets - h->length;
-	mark = passed(s, &line->marks[queue], s->octets + s->lane, &now);
-	if (mark != MARK_NONE)
-		tell(skb, s, line, s->octets + s->lane, h, mark, now);
+	mark = passed(s, line, queue, s->octets + s->lane, &now);
+	if (mark != MARK_NONE) /* its place may be another's since it came */
+		tell(skb, s, line, s->octets + s->lane, 0, mark, now);
 }
 
 /* Packets that leave at once are a list. */

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package advised keeps the Rate Advice (draft-zz) that a sender received, and
+// computes the rate of each of its queue pairs: the lowest advice in force. It is
+// pure: the caller passes the time. `sluice advise listen` and the model of an
+// adapter call it.
+package advised
+
+import (
+	"container/heap"
+	"net/netip"
+	"time"
+)
+
+// QueuePair is one of the sender's own.
+type QueuePair struct {
+	Host netip.Addr // the sender
+	QP   uint32     // 24 bits
+}
+
+// Source is who advised, and about which receiver.
+type Source struct {
+	Node netip.Addr // IP source of the message
+	QP   uint32     // of the receiver, 24 bits
+}
+
+// Rate is the rate in force for a queue pair.
+type Rate struct {
+	QueuePair
+	Mbps  uint32 // 0: no advice holds, the sender is free
+	Until int64  // when this changes unless advice comes, ns
+	By    Source // of the lowest rate
+}
+
+// Bounds of the memory that a flood of advice can take.
+const (
+	MaxQueuePairs = 1 << 16
+	MaxSources    = 16 // of one queue pair
+)
+
+// Table has the advice of all queue pairs. Times are nanoseconds on any one clock.
+// It belongs to one goroutine.
+type Table struct {
+	lifetime time.Duration
+	pairs    map[QueuePair]*pair
+	ends     queue
+
+	Full uint64 // advice that found no room
+}
+
+type pair struct {
+	rate   Rate
+	advice []advice // one a source
+	place  int
+}
+
+type advice struct {
+	by    Source
+	mbps  uint32
+	until int64
+}
+
+// New returns an empty table. A receiver cannot see the interval of an advice: a
+// lifetime holds for all.
+func New(lifetime time.Duration) *Table {
+	return &Table{lifetime: lifetime, pairs: map[QueuePair]*pair{}}
+}
+
+// Take takes an advice at now, and returns the rate in force from now on. changed
+// reports whether the rate or its source differs from before; a refresh leaves
+// both. Of one source the newest advice counts.
+//
+//conformance:draft-zz/sender
+func (t *Table) Take(now int64, of QueuePair, by Source, mbps uint32) (rate Rate, changed bool) {
+	p := t.pairs[of]
+	if p == nil {
+		if len(t.pairs) == MaxQueuePairs {
+			t.Full++
+			return Rate{QueuePair: of}, false
+		}
+		p = &pair{rate: Rate{QueuePair: of}}
+		t.pairs[of] = p
+		heap.Push(&t.ends, p)
+	}
+	p.drop(now)
+	at := -1
+	for i := range p.advice {
+		if p.advice[i].by == by {
+			at = i
+		}
+	}
+	if at < 0 {
+		if len(p.advice) == MaxSources {
+			t.Full++
+			return p.rate, false
+		}
+		at = len(p.advice)
+		p.advice = append(p.advice, advice{by: by})
+	}
+	p.advice[at].mbps, p.advice[at].until = mbps, now+int64(t.lifetime)
+	return t.settle(p)
+}
+
+// Expire removes advice that expired by now, and returns the rates that changed
+// by that.
+func (t *Table) Expire(now int64) (changes []Rate) {
+	for len(t.ends) > 0 && t.ends[0].rate.Until <= now {
+		p := t.ends[0]
+		p.drop(now)
+		if rate, changed := t.settle(p); changed {
+			changes = append(changes, rate)
+		}
+	}
+	return changes
+}
+
+// Next returns when Expire is to be called; ok is false while there is no advice.
+func (t *Table) Next() (at int64, ok bool) {
+	if len(t.ends) == 0 {
+		return 0, false
+	}
+	return t.ends[0].rate.Until, true
+}
+
+// Mbps returns the rate in force for a queue pair; 0: unlimited.
+func (t *Table) Mbps(of QueuePair) uint32 {
+	if p := t.pairs[of]; p != nil {
+		return p.rate.Mbps
+	}
+	return 0
+}
+
+func (p *pair) drop(now int64) {
+	kept := p.advice[:0]
+	for _, a := range p.advice {
+		if a.until > now {
+			kept = append(kept, a)
+		}
+	}
+	p.advice = kept
+}
+
+// settle computes the rate of a queue pair, and forgets a pair without advice.
+func (t *Table) settle(p *pair) (Rate, bool) {
+	was := p.rate
+	p.rate = Rate{QueuePair: was.QueuePair}
+	for _, a := range p.advice {
+		if p.rate.Mbps == 0 || a.mbps < p.rate.Mbps {
+			p.rate.Mbps, p.rate.By = a.mbps, a.by
+		}
+		if p.rate.Until == 0 || a.until < p.rate.Until {
+			p.rate.Until = a.until
+		}
+	}
+	if len(p.advice) == 0 {
+		delete(t.pairs, was.QueuePair)
+		heap.Remove(&t.ends, p.place)
+	} else {
+		heap.Fix(&t.ends, p.place)
+	}
+	return p.rate, p.rate.Mbps != was.Mbps || p.rate.By != was.By
+}
+
+// queue is a heap of queue pairs, the one that changes first on top. It implements
+// heap.Interface.
+type queue []*pair
+
+func (q queue) Len() int           { return len(q) }
+func (q queue) Less(i, j int) bool { return q[i].rate.Until < q[j].rate.Until }
+func (q queue) Swap(i, j int) {
+	q[i], q[j] = q[j], q[i]
+	q[i].place, q[j].place = i, j
+}
+
+// Push is for package heap.
+func (q *queue) Push(p any) {
+	p.(*pair).place = len(*q)
+	*q = append(*q, p.(*pair))
+}
+
+// Pop is for package heap.
+func (q *queue) Pop() any {
+	last := len(*q) - 1
+	p := (*q)[last]
+	(*q)[last] = nil
+	*q = (*q)[:last]
+	return p
+}

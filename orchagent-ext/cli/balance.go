@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"sluice/orchagent-ext/cli/capture"
+	"sluice/orchagent-ext/cli/chart"
+	"sluice/orchagent-ext/cli/evenness"
+	"sluice/orchagent-ext/cli/output"
+	"sluice/orchagent-ext/flows/flow"
+	"sluice/orchagent-ext/spread/ecmp"
+	"sluice/orchagent-ext/wire/roce"
+	"sluice/yang/text"
+)
+
+const (
+	maxPaths   = 1024 // more than any switch's ECMP group has
+	chartWidth = 78   // columns
+)
+
+// balance is how ECMP over some paths spreads the traffic of a capture.
+type balance struct {
+	Hash    string  `json:"hash"`
+	Seed    uint32  `json:"seed"`
+	Paths   int     `json:"paths"`
+	Weights string  `json:"weights"`
+	Packets int     `json:"packets"`
+	Spreads []*load `json:"spreads"`
+	Placed  *placed `json:"placed,omitempty"` // with --placed
+}
+
+// placed is the result of choosing labels.
+type placed struct {
+	Moves uint64  `json:"moves"` // labels that changed
+	Floor float64 `json:"floor"` // no placement of these flows is below it; 0: no packet can have a label
+}
+
+// load is that of each path when ECMP hashes on one choice of fields.
+type load struct {
+	By string `json:"by"`
+	evenness.Spread
+	label        func(p *roce.Packet, now int64, weight uint64) uint32 // weight 0: the packet does not count
+	ignoresLabel bool
+}
+
+// newBalanceCommand makes `sluice balance`.
+func newBalanceCommand() *cobra.Command {
+	var asJSON, place bool
+	var svg string
+	b := balance{}
+	cmd := &cobra.Command{
+		Use:   "balance FILE",
+		Short: "Show how ECMP spreads the traffic of a capture, without and with flow labels",
+		Long: `Show how equal-cost multipath (ECMP) over n paths spreads the traffic of a capture when it
+hashes on the 5-tuple alone, on the 5-tuple and the flow label that is in the packets, and on the
+5-tuple and the label that Sluice would write, under both algorithms. IPv4 packets have no label.
+
+With --placed it also shows labels that are chosen so that paths fill evenly: the flow's first
+packet decides, by what was sent until then; a flow that is idle for 50 ms may get another label.
+sluiced does not choose labels yet.
+
+Only packets that move the application's data count (--traffic all: acknowledgements, CNPs and
+others, too), since a leaf's uplinks carry one direction of a session.
+
+Hashes: linux is the kernel's multipath hash with fib_multipath_hash_policy 3, what the software
+switch uses; crc32 and crc16 over the same fields model ASICs.`,
+		Example: `  sluice balance capture.pcap --paths 8
+  sluice balance capture.pcap --paths 8 --placed
+  sluice balance capture.pcap --paths 16 --hash crc16 --weights packets --svg balance.svg`,
+		Args: cobra.ExactArgs(1),
+	}
+	flags := cmd.Flags()
+	flags.IntVar(&b.Paths, "paths", 8, "equal-cost paths")
+	weights := addChoice(flags, "weights", "what a path's load is", "bytes", "packets")
+	hash := addChoice(flags, "hash", "ECMP hash", "linux", "crc32", "crc16")
+	flags.Uint32Var(&b.Seed, "seed", ecmp.DefaultSeed, "seed of the linux hash, as in the sysctl net.ipv4.fib_multipath_hash_seed")
+	flags.BoolVar(&place, "placed", false, "also show labels that are chosen so that paths fill evenly")
+	which := addChoice(flags, "traffic", "which packets count", "data", "all")
+	flags.StringVar(&svg, "svg", "", "also draw the bars into this SVG file; - is standard output")
+	flags.BoolVar(&asJSON, "json", false, "print one JSON object")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		b.Weights, b.Hash = *weights, *hash
+		if b.Paths < 1 || b.Paths > maxPaths {
+			return fmt.Errorf("%d paths: 1 to %d are possible", b.Paths, maxPaths)
+		}
+		s, err := b.measure(cmd, args[0], *which == "all", place)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintln(cmd.ErrOrStderr(), s)
+		if b.Packets == 0 {
+			return fmt.Errorf("%s: no packet to spread (--traffic %s)", args[0], *which)
+		}
+		if svg != "" {
+			if err := writeFile(svg, cmd.OutOrStdout(), func(w io.Writer) error { return chart.SVG(w, b.title(), b.groups()) }); err != nil {
+				return err
+			}
+		}
+		if asJSON {
+			return text.NewEncoder(cmd.OutOrStdout()).Encode(b)
+		}
+		return b.print(cmd.OutOrStdout())
+	}
+	return cmd
+}
+
+// measure adds the packets of a capture to the loads of the paths.
+func (b *balance) measure(cmd *cobra.Command, name string, all, place bool) (scan, error) {
+	hash, err := ecmp.Parse(b.Hash)
+	if err != nil {
+		return scan{}, err
+	}
+	if _, ok := hash.(ecmp.Linux); ok {
+		hash = ecmp.Linux{Seed: b.Seed}
+	}
+	b.Spreads = []*load{
+		{By: "5-tuple", ignoresLabel: true},
+		{By: "5-tuple + label in the packet"},
+		{By: "5-tuple + draft-literal label", label: newLabels(flow.DraftLiteral)},
+		{By: "5-tuple + crc32 label", label: newLabels(flow.CRC32)},
+	}
+	var chosen *placedPaths
+	if place {
+		if chosen, err = newPlacement(hash, b.Paths); err != nil {
+			return scan{}, err
+		}
+		b.Spreads = append(b.Spreads, &load{By: "5-tuple + placed label", label: chosen.label})
+	}
+	for _, s := range b.Spreads {
+		s.PerPath = make([]uint64, b.Paths)
+	}
+	s, err := scanFile(cmd, name, func(f *capture.Frame, p *roce.Packet, err error) error {
+		if err != nil {
+			return nil
+		}
+		counts := all || p.Opcode().CarriesData()
+		if counts {
+			b.Packets++
+		}
+		weight := uint64(0)
+		switch {
+		case !counts:
+		case b.Weights == "bytes":
+			weight = uint64(p.Len())
+		default:
+			weight = 1
+		}
+		tuple := ecmp.Tuple{Src: p.Src(), Dst: p.Dst(), Proto: 17, SrcPort: p.SrcPort(), DstPort: roce.UDPPort}
+		for _, s := range b.Spreads {
+			tuple.FlowLabel = p.FlowLabel()
+			if s.label != nil { // labels are learned from every packet
+				tuple.FlowLabel = s.label(p, f.Time.UnixNano(), weight)
+			}
+			if counts {
+				s.PerPath[hash.Path(tuple, !s.ignoresLabel, b.Paths)] += weight
+			}
+		}
+		return nil
+	})
+	for _, s := range b.Spreads {
+		s.Spread = evenness.Of(s.PerPath)
+	}
+	if chosen != nil {
+		b.Placed = &placed{chosen.table.Report().Moves, chosen.floor(b.Paths)}
+	}
+	return s, err
+}
+
+// newLabels returns a function that gives each packet the label that a switch
+// would have written into it.
+func newLabels(algorithm flow.Algorithm) func(*roce.Packet, int64, uint64) uint32 {
+	table := newFlowTable(nil)
+	return func(p *roce.Packet, now int64, _ uint64) uint32 {
+		f := table.Observe(p, now)
+		if p.Is4() || p.Tunnelled() {
+			return p.FlowLabel()
+		}
+		return table.Label(f, algorithm)
+	}
+}
+
+func (b *balance) title() string {
+	return fmt.Sprintf("ECMP over %d paths, %s hash: %s of each path", b.Paths, b.Hash, b.Weights)
+}
+
+func (b *balance) groups() []chart.Group {
+	divisor, unit := b.unit()
+	text := func(load uint64) string {
+		if divisor == 1 {
+			return fmt.Sprint(load, unit)
+		}
+		return fmt.Sprintf("%.2f%s", float64(load)/divisor, unit)
+	}
+	var groups []chart.Group
+	for _, s := range b.Spreads {
+		groups = append(groups, s.Group(s.By, func(path int) string { return fmt.Sprint("path ", path) }, text))
+	}
+	return groups
+}
+
+// unit returns the divisor and the name of loads in print: the same for all bars.
+func (b *balance) unit() (divisor float64, name string) {
+	var most uint64
+	for _, s := range b.Spreads {
+		most = max(most, slices.Max(s.PerPath))
+	}
+	divisor, name = 1, ""
+	if b.Weights == "bytes" {
+		for _, next := range []string{" kB", " MB", " GB", " TB"} {
+			if float64(most) < 1000*divisor {
+				break
+			}
+			divisor, name = 1000*divisor, next
+		}
+	}
+	return divisor, name
+}
+
+func (b *balance) print(w io.Writer) error {
+	fmt.Fprintf(w, "%s\n\n", b.title())
+	if err := chart.Text(w, b.groups(), chartWidth); err != nil {
+		return err
+	}
+	var parts []string
+	for _, s := range b.Spreads {
+		parts = append(parts, fmt.Sprintf("%s %.2f", strings.TrimPrefix(s.By, "5-tuple + "), s.WorstToMean))
+	}
+	_, err := fmt.Fprintf(w, "\nworst ÷ mean: %s\n", strings.Join(parts, ", "))
+	switch {
+	case err != nil || b.Placed == nil:
+	case b.Placed.Floor == 0:
+		_, err = fmt.Fprintln(w, "placed: no packet can have a label: IPv4, or in a tunnel")
+	default:
+		_, err = fmt.Fprintf(w, "placed: %d moves; no placement is below %.2f\n", b.Placed.Moves, b.Placed.Floor)
+	}
+	return err
+}
+
+// writeFile writes the output of write into a file, which is left out if it
+// fails; "-" is stdout.
+func writeFile(name string, stdout io.Writer, write func(io.Writer) error) error {
+	f, err := output.Create(name, stdout)
+	if err != nil {
+		return err
+	}
+	defer f.Abort()
+	if err := write(f); err != nil {
+		return f.Wrap(err)
+	}
+	return f.Close()
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package capture
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/gopacket/gopacket/layers"
+	"github.com/gopacket/gopacket/pcapgo"
+)
+
+// Ports returns the ports that the frame came in or left by, "" for unknown: of a
+// live frame [Frame.In] and [Frame.Out]; of a file the interface of pcapng with
+// its direction (in, where that is missing), or that of a Linux cooked header, by
+// its index.
+func (f *Frame) Ports() (in, out string) {
+	name, outgoing := "", false
+	switch {
+	case f.In != "" || f.Out != "":
+		return f.In, f.Out
+	case f.Link == linkTypeLinuxSLL2 && len(f.Data) >= sll2Len:
+		name, outgoing = fmt.Sprintf("if%d", binary.BigEndian.Uint32(f.Data[4:])), f.Data[10] == sllOutgoing
+	case f.ng != nil:
+		if i, err := f.ng.Interface(f.Info.InterfaceIndex); err == nil {
+			name = i.Name
+		}
+		outgoing = f.options.Flags != nil && f.options.Flags.Direction == pcapgo.NgEpbFlagDirectionOutbound ||
+			f.Link == layers.LinkTypeLinuxSLL && len(f.Data) >= sllLen && binary.BigEndian.Uint16(f.Data) == sllOutgoing
+	}
+	if outgoing {
+		return "", name
+	}
+	return name, ""
+}
+
+// Point is a number for where the frame passed: that of the interface, as far as there are
+// several.
+func (f *Frame) Point() uint32 {
+	if f.Link == linkTypeLinuxSLL2 && len(f.Data) >= sll2Len {
+		return binary.BigEndian.Uint32(f.Data[4:])
+	}
+	return uint32(f.Info.InterfaceIndex)
+}
+
+// sllOutgoing is the packet type of a Linux cooked header for packets that this
+// host sent.
+const sllOutgoing = 4

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package capture
+
+import (
+	"io"
+	"time"
+
+	"github.com/gopacket/gopacket"
+	"github.com/gopacket/gopacket/layers"
+	"github.com/gopacket/gopacket/pcapgo"
+
+	"sluice/orchagent-ext/cli/output"
+)
+
+// Writer writes a capture file, whole or not at all.
+type Writer struct {
+	file *output.File
+	pcap *pcapgo.Writer
+	ng   *pcapgo.NgWriter
+	like *Reader // pcapng: where the interfaces come from
+	ids  map[ngInterface]int
+}
+
+// ngInterface names an interface of a pcapng file, which numbers them from 0 in
+// each section.
+type ngInterface struct{ section, index int }
+
+// Create creates a pcap file of Ethernet frames with nanosecond timestamps;
+// "-" is stdout.
+func Create(name string, stdout io.Writer) (*Writer, error) {
+	return create(name, stdout, func(w *Writer) error {
+		w.pcap = pcapgo.NewWriterNanos(w.file)
+		return w.pcap.WriteFileHeader(maxSnaplen, layers.LinkTypeEthernet)
+	})
+}
+
+// CreateLike creates a file of the same format, link types and timestamp
+// resolution as r, for frames that come from r.
+func CreateLike(name string, stdout io.Writer, r *Reader) (*Writer, error) {
+	return create(name, stdout, func(w *Writer) error {
+		if r.ng != nil {
+			w.like, w.ids = r, map[ngInterface]int{}
+			return nil
+		}
+		w.pcap = pcapgo.NewWriter(w.file)
+		if r.pcap.Resolution() == gopacket.TimestampResolutionNanosecond {
+			w.pcap = pcapgo.NewWriterNanos(w.file)
+		}
+		return w.pcap.WriteFileHeader(r.snaplen, r.pcap.LinkType())
+	})
+}
+
+func create(name string, stdout io.Writer, begin func(*Writer) error) (*Writer, error) {
+	file, err := output.Create(name, stdout)
+	if err != nil {
+		return nil, err
+	}
+	w := &Writer{file: file}
+	if err := begin(w); err != nil {
+		w.Abort()
+		return nil, file.Wrap(err)
+	}
+	return w, nil
+}
+
+// WriteFrame writes a frame that came from the reader given to CreateLike, with
+// its own timestamp and options.
+func (w *Writer) WriteFrame(f *Frame) error {
+	if w.like == nil {
+		return w.file.Wrap(w.pcap.WritePacket(f.Info, f.Data))
+	}
+	info := f.Info
+	var err error
+	if info.InterfaceIndex, err = w.id(f); err != nil {
+		return w.file.Wrap(err)
+	}
+	return w.file.Wrap(w.ng.WritePacketWithOptions(info, f.Data, f.options))
+}
+
+// id returns the number of the frame's interface in the new file, where it is
+// described with the first frame that came from it.
+func (w *Writer) id(f *Frame) (int, error) {
+	key := ngInterface{f.section, f.Info.InterfaceIndex}
+	if id, ok := w.ids[key]; ok {
+		return id, nil
+	}
+	description, err := w.like.ng.Interface(f.Info.InterfaceIndex)
+	if err != nil {
+		return 0, err
+	}
+	id := 0
+	if w.ng == nil {
+		w.ng, err = pcapgo.NewNgWriterInterface(w.file, description, pcapgo.DefaultNgWriterOptions)
+	} else {
+		id, err = w.ng.AddInterface(description)
+	}
+	w.ids[key] = id
+	return id, err
+}
+
+// Write writes an Ethernet frame with the given time.
+func (w *Writer) Write(at time.Time, frame []byte) error {
+	return w.file.Wrap(w.pcap.WritePacket(gopacket.CaptureInfo{Timestamp: at, CaptureLength: len(frame), Length: len(frame)}, frame))
+}
+
+// Close finishes the file and gives it its name.
+func (w *Writer) Close() error {
+	if err := w.flush(); err != nil {
+		w.Abort()
+		return w.file.Wrap(err)
+	}
+	return w.file.Close()
+}
+
+func (w *Writer) flush() error {
+	if w.like == nil {
+		return nil
+	}
+	if w.ng == nil { // an empty pcapng file is still one
+		var err error
+		if w.ng, err = pcapgo.NewNgWriter(w.file, layers.LinkTypeEthernet); err != nil {
+			return err
+		}
+	}
+	return w.ng.Flush()
+}
+
+// Abort removes the unfinished file. After a Close that succeeded it has no
+// effect.
+func (w *Writer) Abort() { w.file.Abort() }

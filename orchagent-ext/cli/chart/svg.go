@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package chart
+
+import (
+	"bytes"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"unicode/utf8"
+)
+
+// Sizes in px. An em of the fonts below is on average half as wide as it is high,
+// a little more when bold.
+const (
+	margin     = 28.0
+	panelGap   = 28.0
+	rowGap     = 34.0
+	minPanel   = 196.0
+	maxWidth   = 1000.0
+	plotHeight = 170.0
+	headRoom   = 18.0 // above the longest bar, for its value
+
+	titleSize = 19.0
+	headSize  = 14.0
+	noteSize  = 12.5
+	tickSize  = 11.0
+
+	titleBand = 36.0 // title of the chart and the space below it
+	headBand  = 44.0 // a panel's title and note, and the space below them
+	axisBand  = 30.0 // labels below the bars
+)
+
+const (
+	ink     = "#1c2733"
+	inkSoft = "#556575"
+	slot    = "#eef2f6"
+	bar     = "#4d82c4"
+	barTop  = "#d9662b"
+	rule    = "#98a6b3"
+	frame   = "#dde3e9"
+)
+
+const (
+	bold   = ` font-weight="600"`
+	middle = ` text-anchor="middle"`
+)
+
+// SVG writes the groups as a standalone SVG 1.1 image: a panel a group in a grid,
+// all on the same scale, the mean dashed, the longest bar of each panel set off
+// and labelled with its value. It carries its own white background, title and
+// description, every value as a tooltip, and all that it refers to.
+func SVG(w io.Writer, title string, groups []Group) error {
+	l := arrange(title, groups)
+	var out bytes.Buffer
+	fmt.Fprintf(&out, `<svg xmlns="http://www.w3.org/2000/svg" width="%.0f" height="%.0f" viewBox="0 0 %.0f %.0f" role="img" aria-labelledby="chart-title chart-desc">`+"\n", l.width, l.height, l.width, l.height)
+	fmt.Fprintf(&out, "<title id=\"chart-title\">%s</title>\n", escape(title))
+	fmt.Fprintf(&out, "<desc id=\"chart-desc\">%s</desc>\n", escape(describe(groups)))
+	fmt.Fprintf(&out, `<rect x="0.5" y="0.5" width="%.0f" height="%.0f" rx="8" fill="#ffffff" stroke="%s"/>`+"\n", l.width-1, l.height-1, frame)
+	fmt.Fprintln(&out, `<g font-family="system-ui, -apple-system, 'Segoe UI', 'Helvetica Neue', Arial, sans-serif">`)
+	text(&out, margin, margin+titleSize*0.75, titleSize, ink, bold, title)
+	legend(&out, l.width-margin, margin+titleSize*0.75)
+	scale := longest(groups)
+	for i, g := range groups {
+		x := margin + float64(i%l.cols)*(l.panel+panelGap)
+		y := margin + titleBand + float64(i/l.cols)*(panelHeight+rowGap)
+		panel(&out, g, x, y, l.panel, scale)
+	}
+	fmt.Fprintln(&out, "</g>\n</svg>")
+	_, err := w.Write(out.Bytes())
+	return err
+}
+
+const panelHeight = headBand + headRoom + plotHeight + axisBand
+
+type layout struct {
+	width, height float64
+	panel         float64 // width of a panel
+	cols          int
+}
+
+// arrange makes panels wide enough for their titles and puts as many into a row as
+// fit, rows evenly filled.
+func arrange(title string, groups []Group) layout {
+	l := layout{panel: minPanel, cols: 1}
+	for _, g := range groups {
+		l.panel = max(l.panel, textWidth(g.Title, headSize*1.1), textWidth(g.Note, noteSize))
+	}
+	rows := 1
+	if n := len(groups); n > 0 {
+		fit := max(int((maxWidth-2*margin+panelGap)/(l.panel+panelGap)), 1)
+		rows = (n + fit - 1) / fit
+		l.cols = (n + rows - 1) / rows
+	}
+	l.width = 2*margin + max(float64(l.cols)*(l.panel+panelGap)-panelGap, textWidth(title, titleSize*1.1)+legendWidth)
+	l.height = 2*margin + titleBand + float64(rows)*(panelHeight+rowGap) - rowGap
+	return l
+}
+
+func panel(out *bytes.Buffer, g Group, x, y, width, scale float64) {
+	text(out, x, y+headSize*0.75, headSize, ink, bold, g.Title)
+	text(out, x, y+headSize*0.75+19, noteSize, inkSoft, "", g.Note)
+	if len(g.Bars) == 0 {
+		return
+	}
+	top := y + headBand + headRoom
+	base := top + plotHeight
+	height := func(v float64) float64 {
+		if v == 0 {
+			return 0
+		}
+		return max(v/scale*plotHeight, 1)
+	}
+	pitch := width / float64(len(g.Bars))
+	thick := pitch * 0.72
+	left := func(i int) float64 { return x + (float64(i)+0.5)*pitch - thick/2 }
+
+	worst := g.worst()
+	for i, b := range g.Bars {
+		fill := bar
+		if i == worst {
+			fill = barTop
+		}
+		h := height(b.value())
+		fmt.Fprintf(out, `<g><title>%s: %s</title><rect x="%.2f" y="%.2f" width="%.2f" height="%.2f" fill="%s"/>`, escape(b.Label), escape(b.Text), left(i), top, thick, plotHeight, slot)
+		if h > 0 {
+			fmt.Fprintf(out, `<rect x="%.2f" y="%.2f" width="%.2f" height="%.2f" fill="%s"/>`, left(i), base-h, thick, h, fill)
+		}
+		fmt.Fprintln(out, "</g>")
+	}
+	fmt.Fprintf(out, `<path d="M%.2f %.2fH%.2f" stroke="%s"/>`+"\n", x, base, x+width, rule)
+	if worst >= 0 {
+		mean := base - height(g.mean())
+		fmt.Fprintf(out, `<path d="M%.2f %.2fH%.2f" stroke="%s" stroke-dasharray="4 3"/>`+"\n", x, mean, x+width, ink)
+		b := g.Bars[worst]
+		half := textWidth(b.Text, tickSize) / 2
+		centre := min(max(left(worst)+thick/2, x+half), x+width-half)
+		text(out, centre, base-height(b.value())-6, tickSize, ink, middle, b.Text)
+	}
+	ticks(out, g.Bars, x, base+14, pitch)
+}
+
+// ticks labels the bars, or as many of them as there is room for. Words that all
+// labels begin with are written once, below.
+func ticks(out *bytes.Buffer, bars []Bar, x, y, pitch float64) {
+	axis := sharedWords(bars)
+	widest := 0.0
+	for _, b := range bars {
+		widest = max(widest, textWidth(b.Label[len(axis):], tickSize))
+	}
+	step := max(int(math.Ceil((widest+8)/pitch)), 1)
+	for i := 0; i < len(bars); i += step {
+		text(out, x+(float64(i)+0.5)*pitch, y, tickSize, inkSoft, middle, bars[i].Label[len(axis):])
+	}
+	text(out, x+float64(len(bars))*pitch/2, y+15, tickSize, inkSoft, middle, strings.TrimSpace(axis))
+}
+
+// sharedWords returns the common prefix of all labels, up to a space; "" for a
+// single bar.
+func sharedWords(bars []Bar) string {
+	if len(bars) < 2 {
+		return ""
+	}
+	shared := bars[0].Label
+	for _, b := range bars[1:] {
+		for !strings.HasPrefix(b.Label, shared) {
+			shared = shared[:len(shared)-1]
+		}
+	}
+	return shared[:strings.LastIndexByte(shared, ' ')+1]
+}
+
+// legend explains line and color; it ends at x.
+func legend(out *bytes.Buffer, x, y float64) {
+	const worst, mean = "largest", "mean"
+	x -= textWidth(worst, tickSize)
+	text(out, x, y, tickSize, inkSoft, "", worst)
+	x -= 15
+	fmt.Fprintf(out, `<rect x="%.2f" y="%.2f" width="10" height="9" fill="%s"/>`+"\n", x, y-8.5, barTop)
+	x -= 16 + textWidth(mean, tickSize)
+	text(out, x, y, tickSize, inkSoft, "", mean)
+	fmt.Fprintf(out, `<path d="M%.2f %.2fh19" stroke="%s" stroke-dasharray="4 3"/>`+"\n", x-24, y-3.5, ink)
+}
+
+// legendWidth is the width of the legend with space before it, in pixels.
+const legendWidth = 150.0
+
+func text(out *bytes.Buffer, x, y, size float64, fill, attributes, s string) {
+	fmt.Fprintf(out, `<text x="%.2f" y="%.2f" font-size="%g" fill="%s"%s>%s</text>`+"\n", x, y, size, fill, attributes, escape(s))
+}
+
+// textWidth estimates the width of s in px.
+func textWidth(s string, size float64) float64 {
+	return float64(utf8.RuneCountInString(s)) * size * 0.53
+}
+
+// describe returns the values of the panels as text.
+func describe(groups []Group) string {
+	var s strings.Builder
+	fmt.Fprintf(&s, "%d bar charts on one scale, a dashed line at each mean.", len(groups))
+	for _, g := range groups {
+		fmt.Fprintf(&s, " %s, %d bars: %s.", g.Title, len(g.Bars), g.Note)
+	}
+	return s.String()
+}
+
+func escape(s string) string {
+	var b bytes.Buffer
+	_ = xml.EscapeText(&b, []byte(s)) // a bytes.Buffer does not fail
+	return b.String()
+}

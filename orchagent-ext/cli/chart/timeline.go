@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package chart
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+)
+
+// A Course is the course of one run over time: plots one below the other with a
+// common time axis.
+type Course struct {
+	Title, Note string
+	Plots       []Plot
+}
+
+// A Plot has lines over time, or spans of time.
+type Plot struct {
+	Title string // with the unit
+	Lines []Line
+	Spans []Spans
+}
+
+// A Line is a value over time.
+type Line struct {
+	Name   string
+	Points []Point
+}
+
+// A Point is a value at a time.
+type Point struct{ Seconds, Value float64 }
+
+// Spans are the times in which something was the case, on a row of their own.
+type Spans struct {
+	Name string
+	Of   []Span
+}
+
+// A Span is a stretch of time, in seconds.
+type Span struct{ From, To float64 }
+
+// Sizes in px of a course.
+const (
+	courseWidth = 420.0
+	plotBand    = 22.0 // title of a plot
+	linesHeight = 96.0
+	spanHeight  = 13.0
+	plotGap     = 16.0
+	coursesARow = 2
+)
+
+var lineColors = []string{bar, barTop, "#3f9b6c", "#7d5fb2"}
+
+// Timelines writes the courses as a standalone SVG 1.1 image, two in a row. Plots of
+// the same place in their course have the same scale, so that courses compare.
+func Timelines(w io.Writer, title string, seconds float64, courses []Course) error {
+	height := 0.0
+	for _, c := range courses {
+		height = max(height, courseHeight(c))
+	}
+	cols := min(coursesARow, max(len(courses), 1))
+	rows := (len(courses) + cols - 1) / cols
+	width := 2*margin + float64(cols)*(courseWidth+panelGap) - panelGap
+	total := 2*margin + titleBand + float64(rows)*(height+rowGap) - rowGap
+	var out bytes.Buffer
+	fmt.Fprintf(&out, `<svg xmlns="http://www.w3.org/2000/svg" width="%.0f" height="%.0f" viewBox="0 0 %.0f %.0f" role="img" aria-labelledby="chart-title">`+"\n", width, total, width, total)
+	fmt.Fprintf(&out, "<title id=\"chart-title\">%s</title>\n", escape(title))
+	fmt.Fprintf(&out, `<rect x="0.5" y="0.5" width="%.0f" height="%.0f" rx="8" fill="#ffffff" stroke="%s"/>`+"\n", width-1, total-1, frame)
+	fmt.Fprintln(&out, `<g font-family="system-ui, -apple-system, 'Segoe UI', 'Helvetica Neue', Arial, sans-serif">`)
+	text(&out, margin, margin+titleSize*0.75, titleSize, ink, bold, title)
+	for i, c := range courses {
+		x := margin + float64(i%cols)*(courseWidth+panelGap)
+		y := margin + titleBand + float64(i/cols)*(height+rowGap)
+		course(&out, c, x, y, seconds, tops(courses))
+	}
+	fmt.Fprintln(&out, "</g>\n</svg>")
+	_, err := w.Write(out.Bytes())
+	return err
+}
+
+// tops are the largest values of the plots, by their place.
+func tops(courses []Course) (list []float64) {
+	for _, c := range courses {
+		for i, p := range c.Plots {
+			for len(list) <= i {
+				list = append(list, 0)
+			}
+			for _, l := range p.Lines {
+				for _, point := range l.Points {
+					if v := point.Value; v > list[i] && !math.IsInf(v, 0) {
+						list[i] = v
+					}
+				}
+			}
+		}
+	}
+	return list
+}
+
+func plotHeightOf(p Plot) float64 {
+	h := plotBand
+	if len(p.Lines) > 0 {
+		h += linesHeight
+	}
+	return h + float64(len(p.Spans))*spanHeight
+}
+
+func courseHeight(c Course) float64 {
+	h := headBand
+	for _, p := range c.Plots {
+		h += plotHeightOf(p) + plotGap
+	}
+	return h + axisBand/2
+}
+
+func course(out *bytes.Buffer, c Course, x, y, seconds float64, tops []float64) {
+	text(out, x, y+headSize*0.75, headSize, ink, bold, c.Title)
+	text(out, x, y+headSize*0.75+19, noteSize, inkSoft, "", c.Note)
+	y += headBand
+	at := func(s float64) float64 { return x + min(max(s/seconds, 0), 1)*courseWidth }
+	for i, p := range c.Plots {
+		text(out, x, y+tickSize, tickSize, inkSoft, "", p.Title)
+		names(out, p, x+courseWidth, y+tickSize)
+		y += plotBand
+		if len(p.Lines) > 0 {
+			lines(out, p, x, y, at, max(tops[i], math.SmallestNonzeroFloat64))
+			y += linesHeight
+		}
+		for k, s := range p.Spans {
+			fmt.Fprintf(out, `<rect x="%.2f" y="%.2f" width="%.2f" height="%.2f" fill="%s"/>`+"\n", x, y+1, courseWidth, spanHeight-2, slot)
+			for _, one := range s.Of {
+				fmt.Fprintf(out, `<rect x="%.2f" y="%.2f" width="%.2f" height="%.2f" fill="%s"><title>%s: %.3f to %.3f s</title></rect>`+"\n",
+					at(one.From), y+1, max(at(one.To)-at(one.From), 0.5), spanHeight-2, lineColors[k%len(lineColors)], escape(s.Name), one.From, one.To)
+			}
+			y += spanHeight
+		}
+		y += plotGap
+	}
+	for s := 0.0; s <= seconds; s += max(math.Ceil(seconds/6), 1) {
+		text(out, at(s), y, tickSize, inkSoft, middle, fmt.Sprintf("%.0f s", s))
+	}
+}
+
+// names is the legend of a plot; it ends at x.
+func names(out *bytes.Buffer, p Plot, x, y float64) {
+	var all []string
+	for _, l := range p.Lines {
+		all = append(all, l.Name)
+	}
+	for _, s := range p.Spans {
+		all = append(all, s.Name)
+	}
+	for i := len(all) - 1; i >= 0; i-- {
+		x -= textWidth(all[i], tickSize)
+		text(out, x, y, tickSize, lineColors[i%len(lineColors)], bold, all[i])
+		x -= 12
+	}
+}
+
+func lines(out *bytes.Buffer, p Plot, x, y float64, at func(float64) float64, top float64) {
+	base := y + linesHeight
+	fmt.Fprintf(out, `<rect x="%.2f" y="%.2f" width="%.2f" height="%.2f" fill="%s"/>`+"\n", x, y, courseWidth, linesHeight, slot)
+	for i, l := range p.Lines {
+		var path strings.Builder
+		for k, point := range l.Points {
+			step := 'L'
+			if k == 0 {
+				step = 'M'
+			}
+			fmt.Fprintf(&path, "%c%.1f %.1f", step, at(point.Seconds), base-min(max(point.Value/top, 0), 1)*linesHeight)
+		}
+		fmt.Fprintf(out, `<path d="%s" fill="none" stroke="%s" stroke-width="1.3"><title>%s</title></path>`+"\n", path.String(), lineColors[i%len(lineColors)], escape(l.Name))
+	}
+	text(out, x+3, y+tickSize, tickSize-1, inkSoft, "", fmt.Sprintf("%.4g", top))
+}

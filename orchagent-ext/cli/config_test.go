@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"sluice/orchagent-ext/db/config"
+	"sluice/orchagent-ext/db/sonicdb"
+	"sluice/orchagent-ext/testbed/fabric/privateredis"
+	"sluice/tests/oddrows"
+	"sluice/yang/rows"
+)
+
+// databasesOf starts a Redis with rows, and lets commands use it.
+func databasesOf(t *testing.T, all ...rows.Row) databases {
+	t.Helper()
+	s, err := privateredis.Start(t.TempDir())
+	if err != nil {
+		t.Skipf("%v: make deps", err)
+	}
+	t.Cleanup(s.Stop)
+	t.Setenv("SLUICE_DB_CONFIG", s.Config)
+	t.Setenv("SLUICE_CONFIG_JOURNAL", filepath.Join(t.TempDir(), "journal.json"))
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	dbs, err := (&databaseFlags{config: s.Config}).open("CONFIG_DB", "STATE_DB", "COUNTERS_DB")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = dbs.close() })
+	for _, r := range all {
+		d, known := rows.Describe(r.Table)
+		if !known {
+			d.Database = "CONFIG_DB"
+		}
+		if err := dbs[d.Database].Write(t.Context(), sonicdb.Change{Row: r}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dbs
+}
+
+// TestConfigTakesWhatSluicedTakes: the command and the daemon judge alike. Only the
+// command rejects characters that a terminal does not show, though a string may have them.
+func TestConfigTakesWhatSluicedTakes(t *testing.T) {
+	databasesOf(t, oddrows.Ports...)
+	taken := map[bool]int{}
+	for _, r := range oddrows.Rows() {
+		command := "global"
+		if short, is := strings.CutPrefix(r.Table, "SLUICE_"); is {
+			command = strings.ReplaceAll(strings.ToLower(short), "_", "-")
+		}
+		line := []string{"config", command, "set", "--dry-run"}
+		for _, name := range slices.Sorted(maps.Keys(r.Fields)) {
+			line = append(line, "--"+strings.ReplaceAll(strings.TrimSuffix(name, "@"), "_", "-")+"="+r.Fields[name])
+		}
+		if rows.Only(r.Table) == "" {
+			line = append(line, "--", r.Key)
+		}
+		var changes []sonicdb.Change
+		for _, row := range append([]rows.Row{r}, oddrows.Ports...) {
+			changes = append(changes, sonicdb.Change{Row: row})
+		}
+		_, rejected := config.New().Apply(changes)
+		_, said, code := sluice(nil, line...)
+		hidden := strings.ContainsAny(r.Key+fmt.Sprint(r.Fields), "\u200b\u00a0\u202e\t\n\r\x7f\u0085")
+		if byDaemon, byCommand := len(rejected) == 0, code == 0; byDaemon != byCommand && (byCommand || !hidden) {
+			t.Errorf("%.80q %.80q:\n  sluiced: %.200v\n  command: %.200s", r.Name(), r.Fields, rejected, said)
+		}
+		taken[code == 0]++
+	}
+	if taken[true] < 50 || taken[false] < 50 {
+		t.Errorf("a poor choice of rows: %v", taken)
+	}
+}
+
+// oddWords are words that some command takes, and others do not.
+var oddWords = []string{
+	"", " ", "|", "a|b", "ethernet0", "Ethernet0|", "-1", "--", "-", "%s", "{}", "*", "[a", "\\", "'", "$(id)", "../..", strings.Repeat("9", 5000), "\n", "a\nb", "\x00",
+	"\x1b[31m", "\u00e4\u00df", "\u202e", "\u0665", "10.0.0.1/8", "::ffff:1.2.3.4", "0x10", "1e3", "+5", "007", "nan", "global", "TRUE",
+}
+
+// Whatever is typed, a command does it, or says in one line why not.
+func TestOddWordsAreDoneOrAnsweredInOneLine(t *testing.T) {
+	dbs := databasesOf(t, oddrows.Ports...)
+	t.Chdir(t.TempDir()) // a word may name a file that a command then makes
+	tried := 0
+	for _, verb := range []string{"show", "config", "diff", "rollback", "clear"} {
+		top, _, err := NewRootCommand(true).Find([]string{verb})
+		if err != nil {
+			t.Fatal(err)
+		}
+		each(top, func(cmd *cobra.Command) {
+			path := strings.Fields(cmd.CommandPath())[1:]
+			var lines [][]string
+			next := func() string { tried++; return oddWords[tried%len(oddWords)] }
+			for range 2 { // every word and every flag with some of them
+				lines = append(lines, append(slices.Clone(path), "--", next()), append(slices.Clone(path), "--", next(), next()))
+			}
+			cmd.LocalFlags().VisitAll(func(f *pflag.Flag) { lines = append(lines, append(slices.Clone(path), "--"+f.Name, next())) })
+			for _, line := range lines {
+				if slices.Contains(line, "--help") {
+					continue
+				}
+				out, said, code := sluice(nil, line...)
+				if code != 0 && (code != 1 || strings.Count(said, "\n") != 1) || strings.ContainsAny(out+said, "\x1b\u202e") {
+					t.Errorf("%.100q: exit code %d, %.200q, %.200q", line, code, out, said)
+				}
+			}
+		})
+	}
+	if all, err := dbs.read(t.Context(), "CONFIG_DB", "SLUICE*"); err != nil || len(all) > 100 || tried < 300 {
+		t.Errorf("%v: %d rows by %d words", err, len(all), tried)
+	}
+}
+
+func TestShowPrintsJSONWhereThereIsNothing(t *testing.T) {
+	databasesOf(t)
+	top, _, err := NewRootCommand(true).Find([]string{"show"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, cmd := range top.Commands() {
+		out, said, code := sluice(nil, "show", cmd.Name(), "--json")
+		if code != 0 || !json.Valid([]byte(out)) {
+			t.Errorf("%s: %d, %q, %q", cmd.Name(), code, out, said)
+		}
+	}
+}
+
+func TestTopRejectsAPortThatIsNotThere(t *testing.T) {
+	databasesOf(t, oddrows.Ports...)
+	for port, want := range map[string]string{
+		"Ethernet1": "sluice: --port Ethernet1: there is no such port: did you mean Ethernet0?\n",
+		"swp1":      "sluice: --port swp1: there is no such port; there are: Ethernet0\n",
+	} {
+		if out, said, code := sluice(nil, "top", "--once", "--port", port); code != 1 || out != "" || said != want {
+			t.Errorf("%s: %d, %q, %q", port, code, out, said)
+		}
+	}
+	if _, said, code := sluice(nil, "top", "--once", "--interval", "100ms", "--port", "Ethernet0"); code != 0 {
+		t.Errorf("%d, %q", code, said)
+	}
+}
+
+func TestCompletionKnowsPortsAndQueuePairs(t *testing.T) {
+	databasesOf(t, append(slices.Clone(oddrows.Ports), rows.Row{Table: "SLUICE_FLOW", Key: "a", Fields: map[string]string{"dest_qp": "17"}})...)
+	for line, want := range map[string]string{
+		"config port set":                         "Ethernet0\nPortChannel1\n:4\n",
+		"show flows --port":                       "Ethernet0\nPortChannel1\n:4\n",
+		"show flows --qp":                         "0x000011\n:4\n",
+		"top --port":                              "Ethernet0\n:4\n",
+		"config port del Ethernet0":               "flow-label\nrole\nthreshold\nupstream-neighbor\n:4\n",
+		"config flow-label set --admin-state":     "enabled\ndisabled\n:4\n",
+		"config port set Ethernet0 --flow-label=": "enabled\ndisabled\n:4\n",
+	} {
+		words := append([]string{cobra.ShellCompNoDescRequestCmd}, strings.Fields(line)...)
+		if !strings.HasSuffix(line, "=") {
+			words = append(words, "")
+		}
+		if out, _, _ := sluice(nil, words...); out != want {
+			t.Errorf("%s: %q, want %q", line, out, want)
+		}
+	}
+}

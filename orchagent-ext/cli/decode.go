@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"sluice/orchagent-ext/cli/capture"
+	"sluice/orchagent-ext/wire/notify"
+)
+
+// newDecodeCommand makes `sluice decode`.
+func newDecodeCommand() *cobra.Command {
+	var asJSON, byFlow, health, icrc bool
+	var codePoints func() (notify.CodePoints, error)
+	cmd := &cobra.Command{
+		Use:   "decode FILE",
+		Short: "Decode the RoCEv2 packets and notifications of a capture, or sum up by flow",
+		Long: `Decode the RoCEv2 packets of a capture (pcap or pcapng, - is standard input), and the
+notifications in it: PFCM, PPFC, Rate Advice, CNP and PFC, with what the receive rules say of each.
+
+SRC-QP is in the packet only for datagrams. For connections it is learned, and FROM says how:
+deth (it is in the packet), cm (RDMA-CM, REQ joined with REP), ack (the reverse direction's
+answers prove it). Until it is learned it is unknown: shown as ?, in JSON null; never guessed.
+
+What comes by a pipe is shown as it comes. Ctrl-C ends the command with its summary and exit code 130,
+or 0 where the input has ended, too.`,
+		Example: `  sluice decode capture.pcap
+  sluice decode --flows capture.pcapng
+  sluice decode --flows --health capture.pcap
+  tcpdump -U -w - udp port 4791 | sluice decode --json -`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case health && !byFlow:
+				return errors.New("--health is of flows: give --flows, too")
+			case icrc && !byFlow:
+				return errors.New("--icrc goes with --flows: without it the ICRC of each packet is shown")
+			case health:
+				return decodeHealth(cmd, args[0], asJSON, icrc)
+			case byFlow:
+				return decodeFlows(cmd, args[0], asJSON, icrc)
+			}
+			c, err := codePoints()
+			if err != nil {
+				return err
+			}
+			return decodePackets(cmd, args[0], asJSON, c)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line")
+	cmd.Flags().BoolVar(&byFlow, "flows", false, "sum up by flow")
+	cmd.Flags().BoolVar(&health, "health", false, "with --flows: how each queue pair fares, by direction: what is lost, late, sent again, refused, marked; times")
+	cmd.Flags().BoolVar(&icrc, "icrc", false, "with --flows: check the ICRC of each packet; the last line says how many are right")
+	codePoints = addCodePoints(cmd.Flags())
+	return cmd
+}
+
+func decodePackets(cmd *cobra.Command, name string, asJSON bool, codePoints notify.CodePoints) error {
+	r, err := capture.Open(cmd.Context(), name, cmd.InOrStdin())
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	return (&packetList{json: asJSON, codePoints: codePoints}).print(cmd, r)
+}
+
+func decodeHealth(cmd *cobra.Command, name string, asJSON, icrc bool) error {
+	r, err := capture.Open(cmd.Context(), name, cmd.InOrStdin())
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	return printHealth(cmd, r, asJSON, icrc, &packetFilter{})
+}

@@ -1,0 +1,594 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"sluice/orchagent-ext/db/sonicdb"
+	"sluice/orchagent-ext/testbed/fabric"
+	"sluice/orchagent-ext/wire/roce"
+	"sluice/yang/rows"
+)
+
+// The scenario stock: a leaf with the limits of an ASIC, and queue pairs that have a source port
+// each, as adapters give them. No label is written: entries send flows to next hops.
+const (
+	stockUplinks = 8
+	stockFlows   = 64
+	stockPort    = 49152
+	stockRate    = 40000 // packets a second, of all flows
+	stockPayload = 256
+	stockSlots   = 8192 // packets of a turn of the load, by the weights of flows
+
+	stockASIC = "# an ASIC of today\nrule_ms=15\nentries=2048\nsamples=10000\ncounters_ms=50\n"
+	stockTry  = 2 * time.Second // for entries to be removed
+	stockQP   = 0x6000
+)
+
+// stocked is the network of the scenario, with its traffic.
+type stocked struct {
+	*fabric.LeafSpine
+	plane *plane
+	v6    bool
+	load  *stockLoad
+}
+
+func runStock(ctx context.Context, f *fabric.Fabric, c Config, folder string, say say) (_ result, err error) {
+	say("network: host A – leaf == %d uplinks == spine – host B; the leaf is an ASIC: 15 ms a rule, 2048 entries, 10,000 samples a second", stockUplinks)
+	network, err := f.LeafSpine(stockUplinks)
+	if err != nil {
+		return nil, err
+	}
+	for _, family := range []string{"ipv4", "ipv6"} { // ECMP hashes the 5-tuple, as ASICs do
+		for name, value := range map[string]string{"fib_multipath_hash_policy": "3", "fib_multipath_hash_fields": "55", "conf.all.ignore_routes_with_linkdown": "1"} {
+			if err := network.Leaf.Sysctl("net."+family+"."+name, value); err != nil {
+				return nil, err
+			}
+		}
+		for _, u := range network.Uplinks {
+			if err := network.Leaf.Sysctl("net."+family+".conf."+u.Name+".ignore_routes_with_linkdown", "1"); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return nil, err
+	}
+	asic := filepath.Join(folder, "asic")
+	if err := os.WriteFile(asic, []byte(stockASIC), 0o600); err != nil {
+		return nil, err
+	}
+	at := site{node: network.Leaf, log: "sluiced-stock.log", rows: portRows(network), profile: []string{"SLUICE_ASIC=" + asic}}
+	outer := ctx
+	p, ctx, err := startPlane(ctx, c, folder, at)
+	defer func() { err = errors.Join(err, p.close()) }()
+	if err != nil {
+		return nil, reason(ctx, err)
+	}
+	r := &stockReport{Stock: stockFigures{Placement: map[string]*stockRun{}}, full: c.Full}
+	families, rounds := []string{"v4"}, 1
+	if c.Full {
+		families, rounds = []string{"v4", "v6"}, 3
+	}
+	all := map[string][]*stockRun{}
+	var down []float64
+	for round := range rounds {
+		for _, v := range families {
+			s := &stocked{LeafSpine: network, plane: p, v6: v == "v6"}
+			say("round %d, IP%s", round+1, v)
+			run, err := s.round(ctx, round, c.Full, say)
+			if err != nil {
+				return nil, reason(ctx, fmt.Errorf("IP%s: %w", v, err))
+			}
+			all[v] = append(all[v], run)
+		}
+		s := &stocked{LeafSpine: network, plane: p}
+		ms, err := s.linkDown(ctx, say)
+		if err != nil {
+			return nil, reason(ctx, fmt.Errorf("link down: %w", err))
+		}
+		down = append(down, ms)
+	}
+	for v, runs := range all {
+		r.Stock.Placement[v] = medianRun(runs)
+	}
+	r.Stock.LinkDownMS = median(down, func(ms float64) float64 { return ms })
+	s := &stocked{LeafSpine: network, plane: p}
+	if r.Stock.RestartS, err = s.restart(outer, c, at, say); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// round measures one family: by hash, and placed.
+func (s *stocked) round(ctx context.Context, round int, full bool, say say) (r *stockRun, err error) {
+	r = &stockRun{}
+	equal := stockWeights(func(int) float64 { return 1 })
+	zipf := stockWeights(func(rank int) float64 { return 1 / float64(rank+1) })
+	ports := make([]int, stockFlows)
+	for i := range ports {
+		ports[i] = stockPort + round*stockFlows + i
+	}
+	if err := s.begin(ports); err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, s.load.end()) }()
+
+	s.load.send(equal)
+	if r.Hash, err = s.measure(ctx, 200*time.Millisecond, time.Second); err != nil {
+		return nil, err
+	}
+	say("by hash worst ÷ mean is %.2f", r.Hash)
+	phase := func(moves string, sampling int, weights []float64, from, span time.Duration) (worst float64, rules int, err error) {
+		if err := s.enable(ctx, moves, sampling); err != nil {
+			return 0, 0, err
+		}
+		s.load.send(weights)
+		if worst, err = s.measure(ctx, from, span); err != nil {
+			return 0, 0, err
+		}
+		if rules, err = s.rules(ctx); err != nil {
+			return 0, 0, err
+		}
+		s.load.send(nil)
+		return worst, rules, s.disable(ctx)
+	}
+	s.load.send(nil)
+	if r.Placed10k, r.Rules, err = phase("any", 4, equal, 2*time.Second, 2*time.Second); err != nil {
+		return nil, err
+	}
+	say("10,000 samples a second: %.3f with %d rules", r.Placed10k, r.Rules)
+	r.Floor = max(1, zipf[0]*stockUplinks)
+	if r.Zipf, _, err = phase("any", 4, zipf, 3*time.Second, time.Second); err != nil {
+		return nil, err
+	}
+	say("Zipf: %.3f, no placement is below %.3f", r.Zipf, r.Floor)
+	if !full {
+		return r, nil
+	}
+	if r.Placed1k, _, err = phase("any", 40, equal, 5*time.Second, 2*time.Second); err != nil {
+		return nil, err
+	}
+	say("1000 samples a second: %.3f", r.Placed1k)
+	if err := s.pausing(ctx, r, equal); err != nil {
+		return nil, err
+	}
+	say("flows that pause: %.3f, lost %d, reordered %d", r.IdleEven, r.IdleLost, r.IdleReordered)
+	return r, nil
+}
+
+// pausing measures flows that pause 1.5 of each 3 seconds, and move only then.
+func (s *stocked) pausing(ctx context.Context, r *stockRun, weights []float64) error {
+	if err := s.enable(ctx, "idle", 4); err != nil {
+		return err
+	}
+	before, err := s.B.Counters()
+	if err != nil {
+		return err
+	}
+	watched, err := s.watch()
+	if err != nil {
+		return err
+	}
+	sent := s.load.sent.Load()
+	s.load.pause.Store(true)
+	s.load.send(weights)
+	r.IdleEven, err = s.measure(ctx, 9*time.Second, 3*time.Second)
+	s.load.send(nil)
+	s.load.pause.Store(false)
+	if err != nil {
+		return errors.Join(err, watched.end())
+	}
+	if err := s.disable(ctx); err != nil {
+		return errors.Join(err, watched.end())
+	}
+	after, err := s.B.Counters()
+	r.IdleLost = int64(s.load.sent.Load()-sent) - int64(after.RxPackets-before.RxPackets)
+	err = errors.Join(err, watched.end())
+	r.IdleReordered = watched.reordered
+	return err
+}
+
+// linkDown has eight rules on a link that goes down, and returns when the last packet was
+// lost, in ms after.
+func (s *stocked) linkDown(ctx context.Context, say say) (ms float64, err error) {
+	down := s.Uplinks[3]
+	ports, err := s.portsAway(ctx, down)
+	if err != nil {
+		return 0, err
+	}
+	if err := s.begin(ports); err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, s.load.end()) }()
+	if err := s.enable(ctx, "any", 4); err != nil {
+		return 0, err
+	}
+	s.load.send(stockWeights(func(int) float64 { return 1 }))
+	if _, err := s.measure(ctx, 2*time.Second, time.Second); err != nil {
+		return 0, err
+	}
+	on, err := s.rulesTo(ctx, down.Name)
+	if err != nil {
+		return 0, err
+	}
+	watched, err := s.watch()
+	if err != nil {
+		return 0, err
+	}
+	if err := pause(ctx, 100*time.Millisecond); err != nil {
+		return 0, errors.Join(err, watched.end())
+	}
+	began := time.Now()
+	err = down.Peer().Set(false)
+	if err == nil {
+		err = pause(ctx, time.Second)
+	}
+	err = errors.Join(err, watched.end())
+	if err != nil {
+		return 0, err
+	}
+	s.load.send(nil)
+	ms = float64(max(0, watched.lastGap.Sub(began)).Microseconds()) / 1000
+	say("a link with %d rules goes down: the last packet is lost after %.0f ms", on, ms)
+	if on < 8 {
+		return 0, fmt.Errorf("the link that goes down has %d rules: want 8", on)
+	}
+	if dead, err := s.rulesTo(ctx, down.Name); err != nil || dead > 0 {
+		return 0, errors.Join(err, fmt.Errorf("%d rules to a dead link", dead))
+	}
+	return ms, errors.Join(down.Peer().Set(true), s.disable(ctx))
+}
+
+// portsAway are source ports whose flows do not leave by a link.
+func (s *stocked) portsAway(ctx context.Context, link *fabric.Interface) (ports []int, err error) {
+	sender, err := s.A.Sender()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, sender.Close()) }()
+	for port := stockPort; len(ports) < stockFlows && ctx.Err() == nil; port++ {
+		frame, err := s.frame(port, stockQP)
+		if err != nil {
+			return nil, err
+		}
+		before, err := link.Counters()
+		if err != nil {
+			return nil, err
+		}
+		for range 10 {
+			if err := sender.Send(frame); err != nil {
+				return nil, err
+			}
+		}
+		if err := pause(ctx, 2*time.Millisecond); err != nil {
+			return nil, err
+		}
+		after, err := link.Counters()
+		if err != nil {
+			return nil, err
+		}
+		if after.TxPackets-before.TxPackets < 5 {
+			ports = append(ports, port)
+		}
+	}
+	return ports, ctx.Err()
+}
+
+// restart kills sluiced while rules are on the switch, and takes a link down before the next
+// one starts. It returns how long until that has adopted or removed the rules.
+func (s *stocked) restart(ctx context.Context, c Config, at site, say say) (seconds float64, err error) {
+	ports := make([]int, stockFlows)
+	for i := range ports {
+		ports[i] = stockPort + i
+	}
+	if err := s.begin(ports); err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, s.load.end()) }()
+	if err := s.enable(ctx, "any", 4); err != nil {
+		return 0, err
+	}
+	s.load.send(stockWeights(func(int) float64 { return 1 }))
+	if _, err := s.measure(ctx, 2*time.Second, time.Second/2); err != nil {
+		return 0, err
+	}
+	rules, err := s.rules(ctx)
+	if err != nil || rules == 0 {
+		return 0, errors.Join(err, fmt.Errorf("%d rules before sluiced is killed", rules))
+	}
+	s.plane.sluiced.Kill()
+	down := s.Uplinks[5]
+	if err := down.Peer().Set(false); err != nil {
+		return 0, err
+	}
+	gone := sonicdb.Change{Row: rows.Row{Table: "SLUICE_STATE", Key: "global"}, Deleted: true}
+	if err := s.plane.state.Write(ctx, gone); err != nil {
+		return 0, err
+	}
+	began := time.Now()
+	if _, err := s.plane.run(ctx, c, at); err != nil {
+		return 0, err
+	}
+	for {
+		dead, err := s.rulesTo(ctx, down.Name)
+		if err != nil {
+			return 0, err
+		}
+		if dead == 0 {
+			break
+		}
+		if time.Since(began) > applyPatience {
+			return 0, fmt.Errorf("%d rules to a dead link after %v", dead, applyPatience)
+		}
+		if err := pause(ctx, time.Millisecond); err != nil {
+			return 0, err
+		}
+	}
+	seconds = time.Since(began).Seconds()
+	say("sluiced is killed with %d rules on the switch, and a link goes down: they are in order %.2f s after the next one starts", rules, seconds)
+	s.load.send(nil)
+	return seconds, down.Peer().Set(true)
+}
+
+// enable switches placement on, and waits until it is.
+func (s *stocked) enable(ctx context.Context, moves string, sampling int) error {
+	row := set("SLUICE_PLACEMENT", "global", map[string]string{"admin_state": "enabled", "moves": moves, "sampling_rate": fmt.Sprint(sampling)})
+	if err := s.plane.config.Write(ctx, row); err != nil {
+		return err
+	}
+	if _, err := s.plane.await(ctx, applyPatience, "SLUICE_CAPABILITY", "switch", "placement_method", "redirect"); err != nil {
+		return err
+	}
+	_, err := s.plane.await(ctx, applyPatience, "SLUICE_STATE", "global", "placement", "active")
+	return err
+}
+
+// disable switches placement off, and waits until its entries have gone.
+func (s *stocked) disable(ctx context.Context) error {
+	if err := s.plane.config.Write(ctx, set("SLUICE_PLACEMENT", "global", map[string]string{"admin_state": "disabled"})); err != nil {
+		return err
+	}
+	if _, err := s.plane.await(ctx, applyPatience, "SLUICE_CAPABILITY", "switch", "placement_method", "none"); err != nil {
+		return err
+	}
+	for deadline := time.Now().Add(stockTry); ; {
+		left, err := s.rulesTo(ctx, "")
+		if err != nil || left == 0 {
+			return err
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("%d rules are on the switch %v after placement was disabled", left, stockTry)
+		}
+		if err := pause(ctx, 10*time.Millisecond); err != nil {
+			return err
+		}
+	}
+}
+
+// rules is how many flows the groups of next hops have entries for.
+func (s *stocked) rules(ctx context.Context) (n int, err error) {
+	return s.rulesTo(ctx, "")
+}
+
+// rulesTo counts the entries that send flows to a port; "": to any.
+func (s *stocked) rulesTo(ctx context.Context, port string) (n int, err error) {
+	all, err := s.plane.state.Read(ctx, "SLUICE_ASIC_OBJECT")
+	for _, r := range all {
+		key := r.Fields["key"]
+		if strings.HasPrefix(key, "redirect/flow/") && r.Fields["type"] == "acl-entry" && (port == "" || strings.Contains(r.Fields["attributes"], "next-hop/"+port+"/")) {
+			n++
+		}
+	}
+	return n, err
+}
+
+// measure waits, and returns the worst ÷ mean of what the uplinks send in a span.
+func (s *stocked) measure(ctx context.Context, from, span time.Duration) (float64, error) {
+	if err := pause(ctx, from); err != nil {
+		return 0, err
+	}
+	before, err := s.octets()
+	if err != nil {
+		return 0, err
+	}
+	if err := pause(ctx, span); err != nil {
+		return 0, err
+	}
+	after, err := s.octets()
+	if err != nil {
+		return 0, err
+	}
+	for i := range after {
+		after[i] -= before[i]
+	}
+	return worstToMean(after, nil), s.load.failed()
+}
+
+func (s *stocked) octets() (all []uint64, err error) {
+	for _, u := range s.Uplinks {
+		c, err := u.Counters()
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, c.TxBytes)
+	}
+	return all, nil
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
+}
+
+// frame is a packet of a flow.
+func (s *stocked) frame(port int, qp uint32) ([]byte, error) {
+	e := roce.Ethernet{Dst: roce.MAC(s.A.Peer().MAC), Src: roce.MAC(s.A.MAC), EtherType: roce.EtherTypeIPv6}
+	if !s.v6 {
+		e.EtherType = roce.EtherTypeIPv4
+	}
+	b := e.Append(nil)
+	ip := len(b)
+	if s.v6 {
+		b = roce.IPv6Header{NextHeader: 17, HopLimit: 64, Src: fabric.HostA.Addr().As16(), Dst: fabric.HostB.Addr().As16()}.Append(b)
+	} else {
+		b = roce.IPv4Header{Protocol: 17, TTL: 64, Src: fabric.HostA4.Addr().As4(), Dst: fabric.HostB4.Addr().As4()}.Append(b)
+	}
+	b = roce.UDPHeader{SrcPort: uint16(port), DstPort: roce.UDPPort}.Append(b)
+	b = roce.BTH{Opcode: roce.RCWriteMiddle, PKey: 0xffff, DestQP: qp}.Append(b)
+	return roce.Finish(append(b, make([]byte, stockPayload)...), ip)
+}
+
+// stockWeights are the shares of flows by rank.
+func stockWeights(of func(rank int) float64) []float64 {
+	all, sum := make([]float64, stockFlows), 0.0
+	for i := range all {
+		all[i] = of(i)
+		sum += all[i]
+	}
+	for i := range all {
+		all[i] /= sum
+	}
+	return all
+}
+
+// stockLoad sends without an end, in a goroutine of its own.
+type stockLoad struct {
+	sender *fabric.Sender
+	frames [][]byte
+	psn    []uint32
+	slots  atomic.Pointer[[]int] // the flow of each packet, in turn; nil: nothing is sent
+	pause  atomic.Bool           // flows pause 1.5 of each 3 seconds
+	sent   atomic.Uint64
+	idle   atomic.Bool // nothing is being sent
+	stop   chan struct{}
+	done   chan error
+}
+
+// begin opens a load of flows with these source ports.
+func (s *stocked) begin(ports []int) error {
+	l := &stockLoad{psn: make([]uint32, len(ports)), stop: make(chan struct{}), done: make(chan error, 1)}
+	for i, port := range ports {
+		frame, err := s.frame(port, uint32(stockQP+i))
+		if err != nil {
+			return err
+		}
+		l.frames = append(l.frames, frame)
+	}
+	var err error
+	if l.sender, err = s.A.Sender(); err != nil {
+		return err
+	}
+	s.load = l
+	go func() { l.done <- l.run() }()
+	return nil
+}
+
+// send makes the load one of these shares; nil: none. It returns when the packets before are
+// sent.
+func (l *stockLoad) send(weights []float64) {
+	if weights == nil {
+		l.slots.Store(nil)
+		for !l.idle.Load() {
+			time.Sleep(time.Millisecond)
+		}
+		time.Sleep(20 * time.Millisecond) // for the last ones to arrive
+		return
+	}
+	slots := make([]int, 0, stockSlots+len(weights))
+	for i, w := range weights {
+		for range int(w*stockSlots + 0.5) {
+			slots = append(slots, i)
+		}
+	}
+	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // a load is no secret
+	random.Shuffle(len(slots), func(a, b int) { slots[a], slots[b] = slots[b], slots[a] })
+	l.slots.Store(&slots)
+}
+
+// run sends, in small bursts at an even pace.
+func (l *stockLoad) run() error {
+	const each = 500 * time.Microsecond
+	began, at, turn := time.Now(), time.Now(), 0
+	for {
+		select {
+		case <-l.stop:
+			return nil
+		default:
+		}
+		slots := l.slots.Load()
+		l.idle.Store(slots == nil)
+		if slots == nil {
+			time.Sleep(each)
+			at = time.Now()
+			continue
+		}
+		now := time.Now()
+		due := min(int(now.Sub(at).Seconds()*stockRate), 200) // more than that is not made up for
+		if due < 1 {
+			time.Sleep(each)
+			continue
+		}
+		at = now
+		phase := now.Sub(began).Seconds() / 3
+		for range due {
+			i := (*slots)[turn%len(*slots)]
+			turn++
+			if l.pause.Load() && fraction(phase+float64(i)*0.618) < 0.5 {
+				continue
+			}
+			l.psn[i]++
+			setPSN(l.frames[i], l.psn[i])
+			if err := l.sender.Send(l.frames[i]); err != nil {
+				return err
+			}
+			l.sent.Add(1)
+		}
+	}
+}
+
+func fraction(v float64) float64 { return v - float64(int(v)) }
+
+// bthAt is where the BTH of a frame begins.
+func bthAt(frame []byte) int {
+	if frame[12] == 0x86 {
+		return 14 + 40 + 8
+	}
+	return 14 + 20 + 8
+}
+
+// setPSN writes the 24 bits of the packet's number. The ICRC does not follow: no one checks it
+// here.
+func setPSN(frame []byte, n uint32) {
+	at := bthAt(frame) + 9
+	frame[at], frame[at+1], frame[at+2] = byte(n>>16), byte(n>>8), byte(n)
+}
+
+// failed returns why the load has ended by itself.
+func (l *stockLoad) failed() error {
+	select {
+	case err := <-l.done:
+		l.done <- err
+		return fmt.Errorf("the load ended: %w", err)
+	default:
+		return nil
+	}
+}
+
+func (l *stockLoad) end() error {
+	close(l.stop)
+	return errors.Join(<-l.done, l.sender.Close())
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package demo
+
+import (
+	"errors"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// stockWatch reads the numbers of packets at host B: which came in another order, and when the
+// last gap ended.
+type stockWatch struct {
+	fd        int
+	highest   [stockFlows]uint32
+	reordered int64
+	lastGap   time.Time // of a flow: when a packet came after some that are lost
+	stop      chan struct{}
+	done      chan error
+}
+
+const watchBuffer = 64 << 20 // octets that wait for the reader
+
+func (s *stocked) watch() (*stockWatch, error) {
+	fd, err := s.B.PacketSocket(unix.ETH_P_ALL)
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, watchBuffer); err != nil {
+		return nil, errors.Join(err, unix.Close(fd))
+	}
+	w := &stockWatch{fd: fd, stop: make(chan struct{}), done: make(chan error, 1)}
+	go func() { w.done <- w.run() }()
+	return w, nil
+}
+
+func (w *stockWatch) run() error {
+	b := make([]byte, 128)
+	poll := []unix.PollFd{{Fd: int32(w.fd), Events: unix.POLLIN}}
+	for {
+		n, err := unix.Read(w.fd, b)
+		switch {
+		case err == nil:
+			w.see(b[:n])
+		case errors.Is(err, unix.EAGAIN):
+			select {
+			case <-w.stop:
+				return nil
+			default:
+			}
+			_, _ = unix.Poll(poll, 10)
+		case !errors.Is(err, unix.EINTR):
+			return err
+		}
+	}
+}
+
+// see takes a packet. At the first one of a flow nothing is known to be missing.
+func (w *stockWatch) see(frame []byte) {
+	if len(frame) < 64 || frame[12] != 0x86 && frame[12] != 0x08 {
+		return
+	}
+	at := bthAt(frame)
+	if len(frame) < at+12 || frame[at-6] != 0x12 || frame[at-5] != 0xb7 {
+		return
+	}
+	flow := int(frame[at+5])<<16 | int(frame[at+6])<<8 | int(frame[at+7]) - stockQP
+	if flow < 0 || flow >= stockFlows {
+		return
+	}
+	psn := uint32(frame[at+9])<<16 | uint32(frame[at+10])<<8 | uint32(frame[at+11])
+	switch was := w.highest[flow]; {
+	case was == 0:
+	case psn < was:
+		w.reordered++
+		return
+	case psn > was+1:
+		w.lastGap = time.Now()
+	}
+	w.highest[flow] = psn
+}
+
+func (w *stockWatch) end() error {
+	close(w.stop)
+	return errors.Join(<-w.done, unix.Close(w.fd))
+}

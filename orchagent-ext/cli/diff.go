@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"sluice/orchagent-ext/cli/settings"
+	"sluice/yang/rows"
+	"sluice/yang/text"
+)
+
+func newDiffCommand() *cobra.Command {
+	s := &settingsCommand{}
+	var last int
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "diff [FILE]",
+		Short: "Show how CONFIG_DB differs from what it was before the last change, or from a file",
+		Long: `Show how Sluice's tables in CONFIG_DB differ from what they were before the last change by "sluice
+config", or before the last N: also what gNMI and others have changed since. With FILE, in the form
+of config_db.json (- is standard input): how they differ from it.
+
+A line with - has what is not in CONFIG_DB any more, one with + what is there instead.`,
+		Example: `  sluice diff
+  sluice diff --last 3 --json
+  sluice diff config_db.json`,
+		Args: between(0, "FILE"),
+	}
+	s.databases = addDatabases(cmd.Flags())
+	s.addJournal(cmd.Flags())
+	cmd.Flags().IntVar(&last, "last", 1, "compare with what was there before the last so many changes")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON: a list of rows with their fields before and after")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 && cmd.Flags().Changed("last") {
+			return errors.New("--last and FILE do not go together")
+		}
+		return s.open(func(w *settings.Writer) error {
+			before, named, err := s.point(cmd, w, last, args)
+			if err != nil {
+				return err
+			}
+			now, err := settings.Read(cmd.Context(), w.Store)
+			if err != nil {
+				return err
+			}
+			edits := settings.Compare(before, now)
+			out := cmd.OutOrStdout()
+			if asJSON {
+				return printJSON(out, append([]settings.Edit{}, edits...))
+			}
+			if len(edits) == 0 {
+				_, err := fmt.Fprintf(out, "No difference from %s.\n", text.Printable(named))
+				return err
+			}
+			fmt.Fprintf(out, "--- %s\n+++ CONFIG_DB\n", text.Printable(named))
+			return printLines(out, settings.Lines(edits))
+		})
+	}
+	return cmd
+}
+
+// point returns the configuration that CONFIG_DB is compared with, and its name.
+func (s *settingsCommand) point(cmd *cobra.Command, w *settings.Writer, last int, args []string) (settings.Config, string, error) {
+	if len(args) > 0 {
+		all, err := readConfig(args[0], cmd.InOrStdin())
+		return settings.NewConfig(all), args[0], err
+	}
+	j, err := w.Known()
+	if err != nil {
+		return nil, "", err
+	}
+	before, err := j.Before(last)
+	if err != nil {
+		return nil, "", fmt.Errorf("%w: give a FILE to compare with", err)
+	}
+	e := j.Entries[len(j.Entries)-last]
+	return before, fmt.Sprintf("before %q, %s", e.Command, e.Time.Format(time.RFC3339)), nil
+}
+
+// readConfig reads rows out of a file; - is standard input.
+func readConfig(name string, stdin io.Reader) ([]rows.Row, error) {
+	r := stdin
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, fmt.Errorf("open %q: %w", name, errors.Unwrap(err))
+		}
+		defer f.Close()
+		r = f
+	}
+	all, err := settings.Parse(r)
+	if err != nil {
+		return nil, fmt.Errorf("%q: %w", name, err)
+	}
+	return all, nil
+}
+
+// printLines prints the differences in columns.
+func printLines(w io.Writer, lines []settings.Line) error {
+	var cells [][]string
+	var widths [3]int
+	for _, l := range lines {
+		sign := "-"
+		if l.Added {
+			sign = "+"
+		}
+		row := []string{sign + " " + text.Printable(l.Row), text.Printable(l.Field), text.Printable(l.Value)}
+		cells = append(cells, row)
+		for i, c := range row {
+			widths[i] = max(widths[i], len([]rune(c)))
+		}
+	}
+	for _, row := range cells {
+		if _, err := io.WriteString(w, aligned(row, widths[:])); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// printJSON prints a value for programs, which a terminal may have, too.
+func printJSON(w io.Writer, v any) error {
+	encoded, err := json.MarshalIndent(v, "", "    ")
+	if err == nil {
+		_, err = w.Write(append(text.JSON(encoded), '\n'))
+	}
+	return err
+}

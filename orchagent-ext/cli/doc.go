@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package cli has the commands of the tool sluice. They read RoCEv2 traffic in
+// capture files: which RDMA session a packet belongs to, which flow label it
+// would get, and how ECMP would spread it; this works for any user, on any
+// machine. They send the notifications about congestion, and receive them, with
+// CAP_NET_RAW. The demo runs the daemon in a network of namespaces, as root.
+// Beside a daemon they change and show its configuration and state, and collect
+// both for support.
+//
+// A command is a function newXCommand in a file of its name; its calculations are
+// in a package below, or in the packages that the daemon shares.
+package cli

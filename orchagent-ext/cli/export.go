@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"sluice/orchagent-ext/cli/capture"
+	"sluice/orchagent-ext/cli/output"
+	"sluice/orchagent-ext/export/ipfix"
+	"sluice/orchagent-ext/flows/flow"
+	"sluice/orchagent-ext/flows/health"
+	"sluice/orchagent-ext/wire/roce"
+)
+
+// newExportCommand makes `sluice export`.
+func newExportCommand() *cobra.Command {
+	x := &export{}
+	cmd := &cobra.Command{
+		Use:   "export FILE (--collector HOST[:PORT]… | --file OUT)",
+		Short: "Export the flows or packets of a capture by IPFIX",
+		Long: `Export the RoCEv2 flows or packets of a capture (pcap or pcapng, - is standard input) by IPFIX, with
+the elements of draft-lin: to collectors over UDP, TCP, TLS or DTLS 1.2, or into an IPFIX file.
+
+A flow's record is made when it was idle, when it lasted for the active timeout, and at the end, by
+the capture's time. The elements go out under an enterprise number, since IANA has assigned none yet;
+the default is for documentation only. Their names and types go out, too (RFC 5610).
+Once IANA has assigned them: --pen 0, and the eight numbers one by one with --element-ids.`,
+		Example: `  sluice export capture.pcap --file flows.ipfix
+  sluice export capture.pcap --collector 127.0.0.1:4739
+  sluice export capture.pcap --mode packet --sampling 100 --collector 10.0.0.9 --transport tcp
+  sluice export capture.pcap --collector flows.example --transport tls --ca ca.pem --cert me.pem --key me.key`,
+		Args: cobra.ExactArgs(1),
+	}
+	flags := cmd.Flags()
+	flags.StringArrayVar(&x.collectors, "collector", nil, "where to; more than once for several. Without port: 4739, with tls and dtls 4740")
+	flags.StringVar(&x.file, "file", "", "write an IPFIX file; - is standard output")
+	flags.Var(textFlag{&x.transport, "udp|tcp|tls|dtls"}, "transport", "how messages travel")
+	flags.StringVar(&x.ca, "ca", "", "PEM file of the CAs that may have signed the collector's certificate")
+	flags.StringVar(&x.cert, "cert", "", "PEM file of our certificate")
+	flags.StringVar(&x.key, "key", "", "PEM file of its key")
+	pathMTU := addNumber(flags, "path-mtu", 16, 1280, "octets; messages over udp and dtls fit into it")
+	x.mode = addChoice(flags, "mode", "records of flows, or of packets", "flow", "packet")
+	x.flags = addChoice(flags, "flags", "flag elements of a flow: of the last packet, or of all OR-ed", "last", "or")
+	sampling := addNumber(flags, "sampling", 32, 1, "one of so many packets is looked at")
+	flags.DurationVar(&x.active, "active", time.Minute, "a flow that lasts so long is reported")
+	flags.DurationVar(&x.idle, "idle", 15*time.Second, "a flow without packets for so long has ended")
+	flags.BoolVar(&x.biflow, "biflow", false, "one record for both directions of a connection, where both queue pairs are known (RFC 5103)")
+	domain := addNumber(flags, "domain", 32, 1, "observation domain")
+	flags.BoolVar(&x.process.Health, "health", false, "records of how each direction of a connection fares, too, as options")
+	pen := addNumber(flags, "pen", 32, ipfix.DocumentationPEN, "private enterprise number of the elements; 0: IANA's")
+	first := addNumber(flags, "first-element", 16, 1, "number of rdmaOpCode; the others follow. Not with --pen 0")
+	ids := flags.UintSlice("element-ids", nil, "with --pen 0: the numbers that IANA assigned to the eight elements, in draft-lin's order")
+	flags.DurationVar(&x.timeout, "timeout", 5*time.Second, "for a collector that is not there")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if (x.file == "") == (len(x.collectors) == 0) {
+			return errors.New("where to? Give --collector or --file, and not both")
+		}
+		if *sampling == 0 || x.active <= 0 || x.idle <= 0 || x.timeout <= 0 {
+			return errors.New("--sampling, --active, --idle and --timeout must be more than 0")
+		}
+		x.pathMTU, x.sampling = int(*pathMTU), *sampling
+		registry, err := exportRegistry(*pen, uint16(*first), flags.Changed("first-element"), *ids)
+		if err != nil {
+			return err
+		}
+		x.process.Registry, x.process.Domain, x.process.SamplingRate, x.process.Systematic = registry, *domain, *sampling, true
+		x.process.Ignored = new(ipfix.Ignored)
+		return x.run(cmd, args[0])
+	}
+	return cmd
+}
+
+// exportRegistry returns the numbers of the elements by the flags.
+func exportRegistry(pen uint32, first uint16, firstGiven bool, ids []uint) (ipfix.Registry, error) {
+	r := ipfix.Registry{PEN: pen}
+	if len(ids) > 0 && len(ids) != len(r.IDs) {
+		return r, fmt.Errorf("--element-ids %d: %d are wanted, one for each element of draft-lin, in its order", ids, len(r.IDs))
+	}
+	if pen != 0 || firstGiven {
+		r.First = first
+	}
+	for i, id := range ids {
+		r.IDs[i] = uint16(min(id, math.MaxUint16))
+	}
+	return r, r.Check()
+}
+
+// biflowCapacity is how many records wait for the other direction's.
+const biflowCapacity = 1 << 16
+
+// export is one run of the command.
+type export struct {
+	collectors            []string
+	file                  string
+	transport             ipfix.Transport
+	ca, cert, key         string
+	pathMTU               int
+	mode, flags           *string
+	sampling              uint32
+	biflow                bool
+	active, idle, timeout time.Duration
+	process               ipfix.Process
+
+	records, healths int
+}
+
+// run exports a capture to a file or to collectors.
+func (x *export) run(cmd *cobra.Command, name string) error {
+	if w := x.process.Registry.Warning(); w != "" {
+		fmt.Fprintf(cmd.ErrOrStderr(), "warning: %s\n", w)
+	}
+	if x.file != "" {
+		return x.toFile(cmd, name)
+	}
+	return x.toCollectors(cmd, name)
+}
+
+// meter reads the capture and hands its records to to, and to toHealth.
+func (x *export) meter(cmd *cobra.Command, name string, to func([]ipfix.Record) error, toHealth func([]ipfix.Health) error) (scan, error) {
+	var failed error
+	out := func(r []ipfix.Record) {
+		if failed == nil {
+			failed = to(r)
+			x.records += len(r)
+		}
+	}
+	var join *ipfix.Biflows
+	if x.biflow {
+		join = ipfix.NewBiflows(biflowCapacity, x.active, out)
+		out = join.Export
+	}
+	m := ipfix.NewMeter(ipfix.MeterConfig{Capacity: flowCapacity, Active: x.active, PerPacket: *x.mode == "packet", OrFlags: *x.flags == "or"}, out)
+	flows := newFlowTable(m.Removed)
+	m.Follow(flows)
+	exported := x.newHealth(func(h []ipfix.Health) {
+		if failed == nil {
+			failed = toHealth(h)
+			x.healths += len(h)
+		}
+	})
+	seen := uint32(0)
+	s, err := scanFile(cmd, name, func(f *capture.Frame, p *roce.Packet, err error) error {
+		now := f.Time.UnixNano()
+		if err != nil {
+			if !errors.Is(err, roce.ErrNotRoCE) {
+				x.process.Ignored.Add(1, uint64(f.Info.Length), now)
+			}
+			return nil
+		}
+		flows.Expire(now, int64(x.idle), flow.MaxBurst)
+		if seen++; (seen-1)%x.sampling == 0 {
+			of := flows.Observe(p, now)
+			m.Observe(p, of, 0, 0, now)
+			if exported != nil {
+				qp, from := flows.SrcQP(of)
+				exported.Tick(now, flowCapacity+1)
+				exported.table.Observe(p, health.Seen{Time: now, Point: f.Point(), SrcQP: qp, From: from, Slot: of.Slot(), Part: x.sampling > 1})
+			}
+		}
+		return failed
+	})
+	if err != nil {
+		return s, err
+	}
+	m.Flush()
+	if join != nil {
+		join.Flush()
+	}
+	if exported != nil {
+		exported.Flush()
+	}
+	return s, failed
+}
+
+// exportedHealth follows connections, and makes records of how they fare.
+type exportedHealth struct {
+	*ipfix.HealthMeter
+	table *health.Table
+}
+
+// newHealth returns the exporter of health; nil without --health.
+func (x *export) newHealth(to func([]ipfix.Health)) *exportedHealth {
+	if !x.process.Health {
+		return nil
+	}
+	m := ipfix.NewHealthMeter(ipfix.HealthConfig{Active: x.active, Whole: x.sampling == 1, Timed: true}, to)
+	h := &exportedHealth{m, health.NewTable(health.Config{Capacity: flowCapacity, Removed: m.Removed})}
+	m.Follow(h.table)
+	return h
+}
+
+// made counts the records that were made.
+func (x *export) made() string {
+	text := plural(x.records, "record")
+	if x.process.Health {
+		text += ", " + plural(x.healths, "health record")
+	}
+	return text
+}
+
+func (x *export) toFile(cmd *cobra.Command, name string) error {
+	f, err := output.Create(x.file, cmd.OutOrStdout())
+	if err != nil {
+		return err
+	}
+	defer f.Abort()
+	w, err := ipfix.NewWriter(f, x.process)
+	if err != nil {
+		return err
+	}
+	s, err := x.meter(cmd, name, func(r []ipfix.Record) error {
+		w.Export(r)
+		return nil
+	}, func(h []ipfix.Health) error {
+		w.ExportHealth(h)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if err := w.Close(); err != nil {
+		return f.Wrap(err)
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "%s; %s in %s\n", s, x.made(), x.file)
+	return nil
+}
+
+func (x *export) toCollectors(cmd *cobra.Command, name string) error {
+	c := ipfix.Config{Process: x.process, GiveUp: x.timeout, Drain: x.timeout}
+	for _, address := range x.collectors {
+		c.Collectors = append(c.Collectors, ipfix.Collector{Address: withPort(address, x.transport.Port()), Transport: x.transport, CAFile: x.ca, CertFile: x.cert, KeyFile: x.key, PathMTU: x.pathMTU})
+	}
+	exporter, err := ipfix.New(c)
+	if err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(cmd.Context())
+	defer stop()
+	ended := make(chan error, 1)
+	go func() {
+		ended <- exporter.Run(ctx)
+		stop()
+	}()
+	s, err := x.meter(cmd, name, func(r []ipfix.Record) error { return exporter.ExportAll(ctx, r) }, func(h []ipfix.Health) error { return exporter.ExportAllHealth(ctx, h) })
+	exporter.Close()
+	if runErr := <-ended; runErr != nil {
+		return runErr
+	}
+	if cmd.Context().Err() != nil {
+		return fmt.Errorf("stopped behind packet %d: %s", s.Packets, strings.Join(sent(exporter.Stats()), ", "))
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "%s; %s\n", s, x.made())
+	fmt.Fprintln(cmd.ErrOrStderr(), strings.Join(sent(exporter.Stats()), "\n"))
+	for _, to := range exporter.Stats() {
+		switch {
+		case to.Refused > 0:
+			err = errors.Join(err, fmt.Errorf("%s (%s): %s", to.Name, to.Transport, to.Error))
+		case to.Dropped > 0:
+			err = errors.Join(err, fmt.Errorf("%s (%s): %s not sent", to.Name, to.Transport, plural(int(to.Dropped), "record")))
+		case !to.Connected && to.Error != "":
+			err = errors.Join(err, fmt.Errorf("%s (%s): %s: not all may have arrived", to.Name, to.Transport, to.Error))
+		}
+	}
+	return err
+}
+
+// sent returns, for each collector, the counts of records that it was sent.
+func sent(all []ipfix.Stats) (each []string) {
+	for _, to := range all {
+		records := plural(int(to.Records), "record")
+		if to.Health > 0 {
+			records += ", " + plural(int(to.Health), "health record")
+		}
+		each = append(each, fmt.Sprintf("%s (%s): %s in %s", to.Name, to.Transport, records, plural(int(to.Messages), "message")))
+	}
+	return each
+}
+
+// withPort returns the address, with the port where it lacks one.
+func withPort(address string, port uint16) string {
+	if _, _, err := net.SplitHostPort(address); err == nil {
+		return address
+	}
+	host := strings.TrimSuffix(strings.TrimPrefix(address, "["), "]")
+	return net.JoinHostPort(host, strconv.Itoa(int(port)))
+}

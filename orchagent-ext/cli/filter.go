@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"sluice/orchagent-ext/flows/flow"
+	"sluice/orchagent-ext/flows/health"
+	"sluice/orchagent-ext/wire/notify"
+	"sluice/orchagent-ext/wire/roce"
+)
+
+// errEnough ends a scan after --count packets.
+var errEnough = errors.New("enough were shown")
+
+// packetFilter selects the packets that are shown. The zero value selects all.
+type packetFilter struct {
+	qps                  []uint32
+	src, dst             []netip.Prefix
+	opcodes              []roce.Opcode // nil: all
+	ecn                  []string
+	nak, cnp, retransmit bool // one of the events that are asked for is enough
+}
+
+func addPacketFilter(flags *pflag.FlagSet, f *packetFilter) {
+	flags.Var(listFlag[uint32]{&f.qps, "number", parseQP}, "qp", "only packets to or from this queue pair, decimal or with 0x; again for more")
+	flags.Var(listFlag[netip.Prefix]{&f.src, "prefix", parsePrefix}, "src", "only from this address or prefix, of the path or the session; again for more")
+	flags.Var(listFlag[netip.Prefix]{&f.dst, "prefix", parsePrefix}, "dst", "only to this address or prefix; again for more")
+	flags.Var(opcodeFlag{&f.opcodes}, "opcode", "only opcodes with this in their name, such as write or RC_ACKNOWLEDGE, or of this number; again for more")
+	flags.Var(listFlag[string]{&f.ecn, strings.Join(ecnNames[:], "|"), parseECN}, "ecn", "only with this ECN codepoint; again for more")
+	flags.BoolVar(&f.nak, "nak", false, "only NAKs (with --cnp or --retransmit: those, too)")
+	flags.BoolVar(&f.cnp, "cnp", false, "only CNPs (with --nak or --retransmit: those, too)")
+	flags.BoolVar(&f.retransmit, "retransmit", false, "only packets that were sent again (with --nak or --cnp: those, too)")
+}
+
+func (f *packetFilter) empty() bool {
+	return f.qps == nil && f.src == nil && f.dst == nil && f.opcodes == nil && f.ecn == nil && !f.events()
+}
+
+// flowsOnly reports whether the filter selects whole flows only.
+func (f *packetFilter) flowsOnly() bool {
+	return f.qps == nil && f.opcodes == nil && f.ecn == nil && !f.events()
+}
+
+// events reports whether the filter selects events only.
+func (f *packetFilter) events() bool { return f.nak || f.cnp || f.retransmit }
+
+// matches reports whether a packet is shown. from is the source of its source
+// queue pair; e is the event that its PSN means.
+func (f *packetFilter) matches(p *roce.Packet, srcQP uint32, from flow.Provenance, e health.Event) bool {
+	if f.empty() {
+		return true
+	}
+	if f.qps != nil && !slices.Contains(f.qps, p.DestQP()) && (from == flow.None || !slices.Contains(f.qps, srcQP)) {
+		return false
+	}
+	return f.matchesFlow(p) &&
+		(f.opcodes == nil || slices.Contains(f.opcodes, p.Opcode())) &&
+		(f.ecn == nil || slices.Contains(f.ecn, ecnNames[p.TrafficClass()&3])) &&
+		f.event(p, e)
+}
+
+// matchesFlow reports whether a packet's queue pair and addresses, which are the
+// same in all packets of a flow, match.
+func (f *packetFilter) matchesFlow(p *roce.Packet) bool {
+	return within(f.src, p.PathSrc(), p.Src()) && within(f.dst, p.PathDst(), p.Dst())
+}
+
+// event reports whether a packet is one of the selected events.
+func (f *packetFilter) event(p *roce.Packet, e health.Event) bool {
+	if !f.events() {
+		return true
+	}
+	h, ok := p.AETH()
+	return f.retransmit && e.Retransmitted() || f.cnp && p.Opcode() == roce.CNP || f.nak && ok && h.NAK() != roce.NotNAK
+}
+
+// matchesMessage reports whether a notification other than RoCEv2 is shown: it
+// has addresses only.
+func (f *packetFilter) matchesMessage(e *notify.Envelope) bool {
+	if f.qps != nil || f.opcodes != nil || f.ecn != nil || f.events() {
+		return false
+	}
+	return within(f.src, e.Src) && within(f.dst, e.Dst)
+}
+
+// within reports whether one of the addresses is in one of the prefixes; an empty
+// list of prefixes has them all.
+func within(prefixes []netip.Prefix, addrs ...netip.Addr) bool {
+	return prefixes == nil || slices.ContainsFunc(prefixes, func(p netip.Prefix) bool {
+		return slices.ContainsFunc(addrs, p.Contains)
+	})
+}
+
+// parseQP returns the number of a queue pair, 24 bits.
+func parseQP(s string) (uint32, error) {
+	qp, err := strconv.ParseUint(s, 0, 24)
+	if err != nil {
+		return 0, fmt.Errorf("%q is not a number of 24 bits, decimal or with 0x", s)
+	}
+	return uint32(qp), nil
+}
+
+// parsePrefix returns a prefix; an address is the prefix of its full length.
+func parsePrefix(s string) (netip.Prefix, error) {
+	if a, err := netip.ParseAddr(s); err == nil {
+		return netip.PrefixFrom(a, a.BitLen()), nil
+	}
+	p, err := netip.ParsePrefix(s)
+	if err != nil {
+		return p, fmt.Errorf("%q is not an address or a prefix", s)
+	}
+	return p.Masked(), nil
+}
+
+// parseECN returns an ECN codepoint by its name in ecnNames.
+func parseECN(s string) (string, error) {
+	if !slices.Contains(ecnNames[:], s) {
+		return "", fmt.Errorf("%q is not one of %s", s, strings.Join(ecnNames[:], ", "))
+	}
+	return s, nil
+}
+
+// listFlag is a flag that can be given several times, or with commas.
+type listFlag[T any] struct {
+	values *[]T
+	kind   string
+	parse  func(string) (T, error)
+}
+
+func (f listFlag[T]) Set(s string) error {
+	for _, one := range strings.Split(s, ",") {
+		v, err := f.parse(one)
+		if err != nil {
+			return err
+		}
+		*f.values = append(*f.values, v)
+	}
+	return nil
+}
+
+func (f listFlag[T]) String() string { return strings.Trim(fmt.Sprint(*f.values), "[]") }
+func (f listFlag[T]) Type() string   { return f.kind }
+
+// opcodeFlag takes opcodes by number, or by a part of their name.
+type opcodeFlag struct{ values *[]roce.Opcode }
+
+func (f opcodeFlag) Set(s string) error {
+	for _, one := range strings.Split(s, ",") {
+		if n, err := strconv.ParseUint(one, 0, 8); err == nil {
+			*f.values = append(*f.values, roce.Opcode(n))
+			continue
+		}
+		part, before := strings.ToUpper(one), len(*f.values)
+		for n := range 256 {
+			if o := roce.Opcode(n); o.Known() && part != "" && strings.Contains(o.String(), part) {
+				*f.values = append(*f.values, o)
+			}
+		}
+		if len(*f.values) == before {
+			return fmt.Errorf("%q is in no opcode's name, such as RC_SEND_ONLY, UD_SEND_ONLY, RC_RDMA_WRITE_FIRST, RC_RDMA_READ_REQUEST, RC_ACKNOWLEDGE, CNP, and is no number of 8 bits", one)
+		}
+	}
+	return nil
+}
+
+func (f opcodeFlag) String() string { return "" }
+func (f opcodeFlag) Type() string   { return "name" }

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"encoding"
+	"fmt"
+	"net"
+	"net/netip"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"sluice/orchagent-ext/wire/roce"
+)
+
+// numberFlag is an unsigned number of so many bits, decimal or with 0x.
+type numberFlag struct {
+	value *uint32
+	bits  int
+}
+
+func (f numberFlag) Set(s string) error {
+	v, err := strconv.ParseUint(s, 0, 32)
+	if err != nil || v >= 1<<f.bits {
+		return fmt.Errorf("%q is not a number of %d bits, decimal or with 0x", s, f.bits)
+	}
+	*f.value = uint32(v)
+	return nil
+}
+
+func (f numberFlag) String() string { return fmt.Sprintf("%#x", *f.value) }
+func (f numberFlag) Type() string   { return "number" }
+
+// decimalFlag is a numberFlag whose default is shown in decimal: a count, a time.
+type decimalFlag struct{ numberFlag }
+
+func (f decimalFlag) String() string { return fmt.Sprint(*f.value) }
+
+// addNumber adds a decimalFlag.
+func addNumber(flags *pflag.FlagSet, name string, bits int, value uint32, usage string) *uint32 {
+	flags.Var(decimalFlag{numberFlag{&value, bits}}, name, usage)
+	return &value
+}
+
+// addHex adds a numberFlag.
+func addHex(flags *pflag.FlagSet, name string, bits int, value uint32, usage string) *uint32 {
+	flags.Var(numberFlag{&value, bits}, name, usage)
+	return &value
+}
+
+// addAddr adds a flag that takes an IP address; its default is the zero address,
+// which is invalid.
+func addAddr(flags *pflag.FlagSet, name, usage string) *netip.Addr {
+	a := new(netip.Addr)
+	flags.Var(textFlag{a, "address"}, name, usage)
+	return a
+}
+
+// textFlag is a value that reads and writes itself as text, such as an address
+// or an algorithm.
+type textFlag struct {
+	value interface {
+		encoding.TextUnmarshaler
+		encoding.TextMarshaler
+	}
+	kind string
+}
+
+func (f textFlag) Set(s string) error { return f.value.UnmarshalText([]byte(s)) }
+func (f textFlag) Type() string       { return f.kind }
+func (f textFlag) String() string {
+	text, err := f.value.MarshalText()
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}
+
+// choiceFlag is one of a few words.
+type choiceFlag struct {
+	value   *string
+	choices []string
+}
+
+func (f choiceFlag) Set(s string) error {
+	for _, c := range f.choices {
+		if s == c {
+			*f.value = s
+			return nil
+		}
+	}
+	return fmt.Errorf("%q is not one of %s", s, strings.Join(f.choices, ", "))
+}
+
+func (f choiceFlag) String() string { return *f.value }
+func (f choiceFlag) Type() string   { return strings.Join(f.choices, "|") }
+
+// addChoice adds a flag that takes one of the choices; the first is the default.
+func addChoice(flags *pflag.FlagSet, name, usage string, choices ...string) *string {
+	value := choices[0]
+	flags.Var(choiceFlag{&value, choices}, name, usage)
+	return &value
+}
+
+// macFlag is a MAC address.
+type macFlag struct{ value *roce.MAC }
+
+func (f macFlag) Set(s string) error {
+	mac, err := net.ParseMAC(s)
+	if err != nil || len(mac) != len(f.value) {
+		return fmt.Errorf("%q is not a MAC address of six octets", s)
+	}
+	*f.value = roce.MAC(mac)
+	return nil
+}
+
+func (f macFlag) String() string { return net.HardwareAddr(f.value[:]).String() }
+func (f macFlag) Type() string   { return "mac" }
+
+// rateFlag is a rate in bit/s: 1Gbps, 500Mbps, or a number of Mbit/s.
+type rateFlag struct{ value *uint64 }
+
+// rateUnits are those of a rate, in bit/s.
+var rateUnits = []struct {
+	name string
+	bits float64
+}{{"Gbps", 1e9}, {"Mbps", 1e6}, {"kbps", 1e3}, {"bps", 1}, {"", 1e6}}
+
+func (f rateFlag) Set(s string) error {
+	for _, u := range rateUnits {
+		number, ok := strings.CutSuffix(strings.ToLower(s), strings.ToLower(u.name))
+		if !ok {
+			continue
+		}
+		v, err := strconv.ParseFloat(number, 64)
+		if bits := v * u.bits; err == nil && bits >= 1 && bits <= 1e15 {
+			*f.value = uint64(bits)
+			return nil
+		}
+		break
+	}
+	return fmt.Errorf("%q is not a rate, such as 1Gbps, 2.5Mbps, 500kbps, or a number of Mbit/s", s)
+}
+
+func (f rateFlag) Type() string { return "rate" }
+func (f rateFlag) String() string {
+	for _, u := range rateUnits {
+		if v := float64(*f.value) / u.bits; v >= 1 {
+			return strconv.FormatFloat(v, 'f', -1, 64) + u.name
+		}
+	}
+	return "0"
+}

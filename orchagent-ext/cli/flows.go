@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"sluice/orchagent-ext/cli/capture"
+	"sluice/orchagent-ext/flows/flow"
+	"sluice/yang/text"
+)
+
+// flowCapacity is how many flows of a capture are followed at once: about 60 MB.
+// Beyond it the one that was idle longest is replaced.
+const flowCapacity = 1 << 18
+
+func newFlowTable(removed func(*flow.Flow, flow.Reason)) *flow.Table {
+	return flow.NewTable(flow.Config{Capacity: flowCapacity, Removed: removed})
+}
+
+// flowRecord is one flow as decode --flows prints it.
+type flowRecord struct {
+	Src       netip.Addr `json:"src"` // of the path: as they arrive
+	Dst       netip.Addr `json:"dst"`
+	Session   *session   `json:"session,omitempty"` // where its addresses are others
+	Sport     uint16     `json:"sport"`
+	FlowLabel uint32     `json:"flow_label"`
+	PKey      uint16     `json:"pkey"`
+	DstQP     uint32     `json:"dst_qp"`
+	SrcQP     *uint32    `json:"src_qp"`
+	SrcQPFrom *string    `json:"src_qp_from"`
+	Packets   uint64     `json:"packets"`
+	Bytes     uint64     `json:"bytes"`
+	First     time.Time  `json:"first"`
+	Last      time.Time  `json:"last"`
+}
+
+func newFlowRecord(f *flow.Flow, qp uint32, from flow.Provenance) flowRecord {
+	r := flowRecord{
+		Src: f.SrcAddr(), Dst: f.DstAddr(), Sport: f.SrcPort, FlowLabel: f.FlowLabel, PKey: f.PKey, DstQP: f.DestQP,
+		Packets: f.Packets, Bytes: f.Bytes, First: time.Unix(0, f.First).UTC(), Last: time.Unix(0, f.Last).UTC(),
+	}
+	if src, dst := f.SessionSrc(), f.SessionDst(); src != r.Src || dst != r.Dst {
+		r.Session = &session{src, dst}
+	}
+	if from != flow.None {
+		name := from.String()
+		r.SrcQP, r.SrcQPFrom = &qp, &name
+	}
+	return r
+}
+
+// maxFlowRecords bounds the memory for a capture of ever new flows: about 400 MB.
+const maxFlowRecords = 1 << 20
+
+// flowList has the flows to be shown. Flows beyond maxFlowRecords are only
+// counted.
+type flowList struct {
+	room    int
+	records []flowRecord
+
+	more, packets uint64 // flows left out, and their packets
+}
+
+func (l *flowList) add(f *flow.Flow, qp uint32, from flow.Provenance) {
+	if len(l.records) == l.room {
+		l.more++
+		l.packets += f.Packets
+		return
+	}
+	l.records = append(l.records, newFlowRecord(f, qp, from))
+}
+
+// String counts the flows.
+func (l *flowList) String() string {
+	text := plural(len(l.records), "flow")
+	if l.more > 0 {
+		text += fmt.Sprintf(", and %d more of %d packets, which are not shown", l.more, l.packets)
+	}
+	return text
+}
+
+func decodeFlows(cmd *cobra.Command, name string, asJSON, icrc bool) error {
+	list := flowList{room: maxFlowRecords}
+	var flows *flow.Table
+	add := func(f *flow.Flow) {
+		qp, from := flows.SrcQP(f)
+		list.add(f, qp, from)
+	}
+	flows = newFlowTable(func(f *flow.Flow, _ flow.Reason) { add(f) })
+	r, err := capture.Open(cmd.Context(), name, cmd.InOrStdin())
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	s, err := scanBursts(cmd, r, icrc, nil, func(b *burst) {
+		flows.ObserveBurstAt(b.packets[:b.n], b.times[:b.n], nil)
+	})
+	for f := range flows.All() {
+		add(f)
+	}
+	slices.SortStableFunc(list.records, func(a, b flowRecord) int {
+		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), a.First.Compare(b.First), cmp.Compare(a.DstQP, b.DstQP))
+	})
+	// The flows that were decoded before an error are shown, too.
+	if printErr := printFlows(cmd, list.records, asJSON); err == nil {
+		err = printErr
+	}
+	if err = interrupted(cmd, err); err != nil && err != errInterrupted {
+		return err
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "%s; %s\n", s, &list)
+	return err
+}
+
+func printFlows(cmd *cobra.Command, records []flowRecord, asJSON bool) error {
+	out := bufio.NewWriter(cmd.OutOrStdout())
+	if asJSON {
+		encoder := text.NewEncoder(out)
+		for _, r := range records {
+			if err := encoder.Encode(r); err != nil {
+				return err
+			}
+		}
+		return out.Flush()
+	}
+	rows := newTable(out, "SRC", "DST", "SPORT", "LABEL", "PKEY", "DST-QP", "SRC-QP", "FROM", "PACKETS", "BYTES", "SECONDS")
+	for _, r := range records {
+		rows.row(r.Session.beside(r.Src, (*session).src), r.Session.beside(r.Dst, (*session).dst), fmt.Sprint(r.Sport), labelText(r.Src, r.FlowLabel), fmt.Sprintf("%#04x", r.PKey), qpText(r.DstQP),
+			srcQPText(r.SrcQP), fromText(r.SrcQPFrom), fmt.Sprint(r.Packets), fmt.Sprint(r.Bytes), fmt.Sprintf("%.6f", r.Last.Sub(r.First).Seconds()))
+	}
+	if err := rows.end(); err != nil {
+		return err
+	}
+	return out.Flush()
+}

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"iter"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"sluice/orchagent-ext/cli/capture"
+	"sluice/orchagent-ext/flows/flow"
+	"sluice/orchagent-ext/flows/health"
+	"sluice/orchagent-ext/wire/roce"
+	"sluice/yang/text"
+)
+
+// healthTable learns the queue pairs of connections, and how they fare.
+type healthTable struct {
+	flows *flow.Table
+	table *health.Table
+	gone  []healthRecord // of connections that left the table
+	more  uint64         // that found no room there
+	seen  [flow.MaxBurst]health.Seen
+}
+
+func newHealth() *healthTable {
+	h := &healthTable{flows: newFlowTable(nil)}
+	h.table = health.NewTable(health.Config{Capacity: flowCapacity, Removed: func(d *health.Direction) {
+		if len(h.gone) == maxFlowRecords {
+			h.more++
+			return
+		}
+		h.gone = append(h.gone, newHealthRecord(d))
+	}})
+	return h
+}
+
+// observe returns a packet's source queue pair with its provenance, and the event
+// that its PSN means.
+func (h *healthTable) observe(f *capture.Frame, p *roce.Packet) (qp uint32, from flow.Provenance, e health.Event, missing uint32) {
+	now := f.Time.UnixNano()
+	of := h.flows.Observe(p, now)
+	qp, from = h.flows.SrcQP(of)
+	e, missing = h.table.Observe(p, health.Seen{Time: now, Point: f.Point(), SrcQP: qp, From: from, Slot: of.Slot()})
+	return qp, from, e, missing
+}
+
+// observeBurst is observe for several packets.
+func (h *healthTable) observeBurst(b *burst) {
+	h.flows.ObserveBurstAt(b.packets[:b.n], b.times[:b.n], func(i int, of *flow.Flow) {
+		qp, from := h.flows.SrcQP(of)
+		h.seen[i] = health.Seen{Time: b.times[i], Point: b.points[i], SrcQP: qp, From: from, Slot: of.Slot()}
+	})
+	h.table.ObserveBurst(b.packets[:b.n], h.seen[:b.n])
+}
+
+// records are all directions, those in which most was sent first.
+func (h *healthTable) records() iter.Seq[healthRecord] {
+	type place struct {
+		bytes uint64
+		first int64
+		qp    uint32
+		at    int // in gone, and behind that in the table
+	}
+	var places []place
+	for i, r := range h.gone {
+		places = append(places, place{r.Bytes, r.First.UnixNano(), r.DstQP, i})
+	}
+	for d := range h.table.All() {
+		places = append(places, place{d.Octets, d.First, d.DestQP, len(places)})
+	}
+	slices.SortFunc(places, func(a, b place) int {
+		return cmp.Or(cmp.Compare(b.bytes, a.bytes), cmp.Compare(a.first, b.first), cmp.Compare(a.qp, b.qp), a.at-b.at)
+	})
+	return func(yield func(healthRecord) bool) {
+		for _, p := range places {
+			var r healthRecord
+			if p.at < len(h.gone) {
+				r = h.gone[p.at]
+			} else {
+				r = newHealthRecord(h.table.At(p.at - len(h.gone)))
+			}
+			if !yield(r) {
+				return
+			}
+		}
+	}
+}
+
+// print prints the connections as a table, or as JSON.
+func (h *healthTable) print(cmd *cobra.Command, asJSON bool) error {
+	out := bufio.NewWriter(cmd.OutOrStdout())
+	encoder := text.NewEncoder(out)
+	var rows *table
+	if !asJSON {
+		rows = newTable(out, healthHeader...)
+	}
+	for r := range h.records() {
+		if asJSON {
+			if err := encoder.Encode(r); err != nil {
+				return err
+			}
+			continue
+		}
+		rows.row(r.cells()...)
+	}
+	if rows != nil {
+		if err := rows.end(); err != nil {
+			return err
+		}
+	}
+	return out.Flush()
+}
+
+// String counts the connections.
+func (h *healthTable) String() string {
+	n := len(h.gone)
+	for range h.table.All() {
+		n++
+	}
+	text := plural(n, "direction")
+	if h.more > 0 {
+		text += fmt.Sprintf(", and %d more, which are not shown", h.more)
+	}
+	return text
+}
+
+// healthRecord is one direction of a connection as --health prints it.
+type healthRecord struct {
+	Src     netip.Addr `json:"src"` // of the session
+	Dst     netip.Addr `json:"dst"`
+	Point   uint32     `json:"interface,omitempty"` // number of the interface, where there are several
+	DstQP   uint32     `json:"dst_qp"`
+	SrcQP   *uint32    `json:"src_qp"`
+	First   time.Time  `json:"first"`
+	Last    time.Time  `json:"last"`
+	Packets uint64     `json:"packets"`
+	Bytes   uint64     `json:"bytes"`
+	CE      uint64     `json:"ce"`
+	CEShare float64    `json:"ce_share"` // of the packets
+
+	Payload       uint64   `json:"payload"` // octets of the application, each once
+	Goodput       *float64 `json:"goodput_bps"`
+	Gaps          uint64   `json:"gaps"`
+	Missing       uint64   `json:"missing"`
+	Lost          uint64   `json:"lost"` // of those: have not come
+	Reordered     uint64   `json:"reordered"`
+	Recovered     uint64   `json:"recovered"`
+	Duplicates    uint64   `json:"duplicates"`
+	Retransmitted uint64   `json:"retransmitted_bytes"`
+	Restarts      uint64   `json:"restarts"`
+	Stalls        uint64   `json:"stalls"`
+	Stalled       float64  `json:"stalled_us"`
+	LongestStall  float64  `json:"longest_stall_us"`
+
+	Messages *quantiles `json:"message_bytes,omitempty"`
+	RTT      *quantiles `json:"rtt_us,omitempty"` // from a request to its acknowledgement
+
+	Sent     answers  `json:"sent"`     // this way
+	Received *answers `json:"received"` // the other way, for this one; null: it is not known, or did not pass
+}
+
+// answers are the acknowledgements and notifications of one direction.
+type answers struct {
+	Acks uint64            `json:"acks"`
+	CNPs uint64            `json:"cnps"`
+	NAKs map[string]uint64 `json:"naks"` // by reason
+}
+
+// quantiles sum up a histogram.
+type quantiles struct {
+	Count uint64  `json:"count"`
+	Min   float64 `json:"min"`
+	P50   float64 `json:"p50"`
+	P99   float64 `json:"p99"`
+	Max   float64 `json:"max"`
+}
+
+const nsPerUs = 1e3
+
+func newQuantiles(h *health.Histogram, unit float64) *quantiles {
+	if h == nil {
+		return nil
+	}
+	in := func(v uint64) float64 { return float64(v) / unit }
+	return &quantiles{h.Count, in(h.Min), in(h.Quantile(0.5)), in(h.Quantile(0.99)), in(h.Max)}
+}
+
+// noNAKs is for directions without a NAK; it stays empty.
+var noNAKs = map[string]uint64{}
+
+func newAnswers(d *health.Direction) answers {
+	a := answers{Acks: d.Acks, CNPs: d.CNPs, NAKs: noNAKs}
+	if d.NAKed() > 0 {
+		a.NAKs = map[string]uint64{}
+	}
+	for why := roce.NotNAK + 1; why < roce.NumNAKs; why++ {
+		if n := d.NAKs[why]; n > 0 {
+			a.NAKs[why.String()] = n
+		}
+	}
+	return a
+}
+
+func newHealthRecord(d *health.Direction) healthRecord {
+	r := healthRecord{
+		Src: netip.AddrFrom16(d.Src).Unmap(), Dst: netip.AddrFrom16(d.Dst).Unmap(), Point: d.Point, DstQP: d.DestQP,
+		First: time.Unix(0, d.First).UTC(), Last: time.Unix(0, d.Last).UTC(), Packets: d.Packets, Bytes: d.Octets,
+		CE: d.CE, CEShare: float64(d.CE) / float64(d.Packets), Payload: d.Payload, Gaps: d.Gaps, Missing: d.Missing, Lost: d.Lost(),
+		Reordered: d.Reordered, Recovered: d.Recovered, Duplicates: d.Duplicates, Retransmitted: d.Retransmitted, Restarts: d.Restarts,
+		Stalls: d.Stalls, Stalled: float64(d.Stalled) / nsPerUs, LongestStall: float64(d.LongestStall) / nsPerUs,
+		Messages: newQuantiles(d.Sizes, 1), RTT: newQuantiles(d.RTT, nsPerUs), Sent: newAnswers(d),
+	}
+	if d.From != flow.None {
+		r.SrcQP = &d.Source
+	}
+	if rate, ok := d.Goodput(); ok {
+		r.Goodput = &rate
+	}
+	if peer := d.Peer(); peer != nil {
+		received := newAnswers(peer)
+		r.Received = &received
+	}
+	return r
+}
+
+var healthHeader = []string{"SRC", "DST", "DST-QP", "SRC-QP", "PACKETS", "CE", "MBIT/S", "MESSAGES", "P50", "GAPS", "LOST", "REORDERED", "DUPLICATES", "RESENT", "NAKS", "CNPS", "RTT-P50", "RTT-P99", "STALLS"}
+
+// cells returns the record as a row. Answers are in the row of the direction that
+// they are about; where that is unknown they are in the row of their sender, with
+// the word "sent".
+func (r healthRecord) cells() []string {
+	goodput, messages, size, p50, p99, stalls := "-", "-", "-", "-", "-", "-"
+	if r.Goodput != nil && r.Payload > 0 {
+		goodput = strconv.FormatFloat(*r.Goodput/1e6, 'f', 1, 64)
+	}
+	if m := r.Messages; m != nil {
+		messages, size = number(m.Count), strconv.FormatFloat(m.P50, 'f', 0, 64)
+	}
+	if t := r.RTT; t != nil {
+		p50, p99 = fmt.Sprintf("%.1fus", t.P50), fmt.Sprintf("%.1fus", t.P99)
+	}
+	if r.Stalls > 0 {
+		stalls = fmt.Sprintf("%d, %.0fus", r.Stalls, r.LongestStall)
+	}
+	of, said := r.Received, ""
+	if of == nil {
+		of, said = &r.Sent, "sent "
+	}
+	return []string{
+		r.Src.String(), r.Dst.String(), qpText(r.DstQP), srcQPText(r.SrcQP), number(r.Packets), strconv.FormatFloat(100*r.CEShare, 'f', 2, 64) + "%", goodput, messages, size,
+		number(r.Gaps), number(r.Lost), number(r.Reordered), number(r.Duplicates), number(r.Retransmitted),
+		of.naks(said), of.cnps(said), p50, p99, stalls,
+	}
+}
+
+func number(n uint64) string { return strconv.FormatUint(n, 10) }
+
+func (a *answers) naks(said string) string {
+	var list []string
+	for why := roce.NotNAK + 1; why < roce.NumNAKs && len(a.NAKs) > 0; why++ {
+		if n := a.NAKs[why.String()]; n > 0 {
+			list = append(list, fmt.Sprintf("%s:%d", why, n))
+		}
+	}
+	if list == nil {
+		return "-"
+	}
+	return said + strings.Join(list, ",")
+}
+
+func (a *answers) cnps(said string) string {
+	if a.CNPs == 0 {
+		return "-"
+	}
+	return said + fmt.Sprint(a.CNPs)
+}
+
+// printHealth reads packets to their end, and prints how the connections fare.
+func printHealth(cmd *cobra.Command, r frameSource, asJSON, icrc bool, filter *packetFilter) error {
+	h := newHealth()
+	keep := filter.matchesFlow
+	if filter.empty() {
+		keep = nil
+	}
+	s, err := scanBursts(cmd, r, icrc, keep, h.observeBurst)
+	// The directions that were seen before an error are shown, too.
+	if printErr := h.print(cmd, asJSON); err == nil {
+		err = printErr
+	}
+	if err = interrupted(cmd, err); err != nil && err != errInterrupted {
+		return err
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "%s; %s\n", s, h)
+	return err
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"sluice/orchagent-ext/cli/socket"
+	"sluice/orchagent-ext/wire/notify"
+	"sluice/yang/text"
+)
+
+func newListenCommand() *cobra.Command {
+	l := &listener{}
+	cmd := &cobra.Command{
+		Use:   "listen",
+		Short: "Print the notifications that come in, and what the receive rules say of each",
+		Long: `Print the notifications that come in (PFCM, PPFC, Rate Advice, CNP, PFC), and what the receive
+rules say of each: accepted, or refused and why. What is addressed to others is passing: a router
+sees it and does not obey it. Nothing is answered or obeyed. Needs the capability CAP_NET_RAW.
+
+It listens below the kernel's IP, so that messages with a wrong checksum are seen, too.
+
+With --verify it receives what "sluice gen --dev" sends to this host instead: it checks the ICRC and the
+number of each packet, acknowledges, and at the end says what arrived, was missing, late, or there
+twice. Its exit code is 1 where something was missing or wrong, or nothing came.`,
+		Example: `  sluice listen
+  sluice listen --dev eth0 --json --for 10s
+  sluice listen --count 1
+  sluice listen --verify --dev eth0 --for 10s`,
+		Args: cobra.NoArgs,
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&l.dev, "dev", "", "device; without it all, but then PFC only where a device hears its group anyway")
+	flags.BoolVar(&l.json, "json", false, "one JSON object a line")
+	flags.IntVar(&l.count, "count", 0, "end after so many; 0: never")
+	flags.DurationVar(&l.span, "for", 0, "end after this time; 0: never")
+	verify := flags.Bool("verify", false, "check what sluice gen sends to this host; --count counts its packets")
+	codePoints := addCodePoints(flags)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		var err error
+		if l.codePoints, err = codePoints(); err != nil {
+			return err
+		}
+		if l.count < 0 || l.span < 0 {
+			return errors.New("--count and --for must be 0 or more")
+		}
+		if *verify {
+			return l.verify(cmd)
+		}
+		return l.run(cmd)
+	}
+	return cmd
+}
+
+type listener struct {
+	dev        string
+	json       bool
+	count      int
+	span       time.Duration
+	codePoints notify.CodePoints
+	own        map[netip.Addr]bool
+	seen       verdicts
+}
+
+// heard is one message as --json prints it.
+type heard struct {
+	Time   time.Time `json:"time"`
+	Device string    `json:"dev"`
+	*notification
+}
+
+func (l *listener) run(cmd *cobra.Command) error {
+	link, err := socket.OpenLink(l.dev, notify.PFCAddress)
+	if err != nil {
+		return err
+	}
+	defer link.Close()
+	if l.own, err = socket.OwnAddresses(); err != nil {
+		return err
+	}
+	ctx := cmd.Context()
+	if l.span > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, l.span)
+		defer cancel()
+	}
+	where := "all devices"
+	if l.dev != "" {
+		where = l.dev
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "listening on %s\n", where)
+	err = l.loop(ctx, cmd, link)
+	fmt.Fprintln(cmd.ErrOrStderr(), &l.seen)
+	if ctx.Err() != nil { // the time is over, or the user ended it
+		return nil
+	}
+	return err
+}
+
+func (l *listener) loop(ctx context.Context, cmd *cobra.Command, link *socket.Link) error {
+	encoder := text.NewEncoder(cmd.OutOrStdout())
+	var p notify.Packet
+	for l.count == 0 || l.seen.total < l.count {
+		frame, err := link.Receive(ctx)
+		if err != nil {
+			return err
+		}
+		n := newNotification(&p, p.Parse(frame.Data, l.codePoints))
+		if n == nil {
+			continue
+		}
+		if to := p.Envelope.Dst; to.IsValid() && !to.IsMulticast() && !l.own[to] {
+			n.Verdict, n.Reason, n.why = "passing", "", ""
+		}
+		l.seen.add(n)
+		if l.json {
+			err = encoder.Encode(heard{frame.Time.UTC(), frame.Device, n})
+		} else {
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s  %s  %s  %s  %s\n", frame.Time.Format("15:04:05.000000"), frame.Device, n.kind(), n, n.says())
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"strings"
+
+	"github.com/gopacket/gopacket/layers"
+
+	"sluice/orchagent-ext/cli/capture"
+	"sluice/orchagent-ext/cli/socket"
+)
+
+// liveFrames is the frames that pass on devices, as a frameSource.
+type liveFrames struct {
+	tap     *socket.Tap
+	devices []string
+	frame   capture.Frame
+	before  func()
+}
+
+// linkTypes are those of captures. Packets with another header count as other
+// than RoCEv2.
+var linkTypes = map[socket.Kind]layers.LinkType{socket.Other: layers.LinkTypeNull, socket.Ethernet: layers.LinkTypeEthernet, socket.IP: layers.LinkTypeRaw}
+
+// anyDevice is the name for all devices.
+const anyDevice = "any"
+
+func openLive(ctx context.Context, devices []string, groups ...[6]byte) (*liveFrames, error) {
+	named := devices
+	for _, d := range devices {
+		if d == anyDevice {
+			named = nil
+		}
+	}
+	tap, err := socket.OpenTap(ctx, named, groups...)
+	if err != nil {
+		return nil, err
+	}
+	return &liveFrames{tap: tap, devices: named, before: func() {}}, nil
+}
+
+// Next implements frameSource. It fails soon after the context ends.
+func (l *liveFrames) Next() (*capture.Frame, error) {
+	got, err := l.tap.Receive(l.before)
+	if err != nil {
+		return nil, err
+	}
+	f := &l.frame
+	f.Number++
+	f.Data, f.Time, f.Link = got.Data, got.Time, linkTypes[got.Kind]
+	f.Info.Timestamp, f.Info.CaptureLength, f.Info.Length, f.Info.InterfaceIndex = got.Time, len(got.Data), got.Length, got.Index
+	f.In, f.Out = got.Device, ""
+	if got.Outgoing {
+		f.In, f.Out = "", got.Device
+	}
+	return f, nil
+}
+
+// BeforeWaiting implements frameSource.
+func (l *liveFrames) BeforeWaiting(f func()) { l.before = f }
+
+// Stays implements frameSource: a frame is in the one buffer.
+func (l *liveFrames) Stays() bool { return false }
+
+// Progress implements frameSource: live traffic is endless.
+func (l *liveFrames) Progress() (float64, bool) { return 0, false }
+
+func (l *liveFrames) String() string {
+	if l.devices == nil {
+		return "all devices"
+	}
+	return strings.Join(l.devices, ", ")
+}
+
+// Lost returns how many packets the kernel dropped because the ring was full.
+func (l *liveFrames) Lost() uint64 { return l.tap.Lost() }
+
+// Close closes the socket.
+func (l *liveFrames) Close() { l.tap.Close() }

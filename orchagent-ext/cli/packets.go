@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"bufio"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"sluice/orchagent-ext/cli/capture"
+	"sluice/orchagent-ext/flows/health"
+	"sluice/orchagent-ext/wire/notify"
+	"sluice/orchagent-ext/wire/roce"
+	"sluice/yang/text"
+)
+
+// packetList prints packets one by one, for decode and observe.
+type packetList struct {
+	json       bool
+	ports      bool // columns for the ports
+	codePoints notify.CodePoints
+	filter     packetFilter
+	limit      int // ends after so many were shown; 0: never
+
+	shown int
+}
+
+// print prints the packets of r as they come, and at the end the summary.
+func (l *packetList) print(cmd *cobra.Command, r frameSource) error {
+	out := bufio.NewWriter(cmd.OutOrStdout())
+	encoder := text.NewEncoder(out)
+	var rows *table
+	if !l.json {
+		rows = newTable(out, recordHeader(l.ports)...)
+	}
+	r.BeforeWaiting(func() {
+		if rows != nil {
+			rows.flush()
+		}
+		_ = out.Flush() // the error comes again at the end
+	})
+	table := newHealth()
+	var start time.Time
+	var message notify.Packet
+	var seen verdicts
+	show := func(record any, cells func(time.Time, bool) []string) error {
+		l.shown++
+		err := error(nil)
+		if l.json {
+			err = encoder.Encode(record)
+		} else {
+			rows.row(cells(start, l.ports)...)
+		}
+		if err == nil && l.shown == l.limit {
+			err = errEnough
+		}
+		return err
+	}
+	s, err := scanThrough(cmd, r, func(f *capture.Frame, p *roce.Packet, err error) error {
+		if start.IsZero() {
+			start = f.Time
+		}
+		n := newNotification(&message, f.ParseNotification(&message, l.codePoints))
+		if n != nil {
+			seen.add(n)
+		}
+		if err != nil {
+			if n == nil || !l.filter.matchesMessage(&message.Envelope) {
+				return nil
+			}
+			r := newNotificationRecord(f, n, &message.Envelope)
+			return show(r, r.cells)
+		}
+		qp, from, e, missing := table.observe(f, p)
+		if !l.filter.matches(p, qp, from, e) {
+			return nil
+		}
+		r := newRecord(f, p, qp, from)
+		r.Event, r.Missing = e.String(), missing
+		if e != health.Gap {
+			r.Missing = 0
+		}
+		r.Notification = n
+		return show(r, r.cells)
+	})
+	if err == errEnough {
+		err = nil
+	}
+	// The packets that were decoded before an error are shown, too.
+	if rows != nil {
+		if tableErr := rows.end(); err == nil {
+			err = tableErr
+		}
+	}
+	if flushErr := out.Flush(); err == nil {
+		err = flushErr
+	}
+	if err = interrupted(cmd, err); err != nil && err != errInterrupted {
+		return err
+	}
+	text := s.String()
+	if !l.filter.empty() {
+		text += fmt.Sprintf("; %d shown", l.shown)
+	}
+	fmt.Fprintln(cmd.ErrOrStderr(), text)
+	if seen.total > 0 {
+		fmt.Fprintln(cmd.ErrOrStderr(), &seen)
+	}
+	return err
+}

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"sluice/orchagent-ext/cli/capture"
+	"sluice/orchagent-ext/flows/flow"
+	"sluice/orchagent-ext/wire/notify"
+	"sluice/orchagent-ext/wire/roce"
+)
+
+// record is one RoCEv2 packet as decode --json prints it.
+type record struct {
+	Frame      int        `json:"frame"`
+	Time       time.Time  `json:"time"`
+	Src        netip.Addr `json:"src"` // of the path: as they arrive
+	Dst        netip.Addr `json:"dst"`
+	Sport      uint16     `json:"sport"`
+	FlowLabel  uint32     `json:"flow_label"`
+	DSCP       uint8      `json:"dscp"`
+	ECN        string     `json:"ecn"`
+	VLAN       []uint16   `json:"vlan,omitempty"` // the outer one first
+	In         string     `json:"in,omitempty"`   // port that it came in by
+	Out        string     `json:"out,omitempty"`  // port that it left by
+	Tunnelled  bool       `json:"tunnelled,omitempty"`
+	Session    *session   `json:"session,omitempty"` // where its addresses are others
+	Opcode     uint8      `json:"opcode"`
+	OpcodeName string     `json:"opcode_name"`
+	PKey       uint16     `json:"pkey"`
+	DstQP      uint32     `json:"dst_qp"`
+	SrcQP      *uint32    `json:"src_qp"`
+	SrcQPFrom  *string    `json:"src_qp_from"`
+	PSN        uint32     `json:"psn"`
+	SE         bool       `json:"se"`
+	M          bool       `json:"m"`
+	Pad        uint8      `json:"pad"`
+	TVer       uint8      `json:"tver"`
+	FECN       bool       `json:"fecn"`
+	BECN       bool       `json:"becn"`
+	AckReq     bool       `json:"ack_req"`
+	Event      string     `json:"event,omitempty"`   // gap, reordered, retransmit, restart
+	Missing    uint32     `json:"missing,omitempty"` // PSNs before it, of a gap
+	ICRCOK     *bool      `json:"icrc_ok"`           // null: cut by the capture, or a fragment
+
+	XRCETH       *xrceth       `json:"xrceth,omitempty"`
+	DETH         *deth         `json:"deth,omitempty"`
+	FETH         *feth         `json:"feth,omitempty"`
+	RETH         *reth         `json:"reth,omitempty"`
+	AtomicETH    *atomicETH    `json:"atomiceth,omitempty"`
+	AETH         *aeth         `json:"aeth,omitempty"`
+	AtomicAckETH *atomicAckETH `json:"atomicacketh,omitempty"`
+	ImmDt        *immdt        `json:"immdt,omitempty"`
+	IETH         *ieth         `json:"ieth,omitempty"`
+	CM           *cm           `json:"cm,omitempty"`
+	PayloadLen   int           `json:"payload_len"`
+
+	Notification *notification `json:"notification,omitempty"`
+}
+
+// session is between whom a RoCEv2 session is.
+type session struct {
+	Src netip.Addr `json:"src"`
+	Dst netip.Addr `json:"dst"`
+}
+
+// notificationRecord is a notification other than RoCEv2.
+type notificationRecord struct {
+	Frame        int           `json:"frame"`
+	Time         time.Time     `json:"time"`
+	Notification *notification `json:"notification"`
+
+	envelope *notify.Envelope
+	in, out  string
+}
+
+func newNotificationRecord(f *capture.Frame, n *notification, e *notify.Envelope) notificationRecord {
+	in, out := f.Ports()
+	return notificationRecord{f.Number, f.Time.UTC(), n, e, in, out}
+}
+
+// cells is the record as a row of the table of packets.
+func (r notificationRecord) cells(start time.Time, ports bool) []string {
+	src, dst, label := "-", "-", "-"
+	if e := r.envelope; e.Src.IsValid() {
+		src, dst, label = e.Src.String(), e.Dst.String(), labelText(e.Src, e.FlowLabel)
+	}
+	cells := []string{
+		fmt.Sprint(r.Frame), fmt.Sprintf("%.6f", r.Time.Sub(start).Seconds()), src, dst, "-", label, "-", "-", "-",
+		r.Notification.kind(), "-", "-", "-", "-", "-", "-", r.Notification.cell(),
+	}
+	return withPorts(cells, ports, r.in, r.out)
+}
+
+// portColumn is where the columns of the ports are, if they are shown.
+const portColumn = 9
+
+// withPorts adds the ports, where they are shown, to the cells of a row.
+func withPorts(cells []string, ports bool, in, out string) []string {
+	if !ports {
+		return cells
+	}
+	return slices.Insert(cells, portColumn, cmp.Or(in, "-"), cmp.Or(out, "-"))
+}
+
+type (
+	xrceth struct {
+		XRCSRQ uint32 `json:"xrcsrq"`
+	}
+	deth struct {
+		QKey  uint32 `json:"qkey"`
+		SrcQP uint32 `json:"src_qp"`
+	}
+	feth struct {
+		Placement   uint32 `json:"placement"`
+		Selectivity uint32 `json:"selectivity"`
+	}
+	reth struct {
+		VA     uint64 `json:"va"`
+		RKey   uint32 `json:"rkey"`
+		Length uint32 `json:"length"`
+	}
+	atomicETH struct {
+		VA      uint64 `json:"va"`
+		RKey    uint32 `json:"rkey"`
+		SwapAdd uint64 `json:"swap_add"`
+		Compare uint64 `json:"compare"`
+	}
+	aeth struct {
+		Syndrome uint8  `json:"syndrome"`
+		Ack      bool   `json:"ack"`
+		MSN      uint32 `json:"msn"`
+		NAK      string `json:"nak,omitempty"`
+	}
+	atomicAckETH struct {
+		Original uint64 `json:"original"`
+	}
+	immdt struct {
+		Data uint32 `json:"data"`
+	}
+	ieth struct {
+		RKey uint32 `json:"rkey"`
+	}
+	cm struct {
+		Message      string `json:"message"`
+		LocalCommID  uint32 `json:"local_comm_id"`
+		RemoteCommID uint32 `json:"remote_comm_id"`
+		LocalQPN     uint32 `json:"local_qpn"`
+		RemoteQPN    uint32 `json:"remote_qpn"`
+		StartingPSN  uint32 `json:"starting_psn"`
+	}
+)
+
+// newRecord returns the packet's fields; qp and from are its source queue pair as
+// known so far, and its provenance.
+func newRecord(f *capture.Frame, p *roce.Packet, qp uint32, from flow.Provenance) record {
+	h := p.BTH()
+	r := record{
+		Frame: f.Number, Time: f.Time.UTC(), Src: p.PathSrc(), Dst: p.PathDst(), Sport: p.SrcPort(),
+		FlowLabel: p.FlowLabel(), DSCP: p.TrafficClass() >> 2, ECN: ecnNames[p.TrafficClass()&3], VLAN: p.VLANs(), Tunnelled: p.Tunnelled(),
+		Opcode: uint8(h.Opcode), OpcodeName: h.Opcode.String(), PKey: h.PKey, DstQP: h.DestQP, PSN: h.PSN,
+		SE: h.Solicited, M: h.MigReq, Pad: h.Pad, TVer: h.TVer, FECN: h.FECN, BECN: h.BECN, AckReq: h.AckReq,
+		PayloadLen: len(p.Payload()),
+	}
+	r.In, r.Out = f.Ports()
+	if p.Tunnelled() || p.Segments() {
+		r.Session = &session{p.Src(), p.Dst()}
+	}
+	if from != flow.None {
+		name := from.String()
+		r.SrcQP, r.SrcQPFrom = &qp, &name
+	}
+	if got, want, ok := p.ICRC(); ok {
+		right := got == want
+		r.ICRCOK = &right
+	}
+	if h, ok := p.XRCETH(); ok {
+		r.XRCETH = &xrceth{h.XRCSRQ}
+	}
+	if h, ok := p.DETH(); ok {
+		r.DETH = &deth{h.QKey, h.SrcQP}
+	}
+	if h, ok := p.FETH(); ok {
+		r.FETH = &feth{h.Bits & 0xf, h.Bits >> 4 & 3}
+	}
+	if h, ok := p.RETH(); ok {
+		r.RETH = &reth{h.VA, h.RKey, h.Length}
+	}
+	if h, ok := p.AtomicETH(); ok {
+		r.AtomicETH = &atomicETH{h.VA, h.RKey, h.SwapAdd, h.Compare}
+	}
+	if h, ok := p.AETH(); ok {
+		r.AETH = &aeth{h.Syndrome, h.Ack(), h.MSN, h.NAK().String()}
+	}
+	if h, ok := p.AtomicAckETH(); ok {
+		r.AtomicAckETH = &atomicAckETH{h.Original}
+	}
+	if h, ok := p.ImmDt(); ok {
+		r.ImmDt = &immdt{h.Data}
+	}
+	if h, ok := p.IETH(); ok {
+		r.IETH = &ieth{h.RKey}
+	}
+	if m, ok := p.CM(); ok {
+		r.CM = &cm{m.Attribute.String(), m.LocalCommID, m.RemoteCommID, m.LocalQPN, m.RemoteQPN, m.StartingPSN}
+	}
+	return r
+}
+
+// ecnNames are those of the codepoints of RFC 3168, by their two bits.
+var ecnNames = [4]string{"not-ect", "ect1", "ect0", "ce"}
+
+func recordHeader(ports bool) []string {
+	return withPorts([]string{"FRAME", "TIME", "SRC", "DST", "SPORT", "LABEL", "DSCP", "ECN", "VLAN", "OPCODE", "DST-QP", "SRC-QP", "FROM", "PSN", "FLAGS", "ICRC", "NOTIFICATION"}, ports, "IN", "OUT")
+}
+
+// cells is the record as a row of the table; times count from start.
+func (r record) cells(start time.Time, ports bool) []string {
+	icrc := "cut"
+	if r.ICRCOK != nil {
+		icrc = "bad"
+		if *r.ICRCOK {
+			icrc = "ok"
+		}
+	}
+	opcode := r.OpcodeName
+	if r.CM != nil {
+		opcode += " CM " + r.CM.Message
+	}
+	if r.AETH != nil && r.AETH.NAK != "" {
+		opcode += " NAK " + r.AETH.NAK
+	}
+	cells := []string{
+		fmt.Sprint(r.Frame), fmt.Sprintf("%.6f", r.Time.Sub(start).Seconds()), r.Session.beside(r.Src, (*session).src), r.Session.beside(r.Dst, (*session).dst), fmt.Sprint(r.Sport),
+		labelText(r.Src, r.FlowLabel), fmt.Sprint(r.DSCP), r.ECN, vlanText(r.VLAN), opcode, qpText(r.DstQP), srcQPText(r.SrcQP), fromText(r.SrcQPFrom), fmt.Sprint(r.PSN), r.flags(), icrc, r.Notification.cell(),
+	}
+	return withPorts(cells, ports, r.In, r.Out)
+}
+
+func (s *session) src() netip.Addr { return s.Src }
+func (s *session) dst() netip.Addr { return s.Dst }
+
+// beside is an address of the path, and in parentheses the session's, if it is another.
+func (s *session) beside(path netip.Addr, of func(*session) netip.Addr) string {
+	if s == nil || of(s) == path {
+		return path.String()
+	}
+	return fmt.Sprintf("%s (%s)", path, of(s))
+}
+
+func (r record) flags() string {
+	var set []string
+	for _, f := range []struct {
+		on   bool
+		name string
+	}{{r.SE, "SE"}, {r.M, "M"}, {r.FECN, "FECN"}, {r.BECN, "BECN"}, {r.AckReq, "ACK"}, {r.Tunnelled, "TUNNEL"}} {
+		if f.on {
+			set = append(set, f.name)
+		}
+	}
+	switch {
+	case r.Missing > 0:
+		set = append(set, fmt.Sprintf("GAP:%d", r.Missing))
+	case r.Event != "":
+		set = append(set, strings.ToUpper(r.Event))
+	}
+	if set == nil {
+		return "-"
+	}
+	return strings.Join(set, ",")
+}
+
+// vlanText is the VLAN, or VLANs, of a frame.
+func vlanText(ids []uint16) string {
+	if ids == nil {
+		return "-"
+	}
+	return strings.ReplaceAll(strings.Trim(fmt.Sprint(ids), "[]"), " ", ".")
+}
+
+// qpText is a queue pair with 0x and six digits at least.
+func qpText(qp uint32) string {
+	digits := strconv.FormatUint(uint64(qp), 16)
+	return "0x" + "000000"[min(len(digits), 6):] + digits
+}
+
+func srcQPText(qp *uint32) string {
+	if qp == nil {
+		return "?"
+	}
+	return qpText(*qp)
+}
+
+func fromText(from *string) string {
+	if from == nil {
+		return "-"
+	}
+	return *from
+}
+
+// labelText returns the flow label; "-" for IPv4.
+func labelText(src netip.Addr, label uint32) string {
+	if src.Is4() || src.Is4In6() {
+		return "-"
+	}
+	return fmt.Sprintf("%#05x", label)
+}

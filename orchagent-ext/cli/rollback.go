@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"sluice/orchagent-ext/cli/settings"
+	"sluice/yang/text"
+)
+
+func newRollbackCommand() *cobra.Command {
+	s := &settingsCommand{}
+	var last int
+	var force, list bool
+	cmd := &cobra.Command{
+		Use:   "rollback",
+		Short: "Take back the last changes by sluice config",
+		Long: `Take back the last change by "sluice config", or the last N, all or nothing. Rows that others have
+changed since stay as they are, and so does all else: --force takes them back all the same. The last
+50 changes are known.`,
+		Example: `  sluice rollback --list
+  sluice rollback --dry-run
+  sluice rollback`,
+		Args: exactly(),
+	}
+	flags := cmd.Flags()
+	s.databases = addDatabases(flags)
+	s.addJournal(flags)
+	s.addDry(flags)
+	flags.IntVar(&last, "last", 1, "take back so many changes")
+	flags.BoolVar(&force, "force", false, "also rows that have changed since")
+	flags.BoolVar(&list, "list", false, "list the changes that are known, the newest first, and change nothing")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if list && (force || s.dry || flags.Changed("last")) {
+			return errors.New("--list changes nothing: leave the other flags out")
+		}
+		return s.open(func(w *settings.Writer) error {
+			if list {
+				return listChanges(cmd, w)
+			}
+			edits, err := w.Undo(cmd.Context(), last, force)
+			if err != nil {
+				return err
+			}
+			warnOfCommit(cmd.ErrOrStderr(), edits)
+			return printLines(cmd.OutOrStdout(), settings.Lines(edits))
+		})
+	}
+	return cmd
+}
+
+func listChanges(cmd *cobra.Command, w *settings.Writer) error {
+	j, err := w.Known()
+	if err != nil {
+		return err
+	}
+	if len(j.Entries) == 0 {
+		_, err := fmt.Fprintln(cmd.OutOrStdout(), "No change by sluice config is known.")
+		return err
+	}
+	t := newTable(cmd.OutOrStdout(), "Last", "Time", "By", "Rows", "Change")
+	for i := len(j.Entries) - 1; i >= 0; i-- {
+		e := j.Entries[i]
+		t.row(fmt.Sprint(len(j.Entries)-i), e.Time.Format(time.RFC3339), text.Printable(e.By), fmt.Sprint(len(e.Edits)), text.Printable(e.Command))
+	}
+	return t.end()
+}

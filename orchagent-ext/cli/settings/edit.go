@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package settings
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"sluice/orchagent-ext/db/sonicdb"
+	"sluice/yang/rows"
+)
+
+// Edit is what became of one row. Nil is no row, an empty map one without fields.
+type Edit struct {
+	Table  string            `json:"table"`
+	Key    string            `json:"key"`
+	Before map[string]string `json:"before"`
+	After  map[string]string `json:"after"`
+}
+
+func (e Edit) row(fields map[string]string) rows.Row {
+	return rows.Row{Table: e.Table, Key: e.Key, Fields: fields}
+}
+
+// Compare returns what makes of one configuration another, sorted by name. Tables that the
+// models do not have do not count, but for rows that make devices ports.
+func Compare(before, after Config) []Edit {
+	names := make(map[string]bool)
+	for name := range before {
+		names[name] = true
+	}
+	for name := range after {
+		names[name] = true
+	}
+	var edits []Edit
+	for name := range names {
+		was, had := before[name]
+		is, has := after[name]
+		r := was
+		if has {
+			r = is
+		}
+		if !modeled(r) && !isDevice(r) || had == has && maps.Equal(was.Fields, is.Fields) {
+			continue
+		}
+		edits = append(edits, Edit{Table: r.Table, Key: r.Key, Before: fields(was, had), After: fields(is, has)})
+	}
+	slices.SortFunc(edits, func(a, b Edit) int { return cmp.Or(cmp.Compare(a.Table, b.Table), rows.Natural(a.Key, b.Key)) })
+	return edits
+}
+
+// fields are those of a row, nil where it is not there.
+func fields(r rows.Row, there bool) map[string]string {
+	switch {
+	case !there:
+		return nil
+	case r.Fields == nil:
+		return map[string]string{}
+	}
+	return r.Fields
+}
+
+// put makes a row what fields say.
+func (c Config) put(e Edit, fields map[string]string) {
+	r := e.row(fields)
+	if fields == nil {
+		delete(c, r.Name())
+		return
+	}
+	c[r.Name()] = r
+}
+
+// has reports whether a row is what fields say.
+func (c Config) has(e Edit, want map[string]string) bool {
+	r, there := c[e.row(nil).Name()]
+	return there == (want != nil) && maps.Equal(r.Fields, want)
+}
+
+// swap returns edits as [sonicdb.DB.Swap] takes them.
+func swap(edits []Edit) (was []rows.Row, changes []sonicdb.Change) {
+	for _, e := range edits {
+		if e.Before != nil {
+			was = append(was, e.row(e.Before))
+		}
+		changes = append(changes, sonicdb.Change{Row: e.row(e.After), Deleted: e.After == nil})
+	}
+	return was, changes
+}
+
+// Line is a field, or a row without fields, that is on one side of a comparison only.
+type Line struct {
+	Added        bool
+	Row          string
+	Field, Value string // empty: of a row without fields
+}
+
+// Lines returns what edits change, a field each; a value that changed is two lines.
+func Lines(edits []Edit) []Line {
+	var all []Line
+	for _, e := range edits {
+		name := e.row(nil).Name()
+		for _, field := range slices.Sorted(maps.Keys(union(e.Before, e.After))) {
+			was, had := e.Before[field]
+			is, has := e.After[field]
+			if had == has && was == is {
+				continue
+			}
+			if had {
+				all = append(all, Line{false, name, field, was})
+			}
+			if has {
+				all = append(all, Line{true, name, field, is})
+			}
+		}
+		if e.Before != nil && len(e.Before) == 0 && e.After == nil {
+			all = append(all, Line{Row: name})
+		}
+		if e.After != nil && len(e.After) == 0 && e.Before == nil {
+			all = append(all, Line{Added: true, Row: name})
+		}
+	}
+	return all
+}
+
+func union(a, b map[string]string) map[string]bool {
+	all := make(map[string]bool)
+	for k := range a {
+		all[k] = true
+	}
+	for k := range b {
+		all[k] = true
+	}
+	return all
+}

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package settings
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"sluice/orchagent-ext/db/sonicdb"
+	"sluice/yang/rows"
+)
+
+// store is a CONFIG_DB without a Redis.
+type store struct {
+	config Config
+	meet   func() // called before rows are written
+	err    error  // of the next Swap, which writes nothing
+	writes int
+}
+
+func (s *store) Read(context.Context, ...string) ([]rows.Row, error) {
+	var all []rows.Row
+	for _, r := range s.config {
+		all = append(all, r)
+	}
+	return all, nil
+}
+
+func (s *store) Swap(_ context.Context, was []rows.Row, changes ...sonicdb.Change) error {
+	if len(changes) == 0 {
+		return nil
+	}
+	if meet := s.meet; meet != nil {
+		s.meet = nil
+		meet()
+	}
+	if err := s.err; err != nil {
+		s.err = nil
+		return err
+	}
+	known := NewConfig(was)
+	for _, c := range changes {
+		before, expected := known[c.Row.Name()]
+		if !s.config.has(Edit{Table: c.Row.Table, Key: c.Row.Key}, fields(before, expected)) {
+			return sonicdb.ErrChanged
+		}
+	}
+	for _, c := range changes {
+		s.config.put(Edit{Table: c.Row.Table, Key: c.Row.Key}, fields(c.Row, !c.Deleted))
+	}
+	s.writes++
+	return nil
+}
+
+func writer(t *testing.T) (*Writer, *store) {
+	s := &store{config: configured()}
+	at := time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)
+	return &Writer{Store: s, File: filepath.Join(t.TempDir(), "journal.json"), Now: func() time.Time { at = at.Add(time.Second); return at }}, s
+}
+
+func must(t *testing.T, w *Writer, change Change) {
+	t.Helper()
+	if _, err := w.Change(t.Context(), "me", "config x", change); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestRollbackTakesChangesBackInTheirOrder(t *testing.T) {
+	w, s := writer(t)
+	port := table(t, "port")
+	must(t, w, port.Set("Ethernet0", map[string]string{"role": "edge"}))
+	must(t, w, port.Set("Ethernet0", map[string]string{"role": "border"}))
+	must(t, w, port.Del("Ethernet8", ""))
+	for n, want := range map[int]string{
+		1: "-SLUICE_PORT|Ethernet8 role edge",
+		2: "-SLUICE_PORT|Ethernet0 role edge; +SLUICE_PORT|Ethernet0 role border; -SLUICE_PORT|Ethernet8 role edge",
+		3: "+SLUICE_PORT|Ethernet0 role border; -SLUICE_PORT|Ethernet8 role edge",
+	} {
+		j, err := w.Known()
+		if err != nil {
+			t.Fatal(err)
+		}
+		before, err := j.Before(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := said(Lines(Compare(before, s.config))); got != want {
+			t.Errorf("before the last %d: %s, want %s", n, got, want)
+		}
+	}
+	if _, err := w.Undo(t.Context(), 1, false); err != nil {
+		t.Fatal(err)
+	}
+	if edits, err := w.Undo(t.Context(), 2, false); err != nil || said(Lines(edits)) != "-SLUICE_PORT|Ethernet0 role border" {
+		t.Errorf("%v, %v", edits, err)
+	}
+	if left := Compare(configured(), s.config); len(left) != 0 || s.writes != 5 {
+		t.Errorf("%d writes leave %v", s.writes, left)
+	}
+	if _, err := w.Undo(t.Context(), 1, false); err == nil || err.Error() != "no change by sluice config is known" {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestRollbackLeavesWhatOthersHaveChanged(t *testing.T) {
+	w, s := writer(t)
+	must(t, w, Replace([]rows.Row{row("SLUICE_PORT|Ethernet0", "role", "edge"), row("SLUICE_PORT|Ethernet12", "role", "edge")}))
+	s.config["SLUICE_PORT|Ethernet0"] = row("SLUICE_PORT|Ethernet0", "role", "border")
+	if _, err := w.Undo(t.Context(), 1, false); err == nil || !strings.Contains(err.Error(), `SLUICE_PORT|Ethernet0: has changed since "config x"`) {
+		t.Errorf("%v", err)
+	}
+	if len(s.config) != len(configured())+2 || s.writes != 1 {
+		t.Errorf("%d writes: %v", s.writes, s.config)
+	}
+	if _, err := w.Undo(t.Context(), 1, true); err != nil {
+		t.Fatal(err)
+	}
+	if left := Compare(configured(), s.config); len(left) != 0 {
+		t.Errorf("--force leaves %v", left)
+	}
+}
+
+// What a change replaced is needed by a row of today.
+func TestRollbackIsJudgedAsAnyChange(t *testing.T) {
+	w, s := writer(t)
+	must(t, w, table(t, "threshold").Set("gold", map[string]string{"high_bytes": "9"}))
+	s.config["SLUICE_PORT|Ethernet0"] = row("SLUICE_PORT|Ethernet0", "threshold", "gold")
+	if _, err := w.Undo(t.Context(), 1, false); err == nil || !strings.Contains(err.Error(), `threshold "gold": no such row`) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestJournalHasWhatWasWrittenAndNoMore(t *testing.T) {
+	w, s := writer(t)
+	port := table(t, "port")
+	known := func() int {
+		t.Helper()
+		j, err := w.Known()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(j.Entries)
+	}
+	must(t, w, port.Set("Ethernet8", map[string]string{"role": "edge"})) // as it is
+	if _, err := w.Change(t.Context(), "me", "x", port.Set("Ethernet8", map[string]string{"role": "core"})); err == nil || known() != 0 {
+		t.Errorf("%v; %d entries of nothing", err, known())
+	}
+	s.err = errors.New("redis is away")
+	if _, err := w.Change(t.Context(), "me", "x", port.Set("Ethernet0", nil)); err == nil || known() != 0 {
+		t.Errorf("not written: %v; %d entries", err, known())
+	}
+	s.err = fmt.Errorf("write: %w", sonicdb.ErrUnknown)
+	if _, err := w.Change(t.Context(), "me", "x", port.Set("Ethernet0", nil)); err == nil || known() != 1 {
+		t.Errorf("perhaps written: %v; %d entries", err, known())
+	}
+	w.Dry = true
+	if edits, err := w.Change(t.Context(), "me", "x", port.Set("Ethernet0", nil)); err != nil || len(edits) != 1 || known() != 1 || s.writes != 0 {
+		t.Errorf("dry: %v, %v; %d entries, %d writes", edits, err, known(), s.writes)
+	}
+	w.Dry = false
+	// Somebody else writes the row meanwhile: it is read again, and his field stays.
+	s.meet = func() { s.config["SLUICE_PORT|Ethernet0"] = row("SLUICE_PORT|Ethernet0", "flow_label", "enabled") }
+	must(t, w, port.Set("Ethernet0", map[string]string{"role": "edge"}))
+	if got := s.config["SLUICE_PORT|Ethernet0"].Fields; len(got) != 2 || known() != 2 {
+		t.Errorf("%v; %d entries", got, known())
+	}
+}
+
+func TestNothingIsWrittenWithoutAJournal(t *testing.T) {
+	w, s := writer(t)
+	w.File = filepath.Join(w.File, "journal.json") // its folder is a file
+	if err := os.WriteFile(filepath.Dir(w.File), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	change := table(t, "port").Set("Ethernet0", nil)
+	if _, err := w.Change(t.Context(), "me", "x", change); err == nil || !strings.HasPrefix(err.Error(), "nothing was written to CONFIG_DB: ") || s.writes != 0 {
+		t.Errorf("%v, %d writes", err, s.writes)
+	}
+	w.File = ""
+	if _, err := w.Change(t.Context(), "me", "x", change); err != nil || s.writes != 1 {
+		t.Errorf("--journal '': %v, %d writes", err, s.writes)
+	}
+}
+
+func TestJournalIsBounded(t *testing.T) {
+	var j Journal
+	edits := make([]Edit, mostEdits/10)
+	for range mostEntries + 20 {
+		j.add(Config{}, Entry{Edits: edits[:1]})
+	}
+	if len(j.Entries) != mostEntries {
+		t.Errorf("%d entries", len(j.Entries))
+	}
+	for range 11 {
+		j.add(Config{}, Entry{Edits: edits})
+	}
+	if len(j.Entries) != 10 {
+		t.Errorf("%d large entries", len(j.Entries))
+	}
+	j.add(Config{}, Entry{Edits: make([]Edit, mostEdits+1)})
+	if len(j.Entries) != 1 {
+		t.Errorf("%d entries with one that is too large", len(j.Entries))
+	}
+}

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"sluice/orchagent-ext/cli/show"
+	"sluice/orchagent-ext/cli/terminal"
+	"sluice/orchagent-ext/host/files"
+	"sluice/yang/rows"
+	"sluice/yang/text"
+)
+
+func newShowCommand() *cobra.Command {
+	s := &showCommand{}
+	cmd := &cobra.Command{
+		Use:   "show",
+		Short: "Show what Sluice does: status, ports, flows, counters",
+		Long: `Show what Sluice does: what sluiced writes of itself into STATE_DB and COUNTERS_DB once a second, and
+what CONFIG_DB asks of it. It only reads.`,
+		Example: `  sluice show status
+  sluice show flows --top 10 --json
+  sluice show queues --port Ethernet0 --watch --interval 5s
+  sluice show config --json`,
+		Args: words,
+		RunE: help,
+	}
+	flags := cmd.PersistentFlags()
+	s.databases = addDatabases(flags)
+	flags.BoolVar(&s.json, "json", false, "print JSON; with --watch an object a line")
+	flags.BoolVar(&s.watch, "watch", false, "print again and again, until Ctrl-C")
+	flags.DurationVar(&s.interval, "interval", 2*time.Second, "time between prints, with --watch")
+	for _, v := range show.Verbs {
+		cmd.AddCommand(s.verb(&v))
+	}
+	return cmd
+}
+
+// showCommand has the flags that the commands of show share.
+type showCommand struct {
+	databases   *databaseFlags
+	json, watch bool
+	interval    time.Duration
+}
+
+// verb is the command of a verb.
+func (s *showCommand) verb(v *show.Verb) *cobra.Command {
+	var o show.Options
+	var qp uint32
+	cmd := &cobra.Command{Use: v.Name, Short: v.Short, Args: exactly()}
+	flags := cmd.Flags()
+	for _, name := range v.Flags {
+		switch name {
+		case "top":
+			flags.IntVar(&o.Top, "top", 0, "the heaviest so many only; 0: all")
+		case "port":
+			flags.StringVar(&o.Port, "port", "", "only this port, or the members of this PortChannel")
+			register(cmd, "port", s.complete("CONFIG_DB", "PORT", "PORTCHANNEL"))
+		case "qp":
+			flags.Var(numberFlag{&qp, 24}, "qp", "only flows to this destination queue pair")
+			register(cmd, "qp", s.completeQPs)
+		case "congested":
+			flags.BoolVar(&o.Congested, "congested", false, "only flows that fill a queue, or are held, the fullest first")
+		case "all":
+			flags.BoolVar(&o.All, "all", false, "also what is 0")
+		}
+	}
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		switch {
+		case o.Top < 0 || flags.Changed("top") && o.Top == 0:
+			return fmt.Errorf("--top %d: must be 1 or more", o.Top)
+		case s.interval < shortestInterval || s.interval > longestInterval:
+			return fmt.Errorf("--interval %v: from %v to %v are possible", s.interval, shortestInterval, longestInterval)
+		case flagIn(flags, "interval") && !s.watch:
+			return errors.New("--interval goes with --watch")
+		}
+		if flags.Changed("qp") {
+			o.QP = &qp
+		}
+		return s.run(cmd, v, o)
+	}
+	return cmd
+}
+
+func flagIn(flags *pflag.FlagSet, name string) bool {
+	f := flags.Lookup(name)
+	return f != nil && f.Changed
+}
+
+// run prints an answer, or one after the other.
+func (s *showCommand) run(cmd *cobra.Command, v *show.Verb, o show.Options) error {
+	dbs, err := s.databases.open("CONFIG_DB", "STATE_DB", "COUNTERS_DB")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = dbs.close() }()
+	out := cmd.OutOrStdout()
+	if !s.watch {
+		a, err := s.answer(cmd.Context(), dbs, v, o)
+		if err != nil {
+			return err
+		}
+		return s.print(out, a)
+	}
+	ticker := time.NewTicker(s.interval)
+	defer ticker.Stop()
+	_, screen := terminal.Is(out)
+	for first := true; ; first = false {
+		a, err := s.answer(cmd.Context(), dbs, v, o)
+		switch {
+		case cmd.Context().Err() != nil:
+			return nil
+		case err != nil && first:
+			return err
+		case err != nil: // Redis may come back
+			a = &show.Answer{JSON: map[string]string{"error": err.Error()}, Blocks: []show.Block{{Text: err.Error()}}}
+		}
+		switch {
+		case screen && !s.json:
+			fmt.Fprint(out, terminal.Clear)
+		case !first && !s.json:
+			fmt.Fprintln(out)
+		}
+		if err := s.print(out, a); err != nil {
+			return err
+		}
+		select {
+		case <-cmd.Context().Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
+}
+
+func (s *showCommand) answer(ctx context.Context, dbs databases, v *show.Verb, o show.Options) (*show.Answer, error) {
+	var all []rows.Row
+	for database, tables := range v.Wanted() {
+		some, err := dbs.read(ctx, database, tables...)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, some...)
+	}
+	o.Baseline, o.Now = s.databases.baseline(), time.Now()
+	return v.Show(show.NewData(all), o, !s.json)
+}
+
+func (s *showCommand) print(w io.Writer, a *show.Answer) error {
+	if s.json && s.watch {
+		encoded, err := json.Marshal(a.JSON)
+		if err == nil {
+			_, err = w.Write(append(text.JSON(encoded), '\n'))
+		}
+		return err
+	}
+	if s.json {
+		return printJSON(w, a.JSON)
+	}
+	_, err := io.WriteString(w, a.Text())
+	return err
+}
+
+func (s *showCommand) complete(database string, tables ...string) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+		return keysOf(cmd.Context(), s.databases, database, tables...), cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// completeQPs are the destination queue pairs of flows that are known.
+func (s *showCommand) completeQPs(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	ctx, cancel := context.WithTimeout(cmd.Context(), completionPatience)
+	defer cancel()
+	dbs, err := s.databases.open("STATE_DB")
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	defer func() { _ = dbs.close() }()
+	all, err := dbs.read(ctx, "STATE_DB", "SLUICE_FLOW")
+	var qps []string
+	for _, r := range all {
+		if n, parseErr := strconv.ParseUint(r.Fields["dest_qp"], 10, 24); err == nil && parseErr == nil {
+			qps = append(qps, fmt.Sprintf("0x%06x", n))
+		}
+	}
+	slices.Sort(qps)
+	return slices.Compact(qps), cobra.ShellCompDirectiveNoFileComp
+}
+
+func newClearCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "clear", Short: "Let show count from now on", Args: words, RunE: help,
+		Long:    "Let sluice show count from now on. Nothing of the switch changes.",
+		Example: "  sluice clear counters",
+	}
+	counters := &cobra.Command{
+		Use:   "counters",
+		Short: "Let sluice show count from now on, for the user who calls it",
+		Long: `Let sluice show count from now on, for the user who calls it. The counters themselves belong to
+sluiced and to the switch, and run on: what they are now is kept in the user's cache, and taken off.`,
+		Example: "  sluice clear counters",
+		Args:    exactly(),
+	}
+	dbs := addDatabases(counters.Flags())
+	counters.RunE = func(cmd *cobra.Command, _ []string) error {
+		opened, err := dbs.open("STATE_DB", "COUNTERS_DB")
+		if err != nil {
+			return err
+		}
+		defer func() { _ = opened.close() }()
+		state, err := opened.read(cmd.Context(), "STATE_DB", "SLUICE_STATE")
+		if err != nil {
+			return err
+		}
+		stats, err := opened.read(cmd.Context(), "COUNTERS_DB", show.Cleared...)
+		if err != nil {
+			return err
+		}
+		b, counted := show.NewBaseline(show.NewData(append(state, stats...)))
+		if !counted {
+			return errors.New("there are no counters: is sluiced running?")
+		}
+		file, err := dbs.baselineFile()
+		if err == nil {
+			err = files.WriteState(file, b, nil)
+		}
+		if err != nil {
+			return fmt.Errorf("keep the baseline: %w", err)
+		}
+		_, err = fmt.Fprintln(cmd.OutOrStdout(), "Cleared sluice counters")
+		return err
+	}
+	cmd.AddCommand(counters)
+	return cmd
+}
+
+// baselineFile returns the name of the file where `sluice clear counters` keeps
+// counters.
+func (d *databaseFlags) baselineFile() (string, error) {
+	folder, err := os.UserCacheDir()
+	name := "host"
+	if d.namespace != "" {
+		name = filepath.Base(d.namespace)
+	}
+	return filepath.Join(folder, "sluice", name+".json"), err
+}
+
+// baseline returns the counters in that file, empty where it cannot be read: it
+// is a cache.
+func (d *databaseFlags) baseline() show.Baseline {
+	var b show.Baseline
+	if file, err := d.baselineFile(); err != nil || files.ReadState(file, &b) != nil {
+		return show.Baseline{}
+	}
+	return b
+}

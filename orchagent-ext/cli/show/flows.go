@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package show
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"sluice/yang/rows"
+)
+
+func flows(d *Data, o Options) (*Answer, error) {
+	all := d.rows("SLUICE_FLOW")
+	ports, err := d.members(o.Port)
+	if err != nil {
+		return nil, err
+	}
+	order := func(f map[string]string) uint64 { return carried(f, "bytes", "seen_bytes") }
+	if o.Congested {
+		order = func(f map[string]string) uint64 { return number(f["queue_bytes"]) }
+	}
+	var chosen []map[string]string
+	for _, r := range all {
+		f := r.Fields
+		congested := f["state"] == "congested" || f["state"] == "held"
+		if o.Congested && !congested || ports != nil && !ports[f["ingress_port"]] && !ports[f["egress_port"]] ||
+			o.QP != nil && f["dest_qp"] != strconv.FormatUint(uint64(*o.QP), 10) {
+			continue
+		}
+		chosen = append(chosen, f)
+	}
+	slices.SortStableFunc(chosen, func(a, b map[string]string) int {
+		return cmp.Compare(order(b), order(a))
+	})
+	first := chosen
+	if o.Top > 0 {
+		first = chosen[:min(o.Top, len(chosen))]
+	}
+	a := &Answer{JSON: append([]map[string]string{}, first...)}
+	switch {
+	case len(first) == 0:
+		a.Blocks = []Block{{Text: noFlows(d, o, len(all))}}
+		return a, nil
+	case o.Congested:
+		a.Blocks = []Block{congestedTable(first)}
+	default:
+		a.Blocks = []Block{flowTable(first)}
+	}
+	if len(first) < len(chosen) {
+		a.Blocks = append(a.Blocks, Block{Text: fmt.Sprintf("%d of %d flows", len(first), len(chosen))})
+	}
+	return a, nil
+}
+
+// noFlows says why there are none to show.
+func noFlows(d *Data, o Options, known int) string {
+	method := d.state()["flow_label_method"]
+	switch {
+	case o.Congested:
+		return "No flow is congested or held."
+	case known > 0 && o.QP != nil:
+		return fmt.Sprintf("No flows: none of the %d is as asked for.", known)
+	case known > 0:
+		return fmt.Sprintf("No flows: none of the %d is seen at %s.", known, o.Port)
+	case method != "" && method != "rewrite" && d.only("SLUICE_CAPABILITY")["placement_method"] != "entries":
+		return fmt.Sprintf("No flows: with the method %s the switch keeps none. SLUICE_IPFIX with a collector shows those whose packets it samples.", method)
+	}
+	return "No flows."
+}
+
+// carried is what a flow has sent: what its entry counted, or an estimate by what the CPU
+// saw of it, one of so many packets.
+func carried(f map[string]string, counted, seen string) uint64 {
+	if f[counted] != "" {
+		return number(f[counted])
+	}
+	return number(f[seen]) * number(f["sampling_rate"])
+}
+
+// carriedText is that as text; "~" where it is an estimate.
+func carriedText(f map[string]string, counted, seen string) string {
+	switch {
+	case f[counted] != "" || f[seen] == "":
+		return f[counted]
+	case f["sampling_rate"] == "1":
+		return f[seen]
+	}
+	return fmt.Sprintf("~%d", carried(f, counted, seen))
+}
+
+func flowTable(all []map[string]string) Block {
+	t := Block{Header: []string{"Source", "Destination", "DestQP", "Label", "Stream", "Packets", "Bytes"}}
+	type column struct {
+		title, field string
+		cell         func(map[string]string) string
+	}
+	of := func(title, field string) column {
+		return column{title, field, func(f map[string]string) string { return f[field] }}
+	}
+	columns := []column{
+		of("In", "ingress_port"), of("Out", "egress_port"), {"Marked", "seen_packets", marked},
+		of("Lost", "psn_lost"), of("Resent", "retransmitted_bytes"), {"NAKs", "seen_packets", naks}, of("CNPs", "cnps"),
+	}
+	columns = slices.DeleteFunc(columns, func(c column) bool {
+		return !slices.ContainsFunc(all, func(f map[string]string) bool { return f[c.field] != "" })
+	})
+	for _, c := range columns {
+		t.Header = append(t.Header, c.title)
+	}
+	for _, f := range all {
+		row := []string{
+			f["src"], f["dst"], hex(f["dest_qp"], 6), hex(f["flow_label"], 5), or(f["stream_id"], "-"),
+			carriedText(f, "packets", "seen_packets"), carriedText(f, "bytes", "seen_bytes"),
+		}
+		for _, c := range columns {
+			row = append(row, c.cell(f))
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+// marked is the share of packets with a congestion mark.
+func marked(f map[string]string) string {
+	seen := number(f["seen_packets"])
+	if seen == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.2f%%", 100*float64(number(f["ce_packets"]))/float64(seen))
+}
+
+// naks are the refusals that a flow carries, by reason.
+func naks(f map[string]string) string {
+	var list []string
+	for _, why := range []string{"rnr", "sequence", "invalid", "access", "operation", "other"} {
+		if n := f["naks_"+why]; number(n) > 0 {
+			list = append(list, why+":"+n)
+		}
+	}
+	return strings.Join(list, ",")
+}
+
+func congestedTable(all []map[string]string) Block {
+	t := Block{Header: []string{"Source", "Destination", "DestQP", "Stream", "State", "Since", "Out", "Queue", "Bytes in queue", "In", "Told"}}
+	for _, f := range all {
+		t.Rows = append(t.Rows, []string{
+			f["src"], f["dst"], hex(f["dest_qp"], 6), or(f["stream_id"], "-"), f["state"], f["since"],
+			f["egress_port"], f["queue"], or(f["queue_bytes"], "-"), f["ingress_port"], or(f["notified_neighbor"], "-"),
+		})
+	}
+	return t
+}
+
+func holds(d *Data, _ Options) (*Answer, error) {
+	a := &Answer{JSON: d.fields("SLUICE_HOLD")}
+	state := d.state()
+	t := Block{Header: []string{"By", "Port", "Queue", "Stream", "Source", "Destination", "State", "Action", "Since", "Until", "Packets", "Waiting", "Dropped"}}
+	for _, r := range d.rows("SLUICE_HOLD") {
+		f := r.Fields
+		action := "pause"
+		if f["action"] != "pause" {
+			action = "reduce " + or(f["reduction"], "?") + " %"
+		}
+		t.Rows = append(t.Rows, []string{
+			f["from"], f["port"], f["queue"], f["stream_id"], or(f["src"], "-"), or(f["dst"], "-"), f["state"], action,
+			f["since"], f["until"], or(f["packets"], "-"), or(f["waiting_bytes"], "-"), or(f["dropped"], "-"),
+		})
+	}
+	switch {
+	case t.Rows != nil:
+		a.Blocks = []Block{t}
+	case state["pfcm"] == "active":
+		a.Blocks = []Block{{Text: "Nothing is held."}}
+	default:
+		a.Blocks = []Block{{Text: "Nothing is held: PFCM is " + because(or(state["pfcm"], "disabled"), state["pfcm_reason"]) + "."}}
+	}
+	return a, nil
+}
+
+// because is a state and its reason.
+func because(state, reason string) string {
+	if reason == "" {
+		return state
+	}
+	return state + ", " + reason
+}
+
+func advice(d *Data, _ Options) (*Answer, error) {
+	state := d.state()
+	config := known(d.only("SLUICE_RATE_ADVICE"))
+	sent := map[string]string{}
+	for _, r := range d.rows("SLUICE_NOTIFY_STATS") {
+		if r.Key == "rate-advice" {
+			sent = known(r.Fields)
+		}
+	}
+	hosts := []string{}
+	for _, r := range d.rows("SLUICE_RATE_ADVICE_HOST") {
+		hosts = append(hosts, r.Key)
+	}
+	pairs := append([][2]string{{"rate advice", because(or(state["rate_advice"], "disabled"), state["rate_advice_reason"])}}, pairsOf(config)...)
+	pairs = append(pairs, [2]string{"hosts", or(strings.Join(hosts, ", "), "none")})
+	a := &Answer{
+		JSON: map[string]any{
+			"rate_advice": state["rate_advice"], "reason": state["rate_advice_reason"], "config": config, "hosts": hosts,
+			"policies": d.byKey("SLUICE_RATE_POLICY"), "counters": sent,
+		},
+		Blocks: []Block{{Pairs: pairs}},
+	}
+	if policies := d.rows("SLUICE_RATE_POLICY"); len(policies) > 0 {
+		t := Block{Header: []string{"Policy", "Source", "Destination", "DSCP", "Mbit/s"}}
+		for _, r := range policies {
+			f := r.Fields
+			t.Rows = append(t.Rows, []string{r.Key, or(f["src_prefix"], "any"), or(f["dst_prefix"], "any"), or(f["dscp"], "any"), f["rate_mbps"]})
+		}
+		a.Blocks = append(a.Blocks, t)
+	}
+	a.Blocks = append(a.Blocks, counterTable(countersIn(rows.Row{Table: "SLUICE_NOTIFY_STATS", Fields: sent}), func(name string) bool { return sent[name] != "0" })...)
+	return a, nil
+}
+
+// countersIn are the counters of a row that count, not those of times.
+func countersIn(r rows.Row) map[string]uint64 {
+	out := make(map[string]uint64)
+	names, _ := leavesOf(r.Table)
+	for _, name := range names {
+		if n, err := strconv.ParseUint(r.Fields[name], 10, 64); err == nil && !strings.Contains(name, "_us_") {
+			out[name] = n
+		}
+	}
+	return out
+}

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !linux
+
+package socket
+
+import "context"
+
+// Tap exists on Linux only.
+type Tap struct{}
+
+// OpenTap returns an error.
+func OpenTap(context.Context, []string, ...[6]byte) (*Tap, error) { return nil, errLinuxOnly }
+
+// Receive is never called.
+func (*Tap) Receive(func()) (Passing, error) { return Passing{}, errLinuxOnly }
+
+// Lost is never called.
+func (*Tap) Lost() uint64 { return 0 }
+
+// Close does nothing.
+func (*Tap) Close() {}

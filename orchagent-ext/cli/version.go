@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+
+	"sluice/orchagent-ext/db/telemetry"
+	"sluice/yang/text"
+)
+
+// versionOf is a part and its version.
+type versionOf struct {
+	Part    string `json:"part"`
+	Version string `json:"version,omitempty"`
+	At      string `json:"at,omitempty"`    // path of a program
+	Error   string `json:"error,omitempty"` // why the version is not known
+}
+
+// versionPatience is how long a program, or Redis, may take to report its
+// version.
+const versionPatience = 5 * time.Second
+
+func newVersionCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "version",
+		Short: "Print the versions of all parts of Sluice on this machine",
+		Long: `Print the versions of all parts of Sluice on this machine: the programs beside this one, or else
+those in PATH, the sluiced that is running, as STATE_DB has it, Go and the kernel. A part that is
+not there is said so.`,
+		Example: `  sluice version
+  sluice version --json`,
+		Args: cobra.NoArgs,
+	}
+	dbs := addDatabases(cmd.Flags())
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a line")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		folder := ""
+		self, err := os.Executable()
+		if err == nil {
+			folder = filepath.Dir(self)
+		}
+		parts := []versionOf{{Part: "sluice", Version: version, At: self}}
+		for _, name := range []string{"sluiced", "sluice-gnmi"} {
+			parts = append(parts, versionOfProgram(cmd.Context(), folder, name))
+		}
+		parts = append(parts, versionOfDaemon(cmd.Context(), dbs), versionOf{Part: "go", Version: runtime.Version()}, versionOfKernel())
+		out := cmd.OutOrStdout()
+		if asJSON {
+			e := text.NewEncoder(out)
+			for _, p := range parts {
+				if err := e.Encode(p); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+		w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+		for _, p := range parts {
+			said := p.Version
+			if p.Error != "" {
+				said = "- (" + p.Error + ")"
+			}
+			fmt.Fprintf(w, "%s\t%s\t%s\n", p.Part, text.Printable(said), p.At)
+		}
+		return w.Flush()
+	}
+	return cmd
+}
+
+// versionOfProgram asks the program in a folder, or else in PATH.
+func versionOfProgram(ctx context.Context, folder, name string) versionOf {
+	v := versionOf{Part: name}
+	at := filepath.Join(folder, name)
+	if _, err := os.Stat(at); err != nil {
+		if at, err = exec.LookPath(name); err != nil {
+			v.Error = "not installed"
+			return v
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, versionPatience)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, at, "--version").Output()
+	v.At = at
+	if v.Version = strings.TrimSpace(strings.TrimPrefix(string(out), name)); err != nil || v.Version == "" {
+		v.Version, v.Error = "", "it does not say"
+	}
+	return v
+}
+
+// versionOfDaemon returns the version that the sluiced that runs, or ran last,
+// wrote.
+func versionOfDaemon(ctx context.Context, dbs *databaseFlags) versionOf {
+	v := versionOf{Part: "sluiced, running"}
+	opened, err := dbs.open("STATE_DB")
+	defer func() { _ = opened.close() }()
+	if err == nil {
+		ctx, cancel := context.WithTimeout(ctx, versionPatience)
+		defer cancel()
+		all, readErr := opened.read(ctx, "STATE_DB", telemetry.TableState)
+		for _, r := range all {
+			v.Version = r.Fields["version"]
+		}
+		err = readErr
+	}
+	switch {
+	case err != nil:
+		v.Error = "the databases cannot be read"
+	case v.Version == "":
+		v.Error = "none"
+	}
+	return v
+}
+
+func versionOfKernel() versionOf {
+	var u unix.Utsname
+	if err := unix.Uname(&u); err != nil {
+		return versionOf{Part: "kernel", Error: err.Error()}
+	}
+	return versionOf{Part: "kernel", Version: unix.ByteSliceToString(u.Release[:])}
+}

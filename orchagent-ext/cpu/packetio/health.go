@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package packetio
+
+import (
+	"time"
+
+	"sluice/orchagent-ext/export/ipfix"
+	"sluice/orchagent-ext/flows/flow"
+	"sluice/orchagent-ext/flows/health"
+	"sluice/orchagent-ext/wire/roce"
+)
+
+// Health makes a Reader tell how the connections fare whose packets come; see [Report].
+type Health struct {
+	// Whole says that every packet comes, and not one of so many. Only then the reader
+	// tells what PSNs say.
+	Whole bool
+
+	// What the source lets through, in packets a second and packets; it drops what is more
+	// without a word. 0: no limit.
+	Rate, Burst uint32
+}
+
+const (
+	healthFlows  = 4096                   // directions that are followed at once
+	healthKeep   = int64(time.Minute)     // after its last packet a direction leaves for a new one
+	healthBudget = 64                     // directions that are reported a burst
+	healthBurst  = 2048                   // packets; see sight
+	reportEvery  = int64(time.Second / 2) // a report at most
+)
+
+// FlowHealth is how one direction of a connection fares, since First. Without
+// [Health.Whole] its counters that come from PSNs, and what is behind them, are 0.
+type FlowHealth struct {
+	health.Key // of the session
+	health.Counters
+	SrcQP         uint32
+	SrcQPFrom     flow.Provenance // flow.None: it is not known
+	FlowLabel     uint32          // of the last packet
+	SrcPort       uint16
+	In, Out       uint64  // ports of the last packet, as the source numbers them; 0: not known
+	First, Last   int64   // ns since 1970
+	Goodput       float64 // bit/s; 0: not known
+	Messages      uint64
+	MessageMedian uint64 // octets
+	MessageP99    uint64
+}
+
+// Report is how connections fare.
+type Report struct{ Flows []FlowHealth }
+
+// healthReader is the part of a reader that follows connections. Two reports go to and
+// fro: the packet path waits for no lock, and makes none.
+type healthReader struct {
+	table *health.Table
+	whole bool
+	sight sight
+	idle  int64
+	meter *ipfix.HealthMeter // nil: health is not exported
+
+	asked, told chan *Report
+	filling     *Report // nil: none is asked for
+	next        int     // direction
+	at          int64   // when the last one was done, ns
+
+	shown *Report // the caller's
+	began bool
+}
+
+func newHealthReader(c *Config) *healthReader {
+	of := health.Config{Capacity: healthFlows, Keep: healthKeep, Reserve: c.Capacity, Untimed: true}
+	h := &healthReader{
+		whole: c.Health.Whole, sight: newSight(c.Health.Rate, c.Health.Burst), idle: int64(c.Idle),
+		asked: make(chan *Report, 1), told: make(chan *Report, 1),
+	}
+	if m := c.Metering; m != nil && m.Health != nil {
+		h.meter = ipfix.NewHealthMeter(ipfix.HealthConfig{Active: m.Active, Whole: c.Health.Whole}, m.Health)
+		of.Removed = h.meter.Removed
+	}
+	h.table = health.NewTable(of)
+	if h.meter != nil {
+		h.meter.Follow(h.table)
+	}
+	return h
+}
+
+// tell reports directions to whom they are reported, a few at a time.
+func (h *healthReader) tell(now int64, budget int) {
+	h.fill(now, budget)
+	if h.meter != nil {
+		h.meter.Tick(now, budget)
+	}
+}
+
+// observe follows a packet of a flow. Where the table is full, a flow tries again at its
+// second, fourth, eighth… packet.
+func (h *healthReader) observe(p *roce.Packet, f *flow.Flow, frame *Frame, qp uint32, from flow.Provenance, now int64) {
+	if !h.table.Follows(f.Slot()) && f.Packets&(f.Packets-1) != 0 {
+		return
+	}
+	h.table.Observe(p, health.Seen{
+		Time: now, SrcQP: qp, From: from, Slot: f.Slot(), In: frame.From, Out: frame.To,
+		Part: !h.whole || h.sight.blind || frame.Why != Sampled,
+	})
+}
+
+// fill adds to the report that is asked for, and hands it over when it is whole.
+func (h *healthReader) fill(now int64, budget int) {
+	if h.filling == nil {
+		if since := now - h.at; since >= 0 && since < reportEvery {
+			return
+		}
+		select {
+		case h.filling = <-h.asked:
+			h.next, h.filling.Flows = 0, h.filling.Flows[:0]
+		default:
+			return
+		}
+	}
+	for range budget {
+		d := h.table.At(h.next)
+		if d == nil {
+			h.told <- h.filling // there is room: only one is asked for
+			h.filling, h.at = nil, now
+			return
+		}
+		h.next++
+		if now-d.Last < h.idle {
+			h.filling.Flows = append(h.filling.Flows, flowHealth(d))
+		}
+	}
+}
+
+func flowHealth(d *health.Direction) FlowHealth {
+	f := FlowHealth{
+		Key: d.Key, Counters: d.Counters, SrcQP: d.Source, SrcQPFrom: d.From, FlowLabel: d.Label, SrcPort: d.SrcPort,
+		In: d.In, Out: d.Out, First: d.First, Last: d.Last,
+	}
+	if rate, ok := d.Goodput(); ok {
+		f.Goodput = rate
+	}
+	if m := d.Sizes; m != nil {
+		f.Messages, f.MessageMedian, f.MessageP99 = m.Count, m.Quantile(0.5), m.Quantile(0.99)
+	}
+	return f
+}
+
+// Report returns the last report, which is valid until the next call; nil: there is none
+// yet, or the reader tells of no connections. One goroutine calls it.
+func (r *Reader) Report() *Report {
+	h := r.health
+	if h == nil {
+		return nil
+	}
+	if !h.began {
+		h.began = true
+		h.asked <- new(Report)
+		return nil
+	}
+	select {
+	case report := <-h.told:
+		last := h.shown
+		if last == nil {
+			last = new(Report)
+		}
+		h.shown = report
+		h.asked <- last
+	default:
+	}
+	return h.shown
+}
+
+// sight reports whether the reader sees every packet. The source polices what it lets through,
+// and does not say what it dropped. So the reader takes nothing for whole while more comes
+// than half of that, or more at once than a short ring of the source holds: then it drops
+// nothing. What the reader loses itself it counts.
+type sight struct {
+	rate, burst float64
+	tokens      float64
+	filled      int64
+	drained     bool // no packet waited behind the last ones
+	blind       bool
+}
+
+func newSight(rate, burst uint32) sight {
+	s := sight{rate: float64(rate) / 2, burst: min(float64(burst)/2, healthBurst)}
+	s.tokens = s.burst
+	return s
+}
+
+// look notes that n packets came, and how many were lost before them or behind. What comes
+// is whole again when few enough came for long enough, and none waits that came before.
+func (s *sight) look(n int, lost uint64, now int64) {
+	if s.rate > 0 {
+		s.tokens = min(s.burst, s.tokens+s.rate*max(0, float64(now-s.filled)/1e9))
+	}
+	again := s.tokens == s.burst && s.drained
+	s.filled, s.drained = now, n < flow.MaxBurst
+	if s.rate > 0 {
+		s.tokens -= float64(n)
+	}
+	switch {
+	case lost > 0, s.tokens < 0:
+		s.blind, s.tokens = true, 0
+	case again:
+		s.blind = false
+	}
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package packetio
+
+import (
+	"net/netip"
+
+	"sluice/orchagent-ext/flows/flow"
+	"sluice/orchagent-ext/wire/roce"
+)
+
+// Pair is a session with the queue pair that sends it.
+type Pair struct {
+	Src, Dst      netip.Addr
+	DestQP, SrcQP uint32
+
+	// Of the packet by which it is told; SrcPort 0: by none of the flow.
+	SrcPort, PKey uint16
+	DSCP, Bits    uint8 // Bits of BTH octet 4, the low 6
+}
+
+// learned tells the source queue pair of a flow, at its first packet and every second,
+// fourth, eighth… if it is known by then.
+func (r *Reader) learned(p *roce.Packet, f *flow.Flow) {
+	if qp, _ := r.table.SrcQP(f); qp != 0 {
+		bth := p.BTH()
+		r.config.Learned(Pair{Src: f.SessionSrc(), Dst: f.SessionDst(), DestQP: f.DestQP, SrcQP: qp, SrcPort: p.SrcPort(), PKey: bth.PKey, DSCP: p.TrafficClass() >> 2, Bits: bth.Resv6})
+	}
+}
+
+// NewFlow tells that a flow without a label came in, the label that it is pinned
+// to, and its ports, as the source numbers them. It is told again when these are
+// others.
+type NewFlow struct {
+	Src, Dst netip.Addr
+	DestQP   uint32
+	Label    uint32
+	From, To uint64 // 0: not known
+	Times    uint32 // that it was seen lately, 2 or more
+	SrcPort  uint16 // UDP
+}
+
+// roceManagement is the last of the queue pairs that are for management (IBTA vol. 1,
+// section 3.9.4): 0 and 1.
+const roceManagement = 1
+
+// ports of a flow, as the source numbers them; 0: not known.
+type ports struct{ from, to uint64 }
+
+// seen are the ports after a packet that came by others, or does not say.
+func (p ports) seen(f *Frame) ports {
+	if f.From != 0 {
+		p.from = f.From
+	}
+	if f.To != 0 {
+		p.to = f.To
+	}
+	return p
+}
+
+// observed tells of the packet's flow when it is seen for the second time, and when
+// its ports are others. In case the news was lost or the flow got no entry, it does
+// at every fourth, eighth, sixteenth… packet, and after a quarter of a second, too.
+func (r *Reader) observed(i int, f *flow.Flow) {
+	p, frame := &r.packets[i], &r.frames[r.from[i]]
+	if r.meter != nil {
+		r.account(p, f, frame)
+	}
+	if r.health != nil {
+		qp, from := r.table.SrcQP(f)
+		r.health.observe(p, f, frame, qp, from, r.now)
+	}
+	if r.config.Learned != nil && f.Packets&(f.Packets-1) == 0 {
+		r.learned(p, f)
+	}
+	if p.Tunnelled() {
+		r.tunnelled.Add(1)
+		return
+	}
+	if !r.config.Labels || p.Is4() || p.Fragment() || !r.config.Computed && r.config.ZeroOnly && f.FlowLabel != 0 {
+		return
+	}
+	if r.config.Computed && !r.computed(p, f) {
+		return
+	}
+	at := &r.ports[f.Slot()]
+	if f.Packets == 1 {
+		*at = ports{} // another flow had the slot
+	}
+	now := at.seen(frame)
+	times, tell := r.probation.See(&f.Key, r.now)
+	if times < 2 {
+		r.once.Add(1)
+		return
+	}
+	if moved := *at != (ports{}) && now != *at; !tell && !moved {
+		return
+	}
+	var label uint32
+	if _, datagram := p.DETH(); datagram {
+		// An entry of the switch does not match the source queue pair, so all datagrams
+		// to one queue pair have one label, whichever came first.
+		label = f.Label(r.config.Algorithm, 0)
+		if f.DestQP > roceManagement {
+			r.datagrams.Add(1)
+		}
+	} else if r.config.ZeroSrcQP || r.config.Computed {
+		label = f.Label(r.config.Algorithm, 0)
+	} else {
+		label = r.table.Label(f, r.config.Algorithm)
+	}
+	select {
+	case r.news <- NewFlow{f.SrcAddr(), f.DstAddr(), f.DestQP, label, now.from, now.to, times, p.SrcPort()}:
+		r.told.Add(1)
+		*at = now
+	default:
+		r.full.Add(1)
+	}
+}
+
+// computed reports whether the label of a packet is the one that the switch computes, or what
+// it writes over: else the packet has its sender's own, or that of its entry. Of datagrams
+// each sender's queue pair has a label, and no entry tells them apart.
+func (r *Reader) computed(p *roce.Packet, f *flow.Flow) bool {
+	if _, datagram := p.DETH(); datagram {
+		return false
+	}
+	label := p.FlowLabel()
+	return !r.config.ZeroOnly || label == 0 || label == f.Label(r.config.Algorithm, 0)
+}

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package packetio
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"sync/atomic"
+	"time"
+
+	"sluice/orchagent-ext/export/ipfix"
+	"sluice/orchagent-ext/flows/flow"
+	"sluice/orchagent-ext/wire/roce"
+)
+
+// Frame is one packet to the CPU.
+type Frame struct {
+	Data            []byte // Ethernet frame without frame check sequence, maybe cut
+	Length          int    // octets that it had on the wire
+	Ingress, Egress uint32 // interface indexes that it came in and goes out by; 0: not known
+	From, To        uint64 // the same as the source numbers its ports; 0: not known
+	Why             Why
+}
+
+// Why says why the CPU has a packet.
+type Why uint8
+
+// Why the CPU has a packet.
+const (
+	Sampled Why = iota // it is one of so many, or every packet comes to the CPU
+	Copied             // every packet like it comes to the CPU
+	Either             // RDMA-CM and CNPs come to the CPU, all of them, and samples of everything
+)
+
+// Source is where packets come from.
+type Source interface {
+	// Receive waits for packets, for [Patience] at most, fills in up to len(frames),
+	// and returns how many. The data is valid until the next call. It returns the
+	// context's error when that ends first.
+	Receive(ctx context.Context, frames []Frame) (int, error)
+}
+
+// Patience is how long a reader waits for packets before it looks after its flows.
+const Patience = 500 * time.Millisecond
+
+// Stats counts packets by what became of them. Each is counted once in the first
+// four.
+type Stats struct {
+	RoCE       uint64 // followed
+	Tunnelled  uint64 // followed; a label inside a tunnel is not written
+	NotRoCE    uint64
+	Malformed  uint64
+	QueueFull  uint64 // news of flows that found the queue full
+	NewFlows   uint64 // news that went out
+	SeenOnce   uint64 // packets without a label of flows that were not seen before
+	FlowsKnown uint64 // flows in the table now
+	PathsFull  uint64 // samples for placement that found the queue full
+	Unfollowed uint64 // packets of connections that found no room in Config.Health
+	Datagrams  uint64 // news of datagrams, whose label leaves the source queue pair out
+}
+
+// Config of a Reader.
+type Config struct {
+	Labels    bool // tell of flows that are to be labelled
+	Algorithm flow.Algorithm
+	ZeroOnly  bool          // tell of unlabelled flows only
+	Computed  bool          // the switch computes labels: packets come with them
+	ZeroSrcQP bool          // the source queue pair of a connection counts as 0, known or not
+	Capacity  int           // flows; 0: 65,536
+	Idle      time.Duration // after which a flow is forgotten; 0: 5 minutes
+	Queue     int           // news that wait for the control path; 0: 4,096
+	Now       func() time.Time
+	Metering  *Metering // nil: nothing is exported
+	Health    *Health   // nil: connections are not followed
+	Samples   int       // of packets that wait for placement; 0: none are kept
+
+	// Learned is told source queue pairs, when they become known and now and then. It must
+	// not wait. May be nil.
+	Learned func(Pair)
+}
+
+// Reader reads one source. Its Run is the packet path.
+type Reader struct {
+	source Source
+	config Config
+	table  *flow.Table
+	news   chan NewFlow
+	paths  chan Sample // nil: no samples are kept
+
+	probation *flow.Probation // nil: labels are not told of
+
+	ports   []ports        // that were told of each flow, by its slot; nil: labels are not told of
+	meter   *ipfix.Meter   // nil: none
+	biflows *ipfix.Biflows // behind meter; nil: none
+	lost    uint64         // by the source, when that was asked last
+	health  *healthReader  // nil: none
+	now     int64
+	packets [flow.MaxBurst]roce.Packet
+	from    [flow.MaxBurst]int // of packets: the frame
+	frames  []Frame
+	each    func(i int, f *flow.Flow) // observed; made once, since it is an allocation
+
+	roce, tunnelled, notRoCE, malformed, full, told, once, known, datagrams, unfollowed, pathsFull atomic.Uint64
+}
+
+const (
+	defaultFlows = 65536
+	defaultIdle  = 5 * time.Minute
+	defaultQueue = 4096
+	expireBudget = 64      // flows that are looked at a burst
+	restBudget   = 1 << 16 // and when no packet came for a while
+)
+
+// New returns a reader of a source.
+func New(source Source, c Config) *Reader {
+	if c.Capacity == 0 {
+		c.Capacity = defaultFlows
+	}
+	if c.Idle == 0 {
+		c.Idle = defaultIdle
+	}
+	if c.Queue == 0 {
+		c.Queue = defaultQueue
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	r := &Reader{source: source, config: c, news: make(chan NewFlow, c.Queue)}
+	if c.Samples > 0 {
+		r.paths = make(chan Sample, c.Samples)
+	}
+	if c.Labels {
+		r.ports, r.probation = make([]ports, c.Capacity), flow.NewProbation()
+	}
+	t := flow.Config{Capacity: c.Capacity}
+	if c.Learned != nil {
+		t.Learned = func(src, dst netip.Addr, destQP, srcQP uint32) {
+			c.Learned(Pair{Src: src, Dst: dst, DestQP: destQP, SrcQP: srcQP})
+		}
+	}
+	if c.Metering != nil {
+		t.Removed = r.metered(&c)
+	}
+	r.table = flow.NewTable(t)
+	if r.meter != nil {
+		r.meter.Follow(r.table)
+	}
+	if c.Health != nil {
+		r.health = newHealthReader(&c)
+	}
+	r.each = r.observed
+	return r
+}
+
+// News is the queue of flows that are to be labelled.
+func (r *Reader) News() <-chan NewFlow { return r.news }
+
+// Stats returns the counts so far. It may be called from any goroutine.
+func (r *Reader) Stats() Stats {
+	return Stats{
+		RoCE: r.roce.Load(), Tunnelled: r.tunnelled.Load(), NotRoCE: r.notRoCE.Load(), Malformed: r.malformed.Load(),
+		QueueFull: r.full.Load(), NewFlows: r.told.Load(), SeenOnce: r.once.Load(), FlowsKnown: r.known.Load(), Unfollowed: r.unfollowed.Load(), PathsFull: r.pathsFull.Load(), Datagrams: r.datagrams.Load(),
+	}
+}
+
+// Run reads until the context ends, and returns nil then.
+func (r *Reader) Run(ctx context.Context) error {
+	var frames [flow.MaxBurst]Frame
+	if s, ok := r.source.(lossy); ok {
+		r.lost = s.RingFull()
+	}
+	for {
+		n, err := r.source.Receive(ctx, frames[:])
+		if ctx.Err() != nil {
+			r.flush()
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		r.burst(frames[:n])
+	}
+}
+
+func (r *Reader) burst(frames []Frame) {
+	now := r.config.Now().UnixNano()
+	r.now, r.frames = now, frames
+	n, bad, octets := 0, uint64(0), uint64(0)
+	for i := range frames {
+		err := r.packets[n].Parse(frames[i].Data, frames[i].Length)
+		switch {
+		case err == nil:
+			r.from[n] = i
+			n++
+		case errors.Is(err, roce.ErrNotRoCE):
+			r.notRoCE.Add(1)
+		default:
+			r.malformed.Add(1)
+			bad++
+			octets += uint64(len(frames[i].Data))
+		}
+	}
+	lost := r.justLost()
+	r.ignored(bad+lost, octets)
+	if r.health != nil {
+		r.health.sight.look(len(frames), lost, now)
+	}
+	r.roce.Add(uint64(n))
+	if r.paths != nil {
+		r.path(n)
+	}
+	r.table.ObserveBurst(r.packets[:n], now, r.each)
+	budget := expireBudget
+	if len(frames) == 0 {
+		budget = restBudget
+	}
+	r.table.Expire(now, int64(r.config.Idle), budget)
+	if r.meter != nil {
+		r.meter.Tick()
+	}
+	if r.biflows != nil {
+		r.biflows.Tick(now)
+	}
+	if r.health != nil {
+		if len(frames) == 0 {
+			budget = healthFlows + 1
+		} else {
+			budget = healthBudget
+		}
+		r.health.tell(now, budget)
+		r.unfollowed.Store(r.health.table.Unfollowed())
+	}
+	r.known.Store(uint64(r.table.Len()))
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package loop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"sluice/orchagent-ext/daemon/memory"
+	"sluice/orchagent-ext/daemon/policy"
+	"sluice/orchagent-ext/db/config"
+	"sluice/orchagent-ext/db/sonicdb"
+	"sluice/orchagent-ext/db/telemetry"
+	"sluice/orchagent-ext/switch/engine"
+	"sluice/yang/rows"
+)
+
+// featureTime is how long Redis may take to say whether the feature is off.
+const featureTime = 2 * time.Second
+
+// end leaves the switch as it is, so that the next process takes over, or takes
+// removes all of Sluice's objects if there will be none.
+func (o *orch) end(writing context.Context) error {
+	var errs []error
+	if o.sw != nil {
+		o.stop()
+	}
+	o.path.Stop()
+	if o.comesBack(writing) {
+		o.rows.Delete(telemetry.TableState, "global")
+		o.rows.Replace(telemetry.TableHold, nil) // what was held goes on
+		o.rows.Replace(telemetry.TableNextHop, nil)
+		o.rows.Replace(telemetry.TableHash, nil)
+		if o.mirrored {
+			errs = append(errs, o.rows.Flush(writing))
+		} else {
+			errs = append(errs, o.stateDB.Write(writing, sonicdb.Change{Row: rows.Row{Table: telemetry.TableState, Key: "global"}, Deleted: true}))
+		}
+	} else {
+		errs = append(errs, o.takeOff(writing))
+	}
+	errs = append(errs, o.closeSwitch())
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("stop: %w", err)
+	}
+	return nil
+}
+
+// comesBack reports whether another process is to come after this one. None is where
+// the feature was switched off, which SONiC writes before it stops the container,
+// or where what is programmed is not to outlive a restart.
+func (o *orch) comesBack(ctx context.Context) bool {
+	if o.snapshot != nil && !policy.Outlives(o.snapshot) {
+		return false
+	}
+	ctx, stop := context.WithTimeout(ctx, featureTime)
+	defer stop()
+	all, err := o.configDB.Read(ctx, "FEATURE", "SLUICE") // as they are now: the loop may not have heard yet
+	if err != nil {
+		o.Log.Warn("objects are left on the switch: it is unknown whether the feature was disabled", "error", err)
+		return true
+	}
+	for _, r := range all {
+		if r.Table == "FEATURE" && r.Key == memory.Service && strings.HasSuffix(r.Fields["state"], "disabled") || // or always_disabled
+			r.Table == "SLUICE" && r.Fields["warm_restart"] == "disabled" {
+			return false
+		}
+	}
+	return true
+}
+
+// takeOff removes all of Sluice's objects from the switch, and then its rows from
+// STATE_DB and COUNTERS_DB. While an object may be on the switch its rows stay.
+func (o *orch) takeOff(ctx context.Context) error {
+	if o.sw == nil {
+		left, err := o.stateDB.Read(ctx, telemetry.TableObject)
+		if err != nil {
+			return err
+		}
+		if len(left) > 0 { // of an earlier process; this one has not come that far
+			if err := o.openAsConfigured(ctx); err != nil {
+				return fmt.Errorf("%d objects of Sluice stay on the switch; sluiced --remove removes them later: %w", len(left), err)
+			}
+		}
+	}
+	if o.sw != nil {
+		outcome, err := o.sw.engine.Reconcile(engine.Policy{})
+		if err != nil {
+			return err
+		}
+		o.Log.Info("taken off the switch", "objects", outcome.Removed)
+	}
+	o.ledger.EndCopy()
+	o.rows.Clear()
+	o.counters.Clear()
+	return errors.Join(o.rows.Flush(ctx), o.counters.Flush(ctx), o.warm.Forget(ctx))
+}
+
+// Remove removes all of Sluice's objects from the switch, and the rows of its models
+// from STATE_DB and COUNTERS_DB, of whichever process. It is for when Run ended
+// without doing so, as it was killed, and is not to come again. Where the switch
+// cannot be opened nothing is changed.
+func Remove(ctx context.Context, c Config) error {
+	o, closed, err := open(c)
+	if err != nil {
+		return err
+	}
+	defer closed()
+	if err := o.openAsConfigured(ctx); err != nil {
+		return err
+	}
+	if err := errors.Join(o.takeOff(ctx), o.closeSwitch()); err != nil {
+		return err
+	}
+	return errors.Join(deleteTables(ctx, o.stateDB), deleteTables(ctx, o.countersDB), o.inForce.Remove())
+}
+
+// openAsConfigured opens the switch as CONFIG_DB says now.
+func (o *orch) openAsConfigured(ctx context.Context) error {
+	configured, err := o.configDB.Read(ctx, config.Tables()...)
+	if err != nil {
+		return err
+	}
+	var b sonicdb.Batch
+	for _, r := range configured {
+		b.Changes = append(b.Changes, sonicdb.Change{Row: r})
+	}
+	o.change(ctx, b)
+	return o.openSwitch(ctx)
+}
+
+// deleteTables deletes the rows of Sluice's models from a database.
+func deleteTables(ctx context.Context, db *sonicdb.DB) error {
+	all, err := db.Read(ctx, rows.Tables(db.Name)...)
+	if err != nil {
+		return err
+	}
+	var gone []sonicdb.Change
+	for _, r := range all {
+		gone = append(gone, sonicdb.Change{Row: r, Deleted: true})
+	}
+	return db.Write(ctx, gone...)
+}

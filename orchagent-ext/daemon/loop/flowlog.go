@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package loop
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"time"
+
+	"sluice/orchagent-ext/daemon/status"
+	"sluice/orchagent-ext/db/telemetry"
+	"sluice/orchagent-ext/switch/engine"
+	"sluice/yang/rows"
+)
+
+// flowLog remembers the flows with an entry, and when each last sent a packet: the
+// entry keeps its packets from the CPU, so only its counter tells. Which flows get an
+// entry is in admission.go.
+type flowLog struct {
+	seen  map[engine.FlowEntry]*flowSeen // by the flow without its label, as there is one entry a flow
+	next  []engine.FlowEntry             // flows still to be looked at in this round
+	total uint64                         // packets of all flows, those that are gone, too
+	ports map[string]*portFlows          // that flows came in by when they got their entry
+	admission
+}
+
+type flowSeen struct {
+	flow            engine.FlowEntry // with its label
+	packets, octets uint64
+	since           time.Time     // it has the entry
+	at              time.Time     // it was seen to have sent a packet since the time before
+	gap             time.Duration // the longest time without a packet
+	rate            float64       // packets a second when it was last looked at
+	port            string        // of portFlows; "": not known
+	place           int           // there
+	ingress, egress string        // ports by which the CPU saw it last; "": not known
+}
+
+func unlabelled(f engine.FlowEntry) engine.FlowEntry {
+	f.Label, f.SrcPort = 0, 0
+	return f
+}
+
+const (
+	flowIdle     = 5 * time.Minute // behind that a flow loses its entry
+	flowsPerLook = 5000            // a tick
+)
+
+// counter reads what a flow's entry has counted, or fails with [engine.ErrGone].
+type counter func(engine.FlowEntry) (packets, octets uint64, err error)
+
+func (l *flowLog) adopt(flows iter.Seq[engine.FlowEntry], now time.Time) {
+	for f := range flows {
+		l.add(f, "", now)
+	}
+}
+
+// add notes that a flow has an entry. port is the one that it came in by.
+func (l *flowLog) add(f engine.FlowEntry, port string, now time.Time) {
+	key := unlabelled(f)
+	if l.seen[key] != nil {
+		return
+	}
+	if l.seen == nil {
+		l.seen, l.ports = map[engine.FlowEntry]*flowSeen{}, map[string]*portFlows{}
+	}
+	s := &flowSeen{flow: f, since: now, at: now}
+	l.seen[key] = s
+	l.join(s, port)
+}
+
+// remove forgets a flow.
+func (l *flowLog) remove(f engine.FlowEntry) {
+	if s := l.seen[unlabelled(f)]; s != nil {
+		delete(l.seen, unlabelled(f))
+		l.part(s)
+	}
+}
+
+// relabel notes that a flow has another label.
+func (l *flowLog) relabel(f engine.FlowEntry) {
+	if s := l.seen[unlabelled(f)]; s != nil {
+		s.flow = f
+	}
+}
+
+// clear forgets the flows, whose entries are gone; what they sent stays counted.
+func (l *flowLog) clear() { l.seen, l.next = nil, nil }
+
+// move notes the ports of a flow; "" is not known, and changes nothing.
+func (l *flowLog) move(f engine.FlowEntry, ingress, egress string) {
+	s := l.seen[unlabelled(f)]
+	if s == nil {
+		return
+	}
+	s.ingress, s.egress = cmp.Or(ingress, s.ingress), cmp.Or(egress, s.egress)
+	if s.port == "" && ingress != "" {
+		l.part(s)
+		l.join(s, ingress)
+	}
+}
+
+// recall takes the ports of flows out of the rows of an earlier process: what has an
+// entry need not come to the CPU again.
+func (l *flowLog) recall(all []rows.Row) {
+	fields := make(map[string]map[string]string, len(all))
+	for _, r := range all {
+		fields[r.Key] = r.Fields
+	}
+	if len(fields) == 0 {
+		return
+	}
+	for f, s := range l.seen {
+		if was := fields[name(f)]; was != nil {
+			l.move(f, cmp.Or(s.ingress, was["ingress_port"]), cmp.Or(s.egress, was["egress_port"]))
+		}
+	}
+}
+
+// look reads the counters of the next flows, and returns those that sent nothing
+// for long, or have no entry any more.
+func (l *flowLog) look(count counter, now time.Time) (idle []engine.FlowEntry) {
+	if len(l.next) == 0 {
+		for f := range l.seen {
+			l.next = append(l.next, f)
+		}
+	}
+	n := min(len(l.next), flowsPerLook)
+	for _, f := range l.next[:n] {
+		s := l.seen[f]
+		if s == nil {
+			continue
+		}
+		if gone := l.read(s, count, now); gone || now.Sub(s.at) > flowIdle {
+			idle = append(idle, f)
+			l.remove(f)
+		}
+	}
+	l.next = l.next[n:]
+	return idle
+}
+
+// read reads the counter of a flow. One that cannot be read now says nothing.
+func (l *flowLog) read(s *flowSeen, count counter, now time.Time) (gone bool) {
+	packets, octets, err := count(unlabelled(s.flow))
+	if err != nil {
+		return errors.Is(err, engine.ErrGone)
+	}
+	if packets == s.packets {
+		return false
+	}
+	more := uint64(0)
+	if packets > s.packets {
+		more = packets - s.packets
+		l.total += more
+	}
+	pause := now.Sub(s.at)
+	if s.packets > 0 {
+		s.gap = max(s.gap, pause)
+	}
+	s.rate = float64(more) / max(pause, time.Millisecond).Seconds()
+	s.packets, s.octets, s.at = packets, octets, now
+	return false
+}
+
+// all yields the flows, with the labels that they have.
+func (l *flowLog) all(yield func(engine.FlowEntry) bool) {
+	for _, s := range l.seen {
+		if !yield(s.flow) {
+			return
+		}
+	}
+}
+
+// heaviest are the flows that are shown.
+func (l *flowLog) heaviest() []engine.FlowEntry {
+	all := slices.AppendSeq(make([]*flowSeen, 0, len(l.seen)), maps.Values(l.seen))
+	heavier := func(a, b *flowSeen) int {
+		return cmp.Or(cmp.Compare(b.octets, a.octets), a.flow.Src.Compare(b.flow.Src), a.flow.Dst.Compare(b.flow.Dst), cmp.Compare(a.flow.DestQP, b.flow.DestQP))
+	}
+	all = status.First(all, status.FlowRows, heavier)
+	flows := make([]engine.FlowEntry, len(all))
+	for i, s := range all {
+		flows[i] = s.flow
+	}
+	return flows
+}
+
+// rows are those of the flows. id is a flow's Stream ID, 0: it has none.
+func (l *flowLog) rows(flows []engine.FlowEntry, id func(engine.FlowEntry) uint16) []*telemetry.Flow {
+	all := make([]*telemetry.Flow, len(flows))
+	for i, f := range flows {
+		s := l.seen[unlabelled(f)]
+		all[i] = &telemetry.Flow{
+			Id: telemetry.Text(name(f)), Src: telemetry.Text(f.Src.String()), Dst: telemetry.Text(f.Dst.String()), DestQp: &f.DestQP, FlowLabel: &f.Label,
+			SrcPort: srcPort(s.flow), Packets: telemetry.Count(s.packets), Bytes: telemetry.Count(s.octets), IngressPort: telemetry.Text(s.ingress), EgressPort: telemetry.Text(s.egress),
+		}
+		if id := id(f); id != 0 {
+			all[i].StreamId = &id
+		}
+	}
+	return all
+}
+
+func name(f engine.FlowEntry) string { return fmt.Sprintf("%s,%s,%06x", f.Src, f.Dst, f.DestQP) }

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package loop
+
+import (
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sluice/orchagent-ext/switch/engine"
+	"sluice/yang/rows"
+)
+
+func flowEntry(qp uint32) engine.FlowEntry {
+	return engine.FlowEntry{Src: netip.MustParseAddr("2001:db8::1"), Dst: netip.MustParseAddr("2001:db8::2"), DestQP: qp, Label: qp + 1}
+}
+
+func TestFlowLog(t *testing.T) {
+	counts := map[uint32]uint64{1: 0, 2: 10}
+	count := func(f engine.FlowEntry) (uint64, uint64, error) {
+		n, ok := counts[f.DestQP]
+		if !ok {
+			return 0, 0, engine.ErrGone
+		}
+		return n, 100 * n, nil
+	}
+	var l flowLog
+	now := time.Unix(1000, 0)
+	l.add(flowEntry(1), "", now)
+	l.add(flowEntry(2), "", now)
+	l.add(flowEntry(3), "", now)
+	if idle := l.look(count, now); len(idle) != 1 || idle[0] != unlabelled(flowEntry(3)) || len(l.seen) != 2 || l.total != 10 {
+		t.Errorf("idle %v, %d known, %d packets", idle, len(l.seen), l.total)
+	}
+	all := encoded(t, l.rows(l.heaviest(), func(f engine.FlowEntry) uint16 { return uint16(f.DestQP - 1) }))
+	if len(all) != 2 || all[0].Fields["dest_qp"] != "2" || all[0].Fields["bytes"] != "1000" || all[0].Fields["stream_id"] != "1" || all[1].Fields["stream_id"] != "" {
+		t.Errorf("%v", all)
+	}
+	for _, r := range all {
+		if _, err := rows.Decode(r); err != nil {
+			t.Error(err)
+		}
+	}
+	counts[2] = 15
+	if idle := l.look(count, now.Add(flowIdle+time.Second)); len(idle) != 1 || idle[0] != unlabelled(flowEntry(1)) || l.total != 15 {
+		t.Errorf("idle %v, %d packets", idle, l.total)
+	}
+	if len(l.seen) != 1 {
+		t.Errorf("%d known", len(l.seen))
+	}
+}
+
+// TestFlowPorts: a row names the ports that were seen last, and the next process
+// knows them, too. What is not known is not there, and takes nothing away.
+func TestFlowPorts(t *testing.T) {
+	noID := func(engine.FlowEntry) uint16 { return 0 }
+	var l flowLog
+	l.add(flowEntry(1), "", time.Unix(1000, 0))
+	l.add(flowEntry(2), "", time.Unix(1000, 0))
+	relabelled := flowEntry(1)
+	relabelled.Label = 99 // its source queue pair was learned since: the entry keeps the label that it has
+	l.add(relabelled, "", time.Unix(1000, 0))
+	for _, ports := range [][2]string{{"Ethernet0", ""}, {"Ethernet4", "Ethernet8"}, {"", ""}} {
+		l.move(relabelled, ports[0], ports[1])
+	}
+	l.move(flowEntry(3), "Ethernet0", "") // it has no entry
+	var next flowLog
+	next.add(flowEntry(1), "", time.Unix(2000, 0))
+	next.add(flowEntry(2), "", time.Unix(2000, 0))
+	next.add(flowEntry(4), "", time.Unix(2000, 0))
+	next.recall(encoded(t, l.rows(l.heaviest(), noID)))
+	next.move(flowEntry(4), "Ethernet12", "")
+	for _, tt := range []struct {
+		log  *flowLog
+		want []map[string]string
+	}{
+		{&l, []map[string]string{{"dest_qp": "1", "flow_label": "2", "ingress_port": "Ethernet4", "egress_port": "Ethernet8"}, {"dest_qp": "2", "flow_label": "3"}}},
+		{&next, []map[string]string{
+			{"dest_qp": "1", "flow_label": "2", "ingress_port": "Ethernet4", "egress_port": "Ethernet8"}, {"dest_qp": "2", "flow_label": "3"},
+			{"dest_qp": "4", "flow_label": "5", "ingress_port": "Ethernet12"},
+		}},
+	} {
+		var got []map[string]string
+		for _, r := range encoded(t, tt.log.rows(tt.log.heaviest(), noID)) {
+			if _, err := rows.Decode(r); err != nil {
+				t.Error(err)
+			}
+			for _, other := range []string{"src", "dst", "packets", "bytes"} {
+				delete(r.Fields, other)
+			}
+			got = append(got, r.Fields)
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Error(diff)
+		}
+	}
+}

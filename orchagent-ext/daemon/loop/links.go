@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package loop
+
+import (
+	"fmt"
+	"maps"
+	"net"
+	"slices"
+	"strings"
+	"time"
+
+	"sluice/orchagent-ext/db/config"
+)
+
+// linkDelay is how long a netdev is down that the operator wants up until it is said:
+// SONiC writes its row before it sets the netdev.
+const linkDelay = 3 * time.Second
+
+// links are the states of the netdevs that ports have.
+type links struct {
+	flags map[string]net.Flags // by name
+	down  map[string]time.Time // ports that are to be up and are set down, since when
+}
+
+// readLinks reads the states of all netdevs of this namespace.
+func readLinks() (map[string]net.Flags, error) {
+	all, err := net.Interfaces()
+	if err != nil {
+		return nil, fmt.Errorf("read the states of netdevs: %w", err)
+	}
+	flags := make(map[string]net.Flags, len(all))
+	for i := range all {
+		flags[all[i].Name] = all[i].Flags
+	}
+	return flags, nil
+}
+
+// note takes the states of netdevs as they are now.
+func (l *links) note(flags map[string]net.Flags, s *config.Snapshot, now time.Time) {
+	down := map[string]time.Time{}
+	for name := range s.Resolve() {
+		f, there := flags[name]
+		if !there || f&net.FlagUp != 0 || !s.SwitchPorts[name].AdminUp {
+			continue
+		}
+		since, known := l.down[name]
+		if !known {
+			since = now
+		}
+		down[name] = since
+	}
+	l.flags, l.down = flags, down
+}
+
+// oper is the state of a port's netdev as SONiC calls it; "": it has none.
+func (l *links) oper(port string) string {
+	f, there := l.flags[port]
+	switch {
+	case !there:
+		return ""
+	case f&net.FlagUp != 0 && f&net.FlagRunning != 0:
+		return "up"
+	}
+	return "down"
+}
+
+// warning names the ports that are set down though PORT says that they are up. One whose
+// link has no carrier is none of them: hosts are switched off every day.
+func (l *links) warning(now time.Time) string {
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(l.down)) {
+		if now.Sub(l.down[name]) >= linkDelay {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("the netdev of %s is set down, and PORT has admin_status=up: nothing comes in or goes out there. Set it up (ip link set dev %s up), or admin_status=down", strings.Join(names, ", "), names[0])
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package loop
+
+import (
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"sluice/orchagent-ext/db/config"
+)
+
+// TestPortsThatAreSetDown: a netdev that is set down against its row of PORT is warned
+// of; one that has no carrier, is to be down, or is no port of SLUICE_PORT is not.
+func TestPortsThatAreSetDown(t *testing.T) {
+	const up, on = net.FlagUp, net.FlagUp | net.FlagRunning
+	s := &config.Snapshot{
+		Ports: map[string]*config.Port{"eth1": {}, "eth2": {}, "eth3": {}, "eth4": {}, "eth5": {}},
+		SwitchPorts: map[string]config.SwitchPort{
+			"eth1": {AdminUp: true}, "eth2": {AdminUp: true}, "eth3": {}, "eth4": {AdminUp: true}, "eth5": {AdminUp: true}, "eth6": {AdminUp: true},
+		},
+	}
+	now := time.Unix(1000, 0)
+	var l links
+	at := func(after time.Duration, eth1, eth5 net.Flags) string {
+		now = now.Add(after)
+		l.note(map[string]net.Flags{"eth1": eth1, "eth2": up, "eth3": 0, "eth5": eth5, "eth6": 0, "lo": 0}, s, now)
+		return l.warning(now)
+	}
+	if w := at(0, 0, on); w != "" {
+		t.Errorf("at once: %q", w)
+	}
+	if w := at(linkDelay/2, 0, on); w != "" {
+		t.Errorf("soon: %q", w)
+	}
+	if w := at(linkDelay/2, 0, 0); !strings.HasPrefix(w, "the netdev of eth1 is set down") || !strings.Contains(w, "ip link set dev eth1 up") {
+		t.Errorf("%q", w)
+	}
+	for port, want := range map[string]string{"eth1": "down", "eth2": "down", "eth3": "down", "eth4": "", "eth5": "down", "lo": "down"} {
+		if got := l.oper(port); got != want {
+			t.Errorf("%s: %q, want %q", port, got, want)
+		}
+	}
+	if w := at(linkDelay, 0, 0); !strings.HasPrefix(w, "the netdev of eth1, eth5 is set down") {
+		t.Errorf("%q", w)
+	}
+	if w := at(0, on, on); w != "" || l.oper("eth1") != "up" {
+		t.Errorf("up again: %q", w)
+	}
+	if w := at(0, 0, on); w != "" {
+		t.Errorf("down again, at once: %q", w)
+	}
+}

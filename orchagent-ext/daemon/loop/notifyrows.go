@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package loop
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/openconfig/ygot/ygot"
+
+	"sluice/orchagent-ext/cpu/packetio"
+	"sluice/orchagent-ext/db/telemetry"
+	"sluice/orchagent-ext/hold/enforce"
+	"sluice/orchagent-ext/hold/flowcontrol"
+	"sluice/orchagent-ext/wire/notify"
+	sai "sluice/sai-shim"
+	"sluice/yang/rows"
+)
+
+// fill sets a leaf of a row by its name.
+type fill func(s ygot.GoStruct, leaf, value string)
+
+// notifications are what the rows of SLUICE_NOTIFY_STATS are made of.
+type notifications struct {
+	lane *flowcontrol.Report
+
+	// bad is how many messages of a kind were refused for a reason beside the fast
+	// lane, dropped how many that could be read.
+	bad     func(notify.Kind, notify.Reason) uint64
+	dropped func(notify.Kind, packetio.Dropped) uint64
+	full    uint64 // found a socket full
+
+	solicited          uint64 // routers asked for
+	unmonitored        uint64 // packets of flows that the switch had no room to watch
+	laneFull, laneLost uint64 // packets of held flows
+}
+
+// rows are the rows, one a kind of message.
+func (n *notifications) rows(set fill) []ygot.GoStruct {
+	c := &n.lane.Counters
+	pfcm := &telemetry.NotifyStats{
+		Sent: &c.Sent, SendFailed: &c.SendFailed, Obeyed: &c.Obeyed, Held: &c.Held, Refreshed: &c.Refreshed,
+		Full: &c.Full, Ignored: &c.Ignored, Watchdog: &c.Watchdog, HoldFailed: &c.HoldFailed,
+		NoNeighbor: &c.NoNeighbor, Host: &c.Host, Ipv4: &c.IPv4, Relabelled: &c.Relabelled, Unreadable: &c.Unreadable, QpUnknown: telemetry.Count(0),
+		TxPoliced: &c.TxPoliced, Events: &c.Events, EventsLost: &c.EventsLost, Unmonitored: &n.unmonitored,
+		FlowsFull: &c.FlowsFull, ReadFailed: &c.ReadFailed, HoldQueueFull: &n.laneFull, HoldQueueLost: &n.laneLost, Solicited: &n.solicited,
+		DroppedPoliced: &c.Policed, DroppedUnknownStream: &c.UnknownStream, DroppedOff: &c.Off, DroppedFull: &n.full,
+	}
+	n.received(set, pfcm, notify.KindPFCM, c.Received, c.Sender, c.RefusedFor)
+	times(set, pfcm, map[string]*flowcontrol.Histogram{"reaction": &n.lane.Reaction, "enforce": &n.lane.Enforce, "release_error": &n.lane.Release})
+	obeyed := uint64(0)
+	for _, o := range []enforce.Outcome{enforce.Told, enforce.Held, enforce.Refreshed, enforce.Ended, enforce.Unknown} {
+		obeyed += c.PPFCOutcome[o]
+	}
+	ppfc := &telemetry.NotifyStats{
+		Sent: &c.PPFCSent, SendFailed: &c.PPFCFailed, TxPoliced: &c.PPFCPoliced, NoGateway: &c.NoGateway, NoRouterId: &c.NoRouterID, Obeyed: &obeyed,
+		Held: &c.PPFCOutcome[enforce.Held], Refreshed: &c.PPFCOutcome[enforce.Refreshed], Full: &c.PPFCOutcome[enforce.Full], Ignored: &c.PPFCOutcome[enforce.Ignored],
+		QpUnknown: &c.ClientQPUnknown, DroppedPoliced: &c.PPFCReceivePoliced, DroppedOff: &c.PPFCOff, DroppedNotServed: &c.PPFCNotServed,
+	}
+	n.received(set, ppfc, notify.KindPPFC, c.PPFCReceived, c.PPFCSender, func(r notify.Reason) uint64 { return c.PPFCRefused[r] })
+	times(set, ppfc, map[string]*flowcontrol.Histogram{"reaction": &n.lane.PPFCReaction, "enforce": &n.lane.PPFCEnforce})
+	advice := &telemetry.NotifyStats{
+		Sent: &c.AdviceSent, SendFailed: &c.AdviceFailed, NotAllowed: &c.AdviceNotAllowed, QpUnknown: &c.AdviceQPUnknown, Full: &c.LimitedFull, NoRouterId: &c.AdviceNoRouterID,
+	}
+	cnp := &telemetry.NotifyStats{Sent: &c.CNPSent, SendFailed: &c.CNPFailed}
+	pfc := &telemetry.NotifyStats{Sent: &c.PFCSent, SendFailed: &c.PFCFailed, NotTranslated: &c.NotTranslated, Budget: &c.PFCBudget}
+	var all []ygot.GoStruct
+	for kind, row := range map[notify.Kind]*telemetry.NotifyStats{
+		notify.KindPFCM: pfcm, notify.KindPPFC: ppfc, notify.KindRateAdvice: advice, notify.KindCNP: cnp, notify.KindPFC: pfc,
+	} {
+		rows.SetEnum(&row.Message, kind.String())
+		all = append(all, row)
+	}
+	return all
+}
+
+// received adds what came in and what was refused: in the fast lane, and beside it.
+func (n *notifications) received(set fill, row *telemetry.NotifyStats, k notify.Kind, fast, sender uint64, refused func(notify.Reason) uint64) {
+	other, unmarked := n.dropped(k, packetio.DroppedSender), n.dropped(k, packetio.DroppedMark)
+	total := fast + other + unmarked
+	row.DroppedSender, row.DroppedUnmarked = telemetry.Count(sender+other), &unmarked
+	for r := notify.Short; r <= notify.BadSource; r++ {
+		v := n.bad(k, r)
+		set(row, "dropped_"+strings.ReplaceAll(r.Label(), "-", "_"), fmt.Sprint(v+refused(r)))
+		total += v
+	}
+	row.Received = &total
+}
+
+// times adds what was measured, in µs.
+func times(set fill, row *telemetry.NotifyStats, measured map[string]*flowcontrol.Histogram) {
+	for name, h := range measured {
+		set(row, name+"_us_n", fmt.Sprint(h.N))
+		for suffix, d := range map[string]time.Duration{"p50": h.Quantile(.5), "p99": h.Quantile(.99), "p999": h.Quantile(.999), "max": h.Max} {
+			set(row, name+"_us_"+suffix, fmt.Sprintf("%.1f", float64(d)/1e3))
+		}
+	}
+}
+
+// holdCount is what the switch tells of a hold, on all its ports; nil: nothing.
+type holdCount struct{ octets, packets, waiting, dropped *uint64 }
+
+// add adds what the switch tells of a hold on one port.
+func (c *holdCount) add(s sai.HoldState, err error) {
+	if err != nil {
+		return // it is over there
+	}
+	for to, n := range map[**uint64]uint64{&c.octets: s.Octets, &c.packets: s.Packets, &c.waiting: s.WaitingOctets, &c.dropped: s.DroppedPackets} {
+		if *to != nil {
+			n += **to
+		}
+		*to = &n
+	}
+}
+
+// holdRow is a row of SLUICE_HOLD. port is where the flow leaves, and where the message
+// came in.
+func holdRow(h *flowcontrol.Hold, port string, since, until time.Time, did holdCount) *telemetry.Hold {
+	key := fmt.Sprintf("%s,%s,%#04x,%d", h.From, port, h.Stream, h.Queue)
+	why := fmt.Sprintf("queue %d of the neighbor %s is congested by it", h.Queue, h.From)
+	row := &telemetry.Hold{
+		Id: &key, From: telemetry.Text(h.From.WithZone("").String()), Port: &port, Queue: &h.Queue, StreamId: &h.Stream, Method: telemetry.Text("exact"),
+		Since: telemetry.FineStamp(since), Until: telemetry.FineStamp(until), Refreshes: telemetry.Count(h.Refreshes), Reason: &why,
+		Octets: did.octets, Packets: did.packets, WaitingBytes: did.waiting, Dropped: did.dropped,
+	}
+	rows.SetEnum(&row.Message, h.Kind.String())
+	if h.Kind == notify.KindPPFC {
+		key = fmt.Sprintf("%s,%s,%s,%#06x,%d", h.From, h.Source, h.Destination, h.Match.Value, h.Queue)
+		why = fmt.Sprintf("the node %s is congested by it", h.From)
+		row.StreamId = nil
+	}
+	state, action := "held", "pause"
+	switch {
+	case h.Ignored:
+		state = "ignored"
+		why = fmt.Sprintf("the neighbor %s held it for too long without an end", h.From)
+	case h.Measuring:
+		state = "measuring"
+	}
+	if h.Keep > 0 {
+		reduction := uint8(100 - h.Keep)
+		action, row.Reduction = "reduce", &reduction
+		if h.Rate > 0 {
+			row.RateMbps = telemetry.Count(h.Rate / 1e6)
+		}
+	}
+	rows.SetEnum(&row.State, state)
+	rows.SetEnum(&row.Action, action)
+	if h.Source.IsValid() {
+		row.Src, row.Dst = telemetry.Text(h.Source.String()), telemetry.Text(h.Destination.String())
+	}
+	return row
+}
+
+// congested adds what a congested flow has to its row in SLUICE_FLOW.
+func congested(f *flowcontrol.CongestedFlow, since time.Time, row *telemetry.Flow) {
+	exact := true
+	row.Src, row.Dst, row.DestQp, row.FlowLabel = telemetry.Text(f.Source.String()), telemetry.Text(f.Destination.String()), &f.DestQP, &f.Label
+	row.Queue, row.QueueBytes, row.Exact = &f.Number, &f.Octets, &exact
+	row.EgressPort, row.Since = &f.Port, telemetry.FineStamp(since)
+	state := "normal"
+	if f.Congested {
+		state = "congested"
+	}
+	rows.SetEnum(&row.State, state)
+	if f.Stream != 0 {
+		row.StreamId = &f.Stream
+	}
+	if f.In != "" {
+		row.IngressPort = &f.In
+	}
+	if f.Said {
+		row.NotifiedNeighbor = telemetry.Text(f.To.String())
+	}
+}

@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package loop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"sluice/orchagent-ext/daemon/memory"
+	"sluice/orchagent-ext/daemon/packetpath"
+	"sluice/orchagent-ext/daemon/policy"
+	"sluice/orchagent-ext/daemon/status"
+	"sluice/orchagent-ext/daemon/streamids"
+	"sluice/orchagent-ext/daemon/task"
+	"sluice/orchagent-ext/db/config"
+	"sluice/orchagent-ext/db/sonicdb"
+	"sluice/orchagent-ext/db/telemetry"
+	"sluice/orchagent-ext/host/files"
+	"sluice/orchagent-ext/switch/engine"
+)
+
+// Config of Run.
+type Config struct {
+	Databases *sonicdb.Databases
+	Version   string
+
+	// Open opens the switch by a driver. It is called again after it failed. Cold
+	// says that no ledger remembers what an earlier process left there: it is to be
+	// wiped.
+	Open func(driver policy.Driver, s *config.Snapshot, cold bool) (*Switch, error)
+
+	// StateFile is where the rows in force are kept for the next start; "": nowhere.
+	StateFile string
+
+	// Warnings are what parts that orch does not know have to say to the operator,
+	// besides what the switch does. nil: none.
+	Warnings func() []string
+
+	// Files reads the files that rows name.
+	Files files.Reader
+
+	// EtcdPlaintext allows to send the password to endpoints of etcd without TLS. The
+	// command line or the environment says so, never a row: the user who writes the row that
+	// names the endpoints would otherwise be sent the password.
+	EtcdPlaintext bool
+
+	Log *slog.Logger
+	Now func() time.Time
+}
+
+// Times of the loop.
+const (
+	tick       = time.Second            // between two looks at the counters
+	firstRetry = 200 * time.Millisecond // after a failure; doubled up to the longest
+	lastRetry  = 10 * time.Second
+	newsBatch  = 2048 // flows that get their entries at once
+
+	// settle is how long CONFIG_DB is to be quiet once it has ports again: SONiC
+	// writes table after table.
+	settle = 2 * time.Second
+
+	// endTime is how long the end may take with a Redis that hangs. A container that
+	// is stopped is killed after 10 s.
+	endTime = 8 * time.Second
+)
+
+// Run runs the loop until ctx is done. A fault in it, or in a task beside it, does
+// not end it: the loop starts again, and takes over what is on the switch.
+func Run(ctx context.Context, c Config) error {
+	var f task.Faults
+	for {
+		began := c.Now()
+		err := run(ctx, c, &f)
+		var failed *task.Fault
+		if ctx.Err() != nil || !errors.As(err, &failed) {
+			return err
+		}
+		f.Add(failed, began, c.Now())
+		c.Log.Error("the loop ended by a fault, and is started again", "error", failed, "faults", f.Count, "in", f.Delay)
+	}
+}
+
+// run runs the loop once.
+func run(ctx context.Context, c Config, f *task.Faults) error {
+	o, closed, err := open(c)
+	if err != nil {
+		return err
+	}
+	defer closed()
+	o.faults = f
+
+	// What writes rows outlives the loop, so that the last words are written.
+	writing, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	g, ctx := task.NewGroup(ctx, c.Log)
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(endTime, closed) })()
+	g.Lead(func() error {
+		defer stop()
+		o.publish(writing)
+		if !task.Sleep(ctx, f.Delay) {
+			return o.end(writing)
+		}
+		o.ledger.ReadAhead(writing, g)
+		g.Go(func() error {
+			return o.configDB.Watch(ctx, config.Tables(), func(b sonicdb.Batch) {
+				select {
+				case o.batches <- b:
+				case <-ctx.Done():
+				}
+			})
+		})
+		g.Go(func() error { return o.counters.Run(writing) })
+		g.Go(func() error { return o.inForce.Run(writing) })
+		return o.loop(ctx, writing, g)
+	})
+	err = g.Wait()
+	o.ledger.Close()
+	o.hops.stop()
+	return errors.Join(err, task.Guard(c.Log, o.closeSwitch))
+}
+
+// open opens the databases. The caller closes them.
+func open(c Config) (o *orch, closed func(), err error) {
+	o = &orch{Config: c, encoder: status.Encoder{Log: c.Log}, started: c.Now(), batches: make(chan sonicdb.Batch, 16), state: config.New(), rejectedAt: map[string]time.Time{}}
+	var all []*sonicdb.DB
+	closed = func() {
+		for _, db := range all {
+			_ = db.Close() // nothing waits in it
+		}
+	}
+	for name, to := range map[string]**sonicdb.DB{"CONFIG_DB": &o.configDB, "STATE_DB": &o.stateDB, "COUNTERS_DB": &o.countersDB} {
+		if *to, err = sonicdb.Open(c.Databases, name, c.Log); err != nil {
+			closed()
+			return nil, nil, err
+		}
+		all = append(all, *to)
+	}
+	o.rows = sonicdb.NewMirror(o.stateDB, telemetry.TableState, telemetry.TableCapability, telemetry.TableConfigError, telemetry.TableObject, telemetry.TableFlow, telemetry.TableHold, telemetry.TablePlacementFabric, telemetry.TablePlacementGroup, telemetry.TablePlacementMember, telemetry.TableNextHop, telemetry.TableHash)
+	o.counters = sonicdb.NewMirror(o.countersDB, telemetry.TableStats, telemetry.TablePortStats, telemetry.TableQueueStats, telemetry.TableIPFIXStats, telemetry.TableNotify)
+	o.warm.DB = o.stateDB
+	o.ledger = memory.NewLedger(o.rows, c.StateFile, fmt.Sprintf("%s/%d", o.stateDB.Address, o.stateDB.ID), c.Log)
+	o.inForce = memory.NewInForce(c.StateFile, fmt.Sprintf("%s/%d", o.configDB.Address, o.configDB.ID))
+	return o, closed, nil
+}
+
+// orch is the state of the loop. Only its goroutine touches it.
+type orch struct {
+	Config
+	started  time.Time
+	batches  chan sonicdb.Batch
+	warm     memory.WarmRestart
+	rows     *sonicdb.Mirror // of STATE_DB
+	counters *sonicdb.Mirror // of COUNTERS_DB
+
+	configDB, stateDB, countersDB *sonicdb.DB
+
+	state      *config.State
+	snapshot   *config.Snapshot // nil before CONFIG_DB was read
+	unloaded   bool             // CONFIG_DB has lost its ports: the snapshot is the one before
+	settling   bool             // more rows may come: at the start, and when it has ports again
+	starting   bool             // the first rows have come, and nothing was done yet
+	unknown    bool             // objects are on the switch, and not known is which rows were in force
+	inForce    *memory.InForce
+	ledger     *memory.Ledger
+	rejectedAt map[string]time.Time // rows that are not in force, by TABLE|key
+	sw         *opened              // nil: the switch is not open
+	earlier    flowLog              // of the switch that was open before, whose entries are still there
+	path       packetpath.Path
+	streams    streamids.IDs
+	shared     *shared     // nil: placement's scope is local
+	programmed *programmed // nil: the order of next hops on the switch is the kernel's, or not needed
+	faults     *task.Faults
+	links      links
+	hops       hops
+
+	lastErr  error // nil: the configuration is in force
+	errAt    time.Time
+	countErr error
+	encoder  status.Encoder
+	retry    time.Duration
+	mirrored bool // the mirror of STATE_DB runs
+}
+
+// loop decides and acts until ctx is done.
+func (o *orch) loop(ctx, writing context.Context, g task.Group) error {
+	ticker := time.NewTicker(tick)
+	defer ticker.Stop()
+	again := time.NewTimer(time.Hour)
+	defer again.Stop()
+	o.publish(writing)
+	for {
+		if ctx.Err() != nil { // before whatever else is due
+			if task.Faulted(ctx) {
+				return nil // the next run takes over
+			}
+			return o.end(writing)
+		}
+		news := o.path.NewFlows()
+		var moved <-chan struct{}
+		if o.sw != nil && o.sw.lane != nil {
+			moved = o.sw.lane.neighbors.Changed()
+		}
+		var hops, polls = o.placing()
+		select {
+		case <-ctx.Done():
+		case <-moved:
+			o.control(ctx, g)
+		case <-hops:
+			o.hopsChanged()
+		case <-o.programmed.changed():
+			o.hopsChanged()
+		case <-polls:
+			o.pollPlacement()
+		case b := <-o.batches:
+			again.Reset(o.change(writing, b))
+		case <-again.C:
+			if o.snapshot == nil {
+				break
+			}
+			if o.loading(ctx) {
+				o.note(errLoading)
+				o.publish(writing)
+				again.Reset(settle)
+				break
+			}
+			if o.settling && !o.unloaded {
+				o.settled()
+				o.inForce.Keep(o.state.Known())
+			}
+			o.inForce.Wait()
+			o.note(o.reconcile(ctx, writing, g))
+			o.giveStreamIDs(ctx, g)
+			o.share(ctx, g)
+			o.publish(writing)
+			again.Reset(o.backoff())
+		case f := <-news:
+			if err := o.addFlows(f, news); err != nil {
+				o.note(err)
+				again.Reset(o.backoff())
+			}
+		case <-ticker.C:
+			if o.checkDrift() {
+				again.Reset(0)
+			}
+			if ctx.Err() == nil { // a Redis that hangs has held up the look
+				o.giveStreamIDs(ctx, g)
+				o.control(ctx, g)
+				o.count()
+				o.share(ctx, g)
+				o.exchange()
+				o.publishHops()
+			}
+			o.publish(writing)
+		}
+	}
+}
+
+// change takes what changed in CONFIG_DB, and returns when to act on it. A database
+// that has lost all ports is one that SONiC has not loaded again yet: until it
+// has, the configuration before stays in force.
+func (o *orch) change(ctx context.Context, b sonicdb.Batch) time.Duration {
+	if o.snapshot == nil {
+		o.remember(ctx)
+		o.settling, o.starting = true, true
+	}
+	snapshot, rejected := o.state.Apply(b.Changes)
+	if len(snapshot.SwitchPorts) == 0 && o.snapshot != nil && len(o.snapshot.SwitchPorts) > 0 {
+		if !o.unloaded {
+			o.Log.Warn(noPorts)
+		}
+		o.unloaded = true
+		return 0
+	}
+	o.snapshot = snapshot
+	for i := range rejected {
+		o.Log.Warn("a row is not in force", "error", &rejected[i])
+		o.rejectedAt[rejected[i].Table+"|"+rejected[i].Key] = o.Now()
+	}
+	o.settling = o.settling || o.unloaded
+	o.unloaded = false
+	due := o.due(ctx)
+	if due == 0 {
+		o.inForce.Keep(o.state.Known())
+	}
+	return due
+}
+
+const noPorts = "CONFIG_DB has no PORT rows any more: what is on the switch is kept until it has"
+
+// note remembers a failure for STATE_DB and logs it, once where it stays.
+func (o *orch) note(err error) {
+	if err == nil {
+		o.lastErr, o.retry = nil, 0
+		return
+	}
+	if o.lastErr == nil || o.lastErr.Error() != err.Error() {
+		o.Log.Error("the switch is not as configured; trying again", "error", err)
+	}
+	o.lastErr, o.errAt = err, o.Now()
+}
+
+// backoff is when to try again: never, while all is well.
+func (o *orch) backoff() time.Duration {
+	if o.lastErr == nil {
+		return time.Hour
+	}
+	o.retry = min(max(2*o.retry, firstRetry), lastRetry)
+	return o.retry
+}
+
+// reconcile brings the switch to what is configured.
+func (o *orch) reconcile(ctx, writing context.Context, g task.Group) error {
+	if err := o.warm.Begin(writing); err != nil {
+		return err
+	}
+	if want := policy.DriverOf(o.snapshot); o.sw != nil && o.sw.driver != want {
+		from := o.sw.driver
+		if err := o.leave(); err != nil {
+			return fmt.Errorf("change the driver from %s to %s: %w", from, want, err)
+		}
+	}
+	if o.sw == nil {
+		if err := o.openSwitch(writing); err != nil {
+			return err
+		}
+	}
+	if err := errors.Join(o.warm.Reached(writing, memory.WarmRestored), o.warm.Reached(writing, memory.WarmReplayed)); err != nil {
+		return err
+	}
+	if !o.mirrored { // not before the ledger was read: a mirror deletes rows that were not set
+		o.mirrored = true
+		g.Go(func() error { return o.rows.Run(writing) })
+	}
+	err := o.sw.SetPorts(policy.Ports(o.snapshot))
+	if errors.Is(err, ErrPorts) {
+		err = o.reopen(writing)
+	}
+	if err != nil {
+		return err
+	}
+	p := policy.Of(o.snapshot)
+	outcome, err := o.sw.engine.Reconcile(p)
+	for _, n := range engine.Needs() {
+		if is, was := outcome.Choices[n], o.sw.outcome.Choices[n]; is.Method != was.Method || is.Reason != was.Reason {
+			o.Log.Info("method", "need", n, "method", is.Method, "reason", is.Reason)
+		}
+	}
+	for _, problem := range outcome.Problems {
+		o.Log.Warn("done without", "object", problem)
+	}
+	if outcome.Created+outcome.Removed+outcome.Set > 0 {
+		o.Log.Info("the switch is brought to what is configured", "created", outcome.Created, "removed", outcome.Removed, "set", outcome.Set)
+	}
+	o.sw.outcome = outcome
+	if !outcome.Pins() {
+		o.sw.flows.clear()
+	}
+	o.sw.flows.computed = outcome.Method(engine.NeedFlowLabel) == engine.Compute
+	if err != nil {
+		return err
+	}
+	if err := o.sw.fit(p.FlowCapacity, o.Now()); err != nil {
+		return err
+	}
+	o.place()
+	o.redirect()
+	o.learnOrder(ctx, g)
+	o.sw.Expect(p, o.sw.outcome.Choices)
+	o.path.Reconcile(ctx, g, packetpath.SettingsOf(o.snapshot, p, o.sw.outcome.Choices, o.sw.cpu), &packetpath.Environment{
+		Source: o.sw, Learned: o.sw.learned, Read: o.Files.Read, Log: o.Log, Now: o.Now,
+	})
+	o.control(ctx, g)
+	return o.warm.Reached(writing, memory.WarmReconciled)
+}
+
+// giveStreamIDs brings the Stream IDs to what is configured. Before the switch is open the
+// IDs of an earlier process are unknown.
+func (o *orch) giveStreamIDs(ctx context.Context, g task.Group) {
+	if o.sw != nil {
+		o.streams.Reconcile(ctx, g, streamids.SettingsOf(o.snapshot), o.etcdAccess(), o.Log)
+	}
+}
+
+func (o *orch) etcdAccess() *policy.EtcdAccess {
+	return &policy.EtcdAccess{Read: o.Files.Read, ReadPassword: o.Files.ReadPassword, Plaintext: o.EtcdPlaintext}
+}

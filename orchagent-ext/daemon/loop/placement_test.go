@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package loop
+
+import (
+	"errors"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"sluice/tests/configtest"
+
+	"sluice/orchagent-ext/daemon/policy"
+	"sluice/orchagent-ext/db/telemetry"
+	"sluice/orchagent-ext/hold/flowcontrol"
+	"sluice/orchagent-ext/spread/placement"
+	"sluice/orchagent-ext/spread/placer"
+	"sluice/orchagent-ext/switch/engine"
+	sai "sluice/sai-shim"
+	"sluice/yang/rows"
+)
+
+// A flow is held, and so does not move, where a hold names its Stream ID, its label, its
+// hosts or its class; not where the hold is ignored.
+func TestHoldsThatKeepAFlowFromMoving(t *testing.T) {
+	f := engine.FlowEntry{Src: netip.MustParseAddr("2001:db8::1"), Dst: netip.MustParseAddr("2001:db8::2"), DestQP: 5, Label: 0x12345}
+	for name, tt := range map[string]struct {
+		hold flowcontrol.Hold
+		want bool
+	}{
+		"stream":          {flowcontrol.Hold{Stream: 77}, true},
+		"another stream":  {flowcontrol.Hold{Stream: 78}, false},
+		"ignored":         {flowcontrol.Hold{Stream: 77, Ignored: true}, false},
+		"hosts":           {flowcontrol.Hold{Source: f.Src, Destination: f.Dst}, true},
+		"other direction": {flowcontrol.Hold{Source: f.Dst, Destination: f.Src}, false},
+		"label":           {flowcontrol.Hold{Match: sai.HoldMatch{Kind: sai.HoldLabel, Value: f.Label}}, true},
+		"another label":   {flowcontrol.Hold{Match: sai.HoldMatch{Kind: sai.HoldLabel, Value: 1}}, false},
+		"pair":            {flowcontrol.Hold{Match: sai.HoldMatch{Kind: sai.HoldPair, Src: f.Src, Dst: f.Dst}}, true},
+		"class":           {flowcontrol.Hold{Match: sai.HoldMatch{Kind: sai.HoldClass, Value: 3}}, true},
+	} {
+		if got := holds(&flowcontrol.Report{Holds: []flowcontrol.Hold{tt.hold}}, f, 77); got != tt.want {
+			t.Errorf("%s: held %v, want %v", name, got, tt.want)
+		}
+	}
+}
+
+// The row becomes what placement works by, and what the switch is asked for.
+func TestPlacementSettings(t *testing.T) {
+	labels := []string{"SLUICE_FLOW_LABEL", "global", "admin_state=enabled"}
+	off := configtest.Snapshot(t, configtest.Port0, configtest.Edge0, labels)
+	if policy.Places(off) || policy.Of(off).Placement != nil {
+		t.Error("without a row labels are chosen")
+	}
+	s := configtest.Snapshot(t, configtest.Port0, configtest.Edge0, labels, []string{"SLUICE_PLACEMENT", "global", "admin_state=enabled", "moves=any", "idle_us=20000", "threshold_percent=10", "max_moves=7", "sampling_rate=32", "hash_seed=99"})
+	if p := policy.Of(s).Placement; p == nil || p.Seed != 99 || p.Sampling != 32 {
+		t.Errorf("%+v", p)
+	}
+	c := placementSettings(s, true, 1024)
+	if c.Table.Moves != placement.MovesAny || c.Table.IdleNS != 20e6 || c.Table.MaxMoves != 7 || c.Table.Threshold != 1.1 || c.Table.Capacity != 1024 || !c.Kernel {
+		t.Errorf("%+v", c)
+	}
+	if placementSettings(s, false, 1024).Kernel {
+		t.Error("a switch that is not the kernel has the kernel's model")
+	}
+	killed := configtest.Snapshot(t, configtest.Port0, configtest.Edge0, labels, []string{"SLUICE_PLACEMENT", "global", "admin_state=enabled"}, []string{"SLUICE", "global", "admin_state=disabled"})
+	if policy.Places(killed) || policy.Of(killed).Placement != nil {
+		t.Error("the kill switch does not end placement")
+	}
+}
+
+// The seed of a switch is its own, is the same after each start, and is never 0; model
+// learned sets none.
+func TestHashSeed(t *testing.T) {
+	row := func(words ...string) []string {
+		return append([]string{"SLUICE_PLACEMENT", "global", "admin_state=enabled"}, words...)
+	}
+	one := policy.HashSeed(configtest.Snapshot(t, row(), []string{"SLUICE", "global", "router_id=192.0.2.1"}))
+	other := policy.HashSeed(configtest.Snapshot(t, row(), []string{"SLUICE", "global", "router_id=192.0.2.2"}))
+	if one == 0 || other == 0 || one == other || one != policy.HashSeed(configtest.Snapshot(t, row(), []string{"SLUICE", "global", "router_id=192.0.2.1"})) {
+		t.Errorf("seeds %d and %d", one, other)
+	}
+	if got := policy.HashSeed(configtest.Snapshot(t, row("model=learned"))); got != 0 {
+		t.Errorf("model learned sets seed %d", got)
+	}
+}
+
+// Where the switch computes labels, flows without an entry have one: the warning says so.
+func TestWarningOfFlowsWithoutEntry(t *testing.T) {
+	now := time.Unix(1e9, 0)
+	for computed, want := range map[bool]string{false: "flows have no label", true: "flows have the label of the hash"} {
+		l := &flowLog{admission: admission{capacity: 10, computed: computed}}
+		l.full(1, "Ethernet0", now)
+		if got := l.warning(now); !strings.HasPrefix(got, want) {
+			t.Errorf("computed %v: %q", computed, got)
+		}
+	}
+}
+
+// Where labels of some next hops are not chosen, placement is degraded, not active, and the
+// reason names them; the method alone says nothing of it.
+func TestPlacementIsDegradedWithAGroup(t *testing.T) {
+	good, bad := placer.Report{Name: "Ethernet0,Ethernet4"}, placer.Report{Name: "Ethernet8,Ethernet12", Reason: "the seed is another"}
+	for name, tt := range map[string]struct {
+		groups []placer.Report
+		err    error
+		state  string
+		lacks  []string
+	}{
+		"no flow yet": {nil, nil, "active", nil},
+		"all chosen":  {[]placer.Report{good, good}, nil, "active", nil},
+		"one not":     {[]placer.Report{good, bad}, nil, "degraded", []string{"next hops Ethernet8,Ethernet12: the seed is another"}},
+		"not read":    {[]placer.Report{bad}, errors.New("netlink is away\nmore"), "degraded", []string{"next hops cannot be read: netlink is away", "next hops Ethernet8,Ethernet12: the seed is another"}},
+	} {
+		state, lacks := placementState(tt.groups, tt.err)
+		if state != tt.state || !slices.Equal(lacks, tt.lacks) {
+			t.Errorf("%s: %s, %q", name, state, lacks)
+		}
+		var row telemetry.State
+		if err := rows.Set(&row, "placement", state); err != nil {
+			t.Errorf("%s: STATE_DB does not take it: %v", name, err)
+		}
+	}
+}

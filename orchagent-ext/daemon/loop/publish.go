@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package loop
+
+import (
+	"context"
+	"errors"
+	"math"
+
+	"github.com/openconfig/ygot/ygot"
+
+	"sluice/orchagent-ext/daemon/policy"
+	"sluice/orchagent-ext/daemon/status"
+	"sluice/orchagent-ext/daemon/task"
+	"sluice/orchagent-ext/db/sonicdb"
+	"sluice/orchagent-ext/db/telemetry"
+	"sluice/orchagent-ext/switch/engine"
+	"sluice/yang/rows"
+	"sluice/yang/text"
+)
+
+// publish writes the state to STATE_DB. Before the ledger was read nothing is
+// written but what cannot harm it.
+func (o *orch) publish(ctx context.Context) {
+	s := status.Report{State: telemetry.Starting, FlowLabel: telemetry.Inactive}
+	s.Row.Version, s.Row.Since, s.Row.FlowLabelMethod = &o.Version, telemetry.Stamp(o.started), telemetry.Text(string(engine.None))
+	s.Row.Objects, s.Row.Flows, s.Row.Holds, s.Row.ConfigErrors = telemetry.Small(0), telemetry.Small(0), telemetry.Small(0), telemetry.Small(0)
+	for _, name := range []string{"pfcm", "ppfc", "rate_advice", "placement"} {
+		o.encoder.Fill(&s.Row, name, telemetry.Off)
+	}
+	switch {
+	case o.sw != nil:
+		s.Row.Driver = telemetry.Text(string(o.sw.driver))
+	case o.snapshot != nil:
+		s.Row.Driver = telemetry.Text(string(policy.DriverOf(o.snapshot)))
+	}
+	if f := o.faults; f.Last != nil {
+		s.Row.LastFault, s.Row.LastFaultTime = telemetry.Text(task.FirstLine(f.Last)), telemetry.Stamp(f.At)
+	}
+	if o.lastErr != nil {
+		s.Row.LastError, s.Row.LastErrorTime = telemetry.Text(task.FirstLine(o.lastErr)), telemetry.Stamp(o.errAt)
+	}
+	if o.snapshot != nil {
+		s.Row.ConfigErrors = telemetry.Small(len(o.snapshot.Rejections))
+		o.rows.Replace(telemetry.TableConfigError, o.encoder.Encode(o.rejections()...))
+	}
+	if o.sw != nil {
+		o.describe(&s)
+	}
+	if o.Warnings != nil {
+		s.Warn(o.Warnings()...)
+	}
+	for _, row := range s.Encode(&o.encoder) {
+		o.rows.Set(row)
+		if !o.mirrored {
+			// A mirror deletes rows that were not set, the ledger's too: this one writes
+			// the state alone.
+			_ = o.stateDB.Write(ctx, sonicdb.Change{Row: row})
+		}
+	}
+}
+
+// rejections are the rows of CONFIG_DB that are not in force.
+func (o *orch) rejections() []ygot.GoStruct {
+	var all []ygot.GoStruct
+	for i := range o.snapshot.Rejections {
+		r := &o.snapshot.Rejections[i]
+		var good *rows.Row
+		if row, ok := o.snapshot.LastGood[r.Table+"|"+r.Key]; ok {
+			good = &row
+		}
+		all = append(all, telemetry.ConfigError(r, o.rejectedAt[r.Table+"|"+r.Key], good))
+	}
+	return all
+}
+
+// describe adds what an open switch has.
+func (o *orch) describe(s *status.Report) {
+	p := policy.Of(o.snapshot)
+	method := o.sw.outcome.Method(engine.NeedFlowLabel)
+	s.Row.Objects, s.Row.Flows, s.Row.FlowLabelMethod = telemetry.Small(o.sw.engine.Len()), telemetry.Small(len(o.sw.flows.seen)), telemetry.Text(string(method))
+	s.Warn(policy.Warnings(o.snapshot, p, o.sw.outcome)...)
+	s.Warn(o.faults.Warning(o.Now()), o.links.warning(o.Now()), o.inForce.Warning(), o.configDB.Warning(), o.hops.warning)
+	s.Warn(o.ledger.Warnings()...)
+	if o.unloaded {
+		s.Warn(noPorts)
+	}
+	o.path.Describe(s)
+	s.Warn(o.sw.Warnings()...)
+	s.Warn(o.sw.flows.warning(o.Now()))
+	shown := o.sw.flows.heaviest()
+	o.streams.Show(shown, o.sw.flows.all)
+	o.streams.Describe(s)
+	o.describeLane(s)
+	o.describePlacement(s)
+	s.State = telemetry.Running
+	switch {
+	case o.lastErr != nil, s.Warned():
+		s.State = telemetry.Degraded
+	case policy.Disabled(o.snapshot):
+		s.State = telemetry.Disabled
+	}
+	switch {
+	case p.Label == nil:
+	case method == engine.None:
+		s.FlowLabel = telemetry.Failed
+	case o.lastErr == nil && o.sw.outcome.Choices[engine.NeedFlowLabel].State == engine.Active:
+		s.FlowLabel = telemetry.Active
+	case o.lastErr == nil:
+		s.FlowLabel = telemetry.Unproven
+	}
+	for _, row := range o.encoder.Encode(o.capability()) {
+		o.rows.Set(row)
+	}
+	flows := o.sw.flows.rows(shown, o.streams.ID)
+	o.sw.place.describe(flows, shown)
+	flows = o.path.Health(flows, o.sw.PortName)
+	o.rows.Replace(telemetry.TableFlow, o.encoder.Encode(o.sw.lane.flows(flows, o.Now())...))
+	o.rows.Replace(telemetry.TableHold, o.encoder.Encode(o.sw.lane.holds(o.Now())...))
+}
+
+// capability is what the switch can, and by which methods.
+func (o *orch) capability() *telemetry.Capability {
+	outcome := &o.sw.outcome
+	c := &telemetry.Capability{FlowLabelIpv4: telemetry.Text(policy.IPv4(outcome.Method(engine.NeedFlowLabel))), QueuesReason: telemetry.Text(outcome.NoQueues)}
+	if outcome.Queues != 0 || outcome.NoQueues != "" {
+		c.Queues = &outcome.Queues
+	}
+	for n, is := range outcome.Choices {
+		if lane := n == engine.NeedThreshold || n == engine.NeedHold; lane && o.sw.lane != nil && o.sw.laneErr == nil {
+			is.State = engine.Active
+		}
+		for what, value := range map[string]string{"_method": string(is.Method), "_reason": is.Reason, "_state": string(is.State)} {
+			o.encoder.Fill(c, n.Leaf()+what, value)
+		}
+	}
+	return c
+}
+
+// count reads the counters, and takes entries from flows that are idle.
+func (o *orch) count() {
+	if o.sw == nil {
+		return
+	}
+	var errs []error
+	counted := map[string]uint64{}
+	for _, key := range []string{engine.CounterWritten, engine.CounterSkipped, engine.CounterCopied} {
+		if r := o.sw.engine.Record(key); r != nil {
+			packets, _, err := o.sw.Count(r)
+			counted[key] = packets
+			errs = append(errs, err)
+		}
+	}
+	idle := o.sw.flows.look(o.sw.countFlow, o.Now())
+	errs = append(errs, o.sw.engine.RemoveFlows(idle))
+	for _, row := range o.encoder.Encode(o.stats(counted[engine.CounterWritten]+o.sw.flows.total, counted[engine.CounterSkipped], counted[engine.CounterCopied])) {
+		o.counters.Set(row)
+	}
+
+	states, err := readLinks()
+	errs = append(errs, err)
+	o.links.note(states, o.snapshot, o.Now())
+	var ports, queues []ygot.GoStruct
+	resolved := o.snapshot.Resolve()
+	for _, p := range policy.Ports(o.snapshot) {
+		if s, err := o.sw.PortStats(p.Name); err == nil { // a port may be gone
+			rows.SetEnum(&s.OperStatus, o.links.oper(p.Name))
+			policy.SetRole(&s.Role, o.snapshot, resolved, p.Name)
+			ports = append(ports, s)
+		}
+	}
+	o.counters.Replace(telemetry.TablePortStats, o.encoder.Encode(ports...))
+
+	known, err := o.sw.Queues(policy.ConfiguredPorts(o.snapshot))
+	errs = append(errs, err)
+	for _, q := range known {
+		queues = append(queues, q)
+	}
+	o.counters.Replace(telemetry.TableQueueStats, o.encoder.Encode(queues...))
+
+	o.counters.Replace(telemetry.TableNotify, o.encoder.Encode(o.sw.lane.count(o.encoder.Fill)...))
+
+	o.counters.Replace(telemetry.TableIPFIXStats, o.encoder.Encode(o.path.Collectors()...))
+
+	err = errors.Join(errs...)
+	if err != nil && o.countErr == nil {
+		o.Log.Warn("counters cannot be read", "error", err)
+	}
+	o.countErr = err
+}
+
+// stats are the counters of the daemon. What was skipped shows as share, too: stacks
+// that label on their own would go unnoticed otherwise.
+func (o *orch) stats(written, skipped, copied uint64) *telemetry.Stats {
+	share, lost, policed := 0.0, o.sw.RingFull(), o.sw.Policed()
+	if all := written + skipped; all > 0 {
+		share = math.Round(1000*float64(skipped)/float64(all)) / 10
+	}
+	cpu := o.path.Stats()
+	f, ids := &o.sw.flows, o.streams.Counts()
+	refused, evicted := [2]uint64{f.refusedCapacity, f.refusedSwitch}, f.evicted
+	return &telemetry.Stats{
+		ReadTime: telemetry.FineStamp(o.Now()), LabelSkippedPercent: &share,
+		LabelWritten: &written, LabelSkipped: &skipped, CpuCopied: &copied, CpuRingFull: &lost, CpuPoliced: &policed, CpuDiscarded: o.sw.CPUDiscards(),
+		CpuRoce: &cpu.RoCE, CpuTunnelled: &cpu.Tunnelled, CpuNotRoce: &cpu.NotRoCE, CpuMalformed: &cpu.Malformed, CpuQueueFull: &cpu.QueueFull,
+		CpuNewFlows: &cpu.NewFlows, CpuFlows: &cpu.FlowsKnown, CpuSeenOnce: &cpu.SeenOnce, CpuUnfollowed: &cpu.Unfollowed,
+		FlowsWithoutEntry: telemetry.Count(refused[0] + refused[1]), FlowsRefusedCapacity: &refused[0], FlowsRefusedSwitch: &refused[1], FlowsEvicted: &evicted,
+		LoopFaults: telemetry.Count(o.faults.Count), TextsTruncated: telemetry.Count(text.Cuts()),
+		StreamIdFlows: &ids.Flows, StreamIdWaiting: &ids.Waiting, StreamIdConflicts: &ids.Conflicts,
+		StreamIdAllocated: &ids.Allocated, StreamIdChanged: &ids.Changed, StreamIdFailed: &ids.Failed, StreamIdLeasesLost: &ids.LeasesLost,
+	}
+}

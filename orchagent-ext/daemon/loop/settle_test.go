@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package loop
+
+import (
+	"context"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"sluice/tests/redistest"
+
+	"sluice/orchagent-ext/daemon/memory"
+	"sluice/orchagent-ext/db/sonicdb"
+	"sluice/orchagent-ext/db/telemetry"
+	"sluice/yang/rows"
+)
+
+// TestStartSettles: the first rows of CONFIG_DB are acted on at once, unless rows are
+// missing that were in force before, and SONiC does not say that it has loaded all.
+func TestStartSettles(t *testing.T) {
+	label := rows.Row{Table: "SLUICE_FLOW_LABEL", Key: "global", Fields: map[string]string{"admin_state": "enabled"}}
+	port := rows.Row{Table: "PORT", Key: "Ethernet0", Fields: map[string]string{"lanes": "0"}}
+	for name, tt := range map[string]struct {
+		kept    []rows.Row // in the state file; nil: there is none
+		other   bool       // that is of other databases
+		objects bool       // on the switch
+		first   []rows.Row
+		want    time.Duration
+	}{
+		"a first start":                    {nil, false, false, []rows.Row{port}, 0},
+		"all is there":                     {[]rows.Row{port, label}, false, true, []rows.Row{port, label}, 0},
+		"a row of Sluice is missing":       {[]rows.Row{port, label}, false, true, []rows.Row{port}, settle},
+		"a port is missing":                {[]rows.Row{port, label}, false, true, []rows.Row{label}, settle},
+		"not known what was in force":      {nil, false, true, []rows.Row{port, label}, settle},
+		"known of other databases":         {[]rows.Row{port, label}, true, true, []rows.Row{port, label}, settle},
+		"other databases, an empty switch": {[]rows.Row{port, label}, true, false, []rows.Row{port}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := redistest.Databases(t)
+			c := Config{Databases: d, StateFile: filepath.Join(t.TempDir(), "rows.json"), Log: slog.New(slog.DiscardHandler), Now: time.Now}
+			o, closed, err := open(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer closed()
+			if tt.kept != nil {
+				earlier := o.inForce
+				if tt.other {
+					earlier = memory.NewInForce(c.StateFile, "other")
+				}
+				earlier.Keep(slices.Clone(tt.kept))
+				ended, end := context.WithCancel(t.Context())
+				end()
+				if err := earlier.Run(ended); err != nil { // it writes the rows that it was given before
+					t.Fatal(err)
+				}
+			}
+			if tt.objects {
+				redistest.Write(t, o.stateDB, rows.Row{Table: telemetry.TableObject, Key: "oid:0x1", Fields: map[string]string{"key": "k", "type": "acl-table"}})
+			}
+			var b sonicdb.Batch
+			for _, r := range tt.first {
+				b.Changes = append(b.Changes, sonicdb.Change{Row: r})
+			}
+			if due := o.change(t.Context(), b); due != tt.want {
+				t.Errorf("acts in %v, want %v", due, tt.want)
+			}
+			if tt.want == 0 || tt.kept == nil || tt.other {
+				return
+			}
+			if due := o.change(t.Context(), sonicdb.Batch{Changes: []sonicdb.Change{{Row: port}, {Row: label}}}); due != 0 {
+				t.Errorf("with all rows acts in %v", due)
+			}
+		})
+	}
+}

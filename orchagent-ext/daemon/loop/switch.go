@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package loop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"sluice/orchagent-ext/cpu/packetio"
+	"sluice/orchagent-ext/daemon/policy"
+	"sluice/orchagent-ext/db/telemetry"
+	"sluice/orchagent-ext/hold/flowcontrol"
+	"sluice/orchagent-ext/switch/engine"
+	"sluice/orchagent-ext/switch/orchagent"
+	sai "sluice/sai-shim"
+)
+
+// Switch is an open switch: the driver that programs it, where packets to the CPU come
+// from, and what else it has.
+type Switch struct {
+	engine.Driver
+	packetio.Source
+	Hardware
+
+	// Kernel: the Linux kernel is the switch, so that its hash is known.
+	Kernel bool
+
+	// FlowControl is nil where no driver of this kind watches and holds single flows.
+	FlowControl FlowControl
+}
+
+// FlowControl is what the fast lane works with, where the switch watches and holds
+// single flows: the driver's Probe says so.
+type FlowControl interface {
+	Flows() *sai.Library
+	PortID(name string) sai.ObjectID
+	QueueIDs(name string) ([]sai.ObjectID, error)
+}
+
+// Hardware is the ports and the counters of a switch.
+type Hardware interface {
+	// SetPorts learns which port of the switch is which, or fails with ErrPorts.
+	SetPorts(ports []engine.Port) error
+
+	// PortsChanged reports whether SetPorts would fail with ErrPorts now, since ports have
+	// come or gone without a row of PORT.
+	PortsChanged() bool
+
+	// PortName returns the name of a port by its number in frames; "": it has none, or
+	// is not known.
+	PortName(number uint64) string
+
+	// Expect says which packets will come to the CPU: what a policy asks for by the
+	// methods that were chosen.
+	Expect(p engine.Policy, c engine.Choices)
+
+	// Count returns the packets and octets that an ACL counter counted.
+	Count(counter *engine.Record) (packets, octets uint64, err error)
+
+	// PortStats returns a port's counters.
+	PortStats(name string) (*telemetry.PortStats, error)
+
+	// Queues returns counters of the egress queues of ports, as far as they are known.
+	Queues(ports map[string]bool) ([]*telemetry.QueueStats, error)
+
+	// Warnings are what the operator should know of the objects on the switch.
+	Warnings() []string
+
+	// RingFull returns how many packets to the CPU found the receive ring full.
+	RingFull() uint64
+
+	// Policed returns how many packets to the CPU were more than the policy's CPU allows.
+	Policed() uint64
+
+	// CPUDiscards returns how many packets to the CPU the switch itself dropped; nil: it does
+	// not say.
+	CPUDiscards() *uint64
+
+	// Close leaves the objects on the switch.
+	Close() error
+}
+
+// ErrPorts says that a switch is to be opened again, to have the ports that there
+// are now.
+var ErrPorts = errors.New("the ports are others than the switch was opened with")
+
+// made is the driver by which a recorded object was created.
+func made(r *engine.Record) policy.Driver {
+	if orchagent.Owns(r) {
+		return policy.Orchagent
+	}
+	return policy.SAI
+}
+
+// opened is a switch that is open, with all that belongs to it: it comes and goes
+// as a whole, so that nothing of one switch is taken for another's.
+type opened struct {
+	*Switch
+	driver  policy.Driver
+	cpu     engine.CPU // what the switch was to give to the CPU at most when it was opened
+	engine  *engine.Engine
+	outcome engine.Outcome // of the last Reconcile
+	flows   flowLog
+	place   *placementTask // nil: labels are not chosen
+	steer   *redirectTask  // nil: flows have no entries that redirect them
+	lane    *lane          // nil: no flow is watched or held
+	laneErr error          // why notifications are not as configured
+
+	learner atomic.Pointer[flowcontrol.Task] // of lane, for the packet path
+}
+
+// learned tells the fast lane a source queue pair. The packet path calls it.
+func (s *opened) learned(p packetio.Pair) {
+	if t := s.learner.Load(); t != nil {
+		t.Learn(flowcontrol.Learned{Pair: flowcontrol.Pair{Src: p.Src, Dst: p.Dst, DestQP: p.DestQP}, SrcQP: p.SrcQP, SrcPort: p.SrcPort, PKey: p.PKey, DSCP: p.DSCP, Bits: p.Bits})
+	}
+}
+
+// stop ends the packet path and the fast lane of the switch that is open.
+func (o *orch) stop() {
+	o.path.StopReading()
+	s := o.sw
+	s.place = s.place.stopped()
+	s.steer = s.steer.stopped()
+	s.learner.Store(nil)
+	s.lane = s.lane.stopped()
+}
+
+// openSwitch opens the switch, and takes over what an earlier process left there.
+// What one left by another driver is removed before.
+func (o *orch) openSwitch(writing context.Context) error {
+	want := policy.DriverOf(o.snapshot)
+	all, err := o.ledger.Left(writing)
+	if err != nil {
+		return err
+	}
+	left := map[policy.Driver][]*engine.Record{}
+	for _, r := range all.Records {
+		left[made(r)] = append(left[made(r)], r)
+	}
+	for other, records := range left {
+		if other == want {
+			continue
+		}
+		if err := o.clear(writing, other, records); err != nil {
+			return fmt.Errorf("%d objects of the driver %s are to be removed first: %w", len(records), other, err)
+		}
+	}
+	if o.sw, err = o.openBy(writing, want, left[want]); err != nil {
+		return err
+	}
+	o.sw.flows, o.earlier = o.earlier, flowLog{}
+	o.sw.flows.adopt(o.sw.engine.Flows, o.Now())
+	if !o.mirrored { // the first time: the rows of flows are of an earlier process
+		o.streams.Remember(all.Flows)
+		o.sw.flows.recall(all.Flows)
+	}
+	return nil
+}
+
+// openBy opens the switch by a driver, with an engine that knows its objects: left are
+// the records of those that an earlier process created.
+func (o *orch) openBy(writing context.Context, d policy.Driver, left []*engine.Record) (done *opened, err error) {
+	sw, err := o.Open(d, o.snapshot, len(left) == 0)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if done == nil { // also by a panic
+			err = errors.Join(err, sw.Close())
+		}
+	}()
+	if err := sw.SetPorts(policy.Ports(o.snapshot)); err != nil {
+		return nil, err
+	}
+	engine, err := engine.NewEngine(sw.Driver, o.ledger.Of(writing, left), o.Log)
+	if err != nil {
+		return nil, err
+	}
+	return &opened{Switch: sw, driver: d, cpu: policy.Of(o.snapshot).CPU, engine: engine}, nil
+}
+
+// clear removes the objects of a driver that is no longer wanted.
+func (o *orch) clear(writing context.Context, d policy.Driver, left []*engine.Record) (err error) {
+	sw, err := o.openBy(writing, d, left)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, sw.Close()) }()
+	_, err = sw.engine.Reconcile(engine.Policy{})
+	return err
+}
+
+// closeSwitch closes the switch, if it is open. Its objects stay.
+func (o *orch) closeSwitch() error {
+	if o.sw == nil {
+		return nil
+	}
+	o.stop()
+	sw := o.sw
+	o.sw, o.earlier = nil, sw.flows
+	return sw.Close()
+}
+
+// leave removes the objects, and closes the switch.
+func (o *orch) leave() error {
+	o.stop()
+	if _, err := o.sw.engine.Reconcile(engine.Policy{}); err != nil {
+		return err
+	}
+	err := o.closeSwitch()
+	o.earlier = flowLog{}
+	return err
+}
+
+// reopen closes the switch, where its objects stay, and takes it over again.
+func (o *orch) reopen(writing context.Context) error {
+	o.Log.Info("ports have come or gone: the switch is opened again")
+	return errors.Join(o.closeSwitch(), o.openSwitch(writing))
+}
+
+// checkDrift checks whether other processes have changed Sluice's objects, and reports
+// whether there is something to correct. What failed, and what SONiC is loading again,
+// is left to the caller that waits for it.
+func (o *orch) checkDrift() bool {
+	if o.sw == nil || o.lastErr != nil || o.unloaded || o.settling {
+		return false
+	}
+	if o.sw.PortsChanged() {
+		return true
+	}
+	changed, err := o.sw.engine.CheckDrift()
+	if err != nil {
+		o.note(err)
+	} else if changed {
+		o.Log.Info("other processes have changed objects of Sluice, or the abilities of the switch have changed")
+	}
+	return changed || err != nil
+}

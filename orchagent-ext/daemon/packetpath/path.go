@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package packetpath
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/openconfig/ygot/ygot"
+
+	"sluice/orchagent-ext/cpu/packetio"
+	"sluice/orchagent-ext/daemon/policy"
+	"sluice/orchagent-ext/daemon/status"
+	"sluice/orchagent-ext/daemon/task"
+	"sluice/orchagent-ext/db/config"
+	"sluice/orchagent-ext/db/telemetry"
+	"sluice/orchagent-ext/switch/engine"
+)
+
+// Environment is the part of the machine that a path works with.
+type Environment struct {
+	Source  packetio.Source
+	Learned func(packetio.Pair) // receives source queue pairs, on the packet path
+	Read    func(leaf, path string) ([]byte, error)
+	Log     *slog.Logger
+	Now     func() time.Time
+}
+
+// Path is the packet path, which runs while packets are wanted of the CPU, and the exporter,
+// which runs while there is a collector. The zero value runs neither. It is for one
+// goroutine.
+type Path struct {
+	reader    task.Child[readerSettings, *reader]
+	exporter  task.Child[exporterSettings, *exporter]
+	exportErr error // why no exporter runs although one is configured
+}
+
+// Settings are the settings of a path. The zero value wants neither reader nor exporter.
+type Settings struct {
+	reader   readerSettings
+	exporter exporterSettings
+}
+
+// SettingsOf returns those of a configuration, with the policy and the methods in force.
+// opened is how many packets the switch was to give to the CPU when it was opened.
+func SettingsOf(s *config.Snapshot, p engine.Policy, c engine.Choices, opened engine.CPU) (w Settings) {
+	if c.Method(engine.NeedExport) == engine.None {
+		p.Export = nil // without samples, records would lack flows at random
+	}
+	if p.Export != nil && policy.Exports(s) {
+		w.exporter = exporterSettingsOf(s)
+	}
+	w.reader = readerSettingsOf(s, p, c, opened)
+	return w
+}
+
+// Reconcile brings the path to its settings. The reader ends before the exporter that it
+// fills.
+func (p *Path) Reconcile(ctx context.Context, g task.Group, want Settings, env *Environment) {
+	if !p.exporter.Has(want.exporter) {
+		p.StopReading()
+	}
+	p.exportErr = p.exporter.Reconcile(ctx, g, want.exporter, func() (*exporter, error) { return newExporter(&want.exporter, env) })
+	if !p.exporter.Runs() {
+		want.reader = want.reader.withoutExport()
+	}
+	_ = p.reader.Reconcile(ctx, g, want.reader, func() (*reader, error) {
+		return newReader(&want.reader, p.exporter.Task(), env), nil
+	})
+}
+
+// StopReading ends the reader, which gives the exporter the flows that it has.
+func (p *Path) StopReading() { p.reader.Stop() }
+
+// Stop ends the reader and the exporter, which sends first what it has.
+func (p *Path) Stop() {
+	p.StopReading()
+	p.exporter.Stop()
+}
+
+// NewFlows returns the channel of new flows; nil while no reader runs.
+func (p *Path) NewFlows() <-chan packetio.NewFlow {
+	if !p.reader.Runs() {
+		return nil
+	}
+	return p.reader.Task().News()
+}
+
+// Samples returns the channel of packets for placement; nil while no reader runs or no flow is
+// redirected.
+func (p *Path) Samples() <-chan packetio.Sample {
+	if !p.reader.Runs() {
+		return nil
+	}
+	return p.reader.Task().Samples()
+}
+
+// Stats returns the counters of the reader that runs; zeros without one.
+func (p *Path) Stats() packetio.Stats {
+	if !p.reader.Runs() {
+		return packetio.Stats{}
+	}
+	return p.reader.Task().Stats()
+}
+
+// Describe adds the warnings of the path to a report.
+func (p *Path) Describe(r *status.Report) {
+	if p.exportErr != nil {
+		r.Warn("nothing is exported: " + p.exportErr.Error())
+	}
+	if p.Stats().Datagrams > 0 {
+		r.Warn("the method rewrite cannot match the source queue pair of datagrams (UD): all that go to one queue pair have one label, with source queue pair 0; compute tells them apart")
+	}
+}
+
+// Collectors returns the rows of SLUICE_IPFIX_STATS.
+func (p *Path) Collectors() (all []ygot.GoStruct) {
+	if !p.exporter.Runs() {
+		return nil
+	}
+	for _, c := range p.exporter.Task().Stats() {
+		all = append(all, &telemetry.IPFIXStats{
+			Collector: &c.Name, Connected: &c.Connected, Records: &c.Records, Messages: &c.Messages, Bytes: &c.Octets,
+			Waiting: telemetry.Count(c.Waiting), Dropped: &c.Dropped, Connects: &c.Connects, Refused: &c.Refused, LastError: telemetry.Text(c.Error),
+		})
+	}
+	return all
+}
+
+// Health adds the health of connections to the rows of flows, and rows of the heaviest flows
+// that have none. port returns the name of a port by its number in frames.
+func (p *Path) Health(known []*telemetry.Flow, port func(number uint64) string) []*telemetry.Flow {
+	if !p.reader.Runs() {
+		return known
+	}
+	return p.reader.Task().health(known, port)
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package packetpath
+
+import (
+	"time"
+
+	"sluice/orchagent-ext/cpu/packetio"
+	"sluice/orchagent-ext/daemon/policy"
+	"sluice/orchagent-ext/db/config"
+	"sluice/orchagent-ext/export/ipfix"
+	"sluice/orchagent-ext/flows/flow"
+	"sluice/orchagent-ext/switch/engine"
+	"sluice/yang/model"
+)
+
+// readerSettings are the settings of the packet path. The zero value wants none.
+type readerSettings struct {
+	labels, learns, exports, redirects bool // its purposes
+
+	computed            bool           // the switch computes labels, and the CPU receives samples
+	algorithm           flow.Algorithm // of labels
+	zeroOnly, zeroSrcQP bool
+	capacity            int // flows
+
+	meter        ipfix.MeterConfig // of exports
+	idle         time.Duration
+	rate         uint32
+	biflow       bool
+	health       packetio.Health // of exports
+	healthRecord bool            // health is exported, too
+}
+
+// readerSettingsOf returns those of a configuration: the CPU receives packets only where it
+// computes the labels, learns, exports or redirects flows.
+func readerSettingsOf(s *config.Snapshot, p engine.Policy, c engine.Choices, opened engine.CPU) readerSettings {
+	r := readerSettings{
+		labels: c.Pins() && p.Label != nil, computed: c.Method(engine.NeedPlacement) == engine.Entries, learns: policy.Learns(s) && p.Export != nil,
+		exports: p.Export != nil && policy.Exports(s), redirects: c.Method(engine.NeedPlacement) == engine.Redirect, capacity: int(p.FlowCapacity),
+	}
+	if r.labels {
+		r.algorithm, r.zeroOnly, r.zeroSrcQP = p.Label.Algorithm, p.Label.ZeroOnly, p.Label.ZeroSrcQP
+	}
+	if r.exports {
+		r.meter, r.rate, r.idle = meterConfig(s), *s.IPFIX.SamplingRate, time.Duration(*s.IPFIX.IdleTimeoutS)*time.Second
+		r.health, r.healthRecord = healthOf(s, c, opened), policy.ExportsHealth(s)
+		r.biflow = s.IPFIX.Mode == model.SonicSluice_SonicSluice_SLUICE_IPFIX_Global_Mode_biflow
+	}
+	return r.needed()
+}
+
+// withoutExport returns the settings of a reader whose flows go to no exporter.
+func (r readerSettings) withoutExport() readerSettings {
+	r.exports, r.meter, r.rate, r.idle, r.health, r.healthRecord, r.biflow = false, ipfix.MeterConfig{}, 0, 0, packetio.Health{}, false, false
+	return r.needed()
+}
+
+// needed returns the zero value where the settings have no purpose.
+func (r readerSettings) needed() readerSettings {
+	if !r.labels && !r.learns && !r.exports && !r.redirects {
+		return readerSettings{}
+	}
+	return r
+}
+
+// reader is the packet path while it runs.
+type reader struct {
+	*packetio.Reader
+	settings *readerSettings
+}
+
+// samplesWaiting is how many samples for placement wait for the loop: those of 0.8 s, at 10,000
+// a second.
+const samplesWaiting = 8192
+
+// newReader returns a reader. to may be nil where the settings export nothing.
+func newReader(s *readerSettings, to *exporter, env *Environment) *reader {
+	c := packetio.Config{
+		Labels: s.labels, Computed: s.computed, Algorithm: s.algorithm, ZeroOnly: s.zeroOnly, ZeroSrcQP: s.zeroSrcQP, Capacity: s.capacity, Idle: s.idle, Now: env.Now,
+	}
+	if s.redirects {
+		c.Samples = samplesWaiting
+	}
+	if s.learns {
+		c.Learned = env.Learned
+	}
+	if s.exports {
+		c.Health = &s.health
+		c.Metering = &packetio.Metering{MeterConfig: s.meter, Rate: s.rate, Biflow: s.biflow, Export: to.Export, Ignored: to.ignored}
+		if s.healthRecord {
+			c.Metering.Health = to.ExportHealth
+		}
+	}
+	return &reader{packetio.New(env.Source, c), s}
+}

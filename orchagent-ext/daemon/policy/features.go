@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package policy
+
+import (
+	"sluice/orchagent-ext/db/config"
+	"sluice/yang/model"
+)
+
+// SendsPFCM reports whether PFCM is enabled.
+func SendsPFCM(s *config.Snapshot) bool { return !Disabled(s) && s.PFCM.AdminState == config.Enabled }
+
+// UsesPPFC reports whether PPFC is enabled.
+func UsesPPFC(s *config.Snapshot) bool { return !Disabled(s) && s.PPFC.AdminState == config.Enabled }
+
+// Advises reports whether Rate Advice is enabled.
+func Advises(s *config.Snapshot) bool {
+	return !Disabled(s) && s.RateAdvice.AdminState == config.Enabled
+}
+
+// Learns reports whether source queue pairs are learned, by packets to the CPU.
+func Learns(s *config.Snapshot) bool {
+	copies := s.RateAdvice.DestinationQp == model.SonicSluice_SonicSluice_SLUICE_RATE_ADVICE_Global_DestinationQp_copy
+	return Advises(s) && !copies || UsesPPFC(s)
+}
+
+// Controls reports whether notifications are sent or obeyed.
+func Controls(s *config.Snapshot) bool { return SendsPFCM(s) || UsesPPFC(s) || Advises(s) }
+
+// Exports reports whether flows are exported: IPFIX is enabled and has a collector.
+func Exports(s *config.Snapshot) bool {
+	return s.IPFIX.AdminState == config.Enabled && len(s.IPFIXCollectors) > 0
+}
+
+// ExportsHealth reports whether records of the health of connections are exported, too.
+func ExportsHealth(s *config.Snapshot) bool { return s.IPFIX.Health == config.Enabled }
+
+// Places reports whether placement is enabled.
+func Places(s *config.Snapshot) bool {
+	return !Disabled(s) && s.Placement.AdminState == config.Enabled
+}
+
+// Disabled reports whether the kill switch is on: SLUICE|global admin_state is disabled.
+func Disabled(s *config.Snapshot) bool { return s.Global.AdminState == config.Disabled }
+
+// Outlives reports whether objects on the switch outlive the daemon.
+func Outlives(s *config.Snapshot) bool { return s.Global.WarmRestart == config.Enabled }
+
+// Value returns the value of an optional leaf; the zero value where its row lacks it.
+func Value[T any](leaf *T) (v T) {
+	if leaf != nil {
+		v = *leaf
+	}
+	return v
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package policy
+
+import (
+	"hash/crc32"
+	"os"
+	"sync"
+
+	"sluice/orchagent-ext/db/config"
+)
+
+var hostname = sync.OnceValue(func() string {
+	name, _ := os.Hostname() // "": the router ids tell switches apart
+	return name
+})
+
+// HashSeed is the seed of ECMP's hash: as the row says, or else one that other switches
+// hardly have: with equal seeds on tiers, what a leaf chooses makes the next tier choose
+// alike. 0: it is not set.
+func HashSeed(s *config.Snapshot) uint32 {
+	switch {
+	case s.Placement.Model == config.ModelLearned:
+		return 0
+	case s.Placement.HashSeed != nil:
+		return *s.Placement.HashSeed
+	}
+	return max(1, crc32.ChecksumIEEE([]byte(hostname()+"|"+Value(s.Global.RouterId)+"|"+Value(s.Global.RouterIdV6))))
+}
+
+// LeafName is what other leaves call this switch.
+func LeafName(s *config.Snapshot) string {
+	if s.Hostname != "" {
+		return s.Hostname
+	}
+	return hostname()
+}

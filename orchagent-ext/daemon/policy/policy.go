@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package policy
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"sluice/orchagent-ext/db/config"
+	"sluice/orchagent-ext/flows/flow"
+	"sluice/orchagent-ext/switch/engine"
+	"sluice/yang/model"
+)
+
+// hashField is how SONiC's SWITCH_HASH names the flow label.
+const hashField = "IPV6_FLOW_LABEL"
+
+// Of is what the configuration asks of the switch: nothing, while the kill
+// switch is set.
+func Of(s *config.Snapshot) engine.Policy {
+	p := engine.Policy{
+		FlowCapacity: *s.Global.FlowCapacity, ManageHash: *s.FlowLabel.ManageSwitchHash,
+		CPU: engine.CPU{Rate: *s.Global.CpuRate, Burst: *s.Global.CpuBurst},
+	}
+	if Disabled(s) {
+		return p
+	}
+	p.SingleFlows = Controls(s)
+	if Learns(s) {
+		p.Export = learnFrom(s)
+	}
+	if Exports(s) {
+		// Acknowledgements are sampled as all packets are: collectors are told one rate.
+		p.Export = &engine.Export{Rate: *s.IPFIX.SamplingRate, CM: Learns(s), Ports: slices.Sorted(maps.Keys(s.Resolve()))}
+	}
+	p.Placement = placementPolicy(s)
+	if s.FlowLabel.AdminState != config.Enabled {
+		return p
+	}
+	p.Label = &engine.Label{
+		Algorithm: flow.DraftLiteral,
+		ZeroOnly:  s.FlowLabel.Rewrite == config.RewriteZeroOnly,
+		ZeroSrcQP: s.Global.RcSourceQp == config.RCSourceQPZero,
+		Outer:     s.FlowLabel.Tunnels == model.SonicSluice_SonicSluice_SLUICE_FLOW_LABEL_Global_Tunnels_outer,
+	}
+	if s.FlowLabel.Algorithm == config.AlgorithmCRC32 {
+		p.Label.Algorithm = flow.CRC32
+	}
+	for name, row := range s.Resolve() {
+		if config.Labels(row) {
+			p.Ports = append(p.Ports, name)
+		}
+	}
+	slices.Sort(p.Ports)
+	return p
+}
+
+// Warnings are what the operator should know of a configuration in force.
+func Warnings(s *config.Snapshot, p engine.Policy, o engine.Outcome) []string {
+	w := slices.Concat(o.Problems, o.Left)
+	if Value(s.Global.EtcdAllowPlaintext) {
+		w = append(w, "SLUICE|global etcd_allow_plaintext is ignored: sluiced --etcd-allow-plaintext, or SLUICE_ETCD_ALLOW_PLAINTEXT=true in its environment, allows it")
+	}
+	if s.IPFIX.AdminState == config.Enabled && !Exports(s) {
+		w = append(w, "SLUICE_IPFIX|global is enabled, and SLUICE_IPFIX_COLLECTOR has no collector")
+	}
+	if p.Export != nil && len(p.Export.Ports) == 0 {
+		w = append(w, "SLUICE_IPFIX|global is enabled, and nothing is exported: SLUICE_PORT has no row of a port of the switch")
+	}
+	if p.Label == nil {
+		return w
+	}
+	rows := DriverOf(s) == Orchagent // whose hash is of all ports
+	if len(p.Ports) == 0 && !rows {
+		w = append(w, "flow labels are enabled, and no port is to be labelled: SLUICE_PORT has no edge port and none with flow_label=enabled")
+	}
+	label := o.Choices[engine.NeedFlowLabel]
+	if label.Method == engine.None {
+		w = append(w, "the switch has no method for flow labels: "+label.Reason)
+	}
+	if label.State == engine.Unproven && len(p.Ports) > 0 {
+		w = append(w, fmt.Sprintf("the method %s for flow labels: %s", label.Method, label.Reason))
+	}
+	if p.Label.Outer && label.Method != engine.Compute && label.Method != engine.None {
+		w = append(w, fmt.Sprintf("tunnels=outer of SLUICE_FLOW_LABEL|global has no effect: the method %s cannot label tunnels, compute can", label.Method))
+	}
+	if label.Method == engine.Rewrite && !p.Label.ZeroSrcQP && channels(s, p.Ports) {
+		w = append(w, "a host behind a PortChannel may have two leaves, of which only one sees its RDMA-CM: each gives a connection a label of its own. Set rc_source_qp=zero in SLUICE|global where hosts are dual-homed")
+	}
+	labels := label.Method == engine.Compute || label.Method == engine.Rewrite || rows && label.Method == engine.None
+	if labels && !p.ManageHash && !slices.Contains(s.ECMPHash, hashField) {
+		w = append(w, "ECMP does not hash the flow label: add IPV6_FLOW_LABEL to ecmp_hash of SWITCH_HASH|GLOBAL, or set manage_switch_hash=true in SLUICE_FLOW_LABEL|global")
+	}
+	return w
+}
+
+// IPv4 says what becomes of RoCEv2 over IPv4, which has no flow label.
+func IPv4(r engine.Method) string {
+	if r == engine.Hash || r == engine.UDFHash {
+		return "spread by the hash of the destination queue pair"
+	}
+	return "not spread: IPv4 has no flow label"
+}
+
+// learnSampling is how many packets there are to one that the CPU gets to learn queue
+// pairs by, where none is exported, and learnAnswers of acknowledgements; messages of
+// RDMA-CM come besides, all of them.
+const (
+	LearnSampling = 256
+	LearnAnswers  = 16
+)
+
+// learnFrom is what the switch is asked to send to the CPU for that.
+func learnFrom(s *config.Snapshot) *engine.Export {
+	return &engine.Export{Rate: LearnSampling, CM: true, Answers: LearnAnswers, Ports: slices.Sorted(maps.Keys(s.Resolve()))}
+}
+
+// placementPolicy is what placement asks of the switch; nil: nothing.
+func placementPolicy(s *config.Snapshot) *engine.Placement {
+	if !Places(s) {
+		return nil
+	}
+	p := &engine.Placement{Seed: HashSeed(s), Sampling: *s.Placement.SamplingRate}
+	for name, row := range s.Resolve() {
+		if config.Labels(row) {
+			p.Ports = append(p.Ports, name)
+		}
+	}
+	slices.Sort(p.Ports)
+	return p
+}

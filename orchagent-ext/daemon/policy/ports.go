@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package policy
+
+import (
+	"maps"
+	"slices"
+
+	"sluice/orchagent-ext/db/config"
+	"sluice/orchagent-ext/db/telemetry"
+	"sluice/orchagent-ext/switch/engine"
+	"sluice/yang/rows"
+)
+
+// Ports are the rows of PORT.
+func Ports(s *config.Snapshot) []engine.Port {
+	channels := map[string]string{}
+	for name, members := range s.PortChannels {
+		for _, member := range members {
+			channels[member] = name
+		}
+	}
+	ports := make([]engine.Port, 0, len(s.SwitchPorts))
+	for _, name := range slices.Sorted(maps.Keys(s.SwitchPorts)) {
+		ports = append(ports, engine.Port{Name: name, Lanes: s.SwitchPorts[name].Lanes, Channel: channels[name]})
+	}
+	return ports
+}
+
+// ConfiguredPorts are the ports that SLUICE_PORT names.
+func ConfiguredPorts(s *config.Snapshot) map[string]bool {
+	ports := map[string]bool{}
+	for name := range s.Resolve() {
+		ports[name] = true
+	}
+	return ports
+}
+
+// PortsOf are the port of a netdev, or the members of a PortChannel.
+func PortsOf(s *config.Snapshot, link string) []string {
+	if _, port := s.SwitchPorts[link]; port {
+		return []string{link}
+	}
+	return s.PortChannels[link]
+}
+
+// NeighborOf is the switch or host behind a netdev.
+func NeighborOf(s *config.Snapshot, link string) config.Neighbor {
+	for _, port := range PortsOf(s, link) {
+		if n := s.Neighbors[port]; n.Name != "" {
+			return n
+		}
+	}
+	return config.Neighbor{}
+}
+
+// SetRole says what a port or PortChannel faces, if a row does; resolved are the rows of
+// ports.
+func SetRole(role *telemetry.PortRole, s *config.Snapshot, resolved map[string]*config.Port, link string) {
+	row := s.Ports[link]
+	for _, port := range PortsOf(s, link) {
+		if row == nil {
+			row = resolved[port]
+		}
+	}
+	if row != nil {
+		rows.SetEnum(role, row.Role.String())
+	}
+}
+
+// channels reports whether one of the ports is a member of a PortChannel.
+func channels(s *config.Snapshot, ports []string) bool {
+	for _, members := range s.PortChannels {
+		if slices.ContainsFunc(members, func(name string) bool { return slices.Contains(ports, name) }) {
+			return true
+		}
+	}
+	return false
+}

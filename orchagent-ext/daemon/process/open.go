@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net"
+	"path/filepath"
+	"strings"
+
+	"sluice/orchagent-ext/cpu/packetio"
+	"sluice/orchagent-ext/daemon/loop"
+	"sluice/orchagent-ext/daemon/policy"
+	"sluice/orchagent-ext/db/config"
+	"sluice/orchagent-ext/db/sonicdb"
+	"sluice/orchagent-ext/db/telemetry"
+	"sluice/orchagent-ext/switch/engine"
+	"sluice/orchagent-ext/switch/saidriver"
+	"sluice/orchagent-ext/switch/trust"
+	sai "sluice/sai-shim"
+)
+
+// SoftLibrary is the file of the software switch.
+const SoftLibrary = "libsoftsai.so"
+
+// Keys of the profile that sluiced sets itself, for the software switch. Other
+// libraries do not ask for them.
+const (
+	profilePorts    = "SLUICE_PORTS"
+	profileCPURate  = "SLUICE_CPU_RATE"
+	profileCPUBurst = "SLUICE_CPU_BURST"
+	profileCold     = "SLUICE_COLD"
+)
+
+// opener opens the switch of the command line.
+type opener struct {
+	ending    context.Context // of the process
+	options   *Options
+	databases *sonicdb.Databases
+	log       *slog.Logger
+	guard     *trust.Guard
+}
+
+func (o *opener) open(driver policy.Driver, s *config.Snapshot, cold bool) (*loop.Switch, error) {
+	if len(s.SwitchPorts) == 0 {
+		return nil, errors.New("CONFIG_DB has no PORT rows: the switch is opened when there are some")
+	}
+	if driver == policy.Orchagent {
+		return openRows(o.ending, o.databases, o.options.memory(), o.log)
+	}
+	if o.options.Library == "" {
+		return nil, errors.New("no SAI library: give its path with --sai-library or SLUICE_SAI_LIBRARY; libsoftsai.so is the software switch; or set driver=orchagent in SLUICE|global, where syncd owns the ASIC")
+	}
+	soft := filepath.Base(o.options.Library) == SoftLibrary
+	ports, opened := policy.Ports(s), ""
+	if soft {
+		if ports, opened = present(ports); len(ports) == 0 {
+			return nil, errors.New("no port of PORT is a netdev in this network namespace: the switch is opened when there is one")
+		}
+	}
+	lib, err := o.options.openLibrary(libraryUse{ports: ports, cpuRate: *s.Global.CpuRate, cpuBurst: *s.Global.CpuBurst, cold: cold, noExtension: o.guard.NoExtension(), avoid: o.guard.Avoid(), watcher: o.guard})
+	if err != nil {
+		return nil, err
+	}
+	sw := saidriver.New(lib, saidriver.Options{Connected: o.options.Connect, Kernel: soft, Created: o.guard.Created(), Creating: o.guard.Creating(), Last: o.guard.Last})
+	source := packetio.NewSAI(lib, sw.IfIndex, sw.Copies)
+	return &loop.Switch{Driver: o.guard.Driver(sw), Source: source, Hardware: &switched{Driver: sw, source: source, soft: soft, opened: opened, warm: o.options.warmFile() != "", log: o.log}, Kernel: soft, FlowControl: sw}, nil
+}
+
+// libraryUse says what a library is opened for.
+type libraryUse struct {
+	ports             []engine.Port
+	cpuRate, cpuBurst uint32 // packets a second, packets
+	cold              bool   // there are no objects of an earlier process
+	noExtension       bool   // the library is not asked for it
+	avoid             map[string]bool
+	watcher           sai.Watcher
+}
+
+// openLibrary opens the library of the command line, with its switch.
+func (o *Options) openLibrary(use libraryUse) (*sai.Library, error) {
+	profile := map[string]string{
+		profilePorts:    portList(use.ports),
+		profileCPURate:  fmt.Sprint(use.cpuRate),
+		profileCPUBurst: fmt.Sprint(use.cpuBurst),
+	}
+	if use.cold {
+		profile[profileCold] = "1"
+	}
+	maps.Copy(profile, o.Profile)
+	bootWarmBy(profile, o.warmFile(), use.cold)
+	lib, err := sai.Open(o.Library, profile, use.watcher)
+	if err != nil {
+		return nil, err
+	}
+	lib.NoExtension, lib.Avoid = use.noExtension, use.avoid
+	if err := lib.CreateSwitch(!o.Connect); err != nil {
+		if missing := missingRights(ownStatus()); missing != "" {
+			err = fmt.Errorf("%w; the software switch needs rights that sluiced lacks: %s", err, missing)
+		}
+		return nil, errors.Join(err, lib.Close(), forgetWarm(o.warmFile()))
+	}
+	if err := forgetWarm(o.warmFile()); err != nil {
+		return nil, errors.Join(fmt.Errorf("a later start would go on by an old state: %w", err), lib.Close())
+	}
+	return lib, nil
+}
+
+// portList is the ports as the software switch takes them: names, with the lanes
+// where there are some.
+func portList(ports []engine.Port) string {
+	words := make([]string, len(ports))
+	for i, p := range ports {
+		var lanes []string
+		for _, lane := range p.Lanes {
+			lanes = append(lanes, fmt.Sprint(lane))
+		}
+		words[i] = p.Name
+		if len(lanes) > 0 {
+			words[i] += ":" + strings.Join(lanes, ",")
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// present are the ports that are netdevs of this network namespace; which says what
+// these are.
+func present(ports []engine.Port) (there []engine.Port, which string) {
+	netdevs, err := net.Interfaces()
+	if err != nil {
+		return ports, "" // the library says what is wrong
+	}
+	index := map[string]int{}
+	for _, n := range netdevs {
+		index[n.Name] = n.Index
+	}
+	var indexes []int
+	for _, p := range ports {
+		if n := index[p.Name]; n != 0 {
+			there, indexes = append(there, p), append(indexes, n)
+		}
+	}
+	return there, fmt.Sprint(portList(there), indexes)
+}
+
+// switched is a switch behind a SAI library.
+type switched struct {
+	*saidriver.Driver
+	source *packetio.SAI
+
+	soft   bool   // the software switch, whose ports are those that it is opened with
+	opened string // which
+	ports  []engine.Port
+
+	warm bool // the next process is to go on where this one ends
+	log  *slog.Logger
+}
+
+// SetPorts implements [loop.Hardware].
+func (s *switched) SetPorts(ports []engine.Port) error {
+	s.ports = ports
+	if s.PortsChanged() {
+		return loop.ErrPorts
+	}
+	return s.Driver.SetPorts(ports)
+}
+
+// PortsChanged implements [loop.Hardware]: netdevs of ports have come or gone.
+func (s *switched) PortsChanged() bool {
+	if !s.soft {
+		return false
+	}
+	_, now := present(s.ports)
+	return now != s.opened
+}
+
+// Expect implements [loop.Hardware]: each packet says why it comes.
+func (s *switched) Expect(engine.Policy, engine.Choices) {}
+
+func (s *switched) RingFull() uint64 { return s.source.RingFull() }
+
+func (s *switched) PortStats(name string) (*telemetry.PortStats, error) {
+	v, err := s.Driver.PortStats(name)
+	return &telemetry.PortStats{Name: &name, RxPackets: &v.RxPackets, RxBytes: &v.RxOctets, TxPackets: &v.TxPackets, TxBytes: &v.TxOctets}, err
+}
+
+// Queues implements [loop.Hardware]. A port that is gone, or whose library tells
+// nothing of queues, has none.
+func (s *switched) Queues(ports map[string]bool) ([]*telemetry.QueueStats, error) {
+	var queues []*telemetry.QueueStats
+	var errs []error
+	for name := range ports {
+		stats, err := s.QueueStats(name)
+		if err != nil && !errors.Is(err, engine.ErrRefused) && !errors.Is(err, engine.ErrGone) {
+			errs = append(errs, fmt.Errorf("queues of port %s: %w", name, err))
+		}
+		for i, v := range stats {
+			number := uint8(i)
+			q := &telemetry.QueueStats{
+				Port: &name, Queue: &number, Packets: telemetry.Count(v[sai.QueuePackets]), Bytes: telemetry.Count(v[sai.QueueOctets]), Dropped: telemetry.Count(v[sai.QueueDropped]),
+			}
+			if octets, ok := v[sai.QueueOccupancy]; ok {
+				q.QueuedBytes = &octets
+			}
+			queues = append(queues, q)
+		}
+	}
+	return queues, errors.Join(errs...)
+}
+
+func (s *switched) Warnings() []string { return nil }

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"sluice/orchagent-ext/cpu/packetio"
+	"sluice/orchagent-ext/daemon/loop"
+	"sluice/orchagent-ext/db/sonicdb"
+	"sluice/orchagent-ext/db/telemetry"
+	"sluice/orchagent-ext/switch/engine"
+	"sluice/orchagent-ext/switch/orchagent"
+)
+
+// rowSwitch is a switch that orchagent programs, and whose packets to the CPU come
+// by the netdevs of its ports.
+type rowSwitch struct {
+	*orchagent.Driver
+	*packetio.Netdev
+	ports []string
+	rate  uint32 // that the operator states for export; 0: nothing is exported
+}
+
+func openRows(ctx context.Context, databases *sonicdb.Databases, memory string, log *slog.Logger) (*loop.Switch, error) {
+	driver, err := orchagent.New(ctx, databases, orchagent.Options{Log: log, Memory: memory})
+	if err != nil {
+		return nil, err
+	}
+	netdev, err := packetio.OpenNetdev()
+	if err != nil {
+		return nil, errors.Join(err, driver.Close())
+	}
+	s := &rowSwitch{Driver: driver, Netdev: netdev}
+	return &loop.Switch{Driver: s, Source: netdev, Hardware: s}, nil
+}
+
+// PortsChanged implements [loop.Hardware]: rows say what ports there are.
+func (s *rowSwitch) PortsChanged() bool { return false }
+
+// SetPorts implements [loop.Hardware].
+func (s *rowSwitch) SetPorts(ports []engine.Port) error {
+	s.ports = s.ports[:0]
+	for _, p := range ports {
+		s.ports = append(s.ports, p.Name)
+	}
+	return errors.Join(s.Driver.SetPorts(ports), s.Netdev.SetPorts(s.ports))
+}
+
+// Probe also looks for netdevs that came since, which orchagent makes, and tries
+// whether samples of sFlow can be received, where these are to be used.
+func (s *rowSwitch) Probe() (engine.Abilities, engine.Features, error) {
+	if err := s.Netdev.SetPorts(s.ports); err != nil {
+		return nil, engine.Features{}, err
+	}
+	a, f, err := s.Driver.Probe()
+	if err != nil {
+		return a, f, err
+	}
+	if err := s.Sampled(a[engine.NeedExport][engine.SFlow].Can); err != nil {
+		a.Set(engine.NeedExport, engine.SFlow, engine.Ability{Reason: err.Error()})
+	}
+	return a, f, nil
+}
+
+// Expect implements [loop.Hardware]. Where sFlow samples, its samples do not come by
+// the netdevs, and what is copied does; a mirror session's samples come there beside
+// the copies.
+func (s *rowSwitch) Expect(p engine.Policy, c engine.Choices) {
+	s.rate = 0
+	if p.Export != nil {
+		s.rate = p.Export.Rate
+	}
+	s.SetRate(p.CPU.Rate, p.CPU.Burst)
+	switch {
+	case c.Method(engine.NeedExport) == engine.SFlow:
+		s.SetWhy(packetio.Copied)
+	case s.Copies(p):
+		s.SetWhy(packetio.Either)
+	default:
+		s.SetWhy(packetio.Sampled)
+	}
+}
+
+// Warnings implements [loop.Hardware].
+func (s *rowSwitch) Warnings() []string {
+	w := s.Driver.Warnings()
+	if is := s.SampleRate(); is != 0 && s.rate != 0 && is != s.rate {
+		w = append(w, fmt.Sprintf("sFlow samples one of %d packets, and collectors are told sampling_rate %d of SLUICE_IPFIX|global: set it to the same", is, s.rate))
+	}
+	return w
+}
+
+func (s *rowSwitch) PortStats(name string) (*telemetry.PortStats, error) {
+	v, err := s.PortCounters(name)
+	return &telemetry.PortStats{Name: &name, RxPackets: &v.RxPackets, RxBytes: &v.RxOctets, TxPackets: &v.TxPackets, TxBytes: &v.TxOctets}, err
+}
+
+func (s *rowSwitch) Queues(ports map[string]bool) ([]*telemetry.QueueStats, error) {
+	counters, err := s.Driver.Queues(ports)
+	queues := make([]*telemetry.QueueStats, len(counters))
+	for i, q := range counters {
+		queues[i] = &telemetry.QueueStats{Port: &q.Port, Queue: &q.Queue, WatermarkBytes: &q.Watermark, Packets: &q.Packets, Bytes: &q.Octets, Dropped: &q.Dropped}
+	}
+	return queues, err
+}
+
+// CPUDiscards implements [loop.Hardware]: orchagent counts what its switch drops.
+func (s *rowSwitch) CPUDiscards() *uint64 { return nil }
+
+func (s *rowSwitch) Close() error { return errors.Join(s.Driver.Close(), s.Netdev.Close()) }

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package streamids
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"sluice/orchagent-ext/daemon/policy"
+	"sluice/orchagent-ext/daemon/task"
+	"sluice/orchagent-ext/db/config"
+	"sluice/orchagent-ext/flows/flow"
+	"sluice/orchagent-ext/flows/streamid"
+	"sluice/orchagent-ext/host/etcd"
+	"sluice/yang/model"
+)
+
+var errNoPort = errors.New("classification is 5-tuple, and the source port of a flow is not known here: stream_id_scope must be hash, or classification flow-label")
+
+// Settings are the settings of a scope. The zero value is no scope.
+type Settings struct {
+	scope     model.E_SonicSluice_SonicSluice_SLUICE_Global_StreamIdScope
+	fiveTuple bool        // flows are told apart by their source ports: no scope but hash can give IDs
+	seed      uint32      // of the scopes hash and global
+	etcd      etcd.Config // of scope global
+}
+
+// SettingsOf returns the settings of a configuration.
+func SettingsOf(s *config.Snapshot) Settings {
+	c := s.Global
+	switch {
+	case policy.Disabled(s):
+		return Settings{}
+	case c.StreamIdScope == config.ScopeHash:
+		return Settings{scope: c.StreamIdScope, seed: policy.Value(c.StreamIdSeed)}
+	case c.Classification == config.Classify5Tuple:
+		return Settings{fiveTuple: true}
+	case c.StreamIdScope == config.ScopeLocal:
+		return Settings{scope: c.StreamIdScope}
+	}
+	return Settings{scope: c.StreamIdScope, seed: policy.Value(c.StreamIdSeed), etcd: policy.Etcd(c)}
+}
+
+// Reconcile brings the IDs to their settings. A flow keeps its ID where the settings are as
+// before.
+func (s *IDs) Reconcile(ctx context.Context, g task.Group, want Settings, access *policy.EtcdAccess, log *slog.Logger) {
+	s.use(want, func(have map[flow.Key]*streamFlow) scope {
+		switch {
+		case want.fiveTuple:
+			return noScope{why: errNoPort}
+		case want.scope == config.ScopeHash:
+			return hashScope{seed: want.seed}
+		case want.scope == config.ScopeLocal:
+			return newLocalScope(s.remembered, have)
+		case want.scope == config.ScopeGlobal:
+			err := s.global.Reconcile(ctx, g, want, func() (*globalTask, error) {
+				ids, err := streamid.New(streamid.Config{Config: access.Apply(want.etcd), Seed: want.seed, Log: log})
+				return &globalTask{ids, log}, err
+			})
+			if err != nil {
+				log.Warn("no flow gets a stream id", "error", err)
+				return noScope{why: err}
+			}
+			return globalScope{s.global.Task().Global}
+		}
+		return nil
+	})
+	s.remembered = nil // IDs that are given from now on differ
+}
+
+// noScope gives no ids.
+type noScope struct{ why error }
+
+func (noScope) want(flow.Key) (uint16, error) { return 0, nil }
+func (noScope) release(flow.Key)              {}
+func (noScope) name() string                  { return "none" }
+func (noScope) keeps() bool                   { return false }
+func (n noScope) err() error                  { return n.why }
+func (noScope) lost() uint64                  { return 0 }
+
+// hashScope computes.
+type hashScope struct {
+	noScope
+	seed uint32
+}
+
+func (hashScope) name() string { return "hash" }
+
+func (h hashScope) want(k flow.Key) (uint16, error) {
+	return flow.HashStreamID(h.seed, k.Src, k.Dst, k.FlowLabel), nil
+}
+
+// localScope allocates.
+type localScope struct {
+	noScope
+	ids *flow.LocalStreamIDs
+}
+
+// newLocalScope begins with the IDs of an earlier process, and puts their flows into have.
+func newLocalScope(earlier map[flow.Key]uint16, have map[flow.Key]*streamFlow) localScope {
+	l := localScope{ids: flow.NewLocalStreamIDs()}
+	for k, id := range earlier {
+		if l.ids.Take(k, id) {
+			have[k] = &streamFlow{last: id}
+		}
+	}
+	return l
+}
+
+func (l localScope) want(k flow.Key) (uint16, error) { return l.ids.Allocate(context.Background(), k) }
+func (l localScope) release(k flow.Key)              { l.ids.Release(k) }
+func (localScope) name() string                      { return "local" }
+func (localScope) keeps() bool                       { return true }
+
+// globalTask is the session in etcd of scope global.
+type globalTask struct {
+	*streamid.Global
+	log *slog.Logger
+}
+
+func (t *globalTask) Run(ctx context.Context) error {
+	if err := t.Global.Run(ctx); err != nil {
+		t.log.Debug("global stream ids", "close", err)
+	}
+	return nil
+}
+
+// globalScope asks etcd.
+type globalScope struct{ ids *streamid.Global }
+
+func (s globalScope) want(k flow.Key) (uint16, error) {
+	if err := s.ids.Want(k); err != nil {
+		return 0, err
+	}
+	id, _ := s.ids.ID(k)
+	return id, nil
+}
+
+func (s globalScope) release(k flow.Key) { s.ids.Release(k) }
+func (globalScope) name() string         { return "global" }
+func (globalScope) keeps() bool          { return false }
+func (s globalScope) err() error         { return s.ids.Err() }
+func (s globalScope) lost() uint64       { return s.ids.Stats().Lost }

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package task
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// Group is the goroutines of one run of the loop. The first fault of one cancels the
+// context of all.
+type Group struct {
+	group *errgroup.Group
+	log   *slog.Logger
+}
+
+// NewGroup returns a group, and the context that its tasks run under.
+func NewGroup(ctx context.Context, log *slog.Logger) (Group, context.Context) {
+	g, ctx := errgroup.WithContext(ctx)
+	return Group{g, log}, ctx
+}
+
+// Go starts a task that only a canceled context ends: any error of it is a fault.
+func (g Group) Go(f func() error) {
+	g.group.Go(func() error {
+		err := Guard(g.log, f)
+		var known *Fault
+		if err != nil && !errors.As(err, &known) {
+			return &Fault{err}
+		}
+		return err
+	})
+}
+
+// Lead starts the goroutine whose return, with its error as it is, ends the run.
+func (g Group) Lead(f func() error) {
+	g.group.Go(func() error { return Guard(g.log, f) })
+}
+
+// Wait returns the first error, once all goroutines have returned.
+func (g Group) Wait() error { return g.group.Wait() }
+
+// Sleep sleeps for a time. It returns false where ctx ended first.
+func Sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/openconfig/ygot/ygot"
+	"sluice/orchagent-ext/db/sonicdb"
+	"sluice/yang/rows"
+	"sluice/yang/text"
+)
+
+// State is the rows of CONFIG_DB and what is in force of them. It is for one
+// goroutine.
+type State struct {
+	own      map[name]entry                 // rows of our tables
+	unknown  map[name]bool                  // rows of tables that begin like ours
+	sonic    map[string]map[string]rows.Row // rows of SONiC's, by table and key
+	inForce  map[name]*version
+	rejected map[string]Rejection // by TABLE|key
+
+	remembered map[name]*version // good ones of an earlier process, see Remember
+	expected   map[name]bool     // rows of SONiC's tables that it knew
+}
+
+// name is the name of a row.
+type name struct{ table, key string }
+
+func (n name) String() string { return n.table + "|" + n.key }
+
+// entry is a row as CONFIG_DB has it, and what is in force if it is not valid.
+type entry struct {
+	current   *version
+	good      *version // its last good version, see switchedOff; nil: there is none
+	canonical name     // by which rows are compared
+}
+
+// version is a row at a time.
+type version struct {
+	row    rows.Row
+	err    *rows.Error // why it is not valid on its own
+	filled ygot.GoStruct
+	refs   []rows.Reference
+}
+
+// New returns a state without rows.
+func New() *State {
+	return &State{
+		own:      make(map[name]entry),
+		unknown:  make(map[name]bool),
+		sonic:    make(map[string]map[string]rows.Row),
+		inForce:  make(map[name]*version),
+		rejected: make(map[string]Rejection),
+
+		remembered: make(map[name]*version),
+		expected:   make(map[name]bool),
+	}
+}
+
+// Remember takes over [State.Known] of an earlier process, before the first Apply:
+// rows of our tables are in force where CONFIG_DB has one of that name which is not
+// valid. What is no longer valid itself is left out.
+func (st *State) Remember(known []rows.Row) {
+	for _, r := range known {
+		n := name{r.Table, r.Key}
+		if !isOurs(r.Table) {
+			st.expected[n] = true
+		} else if v := newVersion(r); v.err == nil {
+			st.remembered[n] = v
+		}
+	}
+}
+
+// Known returns the rows of our tables that are in force, and the rows of SONiC's by
+// name, in any order: what [State.Remember] takes. Those that were remembered and are
+// not in CONFIG_DB are not among them.
+func (st *State) Known() []rows.Row {
+	var known []rows.Row
+	for _, v := range st.inForce {
+		known = append(known, v.row)
+	}
+	for table, all := range st.sonic {
+		for key := range all {
+			known = append(known, rows.Row{Table: table, Key: key})
+		}
+	}
+	return known
+}
+
+// Complete reports whether CONFIG_DB has every row that was remembered, and those of our
+// tables are in force in some version: it is not being loaded.
+func (st *State) Complete() bool {
+	for n := range st.expected {
+		if _, ok := st.sonic[n.table][n.key]; !ok {
+			return false
+		}
+	}
+	for n := range st.remembered {
+		if st.inForce[n] == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// Forget forgets what was remembered: rows that are not in CONFIG_DB were removed.
+func (st *State) Forget() {
+	clear(st.remembered)
+	clear(st.expected)
+}
+
+func isOurs(table string) bool { return slices.Contains(rows.Tables("CONFIG_DB"), table) }
+
+// Apply takes over changes of tables of [Tables]. It returns what is in force
+// afterwards, and the rejections that are new, sorted by table and key. Where all ports
+// go, CONFIG_DB is to be loaded again, and what was in force is remembered.
+func (st *State) Apply(changes []sonicdb.Change) (*Snapshot, []Rejection) {
+	if st.losesPorts(changes) {
+		defer st.Remember(st.Known())
+	}
+	for _, c := range changes {
+		switch n := (name{c.Row.Table, c.Row.Key}); {
+		case isOurs(c.Row.Table):
+			st.take(c)
+		case !strings.HasPrefix(c.Row.Table, prefixOurs):
+			st.takeSonic(c)
+		case c.Deleted:
+			delete(st.unknown, n)
+		default:
+			st.unknown[n] = true
+		}
+	}
+	before := st.rejected
+	st.judge()
+	s := st.snapshot()
+	fresh := slices.DeleteFunc(slices.Clone(s.Rejections), func(r Rejection) bool {
+		return before[name{r.Table, r.Key}.String()] == r
+	})
+	return s, fresh
+}
+
+// losesPorts reports whether PORT has no row after the changes, and has some now.
+func (st *State) losesPorts(changes []sonicdb.Change) bool {
+	left := maps.Clone(st.sonic[tablePort])
+	if len(left) == 0 {
+		return false
+	}
+	for _, c := range changes {
+		if c.Row.Table == tablePort && !c.Deleted {
+			return false
+		}
+		if c.Row.Table == tablePort {
+			delete(left, c.Row.Key)
+		}
+	}
+	return len(left) == 0
+}
+
+func (st *State) take(c sonicdb.Change) {
+	n := name{c.Row.Table, c.Row.Key}
+	if c.Deleted {
+		delete(st.own, n)
+		delete(st.remembered, n)
+		return
+	}
+	good := st.own[n].good
+	if good == nil {
+		good = st.remembered[n]
+	}
+	st.own[n] = entry{newVersion(c.Row), switchedOff(c.Row, good), name{c.Row.Table, c.Row.CanonicalKey()}}
+}
+
+func (st *State) takeSonic(c sonicdb.Change) {
+	table := st.sonic[c.Row.Table]
+	if table == nil {
+		table = make(map[string]rows.Row)
+		st.sonic[c.Row.Table] = table
+	}
+	if c.Deleted {
+		delete(table, c.Row.Key)
+	} else {
+		table[c.Row.Key] = c.Row
+	}
+}
+
+func newVersion(r rows.Row) *version {
+	s, err := rows.Decode(r)
+	if err != nil {
+		return &version{row: r, err: rows.AsError(err)}
+	}
+	rows.Fill(s)
+	return &version{row: r, filled: s, refs: r.References()}
+}
+
+// judge decides what is in force. A row is, in its current version or else its
+// last good one, if that is valid and all it refers to is in force or a port of
+// SONiC's. One that falls out can take others with it, so this goes on until
+// none does.
+func (st *State) judge() {
+	there := func(n name) bool { // at first, every row that was valid ever
+		e, ok := st.own[n]
+		return ok && (e.current.err == nil || e.good != nil)
+	}
+	for settled := false; !settled; {
+		inForce, rejected := st.round(there)
+		settled = true
+		for n := range st.own {
+			if _, ok := inForce[n]; there(n) && !ok {
+				settled = false
+			}
+		}
+		if settled {
+			st.inForce, st.rejected = inForce, rejected
+		}
+		there = func(n name) bool { _, ok := inForce[n]; return ok }
+	}
+	for n := range st.unknown {
+		st.rejected[n.String()] = unknownTable(n)
+	}
+	for n, v := range st.inForce {
+		e := st.own[n]
+		e.good = v
+		st.own[n] = e
+	}
+}
+
+// round chooses the version of each row, where those of our tables that there
+// reports can be referred to.
+func (st *State) round(there func(name) bool) (map[name]*version, map[string]Rejection) {
+	owners := st.owners(there)
+	inForce, rejected := make(map[name]*version, len(st.own)), make(map[string]Rejection)
+	for n, e := range st.own {
+		owner, taken := owners[e.canonical]
+		fits := func(v *version) *rows.Error {
+			if v.err == nil && taken && owner != n {
+				return v.row.Twice(owner.key)
+			}
+			if err := st.fits(v, there); err != nil {
+				return err
+			}
+			return st.clash(n, v, there)
+		}
+		chosen := e.current
+		if err := fits(chosen); err != nil {
+			rejected[n.String()] = *err
+			if chosen = e.good; chosen == nil || fits(chosen) != nil {
+				continue
+			}
+		}
+		inForce[n] = chosen
+	}
+	return inForce, rejected
+}
+
+// clash says why a version cannot be in force beside a row of another table, or nil. Of
+// two that clash the one that is not in force yet goes; of two such the one whose table
+// comes last.
+func (st *State) clash(n name, v *version, there func(name) bool) *rows.Error {
+	return v.row.Clash(func(table string) (rows.Row, bool) {
+		other := name{table, n.key}
+		e, ok := st.own[other]
+		if !ok || !there(other) {
+			return rows.Row{Table: table, Key: n.key}, true
+		}
+		candidate := e.current
+		if candidate.err != nil {
+			candidate = e.good
+		}
+		mine, theirs := st.inForce[n] == v, st.inForce[other] == candidate
+		return candidate.row, theirs && !mine || mine == theirs && n.table > table
+	})
+}
+
+// owners returns which row has a canonical name, of those that there reports:
+// the one in force before, else the first by its own name.
+func (st *State) owners(there func(name) bool) map[name]name {
+	owners := make(map[name]name, len(st.own))
+	for n, e := range st.own {
+		if !there(n) {
+			continue
+		}
+		other, taken := owners[e.canonical]
+		_, ours := st.inForce[n]
+		_, theirs := st.inForce[other]
+		if !taken || ours && !theirs || ours == theirs && n.key < other.key {
+			owners[e.canonical] = n
+		}
+	}
+	return owners
+}
+
+// fits says why a version cannot be in force, or nil.
+func (st *State) fits(v *version, there func(name) bool) *rows.Error {
+	if v.err != nil {
+		return v.err
+	}
+	for _, f := range v.refs {
+		if f.Good(func(table, key string) bool { _, ok := st.sonic[table][key]; return ok || there(name{table, key}) }) {
+			continue
+		}
+		err := v.row.Missing(f)
+		for _, table := range f.Tables {
+			if _, ok := st.own[name{table, f.Key}]; ok {
+				err.Reason = fmt.Sprintf("%s|%s is rejected itself", table, text.Cut(f.Key, rows.LongestQuote))
+			}
+		}
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sonicdb
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+	"sluice/yang/rows"
+)
+
+// DB is a database. Its methods may be called at the same time.
+type DB struct {
+	Database
+	client *redis.Client
+	log    *slog.Logger
+	timing timing
+	silent atomic.Bool // Redis sends no events for keys
+}
+
+// timing is what tests bend.
+type timing struct {
+	debounce time.Duration // between an event and the reading; SONiC's writers do HMSET, then HDEL
+	resync   time.Duration // everything is read again, whatever the events said
+	poll     time.Duration // the same where Redis sends no events; and it is asked whether it does
+	backoff  time.Duration // after the first failure; doubles
+	longest  time.Duration // backoff
+}
+
+var defaultTiming = timing{
+	debounce: 10 * time.Millisecond,
+	resync:   time.Minute,
+	poll:     time.Second,
+	backoff:  50 * time.Millisecond,
+	longest:  500 * time.Millisecond,
+}
+
+const (
+	batch = 500 // commands a pipeline
+
+	// Redis answers within milliseconds; one that takes longer than this hangs.
+	ioTimeout = 5 * time.Second
+)
+
+// quiet is for go-redis: what it would say to stderr, our errors say.
+type quiet struct{}
+
+func (quiet) Printf(context.Context, string, ...any) {}
+
+// Open returns the database of a name. It does not connect: Redis need not be
+// up yet. A nil log is silence. Close it in the end.
+func Open(d *Databases, name string, log *slog.Logger) (*DB, error) {
+	at, err := d.Database(name)
+	if err != nil {
+		return nil, err
+	}
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	redis.SetLogger(quiet{})
+	client := redis.NewClient(&redis.Options{
+		Network: at.Network, Addr: at.Address, DB: at.ID,
+		// SONiC's Redis may be older than RESP3. Retries are this package's: each begins
+		// with reading everything.
+		Protocol: 2, DisableIdentity: true, MaxRetries: -1, DialerRetries: 1,
+		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+		DialTimeout:              ioTimeout, ReadTimeout: ioTimeout, WriteTimeout: ioTimeout,
+		ContextTimeoutEnabled: true,
+		PoolSize:              4,
+	})
+	return &DB{Database: at, client: client, log: log.With("database", name), timing: defaultTiming}, nil
+}
+
+// Warning is what the operator should know of the database; "": nothing.
+func (db *DB) Warning() string {
+	if !db.silent.Load() {
+		return ""
+	}
+	return fmt.Sprintf("Redis sends no events for keys of %s, which is read every %v instead: %s", db.Name, db.timing.poll, db.eventsRemedy())
+}
+
+// Close closes the connections.
+func (db *DB) Close() error { return db.client.Close() }
+
+// Ping reports whether Redis answers.
+func (db *DB) Ping(ctx context.Context) error {
+	if err := db.client.Ping(ctx).Err(); err != nil {
+		return fmt.Errorf("reach %s at %s: %w", db.Name, db.Address, err)
+	}
+	return nil
+}
+
+// redisKey returns what Redis calls a row. A hash that is no row of a table, such
+// as COUNTERS_PORT_NAME_MAP, has its name as table and no key.
+func (db *DB) redisKey(r rows.Row) string {
+	if r.Key == "" {
+		return r.Table
+	}
+	return r.Table + db.Separator + r.Key
+}
+
+// split returns table and key of what Redis calls a row.
+func (db *DB) split(redisKey string) (table, key string, ok bool) {
+	return strings.Cut(redisKey, db.Separator)
+}
+
+// wait sleeps; it reports whether ctx let it.
+func wait(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sonicdb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+	"sluice/yang/rows"
+)
+
+// scanCount is how many keys Redis looks at in one step of a scan.
+const scanCount = 1000
+
+// view holds the fields of rows by what Redis calls them.
+type view map[string]map[string]string
+
+// Read returns all rows of tables, sorted by name. A name that ends in * is that of all
+// tables which begin so.
+func (db *DB) Read(ctx context.Context, tables ...string) ([]rows.Row, error) {
+	v, err := db.readAll(ctx, tables)
+	if err != nil {
+		return nil, err
+	}
+	return db.sorted(v), nil
+}
+
+// ReadKeys returns those rows of a table whose keys begin with a prefix, sorted by name. It is
+// for tables such as ASIC_STATE, which has everything that is on the switch.
+func (db *DB) ReadKeys(ctx context.Context, table, prefix string) ([]rows.Row, error) {
+	begin := db.redisKey(rows.Row{Table: table, Key: prefix})
+	keys, err := db.scan(ctx, glob.Replace(begin)+"*", func(k string) bool { return strings.HasPrefix(k, begin) })
+	if err != nil {
+		return nil, err
+	}
+	v, err := db.readKeys(ctx, keys)
+	if err != nil {
+		return nil, err
+	}
+	return db.sorted(v), nil
+}
+
+func (db *DB) sorted(v view) []rows.Row {
+	all := make([]rows.Row, 0, len(v))
+	for _, k := range slices.Sorted(maps.Keys(v)) {
+		all = append(all, db.row(k, v[k]))
+	}
+	return all
+}
+
+// Get returns those of the rows that are there, in the order given: Table and Key
+// name them. Unlike [DB.Read] it looks for no others, so it costs the same
+// however many keys the database has.
+func (db *DB) Get(ctx context.Context, named ...rows.Row) ([]rows.Row, error) {
+	keys := make([]string, len(named))
+	for i, r := range named {
+		keys[i] = db.redisKey(r)
+	}
+	v, err := db.readKeys(ctx, keys)
+	if err != nil {
+		return nil, err
+	}
+	var all []rows.Row
+	for _, k := range keys {
+		if fields, ok := v[k]; ok {
+			all = append(all, db.row(k, fields))
+		}
+	}
+	return all, nil
+}
+
+// Text returns the value of a key that is no row, such as CONFIG_DB_INITIALIZED; "":
+// there is none.
+func (db *DB) Text(ctx context.Context, key string) (string, error) {
+	value, err := db.client.Get(ctx, key).Result()
+	if errors.Is(err, redis.Nil) || isWrongType(err) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("read %s of %s: %w", key, db.Name, err)
+	}
+	return value, nil
+}
+
+func (db *DB) row(redisKey string, fields map[string]string) rows.Row {
+	table, key, _ := db.split(redisKey)
+	return rows.Row{Table: table, Key: key, Fields: fields}
+}
+
+func (db *DB) readAll(ctx context.Context, tables []string) (view, error) {
+	keys, err := db.keys(ctx, tables)
+	if err != nil {
+		return nil, err
+	}
+	return db.readKeys(ctx, keys)
+}
+
+// keys returns the keys of all rows of tables.
+func (db *DB) keys(ctx context.Context, tables []string) ([]string, error) {
+	return db.scan(ctx, pattern(tables), func(k string) bool {
+		table, _, ok := db.split(k)
+		return ok && slices.ContainsFunc(tables, func(t string) bool { return isTable(table, t) })
+	})
+}
+
+// scan returns the keys that match a pattern, and are wanted.
+func (db *DB) scan(ctx context.Context, match string, wanted func(key string) bool) ([]string, error) {
+	found := make(map[string]bool) // a scan may name a key twice
+	var cursor uint64
+	for {
+		page, next, err := db.client.Scan(ctx, cursor, match, scanCount).Result()
+		if err != nil {
+			return nil, fmt.Errorf("list the keys of %s at %s: %w", db.Name, db.Address, err)
+		}
+		for _, k := range page {
+			if wanted(k) {
+				found[k] = true
+			}
+		}
+		if cursor = next; cursor == 0 {
+			return slices.Collect(maps.Keys(found)), nil
+		}
+	}
+}
+
+// anyTable ends a name that is that of all tables which begin so.
+const anyTable = "*"
+
+// isTable reports whether a table has the name, or begins with it.
+func isTable(table, name string) bool {
+	prefix, any := strings.CutSuffix(name, anyTable)
+	return table == name || any && strings.HasPrefix(table, prefix)
+}
+
+// pattern matches the keys of all of these tables, so that a scan need not send
+// every key of a database that others fill, too: what their names begin with. It
+// matches other keys as well.
+func pattern(tables []string) string {
+	if len(tables) == 0 {
+		return ""
+	}
+	common := strings.TrimSuffix(tables[0], anyTable)
+	for _, t := range tables[1:] {
+		t = strings.TrimSuffix(t, anyTable)
+		for !strings.HasPrefix(t, common) {
+			common = common[:len(common)-1]
+		}
+	}
+	return glob.Replace(common) + "*"
+}
+
+// glob takes their meaning from the characters that have one in a pattern of Redis.
+var glob = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "]", `\]`)
+
+// readKeys reads rows; those that are not there (any more) are not in the
+// result, nor is what is no row but has a row's name.
+func (db *DB) readKeys(ctx context.Context, keys []string) (view, error) {
+	return db.readWith(ctx, db.client, keys)
+}
+
+// readWith is readKeys on a connection of one's own.
+func (db *DB) readWith(ctx context.Context, on interface{ Pipeline() redis.Pipeliner }, keys []string) (view, error) {
+	v := make(view, len(keys))
+	for part := range slices.Chunk(keys, batch) {
+		pipe := on.Pipeline()
+		answers := make([]*redis.MapStringStringCmd, len(part))
+		for i, k := range part {
+			answers[i] = pipe.HGetAll(ctx, k)
+		}
+		if _, err := pipe.Exec(ctx); err != nil && !isWrongType(err) {
+			return nil, fmt.Errorf("read %d rows of %s at %s: %w", len(part), db.Name, db.Address, err)
+		}
+		for i, k := range part {
+			fields, err := answers[i].Result()
+			if isWrongType(err) {
+				continue
+			}
+			if err != nil {
+				return nil, fmt.Errorf("read %s of %s: %w", k, db.Name, err)
+			}
+			if len(fields) == 0 {
+				continue
+			}
+			if fields["NULL"] == "NULL" {
+				delete(fields, "NULL")
+			}
+			v[k] = fields
+		}
+	}
+	return v, nil
+}
+
+func isWrongType(err error) bool { return redis.HasErrorPrefix(err, "WRONGTYPE") }

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ipfix
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// Collector is where records go.
+type Collector struct {
+	Name      string // of logs and statistics; "": Address
+	Address   string // host:port
+	Transport Transport
+	CAFile    string // PEM: who may have signed the collector's certificate; TLS and DTLS need it
+	CertFile  string // PEM: our certificate, "" for none
+	KeyFile   string // PEM: its key
+	PathMTU   int    // octets; 0: 1280, which every IPv6 path carries. UDP and DTLS
+}
+
+// MinPathMTU is the smallest path MTU in octets: each template must fit into a
+// message.
+const MinPathMTU = 512
+
+const (
+	defaultPathMTU = 1280
+	maxPathMTU     = 65535
+)
+
+// Config of an Exporter. A field of 0 has the default in its comment.
+type Config struct {
+	Process
+	Collectors []Collector
+
+	Refresh         time.Duration // templates again over UDP, and statistics; DTLS reconnects: 10 minutes
+	RefreshMessages uint32        // templates again over UDP and DTLS after so many: 4,096
+	Queue           int           // records that wait, for each collector, and health records: 65,536
+	Linger          time.Duration // a message that is not full waits so long: 50 ms
+	Drain           time.Duration // for what waits when Run's context ends: 3 s
+	Stall           time.Duration // a collector that reads nothing for so long is left: 1 minute
+	Backoff         time.Duration // the first wait before connecting again; doubled to 30 s: 200 ms
+	GiveUp          time.Duration // Run fails when a collector is not there for so long: never
+	Log             *slog.Logger  // nil: no log
+
+	// Read reads a file that a collector names, at each connection; leaf is the
+	// field that names it: ca_file, cert_file, key_file. nil: os.ReadFile, where
+	// the user of this process chose the paths.
+	Read func(leaf, path string) ([]byte, error)
+}
+
+const maxBackoff = 30 * time.Second
+
+// Exporter sends records to collectors.
+type Exporter struct {
+	config     Config
+	collectors []*collector
+}
+
+// New returns an exporter. Errors name the collector's setting that is wrong, and
+// the values that are allowed. Certificates are read at each connection: a file
+// that is missing keeps one collector disconnected, with the reason in its state.
+func New(c Config) (*Exporter, error) {
+	if err := c.complete(); err != nil {
+		return nil, err
+	}
+	if len(c.Collectors) == 0 {
+		return nil, errors.New("no collector")
+	}
+	e := &Exporter{config: c}
+	for _, to := range c.Collectors {
+		if err := to.complete(); err != nil {
+			return nil, fmt.Errorf("collector %s: %w", to.Name, err)
+		}
+		e.collectors = append(e.collectors, newCollector(to, &e.config))
+	}
+	if w := c.Registry.Warning(); w != "" {
+		c.Log.Warn("IPFIX: " + w)
+	}
+	return e, nil
+}
+
+// complete fills in defaults, and returns an error where the process is wrong.
+func (c *Config) complete() error {
+	if err := c.Process.complete(); err != nil {
+		return err
+	}
+	for _, d := range []struct{ value, otherwise *time.Duration }{
+		{&c.Refresh, ptr(10 * time.Minute)}, {&c.Linger, ptr(50 * time.Millisecond)}, {&c.Drain, ptr(3 * time.Second)},
+		{&c.Stall, ptr(time.Minute)}, {&c.Backoff, ptr(200 * time.Millisecond)},
+	} {
+		if *d.value == 0 {
+			*d.value = *d.otherwise
+		}
+	}
+	if c.RefreshMessages == 0 {
+		c.RefreshMessages = 4096
+	}
+	if c.Queue == 0 {
+		c.Queue = 65536
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Read == nil {
+		c.Read = func(_, path string) ([]byte, error) { return os.ReadFile(path) }
+	}
+	return nil
+}
+
+// ptr returns a pointer to a copy of v.
+func ptr[T any](v T) *T { return &v }
+
+// complete fills in the defaults of a collector and checks its values.
+func (c *Collector) complete() error {
+	if c.Name == "" {
+		c.Name = c.Address
+	}
+	if c.PathMTU == 0 {
+		c.PathMTU = defaultPathMTU
+	}
+	host, port, err := net.SplitHostPort(c.Address)
+	if n, portErr := strconv.ParseUint(port, 10, 16); err != nil || portErr != nil || host == "" || n == 0 {
+		return fmt.Errorf("address %q is not HOST:PORT with a port of 1 to 65535", c.Address)
+	}
+	if c.PathMTU < MinPathMTU || c.PathMTU > maxPathMTU {
+		return fmt.Errorf("path MTU %d: %d to %d octets are allowed", c.PathMTU, MinPathMTU, maxPathMTU)
+	}
+	if c.Transport >= numTransports {
+		return fmt.Errorf("transport %d: udp, tcp, tls, dtls are allowed", c.Transport)
+	}
+	if (c.CertFile == "") != (c.KeyFile == "") {
+		return errors.New("certificate and key go together: only one of them is given")
+	}
+	if !c.Transport.encrypted() {
+		if c.CAFile != "" || c.CertFile != "" {
+			return fmt.Errorf("certificates are for tls and dtls: the transport is %s", c.Transport)
+		}
+		return nil
+	}
+	if c.CAFile == "" {
+		return fmt.Errorf("transport %s needs a CA file: without it anybody could be the collector", c.Transport)
+	}
+	return nil
+}
+
+// Export adds records to every collector's queue. It returns at once: records
+// that find a queue full are dropped there and counted. Any goroutine may call
+// it.
+func (e *Exporter) Export(records []Record) {
+	for _, c := range e.collectors {
+		c.queue.offer(records)
+	}
+}
+
+// ExportHealth is Export of health records, which have queues of their own.
+func (e *Exporter) ExportHealth(records []Health) {
+	for _, c := range e.collectors {
+		c.health.offer(records)
+	}
+}
+
+// ExportAll is Export that waits for room in every queue. One goroutine may call
+// it.
+func (e *Exporter) ExportAll(ctx context.Context, records []Record) error {
+	for _, c := range e.collectors {
+		if err := c.queue.wait(ctx, records); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ExportAllHealth is ExportHealth that waits for room in every queue. One goroutine may call
+// it.
+func (e *Exporter) ExportAllHealth(ctx context.Context, records []Health) error {
+	for _, c := range e.collectors {
+		if err := c.health.wait(ctx, records); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Close ends the input of records. Run returns when all that wait are sent.
+func (e *Exporter) Close() {
+	for _, c := range e.collectors {
+		c.queue.close()
+		c.health.close()
+	}
+}
+
+// Run sends until Close, and connects again whenever a connection is lost. When
+// ctx ends it continues for at most Config.Drain, so that the last records of the
+// flow table are sent: call Close as soon as they were exported. Records that are
+// left then are counted as dropped. It returns an error only by Config.GiveUp.
+func (e *Exporter) Run(ctx context.Context) error {
+	ctx, cancel := extend(ctx, e.config.Drain)
+	defer cancel()
+	errs := make([]error, len(e.collectors))
+	var all sync.WaitGroup
+	for i, c := range e.collectors {
+		all.Go(func() {
+			if errs[i] = c.run(ctx); errs[i] != nil {
+				errs[i] = fmt.Errorf("collector %s (%s): %w", c.to.Name, c.to.Transport, errs[i])
+			}
+		})
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+// extend returns a context that ends some time after ctx.
+func extend(ctx context.Context, by time.Duration) (context.Context, context.CancelFunc) {
+	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		sleep(longer, by)
+		cancel()
+	})
+	return longer, func() {
+		stop()
+		cancel()
+	}
+}
+
+// Stats has the counters of one collector.
+type Stats struct {
+	Name      string
+	Transport Transport
+	Connected bool
+	Error     string // why it is not connected, or was last not
+
+	Messages, Records, Octets uint64 // sent; Records of flows and packets
+	Health                    uint64 // health records sent
+	Waiting                   int    // records of both kinds in the queues
+	Dropped                   uint64 // records that were not sent, for ever
+	Connects                  uint64 // sessions begun
+	Refused                   uint64 // UDP: ICMP port unreachable
+}
+
+// Stats returns the counts so far, of each collector. Any goroutine may call it.
+func (e *Exporter) Stats() []Stats {
+	all := make([]Stats, len(e.collectors))
+	for i, c := range e.collectors {
+		all[i] = c.status()
+	}
+	return all
+}

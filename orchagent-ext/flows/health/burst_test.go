@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package health
+
+import (
+	"slices"
+	"testing"
+	"unsafe"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sluice/orchagent-ext/flows/flow"
+	"sluice/orchagent-ext/wire/roce"
+)
+
+// TestBurstsTellTheSame: bursts of packets of connections with faults leave each direction
+// as one packet at a time does, also where directions leave for others.
+func TestBurstsTellTheSame(t *testing.T) {
+	var packets []roce.Packet
+	var seen []Seen
+	for seed := range uint64(6) {
+		s := newSession(t, seed)
+		for name := range faults {
+			faults[name](s)
+		}
+		for _, c := range s.packets {
+			var p roce.Packet
+			if err := p.ParseIP(c.frame, len(c.frame)); err != nil {
+				t.Fatal(err)
+			}
+			slot := 2 * int(seed)
+			if c.forward {
+				slot++
+			}
+			packets = append(packets, p)
+			seen = append(seen, Seen{Time: c.at, Point: uint32(seed), SrcQP: p.DestQP() ^ qpA ^ qpB, From: flow.Ack, Slot: slot})
+		}
+	}
+	for _, capacity := range []int{64, 3} {
+		t1, t2 := NewTable(Config{Capacity: capacity}), NewTable(Config{Capacity: capacity})
+		for i := range packets {
+			t1.Observe(&packets[i], seen[i])
+		}
+		for i, n := 0, 1; i < len(packets); i, n = i+n, n%MaxBurst+1 {
+			n = min(n, len(packets)-i)
+			t2.ObserveBurst(packets[i:i+n], seen[i:i+n])
+		}
+		if diff := cmp.Diff(figures(t1), figures(t2)); diff != "" {
+			t.Errorf("capacity %d: one at a time (-), bursts (+):\n%s", capacity, diff)
+		}
+		if n := testing.AllocsPerRun(10, func() { t2.ObserveBurst(packets[:MaxBurst], seen[:MaxBurst]) }); n != 0 && capacity == 64 {
+			t.Errorf("%v allocations a burst", n)
+		}
+	}
+}
+
+// told is what a direction tells.
+type told struct {
+	Key      Key
+	Counters Counters
+	RTT      []uint64
+	Sizes    []uint64
+}
+
+func figures(table *Table) (all []told) {
+	for d := range table.All() {
+		one := told{Key: d.Key, Counters: d.Counters}
+		for _, h := range []struct {
+			from *Histogram
+			to   *[]uint64
+		}{{d.RTT, &one.RTT}, {d.Sizes, &one.Sizes}} {
+			if h.from != nil {
+				*h.to = []uint64{h.from.Count, h.from.Sum, h.from.Min, h.from.Max, h.from.Quantile(0.5)}
+			}
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+// TestDirectionLiesInCacheLines: what a packet needs begins with a line, and is no more than
+// the five that a burst fetches.
+func TestDirectionLiesInCacheLines(t *testing.T) {
+	const line = 64
+	var d Direction
+	if n := unsafe.Sizeof(d); n%line != 0 {
+		t.Errorf("a direction has %d octets: the next one begins within a line", n)
+	}
+	starts := []uintptr{0, unsafe.Offsetof(d.First), unsafe.Offsetof(d.requests), unsafe.Offsetof(d.RTT), unsafe.Offsetof(d.Counters), unsafe.Offsetof(d.NAKs) + 8}
+	if want := []uintptr{0, line, 2 * line, 3 * line, 4 * line, 5 * line}; !slices.Equal(starts, want) {
+		t.Errorf("its lines begin at %v, want %v", starts, want)
+	}
+}

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package health
+
+import (
+	"sluice/orchagent-ext/flows/flow"
+	"sluice/orchagent-ext/wire/roce"
+)
+
+// Key names one direction of a connection, or the datagrams of a queue pair, where its
+// packets pass.
+type Key struct {
+	Point    uint32   // where: of a router that sees packets come and leave, the port
+	Src, Dst [16]byte // of the session; IPv4 as ::ffff:a.b.c.d
+	DestQP   uint32
+	SrcQP    uint32 // of datagrams, else 0
+}
+
+// Counters count the packets of one direction, and events among them. Those that
+// most packets change come first.
+type Counters struct {
+	Packets, Octets uint64 // Octets of IP packets
+	CE, ECT         uint64 // packets that are marked; that can be
+	Payload         uint64 // octets of the application, each PSN once
+	CNPs, Acks      uint64 // packets
+	NAKs            [roce.NumNAKs]uint64
+
+	Gaps          uint64 // how often PSNs were missing
+	Missing       uint64 // PSNs that were missing
+	Reordered     uint64 // of those: came late
+	Recovered     uint64 // of those: were sent again
+	Duplicates    uint64 // packets that were here before
+	Retransmitted uint64 // octets of the application of Recovered and Duplicates
+	Restarts      uint64 // connections that began, after the first
+	Resumed       uint64 // how often every packet came again, after a part had come
+	Unsettled     uint64 // of Missing: were still missing when only a part came
+
+	Stalls       uint64 // pauses longer than Config.Stall while something was to be sent or answered
+	Stalled      int64  // ns of them in all
+	LongestStall int64  // ns
+}
+
+// Lost returns how many PSNs are missing, as far as this point sees them.
+func (c *Counters) Lost() uint64 {
+	return c.Missing - min(c.Missing, c.Reordered+c.Recovered+c.Unsettled)
+}
+
+// NAKed is how many requests were refused.
+func (c *Counters) NAKed() (n uint64) {
+	for _, one := range c.NAKs[roce.NotNAK+1:] {
+		n += one
+	}
+	return n
+}
+
+// Direction is the health of one direction of a connection.
+//
+// With many connections a packet's time is waiting for memory. So the fields that
+// packets of a healthy connection need are in five cache lines of 64 octets in a
+// row, those for acknowledgements follow, and the others are in [rest].
+type Direction struct {
+	Key
+	Source  uint32 // the source queue pair
+	checked uint32 // Table.changes when peer was looked for
+	peer    *Direction
+
+	// the second line
+	First, Last        int64    // ns: of the first and the last packet
+	data               [2]int64 // time of the first and of the last packet with Payload
+	In, Out            uint64   // ports of the last packet, as the caller numbers them; 0: not known
+	Label              uint32   // flow label of the last packet
+	SrcPort            uint16   // UDP, of the last packet
+	waiting            uint16   // which of the ring pending wait for an acknowledgement, a bit for each
+	pendingAt          uint8
+	readAt             uint8           // in the ring rest.reads
+	From               flow.Provenance // how Source is known; flow.None: it is not
+	sending, answering bool            // the message that is being sent, the response, goes on
+	late               bool            // rest.lateRun goes on
+	untimed            bool
+	parted             bool // only a part of the packets came last
+
+	// the third line
+	requests, responses sequence
+
+	// the fourth line
+	RTT     *Histogram // ns from a request to its acknowledgement; nil: none was seen
+	Sizes   *Histogram // octets of messages that were sent; nil: none was seen whole
+	sizes   *Histogram // for Sizes; nil: it is made when it is needed
+	rest    *rest
+	message message
+	orphan  message
+	mtu     uint32 // octets; 0: not known
+	reading bool   // it is not known where the responses of rest.read end
+
+	// the fifth line, and on
+	Counters
+
+	pending [maxPending]uint32 // a ring: PSNs of requests that wait for an acknowledgement
+	sent    [maxPending]int64  // when they were sent
+
+	_ [40]byte // up to a whole line
+}
+
+// rest has the fields that packets of a healthy connection rarely need.
+type rest struct {
+	read    readRequest           // the last one
+	reads   [maxReads]readRequest // a ring: the last ones
+	lateRun lateRun
+	holes   [2][maxHoles]hole // of the sequences
+}
+
+const (
+	maxReads   = 16 // as many as an adapter has outstanding
+	maxPending = 16
+)
+
+// readRequest is a read request, whose responses have PSNs from its own on.
+type readRequest struct {
+	psn, length uint32
+	valid       bool
+}
+
+// end is the PSN behind the responses, for a path MTU.
+func (r *readRequest) end(mtu uint32) uint32 {
+	n := (uint64(r.length) + uint64(mtu) - 1) / uint64(mtu)
+	return (r.psn + uint32(min(max(n, 1), farJump))) & psnMask
+}
+
+// message is a send of several packets whose first one was seen; orphan one whose
+// last one was, but whose first one was missed.
+type message struct {
+	psn, octets uint32 // of that packet
+	valid       bool
+}
+
+// lateRun is packets that came late, one right after the other. If the next one was here
+// before, the sender went back, and they were sent again.
+type lateRun struct {
+	next    uint32
+	packets uint64
+	octets  uint64
+}
+
+// Peer returns the other direction of the connection; nil: it is unknown, or
+// takes another path.
+func (d *Direction) Peer() *Direction {
+	p := d.peer
+	if p != nil && (p.Point != d.Point || p.DestQP != d.Source || p.Src != d.Dst || p.Dst != d.Src) { // its place may be another's
+		d.peer = nil
+	}
+	return d.peer
+}
+
+// Goodput returns the rate of the application's octets, each counted once, in
+// bit/s; ok is false where all came at one instant.
+func (d *Direction) Goodput() (rate float64, ok bool) {
+	span := d.data[1] - d.data[0]
+	return float64(d.Payload) * 8e9 / float64(max(span, 1)), span > 0
+}
+
+// count counts the properties of a packet that are independent of its PSN.
+func (d *Direction) count(p *roce.Packet, now int64) {
+	d.Packets++
+	d.Octets += uint64(p.Len())
+	switch p.TrafficClass() & 3 {
+	case 3:
+		d.CE++
+		d.ECT++
+	case 1, 2:
+		d.ECT++
+	}
+	if d.Packets == 1 {
+		d.First = now
+	}
+	d.Last = now
+	d.Label, d.SrcPort = p.FlowLabel(), p.SrcPort()
+}
+
+// part counts a packet whose neighbors may be missing: by its own header, with
+// its place in the sequence left out.
+func (d *Direction) part(p *roce.Packet, op roce.Opcode) {
+	if h, ok := p.AETH(); ok && op.IsResponse() && op&operationMask == roce.RCAck {
+		nak := h.NAK()
+		d.NAKs[nak]++
+		if nak == roce.NotNAK {
+			d.Acks++
+		}
+	}
+	if d.parted {
+		return
+	}
+	d.parted = true
+	for _, s := range []*sequence{&d.requests, &d.responses} {
+		for _, h := range s.holes[:s.n] {
+			d.Unsettled += uint64(h.n)
+		}
+		*s = sequence{holes: s.holes}
+	}
+	d.forget()
+	d.rest.reads, d.readAt = [maxReads]readRequest{}, 0
+	d.sending, d.answering, d.late = false, false, false
+}
+
+// useful counts octets of the application that come for the first time.
+func (d *Direction) useful(octets uint32, now int64) {
+	if d.Payload == 0 {
+		d.data[0] = now
+	}
+	if octets > 0 {
+		d.Payload += uint64(octets)
+		d.data[1] = now
+	}
+}
+
+// stall counts a pause before a packet that was to be expected sooner.
+func (d *Direction) stall(now, limit int64) {
+	pause := now - d.Last
+	if pause > limit && d.Packets > 0 && (d.sending || d.answering || d.waiting != 0 && d.Peer() != nil) {
+		d.Stalls++
+		d.Stalled += pause
+		d.LongestStall = max(d.LongestStall, pause)
+	}
+}
+
+// judge counts the event that a PSN means.
+func (d *Direction) judge(psn uint32, e Event, missing, octets uint32, now int64) {
+	switch e {
+	case Restart:
+		d.Restarts++
+	case Gap:
+		d.Gaps++
+		d.Missing += uint64(missing)
+	case Reordered:
+		d.Reordered++
+		if missing == 0 { // before the first that was seen
+			d.Missing++
+		}
+	case Recovered:
+		d.Recovered++
+		d.Retransmitted += uint64(octets)
+	case Duplicate:
+		d.Duplicates++
+		d.Retransmitted += uint64(octets)
+	}
+	if e != Duplicate {
+		d.useful(octets, now)
+	}
+	d.wentBack(psn, e, octets)
+}
+
+// wentBack takes packets that came late for sent again, where the one behind them was here
+// before.
+func (d *Direction) wentBack(psn uint32, e Event, octets uint32) {
+	if !d.late && e != Reordered {
+		return
+	}
+	r := &d.rest.lateRun
+	follows := d.late && psn == r.next
+	d.late = e == Reordered
+	switch {
+	case e == Duplicate && follows:
+		d.Reordered -= r.packets
+		d.Recovered += r.packets
+		d.Retransmitted += r.octets
+	case e == Reordered && follows:
+		*r = lateRun{(psn + 1) & psnMask, r.packets + 1, r.octets + uint64(octets)}
+	case e == Reordered:
+		*r = lateRun{(psn + 1) & psnMask, 1, uint64(octets)}
+	}
+}

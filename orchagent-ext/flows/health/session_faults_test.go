@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package health
+
+import (
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sluice/orchagent-ext/flows/flow"
+	"sluice/orchagent-ext/wire/roce"
+)
+
+// observe shows a table the packets that pass, and returns both directions.
+func observe(t *testing.T, packets []captured, forward, back bool) (f, b *Direction) {
+	t.Helper()
+	table := NewTable(Config{})
+	var p roce.Packet
+	for _, c := range packets {
+		if c.forward && !forward || !c.forward && !back {
+			continue
+		}
+		if err := p.ParseIP(c.frame, len(c.frame)); err != nil {
+			t.Fatal(err)
+		}
+		seen := Seen{Time: c.at, SrcQP: qpB, From: flow.Ack, Slot: -1}
+		if c.forward {
+			seen.SrcQP = qpA
+		}
+		table.Observe(&p, seen)
+	}
+	for d := range table.All() {
+		if d.DestQP == qpB {
+			f = d
+		} else {
+			b = d
+		}
+	}
+	return f, b
+}
+
+// check compares what is told with what was done.
+func (w *want) check(t *testing.T, what string, d *Direction, times bool) {
+	t.Helper()
+	if diff := cmp.Diff(w.Counters, d.Counters); diff != "" {
+		t.Errorf("%s: done (-), told (+):\n%s", what, diff)
+	}
+	compare := func(name string, values []uint64, h *Histogram) {
+		if h == nil {
+			h = new(Histogram)
+		}
+		slices.Sort(values)
+		sum := uint64(0)
+		for _, v := range values {
+			sum += v
+		}
+		if h.Count != uint64(len(values)) || h.Sum != sum || len(values) > 0 && (h.Min != values[0] || h.Max != values[len(values)-1]) {
+			t.Errorf("%s: %s: %d of sum %d, %d to %d; want %d of sum %d: %v", what, name, h.Count, h.Sum, h.Min, h.Max, len(values), sum, values)
+			return
+		}
+		for _, q := range []float64{0.5, 0.99} {
+			if len(values) == 0 {
+				break
+			}
+			exact := float64(values[int(q*float64(len(values)-1))])
+			if got := float64(h.Quantile(q)); got < exact*15/16 || got > exact*17/16 {
+				t.Errorf("%s: %s: quantile %v is %v, want %v", what, name, q, got, exact)
+			}
+		}
+	}
+	compare("messages", w.sizes, d.Sizes)
+	if times {
+		compare("times", w.rtt, d.RTT)
+	} else if d.RTT != nil {
+		t.Errorf("%s: times without the other direction", what)
+	}
+}
+
+// TestFaultsAreToldExactly: on 20 connections with losses before and behind the observer,
+// swaps, duplicates, NAKs, marks and stalls every figure is what was done, from both
+// directions and from either.
+func TestFaultsAreToldExactly(t *testing.T) {
+	names := slices.Sorted(maps.Keys(faults))
+	for seed := range uint64(20) {
+		s := newSession(t, seed)
+		faults["one acknowledgement for two"](s) // shows the first PSN and the path MTU
+		for range 60 {
+			faults[names[s.random.IntN(len(names))]](s)
+		}
+		f, b := observe(t, s.packets, true, true)
+		s.want[0].check(t, "forward of both", f, true)
+		s.want[1].check(t, "back of both", b, false)
+		if f.Lost() != 0 || b.Lost() != 0 {
+			t.Errorf("lost: %d, %d", f.Lost(), b.Lost())
+		}
+		f, _ = observe(t, s.packets, true, false)
+		s.want[0].check(t, "forward alone", f, false)
+		_, b = observe(t, s.packets, false, true)
+		s.want[1].check(t, "back alone", b, false)
+		if t.Failed() {
+			t.Fatalf("seed %d", seed)
+		}
+	}
+}
+
+// TestEachFaultAlone: so that a failure of the test above has a name.
+func TestEachFaultAlone(t *testing.T) {
+	for name, fault := range faults {
+		s := newSession(t, 7)
+		faults["none"](s)
+		fault(s)
+		faults["none"](s)
+		f, b := observe(t, s.packets, true, true)
+		s.want[0].check(t, name+": forward", f, true)
+		if b != nil {
+			s.want[1].check(t, name+": back", b, false)
+		}
+	}
+}
+
+// TestOutstandingFaults: what was lost and has not come again is lost; a PSN far from those
+// before begins another connection; directions beyond the capacity leave.
+func TestOutstandingFaults(t *testing.T) {
+	s := newSession(t, 1)
+	s.psn = 100
+	for range 12 { // more holes than are remembered
+		m := s.message(3)
+		s.send(m[:1])
+		s.send(m[2:])
+	}
+	s.psn += 1 << 20
+	s.send(s.message(1))
+	f, _ := observe(t, s.packets, true, false)
+	if f.Gaps != 12 || f.Missing != 12 || f.Lost() != 12 || f.Restarts != 1 || f.Duplicates+f.Recovered+f.Reordered != 0 {
+		t.Errorf("%+v", f.Counters)
+	}
+
+	removed := 0
+	table := NewTable(Config{Capacity: 10, Removed: func(*Direction) { removed++ }})
+	var p roce.Packet
+	if err := p.ParseIP(s.packets[0].frame, len(s.packets[0].frame)); err != nil {
+		t.Fatal(err)
+	}
+	for point := range uint32(100) {
+		table.Observe(&p, Seen{Time: int64(point), Point: point, Slot: int(point % 7)})
+	}
+	left := 0
+	for d := range table.All() {
+		left++
+		if d.Packets != 1 || d.Peer() != nil {
+			t.Errorf("%+v", d)
+		}
+	}
+	if removed != 90 || left != 10 || len(table.by) != 10 {
+		t.Errorf("%d left, %d and %d are there", removed, left, len(table.by))
+	}
+}
+
+// TestObserveDoesNotAllocate for connections that are known.
+func TestObserveDoesNotAllocate(t *testing.T) {
+	s := newSession(t, 2)
+	for range 20 {
+		faults["loss before"](s)
+		faults["read loss"](s)
+	}
+	table := NewTable(Config{})
+	packets := make([]roce.Packet, len(s.packets))
+	for i, c := range s.packets {
+		if err := packets[i].ParseIP(c.frame, len(c.frame)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all := func() {
+		for i := range packets {
+			table.Observe(&packets[i], Seen{Time: s.packets[i].at, SrcQP: packets[i].DestQP() ^ qpA ^ qpB, From: flow.Ack})
+		}
+	}
+	all()
+	if n := testing.AllocsPerRun(10, all); n != 0 {
+		t.Errorf("%v allocations in %d packets", n, len(packets))
+	}
+}
+
+// TestAnswersBeforeTheirPeerIsKnown: a request whose acknowledgement came before it could
+// be told whose it was waits for nothing: a pause afterwards is no stall.
+func TestAnswersBeforeTheirPeerIsKnown(t *testing.T) {
+	s := newSession(t, 3)
+	faults["none"](s)
+	s.now += 1e9
+	faults["none"](s)
+	table := NewTable(Config{})
+	var p roce.Packet
+	for i, c := range s.packets {
+		if err := p.ParseIP(c.frame, len(c.frame)); err != nil {
+			t.Fatal(err)
+		}
+		from := flow.None
+		if i == len(s.packets)-1 {
+			from = flow.Ack
+		}
+		table.Observe(&p, Seen{Time: c.at, SrcQP: p.DestQP() ^ qpA ^ qpB, From: from})
+	}
+	for d := range table.All() {
+		if d.Stalls != 0 || d.RTT != nil && d.RTT.Max > 1e6 {
+			t.Errorf("%+v", d.Counters)
+		}
+	}
+}
+
+func TestQuantiles(t *testing.T) {
+	var h Histogram
+	if h.Quantile(0.5) != 0 {
+		t.Error("an empty one has a quantile")
+	}
+	for v := range uint64(16) { // below 16 each is exact
+		h.Add(v)
+	}
+	for i := range uint64(16) {
+		if got := h.Quantile(float64(i) / 15); got != i {
+			t.Errorf("quantile %d of 15: %d", i, got)
+		}
+	}
+	h.Add(1 << 63)
+	if h.Max != 1<<63 || h.Quantile(1) < 1<<35 {
+		t.Errorf("max %d, quantile %d", h.Max, h.Quantile(1))
+	}
+}

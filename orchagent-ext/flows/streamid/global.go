@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package streamid
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"sluice/orchagent-ext/flows/flow"
+)
+
+// ErrLost says that this node has no lease in etcd: none of its ids is valid, and
+// it gets no new ones until it has one.
+var ErrLost = errors.New("no lease in etcd: no stream id of this node is valid")
+
+var errReleased = errors.New("flow was released while its stream id was asked for")
+
+// Global gives flows Stream IDs that are unique in a domain. It is safe for
+// concurrent use, and does nothing before [Global.Run].
+//
+// A key is the flow's as its packets leave this node: where the node writes the flow
+// label, that label is in the key, or the next node has another flow.
+type Global struct {
+	config     Config
+	validity   time.Duration
+	quarantine time.Duration
+	clock      func() time.Duration // since some moment; never goes back
+	wake       chan struct{}        // there is something to do in etcd
+	said       time.Time            // when the log was last told why there is no lease; Run's alone
+
+	mu       sync.RWMutex
+	claims   *claims
+	deadline time.Duration // by clock; the ids are valid before it
+	stats    Stats
+	reason   error // why there is no lease, as far as is known
+}
+
+var _ flow.Allocator = (*Global)(nil)
+
+// Stats counts what happened, and says what is.
+type Stats struct {
+	Held, Wanted, Leaving int    // flows: with an id, waiting for one, released and in quarantine
+	Leases, Lost          uint64 // leases taken, and of them lost
+	Transactions, Unknown uint64 // sent, and of them without an answer
+	Taken                 uint64 // ids that were found to be another flow's
+	Changed               uint64 // flows whose id changed behind a loss
+	Full                  uint64 // refused: all ids were in use
+}
+
+// New checks the configuration; it reads no file and does not connect.
+//
+//conformance:draft-yang/allocate draft-yang/scope
+func New(c Config) (*Global, error) {
+	start := time.Now()
+	g := newGlobal(c, Validity, Quarantine, func() time.Duration { return time.Since(start) })
+	if err := g.config.check(); err != nil {
+		return nil, fmt.Errorf("global stream ids: %w", err)
+	}
+	return g, nil
+}
+
+func newGlobal(c Config, validity, quarantine time.Duration, clock func() time.Duration) *Global {
+	c.complete()
+	return &Global{
+		config: c, validity: validity, quarantine: quarantine, clock: clock,
+		wake: make(chan struct{}, 1), claims: newClaims(quarantine),
+	}
+}
+
+// Want says that the flow is to have a Stream ID, until [Global.Release], and
+// returns at once: its id is sought from now on, whenever etcd is there, and
+// [Global.ID] has it then. The error is [flow.ErrNoStreamID] when all ids are in
+// use, and the flow is not wanted then.
+func (g *Global) Want(k flow.Key) error {
+	_, err := g.want(k)
+	return err
+}
+
+func (g *Global) want(k flow.Key) (*claim, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if f := g.claims.byKey[k]; f != nil {
+		return f, nil
+	}
+	f := g.claims.want(k, g.config.Classification.name(&k), g.config.Classification.first(g.config.Seed, &k), g.clock())
+	if f == nil {
+		g.stats.Full++
+		return nil, flow.ErrNoStreamID
+	}
+	g.poke()
+	return f, nil
+}
+
+// Allocate returns the flow's Stream ID, and waits for etcd if it has none yet.
+//
+// The flow is wanted from then on, as by [Global.Want]: when ctx ends first, or
+// the node has no lease ([ErrLost], at once), its id is sought all the same, and
+// ID has it later.
+func (g *Global) Allocate(ctx context.Context, k flow.Key) (uint16, error) {
+	f, err := g.want(k)
+	if err != nil {
+		return 0, err
+	}
+	for {
+		id, decided, err := g.lookup(k, f)
+		if err != nil || id != 0 {
+			return id, err
+		}
+		select {
+		case <-decided:
+		case <-ctx.Done():
+			return 0, fmt.Errorf("stream id of %s: %w", f.name, ctx.Err())
+		}
+	}
+}
+
+// lookup returns the id of the flow, or an error, or what to wait for.
+func (g *Global) lookup(k flow.Key, f *claim) (uint16, <-chan struct{}, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch {
+	case f.err != nil:
+		return 0, nil, f.err
+	case g.claims.byKey[k] != f:
+		return 0, nil, errReleased
+	case g.clock() >= g.deadline:
+		return 0, nil, ErrLost
+	case f.phase == held:
+		return f.id, nil, nil
+	}
+	if f.done == nil {
+		f.done = make(chan struct{})
+	}
+	return 0, f.done, nil
+}
+
+// ID returns the flow's Stream ID if it has one that is valid now. It does not
+// wait for etcd. Ask it before each use.
+func (g *Global) ID(k flow.Key) (id uint16, ok bool) {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	f := g.claims.byKey[k]
+	if f == nil || f.phase != held || g.clock() >= g.deadline {
+		return 0, false
+	}
+	return f.id, true
+}
+
+// Valid reports whether a flow of this node has the Stream ID now. It does not wait
+// for etcd.
+func (g *Global) Valid(id uint16) bool {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	return g.claims.byID[id] != nil && g.clock() < g.deadline
+}
+
+// Err says why the node has no lease, and so no valid Stream ID; nil: it has one,
+// or is just asking for its first. It does not wait for etcd.
+func (g *Global) Err() error {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	if g.reason == nil || g.clock() < g.deadline {
+		return nil
+	}
+	return fmt.Errorf("%w (%w)", ErrLost, g.reason)
+}
+
+// Release says that the flow needs no Stream ID any more, and returns at once.
+// The id is given back to etcd after the quarantine. What waits for that is
+// bounded by the number of ids, and counted in [Stats].
+func (g *Global) Release(k flow.Key) {
+	g.mu.Lock()
+	g.claims.release(k, g.clock())
+	g.mu.Unlock()
+	g.poke()
+}
+
+// Stats returns the counts so far.
+func (g *Global) Stats() Stats {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	s := g.stats
+	for _, f := range g.claims.byName {
+		switch {
+		case f.users == 0:
+			s.Leaving++
+		case f.phase == held:
+			s.Held++
+		default:
+			s.Wanted++
+		}
+	}
+	return s
+}
+
+// poke wakes Run, if it waits.
+func (g *Global) poke() {
+	select {
+	case g.wake <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package flowcontrol
+
+import (
+	"fmt"
+	"math"
+	"net/netip"
+	"slices"
+	"testing"
+	"time"
+
+	"sluice/orchagent-ext/hold/congestion"
+	"sluice/orchagent-ext/wire/notify"
+	sai "sluice/sai-shim"
+)
+
+// counts says what the switch has counted of a session.
+func (f *fake) counts(src, dst netip.Addr, qp uint32, octets uint64) {
+	f.match[target{down1, sai.HoldMatch{Kind: sai.HoldSession, Value: qp, Src: src, Dst: dst}}] = sai.HoldState{Octets: octets, Packets: octets / 1000}
+}
+
+// The sender of a congested flow is told the rate at which the flow leaves the queue, less
+// where it has more than its share there; paced; until the flow has gone.
+//
+//conformance:draft-zz/queue draft-zz/dest-qp draft-zz/src-qp
+func TestSenderIsAdvisedTheDepartureRate(t *testing.T) {
+	f := newFake(t, advising())
+	f.core.pairs.add(Learned{Pair: Pair{source, sink, 0x99}, SrcQP: 0x42})
+	start, rate := f.now, uint64(12_500) // octets a ms: 100 Mbit/s
+	f.fills(1, source, sink, 0x99, 150_000, sai.MarkHigh)
+	f.counts(source, sink, 0x99, 0)
+	for at := start; at < start+100*ms; at += ms {
+		f.until(at)
+		f.counts(source, sink, 0x99, rate*uint64((at-start)/ms))
+	}
+	got := f.takeTold()
+	if len(got) == 0 {
+		t.Fatal("nothing was told")
+	}
+	for i, g := range got {
+		m, e := g.packet.RateAdvice, g.packet.Envelope
+		// The queue stays at 1.5 × the target: two thirds of what leaves.
+		if m.Rate < 60 || m.Rate > 72 || m.DestQP != 0x42 || m.DestinationQP != 0x42 || m.SourceQP != 0x99 || m.PKey != 0x8001 || m.Version != 1 {
+			t.Errorf("advice %d: %+v", i, m)
+		}
+		if e.Src != router6 || e.Dst != source || e.SrcPort != 0xc123 {
+			t.Errorf("advice %d goes from %s to %s", i, e.Src, e.Dst)
+		}
+		if i > 0 && g.at-got[i-1].at < 10*ms {
+			t.Errorf("advice %d comes %d µs after the one before", i, (g.at-got[i-1].at)/1000)
+		}
+	}
+	f.depth[flowID{queue, 1}] = 0
+	f.until(start + 200*ms)
+	f.takeTold()
+	f.until(start + 500*ms)
+	if got = f.takeTold(); len(got) != 0 || len(f.core.congested) != 0 {
+		t.Errorf("a flow that ended is still advised: %d messages, %d flows", len(got), len(f.core.congested))
+	}
+	if h := f.holds; len(h) != 0 {
+		t.Errorf("it is still counted: %+v", h)
+	}
+}
+
+//conformance:draft-zz/capable
+func TestSenderThatMayNotIsNotAdvised(t *testing.T) {
+	other := netip.MustParseAddr("2001:db8:c::1")
+	for name, tt := range map[string]struct {
+		src    netip.Addr
+		bits   uint8
+		mask   uint8
+		learn  bool
+		copies bool
+		want   uint32 // queue pair; 0: nothing
+		count  func(c *Counters) uint64
+	}{
+		"not listed":             {src: other, learn: true, count: func(c *Counters) uint64 { return c.AdviceNotAllowed }},
+		"the bit is not asked":   {src: other, bits: 1, learn: true, count: func(c *Counters) uint64 { return c.AdviceNotAllowed }},
+		"the bit is set":         {src: other, bits: 3, mask: 1, learn: true, want: 0x42, count: func(c *Counters) uint64 { return c.AdviceSent }},
+		"another bit is set":     {src: other, bits: 2, mask: 1, learn: true, count: func(c *Counters) uint64 { return c.AdviceNotAllowed }},
+		"queue pair not learned": {src: source, count: func(c *Counters) uint64 { return c.AdviceQPUnknown }},
+		"as the draft's text":    {src: source, copies: true, want: 0x99, count: func(c *Counters) uint64 { return c.AdviceSent }},
+	} {
+		c := advising()
+		c.Advice.Mask, c.Advice.Copy = tt.mask, tt.copies
+		f := newFake(t, c)
+		if tt.learn {
+			f.core.pairs.add(Learned{Pair: Pair{tt.src, sink, 0x99}, SrcQP: 0x42})
+		}
+		f.fillsWith(1, tt.src, sink, 0x99, tt.bits, 150_000, sai.MarkHigh)
+		f.counts(tt.src, sink, 0x99, 0)
+		f.until(f.now + 5*ms)
+		f.counts(tt.src, sink, 0x99, 100_000)
+		f.until(f.now + 10*ms)
+		got := f.takeTold()
+		if tt.want == 0 && len(got) != 0 || tt.want != 0 && (len(got) != 1 || got[0].packet.RateAdvice.DestQP != tt.want) || tt.count(&f.core.counters) != 1 {
+			t.Errorf("%s: told %+v, counters %+v", name, got, f.core.counters)
+		}
+	}
+}
+
+// The lower one of policy and congestion counts; a policy alone is told while the flow is
+// near its limit.
+//
+//conformance:draft-zz/policy
+func TestPolicyLimitsTheAdvice(t *testing.T) {
+	for _, tt := range []struct {
+		mbps, policy, want uint32
+	}{{100, 30, 30}, {100, 500, 66}, {0, 30, 0}} {
+		c := advising()
+		c.Advice.Policies = []congestion.Policy{{Src: netip.MustParsePrefix("2001:db8:a::/48"), DSCP: 26, Rate: tt.policy}}
+		f := newFake(t, c)
+		f.core.pairs.add(Learned{Pair: Pair{source, sink, 0x99}, SrcQP: 0x42})
+		f.fills(1, source, sink, 0x99, 150_000, sai.MarkHigh)
+		f.counts(source, sink, 0x99, 0)
+		f.until(f.now + 9*ms)
+		f.counts(source, sink, 0x99, uint64(tt.mbps)*1250)
+		f.until(f.now + 2*ms)
+		got := uint32(0)
+		if told := f.takeTold(); len(told) > 0 {
+			got = told[0].packet.RateAdvice.Rate
+		}
+		if tt.mbps == 0 { // nothing leaves: the congestion's rate is the least one
+			if got != 1 {
+				t.Errorf("a flow that does not send is told %d", got)
+			}
+			continue
+		}
+		if got != tt.want {
+			t.Errorf("%d Mbit/s with a policy of %d: told %d, want %d", tt.mbps, tt.policy, got, tt.want)
+		}
+	}
+}
+
+// fluid is senders, a path of a round-trip time and a slow egress, as fluids; the core
+// watches the egress. Times in ms.
+type fluid struct {
+	*fake
+	rates   []float64 // octets a ms that each sender sends
+	queue   []float64
+	counted []float64
+	coming  [][]float64 // rates that are on their way to the senders, by ms
+	limit   float64     // octets a ms of the egress
+	rtt     int
+	deepest float64
+	left    []float64
+	offered float64
+	heard   []int                 // when the last advice came, ms; 0: none holds
+	pauses  func(i, age int) bool // a sender does not send in this ms; nil: never
+	age     int                   // ms
+}
+
+// fluidLifetime is for how long an advice holds at the senders, in ms: 3 intervals.
+const fluidLifetime = 30
+
+// apart is how long after each other the senders begin, in ms: who comes first has all.
+const apart = 100
+
+func newFluid(t *testing.T, flows, rtt int, mbps, offered float64, target uint64) *fluid {
+	c := advising()
+	c.Advice.Target.Bytes = target
+	for i := range c.Ports {
+		c.Ports[i].Speed = uint32(mbps)
+	}
+	q := c.Queues[queue]
+	q.Threshold.High, q.Threshold.Low = target*3/2, target/2
+	c.Queues[queue] = q
+	x := &fluid{fake: newFake(t, c), limit: mbps * 125, rtt: rtt}
+	x.offered = offered * 125
+	for i := range flows {
+		x.rates = append(x.rates, 0)
+		x.core.pairs.add(Learned{Pair: Pair{x.host(i), sink, 0x100}, SrcQP: 0x42})
+	}
+	x.queue, x.counted, x.left, x.heard = make([]float64, flows), make([]float64, flows), make([]float64, flows), make([]int, flows)
+	x.coming = make([][]float64, rtt)
+	return x
+}
+
+func (x *fluid) host(i int) netip.Addr {
+	a := source.As16()
+	a[15] = byte(i + 1)
+	return netip.AddrFrom16(a)
+}
+
+// run lets so many ms pass.
+func (x *fluid) run(span int) {
+	for range span {
+		if i := x.age / apart; x.age%apart == 0 && i < len(x.rates) {
+			x.rates[i] = x.offered
+		}
+		x.age++
+		total := 0.0
+		for i, r := range x.rates {
+			if x.heard[i] != 0 && x.age-x.heard[i] >= fluidLifetime { // no advice holds any more
+				x.rates[i], x.heard[i], r = x.offered, 0, x.offered
+			}
+			if x.pauses != nil && x.pauses(i, x.age) {
+				r = 0
+			}
+			x.queue[i] += r
+			x.counted[i] += r
+			total += x.queue[i]
+		}
+		gone := min(total, x.limit)
+		for i := range x.queue {
+			was := x.depth[flowID{queue, uint64(i + 1)}]
+			if total > 0 {
+				share := gone * x.queue[i] / total
+				x.queue[i] -= share
+				x.left[i] += share
+			}
+			is := uint64(math.Round(x.queue[i]))
+			x.depth[flowID{queue, uint64(i + 1)}] = is
+			x.counts(x.host(i), sink, 0x100, uint64(x.counted[i]))
+			if high := x.core.settings.Queues[queue].Threshold.High; is > high && was <= high {
+				x.fills(uint64(i+1), x.host(i), sink, 0x100, is, sai.MarkHigh)
+			}
+		}
+		x.deepest = max(x.deepest, total-gone)
+		x.until(x.now + ms)
+		// What was told now is obeyed after the round trip.
+		arrived := x.coming[0]
+		x.coming = append(x.coming[1:], nil)
+		for i, r := range arrived {
+			if !math.IsNaN(r) {
+				x.rates[i], x.heard[i] = r, x.age
+			}
+		}
+		var news []float64
+		for _, told := range x.takeTold() {
+			if told.packet.Kind != notify.KindRateAdvice {
+				continue
+			}
+			if news == nil {
+				news = make([]float64, len(x.rates))
+				for i := range news {
+					news[i] = math.NaN()
+				}
+			}
+			for i := range x.rates {
+				if told.packet.Envelope.Dst == x.host(i) {
+					news[i] = float64(told.packet.RateAdvice.Rate) * 125
+				}
+			}
+		}
+		x.coming[len(x.coming)-1] = news
+	}
+}
+
+// TestAdvisedSendersShareTheEgress simulates senders that obey over 20 ms round trip: they
+// share the egress within 10 % in 2 s, the queue stays below twice the target whatever
+// their number, and the egress is used.
+func TestAdvisedSendersShareTheEgress(t *testing.T) {
+	for _, flows := range []int{2, 16} {
+		const mbps, target = 400, 1_000_000
+		x := newFluid(t, flows, 20, mbps, 400, target)
+		x.run(flows * apart)
+		start := x.deepest
+		x.run(2000)
+		x.deepest = 0
+		clear(x.left)
+		x.run(1000)
+		least, most, sum := slices.Min(x.left), slices.Max(x.left), 0.0
+		for _, l := range x.left {
+			sum += l
+		}
+		text := fmt.Sprintf("%d flows: %.0f %% of the egress, flows from %.1f to %.1f Mbit/s, at most %.0f kB in the queue, %.0f while they began", flows, sum/(mbps*125*10), least/125000, most/125000, x.deepest/1000, start/1000)
+		if sum < 0.95*mbps*125*1000 || most > 1.1*sum/float64(flows) || least < 0.9*sum/float64(flows) || x.deepest > 2*target {
+			t.Error(text)
+		} else {
+			t.Log(text)
+		}
+	}
+}
+
+// TestSendersThatPauseStayAdvised simulates the demo's network with senders that stop for
+// a moment now and then, for longer than the queue lasts: they are still advised behind
+// that, so the queue stays below the high-water mark, and they need no time to climb.
+func TestSendersThatPauseStayAdvised(t *testing.T) {
+	for _, rtt := range []int{1, 20} {
+		const mbps, target, high = 40, 100_000, 150_000
+		x := newFluid(t, 2, rtt, mbps, 50, target)
+		x.run(1000)
+		start := x.deepest
+		x.deepest = 0
+		clear(x.left)
+		x.pauses = func(i, age int) bool { return age%500 < 35 || (age+170*(i+1))%500 < 25 } // all, and each alone
+		x.run(5000)
+		used := (x.left[0] + x.left[1]) / (mbps * 125 * 5000)
+		text := fmt.Sprintf("%d ms round trip: %.0f %% of the egress, at most %.0f kB in the queue, %.0f while they began", rtt, 100*used, x.deepest/1000, start/1000)
+		if used < 0.9 || x.deepest > high {
+			t.Error(text)
+		} else {
+			t.Log(text)
+		}
+	}
+}
+
+func TestAdviceAllocatesNothing(t *testing.T) {
+	f := newFake(t, advising())
+	s := &silent{fake: f}
+	f.core.sw, f.core.out = s, s
+	f.core.pairs.add(Learned{Pair: Pair{source, sink, 0x99}, SrcQP: 0x42})
+	c := telling()
+	c.Advice = advising().Advice
+	f.core.configure(f.now, newSettings(c))
+	e := sai.FlowEvent{Queue: queue, InPort: up, Flow: 1, Octets: 150_000, Mark: sai.MarkHigh}
+	e.Head, e.Length = rdmaHead(t, source, sink, 0x99, 0)
+	high := arrived(e)
+	step := func() {
+		f.core.event(f.now, high)
+		f.now += int64(5 * time.Millisecond)
+		f.core.step(f.now)
+	}
+	for range 100 {
+		step()
+	}
+	if n := testing.AllocsPerRun(1000, step); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}

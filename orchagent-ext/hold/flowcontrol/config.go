@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package flowcontrol
+
+import (
+	"net/netip"
+	"time"
+
+	"sluice/orchagent-ext/cpu/packetio"
+	"sluice/orchagent-ext/hold/congestion"
+	"sluice/orchagent-ext/wire/notify"
+	"sluice/orchagent-ext/wire/roce"
+	sai "sluice/sai-shim"
+)
+
+// Switch is what the fast lane needs of the switch. A [sai.Library] with the extension
+// of version [sai.ExtensionFlows] has it.
+type Switch interface {
+	ReadFlowEvents(dst []sai.FlowEvent) (n int, lost uint64)
+	GetFlow(queue sai.ObjectID, flow uint64) (sai.FlowState, error)
+	SetHold(port sai.ObjectID, m sai.HoldMatch, d time.Duration, rate uint64) error
+	GetHold(port sai.ObjectID, m sai.HoldMatch) (sai.HoldState, error)
+}
+
+// Library is a switch with what sets it up for the fast lane.
+type Library interface {
+	Switch
+
+	// WatchFlows lets the switch raise events; fd can be read from while some wait.
+	WatchFlows() (fd int, err error)
+	// SetQueueMarks sets the marks of each single flow in a queue, in octets; 0 and 0:
+	// none are watched there.
+	SetQueueMarks(queue sai.ObjectID, high, low uint32) error
+	// SetFlowKey sets what packets of one flow have in common.
+	SetFlowKey(key sai.FlowKey) error
+	// SetStreamSeed sets the seed of Stream IDs.
+	SetStreamSeed(seed uint32) error
+	// FlowStats reads the switch's counters.
+	FlowStats() (sai.FlowStats, error)
+}
+
+// Rate bounds messages; the zero value does not.
+type Rate struct {
+	PerSecond, Burst uint32
+}
+
+// Config is what the operator wants and what is known of the ports. It is not changed
+// once it was given to [Task.Configure].
+type Config struct {
+	Generate  bool // PFCM is sent when a flow passes a threshold
+	Obey      bool // received PFCM is obeyed
+	Translate bool // a pause becomes PFC on border ports
+
+	Encapsulation notify.Encapsulation // of what is sent; every form is received
+	Codes         notify.CodePoints
+	Seed          uint32 // of Stream IDs
+	HoldPair      bool   // a Stream ID that no flow has holds every flow of the message's source and destination
+
+	HoldLimit                time.Duration // a hold without resume is released after it, and its key ignored as long; 0: never
+	Receive, ReceiveBySource Rate
+	Send                     Rate
+	Mark                     uint32 // that IPsec sets on received messages; 0: none is demanded
+
+	Router4, Router6 netip.Addr // our router ids; the zero value: there is none
+	PPFC             *PPFC      // nil: gateways are not told
+	Advice           *Advice    // nil: senders are not told
+	Ingress          *Ingress   // nil: PPFC is not obeyed
+
+	Ports  []Port
+	Queues map[sai.ObjectID]Queue // that have a threshold
+}
+
+// Port is a port of the switch, or a PortChannel with its members.
+type Port struct {
+	Name    string
+	Members []sai.ObjectID // the switch's ports: one, or those of the PortChannel
+	Index   uint32         // interface index of the netdev that has the addresses
+	MAC     roce.MAC
+	Self    netip.Addr // our link-local address there
+
+	Neighbor netip.Addr // link-local address of the node at the other end; the zero value: not known
+	Speed    uint32     // Mbit/s, of a member; 0: not known
+	Notify   bool       // PFCM may be sent there: not to hosts, unless the operator says so
+	Border   bool       // the other end knows PFC only
+}
+
+// Queue is an egress queue in which single flows are monitored.
+type Queue struct {
+	Port      sai.ObjectID
+	Name      string // of the port
+	Number    uint8
+	Threshold congestion.Threshold
+}
+
+// Sends reports whether something is sent about flows that fill queues.
+func (c *Config) Sends() bool { return c.Generate || c.PPFC != nil || c.Advice != nil }
+
+// settings is a configuration with what is looked up in it.
+type settings struct {
+	Config
+	members map[sai.ObjectID]*port
+	indexes map[uint32]*port
+}
+
+// port is a Port and what the fast lane keeps of it.
+type port struct {
+	Port
+	bucket bucket // of what its neighbor sends
+}
+
+// reachable reports whether both ends of the link have an address there that is known.
+func (p *port) reachable() bool { return p.Neighbor.IsValid() && p.Self.IsValid() }
+
+func newSettings(c *Config) *settings {
+	s := &settings{Config: *c, members: map[sai.ObjectID]*port{}, indexes: map[uint32]*port{}}
+	for _, p := range c.Ports {
+		one := &port{Port: p, bucket: bucket{rate: c.ReceiveBySource}}
+		for _, id := range p.Members {
+			s.members[id] = one
+		}
+		if p.Index != 0 {
+			s.indexes[p.Index] = one
+		}
+	}
+	return s
+}
+
+// Messages is what is to be received for a configuration.
+func (c *Config) Messages() *packetio.MessageConfig {
+	m := &packetio.MessageConfig{Codes: c.Codes, PFCMMark: c.Mark}
+	if c.Ingress != nil {
+		m.PPFCMark, m.PPFCPeers = c.Ingress.Mark, c.Ingress.Peers
+		m.PPFCTo = [2]netip.Addr{c.Router4, c.Router6}
+	}
+	for _, p := range c.Ports {
+		if p.Index != 0 && p.Neighbor.IsValid() {
+			m.Senders = append(m.Senders, packetio.MessageSender{Port: p.Index, Addr: p.Neighbor})
+		}
+	}
+	return m
+}
+
+// bucket is a token bucket. The zero value of its rate lets everything pass.
+type bucket struct {
+	rate   Rate
+	tokens float64
+	filled int64 // ns; 0: it is full
+}
+
+//conformance:draft-yang/copp
+func (b *bucket) take(now int64) bool {
+	if b.rate.PerSecond == 0 {
+		return true
+	}
+	if b.filled == 0 {
+		b.tokens = float64(b.rate.Burst)
+	} else {
+		b.tokens = min(float64(b.rate.Burst), b.tokens+float64(b.rate.PerSecond)*float64(max(0, now-b.filled))/1e9)
+	}
+	b.filled = now
+	if b.tokens < 1 {
+		return false
+	}
+	b.tokens--
+	return true
+}

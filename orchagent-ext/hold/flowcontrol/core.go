@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package flowcontrol
+
+import (
+	"errors"
+	"math"
+	"net/netip"
+
+	"sluice/orchagent-ext/hold/enforce"
+	"sluice/orchagent-ext/wire/notify"
+	"sluice/orchagent-ext/wire/roce"
+	sai "sluice/sai-shim"
+)
+
+// sender sends. It allocates nothing.
+type sender interface {
+	// Send sends an IPv6 packet out of a port to a link-local address.
+	Send(port uint32, to netip.Addr, packet []byte) error
+	// SendFrame sends an Ethernet frame out of a port.
+	SendFrame(port uint32, frame []byte) error
+	// Route sends an IP packet as the routes say.
+	Route(packet []byte) error
+}
+
+// Room of the core. What does not fit is counted.
+const (
+	maxCongested = 8192 // flows
+	maxHolds     = 8192 // of flows by demands
+)
+
+// core decides. It is for one thread; times are ns of CLOCK_MONOTONIC.
+type core struct {
+	sw    Switch
+	out   sender
+	clock func() int64
+
+	settings *settings
+	receive  bucket
+	send     bucket
+
+	congested map[flowID]*congested
+	due       heapOf[*congested]
+	free      []*congested
+
+	table   *enforce.Table[target]
+	held    map[target]*held
+	checks  heapOf[*held]
+	spare   []*held
+	changes []enforce.Change[target]
+	refused []target // holds of the last changes that the switch refused
+	targets []enforce.Target[target]
+
+	pauses *enforce.Pauses
+	frames []enforce.Frame
+	speed  func(port uint32) uint32
+
+	packet   []byte
+	envelope notify.Envelope
+	pfcm     notify.PFCM
+	pfc      notify.PFC
+	ppfc     notify.PPFC
+	advice   notify.RateAdvice
+	cnp      notify.CNP
+
+	head     roce.Packet // of an event
+	pairs    pairs
+	backlogs map[sai.ObjectID]backlogged // by queue
+	filling  map[sai.ObjectID]filling    // by queue
+	ingress  bucket                      // of PPFC
+	limited  map[Pair]*limited
+	limits   int64 // when they are measured next
+
+	counters                 Counters
+	reaction, enforce, error Histogram
+	ppfcReaction             Histogram
+	ppfcEnforce              Histogram
+	lastErr                  error // why the switch refused a hold
+}
+
+func newCore(sw Switch, out sender, clock func() int64) *core {
+	c := &core{
+		sw: sw, out: out, clock: clock, settings: newSettings(&Config{}),
+		congested: make(map[flowID]*congested, maxCongested), held: make(map[target]*held, maxHolds),
+		table: enforce.NewTable[target](maxHolds), pauses: enforce.NewPauses(),
+		packet: make([]byte, 0, 256), pairs: newPairs(), backlogs: map[sai.ObjectID]backlogged{}, filling: map[sai.ObjectID]filling{},
+		limited: map[Pair]*limited{}, limits: math.MaxInt64,
+	}
+	c.speed = func(port uint32) uint32 {
+		if p := c.settings.indexes[port]; p != nil {
+			return p.Speed
+		}
+		return 0
+	}
+	return c
+}
+
+// configure takes a configuration. What it no longer wants ends, here and at the
+// neighbors.
+func (c *core) configure(now int64, s *settings) {
+	for _, f := range c.congested {
+		q, ok := s.Queues[f.queue]
+		if s.Sends() && ok {
+			if f.said && !s.Generate {
+				c.cancel(now, f)
+			}
+			if f.gatewayTold && s.PPFC == nil {
+				c.endSource(now, f)
+			}
+			if f.q = q; s.Advice == nil {
+				c.endAdvice(f)
+			}
+			continue
+		}
+		if f.End(); f.said {
+			c.cancel(now, f)
+		}
+		c.endSource(now, f)
+		c.remove(f)
+	}
+	old := c.settings
+	c.settings = s
+	c.receive.rate, c.send.rate, c.table.Limit = s.Receive, s.Send, s.HoldLimit
+	if s.Ingress != nil {
+		c.ingress.rate = s.Ingress.Receive
+	}
+	clear(c.backlogs)
+	clear(c.limited)               // they are told again when they are seen again
+	for id, p := range s.members { // what a neighbor has used up stays so
+		if was := old.members[id]; was != nil {
+			p.bucket.tokens, p.bucket.filled = was.bucket.tokens, was.bucket.filled
+		}
+	}
+	c.retry(now, old)
+	c.changes = c.changes[:0]
+	for t, h := range c.held {
+		if h.by.Kind == notify.KindPPFC && s.Ingress == nil || h.by.Kind == notify.KindPFCM && !s.Obey || t.port != sai.Null && s.members[t.port] == nil {
+			c.changes = c.table.Leave(c.changes, now, t)
+		}
+	}
+	c.apply(now, 0)
+	c.translate(now)
+}
+
+// retry asks for the flows whose neighbor can be reached again, or at last, such as after the
+// link was down: what they sent meanwhile waits in front of the queue.
+func (c *core) retry(now int64, old *settings) {
+	if !c.settings.Generate {
+		return
+	}
+	for _, f := range c.congested {
+		before, p := old.members[f.in], c.settings.members[f.in]
+		if f.Congested() && c.silence(f, p) == nil && (!f.said || before == nil || !before.reachable()) {
+			f.counted = false
+			f.Retry()
+			c.read(now, f)
+		}
+	}
+}
+
+// end cancels what was asked of neighbors and releases what is held.
+func (c *core) end(now int64) {
+	c.configure(now, newSettings(&Config{Codes: c.settings.Codes, Encapsulation: c.settings.Encapsulation, Ports: c.settings.Ports}))
+}
+
+// next returns when step is to be called though nothing happens.
+func (c *core) next() int64 {
+	at := c.limits
+	if f, ok := c.due.first(); ok {
+		at = min(at, f.at)
+	}
+	if h, ok := c.checks.first(); ok {
+		at = min(at, h.at)
+	}
+	if t, ok := c.table.Next(); ok {
+		at = min(at, t)
+	}
+	if t, ok := c.pauses.Next(); ok {
+		at = min(at, t)
+	}
+	return at
+}
+
+// step does what is due.
+func (c *core) step(now int64) {
+	for {
+		f, ok := c.due.first()
+		if !ok || f.at > now {
+			break
+		}
+		c.read(now, f)
+	}
+	for {
+		h, ok := c.checks.first()
+		if !ok || h.at > now {
+			break
+		}
+		c.check(now, h)
+	}
+	if at, ok := c.table.Next(); ok && at <= now {
+		c.error.Add(durationOf(now - at))
+		c.changes = c.table.Expire(c.changes[:0], now)
+		c.apply(now, 0)
+	}
+	if c.limits <= now {
+		c.stepLimits(now)
+	}
+	c.translate(now)
+}
+
+// read observes a congested flow by the depth that the switch tells: its events make
+// the fast lane fast, this makes it right.
+func (c *core) read(now int64, f *congested) {
+	state, err := c.sw.GetFlow(f.queue, f.flow)
+	octets := state.Octets
+	if err != nil {
+		octets = 0
+		if !errors.Is(err, sai.ErrNotFound) { // it is asked again at the next refresh, and what was asked for runs out
+			c.counters.ReadFailed++
+		}
+	}
+	if f.advised.at != 0 && f.advised.at <= now {
+		c.advise(now, f, octets)
+	}
+	c.observe(now, f, octets, false, 0)
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package flowcontrol
+
+import (
+	"net/netip"
+
+	"sluice/orchagent-ext/cpu/packetio"
+	"sluice/orchagent-ext/hold/enforce"
+	"sluice/orchagent-ext/wire/notify"
+	sai "sluice/sai-shim"
+)
+
+// Ingress is what this node does as the ingress gateway of sources (draft-xz).
+type Ingress struct {
+	Serves  []netip.Prefix // of sources
+	Peers   []netip.Prefix // who may send PPFC
+	Receive Rate
+	Client  Client
+	MinRate uint32 // Mbit/s that a stopped client is told
+	Mark    uint32 // that IPsec sets on received messages; 0: none is demanded
+}
+
+// Client is how a gateway passes a PPFC on to the client, the sender of the flow.
+type Client uint8
+
+// The ways.
+const (
+	ClientNone Client = iota
+	ClientRateAdvice
+	ClientCNP
+)
+
+func within(prefixes []netip.Prefix, a netip.Addr) bool {
+	for _, p := range prefixes {
+		if p.Contains(a) {
+			return true
+		}
+	}
+	return false
+}
+
+// receivePPFC takes a PPFC that came in, or one that is bad.
+//
+//conformance:draft-xz/security draft-xz/map-qp
+func (c *core) receivePPFC(now int64, m *packetio.Message) {
+	c.counters.PPFCReceived++
+	if bad, ok := m.Err.(*notify.Error); ok {
+		c.counters.PPFCRefused[bad.Reason]++
+		return
+	}
+	g, ppfc, e := c.settings.Ingress, &m.Packet.PPFC, &m.Packet.Envelope
+	switch {
+	case g == nil:
+		c.counters.PPFCOff++
+	case !enforce.MaySend(ppfc, e.Src, g.Peers):
+		c.counters.PPFCSender++
+	case e.Dst != c.settings.router(e.Dst):
+		c.counters.PPFCRefused[notify.BadDestination]++
+	case !within(g.Serves, ppfc.Source):
+		c.counters.PPFCNotServed++
+	case !c.ingress.take(now):
+		c.counters.PPFCReceivePoliced++
+	default:
+		k := enforce.PPFCKey(ppfc, e.Src)
+		c.targets = c.targets[:0]
+		if ppfc.Flow.Form != notify.Ports || ppfc.Flow.Protocol == protocolTCP || ppfc.Flow.Protocol == protocolUDP { // others have no ports
+			c.targets = append(c.targets, enforce.Target[target]{Flow: target{sai.Null, sessionOf(ppfc)}})
+		}
+		outcome := c.demand(now, m.At, k, enforce.OfPPFC(ppfc), about{ppfc.Source, ppfc.Destination})
+		c.counters.PPFCOutcome[outcome]++
+		if outcome == enforce.Full || outcome == enforce.Ignored {
+			return
+		}
+		s := session{rdma: ppfc.Flow.Form == notify.QPs, src: ppfc.Source, dst: ppfc.Destination, srcPort: ppfc.Flow.SrcPort,
+			dstPort: ppfc.Flow.DstPort, srcQP: ppfc.Flow.SrcQP, dstQP: ppfc.Flow.DstQP, pkey: notify.DefaultPKey}
+		c.client(now, ppfc, &s)
+	}
+}
+
+// sessionOf is what the switch finds the packets of a PPFC's flow by, whichever port they
+// leave by.
+func sessionOf(m *notify.PPFC) sai.HoldMatch {
+	h := sai.HoldMatch{Kind: sai.HoldPair, Src: m.Source, Dst: m.Destination}
+	switch m.Flow.Form {
+	case notify.QPs:
+		h.Kind, h.Value = sai.HoldSession, m.Flow.DstQP
+	case notify.Ports:
+		h.Kind, h.Protocol, h.Value = sai.HoldTuple, m.Flow.Protocol, uint32(m.Flow.SrcPort)<<16|uint32(m.Flow.DstPort)
+	}
+	return h
+}
+
+// client passes a PPFC on to the sender of the flow in RoCEv2 form.
+//
+// Decision: draft-xz does not say which rate a stop is. A client is told to stop by the
+// least rate that may be advised, since 0 is no rate; hold repeats that; resume and alarm
+// say nothing: what was told runs out.
+//
+//conformance:draft-xz/rocev2 draft-zz/near-source
+func (c *core) client(now int64, m *notify.PPFC, s *session) {
+	g := c.settings.Ingress
+	if g == nil || g.Client == ClientNone || m.PT != notify.Stop && m.PT != notify.Hold || m.PauseDuration == 0 {
+		return
+	}
+	if !s.rdma {
+		c.counters.ClientQPUnknown++
+		return
+	}
+	qp := c.sender(s)
+	if qp == 0 {
+		c.counters.ClientQPUnknown++
+		return
+	}
+	if g.Client == ClientRateAdvice {
+		c.sendAdvice(s, qp, max(g.MinRate, 1), false)
+		return
+	}
+	if m.PT == notify.Hold {
+		return // between the marks a CNP would slow it on
+	}
+	c.cnp = notify.CNP{PKey: s.pkey, DestQP: qp}
+	c.envelope = notify.DefaultEnvelope(notify.KindCNP)
+	c.envelope.Src, c.envelope.Dst, c.envelope.SrcPort = c.settings.router(s.src), s.src, s.srcPort
+	if !c.envelope.Src.IsValid() {
+		c.counters.AdviceNoRouterID++
+		return
+	}
+	packet, err := c.cnp.AppendPacket(c.packet[:0], &c.envelope, c.settings.Codes)
+	c.route(packet, err, &c.counters.CNPSent, &c.counters.CNPFailed)
+}

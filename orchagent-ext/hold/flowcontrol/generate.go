@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package flowcontrol
+
+import (
+	"encoding/binary"
+	"net/netip"
+	"time"
+
+	"sluice/orchagent-ext/flows/flow"
+	"sluice/orchagent-ext/hold/congestion"
+	"sluice/orchagent-ext/hold/enforce"
+	"sluice/orchagent-ext/wire/notify"
+	sai "sluice/sai-shim"
+)
+
+// flowID names a flow as the switch does.
+type flowID struct {
+	queue sai.ObjectID
+	flow  uint64
+}
+
+// mute is why nothing is sent about a congested flow.
+type mute uint8
+
+const (
+	speaks       mute = iota
+	isUnreadable      // the switch gave no packet
+	isIPv4            // PFCM knows IPv6 only
+	isRelabelled      // its header as the neighbor sent it is not known
+)
+
+// congested is a flow that fills a queue, or did.
+type congested struct {
+	congestion.Flow
+	flowID
+	q Queue
+
+	in       sai.ObjectID // port that it comes in by
+	src, dst netip.Addr   // of the outermost header as the upstream neighbor sends it
+	label    uint32       // as it leaves here
+	stream   uint16       // as the upstream neighbor sends it
+	leaves   leaving      // by which a downstream neighbor knows it
+	session  session
+	dscp     uint8
+	mute     mute
+	counted  bool // as mute, or as one without an upstream neighbor
+
+	since   int64
+	said    bool  // a neighbor was asked to hold it, and has not been told otherwise
+	until   int64 // as far as was asked
+	to      *port // of that neighbor
+	derived int64 // end of the hold here that the last message was derived from; 0: from none
+
+	fills       filling // its part of that in [core.filling]
+	gatewayTold bool    // the ingress gateway was asked to stop it, and has not been told otherwise
+	noGateway   bool    // counted as one whose gateway cannot be told
+	advised     advised
+
+	at    int64 // when it is to be read
+	index int
+}
+
+func (f *congested) when() int64 { return f.at }
+func (f *congested) place() *int { return &f.index }
+
+func durationOf(ns int64) time.Duration { return time.Duration(ns) }
+
+// event takes an event of the switch.
+func (c *core) event(now int64, e *sai.FlowEvent) {
+	c.counters.Events++
+	q, ok := c.settings.Queues[e.Queue]
+	if !ok || !c.settings.Sends() {
+		return // from before the configuration changed
+	}
+	id := flowID{e.Queue, e.Flow}
+	f := c.congested[id]
+	if f == nil {
+		if e.Mark == sai.MarkLow || e.Mark == sai.MarkAlarm && q.Threshold.Average == 0 && c.settings.PPFC == nil && c.settings.Advice == nil {
+			return
+		}
+		if f = c.add(now, id, q); f == nil {
+			c.counters.FlowsFull++
+			return
+		}
+	}
+	c.learn(now, f, e)
+	// The switch raises a flow below its mark where the queue has less room left than that.
+	filling := e.Mark == sai.MarkHigh && e.Octets <= q.Threshold.High
+	c.observe(now, f, e.Octets, filling, e.At)
+}
+
+func (c *core) add(now int64, id flowID, q Queue) *congested {
+	if len(c.congested) >= maxCongested {
+		return nil
+	}
+	f := reuse(&c.free)
+	*f = congested{flowID: id, q: q, since: now, mute: isUnreadable}
+	c.congested[id] = f
+	return f
+}
+
+func (c *core) remove(f *congested) {
+	c.fills(f, filling{})
+	delete(c.congested, f.flowID)
+	c.due.remove(f)
+	c.free = append(c.free, f)
+}
+
+// filling is what congested flows keep in a queue that were asked to be held by none, since
+// none can be asked or since they are new: what still arrives. A flow that is asked drains.
+type filling struct {
+	flows  int
+	octets uint64
+}
+
+func (q filling) without(one filling) filling {
+	return filling{q.flows - one.flows, q.octets - one.octets}
+}
+
+// weigh notes what the flow adds to those that fill its queue.
+func (c *core) weigh(f *congested) {
+	if f.Congested() && !f.said && !f.gatewayTold {
+		c.fills(f, filling{1, f.Octets()})
+	} else {
+		c.fills(f, filling{})
+	}
+}
+
+func (c *core) fills(f *congested, now filling) {
+	if f.fills == now {
+		return
+	}
+	q := c.filling[f.queue].without(f.fills)
+	q.flows, q.octets = q.flows+now.flows, q.octets+now.octets
+	f.fills = now
+	if q.flows == 0 {
+		delete(c.filling, f.queue)
+	} else {
+		c.filling[f.queue] = q
+	}
+}
+
+// leaving is a flow as it leaves here: SRv6 may have changed its header since it came.
+type leaving struct {
+	src, dst netip.Addr
+	stream   uint16 // 0: it is not IPv6
+}
+
+// learn takes from an event where the flow comes from, and as what the neighbor sends it:
+// the outermost IP header as it arrived. Its session is that of the innermost RoCEv2 packet.
+//
+//conformance:draft-yang/addresses
+func (c *core) learn(now int64, f *congested, e *sai.FlowEvent) {
+	head := e.Head[:min(int(e.Length), len(e.Head))]
+	a := &e.Arrival
+	if len(head) == 0 || f.mute == speaks && (!a.Known || f.in == e.InPort && f.arrivedAs(c.settings.Seed, a)) {
+		return
+	}
+	if f.said && f.mute == speaks && f.to != nil && a.Known && !f.arrivedAs(c.settings.Seed, a) {
+		c.cancel(now, f) // its sender has taken another label, or another path
+	}
+	f.in = e.InPort
+	f.session, f.dscp = c.readSession(e, head)
+	c.leave(f, head)
+	switch {
+	case !a.Known:
+		f.src, f.dst = f.leaves.src, f.leaves.dst
+		if f.mute = isRelabelled; !f.src.IsValid() || e.InPort == sai.Null {
+			f.mute = isUnreadable
+		}
+		return
+	case e.InPort == sai.Null:
+		f.mute = isUnreadable
+		return
+	}
+	f.src, f.dst, f.dscp = a.Src.Addr(), a.Dst.Addr(), a.TrafficClass>>2
+	if f.src.Is4() {
+		f.mute = isIPv4
+		return
+	}
+	f.stream, f.mute = flow.HashStreamID(c.settings.Seed, f.src.As16(), f.dst.As16(), a.FlowLabel), speaks
+}
+
+// arrivedAs reports whether the flow is known as it arrived now.
+func (f *congested) arrivedAs(seed uint32, a *sai.Arrival) bool {
+	src, dst := a.Src.Addr(), a.Dst.Addr()
+	return f.src == src && f.dst == dst && (src.Is4() || f.stream == flow.HashStreamID(seed, src.As16(), dst.As16(), a.FlowLabel))
+}
+
+// leave takes the outermost header as it leaves.
+func (c *core) leave(f *congested, head []byte) {
+	f.leaves, f.label = leaving{}, 0
+	switch {
+	case head[0]>>4 == 4 && len(head) >= 20:
+		f.leaves = leaving{src: netip.AddrFrom4([4]byte(head[12:16])), dst: netip.AddrFrom4([4]byte(head[16:20]))}
+	case head[0]>>4 == 6 && len(head) >= 40:
+		src, dst := [16]byte(head[8:24]), [16]byte(head[24:40])
+		f.label = binary.BigEndian.Uint32(head) & 0xfffff
+		f.leaves = leaving{netip.AddrFrom16(src), netip.AddrFrom16(dst), flow.HashStreamID(c.settings.Seed, src, dst, f.label)}
+	}
+}
+
+// observe takes the depth of a flow and says what there is to say. at is when the
+// switch noticed; 0: it was read.
+func (c *core) observe(now int64, f *congested, octets uint64, filling bool, at int64) {
+	others := c.filling[f.queue].without(f.fills)
+	seen := congestion.Seen{Octets: octets, Filling: filling, Share: congestion.Share(octets, others.octets, others.flows)}
+	s := f.Observe(now, seen, &f.q.Threshold)
+	if s != congestion.Nothing {
+		c.tell(now, f, s, at)
+	}
+	c.weigh(f)
+	due, ok := f.Due(&f.q.Threshold)
+	if at := f.advised.at; at != 0 && (!ok || at < due) {
+		due, ok = at, true
+	}
+	if !ok {
+		c.remove(f)
+		return
+	}
+	f.at = due
+	c.due.put(f)
+}
+
+// tell says a signal to the neighbor that the flow comes from.
+//
+//conformance:draft-yang/components draft-yang/upstream
+func (c *core) tell(now int64, f *congested, s congestion.Signal, at int64) {
+	defer c.tellSource(now, f, s, at)
+	action, us, ok := f.q.Threshold.PFCM(s)
+	if !ok || !c.settings.Generate {
+		return
+	}
+	if s == congestion.Resume {
+		if f.said {
+			c.cancel(now, f)
+		}
+		return
+	}
+	p := c.settings.members[f.in]
+	if f.said && f.to != p {
+		if f.to.Index != 0 && (p == nil || f.to.Index != p.Index) {
+			c.cancel(now, f) // it has moved to another port
+		}
+		f.to = p
+	}
+	if why := c.silence(f, p); why != nil {
+		if !f.counted {
+			f.counted = true
+			*why++
+		}
+		return
+	}
+	// A flow that a downstream neighbor holds here waits because of that: what is asked
+	// for it ends with that hold, and is asked again only when the neighbor has, so that
+	// holds in a loop die.
+	f.derivedFrom(now, c.holds(now, f), &us)
+	if us == 0 {
+		return
+	}
+	if !c.send.take(now) {
+		c.counters.TxPoliced++
+		return
+	}
+	f.to = p
+	if p.Border && c.settings.Translate {
+		c.pause(now, f, enforce.OfPFCM(&notify.PFCM{Action: action, Time: us}))
+		return
+	}
+	if c.message(p, f, action, us) {
+		f.said, f.until = true, now+int64(us)*int64(time.Microsecond)
+		if at != 0 && s == congestion.Stop {
+			c.reaction.Add(durationOf(c.clock() - at))
+		}
+	}
+}
+
+// derivedFrom bounds what is asked by a hold here, and makes it 0 where the hold has not
+// been refreshed since the last message.
+//
+//conformance:draft-yang/recursion
+func (f *congested) derivedFrom(now, until int64, us *uint16) {
+	if until == 0 {
+		f.derived = 0
+		return
+	}
+	if until == f.derived {
+		*us = 0
+		return
+	}
+	f.derived = until
+	*us = uint16(min(int64(*us), (until-now)/int64(time.Microsecond)))
+}
+
+// silence is the counter of the reason why a neighbor cannot be told of a flow; nil: it
+// can.
+func (c *core) silence(f *congested, p *port) *uint64 {
+	switch {
+	case f.mute == isIPv4:
+		return &c.counters.IPv4
+	case f.mute == isRelabelled:
+		return &c.counters.Relabelled
+	case f.mute == isUnreadable || p == nil:
+		return &c.counters.Unreadable
+	case p.Border && c.settings.Translate:
+		return nil
+	case !p.Notify:
+		return &c.counters.Host
+	case !p.reachable():
+		return &c.counters.NoNeighbor
+	}
+	return nil
+}
+
+// cancel ends what was asked for a flow.
+func (c *core) cancel(now int64, f *congested) {
+	f.said, f.derived = false, 0
+	if f.to == nil || c.settings.indexes[f.to.Index] == nil {
+		return // the port has gone
+	}
+	if f.to.Border && c.settings.Translate {
+		c.pause(now, f, enforce.Demand{Verb: enforce.End})
+		return
+	}
+	c.message(f.to, f, notify.Cancel, 0)
+}
+
+// message sends a PFCM about a flow.
+//
+//conformance:draft-yang/signal draft-yang/addresses
+func (c *core) message(p *port, f *congested, action notify.Action, us uint16) bool {
+	c.pfcm = notify.PFCM{Encapsulation: c.settings.Encapsulation, StreamID: f.stream, QueueID: f.q.Number,
+		Action: action, Time: us, Destination: f.dst, Source: f.src}
+	c.envelope = notify.DefaultEnvelope(notify.KindPFCM)
+	c.envelope.Src, c.envelope.Dst = p.Self, p.Neighbor
+	packet, err := c.pfcm.AppendPacket(c.packet[:0], &c.envelope, c.settings.Codes)
+	if err == nil {
+		err = c.out.Send(p.Index, p.Neighbor, packet)
+	}
+	if err != nil {
+		c.counters.SendFailed++
+		return false
+	}
+	c.counters.Sent++
+	return true
+}
+
+// pause asks a neighbor that knows PFC only.
+func (c *core) pause(now int64, f *congested, d enforce.Demand) {
+	k := enforce.Key{Kind: notify.KindPFCM, From: f.src, Port: uint32(f.q.Port), Queue: uint16(f.q.Number), Stream: f.stream, Destination: f.dst}
+	if !c.pauses.Receive(now, k, d, f.to.Index) {
+		c.counters.NotTranslated++
+		return
+	}
+	f.said = d.Verb != enforce.End
+	f.until = now + int64(d.For)
+	c.translate(now)
+}
+
+// translate sends the PFC frames that are due.
+//
+//conformance:draft-yang/pfc
+func (c *core) translate(now int64) {
+	c.frames = c.pauses.Frames(c.frames[:0], now, c.speed)
+	c.counters.PFCBudget = c.pauses.Exhausted
+	for i := range c.frames {
+		p := c.settings.indexes[c.frames[i].Port]
+		if p == nil {
+			continue // the port has gone
+		}
+		c.pfc = c.frames[i].PFC
+		c.envelope = notify.Envelope{SrcMAC: p.MAC}
+		frame, err := notify.AppendFrame(c.packet[:0], &c.pfc, &c.envelope, c.settings.Codes)
+		if err == nil {
+			err = c.out.SendFrame(p.Index, frame)
+		}
+		if err != nil {
+			c.counters.PFCFailed++
+		} else {
+			c.counters.PFCSent++
+		}
+	}
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package flowcontrol
+
+import (
+	"net/netip"
+	"testing"
+
+	"sluice/orchagent-ext/hold/congestion"
+	"sluice/orchagent-ext/wire/notify"
+	sai "sluice/sai-shim"
+)
+
+// passes says what the switch has counted of a session, whichever port it leaves by.
+func (f *fake) passes(src, dst netip.Addr, qp uint32, octets uint64) {
+	m := sai.HoldMatch{Kind: sai.HoldSession, Value: qp, Src: src, Dst: dst}
+	f.match[target{sai.Null, m}] = sai.HoldState{Octets: octets}
+}
+
+func limiting() *Config {
+	c := advising()
+	c.Advice.Policies = []congestion.Policy{{Src: netip.MustParsePrefix("2001:db8::/32"), DSCP: 26, Rate: 30}, {DSCP: -1, Rate: 80}}
+	return c
+}
+
+var seen = Learned{Pair: Pair{source, sink, 0x99}, SrcQP: 0x42, SrcPort: 0xc123, PKey: 0x8001, DSCP: 26}
+
+// A flow that meets no congestion is told the lowest of the policies that match while it
+// is near that; the switch counts it meanwhile.
+//
+//conformance:draft-zz/policy
+func TestPolicyIsToldWithoutCongestion(t *testing.T) {
+	other := seen
+	other.Src = netip.MustParseAddr("2001:db8:c::1")
+	dscp := seen
+	dscp.DSCP = 0
+	unseen := seen
+	unseen.SrcPort = 0
+	for name, tt := range map[string]struct {
+		flow Learned
+		mbps uint64
+		want uint32
+	}{
+		"near its limit":                 {seen, 28, 30},
+		"above it":                       {seen, 45, 30},
+		"far below":                      {seen, 20, 0},
+		"another policy":                 {dscp, 75, 80},
+		"the sender may not be told":     {other, 28, 0},
+		"no packet of the flow was seen": {unseen, 28, 0},
+	} {
+		f := newFake(t, limiting())
+		start := f.now
+		f.passes(tt.flow.Src, sink, 0x99, 0)
+		f.core.limit(f.now, &tt.flow)
+		for at := start; at < start+100*ms; at += ms {
+			f.passes(tt.flow.Src, sink, 0x99, tt.mbps*125*uint64((at-start)/ms))
+			f.until(at)
+		}
+		got := f.takeTold()
+		if tt.want == 0 {
+			if len(got) != 0 {
+				t.Errorf("%s: told %+v", name, got)
+			}
+			continue
+		}
+		if len(got) < 8 || len(got) > 10 {
+			t.Errorf("%s: told %d times in 100 ms", name, len(got))
+		}
+		for i, g := range got {
+			m := g.packet.RateAdvice
+			if g.packet.Kind != notify.KindRateAdvice || m.Rate != tt.want || m.DestQP != 0x42 || m.SourceQP != 0x99 || m.PKey != 0x8001 || g.packet.Envelope.SrcPort != 0xc123 {
+				t.Errorf("%s: message %d: %+v", name, i, m)
+			}
+			if i > 0 && g.at-got[i-1].at < 10*ms {
+				t.Errorf("%s: message %d comes too soon", name, i)
+			}
+		}
+		if h := f.holds[target{sai.Null, f.core.limited[tt.flow.Pair].match()}]; h.rate != sai.RateCount {
+			t.Errorf("%s: the switch does not count it: %+v", name, f.holds)
+		}
+	}
+}
+
+// Where its queue is congested, that path tells the lower rate, and this one is silent.
+func TestCongestionDecidesOfAFlowWithAPolicy(t *testing.T) {
+	f := newFake(t, limiting())
+	f.core.pairs.add(seen)
+	start := f.now
+	f.passes(source, sink, 0x99, 0)
+	f.core.limit(f.now, &seen)
+	f.fills(1, source, sink, 0x99, 150_000, sai.MarkHigh)
+	for at := start; at < start+100*ms; at += ms {
+		f.counts(source, sink, 0x99, 28*125*uint64((at-start)/ms))
+		f.passes(source, sink, 0x99, 28*125*uint64((at-start)/ms))
+		f.until(at)
+	}
+	got := f.takeTold()
+	if len(got) < 5 {
+		t.Fatalf("told %d times", len(got))
+	}
+	last := int64(0)
+	for i, g := range got {
+		if r := g.packet.RateAdvice.Rate; r > 30 || i > 2 && (r < 15 || r > 22) {
+			t.Errorf("message %d says %d Mbit/s", i, r)
+		}
+		if g.at-last < 9*ms && i > 1 {
+			t.Errorf("message %d comes %d µs after the one before", i, (g.at-last)/1000)
+		}
+		last = g.at
+	}
+}
+
+// A hold of the same session is not disturbed by the counting; an idle flow is forgotten;
+// and there is a bound.
+func TestFlowsWithAPolicyAreBounded(t *testing.T) {
+	c := limiting()
+	in := ingress(ClientNone)
+	c.Ingress, c.Router6 = in.Ingress, in.Router6
+	f := newFake(t, c)
+	f.ppfcFrom(router6, gateway6, stopOf(source, sink, qps))
+	f.core.limit(f.now, &seen)
+	f.until(f.now + 20*ms)
+	at := target{sai.Null, f.core.limited[seen.Pair].match()}
+	if h := f.holds[at]; h.rate != 0 {
+		t.Errorf("the hold became %+v", h)
+	}
+	for i := range uint32(2 * maxLimited) {
+		one := seen
+		one.DestQP = 0x1000 + i
+		f.core.limit(f.now, &one)
+	}
+	if n := len(f.core.limited); n != maxLimited || f.core.counters.LimitedFull != maxLimited+1 {
+		t.Errorf("%d flows, %d without room", n, f.core.counters.LimitedFull)
+	}
+	f.until(f.now + int64(limitedIdle) + 100*ms)
+	if n := len(f.core.limited); n != 0 {
+		t.Errorf("%d flows after a minute without a packet", n)
+	}
+}

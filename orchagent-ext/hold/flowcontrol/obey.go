@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package flowcontrol
+
+import (
+	"net/netip"
+	"time"
+
+	"sluice/orchagent-ext/cpu/packetio"
+	"sluice/orchagent-ext/hold/enforce"
+	"sluice/orchagent-ext/wire/notify"
+	sai "sluice/sai-shim"
+)
+
+// target is what is held: packets that leave by a port.
+type target struct {
+	port  sai.ObjectID
+	match sai.HoldMatch
+}
+
+// held is a target while something is held of it.
+type held struct {
+	target
+	by    enforce.Key // that held it first
+	about about
+	since int64
+	known bool // packets have matched
+	asked enforce.Hold
+
+	at    int64 // when it is to be looked at
+	index int
+}
+
+// about are the addresses of the flow that a message is about.
+type about struct{ src, dst netip.Addr }
+
+func (h *held) when() int64 { return h.at }
+func (h *held) place() *int { return &h.index }
+
+// How long after its begin a hold is looked at, for packets that match and for the rate
+// of a flow that is to be reduced: a quarter of its time within these.
+const (
+	firstCheck = time.Millisecond
+	lastCheck  = 10 * time.Millisecond
+)
+
+// receiveMessage takes a message that came in.
+func (c *core) receiveMessage(now int64, m *packetio.Message) {
+	if m.Packet.Kind == notify.KindPPFC || isPPFC(m.Err) {
+		c.receivePPFC(now, m)
+		return
+	}
+	c.counters.Received++
+	if bad, ok := m.Err.(*notify.Error); ok { // errors.As would allocate
+		c.counters.Refused[bad.Reason]++
+		return
+	}
+	p := c.settings.indexes[m.Port]
+	pfcm, e := &m.Packet.PFCM, &m.Packet.Envelope
+	switch {
+	case m.Packet.Kind != notify.KindPFCM || p == nil || e.Src != p.Neighbor:
+		c.counters.Sender++
+	case !e.Dst.IsMulticast() && e.Dst != p.Self:
+		c.counters.Refused[notify.BadDestination]++
+	case !c.settings.Obey:
+		c.counters.Off++
+	case !p.bucket.take(now) || !c.receive.take(now):
+		c.counters.Policed++
+	default:
+		c.obey(now, p, m.At, pfcm, enforce.PFCMKey(pfcm, e.Src, m.Port))
+	}
+}
+
+// obey holds, or ends a hold of, what leaves by the port that the message came in by.
+//
+//conformance:draft-yang/components draft-yang/enforce
+func (c *core) obey(now int64, p *port, at int64, m *notify.PFCM, k enforce.Key) {
+	c.targets = c.targets[:0]
+	for _, member := range p.Members {
+		c.targets = append(c.targets, enforce.Target[target]{Flow: target{member, sai.HoldMatch{Kind: sai.HoldStream, Value: uint32(m.StreamID)}}})
+	}
+	switch c.demand(now, at, k, enforce.OfPFCM(m), about{m.Source, m.Destination}) {
+	case enforce.Full:
+		c.counters.Full++
+		return
+	case enforce.Ignored:
+		c.counters.Ignored++
+		return
+	case enforce.Held:
+		c.counters.Held++
+	case enforce.Refreshed:
+		c.counters.Refreshed++
+	}
+	c.counters.Obeyed++
+}
+
+// isPPFC reports whether an error is of a PPFC.
+func isPPFC(err error) bool {
+	bad, ok := err.(*notify.Error)
+	return ok && bad.Kind == notify.KindPPFC
+}
+
+// demand does what a message asks for of c.targets. at is when the kernel had it.
+func (c *core) demand(now, at int64, k enforce.Key, d enforce.Demand, a about) (outcome enforce.Outcome) {
+	c.changes, outcome = c.table.Receive(c.changes[:0], now, k, d, c.targets)
+	if outcome == enforce.Full || outcome == enforce.Ignored {
+		return outcome
+	}
+	if outcome != enforce.Held {
+		at = 0
+	}
+	for i := range c.changes {
+		c.begin(now, &c.changes[i], k, a)
+	}
+	asked := len(c.changes)
+	if c.apply(now, at) == asked && asked > 0 && outcome != enforce.Ended {
+		return enforce.Full
+	}
+	return outcome
+}
+
+// begin notes by whom a target is held from now on.
+func (c *core) begin(now int64, change *enforce.Change[target], k enforce.Key, a about) {
+	if change.Hold.Until == 0 || c.held[change.Flow] != nil {
+		return
+	}
+	h := reuse(&c.spare)
+	*h = held{target: change.Flow, by: k, about: a, since: now}
+	h.at = now + int64(min(max(durationOf(change.Hold.Until-now)/4, firstCheck), lastCheck))
+	c.held[h.target] = h
+	c.checks.put(h)
+}
+
+// apply does on the switch what has changed, and returns how many holds the switch refused:
+// these are held by none then, and asked for again by the next message. at is when the message
+// came that changed it; 0: it is not to be measured.
+func (c *core) apply(now, at int64) (refused int) {
+	c.refused = c.refused[:0]
+	for i := range c.changes {
+		change := &c.changes[i]
+		rate, d := change.Hold.Rate, durationOf(change.Hold.Until-now)
+		switch {
+		case change.Hold.Until == 0:
+			rate, d = 0, 0
+		case change.Hold.Measure:
+			rate = sai.RateCount
+		}
+		h := c.held[change.Flow]
+		if d == 0 && h != nil {
+			if !h.known {
+				c.look(h)
+			}
+			if !h.known {
+				c.counters.UnknownStream++
+			}
+			c.drop(h)
+		} else if h != nil {
+			h.asked = change.Hold
+		}
+		err := c.sw.SetHold(change.Flow.port, change.Flow.match, d, rate)
+		if err != nil && (change.Flow.port == sai.Null || c.settings.members[change.Flow.port] != nil) {
+			c.counters.HoldFailed++
+			c.lastErr = err
+			if d != 0 {
+				c.refused = append(c.refused, change.Flow)
+			}
+		} else if at != 0 && d != 0 {
+			took := durationOf(c.clock() - at)
+			if change.Flow.port == sai.Null { // whichever port: of a PPFC
+				c.ppfcEnforce.Add(took)
+			} else {
+				c.enforce.Add(took)
+			}
+		}
+	}
+	c.counters.Watchdog = c.table.Released
+	for _, t := range c.refused {
+		c.changes = c.table.Leave(c.changes[:0], now, t)
+		if h := c.held[t]; h != nil {
+			c.drop(h)
+		}
+	}
+	return len(c.refused)
+}
+
+func (c *core) drop(h *held) {
+	delete(c.held, h.target)
+	c.checks.remove(h)
+	c.spare = append(c.spare, h)
+}
+
+// look asks the switch whether packets have matched, and for how many octets.
+func (c *core) look(h *held) (octets uint64) {
+	state, err := c.sw.GetHold(h.port, h.match)
+	if err != nil {
+		return 0
+	}
+	h.known = h.known || state.Packets > 0
+	return state.Octets
+}
+
+// check looks at a hold some time after it began: whether a flow has the Stream ID, and
+// at what rate a flow that is to be reduced sends.
+func (c *core) check(now int64, h *held) {
+	octets := c.look(h)
+	c.changes = c.changes[:0]
+	switch {
+	case h.asked.Measure && octets > 0:
+		rate := octets * 8 * uint64(time.Second) / uint64(max(now-h.since, 1))
+		c.changes = c.table.Measured(c.changes, now, h.target, max(rate, 1))
+	case h.asked.Measure, !h.known && !c.settings.HoldPair:
+		h.at = now + int64(lastCheck)
+		c.checks.put(h)
+		return
+	case !h.known && h.match.Kind == sai.HoldStream:
+		pair := target{h.port, sai.HoldMatch{Kind: sai.HoldPair, Src: h.about.src, Dst: h.about.dst}}
+		k, a := h.by, h.about
+		c.changes, _ = c.table.Join(c.changes, now, k, enforce.Target[target]{Flow: pair})
+		for i := range c.changes {
+			c.begin(now, &c.changes[i], k, a)
+		}
+	}
+	c.checks.remove(h)
+	c.apply(now, 0)
+}
+
+// holds returns the end of the pause under which a flow is held here; 0: it is not.
+func (c *core) holds(now int64, f *congested) int64 {
+	until := int64(0)
+	for _, m := range [...]sai.HoldMatch{{Kind: sai.HoldStream, Value: uint32(f.leaves.stream)}, {Kind: sai.HoldPair, Src: f.leaves.src, Dst: f.leaves.dst}} {
+		if h := c.table.Hold(target{f.q.Port, m}); h.Until > now && h.Keep == 0 {
+			until = max(until, h.Until)
+		}
+	}
+	return until
+}

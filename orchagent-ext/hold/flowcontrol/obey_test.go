@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package flowcontrol
+
+import (
+	"net/netip"
+	"testing"
+	"time"
+
+	"sluice/orchagent-ext/cpu/packetio"
+	"sluice/orchagent-ext/wire/notify"
+	sai "sluice/sai-shim"
+)
+
+// A neighbor's PFCM holds what leaves by the port that it came in by, on each member of
+// a PortChannel, until it ends, is cancelled or refreshed; of several the strictest.
+//
+//conformance:draft-yang/components draft-yang/enforce
+func TestHoldOfANeighbor(t *testing.T) {
+	f := newFake(t, config())
+	start := f.now
+	held := func(port sai.ObjectID, stream uint16) (until int64) { return f.holds[onStream(port, stream)].until }
+	f.receive(down1, pause(9, 40_000))
+	if held(down1, 9) != start+40*ms || held(down2, 9) != start+40*ms || len(f.holds) != 2 {
+		t.Fatalf("holds %v", f.holds)
+	}
+	if q := f.core.enforce.Quantile(0.5); f.core.enforce.N != 2 || q < 20*time.Microsecond || q > 25*time.Microsecond {
+		t.Errorf("enforce %v of %d", q, f.core.enforce.N)
+	}
+	f.until(start + 30*ms)
+	f.receive(down1, pause(9, 40_000))
+	if held(down1, 9) != start+70*ms {
+		t.Errorf("refreshed until %d ms", (held(down1, 9)-start)/ms)
+	}
+	f.receive(down1, notify.PFCM{StreamID: 9, QueueID: 3, Action: notify.Cancel})
+	if len(f.holds) != 0 {
+		t.Errorf("cancelled: %v", f.holds)
+	}
+	f.receive(up, pause(9, 10_000))
+	f.receive(up, notify.PFCM{StreamID: 9, QueueID: 4, Action: notify.Pause, Time: 20_000})
+	f.until(f.now + 15*ms)
+	if held(up, 9) == 0 || len(f.holds) != 1 {
+		t.Errorf("the longer of two: %v", f.holds)
+	}
+	f.until(f.now + 10*ms)
+	if len(f.holds) != 0 || len(f.core.held) != 0 {
+		t.Errorf("expired: %v, kept %d", f.holds, len(f.core.held))
+	}
+}
+
+// Each message that is not to be obeyed is counted under its reason, and holds nothing.
+//
+//conformance:draft-yang/hop-limit-silent
+func TestMessagesThatAreNotObeyed(t *testing.T) {
+	at := func(f *fake, change func(e *notify.Envelope, m *notify.PFCM)) {
+		e := notify.DefaultEnvelope(notify.KindPFCM)
+		e.Src, e.Dst = link(0x11), link(1)
+		m := pause(9, 40_000)
+		m.Source, m.Destination = source, sink
+		change(&e, &m)
+		b, err := m.AppendPacket(nil, &e, f.core.settings.Codes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		msg := packetio.Message{Port: uint32(up)}
+		msg.Err = msg.Packet.ParseIP(b, f.core.settings.Codes)
+		f.core.receiveMessage(f.now, &msg)
+	}
+	for _, tt := range []struct {
+		name   string
+		change func(e *notify.Envelope, m *notify.PFCM)
+		config func(c *Config)
+		count  func(c *Counters) uint64
+	}{
+		{"hop limit 254", func(e *notify.Envelope, m *notify.PFCM) { e.HopLimit = 254 }, nil, func(c *Counters) uint64 { return c.Refused[notify.BadHopLimit] }},
+		{"from a stranger", func(e *notify.Envelope, m *notify.PFCM) { e.Src = link(0x99) }, nil, func(c *Counters) uint64 { return c.Sender }},
+		{"from the neighbor of another port", func(e *notify.Envelope, m *notify.PFCM) { e.Src = link(0x12) }, nil, func(c *Counters) uint64 { return c.Sender }},
+		{"to another node", func(e *notify.Envelope, m *notify.PFCM) { e.Dst = link(2) }, nil, func(c *Counters) uint64 { return c.Refused[notify.BadDestination] }},
+		{"from a global address", func(e *notify.Envelope, m *notify.PFCM) { e.Src = source }, nil, func(c *Counters) uint64 { return c.Refused[notify.BadSource] }},
+		{"a port without a neighbor", func(e *notify.Envelope, m *notify.PFCM) {}, func(c *Config) { c.Ports[0].Neighbor = netip.Addr{} }, func(c *Counters) uint64 { return c.Sender }},
+		{"not to be obeyed", func(e *notify.Envelope, m *notify.PFCM) {}, func(c *Config) { c.Obey = false }, func(c *Counters) uint64 { return c.Off }},
+	} {
+		c := config()
+		if tt.config != nil {
+			tt.config(c)
+		}
+		f := newFake(t, c)
+		at(f, tt.change)
+		if n := tt.count(&f.core.counters); n != 1 || len(f.asked) != 0 || f.core.counters.Obeyed != 0 || f.core.counters.Received != 1 {
+			t.Errorf("%s: counted %d, holds %v", tt.name, n, f.asked)
+		}
+	}
+	f := newFake(t, config())
+	at(f, func(e *notify.Envelope, m *notify.PFCM) { e.Dst = netip.MustParseAddr("ff02::1") })
+	if len(f.holds) != 1 {
+		t.Error("to all nodes: not obeyed")
+	}
+}
+
+// A storm from one neighbor is bounded, and another neighbor is obeyed nonetheless.
+//
+//conformance:draft-yang/copp
+func TestStormIsPoliced(t *testing.T) {
+	c := config()
+	c.Receive, c.ReceiveBySource = Rate{10_000, 1000}, Rate{2000, 200}
+	f := newFake(t, c)
+	for i := range 100_000 { // in a second
+		f.now += 10_000
+		f.receive(up, pause(uint16(i%60_000+1), 1000))
+		if i%1000 == 999 {
+			f.receive(other, pause(uint16(i/1000+1), 1000))
+		}
+		f.core.step(f.now)
+	}
+	n := f.core.counters
+	if n.Received != 100_100 || n.Obeyed < 2200 || n.Obeyed > 2400 || n.Obeyed+n.Policed != n.Received {
+		t.Errorf("%d received, %d obeyed, %d policed", n.Received, n.Obeyed, n.Policed)
+	}
+	got := 0
+	for _, a := range f.asked {
+		if a.port == other && a.d != 0 {
+			got++
+		}
+	}
+	if got != 100 {
+		t.Errorf("%d of 100 messages of the other neighbor were obeyed", got)
+	}
+}
+
+// A reduction measures the flow first, then slows it to the share of that.
+func TestReductionMeasuresFirst(t *testing.T) {
+	f := newFake(t, config())
+	start := f.now
+	m := notify.PFCM{StreamID: 9, QueueID: 3, Action: notify.Reduce(40), Time: 40_000}
+	f.receive(up, m)
+	if h := f.holds[onStream(up, 9)]; h.rate != sai.RateCount {
+		t.Fatalf("first rate %d", h.rate)
+	}
+	f.match[onStream(up, 9)] = sai.HoldState{Octets: 125_000, Packets: 100} // in 10 ms: 100 Mbit/s
+	f.until(start + 15*ms)
+	if h := f.holds[onStream(up, 9)]; h.rate != 60_000_000 || h.until != start+40*ms {
+		t.Errorf("then rate %d until %d ms", h.rate, (h.until-start)/ms)
+	}
+	f.match[onStream(up, 9)] = sai.HoldState{Octets: 150_000, Packets: 120}
+	f.receive(up, m)
+	if h := f.holds[onStream(up, 9)]; h.rate != 60_000_000 {
+		t.Errorf("a refresh compounds: rate %d", h.rate)
+	}
+}
+
+// A Stream ID that no flow has is counted; where the operator says so, every flow of the
+// message's addresses is held in its place.
+func TestUnknownStream(t *testing.T) {
+	f := newFake(t, config())
+	f.receive(up, pause(9, 40_000))
+	f.until(f.now + 50*ms)
+	if f.core.counters.UnknownStream != 1 {
+		t.Errorf("counted %d", f.core.counters.UnknownStream)
+	}
+	f.receive(up, pause(9, 40_000))
+	f.match[onStream(up, 9)] = sai.HoldState{Packets: 1, Octets: 100}
+	f.until(f.now + 50*ms)
+	if f.core.counters.UnknownStream != 1 {
+		t.Errorf("a known one is counted, too: %d", f.core.counters.UnknownStream)
+	}
+	c := config()
+	c.HoldPair = true
+	f = newFake(t, c)
+	start := f.now
+	pair := target{up, sai.HoldMatch{Kind: sai.HoldPair, Src: source, Dst: sink}}
+	f.receive(up, pause(9, 40_000))
+	f.until(start + 15*ms)
+	if h := f.holds[pair]; h.until != start+40*ms {
+		t.Errorf("the pair is held until %d", h.until)
+	}
+	f.receive(up, notify.PFCM{StreamID: 9, QueueID: 3, Action: notify.Cancel})
+	if len(f.holds) != 0 {
+		t.Errorf("cancelled: %v", f.holds)
+	}
+}
+
+// Who refreshes for ever without a resume is released after the limit, ignored as long,
+// and counted.
+func TestWatchdogReleases(t *testing.T) {
+	f := newFake(t, config())
+	start := f.now
+	for f.now < start+790*ms {
+		f.receive(up, pause(9, 40_000))
+		f.until(f.now + 20*ms)
+		if held := f.holds[onStream(up, 9)].until != 0; held != (f.now < start+400*ms) {
+			t.Fatalf("held %v at %d ms", held, (f.now-start)/ms)
+		}
+	}
+	if n := f.core.counters; n.Watchdog != 1 || n.Ignored < 15 {
+		t.Errorf("released %d, ignored %d", n.Watchdog, n.Ignored)
+	}
+	f.until(start + 801*ms)
+	if f.receive(up, pause(9, 40_000)); f.holds[onStream(up, 9)].until == 0 {
+		t.Error("not held after that")
+	}
+}
+
+// The fast lane goes by a clock that cannot be set; a message whose arrival is not known,
+// since the other clock was set, is obeyed and not measured.
+func TestMessageWithoutATime(t *testing.T) {
+	f := newFake(t, config())
+	msg := messagesOf(t, f)[0]
+	msg.At = 0
+	f.core.receiveMessage(f.now, &msg)
+	if len(f.holds) != 1 || f.core.enforce.N != 0 {
+		t.Errorf("holds %v, %d measured", f.holds, f.core.enforce.N)
+	}
+}
+
+// A port that goes takes its holds with it; a member of a PortChannel that goes leaves
+// those of the others.
+func TestPortsThatGo(t *testing.T) {
+	f := newFake(t, config())
+	f.receive(down1, pause(9, 40_000))
+	f.receive(up, pause(9, 40_000))
+	f.event(1, up, 5, 150_000, sai.MarkHigh)
+	c := config()
+	c.Ports = c.Ports[1:]
+	c.Ports[3].Members = []sai.ObjectID{down1}
+	f.gone[up], f.gone[down2] = true, true
+	f.core.configure(f.now, newSettings(c))
+	if len(f.core.held) != 1 || f.holds[onStream(down1, 9)].until == 0 || f.core.counters.HoldFailed != 0 {
+		t.Errorf("held %d, holds %v, failed %d", len(f.core.held), f.holds, f.core.counters.HoldFailed)
+	}
+	f.take()
+	f.until(f.now + 100*ms)
+	for _, s := range f.take() {
+		if s.port == uint32(up) {
+			t.Errorf("sent to the port that is gone: %+v", s)
+		}
+	}
+	if len(f.core.held) != 0 {
+		t.Error("the rest did not end")
+	}
+}
+
+// A hold that the switch has no room for is counted as full, and as neither held nor obeyed; the
+// next message asks for it again.
+func TestHoldThatTheSwitchRefusesIsFull(t *testing.T) {
+	f := newFake(t, config())
+	f.room = 3
+	for stream := uint16(1); stream <= 5; stream++ {
+		f.receive(up, pause(stream, 40_000))
+	}
+	n := &f.core.counters
+	if n.Held != 3 || n.Obeyed != 3 || n.Full != 2 || n.HoldFailed != 2 || len(f.core.held) != 3 {
+		t.Errorf("held %d, obeyed %d, full %d, refused by the switch %d, %d holds", n.Held, n.Obeyed, n.Full, n.HoldFailed, len(f.core.held))
+	}
+	r := newReport()
+	f.core.fill(f.now, r)
+	if len(r.Holds) != 3 {
+		t.Errorf("%d holds reported", len(r.Holds))
+	}
+	f.room = 5
+	f.receive(up, pause(5, 40_000))
+	if n.Held != 4 || len(f.holds) != 4 {
+		t.Errorf("with room again: held %d, %d on the switch", n.Held, len(f.holds))
+	}
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package flowcontrol
+
+import (
+	"net/netip"
+
+	"sluice/orchagent-ext/wire/notify"
+	sai "sluice/sai-shim"
+)
+
+// Report is what the fast lane does at a time.
+type Report struct {
+	At       int64 // ns, CLOCK_MONOTONIC, as all times here
+	Counters Counters
+
+	Reaction Histogram // from the mark passed to the PFCM sent
+	Enforce  Histogram // from the PFCM received by the kernel to the hold on the switch
+	Release  Histogram // from the end of a hold to its release
+
+	PPFCReaction Histogram // as Reaction, to the PPFC sent
+	PPFCEnforce  Histogram // as Enforce, from the PPFC received
+
+	Flows []CongestedFlow // at most those that there is room for
+	Holds []Hold
+
+	Realtime  bool   // the thread has real-time priority
+	LastError string // why the switch refused a hold last; "": it did not
+}
+
+// CongestedFlow is a flow that is above a mark, or was and has not drained.
+type CongestedFlow struct {
+	Queue       sai.ObjectID
+	Flow        uint64 // as the switch names it
+	Port        string // that it leaves by
+	Number      uint8  // of the queue
+	In          string // port that it comes in by; "": not known
+	Source      netip.Addr
+	Destination netip.Addr
+	DestQP      uint32 // 0: not known
+	Label       uint32 // as it leaves
+	Stream      uint16 // 0: not known
+	Octets      uint64 // in the queue, as known last
+	Congested   bool
+	Said        bool       // a neighbor was asked to hold it
+	To          netip.Addr // that neighbor
+	Since       int64
+	Until       int64 // as far as the neighbor was asked; 0: it was not
+}
+
+// Hold is what a neighbor asked for.
+type Hold struct {
+	Kind        notify.Kind  // KindPFCM or KindPPFC
+	Port        sai.ObjectID // that the packets leave by; of a PortChannel the first
+	Match       sai.HoldMatch
+	Index       uint32 // interface index of the port that the message came in by
+	From        netip.Addr
+	Queue       uint8
+	Stream      uint16
+	Source      netip.Addr // of the packet that met congestion downstream
+	Destination netip.Addr
+	Keep        uint8  // percent of the flow's rate; 0: pause
+	Rate        uint64 // bit/s; 0: pause, or not measured yet
+	Measuring   bool
+	Since       int64
+	Until       int64
+	Refreshes   uint64
+	Ignored     bool // it was released by the limit, and its key is ignored until Until
+}
+
+// Room of a report.
+const reportRows = 1000
+
+func newReport() *Report {
+	return &Report{Flows: make([]CongestedFlow, 0, reportRows), Holds: make([]Hold, 0, reportRows)}
+}
+
+// fill fills in a report, and allocates nothing.
+func (c *core) fill(now int64, r *Report) {
+	r.At, r.Counters = now, c.counters
+	r.Reaction, r.Enforce, r.Release = c.reaction, c.enforce, c.error
+	r.PPFCReaction, r.PPFCEnforce = c.ppfcReaction, c.ppfcEnforce
+	for _, f := range c.congested {
+		if len(r.Flows) == cap(r.Flows) {
+			break
+		}
+		r.Flows = append(r.Flows, c.shown(f))
+	}
+	for d, flows := range c.table.All() {
+		if len(r.Holds) == cap(r.Holds) {
+			break
+		}
+		h := Hold{
+			Kind: d.Kind, Index: d.Port, From: d.From, Queue: uint8(d.Queue), Stream: d.Stream,
+			Keep: d.Keep, Since: d.Since, Until: d.Until, Refreshes: d.Refreshes, Ignored: d.Ignored,
+		}
+		if len(flows) > 0 {
+			h.Port, h.Match = flows[0].port, flows[0].match
+			if held := c.held[flows[0]]; held != nil {
+				h.Source, h.Destination = held.about.src, held.about.dst
+				h.Rate, h.Measuring = held.asked.Rate, held.asked.Measure
+			}
+		}
+		r.Holds = append(r.Holds, h)
+	}
+}
+
+func (c *core) shown(f *congested) CongestedFlow {
+	row := CongestedFlow{
+		Queue: f.queue, Flow: f.flow, Port: f.q.Name, Number: f.q.Number,
+		Source: f.src, Destination: f.dst, Stream: f.stream, DestQP: f.session.dstQP, Label: f.label,
+		Octets: f.Octets(), Congested: f.Congested(), Said: f.said, Since: f.since,
+	}
+	if p := c.settings.members[f.in]; p != nil {
+		row.In = p.Name
+	}
+	if f.said {
+		row.Until, row.To = f.until, f.to.Neighbor
+	}
+	return row
+}

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package flowcontrol
+
+import (
+	"encoding/binary"
+	"net/netip"
+
+	"sluice/orchagent-ext/hold/congestion"
+	"sluice/orchagent-ext/wire/notify"
+	"sluice/orchagent-ext/wire/roce"
+	sai "sluice/sai-shim"
+)
+
+// PPFC is how the ingress gateways of congested flows are told (draft-xz).
+type PPFC struct {
+	Transport notify.Transport
+	ByQueue   bool      // Priority is the queue; otherwise the flow's DSCP
+	Gateways  []Gateway // which gateway serves the sources of a prefix; the longest prefix counts
+}
+
+// Gateway serves the sources of a prefix.
+type Gateway struct {
+	Prefix netip.Prefix
+	Addr   netip.Addr // of its router id; our own: served here
+}
+
+// session is what a packet of a congested flow says of it: the innermost packet, which
+// tunnels and segment routing leave as its sender made it.
+type session struct {
+	rdma             bool       // it is RoCEv2
+	protocol         uint8      // TCP or UDP; 0: neither, and it has no ports
+	src, dst         netip.Addr // the hosts
+	srcPort, dstPort uint16
+	srcQP, dstQP     uint32 // srcQP 0: not known
+	pkey             uint16
+	bits             uint8 // of BTH octet 4, the low 6
+}
+
+// readSession returns the session of an event's packet, and the DSCP that it leaves with.
+// A library of version 2 gives no session: there it is read from the packet's head, which
+// is cut off.
+func (c *core) readSession(e *sai.FlowEvent, head []byte) (s session, dscp uint8) {
+	length, next, at := 0, uint8(0), 0
+	switch {
+	case head[0]>>4 == 6 && len(head) >= 40:
+		length, next, at = 40+int(head[4])<<8+int(head[5]), head[6], 40
+		dscp = (head[0]<<4 | head[1]>>4) >> 2
+		s.src, s.dst = netip.AddrFrom16([16]byte(head[8:24])), netip.AddrFrom16([16]byte(head[24:40]))
+	case head[0]>>4 == 4 && len(head) >= 20:
+		length, next, at = int(head[2])<<8+int(head[3]), head[9], int(head[0]&0xf)*4
+		dscp = head[1] >> 2
+		s.src, s.dst = netip.AddrFrom4([4]byte(head[12:16])), netip.AddrFrom4([4]byte(head[16:20]))
+	}
+	if from := &e.Session; from.Protocol != 0 {
+		return session{
+			rdma: from.RoCEv2, protocol: from.Protocol, src: from.Src.Addr(), dst: from.Dst.Addr(), srcPort: from.SrcPort, dstPort: from.DstPort,
+			srcQP: from.SrcQP, dstQP: from.DestQP, pkey: from.PKey, bits: from.BTHOctet & 0x3f,
+		}, dscp
+	}
+	p := &c.head
+	if p.ParseIP(head, max(length, len(head))) == nil {
+		bth := p.BTH()
+		s = session{rdma: true, protocol: protocolUDP, src: p.Src(), dst: p.Dst(), srcPort: p.SrcPort(), dstPort: roce.UDPPort, dstQP: bth.DestQP, pkey: bth.PKey, bits: bth.Resv6}
+		if deth, ok := p.DETH(); ok {
+			s.srcQP = deth.SrcQP
+		}
+	} else if (next == protocolUDP || next == protocolTCP) && len(head) >= at+4 {
+		s.protocol, s.srcPort, s.dstPort = next, binary.BigEndian.Uint16(head[at:]), binary.BigEndian.Uint16(head[at+2:])
+	}
+	return s, dscp
+}
+
+// sender is the queue pair that the flow is sent from; 0: it was not learned.
+func (c *core) sender(s *session) uint32 {
+	if s.srcQP == 0 && s.rdma {
+		s.srcQP = c.pairs.find(Pair{Src: s.src, Dst: s.dst, DestQP: s.dstQP})
+	}
+	return s.srcQP
+}
+
+// router is our own address of the family of another one; the zero value: there is none.
+func (s *settings) router(of netip.Addr) netip.Addr {
+	if of.Is4() {
+		return s.Router4
+	}
+	return s.Router6
+}
+
+// gateway is the router id of the gateway that serves a source.
+func (p *PPFC) gateway(source netip.Addr) netip.Addr {
+	var best Gateway
+	for _, g := range p.Gateways {
+		if g.Prefix.Contains(source) && (!best.Addr.IsValid() || g.Prefix.Bits() > best.Prefix.Bits()) {
+			best = g
+		}
+	}
+	return best.Addr
+}
+
+// tellSource tells those at the source of a flow: its ingress gateway, by PPFC, and its
+// sender, by Rate Advice. at is when the switch noticed; 0: it was read.
+func (c *core) tellSource(now int64, f *congested, s congestion.Signal, at int64) {
+	if c.settings.PPFC != nil && f.src.IsValid() && c.tellGateway(now, f, s) && at != 0 && s == congestion.Stop {
+		c.ppfcReaction.Add(durationOf(c.clock() - at))
+	}
+	if c.settings.Advice != nil && (s == congestion.Stop || s == congestion.Alarm) {
+		c.beginAdvice(now, f)
+	}
+}
+
+// tellGateway reports whether a PPFC was sent.
+func (c *core) tellGateway(now int64, f *congested, s congestion.Signal) bool {
+	pt, us, ok := f.q.Threshold.PPFC(s)
+	if !ok || pt == notify.Resume && !f.gatewayTold {
+		return false
+	}
+	src, dst := f.hosts()
+	gateway := c.settings.PPFC.gateway(src)
+	router := c.settings.router(src)
+	switch {
+	case !gateway.IsValid() || gateway.Is4() != src.Is4():
+		count(&f.noGateway, &c.counters.NoGateway)
+		return false
+	case !router.IsValid():
+		count(&f.noGateway, &c.counters.NoRouterID)
+		return false
+	}
+	m := &c.ppfc
+	*m = notify.PPFC{
+		Transport: c.settings.PPFC.Transport, PT: pt, Priority: f.dscp, PauseDuration: us, Source: src, Destination: dst,
+		RouterID: router, CongestionQID: uint16(f.q.Number), Flow: c.flowIdentifier(&f.session),
+	}
+	if c.settings.PPFC.ByQueue {
+		m.Priority = f.q.Number
+	}
+	if p := c.settings.members[f.q.Port]; p != nil {
+		m.CongestionPort = uint16(p.Index)
+	}
+	f.gatewayTold = pt == notify.Stop || pt == notify.Hold || pt == notify.Alarm && f.gatewayTold
+	if gateway == router { // served here
+		c.client(now, m, &f.session)
+		return false
+	}
+	if !c.send.take(now) {
+		c.counters.PPFCPoliced++
+		return false
+	}
+	c.envelope = notify.DefaultEnvelope(notify.KindPPFC)
+	c.envelope.Src, c.envelope.Dst = router, gateway
+	packet, err := m.AppendPacket(c.packet[:0], &c.envelope, c.settings.Codes)
+	return c.route(packet, err, &c.counters.PPFCSent, &c.counters.PPFCFailed)
+}
+
+// route sends a packet as the routes say, and counts it.
+func (c *core) route(packet []byte, err error, sent, failed *uint64) bool {
+	if err == nil {
+		err = c.out.Route(packet)
+	}
+	if err != nil {
+		*failed++
+		return false
+	}
+	*sent++
+	return true
+}
+
+// hosts are the addresses that a PPFC names a flow by: those of its session, and where it
+// has none that can be named, those of the packet as it arrives.
+func (f *congested) hosts() (src, dst netip.Addr) {
+	if f.session.protocol != 0 {
+		return f.session.src, f.session.dst
+	}
+	return f.src, f.dst
+}
+
+// flowIdentifier says which flow of the address pair is meant: by its queue pairs; by
+// protocol and ports where the packet is of no RDMA session; all where it has no ports.
+//
+//conformance:draft-xz/flow-id
+func (c *core) flowIdentifier(s *session) notify.FlowIdentifier {
+	switch {
+	case s.protocol == 0:
+		return notify.FlowIdentifier{Form: notify.AllFlows}
+	case !s.rdma:
+		return notify.FlowIdentifier{Form: notify.Ports, Protocol: s.protocol, SrcPort: s.srcPort, DstPort: s.dstPort}
+	}
+	return notify.FlowIdentifier{Form: notify.QPs, Protocol: protocolUDP, SrcPort: s.srcPort, DstPort: s.dstPort, SrcQP: c.sender(s), DstQP: s.dstQP}
+}
+
+// IP protocol numbers of what has ports.
+const (
+	protocolTCP = 6
+	protocolUDP = 17
+)
+
+// count counts something about a flow once.
+func count(once *bool, counter *uint64) {
+	if !*once {
+		*once = true
+		*counter++
+	}
+}
+
+// endSource ends what the source of a flow was told.
+func (c *core) endSource(now int64, f *congested) {
+	if f.gatewayTold && c.settings.PPFC != nil {
+		c.tellGateway(now, f, congestion.Resume)
+	}
+	c.endAdvice(f)
+}

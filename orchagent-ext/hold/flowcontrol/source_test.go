@@ -1,0 +1,436 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package flowcontrol
+
+import (
+	"encoding/binary"
+	"net/netip"
+	"testing"
+	"time"
+
+	"sluice/orchagent-ext/cpu/packetio"
+	"sluice/orchagent-ext/hold/congestion"
+	"sluice/orchagent-ext/hold/enforce"
+	"sluice/orchagent-ext/wire/notify"
+	"sluice/orchagent-ext/wire/roce"
+	sai "sluice/sai-shim"
+)
+
+var (
+	router6, router4   = netip.MustParseAddr("2001:db8:ff::1"), netip.MustParseAddr("203.0.113.1")
+	gateway6, gateway4 = netip.MustParseAddr("2001:db8:ff::9"), netip.MustParseAddr("203.0.113.9")
+	source4, sink4     = netip.MustParseAddr("10.1.0.1"), netip.MustParseAddr("10.2.0.2")
+)
+
+func prefixes(list ...string) (all []netip.Prefix) {
+	for _, p := range list {
+		all = append(all, netip.MustParsePrefix(p))
+	}
+	return all
+}
+
+// telling is the switch under test as one that tells gateways and senders, and sends no
+// PFCM.
+func telling() *Config {
+	c := config()
+	c.Generate = false
+	c.Router6, c.Router4 = router6, router4
+	c.PPFC = &PPFC{Gateways: []Gateway{
+		{netip.MustParsePrefix("2001:db8::/32"), netip.MustParseAddr("2001:db8:ff::8")}, {netip.MustParsePrefix("2001:db8:a::/48"), gateway6},
+		{netip.MustParsePrefix("10.1.0.0/16"), gateway4},
+	}}
+	return c
+}
+
+func advising() *Config {
+	c := telling()
+	c.PPFC = nil
+	c.Advice = &Advice{Hosts: prefixes("2001:db8:a::/48", "10.1.0.0/16"), Target: congestion.Target{Bytes: 100_000, Delay: time.Second, Min: 1},
+		Pace: congestion.Pace{Interval: 10 * time.Millisecond, Lifetime: 3}}
+	return c
+}
+
+// rdmaHead is a packet of a session, cut off as the switch does.
+func rdmaHead(t testing.TB, src, dst netip.Addr, qp uint32, bits uint8) (h [sai.FlowHead]byte, n uint8) {
+	t.Helper()
+	var b []byte
+	if src.Is4() {
+		b = roce.IPv4Header{TOS: 26 << 2, Protocol: 17, TTL: 64, Src: src.As4(), Dst: dst.As4()}.Append(b)
+	} else {
+		b = roce.IPv6Header{TrafficClass: 26 << 2, FlowLabel: 0x777, NextHeader: 17, HopLimit: 64, Src: src.As16(), Dst: dst.As16()}.Append(b)
+	}
+	b = roce.UDPHeader{SrcPort: 0xc123, DstPort: roce.UDPPort}.Append(b)
+	b = roce.BTH{Opcode: roce.RCWriteOnly, PKey: 0x8001, DestQP: qp, Resv6: bits}.Append(b)
+	b = roce.RETH{Length: 1024}.Append(b)
+	b, err := roce.Finish(append(b, make([]byte, 1024)...), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h, uint8(copy(h[:], b))
+}
+
+// fills tells that a session has so many octets in the queue.
+func (f *fake) fills(id uint64, src, dst netip.Addr, qp uint32, octets uint64, mark sai.FlowMark) {
+	f.fillsWith(id, src, dst, qp, 0, octets, mark)
+}
+
+func (f *fake) fillsWith(id uint64, src, dst netip.Addr, qp uint32, bits uint8, octets uint64, mark sai.FlowMark) {
+	f.depth[flowID{queue, id}] = octets
+	e := sai.FlowEvent{Queue: queue, InPort: up, Flow: id, Octets: octets, At: f.now, Mark: mark}
+	e.Head, e.Length = rdmaHead(f.t, src, dst, qp, bits)
+	f.core.event(f.now, arrived(e))
+}
+
+func (f *fake) takeTold() []told {
+	all := f.told
+	f.told = nil
+	return all
+}
+
+// A congested flow's ingress gateway is told by alarm, stop, hold and resume, over both
+// families and transports, with the queue pair once it is learned.
+//
+//conformance:draft-xz/trigger
+func TestGatewayIsToldAsTheFlowFillsAndDrains(t *testing.T) {
+	for _, tt := range []struct {
+		transport        notify.Transport
+		src, dst, router netip.Addr
+		gateway          netip.Addr
+		byQueue          bool
+		priority         uint8
+	}{
+		{notify.OverICMP, source, sink, router6, gateway6, false, 26},
+		{notify.OverUDP, source, sink, router6, gateway6, true, 3},
+		{notify.OverICMP, source4, sink4, router4, gateway4, false, 26},
+		{notify.OverUDP, source4, sink4, router4, gateway4, false, 26},
+	} {
+		c := telling()
+		c.PPFC.Transport, c.PPFC.ByQueue = tt.transport, tt.byQueue
+		f := newFake(t, c)
+		start := f.now
+		f.fills(1, tt.src, tt.dst, 0x99, 85_000, sai.MarkAlarm)
+		f.fills(1, tt.src, tt.dst, 0x99, 150_000, sai.MarkHigh)
+		f.core.pairs.add(Learned{Pair: Pair{tt.src, tt.dst, 0x99}, SrcQP: 0x42})
+		f.until(start + 30*ms)
+		f.depth[flowID{queue, 1}] = 70_000
+		f.until(start + 50*ms)
+		f.depth[flowID{queue, 1}] = 0
+		f.until(start + 70*ms)
+		got := f.takeTold()
+		want := []struct {
+			pt notify.PT
+			us uint16
+			at int64
+			qp uint32
+		}{{notify.Alarm, 0, 0, 0}, {notify.Stop, 40_000, 0, 0}, {notify.Stop, 40_000, 20, 0x42}, {notify.Hold, 40_000, 40, 0x42}, {notify.Resume, 0, 60, 0x42}}
+		if len(got) != len(want) {
+			t.Fatalf("%v from %s: %d messages, want %d: %+v", tt.transport, tt.src, len(got), len(want), got)
+		}
+		for i, w := range want {
+			m, e := got[i].packet.PPFC, got[i].packet.Envelope
+			if m.PT != w.pt || m.PauseDuration != w.us || got[i].at != start+w.at*ms {
+				t.Errorf("message %d: %v for %d µs at %d ms, want %+v", i, m.PT, m.PauseDuration, (got[i].at-start)/ms, w)
+			}
+			id := notify.FlowIdentifier{Form: notify.QPs, Protocol: 17, SrcPort: 0xc123, DstPort: 4791, SrcQP: w.qp, DstQP: 0x99}
+			if m.Flow != id || m.Source != tt.src || m.Destination != tt.dst || m.RouterID != tt.router || m.Priority != tt.priority {
+				t.Errorf("message %d is about %+v", i, m)
+			}
+			if e.Src != tt.router || e.Dst != tt.gateway || m.Transport != tt.transport {
+				t.Errorf("message %d went from %s to %s", i, e.Src, e.Dst)
+			}
+			if tt.transport == notify.OverUDP && m.CongestionQID != 3 || tt.transport == notify.OverICMP && m.CongestionPort != uint16(down1) {
+				t.Errorf("message %d: port %d, queue %d", i, m.CongestionPort, m.CongestionQID)
+			}
+		}
+		if f.core.ppfcReaction.N != 1 || f.core.reaction.N != 0 {
+			t.Errorf("the reaction is measured %d times, %d as PFCM's", f.core.ppfcReaction.N, f.core.reaction.N)
+		}
+		if f.core.counters.PPFCSent != 5 || len(f.sent) != 0 || len(f.core.congested) != 0 {
+			t.Errorf("counted %d; PFCM %d; %d flows left", f.core.counters.PPFCSent, len(f.sent), len(f.core.congested))
+		}
+	}
+}
+
+func TestGatewayThatIsNotKnownIsCounted(t *testing.T) {
+	c := telling()
+	f := newFake(t, c)
+	f.fills(1, netip.MustParseAddr("2001:db9::1"), sink, 1, 150_000, sai.MarkHigh)
+	f.until(f.now + 100*ms)
+	if f.core.counters.NoGateway != 1 || len(f.told) != 0 {
+		t.Errorf("no gateway: %d, told %d", f.core.counters.NoGateway, len(f.told))
+	}
+	c.Router6 = netip.Addr{}
+	f = newFake(t, c)
+	f.fills(1, source, sink, 1, 150_000, sai.MarkHigh)
+	if f.core.counters.NoRouterID != 1 || len(f.told) != 0 {
+		t.Errorf("no router id: %d, told %d", f.core.counters.NoRouterID, len(f.told))
+	}
+}
+
+// When the feature goes, or the daemon ends, the gateway is told that it is over.
+func TestGatewayIsToldTheEnd(t *testing.T) {
+	for name, end := range map[string]func(f *fake){
+		"end": func(f *fake) { f.core.end(f.now) },
+		"disabled": func(f *fake) {
+			c := config()
+			c.Router6 = router6
+			c.Generate = false
+			f.core.configure(f.now, newSettings(c))
+		},
+	} {
+		f := newFake(t, telling())
+		f.fills(1, source, sink, 1, 150_000, sai.MarkHigh)
+		f.takeTold()
+		end(f)
+		if got := f.takeTold(); len(got) != 1 || got[0].packet.PPFC.PT != notify.Resume {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+// ppfcFrom gives the core a PPFC that came from an address.
+func (f *fake) ppfcFrom(from, to netip.Addr, m notify.PPFC) {
+	f.t.Helper()
+	if m.RouterID == (netip.Addr{}) {
+		m.RouterID = from
+	}
+	e := notify.DefaultEnvelope(notify.KindPPFC)
+	e.Src, e.Dst = from, to
+	b, err := m.AppendPacket(nil, &e, f.core.settings.Codes)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	msg := packetio.Message{Port: uint32(up), At: f.now - 30_000}
+	msg.Err = msg.Packet.ParseIP(b, f.core.settings.Codes)
+	f.core.receiveMessage(f.now, &msg)
+}
+
+func ingress(client Client) *Config {
+	c := config()
+	c.Router6, c.Router4 = gateway6, gateway4
+	c.Ingress = &Ingress{Serves: prefixes("2001:db8:a::/48", "10.1.0.0/16"), Peers: prefixes("2001:db8:ff::/64", "203.0.113.0/24"), Client: client, MinRate: 2}
+	return c
+}
+
+func stopOf(src, dst netip.Addr, id notify.FlowIdentifier) notify.PPFC {
+	return notify.PPFC{PT: notify.Stop, PauseDuration: 40_000, CongestionPort: 4, Source: src, Destination: dst, Flow: id}
+}
+
+var qps = notify.FlowIdentifier{Form: notify.QPs, Protocol: 17, SrcPort: 0xc123, DstPort: 4791, SrcQP: 0x42, DstQP: 0x99}
+
+// tcpHead is a packet of a TCP connection from its IPv6 header on.
+func tcpHead(src, dst netip.Addr, srcPort, dstPort uint16) (h [sai.FlowHead]byte, n uint8) {
+	h = head(src, dst, 0)
+	h[4], h[5], h[6], h[7] = 0, 20, protocolTCP, 64
+	binary.BigEndian.PutUint16(h[40:], srcPort)
+	binary.BigEndian.PutUint16(h[42:], dstPort)
+	return h, 60
+}
+
+// A connection that is no RDMA session is named by protocol and ports, and a session in a
+// tunnel by the addresses inside, whatever the library gives it by.
+//
+//conformance:draft-xz/flow-id
+func TestPPFCNamesOneFlow(t *testing.T) {
+	tcp := sai.FlowEvent{Queue: queue, InPort: up, Flow: 1, Octets: 150_000, Mark: sai.MarkHigh}
+	tcp.Head, tcp.Length = tcpHead(source, sink, 5000, 80)
+	outer := netip.MustParseAddr("2001:db8:6::1")
+	tunnel := sai.FlowEvent{Queue: queue, InPort: up, Flow: 1, Octets: 150_000, Mark: sai.MarkHigh, Length: sai.FlowHead, Head: head(outer, outer, 5)}
+	tunnel.Session = sai.Session{Protocol: 17, RoCEv2: true, SrcPort: 0xc123, DstPort: 4791, DestQP: 0x99, SrcQP: 0x42, Src: sai.AddressOf(source), Dst: sai.AddressOf(sink)}
+	other := tcp
+	other.Head[6] = 50 // ESP
+	for name, tt := range map[string]struct {
+		e    sai.FlowEvent
+		want notify.FlowIdentifier
+	}{
+		"TCP":                   {tcp, notify.FlowIdentifier{Form: notify.Ports, Protocol: 6, SrcPort: 5000, DstPort: 80}},
+		"a session in a tunnel": {tunnel, qps},
+		"ESP":                   {other, notify.FlowIdentifier{Form: notify.AllFlows}},
+	} {
+		f := newFake(t, telling())
+		f.depth[flowID{queue, 1}] = 150_000
+		f.core.event(f.now, arrived(tt.e))
+		got := f.takeTold()
+		if len(got) != 1 || got[0].packet.PPFC.Flow != tt.want || got[0].packet.PPFC.Source != source || got[0].packet.PPFC.Destination != sink {
+			t.Errorf("%s: %+v, want %+v", name, got, tt.want)
+		}
+	}
+}
+
+// A resume ends what its own key asked for: that of a connection leaves the session of the
+// same hosts held, and that of all flows leaves both.
+//
+//conformance:draft-xz/flow-id
+func TestResumeEndsItsOwnKeyOnly(t *testing.T) {
+	f := newFake(t, ingress(ClientNone))
+	tcp := notify.FlowIdentifier{Form: notify.Ports, Protocol: 6, SrcPort: 0xc123, DstPort: 4791}
+	udp := notify.FlowIdentifier{Form: notify.Ports, Protocol: 17, SrcPort: 0xc123, DstPort: 4791}
+	all := notify.FlowIdentifier{Form: notify.AllFlows}
+	ids := []notify.FlowIdentifier{qps, tcp, udp, all}
+	for _, id := range ids {
+		f.ppfcFrom(router6, gateway6, stopOf(source, sink, id))
+	}
+	for left := len(ids); left > 0; left-- {
+		if len(f.holds) != left {
+			t.Fatalf("%d holds, want %d: %+v", len(f.holds), left, f.holds)
+		}
+		resume := stopOf(source, sink, ids[left-1])
+		resume.PT = notify.Resume
+		f.ppfcFrom(router6, gateway6, resume)
+	}
+	// A protocol without ports names no flow that the switch could find.
+	f.ppfcFrom(router6, gateway6, stopOf(source, sink, notify.FlowIdentifier{Form: notify.Ports, Protocol: 50}))
+	if n := f.core.counters.PPFCOutcome[enforce.Unknown]; n != 1 || len(f.holds) != 0 {
+		t.Errorf("counted %d, holds %+v", n, f.holds)
+	}
+}
+
+// A gateway holds the flow of a PPFC whichever port it leaves by: by its queue pair, its
+// ports, or all of the address pair; resume, hold and expiry end or keep it.
+//
+//conformance:draft-xz/map-qp draft-xz/duration
+func TestGatewayHoldsTheFlowOfAPPFC(t *testing.T) {
+	for _, tt := range []struct {
+		id   notify.FlowIdentifier
+		want sai.HoldMatch
+	}{
+		{qps, sai.HoldMatch{Kind: sai.HoldSession, Value: 0x99, Src: source, Dst: sink}},
+		{notify.FlowIdentifier{Form: notify.Ports, Protocol: 6, SrcPort: 0xc123, DstPort: 4791}, sai.HoldMatch{Kind: sai.HoldTuple, Protocol: 6, Value: 0xc123<<16 | 4791, Src: source, Dst: sink}},
+		{notify.FlowIdentifier{Form: notify.Ports, Protocol: 17, SrcPort: 0xc123, DstPort: 4791}, sai.HoldMatch{Kind: sai.HoldTuple, Protocol: 17, Value: 0xc123<<16 | 4791, Src: source, Dst: sink}},
+		{notify.FlowIdentifier{Form: notify.AllFlows}, sai.HoldMatch{Kind: sai.HoldPair, Src: source, Dst: sink}},
+	} {
+		f := newFake(t, ingress(ClientNone))
+		at := target{sai.Null, tt.want}
+		stop := stopOf(source, sink, tt.id)
+		f.ppfcFrom(router6, gateway6, stop)
+		if h := f.holds[at]; h.until != f.now+40*ms || h.rate != 0 {
+			t.Fatalf("%v: held %+v of %+v", tt.id.Form, h, f.holds)
+		}
+		if f.core.ppfcEnforce.N != 1 || f.core.enforce.N != 0 {
+			t.Errorf("%d times measured, %d as PFCM", f.core.ppfcEnforce.N, f.core.enforce.N)
+		}
+		f.until(f.now + 30*ms)
+		hold := stop
+		hold.PT = notify.Hold
+		f.ppfcFrom(router6, gateway6, hold)
+		if h := f.holds[at]; h.until != f.now+40*ms || h.rate != 0 {
+			t.Errorf("%v: kept %+v", tt.id.Form, h)
+		}
+		resume := stop
+		resume.PT, resume.PauseDuration, resume.Flow.SrcQP = notify.Resume, 0, 0
+		f.ppfcFrom(netip.MustParseAddr("2001:db8:ff::bad"), gateway6, resume)
+		if len(f.holds) != 1 {
+			t.Errorf("%v: another node's resume ended the hold", tt.id.Form)
+		}
+		f.ppfcFrom(router6, gateway6, resume)
+		if len(f.holds) != 0 {
+			t.Errorf("%v: after the resume %+v", tt.id.Form, f.holds)
+		}
+		f.ppfcFrom(router6, gateway6, stop)
+		f.until(f.now + 41*ms)
+		if len(f.holds) != 0 || len(f.core.held) != 0 {
+			t.Errorf("%v: it never expired: %+v", tt.id.Form, f.holds)
+		}
+	}
+}
+
+//conformance:draft-xz/security
+func TestGatewayRefusesPPFC(t *testing.T) {
+	served := stopOf(source, sink, qps)
+	for name, tt := range map[string]struct {
+		from, to netip.Addr
+		m        notify.PPFC
+		count    func(c *Counters) uint64
+	}{
+		"of a stranger":                         {netip.MustParseAddr("2001:db8:fe::1"), gateway6, served, func(c *Counters) uint64 { return c.PPFCSender }},
+		"to another node":                       {router6, netip.MustParseAddr("2001:db8:ff::7"), served, func(c *Counters) uint64 { return c.PPFCRefused[notify.BadDestination] }},
+		"about a source behind another gateway": {router6, gateway6, stopOf(netip.MustParseAddr("2001:db8:b::1"), sink, qps), func(c *Counters) uint64 { return c.PPFCNotServed }},
+	} {
+		f := newFake(t, ingress(ClientCNP))
+		f.ppfcFrom(tt.from, tt.to, tt.m)
+		if tt.count(&f.core.counters) != 1 || len(f.holds) != 0 || len(f.told) != 0 {
+			t.Errorf("%s: counters %+v, holds %d, told %d", name, f.core.counters, len(f.holds), len(f.told))
+		}
+	}
+	c := ingress(ClientNone)
+	c.Ingress = nil
+	f := newFake(t, c)
+	f.ppfcFrom(router6, gateway6, served)
+	if f.core.counters.PPFCOff != 1 || len(f.holds) != 0 {
+		t.Errorf("switched off: %+v", f.core.counters)
+	}
+	c = ingress(ClientNone)
+	c.Ingress.Receive = Rate{10, 3}
+	f = newFake(t, c)
+	for range 10 {
+		f.ppfcFrom(router6, gateway6, served)
+	}
+	if f.core.counters.PPFCReceivePoliced != 7 || f.core.counters.PPFCOutcome[enforce.Held] != 1 || f.core.counters.PPFCOutcome[enforce.Refreshed] != 2 {
+		t.Errorf("policed: %+v", f.core.counters)
+	}
+}
+
+// The client of a gateway is told in RoCEv2 form, where its queue pair is known.
+//
+//conformance:draft-xz/rocev2 draft-zz/near-source
+func TestGatewayTellsTheClient(t *testing.T) {
+	for _, client := range []Client{ClientNone, ClientRateAdvice, ClientCNP} {
+		f := newFake(t, ingress(client))
+		f.ppfcFrom(router6, gateway6, stopOf(source, sink, qps))
+		unknown := qps
+		unknown.SrcQP, unknown.DstQP = 0, 0x98
+		f.ppfcFrom(router6, gateway6, stopOf(source, sink, unknown))
+		got := f.takeTold()
+		if client == ClientNone {
+			if len(got) != 0 {
+				t.Errorf("told %+v", got)
+			}
+			continue
+		}
+		if len(got) != 1 || got[0].packet.Envelope.Src != gateway6 || got[0].packet.Envelope.Dst != source || f.core.counters.ClientQPUnknown != 1 {
+			t.Fatalf("client %d: told %+v, unknown %d", client, got, f.core.counters.ClientQPUnknown)
+		}
+		p := &got[0].packet
+		switch client {
+		case ClientRateAdvice:
+			if m := p.RateAdvice; p.Kind != notify.KindRateAdvice || m.Rate != 2 || m.DestQP != 0x42 || m.DestinationQP != 0x42 || m.SourceQP != 0x99 {
+				t.Errorf("%+v", m)
+			}
+		case ClientCNP:
+			if p.Kind != notify.KindCNP || p.CNP.DestQP != 0x42 {
+				t.Errorf("%+v", p.CNP)
+			}
+		}
+	}
+}
+
+// A node that is its flows' ingress gateway itself tells the client at once.
+func TestOwnGatewayTellsTheClient(t *testing.T) {
+	c := telling()
+	c.PPFC.Gateways = []Gateway{{netip.MustParsePrefix("2001:db8:a::/48"), router6}}
+	c.Ingress = &Ingress{Serves: prefixes("2001:db8:a::/48"), Client: ClientCNP}
+	f := newFake(t, c)
+	f.core.pairs.add(Learned{Pair: Pair{source, sink, 0x99}, SrcQP: 0x42})
+	f.fills(1, source, sink, 0x99, 150_000, sai.MarkHigh)
+	got := f.takeTold()
+	if len(got) != 1 || got[0].packet.Kind != notify.KindCNP || got[0].packet.CNP.DestQP != 0x42 || got[0].packet.CNP.PKey != 0x8001 || got[0].packet.Envelope.Dst != source {
+		t.Errorf("told %+v", got)
+	}
+}
+
+func TestLearnedPairsStayBounded(t *testing.T) {
+	p := newPairs()
+	of := func(i uint32) Pair { return Pair{source, sink, i} }
+	for i := range uint32(5 * pairRoom) {
+		p.add(Learned{Pair: of(i), SrcQP: i + 1})
+		if p.find(of(0)) != 1 {
+			t.Fatalf("a pair that is asked for is forgotten after %d others", i)
+		}
+	}
+	if n := len(p.young) + len(p.old); n > 2*pairRoom {
+		t.Errorf("%d pairs", n)
+	}
+	if last := uint32(5*pairRoom - 1); p.find(of(last)) != last+1 || p.find(of(1)) != 0 {
+		t.Error("the last is forgotten, or the first is not")
+	}
+}

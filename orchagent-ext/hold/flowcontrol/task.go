@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package flowcontrol
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"runtime"
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"sluice/orchagent-ext/cpu/packetio"
+	sai "sluice/sai-shim"
+)
+
+// Transport receives and sends messages; [packetio.Messages] is one.
+type Transport interface {
+	FDs() [2]int // IPv6, IPv4
+	Receive(dst []packetio.Message) int
+	Send(port uint32, to netip.Addr, packet []byte) error
+	SendFrame(port uint32, frame []byte) error
+	Route(packet []byte) error
+}
+
+// Task is the fast lane. Its methods but Run may be called from any goroutine.
+type Task struct {
+	sw       Switch
+	events   int
+	messages Transport
+
+	control    int // eventfd: there is a configuration, a question, or the end
+	configured atomic.Pointer[settings]
+	wanted     atomic.Pointer[Report]
+	learned    chan Learned
+	unlearned  atomic.Uint64 // pairs that found the channel full
+	filled     chan *Report
+	ended      chan struct{}
+	stopping   atomic.Bool
+	realtime   atomic.Pointer[string] // why there is none; "": there is
+}
+
+const (
+	priority    = 10 // SCHED_FIFO
+	eventRoom   = 64
+	learnedRoom = 4096
+	messageRoom = 32
+	rounds      = 8           // of events and messages before what is due
+	longest     = time.Second // of a wait
+	patience    = time.Second // for a report
+
+	// After messages of which none was obeyed the next ones wait for so long, and are read
+	// together: a storm costs less, and a genuine one in it little time.
+	deafness = 200 * time.Microsecond
+
+	// Threads that may run Go besides those that there are without the fast lane. Where a
+	// busy machine lets one wait while it runs Go, the fast lane does not wait for it.
+	moreThreads = 2
+)
+
+// New returns the fast lane of a switch. events is what [sai.Library.WatchFlows]
+// returned; -1: the switch raises no events. Close it after Run.
+func New(sw Switch, events int, m Transport) (*Task, error) {
+	t := &Task{sw: sw, events: events, messages: m, filled: make(chan *Report, 1), learned: make(chan Learned, learnedRoom), ended: make(chan struct{})}
+	var err error
+	if t.control, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err != nil {
+		return nil, fmt.Errorf("make an eventfd: %w", err)
+	}
+	return t, nil
+}
+
+// Close frees what New made.
+func (t *Task) Close() error { return unix.Close(t.control) }
+
+// Configure gives the fast lane a configuration, which is immutable from then on. The
+// transport is to be configured likewise.
+func (t *Task) Configure(c *Config) {
+	t.configured.Store(newSettings(c))
+	t.wake()
+}
+
+// Report returns what the fast lane does now; nil where it has ended, or does not run.
+func (t *Task) Report() *Report {
+	t.wanted.Store(newReport())
+	t.wake()
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case r := <-t.filled:
+		return r
+	case <-t.ended:
+	case <-timer.C:
+	}
+	return nil
+}
+
+// Learn tells the fast lane a source queue pair. It never waits: what finds no room is
+// counted, and told again when it is seen again.
+func (t *Task) Learn(l Learned) {
+	select {
+	case t.learned <- l:
+	default:
+		t.unlearned.Add(1)
+	}
+}
+
+// Realtime is why the fast lane's thread has no real-time priority; "": it has, or has
+// not begun.
+func (t *Task) Realtime() string {
+	if why := t.realtime.Load(); why != nil {
+		return *why
+	}
+	return ""
+}
+
+func (t *Task) wake() {
+	one := [8]byte{1} // in either byte order it is not 0
+	_, _ = unix.Write(t.control, one[:])
+}
+
+// Run is the fast lane, until the context ends. Then neighbors are told that what was
+// asked of them is over, and what is held is released.
+func (t *Task) Run(ctx context.Context) error {
+	defer context.AfterFunc(ctx, func() { t.stopping.Store(true); t.wake() })()
+	threads := runtime.GOMAXPROCS(0)
+	runtime.GOMAXPROCS(threads + moreThreads)
+	defer runtime.GOMAXPROCS(threads)
+	failed := make(chan error, 1)
+	go func() {
+		defer func() {
+			if what := recover(); what != nil {
+				failed <- fmt.Errorf("panic in the fast lane: %v\n%s", what, debug.Stack())
+			}
+		}()
+		// The thread ends with the goroutine: nothing else runs at its priority.
+		runtime.LockOSThread()
+		failed <- t.loop()
+	}()
+	err := <-failed
+	close(t.ended)
+	return err
+}
+
+func (t *Task) loop() error {
+	why := ""
+	if err := unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: priority}, 0); err != nil {
+		why = fmt.Sprintf("the fast lane has no real-time priority (CAP_SYS_NICE): %v", err)
+	}
+	t.realtime.Store(&why)
+	l := &loop{Task: t, core: newCore(t.sw, t.messages, packetio.Monotonic), realtime: why == ""}
+	in := t.messages.FDs()
+	l.fds = [4]unix.PollFd{
+		{Fd: int32(t.control), Events: unix.POLLIN}, {Fd: int32(t.events), Events: unix.POLLIN},
+		{Fd: int32(in[0]), Events: unix.POLLIN}, {Fd: int32(in[1]), Events: unix.POLLIN},
+	}
+	for !t.stopping.Load() {
+		if err := l.turn(); err != nil {
+			return err
+		}
+	}
+	l.core.end(packetio.Monotonic())
+	return nil
+}
+
+// loop is what the thread keeps.
+type loop struct {
+	*Task
+	core     *core
+	realtime bool
+	deaf     int64          // until when messages do not wake the thread
+	fds      [4]unix.PollFd // control, events, then messages
+	events   [eventRoom]sai.FlowEvent
+	messages [messageRoom]packetio.Message
+}
+
+// turn waits for what comes or is due next, and does it.
+func (l *loop) turn() error {
+	now := packetio.Monotonic()
+	wait, fds := min(max(l.core.next()-now, 0), int64(longest)), l.fds[:]
+	if l.deaf > now {
+		wait, fds = min(wait, l.deaf-now), l.fds[:2]
+	}
+	timeout := unix.NsecToTimespec(wait)
+	if _, err := unix.Ppoll(fds, &timeout, nil); err != nil && !errors.Is(err, unix.EINTR) {
+		return fmt.Errorf("wait in the fast lane: %w", err)
+	}
+	if l.fds[0].Revents != 0 {
+		l.asked()
+	}
+	l.learn()
+	for range rounds {
+		n, lost := l.sw.ReadFlowEvents(l.events[:])
+		l.core.counters.EventsLost = lost
+		for i := range n {
+			l.core.event(packetio.Monotonic(), &l.events[i])
+		}
+		if l.deaf > packetio.Monotonic() {
+			if n < eventRoom {
+				break
+			}
+			continue
+		}
+		before := l.core.obeyed()
+		m := l.Task.messages.Receive(l.messages[:])
+		for i := range m {
+			l.core.receiveMessage(packetio.Monotonic(), &l.messages[i])
+		}
+		if m > 0 && m < messageRoom && l.core.obeyed() == before {
+			l.deaf = packetio.Monotonic() + int64(deafness)
+		}
+		if n < eventRoom && m < messageRoom {
+			break
+		}
+	}
+	l.core.step(packetio.Monotonic())
+	return nil
+}
+
+// learn takes the queue pairs that were learned, as many as there are now.
+func (l *loop) learn() {
+	for range len(l.learned) {
+		learned := <-l.learned
+		l.core.pairs.add(learned)
+		l.core.limit(packetio.Monotonic(), &learned)
+	}
+}
+
+// asked takes what other goroutines want.
+func (l *loop) asked() {
+	var count [8]byte
+	_, _ = unix.Read(l.control, count[:])
+	if s := l.configured.Swap(nil); s != nil {
+		l.core.configure(packetio.Monotonic(), s)
+	}
+	if r := l.wanted.Swap(nil); r != nil {
+		l.core.fill(packetio.Monotonic(), r)
+		r.Realtime = l.realtime
+		if err := l.core.lastErr; err != nil {
+			r.LastError = err.Error()
+		}
+		select {
+		case l.filled <- r:
+		default: // the last one was not taken: who asked has given up
+			select {
+			case <-l.filled:
+			default:
+			}
+			l.filled <- r
+		}
+	}
+}

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package neighbors
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/vishvananda/netlink"
+	"github.com/vishvananda/netlink/nl"
+	"golang.org/x/sys/unix"
+
+	"sluice/orchagent-ext/wire/roce"
+)
+
+// Times of the watcher.
+const (
+	settleLeast = 2 * time.Millisecond // the kernel reports each step of a resolution, and of a link that comes up
+	settleMost  = 64 * time.Millisecond
+	look        = 30 * time.Second // in case that the kernel's news were lost
+	solicitGap  = time.Second      // between two questions on a link
+)
+
+// Watcher follows the neighbors of ports. Its methods may be called from any goroutine.
+type Watcher struct {
+	log     *slog.Logger
+	changed chan struct{}
+	wanted  chan struct{}
+
+	mu         sync.Mutex
+	configured map[string]netip.Addr
+	ports      map[string]Port
+	reading    chan struct{} // closed when what SetPorts said was read; nil: it was
+
+	solicited atomic.Uint64
+}
+
+// New returns a watcher of no port.
+func New(log *slog.Logger) *Watcher {
+	return &Watcher{log: log, changed: make(chan struct{}, 1), wanted: make(chan struct{}, 1)}
+}
+
+// SetPorts says which netdevs to follow, each with the link-local address of its
+// configured neighbor or the zero value.
+func (w *Watcher) SetPorts(configured map[string]netip.Addr) {
+	w.mu.Lock()
+	same := maps.Equal(w.configured, configured)
+	w.configured = maps.Clone(configured)
+	if !same && w.reading == nil {
+		w.reading = make(chan struct{})
+	}
+	w.mu.Unlock()
+	if !same {
+		notify(w.wanted)
+	}
+}
+
+// Await waits until Run has read what is known of the ports that SetPorts said last, at
+// most so long. It is a matter of milliseconds.
+func (w *Watcher) Await(patience time.Duration) {
+	w.mu.Lock()
+	reading := w.reading
+	w.mu.Unlock()
+	if reading == nil {
+		return
+	}
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case <-reading:
+	case <-timer.C:
+	}
+}
+
+// Changed can be read from when what Ports returns has changed.
+func (w *Watcher) Changed() <-chan struct{} { return w.changed }
+
+// Ports returns what is known of each port, as an immutable map.
+func (w *Watcher) Ports() map[string]Port {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.ports
+}
+
+// Solicited counts the questions for a router that were sent.
+func (w *Watcher) Solicited() uint64 { return w.solicited.Load() }
+
+func notify(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default: // it is notified already
+	}
+}
+
+// Run follows the ports, in the network namespace of the calling thread, until the
+// context ends. What the kernel refuses is logged and tried again.
+func (w *Watcher) Run(ctx context.Context) error {
+	news, err := nl.Subscribe(unix.NETLINK_ROUTE, unix.RTNLGRP_NEIGH, unix.RTNLGRP_LINK, unix.RTNLGRP_IPV6_IFADDR)
+	if err != nil {
+		return fmt.Errorf("listen to news of neighbors: %w", err)
+	}
+	heard := make(chan struct{}, 1)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			_, _, err := news.Receive()
+			if errors.Is(err, unix.EBADF) || ctx.Err() != nil {
+				return
+			}
+			notify(heard) // also where some were lost: all is read again
+			if err != nil && !errors.Is(err, unix.ENOBUFS) && !errors.Is(err, unix.EINTR) {
+				return
+			}
+		}
+	}()
+	defer func() { <-done }()
+	defer news.Close()
+	handle, err := netlink.NewHandle(unix.NETLINK_ROUTE)
+	if err != nil {
+		return fmt.Errorf("open netlink: %w", err)
+	}
+	defer handle.Close()
+	w.follow(ctx, handle, heard)
+	return nil
+}
+
+// settle returns how long to wait for further reports of the kernel before all is read, from how
+// long that was before and the time since: a link that comes up is known at once, and in a storm
+// of reports all is read a few times a second.
+func settle(before, since time.Duration) time.Duration {
+	if since > 4*before {
+		return settleLeast
+	}
+	return min(2*before, settleMost)
+}
+
+func (w *Watcher) follow(ctx context.Context, handle *netlink.Handle, heard <-chan struct{}) {
+	asked := map[string]time.Time{}
+	failed := ""
+	settling, last := settleLeast, time.Time{}
+	for {
+		missing, err := w.read(handle)
+		if err == nil {
+			failed = ""
+		} else if failed != err.Error() {
+			failed = err.Error()
+			w.log.Warn("neighbors cannot be read; trying again", "error", err)
+		}
+		wait := look
+		for name, p := range missing {
+			if time.Since(asked[name]) >= solicitGap {
+				asked[name] = time.Now()
+				if err := w.solicit(handle, p); err != nil {
+					w.log.Debug("a router cannot be asked for", "port", name, "error", err)
+				} else {
+					w.solicited.Add(1)
+				}
+			}
+			wait = solicitGap
+		}
+		if err != nil {
+			wait = solicitGap
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+		case <-timer.C:
+		case <-w.wanted:
+		case <-heard:
+			settling = settle(settling, time.Since(last))
+			settled := time.NewTimer(settling)
+			select {
+			case <-ctx.Done():
+			case <-settled.C:
+			}
+			settled.Stop()
+			last = time.Now()
+		}
+		timer.Stop()
+		if ctx.Err() != nil {
+			return
+		}
+	}
+}
+
+// read reads what the kernel knows, and returns the ports that could have a router and
+// know of none.
+func (w *Watcher) read(handle *netlink.Handle) (missing map[string]Port, err error) {
+	w.mu.Lock()
+	configured := w.configured
+	w.mu.Unlock()
+	ports, missing := make(map[string]Port, len(configured)), map[string]Port{}
+	var errs []error
+	for name, neighbor := range configured {
+		p, entries, err := readPort(handle, name)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("port %s: %w", name, err))
+			continue
+		}
+		p = p.choose(entries, neighbor)
+		ports[name] = p
+		if p.Why == noRouter {
+			missing[name] = p
+		}
+	}
+	w.mu.Lock()
+	same := maps.Equal(w.ports, ports)
+	w.ports = ports
+	if w.reading != nil && maps.Equal(w.configured, configured) {
+		close(w.reading)
+		w.reading = nil
+	}
+	w.mu.Unlock()
+	if !same {
+		notify(w.changed)
+	}
+	return missing, errors.Join(errs...)
+}
+
+func readPort(handle *netlink.Handle, name string) (p Port, entries []entry, err error) {
+	link, err := handle.LinkByName(name)
+	if errors.As(err, &netlink.LinkNotFoundError{}) {
+		return p, nil, nil
+	}
+	if err != nil {
+		return p, nil, err
+	}
+	p.Index = uint32(link.Attrs().Index)
+	copy(p.MAC[:], link.Attrs().HardwareAddr)
+	addrs, err := handle.AddrList(link, unix.AF_INET6)
+	if err != nil {
+		return p, nil, fmt.Errorf("list addresses: %w", err)
+	}
+	for _, a := range addrs {
+		addr, _ := netip.AddrFromSlice(a.IP)
+		if addr.IsLinkLocalUnicast() && a.Flags&(unix.IFA_F_TENTATIVE|unix.IFA_F_DADFAILED) == 0 && !p.Self.IsValid() {
+			p.Self = addr
+		}
+	}
+	known, err := handle.NeighList(link.Attrs().Index, unix.AF_INET6)
+	if err != nil {
+		return p, nil, fmt.Errorf("list neighbors: %w", err)
+	}
+	for _, n := range known {
+		e := entry{router: n.Flags&netlink.NTF_ROUTER != 0}
+		e.addr, _ = netip.AddrFromSlice(n.IP)
+		e.usable = n.State&(netlink.NUD_REACHABLE|netlink.NUD_STALE|netlink.NUD_DELAY|netlink.NUD_PROBE|netlink.NUD_PERMANENT) != 0
+		if len(n.HardwareAddr) == len(roce.MAC{}) {
+			e.mac = roce.MAC(n.HardwareAddr)
+		}
+		entries = append(entries, e)
+	}
+	return p, entries, nil
+}

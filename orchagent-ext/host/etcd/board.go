@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package etcd
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+// Times of a board.
+const (
+	boardLease   = 10 * time.Second
+	boardEvery   = time.Second
+	boardAttempt = 2 * time.Second // for one request
+	boardPause   = 500 * time.Millisecond
+
+	mostFormer = 8 // leases that are remembered: more do not live at the same time
+)
+
+// ErrNotShared says that this node reads no rows of others, and shows them none.
+var ErrNotShared = errors.New("no lease in etcd")
+
+// BoardConfig of a [Board].
+type BoardConfig struct {
+	Config
+	Name string // of the board, below the domain
+	Node string // of this node: no other of the domain has it
+
+	MostRows   int // of others that are read
+	MostOctets int // of one row
+	MostTotal  int // octets of all rows
+
+	Log *slog.Logger
+}
+
+// A Board is rows that the nodes of a domain show each other. It is safe for concurrent
+// use, and does nothing before [Board.Run].
+type Board struct {
+	config  BoardConfig
+	lease   time.Duration // a node that is silent for so long is gone; whole seconds
+	every   time.Duration // between two looks
+	attempt time.Duration // for one request
+	wake    chan struct{}
+	said    time.Time          // when the log was last told why nothing is shared; Run's alone
+	former  []clientv3.LeaseID // of this board, that may not have ended yet: their keys are its own; Run's alone
+
+	mu      sync.Mutex
+	row     []byte
+	pending *publication
+	view    View
+}
+
+// A View is what a node last read. Its maps do not change.
+type View struct {
+	Err    error             // why nothing is shared; nil: it is. Without that, the rest is empty
+	Number uint64            // of different rows that were read
+	Rows   map[string][]byte // by node, this one's too
+	Aside  map[string]error  // rows that are not read, and why
+	Leader string            // the elected node; "": none is yet
+	Leads  bool              // it is this one
+
+	Published uint64 // number of what is in force; 0: nothing was published
+	About     string // what the leader wrote beside it
+	Part      []byte // this node's part of it; nil: there is none
+}
+
+// publication is what the leader is to write.
+type publication struct {
+	number uint64
+	about  string
+	parts  map[string][]byte
+}
+
+// NewBoard checks the configuration; it reads no file and does not connect.
+func NewBoard(c BoardConfig) (*Board, error) {
+	c.Complete()
+	if c.Node == "" || len(c.Node) > 255 || strings.Contains(c.Node, "/") {
+		return nil, fmt.Errorf("name of this node %q: 1 to 255 octets without '/' are allowed", c.Node)
+	}
+	if err := c.Check(); err != nil {
+		return nil, err
+	}
+	return &Board{config: c, lease: boardLease, every: boardEvery, attempt: boardAttempt, wake: make(chan struct{}, 1), view: View{Err: ErrNotShared}}, nil
+}
+
+// Put sets the row of this node, which is written soon.
+func (b *Board) Put(row []byte) {
+	b.mu.Lock()
+	b.row = row
+	b.mu.Unlock()
+}
+
+// Publish has parts written, by node, and put in force together. Only the elected node's
+// are. number is greater than what was published.
+func (b *Board) Publish(number uint64, about string, parts map[string][]byte) {
+	b.mu.Lock()
+	b.pending = &publication{number, about, parts}
+	b.mu.Unlock()
+	select {
+	case b.wake <- struct{}{}:
+	default:
+	}
+}
+
+// View returns what was last read.
+func (b *Board) View() View {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.view
+}
+
+// Run shares until ctx ends. Then the row is gone, and another node is elected.
+func (b *Board) Run(ctx context.Context) error {
+	var why Cause
+	for ctx.Err() == nil {
+		err := b.config.Connect(ctx, &why, func(ctx context.Context, client *clientv3.Client) error {
+			for {
+				err := b.session(ctx, client)
+				if ctx.Err() != nil {
+					return context.Cause(ctx)
+				}
+				b.lost(why.Add(err))
+				pause(ctx, boardPause)
+			}
+		})
+		b.lost(err)
+		if ctx.Err() == nil {
+			pause(ctx, boardPause)
+		}
+	}
+	return nil
+}
+
+// lost keeps why nothing is shared, and logs it now and then.
+func (b *Board) lost(err error) {
+	b.mu.Lock()
+	had := b.view.Err == nil
+	b.view = View{Err: fmt.Errorf("%w (%w)", ErrNotShared, err), Number: b.view.Number + 1}
+	b.pending = nil
+	b.mu.Unlock()
+	level := slog.LevelDebug
+	if had || time.Since(b.said) > time.Minute {
+		level, b.said = slog.LevelWarn, time.Now()
+	}
+	b.config.Log.Log(context.Background(), level, "board in etcd: "+ErrNotShared.Error(), "board", b.config.Name, "reason", err)
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
+// boardSession is the time of one lease.
+type boardSession struct {
+	*Board
+	client *clientv3.Client
+	keys   boardKeys
+	id     clientv3.LeaseID
+
+	good    time.Time // when the last turn that succeeded began
+	renewAt time.Time
+	written []byte // the row, as etcd has it; nil: it has none
+	leads   int64  // revision of the leader's key, if it is this node's; else 0
+	rows    map[string]boardRow
+	view    View
+}
+
+// boardRow is a row of a node, as it was read.
+type boardRow struct {
+	revision int64
+	value    []byte
+	aside    error
+}
+
+// session takes a lease and shares under it until it is lost or ctx ends.
+func (b *Board) session(ctx context.Context, client *clientv3.Client) error {
+	began := time.Now()
+	asking, cancel := context.WithTimeout(ctx, b.attempt)
+	lease, err := client.Grant(asking, int64(b.lease/time.Second))
+	cancel()
+	if err != nil {
+		return fmt.Errorf("ask etcd for a lease: %w", err)
+	}
+	s := &boardSession{
+		Board: b, client: client, keys: boardKeys(b.config.Prefix() + b.config.Name + "/"), id: lease.ID,
+		good: began, renewAt: began.Add(b.lease / 4), rows: map[string]boardRow{},
+	}
+	defer func() {
+		giving, cancel := context.WithTimeout(context.WithoutCancel(ctx), b.attempt)
+		defer cancel()
+		if _, err := client.Revoke(giving, lease.ID); err != nil && !errors.Is(leaseError(err), errLeaseGone) {
+			b.former = append(b.former[max(0, len(b.former)+1-mostFormer):], lease.ID) // it ends by itself
+		}
+	}()
+	for ctx.Err() == nil {
+		began := time.Now()
+		err := s.turn(ctx)
+		switch {
+		case err == nil:
+			s.good = began
+			b.seen(s)
+		case errors.Is(err, errLeaseGone) || time.Since(s.good) >= b.lease:
+			return err
+		default:
+			b.failed(err)
+		}
+		s.wait(ctx)
+	}
+	return ctx.Err()
+}
+
+// seen makes what was read the view.
+func (b *Board) seen(s *boardSession) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	s.view.Number = b.view.Number
+	if s.changed(&b.view) {
+		s.view.Number++
+	}
+	b.view = s.view
+}
+
+// failed keeps why a look failed where none succeeded yet.
+func (b *Board) failed(err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.view.Err != nil {
+		b.view.Err = fmt.Errorf("%w (%w)", ErrNotShared, err)
+	}
+}
+
+// changed reports whether other rows were read than the view has.
+func (s *boardSession) changed(was *View) bool {
+	if was.Err != nil || len(was.Rows) != len(s.view.Rows) || len(was.Aside) != len(s.view.Aside) {
+		return true
+	}
+	for node, row := range s.view.Rows {
+		if before, there := was.Rows[node]; !there || !bytes.Equal(before, row) {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *boardSession) wait(ctx context.Context) {
+	t := time.NewTimer(s.every)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-s.wake:
+	case <-ctx.Done():
+	}
+}
+
+// turn does all that is due once.
+func (s *boardSession) turn(ctx context.Context) error {
+	if !time.Now().Before(s.renewAt) {
+		if err := s.renew(ctx); err != nil {
+			return err
+		}
+	}
+	s.view = View{}
+	for _, step := range []func(context.Context) error{s.show, s.elect, s.read, s.published} {
+		asking, cancel := context.WithTimeout(ctx, s.attempt)
+		err := step(asking)
+		cancel()
+		if err != nil {
+			return leaseError(err)
+		}
+	}
+	return leaseError(s.publish(ctx))
+}

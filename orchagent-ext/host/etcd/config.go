@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package etcd
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"strings"
+)
+
+// Config says where etcd is, and who this node is there. What is empty has the default
+// that is given beside it. The files are read when a connection begins, again where they
+// change.
+type Config struct {
+	Endpoints []string // URLs of etcd's members: http://10.0.0.1:2379, or https. Required
+	CAFile    string   // PEM: who may have signed the members' certificates; https needs it
+	CertFile  string   // PEM: our certificate, "" for none
+	KeyFile   string   // PEM: its key
+	User      string   // of etcd, "" for none
+	Password  Secret
+
+	PasswordFile string // in place of Password: its first line is it
+
+	// PlaintextPassword allows to send the password to endpoints of http.
+	PlaintextPassword bool
+
+	// Read reads a file of certificates or keys, ReadPassword the file of the password;
+	// leaf is the name that CONFIG_DB has for it. nil: os.ReadFile, where the user of this
+	// process chose the paths.
+	Read, ReadPassword func(leaf, path string) ([]byte, error)
+
+	Domain string // which nodes share what they write: "default". Letters, digits, ".", "_", "-"
+}
+
+// Secret is a text that is not printed.
+type Secret string
+
+// String hides the secret.
+func (Secret) String() string { return "(hidden)" }
+
+// GoString hides the secret.
+func (Secret) GoString() string { return "(hidden)" }
+
+// MarshalText hides the secret.
+func (Secret) MarshalText() ([]byte, error) { return []byte("(hidden)"), nil }
+
+// Complete puts in the defaults.
+func (c *Config) Complete() {
+	if c.Domain == "" {
+		c.Domain = "default"
+	}
+	for _, read := range []*func(_, path string) ([]byte, error){&c.Read, &c.ReadPassword} {
+		if *read == nil {
+			*read = func(_, path string) ([]byte, error) { return os.ReadFile(path) }
+		}
+	}
+}
+
+// Check says what is wrong, as far as that can be told without the files.
+func (c *Config) Check() error {
+	if strings.ContainsFunc(c.Domain, func(r rune) bool { return !strings.ContainsRune(domainLetters, r) }) {
+		return fmt.Errorf("domain %q: letters, digits, '.', '_' and '-' are allowed", c.Domain)
+	}
+	hasPassword := c.Password != "" || c.PasswordFile != ""
+	if (c.User == "") != !hasPassword {
+		return errors.New("user and password of etcd go together")
+	}
+	encrypted, err := c.encrypted()
+	if err == nil && hasPassword && !encrypted && !c.PlaintextPassword {
+		err = errors.New("endpoints of etcd are http, so the password would travel in plain text: use https, or start sluiced with --etcd-allow-plaintext")
+	}
+	return err
+}
+
+// Prefix is that of all keys of the domain; it ends with "/".
+func (c *Config) Prefix() string { return "/sluice/" + c.Domain + "/" }
+
+const domainLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
+
+// encrypted checks the endpoints and what goes with them, and says whether they take
+// TLS.
+func (c *Config) encrypted() (bool, error) {
+	if len(c.Endpoints) == 0 {
+		return false, errors.New("no endpoint of etcd: one at least is needed, like http://10.0.0.1:2379")
+	}
+	schemes := map[string]bool{}
+	for _, e := range c.Endpoints {
+		u, err := url.Parse(e)
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Port() == "" || u.Path != "" || u.RawQuery != "" || u.User != nil {
+			return false, errors.New("endpoint of etcd: not http://HOST:PORT or https://HOST:PORT: " + hideUser(e))
+		}
+		schemes[u.Scheme] = true
+	}
+	files := c.CAFile != "" || c.CertFile != "" || c.KeyFile != ""
+	switch {
+	case len(schemes) > 1:
+		return false, errors.New("endpoints of etcd: all are http, or all are https")
+	case schemes["http"] && files:
+		return false, errors.New("endpoints of etcd are http: certificates need https")
+	case schemes["https"] && c.CAFile == "":
+		return false, errors.New("endpoints of etcd are https: a CA file is needed")
+	}
+	return schemes["https"], nil
+}
+
+// hideUser cuts a user and password out of an endpoint that is no URL.
+func hideUser(endpoint string) string {
+	if _, host, found := strings.Cut(endpoint, "@"); found {
+		return "…@" + host
+	}
+	return endpoint
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package files
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// MaxState is the largest file that is read, in octets.
+const MaxState = 64 << 20
+
+// suffixNew names the file that is written, but perhaps not on the disk yet.
+const suffixNew = ".new"
+
+// ReadState reads the file into a value: what a process wrote last that was killed, and
+// after a power failure what was on the disk. A file that is not there is no error,
+// and changes nothing.
+func ReadState[T any](path string, into *T) error {
+	var fresh *T
+	if err := readState(path+suffixNew, &fresh); err == nil && fresh != nil {
+		*into = *fresh
+		return nil
+	}
+	return readState(path, into)
+}
+
+func readState(path string, into any) error {
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	switch info, err := f.Stat(); {
+	case err != nil:
+		return err
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%s: not a regular file", path)
+	case info.Size() > MaxState:
+		return fmt.Errorf("%s: %d octets, more than %d", path, info.Size(), MaxState)
+	}
+	text, err := io.ReadAll(f)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(text, into); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
+// WriteState replaces the file, with mode 0600, and makes its folder: after a crash or a
+// power failure it is the one before or the new one. It calls written, unless that is
+// nil, when the new one outlives the process, which is before it is on the disk.
+func WriteState(path string, v any, written func()) error {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	folder := filepath.Dir(path)
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(folder, filepath.Base(path)+".*") // 0600
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(text, '\n'))
+	if err == nil {
+		err = os.Rename(f.Name(), path+suffixNew)
+	}
+	if err == nil && written != nil {
+		written()
+	}
+	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+		err = os.Rename(path+suffixNew, path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name()) // it may have its name already
+		return err
+	}
+	d, err := os.Open(folder)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// RemoveState removes the file, if it is there.
+func RemoveState(path string) error {
+	for _, p := range []string{path, path + suffixNew} {
+		if err := os.Remove(p); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}

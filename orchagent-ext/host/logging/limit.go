@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package logging
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+)
+
+const (
+	// most is how many lines of one message are written in an interval: who knocks at
+	// a port of Sluice, or writes bad rows in a loop, fills no disk.
+	most     = 300
+	interval = time.Minute
+
+	// mostMessages is how many messages are counted. Some quote other programs.
+	mostMessages = 1000
+)
+
+// limited leaves out what of one message is too much; the next line that is written
+// says how much that was. What is for debugging is never left out.
+type limited struct {
+	slog.Handler
+	counts *counts
+}
+
+// counts are of all handlers that were made of one.
+type counts struct {
+	now func() time.Time
+
+	mu  sync.Mutex
+	all map[string]*count
+}
+
+// count is of one message in an interval.
+type count struct {
+	since   time.Time
+	n, left int
+}
+
+func limit(h slog.Handler, now func() time.Time) slog.Handler {
+	return limited{h, &counts{now: now, all: map[string]*count{}}}
+}
+
+func (l limited) Handle(ctx context.Context, r slog.Record) error {
+	if r.Level >= slog.LevelInfo {
+		left, ok := l.counts.take(r.Message)
+		if !ok {
+			return nil
+		}
+		if left > 0 {
+			r = r.Clone()
+			r.AddAttrs(slog.Int("left_out_before", left))
+		}
+	}
+	return l.Handler.Handle(ctx, r)
+}
+
+// take reports whether a message may be written, and how many of it were not since the
+// last one.
+func (c *counts) take(message string) (left int, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now, m := c.now(), c.all[message]
+	if m == nil {
+		if len(c.all) >= mostMessages {
+			clear(c.all)
+		}
+		m = &count{since: now}
+		c.all[message] = m
+	}
+	if now.Sub(m.since) >= interval {
+		left = m.left
+		*m = count{since: now}
+	}
+	if m.n == most {
+		m.left++
+		return 0, false
+	}
+	m.n++
+	return left, true
+}
+
+func (l limited) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return limited{l.Handler.WithAttrs(attrs), l.counts}
+}
+
+func (l limited) WithGroup(name string) slog.Handler {
+	return limited{l.Handler.WithGroup(name), l.counts}
+}

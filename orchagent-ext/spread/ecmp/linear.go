@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ecmp
+
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
+// Linear learns the hash of a switch from observations, where each bit of the member's
+// number is a sum (exclusive or) of bits of the packet, and a constant: every CRC and
+// every XOR fold is, whatever their polynomial, seed and order of fields, over 2^k
+// members. 21 observations of one flow, with labels that differ in each of the 20 bits,
+// and one of each other flow are enough; fewer of flows whose addresses and ports are
+// sums of known ones.
+//
+// A hash of another kind contradicts itself soon. Linear then forgets what it learned
+// and begins again, since single observations may be wrong; after the third time it
+// predicts nothing ([Linear.GaveUp]) until Reset.
+type Linear struct {
+	n     int
+	rows  []row
+	score Score
+	lost  int // how many times it began again
+}
+
+// A row says that the bits of x, summed, give value. Its pivot is in no other row.
+type row struct {
+	x     bitvector
+	value uint16
+	pivot int
+}
+
+// A bitvector is a packet as bits: source, destination, protocol, source port, destination
+// port, flow label, and 1.
+type bitvector [5]uint64
+
+const (
+	maxRows     = 320
+	maxAttempts = 3
+	minChecked  = 16 // right predictions before the model is believed
+)
+
+// NewLinear returns the model of a switch with n members, counted as the switch counts
+// them.
+func NewLinear(n int) *Linear { return &Linear{n: n} }
+
+// Reset forgets everything.
+func (m *Linear) Reset() { *m = Linear{n: m.n, rows: m.rows[:0]} }
+
+// GaveUp says that the switch's hash is not linear, or its members have other numbers.
+func (m *Linear) GaveUp() bool { return m.lost >= maxAttempts }
+
+// Learned says that the observations so far decide the part that the flow label has, and
+// that enough predictions were right.
+func (m *Linear) Learned() bool {
+	labels := 0
+	for i := range m.rows {
+		if m.rows[i].x.labelOnly() {
+			labels++
+		}
+	}
+	return labels == 20 && m.score.n >= minChecked && !m.score.Wrong()
+}
+
+// Predict implements [Model].
+func (m *Linear) Predict(t *Tuple) (int, bool) {
+	if m.GaveUp() {
+		return -1, false
+	}
+	x := bitsOf(t)
+	value, known := m.reduce(&x)
+	return int(value), known && int(value) < m.n
+}
+
+// reduce takes what the rows know off x, and returns the sum of their values; known: of
+// x nothing is left.
+func (m *Linear) reduce(x *bitvector) (value uint16, known bool) {
+	at := *x
+	for i := range m.rows {
+		r := &m.rows[i]
+		if at.has(r.pivot) {
+			x.add(&r.x)
+			value ^= r.value
+		}
+	}
+	return value, *x == bitvector{}
+}
+
+// Observe implements [Model].
+func (m *Linear) Observe(t *Tuple, member int) {
+	if m.GaveUp() || member < 0 || member >= m.n {
+		return
+	}
+	x := bitsOf(t)
+	value, known := m.reduce(&x)
+	value ^= uint16(member)
+	if known {
+		m.score.add(value == 0)
+		if m.score.Wrong() {
+			*m = Linear{n: m.n, rows: m.rows[:0], lost: m.lost + 1, score: m.score}
+			if !m.GaveUp() {
+				m.score = Score{}
+			}
+		}
+		return
+	}
+	if len(m.rows) == maxRows {
+		return
+	}
+	r := row{x: x, value: value, pivot: x.first()}
+	for i := range m.rows {
+		if o := &m.rows[i]; o.x.has(r.pivot) {
+			o.x.add(&r.x)
+			o.value ^= r.value
+		}
+	}
+	m.rows = append(m.rows, r)
+}
+
+// HashesLabel implements [Model]: false once all 20 bits are known to change nothing.
+func (m *Linear) HashesLabel() bool {
+	none := 0
+	for i := range m.rows {
+		if m.rows[i].x.labelOnly() && m.rows[i].value == 0 {
+			none++
+		}
+	}
+	return none < 20
+}
+
+// Score implements [Model].
+func (m *Linear) Score() *Score { return &m.score }
+
+func (m *Linear) String() string { return "learned" }
+
+func bitsOf(t *Tuple) bitvector {
+	src, dst := t.Src.As16(), t.Dst.As16()
+	return bitvector{
+		binary.BigEndian.Uint64(src[:8]), binary.BigEndian.Uint64(src[8:]),
+		binary.BigEndian.Uint64(dst[:8]), binary.BigEndian.Uint64(dst[8:]),
+		uint64(t.SrcPort)<<48 | uint64(t.DstPort)<<32 | uint64(t.Proto)<<24 | uint64(t.FlowLabel&0xfffff)<<4 | 1,
+	}
+}
+
+func (x *bitvector) add(y *bitvector) {
+	for i := range x {
+		x[i] ^= y[i]
+	}
+}
+
+func (x *bitvector) has(bit int) bool { return x[bit/64]>>(bit%64)&1 != 0 }
+
+// first is a bit of x, which is not zero: of the addresses and ports if there is one, so
+// that rows of label bits alone stay such.
+func (x *bitvector) first() int {
+	for i, word := range x {
+		if word != 0 {
+			return i*64 + 63 - bits.LeadingZeros64(word)
+		}
+	}
+	return 0
+}
+
+// labelOnly reports whether x has bits of the flow label alone.
+func (x *bitvector) labelOnly() bool {
+	return x[0]|x[1]|x[2]|x[3] == 0 && x[4]&^(0xfffff<<4) == 0
+}
+
+func onesCount(ring [2]uint64) int { return bits.OnesCount64(ring[0]) + bits.OnesCount64(ring[1]) }

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ecmp
+
+import "fmt"
+
+// A Model predicts the member of a group that a switch chooses for packets. A model
+// belongs to one goroutine. Its methods do not allocate, except Observe of [Linear] and
+// [Observed], within their bounds.
+type Model interface {
+	// Predict returns the member for packets of t, counted from 0, and whether the model
+	// knows it. A packet without a member (all are dead) is not known.
+	Predict(t *Tuple) (member int, known bool)
+	// Observe tells that packets of t took a member: the model is judged by it, and may
+	// learn from it.
+	Observe(t *Tuple, member int)
+	// HashesLabel reports whether another label can be another path, as far as is known.
+	HashesLabel() bool
+	// Score is how often the model was right.
+	Score() *Score
+	// String says which model it is: linux, crc32, crc16, learned, observed.
+	String() string
+}
+
+// A Score is how often a model was right in its last 128 predictions that could be
+// checked. The zero value has checked none.
+type Score struct {
+	ring  [2]uint64 // a bit a prediction: right
+	at, n int
+}
+
+const scoreLen = 128
+
+func (s *Score) add(right bool) {
+	word, bit := &s.ring[s.at/64], uint64(1)<<(s.at%64)
+	*word &^= bit
+	if right {
+		*word |= bit
+	}
+	s.at = (s.at + 1) % scoreLen
+	s.n = min(s.n+1, scoreLen)
+}
+
+// Checked is how many predictions the score counts, at most 128.
+func (s *Score) Checked() int { return s.n }
+
+// Right is the part of them that was right, 0 to 1; 0 where none was checked.
+func (s *Score) Right() float64 {
+	if s.n == 0 {
+		return 0
+	}
+	return float64(onesCount(s.ring)) / float64(s.n)
+}
+
+// Wrong says that the model is not that of the switch: of at least 8 predictions that
+// were checked, more than a tenth was wrong.
+func (s *Score) Wrong() bool { return s.n >= 8 && s.Right() < 0.9 }
+
+// Known is the model of a switch whose hash and group are known.
+type Known struct {
+	name   string
+	choose func(*Tuple) int
+	label  bool
+	score  Score
+}
+
+// OfKernel returns the model of the kernel with these settings and this group; an error
+// says why its paths cannot be known.
+func OfKernel(k Kernel, g *Group) (*Known, error) {
+	if err := k.Err(); err != nil {
+		return nil, err
+	}
+	return &Known{name: "linux", label: k.HashesLabel(), choose: func(t *Tuple) int { return g.Choose(k.Hash(t)) }}, nil
+}
+
+// OfHash returns the model of a hash over the 5-tuple and the flow label, with n equal
+// members.
+func OfHash(h Hash, n int) (*Known, error) {
+	if n < 1 || n > maxMembers {
+		return nil, fmt.Errorf("%d members: a group has 1 to %d", n, maxMembers)
+	}
+	return &Known{name: h.String(), label: true, choose: func(t *Tuple) int { return h.Path(*t, true, n) }}, nil
+}
+
+// Predict implements [Model].
+func (m *Known) Predict(t *Tuple) (int, bool) {
+	member := m.choose(t)
+	return member, member >= 0
+}
+
+// Observe implements [Model].
+func (m *Known) Observe(t *Tuple, member int) {
+	predicted, _ := m.Predict(t)
+	m.score.add(predicted == member)
+}
+
+// HashesLabel implements [Model].
+func (m *Known) HashesLabel() bool { return m.label }
+
+// Score implements [Model].
+func (m *Known) Score() *Score { return &m.score }
+
+func (m *Known) String() string { return m.name }

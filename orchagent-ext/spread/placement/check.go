@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package placement
+
+import "fmt"
+
+// check is what comparing with the ports' counters came to.
+type check struct {
+	error     float64 // of the last check, in parts of what was predicted
+	bad, good int     // checks in a row
+	degraded  bool
+}
+
+// When a model is believed, and when not.
+const (
+	checkedOctets = 64 << 10 // a check of less says nothing
+	wrongShare    = 0.05     // of what was predicted on other members: the check is bad
+	badChecks     = 2        // in a row: the model is wrong
+	goodChecks    = 10       // in a row: it is right again
+)
+
+// Check compares what the samples since the last check predict for each member with what
+// its port sent in that time, in octets. Other traffic on the ports does no harm: what
+// counts is what was predicted on a port, is missing there, and may have left by others:
+// what a full queue drops, or a hold keeps back, says nothing of the model. After two bad checks in
+// a row the model counts as wrong; moves stop, and new flows get hash labels. Ten good
+// ones in a row, or SetGroup, end that.
+func (t *Table) Check(sent []uint64) error {
+	if len(sent) != len(t.members) {
+		return fmt.Errorf("place: counters of %d members, and the group has %d", len(sent), len(t.members))
+	}
+	var predicted, missing, more uint64
+	for m, p := range t.predicted {
+		predicted += p
+		if p > sent[m] {
+			missing += p - sent[m]
+		} else {
+			more += sent[m] - p
+		}
+	}
+	missing = min(missing, more) // the rest was dropped, or waits: it left by no other port
+	clear(t.predicted)
+	if predicted < checkedOctets {
+		return nil
+	}
+	c := &t.check
+	c.error = float64(missing) / float64(predicted)
+	if c.error > wrongShare {
+		c.bad, c.good = c.bad+1, 0
+	} else {
+		c.bad, c.good = 0, c.good+1
+	}
+	switch {
+	case c.bad >= badChecks && !c.degraded:
+		c.degraded = true
+		t.stats.Degradations++
+	case c.good >= goodChecks:
+		c.degraded = false
+	}
+	return nil
+}
+
+// Unchecked forgets what was predicted since the last check: the ports' counters of then
+// are not known.
+func (t *Table) Unchecked() { clear(t.predicted) }

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package placement
+
+import "math"
+
+// account adds a flow to the load of its member (sign 1), or takes it off (-1).
+func (t *Table) account(e *entry, sign int) {
+	switch {
+	case !e.measured:
+		t.unmeasured += sign
+	case e.rate > 0:
+		t.count += sign
+		t.sum += float64(sign) * e.rate
+	}
+	if e.member == unknown {
+		return
+	}
+	if e.measured {
+		t.load[e.member] += float64(sign) * e.rate
+	} else {
+		t.fresh[e.member] += sign
+	}
+	if e.leaf >= 0 {
+		t.toLeaf[e.leaf*len(t.members)+e.member] += sign
+	}
+}
+
+// recount sums up again, so that errors of rounding do not add up.
+func (t *Table) recount() {
+	clear(t.load)
+	clear(t.fresh)
+	clear(t.toLeaf)
+	t.sum, t.count, t.unmeasured = 0, 0, 0
+	for i := range t.entries {
+		if e := &t.entries[i]; e.live {
+			t.account(e, 1)
+		}
+	}
+}
+
+// typical is the load that a flow counts for until it is measured: the mean of those
+// that were.
+func (t *Table) typical() float64 {
+	if t.count < 1 || t.sum <= 0 {
+		return 1
+	}
+	return t.sum / float64(t.count)
+}
+
+func (t *Table) rateOf(e *entry) float64 {
+	if e.measured {
+		return e.rate
+	}
+	return t.typical()
+}
+
+// at is the load of a member.
+func (t *Table) at(m int) float64 { return max(t.load[m], 0) + float64(t.fresh[m])*t.typical() }
+
+// worst returns the member with the greatest load ÷ weight, its load ÷ weight, and the
+// mean: all load ÷ all weight. Without load or weight the mean is 0.
+func (t *Table) worst() (member int, worst, mean float64) {
+	member = unknown
+	for m := range t.members {
+		mean += t.at(m)
+		if w := t.members[m].Weight; w > 0 && (member == unknown || t.at(m)/w > worst) {
+			member, worst = m, t.at(m)/w
+		}
+	}
+	if t.weight <= 0 {
+		return unknown, 0, 0
+	}
+	return member, worst, mean / t.weight
+}
+
+// Sample tells what the counter of a flow's entry shows: octets since it was made, at a
+// time in nanoseconds of a monotonic clock. Samples and a look of the same moment have
+// the same time. A flow is found idle only if it is sampled more often than its pauses
+// last.
+func (t *Table) Sample(f Flow, octets uint64, now int64) {
+	e := t.lookup(&f)
+	if e == nil {
+		t.stats.Stray++
+		return
+	}
+	passed, before := now-e.sampled, e.octets
+	if !e.seen || octets != before || passed < 0 {
+		e.still = now
+	}
+	first := !e.seen
+	if passed == 0 && !first {
+		return // the next sample counts what came since
+	}
+	e.octets, e.sampled, e.seen = octets, now, true
+	switch {
+	case first:
+	case passed < 0: // the clock stepped back
+		t.stats.ClockSteps++
+	case octets < before: // the entry was made again
+		t.stats.CounterResets++
+	}
+	if first || passed < 0 || octets < before {
+		e.from, e.begun = octets, now
+		return
+	}
+	if e.member != unknown {
+		t.predicted[e.member] += octets - before
+	}
+	t.settling.octets += octets - before
+	if t.cfg.WindowNS == 0 {
+		t.measure(e)
+	}
+}
+
+// measure ends a window of a flow's rate with its last sample.
+func (t *Table) measure(e *entry) {
+	passed := e.sampled - e.begun
+	if passed <= 0 {
+		return
+	}
+	rate := float64(e.octets-e.from) / float64(passed) * 1e9
+	e.from, e.begun, e.last = e.octets, e.sampled, rate
+	t.account(e, -1)
+	if e.measured {
+		rate = e.rate + (rate-e.rate)*(1-math.Exp(-float64(passed)/float64(t.cfg.RateNS)))
+	}
+	if rate < 1e-3 { // of what ended long ago
+		rate = 0
+	}
+	e.rate, e.measured, e.class = rate, true, stay(e.class, rate)
+	t.account(e, 1)
+}
+
+// movable reports whether a flow may get another label now.
+func (t *Table) movable(e *entry, now int64) bool {
+	switch {
+	case e.held || t.cfg.Moves == MovesNever || t.resting(e, now):
+		return false
+	}
+	return t.cfg.Moves == MovesAny || t.idle(e, now)
+}
+
+// resting reports whether a flow moved a moment ago.
+func (t *Table) resting(e *entry, now int64) bool {
+	return e.moved && now >= e.movedAt && now-e.movedAt < t.cfg.RestNS
+}
+
+// idle reports whether a flow's counter stood still until now for as long as packets of it can be
+// under way.
+func (t *Table) idle(e *entry, now int64) bool {
+	return e.seen && e.sampled == now && e.sampled-e.still >= t.cfg.IdleNS
+}

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package placement
+
+import (
+	"cmp"
+	"slices"
+)
+
+// A Move is a flow that is to get another label, by changing its entry in place.
+type Move struct {
+	Flow                 Flow
+	From, To             uint32 // labels
+	FromMember, ToMember int    // ToMember -1: the model does not say
+
+	first, unsafe bool // the first choice for the flow; it was not idle
+}
+
+// Look returns the moves that are to be made now, which the table counts as made; call
+// [Table.Undo] for each that could not be. The slice is valid until the next look.
+func (t *Table) Look(now int64) []Move {
+	t.moves = t.moves[:0]
+	t.stats.Looks++
+	t.stats.Waiting = 0
+	t.measureAll(now)
+	t.recount()
+	if !t.modelIsRight() {
+		return t.moves
+	}
+	if t.chooseFirst(now); len(t.moves) > 0 || !t.mayMove() {
+		return t.moves
+	}
+	if t.quotas.any() {
+		t.follow(now)
+		return t.moves
+	}
+	if t.unsettled(now) {
+		t.stats.Deferred++
+		return t.moves
+	}
+	_, worst, mean := t.worst()
+	limit := t.cfg.Threshold
+	if t.evening {
+		limit = t.cfg.Goal
+	}
+	if mean <= 0 || worst <= limit*mean {
+		t.evening = t.evening && t.settling.number < t.recheck
+		return t.moves
+	}
+	if !t.evening {
+		t.evening, t.rounds = true, 0
+	}
+	t.candidates(now, mean)
+	if t.patient(now) {
+		return t.moves
+	}
+	if t.predicts() {
+		t.improve(now)
+	} else {
+		t.roll(now)
+	}
+	t.evened()
+	return t.moves
+}
+
+// modelIsRight reports whether labels can be chosen at all.
+func (t *Table) modelIsRight() bool {
+	return t.model != nil && !t.model.Score().Wrong() && !t.check.degraded && t.model.HashesLabel()
+}
+
+// mayMove reports whether flows whose label was chosen may get another one.
+func (t *Table) mayMove() bool { return t.modelIsRight() && t.cfg.Moves != MovesNever }
+
+// chooseFirst makes the first choice for flows that sent before, the largest first, and counts
+// those that would have to be idle. One whose member has no more than its share stays there.
+func (t *Table) chooseFirst(now int64) {
+	t.sorted = t.sorted[:0]
+	for i := range t.entries {
+		switch e := &t.entries[i]; {
+		case !e.live || !e.first || e.member == unknown || e.held || t.resting(e, now):
+		case t.cfg.Moves == MovesAny || t.idle(e, now):
+			t.sorted = append(t.sorted, uint32(i))
+		default:
+			t.stats.Waiting++
+		}
+	}
+	t.sortByRate()
+	clear(t.excluded)
+	for _, i := range t.sorted {
+		if len(t.moves) == t.cfg.MaxMoves {
+			return
+		}
+		e := &t.entries[i]
+		e.first = false
+		to, shared := t.firstMember(e), t.used[use{e.flow.Src, e.flow.Dst, e.label}] > 1
+		why := Placed
+		switch {
+		case to == unknown, to == e.member && !shared:
+		case t.relabel(e, to, now):
+			t.moves[len(t.moves)-1].first = true
+		default:
+			why = Unreachable
+		}
+		t.stats.Placements[why]++
+	}
+}
+
+// firstMember returns the member that is the first choice for a flow that sent before: its own
+// while that has no more than its share, or no other has less.
+func (t *Table) firstMember(e *entry) int {
+	rate, own := t.rateOf(e), t.members[e.member].Weight
+	_, _, mean := t.worst()
+	if !t.quotas.any() && own > 0 && t.at(e.member) <= t.cfg.Goal*mean*own {
+		return e.member
+	}
+	t.account(e, -1)
+	defer t.account(e, 1)
+	to := t.choose(e)
+	if to != unknown && !t.quotas.any() && own > 0 && (t.at(to)+rate)/t.members[to].Weight >= (t.at(e.member)+rate)/own {
+		return e.member
+	}
+	return to
+}
+
+// Rates that were not quite right left flows where they are not even: what moves came to is
+// measured again, in so many windows, before only a load above the threshold counts.
+const (
+	recheckWindows = 4
+	recheckRounds  = 3
+)
+
+// evened ends moves at the goal, or where nothing is left that gains.
+func (t *Table) evened() {
+	switch _, worst, mean := t.worst(); {
+	case len(t.moves) == t.cfg.MaxMoves && worst > t.cfg.Goal*mean:
+	case len(t.moves) == 0 && t.settling.number < t.recheck:
+	case len(t.moves) == 0 || t.cfg.WindowNS == 0 || t.rounds == recheckRounds:
+		t.evening = false
+	default:
+		t.rounds, t.recheck = t.rounds+1, t.settling.number+recheckWindows
+	}
+}
+
+// candidates sorts the flows that may move, the largest first, and counts those on
+// members above the threshold that would have to be idle.
+func (t *Table) candidates(now int64, mean float64) {
+	t.sorted, t.busy = t.sorted[:0], 0
+	for i := range t.entries {
+		e := &t.entries[i]
+		switch {
+		case !e.live || e.member == unknown || t.rateOf(e) <= 0:
+		case t.movable(e, now):
+			t.sorted = append(t.sorted, uint32(i))
+		case !e.held && t.at(e.member) > t.cfg.Threshold*mean*t.members[e.member].Weight:
+			if t.busy++; !e.first { // else it is counted
+				t.stats.Waiting++
+			}
+		}
+	}
+	t.sortByRate()
+	t.sorted = t.sorted[:min(len(t.sorted), t.cfg.Largest)]
+}
+
+// sortByRate sorts the flows that may move, the largest first.
+func (t *Table) sortByRate() {
+	slices.SortFunc(t.sorted, func(a, b uint32) int {
+		if c := cmp.Compare(t.rateOf(&t.entries[b]), t.rateOf(&t.entries[a])); c != 0 {
+			return c
+		}
+		return cmp.Compare(a, b)
+	})
+}
+
+// What a move must gain, in parts of the mean, and an exchange of two more than a move.
+const (
+	leastGain     = 0.002
+	exchangeGains = 0.005
+)
+
+// improve makes the best moves and exchanges until the goal, the budget, or the end of
+// what gains.
+func (t *Table) improve(now int64) {
+	clear(t.excluded)
+	for len(t.moves) < t.cfg.MaxMoves {
+		a, worst, mean := t.worst()
+		if mean <= 0 || worst <= t.cfg.Goal*mean {
+			return
+		}
+		f, g, to := t.best(a, worst, mean)
+		if f == nil {
+			return
+		}
+		if !t.relabel(f, to, now) {
+			continue
+		}
+		if g != nil {
+			t.relabel(g, a, now)
+		}
+	}
+}
+
+// best returns the flow of member a whose move to a member, or exchange with g, leaves
+// the lowest of worst values on the two members; nil: nothing gains enough.
+func (t *Table) best(a int, worst, mean float64) (f, g *entry, to int) {
+	best := worst - leastGain*mean
+	wa, la := t.members[a].Weight, t.at(a)
+	for _, i := range t.sorted {
+		e := &t.entries[i]
+		if e.member != a || t.excluded[i] {
+			continue
+		}
+		r := t.rateOf(e)
+		for m := range t.members {
+			if w := t.members[m].Weight; m != a && w > 0 {
+				if c := max((la-r)/wa, (t.at(m)+r)/w); c < best {
+					best, f, to = c, e, m
+				}
+			}
+		}
+	}
+	if f != nil && best <= t.cfg.Goal*mean || t.cfg.MaxMoves-len(t.moves) < 2 {
+		return f, nil, to
+	}
+	limit := best
+	if f != nil {
+		limit -= exchangeGains * mean
+	}
+	for k, i := range t.sorted {
+		x := &t.entries[i]
+		if x.member != a || t.excluded[i] {
+			continue
+		}
+		rx := t.rateOf(x)
+		for _, j := range t.sorted[k+1:] {
+			y := &t.entries[j]
+			m := y.member
+			if m == a || t.members[m].Weight <= 0 || t.excluded[j] {
+				continue
+			}
+			d := rx - t.rateOf(y)
+			if d <= 0 {
+				continue
+			}
+			if c := max((la-d)/wa, (t.at(m)+d)/t.members[m].Weight); c < limit {
+				limit, f, g, to = c, x, y, m
+			}
+		}
+	}
+	return f, g, to
+}
+
+// relabel moves a flow to a member, or to a path that is not known; false: no label
+// leads there.
+func (t *Table) relabel(e *entry, to int, now int64) bool {
+	t.excluded[t.index[e.flow]] = true // a flow moves once a look at most
+	label, member := t.find(e, next(e.label), to)
+	if label == 0 || member != to {
+		t.stats.Unreachable++
+		return false
+	}
+	t.move(e, label, member, now)
+	return true
+}
+
+// move gives a flow another label, and counts.
+func (t *Table) move(e *entry, label uint32, member int, now int64) {
+	m := Move{Flow: e.flow, From: e.label, To: label, FromMember: e.member, ToMember: member, unsafe: !t.idle(e, now)}
+	t.moves = append(t.moves, m)
+	t.relabelled(e, label, member)
+	e.moved, e.movedAt = true, now
+	t.stats.Moves++
+	if m.unsafe {
+		t.stats.Unsafe++
+	}
+}
+
+func (t *Table) relabelled(e *entry, label uint32, member int) {
+	t.account(e, -1)
+	t.release(&e.flow, e.label)
+	e.label, e.member = label, member
+	t.used[use{e.flow.Src, e.flow.Dst, label}]++
+	t.account(e, 1)
+}
+
+// Undo takes back a move that the switch refused: the flow has its old label, and is left alone
+// for RestNS.
+func (t *Table) Undo(m Move) {
+	if t.takeBack(m) != nil {
+		t.stats.Undone++
+	}
+}
+
+// Cancel takes back a move that was not tried, since the flow is held or sends again: it may
+// move in its next pause.
+func (t *Table) Cancel(m Move) {
+	if e := t.takeBack(m); e != nil {
+		e.moved, e.first = false, m.first
+		if m.first {
+			t.stats.Placements[Placed]--
+		}
+	}
+}
+
+func (t *Table) takeBack(m Move) *entry {
+	e := t.lookup(&m.Flow)
+	if e == nil || e.label != m.To {
+		return nil
+	}
+	t.relabelled(e, m.From, m.FromMember)
+	t.stats.Moves--
+	if m.unsafe {
+		t.stats.Unsafe--
+	}
+	return e
+}
+
+// Overtaken counts a move as unsafe that was made while packets of the flow came, although it
+// was idle when [Table.Look] decided.
+func (t *Table) Overtaken(m Move) {
+	if !m.unsafe {
+		t.stats.Unsafe++
+	}
+}
+
+// Watching says that pauses of flows are waited for: for moves, or since loads change, so
+// that windows of rates end where all pause. Samples are to come often enough to see them.
+func (t *Table) Watching() bool {
+	return t.stats.Waiting > 0 || t.cfg.WindowNS > 0 && (t.settling.since != 0 || t.evening)
+}

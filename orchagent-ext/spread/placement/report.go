@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package placement
+
+import "slices"
+
+// Stats count since the table was made.
+type Stats struct {
+	Placements    [whys]uint64 // by reason, see [Why]
+	Adopted       uint64       // flows taken over with their label
+	Shared        uint64       // of these: another flow between the same hosts has the same label
+	Looks         uint64
+	Deferred      uint64 // of these: loads were changing, so that nothing moved
+	Moves         uint64 // flows that got another label, the first choice for one that sent before too
+	Unsafe        uint64 // of these: the flow was not idle
+	Undone        uint64 // moves that the switch refused, which are not among Moves
+	Unreachable   uint64 // moves for which no label was found
+	Stray         uint64 // samples and observations of flows that the table does not have
+	ClockSteps    uint64 // samples older than the one before
+	CounterResets uint64 // samples smaller than the one before
+	Degradations  uint64 // times that the model was found wrong
+	Waiting       int    // flows that would have to be idle to move, or for their first choice, at the last look
+	QuotasRefused uint64 // quotas that name no member, leaf or class of this table
+}
+
+// A Report is how the load is spread. The ratios are 0 without load.
+type Report struct {
+	Load              []float64 // by member: octets/s, as predicted
+	Hash              []float64 // likewise, with the hash labels
+	On                []int     // by member: flows
+	WorstOverMean     float64   // of load ÷ weight
+	HashWorstOverMean float64   // what the hash labels would give, for flows whose path they decide is known
+	Floor             float64   // no placement of these flows is below it
+	Flows             int
+	Unknown           int // flows whose path is not known
+	Held              int
+	Model             string
+	ModelErrorPercent float64 // at the last check: predicted on a member and missing there
+	Degraded          bool
+	Stats
+}
+
+// Report sums up. It allocates, and takes about a millisecond for 10,000 flows.
+func (t *Table) Report() Report {
+	t.recount()
+	r := Report{Load: make([]float64, len(t.members)), On: make([]int, len(t.members)), Flows: t.Len(), Stats: t.stats, Degraded: t.check.degraded, ModelErrorPercent: 100 * t.check.error}
+	if t.model != nil {
+		r.Model = t.model.String()
+		r.Degraded = r.Degraded || t.model.Score().Wrong()
+	}
+	for m := range t.members {
+		r.Load[m] = t.at(m)
+	}
+	if _, worst, mean := t.worst(); mean > 0 {
+		r.WorstOverMean = worst / mean
+	}
+	hash, held := make([]float64, len(t.members)), make([]float64, len(t.members))
+	rates := make([]float64, 0, t.Len())
+	hashed := 0.0
+	for i := range t.entries {
+		e := &t.entries[i]
+		if !e.live {
+			continue
+		}
+		if e.held {
+			r.Held++
+		}
+		if e.member == unknown {
+			r.Unknown++
+			continue
+		}
+		r.On[e.member]++
+		if e.hashMember != unknown {
+			hash[e.hashMember] += t.rateOf(e)
+			hashed += t.rateOf(e)
+		}
+		if e.held {
+			held[e.member] += t.rateOf(e)
+		} else {
+			rates = append(rates, t.rateOf(e))
+		}
+	}
+	for m := range t.members {
+		if w := t.members[m].Weight; w > 0 && hashed > 0 {
+			r.HashWorstOverMean = max(r.HashWorstOverMean, hash[m]/w/(hashed/t.weight))
+		}
+	}
+	r.Hash, r.Floor = hash, t.floor(rates, held)
+	return r
+}
+
+// floor is a lower bound of worst ÷ mean for every placement of flows of these rates,
+// beside what is held on members.
+func (t *Table) floor(rates, held []float64) float64 {
+	total := 0.0
+	for _, r := range rates {
+		total += r
+	}
+	for _, h := range held {
+		total += h
+	}
+	if total <= 0 || t.weight <= 0 {
+		return 0
+	}
+	mean := total / t.weight
+	floor := 1.0
+	widest, members := 0.0, 0
+	for m := range t.members {
+		if w := t.members[m].Weight; w > 0 {
+			floor = max(floor, held[m]/w/mean)
+			widest = max(widest, w)
+			members++
+		}
+	}
+	slices.SortFunc(rates, func(a, b float64) int { // the largest first
+		switch {
+		case a > b:
+			return -1
+		case a < b:
+			return 1
+		}
+		return 0
+	})
+	if len(rates) > 0 {
+		floor = max(floor, rates[0]/widest/mean)
+	}
+	// Of the k×members+1 largest, k+1 share a member: at least its k+1 smallest.
+	for k := 1; k*members < len(rates); k++ {
+		sum := 0.0
+		for _, r := range rates[k*members-k : k*members+1] {
+			sum += r
+		}
+		floor = max(floor, sum/widest/mean)
+		if rates[k*members] < mean*widest*1e-3 {
+			break
+		}
+	}
+	return floor
+}

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package placement
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+
+	"sluice/orchagent-ext/spread/ecmp"
+	"sluice/orchagent-ext/wire/roce"
+)
+
+// A Flow is what an entry on the switch matches, and the source port, which ECMP hashes.
+// Addresses are those of the packet's outermost header, of IPv6.
+type Flow struct {
+	Src, Dst netip.Addr
+	DestQP   uint32 // 24 bits
+	SrcPort  uint16 // UDP
+}
+
+// A Member is a next hop of the group, in the order that the model counts them.
+type Member struct {
+	Name   string  // of its port, unique in the group
+	Weight float64 // its share of the load, in any unit; 0: no flow is placed there
+}
+
+// Moves says which flows may get another label while they have one.
+type Moves uint8
+
+// The permissions. A held flow never moves.
+const (
+	MovesIdle  Moves = iota // those whose counter did not change for IdleNS
+	MovesAny                // all; packets of the flow may arrive in another order
+	MovesNever              // none, but for the first choice for one that [Table.Enter] added
+)
+
+// Config is what the operator chooses. The zero value of a field means its default.
+type Config struct {
+	Capacity  int     // flows at most; 16384
+	Leaves    int     // destination leaves are numbered below it; 0: they are not known
+	Moves     Moves   // which flows may move
+	IdleNS    int64   // a flow whose counter did not change for so long is idle; 50 ms
+	MaxMoves  int     // at most so many a look; 64
+	Threshold float64 // worst ÷ mean above which flows move; 1.05
+	Goal      float64 // worst ÷ mean at which they stop; 1.02
+	Largest   int     // only so many flows, the largest, are considered for a move; 512
+	RestNS    int64   // a flow that moved does not move for so long; 1 s
+	RateNS    int64   // time constant of the average of rates; 1 s
+
+	// WindowNS is over how long rates are measured at least, where flows are sampled more
+	// often, and looked at after each round of samples: it ends when all pause, or after
+	// twice the time, so that bursts count as wholes. While loads change, no flow moves
+	// (settle.go). 0: each sample is a window, and moves wait for nothing.
+	WindowNS int64
+}
+
+func (c Config) withDefaults() Config {
+	def := func(v *int, d int) {
+		if *v <= 0 {
+			*v = d
+		}
+	}
+	def64 := func(v *int64, d int64) {
+		if *v <= 0 {
+			*v = d
+		}
+	}
+	def(&c.Capacity, 16384)
+	def(&c.MaxMoves, 64)
+	def(&c.Largest, 512)
+	def64(&c.IdleNS, 50e6)
+	def64(&c.RestNS, 1e9)
+	def64(&c.RateNS, 1e9)
+	if c.Threshold <= 1 {
+		c.Threshold = 1.05
+	}
+	if c.Goal <= 1 || c.Goal > c.Threshold {
+		c.Goal = 1 + (c.Threshold-1)*0.4
+	}
+	return c
+}
+
+// unknown is the member of a flow whose path is not known.
+const unknown = -1
+
+// An entry is a flow of the table.
+type entry struct {
+	flow       Flow
+	leaf       int    // destination leaf; -1: not known
+	label      uint32 // in force
+	hash       uint32 // that the flow would have without placement
+	member     int    // of the label, or unknown
+	hashMember int    // of the hash label, or unknown
+	told       uint32 // the label of the last observation that the model was told
+
+	class    int     // of size, see [Table.classOf]
+	rate     float64 // octets/s, an average
+	measured bool    // rate is known
+	octets   uint64  // last sample of the entry's counter
+	sampled  int64   // when
+	still    int64   // the first sample that had this value
+	seen     bool    // there was a sample
+	last     float64 // octets/s in the last window
+	from     uint64  // octets where the window began
+	begun    int64   // when that was
+
+	held    bool
+	first   bool // it sends with its hash label, and its first choice waits for a pause
+	moved   bool
+	movedAt int64
+	live    bool // the slot is in use
+}
+
+// use is a label in use between two hosts.
+type use struct {
+	src, dst netip.Addr
+	label    uint32
+}
+
+// A Table has the flows of one ECMP group.
+type Table struct {
+	cfg     Config
+	model   ecmp.Model
+	members []Member
+	weight  float64 // of all members
+
+	entries []entry
+	free    []uint32
+	index   map[Flow]uint32
+	used    map[use]uint32 // how many have it
+
+	load       []float64 // by member: octets/s of flows that were measured
+	fresh      []int     // by member: flows that were not
+	toLeaf     []int     // by leaf and member: flows
+	sum        float64   // octets/s of all flows that were measured, also without a known member
+	count      int       // flows that were measured and send
+	unmeasured int       // flows that were not measured
+	predicted  []uint64  // by member: octets since the last Check
+
+	quotas   quotas
+	check    check
+	settling settling
+	evening  bool  // moves go on until the goal
+	rounds   int   // of moves since then that were measured again
+	busy     int   // flows on members above the threshold that would have to be idle to move, at the last look
+	recheck  int64 // number of the window until which they are
+	stats    Stats
+	moves    []Move
+	sorted   []uint32
+	excluded map[uint32]bool
+	tuple    ecmp.Tuple
+}
+
+// New returns a table without members: until [Table.SetGroup], flows get hash labels.
+func New(cfg Config) *Table {
+	return &Table{cfg: cfg.withDefaults(), index: map[Flow]uint32{}, used: map[use]uint32{}, excluded: map[uint32]bool{}}
+}
+
+// SetGroup replaces the model and the members: at the start, and when a member, a weight,
+// a bucket or the route changed. Labels stay; the paths of all flows are predicted again.
+// It returns how many flows with a known path have another one now. Quotas are dropped.
+// An error leaves the table as it was.
+func (t *Table) SetGroup(model ecmp.Model, members []Member) (rerouted int, err error) {
+	if model == nil {
+		return 0, errors.New("place: no model")
+	}
+	names := map[string]bool{}
+	weight := 0.0
+	for i, m := range members {
+		if !(m.Weight >= 0 && m.Weight <= 1e18) {
+			return 0, fmt.Errorf("place: member %d (%s) has weight %v: a number of 0 or more is possible", i, m.Name, m.Weight)
+		}
+		if names[m.Name] {
+			return 0, fmt.Errorf("place: two members are called %q", m.Name)
+		}
+		names[m.Name] = true
+		weight += m.Weight
+	}
+	before := t.members
+	t.model, t.members, t.weight = model, append([]Member(nil), members...), weight
+	n := len(members)
+	t.load, t.fresh, t.predicted = make([]float64, n), make([]int, n), make([]uint64, n)
+	t.toLeaf = make([]int, n*t.cfg.Leaves)
+	t.quotas, t.check, t.evening = quotas{}, check{}, false
+	for i := range t.entries {
+		e := &t.entries[i]
+		if !e.live {
+			continue
+		}
+		was := e.member
+		e.member, e.hashMember, e.told = t.predict(e, e.label), t.predict(e, e.hash), 0
+		if was != unknown && (e.member == unknown || members[e.member].Name != before[was].Name) {
+			rerouted++
+		}
+	}
+	t.recount()
+	return rerouted, nil
+}
+
+// predict is the model's member for the flow with a label, or unknown.
+func (t *Table) predict(e *entry, label uint32) int {
+	t.setTuple(e, label)
+	return t.predictNext(label)
+}
+
+func (t *Table) setTuple(e *entry, label uint32) {
+	t.tuple = ecmp.Tuple{Src: e.flow.Src, Dst: e.flow.Dst, Proto: 17, SrcPort: e.flow.SrcPort, DstPort: roce.UDPPort, FlowLabel: label}
+}
+
+// lookup returns the entry of a flow, or nil.
+func (t *Table) lookup(f *Flow) *entry {
+	if i, ok := t.index[*f]; ok {
+		return &t.entries[i]
+	}
+	return nil
+}
+
+// Len is the number of flows.
+func (t *Table) Len() int { return len(t.index) }
+
+// Label returns the label of a flow, and its member (-1: not known).
+func (t *Table) Label(f Flow) (label uint32, member int, ok bool) {
+	if e := t.lookup(&f); e != nil {
+		return e.label, e.member, true
+	}
+	return 0, unknown, false
+}
+
+// Forget removes a flow; its label is free again.
+func (t *Table) Forget(f Flow) {
+	i, ok := t.index[f]
+	if !ok {
+		return
+	}
+	e := &t.entries[i]
+	t.account(e, -1)
+	t.release(&f, e.label)
+	delete(t.index, f)
+	*e = entry{}
+	t.free = append(t.free, i)
+}
+
+func (t *Table) release(f *Flow, label uint32) {
+	u := use{f.Src, f.Dst, label}
+	if n := t.used[u]; n > 1 {
+		t.used[u] = n - 1
+	} else {
+		delete(t.used, u)
+	}
+}
+
+// SetLeaf says which destination leaf a flow has; -1: it is not known.
+func (t *Table) SetLeaf(f Flow, leaf int) {
+	e := t.lookup(&f)
+	if leaf >= t.cfg.Leaves || leaf < 0 {
+		leaf = -1
+	}
+	if e == nil || e.leaf == leaf {
+		return
+	}
+	t.account(e, -1)
+	e.leaf = leaf
+	t.account(e, 1)
+}
+
+// Hold sets whether a flow is held: a held flow never moves. Packets of it wait on the switch
+// while its counter does not change, so it begins to be idle when the hold ends.
+func (t *Table) Hold(f Flow, held bool) {
+	if e := t.lookup(&f); e != nil {
+		if e.held = held; held {
+			e.still = e.sampled
+		}
+	}
+}

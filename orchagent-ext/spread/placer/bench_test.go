@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package placer
+
+import (
+	"testing"
+	"time"
+)
+
+// BenchmarkPoll is the time of a poll over 10,000 flows, without reading their counters.
+func BenchmarkPoll(b *testing.B) {
+	c := kernel()
+	c.Table.Capacity = 10000
+	bed := newBed(b, c)
+	for i := range 10000 {
+		bed.add(hashed(uint32(i)), 1e6)
+	}
+	bed.step(time.Second)
+	b.ReportAllocs()
+	for b.Loop() {
+		bed.now = bed.now.Add(100 * time.Millisecond)
+		if _, err := bed.p.Poll(bed.now, bed.isHeld); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package placer
+
+import (
+	"maps"
+	"slices"
+
+	"sluice/orchagent-ext/spread/placement"
+)
+
+// A Report is what became of a group.
+type Report struct {
+	Name    string
+	Reason  string // why labels are not chosen; "": they are
+	Members []Member
+	placement.Report
+	Ordered  bool   // members and weights are as SONiC has programmed them; else as the kernel lists them
+	Lacks    error  // why they are not, though the switch is not the kernel; nil
+	Rerouted uint64 // flows that had another path when the group changed
+	Plan     uint64 // number of the plan for the fabric whose quotas are in force; 0: none is
+	Ignored  uint64 // quotas of plans, for leaves or spines that are not there
+}
+
+// A Member is a next hop of a group.
+type Member struct {
+	Name      string
+	Weight    float64 // 0: it is down
+	Predicted float64 // octets/s
+	Hash      float64 // octets/s, if the flows had the labels of the hash
+	Measured  float64 // octets/s that its port sends; negative: not known
+	Flows     int
+}
+
+// noPaths is why labels are not chosen on a switch other than the Linux kernel that does not
+// tell the paths of packets, or has not yet.
+const noPaths = "no sampled packet has told the port that it leaves by, so the path of no flow is known. Flows keep the labels of the hash until the switch tells it"
+
+// Reports returns what became of all groups, by name.
+func (p *Placer) Reports() []Report {
+	all := make([]Report, 0, len(p.groups))
+	for _, name := range slices.Sorted(maps.Keys(p.groups)) {
+		g := p.groups[name]
+		r := Report{Name: name, Reason: g.reason, Report: g.table.Report(), Ordered: g.ordered, Lacks: g.lacks, Rerouted: g.rerouted, Ignored: g.plan.ignored}
+		if g.plan.inForce {
+			r.Plan = g.plan.number
+		}
+		if r.Reason == "" && r.Degraded {
+			r.Reason = "paths are not as predicted: ports send less than was predicted for them, so another hash, or another route, is in force"
+		}
+		if r.Reason == "" && !p.cfg.Kernel && r.Flows > 0 && r.Unknown == r.Flows {
+			r.Reason = noPaths
+		}
+		for i, m := range g.members[:min(len(g.members), mostMembers)] {
+			one := Member{Name: g.names[i], Predicted: r.Load[i], Hash: r.Hash[i], Flows: r.On[i], Measured: -1}
+			if !m.Dead && !m.Unresolved {
+				one.Weight = float64(m.Weight)
+			}
+			if g.rates != nil {
+				one.Measured = g.rates[i]
+			}
+			r.Members = append(r.Members, one)
+		}
+		all = append(all, r)
+	}
+	return all
+}
+
+// NoPort is how many flows are not placed, since their source port is not known.
+func (p *Placer) NoPort() (n int) {
+	for k := range p.flows {
+		if p.flows[k].entry.SrcPort == 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// Err says why next hops cannot be read; nil: they can.
+func (p *Placer) Err() error { return p.readErr }

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package redirector
+
+import (
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"log/slog"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"sluice/orchagent-ext/spread/nexthops"
+	"sluice/orchagent-ext/spread/redirect"
+	"sluice/orchagent-ext/switch/engine"
+)
+
+// Network returns the next hops to destinations.
+type Network interface {
+	Groups(dsts []netip.Addr) (map[netip.Addr]nexthops.Result, error)
+}
+
+// Switch makes the rules on the switch those that are given: [engine.Engine].
+type Switch interface {
+	Redirect(all []engine.Redirection) (refused map[string]error, err error)
+}
+
+// Times of a Redirector.
+const (
+	decideEvery = 100 * time.Millisecond
+	readEvery   = 10 * time.Second       // next hops are read, though no news of them came
+	newEvery    = 200 * time.Millisecond // destinations that are new are read
+	retryEvery  = time.Second            // after a switch or a network that failed
+)
+
+// atOnce is how many rules change in one decision: the next one sees their effect.
+const atOnce = 4
+
+// mostDestinations bounds the destinations that are known: flows to others stay by hash.
+const mostDestinations = 4096
+
+// longestName is how long the name of a group may be.
+const longestName = 64
+
+// Redirector places flows by rules to next hops. It is for one goroutine.
+type Redirector struct {
+	cfg redirect.Config
+	net Network
+	sw  Switch
+	log *slog.Logger
+
+	groups map[string]*group
+	dests  map[netip.Addr]*group // nil: its route has no group that flows are placed over
+	fresh  bool                  // a destination is new
+	stale  bool                  // next hops may have changed
+	readAt time.Time
+	err    error // of the last reading, or of the last change of rules
+
+	onSwitch  []engine.Redirection // as they were asked for last
+	decideAt  time.Time
+	failedAt  time.Time
+	changes   int           // of rules, in all
+	spent     time.Duration // on these
+	refusedBy error         // why the switch refused a rule last
+}
+
+type group struct {
+	name    string
+	table   *redirect.Table
+	members []nexthops.Member
+}
+
+// New returns a redirector without rules.
+func New(c redirect.Config, n Network, s Switch, log *slog.Logger) *Redirector {
+	return &Redirector{cfg: c, net: n, sw: s, log: log, groups: map[string]*group{}, dests: map[netip.Addr]*group{}}
+}
+
+// Sample notes a packet: its flow, the port that it came in by, the netdev that it leaves by
+// ("" unknown), and its octets.
+func (r *Redirector) Sample(f redirect.Flow, port uint64, link string, octets int, now time.Time) {
+	g, known := r.dests[f.Dst]
+	if !known && len(r.dests) < mostDestinations {
+		r.dests[f.Dst], r.fresh = nil, true
+	}
+	if g != nil {
+		g.table.Sample(f, port, link, octets, now.UnixNano())
+	}
+}
+
+// Stale records that next hops may have changed. The next poll reads them.
+func (r *Redirector) Stale() { r.stale = true }
+
+// Poll reads next hops where they may have changed, decides, and changes rules. It is called
+// when there is news, and every 20 ms or so.
+func (r *Redirector) Poll(now time.Time) error {
+	changed := r.refresh(now)
+	if now.Sub(r.decideAt) >= decideEvery || now.Before(r.decideAt) {
+		r.decideAt = now
+		for _, g := range r.groups {
+			if g.table.Decide(now.UnixNano(), atOnce) {
+				changed = true
+			}
+		}
+	}
+	again := !r.failedAt.IsZero() && now.Sub(r.failedAt) >= retryEvery
+	if changed || again {
+		return r.carryOut(now)
+	}
+	return nil
+}
+
+// refresh reads the next hops. It reports whether rules changed by that.
+func (r *Redirector) refresh(now time.Time) (changed bool) {
+	since := now.Sub(r.readAt)
+	if r.err != nil && since >= 0 && since < retryEvery {
+		return false
+	}
+	if !r.stale && since < readEvery && (!r.fresh || since < newEvery) && since >= 0 {
+		return false
+	}
+	dsts := slices.SortedFunc(maps.Keys(r.dests), netip.Addr.Compare)
+	r.readAt = now
+	if len(dsts) == 0 {
+		r.stale, r.fresh = false, false
+		return false
+	}
+	results, err := r.net.Groups(dsts)
+	if err != nil {
+		r.err = fmt.Errorf("read next hops: %w", err)
+		r.stale = true // next hops that are not known hold no rule
+		return false
+	}
+	r.err, r.stale, r.fresh = nil, false, false
+	return r.regroup(dsts, results)
+}
+
+// regroup gives destinations the groups that they have now. Of a route that is another one,
+// the rules go.
+func (r *Redirector) regroup(dsts []netip.Addr, results map[netip.Addr]nexthops.Result) (changed bool) {
+	wanted := map[string]*group{}
+	for _, dst := range dsts {
+		var members []nexthops.Member
+		if g := results[dst].Group; g != nil && placeable(g.Members) {
+			members = g.Members
+		}
+		if members == nil {
+			changed = changed || r.dests[dst] != nil
+			r.dests[dst] = nil
+			continue
+		}
+		name := nameOf(members)
+		g := wanted[name]
+		if g == nil {
+			if g = r.groups[name]; g == nil {
+				g = &group{name: name, table: redirect.New(r.cfg)}
+				changed = true
+			}
+			wanted[name] = g
+			g.members = members
+			changed = g.table.SetMembers(membersOf(members)) || changed
+		}
+		changed = changed || r.dests[dst] != nil && r.dests[dst] != g
+		r.dests[dst] = g
+	}
+	r.groups = wanted
+	return changed
+}
+
+// placeable reports whether flows can be placed over next hops: several, each with an address
+// and a netdev of its own.
+func placeable(members []nexthops.Member) bool {
+	links := map[string]bool{}
+	for i := range members {
+		if !members[i].Gateway.IsValid() || links[members[i].Link] {
+			return false
+		}
+		links[members[i].Link] = true
+	}
+	return len(members) > 1
+}
+
+// nameOf names a group by its netdevs and gateways: with others it is another group.
+func nameOf(members []nexthops.Member) string {
+	links := make([]string, len(members))
+	whole := make([]string, len(members))
+	for i := range members {
+		links[i] = members[i].Link
+		whole[i] = members[i].Link + "@" + members[i].Gateway.String()
+	}
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(strings.Join(whole, ","))) // never fails
+	name := strings.Join(links, ",")
+	if len(name) > longestName-9 {
+		name = fmt.Sprintf("%s+%d", links[0], len(links)-1)
+	}
+	return fmt.Sprintf("%s#%08x", name, h.Sum32())
+}
+
+// membersOf are the members of a table. One that is down, or lacks a neighbor, takes no flow.
+func membersOf(all []nexthops.Member) []redirect.Member {
+	members := make([]redirect.Member, len(all))
+	for i := range all {
+		members[i] = redirect.Member{Name: all[i].Link, Weight: float64(all[i].Weight)}
+		if all[i].Dead || all[i].Unresolved {
+			members[i].Weight = 0
+		}
+	}
+	return members
+}
+
+// carryOut brings the rules of all tables to the switch.
+func (r *Redirector) carryOut(now time.Time) error {
+	var want []engine.Redirection
+	tables := map[string]*redirect.Table{}
+	for _, name := range slices.Sorted(maps.Keys(r.groups)) {
+		g := r.groups[name]
+		for _, rule := range g.table.Rules() {
+			to := slices.IndexFunc(g.members, func(m nexthops.Member) bool { return m.Link == rule.Member })
+			if r.dests[rule.Flow.Dst] != g || to < 0 {
+				continue
+			}
+			e := engine.Redirection{Src: rule.Flow.Src, Dst: rule.Flow.Dst, SrcPort: rule.Flow.SrcPort, To: engine.NextHop{Address: g.members[to].Gateway, Port: rule.Member}}
+			want = append(want, e)
+			tables[e.Key()] = g.table
+		}
+	}
+	n := differences(r.onSwitch, want)
+	began := time.Now()
+	refused, err := r.sw.Redirect(want)
+	if n > 0 {
+		r.changes += n
+		r.spent += time.Since(began)
+	}
+	r.onSwitch = want
+	for i := range want {
+		key := want[i].Key()
+		why := refused[key]
+		if why == nil {
+			continue
+		}
+		if r.refusedBy == nil {
+			r.log.Warn("the switch refuses a rule: its flow stays by hash", "rule", key, "error", why)
+		}
+		r.refusedBy = why
+		f := redirect.Flow{Src: want[i].Src, Dst: want[i].Dst, SrcPort: want[i].SrcPort}
+		tables[key].Refused(f, errors.Is(why, engine.ErrRefused), now.UnixNano())
+	}
+	r.failedAt = time.Time{}
+	if err != nil {
+		r.failedAt = now
+	}
+	return err
+}
+
+// differences counts the rules that are made, set or removed.
+func differences(a, b []engine.Redirection) (n int) {
+	of := make(map[string]engine.NextHop, len(a))
+	for i := range a {
+		of[a[i].Key()] = a[i].To
+	}
+	for i := range b {
+		to, there := of[b[i].Key()]
+		if !there || to != b[i].To {
+			n++
+		}
+		delete(of, b[i].Key())
+	}
+	return n + len(of)
+}
+
+// Report is the state of the redirector, for the operator.
+type Report struct {
+	Groups   []GroupReport
+	Rules    int
+	RuleTime time.Duration // of a change, the mean; 0: none was made
+	Err      error         // why next hops are not known
+	Refused  error         // why the switch refused a rule last
+}
+
+// GroupReport is one group.
+type GroupReport struct {
+	Name string
+	redirect.Report
+	redirect.Counts
+}
+
+// Report returns the state.
+func (r *Redirector) Report(now time.Time) Report {
+	all := Report{Err: r.err, Refused: r.refusedBy, Rules: len(r.onSwitch)}
+	if r.changes > 0 {
+		all.RuleTime = r.spent / time.Duration(r.changes)
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.groups)) {
+		g := r.groups[name]
+		all.Groups = append(all.Groups, GroupReport{name, g.table.Report(now.UnixNano()), g.table.Counts()})
+	}
+	return all
+}

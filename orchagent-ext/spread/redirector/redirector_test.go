@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package redirector_test
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"testing"
+	"time"
+
+	"sluice/orchagent-ext/spread/ecmp"
+	"sluice/orchagent-ext/spread/nexthops"
+	"sluice/orchagent-ext/spread/redirect"
+	"sluice/orchagent-ext/spread/redirector"
+	"sluice/orchagent-ext/switch/engine"
+)
+
+// bed is a network with a group of next hops, and a switch that records its rules.
+type bed struct {
+	t       *testing.T
+	members map[netip.Addr][]nexthops.Member
+	netErr  error
+	reads   int
+	rules   map[string]string // by flow: the port
+	full    bool
+	swErr   error
+	r       *redirector.Redirector
+	now     time.Time
+}
+
+var destination = netip.MustParseAddr("10.1.0.2")
+
+func newBed(t *testing.T) *bed {
+	t.Helper()
+	b := &bed{t: t, members: map[netip.Addr][]nexthops.Member{destination: uplinks(2)}, rules: map[string]string{}, now: time.Unix(1000, 0)}
+	b.r = redirector.New(redirect.Config{Moves: redirect.MovesAny}, b, b, slog.New(slog.DiscardHandler))
+	return b
+}
+
+func uplinks(n int) (all []nexthops.Member) {
+	for i := range n {
+		all = append(all, nexthops.Member{Member: ecmp.Member{Weight: 1}, Link: fmt.Sprint("up", i), Gateway: netip.AddrFrom4([4]byte{10, 255, 0, byte(i)})})
+	}
+	return all
+}
+
+func (b *bed) Groups(dsts []netip.Addr) (map[netip.Addr]nexthops.Result, error) {
+	b.reads++
+	if b.netErr != nil {
+		return nil, b.netErr
+	}
+	all := map[netip.Addr]nexthops.Result{}
+	for _, dst := range dsts {
+		if m := b.members[dst]; m != nil {
+			all[dst] = nexthops.Result{Group: &nexthops.Group{Members: m}}
+		} else {
+			all[dst] = nexthops.Result{Err: errors.New("no route")}
+		}
+	}
+	return all, nil
+}
+
+func (b *bed) Redirect(all []engine.Redirection) (map[string]error, error) {
+	if b.swErr != nil {
+		return nil, b.swErr
+	}
+	refused, is := map[string]error{}, map[string]string{}
+	for i := range all {
+		if b.full {
+			refused[all[i].Key()] = fmt.Errorf("%w: table full", engine.ErrRefused)
+			continue
+		}
+		is[fmt.Sprint(all[i].SrcPort)] = all[i].To.Port
+	}
+	b.rules = is
+	return refused, nil
+}
+
+// run sends four flows, which hash to the first uplink, for a time.
+func (b *bed) run(d time.Duration) {
+	b.t.Helper()
+	for end := b.now.Add(d); b.now.Before(end); b.now = b.now.Add(5 * time.Millisecond) {
+		for port := range 4 {
+			link := "up0"
+			if to, ruled := b.rules[fmt.Sprint(port)]; ruled {
+				link = to
+			}
+			b.r.Sample(redirect.Flow{Src: netip.MustParseAddr("10.0.0.1"), Dst: destination, SrcPort: uint16(port)}, 1, link, 1000, b.now)
+		}
+		if err := b.r.Poll(b.now); err != nil && b.swErr == nil {
+			b.t.Fatal(err)
+		}
+	}
+}
+
+func (b *bed) placed() {
+	b.t.Helper()
+	if b.run(2 * time.Second); len(b.rules) != 2 {
+		b.t.Fatalf("four flows share one of two uplinks; the rules are %v: want two", b.rules)
+	}
+}
+
+func TestRedirectorPlacesFlowsThatCollide(t *testing.T) {
+	b := newBed(t)
+	b.placed()
+	r := b.r.Report(b.now)
+	if len(r.Groups) != 1 || r.Rules != 2 || r.Groups[0].Worst > 1.05 || r.Err != nil {
+		t.Errorf("report is %+v", r)
+	}
+}
+
+func TestRedirectorRemovesRulesOfALinkThatGoesDownAtOnce(t *testing.T) {
+	b := newBed(t)
+	b.placed()
+	down := uplinks(2)
+	down[1].Dead = true
+	b.members[destination] = down
+	b.r.Stale()
+	if err := b.r.Poll(b.now); err != nil || len(b.rules) != 0 {
+		t.Errorf("rules to a dead link stay: %v, %v", b.rules, err)
+	}
+}
+
+func TestRedirectorTreatsAMissingNeighborAsALinkThatIsDown(t *testing.T) {
+	b := newBed(t)
+	b.placed()
+	unresolved := uplinks(2)
+	unresolved[1].Unresolved = true
+	b.members[destination] = unresolved
+	b.r.Stale()
+	if b.run(time.Second); len(b.rules) != 0 {
+		t.Errorf("rules to a next hop without a neighbor: %v", b.rules)
+	}
+	b.members[destination] = uplinks(2)
+	b.r.Stale()
+	if b.run(2 * time.Second); len(b.rules) != 2 {
+		t.Errorf("the neighbor is back, and the rules are %v", b.rules)
+	}
+}
+
+func TestRedirectorRemovesRulesWhereTheRouteChanges(t *testing.T) {
+	replaced := uplinks(2)
+	replaced[0].Gateway = netip.MustParseAddr("10.254.0.1")
+	onLink := uplinks(2)
+	onLink[0].Gateway = netip.Addr{}
+	for name, members := range map[string][]nexthops.Member{
+		"withdrawn": nil, "one next hop": uplinks(1), "another gateway": replaced, "on the link": onLink,
+	} {
+		b := newBed(t)
+		b.placed()
+		b.members[destination] = members
+		b.r.Stale()
+		if err := b.r.Poll(b.now); err != nil || len(b.rules) != 0 {
+			t.Errorf("%s: rules of the route before stay: %v, %v", name, b.rules, err)
+		}
+	}
+}
+
+func TestRedirectorKeepsRulesWhileTheNetworkCannotBeRead(t *testing.T) {
+	b := newBed(t)
+	b.placed()
+	b.netErr = errors.New("netlink fails")
+	b.r.Stale()
+	before := b.reads
+	b.run(time.Second)
+	if r := b.r.Report(b.now); r.Err == nil || len(b.rules) != 2 {
+		t.Errorf("the report has no error, or rules have gone: %v, %v", r.Err, b.rules)
+	}
+	if b.reads-before > 3 {
+		t.Errorf("next hops that cannot be read were read %d times in a second", b.reads-before)
+	}
+}
+
+func TestRedirectorLeavesFlowsByHashWhereTheTableIsFull(t *testing.T) {
+	b := newBed(t)
+	b.full = true
+	b.run(2 * time.Second)
+	if r := b.r.Report(b.now); r.Refused == nil || r.Groups[0].Refused == 0 || r.Groups[0].Rules != 0 {
+		t.Errorf("report is %+v", r)
+	}
+	b.full = false
+	if b.run(15 * time.Second); len(b.rules) != 2 {
+		t.Errorf("there is room again, and the rules are %v", b.rules)
+	}
+}
+
+func TestRedirectorTriesAFailingSwitchAgain(t *testing.T) {
+	b := newBed(t)
+	b.swErr = errors.New("the switch fails")
+	b.run(2 * time.Second)
+	b.swErr = nil
+	if b.run(2 * time.Second); len(b.rules) != 2 {
+		t.Errorf("the switch works again, and the rules are %v", b.rules)
+	}
+}
+
+func TestRedirectorIgnoresDestinationsOutsideGroups(t *testing.T) {
+	b := newBed(t)
+	other := netip.MustParseAddr("192.0.2.1")
+	for range 100 {
+		b.r.Sample(redirect.Flow{Src: netip.MustParseAddr("10.0.0.1"), Dst: other, SrcPort: 1}, 1, "up0", 1000, b.now)
+		b.now = b.now.Add(10 * time.Millisecond)
+		if err := b.r.Poll(b.now); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(b.rules) != 0 || len(b.r.Report(b.now).Groups) != 0 {
+		t.Errorf("a flow without a group has a rule: %v", b.rules)
+	}
+}

@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Errors of a driver that the engine tells apart.
+var (
+	// ErrRefused: the switch cannot, or has no room: to try again is pointless.
+	ErrRefused = errors.New("the switch refuses")
+
+	// ErrFailing: the switch answers an error that may pass, or stay. Where it stays
+	// that is a refusal.
+	ErrFailing = errors.New("the switch fails")
+
+	// ErrGone: the object is not there any more.
+	ErrGone = errors.New("the object is gone")
+)
+
+// Ledger records the objects on the switch. It outlives the process.
+type Ledger interface {
+	Load() ([]*Record, error)
+	Save(records []*Record, gone []ID) error
+}
+
+// Outcome is what came of a policy.
+type Outcome struct {
+	Choices           // by which method each need is met
+	Queues   uint8    // egress queues of a port
+	NoQueues string   // why the switch has no queues; "" with 0 queues: unknown
+	Problems []string // of objects that are done without
+	Left     []string // objects on the switch that may be of Sluice, or of another owner
+	Created  int
+	Removed  int
+	Set      int // changed in place
+}
+
+// Engine brings policies to the switch. It is for one goroutine.
+type Engine struct {
+	driver    Driver
+	traits    // of the driver
+	ledger    Ledger
+	log       *slog.Logger
+	abilities Abilities
+	features  Features       // less what tables of an earlier version lack
+	offered   Features       // of the switch, less what it refused
+	told      Features       // as the driver told it
+	asked     Abilities      // as the driver told it; abilities also has what was refused since
+	before    attempt        // what was believed before the method of the flow label was tried
+	probed    bool           // the table takes entries of flows
+	excluded  Abilities      // methods that are not tried for the policy, as the driver told them
+	lacks     []string       // what is done without, and why
+	failures  map[string]int // in a row, by step
+	refused   *Object        // the last one
+	later     error          // of steps that the others did not wait for
+
+	Now        func() time.Time
+	retryAt    time.Time     // when what was refused is tried again; zero: nothing was
+	retryPause time.Duration // before that
+
+	policy     Policy // less what the switch cannot
+	redirected []Redirection
+	wants      bool   // the policy asks something of the switch
+	method     Method // of the flow label
+	pins       bool   // single flows have entries
+	outcome    Outcome
+	objects    map[string]*Record
+	flows      map[FlowEntry]*pinned // by the flow without its label
+	fixed      map[string]bool       // attributes that the switch refused to change in place
+	without    []Object              // optional ones that the switch refused
+	withoutWhy []error               // of each
+
+	dirty []*Record // to be saved
+	gone  []ID
+}
+
+// chunk is how many changes the ledger may be behind while objects are created, where the
+// driver finds those that it lacks.
+const chunk = 512
+
+// NewEngine asks the switch what it can do, unless it is [Shared], and takes over
+// what an earlier process left. No log: nil.
+func NewEngine(d Driver, l Ledger, log *slog.Logger) (*Engine, error) {
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	e := &Engine{
+		driver: d, traits: traitsOf(d), ledger: l, log: log, Now: time.Now,
+		objects: map[string]*Record{}, flows: map[FlowEntry]*pinned{}, fixed: map[string]bool{}, failures: map[string]int{}, method: None,
+	}
+	if e.shared == nil {
+		if err := e.askSwitch(); err != nil {
+			return nil, err
+		}
+	}
+	return e, e.adopt()
+}
+
+// Record is the record of a key, nil without an object. Flows have no record here.
+func (e *Engine) Record(key string) *Record { return e.objects[key] }
+
+// LabelMethod returns the method by which flow labels are in force, [None] without one.
+func (e *Engine) LabelMethod() Method { return e.method }
+
+// RetryAt returns when the engine tries again what the switch refused; the zero time where
+// the switch refused nothing, or the driver is [Shared].
+func (e *Engine) RetryAt() time.Time { return e.retryAt }
+
+// Len is how many objects are on the switch.
+func (e *Engine) Len() int { return len(e.objects) + 2*len(e.flows) }
+
+// Reconcile brings the switch from its actual state to what the policy wants, by the
+// preferred method that the switch takes. An error says that something failed which
+// may go well another time: what was done stays, and the next call goes on.
+func (e *Engine) Reconcile(p Policy) (Outcome, error) {
+	e.wants = p.Label != nil || p.Export != nil || p.Placement != nil || p.SingleFlows
+	if err := e.ask(); err != nil {
+		return e.outcome, err
+	}
+	e.excludeMethods(p)
+	if err := e.retryRefused(p); err != nil {
+		return e.outcome, err
+	}
+	e.outcome = Outcome{Queues: e.offered.Queues, NoQueues: e.offered.NoQueues}
+	if e.finder != nil {
+		e.outcome.Left = e.finder.Left()
+	}
+	e.snapshotBeliefs()
+	defer e.scheduleRetry()
+	for {
+		c := Choose(e.abilities, p, e.offered)
+		e.policy, e.method, e.pins = p, c.Method(NeedFlowLabel), c.Pins()
+		e.keepRedirected(c)
+		e.outcome.Choices, e.outcome.Problems = c, slices.Clone(e.lacks)
+		e.without, e.withoutWhy, e.refused, e.later = nil, nil, nil, nil
+		if x := c[NeedExport]; p.Export != nil && x.Method == None {
+			e.policy.Export = nil
+			e.outcome.Problems = append(e.outcome.Problems, "nothing is sampled for export: "+x.Reason)
+		}
+		err := e.step()
+		if err == nil {
+			err = e.activate()
+		}
+		err = errors.Join(err, e.save())
+		if err == nil {
+			if len(e.objects) == 0 && e.later == nil {
+				e.clearRefusals()
+			}
+			return e.outcome, e.later
+		}
+		if !errors.Is(err, ErrRefused) || !e.doWithout(c, err) {
+			return e.outcome, err
+		}
+	}
+}
+
+// settable says which attributes may be changed in place here.
+func (e *Engine) settable(attr string) bool {
+	return e.setter != nil && Settable(attr) && !e.fixed[attr]
+}
+
+// step carries out a plan. Where the switch refuses to change an attribute in place,
+// it makes another plan, without that.
+func (e *Engine) step() error {
+	e.features = e.offered.Within(e.objects)
+	for {
+		plan, err := Compare(e.wantedObjects(), e.objects, e.settable, e.usedByFlows()...)
+		if err != nil {
+			return err
+		}
+		refused, err := e.carryOut(plan)
+		if refused == "" || err == nil {
+			return err
+		}
+		e.log.Warn("the switch refuses to change an attribute in place: objects are created again", "attribute", refused, "error", err)
+		e.fixed[refused] = true
+	}
+}
+
+// usedByFlows are the keys that the entries of flows refer to.
+func (e *Engine) usedByFlows() []string {
+	if len(e.flows) == 0 {
+		return nil
+	}
+	return []string{KeyTable, keySample}
+}
+
+// carryOut returns the attribute that the switch refused to change in place.
+func (e *Engine) carryOut(p Plan) (refused string, err error) {
+	if !e.pins || containsKey(p.First, KeyTable) || containsKey(p.Last, KeyTable) || e.objects[KeyTable] == nil {
+		if err := e.leaveTable(); err != nil {
+			return "", err
+		}
+	}
+	if containsKey(p.First, keySample) { // which has to be created again
+		if err := e.sampleFlows(samplesNothing); err != nil {
+			return "", err
+		}
+	}
+	for _, s := range slices.Concat(p.First, p.Then) {
+		switch {
+		case s.Remove && containsKey(p.Then, s.Object.Key):
+			err = e.remove(s.Object.Key)
+		case s.Remove:
+			e.removeOld(s.Object.Key)
+		case s.Set != nil:
+			refused, err = e.change(&s)
+		default:
+			err = e.create(&s.Object)
+		}
+		if err != nil {
+			return refused, err
+		}
+	}
+	if e.pins {
+		if err := e.probe(); err != nil {
+			return "", err
+		}
+		if err := errors.Join(e.sampleFlows(e.wantSampling()), e.restoreFlows()); err != nil {
+			return "", err
+		}
+	}
+	for _, s := range p.Last {
+		e.removeOld(s.Object.Key)
+	}
+	return "", nil
+}
+
+// removeOld removes an object that is not wanted. If it cannot be removed, the rest does
+// not wait for it; nor is it tried for what the object refers to.
+func (e *Engine) removeOld(key string) {
+	for _, r := range e.objects {
+		if e.later != nil && r.refersTo(key) {
+			return
+		}
+	}
+	if err := e.remove(key); err != nil {
+		e.later = errors.Join(e.later, err)
+	}
+}
+
+// change sets attributes of an object. The ledger has them as unknown until then.
+func (e *Engine) change(s *Step) (refused string, err error) {
+	o := &s.Object
+	r := e.objects[o.Key]
+	unknown := *r
+	unknown.Attrs = slices.DeleteFunc(slices.Clone(r.Attrs), func(a Attr) bool { return slices.Contains(s.Set, a.Name) })
+	for _, name := range s.Set {
+		unknown.Attrs = append(unknown.Attrs, Attr{name, unsettled(r.Attr(name), o.Attr(name))})
+	}
+	e.objects[o.Key] = &unknown
+	e.dirty = append(e.dirty, &unknown)
+	if err := e.save(); err != nil {
+		return "", err
+	}
+	for _, name := range s.Set {
+		if err := e.set(&unknown, o, name); err != nil {
+			err = fmt.Errorf("set %s of %s %s: %w", name, o.Type, o.Key, err)
+			if errors.Is(err, ErrRefused) {
+				e.refused = o
+				return name, err
+			}
+			return "", err
+		}
+	}
+	now := &Record{Object: *o, ID: r.ID, Previous: r.Previous}
+	now.Values = nil
+	e.objects[o.Key] = now
+	e.dirty = append(e.dirty, now)
+	e.outcome.Set++
+	return "", e.saveSome()
+}
+
+// unsettled is the value of an attribute that is being set. It refers to what both
+// values refer to.
+func unsettled(was, will string) string {
+	values := slices.DeleteFunc([]string{was, will}, func(v string) bool { return !strings.HasPrefix(v, "@") })
+	return strings.Join(append(values, ValueUnknown), ",")
+}
+
+func (e *Engine) set(r *Record, o *Object, attr string) error {
+	if e.setter == nil {
+		return fmt.Errorf("%w: the driver changes no object in place", ErrRefused)
+	}
+	return e.judge("set "+attr+" "+o.Key, e.setter.Set(r, o, attr, e.objects))
+}
+
+func (e *Engine) create(o *Object) error {
+	for key := range o.References {
+		if e.objects[key] == nil {
+			if o.Optional {
+				return nil // an object that it refers to was refused, and that was reported
+			}
+			return fmt.Errorf("create %s %s: %s is not on the switch", o.Type, o.Key, key)
+		}
+	}
+	r, err := e.make(o)
+	err = e.judge("create "+o.Key, err)
+	if o.Optional && errors.Is(err, ErrRefused) {
+		if _, other := e.offered.without(o, refusedAttr(err)); other != "" && o.Type != TypeACLEntry {
+			e.refused = o
+			return fmt.Errorf("create %s %s: %w", o.Type, o.Key, err)
+		}
+	}
+	if o.Optional && (errors.Is(err, ErrRefused) || errors.Is(err, ErrFailing)) {
+		e.outcome.Problems = append(e.outcome.Problems, fmt.Sprintf("%s: %v", o.Key, err))
+		e.without, e.withoutWhy = append(e.without, *o), append(e.withoutWhy, err)
+		if !errors.Is(err, ErrRefused) {
+			e.later = errors.Join(e.later, fmt.Errorf("create %s %s: %w", o.Type, o.Key, err))
+		}
+		return nil
+	}
+	if err != nil {
+		e.refused = o
+		return fmt.Errorf("create %s %s: %w", o.Type, o.Key, err)
+	}
+	e.objects[o.Key] = r
+	e.probed = e.probed && o.Key != KeyTable
+	e.dirty = append(e.dirty, r)
+	e.outcome.Created++
+	if e.finder != nil && o.Type != TypeACLEntry && o.Type != TypeACLCounter { // those are found by their table
+		return e.save()
+	}
+	return e.saveSome()
+}
+
+func (e *Engine) remove(key string) error {
+	r := e.objects[key]
+	if err := e.driver.Remove(r); err != nil && !errors.Is(err, ErrGone) {
+		return fmt.Errorf("remove %s %s: %w", r.Type, key, err)
+	}
+	delete(e.objects, key)
+	e.forget(r.ID)
+	e.outcome.Removed++
+	return e.saveSome()
+}
+
+// forget has the ledger forget an object.
+func (e *Engine) forget(id ID) {
+	e.dirty = slices.DeleteFunc(e.dirty, func(r *Record) bool { return r.ID == id })
+	e.gone = append(e.gone, id)
+}
+
+// unlisted reports whether the driver does not find objects that the ledger lacks: it is then
+// written after each call.
+func (e *Engine) unlisted() bool { return e.finder != nil && !e.finder.Lists() }
+
+func (e *Engine) saveSome() error {
+	if len(e.dirty)+len(e.gone) < chunk && !e.unlisted() {
+		return nil
+	}
+	return e.save()
+}
+
+func (e *Engine) save() error {
+	if len(e.dirty)+len(e.gone) == 0 {
+		return nil
+	}
+	if err := e.ledger.Save(e.dirty, e.gone); err != nil {
+		return fmt.Errorf("write the ledger: %w", err)
+	}
+	e.dirty, e.gone = nil, nil
+	return nil
+}

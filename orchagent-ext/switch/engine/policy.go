@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"net/netip"
+
+	"sluice/orchagent-ext/flows/flow"
+)
+
+// Policy is what the operator's configuration asks of the switch.
+type Policy struct {
+	Label *Label   // nil: labels are off
+	Ports []string // that RoCEv2 packets are labelled on as they come in, by their SONiC names
+
+	// ManageHash allows to set the switch's ECMP hash fields.
+	ManageHash bool
+
+	CPU CPU // bounds what goes there
+
+	Export *Export // nil: no packets are sampled for export
+
+	Placement *Placement // nil: labels are not chosen
+
+	// SingleFlows: the fast lane is to watch or hold single flows. It sets what that takes
+	// by itself.
+	SingleFlows bool
+
+	// FlowCapacity is how many flows may have an entry.
+	FlowCapacity uint32
+}
+
+// Label says how flow labels are computed and which are written.
+type Label struct {
+	Algorithm flow.Algorithm
+	ZeroOnly  bool // leave labels that are not 0
+	Outer     bool // write the outermost header of IPv6 tunnels, too; [Compute] alone can
+	ZeroSrcQP bool // the source queue pair of connections counts as 0; [Compute] cannot do otherwise
+}
+
+// CPU is a token bucket for packets to the CPU.
+type CPU struct {
+	Rate  uint32 // packets a second; 0: no bound
+	Burst uint32 // packets
+}
+
+// Export says which packets the CPU gets for the export of flows.
+type Export struct {
+	Rate  uint32   // one of so many RoCEv2 packets
+	Ports []string // that they come in by
+
+	// What source queue pairs are learned by, where the switch matches BTH opcodes:
+	CM      bool   // all messages of RDMA-CM, by copies
+	Answers uint32 // one of so many acknowledgements; 0: as all packets
+}
+
+// Placement says what chosen labels take besides entries of flows.
+type Placement struct {
+	Seed     uint32 // of ECMP's hash, where the switch is the Linux kernel; 0: as it is
+	Sampling uint32 // by [Entries] and [Redirect], one of so many packets comes to the CPU, unless Export says how many
+
+	// Ports are those that flows to be redirected come in by, where Export has none.
+	Ports []string
+}
+
+// NextHop is where packets are redirected to.
+type NextHop struct {
+	Address netip.Addr // IPv4 or IPv6 of the neighbor
+	Port    string     // SONiC's name
+}
+
+// Redirection sends the RoCEv2 packets of a 5-tuple to a next hop.
+type Redirection struct {
+	Src, Dst netip.Addr // of one family
+	SrcPort  uint16     // UDP
+	To       NextHop
+}
+
+// FlowEntry is a flow with the label that its entry gives it: by the method [Rewrite] of
+// flow labels, or [Entries] of placement.
+type FlowEntry struct {
+	Src, Dst netip.Addr // IPv6
+	DestQP   uint32     // 24 bits
+	Label    uint32     // 20 bits, not 0
+	SrcPort  uint16     // UDP, as seen last; 0: not known. It is not matched
+}
+
+// Port is a port as CONFIG_DB's PORT has it.
+type Port struct {
+	Name  string
+	Lanes []uint32 // of the ASIC; none: the library's port of the netdev of that name
+
+	Channel string // the PortChannel that it is a member of; "": of none
+}

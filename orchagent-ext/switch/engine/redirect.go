@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"sluice/sai-shim/saiattr"
+)
+
+// PrefixRedirect is how the keys of the objects of redirections begin.
+const PrefixRedirect = "redirect/"
+
+const (
+	prefixRedirect  = PrefixRedirect + "flow/"
+	prefixNextHop   = PrefixRedirect + "next-hop/"
+	prefixInterface = PrefixRedirect + "interface/"
+)
+
+// Key names the entry of a redirection.
+func (r *Redirection) Key() string {
+	return fmt.Sprintf("%s%s/%s/%d", prefixRedirect, r.Src, r.Dst, r.SrcPort)
+}
+
+// Redirect makes the redirections on the switch those that are given, by the method
+// [Redirect]; by another there are none. A flow that has one keeps it where the next hop is the
+// same, and is set to another in place: no packet goes by hash meanwhile. It returns why the
+// switch refused some, by their keys: the others are in force. After an error the next call
+// goes on.
+func (e *Engine) Redirect(all []Redirection) (refused map[string]error, err error) {
+	e.redirected = slices.Clone(all)
+	e.keepRedirected(e.outcome.Choices)
+	if len(e.redirected) == 0 && !e.hasRedirected() {
+		return nil, nil
+	}
+	problems := e.outcome.Problems
+	e.without, e.withoutWhy, e.refused, e.later = nil, nil, nil, nil
+	err = errors.Join(e.step(), e.save())
+	e.outcome.Problems = problems
+	refused = map[string]error{}
+	for i := range e.without {
+		refused[e.without[i].Key] = e.withoutWhy[i]
+	}
+	// The entry of a next hop that was refused was refused with it.
+	for i := range e.redirected {
+		r := &e.redirected[i]
+		why := errors.Join(refused[nextHopKey(r.To)], refused[prefixInterface+r.To.Port])
+		if e.objects[r.Key()] == nil && refused[r.Key()] == nil && why != nil {
+			refused[r.Key()] = why
+		}
+	}
+	return refused, errors.Join(err, e.later)
+}
+
+// keepRedirected forgets redirections where the method is another one.
+func (e *Engine) keepRedirected(c Choices) {
+	if c.Method(NeedPlacement) != Redirect {
+		e.redirected = nil
+	}
+}
+
+func (e *Engine) hasRedirected() bool {
+	for key := range e.objects {
+		if strings.HasPrefix(key, prefixRedirect) {
+			return true
+		}
+	}
+	return false
+}
+
+// wantedObjects are those of the policy and of the redirections.
+func (e *Engine) wantedObjects() []Object {
+	all := e.driver.Objects(e.policy, e.outcome.Choices, e.features)
+	if len(e.redirected) == 0 {
+		return all
+	}
+	table := slices.ContainsFunc(all, func(o Object) bool { return o.Key == KeyExportTable })
+	if !table {
+		return all
+	}
+	return append(all, redirectObjects(e.redirected, e.features)...)
+}
+
+func nextHopKey(n NextHop) string { return prefixNextHop + n.Port + "/" + n.Address.String() }
+
+// redirectObjects are the next hops and the entries of redirections. An entry samples as the
+// table does: the one with the highest priority counts.
+func redirectObjects(all []Redirection, f Features) (objects []Object) {
+	hops := map[string]NextHop{}
+	for i := range all {
+		hops[nextHopKey(all[i].To)] = all[i].To
+	}
+	ports := map[string]bool{}
+	for _, key := range slices.Sorted(maps.Keys(hops)) {
+		n := hops[key]
+		if !ports[n.Port] {
+			ports[n.Port] = true
+			objects = append(objects, optional(NewObject(prefixInterface+n.Port, TypeInterface, saiattr.InterfaceType.Enum("port"), saiattr.InterfacePort.As(0, n.Port))))
+		}
+		objects = append(objects, optional(NewObject(key, TypeNextHop,
+			saiattr.NextHopType.Enum("ip"), saiattr.NextHopAddress.IP(n.Address), saiattr.NextHopOf.Ref(prefixInterface+n.Port))))
+	}
+	for i := range all {
+		r := &all[i]
+		e := aclEntry{key: r.Key(), table: KeyExportTable, priority: redirectPriority, redirect: r, ipv4: r.Src.Is4(), sample: keySample, udp: f.Protocol}
+		objects = append(objects, optional(e.object()))
+	}
+	return objects
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package orchagent
+
+import (
+	"slices"
+	"strings"
+
+	"sluice/orchagent-ext/switch/engine"
+	"sluice/yang/rows"
+)
+
+// Rows that say what the switch can do. SFLOW is the operator's.
+var (
+	rowSwitch = rows.Row{Table: "SWITCH_CAPABILITY", Key: "switch"}
+	rowACL    = rows.Row{Table: "ACL_STAGE_CAPABILITY_TABLE", Key: "INGRESS"}
+	rowHash   = rows.Row{Table: "SWITCH_HASH", Key: "GLOBAL"}
+	rowSFlow  = rows.Row{Table: "SFLOW", Key: "global"}
+)
+
+// Hash fields, as SONiC calls them.
+const (
+	fieldDestQP    = "RDMA_BTH_DEST_QP"
+	fieldFlowLabel = "IPV6_FLOW_LABEL"
+	fieldECMPHash  = "ecmp_hash"
+)
+
+// minSampling is one of how many packets the CPU gets at most by our own mirror
+// session: what SONiC's sFlow allows.
+const minSampling = 256
+
+// capability is what the rows say.
+type capability struct {
+	destQP, flowLabel bool // orchagent lists the hash field
+	ecmpHash          bool // ecmp_hash is set
+	mirror, truncate  bool // ports can be mirrored by samples; these can be cut
+	copies            bool // ACL rules have PACKET_ACTION, and that can COPY
+	sflow             bool // the operator has sFlow enabled
+}
+
+// capabilityOf reads the rows' fields.
+func capabilityOf(sw, acl, hash, sflow map[string]string) capability {
+	fields := list(sw["HASH|NATIVE_HASH_FIELD_LIST"]) // N/A: orchagent does not know
+	settable := sw["ECMP_HASH_CAPABLE"] == "true"
+	return capability{
+		destQP:    settable && slices.Contains(fields, fieldDestQP),
+		flowLabel: settable && slices.Contains(fields, fieldFlowLabel),
+		ecmpHash:  len(listOf(hash, fieldECMPHash)) > 0,
+		mirror:    sw["PORT_INGRESS_SAMPLE_MIRROR_CAPABLE"] == "true",
+		truncate:  sw["SAMPLEPACKET_TRUNCATION_CAPABLE"] == "true",
+		copies:    slices.Contains(list(acl["action_list"]), "PACKET_ACTION") && slices.Contains(list(sw["ACL_ACTION|PACKET_ACTION"]), "COPY"),
+		sflow:     sflow["admin_state"] == "up",
+	}
+}
+
+const setECMPHash = "SWITCH_HASH|GLOBAL has no ecmp_hash: SONiC does not tell what the switch hashes then, and orchagent cannot go back to it, so set ecmp_hash first"
+
+// abilities says which methods there are. refused is why orchagent did not take the
+// mirror session; "": it took it, or was not asked.
+func (c capability) abilities(refused string) engine.Abilities {
+	noLabel := engine.Ability{Reason: "SONiC has no ACL action that writes a flow label"}
+	noFlows := engine.Ability{Reason: "the driver orchagent cannot: SONiC's tables have nothing of single flows"}
+	return engine.Abilities{
+		engine.NeedFlowLabel: {
+			engine.Compute: noLabel, engine.Rewrite: noLabel,
+			engine.Hash: c.hash(), engine.UDFHash: {Reason: "SONiC hashes no user-defined field"},
+		},
+		engine.NeedExport: {
+			engine.Sample: {Reason: "SONiC has no ACL action that samples"},
+			engine.SFlow:  c.samples(), engine.Mirror: c.mirrors(refused),
+		},
+		engine.NeedThreshold: {engine.Exact: noFlows},
+		engine.NeedHold:      {engine.Exact: noFlows},
+		engine.NeedPlacement: {engine.Entries: noLabel, engine.Rewrite: noLabel},
+	}
+}
+
+// hash reports whether orchagent hashes the destination queue pair.
+func (c capability) hash() engine.Ability {
+	switch {
+	case c.destQP && c.ecmpHash:
+		return engine.Ability{Can: true, Reason: "orchagent lists the hash field " + fieldDestQP}
+	case c.destQP:
+		return engine.Ability{Reason: setECMPHash}
+	case c.flowLabel && !c.ecmpHash:
+		return engine.Ability{Reason: "orchagent lists no hash field " + fieldDestQP + "; for " + fieldFlowLabel + ": " + setECMPHash}
+	case c.flowLabel:
+		return engine.Ability{Reason: "orchagent lists no hash field " + fieldDestQP + ", but " + fieldFlowLabel + ": flows that come with a label can be spread"}
+	}
+	return engine.Ability{Reason: "orchagent lists neither the hash field " + fieldDestQP + " nor " + fieldFlowLabel}
+}
+
+// samples reports whether SONiC's own sFlow samples packets.
+func (c capability) samples() engine.Ability {
+	if c.sflow {
+		return engine.Ability{Can: true, Reason: "the operator has sFlow enabled"}
+	}
+	return engine.Ability{Reason: "SONiC's own sFlow would do: enable it, and Sluice reads its samples"}
+}
+
+// mirrors reports whether a mirror session samples packets to the CPU.
+func (c capability) mirrors(refused string) engine.Ability {
+	switch {
+	case !c.mirror:
+		return engine.Ability{Reason: "the switch cannot mirror samples (PORT_INGRESS_SAMPLE_MIRROR_CAPABLE), and to copy every RoCEv2 packet would drown the CPU"}
+	case refused != "":
+		return engine.Ability{Reason: refused}
+	}
+	return engine.Ability{Can: true, Reason: "the switch mirrors samples"}
+}
+
+// listOf reads a list of a row of CONFIG_DB, whose field may be marked as list
+// by an @ behind its name.
+func listOf(fields map[string]string, name string) []string {
+	if v := list(fields[name+"@"]); len(v) > 0 {
+		return v
+	}
+	return list(fields[name])
+}
+
+// list splits a list with commas.
+func list(s string) []string {
+	return strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ' ' })
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package orchagent
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"sluice/orchagent-ext/switch/engine"
+	"sluice/orchagent-ext/wire/roce"
+	"sluice/yang/rows"
+)
+
+// Names of Sluice's rows.
+const (
+	nameSession = "SLUICE_SAMPLE"
+	nameACL     = "SLUICE_ROCE" // the table's type, and the table
+	nameCM      = "SLUICE_CM"
+	nameCNP     = "SLUICE_CNP"
+)
+
+const (
+	// truncateSize is how much of a sampled packet the CPU gets, in octets: the
+	// headers, with tunnels.
+	truncateSize = 256
+
+	attrNeeds    = "needs" // of an object: what it refers to; not a field of the row
+	separator    = "|"     // of CONFIG_DB and STATE_DB
+	copyPriority = 9000    // of Sluice's rules, which are in a table of their own
+)
+
+// objects returns what a policy takes, each object after those that it refers to.
+func objects(p engine.Policy, by engine.Choices, c capability, channels map[string]string) []engine.Object {
+	var all []engine.Object
+	if p.Label != nil && p.ManageHash && c.ecmpHash {
+		if by.Method(engine.NeedFlowLabel) == engine.Hash {
+			all = append(all, hashObject(fieldDestQP, false))
+		}
+		if c.flowLabel {
+			all = append(all, hashObject(fieldFlowLabel, true))
+		}
+	}
+	if !samples(p) {
+		return all
+	}
+	var needs []string
+	if by.Method(engine.NeedExport) == engine.Mirror {
+		session := mirrorObject(p.Export, c)
+		all, needs = append(all, session), []string{session.Key}
+	}
+	if copies(p, c) {
+		all = append(all, copyObjects(p.Export, channels, needs)...)
+	}
+	return all
+}
+
+func samples(p engine.Policy) bool { return p.Export != nil && len(p.Export.Ports) > 0 }
+
+func copies(p engine.Policy, c capability) bool { return samples(p) && c.copies }
+
+// mirrorObject is the session that sends samples of what comes in by the ports
+// to the CPU.
+func mirrorObject(e *engine.Export, c capability) engine.Object {
+	fields := map[string]string{
+		"type": "SPAN", "dst_port": "CPU", "direction": "RX",
+		"src_port":    strings.Join(e.Ports, ","),
+		"sample_rate": fmt.Sprint(e.Rate),
+	}
+	if c.truncate {
+		fields["truncate_size"] = fmt.Sprint(truncateSize)
+	}
+	o := rowObject(rows.Row{Table: tableMirror, Key: nameSession, Fields: fields})
+	o.Meets = engine.NeedExport
+	return o
+}
+
+// copyObjects copy what is rare, and needed whole to learn queue pairs: messages
+// of RDMA-CM, and CNPs.
+func copyObjects(e *engine.Export, channels map[string]string, needs []string) []engine.Object {
+	kind := rowObject(rows.Row{Table: tableType, Key: nameACL, Fields: map[string]string{
+		"MATCHES": "L4_DST_PORT,BTH_OPCODE", "ACTIONS": "PACKET_ACTION,COUNTER", "BIND_POINTS": "PORT,PORTCHANNEL",
+	}}, needs...)
+	table := rowObject(rows.Row{Table: tableACL, Key: nameACL, Fields: map[string]string{
+		"policy_desc": "Sluice", "type": nameACL, "stage": "ingress", "ports": strings.Join(bindPoints(e.Ports, channels), ","),
+	}}, kind.Key)
+	rule := func(name string, opcode byte, priority int) engine.Object {
+		return rowObject(rows.Row{Table: tableRule, Key: nameACL + ":" + name, Fields: map[string]string{
+			"PRIORITY": fmt.Sprint(priority), "L4_DST_PORT": fmt.Sprint(roce.UDPPort),
+			"BTH_OPCODE": fmt.Sprintf("%#02x/0xff", opcode), "PACKET_ACTION": "COPY",
+		}}, table.Key)
+	}
+	return []engine.Object{kind, table, rule(nameCM, byte(roce.UDSendOnly), copyPriority), rule(nameCNP, byte(roce.CNP), copyPriority-1)}
+}
+
+// bindPoints are the ports, where orchagent binds tables to: a member of a
+// PortChannel is bound with it.
+func bindPoints(ports []string, channels map[string]string) []string {
+	var points []string
+	for _, p := range ports {
+		if channel := channels[p]; channel != "" {
+			p = channel
+		}
+		points = append(points, p)
+	}
+	slices.Sort(points)
+	return slices.Compact(points)
+}
+
+// rowObject is a row as object. Everything of this driver is done without where
+// orchagent refuses it, but what the method is.
+func rowObject(r rows.Row, needs ...string) engine.Object {
+	return engine.Object{Key: r.Name(), Type: engine.TypeRow, Attrs: attrs(r.Fields, needs), Optional: true}
+}
+
+func attrs(fields map[string]string, needs []string) []engine.Attr {
+	var all []engine.Attr
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		all = append(all, engine.Attr{Name: name, Value: fields[name]})
+	}
+	if len(needs) > 0 {
+		all = append(all, engine.Attr{Name: attrNeeds, Value: "@" + strings.Join(needs, ",@")})
+	}
+	return all
+}
+
+// rowOf is the row that an object is.
+func rowOf(o *engine.Object) rows.Row {
+	table, key, _ := strings.Cut(o.Key, separator)
+	r := rows.Row{Table: table, Key: key, Fields: map[string]string{}}
+	for _, a := range o.Attrs {
+		if a.Name != attrNeeds {
+			r.Fields[a.Name] = a.Value
+		}
+	}
+	return r
+}
+
+// hashObject is a field of ecmp_hash.
+func hashObject(field string, optional bool) engine.Object {
+	return engine.Object{
+		Key: rowHash.Name() + separator + fieldECMPHash + separator + field, Type: engine.TypeHashField,
+		Attrs: []engine.Attr{{Name: fieldECMPHash, Value: field}}, Optional: optional,
+	}
+}
+
+// Owns reports whether a record is of this driver.
+func Owns(r *engine.Record) bool { return r.Type == engine.TypeRow || r.Type == engine.TypeHashField }

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package orchagent
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+
+	"sluice/orchagent-ext/db/sonicdb"
+	"sluice/orchagent-ext/switch/engine"
+)
+
+// Foresee implements [engine.Shared].
+func (d *Driver) Foresee(o *engine.Object) (*engine.Record, error) {
+	r := &engine.Record{Object: *o, ID: engine.ID(o.Key)}
+	if o.Type == engine.TypeHashField {
+		return r, d.foreseeHash(r)
+	}
+	row := rowOf(o)
+	if why := d.refusedNow(o.Key); why != "" && maps.Equal(d.refused[o.Key].fields, row.Fields) {
+		return nil, fmt.Errorf("%w: %s", engine.ErrRefused, why)
+	}
+	inTheWay, err := d.operatorsRow(row)
+	if err != nil {
+		return nil, err
+	}
+	there, err := d.read(row)
+	if err != nil {
+		return nil, err
+	}
+	if inTheWay == "" && there != nil && !maps.Equal(there, row.Fields) {
+		inTheWay = o.Key
+	}
+	if inTheWay != "" {
+		return nil, fmt.Errorf("%w: there is a row %s that Sluice did not write; remove it to use this method", engine.ErrRefused, inTheWay)
+	}
+	return r, nil
+}
+
+// Create implements [engine.Driver].
+func (d *Driver) Create(o *engine.Object, _ map[string]*engine.Record) (*engine.Record, error) {
+	row := rowOf(o)
+	if d.leaving[o.Key] {
+		d.awaitGone(row)
+	}
+	r, err := d.Foresee(o)
+	if err != nil {
+		return nil, err
+	}
+	if o.Type == engine.TypeHashField {
+		return r, d.addHash(r)
+	}
+	was, err := d.read(row)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.write(sonicdb.Change{Row: row}, was); errors.Is(err, sonicdb.ErrChanged) {
+		return nil, fmt.Errorf("%w: another process writes %s", engine.ErrRefused, o.Key) // Sluice owns no row there
+	} else if err != nil {
+		return nil, err
+	}
+	if err := d.confirm(row); errors.Is(err, errEnding) {
+		return nil, err // the row stays, for the next process to judge
+	} else if err != nil {
+		d.refuse(row, err)
+		err = fmt.Errorf("%w: %w", engine.ErrRefused, err)
+		if gone := d.Remove(r); gone != nil && !errors.Is(gone, engine.ErrGone) {
+			return nil, fmt.Errorf("remove %s, which orchagent did not take: %w", o.Key, gone) // tried again, and removed first
+		}
+		return nil, err
+	}
+	delete(d.refused, o.Key)
+	return r, nil
+}
+
+// Remove implements [engine.Driver]: the whole row if Sluice owns it.
+func (d *Driver) Remove(r *engine.Record) error {
+	if r.Type == engine.TypeHashField {
+		return d.removeHash(r)
+	}
+	row := rowOf(&r.Object)
+	there, err := d.read(row)
+	if err != nil {
+		return err
+	}
+	delete(d.notes, r.Key)
+	if there == nil {
+		return engine.ErrGone
+	}
+	if err := d.write(sonicdb.Change{Row: row, Deleted: true}, there); err != nil {
+		return err
+	}
+	d.leaving[r.Key] = true
+	return nil
+}
+
+// Exists implements [engine.Driver]. A row that was changed comes back as it is.
+func (d *Driver) Exists(r *engine.Record) (bool, error) {
+	switch r.Type {
+	case engine.TypeHashField:
+		return d.hashes(r)
+	case engine.TypeRow:
+	default:
+		return false, nil // of another driver
+	}
+	row := rowOf(&r.Object)
+	there, err := d.read(row)
+	if err != nil || there == nil {
+		delete(d.notes, r.Key)
+		return false, err
+	}
+	if !maps.Equal(there, row.Fields) {
+		var needs []string
+		if v := r.Attr(attrNeeds); v != "" {
+			needs = strings.Split(strings.TrimPrefix(v, "@"), ",@")
+		}
+		r.Attrs = attrs(there, needs)
+	}
+	return true, d.check(row)
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package orchagent
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"sluice/yang/rows"
+)
+
+// What orchagent says of a row, in lower case.
+const (
+	active    = "active"
+	inactive  = "inactive"
+	noRoomYet = "pending creation" // SAI refused, it is tried again
+)
+
+// What is told of a row that orchagent did not take, and did not refuse.
+const (
+	notSaid       = "orchagent does not say whether it took the row: not confirmed"
+	noRoom        = "the switch has no room for it; orchagent goes on trying"
+	waitsForTable = "orchagent has yet to make its table"
+)
+
+// rowTable is the table of Sluice's rules.
+var rowTable = rows.Row{Table: tableACL, Key: nameACL}
+
+const lookAgain = 10 * time.Millisecond
+
+// errEnding says that the process ends while orchagent is waited for.
+var errEnding = errors.New("sluiced ends, and orchagent has not said whether it took the row")
+
+// wait lets orchagent work. It reports whether it is to be waited for any longer.
+func (d *Driver) wait(deadline time.Time) bool {
+	select {
+	case <-d.ending:
+		return false
+	case <-time.After(lookAgain):
+		return time.Now().Before(deadline)
+	}
+}
+
+// status is what orchagent says of a row, in lower case, "" where nothing: of one that
+// it has yet to take, what it says is of the row before.
+func (d *Driver) status(r rows.Row) (string, error) {
+	if waits, err := d.waits(r); waits || err != nil {
+		return "", err
+	}
+	fields, err := getOne(d.state, rows.Row{Table: statusTables[r.Table], Key: keyAs(r)})
+	return strings.ToLower(fields["status"]), err
+}
+
+// confirm waits until orchagent says that it took a row. The error says that it
+// did not. Where it says nothing of ACLs, as releases before 202205 do, or that the
+// switch has no room for the table, which it tries again every second, that is noted and
+// the row stays. A rule that the switch has no room for it may try again only when
+// another of the table goes (AclOrch::doAclRuleTask, RETRY_CST_SAI_RESOURCE): so that
+// is taken back, and tried again by this driver.
+func (d *Driver) confirm(r rows.Row) error {
+	if statusTables[r.Table] == "" {
+		return nil
+	}
+	if r.Table == tableRule && d.notes[rowTable.Name()] == noRoom {
+		d.notes[r.Name()] = waitsForTable
+		return nil
+	}
+	said := ""
+	for deadline := time.Now().Add(d.patience); ; {
+		now, err := d.status(r)
+		switch {
+		case err == nil && now == active:
+			d.silent = d.silent && r.Table == tableMirror
+			delete(d.notes, r.Name())
+			return nil
+		case err == nil:
+			said = now
+		}
+		if r.Table != tableMirror && (said == inactive || said == noRoomYet || said == "" && d.silent) {
+			break
+		}
+		if !d.wait(deadline) {
+			break
+		}
+	}
+	select {
+	case <-d.ending:
+		return errEnding
+	default:
+	}
+	switch {
+	case said == noRoomYet && r.Table == tableRule:
+		return fmt.Errorf("the switch has no room for %s", r.Name())
+	case said == inactive:
+		return fmt.Errorf("orchagent took %s and says it is inactive; its log says why", r.Name())
+	case r.Table == tableMirror && said == "":
+		return fmt.Errorf("orchagent did not take %s within %v; no release up to 202605 mirrors to the CPU", r.Name(), d.patience)
+	case said == "":
+		d.silent = true
+		fallthrough
+	default:
+		d.notes[r.Name()] = noteOf(said)
+	}
+	return nil
+}
+
+// noteOf is what to tell of a row of which orchagent says that.
+func noteOf(said string) string {
+	switch said {
+	case "":
+		return notSaid
+	case noRoomYet:
+		return noRoom
+	}
+	return fmt.Sprintf("orchagent says %q", said)
+}
+
+// check records what orchagent says now of a row in force.
+func (d *Driver) check(r rows.Row) error {
+	if statusTables[r.Table] == "" {
+		return nil
+	}
+	said, err := d.status(r)
+	switch {
+	case err != nil:
+		return err
+	case said == active:
+		delete(d.notes, r.Name())
+	case said == "" && r.Table == tableRule && d.notes[rowTable.Name()] != "":
+		d.notes[r.Name()] = waitsForTable
+	default:
+		d.notes[r.Name()] = noteOf(said)
+	}
+	return nil
+}
+
+// awaitGone waits until orchagent has removed the object of a row, since it takes a
+// new row of that name for a change, and ignores it where it is a type of ACL tables or
+// a session (addAclTableType, MirrorOrch::createEntry). It does not wait for ever: an
+// orchagent that is down says nothing.
+func (d *Driver) awaitGone(r rows.Row) {
+	delete(d.leaving, r.Name())
+	for deadline := time.Now().Add(d.patience); ; {
+		if gone, err := d.gone(r); err == nil && gone || !d.wait(deadline) {
+			return
+		}
+	}
+}
+
+// gone reports whether orchagent has removed the object of a row.
+func (d *Driver) gone(r rows.Row) (bool, error) {
+	waits, err := d.waits(r)
+	if waits || err != nil || statusTables[r.Table] == "" {
+		return !waits, err
+	}
+	said, err := d.status(r)
+	return said == "", err
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package orchagent
+
+import (
+	"context"
+	"strings"
+
+	"sluice/orchagent-ext/db/sonicdb"
+	"sluice/yang/rows"
+)
+
+// Tables of Sluice's rows. orchagent takes ACLs from CONFIG_DB, where they are the
+// operator's, and from APPL_DB, where they are those of SONiC's processes
+// (orchdaemon.cpp, acl_table_connectors). Sluice's are in APPL_DB: PACKET_ACTION=COPY,
+// which orchagent takes, is in no sonic-acl.yang, and one row that is not valid by
+// YANG makes SONiC refuse every patch, rollback, `config reload FILE` and installation
+// of a package. Nor does `config save` save them.
+const (
+	tableType   = "ACL_TABLE_TYPE_TABLE"
+	tableACL    = "ACL_TABLE_TABLE"
+	tableRule   = "ACL_RULE_TABLE"
+	tableMirror = "MIRROR_SESSION" // is taken from CONFIG_DB alone
+)
+
+// operators are the tables of CONFIG_DB with the operator's rows for Sluice's tables
+// of APPL_DB. orchagent knows names only, whichever table they come from.
+var operators = map[string]string{tableType: "ACL_TABLE_TYPE", tableACL: "ACL_TABLE", tableRule: "ACL_RULE"}
+
+// statusTables say in STATE_DB what became of rows. Types of ACL tables have none: what
+// is wrong with one shows at its table.
+var statusTables = map[string]string{tableACL: "ACL_TABLE_TABLE", tableRule: "ACL_RULE_TABLE", tableMirror: "MIRROR_SESSION_TABLE"}
+
+// keyAs is a row's key with the separator of CONFIG_DB and STATE_DB.
+func keyAs(r rows.Row) string { return strings.ReplaceAll(r.Key, ":", separator) }
+
+// read returns the fields of a row of Sluice, nil if there is none.
+func (d *Driver) read(r rows.Row) (map[string]string, error) {
+	if operators[r.Table] == "" {
+		return getOne(d.config, r)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), readTime)
+	defer cancel()
+	found, err := d.appl.Produced(ctx, r)
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	return found[0].Fields, nil
+}
+
+// waits reports whether orchagent has yet to take a change of a row of Sluice.
+func (d *Driver) waits(r rows.Row) (bool, error) {
+	if operators[r.Table] == "" {
+		return false, nil // what it has taken of CONFIG_DB cannot be seen
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), readTime)
+	defer cancel()
+	return d.appl.Waits(ctx, r)
+}
+
+// operatorsRow is the name of a row of the operator with the name of Sluice's, ""
+// where there is none.
+func (d *Driver) operatorsRow(r rows.Row) (string, error) {
+	in := rows.Row{Table: operators[r.Table], Key: keyAs(r)}
+	if in.Table == "" {
+		return "", nil
+	}
+	fields, err := getOne(d.config, in)
+	if err != nil || fields == nil {
+		return "", err
+	}
+	return in.Name(), nil
+}
+
+// write writes or removes a row of Sluice, whose fields are was, nil if it is not there.
+func (d *Driver) write(c sonicdb.Change, was map[string]string) error {
+	if operators[c.Row.Table] != "" {
+		return d.appl.Produce(context.Background(), c)
+	}
+	var there []rows.Row
+	if was != nil {
+		there = []rows.Row{{Table: c.Row.Table, Key: c.Row.Key, Fields: was}}
+	}
+	return d.config.Swap(context.Background(), there, c)
+}

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package saidriver
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"sluice/orchagent-ext/switch/engine"
+	sai "sluice/sai-shim"
+	"sluice/sai-shim/saiattr"
+)
+
+// candidates are the objects that may be that of a record. On a switch that others program,
+// too, an object is taken only where it is certain whose it is: a process of Sluice was told
+// its id; it refers to an object that only Sluice knows; or the call that was to create it had
+// not returned, and it is the only one of its type that was created since. Others that look
+// the same are left, and told.
+func (d *Driver) candidates(r *engine.Record) []sai.ObjectID {
+	known := maps.Clone(d.flows)
+	for _, is := range d.adopted {
+		known[is.ID] = true
+	}
+	var told []sai.ObjectID
+	for _, c := range d.created {
+		if c.Object == kinds[r.Type].Name && !known[engine.ID(c.ID.String())] && d.alike(r, c.ID) {
+			told = append(told, c.ID)
+		}
+	}
+	open := d.creating == kinds[r.Type].Name // its call
+	ids, err := d.lib.Objects(kinds[r.Type])
+	since := sai.Null // Sluice created none later, but for that one
+	if err != nil && d.last != nil {
+		since = d.last(kinds[r.Type].Name)
+	}
+	if err != nil && (!d.connected || !open) && len(told) > 0 {
+		return told
+	}
+	if err != nil {
+		if ids, err = d.neighbors(r); err != nil {
+			d.left = append(d.left, fmt.Sprintf("the %s %s, which was being created when sluiced was killed, may be left on the switch: %v", r.Type, r.Key, err))
+			return nil
+		}
+	}
+	was := strings.Split(string(r.Previous), ",")
+	ids = slices.DeleteFunc(ids, func(id sai.ObjectID) bool {
+		return known[engine.ID(id.String())] || slices.Contains(was, id.String()) || slices.Contains(told, id)
+	})
+	later := slices.DeleteFunc(slices.Clone(ids), func(id sai.ObjectID) bool { return id <= since })
+	alone := open && len(later) == 1 && (d.Lists() || since != sai.Null)
+	if alone {
+		ids = later
+	}
+	ids = slices.DeleteFunc(ids, func(id sai.ObjectID) bool { return (d.connected || r.Type == engine.TypeHash) && !d.alike(r, id) })
+	if !d.connected || alone {
+		return append(told, ids...)
+	}
+	own := slices.DeleteFunc(slices.Clone(ids), func(id sai.ObjectID) bool { return !d.refersToOwn(r, id) })
+	if len(own) == 0 && !slices.ContainsFunc(r.Attrs, refersToAny) {
+		for _, id := range ids {
+			d.left = append(d.left, fmt.Sprintf("%s %s may be of Sluice, which was killed while it created one, or of another owner: it is left on the switch", r.Type, id))
+		}
+	}
+	return append(told, own...)
+}
+
+// alike reports whether an object is what a record says, in all that can be read.
+func (d *Driver) alike(r *engine.Record, id sai.ObjectID) bool {
+	if r.Type == engine.TypeHash {
+		list, err := d.lib.GetNumbers(saiattr.Hash, id, saiattr.HashFields)
+		added, ok := saiattr.HashFields.Parse(r.AddedField())
+		return err == nil && (ok && slices.Contains(list, uint32(added)) || d.refersToOwn(r, id))
+	}
+	is := d.compare(kinds[r.Type], id, r, d.adopted)
+	return is.same > 0 && is.differs == nil && is.empty == nil
+}
+
+// Left implements [engine.Finder]. A switch of Sluice's own that began cold has no object.
+func (d *Driver) Left() []string {
+	if !d.connected && len(d.adopted) == 0 {
+		return nil
+	}
+	return d.left
+}
+
+// refersToAny reports whether an attribute refers to an object of Sluice.
+func refersToAny(a engine.Attr) bool { return strings.HasPrefix(a.Value, "@") }
+
+// refersToOwn reports whether an object refers to the object of Sluice that its record names.
+func (d *Driver) refersToOwn(r *engine.Record, id sai.ObjectID) bool {
+	for _, attr := range r.Attrs {
+		a := saiattr.ByName(attr.Name)
+		key, refers := strings.CutPrefix(attr.Value, "@")
+		if a == nil || !refers || d.adopted[key] == nil {
+			continue
+		}
+		if same, _, known, err := d.compareOne(kinds[r.Type], id, a, attr.Value, refs{d.adopted}); same && known && err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// nearby is how many ids before the next one are looked at.
+const nearby = 64
+
+// idCount are the bits of an id that are taken for a count. The others are never changed: at
+// an id whose type or switch is not there a serving process may end.
+const idCount = 0xffff
+
+// neighbors are the ids that objects may have which were created since a record was written:
+// some before the next one. Libraries that serve several processes count ids up.
+func (d *Driver) neighbors(r *engine.Record) (ids []sai.ObjectID, err error) {
+	if !d.connected {
+		return nil, errors.New("the SAI library lists no objects")
+	}
+	next, known := d.nextID(r)
+	if !known {
+		return nil, errors.New("the SAI library lists no objects, and does not tell the next id")
+	}
+	from := next - min(nearby, next&idCount)
+	if before, err := sai.ParseObjectID(string(r.Previous)); err == nil && before < next {
+		from = max(from, before+1)
+	}
+	for id := from; id < next; id++ {
+		if id != sai.Null {
+			ids = append(ids, id)
+		}
+	}
+	return ids, nil
+}
+
+// nextID is the id of an object as a record has it that is created and removed.
+func (d *Driver) nextID(r *engine.Record) (id sai.ObjectID, known bool) {
+	if !d.connected {
+		return sai.Null, false
+	}
+	var values []saiattr.Value
+	for _, attr := range r.Attrs {
+		if field := r.AddedField(); r.Type == engine.TypeHash && attr.Name == saiattr.HashFields.Name { // the library may refuse others
+			if field != "" {
+				values = append(values, saiattr.HashFields.Enum(field))
+			}
+			continue
+		}
+		if v, ok := valueOf(attr, refs{d.adopted}); ok {
+			values = append(values, v)
+		}
+	}
+	id, err := d.lib.Create(kinds[r.Type], values...)
+	if err == nil {
+		err = d.lib.Remove(kinds[r.Type], id)
+	}
+	return id, err == nil
+}
+
+// valueOf is the value of an attribute of the ledger, where its text has all of it.
+func valueOf(attr engine.Attr, at refs) (v saiattr.Value, ok bool) {
+	a := saiattr.ByName(attr.Name)
+	if a == nil {
+		return v, false
+	}
+	switch a.Form {
+	case saiattr.S32s:
+		var list []uint64
+		for word := range strings.SplitSeq(attr.Value, ",") {
+			n, ok := a.Parse(word)
+			if !ok {
+				return v, false
+			}
+			list = append(list, n)
+		}
+		return a.Numbers(list...), true
+	case saiattr.OID, saiattr.OIDs:
+		id := at.id(strings.TrimPrefix(attr.Value, "@"))
+		return a.Object(uint64(id)), id != sai.Null
+	case saiattr.Bool, saiattr.U16, saiattr.U32, saiattr.U64, saiattr.S32, saiattr.U8s, saiattr.FieldU8, saiattr.FieldU16, saiattr.FieldU32:
+		n, ok := a.Parse(attr.Value)
+		return a.As(n, attr.Value), ok
+	}
+	return v, false
+}

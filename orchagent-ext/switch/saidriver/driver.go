@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package saidriver
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"sluice/orchagent-ext/switch/engine"
+	sai "sluice/sai-shim"
+	"sluice/sai-shim/saiattr"
+)
+
+// Driver is the driver that calls a SAI library.
+type Driver struct {
+	lib       *sai.Library
+	ports     map[string]sai.ObjectID // by SONiC name
+	missing   map[string]string       // rows of PORT that are no port of the switch, and why
+	names     map[sai.ObjectID]string // of ports
+	ifIndex   atomic.Pointer[map[sai.ObjectID]uint32]
+	connected bool
+	kernel    bool
+	created   []sai.Created // by earlier processes
+	creating  string        // by the one before, when it ended
+	last      func(object string) sai.ObjectID
+	policer   sai.ObjectID  // of packets to the CPU; Null: none
+	cpuPort   sai.ObjectID  // Null: not asked yet
+	cpuSilent bool          // the library tells nothing of it
+	copied    atomic.Uint64 // the trap of what entries copy to the CPU; Null: none
+
+	left    []string                   // objects whose owner is not certain
+	lists   *bool                      // whether the library lists objects; nil: not asked yet
+	adopted map[string]*engine.Record  // but for those of flows
+	flows   map[engine.ID]bool         // entries and counters that were adopted, where the library lists none
+	fields  map[string]string          // of hashes, by what Sluice added to them
+	joined  map[engine.ID]sai.ObjectID // members of other owners' groups, by the ids of bindings
+	own     map[sai.ObjectID]bool      // Sluice's tables, groups and hashes: what is bound else is another owner's
+}
+
+// Options are how a switch is used.
+type Options struct {
+	// Connected: other processes create objects on the switch, too. An object outside
+	// Sluice's tables is then not searched for: it could be theirs.
+	Connected bool
+
+	// Kernel: the switch is the Linux kernel, as [engine.Features] has it.
+	Kernel bool
+
+	// Created are the objects that earlier processes created last, as far as is known.
+	Created []sai.Created
+
+	// Creating is the type, as [sai.Call] has it, of the object that the process before was
+	// creating when it ended: the call had not returned. "": none, or it is not known.
+	Creating string
+
+	// Last tells the object of a type that a process of Sluice created last, removed or not;
+	// Null: none is known. nil: none is.
+	Last func(object string) sai.ObjectID
+}
+
+// New returns a driver for an open library whose switch was created.
+func New(lib *sai.Library, o Options) *Driver {
+	return &Driver{lib: lib, connected: o.Connected, kernel: o.Kernel, created: o.Created, creating: o.Creating, last: o.Last, own: map[sai.ObjectID]bool{}, adopted: map[string]*engine.Record{}, flows: map[engine.ID]bool{}, fields: map[string]string{}, joined: map[engine.ID]sai.ObjectID{}}
+}
+
+// Copies reports whether packets to the CPU with a trap are copies, of every packet
+// that an entry matches, not samples. It may be called from any goroutine.
+func (d *Driver) Copies(trap sai.ObjectID) bool {
+	return trap != sai.Null && uint64(trap) == d.copied.Load()
+}
+
+// refusal marks errors by what they say of another attempt.
+func refusal(err error) error {
+	answer := (*sai.Error)(nil)
+	switch {
+	case err == nil, errors.Is(err, engine.ErrRefused), !errors.As(err, &answer): // it is marked, or no answer
+		return err
+	case errors.Is(err, sai.ErrNotSupported), errors.Is(err, sai.ErrNoRoom):
+		return fmt.Errorf("%w: %w", engine.ErrRefused, err)
+	case errors.Is(err, sai.ErrNotFound):
+		return fmt.Errorf("%w: %w", engine.ErrGone, err)
+	}
+	return fmt.Errorf("%w: %w", engine.ErrFailing, err)
+}
+
+// uncreated marks errors of what creates and sets: an object that is not found then is one
+// that the call refers to.
+func uncreated(err error) error {
+	if err = refusal(err); errors.Is(err, engine.ErrGone) {
+		return fmt.Errorf("%w: %w", engine.ErrFailing, err)
+	}
+	return err
+}
+
+// Policed is how many packets to the CPU the policer of the policy dropped.
+func (d *Driver) Policed() uint64 {
+	if d.policer == sai.Null {
+		return 0
+	}
+	n, _ := d.lib.PolicerRed(d.policer) // 0: it has gone, or the library does not count
+	return n
+}
+
+// CPUDiscards is how many packets to the CPU the switch dropped before its CPU port; nil: the
+// library does not say.
+func (d *Driver) CPUDiscards() *uint64 {
+	if d.cpuSilent {
+		return nil
+	}
+	if d.cpuPort == sai.Null {
+		port, err := d.lib.GetObject(saiattr.Switch, d.lib.Switch, saiattr.SwitchCPUPort)
+		if err != nil || port == sai.Null {
+			d.cpuSilent = errors.Is(err, sai.ErrNotSupported) || err == nil
+			return nil
+		}
+		d.cpuPort = port
+	}
+	n, err := d.lib.PortDiscards(d.cpuPort)
+	if err != nil {
+		d.cpuSilent = errors.Is(err, sai.ErrNotSupported)
+		return nil
+	}
+	return &n
+}
+
+// minSampling is one of how many packets the CPU of an ASIC gets at most: what SONiC's sFlow
+// allows.
+const minSampling = 256
+
+// Probe implements [engine.Driver]. What the library does not report is tried.
+func (d *Driver) Probe() (engine.Abilities, engine.Features, error) {
+	a := engine.Abilities{}
+	note := func(n engine.Need, m engine.Method, what string, can, known bool) {
+		switch {
+		case !known:
+			a.Set(n, m, engine.Ability{Can: true, Reason: "the SAI library does not say whether it has " + what})
+		case can:
+			a.Set(n, m, engine.Ability{Can: true, Reason: "the SAI library has " + what})
+		default:
+			a.Set(n, m, engine.Ability{Reason: "the SAI library has no " + what})
+		}
+	}
+	if d.lib.Extension() >= sai.ExtensionLabels { // else nothing of it is called, whatever the library says
+		can, known := d.lib.CanCreate(saiattr.ACLEntry, saiattr.ACLEntryCompute)
+		note(engine.NeedFlowLabel, engine.Compute, "ACL action COMPUTE_IPV6_FLOW_LABEL", can, known)
+		can, known = d.lib.CanCreate(saiattr.ACLEntry, saiattr.ACLEntrySetLabel)
+		note(engine.NeedFlowLabel, engine.Rewrite, "ACL action SET_IPV6_FLOW_LABEL", can, known)
+		note(engine.NeedPlacement, engine.Entries, "ACL action SET_IPV6_FLOW_LABEL", can, known)
+		note(engine.NeedPlacement, engine.Rewrite, "ACL action SET_IPV6_FLOW_LABEL", can, known)
+	} else {
+		a.Set(engine.NeedFlowLabel, engine.Compute, engine.Ability{Reason: noExtension})
+		a.Set(engine.NeedFlowLabel, engine.Rewrite, engine.Ability{Reason: noExtension})
+		a.Set(engine.NeedPlacement, engine.Entries, engine.Ability{Reason: noExtension})
+		a.Set(engine.NeedPlacement, engine.Rewrite, engine.Ability{Reason: noExtension})
+	}
+	can, known := d.lib.Takes(saiattr.Hash, saiattr.HashFields, engine.HashDestQP)
+	note(engine.NeedFlowLabel, engine.Hash, "native hash field RDMA_BTH_DEST_QP", can, known)
+	can, known = d.lib.CanCreate(saiattr.Hash, saiattr.HashUDFGroups)
+	note(engine.NeedFlowLabel, engine.UDFHash, "hash over UDF groups", can, known)
+	can, known = d.lib.CanCreate(saiattr.ACLEntry, saiattr.ACLEntrySample)
+	note(engine.NeedExport, engine.Sample, "ACL action INGRESS_SAMPLEPACKET_ENABLE", can, known)
+	a.Set(engine.NeedPlacement, engine.Redirect, d.redirects())
+	if err := d.watchPackets(); err != nil {
+		refused := engine.Ability{Reason: fmt.Sprintf("no packet comes to the CPU: %v", err)}
+		for n, m := range needPackets {
+			for _, m := range m {
+				if a[n][m].Can {
+					a.Set(n, m, refused)
+				}
+			}
+		}
+	}
+	a.Set(engine.NeedThreshold, engine.Exact, d.singleFlows())
+	a.Set(engine.NeedHold, engine.Exact, d.singleFlows())
+	f := engine.Features{
+		Kernel:       d.kernel,
+		HashIPv6:     d.hashUse(saiattr.ECMPHashIPv6),
+		HashRDMAIPv6: d.hashUse(saiattr.ECMPHashIPv6RDMA, saiattr.ECMPHashIPv6),
+		HashRDMAIPv4: d.hashUse(saiattr.ECMPHashIPv4RDMA, saiattr.ECMPHashIPv4),
+	}
+	if !d.kernel { // whose CPU an ASIC's packets do not drown
+		f.MinSampling = minSampling
+	}
+	can, known = d.lib.CanCreate(saiattr.TrapRoute, saiattr.TrapRouteTrap)
+	f.TrapRoute = can || !known
+	f.PoliceCPU, _ = d.lib.CanCreate(saiattr.TrapGroup, saiattr.TrapGroupPolicer)
+	f.InnerPort, _ = d.lib.CanCreate(saiattr.ACLEntry, saiattr.ACLEntryInnerPort)
+	f.Opcode, _ = d.lib.CanCreate(saiattr.ACLEntry, saiattr.ACLEntryOpcode)
+	can, known = d.lib.CanCreate(saiattr.ACLEntry, saiattr.ACLEntryNextHeader)
+	f.Protocol = can || !known
+	f.Queues, f.NoQueues = d.queues()
+	if f.HashRDMAIPv6 == "" {
+		f.HashList = true
+		a.Set(engine.NeedFlowLabel, engine.UDFHash, engine.Ability{Reason: "the SAI library does not allow setting the ECMP hash of IPv6"})
+	}
+	return a, f, nil
+}
+
+// needPackets are the methods that have no effect without packets to the CPU.
+var needPackets = map[engine.Need][]engine.Method{
+	engine.NeedFlowLabel: {engine.Rewrite},
+	engine.NeedExport:    {engine.Sample},
+	engine.NeedPlacement: {engine.Entries, engine.Rewrite, engine.Redirect},
+}
+
+// watchPackets returns why the library takes no callback for packets to the CPU; nil: it
+// did. A failure that may pass is repeated.
+func (d *Driver) watchPackets() (err error) {
+	for range engine.Attempts {
+		if err = d.lib.WatchesPackets(); err == nil || errors.Is(err, sai.ErrNotSupported) {
+			break
+		}
+	}
+	return err
+}
+
+// kinds are the library's types of objects that have ids.
+var kinds = map[engine.Type]saiattr.Kind{
+	engine.TypeTrapRoute: saiattr.TrapRoute, engine.TypeACLGroup: saiattr.ACLGroup, engine.TypeACLMember: saiattr.ACLMember, engine.TypeACLTable: saiattr.ACLTable, engine.TypeACLCounter: saiattr.ACLCounter, engine.TypeACLEntry: saiattr.ACLEntry,
+	engine.TypeSample: saiattr.Sample, engine.TypeUserTrap: saiattr.UserTrap, engine.TypeUDFMatch: saiattr.UDFMatch, engine.TypeUDFGroup: saiattr.UDFGroup,
+	engine.TypeUDF: saiattr.UDF, engine.TypeHash: saiattr.Hash, engine.TypePolicer: saiattr.Policer, engine.TypeTrapGroup: saiattr.TrapGroup, engine.TypeInterface: saiattr.Interface, engine.TypeNextHop: saiattr.NextHop,
+}
+
+// Objects implements [engine.Driver].
+func (d *Driver) Objects(p engine.Policy, c engine.Choices, f engine.Features) []engine.Object {
+	return d.withFields(engine.Objects(p, c, f))
+}
+
+// Create implements [engine.Driver].
+func (d *Driver) Create(o *engine.Object, existing map[string]*engine.Record) (*engine.Record, error) {
+	r, at := &engine.Record{Object: *o}, refs{existing}
+	r.Values = nil
+	switch o.Type {
+	case engine.TypeBinding:
+		return r, uncreated(d.bind(o, at, r))
+	case engine.TypeSwitchHash:
+		return r, uncreated(d.setHash(o, at, r))
+	case engine.TypeHash:
+		r.Attrs = slices.Clone(r.Attrs)
+		return r, uncreated(d.createHash(o, at, r))
+	case engine.TypeHashList:
+		return r, uncreated(d.extendList(o, r))
+	case engine.TypeInterface:
+		return r, d.createInterface(o, r)
+	case engine.TypeSwitchSeed:
+		r.ID = idSeed
+		return r, uncreated(d.lib.Set(saiattr.Switch, d.lib.Switch, o.Values[0]))
+	}
+	kind, known := kinds[o.Type]
+	if !known {
+		return nil, fmt.Errorf("create %s: no such object type", o.Type)
+	}
+	values := make([]saiattr.Value, len(o.Values))
+	for i := range values {
+		values[i] = o.Values[i].Resolve(at.number)
+	}
+	id, err := d.lib.Create(kind, values...)
+	if err != nil {
+		return nil, uncreated(err)
+	}
+	r.ID = engine.ID(id.String())
+	d.know(r, id)
+	return r, nil
+}
+
+// know notes an object that is on the switch.
+func (d *Driver) know(r *engine.Record, id sai.ObjectID) {
+	switch {
+	case r.Type == engine.TypeACLTable || r.Type == engine.TypeACLGroup:
+		d.own[id] = true
+	case r.Type == engine.TypeHash:
+		d.own[id] = true
+		d.rememberFields(r)
+	case r.Key == engine.KeyTrap:
+		d.copied.Store(uint64(id))
+	case r.Key == engine.KeyPolicer:
+		d.policer = id
+	}
+}
+
+// Set implements [engine.Setter].
+func (d *Driver) Set(r *engine.Record, o *engine.Object, attr string, existing map[string]*engine.Record) error {
+	at := refs{existing}
+	if o.Type == engine.TypeBinding {
+		return uncreated(d.rebind(o, r, at))
+	}
+	v, known := o.Typed(attr)
+	if !known {
+		return fmt.Errorf("%w: %s of %s does not change in place", engine.ErrRefused, attr, o.Type)
+	}
+	if o.Type == engine.TypeSwitchSeed {
+		return uncreated(d.lib.Set(saiattr.Switch, d.lib.Switch, v))
+	}
+	id, err := sai.ParseObjectID(string(r.ID))
+	if err != nil {
+		return err
+	}
+	return uncreated(d.lib.Set(kinds[o.Type], id, v.Resolve(at.number)))
+}
+
+// refs finds the ids of what an object refers to.
+type refs struct{ existing map[string]*engine.Record }
+
+func (r refs) id(key string) sai.ObjectID {
+	if key == "" || r.existing[key] == nil {
+		return sai.Null
+	}
+	id, _ := sai.ParseObjectID(string(r.existing[key].ID))
+	return id
+}
+
+func (r refs) number(key string) uint64 { return uint64(r.id(key)) }
+
+const (
+	prefixUse = "switch:"
+	idSeed    = engine.ID("seed:ecmp")
+)
+
+// another reports whether another owner has put an object of its own where Sluice's was. What
+// cannot be read is taken for Sluice's.
+func (d *Driver) another(now sai.ObjectID, err error) bool {
+	return err == nil && now != sai.Null && !d.own[now]
+}
+
+// Remove implements [engine.Driver]. A binding or a hash that another owner has changed meanwhile
+// stays.
+func (d *Driver) Remove(r *engine.Record) error {
+	if r.Type == engine.TypeBinding {
+		return d.unbind(r)
+	}
+	if name, ok := strings.CutPrefix(string(r.ID), prefixUse); ok {
+		return d.resetHash(r, name)
+	}
+	if r.Type == engine.TypeHashList {
+		return d.resetList(r)
+	}
+	if r.ID == idSeed { // 0: the one before
+		return refusal(d.lib.Set(saiattr.Switch, d.lib.Switch, saiattr.SwitchHashSeed.Of(0)))
+	}
+	id, err := sai.ParseObjectID(string(r.ID))
+	if err != nil {
+		return err
+	}
+	kind, known := kinds[r.Type]
+	if !known {
+		return fmt.Errorf("remove %s: no such object type", r.Type)
+	}
+	return refusal(d.lib.Remove(kind, id))
+}
+
+// HashSeed reads the seed of ECMP's hash, as it is now.
+func (d *Driver) HashSeed() (uint32, error) {
+	seed, err := d.lib.Get(saiattr.Switch, d.lib.Switch, saiattr.SwitchHashSeed)
+	return uint32(seed), refusal(err)
+}
+
+// Count reads an ACL counter.
+func (d *Driver) Count(counter *engine.Record) (packets, octets uint64, err error) {
+	id, err := sai.ParseObjectID(string(counter.ID))
+	if err != nil {
+		return 0, 0, err
+	}
+	if packets, err = d.lib.Get(saiattr.ACLCounter, id, saiattr.ACLCounterPackets); err != nil {
+		return 0, 0, refusal(err)
+	}
+	octets, err = d.lib.Get(saiattr.ACLCounter, id, saiattr.ACLCounterOctets)
+	return packets, octets, refusal(err)
+}
+
+// LeaveWarm has the library prepare a warm restart: it is closed next.
+func (d *Driver) LeaveWarm() error {
+	return d.lib.Set(saiattr.Switch, d.lib.Switch, saiattr.SwitchRestartWarm.Is(true))
+}
+
+// Close closes the library. The objects stay on the switch, as far as the library
+// keeps them.
+func (d *Driver) Close() error { return d.lib.Close() }

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package saidriver
+
+import (
+	"fmt"
+
+	"sluice/orchagent-ext/switch/engine"
+	sai "sluice/sai-shim"
+	"sluice/sai-shim/saiattr"
+)
+
+// Flows returns the library, by which single flows are watched and held where [Driver.Probe]
+// says that it can. What is set by it is no object of the engine: the caller that sets
+// it takes it back.
+func (d *Driver) Flows() *sai.Library { return d.lib }
+
+// noExtension is why no method of the extension is used.
+const noExtension = "the SAI library does not have the extension of sai_sluice_ext.h: it does not answer SAI_SWITCH_ATTR_SLUICE_EXTENSION"
+
+// singleFlows reports whether the library watches and holds single flows.
+func (d *Driver) singleFlows() engine.Ability {
+	switch v := d.lib.Extension(); {
+	case v >= sai.ExtensionFlows:
+		return engine.Ability{Can: true, Reason: "the SAI library has the extension for single flows"}
+	case v == 0:
+		return engine.Ability{Reason: noExtension}
+	default:
+		return engine.Ability{Reason: fmt.Sprintf("the SAI library has version %d of the extension of sai_sluice_ext.h: single flows came with %d", v, sai.ExtensionFlows)}
+	}
+}
+
+// PortID is the library's object of a port; Null: it has none.
+func (d *Driver) PortID(name string) sai.ObjectID { return d.ports[name] }
+
+// QueueIDs are the library's egress queues of a port, by number.
+func (d *Driver) QueueIDs(name string) ([]sai.ObjectID, error) {
+	port, err := d.port(name)
+	if err != nil {
+		return nil, err
+	}
+	ids, err := d.lib.GetObjects(saiattr.Port, port, saiattr.PortQueues)
+	return ids, refusal(err)
+}

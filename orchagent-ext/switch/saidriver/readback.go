@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package saidriver
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"sluice/orchagent-ext/switch/engine"
+	sai "sluice/sai-shim"
+	"sluice/sai-shim/saiattr"
+)
+
+// Prove implements [engine.Prover]: it reads back what the library took. What it cannot read a
+// counter of the object proves that has counted packets.
+func (d *Driver) Prove(r *engine.Record, existing map[string]*engine.Record) error {
+	if r.Type == engine.TypeSwitchHash {
+		return d.proveHash(r, existing)
+	}
+	if r.Type == engine.TypeHashList {
+		return d.proveList(r)
+	}
+	kind, known := kinds[r.Type]
+	id, err := sai.ParseObjectID(string(r.ID))
+	if !known || err != nil {
+		return fmt.Errorf("%s cannot be read", r.ID)
+	}
+	is := d.compare(kind, id, r, existing)
+	if is.same == 0 {
+		if counter := existing[strings.TrimPrefix(r.Attr(saiattr.ACLEntryCounter.Name), "@")]; counter != nil {
+			if packets, _, err := d.Count(counter); err == nil && packets > 0 {
+				return nil
+			}
+		}
+	}
+	return is.verdict()
+}
+
+func (d *Driver) proveHash(r *engine.Record, existing map[string]*engine.Record) error {
+	use, err := hashUseOf(r.Attrs[0].Name)
+	if err != nil {
+		return err
+	}
+	want := refs{existing}.id(engine.KeyHash)
+	now, err := d.hashOf(use)
+	var is readBack
+	is.add(now == want, now == sai.Null, fmt.Errorf("%s is %s, set was %s", use.Name, now, want), err)
+	return is.verdict()
+}
+
+// readBack is what came of reading the attributes of an object back.
+type readBack struct {
+	same    int
+	empty   error // one reads as if it had never been set
+	differs error // one has another value
+	unread  error // one could not be read
+}
+
+// add adds an attribute; what says which, and what it is.
+func (b *readBack) add(same, empty bool, what, err error) {
+	switch {
+	case err != nil:
+		b.unread = err
+	case same:
+		b.same++
+	case empty:
+		b.empty = what
+	default:
+		b.differs = what
+	}
+}
+
+// verdict returns nil where an object is as recorded, [engine.ErrRefused] where it is not, and
+// another error where that cannot be known. A library of which all reads as if it had never
+// been set does not show what it took.
+func (b *readBack) verdict() error {
+	switch {
+	case b.differs != nil:
+		return fmt.Errorf("%w: the switch has another value than it took: %w", engine.ErrRefused, b.differs)
+	case b.same > 0 && b.empty != nil:
+		return fmt.Errorf("%w: the switch does not have what it took: %w", engine.ErrRefused, b.empty)
+	case b.same > 0:
+		return nil
+	case b.empty != nil:
+		return fmt.Errorf("the SAI library does not read back what it took: %w", b.empty)
+	case b.unread != nil:
+		return fmt.Errorf("the SAI library does not read back what it took: %w", b.unread)
+	}
+	return errors.New("it has no attribute that can be read back")
+}
+
+// compare reads the attributes of an object back.
+func (d *Driver) compare(kind saiattr.Kind, id sai.ObjectID, r *engine.Record, existing map[string]*engine.Record) (all readBack) {
+	for _, attr := range r.Attrs {
+		a := saiattr.ByName(attr.Name)
+		if a == nil || a == saiattr.ACLTableSize || strings.Contains(attr.Value, engine.ValueUnknown) {
+			continue
+		}
+		what := fmt.Errorf("%s of %s, set was %s", a.Name, id, attr.Value)
+		if same, empty, known, err := d.compareOne(kind, id, a, attr.Value, refs{existing}); known || err != nil {
+			all.add(same, empty, what, err)
+		}
+	}
+	return all
+}
+
+// compareOne reads an attribute back; empty: it reads as if it had never been set. known is
+// false for one of which not all is known.
+func (d *Driver) compareOne(kind saiattr.Kind, id sai.ObjectID, a *saiattr.Attr, text string, at refs) (same, empty, known bool, err error) {
+	words := strings.Split(text, ",")
+	switch a.Form {
+	case saiattr.S32s:
+		is, err := d.lib.GetNumbers(kind, id, a)
+		lacks := slices.ContainsFunc(words, func(w string) bool {
+			n, ok := a.Parse(w)
+			return !ok || !slices.Contains(is, uint32(n))
+		})
+		return !lacks && len(is) == len(words), len(is) == 0, true, err
+	case saiattr.OIDs:
+		is, err := d.lib.GetObjects(kind, id, a)
+		want := at.id(strings.TrimPrefix(words[0], "@"))
+		return slices.Contains(is, want), len(is) == 0, len(words) == 1 && want != sai.Null, err
+	case saiattr.OID, saiattr.ActionOID:
+		is, err := d.lib.GetObject(kind, id, a)
+		want := at.id(strings.TrimPrefix(text, "@"))
+		return is == want, is == sai.Null, want != sai.Null, err
+	case saiattr.U32, saiattr.U64:
+		is, _, err := d.lib.Read(kind, id, a)
+		want, ok := a.Parse(text)
+		rounded := a == saiattr.PolicerRate || a == saiattr.PolicerBurst || a == saiattr.SampleRate // as the ASIC can
+		return is == want || rounded && is >= want-want/8 && is <= want+want/8, is == 0, ok && want != 0, err
+	case saiattr.Bool, saiattr.U16, saiattr.S32, saiattr.FieldU8, saiattr.FieldU16, saiattr.FieldU32, saiattr.ActionU32, saiattr.ActionS32:
+		is, on, err := d.lib.Read(kind, id, a)
+		want, ok := a.Parse(text)
+		same = on && (is == want || !ok) // not ok: a text of its own
+		return same, is == 0, ok && want != 0 || a.IsAction(), err
+	}
+	return false, false, false, nil // addresses and octets
+}

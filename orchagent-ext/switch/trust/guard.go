@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package trust
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"sluice/orchagent-ext/switch/engine"
+	"sluice/orchagent-ext/switch/saidriver"
+	sai "sluice/sai-shim"
+)
+
+// Times of the guard.
+const (
+	pollInterval = 250 * time.Millisecond // between two checks of the call that is being made
+	publishTime  = time.Second            // limit of one Publish
+	endTime      = 4 * time.Second        // limit of a call after SIGTERM
+)
+
+// ExitHung is the exit status where a call of the SAI library did not return after SIGTERM.
+const ExitHung = 3
+
+// GuardConfig is what a [Guard] needs.
+type GuardConfig struct {
+	Library string        // name of library and profile: an exclusion is for one such name
+	Files   string        // path, without suffix, of journal and exclusions; "": neither outlives the process
+	Limit   time.Duration // of a call; one that takes longer hangs
+	Log     *slog.Logger
+
+	// Publish publishes the call that hangs and when it began; "" where every call returns.
+	Publish func(ctx context.Context, call string, since time.Time) error
+}
+
+// Guard limits the trust in a SAI library. It records each call while it is made, excludes
+// methods and calls that ended an earlier process, and reports a call that hangs.
+type Guard struct {
+	*Watch
+	c        GuardConfig
+	ended    string // how the process before ended; "": in no call, or by a kill
+	creating string // type of the object that it was creating then; "": none
+
+	exclusions  []exclusion
+	noExtension string          // why the library is never asked for the extension; "": it is asked
+	avoid       map[string]bool // calls that are never made
+	avoided     []string        // why, for the operator
+
+	mu    sync.Mutex
+	hangs string // as Hangs returns it
+}
+
+// NewGuard opens the journal, and excludes the method or the call that ended the process
+// before this one.
+func NewGuard(c GuardConfig) (*Guard, error) {
+	g := &Guard{c: c, avoid: map[string]bool{}}
+	journal := ""
+	if c.Files != "" {
+		journal = c.Files + "-sai.journal"
+	}
+	watch, ended, err := New(journal, c.Limit)
+	if err != nil {
+		return nil, fmt.Errorf("watch the calls of the SAI library: %w", err)
+	}
+	g.Watch = watch
+	if ended != nil {
+		if object, creates := strings.CutPrefix(ended.Call, "create "); creates {
+			g.creating, _, _ = strings.Cut(object, " ")
+		}
+	}
+	switch {
+	case ended == nil:
+	case !ended.AtFault():
+		c.Log.Info(ended.String())
+	default:
+		g.ended = ended.String()
+		c.Log.Error(g.ended)
+		if x, ok := exclusionOf(ended, c.Library); ok && c.Files != "" {
+			if err := addExclusion(g.exclusionFile(), x, c.Log); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if c.Files != "" {
+		g.exclusions = readExclusions(g.exclusionFile(), c.Library, c.Log)
+	}
+	for _, x := range g.exclusions {
+		switch x.Need {
+		case needExtension:
+			g.noExtension = x.Why + "; this library is not asked for the extension again"
+			c.Log.Warn(g.noExtension)
+		case needCall:
+			g.avoid[x.Call] = true
+			why := x.Why + "; this library is not called so again"
+			if x.Call == sai.Query {
+				why = x.Why + "; this library is not asked again what it can do: each method is tried"
+			}
+			g.avoided = append(g.avoided, why)
+			c.Log.Warn(why)
+		}
+	}
+	return g, nil
+}
+
+func (g *Guard) exclusionFile() string { return g.c.Files + "-sai.json" }
+
+// NoExtension reports whether the library is opened without the question for the extension.
+func (g *Guard) NoExtension() bool { return g.noExtension != "" }
+
+// Avoid returns the calls that [sai.Library] never makes, by their text without ids.
+func (g *Guard) Avoid() map[string]bool { return g.avoid }
+
+// Creating returns the type of the object that the process before was creating when it
+// ended; "": none.
+func (g *Guard) Creating() string { return g.creating }
+
+// excluded returns the methods that ended a process, with the same library and policy.
+func (g *Guard) excluded(p engine.Policy) engine.Abilities {
+	a := engine.Abilities{}
+	for _, x := range g.exclusions {
+		if x.Need != needExtension && x.Need != needCall && (x.Mark == "" || x.Mark == Mark(p)) {
+			a.Set(x.Need, x.Method, engine.Ability{Reason: x.Why + "; it is not tried again with this library and this configuration"})
+		}
+	}
+	return a
+}
+
+// Driver returns a driver whose changes are recorded in the journal.
+func (g *Guard) Driver(d *saidriver.Driver) *Driver {
+	return &Driver{Driver: d, record: g.Try, excluded: g.excluded}
+}
+
+// Warnings returns, for the operator, how the process before ended, and what is excluded.
+func (g *Guard) Warnings() []string {
+	all := slices.Clone(g.avoided)
+	if g.noExtension != "" {
+		all = append(all, g.noExtension)
+	}
+	if g.ended != "" && !slices.ContainsFunc(all, func(why string) bool { return strings.HasPrefix(why, g.ended) }) {
+		all = append([]string{g.ended}, all...)
+	}
+	return all
+}
+
+// Hangs returns which call does not return, and since when; "" where every call returns. It
+// is safe for concurrent use.
+func (g *Guard) Hangs() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.hangs
+}
+
+// Run publishes each call that hangs, until ctx is done. A failed Publish is repeated.
+func (g *Guard) Run(ctx context.Context) error {
+	published := ""
+	ticker := time.NewTicker(pollInterval)
+	defer ticker.Stop()
+	for {
+		call, since := g.Hanging()
+		g.setHangs(call, since)
+		if call != published && g.publish(ctx, call, since) == nil {
+			published = call
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// setHangs stores the call that hangs, for [Guard.Hangs], and logs each change.
+func (g *Guard) setHangs(call string, since time.Time) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	was := g.hangs
+	if g.hangs = ""; call != "" {
+		g.hangs = fmt.Sprintf("the SAI library does not return from %s, since %s", call, since.UTC().Format(time.RFC3339))
+	}
+	switch {
+	case was == g.hangs:
+	case call != "":
+		g.c.Log.Error(g.hangs)
+	default:
+		g.c.Log.Warn("the SAI library has returned", "before", was)
+	}
+}
+
+func (g *Guard) publish(ctx context.Context, call string, since time.Time) error {
+	ctx, stop := context.WithTimeout(ctx, publishTime)
+	defer stop()
+	return g.c.Publish(ctx, call, since)
+}
+
+// EnforceEnd waits until ctx is done, and ends the process with [ExitHung] where a call does
+// not return in 4 s.
+func (g *Guard) EnforceEnd(ctx context.Context) {
+	<-ctx.Done()
+	time.Sleep(endTime)
+	for {
+		if call, since := g.Open(); call != "" && time.Since(since) >= endTime {
+			g.c.Log.Error("sluiced ends in a call of the SAI library that does not return; the next one takes over what is on the switch", "call", call, "since", since)
+			_ = g.publish(context.WithoutCancel(ctx), call, since)
+			os.Exit(ExitHung)
+		}
+		time.Sleep(pollInterval)
+	}
+}

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package trust
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	sai "sluice/sai-shim"
+)
+
+// The journal: how the process ends (4 octets), what is tried, calls under way, the objects
+// that were created last and not removed, and the last one of each type. What is tried and
+// each call is a slot: when it began (ns since 1970; 0: the slot is free), whether it takes
+// too long, the length of a text, and the text. An object is its id (0: none) and its type,
+// to the first zero. Numbers are in the machine's order.
+const (
+	slotSize    = 1024
+	calls       = 32 // at once
+	atObjects   = (2 + calls) * slotSize
+	objects     = 16
+	types       = 32
+	objectSize  = 64
+	journalSize = atObjects + (objects+types)*objectSize
+
+	offBegan  = 0
+	offHangs  = 8
+	offLength = 12
+	offText   = 16
+)
+
+// Trying is what is being done to the switch when a call is made.
+type Trying struct {
+	Need, Method string
+	Mark         string // of the configuration
+}
+
+func (t Trying) String() string { return t.Need + " " + t.Method + " " + t.Mark }
+
+// Ended is how a process before this one ended in a call of the library.
+type Ended struct {
+	Call   string // with object and attributes
+	Began  time.Time
+	Signal int  // that the library caused; sai.EndsByExit: it left; 0: it did not end the process
+	Hung   bool // the call took longer than the limit
+	Trying Trying
+}
+
+// AtFault reports whether the library ended the process, or hung; false for a process that
+// was killed.
+func (e *Ended) AtFault() bool { return e.Signal != 0 || e.Hung }
+
+func (e *Ended) String() string {
+	at := e.Began.UTC().Format(time.RFC3339)
+	switch {
+	case e.Signal == sai.EndsByExit:
+		return fmt.Sprintf("the SAI library ended sluiced by exit in %s, at %s", e.Call, at)
+	case e.Signal != 0:
+		return fmt.Sprintf("the SAI library ended sluiced by %s in %s, at %s", unix.SignalName(unix.Signal(e.Signal)), e.Call, at)
+	case e.Hung:
+		return fmt.Sprintf("the SAI library did not return from %s, since %s", e.Call, at)
+	}
+	return fmt.Sprintf("sluiced was killed while the SAI library was in %s, since %s", e.Call, at)
+}
+
+// mapJournal maps the file of the journal, and reads what a process before left. No path,
+// or a file that another process has: memory of this process.
+func mapJournal(path string) (memory []byte, left *Ended, err error) {
+	private := func() ([]byte, *Ended, error) {
+		memory, err := unix.Mmap(-1, 0, journalSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+		return memory, nil, os.NewSyscallError("mmap", err)
+	}
+	if path == "" {
+		return private()
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return nil, nil, err
+	}
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return nil, nil, err
+	}
+	fd, err := unix.FcntlInt(file.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	_ = file.Close()
+	if err != nil {
+		return nil, nil, os.NewSyscallError("fcntl", err)
+	}
+	if err := unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB); err != nil { // the descriptor stays open, with the lock
+		_ = unix.Close(fd)
+		return private()
+	}
+	if err := unix.Ftruncate(fd, journalSize); err != nil {
+		return nil, nil, os.NewSyscallError("ftruncate", err)
+	}
+	memory, err = unix.Mmap(fd, 0, journalSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err != nil {
+		return nil, nil, os.NewSyscallError("mmap", err)
+	}
+	left = ended(memory)
+	clear(memory[:atObjects]) // the objects stay: this process may end before the ledger has them
+	return memory, left, nil
+}
+
+// object is the place of an object; those behind the objects are of the types.
+func object(memory []byte, i int) []byte {
+	at := atObjects + i*objectSize
+	return memory[at : at+objectSize : at+objectSize]
+}
+
+// created are the objects in a journal.
+func created(memory []byte) (all []sai.Created) {
+	for i := range objects {
+		if o := read(object(memory, i)); o.ID != sai.Null {
+			all = append(all, o)
+		}
+	}
+	return all
+}
+
+func read(place []byte) sai.Created {
+	kind, _, _ := bytes.Cut(place[8:], []byte{0})
+	return sai.Created{Object: string(kind), ID: sai.ObjectID(binary.NativeEndian.Uint64(place))}
+}
+
+// write has the id last: the process may be killed meanwhile.
+func write(place []byte, o sai.Created) {
+	clear(place)
+	copy(place[8:objectSize-1], o.Object)
+	binary.NativeEndian.PutUint64(place, uint64(o.ID))
+}
+
+// last is the place of the last object of a type, or one for it; nil: there is no room.
+func last(memory []byte, kind string) []byte {
+	for i := range types {
+		place := object(memory, objects+i)
+		if is := read(place); is.Object == kind || is.ID == sai.Null {
+			return place
+		}
+	}
+	return nil
+}
+
+// ended is what a process left in a journal; nil: it was in no call.
+func ended(memory []byte) *Ended {
+	var last *Ended
+	for i := range calls {
+		s := slot(memory, i)
+		began := int64(binary.NativeEndian.Uint64(s[offBegan:]))
+		if began == 0 {
+			continue
+		}
+		e := &Ended{Call: textIn(s), Began: time.Unix(0, began), Hung: s[offHangs] != 0, Signal: int(binary.NativeEndian.Uint32(memory))}
+		if last == nil || e.Began.After(last.Began) {
+			last = e
+		}
+	}
+	if last == nil {
+		return nil
+	}
+	if words := strings.Fields(textIn(memory[slotSize:])); len(words) == 3 {
+		last.Trying = Trying{words[0], words[1], words[2]}
+	}
+	return last
+}
+
+// slot is that of a call.
+func slot(memory []byte, i int) []byte {
+	at := (2 + i) * slotSize
+	return memory[at : at+slotSize : at+slotSize]
+}
+
+func textIn(slot []byte) string {
+	n := min(binary.NativeEndian.Uint32(slot[offLength:]), slotSize-offText)
+	return string(bytes.ToValidUTF8(slot[offText:offText+n], []byte("?")))
+}

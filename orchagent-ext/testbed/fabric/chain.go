@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package fabric
+
+import (
+	"errors"
+	"net/netip"
+)
+
+// Addresses of the hosts of a [Chain]: two that send, two that receive.
+var (
+	ChainSenders   = [2]netip.Prefix{netip.MustParsePrefix("2001:db8:0:1::a/64"), netip.MustParsePrefix("2001:db8:0:2::b/64")}
+	ChainReceivers = [2]netip.Prefix{netip.MustParsePrefix("2001:db8:0:3::c/64"), netip.MustParsePrefix("2001:db8:0:4::d/64")}
+)
+
+var chainIPv4 = [4]netip.Prefix{
+	netip.MustParsePrefix("10.0.1.10/24"), netip.MustParsePrefix("10.0.2.10/24"),
+	netip.MustParsePrefix("10.0.3.10/24"), netip.MustParsePrefix("10.0.4.10/24"),
+}
+
+// Chain is two sending hosts, three switches in a row and two receiving hosts:
+//
+//	sender 0 –┐                                     ┌– receiver 0
+//	          edge – aggregation – core (switches)
+//	sender 1 –┘                                     └– receiver 1
+//
+// Ports are named as SONiC does. The edge's are Ethernet0 and Ethernet4 towards the
+// senders and Ethernet8 towards the aggregation; that one's are Ethernet0 towards the
+// edge and Ethernet4 towards the core; the core's are Ethernet0 towards the
+// aggregation and Ethernet4 and Ethernet8 towards the receivers.
+type Chain struct {
+	Senders, Receivers [2]*Interface   // of the hosts
+	Switches           [3]*Node        // edge, aggregation, core
+	Ports              [3][]*Interface // of each switch, in the order of their names
+}
+
+// Chain builds the network; its routes are for IPv6. Its nodes receive by
+// threads, or steered on kernels before Linux 5.12: else the kernel can reorder a
+// flow's packets that come by two ways.
+func (f *Fabric) Chain() (*Chain, error) {
+	c := &Chain{}
+	for i, name := range []string{"edge", "aggregation", "core"} {
+		n, err := f.Router(name)
+		if err != nil {
+			return nil, err
+		}
+		c.Switches[i] = n
+	}
+	edge, aggregation, core := c.Switches[0], c.Switches[1], c.Switches[2]
+	for i, name := range []string{"Ethernet0", "Ethernet4"} {
+		host, port, err := f.attach([]string{"sender-0", "sender-1"}[i], edge, name, ChainSenders[i], chainIPv4[i])
+		if err != nil {
+			return nil, err
+		}
+		c.Senders[i], c.Ports[0] = host, append(c.Ports[0], port)
+	}
+	edgeUp, aggregationDown, err := f.Link(edge, "Ethernet8", aggregation, "Ethernet0")
+	if err != nil {
+		return nil, err
+	}
+	aggregationUp, coreDown, err := f.Link(aggregation, "Ethernet4", core, "Ethernet0")
+	if err != nil {
+		return nil, err
+	}
+	c.Ports[0] = append(c.Ports[0], edgeUp)
+	c.Ports[1] = []*Interface{aggregationDown, aggregationUp}
+	c.Ports[2] = []*Interface{coreDown}
+	for i, name := range []string{"Ethernet4", "Ethernet8"} {
+		host, port, err := f.attach([]string{"receiver-0", "receiver-1"}[i], core, name, ChainReceivers[i], chainIPv4[2+i])
+		if err != nil {
+			return nil, err
+		}
+		c.Receivers[i], c.Ports[2] = host, append(c.Ports[2], port)
+	}
+	for i := range 2 {
+		for _, r := range []struct {
+			at *Node
+			to netip.Prefix
+			by *Interface
+		}{
+			{edge, ChainReceivers[i], edgeUp}, {aggregation, ChainReceivers[i], aggregationUp},
+			{aggregation, ChainSenders[i], aggregationDown}, {core, ChainSenders[i], coreDown},
+		} {
+			if err := r.at.Route(r.to.Masked(), Hop{Via: r.by.peer.LinkLocal, Out: r.by}); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for _, n := range f.nodes {
+		err := n.ThreadReceive()
+		if errors.Is(err, ErrNoThreads) {
+			err = n.SteerReceive()
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}

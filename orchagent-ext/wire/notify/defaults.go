@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package notify
+
+import (
+	"fmt"
+
+	"sluice/orchagent-ext/wire/roce"
+)
+
+// The defaults, each with its source or the reason for it.
+const (
+	// Code points. None of the drafts has an assignment.
+	DefaultPFCMType   = 200  // ICMPv6; RFC 4443 section 2.1: private experimentation
+	DefaultPFCMCode   = 0    // draft-yang section 4.2: "0x00 default"
+	DefaultPFCMOption = 0x1e // RFC 4727; the top bits 00 ask a node that does not know it to skip it, as draft-yang section 4.1 wants
+
+	DefaultPPFCTypeV6 = 201  // ICMPv6; RFC 4443 section 2.1: private experimentation
+	DefaultPPFCCodeV6 = 0    // draft-xz section 4.1: TBD2
+	DefaultPPFCTypeV4 = 253  // ICMPv4; RFC 4727: experiment 1
+	DefaultPPFCCodeV4 = 0    // draft-xz section 4.1: TBD2
+	DefaultPPFCPort   = 1021 // UDP destination; RFC 4727: exp1
+
+	// DefaultRateAdviceOpcode is of the manufacturers' range 0xc0 to 0xff. The
+	// draft's example 0x1d is RC ATOMIC WRITE since IBTA 1.5, whose RETH is as
+	// long as a Rate Advice: a responder would take rate and version for an
+	// address.
+	DefaultRateAdviceOpcode = roce.Opcode(0xc5)
+
+	// Envelopes.
+	DefaultPFCMHopLimit = 255     // draft-yang section 5
+	DefaultHopLimit     = 64      // all others pass routers
+	DefaultTrafficClass = 48 << 2 // DSCP CS6, network control (RFC 4594 section 3.1); ECN 0
+	DefaultSrcPort      = 49152   // first dynamic port (RFC 6335); a switch copies that of the data packet
+	DefaultPKey         = 0xffff  // the default partition; a switch copies that of the data packet
+
+	// Bodies.
+	RateAdviceVersion = 1      // draft-zz section 6.2
+	MaxReduction      = 63     // percent: what the 6 bits of draft-yang's Action can say
+	MaxQuanta         = 0xffff // IEEE 802.1Qbb: a time field has 16 bits
+)
+
+// manufacturerOpcodes is where the range begins that IBTA leaves to
+// manufacturers; below it every opcode has, or may get, a meaning.
+const manufacturerOpcodes = 0xc0
+
+// CodePoints are the numbers by which messages are told apart, all of them
+// configuration.
+type CodePoints struct {
+	PFCMType   uint8 // ICMPv6 type
+	PFCMCode   uint8
+	PFCMOption uint8 // IPv6 option type, the top 3 bits included
+
+	PPFCTypeV6 uint8 // ICMPv6 type
+	PPFCCodeV6 uint8
+	PPFCTypeV4 uint8 // ICMPv4 type
+	PPFCCodeV4 uint8
+	PPFCPort   uint16 // UDP destination port
+
+	RateAdviceOpcode roce.Opcode // of the BTH
+}
+
+// DefaultCodePoints returns the code points that hold unless configured
+// otherwise.
+//
+//conformance:draft-yang/icmp-type draft-yang/iana draft-xz/udp-port draft-xz/iana draft-zz/opcode
+func DefaultCodePoints() CodePoints {
+	return CodePoints{
+		PFCMType: DefaultPFCMType, PFCMCode: DefaultPFCMCode, PFCMOption: DefaultPFCMOption,
+		PPFCTypeV6: DefaultPPFCTypeV6, PPFCCodeV6: DefaultPPFCCodeV6,
+		PPFCTypeV4: DefaultPPFCTypeV4, PPFCCodeV4: DefaultPPFCCodeV4,
+		PPFCPort:         DefaultPPFCPort,
+		RateAdviceOpcode: DefaultRateAdviceOpcode,
+	}
+}
+
+// Validate reports code points by which messages could not be told apart, or
+// that the format does not allow.
+//
+//conformance:draft-yang/option-type
+func (c CodePoints) Validate() error {
+	switch {
+	case c.PFCMType == c.PPFCTypeV6:
+		return fmt.Errorf("ICMPv6 type %d is given to both PFCM and PPFC", c.PFCMType)
+	case c.PFCMOption <= optionPadN:
+		return fmt.Errorf("option type 0x%02x is padding (RFC 8200 section 4.2)", c.PFCMOption)
+	case c.PFCMOption&0xe0 != 0:
+		return fmt.Errorf("option type 0x%02x: its top 3 bits must be 0: skipped where unknown, unchanged on the way", c.PFCMOption)
+	case c.PPFCPort == 0 || c.PPFCPort == roce.UDPPort:
+		return fmt.Errorf("UDP port %d cannot be PPFC's: 0 is none, %d is RoCEv2", c.PPFCPort, roce.UDPPort)
+	case c.RateAdviceOpcode < manufacturerOpcodes && c.RateAdviceOpcode != roce.RCAtomicWrite:
+		return fmt.Errorf("opcode 0x%02x cannot be Rate Advice's: it is one from 0xc0 on, or the draft's example 0x1d", uint8(c.RateAdviceOpcode))
+	}
+	return nil
+}
+
+// DefaultEnvelope returns the envelope that Sluice sends a message of kind in,
+// without addresses. The drafts name no traffic class; a message about
+// congestion must not wait in the queue it is about, so all go as network
+// control.
+func DefaultEnvelope(k Kind) Envelope {
+	e := Envelope{TrafficClass: DefaultTrafficClass, HopLimit: DefaultHopLimit, SrcPort: DefaultSrcPort}
+	if k == KindPFCM {
+		e.HopLimit = DefaultPFCMHopLimit
+	}
+	return e
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package roce
+
+import "errors"
+
+// ErrNotRoCE is the error for a packet whose headers are well formed as far as
+// they were read, and that carries another protocol, another port, or a fragment
+// other than the first.
+var ErrNotRoCE = errors.New("roce: not a RoCEv2 packet")
+
+// Header names the header in which parsing stopped.
+type Header uint8
+
+// The headers that Parse knows, from the outside in.
+const (
+	HeaderEthernet Header = iota
+	HeaderVLAN
+	HeaderIPv4
+	HeaderIPv6
+	HeaderHopByHop
+	HeaderDestOptions
+	HeaderRouting
+	HeaderFragment
+	HeaderAH
+	HeaderVXLAN
+	HeaderGeneve
+	HeaderGRE
+	HeaderERSPAN
+	HeaderMPLS
+	HeaderUDP
+	HeaderBTH
+	HeaderXRCETH
+	HeaderDETH
+	HeaderRETH
+	HeaderAtomicETH
+	HeaderAETH
+	HeaderAtomicAckETH
+	HeaderImmDt
+	HeaderIETH
+	HeaderFETH
+	HeaderCNP
+	HeaderICRC
+	numHeaders
+)
+
+var headerNames = [numHeaders]string{
+	"Ethernet header", "VLAN tag", "IPv4 header", "IPv6 header",
+	"IPv6 hop-by-hop options", "IPv6 destination options", "IPv6 routing header", "IPv6 fragment header", "authentication header",
+	"VXLAN header", "Geneve header", "GRE header", "ERSPAN header", "MPLS labels",
+	"UDP header", "BTH", "XRCETH", "DETH", "RETH", "AtomicETH", "AETH", "AtomicAckETH", "ImmDt", "IETH", "FETH",
+	"CNP reserved octets", "ICRC",
+}
+
+// String returns the header's name as IBTA or its RFC writes it.
+func (h Header) String() string { return headerNames[h] }
+
+// Problem is the reason why a header could not be parsed.
+type Problem uint8
+
+// The problems of a header.
+const (
+	Truncated  Problem = iota // the packet, or what was captured of it, ends inside the header
+	BadVersion                // the version field is not the one that the layer before announced
+	BadLength                 // a length field contradicts the packet or the header around it
+	TooMany                   // more headers of this kind than a sane packet has
+	BadPad                    // the BTH's pad count is larger than what it pads
+	numProblems
+)
+
+var problemNames = [numProblems]string{
+	"truncated", "wrong version", "length contradicts the packet", "nested too deep", "pad count larger than the payload",
+}
+
+// String returns the problem as words for an operator.
+func (p Problem) String() string { return problemNames[p] }
+
+// Error is the header of a packet that could not be parsed, and the reason. Its
+// values are shared constants, so that a flood of bad packets costs constant
+// memory.
+type Error struct {
+	Header  Header
+	Problem Problem
+}
+
+// Error returns "roce: HEADER: PROBLEM".
+func (e *Error) Error() string { return "roce: " + e.Header.String() + ": " + e.Problem.String() }
+
+var parseErrors = func() (t [numHeaders][numProblems]Error) {
+	for h := range t {
+		for p := range t[h] {
+			t[h][p] = Error{Header(h), Problem(p)}
+		}
+	}
+	return t
+}()
+
+// fail returns the shared [*Error] of a header and a problem; it allocates zero
+// octets.
+func fail(h Header, p Problem) error { return &parseErrors[h][p] }

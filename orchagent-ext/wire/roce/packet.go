@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package roce
+
+import (
+	"encoding/binary"
+	"net/netip"
+)
+
+// Packet is one RoCEv2 packet, parsed in place. Two headers name it, and they can be
+// two: the outermost IP header, which the fabric forwards by, names the path (PathSrc16,
+// PathDst16, FlowLabel, TrafficClass, HopLimit, Len); the innermost RoCEv2 names the
+// session (Src, Dst, SrcPort, and all of the BTH).
+//
+// Its methods read from the buffer that was given to Parse and are valid after a
+// Parse that returned nil, until the buffer changes. The zero value is ready for
+// Parse; reuse one Packet for many packets, since an ICRC needs room of its own.
+type Packet struct {
+	layers
+	bth    int // offset of the BTH
+	layout *layout
+	pad    int
+	masked [maskedLen + shortRest]byte // headers with their variable fields masked, for the ICRC
+}
+
+// Parse parses an Ethernet frame. wireLen is the frame's length in octets on the
+// wire: len(frame), or more where a capture or mirror cut it.
+//
+// It returns nil for RoCEv2, [ErrNotRoCE] for other well-formed packets, and an
+// [*Error] for one whose headers are truncated or contradict each other. The ICRC
+// is left to [Packet.ICRC].
+func (p *Packet) Parse(frame []byte, wireLen int) error {
+	p.layers = layers{b: frame, end: max(wireLen, len(frame))}
+	if err := p.ethernet(0, 1); err != nil {
+		return err
+	}
+	return p.transport()
+}
+
+// ParseIP is like [Packet.Parse] for a packet that begins with its IP header.
+func (p *Packet) ParseIP(packet []byte, wireLen int) error {
+	p.layers = layers{b: packet, end: max(wireLen, len(packet))}
+	return p.parseIP()
+}
+
+// parseIP parses a packet that begins with its IP header, and then the transport.
+func (p *Packet) parseIP() error {
+	if len(p.b) == 0 {
+		return fail(HeaderIPv4, Truncated)
+	}
+	parse := p.ipv6
+	if p.b[0]>>4 == 4 {
+		parse = p.ipv4
+	}
+	if err := parse(0, 1); err != nil {
+		return err
+	}
+	return p.transport()
+}
+
+// transport parses the BTH and checks that the extended headers of its opcode are
+// there.
+func (p *Packet) transport() error {
+	if err := p.trim(); err != nil {
+		return err
+	}
+	p.bth = p.udp + udpLen
+	available := p.available()
+	if p.bth+BTHLen > available {
+		return fail(HeaderBTH, Truncated)
+	}
+	p.layout = &layouts[p.b[p.bth]]
+	p.pad = int(p.b[p.bth+1] >> 4 & 3)
+	payload := p.bth + int(p.layout.payload)
+	if payload > available {
+		return fail(p.firstMissing(available), Truncated)
+	}
+	if p.fragment {
+		return nil
+	}
+	if payload+ICRCLen > p.end {
+		return fail(HeaderICRC, Truncated)
+	}
+	if payload+p.pad+ICRCLen > p.end {
+		return fail(HeaderBTH, BadPad)
+	}
+	return nil
+}
+
+// firstMissing names the first extended header that ends behind available.
+func (p *Packet) firstMissing(available int) Header {
+	o := p.layout
+	for _, h := range [...]struct {
+		header Header
+		at     uint8
+	}{
+		{HeaderXRCETH, o.xrceth}, {HeaderDETH, o.deth}, {HeaderFETH, o.feth}, {HeaderRETH, o.reth},
+		{HeaderAtomicETH, o.atomic}, {HeaderAETH, o.aeth}, {HeaderAtomicAckETH, o.atomicAck},
+		{HeaderImmDt, o.imm}, {HeaderIETH, o.ieth},
+	} {
+		if h.at != 0 && p.bth+int(h.at+headerLen[h.header]) > available {
+			return h.header
+		}
+	}
+	return HeaderCNP
+}
+
+// Is4 reports whether IPv4 carries the UDP datagram.
+func (p *Packet) Is4() bool { return !p.v6 }
+
+// Tunnelled reports whether another IP header encapsulates the one that carries the UDP
+// datagram: one of IPv6 (SRv6, RFC 8986), or after [Packet.ParseThrough] any.
+func (p *Packet) Tunnelled() bool { return p.outer != p.ip }
+
+// Segments reports whether a segment routing header of the IP header that carries the
+// UDP datagram names another final destination than this does.
+func (p *Packet) Segments() bool { return p.v6 && p.dst != p.ip+24 }
+
+// Fragment reports whether it is the first of several fragments, whose ICRC
+// lies in another one.
+func (p *Packet) Fragment() bool { return p.fragment }
+
+// Complete reports whether all octets up to the ICRC are in the buffer: false for
+// a packet that a capture cut and for a fragment.
+func (p *Packet) Complete() bool { return p.complete() }
+
+// Len returns the length in octets on the wire from the outermost IP header on,
+// less link-layer header and padding.
+func (p *Packet) Len() int {
+	if p.b[p.outer]>>4 == 4 {
+		return int(binary.BigEndian.Uint16(p.b[p.outer+2:]))
+	}
+	return ipv6Len + int(binary.BigEndian.Uint16(p.b[p.outer+4:]))
+}
+
+// LinkHeader returns the octets before the outermost IP header: the Ethernet
+// header with its VLAN tags, empty after ParseIP.
+func (p *Packet) LinkHeader() []byte { return p.b[p.link:p.outer] }
+
+// Src is the source address of the session: of the IP header that carries UDP.
+func (p *Packet) Src() netip.Addr { return address(p.Src16(), p.v6) }
+
+// Dst is the final destination address of the session: with a segment routing header
+// that has segments left, its last segment.
+func (p *Packet) Dst() netip.Addr { return address(p.Dst16(), p.v6) }
+
+// address undoes mapped for IPv4.
+func address(a [16]byte, v6 bool) netip.Addr {
+	if v6 {
+		return netip.AddrFrom16(a)
+	}
+	return netip.AddrFrom4([4]byte(a[12:]))
+}
+
+// Src16 is Src as 16 octets, IPv4 in the mapped form ::ffff:a.b.c.d.
+func (p *Packet) Src16() [16]byte {
+	if p.v6 {
+		return [16]byte(p.b[p.ip+8 : p.ip+24])
+	}
+	return mapped(p.b[p.ip+12 : p.ip+16])
+}
+
+// Dst16 is Dst in the form of [Packet.Src16].
+func (p *Packet) Dst16() [16]byte {
+	if p.v6 {
+		return [16]byte(p.b[p.dst : p.dst+16])
+	}
+	return mapped(p.b[p.dst : p.dst+4])
+}
+
+// mapped returns an IPv4 address as IPv4-mapped IPv6 (RFC 4291 section 2.5.5.2).
+func mapped(b []byte) [16]byte {
+	return [16]byte{10: 0xff, 11: 0xff, 12: b[0], 13: b[1], 14: b[2], 15: b[3]}
+}
+
+// path6 reports whether the outermost IP header, which names the path, is one of IPv6.
+func (p *Packet) path6() bool { return p.b[p.outer]>>4 == 6 }
+
+// PathSrc16 is the source address of the path: of the outermost IP header, in the form
+// of [Packet.Src16].
+func (p *Packet) PathSrc16() [16]byte {
+	if p.path6() {
+		return [16]byte(p.b[p.outer+8 : p.outer+24])
+	}
+	return mapped(p.b[p.outer+12 : p.outer+16])
+}
+
+// PathDst16 is the destination address of the path as it arrived: with a segment
+// routing header the active segment.
+func (p *Packet) PathDst16() [16]byte {
+	if p.path6() {
+		return [16]byte(p.b[p.outer+24 : p.outer+40])
+	}
+	return mapped(p.b[p.outer+16 : p.outer+20])
+}
+
+// PathSrc is the source address of the path.
+func (p *Packet) PathSrc() netip.Addr { return address(p.PathSrc16(), p.path6()) }
+
+// PathDst is the destination address of the path as it arrived.
+func (p *Packet) PathDst() netip.Addr { return address(p.PathDst16(), p.path6()) }
+
+// TrafficClass is the traffic class of the path, or the TOS octet of IPv4: DSCP in the
+// upper 6 bits, ECN in the lower 2.
+func (p *Packet) TrafficClass() uint8 {
+	if p.path6() {
+		return p.b[p.outer]<<4 | p.b[p.outer+1]>>4
+	}
+	return p.b[p.outer+1]
+}
+
+// HopLimit is the hop limit of the path, or IPv4's time to live.
+func (p *Packet) HopLimit() uint8 {
+	if p.path6() {
+		return p.b[p.outer+7]
+	}
+	return p.b[p.outer+8]
+}
+
+// FlowLabel is the 20-bit flow label of the path; 0 (unlabelled) for IPv4.
+func (p *Packet) FlowLabel() uint32 {
+	if !p.path6() {
+		return 0
+	}
+	return uint24(p.b[p.outer+1:p.outer+4]) & 0xfffff
+}
+
+// SetFlowLabel writes the low 20 bits of label into the outermost IPv6 header, and
+// nothing else: neither the UDP checksum nor the ICRC covers the flow label.
+// It leaves IPv4 packets as they are.
+//
+//conformance:draft-hu/write draft-hu/only-label
+func (p *Packet) SetFlowLabel(label uint32) {
+	if !p.path6() {
+		return
+	}
+	h := p.b[p.outer+1 : p.outer+4]
+	h[0] = h[0]&0xf0 | byte(label>>16)&0xf
+	h[1], h[2] = byte(label>>8), byte(label)
+}
+
+// SrcPort is the UDP source port.
+func (p *Packet) SrcPort() uint16 { return binary.BigEndian.Uint16(p.b[p.udp:]) }
+
+// Opcode is the BTH's opcode.
+func (p *Packet) Opcode() Opcode { return Opcode(p.b[p.bth]) }
+
+// PKey is the partition key.
+func (p *Packet) PKey() uint16 { return binary.BigEndian.Uint16(p.b[p.bth+2:]) }
+
+// DestQP is the 24-bit destination queue pair.
+func (p *Packet) DestQP() uint32 { return uint24(p.b[p.bth+5:]) }
+
+// AckReq reports whether the requester asks for an acknowledgement.
+func (p *Packet) AckReq() bool { return p.b[p.bth+8]&0x80 != 0 }
+
+// PSN is the 24-bit packet sequence number.
+func (p *Packet) PSN() uint32 { return uint24(p.b[p.bth+9:]) }
+
+// BTH decodes the whole base transport header.
+func (p *Packet) BTH() BTH { return decodeBTH(p.b[p.bth:]) }
+
+// BTHBytes is the BTH and all that follows it up to the end of the UDP
+// datagram (with pad and ICRC), as far as it is in the buffer.
+func (p *Packet) BTHBytes() []byte { return p.b[p.bth:p.available()] }
+
+// PayloadLen returns how many octets Payload has on the wire, also where a
+// capture cut it.
+func (p *Packet) PayloadLen() int {
+	n := p.end - p.bth - int(p.layout.payload)
+	if !p.fragment {
+		n -= p.pad + ICRCLen
+	}
+	return n
+}
+
+// VLANs returns the identifiers of the frame's VLAN tags, the outer one first;
+// nil for an untagged frame. It allocates.
+func (p *Packet) VLANs() (ids []uint16) {
+	h := p.LinkHeader()
+	for off := ethernetLen - 2; off+vlanLen < len(h); off += vlanLen {
+		switch binary.BigEndian.Uint16(h[off:]) {
+		case etherTypeVLAN, etherTypeQinQ, etherTypeOldQ:
+			ids = append(ids, binary.BigEndian.Uint16(h[off+2:])&0xfff)
+		default:
+			return ids
+		}
+	}
+	return ids
+}
+
+// Payload returns the octets between the extended headers and the padding, as far
+// as they are in the buffer.
+func (p *Packet) Payload() []byte {
+	from, to := p.bth+int(p.layout.payload), p.end-p.pad-ICRCLen
+	if p.fragment {
+		to = p.end
+	}
+	to = min(to, len(p.b))
+	return p.b[from:max(from, to)]
+}
+
+// DETH returns the header, if the opcode has it.
+//
+//conformance:draft-hu/qp-pair
+func (p *Packet) DETH() (DETH, bool) {
+	b := p.extended(p.layout.deth)
+	if b == nil {
+		return DETH{}, false
+	}
+	return DETH{binary.BigEndian.Uint32(b), b[4], uint24(b[5:])}, true
+}
+
+// RETH returns the header, if the opcode has it.
+func (p *Packet) RETH() (RETH, bool) {
+	b := p.extended(p.layout.reth)
+	if b == nil {
+		return RETH{}, false
+	}
+	return RETH{binary.BigEndian.Uint64(b), binary.BigEndian.Uint32(b[8:]), binary.BigEndian.Uint32(b[12:])}, true
+}
+
+// AtomicETH returns the header, if the opcode has it.
+func (p *Packet) AtomicETH() (AtomicETH, bool) {
+	b := p.extended(p.layout.atomic)
+	if b == nil {
+		return AtomicETH{}, false
+	}
+	be := binary.BigEndian
+	return AtomicETH{be.Uint64(b), be.Uint32(b[8:]), be.Uint64(b[12:]), be.Uint64(b[20:])}, true
+}
+
+// AETH returns the header, if the opcode has it.
+func (p *Packet) AETH() (AETH, bool) {
+	b := p.extended(p.layout.aeth)
+	if b == nil {
+		return AETH{}, false
+	}
+	return AETH{b[0], uint24(b[1:])}, true
+}
+
+// AtomicAckETH returns the header, if the opcode has it.
+func (p *Packet) AtomicAckETH() (AtomicAckETH, bool) {
+	b := p.extended(p.layout.atomicAck)
+	if b == nil {
+		return AtomicAckETH{}, false
+	}
+	return AtomicAckETH{binary.BigEndian.Uint64(b)}, true
+}
+
+// ImmDt returns the header, if the opcode has it.
+func (p *Packet) ImmDt() (ImmDt, bool) {
+	b := p.extended(p.layout.imm)
+	if b == nil {
+		return ImmDt{}, false
+	}
+	return ImmDt{binary.BigEndian.Uint32(b)}, true
+}
+
+// IETH returns the header, if the opcode has it.
+func (p *Packet) IETH() (IETH, bool) {
+	b := p.extended(p.layout.ieth)
+	if b == nil {
+		return IETH{}, false
+	}
+	return IETH{binary.BigEndian.Uint32(b)}, true
+}
+
+// XRCETH returns the header, if the opcode has it.
+func (p *Packet) XRCETH() (XRCETH, bool) {
+	b := p.extended(p.layout.xrceth)
+	if b == nil {
+		return XRCETH{}, false
+	}
+	return XRCETH{b[0], uint24(b[1:])}, true
+}
+
+// FETH returns the header, if the opcode has it.
+func (p *Packet) FETH() (FETH, bool) {
+	b := p.extended(p.layout.feth)
+	if b == nil {
+		return FETH{}, false
+	}
+	return FETH{binary.BigEndian.Uint32(b)}, true
+}
+
+// extended returns the octets from an extended header's offset on; nil where the
+// opcode lacks the header.
+func (p *Packet) extended(offset uint8) []byte {
+	if offset == 0 {
+		return nil
+	}
+	return p.b[p.bth+int(offset) : p.bth+int(p.layout.payload)]
+}

@@ -1,0 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package rooms holds every import of the tree to the order of rooms in
+// docs/architecture.md. It has tests only.
+package rooms

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+)
+
+// A report is build/rough/report.json.
+type report struct {
+	Scenarios []*result `json:"scenarios"`
+}
+
+// A result is the outcome of a scenario. A value is nil where the scenario has neither a bar
+// for it nor measured it.
+type result struct {
+	Name          string   `json:"name"`
+	Lost          *int     `json:"lost,omitempty"`            // packets of held flows that did not arrive
+	Reordered     *int     `json:"reordered,omitempty"`       // packets that arrived after one with a later PSN
+	Drops         *int     `json:"drops,omitempty"`           // packets of all flows that did not arrive
+	Victims       *float64 `json:"victims,omitempty"`         // part of the packets of bystanders that arrived
+	WorstOverMean *float64 `json:"worst_over_mean,omitempty"` // of the worst window, by weight
+	Floor         *float64 `json:"floor,omitempty"`           // of the octets sent in that window
+	Moves         *int     `json:"moves,omitempty"`
+	Waiting       *int     `json:"waiting,omitempty"` // flows that wait for a pause in the end
+	RecoveredMS   *float64 `json:"recovered_ms,omitempty"`
+	Windows       int      `json:"windows,omitempty"` // that were judged
+	Seconds       float64  `json:"seconds"`
+	Bar           string   `json:"bar"`
+	OK            bool     `json:"ok"`
+
+	bars []bar
+}
+
+// A bar is one that a result is held to.
+type bar struct {
+	text  string
+	holds func(*result) bool
+}
+
+// The bars.
+var (
+	inOrder   = bar{"reordered = 0", func(r *result) bool { return r.Reordered != nil && *r.Reordered == 0 }}
+	lossless  = bar{"lost = 0", func(r *result) bool { return r.Lost != nil && *r.Lost == 0 }}
+	unharmed  = bar{"victims >= 0.95", func(r *result) bool { return r.Victims != nil && *r.Victims >= 0.95 }}
+	recovered = bar{"recovered_ms <= 50", func(r *result) bool { return r.RecoveredMS != nil && *r.RecoveredMS <= 50 }}
+	even      = bar{"worst_over_mean <= 1.05 * floor", func(r *result) bool {
+		return r.WorstOverMean != nil && r.Floor != nil && r.Windows > 0 && *r.WorstOverMean <= 1.05**r.Floor
+	}}
+)
+
+// judge applies the bars, and returns the missed ones, "" where all hold.
+func (r *result) judge() string {
+	var texts, missed []string
+	for _, b := range r.bars {
+		if texts = append(texts, b.text); !b.holds(r) {
+			missed = append(missed, b.text)
+		}
+	}
+	r.Bar = strings.Join(texts, ", ")
+	if r.OK = len(missed) == 0; r.OK {
+		return ""
+	}
+	return "missed: " + strings.Join(missed, ", ")
+}
+
+// write writes the report, and makes its folder.
+func (r *report) write(file string) error {
+	if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false) // a bar has <= in it
+	e.SetIndent("", "  ")
+	if err := e.Encode(r); err != nil {
+		return err
+	}
+	return os.WriteFile(file, b.Bytes(), 0o666)
+}
+
+// print writes a line for each scenario.
+func (r *report) print(w io.Writer) {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "scenario\tlost\treordered\tdrops\tvictims\tworst/mean\tfloor\tmoves\twaiting\trecovered ms\tseconds\tbars")
+	for _, s := range r.Scenarios {
+		verdict := "hold"
+		switch {
+		case s.Bar == "" && !s.OK:
+			verdict = "FAILED"
+		case !s.OK:
+			verdict = "MISSED " + s.Bar
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%.1f\t%s\n", s.Name, text(s.Lost), text(s.Reordered), text(s.Drops), text(s.Victims),
+			text(s.WorstOverMean), text(s.Floor), text(s.Moves), text(s.Waiting), text(s.RecoveredMS), s.Seconds, verdict)
+	}
+	_ = t.Flush() // to a terminal, or a pipe that someone reads
+}
+
+// text is a value with at most three decimals, "-" for nil.
+func text[N int | float64](v *N) string {
+	if v == nil {
+		return "-"
+	}
+	return strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.3f", float64(*v)), "0"), ".")
+}
