@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package debian has no code: it holds the Debian package to what it must be, in its
-// tests.
+// Package debian has only tests, which check the Debian package.
 //
-//   - build.sh makes the package (make deb) from what make build has put into bin/;
+//   - build.sh makes the package (make deb) from the files of make build in bin/;
 //   - internal/manual makes the manual page of a daemon from its --help; those of
 //     sluice's commands come from the commands themselves (build tag manual);
 //   - the units run each program as a user of its own, with few rights;

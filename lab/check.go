@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// What containerlab's schema (clab.schema.json, draft 7) says of the fields in use.
+// Patterns of containerlab's schema (clab.schema.json, draft 7) for the fields in use.
 var (
 	labName     = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9-._]*$`)
 	nodeName    = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9-._|]*$`)
@@ -23,8 +23,8 @@ var (
 // interfaceLength is IFNAMSIZ of linux/if.h without the closing NUL, octets.
 const interfaceLength = 15
 
-// check judges a topology by containerlab's schema and rules, and by what the namespaces
-// need. The error names all that is wrong.
+// check judges a topology by containerlab's schema and rules, and by the needs of the
+// namespaces. The error names every fault.
 func (t *topology) check() error {
 	var errs []error
 	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
@@ -92,7 +92,7 @@ func (t *topology) checkNode(name string, n node) (errs []error) {
 			wrong("%s is bound twice", to)
 		}
 		seen[to] = true
-		// What make writes is not there yet.
+		// Files that make writes may still be missing.
 		if _, err := os.Stat(filepath.Join(t.folder, from)); err != nil && !strings.HasPrefix(from, "../build/") {
 			wrong("bind: %w", err)
 		}

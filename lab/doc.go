@@ -2,8 +2,8 @@
 
 // Command lab builds the lab of sluice.clab.yml, a topology of containerlab, of network
 // namespaces, for machines without containerlab: `make lab` and `make lab-down` call it.
-// It reads nodes, links, addresses, routes and programs from that file, and has no list of
-// its own. Programs of other images than Sluice's and Redis run in containers alone.
+// It reads nodes, links, addresses, routes and programs from that file, which is their
+// only list. Programs of images other than Sluice's and Redis run in containers alone.
 //
 //	lab up [TOPOLOGY]        build the lab, and leave it running
 //	lab down                 end it; nothing is left

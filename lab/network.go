@@ -126,8 +126,8 @@ func (w *network) commands(at *fabric.Node, lines []string) error {
 	return nil
 }
 
-// introduce tells the other end of a link the addresses of this one: links of namespaces
-// have no neighbor discovery.
+// introduce writes the addresses of this end of a link as permanent neighbor entries at
+// the other: links of namespaces run without neighbor discovery.
 func introduce(i *fabric.Interface) error {
 	var found []net.Addr
 	err := i.Node.Do(func() error {

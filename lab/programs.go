@@ -28,8 +28,9 @@ type lab struct {
 	processes map[string]*fabric.Process
 }
 
-// start starts what the nodes run: Redis and what is to be in it, and the programs that the
-// image of Sluice starts by itself. It returns the nodes that are in containers alone.
+// start starts the programs of the nodes: Redis with its initial rows, and the programs
+// that the image of Sluice starts by itself. It returns the nodes that are in containers
+// alone.
 func (l *lab) start() (left []string, err error) {
 	var leaves []string
 	for _, name := range l.names() {
@@ -105,7 +106,7 @@ func answers(at *fabric.Node, network, address string) func() error {
 	}
 }
 
-// await waits until a program of a node is ready. The error has what it wrote.
+// await waits until a program of a node is ready. The error has its output.
 func (l *lab) await(name, as string, ready func() error) error {
 	p := l.processes[name+" "+as]
 	wrote := func() string {
@@ -141,7 +142,7 @@ func (l *lab) environment(n node) (env []string) {
 	return env
 }
 
-// run starts a program in a node, in a folder of the node's own. What it writes is in
+// run starts a program in a node, in a folder of the node's own. Its output is in
 // PROGRAM.log there.
 func (l *lab) run(name, as string, at *fabric.Node, program string, args, env []string) error {
 	folder := filepath.Join(l.work, name)

@@ -18,7 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A state is what `lab down` and `lab exec` know of a running lab.
+// A state describes a running lab for `lab down` and `lab exec`.
 type state struct {
 	Pid   int              `json:"pid"`
 	Nodes map[string]place `json:"nodes"`
@@ -45,7 +45,7 @@ func (l *lab) state() state {
 	return s
 }
 
-// write says where the lab is, in a folder.
+// write saves the state in a folder.
 func (l *lab) write(folder string) error {
 	text, err := json.MarshalIndent(l.state(), "", "  ")
 	if err != nil {

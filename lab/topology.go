@@ -14,8 +14,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// A node is what containerlab's topology says of one: its own fields over those of its
-// group, and those over the defaults. Only fields that the lab uses are known.
+// A node has the fields of a node of containerlab's topology: its own fields over those
+// of its group, and those over the defaults. Only fields that the lab uses are known.
 type node struct {
 	Kind        string            `yaml:"kind"`
 	Group       string            `yaml:"group"`
@@ -66,9 +66,9 @@ func load(path string) (*topology, error) {
 	return t, nil
 }
 
-// parse reads the text of a topology, whose binds are relative to a folder. Nodes have what
-// they inherit. A field that the lab does not know is an error: containerlab would use it, and
-// the namespaces would not.
+// parse reads the text of a topology, whose binds are relative to a folder. Nodes have
+// the fields that they inherit. An unknown field is an error: containerlab would use it,
+// and the namespaces would ignore it.
 func parse(text []byte, folder string) (*topology, error) {
 	t := &topology{folder: folder}
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
@@ -112,7 +112,7 @@ func (t *topology) inherit(own node) node {
 // names are the names of all nodes, sorted.
 func (t *topology) names() []string { return slices.Sorted(maps.Keys(t.Topology.Nodes)) }
 
-// shares returns the node whose network a node has; its own: no other.
+// shares returns the node whose network a node has; ok is false for a network of its own.
 func (n node) shares() (other string, ok bool) { return strings.CutPrefix(n.NetworkMode, "container:") }
 
 // file returns the file of this machine that a path in the node is, by the node's binds.

@@ -2,9 +2,10 @@
 
 // Package release has the scripts of `make install` and `make release`, with tests:
 //
-//   - install.sh installs what make build made below a prefix; the Debian package is made by it;
+//   - install.sh installs the files of make build below a prefix; the Debian package is
+//     made by it;
 //   - release.sh gathers packages, image, YANG models, bill of materials and checksums;
 //   - internal/sbom writes the bill of materials.
 //
-// Nothing of it is part of the programs.
+// The programs contain none of it.
 package release

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package container has no code: it holds the files of the container for SONiC to
-// what they must be, in its tests.
+// Package container has only tests, which check the files of the container for SONiC.
 //
-//   - manifest.json says to SONiC's package manager what the container is; with the
-//     models in yang/ it becomes the image's labels (labels.sh);
+//   - manifest.json describes the container to SONiC's package manager; with the models
+//     in yang/ it becomes the image's labels (labels.sh);
 //   - Dockerfile, image.sh and debian-root.sh build the image;
 //   - start.sh, health.sh, supervisord.conf and critical_processes run sluiced and
 //     sluice-gnmi in it;

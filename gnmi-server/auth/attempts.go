@@ -24,8 +24,8 @@ const (
 	buckets = 4096
 )
 
-// Source returns what counts as one address: an IPv4 address, or an IPv6 /64, all of
-// which one host can use. Clients of a unix socket have the zero value.
+// Source returns the prefix that counts as one address: an IPv4 address, or an IPv6 /64,
+// since one host can use all of it. Clients of a unix socket have the zero value.
 func Source(a net.Addr) netip.Prefix {
 	at, err := netip.ParseAddrPort(a.String())
 	if err != nil {
@@ -71,7 +71,7 @@ func (a *attempts) of(l login) []*time.Time {
 	return []*time.Time{at(l.user), at(l.source)}
 }
 
-// wait returns how long no password of a login is checked; 0: it may try.
+// wait returns how long the passwords of a login are refused unchecked; 0: it may try.
 func (a *attempts) wait(l login, now time.Time) time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package auth says who a client is and what it may see and change.
+// Package auth identifies clients and decides which leaves they may read and write.
 //
 //   - [Certificates]: TLS 1.2 or later, with client certificates if there is a CA;
 //     the files are read again when they change;

@@ -16,7 +16,7 @@ import (
 // operator has opened: file permissions, or access to the host, admit it.
 const Local = "local"
 
-// Authenticator says who a client is.
+// Authenticator identifies clients.
 type Authenticator struct {
 	Users        *Users        // nil: there are no passwords
 	Certificates *Certificates // nil: there is no TLS
@@ -31,8 +31,8 @@ func (a *Authenticator) Identify(ctx context.Context) (string, error) {
 	})
 }
 
-// Still returns why a client that [Authenticator.Identify] accepted would be refused
-// now, or nil. It is cheap, and no attempt to log in.
+// Still returns why a client that [Authenticator.Identify] accepted would be refused now,
+// or nil. It is cheap, and does not count as an attempt to log in.
 func (a *Authenticator) Still(ctx context.Context) error {
 	_, err := a.identify(ctx, func(name, password string, from Origin) error {
 		return a.Users.Still(name, password, from)
@@ -89,8 +89,8 @@ func encrypted(p *peer.Peer) bool {
 	return ok
 }
 
-// fromCertificate returns the user of a client certificate that was verified and
-// is still valid, or nothing.
+// fromCertificate returns the user of a client certificate that was verified and is still
+// valid, or "".
 func (a *Authenticator) fromCertificate(p *peer.Peer) (string, error) {
 	if p == nil {
 		return "", nil

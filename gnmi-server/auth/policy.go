@@ -15,10 +15,10 @@ import (
 	"sluice/gnmi-server/paths"
 )
 
-// Policy says who may read and write which paths. The rule that counts for a
-// leaf is the one with the longest path; of those the one with more keys, then
-// the one for the user before one for a group before one for everybody, then the
-// one that denies. Without any, the leaf is denied.
+// Policy is the list of users and groups that may read and write paths. The rule that
+// counts for a leaf is the one with the longest path; of those the one with more keys,
+// then the one for the user before one for a group before one for everybody, then the one
+// that denies. Without any, the leaf is denied.
 type Policy struct {
 	file *file[*rules]
 }
@@ -128,13 +128,13 @@ func compare(a, b *rule) int {
 		cmp.Compare(who(a), who(b)), cmp.Compare(denies(a), denies(b)))
 }
 
-// Access is what one user may do in a mode, by the rules in force when For was called.
-// A nil *Access may do everything.
+// Access has the permissions of one user in a mode, by the rules in force when For was
+// called. A nil *Access permits everything.
 type Access struct {
 	rules []*rule // the first that has a leaf counts
 }
 
-// For returns what a user may do. A nil policy allows everything.
+// For returns the permissions of a user in a mode. A nil policy permits everything.
 func (p *Policy) For(user string, m Mode) *Access {
 	if p == nil {
 		return nil

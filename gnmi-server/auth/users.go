@@ -26,7 +26,8 @@ const (
 )
 
 const (
-	// remember is how long after its last use a correct password is not hashed again.
+	// remember is how long after its last use a correct password passes without another
+	// hash.
 	remember = time.Minute
 
 	// patience is how long a login waits for its turn to be hashed.
@@ -48,18 +49,18 @@ type Users struct {
 	right map[[sha256.Size]byte]time.Time // until when
 }
 
-// userFile is what a file of users says.
+// userFile is the content of a file of users.
 type userFile struct {
 	hashes map[string][]byte // by name
 	cost   int               // the highest of all hashes
 }
 
-// errPassword is one error for a wrong name and a wrong password: clients do not
-// learn which.
+// errPassword is one error for a wrong name and a wrong password: clients cannot
+// distinguish them.
 var errPassword = errors.New("user or password is wrong")
 
-// ErrWait says that a password was not checked, because too many wrong ones came from the same
-// address or for the same user, or because too many logins wait.
+// ErrWait means that a password was refused unchecked, because too many wrong ones came
+// from the same address or for the same user, or because too many logins wait.
 var ErrWait = errors.New("no more logins for now")
 
 // OpenUsers reads a file of lines NAME:HASH, the hash of bcrypt; empty lines and
@@ -117,10 +118,10 @@ type Origin struct {
 	Source     netip.Prefix
 }
 
-// Check checks the password of a user; it waits for its turn. The error is [ErrWait]
-// if the password was not checked. A password that was correct a short while ago is
-// not hashed again. While no passwords are checked, it passes on the same connection
-// only: elsewhere that would tell a correct guess from a wrong one.
+// Check checks the password of a user; it waits for its turn. The error is [ErrWait] for
+// a password that was refused unchecked. A password that was correct in the last minute
+// passes without another hash. During a wait it passes on the same connection only:
+// elsewhere that would distinguish a correct guess from a wrong one.
 func (u *Users) Check(ctx context.Context, name, password string, from Origin) error {
 	users := u.file.get()
 	here, known := u.digest(users, name, password, from.Connection)
@@ -190,8 +191,8 @@ func (u *Users) digest(users *userFile, name, password, where string) (digest [s
 	return sha256.Sum256(fmt.Appendf(text, "%q %q %q", where, name, password)), known
 }
 
-// compare checks the password of a user. It takes equally long for each name, so that
-// the time reveals neither the users nor their costs.
+// compare checks the password of a user. It takes equally long for each name, so that the
+// time hides the names of users and the costs of their hashes.
 func (f *userFile) compare(name, password string) (right bool) {
 	for i, hash := range f.work(name) {
 		same := bcrypt.CompareHashAndPassword(hash, []byte(password)) == nil

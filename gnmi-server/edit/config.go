@@ -20,8 +20,8 @@ type Config struct {
 	keys map[string]bool     // names of rows of all tables
 }
 
-// NewConfig returns the configuration that consists of rows. Rows of tables that the
-// models do not have serve as targets of references.
+// NewConfig returns the configuration that consists of rows. Rows of tables outside the
+// models serve as targets of references.
 func NewConfig(all []rows.Row) *Config {
 	c := &Config{rows: make(map[string]rows.Row), keys: make(map[string]bool)}
 	for _, r := range all {
@@ -75,7 +75,7 @@ func (o *Operation) unite(said map[string]string) error {
 	return nil
 }
 
-// remove takes away what a query means.
+// remove removes the rows and leaves that a query names.
 func (c *Config) remove(q *paths.Query) {
 	for i := range q.Parts {
 		p := &q.Parts[i]
@@ -91,7 +91,7 @@ func (c *Config) remove(q *paths.Query) {
 	}
 }
 
-// removeFrom takes away what a part means of a row.
+// removeFrom removes the leaves of a row that a part names.
 func (c *Config) removeFrom(p *paths.Part, name string) {
 	r, ok := c.rows[name]
 	if !ok {
@@ -152,9 +152,9 @@ func (c *Config) Row(name string) (rows.Row, bool) {
 	return r, ok
 }
 
-// Check returns why next must not follow c, or nil: the error in a row that changed,
-// or in one that was valid before. A row that was wrong before and is unchanged does
-// not count.
+// Check returns the error that forbids next to replace c, or nil: one in a row that
+// changed, or in one that was valid before. A row that was wrong before and is unchanged
+// is ignored.
 func (c *Config) Check(next *Config) error {
 	there := func(table, key string) bool {
 		return slices.Contains(References, table) && c.keys[table+"|"+key]

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package edit computes what a gNMI Set makes of the configuration: operations
-// and rows in, changed rows out, judged as a whole (gNMI specification section
-// 3.4). It is pure: nothing is read or written here.
+// Package edit computes the configuration after a gNMI Set: operations and rows in,
+// changed rows out, judged as a whole (gNMI specification section 3.4). It is pure: its
+// caller reads and writes.
 //
-// Package server calls it. It knows no database connection and no client.
+// Connections to databases and clients belong to package server.
 package edit

@@ -96,7 +96,7 @@ func (o *Operation) decode(v *gpb.TypedValue) error {
 	return o.check()
 }
 
-// check looks at what a value says as a whole.
+// check judges the assignments of a value together.
 func (o *Operation) check() error {
 	for _, a := range o.assignments {
 		if !a.Table.Config {

@@ -16,17 +16,17 @@ import (
 	"sluice/gnmi-server/paths"
 )
 
-// ErrEncoding means that a value comes in an encoding that is not supported.
+// ErrEncoding means that a value has an unsupported encoding.
 var ErrEncoding = errors.New("the encoding is not supported; values are JSON, JSON_IETF, PROTO or ASCII")
 
-// Assignment is what a value says of a leaf; an empty Name says that the row is
-// there. An empty leaf-list has no text.
+// Assignment is a leaf and its value; an empty Name is the row alone. An empty leaf-list
+// has the text "".
 type Assignment struct {
 	Leaf
 }
 
-// Decode returns what a value says of the leaves below the node that a query
-// names, which must be one node. Rows come before their leaves.
+// Decode returns the assignments of a value to leaves below the node that a query names,
+// which must be one node. Rows come before their leaves.
 func Decode(q *paths.Query, v *gpb.TypedValue) ([]Assignment, error) {
 	d := decoder{query: q}
 	var text []byte
@@ -215,8 +215,8 @@ func (d *decoder) leaf(t *paths.Table, key, leaf string, value any) error {
 	return d.assign(t, key, leaf, text)
 }
 
-// assign records a leaf. Those of the key must say what the key says (gNMI
-// specification section 3.4.5).
+// assign records a leaf. Leaves of the key must equal the key (gNMI specification section
+// 3.4.5).
 func (d *decoder) assign(t *paths.Table, key, leaf, text string) error {
 	if at := slices.Index(t.Keys, leaf); at >= 0 {
 		if d.query.Style == paths.SonicDB {

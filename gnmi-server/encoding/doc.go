@@ -6,6 +6,6 @@
 //
 // ASCII is the text of the database, unchanged.
 //
-// The other packages of the gNMI server call it. It judges form alone: that a
-// number is one, not that it is in range, which package rows does.
+// It judges form alone: whether a number is one. Package rows judges whether it is in
+// range.
 package encoding

@@ -59,7 +59,8 @@ func (l Leaf) Valid() bool {
 	return !slices.ContainsFunc(l.values(), func(s string) bool { return !valid(t, s) })
 }
 
-// valid is strict about numbers: 007 or NaN, which JSON does not allow, are not numbers.
+// valid reports whether s has the form of its type. It is strict about numbers: 007 and
+// NaN, which JSON lacks, are invalid.
 func valid(t *yang.YangType, s string) bool {
 	switch t.Kind {
 	case yang.Ybool:

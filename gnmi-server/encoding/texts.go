@@ -43,7 +43,7 @@ func (m members) find(t *paths.Table, leaf string) (any, bool) {
 	return v, ok
 }
 
-// unqualified returns a member's name without the module that it belongs to.
+// unqualified returns a member's name with the prefix of its module removed.
 func unqualified(parts []paths.Part, name string) string {
 	for _, p := range parts {
 		if s, ok := strings.CutPrefix(name, p.Table.Module+":"); ok {
@@ -142,8 +142,8 @@ func protoText(v any) (text string, list bool, err error) {
 	return "", false, ErrEncoding
 }
 
-// fits returns why a scalar is not of a leaf's type, or nil (gNMI specification
-// section 2.2.3).
+// fits returns an error for a scalar of another type than the leaf's, or nil (gNMI
+// specification section 2.2.3).
 func fits(k yang.TypeKind, v any) error {
 	var ok bool
 	var want string

@@ -6,8 +6,8 @@ import (
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
-// Path returns the path of the node at a level above a leaf, or of the leaf; the
-// origin is not in it.
+// Path returns the path of the node at a level above a leaf, or of the leaf; the origin
+// is left out.
 func Path(s Style, level int, t *Table, key, leaf string) *gpb.Path {
 	p := &gpb.Path{Elem: make([]*gpb.PathElem, 0, level+1)}
 	add := func(at int, e *gpb.PathElem) {

@@ -37,8 +37,8 @@ type Query struct {
 	Origin string // as the path had it
 	Level  int    // of the node
 	Parts  []Part // sorted by table
-	// Every reports that a list was named without any key. Then the node is the
-	// list as a whole; its entries are what a reading means.
+	// Every reports that a list was named without any key. Then the node is the list as a
+	// whole; a reading returns its entries.
 	Every bool
 	// Missing is a key of the list that the path leaves open while it has others.
 	Missing string
@@ -47,7 +47,7 @@ type Query struct {
 	text string
 }
 
-// Part is what a query means of one table.
+// Part has the leaves of one table that a query names.
 type Part struct {
 	Table  *Table
 	Keys   []string // values of the key's leaves, or Any
@@ -118,7 +118,7 @@ func (p *Part) Key() (key string, ok bool) {
 }
 
 // Shallow narrows the query to leaves at most depth levels below its node (depth
-// extension, section 3.1); 0 is no limit. It reports whether any leaf remains.
+// extension, section 3.1); 0 is unlimited. It reports whether any leaf remains.
 func (q *Query) Shallow(depth uint32) bool {
 	return depth == 0 || int(depth) >= AtLeaf-q.Level || q.Level == AtLeaf
 }

@@ -13,7 +13,7 @@ import (
 // Localhost is the namespace in paths of style SonicDB.
 const Localhost = "localhost"
 
-// Error says what is wrong with a path.
+// Error is a fault of a path.
 type Error struct {
 	Path    string
 	Reason  string
@@ -42,7 +42,7 @@ func Resolve(prefix, path *gpb.Path) (*Query, error) {
 	q := &Query{Style: style, Origin: full.Origin, Level: len(elems), text: r.text}
 	if q.deep = slices.ContainsFunc(elems, isRecursive); q.deep {
 		q.Level = AtLeaf
-		// A second "..." adds nothing, and would be matched again and again.
+		// A second "..." matches the same leaves at a multiple of the time.
 		elems = slices.CompactFunc(elems, func(a, b *gpb.PathElem) bool { return isRecursive(a) && isRecursive(b) })
 	}
 	reached := 0
@@ -85,7 +85,7 @@ func (r *resolver) wrong(format string, args ...any) *Error {
 	return &Error{Path: r.text, Reason: Short(fmt.Sprintf(format, args...), 2*textLength)}
 }
 
-// check checks what needs no schema.
+// check checks the form of a path, before the schema is used.
 func (r *resolver) check(prefix, path *gpb.Path) error {
 	switch {
 	case prefix.GetOrigin() != "" && path.GetOrigin() != "":
@@ -110,8 +110,8 @@ func (r *resolver) check(prefix, path *gpb.Path) error {
 	return nil
 }
 
-// style tells by origin and target how the path names things, and returns its
-// elements as they would be without names of modules, namespace and target.
+// style returns the style of a path, by origin and target, and its elements with the
+// names of modules, namespace and target removed.
 func (r *resolver) style(target string) (Style, []*gpb.PathElem, error) {
 	inDB := slices.Contains(Databases, target)
 	switch r.path.Origin {
@@ -156,7 +156,7 @@ func (r *resolver) style(target string) (Style, []*gpb.PathElem, error) {
 	return SonicDB, elems, nil
 }
 
-// plain returns elements without the names of modules.
+// plain returns elements with the names of modules removed.
 func plain(elems []*gpb.PathElem) []*gpb.PathElem {
 	out := slices.Clone(elems)
 	for i, e := range elems {
@@ -167,7 +167,7 @@ func plain(elems []*gpb.PathElem) []*gpb.PathElem {
 	return out
 }
 
-// part returns what the path says of the keys of a table that it reaches.
+// part returns the keys that the path gives for a table that it reaches.
 func (r *resolver) part(q *Query, t *Table, elems []*gpb.PathElem) (Part, error) {
 	p := Part{Table: t}
 	for range t.Keys {

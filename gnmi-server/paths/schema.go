@@ -17,7 +17,7 @@ import (
 // KeySeparator joins the leaves of a row's key, as the rows of package rows have it.
 const KeySeparator = "|"
 
-// Table is what the schema says of a table.
+// Table is the schema of a table.
 type Table struct {
 	Name     string
 	Module   string   // that has it, which is also the name of its top container
@@ -106,8 +106,8 @@ func (t *Table) Split(key string) (values []string, ok bool) {
 	return values, len(values) == len(t.Keys)
 }
 
-// Nameable reports whether a path can name the row of a key: in UTF-8, nothing
-// of it empty, and nothing that a path takes for a wildcard.
+// Nameable reports whether a path can name the row of a key: it is in UTF-8, and each of
+// its values has characters and differs from the wildcards of paths.
 func (t *Table) Nameable(s Style, key string) bool {
 	values, ok := t.Split(key)
 	if !ok || !utf8.ValidString(key) || s == SonicDB && (key == Any || key == recursive) {

@@ -47,9 +47,9 @@ func mayWrite(access *auth.Access, user string, now *edit.Config, changes []soni
 	return nil
 }
 
-// mayCommit checks that a user may do what a commit extension asks for. A commit, even
-// an empty one, blocks other writers, so its user must be allowed to write something;
-// to confirm, cancel or extend it takes permission for all that it wrote.
+// mayCommit checks that a user has the permissions for a commit extension. A commit, even
+// an empty one, blocks other writers, so its user must be allowed to write something; to
+// confirm, cancel or extend the user needs permission for every row that it wrote.
 func (s *Server) mayCommit(ctx context.Context, e *gnmi_ext.Commit, access *auth.Access) error {
 	if e == nil || access == nil {
 		return nil

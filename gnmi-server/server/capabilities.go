@@ -74,8 +74,8 @@ func extensionName(e *gnmi_ext.Extension) string {
 	return "with an unknown number"
 }
 
-// models returns which tables belong to the models of a request (specification
-// section 2.6); none: all.
+// models returns which tables belong to the models of a request (specification section
+// 2.6); an empty request means all tables.
 func models(wanted []*gpb.ModelData) (func(*paths.Table) bool, error) {
 	modules := make(map[string]bool)
 	for _, w := range wanted {

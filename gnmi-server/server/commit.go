@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// rollbackDefault is how long a commit waits that names no duration (commit
-	// confirmed extension, section 3.2.1).
+	// rollbackDefault is how long a commit without a duration waits (commit confirmed
+	// extension, section 3.2.1).
 	rollbackDefault = 10 * time.Minute
 
 	// again is how long after a failure a rollback is tried again.
@@ -93,7 +93,7 @@ func (c *commit) before(ctx context.Context, e *gnmi_ext.Commit, changes bool) (
 	return nil, status.Errorf(codes.Unimplemented, "the action %T of a commit is not supported", e.GetAction())
 }
 
-// begin returns what begins a commit.
+// begin returns the function that begins a commit.
 func (c *commit) begin(id string, d *durationpb.Duration) (func([]savedRow) error, error) {
 	if c.record != nil {
 		return nil, status.Errorf(codes.FailedPrecondition, "commit %q waits to be confirmed; confirm or cancel it first", c.record.ID)
@@ -131,7 +131,7 @@ func (c *commit) put(r *record) error {
 	return nil
 }
 
-// forget ends the commit; what it wrote stays.
+// forget ends the commit; the rows that it wrote stay.
 func (c *commit) forget() error {
 	if err := removeRecord(c.server.StateFile); err != nil {
 		return status.Error(codes.Internal, err.Error())

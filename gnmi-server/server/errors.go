@@ -33,8 +33,8 @@ func short(err error) error {
 // reading returns the status of an error of a Get or Subscribe.
 func reading(err error) error { return asStatus(err, codes.Unimplemented) }
 
-// asStatus returns the status of an error; unknown is the code of a path that no
-// model has.
+// asStatus returns the status of an error; unknown is the code of a path outside the
+// models.
 func asStatus(err error, unknown codes.Code) error {
 	if _, ok := status.FromError(err); ok {
 		return err

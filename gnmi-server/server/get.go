@@ -24,7 +24,7 @@ const (
 	leavesAtOnce = 1 << 18
 )
 
-// Get returns what paths mean, as the databases have it now (specification
+// Get returns the leaves that paths name, as the databases have them now (specification
 // section 3.3), a Notification a path.
 func (s *Server) Get(ctx context.Context, r *gpb.GetRequest) (*gpb.GetResponse, error) {
 	if !encoding.IsSupported(r.GetEncoding()) {
@@ -97,8 +97,8 @@ func (s *Server) Get(ctx context.Context, r *gpb.GetRequest) (*gpb.GetResponse, 
 	return out, nil
 }
 
-// tablesOf returns which tables have data of a type. All that may not be written
-// is of the daemon's work, so STATE and OPERATIONAL are the same.
+// tablesOf returns which tables have data of a type. All read-only leaves describe the
+// daemon's work, so STATE and OPERATIONAL are the same.
 func tablesOf(t gpb.GetRequest_DataType) (func(*paths.Table) bool, error) {
 	switch t {
 	case gpb.GetRequest_ALL:
@@ -111,8 +111,8 @@ func tablesOf(t gpb.GetRequest_DataType) (func(*paths.Table) bool, error) {
 	return nil, status.Errorf(codes.InvalidArgument, "type %v must be ALL, CONFIG, STATE or OPERATIONAL", t)
 }
 
-// prefix returns the prefix of an answer (specification section 2.2.2.1), nil if
-// it says nothing.
+// prefix returns the prefix of an answer (specification section 2.2.2.1), nil for an
+// empty one.
 func prefix(target, origin string) *gpb.Path {
 	if target == "" && origin == "" {
 		return nil
@@ -145,8 +145,8 @@ func updates(q *paths.Query, e gpb.Encoding, leaves []encoding.Leaf) []*gpb.Upda
 	return all
 }
 
-// sameNode reports whether two leaves are below the same node at the query's
-// level. Tables of one module or database are not always adjacent.
+// sameNode reports whether two leaves are below the same node at the query's level. It
+// compares names, since other tables may be between those of one module or database.
 func sameNode(q *paths.Query, a, b encoding.Leaf) bool {
 	switch q.Level {
 	case paths.Root:

@@ -27,7 +27,7 @@ func user(ctx context.Context) string {
 	return name
 }
 
-// open are services for which no user is needed.
+// open are the services for clients that have not logged in.
 var open = map[string]bool{
 	"/grpc.health.v1.Health/Check": true,
 	"/grpc.health.v1.Health/Watch": true,
@@ -67,8 +67,8 @@ func (s *Server) Unary(ctx context.Context, req any, info *grpc.UnaryServerInfo,
 	return answer, short(err)
 }
 
-// Stream carries out a streaming RPC, and ends it when its user may no longer have
-// it, or may see something else.
+// Stream carries out a streaming RPC, and ends it when its user loses the permission, or
+// may see other leaves.
 func (s *Server) Stream(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
 	if open[info.FullMethod] {
 		return next(srv, stream)
@@ -96,11 +96,11 @@ func (s *Server) Stream(srv any, stream grpc.ServerStream, info *grpc.StreamServ
 	}
 }
 
-// errNoUser is for an RPC that no Tap has seen.
+// errNoUser is for an RPC that bypassed Tap.
 var errNoUser = status.Error(codes.Unauthenticated, "the RPC has no user")
 
-// still returns why a stream must end, or nil. Access is what its user could read when
-// it began.
+// still returns the error that ends a stream, or nil. Access has its user's permissions
+// at its begin.
 func (s *Server) still(ctx context.Context, access *auth.Access) error {
 	if err := s.Who.Still(ctx); err != nil {
 		return status.Error(codes.Unauthenticated, err.Error())

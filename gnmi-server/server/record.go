@@ -16,7 +16,7 @@ import (
 	"sluice/yang/rows"
 )
 
-// record is what a commit that waits to be confirmed takes back.
+// record has the rows that an unconfirmed commit restores when it is taken back.
 type record struct {
 	ID       string     `json:"id"`
 	Deadline time.Time  `json:"deadline"`
@@ -65,7 +65,8 @@ func (r *record) undo(all []rows.Row) (was []rows.Row, changes []sonicdb.Change)
 	return was, changes
 }
 
-// save writes the record so that after a crash it is there as a whole or not at all.
+// save writes the record so that a crash leaves the whole new record or the whole old
+// one.
 func (r *record) save(path string) error {
 	text, err := json.Marshal(r)
 	if err != nil {
@@ -89,7 +90,7 @@ func (r *record) save(path string) error {
 	return syncFolder(path)
 }
 
-// loadRecord returns the record in a file, nil if there is none.
+// loadRecord returns the record in a file, nil if the file is missing.
 func loadRecord(path string) (*record, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -84,7 +84,7 @@ func (j judged) RecvMsg(m any) error {
 	return decode(r, m.(proto.Message), partsAtOnce)
 }
 
-// decode decodes a request whose client may send it, and which is not too long.
+// decode decodes a request, once its client's permission and its length are checked.
 func (s *Server) decode(ctx context.Context, r raw, m proto.Message) error {
 	parts := partsAtOnce
 	if _, is := m.(*gpb.SetRequest); is {

@@ -16,7 +16,7 @@ import (
 	"sluice/orchagent-ext/db/sonicdb"
 )
 
-// Config is what a Server is made of.
+// Config has the parts and limits of a Server.
 type Config struct {
 	Databases map[string]*sonicdb.DB // those of paths.Databases, by name
 	Policy    *auth.Policy           // nil: every user may read and write all
@@ -73,8 +73,8 @@ func New(c Config) *Server {
 }
 
 // Run follows the databases, shows its counters there and takes back commits that are
-// not confirmed in time, until ctx is done; then streams end. It is called once. The
-// error is that of a state file that cannot be read.
+// still unconfirmed at their deadline, until ctx is done; then streams end. It is called
+// once. The error is that of a state file that cannot be read.
 func (s *Server) Run(ctx context.Context) error {
 	defer close(s.stopping)
 	if err := s.commit.load(); err != nil {

@@ -28,13 +28,13 @@ const (
 	// whether Redis has written it.
 	settle = 10 * time.Second
 
-	// seen is how long a written Set waits until streams see it. They do within some
-	// 20 ms, but never if another client writes the row at once.
+	// seen is how long a written Set waits until streams see it. They do within some 20 ms,
+	// unless another client writes the row at once.
 	seen = time.Second
 )
 
-// Set changes the configuration (specification section 3.4): all of it or, with
-// an error, nothing. It leaves a line in the log, whatever comes of it.
+// Set changes the configuration (specification section 3.4): all of it, or none with an
+// error. It leaves a line in the log in both cases.
 func (s *Server) Set(ctx context.Context, r *gpb.SetRequest) (*gpb.SetResponse, error) {
 	operations, changes, err := s.set(ctx, r)
 	log := []any{"operations", names(operations), "rows", len(changes)}
@@ -55,13 +55,13 @@ func (s *Server) Set(ctx context.Context, r *gpb.SetRequest) (*gpb.SetResponse, 
 	return out, nil
 }
 
-// refused counts a Set that failed, and says so in the log.
+// refused counts and logs a Set that failed.
 func (s *Server) refused(ctx context.Context, err error, more ...any) {
 	s.Stats.Refused.Add(1)
 	s.Log.Warn("set refused", append([]any{"user", user(ctx), "peer", peerOf(ctx), "code", status.Code(err).String(), "error", status.Convert(short(err)).Message()}, more...)...)
 }
 
-// committed returns what a Set is for the log, and the id of its commit extension.
+// committed returns the name of a Set for the log, and the id of its commit extension.
 func committed(r *gpb.SetRequest) (what, id string) {
 	for _, e := range r.GetExtension() {
 		c := e.GetCommit()
@@ -115,7 +115,7 @@ func (s *Server) set(ctx context.Context, r *gpb.SetRequest) ([]edit.Operation, 
 
 	changes, err := s.apply(ctx, ext.commit, operations, access)
 	if err == nil {
-		// A stream that the client opens now shows what it has set.
+		// A stream that the client opens after the answer shows the new values.
 		ctx, cancel := context.WithTimeout(ctx, seen)
 		defer cancel()
 		s.live.Await(ctx, changes)
@@ -144,9 +144,9 @@ func (s *Server) apply(ctx context.Context, e *gnmi_ext.Commit, operations []edi
 	return nil, nil
 }
 
-// change carries out operations. If begin is not nil, it is called with the rows
-// as they are before they are written; the commit that it begins is forgotten
-// where nothing was written.
+// change carries out operations. If begin is not nil, it is called with the rows as they
+// are before they are written; the commit that it begins is forgotten where the rows stay
+// as they were.
 func (s *Server) change(ctx context.Context, operations []edit.Operation, access *auth.Access, begin func([]savedRow) error) ([]sonicdb.Change, error) {
 	for try := 0; ; try++ {
 		changes, err := s.tryChange(ctx, operations, access, begin)
@@ -188,7 +188,7 @@ func (s *Server) tryChange(ctx context.Context, operations []edit.Operation, acc
 			return nil, status.Error(codes.Internal, err.Error())
 		}
 	}
-	// Once Redis has been asked, the client's patience does not matter.
+	// The write goes on even if the client leaves: it must end in a known state.
 	if err := s.write(context.WithoutCancel(ctx), was, changes); err != nil {
 		return nil, err
 	}
@@ -249,7 +249,7 @@ func (s *Server) write(ctx context.Context, was []rows.Row, changes []sonicdb.Ch
 	}
 }
 
-// written reports whether rows are what changes say.
+// written reports whether rows equal those of changes.
 func written(all []rows.Row, changes []sonicdb.Change) bool {
 	now := edit.NewConfig(all)
 	var is []rows.Row

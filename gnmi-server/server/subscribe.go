@@ -24,7 +24,7 @@ const (
 	// shortest is the shortest interval between samples and heartbeats.
 	shortest = 100 * time.Millisecond
 
-	// counters is the interval between samples of what TARGET_DEFINED samples.
+	// counters is the interval between samples of TARGET_DEFINED's counters.
 	counters = 10 * time.Second
 
 	// readyTimeout is for how long a stream waits for the databases.
@@ -65,7 +65,7 @@ func (s *Server) Subscribe(rpc grpc.BidiStreamingServer[gpb.SubscribeRequest, gp
 	return s.follow(rpc, stream)
 }
 
-// stream checks a request and returns what it asks for.
+// stream checks a request and returns the stream that it asks for.
 func (s *Server) stream(ctx context.Context, r *gpb.SubscribeRequest) (*subscribe.Stream, error) {
 	list := r.GetSubscribe()
 	if len(list.GetSubscription()) == 0 {
@@ -119,8 +119,8 @@ func (s *Server) stream(ctx context.Context, r *gpb.SubscribeRequest) (*subscrib
 	return out, nil
 }
 
-// subscriptions returns a subscription of a STREAM; TARGET_DEFINED is two: what
-// counts is sampled, the rest is sent on change.
+// subscriptions returns a subscription of a STREAM; TARGET_DEFINED is two: counters are
+// sampled, the rest is sent on change.
 func subscriptions(q *paths.Query, r *gpb.Subscription) ([]subscribe.Subscription, error) {
 	sub := subscribe.Subscription{Query: q, Suppress: r.GetSuppressRedundant()}
 	interval := func(ns uint64, name string) (time.Duration, error) {
@@ -160,7 +160,7 @@ func subscriptions(q *paths.Query, r *gpb.Subscription) ([]subscribe.Subscriptio
 	return nil, fmt.Errorf("mode %v must be TARGET_DEFINED, ON_CHANGE or SAMPLE", r.GetMode())
 }
 
-// once sends what there is now, as the databases have it, and that this is all
+// once sends the leaves that the databases have now, and then sync_response
 // (specification sections 3.5.1.5.1 and 3.5.1.5.3).
 func (s *Server) once(ctx context.Context, stream *subscribe.Stream) error {
 	var queries []*paths.Query
@@ -199,7 +199,7 @@ func (s *Server) poll(rpc grpc.BidiStreamingServer[gpb.SubscribeRequest, gpb.Sub
 	}
 }
 
-// follow runs a STREAM until the client leaves, or does not keep up.
+// follow runs a STREAM until the client leaves or falls too far behind.
 func (s *Server) follow(rpc grpc.BidiStreamingServer[gpb.SubscribeRequest, gpb.SubscribeResponse], stream *subscribe.Stream) error {
 	ctx, cancel := context.WithCancel(rpc.Context())
 	defer cancel()
@@ -246,7 +246,7 @@ func (s *Server) follow(rpc grpc.BidiStreamingServer[gpb.SubscribeRequest, gpb.S
 	}
 }
 
-// slow ends a stream whose client does not keep up.
+// slow ends a stream whose client falls too far behind.
 func (s *Server) slow(ctx context.Context, why string) error {
 	n := s.Stats.Slow.Add(1)
 	s.Log.Warn("stream ended: the client does not keep up", "user", user(ctx), "peer", peerOf(ctx), "reason", why, "ended so far", n)

@@ -37,7 +37,8 @@ type Conn struct {
 	requests *requests // nil: without a bound
 }
 
-// Of returns the connection that an RPC came by, nil if no [Listener] has it.
+// Of returns the connection that an RPC came by, nil for a connection from outside a
+// [Listener].
 func Of(ctx context.Context) *Conn {
 	p, _ := peer.FromContext(ctx)
 	if p == nil {
@@ -68,8 +69,8 @@ func (c *Conn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close closes the connection; its place is free then. During the handshake TLS
-// calls it, and then says why to [Follow].
+// Close closes the connection; its place is free then. During the handshake TLS calls it,
+// and then passes the reason to [Follow].
 func (c *Conn) Close() error {
 	c.of.mu.Lock()
 	state := c.state
@@ -88,7 +89,7 @@ func (c *Conn) left() {
 	}
 }
 
-// end closes a connection that must not wait for its login any more.
+// end closes a connection that has waited too long for its login, or is displaced.
 func (c *Conn) end(why string) {
 	c.of.mu.Lock()
 	session := c.state == Session
@@ -103,7 +104,7 @@ func (c *Conn) end(why string) {
 	_ = c.Conn.Close()
 }
 
-// has takes over what counts the requests of a connection that is open.
+// has takes over the counter of requests of an open connection.
 func (c *Conn) has(r *requests) bool {
 	c.of.mu.Lock()
 	defer c.of.mu.Unlock()

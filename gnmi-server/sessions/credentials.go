@@ -12,8 +12,8 @@ import (
 	"google.golang.org/grpc/credentials"
 )
 
-// Follow returns credentials that tell a [Listener] how the handshakes of its
-// connections went.
+// Follow returns credentials that pass the results of handshakes to the [Listener] of
+// their connections.
 func Follow(c credentials.TransportCredentials) credentials.TransportCredentials {
 	return following{c}
 }
@@ -42,8 +42,8 @@ func (f following) Clone() credentials.TransportCredentials {
 	return following{f.TransportCredentials.Clone()}
 }
 
-// failed counts a handshake that failed: the client was refused, or it said
-// nothing in time, or it left.
+// failed counts a handshake that failed: the client was refused, was silent for too long,
+// or left.
 func (c *Conn) failed(err error) {
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):

@@ -9,11 +9,11 @@
 //   - [Session]: from then on.
 //
 // When too many connections wait for a login, the newest stays, and an old one of the
-// address with the most connections is closed, a silent one first: a client that
-// floods displaces its own connections. Sessions are never displaced; those over the
-// limit are refused. A connection that has not become a session in time is closed, and
-// so is one that sends too much or asks too often before.
+// address with the most connections is closed, a silent one first: a client that floods
+// displaces its own connections. Sessions keep their places; those over the limit are
+// refused. A connection that is no session by its deadline is closed, and so is one that
+// sends too much or asks too often before.
 //
-// The command wraps its listeners and their TLS in it; package server says which
-// connection an RPC came by and whether its user is known. It has no gNMI in it.
+// The command wraps its listeners and their TLS in it; package server reports the
+// connection of an RPC and whether its user is known. It works below gNMI.
 package sessions

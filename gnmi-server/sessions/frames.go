@@ -4,7 +4,8 @@ package sessions
 
 import "encoding/binary"
 
-// HTTP/2 (RFC 9113): the preface of a client, and of its frames what concerns RPCs.
+// HTTP/2 (RFC 9113): the preface of a client, and the parts of its frames that concern
+// RPCs.
 const (
 	preface     = len("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
 	frameHeader = 9 // octets: length 3, type 1, flags 1, stream 4
@@ -23,7 +24,8 @@ type frame struct {
 	stream      uint32
 }
 
-// frames finds the frames in what one side of a connection sends, in pieces of any size.
+// frames finds the frames in the octets that one side of a connection sends, in pieces of
+// any size.
 type frames struct {
 	skip int // octets until the next header
 	head []byte

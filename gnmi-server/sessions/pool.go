@@ -62,7 +62,7 @@ func (p *pool) surplus(now time.Time) *Conn {
 	return worst
 }
 
-// silence is the weight of the age of a connection that has sent nothing. A new one,
+// silence is the weight of the age of a connection before its first octet. A new one,
 // whose first octets are on their way, has little age.
 const silence = 10
 

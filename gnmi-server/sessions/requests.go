@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// perRPC is what an RPC takes besides its request, in octets.
+	// perRPC is the memory of an RPC besides its request, in octets.
 	perRPC = 8 << 10
 
 	// fresh is added to the age of an RPC, so that a new one has some, and oldest is how
@@ -45,7 +45,7 @@ type requests struct {
 	rpcs    map[uint32]*open // by stream; guarded by all.mu
 }
 
-// open is an RPC that has begun and not ended.
+// open is an RPC between its begin and its end.
 type open struct {
 	held  int
 	since time.Time
@@ -63,8 +63,8 @@ func (r *Requests) follow(plain net.Conn, c *Conn) net.Conn {
 	return f
 }
 
-// Read reads what the client sends, and closes the connection that has most where all
-// have too much.
+// Read reads the client's octets, and closes the connection with the most requests where
+// all together have too many.
 func (f *requests) Read(p []byte) (int, error) {
 	n, err := f.Conn.Read(p)
 	r := f.all
@@ -100,7 +100,7 @@ func (f *requests) came(h frame) {
 	}
 }
 
-// Write sends what ends RPCs, too.
+// Write writes the server's octets, and finds the ends of RPCs in them.
 func (f *requests) Write(p []byte) (int, error) {
 	f.all.mu.Lock()
 	f.out.take(p, func(h frame) {
@@ -131,7 +131,7 @@ func (f *requests) end(stream uint32) {
 	}
 }
 
-// forget ends all RPCs, and no new one counts.
+// forget ends all RPCs, and ignores later ones.
 func (f *requests) forget() {
 	for stream := range f.rpcs {
 		f.end(stream)
@@ -141,8 +141,8 @@ func (f *requests) forget() {
 }
 
 // worst is the connection to close: of the address whose requests take most, the one
-// whose requests take most for the longest time. A client that sends a long request
-// without delay comes behind one that keeps many.
+// whose requests take most for the longest time. A client that sends a long request at
+// full speed comes after one that keeps many open.
 func (r *Requests) worst(now time.Time) (worst *requests) {
 	sources := map[netip.Prefix]int{}
 	for f := range r.of {

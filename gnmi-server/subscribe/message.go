@@ -43,7 +43,7 @@ func (m *message) add(c *tree.Cell, state *tree.State, duplicates uint32) error 
 	return nil
 }
 
-// time returns when a state was found, or read: never earlier than its change.
+// time returns when a state was found, or read: at or after its change.
 func (m *message) time(state *tree.State) int64 {
 	if m.at.Before(state.Time) {
 		return state.Time.UnixNano()
@@ -94,7 +94,7 @@ func (m *message) row(c *tree.Cell, state *tree.State) error {
 	return m.stream.send(note)
 }
 
-// flush sends what was collected.
+// flush sends the message that was collected.
 func (m *message) flush() error {
 	if m.note == nil {
 		return nil
@@ -108,8 +108,8 @@ func (s *Stream) send(note *gpb.Notification) error {
 	return s.Send(&gpb.SubscribeResponse{Response: &gpb.SubscribeResponse_Update{Update: note}})
 }
 
-// prefix returns the prefix of what the client gets (gNMI specification section
-// 2.2.2.1), nil if it says nothing.
+// prefix returns the prefix of the client's messages (gNMI specification section
+// 2.2.2.1), nil for an empty one.
 func (s *Stream) prefix(style paths.Style) *gpb.Path {
 	if s.Target == "" && s.origins[style] == "" {
 		return nil

@@ -11,8 +11,8 @@ import (
 	"sluice/gnmi-server/tree"
 )
 
-// Once sends what the subscriptions mean in a snapshot, each leaf once, and then
-// that this is all; with UpdatesOnly only the latter.
+// Once sends the leaves of a snapshot that the subscriptions name, each leaf once, and
+// then sync_response; with UpdatesOnly only the latter.
 func (s *Stream) Once(snapshot tree.Snapshot, at time.Time) error {
 	for i := range s.Subscriptions {
 		q := s.Subscriptions[i].Query

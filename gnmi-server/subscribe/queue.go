@@ -8,8 +8,8 @@ import (
 	"sluice/gnmi-server/tree"
 )
 
-// queue holds the cells that have changed and were not sent yet, each once, in
-// the order of their first change.
+// queue holds the cells that have changed since they were sent, each once, in the order
+// of their first change.
 type queue struct {
 	wanted func(*tree.Cell) bool
 	limit  int

@@ -18,10 +18,10 @@ var ErrSlow = errors.New("the client does not keep up with what changes")
 // bundle is how many updates a message has at most.
 const bundle = 256
 
-// Mode says when the leaves of a subscription are sent.
+// Mode is the condition on which the leaves of a subscription are sent.
 type Mode int
 
-// The modes. TARGET_DEFINED is one of either, as [Subscription].Only says.
+// The modes. TARGET_DEFINED becomes both, each with its leaves in [Subscription].Only.
 const (
 	OnChange Mode = iota
 	Sample
@@ -35,7 +35,7 @@ type Subscription struct {
 	Heartbeat time.Duration // 0: none
 	Suppress  bool          // a sample leaves out what has not changed
 
-	// Only, if it is not nil, chooses among the leaves that the query means.
+	// Only chooses among the leaves that the query names; nil chooses all.
 	Only func(t *paths.Table, leaf string) bool
 }
 
@@ -51,7 +51,7 @@ type Stream struct {
 	// Allow reports whether the client may see a leaf; nil: all.
 	Allow func(t *paths.Table, key, leaf string) bool
 
-	// Pay waits until the client may read as many more leaves; nil: no limit.
+	// Pay waits until the client may read as many more leaves; nil: at once.
 	Pay func(leaves int) error
 
 	// Send sends a message, and blocks until the connection takes it.
@@ -62,7 +62,7 @@ type Stream struct {
 	origins [2]string // by style
 }
 
-// sampler is a subscription with what was sent of it.
+// sampler is a subscription with the values that it sent last.
 type sampler struct {
 	*Subscription
 	sent map[*tree.Cell]string // what it was, of those that are suppressed
@@ -99,7 +99,7 @@ func (s *Stream) Run(ctx context.Context) error {
 	}
 }
 
-// sendAll sends what there is, and then what changes.
+// sendAll sends the present state, and then the changes.
 func (s *Stream) sendAll(ctx context.Context, changes *queue) error {
 	if err := s.initial(); err != nil {
 		return err
@@ -110,7 +110,7 @@ func (s *Stream) sendAll(ctx context.Context, changes *queue) error {
 	return s.follow(ctx, changes)
 }
 
-// initial sends what there is, each leaf once.
+// initial sends the present state, each leaf once.
 func (s *Stream) initial() error {
 	sent := make(map[*tree.Cell]bool)
 	for _, sub := range s.samples {
@@ -173,8 +173,8 @@ func (s *Stream) timers() []*timer {
 	return all
 }
 
-// follow sends changes and samples. What becomes due while the client has to wait is
-// sent once, afterwards.
+// follow sends changes and samples. Samples that become due while the client has to wait
+// are sent once, afterwards.
 func (s *Stream) follow(ctx context.Context, changes *queue) error {
 	all := s.timers()
 	clock := time.NewTimer(time.Hour)
@@ -208,7 +208,7 @@ func (s *Stream) follow(ctx context.Context, changes *queue) error {
 	}
 }
 
-// changed sends what waits in the queue, up to a message; the rest wakes it again.
+// changed sends the leaves of the queue, up to a message; the rest wakes it again.
 func (s *Stream) changed(changes *queue) error {
 	out := s.message(time.Time{})
 	for _, i := range changes.take(bundle) {

@@ -20,7 +20,7 @@ type Cell struct {
 	state atomic.Pointer[State]
 }
 
-// State is what a leaf was at a time.
+// State is the value of a leaf at a time.
 type State struct {
 	Text    string
 	Time    time.Time // when it was found to be so
@@ -38,22 +38,22 @@ func (c *Cell) set(text string, at time.Time, present bool) {
 	c.state.Store(&State{Text: text, Time: at, Present: present})
 }
 
-// State returns what the leaf is now.
+// State returns the present state of the leaf.
 func (c *Cell) State() *State { return c.state.Load() }
 
 // Style returns the style of the leaf's name.
 func (c *Cell) Style() paths.Style { return c.style }
 
-// Leaf returns the leaf without its text.
+// Leaf returns the leaf with an empty text.
 func (c *Cell) Leaf() encoding.Leaf { return c.leaf }
 
-// Path returns the leaf's path, without origin.
+// Path returns the leaf's path, its origin left out.
 func (c *Cell) Path() *gpb.Path {
 	return paths.Path(c.style, paths.AtLeaf, c.leaf.Table, c.leaf.Key, c.leaf.Name)
 }
 
-// Update returns path and value of a state of the leaf, made once for all who
-// ask: it must not be changed.
+// Update returns path and value of a state of the leaf, made once for all callers, who
+// must leave it unchanged.
 func (c *Cell) Update(s *State, e gpb.Encoding) *gpb.Update {
 	if u := s.updates[e].Load(); u != nil {
 		return u

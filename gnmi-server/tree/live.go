@@ -18,8 +18,8 @@ import (
 	"sluice/yang/rows"
 )
 
-// Live holds all leaves as the databases last had them, and tells subscribers
-// what changes.
+// Live holds all leaves as the databases last had them, and passes changes to
+// subscribers.
 type Live struct {
 	ready     chan struct{} // closed when all databases have been read
 	readyOnce sync.Once
@@ -69,8 +69,8 @@ func (l *Live) Run(ctx context.Context, databases map[string]*sonicdb.DB) error 
 // Ready is closed once every database has been read.
 func (l *Live) Ready() <-chan struct{} { return l.ready }
 
-// Apply takes what changed in a database, found now. It is exported for tests,
-// which have no database.
+// Apply takes the changes of a database, found now. It is exported for tests, which
+// replace the database.
 func (l *Live) Apply(database string, b sonicdb.Batch) {
 	l.telling.Lock()
 	defer l.telling.Unlock()
@@ -107,7 +107,7 @@ func (l *Live) Apply(database string, b sonicdb.Batch) {
 	}
 }
 
-// Await waits until the view holds rows as changes say, or ctx is done.
+// Await waits until the view holds the rows of changes, or ctx is done.
 func (l *Live) Await(ctx context.Context, changes []sonicdb.Change) {
 	for {
 		l.mu.RLock()
@@ -138,8 +138,8 @@ func (l *Live) holds(c sonicdb.Change) bool {
 	})
 }
 
-// row makes the cells of a row what the change says and returns those that are
-// not as they were. It is called with mu held.
+// row applies a change to the cells of its row and returns the cells that differ since.
+// Its caller holds mu.
 func (l *Live) row(t *paths.Table, c sonicdb.Change, at time.Time) []*Cell {
 	var changed []*Cell
 	for s := range l.rows {
@@ -203,7 +203,7 @@ func (l *Live) Select(q *paths.Query) []*Cell {
 	return all
 }
 
-// Row returns the cells of the row that a cell is in, sorted; none if it is gone.
+// Row returns the cells of the row that a cell is in, sorted; nil if the row is gone.
 func (l *Live) Row(c *Cell) []*Cell {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
@@ -224,8 +224,8 @@ func leavesOf(row map[string]*Cell, names []string) []*Cell {
 	return all
 }
 
-// Subscribe has client.Update called with every *[Cell] that queries mean when
-// it changes, until stop is called. It must not block.
+// Subscribe has client.Update called with every *[Cell] that queries name when it
+// changes, until stop is called. Update must return at once: it holds up all subscribers.
 func (l *Live) Subscribe(client match.Client, queries ...*paths.Query) (stop func()) {
 	var removes []func()
 	for _, q := range queries {

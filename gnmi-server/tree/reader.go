@@ -51,7 +51,7 @@ func (r *Reader) Read(ctx context.Context, queries ...*paths.Query) (Snapshot, e
 	return s, nil
 }
 
-// Leaves returns what a query means, sorted by table, key and leaf.
+// Leaves returns the leaves that a query names, sorted by table, key and leaf.
 func (s Snapshot) Leaves(q *paths.Query) []encoding.Leaf {
 	var all []encoding.Leaf
 	for i := range q.Parts {

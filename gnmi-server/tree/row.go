@@ -10,8 +10,8 @@ import (
 	"sluice/gnmi-server/paths"
 )
 
-// Expand returns the leaves of a row, sorted by name: none, if no path can name
-// the row, or (in style YANG) its key has not the form of its type.
+// Expand returns the leaves of a row, sorted by name: nil, if paths cannot name the row,
+// or (in style YANG) its key lacks the form of its type.
 func Expand(s paths.Style, t *paths.Table, key string, fields map[string]string) []encoding.Leaf {
 	keys, ok := t.Split(key)
 	if !ok || !t.Nameable(s, key) {
@@ -49,6 +49,5 @@ func Expand(s paths.Style, t *paths.Table, key string, fields map[string]string)
 	return leaves
 }
 
-// always reports whether a table's row is there without one in the database, by
-// its defaults.
+// always reports whether a table has its row by defaults, even if the database lacks it.
 func always(t *paths.Table) bool { return t.Config && len(t.Keys) == 0 }

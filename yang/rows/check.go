@@ -18,8 +18,8 @@ import (
 	"github.com/openconfig/goyang/pkg/yang"
 )
 
-// formats are the types that are more than a pattern, or whose pattern says little
-// to people, by name.
+// formats are the types that are more than a pattern, or whose pattern is hard to read,
+// by name.
 var formats = map[string]struct {
 	ok   func(string) bool
 	text string
@@ -37,7 +37,7 @@ func isAddr(s string, family func(netip.Addr) bool) bool {
 	return err == nil && a.Zone() == "" && family(a)
 }
 
-// rowName is the model's, where it is no reference.
+// rowName is the model's pattern of names of rows, but for references.
 var rowName = regexp.MustCompile(`^[A-Za-z0-9_.\-]{1,64}$`)
 
 func isRowName(s string) bool { return rowName.MatchString(s) }
@@ -89,8 +89,8 @@ func supported(e *yang.Entry) error {
 	return fmt.Errorf("type %s is not supported", e.Type.Name)
 }
 
-// check returns why a value does not fit leaf e, or nil. A value must be written as a
-// reader would write it again: numbers are decimal, without sign or leading 0.
+// check returns why a value does not fit leaf e, or nil. A value must have its canonical
+// form: numbers are decimal, with neither sign nor leading 0 (RFC 7950 section 9.1).
 func check(e *yang.Entry, value string) error {
 	t := e.Type
 	switch t.Kind {
@@ -151,7 +151,8 @@ func checkText(value string) error {
 	return nil
 }
 
-// isControl reports what YANG forbids in a string (RFC 7950 section 14, yang-char).
+// isControl reports whether YANG forbids a character in strings (RFC 7950 section 14,
+// yang-char).
 func isControl(r rune) bool {
 	return r < ' ' && r != '\t' && r != '\n' && r != '\r' || r >= 0xfdd0 && r <= 0xfdef || r&0xfffe == 0xfffe
 }
@@ -199,7 +200,7 @@ func within(allowed yang.YangRange, n yang.Number) bool {
 	return slices.ContainsFunc(allowed, func(r yang.YRange) bool { return !n.Less(r.Min) && !r.Max.Less(n) })
 }
 
-// ranges renders what is allowed: "29 or 192..255".
+// ranges returns the allowed values as text: "29 or 192..255".
 func ranges(allowed yang.YangRange) string {
 	var parts []string
 	for _, r := range allowed {

@@ -14,10 +14,10 @@ var clashes = map[place]place{
 	{"SLUICE_PFCM", "icmpv6_type"}: {"SLUICE_PPFC", "icmpv6_type"},
 }
 
-// Clash reports whether a field of r and one of the row of another table have the same value
-// and must not. row returns the row of a table, without fields where there is none, since
-// its defaults count; false where r need not look. Both rows must be ones that [Decode]
-// accepts.
+// Clash reports whether a field of r and one of the row of another table have the same
+// value and must not. row returns the row of a table, or an empty one with its defaults
+// for a missing row; false excludes a table from the comparison. Both rows must be ones
+// that [Decode] accepts.
 func (r Row) Clash(row func(table string) (Row, bool)) *Error {
 	for at, other := range clashes {
 		if at.table != r.Table {

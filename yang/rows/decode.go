@@ -42,8 +42,8 @@ func Fill(s ygot.GoStruct) {
 	}
 }
 
-// leaves returns the values of a row by leaf, checked; a leaf that is no
-// leaf-list has exactly one.
+// leaves returns the values of a row by leaf, checked; a leaf-list has any number,
+// another leaf exactly one.
 func (r Row) leaves() (*table, map[string][]string, error) {
 	t, ok := byName()[r.Table]
 	if !ok {

@@ -10,8 +10,8 @@ import (
 	"github.com/openconfig/goyang/pkg/yang"
 )
 
-// Description is what the model says of a table to people: what command lines, help and
-// completion are made of.
+// Description is the model's description of a table for people: the source of command
+// lines, help and completion.
 type Description struct {
 	Name     string
 	Database string
@@ -37,7 +37,7 @@ type Leaf struct {
 	Number    bool // a whole number that is no counter
 }
 
-// Describe returns what the model says of a table; false where it has none of the name.
+// Describe returns the description of a table; false for an unknown name.
 func Describe(name string) (Description, bool) {
 	t, ok := byName()[name]
 	if !ok {
@@ -62,7 +62,7 @@ func (t *table) describe(name string) Leaf {
 	}
 }
 
-// Leaf returns the leaf of a name, of those that are not of the key.
+// Leaf returns the leaf of a name; leaves of the key are left out.
 func (d *Description) Leaf(name string) (Leaf, bool) {
 	i := slices.IndexFunc(d.Leaves, func(l Leaf) bool { return l.Name == name })
 	if i < 0 {
@@ -81,7 +81,7 @@ func valuesOf(t *yang.YangType) []string {
 	return nil
 }
 
-// allowed says what check takes for a leaf.
+// allowed returns the values that check accepts for a leaf, as text.
 func allowed(e *yang.Entry) string {
 	one := allowedOne(e.Type)
 	if tables := targets(e); tables != nil {
@@ -119,5 +119,5 @@ func allowedOne(t *yang.YangType) string {
 	return "a decimal number, " + ranges(t.Range)
 }
 
-// oneLine is a description without the model's line ends.
+// oneLine returns a description in one line.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

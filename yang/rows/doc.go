@@ -11,8 +11,7 @@
 // are joined by "|". A field is a leaf; a leaf-list is the field with "@" behind
 // its name, its values separated by commas; a row without fields holds NULL=NULL.
 //
-// What a row must be on its own (types, ranges, patterns, mandatory fields, must)
-// [Decode] checks; what it refers to, [Row.References] tells; [Validate] judges
-// rows together. Package config and sluice-gnmi validate rows with it; package loop
-// encodes rows of the state model. It opens no database connection and keeps no state.
+// [Decode] checks a row on its own (types, ranges, patterns, mandatory fields, must);
+// [Row.References] returns the rows that it refers to; [Validate] judges rows together.
+// It has no state, and its callers own the connections to databases.
 package rows

@@ -11,10 +11,11 @@ import (
 	"github.com/openconfig/ygot/ygot"
 )
 
-// Encode returns the row of a model's struct: what [Decode] reads, for every
-// leaf that is set. It does not validate; only what no row can hold is an error
-// (no key, a separator in a value, an enum without such a value). A leaf that was renamed
-// is written under its former name, too; the struct's field of that name is ignored.
+// Encode returns the row of a model's struct, in the form of [Decode], with every leaf
+// that is set. It leaves validation to its caller; errors are values that a row cannot
+// hold (a missing key, a separator in a value, an unknown value of an enum). A leaf that
+// was renamed is written under its former name, too; the struct's field of that name is
+// ignored.
 func Encode(s ygot.GoStruct) (Row, error) {
 	v := reflect.ValueOf(s).Elem()
 	t, ok := byType()[v.Type()]
@@ -67,7 +68,7 @@ func Encode(s ygot.GoStruct) (Row, error) {
 	return r, nil
 }
 
-// valueOf writes the value of a leaf; set is false where it has none.
+// valueOf writes the value of a leaf; set is false for an unset leaf.
 func valueOf(v reflect.Value) (s string, set bool, err error) {
 	switch v.Kind() {
 	case reflect.Pointer, reflect.Interface:

@@ -4,9 +4,9 @@ package rows
 
 import "maps"
 
-// Follow returns why rows must not take the place of those before them, or nil: the
-// first error in a row that changed, or in one that was valid before. A row that was wrong
-// before and is unchanged does not count. there is as for [Validate].
+// Follow returns the error that forbids rows to replace those before them, or nil: the
+// first in a row that changed, or in one that was valid before. A row that was wrong
+// before and is unchanged is ignored. there is as for [Validate].
 func Follow(before, after []Row, there func(table, key string) bool) *Error {
 	was := make(map[string]Row, len(before))
 	for _, r := range before {

@@ -22,13 +22,13 @@ func (f Reference) Good(there func(table, key string) bool) bool {
 	return slices.ContainsFunc(f.Tables, func(table string) bool { return there(table, f.Key) })
 }
 
-// Missing returns the error of row r, whose reference f is not good.
+// Missing returns the error of row r for its broken reference f.
 func (r Row) Missing(f Reference) *Error {
 	return r.wrong(f.Field, f.Key, "no such row in %s", strings.Join(f.Tables, " or "))
 }
 
-// References returns what a row refers to, in the order of its key and sorted
-// fields. The row must be one that [Decode] accepts.
+// References returns the references of a row, in the order of its key and sorted fields.
+// The row must be one that [Decode] accepts.
 func (r Row) References() []Reference {
 	t, leaves, err := r.leaves()
 	if err != nil {
@@ -47,7 +47,7 @@ func (r Row) References() []Reference {
 	return all
 }
 
-// targets returns the tables that a leaf may refer to; none if it is no leafref.
+// targets returns the tables that a leaf may refer to; nil for other types than leafref.
 func targets(e *yang.Entry) []string {
 	var tables []string
 	for _, t := range append([]*yang.YangType{e.Type}, e.Type.Type...) {

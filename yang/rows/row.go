@@ -29,7 +29,7 @@ func Natural(a, b string) int {
 	return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b))
 }
 
-// Error says what is wrong with a row.
+// Error is a fault of a row.
 type Error struct {
 	Table, Key string
 	Field      string // empty when it is the row as a whole
@@ -51,15 +51,15 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Bounds of what an error quotes, octets: errors are kept in a database, logged and
-// sent, and a client that writes a row chooses the size of what is wrong in it.
+// Bounds of what an error quotes, octets: errors are kept in a database, logged and sent,
+// and a client that writes a row chooses the size of a wrong value.
 const (
 	LongestQuote  = 256 // of a key, a field or a value
 	longestReason = 2048
 )
 
-// wrong returns the error of a field of r. What it quotes of the row is cut, but the
-// key, which names it.
+// wrong returns the error of a field of r. Quoted values are cut; the key, which names
+// the row, is whole.
 func (r Row) wrong(field, value, format string, args ...any) *Error {
 	return &Error{
 		Table: r.Table, Key: r.Key, Field: text.Cut(field, LongestQuote), Value: text.Cut(value, LongestQuote),

@@ -12,13 +12,13 @@ import (
 	"github.com/openconfig/goyang/pkg/yang"
 )
 
-// A leaf's value in a row is its default where the row does not hold it; empty
-// when there is none either. A leaf-list's values are joined by commas.
+// values returns the value of a leaf in a row: its default where the row lacks it, and ""
+// without a default. A leaf-list's values are joined by commas.
 type values func(leaf string) string
 
-// musts are the must statements of the models, by their expression. ygot keeps
-// them as text; here is what they mean. self is the value of the leaf that the
-// statement is in.
+// musts are the must statements of the models, by their expression. ygot keeps them as
+// text; here is their meaning in Go. self is the value of the leaf that the statement is
+// in.
 var musts = map[string]func(self string, v values) bool{
 	"not(stream_id_scope = 'global') or etcd_endpoints": func(_ string, v values) bool {
 		return v("stream_id_scope") != "global" || v("etcd_endpoints") != ""
@@ -94,8 +94,8 @@ type rule struct {
 	check   func(self string, v values) bool
 }
 
-// holds reports whether the row keeps the rule. As in YANG, a rule of a leaf
-// that is not there holds.
+// holds reports whether the row keeps the rule. As in YANG, a rule of a missing leaf
+// holds.
 func (r rule) holds(t *table, leaves map[string][]string) bool {
 	v := func(leaf string) string {
 		if values, ok := leaves[leaf]; ok {

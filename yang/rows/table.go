@@ -18,7 +18,7 @@ import (
 
 const keySeparator = "|"
 
-// table is what the schema says of one table's rows.
+// table is the schema of one table's rows.
 type table struct {
 	name     string
 	database string
@@ -44,7 +44,7 @@ func byType() map[reflect.Type]*table {
 	return types
 }
 
-// tables are not needed by each command of a program, and take time.
+// tables are loaded at their first use: loading takes time, and few commands need them.
 var tables = sync.OnceValues(load)
 
 // load walks the generated schema and the generated types side by side. A model
@@ -70,7 +70,7 @@ func load() (map[string]*table, map[reflect.Type]*table) {
 	return names, types
 }
 
-// newTable makes a table of what its container has: *global, or map[key]*TABLE_LIST.
+// newTable makes a table of a field of its container: *global, or map[key]*TABLE_LIST.
 func newTable(name string, row reflect.StructField) (*table, error) {
 	only, rowType := row.Tag.Get("path"), row.Type
 	if rowType.Kind() == reflect.Map {
@@ -133,8 +133,8 @@ func Tables(database string) []string {
 	return names
 }
 
-// NoTable says that the models have no table of a name in a database, and which may be
-// meant.
+// NoTable returns the text of an error for an unknown table of a database, with the
+// nearest name.
 func NoTable(database, name string) string {
 	tables := Tables(database)
 	if near := text.Nearest(name, tables); near != "" {
@@ -153,7 +153,7 @@ func Only(table string) string {
 }
 
 // Fields returns the names of a table's fields as the database has them, sorted,
-// leaf-lists with their "@"; nil for a table that no model has.
+// leaf-lists with their "@"; nil for a table outside the models.
 func Fields(table string) []string {
 	t, ok := byName()[table]
 	if !ok {

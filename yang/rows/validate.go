@@ -12,10 +12,10 @@ import (
 	"sluice/yang/text"
 )
 
-// Validate judges rows together: each on its own, what it refers to, and
-// whether two have the same key. A reference is good if it leads to one of the
-// rows, or to one that there reports for SONiC's tables, such as PORT. The
-// result has at most one error a row, in the order of the rows' names.
+// Validate judges rows together: each on its own, its references, and whether two have
+// the same key. A reference is good if it leads to one of the rows, or to one that there
+// reports for SONiC's tables, such as PORT. The result has at most one error a row, in
+// the order of the rows' names.
 func Validate(all []Row, there func(table, key string) bool) []*Error {
 	all = slices.Clone(all)
 	slices.SortFunc(all, func(a, b Row) int { return strings.Compare(a.Name(), b.Name()) })
@@ -50,7 +50,7 @@ func Validate(all []Row, there func(table, key string) bool) []*Error {
 	return errs
 }
 
-// find returns the only row of a table; false where Decode does not accept it.
+// find returns the only row of a table; false where Decode rejects it.
 func find(all []Row, table string) (Row, bool) {
 	i := slices.IndexFunc(all, func(r Row) bool { return r.Table == table })
 	if i < 0 {
@@ -65,9 +65,9 @@ func (r Row) Twice(other string) *Error {
 	return r.wrong("", "", "is the same as %s|%s", r.Table, text.Cut(other, LongestQuote))
 }
 
-// CanonicalKey returns the key of a row that [Decode] accepts in the form by
-// which keys are compared: in prefixes, addresses are in their shortest form and
-// bits behind the prefix are 0. Rows are never renamed to it.
+// CanonicalKey returns the key of a row that [Decode] accepts in the form by which keys
+// are compared: in prefixes, addresses are in their shortest form and bits after the
+// prefix are 0. It is for comparison; rows keep their names.
 func (r Row) CanonicalKey() string {
 	t, ok := byName()[r.Table]
 	if !ok || t.only != "" {

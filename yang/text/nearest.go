@@ -4,13 +4,13 @@ package text
 
 import "strings"
 
-// longest is the length of a name from which on none is near, octets: what others wrote
-// may have any.
+// longest is the length of a name, in octets, from which on Nearest finds no match: names
+// by other programs may have any length.
 const longest = 128
 
-// Nearest returns which of some names was meant by one that is none of them: the one that
-// takes the fewest letters changed, swapped, added or left out, and not more than a third
-// of them; upper and lower case and the kinds of dashes do not count. "": none is near.
+// Nearest returns the name of a list that an unknown name most likely means: the one that
+// takes the fewest letters changed, swapped, added or left out, and at most a third of
+// them, ignoring case and the kinds of dashes. It returns "" if all are too far.
 func Nearest(name string, among []string) string {
 	best, least := "", max(1, len(name)/3)+1
 	if len(name) > longest {

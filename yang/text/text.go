@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package text makes text that others wrote fit to be shown: values of rows, names,
-// lines of a log. What prints such text to a terminal, or keeps it for people, calls
-// it. It changes no text that programs read.
+// Package text makes text by other programs fit to be shown: values of rows, names, lines
+// of a log. It is for text that people read, on a terminal or in a file, only.
 package text
 
 import (
@@ -16,10 +15,10 @@ import (
 	"unicode/utf8"
 )
 
-// Printable returns s as a terminal may have it: what a terminal would obey, or what
-// would change the order of the letters that are seen, is a dot. That is everything
-// that Unicode does not call printable: control characters of both ranges, C0 and C1,
-// line and paragraph separators, and format characters, among them those of
+// Printable returns s as a terminal may have it: characters that a terminal would obey,
+// or that would change the order of the letters that are seen, become dots. These are all
+// that Unicode leaves out of the printable ones: control characters of both ranges, C0
+// and C1, line and paragraph separators, and format characters, among them those of
 // bidirectional text.
 func Printable(s string) string {
 	if plainASCII(s) {
@@ -89,7 +88,7 @@ func JSON(encoded []byte) []byte {
 	return out
 }
 
-// cuts counts what Cut has made shorter.
+// cuts counts the texts that Cut has shortened.
 var cuts atomic.Uint64
 
 // Cuts is how often [Cut] has made a text shorter since the process began.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command manual writes the manual page of a daemon, for section 8, from what the
-// daemon prints for --help, on standard input: so there is one list of its flags.
+// Command manual writes the manual page of a daemon, for section 8, from the daemon's
+// output of --help, on standard input: so its flags are listed once.
 //
 //	manual NAME VERSION DATE
 package main

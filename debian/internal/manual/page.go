@@ -58,7 +58,7 @@ func writeDescription(b *strings.Builder, description string) {
 	}
 }
 
-// writeFlags writes what PrintDefaults of package flag prints: "  -NAME VALUE", then
+// writeFlags converts the output of PrintDefaults of package flag: " -NAME VALUE", then
 // lines behind a tab; the usage of a flag of one letter is in its own line.
 func writeFlags(b *strings.Builder, flags string) error {
 	count := 0

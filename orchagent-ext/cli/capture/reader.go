@@ -58,7 +58,8 @@ const (
 	sll2Len = 20
 )
 
-// Times of a packet: pcapng can have others, which no program expects.
+// Times of a packet: pcapng can have others, which programs do not expect: they do not
+// fit time.Time's UnixNano.
 var earliest, latest = time.Unix(0, math.MinInt64), time.Unix(0, math.MaxInt64)
 
 func bounded(t time.Time) time.Time {
@@ -146,8 +147,8 @@ type Reader struct {
 	snaplen uint32           // as its header says
 }
 
-// Open opens a capture file; "-" is stdin. The format is told by the content.
-// Reading fails soon after ctx ends, also where it waits for more.
+// Open opens a capture file; "-" is stdin. The content decides the format. Reading fails
+// soon after ctx ends, also where it waits for more.
 func Open(ctx context.Context, name string, stdin io.Reader) (*Reader, error) {
 	r := &Reader{name: name, count: &counter{ctx: ctx, r: stdin, waits: true, done: make(chan result, 1)}, room: bounds{left: maxBeside}}
 	if name != "-" {
@@ -302,7 +303,7 @@ func (r *Reader) Next() (*Frame, error) {
 }
 
 // BeforeWaiting calls f whenever the next frame may have to be waited for: where the
-// input is no file, each time before more of it is read.
+// input is a pipe or stdin, each time before more of it is read.
 func (r *Reader) BeforeWaiting(f func()) {
 	if r.size == 0 {
 		r.count.before = f
@@ -331,9 +332,9 @@ func (r *Reader) String() string {
 	return r.name
 }
 
-// What a file may have beside its packets: descriptions of interfaces, names,
-// keys, which are all kept. A real one has little of it; a small compressed one
-// could hold enough to exhaust the memory.
+// Limits of a file's records beside its packets: descriptions of interfaces, names and
+// keys, which are all kept. A real file has few of them; a small compressed one could
+// hold enough to exhaust the memory.
 const (
 	maxOverhead = 1 << 10 // octets a packet, with its header and options
 	maxBeside   = 16 << 20
@@ -374,8 +375,8 @@ type result struct {
 	err error
 }
 
-// grace is how long it goes on behind the end of the context: Ctrl-C ends
-// "tcpdump | sluice" as a whole, and what tcpdump still writes then is wanted.
+// grace is how long reading goes on after the end of the context: Ctrl-C ends "tcpdump |
+// sluice" as a whole, and the packets that tcpdump still writes then are wanted.
 const grace = time.Second
 
 var errStopped = errors.New("stopped")

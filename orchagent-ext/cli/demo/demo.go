@@ -38,7 +38,7 @@ type scenario struct {
 	run   func(ctx context.Context, f *fabric.Fabric, c Config, folder string, say say) (result, error)
 }
 
-// say reports progress.
+// say prints a line of progress, with fmt's format.
 type say func(format string, args ...any)
 
 // A result is the result of a scenario.

@@ -25,8 +25,9 @@ const (
 // pausePriority sends PFC frames out of the ports `to` while more than xoff octets wait at
 // the ports `at`, until ctx ends. It returns how many frames it sent.
 //
-// paused reports whether this switch pauses those that it receives from; downstream, where it is
-// not nil, whether it is paused itself: what it receives then fills its buffers within ms.
+// paused reports whether this switch pauses those that it receives from; downstream,
+// where it is not nil, whether it is paused itself: the packets that it receives then
+// fill its buffers within milliseconds.
 func pausePriority(ctx context.Context, at, to []*fabric.Interface, paused, downstream *atomic.Bool) (frames int, err error) {
 	var senders []*fabric.Sender
 	defer func() {
@@ -78,7 +79,8 @@ func pausePriority(ctx context.Context, at, to []*fabric.Interface, paused, down
 			paused.Store(false)
 			err = send(resume)
 		case (waiting > xoff || stopped) && !paused.Load(), paused.Load() && now.After(again):
-			// Repeated when half of what a frame can say is over, at the speed that ports have.
+			// Repeated when half of the longest pause that a frame can carry has passed, at the
+			// speed of the ports.
 			paused.Store(true)
 			again = now.Add(notify.QuantaDuration(notify.MaxQuanta, portMbps) / 2)
 			err = send(stop)

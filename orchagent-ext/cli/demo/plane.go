@@ -100,7 +100,8 @@ func (p *plane) run(ctx context.Context, c Config, s site, without ...uintptr) (
 	return ctx, err
 }
 
-// ended returns an error with words for an end that had none.
+// ended returns an error that names a clean exit, which is also an error where a program
+// should run on.
 func ended(err error) error {
 	if err == nil {
 		return errors.New("exit status 0")

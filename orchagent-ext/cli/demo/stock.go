@@ -249,7 +249,8 @@ func (s *stocked) linkDown(ctx context.Context, say say) (ms float64, err error)
 	return ms, errors.Join(down.Peer().Set(true), s.disable(ctx))
 }
 
-// portsAway are source ports whose flows do not leave by a link.
+// portsAway are source ports whose flows avoid a link: the kernel sends none of their
+// packets out of it.
 func (s *stocked) portsAway(ctx context.Context, link *fabric.Interface) (ports []int, err error) {
 	sender, err := s.A.Sender()
 	if err != nil {
@@ -392,7 +393,7 @@ func (s *stocked) rulesTo(ctx context.Context, port string) (n int, err error) {
 	return n, err
 }
 
-// measure waits, and returns the worst ÷ mean of what the uplinks send in a span.
+// measure waits, and returns worst ÷ mean of the octets that the uplinks send in a span.
 func (s *stocked) measure(ctx context.Context, from, span time.Duration) (float64, error) {
 	if err := pause(ctx, from); err != nil {
 		return 0, err
@@ -465,7 +466,7 @@ func stockWeights(of func(rank int) float64) []float64 {
 	return all
 }
 
-// stockLoad sends without an end, in a goroutine of its own.
+// stockLoad sends until its context ends, in a goroutine of its own.
 type stockLoad struct {
 	sender *fabric.Sender
 	frames [][]byte
@@ -570,8 +571,8 @@ func bthAt(frame []byte) int {
 	return 14 + 20 + 8
 }
 
-// setPSN writes the 24 bits of the packet's number. The ICRC does not follow: no one checks it
-// here.
+// setPSN writes the 24 bits of the packet's number. The ICRC keeps its old value; the
+// scenario's receivers ignore it.
 func setPSN(frame []byte, n uint32) {
 	at := bthAt(frame) + 9
 	frame[at], frame[at+1], frame[at+2] = byte(n>>16), byte(n>>8), byte(n)

@@ -24,7 +24,8 @@ type stockFigures struct {
 	RestartS   float64              `json:"restart_s"`
 }
 
-// stockRun is what came of one family. Figures are worst ÷ mean of the octets of uplinks.
+// stockRun has the results of one address family. Figures are worst ÷ mean of the octets
+// of uplinks.
 type stockRun struct {
 	Hash      float64 `json:"hash"`
 	Placed10k float64 `json:"placed_10k"` // from 2 s to 4 s, 10,000 samples a second

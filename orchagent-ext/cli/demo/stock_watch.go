@@ -56,7 +56,8 @@ func (w *stockWatch) run() error {
 	}
 }
 
-// see takes a packet. At the first one of a flow nothing is known to be missing.
+// see takes a packet. The first packet of a flow counts as in order: the numbers before
+// it are unknown.
 func (w *stockWatch) see(frame []byte) {
 	if len(frame) < 64 || frame[12] != 0x86 && frame[12] != 0x08 {
 		return

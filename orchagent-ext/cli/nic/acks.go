@@ -4,8 +4,8 @@ package nic
 
 import "sluice/orchagent-ext/wire/roce"
 
-// acked is what a flow asked of its receiver, and what that answered: packets of the
-// flow, counted from its first one.
+// acked has the acknowledgements that a flow requested and received. Both count packets
+// of the flow, from its first one.
 type acked struct {
 	asked   uint64 // up to the last one that asked for an acknowledgement
 	through uint64 // up to the last one that was acknowledged
@@ -17,8 +17,9 @@ const counterMask = 1<<24 - 1 // of a PSN and an MSN
 // asks reports whether packet number n asks for an acknowledgement.
 func (f *Flow) asks(n uint64) bool { return f.AckEvery > 0 && n%uint64(f.AckEvery) == 0 }
 
-// acknowledge takes a frame that is no notification: an acknowledgement of a [Verifier]
-// says in its MSN how many packets of the flow arrived up to its PSN.
+// acknowledge processes a frame other than a notification. The MSN of a [Verifier]'s
+// acknowledgement is the number of packets of the flow that arrived up to its PSN; other
+// frames are ignored.
 func (s *Sender) acknowledge(frame []byte) {
 	p := &s.answer
 	if p.Parse(frame, len(frame)) != nil || p.Opcode() != roce.RCAck {

@@ -37,15 +37,18 @@ const (
 	dethLen     = 8
 	icrcLen     = 4
 
-	// StampLen is the room for what a Receiver reads: when the application offered
-	// the packet (ns since 1970, 8 octets), and the packet's number in its flow (8 octets).
+	// StampLen is the length of the stamp that a Receiver reads: when the application
+	// offered the packet (ns since 1970, 8 octets), and the packet's number in its flow (8
+	// octets).
 	StampLen = 16
 
-	// stampBehindIP is where it is behind the IP header of a frame without VLAN tags.
+	// stampBehindIP is the stamp's offset from the end of the IP header of a frame without
+	// VLAN tags.
 	stampBehindIP = udpLen + roce.BTHLen + rethLen
 )
 
-// stampOf is what a frame has of when it was offered, and of its number; nil: nothing.
+// stampOf returns the stamp of a frame (time of the offer and number in the flow), or nil
+// if the frame ends before it.
 func stampOf(frame []byte, p *roce.Packet) []byte {
 	at := ethernetLen + ipv6Len + stampBehindIP
 	if p.Is4() {

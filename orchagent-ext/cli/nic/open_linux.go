@@ -34,7 +34,8 @@ func Open(device string) (fd int, mac roce.MAC, err error) {
 	if err != nil {
 		return -1, mac, fmt.Errorf("open a packet socket: %w", err)
 	}
-	// What the device sends itself would come back, and be taken for what it receives.
+	// Frames that the device sends itself would come back, and count as received (packet(7),
+	// PACKET_IGNORE_OUTGOING).
 	err = unix.SetsockoptInt(fd, unix.SOL_PACKET, unix.PACKET_IGNORE_OUTGOING, 1)
 	if err == nil {
 		all := binary.NativeEndian.Uint16([]byte{unix.ETH_P_ALL >> 8, unix.ETH_P_ALL & 0xff})
@@ -51,8 +52,8 @@ func Open(device string) (fd int, mac roce.MAC, err error) {
 func Close(fd int) error { return unix.Close(fd) }
 
 // Next returns the Ethernet address of the next hop towards a destination out of a
-// device, as the kernel's routes and neighbor entries have it, and the source
-// address that the kernel would choose. A neighbor without an entry is asked.
+// device, as the kernel's routes and neighbor entries have it, and the source address
+// that the kernel would choose. It resolves a neighbor that the table lacks.
 func Next(device string, to netip.Addr) (mac roce.MAC, from netip.Addr, err error) {
 	link, err := netlink.LinkByName(device)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"sluice/orchagent-ext/wire/roce"
 )
 
-// Received is what a Receiver counted of one flow.
+// Received has the counters of one flow at a Receiver.
 type Received struct {
 	Packets, Octets uint64  // IP packets; late and repeated ones included
 	Missing         uint64  // numbers that did not come, below the highest one that did
@@ -19,7 +19,7 @@ type Received struct {
 	Latency         []int64 // ns from the offer to the arrival, of each packet
 }
 
-// Receiver counts what arrives, by DestQP. It belongs to one goroutine.
+// Receiver counts arrivals by DestQP. It belongs to one goroutine.
 type Receiver struct {
 	Flows   map[uint32]*Received
 	Foreign uint64 // frames that are none of the flows'
@@ -45,7 +45,7 @@ func NewReceiver(start int64, bin time.Duration, destQPs ...uint32) *Receiver {
 }
 
 // Receive takes a frame that arrived at a time (ns since 1970). It returns the frame to
-// answer with; nil: none. That is valid until the next call.
+// answer with, or nil; the answer is valid until the next call.
 func (r *Receiver) Receive(at int64, frame []byte) (answer []byte) {
 	var f *Received
 	var stamp []byte

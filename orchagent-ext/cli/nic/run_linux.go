@@ -24,11 +24,12 @@ func Monotonic() int64 {
 }
 
 // Run sends the flows of an adapter by a packet socket (AF_PACKET, raw, bound to an
-// interface for all protocols, non-blocking) until a time of [Monotonic] or the end
-// of ctx, and obeys what comes in there. It holds its thread.
+// interface for all protocols, non-blocking) until a time of [Monotonic] or the end of
+// ctx, and obeys the notifications that arrive there. It occupies one thread.
 func Run(ctx context.Context, fd int, c Config, start, until int64) (Counters, error) {
 	runtime.LockOSThread()
-	// A sleep ends on time, not with the default slack of 50 µs.
+	// A sleep ends on time, instead of up to 50 µs late, the default slack (prctl(2),
+	// PR_SET_TIMERSLACK).
 	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0) // lacking it only makes the pace coarser
 	if c.Realtime {
 		// The thread stays locked: it ends with this goroutine, and its priority with it.
@@ -117,7 +118,7 @@ func receive(fd int, s *Sender, now int64, in []byte) error {
 
 func wait(fd int, ns int64) {
 	ts := unix.NsecToTimespec(max(min(ns, int64(longestWait)), 0))
-	// Interrupted or not: the loop looks at the clock.
+	// An error of an interrupted poll is ignored: the loop reads the clock next.
 	_, _ = unix.Ppoll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, &ts, nil)
 }
 
@@ -136,8 +137,8 @@ func send(fd int, frame []byte) error {
 	}
 }
 
-// Listen prepares a packet socket as for [Run] for [Sink]: from then on what arrives
-// finds room, though nothing reads yet.
+// Listen prepares a packet socket as for [Run] for [Sink]: from then on the kernel keeps
+// arrivals in its buffer, before Sink reads them.
 func Listen(fd int) error {
 	for _, o := range []struct{ level, name, value int }{
 		{unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, 64 << 20},
@@ -151,8 +152,8 @@ func Listen(fd int) error {
 	return nil
 }
 
-// Sink gives a receiver what arrives at a socket of [Listen], with the kernel's time of
-// arrival, until ctx ends and nothing more comes.
+// Sink passes frames of a socket of [Listen] to a receiver, with the kernel's time of
+// arrival, until ctx ends and the socket is drained.
 func Sink(ctx context.Context, fd int, r *Receiver) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -178,8 +179,9 @@ func Sink(ctx context.Context, fd int, r *Receiver) error {
 	}
 }
 
-// Verify gives a verifier what arrives at a socket of [Open], until ctx ends, or count
-// packets came; 0: without end. It returns how many frames the socket had no room for.
+// Verify passes frames of a socket of [Open] to a verifier, until ctx ends or count
+// packets came; with count 0 only ctx ends it. It returns the number of frames that the
+// full socket dropped.
 func Verify(ctx context.Context, fd int, v *Verifier, count uint64) (lost uint64, err error) {
 	// The larger buffer needs more rights than the socket.
 	if unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, 64<<20) != nil {
@@ -209,7 +211,8 @@ func Verify(ctx context.Context, fd int, v *Verifier, count uint64) (lost uint64
 	return uint64(s.Drops), nil
 }
 
-// dropped is the error that says how many frames the socket had no room for.
+// dropped returns an error with the number of frames that the full socket dropped, or
+// nil.
 func dropped(fd int) error {
 	s, err := unix.GetsockoptTpacketStats(fd, unix.SOL_PACKET, unix.PACKET_STATISTICS)
 	if err == nil && s.Drops > 0 {

@@ -13,10 +13,10 @@ import (
 	"sluice/orchagent-ext/wire/roce"
 )
 
-// Obey says which notifications an adapter obeys; the others it counts.
+// Obey has the kinds of notifications that an adapter obeys; it counts the others.
 type Obey struct{ PFCM, PFC, Advice, CNP bool }
 
-// Config is an adapter and what it sends.
+// Config is an adapter and its traffic.
 type Config struct {
 	Flows      []Flow
 	LineRate   uint64   // bit/s of the link, of all flows together
@@ -91,7 +91,7 @@ func NewSender(c Config, start int64) *Sender {
 	return s
 }
 
-// Counters returns what was counted until now.
+// Counters returns the counters up to now.
 func (s *Sender) Counters(now int64) Counters {
 	c := s.counters
 	c.Took = time.Duration(now - s.start)
@@ -246,8 +246,8 @@ func (s *Sender) apply(now int64, changes []enforce.Change[int]) {
 	}
 }
 
-// release starts the offer of a flow without backlog again: what it would have
-// offered in the hold, it did not.
+// release restarts the offer of a flow without backlog: packets that its application
+// would have offered during the hold are left out.
 func (s *Sender) release(now int64, flow int) {
 	if f := &s.flows[flow]; !s.c.Flows[flow].Backlog {
 		f.offered = max(f.offered, now)
@@ -302,7 +302,7 @@ func (s *Sender) cnp(now int64) {
 	}
 }
 
-// of finds the flow that a host sends from a queue pair; -1: there is none.
+// of returns the index of the flow that a host sends from a queue pair, or -1.
 func (s *Sender) of(host netip.Addr, qp uint32) int {
 	for i := range s.c.Flows {
 		if f := &s.c.Flows[i]; f.SrcQP == qp && f.Src == host {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Parameters of the reaction to CNPs: those of DCQCN (Zhu et al., SIGCOMM 2015,
-// section 3.1 and figure 14), with its timer alone and no byte counter.
+// Parameters of the reaction to CNPs: those of DCQCN (Zhu et al., SIGCOMM 2015, section
+// 3.1 and figure 14), with the timer and without the byte counter.
 const (
 	cnpGain     = 1. / 16                      // g: weight of a CNP in alpha
 	cnpSpacing  = int64(50 * time.Microsecond) // no two cuts are closer
@@ -19,7 +19,7 @@ const (
 	leastOfRate = 100       // part of the offered rate that always remains
 )
 
-// slowed is a flow's reaction to CNPs. The zero value is a flow that got none.
+// slowed is a flow's reaction to CNPs. The zero value is a flow before its first CNP.
 type slowed struct {
 	offered         float64 // bit/s; 0: no CNP, no limit
 	current, target float64
@@ -44,8 +44,8 @@ func (s *slowed) notify(now int64, offered uint64) {
 	s.cut, s.alphaAt, s.raised, s.steps = now, now, now, 0
 }
 
-// rate returns what the flow may send at now, in bit/s; the largest number where
-// nothing limits it.
+// rate returns the flow's permitted rate at now, in bit/s; math.MaxUint64 before its
+// first CNP.
 func (s *slowed) rate(now int64) uint64 {
 	if s.offered == 0 {
 		return math.MaxUint64

@@ -16,7 +16,7 @@ type Arrival struct {
 	Run    uint32 // of the program: each has a number of its own
 }
 
-// Arrived is what a Verifier counted of one flow.
+// Arrived has the counters of one flow at a Verifier.
 type Arrived struct {
 	Packets, Octets uint64 // IP packets, each once
 	Missing         uint64 // numbers that did not come, from the first to the highest one that did
@@ -28,8 +28,8 @@ type Arrived struct {
 }
 
 const (
-	// arrivals is how many numbers before the newest are known one by one. What comes
-	// later than that is reordered, and stays missing.
+	// arrivals is how many numbers before the newest are tracked one by one. A packet that
+	// is later than that counts as reordered, and stays missing.
 	arrivals = 1024
 	// maxArrivals bounds the memory: 13 MB.
 	maxArrivals = 1 << 16
@@ -37,8 +37,8 @@ const (
 	verifiedVA = 1
 )
 
-// Verifier checks what arrives of `sluice gen`, by flow, and acknowledges what asks for
-// that. It belongs to one goroutine.
+// Verifier checks the packets of `sluice gen` by flow, and acknowledges those that
+// request it. It belongs to one goroutine.
 type Verifier struct {
 	Flows   map[Arrival]*Arrived
 	Packets uint64 // of them, each once
@@ -50,10 +50,10 @@ type Verifier struct {
 	frames framer
 }
 
-// NewVerifier returns a verifier that has seen nothing.
+// NewVerifier returns a verifier without flows.
 func NewVerifier() *Verifier { return &Verifier{Flows: map[Arrival]*Arrived{}} }
 
-// Receive takes a frame. It returns the frame to answer with; nil: none. That is valid
+// Receive takes a frame. It returns the frame to answer with, or nil; the answer is valid
 // until the next call.
 func (v *Verifier) Receive(frame []byte) (answer []byte) {
 	p := &v.packet

@@ -13,10 +13,9 @@ import (
 	"path/filepath"
 )
 
-// File is a file being written. It appears under its name when Close succeeds,
-// and not at all when Abort is called: no half-written file is taken for a whole
-// one, none is lost for a command that fails, and a command may write over the
-// file that it reads.
+// File is a file being written. It appears under its name when Close succeeds; Abort
+// removes it. So readers find whole files only, a command that fails leaves the old file,
+// and a command may write over the file that it reads.
 type File struct {
 	name  string
 	final string   // the name that the file gets at the end; "": it has it already
@@ -24,9 +23,8 @@ type File struct {
 	*bufio.Writer
 }
 
-// Create creates a file; "-" is stdout. A device or pipe is written to, never
-// replaced. A new file has the rights that the umask leaves, one that was there
-// before keeps its own.
+// Create creates a file; "-" is stdout. A device or pipe is written in place. A new file
+// has the rights that the umask leaves, one that was there before keeps its own.
 func Create(name string, stdout io.Writer) (*File, error) {
 	f := &File{name: name}
 	if name == "-" {
@@ -68,7 +66,7 @@ func (f *File) Close() error {
 	return f.Wrap(err)
 }
 
-// Abort drops what was written. Behind a Close that succeeded it does nothing.
+// Abort removes the unfinished file. It does nothing after a Close that succeeded.
 func (f *File) Abort() {
 	if f.file == nil {
 		return
@@ -79,7 +77,7 @@ func (f *File) Abort() {
 	}
 }
 
-// Wrap says of an error which file it is about; nil stays nil.
+// Wrap adds the file's name to an error; nil stays nil.
 func (f *File) Wrap(err error) error {
 	if err == nil {
 		return nil
@@ -87,8 +85,7 @@ func (f *File) Wrap(err error) error {
 	return fmt.Errorf("write %s: %w", f.name, cause(err))
 }
 
-// cause takes the name of the file off an error: not always the one that the
-// user gave.
+// cause returns an error without its file name, which may be that of the temporary file.
 func cause(err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {

@@ -13,7 +13,7 @@ import (
 	"sluice/yang/rows"
 )
 
-// Config is what CONFIG_DB holds: rows by name.
+// Config has rows of CONFIG_DB by name.
 type Config map[string]rows.Row
 
 // NewConfig returns the configuration that consists of rows.
@@ -62,8 +62,8 @@ func (t *Table) Set(key string, values map[string]string) Change {
 	}
 }
 
-// visible rejects what a terminal would not show: a row that has it is hard to see, and
-// to remove.
+// visible rejects characters that a terminal hides: a row that has them is hard to see,
+// and to remove.
 func visible(value string) error {
 	if strings.ContainsFunc(value, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		return errors.New("must have characters only that a terminal shows")
@@ -114,7 +114,8 @@ func (t *Table) Del(key, option string) Change {
 // shown is how many names a message lists.
 const shown = 8
 
-// others says which rows a table has, where it can have many.
+// others returns a list of the rows of a table that can have many, for an error; "" for
+// other tables.
 func (t *Table) others(c Config) string {
 	if t.Only != "" {
 		return ""
@@ -147,8 +148,8 @@ func (c Config) Keys(table string) []string {
 	return keys
 }
 
-// Apply returns what a change makes of a configuration, judged as a whole, and what
-// differs. A row that was wrong before, and stays as it was, does not count.
+// Apply returns the configuration after a change, judged as a whole, and the differences.
+// A row that was wrong before and stays as it was is ignored.
 func (c Config) Apply(change Change) (Config, []Edit, error) {
 	next := maps.Clone(c)
 	if err := change(next); err != nil {
@@ -161,8 +162,7 @@ func (c Config) Apply(change Change) (Config, []Edit, error) {
 	return next, Compare(c, next), nil
 }
 
-// explain adds to what is wrong what there is, where a row refers to one that is not
-// there.
+// explain adds the rows that exist to the error of a reference to a row that does not.
 func (c Config) explain(wrong *rows.Error) error {
 	r := c[rows.Row{Table: wrong.Table, Key: wrong.Key}.Name()]
 	for _, f := range r.References() {
@@ -180,7 +180,7 @@ func (c Config) explain(wrong *rows.Error) error {
 	return wrong
 }
 
-// ours are the rows of the model's tables, sorted by name.
+// ours returns the rows of the model's tables, sorted by name.
 func (c Config) ours() []rows.Row {
 	return slices.DeleteFunc(c.written(), func(r rows.Row) bool { return !modeled(r) })
 }

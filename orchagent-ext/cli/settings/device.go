@@ -9,7 +9,7 @@ import (
 	"sluice/yang/rows"
 )
 
-// Tables that say what a port is.
+// Tables that describe ports.
 const (
 	tablePort    = "PORT"
 	tableChannel = "PORTCHANNEL"
@@ -20,9 +20,9 @@ const (
 var deviceFields = map[string]string{"admin_status": "up"}
 
 // WithDevices returns a change that also writes the rows of PORT which a change of
-// SLUICE_PORT asks for, and removes them with it. This is for machines without SONiC, whose
-// ports are network devices: SONiC's own rows of PORT have lanes, and where there is one
-// nothing is added.
+// SLUICE_PORT asks for, and removes them with it. This is for machines without SONiC,
+// whose ports are network devices: SONiC's own rows of PORT have lanes, and such a table
+// stays as it is.
 func WithDevices(change Change, devices []string) Change {
 	return func(c Config) error {
 		before := maps.Clone(c)

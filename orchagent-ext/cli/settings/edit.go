@@ -11,7 +11,8 @@ import (
 	"sluice/yang/rows"
 )
 
-// Edit is what became of one row. Nil is no row, an empty map one without fields.
+// Edit is the change of one row. A nil map is a missing row, an empty map a row without
+// fields.
 type Edit struct {
 	Table  string            `json:"table"`
 	Key    string            `json:"key"`
@@ -23,8 +24,8 @@ func (e Edit) row(fields map[string]string) rows.Row {
 	return rows.Row{Table: e.Table, Key: e.Key, Fields: fields}
 }
 
-// Compare returns what makes of one configuration another, sorted by name. Tables that the
-// models do not have do not count, but for rows that make devices ports.
+// Compare returns the edits that turn one configuration into another, sorted by name. It
+// ignores tables outside the models, but for the rows of PORT that [WithDevices] writes.
 func Compare(before, after Config) []Edit {
 	names := make(map[string]bool)
 	for name := range before {
@@ -50,7 +51,7 @@ func Compare(before, after Config) []Edit {
 	return edits
 }
 
-// fields are those of a row, nil where it is not there.
+// fields returns the fields of a row, or nil where the row is missing.
 func fields(r rows.Row, there bool) map[string]string {
 	switch {
 	case !there:
@@ -61,7 +62,7 @@ func fields(r rows.Row, there bool) map[string]string {
 	return r.Fields
 }
 
-// put makes a row what fields say.
+// put gives a row exactly these fields; nil removes it.
 func (c Config) put(e Edit, fields map[string]string) {
 	r := e.row(fields)
 	if fields == nil {
@@ -71,7 +72,7 @@ func (c Config) put(e Edit, fields map[string]string) {
 	c[r.Name()] = r
 }
 
-// has reports whether a row is what fields say.
+// has reports whether a row has exactly these fields; nil is a missing row.
 func (c Config) has(e Edit, want map[string]string) bool {
 	r, there := c[e.row(nil).Name()]
 	return there == (want != nil) && maps.Equal(r.Fields, want)
@@ -95,7 +96,7 @@ type Line struct {
 	Field, Value string // empty: of a row without fields
 }
 
-// Lines returns what edits change, a field each; a value that changed is two lines.
+// Lines returns edits by field, one line each; a value that changed is two lines.
 func Lines(edits []Edit) []Line {
 	var all []Line
 	for _, e := range edits {

@@ -78,7 +78,8 @@ func field(name string, value any) (column, text string, err error) {
 	return "", "", fmt.Errorf("must be a text or a list of texts")
 }
 
-// Replace returns the change that makes rows what they are in a list; others stay.
+// Replace returns the change that writes the rows of a list, each as a whole; other rows
+// stay.
 func Replace(all []rows.Row) Change {
 	return func(c Config) error {
 		for _, r := range all { // only rows of the model's tables are judged

@@ -18,7 +18,7 @@ const (
 	mostEdits   = 20000 // of all entries together; the newest one stays, however many it has
 )
 
-// Journal is what the last changes replaced, the oldest first.
+// Journal has the rows that the last changes replaced, the oldest first.
 type Journal struct {
 	Entries []Entry    `json:"entries"`
 	Point   []rows.Row `json:"point"` // rows that changes write, before the newest entry
@@ -32,7 +32,8 @@ type Entry struct {
 	Edits   []Edit    `json:"edits"`
 }
 
-// add appends what was changed of a configuration, and forgets what is too old.
+// add appends a change with the rows that it replaced, and drops the oldest entries above
+// the limit.
 func (j *Journal) add(before Config, e Entry) {
 	if len(e.Edits) == 0 {
 		return
@@ -75,8 +76,8 @@ func (j *Journal) enough(n int) error {
 	return nil
 }
 
-// Undo returns the change that takes back the last n changes, and the journal without
-// them. A row that is not as they left it is an error, unless forced.
+// Undo returns the change that reverts the last n changes, and the journal before them. A
+// row that was changed since is an error, unless force is set.
 func (j *Journal) Undo(n int, force bool) (Change, *Journal, error) {
 	before, err := j.Before(n)
 	if err != nil {

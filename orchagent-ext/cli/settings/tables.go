@@ -32,7 +32,8 @@ func Tables() []Table {
 	return all
 }
 
-// commandOf is what a command calls a table: SLUICE_IPFIX_COLLECTOR is ipfix-collector.
+// commandOf returns the name of a table in commands: SLUICE_IPFIX_COLLECTOR is
+// ipfix-collector.
 func commandOf(table string) string {
 	short, ours := strings.CutPrefix(table, "SLUICE_")
 	if !ours {
@@ -41,7 +42,7 @@ func commandOf(table string) string {
 	return Option(strings.ToLower(short))
 }
 
-// Option is what a command calls a leaf.
+// Option returns the name of a leaf in commands, with dashes.
 func Option(leaf string) string { return strings.ReplaceAll(leaf, "_", "-") }
 
 // Leaf returns the leaf that a command calls so; the model's own name is understood, too.
@@ -49,7 +50,7 @@ func (t *Table) Leaf(option string) (rows.Leaf, bool) {
 	return t.Description.Leaf(strings.ReplaceAll(option, "-", "_"))
 }
 
-// Options are what a command calls the leaves.
+// Options returns the names of the leaves in commands.
 func (t *Table) Options() []string {
 	var all []string
 	for _, l := range t.Leaves {

@@ -39,14 +39,15 @@ const (
 	poll     = 20 * time.Millisecond
 )
 
-// Read returns what CONFIG_DB holds of Sluice's tables and those that they refer to.
+// Read returns the rows of Sluice's tables in CONFIG_DB, and of the tables that these
+// refer to.
 func Read(ctx context.Context, s Store) (Config, error) {
 	all, err := s.Read(ctx, append(rows.Tables(database), References()...)...)
 	return NewConfig(all), err
 }
 
-// Change writes a change, all of it or nothing, with a journal entry. It returns what
-// became of each row; none: all was as wanted.
+// Change writes a change, all of it or nothing, with a journal entry. It returns the
+// edits, which are empty where the rows were already as requested.
 func (w *Writer) Change(ctx context.Context, by, command string, change Change) ([]Edit, error) {
 	return w.write(ctx, func(j *Journal) (Change, func(Config, []Edit) *Journal, error) {
 		return change, func(before Config, edits []Edit) *Journal {
@@ -67,8 +68,8 @@ func (w *Writer) Undo(ctx context.Context, n int, force bool) ([]Edit, error) {
 	})
 }
 
-// write carries out what a function makes of the journal: a change, and the journal after
-// it. The journal is written first: a change that it does not know could not be taken back.
+// write calls wanted with the journal and carries out its result, a change and the next
+// journal. The journal is written first: a change that it lacks could not be reverted.
 func (w *Writer) write(ctx context.Context, wanted func(*Journal) (Change, func(Config, []Edit) *Journal, error)) ([]Edit, error) {
 	unlock, err := w.lock(ctx)
 	if err != nil {

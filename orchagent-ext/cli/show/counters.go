@@ -11,7 +11,8 @@ import (
 	"sluice/yang/rows"
 )
 
-// Baseline is what `sluice clear counters` kept: counters are shown since then.
+// Baseline has the counters at the time of `sluice clear counters`; [Data] shows counters
+// less these.
 type Baseline struct {
 	Since    string                       `json:"since"` // of the daemon that ran then
 	Counters map[string]map[string]uint64 `json:"counters"`
@@ -20,7 +21,7 @@ type Baseline struct {
 // Cleared are the tables whose counters can be cleared.
 var Cleared = []string{"SLUICE_STATS", "SLUICE_IPFIX_STATS"}
 
-// NewBaseline returns the baseline of what is counted now; false: nothing is.
+// NewBaseline returns a baseline of today's counters; false if the tables have none.
 func NewBaseline(d *Data) (Baseline, bool) {
 	b := Baseline{Since: d.state()["since"], Counters: make(map[string]map[string]uint64)}
 	for _, table := range Cleared {
@@ -55,13 +56,13 @@ func leavesOf(table string) (counters, numbers []string) {
 	return counters, numbers
 }
 
-// ofSwitch says that a counter is the switch's, and outlives sluiced; the others begin at 0
-// with it.
+// ofSwitch reports whether the switch keeps a counter, which then outlives sluiced; other
+// counters begin at 0 when sluiced starts.
 func ofSwitch(name string) bool { return strings.HasPrefix(name, "label_") }
 
-// since returns the counters of a row since they were cleared. One that is lower than then
-// began at 0 again, and so did all of the daemon's if that started meanwhile: then nothing
-// is taken off.
+// since returns the counters of a row since they were cleared. One that is lower than
+// then began at 0 again, and so did all of the daemon's if it started meanwhile: these
+// are returned whole.
 func (b *Baseline) since(d *Data, r rows.Row) map[string]uint64 {
 	counters := make(map[string]uint64)
 	names, _ := leavesOf(r.Table)
@@ -115,7 +116,7 @@ func flowLabel(d *Data, o Options) (*Answer, error) {
 	maps.DeleteFunc(counters, func(name string, _ uint64) bool { return strings.HasPrefix(name, "stream_id_") })
 	pairs := append([][2]string{{"flow label", state["flow_label"]}, {"method", state["flow_label_method"]}}, pairsOf(config)...)
 	pairs = append(pairs, [2]string{"ports", or(strings.Join(labelled, ", "), "none")})
-	// Where labels are computed by the switch and nothing is exported the CPU sees no packets.
+	// Packets reach the CPU only for the export or for labels that software computes.
 	row := d.only("SLUICE_STATS")
 	sees := slices.ContainsFunc(slices.Collect(maps.Keys(counters)), func(name string) bool { return !ofSwitch(name) && number(row[name]) > 0 })
 	return &Answer{

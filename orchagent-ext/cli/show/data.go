@@ -45,7 +45,7 @@ func NewData(all []rows.Row) *Data {
 
 func (d *Data) rows(table string) []rows.Row { return d.tables[table] }
 
-// fields are those of the rows of a table, for JSON; never null.
+// fields returns the fields of a table's rows, for JSON: an empty list rather than null.
 func (d *Data) fields(table string) []map[string]string {
 	all := []map[string]string{}
 	for _, r := range d.rows(table) {
@@ -70,7 +70,7 @@ func known(fields map[string]string) map[string]string {
 	return fields
 }
 
-// only are the fields of the only row of a table; nil where it is not there.
+// only returns the fields of the only row of a table, or nil.
 func (d *Data) only(table string) map[string]string {
 	for _, r := range d.rows(table) {
 		if r.Key == rows.Only(table) {
@@ -124,7 +124,7 @@ func listed(names []string) string {
 	return strings.Join(names[:min(len(names), shown)], ", ") + more
 }
 
-// or returns a value, or what is shown where there is none.
+// or returns a value, or otherwise where it is empty.
 func or(value, otherwise string) string {
 	if value == "" {
 		return otherwise
@@ -137,13 +137,14 @@ func words(field string) string {
 	return strings.ReplaceAll(strings.TrimSuffix(field, "@"), "_", " ")
 }
 
-// number is a field's value; 0 where it is none.
+// number returns the value of a decimal field; 0 for other texts.
 func number(value string) uint64 {
 	n, _ := strconv.ParseUint(value, 10, 64)
 	return n
 }
 
-// hex is a number of so many digits; what is no number is shown as it is.
+// hex returns a decimal number in hexadecimal, with so many digits; it returns other
+// texts as they are.
 func hex(value string, digits int) string {
 	n, err := strconv.ParseUint(value, 10, 64)
 	if err != nil {

@@ -55,7 +55,7 @@ func flows(d *Data, o Options) (*Answer, error) {
 	return a, nil
 }
 
-// noFlows says why there are none to show.
+// noFlows returns the reason of an empty list of flows.
 func noFlows(d *Data, o Options, known int) string {
 	method := d.state()["flow_label_method"]
 	switch {
@@ -71,8 +71,9 @@ func noFlows(d *Data, o Options, known int) string {
 	return "No flows."
 }
 
-// carried is what a flow has sent: what its entry counted, or an estimate by what the CPU
-// saw of it, one of so many packets.
+// carried returns the packets or octets that a flow has sent: the count of its entry, or
+// an estimate by the CPU's samples, each of which counts for as many packets as the
+// sampling interval.
 func carried(f map[string]string, counted, seen string) uint64 {
 	if f[counted] != "" {
 		return number(f[counted])
@@ -222,7 +223,7 @@ func advice(d *Data, _ Options) (*Answer, error) {
 	return a, nil
 }
 
-// countersIn are the counters of a row that count, not those of times.
+// countersIn returns the counters of a row without the fields that are times.
 func countersIn(r rows.Row) map[string]uint64 {
 	out := make(map[string]uint64)
 	names, _ := leavesOf(r.Table)

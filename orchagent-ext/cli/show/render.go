@@ -21,7 +21,7 @@ type Block struct {
 // least is how much wider than its title a column is, at least.
 const least = 2
 
-// Text is what an answer says to people.
+// Text returns the answer for people.
 func (a *Answer) Text() string {
 	var b strings.Builder
 	for i, block := range a.Blocks {
@@ -76,7 +76,8 @@ func (b *Block) table() string {
 	return out.String()
 }
 
-// line is cells in columns. What others wrote does not command the terminal.
+// line returns cells in columns, free of control characters: cells may hold text of other
+// programs, which could command the terminal.
 func line(cells []string, widths []int) string {
 	var out strings.Builder
 	for i, c := range cells {

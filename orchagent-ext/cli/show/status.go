@@ -11,8 +11,8 @@ import (
 	"sluice/yang/rows"
 )
 
-// silence is how long sluiced may say nothing: it writes its counters once a second, and a
-// switch that is slow takes seconds.
+// silence is the age of sluiced's newest counters from which on it counts as stopped: it
+// writes them once a second, and a slow switch takes seconds.
 const silence = 30 * time.Second
 
 func status(d *Data, o Options) (*Answer, error) {
@@ -55,7 +55,7 @@ func status(d *Data, o Options) (*Answer, error) {
 	return a, nil
 }
 
-// configErrors are the rows of CONFIG_DB that are not in force as configured.
+// configErrors returns the rows of CONFIG_DB that SLUICE_CONFIG_ERROR reports.
 func configErrors(d *Data) []map[string]string {
 	all := []map[string]string{}
 	for _, r := range d.rows("SLUICE_CONFIG_ERROR") {
@@ -98,7 +98,7 @@ func capability(d *Data, _ Options) (*Answer, error) {
 	return a, nil
 }
 
-// inForce says what a row that no error names is.
+// inForce returns the status of a row without an error.
 func inForce(d *Data, now time.Time) string {
 	switch {
 	case len(d.state()) == 0:

@@ -17,7 +17,7 @@ type Verb struct {
 	show   func(*Data, Options) (*Answer, error)
 }
 
-// Options are what the flags of the commands say.
+// Options are the flags of the commands.
 type Options struct {
 	Top       int    // at most so many; 0: all
 	Port      string // a port or PortChannel; empty: all
@@ -28,18 +28,18 @@ type Options struct {
 	Now       time.Time
 }
 
-// Answer is what a command prints: JSON for programs, blocks for people.
+// Answer is the output of a command: JSON for programs, blocks for people.
 type Answer struct {
 	JSON   any
 	Blocks []Block
 }
 
-// errNoDaemon is of a switch on which sluiced did not run.
+// errNoDaemon is the error where sluiced has not run since the switch started.
 var errNoDaemon = errors.New("sluiced has not run since the switch started: on SONiC \"config feature state sluice enabled\" starts it, " +
 	"elsewhere \"systemctl start sluiced\"")
 
-// Show answers. For people it is an error where sluiced has not run; programs get what
-// there is, which is empty then.
+// Show answers. Where sluiced has not run people get an error; programs get an empty
+// answer.
 func (v *Verb) Show(d *Data, o Options, people bool) (*Answer, error) {
 	if v.daemon && people && len(d.only("SLUICE_STATE")) == 0 && len(d.only("SLUICE_CAPABILITY")) == 0 {
 		return nil, errNoDaemon

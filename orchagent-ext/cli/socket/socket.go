@@ -9,17 +9,17 @@ import (
 	"time"
 )
 
-// Frame is what a Link received. Data is valid until the next Receive.
+// Frame is a frame that a Link received. Data is valid until the next Receive.
 type Frame struct {
 	Data   []byte
 	Device string
 	Time   time.Time
 }
 
-// Kind is with what a frame begins.
+// Kind is the first header of a frame.
 type Kind uint8
 
-// What a frame of a [Tap] begins with.
+// The kinds of frames of a [Tap].
 const (
 	Other    Kind = iota // a header that is not parsed
 	Ethernet             // an Ethernet header
@@ -62,8 +62,8 @@ func MAC(device string) (mac [6]byte, err error) {
 	return mac, nil
 }
 
-// RoutedAddress is the address of this host from which the routes lead to another. It
-// sends nothing.
+// RoutedAddress is the address of this host that the routes select as source towards
+// another. It sends no packet: it connects a UDP socket.
 func RoutedAddress(to netip.Addr) (netip.Addr, error) {
 	const discard = 9 // any port
 	conn, err := net.Dial("udp", netip.AddrPortFrom(to, discard).String())

@@ -16,8 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Tap is a packet socket that sees all that passes on devices, in both directions, also
-// what is for other hosts. It sends nothing.
+// Tap is a packet socket that receives every frame of devices, in both directions, those
+// for other hosts included. It only receives.
 type Tap struct {
 	ctx     context.Context
 	file    *os.File
@@ -135,7 +135,8 @@ func (t *Tap) Receive(before func()) (Passing, error) {
 		if !ok || t.devices != nil && !slices.Contains(t.devices, link.Ifindex) {
 			continue
 		}
-		// What goes over the loopback device is seen as it leaves and as it comes: once is enough.
+		// A packet on the loopback device passes the socket twice, when it is sent and when it
+		// is received. Only the second counts.
 		outgoing := link.Pkttype == unix.PACKET_OUTGOING
 		if outgoing && link.Hatype == unix.ARPHRD_LOOPBACK {
 			continue
@@ -153,8 +154,8 @@ func (t *Tap) Receive(before func()) (Passing, error) {
 	}
 }
 
-// beside reads what the kernel says beside a frame: its time, and a VLAN tag that it took
-// out, which is put back.
+// beside reads the control messages of a frame: its time, and the VLAN tag that the
+// kernel removed, which it puts back (packet(7), PACKET_AUXDATA).
 func (t *Tap) beside(p *Passing, oob []byte) {
 	messages, err := unix.ParseSocketControlMessage(oob)
 	if err != nil {
@@ -181,7 +182,7 @@ func (t *Tap) beside(p *Passing, oob []byte) {
 	}
 }
 
-// Lost is how many frames the kernel had no room for.
+// Lost returns the number of frames that the kernel dropped for want of room.
 func (t *Tap) Lost() uint64 {
 	conn, err := t.file.SyscallConn()
 	if err != nil {

@@ -12,11 +12,11 @@ type Tap struct{}
 // OpenTap returns an error.
 func OpenTap(context.Context, []string, ...[6]byte) (*Tap, error) { return nil, errLinuxOnly }
 
-// Receive is never called.
+// Receive is a stub: Linux alone has these sockets.
 func (*Tap) Receive(func()) (Passing, error) { return Passing{}, errLinuxOnly }
 
-// Lost is never called.
+// Lost is a stub: Linux alone has these sockets.
 func (*Tap) Lost() uint64 { return 0 }
 
-// Close does nothing.
+// Close is a stub.
 func (*Tap) Close() {}

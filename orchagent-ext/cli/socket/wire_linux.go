@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// open makes a raw socket. Who lacks the right to gets told which.
+// open makes a raw socket. Its error names the capability that the process lacks.
 func open(domain, protocol int) (int, error) {
 	fd, err := unix.Socket(domain, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, protocol)
 	if errors.Is(err, unix.EPERM) {
@@ -112,9 +112,9 @@ type Link struct {
 	names names
 }
 
-// OpenLink opens a packet socket on a device; "" is every device, for receiving
-// only. It receives what the device takes for this host, and frames to the
-// groups. Frames that this host sends itself are not received.
+// OpenLink opens a packet socket on a device; "" is every device, for receiving only. It
+// receives frames to this host and to the groups; frames that this host sends are left
+// out.
 func OpenLink(device string, groups ...[6]byte) (*Link, error) {
 	to := &unix.SockaddrLinklayer{Protocol: networkOrder(unix.ETH_P_ALL)}
 	if device != "" {

@@ -17,10 +17,10 @@ type IPSender struct{}
 // NewIPSender returns an error.
 func NewIPSender(string) (*IPSender, error) { return nil, errLinuxOnly }
 
-// Send is never called.
+// Send is a stub: Linux alone has these sockets.
 func (*IPSender) Send([]byte) error { return errLinuxOnly }
 
-// Close does nothing.
+// Close is a stub.
 func (*IPSender) Close() {}
 
 // Link exists on Linux only.
@@ -29,11 +29,11 @@ type Link struct{}
 // OpenLink returns an error.
 func OpenLink(string, ...[6]byte) (*Link, error) { return nil, errLinuxOnly }
 
-// Send is never called.
+// Send is a stub: Linux alone has these sockets.
 func (*Link) Send([]byte) error { return errLinuxOnly }
 
-// Receive is never called.
+// Receive is a stub: Linux alone has these sockets.
 func (*Link) Receive(context.Context) (Frame, error) { return Frame{}, errLinuxOnly }
 
-// Close does nothing.
+// Close is a stub.
 func (*Link) Close() {}

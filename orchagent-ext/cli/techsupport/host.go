@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// file reads a small file below the root, without spaces at its end.
+// file returns the text of a small file below the root, trimmed at its end.
 func (c *Config) file(name string) (string, error) {
 	text, err := os.ReadFile(filepath.Join(c.Root, name))
 	return strings.TrimSpace(string(text)), err
@@ -25,8 +25,7 @@ func hostname(c *Config) string {
 	return "unknown"
 }
 
-// values reads files as the fields of an item; one that is not there is no error
-// and no field.
+// values reads files as the fields of an item; a missing file is left out.
 func (c *Config) values(item string, files map[string]string) (Item, error) {
 	it := Item{Name: item, Fields: map[string]string{}}
 	var errs []error

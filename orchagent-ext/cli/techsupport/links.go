@@ -14,7 +14,7 @@ import (
 // ourProgram begins the name of a filter that the software switch attached.
 const ourProgram = "softsai_"
 
-// links asks the kernel by netlink, which takes no rights.
+// links asks the kernel by netlink, which every user may do.
 func links(ctx context.Context, _ *Config) ([]Item, error) {
 	all, err := netlink.LinkList()
 	if err != nil {

@@ -22,12 +22,11 @@ const (
 	longestLine = 16 << 10
 )
 
-// logs are the files of the system's log, the older first. In a container they
-// are the host's, and not seen.
+// logs are the files of the system's log, the older first. A container sees its own
+// folder in place of the host's.
 var logs = []string{"/var/log/syslog.1", "/var/log/syslog"}
 
-// logLines are those lines of the system's log that name Sluice and are not too
-// old.
+// logLines returns the lines of the system's log that name Sluice and are recent enough.
 func logLines(ctx context.Context, c *Config) ([]Item, error) {
 	var items []Item
 	seen := false

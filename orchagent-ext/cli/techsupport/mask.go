@@ -7,14 +7,13 @@ import "regexp"
 // mask replaces a secret.
 const mask = "(masked)"
 
-// secret is what the name of a field with a secret has in it.
+// secret matches a part of the names of fields that hold secrets.
 const secret = `(?:passw(?:or)?d|pwd|passphrase|passkey|passcode|secret|token|credential|community|psk|(?:private|api|auth|shared|encryption|hmac|master)[-_. ]?key)`
 
 var (
 	secretName = regexp.MustCompile(`(?i)` + secret)
 
-	// pathName is that of a field that names a file, such as key_file: a path is no
-	// secret.
+	// pathName matches fields that name a file, such as key_file, whose path may be shown.
 	pathName = regexp.MustCompile(`(?i)[-_](file|path|dir)$`)
 
 	// userInfo is the user and the password in a URL.
@@ -25,8 +24,8 @@ var (
 	assigned = regexp.MustCompile(`(?i)([-\w.]*` + secret + `[-\w.]*)("?\s*[=:]\s*)` + value)
 	flagged  = regexp.MustCompile(`(?i)(--[-\w.]*` + secret + `[-\w.]*)(\s+)` + value)
 
-	// hashed is a password's hash as crypt and bcrypt write it; header is what HTTP and
-	// gRPC carry to log in; webToken is a JSON one.
+	// hashed is a password's hash as crypt and bcrypt write it; header is the login of HTTP
+	// and gRPC; webToken is a JSON one.
 	hashed   = regexp.MustCompile(`\$(?:[0-9a-z]{1,2}|sha1|scrypt|argon2[a-z]*)\$[^\s:;,"']+`)
 	header   = regexp.MustCompile(`(?i)(\bauthorization["']?\s*[:=]\s*["']?(?:bearer\s|basic\s)?)\s*[-\w.~+/]+=*`)
 	webToken = regexp.MustCompile(`\beyJ[-\w]+\.[-\w]+(?:\.[-\w]*)?`)
@@ -38,10 +37,10 @@ var (
 // value is one in text, in quotes where it has blanks.
 const value = `("(?:[^"\\]|\\.)*"?|'[^']*'?|[^\s",;]+)`
 
-// Masked returns the value of a field, or mask if the field's name looks like that of
-// a secret; passwords in URLs, their hashes, private keys and tokens are masked in
-// every field. A row that tells of a field of another row, as those of
-// SLUICE_CONFIG_ERROR do, is judged by that field's name.
+// Masked returns the value of a field, or mask if the field's name looks like that of a
+// secret; passwords in URLs, their hashes, private keys and tokens are masked in every
+// field. A row about a field of another row, as in SLUICE_CONFIG_ERROR, is judged by that
+// field's name.
 func Masked(fields map[string]string, name string) string {
 	text := fields[name]
 	if text == "" {
@@ -57,7 +56,7 @@ func isSecret(name string) bool {
 	return secretName.MatchString(name) && !pathName.MatchString(name)
 }
 
-// maskText masks what looks like a secret within text.
+// maskText masks parts of a text that look like secrets.
 func maskText(text string) string {
 	text = privateKey.ReplaceAllString(text, mask)
 	text = hashed.ReplaceAllString(text, mask)

@@ -16,7 +16,8 @@ import (
 // programs are those of Sluice that run all the time.
 var programs = []string{"sluiced", "sluice-gnmi"}
 
-// status is what is taken of /proc/PID/status: memory, rights, threads.
+// status are the lines that are read of /proc/PID/status: memory, rights, threads
+// (proc(5)).
 var status = []string{
 	"State", "PPid", "NSpid", "Uid", "FDSize", "VmPeak", "VmSize", "VmHWM", "VmRSS", "RssAnon", "VmLck", "VmSwap", "Threads",
 	"CapEff", "CapBnd", "NoNewPrivs", "Seccomp", "Cpus_allowed_list", "voluntary_ctxt_switches", "nonvoluntary_ctxt_switches",

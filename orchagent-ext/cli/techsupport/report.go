@@ -24,7 +24,7 @@ const (
 	mostValue = 16 << 10 // octets of one value
 )
 
-// Config says where to look.
+// Config has the sources of a report.
 type Config struct {
 	// Read reads the rows of tables of a database.
 	Read func(ctx context.Context, database string, tables ...string) ([]rows.Row, error)
@@ -35,7 +35,7 @@ type Config struct {
 	Root    string // the file system's root: another one in tests
 }
 
-// Report is what was found.
+// Report is the result of [Collect].
 type Report struct {
 	Host  string    `json:"host"`
 	Time  time.Time `json:"time"`
@@ -49,11 +49,11 @@ type Part struct {
 	Error string `json:"error,omitempty"` // why it is not there, or not whole
 	Items []Item `json:"items"`
 
-	// LeftOut is how many items found no room.
+	// LeftOut is the number of items above the part's limit.
 	LeftOut int `json:"left_out,omitempty"`
 }
 
-// Item is a row of a database, or what is like one.
+// Item is a row of a database, or a set of fields like one.
 type Item struct {
 	Name   string            `json:"name"`
 	Fields map[string]string `json:"fields,omitempty"`
@@ -133,7 +133,7 @@ func collect(ctx context.Context, c *Config, from []source) *Report {
 // fill takes items in, masked, as many as there is room for.
 func (p *Part) fill(items []Item, err error) {
 	if err != nil {
-		// Where Redis is down each table says so.
+		// Where Redis is down each table fails with the same error.
 		lines := strings.Split(err.Error(), "\n")
 		slices.Sort(lines)
 		p.Error = tidy(strings.Join(slices.Compact(lines), "\n"))
@@ -151,8 +151,8 @@ func (p *Part) fill(items []Item, err error) {
 	}
 }
 
-// bounded returns the item without secrets, and with values that are not too
-// long. Of lines the last stay.
+// bounded returns the item with its secrets masked and its values cut to mostValue
+// octets. Of lines the last stay.
 func (item Item) bounded() Item {
 	item.Name = tidy(item.Name)
 	if len(item.Fields) > 0 {
@@ -189,7 +189,7 @@ func (item Item) bounded() Item {
 
 func tidy(s string) string { return maskText(cut(s)) }
 
-// size is what a string takes in JSON, with a character behind it.
+// size returns the octets of a string in JSON, with the separator after it.
 func size(s string) int {
 	text, err := json.Marshal(s)
 	if err != nil {
@@ -198,9 +198,8 @@ func size(s string) int {
 	return len(text) + 1
 }
 
-// cut shortens s to mostValue octets: before what looks like a secret is masked,
-// since that takes time, and at the end of a word, since half a URL does not look
-// like one.
+// cut shortens s to mostValue octets. It runs before secrets are masked, since masking
+// takes time, and cuts at the end of a word, since half a URL would escape the mask.
 func cut(s string) string {
 	if len(s) <= mostValue {
 		return s

@@ -26,7 +26,7 @@ const (
 	mostFlows = 200
 )
 
-// state is every table of the model in STATE_DB that has no part of its own.
+// state returns the tables of the model in STATE_DB that other parts leave out.
 func state(ctx context.Context, c *Config) ([]Item, error) {
 	return c.read(ctx, stateDB, slices.DeleteFunc(rows.Tables(stateDB), func(name string) bool {
 		return name == tableFlow || name == tableObject || name == tableConfigError
@@ -77,8 +77,8 @@ func flows(ctx context.Context, c *Config) ([]Item, error) {
 	return items[:min(mostFlows, len(items))], err
 }
 
-// lastErrors are the rows that are not in force, and the fields of other rows that
-// say what is wrong.
+// lastErrors returns the rows of SLUICE_CONFIG_ERROR, and the fields of other rows that
+// hold an error.
 func lastErrors(ctx context.Context, c *Config) ([]Item, error) {
 	items, err := c.read(ctx, stateDB, tableConfigError)
 	told, stateErr := state(ctx, c)

@@ -76,7 +76,7 @@ func (r *Report) Archive(w io.Writer, asJSON bool) error {
 	return packed.Close()
 }
 
-// Name is what an archive of the report is called, without an ending.
+// Name returns the file name of an archive of the report, without an ending.
 func (r *Report) Name() string {
 	return fmt.Sprintf("sluice-techsupport-%s-%s", strings.ReplaceAll(r.Host, "/", "-"), r.Time.Format("20060102-150405"))
 }

@@ -24,10 +24,10 @@ const (
 	clearRest = "\x1b[J"
 )
 
-// Clear empties a terminal that was not taken over.
+// Clear empties a terminal in its ordinary state.
 const Clear = home + clearRest
 
-// Size that is assumed of a terminal that does not tell its own.
+// Size of a terminal that does not report its own, in characters.
 const (
 	defaultWidth  = 80
 	defaultHeight = 24
@@ -105,7 +105,8 @@ func (s *Screen) Close() error {
 	return errors.Join(err, term.Restore(int(s.in.Fd()), s.was))
 }
 
-// UTF8 reports whether the environment says that the terminal shows UTF-8.
+// UTF8 reports whether the locale in the environment (LC_ALL, LC_CTYPE, LANG) is of
+// UTF-8.
 func UTF8(getenv func(string) string) bool {
 	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
 		if v := getenv(name); v != "" {

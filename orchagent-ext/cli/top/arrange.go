@@ -11,7 +11,7 @@ import (
 	"sluice/yang/rows"
 )
 
-// Order is by what flows are sorted.
+// Order is the key by which flows are sorted.
 type Order string
 
 // Orders of flows. All but ByQP and ByPort have the largest first.
@@ -31,8 +31,8 @@ func (o Order) Next() Order {
 	return Orders[(slices.Index(Orders, o)+1)%len(Orders)]
 }
 
-// Only leaves of ports and flows those of a port. A flow is left if its row names
-// the port, which those of a switch that does not know it do not.
+// Only leaves of ports and flows those of a port. A flow is kept if its row names the
+// port; rows of a switch that does not know the port are dropped.
 func (v *View) Only(port string) {
 	v.only = port
 	v.Ports = slices.DeleteFunc(v.Ports, func(p Port) bool { return p.Name != port })
@@ -50,15 +50,16 @@ func (v *View) Find(text string) {
 	})
 }
 
-// Skip leaves out the first n flows, but not the last one, and returns how many these were.
+// Skip drops the first n flows, keeps at least the last one, and returns how many it
+// dropped.
 func (v *View) Skip(n int) int {
 	n = max(0, min(n, len(v.Flows)-1))
 	v.above, v.Flows = n, v.Flows[n:]
 	return n
 }
 
-// Sort sorts the flows. What is not known comes last; before rates are known the
-// octets decide.
+// Sort sorts the flows. Unknown values come last; before rates are known the octets
+// decide.
 func (v *View) Sort(by Order) {
 	key := func(f Flow) Number {
 		switch by {
@@ -82,7 +83,7 @@ func (v *View) Sort(by Order) {
 	})
 }
 
-// named compares names of ports as people do. One that is not known comes last.
+// named compares names of ports as people do. An unknown one comes last.
 func named(a, b string) int {
 	if (a == "") != (b == "") {
 		return -cmp.Compare(a, b)

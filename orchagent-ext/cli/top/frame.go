@@ -27,13 +27,13 @@ func (l Layout) glyphs() glyphs {
 	return asciiGlyphs
 }
 
-// low is the height below which a frame has no more than ports, path share and flows, and
-// how many flows are held.
+// low is the height below which a frame has only ports, path share, flows and the number
+// of held flows.
 const low = 16
 
-// Frame draws the view: lines that fit the layout, each with a line feed behind.
-// Ports that carry least and flows at the end are left out where the height
-// wants it, and the frame says how many.
+// Frame draws the view: lines that fit the layout, each ended by a line feed. Where the
+// height is short, ports that carry least and flows at the end are left out, and the
+// frame has their number.
 func (v *View) Frame(l Layout) string {
 	g := l.glyphs()
 	out := v.header(l.Height)
@@ -98,7 +98,7 @@ func (l Layout) finish(v *View, out []string) string {
 	return b.String()
 }
 
-// clean takes out what a terminal would obey, or cannot show: rows may hold
+// clean replaces characters that a terminal would obey or cannot show: rows may hold
 // anything.
 func (l Layout) clean(line string) string {
 	line = text.Printable(line)
@@ -113,8 +113,8 @@ func (l Layout) clean(line string) string {
 	}, line)
 }
 
-// fit shares out lines between ports and flows: each may have half, and what the
-// other does not need.
+// fit shares out lines between ports and flows: each may have half, and the rest that the
+// other leaves.
 func (v *View) fit(room int) (ports, flows int) {
 	room = max(room, 2)
 	ports, flows = len(v.Ports), v.flowLines()
@@ -125,8 +125,8 @@ func (v *View) fit(room int) (ports, flows int) {
 	return ports, room - ports
 }
 
-// header says who speaks, and what the operator should know, that in a quarter of
-// the height at most.
+// header returns the lines with the switch's name and state, and notes in at most a
+// quarter of the height.
 func (v *View) header(height int) []string {
 	parts := []string{v.Host, v.Time.UTC().Format("15:04:05 UTC"), v.stateWord()}
 	if n := len(v.Holds); n > 0 && height > 0 && height < low { // there is no table of them
@@ -153,7 +153,8 @@ func (v *View) header(height int) []string {
 	return out
 }
 
-// methods says by which method each need is met, and why by no preferred one.
+// methods returns the method that each need uses, with the reason where it is a less
+// preferred one.
 func (v *View) methods() string {
 	var parts, reasons []string
 	for _, n := range v.Needs {
@@ -172,7 +173,7 @@ func (v *View) methods() string {
 // preferred is the reason of a method that is the first of its need.
 const preferred = "preferred method available"
 
-// notes are what is not as it should be.
+// notes returns the deviations from a sound state.
 func (v *View) notes() []string {
 	var notes []string
 	if v.Unread != "" {
@@ -194,7 +195,7 @@ func (v *View) notes() []string {
 	return notes
 }
 
-// unknown reports whether nothing has been read yet.
+// unknown reports whether the databases have failed since the start.
 func (v *View) unknown() bool { return v.Unread != "" && v.State == "" && len(v.Ports) == 0 }
 
 func (v *View) stateWord() string {

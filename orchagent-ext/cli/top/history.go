@@ -4,7 +4,7 @@ package top
 
 import "time"
 
-// stale is from what age on counters say nothing about now; sluiced writes them
+// stale is the age from which on counters are too old for rates; sluiced writes them
 // every second.
 const stale = 5 * time.Second
 
@@ -14,8 +14,8 @@ type History struct {
 	before, now *Snapshot
 }
 
-// Add adds what was read. Where sluiced has not written since, the rates stay:
-// one who looks more often than it writes sees no rate jump to 0 and back.
+// Add adds a snapshot. Where sluiced has not written since the last one the rates stay,
+// so that they do not jump to 0 and back for a reader that is faster than sluiced.
 func (h *History) Add(s *Snapshot) {
 	if h.now != nil && !s.At.Equal(h.now.At) {
 		h.before = h.now

@@ -33,7 +33,7 @@ func newHold(fields map[string]string) Hold {
 	return h
 }
 
-// hold takes over what is held.
+// hold copies the holds of a snapshot.
 func (v *View) hold(now *Snapshot) {
 	v.Holds = make([]Hold, 0, len(now.holds))
 	for _, h := range now.holds {
@@ -49,7 +49,7 @@ func (v *View) hold(now *Snapshot) {
 
 const heldLines = 4 // of holds in a frame
 
-// holdTable draws what is held; nothing where nothing is.
+// holdTable draws the holds; it returns nil without holds.
 func (v *View) holdTable(g glyphs) []string {
 	if len(v.Holds) == 0 {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Number is a number, or not known, which is its zero value.
+// Number is a number that may be unknown, which is its zero value.
 type Number struct {
 	value float64
 	known bool
@@ -59,8 +59,8 @@ func total(c counters, name string) Number {
 	return Number{float64(v), ok}
 }
 
-// rate is how fast a counter rose, a second; not known where it was not there
-// before, or decreased, since then it was reset.
+// rate returns a counter's growth in units a second. It is unknown for a counter that is
+// new, or that decreased, which means a reset.
 func rate(before, now counters, name string, span time.Duration) Number {
 	was, ok := before[name]
 	is, still := now[name]
@@ -73,17 +73,17 @@ func rate(before, now counters, name string, span time.Duration) Number {
 // bits is a number of octets in bits.
 func (n Number) bits() Number { return Number{8 * n.value, n.known} }
 
-// plus adds what is known.
+// plus returns the sum of the known ones of two numbers.
 func (n Number) plus(other Number) Number {
 	return Number{n.value + other.value, n.known || other.known}
 }
 
-// times is a product; not known where a factor is not.
+// times returns a product, which is unknown where a factor is.
 func (n Number) times(other Number) Number {
 	return Number{n.value * other.value, n.known && other.known}
 }
 
-// over is the part of a whole, 0 to 1; not known where the whole is nothing.
+// over returns the share of a whole, 0 to 1; it is unknown where the whole is 0.
 func (n Number) over(whole Number) Number {
 	if !n.known || whole.value <= 0 {
 		return Number{}

@@ -4,7 +4,7 @@ package top
 
 import "fmt"
 
-// Fabric is what leaves share whose placement has scope fabric.
+// Fabric is the state that leaves share whose placement has scope fabric.
 type Fabric struct {
 	Scope   string `json:"scope"`            // in force: fabric or local
 	Reason  string `json:"reason,omitempty"` // why it is local
@@ -22,7 +22,7 @@ func newFabric(fields map[string]string) *Fabric {
 	return &Fabric{fields["scope"], fields["reason"], fields["planner"], total(n, "plan"), total(n, "leaves"), total(n, "rows_rejected")}
 }
 
-// line says which scope is in force, and who plans.
+// line returns the scope in force and the leaf that plans.
 func (f *Fabric) line() string {
 	planner := "no planner"
 	if f.Planner != "" {

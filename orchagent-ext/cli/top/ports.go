@@ -57,6 +57,6 @@ func (v *View) ports(before, now *Snapshot, span time.Duration) {
 	}
 }
 
-// inGroup reports whether the port counts as one of the ECMP group: those of role
-// fabric do, since no table of Sluice has the next hops of routes.
+// inGroup reports whether the port counts as one of the ECMP group. Ports of role fabric
+// do: a frame shows them as one group, whichever routes use them.
 func (p *Port) inGroup() bool { return p.Role == "fabric" }

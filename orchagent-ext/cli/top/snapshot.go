@@ -31,7 +31,7 @@ var (
 	CountersTables = []string{tableStats, tablePortStats, tableQueueStats}
 )
 
-// Snapshot is what the tables say at one moment.
+// Snapshot has the rows of the tables at one moment.
 type Snapshot struct {
 	At    time.Time // when sluiced read the counters; where it does not say, when the rows were read
 	timed bool      // it says so
@@ -99,7 +99,8 @@ func Parse(all []rows.Row, read time.Time) *Snapshot {
 	return s
 }
 
-// depth is what is known of how deep a queue is or was.
+// depth returns the peak depth of a queue in octets, or its present depth where the peak
+// is unknown.
 func (q Queue) depth() Number {
 	if q.Watermark.known {
 		return q.Watermark

@@ -20,8 +20,8 @@ const (
 	leftOutSay = "and %d more"
 )
 
-// portTable draws the ports in n lines, besides the titles: where they do not fit,
-// those that carry most, in the order of their names.
+// portTable draws the ports in n lines, besides the titles: if the lines are fewer than
+// the ports, those that carry most, in the order of their names.
 func (v *View) portTable(g glyphs, l Layout, n int) []string {
 	switch {
 	case len(v.Ports) > 0:
@@ -168,7 +168,7 @@ func (v *View) flowTable(g glyphs, l Layout, n int) []string {
 	return out
 }
 
-// streams are the Stream IDs of flows; nil: none has one.
+// streams returns the Stream IDs of flows, or nil where all of them lack one.
 func streams(flows []Flow) []string {
 	if !slices.ContainsFunc(flows, func(f Flow) bool { return f.Stream.known }) {
 		return nil
@@ -197,7 +197,7 @@ func sortedTitle(o Order) string {
 	return map[Order]string{ByPackets: "PKT/S", ByBytes: "BYTES", ByQP: "DEST-QP", ByRate: "BIT/S", ByPort: "IN"}[o]
 }
 
-// noFlows says why there are none.
+// noFlows returns the reason of an empty list of flows.
 func (v *View) noFlows() string {
 	switch {
 	case v.AllFlows > 0 && v.search != "":

@@ -26,8 +26,8 @@ func (g glyphs) cut(s string, to int) string {
 	return string([]rune(s)[:max(0, to-width(g.ellipsis))]) + first(g.ellipsis, to)
 }
 
-// middle shortens s to a width in the middle: of an address, the network's
-// beginning and the host's end say most.
+// middle shortens s to a width in the middle: of an address, the network's beginning and
+// the host's end identify most.
 func (g glyphs) middle(s string, to int) string {
 	if width(s) <= to {
 		return s
@@ -59,8 +59,8 @@ func (c column) width() int {
 	return w
 }
 
-// drop leaves out the columns with these titles, the first of them first, until the others
-// take no more than so many columns of the screen; want says how many each takes.
+// drop removes the columns with these titles, in their order, until the rest fits into
+// room characters; want returns the width of a column.
 func drop(c []column, room int, want func(column) int, titles ...string) []column {
 	for _, title := range titles {
 		width := -gap

@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// View is what there is to see: what the tables say now, and the rates since the
-// snapshot before. It is what --json prints. Rates are a second.
+// View is the content of a frame: the tables as of now, and rates a second since the
+// snapshot before. --json prints it.
 type View struct {
 	Host string    `json:"host"`
 	Time time.Time `json:"time"` // of the frame
-	// Unread says why the databases cannot be read: then the rest is what was
-	// read last. Empty: they can.
+	// Unread is the error of reading the databases, with which the rest is as of the last
+	// reading; "" after a success.
 	Unread string `json:"unread,omitempty"`
 
 	State        string   `json:"state"` // empty: sluiced does not run
@@ -65,7 +65,7 @@ func needs(capability map[string]string) []Need {
 	return all
 }
 
-// placement is the method by which labels are chosen; "": none.
+// placement returns the method by which labels are chosen, or "".
 func (v *View) placement() string {
 	for _, n := range v.Needs {
 		if n.Need == "placement" {
@@ -89,14 +89,15 @@ type Port struct {
 	Queue     *Queue `json:"deepest_queue,omitempty"`
 }
 
-// Queue is the queue of a port that was fullest, or is where the switch tells of now.
+// Queue is the fullest queue of a port: by its peak, or by its present depth where the
+// switch reports that.
 type Queue struct {
 	Number    string `json:"queue"`
 	Watermark Number `json:"watermark_bytes"` // the most that was in it, as SONiC's telemetry sees it: not now
 	Queued    Number `json:"queued_bytes"`    // what is in it now, where the switch tells that
 }
 
-// Paths says how evenly the ports of role fabric send.
+// Paths has the evenness of what the ports of role fabric send.
 type Paths struct {
 	Count       int    `json:"count"`
 	Idle        int    `json:"idle"`                     // that send nothing
@@ -104,7 +105,8 @@ type Paths struct {
 	Carrying    Number `json:"worst_over_mean_carrying"` // of those that are not idle
 }
 
-// CPU is what the switch sent to the CPU, and what was dropped there.
+// CPU has the rates of packets that the switch sent to the CPU, and of those dropped
+// there.
 type CPU struct {
 	Written  Number `json:"label_written"` // packets that the switch labelled
 	Skipped  Number `json:"label_skipped"` // packets that kept a label of their own
@@ -115,14 +117,14 @@ type CPU struct {
 	Drops    []Drop `json:"dropped"`
 }
 
-// Drop is what was dropped for one reason.
+// Drop is the rate of drops for one reason.
 type Drop struct {
 	Reason string `json:"reason"`
 	Rate   Number `json:"rate"`
 }
 
-// drops are the reasons for which something on its way to the CPU or to an entry
-// comes to nothing, by field of SLUICE_STATS.
+// drops are the reasons for which a packet to the CPU, or an entry, is dropped, by field
+// of SLUICE_STATS.
 var drops = []struct{ field, reason string }{
 	{"cpu_ring_full", "ring full"},
 	{"cpu_malformed", "malformed"},
@@ -152,8 +154,8 @@ type Flow struct {
 	Sampled Number `json:"sampling_rate"` // rates and octets are estimates by one of so many packets; not known: the entry counts
 }
 
-// Compare makes a View of two snapshots; before is nil where there is only one,
-// and then no rate is known.
+// Compare makes a View of two snapshots; before is nil where there is only one, and then
+// all rates are unknown.
 func Compare(before, now *Snapshot) *View {
 	v := &View{
 		State: now.state["state"], FlowLabel: now.state["flow_label"], Method: now.state["flow_label_method"],
@@ -216,7 +218,8 @@ func (v *View) flows(before, now *Snapshot, span time.Duration) {
 	}
 }
 
-// sent is the rate of what a flow's entry counts, or what the CPU's samples make it to be.
+// sent returns the rate of a flow by the counter of its entry, or as an estimate by the
+// CPU's samples.
 func sent(was, now counters, counted, seen string, span time.Duration) Number {
 	if _, ok := now[counted]; ok {
 		return rate(was, now, counted, span)

@@ -26,11 +26,12 @@ const (
 // Rows are the rows of a table, by their keys.
 type Rows map[string]map[string]string
 
-// mostMembers is what a next-hop group of the kernel has at most.
+// mostMembers bounds the members of a next-hop group: the kernel counts them in 16 bits
+// (struct nh_group in include/net/nexthop.h).
 const mostMembers = 1 << 16
 
-// FromRows is what a switch publishes of its way to dst: rows of SLUICE_NEXT_HOP and
-// SLUICE_HASH.
+// FromRows returns the next hops of a switch towards dst, from its rows of
+// SLUICE_NEXT_HOP and SLUICE_HASH.
 func FromRows(hops, hashes Rows, dst netip.Addr) (*Switch, error) {
 	of, prefix := longest(hops, dst)
 	if len(of) == 0 {
@@ -97,7 +98,7 @@ func longest(hops Rows, dst netip.Addr) (of map[int]map[string]string, best neti
 	return of, best
 }
 
-// buckets are the members of a resilient group's buckets; nil: the group is not resilient.
+// buckets returns the member of each bucket of a resilient group; nil for other groups.
 func buckets(of map[int]string) ([]uint16, error) {
 	type span struct{ first, last, member int }
 	var spans []span

@@ -17,15 +17,15 @@ const MaxHops = 16
 type Switch struct {
 	Members []Member
 	// Choose returns the member for a packet, and whether it is alive; nil: the choice among
-	// several is not known, and Unknown says why.
+	// several is unknown, for the reason in Unknown.
 	Choose  func(*ecmp.Tuple) (int, bool)
 	Unknown error
-	// Written is the label that the switch writes into packets of the flow that have none;
-	// 0: it writes none.
+	// Written is the label that the switch writes into unlabelled packets of the flow; 0: it
+	// leaves them unlabelled.
 	Written uint32
 }
 
-// A Member is a next hop and who is behind it. What is not known is empty.
+// A Member is a next hop and the neighbor there. Unknown values are empty.
 type Member struct {
 	Port, Via                 string // Via: address; empty: the destination is on the link
 	Neighbor, Behind, Address string // name of the switch or host, its port, its management address
@@ -86,8 +86,8 @@ func Follow(name string, first *Switch, t ecmp.Tuple, ask func(name, address str
 	}
 }
 
-// next is the member that the switch takes; or why it is not known, or there is none. It
-// fills in what the hop shows of it.
+// next returns the member that the switch takes, or the reason why it is unknown or
+// missing. It fills in h.
 func (s *Switch) next(t *ecmp.Tuple, h *Hop) (m Member, why string) {
 	at := 0
 	if s.Choose == nil {

@@ -11,7 +11,7 @@ import (
 	"sluice/orchagent-ext/wire/roce"
 )
 
-// Config says what [Generate] makes.
+// Config describes the traffic that [Generate] makes.
 type Config struct {
 	Pairs    int  // host pairs
 	QPs      int  // queue pairs of each host pair
@@ -35,7 +35,7 @@ const (
 	maxPayload = 4096 // the largest path MTU of RoCE
 )
 
-// Validate says what is wrong with the configuration, if something is.
+// Validate returns the first error of the configuration, or nil.
 func (c Config) Validate() error {
 	switch {
 	case c.Pairs < 1 || c.Pairs > maxPairs:
@@ -203,7 +203,7 @@ func writeOpcode(i, length int) roce.Opcode {
 	return roce.RCWriteMiddle
 }
 
-// payload appends octets that tell the packet apart from others.
+// payload appends octets that differ from packet to packet.
 func (g *generator) payload(b []byte, q *qp) []byte {
 	for i := 0; i < g.Payload; i += 4 {
 		b = binary.BigEndian.AppendUint32(b, q.a<<8^q.psn+uint32(i))

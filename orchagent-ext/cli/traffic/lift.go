@@ -19,8 +19,8 @@ type Lifter struct {
 	buf    []byte
 }
 
-// ErrNotLifted says why a RoCEv2 packet has no IPv6 form: it is IPv6 already,
-// in a tunnel, or not there as a whole.
+// ErrNotLifted is the error for a RoCEv2 packet without an IPv6 form: it is IPv6 already,
+// in a tunnel, or cut.
 var ErrNotLifted = errors.New("not a whole RoCEv2 packet directly over IPv4")
 
 // NewLifter returns a Lifter; the prefix must be an IPv6 one of 96 bits.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command sbom writes the software bill of materials of programs written in Go, in the
-// format of CycloneDX 1.5: their modules, with versions, from what each program says of
-// itself, and with licenses, from lines MODULE[/PACKAGE],LICENSE on standard input, as
-// go-licenses finds them. It is the same for the same programs.
+// format of CycloneDX 1.5: their modules, with versions, from the build information in
+// each program, and with licenses, from lines MODULE[/PACKAGE],LICENSE on standard input,
+// as go-licenses finds them. It is the same for the same programs.
 //
 //	sbom NAME VERSION PROGRAM...
 package main

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command pages writes the tables of fields into the pages of docs/configuration:
-// what the model says of each field of CONFIG_DB. It runs in yang/model, by
-// `go generate`. Every table of the model must be on exactly one page.
+// Command pages writes the tables of fields into the pages of docs/configuration: the
+// model's description of each field of CONFIG_DB. It runs in yang/model, by `go
+// generate`. Every table of the model must be on exactly one page.
 package main
 
 import (
@@ -20,10 +20,10 @@ import (
 
 const module = "sonic-sluice"
 
-// folders have the model, and what it imports.
+// folders have the model and its imports.
 var folders = []string{"..", "../standins", "internal/generate"}
 
-// generated is what this program writes for a table, between two comments.
+// generated matches the output of this program for a table, between two comments.
 var generated = regexp.MustCompile(`(?s)(<!-- make generate writes the fields of (\w+) from the model -->\n).*?(<!-- end of (\w+) -->)`)
 
 func main() {
@@ -134,7 +134,7 @@ func inOrder(row *yang.Entry) []*yang.Entry {
 	return leaves
 }
 
-// values says what a field may hold.
+// values returns the values that a field may hold, as text.
 func values(e *yang.Entry) string {
 	text := typeText(e.Type)
 	if e.Type.Kind == yang.Yenum { // in the order of the model
@@ -201,8 +201,8 @@ func meaning(e *yang.Entry) string {
 	return strings.ReplaceAll(strings.TrimSpace(text), "|", `\|`)
 }
 
-// typedefOf is the statement that says what the type of a leaf is: the typedef of
-// the model, else the leaf's own.
+// typedefOf returns the statement that defines the type of a leaf: the typedef of the
+// model, else the leaf's own.
 func typedefOf(e *yang.Entry) *yang.Statement {
 	own := &yang.Statement{}
 	for _, s := range below(e.Node.Statement(), "type") {
