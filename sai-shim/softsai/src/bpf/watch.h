@@ -218,7 +218,12 @@ static __always_inline void leave(struct sk_buff *skb, const struct softsai_hand
 	s->departed += h->length;
 	s->octets = s->octets < h->length || over(s, line) ? 0 : s->octets - h->length;
 	mark = passed(s, line, queue, s->octets + s->lane, &now);
-	if (mark != MARK_NONE) /* its place may be another's since it came */
+	/*
+	 * The place of its arrival may be another flow's by now. So the high mark is repeated by packets that come
+	 * alone: two that leave and come at one rate would let those that leave always be first, and a flow that
+	 * comes by another port since would never be seen there.
+	 */
+	if (mark != MARK_NONE && !(mark == MARK_HIGH && s->above & SOFTSAI_ABOVE_HIGH))
 		tell(skb, s, line, s->octets + s->lane, 0, mark, now);
 }
 
