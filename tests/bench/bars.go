@@ -4,7 +4,7 @@ package main
 
 import "slices"
 
-// bars is what is measured, in the order of the report.
+// bars are the figures to measure, in the order of the report.
 var bars = []bar{
 	{pkg: "orchagent-ext/wire/roce", benchmark: "BenchmarkParse", unit: "ns/op", limit: atMost(40)},
 	{pkg: "orchagent-ext/wire/roce", benchmark: "BenchmarkParse", unit: "allocs/op", limit: atMost(0)},
@@ -90,7 +90,7 @@ func optional(bars []bar, pkg string) bool {
 	return !slices.ContainsFunc(bars, func(b bar) bool { return b.pkg == pkg && !b.optional })
 }
 
-// A limit is the value that a figure must not pass, where there is one.
+// A limit is the value that a figure must not pass, if it has one.
 type limit struct {
 	value float64
 	sign  string // "<=", ">="; empty: none

@@ -4,8 +4,8 @@
 // reporting, and writes the figures as they are: a table on stdout, and
 // report.json for machines. `make bench` calls it from the root of the module.
 //
-// Each figure is the median of several runs, with the spread beside it. A bar
-// that is missed is marked, not fatal: machines are noisy, and the figure is
-// what counts. What is fatal is a benchmark that failed, or one of the table in
-// bars.go that is not there. It never compares with earlier reports.
+// Each figure is the median of several runs, with the spread beside it. A bar that is
+// missed is marked, without an error: machines are noisy, and the figure counts. Errors
+// are a benchmark that failed, or one of the table in bars.go that is missing. Earlier
+// reports are ignored.
 package main

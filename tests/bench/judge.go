@@ -21,9 +21,9 @@ type figure struct {
 	ComparedWith string  `json:"compared_with"` // the other program of a ratio; empty: none
 }
 
-// judge picks the figure or, for a pattern, the figures of every bar out of what
-// was measured. The error names every bar whose benchmark
-// did not report, but for optional ones.
+// judge picks the figure or, for a pattern, the figures of every bar out of the
+// measurements. The error names every bar whose benchmark is missing, but for optional
+// ones.
 func judge(bars []bar, found []series) ([]figure, error) {
 	var figures []figure
 	var missing []error
@@ -57,15 +57,15 @@ func (b bar) judge(s series) figure {
 	return f
 }
 
-// median is the middle value, or the mean of the two middle ones; values is not
-// empty.
+// median is the middle value, or the mean of the two middle ones; values has at least
+// one.
 func median(values []float64) float64 {
 	v := slices.Sorted(slices.Values(values))
 	return (v[(len(v)-1)/2] + v[len(v)/2]) / 2
 }
 
-// spread is (max - min) / median: 0 where all values are equal, 1 where they are
-// not but the median is 0.
+// spread is (max - min) / median: 0 where all values are equal, 1 where they differ and
+// the median is 0.
 func spread(values []float64) float64 {
 	width := slices.Max(values) - slices.Min(values)
 	middle := median(values)

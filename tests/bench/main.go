@@ -26,8 +26,8 @@ func main() {
 	}
 }
 
-// run measures package after package. What was measured is reported also when
-// some benchmark failed.
+// run measures package after package. The measurements are reported also when some
+// benchmark failed.
 func run(ctx context.Context, out string, benchTime time.Duration, count int) error {
 	var found []series
 	var errs []error

@@ -17,7 +17,7 @@ import (
 	"golang.org/x/perf/benchfmt"
 )
 
-// A series is what one benchmark reported in one unit, a value for each run.
+// A series has the values of one benchmark in one unit, one for each run.
 type series struct {
 	pkg       string // import path
 	benchmark string // BenchmarkX or BenchmarkX/sub, without the GOMAXPROCS suffix
@@ -49,8 +49,8 @@ func benchRegexp(bars []bar, pkg string) string {
 	return "^(" + strings.Join(names, "|") + ")$"
 }
 
-// measure runs the benchmarks of one package and returns what they reported,
-// also when go test failed in the end. Its output goes to progress too.
+// measure runs the benchmarks of one package and returns their measurements, also when go
+// test failed in the end. Its output goes to progress too.
 func measure(ctx context.Context, bars []bar, pkg string, benchTime time.Duration, count int, progress io.Writer) ([]series, error) {
 	cmd := exec.CommandContext(ctx, "go", "test", "-C", pkg, "-run=^$", "-bench="+benchRegexp(bars, pkg), "-benchmem",
 		"-benchtime="+benchTime.String(), "-count="+strconv.Itoa(count), "-timeout=1h", ".")
@@ -97,7 +97,7 @@ func parse(r io.Reader) ([]series, error) {
 	return found, reader.Err()
 }
 
-// add appends a value to the series like s, which it makes where there is none.
+// add appends a value to the series like s, which it makes if it is missing.
 func add(found []series, s series, value float64) []series {
 	i := slices.IndexFunc(found, func(f series) bool {
 		return f.pkg == s.pkg && f.benchmark == s.benchmark && f.unit == s.unit

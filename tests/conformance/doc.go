@@ -5,9 +5,9 @@
 // test shows it. `go generate` runs it here.
 //
 // The requirements are in draft-*.txt beside this file, a line each: its name, the
-// section, the draft's key word, what is required in other words than the draft's,
-// and what is to be known, or why it is not implemented. Where it is implemented
-// and tested say marks in the code,
+// section, the draft's key word, the requirement in other words than the draft's, and a
+// remark, or the reason why it is left out. Marks in the code name the symbols that
+// implement and test it,
 //
 //	//conformance:draft-yang/hop-limit draft-yang/subtype
 //
@@ -15,11 +15,12 @@
 //
 //	/* conformance: draft-hu/input */
 //
-// above a function. A requirement is live when sluiced or libsoftsai.so has the
-// code, and what the head of the file names under "acts" is used in sluiced.
+// above a function. A requirement is live when sluiced or libsoftsai.so has the code, and
+// the symbols that the head of the file names under "acts" are used in sluiced.
 //
-// The tests beside it fail when a mark names no requirement, when a requirement has
-// no mark in code and no reason, or none in a test, and when a page is out of date.
+// The tests beside it fail when a mark names an unknown requirement, when a requirement
+// lacks both a mark in code and a reason, or lacks a test, and when a page is out of
+// date.
 package main
 
 //go:generate go run .

@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// A mark says that a symbol implements or tests a requirement.
+// A mark links a symbol to a requirement that it implements or tests.
 type mark struct {
 	requirement string // as draft-yang/hop-limit
 	file        string // relative to the root
@@ -74,8 +74,8 @@ func marksBelow(root string) ([]mark, error) {
 	return all, err
 }
 
-// marksOfGo returns the marks of a Go file. One outside the comment of a declaration
-// is on no symbol.
+// marksOfGo returns the marks of a Go file. A mark outside the comment of a declaration
+// has the symbol "".
 func marksOfGo(text []byte) ([]mark, error) {
 	file, err := parser.ParseFile(token.NewFileSet(), "", text, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {

@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// A command is one command of a console block, with the lines that the page says
-// it prints.
+// A command is one command of a console block, with its output on the page.
 type command struct {
 	text     string   // without the prompt
 	line     int      // of the page, from 1
@@ -17,7 +16,7 @@ type command struct {
 	from, to int      // the lines of the page, from 0, that output is: [from, to)
 }
 
-// A block is a script of the page, or commands with what they print.
+// A block is a script of the page, or commands with their output.
 type block struct {
 	line     int // of the page, from 1, that its text begins with
 	text     string
@@ -47,8 +46,8 @@ type blocks struct {
 	notRun []string  // lines of infoNotRun
 }
 
-// parse returns the blocks of a Markdown page. It refuses what would silently go
-// untested: blocks of shell of another kind, and blocks that do not end.
+// parse returns the blocks of a Markdown page. It refuses blocks that would silently go
+// untested: those of shell of another kind, and those without an end.
 func parse(page string) (found blocks, err error) {
 	info, inside, opened := "", false, 0
 	for i, line := range strings.Split(page, "\n") {
@@ -95,8 +94,8 @@ func parse(page string) (found blocks, err error) {
 	return found, nil
 }
 
-// add adds a line of a console: a command, or what the last one prints. i is the
-// line's number, from 0, and opened that of the block, from 1.
+// add adds a line of a console: a command, or output of the last one. i is the line's
+// number, from 0, and opened that of the block, from 1.
 func add(all []command, line string, i, opened int) ([]command, error) {
 	if strings.HasPrefix(line, prompt) {
 		return append(all, command{text: strings.TrimPrefix(line, prompt), line: i + 1, from: i + 1, to: i + 1}), nil
@@ -129,8 +128,8 @@ func matches(want, got []string) bool {
 	return len(want) == len(got)
 }
 
-// replace returns the page with the outputs of its commands as given, one of
-// each; run is what parse returned for the page.
+// replace returns the page with the outputs of its commands as given, one of each; run
+// has the blocks of parse for the page.
 func replace(page string, run []command, outputs [][]string) string {
 	lines := strings.Split(page, "\n")
 	var out []string

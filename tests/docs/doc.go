@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package docs holds the pages (README.md, the pages under docs/, every other
-// Markdown file) to what the programs do. Its tests run the commands of every block
+// Package docs holds the pages (README.md, the pages under docs/, every other Markdown
+// file) to the behavior of the programs. Its tests run the commands of every block
 //
 //	```console
 //	$ command
-//	what it prints on stdout, then on stderr
+//	its output on stdout, then on stderr
 //	```
 //
 // of a page in order, in one folder per page that has bin/, tests/captures/, the
-// dissectors and the golden packets, and compare what they print, line by line. A line … of the page matches
-// any number of lines. A command must exit with 0. Commands that begin with make
-// are not run here: their target must exist, and they show no output. What
+// dissectors and the golden packets, and compare their output, line by line. A line … of
+// the page matches any number of lines. A command must exit with 0. Commands that begin
+// with make are only checked: their target must exist, and their output is left out. The
+// output that
 //
 //	```console demo
 //
@@ -20,29 +21,29 @@
 //
 //	```sh box
 //
-// run unchanged on a throwaway machine: this one's files under an overlay, with a
-// network of its own; stages_test.go says in which order, what each finds there,
-// and what must come of it. The same machine runs, and compares, the commands of
+// run unchanged on a throwaway machine: this one's files under an overlay, with a network
+// of its own; stages_test.go has their order, the state that each finds, and the required
+// result. The same machine runs, and compares, the commands of
 //
 //	```console box
 //
-// What is in
+// The commands of
 //
 //	```console switch
 //
-// sonic-container's tests of the commands run, what is in
+// run in sonic-container's tests of the commands, those of
 //
 //	```sh ipsec NAME
 //
-// tests/ipsec runs; what is in
+// in tests/ipsec; those of
 //
 //	```sh norun
 //
-// only a switch with SONiC or a kernel with IPsec has, and each line must be one of those
+// need a switch with SONiC or a kernel with IPsec, and each line must be one of those
 // named here. After a wanted change
 //
 //	go test ./tests/docs -update
 //
-// writes what was printed into the pages. Links must lead to files and headings
-// that exist, and no page may be larger than its limit. The prose is not checked.
+// writes the output into the pages. Links must lead to files and headings that exist, and
+// each page must be within its limit. The prose is for review.
 package docs

@@ -216,7 +216,8 @@ func StartProxy(tb testing.TB, to string) *Proxy {
 // URL is that of the proxy.
 func (p *Proxy) URL() string { return "http://" + p.listener.Addr().String() }
 
-// Cut cuts the proxy, so that it keeps what it reads, or lets it forward again.
+// Cut cuts the proxy, so that it holds the octets that it reads, or lets it forward
+// again.
 func (p *Proxy) Cut(cut bool) {
 	p.mu.Lock()
 	p.cut = cut

@@ -24,8 +24,8 @@ func New(tb testing.TB) *fabric.Fabric {
 	return f
 }
 
-// Check ends the test when err is not nil: it is skipped when the machine does
-// not support fabrics, and has failed otherwise.
+// Check ends the test when err is not nil: a machine that cannot run fabrics skips it,
+// any other error fails it.
 func Check(tb testing.TB, err error) {
 	tb.Helper()
 	if errors.Is(err, fabric.ErrNotSupported) {

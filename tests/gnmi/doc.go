@@ -7,7 +7,7 @@
 //     and its extensions depth and commit confirmed, named by section: MUSTS.md
 //     lists the demands, and TestMusts keeps list and tests together;
 //   - TestClients runs gnmi_cli, grpcurl and a client in Python;
-//   - the fault tests do what operators complain of in other servers.
+//   - the fault tests repeat the complaints of operators about other servers.
 //
-// There is no code here but tests.
+// The package has tests only.
 package gnmi

@@ -140,7 +140,7 @@ func (f Fabric) last(streams []stream) (now float64) {
 		now += step
 		next := alive[:0]
 		for _, i := range alive {
-			// What ends almost at once ends together.
+			// Streams that end almost at the same time end together.
 			if left[i] -= rate[i] * step; left[i] > streams[i].octets*1e-3 {
 				next = append(next, i)
 			}

@@ -27,7 +27,7 @@ const (
 // Methods are all of them.
 var Methods = []Method{FiveTuple, Hash, Local, Planned}
 
-// A Result is how evenly a collective lay on the links, and what that cost.
+// A Result is how evenly a collective lay on the links, and its cost.
 type Result struct {
 	Pattern  Pattern
 	QPs      int // queue pairs for each pair of hosts
@@ -224,7 +224,7 @@ func (f Fabric) settle(leaves []leaf, streams []stream) {
 	}
 }
 
-// tuple is what ECMP hashes of a stream with a label.
+// tuple returns the fields of a stream with a label that ECMP hashes.
 func (s *stream) tuple(label uint32) *ecmp.Tuple {
 	return &ecmp.Tuple{Src: s.flow.Src, Dst: s.flow.Dst, Proto: 17, SrcPort: s.flow.SrcPort, DstPort: 4791, FlowLabel: label}
 }

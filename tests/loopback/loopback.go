@@ -12,9 +12,9 @@ import (
 	"testing"
 )
 
-// Free are n addresses, of tcp or udp, without a listener. Their ports are below those that
-// Linux gives to sockets that name none: no other program gets one meanwhile, nor does one
-// that connects to an address get the same port as its own, which connects it to itself.
+// Free are n addresses, of tcp or udp, that are free. Their ports are below the ephemeral
+// ones (ip_local_port_range, ip(7)): so they stay free, and a socket that connects to one
+// has another source port, else it could connect to itself.
 func Free(tb testing.TB, network string, n int) (addresses []string) {
 	tb.Helper()
 	for range 1000 {

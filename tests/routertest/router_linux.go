@@ -33,8 +33,8 @@ type Packet struct {
 	FlowLabel        uint32 // 20 bits, of IPv6
 }
 
-// A Router is a network namespace with a link in and Links links out, and no route. It
-// hashes by policy 3.
+// A Router is a network namespace with a link in, Links links out, and an empty table of
+// routes. It hashes by policy 3.
 type Router struct {
 	t    testing.TB
 	fd   int         // packet socket that sees every link
@@ -43,9 +43,9 @@ type Router struct {
 	turn int         // how many times forward was called: what comes late is of another turn
 }
 
-// New makes a router, and leaves nothing behind: the namespace is the calling thread's,
-// which is never unlocked and so ends with the test. Where it cannot be, the test is
-// skipped with the reason.
+// New makes a router, which ends with the test: the namespace belongs to the calling
+// thread, which stays locked and so ends with its goroutine. A machine that cannot make
+// one skips the test with the reason.
 func New(t testing.TB) *Router {
 	t.Helper()
 	if os.Getuid() != 0 {
@@ -72,7 +72,7 @@ func New(t testing.TB) *Router {
 		r.Sysctl(name, value)
 	}
 
-	// The links out do no ARP and no neighbor discovery, so nothing has to answer.
+	// The links out skip ARP and neighbor discovery, so their other ends may be silent.
 	var batch strings.Builder
 	link := func(near, far string) {
 		fmt.Fprintf(&batch, "link add name %s address 02:00:00:00:00:01 arp off type veth peer name %s\n", near, far)
@@ -142,8 +142,8 @@ func (r *Router) open() {
 	}
 }
 
-// Forward sends packets through the router and returns the link out of each. What does
-// not come out is sent again: the links may not be up yet.
+// Forward sends packets through the router and returns the link out of each. Packets that
+// stay away are sent again: the links may still be coming up.
 func (r *Router) Forward(packets []Packet) []int {
 	r.t.Helper()
 	const none, burst = -1, 64

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// bucket is a token bucket for packets. What changes it, and reads what it dropped,
-// may be any goroutine; what takes from it is one.
+// bucket is a token bucket for packets. Any goroutine may configure it and read its
+// drops; one goroutine takes tokens.
 type bucket struct {
 	rate, burst atomic.Uint32 // packets a second, packets; rate 0: all pass
 	dropped     atomic.Uint64

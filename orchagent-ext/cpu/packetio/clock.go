@@ -29,6 +29,6 @@ func align() (m moment) {
 	return m
 }
 
-// Monotonic is CLOCK_MONOTONIC in ns, without the system call that package unix makes:
-// Go's own clock is the same one, read from memory that the kernel shares.
+// Monotonic returns CLOCK_MONOTONIC in ns. It saves the system call that package unix
+// makes: Go's own clock is the same one, read from memory that the kernel shares.
 func Monotonic() int64 { return origin.mono + int64(time.Since(origin.at)) }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package packetio takes the packets that the switch sends to the CPU: it parses
-// them, keeps the flow table, tells the control path of flows that are to be
-// labelled, meters flows for export, and follows how connections fare.
+// Package packetio takes the packets that the switch sends to the CPU: it parses them,
+// keeps the flow table, reports flows that need a label to the control path, meters flows
+// for export, and follows the health of connections.
 //
 // Package loop runs a [Reader] for each receive ring. The packet path is its one
-// goroutine: in bursts, without an allocation a packet, and with no lock that
-// the control path holds. What it tells goes through a bounded queue; what does
-// not fit is dropped and counted, and told again when the flow goes on.
+// goroutine: in bursts, free of allocations and of locks that the control path holds. Its
+// reports go through a bounded queue; those that find it full are dropped and counted,
+// and repeated when the flow goes on.
 package packetio

@@ -27,9 +27,9 @@ const (
 	routingHeader = 43 // of IPv6
 )
 
-// roceInstructions let RoCEv2 through: UDP port 4791 over IPv4 and IPv6, behind up
-// to two VLAN tags. What IPv6 carries behind a routing header, or as tunnel, goes
-// through too, since the reader looks inside. Later fragments do not.
+// roceInstructions let RoCEv2 through: UDP port 4791 over IPv4 and IPv6, after up to two
+// VLAN tags. IPv6 packets with a routing header or a tunnel pass, too, since the reader
+// parses their contents. Later fragments are dropped: they lack the UDP header.
 func roceInstructions() []bpf.Instruction {
 	const accept, drop = "accept", "drop"
 	p := newAssembly()

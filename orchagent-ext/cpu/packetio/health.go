@@ -11,14 +11,15 @@ import (
 	"sluice/orchagent-ext/wire/roce"
 )
 
-// Health makes a Reader tell how the connections fare whose packets come; see [Report].
+// Health makes a Reader report the health of the connections whose packets come; see
+// [Report].
 type Health struct {
-	// Whole says that every packet comes, and not one of so many. Only then the reader
-	// tells what PSNs say.
+	// Whole means that every packet comes, instead of samples. Only then PSNs show losses
+	// and repetitions.
 	Whole bool
 
-	// What the source lets through, in packets a second and packets; it drops what is more
-	// without a word. 0: no limit.
+	// The source's policer: packets a second, and packets at once. It drops the excess
+	// uncounted. 0: unlimited.
 	Rate, Burst uint32
 }
 
@@ -30,8 +31,8 @@ const (
 	reportEvery  = int64(time.Second / 2) // a report at most
 )
 
-// FlowHealth is how one direction of a connection fares, since First. Without
-// [Health.Whole] its counters that come from PSNs, and what is behind them, are 0.
+// FlowHealth is the health of one direction of a connection, since First. Without
+// [Health.Whole] the counters that come from PSNs, and figures derived from them, are 0.
 type FlowHealth struct {
 	health.Key // of the session
 	health.Counters
@@ -50,8 +51,8 @@ type FlowHealth struct {
 // Report is how connections fare.
 type Report struct{ Flows []FlowHealth }
 
-// healthReader is the part of a reader that follows connections. Two reports go to and
-// fro: the packet path waits for no lock, and makes none.
+// healthReader is the part of a reader that follows connections. Two reports are
+// exchanged in turn, so that the packet path neither waits nor allocates.
 type healthReader struct {
 	table *health.Table
 	whole bool
@@ -85,7 +86,7 @@ func newHealthReader(c *Config) *healthReader {
 	return h
 }
 
-// tell reports directions to whom they are reported, a few at a time.
+// tell passes directions to the report and the meter, at most budget of them a call.
 func (h *healthReader) tell(now int64, budget int) {
 	h.fill(now, budget)
 	if h.meter != nil {
@@ -146,8 +147,8 @@ func flowHealth(d *health.Direction) FlowHealth {
 	return f
 }
 
-// Report returns the last report, which is valid until the next call; nil: there is none
-// yet, or the reader tells of no connections. One goroutine calls it.
+// Report returns the last report, which is valid until the next call; nil before the
+// first one, and for a reader without [Health]. One goroutine calls it.
 func (r *Reader) Report() *Report {
 	h := r.health
 	if h == nil {
@@ -171,10 +172,10 @@ func (r *Reader) Report() *Report {
 	return h.shown
 }
 
-// sight reports whether the reader sees every packet. The source polices what it lets through,
-// and does not say what it dropped. So the reader takes nothing for whole while more comes
-// than half of that, or more at once than a short ring of the source holds: then it drops
-// nothing. What the reader loses itself it counts.
+// sight reports whether the reader sees every packet. The source polices packets and
+// hides its drops. So the reader counts the stream as incomplete while more comes than
+// half the policer's rate, or more at once than a short ring of the source holds; below
+// both the source keeps every packet. The reader counts its own losses.
 type sight struct {
 	rate, burst float64
 	tokens      float64
@@ -189,8 +190,8 @@ func newSight(rate, burst uint32) sight {
 	return s
 }
 
-// look notes that n packets came, and how many were lost before them or behind. What comes
-// is whole again when few enough came for long enough, and none waits that came before.
+// look records that n packets came, with the number lost around them. The stream is whole
+// again when few enough came for long enough, and all earlier ones are processed.
 func (s *sight) look(n int, lost uint64, now int64) {
 	if s.rate > 0 {
 		s.tokens = min(s.burst, s.tokens+s.rate*max(0, float64(now-s.filled)/1e9))

@@ -31,8 +31,8 @@ type MessageConfig struct {
 	PPFCPeers []netip.Prefix
 	PPFCTo    [2]netip.Addr
 
-	// PFCMMark and PPFCMark are the marks that the state of IPsec sets; 0: none is
-	// demanded. What has another mark is refused.
+	// PFCMMark and PPFCMark are the marks that the state of IPsec sets; 0: any mark will do.
+	// Messages with another mark are refused.
 	PFCMMark, PPFCMark uint32
 }
 
@@ -57,9 +57,10 @@ const (
 	ignorePacket = 0
 )
 
-// fast adds what tells candidates of the fast lane: a PFCM with hop limit 255 from a
-// sender. The packet goes to the label candidate or other, which may be far: conditional
-// jumps reach 255 instructions.
+// fast adds the conditions of candidates for the flow-control task: a PFCM with hop limit
+// 255 from a sender. The packet goes to the label candidate or other, by long jumps,
+// since conditional ones reach 255 instructions only (struct sock_filter has 8-bit
+// offsets).
 //
 //conformance:draft-yang/ipsec
 func (c *MessageConfig) fast(p *assembly, candidate, other string) {
@@ -101,8 +102,8 @@ func (c *MessageConfig) fast(p *assembly, candidate, other string) {
 	p.whole(candidate, other)
 }
 
-// whole adds that a PFCM by ICMPv6 has its length and a right checksum (RFC 4443 section
-// 2.3): what has not is refused before it wakes the fast lane.
+// whole adds the condition that a PFCM by ICMPv6 has its length and a right checksum (RFC
+// 4443 section 2.3): others are refused before they wake the flow-control task.
 func (p *assembly) whole(candidate, other string) {
 	p.add(bpf.LoadAbsolute{Off: v6Next, Size: 1})
 	p.jump(protoICMPv6, "", "whole-yes")
@@ -128,14 +129,15 @@ func (p *assembly) skipUnless(v uint32, n uint8) {
 	p.add(bpf.JumpIf{Cond: bpf.JumpEqual, Val: v, SkipFalse: n})
 }
 
-// What a program of parting says. A packet that ends before what the program reads is the
-// slow one's.
+// The results of a program that parts packets. A packet that ends before an octet that
+// the program reads has result 0, the slow socket.
 const (
 	toSlow = iota
 	toFast
 )
 
-// partProgram says which packets over IPv6 are candidates of the fast lane.
+// partProgram returns the program that selects candidates for the flow-control task among
+// packets over IPv6.
 func (c *MessageConfig) partProgram() []bpf.Instruction {
 	p := newAssembly()
 	c.fast(p, "fast", "ppfc")
@@ -151,7 +153,7 @@ func (c *MessageConfig) partProgram4() []bpf.Instruction {
 	return p.end("fast", toFast, "slow", toSlow)
 }
 
-// ppfc6 adds what tells a PPFC over IPv6 from a peer to us.
+// ppfc6 adds the conditions of a PPFC over IPv6 from a peer to this host.
 func (c *MessageConfig) ppfc6(p *assembly, candidate, other string) {
 	to := c.PPFCTo[1]
 	if !to.Is6() || len(c.PPFCPeers) == 0 {
@@ -174,7 +176,7 @@ func (c *MessageConfig) ppfc6(p *assembly, candidate, other string) {
 	c.fromPeers(p, v6Source, a[:], candidate, other)
 }
 
-// ppfc4 adds what tells a PPFC over IPv4 from a peer to us.
+// ppfc4 adds the conditions of a PPFC over IPv4 from a peer to this host.
 func (c *MessageConfig) ppfc4(p *assembly, candidate, other string) {
 	to := c.PPFCTo[0]
 	if !to.Is4() || len(c.PPFCPeers) == 0 {
@@ -199,8 +201,8 @@ func (c *MessageConfig) ppfc4(p *assembly, candidate, other string) {
 	c.fromPeers(p, v4Source, a[:], candidate, other)
 }
 
-// forUs adds that a packet was not for another host, and has the mark that is demanded of
-// a PPFC.
+// forUs adds the conditions that a packet is for this host, and has the mark that PPFC
+// requires.
 func (c *MessageConfig) forUs(p *assembly) {
 	p.add(bpf.LoadExtension{Num: bpf.ExtType})
 	p.jump(unix.PACKET_OTHERHOST, "ppfc-no", "")
@@ -247,7 +249,7 @@ func (p *assembly) skipUnlessIn(at uint32, prefix []byte, bits int) {
 	}
 }
 
-// slowProgram lets through what may be a message over IPv6.
+// slowProgram returns the program that passes packets over IPv6 that may be messages.
 func slowProgram(c *notify.CodePoints) []bpf.Instruction {
 	p := newAssembly()
 	p.add(bpf.LoadExtension{Num: bpf.ExtType})
@@ -266,7 +268,7 @@ func slowProgram(c *notify.CodePoints) []bpf.Instruction {
 	return p.end("candidate", wholePacket, "reject", ignorePacket)
 }
 
-// slowProgram4 lets through what may be a message over IPv4.
+// slowProgram4 returns the program that passes packets over IPv4 that may be messages.
 func slowProgram4(c *notify.CodePoints) []bpf.Instruction {
 	p := newAssembly()
 	p.add(bpf.LoadExtension{Num: bpf.ExtType})
@@ -284,7 +286,7 @@ func slowProgram4(c *notify.CodePoints) []bpf.Instruction {
 	return p.end("candidate", wholePacket, "reject", ignorePacket)
 }
 
-// Programs that let everything through, and nothing.
+// Programs that pass every packet, and drop every packet.
 var (
 	all     = []bpf.Instruction{bpf.RetConstant{Val: wholePacket}}
 	nothing = []bpf.Instruction{bpf.RetConstant{Val: ignorePacket}}

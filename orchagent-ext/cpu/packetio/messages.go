@@ -28,12 +28,12 @@ type Message struct {
 }
 
 // Messages receives notifications below the kernel's own checks, so that bad ones are
-// counted, too, and sends them. A program in the kernel parts them: what a neighbor may
-// have sent goes to the fast lane ([Messages.Receive]), all else to [Messages.Run],
-// which only counts.
+// counted, too, and sends them. A program in the kernel parts them: packets that a
+// neighbor may have sent go to the flow-control task ([Messages.Receive]), all others to
+// [Messages.Run], which only counts.
 //
-// Receive, Send and SendFrame are for one thread and allocate nothing; Configure and
-// what counts may be called from any goroutine.
+// Receive, Send and SendFrame are for one thread and allocate nothing; Configure and the
+// counters may be called from any goroutine.
 type Messages struct {
 	fast, slow6, slow4 int // AF_PACKET, from the IP header on
 	fast4              int
@@ -51,8 +51,8 @@ type Messages struct {
 	full   atomic.Uint64 // found a socket full
 }
 
-// Dropped is why a message that could be read was not looked at, besides its own
-// reasons ([notify.Reason]).
+// Dropped is the reason why a valid message was dropped, besides the reasons of its
+// content ([notify.Reason]).
 type Dropped uint8
 
 // The reasons.
@@ -73,8 +73,8 @@ const (
 	stampRoom     = 2 * stampLength  // octets
 )
 
-// OpenMessages opens the sockets in the network namespace of the calling thread. It
-// takes CAP_NET_RAW. Before Configure nothing is received. Close it in the end.
+// OpenMessages opens the sockets in the network namespace of the calling thread. It takes
+// CAP_NET_RAW. The sockets drop every packet until Configure. Close it in the end.
 func OpenMessages() (*Messages, error) {
 	m := &Messages{fast: -1, fast4: -1, slow6: -1, slow4: -1, raw: -1, raw4: -1, link: -1}
 	m.batch.init(true)
@@ -126,7 +126,7 @@ func (m *Messages) open() error {
 	return nil
 }
 
-// Close closes the sockets. Nothing may be under way.
+// Close closes the sockets, after all other calls have returned.
 func (m *Messages) Close() error {
 	var errs []error
 	for _, fd := range append(m.received(), m.raw, m.raw4, m.link) {
@@ -137,7 +137,7 @@ func (m *Messages) Close() error {
 	return errors.Join(errs...)
 }
 
-// Configure says what to receive from now on.
+// Configure replaces the senders, peers and code points whose messages are received.
 func (m *Messages) Configure(c *MessageConfig) error {
 	first := m.config.Swap(c) == nil
 	for _, family := range []struct {
@@ -184,8 +184,8 @@ func attach(fd, level, option int, instructions []bpf.Instruction, what string) 
 	return nil
 }
 
-// join makes the two sockets of a family a group. A program says to which of both a packet
-// goes, so that none is counted twice or not at all while the configuration changes.
+// join makes the two sockets of a family a group. A program chooses the socket of each
+// packet, so that each is counted exactly once while the configuration changes.
 func join(protocol uint16, slow, fast int) error {
 	group := unix.PACKET_FANOUT_FLAG_UNIQUEID << 16
 	for _, fd := range []int{slow, fast} { // in the order of the program's numbers
@@ -195,7 +195,7 @@ func join(protocol uint16, slow, fast int) error {
 		if err := unix.Bind(fd, &unix.SockaddrLinklayer{Protocol: networkOrder(protocol)}); err != nil {
 			return os.NewSyscallError("bind", err)
 		}
-		// The group has a hook of its own in the kernel, which ignores what is sent, too.
+		// The group has a hook of its own in the kernel, which ignores outgoing packets, too.
 		kind := (unix.PACKET_FANOUT_CBPF | unix.PACKET_FANOUT_FLAG_IGNORE_OUTGOING) << 16
 		if err := unix.SetsockoptInt(fd, unix.SOL_PACKET, unix.PACKET_FANOUT, group|kind); err != nil {
 			return os.NewSyscallError("setsockopt PACKET_FANOUT", err)
@@ -215,8 +215,8 @@ func (m *Messages) received() []int { return []int{m.fast, m.fast4, m.slow6, m.s
 // FDs can be read from while messages wait for Receive: over IPv6, over IPv4.
 func (m *Messages) FDs() [2]int { return [2]int{m.fast, m.fast4} }
 
-// Receive reads what waits for the fast lane, up to len(dst) messages, without waiting.
-// What is no notification is left out; a bad one has its error.
+// Receive reads the messages that wait for the flow-control task, up to len(dst), and
+// returns at once. Other packets are left out; a bad message has its error.
 func (m *Messages) Receive(dst []Message) (n int) {
 	c := m.config.Load()
 	if c == nil {
@@ -228,7 +228,7 @@ func (m *Messages) Receive(dst []Message) (n int) {
 	return n
 }
 
-// receive reads what waits at one socket.
+// receive reads the messages that wait at one socket.
 func (m *Messages) receive(fd int, dst []Message, c *MessageConfig) (n int) {
 	got := m.batch.receive(fd, len(dst))
 	if got == 0 {
@@ -265,7 +265,7 @@ func (m *Messages) Send(port uint32, to netip.Addr, packet []byte) error {
 	return unix.Sendto(m.raw, packet, unix.MSG_DONTWAIT, &m.to6)
 }
 
-// Route sends an IP packet, complete from its header on, as the routes say.
+// Route sends an IP packet, complete from its header on, by the kernel's routes.
 func (m *Messages) Route(packet []byte) error {
 	if packet[0]>>4 == 4 {
 		m.to4.Addr = [4]byte(packet[16:20])
@@ -281,8 +281,8 @@ func (m *Messages) SendFrame(port uint32, frame []byte) error {
 	return unix.Sendto(m.link, frame, unix.MSG_DONTWAIT, &m.toLink)
 }
 
-// Run counts what is no business of the fast lane, by its reason, until the context
-// ends.
+// Run counts the messages that are kept from the flow-control task, by reason, until the
+// context ends.
 func (m *Messages) Run(ctx context.Context) error {
 	var b batch
 	b.init(false)
@@ -309,7 +309,7 @@ func (m *Messages) Run(ctx context.Context) error {
 	return nil
 }
 
-// count counts a message that the fast lane does not see.
+// count counts a message that is kept from the flow-control task.
 //
 //conformance:draft-yang/hop-limit-silent
 func (m *Messages) count(p *notify.Packet, packet []byte) {

@@ -23,8 +23,8 @@ type Metering struct {
 // biflowQueue is how many records wait for those of the other direction.
 const biflowQueue = 1 << 16
 
-// metered makes the parts that account for flows. The reader's table is not
-// yet: what it needs of them is returned.
+// metered makes the parts that account for flows. It returns the callbacks that the
+// reader's table, which is made later, needs of them.
 func (r *Reader) metered(c *Config) (removed func(*flow.Flow, flow.Reason)) {
 	m, export := c.Metering.MeterConfig, c.Metering.Export
 	m.Capacity = c.Capacity
@@ -36,9 +36,9 @@ func (r *Reader) metered(c *Config) (removed func(*flow.Flow, flow.Reason)) {
 	return r.meter.Removed
 }
 
-// account accounts for a packet of a flow that the table has just observed. Where
-// the CPU has every packet of a kind, though collectors are told that one of so many
-// is looked at, only one of so many counts.
+// account accounts for a packet of a flow that the table has just observed. Where the CPU
+// has every packet of a kind, though collectors expect samples of one in so many, only
+// one in so many counts.
 //
 //conformance:draft-lin/performance
 func (r *Reader) account(p *roce.Packet, f *flow.Flow, frame *Frame) {
@@ -80,15 +80,14 @@ func (r *Reader) justLost() (n uint64) {
 	return n
 }
 
-// ignored counts packets that were not accounted for, which had so many octets as far as
-// these are known.
+// ignored counts packets that were left out, with their octets as far as these are known.
 func (r *Reader) ignored(packets, octets uint64) {
 	if packets > 0 && r.config.Metering != nil && r.config.Metering.Ignored != nil {
 		r.config.Metering.Ignored.Add(packets, octets, r.now)
 	}
 }
 
-// flush exports what the flows have counted.
+// flush exports the counters of all flows.
 func (r *Reader) flush() {
 	if r.meter != nil {
 		r.meter.Flush()

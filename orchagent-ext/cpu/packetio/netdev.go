@@ -14,11 +14,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Netdev is the source of the packets that the switch gives to the CPU on the
-// netdevs of its ports, and as samples of sFlow: one AF_PACKET socket with a ring (TPACKET_V3), behind a
-// filter that lets RoCEv2 through. What the CPU itself sends does not count, nor
-// what goes by other netdevs: of a packet by a PortChannel's member the kernel
-// makes one by the PortChannel, too.
+// Netdev is the source of the packets that the switch gives to the CPU on the netdevs of
+// its ports, and as samples of sFlow: one AF_PACKET socket with a ring (TPACKET_V3),
+// behind a filter that lets RoCEv2 through. Packets that the CPU itself sends are left
+// out, and so are those of other netdevs: the kernel delivers a packet of a PortChannel's
+// member a second time by the PortChannel.
 type Netdev struct {
 	fd, wake int // the socket; an eventfd that ends a wait
 	ring     []byte
@@ -41,8 +41,8 @@ type Netdev struct {
 	dropped uint64
 }
 
-// The ring: 16 blocks of 256 KiB. A block that is not full is given out after
-// retire, so that a packet does not wait for others.
+// The ring: 16 blocks of 256 KiB. A partly filled block is passed on after retire, so
+// that a packet waits at most that long for others.
 const (
 	blockSize = 1 << 18
 	blocks    = 16
@@ -50,13 +50,13 @@ const (
 	retire    = 10   // milliseconds
 )
 
-// OpenNetdev opens a source in the network namespace of the calling thread. It
-// takes CAP_NET_RAW. Before SetPorts no packet comes through. Close it in the end.
+// OpenNetdev opens a source in the network namespace of the calling thread. It takes
+// CAP_NET_RAW. Packets come after the first SetPorts. Close it in the end.
 func OpenNetdev() (*Netdev, error) {
 	s := &Netdev{wake: -1}
 	var err error
-	// Without a protocol the socket gets nothing before it is bound: not the packets
-	// that no filter has seen.
+	// Without a protocol the socket receives only once it is bound: every packet has passed
+	// the filter.
 	if s.fd, err = unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0); err != nil {
 		return nil, fmt.Errorf("open a packet socket (CAP_NET_RAW): %w", err)
 	}
@@ -109,7 +109,7 @@ func networkOrder(v uint16) uint16 {
 	return binary.NativeEndian.Uint16(b[:])
 }
 
-// Close closes the source. No Receive may be under way.
+// Close closes the source, after Receive has returned.
 func (s *Netdev) Close() error {
 	if s.stop != nil {
 		s.stop()
@@ -127,8 +127,8 @@ func (s *Netdev) Close() error {
 	return errors.Join(append(errs, unix.Close(s.fd))...)
 }
 
-// SetPorts learns by which netdevs packets count. Those that are not there yet
-// are left out: call it again. It may be called from any goroutine.
+// SetPorts replaces the netdevs whose packets count. Those that are still missing are
+// left out: call it again. It may be called from any goroutine.
 func (s *Netdev) SetPorts(names []string) error {
 	netdevs, err := net.Interfaces()
 	if err != nil {
@@ -148,8 +148,8 @@ func (s *Netdev) SetPorts(names []string) error {
 	return nil
 }
 
-// PortName is the name of a port by its number, which is its interface index; "":
-// it is none of SetPorts. It may be called from any goroutine.
+// PortName is the name of a port by its number, which is its interface index; "" for a
+// number outside those of SetPorts. It may be called from any goroutine.
 func (s *Netdev) PortName(number uint64) string {
 	if ports := s.ports.Load(); ports != nil {
 		return (*ports)[uint32(number)]
@@ -157,12 +157,12 @@ func (s *Netdev) PortName(number uint64) string {
 	return ""
 }
 
-// SetWhy says why packets come by the netdevs of ports; by default they are samples.
-// It may be called from any goroutine.
+// SetWhy sets the reason for which packets come by the netdevs of ports; by default they
+// are samples. It may be called from any goroutine.
 func (s *Netdev) SetWhy(w Why) { s.why.Store(uint32(w)) }
 
-// SetRate bounds what is given out to rate packets a second, and burst at once. It
-// may be called from any goroutine.
+// SetRate limits the source to rate packets a second, and burst at once. It may be called
+// from any goroutine.
 func (s *Netdev) SetRate(rate, burst uint32) { s.bucket.set(rate, burst) }
 
 // Policed is how many packets were more than that.
@@ -189,8 +189,8 @@ func (s *Netdev) Sampled(on bool) error {
 	return nil
 }
 
-// SampleRate is one of how many packets sFlow gave out with its last sample; 0:
-// there was none.
+// SampleRate returns the sampling interval of sFlow's last sample, which is one of so
+// many packets; 0 before the first one.
 func (s *Netdev) SampleRate() uint32 {
 	if samples := s.samples.Load(); samples != nil && s.listening.Load() {
 		return samples.rate.Load()

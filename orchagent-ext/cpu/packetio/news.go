@@ -14,12 +14,12 @@ type Pair struct {
 	Src, Dst      netip.Addr
 	DestQP, SrcQP uint32
 
-	// Of the packet by which it is told; SrcPort 0: by none of the flow.
+	// Of the packet that reported it; SrcPort is 0 for a packet of another flow.
 	SrcPort, PKey uint16
 	DSCP, Bits    uint8 // Bits of BTH octet 4, the low 6
 }
 
-// learned tells the source queue pair of a flow, at its first packet and every second,
+// learned reports the source queue pair of a flow, at its first packet and every second,
 // fourth, eighth… if it is known by then.
 func (r *Reader) learned(p *roce.Packet, f *flow.Flow) {
 	if qp, _ := r.table.SrcQP(f); qp != 0 {
@@ -28,9 +28,8 @@ func (r *Reader) learned(p *roce.Packet, f *flow.Flow) {
 	}
 }
 
-// NewFlow tells that a flow without a label came in, the label that it is pinned
-// to, and its ports, as the source numbers them. It is told again when these are
-// others.
+// NewFlow reports that a flow without a label came in, with the label that it is pinned
+// to, and its ports, as the source numbers them. It is repeated when the ports change.
 type NewFlow struct {
 	Src, Dst netip.Addr
 	DestQP   uint32
@@ -44,10 +43,10 @@ type NewFlow struct {
 // section 3.9.4): 0 and 1.
 const roceManagement = 1
 
-// ports of a flow, as the source numbers them; 0: not known.
+// ports of a flow, as the source numbers them; 0: unknown.
 type ports struct{ from, to uint64 }
 
-// seen are the ports after a packet that came by others, or does not say.
+// seen returns the ports after a packet, which keeps those that its frame lacks.
 func (p ports) seen(f *Frame) ports {
 	if f.From != 0 {
 		p.from = f.From
@@ -58,9 +57,9 @@ func (p ports) seen(f *Frame) ports {
 	return p
 }
 
-// observed tells of the packet's flow when it is seen for the second time, and when
-// its ports are others. In case the news was lost or the flow got no entry, it does
-// at every fourth, eighth, sixteenth… packet, and after a quarter of a second, too.
+// observed reports the packet's flow at its second packet, and when its ports change. In
+// case the report was lost or the entry failed, it repeats it at every fourth, eighth,
+// sixteenth… packet, and after a quarter of a second.
 func (r *Reader) observed(i int, f *flow.Flow) {
 	p, frame := &r.packets[i], &r.frames[r.from[i]]
 	if r.meter != nil {
@@ -98,8 +97,8 @@ func (r *Reader) observed(i int, f *flow.Flow) {
 	}
 	var label uint32
 	if _, datagram := p.DETH(); datagram {
-		// An entry of the switch does not match the source queue pair, so all datagrams
-		// to one queue pair have one label, whichever came first.
+		// An entry of the switch matches without the source queue pair, so all datagrams to one
+		// queue pair have the label of the first one.
 		label = f.Label(r.config.Algorithm, 0)
 		if f.DestQP > roceManagement {
 			r.datagrams.Add(1)
@@ -118,9 +117,9 @@ func (r *Reader) observed(i int, f *flow.Flow) {
 	}
 }
 
-// computed reports whether the label of a packet is the one that the switch computes, or what
-// it writes over: else the packet has its sender's own, or that of its entry. Of datagrams
-// each sender's queue pair has a label, and no entry tells them apart.
+// computed reports whether the label of a packet is the one that the switch computes, or
+// one that it overwrites: else the packet has its sender's own, or that of its entry.
+// Datagrams have a label for each sender's queue pair, which entries cannot distinguish.
 func (r *Reader) computed(p *roce.Packet, f *flow.Flow) bool {
 	if _, datagram := p.DETH(); datagram {
 		return false

@@ -15,7 +15,7 @@ type Sample struct {
 // Samples is the queue of packets of RoCEv2, outside tunnels; nil where [Config.Samples] is 0.
 func (r *Reader) Samples() <-chan Sample { return r.paths }
 
-// path passes the packets of a burst on. A full queue drops them: shares stay what they are.
+// path passes the packets of a burst on. A full queue drops them: shares are kept.
 func (r *Reader) path(n int) {
 	for i := range r.packets[:n] {
 		p := &r.packets[i]

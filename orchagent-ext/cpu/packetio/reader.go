@@ -23,7 +23,7 @@ type Frame struct {
 	Why             Why
 }
 
-// Why says why the CPU has a packet.
+// Why is the reason for which the CPU has a packet.
 type Why uint8
 
 // Why the CPU has a packet.
@@ -44,8 +44,7 @@ type Source interface {
 // Patience is how long a reader waits for packets before it looks after its flows.
 const Patience = 500 * time.Millisecond
 
-// Stats counts packets by what became of them. Each is counted once in the first
-// four.
+// Stats counts packets by their fate. Each is counted once in the first four.
 type Stats struct {
 	RoCE       uint64 // followed
 	Tunnelled  uint64 // followed; a label inside a tunnel is not written
@@ -75,8 +74,8 @@ type Config struct {
 	Health    *Health   // nil: connections are not followed
 	Samples   int       // of packets that wait for placement; 0: none are kept
 
-	// Learned is told source queue pairs, when they become known and now and then. It must
-	// not wait. May be nil.
+	// Learned is called with a source queue pair when it becomes known, and at times later.
+	// It must return at once. It may be nil.
 	Learned func(Pair)
 }
 

@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Receive implements [Source]. A switch that cuts packets does not say how long
-// they were: each counts as long as its IP header says.
+// Receive implements [Source]. A switch that cuts packets hides their lengths: each
+// counts with the length in its IP header.
 func (s *Netdev) Receive(ctx context.Context, frames []Frame) (int, error) {
 	if err := s.follow(ctx); err != nil {
 		return 0, err
@@ -76,8 +76,8 @@ func (s *Netdev) wait(d time.Duration) error {
 	return nil
 }
 
-// take returns what is in the ring. It gives a block back to the kernel when
-// all of it was given out, and its data is no longer valid.
+// take returns the packets in the ring. It returns a block to the kernel when all of its
+// packets were taken, and their data is invalid then.
 func (s *Netdev) take(frames []Frame) (n int) {
 	ports, why := s.ports.Load(), Why(s.why.Load())
 	for n < len(frames) {

@@ -16,10 +16,10 @@ type SAI struct {
 	copies  func(sai.ObjectID) bool
 }
 
-// NewSAI returns the source of an open library. A library has one reader. Its ports
-// are numbered by their object ids. ifIndex tells a port's interface index, 0 where
-// it does not know; copies says whether packets with a trap are all that there are
-// of their kind, not samples. Both are called by the reader's goroutine.
+// NewSAI returns the source of an open library. A library has one reader. Its ports are
+// numbered by their object ids. ifIndex tells a port's interface index, 0 where it is
+// unknown; copies reports whether packets with a trap are all of their kind, instead of
+// samples. Both are called by the reader's goroutine.
 func NewSAI(lib *sai.Library, ifIndex func(port sai.ObjectID) uint32, copies func(trap sai.ObjectID) bool) *SAI {
 	return &SAI{lib: lib, ifIndex: ifIndex, copies: copies}
 }
@@ -27,8 +27,8 @@ func NewSAI(lib *sai.Library, ifIndex func(port sai.ObjectID) uint32, copies fun
 // longest is more than any frame: IP's 65,535 octets and the headers before.
 const longest = 1 << 17
 
-// Receive implements [Source]. A library that cuts packets does not say how long
-// they were: such a packet counts as long as its IP header says.
+// Receive implements [Source]. A library that cuts packets hides their lengths: such a
+// packet counts with the length in its IP header.
 func (s *SAI) Receive(ctx context.Context, frames []Frame) (int, error) {
 	if len(s.packets) < len(frames) {
 		s.packets = make([]sai.Packet, len(frames))

@@ -14,8 +14,9 @@ import (
 	"sluice/orchagent-ext/flows/flow"
 )
 
-// samples is a socket that hears the samples of SONiC's sFlow: syncd gives them to
-// the kernel's psample (linux/psample.h), which tells everyone who listens.
+// samples is a socket that receives the samples of SONiC's sFlow: syncd passes them to
+// the kernel's psample (linux/psample.h), which sends them to a multicast group of
+// generic netlink.
 type samples struct {
 	fd    int
 	group int // of listeners
@@ -82,7 +83,7 @@ func newSamples(fd, group int) *samples {
 	return s
 }
 
-// listen begins or ends to hear samples.
+// listen joins or leaves the group of samples.
 func (s *samples) listen(on bool) error {
 	option := map[bool]int{true: unix.NETLINK_ADD_MEMBERSHIP, false: unix.NETLINK_DROP_MEMBERSHIP}[on]
 	if err := unix.SetsockoptInt(s.fd, unix.SOL_NETLINK, option, s.group); err != nil {
@@ -91,7 +92,7 @@ func (s *samples) listen(on bool) error {
 	return nil
 }
 
-// take fills in what waits of ports.
+// take fills in the samples that wait, of known ports.
 func (s *samples) take(frames []Frame, ports map[uint32]string) (n int) {
 	for n < len(frames) && n < len(s.slots) {
 		got, err := unix.Read(s.fd, s.slots[n])
@@ -158,7 +159,8 @@ func index(v []byte) uint32 {
 	return 0
 }
 
-// number counts what is missing between two samples of a group.
+// number counts the samples that are missing between two of a group, by their sequence
+// numbers.
 func (s *samples) number(group, seq uint32) {
 	if missing := seq - s.seq - 1; s.known && group == s.of && int32(missing) > 0 { // else they were reset
 		s.lost.Add(uint64(missing))

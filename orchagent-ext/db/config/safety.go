@@ -9,7 +9,7 @@ import (
 )
 
 // safetyFields switch something off. Each is judged for itself: a bad field beside it
-// never switches on what it switches off.
+// leaves the switch off.
 var safetyFields = []string{"admin_state", "flow_label"}
 
 // The values of safety fields.
@@ -18,9 +18,9 @@ const (
 	off = "disabled"
 )
 
-// switchedOff returns what is in force of a row while it is not valid: the last good
-// version, with those safety fields off that the row has off. Without a good version,
-// a safety field that cannot be read is off, too. nil: nothing is in force.
+// switchedOff returns the version that is in force of an invalid row: the last good one,
+// with those safety fields off that the row has off. Without a good version, a safety
+// field that cannot be read is off, too. nil: the row is out of force.
 func switchedOff(r rows.Row, good *version) *version {
 	fields := map[string]string{}
 	for _, f := range safetyFields {

@@ -10,12 +10,12 @@ import (
 	"sluice/yang/rows"
 )
 
-// Rejection says why a row is not in force.
+// Rejection is a row that is out of force, with the reason.
 type Rejection = rows.Error
 
 // Snapshot is the configuration in force. It is immutable, with all that it points to.
 type Snapshot struct {
-	// Rows TABLE|global; never nil: without a row, the defaults.
+	// Rows TABLE|global; a missing row has the defaults, so these are always set.
 	Global     *Global
 	FlowLabel  *FlowLabel
 	Placement  *Placement
@@ -40,8 +40,8 @@ type Snapshot struct {
 	Hostname     string                // DEVICE_METADATA|localhost hostname; "": not set
 	ECMPHash     []string              // SWITCH_HASH|GLOBAL ecmp_hash; nil: not set
 
-	// Rejections are the rows that are not in force as configured in CONFIG_DB,
-	// sorted by table and key.
+	// Rejections are the rows that differ from CONFIG_DB, or are out of force, sorted by
+	// table and key.
 	Rejections []Rejection
 
 	// LastGood are the versions in force of rows that are rejected, by TABLE|key.
@@ -67,7 +67,7 @@ func (s *Snapshot) Resolve() map[string]*Port {
 	return resolved
 }
 
-// snapshot collects what is in force.
+// snapshot collects the rows in force.
 func (st *State) snapshot() *Snapshot {
 	s := &Snapshot{
 		Global:     one[Global](st, "SLUICE"),

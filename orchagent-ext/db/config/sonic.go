@@ -11,8 +11,8 @@ import (
 	"sluice/yang/rows"
 )
 
-// Tables of SONiC's own that matter here. Their rows are SONiC's to judge: what
-// cannot be read is as if it was not there.
+// Tables of SONiC's own that matter here. Their rows are SONiC's to judge: unreadable
+// values count as missing.
 const (
 	tablePort    = "PORT"
 	tableChannel = "PORTCHANNEL"
@@ -24,7 +24,8 @@ const (
 )
 
 // Tables returns the tables of CONFIG_DB that a State reads, as [sonicdb.DB.Watch] takes
-// them: ours by the prefix of their names, so that one whose name is misspelled is seen.
+// them: Sluice's by the prefix of their names, so that one whose name is misspelled is
+// seen.
 func Tables() []string {
 	return []string{prefixOurs + "*", tablePort, tableChannel, tableMember, tableHash, tableDevice, tableFar, tableFarData}
 }
@@ -39,7 +40,7 @@ type SwitchPort struct {
 }
 
 // Neighbor is the switch or host at the other end of a port, by its row of
-// DEVICE_NEIGHBOR. What the rows do not tell is empty.
+// DEVICE_NEIGHBOR. Fields that the rows lack are empty.
 type Neighbor struct {
 	Name    string
 	Port    string // there
@@ -62,7 +63,7 @@ func switchPort(r rows.Row) SwitchPort {
 	return p
 }
 
-// sonic fills in what the snapshot says of SONiC's own tables.
+// sonic fills in the snapshot's values of SONiC's own tables.
 func (s *Snapshot) sonic(tables map[string]map[string]rows.Row) {
 	s.SwitchPorts = make(map[string]SwitchPort)
 	for key, r := range tables[tablePort] {

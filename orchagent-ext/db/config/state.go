@@ -14,8 +14,7 @@ import (
 	"sluice/yang/text"
 )
 
-// State is the rows of CONFIG_DB and what is in force of them. It is for one
-// goroutine.
+// State has the rows of CONFIG_DB and the versions in force. It is for one goroutine.
 type State struct {
 	own      map[name]entry                 // rows of our tables
 	unknown  map[name]bool                  // rows of tables that begin like ours
@@ -32,7 +31,7 @@ type name struct{ table, key string }
 
 func (n name) String() string { return n.table + "|" + n.key }
 
-// entry is a row as CONFIG_DB has it, and what is in force if it is not valid.
+// entry is a row as CONFIG_DB has it, and the version in force if it is invalid.
 type entry struct {
 	current   *version
 	good      *version // its last good version, see switchedOff; nil: there is none
@@ -61,9 +60,9 @@ func New() *State {
 	}
 }
 
-// Remember takes over [State.Known] of an earlier process, before the first Apply:
-// rows of our tables are in force where CONFIG_DB has one of that name which is not
-// valid. What is no longer valid itself is left out.
+// Remember takes over [State.Known] of an earlier process, before the first Apply: rows
+// of Sluice's tables are in force where CONFIG_DB has an invalid one of that name.
+// Remembered rows that are invalid by now are left out.
 func (st *State) Remember(known []rows.Row) {
 	for _, r := range known {
 		n := name{r.Table, r.Key}
@@ -75,9 +74,9 @@ func (st *State) Remember(known []rows.Row) {
 	}
 }
 
-// Known returns the rows of our tables that are in force, and the rows of SONiC's by
-// name, in any order: what [State.Remember] takes. Those that were remembered and are
-// not in CONFIG_DB are not among them.
+// Known returns the rows of Sluice's tables that are in force, and the rows of SONiC's by
+// name, in any order, for [State.Remember]. Remembered rows that CONFIG_DB lacks are left
+// out.
 func (st *State) Known() []rows.Row {
 	var known []rows.Row
 	for _, v := range st.inForce {
@@ -91,8 +90,8 @@ func (st *State) Known() []rows.Row {
 	return known
 }
 
-// Complete reports whether CONFIG_DB has every row that was remembered, and those of our
-// tables are in force in some version: it is not being loaded.
+// Complete reports whether CONFIG_DB has every row that was remembered, and those of
+// Sluice's tables are in force in some version: loading is over.
 func (st *State) Complete() bool {
 	for n := range st.expected {
 		if _, ok := st.sonic[n.table][n.key]; !ok {
@@ -107,7 +106,7 @@ func (st *State) Complete() bool {
 	return true
 }
 
-// Forget forgets what was remembered: rows that are not in CONFIG_DB were removed.
+// Forget drops the remembered rows: rows that CONFIG_DB lacks were removed.
 func (st *State) Forget() {
 	clear(st.remembered)
 	clear(st.expected)
@@ -115,9 +114,9 @@ func (st *State) Forget() {
 
 func isOurs(table string) bool { return slices.Contains(rows.Tables("CONFIG_DB"), table) }
 
-// Apply takes over changes of tables of [Tables]. It returns what is in force
-// afterwards, and the rejections that are new, sorted by table and key. Where all ports
-// go, CONFIG_DB is to be loaded again, and what was in force is remembered.
+// Apply takes over changes of tables of [Tables]. It returns the snapshot afterwards, and
+// the rejections that are new, sorted by table and key. The removal of all ports is the
+// begin of another load of CONFIG_DB: the rows in force are remembered.
 func (st *State) Apply(changes []sonicdb.Change) (*Snapshot, []Rejection) {
 	if st.losesPorts(changes) {
 		defer st.Remember(st.Known())
@@ -143,7 +142,7 @@ func (st *State) Apply(changes []sonicdb.Change) (*Snapshot, []Rejection) {
 	return s, fresh
 }
 
-// losesPorts reports whether PORT has no row after the changes, and has some now.
+// losesPorts reports whether the changes remove all rows of PORT.
 func (st *State) losesPorts(changes []sonicdb.Change) bool {
 	left := maps.Clone(st.sonic[tablePort])
 	if len(left) == 0 {
@@ -196,10 +195,9 @@ func newVersion(r rows.Row) *version {
 	return &version{row: r, filled: s, refs: r.References()}
 }
 
-// judge decides what is in force. A row is, in its current version or else its
-// last good one, if that is valid and all it refers to is in force or a port of
-// SONiC's. One that falls out can take others with it, so this goes on until
-// none does.
+// judge decides which versions are in force. A row is, in its current version or else its
+// last good one, if that is valid and all it refers to is in force or a port of SONiC's.
+// One that falls out can take others with it, so this goes on until the set is stable.
 func (st *State) judge() {
 	there := func(n name) bool { // at first, every row that was valid ever
 		e, ok := st.own[n]
@@ -256,9 +254,8 @@ func (st *State) round(there func(name) bool) (map[name]*version, map[string]Rej
 	return inForce, rejected
 }
 
-// clash says why a version cannot be in force beside a row of another table, or nil. Of
-// two that clash the one that is not in force yet goes; of two such the one whose table
-// comes last.
+// clash returns the error of a version that contradicts a row of another table, or nil.
+// Of two that clash the newer one goes; of two such the one whose table comes last.
 func (st *State) clash(n name, v *version, there func(name) bool) *rows.Error {
 	return v.row.Clash(func(table string) (rows.Row, bool) {
 		other := name{table, n.key}
@@ -293,7 +290,7 @@ func (st *State) owners(there func(name) bool) map[name]name {
 	return owners
 }
 
-// fits says why a version cannot be in force, or nil.
+// fits returns the error that keeps a version out of force, or nil.
 func (st *State) fits(v *version, there func(name) bool) *rows.Error {
 	if v.err != nil {
 		return v.err

@@ -4,13 +4,13 @@ package config
 
 import "sluice/yang/model"
 
-// These are the rows of the tables as the model has them. Leaves that have a
-// default are never nil, those without are nil where they are not set.
+// These are the rows of the tables as the model has them. Leaves with a default are
+// always set; those without are nil where the row lacks them.
 type (
-	// Global is SLUICE|global: what holds for the whole switch.
+	// Global is SLUICE|global: settings of the whole switch.
 	Global = model.SonicSluice_SonicSluice_SLUICE_Global
 
-	// Port is a row of SLUICE_PORT: what a port faces, and which threshold holds there.
+	// Port is a row of SLUICE_PORT: the role of a port, and its threshold.
 	Port = model.SonicSluice_SonicSluice_SLUICE_PORT_SLUICE_PORT_LIST
 
 	// FlowLabel is SLUICE_FLOW_LABEL|global.
@@ -40,7 +40,7 @@ type (
 	// RateAdviceHost is a row of SLUICE_RATE_ADVICE_HOST: who may receive Rate Advice.
 	RateAdviceHost = model.SonicSluice_SonicSluice_SLUICE_RATE_ADVICE_HOST_SLUICE_RATE_ADVICE_HOST_LIST
 
-	// RatePolicy is a row of SLUICE_RATE_POLICY: a rate in Mbit/s for what matches.
+	// RatePolicy is a row of SLUICE_RATE_POLICY: a rate in Mbit/s for the flows that match.
 	RatePolicy = model.SonicSluice_SonicSluice_SLUICE_RATE_POLICY_SLUICE_RATE_POLICY_LIST
 
 	// IPFIX is SLUICE_IPFIX|global.
@@ -100,8 +100,8 @@ const (
 
 // The defaults below depend on another leaf, so YANG cannot state them.
 
-// Labels reports whether packets that come in at a port are to be labelled: as
-// its row says, or else on edge ports only.
+// Labels reports whether packets that come in at a port are to be labelled: by its row,
+// or else on edge ports only.
 func Labels(p *Port) bool {
 	if p.FlowLabel == model.SonicSluice_AdminState_UNSET {
 		return p.Role == RoleEdge
@@ -109,8 +109,7 @@ func Labels(p *Port) bool {
 	return p.FlowLabel == Enabled
 }
 
-// LowBytes returns the low-water mark in octets: as the row says, or else half
-// the high one.
+// LowBytes returns the low-water mark in octets: by the row, or else half the high one.
 func LowBytes(t *Threshold) uint64 {
 	if t.LowBytes == nil {
 		return *t.HighBytes / 2
@@ -118,8 +117,8 @@ func LowBytes(t *Threshold) uint64 {
 	return *t.LowBytes
 }
 
-// CollectorPort returns the port of a collector: as the row says, or else the
-// one of IPFIX over its transport.
+// CollectorPort returns the port of a collector: by the row, or else the registered one
+// of IPFIX over its transport (RFC 7011 section 10.3.4).
 func CollectorPort(c *IPFIXCollector) uint16 {
 	switch c.Transport {
 	case model.SonicSluice_SonicSluice_SLUICE_IPFIX_COLLECTOR_SLUICE_IPFIX_COLLECTOR_LIST_Transport_tls,

@@ -10,8 +10,8 @@ import (
 // prefixOurs begins the names of our tables.
 const prefixOurs = "SLUICE"
 
-// unknownTable says why a row of a table that begins like ours is not in force, and
-// which table may be meant.
+// unknownTable returns the rejection of a row whose unknown table begins like Sluice's,
+// with the table that may be meant.
 func unknownTable(n name) Rejection {
 	return Rejection{Table: text.Cut(n.table, rows.LongestQuote), Key: n.key, Reason: rows.NoTable("CONFIG_DB", n.table)}
 }

@@ -14,8 +14,8 @@ import (
 	"strings"
 )
 
-// configPaths are where database_config.json is looked for, in this order: SONiC's
-// path, and that of a box without SONiC.
+// configPaths are where database_config.json is looked for, in this order: SONiC's path,
+// and the one of other machines.
 var configPaths = []string{"/var/run/redis/sonic-db/database_config.json", "/etc/sluice/database_config.json"}
 
 // ConfigUsage describes the path that [Load] takes, for --help.
@@ -24,13 +24,13 @@ const ConfigUsage = "`file` that says where the databases are (SLUICE_DB_CONFIG)
 // globalConfig is beside database_config.json on switches of several ASICs.
 const globalConfig = "database_global.json"
 
-// Databases says where the databases of a SONiC namespace are.
+// Databases has the addresses of the databases of a SONiC namespace.
 type Databases struct {
 	path    string // that they were read from, for errors
 	content file
 }
 
-// Database says where one database is.
+// Database is the address of one database.
 type Database struct {
 	Name      string
 	ID        int    // of the database in its Redis
@@ -120,8 +120,8 @@ func readJSON(path string, into any) error {
 	return nil
 }
 
-// Database returns where the database of a name is. What is wrong with others
-// does not matter.
+// Database returns the address of the database of a name. Faults of other entries are
+// ignored.
 func (d *Databases) Database(name string) (Database, error) {
 	db, ok := d.content.Databases[name]
 	if !ok {

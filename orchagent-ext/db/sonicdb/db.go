@@ -24,7 +24,7 @@ type DB struct {
 	silent atomic.Bool // Redis sends no events for keys
 }
 
-// timing is what tests bend.
+// timing has the times that tests shorten.
 type timing struct {
 	debounce time.Duration // between an event and the reading; SONiC's writers do HMSET, then HDEL
 	resync   time.Duration // everything is read again, whatever the events said
@@ -48,13 +48,14 @@ const (
 	ioTimeout = 5 * time.Second
 )
 
-// quiet is for go-redis: what it would say to stderr, our errors say.
+// quiet silences the log of go-redis on stderr, whose content is in the errors of this
+// package.
 type quiet struct{}
 
 func (quiet) Printf(context.Context, string, ...any) {}
 
-// Open returns the database of a name. It does not connect: Redis need not be
-// up yet. A nil log is silence. Close it in the end.
+// Open returns the database of a name. It connects at the first use, so Redis may start
+// later. A nil log discards. Close it in the end.
 func Open(d *Databases, name string, log *slog.Logger) (*DB, error) {
 	at, err := d.Database(name)
 	if err != nil {
@@ -77,7 +78,7 @@ func Open(d *Databases, name string, log *slog.Logger) (*DB, error) {
 	return &DB{Database: at, client: client, log: log.With("database", name), timing: defaultTiming}, nil
 }
 
-// Warning is what the operator should know of the database; "": nothing.
+// Warning returns a fault of the database's settings for the operator, or "".
 func (db *DB) Warning() string {
 	if !db.silent.Load() {
 		return ""
@@ -96,8 +97,8 @@ func (db *DB) Ping(ctx context.Context) error {
 	return nil
 }
 
-// redisKey returns what Redis calls a row. A hash that is no row of a table, such
-// as COUNTERS_PORT_NAME_MAP, has its name as table and no key.
+// redisKey returns the key of a row in Redis. A hash outside of tables, such as
+// COUNTERS_PORT_NAME_MAP, has its name as table and an empty key.
 func (db *DB) redisKey(r rows.Row) string {
 	if r.Key == "" {
 		return r.Table
@@ -105,7 +106,7 @@ func (db *DB) redisKey(r rows.Row) string {
 	return r.Table + db.Separator + r.Key
 }
 
-// split returns table and key of what Redis calls a row.
+// split returns table and key of a row's key in Redis.
 func (db *DB) split(redisKey string) (table, key string, ok bool) {
 	return strings.Cut(redisKey, db.Separator)
 }

@@ -61,11 +61,10 @@ func (e *events) take() (keys []string, all bool, err error) {
 	return keys, all, err
 }
 
-// subscribe asks for events of the tables and collects them until stop is
-// called. Once Redis has confirmed all patterns, it says that everything is to
-// be read, and again when it confirms one once more, since then the connection
-// was a new one. (Channel of go-redis drops what its reader is too slow for;
-// Receive does not.)
+// subscribe asks for events of the tables and collects them until stop is called. Once
+// Redis has confirmed all patterns, everything is to be read, and again when it confirms
+// one once more, which means a new connection. (Channel of go-redis drops events if its
+// reader is slow; Receive keeps them.)
 func (w *watcher) subscribe(ctx context.Context) (e *events, stop func()) {
 	prefix := fmt.Sprintf("__keyspace@%d__:", w.db.ID)
 	var patterns []string
@@ -101,12 +100,11 @@ func (w *watcher) subscribe(ctx context.Context) (e *events, stop func()) {
 	}
 }
 
-// optionEvents is Redis' setting of what events it sends.
+// optionEvents is Redis' setting of the kinds of events that it sends.
 const optionEvents = "notify-keyspace-events"
 
-// checkEvents checks whether Redis sends events at all, which a stock one does not,
-// and says so when that changes. A Redis that hides its settings counts as one that
-// sends none.
+// checkEvents checks whether Redis sends events, which is off by default, and logs a
+// change. A Redis that hides its settings counts as one with events off.
 func (w *watcher) checkEvents(ctx context.Context) error {
 	answer, err := w.db.client.ConfigGet(ctx, optionEvents).Result()
 	if err != nil && !isRefusal(err) {
@@ -135,8 +133,7 @@ func (db *DB) eventsRemedy() string {
 	return "redis-cli " + at + " config set " + optionEvents + " KEA"
 }
 
-// isRefusal reports whether Redis is up and knows no such command, or does not allow
-// it.
+// isRefusal reports whether Redis is up and lacks or forbids the command.
 func isRefusal(err error) bool {
 	return redis.HasErrorPrefix(err, "unknown command") || redis.HasErrorPrefix(err, "NOPERM")
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // Mirror keeps tables that Sluice alone writes as the caller sets them: it holds the
-// rows, and writes what differs. Redis coming back empty, or SONiC flushing the
+// rows, and writes the differences. Redis coming back empty, or SONiC flushing the
 // database, is such a difference, seen within a second.
 type Mirror struct {
 	db     *DB
@@ -30,8 +30,8 @@ type Mirror struct {
 	written view       // what Redis holds, as far as is known
 }
 
-// NewMirror returns a mirror of tables of db. What rows they have when it first
-// writes, and that were not set, are deleted then.
+// NewMirror returns a mirror of tables of db. Rows that Redis has at the first write, and
+// that are unset by then, are deleted.
 func NewMirror(db *DB, tables ...string) *Mirror {
 	return &Mirror{
 		db: db, tables: slices.Clone(tables), wake: make(chan struct{}, 1), all: true,
@@ -40,8 +40,8 @@ func NewMirror(db *DB, tables ...string) *Mirror {
 }
 
 // Adopt reads the tables, makes the rows of one of them the wanted ones, as if each was
-// set, and returns them. A mirror that adopts before it first writes reads nothing
-// then.
+// set, and returns them. A mirror that adopts before its first write skips the reading
+// there.
 func (m *Mirror) Adopt(ctx context.Context, table string) ([]rows.Row, error) {
 	m.writing.Lock()
 	defer m.writing.Unlock()
@@ -96,7 +96,7 @@ func (m *Mirror) Wanted(table string) (all []rows.Row) {
 	return all
 }
 
-// Set makes a row one with these fields and no others.
+// Set gives a row exactly these fields.
 func (m *Mirror) Set(r rows.Row) {
 	m.change(func() { m.put(m.db.redisKey(r), maps.Clone(stored(r.Fields))) })
 }
@@ -106,7 +106,7 @@ func (m *Mirror) Delete(table, key string) {
 	m.change(func() { m.put(m.db.redisKey(rows.Row{Table: table, Key: key}), nil) })
 }
 
-// Replace makes the rows of a table these and no others.
+// Replace gives a table exactly these rows.
 func (m *Mirror) Replace(table string, all []rows.Row) {
 	m.change(func() {
 		keep := make(map[string]bool, len(all))
@@ -133,7 +133,7 @@ func (m *Mirror) Clear() {
 	})
 }
 
-// put is called with mu held; nil fields: no row.
+// put records the fields of a row, nil for a removed one. Its caller holds mu.
 func (m *Mirror) put(key string, fields map[string]string) {
 	if fields == nil {
 		delete(m.desired, key)
@@ -155,8 +155,8 @@ func (m *Mirror) change(f func()) {
 	}
 }
 
-// Run writes what changes, soon after it does, until ctx is done; then it
-// returns nil. While Redis is down changes wait.
+// Run writes changes, soon after they happen, until ctx is done; then it returns nil.
+// While Redis is down changes wait.
 func (m *Mirror) Run(ctx context.Context) error {
 	delay, failed := m.db.timing.backoff, false
 	full := time.NewTicker(m.db.timing.resync)
@@ -195,8 +195,8 @@ func (m *Mirror) Run(ctx context.Context) error {
 	}
 }
 
-// Flush writes at once what differs, and returns when Redis has it. Where a row
-// must be there before something else happens, call it after Set.
+// Flush writes the differences at once, and returns when Redis has them. Call it after
+// Set where a row must be in Redis before another step.
 func (m *Mirror) Flush(ctx context.Context) error {
 	m.writing.Lock()
 	defer m.writing.Unlock()
@@ -242,8 +242,8 @@ func (m *Mirror) Flush(ctx context.Context) error {
 	return nil
 }
 
-// take returns the rows that may differ as they should be, nil for those that
-// should not be there, and takes note that they are being written.
+// take returns the wanted fields of the rows that may differ, nil for rows to remove, and
+// marks them as being written.
 func (m *Mirror) take(all bool) map[string]map[string]string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -262,7 +262,7 @@ func (m *Mirror) take(all bool) map[string]map[string]string {
 	return wanted
 }
 
-// verify has everything written again if one row is no longer in Redis, or Redis is
+// verify has everything written again if a row is missing in Redis, or Redis is
 // unreachable.
 func (m *Mirror) verify(ctx context.Context) {
 	m.writing.Lock()

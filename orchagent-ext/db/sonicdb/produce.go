@@ -11,10 +11,10 @@ import (
 	"sluice/yang/rows"
 )
 
-// Names beside a table that another process takes rows from, as ProducerStateTable
-// and ConsumerStateTable of sonic-swss-common have them (common/table.h): what waits to
-// be taken is in TABLE_KEY_SET and _TABLE:KEY, what of it replaces a row or removes
-// it in TABLE_DEL_SET, and TABLE_CHANNEL@ID wakes the consumer.
+// Names beside a table that another process takes rows from, as ProducerStateTable and
+// ConsumerStateTable of sonic-swss-common have them (common/table.h): pending rows are in
+// TABLE_KEY_SET and _TABLE:KEY, keys whose row is removed or replaced in TABLE_DEL_SET,
+// and TABLE_CHANNEL@ID wakes the consumer.
 const (
 	keySet  = "_KEY_SET"
 	delSet  = "_DEL_SET"
@@ -22,10 +22,10 @@ const (
 )
 
 // Produce hands rows to the process that consumes their tables, as orchagent does those
-// of APPL_DB: all together, in one transaction. A row that is set has afterwards the
-// fields given and no others. The consumer takes them when it likes, also when it
-// starts later; two changes of a row that it did not take in between are one to it,
-// and a row that is removed and set again is a change of it. See [DB.Waits].
+// of APPL_DB: all together, in one transaction. A row that is set has exactly the given
+// fields afterwards. The consumer takes them at its own time, also when it starts later;
+// two changes of a row between its takes are one to it, and a row that is removed and set
+// again is a change of it. See [DB.Waits].
 func (db *DB) Produce(ctx context.Context, changes ...Change) error {
 	_, err := db.client.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
 		for _, c := range changes {
@@ -46,8 +46,8 @@ func (db *DB) Produce(ctx context.Context, changes ...Change) error {
 	return nil
 }
 
-// Produced returns those of the rows that are there, or will be once their consumer
-// has taken what waits, in the order given: Table and Key name them.
+// Produced returns those of the rows that exist, or will once their consumer has taken
+// the pending changes, in the order given: Table and Key name them.
 func (db *DB) Produced(ctx context.Context, named ...rows.Row) ([]rows.Row, error) {
 	taken := make([]*redis.MapStringStringCmd, len(named))
 	waits := make([]*redis.MapStringStringCmd, len(named))
@@ -77,7 +77,7 @@ func (db *DB) Produced(ctx context.Context, named ...rows.Row) ([]rows.Row, erro
 	return all, nil
 }
 
-// Waits reports whether a row's consumer has not taken yet what became of it.
+// Waits reports whether a change of a row is still pending at its consumer.
 func (db *DB) Waits(ctx context.Context, r rows.Row) (bool, error) {
 	waits, err := db.client.SIsMember(ctx, r.Table+keySet, r.Key).Result()
 	if err != nil {
@@ -86,7 +86,7 @@ func (db *DB) Waits(ctx context.Context, r rows.Row) (bool, error) {
 	return waits, nil
 }
 
-// takeOne moves what waits of one row, and returns the row's key and fields.
+// takeOne applies the pending change of one row, and returns the row's key and fields.
 var takeOne = redis.NewScript(`
 local key = redis.call('SPOP', KEYS[1])
 if not key then
@@ -104,8 +104,8 @@ redis.call('DEL', wait)
 table.insert(fields, 1, key)
 return fields`)
 
-// Take takes what waits of a table, as the table's consumer: it is away for any other.
-// The little orchagent of tests is the only one that may call it.
+// Take takes the pending changes of a table, as the table's consumer: other consumers
+// miss them. Only the little orchagent of tests may call it.
 func (db *DB) Take(ctx context.Context, table string) ([]Change, error) {
 	var all []Change
 	for {

@@ -17,7 +17,7 @@ import (
 // scanCount is how many keys Redis looks at in one step of a scan.
 const scanCount = 1000
 
-// view holds the fields of rows by what Redis calls them.
+// view holds the fields of rows by their keys in Redis.
 type view map[string]map[string]string
 
 // Read returns all rows of tables, sorted by name. A name that ends in * is that of all
@@ -53,9 +53,9 @@ func (db *DB) sorted(v view) []rows.Row {
 	return all
 }
 
-// Get returns those of the rows that are there, in the order given: Table and Key
-// name them. Unlike [DB.Read] it looks for no others, so it costs the same
-// however many keys the database has.
+// Get returns those of the rows that exist, in the order given: Table and Key name them.
+// Unlike [DB.Read] it needs no scan, so its cost is independent of the number of keys in
+// the database.
 func (db *DB) Get(ctx context.Context, named ...rows.Row) ([]rows.Row, error) {
 	keys := make([]string, len(named))
 	for i, r := range named {
@@ -74,8 +74,8 @@ func (db *DB) Get(ctx context.Context, named ...rows.Row) ([]rows.Row, error) {
 	return all, nil
 }
 
-// Text returns the value of a key that is no row, such as CONFIG_DB_INITIALIZED; "":
-// there is none.
+// Text returns the value of a string key, such as CONFIG_DB_INITIALIZED; "" if it is
+// missing.
 func (db *DB) Text(ctx context.Context, key string) (string, error) {
 	value, err := db.client.Get(ctx, key).Result()
 	if errors.Is(err, redis.Nil) || isWrongType(err) {
@@ -137,9 +137,9 @@ func isTable(table, name string) bool {
 	return table == name || any && strings.HasPrefix(table, prefix)
 }
 
-// pattern matches the keys of all of these tables, so that a scan need not send
-// every key of a database that others fill, too: what their names begin with. It
-// matches other keys as well.
+// pattern matches the keys of all of these tables, so that a scan sends fewer keys of a
+// database that others fill, too: it is the common prefix of their names. It matches
+// other keys as well.
 func pattern(tables []string) string {
 	if len(tables) == 0 {
 		return ""
@@ -157,8 +157,8 @@ func pattern(tables []string) string {
 // glob takes their meaning from the characters that have one in a pattern of Redis.
 var glob = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "]", `\]`)
 
-// readKeys reads rows; those that are not there (any more) are not in the
-// result, nor is what is no row but has a row's name.
+// readKeys reads rows. Rows that are gone are left out, and so are keys of other types
+// than a hash.
 func (db *DB) readKeys(ctx context.Context, keys []string) (view, error) {
 	return db.readWith(ctx, db.client, keys)
 }

@@ -17,15 +17,15 @@ var (
 	// ErrChanged means that somebody wrote a row in the meantime: read, and try again.
 	ErrChanged = errors.New("the rows have changed in the meantime")
 
-	// ErrUnknown means that Redis was asked to write and the connection failed
-	// before it answered: it did so, or not. [DB.Read] tells, once Redis is back.
+	// ErrUnknown means that the connection failed between a write and its answer: Redis may
+	// have written. [DB.Read] shows it, once Redis is back.
 	ErrUnknown = errors.New("not known whether the rows were written")
 )
 
-// Swap writes changes all together or not at all, and only if Redis still holds
-// those rows as was has them; a changed row that is not in was must not be there.
-// As with Write, of several changes of one row the last counts. An error means
-// that nothing was written, unless it is ErrUnknown.
+// Swap writes all changes or none, and only if Redis still holds those rows as was has
+// them; a changed row that was lacks must be missing in Redis. As with Write, of several
+// changes of one row the last counts. After an error other than ErrUnknown Redis is
+// unchanged.
 func (db *DB) Swap(ctx context.Context, was []rows.Row, changes ...Change) error {
 	if len(changes) == 0 {
 		return nil

@@ -18,24 +18,23 @@ type Change struct {
 	Deleted bool     // Row has table and key only
 }
 
-// Batch is what changed since the batch before.
+// Batch has the changes since the batch before.
 type Batch struct {
-	// Initial marks the first batch, which holds every row there was when all
-	// had been read: none, perhaps.
+	// Initial marks the first batch, which holds every row of the first reading, and may be
+	// empty.
 	Initial bool
 	Changes []Change // sorted by table and key, a row once
 }
 
-// Watch calls emit with every row of tables, and then with what changes. After
-// each call the rows that emit was given are those that Redis had a moment
-// before; that changes in quick succession come as one is the rule. A name that ends in
-// * is that of all tables which begin so. It blocks
-// until ctx is done, and returns nil; emit is called by it alone. No tables at
-// all is an error.
+// Watch calls emit with every row of tables, and then with changes. After each call the
+// rows that emit was given are those that Redis had a moment before; that changes in
+// quick succession come as one is the rule. A name that ends in "*" is that of all
+// tables which begin so. It blocks until ctx is done, and returns nil; emit is called by
+// it alone. An empty list of tables is an error.
 //
-// Redis may be down: the rows stay what they were until it is back and has
-// loaded what it saved, and then come the differences. That they come back
-// empty, or that events were lost, is a difference like any.
+// Redis may be down: the rows stay as they were until it is back and has loaded its dump,
+// and then come the differences. An empty database, or lost events, are differences like
+// any.
 func (db *DB) Watch(ctx context.Context, tables []string, emit func(Batch)) error {
 	if len(tables) == 0 {
 		return errors.New("watch: no tables")
@@ -114,7 +113,7 @@ func (w *watcher) session(ctx context.Context) error {
 	}
 }
 
-// read reads the rows of keys, or all, and emits what is not as it was.
+// read reads the rows of keys, or all, and emits the differences.
 func (w *watcher) read(ctx context.Context, keys []string, all bool) error {
 	if all || w.view == nil {
 		now, err := w.db.readAll(ctx, w.tables)
@@ -147,7 +146,7 @@ func (w *watcher) read(ctx context.Context, keys []string, all bool) error {
 	return nil
 }
 
-// compare emits what of keys is not as it was.
+// compare emits the differences of keys.
 func (w *watcher) compare(keys []string, now view, initial bool) {
 	slices.Sort(keys)
 	b := Batch{Initial: initial}

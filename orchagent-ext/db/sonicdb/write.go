@@ -20,10 +20,9 @@ type order struct {
 	delete bool
 }
 
-// Write makes rows what changes say: a row that is set has afterwards the fields
-// given and no others, a row that is deleted is gone. A reader sees each row
-// before or after, never between; of several rows some may be written when an
-// error is returned. Of several changes of one row the last counts.
+// Write applies changes: a row that is set has exactly the given fields afterwards, a row
+// that is deleted is gone. Each row changes at once for readers; of several rows some may
+// be written when an error is returned. Of several changes of one row the last counts.
 func (db *DB) Write(ctx context.Context, changes ...Change) error {
 	last := make(map[string]int, len(changes))
 	for i, c := range changes {
@@ -60,7 +59,7 @@ func (db *DB) Amend(ctx context.Context, r rows.Row, remove ...string) error {
 	return db.execute(ctx, []order{{key: db.redisKey(r), set: r.Fields, remove: remove}})
 }
 
-// orderOf returns how a row that has the fields has becomes what c says.
+// orderOf returns the commands that turn a row with the fields has into the row of c.
 func orderOf(key string, c Change, has []string) order {
 	if c.Deleted {
 		return order{key: key, delete: true}
@@ -74,7 +73,8 @@ func orderOf(key string, c Change, has []string) order {
 	return o
 }
 
-// stored returns fields as Redis holds them, which knows no row without any.
+// stored returns fields as Redis holds them, where a row without fields has the
+// placeholder NULL.
 func stored(fields map[string]string) map[string]string {
 	if len(fields) == 0 {
 		return map[string]string{"NULL": "NULL"}

@@ -2,8 +2,7 @@
 
 // Package telemetry names the tables of STATE_DB and COUNTERS_DB and their rows, which
 // are the structs of the state model (sonic-sluice-state.yang); package yang/rows encodes
-// them. Package loop fills them in and writes them. The package is pure, and knows
-// neither the switch nor the packet path.
+// them. The daemon fills them in and writes them. The package is pure.
 //
 // Package metrics below it reads rows from Redis and serves them over HTTP.
 package telemetry

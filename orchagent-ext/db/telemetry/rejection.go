@@ -11,8 +11,8 @@ import (
 	"sluice/yang/text"
 )
 
-// ConfigError is the row that says why a row of CONFIG_DB is not in force. good is
-// its last good version, which is; nil: there is none.
+// ConfigError returns the row of SLUICE_CONFIG_ERROR for a rejected row of CONFIG_DB.
+// good is the row's last good version, which is in force; nil: it has none.
 func ConfigError(e *rows.Error, at time.Time, good *rows.Row) *Rejection {
 	r := &Rejection{Table: &e.Table, Reason: &e.Reason, Time: Stamp(at)}
 	if e.Field != "" {
@@ -29,7 +29,7 @@ func ConfigError(e *rows.Error, at time.Time, good *rows.Row) *Rejection {
 	return r
 }
 
-// LastGood returns the rows that rows of [ConfigError] say are in force.
+// LastGood returns the rows in force that rows of [ConfigError] hold.
 func LastGood(errs []rows.Row) []rows.Row {
 	var good []rows.Row
 	for _, e := range errs {

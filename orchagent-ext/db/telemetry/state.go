@@ -34,7 +34,7 @@ const (
 	TableNotify     = "SLUICE_NOTIFY_STATS"
 )
 
-// What the daemon is doing.
+// The phases of the daemon.
 const (
 	Starting = "starting" // the switch or the configuration is not there yet
 	Running  = "running"  // the switch is as configured
@@ -42,10 +42,10 @@ const (
 	Disabled = "disabled" // SLUICE|global admin_state=disabled: no object of Sluice is on the switch
 )
 
-// Off is a feature that is not enabled; Active and Failed are as with flow labels.
+// Off is a disabled feature; Active and Failed are as with flow labels.
 const Off = "disabled"
 
-// What became of flow labels.
+// The status of flow labels.
 const (
 	Active   = "active"   // written, or ECMP hashes the queue pair
 	Unproven = "unproven" // a method is in use, and the switch does not show that it is in force
@@ -71,7 +71,7 @@ type (
 	PlacementGroup = model.SonicSluiceState_SonicSluiceState_SLUICE_PLACEMENT_GROUP_SLUICE_PLACEMENT_GROUP_LIST
 	// PlacementMember is a row of SLUICE_PLACEMENT_MEMBER.
 	PlacementMember = model.SonicSluiceState_SonicSluiceState_SLUICE_PLACEMENT_MEMBER_SLUICE_PLACEMENT_MEMBER_LIST
-	// PortRole is what a port faces.
+	// PortRole is the role of a port: the kind of device at its other end.
 	PortRole = model.E_SonicSluiceState_PortRole
 	// NextHop is a row of SLUICE_NEXT_HOP.
 	NextHop = model.SonicSluiceState_SonicSluiceState_SLUICE_NEXT_HOP_SLUICE_NEXT_HOP_LIST
@@ -89,7 +89,7 @@ type (
 	NotifyStats = model.SonicSluiceState_SonicSluiceState_SLUICE_NOTIFY_STATS_SLUICE_NOTIFY_STATS_LIST
 )
 
-// Text is a leaf that has a text; nil: it has none.
+// Text returns the leaf of a text; nil for "".
 func Text(s string) *string {
 	if s == "" {
 		return nil

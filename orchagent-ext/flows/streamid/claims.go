@@ -8,8 +8,8 @@ import (
 	"sluice/orchagent-ext/flows/flow"
 )
 
-// claims is what this node wants in etcd, what it has there, and what to do next. It
-// is pure: it neither asks etcd nor reads a clock, and has no lock.
+// claims is the state of this node's ids: the flows that need one, the keys in etcd, and
+// the steps that are due. It is pure: requests, clock and lock are its caller's.
 type claims struct {
 	quarantine time.Duration
 	byName     map[string]*claim
@@ -45,7 +45,8 @@ const (
 	gone          // dropped
 )
 
-// departure is a flow that is leaving until then, if it was not wanted since.
+// departure is a flow whose id is released at a time, unless the flow is wanted again by
+// then.
 type departure struct {
 	*claim
 	until time.Duration
@@ -78,7 +79,7 @@ func newClaims(quarantine time.Duration) *claims {
 	return &claims{quarantine: quarantine, byName: map[string]*claim{}, byKey: map[flow.Key]*claim{}, byID: map[uint16]*claim{}}
 }
 
-// fullPause is how long a domain whose ids are all in use is not asked again.
+// fullPause is the time between requests to a domain whose ids are all in use.
 const fullPause = time.Second
 
 // want makes k a user of the flow called name; first is the id to try first. It
@@ -138,8 +139,8 @@ func (f *claim) decided() {
 	}
 }
 
-// plan returns at most limit steps for one transaction. No two name one flow or
-// one id.
+// plan returns at most limit steps for one transaction. Each flow and each id is in one
+// step at most.
 func (c *claims) plan(now time.Duration, limit int) []step {
 	var steps []step
 	ids := map[uint16]bool{}
@@ -176,8 +177,8 @@ func (c *claims) plan(now time.Duration, limit int) []step {
 	return steps
 }
 
-// next is when plan would return something that it does not now, if nothing else
-// happens; false: never.
+// next returns the next time at which plan will return further steps by itself; false if
+// it waits for an event.
 func (c *claims) next() (time.Duration, bool) {
 	if len(c.leaving) == 0 {
 		return 0, false

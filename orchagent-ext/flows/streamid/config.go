@@ -18,8 +18,8 @@ const (
 	Quarantine = 5 * time.Second
 )
 
-// Config of a [Global]. What is empty has the default that is given beside it. The flows
-// of a domain share the ids.
+// Config of a [Global]. An empty field has the default beside it. The flows of a domain
+// share the ids.
 type Config struct {
 	etcd.Config
 
@@ -27,10 +27,10 @@ type Config struct {
 	Classification Classification // what tells flows apart
 	Seed           uint32         // of the id that is tried first, as in scope "hash"
 
-	// Changed is called for a flow whose id is not what it was, after the node
-	// lost its lease and took another. Lease is called when the node has a lease,
-	// and when it has none: no id of it is valid then. Both are called by Run, and
-	// must not block. Both may be nil.
+	// Changed is called for a flow whose id changed after the node lost its lease and took
+	// another. Lease is called when the node gets a lease (true) and when it loses it
+	// (false): its ids are invalid then. Run calls both, so they must return at once. Both
+	// may be nil.
 	Changed func(Change)
 	Lease   func(valid bool)
 	Log     *slog.Logger // nil: no log
@@ -53,7 +53,7 @@ func (c *Config) complete() {
 	}
 }
 
-// check says what is wrong, as far as that can be told without the files.
+// check returns the first error of the configuration, without reading the files.
 func (c *Config) check() error {
 	if c.Classification > By5Tuple {
 		return fmt.Errorf("classification %d: %d (flow label) and %d (5-tuple) are allowed", c.Classification, ByFlowLabel, By5Tuple)

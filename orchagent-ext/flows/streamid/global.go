@@ -12,14 +12,14 @@ import (
 	"sluice/orchagent-ext/flows/flow"
 )
 
-// ErrLost says that this node has no lease in etcd: none of its ids is valid, and
-// it gets no new ones until it has one.
+// ErrLost means that this node has no lease in etcd: all its ids are invalid, and new
+// ones wait for the next lease.
 var ErrLost = errors.New("no lease in etcd: no stream id of this node is valid")
 
 var errReleased = errors.New("flow was released while its stream id was asked for")
 
-// Global gives flows Stream IDs that are unique in a domain. It is safe for
-// concurrent use, and does nothing before [Global.Run].
+// Global gives flows Stream IDs that are unique in a domain. It is safe for concurrent
+// use. Its requests begin with [Global.Run].
 //
 // A key is the flow's as its packets leave this node: where the node writes the flow
 // label, that label is in the key, or the next node has another flow.
@@ -40,7 +40,7 @@ type Global struct {
 
 var _ flow.Allocator = (*Global)(nil)
 
-// Stats counts what happened, and says what is.
+// Stats has counters since the start, and the present state.
 type Stats struct {
 	Held, Wanted, Leaving int    // flows: with an id, waiting for one, released and in quarantine
 	Leases, Lost          uint64 // leases taken, and of them lost
@@ -50,7 +50,7 @@ type Stats struct {
 	Full                  uint64 // refused: all ids were in use
 }
 
-// New checks the configuration; it reads no file and does not connect.
+// New checks the configuration. Files are read, and etcd is dialed, by [Global.Run].
 //
 //conformance:draft-yang/allocate draft-yang/scope
 func New(c Config) (*Global, error) {
@@ -70,10 +70,9 @@ func newGlobal(c Config, validity, quarantine time.Duration, clock func() time.D
 	}
 }
 
-// Want says that the flow is to have a Stream ID, until [Global.Release], and
-// returns at once: its id is sought from now on, whenever etcd is there, and
-// [Global.ID] has it then. The error is [flow.ErrNoStreamID] when all ids are in
-// use, and the flow is not wanted then.
+// Want requests a Stream ID for the flow until [Global.Release], and returns at once: Run
+// claims an id as soon as etcd is reachable, and [Global.ID] has it then. The error is
+// [flow.ErrNoStreamID] when all ids are in use, which drops the request.
 func (g *Global) Want(k flow.Key) error {
 	_, err := g.want(k)
 	return err
@@ -94,11 +93,10 @@ func (g *Global) want(k flow.Key) (*claim, error) {
 	return f, nil
 }
 
-// Allocate returns the flow's Stream ID, and waits for etcd if it has none yet.
+// Allocate returns the flow's Stream ID, and waits for etcd if it is still unknown.
 //
-// The flow is wanted from then on, as by [Global.Want]: when ctx ends first, or
-// the node has no lease ([ErrLost], at once), its id is sought all the same, and
-// ID has it later.
+// The flow is wanted from then on, as by [Global.Want]: when ctx ends first, or the node
+// has no lease ([ErrLost], at once), the request stays, and ID has the id later.
 func (g *Global) Allocate(ctx context.Context, k flow.Key) (uint16, error) {
 	f, err := g.want(k)
 	if err != nil {
@@ -117,7 +115,8 @@ func (g *Global) Allocate(ctx context.Context, k flow.Key) (uint16, error) {
 	}
 }
 
-// lookup returns the id of the flow, or an error, or what to wait for.
+// lookup returns the id of the flow, or an error, or the channel that closes when the
+// state changes.
 func (g *Global) lookup(k flow.Key, f *claim) (uint16, <-chan struct{}, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -137,8 +136,8 @@ func (g *Global) lookup(k flow.Key, f *claim) (uint16, <-chan struct{}, error) {
 	return 0, f.done, nil
 }
 
-// ID returns the flow's Stream ID if it has one that is valid now. It does not
-// wait for etcd. Ask it before each use.
+// ID returns the flow's Stream ID if it has one that is valid now. It returns at once.
+// Call it before each use: validity ends with the clock.
 func (g *Global) ID(k flow.Key) (id uint16, ok bool) {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
@@ -149,16 +148,15 @@ func (g *Global) ID(k flow.Key) (id uint16, ok bool) {
 	return f.id, true
 }
 
-// Valid reports whether a flow of this node has the Stream ID now. It does not wait
-// for etcd.
+// Valid reports whether a flow of this node has the Stream ID now. It returns at once.
 func (g *Global) Valid(id uint16) bool {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
 	return g.claims.byID[id] != nil && g.clock() < g.deadline
 }
 
-// Err says why the node has no lease, and so no valid Stream ID; nil: it has one,
-// or is just asking for its first. It does not wait for etcd.
+// Err returns the reason why the node lacks a lease, and so a valid Stream ID; nil with a
+// lease, and while the first request is under way. It returns at once.
 func (g *Global) Err() error {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
@@ -168,9 +166,9 @@ func (g *Global) Err() error {
 	return fmt.Errorf("%w (%w)", ErrLost, g.reason)
 }
 
-// Release says that the flow needs no Stream ID any more, and returns at once.
-// The id is given back to etcd after the quarantine. What waits for that is
-// bounded by the number of ids, and counted in [Stats].
+// Release ends the request of [Global.Want], and returns at once. The id is free in etcd
+// after the quarantine. The ids in quarantine are bounded by the number of ids, and
+// counted in [Stats].
 func (g *Global) Release(k flow.Key) {
 	g.mu.Lock()
 	g.claims.release(k, g.clock())

@@ -8,18 +8,18 @@ import (
 	"sluice/orchagent-ext/flows/flow"
 )
 
-// Classification says which packets are one flow to the nodes of a domain. All
-// nodes of a domain have the same: nodes that differ give one flow two ids.
+// Classification is the set of fields by which packets are one flow to the nodes of a
+// domain. All nodes of a domain have the same: nodes that differ give one flow two ids.
 type Classification uint8
 
-// What packets of one flow have in common. Of a [flow.Key] nothing else counts:
+// The fields that packets of one flow share. Other fields of a [flow.Key] are ignored:
 // two nodes may learn of a flow by different queue pairs.
 const (
 	ByFlowLabel Classification = iota // source, destination, flow label
 	By5Tuple                          // source, destination, source port; the rest is RoCEv2's
 )
 
-// name is the flow's name in etcd. It holds no "/".
+// name is the flow's name in etcd. It is free of "/", the separator of keys.
 //
 //conformance:draft-yang/by-5-tuple
 func (c Classification) name(k *flow.Key) string {

@@ -74,8 +74,7 @@ func (c *claims) scans() bool {
 	return false
 }
 
-// scanned records which ids are in use, and returns the flows that get none
-// because all are.
+// scanned records the ids in use, and returns the flows that fail because all are.
 func (c *claims) scanned(used []uint16, now time.Duration) (changed []change) {
 	chosen := map[uint16]bool{}
 	for _, id := range used {
@@ -103,8 +102,8 @@ func (c *claims) scanned(used []uint16, now time.Duration) (changed []change) {
 	return changed
 }
 
-// lost records that etcd has none of the node's keys any more, as far as the node
-// knows: it claims again what is used, with the same id if possible.
+// lost records that etcd may have dropped all keys of the node: it claims the ids of
+// wanted flows again, the same ones if possible.
 func (c *claims) lost() {
 	c.waiting, c.leaving, c.byID = nil, nil, map[uint16]*claim{}
 	for _, f := range c.byName {
@@ -118,21 +117,20 @@ func (c *claims) lost() {
 	}
 }
 
-// change is a flow whose users know the id old (0: none), which became now (0:
-// none; the flow was dropped).
+// change is a flow whose users know the id old (0: they know none), and whose id is now
+// another (0: the flow was dropped).
 type change struct {
 	*claim
 	old, now uint16
 }
 
-// Change is a flow whose Stream ID is not what it was.
+// Change is a flow whose Stream ID changed.
 type Change struct {
 	Key      flow.Key
 	Old, New uint16 // New 0: all ids are in use, the flow has none
 }
 
-// tell returns what the users must learn, and forgets those whose flow was
-// dropped.
+// tell returns the changes for the users of ids, and forgets the flows that were dropped.
 func (c *claims) tell(changed []change) (told []Change) {
 	if len(changed) == 0 {
 		return nil
@@ -156,8 +154,8 @@ func (c *claims) tell(changed []change) (told []Change) {
 	return told
 }
 
-// freeOf returns the first id of the n behind id, around the end, that is neither
-// used nor chosen; 0: there is none.
+// freeOf returns the first free id of the n after id, modulo the range: one outside of
+// used and chosen. It returns 0 if all are taken.
 func freeOf(id uint16, n int, used []uint16, chosen map[uint16]bool) uint16 {
 	taken := map[uint16]bool{}
 	for _, u := range used {

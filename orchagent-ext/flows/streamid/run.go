@@ -12,15 +12,16 @@ import (
 	"sluice/orchagent-ext/host/etcd"
 )
 
-// pause is between attempts at an etcd that does not answer as it should.
+// pause is the time between attempts at an etcd that fails.
 const pause = 200 * time.Millisecond
 
 // warnEvery is how often the log reports an unreachable etcd.
 const warnEvery = time.Minute
 
-// Run takes a lease in etcd, keeps it, and claims what is wanted, until ctx ends. A
-// lost lease is followed by another. After Run no id is valid; the keys in etcd expire
-// with the lease, so that a daemon that starts again at once finds its flows' ids.
+// Run takes a lease in etcd, keeps it, and claims ids for the wanted flows, until ctx
+// ends. A lost lease is followed by another. After Run all ids are invalid; the keys in
+// etcd expire with the lease, so that a daemon that starts again at once finds its flows'
+// ids.
 func (g *Global) Run(ctx context.Context) error {
 	var why etcd.Cause
 	for ctx.Err() == nil {
@@ -34,8 +35,9 @@ func (g *Global) Run(ctx context.Context) error {
 	return nil
 }
 
-// connected connects with what the files hold, and takes one lease after another
-// until they change or etcd refuses the connection. It says whether it had a lease.
+// connected connects with the credentials in the files, and takes one lease after another
+// until the files change or etcd refuses the connection. It reports whether it had a
+// lease.
 func (g *Global) connected(ctx context.Context, why *etcd.Cause) (had bool, err error) {
 	err = g.config.Connect(ctx, why, func(ctx context.Context, client *clientv3.Client) error {
 		for {
@@ -51,8 +53,8 @@ func (g *Global) connected(ctx context.Context, why *etcd.Cause) (had bool, err 
 	return had, err
 }
 
-// say keeps why there is no lease, and logs it: at once where there was one, else
-// now and then.
+// say keeps the reason of a missing lease, and logs it: at once after a lease, else at
+// intervals.
 func (g *Global) say(had bool, err error) {
 	g.mu.Lock()
 	g.reason = err

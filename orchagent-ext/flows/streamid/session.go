@@ -34,7 +34,7 @@ type session struct {
 	unsure  bool          // an answer was lost: the fence must be written again
 }
 
-// session takes a lease and works under it until it is lost or ctx ends. It says
+// session takes a lease and works under it until it is lost or ctx ends. It reports
 // whether it had one.
 func (g *Global) session(ctx context.Context, to store) (had bool, err error) {
 	s, deadline, err := g.open(ctx, to)

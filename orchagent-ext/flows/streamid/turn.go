@@ -13,8 +13,8 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// turn does the next thing, or waits until there is one. An error ends the
-// session; what etcd could not answer in time is tried again.
+// turn carries out the next step, or waits for one. An error ends the session; requests
+// that timed out are tried again.
 func (s *session) turn(ctx context.Context) error {
 	now := s.clock()
 	s.mu.RLock()
@@ -51,8 +51,8 @@ func (s *session) turn(ctx context.Context) error {
 	return err
 }
 
-// late turns the error of an attempt into that of the session when there is no
-// time for another.
+// late turns the error of an attempt into that of the session when the time is too short
+// for another.
 func (s *session) late(err error) error {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -64,7 +64,7 @@ func (s *session) late(err error) error {
 
 var errGone = errors.New("the lease or keys of this node are gone from etcd")
 
-// do asks etcd; errGone when the lease is not there.
+// do sends one request to etcd; errGone means that the lease is gone.
 func (s *session) do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse, error) {
 	answer, err := s.store.Do(ctx, op)
 	s.mu.Lock()
@@ -108,8 +108,8 @@ func (s *session) confirm(term uint64) error {
 	return nil
 }
 
-// raise writes the fence again: a transaction that was sent before and has no answer
-// yet is done by then, or never will be.
+// raise writes the fence again: a transaction that was sent before and is still
+// unanswered is done by then, or fails for ever.
 func (s *session) raise(ctx context.Context) error {
 	answer, err := s.do(ctx, s.space.register(s.config.Node, s.created))
 	if err != nil {
@@ -122,8 +122,8 @@ func (s *session) raise(ctx context.Context) error {
 	return nil
 }
 
-// check checks that the lease still has every key of this node: a deleted one frees
-// its id for other nodes. If etcd does not answer, it is asked later.
+// check checks that the lease still has every key of this node: a deleted one frees its
+// id for other nodes. A request that times out is repeated later.
 func (s *session) check(ctx context.Context, now time.Duration) error {
 	s.checkAt = now + s.validity/2
 	answer, err := s.store.TimeToLive(ctx, s.space.lease, clientv3.WithAttachedKeys())

@@ -31,15 +31,15 @@ func absent(prefix string) clientv3.Cmp {
 	return clientv3.Compare(clientv3.Version(prefix), "=", 0).WithPrefix()
 }
 
-// idOf reads an id of etcd; false: it is not a Stream ID.
+// idOf parses a Stream ID of etcd; false for any other text.
 func idOf(text string) (uint16, bool) {
 	id, err := strconv.ParseUint(text, 16, 16)
 	return uint16(id), err == nil && id != 0 && len(text) == 4
 }
 
-// register writes the node's key if it was first written at revision created, 0:
-// if it is not there. Its revision is the fence: transactions that ask for an
-// older one fail from then on.
+// register writes the node's key if it was first written at revision created, or if it is
+// missing with created 0. Its revision is the fence: transactions that ask for an older
+// one fail from then on.
 func (s space) register(node string, created int64) clientv3.Op {
 	return clientv3.OpTxn(
 		[]clientv3.Cmp{clientv3.Compare(clientv3.CreateRevision(s.node()), "=", created)},
@@ -50,9 +50,9 @@ func (s space) putNode(node string) clientv3.Op {
 	return clientv3.OpPut(s.node(), node, clientv3.WithLease(s.lease))
 }
 
-// commit carries out the steps, each as far as the keys in etcd allow, if the node's
-// key is still of revision fence, and moves the fence: so it is carried out once
-// at most. Without steps it only asks, by a linearized read.
+// commit carries out the steps, each as far as the keys in etcd allow, if the node's key
+// is still of revision fence, and moves the fence: so it is carried out once at most.
+// Without steps it is a linearized read.
 func (s space) commit(node string, fence int64, steps []step) clientv3.Op {
 	ops := make([]clientv3.Op, 0, len(steps)+1)
 	for _, step := range steps {
@@ -70,8 +70,8 @@ func (s space) commit(node string, fence int64, steps []step) clientv3.Op {
 	return clientv3.OpTxn([]clientv3.Cmp{clientv3.Compare(clientv3.ModRevision(s.node()), "=", fence)}, ops, nil)
 }
 
-// claim writes the flow's references if the flow has this id, or has none and no
-// other flow has it; else it reads why not.
+// claim writes the flow's references if the flow has this id, or if both are free; else
+// it reads the keys that are in the way.
 func (s space) claim(step step) clientv3.Op {
 	flows, ids := s.flows(step.name), s.ids(step.id)
 	put := []clientv3.Op{
@@ -103,7 +103,7 @@ func (s space) scan() clientv3.Op {
 	return clientv3.OpGet(s.prefix+"id/", clientv3.WithPrefix(), clientv3.WithKeysOnly())
 }
 
-// outcomes reads what became of the steps of a commit.
+// outcomes returns the results of the steps of a commit.
 func (s space) outcomes(steps []step, answer *etcdserverpb.TxnResponse) ([]outcome, error) {
 	if len(answer.GetResponses()) != len(steps)+1 {
 		return nil, fmt.Errorf("etcd answers %d operations, asked were %d", len(answer.GetResponses()), len(steps)+1)
@@ -137,8 +137,8 @@ func (s space) outcomes(steps []step, answer *etcdserverpb.TxnResponse) ([]outco
 	return outcomes, nil
 }
 
-// used reads the ids from keys below id/. A value that is not a Stream ID cannot be
-// claimed by any node either.
+// used reads the ids from keys below id/. It leaves out keys with other texts than Stream
+// IDs, which nodes cannot claim.
 func (s space) used(r *etcdserverpb.RangeResponse) []uint16 {
 	var used []uint16
 	for _, kv := range r.GetKvs() {

@@ -25,7 +25,8 @@ const (
 	mostFormer = 8 // leases that are remembered: more do not live at the same time
 )
 
-// ErrNotShared says that this node reads no rows of others, and shows them none.
+// ErrNotShared means that this node is apart from the others: it neither reads their rows
+// nor shows its own.
 var ErrNotShared = errors.New("no lease in etcd")
 
 // BoardConfig of a [Board].
@@ -41,8 +42,8 @@ type BoardConfig struct {
 	Log *slog.Logger
 }
 
-// A Board is rows that the nodes of a domain show each other. It is safe for concurrent
-// use, and does nothing before [Board.Run].
+// A Board has the rows that the nodes of a domain show each other. It is safe for
+// concurrent use. Its requests begin with [Board.Run].
 type Board struct {
 	config  BoardConfig
 	lease   time.Duration // a node that is silent for so long is gone; whole seconds
@@ -58,7 +59,7 @@ type Board struct {
 	view    View
 }
 
-// A View is what a node last read. Its maps do not change.
+// A View has the rows that a node read last. Its maps are constant.
 type View struct {
 	Err    error             // why nothing is shared; nil: it is. Without that, the rest is empty
 	Number uint64            // of different rows that were read
@@ -72,14 +73,14 @@ type View struct {
 	Part      []byte // this node's part of it; nil: there is none
 }
 
-// publication is what the leader is to write.
+// publication has the parts that the leader is to write.
 type publication struct {
 	number uint64
 	about  string
 	parts  map[string][]byte
 }
 
-// NewBoard checks the configuration; it reads no file and does not connect.
+// NewBoard checks the configuration. Files are read, and etcd is dialed, by [Board.Run].
 func NewBoard(c BoardConfig) (*Board, error) {
 	c.Complete()
 	if c.Node == "" || len(c.Node) > 255 || strings.Contains(c.Node, "/") {
@@ -98,8 +99,8 @@ func (b *Board) Put(row []byte) {
 	b.mu.Unlock()
 }
 
-// Publish has parts written, by node, and put in force together. Only the elected node's
-// are. number is greater than what was published.
+// Publish has parts written, by node, and put in force together. The elected node alone
+// succeeds. number must be greater than the last published one.
 func (b *Board) Publish(number uint64, about string, parts map[string][]byte) {
 	b.mu.Lock()
 	b.pending = &publication{number, about, parts}
@@ -110,7 +111,7 @@ func (b *Board) Publish(number uint64, about string, parts map[string][]byte) {
 	}
 }
 
-// View returns what was last read.
+// View returns the rows as last read.
 func (b *Board) View() View {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -139,7 +140,7 @@ func (b *Board) Run(ctx context.Context) error {
 	return nil
 }
 
-// lost keeps why nothing is shared, and logs it now and then.
+// lost keeps the reason why the node is apart from the others, and logs it at intervals.
 func (b *Board) lost(err error) {
 	b.mu.Lock()
 	had := b.view.Err == nil
@@ -221,7 +222,7 @@ func (b *Board) session(ctx context.Context, client *clientv3.Client) error {
 	return ctx.Err()
 }
 
-// seen makes what was read the view.
+// seen makes the rows of a session the view.
 func (b *Board) seen(s *boardSession) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -232,7 +233,7 @@ func (b *Board) seen(s *boardSession) {
 	b.view = s.view
 }
 
-// failed keeps why a look failed where none succeeded yet.
+// failed keeps the error of a reading until the first success.
 func (b *Board) failed(err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -23,7 +23,7 @@ func (k boardKeys) parts() string                     { return string(k) + "part
 func (k boardKeys) partsOf(n uint64) string           { return fmt.Sprintf("%s%016x/", k.parts(), n) }
 func (k boardKeys) part(n uint64, node string) string { return k.partsOf(n) + node }
 
-// mostPublished bounds the numbers of what is published.
+// mostPublished bounds the numbers of publications.
 const mostPublished = 1 << 62
 
 // publishedText is the value of the key published.
@@ -40,7 +40,8 @@ func parsePublished(text string) (number uint64, about string, err error) {
 
 var errLeaseGone = errors.New("the lease of this node is not in etcd any more")
 
-// leaseError tells that a lease is gone from other errors.
+// leaseError returns errLeaseGone for the error of a lease that is gone, and other errors
+// as they are.
 func leaseError(err error) error {
 	if errors.Is(err, rpctypes.ErrLeaseNotFound) {
 		return errLeaseGone

@@ -34,8 +34,8 @@ func (s *boardSession) renew(ctx context.Context) error {
 	return nil
 }
 
-// show writes the row of this node where it is another one now. A row of its name that is
-// not under a lease of this board is another node's, or its own of before it was killed.
+// show writes the row of this node after a change. A row of its name under a foreign
+// lease is another node's, or its own of before it was killed.
 func (s *boardSession) show(ctx context.Context) error {
 	s.mu.Lock()
 	row := s.row
@@ -64,7 +64,8 @@ func (s *boardSession) show(ctx context.Context) error {
 }
 
 // takeOver puts a key that is under a former lease of this board under the lease of now.
-// Others never see it gone. It returns the key's revision; 0: the key is another node's.
+// Other nodes see it all the time. It returns the key's revision; 0: the key is another
+// node's.
 func (s *boardSession) takeOver(ctx context.Context, was []*mvccpb.KeyValue, put clientv3.Op) (revision int64, err error) {
 	if len(was) == 0 || !slices.Contains(s.former, clientv3.LeaseID(was[0].GetLease())) {
 		return 0, nil
@@ -76,7 +77,7 @@ func (s *boardSession) takeOver(ctx context.Context, was []*mvccpb.KeyValue, put
 	return answer.Header.GetRevision(), nil
 }
 
-// elect becomes the leader where there is none.
+// elect makes this node the leader if the place is free.
 func (s *boardSession) elect(ctx context.Context) error {
 	key := s.keys.leader()
 	put := clientv3.OpPut(key, s.config.Node, clientv3.WithLease(s.id))
@@ -136,7 +137,7 @@ func (s *boardSession) read(ctx context.Context) error {
 	return nil
 }
 
-// rowOf keeps what was read, without a value that is too large.
+// rowOf returns a row as read, with a value that is too large left out.
 func (s *boardSession) rowOf(kv *mvccpb.KeyValue) boardRow {
 	r := boardRow{revision: kv.GetModRevision(), value: kv.GetValue()}
 	if len(r.value) > s.config.MostOctets {
@@ -145,7 +146,8 @@ func (s *boardSession) rowOf(kv *mvccpb.KeyValue) boardRow {
 	return r
 }
 
-// gather makes the rows of the view; more says how many were not listed.
+// gather makes the rows of the view; more is the number of rows above the limit of the
+// request.
 func (s *boardSession) gather(more int64) {
 	s.view.Rows, s.view.Aside = map[string][]byte{}, map[string]error{}
 	if more > 0 {
@@ -169,7 +171,7 @@ func (s *boardSession) gather(more int64) {
 	}
 }
 
-// published reads what is in force, and the part of this node.
+// published reads the publication in force, and the part of this node.
 func (s *boardSession) published(ctx context.Context) error {
 	key := s.keys.published()
 	answer, err := s.client.Get(ctx, key)
@@ -202,7 +204,7 @@ func (s *boardSession) published(ctx context.Context) error {
 	return nil
 }
 
-// publish writes what is pending, if this node leads.
+// publish writes the pending publication, if this node leads.
 func (s *boardSession) publish(ctx context.Context) error {
 	s.mu.Lock()
 	p := s.pending
@@ -222,7 +224,7 @@ func (s *boardSession) publish(ctx context.Context) error {
 		return nil
 	}
 	// Each transaction moves the leader's key: one whose answer was lost, and that comes
-	// late, asks for an older key and does nothing.
+	// late, compares with an older key and has no effect.
 	key := s.keys.leader()
 	for _, ops := range s.writes(p) {
 		asking, cancel := context.WithTimeout(ctx, s.attempt)
@@ -245,8 +247,8 @@ func (s *boardSession) publish(ctx context.Context) error {
 	return nil
 }
 
-// writes are the transactions of a publication, in order: what a leader that died left is
-// removed, the parts are written, and then they are put in force.
+// writes are the transactions of a publication, in order: parts that a dead leader left
+// are removed, the new ones are written, and then they are put in force.
 func (s *boardSession) writes(p *publication) (all [][]clientv3.Op) {
 	was := s.view.Published
 	end := clientv3.GetPrefixRangeEnd(s.keys.parts())

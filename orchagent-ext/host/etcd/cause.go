@@ -12,8 +12,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Cause keeps why the last request failed. The etcd client only says that time
-// ran out, also where no member's certificate is trusted.
+// Cause keeps the reason why the last request failed. The etcd client's error is a
+// timeout even where the certificates of all members are untrusted.
 type Cause struct {
 	mu   sync.Mutex
 	last string

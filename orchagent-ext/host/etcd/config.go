@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Config says where etcd is, and who this node is there. What is empty has the default
-// that is given beside it. The files are read when a connection begins, again where they
+// Config has the endpoints of etcd, and this node's credentials. An empty field has the
+// default beside it. The files are read when a connection begins, again where they
 // change.
 type Config struct {
 	Endpoints []string // URLs of etcd's members: http://10.0.0.1:2379, or https. Required
@@ -34,7 +34,7 @@ type Config struct {
 	Domain string // which nodes share what they write: "default". Letters, digits, ".", "_", "-"
 }
 
-// Secret is a text that is not printed.
+// Secret is a text that package fmt prints masked.
 type Secret string
 
 // String hides the secret.
@@ -58,7 +58,7 @@ func (c *Config) Complete() {
 	}
 }
 
-// Check says what is wrong, as far as that can be told without the files.
+// Check returns the first error of the configuration, without reading the files.
 func (c *Config) Check() error {
 	if strings.ContainsFunc(c.Domain, func(r rune) bool { return !strings.ContainsRune(domainLetters, r) }) {
 		return fmt.Errorf("domain %q: letters, digits, '.', '_' and '-' are allowed", c.Domain)
@@ -79,7 +79,7 @@ func (c *Config) Prefix() string { return "/sluice/" + c.Domain + "/" }
 
 const domainLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
 
-// encrypted checks the endpoints and what goes with them, and says whether they take
+// encrypted checks the endpoints and the files for them, and reports whether they take
 // TLS.
 func (c *Config) encrypted() (bool, error) {
 	if len(c.Endpoints) == 0 {
@@ -105,7 +105,7 @@ func (c *Config) encrypted() (bool, error) {
 	return schemes["https"], nil
 }
 
-// hideUser cuts a user and password out of an endpoint that is no URL.
+// hideUser cuts a user and password out of an endpoint that url.Parse rejects.
 func hideUser(endpoint string) string {
 	if _, host, found := strings.Cut(endpoint, "@"); found {
 		return "…@" + host

@@ -9,8 +9,8 @@ import (
 	"google.golang.org/grpc"
 )
 
-// Connect calls use with a client that is made of what the files hold. The context of
-// use ends when they hold anything else: its cause says so. Config is complete.
+// Connect calls use with a client for the credentials in the files. The context of use
+// ends when a file changes, with that as its cause. Config is complete.
 func (c *Config) Connect(ctx context.Context, why *Cause, use func(context.Context, *clientv3.Client) error) error {
 	used, err := c.read()
 	if err != nil {

@@ -18,10 +18,10 @@ import (
 // checkFiles is how often the files of a connection are checked for changes.
 const checkFiles = time.Second
 
-// files are what the files of a [Config] hold; "": none is configured.
+// files are the contents of the files of a [Config]; "" for one without a name.
 type files struct{ ca, cert, key, password string }
 
-// read reads the files. It never waits for one where the functions of [Config] do not.
+// read reads the files. It waits only where the functions of [Config] do.
 func (c *Config) read() (f files, err error) {
 	for _, each := range []struct {
 		leaf, path string
@@ -43,7 +43,7 @@ func (c *Config) read() (f files, err error) {
 	return f, nil
 }
 
-// client is what the etcd client is made of, with these files.
+// client returns the configuration of the etcd client with these files.
 func (c *Config) client(f files) (*clientv3.Config, error) {
 	password := string(c.Password)
 	if c.PasswordFile != "" {
@@ -63,7 +63,7 @@ func (c *Config) client(f files) (*clientv3.Config, error) {
 	}, nil
 }
 
-// identity is the node's certificate and the CA that it trusts; nil: no TLS.
+// identity is the node's certificate and the CA that it trusts; nil: plain TCP.
 func (c *Config) identity(f files) (*tls.Config, error) {
 	if c.CAFile == "" {
 		return nil, nil

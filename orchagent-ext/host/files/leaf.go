@@ -25,11 +25,11 @@ var Default = []string{"/etc/sluice", "/etc/sonic/sluice"}
 // passwords is the folder of password files, below each folder of a [Reader].
 const passwords = "passwords"
 
-// Reader reads the files that rows of CONFIG_DB name. The zero value reads no file.
+// Reader reads the files that rows of CONFIG_DB name. The zero value refuses every file.
 type Reader struct {
 	// Folders are the absolute paths of the operator's folders. Certificates and keys are
-	// read below them, passwords below their folder "passwords" alone: a password is sent
-	// to the peer that the same row names, so no other file may ever be read as one.
+	// read below them, passwords below their folder "passwords" alone: a password is sent to
+	// the peer that the same row names, so every other file is refused as one.
 	Folders []string
 
 	// Reserved are paths of files that other parts of Sluice read, such as the users and
@@ -105,7 +105,7 @@ func namesBelow(folder, path string) []string {
 }
 
 // readLeaf walks from the folder, which the operator named, to the file, one name at a
-// time: so no symbolic link is followed, and each folder on the way is judged.
+// time: so symbolic links are refused, and each folder on the way is judged.
 func (r *Reader) readLeaf(folder string, names []string) ([]byte, error) {
 	at, err := open(unix.AT_FDCWD, folder, unix.O_DIRECTORY)
 	if err != nil {
@@ -171,7 +171,8 @@ func PathsIn(environment []string, prefix string) (paths []string) {
 	return paths
 }
 
-// open opens without waiting for a writer of a FIFO, and takes no terminal over.
+// open opens a FIFO without its writer (O_NONBLOCK), and leaves a terminal to its session
+// (O_NOCTTY).
 func open(at int, name string, flags int) (*os.File, error) {
 	fd, err := unix.Openat(at, name, flags|unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
 	switch {
@@ -187,8 +188,8 @@ func open(at int, name string, flags int) (*os.File, error) {
 
 var errKind = errors.New("not a regular file: a FIFO, a device or a socket is not read")
 
-// judge refuses what is of another kind, or what a user other than root and our own
-// could have written.
+// judge refuses a file of another kind, or one that a user other than root and the
+// daemon's own could have written.
 func judge(f *os.File, kind uint32) error {
 	var is unix.Stat_t
 	if err := unix.Fstat(int(f.Fd()), &is); err != nil {

@@ -16,12 +16,13 @@ import (
 // MaxState is the largest file that is read, in octets.
 const MaxState = 64 << 20
 
-// suffixNew names the file that is written, but perhaps not on the disk yet.
+// suffixNew is the ending of the file that is being written, which may still be on its
+// way to the disk.
 const suffixNew = ".new"
 
-// ReadState reads the file into a value: what a process wrote last that was killed, and
-// after a power failure what was on the disk. A file that is not there is no error,
-// and changes nothing.
+// ReadState reads the file into a value: the last text of a process, even if it was
+// killed since, and after a power failure the last one on the disk. A missing file leaves
+// the value as it is, without an error.
 func ReadState[T any](path string, into *T) error {
 	var fresh *T
 	if err := readState(path+suffixNew, &fresh); err == nil && fresh != nil {

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// most is how many lines of one message are written in an interval: who knocks at
-	// a port of Sluice, or writes bad rows in a loop, fills no disk.
+	// most is how many lines of one message are written in an interval: a client that floods
+	// a port of Sluice, or writes bad rows in a loop, cannot fill the disk.
 	most     = 300
 	interval = time.Minute
 
@@ -19,8 +19,8 @@ const (
 	mostMessages = 1000
 )
 
-// limited leaves out what of one message is too much; the next line that is written
-// says how much that was. What is for debugging is never left out.
+// limited drops lines of one message above the limit; the next line that is written has
+// their number. Lines of level debug always pass.
 type limited struct {
 	slog.Handler
 	counts *counts
@@ -58,8 +58,8 @@ func (l limited) Handle(ctx context.Context, r slog.Record) error {
 	return l.Handler.Handle(ctx, r)
 }
 
-// take reports whether a message may be written, and how many of it were not since the
-// last one.
+// take reports whether a message may be written, and how many of it were dropped since
+// the last one.
 func (c *counts) take(message string) (left int, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package logging is how the daemons log: as text, or to syslog. sluiced and
-// sluice-gnmi call it when they start; it knows nothing of what is logged.
+// Package logging is how the daemons log: as text, or to syslog. The content of lines is
+// the caller's.
 package logging
 
 import (
@@ -15,10 +15,9 @@ import (
 	"sluice/yang/text"
 )
 
-// New returns a log of what is at least of a level: as text to w, or to the local
-// syslog under the daemon's name, by which SONiC tells its lines (sluice#sluiced). Of
-// one message a minute has so many lines, and no more.
-// There is an error where no syslog listens.
+// New returns a log of lines of at least a level: as text to w, or to the local syslog
+// under the daemon's name, by which SONiC files its lines (sluice#sluiced). A message has
+// at most [most] lines a minute. An error means that syslog's socket is missing.
 func New(w io.Writer, daemon string, level slog.Level, toSyslog bool) (*slog.Logger, error) {
 	if !toSyslog {
 		return slog.New(limit(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level, ReplaceAttr: cut}), time.Now)), nil
@@ -33,7 +32,7 @@ func New(w io.Writer, daemon string, level slog.Level, toSyslog bool) (*slog.Log
 	return slog.New(limit(severities{at(out.Debug), at(out.Info), at(out.Warning), at(out.Err)}, time.Now)), nil
 }
 
-// withoutTime leaves out what syslog says itself.
+// withoutTime drops the time, which syslog writes itself.
 func withoutTime(groups []string, a slog.Attr) slog.Attr {
 	if len(groups) == 0 && (a.Key == slog.TimeKey || a.Key == slog.LevelKey) {
 		return slog.Attr{}
@@ -41,11 +40,11 @@ func withoutTime(groups []string, a slog.Attr) slog.Attr {
 	return cut(groups, a)
 }
 
-// longest is how much of one value a line of the log has, octets: what others wrote, and
-// an error quotes, fills no disk.
+// longest is the longest value of a line of the log, in octets: texts of others that
+// errors quote cannot fill the disk.
 const longest = 4096
 
-// cut shortens a value that is too long, and says how long it was.
+// cut shortens a value that is too long, and appends its length.
 func cut(_ []string, a slog.Attr) slog.Attr {
 	value := ""
 	switch v := a.Value.Any().(type) {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package sandbox takes system calls away from the process that it never makes, so
+// Package sandbox takes system calls away from the process that it has no use for, so
 // that an attacker who takes the process over cannot make them: loading kernel modules,
 // mounting, tracing other processes, and the like. The daemons call it when they start.
 //
 // A call that is taken away fails with EPERM, and the kernel logs it (audit, else the
-// kernel's log: type=1326). What is taken away is a list, and the rest is allowed: it
-// is a second wall behind capabilities and users, not the first.
+// kernel's log: type=1326). The calls of a list are taken away, and the rest is allowed:
+// it is a second wall after capabilities and users.
 package sandbox
 
 import (
@@ -20,7 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Profile is what a process never needs.
+// Profile is a list of calls that a process has no use for.
 type Profile int
 
 // Profiles, from the most to the least that is allowed.

@@ -36,8 +36,8 @@ func descriptors() uint64 {
 }
 
 // clients bounds the connections. A new one takes the place of the one that has waited
-// longest outside of a handler, so that those who connect and send nothing, or half a
-// request, lock no one out; where all are in handlers, the new one is closed.
+// longest outside of a handler, so that silent connections, and half requests, leave room
+// for others; where all are in handlers, the new one is closed.
 type clients struct {
 	limit  int
 	closed atomic.Uint64 // for lack of room

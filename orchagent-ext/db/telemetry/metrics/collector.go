@@ -19,7 +19,7 @@ import (
 	"sluice/yang/text"
 )
 
-// Bounds of what sentences may become: labels live long in a Prometheus.
+// Bounds of sentences that become labels: these live long in a Prometheus.
 const (
 	maxSentences = 20
 	maxRunes     = 300
@@ -59,7 +59,7 @@ func (c *collector) Describe(ch chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect reads the rows and sends what they hold.
+// Collect reads the rows and sends their metrics.
 func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	all, err := c.read(context.Background())
 	if err != nil {
@@ -101,8 +101,8 @@ func octets(r rows.Row) uint64 {
 	return n
 }
 
-// send sends the metrics of a row, and returns how many fields it left out since
-// the model does not know them or their values.
+// send sends the metrics of a row, and returns the number of fields that it left out
+// since they or their values are outside the model.
 func (t *table) send(r rows.Row, ch chan<- prometheus.Metric) (skipped int) {
 	fields, skipped := valid(r)
 	if len(fields) == 0 {
@@ -130,8 +130,8 @@ func (t *table) send(r rows.Row, ch chan<- prometheus.Metric) (skipped int) {
 	return skipped
 }
 
-// valid returns the fields of a row that are as the model has them, and how many
-// are not. Where the key is wrong, none is.
+// valid returns the fields of a row that conform to the model, and the number of the
+// others. With a wrong key all are others.
 func valid(r rows.Row) (fields map[string]string, skipped int) {
 	r.Fields = maps.Clone(r.Fields)
 	for {
@@ -176,8 +176,8 @@ func (l *leaf) send(key []string, value string, ch chan<- prometheus.Metric) {
 	}
 }
 
-// visible returns a label in which each character that a terminal would not show is an
-// escape sequence, as in Go: two names that differ stay two.
+// visible returns a label in which each character that terminals hide is an escape
+// sequence, as in Go: two names that differ stay two.
 func visible(label string) string {
 	if text.Printable(label) == label {
 		return label

@@ -15,7 +15,7 @@ import (
 	"sluice/yang/rows"
 )
 
-// kind is what becomes of a leaf.
+// kind is the kind of metric of a leaf.
 type kind int
 
 const (
@@ -112,7 +112,7 @@ func newTable(database string, e *yang.Entry) *table {
 	return t
 }
 
-// newLeaf returns what becomes of a leaf; nil: nothing.
+// newLeaf returns the metric of a leaf, or nil for one that is left out.
 func newLeaf(noun string, labels []string, e *yang.Entry) *leaf {
 	l := &leaf{value: prometheus.GaugeValue, scale: 1}
 	name, text := e.Name, help(e, e.Name)
@@ -156,10 +156,11 @@ func newLeaf(noun string, labels []string, e *yang.Entry) *leaf {
 	return l
 }
 
-// quantiles are the leaves of times, by what follows their unit.
+// quantiles are the quantiles of leaves of times, by the ending of the name after the
+// unit.
 var quantiles = map[string]string{"p50": "0.5", "p99": "0.99", "p999": "0.999", "max": "1"}
 
-// units are how leaves are called by their unit, and what Prometheus wants.
+// units are the endings of leaves' names by unit, with the base units of Prometheus.
 var units = []struct {
 	of, base string
 	scale    float64
@@ -181,8 +182,8 @@ func hasUnit(name string) bool {
 	return false
 }
 
-// nounOf returns what a table is about, as names of metrics have it: port for
-// SLUICE_PORT_STATS, nothing for SLUICE_STATS.
+// nounOf returns the noun of a table in names of metrics: port for SLUICE_PORT_STATS, ""
+// for SLUICE_STATS.
 func nounOf(table string) string {
 	noun := strings.TrimPrefix(table, "SLUICE_")
 	if noun == "STATS" || noun == "STATE" {
@@ -195,8 +196,7 @@ func join(parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "_")
 }
 
-// help is the description of the model, on one line; where a leaf has none, its
-// table's.
+// help is the description of the model, on one line; a leaf without one has its table's.
 func help(e *yang.Entry, what string) string {
 	if e.Description == "" {
 		e, what = e.Parent.Parent, ": "+what+"."

@@ -23,7 +23,7 @@ import (
 // DefaultAddress is on the loopback: another address must be configured.
 const DefaultAddress = "127.0.0.1:9475"
 
-// Bounds of what a client may take.
+// Bounds of a client's resources.
 const (
 	headerTimeout = 5 * time.Second
 	writeTimeout  = 15 * time.Second
@@ -45,8 +45,8 @@ type Config struct {
 	Flows     int    // so many of the heaviest flows are exported, each with series of its own
 	Log       *slog.Logger
 
-	// Hangs says why the daemon does not work, whatever its rows say; "": it works. nil: it
-	// is not known.
+	// Hangs returns the reason why the daemon hangs, which its rows cannot show, or "". It
+	// may be nil, which is as "".
 	Hangs func() string
 }
 
@@ -61,7 +61,7 @@ type Server struct {
 	ready   func(net.Addr) // for tests: it listens
 }
 
-// New returns a server. Redis need not be up yet.
+// New returns a server. Redis may start later.
 func New(c Config) (*Server, error) {
 	if _, _, err := net.SplitHostPort(c.Address); err != nil {
 		return nil, fmt.Errorf("metrics address %q: %w: it must be HOST:PORT, such as %s", c.Address, err, DefaultAddress)
@@ -110,8 +110,8 @@ func New(c Config) (*Server, error) {
 	return s, nil
 }
 
-// Run serves until ctx is done; then it returns nil. Where the address is taken
-// it says so, and tries again: it never fails.
+// Run serves until ctx is done; then it returns nil. Where the address is taken it warns,
+// and tries again.
 func (s *Server) Run(ctx context.Context) error {
 	defer s.source.close()
 	served := make(chan error, 1)
@@ -154,7 +154,7 @@ func (s *Server) end(ctx context.Context, served <-chan error) error {
 	return nil
 }
 
-// warn says why nothing is served, once where it stays so.
+// warn logs the reason why the server is down, once for each reason.
 func (s *Server) warn(err error) {
 	text := fmt.Sprintf("metrics are not served at %s: %v", s.Address, reason(err))
 	if was := s.warning.Load(); was == nil || *was != text {
@@ -163,7 +163,7 @@ func (s *Server) warn(err error) {
 	s.warning.Store(&text)
 }
 
-// reason is the cause alone: the address was said.
+// reason returns the cause of an error of listen: the warning has the address already.
 func reason(err error) error {
 	var op *net.OpError
 	if errors.As(err, &op) {
@@ -172,7 +172,8 @@ func reason(err error) error {
 	return err
 }
 
-// Warnings says what the operator should know; nil while it serves.
+// Warnings returns the reason why the server is down, for the operator; nil while it
+// serves.
 func (s *Server) Warnings() []string {
 	if w := s.warning.Load(); w != nil {
 		return []string{*w}
@@ -186,7 +187,7 @@ func loopback(a net.Addr) bool {
 }
 
 // health answers with the state of SLUICE_STATE|global: 200 unless it is starting,
-// not known since Redis does not answer, or the daemon hangs.
+// unknown since Redis is away, or the daemon hangs.
 func (s *Server) health(w http.ResponseWriter, r *http.Request) {
 	state, code := telemetry.Starting, http.StatusServiceUnavailable
 	all, err := s.source.read(context.WithoutCancel(r.Context()))

@@ -36,7 +36,7 @@ type source struct {
 	err  error
 }
 
-// newSource opens the databases, which need not be there yet.
+// newSource opens the databases, which may start later.
 func newSource(d *sonicdb.Databases, all map[string]*table) (*source, error) {
 	s := &source{now: time.Now}
 	for _, t := range all {
@@ -56,7 +56,7 @@ func newSource(d *sonicdb.Databases, all map[string]*table) (*source, error) {
 	return s, nil
 }
 
-// read returns rows that are not older than fresh, or why there are none.
+// read returns rows that are at most fresh old, or the error of reading.
 func (s *source) read(ctx context.Context) ([]rows.Row, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
