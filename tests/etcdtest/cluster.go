@@ -269,3 +269,21 @@ func (p *Proxy) copy(to, from net.Conn) {
 		}
 	}
 }
+
+// RequirePasswords makes a user "switch", who has full access, and turns authentication
+// on: from then on etcd refuses [Cluster.Client].
+func (c *Cluster) RequirePasswords(password string) {
+	c.TB.Helper()
+	ctx := c.TB.Context()
+	for _, step := range []func() error{
+		func() error { _, err := c.Client.UserAdd(ctx, "root", "root-secret"); return err },
+		func() error { _, err := c.Client.UserGrantRole(ctx, "root", "root"); return err },
+		func() error { _, err := c.Client.UserAdd(ctx, "switch", password); return err },
+		func() error { _, err := c.Client.UserGrantRole(ctx, "switch", "root"); return err },
+		func() error { _, err := c.Client.AuthEnable(ctx); return err },
+	} {
+		if err := step(); err != nil {
+			c.TB.Fatal(err)
+		}
+	}
+}

@@ -128,3 +128,21 @@ func TestUser(t *testing.T) {
 	})
 	n.leased(t, true)
 }
+
+// A member that starts again has forgotten the tokens that it gave out.
+func TestNodeLogsInAgainAfterEtcdRestarts(t *testing.T) {
+	t.Parallel()
+	c := etcdtest.Start(t, 1, "http")
+	c.RequirePasswords("correct-horse")
+	n := startNode(t, "n", c.URLs(), func(c *Config) { c.User, c.Password, c.PlaintextPassword = "switch", "correct-horse", true })
+	id := n.must(t, testKey(1))
+	for range 2 {
+		c.Kill(0)
+		n.leased(t, false)
+		c.Start(0)
+		n.leased(t, true)
+		if is := n.must(t, testKey(1)); is != id {
+			t.Errorf("the flow has id %d, want %d as before", is, id)
+		}
+	}
+}

@@ -63,14 +63,16 @@ func (s *boardSession) show(ctx context.Context) error {
 	return nil
 }
 
-// takeOver puts a key that is under a former lease of this board under the lease of now.
-// Other nodes see it all the time. It returns the key's revision; 0: the key is another
-// node's.
+// takeOver puts a key that is under a former lease of this board, or under no lease, under
+// the present lease. A key without a lease would last for ever: a board writes none, but
+// another program or a restored backup may have. Other nodes see the key at all times. It
+// returns the key's revision; 0: the key is another node's.
 func (s *boardSession) takeOver(ctx context.Context, was []*mvccpb.KeyValue, put clientv3.Op) (revision int64, err error) {
-	if len(was) == 0 || !slices.Contains(s.former, clientv3.LeaseID(was[0].GetLease())) {
+	if len(was) == 0 || was[0].GetLease() != 0 && !slices.Contains(s.former, clientv3.LeaseID(was[0].GetLease())) {
 		return 0, nil
 	}
-	answer, err := s.client.Txn(ctx).If(mine(string(was[0].GetKey()), clientv3.LeaseID(was[0].GetLease()))).Then(put).Commit()
+	same := clientv3.Compare(clientv3.ModRevision(string(was[0].GetKey())), "=", was[0].GetModRevision())
+	answer, err := s.client.Txn(ctx).If(same).Then(put).Commit()
 	if err != nil || !answer.Succeeded {
 		return 0, err
 	}
@@ -96,7 +98,9 @@ func (s *boardSession) elect(ctx context.Context) error {
 	} else if s.leads, err = s.takeOver(ctx, kvs, put); err != nil {
 		return fmt.Errorf("go on as the leader: %w", err)
 	}
-	s.view.Leads = s.leads != 0
+	if s.leads != 0 {
+		s.view.Leader, s.view.Leads = s.config.Node, true
+	}
 	return nil
 }
 

@@ -4,13 +4,18 @@ package etcd
 
 import (
 	"context"
+	"errors"
+	"slices"
 
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"google.golang.org/grpc"
 )
 
-// Connect calls use with a client for the credentials in the files. The context of use
-// ends when a file changes, with that as its cause. Config is complete.
+// Connect calls use with a client that is made of the files' contents. The context of
+// use ends when the contents change, or when etcd wants a new login: its cause is the
+// reason. Config is complete.
 func (c *Config) Connect(ctx context.Context, why *Cause, use func(context.Context, *clientv3.Client) error) error {
 	used, err := c.read()
 	if err != nil {
@@ -20,14 +25,31 @@ func (c *Config) Connect(ctx context.Context, why *Cause, use func(context.Conte
 	if err != nil {
 		return err
 	}
-	ctx, stop := c.whileFilesAre(ctx, used)
-	defer stop()
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	go c.watchFiles(ctx, used, stop)
 	made.Context = ctx
-	made.DialOptions = append(made.DialOptions, grpc.WithChainUnaryInterceptor(why.intercept))
+	made.DialOptions = append(made.DialOptions, grpc.WithChainUnaryInterceptor(why.intercept, endWithToken(stop)))
 	client, err := clientv3.New(*made) // with a user it asks etcd for a token, and fails when etcd is not there
 	if err != nil {
 		return why.Add(err)
 	}
 	defer client.Close()
 	return use(ctx, client)
+}
+
+var errTokenRefused = errors.New("etcd refuses the token of this connection: logging in again")
+
+// endWithToken ends a connection whose token etcd refuses even in a login. The client
+// sends its old token with each login, and a member that was restarted has forgotten it,
+// so that only another client gets a token.
+func endWithToken(stop context.CancelCauseFunc) grpc.UnaryClientInterceptor {
+	stale := []error{rpctypes.ErrInvalidAuthToken, rpctypes.ErrAuthOldRevision, rpctypes.ErrUserEmpty}
+	return func(ctx context.Context, method string, request, reply any, conn *grpc.ClientConn, invoker grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+		err := invoker(ctx, method, request, reply, conn, opts...)
+		if method == etcdserverpb.Auth_Authenticate_FullMethodName && slices.Contains(stale, rpctypes.Error(err)) {
+			stop(errTokenRefused)
+		}
+		return err
+	}
 }

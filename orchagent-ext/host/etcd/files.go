@@ -85,22 +85,18 @@ func (c *Config) identity(f files) (*tls.Config, error) {
 
 var errFilesChanged = errors.New("files of etcd changed: connecting again with them")
 
-// whileFilesAre is a context that ends when the files hold anything else.
-func (c *Config) whileFilesAre(ctx context.Context, used files) (context.Context, context.CancelFunc) {
-	ctx, stop := context.WithCancelCause(ctx)
-	go func() {
-		tick := time.NewTicker(checkFiles)
-		defer tick.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-			}
-			if now, err := c.read(); err != nil || now != used {
-				stop(errFilesChanged)
-			}
+// watchFiles stops a connection when the files hold anything else, until ctx ends.
+func (c *Config) watchFiles(ctx context.Context, used files, stop context.CancelCauseFunc) {
+	tick := time.NewTicker(checkFiles)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
 		}
-	}()
-	return ctx, func() { stop(nil) }
+		if now, err := c.read(); err != nil || now != used {
+			stop(errFilesChanged)
+		}
+	}
 }
