@@ -162,10 +162,13 @@ func (l *leaf) hold(by ...*fabric.Interface) (release func()) {
 }
 
 // waiting is how many octets of the train wait in holds.
-func (l *leaf) waiting() (octets int) {
+func (l *leaf) waiting() (octets int) { l.t.Helper(); return l.waitingOf(heldStream()) }
+
+// waitingOf is how many octets of a stream wait in holds.
+func (l *leaf) waitingOf(stream uint16) (octets int) {
 	l.t.Helper()
 	for _, row := range l.table("SLUICE_HOLD") {
-		if n, err := strconv.Atoi(row["waiting_bytes"]); err == nil && row["stream_id"] == fmt.Sprint(heldStream()) && row["message"] == "pfcm" {
+		if n, err := strconv.Atoi(row["waiting_bytes"]); err == nil && row["stream_id"] == fmt.Sprint(stream) && row["message"] == "pfcm" {
 			octets += n
 		}
 	}

@@ -165,13 +165,38 @@ func (c *core) route(packet []byte, err error, sent, failed *uint64) bool {
 	return true
 }
 
-// hosts are the addresses that a PPFC names a flow by: those of its session, and where it
-// has none that can be named, those of the packet as it arrives.
+// hosts are the addresses that a PPFC names a flow by: those of its session; those of the
+// packet as it arrives where it has no session, or where this node shifted its destination.
 func (f *congested) hosts() (src, dst netip.Addr) {
-	if f.session.protocol != 0 {
-		return f.session.src, f.session.dst
+	if f.session.protocol == 0 || f.session.src == f.src && f.session.dst == f.leaves.dst && isShifted(f.dst, f.leaves.dst) {
+		return f.src, f.dst
 	}
-	return f.src, f.dst
+	return f.session.src, f.session.dst
+}
+
+// maxSegment is the length of the longest compressed segment, in octets.
+const maxSegment = 4
+
+// isShifted reports whether an endpoint makes the second address of the first by the flavor
+// NEXT-C-SID (RFC 9800 section 4.1): it takes the segment behind the block away, and moves
+// up what follows. Such a packet needs no routing header: its final destination is not in it.
+func isShifted(carrier, shifted netip.Addr) bool {
+	if carrier == shifted || !carrier.Is6() || !shifted.Is6() {
+		return false
+	}
+	from, to := carrier.As16(), shifted.As16()
+	for n := 1; n <= maxSegment; n++ {
+		var next [16]byte
+		for block := 1; block <= len(from)-n; block++ {
+			copy(next[:], from[:block])
+			copy(next[block:], from[block+n:])
+			clear(next[len(next)-n:])
+			if next == to {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // flowIdentifier says which flow of the address pair is meant: by its queue pairs; by
