@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"time"
 
+	"sluice/orchagent-ext/daemon/control"
 	"sluice/orchagent-ext/daemon/memory"
 	"sluice/orchagent-ext/daemon/packetpath"
 	"sluice/orchagent-ext/daemon/policy"
@@ -199,14 +200,14 @@ func (o *orch) loop(ctx, writing context.Context, g task.Group) error {
 			return o.end(writing)
 		}
 		news := o.path.NewFlows()
-		var moved <-chan struct{}
-		if o.sw != nil && o.sw.lane != nil {
-			moved = o.sw.lane.neighbors.Changed()
+		var neighbors <-chan struct{}
+		if o.sw != nil {
+			neighbors = o.sw.control.Changed()
 		}
 		var hops, polls = o.placing()
 		select {
 		case <-ctx.Done():
-		case <-moved:
+		case <-neighbors:
 			o.control(ctx, g)
 		case <-hops:
 			o.hopsChanged()
@@ -370,10 +371,22 @@ func (o *orch) reconcile(ctx, writing context.Context, g task.Group) error {
 	o.learnOrder(ctx, g)
 	o.sw.Expect(p, o.sw.outcome.Choices)
 	o.path.Reconcile(ctx, g, packetpath.SettingsOf(o.snapshot, p, o.sw.outcome.Choices, o.sw.cpu), &packetpath.Environment{
-		Source: o.sw, Learned: o.sw.learned, Read: o.Files.Read, Log: o.Log, Now: o.Now,
+		Source: o.sw, Learned: o.sw.control.Learn, Read: o.Files.Read, Log: o.Log, Now: o.Now,
 	})
 	o.control(ctx, g)
 	return o.warm.Reached(writing, memory.WarmReconciled)
+}
+
+// control brings flow control to what is configured and known now.
+func (o *orch) control(ctx context.Context, g task.Group) {
+	if o.sw == nil || o.snapshot == nil {
+		return
+	}
+	env := control.Environment{Log: o.Log}
+	if f := o.sw.FlowControl; f != nil {
+		env.Library, env.Ports = f.Flows(), f
+	}
+	o.sw.control.Reconcile(ctx, g, control.Settings{Snapshot: o.snapshot, Choices: o.sw.outcome.Choices}, &env)
 }
 
 // giveStreamIDs brings the Stream IDs to what is configured. Before the switch is open the

@@ -11,13 +11,11 @@ import (
 	"sluice/orchagent-ext/db/config"
 	"sluice/orchagent-ext/db/telemetry"
 	"sluice/orchagent-ext/flows/flow"
-	"sluice/orchagent-ext/hold/flowcontrol"
 	"sluice/orchagent-ext/spread/ecmp"
 	"sluice/orchagent-ext/spread/nexthops"
 	"sluice/orchagent-ext/spread/placement"
 	"sluice/orchagent-ext/spread/placer"
 	"sluice/orchagent-ext/switch/engine"
-	sai "sluice/sai-shim"
 )
 
 // goalShare is how far below the threshold flows stop moving, in parts of what it is
@@ -142,35 +140,10 @@ func (o *orch) pollPlacement() {
 	p.due.Reset(p.Pace(waiting, o.Now().Sub(began)))
 }
 
-// heldNow tells which flows are held: by their Stream ID, their label, or their addresses,
-// or with their whole class.
+// heldNow returns the flows that are held now.
 func (o *orch) heldNow() placer.Held {
-	l := o.sw.lane
-	if l == nil {
-		return func(engine.FlowEntry) bool { return false }
-	}
-	r := l.Report()
-	if r == nil {
-		if r = l.report; r == nil {
-			return func(engine.FlowEntry) bool { return false }
-		}
-	}
-	return func(f engine.FlowEntry) bool { return holds(r, f, o.streams.ID(f)) }
-}
-
-// holds reports whether one of the holds of a report may be of a flow.
-func holds(r *flowcontrol.Report, f engine.FlowEntry, stream uint16) bool {
-	for i := range r.Holds {
-		h := &r.Holds[i]
-		switch {
-		case h.Ignored:
-		case stream != 0 && h.Stream == stream, h.Source == f.Src && h.Destination == f.Dst, h.Match.Kind == sai.HoldClass:
-			return true
-		case h.Match.Kind == sai.HoldLabel && h.Match.Value == f.Label, h.Match.Kind == sai.HoldPair && h.Match.Src == f.Src && h.Match.Dst == f.Dst:
-			return true
-		}
-	}
-	return false
+	held := o.sw.control.Holds()
+	return func(f engine.FlowEntry) bool { return held(f, o.streams.ID(f)) }
 }
 
 // preparePlaces reads the next hops to where new flows go.

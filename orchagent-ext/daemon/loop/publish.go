@@ -91,7 +91,7 @@ func (o *orch) describe(s *status.Report) {
 	shown := o.sw.flows.heaviest()
 	o.streams.Show(shown, o.sw.flows.all)
 	o.streams.Describe(s)
-	o.describeLane(s)
+	o.sw.control.Describe(s, &o.encoder, o.snapshot)
 	o.describePlacement(s)
 	s.State = telemetry.Running
 	switch {
@@ -115,8 +115,8 @@ func (o *orch) describe(s *status.Report) {
 	flows := o.sw.flows.rows(shown, o.streams.ID)
 	o.sw.place.describe(flows, shown)
 	flows = o.path.Health(flows, o.sw.PortName)
-	o.rows.Replace(telemetry.TableFlow, o.encoder.Encode(o.sw.lane.flows(flows, o.Now())...))
-	o.rows.Replace(telemetry.TableHold, o.encoder.Encode(o.sw.lane.holds(o.Now())...))
+	o.rows.Replace(telemetry.TableFlow, o.encoder.Encode(o.sw.control.FlowRows(flows, o.Now())...))
+	o.rows.Replace(telemetry.TableHold, o.encoder.Encode(o.sw.control.HoldRows(o.Now())...))
 }
 
 // capability is what the switch can, and by which methods.
@@ -127,7 +127,7 @@ func (o *orch) capability() *telemetry.Capability {
 		c.Queues = &outcome.Queues
 	}
 	for n, is := range outcome.Choices {
-		if lane := n == engine.NeedThreshold || n == engine.NeedHold; lane && o.sw.lane != nil && o.sw.laneErr == nil {
+		if (n == engine.NeedThreshold || n == engine.NeedHold) && o.sw.control.Active() {
 			is.State = engine.Active
 		}
 		for what, value := range map[string]string{"_method": string(is.Method), "_reason": is.Reason, "_state": string(is.State)} {
@@ -178,7 +178,7 @@ func (o *orch) count() {
 	}
 	o.counters.Replace(telemetry.TableQueueStats, o.encoder.Encode(queues...))
 
-	o.counters.Replace(telemetry.TableNotify, o.encoder.Encode(o.sw.lane.count(o.encoder.Fill)...))
+	o.counters.Replace(telemetry.TableNotify, o.encoder.Encode(o.sw.control.Count(&o.encoder)...))
 
 	o.counters.Replace(telemetry.TableIPFIXStats, o.encoder.Encode(o.path.Collectors()...))
 

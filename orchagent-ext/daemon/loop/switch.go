@@ -6,12 +6,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
 
 	"sluice/orchagent-ext/cpu/packetio"
+	"sluice/orchagent-ext/daemon/control"
 	"sluice/orchagent-ext/daemon/policy"
 	"sluice/orchagent-ext/db/telemetry"
-	"sluice/orchagent-ext/hold/flowcontrol"
 	"sluice/orchagent-ext/switch/engine"
 	"sluice/orchagent-ext/switch/orchagent"
 	sai "sluice/sai-shim"
@@ -31,12 +30,11 @@ type Switch struct {
 	FlowControl FlowControl
 }
 
-// FlowControl is what the fast lane works with, where the switch watches and holds
-// single flows: the driver's Probe says so.
+// FlowControl is the part of a switch that flow control works with, where the driver's Probe
+// found that the switch watches and holds single flows.
 type FlowControl interface {
+	control.Ports
 	Flows() *sai.Library
-	PortID(name string) sai.ObjectID
-	QueueIDs(name string) ([]sai.ObjectID, error)
 }
 
 // Hardware is the ports and the counters of a switch.
@@ -105,27 +103,16 @@ type opened struct {
 	flows   flowLog
 	place   *placementTask // nil: labels are not chosen
 	steer   *redirectTask  // nil: flows have no entries that redirect them
-	lane    *lane          // nil: no flow is watched or held
-	laneErr error          // why notifications are not as configured
-
-	learner atomic.Pointer[flowcontrol.Task] // of lane, for the packet path
+	control control.Control
 }
 
-// learned tells the fast lane a source queue pair. The packet path calls it.
-func (s *opened) learned(p packetio.Pair) {
-	if t := s.learner.Load(); t != nil {
-		t.Learn(flowcontrol.Learned{Pair: flowcontrol.Pair{Src: p.Src, Dst: p.Dst, DestQP: p.DestQP}, SrcQP: p.SrcQP, SrcPort: p.SrcPort, PKey: p.PKey, DSCP: p.DSCP, Bits: p.Bits})
-	}
-}
-
-// stop ends the packet path and the fast lane of the switch that is open.
+// stop ends the packet path, placement and flow control of the switch that is open.
 func (o *orch) stop() {
 	o.path.StopReading()
 	s := o.sw
 	s.place = s.place.stopped()
 	s.steer = s.steer.stopped()
-	s.learner.Store(nil)
-	s.lane = s.lane.stopped()
+	s.control.Stop()
 }
 
 // openSwitch opens the switch, and takes over what an earlier process left there.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package loop
+package control
 
 import (
 	"errors"
@@ -28,7 +28,6 @@ import (
 // fakePorts is a switch whose port EthernetN is object N+1, with 8 queues.
 type fakePorts struct{ none bool }
 
-func (fakePorts) Flows() *sai.Library { return nil }
 func (fakePorts) PortID(name string) sai.ObjectID {
 	return map[string]sai.ObjectID{"Ethernet0": 1, "Ethernet4": 5, "Ethernet8": 9, "Ethernet12": 13}[name]
 }
@@ -42,8 +41,7 @@ func (f fakePorts) QueueIDs(name string) (ids []sai.ObjectID, err error) {
 	return ids, nil
 }
 
-// What the rows say becomes what the fast lane does.
-func TestLaneConfiguration(t *testing.T) {
+func TestRowsOfPFCMConfigureFlowControl(t *testing.T) {
 	mark := uint32(77)
 	s := configtest.Snapshot(t, configtest.Port0, configtest.Port4, []string{"PORT", "Ethernet8", "lanes=8", "speed=100000"}, []string{"PORT", "Ethernet12", "lanes=12", "speed=100000"},
 		[]string{"PORTCHANNEL", "PortChannel1"}, []string{"PORTCHANNEL_MEMBER", "PortChannel1|Ethernet8"}, []string{"PORTCHANNEL_MEMBER", "PortChannel1|Ethernet12"},
@@ -60,10 +58,10 @@ func TestLaneConfiguration(t *testing.T) {
 		"Ethernet4":    {Index: 14, MAC: roce.MAC{2, 4}, Self: netip.MustParseAddr("fe80::4"), Neighbor: netip.MustParseAddr("fe80::9"), Configured: true},
 		"PortChannel1": {Index: 18, Self: netip.MustParseAddr("fe80::8"), Neighbor: netip.MustParseAddr("fe80::18")},
 	}
-	got := flowControl(s)
-	got.Ports = controlPorts(s, known, fakePorts{}.PortID)
+	got := configOf(s)
+	got.Ports = portsOf(s, known, fakePorts{}.PortID)
 	var err error
-	if got.Queues, err = controlQueues(s, fakePorts{}, true); err != nil {
+	if got.Queues, err = queuesOf(s, fakePorts{}, true); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(map[string]netip.Addr{"Ethernet4": netip.MustParseAddr("fe80::9"), "PortChannel1": {}}, watched(s), cmp.Comparer(func(a, b netip.Addr) bool { return a == b })); diff != "" {
@@ -88,7 +86,7 @@ func TestLaneConfiguration(t *testing.T) {
 	if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b netip.Addr) bool { return a == b })); diff != "" {
 		t.Errorf("configuration (-want +got):\n%s", diff)
 	}
-	if _, err := controlQueues(s, fakePorts{none: true}, true); err == nil || !strings.Contains(err.Error(), "Ethernet4") {
+	if _, err := queuesOf(s, fakePorts{none: true}, true); err == nil || !strings.Contains(err.Error(), "Ethernet4") {
 		t.Errorf("without queues: %v", err)
 	}
 	if policy.Controls(configtest.Snapshot(t, configtest.Port0)) || policy.Controls(configtest.Snapshot(t, []string{"SLUICE", "global", "admin_state=disabled"}, []string{"SLUICE_PFCM", "global", "admin_state=enabled"})) {
@@ -107,12 +105,10 @@ func (m *marking) SetQueueMarks(queue sai.ObjectID, high, low uint32) error {
 	return nil
 }
 
-// A fast lane that begins takes away what an earlier process left on queues that have no
-// threshold now.
-func TestLaneClearsMarksOfAnEarlierProcess(t *testing.T) {
+func TestFlowControlClearsMarksOfAnEarlierProcess(t *testing.T) {
 	m := &marking{set: map[sai.ObjectID]marks{}}
-	l := &lane{library: m, marks: map[sai.ObjectID]marks{}}
-	l.doubt(configtest.Snapshot(t, configtest.Port0, configtest.Port4), fakePorts{})
+	l := &running{library: m, marks: map[sai.ObjectID]marks{}}
+	l.assumeStale(configtest.Snapshot(t, configtest.Port0, configtest.Port4), fakePorts{})
 	if err := l.mark(map[sai.ObjectID]flowcontrol.Queue{503: {Threshold: congestion.Threshold{High: 100, Low: 50}}}); err != nil {
 		t.Fatal(err)
 	}
@@ -133,13 +129,13 @@ func TestLaneClearsMarksOfAnEarlierProcess(t *testing.T) {
 	}
 }
 
-func TestLaneWarnings(t *testing.T) {
+func TestPFCMWithoutItsNeedsIsWarnedOf(t *testing.T) {
 	s := configtest.Snapshot(t, configtest.Port0, configtest.Port4, configtest.Fabric4, configtest.Edge0, []string{"SLUICE", "global", "stream_id_scope=local"},
 		[]string{"SLUICE_PFCM", "global", "admin_state=enabled", "allow_loss=true"})
-	c := flowControl(s)
+	c := configOf(s)
 	known := map[string]neighbors.Port{"Ethernet4": {Index: 1, Why: "no answer"}, "Ethernet0": {Why: "a host"}}
-	c.Ports = controlPorts(s, known, fakePorts{}.PortID)
-	w := laneWarnings(s, c, known)
+	c.Ports = portsOf(s, known, fakePorts{}.PortID)
+	w := warnings(s, c, known)
 	for _, want := range []string{"allow_loss is ignored", "scope hash", "no port of SLUICE_PORT has a threshold", "no neighbor by Ethernet4: no answer"} {
 		if !slices.ContainsFunc(w, func(s string) bool { return strings.Contains(s, want) }) {
 			t.Errorf("no warning says %q: %q", want, w)
@@ -150,18 +146,17 @@ func TestLaneWarnings(t *testing.T) {
 	}
 }
 
-// Congested and held flows show in SLUICE_FLOW: in the row that a flow has, or in one of
-// their own.
-func TestLaneRows(t *testing.T) {
+// A flow with a row shows its state there; one without a row gets one.
+func TestCongestedAndHeldFlowsHaveRows(t *testing.T) {
 	now := time.Unix(1000, 0)
 	src, dst := netip.MustParseAddr("2001:db8::1"), netip.MustParseAddr("2001:db8::2")
-	l := &lane{config: &flowcontrol.Config{}, report: &flowcontrol.Report{
+	c := Control{running: &running{config: &flowcontrol.Config{}, report: &flowcontrol.Report{
 		At:    5e9,
 		Flows: []flowcontrol.CongestedFlow{{Port: "Ethernet4", Number: 3, In: "Ethernet0", Source: src, Destination: dst, DestQP: 17, Label: 9, Stream: 7, Octets: 150_000, Congested: true, Said: true, To: netip.MustParseAddr("fe80::1"), Since: 4e9}, {}},
 		Holds: []flowcontrol.Hold{{Kind: notify.KindPFCM, From: netip.MustParseAddr("fe80::2"), Index: 4, Queue: 3, Stream: 8, Since: 4e9, Until: 6e9}, {Kind: notify.KindPFCM, From: netip.MustParseAddr("fe80::2"), Stream: 9, Ignored: true}},
-	}}
+	}}}
 	id := func(n uint16) *uint16 { return &n }
-	got := encoded(t, l.flows([]*telemetry.Flow{{Id: telemetry.Text("held"), StreamId: id(8)}, {Id: telemetry.Text("other"), StreamId: id(9)}}, now))
+	got := encoded(t, c.FlowRows([]*telemetry.Flow{{Id: telemetry.Text("held"), StreamId: id(8)}, {Id: telemetry.Text("other"), StreamId: id(9)}}, now))
 	want := []rows.Row{
 		{Table: "SLUICE_FLOW", Key: "held", Fields: map[string]string{"stream_id": "8", "state": "held", "since": "1970-01-01T00:16:39Z"}},
 		{Table: "SLUICE_FLOW", Key: "other", Fields: map[string]string{"stream_id": "9"}},
@@ -173,12 +168,12 @@ func TestLaneRows(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("flows (-want +got):\n%s", diff)
 	}
-	for _, r := range append(got[2:], encoded(t, l.holds(now))...) {
+	for _, r := range append(got[2:], encoded(t, c.HoldRows(now))...) {
 		if _, err := rows.Decode(r); err != nil {
 			t.Errorf("the model does not know %v: %v", r, err)
 		}
 	}
-	h := encoded(t, l.holds(now))
+	h := encoded(t, c.HoldRows(now))
 	if len(h) != 2 || h[0].Fields["until"] != "1970-01-01T00:16:41Z" || h[0].Fields["state"] != "held" || h[1].Fields["state"] != "ignored" {
 		t.Errorf("holds %v", h)
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package loop
+package control
 
 import (
 	"fmt"
@@ -21,34 +21,34 @@ import (
 // fill sets a leaf of a row by its name.
 type fill func(s ygot.GoStruct, leaf, value string)
 
-// notifications are what the rows of SLUICE_NOTIFY_STATS are made of.
+// notifications are the counters that the rows of SLUICE_NOTIFY_STATS are made of.
 type notifications struct {
-	lane *flowcontrol.Report
+	report *flowcontrol.Report
 
-	// bad is how many messages of a kind were refused for a reason beside the fast
-	// lane, dropped how many that could be read.
+	// bad returns how many messages of a kind the transport refused for a reason, dropped how
+	// many of those that it could parse it dropped.
 	bad     func(notify.Kind, notify.Reason) uint64
 	dropped func(notify.Kind, packetio.Dropped) uint64
 	full    uint64 // found a socket full
 
-	solicited          uint64 // routers asked for
-	unmonitored        uint64 // packets of flows that the switch had no room to watch
-	laneFull, laneLost uint64 // packets of held flows
+	solicited            uint64 // solicitations of routers that were sent
+	unmonitored          uint64 // packets of flows beyond the room that the switch has to watch
+	queueFull, queueLost uint64 // packets of held flows that found the hold queue full, or were lost in it
 }
 
-// rows are the rows, one a kind of message.
+// rows returns one row for each kind of message.
 func (n *notifications) rows(set fill) []ygot.GoStruct {
-	c := &n.lane.Counters
+	c := &n.report.Counters
 	pfcm := &telemetry.NotifyStats{
 		Sent: &c.Sent, SendFailed: &c.SendFailed, Obeyed: &c.Obeyed, Held: &c.Held, Refreshed: &c.Refreshed,
 		Full: &c.Full, Ignored: &c.Ignored, Watchdog: &c.Watchdog, HoldFailed: &c.HoldFailed,
 		NoNeighbor: &c.NoNeighbor, Host: &c.Host, Ipv4: &c.IPv4, Relabelled: &c.Relabelled, Unreadable: &c.Unreadable, QpUnknown: telemetry.Count(0),
 		TxPoliced: &c.TxPoliced, Events: &c.Events, EventsLost: &c.EventsLost, Unmonitored: &n.unmonitored,
-		FlowsFull: &c.FlowsFull, ReadFailed: &c.ReadFailed, HoldQueueFull: &n.laneFull, HoldQueueLost: &n.laneLost, Solicited: &n.solicited,
+		FlowsFull: &c.FlowsFull, ReadFailed: &c.ReadFailed, HoldQueueFull: &n.queueFull, HoldQueueLost: &n.queueLost, Solicited: &n.solicited,
 		DroppedPoliced: &c.Policed, DroppedUnknownStream: &c.UnknownStream, DroppedOff: &c.Off, DroppedFull: &n.full,
 	}
 	n.received(set, pfcm, notify.KindPFCM, c.Received, c.Sender, c.RefusedFor)
-	times(set, pfcm, map[string]*flowcontrol.Histogram{"reaction": &n.lane.Reaction, "enforce": &n.lane.Enforce, "release_error": &n.lane.Release})
+	times(set, pfcm, map[string]*flowcontrol.Histogram{"reaction": &n.report.Reaction, "enforce": &n.report.Enforce, "release_error": &n.report.Release})
 	obeyed := uint64(0)
 	for _, o := range []enforce.Outcome{enforce.Told, enforce.Held, enforce.Refreshed, enforce.Ended, enforce.Unknown} {
 		obeyed += c.PPFCOutcome[o]
@@ -59,7 +59,7 @@ func (n *notifications) rows(set fill) []ygot.GoStruct {
 		QpUnknown: &c.ClientQPUnknown, DroppedPoliced: &c.PPFCReceivePoliced, DroppedOff: &c.PPFCOff, DroppedNotServed: &c.PPFCNotServed,
 	}
 	n.received(set, ppfc, notify.KindPPFC, c.PPFCReceived, c.PPFCSender, func(r notify.Reason) uint64 { return c.PPFCRefused[r] })
-	times(set, ppfc, map[string]*flowcontrol.Histogram{"reaction": &n.lane.PPFCReaction, "enforce": &n.lane.PPFCEnforce})
+	times(set, ppfc, map[string]*flowcontrol.Histogram{"reaction": &n.report.PPFCReaction, "enforce": &n.report.PPFCEnforce})
 	advice := &telemetry.NotifyStats{
 		Sent: &c.AdviceSent, SendFailed: &c.AdviceFailed, NotAllowed: &c.AdviceNotAllowed, QpUnknown: &c.AdviceQPUnknown, Full: &c.LimitedFull, NoRouterId: &c.AdviceNoRouterID,
 	}
@@ -75,7 +75,7 @@ func (n *notifications) rows(set fill) []ygot.GoStruct {
 	return all
 }
 
-// received adds what came in and what was refused: in the fast lane, and beside it.
+// received adds the messages that were received and refused: by the task, and by the transport.
 func (n *notifications) received(set fill, row *telemetry.NotifyStats, k notify.Kind, fast, sender uint64, refused func(notify.Reason) uint64) {
 	other, unmarked := n.dropped(k, packetio.DroppedSender), n.dropped(k, packetio.DroppedMark)
 	total := fast + other + unmarked
@@ -88,7 +88,7 @@ func (n *notifications) received(set fill, row *telemetry.NotifyStats, k notify.
 	row.Received = &total
 }
 
-// times adds what was measured, in µs.
+// times adds measured times, in µs.
 func times(set fill, row *telemetry.NotifyStats, measured map[string]*flowcontrol.Histogram) {
 	for name, h := range measured {
 		set(row, name+"_us_n", fmt.Sprint(h.N))
@@ -98,13 +98,14 @@ func times(set fill, row *telemetry.NotifyStats, measured map[string]*flowcontro
 	}
 }
 
-// holdCount is what the switch tells of a hold, on all its ports; nil: nothing.
+// holdCount is the sum of the counters of a hold on all its ports; nil before the first.
 type holdCount struct{ octets, packets, waiting, dropped *uint64 }
 
-// add adds what the switch tells of a hold on one port.
+// add adds the counters of a hold on one port. An error leaves the sum as it is: the hold is
+// over there.
 func (c *holdCount) add(s sai.HoldState, err error) {
 	if err != nil {
-		return // it is over there
+		return
 	}
 	for to, n := range map[**uint64]uint64{&c.octets: s.Octets, &c.packets: s.Packets, &c.waiting: s.WaitingOctets, &c.dropped: s.DroppedPackets} {
 		if *to != nil {
@@ -114,7 +115,7 @@ func (c *holdCount) add(s sai.HoldState, err error) {
 	}
 }
 
-// holdRow is a row of SLUICE_HOLD. port is where the flow leaves, and where the message
+// holdRow returns a row of SLUICE_HOLD. port is the one by which the flow leaves, and the message
 // came in.
 func holdRow(h *flowcontrol.Hold, port string, since, until time.Time, did holdCount) *telemetry.Hold {
 	key := fmt.Sprintf("%s,%s,%#04x,%d", h.From, port, h.Stream, h.Queue)
@@ -153,7 +154,7 @@ func holdRow(h *flowcontrol.Hold, port string, since, until time.Time, did holdC
 	return row
 }
 
-// congested adds what a congested flow has to its row in SLUICE_FLOW.
+// congested adds the state of a congested flow to its row of SLUICE_FLOW.
 func congested(f *flowcontrol.CongestedFlow, since time.Time, row *telemetry.Flow) {
 	exact := true
 	row.Src, row.Dst, row.DestQp, row.FlowLabel = telemetry.Text(f.Source.String()), telemetry.Text(f.Destination.String()), &f.DestQP, &f.Label

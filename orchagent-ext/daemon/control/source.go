@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package loop
+package control
 
 import (
 	"fmt"
@@ -18,8 +18,7 @@ import (
 	"sluice/yang/model"
 )
 
-// addSource adds what is configured of PPFC and Rate Advice to the fast lane's
-// configuration.
+// addSource adds PPFC and Rate Advice to a configuration.
 func addSource(c *flowcontrol.Config, s *config.Snapshot) {
 	c.Router4, c.Router6 = parsed(s.Global.RouterId), parsed(s.Global.RouterIdV6)
 	if policy.UsesPPFC(s) {
@@ -34,7 +33,7 @@ func addSource(c *flowcontrol.Config, s *config.Snapshot) {
 	}
 }
 
-// parsed is an address that the model has judged; the zero value where there is none.
+// parsed returns an address that the model has validated; the zero value where text is nil.
 func parsed(text *string) (a netip.Addr) {
 	if text != nil {
 		a, _ = netip.ParseAddr(*text)
@@ -42,7 +41,7 @@ func parsed(text *string) (a netip.Addr) {
 	return a
 }
 
-// prefixesOf are keys that the model has judged.
+// prefixesOf returns keys that the model has validated, in their order.
 func prefixesOf[Row any](rows map[string]Row) (list []netip.Prefix) {
 	for _, key := range slices.Sorted(maps.Keys(rows)) {
 		if p, err := netip.ParsePrefix(key); err == nil {
@@ -71,8 +70,8 @@ var clientMessages = map[model.E_SonicSluice_SonicSluice_SLUICE_PPFC_Global_Clie
 	model.SonicSluice_SonicSluice_SLUICE_PPFC_Global_ClientMessage_cnp:         flowcontrol.ClientCNP,
 }
 
-// ingress is what this node does as a gateway: it serves the prefixes whose gateway is
-// its own router id.
+// ingress returns the settings of this node as a gateway: it serves the prefixes whose gateway
+// is its own router id.
 func ingress(s *config.Snapshot, c *flowcontrol.Config) *flowcontrol.Ingress {
 	in := &flowcontrol.Ingress{
 		Peers: prefixesOf(s.PPFCPeers), Client: clientMessages[s.PPFC.ClientMessage], MinRate: *s.RateAdvice.MinRateMbps,
@@ -110,7 +109,7 @@ func advice(s *config.Snapshot) *flowcontrol.Advice {
 		}
 		for text, to := range map[*string]*netip.Prefix{row.SrcPrefix: &p.Src, row.DstPrefix: &p.Dst} {
 			if text != nil {
-				*to, _ = netip.ParsePrefix(*text) // the model has judged it
+				*to, _ = netip.ParsePrefix(*text) // the model has validated it
 			}
 		}
 		a.Policies = append(a.Policies, p)
@@ -118,7 +117,7 @@ func advice(s *config.Snapshot) *flowcontrol.Advice {
 	return a
 }
 
-// sourceWarnings are what the operator should know of PPFC and Rate Advice.
+// sourceWarnings returns the warnings about PPFC and Rate Advice.
 func sourceWarnings(s *config.Snapshot, c *flowcontrol.Config) (w []string) {
 	noRouter := !c.Router4.IsValid() && !c.Router6.IsValid()
 	if policy.UsesPPFC(s) {
@@ -128,7 +127,7 @@ func sourceWarnings(s *config.Snapshot, c *flowcontrol.Config) (w []string) {
 		if len(s.PPFCGateways) == 0 {
 			w = append(w, "SLUICE_PPFC|global is enabled, and SLUICE_PPFC_GATEWAY has no row: no gateway can be told, and no source is served here")
 		}
-		// Where it tells its clients, a node without peers is the gateway of its own flows.
+		// A node without peers that notifies its clients is the gateway of its own flows.
 		if c.Ingress != nil && len(c.Ingress.Serves) > 0 && len(c.Ingress.Peers) == 0 && c.Ingress.Client == flowcontrol.ClientNone {
 			w = append(w, "this node serves prefixes of SLUICE_PPFC_GATEWAY, and SLUICE_PPFC_PEER has no row: no PPFC is obeyed")
 		}
@@ -165,8 +164,8 @@ func sourceWarnings(s *config.Snapshot, c *flowcontrol.Config) (w []string) {
 	return w
 }
 
-// needsThreshold reports whether nothing of what is configured can be sent without a threshold:
-// a node that is only the gateway of its own sources needs none.
+// needsThreshold reports whether a threshold is the only cause of messages. The gateway of its
+// own sources sends some for other causes.
 func needsThreshold(c *flowcontrol.Config) bool {
 	if c.Generate || c.Advice != nil {
 		return true

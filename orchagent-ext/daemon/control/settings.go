@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package loop
+package control
 
 import (
 	"errors"
@@ -27,7 +27,7 @@ var encapsulations = map[model.E_SonicSluice_SonicSluice_SLUICE_PFCM_Global_Enca
 	model.SonicSluice_SonicSluice_SLUICE_PFCM_Global_Encapsulation_destination_options: notify.DestinationOptions,
 }
 
-// codePoints are those that are configured.
+// codePoints returns the configured code points.
 func codePoints(s *config.Snapshot) notify.CodePoints {
 	c := notify.DefaultCodePoints()
 	c.PFCMType, c.PFCMCode, c.PFCMOption = *s.PFCM.Icmpv6Type, *s.PFCM.Icmpv6Code, *s.PFCM.OptionType
@@ -37,8 +37,8 @@ func codePoints(s *config.Snapshot) notify.CodePoints {
 	return c
 }
 
-// flowControl is the fast lane's configuration without ports and queues.
-func flowControl(s *config.Snapshot) *flowcontrol.Config {
+// configOf returns the configuration of the task, all but its ports and queues.
+func configOf(s *config.Snapshot) *flowcontrol.Config {
 	p := s.PFCM
 	on := policy.SendsPFCM(s)
 	c := &flowcontrol.Config{
@@ -57,8 +57,8 @@ func flowControl(s *config.Snapshot) *flowcontrol.Config {
 	return c
 }
 
-// deviceRows are the rows of SLUICE_PORT by the netdev that has the addresses: a member
-// of a PortChannel goes by that. The PortChannel's own row comes first.
+// deviceRows returns the rows of SLUICE_PORT by the netdev that has the addresses: the
+// PortChannel of a member. The PortChannel's own row takes precedence.
 func deviceRows(s *config.Snapshot) map[string]*config.Port {
 	devices := map[string]*config.Port{}
 	for _, p := range policy.Ports(s) {
@@ -80,13 +80,13 @@ func deviceRows(s *config.Snapshot) map[string]*config.Port {
 	return devices
 }
 
-// watched are the netdevs whose neighbors matter, with the one that is configured or the
-// zero value. Hosts are told nothing, and no router is looked for among them.
+// watched returns the netdevs whose neighbors are needed, each with the configured neighbor or
+// the zero value. Edge ports are left out: hosts get no PFCM.
 func watched(s *config.Snapshot) map[string]netip.Addr {
 	configured := map[string]netip.Addr{}
 	for name, row := range deviceRows(s) {
 		if row.UpstreamNeighbor != nil {
-			configured[name], _ = netip.ParseAddr(*row.UpstreamNeighbor) // the model has judged it
+			configured[name], _ = netip.ParseAddr(*row.UpstreamNeighbor) // the model has validated it
 		} else if row.Role != config.RoleEdge {
 			configured[name] = netip.Addr{}
 		}
@@ -94,8 +94,8 @@ func watched(s *config.Snapshot) map[string]netip.Addr {
 	return configured
 }
 
-// controlPorts are the ports for the fast lane, sorted by name.
-func controlPorts(s *config.Snapshot, known map[string]neighbors.Port, id func(name string) sai.ObjectID) []flowcontrol.Port {
+// portsOf returns the ports of the task, sorted by name.
+func portsOf(s *config.Snapshot, known map[string]neighbors.Port, id func(name string) sai.ObjectID) []flowcontrol.Port {
 	members := map[string][]engine.Port{}
 	for _, p := range policy.Ports(s) {
 		device := p.Name
@@ -126,8 +126,9 @@ func controlPorts(s *config.Snapshot, known map[string]neighbors.Port, id func(n
 	return ports
 }
 
-// controlQueues are the queues that have a threshold.
-func controlQueues(s *config.Snapshot, sw FlowControl, sends bool) (map[sai.ObjectID]flowcontrol.Queue, error) {
+// queuesOf returns the queues that have a threshold; sends reports whether the node sends
+// messages about them. The error names the ports whose queues the switch does not list.
+func queuesOf(s *config.Snapshot, sw Ports, sends bool) (map[sai.ObjectID]flowcontrol.Queue, error) {
 	queues := map[sai.ObjectID]flowcontrol.Queue{}
 	if !sends {
 		return queues, nil
@@ -140,7 +141,7 @@ func controlQueues(s *config.Snapshot, sw FlowControl, sends bool) (map[sai.Obje
 		}
 		t := s.Thresholds[*row.Threshold]
 		if t == nil {
-			continue // it is rejected, and so is the row
+			continue // the threshold is rejected, and so is the row
 		}
 		ids, err := sw.QueueIDs(name)
 		if err == nil && len(ids) == 0 {
@@ -159,7 +160,7 @@ func controlQueues(s *config.Snapshot, sw FlowControl, sends bool) (map[sai.Obje
 	return queues, errors.Join(errs...)
 }
 
-// threshold is a row of SLUICE_THRESHOLD.
+// threshold returns the threshold of a row of SLUICE_THRESHOLD.
 func threshold(t *config.Threshold) congestion.Threshold {
 	c := congestion.Threshold{
 		High: *t.HighBytes, Low: config.LowBytes(t), Average: time.Duration(*t.AverageUs) * time.Microsecond,
@@ -171,8 +172,8 @@ func threshold(t *config.Threshold) congestion.Threshold {
 	return c
 }
 
-// laneWarnings are what the operator should know of notifications that work.
-func laneWarnings(s *config.Snapshot, c *flowcontrol.Config, known map[string]neighbors.Port) []string {
+// warnings returns the warnings about notifications while they work.
+func warnings(s *config.Snapshot, c *flowcontrol.Config, known map[string]neighbors.Port) []string {
 	var w []string
 	w = append(w, sourceWarnings(s, c)...)
 	if needsThreshold(c) && len(c.Queues) == 0 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package loop
+package control
 
 import (
 	"net/netip"
@@ -22,7 +22,7 @@ import (
 
 var sameAddr = cmp.Comparer(func(a, b netip.Addr) bool { return a == b })
 
-func TestRowsOfPPFCAndRateAdviceConfigureTheFastLane(t *testing.T) {
+func TestRowsOfPPFCAndRateAdviceConfigureFlowControl(t *testing.T) {
 	router, gateway := netip.MustParseAddr("2001:db8:ff::1"), netip.MustParseAddr("2001:db8:ff::9")
 	s := configtest.Snapshot(t, configtest.Port0, configtest.Port4, configtest.Fabric4,
 		[]string{"SLUICE", "global", "router_id=203.0.113.1", "router_id_v6=" + router.String()},
@@ -34,7 +34,7 @@ func TestRowsOfPPFCAndRateAdviceConfigureTheFastLane(t *testing.T) {
 			"interval_ms=20", "lifetime_intervals=4", "target_bytes=5000", "target_delay_us=70", "min_rate_mbps=3"},
 		[]string{"SLUICE_RATE_ADVICE_HOST", "10.0.0.0/8", "NULL=NULL"},
 		[]string{"SLUICE_RATE_POLICY", "gold", "src_prefix=2001:db8:a::/48", "dscp=26", "rate_mbps=400"})
-	got := flowControl(s)
+	got := configOf(s)
 	if got.Generate || got.Obey || got.Translate || !got.Sends() || !policy.Learns(s) {
 		t.Errorf("PFCM is disabled: %+v", got)
 	}
@@ -78,7 +78,7 @@ func TestWhatIsMissingForPPFCAndRateAdviceIsWarnedOf(t *testing.T) {
 		"no port of SLUICE_PORT has a threshold":        {{"SLUICE_RATE_ADVICE", "global", "admin_state=enabled"}},
 	} {
 		s := configtest.Snapshot(t, lists...)
-		w := laneWarnings(s, flowControl(s), nil)
+		w := warnings(s, configOf(s), nil)
 		if !slices.ContainsFunc(w, func(s string) bool { return strings.Contains(s, want) }) {
 			t.Errorf("no warning says %q: %q", want, w)
 		}
@@ -89,7 +89,7 @@ func TestWhatIsMissingForPPFCAndRateAdviceIsWarnedOf(t *testing.T) {
 func TestTargetBelowABandwidthDelayProductIsWarnedOf(t *testing.T) {
 	for target, warned := range map[string]bool{"target_bytes=100000": true, "target_bytes=250000000": false} {
 		s := configtest.Snapshot(t, configtest.Port0, configtest.Port4, configtest.Fabric4, []string{"SLUICE_RATE_ADVICE", "global", "admin_state=enabled", "rtt_us=20000", target})
-		c := flowControl(s)
+		c := configOf(s)
 		c.Ports = []flowcontrol.Port{{Name: "Ethernet4", Members: nil, Speed: 100_000}}
 		c.Ports[0].Members = append(c.Ports[0].Members, 5)
 		c.Queues = map[sai.ObjectID]flowcontrol.Queue{503: {Port: 5, Name: "Ethernet4"}}

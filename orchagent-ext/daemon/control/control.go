@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package control
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync/atomic"
+
+	"sluice/orchagent-ext/cpu/packetio"
+	"sluice/orchagent-ext/daemon/policy"
+	"sluice/orchagent-ext/daemon/task"
+	"sluice/orchagent-ext/db/config"
+	"sluice/orchagent-ext/hold/flowcontrol"
+	"sluice/orchagent-ext/switch/engine"
+	sai "sluice/sai-shim"
+)
+
+// Ports is the objects of the ports of a switch.
+type Ports interface {
+	// PortID returns the object of a port; sai.Null: the switch lacks the port.
+	PortID(name string) sai.ObjectID
+
+	// QueueIDs returns the egress queues of a port, in the order of their numbers.
+	QueueIDs(name string) ([]sai.ObjectID, error)
+}
+
+// Environment is the part of the switch that flow control works with. Library and Ports are
+// nil where the driver watches and holds no single flows: its methods are engine.None then.
+type Environment struct {
+	Library flowcontrol.Library
+	Ports   Ports
+	Log     *slog.Logger
+}
+
+// Settings are what flow control works by: a configuration, and the methods that the engine
+// has chosen. Choices is nil before the switch was probed.
+type Settings struct {
+	Snapshot *config.Snapshot
+	Choices  engine.Choices
+}
+
+// Control is flow control of a switch, which runs while notifications are configured. The
+// zero value does nothing. It is for one goroutine, but for Learn.
+type Control struct {
+	running *running // nil: no flow is watched or held
+	err     error    // why notifications are not as configured
+	learner atomic.Pointer[flowcontrol.Task]
+}
+
+// Reconcile brings flow control to its settings, and to the neighbors and queues of now. Err
+// returns why it is not as configured.
+func (c *Control) Reconcile(ctx context.Context, g task.Group, want Settings, env *Environment) {
+	if c.err = nil; !policy.Controls(want.Snapshot) {
+		c.Stop()
+		return
+	}
+	if c.err = want.unable(); c.err != nil {
+		return
+	}
+	if c.running == nil {
+		if c.running, c.err = start(ctx, g, env.Library, env.Log); c.err != nil {
+			return
+		}
+	}
+	c.learner.Store(c.running.Task)
+	c.err = c.running.configure(want.Snapshot, env.Ports)
+}
+
+// unable returns why the switch cannot watch and hold single flows; nil: it can.
+func (s Settings) unable() error {
+	for _, n := range []engine.Need{engine.NeedThreshold, engine.NeedHold} {
+		if c := s.Choices[n]; c.Method == engine.None {
+			return errors.New(c.Reason)
+		}
+	}
+	if s.Choices == nil {
+		return errors.New("the switch has not been asked yet what it can do")
+	}
+	return nil
+}
+
+// Stop ends flow control: holds are released, requests to neighbors are canceled, and the
+// marks of queues are removed. It returns when all has ended.
+func (c *Control) Stop() {
+	c.learner.Store(nil)
+	if c.running != nil {
+		c.running.end()
+		c.running = nil
+	}
+}
+
+// Active reports whether flow control runs as configured.
+func (c *Control) Active() bool { return c.running != nil && c.err == nil }
+
+// Changed returns the channel that is readable once neighbors have changed, and Reconcile is
+// due; nil while flow control does not run.
+func (c *Control) Changed() <-chan struct{} {
+	if c.running == nil {
+		return nil
+	}
+	return c.running.neighbors.Changed()
+}
+
+// Learn gives flow control a source queue pair. The packet path calls it.
+func (c *Control) Learn(p packetio.Pair) {
+	if t := c.learner.Load(); t != nil {
+		t.Learn(flowcontrol.Learned{Pair: flowcontrol.Pair{Src: p.Src, Dst: p.Dst, DestQP: p.DestQP}, SrcQP: p.SrcQP, SrcPort: p.SrcPort, PKey: p.PKey, DSCP: p.DSCP, Bits: p.Bits})
+	}
+}

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package control
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/openconfig/ygot/ygot"
+
+	"sluice/orchagent-ext/daemon/policy"
+	"sluice/orchagent-ext/daemon/status"
+	"sluice/orchagent-ext/daemon/task"
+	"sluice/orchagent-ext/db/config"
+	"sluice/orchagent-ext/db/telemetry"
+	"sluice/orchagent-ext/hold/flowcontrol"
+	"sluice/orchagent-ext/wire/notify"
+	sai "sluice/sai-shim"
+	"sluice/yang/rows"
+)
+
+// Describe adds the state of notifications, and warnings about them, to a report.
+func (c *Control) Describe(report *status.Report, e *status.Encoder, s *config.Snapshot) {
+	if !policy.Controls(s) {
+		return
+	}
+	r, state, reason := c.running, telemetry.Active, ""
+	if c.err != nil {
+		reason = task.FirstLine(c.err)
+		report.Warn("notifications: " + reason)
+		if r == nil || r.config == nil {
+			state = telemetry.Failed
+		}
+	}
+	for leaf, on := range map[string]bool{"pfcm": policy.SendsPFCM(s), "ppfc": policy.UsesPPFC(s), "rate_advice": policy.Advises(s)} {
+		if on {
+			e.Fill(&report.Row, leaf, state)
+		}
+		if on && reason != "" {
+			e.Fill(&report.Row, leaf+"_reason", reason)
+		}
+	}
+	if r == nil || r.config == nil {
+		return
+	}
+	report.Warn(warnings(s, r.config, r.neighbors.Ports())...)
+	report.Warn(r.Realtime())
+	if last := r.report; last != nil {
+		held := 0
+		for _, h := range last.Holds {
+			if !h.Ignored {
+				held++
+			}
+		}
+		report.Row.Holds = telemetry.Small(held)
+		if last.LastError != "" {
+			report.Warn("the switch refused a hold: " + last.LastError)
+		}
+	}
+}
+
+// releasedEvery is the least time between two lines of the log about releases, ns: a hold that
+// a neighbor refreshes for ever is released each second.
+const releasedEvery = int64(time.Minute)
+
+// releasedLog decides when the log names holds that were released by the limit. The zero
+// value has logged nothing.
+type releasedLog struct {
+	logged uint64
+	at     int64 // of the last line, ns; 0 before the first
+}
+
+// due returns how many were released since the last line, and whether a line of them is due
+// now. total is the count since the start, now a time in ns that only increases.
+func (r *releasedLog) due(total uint64, now int64) (n uint64, due bool) {
+	if total <= r.logged || r.at != 0 && now-r.at < releasedEvery {
+		return 0, false
+	}
+	n = total - r.logged
+	r.logged, r.at = total, now
+	return n, true
+}
+
+// Count reads the counters of the task, and returns the rows of SLUICE_NOTIFY_STATS.
+func (c *Control) Count(e *status.Encoder) []ygot.GoStruct {
+	r := c.running
+	if r == nil {
+		return nil
+	}
+	if r.report = r.Report(); r.report == nil {
+		return nil
+	}
+	if n, due := r.released.due(r.report.Counters.Watchdog, r.report.At); due {
+		r.log.Warn("a neighbor held flows for too long without an end: they go on, and it is ignored about them", "times", n)
+	}
+	n := notifications{
+		report: r.report, bad: r.messages.Count, dropped: r.messages.Dropped, full: r.messages.Full(), solicited: r.neighbors.Solicited(),
+	}
+	if s, err := r.library.FlowStats(); err == nil { // else it does not count
+		n.unmonitored, n.queueFull, n.queueLost = s.Unmonitored, s.LaneFull, s.LaneLost
+	}
+	return n.rows(e.Fill)
+}
+
+// HoldRows returns the rows of SLUICE_HOLD.
+func (c *Control) HoldRows(now time.Time) []ygot.GoStruct {
+	r := c.running
+	if r == nil || r.report == nil {
+		return nil
+	}
+	at := func(ns int64) time.Time { return now.Add(time.Duration(ns - r.report.At)) }
+	var all []ygot.GoStruct
+	for i := range r.report.Holds {
+		h := &r.report.Holds[i]
+		port, did := fmt.Sprint(h.Index), holdCount{}
+		if h.Kind == notify.KindPPFC {
+			port = "any"
+			did.add(r.library.GetHold(sai.Null, h.Match))
+		} else if p := r.port(h.Index); p != nil {
+			port = p.Name
+			for _, member := range p.Members {
+				did.add(r.library.GetHold(member, h.Match))
+			}
+		}
+		all = append(all, holdRow(h, port, at(h.Since), at(h.Until), did))
+	}
+	return all
+}
+
+func (r *running) port(index uint32) *flowcontrol.Port {
+	for i := range r.config.Ports {
+		if p := &r.config.Ports[i]; p.Index == index {
+			return p
+		}
+	}
+	return nil
+}
+
+// FlowRows returns the rows of SLUICE_FLOW: those that are known, with the state of flows that
+// are congested or held, and rows of congested flows besides.
+func (c *Control) FlowRows(known []*telemetry.Flow, now time.Time) []ygot.GoStruct {
+	all := make([]ygot.GoStruct, len(known))
+	for i, f := range known {
+		all[i] = f
+	}
+	r := c.running
+	if r == nil || r.report == nil {
+		return all
+	}
+	at := map[string]*telemetry.Flow{}
+	held := map[uint16]*string{} // since when, by Stream ID
+	for _, h := range r.report.Holds {
+		if !h.Ignored {
+			held[h.Stream] = telemetry.FineStamp(now.Add(time.Duration(h.Since - r.report.At)))
+		}
+	}
+	for _, f := range known {
+		at[*f.Id] = f
+		if f.StreamId == nil {
+			continue
+		}
+		if since, ok := held[*f.StreamId]; ok {
+			rows.SetEnum(&f.State, "held")
+			f.Since = since
+		}
+	}
+	for i := range r.report.Flows {
+		f := &r.report.Flows[i]
+		if !f.Source.IsValid() {
+			continue // the switch has yet to report its packets
+		}
+		key := fmt.Sprintf("%s,%s,%06x", f.Source, f.Destination, f.DestQP)
+		row := at[key]
+		if row == nil {
+			row = &telemetry.Flow{Id: &key}
+			at[key] = row
+			all = append(all, row)
+		}
+		congested(f, now.Add(time.Duration(f.Since-r.report.At)), row)
+	}
+	return all
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"reflect"
+	"sync"
+	"time"
+
+	"sluice/orchagent-ext/cpu/packetio"
+	"sluice/orchagent-ext/daemon/policy"
+	"sluice/orchagent-ext/daemon/task"
+	"sluice/orchagent-ext/db/config"
+	"sluice/orchagent-ext/hold/flowcontrol"
+	"sluice/orchagent-ext/hold/neighbors"
+	sai "sluice/sai-shim"
+)
+
+// running is flow control while it runs: the real-time task, and all that it works with.
+type running struct {
+	*flowcontrol.Task
+	log       *slog.Logger
+	library   flowcontrol.Library
+	messages  *packetio.Messages
+	neighbors *neighbors.Watcher
+	config    *flowcontrol.Config
+	marks     map[sai.ObjectID]marks
+	key       sai.FlowKey
+	seed      uint32
+	prepared  bool                // key and seed are set
+	report    *flowcontrol.Report // the last one; nil before the first
+	released  releasedLog
+
+	cancel context.CancelFunc
+	done   sync.WaitGroup
+}
+
+// neighborPatience is how long a configuration waits for the kernel's neighbors. Those that
+// the kernel learns later arrive by [Control.Changed].
+const neighborPatience = time.Second
+
+// marks are those of a queue, in octets. The zero value watches no flow there.
+type marks struct{ high, low uint32 }
+
+// start starts flow control of a switch, which is idle until it is configured.
+func start(ctx context.Context, g task.Group, lib flowcontrol.Library, log *slog.Logger) (_ *running, err error) {
+	r := &running{log: log, library: lib, neighbors: neighbors.New(log), marks: map[sai.ObjectID]marks{}}
+	events, err := lib.WatchFlows()
+	if err != nil {
+		return nil, fmt.Errorf("watch flows: %w", err)
+	}
+	if r.messages, err = packetio.OpenMessages(); err != nil {
+		return nil, err
+	}
+	if r.Task, err = flowcontrol.New(lib, events, r.messages); err != nil {
+		return nil, errors.Join(err, r.messages.Close())
+	}
+	ctx, r.cancel = context.WithCancel(ctx)
+	for _, run := range []func(context.Context) error{r.Run, r.messages.Run, r.neighbors.Run} {
+		r.done.Add(1)
+		g.Go(func() error {
+			defer r.done.Done()
+			return run(ctx)
+		})
+	}
+	return r, nil
+}
+
+// end ends the task, which releases holds and cancels requests to neighbors, and removes the
+// marks of queues.
+func (r *running) end() {
+	r.cancel()
+	r.done.Wait()
+	for queue := range r.marks {
+		_ = r.library.SetQueueMarks(queue, 0, 0) // the queue may have gone
+	}
+	_, _ = r.Close(), r.messages.Close() // their writes are done
+}
+
+// configure gives the task the configuration, and the neighbors and queues of now.
+func (r *running) configure(s *config.Snapshot, sw Ports) error {
+	r.neighbors.SetPorts(watched(s))
+	r.neighbors.Await(neighborPatience)
+	c := configOf(s)
+	c.Ports = portsOf(s, r.neighbors.Ports(), sw.PortID)
+	queues, err := queuesOf(s, sw, c.Sends())
+	c.Queues = queues
+	key := sai.FlowKeyLabel
+	if s.Global.Classification == config.Classify5Tuple {
+		key = sai.FlowKeyFiveTuple
+	}
+	if !r.prepared || r.key != key || r.seed != c.Seed {
+		if err := errors.Join(r.library.SetFlowKey(key), r.library.SetStreamSeed(c.Seed)); err != nil {
+			return err
+		}
+		if !r.prepared {
+			r.assumeStale(s, sw)
+		}
+		r.prepared, r.key, r.seed = true, key, c.Seed
+	}
+	if r.config == nil || !reflect.DeepEqual(r.config, c) {
+		if err := r.messages.Configure(c.Messages()); err != nil {
+			return err
+		}
+		r.config = c
+		r.Configure(c)
+	}
+	return errors.Join(err, r.mark(queues))
+}
+
+// assumeStale notes that an earlier process may have left marks on any queue.
+func (r *running) assumeStale(s *config.Snapshot, sw Ports) {
+	for _, p := range policy.Ports(s) {
+		ids, err := sw.QueueIDs(p.Name)
+		if err != nil {
+			continue // queuesOf returns this error for ports that need queues
+		}
+		for _, id := range ids {
+			r.marks[id] = marks{high: math.MaxUint32, low: math.MaxUint32} // no threshold has these
+		}
+	}
+}
+
+// mark sets the marks of queues, and removes those of queues that have no threshold now.
+func (r *running) mark(queues map[sai.ObjectID]flowcontrol.Queue) error {
+	var errs []error
+	set := func(queue sai.ObjectID, m marks) {
+		if r.marks[queue] == m {
+			return
+		}
+		if err := r.library.SetQueueMarks(queue, m.high, m.low); err != nil {
+			errs = append(errs, err)
+			return
+		}
+		r.marks[queue] = m
+	}
+	for queue := range r.marks {
+		if _, ok := queues[queue]; !ok {
+			set(queue, marks{})
+		}
+	}
+	for queue, q := range queues {
+		t := q.Threshold
+		set(queue, marks{uint32(min(t.High, math.MaxUint32)), uint32(min(max(t.Low, 1), math.MaxUint32-1))})
+	}
+	if len(errs) > 0 {
+		return fmt.Errorf("set the marks of %d queues: %w", len(errs), errs[0])
+	}
+	return nil
+}
