@@ -9,8 +9,9 @@
 // [result.judge] applies. Generator and judge share code with the daemon nowhere: they build
 // and parse packets by themselves (frames.go), judge order by the PSNs that arrive
 // ([arrivals]), and the use of paths by the ports' counters beside the octets that were sent
-// ([windows]). Rows of the databases are written and read by sonicdb; of those, only the
-// counters moves and waiting are in a result.
+// ([windows]). Scenarios of holds send streams ([pour], stream.go), whose packets are numbered, and
+// follow each to its receiver ([fates]). Rows of the databases are written and read by sonicdb; of those, only the
+// counters moves, waiting and hold_queue_full are in a result.
 //
 // The report is build/rough/report.json, see [report].
 package main

@@ -151,7 +151,7 @@ func TestWindowsAreJudgedByTheirOwnFloor(t *testing.T) {
 
 // Each bar fails a result that has no value for it, and one that misses it.
 func TestBarsFailWithoutAValue(t *testing.T) {
-	for _, b := range []bar{inOrder, lossless, unharmed, recovered, even} {
+	for _, b := range []bar{inOrder, lossless, unharmed, recovers, even} {
 		r := &result{bars: []bar{b}}
 		if r.judge() == "" || r.OK || r.Bar != b.text {
 			t.Errorf("%s holds without a value: %+v", b.text, r)
@@ -159,7 +159,7 @@ func TestBarsFailWithoutAValue(t *testing.T) {
 	}
 	one, low, high := 1, 0.9, 51.0
 	r := &result{Reordered: &one, Lost: &one, Victims: &low, RecoveredMS: &high, WorstOverMean: &high, Floor: &low, Windows: 1}
-	for _, b := range []bar{inOrder, lossless, unharmed, recovered, even} {
+	for _, b := range []bar{inOrder, lossless, unharmed, recovers, even} {
 		if b.holds(r) {
 			t.Errorf("%s holds for %+v", b.text, r)
 		}

@@ -32,4 +32,10 @@ var scenarios = []scenario{
 	placed("weights-1-1-2-2-4", "60 equal flows on five uplinks with weights 1, 1, 2, 2 and 4", false, burstLoad{period: 100 * time.Millisecond, burst: 40 * time.Millisecond, uplinks: 5, weights: []int{1, 1, 2, 2, 4}, equal: 60}),
 	{name: "churn", about: "500 flows alive, each replaced after 50 ms", run: churn},
 	{name: "cpu-hogs", about: "bursts while every CPU is busy with something else", run: hogs},
+	{name: "three-hops", about: "two slow ports behind three switches, with IPv4, TCP and ICMP beside the flows that are held", run: threeHops},
+	{name: "flap", about: "the link behind which flows are held goes down each 5 seconds", run: flap},
+	{name: "storm", about: "100,000 forged messages a second at the switch that holds", run: storm},
+	{name: "half-ignore", about: "half of the senders ignore Rate Advice", run: halfIgnore},
+	{name: "ipv4-elephants", about: "flows of IPv4 fill a queue, and small ones are behind them", run: ipv4Elephants},
+	{name: "all-together", about: "placement, PFCM and Rate Advice at once", run: allTogether},
 }

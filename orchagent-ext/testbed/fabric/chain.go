@@ -13,10 +13,11 @@ var (
 	ChainReceivers = [2]netip.Prefix{netip.MustParsePrefix("2001:db8:0:3::c/64"), netip.MustParsePrefix("2001:db8:0:4::d/64")}
 )
 
-var chainIPv4 = [4]netip.Prefix{
-	netip.MustParsePrefix("10.0.1.10/24"), netip.MustParsePrefix("10.0.2.10/24"),
-	netip.MustParsePrefix("10.0.3.10/24"), netip.MustParsePrefix("10.0.4.10/24"),
-}
+// The same of IPv4.
+var (
+	ChainSenders4   = [2]netip.Prefix{netip.MustParsePrefix("10.0.1.10/24"), netip.MustParsePrefix("10.0.2.10/24")}
+	ChainReceivers4 = [2]netip.Prefix{netip.MustParsePrefix("10.0.3.10/24"), netip.MustParsePrefix("10.0.4.10/24")}
+)
 
 // Chain is two sending hosts, three switches in a row and two receiving hosts:
 //
@@ -34,7 +35,7 @@ type Chain struct {
 	Ports              [3][]*Interface // of each switch, in the order of their names
 }
 
-// Chain builds the network; its routes are for IPv6. Its nodes receive by
+// Chain builds the network, with routes for IPv6 and IPv4. Its nodes receive by
 // threads, or steered on kernels before Linux 5.12: else the kernel can reorder a
 // flow's packets that come by two ways.
 func (f *Fabric) Chain() (*Chain, error) {
@@ -48,7 +49,7 @@ func (f *Fabric) Chain() (*Chain, error) {
 	}
 	edge, aggregation, core := c.Switches[0], c.Switches[1], c.Switches[2]
 	for i, name := range []string{"Ethernet0", "Ethernet4"} {
-		host, port, err := f.attach([]string{"sender-0", "sender-1"}[i], edge, name, ChainSenders[i], chainIPv4[i])
+		host, port, err := f.attach([]string{"sender-0", "sender-1"}[i], edge, name, ChainSenders[i], ChainSenders4[i])
 		if err != nil {
 			return nil, err
 		}
@@ -66,25 +67,14 @@ func (f *Fabric) Chain() (*Chain, error) {
 	c.Ports[1] = []*Interface{aggregationDown, aggregationUp}
 	c.Ports[2] = []*Interface{coreDown}
 	for i, name := range []string{"Ethernet4", "Ethernet8"} {
-		host, port, err := f.attach([]string{"receiver-0", "receiver-1"}[i], core, name, ChainReceivers[i], chainIPv4[2+i])
+		host, port, err := f.attach([]string{"receiver-0", "receiver-1"}[i], core, name, ChainReceivers[i], ChainReceivers4[i])
 		if err != nil {
 			return nil, err
 		}
 		c.Receivers[i], c.Ports[2] = host, append(c.Ports[2], port)
 	}
-	for i := range 2 {
-		for _, r := range []struct {
-			at *Node
-			to netip.Prefix
-			by *Interface
-		}{
-			{edge, ChainReceivers[i], edgeUp}, {aggregation, ChainReceivers[i], aggregationUp},
-			{aggregation, ChainSenders[i], aggregationDown}, {core, ChainSenders[i], coreDown},
-		} {
-			if err := r.at.Route(r.to.Masked(), Hop{Via: r.by.peer.LinkLocal, Out: r.by}); err != nil {
-				return nil, err
-			}
-		}
+	if err := c.routes(); err != nil {
+		return nil, err
 	}
 	for _, n := range f.nodes {
 		err := n.ThreadReceive()
@@ -96,4 +86,37 @@ func (f *Fabric) Chain() (*Chain, error) {
 		}
 	}
 	return c, nil
+}
+
+// routes adds the routes between the hosts, and the addresses of the links that they lead over.
+func (c *Chain) routes() error {
+	edge, aggregation, core := c.Switches[0], c.Switches[1], c.Switches[2]
+	links := [4]*Interface{c.Ports[0][2], c.Ports[1][0], c.Ports[1][1], c.Ports[2][0]}
+	var link4 [4]netip.Addr
+	for i, end := range links {
+		link4[i] = netip.AddrFrom4([4]byte{10, 1, 0, byte(i)})
+		if err := end.Address(netip.PrefixFrom(link4[i], 31)); err != nil {
+			return err
+		}
+	}
+	for i := range 2 {
+		for _, r := range []struct {
+			at      *Node
+			to, to4 netip.Prefix
+			by      int // of links
+			via     int // at its other end
+		}{
+			{edge, ChainReceivers[i], ChainReceivers4[i], 0, 1}, {aggregation, ChainReceivers[i], ChainReceivers4[i], 2, 3},
+			{aggregation, ChainSenders[i], ChainSenders4[i], 1, 0}, {core, ChainSenders[i], ChainSenders4[i], 3, 2},
+		} {
+			by := links[r.by]
+			if err := r.at.Route(r.to.Masked(), Hop{Via: by.peer.LinkLocal, Out: by}); err != nil {
+				return err
+			}
+			if err := r.at.Route(r.to4.Masked(), Hop{Via: link4[r.via], Out: by}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"sluice/orchagent-ext/testbed/fabric"
+)
+
+const (
+	withQueues = "SLUICE_QUEUES=8"
+	slowEgress = 20  // Mbit/s of a port to a host that flows fill
+	fastPort   = 100 // of all others
+
+	holdLoad  = 6 * time.Second
+	quietTime = 500 * time.Millisecond // without an arrival: nothing is on its way
+)
+
+// egressRate is the profile of a switch some of whose ports are slow.
+func egressRate(mbps int, ports ...*fabric.Interface) (profile []string) {
+	rates := fmt.Sprint("SLUICE_QUEUE_RATE=", fastPort)
+	for _, p := range ports {
+		rates += fmt.Sprintf(",%s=%d", p.Name, mbps)
+	}
+	return []string{withQueues, rates}
+}
+
+// watches switches PFCM on, with a threshold of some octets at ports, behind which the switch at
+// the other end is asked. more are fields of the ports.
+func (s *site) watches(ctx context.Context, highBytes int, toSwitches, toHosts []*fabric.Interface) error {
+	err := s.set(ctx, "SLUICE_THRESHOLD", "gold", "high_bytes", fmt.Sprint(highBytes))
+	for _, p := range toSwitches {
+		err = errors.Join(err, s.set(ctx, "SLUICE_PORT", p.Name, "role", "fabric", "threshold", "gold", "upstream_neighbor", p.Peer().LinkLocal.String()))
+	}
+	for _, p := range toHosts {
+		err = errors.Join(err, s.set(ctx, "SLUICE_PORT", p.Name, "role", "edge", "threshold", "gold"))
+	}
+	return errors.Join(err, s.set(ctx, "SLUICE_PFCM", "global", "admin_state", "enabled"))
+}
+
+// ready waits until the switch holds flows.
+func (s *site) ready(ctx context.Context) error {
+	err := s.await(ctx, "SLUICE_STATE", "global", "pfcm", "active")
+	for _, field := range []string{"threshold_method", "hold_method"} {
+		if err == nil {
+			err = s.await(ctx, "SLUICE_CAPABILITY", "switch", field, "exact")
+		}
+	}
+	if err == nil {
+		err = s.await(ctx, "SLUICE_CAPABILITY", "switch", "hold_state", "active")
+	}
+	return err
+}
+
+// notified is a counter of SLUICE_NOTIFY_STATS, 0 where it is absent.
+func (s *site) notified(ctx context.Context, message, counter string) (int, error) {
+	all, err := s.counters.Read(ctx, "SLUICE_NOTIFY_STATS")
+	if err != nil {
+		return 0, err
+	}
+	for _, r := range all {
+		if text := r.Fields[counter]; r.Key == message && text != "" {
+			return strconv.Atoi(text)
+		}
+	}
+	return 0, nil
+}
+
+// held fails where a switch held nothing: the scenario has shown nothing then.
+func (s *site) held(ctx context.Context, by string) error {
+	n, err := s.notified(ctx, by, "held")
+	if err == nil && n == 0 {
+		err = fmt.Errorf("no flow was held by %s: the scenario has shown nothing", by)
+	}
+	return err
+}
+
+// A pair is a leaf that holds and a spine with a slow port to host B, which asks it to.
+type pair struct {
+	*fabric.LeafSpine
+	fabric      *fabric.Fabric
+	leaf, spine *site
+}
+
+// A pairOf is how a pair is built.
+type pairOf struct {
+	uplinks   int
+	highBytes int
+	queue     int                                      // octets of the slow port's; 0: as the switch has it
+	leaf      func(ctx context.Context, p *pair) error // rows besides; nil: none
+	spine     func(ctx context.Context, p *pair) error
+}
+
+// buildPair builds a pair that is ready to hold. Close it in the end, after an error, too.
+func (st *stage) buildPair(ctx context.Context, o pairOf) (p *pair, err error) {
+	p = &pair{leaf: &site{}, spine: &site{}}
+	if p.fabric, err = fabric.New(); err != nil {
+		return p, err
+	}
+	if p.LeafSpine, err = p.fabric.LeafSpine(o.uplinks); err != nil {
+		return p, err
+	}
+	if err := receiveInOrder(p.A.Node, p.Leaf, p.Spine, p.B.Node); err != nil {
+		return p, err
+	}
+	atLeaf, atSpine := map[*fabric.Interface]string{p.LeafA: "edge"}, map[*fabric.Interface]string{p.SpineB: "edge"}
+	for _, u := range p.Uplinks {
+		atLeaf[u], atSpine[u.Peer()] = "fabric", "fabric"
+	}
+	if p.leaf, err = st.start(ctx, p.Leaf, "leaf", atLeaf, egressRate(fastPort)...); err != nil {
+		return p, err
+	}
+	profile := egressRate(slowEgress, p.SpineB)
+	if o.queue != 0 {
+		profile = append(profile, fmt.Sprintf("SLUICE_QUEUE_BYTES=1000000,%s=%d", p.SpineB.Name, o.queue))
+	}
+	if p.spine, err = st.start(ctx, p.Spine, "spine", atSpine, profile...); err != nil {
+		return p, err
+	}
+	if err = p.leaf.watches(ctx, o.highBytes, p.Uplinks, nil); err == nil {
+		err = p.spine.watches(ctx, o.highBytes, peers(p.Uplinks), []*fabric.Interface{p.SpineB})
+	}
+	for _, rows := range []func(context.Context, *pair) error{o.leaf, o.spine} {
+		if err == nil && rows != nil {
+			err = rows(ctx, p)
+		}
+	}
+	if err == nil {
+		err = p.leaf.ready(ctx)
+	}
+	if err == nil {
+		err = p.spine.ready(ctx)
+	}
+	return p, err
+}
+
+// receiveInOrder lets one thread receive all packets of an interface: else two CPUs that forward
+// to each other may swap packets that were held and such that were not.
+func receiveInOrder(nodes ...*fabric.Node) error {
+	for _, n := range nodes {
+		err := n.ThreadReceive()
+		if errors.Is(err, fabric.ErrNoThreads) {
+			err = n.SteerReceive()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func peers(all []*fabric.Interface) (others []*fabric.Interface) {
+	for _, i := range all {
+		others = append(others, i.Peer())
+	}
+	return others
+}
+
+func (p *pair) close() error {
+	err := errors.Join(p.leaf.close(), p.spine.close())
+	if p.fabric != nil {
+		err = errors.Join(err, p.fabric.Close())
+	}
+	return err
+}
+
+// forth builds streams from host A to host B.
+func (p *pair) forth(streams ...*stream) ([]*stream, error) {
+	sender, err := p.A.Sender()
+	if err != nil {
+		return nil, err
+	}
+	for i, s := range streams {
+		s.id, s.sender = uint32(0x100+i), sender
+		e := ends{p.A.MAC, p.LeafA.MAC, fabric.HostA.Addr(), fabric.HostB.Addr()}
+		if s.four {
+			e.src, e.dst = fabric.HostA4.Addr(), fabric.HostB4.Addr()
+		}
+		s.build(e)
+	}
+	return streams, nil
+}
+
+// play sends streams for a time, and returns what arrived at receivers once all is quiet. While
+// they are sent during is called; nil: nothing is.
+func play(ctx context.Context, streams []*stream, load time.Duration, advice *fabric.Interface, during func(*pour) error, receivers ...*fabric.Interface) (all map[*stream]*fate, err error) {
+	var captures []*fabric.Capture
+	for _, r := range receivers {
+		c, err := r.Capture()
+		if err != nil {
+			return nil, err
+		}
+		captures = append(captures, c)
+	}
+	p, err := begin(streams, advice)
+	if err != nil {
+		return nil, err
+	}
+	if during != nil {
+		err = during(p)
+	}
+	wait(ctx, time.Until(p.begin.Add(load)))
+	err = errors.Join(err, p.end(), ctx.Err())
+	arrived := func() (n int) {
+		for _, c := range captures {
+			n += c.Len()
+		}
+		return n
+	}
+	for n, deadline := -1, time.Now().Add(patience); n != arrived() && time.Now().Before(deadline); wait(ctx, quietTime) {
+		n = arrived()
+	}
+	var frames []fabric.Frame
+	for _, c := range captures {
+		f, stopErr := c.Stop()
+		frames, err = append(frames, f...), errors.Join(err, stopErr)
+	}
+	senders := map[*fabric.Sender]bool{}
+	for _, s := range streams {
+		if !senders[s.sender] {
+			senders[s.sender] = true
+			err = errors.Join(err, s.sender.Close())
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return fates(streams, frames), nil
+}
+
+// wait waits for a time, or until ctx is done.
+func wait(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
