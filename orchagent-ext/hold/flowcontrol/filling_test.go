@@ -104,3 +104,25 @@ func TestNeighborThatIsReachedAgainIsAskedAtOnce(t *testing.T) {
 		t.Errorf("asked for %v, want %v", got, want)
 	}
 }
+
+// The event of a packet that leaves has no header as it arrived. The neighbor is asked as soon as a
+// packet that arrives gives it, without a wait for the next refresh.
+func TestFlowIsAskedForOnceItsArrivalIsKnown(t *testing.T) {
+	f := newFake(t, config())
+	f.depth[flowID{queue, 1}] = 150_000
+	f.core.event(f.now, &sai.FlowEvent{Queue: queue, InPort: up, Flow: 1, Octets: 150_000, At: f.now, Mark: sai.MarkHigh,
+		Length: sai.FlowHead, Head: head(source, sink, 5)})
+	if got := f.take(); len(got) != 0 {
+		t.Fatalf("sent though the Stream ID is not known: %+v", got)
+	}
+	f.until(f.now + 2*ms)
+	f.event(1, up, 5, 150_000, sai.MarkHigh)
+	if got := f.take(); len(got) != 1 || got[0].pfcm.StreamID != streamOf(5) {
+		t.Fatalf("%+v, want a pause", got)
+	}
+	f.until(f.now + 2*ms)
+	f.event(1, up, 5, 150_000, sai.MarkHigh)
+	if got := f.take(); len(got) != 0 {
+		t.Errorf("asked again before the refresh: %+v", got)
+	}
+}

@@ -180,6 +180,10 @@ func (c *core) learn(now int64, f *congested, e *sai.FlowEvent) {
 		return
 	}
 	f.stream, f.mute = flow.HashStreamID(c.settings.Seed, f.src.As16(), f.dst.As16(), a.FlowLabel), speaks
+	if f.Congested() && !f.said {
+		f.counted = false
+		f.Retry() // the last signal could be sent to no neighbor
+	}
 }
 
 // arrivedAs reports whether the flow is known as it arrived now.
