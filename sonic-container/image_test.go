@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"sluice/orchagent-ext/db/sonicdb"
 	"sluice/orchagent-ext/testbed/fabric/child"
 	"sluice/orchagent-ext/testbed/fabric/privateredis"
@@ -76,7 +78,7 @@ func TestImage(t *testing.T) {
 
 	// The choices of the operator, as they lie on the host.
 	etc := t.TempDir()
-	choices := "SLUICE_SAI_LIBRARY=/usr/lib/libsoftsai.so\nSLUICE_DB_CONFIG=" + redis.Config + "\n"
+	choices := "SLUICE_SAI_LIBRARY=/usr/lib/libsoftsai.so\nSLUICE_SAI_PROFILE=SLUICE_QUEUES=8\nSLUICE_DB_CONFIG=" + redis.Config + "\n"
 	if err := os.Mkdir(filepath.Join(etc, "sluice"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -99,9 +101,18 @@ func TestImage(t *testing.T) {
 	cli("config sluice port set Ethernet0 --role edge")
 	cli("config sluice flow-label set --admin-state enabled --manage-switch-hash true")
 
-	d.run("run", "--detach", "--name", "sluice", "--network", "container:host",
-		"--cap-add", "NET_ADMIN", "--cap-add", "SYS_ADMIN", "--security-opt", "systempaths=unconfined",
-		"-v", filepath.Dir(redis.Config)+":"+filepath.Dir(redis.Config), "-v", etc+":/etc/sonic:ro", "docker-sluice")
+	tun := filepath.Join(t.TempDir(), "tun") // as udev has it: for all users
+	if err := errors.Join(syscall.Mknod(tun, syscall.S_IFCHR|0o666, int(unix.Mkdev(10, 200))), os.Chmod(tun, 0o666)); err != nil {
+		t.Fatal(err)
+	}
+	run := []string{"run", "--detach", "--name", "sluice", "--network", "container:host"}
+	if realTimeGroups() {
+		run = append(run, "--cpu-rt-runtime=300000")
+	}
+	for _, option := range pageOptions(t) {
+		run = append(run, strings.Replace(option, "/dev/net/tun", tun+":/dev/net/tun", 1))
+	}
+	d.run(append(run, "-v", filepath.Dir(redis.Config)+":"+filepath.Dir(redis.Config), "-v", etc+":/etc/sonic:ro", "docker-sluice")...)
 	first := waitState(t, d, state, "running", "")
 	inside, err := strconv.Atoi(d.pid("sluice"))
 	if err != nil {
@@ -114,10 +125,11 @@ func TestImage(t *testing.T) {
 	const try = "(: >>/proc/sys/net/ipv6/fib_multipath_hash_policy) && ! (: >>/proc/sys/kernel/core_pattern) 2>/dev/null && ! (: >>/proc/sys/net/ipv4/ip_forward) 2>/dev/null"
 	d.run("exec", "sluice", "sh", "-c", try)
 	for line, want := range map[string]string{
-		"show sluice status":     "flow label  active (compute)",
-		"show sluice capability": "flow label  compute   active",
-		"show sluice flow-label": "label skipped  0\nlabel written  0\n",
-		"show sluice config":     "SLUICE_PORT        Ethernet0  role                edge     yes",
+		"show sluice status":            "flow label  active (compute)",
+		"show sluice capability":        "flow label  compute   active",
+		"show sluice capability --json": `"hold_method": "exact"`,
+		"show sluice flow-label":        "label skipped  0\nlabel written  0\n",
+		"show sluice config":            "SLUICE_PORT        Ethernet0  role                edge     yes",
 	} {
 		out := cli(line) // the first counters come after the state
 		for deadline := time.Now().Add(patience); !strings.Contains(out, want); out = cli(line) {
@@ -125,6 +137,10 @@ func TestImage(t *testing.T) {
 				t.Fatalf("%s: %q is not in\n%s", line, want, out)
 			}
 		}
+	}
+
+	if log := d.run("logs", "sluice"); strings.Contains(log, "real-time") || strings.Contains(log, "net/tun") {
+		t.Errorf("sluiced lacks rights:\n%s", log)
 	}
 
 	program := inHost("tc", "filter", "show", "dev", "Ethernet0", "ingress")
@@ -229,6 +245,13 @@ func waitSecond(stamp string) {
 	}
 }
 
+// realTimeGroups reports whether the kernel grants the time of real-time threads by control
+// group (CONFIG_RT_GROUP_SCHED, version 1), where a container has none unless it asks for it.
+func realTimeGroups() bool {
+	_, err := os.Stat("/sys/fs/cgroup/cpu/cpu.rt_runtime_us")
+	return err == nil
+}
+
 // docker is a Docker daemon of the test's own.
 type docker struct {
 	t    *testing.T
@@ -250,6 +273,9 @@ func startDocker(t *testing.T) *docker {
 	var log bytes.Buffer
 	daemon := exec.Command("dockerd", "--iptables=false", "--ip6tables=false", "--bridge=none",
 		"--data-root", dir+"/data", "--exec-root", dir+"/exec", "--pidfile", dir+"/pid", "--host", d.host)
+	if realTimeGroups() {
+		daemon.Args = append(daemon.Args, "--cpu-rt-runtime=600000")
+	}
 	daemon.Stdout, daemon.Stderr = &log, &log
 	if err := child.Start(daemon); err != nil {
 		t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -132,5 +133,54 @@ func TestScripts(t *testing.T) {
 	}
 	if out, err := exec.CommandContext(t.Context(), shellcheck, scripts...).CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// pageOptions are the options of `docker run` in docs/sonic.md that give the container rights.
+func pageOptions(t *testing.T) []string {
+	t.Helper()
+	page, err := os.ReadFile("../docs/sonic.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, line, _ := strings.Cut(string(page), "\ndocker run -d ")
+	line, _, found := strings.Cut(line, " docker-sluice\n")
+	words := strings.Fields(strings.ReplaceAll(line, "\\\n", " "))
+	var options []string
+	for i, word := range words {
+		if i > 0 && slices.Contains([]string{"--cap-add", "--security-opt", "--device"}, words[i-1]) {
+			options = append(options, words[i-1], word)
+		}
+	}
+	if !found || len(options) == 0 {
+		t.Fatalf("docs/sonic.md has no docker run -d with rights: %q", line)
+	}
+	return options
+}
+
+// TestDockerRunOfThePageGrantsTheRights: the page gives each capability that start.sh passes
+// to sluiced with the software switch, but for those that every container of Docker has, and
+// the device of the TAP.
+func TestDockerRunOfThePageGrantsTheRights(t *testing.T) {
+	script, err := os.ReadFile("start.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, line, _ := strings.Cut(string(script), "capabilities=${SLUICE_CAPABILITIES:-")
+	line, _, _ = strings.Cut(line, "\n")
+	var want []string
+	for _, name := range strings.Fields(strings.NewReplacer("${SLUICE_SAI_LIBRARY:+", " ", "}", " ").Replace(line)) {
+		if name != "net_raw" { // Docker's default has it
+			want = append(want, "--cap-add "+strings.ToUpper(name))
+		}
+	}
+	options := strings.Join(pageOptions(t), " ")
+	for _, option := range append(want, "--device /dev/net/tun") {
+		if !strings.Contains(options, option) {
+			t.Errorf("docker run of docs/sonic.md has no %s: %s", option, options)
+		}
+	}
+	if len(want) < 2 {
+		t.Errorf("start.sh passes only %q", want)
 	}
 }

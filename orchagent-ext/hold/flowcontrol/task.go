@@ -148,7 +148,7 @@ func (t *Task) Run(ctx context.Context) error {
 func (t *Task) loop() error {
 	why := ""
 	if err := unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: priority}, 0); err != nil {
-		why = fmt.Sprintf("the fast lane has no real-time priority (CAP_SYS_NICE): %v", err)
+		why = fmt.Sprintf("the fast lane has no real-time priority (CAP_SYS_NICE, or cpu.rt_runtime_us of its control group): %v", err)
 	}
 	t.realtime.Store(&why)
 	l := &loop{Task: t, core: newCore(t.sw, t.messages, packetio.Monotonic), realtime: why == ""}

@@ -77,7 +77,7 @@ int thread_start(pthread_t *thread, void *(*start)(void *), void *arg, int realt
 	snprintf(name, sizeof(name), "%s", what);
 	pthread_setname_np(*thread, name);
 	if (realtime && pthread_setschedparam(*thread, SCHED_FIFO, &param))
-		warn("the thread of %s has no real-time priority: CAP_SYS_NICE is missing; it reacts late on a busy machine",
+		warn("the thread of %s has no real-time priority: CAP_SYS_NICE is missing, or its control group has no time for it (cpu.rt_runtime_us); it reacts late on a busy machine",
 		     what);
 	return 0;
 }
