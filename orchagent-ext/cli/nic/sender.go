@@ -178,6 +178,7 @@ func (s *Sender) Send(now int64, flow int) (n uint64, offered int64) {
 		f.offered = max(f.offered, now-catchUp)
 	}
 	s.free = max(s.free, now-catchUp) + int64(octets*8)*int64(time.Second)/int64(s.c.LineRate)
+	f.slowed.sent(octets)
 	s.counters.Packets++
 	s.counters.Octets += uint64(octets)
 	return n, offered
@@ -296,7 +297,7 @@ func (s *Sender) cnp(now int64) {
 		return
 	}
 	if i := s.of(s.packet.Envelope.Dst, s.packet.CNP.DestQP); i >= 0 {
-		s.flows[i].slowed.notify(now, s.c.Flows[i].Rate)
+		s.flows[i].slowed.notify(now, s.c.Flows[i].Rate, s.c.LineRate)
 	} else {
 		s.counters.Refused++
 	}
