@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sluice/orchagent-ext/cli/show"
 	"sluice/yang/text"
 )
 
@@ -33,8 +34,8 @@ func interrupted(cmd *cobra.Command, err error) error {
 }
 
 // Run executes one command line of the program of that version and returns the exit
-// status: 1, and one line on stderr, for every error; 2 where sai-check found no method;
-// 130, as of shells, where the user interrupted a command that ended well.
+// status: 1, and one line on stderr, for every error; 2 where sai-check found no method; 3
+// where what is shown is stale; 130, as of shells, where the user interrupted a command that ended well.
 func Run(ctx context.Context, programVersion string, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	version = programVersion
 	return run(ctx, args, stdin, stdout, stderr)
@@ -59,6 +60,9 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		fmt.Fprintf(stderr, "%s: %s\n", prefix, text.Lines(err.Error()))
 		if errors.Is(err, errNoMethod) {
 			return 2
+		}
+		if stale := (*show.StaleError)(nil); errors.As(err, &stale) {
+			return 3
 		}
 		return 1
 	}

@@ -113,7 +113,7 @@ func (s *showCommand) run(cmd *cobra.Command, v *show.Verb, o show.Options) erro
 		if err != nil {
 			return err
 		}
-		return s.print(out, a)
+		return errors.Join(s.print(out, a), a.Stale.Err())
 	}
 	ticker := time.NewTicker(s.interval)
 	defer ticker.Stop()

@@ -4,6 +4,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -16,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
+	"sluice/orchagent-ext/cli/show"
 	"sluice/orchagent-ext/db/telemetry"
 	"sluice/yang/text"
 )
@@ -26,6 +28,8 @@ type versionOf struct {
 	Version string `json:"version,omitempty"`
 	At      string `json:"at,omitempty"`    // path of a program
 	Error   string `json:"error,omitempty"` // why the version is not known
+
+	stale *show.StaleError // the running sluiced is silent
 }
 
 // versionPatience is how long a program, or Redis, may take to report its
@@ -56,7 +60,8 @@ not there is said so.`,
 		for _, name := range []string{"sluiced", "sluice-gnmi"} {
 			parts = append(parts, versionOfProgram(cmd.Context(), folder, name))
 		}
-		parts = append(parts, versionOfDaemon(cmd.Context(), dbs), versionOf{Part: "go", Version: runtime.Version()}, versionOfKernel())
+		daemon := versionOfDaemon(cmd.Context(), dbs)
+		parts = append(parts, daemon, versionOf{Part: "go", Version: runtime.Version()}, versionOfKernel())
 		out := cmd.OutOrStdout()
 		if asJSON {
 			e := text.NewEncoder(out)
@@ -65,7 +70,7 @@ not there is said so.`,
 					return err
 				}
 			}
-			return nil
+			return daemon.stale.Err()
 		}
 		w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 		for _, p := range parts {
@@ -75,7 +80,7 @@ not there is said so.`,
 			}
 			fmt.Fprintf(w, "%s\t%s\t%s\n", p.Part, text.Printable(said), p.At)
 		}
-		return w.Flush()
+		return errors.Join(w.Flush(), daemon.stale.Err())
 	}
 	return cmd
 }
@@ -112,10 +117,13 @@ func versionOfDaemon(ctx context.Context, dbs *databaseFlags) versionOf {
 		all, readErr := opened.read(ctx, "STATE_DB", telemetry.TableState)
 		for _, r := range all {
 			v.Version = r.Fields["version"]
+			v.stale = show.Stale(r.Fields, time.Now())
 		}
 		err = readErr
 	}
 	switch {
+	case v.stale != nil:
+		v.Error = v.stale.Error()
 	case err != nil:
 		v.Error = "the databases cannot be read"
 	case v.Version == "":

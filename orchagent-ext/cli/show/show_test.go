@@ -63,23 +63,36 @@ Ethernet12  -       fabric  no        -            -             -           -  
 
 func TestRowsAreInForceWhereSluicedRuns(t *testing.T) {
 	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
-	port, running := row("SLUICE_PORT|Ethernet0", "role", "edge"), row("SLUICE_STATE|global", "state", "running")
-	heard := func(ago time.Duration) rows.Row {
-		return row("SLUICE_STATS|global", "read_time", now.Add(-ago).Format(time.RFC3339))
+	port := row("SLUICE_PORT|Ethernet0", "role", "edge")
+	alive := func(ago time.Duration) rows.Row {
+		return row("SLUICE_STATE|global", "state", "running", "alive", now.Add(-ago).Format(time.RFC3339))
 	}
 	for _, tt := range []struct {
 		name string
 		rows []rows.Row
 		want string
 	}{
-		{"runs", []rows.Row{port, running, heard(time.Second)}, "yes"},
+		{"runs", []rows.Row{port, alive(time.Second)}, "yes"},
 		{"has not run", []rows.Row{port}, "no: sluiced has not run"},
-		{"is silent", []rows.Row{port, running, heard(time.Hour)}, "unknown: sluiced is silent"},
-		{"calls it wrong", []rows.Row{port, running, heard(time.Second), row("SLUICE_CONFIG_ERROR|SLUICE_PORT|Ethernet0", "reason", "x")}, "no: see status"},
+		{"is silent", []rows.Row{port, alive(6 * time.Second)}, "unknown: sluiced is silent"},
+		{"calls it wrong", []rows.Row{port, alive(time.Second), row("SLUICE_CONFIG_ERROR|SLUICE_PORT|Ethernet0", "reason", "x")}, "no: see status"},
 	} {
 		text := strings.TrimSpace(say(t, "config", Options{Now: now}, true, tt.rows...).Text())
 		if !strings.HasSuffix(text, "  "+tt.want) {
 			t.Errorf("%s:\n%s", tt.name, text)
+		}
+	}
+}
+
+func TestEachVerbMarksWhatADeadDaemonWrote(t *testing.T) {
+	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	for _, v := range Verbs {
+		for ago, want := range map[time.Duration]bool{0: false, 5 * time.Second: false, 6 * time.Second: true, 24 * time.Hour: true, -time.Hour: false} {
+			state := row("SLUICE_STATE|global", "state", "running", "alive", now.Add(-ago).Format(time.RFC3339))
+			a := say(t, v.Name, Options{Now: now}, true, state)
+			if got := a.Stale != nil; got != want || strings.HasPrefix(a.Text(), "stale: ") != want {
+				t.Errorf("%s, %v after the last sign of life: %v, %q", v.Name, ago, a.Stale, a.Text())
+			}
 		}
 	}
 }

@@ -11,16 +11,11 @@ import (
 	"sluice/yang/rows"
 )
 
-// silence is the age of sluiced's newest counters from which on it counts as stopped: it
-// writes them once a second, and a slow switch takes seconds.
-const silence = 30 * time.Second
-
 func status(d *Data, o Options) (*Answer, error) {
 	state, errs := d.state(), configErrors(d)
-	silent := silentSince(d, o.Now)
 	out := map[string]any{"state": known(state), "config_errors": errs}
-	if silent != "" {
-		out["silent_since"] = silent
+	if stale := Stale(state, o.Now); stale != nil {
+		out["stale_since"] = stale.Since
 	}
 	label := state["flow_label"]
 	if method := state["flow_label_method"]; method != "" {
@@ -34,9 +29,6 @@ func status(d *Data, o Options) (*Answer, error) {
 		pairs = append(pairs, [2]string{"holds", state["holds"]})
 	}
 	pairs = append(pairs, [2]string{"version", state["version"]}, [2]string{"since", state["since"]})
-	if silent != "" {
-		pairs = append(pairs, [2]string{"warning", "this is old: sluiced has said nothing since " + silent})
-	}
 	for text := range strings.SplitSeq(state["warnings"], "; ") {
 		pairs = append(pairs, [2]string{"warning", text})
 	}
@@ -66,20 +58,6 @@ func configErrors(d *Data) []map[string]string {
 	return all
 }
 
-// silentSince is when sluiced was heard of last, where that is too long ago: it was killed,
-// or hangs.
-func silentSince(d *Data, now time.Time) string {
-	heard := d.only("SLUICE_STATS")["read_time"]
-	if d.state()["state"] == "starting" { // no switch yet: what it counted is of an earlier one
-		return ""
-	}
-	at, err := time.Parse(time.RFC3339, heard)
-	if err != nil || now.Sub(at) <= silence {
-		return ""
-	}
-	return heard
-}
-
 func capability(d *Data, _ Options) (*Answer, error) {
 	row := d.only("SLUICE_CAPABILITY")
 	t := Block{Header: []string{"Need", "Method", "State", "Reason"}}
@@ -103,7 +81,7 @@ func inForce(d *Data, now time.Time) string {
 	switch {
 	case len(d.state()) == 0:
 		return "no: sluiced has not run"
-	case silentSince(d, now) != "":
+	case Stale(d.state(), now) != nil:
 		return "unknown: sluiced is silent"
 	}
 	return "yes"

@@ -32,6 +32,7 @@ type Options struct {
 type Answer struct {
 	JSON   any
 	Blocks []Block
+	Stale  *StaleError // nil: sluiced is alive
 }
 
 // errNoDaemon is the error where sluiced has not run since the switch started.
@@ -39,12 +40,19 @@ var errNoDaemon = errors.New("sluiced has not run since the switch started: on S
 	"elsewhere \"systemctl start sluiced\"")
 
 // Show answers. Where sluiced has not run people get an error; programs get an empty
-// answer.
+// answer. Where it is silent a line for people comes first.
 func (v *Verb) Show(d *Data, o Options, people bool) (*Answer, error) {
 	if v.daemon && people && len(d.only("SLUICE_STATE")) == 0 && len(d.only("SLUICE_CAPABILITY")) == 0 {
 		return nil, errNoDaemon
 	}
-	return v.show(d, o)
+	a, err := v.show(d, o)
+	if err != nil {
+		return nil, err
+	}
+	if a.Stale = Stale(d.state(), o.Now); a.Stale != nil {
+		a.Blocks = append([]Block{{Text: a.Stale.Error()}}, a.Blocks...)
+	}
+	return a, nil
 }
 
 // Verbs are all commands, in the order in which help lists them.

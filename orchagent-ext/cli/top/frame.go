@@ -182,7 +182,9 @@ func (v *View) notes() []string {
 	if v.State == "" && v.Unread == "" {
 		notes = append(notes, "sluiced does not run: SLUICE_STATE|global is not there; what follows is what it counted last")
 	}
-	if age := v.CountersAge; age.known && v.State != "" && age.value >= stale.Seconds() {
+	if v.StaleSince != "" {
+		notes = append(notes, "sluiced gave its last sign of life at "+v.StaleSince+": all that follows is as of then")
+	} else if age := v.CountersAge; age.known && v.State != "" && age.value >= stale.Seconds() {
 		notes = append(notes, fmt.Sprintf("the counters are %.0f s old: sluiced does not write any more", age.value))
 	}
 	notes = append(notes, v.Warnings...)
@@ -204,6 +206,8 @@ func (v *View) stateWord() string {
 		return "unknown"
 	case v.State == "":
 		return "not running"
+	case v.StaleSince != "":
+		return "stale"
 	default:
 		return v.State
 	}
@@ -219,7 +223,7 @@ const (
 // color colors the state in the first line.
 func (v *View) color(line string) string {
 	color := red
-	switch v.State {
+	switch v.stateWord() {
 	case "running":
 		color = green
 	case "degraded", "starting", "disabled":

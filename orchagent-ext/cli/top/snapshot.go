@@ -36,6 +36,7 @@ type Snapshot struct {
 	At    time.Time // when sluiced read the counters; where it does not say, when the rows were read
 	timed bool      // it says so
 
+	read       time.Time // when the rows were read
 	state      map[string]string
 	capability map[string]string
 	stats      counters
@@ -60,7 +61,7 @@ type flowRow struct {
 // Parse sorts rows into a Snapshot; rows of other tables are ignored. Read is
 // when they were read.
 func Parse(all []rows.Row, read time.Time) *Snapshot {
-	s := &Snapshot{At: read, roles: map[string]string{}, ports: map[string]counters{}, links: map[string]string{}, deepest: map[string]Queue{}, flows: map[string]flowRow{}, byHash: map[string]uint64{}}
+	s := &Snapshot{At: read, read: read, roles: map[string]string{}, ports: map[string]counters{}, links: map[string]string{}, deepest: map[string]Queue{}, flows: map[string]flowRow{}, byHash: map[string]uint64{}}
 	for _, r := range all {
 		switch r.Table {
 		case tableState:

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"sluice/orchagent-ext/cli/show"
 )
 
 // View is the content of a frame: the tables as of now, and rates a second since the
@@ -19,6 +21,7 @@ type View struct {
 	Unread string `json:"unread,omitempty"`
 
 	State        string   `json:"state"` // empty: sluiced does not run
+	StaleSince   string   `json:"stale_since,omitempty"`
 	FlowLabel    string   `json:"flow_label"`
 	Method       string   `json:"method"`
 	Needs        []Need   `json:"needs"` // what the switch can
@@ -162,6 +165,9 @@ func Compare(before, now *Snapshot) *View {
 		Needs: needs(now.capability), Started: now.state["since"],
 		Warnings: now.warnings(), LastError: now.state["last_error"],
 		PFCM: now.state["pfcm"], Fabric: newFabric(now.fabric),
+	}
+	if silent := show.Stale(now.state, now.read); silent != nil {
+		v.StaleSince = silent.Since
 	}
 	v.hold(now)
 	if v.Warnings == nil {

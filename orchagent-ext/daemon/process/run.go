@@ -155,6 +155,7 @@ func Run(ctx context.Context, o *Options, stdout, stderr io.Writer) error {
 		g.Go(func() error { return served.Run(ctx) })
 	}
 	log.Info("sluiced starts", "version", o.Version, "library", o.Library)
+	g.Go(func() error { return signOfLife(ctx, databases, time.Now, log) })
 	g.Go(func() error { return loop.Run(ctx, c) })
 	if err = g.Wait(); err == nil {
 		log.Info("sluiced ends")

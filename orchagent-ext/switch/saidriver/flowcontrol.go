@@ -26,7 +26,7 @@ func (d *Driver) singleFlows() engine.Ability {
 	case v == 0:
 		return engine.Ability{Reason: noExtension}
 	default:
-		return engine.Ability{Reason: fmt.Sprintf("the SAI library has version %d of the extension of sai_sluice_ext.h: single flows came with %d", v, sai.ExtensionFlows)}
+		return engine.Ability{Reason: fmt.Sprintf("the SAI library has version %d of the extension of sai_sluice_ext.h: single flows came with %d (libsoftsai: SLUICE_QUEUES=8)", v, sai.ExtensionFlows)}
 	}
 }
 

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package show
+
+import (
+	"fmt"
+	"time"
+)
+
+// silence is the age of sluiced's last sign of life from which on what it wrote is stale: it
+// gives one each second.
+const silence = 5 * time.Second
+
+// StaleError is that sluiced gives no sign of life any more: it was killed, or the machine
+// was. What it wrote is as of then.
+type StaleError struct {
+	Since string // time of the last sign, as sluiced wrote it
+	Age   time.Duration
+}
+
+func (e *StaleError) Error() string {
+	return fmt.Sprintf("stale: sluiced gave its last sign of life %v ago, at %s; all else that is shown is as of then", e.Age.Round(time.Second), e.Since)
+}
+
+// Err returns e as an error; nil for a nil e.
+func (e *StaleError) Err() error {
+	if e == nil {
+		return nil
+	}
+	return e
+}
+
+// Stale returns how long sluiced has been silent by the fields of SLUICE_STATE|global; nil
+// where it is alive, ended in order or has not run.
+func Stale(state map[string]string, now time.Time) *StaleError {
+	at, err := time.Parse(time.RFC3339, state["alive"])
+	if err != nil || now.Sub(at) <= silence {
+		return nil
+	}
+	return &StaleError{Since: state["alive"], Age: now.Sub(at)}
+}
