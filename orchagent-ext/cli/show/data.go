@@ -45,11 +45,20 @@ func NewData(all []rows.Row) *Data {
 
 func (d *Data) rows(table string) []rows.Row { return d.tables[table] }
 
-// fields returns the fields of a table's rows, for JSON: an empty list rather than null.
+// fields returns the keys and fields of a table's rows by name, for JSON: an empty list
+// rather than null.
 func (d *Data) fields(table string) []map[string]string {
+	description, _ := rows.Describe(table)
 	all := []map[string]string{}
 	for _, r := range d.rows(table) {
-		all = append(all, known(r.Fields))
+		f := make(map[string]string)
+		for i, value := range strings.SplitN(r.Key, "|", max(len(description.Keys), 1)) {
+			if i < len(description.Keys) {
+				f[description.Keys[i].Name] = value
+			}
+		}
+		maps.Copy(f, r.Fields)
+		all = append(all, f)
 	}
 	return all
 }

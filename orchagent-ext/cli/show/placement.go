@@ -9,12 +9,12 @@ import (
 
 func placement(d *Data, _ Options) (*Answer, error) {
 	state, fabric := d.state(), known(d.only("SLUICE_PLACEMENT_FABRIC"))
-	groups, members := d.rows("SLUICE_PLACEMENT_GROUP"), d.rows("SLUICE_PLACEMENT_MEMBER")
+	groups, members := d.rows("SLUICE_PLACEMENT_GROUP"), d.fields("SLUICE_PLACEMENT_MEMBER")
 	a := &Answer{
 		JSON: map[string]any{
 			"placement": state["placement"], "reason": state["placement_reason"], "config": known(d.only("SLUICE_PLACEMENT")),
 			"fabric": fabric,
-			"groups": d.fields("SLUICE_PLACEMENT_GROUP"), "members": d.fields("SLUICE_PLACEMENT_MEMBER"),
+			"groups": d.fields("SLUICE_PLACEMENT_GROUP"), "members": members,
 		},
 		Blocks: []Block{{Pairs: [][2]string{
 			{"placement", or(state["placement"], "disabled")}, {"method", d.only("SLUICE_CAPABILITY")["placement_method"]}, {"reason", state["placement_reason"]},
@@ -48,8 +48,7 @@ func placement(d *Data, _ Options) (*Answer, error) {
 	}
 	a.Blocks = append(append(a.Blocks, of), reasons...)
 	hops := Block{Header: []string{"Next hops", "Port", "Weight", "Flows", "Predicted Mbit/s", "Measured", "By hash"}}
-	for _, r := range members {
-		f := r.Fields
+	for _, f := range members {
 		hops.Rows = append(hops.Rows, []string{f["group"], f["name"], f["weight"], f["flows"], mbps(f["predicted_rate"]), mbps(f["measured_rate"]), mbps(f["hash_rate"])})
 	}
 	a.Blocks = append(a.Blocks, hops)

@@ -215,3 +215,16 @@ func TestColumnsAlignWithWideAndHiddenCharacters(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
+
+func TestFirstHourPlacementNamesNextHopsAndPorts(t *testing.T) {
+	a := say(t, "placement", Options{}, true, row("SLUICE_STATE|global", "placement", "active"),
+		row("SLUICE_PLACEMENT_GROUP|Ethernet4,Ethernet8", "flows", "3"),
+		row("SLUICE_PLACEMENT_MEMBER|Ethernet4,Ethernet8|Ethernet4", "weight", "1.0"))
+	if !strings.Contains(a.Text(), "Ethernet4,Ethernet8  Ethernet4  1.0") {
+		t.Errorf("no names:\n%s", a.Text())
+	}
+	member := a.JSON.(map[string]any)["members"].([]map[string]string)[0]
+	if member["group"] != "Ethernet4,Ethernet8" || member["name"] != "Ethernet4" {
+		t.Errorf("JSON without keys: %v", member)
+	}
+}

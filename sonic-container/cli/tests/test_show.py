@@ -72,10 +72,10 @@ def test_placement(running):
     assert running.run('show sluice placement').splitlines()[1] == 'reason     no \N{MIDDLE DOT}[31m method'
     running.put(6, {'SLUICE_STATE|global': {'placement': 'active', 'placement_reason': ''}, 'SLUICE_CAPABILITY|switch': {'placement_method': 'entries'}})
     assert running.run('show sluice placement').splitlines()[-1] == 'No flow that is placed goes to a group of several next hops.'
-    group = {'name': 'Ethernet4,Ethernet8', 'state': 'degraded', 'reason': 'the seed', 'model': 'linux', 'flows': '64', 'worst_over_mean': '1.004',
+    group = {'state': 'degraded', 'reason': 'the seed', 'model': 'linux', 'flows': '64', 'worst_over_mean': '1.004',
              'hash_worst_over_mean': '1.5', 'floor': '1.0', 'moves': '11', 'waiting': '0', 'model_error_percent': '0.0',
              'member_order': 'kernel', 'member_order_reason': 'no group in ASIC_DB'}
-    member = {'group': 'Ethernet4,Ethernet8', 'name': 'Ethernet4', 'weight': '1.0', 'flows': '32', 'predicted_rate': '125000', 'hash_rate': '250000'}
+    member = {'weight': '1.0', 'flows': '32', 'predicted_rate': '125000', 'hash_rate': '250000'}
     running.put(6, {'SLUICE_PLACEMENT_GROUP|Ethernet4,Ethernet8': group, 'SLUICE_PLACEMENT_MEMBER|Ethernet4,Ethernet8|Ethernet4': member})
     lines = running.run('show sluice placement').splitlines()
     assert [line.split() for line in lines[:2]] == [['placement', 'active'], ['method', 'entries']]
@@ -88,7 +88,8 @@ def test_placement(running):
     fabric = {'scope': 'local', 'reason': 'no lease in etcd', 'leaf': 'leaf1', 'planner': 'leaf\x1b2', 'plan': '7', 'leaves': '4', 'rows_rejected': '0'}
     running.put(6, {'SLUICE_PLACEMENT_FABRIC|global': fabric})
     shown = json.loads(running.run('show sluice placement --json'))
-    assert (shown['groups'], shown['members'], shown['placement'], shown['fabric']['plan']) == ([group], [member], 'degraded', '7')
+    assert (shown['groups'], shown['members'], shown['placement'], shown['fabric']['plan']) == (
+        [dict(group, name='Ethernet4,Ethernet8')], [dict(member, group='Ethernet4,Ethernet8', name='Ethernet4')], 'degraded', '7')
     lines = dict(line.split('  ', 1) for line in running.run('show sluice placement').splitlines()[:9])
     assert lines['scope'].strip() == 'local' and lines['plan'].strip() == '7' and '\x1b' not in lines['planner']
 
@@ -106,7 +107,7 @@ def test_holds(running):
     assert lines[2].split() == ['fe80::2', 'Ethernet0', '3', '7', '2001:db8::1', '2001:db8::2', 'held', 'pause',
                                 '2026-11-21T10:00:00Z', '2026-11-21T10:00:00.04Z', '5', '4096', '0']
     assert ' measuring  reduce 30 % ' in lines[3] and '  -  ' in lines[3]
-    assert json.loads(running.run('show sluice holds --json')) == [HOLD, slow]
+    assert json.loads(running.run('show sluice holds --json')) == [dict(HOLD, id='a'), dict(slow, id='b')]
 
 
 def test_congested_flows(running):
