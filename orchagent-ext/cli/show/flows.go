@@ -145,14 +145,26 @@ func naks(f map[string]string) string {
 }
 
 func congestedTable(all []map[string]string) Block {
-	t := Block{Header: []string{"Source", "Destination", "DestQP", "Stream", "State", "Since", "Out", "Queue", "Bytes in queue", "In", "Told"}}
+	t := Block{Header: []string{"Source", "Destination", "DestQP", "Stream", "State", "Since", "Out", "Queue", "Bytes in queue", "In", "Told", "Advised"}}
 	for _, f := range all {
 		t.Rows = append(t.Rows, []string{
 			f["src"], f["dst"], hex(f["dest_qp"], 6), or(f["stream_id"], "-"), f["state"], f["since"],
-			f["egress_port"], f["queue"], or(f["queue_bytes"], "-"), f["ingress_port"], or(f["notified_neighbor"], "-"),
+			f["egress_port"], f["queue"], or(f["queue_bytes"], "-"), f["ingress_port"], or(f["notified_neighbor"], "-"), advised(f),
 		})
 	}
 	return t
+}
+
+// advised is the rate that a flow's sender was advised, in Mbit/s.
+func advised(f map[string]string) string {
+	switch rate := f["advised_mbps"]; {
+	case rate == "":
+		return "-"
+	case f["not_following"] == "true":
+		return rate + " (not followed)"
+	default:
+		return rate
+	}
 }
 
 func holds(d *Data, _ Options) (*Answer, error) {

@@ -61,7 +61,7 @@ func (n *notifications) rows(set fill) []ygot.GoStruct {
 	n.received(set, ppfc, notify.KindPPFC, c.PPFCReceived, c.PPFCSender, func(r notify.Reason) uint64 { return c.PPFCRefused[r] })
 	times(set, ppfc, map[string]*flowcontrol.Histogram{"reaction": &n.report.PPFCReaction, "enforce": &n.report.PPFCEnforce})
 	advice := &telemetry.NotifyStats{
-		Sent: &c.AdviceSent, SendFailed: &c.AdviceFailed, NotAllowed: &c.AdviceNotAllowed, QpUnknown: &c.AdviceQPUnknown, Full: &c.LimitedFull, NoRouterId: &c.AdviceNoRouterID,
+		Sent: &c.AdviceSent, SendFailed: &c.AdviceFailed, NotAllowed: &c.AdviceNotAllowed, QpUnknown: &c.AdviceQPUnknown, Full: &c.LimitedFull, NoRouterId: &c.AdviceNoRouterID, NotFollowing: &c.AdviceNotFollowing,
 	}
 	cnp := &telemetry.NotifyStats{Sent: &c.CNPSent, SendFailed: &c.CNPFailed}
 	pfc := &telemetry.NotifyStats{Sent: &c.PFCSent, SendFailed: &c.PFCFailed, NotTranslated: &c.NotTranslated, Budget: &c.PFCBudget}
@@ -170,6 +170,9 @@ func congested(f *flowcontrol.CongestedFlow, since time.Time, row *telemetry.Flo
 	}
 	if f.In != "" {
 		row.IngressPort = &f.In
+	}
+	if f.Advised != 0 {
+		row.AdvisedMbps, row.NotFollowing = &f.Advised, &f.Defies
 	}
 	if f.Said {
 		row.NotifiedNeighbor = telemetry.Text(f.To.String())

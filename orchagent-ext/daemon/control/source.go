@@ -96,6 +96,7 @@ func advice(s *config.Snapshot) *flowcontrol.Advice {
 		Receiver: r.Source == model.SonicSluice_SonicSluice_SLUICE_RATE_ADVICE_Global_Source_receiver,
 		Target:   congestion.Target{Bytes: *r.TargetBytes, Delay: time.Duration(*r.TargetDelayUs) * time.Microsecond, Min: *r.MinRateMbps},
 		Pace:     congestion.Pace{Interval: time.Duration(*r.IntervalMs) * time.Millisecond, Lifetime: int(*r.LifetimeIntervals)},
+		Hold:     r.NotFollowing == model.SonicSluice_SonicSluice_SLUICE_RATE_ADVICE_Global_NotFollowing_hold,
 		Hosts:    prefixesOf(s.RateAdviceHosts),
 	}
 	if r.Capability == model.SonicSluice_SonicSluice_SLUICE_RATE_ADVICE_Global_Capability_bit {

@@ -21,7 +21,43 @@ type Advice struct {
 	at   int64
 	in   bool // the flow passed the high-water mark, and an advice has been of use since
 	idle int  // intervals since the flow had a packet
+
+	ceiling float64 // Mbit/s that the sender should send at most by now
+	excess  int     // intervals above it, less those below; 0 to patience
+	defies  bool
 }
+
+// When a sender counts as one that does not follow its advice.
+const (
+	patience = 20  // intervals above the ceiling, more than below it
+	excessOf = 1.5 // times the ceiling: senders pace in bursts
+	slowing  = 0.9 // the ceiling falls to the advised rate by a tenth each interval: a round trip takes time
+)
+
+// Follow takes the rate in Mbit/s at which the flow arrived in an interval, and reports
+// whether its sender follows what it was told. A sender who was told nothing follows.
+// It is to be called each interval.
+func (a *Advice) Follow(now int64, came uint32, p *Pace) bool {
+	told := float64(a.Rate(now, p))
+	switch {
+	case told == 0:
+		a.ceiling = 0
+	case a.ceiling == 0:
+		a.ceiling = max(told, float64(came))
+	default:
+		a.ceiling = max(told, a.ceiling*slowing)
+	}
+	if told != 0 && float64(came) > a.ceiling*excessOf {
+		a.excess = min(a.excess+1, patience)
+	} else {
+		a.excess = max(a.excess-1, 0)
+	}
+	a.defies = a.excess == patience || a.defies && a.excess > 0
+	return !a.defies
+}
+
+// Follows reports the last result of [Advice.Follow].
+func (a *Advice) Follows() bool { return !a.defies }
 
 // Congestion returns the rate that the flow's congestion asks to advise, in Mbit/s; 0:
 // none. above says whether the flow was above its high-water mark in the interval. It is

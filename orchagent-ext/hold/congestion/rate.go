@@ -18,15 +18,28 @@ type Target struct {
 // Measured is what was seen of a flow in its queue in one interval.
 type Measured struct {
 	Rate  uint32        // Mbit/s at which the flow left the queue
+	Came  uint32        // Mbit/s at which it arrived
 	Depth uint64        // octets of the flow in the queue
 	Flows int           // flows that have octets in the queue, this one included; 0 counts as 1
 	Delay time.Duration // that packets waited
 	Lost  bool          // whether the queue dropped packets of the flow
 	Told  uint32        // Mbit/s that its sender was told last and that holds; 0: none
+	Fair  uint32        // Mbit/s, at which each of the flows would leave if all got the same; 0: not known
+	Most  uint32        // Mbit/s, at which the largest of them arrives, averaged
 }
 
 // climb is how much more than it was told a flow above its share may be told.
 const climb = 1.25
+
+// uneven is how much more than the fair share the largest flow has where flows are unequal:
+// more than the packets that an interval begins or ends in.
+const uneven = 1.25
+
+// unequal reports whether a flow clearly has more than the fair share. That one keeps the
+// queue long, so the others are advised no less than the fair share: a sender that follows
+// advice beside one that does not would fall to the least rate. Where flows are equal each
+// one's rate falls until the queue is short.
+func (m *Measured) unequal() bool { return m.Fair != 0 && float64(m.Most) > uneven*float64(m.Fair) }
 
 // idle reports whether the flow neither has octets in the queue nor left any.
 func (m *Measured) idle() bool { return m.Rate == 0 && m.Depth == 0 }
@@ -73,6 +86,9 @@ func (t *Target) Rate(m Measured) uint32 {
 	}
 	if m.Lost {
 		rate /= 2
+	}
+	if fair := float64(m.Fair); m.unequal() && (rate < fair || r > 1) {
+		rate = fair // those above it, too, or the queue would grow
 	}
 	return t.clamp(rate)
 }

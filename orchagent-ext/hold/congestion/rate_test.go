@@ -39,6 +39,9 @@ func TestRate(t *testing.T) {
 		{"lost, of a sender that was told more", Measured{Rate: 40_000, Lost: true, Told: 80_000}, 20_000},
 		{"its share of the target is a quarter", Measured{Rate: 40_000, Depth: 50_000, Flows: 4}, 20_000},
 		{"on its share of the target", Measured{Rate: 40_000, Depth: 25_000, Flows: 4}, 40_000},
+		{"beside one that has more: its fair share", Measured{Rate: 600, Depth: 1_000_000, Told: 600, Flows: 2, Fair: 7500, Most: 14_400}, 7500},
+		{"the one that has more: the fair share, too", Measured{Rate: 14_400, Depth: 1_000_000, Flows: 2, Fair: 7500, Most: 14_400}, 7500},
+		{"beside one that has a little more", Measured{Rate: 7000, Depth: 1_000_000, Flows: 2, Fair: 7500, Most: 8000}, 3500},
 	} {
 		if got := target.Rate(c.m); got != c.want {
 			t.Errorf("%s: %d Mbit/s, want %d", c.name, got, c.want)
@@ -196,5 +199,43 @@ func TestNoAllocation(t *testing.T) {
 		f.Due(th)
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
+	}
+}
+
+// A sender that needs some round trips to slow down follows; one that does not slow down
+// is found within a second, and again one that follows after it does.
+func TestSenderThatExceedsItsAdviceIsFound(t *testing.T) {
+	p := &Pace{Interval: 10 * time.Millisecond, Lifetime: 3}
+	for name, tt := range map[string]struct {
+		came    func(i int) uint32 // Mbit/s, in interval i
+		follows bool               // after 100 intervals
+	}{
+		"at once":            {func(int) uint32 { return 1000 }, true},
+		"after a round trip": {func(i int) uint32 { return max(1000, uint32(10_000)>>(i/2)) }, true},
+		"a bit too much":     {func(int) uint32 { return 1300 }, true},
+		"twice of it":        {func(int) uint32 { return 2000 }, false},
+		"as it likes":        {func(int) uint32 { return 10_000 }, false},
+		"in bursts":          {func(i int) uint32 { return uint32(i%2) * 2000 }, true},
+		"in the end it obeys": {func(i int) uint32 {
+			if i < 60 {
+				return 10_000
+			}
+			return 1000
+		}, true},
+	} {
+		var a Advice
+		for i := range 100 {
+			now := int64(i+1) * int64(p.Interval)
+			a.Tell(now, 1000, p)
+			if got := a.Follow(now, tt.came(i), p); got != a.Follows() || i == 99 && got != tt.follows {
+				t.Errorf("%s: interval %d: it follows: %v, want %v", name, i, got, tt.follows)
+			}
+		}
+	}
+	var silent Advice
+	for i := range 100 {
+		if !silent.Follow(int64(i), 1_000_000, p) {
+			t.Fatal("a sender who was told nothing does not follow")
+		}
 	}
 }

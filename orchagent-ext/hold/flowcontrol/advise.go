@@ -17,6 +17,7 @@ type Advice struct {
 	Mask     uint8          // in BTH octet 4: a sender that sets such a bit may, too; 0: none may by that
 	Copy     bool           // it names the queue pair of the data packet, as the draft's text says
 	Receiver bool           // its IP source is the flow's receiver; otherwise our router id
+	Hold     bool           // a flow whose sender exceeds its advice is paced here, too
 	Policies []congestion.Policy
 	Target   congestion.Target // Port is filled in
 	Pace     congestion.Pace
@@ -44,10 +45,14 @@ type advised struct {
 	last    int64 // when it was measured last
 	octets  uint64
 	depth   uint64
+	rate    float64 // Mbit/s at which the flow left, averaged over some intervals
+	came    float64 // and at which it arrived
+	dropped uint64  // packets of it that a hold here found no room for
 	match   sai.HoldMatch
-	counted int64 // as long the switch counts the flow
-	refused bool  // counted as one whose sender may not be told
-	unknown bool  // counted as one whose queue pair is not known
+	counted int64  // as long the switch counts the flow
+	pace    uint64 // bit/s at which the switch sends it on meanwhile, or [sai.RateCount]
+	refused bool   // counted as one whose sender may not be told
+	unknown bool   // counted as one whose queue pair is not known
 }
 
 // counting is for how long the switch is asked to count a flow.
@@ -67,25 +72,32 @@ func (c *core) beginAdvice(now int64, f *congested) {
 		return
 	}
 	f.advised.match = sai.HoldMatch{Kind: sai.HoldSession, Value: f.session.dstQP, Src: f.session.src, Dst: f.session.dst}
-	f.advised.octets, f.advised.depth, f.advised.last = 0, f.Octets(), now
+	f.advised.octets, f.advised.dropped, f.advised.depth, f.advised.last = 0, 0, f.Octets(), now
 	f.advised.at = now + int64(a.Pace.Interval)
 	c.countFlow(now, f)
 	if state, err := c.sw.GetHold(f.q.Port, f.advised.match); err == nil {
-		f.advised.octets = state.Octets
+		f.advised.octets, f.advised.dropped = state.Octets, state.DroppedPackets
 	}
 }
 
-// countFlow has the switch count the flow's octets for some time more.
+// countFlow has the switch count the flow's octets for some time more, and pace the flow by
+// the advice that its sender exceeds, where that is configured.
 func (c *core) countFlow(now int64, f *congested) {
-	if now+int64(counting)/2 < f.advised.counted {
+	a, pace := &f.advised, uint64(sai.RateCount)
+	if s := c.settings.Advice; s.Hold && !a.Follows() {
+		if told := a.Rate(now, &s.Pace); told != 0 {
+			pace = uint64(told) * 1e6
+		}
+	}
+	if now+int64(counting)/2 < a.counted && pace == a.pace {
 		return
 	}
-	if err := c.sw.SetHold(f.q.Port, f.advised.match, counting, sai.RateCount); err != nil {
+	if err := c.sw.SetHold(f.q.Port, a.match, counting, pace); err != nil {
 		c.counters.HoldFailed++
 		c.lastErr = err
 		return
 	}
-	f.advised.counted = now + int64(counting)
+	a.counted, a.pace = now+int64(counting), pace
 }
 
 // measure returns what was seen of a flow since it was measured last, that has so many
@@ -102,40 +114,72 @@ func (c *core) measure(now int64, f *congested, octets uint64) (m congestion.Mea
 	}
 	came := state.Octets - min(a.octets, state.Octets)
 	left := came + a.depth - min(octets, came+a.depth)
-	m.Rate = uint32(left * 8 * 1000 / uint64(now-a.last))
-	m.Depth = octets
-	a.octets, a.depth, a.last = state.Octets, octets, now
-	flows, waiting := c.backlog(now, f)
-	m.Flows = flows
+	const mbps = 8 * 1000 // octets a ns
+	m.Rate, m.Came = uint32(left*mbps/uint64(now-a.last)), uint32(came*mbps/uint64(now-a.last))
+	m.Depth, m.Lost = octets, state.DroppedPackets > a.dropped
+	a.rate += (float64(m.Rate) - a.rate) / smooth
+	a.came += (float64(m.Came) - a.came) / smooth
+	a.octets, a.dropped, a.depth, a.last = state.Octets, state.DroppedPackets, octets, now
+	b := c.backlog(now, f)
+	m.Flows = max(b.flows, 1)
+	m.Fair, m.Most = b.shares()
 	if p := c.settings.members[f.q.Port]; p != nil && p.Speed != 0 {
-		m.Delay = time.Duration(waiting * 8 * 1000 / uint64(p.Speed))
+		m.Fair = min(m.Fair, p.Speed/uint32(m.Flows))
+		m.Delay = time.Duration(b.octets * mbps / uint64(p.Speed))
 	}
 	return m, true
 }
+
+// smooth is over how many intervals the rate of a flow is averaged: in one interval it is
+// off by the packets at both ends.
+const smooth = 4
 
 // backlogged is what waits in a queue of flows that are watched.
 type backlogged struct {
 	at     int64
 	flows  int
 	octets uint64
+
+	measured   uint64  // octets of the flows that the switch counts
+	rate, most float64 // Mbit/s: at which those leave, and at which the largest arrives
+	other      uint64  // octets of the largest of the rest
 }
 
-// backlog returns how many of the watched flows wait in the queue of a flow, and their
-// octets, not older than half an interval.
-func (c *core) backlog(now int64, f *congested) (flows int, octets uint64) {
+// shares returns the rate at which each flow would leave if all got the same, and that of
+// the flow that has most, in Mbit/s; 0, 0: both are unknown. Flows that the switch leaves out of its
+// counts leave by their share of the queue.
+func (b *backlogged) shares() (fair, most uint32) {
+	if b.measured == 0 || b.flows == 0 {
+		return 0, 0
+	}
+	octet := b.rate / float64(b.measured)
+	return uint32(octet * float64(b.octets) / float64(b.flows)), uint32(max(b.most, octet*float64(b.other)))
+}
+
+// backlog returns how the watched flows wait in the queue of a flow, not older than half
+// an interval.
+func (c *core) backlog(now int64, f *congested) backlogged {
 	b := c.backlogs[f.queue]
 	if b.at != 0 && now-b.at < int64(c.settings.Advice.Pace.Interval)/2 {
-		return max(b.flows, 1), b.octets
+		return b
 	}
 	b = backlogged{at: now}
 	for _, other := range c.congested {
-		if other.queue == f.queue && other.Octets() > 0 {
-			b.flows++
-			b.octets += other.Octets()
+		if other.queue != f.queue || other.Octets() == 0 {
+			continue
+		}
+		b.flows++
+		b.octets += other.Octets()
+		if a := &other.advised; a.at != 0 {
+			b.measured += other.Octets()
+			b.rate += a.rate
+			b.most = max(b.most, a.came)
+		} else {
+			b.other = max(b.other, other.Octets())
 		}
 	}
 	c.backlogs[f.queue] = b
-	return max(b.flows, 1), b.octets
+	return b
 }
 
 // advise measures a flow that has so many octets in its queue, and tells its sender the
@@ -155,6 +199,9 @@ func (c *core) advise(now int64, f *congested, octets uint64) {
 		target.Port = p.Speed
 	}
 	rate := a.Congestion(now, f.Congested(), m, &target, &s.Pace)
+	if followed := a.Follows(); !a.Follow(now, m.Came, &s.Pace) && followed {
+		c.counters.AdviceNotFollowing++
+	}
 	if limit := congestion.Lowest(s.Policies, f.session.src, f.session.dst, f.dscp); limit != 0 && uint64(m.Rate)*100 >= uint64(limit)*nearLimit {
 		if rate == 0 || limit < rate {
 			rate = limit

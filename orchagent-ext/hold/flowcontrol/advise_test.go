@@ -142,12 +142,15 @@ type fluid struct {
 	counted []float64
 	coming  [][]float64 // rates that are on their way to the senders, by ms
 	limit   float64     // octets a ms of the egress
+	room    float64     // octets of its queue; 0: no end
 	rtt     int
 	deepest float64
 	left    []float64
 	offered float64
 	heard   []int                 // when the last advice came, ms; 0: none holds
 	pauses  func(i, age int) bool // a sender does not send in this ms; nil: never
+	ignores map[int]bool          // senders that do as they like
+	least   []uint32              // Mbit/s that each was told
 	age     int                   // ms
 }
 
@@ -174,6 +177,7 @@ func newFluid(t *testing.T, flows, rtt int, mbps, offered float64, target uint64
 	}
 	x.queue, x.counted, x.left, x.heard = make([]float64, flows), make([]float64, flows), make([]float64, flows), make([]int, flows)
 	x.coming = make([][]float64, rtt)
+	x.least = slices.Repeat([]uint32{math.MaxUint32}, flows)
 	return x
 }
 
@@ -198,9 +202,26 @@ func (x *fluid) run(span int) {
 			if x.pauses != nil && x.pauses(i, x.age) {
 				r = 0
 			}
-			x.queue[i] += r
 			x.counted[i] += r
+			if h, ok := x.holds[target{down1, sai.HoldMatch{Kind: sai.HoldSession, Value: 0x100, Src: x.host(i), Dst: sink}}]; ok {
+				r = min(r, float64(h.rate)/8000) // the rest finds no room
+			}
+			x.queue[i] += r
 			total += x.queue[i]
+		}
+		if x.room != 0 && total > x.room { // arrivals are dropped, of each sender by what it sends
+			over, sent := total-x.room, 0.0
+			for i, r := range x.rates {
+				if x.pauses == nil || !x.pauses(i, x.age) {
+					sent += r
+				}
+			}
+			for i, r := range x.rates {
+				if x.pauses == nil || !x.pauses(i, x.age) {
+					x.queue[i] = max(0, x.queue[i]-over*r/sent)
+				}
+			}
+			total = x.room
 		}
 		gone := min(total, x.limit)
 		for i := range x.queue {
@@ -213,7 +234,7 @@ func (x *fluid) run(span int) {
 			is := uint64(math.Round(x.queue[i]))
 			x.depth[flowID{queue, uint64(i + 1)}] = is
 			x.counts(x.host(i), sink, 0x100, uint64(x.counted[i]))
-			if high := x.core.settings.Queues[queue].Threshold.High; is > high && was <= high {
+			if high := x.core.settings.Queues[queue].Threshold.High; is > high && (was <= high || x.age%2 == 0) { // the switch repeats it
 				x.fills(uint64(i+1), x.host(i), sink, 0x100, is, sai.MarkHigh)
 			}
 		}
@@ -239,7 +260,8 @@ func (x *fluid) run(span int) {
 				}
 			}
 			for i := range x.rates {
-				if told.packet.Envelope.Dst == x.host(i) {
+				if told.packet.Envelope.Dst == x.host(i) && !x.ignores[i] {
+					x.least[i] = min(x.least[i], told.packet.RateAdvice.Rate)
 					news[i] = float64(told.packet.RateAdvice.Rate) * 125
 				}
 			}
@@ -294,6 +316,86 @@ func TestSendersThatPauseStayAdvised(t *testing.T) {
 		} else {
 			t.Log(text)
 		}
+	}
+}
+
+// TestSenderThatFollowsKeepsItsFairShare simulates senders that obey beside one that sends
+// as it likes, told or with a queue pair that is not known: the others are told no less than
+// the share that each would have if all got the same, and the one is named.
+func TestSenderThatFollowsKeepsItsFairShare(t *testing.T) {
+	for name, tt := range map[string]struct {
+		flows, mbps int
+		unknown     bool
+	}{"it ignores advice": {2, 15, false}, "its queue pair is not known": {2, 15, true}, "beside seven": {8, 400, false}} {
+		x := newFluid(t, tt.flows, 20, float64(tt.mbps), float64(tt.mbps), 100_000)
+		x.ignores, x.room = map[int]bool{0: true}, 500_000*float64(tt.flows)
+		if tt.unknown {
+			x.core.pairs = newPairs()
+			for i := 1; i < tt.flows; i++ {
+				x.core.pairs.add(Learned{Pair: Pair{x.host(i), sink, 0x100}, SrcQP: 0x42})
+			}
+		}
+		x.run(tt.flows*apart + 1000)
+		x.least = slices.Repeat([]uint32{math.MaxUint32}, tt.flows)
+		clear(x.left)
+		x.run(2000)
+		fair := tt.mbps / tt.flows
+		for i := 1; i < tt.flows; i++ {
+			if got := x.left[i] / 2000 / 125; int(x.least[i]) < fair*9/10 || got < float64(fair)/2 {
+				t.Errorf("%s: sender %d was told %d Mbit/s and got %.1f, its fair share is %d", name, i, x.least[i], got, fair)
+			}
+		}
+		var r Report
+		r.Flows = make([]CongestedFlow, 0, 10)
+		x.core.fill(x.now, &r)
+		defies := 0
+		for i := range r.Flows {
+			if r.Flows[i].Defies {
+				if defies++; r.Flows[i].Source != x.host(0) {
+					t.Errorf("%s: %s counts as one that does not follow", name, r.Flows[i].Source)
+				}
+			}
+		}
+		want := 1
+		if tt.unknown { // it was told nothing
+			want = 0
+		}
+		if defies != want || x.core.counters.AdviceNotFollowing != uint64(want) {
+			t.Errorf("%s: %d senders do not follow, counted %d times, want %d", name, defies, x.core.counters.AdviceNotFollowing, want)
+		}
+	}
+}
+
+// TestSenderThatDefiesIsPacedByPolicy simulates the same with not_following=hold: the others
+// get their share, not only the permission to send it, until the sender follows.
+func TestSenderThatDefiesIsPacedByPolicy(t *testing.T) {
+	const mbps, flows = 400, 4
+	x := newFluid(t, flows, 20, mbps, mbps, 100_000)
+	x.core.settings.Advice.Hold = true
+	x.ignores, x.room = map[int]bool{0: true}, 2_000_000
+	x.run(flows*apart + 3000)
+	clear(x.left)
+	x.run(1000)
+	for i := 1; i < flows; i++ {
+		if got, want := x.left[i]/1000/125, 0.9*mbps/flows; got < want {
+			t.Errorf("sender %d got %.1f Mbit/s, want %.1f", i, got, want)
+		}
+	}
+	paced := func() (n int) {
+		for _, h := range x.holds {
+			if h.rate != sai.RateCount {
+				n++
+			}
+		}
+		return n
+	}
+	if paced() != 1 {
+		t.Errorf("%d flows are paced, want that of the one that does as it likes", paced())
+	}
+	x.ignores = nil
+	x.run(1000)
+	if paced() != 0 {
+		t.Errorf("%d flows are paced though all follow", paced())
 	}
 }
 

@@ -48,6 +48,7 @@ type Counters struct {
 	AdviceSent, AdviceFailed uint64
 	AdviceNotAllowed         uint64 // flows whose sender may not receive it
 	AdviceQPUnknown          uint64 // flows whose source queue pair was not learned
+	AdviceNotFollowing       uint64 // times that a sender began to exceed its advice by far
 	LimitedFull              uint64 // flows with a policy that found no room
 	AdviceNoRouterID         uint64 // messages, for want of a router id of the family
 	CNPSent, CNPFailed       uint64

@@ -42,6 +42,8 @@ type CongestedFlow struct {
 	Stream      uint16 // 0: not known
 	Octets      uint64 // in the queue, as known last
 	Congested   bool
+	Advised     uint32     // Mbit/s, the advice that holds for its sender; 0: none
+	Defies      bool       // its sender exceeds its advice by far
 	Said        bool       // a neighbor was asked to hold it
 	To          netip.Addr // that neighbor
 	Since       int64
@@ -84,7 +86,7 @@ func (c *core) fill(now int64, r *Report) {
 		if len(r.Flows) == cap(r.Flows) {
 			break
 		}
-		r.Flows = append(r.Flows, c.shown(f))
+		r.Flows = append(r.Flows, c.shown(now, f))
 	}
 	for d, flows := range c.table.All() {
 		if len(r.Holds) == cap(r.Holds) {
@@ -105,7 +107,7 @@ func (c *core) fill(now int64, r *Report) {
 	}
 }
 
-func (c *core) shown(f *congested) CongestedFlow {
+func (c *core) shown(now int64, f *congested) CongestedFlow {
 	row := CongestedFlow{
 		Queue: f.queue, Flow: f.flow, Port: f.q.Name, Number: f.q.Number,
 		Source: f.src, Destination: f.dst, Stream: f.stream, DestQP: f.session.dstQP, Label: f.label,
@@ -113,6 +115,9 @@ func (c *core) shown(f *congested) CongestedFlow {
 	}
 	if p := c.settings.members[f.in]; p != nil {
 		row.In = p.Name
+	}
+	if a := c.settings.Advice; a != nil {
+		row.Advised, row.Defies = f.advised.Rate(now, &a.Pace), !f.advised.Follows()
 	}
 	if f.said {
 		row.Until, row.To = f.until, f.to.Neighbor
