@@ -13,11 +13,11 @@ import (
 
 // admission decides which flows get one of a bounded number of entries. Each port
 // has a share: all entries by the number of ports with flows. While there is room any
-// flow gets an entry that was seen twice. When there is none, a flow of a port within
-// its share takes the entry of an idle flow, or else of the lightest one, of the port
-// that has most; a flow of another port that of an idle flow of its own port. So what
-// comes in by one port never takes an entry of a port within its share, and never one
-// of a flow that sends but where that port has more than its share.
+// flow gets an entry that was seen twice. Once it is full, a flow of a port within its
+// share takes the entry of an idle flow, or else of the lightest one, of the port that
+// has most; a flow of another port takes that of an idle flow of its own port. So the
+// flows of one port leave the entries of ports within their share alone, and those of
+// flows that send, unless the port of these has more than its share.
 type admission struct {
 	capacity int       // entries
 	room     int       // entries that the switch had room for when it last refused one; 0: it has not
@@ -88,16 +88,15 @@ func (l *flowLog) limit(now time.Time) int {
 	return l.capacity
 }
 
-// full notes that the switch has no room for more entries than there are.
+// full notes that the switch has room for the entries that there are, and refused more.
 func (l *flowLog) full(refused int, port string, now time.Time) {
 	l.room, l.roomAt = max(1, len(l.seen)), now
 	l.refusedSwitch += uint64(refused)
 	l.refusedAt, l.refusedPort = now, port
 }
 
-// offer decides whether a flow without an entry gets one: one that came in by port
-// and was seen so many times. victim is the flow that is to lose its own; nil: there
-// is room.
+// offer decides whether a flow that came in by port, and was seen so many times, gets an
+// entry. victim is the flow that is to lose its own; nil: there is room.
 func (l *flowLog) offer(port string, times uint32, count counter, now time.Time) (victim *flowSeen, admit bool) {
 	limit := l.limit(now)
 	free := limit - len(l.seen)
@@ -116,7 +115,7 @@ func (l *flowLog) offer(port string, times uint32, count counter, now time.Time)
 	return victim, true
 }
 
-// victim is the flow that loses its entry for one of a port; nil: none does.
+// victim returns the flow that loses its entry for one of a port; nil: all keep theirs.
 func (l *flowLog) victim(port string, times uint32, limit int, count counter, now time.Time) *flowSeen {
 	mine := l.ports[port]
 	if mine == nil {
@@ -178,8 +177,8 @@ func (p *portFlows) next(yield func(*flowSeen) bool) {
 	}
 }
 
-// idlest is the flow of some that has been idle for longest, before that those whose
-// entry no packet has met. nil: none is idle.
+// idlest returns the flow of some that has been idle for longest, those first whose entry
+// still waits for its first packet. nil: all are busy.
 func (l *flowLog) idlest(p *portFlows, count counter, now time.Time) *flowSeen {
 	var idle []*flowSeen
 	for s := range p.next {
@@ -256,7 +255,7 @@ func compareBool(a, b bool) int {
 	return 1
 }
 
-// warning says that flows are without a label for want of an entry; "": none is.
+// warning returns a warning of flows that lack a label for want of an entry; "": all have one.
 func (l *flowLog) warning(now time.Time) string {
 	if l.refusedAt.IsZero() || now.Sub(l.refusedAt) > refusalTime {
 		return ""

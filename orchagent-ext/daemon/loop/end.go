@@ -18,11 +18,11 @@ import (
 	"sluice/yang/rows"
 )
 
-// featureTime is how long Redis may take to say whether the feature is off.
+// featureTime bounds the reading of the state of the feature.
 const featureTime = 2 * time.Second
 
-// end leaves the switch as it is, so that the next process takes over, or takes
-// removes all of Sluice's objects if there will be none.
+// end leaves the switch as it is where another process is to come, and removes all of Sluice's
+// objects otherwise.
 func (o *orch) end(writing context.Context) error {
 	var errs []error
 	if o.sw != nil {
@@ -49,9 +49,9 @@ func (o *orch) end(writing context.Context) error {
 	return nil
 }
 
-// comesBack reports whether another process is to come after this one. None is where
-// the feature was switched off, which SONiC writes before it stops the container,
-// or where what is programmed is not to outlive a restart.
+// comesBack reports whether another process is to come after this one. It is false where the
+// feature was disabled, which SONiC writes before it stops the container, and where objects
+// are to end with the process.
 func (o *orch) comesBack(ctx context.Context) bool {
 	if o.snapshot != nil && !policy.Outlives(o.snapshot) {
 		return false
@@ -100,9 +100,8 @@ func (o *orch) takeOff(ctx context.Context) error {
 }
 
 // Remove removes all of Sluice's objects from the switch, and the rows of its models
-// from STATE_DB and COUNTERS_DB, of whichever process. It is for when Run ended
-// without doing so, as it was killed, and is not to come again. Where the switch
-// cannot be opened nothing is changed.
+// from STATE_DB and COUNTERS_DB, of whichever process. It is for a Run that was killed and is
+// disabled since. Where the switch fails to open all stays as it is.
 func Remove(ctx context.Context, c Config) error {
 	o, closed, err := open(c)
 	if err != nil {
@@ -118,7 +117,7 @@ func Remove(ctx context.Context, c Config) error {
 	return errors.Join(deleteTables(ctx, o.stateDB), deleteTables(ctx, o.countersDB), o.inForce.Remove())
 }
 
-// openAsConfigured opens the switch as CONFIG_DB says now.
+// openAsConfigured opens the switch by the rows that CONFIG_DB has now.
 func (o *orch) openAsConfigured(ctx context.Context) error {
 	configured, err := o.configDB.Read(ctx, config.Tables()...)
 	if err != nil {

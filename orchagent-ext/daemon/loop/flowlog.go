@@ -17,9 +17,9 @@ import (
 	"sluice/yang/rows"
 )
 
-// flowLog remembers the flows with an entry, and when each last sent a packet: the
-// entry keeps its packets from the CPU, so only its counter tells. Which flows get an
-// entry is in admission.go.
+// flowLog remembers the flows with an entry, and when each last sent a packet, by the
+// counter of the entry: that keeps its packets from the CPU. Which flows get an entry is
+// in admission.go.
 type flowLog struct {
 	seen  map[engine.FlowEntry]*flowSeen // by the flow without its label, as there is one entry a flow
 	next  []engine.FlowEntry             // flows still to be looked at in this round
@@ -50,7 +50,7 @@ const (
 	flowsPerLook = 5000            // a tick
 )
 
-// counter reads what a flow's entry has counted, or fails with [engine.ErrGone].
+// counter reads the counter of a flow's entry, or fails with [engine.ErrGone].
 type counter func(engine.FlowEntry) (packets, octets uint64, err error)
 
 func (l *flowLog) adopt(flows iter.Seq[engine.FlowEntry], now time.Time) {
@@ -88,10 +88,10 @@ func (l *flowLog) relabel(f engine.FlowEntry) {
 	}
 }
 
-// clear forgets the flows, whose entries are gone; what they sent stays counted.
+// clear forgets the flows, whose entries are gone; their packets stay counted.
 func (l *flowLog) clear() { l.seen, l.next = nil, nil }
 
-// move notes the ports of a flow; "" is not known, and changes nothing.
+// move notes the ports of a flow; "" leaves a port as it is.
 func (l *flowLog) move(f engine.FlowEntry, ingress, egress string) {
 	s := l.seen[unlabelled(f)]
 	if s == nil {
@@ -104,8 +104,8 @@ func (l *flowLog) move(f engine.FlowEntry, ingress, egress string) {
 	}
 }
 
-// recall takes the ports of flows out of the rows of an earlier process: what has an
-// entry need not come to the CPU again.
+// recall takes the ports of flows out of the rows of an earlier process: packets of flows
+// with an entry pass by the CPU.
 func (l *flowLog) recall(all []rows.Row) {
 	fields := make(map[string]map[string]string, len(all))
 	for _, r := range all {
@@ -144,7 +144,8 @@ func (l *flowLog) look(count counter, now time.Time) (idle []engine.FlowEntry) {
 	return idle
 }
 
-// read reads the counter of a flow. One that cannot be read now says nothing.
+// read reads the counter of a flow. A failure leaves the flow as it is; gone: it has lost
+// its entry.
 func (l *flowLog) read(s *flowSeen, count counter, now time.Time) (gone bool) {
 	packets, octets, err := count(unlabelled(s.flow))
 	if err != nil {
@@ -190,7 +191,7 @@ func (l *flowLog) heaviest() []engine.FlowEntry {
 	return flows
 }
 
-// rows are those of the flows. id is a flow's Stream ID, 0: it has none.
+// rows returns the rows of flows. id returns a flow's Stream ID; 0: it lacks one.
 func (l *flowLog) rows(flows []engine.FlowEntry, id func(engine.FlowEntry) uint16) []*telemetry.Flow {
 	all := make([]*telemetry.Flow, len(flows))
 	for i, f := range flows {
@@ -207,3 +208,11 @@ func (l *flowLog) rows(flows []engine.FlowEntry, id func(engine.FlowEntry) uint1
 }
 
 func name(f engine.FlowEntry) string { return fmt.Sprintf("%s,%s,%06x", f.Src, f.Dst, f.DestQP) }
+
+// srcPort returns a flow's source port; nil: it is unknown.
+func srcPort(f engine.FlowEntry) *uint16 {
+	if f.SrcPort == 0 {
+		return nil
+	}
+	return &f.SrcPort
+}

@@ -4,6 +4,7 @@ package loop
 
 import (
 	"net/netip"
+	"strings"
 	"testing"
 	"time"
 
@@ -94,6 +95,18 @@ func TestFlowPorts(t *testing.T) {
 		}
 		if diff := cmp.Diff(tt.want, got); diff != "" {
 			t.Error(diff)
+		}
+	}
+}
+
+// Where the switch computes labels, flows without an entry have one: the warning says so.
+func TestWarningOfFlowsWithoutEntry(t *testing.T) {
+	now := time.Unix(1e9, 0)
+	for computed, want := range map[bool]string{false: "flows have no label", true: "flows have the label of the hash"} {
+		l := &flowLog{admission: admission{capacity: 10, computed: computed}}
+		l.full(1, "Ethernet0", now)
+		if got := l.warning(now); !strings.HasPrefix(got, want) {
+			t.Errorf("computed %v: %q", computed, got)
 		}
 	}
 }

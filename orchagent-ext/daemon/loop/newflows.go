@@ -6,10 +6,11 @@ import (
 	"time"
 
 	"sluice/orchagent-ext/cpu/packetio"
+	"sluice/orchagent-ext/daemon/placement"
 	"sluice/orchagent-ext/switch/engine"
 )
 
-// logPause is how long the log is silent about flows without an entry.
+// logPause is the least time between two lines of the log about flows that lack an entry.
 const logPause = time.Minute
 
 // addFlows gives the flow, and those that wait behind it, their entries, as far as
@@ -22,14 +23,14 @@ func (o *orch) addFlows(first packetio.NewFlow, more <-chan packetio.NewFlow) er
 	if !o.sw.outcome.Pins() {
 		return nil
 	}
-	o.sw.preparePlaces(news, o.Now())
-	err := o.sw.addFlows(news, o.Now())
-	o.sayRefused()
+	o.placement.Prepare(news, o.Now())
+	err := o.sw.addFlows(news, &o.placement, o.Now())
+	o.logRefused()
 	return err
 }
 
 // addFlows tells the engine which flows get an entry, and which lose theirs.
-func (s *opened) addFlows(news []packetio.NewFlow, now time.Time) error {
+func (s *opened) addFlows(news []packetio.NewFlow, p *placement.Placement, now time.Time) error {
 	var admitted, evicted []engine.FlowEntry
 	port := ""
 	for _, n := range news {
@@ -44,12 +45,10 @@ func (s *opened) addFlows(news []packetio.NewFlow, now time.Time) error {
 				evicted = append(evicted, victim.flow)
 				s.flows.remove(victim.flow)
 			}
-			if s.place != nil {
-				f = s.place.Place(f, now)
-			}
+			f = p.Place(f, now)
 			s.flows.add(f, ingress, now)
 			admitted, port = append(admitted, f), ingress
-		} else if err := s.seenAgain(f, egress); err != nil {
+		} else if err := s.seenAgain(f, egress, p); err != nil {
 			return err
 		}
 		s.flows.move(f, ingress, egress)
@@ -70,7 +69,7 @@ func (s *opened) addFlows(news []packetio.NewFlow, now time.Time) error {
 	return nil
 }
 
-// forget forgets the flows among some that got no entry.
+// forget forgets the flows among some whose entries failed.
 func (s *opened) forget(flows []engine.FlowEntry) {
 	for _, f := range flows {
 		if !s.engine.Has(f) {
@@ -99,11 +98,24 @@ func (s *opened) fit(capacity uint32, now time.Time) error {
 	return s.engine.RemoveFlows(s.flows.excess(now))
 }
 
-// sayRefused logs that flows are without an entry, not often.
-func (o *orch) sayRefused() {
+// logRefused logs that flows lack an entry, once in logPause.
+func (o *orch) logRefused() {
 	now := o.Now()
 	if w := o.sw.flows.warning(now); w != "" && now.Sub(o.sw.flows.loggedAt) > logPause {
 		o.sw.flows.loggedAt = now
 		o.Log.Warn(w, "refused", o.sw.flows.refusedCapacity+o.sw.flows.refusedSwitch, "evicted", o.sw.flows.evicted)
 	}
+}
+
+// seenAgain notes the source port and the egress port by which the CPU saw a flow that has an
+// entry.
+func (s *opened) seenAgain(f engine.FlowEntry, egress string, p *placement.Placement) error {
+	is := s.flows.seen[unlabelled(f)]
+	if is.flow.SrcPort == f.SrcPort || f.SrcPort == 0 {
+		p.Observe(f, egress)
+		return nil
+	}
+	is.flow.SrcPort = f.SrcPort
+	p.SrcPort(is.flow)
+	return s.engine.SetSrcPort(is.flow)
 }

@@ -12,7 +12,9 @@ import (
 	"sluice/orchagent-ext/daemon/control"
 	"sluice/orchagent-ext/daemon/memory"
 	"sluice/orchagent-ext/daemon/packetpath"
+	"sluice/orchagent-ext/daemon/placement"
 	"sluice/orchagent-ext/daemon/policy"
+	"sluice/orchagent-ext/daemon/routes"
 	"sluice/orchagent-ext/daemon/status"
 	"sluice/orchagent-ext/daemon/streamids"
 	"sluice/orchagent-ext/daemon/task"
@@ -28,24 +30,21 @@ type Config struct {
 	Databases *sonicdb.Databases
 	Version   string
 
-	// Open opens the switch by a driver. It is called again after it failed. Cold
-	// says that no ledger remembers what an earlier process left there: it is to be
-	// wiped.
+	// Open opens the switch by a driver. It is called again after it failed. Where cold is
+	// true the ledger is empty, and objects of an earlier process are to be wiped.
 	Open func(driver policy.Driver, s *config.Snapshot, cold bool) (*Switch, error)
 
 	// StateFile is where the rows in force are kept for the next start; "": nowhere.
 	StateFile string
 
-	// Warnings are what parts that orch does not know have to say to the operator,
-	// besides what the switch does. nil: none.
+	// Warnings returns warnings of the caller's parts. It may be nil.
 	Warnings func() []string
 
 	// Files reads the files that rows name.
 	Files files.Reader
 
-	// EtcdPlaintext allows to send the password to endpoints of etcd without TLS. The
-	// command line or the environment says so, never a row: the user who writes the row that
-	// names the endpoints would otherwise be sent the password.
+	// EtcdPlaintext allows to send the password of etcd in plain text. The command line or the
+	// environment sets it: by a row, the user who names the endpoints would get the password.
 	EtcdPlaintext bool
 
 	Log *slog.Logger
@@ -68,8 +67,8 @@ const (
 	endTime = 8 * time.Second
 )
 
-// Run runs the loop until ctx is done. A fault in it, or in a task beside it, does
-// not end it: the loop starts again, and takes over what is on the switch.
+// Run runs the loop until ctx is done. After a fault in it, or in a task beside it, the loop
+// starts again, and adopts the objects on the switch.
 func Run(ctx context.Context, c Config) error {
 	var f task.Faults
 	for {
@@ -93,7 +92,7 @@ func run(ctx context.Context, c Config, f *task.Faults) error {
 	defer closed()
 	o.faults = f
 
-	// What writes rows outlives the loop, so that the last words are written.
+	// The mirrors outlive the loop, so that its last rows are written.
 	writing, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	g, ctx := task.NewGroup(ctx, c.Log)
@@ -119,7 +118,7 @@ func run(ctx context.Context, c Config, f *task.Faults) error {
 	})
 	err = g.Wait()
 	o.ledger.Close()
-	o.hops.stop()
+	o.routes.Stop()
 	return errors.Join(err, task.Guard(c.Log, o.closeSwitch))
 }
 
@@ -142,6 +141,7 @@ func open(c Config) (o *orch, closed func(), err error) {
 	o.rows = sonicdb.NewMirror(o.stateDB, telemetry.TableState, telemetry.TableCapability, telemetry.TableConfigError, telemetry.TableObject, telemetry.TableFlow, telemetry.TableHold, telemetry.TablePlacementFabric, telemetry.TablePlacementGroup, telemetry.TablePlacementMember, telemetry.TableNextHop, telemetry.TableHash)
 	o.counters = sonicdb.NewMirror(o.countersDB, telemetry.TableStats, telemetry.TablePortStats, telemetry.TableQueueStats, telemetry.TableIPFIXStats, telemetry.TableNotify)
 	o.warm.DB = o.stateDB
+	o.routes = routes.New(o.rows, &o.encoder)
 	o.ledger = memory.NewLedger(o.rows, c.StateFile, fmt.Sprintf("%s/%d", o.stateDB.Address, o.stateDB.ID), c.Log)
 	o.inForce = memory.NewInForce(c.StateFile, fmt.Sprintf("%s/%d", o.configDB.Address, o.configDB.ID))
 	return o, closed, nil
@@ -171,11 +171,10 @@ type orch struct {
 	earlier    flowLog              // of the switch that was open before, whose entries are still there
 	path       packetpath.Path
 	streams    streamids.IDs
-	shared     *shared     // nil: placement's scope is local
-	programmed *programmed // nil: the order of next hops on the switch is the kernel's, or not needed
+	placement  placement.Placement
 	faults     *task.Faults
 	links      links
-	hops       hops
+	routes     *routes.Routes
 
 	lastErr  error // nil: the configuration is in force
 	errAt    time.Time
@@ -204,17 +203,17 @@ func (o *orch) loop(ctx, writing context.Context, g task.Group) error {
 		if o.sw != nil {
 			neighbors = o.sw.control.Changed()
 		}
-		var hops, polls = o.placing()
+		hops, order, polls := o.placement.Events()
 		select {
 		case <-ctx.Done():
 		case <-neighbors:
 			o.control(ctx, g)
 		case <-hops:
-			o.hopsChanged()
-		case <-o.programmed.changed():
-			o.hopsChanged()
+			o.placement.HopsChanged(o.path.Samples())
+		case <-order:
+			o.placement.HopsChanged(o.path.Samples())
 		case <-polls:
-			o.pollPlacement()
+			o.placement.Poll(o.heldNow, o.path.Samples())
 		case b := <-o.batches:
 			again.Reset(o.change(writing, b))
 		case <-again.C:
@@ -251,17 +250,17 @@ func (o *orch) loop(ctx, writing context.Context, g task.Group) error {
 				o.control(ctx, g)
 				o.count()
 				o.share(ctx, g)
-				o.exchange()
-				o.publishHops()
+				o.placement.Exchange(&o.encoder)
+				o.publishRoutes()
 			}
 			o.publish(writing)
 		}
 	}
 }
 
-// change takes what changed in CONFIG_DB, and returns when to act on it. A database
-// that has lost all ports is one that SONiC has not loaded again yet: until it
-// has, the configuration before stays in force.
+// change applies changes of CONFIG_DB, and returns when to act on them. A database that has lost
+// all ports is one that SONiC is about to load again: until it has, the configuration before
+// stays in force.
 func (o *orch) change(ctx context.Context, b sonicdb.Batch) time.Duration {
 	if o.snapshot == nil {
 		o.remember(ctx)
@@ -303,7 +302,7 @@ func (o *orch) note(err error) {
 	o.lastErr, o.errAt = err, o.Now()
 }
 
-// backoff is when to try again: never, while all is well.
+// backoff returns when to try again: in an hour, while all is well.
 func (o *orch) backoff() time.Duration {
 	if o.lastErr == nil {
 		return time.Hour
@@ -312,7 +311,7 @@ func (o *orch) backoff() time.Duration {
 	return o.retry
 }
 
-// reconcile brings the switch to what is configured.
+// reconcile brings the switch to the configuration.
 func (o *orch) reconcile(ctx, writing context.Context, g task.Group) error {
 	if err := o.warm.Begin(writing); err != nil {
 		return err
@@ -366,9 +365,7 @@ func (o *orch) reconcile(ctx, writing context.Context, g task.Group) error {
 	if err := o.sw.fit(p.FlowCapacity, o.Now()); err != nil {
 		return err
 	}
-	o.place()
-	o.redirect()
-	o.learnOrder(ctx, g)
+	o.place(ctx, g)
 	o.sw.Expect(p, o.sw.outcome.Choices)
 	o.path.Reconcile(ctx, g, packetpath.SettingsOf(o.snapshot, p, o.sw.outcome.Choices, o.sw.cpu), &packetpath.Environment{
 		Source: o.sw, Learned: o.sw.control.Learn, Read: o.Files.Read, Log: o.Log, Now: o.Now,
@@ -377,7 +374,7 @@ func (o *orch) reconcile(ctx, writing context.Context, g task.Group) error {
 	return o.warm.Reached(writing, memory.WarmReconciled)
 }
 
-// control brings flow control to what is configured and known now.
+// control brings flow control to the configuration, and to the neighbors and queues of now.
 func (o *orch) control(ctx context.Context, g task.Group) {
 	if o.sw == nil || o.snapshot == nil {
 		return
@@ -389,7 +386,7 @@ func (o *orch) control(ctx context.Context, g task.Group) {
 	o.sw.control.Reconcile(ctx, g, control.Settings{Snapshot: o.snapshot, Choices: o.sw.outcome.Choices}, &env)
 }
 
-// giveStreamIDs brings the Stream IDs to what is configured. Before the switch is open the
+// giveStreamIDs brings the Stream IDs to the configuration. Before the switch is open the
 // IDs of an earlier process are unknown.
 func (o *orch) giveStreamIDs(ctx context.Context, g task.Group) {
 	if o.sw != nil {

@@ -80,7 +80,7 @@ func (o *orch) describe(s *status.Report) {
 	method := o.sw.outcome.Method(engine.NeedFlowLabel)
 	s.Row.Objects, s.Row.Flows, s.Row.FlowLabelMethod = telemetry.Small(o.sw.engine.Len()), telemetry.Small(len(o.sw.flows.seen)), telemetry.Text(string(method))
 	s.Warn(policy.Warnings(o.snapshot, p, o.sw.outcome)...)
-	s.Warn(o.faults.Warning(o.Now()), o.links.warning(o.Now()), o.inForce.Warning(), o.configDB.Warning(), o.hops.warning)
+	s.Warn(o.faults.Warning(o.Now()), o.links.warning(o.Now()), o.inForce.Warning(), o.configDB.Warning(), o.routes.Warning())
 	s.Warn(o.ledger.Warnings()...)
 	if o.unloaded {
 		s.Warn(noPorts)
@@ -92,7 +92,7 @@ func (o *orch) describe(s *status.Report) {
 	o.streams.Show(shown, o.sw.flows.all)
 	o.streams.Describe(s)
 	o.sw.control.Describe(s, &o.encoder, o.snapshot)
-	o.describePlacement(s)
+	o.placement.Describe(s, &o.encoder, o.rows, o.placementSettings())
 	s.State = telemetry.Running
 	switch {
 	case o.lastErr != nil, s.Warned():
@@ -113,7 +113,7 @@ func (o *orch) describe(s *status.Report) {
 		o.rows.Set(row)
 	}
 	flows := o.sw.flows.rows(shown, o.streams.ID)
-	o.sw.place.describe(flows, shown)
+	o.placement.DescribeFlows(flows, shown)
 	flows = o.path.Health(flows, o.sw.PortName)
 	o.rows.Replace(telemetry.TableFlow, o.encoder.Encode(o.sw.control.FlowRows(flows, o.Now())...))
 	o.rows.Replace(telemetry.TableHold, o.encoder.Encode(o.sw.control.HoldRows(o.Now())...))

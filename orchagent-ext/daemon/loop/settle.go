@@ -11,7 +11,7 @@ import (
 )
 
 // SONiC sets this key of CONFIG_DB to 1 when it has loaded the database, and to 0
-// before. Without SONiC it is not there.
+// before. A machine with Redis alone lacks it.
 const (
 	initialized = "CONFIG_DB_INITIALIZED"
 	notLoaded   = "0"
@@ -39,8 +39,8 @@ func (o *orch) remember(ctx context.Context) {
 	}
 }
 
-// due is when to act on a change. What is there is not taken off because rows are
-// missing that SONiC is still to write: it writes table after table.
+// due returns when to act on a change. While rows may be missing objects stay: SONiC writes
+// table after table.
 func (o *orch) due(ctx context.Context) time.Duration {
 	if !o.settling || !o.unknown && o.state.Complete() {
 		return 0
@@ -61,7 +61,7 @@ func (o *orch) loadedIs(ctx context.Context, want string) bool {
 	return err == nil && value == want
 }
 
-// settled notes that what CONFIG_DB says now is what is configured.
+// settled notes that CONFIG_DB is complete.
 func (o *orch) settled() {
 	o.settling, o.starting, o.unknown = false, false, false
 	o.state.Forget()

@@ -101,18 +101,14 @@ type opened struct {
 	engine  *engine.Engine
 	outcome engine.Outcome // of the last Reconcile
 	flows   flowLog
-	place   *placementTask // nil: labels are not chosen
-	steer   *redirectTask  // nil: flows have no entries that redirect them
 	control control.Control
 }
 
 // stop ends the packet path, placement and flow control of the switch that is open.
 func (o *orch) stop() {
 	o.path.StopReading()
-	s := o.sw
-	s.place = s.place.stopped()
-	s.steer = s.steer.stopped()
-	s.control.Stop()
+	o.placement.Detach()
+	o.sw.control.Stop()
 }
 
 // openSwitch opens the switch, and takes over what an earlier process left there.

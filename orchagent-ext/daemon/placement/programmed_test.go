@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package loop
+package placement
 
 import (
 	"context"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -31,7 +32,7 @@ func TestProgrammedGroupsAreRead(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
-	go func() { defer close(done); p.run(ctx) }()
+	go func() { defer close(done); p.follow(ctx) }()
 	defer func() { cancel(); <-done }()
 	await := func(what string, good func([]nexthops.Programmed, error) bool) {
 		t.Helper()
@@ -75,13 +76,16 @@ func TestProgrammedGroupsAreRead(t *testing.T) {
 
 // database_config.json of a machine that is no SONiC switch need not have ASIC_DB.
 func TestProgrammedWithoutASICDB(t *testing.T) {
-	o := &orch{Config: Config{Databases: &sonicdb.Databases{}}, sw: &opened{Switch: &Switch{}, place: &placementTask{}}}
-	o.learnOrder(t.Context(), task.Group{})
-	if _, err := o.programmed.known(); err == nil || !strings.Contains(err.Error(), `no database "ASIC_DB"`) {
+	g, ctx := task.NewGroup(t.Context(), slog.New(slog.DiscardHandler))
+	p := Placement{labels: &labels{}, env: &Environment{Databases: &sonicdb.Databases{}}}
+	p.reconcileOrder(ctx, g, false)
+	if _, err := p.order.Task().known(); err == nil || !strings.Contains(err.Error(), `no database "ASIC_DB"`) || p.network.programmed == nil {
 		t.Errorf("%v", err)
 	}
-	o.sw.Kernel = true
-	if o.learnOrder(t.Context(), task.Group{}); o.programmed != nil {
+	if p.reconcileOrder(ctx, g, true); p.order.Runs() || p.network.programmed != nil {
 		t.Error("the kernel's order is looked for in ASIC_DB")
+	}
+	if err := g.Wait(); err != nil {
+		t.Error(err)
 	}
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package loop
+package routes
 
 import (
 	"errors"
@@ -66,8 +66,7 @@ func TestHopRowsAreBounded(t *testing.T) {
 	}
 }
 
-// Next hops are told where the row says so, and the kill switch ends it.
-func TestNextHopsAreToldWhereConfigured(t *testing.T) {
+func TestNextHopsArePublishedWhereConfigured(t *testing.T) {
 	for name, tt := range map[string]struct {
 		fields []string
 		want   bool
@@ -76,7 +75,7 @@ func TestNextHopsAreToldWhereConfigured(t *testing.T) {
 		"enabled":  {[]string{"publish_next_hops=enabled"}, true},
 		"disabled": {[]string{"publish_next_hops=enabled", "admin_state=disabled"}, false},
 	} {
-		if got := publishesHops(configtest.Snapshot(t, append([]string{"SLUICE", "global"}, tt.fields...))); got != tt.want {
+		if got := publishes(configtest.Snapshot(t, append([]string{"SLUICE", "global"}, tt.fields...))); got != tt.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package loop
+package placement
 
 import (
 	"errors"
 	"slices"
-	"strings"
 	"testing"
-	"time"
 
 	"sluice/tests/configtest"
 
@@ -29,11 +27,11 @@ func TestPlacementSettings(t *testing.T) {
 	if p := policy.Of(s).Placement; p == nil || p.Seed != 99 || p.Sampling != 32 {
 		t.Errorf("%+v", p)
 	}
-	c := placementSettings(s, true, 1024)
+	c := labelSettings(s, true, 1024)
 	if c.Table.Moves != placement.MovesAny || c.Table.IdleNS != 20e6 || c.Table.MaxMoves != 7 || c.Table.Threshold != 1.1 || c.Table.Capacity != 1024 || !c.Kernel {
 		t.Errorf("%+v", c)
 	}
-	if placementSettings(s, false, 1024).Kernel {
+	if labelSettings(s, false, 1024).Kernel {
 		t.Error("a switch that is not the kernel has the kernel's model")
 	}
 	killed := configtest.Snapshot(t, configtest.Port0, configtest.Edge0, labels, []string{"SLUICE_PLACEMENT", "global", "admin_state=enabled"}, []string{"SLUICE", "global", "admin_state=disabled"})
@@ -58,18 +56,6 @@ func TestHashSeed(t *testing.T) {
 	}
 }
 
-// Where the switch computes labels, flows without an entry have one: the warning says so.
-func TestWarningOfFlowsWithoutEntry(t *testing.T) {
-	now := time.Unix(1e9, 0)
-	for computed, want := range map[bool]string{false: "flows have no label", true: "flows have the label of the hash"} {
-		l := &flowLog{admission: admission{capacity: 10, computed: computed}}
-		l.full(1, "Ethernet0", now)
-		if got := l.warning(now); !strings.HasPrefix(got, want) {
-			t.Errorf("computed %v: %q", computed, got)
-		}
-	}
-}
-
 // Where labels of some next hops are not chosen, placement is degraded, not active, and the
 // reason names them; the method alone says nothing of it.
 func TestPlacementIsDegradedWithAGroup(t *testing.T) {
@@ -85,7 +71,7 @@ func TestPlacementIsDegradedWithAGroup(t *testing.T) {
 		"one not":     {[]placer.Report{good, bad}, nil, "degraded", []string{"next hops Ethernet8,Ethernet12: the seed is another"}},
 		"not read":    {[]placer.Report{bad}, errors.New("netlink is away\nmore"), "degraded", []string{"next hops cannot be read: netlink is away", "next hops Ethernet8,Ethernet12: the seed is another"}},
 	} {
-		state, lacks := placementState(tt.groups, tt.err)
+		state, lacks := labelState(tt.groups, tt.err)
 		if state != tt.state || !slices.Equal(lacks, tt.lacks) {
 			t.Errorf("%s: %s, %q", name, state, lacks)
 		}

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package loop
+package routes
 
 import (
 	"cmp"
 	"fmt"
-	"log/slog"
 	"maps"
 	"net/netip"
 	"slices"
@@ -14,8 +13,10 @@ import (
 	"github.com/openconfig/ygot/ygot"
 
 	"sluice/orchagent-ext/daemon/policy"
+	"sluice/orchagent-ext/daemon/status"
 	"sluice/orchagent-ext/daemon/task"
 	"sluice/orchagent-ext/db/config"
+	"sluice/orchagent-ext/db/sonicdb"
 	"sluice/orchagent-ext/db/telemetry"
 	"sluice/orchagent-ext/spread/nexthops"
 	"sluice/yang/rows"
@@ -24,56 +25,66 @@ import (
 // mostHops is how many rows SLUICE_NEXT_HOP has at most.
 const mostHops = 4096
 
-// hops are the next hops that others can read, if that is configured.
-type hops struct {
+// Routes is the next hops that are published. Make it with [New]. It is for one goroutine.
+type Routes struct {
+	rows    *sonicdb.Mirror
+	encoder *status.Encoder
+
 	on      bool
-	news    *nexthops.News // nil: there is none, and routes are read at each tick
+	news    *nexthops.News // nil: there is none, and routes are read at each Reconcile
 	stale   bool
-	reading chan hopsRead // nil: routes are not being read
+	reading chan reading // nil: routes are not being read
 	table   map[netip.Prefix]nexthops.Result
 	shown   *config.Snapshot // whose neighbors the rows have; nil: the rows are not of the table
 	warning string
 }
 
-// hopsRead is what was read, beside the loop: a table of thousands of routes takes its time.
-type hopsRead struct {
+// reading is the answer of a goroutine: a table of thousands of routes takes its time.
+type reading struct {
 	table map[netip.Prefix]nexthops.Result
 	err   error
 }
 
-// publishesHops reports whether next hops are told.
-func publishesHops(s *config.Snapshot) bool {
+// New returns Routes that publish into a mirror of STATE_DB with the tables SLUICE_NEXT_HOP and
+// SLUICE_HASH.
+func New(mirror *sonicdb.Mirror, e *status.Encoder) *Routes { return &Routes{rows: mirror, encoder: e} }
+
+// Warning returns why rows are missing; "": all are there.
+func (h *Routes) Warning() string { return h.warning }
+
+// publishes reports whether next hops are published.
+func publishes(s *config.Snapshot) bool {
 	return s != nil && !policy.Disabled(s) && s.Global.PublishNextHops == config.Enabled
 }
 
-// publishHops brings the rows of next hops and of the hash up to date.
-func (o *orch) publishHops() {
-	h := &o.hops
-	if !publishesHops(o.snapshot) || o.sw == nil {
+// Reconcile brings the rows up to date; s is nil while no switch is open, kernel reports whether
+// it is the Linux kernel. It returns at once: rows follow with a later call.
+func (h *Routes) Reconcile(s *config.Snapshot, kernel bool) {
+	if !publishes(s) {
 		if h.on {
-			h.stop()
-			o.rows.Replace(telemetry.TableNextHop, nil)
-			o.rows.Replace(telemetry.TableHash, nil)
+			h.Stop()
+			h.rows.Replace(telemetry.TableNextHop, nil)
+			h.rows.Replace(telemetry.TableHash, nil)
 		}
 		return
 	}
-	h.look(o.Log)
+	h.look()
 	if err := h.take(); err != nil {
 		h.warning = "next hops are not told: " + task.FirstLine(err)
 	}
-	if h.table != nil && h.shown != o.snapshot {
-		all, left := hopRows(h.table, o.snapshot)
-		h.shown, h.warning = o.snapshot, ""
+	if h.table != nil && h.shown != s {
+		all, left := hopRows(h.table, s)
+		h.shown, h.warning = s, ""
 		if left > 0 {
 			h.warning = fmt.Sprintf("SLUICE_NEXT_HOP has %d rows at most: %d routes, with the shortest prefixes, are left out", mostHops, left)
 		}
-		o.rows.Replace(telemetry.TableNextHop, o.encoder.Encode(all...))
+		h.rows.Replace(telemetry.TableNextHop, h.encoder.Encode(all...))
 	}
-	o.rows.Replace(telemetry.TableHash, o.encoder.Encode(hashRow(true, o.sw.Kernel), hashRow(false, o.sw.Kernel)))
+	h.rows.Replace(telemetry.TableHash, h.encoder.Encode(hashRow(true, kernel), hashRow(false, kernel)))
 }
 
 // look starts to read routes where they may have changed.
-func (h *hops) look(log *slog.Logger) {
+func (h *Routes) look() {
 	if !h.on {
 		h.on, h.stale = true, true
 		var err error
@@ -93,10 +104,10 @@ func (h *hops) look(log *slog.Logger) {
 	if !h.stale || h.reading != nil {
 		return
 	}
-	h.stale, h.reading = false, make(chan hopsRead, 1)
-	go func(read chan<- hopsRead) {
-		var r hopsRead
-		r.err = task.Guard(log, func() (err error) {
+	h.stale, h.reading = false, make(chan reading, 1)
+	go func(read chan<- reading) {
+		var r reading
+		r.err = task.Guard(h.encoder.Log, func() (err error) {
 			r.table, err = nexthops.Table()
 			return err
 		})
@@ -104,8 +115,8 @@ func (h *hops) look(log *slog.Logger) {
 	}(h.reading)
 }
 
-// take takes what was read, if it is there.
-func (h *hops) take() error {
+// take takes the table that was read, if reading has ended.
+func (h *Routes) take() error {
 	if h.reading == nil {
 		return nil
 	}
@@ -122,14 +133,15 @@ func (h *hops) take() error {
 	return nil
 }
 
-func (h *hops) stop() {
+// Stop ends the subscription to changes of routes. The rows stay.
+func (h *Routes) Stop() {
 	if h.news != nil {
 		h.news.Close()
 	}
-	*h = hops{}
+	*h = Routes{rows: h.rows, encoder: h.encoder}
 }
 
-// hopRows are the rows of routes, those with the longest prefixes first, and how many
+// hopRows returns the rows of routes, those with the longest prefixes first, and how many
 // routes are left out.
 func hopRows(table map[netip.Prefix]nexthops.Result, s *config.Snapshot) (all []ygot.GoStruct, left int) {
 	prefixes := slices.SortedFunc(maps.Keys(table), func(a, b netip.Prefix) int {
@@ -164,7 +176,7 @@ func hopRows(table map[netip.Prefix]nexthops.Result, s *config.Snapshot) (all []
 	return all, left
 }
 
-// ranges are the buckets of each of n members, as 0-31,64.
+// ranges returns the buckets of each of n members, as 0-31,64.
 func ranges(buckets []uint16, n int) []string {
 	texts := make([]strings.Builder, n)
 	for first := 0; first < len(buckets); {
@@ -189,7 +201,8 @@ func ranges(buckets []uint16, n int) []string {
 	return all
 }
 
-// hashRow is how the switch chooses among next hops, where it is the kernel.
+// hashRow returns how the switch chooses among next hops, where it is the kernel, and else the
+// reason why that is unknown.
 func hashRow(v4, kernel bool) *telemetry.Hash {
 	row, family := &telemetry.Hash{}, "ipv6"
 	if v4 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package loop
+package placement
 
 import (
 	"fmt"
@@ -11,6 +11,7 @@ import (
 	"sluice/orchagent-ext/daemon/policy"
 	"sluice/orchagent-ext/daemon/status"
 	"sluice/orchagent-ext/daemon/task"
+	"sluice/orchagent-ext/db/sonicdb"
 	"sluice/orchagent-ext/db/telemetry"
 	"sluice/orchagent-ext/spread/placement"
 	"sluice/orchagent-ext/spread/placer"
@@ -19,56 +20,60 @@ import (
 	"sluice/yang/text"
 )
 
-// describePlacement says what became of placement.
-func (o *orch) describePlacement(s *status.Report) {
+// Describe adds the state of placement to a report, and replaces its rows in a mirror of
+// STATE_DB.
+func (p *Placement) Describe(s *status.Report, e *status.Encoder, mirror *sonicdb.Mirror, is *Settings) {
 	var fabric, groups, members []ygot.GoStruct
-	defer func() {
-		o.rows.Replace(telemetry.TablePlacementFabric, o.encoder.Encode(fabric...))
-		o.rows.Replace(telemetry.TablePlacementGroup, o.encoder.Encode(groups...))
-		o.rows.Replace(telemetry.TablePlacementMember, o.encoder.Encode(members...))
-	}()
-	if !policy.Places(o.snapshot) {
-		return
+	switch {
+	case !policy.Places(is.Snapshot):
+	case p.redirects != nil:
+		groups, members = p.describeRedirects(s, e)
+	default:
+		fabric, groups, members = p.describeLabels(s, e, is.Outcome.Choices[engine.NeedPlacement].Reason)
 	}
-	if o.sw.steer != nil {
-		groups, members = o.describeRedirects(s)
-		return
-	}
-	p := o.sw.place
-	if p == nil {
-		reason := o.sw.outcome.Choices[engine.NeedPlacement].Reason
-		o.encoder.Fill(&s.Row, "placement", telemetry.Failed)
-		o.encoder.Fill(&s.Row, "placement_reason", reason)
+	mirror.Replace(telemetry.TablePlacementFabric, e.Encode(fabric...))
+	mirror.Replace(telemetry.TablePlacementGroup, e.Encode(groups...))
+	mirror.Replace(telemetry.TablePlacementMember, e.Encode(members...))
+}
+
+// describeLabels adds the state of placement by labels to a report, and returns its rows. reason
+// is why the switch has no method.
+func (p *Placement) describeLabels(s *status.Report, e *status.Encoder, reason string) (fabric, groups, members []ygot.GoStruct) {
+	l := p.labels
+	if l == nil {
+		e.Fill(&s.Row, "placement", telemetry.Failed)
+		e.Fill(&s.Row, "placement_reason", reason)
 		s.Warn("labels are not chosen: " + reason)
-		return
+		return nil, nil, nil
 	}
-	if n := p.NoPort(); n > 0 {
+	if n := l.NoPort(); n > 0 {
 		s.Warn(fmt.Sprintf("the source port of %d flows is not known, so they are not placed: their entries are of an earlier version; they are placed when they come again after 5 minutes without a packet", n))
 	}
-	reports := p.Reports()
-	state, lacks := placementState(reports, p.Err())
-	o.encoder.Fill(&s.Row, "placement", state)
+	reports := l.Reports()
+	state, lacks := labelState(reports, l.Err())
+	e.Fill(&s.Row, "placement", state)
 	if len(lacks) > 0 {
-		o.encoder.Fill(&s.Row, "placement_reason", strings.Join(lacks, "; "))
+		e.Fill(&s.Row, "placement_reason", strings.Join(lacks, "; "))
 	}
 	for _, lack := range lacks {
 		s.Warn("labels are not chosen: " + lack)
 	}
-	if row := o.describeScope(s, reports); row != nil {
+	if row := p.describeScope(s, reports); row != nil {
 		fabric = append(fabric, row)
 	}
 	for _, r := range reports {
-		g, of := placementGroup(&r)
+		g, of := groupRows(&r)
 		groups = append(groups, g)
 		for _, m := range of {
 			members = append(members, m)
 		}
 	}
+	return fabric, groups, members
 }
 
-// placementState reports whether labels are chosen, and for which next hops they are not, and
-// why. err says why next hops cannot be read.
-func placementState(groups []placer.Report, err error) (state string, lacks []string) {
+// labelState returns the state of placement by labels, and the next hops whose labels are those
+// of the hash, with the reasons. err is why next hops cannot be read; nil: they can.
+func labelState(groups []placer.Report, err error) (state string, lacks []string) {
 	if err != nil {
 		lacks = append(lacks, "next hops cannot be read: "+task.FirstLine(err))
 	}
@@ -83,7 +88,8 @@ func placementState(groups []placer.Report, err error) (state string, lacks []st
 	return telemetry.Active, nil
 }
 
-func placementGroup(r *placer.Report) (*telemetry.PlacementGroup, []*telemetry.PlacementMember) {
+// groupRows returns the rows of a group, and of its members.
+func groupRows(r *placer.Report) (*telemetry.PlacementGroup, []*telemetry.PlacementMember) {
 	byHash := uint64(0)
 	for why, n := range r.Placements {
 		if placement.Why(why) != placement.Placed && placement.Why(why) != placement.Unreachable {
@@ -131,24 +137,16 @@ func placementGroup(r *placer.Report) (*telemetry.PlacementGroup, []*telemetry.P
 	return g, members
 }
 
-// describe adds the paths of flows to their rows; shown are the flows of the rows.
-func (p *placementTask) describe(all []*telemetry.Flow, shown []engine.FlowEntry) {
-	if p == nil {
+// DescribeFlows adds the paths of flows to their rows; shown are the flows of the rows.
+func (p *Placement) DescribeFlows(all []*telemetry.Flow, shown []engine.FlowEntry) {
+	if p.labels == nil {
 		return
 	}
 	for i, f := range all {
-		link, movedAt := p.Path(shown[i])
+		link, movedAt := p.labels.Path(shown[i])
 		f.Path = telemetry.Text(link)
 		if !movedAt.IsZero() {
 			f.MovedAt = telemetry.FineStamp(movedAt)
 		}
 	}
-}
-
-// srcPort is a flow's source port; nil: it is not known.
-func srcPort(f engine.FlowEntry) *uint16 {
-	if f.SrcPort == 0 {
-		return nil
-	}
-	return &f.SrcPort
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package loop
+package placement
 
 import (
 	"context"
@@ -25,14 +25,13 @@ const (
 	programmedShare = 20
 )
 
-// errNotRead says that ASIC_DB was not read yet.
+// errNotRead is the error before the first reading of ASIC_DB.
 var errNotRead = errors.New("ASIC_DB was not read yet")
 
 // programmed reads the next-hop groups that SONiC's orchagent has programmed. SAI libraries
 // do not list them: the one that SONiC shares a switch by answers NOT_IMPLEMENTED.
 type programmed struct {
 	asicDB, countersDB *sonicdb.DB
-	end                context.CancelFunc
 	asked, news        chan struct{} // each has room for one
 	soon               time.Duration // tests bend it
 
@@ -41,43 +40,35 @@ type programmed struct {
 	err    error // why they are not known; nil: they are
 }
 
-// learnOrder begins to read what is programmed where a learned model needs it, or ends that.
+// reconcileOrder begins to read what is programmed where a learned model needs it, or ends that.
 // The order of the kernel is that of netlink.
-func (o *orch) learnOrder(ctx context.Context, g task.Group) {
-	if o.sw == nil || o.sw.place == nil || o.sw.Kernel || o.sw.place.settings.Kernel {
-		o.programmed = o.programmed.stopped()
-		return
+func (p *Placement) reconcileOrder(ctx context.Context, g task.Group, kernel bool) {
+	want := p.labels != nil && !kernel && !p.labels.settings.Kernel
+	if !p.order.Has(want) {
+		p.order.Cancel() // a Redis that hangs may take its time
 	}
-	if o.programmed != nil {
-		return
-	}
-	p := newProgrammed(o.countersDB)
-	o.programmed = p
-	var err error
-	if p.asicDB, err = sonicdb.Open(o.Databases, "ASIC_DB", o.Log); err != nil {
+	_ = p.order.Reconcile(ctx, g, want, func() (*programmed, error) { return openProgrammed(p.env), nil })
+	p.network.programmed = p.order.Task()
+}
+
+// openProgrammed opens ASIC_DB. Where that fails [programmed.known] returns the error.
+func openProgrammed(env *Environment) *programmed {
+	p := newProgrammed(env.CountersDB)
+	asicDB, err := sonicdb.Open(env.Databases, "ASIC_DB", env.Log)
+	if err != nil {
 		p.err = err
-		return
+		return p
 	}
-	ctx, p.end = context.WithCancel(ctx)
-	g.Go(func() error {
-		defer p.asicDB.Close()
-		p.run(ctx)
-		return nil
-	})
+	p.asicDB = asicDB
+	return p
 }
 
 func newProgrammed(countersDB *sonicdb.DB) *programmed {
-	return &programmed{countersDB: countersDB, end: func() {}, asked: make(chan struct{}, 1), news: make(chan struct{}, 1), soon: programmedSoon, err: errNotRead}
+	return &programmed{countersDB: countersDB, asked: make(chan struct{}, 1), news: make(chan struct{}, 1), soon: programmedSoon, err: errNotRead}
 }
 
-func (p *programmed) stopped() *programmed {
-	if p != nil {
-		p.end()
-	}
-	return nil
-}
-
-// changed is when other groups are programmed than before.
+// changed returns the channel that is readable once other groups are programmed than before; nil
+// where nothing is read.
 func (p *programmed) changed() <-chan struct{} {
 	if p == nil {
 		return nil
@@ -85,7 +76,7 @@ func (p *programmed) changed() <-chan struct{} {
 	return p.news
 }
 
-// known returns what was last read, and has it read again soon.
+// known returns the groups that were read last, and has them read again soon.
 func (p *programmed) known() ([]nexthops.Programmed, error) {
 	signal(p.asked)
 	p.mu.Lock()
@@ -100,8 +91,19 @@ func signal(c chan struct{}) {
 	}
 }
 
-// run reads until ctx ends.
-func (p *programmed) run(ctx context.Context) {
+// Run reads until ctx ends, and closes ASIC_DB.
+func (p *programmed) Run(ctx context.Context) error {
+	if p.asicDB == nil {
+		<-ctx.Done()
+		return nil
+	}
+	defer p.asicDB.Close()
+	p.follow(ctx)
+	return nil
+}
+
+// follow reads soon after known was called, and now and then, until ctx ends.
+func (p *programmed) follow(ctx context.Context) {
 	for tries := programmedTries; ; {
 		began := time.Now()
 		groups, err := p.read(ctx)
@@ -140,7 +142,7 @@ func (p *programmed) read(ctx context.Context) ([]nexthops.Programmed, error) {
 	return nexthops.ProgrammedGroups(objects, maps[0].Fields), nil
 }
 
-// keep keeps what was read, and says whether it is other than before.
+// keep keeps the groups that were read, and reports whether they differ from those before.
 func (p *programmed) keep(groups []nexthops.Programmed, err error) (other bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package placement
+
+import (
+	"time"
+
+	"sluice/orchagent-ext/daemon/policy"
+	"sluice/orchagent-ext/db/config"
+	"sluice/orchagent-ext/flows/flow"
+	"sluice/orchagent-ext/spread/placement"
+	"sluice/orchagent-ext/spread/placer"
+	"sluice/orchagent-ext/switch/engine"
+)
+
+// goalShare is how far below the threshold flows stop moving, in parts of its excess above 1.
+const goalShare = 0.4
+
+// rateTime is the time constant of the average of rates, which are measured over rateWindow
+// at least: a load that changed is known within a second.
+const (
+	rateTime   = time.Second
+	rateWindow = 300 * time.Millisecond
+)
+
+// labelSettings returns the settings of placement by labels. Where they differ, all flows are
+// adopted again, with their labels.
+func labelSettings(s *config.Snapshot, kernel bool, capacity uint32) placer.Config {
+	r := s.Placement
+	threshold := 1 + float64(*r.ThresholdPercent)/100
+	c := placer.Config{
+		Kernel: kernel && r.Model != config.ModelLearned || r.Model == config.ModelLinux, Algorithm: flow.DraftLiteral,
+		Table: placement.Config{
+			Capacity: int(capacity), IdleNS: int64(*r.IdleUs) * 1000, MaxMoves: int(*r.MaxMoves), Threshold: threshold,
+			Goal: 1 + (threshold-1)*goalShare, RateNS: int64(rateTime), WindowNS: int64(rateWindow),
+		},
+	}
+	if r.Scope == config.PlacementFabric {
+		c.Leaf = policy.LeafName(s)
+	}
+	if s.FlowLabel.Algorithm == config.AlgorithmCRC32 {
+		c.Algorithm = flow.CRC32
+	}
+	switch r.Moves {
+	case config.MovesAny:
+		c.Table.Moves = placement.MovesAny
+	case config.MovesNever:
+		c.Table.Moves = placement.MovesNever
+	}
+	return c
+}
+
+// labels places flows by labels.
+type labels struct {
+	*placer.Placer
+	settings placer.Config
+	watch    watch
+}
+
+// stopped ends it. Labels stay.
+func (l *labels) stopped() *labels {
+	if l != nil {
+		l.watch.stop()
+	}
+	return nil
+}
+
+// reconcileLabels brings placement by labels to its settings.
+func (p *Placement) reconcileLabels(want *Settings) {
+	if !want.ChoosesLabels() {
+		p.labels = p.labels.stopped()
+		return
+	}
+	c := labelSettings(want.Snapshot, want.Kernel, *want.Snapshot.Global.FlowCapacity)
+	c.Computed = want.Outcome.Method(engine.NeedPlacement) == engine.Entries
+	if p.env.Engine.Record(engine.KeySeed) != nil {
+		c.Seed = policy.HashSeed(want.Snapshot)
+	}
+	if p.labels != nil && p.labels.settings == c {
+		return
+	}
+	p.labels = p.labels.stopped()
+	p.labels = &labels{settings: c, watch: newWatch(p.env.Log), Placer: placer.New(c, &p.network, p.env.Engine, p.env.Count, p.env.Log, p.env.Now())}
+	p.labels.Moved = p.env.Moved
+}
+
+// pollLabels reads counters, and moves flows.
+func (p *Placement) pollLabels(held func() placer.Held) {
+	l, began := p.labels, p.env.Now()
+	waiting, err := l.Poll(began, held)
+	l.watch.polled(err, p.env.Log, "flows cannot be moved")
+	l.watch.due.Reset(l.Pace(waiting, p.env.Now().Sub(began)))
+}

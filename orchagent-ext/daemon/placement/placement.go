@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package placement
+
+import (
+	"context"
+	"log/slog"
+	"net/netip"
+	"time"
+
+	"sluice/orchagent-ext/cpu/packetio"
+	"sluice/orchagent-ext/daemon/policy"
+	"sluice/orchagent-ext/daemon/task"
+	"sluice/orchagent-ext/db/config"
+	"sluice/orchagent-ext/db/sonicdb"
+	"sluice/orchagent-ext/db/telemetry"
+	"sluice/orchagent-ext/spread/nexthops"
+	"sluice/orchagent-ext/spread/placer"
+	"sluice/orchagent-ext/switch/engine"
+)
+
+// Settings are what placement works by.
+type Settings struct {
+	Snapshot *config.Snapshot
+	Outcome  *engine.Outcome // of the last reconciliation of the engine
+	Kernel   bool            // the switch is the Linux kernel
+}
+
+// ChoosesLabels reports whether flows are placed by labels.
+func (s *Settings) ChoosesLabels() bool {
+	m := s.Outcome.Method(engine.NeedPlacement)
+	return m != engine.None && m != engine.Redirect && policy.Places(s.Snapshot)
+}
+
+// redirects reports whether flows are placed by entries to next hops.
+func (s *Settings) redirects() bool {
+	return s.Outcome.Method(engine.NeedPlacement) == engine.Redirect && policy.Places(s.Snapshot)
+}
+
+// Environment is the open switch, and the databases beside it.
+type Environment struct {
+	Engine    *engine.Engine
+	Count     func(engine.FlowEntry) (octets uint64, err error) // reads the counter of an entry
+	Moved     func(engine.FlowEntry)                            // receives entries with another label
+	PortStats func(name string) *telemetry.PortStats            // nil: the port has none
+	PortName  func(number uint64) string                        // by the number in frames; ""
+
+	Databases  *sonicdb.Databases // ASIC_DB is opened where it is needed
+	CountersDB *sonicdb.DB
+	Log        *slog.Logger
+	Now        func() time.Time
+}
+
+// Placement keeps flows placed while that is configured. The zero value is idle. It is for one
+// goroutine.
+type Placement struct {
+	network   network
+	labels    *labels    // nil: labels are those of the hash
+	redirects *redirects // nil: flows have no entries to next hops
+	order     task.Child[bool, *programmed]
+	sharing   task.Child[sharingSettings, *sharing]
+	env       *Environment // of the switch that is open
+}
+
+// Reconcile brings placement to its settings, on the switch that is open.
+func (p *Placement) Reconcile(ctx context.Context, g task.Group, want *Settings, env *Environment) {
+	p.network.snapshot, p.network.portStats, p.env = want.Snapshot, env.PortStats, env
+	p.reconcileLabels(want)
+	p.reconcileRedirects(want)
+	p.reconcileOrder(ctx, g, want.Kernel)
+}
+
+// Detach ends placement on a switch that is about to be closed. Labels stay. Loads are shared
+// and the order of next hops is read until the next Reconcile.
+func (p *Placement) Detach() {
+	p.labels, p.redirects = p.labels.stopped(), p.redirects.stopped()
+}
+
+// Events returns the channels that are readable once next hops have changed, once their order
+// on the switch has (both: call HopsChanged), and when Poll is due. nil: there is no such event.
+func (p *Placement) Events() (hops, order <-chan struct{}, polls <-chan time.Time) {
+	order = p.order.Task().changed()
+	switch {
+	case p.redirects != nil:
+		return p.redirects.watch.changed(), order, p.redirects.watch.due.C
+	case p.labels != nil:
+		return p.labels.watch.changed(), order, p.labels.watch.due.C
+	}
+	return nil, order, nil
+}
+
+// HopsChanged has next hops read again. Entries to a link that went down are removed at once.
+// samples are those of the packet path; nil: there are none.
+func (p *Placement) HopsChanged(samples <-chan packetio.Sample) {
+	switch {
+	case p.redirects != nil:
+		p.redirects.Stale()
+		p.pollRedirects(samples)
+	case p.labels != nil:
+		p.labels.Stale(p.env.Now())
+	}
+}
+
+// Poll reads counters, or samples, and moves flows. held asks which flows are held now.
+func (p *Placement) Poll(held func() placer.Held, samples <-chan packetio.Sample) {
+	switch {
+	case p.redirects != nil:
+		p.pollRedirects(samples)
+	case p.labels != nil:
+		p.pollLabels(held)
+	}
+}
+
+// Prepare reads the next hops of new flows, in one go.
+func (p *Placement) Prepare(flows []packetio.NewFlow, now time.Time) {
+	if p.labels == nil {
+		return
+	}
+	dsts := make([]netip.Addr, len(flows))
+	for i := range flows {
+		dsts[i] = flows[i].Dst
+	}
+	p.labels.Prepare(dsts, now)
+}
+
+// Place returns a new flow with the label that is chosen for it: its own where labels are those
+// of the hash.
+func (p *Placement) Place(f engine.FlowEntry, now time.Time) engine.FlowEntry {
+	if p.labels == nil {
+		return f
+	}
+	return p.labels.Place(f, now)
+}
+
+// Observe notes the port by which the CPU saw a flow leave.
+func (p *Placement) Observe(f engine.FlowEntry, egress string) {
+	if p.labels != nil && egress != "" {
+		p.labels.Observe(f, egress)
+	}
+}
+
+// SrcPort notes that a flow has another source port.
+func (p *Placement) SrcPort(f engine.FlowEntry) {
+	if p.labels != nil {
+		p.labels.SrcPort(f)
+	}
+}
+
+// watch is the news of next hops, and when the next poll is due.
+type watch struct {
+	news *nexthops.News // nil: next hops are read now and then
+	due  *time.Timer
+	err  error // of the last poll
+}
+
+// newWatch returns a watch whose poll is due at once.
+func newWatch(log *slog.Logger) watch {
+	news, err := nexthops.Subscribe()
+	if err != nil {
+		log.Warn("changes of next hops are seen late", "error", err)
+		news = nil
+	}
+	return watch{news: news, due: time.NewTimer(0)}
+}
+
+func (w *watch) stop() {
+	w.due.Stop()
+	if w.news != nil {
+		w.news.Close()
+	}
+}
+
+// changed returns the channel that is readable once next hops have changed; nil without news.
+func (w *watch) changed() <-chan struct{} {
+	if w.news == nil {
+		return nil
+	}
+	return w.news.Changed()
+}
+
+// polled notes the error of a poll; it logs another one than before as text.
+func (w *watch) polled(err error, log *slog.Logger, text string) {
+	if err != nil && (w.err == nil || w.err.Error() != err.Error()) {
+		log.Warn(text, "error", err)
+	}
+	w.err = err
+}

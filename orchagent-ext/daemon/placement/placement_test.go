@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package placement
+
+import (
+	"log/slog"
+	"net/netip"
+	"testing"
+	"time"
+
+	"sluice/tests/configtest"
+
+	"sluice/orchagent-ext/cpu/packetio"
+	"sluice/orchagent-ext/daemon/task"
+	"sluice/orchagent-ext/switch/engine"
+)
+
+func TestPlacementFollowsTheMethodOfTheSwitch(t *testing.T) {
+	placed := []string{"SLUICE_PLACEMENT", "global", "admin_state=enabled"}
+	log := slog.New(slog.DiscardHandler)
+	g, ctx := task.NewGroup(t.Context(), log)
+	env := &Environment{Engine: &engine.Engine{}, Log: log, Now: time.Now}
+	f := engine.FlowEntry{Src: netip.MustParseAddr("2001:db8::1"), Dst: netip.MustParseAddr("2001:db8::2"), DestQP: 5, Label: 7}
+	var p Placement
+	for i, tt := range []struct {
+		rows              [][]string
+		method            engine.Method
+		labels, redirects bool
+	}{
+		{[][]string{placed}, engine.Entries, true, false},
+		{[][]string{placed}, engine.Redirect, false, true},
+		{[][]string{placed}, engine.Entries, true, false},
+		{[][]string{placed}, engine.None, false, false},
+		{[][]string{placed}, engine.Redirect, false, true},
+		{[][]string{placed, {"SLUICE", "global", "admin_state=disabled"}}, engine.Redirect, false, false},
+		{nil, engine.Entries, false, false},
+	} {
+		want := &Settings{
+			Snapshot: configtest.Snapshot(t, append(tt.rows, configtest.Port0)...), Kernel: true,
+			Outcome: &engine.Outcome{Choices: engine.Choices{engine.NeedPlacement: {Method: tt.method}}},
+		}
+		p.Reconcile(ctx, g, want, env)
+		if (p.labels != nil) != tt.labels || (p.redirects != nil) != tt.redirects || want.ChoosesLabels() != tt.labels {
+			t.Errorf("step %d: labels %v, redirects %v", i, p.labels != nil, p.redirects != nil)
+		}
+		labels, redirects := p.labels, p.redirects
+		if p.Reconcile(ctx, g, want, env); p.labels != labels || p.redirects != redirects {
+			t.Errorf("step %d: equal settings began placement again", i)
+		}
+		if _, _, polls := p.Events(); (polls != nil) != (tt.labels || tt.redirects) {
+			t.Errorf("step %d: polls %v", i, polls)
+		}
+	}
+	p.Prepare([]packetio.NewFlow{{}}, time.Now())
+	p.Observe(f, "Ethernet0")
+	p.SrcPort(f)
+	if got := p.Place(f, time.Now()); got != f {
+		t.Errorf("placement that is off places %v", got)
+	}
+	if err := g.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestDetachedPlacementHasNoEvents(t *testing.T) {
+	log := slog.New(slog.DiscardHandler)
+	g, ctx := task.NewGroup(t.Context(), log)
+	var p Placement
+	want := &Settings{
+		Snapshot: configtest.Snapshot(t, []string{"SLUICE_PLACEMENT", "global", "admin_state=enabled"}), Kernel: true,
+		Outcome: &engine.Outcome{Choices: engine.Choices{engine.NeedPlacement: {Method: engine.Entries}}},
+	}
+	p.Reconcile(ctx, g, want, &Environment{Engine: &engine.Engine{}, Log: log, Now: time.Now})
+	p.Detach()
+	if hops, order, polls := p.Events(); hops != nil || order != nil || polls != nil {
+		t.Errorf("events %v, %v, %v", hops, order, polls)
+	}
+	p.HopsChanged(nil)
+	p.Poll(nil, nil)
+}
