@@ -66,9 +66,10 @@ type Library struct {
 	// that end the process at some.
 	Avoid map[string]bool
 
-	queueStats []QueueStat // that the library has, as far as is known
-	extension  int         // version, 0 for none
-	noPackets  error       // why the library takes no callback for packets; nil: it did
+	queueStats []QueueStat          // that the library has, as far as is known
+	atOnce     map[saiattr.Kind]int // of how many objects one call reads statistics; 0: untried
+	extension  int                  // version, 0 for none
+	noPackets  error                // why the library takes no callback for packets; nil: it did
 }
 
 // Keys of the profile that map the extension's attributes to a vendor's ids.
@@ -88,7 +89,7 @@ func Open(path string, profile map[string]string, w Watcher) (*Library, error) {
 	if w == nil {
 		w = unwatched{}
 	}
-	l := &Library{mapped: map[*saiattr.Attr]uint32{}, watcher: w}
+	l := &Library{mapped: map[*saiattr.Attr]uint32{}, watcher: w, atOnce: map[saiattr.Kind]int{}}
 	for key, a := range map[string]*saiattr.Attr{profileSetLabel: saiattr.ACLEntrySetLabel, profileComputeLabel: saiattr.ACLEntryCompute} {
 		if text, ok := profile[key]; ok {
 			v, err := strconv.ParseUint(text, 0, 32)

@@ -61,6 +61,7 @@ struct shim {
 	sai_status_t (*query_capability)(sai_object_id_t, sai_object_type_t, sai_attr_id_t, sai_attr_capability_t *);
 	sai_status_t (*query_enum)(sai_object_id_t, sai_object_type_t, sai_attr_id_t, sai_s32_list_t *);
 	sai_status_t (*object_keys)(sai_object_id_t, sai_object_type_t, uint32_t *, sai_object_key_t *);
+	__typeof__(sai_bulk_object_get_stats) *bulk_stats;
 	sai_object_id_t switch_id;
 
 	sai_attribute_t attributes[MAX_ATTRIBUTES];
@@ -218,6 +219,7 @@ char *shim_open(const char *path, const char *const *keys, const char *const *va
 	*(void **)&s->query_capability = dlsym(s->handle, "sai_query_attribute_capability");
 	*(void **)&s->query_enum = dlsym(s->handle, "sai_query_attribute_enum_values_capability");
 	*(void **)&s->object_keys = dlsym(s->handle, "sai_get_object_key");
+	*(void **)&s->bulk_stats = dlsym(s->handle, "sai_bulk_object_get_stats");
 	if (!initialize || !s->query) {
 		error = message("%s is no SAI library: it has no symbol %s", path,
 				initialize ? "sai_api_query" : "sai_api_initialize");
@@ -546,6 +548,24 @@ sai_status_t shim_stats(struct shim *s, int32_t type, uint64_t id, const uint32_
 	sai_stats_fn stats = METHOD(stats, sai_stats_fn, s, type);
 
 	return stats ? stats(id, n, ids, values) : SAI_STATUS_NOT_IMPLEMENTED;
+}
+
+sai_status_t shim_bulk_stats(struct shim *s, int32_t type, const uint64_t *objects, uint32_t count, const uint32_t *ids,
+			     uint32_t n, sai_status_t *statuses, uint64_t *values)
+{
+	sai_object_key_t *keys;
+	sai_status_t status;
+
+	if (!s->bulk_stats)
+		return SAI_STATUS_NOT_IMPLEMENTED;
+	keys = calloc(count, sizeof(*keys));
+	if (!keys)
+		return SAI_STATUS_NO_MEMORY;
+	for (uint32_t i = 0; i < count; i++)
+		keys[i].key.object_id = objects[i];
+	status = s->bulk_stats(s->switch_id, type, count, keys, n, ids, SAI_STATS_MODE_BULK_READ, statuses, values);
+	free(keys);
+	return status;
 }
 
 sai_status_t shim_capability(struct shim *s, int32_t type, uint32_t attribute, sai_attr_capability_t *capability)

@@ -92,6 +92,13 @@ sai_status_t shim_get_list(struct shim *s, int32_t type, uint64_t id, uint32_t a
 /* Statistics of a port, queue or policer. */
 sai_status_t shim_stats(struct shim *s, int32_t type, uint64_t id, const uint32_t *ids, uint32_t n, uint64_t *values);
 
+/*
+ * Statistics of count objects of a type in one call, as in sai_bulk_object_get_stats: n values an
+ * object. NOT_IMPLEMENTED where the library lacks the function.
+ */
+sai_status_t shim_bulk_stats(struct shim *s, int32_t type, const uint64_t *objects, uint32_t count, const uint32_t *ids,
+			     uint32_t n, sai_status_t *statuses, uint64_t *values);
+
 /* What an attribute of a type takes; values are those of an enum, as in shim_get_list. */
 sai_status_t shim_capability(struct shim *s, int32_t type, uint32_t attribute, sai_attr_capability_t *capability);
 sai_status_t shim_enum_values(struct shim *s, int32_t type, uint32_t attribute, int32_t *values, uint32_t *count);

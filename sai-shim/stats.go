@@ -6,8 +6,11 @@ package sai
 import "C"
 
 import (
+	"cmp"
 	"errors"
 	"maps"
+	"math"
+	"slices"
 
 	"sluice/sai-shim/saiattr"
 )
@@ -28,8 +31,8 @@ const (
 
 var queueStats = []QueueStat{QueuePackets, QueueOctets, QueueDropped, QueueOccupancy, QueueWatermark, QueueSharedWatermark, QueueMarked}
 
-// QueueStats reads statistics of a queue: those that the library has. Where it has
-// none it fails with [ErrNotSupported].
+// QueueStats reads statistics of a queue: those that the library has. It fails with
+// [ErrNotSupported] where the library lacks all.
 func (l *Library) QueueStats(queue ObjectID) (map[QueueStat]uint64, error) {
 	if l.queueStats == nil {
 		l.queueStats = queueStats
@@ -38,7 +41,7 @@ func (l *Library) QueueStats(queue ObjectID) (map[QueueStat]uint64, error) {
 	if !errors.Is(err, ErrNotSupported) || len(l.queueStats) == 0 {
 		return values, err
 	}
-	// The library refuses the list for one that it has not: which has it?
+	// The library refuses the list for one that it lacks: which has it?
 	has := []QueueStat{}
 	values = map[QueueStat]uint64{}
 	for _, stat := range queueStats {
@@ -63,19 +66,46 @@ func (l *Library) readQueue(queue ObjectID, stats []QueueStat) (map[QueueStat]ui
 	if len(stats) == 0 {
 		return nil, &Error{Call: "get stats of", Object: saiattr.Queue.Name, Status: C.SAI_STATUS_NOT_SUPPORTED}
 	}
+	v, err := l.stats(saiattr.Queue, queue, numbers(stats)...)
+	if err != nil {
+		return nil, err
+	}
+	return named(stats, v), nil
+}
+
+// AllQueueStats reads the statistics of queues, in one call where the library can. errs[i] is
+// the reason why queue i has none.
+func (l *Library) AllQueueStats(queues []ObjectID) (all []map[QueueStat]uint64, errs []error) {
+	all, errs = make([]map[QueueStat]uint64, len(queues)), make([]error, len(queues))
+	if len(queues) == 1 || len(l.queueStats) == 0 { // which statistics the library has, one queue teaches
+		for i, queue := range queues {
+			all[i], errs[i] = l.QueueStats(queue)
+		}
+		return all, errs
+	}
+	values, errs := l.allStats(saiattr.Queue, queues, numbers(l.queueStats))
+	for i, v := range values {
+		if errs[i] == nil {
+			all[i] = named(l.queueStats, v)
+		}
+	}
+	return all, errs
+}
+
+func numbers(stats []QueueStat) []C.uint32_t {
 	ids := make([]C.uint32_t, len(stats))
 	for i, stat := range stats {
 		ids[i] = C.uint32_t(stat)
 	}
-	v, err := l.stats(saiattr.Queue, queue, ids...)
-	if err != nil {
-		return nil, err
-	}
+	return ids
+}
+
+func named(stats []QueueStat, v []uint64) map[QueueStat]uint64 {
 	values := make(map[QueueStat]uint64, len(stats))
 	for i, stat := range stats {
 		values[stat] = v[i]
 	}
-	return values, nil
+	return values
 }
 
 // PortStats are counters of a port since the switch came up.
@@ -84,13 +114,26 @@ type PortStats struct {
 	TxOctets, TxPackets uint64
 }
 
+// portStats are the numbers of what [PortStats] has, in its order.
+var portStats = []C.uint32_t{C.SAI_PORT_STAT_IF_IN_OCTETS, C.SAI_PORT_STAT_IF_IN_UCAST_PKTS, C.SAI_PORT_STAT_IF_OUT_OCTETS, C.SAI_PORT_STAT_IF_OUT_UCAST_PKTS}
+
 // PortStats reads the counters of a port.
 func (l *Library) PortStats(port ObjectID) (PortStats, error) {
-	v, err := l.stats(saiattr.Port, port, C.SAI_PORT_STAT_IF_IN_OCTETS, C.SAI_PORT_STAT_IF_IN_UCAST_PKTS, C.SAI_PORT_STAT_IF_OUT_OCTETS, C.SAI_PORT_STAT_IF_OUT_UCAST_PKTS)
-	if err != nil {
-		return PortStats{}, err
+	all, errs := l.AllPortStats([]ObjectID{port})
+	return all[0], errs[0]
+}
+
+// AllPortStats reads the counters of ports, in one call where the library can. errs[i] is the
+// reason why port i has none.
+func (l *Library) AllPortStats(ports []ObjectID) (all []PortStats, errs []error) {
+	all = make([]PortStats, len(ports))
+	values, errs := l.allStats(saiattr.Port, ports, portStats)
+	for i, v := range values {
+		if errs[i] == nil {
+			all[i] = PortStats{v[0], v[1], v[2], v[3]}
+		}
 	}
-	return PortStats{v[0], v[1], v[2], v[3]}, nil
+	return all, errs
 }
 
 // PortDiscards reads how many packets a port was to send, and dropped.
@@ -119,4 +162,69 @@ func (l *Library) stats(k saiattr.Kind, id ObjectID, ids ...C.uint32_t) ([]uint6
 	}
 	l.enter("get stats of", k.Name, id)
 	return v, l.check(Status(C.shim_stats(l.shim, C.int32_t(k.Number), C.uint64_t(id), &ids[0], C.uint32_t(len(ids)), (*C.uint64_t)(&v[0]))))
+}
+
+// Of how many objects one call reads statistics.
+const (
+	tryAtOnce  = 2  // the first time
+	mostAtOnce = 64 // where that went well
+)
+
+// PortsAtOnce returns of how many ports [Library.AllPortStats] reads the counters in one call;
+// 1 where the library has no such call, or one that does not work.
+func (l *Library) PortsAtOnce() int { return cmp.Or(l.atOnce[saiattr.Port], tryAtOnce) }
+
+// QueuesAtOnce is [Library.PortsAtOnce] of queues.
+func (l *Library) QueuesAtOnce() int { return cmp.Or(l.atOnce[saiattr.Queue], tryAtOnce) }
+
+// allStats reads statistics of objects of a kind: values[i] are those of object i, errs[i] the
+// reason why it has none. Of what a call for many gave no numbers, each object is read by itself.
+func (l *Library) allStats(k saiattr.Kind, objects []ObjectID, stats []C.uint32_t) (values [][]uint64, errs []error) {
+	values, errs = make([][]uint64, len(objects)), make([]error, len(objects))
+	if len(objects) > 1 && l.atOnce[k] != 1 {
+		read := l.bulkStats(k, objects, stats, values)
+		switch {
+		case read == 0, l.atOnce[k] == 0 && read < len(objects):
+			l.atOnce[k] = 1
+		default:
+			l.atOnce[k] = mostAtOnce
+		}
+	}
+	for i := range values {
+		if values[i] == nil {
+			values[i], errs[i] = l.stats(k, objects[i], stats...)
+		}
+	}
+	return values, errs
+}
+
+// unread is in the place of a number before the library writes it: there are libraries that
+// answer SUCCESS and write none.
+const unread = math.MaxUint64
+
+// bulkStats reads statistics of objects in one call, and returns of how many it did. It leaves
+// the values of the others nil.
+func (l *Library) bulkStats(k saiattr.Kind, objects []ObjectID, stats []C.uint32_t, values [][]uint64) (read int) {
+	const call = "get stats of many"
+	if l.avoided(call, k.Name) != nil {
+		return 0
+	}
+	all, statuses := make([]uint64, len(objects)*len(stats)), make([]C.sai_status_t, len(objects))
+	for i := range all {
+		all[i] = unread
+	}
+	for i := range statuses {
+		statuses[i] = C.SAI_STATUS_FAILURE
+	}
+	l.enter(call, k.Name, Null)
+	err := l.check(Status(C.shim_bulk_stats(l.shim, C.int32_t(k.Number), (*C.uint64_t)(&objects[0]), C.uint32_t(len(objects)),
+		&stats[0], C.uint32_t(len(stats)), &statuses[0], (*C.uint64_t)(&all[0]))))
+	for i := range objects {
+		v := all[i*len(stats) : (i+1)*len(stats)]
+		if (err == nil || statuses[i] == 0) && !slices.Contains(v, unread) {
+			values[i] = v
+			read++
+		}
+	}
+	return read
 }

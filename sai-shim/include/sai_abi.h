@@ -579,6 +579,7 @@ enum {
 /* Modes of reading statistics. */
 enum {
 	SAI_STATS_MODE_READ = 1,
+	SAI_STATS_MODE_BULK_READ = 1 << 2,
 };
 
 /* Methods. Those of one kind have the same shape in every API. */
@@ -825,5 +826,14 @@ sai_status_t sai_query_attribute_enum_values_capability(sai_object_id_t switch_i
 							sai_attr_id_t id, sai_s32_list_t *values);
 sai_status_t sai_get_object_key(sai_object_id_t switch_id, sai_object_type_t object_type, uint32_t *count,
 				sai_object_key_t *keys);
+
+/*
+ * Since SAI 1.10. Counter j of object i is counters[i * number_of_counters + j]. The statuses
+ * of objects count where the call does not answer SUCCESS.
+ */
+sai_status_t sai_bulk_object_get_stats(sai_object_id_t switch_id, sai_object_type_t object_type, uint32_t object_count,
+				       const sai_object_key_t *object_key, uint32_t number_of_counters,
+				       const sai_stat_id_t *counter_ids, sai_stats_mode_t mode,
+				       sai_status_t *object_statuses, uint64_t *counters);
 
 #endif

@@ -17,7 +17,7 @@
 //
 // Matches have the mask after an "&"; an attribute that the library does not
 // know is its number and the first two 64-bit words of the value. Where a call
-// refers to an object that does not exist, it is refused.
+// refers to an object that is missing, it is refused.
 //
 // Keys of the profile:
 //
@@ -50,7 +50,12 @@
 //	EVENTS       how many flow events it raises whenever FLOW_MONITOR_HIGH of a queue is set: event n is of
 //	             flow n+1, and its members count up from n
 //
-// Statistic or counter n of object number k is 1000k+n. A port has 8 queues, and a
+//	QUEUES       egress queues of a port, at most 32; default 8
+//	STATS_DELAY  microseconds that a call for statistics takes, of one object or of many
+//	BULK         it has statistics of many objects in one call, "bulk port#1" with the first; silent: the
+//	             call answers SUCCESS and writes nothing; by default it answers NOT_IMPLEMENTED
+//
+// Statistic or counter n of object number k is 1000k+n. A
 // queue, number k, flows 1 to 100: flow n has 1000k+n octets in it.
 //
 // A file of personalities/ is the profile of one library that was tried, see [Library.Personality].

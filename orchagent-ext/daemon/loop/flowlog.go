@@ -46,8 +46,9 @@ func unlabelled(f engine.FlowEntry) engine.FlowEntry {
 }
 
 const (
-	flowIdle     = 5 * time.Minute // behind that a flow loses its entry
-	flowsPerLook = 5000            // a tick
+	flowIdle     = 5 * time.Minute        // behind that a flow loses its entry
+	flowsPerLook = 5000                   // a tick
+	lookTime     = 100 * time.Millisecond // of these, with a slow library
 )
 
 // counter reads the counter of a flow's entry, or fails with [engine.ErrGone].
@@ -121,16 +122,17 @@ func (l *flowLog) recall(all []rows.Row) {
 	}
 }
 
-// look reads the counters of the next flows, and returns those that sent nothing
-// for long, or have no entry any more.
-func (l *flowLog) look(count counter, now time.Time) (idle []engine.FlowEntry) {
+// look reads the counters of the next flows while there is time, of one at least. It returns
+// those that sent nothing for long, or have lost their entry.
+func (l *flowLog) look(count counter, now time.Time, time func() bool) (idle []engine.FlowEntry) {
 	if len(l.next) == 0 {
 		for f := range l.seen {
 			l.next = append(l.next, f)
 		}
 	}
-	n := min(len(l.next), flowsPerLook)
-	for _, f := range l.next[:n] {
+	for n := 0; n < flowsPerLook && len(l.next) > 0 && (n == 0 || time()); n++ {
+		f := l.next[0]
+		l.next = l.next[1:]
 		s := l.seen[f]
 		if s == nil {
 			continue
@@ -140,7 +142,6 @@ func (l *flowLog) look(count counter, now time.Time) (idle []engine.FlowEntry) {
 			l.remove(f)
 		}
 	}
-	l.next = l.next[n:]
 	return idle
 }
 

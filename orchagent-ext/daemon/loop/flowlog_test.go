@@ -32,7 +32,7 @@ func TestFlowLog(t *testing.T) {
 	l.add(flowEntry(1), "", now)
 	l.add(flowEntry(2), "", now)
 	l.add(flowEntry(3), "", now)
-	if idle := l.look(count, now); len(idle) != 1 || idle[0] != unlabelled(flowEntry(3)) || len(l.seen) != 2 || l.total != 10 {
+	if idle := l.look(count, now, unhurried); len(idle) != 1 || idle[0] != unlabelled(flowEntry(3)) || len(l.seen) != 2 || l.total != 10 {
 		t.Errorf("idle %v, %d known, %d packets", idle, len(l.seen), l.total)
 	}
 	all := encoded(t, l.rows(l.heaviest(), func(f engine.FlowEntry) uint16 { return uint16(f.DestQP - 1) }))
@@ -45,7 +45,7 @@ func TestFlowLog(t *testing.T) {
 		}
 	}
 	counts[2] = 15
-	if idle := l.look(count, now.Add(flowIdle+time.Second)); len(idle) != 1 || idle[0] != unlabelled(flowEntry(1)) || l.total != 15 {
+	if idle := l.look(count, now.Add(flowIdle+time.Second), unhurried); len(idle) != 1 || idle[0] != unlabelled(flowEntry(1)) || l.total != 15 {
 		t.Errorf("idle %v, %d packets", idle, l.total)
 	}
 	if len(l.seen) != 1 {
@@ -107,6 +107,31 @@ func TestWarningOfFlowsWithoutEntry(t *testing.T) {
 		l.full(1, "Ethernet0", now)
 		if got := l.warning(now); !strings.HasPrefix(got, want) {
 			t.Errorf("computed %v: %q", computed, got)
+		}
+	}
+}
+
+// unhurried is the time of a library that answers at once.
+func unhurried() bool { return true }
+
+// TestLookEndsWhenTimeIsUp has time for the counters of two flows in each look: the third look
+// comes to the fifth.
+func TestLookEndsWhenTimeIsUp(t *testing.T) {
+	var l flowLog
+	now := time.Unix(1000, 0)
+	for qp := range 5 {
+		l.add(flowEntry(uint32(qp)), "", now)
+	}
+	counted := map[engine.FlowEntry]int{}
+	count := func(f engine.FlowEntry) (packets, octets uint64, err error) {
+		counted[f]++
+		return 1, 1, nil
+	}
+	for i, want := range []int{2, 4, 5} {
+		left := 1
+		l.look(count, now, func() bool { left--; return left >= 0 })
+		if len(counted) != want {
+			t.Errorf("look %d: %d flows were counted, want %d", i+1, len(counted), want)
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"sluice/orchagent-ext/daemon/placement"
 	"sluice/orchagent-ext/daemon/policy"
 	"sluice/orchagent-ext/daemon/routes"
+	"sluice/orchagent-ext/daemon/statistics"
 	"sluice/orchagent-ext/daemon/status"
 	"sluice/orchagent-ext/daemon/streamids"
 	"sluice/orchagent-ext/daemon/task"
@@ -114,6 +115,7 @@ func run(ctx context.Context, c Config, f *task.Faults) error {
 		})
 		g.Go(func() error { return o.counters.Run(writing) })
 		g.Go(func() error { return o.inForce.Run(writing) })
+		g.Go(func() error { return o.statistics.Run(ctx) })
 		return o.loop(ctx, writing, g)
 	})
 	err = g.Wait()
@@ -140,6 +142,7 @@ func open(c Config) (o *orch, closed func(), err error) {
 	}
 	o.rows = sonicdb.NewMirror(o.stateDB, telemetry.TableState, telemetry.TableCapability, telemetry.TableConfigError, telemetry.TableObject, telemetry.TableFlow, telemetry.TableHold, telemetry.TablePlacementFabric, telemetry.TablePlacementGroup, telemetry.TablePlacementMember, telemetry.TableNextHop, telemetry.TableHash)
 	o.counters = sonicdb.NewMirror(o.countersDB, telemetry.TableStats, telemetry.TablePortStats, telemetry.TableQueueStats, telemetry.TableIPFIXStats, telemetry.TableNotify)
+	o.statistics = statistics.New(o.counters, c.Log, c.Now)
 	o.warm.DB = o.stateDB
 	o.routes = routes.New(o.rows, &o.encoder)
 	o.ledger = memory.NewLedger(o.rows, c.StateFile, fmt.Sprintf("%s/%d", o.stateDB.Address, o.stateDB.ID), c.Log)
@@ -173,8 +176,8 @@ type orch struct {
 	streams    streamids.IDs
 	placement  placement.Placement
 	faults     *task.Faults
-	links      links
 	routes     *routes.Routes
+	statistics *statistics.Task
 
 	lastErr  error // nil: the configuration is in force
 	errAt    time.Time
@@ -190,6 +193,8 @@ func (o *orch) loop(ctx, writing context.Context, g task.Group) error {
 	defer ticker.Stop()
 	again := time.NewTimer(time.Hour)
 	defer again.Stop()
+	o.statistics.Lock() // but for while the loop waits
+	defer o.statistics.Unlock()
 	o.publish(writing)
 	for {
 		if ctx.Err() != nil { // before whatever else is due
@@ -204,58 +209,77 @@ func (o *orch) loop(ctx, writing context.Context, g task.Group) error {
 			neighbors = o.sw.control.Changed()
 		}
 		hops, order, polls := o.placement.Events()
+		act := func() {}
+		o.statistics.Unlock()
 		select {
 		case <-ctx.Done():
 		case <-neighbors:
-			o.control(ctx, g)
+			act = func() { o.control(ctx, g) }
 		case <-hops:
-			o.placement.HopsChanged(o.path.Samples())
+			act = func() { o.placement.HopsChanged(o.path.Samples()) }
 		case <-order:
-			o.placement.HopsChanged(o.path.Samples())
+			act = func() { o.placement.HopsChanged(o.path.Samples()) }
 		case <-polls:
-			o.placement.Poll(o.heldNow, o.path.Samples())
+			act = func() { o.placement.Poll(o.heldNow, o.path.Samples()) }
 		case b := <-o.batches:
-			again.Reset(o.change(writing, b))
+			act = func() { again.Reset(o.change(writing, b)) }
 		case <-again.C:
-			if o.snapshot == nil {
-				break
-			}
-			if o.loading(ctx) {
-				o.note(errLoading)
-				o.publish(writing)
-				again.Reset(settle)
-				break
-			}
-			if o.settling && !o.unloaded {
-				o.settled()
-				o.inForce.Keep(o.state.Known())
-			}
-			o.inForce.Wait()
-			o.note(o.reconcile(ctx, writing, g))
-			o.giveStreamIDs(ctx, g)
-			o.share(ctx, g)
-			o.publish(writing)
-			again.Reset(o.backoff())
+			act = func() { again.Reset(o.act(ctx, writing, g)) }
 		case f := <-news:
-			if err := o.addFlows(f, news); err != nil {
-				o.note(err)
-				again.Reset(o.backoff())
+			act = func() {
+				if err := o.addFlows(f, news); err != nil {
+					o.note(err)
+					again.Reset(o.backoff())
+				}
 			}
 		case <-ticker.C:
-			if o.checkDrift() {
-				again.Reset(0)
+			act = func() {
+				if o.look(ctx, writing, g) {
+					again.Reset(0)
+				}
 			}
-			if ctx.Err() == nil { // a Redis that hangs has held up the look
-				o.giveStreamIDs(ctx, g)
-				o.control(ctx, g)
-				o.count()
-				o.share(ctx, g)
-				o.placement.Exchange(&o.encoder)
-				o.publishRoutes()
-			}
-			o.publish(writing)
 		}
+		o.statistics.Lock()
+		act()
 	}
+}
+
+// act brings the switch to the configuration, and returns when to do so again.
+func (o *orch) act(ctx, writing context.Context, g task.Group) time.Duration {
+	if o.snapshot == nil {
+		return time.Hour // a change comes first
+	}
+	if o.loading(ctx) {
+		o.note(errLoading)
+		o.publish(writing)
+		return settle
+	}
+	if o.settling && !o.unloaded {
+		o.settled()
+		o.inForce.Keep(o.state.Known())
+	}
+	o.inForce.Wait()
+	o.note(o.reconcile(ctx, writing, g))
+	o.giveStreamIDs(ctx, g)
+	o.share(ctx, g)
+	o.publish(writing)
+	return o.backoff()
+}
+
+// look reads counters, and publishes. It reports whether the switch is to be brought to the
+// configuration again.
+func (o *orch) look(ctx, writing context.Context, g task.Group) (drifted bool) {
+	drifted = o.checkDrift()
+	if ctx.Err() == nil { // a Redis that hangs has held up the look
+		o.giveStreamIDs(ctx, g)
+		o.control(ctx, g)
+		o.count()
+		o.share(ctx, g)
+		o.placement.Exchange(&o.encoder)
+		o.publishRoutes()
+	}
+	o.publish(writing)
+	return drifted
 }
 
 // change applies changes of CONFIG_DB, and returns when to act on them. A database that has lost
@@ -341,6 +365,7 @@ func (o *orch) reconcile(ctx, writing context.Context, g task.Group) error {
 	if err != nil {
 		return err
 	}
+	o.statistics.Reconcile(o.sw, statistics.PortsOf(o.snapshot))
 	p := policy.Of(o.snapshot)
 	outcome, err := o.sw.engine.Reconcile(p)
 	for _, n := range engine.Needs() {

@@ -32,13 +32,7 @@ func (o *orch) place(ctx context.Context, g task.Group) {
 			_, octets, err := sw.countFlow(f)
 			return octets, err
 		},
-		PortStats: func(name string) *telemetry.PortStats {
-			s, err := sw.PortStats(name)
-			if err != nil {
-				return nil
-			}
-			return s
-		},
+		PortStats: func(name string) *telemetry.PortStats { return sw.ReadPorts([]string{name})[0] },
 		Databases: o.Databases, CountersDB: o.countersDB, Log: o.Log, Now: o.Now,
 	})
 }

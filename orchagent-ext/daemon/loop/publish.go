@@ -80,7 +80,7 @@ func (o *orch) describe(s *status.Report) {
 	method := o.sw.outcome.Method(engine.NeedFlowLabel)
 	s.Row.Objects, s.Row.Flows, s.Row.FlowLabelMethod = telemetry.Small(o.sw.engine.Len()), telemetry.Small(len(o.sw.flows.seen)), telemetry.Text(string(method))
 	s.Warn(policy.Warnings(o.snapshot, p, o.sw.outcome)...)
-	s.Warn(o.faults.Warning(o.Now()), o.links.warning(o.Now()), o.inForce.Warning(), o.configDB.Warning(), o.routes.Warning())
+	s.Warn(o.faults.Warning(o.Now()), o.statistics.Warning(), o.inForce.Warning(), o.configDB.Warning(), o.routes.Warning())
 	s.Warn(o.ledger.Warnings()...)
 	if o.unloaded {
 		s.Warn(noPorts)
@@ -151,38 +151,18 @@ func (o *orch) count() {
 			errs = append(errs, err)
 		}
 	}
-	idle := o.sw.flows.look(o.sw.countFlow, o.Now())
+	began := o.Now()
+	idle := o.sw.flows.look(o.sw.countFlow, began, func() bool { return o.Now().Sub(began) < lookTime })
 	errs = append(errs, o.sw.engine.RemoveFlows(idle))
 	for _, row := range o.encoder.Encode(o.stats(counted[engine.CounterWritten]+o.sw.flows.total, counted[engine.CounterSkipped], counted[engine.CounterCopied])) {
 		o.counters.Set(row)
 	}
 
-	states, err := readLinks()
-	errs = append(errs, err)
-	o.links.note(states, o.snapshot, o.Now())
-	var ports, queues []ygot.GoStruct
-	resolved := o.snapshot.Resolve()
-	for _, p := range policy.Ports(o.snapshot) {
-		if s, err := o.sw.PortStats(p.Name); err == nil { // a port may be gone
-			rows.SetEnum(&s.OperStatus, o.links.oper(p.Name))
-			policy.SetRole(&s.Role, o.snapshot, resolved, p.Name)
-			ports = append(ports, s)
-		}
-	}
-	o.counters.Replace(telemetry.TablePortStats, o.encoder.Encode(ports...))
-
-	known, err := o.sw.Queues(policy.ConfiguredPorts(o.snapshot))
-	errs = append(errs, err)
-	for _, q := range known {
-		queues = append(queues, q)
-	}
-	o.counters.Replace(telemetry.TableQueueStats, o.encoder.Encode(queues...))
-
 	o.counters.Replace(telemetry.TableNotify, o.encoder.Encode(o.sw.control.Count(&o.encoder)...))
 
 	o.counters.Replace(telemetry.TableIPFIXStats, o.encoder.Encode(o.path.Collectors()...))
 
-	err = errors.Join(errs...)
+	err := errors.Join(errs...)
 	if err != nil && o.countErr == nil {
 		o.Log.Warn("counters cannot be read", "error", err)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"sluice/orchagent-ext/cpu/packetio"
 	"sluice/orchagent-ext/daemon/policy"
+	"sluice/orchagent-ext/daemon/statistics"
 	"sluice/orchagent-ext/daemon/task"
 	"sluice/orchagent-ext/db/config"
 	"sluice/orchagent-ext/db/sonicdb"
@@ -115,16 +116,20 @@ func (f fakeSwitch) Receive(ctx context.Context, _ []packetio.Frame) (int, error
 	return 0, ctx.Err()
 }
 
-func (f fakeSwitch) PortStats(name string) (*telemetry.PortStats, error) {
-	return &telemetry.PortStats{Name: &name}, f.script.call("PortStats")
+func (f fakeSwitch) ReadPorts(names []string) []*telemetry.PortStats {
+	_ = f.script.call("ReadPorts")
+	return []*telemetry.PortStats{{Name: &names[0]}}
 }
+
+func (fakeSwitch) ReadQueues([]statistics.Object) ([]*telemetry.QueueStats, error) { return nil, nil }
 
 func (f fakeSwitch) SetPorts([]engine.Port) error                                    { return f.script.call("SetPorts") }
 func (fakeSwitch) Strays(map[string]*engine.Record, map[engine.ID]bool) (int, error) { return 0, nil }
 func (fakeSwitch) Expect(engine.Policy, engine.Choices)                              {}
 func (fakeSwitch) PortName(uint64) string                                            { return "" }
 func (fakeSwitch) Count(*engine.Record) (packets, octets uint64, e error)            { return 0, 0, nil }
-func (fakeSwitch) Queues(map[string]bool) ([]*telemetry.QueueStats, error)           { return nil, nil }
+func (fakeSwitch) Queues([]string) (map[string]int, error)                           { return nil, nil }
+func (fakeSwitch) AtOnce(bool) int                                                   { return 1 }
 func (fakeSwitch) Warnings() []string                                                { return nil }
 func (fakeSwitch) RingFull() uint64                                                  { return 0 }
 func (fakeSwitch) CPUDiscards() *uint64                                              { return nil }
@@ -164,7 +169,7 @@ func TestLoopSurvivesFaults(t *testing.T) {
 		"panic in the loop":           {at: "SetPorts", left: 3},
 		"panic while it opens":        {at: "Open", left: 2},
 		"panic while it asks":         {at: "Probe", left: 2},
-		"panic while it counts":       {at: "PortStats", left: 1},
+		"panic in statistics":         {at: "ReadPorts", left: 1},
 		"panic in the packet path":    {at: "Receive", left: 2},
 		"the packet path fails":       {at: "Receive", left: 2, err: errors.New("no more packets")},
 		"panic of what lasts no time": {at: "Receive", left: 4},

@@ -10,7 +10,7 @@ import (
 	"sluice/orchagent-ext/cpu/packetio"
 	"sluice/orchagent-ext/daemon/control"
 	"sluice/orchagent-ext/daemon/policy"
-	"sluice/orchagent-ext/db/telemetry"
+	"sluice/orchagent-ext/daemon/statistics"
 	"sluice/orchagent-ext/switch/engine"
 	"sluice/orchagent-ext/switch/orchagent"
 	sai "sluice/sai-shim"
@@ -39,6 +39,8 @@ type FlowControl interface {
 
 // Hardware is the ports and the counters of a switch.
 type Hardware interface {
+	statistics.Switch
+
 	// SetPorts learns which port of the switch is which, or fails with ErrPorts.
 	SetPorts(ports []engine.Port) error
 
@@ -56,12 +58,6 @@ type Hardware interface {
 
 	// Count returns the packets and octets that an ACL counter counted.
 	Count(counter *engine.Record) (packets, octets uint64, err error)
-
-	// PortStats returns a port's counters.
-	PortStats(name string) (*telemetry.PortStats, error)
-
-	// Queues returns counters of the egress queues of ports, as far as they are known.
-	Queues(ports map[string]bool) ([]*telemetry.QueueStats, error)
 
 	// Warnings are what the operator should know of the objects on the switch.
 	Warnings() []string
@@ -182,6 +178,7 @@ func (o *orch) closeSwitch() error {
 		return nil
 	}
 	o.stop()
+	o.statistics.Reconcile(nil, nil)
 	sw := o.sw
 	o.sw, o.earlier = nil, sw.flows
 	return sw.Close()

@@ -7,9 +7,7 @@ import (
 	"slices"
 
 	"sluice/orchagent-ext/db/config"
-	"sluice/orchagent-ext/db/telemetry"
 	"sluice/orchagent-ext/switch/engine"
-	"sluice/yang/rows"
 )
 
 // Ports are the rows of PORT.
@@ -23,15 +21,6 @@ func Ports(s *config.Snapshot) []engine.Port {
 	ports := make([]engine.Port, 0, len(s.SwitchPorts))
 	for _, name := range slices.Sorted(maps.Keys(s.SwitchPorts)) {
 		ports = append(ports, engine.Port{Name: name, Lanes: s.SwitchPorts[name].Lanes, Channel: channels[name]})
-	}
-	return ports
-}
-
-// ConfiguredPorts are the ports that SLUICE_PORT names.
-func ConfiguredPorts(s *config.Snapshot) map[string]bool {
-	ports := map[string]bool{}
-	for name := range s.Resolve() {
-		ports[name] = true
 	}
 	return ports
 }
@@ -54,18 +43,19 @@ func NeighborOf(s *config.Snapshot, link string) config.Neighbor {
 	return config.Neighbor{}
 }
 
-// SetRole says what a port or PortChannel faces, if a row does; resolved are the rows of
-// ports.
-func SetRole(role *telemetry.PortRole, s *config.Snapshot, resolved map[string]*config.Port, link string) {
+// RoleOf returns the role of a port or PortChannel, as the model has it; "": it lacks a row.
+// resolved are the rows of ports.
+func RoleOf(s *config.Snapshot, resolved map[string]*config.Port, link string) string {
 	row := s.Ports[link]
 	for _, port := range PortsOf(s, link) {
 		if row == nil {
 			row = resolved[port]
 		}
 	}
-	if row != nil {
-		rows.SetEnum(role, row.Role.String())
+	if row == nil {
+		return ""
 	}
+	return row.Role.String()
 }
 
 // channels reports whether one of the ports is a member of a PortChannel.

@@ -15,6 +15,7 @@ import (
 	"sluice/orchagent-ext/cpu/packetio"
 	"sluice/orchagent-ext/daemon/loop"
 	"sluice/orchagent-ext/daemon/policy"
+	"sluice/orchagent-ext/daemon/statistics"
 	"sluice/orchagent-ext/db/config"
 	"sluice/orchagent-ext/db/sonicdb"
 	"sluice/orchagent-ext/db/telemetry"
@@ -183,33 +184,52 @@ func (s *switched) Expect(engine.Policy, engine.Choices) {}
 
 func (s *switched) RingFull() uint64 { return s.source.RingFull() }
 
-func (s *switched) PortStats(name string) (*telemetry.PortStats, error) {
-	v, err := s.Driver.PortStats(name)
-	return &telemetry.PortStats{Name: &name, RxPackets: &v.RxPackets, RxBytes: &v.RxOctets, TxPackets: &v.TxPackets, TxBytes: &v.TxOctets}, err
+// Queues implements [statistics.Switch]. A port that is gone, or whose library refuses to list
+// queues, has none.
+func (s *switched) Queues(ports []string) (map[string]int, error) {
+	queues := make(map[string]int, len(ports))
+	var failed error
+	for _, name := range ports {
+		ids, err := s.QueueIDs(name)
+		if err != nil && !errors.Is(err, engine.ErrRefused) && !errors.Is(err, engine.ErrGone) {
+			failed = fmt.Errorf("queues of port %s: %w", name, err)
+		}
+		queues[name] = len(ids)
+	}
+	return queues, failed
 }
 
-// Queues implements [loop.Hardware]. A port that is gone, or whose library tells
-// nothing of queues, has none.
-func (s *switched) Queues(ports map[string]bool) ([]*telemetry.QueueStats, error) {
-	var queues []*telemetry.QueueStats
-	var errs []error
-	for name := range ports {
-		stats, err := s.QueueStats(name)
-		if err != nil && !errors.Is(err, engine.ErrRefused) && !errors.Is(err, engine.ErrGone) {
-			errs = append(errs, fmt.Errorf("queues of port %s: %w", name, err))
-		}
-		for i, v := range stats {
-			number := uint8(i)
-			q := &telemetry.QueueStats{
-				Port: &name, Queue: &number, Packets: telemetry.Count(v[sai.QueuePackets]), Bytes: telemetry.Count(v[sai.QueueOctets]), Dropped: telemetry.Count(v[sai.QueueDropped]),
-			}
-			if octets, ok := v[sai.QueueOccupancy]; ok {
-				q.QueuedBytes = &octets
-			}
-			queues = append(queues, q)
+// ReadPorts implements [statistics.Switch].
+func (s *switched) ReadPorts(names []string) []*telemetry.PortStats {
+	all := make([]*telemetry.PortStats, len(names))
+	for i, v := range s.PortStats(names) {
+		if v != nil {
+			all[i] = &telemetry.PortStats{Name: &names[i], RxPackets: &v.RxPackets, RxBytes: &v.RxOctets, TxPackets: &v.TxPackets, TxBytes: &v.TxOctets}
 		}
 	}
-	return queues, errors.Join(errs...)
+	return all
+}
+
+// ReadQueues implements [statistics.Switch].
+func (s *switched) ReadQueues(queues []statistics.Object) ([]*telemetry.QueueStats, error) {
+	asked, all := make([]saidriver.Queue, len(queues)), make([]*telemetry.QueueStats, len(queues))
+	for i, o := range queues {
+		asked[i] = saidriver.Queue(o)
+	}
+	stats, err := s.QueueStats(asked)
+	for i, v := range stats {
+		if v == nil {
+			continue
+		}
+		number := uint8(queues[i].Queue)
+		all[i] = &telemetry.QueueStats{
+			Port: &queues[i].Port, Queue: &number, Packets: telemetry.Count(v[sai.QueuePackets]), Bytes: telemetry.Count(v[sai.QueueOctets]), Dropped: telemetry.Count(v[sai.QueueDropped]),
+		}
+		if octets, ok := v[sai.QueueOccupancy]; ok {
+			all[i].QueuedBytes = &octets
+		}
+	}
+	return all, err
 }
 
 func (s *switched) Warnings() []string { return nil }

@@ -10,6 +10,7 @@ import (
 
 	"sluice/orchagent-ext/cpu/packetio"
 	"sluice/orchagent-ext/daemon/loop"
+	"sluice/orchagent-ext/daemon/statistics"
 	"sluice/orchagent-ext/db/sonicdb"
 	"sluice/orchagent-ext/db/telemetry"
 	"sluice/orchagent-ext/switch/engine"
@@ -21,8 +22,9 @@ import (
 type rowSwitch struct {
 	*orchagent.Driver
 	*packetio.Netdev
-	ports []string
-	rate  uint32 // that the operator states for export; 0: nothing is exported
+	ports  []string
+	rate   uint32                                      // that the operator states for export; 0: nothing is exported
+	queues map[statistics.Object]*telemetry.QueueStats // as they were read last
 }
 
 func openRows(ctx context.Context, databases *sonicdb.Databases, memory string, log *slog.Logger) (*loop.Switch, error) {
@@ -94,18 +96,47 @@ func (s *rowSwitch) Warnings() []string {
 	return w
 }
 
-func (s *rowSwitch) PortStats(name string) (*telemetry.PortStats, error) {
-	v, err := s.PortCounters(name)
-	return &telemetry.PortStats{Name: &name, RxPackets: &v.RxPackets, RxBytes: &v.RxOctets, TxPackets: &v.TxPackets, TxBytes: &v.TxOctets}, err
-}
+// atOnce is how many objects are read at once: all, of which the driver remembers the rows.
+const atOnce = 1 << 20
 
-func (s *rowSwitch) Queues(ports map[string]bool) ([]*telemetry.QueueStats, error) {
-	counters, err := s.Driver.Queues(ports)
-	queues := make([]*telemetry.QueueStats, len(counters))
-	for i, q := range counters {
-		queues[i] = &telemetry.QueueStats{Port: &q.Port, Queue: &q.Queue, WatermarkBytes: &q.Watermark, Packets: &q.Packets, Bytes: &q.Octets, Dropped: &q.Dropped}
+// AtOnce implements [statistics.Switch].
+func (s *rowSwitch) AtOnce(bool) int { return atOnce }
+
+// Queues implements [statistics.Switch].
+func (s *rowSwitch) Queues(ports []string) (map[string]int, error) {
+	asked := make(map[string]bool, len(ports))
+	for _, name := range ports {
+		asked[name] = true
+	}
+	counters, err := s.Driver.Queues(asked)
+	queues := map[string]int{}
+	s.queues = make(map[statistics.Object]*telemetry.QueueStats, len(counters))
+	for i := range counters {
+		q := &counters[i]
+		queues[q.Port] = max(queues[q.Port], int(q.Queue)+1)
+		s.queues[statistics.Object{Port: q.Port, Queue: int(q.Queue)}] = &telemetry.QueueStats{Port: &q.Port, Queue: &q.Queue, WatermarkBytes: &q.Watermark, Packets: &q.Packets, Bytes: &q.Octets, Dropped: &q.Dropped}
 	}
 	return queues, err
+}
+
+// ReadPorts implements [statistics.Switch].
+func (s *rowSwitch) ReadPorts(names []string) []*telemetry.PortStats {
+	all := make([]*telemetry.PortStats, len(names))
+	for i, name := range names {
+		if v, err := s.PortCounters(name); err == nil {
+			all[i] = &telemetry.PortStats{Name: &names[i], RxPackets: &v.RxPackets, RxBytes: &v.RxOctets, TxPackets: &v.TxPackets, TxBytes: &v.TxOctets}
+		}
+	}
+	return all
+}
+
+// ReadQueues implements [statistics.Switch], with the rows that [rowSwitch.Queues] read.
+func (s *rowSwitch) ReadQueues(queues []statistics.Object) ([]*telemetry.QueueStats, error) {
+	all := make([]*telemetry.QueueStats, len(queues))
+	for i, o := range queues {
+		all[i] = s.queues[o]
+	}
+	return all, nil
 }
 
 // CPUDiscards implements [loop.Hardware]: orchagent counts what its switch drops.

@@ -169,7 +169,7 @@ func hopRows(table map[netip.Prefix]nexthops.Result, s *config.Snapshot) (all []
 				row.Gateway = telemetry.Text(m.Gateway.String())
 			}
 			rows.SetEnum(&row.State, m.State())
-			policy.SetRole(&row.Role, s, resolved, m.Link)
+			rows.SetEnum(&row.Role, policy.RoleOf(s, resolved, m.Link))
 			all = append(all, row)
 		}
 	}

@@ -21,6 +21,7 @@ type Driver struct {
 	missing   map[string]string       // rows of PORT that are no port of the switch, and why
 	names     map[sai.ObjectID]string // of ports
 	ifIndex   atomic.Pointer[map[sai.ObjectID]uint32]
+	queuesOf  map[sai.ObjectID][]sai.ObjectID // egress queues of ports, as far as they were asked for
 	connected bool
 	kernel    bool
 	created   []sai.Created // by earlier processes
@@ -63,7 +64,7 @@ type Options struct {
 
 // New returns a driver for an open library whose switch was created.
 func New(lib *sai.Library, o Options) *Driver {
-	return &Driver{lib: lib, connected: o.Connected, kernel: o.Kernel, created: o.Created, creating: o.Creating, last: o.Last, own: map[sai.ObjectID]bool{}, adopted: map[string]*engine.Record{}, flows: map[engine.ID]bool{}, fields: map[string]string{}, joined: map[engine.ID]sai.ObjectID{}}
+	return &Driver{lib: lib, connected: o.Connected, kernel: o.Kernel, created: o.Created, creating: o.Creating, last: o.Last, own: map[sai.ObjectID]bool{}, adopted: map[string]*engine.Record{}, flows: map[engine.ID]bool{}, fields: map[string]string{}, queuesOf: map[sai.ObjectID][]sai.ObjectID{}, joined: map[engine.ID]sai.ObjectID{}}
 }
 
 // Copies reports whether packets to the CPU with a trap are copies, of every packet

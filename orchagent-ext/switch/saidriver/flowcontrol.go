@@ -39,6 +39,12 @@ func (d *Driver) QueueIDs(name string) ([]sai.ObjectID, error) {
 	if err != nil {
 		return nil, err
 	}
+	if ids, known := d.queuesOf[port]; known {
+		return ids, nil
+	}
 	ids, err := d.lib.GetObjects(saiattr.Port, port, saiattr.PortQueues)
+	if err == nil {
+		d.queuesOf[port] = ids
+	}
 	return ids, refusal(err)
 }

@@ -4,7 +4,9 @@ package saidriver
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"net"
 	"strings"
@@ -58,6 +60,7 @@ func (d *Driver) SetPorts(ports []engine.Port) error {
 		}
 	}
 	d.ifIndex.Store(&indexes)
+	maps.DeleteFunc(d.queuesOf, func(port sai.ObjectID, _ []sai.ObjectID) bool { return d.names[port] == "" })
 	return nil
 }
 
@@ -100,14 +103,21 @@ func (d *Driver) port(name string) (sai.ObjectID, error) {
 	return id, nil
 }
 
-// PortStats reads the counters of a port.
-func (d *Driver) PortStats(name string) (sai.PortStats, error) {
-	port, err := d.port(name)
-	if err != nil {
-		return sai.PortStats{}, err
+// PortStats reads the counters of ports, in their order; nil: a port has none.
+func (d *Driver) PortStats(names []string) []*sai.PortStats {
+	all, ids, places := make([]*sai.PortStats, len(names)), []sai.ObjectID{}, []int{}
+	for i, name := range names {
+		if id, ok := d.ports[name]; ok {
+			ids, places = append(ids, id), append(places, i)
+		}
 	}
-	s, err := d.lib.PortStats(port)
-	return s, refusal(err)
+	stats, errs := d.lib.AllPortStats(ids)
+	for i, place := range places {
+		if errs[i] == nil {
+			all[place] = &stats[i]
+		}
+	}
+	return all
 }
 
 // queues is how many queues the port with most has, or why there are none.
@@ -129,24 +139,38 @@ func (d *Driver) queues() (n uint8, none string) {
 	return 0, "the SAI library's ports have none; the software switch has some where the SAI profile says SLUICE_QUEUES=8"
 }
 
-// QueueStats reads the statistics of the egress queues of a port, by number; none
-// where the port has no queues.
-func (d *Driver) QueueStats(name string) ([]map[sai.QueueStat]uint64, error) {
-	port, err := d.port(name)
-	if err != nil {
-		return nil, err
-	}
-	ids, err := d.lib.GetObjects(saiattr.Port, port, saiattr.PortQueues)
-	if err != nil {
-		return nil, refusal(err)
-	}
-	all := make([]map[sai.QueueStat]uint64, len(ids))
-	for i, id := range ids {
-		if all[i], err = d.lib.QueueStats(id); err != nil {
-			return nil, refusal(err)
+// Queue is an egress queue of a port, by its number.
+type Queue struct {
+	Port  string
+	Queue int
+}
+
+// QueueStats reads the statistics of egress queues, in their order; nil: a queue has none.
+// The error is that of a queue which is there and has a library that counts.
+func (d *Driver) QueueStats(queues []Queue) ([]map[sai.QueueStat]uint64, error) {
+	all, ids, places := make([]map[sai.QueueStat]uint64, len(queues)), []sai.ObjectID{}, []int{}
+	for i, q := range queues {
+		if of := d.queuesOf[d.ports[q.Port]]; q.Queue < len(of) {
+			ids, places = append(ids, of[q.Queue]), append(places, i)
 		}
 	}
-	return all, nil
+	stats, errs := d.lib.AllQueueStats(ids)
+	var failed error
+	for i, place := range places {
+		all[place] = stats[i]
+		if err := refusal(errs[i]); err != nil && !errors.Is(err, engine.ErrRefused) && !errors.Is(err, engine.ErrGone) {
+			failed = fmt.Errorf("queue %d of port %s: %w", queues[place].Queue, queues[place].Port, err)
+		}
+	}
+	return all, failed
+}
+
+// AtOnce returns of how many ports, or of how many queues, one call reads statistics.
+func (d *Driver) AtOnce(ports bool) int {
+	if ports {
+		return d.lib.PortsAtOnce()
+	}
+	return d.lib.QueuesAtOnce()
 }
 
 // Missing says why a row of PORT is no port of the switch; "": it is one.

@@ -414,17 +414,34 @@ sai_status_t get_object(sai_object_type_t type, sai_object_id_t id, uint32_t cou
 	return status;
 }
 
-sai_status_t stats_of(sai_object_type_t type, sai_object_id_t id, uint32_t count, const sai_stat_id_t *ids,
-		      uint64_t *counters)
+void stats_delay(void)
+{
+	const char *text = profile("STATS_DELAY");
+
+	if (text)
+		usleep(strtoul(text, NULL, 0));
+}
+
+sai_status_t read_stats(sai_object_type_t type, sai_object_id_t id, uint32_t count, const sai_stat_id_t *ids,
+			uint64_t *counters)
 {
 	sai_status_t status = failing("stats", type_name(type));
 
 	if (status == SAI_STATUS_SUCCESS && (type_of(id) != type || !store_has(id)))
 		status = missing();
-	if (status != SAI_STATUS_SUCCESS)
-		return status;
-	for (uint32_t i = 0; i < count; i++)
+	for (uint32_t i = 0; i < count && status == SAI_STATUS_SUCCESS; i++)
 		counters[i] = number_of(id) * 1000 + ids[i];
-	record("stats", type, id, 0, NULL);
-	return SAI_STATUS_SUCCESS;
+	return status;
+}
+
+sai_status_t stats_of(sai_object_type_t type, sai_object_id_t id, uint32_t count, const sai_stat_id_t *ids,
+		      uint64_t *counters)
+{
+	sai_status_t status;
+
+	stats_delay();
+	status = read_stats(type, id, count, ids, counters);
+	if (status == SAI_STATUS_SUCCESS)
+		record("stats", type, id, 0, NULL);
+	return status;
 }

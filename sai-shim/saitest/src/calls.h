@@ -43,6 +43,12 @@ sai_status_t create_object(sai_object_type_t type, sai_object_id_t *id, uint32_t
 sai_status_t remove_object(sai_object_type_t type, sai_object_id_t id);
 sai_status_t set_object(sai_object_type_t type, sai_object_id_t id, const sai_attribute_t *a);
 sai_status_t get_object(sai_object_type_t type, sai_object_id_t id, uint32_t count, sai_attribute_t *list);
+/* Waits as STATS_DELAY says. */
+void stats_delay(void);
+
+/* Statistics of one object, without a line of the record. */
+sai_status_t read_stats(sai_object_type_t type, sai_object_id_t id, uint32_t count, const sai_stat_id_t *ids,
+			uint64_t *counters);
 sai_status_t stats_of(sai_object_type_t type, sai_object_id_t id, uint32_t count, const sai_stat_id_t *ids,
 		      uint64_t *counters);
 

@@ -15,7 +15,7 @@
 #include "owner.h"
 
 #define EXPORT __attribute__((visibility("default")))
-#define QUEUES 8 /* of a port */
+#define MAX_QUEUES 32 /* of a port */
 
 static sai_object_id_t the_switch, trap; /* trap: the last user-defined one */
 
@@ -70,11 +70,15 @@ static void make_ports(void)
 	const char *at = profile("PORTS");
 	sai_attribute_t list = { .id = SAI_SWITCH_ATTR_PORT_LIST };
 	sai_object_id_t ports[512];
+	const char *text = profile("QUEUES");
+	unsigned nqueues = text ? strtoul(text, NULL, 0) : 8;
 
+	if (nqueues > MAX_QUEUES)
+		nqueues = MAX_QUEUES;
 	list.value.objlist.list = ports;
 	while (at && *at && list.value.objlist.count < 512) {
 		uint32_t lanes[16];
-		sai_object_id_t queues[QUEUES], port = store_add(SAI_OBJECT_TYPE_PORT);
+		sai_object_id_t queues[MAX_QUEUES], port = store_add(SAI_OBJECT_TYPE_PORT);
 		sai_attribute_t lane = { .id = SAI_PORT_ATTR_HW_LANE_LIST };
 		sai_attribute_t queue = { .id = SAI_PORT_ATTR_QOS_QUEUE_LIST };
 		sai_attribute_t speed = { .id = SAI_PORT_ATTR_SPEED, .value.u32 = 100000 };
@@ -87,9 +91,9 @@ static void make_ports(void)
 				break;
 		}
 		at = *end ? end + 1 : end;
-		for (int i = 0; i < QUEUES; i++)
+		for (unsigned i = 0; i < nqueues; i++)
 			queues[i] = store_add(SAI_OBJECT_TYPE_QUEUE);
-		queue.value.objlist.count = QUEUES;
+		queue.value.objlist.count = nqueues;
 		queue.value.objlist.list = queues;
 		store_put(port, &lane);
 		store_put(port, &queue);
@@ -420,4 +424,28 @@ EXPORT sai_status_t sai_get_object_key(sai_object_id_t sw, sai_object_type_t typ
 	if (*count < room && profile("COUNTLESS"))
 		*count = room;
 	return *count > room ? SAI_STATUS_BUFFER_OVERFLOW : SAI_STATUS_SUCCESS;
+}
+
+EXPORT sai_status_t sai_bulk_object_get_stats(sai_object_id_t sw, sai_object_type_t type, uint32_t count,
+					      const sai_object_key_t *keys, uint32_t n, const sai_stat_id_t *ids,
+					      sai_stats_mode_t mode, sai_status_t *statuses, uint64_t *counters)
+{
+	sai_status_t status = failing("bulk", type_name(type));
+
+	if (sw != the_switch)
+		return SAI_STATUS_INVALID_OBJECT_ID;
+	if (mode != SAI_STATS_MODE_BULK_READ || !profile("BULK"))
+		return SAI_STATUS_NOT_IMPLEMENTED;
+	if (status != SAI_STATUS_SUCCESS)
+		return status;
+	if (strcmp(profile("BULK"), "silent") == 0)
+		return SAI_STATUS_SUCCESS;
+	stats_delay();
+	for (uint32_t i = 0; i < count; i++) {
+		statuses[i] = read_stats(type, keys[i].key.object_id, n, ids, counters + (size_t)i * n);
+		if (statuses[i] != SAI_STATUS_SUCCESS)
+			status = SAI_STATUS_FAILURE;
+	}
+	record("bulk", type, keys[0].key.object_id, 0, NULL);
+	return status;
 }

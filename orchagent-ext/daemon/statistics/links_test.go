@@ -1,25 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package loop
+package statistics
 
 import (
 	"net"
 	"strings"
 	"testing"
 	"time"
-
-	"sluice/orchagent-ext/db/config"
 )
 
 // TestPortsThatAreSetDown: a netdev that is set down against its row of PORT is warned
 // of; one that has no carrier, is to be down, or is no port of SLUICE_PORT is not.
 func TestPortsThatAreSetDown(t *testing.T) {
 	const up, on = net.FlagUp, net.FlagUp | net.FlagRunning
-	s := &config.Snapshot{
-		Ports: map[string]*config.Port{"eth1": {}, "eth2": {}, "eth3": {}, "eth4": {}, "eth5": {}},
-		SwitchPorts: map[string]config.SwitchPort{
-			"eth1": {AdminUp: true}, "eth2": {AdminUp: true}, "eth3": {}, "eth4": {AdminUp: true}, "eth5": {AdminUp: true}, "eth6": {AdminUp: true},
-		},
+	s := []Port{
+		{Name: "eth1", Configured: true, AdminUp: true}, {Name: "eth2", Configured: true, AdminUp: true}, {Name: "eth3", Configured: true},
+		{Name: "eth4", Configured: true, AdminUp: true}, {Name: "eth5", Configured: true, AdminUp: true}, {Name: "eth6", AdminUp: true},
 	}
 	now := time.Unix(1000, 0)
 	var l links

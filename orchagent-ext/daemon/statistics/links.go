@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package loop
+package statistics
 
 import (
 	"fmt"
@@ -9,11 +9,9 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"sluice/orchagent-ext/db/config"
 )
 
-// linkDelay is how long a netdev is down that the operator wants up until it is said:
+// linkDelay is how long a netdev is down that the operator wants up until the warning comes:
 // SONiC writes its row before it sets the netdev.
 const linkDelay = 3 * time.Second
 
@@ -37,18 +35,18 @@ func readLinks() (map[string]net.Flags, error) {
 }
 
 // note takes the states of netdevs as they are now.
-func (l *links) note(flags map[string]net.Flags, s *config.Snapshot, now time.Time) {
+func (l *links) note(flags map[string]net.Flags, ports []Port, now time.Time) {
 	down := map[string]time.Time{}
-	for name := range s.Resolve() {
-		f, there := flags[name]
-		if !there || f&net.FlagUp != 0 || !s.SwitchPorts[name].AdminUp {
+	for _, p := range ports {
+		f, there := flags[p.Name]
+		if !p.Configured || !p.AdminUp || !there || f&net.FlagUp != 0 {
 			continue
 		}
-		since, known := l.down[name]
+		since, known := l.down[p.Name]
 		if !known {
 			since = now
 		}
-		down[name] = since
+		down[p.Name] = since
 	}
 	l.flags, l.down = flags, down
 }

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package statistics
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"sluice/orchagent-ext/daemon/status"
+	"sluice/orchagent-ext/db/sonicdb"
+	"sluice/orchagent-ext/db/telemetry"
+	"sluice/yang/rows"
+)
+
+// Switch is where statistics are read. Its methods are called by the task alone, or by the
+// holder of [Task.Lock].
+type Switch interface {
+	// Queues returns how many egress queues each of some ports has.
+	Queues(ports []string) (map[string]int, error)
+
+	// AtOnce returns of how many ports, or of how many queues, one call reads statistics.
+	AtOnce(ports bool) int
+
+	// ReadPorts reads the counters of ports, in their order; nil: a port has none.
+	ReadPorts(names []string) []*telemetry.PortStats
+
+	// ReadQueues reads the counters of egress queues, in their order; nil: a queue has none.
+	ReadQueues(queues []Object) ([]*telemetry.QueueStats, error)
+}
+
+// period is the time between two rounds.
+const period = time.Second
+
+// Task publishes statistics. Make it with [New].
+type Task struct {
+	log     *slog.Logger
+	now     func() time.Time
+	rows    *sonicdb.Mirror // of COUNTERS_DB
+	encoder status.Encoder
+
+	turn   sync.Mutex // whose holder may call the switch, and use all that follows
+	sw     Switch     // nil: none is open
+	ports  []Port
+	named  map[string]Port // the same
+	plan   plan
+	links  links
+	looked time.Time                       // at the links
+	shown  map[string]*telemetry.PortStats // as they were read last
+	queues map[Object]string               // that have a row, with its key
+	err    error                           // that was logged last
+}
+
+// New returns a task that begins with Reconcile. rows has the tables
+// SLUICE_PORT_STATS and SLUICE_QUEUE_STATS.
+func New(rows *sonicdb.Mirror, log *slog.Logger, now func() time.Time) *Task {
+	return &Task{
+		log: log, now: now, rows: rows, encoder: status.Encoder{Log: log},
+		shown: map[string]*telemetry.PortStats{}, queues: map[Object]string{},
+	}
+}
+
+// Lock waits until the call for statistics that is being made has returned. The next comes
+// after Unlock.
+func (t *Task) Lock() { t.turn.Lock() }
+
+// Unlock lets statistics be read again.
+func (t *Task) Unlock() { t.turn.Unlock() }
+
+// Reconcile makes the task read statistics of ports from a switch; nil: of none, and the rows
+// stay as they are. The caller has the lock.
+func (t *Task) Reconcile(sw Switch, ports []Port) {
+	t.sw, t.ports, t.named = sw, ports, make(map[string]Port, len(ports))
+	for _, p := range ports {
+		t.named[p.Name] = p
+	}
+}
+
+// Warning names the ports that are set down against PORT; "": none is. The caller has the lock.
+func (t *Task) Warning() string { return t.links.warning(t.now()) }
+
+// Run reads and publishes until ctx is done. Then it returns nil.
+func (t *Task) Run(ctx context.Context) error {
+	ticker := time.NewTicker(period)
+	defer ticker.Stop()
+	for {
+		began := t.now()
+		t.begin()
+		for ctx.Err() == nil && t.step(began) {
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
+}
+
+// begin begins a round: it plans which objects to read, and takes away the rows of those that
+// are gone.
+func (t *Task) begin() {
+	t.turn.Lock()
+	defer t.turn.Unlock()
+	if t.sw == nil {
+		return
+	}
+	var configured []string
+	for _, p := range t.ports {
+		if p.Configured {
+			configured = append(configured, p.Name)
+		}
+	}
+	queues, err := t.sw.Queues(configured)
+	t.plan.begin(t.ports, queues)
+	for name := range t.shown {
+		if _, known := t.named[name]; !known {
+			t.showPort(name, nil)
+		}
+	}
+	for o := range t.queues {
+		if o.Queue >= queues[o.Port] {
+			t.showQueue(o, nil)
+		}
+	}
+	t.note(errors.Join(t.look(), err))
+}
+
+// look reads the states of netdevs, which the rows of ports have.
+func (t *Task) look() error {
+	states, err := readLinks()
+	t.looked = t.now()
+	t.links.note(states, t.ports, t.looked)
+	for name, s := range t.shown {
+		t.showPort(name, s)
+	}
+	return err
+}
+
+// step makes one call, and publishes its answer; false: the round is over.
+func (t *Task) step(began time.Time) bool {
+	t.turn.Lock()
+	defer t.turn.Unlock()
+	if t.sw == nil {
+		return false
+	}
+	if t.now().Sub(t.looked) > period { // the library is slow, and the round is long
+		t.note(t.look())
+	}
+	batch := t.plan.batch(t.sw.AtOnce, t.now().Sub(began))
+	if len(batch) == 0 {
+		return false
+	}
+	if batch[0].Queue != Itself {
+		stats, err := t.sw.ReadQueues(batch)
+		t.note(err)
+		for i, o := range batch {
+			t.showQueue(o, stats[i])
+		}
+		return true
+	}
+	names := make([]string, len(batch))
+	for i, o := range batch {
+		names[i] = o.Port
+	}
+	for i, s := range t.sw.ReadPorts(names) {
+		t.showPort(names[i], s)
+	}
+	return true
+}
+
+// showPort publishes the counters of a port; nil takes the row away.
+func (t *Task) showPort(name string, s *telemetry.PortStats) {
+	if s == nil {
+		delete(t.shown, name)
+		t.rows.Delete(telemetry.TablePortStats, name)
+		return
+	}
+	t.shown[name] = s
+	s.OperStatus, s.Role = 0, 0 // unset
+	rows.SetEnum(&s.OperStatus, t.links.oper(name))
+	rows.SetEnum(&s.Role, t.named[name].Role)
+	for _, row := range t.encoder.Encode(s) {
+		t.rows.Set(row)
+	}
+}
+
+// showQueue publishes the counters of a queue; nil takes the row away.
+func (t *Task) showQueue(o Object, s *telemetry.QueueStats) {
+	if s == nil {
+		t.rows.Delete(telemetry.TableQueueStats, t.queues[o])
+		delete(t.queues, o)
+		return
+	}
+	for _, row := range t.encoder.Encode(s) {
+		t.queues[o] = row.Key
+		t.rows.Set(row)
+	}
+}
+
+// note logs why counters cannot be read, once while that lasts.
+func (t *Task) note(err error) {
+	if err != nil && (t.err == nil || t.err.Error() != err.Error()) {
+		t.log.Warn("counters cannot be read", "error", err)
+	}
+	t.err = err
+}
