@@ -9,7 +9,9 @@ import (
 	"log/slog"
 	"time"
 
+	"sluice/orchagent-ext/cpu/packetio"
 	"sluice/orchagent-ext/daemon/control"
+	"sluice/orchagent-ext/daemon/entries"
 	"sluice/orchagent-ext/daemon/memory"
 	"sluice/orchagent-ext/daemon/packetpath"
 	"sluice/orchagent-ext/daemon/placement"
@@ -171,7 +173,7 @@ type orch struct {
 	ledger     *memory.Ledger
 	rejectedAt map[string]time.Time // rows that are not in force, by TABLE|key
 	sw         *opened              // nil: the switch is not open
-	earlier    flowLog              // of the switch that was open before, whose entries are still there
+	entries    entries.Entries      // also while no switch is open
 	path       packetpath.Path
 	streams    streamids.IDs
 	placement  placement.Placement
@@ -380,14 +382,11 @@ func (o *orch) reconcile(ctx, writing context.Context, g task.Group) error {
 		o.Log.Info("the switch is brought to what is configured", "created", outcome.Created, "removed", outcome.Removed, "set", outcome.Set)
 	}
 	o.sw.outcome = outcome
-	if !outcome.Pins() {
-		o.sw.flows.clear()
-	}
-	o.sw.flows.computed = outcome.Method(engine.NeedFlowLabel) == engine.Compute
+	o.entries.SetMethod(&outcome)
 	if err != nil {
 		return err
 	}
-	if err := o.sw.fit(p.FlowCapacity, o.Now()); err != nil {
+	if err := o.entries.Fit(p.FlowCapacity, o.sw.engine, o.Now()); err != nil {
 		return err
 	}
 	o.place(ctx, g)
@@ -397,6 +396,21 @@ func (o *orch) reconcile(ctx, writing context.Context, g task.Group) error {
 	})
 	o.control(ctx, g)
 	return o.warm.Reached(writing, memory.WarmReconciled)
+}
+
+// addFlows gives the flow, and those that wait behind it, their entries, as far as
+// they are admitted.
+func (o *orch) addFlows(first packetio.NewFlow, more <-chan packetio.NewFlow) error {
+	news := []packetio.NewFlow{first}
+	for len(news) < newsBatch && len(more) > 0 {
+		news = append(news, <-more)
+	}
+	if !o.sw.outcome.Pins() {
+		return nil
+	}
+	err := o.entries.Add(news, o.sw.forEntries(), &o.placement, o.Now())
+	o.entries.LogRefused(o.Log, o.Now())
+	return err
 }
 
 // control brings flow control to the configuration, and to the neighbors and queues of now.

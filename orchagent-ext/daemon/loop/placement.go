@@ -27,9 +27,9 @@ func (o *orch) place(ctx context.Context, g task.Group) {
 		o.ledger.EndCopy()
 	}
 	o.placement.Reconcile(ctx, g, want, &placement.Environment{
-		Engine: sw.engine, Moved: sw.flows.relabel, PortName: sw.PortName,
+		Engine: sw.engine, Moved: o.entries.Relabel, PortName: sw.PortName,
 		Count: func(f engine.FlowEntry) (uint64, error) {
-			_, octets, err := sw.countFlow(f)
+			_, octets, err := sw.forEntries().CountFlow(f)
 			return octets, err
 		},
 		PortStats: func(name string) *telemetry.PortStats { return sw.ReadPorts([]string{name})[0] },

@@ -78,7 +78,7 @@ func (o *orch) rejections() []ygot.GoStruct {
 func (o *orch) describe(s *status.Report) {
 	p := policy.Of(o.snapshot)
 	method := o.sw.outcome.Method(engine.NeedFlowLabel)
-	s.Row.Objects, s.Row.Flows, s.Row.FlowLabelMethod = telemetry.Small(o.sw.engine.Len()), telemetry.Small(len(o.sw.flows.seen)), telemetry.Text(string(method))
+	s.Row.Objects, s.Row.Flows, s.Row.FlowLabelMethod = telemetry.Small(o.sw.engine.Len()), telemetry.Small(o.entries.Len()), telemetry.Text(string(method))
 	s.Warn(policy.Warnings(o.snapshot, p, o.sw.outcome)...)
 	s.Warn(o.faults.Warning(o.Now()), o.statistics.Warning(), o.inForce.Warning(), o.configDB.Warning(), o.routes.Warning())
 	s.Warn(o.ledger.Warnings()...)
@@ -87,9 +87,9 @@ func (o *orch) describe(s *status.Report) {
 	}
 	o.path.Describe(s)
 	s.Warn(o.sw.Warnings()...)
-	s.Warn(o.sw.flows.warning(o.Now()))
-	shown := o.sw.flows.heaviest()
-	o.streams.Show(shown, o.sw.flows.all)
+	s.Warn(o.entries.Warning(o.Now()))
+	shown := o.entries.Heaviest()
+	o.streams.Show(shown, o.entries.All)
 	o.streams.Describe(s)
 	o.sw.control.Describe(s, &o.encoder, o.snapshot)
 	o.placement.Describe(s, &o.encoder, o.rows, o.placementSettings())
@@ -112,7 +112,7 @@ func (o *orch) describe(s *status.Report) {
 	for _, row := range o.encoder.Encode(o.capability()) {
 		o.rows.Set(row)
 	}
-	flows := o.sw.flows.rows(shown, o.streams.ID)
+	flows := o.entries.Rows(shown, o.streams.ID)
 	o.placement.DescribeFlows(flows, shown)
 	flows = o.path.Health(flows, o.sw.PortName)
 	o.rows.Replace(telemetry.TableFlow, o.encoder.Encode(o.sw.control.FlowRows(flows, o.Now())...))
@@ -151,10 +151,8 @@ func (o *orch) count() {
 			errs = append(errs, err)
 		}
 	}
-	began := o.Now()
-	idle := o.sw.flows.look(o.sw.countFlow, began, func() bool { return o.Now().Sub(began) < lookTime })
-	errs = append(errs, o.sw.engine.RemoveFlows(idle))
-	for _, row := range o.encoder.Encode(o.stats(counted[engine.CounterWritten]+o.sw.flows.total, counted[engine.CounterSkipped], counted[engine.CounterCopied])) {
+	errs = append(errs, o.entries.Expire(o.sw.forEntries(), o.Now))
+	for _, row := range o.encoder.Encode(o.stats(counted[engine.CounterWritten]+o.entries.Packets(), counted[engine.CounterSkipped], counted[engine.CounterCopied])) {
 		o.counters.Set(row)
 	}
 
@@ -177,14 +175,14 @@ func (o *orch) stats(written, skipped, copied uint64) *telemetry.Stats {
 		share = math.Round(1000*float64(skipped)/float64(all)) / 10
 	}
 	cpu := o.path.Stats()
-	f, ids := &o.sw.flows, o.streams.Counts()
-	refused, evicted := [2]uint64{f.refusedCapacity, f.refusedSwitch}, f.evicted
+	ids := o.streams.Counts()
+	noCapacity, noRoom, evicted := o.entries.Refused()
 	return &telemetry.Stats{
 		ReadTime: telemetry.FineStamp(o.Now()), LabelSkippedPercent: &share,
 		LabelWritten: &written, LabelSkipped: &skipped, CpuCopied: &copied, CpuRingFull: &lost, CpuPoliced: &policed, CpuDiscarded: o.sw.CPUDiscards(),
 		CpuRoce: &cpu.RoCE, CpuTunnelled: &cpu.Tunnelled, CpuNotRoce: &cpu.NotRoCE, CpuMalformed: &cpu.Malformed, CpuQueueFull: &cpu.QueueFull,
 		CpuNewFlows: &cpu.NewFlows, CpuFlows: &cpu.FlowsKnown, CpuSeenOnce: &cpu.SeenOnce, CpuUnfollowed: &cpu.Unfollowed,
-		FlowsWithoutEntry: telemetry.Count(refused[0] + refused[1]), FlowsRefusedCapacity: &refused[0], FlowsRefusedSwitch: &refused[1], FlowsEvicted: &evicted,
+		FlowsWithoutEntry: telemetry.Count(noCapacity + noRoom), FlowsRefusedCapacity: &noCapacity, FlowsRefusedSwitch: &noRoom, FlowsEvicted: &evicted,
 		LoopFaults: telemetry.Count(o.faults.Count), TextsTruncated: telemetry.Count(text.Cuts()),
 		StreamIdFlows: &ids.Flows, StreamIdWaiting: &ids.Waiting, StreamIdConflicts: &ids.Conflicts,
 		StreamIdAllocated: &ids.Allocated, StreamIdChanged: &ids.Changed, StreamIdFailed: &ids.Failed, StreamIdLeasesLost: &ids.LeasesLost,

@@ -6,25 +6,8 @@ import (
 	"log/slog"
 	"testing"
 
-	"github.com/openconfig/ygot/ygot"
-
 	"sluice/orchagent-ext/switch/engine"
-	"sluice/yang/rows"
 )
-
-// encoded are the rows of structs.
-func encoded[S ygot.GoStruct](t *testing.T, all []S) []rows.Row {
-	t.Helper()
-	var encoded []rows.Row
-	for _, s := range all {
-		r, err := rows.Encode(s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		encoded = append(encoded, r)
-	}
-	return encoded
-}
 
 // TestCapabilityIsOfTheModel: every leaf that is set by its name is one of the model.
 func TestCapabilityIsOfTheModel(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 
 	"sluice/orchagent-ext/cpu/packetio"
 	"sluice/orchagent-ext/daemon/control"
+	"sluice/orchagent-ext/daemon/entries"
 	"sluice/orchagent-ext/daemon/policy"
 	"sluice/orchagent-ext/daemon/statistics"
 	"sluice/orchagent-ext/switch/engine"
@@ -96,8 +97,12 @@ type opened struct {
 	cpu     engine.CPU // what the switch was to give to the CPU at most when it was opened
 	engine  *engine.Engine
 	outcome engine.Outcome // of the last Reconcile
-	flows   flowLog
 	control control.Control
+}
+
+// forEntries returns the switch as entries need it.
+func (s *opened) forEntries() entries.Switch {
+	return entries.Switch{Engine: s.engine, Hardware: s.Switch}
 }
 
 // stop ends the packet path, placement and flow control of the switch that is open.
@@ -130,11 +135,10 @@ func (o *orch) openSwitch(writing context.Context) error {
 	if o.sw, err = o.openBy(writing, want, left[want]); err != nil {
 		return err
 	}
-	o.sw.flows, o.earlier = o.earlier, flowLog{}
-	o.sw.flows.adopt(o.sw.engine.Flows, o.Now())
+	o.entries.Adopt(o.sw.engine.Flows, o.Now())
 	if !o.mirrored { // the first time: the rows of flows are of an earlier process
 		o.streams.Remember(all.Flows)
-		o.sw.flows.recall(all.Flows)
+		o.entries.Recall(all.Flows)
 	}
 	return nil
 }
@@ -180,7 +184,7 @@ func (o *orch) closeSwitch() error {
 	o.stop()
 	o.statistics.Reconcile(nil, nil)
 	sw := o.sw
-	o.sw, o.earlier = nil, sw.flows
+	o.sw = nil
 	return sw.Close()
 }
 
@@ -191,7 +195,7 @@ func (o *orch) leave() error {
 		return err
 	}
 	err := o.closeSwitch()
-	o.earlier = flowLog{}
+	o.entries = entries.Entries{}
 	return err
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package loop
+package entries
 
 import (
 	"cmp"
@@ -17,10 +17,10 @@ import (
 	"sluice/yang/rows"
 )
 
-// flowLog remembers the flows with an entry, and when each last sent a packet, by the
-// counter of the entry: that keeps its packets from the CPU. Which flows get an entry is
-// in admission.go.
-type flowLog struct {
+// Entries remembers the flows with an entry, and when each last sent a packet, by the
+// counter of the entry: that keeps its packets from the CPU. The zero value has none. It
+// outlives the switch that is open, as entries do. It is for one goroutine.
+type Entries struct {
 	seen  map[engine.FlowEntry]*flowSeen // by the flow without its label, as there is one entry a flow
 	next  []engine.FlowEntry             // flows still to be looked at in this round
 	total uint64                         // packets of all flows, those that are gone, too
@@ -54,14 +54,15 @@ const (
 // counter reads the counter of a flow's entry, or fails with [engine.ErrGone].
 type counter func(engine.FlowEntry) (packets, octets uint64, err error)
 
-func (l *flowLog) adopt(flows iter.Seq[engine.FlowEntry], now time.Time) {
+// Adopt notes flows whose entries are on the switch already.
+func (l *Entries) Adopt(flows iter.Seq[engine.FlowEntry], now time.Time) {
 	for f := range flows {
 		l.add(f, "", now)
 	}
 }
 
 // add notes that a flow has an entry. port is the one that it came in by.
-func (l *flowLog) add(f engine.FlowEntry, port string, now time.Time) {
+func (l *Entries) add(f engine.FlowEntry, port string, now time.Time) {
 	key := unlabelled(f)
 	if l.seen[key] != nil {
 		return
@@ -75,25 +76,25 @@ func (l *flowLog) add(f engine.FlowEntry, port string, now time.Time) {
 }
 
 // remove forgets a flow.
-func (l *flowLog) remove(f engine.FlowEntry) {
+func (l *Entries) remove(f engine.FlowEntry) {
 	if s := l.seen[unlabelled(f)]; s != nil {
 		delete(l.seen, unlabelled(f))
 		l.part(s)
 	}
 }
 
-// relabel notes that a flow has another label.
-func (l *flowLog) relabel(f engine.FlowEntry) {
+// Relabel notes that a flow has another label.
+func (l *Entries) Relabel(f engine.FlowEntry) {
 	if s := l.seen[unlabelled(f)]; s != nil {
 		s.flow = f
 	}
 }
 
-// clear forgets the flows, whose entries are gone; their packets stay counted.
-func (l *flowLog) clear() { l.seen, l.next = nil, nil }
+// Clear forgets the flows, whose entries are gone; their packets stay counted.
+func (l *Entries) Clear() { l.seen, l.next = nil, nil }
 
 // move notes the ports of a flow; "" leaves a port as it is.
-func (l *flowLog) move(f engine.FlowEntry, ingress, egress string) {
+func (l *Entries) move(f engine.FlowEntry, ingress, egress string) {
 	s := l.seen[unlabelled(f)]
 	if s == nil {
 		return
@@ -105,9 +106,9 @@ func (l *flowLog) move(f engine.FlowEntry, ingress, egress string) {
 	}
 }
 
-// recall takes the ports of flows out of the rows of an earlier process: packets of flows
+// Recall takes the ports of flows out of the rows of an earlier process: packets of flows
 // with an entry pass by the CPU.
-func (l *flowLog) recall(all []rows.Row) {
+func (l *Entries) Recall(all []rows.Row) {
 	fields := make(map[string]map[string]string, len(all))
 	for _, r := range all {
 		fields[r.Key] = r.Fields
@@ -122,9 +123,22 @@ func (l *flowLog) recall(all []rows.Row) {
 	}
 }
 
+// Len returns how many flows have an entry.
+func (l *Entries) Len() int { return len(l.seen) }
+
+// Packets returns how many packets entries have counted, those that are gone too.
+func (l *Entries) Packets() uint64 { return l.total }
+
+// Expire reads the counters of some flows for lookTime at most, others with the next call, and
+// removes the entries of flows that are idle for long. now is the clock.
+func (l *Entries) Expire(sw Switch, now func() time.Time) error {
+	began := now()
+	return sw.Engine.RemoveFlows(l.look(sw.CountFlow, began, func() bool { return now().Sub(began) < lookTime }))
+}
+
 // look reads the counters of the next flows while there is time, of one at least. It returns
 // those that sent nothing for long, or have lost their entry.
-func (l *flowLog) look(count counter, now time.Time, time func() bool) (idle []engine.FlowEntry) {
+func (l *Entries) look(count counter, now time.Time, time func() bool) (idle []engine.FlowEntry) {
 	if len(l.next) == 0 {
 		for f := range l.seen {
 			l.next = append(l.next, f)
@@ -147,7 +161,7 @@ func (l *flowLog) look(count counter, now time.Time, time func() bool) (idle []e
 
 // read reads the counter of a flow. A failure leaves the flow as it is; gone: it has lost
 // its entry.
-func (l *flowLog) read(s *flowSeen, count counter, now time.Time) (gone bool) {
+func (l *Entries) read(s *flowSeen, count counter, now time.Time) (gone bool) {
 	packets, octets, err := count(unlabelled(s.flow))
 	if err != nil {
 		return errors.Is(err, engine.ErrGone)
@@ -169,8 +183,8 @@ func (l *flowLog) read(s *flowSeen, count counter, now time.Time) (gone bool) {
 	return false
 }
 
-// all yields the flows, with the labels that they have.
-func (l *flowLog) all(yield func(engine.FlowEntry) bool) {
+// All yields the flows, with the labels that they have.
+func (l *Entries) All(yield func(engine.FlowEntry) bool) {
 	for _, s := range l.seen {
 		if !yield(s.flow) {
 			return
@@ -178,8 +192,8 @@ func (l *flowLog) all(yield func(engine.FlowEntry) bool) {
 	}
 }
 
-// heaviest are the flows that are shown.
-func (l *flowLog) heaviest() []engine.FlowEntry {
+// Heaviest returns the flows that are shown, at most status.FlowRows.
+func (l *Entries) Heaviest() []engine.FlowEntry {
 	all := slices.AppendSeq(make([]*flowSeen, 0, len(l.seen)), maps.Values(l.seen))
 	heavier := func(a, b *flowSeen) int {
 		return cmp.Or(cmp.Compare(b.octets, a.octets), a.flow.Src.Compare(b.flow.Src), a.flow.Dst.Compare(b.flow.Dst), cmp.Compare(a.flow.DestQP, b.flow.DestQP))
@@ -192,8 +206,8 @@ func (l *flowLog) heaviest() []engine.FlowEntry {
 	return flows
 }
 
-// rows returns the rows of flows. id returns a flow's Stream ID; 0: it lacks one.
-func (l *flowLog) rows(flows []engine.FlowEntry, id func(engine.FlowEntry) uint16) []*telemetry.Flow {
+// Rows returns the rows of flows. id returns a flow's Stream ID; 0: it lacks one.
+func (l *Entries) Rows(flows []engine.FlowEntry, id func(engine.FlowEntry) uint16) []*telemetry.Flow {
 	all := make([]*telemetry.Flow, len(flows))
 	for i, f := range flows {
 		s := l.seen[unlabelled(f)]

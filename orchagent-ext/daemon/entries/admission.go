@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package loop
+package entries
 
 import (
 	"cmp"
@@ -61,7 +61,7 @@ const (
 	refusalTime = 10 * time.Second // for which a refusal is a warning
 )
 
-func (l *flowLog) join(s *flowSeen, port string) {
+func (l *Entries) join(s *flowSeen, port string) {
 	p := l.ports[port]
 	if p == nil {
 		p = &portFlows{tokens: evictionBurst}
@@ -71,7 +71,7 @@ func (l *flowLog) join(s *flowSeen, port string) {
 	p.flows = append(p.flows, s)
 }
 
-func (l *flowLog) part(s *flowSeen) {
+func (l *Entries) part(s *flowSeen) {
 	p := l.ports[s.port]
 	last := len(p.flows) - 1
 	p.flows[s.place] = p.flows[last]
@@ -81,7 +81,7 @@ func (l *flowLog) part(s *flowSeen) {
 }
 
 // limit is how many entries there may be now.
-func (l *flowLog) limit(now time.Time) int {
+func (l *Entries) limit(now time.Time) int {
 	if l.room > 0 && now.Sub(l.roomAt) < roomTime {
 		return min(l.room, l.capacity)
 	}
@@ -89,7 +89,7 @@ func (l *flowLog) limit(now time.Time) int {
 }
 
 // full notes that the switch has room for the entries that there are, and refused more.
-func (l *flowLog) full(refused int, port string, now time.Time) {
+func (l *Entries) full(refused int, port string, now time.Time) {
 	l.room, l.roomAt = max(1, len(l.seen)), now
 	l.refusedSwitch += uint64(refused)
 	l.refusedAt, l.refusedPort = now, port
@@ -97,7 +97,7 @@ func (l *flowLog) full(refused int, port string, now time.Time) {
 
 // offer decides whether a flow that came in by port, and was seen so many times, gets an
 // entry. victim is the flow that is to lose its own; nil: there is room.
-func (l *flowLog) offer(port string, times uint32, count counter, now time.Time) (victim *flowSeen, admit bool) {
+func (l *Entries) offer(port string, times uint32, count counter, now time.Time) (victim *flowSeen, admit bool) {
 	limit := l.limit(now)
 	free := limit - len(l.seen)
 	if times < lightTimes && free <= limit/4 {
@@ -116,7 +116,7 @@ func (l *flowLog) offer(port string, times uint32, count counter, now time.Time)
 }
 
 // victim returns the flow that loses its entry for one of a port; nil: all keep theirs.
-func (l *flowLog) victim(port string, times uint32, limit int, count counter, now time.Time) *flowSeen {
+func (l *Entries) victim(port string, times uint32, limit int, count counter, now time.Time) *flowSeen {
 	mine := l.ports[port]
 	if mine == nil {
 		mine = &portFlows{tokens: evictionBurst}
@@ -179,7 +179,7 @@ func (p *portFlows) next(yield func(*flowSeen) bool) {
 
 // idlest returns the flow of some that has been idle for longest, those first whose entry
 // still waits for its first packet. nil: all are busy.
-func (l *flowLog) idlest(p *portFlows, count counter, now time.Time) *flowSeen {
+func (l *Entries) idlest(p *portFlows, count counter, now time.Time) *flowSeen {
 	var idle []*flowSeen
 	for s := range p.next {
 		if s.idle(now) {
@@ -216,7 +216,7 @@ func (p *portFlows) lightest() (light *flowSeen) {
 
 // excess are the flows that are more than the capacity allows, after it was lowered:
 // of the ports that have most, the idle and the light ones.
-func (l *flowLog) excess(now time.Time) (flows []engine.FlowEntry) {
+func (l *Entries) excess(now time.Time) (flows []engine.FlowEntry) {
 	over := len(l.seen) - l.capacity
 	if over <= 0 {
 		return nil
@@ -255,8 +255,8 @@ func compareBool(a, b bool) int {
 	return 1
 }
 
-// warning returns a warning of flows that lack a label for want of an entry; "": all have one.
-func (l *flowLog) warning(now time.Time) string {
+// Warning returns a warning of flows that lack a label for want of an entry; "": all have one.
+func (l *Entries) Warning(now time.Time) string {
 	if l.refusedAt.IsZero() || now.Sub(l.refusedAt) > refusalTime {
 		return ""
 	}
@@ -275,7 +275,7 @@ func (l *flowLog) warning(now time.Time) string {
 		l.capacity, port, l.has(l.refusedPort))
 }
 
-func (l *flowLog) has(port string) int {
+func (l *Entries) has(port string) int {
 	if p := l.ports[port]; p != nil {
 		return len(p.flows)
 	}

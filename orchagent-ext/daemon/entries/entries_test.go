@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package loop
+package entries
 
 import (
 	"net/netip"
@@ -9,16 +9,31 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/openconfig/ygot/ygot"
 
 	"sluice/orchagent-ext/switch/engine"
 	"sluice/yang/rows"
 )
 
+// encoded returns the rows of structs.
+func encoded[S ygot.GoStruct](t *testing.T, all []S) []rows.Row {
+	t.Helper()
+	var encoded []rows.Row
+	for _, s := range all {
+		r, err := rows.Encode(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		encoded = append(encoded, r)
+	}
+	return encoded
+}
+
 func flowEntry(qp uint32) engine.FlowEntry {
 	return engine.FlowEntry{Src: netip.MustParseAddr("2001:db8::1"), Dst: netip.MustParseAddr("2001:db8::2"), DestQP: qp, Label: qp + 1}
 }
 
-func TestFlowLog(t *testing.T) {
+func TestIdleFlowsLoseTheirEntries(t *testing.T) {
 	counts := map[uint32]uint64{1: 0, 2: 10}
 	count := func(f engine.FlowEntry) (uint64, uint64, error) {
 		n, ok := counts[f.DestQP]
@@ -27,7 +42,7 @@ func TestFlowLog(t *testing.T) {
 		}
 		return n, 100 * n, nil
 	}
-	var l flowLog
+	var l Entries
 	now := time.Unix(1000, 0)
 	l.add(flowEntry(1), "", now)
 	l.add(flowEntry(2), "", now)
@@ -35,7 +50,7 @@ func TestFlowLog(t *testing.T) {
 	if idle := l.look(count, now, unhurried); len(idle) != 1 || idle[0] != unlabelled(flowEntry(3)) || len(l.seen) != 2 || l.total != 10 {
 		t.Errorf("idle %v, %d known, %d packets", idle, len(l.seen), l.total)
 	}
-	all := encoded(t, l.rows(l.heaviest(), func(f engine.FlowEntry) uint16 { return uint16(f.DestQP - 1) }))
+	all := encoded(t, l.Rows(l.Heaviest(), func(f engine.FlowEntry) uint16 { return uint16(f.DestQP - 1) }))
 	if len(all) != 2 || all[0].Fields["dest_qp"] != "2" || all[0].Fields["bytes"] != "1000" || all[0].Fields["stream_id"] != "1" || all[1].Fields["stream_id"] != "" {
 		t.Errorf("%v", all)
 	}
@@ -55,9 +70,9 @@ func TestFlowLog(t *testing.T) {
 
 // TestFlowPorts: a row names the ports that were seen last, and the next process
 // knows them, too. What is not known is not there, and takes nothing away.
-func TestFlowPorts(t *testing.T) {
+func TestFlowsHaveThePortsThatTheCPUSaw(t *testing.T) {
 	noID := func(engine.FlowEntry) uint16 { return 0 }
-	var l flowLog
+	var l Entries
 	l.add(flowEntry(1), "", time.Unix(1000, 0))
 	l.add(flowEntry(2), "", time.Unix(1000, 0))
 	relabelled := flowEntry(1)
@@ -67,14 +82,14 @@ func TestFlowPorts(t *testing.T) {
 		l.move(relabelled, ports[0], ports[1])
 	}
 	l.move(flowEntry(3), "Ethernet0", "") // it has no entry
-	var next flowLog
+	var next Entries
 	next.add(flowEntry(1), "", time.Unix(2000, 0))
 	next.add(flowEntry(2), "", time.Unix(2000, 0))
 	next.add(flowEntry(4), "", time.Unix(2000, 0))
-	next.recall(encoded(t, l.rows(l.heaviest(), noID)))
+	next.Recall(encoded(t, l.Rows(l.Heaviest(), noID)))
 	next.move(flowEntry(4), "Ethernet12", "")
 	for _, tt := range []struct {
-		log  *flowLog
+		log  *Entries
 		want []map[string]string
 	}{
 		{&l, []map[string]string{{"dest_qp": "1", "flow_label": "2", "ingress_port": "Ethernet4", "egress_port": "Ethernet8"}, {"dest_qp": "2", "flow_label": "3"}}},
@@ -84,7 +99,7 @@ func TestFlowPorts(t *testing.T) {
 		}},
 	} {
 		var got []map[string]string
-		for _, r := range encoded(t, tt.log.rows(tt.log.heaviest(), noID)) {
+		for _, r := range encoded(t, tt.log.Rows(tt.log.Heaviest(), noID)) {
 			if _, err := rows.Decode(r); err != nil {
 				t.Error(err)
 			}
@@ -103,9 +118,9 @@ func TestFlowPorts(t *testing.T) {
 func TestWarningOfFlowsWithoutEntry(t *testing.T) {
 	now := time.Unix(1e9, 0)
 	for computed, want := range map[bool]string{false: "flows have no label", true: "flows have the label of the hash"} {
-		l := &flowLog{admission: admission{capacity: 10, computed: computed}}
+		l := &Entries{admission: admission{capacity: 10, computed: computed}}
 		l.full(1, "Ethernet0", now)
-		if got := l.warning(now); !strings.HasPrefix(got, want) {
+		if got := l.Warning(now); !strings.HasPrefix(got, want) {
 			t.Errorf("computed %v: %q", computed, got)
 		}
 	}
@@ -117,7 +132,7 @@ func unhurried() bool { return true }
 // TestLookEndsWhenTimeIsUp has time for the counters of two flows in each look: the third look
 // comes to the fifth.
 func TestLookEndsWhenTimeIsUp(t *testing.T) {
-	var l flowLog
+	var l Entries
 	now := time.Unix(1000, 0)
 	for qp := range 5 {
 		l.add(flowEntry(uint32(qp)), "", now)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package loop
+package entries
 
 import (
 	"errors"
@@ -16,14 +16,14 @@ import (
 // traffic is a switch that counts the packets of flows, and the clock.
 type traffic struct {
 	t      *testing.T
-	log    flowLog
+	log    Entries
 	now    time.Time
 	counts map[uint32]uint64
 	reads  int
 }
 
 func newTraffic(t *testing.T, capacity int) *traffic {
-	return &traffic{t: t, log: flowLog{admission: admission{capacity: capacity}}, now: time.Unix(1000, 0), counts: map[uint32]uint64{}}
+	return &traffic{t: t, log: Entries{admission: admission{capacity: capacity}}, now: time.Unix(1000, 0), counts: map[uint32]uint64{}}
 }
 
 func (r *traffic) count(f engine.FlowEntry) (packets, octets uint64, err error) {
@@ -96,10 +96,10 @@ func TestAdmissionTakesAFlowThatWasSeenTwiceWhileThereIsRoom(t *testing.T) {
 	if r.come(100, "Ethernet0", 4) || r.log.refusedCapacity != 1 || r.log.evicted != 0 {
 		t.Errorf("full, no flow is idle: %d refused, %d evicted", r.log.refusedCapacity, r.log.evicted)
 	}
-	if w := r.log.warning(r.now); !strings.Contains(w, "the 100 entries of flow_capacity of SLUICE|global are in use") || !strings.Contains(w, "Ethernet0, which has 100") {
+	if w := r.log.Warning(r.now); !strings.Contains(w, "the 100 entries of flow_capacity of SLUICE|global are in use") || !strings.Contains(w, "Ethernet0, which has 100") {
 		t.Errorf("%q", w)
 	}
-	if w := r.log.warning(r.now.Add(time.Minute)); w != "" {
+	if w := r.log.Warning(r.now.Add(time.Minute)); w != "" {
 		t.Errorf("a minute later: %q", w)
 	}
 }
@@ -256,7 +256,7 @@ func TestAdmissionOfASwitchWithLessRoom(t *testing.T) {
 	if r.come(50, "Ethernet0", 4) {
 		t.Error("an entry for which there is no room")
 	}
-	if w := r.log.warning(r.now); !strings.Contains(w, "the switch has room for 50 entries of flow_capacity=100") {
+	if w := r.log.Warning(r.now); !strings.Contains(w, "the switch has room for 50 entries of flow_capacity=100") {
 		t.Errorf("%q", w)
 	}
 	r.now = r.now.Add(roomTime)

@@ -1,0 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package entries is the flows that have entries on the switch. [Entries] admits new flows to a
+// bounded number of entries, reads their counters, and takes entries from idle flows.
+package entries
