@@ -28,6 +28,14 @@ func spreadOut(packets []int, over time.Duration) (all []planned) {
 	return all
 }
 
+// delay delays each flow of a schedule.
+func delay(schedule []planned, by []time.Duration) {
+	for i := range schedule {
+		schedule[i].at += by[schedule[i].flow]
+	}
+	slices.SortStableFunc(schedule, func(a, b planned) int { return cmp.Compare(a.at, b.at) })
+}
+
 // A generator sends packets of flows by a schedule.
 type generator struct {
 	sender *fabric.Sender

@@ -27,12 +27,13 @@ const (
 	judgedSpans = 3               // that a load lasts after it has settled
 )
 
-// A burstLoad is flows that all burst at once, and pause at once.
+// A burstLoad is flows that burst once a period, and pause between.
 type burstLoad struct {
 	period, burst time.Duration
 	uplinks       int
 	weights       []int // of uplinks; nil: equal
 	equal         int   // flows of one size; 0: 64 flows whose sizes follow Zipf's law
+	apart         bool  // each flow bursts at a moment of its own: they never pause together
 	hogs          bool  // every CPU is busy, and paths are alike: delays would be those of the machine
 }
 
@@ -194,12 +195,17 @@ func (l *burstLoad) times() (from, span time.Duration) {
 	return settleTime + 3*l.period, max(leastSpan, 2*l.period)
 }
 
-// bursts sends bursts, and marks what was sent and carried in the middle of each pause. In the
+// bursts sends bursts, and marks what was sent and carried in the middle of each pause, or at the
+// end of each period: then packets of some ms are under way, of a window of seconds. In the
 // short form they end when a window is even.
 func (l *burstLoad) bursts(ctx context.Context, st *stage, n *leafSpine, g *generator, packets []int) (marks []mark, err error) {
 	random := rand.New(rand.NewPCG(1, 2))
 	from, span := l.times()
 	end := from + judgedSpans*span
+	phases := make([]time.Duration, len(packets))
+	for i := range phases {
+		phases[i] = time.Duration(random.Int64N(int64(l.period-l.burst) + 1))
+	}
 	begin := time.Now()
 	for next := begin; ; next = next.Add(l.period) {
 		if late := time.Since(next); late > 0 { // so that flows pause, on a machine that is slow
@@ -209,10 +215,16 @@ func (l *burstLoad) bursts(ctx context.Context, st *stage, n *leafSpine, g *gene
 		for i, p := range packets { // by a few percent
 			vary[i] = p + random.IntN(1+p/10) - p/20
 		}
-		if err := g.play(ctx, next, spreadOut(vary, l.burst)); err != nil {
+		schedule := spreadOut(vary, l.burst)
+		if l.apart {
+			delay(schedule, phases)
+		}
+		if err := g.play(ctx, next, schedule); err != nil {
 			return nil, err
 		}
-		sleepUntil(time.Now().Add((l.period - l.burst) * 2 / 3))
+		if !l.apart {
+			sleepUntil(time.Now().Add((l.period - l.burst) * 2 / 3))
+		}
 		paths, err := n.carried()
 		if err != nil {
 			return nil, err
@@ -241,7 +253,7 @@ func (n *leafSpine) outcome(ctx context.Context, g *generator, frames []fabric.F
 		return nil, err
 	}
 	moves, waiting, drops := sums["moves"], sums["waiting"], g.sent-order.packets+order.twice
-	return &result{Reordered: &order.reordered, Drops: &drops, WorstOverMean: &worst.worst, Floor: &worst.floor, Moves: &moves, Waiting: &waiting, Windows: judged}, nil
+	return &result{Reordered: &order.reordered, TooLong: &order.tooLong, Drops: &drops, WorstOverMean: &worst.worst, Floor: &worst.floor, Moves: &moves, Waiting: &waiting, Windows: judged}, nil
 }
 
 // hogCPUs makes every CPU busy with processes of ordinary priority. stop ends them.

@@ -25,6 +25,7 @@ type result struct {
 	Name          string   `json:"name"`
 	Lost          *int     `json:"lost,omitempty"`            // packets of held flows that did not arrive
 	Reordered     *int     `json:"reordered,omitempty"`       // packets that arrived after one with a later PSN
+	TooLong       *int     `json:"too_long,omitempty"`        // of late packets those that were under way longer than idle_us: the machine held them up
 	Drops         *int     `json:"drops,omitempty"`           // packets of all flows that did not arrive
 	Victims       *float64 `json:"victims,omitempty"`         // part of the packets of bystanders that arrived
 	WorstOverMean *float64 `json:"worst_over_mean,omitempty"` // of the worst window, by weight
@@ -95,7 +96,7 @@ func (r *report) write(file string) error {
 // print writes a line for each scenario.
 func (r *report) print(w io.Writer) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "scenario\tlost\treordered\tdrops\tvictims\tworst/mean\tfloor\tmoves\twaiting\trecovered ms\tseconds\tbars")
+	fmt.Fprintln(t, "scenario\tlost\treordered\ttoo long\tdrops\tvictims\tworst/mean\tfloor\tmoves\twaiting\trecovered ms\tseconds\tbars")
 	for _, s := range r.Scenarios {
 		verdict := "hold"
 		switch {
@@ -104,7 +105,7 @@ func (r *report) print(w io.Writer) {
 		case !s.OK:
 			verdict = "MISSED " + s.Bar
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%.1f\t%s\n", s.Name, text(s.Lost), text(s.Reordered), text(s.Drops), text(s.Victims),
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%.1f\t%s\n", s.Name, text(s.Lost), text(s.Reordered), text(s.TooLong), text(s.Drops), text(s.Victims),
 			text(s.WorstOverMean), text(s.Floor), text(s.Moves), text(s.Waiting), text(s.RecoveredMS), s.Seconds, verdict)
 	}
 	_ = t.Flush() // to a terminal, or a pipe that someone reads

@@ -26,8 +26,8 @@ type stage struct {
 // scenarios are all, in the order in which they run.
 var scenarios = []scenario{
 	placed("bursts-100ms", "64 flows of unlike sizes burst for 40 ms each 100 ms", true, burstLoad{period: 100 * time.Millisecond, burst: 40 * time.Millisecond, uplinks: 4}),
-	placed("bursts-1s", "64 flows of unlike sizes burst for 100 ms each second", false, burstLoad{period: time.Second, burst: 100 * time.Millisecond, uplinks: 4}),
-	placed("bursts-3s", "64 flows of unlike sizes burst for 300 ms each 3 seconds", false, burstLoad{period: 3 * time.Second, burst: 300 * time.Millisecond, uplinks: 4}),
+	placed("bursts-1s", "64 flows of unlike sizes each burst for 100 ms each second, at moments of their own", false, burstLoad{period: time.Second, burst: 100 * time.Millisecond, uplinks: 4, apart: true}),
+	placed("bursts-3s", "64 flows of unlike sizes each burst for 300 ms each 3 seconds, at moments of their own", false, burstLoad{period: 3 * time.Second, burst: 300 * time.Millisecond, uplinks: 4, apart: true}),
 	placed("weights-3-2-1", "48 equal flows on three uplinks with weights 3, 2 and 1", false, burstLoad{period: 100 * time.Millisecond, burst: 40 * time.Millisecond, uplinks: 3, weights: []int{3, 2, 1}, equal: 48}),
 	placed("weights-1-1-2-2-4", "60 equal flows on five uplinks with weights 1, 1, 2, 2 and 4", false, burstLoad{period: 100 * time.Millisecond, burst: 40 * time.Millisecond, uplinks: 5, weights: []int{1, 1, 2, 2, 4}, equal: 60}),
 	{name: "churn", about: "500 flows alive, each replaced after 50 ms", run: churn},

@@ -109,6 +109,9 @@ func groupRows(r *placer.Report) (*telemetry.PlacementGroup, []*telemetry.Placem
 		state = telemetry.Degraded
 	}
 	rows.SetEnum(&g.State, state)
+	if r.Reason == "" && r.NoBetter {
+		g.Reason = telemetry.Text("no better placement: the load is above the threshold, and moving any flow would gain nothing")
+	}
 	scope := "local"
 	if r.Plan != 0 {
 		scope, g.Plan = "fabric", &r.Plan

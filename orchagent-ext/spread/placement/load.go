@@ -85,6 +85,7 @@ func (t *Table) Sample(f Flow, octets uint64, now int64) {
 		return
 	}
 	passed, before := now-e.sampled, e.octets
+	paused := e.seen && now-e.still >= t.cfg.IdleNS
 	if !e.seen || octets != before || passed < 0 {
 		e.still = now
 	}
@@ -101,26 +102,32 @@ func (t *Table) Sample(f Flow, octets uint64, now int64) {
 		t.stats.CounterResets++
 	}
 	if first || passed < 0 || octets < before {
-		e.from, e.begun = octets, now
+		e.from, e.begun, e.cycle = octets, now, cycle{}
 		return
 	}
 	if e.member != unknown {
 		t.predicted[e.member] += octets - before
 	}
 	t.settling.octets += octets - before
-	if t.cfg.WindowNS == 0 {
+	switch {
+	case t.cfg.WindowNS == 0:
 		t.measure(e)
+	case paused && octets != before:
+		t.burstBegins(e, before, now)
 	}
 }
 
 // measure ends a window of a flow's rate with its last sample.
-func (t *Table) measure(e *entry) {
-	passed := e.sampled - e.begun
+func (t *Table) measure(e *entry) { t.measureUntil(e, e.octets, e.sampled) }
+
+// measureUntil ends a window of a flow's rate at a time, when its counter had a value.
+func (t *Table) measureUntil(e *entry, octets uint64, now int64) {
+	passed := now - e.begun
 	if passed <= 0 {
 		return
 	}
-	rate := float64(e.octets-e.from) / float64(passed) * 1e9
-	e.from, e.begun, e.last = e.octets, e.sampled, rate
+	rate := float64(octets-e.from) / float64(passed) * 1e9
+	e.from, e.begun, e.last = octets, now, rate
 	t.account(e, -1)
 	if e.measured {
 		rate = e.rate + (rate-e.rate)*(1-math.Exp(-float64(passed)/float64(t.cfg.RateNS)))

@@ -44,10 +44,15 @@ func (t *Table) Look(now int64) []Move {
 		limit = t.cfg.Goal
 	}
 	if mean <= 0 || worst <= limit*mean {
+		t.stats.NoBetter = false
 		t.evening = t.evening && t.settling.number < t.recheck
 		return t.moves
 	}
 	if !t.evening {
+		if t.cfg.WindowNS != 0 && !t.rest.over(now, worst/mean) {
+			t.stats.Deferred++
+			return t.moves
+		}
 		t.evening, t.rounds = true, 0
 	}
 	t.candidates(now, mean)
@@ -56,6 +61,7 @@ func (t *Table) Look(now int64) []Move {
 	}
 	if t.predicts() {
 		t.improve(now)
+		t.stats.NoBetter = len(t.moves) == 0 && t.busy == 0 && worst > t.cfg.Threshold*mean
 	} else {
 		t.roll(now)
 	}

@@ -20,6 +20,7 @@ type Stats struct {
 	CounterResets uint64 // samples smaller than the one before
 	Degradations  uint64 // times that the model was found wrong
 	Waiting       int    // flows that would have to be idle to move, or for their first choice, at the last look
+	NoBetter      bool   // the load is above the threshold, and no move of any flow would gain
 	QuotasRefused uint64 // quotas that name no member, leaf or class of this table
 }
 

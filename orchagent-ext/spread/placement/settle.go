@@ -45,7 +45,7 @@ func (t *Table) measureAll(now int64) {
 	}
 	s.begun, s.number = now, s.number+1
 	for i := range t.entries {
-		if e := &t.entries[i]; e.live && e.seen {
+		if e := &t.entries[i]; e.live && e.seen && !t.inCycle(e, now) {
 			t.measure(e)
 		}
 	}

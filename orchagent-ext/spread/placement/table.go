@@ -104,6 +104,7 @@ type entry struct {
 	last     float64 // octets/s in the last window
 	from     uint64  // octets where the window began
 	begun    int64   // when that was
+	cycle    cycle
 
 	held    bool
 	first   bool // it sends with its hash label, and its first choice waits for a pause
@@ -141,6 +142,7 @@ type Table struct {
 	quotas   quotas
 	check    check
 	settling settling
+	rest     rest
 	evening  bool  // moves go on until the goal
 	rounds   int   // of moves since then that were measured again
 	busy     int   // flows on members above the threshold that would have to be idle to move, at the last look
