@@ -195,7 +195,7 @@ func (l *burstLoad) times() (from, span time.Duration) {
 	return settleTime + 3*l.period, max(leastSpan, 2*l.period)
 }
 
-// bursts sends bursts, and marks what was sent and carried in the middle of each pause, or at the
+// bursts sends bursts, and marks the octets sent and carried in the middle of each pause, or at the
 // end of each period: then packets of some ms are under way, of a window of seconds. In the
 // short form they end when a window is even.
 func (l *burstLoad) bursts(ctx context.Context, st *stage, n *leafSpine, g *generator, packets []int) (marks []mark, err error) {

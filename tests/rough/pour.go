@@ -65,7 +65,7 @@ func (p *pour) run() {
 	}
 }
 
-// send sends what is due after a time since the last call.
+// send sends the packets that are due after a time since the last call.
 func (s *stream) send(now, passed time.Duration) error {
 	size := float64(len(s.frame))
 	s.credit = min(s.credit+s.rate(now)*1e6/8*passed.Seconds(), mostAtOnce*size)
@@ -107,7 +107,7 @@ func (p *pour) close() (err error) {
 	return err
 }
 
-// A fate is what became of a stream's packets.
+// A fate is the outcome of a stream's packets.
 type fate struct {
 	arrived   int
 	reordered int   // after one with a higher number
@@ -149,7 +149,7 @@ func fates(streams []*stream, frames []fabric.Frame) map[*stream]*fate {
 	return all
 }
 
-// weigh sums up what became of streams.
+// weigh sums up the fates of streams.
 func weigh(all map[*stream]*fate) *result {
 	var lost, reordered, drops, sent, arrived int
 	for s, f := range all {
