@@ -11,6 +11,7 @@ import (
 	"os/user"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"sluice/orchagent-ext/cli/settings"
+	"sluice/orchagent-ext/cli/units"
 	"sluice/yang/rows"
 )
 
@@ -228,14 +230,26 @@ out, but rows of PORT that make network devices ports. - is standard input.`,
 	return cmd
 }
 
-// leafFlag is the flag of a leaf. Its value is validated with the whole row.
+// leafFlag is the flag of a leaf. Its value is validated with the whole row; a quantity may
+// have another unit than the leaf's, and is written in the leaf's.
 type leafFlag struct {
 	value *string
 	leaf  rows.Leaf
 }
 
-func (f leafFlag) Set(s string) error { *f.value = s; return nil }
-func (f leafFlag) String() string     { return *f.value }
+func (f leafFlag) Set(s string) error {
+	*f.value = s
+	if !units.Known(f.leaf.Units) || s == "" || s[0] < '0' || s[0] > '9' {
+		return nil // a word that the leaf may allow
+	}
+	n, err := units.Parse(s, f.leaf.Units)
+	if err == nil {
+		*f.value = strconv.FormatUint(n, 10)
+	}
+	return err
+}
+
+func (f leafFlag) String() string { return *f.value }
 func (f leafFlag) Type() string {
 	if len(f.leaf.Values) > 0 {
 		return strings.Join(f.leaf.Values, "|")

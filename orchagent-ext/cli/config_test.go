@@ -172,3 +172,27 @@ func TestCompletionKnowsPortsAndQueuePairs(t *testing.T) {
 		}
 	}
 }
+
+func TestFirstHourConfigTakesUnits(t *testing.T) {
+	dbs := databasesOf(t, oddrows.Ports...)
+	good(t, strings.Fields("config threshold set gold --high-bytes 150k --low-bytes 64KiB --action pause --duration-us 5ms")...)
+	all, err := dbs.read(t.Context(), "CONFIG_DB", "SLUICE_THRESHOLD")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{"high_bytes": "150000", "low_bytes": "65536", "action": "pause", "duration_us": "5000"}
+	if len(all) != 1 || !maps.Equal(all[0].Fields, want) {
+		t.Errorf("%+v, want %v", all, want)
+	}
+	for args, reason := range map[string]string{
+		"config threshold set gold --high-bytes 5ms":    `"5ms" is not a size, such as 100k`,
+		"config threshold set gold --duration-us 0.5us": `"0.5us" is not a whole number of microseconds`,
+		"config threshold set gold":                     "nothing to set: give one of --action",
+		"config port set Ethernet0":                     "nothing to set: give one of --",
+		"config rate-advice set --min-rate-mbps 25GBps": `"25GBps" is not a rate`,
+	} {
+		if _, said, code := sluice(nil, strings.Fields(args)...); code == 0 || !strings.Contains(said, reason) {
+			t.Errorf("%s: status %d, %q; want %q", args, code, said, reason)
+		}
+	}
+}

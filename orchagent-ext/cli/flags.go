@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"sluice/orchagent-ext/cli/units"
 	"sluice/orchagent-ext/wire/roce"
 )
 
@@ -119,29 +120,32 @@ func (f macFlag) Set(s string) error {
 func (f macFlag) String() string { return net.HardwareAddr(f.value[:]).String() }
 func (f macFlag) Type() string   { return "mac" }
 
-// rateFlag is a rate in bit/s: 1Gbps, 500Mbps, or a number of Mbit/s.
+// rateFlag is a rate in bit/s: 1G, 500Mbps, or a number of Mbit/s.
 type rateFlag struct{ value *uint64 }
 
-// rateUnits are those of a rate, in bit/s.
+// rateUnits are those that a rate is printed in, in bit/s.
 var rateUnits = []struct {
 	name string
 	bits float64
-}{{"Gbps", 1e9}, {"Mbps", 1e6}, {"kbps", 1e3}, {"bps", 1}, {"", 1e6}}
+}{{"Gbps", 1e9}, {"Mbps", 1e6}, {"kbps", 1e3}, {"bps", 1}}
+
+// mostRate is the highest rate of a flag, in bit/s.
+const mostRate = 1e15
 
 func (f rateFlag) Set(s string) error {
-	for _, u := range rateUnits {
-		number, ok := strings.CutSuffix(strings.ToLower(s), strings.ToLower(u.name))
-		if !ok {
-			continue
-		}
-		v, err := strconv.ParseFloat(number, 64)
-		if bits := v * u.bits; err == nil && bits >= 1 && bits <= 1e15 {
-			*f.value = uint64(bits)
-			return nil
-		}
-		break
+	text := s
+	if _, err := strconv.ParseFloat(s, 64); err == nil {
+		text += "M" // a number alone
 	}
-	return fmt.Errorf("%q is not a rate, such as 1Gbps, 2.5Mbps, 500kbps, or a number of Mbit/s", s)
+	bits, err := units.Parse(text, "bit/s")
+	switch {
+	case err != nil:
+		return fmt.Errorf("%q is not a rate, such as 1Gbps, 2.5M, 500kbit, or a number of Mbit/s", s)
+	case bits == 0 || bits > mostRate:
+		return fmt.Errorf("%q is not a rate of 1 bit/s to 1 Pbit/s", s)
+	}
+	*f.value = bits
+	return nil
 }
 
 func (f rateFlag) Type() string { return "rate" }
@@ -152,4 +156,30 @@ func (f rateFlag) String() string {
 		}
 	}
 	return "0"
+}
+
+// quantityFlag is a count of a unit of the model, of so many bits; it may be given in other
+// units: 5ms of microseconds.
+type quantityFlag struct {
+	decimalFlag
+	unit string
+}
+
+func (f quantityFlag) Set(s string) error {
+	n, err := units.Parse(s, f.unit)
+	if err == nil && n >= 1<<f.bits {
+		err = fmt.Errorf("%q is more than %d %s", s, uint64(1)<<f.bits-1, f.unit)
+	}
+	if err == nil {
+		*f.value = uint32(n)
+	}
+	return err
+}
+
+func (f quantityFlag) Type() string { return f.unit }
+
+// addQuantity adds a quantityFlag.
+func addQuantity(flags *pflag.FlagSet, name, unit string, bits int, value uint32, usage string) *uint32 {
+	flags.Var(quantityFlag{decimalFlag{numberFlag{&value, bits}}, unit}, name, usage)
+	return &value
 }

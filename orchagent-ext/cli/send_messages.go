@@ -35,7 +35,7 @@ func newSendPFCM() *cobra.Command {
 			queue := addNumber(flags, "queue", 8, 3, "Queue ID")
 			action := addChoice(flags, "action", "what to do", "pause", "reduce", "cancel")
 			reduction := addNumber(flags, "reduction", 7, 50, "of --action reduce, in percent: 64 to 99 are sent as 63, 100 as pause")
-			us := addNumber(flags, "time", 16, 500, "µs; 0 cancels")
+			us := addQuantity(flags, "time", "microseconds", 16, 500, "how long; 0 cancels")
 			return func(netip.Addr, netip.Addr) (notify.Message, error) {
 				m.StreamID, m.QueueID, m.Time = uint16(*stream), uint8(*queue), uint16(*us)
 				switch *action {
@@ -67,7 +67,7 @@ func newSendPPFC() *cobra.Command {
 			priority := addNumber(flags, "priority", 8, 26, "the flow's DSCP, or its queue")
 			port := addNumber(flags, "congestion-port", 16, 1, "low 16 bits of the interface index; ICMP form")
 			qid := addNumber(flags, "congestion-qid", 16, 3, "the congested queue; UDP form")
-			duration := addNumber(flags, "duration", 16, 500, "Pause Duration in µs; 0 resumes")
+			duration := addQuantity(flags, "duration", "microseconds", 16, 500, "Pause Duration; 0 resumes")
 			source := addAddr(flags, "source", "source of the congested flow (default "+flowSrc6.String()+" or "+flowSrc4.String()+")")
 			destination := addAddr(flags, "destination", "destination of the congested flow (default "+flowDst6.String()+" or "+flowDst4.String()+")")
 			router := addAddr(flags, "router-id", "Router Identifier; ICMP form; default: --src")
@@ -102,7 +102,7 @@ func newSendRateAdvice() *cobra.Command {
 			dest := addHex(flags, "dest-qp", 24, 0x11, "the sender's queue pair, which the message is delivered to")
 			destination := addHex(flags, "destination-qp", 24, 0, "Destination QP of the body; 0: that of --dest-qp")
 			source := addHex(flags, "source-qp", 24, 0x22, "Source QP of the body: the receiver's queue pair")
-			rate := addNumber(flags, "rate", 32, 25000, "Mbit/s; never 0")
+			rate := addQuantity(flags, "rate", "Mbit/s", 32, 25000, "rate that is advised; never 0")
 			version := addNumber(flags, "version", 32, notify.RateAdviceVersion, "Version")
 			return func(netip.Addr, netip.Addr) (notify.Message, error) {
 				m := notify.RateAdvice{PKey: uint16(*pkey), DestQP: *dest, Rate: *rate, Version: *version, DestinationQP: *destination, SourceQP: *source}
@@ -133,8 +133,8 @@ func newSendPFC() *cobra.Command {
 		func(flags *pflag.FlagSet) func(netip.Addr, netip.Addr) (notify.Message, error) {
 			priorities := flags.UintSlice("priority", []uint{3}, "priorities, 0 to 7")
 			quanta := addNumber(flags, "quanta", 16, notify.MaxQuanta, "pause in units of 512 bit times; 0 resumes")
-			us := addNumber(flags, "time", 16, 0, "pause in µs, instead of --quanta; needs --speed")
-			speed := addNumber(flags, "speed", 32, 0, "of the link, in Mbit/s")
+			us := addQuantity(flags, "time", "microseconds", 16, 0, "pause, instead of --quanta; needs --speed")
+			speed := addQuantity(flags, "speed", "Mbit/s", 32, 0, "of the link")
 			return func(netip.Addr, netip.Addr) (notify.Message, error) {
 				q := uint16(*quanta)
 				if flags.Changed("time") {

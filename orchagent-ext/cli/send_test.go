@@ -156,6 +156,20 @@ func TestDecodeWithOtherCodePoints(t *testing.T) {
 	}
 }
 
+func TestFirstHourSendTakesUnits(t *testing.T) {
+	for with, plain := range map[string]string{
+		"send pfcm --hex --time 5ms":                "send pfcm --hex --time 5000",
+		"send ppfc --hex --duration 0.5ms":          "send ppfc --hex --duration 500",
+		"send rate-advice --hex --rate 25Gbps":      "send rate-advice --hex --rate 25000",
+		"send pfc --hex --time 50us --speed 10Gbit": "send pfc --hex --time 50 --speed 10000",
+	} {
+		got, _ := good(t, strings.Fields(with)...)
+		if want, _ := good(t, strings.Fields(plain)...); got != want {
+			t.Errorf("%s:\n%swant:\n%s", with, got, want)
+		}
+	}
+}
+
 func TestSendBadInput(t *testing.T) {
 	for _, tt := range []struct{ args, want string }{
 		{"send pfcm", "sending needs --dst, or --write FILE or --hex"},
@@ -167,7 +181,9 @@ func TestSendBadInput(t *testing.T) {
 		{"send pfcm --hex --action explode", `"explode" is not one of pause, reduce, cancel`},
 		{"send pfcm --hex --encapsulation gre", "icmpv6"},
 		{"send pfcm --hex --pfcm-type 201", "ICMPv6 type 201 is given to both PFCM and PPFC"},
-		{"send pfcm --hex --time 65536", "not a number of 16 bits"},
+		{"send pfcm --hex --time 65536", `"65536" is more than 65535 microseconds`},
+		{"send pfcm --hex --time 66ms", `"66ms" is more than 65535 microseconds`},
+		{"send rate-advice --hex --rate 25GBps", `"25GBps" is not a rate, such as 25G`},
 		{"send pfcm --hex --count 0", "--count must be 1 or more"},
 		{"send ppfc --hex --source 192.0.2.1", "not of the family of 2001:db8::1"},
 		{"send ppfc --hex --src 2001:db8::1 --dst 192.0.2.1", "not of one family"},

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/openconfig/goyang/pkg/yang"
+
+	"sluice/yang/model"
 )
 
 // Description is the model's description of a table for people: the source of command
@@ -57,7 +59,7 @@ func (t *table) describe(name string) Leaf {
 	e := t.entry.Dir[name]
 	return Leaf{
 		Name: name, Column: t.column(name), Help: oneLine(e.Description), Allowed: allowed(e), Default: strings.Join(e.Default, ","),
-		Values: valuesOf(e.Type), Tables: targets(e), List: e.IsLeafList(), Mandatory: e.Mandatory == yang.TSTrue, Units: e.Units,
+		Values: valuesOf(e.Type), Tables: targets(e), List: e.IsLeafList(), Mandatory: e.Mandatory == yang.TSTrue, Units: model.Units[t.name+"/"+name],
 		Counter: e.Type.Name == "counter", Number: e.Type.Name != "counter" && e.Type.Kind >= yang.Yuint8 && e.Type.Kind <= yang.Yuint64,
 	}
 }

@@ -54,7 +54,7 @@ func (t *Table) Set(key string, values map[string]string) Change {
 			}
 			r.Fields[l.Column] = value
 		}
-		if t.Only != "" && len(r.Fields) == 0 {
+		if len(values) == 0 && len(t.Leaves) > 0 && (there || !slices.ContainsFunc(t.Leaves, func(l rows.Leaf) bool { return l.Mandatory })) {
 			return fmt.Errorf("nothing to set: give one of --%s", strings.Join(t.Options(), ", --"))
 		}
 		c[r.Name()] = r

@@ -64,7 +64,7 @@ func TestChangesAreJudgedAsAWhole(t *testing.T) {
 		err    string
 	}{
 		{"new row", set("port", "Ethernet0", "role", "edge"), "+SLUICE_PORT|Ethernet0 role edge", ""},
-		{"row without fields", set("port", "Ethernet0"), "+SLUICE_PORT|Ethernet0", ""},
+		{"row without fields", set("port", "Ethernet0"), "", "nothing to set: give one of --flow-label, --role, --threshold, --upstream-neighbor"},
 		{"other fields stay", set("port", "Ethernet8", "flow_label", "disabled"), "+SLUICE_PORT|Ethernet8 flow_label disabled", ""},
 		{"as it is", set("port", "Ethernet8", "role", "edge"), "", ""},
 		{"list", set("threshold", "gold", "high_bytes", "9", "queues", "3,4"), "+SLUICE_THRESHOLD|gold high_bytes 9; +SLUICE_THRESHOLD|gold queues@ 3,4", ""},

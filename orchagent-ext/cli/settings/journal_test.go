@@ -152,15 +152,15 @@ func TestJournalHasWhatWasWrittenAndNoMore(t *testing.T) {
 		t.Errorf("%v; %d entries of nothing", err, known())
 	}
 	s.err = errors.New("redis is away")
-	if _, err := w.Change(t.Context(), "me", "x", port.Set("Ethernet0", nil)); err == nil || known() != 0 {
+	if _, err := w.Change(t.Context(), "me", "x", port.Set("Ethernet0", map[string]string{"role": "fabric"})); err == nil || known() != 0 {
 		t.Errorf("not written: %v; %d entries", err, known())
 	}
 	s.err = fmt.Errorf("write: %w", sonicdb.ErrUnknown)
-	if _, err := w.Change(t.Context(), "me", "x", port.Set("Ethernet0", nil)); err == nil || known() != 1 {
+	if _, err := w.Change(t.Context(), "me", "x", port.Set("Ethernet0", map[string]string{"role": "fabric"})); err == nil || known() != 1 {
 		t.Errorf("perhaps written: %v; %d entries", err, known())
 	}
 	w.Dry = true
-	if edits, err := w.Change(t.Context(), "me", "x", port.Set("Ethernet0", nil)); err != nil || len(edits) != 1 || known() != 1 || s.writes != 0 {
+	if edits, err := w.Change(t.Context(), "me", "x", port.Set("Ethernet0", map[string]string{"role": "fabric"})); err != nil || len(edits) != 1 || known() != 1 || s.writes != 0 {
 		t.Errorf("dry: %v, %v; %d entries, %d writes", edits, err, known(), s.writes)
 	}
 	w.Dry = false
@@ -178,7 +178,7 @@ func TestNothingIsWrittenWithoutAJournal(t *testing.T) {
 	if err := os.WriteFile(filepath.Dir(w.File), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	change := table(t, "port").Set("Ethernet0", nil)
+	change := table(t, "port").Set("Ethernet0", map[string]string{"role": "fabric"})
 	if _, err := w.Change(t.Context(), "me", "x", change); err == nil || !strings.HasPrefix(err.Error(), "nothing was written to CONFIG_DB: ") || s.writes != 0 {
 		t.Errorf("%v, %d writes", err, s.writes)
 	}

@@ -7,12 +7,17 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"go/format"
 	"log"
+	"maps"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 
+	"github.com/openconfig/goyang/pkg/yang"
 	"github.com/openconfig/ygot/genutil"
 	"github.com/openconfig/ygot/gogen"
 	"github.com/openconfig/ygot/ygen"
@@ -80,11 +85,57 @@ func generate() ([]byte, error) {
 	fmt.Fprintln(&b, parts.EnumMap)
 	fmt.Fprintln(&b, parts.JSONSchemaCode)
 	fmt.Fprintln(&b, parts.EnumTypeMap)
+	if err := writeUnits(&b); err != nil {
+		return nil, err
+	}
 	code, err := format.Source(b.Bytes())
 	if err != nil {
 		return nil, err
 	}
 	return lazy(string(code))
+}
+
+// writeUnits writes the units of leaves, which ygot's schema leaves out.
+func writeUnits(b *bytes.Buffer) error {
+	ms := yang.NewModules()
+	ms.AddPath("..", "../standins", "internal/generate")
+	for _, file := range models[:2] {
+		if err := ms.Read(file); err != nil {
+			return err
+		}
+	}
+	if errs := ms.Process(); errs != nil {
+		return errors.Join(errs...)
+	}
+	all := map[string]string{}
+	var walk func(table string, e *yang.Entry)
+	walk = func(table string, e *yang.Entry) {
+		if table == "" && strings.HasPrefix(e.Name, "SLUICE") {
+			table = e.Name
+		}
+		switch n := e.Node.(type) {
+		case *yang.Leaf:
+			if n.Units != nil {
+				all[table+"/"+e.Name] = n.Units.Name
+			}
+		case *yang.LeafList:
+			if n.Units != nil {
+				all[table+"/"+e.Name] = n.Units.Name
+			}
+		}
+		for _, child := range e.Dir {
+			walk(table, child)
+		}
+	}
+	for _, file := range models[:2] {
+		walk("", yang.ToEntry(ms.Modules[strings.TrimSuffix(filepath.Base(file), ".yang")]))
+	}
+	fmt.Fprintln(b, "// Units are those of leaves, by table and leaf: SLUICE_THRESHOLD/high_bytes.\nvar Units = map[string]string{")
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		fmt.Fprintf(b, "%q: %q,\n", name, all[name])
+	}
+	fmt.Fprintln(b, "}")
+	return nil
 }
 
 // lazy makes SchemaTree a function, which unpacks the schema when it is first called: ygot's
