@@ -66,7 +66,7 @@ func (s *stream) rate(now time.Duration) float64 {
 	return s.mbps
 }
 
-// ends are what a stream goes between: the Ethernet addresses of its first hop, and the hosts.
+// ends are the two ends of a stream: the Ethernet addresses of its first hop, and the hosts.
 type ends struct {
 	from, gateway net.HardwareAddr
 	src, dst      netip.Addr

@@ -52,7 +52,7 @@ func TestDevicesBecomePortsWithoutSONiC(t *testing.T) {
 // What made a device a port is taken back with the rest of the change.
 func TestDevicesAreNoPortsAfterRollback(t *testing.T) {
 	c := NewConfig(nil)
-	next, edits, err := c.Apply(WithDevices(table(t, "port").Set("eth1", nil), []string{"eth1"}))
+	next, edits, err := c.Apply(WithDevices(table(t, "port").Set("eth1", map[string]string{"role": "edge"}), []string{"eth1"}))
 	if err != nil {
 		t.Fatal(err)
 	}

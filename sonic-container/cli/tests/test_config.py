@@ -40,8 +40,6 @@ def rows(switch):
     ({}, 'global set --stream-id-scope local --stream-id-seed 4294967295', {GLOBAL: {'stream_id_scope': 'local', 'stream_id_seed': '4294967295'}}),
     ({}, 'port set Ethernet0 --role edge', {PORT: {'role': 'edge'}}),
     ({}, 'port set PortChannel1 --flow-label enabled', {'SLUICE_PORT|PortChannel1': {'flow_label': 'enabled'}}),
-    ({}, 'port set Ethernet0', {PORT: {'NULL': 'NULL'}}),
-    ({PORT: {'role': 'edge'}}, 'port set Ethernet0', {PORT: {'role': 'edge'}}),
     ({PORT: {'role': 'edge', 'flow_label': 'disabled'}}, 'port del Ethernet0 flow_label', {PORT: {'role': 'edge'}}),
     ({PORT: {'role': 'edge'}}, 'port del Ethernet0 role', {PORT: {'NULL': 'NULL'}}),
     ({PORT: {'NULL': 'NULL'}}, 'port del Ethernet0', {}),
@@ -107,7 +105,8 @@ def test_writes(switch, before, line, after):
     ('port set Ethernet0 --role core', 'SLUICE_PORT|Ethernet0: role "core": must be one of edge, fabric, border'),
     ('port set Ethernet9 --role edge', 'SLUICE_PORT|Ethernet9: name "Ethernet9": no such row in PORT or PORTCHANNEL; there are: '
      'Ethernet0, Ethernet4, Ethernet8, Ethernet12, Ethernet16, Ethernet20, Ethernet24, Ethernet28, \u2026'),
-    ('port set PortChannel1|Ethernet0', 'SLUICE_PORT|PortChannel1|Ethernet0: name "PortChannel1|Ethernet0": no such row in PORT or PORTCHANNEL; there are: '
+    ('port set Ethernet0', 'nothing to set: give one of --flow-label, --role, --threshold, --upstream-neighbor'),
+    ('port set PortChannel1|Ethernet0 --role edge', 'SLUICE_PORT|PortChannel1|Ethernet0: name "PortChannel1|Ethernet0": no such row in PORT or PORTCHANNEL; there are: '
      'Ethernet0, Ethernet4, Ethernet8, Ethernet12, Ethernet16, Ethernet20, Ethernet24, Ethernet28, \u2026'),
     ('port del Ethernet4', 'SLUICE_PORT|Ethernet4: no such row; there are: Ethernet8'),
     ('port del Ethernet8 flow-label', 'SLUICE_PORT|Ethernet8: flow_label: is not set'),

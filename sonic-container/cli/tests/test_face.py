@@ -62,11 +62,11 @@ def test_a_container_that_is_down(switch, monkeypatch):
 def test_the_container_of_the_asic(switch, monkeypatch):
     monkeypatch.setenv('SLUICE_TEST_ASICS', '2')
     switch.put(4 + 16, {'PORT|Ethernet0': {'lanes': '1'}})
-    for line in ('-n asic1 port set Ethernet0', 'port set Ethernet0 --namespace=asic1', 'port set -n asic1 -- Ethernet0'):
+    for line in ('-n asic1 port set Ethernet0 --role edge', 'port set Ethernet0 --role edge --namespace=asic1', 'port set --role edge -n asic1 -- Ethernet0'):
         switch.run('config sluice ' + line)
     assert [line.split(' start.sh ')[0].split()[-1] for line in called(switch) if line.startswith('exec ')] == ['sluice1'] * 3
-    assert switch.row('SLUICE_PORT|Ethernet0', 4 + 16) == {'NULL': 'NULL'}
-    for line in ('port set Ethernet0', 'port set Ethernet0 -n', 'port set -- Ethernet0 -n asic1'):
+    assert switch.row('SLUICE_PORT|Ethernet0', 4 + 16) == {'role': 'edge'}
+    for line in ('port set Ethernet0 --role edge', 'port set Ethernet0 --role edge -n', 'port set --role edge -- Ethernet0 -n asic1'):
         assert switch.run('config sluice ' + line, code=1) == 'Error: -n must be one of asic0, asic1\n'
 
 

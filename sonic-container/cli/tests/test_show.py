@@ -116,7 +116,7 @@ def test_congested_flows(running):
     running.put(6, {'SLUICE_FLOW|f1': full, 'SLUICE_FLOW|f2': {'state': 'held'}, 'SLUICE_FLOW|f3': {'state': 'normal'}})
     lines = running.run('show sluice flows --congested').splitlines()
     assert len(lines) == 4
-    assert lines[2].split() == ['2001:db8::1', '2001:db8::ff', '0x000011', '1001', 'congested', 'Ethernet8', '3', '150000', 'Ethernet0', 'fe80::1']
+    assert lines[2].split() == ['2001:db8::1', '2001:db8::ff', '0x000011', '1001', 'congested', 'Ethernet8', '3', '150000', 'Ethernet0', 'fe80::1', '-']
     assert [row['state'] for row in json.loads(running.run('show sluice flows --congested --json'))] == ['congested', 'held']
     assert len(running.run('show sluice flows --congested --top 1').splitlines()) == 5
 
