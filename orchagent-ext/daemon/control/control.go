@@ -46,6 +46,7 @@ type Settings struct {
 type Control struct {
 	running *running // nil: no flow is watched or held
 	err     error    // why notifications are not as configured
+	noHolds string   // warning where the switch watches flows and cannot hold them
 	learner atomic.Pointer[flowcontrol.Task]
 }
 
@@ -64,16 +65,17 @@ func (c *Control) Reconcile(ctx context.Context, g task.Group, want Settings, en
 			return
 		}
 	}
+	if c.noHolds = ""; want.Choices.Method(engine.NeedHold) == engine.None {
+		c.noHolds = "neighbors are asked for holds, and no flow is held here: " + want.Choices[engine.NeedHold].Reason
+	}
 	c.learner.Store(c.running.Task)
 	c.err = c.running.configure(want.Snapshot, env.Ports)
 }
 
-// unable returns why the switch cannot watch and hold single flows; nil: it can.
+// unable returns why the switch cannot watch single flows; nil: it can.
 func (s Settings) unable() error {
-	for _, n := range []engine.Need{engine.NeedThreshold, engine.NeedHold} {
-		if c := s.Choices[n]; c.Method == engine.None {
-			return errors.New(c.Reason)
-		}
+	if c := s.Choices[engine.NeedThreshold]; c.Method == engine.None {
+		return errors.New(c.Reason)
 	}
 	if s.Choices == nil {
 		return errors.New("the switch has not been asked yet what it can do")

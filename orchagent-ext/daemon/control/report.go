@@ -44,7 +44,7 @@ func (c *Control) Describe(report *status.Report, e *status.Encoder, s *config.S
 		return
 	}
 	report.Warn(warnings(s, r.config, r.neighbors.Ports())...)
-	report.Warn(r.Realtime())
+	report.Warn(r.Realtime(), c.noHolds)
 	if last := r.report; last != nil {
 		held := 0
 		for _, h := range last.Holds {

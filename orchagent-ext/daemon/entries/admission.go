@@ -26,6 +26,7 @@ type admission struct {
 	refusedCapacity, refusedSwitch, evicted uint64
 	refusedAt                               time.Time
 	refusedPort                             string // the last one
+	refusedLimit                            int    // entries that there could be then
 	loggedAt                                time.Time
 
 	computed bool // the switch labels flows without an entry, too
@@ -92,7 +93,7 @@ func (l *Entries) limit(now time.Time) int {
 func (l *Entries) full(refused int, port string, now time.Time) {
 	l.room, l.roomAt = max(1, len(l.seen)), now
 	l.refusedSwitch += uint64(refused)
-	l.refusedAt, l.refusedPort = now, port
+	l.refusedAt, l.refusedPort, l.refusedLimit = now, port, min(l.room, l.capacity)
 }
 
 // offer decides whether a flow that came in by port, and was seen so many times, gets an
@@ -108,7 +109,7 @@ func (l *Entries) offer(port string, times uint32, count counter, now time.Time)
 	}
 	if victim = l.victim(port, times, limit, count, now); victim == nil {
 		l.refusedCapacity++
-		l.refusedAt, l.refusedPort = now, port
+		l.refusedAt, l.refusedPort, l.refusedLimit = now, port, limit
 		return nil, false
 	}
 	l.evicted++
@@ -268,7 +269,7 @@ func (l *Entries) Warning(now time.Time) string {
 	if l.computed {
 		without = "flows have the label of the hash, and not one that is chosen"
 	}
-	if limit := l.limit(now); limit < l.capacity {
+	if limit := l.refusedLimit; limit < l.capacity {
 		return fmt.Sprintf(without+": the switch has room for %d entries of flow_capacity=%d of SLUICE|global; last refused: a flow of %s", limit, l.capacity, port)
 	}
 	return fmt.Sprintf(without+": the %d entries of flow_capacity of SLUICE|global are in use, and no flow with one is idle; last refused: a flow of %s, which has %d",

@@ -150,3 +150,27 @@ func TestLookEndsWhenTimeIsUp(t *testing.T) {
 		}
 	}
 }
+
+// TestWarningNamesTheRoomThatTheSwitchHad: flows that are refused since the switch was full at 49
+// entries do not find flow_capacity in use, after the limit has ended too.
+func TestWarningNamesTheRoomThatTheSwitchHad(t *testing.T) {
+	const capacity, entries = 1000, 49
+	now := time.Unix(1000, 0)
+	l := &Entries{admission: admission{capacity: capacity}}
+	for qp := range entries {
+		l.add(flowEntry(uint32(qp)), "Ethernet0", now)
+	}
+	l.full(1, "Ethernet0", now)
+	for _, after := range []time.Duration{0, roomTime - 1, roomTime, roomTime + refusalTime - 2} {
+		at := now.Add(after)
+		if after == roomTime-1 {
+			busy := func(engine.FlowEntry) (packets, octets uint64, err error) { return uint64(at.UnixNano()), 0, nil }
+			if _, admit := l.offer("Ethernet0", 1000, busy, at); admit {
+				t.Fatal("a flow was admitted")
+			}
+		}
+		if w := l.Warning(at); !strings.Contains(w, "room for 49 entries") {
+			t.Errorf("after %v: %q", after, w)
+		}
+	}
+}

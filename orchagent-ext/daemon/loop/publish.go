@@ -93,13 +93,7 @@ func (o *orch) describe(s *status.Report) {
 	o.streams.Describe(s)
 	o.sw.control.Describe(s, &o.encoder, o.snapshot)
 	o.placement.Describe(s, &o.encoder, o.rows, o.placementSettings())
-	s.State = telemetry.Running
-	switch {
-	case o.lastErr != nil, s.Warned():
-		s.State = telemetry.Degraded
-	case policy.Disabled(o.snapshot):
-		s.State = telemetry.Disabled
-	}
+	s.Judge(policy.Disabled(o.snapshot), o.lastErr, o.sw.engine.Len())
 	switch {
 	case p.Label == nil:
 	case method == engine.None:
@@ -127,7 +121,7 @@ func (o *orch) capability() *telemetry.Capability {
 		c.Queues = &outcome.Queues
 	}
 	for n, is := range outcome.Choices {
-		if (n == engine.NeedThreshold || n == engine.NeedHold) && o.sw.control.Active() {
+		if (n == engine.NeedThreshold || n == engine.NeedHold) && is.Method != engine.None && o.sw.control.Active() {
 			is.State = engine.Active
 		}
 		for what, value := range map[string]string{"_method": string(is.Method), "_reason": is.Reason, "_state": string(is.State)} {

@@ -32,6 +32,19 @@ func (r *Report) Warn(texts ...string) {
 // Warned reports whether there is a warning.
 func (r *Report) Warned() bool { return len(r.warnings) > 0 }
 
+// Judge sets the state: disabled once the kill switch has taken all objects off the switch,
+// whatever the warnings are; else degraded where something failed or warns.
+func (r *Report) Judge(disabled bool, failed error, objects int) {
+	switch {
+	case disabled && failed == nil && objects == 0:
+		r.State = telemetry.Disabled
+	case disabled, failed != nil, r.Warned():
+		r.State = telemetry.Degraded
+	default:
+		r.State = telemetry.Running
+	}
+}
+
 // Encode returns the row of the report, by an encoder.
 func (r *Report) Encode(e *Encoder) []rows.Row {
 	r.Row.Warnings = telemetry.Text(strings.Join(r.warnings, "; "))

@@ -3,6 +3,7 @@
 package status
 
 import (
+	"errors"
 	"log/slog"
 	"testing"
 
@@ -19,5 +20,33 @@ func TestEncoderLeavesOutOnlyTheRowThatCannotBeWritten(t *testing.T) {
 	}
 	if got := e.Encode(queue("a|b"), queue("Ethernet0")); len(got) != 1 || got[0].Key != "Ethernet0|3" || e.Err() == nil {
 		t.Errorf("%+v, %v", got, e.Err())
+	}
+}
+
+// TestDisabledShowsThoughThereAreWarnings: the kill switch is shown once all objects are gone,
+// and a removal that failed is degraded.
+func TestDisabledShowsThoughThereAreWarnings(t *testing.T) {
+	failed := errors.New("remove acl_entry: OBJECT_IN_USE")
+	for _, tt := range []struct {
+		disabled bool
+		failed   error
+		objects  int
+		warning  string
+		want     string
+	}{
+		{false, nil, 7, "", telemetry.Running},
+		{false, nil, 7, "a port is down", telemetry.Degraded},
+		{false, failed, 7, "", telemetry.Degraded},
+		{true, nil, 0, "", telemetry.Disabled},
+		{true, nil, 0, "a port is down", telemetry.Disabled},
+		{true, failed, 0, "", telemetry.Degraded},
+		{true, nil, 1, "", telemetry.Degraded},
+	} {
+		var r Report
+		r.Warn(tt.warning)
+		r.Judge(tt.disabled, tt.failed, tt.objects)
+		if r.State != tt.want {
+			t.Errorf("%+v: %s", tt, r.State)
+		}
 	}
 }

@@ -92,9 +92,8 @@ func (c *core) countFlow(now int64, f *congested) {
 	if now+int64(counting)/2 < a.counted && pace == a.pace {
 		return
 	}
-	if err := c.sw.SetHold(f.q.Port, a.match, counting, pace); err != nil {
-		c.counters.HoldFailed++
-		c.lastErr = err
+	err := c.sw.SetHold(f.q.Port, a.match, counting, pace)
+	if c.holdIs(now, err); err != nil {
 		return
 	}
 	a.counted, a.pace = now+int64(counting), pace

@@ -75,7 +75,8 @@ type core struct {
 	reaction, enforce, error Histogram
 	ppfcReaction             Histogram
 	ppfcEnforce              Histogram
-	lastErr                  error // why the switch refused a hold
+	lastErr                  error // why the switch refused a hold; nil once a hold has succeeded
+	lastErrAt                int64 // ns
 }
 
 func newCore(sw Switch, out sender, clock func() int64) *core {

@@ -159,12 +159,16 @@ func (c *core) apply(now, at int64) (refused int) {
 		}
 		err := c.sw.SetHold(change.Flow.port, change.Flow.match, d, rate)
 		if err != nil && (change.Flow.port == sai.Null || c.settings.members[change.Flow.port] != nil) {
-			c.counters.HoldFailed++
-			c.lastErr = err
+			c.holdIs(now, err)
 			if d != 0 {
 				c.refused = append(c.refused, change.Flow)
 			}
-		} else if at != 0 && d != 0 {
+			continue
+		}
+		if err == nil && d != 0 {
+			c.holdIs(now, nil)
+		}
+		if at != 0 && d != 0 {
 			took := durationOf(c.clock() - at)
 			if change.Flow.port == sai.Null { // whichever port: of a PPFC
 				c.ppfcEnforce.Add(took)

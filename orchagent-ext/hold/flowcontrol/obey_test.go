@@ -262,3 +262,38 @@ func TestHoldThatTheSwitchRefusesIsFull(t *testing.T) {
 		t.Errorf("with room again: held %d, %d on the switch", n.Held, len(f.holds))
 	}
 }
+
+// TestRefusalOfAHoldEnds: the report names why the switch refused a hold until a hold succeeds, or
+// for a minute.
+func TestRefusalOfAHoldEnds(t *testing.T) {
+	f := newFake(t, config())
+	said := func() string {
+		r := newReport()
+		f.core.fill(f.now, r)
+		return r.LastError
+	}
+	refuse := func() {
+		f.room = 1
+		for stream := uint16(1); stream <= 2; stream++ {
+			f.receive(up, pause(stream, 40_000))
+		}
+		if said() == "" {
+			t.Error("a refused hold is not reported")
+		}
+	}
+	refuse()
+	f.room = 3
+	f.receive(up, pause(3, 40_000))
+	if got := said(); got != "" {
+		t.Errorf("after a hold that succeeded: %q", got)
+	}
+	refuse()
+	f.until(f.now + int64(refusalTime) - 1)
+	if said() == "" {
+		t.Error("within a minute it is forgotten")
+	}
+	f.until(f.now + 1)
+	if got := said(); got != "" {
+		t.Errorf("after a minute: %q", got)
+	}
+}

@@ -4,6 +4,7 @@ package flowcontrol
 
 import (
 	"net/netip"
+	"time"
 
 	"sluice/orchagent-ext/wire/notify"
 	sai "sluice/sai-shim"
@@ -25,7 +26,7 @@ type Report struct {
 	Holds []Hold
 
 	Realtime  bool   // the thread has real-time priority
-	LastError string // why the switch refused a hold last; "": it did not
+	LastError string // why the switch refused a hold; "": a hold has succeeded since, or a minute is over
 }
 
 // CongestedFlow is a flow that is above a mark, or was and has not drained.
@@ -77,9 +78,24 @@ func newReport() *Report {
 	return &Report{Flows: make([]CongestedFlow, 0, reportRows), Holds: make([]Hold, 0, reportRows)}
 }
 
+// refusalTime is how long a report names a hold that the switch refused, where no other hold
+// has succeeded since.
+const refusalTime = time.Minute
+
+// holdIs notes the answer of the switch to a hold.
+func (c *core) holdIs(now int64, err error) {
+	if err != nil {
+		c.counters.HoldFailed++
+	}
+	c.lastErr, c.lastErrAt = err, now
+}
+
 // fill fills in a report, and allocates nothing.
 func (c *core) fill(now int64, r *Report) {
 	r.At, r.Counters = now, c.counters
+	if c.lastErr != nil && now-c.lastErrAt < int64(refusalTime) {
+		r.LastError = c.lastErr.Error()
+	}
 	r.Reaction, r.Enforce, r.Release = c.reaction, c.enforce, c.error
 	r.PPFCReaction, r.PPFCEnforce = c.ppfcReaction, c.ppfcEnforce
 	for _, f := range c.congested {

@@ -239,9 +239,6 @@ func (l *loop) asked() {
 	if r := l.wanted.Swap(nil); r != nil {
 		l.core.fill(packetio.Monotonic(), r)
 		r.Realtime = l.realtime
-		if err := l.core.lastErr; err != nil {
-			r.LastError = err.Error()
-		}
 		select {
 		case l.filled <- r:
 		default: // the last one was not taken: who asked has given up

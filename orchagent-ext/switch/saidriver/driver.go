@@ -175,7 +175,7 @@ func (d *Driver) Probe() (engine.Abilities, engine.Features, error) {
 		}
 	}
 	a.Set(engine.NeedThreshold, engine.Exact, d.singleFlows())
-	a.Set(engine.NeedHold, engine.Exact, d.singleFlows())
+	a.Set(engine.NeedHold, engine.Exact, d.holds())
 	f := engine.Features{
 		Kernel:       d.kernel,
 		HashIPv6:     d.hashUse(saiattr.ECMPHashIPv6),

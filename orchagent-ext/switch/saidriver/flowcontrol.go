@@ -3,6 +3,7 @@
 package saidriver
 
 import (
+	"errors"
 	"fmt"
 
 	"sluice/orchagent-ext/switch/engine"
@@ -28,6 +29,23 @@ func (d *Driver) singleFlows() engine.Ability {
 	default:
 		return engine.Ability{Reason: fmt.Sprintf("the SAI library has version %d of the extension of sai_sluice_ext.h: single flows came with %d (libsoftsai: SLUICE_QUEUES=8)", v, sai.ExtensionFlows)}
 	}
+}
+
+// holds returns whether the library holds single flows: one with the extension may lack what
+// holds need, as the software switch without /dev/net/tun does.
+func (d *Driver) holds() engine.Ability {
+	a := d.singleFlows()
+	if !a.Can {
+		return a
+	}
+	ports, err := d.lib.GetObjects(saiattr.Switch, d.lib.Switch, saiattr.SwitchPorts)
+	if err != nil || len(ports) == 0 {
+		return a // a hold will show it
+	}
+	if _, err = d.lib.GetHold(ports[0], sai.HoldMatch{Kind: sai.HoldStream}); errors.Is(err, sai.ErrNotSupported) {
+		return engine.Ability{Reason: fmt.Sprintf("%v; the software switch logs its reason, such as /dev/net/tun that cannot be opened", err)}
+	}
+	return a
 }
 
 // PortID is the library's object of a port; Null: it has none.

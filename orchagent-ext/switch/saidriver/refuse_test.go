@@ -292,3 +292,25 @@ func TestSamplingOfEveryPacketIsRefusedOnAnASIC(t *testing.T) {
 		}
 	}
 }
+
+// TestHoldsThatTheLibraryRefuses: a library with the extension that answers NOT_SUPPORTED to a
+// question about a hold watches flows, and holds none.
+func TestHoldsThatTheLibraryRefuses(t *testing.T) {
+	for _, tt := range []struct {
+		fail string
+		want engine.Method
+	}{{"get hold 1000 -2", engine.Exact}, {"get hold 0 -2", engine.None}, {"get hold 0 -1", engine.Exact}} {
+		t.Run(tt.fail, func(t *testing.T) {
+			a, _, err := openPlace(t, saitest.New(t), "FAIL", tt.fail).driver().Probe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if hold := a[engine.NeedHold][engine.Exact]; hold.Can != (tt.want == engine.Exact) || !hold.Can && !strings.Contains(hold.Reason, "NOT_SUPPORTED") {
+				t.Errorf("%+v", hold)
+			}
+			if !a[engine.NeedThreshold][engine.Exact].Can {
+				t.Error("flows are not watched")
+			}
+		})
+	}
+}

@@ -199,10 +199,13 @@ static sai_status_t set_hold(sai_object_id_t switch_id, sai_object_id_t port, co
 static sai_status_t get_hold(sai_object_id_t switch_id, sai_object_id_t port, const sai_sluice_match_t *match,
 			     sai_sluice_hold_t *hold)
 {
-	sai_status_t status = SAI_STATUS_ITEM_NOT_FOUND;
+	sai_status_t status = failing("get", "hold");
 	struct hold *h;
 
 	(void)switch_id;
+	if (status != SAI_STATUS_SUCCESS)
+		return status;
+	status = SAI_STATUS_ITEM_NOT_FOUND;
 	pthread_mutex_lock(&lock);
 	h = find(port, match);
 	if (h && h->us) {
