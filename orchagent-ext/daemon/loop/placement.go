@@ -27,7 +27,7 @@ func (o *orch) place(ctx context.Context, g task.Group) {
 		o.ledger.EndCopy()
 	}
 	o.placement.Reconcile(ctx, g, want, &placement.Environment{
-		Engine: sw.engine, Moved: o.entries.Relabel, PortName: sw.PortName,
+		Engine: sw.engine, Moved: o.entries.Relabel, Held: o.heldNow, PortName: sw.PortName,
 		Count: func(f engine.FlowEntry) (uint64, error) {
 			_, octets, err := sw.forEntries().CountFlow(f)
 			return octets, err

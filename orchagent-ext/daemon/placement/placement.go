@@ -42,6 +42,7 @@ type Environment struct {
 	Engine    *engine.Engine
 	Count     func(engine.FlowEntry) (octets uint64, err error) // reads the counter of an entry
 	Moved     func(engine.FlowEntry)                            // receives entries with another label
+	Held      func() placer.Held                                // returns which flows are held now
 	PortStats func(name string) *telemetry.PortStats            // nil: the port has none
 	PortName  func(number uint64) string                        // by the number in frames; ""
 

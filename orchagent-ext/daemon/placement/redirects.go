@@ -16,6 +16,7 @@ import (
 	"sluice/orchagent-ext/db/telemetry"
 	"sluice/orchagent-ext/spread/redirect"
 	"sluice/orchagent-ext/spread/redirector"
+	"sluice/orchagent-ext/switch/engine"
 	"sluice/yang/rows"
 )
 
@@ -61,6 +62,19 @@ func (p *Placement) reconcileRedirects(want *Settings) {
 	}
 	p.redirects = p.redirects.stopped()
 	p.redirects = &redirects{settings: c, watch: newWatch(p.env.Log), Redirector: redirector.New(c, &p.network, p.env.Engine, p.env.Log)}
+	p.redirects.Held = p.heldFlows
+}
+
+// heldFlows returns which flows are held now, as entries to next hops know them: of a hold that
+// names a label or a queue pair, all between its two hosts.
+func (p *Placement) heldFlows() func(redirect.Flow) bool {
+	if p.env.Held == nil {
+		return nil
+	}
+	held := p.env.Held()
+	return func(f redirect.Flow) bool {
+		return held(engine.FlowEntry{Src: f.Src, Dst: f.Dst, SrcPort: f.SrcPort})
+	}
 }
 
 // pollRedirects reads samples, and changes entries.

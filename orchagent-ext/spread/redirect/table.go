@@ -133,6 +133,7 @@ type Table struct {
 	members []Member
 	flows   map[Flow]*followed
 	at      int64 // ns, when amounts were decayed last
+	held    func(Flow) bool
 	full    int64 // ns, before which no rule is added: the switch has no room
 	counts  Counts
 }
@@ -151,6 +152,12 @@ func New(c Config) *Table {
 	c.fill()
 	return &Table{cfg: c, flows: map[Flow]*followed{}}
 }
+
+// SetHeld sets which flows are held: they stay where they are, while that has a link. Their
+// packets wait at one port, and later ones would pass them by another. nil: no flow is held.
+func (t *Table) SetHeld(held func(Flow) bool) { t.held = held }
+
+func (t *Table) isHeld(f *followed) bool { return t.held != nil && t.held(f.flow) }
 
 // SetMembers sets the next hops that the group has now. It returns whether rules changed: a
 // rule goes with its member, and with a member whose weight is 0. The switch hashes again
@@ -281,6 +288,9 @@ func (t *Table) forget(now int64) (changed bool) {
 	_, sum := t.loads()
 	least := worthless * t.mean(sum)
 	for key, f := range t.flows {
+		if f.rule >= 0 && t.isHeld(f) {
+			continue
+		}
 		if f.rule >= 0 && f.octets < least && f.idle(now) {
 			f.rule, changed = -1, true
 		}
@@ -352,7 +362,7 @@ func (t *Table) improve(now int64) bool {
 	perPort, rules := t.used()
 	best := move{}
 	for _, f := range t.flows {
-		if f.member() != worst || now < f.cool || t.cfg.Moves == MovesIdle && !f.idle(now) {
+		if f.member() != worst || now < f.cool || t.cfg.Moves == MovesIdle && !f.idle(now) || t.isHeld(f) {
 			continue
 		}
 		for to := range loads {

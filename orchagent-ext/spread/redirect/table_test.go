@@ -65,6 +65,28 @@ func TestTableMovesHalfOfFlowsThatCollide(t *testing.T) {
 	}
 }
 
+// Packets of a held flow wait at the port of its member: later ones would overtake them.
+func TestTableMovesNoHeldFlow(t *testing.T) {
+	table := redirect.New(redirect.Config{Moves: redirect.MovesAny})
+	table.SetMembers(names(2))
+	held := flowOf(0)
+	table.SetHeld(func(f redirect.Flow) bool { return f != held })
+	if !table.Decide(feed(table, collided, alike, 0), 8) {
+		t.Fatal("no flow moves, though one is not held")
+	}
+	if rules := table.Rules(); len(rules) != 1 || rules[0].Flow != held {
+		t.Errorf("rules are %v: want one, of the flow that is not held", rules)
+	}
+	table.SetHeld(func(f redirect.Flow) bool { return f == held })
+	if changed := table.Decide(int64(40*time.Second), 8); changed || len(table.Rules()) != 1 {
+		t.Errorf("the rule of a held flow that sends nothing is removed: %v", table.Rules())
+	}
+	table.SetHeld(nil)
+	if !table.Decide(int64(41*time.Second), 8) || len(table.Rules()) != 0 {
+		t.Errorf("the rule stays after the hold: %v", table.Rules())
+	}
+}
+
 func TestTableRemovesRulesOfAMemberThatDies(t *testing.T) {
 	table, _ := decided(t, redirect.Config{Moves: redirect.MovesAny})
 	members := names(2)

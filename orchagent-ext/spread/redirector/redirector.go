@@ -52,6 +52,9 @@ type Redirector struct {
 	sw  Switch
 	log *slog.Logger
 
+	// Held returns which flows are held now: they do not move. nil: no flow is held.
+	Held func() func(redirect.Flow) bool
+
 	groups map[string]*group
 	dests  map[netip.Addr]*group // nil: its route has no group that flows are placed over
 	fresh  bool                  // a destination is new
@@ -99,7 +102,12 @@ func (r *Redirector) Poll(now time.Time) error {
 	changed := r.refresh(now)
 	if now.Sub(r.decideAt) >= decideEvery || now.Before(r.decideAt) {
 		r.decideAt = now
+		var held func(redirect.Flow) bool
+		if r.Held != nil {
+			held = r.Held()
+		}
 		for _, g := range r.groups {
+			g.table.SetHeld(held)
 			if g.table.Decide(now.UnixNano(), atOnce) {
 				changed = true
 			}

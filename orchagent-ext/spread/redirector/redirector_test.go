@@ -102,6 +102,16 @@ func (b *bed) placed() {
 	}
 }
 
+func TestRedirectorMovesNoHeldFlow(t *testing.T) {
+	b := newBed(t)
+	b.r.Held = func() func(redirect.Flow) bool { return func(redirect.Flow) bool { return true } }
+	if b.run(2 * time.Second); len(b.rules) != 0 {
+		t.Errorf("all flows are held, and the rules are %v", b.rules)
+	}
+	b.r.Held = nil
+	b.placed()
+}
+
 func TestRedirectorPlacesFlowsThatCollide(t *testing.T) {
 	b := newBed(t)
 	b.placed()
