@@ -23,8 +23,8 @@ const (
 	rateWindow = 300 * time.Millisecond
 )
 
-// labelSettings returns the settings of placement by labels. Where they differ, all flows are
-// adopted again, with their labels.
+// labelSettings returns the settings of placement by labels. Where those differ that cannot be
+// tuned, all flows are adopted again, with their labels.
 func labelSettings(s *config.Snapshot, kernel bool, capacity uint32) placer.Config {
 	r := s.Placement
 	threshold := 1 + float64(*r.ThresholdPercent)/100
@@ -76,7 +76,8 @@ func (p *Placement) reconcileLabels(want *Settings) {
 	if p.env.Engine.Record(engine.KeySeed) != nil {
 		c.Seed = policy.HashSeed(want.Snapshot)
 	}
-	if p.labels != nil && p.labels.settings == c {
+	if p.labels != nil && p.labels.Tune(c) {
+		p.labels.settings = c
 		return
 	}
 	p.labels = p.labels.stopped()

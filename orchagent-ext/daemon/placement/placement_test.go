@@ -5,6 +5,7 @@ package placement
 import (
 	"log/slog"
 	"net/netip"
+	"slices"
 	"testing"
 	"time"
 
@@ -46,6 +47,12 @@ func TestPlacementFollowsTheMethodOfTheSwitch(t *testing.T) {
 		labels, redirects := p.labels, p.redirects
 		if p.Reconcile(ctx, g, want, env); p.labels != labels || p.redirects != redirects {
 			t.Errorf("step %d: equal settings began placement again", i)
+		}
+		if len(tt.rows) == 1 {
+			want.Snapshot = configtest.Snapshot(t, append(slices.Clone(placed), "moves=never"), configtest.Port0)
+			if p.Reconcile(ctx, g, want, env); p.labels != labels || p.redirects != redirects {
+				t.Errorf("step %d: another value of moves began placement again", i)
+			}
 		}
 		if _, _, polls := p.Events(); (polls != nil) != (tt.labels || tt.redirects) {
 			t.Errorf("step %d: polls %v", i, polls)

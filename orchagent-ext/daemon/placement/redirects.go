@@ -57,8 +57,11 @@ func (p *Placement) reconcileRedirects(want *Settings) {
 		return
 	}
 	c := redirectSettings(want.Snapshot)
-	if p.redirects != nil && p.redirects.settings == c {
-		return
+	if r := p.redirects; r != nil {
+		if r.settings.Moves = c.Moves; r.settings == c {
+			r.SetMoves(c.Moves)
+			return
+		}
 	}
 	p.redirects = p.redirects.stopped()
 	p.redirects = &redirects{settings: c, watch: newWatch(p.env.Log), Redirector: redirector.New(c, &p.network, p.env.Engine, p.env.Log)}

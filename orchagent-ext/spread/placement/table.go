@@ -159,6 +159,14 @@ func New(cfg Config) *Table {
 	return &Table{cfg: cfg.withDefaults(), index: map[Flow]uint32{}, used: map[use]uint32{}, excluded: map[uint32]bool{}}
 }
 
+// Tune sets what of the configuration may change while flows are placed: which flows move, when,
+// how many, and from which load on. Flows, rates and counters stay.
+func (t *Table) Tune(cfg Config) {
+	c := t.cfg
+	c.Moves, c.IdleNS, c.MaxMoves, c.Threshold, c.Goal = cfg.Moves, cfg.IdleNS, cfg.MaxMoves, cfg.Threshold, cfg.Goal
+	t.cfg = c.withDefaults()
+}
+
 // SetGroup replaces the model and the members: at the start, and when a member, a weight,
 // a bucket or the route changed. Labels stay; the paths of all flows are predicted again.
 // It returns how many flows with a known path have another one now. Quotas are dropped.

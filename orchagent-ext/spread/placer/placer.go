@@ -113,13 +113,35 @@ func (p *placed) flow() placement.Flow {
 
 // New returns a placer. count reads what a flow's entry has counted.
 func New(c Config, n Network, e Entries, count func(engine.FlowEntry) (octets uint64, err error), log *slog.Logger, now time.Time) *Placer {
+	return &Placer{
+		cfg: c.complete(), net: n, entries: e, count: count, log: log,
+		began: now, flows: map[engine.FlowEntry]*placed{}, dests: map[netip.Addr]*group{}, groups: map[string]*group{}, stale: true,
+	}
+}
+
+// complete adds the values that follow from others.
+func (c Config) complete() Config {
 	if c.Leaf != "" {
 		c.Table.Leaves = plan.MaxLeaves
 	}
-	return &Placer{
-		cfg: c, net: n, entries: e, count: count, log: log,
-		began: now, flows: map[engine.FlowEntry]*placed{}, dests: map[netip.Addr]*group{}, groups: map[string]*group{}, stale: true,
+	return c
+}
+
+// Tune changes the configuration, with flows, rates and counters as they are. It reports whether
+// it could: only what [placement.Table.Tune] sets may differ.
+func (p *Placer) Tune(c Config) bool {
+	c = c.complete()
+	rest := c
+	of, was := &rest.Table, &p.cfg.Table
+	of.Moves, of.IdleNS, of.MaxMoves, of.Threshold, of.Goal = was.Moves, was.IdleNS, was.MaxMoves, was.Threshold, was.Goal
+	if rest != p.cfg {
+		return false
 	}
+	p.cfg = c
+	for _, g := range p.groups {
+		g.table.Tune(c.Table)
+	}
+	return true
 }
 
 func key(f engine.FlowEntry) engine.FlowEntry {

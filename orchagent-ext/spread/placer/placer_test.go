@@ -255,6 +255,48 @@ func TestHeldFlowNeverMoves(t *testing.T) {
 	}
 }
 
+// Which flows move, and when, changes with flows, rates and counters as they are.
+func TestTunedPlacerKeepsItsCounters(t *testing.T) {
+	c := kernel()
+	b := newBed(t, c)
+	b.zipf(32)
+	b.run(4 * time.Second)
+	swing := func() {
+		for i, k := range b.order {
+			b.rates[k] = 1e6 / float64(1+(i+16)%32)
+		}
+	}
+	was := b.report()
+	if was.Moves == 0 {
+		t.Fatal("no flow moved")
+	}
+	c.Table.Moves = placement.MovesNever
+	if !b.p.Tune(c) {
+		t.Fatal("moves cannot be tuned")
+	}
+	swing()
+	b.run(5 * time.Second)
+	if r := b.report(); r.Moves != was.Moves || r.Looks <= was.Looks {
+		t.Errorf("%d moves in %d looks, before %d in %d", r.Moves, r.Looks, was.Moves, was.Looks)
+	}
+	c.Table.Moves, c.Table.Threshold, c.Table.Goal = placement.MovesAny, 1.03, 1.01
+	if !b.p.Tune(c) {
+		t.Fatal("thresholds cannot be tuned")
+	}
+	b.run(5 * time.Second)
+	if r := b.report(); r.Moves <= was.Moves {
+		t.Errorf("%d moves, before %d: flows may move again", r.Moves, was.Moves)
+	}
+	for _, change := range []func(*Config){
+		func(c *Config) { c.Seed++ }, func(c *Config) { c.Leaf = "leaf" }, func(c *Config) { c.Table.Capacity = 7 }, func(c *Config) { c.Kernel = false },
+	} {
+		other := c
+		if change(&other); b.p.Tune(other) {
+			t.Errorf("%+v is tuned", other)
+		}
+	}
+}
+
 // A move that the switch refuses is taken back, and others go on.
 func TestRefusedMoves(t *testing.T) {
 	b := newBed(t, kernel())

@@ -153,6 +153,9 @@ func New(c Config) *Table {
 	return &Table{cfg: c, flows: map[Flow]*followed{}}
 }
 
+// SetMoves sets when flows move from now on. Rules, samples and counts stay.
+func (t *Table) SetMoves(m Moves) { t.cfg.Moves = m }
+
 // SetHeld sets which flows are held: they stay where they are, while that has a link. Their
 // packets wait at one port, and later ones would pass them by another. nil: no flow is held.
 func (t *Table) SetHeld(held func(Flow) bool) { t.held = held }

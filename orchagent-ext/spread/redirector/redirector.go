@@ -81,6 +81,14 @@ func New(c redirect.Config, n Network, s Switch, log *slog.Logger) *Redirector {
 	return &Redirector{cfg: c, net: n, sw: s, log: log, groups: map[string]*group{}, dests: map[netip.Addr]*group{}}
 }
 
+// SetMoves sets when flows move from now on. Rules and counts stay.
+func (r *Redirector) SetMoves(m redirect.Moves) {
+	r.cfg.Moves = m
+	for _, g := range r.groups {
+		g.table.SetMoves(m)
+	}
+}
+
 // Sample notes a packet: its flow, the port that it came in by, the netdev that it leaves by
 // ("" unknown), and its octets.
 func (r *Redirector) Sample(f redirect.Flow, port uint64, link string, octets int, now time.Time) {
