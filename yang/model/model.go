@@ -9291,6 +9291,7 @@ func initΛEnumTypes() {
 // Units are those of leaves, by table and leaf: SLUICE_THRESHOLD/high_bytes.
 var Units = map[string]string{
 	"SLUICE_FLOW/acks":                           "packets",
+	"SLUICE_FLOW/advised_mbps":                   "Mbit/s",
 	"SLUICE_FLOW/bytes":                          "octets",
 	"SLUICE_FLOW/ce_packets":                     "packets",
 	"SLUICE_FLOW/cnps":                           "packets",
