@@ -353,11 +353,12 @@ typedef struct _sai_sluice_api_t {
 	/**
 	 * @brief Holds what matches and leaves by the port for the time given, or lets it pass at a rate
 	 *
-	 * Set again: refreshes. The switch ends it by itself. Packets leave in order, none is
-	 * dropped unless the lane is full. May be called beside all other calls, from any thread.
+	 * Set again: refreshes. The switch ends it by itself: what waits then should leave no faster
+	 * than the next queue takes it. Packets leave in order, none is dropped unless the lane is
+	 * full. May be called beside all other calls, from any thread.
 	 *
 	 * @param[in] port_id Port that the packets leave by; SAI_NULL_OBJECT_ID: any
-	 * @param[in] duration_us µs from now; 0 releases
+	 * @param[in] duration_us µs from now; 0 releases, as there is room: what waits leaves at once
 	 * @param[in] rate bit/s that pass; 0: nothing does; SAI_SLUICE_RATE_COUNT
 	 */
 	sai_status_t (*set_hold)(sai_object_id_t switch_id, sai_object_id_t port_id, const sai_sluice_match_t *match,

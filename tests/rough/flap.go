@@ -17,11 +17,11 @@ const (
 	flapDown  = 200 * time.Millisecond
 	flapAfter = 1500 * time.Millisecond // of each period: flows fill the queue then
 	flaps     = 8
-	flapQueue = 500_000 // octets of the slow port's queue: 30 ms without holds fill what four held flows leave free
+	flapQueue = 500_000 // octets of the slow port's queue: without holds it is full 30 ms after four flows are at their marks
 )
 
 // flap takes the link down, between the switch that holds and the one that asks, while flows fill a
-// queue. Each time what passed the link afterwards is judged: packets that the queue dropped say
+// queue. Each time the packets that passed the link afterwards are judged: packets that the queue dropped say
 // that holds did not work again.
 func flap(ctx context.Context, st *stage) (r *result, err error) {
 	p, err := st.buildPair(ctx, pairOf{uplinks: 1, highBytes: markOctets, queue: flapQueue})
@@ -60,7 +60,7 @@ func flap(ctx context.Context, st *stage) (r *result, err error) {
 			downs = append(downs, time.Now())
 			err = errors.Join(up.Peer().Set(false), ctx.Err())
 			wait(ctx, flapDown)
-			err = errors.Join(err, up.Peer().Set(true), up.Peer().Restore())
+			err = errors.Join(err, up.Peer().Set(true), up.Peer().Restore(), receiveInOrder(p.Spine)) // its thread is a new one
 		}
 		return err
 	}, p.B, p.A)
@@ -72,7 +72,7 @@ func flap(ctx context.Context, st *stage) (r *result, err error) {
 	r = weigh(all)
 	recovered, late := recoveries(all, downs, near, far)
 	full, err := p.leaf.notified(ctx, "pfcm", "hold_queue_full")
-	*r.Lost = late + full // what was in the leaf or on the link when that went down is not the hold's
+	*r.Lost = late + full // packets in the leaf or on the link as that went down count as drops alone
 	if err := shown(recovered, downs); err != nil {
 		return nil, err
 	}

@@ -186,7 +186,7 @@ func (p *pair) forth(streams ...*stream) ([]*stream, error) {
 	return streams, nil
 }
 
-// play sends streams for a time, and returns what arrived at receivers once all is quiet. While
+// play sends streams for a time, and returns their fates at receivers once all is quiet. While
 // they are sent during is called; nil: nothing is.
 func play(ctx context.Context, streams []*stream, load time.Duration, advice *fabric.Interface, during func(*pour) error, receivers ...*fabric.Interface) (all map[*stream]*fate, err error) {
 	var captures []*fabric.Capture

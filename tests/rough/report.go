@@ -33,7 +33,8 @@ type result struct {
 	Moves         *int     `json:"moves,omitempty"`
 	Waiting       *int     `json:"waiting,omitempty"` // flows that wait for a pause in the end
 	RecoveredMS   *float64 `json:"recovered_ms,omitempty"`
-	Windows       int      `json:"windows,omitempty"` // that were judged
+	DrainedMS     *float64 `json:"drained_ms,omitempty"` // until holds that ended were empty
+	Windows       int      `json:"windows,omitempty"`    // that were judged
 	Seconds       float64  `json:"seconds"`
 	Bar           string   `json:"bar"`
 	OK            bool     `json:"ok"`
@@ -57,6 +58,9 @@ var (
 	unharmed = bar{"victims >= 0.95", func(r *result) bool { return r.Victims != nil && *r.Victims >= 0.95 }}
 	recovers = bar{"recovered_ms <= 50", func(r *result) bool {
 		return r.RecoveredMS != nil && *r.RecoveredMS <= float64(recoveryBar.Milliseconds())
+	}}
+	drains = bar{"drained_ms <= 2500", func(r *result) bool {
+		return r.DrainedMS != nil && *r.DrainedMS <= float64((endBar+quietTime).Milliseconds())
 	}}
 	even = bar{"worst_over_mean <= 1.05 * floor", func(r *result) bool {
 		return r.WorstOverMean != nil && r.Floor != nil && r.Windows > 0 && *r.WorstOverMean <= 1.05**r.Floor

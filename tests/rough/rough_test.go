@@ -151,15 +151,15 @@ func TestWindowsAreJudgedByTheirOwnFloor(t *testing.T) {
 
 // Each bar fails a result that has no value for it, and one that misses it.
 func TestBarsFailWithoutAValue(t *testing.T) {
-	for _, b := range []bar{inOrder, lossless, unharmed, recovers, even} {
+	for _, b := range []bar{inOrder, lossless, unharmed, recovers, drains, even} {
 		r := &result{bars: []bar{b}}
 		if r.judge() == "" || r.OK || r.Bar != b.text {
 			t.Errorf("%s holds without a value: %+v", b.text, r)
 		}
 	}
-	one, low, high := 1, 0.9, 51.0
-	r := &result{Reordered: &one, Lost: &one, Victims: &low, RecoveredMS: &high, WorstOverMean: &high, Floor: &low, Windows: 1}
-	for _, b := range []bar{inOrder, lossless, unharmed, recovers, even} {
+	one, low, high, slow := 1, 0.9, 51.0, 2501.0
+	r := &result{Reordered: &one, Lost: &one, Victims: &low, RecoveredMS: &high, DrainedMS: &slow, WorstOverMean: &high, Floor: &low, Windows: 1}
+	for _, b := range []bar{inOrder, lossless, unharmed, recovers, drains, even} {
 		if b.holds(r) {
 			t.Errorf("%s holds for %+v", b.text, r)
 		}

@@ -37,5 +37,6 @@ var scenarios = []scenario{
 	{name: "storm", about: "100,000 forged messages a second at the switch that holds", run: storm},
 	{name: "half-ignore", about: "half of the senders ignore Rate Advice", run: halfIgnore},
 	{name: "ipv4-elephants", about: "flows of IPv4 fill a queue, and small ones are behind them", run: ipv4Elephants},
+	{name: "holds-end", about: "all holds end at once: PFCM disabled, sluiced terminated or killed", run: holdsEnd},
 	{name: "all-together", about: "placement, PFCM and Rate Advice at once", run: allTogether},
 }

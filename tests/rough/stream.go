@@ -49,7 +49,7 @@ type stream struct {
 	advised advised
 }
 
-// advised is what a stream was advised.
+// advised is a rate that a stream follows.
 type advised struct {
 	mbps  float64
 	until time.Duration // since the load began
@@ -146,7 +146,7 @@ func (s *stream) next(now time.Time) []byte {
 	return s.frame
 }
 
-// payloadOf returns where what follows the headers of a stream's packet begins; 0: it is none.
+// payloadOf returns where the payload of a stream's packet begins; 0: it is none.
 func payloadOf(frame []byte) (at int, protocol byte) {
 	if len(frame) < atIP+40 {
 		return 0, 0

@@ -22,7 +22,7 @@ var (
 	}
 )
 
-// The daemon's parsers, another implementation, read what streams send and forgers write.
+// The daemon's parsers, another implementation, read the packets of streams and forgers.
 func TestStreamsAreReadByTheDaemon(t *testing.T) {
 	for _, s := range mice() {
 		s.id = 0x4711
@@ -114,7 +114,7 @@ func TestFatesCountWhatIsMissingAndLate(t *testing.T) {
 	}
 }
 
-// What is lost of the packets that pass the link again counts from the moment in which it carries
+// The loss of packets that pass the link again counts from the moment in which it carries
 // both directions.
 func TestRecoveryBeginsWhenBothDirectionsPass(t *testing.T) {
 	down := time.Unix(1e9, 0)

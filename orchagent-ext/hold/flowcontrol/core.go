@@ -103,7 +103,7 @@ func (c *core) configure(now int64, s *settings) {
 		q, ok := s.Queues[f.queue]
 		if s.Sends() && ok {
 			if f.said && !s.Generate {
-				c.cancel(now, f)
+				c.runOut(now, f)
 			}
 			if f.gatewayTold && s.PPFC == nil {
 				c.endSource(now, f)
@@ -114,7 +114,7 @@ func (c *core) configure(now int64, s *settings) {
 			continue
 		}
 		if f.End(); f.said {
-			c.cancel(now, f)
+			c.runOut(now, f)
 		}
 		c.endSource(now, f)
 		c.remove(f)
@@ -139,7 +139,7 @@ func (c *core) configure(now int64, s *settings) {
 			c.changes = c.table.Leave(c.changes, now, t)
 		}
 	}
-	c.apply(now, 0)
+	c.apply(now, 0, false)
 	c.translate(now)
 }
 
@@ -159,7 +159,7 @@ func (c *core) retry(now int64, old *settings) {
 	}
 }
 
-// end cancels what was asked of neighbors and releases what is held.
+// end ends what was asked of neighbors and what is held.
 func (c *core) end(now int64) {
 	c.configure(now, newSettings(&Config{Codes: c.settings.Codes, Encapsulation: c.settings.Encapsulation, Ports: c.settings.Ports}))
 }
@@ -201,7 +201,7 @@ func (c *core) step(now int64) {
 	if at, ok := c.table.Next(); ok && at <= now {
 		c.error.Add(durationOf(now - at))
 		c.changes = c.table.Expire(c.changes[:0], now)
-		c.apply(now, 0)
+		c.apply(now, 0, false)
 	}
 	if c.limits <= now {
 		c.stepLimits(now)

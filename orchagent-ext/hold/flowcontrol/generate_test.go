@@ -4,6 +4,7 @@ package flowcontrol
 
 import (
 	"net/netip"
+	"slices"
 	"testing"
 	"time"
 
@@ -213,8 +214,8 @@ func TestBorderTranslates(t *testing.T) {
 	}
 }
 
-// What the configuration no longer wants is cancelled at the neighbor, and so is all at
-// the end.
+// What the configuration no longer wants ends at the neighbor, and so does all at the end. It is not
+// cancelled: that would say that the queue has room.
 func TestConfigurationEndsWhatWasAsked(t *testing.T) {
 	for name, change := range map[string]func(c *Config){
 		"generate is off":       func(c *Config) { c.Generate = false },
@@ -225,7 +226,7 @@ func TestConfigurationEndsWhatWasAsked(t *testing.T) {
 		c := config()
 		change(c)
 		f.core.configure(f.now, newSettings(c))
-		if got := f.take(); len(got) != 2 || got[1].pfcm.Action != notify.Cancel || len(f.core.congested) != 0 {
+		if got := f.take(); len(got) != 2 || got[1].pfcm.Action != notify.Pause || got[1].pfcm.Time != 1 || len(f.core.congested) != 0 {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
@@ -237,7 +238,35 @@ func TestConfigurationEndsWhatWasAsked(t *testing.T) {
 	}
 	f.receive(down1, pause(9, 40_000))
 	f.core.end(f.now)
-	if got := f.take(); len(got) != 1 || got[0].pfcm.Action != notify.Cancel || len(f.holds) != 0 {
+	got := f.take()
+	if f.until(f.now + ms); len(got) != 1 || got[0].pfcm.Action != notify.Pause || got[0].pfcm.Time != 1 || len(f.holds) != 0 {
 		t.Errorf("at the end: %+v, holds %v", got, f.holds)
+	}
+}
+
+// A hold is released where its neighbor says that there is room; one that ends for another reason runs
+// out, so that the switch sends what waits at the rate of the next queue.
+func TestHoldsRunOutWithoutAResume(t *testing.T) {
+	for name, tt := range map[string]struct {
+		end  func(f *fake)
+		want []time.Duration // of holds that are set after the first
+	}{
+		"resumed":              {func(f *fake) { f.receive(down1, notify.PFCM{StreamID: 9, QueueID: 3, Action: notify.Cancel}) }, []time.Duration{0, 0}},
+		"over":                 {func(f *fake) { f.until(f.now + 41*ms) }, nil},
+		"obedience is off":     {func(f *fake) { c := config(); c.Obey = false; f.core.configure(f.now, newSettings(c)) }, []time.Duration{ending, ending}},
+		"the neighbor went on": {func(f *fake) { f.receive(down1, pause(9, 1)); f.until(f.now + ms) }, []time.Duration{time.Microsecond, time.Microsecond}},
+		"the end":              {func(f *fake) { f.core.end(f.now) }, []time.Duration{ending, ending}},
+	} {
+		f := newFake(t, config())
+		f.receive(down1, pause(9, 40_000))
+		f.asked = nil
+		tt.end(f)
+		var got []time.Duration
+		for _, call := range f.asked {
+			got = append(got, call.d)
+		}
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("%s: %v, want %v", name, got, tt.want)
+		}
 	}
 }

@@ -44,6 +44,9 @@ const (
 	lastCheck  = 10 * time.Millisecond
 )
 
+// ending is the time of a hold that is to run out now.
+const ending = time.Microsecond
+
 // receiveMessage takes a message that came in.
 func (c *core) receiveMessage(now int64, m *packetio.Message) {
 	if m.Packet.Kind == notify.KindPPFC || isPPFC(m.Err) {
@@ -113,7 +116,7 @@ func (c *core) demand(now, at int64, k enforce.Key, d enforce.Demand, a about) (
 		c.begin(now, &c.changes[i], k, a)
 	}
 	asked := len(c.changes)
-	if c.apply(now, at) == asked && asked > 0 && outcome != enforce.Ended {
+	if c.apply(now, at, outcome == enforce.Ended) == asked && asked > 0 && outcome != enforce.Ended {
 		return enforce.Full
 	}
 	return outcome
@@ -133,20 +136,25 @@ func (c *core) begin(now int64, change *enforce.Change[target], k enforce.Key, a
 
 // apply does on the switch what has changed, and returns how many holds the switch refused:
 // these are held by none then, and asked for again by the next message. at is when the message
-// came that changed it; 0: it is not to be measured.
-func (c *core) apply(now, at int64) (refused int) {
+// came that changed it; 0: it is not to be measured. room reports whether the neighbor has room for
+// what waits. Without, a hold runs out: the switch sends what waits at the rate of the next queue.
+func (c *core) apply(now, at int64, room bool) (refused int) {
 	c.refused = c.refused[:0]
 	for i := range c.changes {
 		change := &c.changes[i]
 		rate, d := change.Hold.Rate, durationOf(change.Hold.Until-now)
 		switch {
 		case change.Hold.Until == 0:
-			rate, d = 0, 0
+			rate, d = 0, ending
+			if room {
+				d = 0
+			}
 		case change.Hold.Measure:
 			rate = sai.RateCount
 		}
 		h := c.held[change.Flow]
-		if d == 0 && h != nil {
+		over := change.Hold.Until == 0
+		if over && h != nil {
 			if !h.known {
 				c.look(h)
 			}
@@ -154,21 +162,24 @@ func (c *core) apply(now, at int64) (refused int) {
 				c.counters.UnknownStream++
 			}
 			c.drop(h)
+			if !room && h.asked.Until <= now {
+				continue // the switch has ended it
+			}
 		} else if h != nil {
 			h.asked = change.Hold
 		}
 		err := c.sw.SetHold(change.Flow.port, change.Flow.match, d, rate)
 		if err != nil && (change.Flow.port == sai.Null || c.settings.members[change.Flow.port] != nil) {
 			c.holdIs(now, err)
-			if d != 0 {
+			if !over {
 				c.refused = append(c.refused, change.Flow)
 			}
 			continue
 		}
-		if err == nil && d != 0 {
+		if err == nil && !over {
 			c.holdIs(now, nil)
 		}
-		if at != 0 && d != 0 {
+		if at != 0 && !over {
 			took := durationOf(c.clock() - at)
 			if change.Flow.port == sai.Null { // whichever port: of a PPFC
 				c.ppfcEnforce.Add(took)
@@ -225,7 +236,7 @@ func (c *core) check(now int64, h *held) {
 		}
 	}
 	c.checks.remove(h)
-	c.apply(now, 0)
+	c.apply(now, 0, false)
 }
 
 // holds returns the end of the pause under which a flow is held here; 0: it is not.

@@ -87,6 +87,11 @@ func (r *raised) GetHold(sai.ObjectID, sai.HoldMatch) (sai.HoldState, error) {
 func (r *raised) holding() (now, all int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	for t, until := range r.holds {
+		if until <= packetio.Monotonic() {
+			delete(r.holds, t)
+		}
+	}
 	return len(r.holds), r.all
 }
 

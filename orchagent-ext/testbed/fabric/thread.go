@@ -72,6 +72,7 @@ func threadAll() error {
 		switch err := os.WriteFile(filepath.Join(i, "threaded"), []byte("1"), 0); {
 		case errors.Is(err, os.ErrNotExist), errors.Is(err, os.ErrPermission):
 			return ErrNoThreads
+		case errors.Is(err, unix.EOPNOTSUPP): // a switch's own, such as a TAP
 		case err != nil:
 			return err
 		}

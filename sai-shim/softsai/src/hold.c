@@ -282,11 +282,14 @@ sai_status_t hold_get(uint32_t ifindex, const sai_sluice_match_t *match, sai_slu
 
 void hold_end_all(bool direct)
 {
+	uint64_t now = slots_now();
+
 	if (!records)
 		return;
 	pthread_mutex_lock(&lock);
 	for (uint32_t i = 0; i < limit; i++)
-		STORE(records[i].until, 0);
+		if (direct || LOAD(records[i].until) > now)
+			STORE(records[i].until, direct ? 0 : now);
 	for (uint32_t l = 0; direct && l < slots_lines(); l++)
 		slots_set_stages(l, 0);
 	pthread_mutex_unlock(&lock);

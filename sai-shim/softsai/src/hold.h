@@ -23,7 +23,7 @@ void hold_close(void);
 sai_status_t hold_set(uint32_t ifindex, const sai_sluice_match_t *match, uint64_t duration_ns, uint64_t rate);
 sai_status_t hold_get(uint32_t ifindex, const sai_sluice_match_t *match, sai_sluice_hold_t *state);
 
-/* Ends all holds; with direct their packets also pass what still waits. */
+/* Ends all holds. What waits leaves at the rate of its next queue; with direct at once, and new packets may pass it. */
 void hold_end_all(bool direct);
 
 /* The record of a hold, NULL for a number that is not in use; limit is as above. */

@@ -19,6 +19,7 @@
 #include "egress.skel.h"
 #include "hold.h"
 #include "log.h"
+#include "pace.h"
 #include "queue.h"
 #include "reader.h"
 #include "slots.h"
@@ -48,7 +49,17 @@ static struct place {
 	uint64_t next;	  /* when the rate lets the next one pass */
 	uint64_t over;	  /* since when nothing is left; 0: it is not over */
 	uint64_t missing; /* since when packets that were counted did not arrive */
+	int line;	  /* of the port that its packets leave by; -1: none was seen */
 } places[SOFTSAI_HOLDS];
+
+/* What ended holds have at a port. */
+static struct ended {
+	uint64_t waiting; /* octets */
+	uint64_t looked;  /* when that was so */
+	uint32_t oldest;  /* the hold that ended first */
+} ended[SOFTSAI_LINES];
+
+static struct pace paces[SOFTSAI_LINES];
 
 static struct tap tap = { .sender = -1, .guard = -1 };
 static uint32_t limits[SOFTSAI_LINES]; /* octets of a queue, by line */
@@ -58,12 +69,24 @@ static atomic_bool ending;
 static bool running;
 static bool lost; /* packets got lost in the lane: slots have octets there that never leave */
 
+/* A hold that has ended, and its neighbor did not say that there is room again. */
+static bool is_ended(const struct softsai_hold *h, uint64_t now)
+{
+	uint64_t until = LOAD(h->until);
+
+	return until && until <= now;
+}
+
 /* A frame leaves the lane, sent or dropped. */
-static void leave(struct place *p, struct softsai_hold *h)
+static void leave(struct place *p, struct softsai_hold *h, uint64_t now)
 {
 	const struct softsai_lane_head *head = (const void *)p->frame;
 	uint32_t octets = p->length - sizeof(*head);
 
+	if (p->line >= 0 && is_ended(h, now))
+		pace_take(&paces[p->line], now, ended[p->line].waiting, octets);
+	else if (p->line >= 0)
+		pace_measure(&paces[p->line], now, octets);
 	STORE(h->octets_out, h->octets_out + octets);
 	STORE(h->packets_out, h->packets_out + 1);
 	STORE(slots_counts()->lane_out, slots_counts()->lane_out + 1);
@@ -87,7 +110,52 @@ static int fetch(struct place *p, uint32_t number)
 	if (n < 0)
 		return n;
 	p->length = n;
+	p->line = slots_line(head->ifindex);
 	return 0;
+}
+
+/* Looks which of the ended holds at a port ended first, and how much waits in them. */
+static void look(int line, uint64_t now)
+{
+	struct ended *e = &ended[line];
+	uint64_t first = UINT64_MAX;
+
+	e->looked = now;
+	e->waiting = 0;
+	for (uint32_t i = 0; i < hold_limit(); i++) {
+		const struct softsai_hold *h = hold_record(i);
+
+		if (!h || places[i].line != line || !is_ended(h, now) || LOAD(h->packets_in) == h->packets_out)
+			continue;
+		e->waiting += LOAD(h->octets_in) - h->octets_out;
+		if (h->until < first) {
+			first = h->until;
+			e->oldest = i;
+		}
+	}
+}
+
+/*
+ * When a packet of an ended hold may leave. Holds that end together would overrun the queue that
+ * they were for: they drain one after the other, at the rate at which that queue takes packets.
+ * A class that PFC paused goes on at once: that is what a port does.
+ */
+static uint64_t paced(uint32_t number, uint64_t now)
+{
+	const struct place *p = &places[number];
+	const struct softsai_lane_head *head = (const void *)p->frame;
+	struct ended *e;
+	uint64_t at;
+
+	if (p->line < 0 || head->stage >= SOFTSAI_STAGE(SAI_SLUICE_MATCH_CLASS, 0))
+		return now;
+	e = &ended[p->line];
+	if (now - e->looked >= MS)
+		look(p->line, now);
+	at = pace_at(&paces[p->line], now, e->waiting);
+	if (at <= now && e->oldest != number && paces[p->line].deadline > now)
+		return now + RETRY;
+	return at;
 }
 
 /* Whether the port's queue has enough of the flow, or in all. */
@@ -158,7 +226,7 @@ static uint64_t idle(struct place *p, uint32_t number, uint64_t now, uint64_t un
 	if (!hold_forget(number))
 		return now;
 	free(p->frame);
-	*p = (struct place){};
+	*p = (struct place){ .line = -1 };
 	return UINT64_MAX;
 }
 
@@ -191,6 +259,12 @@ static uint64_t serve(uint32_t number, struct softsai_hold *h, uint64_t now, boo
 		p->missing = 0;
 		if (crowded(p))
 			return now + RETRY;
+		if (until && !active) {
+			uint64_t at = paced(number, now);
+
+			if (at > now)
+				return at;
+		}
 		err = send_frame(p);
 		if (err == -EAGAIN || err == -ENOBUFS)
 			return now + RETRY;
@@ -205,7 +279,7 @@ static uint64_t serve(uint32_t number, struct softsai_hold *h, uint64_t now, boo
 				p->next = now - BURST;
 			p->next += octets * 8 * 1000 * MS / rate;
 		}
-		leave(p, h);
+		leave(p, h, now);
 	}
 	return now;
 }
@@ -292,6 +366,10 @@ sai_status_t lane_open(uint32_t holds, int realtime)
 	}
 	read_limits();
 	memset(places, 0, sizeof(places));
+	for (size_t i = 0; i < SOFTSAI_HOLDS; i++)
+		places[i].line = -1;
+	memset(paces, 0, sizeof(paces));
+	memset(ended, 0, sizeof(ended));
 	lost = false;
 	atomic_store(&ending, false);
 	programs->bss->softsai_lane_cookie = tap.cookie;

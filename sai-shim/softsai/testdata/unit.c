@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "hide.h"
+#include "pace.h"
 #include "tables.h"
 #include "type.h"
 #include "value.h"
@@ -130,8 +131,58 @@ static void test_tables(void)
 	assert(lengths[0x15] == 12 && lengths[0x2c] == 12 && lengths[0xff] == 12);
 }
 
+#define MS 1000000ULL
+
+/* Packets of 1000 octets, one in so many ns, from now on for a time; returns its end. */
+static uint64_t pass(struct pace *p, uint64_t now, uint64_t each, uint64_t duration)
+{
+	for (uint64_t end = now + duration; now < end; now += each)
+		pace_measure(p, now, 1000);
+	return now;
+}
+
+/* Sends as many packets of 1000 octets as wait, one after the other; returns how long that took. */
+static uint64_t drain(struct pace *p, uint64_t now, uint64_t waiting)
+{
+	uint64_t begin = now, at;
+
+	for (; waiting; waiting -= 1000) {
+		at = pace_at(p, now, waiting);
+		if (at > now)
+			now = at;
+		pace_take(p, now, waiting, 1000);
+	}
+	return now - begin;
+}
+
+/* What was held leaves at the rate at which it left before, and at a higher one where it would take too long. */
+static void test_pace(void)
+{
+	struct pace p = {};
+	uint64_t now = pass(&p, 1000 * MS, MS / 2, 1000 * MS), took; /* 2 MB/s */
+
+	took = drain(&p, now, 1000000);
+	assert(took > 490 * MS && took < 510 * MS);
+	/* Others end later: all of 10 MB leave within the time. */
+	now = pass(&p, now + took, MS / 2, 1000 * MS);
+	took = drain(&p, now, 10000000);
+	assert(took > PACE_DRAIN / 2 && took < PACE_DRAIN + MS);
+	/* A delay is made up for by a burst of 2 ms. */
+	now = pass(&p, now + took, MS / 2, 1000 * MS);
+	took = drain(&p, now, 100000);
+	now += took + 50 * MS;
+	assert(pace_at(&p, now, 100000) <= now);
+	assert(drain(&p, now, 100000) >= 46 * MS);
+	/* Nothing is known of the next queue at first, and after a while. */
+	p = (struct pace){};
+	assert(drain(&p, now, 1000000) == 0);
+	now = pass(&p, now + 1000 * MS, MS / 2, 1000 * MS) + PACE_STALE + MS;
+	assert(drain(&p, now, 1000000) == 0);
+}
+
 int main(void)
 {
+	test_pace();
 	test_values();
 	test_give();
 	test_unknown();

@@ -132,7 +132,7 @@ struct softsai_match {
 /* A hold and its queue in the lane, by its number. */
 struct softsai_hold {
 	/* Written by the library. */
-	__u64 until; /* ns of CLOCK_MONOTONIC */
+	__u64 until; /* ns of CLOCK_MONOTONIC; 0: it was released, as there is room */
 	__u64 rate;  /* bit/s; 0: nothing passes; ~0: all passes and is counted */
 	__u64 generation;
 	/* Written at egress. */
