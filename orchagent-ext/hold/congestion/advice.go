@@ -4,18 +4,19 @@ package congestion
 
 import "time"
 
-// Pace is how often a flow's sender is told a rate (SLUICE_RATE_ADVICE).
+// Pace is the interval and the lifetime of advice to a flow's sender
+// (SLUICE_RATE_ADVICE).
 type Pace struct {
 	Interval time.Duration // no two messages for a flow are closer
 	Lifetime int           // for how many intervals a rate holds; at least 1
 }
 
-// refresh is when a rate that did not change is said again: at half its lifetime, in
-// whole intervals and at least one.
+// refresh returns the time after which an unchanged rate is repeated, in ns: half its
+// lifetime, in whole intervals and at least one.
 func (p *Pace) refresh() int64 { return int64(p.Interval) * int64(max(p.Lifetime/2, 1)) }
 
-// Advice is what a flow's sender was told. The zero value is a sender who was told
-// nothing.
+// Advice is the last advice to a flow's sender. The zero value is a sender before its
+// first.
 type Advice struct {
 	rate uint32
 	at   int64
@@ -65,7 +66,7 @@ func (a *Advice) Follows() bool { return !a.defies }
 //
 // Decision: no congestion, no advice. A flow is advised from when it passes the
 // high-water mark until it has been idle for the lifetime of an advice, or until the rate
-// has reached the speed of the port: a limit that limits nothing. What was told runs out
+// has reached the speed of the port: a limit without effect. The last advice runs out
 // then. (To stop as soon as the flow is below the mark would release the sender in the
 // middle of the target; to stop when it is idle for one interval would release a sender
 // that paused for a moment, and it would fill the queue again.)
@@ -89,8 +90,7 @@ func (a *Advice) Congestion(now int64, above bool, m Measured, t *Target, p *Pac
 	return rate
 }
 
-// Rate returns the rate that holds for the sender at time now (ns), in Mbit/s; 0 if
-// none does.
+// Rate returns the advised rate that is in force at time now (ns), in Mbit/s, or 0.
 func (a *Advice) Rate(now int64, p *Pace) uint32 {
 	if a.rate == 0 || now-a.at >= int64(p.Interval)*int64(p.Lifetime) {
 		return 0
@@ -100,8 +100,8 @@ func (a *Advice) Rate(now int64, p *Pace) uint32 {
 
 // Tell reports whether a message with the rate (Mbit/s) is to be sent at time now (ns),
 // and then takes it as sent: at most one an interval, and only when the rate is another
-// one or the last message is to be refreshed. A rate of 0 is no advice: nothing is
-// sent, and what was told runs out.
+// one or the last message is to be refreshed. With a rate of 0 it is silent, and the last
+// advice runs out.
 //
 //conformance:draft-zz/near-source
 func (a *Advice) Tell(now int64, rate uint32, p *Pace) bool {
@@ -121,6 +121,6 @@ func (a *Advice) Tell(now int64, rate uint32, p *Pace) bool {
 	return true
 }
 
-// Due returns when Tell is to be called again although the rate is the same. It is not
-// due for a sender who was told nothing.
+// Due returns the time (ns) at which Tell is to be called again although the rate is the
+// same; ok is false for a sender before its first advice.
 func (a *Advice) Due(p *Pace) (at int64, ok bool) { return a.at + p.refresh(), a.rate != 0 }

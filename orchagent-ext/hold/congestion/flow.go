@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Signal is what other nodes are to be told about a flow.
+// Signal is a change of a flow's congestion that other nodes are to know.
 type Signal uint8
 
 // The signals.
@@ -23,8 +23,8 @@ func (s Signal) String() string {
 	return [...]string{"nothing", "alarm", "stop", "hold", "resume"}[s]
 }
 
-// Flow is the state of one flow in one egress queue. The zero value is a flow that
-// never kept anything there.
+// Flow is the state of one flow in one egress queue. The zero value is a flow before its
+// first octet there.
 type Flow struct {
 	octets    float64 // in the queue since the last observation
 	depth     float64 // octets, averaged, at the last observation
@@ -34,8 +34,8 @@ type Flow struct {
 	alarmed   bool // since the depth was below the low-water mark
 }
 
-// Congested reports whether the flow passed the high-water mark and has not been below
-// the low one since.
+// Congested reports whether the flow passed the high-water mark and stayed above the low
+// one since.
 func (f *Flow) Congested() bool { return f.congested }
 
 // Depth returns the depth that decides, in octets: averaged if the threshold says so.
@@ -45,18 +45,18 @@ func (f *Flow) Depth() uint64 { return uint64(f.depth) }
 // observation.
 func (f *Flow) Octets() uint64 { return uint64(f.octets) }
 
-// Seen is what a switch reports of a flow in a queue.
+// Seen is a switch's report of a flow in a queue.
 type Seen struct {
 	Octets  uint64 // that the flow keeps there
 	Filling bool   // the queue has less room left than the flow has octets: it counts as above the high-water mark
 	Share   uint64 // octets from which the flow is one that fills the queue; see [Share]
 }
 
-// Share returns the octets from which a flow is one that fills a queue: three quarters of the
-// mean of the flows that do, which are n others with these octets together, and the flow itself.
-// Each flow waits as long as the queue is, so behind elephants a mouse keeps many octets there.
-// To hold the mouse would empty nothing. A quarter less than the mean is for equal flows, of
-// which each has another number of packets in the queue.
+// Share returns the octets from which a flow is one that fills a queue: three quarters of
+// the mean of the flows that do, which are n others with these octets together, and the
+// flow itself. Each flow waits as long as the queue is, so behind elephants a mouse keeps
+// many octets there. To hold the mouse would free little. A quarter less than the mean is
+// for equal flows, of which each has another number of packets in the queue.
 func Share(octets, others uint64, n int) uint64 {
 	if n == 0 {
 		return 0
@@ -64,9 +64,9 @@ func Share(octets, others uint64, n int) uint64 {
 	return (octets + others) / uint64(n+1) / 4 * 3
 }
 
-// Observe takes what is seen of the flow from time now (ns) on and returns what other
-// nodes are to be told. It is to be called whenever the octets change by much, and at
-// the time that [Flow.Due] names.
+// Observe takes what is seen of the flow from time now (ns) on and returns the signal for
+// other nodes. Call it whenever the octets change by much, and at the time that
+// [Flow.Due] names.
 //
 // Stop goes out when the flow passes the high-water mark with a share of the queue that
 // matters, Resume when it comes below the low one. In between there is a message each
@@ -100,10 +100,10 @@ func (f *Flow) Observe(now int64, s Seen, t *Threshold) Signal {
 }
 
 // Retry makes a message due at the next [Flow.Observe] of a congested flow: the last one
-// could not be sent, and now it can.
+// failed, and sending is possible again.
 func (f *Flow) Retry() { f.refresh = f.at }
 
-// Due returns when Observe is to be called even if nothing changes: a message is to be
+// Due returns when Observe is to be called even if the octets stay: a message is to be
 // repeated then, or the average will have passed a mark.
 func (f *Flow) Due(t *Threshold) (at int64, ok bool) {
 	if f.congested {
@@ -117,8 +117,8 @@ func (f *Flow) Due(t *Threshold) (at int64, ok bool) {
 	return at, at != math.MaxInt64
 }
 
-// End returns what other nodes are to be told when the flow, the threshold or the
-// feature is no more, and forgets everything.
+// End returns the last signal of a flow, when the flow, the threshold or the feature
+// ends, and resets the state.
 func (f *Flow) End() Signal {
 	s := Nothing
 	if f.congested {
@@ -137,8 +137,8 @@ func (f *Flow) average(now int64, octets float64, tau time.Duration) float64 {
 	return f.octets + (f.depth-f.octets)*math.Exp(-float64(max(now-f.at, 0))/float64(tau))
 }
 
-// passes returns when the average passes the mark on its way to the octets that are
-// in the queue; the latest time there is if it does not.
+// passes returns when the average passes the mark on its way to the octets that are in
+// the queue; the latest time there is if it stays on its side.
 func (f *Flow) passes(mark float64, tau time.Duration) int64 {
 	before, after := f.depth-mark, f.octets-mark
 	if tau <= 0 || before == 0 || after == 0 || before > 0 == (after > 0) {

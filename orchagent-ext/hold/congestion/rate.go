@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Target is what an advised rate aims at and stays within (SLUICE_RATE_ADVICE).
+// Target has the aim and the bounds of advised rates (SLUICE_RATE_ADVICE).
 type Target struct {
 	Bytes uint64        // octets that all flows of the queue together may keep there; not 0
 	Delay time.Duration // that packets may wait there; not 0
@@ -15,7 +15,7 @@ type Target struct {
 	Port  uint32        // Mbit/s, the speed of the egress port; 0: not known
 }
 
-// Measured is what was seen of a flow in its queue in one interval.
+// Measured has the measurements of a flow in its queue over one interval.
 type Measured struct {
 	Rate  uint32        // Mbit/s at which the flow left the queue
 	Came  uint32        // Mbit/s at which it arrived
@@ -28,7 +28,8 @@ type Measured struct {
 	Most  uint32        // Mbit/s, at which the largest of them arrives, averaged
 }
 
-// climb is how much more than it was told a flow above its share may be told.
+// climb is the largest rise from one advice to the next, as a factor, for a flow above
+// its share.
 const climb = 1.25
 
 // uneven is how much more than the fair share the largest flow has where flows are unequal:
@@ -46,21 +47,19 @@ func (m *Measured) idle() bool { return m.Rate == 0 && m.Depth == 0 }
 
 // Rate returns the rate to advise, in Mbit/s; 0, no advice, for an idle flow only.
 //
-// Decision: draft-zz section 5.2 names queue depth, queuing delay and loss, and
-// not how. The flows that are backlogged share the target. With r the larger of the
-// flow's depth ÷ its share and delay ÷ target: the rate at which the flow left the
+// Decision: draft-zz section 5.2 names queue depth, queuing delay and loss as inputs,
+// without a formula. The flows that are backlogged share the target. With r the larger of
+// the flow's depth ÷ its share and delay ÷ target: the rate at which the flow left the
 // queue × 1 ÷ r, between a half and the whole of it; half of that when there was loss;
 // and where the flow is below its share and lost nothing, 1 % of the port's speed more.
 //
-// What the sender was told last bounds that. Below its share it is told no less: a sender
-// that paused for a moment would climb for as long as the difference takes in steps of
-// 1 %, and leave the port idle. And it is told 1 % of the port's speed more at most, above
-// its share a quarter more: a flow that got the port of others while those paused would
-// keep it.
+// The last advice bounds that. Below its share the advice stays or rises: a sender that
+// paused for a moment would climb for as long as the difference takes in steps of 1 %,
+// and leave the port idle. It rises by 1 % of the port's speed at most, above its share
+// by a quarter: a flow that got the port of others while those paused would keep it.
 //
-// The rate at which a flow leaves is what it got of the port; the rate at which it
-// arrives is what it asked for, and following that leaves the port idle after each
-// correction.
+// The rate at which a flow leaves is its part of the port; the rate at which it arrives
+// is its demand, and following that leaves the port idle after each correction.
 //
 //conformance:draft-zz/queue
 func (t *Target) Rate(m Measured) uint32 {
@@ -118,8 +117,8 @@ func (p *Policy) Matches(src, dst netip.Addr, dscp uint8) bool {
 	return in(p.Src, src) && in(p.Dst, dst) && (p.DSCP < 0 || p.DSCP == int(dscp))
 }
 
-// Lowest returns the lowest rate of the policies that match, in Mbit/s; 0 if none does.
-// Addresses are IPv4 or IPv6, not IPv4 mapped into IPv6.
+// Lowest returns the lowest rate of the policies that match, in Mbit/s, or 0. Addresses
+// are IPv4 or IPv6; IPv4 mapped into IPv6 must be unmapped before.
 //
 //conformance:draft-zz/policy
 func Lowest(policies []Policy, src, dst netip.Addr, dscp uint8) uint32 {

@@ -9,8 +9,8 @@ import (
 	"sluice/orchagent-ext/wire/notify"
 )
 
-// Threshold is when a flow in an egress queue is congested, and what then is asked
-// of the nodes upstream (SLUICE_THRESHOLD).
+// Threshold has the marks at which a flow in an egress queue is congested, and the
+// request to the nodes upstream (SLUICE_THRESHOLD).
 type Threshold struct {
 	High     uint64        // octets; a flow that keeps more in the queue is congested
 	Low      uint64        // octets, below High; a congested flow that keeps less is not any more
@@ -19,12 +19,12 @@ type Threshold struct {
 	Duration time.Duration // for how long; whole microseconds, at most 65,535
 }
 
-// alarm is the depth from which a PPFC alarm is sent: 80 % of the high-water mark, and
-// never below the low one, where a flow that has drained would raise it.
+// alarm is the depth from which a PPFC alarm is sent: 80 % of the high-water mark, and at
+// least the low one, where a flow that has drained would raise it.
 func (t *Threshold) alarm() float64 { return max(t.low(), 0.8*float64(t.High)) }
 
-// low is the depth below which a flow is not congested any more. Where the mark is 0
-// that is an empty queue.
+// low is the depth below which congestion ends. Where the mark is 0 that is an empty
+// queue.
 func (t *Threshold) low() float64 { return max(float64(t.Low), 1) }
 
 // refresh is when a message is repeated while the flow stays congested: at half the
@@ -36,12 +36,12 @@ func (t *Threshold) micros() uint16 {
 	return uint16(min(t.Duration.Microseconds(), math.MaxUint16))
 }
 
-// PFCM returns what a PFCM says at a signal: its action and time (µs). There is none
-// for [Nothing] and [Alarm].
+// PFCM returns the action and time (µs) of a PFCM for a signal. ok is false for [Nothing]
+// and [Alarm].
 //
-// Decision: a PFCM knows no "hold", and draft-yang section 2 has its action
-// maintained while congestion lasts: below the high-water mark and above the low one
-// the action is refreshed.
+// Decision: PFCM lacks a "hold", and draft-yang section 2 has its action maintained while
+// congestion lasts: below the high-water mark and above the low one the action is
+// refreshed.
 //
 //conformance:draft-yang/signal
 func (t *Threshold) PFCM(s Signal) (action notify.Action, us uint16, ok bool) {
@@ -55,8 +55,8 @@ func (t *Threshold) PFCM(s Signal) (action notify.Action, us uint16, ok bool) {
 	}
 }
 
-// PPFC returns what a PPFC says at a signal: its action type and pause duration (µs).
-// There is none for [Nothing].
+// PPFC returns the action type and pause duration (µs) of a PPFC for a signal. ok is
+// false for [Nothing].
 //
 //conformance:draft-xz/trigger
 func (t *Threshold) PPFC(s Signal) (pt notify.PT, us uint16, ok bool) {

@@ -8,7 +8,7 @@ import (
 	"sluice/orchagent-ext/wire/notify"
 )
 
-// Verb is what a message asks for.
+// Verb is the kind of a demand.
 type Verb uint8
 
 // The verbs.
@@ -19,14 +19,14 @@ const (
 	End                // what the same key asked for is over
 )
 
-// Demand is what a message asks for.
+// Demand is the request of a message.
 type Demand struct {
 	Verb Verb
 	Keep uint8         // Limit: percent of the rate that the flow had when its hold began; 0: pause
 	For  time.Duration // Limit and Extend
 }
 
-// OfPFCM returns what a PFCM asks for. A reduction by 0 slows nothing and is telemetry.
+// OfPFCM returns the demand of a PFCM. A reduction by 0 is telemetry.
 //
 //conformance:draft-yang/enforce
 func OfPFCM(m *notify.PFCM) Demand {
@@ -44,7 +44,7 @@ func OfPFCM(m *notify.PFCM) Demand {
 	}
 }
 
-// OfPPFC returns what a PPFC asks for.
+// OfPPFC returns the demand of a PPFC.
 //
 //conformance:draft-xz/pt draft-xz/duration
 func OfPPFC(m *notify.PPFC) Demand {

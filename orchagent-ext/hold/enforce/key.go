@@ -8,7 +8,7 @@ import (
 	"sluice/orchagent-ext/wire/notify"
 )
 
-// Key tells demands apart. A newer demand replaces the one with the same key; demands
+// Key identifies a demand. A newer demand replaces the one with the same key; demands
 // with different keys hold beside each other.
 type Key struct {
 	Kind  notify.Kind // KindPFCM or KindPPFC
@@ -30,10 +30,10 @@ func PFCMKey(m *notify.PFCM, from netip.Addr, port uint32) Key {
 
 // PPFCKey returns the key of a PPFC that came from an address, which [MaySend] allows.
 //
-// Decision: draft-xz says nothing on several notifications about one flow. The address
-// that the message came from, and the congested port or queue, are part of the key, so
-// that a node ends only what it asked for itself. The Router Identifier in the message
-// is not: its sender can write what it likes there.
+// Decision: draft-xz leaves several notifications about one flow open. The address that
+// the message came from, and the congested port or queue, are part of the key, so that a
+// node ends only its own demands. The Router Identifier in the message is left out: its
+// sender can write any address there.
 //
 //conformance:draft-xz/map-qp
 func PPFCKey(m *notify.PPFC, from netip.Addr) Key {
@@ -61,17 +61,17 @@ func MaySend(m *notify.PPFC, from netip.Addr, peers []netip.Prefix) bool {
 	return false
 }
 
-// base is the key without what notifications about one flow can differ in: the demands
-// of one base lie in one list.
+// base returns the key without the parts in which notifications about one flow can
+// differ: the demands of one base lie in one list.
 func (k Key) base() Key {
 	k.Flow = notify.FlowIdentifier{}
 	return k
 }
 
 // agrees reports whether two Flow Identifiers of one address pair name the same flow. A
-// source queue pair counts where both have one: so a resume with it ends the stop that was
-// sent before it was learned. What names all flows of the pair, or a connection by its
-// ports, is a demand of its own, and ends no other.
+// source queue pair counts where both have one: so a resume with it ends the stop that
+// was sent before it was learned. An identifier of all flows of the pair, or of a
+// connection by its ports, is a demand of its own, and leaves the others.
 func agrees(a, b notify.FlowIdentifier) bool {
 	if a.Form != b.Form {
 		return false
@@ -82,7 +82,7 @@ func agrees(a, b notify.FlowIdentifier) bool {
 	return a == b
 }
 
-// learned reports whether a says the same of the flow as b, but for a source queue pair
+// learned reports whether a identifies the same flow as b, but for a source queue pair
 // that only one of them has.
 func learned(a, b notify.FlowIdentifier) bool {
 	return a.Form == notify.QPs && b.Form == notify.QPs && a != b && agrees(a, b)

@@ -11,20 +11,20 @@ import (
 	"sluice/orchagent-ext/wire/notify"
 )
 
-// PFCBudget is how long a priority of a port is paused without a break, and how long
-// the break is: so that translated pauses, which hold everything of the priority, are
-// no PFC storm to the switch at the other end, whose watchdog (pfcwd) would drop.
+// PFCBudget is the longest pause of a port's priority without a break, and the length of
+// the break: so that translated pauses, which hold all packets of the priority, are no
+// PFC storm to the switch at the other end, whose watchdog (pfcwd) would drop.
 const PFCBudget = 100 * time.Millisecond
 
-// Pauses translates pauses of flows into PFC, for a port whose neighbor knows nothing
-// better (SLUICE_PFCM translate_pfc, role border). A priority of a port is paused until
-// the last of the demands on it ends, or [PFCBudget] is used up.
+// Pauses translates pauses of flows into PFC, for a port whose neighbor obeys PFC only
+// (SLUICE_PFCM translate_pfc, role border). A priority of a port is paused until the last
+// of the demands on it ends, or [PFCBudget] is used up.
 //
-// Decision: draft-yang section 3.4 maps queue and time. PFC cannot reduce, so only
-// pauses are translated, and a pause longer than PFC's quanta can say is repeated
-// until it is over.
+// Decision: draft-yang section 3.4 maps queue and time. PFC cannot reduce, so only pauses
+// are translated, and a pause longer than PFC's 65,535 quanta is repeated until it is
+// over.
 //
-// It belongs to one goroutine, and allocates only while it has more to say than ever
+// It belongs to one goroutine, and allocates only while it has more demands than ever
 // before.
 type Pauses struct {
 	Budget time.Duration // [PFCBudget], unless set otherwise before the first call; 0: no limit
@@ -51,7 +51,7 @@ type pause struct {
 	until int64
 }
 
-// xoff is what was sent last for a line.
+// xoff is the last frame of a line.
 type xoff struct {
 	line
 	wanted int64 // until when the demands want it paused; 0: they do not
@@ -67,12 +67,12 @@ type Frame struct {
 	PFC  notify.PFC
 }
 
-// NewPauses returns a Pauses without any.
+// NewPauses returns a Pauses without demands.
 func NewPauses() *Pauses { return &Pauses{Budget: PFCBudget, demands: map[Key]pause{}} }
 
-// Receive takes a demand at time now (ns) about a flow that came in by a port. It
-// reports false where PFC cannot say it: a reduction, or a queue that is no priority.
-// The frames are those of [Pauses.Frames].
+// Receive takes a demand at time now (ns) about a flow that came in by a port. It reports
+// false where PFC cannot express it: a reduction, or a queue above the 8 priorities. The
+// frames are those of [Pauses.Frames].
 //
 // The queues 0 to 7 are the priorities of the same number (draft-yang section 3.4:
 // "directly mapped").
@@ -97,8 +97,8 @@ func (p *Pauses) Receive(now int64, k Key, d Demand, port uint32) bool {
 }
 
 // Frames appends the frames to be sent at time now (ns): one for each port where a
-// priority is to be paused, paused again, or resumed, in the order of the ports. mbps
-// is the speed of a port in Mbit/s; while it is 0, not known, nothing is sent there.
+// priority is to be paused, paused again, or resumed, in the order of the ports. mbps is
+// the speed of a port in Mbit/s; while it is 0, unknown, the port is left out.
 //
 //conformance:draft-yang/pfc
 func (p *Pauses) Frames(frames []Frame, now int64, mbps func(port uint32) uint32) []Frame {
@@ -131,7 +131,7 @@ func (p *Pauses) Frames(frames []Frame, now int64, mbps func(port uint32) uint32
 	return frames
 }
 
-// line returns what was sent for a line. It is valid until the next call.
+// line returns the last frame of a line. It is valid until the next call.
 func (p *Pauses) line(l line) *xoff {
 	at, ok := slices.BinarySearchFunc(p.lines, l, func(x xoff, l line) int { return x.compare(l) })
 	if !ok {
@@ -140,8 +140,8 @@ func (p *Pauses) line(l line) *xoff {
 	return &p.lines[at]
 }
 
-// Next returns when Frames is to be called even if no demand comes; there is no need to
-// while nothing is paused.
+// Next returns when Frames is to be called even without a new demand; ok is false while
+// all lines are open.
 func (p *Pauses) Next() (at int64, ok bool) {
 	at = math.MaxInt64
 	for _, d := range p.demands {
@@ -155,9 +155,9 @@ func (p *Pauses) Next() (at int64, ok bool) {
 	return at, at != math.MaxInt64
 }
 
-// next returns the quanta to be sent at time now so that the line is paused as long as
-// is wanted, 0 for not at all, and whether anything is to be sent. What PFC cannot say
-// at once is repeated when half of what it said is over, so that a frame may come late.
+// next returns the quanta to be sent at time now so that the line is paused as long as is
+// wanted, 0 to open it, and whether a frame is to be sent. A pause longer than one
+// frame's is repeated at half of the frame's time, so that a frame may come late.
 func (p *Pauses) next(x *xoff, now int64, mbps uint32) (quanta uint16, say bool) {
 	paused, end := x.until != 0, int64(math.MaxInt64)
 	if p.Budget > 0 && paused {

@@ -15,13 +15,14 @@ type Target[F comparable] struct {
 	Rate uint64 // bit/s, as measured now: what a reduction is of, where the flow is not held yet; 0: not measured
 }
 
-// A Change is what is to be done to a flow on the switch from now on.
+// A Change is the hold of a flow on the switch from now on.
 type Change[F comparable] struct {
 	Flow F
 	Hold Hold // the zero value: the flow goes on freely
 }
 
-// Hold is what is done to a flow. The switch may end it by itself at Until.
+// Hold is the treatment of a flow: its rate, and until when. The switch may end it by
+// itself at Until.
 type Hold struct {
 	Keep    uint8  // percent of the flow's rate; 0 in a hold: pause
 	Measure bool   // the flow goes on freely until [Table.Measured] tells its rate
@@ -29,7 +30,7 @@ type Hold struct {
 	Until   int64  // time (ns); 0: no hold
 }
 
-// Outcome is what became of a demand.
+// Outcome is the result of a demand.
 type Outcome uint8
 
 // The outcomes.
@@ -52,7 +53,7 @@ func (o Outcome) Label() string {
 }
 
 // MinRate is the least rate that a reduction leaves, in bit/s: a percentage of a slow
-// flow's rate must not stop it.
+// flow's rate would otherwise stop it.
 const MinRate = 1_000_000
 
 // InForce is a demand that holds.
@@ -66,12 +67,12 @@ type InForce struct {
 	Ignored   bool // it was released by the limit, and its key is ignored until Until
 }
 
-// Table is what was asked. A flow that several demands are about is held by the
-// strictest, then by the strictest of those that remain, until each has ended. It
-// belongs to one goroutine, and allocates only while it holds more than ever before.
+// Table has the demands in force. A flow that several demands are about is held by the
+// strictest, then by the strictest of those that remain, until each has ended. It belongs
+// to one goroutine, and allocates only while it holds more than ever before.
 type Table[F comparable] struct {
-	// Limit is how long a demand may hold without an end: then it is released, and its
-	// key ignored for as long again (as pfcwd does with a class); 0: no limit.
+	// Limit is how long a demand may hold without an end: then it is released, and its key
+	// ignored for as long again (as pfcwd does with a class); 0: unlimited.
 	Limit time.Duration
 
 	// Released counts demands that the limit released.
@@ -106,9 +107,8 @@ func NewTable[F comparable](room int) *Table[F] {
 	return &Table[F]{room: room, demands: make(map[Key]*demand[F], room), flows: make(map[F]*held[F], room), ends: make(queue[F], 0, room)}
 }
 
-// Receive takes a demand at time now (ns) about the flows that are known to belong to
-// it, and appends what is to be done to changes. What does not fit is refused whole
-// and changes nothing.
+// Receive takes a demand at time now (ns) about the flows that are known to belong to it,
+// and appends the resulting changes. A demand above the table's room is refused whole.
 func (t *Table[F]) Receive(changes []Change[F], now int64, k Key, d Demand, flows []Target[F]) ([]Change[F], Outcome) {
 	switch d.Verb {
 	case Tell:
@@ -195,9 +195,9 @@ func (t *Table[F]) find(k Key) *demand[F] {
 	return other
 }
 
-// Measured tells the rate (bit/s) of a flow whose hold asked to measure it, at time now
-// (ns), and appends what is to be done. A rate of 0 changes nothing: the flow sent
-// nothing, and there is nothing to slow yet.
+// Measured takes the rate (bit/s) of a flow whose hold asked to measure it, at time now
+// (ns), and appends the changes. A rate of 0 is ignored: a silent flow has yet to be
+// slowed.
 func (t *Table[F]) Measured(changes []Change[F], now int64, f F, rate uint64) []Change[F] {
 	h := t.flows[f]
 	if h == nil || h.rate != 0 || rate == 0 {
@@ -207,9 +207,8 @@ func (t *Table[F]) Measured(changes []Change[F], now int64, f F, rate uint64) []
 	return t.settle(changes, now, f)
 }
 
-// Join adds a flow to a demand that holds, such as one that was seen only after it, and
-// appends what is to be done. It reports false, and does nothing, where there is no such
-// demand or no room.
+// Join adds a flow to a demand in force, such as one that was seen only after it, and
+// appends the changes. It reports false where the demand is gone or the table full.
 func (t *Table[F]) Join(changes []Change[F], now int64, k Key, f Target[F]) ([]Change[F], bool) {
 	d := t.find(k)
 	if d == nil || d.Ignored || t.used+t.additions(d, []Target[F]{f}) > t.room {
@@ -219,7 +218,7 @@ func (t *Table[F]) Join(changes []Change[F], now int64, k Key, f Target[F]) ([]C
 	return t.settle(changes, now, f.Flow), true
 }
 
-// Leave takes a flow out that is no more, and appends what is to be done on the switch.
+// Leave removes a flow that ended, and appends the changes for the switch.
 func (t *Table[F]) Leave(changes []Change[F], now int64, f F) []Change[F] {
 	h := t.flows[f]
 	if h == nil {
@@ -236,7 +235,7 @@ func (t *Table[F]) Leave(changes []Change[F], now int64, f F) []Change[F] {
 	return t.settle(changes, now, f)
 }
 
-// Expire ends what is over at time now (ns), and appends what is to be done.
+// Expire ends the demands that are over at time now (ns), and appends the changes.
 //
 //conformance:draft-yang/maintain
 func (t *Table[F]) Expire(changes []Change[F], now int64) []Change[F] {
@@ -254,7 +253,7 @@ func (t *Table[F]) Expire(changes []Change[F], now int64) []Change[F] {
 	return changes
 }
 
-// Next returns when Expire is to be called; there is no need to while nothing is held.
+// Next returns when Expire is to be called; ok is false for an empty table.
 func (t *Table[F]) Next() (at int64, ok bool) {
 	if len(t.ends) == 0 {
 		return 0, false
@@ -262,7 +261,7 @@ func (t *Table[F]) Next() (at int64, ok bool) {
 	return t.ends[0].Until, true
 }
 
-// Clear ends everything, and appends what is to be done.
+// Clear ends all demands, and appends the changes.
 func (t *Table[F]) Clear(changes []Change[F], now int64) []Change[F] {
 	for len(t.ends) > 0 {
 		changes = t.remove(changes, now, t.ends[0])
@@ -270,7 +269,7 @@ func (t *Table[F]) Clear(changes []Change[F], now int64) []Change[F] {
 	return changes
 }
 
-// Hold returns what is done to a flow; the zero value: nothing is.
+// Hold returns the hold of a flow; the zero value for a free one.
 func (t *Table[F]) Hold(f F) Hold {
 	if h := t.flows[f]; h != nil {
 		return h.hold
@@ -278,7 +277,7 @@ func (t *Table[F]) Hold(f F) Hold {
 	return Hold{}
 }
 
-// All iterates over the demands that hold, or are ignored, in no order.
+// All iterates over the demands that hold, or are ignored, in any order.
 func (t *Table[F]) All() iter.Seq2[InForce, []F] {
 	return func(yield func(InForce, []F) bool) {
 		for _, d := range t.ends {
@@ -290,7 +289,7 @@ func (t *Table[F]) All() iter.Seq2[InForce, []F] {
 	}
 }
 
-// additions returns how many of the flows are not under the demand yet.
+// additions returns the number of flows that are new to the demand.
 func (t *Table[F]) additions(d *demand[F], flows []Target[F]) (n int) {
 	for _, f := range flows {
 		if !t.under(d, f.Flow) {
@@ -348,7 +347,7 @@ func (t *Table[F]) remove(changes []Change[F], now int64, d *demand[F]) []Change
 	return changes
 }
 
-// release lets the flows of a demand go, as far as no other holds them.
+// release frees the flows of a demand that other demands leave free.
 func (t *Table[F]) release(changes []Change[F], now int64, d *demand[F]) []Change[F] {
 	t.used -= len(d.flows)
 	for _, f := range d.flows {
@@ -377,7 +376,7 @@ func (t *Table[F]) forget(d *demand[F]) {
 	t.freeDemands = append(t.freeDemands, d)
 }
 
-// settle works out what is done to a flow and appends it if it is something new.
+// settle computes the hold of a flow and appends it if it changed.
 func (t *Table[F]) settle(changes []Change[F], now int64, f F) []Change[F] {
 	h := t.flows[f]
 	hold := Hold{}

@@ -11,7 +11,7 @@ import (
 	sai "sluice/sai-shim"
 )
 
-// Advice is how the senders of congested flows are told a rate (draft-zz).
+// Advice has the settings of Rate Advice to the senders of congested flows (draft-zz).
 type Advice struct {
 	Hosts    []netip.Prefix // who may receive it
 	Mask     uint8          // in BTH octet 4: a sender that sets such a bit may, too; 0: none may by that
@@ -38,7 +38,7 @@ func (a *Advice) may(s *session) bool {
 	return false
 }
 
-// advised is a flow whose sender is told a rate.
+// advised is a flow whose sender gets advice.
 type advised struct {
 	congestion.Advice
 	at      int64 // when the flow is measured next; 0: its sender is told nothing
@@ -58,10 +58,11 @@ type advised struct {
 // counting is for how long the switch is asked to count a flow.
 const counting = time.Second
 
-// nearLimit is how much of a policy's rate a flow must have to be told of it, in percent.
+// nearLimit is the share of a policy's rate from which on a flow's sender is advised of
+// it, in percent.
 const nearLimit = 90
 
-// beginAdvice begins to measure a flow, where its sender may be told.
+// beginAdvice begins to measure a flow, where its sender may be advised.
 func (c *core) beginAdvice(now int64, f *congested) {
 	a := c.settings.Advice
 	switch {
@@ -99,10 +100,10 @@ func (c *core) countFlow(now int64, f *congested) {
 	a.counted, a.pace = now+int64(counting), pace
 }
 
-// measure returns what was seen of a flow since it was measured last, that has so many
-// octets in its queue now.
+// measure returns the measurements of a flow since the last call; octets is its present
+// depth in the queue.
 //
-// What left the queue is what came less what the queue has more.
+// Octets that left are those that came less the growth of the queue.
 //
 //conformance:draft-zz/queue
 func (c *core) measure(now int64, f *congested, octets uint64) (m congestion.Measured, ok bool) {
@@ -181,8 +182,8 @@ func (c *core) backlog(now int64, f *congested) backlogged {
 	return b
 }
 
-// advise measures a flow that has so many octets in its queue, and tells its sender the
-// rate that fits: the lower one of its congestion's and its policy's.
+// advise measures a flow whose depth in the queue is octets, and advises its sender of
+// the rate that fits: the lower one of its congestion's and its policy's.
 //
 //conformance:draft-zz/policy draft-zz/queue
 func (c *core) advise(now int64, f *congested, octets uint64) {
@@ -225,7 +226,7 @@ func (c *core) advise(now int64, f *congested, octets uint64) {
 	}
 }
 
-// sendAdvice tells the sender of a session a rate in Mbit/s.
+// sendAdvice sends a rate in Mbit/s to the sender of a session.
 //
 //conformance:draft-zz/dest-qp draft-zz/src-qp
 func (c *core) sendAdvice(s *session, qp, rate uint32, asReceiver bool) {
@@ -243,7 +244,7 @@ func (c *core) sendAdvice(s *session, qp, rate uint32, asReceiver bool) {
 	c.route(packet, err, &c.counters.AdviceSent, &c.counters.AdviceFailed)
 }
 
-// endAdvice ends the measuring of a flow; what its sender was told runs out.
+// endAdvice ends the measuring of a flow; the last advice runs out.
 func (c *core) endAdvice(f *congested) {
 	if f.advised.at == 0 {
 		return

@@ -13,8 +13,8 @@ import (
 	sai "sluice/sai-shim"
 )
 
-// Switch is what the fast lane needs of the switch. A [sai.Library] with the extension
-// of version [sai.ExtensionFlows] has it.
+// Switch has the calls of the switch that flow control needs. A [sai.Library] with the
+// extension of version [sai.ExtensionFlows] has it.
 type Switch interface {
 	ReadFlowEvents(dst []sai.FlowEvent) (n int, lost uint64)
 	GetFlow(queue sai.ObjectID, flow uint64) (sai.FlowState, error)
@@ -22,16 +22,16 @@ type Switch interface {
 	GetHold(port sai.ObjectID, m sai.HoldMatch) (sai.HoldState, error)
 }
 
-// Library is a switch with what sets it up for the fast lane.
+// Library is a switch with the calls that set it up for flow control.
 type Library interface {
 	Switch
 
 	// WatchFlows lets the switch raise events; fd can be read from while some wait.
 	WatchFlows() (fd int, err error)
-	// SetQueueMarks sets the marks of each single flow in a queue, in octets; 0 and 0:
-	// none are watched there.
+	// SetQueueMarks sets the marks of each single flow in a queue, in octets; 0 and 0 end
+	// the watch.
 	SetQueueMarks(queue sai.ObjectID, high, low uint32) error
-	// SetFlowKey sets what packets of one flow have in common.
+	// SetFlowKey sets the fields that packets of one flow share.
 	SetFlowKey(key sai.FlowKey) error
 	// SetStreamSeed sets the seed of Stream IDs.
 	SetStreamSeed(seed uint32) error
@@ -39,13 +39,13 @@ type Library interface {
 	FlowStats() (sai.FlowStats, error)
 }
 
-// Rate bounds messages; the zero value does not.
+// Rate bounds messages; the zero value is unlimited.
 type Rate struct {
 	PerSecond, Burst uint32
 }
 
-// Config is what the operator wants and what is known of the ports. It is not changed
-// once it was given to [Task.Configure].
+// Config has the operator's settings and the state of the ports. It is immutable once it
+// was passed to [Task.Configure].
 type Config struct {
 	Generate  bool // PFCM is sent when a flow passes a threshold
 	Obey      bool // received PFCM is obeyed
@@ -95,14 +95,14 @@ type Queue struct {
 // Sends reports whether something is sent about flows that fill queues.
 func (c *Config) Sends() bool { return c.Generate || c.PPFC != nil || c.Advice != nil }
 
-// settings is a configuration with what is looked up in it.
+// settings is a configuration with its indexes.
 type settings struct {
 	Config
 	members map[sai.ObjectID]*port
 	indexes map[uint32]*port
 }
 
-// port is a Port and what the fast lane keeps of it.
+// port is a Port with its state in the core.
 type port struct {
 	Port
 	bucket bucket // of what its neighbor sends
@@ -125,7 +125,7 @@ func newSettings(c *Config) *settings {
 	return s
 }
 
-// Messages is what is to be received for a configuration.
+// Messages returns the filter of received messages for a configuration.
 func (c *Config) Messages() *packetio.MessageConfig {
 	m := &packetio.MessageConfig{Codes: c.Codes, PFCMMark: c.Mark}
 	if c.Ingress != nil {

@@ -13,17 +13,17 @@ import (
 	sai "sluice/sai-shim"
 )
 
-// sender sends. It allocates nothing.
+// sender sends frames and packets. It is free of allocations.
 type sender interface {
 	// Send sends an IPv6 packet out of a port to a link-local address.
 	Send(port uint32, to netip.Addr, packet []byte) error
 	// SendFrame sends an Ethernet frame out of a port.
 	SendFrame(port uint32, frame []byte) error
-	// Route sends an IP packet as the routes say.
+	// Route sends an IP packet by the kernel's routes.
 	Route(packet []byte) error
 }
 
-// Room of the core. What does not fit is counted.
+// Room of the core. Objects above these are refused and counted.
 const (
 	maxCongested = 8192 // flows
 	maxHolds     = 8192 // of flows by demands
@@ -96,7 +96,7 @@ func newCore(sw Switch, out sender, clock func() int64) *core {
 	return c
 }
 
-// configure takes a configuration. What it no longer wants ends, here and at the
+// configure takes a configuration. Holds and requests outside of it end, here and at the
 // neighbors.
 func (c *core) configure(now int64, s *settings) {
 	for _, f := range c.congested {
@@ -143,8 +143,8 @@ func (c *core) configure(now int64, s *settings) {
 	c.translate(now)
 }
 
-// retry asks for the flows whose neighbor can be reached again, or at last, such as after the
-// link was down: what they sent meanwhile waits in front of the queue.
+// retry asks for the flows whose neighbor can be reached again, or at last, such as after
+// the link was down: their packets of the meantime wait in front of the queue.
 func (c *core) retry(now int64, old *settings) {
 	if !c.settings.Generate {
 		return
@@ -164,7 +164,7 @@ func (c *core) end(now int64) {
 	c.configure(now, newSettings(&Config{Codes: c.settings.Codes, Encapsulation: c.settings.Encapsulation, Ports: c.settings.Ports}))
 }
 
-// next returns when step is to be called though nothing happens.
+// next returns when step is to be called without an event.
 func (c *core) next() int64 {
 	at := c.limits
 	if f, ok := c.due.first(); ok {
@@ -182,7 +182,7 @@ func (c *core) next() int64 {
 	return at
 }
 
-// step does what is due.
+// step carries out the work that is due.
 func (c *core) step(now int64) {
 	for {
 		f, ok := c.due.first()
@@ -209,8 +209,8 @@ func (c *core) step(now int64) {
 	c.translate(now)
 }
 
-// read observes a congested flow by the depth that the switch tells: its events make
-// the fast lane fast, this makes it right.
+// read observes a congested flow by the depth that it reads from the switch: events make
+// flow control fast, this makes it right even if one is lost.
 func (c *core) read(now int64, f *congested) {
 	state, err := c.sw.GetFlow(f.queue, f.flow)
 	octets := state.Octets

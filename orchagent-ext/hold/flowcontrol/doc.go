@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package flowcontrol is the fast lane: it hears from the switch that a flow fills a
-// queue and asks the upstream neighbor to hold it (PFCM of draft-yang), and it holds
-// flows on the switch when a downstream neighbor asks.
+// Package flowcontrol is the flow-control task: on an event of the switch that a flow
+// fills a queue it asks the upstream neighbor to hold the flow (PFCM of draft-yang), and
+// it holds flows on the switch when a downstream neighbor asks.
 //
-// Package loop runs one [Task], which ends before the switch is closed. Its decisions
-// are in one thread without locks, timers or allocations: a state machine (core) that
-// is given events, messages and the time, and calls the switch and the sockets through
-// two small interfaces. [Task.Configure] gives it an immutable configuration, and
-// [Task.Report] reads what it does.
+// The daemon runs one [Task], which ends before the switch is closed. Its decisions are
+// in one thread without locks, timers or allocations: a state machine (core) that is
+// given events, messages and the time, and calls the switch and the sockets through two
+// small interfaces. [Task.Configure] passes it an immutable configuration, and
+// [Task.Report] reads its state.
 //
-// Holds are no objects: nothing of them is planned, recorded, or read back from Redis,
-// and the switch ends them by itself.
+// Holds are apart from the objects of plan and ledger: they are in the switch alone,
+// which ends them by itself.
 package flowcontrol

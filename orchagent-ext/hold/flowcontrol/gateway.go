@@ -11,7 +11,7 @@ import (
 	sai "sluice/sai-shim"
 )
 
-// Ingress is what this node does as the ingress gateway of sources (draft-xz).
+// Ingress has the settings of this node as the ingress gateway of sources (draft-xz).
 type Ingress struct {
 	Serves  []netip.Prefix // of sources
 	Peers   []netip.Prefix // who may send PPFC
@@ -78,8 +78,7 @@ func (c *core) receivePPFC(now int64, m *packetio.Message) {
 	}
 }
 
-// sessionOf is what the switch finds the packets of a PPFC's flow by, whichever port they
-// leave by.
+// sessionOf returns the match of a PPFC's flow, for packets by any port.
 func sessionOf(m *notify.PPFC) sai.HoldMatch {
 	h := sai.HoldMatch{Kind: sai.HoldPair, Src: m.Source, Dst: m.Destination}
 	switch m.Flow.Form {
@@ -93,9 +92,9 @@ func sessionOf(m *notify.PPFC) sai.HoldMatch {
 
 // client passes a PPFC on to the sender of the flow in RoCEv2 form.
 //
-// Decision: draft-xz does not say which rate a stop is. A client is told to stop by the
-// least rate that may be advised, since 0 is no rate; hold repeats that; resume and alarm
-// say nothing: what was told runs out.
+// Decision: draft-xz leaves the rate of a stop open. A client is stopped by the least
+// rate that may be advised, since 0 is no rate; hold repeats that; resume and alarm are
+// silent: the last advice runs out.
 //
 //conformance:draft-xz/rocev2 draft-zz/near-source
 func (c *core) client(now int64, m *notify.PPFC, s *session) {

@@ -20,7 +20,7 @@ type flowID struct {
 	flow  uint64
 }
 
-// mute is why nothing is sent about a congested flow.
+// mute is the reason for silence about a congested flow.
 type mute uint8
 
 const (
@@ -107,8 +107,8 @@ func (c *core) remove(f *congested) {
 	c.free = append(c.free, f)
 }
 
-// filling is what congested flows keep in a queue that were asked to be held by none, since
-// none can be asked or since they are new: what still arrives. A flow that is asked drains.
+// filling has the octets in a queue of congested flows that still arrive: they are new,
+// or their neighbor cannot be asked. A flow whose neighbor was asked drains.
 type filling struct {
 	flows  int
 	octets uint64
@@ -118,7 +118,7 @@ func (q filling) without(one filling) filling {
 	return filling{q.flows - one.flows, q.octets - one.octets}
 }
 
-// weigh notes what the flow adds to those that fill its queue.
+// weigh adds the flow's octets to those that fill its queue.
 func (c *core) weigh(f *congested) {
 	if f.Congested() && !f.said && !f.gatewayTold {
 		c.fills(f, filling{1, f.Octets()})
@@ -147,8 +147,9 @@ type leaving struct {
 	stream   uint16 // 0: it is not IPv6
 }
 
-// learn takes from an event where the flow comes from, and as what the neighbor sends it:
-// the outermost IP header as it arrived. Its session is that of the innermost RoCEv2 packet.
+// learn takes from an event the port that the flow comes from, and the header that the
+// neighbor sends: the outermost IP header as it arrived. Its session is that of the
+// innermost RoCEv2 packet.
 //
 //conformance:draft-yang/addresses
 func (c *core) learn(now int64, f *congested, e *sai.FlowEvent) {
@@ -205,8 +206,8 @@ func (c *core) leave(f *congested, head []byte) {
 	}
 }
 
-// observe takes the depth of a flow and says what there is to say. at is when the
-// switch noticed; 0: it was read.
+// observe takes the depth of a flow and sends the signals that result. at is the time of
+// the switch's event; 0 for a depth that was read.
 func (c *core) observe(now int64, f *congested, octets uint64, filling bool, at int64) {
 	others := c.filling[f.queue].without(f.fills)
 	seen := congestion.Seen{Octets: octets, Filling: filling, Share: congestion.Share(octets, others.octets, others.flows)}
@@ -227,7 +228,7 @@ func (c *core) observe(now int64, f *congested, octets uint64, filling bool, at 
 	c.due.put(f)
 }
 
-// tell says a signal to the neighbor that the flow comes from.
+// tell sends a signal to the neighbor that the flow comes from.
 //
 //conformance:draft-yang/components draft-yang/upstream
 func (c *core) tell(now int64, f *congested, s congestion.Signal, at int64) {
@@ -256,9 +257,9 @@ func (c *core) tell(now int64, f *congested, s congestion.Signal, at int64) {
 		}
 		return
 	}
-	// A flow that a downstream neighbor holds here waits because of that: what is asked
-	// for it ends with that hold, and is asked again only when the neighbor has, so that
-	// holds in a loop die.
+	// A flow that a downstream neighbor holds here waits because of that: the request for it
+	// ends with that hold, and is asked again only when the neighbor has, so that holds in a
+	// loop die.
 	f.derivedFrom(now, c.holds(now, f), &us)
 	if us == 0 {
 		return
@@ -280,8 +281,8 @@ func (c *core) tell(now int64, f *congested, s congestion.Signal, at int64) {
 	}
 }
 
-// derivedFrom bounds what is asked by a hold here, and makes it 0 where the hold has not
-// been refreshed since the last message.
+// derivedFrom bounds the time of a request by a hold here, and makes it 0 where the hold
+// was last refreshed before the last message.
 //
 //conformance:draft-yang/recursion
 func (f *congested) derivedFrom(now, until int64, us *uint16) {
@@ -297,8 +298,8 @@ func (f *congested) derivedFrom(now, until int64, us *uint16) {
 	*us = uint16(min(int64(*us), (until-now)/int64(time.Microsecond)))
 }
 
-// silence is the counter of the reason why a neighbor cannot be told of a flow; nil: it
-// can.
+// silence returns the counter of the reason why a flow's neighbor cannot be notified; nil
+// if it can.
 func (c *core) silence(f *congested, p *port) *uint64 {
 	switch {
 	case f.mute == isIPv4:
@@ -317,7 +318,7 @@ func (c *core) silence(f *congested, p *port) *uint64 {
 	return nil
 }
 
-// cancel ends what was asked for a flow.
+// cancel ends the requests for a flow.
 func (c *core) cancel(now int64, f *congested) {
 	f.said, f.derived = false, 0
 	if f.to == nil || c.settings.indexes[f.to.Index] == nil {

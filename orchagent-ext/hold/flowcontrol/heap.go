@@ -2,13 +2,13 @@
 
 package flowcontrol
 
-// timed is what a heapOf keeps: something that is due at a time.
+// timed is an element of a heapOf: it is due at a time.
 type timed interface {
 	when() int64
 	place() *int // in the heap, plus 1; 0: not in it
 }
 
-// heapOf is a heap of what is due, the first on top.
+// heapOf is a heap of elements by their time, the first on top.
 type heapOf[T timed] struct{ items []T }
 
 func (h *heapOf[T]) first() (first T, ok bool) {

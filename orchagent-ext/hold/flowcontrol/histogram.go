@@ -46,8 +46,8 @@ func upper(bucket int) time.Duration {
 	return time.Duration(v+1) * histogramUnit
 }
 
-// Quantile returns the time below which a share q of what was counted lies, to the end
-// of its bucket: at most 6 % too much; 0 where nothing was counted.
+// Quantile returns the time below which a share q of the counts lies, to the end of its
+// bucket: at most 6 % too much; 0 for an empty histogram.
 func (h *Histogram) Quantile(q float64) time.Duration {
 	rank, seen := uint64(q*float64(h.N)), uint64(0)
 	for i, n := range h.buckets {

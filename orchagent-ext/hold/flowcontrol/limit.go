@@ -10,10 +10,10 @@ import (
 	sai "sluice/sai-shim"
 )
 
-// A flow for which there is a rate policy (draft-zz section 5.1) is told of it while it is
-// near its limit, congestion or not. It is known since the packet path saw it, which
-// tells flows with their source queue pair; its octets are counted by the switch,
-// whichever port it leaves by.
+// A flow for which there is a rate policy (draft-zz section 5.1) is advised of it while
+// it is near its limit, congested or free. It is known by the packet path, which reports
+// flows with their source queue pair; its octets are counted by the switch, whichever
+// port it leaves by.
 
 // limited is such a flow.
 type limited struct {
@@ -58,7 +58,7 @@ func (l *limited) match() sai.HoldMatch {
 	return sai.HoldMatch{Kind: sai.HoldSession, Value: l.DestQP, Src: l.Src, Dst: l.Dst}
 }
 
-// stepLimits measures the flows with a policy and tells their senders.
+// stepLimits measures the flows with a policy and advises their senders.
 func (c *core) stepLimits(now int64) {
 	a := c.settings.Advice
 	if a == nil || len(c.limited) == 0 {
@@ -106,7 +106,7 @@ func (c *core) stepLimits(now int64) {
 	}
 }
 
-// decided notes that the sender of a flow is told by the congestion of its queue.
+// decided records that the congestion of its queue decides the advice for a flow.
 func (c *core) decided(now int64, s *session) {
 	if l := c.limited[Pair{Src: s.src, Dst: s.dst, DestQP: s.dstQP}]; l != nil {
 		l.told = now + 2*int64(c.settings.Advice.Pace.Interval)

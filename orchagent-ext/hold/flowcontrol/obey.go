@@ -12,7 +12,7 @@ import (
 	sai "sluice/sai-shim"
 )
 
-// target is what is held: packets that leave by a port.
+// target is the object of a hold: packets that leave by a port.
 type target struct {
 	port  sai.ObjectID
 	match sai.HoldMatch
@@ -74,7 +74,8 @@ func (c *core) receiveMessage(now int64, m *packetio.Message) {
 	}
 }
 
-// obey holds, or ends a hold of, what leaves by the port that the message came in by.
+// obey begins or ends a hold of packets that leave by the port that the message came in
+// by.
 //
 //conformance:draft-yang/components draft-yang/enforce
 func (c *core) obey(now int64, p *port, at int64, m *notify.PFCM, k enforce.Key) {
@@ -103,7 +104,7 @@ func isPPFC(err error) bool {
 	return ok && bad.Kind == notify.KindPPFC
 }
 
-// demand does what a message asks for of c.targets. at is when the kernel had it.
+// demand carries out a message's demand for c.targets. at is when the kernel received it.
 func (c *core) demand(now, at int64, k enforce.Key, d enforce.Demand, a about) (outcome enforce.Outcome) {
 	c.changes, outcome = c.table.Receive(c.changes[:0], now, k, d, c.targets)
 	if outcome == enforce.Full || outcome == enforce.Ignored {
@@ -215,7 +216,7 @@ func (c *core) look(h *held) (octets uint64) {
 }
 
 // check looks at a hold some time after it began: whether a flow has the Stream ID, and
-// at what rate a flow that is to be reduced sends.
+// at which rate a flow that is to be reduced sends.
 func (c *core) check(now int64, h *held) {
 	octets := c.look(h)
 	c.changes = c.changes[:0]
@@ -239,7 +240,7 @@ func (c *core) check(now int64, h *held) {
 	c.apply(now, 0, false)
 }
 
-// holds returns the end of the pause under which a flow is held here; 0: it is not.
+// holds returns the end of the pause under which a flow is held here; 0 for a free flow.
 func (c *core) holds(now int64, f *congested) int64 {
 	until := int64(0)
 	for _, m := range [...]sai.HoldMatch{{Kind: sai.HoldStream, Value: uint32(f.leaves.stream)}, {Kind: sai.HoldPair, Src: f.leaves.src, Dst: f.leaves.dst}} {

@@ -15,13 +15,14 @@ type Learned struct {
 	Pair
 	SrcQP uint32
 
-	// Of a packet of the flow; SrcPort 0: none was seen, and the others are not known.
+	// Of a packet of the flow; SrcPort is 0 before the first packet, and the others are
+	// unknown then.
 	SrcPort, PKey uint16
 	DSCP, Bits    uint8 // Bits of BTH octet 4, the low 6
 }
 
-// pairRoom is how many pairs a generation has room for. What was neither told nor asked
-// for while as many others were is forgotten.
+// pairRoom is how many pairs a generation has room for. Pairs that rest while as many
+// others are recorded or looked up are forgotten.
 const pairRoom = 1 << 14
 
 // pairs are the learned queue pairs: two generations, so that it stays bounded.
@@ -39,7 +40,7 @@ func (p *pairs) add(l Learned) {
 	p.young[l.Pair] = l.SrcQP
 }
 
-// find returns the source queue pair; 0: it is not known.
+// find returns the source queue pair, or 0.
 func (p *pairs) find(k Pair) uint32 {
 	if qp, ok := p.young[k]; ok {
 		return qp

@@ -10,7 +10,7 @@ import (
 	sai "sluice/sai-shim"
 )
 
-// Report is what the fast lane does at a time.
+// Report is the state of flow control at a time.
 type Report struct {
 	At       int64 // ns, CLOCK_MONOTONIC, as all times here
 	Counters Counters
@@ -29,7 +29,7 @@ type Report struct {
 	LastError string // why the switch refused a hold; "": a hold has succeeded since, or a minute is over
 }
 
-// CongestedFlow is a flow that is above a mark, or was and has not drained.
+// CongestedFlow is a flow that is above a mark, or was and still drains.
 type CongestedFlow struct {
 	Queue       sai.ObjectID
 	Flow        uint64 // as the switch names it
@@ -51,7 +51,7 @@ type CongestedFlow struct {
 	Until       int64 // as far as the neighbor was asked; 0: it was not
 }
 
-// Hold is what a neighbor asked for.
+// Hold is a neighbor's request in force.
 type Hold struct {
 	Kind        notify.Kind  // KindPFCM or KindPPFC
 	Port        sai.ObjectID // that the packets leave by; of a PortChannel the first

@@ -12,7 +12,8 @@ import (
 	sai "sluice/sai-shim"
 )
 
-// PPFC is how the ingress gateways of congested flows are told (draft-xz).
+// PPFC has the settings of notifications to the ingress gateways of congested flows
+// (draft-xz).
 type PPFC struct {
 	Transport notify.Transport
 	ByQueue   bool      // Priority is the queue; otherwise the flow's DSCP
@@ -25,8 +26,8 @@ type Gateway struct {
 	Addr   netip.Addr // of its router id; our own: served here
 }
 
-// session is what a packet of a congested flow says of it: the innermost packet, which
-// tunnels and segment routing leave as its sender made it.
+// session has the header fields of a congested flow's innermost packet, which tunnels and
+// segment routing leave as its sender made it.
 type session struct {
 	rdma             bool       // it is RoCEv2
 	protocol         uint8      // TCP or UDP; 0: neither, and it has no ports
@@ -38,8 +39,7 @@ type session struct {
 }
 
 // readSession returns the session of an event's packet, and the DSCP that it leaves with.
-// A library of version 2 gives no session: there it is read from the packet's head, which
-// is cut off.
+// A library of version 2 lacks sessions: there it is read from the head of the packet.
 func (c *core) readSession(e *sai.FlowEvent, head []byte) (s session, dscp uint8) {
 	length, next, at := 0, uint8(0), 0
 	switch {
@@ -71,7 +71,7 @@ func (c *core) readSession(e *sai.FlowEvent, head []byte) (s session, dscp uint8
 	return s, dscp
 }
 
-// sender is the queue pair that the flow is sent from; 0: it was not learned.
+// sender returns the queue pair that the flow is sent from, or 0 while it is unknown.
 func (c *core) sender(s *session) uint32 {
 	if s.srcQP == 0 && s.rdma {
 		s.srcQP = c.pairs.find(Pair{Src: s.src, Dst: s.dst, DestQP: s.dstQP})
@@ -79,7 +79,7 @@ func (c *core) sender(s *session) uint32 {
 	return s.srcQP
 }
 
-// router is our own address of the family of another one; the zero value: there is none.
+// router returns this node's address of the family of another one, or the zero value.
 func (s *settings) router(of netip.Addr) netip.Addr {
 	if of.Is4() {
 		return s.Router4
@@ -98,8 +98,9 @@ func (p *PPFC) gateway(source netip.Addr) netip.Addr {
 	return best.Addr
 }
 
-// tellSource tells those at the source of a flow: its ingress gateway, by PPFC, and its
-// sender, by Rate Advice. at is when the switch noticed; 0: it was read.
+// tellSource notifies the source side of a flow: its ingress gateway, by PPFC, and its
+// sender, by Rate Advice. at is the time of the switch's event; 0 for a depth that was
+// read.
 func (c *core) tellSource(now int64, f *congested, s congestion.Signal, at int64) {
 	if c.settings.PPFC != nil && f.src.IsValid() && c.tellGateway(now, f, s) && at != 0 && s == congestion.Stop {
 		c.ppfcReaction.Add(durationOf(c.clock() - at))
@@ -152,7 +153,7 @@ func (c *core) tellGateway(now int64, f *congested, s congestion.Signal) bool {
 	return c.route(packet, err, &c.counters.PPFCSent, &c.counters.PPFCFailed)
 }
 
-// route sends a packet as the routes say, and counts it.
+// route sends a packet by the kernel's routes, and counts it.
 func (c *core) route(packet []byte, err error, sent, failed *uint64) bool {
 	if err == nil {
 		err = c.out.Route(packet)
@@ -199,8 +200,9 @@ func isShifted(carrier, shifted netip.Addr) bool {
 	return false
 }
 
-// flowIdentifier says which flow of the address pair is meant: by its queue pairs; by
-// protocol and ports where the packet is of no RDMA session; all where it has no ports.
+// flowIdentifier returns the identifier of a flow of the address pair: by its queue
+// pairs; by protocol and ports for a packet outside RDMA sessions; for a packet without
+// ports it names all flows of the pair.
 //
 //conformance:draft-xz/flow-id
 func (c *core) flowIdentifier(s *session) notify.FlowIdentifier {
@@ -213,7 +215,7 @@ func (c *core) flowIdentifier(s *session) notify.FlowIdentifier {
 	return notify.FlowIdentifier{Form: notify.QPs, Protocol: protocolUDP, SrcPort: s.srcPort, DstPort: s.dstPort, SrcQP: c.sender(s), DstQP: s.dstQP}
 }
 
-// IP protocol numbers of what has ports.
+// IP protocol numbers of transports with ports.
 const (
 	protocolTCP = 6
 	protocolUDP = 17
@@ -227,7 +229,7 @@ func count(once *bool, counter *uint64) {
 	}
 }
 
-// endSource ends what the source of a flow was told.
+// endSource ends the notifications to the source of a flow.
 func (c *core) endSource(now int64, f *congested) {
 	if f.gatewayTold && c.settings.PPFC != nil {
 		c.tellGateway(now, f, congestion.Resume)

@@ -53,17 +53,17 @@ const (
 	longest     = time.Second // of a wait
 	patience    = time.Second // for a report
 
-	// After messages of which none was obeyed the next ones wait for so long, and are read
-	// together: a storm costs less, and a genuine one in it little time.
+	// After a batch of refused messages the next ones wait for so long, and are read
+	// together: a storm costs less, and a genuine message in it loses little time.
 	deafness = 200 * time.Microsecond
 
-	// Threads that may run Go besides those that there are without the fast lane. Where a
-	// busy machine lets one wait while it runs Go, the fast lane does not wait for it.
+	// Threads that may run Go besides those of Go's default. Where a busy machine preempts
+	// one while it runs Go, flow control can go on with another.
 	moreThreads = 2
 )
 
-// New returns the fast lane of a switch. events is what [sai.Library.WatchFlows]
-// returned; -1: the switch raises no events. Close it after Run.
+// New returns the flow-control task of a switch. events is the eventfd of
+// [sai.Library.WatchFlows], or -1 for a switch without events. Close it after Run.
 func New(sw Switch, events int, m Transport) (*Task, error) {
 	t := &Task{sw: sw, events: events, messages: m, filled: make(chan *Report, 1), learned: make(chan Learned, learnedRoom), ended: make(chan struct{})}
 	var err error
@@ -73,7 +73,7 @@ func New(sw Switch, events int, m Transport) (*Task, error) {
 	return t, nil
 }
 
-// Close frees what New made.
+// Close closes the descriptor that New made.
 func (t *Task) Close() error { return unix.Close(t.control) }
 
 // Configure gives the fast lane a configuration, which is immutable from then on. The
@@ -83,7 +83,7 @@ func (t *Task) Configure(c *Config) {
 	t.wake()
 }
 
-// Report returns what the fast lane does now; nil where it has ended, or does not run.
+// Report returns the present state; nil before Run and after its end.
 func (t *Task) Report() *Report {
 	t.wanted.Store(newReport())
 	t.wake()
@@ -98,8 +98,8 @@ func (t *Task) Report() *Report {
 	return nil
 }
 
-// Learn tells the fast lane a source queue pair. It never waits: what finds no room is
-// counted, and told again when it is seen again.
+// Learn passes a source queue pair to the task. It returns at once: pairs that find the
+// queue full are counted, and repeated by their next packets.
 func (t *Task) Learn(l Learned) {
 	select {
 	case t.learned <- l:
@@ -108,8 +108,8 @@ func (t *Task) Learn(l Learned) {
 	}
 }
 
-// Realtime is why the fast lane's thread has no real-time priority; "": it has, or has
-// not begun.
+// Realtime returns the error of the thread's real-time priority; "" with the priority,
+// and before Run.
 func (t *Task) Realtime() string {
 	if why := t.realtime.Load(); why != nil {
 		return *why
@@ -136,7 +136,8 @@ func (t *Task) Run(ctx context.Context) error {
 				failed <- fmt.Errorf("panic in the fast lane: %v\n%s", what, debug.Stack())
 			}
 		}()
-		// The thread ends with the goroutine: nothing else runs at its priority.
+		// The thread ends with the goroutine, and its priority with it: a locked thread is
+		// never reused.
 		runtime.LockOSThread()
 		failed <- t.loop()
 	}()
@@ -166,7 +167,7 @@ func (t *Task) loop() error {
 	return nil
 }
 
-// loop is what the thread keeps.
+// loop is the state of the thread.
 type loop struct {
 	*Task
 	core     *core
@@ -177,7 +178,7 @@ type loop struct {
 	messages [messageRoom]packetio.Message
 }
 
-// turn waits for what comes or is due next, and does it.
+// turn waits for the next event or deadline, and processes it.
 func (l *loop) turn() error {
 	now := packetio.Monotonic()
 	wait, fds := min(max(l.core.next()-now, 0), int64(longest)), l.fds[:]
@@ -229,7 +230,7 @@ func (l *loop) learn() {
 	}
 }
 
-// asked takes what other goroutines want.
+// asked takes the requests of other goroutines.
 func (l *loop) asked() {
 	var count [8]byte
 	_, _ = unix.Read(l.control, count[:])

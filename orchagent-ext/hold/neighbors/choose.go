@@ -8,8 +8,8 @@ import (
 	"sluice/orchagent-ext/wire/roce"
 )
 
-// Port is what is known of a port: of the netdev that has its addresses, which is the
-// PortChannel's for a member of one.
+// Port has the kernel's knowledge of a port: of the netdev that has its addresses, which
+// is the PortChannel's for a member of one.
 type Port struct {
 	Index uint32     // interface index; 0: there is no such netdev
 	MAC   roce.MAC   // our own
@@ -29,7 +29,7 @@ type entry struct {
 	usable bool // it is resolved, or was and has not failed since
 }
 
-// Why no neighbor is known.
+// Reasons of an unknown neighbor.
 const (
 	noNetdev    = "there is no such netdev"
 	noLinkLocal = "the port has no link-local address"
@@ -37,8 +37,8 @@ const (
 	manyRouters = "several routers are on the link: set upstream_neighbor"
 )
 
-// choose completes a port by what the kernel knows of the link; configured is what the
-// operator says, the zero value: nothing.
+// choose completes a port by the kernel's neighbors on the link; configured is the
+// operator's choice, or the zero value.
 //
 //conformance:draft-yang/link-local
 func (p Port) choose(entries []entry, configured netip.Addr) Port {

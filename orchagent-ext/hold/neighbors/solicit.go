@@ -9,10 +9,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// solicit asks the routers on a port's link to show themselves: an echo request to all
-// routers makes them resolve our address, and so the kernel learns theirs. The kernel
-// then asks those that it has learned itself, since only their answer says that they
-// are routers (the R flag of a neighbor advertisement).
+// solicit makes the routers on a port's link known to the kernel: an echo request to all
+// routers makes them resolve this node's address, and so the kernel learns theirs. The
+// kernel then asks those that it has learned itself, since only their answer shows that
+// they are routers (the R flag of a neighbor advertisement).
 func (w *Watcher) solicit(handle *netlink.Handle, p Port) error {
 	known, err := handle.NeighList(int(p.Index), unix.AF_INET6)
 	if err != nil {

@@ -42,12 +42,12 @@ type Watcher struct {
 	solicited atomic.Uint64
 }
 
-// New returns a watcher of no port.
+// New returns a watcher without ports.
 func New(log *slog.Logger) *Watcher {
 	return &Watcher{log: log, changed: make(chan struct{}, 1), wanted: make(chan struct{}, 1)}
 }
 
-// SetPorts says which netdevs to follow, each with the link-local address of its
+// SetPorts replaces the netdevs to follow, each with the link-local address of its
 // configured neighbor or the zero value.
 func (w *Watcher) SetPorts(configured map[string]netip.Addr) {
 	w.mu.Lock()
@@ -62,8 +62,8 @@ func (w *Watcher) SetPorts(configured map[string]netip.Addr) {
 	}
 }
 
-// Await waits until Run has read what is known of the ports that SetPorts said last, at
-// most so long. It is a matter of milliseconds.
+// Await waits until Run has read the neighbors of the ports of the last SetPorts, at most
+// for patience. It takes milliseconds.
 func (w *Watcher) Await(patience time.Duration) {
 	w.mu.Lock()
 	reading := w.reading
@@ -79,10 +79,10 @@ func (w *Watcher) Await(patience time.Duration) {
 	}
 }
 
-// Changed can be read from when what Ports returns has changed.
+// Changed returns a channel that receives after a change of the result of Ports.
 func (w *Watcher) Changed() <-chan struct{} { return w.changed }
 
-// Ports returns what is known of each port, as an immutable map.
+// Ports returns the state of each port, as an immutable map.
 func (w *Watcher) Ports() map[string]Port {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -100,7 +100,7 @@ func notify(c chan struct{}) {
 }
 
 // Run follows the ports, in the network namespace of the calling thread, until the
-// context ends. What the kernel refuses is logged and tried again.
+// context ends. Requests that the kernel refuses are logged and tried again.
 func (w *Watcher) Run(ctx context.Context) error {
 	news, err := nl.Subscribe(unix.NETLINK_ROUTE, unix.RTNLGRP_NEIGH, unix.RTNLGRP_LINK, unix.RTNLGRP_IPV6_IFADDR)
 	if err != nil {
@@ -191,8 +191,8 @@ func (w *Watcher) follow(ctx context.Context, handle *netlink.Handle, heard <-ch
 	}
 }
 
-// read reads what the kernel knows, and returns the ports that could have a router and
-// know of none.
+// read reads the kernel's links and neighbors, and returns the ports that could have a
+// router whose address is unknown.
 func (w *Watcher) read(handle *netlink.Handle) (missing map[string]Port, err error) {
 	w.mu.Lock()
 	configured := w.configured

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package ecmp models how a switch chooses one of n equal-cost paths for a
-// packet: a hash of header fields, reduced to a path number. Package placement and command
-// balance of the sluice tool call it. It is pure: it reads no packet, no routing table and
-// no state of the machine it runs on.
+// Package ecmp models how a switch chooses one of n equal-cost paths for a packet: a hash
+// of header fields, reduced to a path number. Package placement and command balance of
+// the sluice tool call it. It is pure: packets, routes and the settings of the kernel are
+// given.
 //
 // # The fields
 //
-// A [Tuple] holds what the switch sees in the header that it forwards by. For a
-// tunnelled packet that is the outer header: protocol 41 or 4 and ports 0, as
-// Linux sees it with the fields below. Extension headers are skipped: the
-// protocol of RoCEv2 behind a routing header is 17.
+// A [Tuple] holds the fields of the header that the switch forwards by. For a tunnelled
+// packet that is the outer header: protocol 41 or 4 and ports 0, as Linux sees it with
+// the fields below. Extension headers are skipped: the protocol of RoCEv2 after a routing
+// header is 17.
 //
 // # The hash of Linux
 //
-// [Linux] is what Linux 6.11 and later does, x86-64 or arm64 (little-endian),
-// with packets that it forwards under
+// [Linux] is the hash of Linux 6.11 and later, on x86-64 or arm64 (little-endian), for
+// packets that it forwards under
 //
 //	net.ipv6.fib_multipath_hash_policy = 3
 //	net.ipv6.fib_multipath_hash_fields = 55    (0x37: the 5-tuple)
@@ -35,19 +35,19 @@
 //
 // [Kernel] has the other policies (0: addresses and label, 1: the 5-tuple) and other
 // fields, [Group] the other groups: weights, next hops that are dead, groups of next-hop
-// objects (whose members are passed over while their neighbor does not answer), and the
-// buckets of resilient groups. Policy 2 is not modelled.
+// objects (whose members are passed over while their neighbor is silent), and the buckets
+// of resilient groups. Policy 2 is left out.
 //
 // # Models
 //
-// A [Model] predicts the member of a group for packets with a label, says whether it
-// knows it at all, and keeps the [Score] of its predictions that could be checked:
-// [Known] where hash, seed and group are known, [Linear] where they are learned from
-// observations, [Observed] where nothing is known but what was observed.
+// A [Model] predicts the member of a group for packets with a label, reports whether it
+// knows the member, and keeps the [Score] of its predictions that could be checked:
+// [Known] has hash, seed and group, [Linear] learns them from observations, [Observed]
+// knows the observations alone.
 //
 // # The others
 //
-// [CRC32] and [CRC16] are like what switch ASICs offer. Real ones add seeds,
-// field masks and folds that their vendors do not publish, so the two show the
-// kind of spread, not the path of a certain device.
+// [CRC32] and [CRC16] are like the hashes of switch ASICs. Real ones add seeds, field
+// masks and folds that their vendors keep unpublished, so the two show the kind of
+// spread, not the path of a certain device.
 package ecmp

@@ -7,8 +7,8 @@ import (
 	"net/netip"
 )
 
-// A Tuple is what a switch can hash of one packet. Both addresses are of one
-// family; if either is not IPv4, the tuple counts as IPv6.
+// A Tuple has the fields of one packet that a switch can hash. Both addresses are of one
+// family; the tuple counts as IPv4 if both are IPv4.
 type Tuple struct {
 	Src, Dst         netip.Addr
 	Proto            uint8 // IP protocol, 17 for RoCEv2
@@ -19,9 +19,9 @@ type Tuple struct {
 // A Hash chooses among equal-cost paths. The set is closed: [Linux], [CRC32] and
 // [CRC16].
 type Hash interface {
-	// Path returns the path of t among n, from 0 to n-1, and 0 when n is less
-	// than 2. It hashes the 5-tuple, and with withLabel the IPv6 flow label, too.
-	// It does not allocate.
+	// Path returns the path of t among n, from 0 to n-1, and 0 when n is less than 2. It
+	// hashes the 5-tuple, and with withLabel the IPv6 flow label, too. It is free of
+	// allocations.
 	Path(t Tuple, withLabel bool, n int) int
 	// String returns the name that Parse takes.
 	String() string

@@ -14,7 +14,7 @@ type Member struct {
 	// next hop, and its flag linkdown where ignore_routes_with_linkdown is 1.
 	Dead bool
 	// Unresolved: the neighbor's state is none, failed or incomplete. A group of next-hop
-	// objects then takes the next member that is resolved; a route's next hops do not.
+	// objects then takes the next member that is resolved; a route keeps its choice.
 	Unresolved bool
 }
 
@@ -30,8 +30,8 @@ type Group struct {
 const maxMembers = 1 << 16
 
 // Threshold returns the group of a route with several next hops, in the order that `ip
-// route` lists them, or of a next-hop object of type mpath. A member that is Dead has no
-// share, and that of an Unresolved one goes to the next.
+// route` lists them, or of a next-hop object of type mpath. A member that is Dead has a
+// share of 0, and that of an Unresolved one goes to the next.
 func Threshold(members []Member) (*Group, error) {
 	if len(members) > maxMembers {
 		return nil, fmt.Errorf("%d members: a group has at most %d", len(members), maxMembers)
@@ -54,9 +54,9 @@ func Threshold(members []Member) (*Group, error) {
 		g.bounds = append(g.bounds, uint32((sum<<31+total/2)/total-1)) // rounded to the nearest
 		g.members = append(g.members, i)
 	}
-	// From the last to the first, since each member takes over from the one before it.
-	// What is after the last goes to the first that is resolved, and to the first member
-	// if there is no such.
+	// From the last to the first, since each member takes over from the one before it. The
+	// share after the last goes to the first that is resolved, or to the first member if all
+	// are unresolved.
 	next := -1
 	for at, i := range g.members {
 		if !members[i].Unresolved {
@@ -102,8 +102,8 @@ func Resilient(buckets []uint16, n int) (*Group, error) {
 // Members is how many members the group has, the dead ones too.
 func (g *Group) Members() int { return g.n }
 
-// Choose returns the member for a hash of 31 bits; -1: the group has no member that
-// lives. It does not allocate.
+// Choose returns the member for a hash of 31 bits; -1 if all members of the group are
+// dead. It is free of allocations.
 func (g *Group) Choose(hash uint32) int {
 	switch {
 	case g.buckets != nil:

@@ -14,9 +14,9 @@ import (
 // and one of each other flow are enough; fewer of flows whose addresses and ports are
 // sums of known ones.
 //
-// A hash of another kind contradicts itself soon. Linear then forgets what it learned
-// and begins again, since single observations may be wrong; after the third time it
-// predicts nothing ([Linear.GaveUp]) until Reset.
+// A hash of another kind contradicts itself soon. Linear then forgets its observations
+// and begins again, since single ones may be wrong; after the third time it gives up
+// ([Linear.GaveUp]) until Reset.
 type Linear struct {
 	n     int
 	rows  []row
@@ -24,7 +24,8 @@ type Linear struct {
 	lost  int // how many times it began again
 }
 
-// A row says that the bits of x, summed, give value. Its pivot is in no other row.
+// A row is an equation: the bits of x, summed modulo 2, are value. Its pivot is in this
+// row only.
 type row struct {
 	x     bitvector
 	value uint16
@@ -48,11 +49,12 @@ func NewLinear(n int) *Linear { return &Linear{n: n} }
 // Reset forgets everything.
 func (m *Linear) Reset() { *m = Linear{n: m.n, rows: m.rows[:0]} }
 
-// GaveUp says that the switch's hash is not linear, or its members have other numbers.
+// GaveUp reports that the observations contradict every linear hash: the switch's is
+// another kind, or its members have other numbers.
 func (m *Linear) GaveUp() bool { return m.lost >= maxAttempts }
 
-// Learned says that the observations so far decide the part that the flow label has, and
-// that enough predictions were right.
+// Learned reports whether the observations so far decide the part of the hash that comes
+// from the flow label, and enough predictions were right.
 func (m *Linear) Learned() bool {
 	labels := 0
 	for i := range m.rows {
@@ -73,8 +75,8 @@ func (m *Linear) Predict(t *Tuple) (int, bool) {
 	return int(value), known && int(value) < m.n
 }
 
-// reduce takes what the rows know off x, and returns the sum of their values; known: of
-// x nothing is left.
+// reduce eliminates the pivots of the rows from x, and returns the sum of their values;
+// known is true if x is 0 then.
 func (m *Linear) reduce(x *bitvector) (value uint16, known bool) {
 	at := *x
 	for i := range m.rows {
@@ -118,7 +120,7 @@ func (m *Linear) Observe(t *Tuple, member int) {
 	m.rows = append(m.rows, r)
 }
 
-// HashesLabel implements [Model]: false once all 20 bits are known to change nothing.
+// HashesLabel implements [Model]: false once all 20 bits are known to be without effect.
 func (m *Linear) HashesLabel() bool {
 	none := 0
 	for i := range m.rows {
@@ -151,8 +153,8 @@ func (x *bitvector) add(y *bitvector) {
 
 func (x *bitvector) has(bit int) bool { return x[bit/64]>>(bit%64)&1 != 0 }
 
-// first is a bit of x, which is not zero: of the addresses and ports if there is one, so
-// that rows of label bits alone stay such.
+// first returns the index of a set bit of x, which has one: of the addresses and ports if
+// possible, so that rows of label bits alone stay such.
 func (x *bitvector) first() int {
 	for i, word := range x {
 		if word != 0 {

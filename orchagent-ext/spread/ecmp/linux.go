@@ -47,7 +47,7 @@ const (
 )
 
 // Bits of fib_multipath_hash_fields, which policy 3 reads. Those above are of inner
-// headers: they change nothing for packets outside a tunnel.
+// headers: they are without effect for packets outside a tunnel.
 const (
 	FieldSrc     = 0x01
 	FieldDst     = 0x02
@@ -66,7 +66,8 @@ type Kernel struct {
 	Fields uint16 // fib_multipath_hash_fields, of policy 3
 }
 
-// Err says why the paths of these settings cannot be known; nil: they can.
+// Err returns the reason for which the paths of these settings cannot be predicted, or
+// nil.
 func (k Kernel) Err() error {
 	switch {
 	case k.Seed == 0:
@@ -86,8 +87,8 @@ func (k Kernel) HashesLabel() bool {
 func (k Kernel) Hash(t *Tuple) uint32 {
 	h := k.outer(t)
 	if k.Policy == PolicyFields {
-		// The outer header's hash and the inner one's are mixed, whether or not there
-		// is an inner header; its hash is 0 where there is no tunnel.
+		// The outer header's hash and the inner one's are mixed, with an inner hash of 0 for
+		// packets outside a tunnel.
 		h = mix(h, 0)
 	}
 	return h >> 1
@@ -106,17 +107,18 @@ func (k Kernel) fields(v4 bool) uint16 {
 	return FieldSrc | FieldDst | FieldProto | FieldLabel
 }
 
-// Offsets into the part of the kernel's struct flow_keys that is hashed, from its
-// member basic on. What is not named (VLANs, GRE key, ICMP) is 0 here.
+// Offsets into the part of the kernel's struct flow_keys that is hashed, from its member
+// basic on. Fields that are left out (VLANs, GRE key, ICMP) are 0 here.
 const (
 	keyProto     = 2
 	keyFlowLabel = 4
 	keyPorts     = 28
 	keyAddrs     = 36
 
-	// The kernel takes sizeof(struct flow_keys) less the part of the address union
-	// that the family does not use. The structure's size is rounded up to a
-	// multiple of 8, so 4 octets of 0 behind the addresses are hashed, too.
+	// The kernel takes sizeof(struct flow_keys) less the part of the address union that the
+	// family leaves unused (flow_keys_hash_length in net/core/flow_dissector.c). The
+	// structure's size is rounded up to a multiple of 8, so 4 octets of 0 after the
+	// addresses are hashed, too.
 	keysLen4 = keyAddrs + 4 + 4 + 4
 	keysLen6 = keyAddrs + 16 + 16 + 4
 )

@@ -5,25 +5,25 @@ package ecmp
 import "fmt"
 
 // A Model predicts the member of a group that a switch chooses for packets. A model
-// belongs to one goroutine. Its methods do not allocate, except Observe of [Linear] and
-// [Observed], within their bounds.
+// belongs to one goroutine. Its methods are free of allocations, except Observe of
+// [Linear] and [Observed], within their bounds.
 type Model interface {
 	// Predict returns the member for packets of t, counted from 0, and whether the model
-	// knows it. A packet without a member (all are dead) is not known.
+	// knows it. known is false where all members are dead.
 	Predict(t *Tuple) (member int, known bool)
-	// Observe tells that packets of t took a member: the model is judged by it, and may
-	// learn from it.
+	// Observe records that packets of t took a member: it updates the model's score, and the
+	// model may learn from it.
 	Observe(t *Tuple, member int)
 	// HashesLabel reports whether another label can be another path, as far as is known.
 	HashesLabel() bool
 	// Score is how often the model was right.
 	Score() *Score
-	// String says which model it is: linux, crc32, crc16, learned, observed.
+	// String returns the name of the model: linux, crc32, crc16, learned, observed.
 	String() string
 }
 
-// A Score is how often a model was right in its last 128 predictions that could be
-// checked. The zero value has checked none.
+// A Score counts the right ones of a model's last 128 predictions that could be checked.
+// The zero value is before the first.
 type Score struct {
 	ring  [2]uint64 // a bit a prediction: right
 	at, n int
@@ -44,7 +44,7 @@ func (s *Score) add(right bool) {
 // Checked is how many predictions the score counts, at most 128.
 func (s *Score) Checked() int { return s.n }
 
-// Right is the part of them that was right, 0 to 1; 0 where none was checked.
+// Right returns the part of them that was right, 0 to 1; 0 before the first check.
 func (s *Score) Right() float64 {
 	if s.n == 0 {
 		return 0
@@ -52,7 +52,7 @@ func (s *Score) Right() float64 {
 	return float64(onesCount(s.ring)) / float64(s.n)
 }
 
-// Wrong says that the model is not that of the switch: of at least 8 predictions that
+// Wrong reports that the model differs from the switch: of at least 8 predictions that
 // were checked, more than a tenth was wrong.
 func (s *Score) Wrong() bool { return s.n >= 8 && s.Right() < 0.9 }
 
@@ -64,8 +64,8 @@ type Known struct {
 	score  Score
 }
 
-// OfKernel returns the model of the kernel with these settings and this group; an error
-// says why its paths cannot be known.
+// OfKernel returns the model of the kernel with these settings and this group; the error
+// is that of [Kernel.Err].
 func OfKernel(k Kernel, g *Group) (*Known, error) {
 	if err := k.Err(); err != nil {
 		return nil, err

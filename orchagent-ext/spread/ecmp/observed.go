@@ -2,8 +2,8 @@
 
 package ecmp
 
-// Observed is what is left where there is no model: it knows the member of what was
-// observed, and nothing else.
+// Observed is the model of last resort: it predicts the observed member for observed
+// packets only.
 type Observed struct {
 	seen  map[Tuple]int
 	order []Tuple // a ring: the oldest observation makes room

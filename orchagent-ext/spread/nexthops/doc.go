@@ -5,9 +5,10 @@
 // of a resilient group; and from its sysctls the hash. Together they are a model of
 // package ecmp.
 //
-// A switch that is not the kernel may have its members in another order: [InSwitchOrder]
-// brings a group to what SONiC's orchagent has programmed, of rows that are given.
+// A switch other than the kernel may have its members in another order: [InSwitchOrder]
+// brings a group into the order that SONiC's orchagent has programmed, by rows that are
+// given.
 //
-// Package placer calls it, and package loop. It changes nothing in the kernel, and decides
-// nothing. It reads the network namespace of the calling thread.
+// It only reads the kernel, in the network namespace of the calling thread. Decisions are
+// its callers'.
 package nexthops

@@ -20,8 +20,9 @@ type Group struct {
 	Members []Member // in the kernel's order
 	Buckets []uint16 // of a resilient group: the member of each; else nil
 
-	// Of a switch that is not the kernel ([InSwitchOrder]): Members are in its order, and
-	// Listed are those of the kernel; or Unordered says why Members are the kernel's.
+	// Of a switch other than the kernel ([InSwitchOrder]): Members are in its order, and
+	// Listed are those of the kernel; or Unordered is the reason for which Members are the
+	// kernel's.
 	Listed    []Member
 	Unordered error
 }
@@ -45,7 +46,7 @@ func (m *Member) State() string {
 	return "up"
 }
 
-// errMoved says that the kernel's answers do not fit together: something changed between
+// errMoved means that the kernel's answers contradict each other: routes changed between
 // two of them.
 var errMoved = errors.New("the group changed while it was read")
 
@@ -65,7 +66,7 @@ func Read(dst netip.Addr) (g Group, err error) {
 	return *groups[dst].Group, nil
 }
 
-// A Result is the group for a destination, or why there is none.
+// A Result is the group for a destination, or the error of reading it.
 type Result struct {
 	*Group // shared by the destinations that have the same
 	Err    error
@@ -108,7 +109,7 @@ func readAll(dsts []netip.Addr) (map[netip.Addr]Result, error) {
 	return groups, nil
 }
 
-// alike are groups that were read, by what their routes say.
+// alike are groups that were read, by the content of their routes.
 type alike map[string]Result
 
 // of is the group of a route, which leads to dst. The error is errMoved.
@@ -193,7 +194,7 @@ func (g *Group) readObject(v4 bool) error {
 }
 
 // unresolved reports whether the kernel passes a member of a group over: its neighbor is
-// known, and does not answer.
+// known, and silent.
 func unresolved(m Member, v4 bool) (bool, error) {
 	const valid = netlink.NUD_PERMANENT | netlink.NUD_NOARP | netlink.NUD_REACHABLE | netlink.NUD_PROBE | netlink.NUD_STALE | netlink.NUD_DELAY
 	if !m.Gateway.IsValid() {

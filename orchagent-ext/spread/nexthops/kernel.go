@@ -13,11 +13,12 @@ import (
 	"sluice/orchagent-ext/spread/ecmp"
 )
 
-// ErrNoSeed says that the kernel has no seed that could be known: it is older than 6.11.
+// ErrNoSeed means that the kernel keeps its seed to itself: it is older than 6.11.
 var ErrNoSeed = errors.New("there is no net.ipv4.fib_multipath_hash_seed: it needs Linux 6.11 or later")
 
-// Hash reads how the kernel hashes packets of IPv4 or IPv6. Whether their paths can be
-// known, [ecmp.Kernel.Err] says.
+// Hash reads the kernel's settings of the multipath hash for IPv4 or IPv6
+// (net.ipv4.fib_multipath_hash_* and net.ipv6.*). [ecmp.Kernel.Err] reports whether paths
+// can be predicted with them.
 func Hash(v4 bool) (k ecmp.Kernel, err error) {
 	family := "ipv6"
 	if v4 {

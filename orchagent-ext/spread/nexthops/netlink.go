@@ -32,7 +32,7 @@ const (
 	flagNested     = 1 << 15 // NLA_F_NESTED
 )
 
-// route is what a route says.
+// route has the fields of a route.
 type route struct {
 	dst     netip.Addr // with bits 0 it may be none
 	bits    int
@@ -54,10 +54,9 @@ func (r raw) Serialize() []byte { return r }
 // the longest prefix the one with the lowest metric. Destinations without a route are left
 // out.
 //
-// It reads all routes of the table. What the kernel answers to a question for one
-// destination (RTM_F_FIB_MATCH) is no use for IPv6: it lists the next hops from the one on
-// that the question's own hash chose, and of two routes with one next-hop object it may
-// answer the other one.
+// It reads all routes of the table. A request for one destination (RTM_F_FIB_MATCH) is of
+// little use for IPv6: it lists the next hops from the one on that the request's own hash
+// chose, and of two routes with one next-hop object it may return the other one.
 func getRoutes(dsts []netip.Addr) (map[netip.Addr]route, error) {
 	best := make(map[netip.Addr]route, len(dsts))
 	for _, family := range []uint8{unix.AF_INET, unix.AF_INET6} {
@@ -141,7 +140,7 @@ func (r *route) prefix(family uint8) netip.Prefix {
 	return netip.PrefixFrom(netip.IPv6Unspecified(), r.bits)
 }
 
-// usable says why packets to a route's destinations have no next hop; nil: they have.
+// usable returns the error of a route whose packets lack a next hop, or nil.
 func (r *route) usable() error {
 	switch {
 	case r.kind != unix.RTN_UNICAST:

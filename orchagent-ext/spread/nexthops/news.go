@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// News tells when what Read returns may have changed: a route, a next-hop object, a
+// News reports that the results of [Read] may have changed: a route, a next-hop object, a
 // bucket, a link or a neighbor.
 type News struct {
 	socket  *nl.NetlinkSocket

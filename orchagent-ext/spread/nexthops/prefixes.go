@@ -11,9 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Prefixes returns the prefixes of IPv6 that the table main has routes to, with the names of
-// the links that lead there: those on links of this switch, too. The default route is left
-// out, and addresses that mean nothing on another link.
+// Prefixes returns the prefixes of IPv6 that the table main has routes to, with the names
+// of the links that lead there: those on links of this switch, too. The default route is
+// left out, and so are addresses that are local to a link.
 func Prefixes() (links map[netip.Prefix][]string, err error) {
 	index := map[netip.Prefix][]int{}
 	for range attempts {

@@ -14,8 +14,8 @@ import (
 	"sluice/yang/rows"
 )
 
-// A Programmed is a next-hop group as SONiC's orchagent has programmed it: ASIC_DB has it.
-// Dead next hops are not in it.
+// A Programmed is a next-hop group as SONiC's orchagent has programmed it: ASIC_DB has
+// it. It leaves out dead next hops.
 type Programmed struct {
 	Hops []Hop // in the switch's order
 	Err  error // why the hops are not known; nil: they are
@@ -43,7 +43,7 @@ const (
 	orderedPaths   = "SAI_NEXT_HOP_GROUP_TYPE_DYNAMIC_ORDERED_ECMP"
 )
 
-// What [ProgrammedGroups] is made of: the rows of a table of ASIC_DB whose keys begin so,
+// The sources of [ProgrammedGroups]: the rows of a table of ASIC_DB whose keys begin so,
 // and a hash of COUNTERS_DB.
 const (
 	ASICTable    = "ASIC_STATE"
@@ -104,7 +104,7 @@ type programmedMember struct {
 	fields       map[string]string
 }
 
-// unsigned reads a number, or an object id; def where it is none.
+// unsigned reads a number, or an object id; def for any other text.
 func unsigned(s string, def uint64) uint64 {
 	n, err := strconv.ParseUint(strings.TrimPrefix(s, "oid:"), 0, 64)
 	if err != nil {
@@ -113,14 +113,15 @@ func unsigned(s string, def uint64) uint64 {
 	return n
 }
 
-// weightOf reads a weight, which is 1 where none was set.
+// weightOf reads a weight, which is 1 by default.
 func weightOf(s string) int { return int(min(max(unsigned(s, 1), 1), mostWeight)) }
 
 const mostWeight = 65535
 
-// InSwitchOrder returns the groups of a switch that is not the kernel: members and weights
-// as orchagent has programmed them, where it has programmed a group of the same next hops.
-// Else the group is the kernel's, and Unordered says why; err does so for all.
+// InSwitchOrder returns the groups of a switch other than the kernel: members and weights
+// as orchagent has programmed them, where it has programmed a group of the same next
+// hops. Else the group is the kernel's, and Unordered has the reason; a non-nil err is
+// the reason for all groups.
 func InSwitchOrder(groups map[netip.Addr]Result, programmed []Programmed, err error) map[netip.Addr]Result {
 	all, made := make(map[netip.Addr]Result, len(groups)), map[*Group]*Group{}
 	for dst, r := range groups {

@@ -11,8 +11,8 @@ import (
 )
 
 // Table returns the groups of the prefixes that the table main has routes to, of both
-// families, with the default routes. Prefixes that mean nothing on another link are left
-// out, and those whose packets have no next hop.
+// families, with the default routes. Prefixes that are local to a link are left out, and
+// so are those whose packets lack a next hop.
 func Table() (groups map[netip.Prefix]Result, err error) {
 	for range attempts {
 		if groups, err = table(); !errors.Is(err, errMoved) {

@@ -4,14 +4,14 @@ package placement
 
 import "fmt"
 
-// check is what comparing with the ports' counters came to.
+// check is the result of comparing the model with the ports' counters.
 type check struct {
 	error     float64 // of the last check, in parts of what was predicted
 	bad, good int     // checks in a row
 	degraded  bool
 }
 
-// When a model is believed, and when not.
+// Bounds between a right model and a wrong one.
 const (
 	checkedOctets = 64 << 10 // a check of less says nothing
 	wrongShare    = 0.05     // of what was predicted on other members: the check is bad
@@ -20,11 +20,11 @@ const (
 )
 
 // Check compares what the samples since the last check predict for each member with what
-// its port sent in that time, in octets. Other traffic on the ports does no harm: what
-// counts is what was predicted on a port, is missing there, and may have left by others:
-// what a full queue drops, or a hold keeps back, says nothing of the model. After two bad checks in
-// a row the model counts as wrong; moves stop, and new flows get hash labels. Ten good
-// ones in a row, or SetGroup, end that.
+// its port sent in that time, in octets. Other traffic on the ports does no harm: octets
+// count that were predicted on a port, are missing there, and may have left by other
+// ports. Octets that a full queue drops, or a hold keeps back, are no fault of the model.
+// After two bad checks in a row the model counts as wrong; moves stop, and new flows get
+// hash labels. Ten good ones in a row, or SetGroup, end that.
 func (t *Table) Check(sent []uint64) error {
 	if len(sent) != len(t.members) {
 		return fmt.Errorf("place: counters of %d members, and the group has %d", len(sent), len(t.members))
@@ -60,6 +60,6 @@ func (t *Table) Check(sent []uint64) error {
 	return nil
 }
 
-// Unchecked forgets what was predicted since the last check: the ports' counters of then
-// are not known.
+// Unchecked forgets the predictions since the last check: the ports' counters of that
+// time are unknown.
 func (t *Table) Unchecked() { clear(t.predicted) }

@@ -26,7 +26,7 @@ func (t *Table) account(e *entry, sign int) {
 	}
 }
 
-// recount sums up again, so that errors of rounding do not add up.
+// recount sums up again, which bounds errors of rounding.
 func (t *Table) recount() {
 	clear(t.load)
 	clear(t.fresh)
@@ -74,7 +74,7 @@ func (t *Table) worst() (member int, worst, mean float64) {
 	return member, worst, mean / t.weight
 }
 
-// Sample tells what the counter of a flow's entry shows: octets since it was made, at a
+// Sample records the counter of a flow's entry: octets since the entry was made, at a
 // time in nanoseconds of a monotonic clock. Samples and a look of the same moment have
 // the same time. A flow is found idle only if it is sampled more often than its pauses
 // last.

@@ -17,7 +17,7 @@ type Move struct {
 }
 
 // Look returns the moves that are to be made now, which the table counts as made; call
-// [Table.Undo] for each that could not be. The slice is valid until the next look.
+// [Table.Undo] for each that failed. The slice is valid until the next look.
 func (t *Table) Look(now int64) []Move {
 	t.moves = t.moves[:0]
 	t.stats.Looks++
@@ -77,8 +77,9 @@ func (t *Table) modelIsRight() bool {
 // mayMove reports whether flows whose label was chosen may get another one.
 func (t *Table) mayMove() bool { return t.modelIsRight() && t.cfg.Moves != MovesNever }
 
-// chooseFirst makes the first choice for flows that sent before, the largest first, and counts
-// those that would have to be idle. One whose member has no more than its share stays there.
+// chooseFirst makes the first choice for flows that sent before, the largest first, and
+// counts those that would have to be idle. One whose member has at most its share stays
+// there.
 func (t *Table) chooseFirst(now int64) {
 	t.sorted = t.sorted[:0]
 	for i := range t.entries {
@@ -111,8 +112,8 @@ func (t *Table) chooseFirst(now int64) {
 	}
 }
 
-// firstMember returns the member that is the first choice for a flow that sent before: its own
-// while that has no more than its share, or no other has less.
+// firstMember returns the member that is the first choice for a flow that sent before:
+// its own while that has at most its share, or all others have as much.
 func (t *Table) firstMember(e *entry) int {
 	rate, own := t.rateOf(e), t.members[e.member].Weight
 	_, _, mean := t.worst()
@@ -128,14 +129,14 @@ func (t *Table) firstMember(e *entry) int {
 	return to
 }
 
-// Rates that were not quite right left flows where they are not even: what moves came to is
-// measured again, in so many windows, before only a load above the threshold counts.
+// Rates that were slightly wrong leave an uneven load: after moves it is measured again,
+// in so many windows, before only a load above the threshold counts.
 const (
 	recheckWindows = 4
 	recheckRounds  = 3
 )
 
-// evened ends moves at the goal, or where nothing is left that gains.
+// evened ends moves at the goal, or where every move gains too little.
 func (t *Table) evened() {
 	switch _, worst, mean := t.worst(); {
 	case len(t.moves) == t.cfg.MaxMoves && worst > t.cfg.Goal*mean:
@@ -177,14 +178,15 @@ func (t *Table) sortByRate() {
 	})
 }
 
-// What a move must gain, in parts of the mean, and an exchange of two more than a move.
+// The least gain of a move, in parts of the mean, and that of an exchange of two over a
+// move.
 const (
 	leastGain     = 0.002
 	exchangeGains = 0.005
 )
 
-// improve makes the best moves and exchanges until the goal, the budget, or the end of
-// what gains.
+// improve makes the best moves and exchanges until the goal, the budget, or the last one
+// that gains enough.
 func (t *Table) improve(now int64) {
 	clear(t.excluded)
 	for len(t.moves) < t.cfg.MaxMoves {
@@ -206,7 +208,7 @@ func (t *Table) improve(now int64) {
 }
 
 // best returns the flow of member a whose move to a member, or exchange with g, leaves
-// the lowest of worst values on the two members; nil: nothing gains enough.
+// the lowest of worst values on the two members; nil if every one gains too little.
 func (t *Table) best(a int, worst, mean float64) (f, g *entry, to int) {
 	best := worst - leastGain*mean
 	wa, la := t.members[a].Weight, t.at(a)
@@ -255,8 +257,8 @@ func (t *Table) best(a int, worst, mean float64) (f, g *entry, to int) {
 	return f, g, to
 }
 
-// relabel moves a flow to a member, or to a path that is not known; false: no label
-// leads there.
+// relabel moves a flow to a member, or to an unknown path; it returns false if every
+// label there is taken.
 func (t *Table) relabel(e *entry, to int, now int64) bool {
 	t.excluded[t.index[e.flow]] = true // a flow moves once a look at most
 	label, member := t.find(e, next(e.label), to)
@@ -296,8 +298,8 @@ func (t *Table) Undo(m Move) {
 	}
 }
 
-// Cancel takes back a move that was not tried, since the flow is held or sends again: it may
-// move in its next pause.
+// Cancel takes back a move that was skipped, since the flow is held or sends again: it
+// may move in its next pause.
 func (t *Table) Cancel(m Move) {
 	if e := t.takeBack(m); e != nil {
 		e.moved, e.first = false, m.first
@@ -328,8 +330,9 @@ func (t *Table) Overtaken(m Move) {
 	}
 }
 
-// Watching says that pauses of flows are waited for: for moves, or since loads change, so
-// that windows of rates end where all pause. Samples are to come often enough to see them.
+// Watching reports whether the table waits for pauses of flows: for moves, or while loads
+// change, since windows of rates end where all flows pause. Samples are to come often
+// enough to find them.
 func (t *Table) Watching() bool {
 	return t.stats.Waiting > 0 || t.cfg.WindowNS > 0 && (t.settling.since != 0 || t.evening)
 }

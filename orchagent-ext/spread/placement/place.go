@@ -4,7 +4,7 @@ package placement
 
 const labelMask = 0xfffff // 20 bits
 
-// Why says how a flow came to its label.
+// Why is the way in which a flow came to its label.
 type Why uint8
 
 // The reasons.
@@ -25,17 +25,17 @@ func (w Why) String() string {
 	return [...]string{"placed", "unreachable", "no-model", "label-not-hashed", "degraded", "no-member", "no-ipv6", "full", "no-label"}[w]
 }
 
-// A Placement is a flow's label, and the member that the model predicts for it (-1: not
-// known).
+// A Placement is a flow's label, and the member that the model predicts for it (-1:
+// unknown).
 type Placement struct {
 	Label  uint32
 	Member int
 	Why    Why
 }
 
-// Place returns the label of a flow that does not send yet: of a new one, the label that takes it to where there
-// is room; of one that the table has, the label that it has. hash is the flow's label
-// without placement, leaf its destination leaf, or -1.
+// Place returns the label of a flow that is still silent: of a new one, the label that
+// takes it to the member with room; of one that the table has, the label that it has.
+// hash is the flow's label without placement, leaf its destination leaf, or -1.
 func (t *Table) Place(f Flow, leaf int, hash uint32) Placement {
 	hash = max(hash&labelMask, 1)
 	if e := t.lookup(&f); e != nil {
@@ -66,9 +66,9 @@ func (t *Table) Place(f Flow, leaf int, hash uint32) Placement {
 	return t.counted(p)
 }
 
-// Adopt takes over a flow that has a label: after a restart. Nothing changes for it.
-// Another flow between the same hosts that has the same label is counted. A flow without
-// a label (0) is placed.
+// Adopt takes over a flow that has a label: after a restart. The flow keeps it. Another
+// flow between the same hosts with the same label is counted. A flow without a label (0)
+// is placed.
 func (t *Table) Adopt(f Flow, leaf int, hash, label uint32) Placement {
 	if e := t.lookup(&f); e != nil {
 		return Placement{e.label, e.member, Placed}
@@ -91,11 +91,11 @@ func (t *Table) Adopt(f Flow, leaf int, hash, label uint32) Placement {
 	return Placement{label, e.member, Placed}
 }
 
-// Enter adds a flow that sends already, with the label of its hash: the switch computes that
-// where a flow has no entry. Another label is a move, which may reorder its packets; so the flow
-// keeps this one until [Table.Look] finds it idle (with MovesAny: until the next look), and
-// then makes the first choice. Where no label can be chosen it returns the reason, as
-// [Table.Place] does.
+// Enter adds a flow that sends already, with the label of its hash: the switch computes
+// that where a flow has no entry. Another label is a move, which may reorder its packets;
+// so the flow keeps this one until [Table.Look] finds it idle (with MovesAny: until the
+// next look), and then makes the first choice. Where the choice fails it returns the
+// reason, as [Table.Place] does.
 func (t *Table) Enter(f Flow, leaf int, hash uint32) Placement {
 	hash = max(hash&labelMask, 1)
 	if t.lookup(&f) != nil || f.Dst.Is4() || f.Src.Is4() {
@@ -139,8 +139,8 @@ func (t *Table) counted(p Placement) Placement {
 	return p
 }
 
-// add makes the entry of a flow, which has neither label nor load yet. Pointers to others
-// may not be those of the table any more.
+// add makes the entry of a flow, without label and load. It may move the other entries,
+// which makes pointers to them invalid.
 func (t *Table) add(f Flow, leaf int, hash uint32) *entry {
 	var i uint32
 	switch {
@@ -162,8 +162,8 @@ func (t *Table) add(f Flow, leaf int, hash uint32) *entry {
 }
 
 // choose returns the member for a new flow. Members whose loads differ by less than a
-// tenth of the flow are alike; the search begins at one that the flow's hash gives, so that
-// leaves do not all begin at the same spine.
+// tenth of the flow are alike; the search begins at one that the flow's hash gives, so
+// that leaves begin at different spines.
 func (t *Table) choose(e *entry) int {
 	if m := t.quotas.choose(t, e); m != unknown {
 		return m
@@ -199,9 +199,9 @@ func (t *Table) choose(e *entry) int {
 	return best
 }
 
-// find returns a label for a member, or if there is none that of the best other member;
-// label 0: none is free. For an unknown member it is the first that is free. The search
-// visits labels in an order that begins at from and is the same in every run.
+// find returns a label for a member, or if all are taken that of the best other member;
+// label 0 if every label is taken. For an unknown member it is the first that is free.
+// The search visits labels in an order that begins at from and is the same in every run.
 func (t *Table) find(e *entry, from uint32, want int) (label uint32, member int) {
 	label = t.search(e, from, func(u use) bool {
 		member = t.predictNext(u.label)

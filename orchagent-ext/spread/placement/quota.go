@@ -18,8 +18,8 @@ func Class(rate float64) int {
 // ClassRate is the rate that a flow of a class counts for, in octets/s: the middle.
 func ClassRate(class int) float64 { return math.Exp2((float64(class) + 0.5) / 2) }
 
-// A Quota says how many flows of a size class to a destination leaf each member is to
-// take.
+// A Quota is the number of flows of a size class to a destination leaf that each member
+// is to take.
 type Quota struct {
 	Leaf, Class int
 	Flows       []uint32 // by member
@@ -34,9 +34,8 @@ type quotas struct {
 
 func (q *quotas) any() bool { return len(q.flows) > 0 }
 
-// SetQuotas replaces the quotas; without any, scope is local again, and labels stay. A
-// quota for a leaf, a class or members that the table does not have is set aside and
-// counted; it returns how many.
+// SetQuotas replaces the quotas; without any, scope is local again, and labels stay. It
+// returns the number of quotas that were set aside: for an unknown leaf, class or member.
 func (t *Table) SetQuotas(list []Quota) (refused int) {
 	q := quotas{flows: map[int][]uint32{}, have: map[int][]uint32{}, perLeaf: make([]uint64, t.cfg.Leaves*len(t.members))}
 	for _, one := range list {
@@ -73,7 +72,7 @@ func (t *Table) valid(q *Quota) bool {
 }
 
 // choose returns the member for a new flow whose leaf has quotas: the one with fewest
-// flows to it for its quota. Its size is not known yet.
+// flows to it for its quota. Its size is still unknown.
 func (q *quotas) choose(t *Table, e *entry) int {
 	best, least := unknown, 0.0
 	if e.leaf < 0 || !q.any() {
@@ -93,7 +92,7 @@ func (q *quotas) choose(t *Table, e *entry) int {
 }
 
 // stay is the class of a flow that had a class until now: it keeps that while its rate is
-// within half a class of it, so that rates that swing a little change no class.
+// within half a class of it, so that small swings of rates keep the class.
 func stay(class int, rate float64) int {
 	if rate > 1 && math.Abs(2*math.Log2(rate)-float64(class)-0.5) < 1 {
 		return class
@@ -163,9 +162,10 @@ func (t *Table) follow(now int64) {
 	}
 }
 
-// Demand calls yield for each destination leaf, size class and member that flows go by, with
-// their number: of flows that a plan can move. Where the model is wrong, or flows never move,
-// and of flows whose path is not known, quotas would move nothing.
+// Demand calls yield for each destination leaf, size class and member that flows go by,
+// with their number: of flows that a plan can move. It leaves out flows that quotas
+// cannot move: those of an unknown path, and all flows where the model is wrong or moves
+// are forbidden.
 func (t *Table) Demand(yield func(leaf, class, member int, flows uint32)) {
 	if !t.mayMove() {
 		return

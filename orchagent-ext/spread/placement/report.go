@@ -24,7 +24,7 @@ type Stats struct {
 	QuotasRefused uint64 // quotas that name no member, leaf or class of this table
 }
 
-// A Report is how the load is spread. The ratios are 0 without load.
+// A Report describes the spread of the load. The ratios are 0 without load.
 type Report struct {
 	Load              []float64 // by member: octets/s, as predicted
 	Hash              []float64 // likewise, with the hash labels
@@ -91,7 +91,7 @@ func (t *Table) Report() Report {
 }
 
 // floor is a lower bound of worst ÷ mean for every placement of flows of these rates,
-// beside what is held on members.
+// beside the load of held flows.
 func (t *Table) floor(rates, held []float64) float64 {
 	total := 0.0
 	for _, r := range rates {

@@ -2,16 +2,16 @@
 
 package placement
 
-// Observe tells that packets of a flow, with its label, were seen on a member: the model
-// is judged by it, learns from it, and where it does not predict, the flow's path is
-// known by it.
+// Observe records that packets of a flow, with its label, were seen on a member: it
+// updates the model's score, the model learns from it, and where the model cannot
+// predict, it sets the flow's path.
 func (t *Table) Observe(f Flow, member int) {
 	e := t.lookup(&f)
 	if e == nil || t.model == nil || member < 0 || member >= len(t.members) {
 		t.stats.Stray++
 		return
 	}
-	// What was observed before proves nothing.
+	// Observations under another label or member are void.
 	if e.told != e.label || e.member != member {
 		t.setTuple(e, e.label)
 		t.model.Observe(&t.tuple, member)

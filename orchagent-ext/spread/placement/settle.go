@@ -61,7 +61,7 @@ func (t *Table) unsettled(now int64) bool {
 	if fresh := float64(t.unmeasured) * t.typical(); t.unmeasured > 0 && fresh >= freshShare*(fresh+t.sum) {
 		return true
 	}
-	// Averages follow the load: it has changed while it is not as it was before.
+	// Averages follow the load: it has changed while the last windows differ from them.
 	last, was := t.shares()
 	if s.since != 0 && len(s.was) == len(was) {
 		was = s.was
@@ -86,7 +86,7 @@ func (t *Table) unsettled(now int64) bool {
 	return false
 }
 
-// shares are the parts of all load that members have, by the last windows and by the
+// shares returns the parts of all load that members have, by the last windows and by the
 // averages; nil without load.
 func (t *Table) shares() (last, average []float64) {
 	n := len(t.members)

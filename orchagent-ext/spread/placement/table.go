@@ -11,8 +11,8 @@ import (
 	"sluice/orchagent-ext/wire/roce"
 )
 
-// A Flow is what an entry on the switch matches, and the source port, which ECMP hashes.
-// Addresses are those of the packet's outermost header, of IPv6.
+// A Flow has the fields that an entry on the switch matches, and the source port, which
+// ECMP hashes. Addresses are those of the packet's outermost header, of IPv6.
 type Flow struct {
 	Src, Dst netip.Addr
 	DestQP   uint32 // 24 bits
@@ -25,17 +25,17 @@ type Member struct {
 	Weight float64 // its share of the load, in any unit; 0: no flow is placed there
 }
 
-// Moves says which flows may get another label while they have one.
+// Moves is the set of flows that may exchange their label for another.
 type Moves uint8
 
-// The permissions. A held flow never moves.
+// The permissions. A held flow stays with all of them.
 const (
 	MovesIdle  Moves = iota // those whose counter did not change for IdleNS
 	MovesAny                // all; packets of the flow may arrive in another order
 	MovesNever              // none, but for the first choice for one that [Table.Enter] added
 )
 
-// Config is what the operator chooses. The zero value of a field means its default.
+// Config has the operator's settings. The zero value of a field means its default.
 type Config struct {
 	Capacity  int     // flows at most; 16384
 	Leaves    int     // destination leaves are numbered below it; 0: they are not known
@@ -48,10 +48,10 @@ type Config struct {
 	RestNS    int64   // a flow that moved does not move for so long; 1 s
 	RateNS    int64   // time constant of the average of rates; 1 s
 
-	// WindowNS is over how long rates are measured at least, where flows are sampled more
-	// often, and looked at after each round of samples: it ends when all pause, or after
-	// twice the time, so that bursts count as wholes. While loads change, no flow moves
-	// (settle.go). 0: each sample is a window, and moves wait for nothing.
+	// WindowNS is the least time over which rates are measured, where flows are sampled more
+	// often and looked at after each round of samples: a window ends when all pause, or
+	// after twice the time, so that bursts count as wholes. While loads change, flows stay
+	// (settle.go). 0: each sample is a window, and moves are made at once.
 	WindowNS int64
 }
 
@@ -81,7 +81,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// unknown is the member of a flow whose path is not known.
+// unknown is the member of a flow whose path is unknown.
 const unknown = -1
 
 // An entry is a flow of the table.
@@ -229,7 +229,7 @@ func (t *Table) lookup(f *Flow) *entry {
 // Len is the number of flows.
 func (t *Table) Len() int { return len(t.index) }
 
-// Label returns the label of a flow, and its member (-1: not known).
+// Label returns the label of a flow, and its member (-1: unknown).
 func (t *Table) Label(f Flow) (label uint32, member int, ok bool) {
 	if e := t.lookup(&f); e != nil {
 		return e.label, e.member, true
@@ -260,7 +260,7 @@ func (t *Table) release(f *Flow, label uint32) {
 	}
 }
 
-// SetLeaf says which destination leaf a flow has; -1: it is not known.
+// SetLeaf sets the destination leaf of a flow; -1: unknown.
 func (t *Table) SetLeaf(f Flow, leaf int) {
 	e := t.lookup(&f)
 	if leaf >= t.cfg.Leaves || leaf < 0 {
@@ -274,8 +274,8 @@ func (t *Table) SetLeaf(f Flow, leaf int) {
 	t.account(e, 1)
 }
 
-// Hold sets whether a flow is held: a held flow never moves. Packets of it wait on the switch
-// while its counter does not change, so it begins to be idle when the hold ends.
+// Hold sets whether a flow is held: a held flow keeps its label. Its packets wait on the
+// switch while its counter rests, so it begins to be idle when the hold ends.
 func (t *Table) Hold(f Flow, held bool) {
 	if e := t.lookup(&f); e != nil {
 		if e.held = held; held {

@@ -13,7 +13,7 @@ import (
 	"sluice/orchagent-ext/spread/plan"
 )
 
-// A Fabric is what a leaf knows of the others, in scope fabric.
+// A Fabric is a leaf's knowledge of the others, in scope fabric.
 type Fabric struct {
 	Err       error           // why nothing is known: the scope is local; nil: it is known
 	Number    uint64          // of the directory: another number is another directory
@@ -41,8 +41,8 @@ type planned struct {
 	ignored uint64 // quotas of leaves and spines that are not there
 }
 
-// SetFabric tells what is known of other leaves. Labels stay; in time flows move to the
-// quotas of a plan that is another one.
+// SetFabric replaces the knowledge of other leaves. Labels stay; in time flows move to
+// the quotas of a plan that is another one.
 func (p *Placer) SetFabric(f Fabric) {
 	other := f.Number != p.fabric.Number || (f.Directory == nil) != (p.fabric.Directory == nil)
 	p.fabric.Fabric = f
@@ -64,7 +64,7 @@ func (p *Placer) SetFabric(f Fabric) {
 	}
 }
 
-// leafOf is the number of the leaf of a destination; -1: it is not known.
+// leafOf returns the number of the leaf of a destination, or -1.
 func (p *Placer) leafOf(dst netip.Addr) int {
 	if p.fabric.Directory == nil {
 		return -1
@@ -76,7 +76,7 @@ func (p *Placer) leafOf(dst netip.Addr) int {
 	return p.number(name)
 }
 
-// number is that of a leaf by its name; -1: there is none of that name.
+// number returns the number of a leaf by its name, or -1.
 func (p *Placer) number(leaf string) int {
 	if n, known := p.fabric.numbers[leaf]; known {
 		return n
@@ -158,14 +158,14 @@ func (p *Placer) readPrefixes() error {
 	return nil
 }
 
-// leadsUp reports whether the switch behind a netdev is a spine of another leaf, too: that
-// netdev may be the last uplink, and in no group.
+// leadsUp reports whether the switch behind a netdev is a spine of another leaf, too:
+// that netdev may be the last uplink, and outside all groups.
 func (p *Placer) leadsUp(link string) bool {
 	name, d := p.net.Spine(link), p.fabric.Directory
 	return name != "" && d != nil && d.HasSpine(name)
 }
 
-// checkReceived measures what comes by the uplinks.
+// checkReceived measures the rates that uplinks receive, in octets/s.
 func (p *Placer) checkReceived(now time.Time) {
 	f := &p.fabric
 	octets, rates := map[string]uint64{}, map[string]float64{}
@@ -186,7 +186,8 @@ func (p *Placer) checkReceived(now time.Time) {
 	f.received, f.rates, f.at = octets, rates, now
 }
 
-// Row is what this leaf tells the others. reason says why no plan can count on it; "": it can.
+// Row returns the row of this leaf for the others. reason is the reason for which plans
+// cannot count on it, or "".
 func (p *Placer) Row() (row plan.Row, reason string) {
 	row = plan.Row{
 		Leaf: p.cfg.Leaf, Prefixes: p.fabric.prefixes, Spines: map[string]float64{}, Sent: map[string]float64{}, Received: map[string]float64{},
@@ -251,7 +252,7 @@ func (p *Placer) Row() (row plan.Row, reason string) {
 	return row, reason
 }
 
-// round keeps three digits: what changes less says nothing.
+// round keeps three digits: smaller changes are noise.
 func round(rate float64) float64 {
 	if rate <= 0 || math.IsInf(rate, 0) || math.IsNaN(rate) {
 		return 0

@@ -96,7 +96,7 @@ func (p *Placer) refresh(now time.Time) {
 	}
 }
 
-// sweep forgets destinations without a flow, now and then: it may come back.
+// sweep forgets destinations without a flow, at intervals, since flows may come back.
 func (p *Placer) sweep(now time.Time) {
 	if now.Sub(p.swept) < readEvery && !now.Before(p.swept) {
 		return
@@ -229,10 +229,10 @@ func namesOf(members []nexthops.Member) []string {
 // tries, and more.
 const mostMembers = 1024
 
-// observations is how many flows the model remembers that knows nothing else.
+// observations is the number of flows that a model of type [ecmp.Observed] remembers.
 const observations = 16384
 
-// modelOf is the model of a group; reason says why it predicts nothing.
+// modelOf is the model of a group; reason is the reason of a model that cannot predict.
 func (p *Placer) modelOf(w *nexthops.Group, gaveUp bool) (m ecmp.Model, linear *ecmp.Linear, reason string) {
 	nothing := ecmp.NewObserved(1)
 	switch n := len(w.Members); {
@@ -275,7 +275,7 @@ func (g *group) adopt(is *placed, leaf int) {
 	g.table.Adopt(is.flow(), leaf, is.hash, is.entry.Label)
 }
 
-// check compares what ports sent with what was predicted for them.
+// check compares the octets that ports sent with the predicted ones.
 func (g *group) check(read func(link string) (uint64, bool), now time.Time) {
 	sent := make([]uint64, len(g.members))
 	for i := range g.members {

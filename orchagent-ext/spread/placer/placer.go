@@ -15,7 +15,7 @@ import (
 	"sluice/orchagent-ext/switch/engine"
 )
 
-// Network is what is read of the network.
+// Network reads routes and counters of the network.
 type Network interface {
 	// Groups returns the next hops to destinations.
 	Groups(dsts []netip.Addr) (map[netip.Addr]nexthops.Result, error)
@@ -23,13 +23,14 @@ type Network interface {
 	// Hash returns how the kernel hashes packets of IPv6.
 	Hash() (ecmp.Kernel, error)
 
-	// Sent returns the octets that left by a netdev of a next hop; false: it is not known.
+	// Sent returns the octets that left by a netdev of a next hop; known is false for an
+	// unknown one.
 	Sent(link string) (octets uint64, known bool)
 
 	// Received returns the octets that came by it.
 	Received(link string) (octets uint64, known bool)
 
-	// Spine names the switch at the other end of a netdev; "": it is not known.
+	// Spine returns the name of the switch at the other end of a netdev, or "".
 	Spine(link string) string
 
 	// Prefixes returns the prefixes of IPv6 that routes lead to, with the netdevs there.
@@ -42,7 +43,7 @@ type Entries interface {
 	Relabel(flows []engine.FlowEntry, each engine.EachLabel) (refused []engine.FlowEntry, err error)
 }
 
-// Config says how flows are placed.
+// Config has the settings of placement.
 type Config struct {
 	Table placement.Config
 
@@ -93,7 +94,7 @@ type Placer struct {
 	cost    time.Duration // of a poll
 	fabric  fabric
 
-	// Moved is told of each flow that got another label. May be nil.
+	// Moved is called for each flow that got another label. It may be nil.
 	Moved func(f engine.FlowEntry)
 }
 
@@ -111,7 +112,7 @@ func (p *placed) flow() placement.Flow {
 	return placement.Flow{Src: p.entry.Src, Dst: p.entry.Dst, DestQP: p.entry.DestQP, SrcPort: p.entry.SrcPort}
 }
 
-// New returns a placer. count reads what a flow's entry has counted.
+// New returns a placer. count reads the counter of a flow's entry.
 func New(c Config, n Network, e Entries, count func(engine.FlowEntry) (octets uint64, err error), log *slog.Logger, now time.Time) *Placer {
 	return &Placer{
 		cfg: c.complete(), net: n, entries: e, count: count, log: log,
@@ -149,7 +150,7 @@ func key(f engine.FlowEntry) engine.FlowEntry {
 	return f
 }
 
-// Stale says that next hops may have changed.
+// Stale marks the next hops for another reading.
 func (p *Placer) Stale(now time.Time) {
 	if !p.stale {
 		p.stale, p.staleAt = true, now
@@ -178,7 +179,7 @@ func (p *Placer) Place(f engine.FlowEntry, now time.Time) engine.FlowEntry {
 	return one.entry
 }
 
-// SrcPort tells the UDP source port of a flow. Its label stays.
+// SrcPort records the UDP source port of a flow. Its label stays.
 func (p *Placer) SrcPort(f engine.FlowEntry) {
 	is := p.flows[key(f)]
 	if is == nil || f.SrcPort == 0 || is.entry.SrcPort == f.SrcPort {
@@ -189,8 +190,8 @@ func (p *Placer) SrcPort(f engine.FlowEntry) {
 	p.join(is, p.dests[is.entry.Dst])
 }
 
-// Prepare reads the next hops of destinations, at once, where some are new. More of them
-// than there may be flows are not kept apart: what goes there has the label of the hash.
+// Prepare reads the next hops of destinations, at once, where some are new. Destinations
+// above the limit of flows are dropped: flows to them keep the label of the hash.
 func (p *Placer) Prepare(dsts []netip.Addr, now time.Time) {
 	news := false
 	for _, dst := range dsts {
@@ -204,7 +205,7 @@ func (p *Placer) Prepare(dsts []netip.Addr, now time.Time) {
 	}
 }
 
-// sync takes over flows that are not known, and forgets those that have no entry any more.
+// sync takes over unknown flows, and forgets those whose entry is gone.
 func (p *Placer) sync(now time.Time) {
 	p.round++
 	var news []*placed
@@ -237,7 +238,7 @@ func (p *Placer) sync(now time.Time) {
 }
 
 // join takes a flow over into a group, with the label that it has. Without its source
-// port nothing is known of its path.
+// port its path is unknown.
 func (p *Placer) join(is *placed, g *group) {
 	if g != nil && is.entry.SrcPort != 0 {
 		is.group = g
@@ -255,8 +256,8 @@ func (is *placed) leave() {
 // Held reports whether a flow is held.
 type Held func(engine.FlowEntry) bool
 
-// Poll reads the counters, and makes the moves that are due. held asks which flows are held
-// now. waiting says that pauses of flows are waited for.
+// Poll reads the counters, and makes the moves that are due. held returns the flows that
+// are held now. waiting reports whether a table waits for pauses of flows.
 func (p *Placer) Poll(now time.Time, held func() Held) (waiting bool, err error) {
 	p.sync(now)
 	look := now.Sub(p.checked) >= checkEvery || now.Before(p.checked)
@@ -310,7 +311,8 @@ func (p *Placer) Pace(waiting bool, took time.Duration) time.Duration {
 	return max(min(max(time.Duration(p.cfg.Table.IdleNS)/2, leastPoll), mostPoll), share*took)
 }
 
-// move makes the moves of a group that are due. waits says that pauses are waited for.
+// move makes the moves of a group that are due. waits reports whether the group waits for
+// pauses.
 func (p *Placer) move(g *group, at int64, now time.Time, held func() Held) (waits bool, err error) {
 	if g.reason != "" {
 		return false, nil
@@ -353,9 +355,9 @@ func (p *Placer) move(g *group, at int64, now time.Time, held func() Held) (wait
 	return waits, err
 }
 
-// whileIdle has labels change only of flows whose counter is as it was when the table found them
-// idle: the ledger, and the changes before, take milliseconds. The others are cancelled, and
-// taken out of by. Where any flow may move it asks nothing.
+// whileIdle has labels change only of flows whose counter is as it was when the table
+// found them idle: the ledger, and the changes before, take milliseconds. The others are
+// cancelled, and taken out of by. Where any flow may move it leaves by as it is.
 func (p *Placer) whileIdle(g *group, by map[engine.FlowEntry]placement.Move) engine.EachLabel {
 	if p.cfg.Table.Moves == placement.MovesAny {
 		return engine.EachLabel{}
@@ -381,7 +383,7 @@ func (p *Placer) whileIdle(g *group, by map[engine.FlowEntry]placement.Move) eng
 	}
 }
 
-// hold tells the tables which flows are held.
+// hold passes the held flows to the tables.
 func (p *Placer) hold(held Held) {
 	for _, is := range p.flows {
 		if is.group != nil {
@@ -390,7 +392,7 @@ func (p *Placer) hold(held Held) {
 	}
 }
 
-// Observe tells that packets of a flow left by a netdev of a next hop.
+// Observe records that packets of a flow left by a netdev of a next hop.
 func (p *Placer) Observe(f engine.FlowEntry, link string) {
 	is := p.flows[key(f)]
 	if is == nil || is.group == nil {
@@ -401,8 +403,8 @@ func (p *Placer) Observe(f engine.FlowEntry, link string) {
 	}
 }
 
-// Path returns the netdev that a flow is predicted to leave by ("": not known), and when it
-// last got another label.
+// Path returns the netdev that a flow is predicted to leave by ("": unknown), and the
+// time of its last move.
 func (p *Placer) Path(f engine.FlowEntry) (link string, movedAt time.Time) {
 	is := p.flows[key(f)]
 	if is == nil {

@@ -9,7 +9,7 @@ import (
 	"sluice/orchagent-ext/spread/placement"
 )
 
-// A Report is what became of a group.
+// A Report is the state of a group.
 type Report struct {
 	Name    string
 	Reason  string // why labels are not chosen; "": they are
@@ -32,11 +32,11 @@ type Member struct {
 	Flows     int
 }
 
-// noPaths is why labels are not chosen on a switch other than the Linux kernel that does not
-// tell the paths of packets, or has not yet.
+// noPaths is the reason for hash labels on a switch other than the Linux kernel that has
+// yet to report the paths of packets.
 const noPaths = "no sampled packet has told the port that it leaves by, so the path of no flow is known. Flows keep the labels of the hash until the switch tells it"
 
-// Reports returns what became of all groups, by name.
+// Reports returns the state of all groups, by name.
 func (p *Placer) Reports() []Report {
 	all := make([]Report, 0, len(p.groups))
 	for _, name := range slices.Sorted(maps.Keys(p.groups)) {
@@ -66,7 +66,8 @@ func (p *Placer) Reports() []Report {
 	return all
 }
 
-// NoPort is how many flows are not placed, since their source port is not known.
+// NoPort returns the number of flows that cannot be placed since their source port is
+// unknown.
 func (p *Placer) NoPort() (n int) {
 	for k := range p.flows {
 		if p.flows[k].entry.SrcPort == 0 {
@@ -76,5 +77,5 @@ func (p *Placer) NoPort() (n int) {
 	return n
 }
 
-// Err says why next hops cannot be read; nil: they can.
+// Err returns the last error of reading next hops, or nil.
 func (p *Placer) Err() error { return p.readErr }

@@ -28,8 +28,8 @@ type Board interface {
 	View() etcd.View
 }
 
-// Share shares the row of this leaf, makes plans where this leaf is elected to, and knows
-// what others and the plan in force say. It is safe for concurrent use.
+// Share shares the row of this leaf, makes plans where this leaf is elected, and keeps
+// the rows of others and the plan in force. It is safe for concurrent use.
 type Share struct {
 	board   Board
 	log     *slog.Logger
@@ -42,7 +42,7 @@ type Share struct {
 	state ShareState
 }
 
-// A ShareState is what is known of the fabric.
+// A ShareState is the knowledge of the fabric.
 type ShareState struct {
 	Fabric
 	Planner string // leaf that is elected; "": none is
@@ -52,7 +52,7 @@ type ShareState struct {
 	Aside   []plan.Aside
 }
 
-// shareEvery is how often what others say is looked at.
+// shareEvery is the interval between readings of the others' rows.
 const shareEvery = time.Second
 
 // NewShare shares by a board.
@@ -79,7 +79,7 @@ func (s *Share) Run(ctx context.Context) error {
 	return group.Wait()
 }
 
-// Tell shows the row of this leaf to the others.
+// Tell publishes the row of this leaf.
 func (s *Share) Tell(row *plan.Row) error {
 	text, err := json.Marshal(row)
 	if err == nil {
@@ -88,7 +88,7 @@ func (s *Share) Tell(row *plan.Row) error {
 	return err
 }
 
-// State returns what is known.
+// State returns the present knowledge of the fabric.
 func (s *Share) State() ShareState {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -123,7 +123,7 @@ func (s *Share) turn(now int64) {
 	s.mu.Unlock()
 }
 
-// readRows reads what the view has.
+// readRows parses the rows of the view.
 func (s *Share) readRows(v *etcd.View) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -144,7 +144,7 @@ func (s *Share) readRows(v *etcd.View) {
 	is.Err, is.Planner, is.Plan = nil, v.Leader, v.Published
 }
 
-// quotas are those of this leaf; nil: there are none that can be used.
+// quotas returns those of this leaf; nil if they are missing or invalid.
 func (s *Share) quotas(v *etcd.View) *plan.Quotas {
 	if v.Part == nil {
 		return nil

@@ -61,8 +61,8 @@ func (p *planner) assign(colored [][]edge, lean [][]float64, lo int) {
 
 // colors gives each edge of a bipartite graph one of n colors, such that each vertex has
 // each color as often as any other, to one. Vertices are taken as several of at most n
-// edges; at each of these no color comes twice (König): where source and destination have
-// no free color in common, a path of two colors is exchanged.
+// edges; at each of these a color comes once at most (König): where the free colors of
+// source and destination are disjoint, a path of two colors is exchanged.
 func colors(edges []edge, leaves, n int) []int {
 	color := make([]int, len(edges))
 	// at has, for each vertex and color, the edge plus 1.

@@ -48,7 +48,7 @@ func (d *Directory) Has(leaf string) bool { return d.names[leaf] }
 // HasSpine reports whether a leaf has a link to a spine of a name.
 func (d *Directory) HasSpine(name string) bool { return d.spines[name] }
 
-// Leaf is the leaf of an address: that of the longest prefix; "": it is not known.
+// Leaf is the leaf of an address: that of the longest prefix, or "".
 func (d *Directory) Leaf(a netip.Addr) string {
 	for _, bits := range d.bits {
 		if p, err := a.Prefix(bits); err == nil {

@@ -2,16 +2,16 @@
 
 // Package plan divides the traffic between the leaves of a Clos fabric of two tiers among
 // its spines, so that uplinks and downlinks fill evenly. A leaf alone can fill only its
-// uplinks: it does not see which other leaves meet it on a downlink.
+// uplinks: the other leaves that meet it on a downlink are hidden from it.
 //
-// Each leaf keeps a [Row] in a shared store: its prefixes, how many flows of which size it sends to
-// each destination leaf, its links to the spines, and what it receives from each. One
-// planner reads all rows ([Read]), makes a [Plan] ([Make]), and writes each leaf its
-// [Quotas]; the leaf applies them to its [placement.Table] ([Quotas.Apply]). A plan is made
-// of one reading of all rows, never step by step on what others did some time ago.
+// Each leaf keeps a [Row] in a shared store: its prefixes, how many flows of which size
+// it sends to each destination leaf, its links to the spines, and the rate that it
+// receives from each. One planner reads all rows ([Read]), makes a [Plan] ([Make]), and
+// writes each leaf its [Quotas]; the leaf applies them to its [placement.Table]
+// ([Quotas.Apply]). A plan is made of one reading of all rows, so that it depends on one
+// state of the fabric.
 //
-// Package placer calls it, and the simulator in tests/leafspine. It is pure: no store,
-// no clock, no election of the planner.
+// It is pure: store, clock and the election of the planner are its callers'.
 //
 // # How
 //
@@ -21,8 +21,8 @@
 // until a half is one spine. Where the number of spines is odd, the edges are colored
 // with as many colors, such that each leaf has each color as often as any other, to one
 // flow (equitable edge coloring of a bipartite graph). Of the two sides of a trail, or
-// the spines for a color, the one is taken that lessens what is out of balance from the
-// classes before, the largest first. A spine of twice the weight takes part as two.
-// Flows that fell to a spine to which one of their leaves has no link go to the one where
-// they do least harm.
+// the spines for a color, the one is taken that lessens the imbalance of the classes
+// before, the largest first. A spine of twice the weight takes part as two. Flows that
+// fell to a spine without a link to one of their leaves go to the one where they do least
+// harm.
 package plan

@@ -117,7 +117,7 @@ func (p *planner) findSpines() {
 // give takes flows to a part.
 func (p *planner) give(e *edge, part int) { p.flows[e.id][p.parts[part]] += e.n }
 
-// size is what a flow of the class weighs.
+// size returns the rate of a flow of the class, in octets/s.
 func size(class int) float64 { return placement.ClassRate(class) }
 
 // tip is how far out of balance a vertex pair is already: positive if the first side has
@@ -144,9 +144,9 @@ func (p *planner) loads(edges []edge) (up, down [][]float64) {
 	return up, down
 }
 
-// repair takes flows off spines to which one of their leaves has no link, the largest
-// first, each to the spine where the busier of its two links is least so. It returns how
-// many have none.
+// repair takes flows off spines without a link to one of their leaves, the largest first,
+// each to the spine where the busier of its two links is least so. It returns the number
+// of flows that lack a common spine.
 func (p *planner) repair(edges []edge) (unroutable uint64) {
 	up, down := p.loads(edges)
 	order := slices.Clone(edges)
@@ -185,9 +185,9 @@ func (p *planner) repair(edges []edge) (unroutable uint64) {
 // maxPasses bounds the refining of a plan.
 const maxPasses = 32
 
-// refine evens out what the size classes together left uneven: a flow goes to another
-// spine if that lowers the sum of the squares of all loads ÷ weight. Flows of one class
-// alone are as even as they can be, and stay.
+// refine evens out the sum of the size classes: a flow goes to another spine if that
+// lowers the sum of the squares of all loads ÷ weight. Flows of one class alone are as
+// even as they can be, and stay.
 func (p *planner) refine(edges []edge) {
 	up, down := p.loads(edges)
 	for range maxPasses {
@@ -201,7 +201,7 @@ func (p *planner) refine(edges []edge) {
 				if a <= 0 || b <= 0 {
 					continue
 				}
-				// What the squares lose by a flow less, and gain by one more.
+				// The squares lose this much by a flow less, and gain that much by one more.
 				less := (2*up[e.from][s]-x)/a + (2*down[e.to][s]-x)/b
 				more := (2*up[e.from][s]+x)/a + (2*down[e.to][s]+x)/b
 				if flows[s] > 0 && (worst < 0 || less > high) {
@@ -228,7 +228,7 @@ func (p *planner) refine(edges []edge) {
 	}
 }
 
-// write makes the quotas of what was given.
+// write makes the quotas of the edges' spines.
 func (p *planner) write(plan *Plan, edges []edge) {
 	for _, e := range edges {
 		q := Quota{Leaf: p.rows[e.to].Leaf, Class: e.class, Flows: map[string]uint32{}}

@@ -9,9 +9,9 @@ import (
 	"slices"
 )
 
-// A Planner decides when the fabric gets another plan. Times are of one monotonic clock, in
-// nanoseconds. It is for one goroutine, and remembers nothing that its successor on another
-// leaf would need: what is in force is given.
+// A Planner decides when the fabric gets another plan. Times are of one monotonic clock,
+// in nanoseconds. It is for one goroutine. The plan in force is given, so that a
+// successor on another leaf can go on.
 type Planner struct {
 	Threshold float64 // [Uneven] above which another plan may be worth its moves; 1.05
 	Settle    int64   // leaves and links have to be the same for so long; 5 s
@@ -26,7 +26,7 @@ type Planner struct {
 	began  bool
 }
 
-// What another plan has to be worth, and when it is looked at again.
+// The least gain of another plan, and the times between looks.
 const (
 	worth     = 0.02            // that worst ÷ mean falls by, as planned
 	badLooks  = 2               // in a row
@@ -46,9 +46,9 @@ func Shape(rows []Row) string {
 	return fmt.Sprintf("%016x", h.Sum64())
 }
 
-// Look returns another plan if one is due, or nil, and why. rows are those that can be used
-// now; inForce and shape are the number of the plan in force (0: none is) and what [Shape]
-// was for it.
+// Look returns another plan if one is due, or nil, and the reason. rows are the valid
+// ones of now; inForce and shape are the number of the plan in force (0 before the first)
+// and its [Shape].
 func (p *Planner) Look(now int64, rows []Row, inForce uint64, shape string) (made *Plan, why string) {
 	p.defaults(now)
 	is := Shape(rows)
@@ -105,7 +105,7 @@ func (p *Planner) defaults(now int64) {
 	p.rest = p.Rest
 }
 
-// make notes a plan. One that follows another which did not help comes later and later.
+// make records a plan. After plans without a gain the next one comes later and later.
 func (p *Planner) make(now int64, made *Plan, uneven float64) *Plan {
 	p.rest = p.Rest
 	if uneven > 0 && p.before > 0 && uneven > p.before-worth {

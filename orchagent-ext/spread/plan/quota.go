@@ -10,13 +10,13 @@ import (
 	"sluice/orchagent-ext/spread/placement"
 )
 
-// Quotas are what the planner writes for one leaf, as JSON.
+// Quotas are the planner's result for one leaf, as JSON.
 type Quotas struct {
 	Plan   uint64  `json:"plan"` // which plan it is of
 	Quotas []Quota `json:"quotas"`
 }
 
-// A Quota says how many of the flows of a class to a destination leaf go by each spine.
+// A Quota is the number of flows of a class to a destination leaf by each spine.
 type Quota struct {
 	Leaf  string            `json:"leaf"`
 	Class int               `json:"class"`
@@ -48,9 +48,9 @@ func ParseQuotas(text []byte) (q Quotas, err error) {
 }
 
 // Apply sets the quotas of a leaf's table. leaf returns the table's number of a
-// destination leaf (-1: it has none); spines names the spine of each of its members.
-// Members to one spine share its quota by turns. Quotas for leaves or spines that the leaf
-// does not have are set aside; it returns how many.
+// destination leaf, or -1; spines names the spine of each of its members. Members to one
+// spine share its quota by turns. It returns the number of quotas that were set aside:
+// for an unknown leaf or spine.
 func (q Quotas) Apply(t *placement.Table, leaf func(name string) int, spines []string) (aside int) {
 	var list []placement.Quota
 	for turn, one := range q.Quotas {

@@ -16,7 +16,7 @@ import (
 	"sluice/orchagent-ext/spread/placement"
 )
 
-// A Row is what a leaf tells the planner, as JSON under its own name.
+// A Row is a leaf's report to the planner, as JSON under its own name.
 type Row struct {
 	Leaf     string             `json:"leaf"`
 	Spines   map[string]float64 `json:"spines"` // weight of its links to each spine, in any unit; 0: no link
@@ -25,8 +25,9 @@ type Row struct {
 	Sent     map[string]float64 `json:"sent,omitempty"`     // likewise to each
 	Prefixes []string           `json:"prefixes,omitempty"` // of IPv6, behind the leaf
 
-	// Placed is how many octets/s of the demand, by size class, go by each spine to each leaf
-	// now: what a plan could change. None, where there is more than fits.
+	// Placed has the octets/s of the demand, by size class, that go by each spine to each
+	// leaf now: the part that a plan could change. It is empty where it would exceed the
+	// bounds.
 	Placed map[string]map[string]float64 `json:"placed,omitempty"`
 }
 
@@ -37,7 +38,7 @@ type Demand struct {
 	Flows uint32 `json:"flows"`
 }
 
-// Bounds of what others may write.
+// Bounds of the rows of others.
 const (
 	MaxRowOctets = 512 << 10
 	MaxSpines    = 256
@@ -183,8 +184,8 @@ func (r *Row) checkPlaced() error {
 	return nil
 }
 
-// Trim orders the demand, and leaves out the smallest flows beyond what a row may have. What is
-// placed is told whole, or not.
+// Trim orders the demand, and leaves out the smallest flows above the bounds of a row.
+// Placed is kept as a whole, or dropped.
 func (r *Row) Trim() {
 	slices.SortFunc(r.Demand, func(a, b Demand) int { return cmp.Or(b.Class-a.Class, cmp.Compare(a.Leaf, b.Leaf)) })
 	r.Demand = r.Demand[:min(len(r.Demand), MaxDemands)]
@@ -205,18 +206,18 @@ func checkName(what, name string) error {
 	return nil
 }
 
-// Uneven is the worst ÷ mean of what a leaf receives from its spines, or sends to them, by
-// weight: the worst of all leaves that receive, or send, at least a tenth of what the
-// busiest does. It says whether a new plan is worth its moves. 0: there is no load.
+// Uneven returns worst ÷ mean of a leaf's rates from its spines, or to them, by weight:
+// the worst of all leaves with at least a tenth of the busiest one's rate. It decides
+// whether a new plan is worth its moves. It is 0 without load.
 func Uneven(rows []Row) float64 {
 	received := func(r *Row) map[string]float64 { return r.Received }
 	sent := func(r *Row) map[string]float64 { return r.Sent }
 	return max(unevenly(rows, received), unevenly(rows, sent))
 }
 
-// UnevenPlaced is what [Uneven] would be if nothing were on the links but the flows that a
-// plan can move, by size class: as much as a plan can change. 0: there are none, or not all
-// rows tell.
+// UnevenPlaced returns the [Uneven] of the flows that a plan can move, by size class: as
+// much as a plan can change. It is 0 without such flows, and if Placed is missing in a
+// row.
 func UnevenPlaced(rows []Row) float64 {
 	placed := make([]Row, len(rows))
 	at := make(map[string]int, len(rows))
@@ -242,7 +243,7 @@ func UnevenPlaced(rows []Row) float64 {
 	return Uneven(placed)
 }
 
-// idleShare is the part of the busiest leaf's load below which a leaf does not count.
+// idleShare is the part of the busiest leaf's load below which a leaf is ignored.
 const idleShare = 0.1
 
 func unevenly(rows []Row, load func(*Row) map[string]float64) (worst float64) {

@@ -2,8 +2,8 @@
 
 package redirect
 
-// Report is the state of the table, for the operator. Loads are in octets of samples, which are
-// shares: they have no time.
+// Report is the state of the table, for the operator. Loads are in octets of samples,
+// which are shares rather than rates.
 type Report struct {
 	Flows   int // that are observed
 	Unknown int // of these, whose member was not seen yet

@@ -189,8 +189,8 @@ func (t *Table) SetMembers(members []Member) (changed bool) {
 // Members are the next hops.
 func (t *Table) Members() []Member { return t.members }
 
-// Sample notes a packet of a flow: the port that it came in by, the member that it left by
-// ("" unknown), its octets, and when, in ns. Times must not go back.
+// Sample notes a packet of a flow: the port that it came in by, the member that it left
+// by ("" unknown), its octets, and when, in ns. Times must be monotonic.
 func (t *Table) Sample(flow Flow, port uint64, link string, octets int, now int64) {
 	f := t.flows[flow]
 	if f == nil {

@@ -4,9 +4,8 @@ package notify
 
 import "fmt"
 
-// Action is what a [PFCM] asks for, as the octet is on the wire: the type
-// in the upper 2 bits, the percentage of reduction in the lower 6 (draft-yang
-// section 4.1).
+// Action is the request of a [PFCM], as the octet is on the wire: the type in the upper 2
+// bits, the percentage of reduction in the lower 6 (draft-yang section 4.1).
 type Action uint8
 
 // ActionType is the upper 2 bits of an [Action].

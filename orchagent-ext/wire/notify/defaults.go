@@ -10,7 +10,7 @@ import (
 
 // The defaults, each with its source or the reason for it.
 const (
-	// Code points. None of the drafts has an assignment.
+	// Code points. The drafts leave them unassigned.
 	DefaultPFCMType   = 200  // ICMPv6; RFC 4443 section 2.1: private experimentation
 	DefaultPFCMCode   = 0    // draft-yang section 4.2: "0x00 default"
 	DefaultPFCMOption = 0x1e // RFC 4727; the top bits 00 ask a node that does not know it to skip it, as draft-yang section 4.1 wants
@@ -44,8 +44,7 @@ const (
 // manufacturers; below it every opcode has, or may get, a meaning.
 const manufacturerOpcodes = 0xc0
 
-// CodePoints are the numbers by which messages are told apart, all of them
-// configuration.
+// CodePoints are the numbers that identify messages, all of them configuration.
 type CodePoints struct {
 	PFCMType   uint8 // ICMPv6 type
 	PFCMCode   uint8
@@ -74,8 +73,8 @@ func DefaultCodePoints() CodePoints {
 	}
 }
 
-// Validate reports code points by which messages could not be told apart, or
-// that the format does not allow.
+// Validate returns an error for code points that make messages ambiguous, or that are
+// outside the range of their field.
 //
 //conformance:draft-yang/option-type
 func (c CodePoints) Validate() error {
@@ -94,10 +93,9 @@ func (c CodePoints) Validate() error {
 	return nil
 }
 
-// DefaultEnvelope returns the envelope that Sluice sends a message of kind in,
-// without addresses. The drafts name no traffic class; a message about
-// congestion must not wait in the queue it is about, so all go as network
-// control.
+// DefaultEnvelope returns the envelope that Sluice sends a message of kind in, without
+// addresses. The drafts leave the traffic class open; a message about congestion must
+// avoid the queue that it is about, so all go as network control.
 func DefaultEnvelope(k Kind) Envelope {
 	e := Envelope{TrafficClass: DefaultTrafficClass, HopLimit: DefaultHopLimit, SrcPort: DefaultSrcPort}
 	if k == KindPFCM {

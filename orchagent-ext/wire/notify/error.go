@@ -4,12 +4,11 @@ package notify
 
 import "errors"
 
-// ErrNotNotification says that a packet is none of the messages of this
-// package.
+// ErrNotNotification means that a packet is outside the messages of this package.
 var ErrNotNotification = errors.New("notify: not a notification")
 
-// Reason says why a message is not to be obeyed. The zero value says that
-// nothing is against it.
+// Reason is the rule by which a message must be ignored. The zero value is a message to
+// obey.
 type Reason uint8
 
 // The reasons.
@@ -63,9 +62,9 @@ var reasonLabels = [numReasons]string{
 // Label is the reason as one lower-case word, for counters.
 func (r Reason) Label() string { return reasonLabels[r] }
 
-// Error says which message could not be read, or is refused, and why. Kind is
-// [KindNone] where the packet ended before that could be told. The values are
-// shared and never change, so that a flood of bad messages costs no memory.
+// Error is the kind of a message that could not be read, or is refused, and the reason.
+// Kind is [KindNone] where the packet ended before it was known. The values are shared
+// constants, so that a flood of bad messages costs constant memory.
 type Error struct {
 	Kind   Kind
 	Reason Reason

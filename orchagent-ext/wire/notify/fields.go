@@ -10,18 +10,18 @@ import (
 	"sluice/orchagent-ext/wire/roce"
 )
 
-// Field is one thing that a message says.
+// Field is one value of a message, with its name.
 type Field struct {
 	Name  string // lower case, with underscores
 	Value any    // a number, string, bool, [netip.Addr], or a slice of numbers
 }
 
-// Fields is what a message says, in the order of the wire. As JSON it is one
-// object in that order.
+// Fields are the values of a message, in the order of the wire. As JSON it is one object
+// in that order.
 type Fields []Field
 
-// Fields returns what the packet says, the envelope first: everything that the
-// tables, the JSON and the golden files of this project show of a message.
+// Fields returns the values of the packet, the envelope first: all that the tables, the
+// JSON and the golden files of this project show of a message.
 func (p *Packet) Fields() Fields {
 	f := Fields{}.add("message", p.Kind.String())
 	e := &p.Envelope

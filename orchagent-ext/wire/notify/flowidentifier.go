@@ -4,7 +4,7 @@ package notify
 
 import "encoding/binary"
 
-// FlowForm is how closely a [FlowIdentifier] tells the flow.
+// FlowForm is how closely a [FlowIdentifier] identifies the flow.
 type FlowForm uint8
 
 // The forms.
@@ -30,10 +30,10 @@ func (f *FlowForm) UnmarshalText(text []byte) error {
 
 // FlowIdentifier completes the address pair of a [PPFC].
 //
-// Decision: draft-xz section 4.1 calls the field variable and says what it may
-// hold ("the IP 5 tuples", "source and destination QP"), not how. The addresses
-// are in the message already, so it holds the rest, and its form is told by
-// the length that the IP header leaves:
+// Decision: draft-xz section 4.1 calls the field variable and lists possible contents
+// ("the IP 5 tuples", "source and destination QP") without their layout. The addresses
+// are in the message already, so it holds the rest, and the length that the IP header
+// leaves decides its form:
 //
 //	protocol(8) reserved(24) source port(16) destination port(16)
 //	then reserved(8) source QP(24) reserved(8) destination QP(24)

@@ -27,8 +27,8 @@ const (
 	dontFragment = 0x4000
 )
 
-// inFamily reports whether a is an IPv6 address, or else an IPv4 one. An IPv4
-// address mapped into IPv6 is neither.
+// inFamily reports whether a is an IPv6 address, or else an IPv4 one. It is false for an
+// IPv4 address mapped into IPv6.
 func inFamily(a netip.Addr, v6 bool) bool {
 	if v6 {
 		return a.Is6() && !a.Is4In6()
@@ -44,15 +44,15 @@ func addr(b []byte, v6 bool) netip.Addr {
 	return netip.AddrFrom4([4]byte(b))
 }
 
-// appendAddr appends the 4 or 16 octets of an address without a zone.
+// appendAddr appends the 4 or 16 octets of an address, its zone left out.
 func appendAddr(b []byte, a netip.Addr) []byte {
 	b, _ = a.AppendBinary(b) // never an error
 	return b
 }
 
-// The two headers are written here and not by package roce's: out of an address
-// that was copied to a struct first, the processor reads back what it has not
-// yet stored.
+// The two headers are written here instead of by package roce's: with an address that was
+// copied to a struct first, the processor reads back octets that are still on their way
+// to the cache (a store-forwarding stall).
 
 func (e *Envelope) appendIPv6(b []byte, proto uint8) []byte {
 	b = binary.BigEndian.AppendUint64(b, 6<<60|uint64(e.TrafficClass)<<52|uint64(e.FlowLabel&0xfffff)<<32|
@@ -60,8 +60,8 @@ func (e *Envelope) appendIPv6(b []byte, proto uint8) []byte {
 	return appendAddr(appendAddr(b, e.Src), e.Dst)
 }
 
-// appendIPv4 sets Don't Fragment: none of the messages is long enough for
-// fragments, and RFC 6864 lets the identification be 0 then.
+// appendIPv4 sets Don't Fragment: all messages are too short for fragments, and RFC 6864
+// lets the identification be 0 then.
 func (e *Envelope) appendIPv4(b []byte, proto uint8) []byte {
 	b = binary.BigEndian.AppendUint64(b, 0x45<<56|uint64(e.TrafficClass)<<48|dontFragment)
 	b = binary.BigEndian.AppendUint32(b, uint32(e.HopLimit)<<24|uint32(proto)<<16)

@@ -32,24 +32,24 @@ func (k Kind) String() string { return kindNames[k] }
 type Message interface {
 	Kind() Kind
 
-	// Check returns the receive rule that the message itself offends, if any.
-	// No message that offends one is ever built.
+	// Check returns the receive rule that the message itself offends, if any. A message that
+	// offends one cannot be built.
 	Check() Reason
 
-	// AppendPayload appends the message without what depends on the packet
-	// around it: the checksum of ICMPv6 is 0, UDP header and ICRC are absent.
+	// AppendPayload appends the message without the fields that depend on the packet around
+	// it: the checksum of ICMPv6 is 0, UDP header and ICRC are absent.
 	AppendPayload(b []byte, c CodePoints) ([]byte, error)
 
-	// AppendPacket appends what the Ethernet header carries: the packet from
-	// its IP header on, checksums included, or the MAC control frame of PFC.
+	// AppendPacket appends the Ethernet payload: the packet from its IP header on, checksums
+	// included, or the MAC control frame of PFC.
 	AppendPacket(b []byte, e *Envelope, c CodePoints) ([]byte, error)
 
-	// fields appends what the message says, in the order of the wire.
+	// fields appends the values of the message, in the order of the wire.
 	fields(f Fields) Fields
 }
 
-// Envelope is what a message travels in. Parsing fills it in; [DefaultEnvelope]
-// has the values that Sluice sends with, without the addresses.
+// Envelope has the headers around a message. Parsing fills it in; [DefaultEnvelope] has
+// the values that Sluice sends with, without the addresses.
 type Envelope struct {
 	SrcMAC, DstMAC roce.MAC   // Ethernet; PFC ignores DstMAC: it has one destination
 	Src, Dst       netip.Addr // IP; both of one family, which is that of the message

@@ -9,9 +9,8 @@ import (
 	"sluice/orchagent-ext/wire/roce"
 )
 
-// Packet is a parsed message and what it came in. The zero value is ready for
-// Parse; reuse one Packet for many messages. It holds no reference to the
-// buffer.
+// Packet is a parsed message with its envelope. The zero value is ready for Parse; reuse
+// one Packet for many messages. It copies all that it keeps of the buffer.
 type Packet struct {
 	Kind     Kind // KindNone: nothing was read
 	Envelope Envelope
@@ -36,16 +35,16 @@ const (
 	etherTypeQinQ = 0x88a8
 )
 
-// Parse parses an Ethernet frame without frame check sequence and applies the
-// receive rules that need no state. It returns
+// Parse parses an Ethernet frame without frame check sequence and applies the stateless
+// receive rules. It returns
 //
-//   - nil: a message to obey, as far as can be told here;
-//   - [ErrNotNotification]: anything else, read or not;
-//   - an [*Error]: a message that is not to be obeyed. Where p.Kind is not
-//     [KindNone] it could be read nonetheless and p tells what it says.
+//   - nil: a message to obey, as far as its content decides;
+//   - [ErrNotNotification]: any other packet, whole or cut;
+//   - an [*Error]: a message to ignore. If p.Kind differs from [KindNone] the message was
+//     read, and p has its values.
 //
-// It looks into no tunnel: what was encapsulated elsewhere proves nothing by
-// its hop limit. Fragments are not notifications.
+// It leaves tunnels unopened: the hop limit of an encapsulated packet is no proof of a
+// neighbor. Fragments are no notifications.
 func (p *Packet) Parse(frame []byte, c CodePoints) error {
 	p.Kind, p.Envelope = KindNone, Envelope{}
 	if len(frame) < ethernetLen {
@@ -115,7 +114,7 @@ func (p *Packet) ipv4(b []byte, c CodePoints) error {
 }
 
 // authentication is the length of the authentication header that b begins with (RFC 4302
-// section 2.2). What it protects is not judged here: the kernel's IPsec does.
+// section 2.2). The kernel's IPsec checks it.
 func authentication(b []byte) (length int, ok bool) {
 	if len(b) < 12 {
 		return 0, false
@@ -174,8 +173,8 @@ func optionsForm(next uint8) Encapsulation {
 	return DestinationOptions
 }
 
-// findOption returns the data of the first option of that type, not nil where
-// there is one.
+// findOption returns the data of the first option of that type, or nil; an option without
+// data has a non-nil empty slice.
 func findOption(options []byte, option uint8) ([]byte, error) {
 	for len(options) > 0 {
 		if options[0] == optionPad1 {
@@ -197,7 +196,7 @@ func findOption(options []byte, option uint8) ([]byte, error) {
 	return nil, nil
 }
 
-// transport parses what the IP headers of the packet b carry, from b[at] on.
+// transport parses the payload of the IP headers of the packet b, from b[at] on.
 func (p *Packet) transport(b []byte, at int, proto uint8, c CodePoints) error {
 	v6 := b[0]>>4 == 6
 	switch proto {
@@ -239,8 +238,8 @@ func icmpKind(proto, icmpType uint8, c CodePoints) Kind {
 	return KindNone
 }
 
-// read notes that a message of kind k was read from the packet b, and what its
-// IP header says. It reports whether that header's checksum is right.
+// read records that a message of kind k was read from the packet b, with the fields of
+// its IP header. It reports whether that header's checksum is right.
 func (p *Packet) read(k Kind, b []byte) bool {
 	p.Kind = k
 	e := &p.Envelope
@@ -255,8 +254,8 @@ func (p *Packet) read(k Kind, b []byte) bool {
 	return roce.Checksum(0, b[:int(b[0]&0xf)*4]) == 0
 }
 
-// Message returns the message that was read, nil if none was. It points into
-// p and is valid until the next Parse.
+// Message returns the message that was read, or nil. It points into p and is valid until
+// the next Parse.
 func (p *Packet) Message() Message {
 	switch p.Kind {
 	case KindPFCM:
@@ -284,7 +283,7 @@ func checkLength(got, want int) Reason {
 	return Accepted
 }
 
-// unless is the reason r where a rule does not hold.
+// unless returns [Accepted] where a rule holds, else the reason r.
 func unless(holds bool, r Reason) Reason {
 	if holds {
 		return Accepted

@@ -9,7 +9,8 @@ import (
 	"sluice/orchagent-ext/wire/roce"
 )
 
-// PFCAddress is the only destination of PFC frames; no bridge forwards it.
+// PFCAddress is the only destination of PFC frames; bridges keep it on the link (IEEE
+// 802.1Q table 8-1).
 var PFCAddress = roce.MAC{0x01, 0x80, 0xc2, 0, 0, 0x01}
 
 const (
@@ -27,7 +28,7 @@ type PFC struct {
 // Kind returns KindPFC.
 func (PFC) Kind() Kind { return KindPFC }
 
-// Check implements [Message]: nothing is wrong with any PFC.
+// Check implements [Message]: every PFC is accepted.
 func (PFC) Check() Reason { return Accepted }
 
 // AppendPayload appends opcode, class-enable vector and the eight times.
@@ -39,12 +40,13 @@ func (m PFC) AppendPayload(b []byte, _ CodePoints) ([]byte, error) {
 	return b, nil
 }
 
-// AppendPacket appends what AppendPayload does: PFC has no IP header.
+// AppendPacket appends the same octets as AppendPayload: PFC travels without an IP
+// header.
 func (m PFC) AppendPacket(b []byte, _ *Envelope, c CodePoints) ([]byte, error) {
 	return m.AppendPayload(b, c)
 }
 
-// pfc reads what follows the Ethernet header.
+// pfc reads the octets after the Ethernet header.
 func (p *Packet) pfc(b []byte, e Envelope) error {
 	if len(b) < 2 {
 		return fail(KindNone, Short)
@@ -63,9 +65,9 @@ func (p *Packet) pfc(b []byte, e Envelope) error {
 	return fail(KindPFC, unless(e.DstMAC == PFCAddress, BadDestination))
 }
 
-// Quanta converts a pause of so many µs on a link of so many Mbit/s into PFC
-// quanta: rounded up, so that the pause is not shorter than asked, and at most
-// [MaxQuanta]. Without a speed it is 0.
+// Quanta converts a pause of so many µs on a link of so many Mbit/s into PFC quanta:
+// rounded up, so that the pause is as long as asked, and at most [MaxQuanta]. Without a
+// speed it is 0.
 //
 //conformance:draft-yang/pfc-quanta
 func Quanta(us, mbps uint32) uint16 {

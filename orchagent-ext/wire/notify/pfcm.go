@@ -53,12 +53,12 @@ const (
 	PFCMLen     = 44
 	pfcmDataLen = 42 // Opt Data Len, draft-yang section 4.1
 
-	// pfcmHeaderLen is the length of the options header that carries nothing
-	// else: next header and length, PadN of 2, the option. The padding is
-	// first, which puts both addresses on multiples of 8.
+	// pfcmHeaderLen is the length of an options header with this option alone: next header
+	// and length, PadN of 2, the option. The padding is first, which puts both addresses on
+	// multiples of 8.
 	pfcmHeaderLen = 2 + 2 + 2 + pfcmDataLen
 
-	// What an options header begins with, up to the option's data.
+	// The beginning of an options header, up to the option's data.
 	optionPad1 = 0
 	optionPadN = 1
 )
@@ -66,12 +66,12 @@ const (
 // Kind returns KindPFCM.
 func (PFCM) Kind() Kind { return KindPFCM }
 
-// Cancels reports whether the message ends what the same neighbor asked for
-// this stream and queue.
+// Cancels reports whether the message ends the same neighbor's request for this stream
+// and queue.
 //
-// Decision: draft-yang section 2 says that an action "MUST be maintained" for
-// its time; that binds the receiver. The sender may say otherwise later, so
-// time 0 cancels as the action No Backpressure does.
+// Decision: by draft-yang section 2 an action "MUST be maintained" for its time; that
+// binds the receiver. The sender may change it later, so time 0 cancels as the action No
+// Backpressure does.
 func (m PFCM) Cancels() bool { return m.Action.Type() == NoBackpressure || m.Time == 0 }
 
 // Check implements [Message].
@@ -87,9 +87,9 @@ func (m PFCM) Check() Reason {
 	return Accepted
 }
 
-// CheckHopLimit applies draft-yang section 5: the hop limit of a PFCM must be
-// exactly 255, which no packet from beyond a router has. The other messages may
-// have any.
+// CheckHopLimit applies draft-yang section 5: the hop limit of a PFCM must be exactly
+// 255, which proves a sender on the link: routers decrement it (RFC 5082). The other
+// messages may have any.
 //
 // Decision: the draft names the ICMPv6 form; the rule holds for the options,
 // too, since they ask for the same.
@@ -105,7 +105,7 @@ func CheckHopLimit(k Kind, hopLimit uint8) Reason {
 // allNodes is the link-local group of every node (RFC 4291 section 2.7.1).
 var allNodes = netip.AddrFrom16([16]byte{0xff, 0x02, 15: 1})
 
-// checkLink applies what a neighbor's message has besides the hop limit of 255: it
+// checkLink applies the rules of a neighbor's message besides the hop limit of 255: it
 // comes from a link-local address, and is sent to one or to all nodes of the link.
 //
 // Decision: draft-yang section 5 has the hop limit only. A message from a global

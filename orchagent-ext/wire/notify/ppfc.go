@@ -9,11 +9,11 @@ import (
 	"sluice/orchagent-ext/wire/roce"
 )
 
-// Transport is what carries a [PPFC].
+// Transport is the protocol that carries a [PPFC].
 type Transport uint8
 
-// The transports of draft-xz sections 4.1 and 4.2. The address family says
-// which ICMP it is.
+// The transports of draft-xz sections 4.1 and 4.2. The address family decides between
+// ICMP and ICMPv6.
 const (
 	OverICMP Transport = iota
 	OverUDP
@@ -80,11 +80,11 @@ type PPFC struct {
 
 	Source, Destination netip.Addr // of the congested flow
 
-	// RouterID is the congested node. The UDP form does not carry it: there it
-	// is not written, and read from the packet's source address.
+	// RouterID is the congested node. The UDP form lacks it: there the packet's source
+	// address is read instead.
 	//
-	// Decision: draft-xz section 4.1 does not tie it to the packet. It must be the
-	// packet's source address, which is what lists of senders are about.
+	// Decision: draft-xz section 4.1 leaves its relation to the packet open. It must be the
+	// packet's source address, since lists of senders have these.
 	RouterID netip.Addr
 
 	Flow FlowIdentifier
@@ -222,7 +222,7 @@ func (p *Packet) ppfcUDP(b []byte, at int) error {
 	return fail(KindPPFC, first(unless(right, BadChecksum), p.PPFC.Check()))
 }
 
-// read reads what both forms have: the flow's part of b from the flags on, and
+// read reads the part that both forms share: the flow's part of b from the flags on, and
 // the flow identifier.
 //
 //conformance:draft-xz/addresses

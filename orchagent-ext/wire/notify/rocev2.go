@@ -16,7 +16,7 @@ const (
 	rocePayloadLen = roce.BTHLen + 16 + roce.ICRCLen
 )
 
-// RateAdvice tells a sender the rate that fits (draft-zz section 6).
+// RateAdvice advises a sender of the rate that fits (draft-zz section 6).
 //
 //conformance:draft-zz/rate draft-zz/dest-qp draft-zz/src-qp
 type RateAdvice struct {
