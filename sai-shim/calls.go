@@ -30,7 +30,7 @@ type Argument struct {
 // String is the call in one line: name, object and the names of attributes.
 func (c *Call) String() string { return string(c.Append(nil)) }
 
-// Append appends what [Call.String] returns.
+// Append appends the text of [Call.String].
 func (c *Call) Append(b []byte) []byte {
 	b = append(append(append(b, c.Name...), ' '), c.Object...)
 	if c.ID != Null {
@@ -64,30 +64,30 @@ type Created struct {
 	ID     ObjectID
 }
 
-// Watcher is told of each call of the library. Calls of the extension's API come from
-// any goroutine, the others from that of the [Library].
+// Watcher observes each call of the library. Calls of the extension's API come from any
+// goroutine, the others from that of the [Library].
 type Watcher interface {
-	// Calling is told before a call. What it returns is given to Called.
+	// Calling runs before a call. Its token is passed to Called.
 	Calling(c *Call) (token int)
 
-	// Called is told after the call.
+	// Called runs after the call.
 	Called(token int, c *Call, answer Status)
 }
 
-// unwatched is the watcher of libraries that have none.
+// unwatched is the watcher of libraries without one.
 type unwatched struct{}
 
 func (unwatched) Calling(*Call) int         { return 0 }
 func (unwatched) Called(int, *Call, Status) {}
 
-// enter tells of a call that begins, whose arguments were gathered.
+// enter reports the begin of a call, whose arguments were gathered.
 func (l *Library) enter(call, object string, id ObjectID) {
 	l.call.Name, l.call.Object, l.call.ID = call, object, id
 	l.token = l.watcher.Calling(&l.call)
 }
 
-// avoided is the answer to a call that is not made, whose arguments were gathered; nil: it
-// is made.
+// avoided returns the answer to a call that is left out, whose arguments were gathered;
+// nil for a call to make.
 func (l *Library) avoided(call, object string) error {
 	if len(l.Avoid) == 0 {
 		return nil
@@ -104,7 +104,7 @@ func (l *Library) avoided(call, object string) error {
 	return e
 }
 
-// leave tells of what the library answered.
+// leave reports the library's answer.
 func (l *Library) leave(s Status) {
 	l.watcher.Called(l.token, &l.call, s)
 	l.call.Arguments = l.call.Arguments[:0]
@@ -118,7 +118,8 @@ func (l *Library) argue(v saiattr.Value) {
 // check ends a call, and makes an error of its status.
 func (l *Library) check(status Status) error { return l.checkAnswer(status, "") }
 
-// checkAnswer is [Library.check] of an answer that detail says is false; "": it is sound.
+// checkAnswer is [Library.check] of an answer that is false for the reason in detail, or
+// sound with "".
 func (l *Library) checkAnswer(status Status, detail string) error {
 	var err error
 	if status != 0 || detail != "" {

@@ -5,9 +5,9 @@
 // cgo of the project. Package engine calls it.
 //
 // It creates, sets, reads and removes objects by the attributes of package saiattr, with
-// typed errors, and has no policy: it never decides, retries or remembers, but for lists
-// that are longer than the room that was tried, and for which statistics of queues the
-// library has.
+// typed errors, and leaves policy to its caller. It repeats a call only for lists that
+// are longer than the room that was tried, and remembers only which statistics of queues
+// the library has.
 //
 // A process has one library open at a time. A [Library] is for one goroutine, with
 // these exceptions: the reader of [Library.Packets] may be another, that of

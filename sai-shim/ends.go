@@ -10,13 +10,13 @@ import (
 	"unsafe"
 )
 
-// EndsByExit is what [NoteEnds] notes of a process that ends by C's exit.
+// EndsByExit is the note of [NoteEnds] for a process that ends by C's exit.
 const EndsByExit = C.ENDS_EXIT
 
-// NoteEnds writes from now on to the first 4 octets of a memory that outlives the process,
-// and is never unmapped, how it ends where C code ends it: the number of the signal, or
-// [EndsByExit]. Go's own handlers go on. What a signal of Go's own code wrote there, which
-// is a panic, the caller clears.
+// NoteEnds makes C code that ends the process write the way to the first 4 octets of a
+// memory that outlives the process: the number of the signal, or [EndsByExit]. The memory
+// must stay mapped. Go's own handlers go on. A signal of Go's own code, which is a panic,
+// writes there, too; the caller clears it.
 func NoteEnds(memory []byte) error {
 	if C.ends_note((*C.int32_t)(unsafe.Pointer(unsafe.SliceData(memory)))) != 0 {
 		return errors.New("watch how the process ends: the signals have no handlers")

@@ -10,34 +10,34 @@ import (
 	"fmt"
 )
 
-// Status is what a SAI call answers: 0, or a negative code.
+// Status is the result of a SAI call: 0, or a negative code (saistatus.h).
 type Status int32
 
 // Reasons by which [errors.Is] distinguishes errors.
 var (
-	// ErrNotSupported: the library, the object or the attribute is not supported
-	// or not implemented. To try again is pointless.
+	// ErrNotSupported: the library, the object or the attribute is unsupported or
+	// unimplemented. Another attempt is pointless.
 	ErrNotSupported = errors.New("not supported")
 
 	// ErrNoRoom: the table is full, or the ASIC's resources are used up.
 	ErrNoRoom = errors.New("no room")
 
-	// ErrNotFound: there is no such object.
+	// ErrNotFound: the object is missing.
 	ErrNotFound = errors.New("not found")
 
 	// ErrInUse: another object refers to this one.
 	ErrInUse = errors.New("in use")
 )
 
-// Error says which call was refused, and why.
+// Error is a refused call, with the reason.
 type Error struct {
 	Call      string // create, remove, set, get, …
 	Object    string // such as acl_entry
 	Attribute string // that was refused, or the only one of the call; "": none in particular
 	Status    Status
 
-	// Detail says why the answer is none that a switch can give; "": Status says all. Such an
-	// answer is [ErrNotSupported], whatever the Status.
+	// Detail is the reason for which the answer is impossible for a switch; "" for an
+	// ordinary refusal by Status. Such an answer is [ErrNotSupported], whatever the Status.
 	Detail string
 }
 
@@ -76,7 +76,7 @@ func (e *Error) Is(target error) bool {
 // indexed is the width of the ranges of codes that carry an attribute's index.
 const indexed = 0x10000
 
-// base is the status without the attribute's index.
+// base returns the status with the attribute's index removed.
 func (s Status) base() Status {
 	if s > -indexed {
 		return s
@@ -84,8 +84,7 @@ func (s Status) base() Status {
 	return s / indexed * indexed
 }
 
-// index is the place of the attribute that the status is about, -1 where it is
-// about none.
+// index returns the place of the attribute that the status is about, or -1.
 func (s Status) index() int {
 	if s > -indexed {
 		return -1
@@ -118,8 +117,7 @@ var statusNames = map[Status]string{
 	C.SAI_STATUS_ATTR_NOT_SUPPORTED_0:        "ATTR_NOT_SUPPORTED",
 }
 
-// String is SAI's name without SAI_STATUS_, and the code of those that have none
-// here.
+// String is SAI's name without SAI_STATUS_, or the code of an unknown one.
 func (s Status) String() string {
 	if name, ok := statusNames[s.base()]; ok {
 		return name

@@ -25,8 +25,8 @@ const (
 	ExtensionSessions = C.SAI_SLUICE_VERSION_SESSIONS // packets as they arrived, sessions in tunnels, protocols
 )
 
-// Extension is the version of the extension that the library has, 0 for none. It is
-// known once the switch is created.
+// Extension is the version of the library's extension, 0 without one. It is known once
+// the switch is created.
 func (l *Library) Extension() (version int) { return l.extension }
 
 // FlowMark is a mark that a flow in a queue passed.
@@ -93,7 +93,7 @@ type Session struct {
 	Src, Dst         Address
 }
 
-// FlowEvent says that a flow passed a mark. Its layout is that of
+// FlowEvent reports that a flow passed a mark. Its layout is that of
 // sai_sluice_flow_event_t.
 type FlowEvent struct {
 	Queue   ObjectID // egress queue
@@ -115,9 +115,8 @@ var (
 	_ = [1]struct{}{}[unsafe.Sizeof(FlowEvent{})-C.sizeof_sai_sluice_flow_event_t]
 )
 
-// WatchFlows lets the library raise flow events. fd is an eventfd that can be read
-// while events wait; it is closed with the library, and not to be read or closed by
-// the caller.
+// WatchFlows lets the library raise flow events. fd is an eventfd that can be read while
+// events wait; it is closed with the library, and the caller only polls it.
 func (l *Library) WatchFlows() (fd int, err error) {
 	var v C.int
 	l.enter("set", saiattr.Switch.Name+" flow events", l.Switch)
@@ -125,16 +124,16 @@ func (l *Library) WatchFlows() (fd int, err error) {
 	return int(v), err
 }
 
-// ReadFlowEvents takes the events that wait, up to len(dst), without waiting for
-// more. lost is how many found no room since Open. It may be called beside all other
-// calls, by one goroutine, and does not allocate.
+// ReadFlowEvents takes the events that wait, up to len(dst), and returns at once. lost is
+// how many found the queue full since Open. It may be called beside all other calls, by
+// one goroutine, and is free of allocations.
 func (l *Library) ReadFlowEvents(dst []FlowEvent) (n int, lost uint64) {
 	var missed C.uint64_t
 	n = int(C.shim_flow_events_take(l.shim, (*C.sai_sluice_flow_event_t)(unsafe.Pointer(unsafe.SliceData(dst))), C.int(len(dst)), &missed))
 	return n, uint64(missed)
 }
 
-// FlowKey is what packets of one flow have in common. RoCEv2's DestQP belongs to
+// FlowKey is the set of fields that packets of one flow share. RoCEv2's DestQP belongs to
 // both.
 type FlowKey int32
 
@@ -144,7 +143,7 @@ const (
 	FlowKeyFiveTuple FlowKey = C.SAI_SLUICE_FLOW_KEY_FIVE_TUPLE // source, destination, protocol, ports
 )
 
-// SetFlowKey sets what packets of one flow have in common.
+// SetFlowKey sets the fields that packets of one flow share.
 func (l *Library) SetFlowKey(key FlowKey) error {
 	return l.Set(saiattr.Switch, l.Switch, saiattr.SwitchFlowKey.Of(uint64(key)))
 }
@@ -154,8 +153,8 @@ func (l *Library) SetStreamSeed(seed uint32) error {
 	return l.Set(saiattr.Switch, l.Switch, saiattr.SwitchStreamSeed.Of(uint64(seed)))
 }
 
-// SetQueueMarks sets the marks of each single flow in a queue, in octets. Low is
-// below high; 0 is half of high. High 0: flows are not monitored there.
+// SetQueueMarks sets the marks of each single flow in a queue, in octets. Low is below
+// high; 0 is half of high. High 0 ends the monitoring there.
 func (l *Library) SetQueueMarks(queue ObjectID, high, low uint32) error {
 	// Low is below high after each step.
 	for _, v := range []saiattr.Value{saiattr.QueueLow.Of(0), saiattr.QueueHigh.Of(uint64(high)), saiattr.QueueLow.Of(uint64(low))} {
@@ -176,14 +175,15 @@ type FlowState struct {
 
 var _ = [1]struct{}{}[unsafe.Sizeof(FlowState{})-C.sizeof_sai_sluice_flow_t]
 
-// What is often not there is answered without allocating.
+// Errors of frequent answers are made once, to save allocations.
 var (
 	errNoFlow = &Error{Call: "get", Object: "flow", Status: C.SAI_STATUS_ITEM_NOT_FOUND}
 	errNoHold = &Error{Call: "get", Object: "hold", Status: C.SAI_STATUS_ITEM_NOT_FOUND}
 )
 
-// GetFlow reads one flow in a queue; [ErrNotFound] when it has nothing there. It may
-// be called beside all other calls, and allocates only errors other than that.
+// GetFlow reads one flow in a queue; the error is [ErrNotFound] for a flow without octets
+// there. It may be called beside all other calls, and allocates only errors other than
+// that.
 func (l *Library) GetFlow(queue ObjectID, flow uint64) (FlowState, error) {
 	token := l.watcher.Calling(&callGetFlow)
 	f := C.shim_get_flow(l.shim, C.uint64_t(queue), C.uint64_t(flow))
@@ -240,8 +240,8 @@ func (l *Library) FlowStats() (FlowStats, error) {
 	return *(*FlowStats)(unsafe.Pointer(&f.stats)), nil
 }
 
-// The calls of the extension's API: what is called from any goroutine, and allocates
-// nothing, has one of each.
+// The calls of the extension's API: calls from any goroutine, free of allocations, need
+// one of each.
 var (
 	callSetHold   = Call{Name: "set", Object: "hold"}
 	callGetHold   = Call{Name: "get", Object: "hold"}

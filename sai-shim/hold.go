@@ -14,10 +14,10 @@ import (
 	"time"
 )
 
-// HoldKind is what a hold finds packets by.
+// HoldKind is the kind of fields by which a hold finds packets.
 type HoldKind uint8
 
-// The kinds, and what is used of a [HoldMatch].
+// The kinds, with the fields of a [HoldMatch] that each uses.
 const (
 	HoldStream  HoldKind = C.SAI_SLUICE_MATCH_STREAM  // Value: Stream ID, by the seed of SetStreamSeed
 	HoldLabel   HoldKind = C.SAI_SLUICE_MATCH_LABEL   // Src, Dst, Value: flow label
@@ -27,10 +27,10 @@ const (
 	HoldClass   HoldKind = C.SAI_SLUICE_MATCH_CLASS   // Value: IEEE 802.1Qbb priority, which is the queue's index
 )
 
-// HoldMatch is what a hold matches, of packets as they leave by its port. Src and Dst
-// are of one family: those of the outermost header, or of the session, which is the
-// innermost packet. A library of version [ExtensionFlows] takes those of the outermost
-// header for the session's, and refuses a tuple of another protocol than UDP.
+// HoldMatch has the fields that a hold matches, of packets as they leave by its port. Src
+// and Dst are of one family: those of the outermost header, or of the session, which is
+// the innermost packet. A library of version [ExtensionFlows] takes those of the
+// outermost header for the session's, and refuses a tuple of another protocol than UDP.
 type HoldMatch struct {
 	Kind     HoldKind
 	Protocol uint8 // of a tuple: 6 (TCP) or 17 (UDP)
@@ -38,15 +38,15 @@ type HoldMatch struct {
 	Src, Dst netip.Addr
 }
 
-// RateCount as rate of [Library.SetHold] holds nothing: octets are only counted.
+// RateCount as rate of [Library.SetHold] lets all packets pass, and counts their octets.
 const RateCount = math.MaxUint64
 
-// SetHold holds what matches and leaves by the port for d, or lets it pass at a rate
-// in bit/s; rate 0: nothing passes, [RateCount]: all does. Port Null is any port.
-// Set again it refreshes; d 0 releases. The switch ends it by itself. It may be
-// called beside all other calls, by any goroutine, and allocates only errors.
+// SetHold holds packets that match and leave by the port for d, or lets them pass at a
+// rate in bit/s; rate 0 stops them, [RateCount] passes all. Port Null is any port. Set
+// again it refreshes; d 0 releases. The switch ends it by itself. It may be called beside
+// all other calls, by any goroutine, and allocates only errors.
 func (l *Library) SetHold(port ObjectID, m HoldMatch, d time.Duration, rate uint64) error {
-	// A shorter time than the switch can tell is not a release.
+	// A time below the switch's resolution of 1 µs must not become 0, which is a release.
 	us := max(d, 0) / time.Microsecond
 	if d > 0 && us == 0 {
 		us = 1
@@ -55,7 +55,7 @@ func (l *Library) SetHold(port ObjectID, m HoldMatch, d time.Duration, rate uint
 	return l.answer(token, &callSetHold, C.shim_set_hold(l.shim, C.uint64_t(port), m.shim(), C.uint64_t(us), C.uint64_t(rate)))
 }
 
-// HoldState is what a hold did so far.
+// HoldState has the counters of a hold.
 type HoldState struct {
 	Remaining                     time.Duration // until the switch ends it by itself
 	Rate                          uint64        // bit/s, as set
@@ -64,8 +64,9 @@ type HoldState struct {
 	DroppedPackets                uint64        // refused, since too much waited already
 }
 
-// GetHold reads what a hold did; [ErrNotFound] once it is over and drained. It may be
-// called beside all other calls, and allocates only errors other than that.
+// GetHold reads the counters of a hold; the error is [ErrNotFound] once it is over and
+// drained. It may be called beside all other calls, and allocates only errors other than
+// that.
 func (l *Library) GetHold(port ObjectID, m HoldMatch) (HoldState, error) {
 	token := l.watcher.Calling(&callGetHold)
 	h := C.shim_get_hold(l.shim, C.uint64_t(port), m.shim())

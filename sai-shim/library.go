@@ -24,10 +24,10 @@ import (
 	"sluice/sai-shim/saiattr"
 )
 
-// ObjectID is the id of an object on the switch. Null is the id of no object.
+// ObjectID is the id of an object on the switch. Null stands for a missing object.
 type ObjectID uint64
 
-// Null is no object.
+// Null is the id of a missing object.
 const Null ObjectID = C.SAI_NULL_OBJECT_ID
 
 // String is the id as SONiC writes it: "oid:0x…".
@@ -35,7 +35,7 @@ func (id ObjectID) String() string {
 	return string(strconv.AppendUint([]byte("oid:0x"), uint64(id), 16))
 }
 
-// ParseObjectID reads what [ObjectID.String] wrote.
+// ParseObjectID parses the text of [ObjectID.String].
 func ParseObjectID(s string) (ObjectID, error) {
 	if len(s) > 4 && s[:4] == "oid:" {
 		if v, err := strconv.ParseUint(s[4:], 0, 64); err == nil {
@@ -57,13 +57,13 @@ type Library struct {
 	packets []C.struct_shim_packet
 	count   [8]byte // of the event
 
-	// NoExtension makes CreateSwitch not ask for the extension: there are libraries whose
-	// metadata end the process at an attribute that they do not know.
+	// NoExtension makes CreateSwitch leave out the question for the extension: there are
+	// libraries whose metadata end the process at an unknown attribute.
 	NoExtension bool
 
 	// Avoid are calls that read, as [Call.String] has them without an id, or names of calls
-	// such as [Query]. They are never made, and answer NOT_SUPPORTED: there are libraries
-	// that end the process at some.
+	// such as [Query]. They are left out, and answer NOT_SUPPORTED: there are libraries that
+	// end the process at some.
 	Avoid map[string]bool
 
 	queueStats []QueueStat          // that the library has, as far as is known
@@ -78,13 +78,11 @@ const (
 	profileComputeLabel = "SLUICE_EXT_COMPUTE_IPV6_FLOW_LABEL"
 )
 
-// minVersion is SAI 1.12: the layout of sai_acl_capability_t is since then what
-// it is.
+// minVersion is SAI 1.12: since then sai_acl_capability_t has its present layout.
 const minVersion = 11200
 
-// Open loads the library at path, and initializes it with the profile's
-// key-values. An error says in one line which file, and what is wrong with it. No
-// watcher: nil.
+// Open loads the library at path, and initializes it with the profile's key-values. An
+// error has the file and its fault in one line. w may be nil.
 func Open(path string, profile map[string]string, w Watcher) (*Library, error) {
 	if w == nil {
 		w = unwatched{}
@@ -100,7 +98,8 @@ func Open(path string, profile map[string]string, w Watcher) (*Library, error) {
 		}
 	}
 	keys := slices.Sorted(maps.Keys(profile))
-	// Zeroed: the garbage collector looks at what a pointer is written over.
+	// Zeroed: the garbage collector's write barrier reads the word that a pointer
+	// overwrites.
 	pairs := C.calloc(C.size_t(2*len(keys)+1), C.size_t(unsafe.Sizeof(uintptr(0))))
 	defer C.free(pairs)
 	list := unsafe.Slice((**C.char)(pairs), 2*len(keys)+1)
@@ -132,12 +131,12 @@ func Open(path string, profile map[string]string, w Watcher) (*Library, error) {
 	return l, nil
 }
 
-// Version is the library's version of SAI: major * 10000 + minor * 100; 0 where
-// it does not say.
+// Version is the library's version of SAI: major * 10000 + minor * 100; 0 if it is
+// unknown.
 func (l *Library) Version() uint64 { return uint64(C.shim_version(l.shim)) }
 
-// Close uninitializes and unloads the library, which keeps or drops the objects on
-// the switch. No [Library.Packets] may be running, nor any other call.
+// Close uninitializes and unloads the library, which keeps or drops the objects on the
+// switch. All other calls, [Library.Packets] included, must have returned.
 func (l *Library) Close() error {
 	err := l.event.Close()
 	l.enter("uninitialize", "api", Null)
@@ -147,7 +146,8 @@ func (l *Library) Close() error {
 	return err
 }
 
-// Query is the name of the calls that ask what the library can do. They change nothing.
+// Query is the name of the calls that ask for the library's abilities. They leave the
+// switch as it is.
 const Query = "ask"
 
 // Handshake is how the text of the call begins that asks for the extension.
@@ -184,8 +184,8 @@ func (l *Library) watchPackets() error {
 }
 
 // WatchesPackets returns nil where the library took the callback for packets to the CPU.
-// Else it gives the library the callback again, and returns the error: no packet comes, and
-// entries that copy or sample packets have no effect.
+// Else it gives the library the callback again, and returns the error: packets stay away,
+// and entries that copy or sample packets are without effect.
 func (l *Library) WatchesPackets() error {
 	if l.noPackets != nil {
 		l.noPackets = l.watchPackets()
@@ -211,9 +211,9 @@ type Packet struct {
 	Trap   ObjectID // user-defined trap; Null: none
 }
 
-// Packets waits for packets, no longer than patience, fills in up to len(out),
-// and returns how many: 0 when none came. The data is valid until the next call.
-// It returns the context's error when that ends first.
+// Packets waits for packets, at most for patience, fills in up to len(out), and returns
+// how many: 0 after a timeout. The data is valid until the next call. It returns the
+// context's error when that ends first.
 func (l *Library) Packets(ctx context.Context, out []Packet, patience time.Duration) (int, error) {
 	if len(out) == 0 {
 		return 0, nil
@@ -234,7 +234,7 @@ func (l *Library) Packets(ctx context.Context, out []Packet, patience time.Durat
 	}
 }
 
-// take takes what is in the ring.
+// take copies the packets in the ring.
 func (l *Library) take(out []Packet) int {
 	n := int(C.shim_packets_take(l.shim, &l.packets[0], C.int(len(out))))
 	for i := range n {
@@ -247,8 +247,8 @@ func (l *Library) take(out []Packet) int {
 	return n
 }
 
-// wait blocks until packets may wait, the deadline is over, or the context ends.
-// The event may be that of packets which were taken without waiting.
+// wait blocks until packets may wait, the deadline is over, or the context ends. The
+// event may be a stale one, of packets that were taken before.
 func (l *Library) wait(ctx context.Context, deadline time.Time) error {
 	if err := l.event.SetReadDeadline(deadline); err != nil {
 		return err

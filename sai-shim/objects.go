@@ -26,8 +26,8 @@ func (l *Library) Create(k saiattr.Kind, values ...saiattr.Value) (ObjectID, err
 	return ObjectID(id), l.checkAnswer(status, withoutID(status, l.call.ID))
 }
 
-// withoutID returns the detail of an answer to create: "" where it is sound. SAI has no
-// object whose id is Null.
+// withoutID returns the detail of an answer to create: "" where it is sound. An object of
+// SAI has an id other than Null.
 func withoutID(status Status, id ObjectID) (detail string) {
 	if status == 0 && id == Null {
 		return "without an object's id"
@@ -42,7 +42,7 @@ func (l *Library) Set(k saiattr.Kind, id ObjectID, v saiattr.Value) error {
 	return l.check(Status(C.shim_set(l.shim, C.int32_t(k.Number), C.uint64_t(id))))
 }
 
-// Remove removes an object that no other uses.
+// Remove removes an unused object; one in use is an error.
 func (l *Library) Remove(k saiattr.Kind, id ObjectID) error {
 	l.enter("remove", k.Name, id)
 	return l.check(Status(C.shim_remove(l.shim, C.int32_t(k.Number), C.uint64_t(id))))
@@ -54,8 +54,8 @@ func (l *Library) Get(k saiattr.Kind, id ObjectID, a *saiattr.Attr) (uint64, err
 	return n, err
 }
 
-// Read is [Library.Get]; on is false for a field that is not compared, and for an action
-// that is off.
+// Read is [Library.Get]; on is false for a field that is left out of the match, and for
+// an action that is off.
 func (l *Library) Read(k saiattr.Kind, id ObjectID, a *saiattr.Attr) (n uint64, on bool, err error) {
 	var v C.sai_attribute_value_t
 	l.argue(saiattr.Value{Attr: a})
@@ -79,7 +79,8 @@ func (l *Library) Read(k saiattr.Kind, id ObjectID, a *saiattr.Attr) (n uint64, 
 	return n, on, nil
 }
 
-// number is what was read, 0 of what is off; ok is false of a form that is no number.
+// number returns the value that was read, 0 for one that is off; ok is false for a form
+// other than a number.
 func number(f saiattr.Form, v *C.sai_attribute_value_t) (n uint64, on, ok bool) {
 	at, on := unsafe.Pointer(v), true
 	switch f {
@@ -185,7 +186,7 @@ func (l *Library) Exists(k saiattr.Kind, id ObjectID) bool {
 }
 
 // Objects returns the objects of a type that are on the switch, whichever process created
-// them. Not every library has a list: [ErrNotSupported].
+// them. The error is [ErrNotSupported] for a library without lists.
 func (l *Library) Objects(k saiattr.Kind) ([]ObjectID, error) {
 	if err := l.avoided("list", k.Name); err != nil {
 		return nil, err
@@ -199,13 +200,13 @@ func (l *Library) Objects(k saiattr.Kind) ([]ObjectID, error) {
 }
 
 // CanCreate reports whether objects of a type can be created with an attribute; known is
-// false where the library does not tell.
+// false where the library leaves it open.
 func (l *Library) CanCreate(k saiattr.Kind, a *saiattr.Attr) (can, known bool) {
 	c, known := l.capability(k, a)
 	return bool(c.create_implemented), known
 }
 
-// CanSet says the same of setting an attribute.
+// CanSet reports the same for setting an attribute.
 func (l *Library) CanSet(k saiattr.Kind, a *saiattr.Attr) (can, known bool) {
 	c, known := l.capability(k, a)
 	return bool(c.set_implemented), known
@@ -226,7 +227,7 @@ func (l *Library) capability(k saiattr.Kind, a *saiattr.Attr) (c C.sai_attr_capa
 }
 
 // Takes reports whether an attribute takes a value of its enum; known is false where the
-// library does not tell.
+// library leaves it open.
 func (l *Library) Takes(k saiattr.Kind, a *saiattr.Attr, value string) (can, known bool) {
 	l.argue(saiattr.Value{Attr: a})
 	if l.avoided(Query, k.Name+" values") != nil {

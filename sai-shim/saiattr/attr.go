@@ -92,7 +92,7 @@ var (
 // byName are all attributes.
 var byName = map[string]*Attr{}
 
-// ByName returns an attribute by SAI's name; nil: it is not one that Sluice uses.
+// ByName returns an attribute by SAI's name; nil for one that Sluice has no use for.
 func ByName(name string) *Attr { return byName[name] }
 
 // numberOf returns a number of SAI's. A name that the headers lack stops the program at
@@ -116,7 +116,7 @@ func define(name string, f Form, options ...func(*Attr)) *Attr {
 
 func inPlace(a *Attr) { a.InPlace = true }
 
-// of names an enum, by what its values begin with.
+// of names an enum, by the prefix of its values.
 func of(prefix string) func(*Attr) { return func(a *Attr) { a.values = prefix } }
 
 func masked(mask uint32) func(*Attr) { return func(a *Attr) { a.Mask = mask } }
@@ -188,7 +188,8 @@ var (
 	ACLCounterHasPackets = define("SAI_ACL_COUNTER_ATTR_ENABLE_PACKET_COUNT", Bool)
 	ACLCounterHasOctets  = define("SAI_ACL_COUNTER_ATTR_ENABLE_BYTE_COUNT", Bool)
 
-	// Groups of tables, for libraries that bind no table alone, and ports that carry one.
+	// Groups of tables, for libraries that bind tables in groups only, and for ports that
+	// carry one.
 	ACLGroupStage      = define("SAI_ACL_TABLE_GROUP_ATTR_ACL_STAGE", S32, of("SAI_ACL_STAGE_"))
 	ACLGroupBindPoints = define("SAI_ACL_TABLE_GROUP_ATTR_ACL_BIND_POINT_TYPE_LIST", S32s, of("SAI_ACL_BIND_POINT_TYPE_"))
 	ACLGroupType       = define("SAI_ACL_TABLE_GROUP_ATTR_TYPE", S32, of("SAI_ACL_TABLE_GROUP_TYPE_"))

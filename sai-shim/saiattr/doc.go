@@ -5,7 +5,7 @@
 // makes the objects of a policy of them, and their text for the ledger.
 //
 // The numbers are those of the headers in sai-shim/include, from which numbers.go is
-// generated. It uses no C, and knows no library.
+// generated. It is pure Go, apart from libraries.
 package saiattr
 
 //go:generate go run ./internal/generate

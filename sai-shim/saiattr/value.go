@@ -18,11 +18,10 @@ type Value struct {
 	Address netip.Addr // of fields and next hops
 	Keys    []string   // names of objects, whose ids [Value.Resolve] fills in
 
-	// Text is the value for the operator and the ledger. Nothing reads a value back
-	// from it.
+	// Text is the value for the operator and the ledger. It is for reading only.
 	Text string
 
-	// Implied values are in no ledger: they follow from others.
+	// Implied values stay out of the ledger: they follow from others.
 	Implied bool
 }
 
@@ -50,8 +49,8 @@ func (a *Attr) Of(n uint64) Value {
 // As returns a number as value, with a text of its own.
 func (a *Attr) As(n uint64, text string) Value { return Value{Attr: a, Number: n, Text: text} }
 
-// Enum returns values of the attribute's enum, by their names without what all of them
-// begin with: in lower case with hyphens, or as SAI has them.
+// Enum returns values of the attribute's enum, by their names without the common prefix:
+// in lower case with hyphens, or as SAI has them.
 func (a *Attr) Enum(names ...string) Value {
 	v := Value{Attr: a, Text: strings.Join(names, ",")}
 	for _, name := range names {
@@ -120,7 +119,7 @@ func (a *Attr) Ref(keys ...string) Value {
 	return Value{Attr: a, Keys: keys, Text: text}
 }
 
-// Object returns an object as value, by its id; 0: none.
+// Object returns an object as value, by its id; 0 is SAI_NULL_OBJECT_ID.
 func (a *Attr) Object(ids ...uint64) Value { return Value{Attr: a, List: ids} }
 
 // Disabled is the value of an action that is off.

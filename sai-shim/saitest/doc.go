@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package saitest builds a SAI library for tests, whose ASIC is a list of
-// objects. It records each call that goes well, and the profile directs what it
-// answers. Tests of package sai, of asic's driver and of sluiced load it; no
-// program does.
+// Package saitest builds a SAI library for tests, whose ASIC is a list of objects. It
+// records each call that goes well, and the profile directs its answers. Tests of package
+// sai, of the SAI driver and of sluiced load it.
 //
 // A line of the record is a call, an object and its attributes without SAI's
 // prefix:

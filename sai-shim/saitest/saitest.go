@@ -27,8 +27,8 @@ const (
 	AttrNotImplemented0 = -196608
 )
 
-// folder is this package's, below the folder of go.mod: a test runs somewhere below that, and
-// the compiler need not know where (-trimpath).
+// folder is this package's, below the folder of go.mod: a test runs somewhere below that,
+// and -trimpath hides the path from the compiler.
 func folder() string {
 	root, err := os.Getwd()
 	for err == nil && root != "/" {
@@ -67,9 +67,8 @@ type Library struct {
 	read int // octets of the record
 }
 
-// New builds the library for a test, which is skipped where there is no gcc.
-// Functions that are named, such as sai_query_api_version, the library lacks, as
-// old and other libraries do.
+// New builds the library for a test, which is skipped without gcc. The library lacks the
+// functions in without, such as sai_query_api_version, as old and other libraries do.
 func New(tb testing.TB, without ...string) *Library {
 	tb.Helper()
 	if _, err := exec.LookPath("gcc"); errors.Is(err, exec.ErrNotFound) {
@@ -133,7 +132,7 @@ func Personalities(tb testing.TB) (names []string) {
 	return names
 }
 
-// Calls returns what was called since the last time.
+// Calls returns the calls since the last Calls.
 func (l *Library) Calls() []string {
 	l.tb.Helper()
 	text, err := os.ReadFile(filepath.Join(l.dir, "record"))

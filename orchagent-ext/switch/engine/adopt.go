@@ -126,9 +126,9 @@ func (e *Engine) adoptFlow(f FlowEntry, p *pinned, known map[ID]bool) error {
 	return e.finishRelabel(f, p)
 }
 
-// adoptEarlier takes over flows of an earlier version, whose ledger had the counter
-// of a flow as an object of its own. One without the other is no flow: it goes with
-// the next plan.
+// adoptEarlier takes over flows of an earlier version, whose ledger had the counter of a
+// flow as an object of its own. An entry or counter without its partner is removed by the
+// next plan.
 func (e *Engine) adoptEarlier() {
 	for key, r := range e.objects {
 		f, p, ok := parsePinned(r)

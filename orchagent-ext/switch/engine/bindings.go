@@ -17,8 +17,8 @@ func NewBinding(port, table string) Object {
 // BoundPort returns the name of the port of a binding.
 func BoundPort(o *Object) string { return strings.TrimPrefix(o.Key, PrefixPort) }
 
-// groupObjects are the group that a table is bound by where a library binds no table alone,
-// and the table's membership.
+// groupObjects returns the group that a table is bound by where a library binds groups
+// only, and the table's membership.
 func groupObjects(table string) []Object {
 	return []Object{
 		NewObject(table+SuffixGroup, TypeACLGroup, saiattr.ACLGroupStage.Enum("ingress"), saiattr.ACLGroupBindPoints.Enum("port"), saiattr.ACLGroupType.Enum("parallel")),
@@ -26,7 +26,8 @@ func groupObjects(table string) []Object {
 	}
 }
 
-// bindings bind a table to ports, in a group where the switch takes no table alone.
+// bindings returns the objects that bind a table to ports, in a group where the switch
+// binds groups only.
 //
 //conformance:draft-hu/ingress
 func bindings(table string, ports []string, f Features) (all []Object) {

@@ -2,52 +2,52 @@
 
 package engine
 
-// The contract of a driver: what it must have is [Driver], what it may have besides are
-// the traits [Setter], [Finder], [Prover] and [Shared]. [NewEngine] finds the traits, once.
+// The contract of a driver: [Driver] is required, and optional are the traits [Setter],
+// [Finder], [Prover] and [Shared]. [NewEngine] finds the traits, once.
 
 // Driver is one way to the switch.
 type Driver interface {
-	// Probe says what the switch can do. What it creates to find out, it removes.
+	// Probe returns the abilities of the switch. It removes objects that it creates for the
+	// question.
 	Probe() (Abilities, Features, error)
 
-	// Objects returns what a policy takes by the chosen methods, each object behind those
-	// that it refers to, without the entries of flows. It changes nothing.
+	// Objects returns the objects of a policy by the chosen methods, each after those that
+	// it refers to, without the entries of flows. It leaves the switch as it is.
 	Objects(p Policy, c Choices, f Features) []Object
 
 	// Create creates an object. existing has the records that it refers to.
 	Create(o *Object, existing map[string]*Record) (*Record, error)
 
-	// Remove removes an object, or sets back what was there before.
+	// Remove removes an object, or restores the value before.
 	Remove(r *Record) error
 
 	// Exists checks whether the object of a record is on the switch. It may correct
 	// the record's attributes to the actual ones.
 	Exists(r *Record) (bool, error)
 
-	// Strays removes what an earlier process created and no record tells of, as far as
-	// it is certain whose it is, or adds its records to existing, which has the others
-	// by key; but for the objects of flows, which known has. It returns how many there
-	// were.
+	// Strays removes objects that an earlier process created and the records lack, as far as
+	// the owner is certain, or adds its records to existing, which has the others by key;
+	// but for the objects of flows, which known has. It returns their number.
 	Strays(existing map[string]*Record, known map[ID]bool) (int, error)
 }
 
 // Setter is a driver that changes attributes of objects in place.
 type Setter interface {
-	// Set makes an attribute of an object on the switch what it is in o, which may have
-	// it no more.
+	// Set gives an attribute of an object on the switch its value in o; an attribute that o
+	// lacks is switched off.
 	Set(r *Record, o *Object, attr string, existing map[string]*Record) error
 }
 
-// Finder is a driver that finds what its process had created when it was killed,
-// before the ledger had the object's id.
+// Finder is a driver that finds an object which its process had created when it was
+// killed, before the ledger had the object's id.
 type Finder interface {
 	// Before returns the record that the ledger is to have while an object is created:
-	// Exists finds the object by it, and gives the record its id. nil: there is nothing
-	// to remember.
+	// Exists finds the object by it, and gives the record its id. nil: the object can be
+	// found without one.
 	Before(o *Object) *Record
 
-	// Lists reports whether objects are found by what they are that the ledger does not
-	// have. Else it is written after each.
+	// Lists reports whether objects that the ledger lacks are found by their attributes.
+	// Else the ledger is written after each object.
 	Lists() bool
 
 	// Left are objects that a killed process may have left and that may be of another
@@ -60,26 +60,26 @@ type Finder interface {
 // objects have ids before they are created, so the ledger has them first: a crash
 // between leaves no unrecorded object.
 type Shared interface {
-	// Foresee returns the record that Create would return. It creates nothing; it
-	// refuses objects of another owner.
+	// Foresee returns the record that Create would return. It only reads; it refuses objects
+	// of another owner.
 	Foresee(o *Object) (*Record, error)
 }
 
-// Prover is a driver that can read back what the switch took.
+// Prover is a driver that can read objects back.
 type Prover interface {
-	// Prove returns nil if an object on the switch is as its record says, [ErrRefused] if
-	// it is not, and another error if that cannot be known.
+	// Prove returns nil if an object on the switch is as its record says, [ErrRefused] if it
+	// differs, and another error if it is unknown.
 	Prove(r *Record, existing map[string]*Record) error
 }
 
 // MethodExcluder is a driver that records which methods ended a process before.
 type MethodExcluder interface {
-	// ExcludedMethods returns the methods that are never tried for a policy, each with
-	// the reason in its Ability.
+	// ExcludedMethods returns the methods that are left out for a policy, each with the
+	// reason in its Ability.
 	ExcludedMethods(Policy) Abilities
 }
 
-// traits are what a driver has besides [Driver]; nil: it lacks the trait.
+// traits are a driver's traits besides [Driver]; nil for those that it lacks.
 type traits struct {
 	setter   Setter
 	finder   Finder

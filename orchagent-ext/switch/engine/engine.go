@@ -11,16 +11,16 @@ import (
 	"time"
 )
 
-// Errors of a driver that the engine tells apart.
+// Errors of a driver that the engine distinguishes.
 var (
-	// ErrRefused: the switch cannot, or has no room: to try again is pointless.
+	// ErrRefused: the switch lacks the ability, or the room: another attempt is pointless.
 	ErrRefused = errors.New("the switch refuses")
 
 	// ErrFailing: the switch answers an error that may pass, or stay. Where it stays
 	// that is a refusal.
 	ErrFailing = errors.New("the switch fails")
 
-	// ErrGone: the object is not there any more.
+	// ErrGone: the object was removed.
 	ErrGone = errors.New("the object is gone")
 )
 
@@ -30,7 +30,7 @@ type Ledger interface {
 	Save(records []*Record, gone []ID) error
 }
 
-// Outcome is what came of a policy.
+// Outcome is the result of a policy.
 type Outcome struct {
 	Choices           // by which method each need is met
 	Queues   uint8    // egress queues of a port
@@ -85,8 +85,8 @@ type Engine struct {
 // driver finds those that it lacks.
 const chunk = 512
 
-// NewEngine asks the switch what it can do, unless it is [Shared], and takes over
-// what an earlier process left. No log: nil.
+// NewEngine asks the switch for its abilities, unless it is [Shared], and takes over the
+// objects of an earlier process. log may be nil.
 func NewEngine(d Driver, l Ledger, log *slog.Logger) (*Engine, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
@@ -103,22 +103,23 @@ func NewEngine(d Driver, l Ledger, log *slog.Logger) (*Engine, error) {
 	return e, e.adopt()
 }
 
-// Record is the record of a key, nil without an object. Flows have no record here.
+// Record returns the record of an object's key, or nil. It is nil for flows, see
+// [Engine.FlowCounter].
 func (e *Engine) Record(key string) *Record { return e.objects[key] }
 
 // LabelMethod returns the method by which flow labels are in force, [None] without one.
 func (e *Engine) LabelMethod() Method { return e.method }
 
-// RetryAt returns when the engine tries again what the switch refused; the zero time where
-// the switch refused nothing, or the driver is [Shared].
+// RetryAt returns when the engine tries refused objects again; the zero time without
+// refusals, and with a [Shared] driver.
 func (e *Engine) RetryAt() time.Time { return e.retryAt }
 
 // Len is how many objects are on the switch.
 func (e *Engine) Len() int { return len(e.objects) + 2*len(e.flows) }
 
-// Reconcile brings the switch from its actual state to what the policy wants, by the
-// preferred method that the switch takes. An error says that something failed which
-// may go well another time: what was done stays, and the next call goes on.
+// Reconcile brings the switch from its actual state to the policy's, by the preferred
+// method that the switch takes. An error is a failure that may pass: finished steps stay,
+// and the next call goes on.
 func (e *Engine) Reconcile(p Policy) (Outcome, error) {
 	e.wants = p.Label != nil || p.Export != nil || p.Placement != nil || p.SingleFlows
 	if err := e.ask(); err != nil {
@@ -161,13 +162,13 @@ func (e *Engine) Reconcile(p Policy) (Outcome, error) {
 	}
 }
 
-// settable says which attributes may be changed in place here.
+// settable reports whether an attribute may be changed in place here.
 func (e *Engine) settable(attr string) bool {
 	return e.setter != nil && Settable(attr) && !e.fixed[attr]
 }
 
-// step carries out a plan. Where the switch refuses to change an attribute in place,
-// it makes another plan, without that.
+// step carries out a plan. Where the switch refuses to change an attribute in place, it
+// makes another plan, which creates the object again.
 func (e *Engine) step() error {
 	e.features = e.offered.Within(e.objects)
 	for {
@@ -233,8 +234,8 @@ func (e *Engine) carryOut(p Plan) (refused string, err error) {
 	return "", nil
 }
 
-// removeOld removes an object that is not wanted. If it cannot be removed, the rest does
-// not wait for it; nor is it tried for what the object refers to.
+// removeOld removes an object that is not wanted. If that fails the rest goes on, except
+// for the objects that it refers to, which are in use.
 func (e *Engine) removeOld(key string) {
 	for _, r := range e.objects {
 		if e.later != nil && r.refersTo(key) {
@@ -278,8 +279,8 @@ func (e *Engine) change(s *Step) (refused string, err error) {
 	return "", e.saveSome()
 }
 
-// unsettled is the value of an attribute that is being set. It refers to what both
-// values refer to.
+// unsettled returns the value of an attribute that is being set. It has the references of
+// both values.
 func unsettled(was, will string) string {
 	values := slices.DeleteFunc([]string{was, will}, func(v string) bool { return !strings.HasPrefix(v, "@") })
 	return strings.Join(append(values, ValueUnknown), ",")
@@ -348,8 +349,8 @@ func (e *Engine) forget(id ID) {
 	e.gone = append(e.gone, id)
 }
 
-// unlisted reports whether the driver does not find objects that the ledger lacks: it is then
-// written after each call.
+// unlisted reports whether the driver depends on the ledger to find objects: the ledger
+// is then written after each call.
 func (e *Engine) unlisted() bool { return e.finder != nil && !e.finder.Lists() }
 
 func (e *Engine) saveSome() error {

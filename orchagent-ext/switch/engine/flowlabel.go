@@ -9,18 +9,16 @@ import (
 	"sluice/sai-shim/saiattr"
 )
 
-// Features is what a switch offers beyond what every one does, where objects
-// depend on it.
+// Features are the optional abilities of a switch on which objects depend.
 type Features struct {
-	// Switch attributes that take an ECMP hash: HashIPv6 for all packets, the
-	// others for RDMA packets where the switch has that, else for all packets.
-	// "": there is none.
+	// Switch attributes that take an ECMP hash: HashIPv6 for all packets, the others for
+	// RDMA packets where the switch has that, else for all packets. "" if it is missing.
 	HashIPv6, HashRDMAIPv6, HashRDMAIPv4 string
 
-	// Grouped: ports take no ACL table, but a group that it is a member of.
+	// Grouped: ports take groups of ACL tables only.
 	Grouped bool
 
-	// HashList: none of these takes a hash, and a field is added to the list of the
+	// HashList: these attributes refuse a hash, and a field is added to the list of the
 	// switch's default hash.
 	HashList bool
 
@@ -48,9 +46,10 @@ type Features struct {
 	NoQueues string // why the switch has no queues; "" with 0 queues: unknown
 }
 
-// Within are the features less what entries of the tables on the switch cannot match. An
-// earlier version created these without, and a table never gets another field. They stay
-// as long as tables are needed: to create them again would take the labels off all flows.
+// Within returns the features less those that entries of the tables on the switch cannot
+// match. An earlier version created these without, and the fields of a table are fixed.
+// They stay as long as tables are needed: to create them again would take the labels off
+// all flows.
 func (f Features) Within(existing map[string]*Record) Features {
 	for _, r := range existing {
 		if r.Type == TypeACLTable {
@@ -61,9 +60,8 @@ func (f Features) Within(existing map[string]*Record) Features {
 	return f
 }
 
-// Objects returns the objects that a policy takes by the chosen methods, each object
-// behind those that it refers to; without the entries of flows, see
-// [FlowObjects].
+// Objects returns the objects of a policy by the chosen methods, each after those that it
+// refers to; without the entries of flows, see [FlowObjects].
 //
 //conformance:draft-hu/write
 func Objects(p Policy, c Choices, f Features) []Object {
@@ -104,7 +102,7 @@ func Objects(p Policy, c Choices, f Features) []Object {
 	return all
 }
 
-// labelObjects are what flow labels take.
+// labelObjects returns the objects of flow labels.
 //
 //conformance:draft-hu/hash-label
 func labelObjects(p Policy, r Method, f Features, placed bool) []Object {
@@ -142,9 +140,9 @@ func destQPHash(f Features) []Object {
 	return all
 }
 
-// exportObjects are what the export of flows takes beside the label's entries,
-// which sample what they match: an entry for what they do not match, and a table
-// on the ports where no label is written.
+// exportObjects returns the objects of the export of flows beside the label's entries,
+// which sample the packets that they match: an entry for the other packets, and a table
+// on the ports that write no labels.
 func exportObjects(p Policy, r Method, f Features, redirects bool) []Object {
 	var all []Object
 	labelled := p.Label != nil && (r == Compute || r == Rewrite)
@@ -187,9 +185,9 @@ func (p *Policy) learns(f Features) bool {
 	return p.Export != nil && f.Opcode && (p.Export.CM || p.Export.Answers != 0)
 }
 
-// learningObjects are what the entries refer to that send packets to the CPU to learn
-// source queue pairs by. By [Rewrite] the CPU gets what has no label yet, and a trap is
-// there.
+// learningObjects returns the references of the entries that send packets to the CPU to
+// learn source queue pairs. With [Rewrite] the CPU gets unlabelled packets, so a trap
+// exists already.
 func learningObjects(p Policy, r Method, f Features) (all []Object) {
 	if !p.learns(f) {
 		return nil
@@ -208,7 +206,7 @@ func learningObjects(p Policy, r Method, f Features) (all []Object) {
 }
 
 // learningEntries are the entries of a table that do. In the label's table those over
-// IPv6 label what they match, as the entry does that they go before.
+// IPv6 label the packets that they match, as the entry after them does.
 func learningEntries(p Policy, f Features, table, suffix string) (all []Object) {
 	if !p.learns(f) {
 		return nil
@@ -248,7 +246,7 @@ func sharedCounter(key string, f Features) string {
 	return key + suffixCounter
 }
 
-// sampleOf is what the entries of a policy sample by.
+// sampleOf returns the key of the object by which the entries of a policy sample.
 func sampleOf(p Policy) string {
 	if p.Export == nil {
 		return ""
@@ -279,14 +277,15 @@ func rewriteObjects(p Policy, f Features) []Object {
 		group = keyTrapGroup
 	}
 	all := append(append(udfObjects(false), trapObjects(group, f)...),
-		// Of no size: one that follows FlowCapacity would take the entries of all flows with it.
+		// Without a size: a table of FlowCapacity's size would be created again with it, and
+		// take the entries of all flows along.
 		aclTable{key: KeyTable, protocol: f.Protocol, flowLabel: p.Label.ZeroOnly, inner: f.InnerPort, addresses: true, udfGroup: keyUDFGroup}.object())
 	all = append(all, counted(aclEntry{key: keyCopied, table: KeyTable, priority: copyPriority, unlabelled: p.Label.ZeroOnly, trap: KeyTrap, udp: f.Protocol}, f)...)
 	return append(append(all, skippedObjects(p, f)...), bindings(KeyTable, p.Ports, f)...)
 }
 
-// skippedObjects count what zero-only leaves alone: stacks that label on their own
-// would go unnoticed otherwise.
+// skippedObjects returns the objects that count the packets that zero-only leaves alone:
+// they reveal stacks that label on their own.
 func skippedObjects(p Policy, f Features) []Object {
 	if !p.Label.ZeroOnly {
 		return nil

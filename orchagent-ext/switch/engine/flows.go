@@ -14,8 +14,8 @@ import (
 	"sluice/sai-shim/saiattr"
 )
 
-// pinned is what the engine keeps of a flow with an entry: its objects are many, and
-// all alike.
+// pinned is the engine's state of a flow with an entry, in a compact form: flows are
+// many, and all alike.
 type pinned struct {
 	label, from    uint32 // from: the switch may have this one still; 0: it has label
 	srcPort        uint16 // 0: not known
@@ -33,20 +33,20 @@ const (
 )
 
 // keySampling is a record of the ledger while the entries of flows begin or end to
-// sample. It has no object.
+// sample. It is without an object.
 const (
 	keySampling  = "flow/sampling"
 	idSampling   = ID(PrefixUnknown + keySampling)
 	typeChanging = Type("changing")
 )
 
-// Attributes of a flow's record that no object has.
+// Attributes of a flow's record only, apart from those of its objects.
 const (
 	attrSrcPort = "udp-source-port"
 	attrFrom    = "label-before" // while the label changes
 )
 
-// unlabelled is what tells flows apart.
+// unlabelled returns the part of an entry that identifies the flow.
 func unlabelled(f FlowEntry) FlowEntry {
 	f.Label, f.SrcPort = 0, 0
 	return f
@@ -61,7 +61,7 @@ func (f FlowEntry) compare(other FlowEntry) int {
 	return cmp.Or(f.Src.Compare(other.Src), f.Dst.Compare(other.Dst), cmp.Compare(f.DestQP, other.DestQP))
 }
 
-// parseFlowKey reads what flowKey wrote.
+// parseFlowKey parses the text of flowKey.
 func parseFlowKey(key string) (f FlowEntry, ok bool) {
 	words := strings.Split(strings.TrimPrefix(key, PrefixFlow), "/")
 	if !strings.HasPrefix(key, PrefixFlow) || len(words) != 3 {
@@ -95,7 +95,7 @@ func (p *pinned) counterRecord(f FlowEntry) *Record {
 	return &Record{Object: Object{Key: flowKey(f) + suffixCounter, Type: TypeACLCounter}, ID: p.counter}
 }
 
-// parsePinned reads what record wrote, or the entry of an earlier version, whose
+// parsePinned parses the result of record, or the entry of an earlier version, whose
 // counter is a record of its own and is referred to by key.
 func parsePinned(r *Record) (f FlowEntry, p pinned, ok bool) {
 	f, ok = parseFlowKey(r.Key)
@@ -142,8 +142,8 @@ func (e *Engine) Flows(yield func(FlowEntry) bool) {
 // Has reports whether a flow has an entry.
 func (e *Engine) Has(f FlowEntry) bool { return e.flows[unlabelled(f)] != nil }
 
-// FlowCounter is the record of a flow's counter, without its key, nil where it has no entry.
-// It is asked for many times a second.
+// FlowCounter returns the record of a flow's counter, without its key; nil for a flow
+// without an entry. It is cheap: callers need it many times a second.
 func (e *Engine) FlowCounter(f FlowEntry) *Record {
 	p := e.flows[unlabelled(f)]
 	if p == nil || p.counter == "" {
@@ -153,8 +153,8 @@ func (e *Engine) FlowCounter(f FlowEntry) *Record {
 }
 
 // AddFlows gives flows an entry, where a method has entries of flows, up to the policy's
-// FlowCapacity; a flow that has one keeps its label. It returns how many of the
-// flows, the last of them, could not get one, for want of room.
+// FlowCapacity; a flow that has one keeps its label. It returns the number of flows, the
+// last ones of the list, for which the switch lacks room.
 func (e *Engine) AddFlows(flows []FlowEntry) (refused int, err error) {
 	if !e.pins {
 		return 0, nil
@@ -180,7 +180,8 @@ func (e *Engine) AddFlows(flows []FlowEntry) (refused int, err error) {
 	return 0, e.save()
 }
 
-// ProbeFlow is a flow of addresses that are discarded (RFC 6666): traffic has no packet of it.
+// ProbeFlow is a flow of discard-only addresses (RFC 6666), without packets in real
+// traffic.
 var ProbeFlow = FlowEntry{netip.MustParseAddr("100::1"), netip.MustParseAddr("100::2"), 0, 1, 0}
 
 // probe finds out whether the switch takes the entries of flows, before a flow needs one:
@@ -208,7 +209,7 @@ func (e *Engine) probe() (err error) {
 	return errors.Join(err, e.removeFlow(f, p))
 }
 
-// addFlow creates both objects or none.
+// addFlow creates both objects, or leaves neither.
 func (e *Engine) addFlow(f FlowEntry, p *pinned) error {
 	labelled := f
 	labelled.Label = p.label
@@ -260,7 +261,7 @@ func (e *Engine) RemoveFlows(flows []FlowEntry) error {
 	return e.save()
 }
 
-// removeFlow removes the objects of a flow. What it knows of the flow stays.
+// removeFlow removes the objects of a flow. The engine still knows the flow.
 func (e *Engine) removeFlow(f FlowEntry, p *pinned) error {
 	entry := p.entry
 	for _, r := range []*Record{p.record(f), p.counterRecord(f)} {
@@ -291,8 +292,8 @@ func (e *Engine) flowsWhere(wanted func(*pinned) bool) (flows []FlowEntry) {
 	return flows
 }
 
-// leaveTable removes the entries of all flows, before their table goes. The flows
-// are forgotten where the policy does not label by entries any more.
+// leaveTable removes the entries of all flows, before their table goes. The flows are
+// forgotten where the policy labels by another method from now on.
 func (e *Engine) leaveTable() error {
 	for _, f := range e.flowsWhere(func(p *pinned) bool { return p.entry != "" }) {
 		if err := e.removeFlow(f, e.flows[f]); err != nil {
@@ -305,8 +306,8 @@ func (e *Engine) leaveTable() error {
 	return nil
 }
 
-// restoreFlows creates the entries of flows that lost theirs with the table. A flow
-// that has no room now comes to the CPU again, and is offered then.
+// restoreFlows creates the entries of flows that lost theirs with the table. A flow above
+// the room of now comes to the CPU again, and is offered then.
 func (e *Engine) restoreFlows() error {
 	for _, f := range e.flowsWhere(func(p *pinned) bool { return p.entry == "" }) {
 		err := e.addFlow(f, e.flows[f])
@@ -321,9 +322,8 @@ func (e *Engine) restoreFlows() error {
 	return nil
 }
 
-// sampleFlows makes the entries of flows sample packets or not, in place. The
-// ledger has a mark while it does: what the entries of a killed process sample is
-// not known.
+// sampleFlows switches the sampling of the flows' entries, in place. The ledger has a
+// mark meanwhile: which entries of a killed process sample is unknown.
 func (e *Engine) sampleFlows(want sampling) error {
 	change := e.flowsWhere(func(p *pinned) bool { return p.entry != "" && p.sampling != want })
 	if len(change) == 0 {

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Need is something that Sluice wants of a switch. A switch meets it by one of its
-// methods, or not at all.
+// Need is a function that Sluice wants of a switch. A switch meets it by one of its
+// methods, if any.
 type Need string
 
 // The needs.
@@ -58,7 +58,7 @@ func (n Need) Methods() []Method { return methods[n] }
 // Leaf is the name of the need in rows, which is followed by _method, _reason or _state.
 func (n Need) Leaf() string { return strings.ReplaceAll(string(n), "-", "_") }
 
-// Check returns an error if m is no method of the need.
+// Check returns an error if m is outside the methods of the need.
 func (n Need) Check(m Method) error {
 	if slices.Contains(methods[n], m) {
 		return nil
@@ -66,17 +66,18 @@ func (n Need) Check(m Method) error {
 	return fmt.Errorf("unknown method %q: allowed are %q", m, methods[n])
 }
 
-// Ability reports whether the switch can do what a method takes.
+// Ability reports whether the switch supports a method, and the reason if it is
+// unsupported.
 type Ability struct {
 	Can    bool
 	Reason string // for the operator: why not; or how it is known
 }
 
-// Abilities has what a driver knows of the methods of each need. A method that it does
-// not mention it does not have.
+// Abilities has a driver's knowledge of the methods of each need. A missing method is
+// unsupported.
 type Abilities map[Need]map[Method]Ability
 
-// Set records what is known of a method.
+// Set records the ability of a method.
 func (a Abilities) Set(n Need, m Method, is Ability) {
 	if a[n] == nil {
 		a[n] = map[Method]Ability{}
@@ -100,7 +101,7 @@ func (a Abilities) clone() Abilities {
 	return all
 }
 
-// State says how far a method is in use.
+// State is the degree to which a method is in use.
 type State string
 
 // The states.
@@ -131,8 +132,8 @@ func (c Choices) Method(n Need) Method {
 // Chose returns the choice of one method for one need.
 func Chose(n Need, m Method) Choices { return Choices{n: {Method: m}} }
 
-// Choose takes the preferred method of a need that the switch can, [None] if there is
-// none. The reason names every better method, and why it is not taken.
+// Choose returns the preferred method of a need that the switch supports, or [None]. The
+// reason names every better method, with the reason against it.
 func (a Abilities) Choose(n Need) Choice {
 	if a == nil {
 		return Choice{None, "the switch has not been asked, since nothing is to be programmed", Unmet}

@@ -12,8 +12,8 @@ import (
 // Type is the kind of an object.
 type Type string
 
-// The objects of the driver sai. A binding and a switch setting are attributes of
-// objects that Sluice does not own: to remove them restores the value before.
+// The objects of the driver sai. A binding and a switch setting are attributes of objects
+// of other owners: to remove them restores the value before.
 const (
 	TypeACLTable   Type = "acl-table"
 	TypeACLGroup   Type = "acl-table-group"
@@ -60,17 +60,17 @@ type Object struct {
 	Type  Type   `json:"type"`
 	Attrs []Attr `json:"attributes"`
 
-	// Optional objects are done without where the switch refuses them: the
-	// operator is told, and the rest is created.
+	// Optional objects are left out where the switch refuses them: the operator gets a
+	// warning, and the rest is created.
 	Optional bool `json:"-"`
 
-	// Meets is the need that its method cannot meet without this object; "": none.
+	// Meets is the need whose method depends on this object; "" for other objects.
 	Meets Need `json:"-"`
 
 	Values []saiattr.Value // typed, as Attrs are their text; nil for what another process created
 }
 
-// Attr returns the value of an attribute, "" where there is none.
+// Attr returns the value of an attribute, or "".
 func (o *Object) Attr(name string) string {
 	for _, a := range o.Attrs {
 		if a.Name == name {
@@ -81,7 +81,7 @@ func (o *Object) Attr(name string) string {
 }
 
 // Typed returns the value of an attribute to be set; for one that the object lacks, the
-// value that switches an action off. known is false where the attribute has no type.
+// value that switches an action off. known is false for an attribute without a type.
 func (o *Object) Typed(name string) (v saiattr.Value, known bool) {
 	for i := range o.Values {
 		if o.Values[i].Name == name {

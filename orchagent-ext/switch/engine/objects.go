@@ -92,8 +92,8 @@ func NewCounter(key, table string) Object {
 		saiattr.ACLCounterTable.Ref(table), saiattr.ACLCounterHasPackets.Is(true), saiattr.ACLCounterHasOctets.Is(true))
 }
 
-// aclTable is an ingress ACL table that is bound to ports and matches the UDP
-// destination port, and what else is asked for.
+// aclTable is an ingress ACL table that is bound to ports and matches the UDP destination
+// port, and further fields on request.
 type aclTable struct {
 	key       string
 	protocol  bool // of IPv4 and IPv6
@@ -136,9 +136,9 @@ func (t aclTable) object() Object {
 	return NewObject(t.key, TypeACLTable, values...)
 }
 
-// aclEntry matches RoCEv2 by the UDP destination port; over IPv6 alone, unless
-// told otherwise, since IPv4 has no flow label. Ports in tunnels
-// are UDP's as the switch parses them: SAI has no match on the protocol there.
+// aclEntry matches RoCEv2 by the UDP destination port; over IPv6 alone by default, since
+// IPv4 lacks a flow label. Ports in tunnels are UDP's as the switch parses them: SAI
+// lacks a match on the protocol there.
 type aclEntry struct {
 	key, table, counter string
 	priority            uint64
@@ -230,8 +230,8 @@ func computed(a flow.Algorithm, zeroOnly, outer bool) saiattr.Value {
 	return saiattr.ACLEntryCompute.As(n, text)
 }
 
-// trapObjects mark what the entries copy to the CPU, and bring it there by the packet event
-// callback. No group: "".
+// trapObjects returns the objects that mark packets that entries copy to the CPU, and
+// bring them there by the packet event callback. group may be "".
 func trapObjects(group string, f Features) []Object {
 	values := []saiattr.Value{saiattr.UserTrapType.Enum("acl")}
 	if group != "" {
@@ -255,7 +255,7 @@ func policerObjects(cpu CPU) []Object {
 	}
 }
 
-// sampleObject is what entries sample packets by.
+// sampleObject returns the object by which entries sample packets.
 func sampleObject(key string, rate uint32) Object {
 	return NewObject(key, TypeSample, saiattr.SampleRate.Of(uint64(rate)))
 }
@@ -285,8 +285,8 @@ const (
 	HashDestQP = "RDMA_BTH_DEST_QP"
 )
 
-// hashObject is what ECMP hashes: the 5-tuple, and a field or a UDF group besides; "":
-// none.
+// hashObject returns the hash of ECMP: the 5-tuple, and a field or a UDF group besides,
+// either of which may be "".
 func hashObject(field, udfGroup string) Object {
 	fields := FiveTuple
 	if field != "" {
@@ -305,7 +305,7 @@ func hashListObject(field string) Object {
 }
 
 // switchHashObject makes the hash the switch's own for a kind of packets, by the name of
-// the attribute. What was there comes back when it is removed.
+// the attribute. Its removal restores the former hash.
 func switchHashObject(key, attribute string) Object {
 	a := saiattr.ByName(attribute)
 	if a == nil {

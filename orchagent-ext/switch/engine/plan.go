@@ -30,8 +30,8 @@ func containsKey(steps []Step, key string) bool {
 	return slices.ContainsFunc(steps, func(s Step) bool { return s.Object.Key == key })
 }
 
-// Settable says which attributes SAI lets one change while the object is in use.
-// It is a subset: those that Sluice changes.
+// Settable reports whether SAI permits to change an attribute while the object is in use
+// (flag CREATE_AND_SET of its headers). It is a subset: those that Sluice changes.
 func Settable(attr string) bool {
 	a := saiattr.ByName(attr)
 	return a != nil && a.InPlace
@@ -63,7 +63,7 @@ func Compare(want []Object, have map[string]*Record, settable func(attr string) 
 	return p, nil
 }
 
-// comparison is what Compare finds out.
+// comparison is the state of Compare.
 type comparison struct {
 	want     []Object
 	have     map[string]*Record
@@ -120,8 +120,8 @@ func (c *comparison) compare() (again bool) {
 	return again
 }
 
-// needsRemoved reports whether an object refers, itself or by objects that are not wanted any
-// more, to one that is removed to be created again.
+// needsRemoved reports whether an object refers, itself or by objects that are to be
+// removed, to one that is removed to be created again.
 func (c *comparison) needsRemoved(key string) bool {
 	for ref := range c.have[key].References {
 		switch {
@@ -134,8 +134,8 @@ func (c *comparison) needsRemoved(key string) bool {
 	return false
 }
 
-// inUse are the objects that are used until Then is done: by objects that are set,
-// by what the plan does not know, and by others that are in use.
+// inUse are the objects that are used until Then is done: by objects that are set, by
+// objects outside the plan, and by others that are in use.
 func (c *comparison) inUse(used []string) map[string]bool {
 	late := map[string]bool{}
 	queue := slices.Clone(used)
@@ -156,7 +156,8 @@ func (c *comparison) inUse(used []string) map[string]bool {
 	return late
 }
 
-// removals removes what does not stay: users before what they use, else by key.
+// removals returns the steps that remove objects: users before the objects that they use,
+// else by key.
 func removals(have map[string]*Record, stays func(key string) bool) []Step {
 	var keys []string
 	users := map[string]int{} // of objects that go, by objects that go

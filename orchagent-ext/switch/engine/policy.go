@@ -8,7 +8,7 @@ import (
 	"sluice/orchagent-ext/flows/flow"
 )
 
-// Policy is what the operator's configuration asks of the switch.
+// Policy is the part of the operator's configuration that is for the switch.
 type Policy struct {
 	Label *Label   // nil: labels are off
 	Ports []string // that RoCEv2 packets are labelled on as they come in, by their SONiC names
@@ -22,15 +22,15 @@ type Policy struct {
 
 	Placement *Placement // nil: labels are not chosen
 
-	// SingleFlows: the fast lane is to watch or hold single flows. It sets what that takes
-	// by itself.
+	// SingleFlows: flow control is to watch or hold single flows. It makes its own settings
+	// on the switch.
 	SingleFlows bool
 
 	// FlowCapacity is how many flows may have an entry.
 	FlowCapacity uint32
 }
 
-// Label says how flow labels are computed and which are written.
+// Label has the formula of flow labels, and the packets that get one.
 type Label struct {
 	Algorithm flow.Algorithm
 	ZeroOnly  bool // leave labels that are not 0
@@ -44,22 +44,22 @@ type CPU struct {
 	Burst uint32 // packets
 }
 
-// Export says which packets the CPU gets for the export of flows.
+// Export has the packets that the CPU gets for the export of flows.
 type Export struct {
 	Rate  uint32   // one of so many RoCEv2 packets
 	Ports []string // that they come in by
 
-	// What source queue pairs are learned by, where the switch matches BTH opcodes:
+	// Packets by which source queue pairs are learned, where the switch matches BTH opcodes:
 	CM      bool   // all messages of RDMA-CM, by copies
 	Answers uint32 // one of so many acknowledgements; 0: as all packets
 }
 
-// Placement says what chosen labels take besides entries of flows.
+// Placement has the settings that chosen labels need besides entries of flows.
 type Placement struct {
 	Seed     uint32 // of ECMP's hash, where the switch is the Linux kernel; 0: as it is
 	Sampling uint32 // by [Entries] and [Redirect], one of so many packets comes to the CPU, unless Export says how many
 
-	// Ports are those that flows to be redirected come in by, where Export has none.
+	// Ports are those that flows to be redirected come in by, where Export is nil.
 	Ports []string
 }
 

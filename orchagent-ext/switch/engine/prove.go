@@ -19,8 +19,8 @@ func (e *Engine) wanted(n Need) bool {
 	return n == NeedFlowLabel && e.policy.Label != nil || n == NeedExport && e.policy.Export != nil || n == NeedPlacement && e.policy.Placement != nil
 }
 
-// activate notes by which methods the switch does now what the policy asks for: those that
-// are proven. What the switch took and does not have is a refusal.
+// activate records the methods in force for the needs of the policy: those that are
+// proven. An object that the switch took but lacks is a refusal.
 func (e *Engine) activate() error {
 	for n, c := range e.outcome.Choices {
 		missing := slices.ContainsFunc(e.without, func(o Object) bool { return o.Meets == n })
@@ -43,8 +43,8 @@ func (e *Engine) activate() error {
 	return nil
 }
 
-// prove returns nil where a method is in force: at least one port is bound, and what the
-// switch took is read back.
+// prove returns nil where a method is in force: at least one port is bound, and its
+// objects were read back.
 func (e *Engine) prove(n Need, m Method) error {
 	if err := e.bound(n, m); err != nil {
 		return err
@@ -62,7 +62,7 @@ func (e *Engine) prove(n Need, m Method) error {
 	return nil
 }
 
-// provable reports whether a method is proven by now that was not.
+// provable reports whether a method is proven since the last attempt.
 func (e *Engine) provable() bool {
 	for n, c := range e.outcome.Choices {
 		if e.prover != nil && e.wanted(n) && c.Method != None && c.State == Unproven && e.prove(n, c.Method) == nil {
@@ -72,8 +72,8 @@ func (e *Engine) provable() bool {
 	return false
 }
 
-// bound returns an error where a method works on ports, and none is bound: a refusal, if
-// the switch refused one.
+// bound returns an error for a method that works on ports, while all are unbound: a
+// refusal, if the switch refused one.
 func (e *Engine) bound(n Need, m Method) error {
 	label, ports := KeyTable, e.policy.Ports
 	if n == NeedExport {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// ID names an object on the switch: "oid:0x…" as SONiC writes it, or, for what
-// is set on an object that Sluice does not own, that object and the attribute.
+// ID names an object on the switch: "oid:0x…" as SONiC writes it, or, for a setting of
+// another owner's object, that object and the attribute.
 type ID string
 
 // Record is an object on the switch, as the ledger has it.
@@ -17,8 +17,8 @@ type Record struct {
 	Object
 	ID ID
 
-	// Previous is the value before a binding or a switch setting, which removal
-	// restores; "": none.
+	// Previous is the value before a binding or a switch setting, which removal restores, or
+	// "".
 	Previous ID
 }
 
@@ -33,9 +33,9 @@ func (r *Record) before() int {
 // adoptLast is the last place in the order of adoption.
 const adoptLast = 5
 
-// order is the order of adoption: an object after those that it refers to, then flows. An
-// object whose id the ledger has is not looked for by what was written before it was
-// created: that is last.
+// order is the order of adoption: an object after those that it refers to, then flows.
+// Records that were written before their object was created are last: an object whose id
+// the ledger has is found by that first.
 func (r *Record) order() int {
 	switch {
 	case r.before() == 1:
@@ -106,8 +106,7 @@ func ParseRecord(id ID, fields map[string]string) (*Record, error) {
 	return r, nil
 }
 
-// PrefixUnknown begins the id of a record that was written before its object was
-// created. Its Previous is what there was then: the objects of the type, with commas
-// between, or, where none are listed, the one that Sluice created last; or what the attribute
-// held.
+// PrefixUnknown begins the id of a record that was written before its object was created.
+// Its Previous is the state at that time: the objects of the type, with commas between,
+// or, without lists, the one that Sluice created last; or the value of the attribute.
 const PrefixUnknown = "unknown:"

@@ -27,10 +27,10 @@ func (r *Redirection) Key() string {
 }
 
 // Redirect makes the redirections on the switch those that are given, by the method
-// [Redirect]; by another there are none. A flow that has one keeps it where the next hop is the
-// same, and is set to another in place: no packet goes by hash meanwhile. It returns why the
-// switch refused some, by their keys: the others are in force. After an error the next call
-// goes on.
+// [Redirect]; with another method there are none. A flow that has one keeps it where the
+// next hop is the same, and is set to another in place, so that all its packets avoid the
+// hash meanwhile. It returns the refusals by key: the others are in force. After an error
+// the next call goes on.
 func (e *Engine) Redirect(all []Redirection) (refused map[string]error, err error) {
 	e.redirected = slices.Clone(all)
 	e.keepRedirected(e.outcome.Choices)

@@ -17,7 +17,7 @@ import (
 // before that is a refusal: the next method is tried.
 const Attempts = 3
 
-// judge makes a refusal of a failure that stays. step names what is tried.
+// judge makes a refusal of a failure that stays. step is the name of the attempt.
 func (e *Engine) judge(step string, err error) error {
 	if !errors.Is(err, ErrFailing) {
 		delete(e.failures, step)
@@ -29,7 +29,7 @@ func (e *Engine) judge(step string, err error) error {
 	return fmt.Errorf("%w: %w", ErrRefused, err)
 }
 
-// refusedAttr is the attribute that a SAI library refused; "": it did not say.
+// refusedAttr returns the attribute that a SAI library refused, or "".
 func refusedAttr(err error) string {
 	if answer := (*sai.Error)(nil); errors.As(err, &answer) {
 		return answer.Attribute
@@ -37,16 +37,16 @@ func refusedAttr(err error) string {
 	return ""
 }
 
-// attempt is what is believed of the switch before a method of the flow label is tried.
+// attempt has the beliefs about the switch before a method of the flow label is tried.
 type attempt struct {
 	offered Features
 	export  map[Method]Ability
 	lacks   []string
 }
 
-// doWithout decides what to do without, after the switch refused an object: what is
-// optional first, then what another need has in the same object, and at last the method.
-// It returns false where nothing is left to do without.
+// doWithout decides on the object, feature or method to give up, after the switch refused
+// an object: optional ones first, then the parts of another need in the same object, and
+// at last the method. It returns false where all was given up.
 func (e *Engine) doWithout(c Choices, err error) bool {
 	o, attr := e.refused, refusedAttr(err)
 	label, export := c.Method(NeedFlowLabel), c.Method(NeedExport)
@@ -116,14 +116,14 @@ func (e *Engine) excludeMethods(p Policy) {
 	}
 }
 
-// remember notes what is believed before the next method of the flow label is tried.
+// snapshotBeliefs records the beliefs before the next method of the flow label is tried.
 func (e *Engine) snapshotBeliefs() {
 	e.before = attempt{offered: e.offered, export: Abilities{NeedExport: e.abilities[NeedExport]}.clone()[NeedExport], lacks: e.lacks[:len(e.lacks):len(e.lacks)]}
 }
 
-// without are the features less what an object used that was refused, and what that is;
-// "": none. attr is the attribute that was refused; "": unknown, and all go that the
-// object used.
+// without returns the features less the one that a refused object used, and the name of
+// that, or "". attr is the attribute that was refused; with "" all go that the object
+// used.
 func (f Features) without(o *Object, attr string) (less Features, lack string) {
 	if o.Type == TypeACLCounter || attr == saiattr.ACLEntryCounter.Name {
 		if f.Uncounted || strings.HasPrefix(o.Key, PrefixFlow) {
@@ -161,7 +161,7 @@ func (f Features) without(o *Object, attr string) (less Features, lack string) {
 	return f, strings.Join(lacks, ", ")
 }
 
-// Times between two attempts at what the switch refused.
+// Times between two attempts at refused objects.
 const (
 	FirstRetry = time.Minute
 	LastRetry  = time.Hour
@@ -184,8 +184,8 @@ func (f Features) withAlternatives(others Features) Features {
 	return f
 }
 
-// asAdopted are the features less what objects on the switch do without: an earlier process
-// found that out.
+// asAdopted returns the features less those that objects on the switch were created
+// without: an earlier process found that out.
 func (f Features) asAdopted(existing map[string]*Record) Features {
 	for _, r := range existing {
 		f.Grouped = f.Grouped || r.Type == TypeACLGroup
@@ -204,7 +204,7 @@ func (f Features) asAdopted(existing map[string]*Record) Features {
 	return f
 }
 
-// clearRefusals forgets all refusals. It is for an engine whose switch has no object.
+// clearRefusals forgets all refusals. It is for an engine whose switch is empty.
 func (e *Engine) clearRefusals() {
 	if e.shared == nil {
 		e.abilities, e.offered, e.lacks = e.asked.clone(), e.told, nil
@@ -218,8 +218,8 @@ func (e *Engine) retryDue() bool {
 	return e.shared == nil && !e.retryAt.IsZero() && !e.Now().Before(e.retryAt)
 }
 
-// schedule decides when to try again what the switch refused: after a minute, and then
-// twice as long each time.
+// scheduleRetry decides when to try refused objects again: after a minute, and then twice
+// as long each time.
 func (e *Engine) scheduleRetry() {
 	switch {
 	case e.shared != nil:
@@ -231,7 +231,7 @@ func (e *Engine) scheduleRetry() {
 	}
 }
 
-// reconsider tries again what the switch refused, where it is time for that. What is in
+// retryRefused tries refused methods again, where it is time for that. The method in
 // force stays until the switch took the better one beside it.
 func (e *Engine) retryRefused(p Policy) error {
 	if !e.retryDue() {
@@ -279,8 +279,8 @@ func (e *Engine) retryRefused(p Policy) error {
 // takes them, and removed at once.
 const PrefixTrial = "trial/"
 
-// try finds out whether the switch takes the objects of a policy, beside those that are in
-// force: without what would put them in force. It leaves none.
+// try finds out whether the switch takes the objects of a policy, beside those that are
+// in force: without the objects that would put them in force. It removes all of them.
 func (e *Engine) try(p Policy, c Choices, f Features) (took bool, err error) {
 	objects := e.driver.Objects(p, c, f)
 	if c.Pins() && p.Label != nil {

@@ -9,16 +9,17 @@ import (
 	"sluice/sai-shim/saiattr"
 )
 
-// EachLabel is asked around the change of each label; nil functions are not called.
+// EachLabel has functions that run around the change of each label; nil ones are skipped.
 type EachLabel struct {
 	Before func(FlowEntry) bool // false: the flow is to keep its label
 	After  func(FlowEntry)      // the label has changed
 }
 
-// Relabel gives flows that have an entry other labels, in place: no packet goes without a
-// label meanwhile. The ledger has both labels of each until the switch has the new one: the
-// next process finishes what a killed one began. It returns the flows that the switch
-// refused to change, that have no entry, or that each keeps; these have the labels that they had.
+// Relabel gives flows that have an entry other labels, in place: all packets have one of
+// the two labels meanwhile. The ledger has both labels of each until the switch has the
+// new one: the next process finishes what a killed one began. It returns the flows that
+// the switch refused to change, that lack an entry, or that each keeps; these have their
+// former labels.
 func (e *Engine) Relabel(flows []FlowEntry, each EachLabel) (refused []FlowEntry, err error) {
 	for _, f := range flows {
 		if p := e.flows[unlabelled(f)]; p != nil && p.entry != "" {

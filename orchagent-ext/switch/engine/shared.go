@@ -9,8 +9,8 @@ import (
 	"slices"
 )
 
-// ask probes a shared switch again if the policy needs something of it: to remove
-// everything must succeed without.
+// ask probes a shared switch again if the policy needs it: an empty policy, which removes
+// everything, must succeed without.
 func (e *Engine) ask() error {
 	if e.shared == nil || !e.wants {
 		return nil
@@ -18,7 +18,7 @@ func (e *Engine) ask() error {
 	return e.askSwitch()
 }
 
-// askSwitch asks the switch what it can do.
+// askSwitch asks the switch for its abilities.
 func (e *Engine) askSwitch() error {
 	abilities, features, err := e.driver.Probe()
 	if err != nil {
@@ -29,9 +29,9 @@ func (e *Engine) askSwitch() error {
 	return nil
 }
 
-// CheckDrift checks that the objects are as they were created, that the switch can do
-// what it could, and whether it would accept now what it refused. It reports whether
-// Reconcile has something to do.
+// CheckDrift checks that the objects are as they were created, that the switch has its
+// abilities still, and whether it would accept refused objects now. It reports whether
+// Reconcile is to run.
 func (e *Engine) CheckDrift() (changed bool, err error) {
 	if e.shared == nil {
 		return e.retryDue() || e.provable(), nil
@@ -89,9 +89,9 @@ func (e *Engine) make(o *Object) (*Record, error) {
 	return created, err
 }
 
-// makeWith creates an object that refers to those of existing. The ledger knows of it
-// while its id is not known yet, and forgets that when it is next written, together with
-// the id.
+// makeWith creates an object that refers to those of existing. The ledger has a record of
+// it while its id is unknown, and drops that when it is next written, together with the
+// id.
 func (e *Engine) makeWith(o *Object, existing map[string]*Record) (*Record, error) {
 	if e.finder == nil {
 		return e.driver.Create(o, existing)

@@ -10,7 +10,7 @@ import (
 	"sluice/yang/rows"
 )
 
-// Rows that say what the switch can do. SFLOW is the operator's.
+// Rows with the abilities of the switch. SFLOW is the operator's.
 var (
 	rowSwitch = rows.Row{Table: "SWITCH_CAPABILITY", Key: "switch"}
 	rowACL    = rows.Row{Table: "ACL_STAGE_CAPABILITY_TABLE", Key: "INGRESS"}
@@ -25,11 +25,11 @@ const (
 	fieldECMPHash  = "ecmp_hash"
 )
 
-// minSampling is one of how many packets the CPU gets at most by our own mirror
-// session: what SONiC's sFlow allows.
+// minSampling is the least sampling interval (one of so many packets) of Sluice's mirror
+// session, as for SONiC's sFlow.
 const minSampling = 256
 
-// capability is what the rows say.
+// capability has the abilities in the rows.
 type capability struct {
 	destQP, flowLabel bool // orchagent lists the hash field
 	ecmpHash          bool // ecmp_hash is set
@@ -55,8 +55,8 @@ func capabilityOf(sw, acl, hash, sflow map[string]string) capability {
 
 const setECMPHash = "SWITCH_HASH|GLOBAL has no ecmp_hash: SONiC does not tell what the switch hashes then, and orchagent cannot go back to it, so set ecmp_hash first"
 
-// abilities says which methods there are. refused is why orchagent did not take the
-// mirror session; "": it took it, or was not asked.
+// abilities returns the methods. refused is the reason for which orchagent refused the
+// mirror session; "" if it took it, or has yet to be asked.
 func (c capability) abilities(refused string) engine.Abilities {
 	noLabel := engine.Ability{Reason: "SONiC has no ACL action that writes a flow label"}
 	noFlows := engine.Ability{Reason: "the driver orchagent cannot: SONiC's tables have nothing of single flows"}

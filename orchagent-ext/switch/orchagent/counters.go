@@ -12,26 +12,26 @@ import (
 	"sluice/yang/rows"
 )
 
-// PortCounters are what COUNTERS_DB has of a port: packets and octets.
+// PortCounters are a port's counters in COUNTERS_DB: packets and octets.
 type PortCounters struct {
 	RxPackets, RxOctets uint64
 	TxPackets, TxOctets uint64
 }
 
-// QueueCounters are what COUNTERS_DB has of an egress queue.
+// QueueCounters are the counters of an egress queue in COUNTERS_DB.
 type QueueCounters struct {
 	Port  string
 	Queue uint8
 
-	// Watermark is the most octets that were in the shared buffer during an interval
-	// of SONiC's telemetry (WATERMARK_TABLE|TELEMETRY_INTERVAL, by default 120 s),
-	// the last one. It is no depth of now.
+	// Watermark is the most octets that were in the shared buffer during an interval of
+	// SONiC's telemetry (WATERMARK_TABLE|TELEMETRY_INTERVAL, by default 120 s), the last
+	// one. It is a peak of the past rather than the present depth.
 	Watermark       uint64
 	Packets, Octets uint64
 	Dropped         uint64 // packets
 }
 
-// counterCache is what was read last: ports are asked for one by one.
+// counterCache has the last reading: ports are asked for one by one.
 type counterCache struct {
 	at    time.Time
 	ports map[string]PortCounters
@@ -55,7 +55,7 @@ const (
 	queuesCached    = 5 * time.Second
 )
 
-// PortCounters returns a port's counters, not older than half a second.
+// PortCounters returns a port's counters, at most as old as half a second.
 func (d *Driver) PortCounters(name string) (PortCounters, error) {
 	if time.Since(d.counts.at) > cached {
 		ports, err := d.readPorts()
@@ -102,7 +102,7 @@ func (d *Driver) readPorts() (map[string]PortCounters, error) {
 	return all, nil
 }
 
-// Queues returns the counters of the egress queues of ports, not older than 5 s.
+// Queues returns the counters of the egress queues of ports, at most as old as 5 s.
 func (d *Driver) Queues(ports map[string]bool) ([]QueueCounters, error) {
 	if d.counts.err != nil && time.Since(d.counts.at) < cached {
 		return nil, d.counts.err
@@ -147,7 +147,7 @@ func (d *Driver) readQueues(ports map[string]bool) ([]QueueCounters, error) {
 	return all, nil
 }
 
-// sum adds fields up; one that is not there, or N/A, is 0.
+// sum adds fields up; a missing one, or N/A, is 0.
 func sum(fields map[string]string, names ...string) (n uint64) {
 	for _, name := range names {
 		v, _ := strconv.ParseUint(fields[name], 10, 64)

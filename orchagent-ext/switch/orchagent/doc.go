@@ -6,14 +6,14 @@
 //
 //   - an [engine.Object] is a row of Sluice, whose name begins with
 //     SLUICE, or a field that is added to the operator's list of hash fields;
-//   - whether orchagent took a row is in STATE_DB (ACL_TABLE_TABLE,
-//     ACL_RULE_TABLE, MIRROR_SESSION_TABLE), and what the switch can do in
-//     SWITCH_CAPABILITY|switch and ACL_STAGE_CAPABILITY_TABLE|INGRESS; a row that was
-//     refused is removed, and tried again after a while;
+//   - whether orchagent took a row is in STATE_DB (ACL_TABLE_TABLE, ACL_RULE_TABLE,
+//     MIRROR_SESSION_TABLE), and the switch's abilities are in SWITCH_CAPABILITY|switch
+//     and ACL_STAGE_CAPABILITY_TABLE|INGRESS; a row that was refused is removed, and
+//     tried again after a while;
 //   - counters are read from COUNTERS_DB, where orchagent has them polled.
 //
-// Package loop uses it as engine.Driver, from one goroutine. It never writes a row
-// that it did not create, but for the one list, and there only with leave of the
-// operator (manage_switch_hash), and keeps in a file which fields it added. It writes to
-// CONFIG_DB and APPL_DB alone, and is never a consumer of APPL_DB.
+// It is an engine.Driver, for one goroutine. It writes only rows that it created, but for
+// the one list, and there only with leave of the operator (manage_switch_hash), and keeps
+// in a file which fields it added. It writes to CONFIG_DB and APPL_DB alone, and leaves
+// APPL_DB's rows to their consumer.
 package orchagent

@@ -17,14 +17,14 @@ import (
 )
 
 const (
-	// Patience is how long orchagent has to say in STATE_DB whether it took a row.
+	// Patience is how long orchagent has to report in STATE_DB whether it took a row.
 	Patience = 5 * time.Second
 
 	// readTime is how long Redis may take to answer, a new connection included.
 	readTime = 3 * time.Second
 
-	// What orchagent refused is tried again after a while, since it may have been
-	// setting up its ports, or out of room: after firstPause, doubled up to longestPause.
+	// Refused rows are tried again after a while, since it may have been setting up its
+	// ports, or out of room: after firstPause, doubled up to longestPause.
 	firstPause   = time.Minute
 	longestPause = time.Hour
 )
@@ -49,7 +49,7 @@ type Driver struct {
 	queues   queueCache
 }
 
-// refusal is a row that orchagent did not take, and why.
+// refusal is a row that orchagent refused, with the reason.
 type refusal struct {
 	fields map[string]string
 	why    string
@@ -63,14 +63,13 @@ var _ engine.Shared = (*Driver)(nil)
 type Options struct {
 	Log *slog.Logger // nil: none
 
-	// Memory is the file that says which hash fields the driver has added, so that they
-	// are its own after a reboot, too; "": none.
+	// Memory is the file of the hash fields that the driver has added, so that they are its
+	// own after a reboot, too; "" keeps them in this process only.
 	Memory string
 }
 
-// New returns a driver of a namespace's databases. When ctx is done it does not wait
-// for orchagent any more: what it was told to write or to remove it does all the same.
-// Close it in the end.
+// New returns a driver of a namespace's databases. When ctx is done it writes and removes
+// rows as before, but returns without waiting for orchagent. Close it in the end.
 func New(ctx context.Context, d *sonicdb.Databases, o Options) (*Driver, error) {
 	log := o.Log
 	if log == nil {
@@ -111,7 +110,7 @@ func (d *Driver) SetPorts(ports []engine.Port) error {
 	return nil
 }
 
-// get reads the fields of rows, nil for those that are not there.
+// get reads the fields of rows, nil for missing ones.
 func get(db *sonicdb.DB, wanted ...rows.Row) ([]map[string]string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), readTime)
 	defer cancel()
@@ -161,7 +160,7 @@ func (d *Driver) Probe() (engine.Abilities, engine.Features, error) {
 	return d.able.abilities(d.refusedNow(session.Name())), engine.Features{MinSampling: minSampling}, nil
 }
 
-// refusedNow says why a row is not tried now; "": it may be.
+// refusedNow returns the reason for which a row waits before another try, or "".
 func (d *Driver) refusedNow(name string) string {
 	if no := d.refused[name]; time.Now().Before(no.until) {
 		return no.why
@@ -169,7 +168,7 @@ func (d *Driver) refusedNow(name string) string {
 	return ""
 }
 
-// refuse notes that orchagent did not take a row.
+// refuse records that orchagent refused a row.
 func (d *Driver) refuse(r rows.Row, why error) {
 	pause := d.pause
 	if was, again := d.refused[r.Name()]; again && maps.Equal(was.fields, r.Fields) {
@@ -187,12 +186,13 @@ func (d *Driver) Objects(p engine.Policy, c engine.Choices, _ engine.Features) [
 // match.
 func (d *Driver) Copies(p engine.Policy) bool { return copies(p, d.able) }
 
-// Count implements what package loop asks of a switch: no object here counts.
+// Count is part of the daemon's interface of a switch: objects of this driver are without
+// counters.
 func (d *Driver) Count(*engine.Record) (packets, octets uint64, err error) {
 	return 0, 0, fmt.Errorf("%w: the driver orchagent has no counters of its own", engine.ErrGone)
 }
 
-// Warnings are what the operator should know of the rows in force.
+// Warnings returns the faults of rows in force, for the operator.
 func (d *Driver) Warnings() []string {
 	var all []string
 	for _, key := range slices.Sorted(maps.Keys(d.notes)) {

@@ -50,7 +50,7 @@ func (d *Driver) addHash(r *engine.Record) error {
 }
 
 // removeHash takes exactly the field out of the list as it is now, if Sluice added it.
-// The last field stays, since orchagent takes no empty list.
+// The last field stays, since orchagent refuses an empty list.
 func (d *Driver) removeHash(r *engine.Record) error {
 	delete(d.notes, r.Key)
 	if r.Previous == present {
@@ -73,7 +73,7 @@ func (d *Driver) removeHash(r *engine.Record) error {
 	return err
 }
 
-// changeHash changes the list, and nothing else of the row, unless another process
+// changeHash changes the list and leaves the row's other fields, unless another process
 // changed the row in between.
 func (d *Driver) changeHash(change func(now []string) ([]string, error)) error {
 	fields, err := getOne(d.config, rowHash)

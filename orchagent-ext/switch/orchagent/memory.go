@@ -10,10 +10,10 @@ import (
 	"sluice/orchagent-ext/switch/engine"
 )
 
-// memory is a file of the hash fields that Sluice has added to the operator's list. A
-// row of Sluice is known by its name; a field is not, and a reboot empties the ledger,
-// while `config save` may have kept the field. The zero memory has no file, and
-// forgets.
+// memory is a file of the hash fields that Sluice has added to the operator's list. A row
+// of Sluice is known by its name, but a field is anonymous, and a reboot empties the
+// ledger, while `config save` may have kept the field. The zero memory is without a file,
+// and forgets.
 type memory struct{ file string }
 
 // added returns the fields.
@@ -28,7 +28,7 @@ func (m memory) added() ([]string, error) {
 	return all[fieldECMPHash], nil
 }
 
-// note writes whether Sluice owns a field. An error changes nothing.
+// note writes whether Sluice owns a field. After an error the file is as before.
 func (m memory) note(field string, ours bool) error {
 	if m.file == "" {
 		return nil
@@ -57,9 +57,9 @@ func (d *Driver) remember(r *engine.Record, ours bool) {
 	}
 }
 
-// strayFields adds the records of fields that Sluice has added, and that are still in
-// the list, to existing. Those that are not in it were not saved: Sluice no longer
-// owns them.
+// strayFields adds the records of fields that Sluice has added, and that are still in the
+// list, to existing. Fields that the list lacks were lost with the reboot: Sluice gives
+// up their ownership.
 func (d *Driver) strayFields(existing map[string]*engine.Record) (n int, err error) {
 	fields, err := d.memory.added()
 	if err != nil {

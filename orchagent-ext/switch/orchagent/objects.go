@@ -31,7 +31,7 @@ const (
 	copyPriority = 9000    // of Sluice's rules, which are in a table of their own
 )
 
-// objects returns what a policy takes, each object after those that it refers to.
+// objects returns the objects of a policy, each after those that it refers to.
 func objects(p engine.Policy, by engine.Choices, c capability, channels map[string]string) []engine.Object {
 	var all []engine.Object
 	if p.Label != nil && p.ManageHash && c.ecmpHash {
@@ -60,8 +60,8 @@ func samples(p engine.Policy) bool { return p.Export != nil && len(p.Export.Port
 
 func copies(p engine.Policy, c capability) bool { return samples(p) && c.copies }
 
-// mirrorObject is the session that sends samples of what comes in by the ports
-// to the CPU.
+// mirrorObject returns the session that sends samples of packets that come in by the
+// ports to the CPU.
 func mirrorObject(e *engine.Export, c capability) engine.Object {
 	fields := map[string]string{
 		"type": "SPAN", "dst_port": "CPU", "direction": "RX",
@@ -76,8 +76,8 @@ func mirrorObject(e *engine.Export, c capability) engine.Object {
 	return o
 }
 
-// copyObjects copy what is rare, and needed whole to learn queue pairs: messages
-// of RDMA-CM, and CNPs.
+// copyObjects returns the rules that copy rare packets, all of which are needed to learn
+// queue pairs: messages of RDMA-CM, and CNPs.
 func copyObjects(e *engine.Export, channels map[string]string, needs []string) []engine.Object {
 	kind := rowObject(rows.Row{Table: tableType, Key: nameACL, Fields: map[string]string{
 		"MATCHES": "L4_DST_PORT,BTH_OPCODE", "ACTIONS": "PACKET_ACTION,COUNTER", "BIND_POINTS": "PORT,PORTCHANNEL",
@@ -108,8 +108,8 @@ func bindPoints(ports []string, channels map[string]string) []string {
 	return slices.Compact(points)
 }
 
-// rowObject is a row as object. Everything of this driver is done without where
-// orchagent refuses it, but what the method is.
+// rowObject returns a row as object. All objects of this driver are optional, but those
+// that make the method.
 func rowObject(r rows.Row, needs ...string) engine.Object {
 	return engine.Object{Key: r.Name(), Type: engine.TypeRow, Attrs: attrs(r.Fields, needs), Optional: true}
 }

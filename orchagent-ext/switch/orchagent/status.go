@@ -11,14 +11,14 @@ import (
 	"sluice/yang/rows"
 )
 
-// What orchagent says of a row, in lower case.
+// orchagent's states of a row, in lower case.
 const (
 	active    = "active"
 	inactive  = "inactive"
 	noRoomYet = "pending creation" // SAI refused, it is tried again
 )
 
-// What is told of a row that orchagent did not take, and did not refuse.
+// Warnings about a row that orchagent has neither taken nor refused.
 const (
 	notSaid       = "orchagent does not say whether it took the row: not confirmed"
 	noRoom        = "the switch has no room for it; orchagent goes on trying"
@@ -30,7 +30,7 @@ var rowTable = rows.Row{Table: tableACL, Key: nameACL}
 
 const lookAgain = 10 * time.Millisecond
 
-// errEnding says that the process ends while orchagent is waited for.
+// errEnding means that the process ends while it waits for orchagent.
 var errEnding = errors.New("sluiced ends, and orchagent has not said whether it took the row")
 
 // wait lets orchagent work. It reports whether it is to be waited for any longer.
@@ -43,8 +43,8 @@ func (d *Driver) wait(deadline time.Time) bool {
 	}
 }
 
-// status is what orchagent says of a row, in lower case, "" where nothing: of one that
-// it has yet to take, what it says is of the row before.
+// status returns orchagent's state of a row, in lower case, or "". The state of a row
+// that it has yet to take is that of the row before.
 func (d *Driver) status(r rows.Row) (string, error) {
 	if waits, err := d.waits(r); waits || err != nil {
 		return "", err
@@ -53,12 +53,12 @@ func (d *Driver) status(r rows.Row) (string, error) {
 	return strings.ToLower(fields["status"]), err
 }
 
-// confirm waits until orchagent says that it took a row. The error says that it
-// did not. Where it says nothing of ACLs, as releases before 202205 do, or that the
-// switch has no room for the table, which it tries again every second, that is noted and
-// the row stays. A rule that the switch has no room for it may try again only when
-// another of the table goes (AclOrch::doAclRuleTask, RETRY_CST_SAI_RESOURCE): so that
-// is taken back, and tried again by this driver.
+// confirm waits until orchagent reports that it took a row; an error is its refusal.
+// Where it is silent about ACLs, as releases before 202205 are, or reports that the table
+// exceeds the switch's room, which it tries again every second, confirm records a warning
+// and the row stays. A rule above the switch's room it may try again only when another of
+// the table goes (AclOrch::doAclRuleTask, RETRY_CST_SAI_RESOURCE): so the rule is taken
+// back, and tried again by this driver.
 func (d *Driver) confirm(r rows.Row) error {
 	if statusTables[r.Table] == "" {
 		return nil
@@ -106,7 +106,7 @@ func (d *Driver) confirm(r rows.Row) error {
 	return nil
 }
 
-// noteOf is what to tell of a row of which orchagent says that.
+// noteOf returns the warning for a state of orchagent.
 func noteOf(said string) string {
 	switch said {
 	case "":
@@ -117,7 +117,7 @@ func noteOf(said string) string {
 	return fmt.Sprintf("orchagent says %q", said)
 }
 
-// check records what orchagent says now of a row in force.
+// check records orchagent's present state of a row in force.
 func (d *Driver) check(r rows.Row) error {
 	if statusTables[r.Table] == "" {
 		return nil
@@ -136,10 +136,10 @@ func (d *Driver) check(r rows.Row) error {
 	return nil
 }
 
-// awaitGone waits until orchagent has removed the object of a row, since it takes a
-// new row of that name for a change, and ignores it where it is a type of ACL tables or
-// a session (addAclTableType, MirrorOrch::createEntry). It does not wait for ever: an
-// orchagent that is down says nothing.
+// awaitGone waits until orchagent has removed the object of a row, since it takes a new
+// row of that name for a change, and ignores it where it is a type of ACL tables or a
+// session (addAclTableType, MirrorOrch::createEntry). The wait is bounded: an orchagent
+// that is down is silent.
 func (d *Driver) awaitGone(r rows.Row) {
 	delete(d.leaving, r.Name())
 	for deadline := time.Now().Add(d.patience); ; {

@@ -10,10 +10,10 @@ import (
 	"sluice/yang/rows"
 )
 
-// Strays implements [engine.Driver]. A reboot empties the ledger, while `config save`
-// has kept Sluice's session, and a warm or fast reboot Sluice's rows of APPL_DB: a row
-// that has one of Sluice's names, and the content that Sluice writes, is adopted, and
-// so are hash fields of which the file [Options].Memory tells.
+// Strays implements [engine.Driver]. A reboot empties the ledger, while `config save` has
+// kept Sluice's session, and a warm or fast reboot Sluice's rows of APPL_DB: a row that
+// has one of Sluice's names, and the content that Sluice writes, is adopted, and so are
+// the hash fields in the file [Options].Memory.
 func (d *Driver) Strays(existing map[string]*engine.Record, _ map[engine.ID]bool) (int, error) {
 	session, err := d.read(rows.Row{Table: tableMirror, Key: nameSession})
 	if err != nil {
@@ -47,7 +47,7 @@ func (d *Driver) Strays(existing map[string]*engine.Record, _ map[engine.ID]bool
 	return n, nil
 }
 
-// exportOf reads back what a mirror session was written for.
+// exportOf returns the export settings that a mirror session was written for.
 func exportOf(session map[string]string) *engine.Export {
 	rate, _ := strconv.ParseUint(session["sample_rate"], 10, 32) // Sluice never writes 0
 	return &engine.Export{Rate: uint32(rate), Ports: list(session["src_port"])}

@@ -13,9 +13,9 @@ import (
 // Tables of Sluice's rows. orchagent takes ACLs from CONFIG_DB, where they are the
 // operator's, and from APPL_DB, where they are those of SONiC's processes
 // (orchdaemon.cpp, acl_table_connectors). Sluice's are in APPL_DB: PACKET_ACTION=COPY,
-// which orchagent takes, is in no sonic-acl.yang, and one row that is not valid by
-// YANG makes SONiC refuse every patch, rollback, `config reload FILE` and installation
-// of a package. Nor does `config save` save them.
+// which orchagent takes, is missing in sonic-acl.yang, and one row that is invalid by
+// YANG makes SONiC refuse every patch, rollback, `config reload FILE` and installation of
+// a package. Besides, `config save` leaves them out.
 const (
 	tableType   = "ACL_TABLE_TYPE_TABLE"
 	tableACL    = "ACL_TABLE_TABLE"
@@ -27,14 +27,14 @@ const (
 // of APPL_DB. orchagent knows names only, whichever table they come from.
 var operators = map[string]string{tableType: "ACL_TABLE_TYPE", tableACL: "ACL_TABLE", tableRule: "ACL_RULE"}
 
-// statusTables say in STATE_DB what became of rows. Types of ACL tables have none: what
-// is wrong with one shows at its table.
+// statusTables are the tables of STATE_DB with the states of rows. Types of ACL tables
+// lack one: a fault of a type shows at its table.
 var statusTables = map[string]string{tableACL: "ACL_TABLE_TABLE", tableRule: "ACL_RULE_TABLE", tableMirror: "MIRROR_SESSION_TABLE"}
 
 // keyAs is a row's key with the separator of CONFIG_DB and STATE_DB.
 func keyAs(r rows.Row) string { return strings.ReplaceAll(r.Key, ":", separator) }
 
-// read returns the fields of a row of Sluice, nil if there is none.
+// read returns the fields of a row of Sluice, or nil.
 func (d *Driver) read(r rows.Row) (map[string]string, error) {
 	if operators[r.Table] == "" {
 		return getOne(d.config, r)
@@ -58,8 +58,7 @@ func (d *Driver) waits(r rows.Row) (bool, error) {
 	return d.appl.Waits(ctx, r)
 }
 
-// operatorsRow is the name of a row of the operator with the name of Sluice's, ""
-// where there is none.
+// operatorsRow is the name of a row of the operator with the name of Sluice's, or "".
 func (d *Driver) operatorsRow(r rows.Row) (string, error) {
 	in := rows.Row{Table: operators[r.Table], Key: keyAs(r)}
 	if in.Table == "" {
@@ -72,7 +71,7 @@ func (d *Driver) operatorsRow(r rows.Row) (string, error) {
 	return in.Name(), nil
 }
 
-// write writes or removes a row of Sluice, whose fields are was, nil if it is not there.
+// write writes or removes a row of Sluice, whose fields are was, nil for a missing one.
 func (d *Driver) write(c sonicdb.Change, was map[string]string) error {
 	if operators[c.Row.Table] != "" {
 		return d.appl.Produce(context.Background(), c)

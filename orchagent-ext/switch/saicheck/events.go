@@ -2,7 +2,7 @@
 
 package saicheck
 
-// Order is what sluiced is to do, on its standard input: one JSON value.
+// Order is the request to sluiced, on its standard input: one JSON value.
 type Order struct {
 	Port  string   `json:"port"`            // name; "": the library's first
 	Lanes []uint32 `json:"lanes,omitempty"` // of the port; none: CONFIG_DB has them, or the port is a network device
@@ -36,7 +36,7 @@ type Event struct {
 	Error   string  `json:"error,omitempty"`   // why the check ends
 }
 
-// Opened says that the library has a switch.
+// Opened reports that the library has created or found the switch.
 type Opened struct {
 	Version string   `json:"sai_version"` // such as 1.18; "": it does not say
 	Port    string   `json:"port"`
@@ -53,14 +53,14 @@ type Call struct {
 	Code       string      `json:"code,omitempty"` // SAI's name of the status; "": the call did not return
 }
 
-// Attribute is what a call passed, or read.
+// Attribute is an attribute that a call passed, or read.
 type Attribute struct {
 	Name  string `json:"name"`
 	ID    uint32 `json:"id"`
 	Value string `json:"value,omitempty"`
 }
 
-// Result is what came of a method.
+// Result is the result of a method.
 type Result struct {
 	Works    bool     `json:"works"`
 	Reason   string   `json:"reason"`
@@ -68,7 +68,7 @@ type Result struct {
 	Calls    []Call   `json:"calls"`
 }
 
-// Report is what came of a check.
+// Report is the result of a check.
 type Report struct {
 	Library string                        `json:"library"`
 	Version string                        `json:"sai_version"`

@@ -18,7 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Config says what is checked, and how.
+// Config has the library and the bounds of a check.
 type Config struct {
 	Sluiced string   // program
 	Args    []string // of it, besides --sai-check
@@ -28,12 +28,12 @@ type Config struct {
 	Log     io.Writer // what library and sluiced write
 }
 
-// query is the name of the calls that ask what a library can do, as sai.Query: this package is
-// without cgo.
+// query is the name of the calls that ask for a library's abilities, as sai.Query: this
+// package is without cgo.
 const query = "ask"
 
-// Run checks a library. An error says that the check could not be made; what the report
-// has of it is true all the same.
+// Run checks a library. An error means that the check ended early; the report has the
+// results until then.
 func Run(ctx context.Context, c Config) (*Report, error) {
 	r := &Report{Library: c.Library, Methods: map[string]map[string]*Result{}}
 	order := c.Order
@@ -91,7 +91,7 @@ type process struct {
 	said    tail
 }
 
-// run starts the process and reads what it says. An error says why it ended early.
+// run starts the process and reads its events. An error is the reason of an early end.
 func (p *process) run(ctx context.Context, order Order) error {
 	input, err := json.Marshal(order)
 	if err != nil {
@@ -193,7 +193,7 @@ func (p *process) endOpening() {
 	p.calls = nil
 }
 
-// why says why the process ended; nil: it was done.
+// why returns the reason for which the process ended; nil for a normal end.
 func (p *process) why(ended error, hung bool) error {
 	if p.open != nil {
 		p.calls = append(p.calls, *p.open)
@@ -228,7 +228,7 @@ func (p *process) rest() []Row {
 	return rows
 }
 
-// tail keeps the end of what is written, up to where Go lists its goroutines.
+// tail keeps the end of the output, up to Go's list of goroutines.
 type tail struct {
 	text  []byte
 	ended bool
@@ -248,7 +248,7 @@ func (t *tail) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// last is what was said last.
+// last returns the last lines of the output.
 func (t *tail) last() string {
 	said := strings.FieldsFunc(string(t.text), func(r rune) bool { return r == '\n' })
 	if len(said) == 0 {

@@ -23,8 +23,8 @@ func (d *Driver) ingressACL(port sai.ObjectID) (sai.ObjectID, error) {
 	return d.lib.GetObject(saiattr.Port, port, saiattr.PortIngressACL)
 }
 
-// boundBefore is what is bound to a port, as far as is known: a library may set it that
-// cannot read it.
+// boundBefore returns the object that is bound to a port, as far as it can be read: some
+// libraries set the attribute but cannot read it.
 func (d *Driver) boundBefore(port sai.ObjectID) (sai.ObjectID, error) {
 	bound, err := d.ingressACL(port)
 	if unreadable(err) {
@@ -88,8 +88,8 @@ func memberID(member sai.ObjectID, port string) engine.ID {
 	return engine.ID(prefixMember + member.String() + "/" + port)
 }
 
-// memberOf is the member of a group that a table is; Null: it is none, or the library does
-// not tell.
+// memberOf returns the id of a table's membership of a group; Null if it is outside, or
+// the library cannot read it.
 func (d *Driver) memberOf(group, table sai.ObjectID) sai.ObjectID {
 	members, _ := d.lib.GetObjects(saiattr.ACLGroup, group, saiattr.ACLGroupMembers)
 	for _, m := range members {
@@ -109,7 +109,7 @@ func (d *Driver) memberOf(group, table sai.ObjectID) sai.ObjectID {
 	return sai.Null
 }
 
-// parseMember reads what memberID wrote.
+// parseMember parses the text of memberID.
 func parseMember(id engine.ID) (member sai.ObjectID, ok bool) {
 	text, ok := strings.CutPrefix(string(id), prefixMember)
 	if !ok {
@@ -143,7 +143,7 @@ func (d *Driver) rebind(o *engine.Object, r *engine.Record, at refs) error {
 	return d.setIngressACL(port, at.id(o.Values[0].Keys[0]))
 }
 
-// unbind removes a binding. What another owner has bound meanwhile stays.
+// unbind removes a binding. A binding that another owner has made meanwhile stays.
 func (d *Driver) unbind(r *engine.Record) error {
 	if member, joined := parseMember(r.ID); joined {
 		delete(d.joined, r.ID)
@@ -183,8 +183,9 @@ func (d *Driver) isBound(r *engine.Record) bool {
 	return unreadable(err) || err == nil && bound != sai.Null // the ledger has what was set
 }
 
-// boundTo finds the binding of one of Sluice's tables, or groups, to a port that no record
-// tells of: by what the port carries, or by the members of that. tables are their keys.
+// boundTo finds the binding of one of Sluice's tables, or groups, to a port that the
+// records lack: by the object that the port carries, or by the members of that. tables
+// are their keys.
 func (d *Driver) boundTo(name string, port sai.ObjectID, tables map[sai.ObjectID]string) *engine.Record {
 	bound, err := d.ingressACL(port)
 	if err != nil || bound == sai.Null {

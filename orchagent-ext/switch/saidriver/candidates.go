@@ -14,11 +14,11 @@ import (
 	"sluice/sai-shim/saiattr"
 )
 
-// candidates are the objects that may be that of a record. On a switch that others program,
-// too, an object is taken only where it is certain whose it is: a process of Sluice was told
-// its id; it refers to an object that only Sluice knows; or the call that was to create it had
-// not returned, and it is the only one of its type that was created since. Others that look
-// the same are left, and told.
+// candidates are the objects that may be that of a record. On a switch that others
+// program, too, an object is taken only where it is certain whose it is: a process of
+// Sluice got its id; it refers to an object that only Sluice knows; or the call that was
+// to create it was still under way, and it is the only one of its type that was created
+// since. Others that look the same are left, and reported.
 func (d *Driver) candidates(r *engine.Record) []sai.ObjectID {
 	known := maps.Clone(d.flows)
 	for _, is := range d.adopted {
@@ -67,7 +67,7 @@ func (d *Driver) candidates(r *engine.Record) []sai.ObjectID {
 	return append(told, own...)
 }
 
-// alike reports whether an object is what a record says, in all that can be read.
+// alike reports whether an object equals its record, in all attributes that can be read.
 func (d *Driver) alike(r *engine.Record, id sai.ObjectID) bool {
 	if r.Type == engine.TypeHash {
 		list, err := d.lib.GetNumbers(saiattr.Hash, id, saiattr.HashFields)
@@ -78,7 +78,7 @@ func (d *Driver) alike(r *engine.Record, id sai.ObjectID) bool {
 	return is.same > 0 && is.differs == nil && is.empty == nil
 }
 
-// Left implements [engine.Finder]. A switch of Sluice's own that began cold has no object.
+// Left implements [engine.Finder]. A switch of Sluice's own that began cold is empty.
 func (d *Driver) Left() []string {
 	if !d.connected && len(d.adopted) == 0 {
 		return nil
@@ -107,8 +107,8 @@ func (d *Driver) refersToOwn(r *engine.Record, id sai.ObjectID) bool {
 // nearby is how many ids before the next one are looked at.
 const nearby = 64
 
-// idCount are the bits of an id that are taken for a count. The others are never changed: at
-// an id whose type or switch is not there a serving process may end.
+// idCount are the bits of an id that are taken for a count. The others are kept: at an id
+// of an unknown type or switch a serving process may end.
 const idCount = 0xffff
 
 // neighbors are the ids that objects may have which were created since a record was written:

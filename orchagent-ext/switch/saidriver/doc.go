@@ -6,6 +6,6 @@
 // of other owners (bind.go, hash.go), and compares each object with its record
 // (readback.go). It also reads ports, queues and counters.
 //
-// The driver decides no policy: [engine.Objects] does. It is for one goroutine, but for
+// Policy is decided by [engine.Objects]. It is for one goroutine, but for
 // [Driver.IfIndex] and [Driver.Copies].
 package saidriver

@@ -43,8 +43,8 @@ type Driver struct {
 
 // Options are how a switch is used.
 type Options struct {
-	// Connected: other processes create objects on the switch, too. An object outside
-	// Sluice's tables is then not searched for: it could be theirs.
+	// Connected: other processes create objects on the switch, too. The driver then leaves
+	// out the search for objects outside Sluice's tables: they could be theirs.
 	Connected bool
 
 	// Kernel: the switch is the Linux kernel, as [engine.Features] has it.
@@ -54,11 +54,11 @@ type Options struct {
 	Created []sai.Created
 
 	// Creating is the type, as [sai.Call] has it, of the object that the process before was
-	// creating when it ended: the call had not returned. "": none, or it is not known.
+	// creating when it ended: the call was under way. "" if it is unknown.
 	Creating string
 
-	// Last tells the object of a type that a process of Sluice created last, removed or not;
-	// Null: none is known. nil: none is.
+	// Last returns the object of a type that a process of Sluice created last, removed or
+	// there; Null for an unknown one. A nil Last knows none.
 	Last func(object string) sai.ObjectID
 }
 
@@ -67,13 +67,13 @@ func New(lib *sai.Library, o Options) *Driver {
 	return &Driver{lib: lib, connected: o.Connected, kernel: o.Kernel, created: o.Created, creating: o.Creating, last: o.Last, own: map[sai.ObjectID]bool{}, adopted: map[string]*engine.Record{}, flows: map[engine.ID]bool{}, fields: map[string]string{}, queuesOf: map[sai.ObjectID][]sai.ObjectID{}, joined: map[engine.ID]sai.ObjectID{}}
 }
 
-// Copies reports whether packets to the CPU with a trap are copies, of every packet
-// that an entry matches, not samples. It may be called from any goroutine.
+// Copies reports whether packets to the CPU with a trap are copies, of every packet that
+// an entry matches, instead of samples. It may be called from any goroutine.
 func (d *Driver) Copies(trap sai.ObjectID) bool {
 	return trap != sai.Null && uint64(trap) == d.copied.Load()
 }
 
-// refusal marks errors by what they say of another attempt.
+// refusal marks errors by the use of another attempt.
 func refusal(err error) error {
 	answer := (*sai.Error)(nil)
 	switch {
@@ -87,8 +87,8 @@ func refusal(err error) error {
 	return fmt.Errorf("%w: %w", engine.ErrFailing, err)
 }
 
-// uncreated marks errors of what creates and sets: an object that is not found then is one
-// that the call refers to.
+// uncreated marks errors of calls that create or set: a missing object is then one that
+// the call refers to.
 func uncreated(err error) error {
 	if err = refusal(err); errors.Is(err, engine.ErrGone) {
 		return fmt.Errorf("%w: %w", engine.ErrFailing, err)
@@ -105,8 +105,8 @@ func (d *Driver) Policed() uint64 {
 	return n
 }
 
-// CPUDiscards is how many packets to the CPU the switch dropped before its CPU port; nil: the
-// library does not say.
+// CPUDiscards is how many packets to the CPU the switch dropped before its CPU port; nil
+// for a library without that counter.
 func (d *Driver) CPUDiscards() *uint64 {
 	if d.cpuSilent {
 		return nil
@@ -127,11 +127,11 @@ func (d *Driver) CPUDiscards() *uint64 {
 	return &n
 }
 
-// minSampling is one of how many packets the CPU of an ASIC gets at most: what SONiC's sFlow
-// allows.
+// minSampling is the least sampling interval (one of so many packets) for the CPU of an
+// ASIC, as for SONiC's sFlow.
 const minSampling = 256
 
-// Probe implements [engine.Driver]. What the library does not report is tried.
+// Probe implements [engine.Driver]. Abilities that the library leaves open are tried.
 func (d *Driver) Probe() (engine.Abilities, engine.Features, error) {
 	a := engine.Abilities{}
 	note := func(n engine.Need, m engine.Method, what string, can, known bool) {
@@ -200,15 +200,15 @@ func (d *Driver) Probe() (engine.Abilities, engine.Features, error) {
 	return a, f, nil
 }
 
-// needPackets are the methods that have no effect without packets to the CPU.
+// needPackets are the methods that depend on packets to the CPU.
 var needPackets = map[engine.Need][]engine.Method{
 	engine.NeedFlowLabel: {engine.Rewrite},
 	engine.NeedExport:    {engine.Sample},
 	engine.NeedPlacement: {engine.Entries, engine.Rewrite, engine.Redirect},
 }
 
-// watchPackets returns why the library takes no callback for packets to the CPU; nil: it
-// did. A failure that may pass is repeated.
+// watchPackets returns the error with which the library refused the callback for packets
+// to the CPU, or nil. It tries again after a failure that may pass.
 func (d *Driver) watchPackets() (err error) {
 	for range engine.Attempts {
 		if err = d.lib.WatchesPackets(); err == nil || errors.Is(err, sai.ErrNotSupported) {
@@ -302,7 +302,7 @@ func (d *Driver) Set(r *engine.Record, o *engine.Object, attr string, existing m
 	return uncreated(d.lib.Set(kinds[o.Type], id, v.Resolve(at.number)))
 }
 
-// refs finds the ids of what an object refers to.
+// refs finds the ids of an object's references.
 type refs struct{ existing map[string]*engine.Record }
 
 func (r refs) id(key string) sai.ObjectID {
@@ -320,8 +320,8 @@ const (
 	idSeed    = engine.ID("seed:ecmp")
 )
 
-// another reports whether another owner has put an object of its own where Sluice's was. What
-// cannot be read is taken for Sluice's.
+// another reports whether another owner has put an object of its own where Sluice's was.
+// An unreadable value counts as Sluice's.
 func (d *Driver) another(now sai.ObjectID, err error) bool {
 	return err == nil && now != sai.Null && !d.own[now]
 }

@@ -13,8 +13,8 @@ import (
 	"sluice/sai-shim/saiattr"
 )
 
-// Lists implements [engine.Finder]: the library lists objects, so that those are found by what
-// they are whose id the ledger has not got.
+// Lists implements [engine.Finder]: the library lists objects, so that objects whose id
+// the ledger lacks are found by their attributes.
 func (d *Driver) Lists() bool {
 	if d.lists == nil {
 		_, err := d.lib.Objects(saiattr.ACLCounter)
@@ -25,8 +25,8 @@ func (d *Driver) Lists() bool {
 }
 
 // Before implements [engine.Finder]. Entries, counters and bindings are found by their
-// table. Where the library lists no objects they have a record, too, by which the next
-// process knows that something may be left.
+// table. With a library that cannot list objects they have a record, too, by which the
+// next process knows that objects may be left.
 func (d *Driver) Before(o *engine.Object) *engine.Record {
 	r := &engine.Record{Object: *o, ID: engine.ID(engine.PrefixUnknown + o.Key)}
 	switch o.Type {
@@ -154,10 +154,10 @@ func (d *Driver) Exists(r *engine.Record) (bool, error) {
 // reads is how often an object is read before an error that may pass counts.
 const reads = 3
 
-// isThere reports whether the object of a record is on the switch: what can be read of it is
-// as recorded. Of an id that the library does not know, or has given to another object, it
-// is not; where the library reads nothing, the record is believed. An object of which it
-// answers another error is removed, if it can be, and made again.
+// isThere reports whether the object of a record is on the switch: all readable
+// attributes are as recorded. It is false for an id that the library does not know, or
+// has given to another object; a record is believed where the library cannot read. An
+// object that gives another error is removed, if possible, and made again.
 func (d *Driver) isThere(kind saiattr.Kind, id sai.ObjectID, r *engine.Record) bool {
 	var is readBack
 	for range reads {
@@ -181,7 +181,7 @@ func (d *Driver) isThere(kind saiattr.Kind, id sai.ObjectID, r *engine.Record) b
 	return false
 }
 
-// unanswered is an error that does not say whether an object is there.
+// unanswered marks an error that leaves open whether an object exists.
 func unanswered(err error) error {
 	if errors.Is(err, sai.ErrNotFound) || errors.Is(err, sai.ErrNotSupported) {
 		return nil
@@ -189,7 +189,7 @@ func unanswered(err error) error {
 	return err
 }
 
-// errNoTable says that an object of a flow is not in one of Sluice's tables.
+// errNoTable means that an object of a flow is outside Sluice's tables.
 var errNoTable = errors.New("it is in no table of Sluice")
 
 // readRecord reads an object back. Of the objects of a flow, which are many, it reads the
@@ -227,8 +227,8 @@ func (d *Driver) readRecord(kind saiattr.Kind, id sai.ObjectID, r *engine.Record
 	return is
 }
 
-// Strays implements [engine.Driver]: entries, counters and bindings of Sluice's tables that
-// no record names.
+// Strays implements [engine.Driver]: entries, counters and bindings of Sluice's tables
+// that the records lack.
 func (d *Driver) Strays(existing map[string]*engine.Record, flows map[engine.ID]bool) (n int, err error) {
 	known := map[engine.ID]bool{}
 	tables := map[sai.ObjectID]string{}

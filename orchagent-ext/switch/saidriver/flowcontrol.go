@@ -11,12 +11,12 @@ import (
 	"sluice/sai-shim/saiattr"
 )
 
-// Flows returns the library, by which single flows are watched and held where [Driver.Probe]
-// says that it can. What is set by it is no object of the engine: the caller that sets
-// it takes it back.
+// Flows returns the library, by which single flows are watched and held where
+// [Driver.Probe] reports the ability. Its settings are apart from the engine's objects:
+// the caller that makes them takes them back.
 func (d *Driver) Flows() *sai.Library { return d.lib }
 
-// noExtension is why no method of the extension is used.
+// noExtension is the reason against methods of the extension.
 const noExtension = "the SAI library does not have the extension of sai_sluice_ext.h: it does not answer SAI_SWITCH_ATTR_SLUICE_EXTENSION"
 
 // singleFlows reports whether the library watches and holds single flows.

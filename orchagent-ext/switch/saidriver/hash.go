@@ -18,8 +18,8 @@ import (
 // those that some have.
 var hashUses = []*saiattr.Attr{saiattr.ECMPHashIPv6RDMA, saiattr.ECMPHashIPv6, saiattr.ECMPHashIPv4RDMA, saiattr.ECMPHashIPv4}
 
-// hashUse is the first use of a hash that can be set, by its attribute's name. Of those of
-// which the library does not say so it is the last one, which every version of SAI has.
+// hashUse is the first use of a hash that can be set, by its attribute's name. If the
+// library leaves that open for all it is the last one, which every version of SAI has.
 func (d *Driver) hashUse(uses ...*saiattr.Attr) (unknown string) {
 	for _, u := range uses {
 		can, known := d.lib.CanSet(saiattr.Switch, u)
@@ -64,7 +64,8 @@ func (d *Driver) setHash(o *engine.Object, at refs, r *engine.Record) error {
 	return d.putHash(use, hash)
 }
 
-// resetHash sets back what a use of a hash was before, unless another owner has changed it.
+// resetHash restores the former value of a use of a hash, unless another owner has
+// changed it.
 func (d *Driver) resetHash(r *engine.Record, name string) error {
 	use, err := hashUseOf(name)
 	if err != nil {
@@ -82,8 +83,8 @@ func (d *Driver) resetHash(r *engine.Record, name string) error {
 	return refusal(d.putHash(use, was))
 }
 
-// hasUse reports whether the library has a use of a hash. One that not every version of SAI has
-// is there where the library says that it can be set: others end the process when it is read.
+// hasUse reports whether the library has a use of a hash. A use that old versions of SAI
+// lack must be reported as settable: some libraries end the process when it is read.
 func (d *Driver) hasUse(use *saiattr.Attr) bool {
 	if use != saiattr.ECMPHashIPv6RDMA && use != saiattr.ECMPHashIPv4RDMA {
 		return true
@@ -93,7 +94,7 @@ func (d *Driver) hasUse(use *saiattr.Attr) bool {
 }
 
 // fieldsInForce are the native fields and the UDF groups that ECMP hashes without Sluice,
-// as far as the library tells; "": it does not.
+// as far as the library can read them.
 func (d *Driver) fieldsInForce() (fields []uint64, groups []uint64) {
 	for _, use := range append(slices.Clone(hashUses), saiattr.ECMPHash) {
 		if !d.hasUse(use) {
@@ -122,9 +123,9 @@ func (d *Driver) fieldsInForce() (fields []uint64, groups []uint64) {
 	return fields, groups
 }
 
-// createHash creates a hash that has what ECMP hashes without Sluice, and what the object
-// adds. Where the library refuses that, it gets the fields that it takes, one by one. The
-// record has those that are in it.
+// createHash creates a hash of the fields that ECMP hashes without Sluice, and those that
+// the object adds. Where the library refuses that, it gets the fields that it takes, one
+// by one. The record has the fields of the hash.
 func (d *Driver) createHash(o *engine.Object, at refs, r *engine.Record) error {
 	base, groups := d.fieldsInForce()
 	if base == nil {
@@ -187,7 +188,7 @@ func (d *Driver) growHash(create func([]uint64) (sai.ObjectID, error), base, mus
 	return id, fields, nil
 }
 
-// readFields has a record say which fields the library took.
+// readFields writes the fields that the library took to a record.
 func (d *Driver) readFields(r *engine.Record, hash sai.ObjectID) {
 	list, err := d.lib.GetNumbers(saiattr.Hash, hash, saiattr.HashFields)
 	if err != nil {
@@ -269,8 +270,8 @@ func listBefore(fields []uint64) engine.ID {
 	return engine.ID(cmp.Or(saiattr.HashFields.Numbers(fields...).Text, noFields))
 }
 
-// listHas reports whether the list of the default hash has the field of a record. Where that
-// cannot be read the ledger has what was set.
+// listHas reports whether the list of the default hash has the field of a record. If the
+// list is unreadable the ledger decides.
 func (d *Driver) listHas(r *engine.Record) bool {
 	_, fields, err := d.defaultHash()
 	added, _ := saiattr.HashFields.Parse(r.Attrs[0].Value)

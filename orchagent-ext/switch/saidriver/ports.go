@@ -64,8 +64,8 @@ func (d *Driver) SetPorts(ports []engine.Port) error {
 	return nil
 }
 
-// whyMissing says why a row of PORT is no port of the switch; netdev says whether there
-// is a network device of that name.
+// whyMissing returns the reason for which a row of PORT lacks a port of the switch;
+// netdev reports whether there is a network device of that name.
 func whyMissing(p engine.Port, netdev bool) string {
 	var lanes []string
 	for _, lane := range p.Lanes {
@@ -82,8 +82,8 @@ func whyMissing(p engine.Port, netdev bool) string {
 	return fmt.Sprintf("there is no network device %s, and PORT|%s has no lanes", p.Name, p.Name)
 }
 
-// IfIndex returns the interface index of a port's netdev, 0 where there is none.
-// It may be called from any goroutine.
+// IfIndex returns the interface index of a port's netdev, or 0. It may be called from any
+// goroutine.
 func (d *Driver) IfIndex(port sai.ObjectID) uint32 {
 	if m := d.ifIndex.Load(); m != nil {
 		return (*m)[port]
@@ -91,8 +91,7 @@ func (d *Driver) IfIndex(port sai.ObjectID) uint32 {
 	return 0
 }
 
-// PortName returns the name of a port by its object id, "" for one that is none of
-// SetPorts.
+// PortName returns the name of a port by its object id, "" for one outside SetPorts.
 func (d *Driver) PortName(id uint64) string { return d.names[sai.ObjectID(id)] }
 
 func (d *Driver) port(name string) (sai.ObjectID, error) {
@@ -120,7 +119,8 @@ func (d *Driver) PortStats(names []string) []*sai.PortStats {
 	return all
 }
 
-// queues is how many queues the port with most has, or why there are none.
+// queues returns the number of queues of the port with most, or the reason why there are
+// none.
 func (d *Driver) queues() (n uint8, none string) {
 	ports, err := d.lib.GetObjects(saiattr.Switch, d.lib.Switch, saiattr.SwitchPorts)
 	for _, port := range ports {
@@ -173,5 +173,5 @@ func (d *Driver) AtOnce(ports bool) int {
 	return d.lib.QueuesAtOnce()
 }
 
-// Missing says why a row of PORT is no port of the switch; "": it is one.
+// Missing returns the reason for which a row of PORT lacks a port of the switch, or "".
 func (d *Driver) Missing(name string) string { return d.missing[name] }

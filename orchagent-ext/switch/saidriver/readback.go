@@ -13,8 +13,8 @@ import (
 	"sluice/sai-shim/saiattr"
 )
 
-// Prove implements [engine.Prover]: it reads back what the library took. What it cannot read a
-// counter of the object proves that has counted packets.
+// Prove implements [engine.Prover]: it reads back the attributes that the library took.
+// An unreadable object is proven by its counter, once that has counted packets.
 func (d *Driver) Prove(r *engine.Record, existing map[string]*engine.Record) error {
 	if r.Type == engine.TypeSwitchHash {
 		return d.proveHash(r, existing)
@@ -50,7 +50,7 @@ func (d *Driver) proveHash(r *engine.Record, existing map[string]*engine.Record)
 	return is.verdict()
 }
 
-// readBack is what came of reading the attributes of an object back.
+// readBack is the result of reading the attributes of an object back.
 type readBack struct {
 	same    int
 	empty   error // one reads as if it had never been set
@@ -58,7 +58,7 @@ type readBack struct {
 	unread  error // one could not be read
 }
 
-// add adds an attribute; what says which, and what it is.
+// add adds an attribute; what has its name and value.
 func (b *readBack) add(same, empty bool, what, err error) {
 	switch {
 	case err != nil:
@@ -72,9 +72,9 @@ func (b *readBack) add(same, empty bool, what, err error) {
 	}
 }
 
-// verdict returns nil where an object is as recorded, [engine.ErrRefused] where it is not, and
-// another error where that cannot be known. A library of which all reads as if it had never
-// been set does not show what it took.
+// verdict returns nil where an object is as recorded, [engine.ErrRefused] where it
+// differs, and another error where it is unknown. A library that returns the value of a
+// new object for all attributes hides the values that it took.
 func (b *readBack) verdict() error {
 	switch {
 	case b.differs != nil:
@@ -106,8 +106,8 @@ func (d *Driver) compare(kind saiattr.Kind, id sai.ObjectID, r *engine.Record, e
 	return all
 }
 
-// compareOne reads an attribute back; empty: it reads as if it had never been set. known is
-// false for one of which not all is known.
+// compareOne reads an attribute back; empty is true for the value of a new object. known
+// is false for an attribute that is known in part only.
 func (d *Driver) compareOne(kind saiattr.Kind, id sai.ObjectID, a *saiattr.Attr, text string, at refs) (same, empty, known bool, err error) {
 	words := strings.Split(text, ",")
 	switch a.Form {

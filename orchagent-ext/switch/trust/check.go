@@ -16,7 +16,7 @@ import (
 	sai "sluice/sai-shim"
 )
 
-// checked is what came of one method on one port.
+// checked is the result of one method on one port.
 type checked struct {
 	Works    bool
 	Reason   string   // why not; or how it is known
@@ -29,12 +29,12 @@ type checker struct {
 	abilities engine.Abilities
 	features  engine.Features
 
-	// What is tried now.
+	// The method that is tried now.
 	need   engine.Need
 	method engine.Method
 }
 
-// newChecker asks the library what it can do. The driver has its ports.
+// newChecker asks the library for its abilities. The driver has its ports.
 func newChecker(d *saidriver.Driver) (*checker, error) {
 	c := &checker{Driver: d}
 	var err error
@@ -54,9 +54,9 @@ func (c *checker) methods(n engine.Need) (all []engine.Method) {
 	return all
 }
 
-// tryMethod programs one method of a need as the engine does for a policy, of one port, with
-// every call that takes, and removes all of it. An error says that something may be left
-// on the switch: the ledger has it.
+// tryMethod programs one method of a need as the engine does for a policy, of one port,
+// with every call that takes, and removes all of it. After an error objects may be left
+// on the switch: the ledger has them.
 func (c *checker) tryMethod(l engine.Ledger, n engine.Need, m engine.Method, p engine.Policy, log *slog.Logger) (checked, error) {
 	c.need, c.method = n, m
 	e, err := engine.NewEngine(c, l, log)
@@ -136,7 +136,7 @@ func (c *checker) outcome(e *engine.Engine, p engine.Policy) checked {
 	return is
 }
 
-// redirect sends flows that no packet is of to next hops by a port, of both families.
+// redirect sends flows without packets to next hops by a port, of both families.
 func redirect(e *engine.Engine, port string) error {
 	var all []engine.Redirection
 	for _, a := range [][3]string{{"100::1", "100::2", "100::3"}, {"192.0.2.1", "192.0.2.2", "192.0.2.3"}} { // RFC 6666, RFC 5737
@@ -179,7 +179,7 @@ func (c *checker) flows(port string) error {
 	return cmp.Or(flows, flow, stats, c.Flows().SetQueueMarks(queues[0], 0, 0))
 }
 
-// hold holds a flow of no network for a moment.
+// hold holds a flow of discarded addresses for a moment.
 func (c *checker) hold(port string) error {
 	match := sai.HoldMatch{Kind: sai.HoldPair, Src: engine.ProbeFlow.Src, Dst: engine.ProbeFlow.Dst}
 	set := c.Flows().SetHold(c.PortID(port), match, time.Second, 0)

@@ -9,5 +9,5 @@
 //     the switch to a method.
 //   - A [Reporter] tries each method on one port, for `sluiced --sai-check`.
 //
-// Only a Guard ends the process, after SIGTERM, where a call does not return.
+// Only a Guard ends the process, after SIGTERM, where a call hangs.
 package trust

@@ -65,7 +65,7 @@ func (d *Driver) begin(o *engine.Object) (end func()) {
 	return func() { d.record(Trying{}) }
 }
 
-// needOf is the need that an object is for, by its key and by what it refers to.
+// needOf is the need that an object is for, by its key and by its references.
 func (d *Driver) needOf(o *engine.Object) engine.Need {
 	key := strings.TrimPrefix(o.Key, engine.PrefixTrial)
 	port, _ := o.Value(saiattr.PortIngressACL.Name)

@@ -12,14 +12,14 @@ import (
 	sai "sluice/sai-shim"
 )
 
-// Needs of an exclusion that concerns no method.
+// Needs of an exclusion of calls rather than methods.
 const (
 	needExtension engine.Need = "extension" // the process ended in the question for the extension
 	needCall      engine.Need = "call"      // the process ended in a call that reads
 )
 
-// exclusion is a method, or a call that reads, that ended a process or did not return. It is
-// an element of the JSON list in the file of exclusions, which later versions read.
+// exclusion is a method, or a call that reads, that ended a process or hung. It is an
+// element of the JSON list in the file of exclusions, which later versions read.
 type exclusion struct {
 	Need    engine.Need   `json:"need"`
 	Method  engine.Method `json:"method"`
@@ -29,8 +29,8 @@ type exclusion struct {
 	Mark    string        `json:"mark"`    // of the policy; "": any policy
 }
 
-// exclusionOf returns the exclusion that follows from how a process ended; ok is false where
-// neither a method nor a call that reads is at fault.
+// exclusionOf returns the exclusion that follows from how a process ended; ok is false
+// where the fault is outside of methods and reading calls.
 func exclusionOf(e *Ended, library string) (x exclusion, ok bool) {
 	x = exclusion{Need: engine.Need(e.Trying.Need), Method: engine.Method(e.Trying.Method), Why: e.String(), Library: library, Mark: e.Trying.Mark}
 	if n := needOfCall(e.Call); n != "" {
@@ -51,8 +51,7 @@ func exclusionOf(e *Ended, library string) (x exclusion, ok bool) {
 	return x, true
 }
 
-// readsOnly reports whether a call of the library changes nothing, so that sluiced can work
-// without it.
+// readsOnly reports whether a call only reads, so that sluiced can work without it.
 func readsOnly(call string) bool {
 	name, _, _ := strings.Cut(call, " ")
 	return name == "get" || name == sai.Query || name == "list"

@@ -24,10 +24,10 @@ const (
 	endTime      = 4 * time.Second        // limit of a call after SIGTERM
 )
 
-// ExitHung is the exit status where a call of the SAI library did not return after SIGTERM.
+// ExitHung is the exit status where a call of the SAI library hangs after SIGTERM.
 const ExitHung = 3
 
-// GuardConfig is what a [Guard] needs.
+// GuardConfig has the parameters of a [Guard].
 type GuardConfig struct {
 	Library string        // name of library and profile: an exclusion is for one such name
 	Files   string        // path, without suffix, of journal and exclusions; "": neither outlives the process
@@ -112,11 +112,11 @@ func (g *Guard) exclusionFile() string { return g.c.Files + "-sai.json" }
 // NoExtension reports whether the library is opened without the question for the extension.
 func (g *Guard) NoExtension() bool { return g.noExtension != "" }
 
-// Avoid returns the calls that [sai.Library] never makes, by their text without ids.
+// Avoid returns the calls that [sai.Library] leaves out, by their text without ids.
 func (g *Guard) Avoid() map[string]bool { return g.avoid }
 
 // Creating returns the type of the object that the process before was creating when it
-// ended; "": none.
+// ended, or "".
 func (g *Guard) Creating() string { return g.creating }
 
 // excluded returns the methods that ended a process, with the same library and policy.
@@ -135,7 +135,7 @@ func (g *Guard) Driver(d *saidriver.Driver) *Driver {
 	return &Driver{Driver: d, record: g.Try, excluded: g.excluded}
 }
 
-// Warnings returns, for the operator, how the process before ended, and what is excluded.
+// Warnings returns, for the operator, how the process before ended, and the exclusions.
 func (g *Guard) Warnings() []string {
 	all := slices.Clone(g.avoided)
 	if g.noExtension != "" {
@@ -147,8 +147,8 @@ func (g *Guard) Warnings() []string {
 	return all
 }
 
-// Hangs returns which call does not return, and since when; "" where every call returns. It
-// is safe for concurrent use.
+// Hangs returns the call that hangs, and since when, as text; "" where every call
+// returns. It is safe for concurrent use.
 func (g *Guard) Hangs() string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -197,8 +197,8 @@ func (g *Guard) publish(ctx context.Context, call string, since time.Time) error
 	return g.c.Publish(ctx, call, since)
 }
 
-// EnforceEnd waits until ctx is done, and ends the process with [ExitHung] where a call does
-// not return in 4 s.
+// EnforceEnd waits until ctx is done, and ends the process with [ExitHung] where a call
+// hangs for 4 s more.
 func (g *Guard) EnforceEnd(ctx context.Context) {
 	<-ctx.Done()
 	time.Sleep(endTime)

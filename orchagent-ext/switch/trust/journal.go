@@ -16,11 +16,11 @@ import (
 	sai "sluice/sai-shim"
 )
 
-// The journal: how the process ends (4 octets), what is tried, calls under way, the objects
-// that were created last and not removed, and the last one of each type. What is tried and
-// each call is a slot: when it began (ns since 1970; 0: the slot is free), whether it takes
-// too long, the length of a text, and the text. An object is its id (0: none) and its type,
-// to the first zero. Numbers are in the machine's order.
+// The journal: how the process ends (4 octets), the trial, calls under way, the objects
+// that were created last and are still there, and the last one of each type. The trial
+// and each call have a slot: when it began (ns since 1970; 0: the slot is free), whether
+// it takes too long, the length of a text, and the text. An object is its id (0: free)
+// and its type, to the first zero. Numbers are in the machine's order.
 const (
 	slotSize    = 1024
 	calls       = 32 // at once
@@ -36,7 +36,7 @@ const (
 	offText   = 16
 )
 
-// Trying is what is being done to the switch when a call is made.
+// Trying is the step of the engine during which a call is made.
 type Trying struct {
 	Need, Method string
 	Mark         string // of the configuration
@@ -70,8 +70,8 @@ func (e *Ended) String() string {
 	return fmt.Sprintf("sluiced was killed while the SAI library was in %s, since %s", e.Call, at)
 }
 
-// mapJournal maps the file of the journal, and reads what a process before left. No path,
-// or a file that another process has: memory of this process.
+// mapJournal maps the file of the journal, and reads the entries of the process before.
+// Without a path, or if another process has the file, it returns memory of this process.
 func mapJournal(path string) (memory []byte, left *Ended, err error) {
 	private := func() ([]byte, *Ended, error) {
 		memory, err := unix.Mmap(-1, 0, journalSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
@@ -136,7 +136,8 @@ func write(place []byte, o sai.Created) {
 	binary.NativeEndian.PutUint64(place, uint64(o.ID))
 }
 
-// last is the place of the last object of a type, or one for it; nil: there is no room.
+// last is the place of the last object of a type, or one for it; nil if all places are
+// taken.
 func last(memory []byte, kind string) []byte {
 	for i := range types {
 		place := object(memory, objects+i)
@@ -147,7 +148,7 @@ func last(memory []byte, kind string) []byte {
 	return nil
 }
 
-// ended is what a process left in a journal; nil: it was in no call.
+// ended returns the end of a process by its journal; nil if it ended outside of calls.
 func ended(memory []byte) *Ended {
 	var last *Ended
 	for i := range calls {

@@ -90,8 +90,8 @@ func (r *Reporter) Save(records []*engine.Record, gone []engine.ID) error {
 	return nil
 }
 
-// TryMethods tries each method on one port, the library's first where port has no name, but
-// for those in done. An error says that the check could not go on; objects may be left.
+// TryMethods tries each method on one port, the library's first where port has no name,
+// but for those in done. An error ends the check early; objects may be left.
 func (r *Reporter) TryMethods(ctx context.Context, lib *sai.Library, d *saidriver.Driver, port engine.Port, policies map[engine.Need]engine.Policy, done []saicheck.Method, log *slog.Logger) error {
 	if port.Name == "" {
 		var err error
@@ -142,7 +142,7 @@ func (r *Reporter) TryMethods(ctx context.Context, lib *sai.Library, d *saidrive
 	return nil
 }
 
-// AnyPort is the name of the library's first port, where the operator named no port.
+// AnyPort is the name of the library's first port, for an operator who named none.
 const AnyPort = "first"
 
 // firstPort returns the library's first port, with its lanes.

@@ -12,7 +12,7 @@ import (
 	sai "sluice/sai-shim"
 )
 
-// Watch is told of each call of a library: it is a [sai.Watcher].
+// Watch records each call of a library: it is a [sai.Watcher].
 type Watch struct {
 	limit  time.Duration
 	memory []byte // is never unmapped
@@ -26,9 +26,9 @@ type Watch struct {
 	next    int           // place of the next object
 }
 
-// New begins to watch. The journal is a file that no other process has open; "": nothing
-// outlives this one. ended is the call that a process before was in when it ended; nil: none.
-// A call that takes longer than limit hangs.
+// New begins to watch. The journal is a file of this process alone; with "" its entries
+// end with the process. ended is the call that a process before was in when it ended, or
+// nil. A call that takes longer than limit hangs.
 func New(journal string, limit time.Duration) (w *Watch, ended *Ended, err error) {
 	w = &Watch{limit: limit}
 	if w.memory, ended, err = mapJournal(journal); err != nil {
@@ -38,8 +38,8 @@ func New(journal string, limit time.Duration) (w *Watch, ended *Ended, err error
 	return w, ended, sai.NoteEnds(w.memory)
 }
 
-// Created are the objects that earlier processes created last and did not remove: one of
-// these was killed, maybe, before the ledger had the last one's id.
+// Created returns the objects that earlier processes created last and left: one of these
+// was killed, maybe, before the ledger had the last one's id.
 func (w *Watch) Created() []sai.Created { return w.created }
 
 // Calling implements [sai.Watcher].
@@ -100,8 +100,8 @@ func (w *Watch) noteObject(c *sai.Call) {
 	}
 }
 
-// Last is the object of a type that this process or an earlier one created last, removed or
-// not; Null: none is known. It is for the goroutine that creates objects.
+// Last is the object of a type that this process or an earlier one created last, removed
+// or there; Null for an unknown one. It is for the goroutine that creates objects.
 func (w *Watch) Last(object string) sai.ObjectID {
 	if place := last(w.memory, object); place != nil {
 		return read(place).ID
@@ -109,7 +109,7 @@ func (w *Watch) Last(object string) sai.ObjectID {
 	return sai.Null
 }
 
-// Try notes what is done to the switch from now on.
+// Try records the step of the engine from now on.
 func (w *Watch) Try(t Trying) {
 	w.trying.Lock()
 	defer w.trying.Unlock()
@@ -117,8 +117,8 @@ func (w *Watch) Try(t Trying) {
 	binary.NativeEndian.PutUint32(s[offLength:], uint32(copy(s[offText:], t.String())))
 }
 
-// Open returns the call that is being made for the longest time, and when it began; "":
-// none is being made.
+// Open returns the call that is being made for the longest time, and when it began; ""
+// between calls.
 func (w *Watch) Open() (call string, since time.Time) {
 	for i := range w.slots {
 		at := &w.slots[i]

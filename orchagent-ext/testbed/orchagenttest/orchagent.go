@@ -251,7 +251,7 @@ func (o *Orchagent) remove(t task) {
 	}
 }
 
-// say writes the result of a row.
+// say writes the status of a row to STATE_DB.
 func (o *Orchagent) say(r rows.Row, status string) {
 	table := statusOf[r.Table]
 	if table == "" || o.silent {
