@@ -191,6 +191,8 @@ func (l *adviceListener) loop(ctx context.Context, link *socket.Link) error {
 	return nil
 }
 
+// errNothingCame means that the next advice expires before a frame came. The loop shows
+// the expiry and goes on.
 var errNothingCame = errors.New("nothing came before an advice expired")
 
 // receive waits for a frame until an advice expires.
@@ -218,6 +220,8 @@ func (l *adviceListener) may(node netip.Addr) bool {
 	return l.from == nil
 }
 
+// show prints one rate with the time at which it became the one in force, and counts it
+// for --count.
 func (l *adviceListener) show(r advised.Rate, at time.Time) error {
 	l.shown++
 	return l.output(r, at)

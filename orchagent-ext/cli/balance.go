@@ -21,6 +21,8 @@ import (
 )
 
 const (
+	// Bounds of the command: the largest group that is computed, and the width of the chart
+	// in characters.
 	maxPaths   = 1024 // more than any switch's ECMP group has
 	chartWidth = 78   // columns
 )
@@ -186,10 +188,14 @@ func newLabels(algorithm flow.Algorithm) func(*roce.Packet, int64, uint64) uint3
 	}
 }
 
+// title returns the first line of the output: paths, hash, and the unit of the load.
 func (b *balance) title() string {
 	return fmt.Sprintf("ECMP over %d paths, %s hash: %s of each path", b.Paths, b.Hash, b.Weights)
 }
 
+// groups returns one group of bars for each way to choose paths, in the order of
+// b.Spreads, with a bar for each path. The text of a bar is its load in the unit of the
+// whole chart.
 func (b *balance) groups() []chart.Group {
 	divisor, unit := b.unit()
 	text := func(load uint64) string {
@@ -223,6 +229,8 @@ func (b *balance) unit() (divisor float64, name string) {
 	return divisor, name
 }
 
+// print writes the chart for people, and below it worst ÷ mean of each way: 1 is an even
+// load, the number of paths the worst.
 func (b *balance) print(w io.Writer) error {
 	fmt.Fprintf(w, "%s\n\n", b.title())
 	if err := chart.Text(w, b.groups(), chartWidth); err != nil {

@@ -25,6 +25,9 @@ type placedPaths struct {
 	now    int64
 }
 
+// newPlacement returns the paths of package placement as a leaf would choose them:
+// members of equal weight, and the model of the hash that the command was asked for. An
+// error is a number of paths that the model refuses.
 func newPlacement(hash ecmp.Hash, paths int) (*placedPaths, error) {
 	model, err := ecmp.OfHash(hash, paths)
 	if err != nil {

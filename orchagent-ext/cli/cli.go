@@ -41,6 +41,9 @@ func Run(ctx context.Context, programVersion string, args []string, stdin io.Rea
 	return run(ctx, args, stdin, stdout, stderr)
 }
 
+// run executes the arguments on a new tree of commands and returns the exit status.
+// Called under a name of SONiC's own tools (asSONiC) it takes the abbreviations and the
+// prefix of errors that these have.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	cmd, prefix := NewRootCommand(configures(args)), "sluice"
 	cobra.EnablePrefixMatching = false

@@ -68,6 +68,8 @@ type settingsCommand struct {
 // defaultJournal is beside the files that sluiced keeps over a reboot.
 const defaultJournal = "/var/lib/sluice/config-journal.json"
 
+// addJournal adds --journal. The default is the file that SLUICE_CONFIG_JOURNAL names; an
+// empty name means that changes cannot be reverted.
 func (s *settingsCommand) addJournal(flags *pflag.FlagSet) {
 	file := defaultJournal
 	if name, set := os.LookupEnv("SLUICE_CONFIG_JOURNAL"); set {
@@ -76,6 +78,7 @@ func (s *settingsCommand) addJournal(flags *pflag.FlagSet) {
 	flags.StringVar(&s.journal, "journal", file, "`file` that keeps what the last changes replaced, for diff and rollback (SLUICE_CONFIG_JOURNAL); empty: none")
 }
 
+// addDry adds --dry-run.
 func (s *settingsCommand) addDry(flags *pflag.FlagSet) {
 	flags.BoolVar(&s.dry, "dry-run", false, "print what would change, and write nothing")
 }
@@ -282,6 +285,8 @@ func keyNames(t *settings.Table) []string {
 	return names
 }
 
+// keyWords returns the words of a table's key for usage lines: "NAME", or two of them for
+// a key of two leaves.
 func keyWords(t *settings.Table) string { return strings.Join(keyNames(t), " ") }
 
 // keyOf is the key that the words of a command name.

@@ -17,6 +17,9 @@ import (
 // sluiced's.
 type databaseFlags struct{ config, namespace string }
 
+// addDatabases adds the flags by which the databases are found. Their defaults are the
+// variables that SONiC sets in containers (NAMESPACE_ID_NAME on a switch of several
+// ASICs).
 func addDatabases(flags *pflag.FlagSet) *databaseFlags {
 	d := &databaseFlags{}
 	flags.StringVar(&d.config, "db-config", os.Getenv("SLUICE_DB_CONFIG"), sonicdb.ConfigUsage)
@@ -44,6 +47,7 @@ func (d *databaseFlags) open(names ...string) (databases, error) {
 	return dbs, nil
 }
 
+// close closes all databases and returns their errors joined.
 func (d databases) close() error {
 	var errs []error
 	for _, db := range d {

@@ -58,6 +58,7 @@ or 0 where the input has ended, too.`,
 	return cmd
 }
 
+// decodePackets prints a capture packet by packet; name "-" is stdin.
 func decodePackets(cmd *cobra.Command, name string, asJSON bool, codePoints notify.CodePoints) error {
 	r, err := capture.Open(cmd.Context(), name, cmd.InOrStdin())
 	if err != nil {
@@ -67,6 +68,8 @@ func decodePackets(cmd *cobra.Command, name string, asJSON bool, codePoints noti
 	return (&packetList{json: asJSON, codePoints: codePoints}).print(cmd, r)
 }
 
+// decodeHealth prints the health of each connection of a capture. With icrc it also
+// verifies the ICRC of each packet, which takes most of the time.
 func decodeHealth(cmd *cobra.Command, name string, asJSON, icrc bool) error {
 	r, err := capture.Open(cmd.Context(), name, cmd.InOrStdin())
 	if err != nil {

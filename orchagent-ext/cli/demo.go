@@ -12,6 +12,7 @@ import (
 	"sluice/orchagent-ext/cli/demo"
 )
 
+// newDemoCommand returns `sluice demo`, which needs root for namespaces and devices.
 func newDemoCommand() *cobra.Command {
 	var c demo.Config
 	cmd := &cobra.Command{

@@ -17,6 +17,8 @@ import (
 	"sluice/yang/text"
 )
 
+// newDiffCommand returns `sluice diff`: changes since the journal's last entry, its last
+// N, or against a file.
 func newDiffCommand() *cobra.Command {
 	s := &settingsCommand{}
 	var last int

@@ -208,6 +208,8 @@ func (x *export) made() string {
 	return text
 }
 
+// toFile writes the flows of a capture to a file in the form of RFC 5655. The file
+// appears as a whole, or an error leaves the old one.
 func (x *export) toFile(cmd *cobra.Command, name string) error {
 	f, err := output.Create(x.file, cmd.OutOrStdout())
 	if err != nil {
@@ -238,6 +240,8 @@ func (x *export) toFile(cmd *cobra.Command, name string) error {
 	return nil
 }
 
+// toCollectors sends the flows of a capture to all collectors, and returns once each has
+// its records or x.timeout is over. Lost records are an error.
 func (x *export) toCollectors(cmd *cobra.Command, name string) error {
 	c := ipfix.Config{Process: x.process, GiveUp: x.timeout, Drain: x.timeout}
 	for _, address := range x.collectors {

@@ -30,6 +30,9 @@ type packetFilter struct {
 	nak, cnp, retransmit bool // one of the events that are asked for is enough
 }
 
+// addPacketFilter adds the flags that choose packets. Conditions of one flag are
+// alternatives; those of different flags must all hold, but for --nak, --cnp and
+// --retransmit, which are alternatives of each other.
 func addPacketFilter(flags *pflag.FlagSet, f *packetFilter) {
 	flags.Var(listFlag[uint32]{&f.qps, "number", parseQP}, "qp", "only packets to or from this queue pair, decimal or with 0x; again for more")
 	flags.Var(listFlag[netip.Prefix]{&f.src, "prefix", parsePrefix}, "src", "only from this address or prefix, of the path or the session; again for more")
@@ -41,6 +44,7 @@ func addPacketFilter(flags *pflag.FlagSet, f *packetFilter) {
 	flags.BoolVar(&f.retransmit, "retransmit", false, "only packets that were sent again (with --nak or --cnp: those, too)")
 }
 
+// empty reports whether the filter passes every packet.
 func (f *packetFilter) empty() bool {
 	return f.qps == nil && f.src == nil && f.dst == nil && f.opcodes == nil && f.ecn == nil && !f.events()
 }
@@ -136,6 +140,8 @@ type listFlag[T any] struct {
 	parse  func(string) (T, error)
 }
 
+// Set implements [pflag.Value]: it appends values that are separated by commas. The first
+// wrong one is the error.
 func (f listFlag[T]) Set(s string) error {
 	for _, one := range strings.Split(s, ",") {
 		v, err := f.parse(one)
@@ -147,12 +153,17 @@ func (f listFlag[T]) Set(s string) error {
 	return nil
 }
 
+// String implements [pflag.Value].
 func (f listFlag[T]) String() string { return strings.Trim(fmt.Sprint(*f.values), "[]") }
-func (f listFlag[T]) Type() string   { return f.kind }
+
+// Type implements [pflag.Value].
+func (f listFlag[T]) Type() string { return f.kind }
 
 // opcodeFlag takes opcodes by number, or by a part of their name.
 type opcodeFlag struct{ values *[]roce.Opcode }
 
+// Set implements [pflag.Value]: a number (decimal or with 0x), or a part of the names of
+// opcodes in any case, which adds each known opcode with it.
 func (f opcodeFlag) Set(s string) error {
 	for _, one := range strings.Split(s, ",") {
 		if n, err := strconv.ParseUint(one, 0, 8); err == nil {
@@ -172,5 +183,9 @@ func (f opcodeFlag) Set(s string) error {
 	return nil
 }
 
+// String implements [pflag.Value]; a list of up to 256 opcodes is too long as a default
+// in help.
 func (f opcodeFlag) String() string { return "" }
-func (f opcodeFlag) Type() string   { return "name" }
+
+// Type implements [pflag.Value].
+func (f opcodeFlag) Type() string { return "name" }

@@ -22,6 +22,7 @@ type numberFlag struct {
 	bits  int
 }
 
+// Set implements [pflag.Value]: decimal, or hexadecimal with 0x, within f.bits bits.
 func (f numberFlag) Set(s string) error {
 	v, err := strconv.ParseUint(s, 0, 32)
 	if err != nil || v >= 1<<f.bits {
@@ -31,12 +32,16 @@ func (f numberFlag) Set(s string) error {
 	return nil
 }
 
+// String implements [pflag.Value], in hexadecimal as for queue pairs and keys.
 func (f numberFlag) String() string { return fmt.Sprintf("%#x", *f.value) }
-func (f numberFlag) Type() string   { return "number" }
+
+// Type implements [pflag.Value].
+func (f numberFlag) Type() string { return "number" }
 
 // decimalFlag is a numberFlag whose default is shown in decimal: a count, a time.
 type decimalFlag struct{ numberFlag }
 
+// String implements [pflag.Value], in decimal as for times and rates.
 func (f decimalFlag) String() string { return fmt.Sprint(*f.value) }
 
 // addNumber adds a decimalFlag.
@@ -69,8 +74,14 @@ type textFlag struct {
 	kind string
 }
 
+// Set implements [pflag.Value] by the value's own UnmarshalText, whose error lists the
+// allowed words.
 func (f textFlag) Set(s string) error { return f.value.UnmarshalText([]byte(s)) }
-func (f textFlag) Type() string       { return f.kind }
+
+// Type implements [pflag.Value].
+func (f textFlag) Type() string { return f.kind }
+
+// String implements [pflag.Value]. A value outside its range has the text "".
 func (f textFlag) String() string {
 	text, err := f.value.MarshalText()
 	if err != nil {
@@ -85,6 +96,7 @@ type choiceFlag struct {
 	choices []string
 }
 
+// Set implements [pflag.Value]: one of the choices, exactly as written.
 func (f choiceFlag) Set(s string) error {
 	for _, c := range f.choices {
 		if s == c {
@@ -95,8 +107,11 @@ func (f choiceFlag) Set(s string) error {
 	return fmt.Errorf("%q is not one of %s", s, strings.Join(f.choices, ", "))
 }
 
+// String implements [pflag.Value].
 func (f choiceFlag) String() string { return *f.value }
-func (f choiceFlag) Type() string   { return strings.Join(f.choices, "|") }
+
+// Type implements [pflag.Value].
+func (f choiceFlag) Type() string { return strings.Join(f.choices, "|") }
 
 // addChoice adds a flag that takes one of the choices; the first is the default.
 func addChoice(flags *pflag.FlagSet, name, usage string, choices ...string) *string {
@@ -108,6 +123,8 @@ func addChoice(flags *pflag.FlagSet, name, usage string, choices ...string) *str
 // macFlag is a MAC address.
 type macFlag struct{ value *roce.MAC }
 
+// Set implements [pflag.Value] in the forms of [net.ParseMAC], six octets only: it also
+// takes EUI-64 and InfiniBand addresses.
 func (f macFlag) Set(s string) error {
 	mac, err := net.ParseMAC(s)
 	if err != nil || len(mac) != len(f.value) {
@@ -117,8 +134,11 @@ func (f macFlag) Set(s string) error {
 	return nil
 }
 
+// String implements [pflag.Value].
 func (f macFlag) String() string { return net.HardwareAddr(f.value[:]).String() }
-func (f macFlag) Type() string   { return "mac" }
+
+// Type implements [pflag.Value].
+func (f macFlag) Type() string { return "mac" }
 
 // rateFlag is a rate in bit/s: 1G, 500Mbps, or a number of Mbit/s.
 type rateFlag struct{ value *uint64 }
@@ -132,6 +152,8 @@ var rateUnits = []struct {
 // mostRate is the highest rate of a flag, in bit/s.
 const mostRate = 1e15
 
+// Set implements [pflag.Value]: a number with a unit in any case, or a plain number of
+// Mbit/s; 1 bit/s to 10¹⁵ bit/s.
 func (f rateFlag) Set(s string) error {
 	text := s
 	if _, err := strconv.ParseFloat(s, 64); err == nil {
@@ -148,7 +170,10 @@ func (f rateFlag) Set(s string) error {
 	return nil
 }
 
+// Type implements [pflag.Value].
 func (f rateFlag) Type() string { return "rate" }
+
+// String implements [pflag.Value], in the largest unit with a value of at least 1.
 func (f rateFlag) String() string {
 	for _, u := range rateUnits {
 		if v := float64(*f.value) / u.bits; v >= 1 {

@@ -21,6 +21,9 @@ import (
 // Beyond it the one that was idle longest is replaced.
 const flowCapacity = 1 << 18
 
+// newFlowTable returns the table of flows for a capture. removed runs for flows that the
+// full table evicts, so that a capture with more flows than flowCapacity is still counted
+// as a whole.
 func newFlowTable(removed func(*flow.Flow, flow.Reason)) *flow.Table {
 	return flow.NewTable(flow.Config{Capacity: flowCapacity, Removed: removed})
 }
@@ -42,6 +45,9 @@ type flowRecord struct {
 	Last      time.Time  `json:"last"`
 }
 
+// newFlowRecord returns a flow for output. qp is its source queue pair, and from the way
+// in which that was learned; the session is left out where its addresses equal the
+// path's.
 func newFlowRecord(f *flow.Flow, qp uint32, from flow.Provenance) flowRecord {
 	r := flowRecord{
 		Src: f.SrcAddr(), Dst: f.DstAddr(), Sport: f.SrcPort, FlowLabel: f.FlowLabel, PKey: f.PKey, DstQP: f.DestQP,
@@ -69,6 +75,8 @@ type flowList struct {
 	more, packets uint64 // flows left out, and their packets
 }
 
+// add appends a flow, or above the room counts it and its packets only, so that the sums
+// of the output stay right.
 func (l *flowList) add(f *flow.Flow, qp uint32, from flow.Provenance) {
 	if len(l.records) == l.room {
 		l.more++
@@ -87,6 +95,8 @@ func (l *flowList) String() string {
 	return text
 }
 
+// decodeFlows prints the flows of a capture, the evicted ones first. It holds at most
+// flowCapacity flows in the table and maxFlowRecords for output.
 func decodeFlows(cmd *cobra.Command, name string, asJSON, icrc bool) error {
 	list := flowList{room: maxFlowRecords}
 	var flows *flow.Table
@@ -120,6 +130,7 @@ func decodeFlows(cmd *cobra.Command, name string, asJSON, icrc bool) error {
 	return err
 }
 
+// printFlows prints flows as a table, or with asJSON as one object a line.
 func printFlows(cmd *cobra.Command, records []flowRecord, asJSON bool) error {
 	out := bufio.NewWriter(cmd.OutOrStdout())
 	if asJSON {

@@ -20,6 +20,8 @@ var genStart = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 // fileOnly are the flags that concern only a file.
 var fileOnly = []string{"pairs", "packets", "cm", "seed", "service", "sport", "start-psn"}
 
+// newGenCommand returns `sluice gen`, which writes a capture or, with --dev, sends
+// packets.
 func newGenCommand() *cobra.Command {
 	config, adapter := traffic.Config{Start: genStart}, &live{}
 	cmd := &cobra.Command{

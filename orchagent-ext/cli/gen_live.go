@@ -46,6 +46,8 @@ const (
 	liveAckEvery = 8
 )
 
+// liveOnly are the flags of gen that need --dev; without it they are an error rather than
+// ignored.
 var liveOnly = []string{"dst", "src", "next-hop-mac", "rate", "line-rate", "for", "count", "obey", "flow-labels", "backlog", "capability-bit", "dscp", "priority", "stream-id-seed", "json"}
 
 // genAlias gives flags the names that they have in other commands.
@@ -63,6 +65,7 @@ func genAlias(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 	return pflag.NormalizedName(name)
 }
 
+// add adds the flags of sending from a device, each marked "device:" in help.
 func (l *live) add(flags *pflag.FlagSet) {
 	flags.StringVar(&l.device, "dev", "", "send out of this device, now, as an adapter that obeys; instead of OUT")
 	l.to = addAddr(flags, "dst", "device: address of the receiver, of IPv6 or IPv4")
@@ -84,6 +87,7 @@ func (l *live) add(flags *pflag.FlagSet) {
 	l.points = addCodePoints(flags)
 }
 
+// obeys returns the notifications in --obey, or an error for an unknown word.
 func (l *live) obeys() (o nic.Obey, err error) {
 	for _, word := range l.obey {
 		switch word {
@@ -102,6 +106,8 @@ func (l *live) obeys() (o nic.Obey, err error) {
 	return o, nil
 }
 
+// check returns an error for addresses or limits that contradict each other. It also
+// brings IPv4 addresses mapped into IPv6 to their short form.
 func (l *live) check() error {
 	*l.to, *l.from = l.to.Unmap(), l.from.Unmap()
 	switch {
@@ -176,6 +182,9 @@ func (l *live) config(qps, payload int) (c nic.Config, err error) {
 	return c, nil
 }
 
+// run sends until the time or the number of packets is reached, or the user interrupts,
+// and prints the sums of all queue pairs: sent, held, received notifications, and the
+// arrivals that a receiver acknowledged.
 func (l *live) run(cmd *cobra.Command, qps, payload int) error {
 	c, err := l.config(qps, payload)
 	if err != nil {

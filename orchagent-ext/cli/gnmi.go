@@ -38,6 +38,7 @@ type gnmiFlags struct {
 	switches       []string
 }
 
+// addGNMI adds the flags of the connections to other switches' sluice-gnmi, for --trace.
 func addGNMI(flags *pflag.FlagSet) *gnmiFlags {
 	g := &gnmiFlags{}
 	flags.Uint16Var(&g.port, "gnmi-port", 50070, "port of sluice-gnmi, with --trace")

@@ -31,6 +31,8 @@ type healthTable struct {
 	seen  [flow.MaxBurst]health.Seen
 }
 
+// newHealth returns the table of the health of connections. Directions that leave a full
+// table are kept as records, up to maxFlowRecords.
 func newHealth() *healthTable {
 	h := &healthTable{flows: newFlowTable(nil)}
 	h.table = health.NewTable(health.Config{Capacity: flowCapacity, Removed: func(d *health.Direction) {
@@ -184,8 +186,11 @@ type quantiles struct {
 	Max   float64 `json:"max"`
 }
 
+// nsPerUs converts ns, the unit of package health, to µs, the unit of the output.
 const nsPerUs = 1e3
 
+// newQuantiles returns the figures of a histogram in units of unit; nil for a direction
+// without one.
 func newQuantiles(h *health.Histogram, unit float64) *quantiles {
 	if h == nil {
 		return nil
@@ -197,6 +202,7 @@ func newQuantiles(h *health.Histogram, unit float64) *quantiles {
 // noNAKs is for directions without a NAK; it stays empty.
 var noNAKs = map[string]uint64{}
 
+// newAnswers returns the acknowledgements, NAKs by kind and CNPs of a direction.
 func newAnswers(d *health.Direction) answers {
 	a := answers{Acks: d.Acks, CNPs: d.CNPs, NAKs: noNAKs}
 	if d.NAKed() > 0 {
@@ -210,6 +216,8 @@ func newAnswers(d *health.Direction) answers {
 	return a
 }
 
+// newHealthRecord returns a direction for output: times in µs, shares from 0 to 1.
+// Figures that need a packet of the other direction are nil while it is missing.
 func newHealthRecord(d *health.Direction) healthRecord {
 	r := healthRecord{
 		Src: netip.AddrFrom16(d.Src).Unmap(), Dst: netip.AddrFrom16(d.Dst).Unmap(), Point: d.Point, DstQP: d.DestQP,
@@ -232,6 +240,7 @@ func newHealthRecord(d *health.Direction) healthRecord {
 	return r
 }
 
+// healthHeader has the titles of the table's columns.
 var healthHeader = []string{"SRC", "DST", "DST-QP", "SRC-QP", "PACKETS", "CE", "MBIT/S", "MESSAGES", "P50", "GAPS", "LOST", "REORDERED", "DUPLICATES", "RESENT", "NAKS", "CNPS", "RTT-P50", "RTT-P99", "STALLS"}
 
 // cells returns the record as a row. Answers are in the row of the direction that
@@ -262,8 +271,11 @@ func (r healthRecord) cells() []string {
 	}
 }
 
+// number returns n in decimal.
 func number(n uint64) string { return strconv.FormatUint(n, 10) }
 
+// naks returns the kinds of NAKs with their numbers, after the side that sent them; "-"
+// without any.
 func (a *answers) naks(said string) string {
 	var list []string
 	for why := roce.NotNAK + 1; why < roce.NumNAKs && len(a.NAKs) > 0; why++ {
@@ -277,6 +289,7 @@ func (a *answers) naks(said string) string {
 	return said + strings.Join(list, ",")
 }
 
+// cnps returns the number of CNPs after the side that sent them; "-" for 0.
 func (a *answers) cnps(said string) string {
 	if a.CNPs == 0 {
 		return "-"

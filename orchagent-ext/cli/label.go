@@ -12,6 +12,8 @@ import (
 	"sluice/orchagent-ext/flows/flow"
 )
 
+// newLabelCommand returns `sluice label`, which computes the label of draft-hu section 3
+// for one session.
 func newLabelCommand() *cobra.Command {
 	var srcQP, dstQP uint32
 	var src, dst netip.Addr
@@ -45,6 +47,8 @@ func newLabelCommand() *cobra.Command {
 	return cmd
 }
 
+// addAlgorithm adds --algorithm. Both hashes exist because the draft's text and its name
+// for the hash disagree, see [flow.Algorithm].
 func addAlgorithm(flags *pflag.FlagSet, algorithm *flow.Algorithm) {
 	flags.Var(textFlag{algorithm, "draft-literal|crc32"}, "algorithm", "hash: as the draft's text has it, or IEEE 802.3's CRC-32")
 }

@@ -14,6 +14,8 @@ import (
 	"sluice/orchagent-ext/wire/roce"
 )
 
+// newLift6Command returns `sluice lift6`. It makes test data: real captures of RoCEv2
+// over IPv6 are rare.
 func newLift6Command() *cobra.Command {
 	prefix := netip.MustParsePrefix("2001:db8:64::/96")
 	cmd := &cobra.Command{

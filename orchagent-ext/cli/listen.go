@@ -16,6 +16,7 @@ import (
 	"sluice/yang/text"
 )
 
+// newListenCommand returns `sluice listen`.
 func newListenCommand() *cobra.Command {
 	l := &listener{}
 	cmd := &cobra.Command{
@@ -59,6 +60,7 @@ twice. Its exit code is 1 where something was missing or wrong, or nothing came.
 	return cmd
 }
 
+// listener has the flags of listen, this host's addresses and the sums of the verdicts.
 type listener struct {
 	dev        string
 	json       bool
@@ -76,6 +78,8 @@ type heard struct {
 	*notification
 }
 
+// run opens the link, prints notifications until the count, the time or an interrupt, and
+// then the sums.
 func (l *listener) run(cmd *cobra.Command) error {
 	link, err := socket.OpenLink(l.dev, notify.PFCAddress)
 	if err != nil {
@@ -104,6 +108,8 @@ func (l *listener) run(cmd *cobra.Command) error {
 	return err
 }
 
+// loop prints a line for each notification. Frames other than notifications are skipped.
+// A message to another host is "passing": a router forwards it, whatever it holds.
 func (l *listener) loop(ctx context.Context, cmd *cobra.Command, link *socket.Link) error {
 	encoder := text.NewEncoder(cmd.OutOrStdout())
 	var p notify.Packet

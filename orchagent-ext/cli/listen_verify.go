@@ -28,6 +28,8 @@ type verified struct {
 	Other      uint64 `json:"other"`   // frames of other programs
 }
 
+// newVerified returns the sums of all flows of a verifier; lost is the number of frames
+// that the full socket dropped.
 func newVerified(v *nic.Verifier, lost uint64) verified {
 	r := verified{QueuePairs: len(v.Flows), Packets: v.Packets, BadICRC: v.BadICRC, NoRoom: v.NoRoom, Lost: lost, Other: v.Other}
 	for _, f := range v.Flows {

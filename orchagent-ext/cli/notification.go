@@ -68,6 +68,7 @@ func (n *notification) cell() string {
 	return n.String() + "  " + body.String()
 }
 
+// kind returns the name of the message, which is the first of its fields.
 func (n *notification) kind() string { return fmt.Sprint(n.Fields[0].Value) }
 
 // verdicts counts notifications by verdict, the refused ones by reason.
@@ -77,6 +78,7 @@ type verdicts struct {
 	reasons map[string]int
 }
 
+// add counts a notification by its verdict and by the reason of a refusal.
 func (v *verdicts) add(n *notification) {
 	if v.by == nil {
 		v.by, v.reasons = map[string]int{}, map[string]int{}

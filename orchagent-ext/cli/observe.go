@@ -15,6 +15,7 @@ import (
 	"sluice/yang/text"
 )
 
+// newObserveCommand returns `sluice observe`.
 func newObserveCommand() *cobra.Command {
 	o := &observer{}
 	cmd := &cobra.Command{
@@ -69,6 +70,7 @@ Ctrl-C ends it with a summary and exit code 0.`,
 	return cmd
 }
 
+// observer has the flags of observe.
 type observer struct {
 	devices []string
 	span    time.Duration
@@ -76,6 +78,8 @@ type observer struct {
 	list    packetList
 }
 
+// run observes devices, a pipe or a capture until its end, the time, or an interrupt. The
+// end of a live observation is a success.
 func (o *observer) run(cmd *cobra.Command, args []string) error {
 	ctx := cmd.Context()
 	if o.span > 0 {
@@ -97,6 +101,7 @@ func (o *observer) run(cmd *cobra.Command, args []string) error {
 	return err
 }
 
+// file observes a capture or, with name "-", a pipe.
 func (o *observer) file(cmd *cobra.Command, name string) error {
 	r, err := capture.Open(cmd.Context(), name, cmd.InOrStdin())
 	if err != nil {
@@ -106,6 +111,7 @@ func (o *observer) file(cmd *cobra.Command, name string) error {
 	return o.print(cmd, r)
 }
 
+// print prints the frames of a source: connections with --health, else packets.
 func (o *observer) print(cmd *cobra.Command, r frameSource) error {
 	if o.health {
 		return printHealth(cmd, r, o.list.json, false, &o.list.filter)
@@ -113,6 +119,8 @@ func (o *observer) print(cmd *cobra.Command, r frameSource) error {
 	return o.list.print(cmd, r)
 }
 
+// live observes devices. It reports frames that the kernel dropped: the output is
+// incomplete then.
 func (o *observer) live(cmd *cobra.Command) error {
 	l, err := openLive(cmd.Context(), o.devices, notify.PFCAddress)
 	if err != nil {

@@ -27,6 +27,8 @@ var linkTypes = map[socket.Kind]layers.LinkType{socket.Other: layers.LinkTypeNul
 // anyDevice is the name for all devices.
 const anyDevice = "any"
 
+// openLive opens devices for reading frames; a list with "any" means all devices. It
+// takes CAP_NET_RAW.
 func openLive(ctx context.Context, devices []string, groups ...[6]byte) (*liveFrames, error) {
 	named := devices
 	for _, d := range devices {
@@ -67,6 +69,7 @@ func (l *liveFrames) Stays() bool { return false }
 // Progress implements frameSource: live traffic is endless.
 func (l *liveFrames) Progress() (float64, bool) { return 0, false }
 
+// String returns the names of the devices for messages.
 func (l *liveFrames) String() string {
 	if l.devices == nil {
 		return "all devices"

@@ -22,6 +22,7 @@ import (
 	"sluice/yang/text"
 )
 
+// newPathCommand returns `sluice path`.
 func newPathCommand() *cobra.Command {
 	q := &pathQuery{}
 	var asJSON bool
@@ -136,6 +137,8 @@ type flowPath struct {
 	Via       string `json:"via,omitempty"`
 }
 
+// stateTimeout is how long the databases may take: the kernel's answer is worth printing
+// without them.
 const stateTimeout = 2 * time.Second
 
 // readState asks STATE_DB which label the switch writes into the flow.
@@ -171,6 +174,7 @@ type unknownChoice struct {
 	why error
 }
 
+// Error implements [error].
 func (e *unknownChoice) Error() string {
 	return fmt.Sprintf("the choice among %d next hops cannot be known: %v", e.n, e.why)
 }
@@ -243,6 +247,8 @@ func (q *pathQuery) answer() (*pathAnswer, error) {
 	return a, nil
 }
 
+// print prints the answer as a table: a line each for the flow as it is, with the label
+// of draft-hu, and as placed; "-" for an unknown one.
 func (a *pathAnswer) print(cmd *cobra.Command) error {
 	if a.Trace != nil {
 		return printTrace(cmd, a.Trace)

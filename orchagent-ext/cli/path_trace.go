@@ -50,6 +50,9 @@ type nearby struct {
 	edge     map[string]bool              // ports and PortChannels that face hosts
 }
 
+// readNeighbors reads the switches behind this one's ports from CONFIG_DB:
+// DEVICE_NEIGHBOR has their names, DEVICE_NEIGHBOR_METADATA their addresses. Members of a
+// PortChannel count as the PortChannel.
 func readNeighbors(ctx context.Context, flags *databaseFlags) (n *nearby, err error) {
 	dbs, err := flags.open("CONFIG_DB")
 	if err != nil {
@@ -100,6 +103,7 @@ func (n *nearby) member(port, via string) trace.Member {
 	return m
 }
 
+// printTrace prints a hop a line, and at the end the reason where the trace ends early.
 func printTrace(cmd *cobra.Command, t *trace.Trace) error {
 	rows := newTable(cmd.OutOrStdout(), "HOP", "SWITCH", "LABEL", "PORT", "VIA", "NEXT")
 	or := func(s, other string) string {

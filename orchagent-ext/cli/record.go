@@ -81,6 +81,8 @@ type notificationRecord struct {
 	in, out  string
 }
 
+// newNotificationRecord returns a notification of a capture for output, with the frame's
+// number, time and ports.
 func newNotificationRecord(f *capture.Frame, n *notification, e *notify.Envelope) notificationRecord {
 	in, out := f.Ports()
 	return notificationRecord{f.Number, f.Time.UTC(), n, e, in, out}
@@ -217,6 +219,8 @@ func newRecord(f *capture.Frame, p *roce.Packet, qp uint32, from flow.Provenance
 // ecnNames are those of the codepoints of RFC 3168, by their two bits.
 var ecnNames = [4]string{"not-ect", "ect1", "ect0", "ce"}
 
+// recordHeader returns the titles of the columns of packets; with ports those of IN and
+// OUT, too.
 func recordHeader(ports bool) []string {
 	return withPorts([]string{"FRAME", "TIME", "SRC", "DST", "SPORT", "LABEL", "DSCP", "ECN", "VLAN", "OPCODE", "DST-QP", "SRC-QP", "FROM", "PSN", "FLAGS", "ICRC", "NOTIFICATION"}, ports, "IN", "OUT")
 }
@@ -244,7 +248,10 @@ func (r record) cells(start time.Time, ports bool) []string {
 	return withPorts(cells, ports, r.In, r.Out)
 }
 
+// src returns the source of the innermost RoCEv2 packet.
 func (s *session) src() netip.Addr { return s.Src }
+
+// dst returns its destination.
 func (s *session) dst() netip.Addr { return s.Dst }
 
 // beside is an address of the path, and in parentheses the session's, if it is another.
@@ -255,6 +262,8 @@ func (s *session) beside(path netip.Addr, of func(*session) netip.Addr) string {
 	return fmt.Sprintf("%s (%s)", path, of(s))
 }
 
+// flags returns the set bits of the BTH (IBTA volume 1 section 9.2) and of the packet, by
+// name.
 func (r record) flags() string {
 	var set []string
 	for _, f := range []struct {
@@ -291,6 +300,8 @@ func qpText(qp uint32) string {
 	return "0x" + "000000"[min(len(digits), 6):] + digits
 }
 
+// srcQPText returns a source queue pair as text; "?" while it is unknown: most packets
+// lack it, since the BTH has the destination's only.
 func srcQPText(qp *uint32) string {
 	if qp == nil {
 		return "?"
@@ -298,6 +309,8 @@ func srcQPText(qp *uint32) string {
 	return qpText(*qp)
 }
 
+// fromText returns the way in which a source queue pair was learned; "-" for an unknown
+// one.
 func fromText(from *string) string {
 	if from == nil {
 		return "-"

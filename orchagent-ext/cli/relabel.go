@@ -12,6 +12,8 @@ import (
 	"sluice/orchagent-ext/wire/roce"
 )
 
+// newRelabelCommand returns `sluice relabel`, which writes into a capture the labels that
+// a switch would.
 func newRelabelCommand() *cobra.Command {
 	var algorithm flow.Algorithm
 	cmd := &cobra.Command{
@@ -73,6 +75,8 @@ type labeller struct {
 	written, labelled, ipv4, tunnelled, fragments int
 }
 
+// label writes the label of a packet's flow into p, or counts the reason to leave it
+// alone. A flow keeps the label of its first packet, as on the switch.
 func (l *labeller) label(p *roce.Packet, now int64) {
 	f := l.table.Observe(p, now)
 	switch {
@@ -90,6 +94,7 @@ func (l *labeller) label(p *roce.Packet, now int64) {
 	}
 }
 
+// String returns the sums for people, one line or two.
 func (l *labeller) String() string {
 	text := fmt.Sprintf("labels written: %d; left alone: %d labelled already, %d IPv4, %d tunnelled", l.written, l.labelled, l.ipv4, l.tunnelled)
 	if l.fragments > 0 {

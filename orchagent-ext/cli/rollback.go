@@ -13,6 +13,7 @@ import (
 	"sluice/yang/text"
 )
 
+// newRollbackCommand returns `sluice rollback`.
 func newRollbackCommand() *cobra.Command {
 	s := &settingsCommand{}
 	var last int
@@ -54,6 +55,8 @@ changed since stay as they are, and so does all else: --force takes them back al
 	return cmd
 }
 
+// listChanges prints the journal's entries, the newest first, with the number that
+// rollback --last takes.
 func listChanges(cmd *cobra.Command, w *settings.Writer) error {
 	j, err := w.Known()
 	if err != nil {

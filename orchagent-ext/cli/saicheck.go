@@ -24,6 +24,8 @@ import (
 // flow labels broken.
 var errNoMethod = errors.New("no method of the flow label works")
 
+// newSAICheckCommand returns `sluice sai-check`. The library runs in a process of sluiced
+// rather than in this one, since a library may end its process.
 func newSAICheckCommand() *cobra.Command {
 	var port, sluiced, lockFolder, sandbox string
 	var profile []string

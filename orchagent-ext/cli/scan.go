@@ -41,6 +41,8 @@ type icrcs struct {
 	cut          int // by the capture, or fragments
 }
 
+// add verifies the ICRC of a packet (IBTA annex A17) and counts the result; a packet that
+// the capture cut is counted apart.
 func (c *icrcs) add(p *roce.Packet) {
 	switch got, want, ok := p.ICRC(); {
 	case !ok:
@@ -89,6 +91,8 @@ func scanThrough(cmd *cobra.Command, r frameSource, each func(f *capture.Frame, 
 	return scan{through: true}.read(cmd, r, each)
 }
 
+// read passes each frame of r to each, parsed into the same packet, until the end or the
+// first error of each. err is the parser's. It returns the sums of the scan.
 func (s scan) read(cmd *cobra.Command, r frameSource, each func(f *capture.Frame, p *roce.Packet, err error) error) (scan, error) {
 	s.Malformed, s.Other = map[string]int{}, map[roce.Other]int{}
 	progress := newProgress(cmd.Context(), cmd.ErrOrStderr(), r)
@@ -250,10 +254,13 @@ type progress struct {
 }
 
 const (
+	// Progress is shown at most so often, and only if a scan takes longer than
+	// progressDelay.
 	progressSteps = 1 << 14 // packets between two looks at the clock
 	progressDelay = time.Second
 )
 
+// newProgress returns the progress of a scan, which is shown on w if that is a terminal.
 func newProgress(ctx context.Context, w io.Writer, r frameSource) *progress {
 	p := &progress{ctx: ctx, r: r, start: time.Now()}
 	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
@@ -283,6 +290,7 @@ func (p *progress) step() error {
 	return nil
 }
 
+// end erases the line of progress.
 func (p *progress) end() {
 	if p.shown {
 		fmt.Fprint(p.w, "\r\033[K")

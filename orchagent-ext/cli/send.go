@@ -17,6 +17,7 @@ import (
 	"sluice/orchagent-ext/wire/roce"
 )
 
+// newSendCommand returns `sluice send` with a command for each kind of message.
 func newSendCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "send",
@@ -99,6 +100,9 @@ func newSend(kind notify.Kind, short string, example string, build func(flags *p
 	return s.cmd
 }
 
+// run builds the message and writes it as hexadecimal digits, to a file, out of a device
+// (PFC, and with --eth-dst) or by the kernel's routes, s.count times. A message that its
+// format forbids is an error.
 func (s *sender) run(build func(src, dst netip.Addr) (notify.Message, error)) error {
 	if s.count < 1 || s.interval < 0 {
 		return errors.New("--count must be 1 or more, --interval 0 or more")
@@ -142,6 +146,8 @@ func (s *sender) run(build func(src, dst netip.Addr) (notify.Message, error)) er
 	return s.toRoutes(packet)
 }
 
+// sending reports whether the message goes to the network, instead of a file or the
+// output.
 func (s *sender) sending() bool { return !s.hex && s.write == "" }
 
 // envelope returns the envelope by the flags, with the addresses filled in.
@@ -203,6 +209,7 @@ func (s *sender) macs(e *notify.Envelope) error {
 	return err
 }
 
+// toFile writes the frames to a capture, s.interval apart.
 func (s *sender) toFile(frame []byte) error {
 	w, err := capture.Create(s.write, s.cmd.OutOrStdout())
 	if err != nil {
@@ -220,6 +227,7 @@ func (s *sender) toFile(frame []byte) error {
 	return w.Close()
 }
 
+// toLink sends frames out of a device, bypassing the kernel's routes and neighbors.
 func (s *sender) toLink(frame []byte) error {
 	if s.dev == "" {
 		return errors.New("sending a frame needs --dev, or --write FILE or --hex")
@@ -232,6 +240,7 @@ func (s *sender) toLink(frame []byte) error {
 	return s.each(func() error { return link.Send(frame) }, s.interval)
 }
 
+// toRoutes sends IP packets by the kernel's routes, which resolve the next hop.
 func (s *sender) toRoutes(packet []byte) error {
 	out, err := socket.NewIPSender(s.dev)
 	if err != nil {

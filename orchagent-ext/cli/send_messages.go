@@ -20,6 +20,7 @@ var (
 	flowSrc4, flowDst4 = netip.MustParseAddr("192.0.2.11"), netip.MustParseAddr("198.51.100.22")
 )
 
+// newSendPFCM returns `send pfcm` (draft-yang section 4.1).
 func newSendPFCM() *cobra.Command {
 	return newSend(notify.KindPFCM, "Ask the upstream neighbor to hold or slow a flow",
 		`  sluice send pfcm --dev eth0 --dst fe80::2 --action reduce --reduction 50 --time 1000
@@ -55,6 +56,7 @@ func newSendPFCM() *cobra.Command {
 		})
 }
 
+// newSendPPFC returns `send ppfc` (draft-xz section 4).
 func newSendPPFC() *cobra.Command {
 	return newSend(notify.KindPPFC, "Tell the ingress gateway of a flow that it is congested",
 		`  sluice send ppfc --dev eth0 --dst 2001:db8::1 --pt stop --duration 1000
@@ -94,6 +96,7 @@ func newSendPPFC() *cobra.Command {
 		})
 }
 
+// newSendRateAdvice returns `send rate-advice` (draft-zz section 6).
 func newSendRateAdvice() *cobra.Command {
 	return newSend(notify.KindRateAdvice, "Tell a sender the rate that fits",
 		"  sluice send rate-advice --dev eth0 --dst 2001:db8::11 --dest-qp 0x11 --source-qp 0x22 --rate 25000",
@@ -114,6 +117,7 @@ func newSendRateAdvice() *cobra.Command {
 		})
 }
 
+// newSendCNP returns `send cnp` (IBTA annex A17).
 func newSendCNP() *cobra.Command {
 	return newSend(notify.KindCNP, "Send RoCEv2's congestion notification packet",
 		"  sluice send cnp --dev eth0 --dst 2001:db8::11 --dest-qp 0x11",
@@ -126,6 +130,8 @@ func newSendCNP() *cobra.Command {
 		})
 }
 
+// newSendPFC returns `send pfc` (IEEE 802.1Q clause 36), whose quanta are 512 bit times
+// at the link's speed.
 func newSendPFC() *cobra.Command {
 	return newSend(notify.KindPFC, "Pause or resume priorities of a link (IEEE 802.1Qbb)",
 		`  sluice send pfc --dev eth0 --priority 3 --time 10 --speed 100000

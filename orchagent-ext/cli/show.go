@@ -24,6 +24,7 @@ import (
 	"sluice/yang/text"
 )
 
+// newShowCommand returns `sluice show` with a command for each verb of package show.
 func newShowCommand() *cobra.Command {
 	s := &showCommand{}
 	cmd := &cobra.Command{
@@ -95,6 +96,7 @@ func (s *showCommand) verb(v *show.Verb) *cobra.Command {
 	return cmd
 }
 
+// flagIn reports whether the user set a flag, as opposed to its default.
 func flagIn(flags *pflag.FlagSet, name string) bool {
 	f := flags.Lookup(name)
 	return f != nil && f.Changed
@@ -145,6 +147,8 @@ func (s *showCommand) run(cmd *cobra.Command, v *show.Verb, o show.Options) erro
 	}
 }
 
+// answer reads the tables that a verb wants and returns its answer, with the baseline of
+// `sluice clear counters` taken off.
 func (s *showCommand) answer(ctx context.Context, dbs databases, v *show.Verb, o show.Options) (*show.Answer, error) {
 	var all []rows.Row
 	for database, tables := range v.Wanted() {
@@ -158,6 +162,7 @@ func (s *showCommand) answer(ctx context.Context, dbs databases, v *show.Verb, o
 	return v.Show(show.NewData(all), o, !s.json)
 }
 
+// print writes an answer: text, indented JSON, or with --watch one JSON object a line.
 func (s *showCommand) print(w io.Writer, a *show.Answer) error {
 	if s.json && s.watch {
 		encoded, err := json.Marshal(a.JSON)
@@ -173,6 +178,7 @@ func (s *showCommand) print(w io.Writer, a *show.Answer) error {
 	return err
 }
 
+// complete returns the completion of an argument by the keys of tables.
 func (s *showCommand) complete(database string, tables ...string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 		return keysOf(cmd.Context(), s.databases, database, tables...), cobra.ShellCompDirectiveNoFileComp
@@ -199,6 +205,8 @@ func (s *showCommand) completeQPs(cmd *cobra.Command, _ []string, _ string) ([]s
 	return slices.Compact(qps), cobra.ShellCompDirectiveNoFileComp
 }
 
+// newClearCommand returns `sluice clear`. It keeps a baseline in a file of the user; the
+// counters themselves go on.
 func newClearCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "clear", Short: "Let show count from now on", Args: words, RunE: help,

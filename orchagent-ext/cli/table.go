@@ -22,8 +22,12 @@ type table struct {
 	line   []byte
 }
 
+// tableLookahead is how many rows are held back to find the widths of columns. A wider
+// cell after them shifts its own row only, so that a table of any length takes bounded
+// memory and appears early.
 const tableLookahead = 500 // rows
 
+// newTable returns a table with a header, written to w when its widths are known.
 func newTable(w io.Writer, header ...string) *table {
 	t := &table{w: bufio.NewWriter(w), widths: make([]int, len(header))}
 	t.row(header...)
@@ -49,6 +53,7 @@ func (t *table) row(cells ...string) {
 	}
 }
 
+// begin prints the rows that were held back; the widths are fixed from then on.
 func (t *table) begin() {
 	t.begun = true
 	for _, cells := range t.first {
@@ -57,6 +62,7 @@ func (t *table) begin() {
 	t.first = nil
 }
 
+// print writes one row. Errors of w appear at Flush.
 func (t *table) print(cells []string) {
 	t.line = appendAligned(t.line[:0], cells, t.widths)
 	_, _ = t.w.Write(t.line)
@@ -66,6 +72,8 @@ func (t *table) print(cells []string) {
 // blanks removed.
 func aligned(cells []string, widths []int) string { return string(appendAligned(nil, cells, widths)) }
 
+// appendAligned appends cells that are padded to widths in characters, two spaces apart,
+// and a line feed. Spaces at the end are cut.
 func appendAligned(line []byte, cells []string, widths []int) []byte {
 	for i, c := range cells {
 		if i > 0 {

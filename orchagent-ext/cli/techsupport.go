@@ -19,6 +19,7 @@ import (
 	"sluice/yang/rows"
 )
 
+// newTechsupportCommand returns `sluice techsupport`.
 func newTechsupportCommand() *cobra.Command {
 	var out string
 	var asJSON bool

@@ -28,6 +28,7 @@ const (
 	longestInterval  = time.Hour
 )
 
+// newTopCommand returns `sluice top`.
 func newTopCommand() *cobra.Command {
 	t := &watcher{}
 	cmd := &cobra.Command{
@@ -172,6 +173,8 @@ func (t *watcher) print(ctx context.Context, w io.Writer, once bool) error {
 	return nil
 }
 
+// write writes one frame, or with --json one object a line; apart adds an empty line
+// between frames of text.
 func (t *watcher) write(w io.Writer, apart bool) error {
 	v := t.view(time.Now())
 	if t.json {

@@ -20,6 +20,8 @@ type topKeys struct {
 }
 
 const (
+	// Keys that top reads, as octets of the terminal (ASCII control characters), and the
+	// bounds of a search text and of an escape sequence.
 	ctrlC     = 3
 	ctrlU     = 21
 	escape    = 27

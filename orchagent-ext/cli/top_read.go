@@ -42,6 +42,8 @@ func (t *watcher) read(ctx context.Context) reading {
 	return r
 }
 
+// rows reads the tables of a snapshot, one after the other. A write of sluiced in between
+// is found by read, which compares the times of the counters.
 func (t *watcher) rows(ctx context.Context) ([]rows.Row, error) {
 	var all []rows.Row
 	for _, from := range []struct {

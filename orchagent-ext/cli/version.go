@@ -36,6 +36,7 @@ type versionOf struct {
 // version.
 const versionPatience = 5 * time.Second
 
+// newVersionCommand returns `sluice version`.
 func newVersionCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -132,6 +133,7 @@ func versionOfDaemon(ctx context.Context, dbs *databaseFlags) versionOf {
 	return v
 }
 
+// versionOfKernel returns the release of uname(2).
 func versionOfKernel() versionOf {
 	var u unix.Utsname
 	if err := unix.Uname(&u); err != nil {

@@ -84,6 +84,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	return err
 }
 
+// flagNames returns the names of a command's visible flags, sorted.
 func flagNames(cmd *cobra.Command) []string {
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {

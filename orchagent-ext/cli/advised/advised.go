@@ -48,12 +48,14 @@ type Table struct {
 	Full uint64 // advice that found no room
 }
 
+// pair is a queue pair with the advice of all its sources.
 type pair struct {
 	rate   Rate
 	advice []advice // one a source
 	place  int
 }
 
+// advice is the last advice of one source: a rate in Mbit/s until a time in ns.
 type advice struct {
 	by    Source
 	mbps  uint32
@@ -130,6 +132,7 @@ func (t *Table) Mbps(of QueuePair) uint32 {
 	return 0
 }
 
+// drop removes the advice that has expired.
 func (p *pair) drop(now int64) {
 	kept := p.advice[:0]
 	for _, a := range p.advice {
@@ -165,8 +168,13 @@ func (t *Table) settle(p *pair) (Rate, bool) {
 // heap.Interface.
 type queue []*pair
 
-func (q queue) Len() int           { return len(q) }
+// Len implements [heap.Interface].
+func (q queue) Len() int { return len(q) }
+
+// Less implements [heap.Interface]: the pair whose rate ends first is on top.
 func (q queue) Less(i, j int) bool { return q[i].rate.Until < q[j].rate.Until }
+
+// Swap implements [heap.Interface], and keeps the place of each pair.
 func (q queue) Swap(i, j int) {
 	q[i], q[j] = q[j], q[i]
 	q[i].place, q[j].place = i, j

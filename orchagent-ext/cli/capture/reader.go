@@ -30,6 +30,8 @@ const blockLen = 1 << 19
 const maxSnaplen = 262144
 
 const (
+	// First octets of files: the block type of pcapng's section header, which is the same in
+	// both byte orders, and gzip's magic number (RFC 1952 section 2.3.1).
 	magicPcapng = 0x0a0d0d0a
 	magicGzip   = 0x1f8b
 )
@@ -62,6 +64,7 @@ const (
 // fit time.Time's UnixNano.
 var earliest, latest = time.Unix(0, math.MinInt64), time.Unix(0, math.MaxInt64)
 
+// bounded returns t within the times that fit int64 nanoseconds since 1970.
 func bounded(t time.Time) time.Time {
 	switch {
 	case t.Before(earliest):
@@ -123,6 +126,7 @@ func (f *Frame) header() (length int, ok bool) {
 	return 0, false
 }
 
+// isIP reports whether the 2 octets are the EtherType of IPv4 or IPv6.
 func isIP(etherType []byte) bool {
 	t := binary.BigEndian.Uint16(etherType)
 	return t == roce.EtherTypeIPv4 || t == roce.EtherTypeIPv6
@@ -195,6 +199,8 @@ func openFile(ctx context.Context, name string) (*os.File, error) {
 	}
 }
 
+// start recognizes gzip, pcap and pcapng by the first octets and prepares the reading.
+// Compressed data is unpacked on the way.
 func (r *Reader) start() error {
 	buffered := bufio.NewReaderSize(r.count, 1<<16)
 	if magic, err := buffered.Peek(2); err == nil && binary.BigEndian.Uint16(magic) == magicGzip {
@@ -238,6 +244,7 @@ func (r *Reader) start() error {
 	return err
 }
 
+// recordLen is the length of the header of a packet in a pcap file.
 const recordLen = 16 // header of a packet in a pcap file
 
 // whole returns the length of the next packet of a pcap file where all of it was read
@@ -340,6 +347,7 @@ const (
 	maxBeside   = 16 << 20
 )
 
+// errNoPackets is the error of a file that would fill the memory with descriptions.
 var errNoPackets = fmt.Errorf("more than %d MiB of it are no packets", maxBeside>>20)
 
 // bounds is the file's content, as long as enough of it is packets.
@@ -348,6 +356,7 @@ type bounds struct {
 	left int64 // octets that may be read until the next packet is there
 }
 
+// Read implements [io.Reader] within the bound that is left.
 func (b *bounds) Read(p []byte) (int, error) {
 	if b.left < 0 {
 		return 0, errNoPackets
@@ -370,6 +379,7 @@ type counter struct {
 	before func() // called before each Read; nil: nothing is
 }
 
+// result is the result of a Read in a goroutine of its own.
 type result struct {
 	n   int
 	err error
@@ -379,8 +389,11 @@ type result struct {
 // sluice" as a whole, and the packets that tcpdump still writes then are wanted.
 const grace = time.Second
 
+// errStopped ends a reading after the grace period of an interrupt.
 var errStopped = errors.New("stopped")
 
+// Read implements [io.Reader] and counts octets for the progress. On a pipe it reads in a
+// goroutine, since an interrupt cannot end a system call that waits.
 func (c *counter) Read(b []byte) (int, error) {
 	if !c.last.IsZero() && !time.Now().Before(c.last) {
 		return 0, errStopped

@@ -51,6 +51,8 @@ func CreateLike(name string, stdout io.Writer, r *Reader) (*Writer, error) {
 	})
 }
 
+// create creates the output and writes the file's header by begin; an error of that
+// removes the file.
 func create(name string, stdout io.Writer, begin func(*Writer) error) (*Writer, error) {
 	file, err := output.Create(name, stdout)
 	if err != nil {
@@ -113,6 +115,8 @@ func (w *Writer) Close() error {
 	return w.file.Close()
 }
 
+// flush writes the buffers. A pcapng file without packets gets its section header and
+// interface here.
 func (w *Writer) flush() error {
 	if w.like == nil {
 		return nil

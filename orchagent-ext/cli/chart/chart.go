@@ -21,6 +21,7 @@ type Bar struct {
 	Text  string  // the value as people read it, with its unit
 }
 
+// value returns the height, 0 for NaN, infinite and negative values.
 func (b Bar) value() float64 {
 	if !(b.Value > 0) || math.IsInf(b.Value, 0) {
 		return 0

@@ -34,6 +34,7 @@ const (
 )
 
 const (
+	// Colors, sizes of text and lengths of the pictures.
 	ink     = "#1c2733"
 	inkSoft = "#556575"
 	slot    = "#eef2f6"
@@ -44,6 +45,7 @@ const (
 )
 
 const (
+	// Attributes of text in SVG.
 	bold   = ` font-weight="600"`
 	middle = ` text-anchor="middle"`
 )
@@ -73,8 +75,10 @@ func SVG(w io.Writer, title string, groups []Group) error {
 	return err
 }
 
+// panelHeight is the height of a group of bars, in SVG's user units as all lengths here.
 const panelHeight = headBand + headRoom + plotHeight + axisBand
 
+// layout is the size of a picture and the number of panels side by side.
 type layout struct {
 	width, height float64
 	panel         float64 // width of a panel
@@ -99,6 +103,8 @@ func arrange(title string, groups []Group) layout {
 	return l
 }
 
+// panel draws a group of bars with its title, at (x, y). scale is the value of the full
+// height, common to all panels so that they can be compared.
 func panel(out *bytes.Buffer, g Group, x, y, width, scale float64) {
 	text(out, x, y+headSize*0.75, headSize, ink, bold, g.Title)
 	text(out, x, y+headSize*0.75+19, noteSize, inkSoft, "", g.Note)
@@ -187,6 +193,7 @@ func legend(out *bytes.Buffer, x, y float64) {
 // legendWidth is the width of the legend with space before it, in pixels.
 const legendWidth = 150.0
 
+// text writes a line of text with its baseline at (x, y).
 func text(out *bytes.Buffer, x, y, size float64, fill, attributes, s string) {
 	fmt.Fprintf(out, `<text x="%.2f" y="%.2f" font-size="%g" fill="%s"%s>%s</text>`+"\n", x, y, size, fill, attributes, escape(s))
 }
@@ -206,6 +213,7 @@ func describe(groups []Group) string {
 	return s.String()
 }
 
+// escape returns s as XML character data.
 func escape(s string) string {
 	var b bytes.Buffer
 	_ = xml.EscapeText(&b, []byte(s)) // a bytes.Buffer does not fail

@@ -38,6 +38,7 @@ func Text(w io.Writer, groups []Group, width int) error {
 	return err
 }
 
+// line writes s without spaces at its end, and a line feed.
 func line(out *bytes.Buffer, s string) {
 	out.WriteString(strings.TrimRight(s, " "))
 	out.WriteByte('\n')

@@ -52,6 +52,7 @@ const (
 	coursesARow = 2
 )
 
+// lineColors are the colors of the lines of a plot, in their order.
 var lineColors = []string{bar, barTop, "#3f9b6c", "#7d5fb2"}
 
 // Timelines writes the courses as a standalone SVG 1.1 image, two in a row. Plots of
@@ -100,6 +101,8 @@ func tops(courses []Course) (list []float64) {
 	return list
 }
 
+// plotHeightOf returns the height of a plot: its title, the curves if it has any, and a
+// row for each span.
 func plotHeightOf(p Plot) float64 {
 	h := plotBand
 	if len(p.Lines) > 0 {
@@ -108,6 +111,7 @@ func plotHeightOf(p Plot) float64 {
 	return h + float64(len(p.Spans))*spanHeight
 }
 
+// courseHeight returns the height of all plots of a course with the gaps between them.
 func courseHeight(c Course) float64 {
 	h := headBand
 	for _, p := range c.Plots {
@@ -116,6 +120,8 @@ func courseHeight(c Course) float64 {
 	return h + axisBand/2
 }
 
+// course draws the plots of a course below each other over one axis of time. tops are the
+// values of full height, by plot.
 func course(out *bytes.Buffer, c Course, x, y, seconds float64, tops []float64) {
 	text(out, x, y+headSize*0.75, headSize, ink, bold, c.Title)
 	text(out, x, y+headSize*0.75+19, noteSize, inkSoft, "", c.Note)
@@ -160,6 +166,8 @@ func names(out *bytes.Buffer, p Plot, x, y float64) {
 	}
 }
 
+// lines draws the curves of a plot; at converts seconds to x, and top is the value of
+// full height.
 func lines(out *bytes.Buffer, p Plot, x, y float64, at func(float64) float64, top float64) {
 	base := y + linesHeight
 	fmt.Fprintf(out, `<rect x="%.2f" y="%.2f" width="%.2f" height="%.2f" fill="%s"/>`+"\n", x, y, courseWidth, linesHeight, slot)

@@ -48,6 +48,8 @@ type result interface {
 	judge() error              // says what is not as it must be
 }
 
+// scenarios are run in this order. The duration is the limit after which a scenario
+// fails: it ends one that hangs.
 var scenarios = []scenario{
 	{"spread", 55 * time.Second, runSpread},
 	{"hold", 10 * time.Minute, runHold},
@@ -64,6 +66,8 @@ func Scenarios() (names []string) {
 	return names
 }
 
+// uplinks is the number of equal-cost uplinks of the leaf in the scenarios spread and
+// placement.
 const uplinks = 4
 
 // Run runs the scenarios of the demo. The error has each failure and each figure
@@ -82,6 +86,9 @@ func Run(ctx context.Context, c Config) error {
 	return nil
 }
 
+// show builds the fabric of a scenario, runs it, prints its figures and judges them. The
+// fabric is removed in any case. An error names the namespaces' missing support, the
+// scenario's failure, or the bars that were missed.
 func (c Config) show(ctx context.Context, s scenario) (err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.limit, fmt.Errorf("not done within %v", s.limit))
 	defer cancel()

@@ -68,6 +68,9 @@ func captured(folder string, a *fabric.Interface) (frames [][]byte, files int, e
 	return frames, len(names), nil
 }
 
+// lift appends the RoCEv2 packets of a capture, carried over into IPv6 and addressed to
+// interface a. Packets other than RoCEv2 are left out; one that cannot be lifted is an
+// error.
 func lift(frames [][]byte, name string, lifter *traffic.Lifter, a *fabric.Interface) ([][]byte, error) {
 	r, err := capture.Open(context.Background(), name, nil)
 	if err != nil {

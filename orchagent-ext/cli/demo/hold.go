@@ -26,9 +26,11 @@ const (
 	runToPFC = "pfcm_to_pfc"
 )
 
+// holdRuns are the variants of the scenario hold, in the order of the report.
 var holdRuns = []string{runNone, runPFC, runPFCM, runToPFC}
 
 const (
+	// Times of one trial. Goodput leaves out the begin, until the holds have their rhythm.
 	holdSpan   = 3 * time.Second        // of sending
 	holdSettle = 500 * time.Millisecond // not counted in goodput
 )
@@ -41,6 +43,9 @@ type chain struct {
 	planes [3]*plane
 }
 
+// runHold shows flow control on a chain of three switches: elephants to a slow egress
+// share a priority with victims to a fast one. A trial of the victims alone is the
+// measure; each run of holdRuns has both.
 func runHold(ctx context.Context, f *fabric.Fabric, c Config, folder string, say say) (_ result, err error) {
 	say("network: adapters – edge – aggregation – core – receivers; links of %d Mbit/s, one egress of %d", linkMbps, slowMbps)
 	network, err := f.Chain()

@@ -39,6 +39,8 @@ func (r *holdReport) plot(path string) error {
 	return os.WriteFile(path, svg.Bytes(), 0o644)
 }
 
+// rates returns the sum of the goodput of n queue pairs from first on, in Mbit/s by time
+// bins of plotBin.
 func rates(name string, r *nic.Receiver, first uint32, n int, span time.Duration) chart.Line {
 	sums := make([]float64, (span+drain)/plotBin)
 	for _, qp := range qps(first, n) {
@@ -58,6 +60,7 @@ func rates(name string, r *nic.Receiver, first uint32, n int, span time.Duration
 // slowPort is the place of the slow egress among the ports of all switches.
 const slowPort = 3 + 2 + 1
 
+// line returns the samples of one port's queue, in kB.
 func (d *depths) line(port int) chart.Line {
 	l := chart.Line{Name: "depth"}
 	for _, s := range d.samples[port] {
@@ -66,6 +69,8 @@ func (d *depths) line(port int) chart.Line {
 	return l
 }
 
+// linkNames are the switches at whose links notifications are recorded, from the
+// congested egress upstream.
 var linkNames = []string{"core", "aggregation", "edge", "edge"}
 
 // spans are the times in which notifications on each link asked to wait.

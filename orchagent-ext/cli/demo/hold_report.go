@@ -60,6 +60,7 @@ type latency struct {
 	N    int     `json:"n"`
 }
 
+// newHoldReport returns a report without runs.
 func newHoldReport() *holdReport {
 	return &holdReport{QueueBytes: queueBytes, Runs: map[string]holdRun{}, trials: map[string][]*trial{}, each: map[string][]holdRun{}}
 }
@@ -85,6 +86,9 @@ func (r *holdReport) add(name string, t, alone *trial) {
 	}
 }
 
+// summary returns the figures of a trial. alone is the trial without elephants, in
+// relation to which the victims' goodput is given; delays are in µs, rates are shares of
+// the slow egress.
 func (t *trial) summary(alone *trial) holdRun {
 	elephantOctets := goodput(t.received[0], elephantQP, elephants, holdSettle, holdSpan)
 	elephantOctets += 14 * elephantOctets / float64(packetOctets) // the queue sends Ethernet headers, too
@@ -137,6 +141,7 @@ func undelivered(sent *nic.Counters, r *nic.Receiver, first uint32, n int) uint6
 	return sent.Packets - min(arrived, sent.Packets)
 }
 
+// delays returns the latencies of n queue pairs from first on, in ns, sorted.
 func delays(r *nic.Receiver, first uint32, n int) (all []int64) {
 	for _, qp := range qps(first, n) {
 		all = append(all, r.Flows[qp].Latency...)
@@ -208,6 +213,8 @@ func (r *holdReport) print(w io.Writer) error {
 	return r.Without.print(w, ", without real-time priority")
 }
 
+// print writes the quantiles of the three delays of flow control in µs: from the mark to
+// the PFCM, from the PFCM to the hold, and of the release after its time.
 func (l *latencies) print(w io.Writer, how string) error {
 	fmt.Fprintf(w, "\nlatencies at load %.1f%s\n", l.Load, how)
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)

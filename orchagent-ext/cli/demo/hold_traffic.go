@@ -48,6 +48,7 @@ func holdFlows(from, to int, n int, qp uint32, mbps uint64, backlog bool) (flows
 	return flows
 }
 
+// qps returns n consecutive queue pairs.
 func qps(first uint32, n int) (list []uint32) {
 	for i := range uint32(n) {
 		list = append(list, first+i)

@@ -32,6 +32,8 @@ type depths struct {
 	err     error
 }
 
+// sampleDepths reads the queues of ports round by round until ctx ends. Times are since
+// begin. The first error ends it, and is in the result.
 func sampleDepths(ctx context.Context, ports []*fabric.Interface, begin time.Time) *depths {
 	d := &depths{samples: make([][]depth, len(ports))}
 	for ctx.Err() == nil && len(ports) > 0 {
@@ -117,6 +119,8 @@ func listen(ctx context.Context, at []*fabric.Interface, begin time.Time) (*list
 	return l, nil
 }
 
+// record stores the notifications of one link with their times until ctx ends. It polls
+// every 20 ms for the end.
 func (l *listeners) record(ctx context.Context, fd, link int, begin time.Time) {
 	var p notify.Packet
 	frame := make([]byte, 1<<14)
@@ -155,6 +159,7 @@ func (l *listeners) wait() ([]arrival, error) {
 	return l.arrivals, l.err
 }
 
+// close waits for the recorders, whose context must have ended, and closes their sockets.
 func (l *listeners) close() {
 	l.wg.Wait()
 	for _, fd := range l.sockets {

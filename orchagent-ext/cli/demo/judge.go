@@ -22,6 +22,7 @@ type verdict struct {
 	FirstWrong string // the first wrong label, for the operator
 }
 
+// add sums up another round; the first wrong packet of all stays.
 func (v *verdict) add(o verdict) {
 	v.Checked += o.Checked
 	v.Right += o.Right

@@ -51,6 +51,8 @@ type phase struct {
 	before  func() error
 }
 
+// runPlacement shows placement on a leaf and a spine: the same flows without labels, with
+// labels of the hash, and placed, for several distributions of rates.
 func runPlacement(ctx context.Context, f *fabric.Fabric, c Config, folder string, say say) (_ result, err error) {
 	say("network: host A – leaf == %d uplinks == spine – host B", uplinks)
 	network, err := f.LeafSpine(uplinks)
@@ -272,6 +274,7 @@ func (t *placing) burst(sizes []int) error {
 	return nil
 }
 
+// octets returns the octets that each uplink sent, by its own counter.
 func (t *placing) octets() (all []uint64, err error) {
 	for _, u := range t.Uplinks {
 		c, err := u.Counters()

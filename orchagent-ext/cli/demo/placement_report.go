@@ -30,8 +30,10 @@ type placementRun struct {
 	After             int     `json:"moves_after,omitempty"` // while the load stayed as it was
 }
 
+// write adds the figures to the JSON report in the folder.
 func (r *placementReport) write(folder string) error { return merge(folder, r) }
 
+// print writes the figures as a table, worst ÷ mean of the uplinks' octets for each load.
 func (r *placementReport) print(w io.Writer) error {
 	fmt.Fprintf(w, "%d queue pairs of one host pair over %d uplinks, octets of the uplinks' own counters (method %s)\n\n", placedFlows, uplinks, r.method)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
@@ -55,6 +57,7 @@ func (r *placementReport) print(w io.Writer) error {
 	return err
 }
 
+// judge returns an error that names each figure beyond its bar, or nil.
 func (r *placementReport) judge() error {
 	var errs []error
 	check := func(ok bool, format string, args ...any) {

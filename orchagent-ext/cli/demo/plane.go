@@ -22,6 +22,7 @@ import (
 )
 
 const (
+	// Times and bounds of the control plane of a switch.
 	startPatience = 20 * time.Second // for sluiced to say that it runs
 	applyPatience = 10 * time.Second // for a row to be on the switch
 	stopPatience  = 5 * time.Second
@@ -109,6 +110,8 @@ func ended(err error) error {
 	return err
 }
 
+// startRedis starts a Redis of its own in the folder, opens its databases, and writes the
+// first rows of CONFIG_DB.
 func (p *plane) startRedis(ctx context.Context, folder string, changes []sonicdb.Change) (err error) {
 	if p.redis, err = privateredis.Start(folder); err != nil {
 		p.redis = nil
@@ -153,6 +156,7 @@ func enableLabels() sonicdb.Change {
 	return set("SLUICE_FLOW_LABEL", "global", map[string]string{"admin_state": "enabled", "manage_switch_hash": "true"})
 }
 
+// set returns the change that gives a row these fields.
 func set(table, key string, fields map[string]string) sonicdb.Change {
 	return sonicdb.Change{Row: rows.Row{Table: table, Key: key, Fields: fields}}
 }
@@ -191,6 +195,7 @@ func (p *plane) await(ctx context.Context, patience time.Duration, table, key, f
 	}
 }
 
+// read returns the fields of a row of STATE_DB, nil for a missing one.
 func (p *plane) read(ctx context.Context, table, key string) (map[string]string, error) {
 	return field(ctx, p.state, table, key)
 }
@@ -209,6 +214,7 @@ func field(ctx context.Context, db *sonicdb.DB, table, key string) (map[string]s
 	return nil, nil
 }
 
+// sorted returns fields as text for an error, in the order of their names.
 func sorted(fields map[string]string) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(fields)) {

@@ -16,6 +16,8 @@ import (
 )
 
 const (
+	// drain is the time after the last packet in which packets still arrive; plotBin is the
+	// resolution of curves.
 	drain   = 600 * time.Millisecond // for what waits in queues and lanes to arrive
 	plotBin = 20 * time.Millisecond  // of goodput over time
 )
@@ -58,6 +60,7 @@ type workers struct {
 	fail func()
 }
 
+// run runs do in a goroutine. Its error is kept, and ends the context of all workers.
 func (w *workers) run(do func() error) {
 	w.wg.Go(func() {
 		if err := do(); err != nil {

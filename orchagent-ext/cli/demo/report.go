@@ -15,6 +15,7 @@ import (
 	"sluice/orchagent-ext/cli/evenness"
 )
 
+// chartWidth is the width of the chart in characters.
 const chartWidth = 78 // columns
 
 // report is the file report.json.
@@ -30,6 +31,7 @@ type report struct {
 	method     string
 }
 
+// balance is the spread of packets over the uplinks, without labels and with them.
 type balance struct {
 	Paths  int             `json:"paths"`
 	Before evenness.Spread `json:"before"`
@@ -71,6 +73,7 @@ func (r *report) judge() error {
 	return errors.Join(errs...)
 }
 
+// groups returns the bars before and after; ports have SONiC's names, of four lanes each.
 func (r *report) groups() []chart.Group {
 	name := func(path int) string { return fmt.Sprint("Ethernet", 4*(path+1)) }
 	text := func(load uint64) string { return fmt.Sprint(load) }
@@ -80,6 +83,7 @@ func (r *report) groups() []chart.Group {
 	}
 }
 
+// title is that of the chart.
 const title = "64 queue pairs of one host pair over 4 uplinks: packets of each"
 
 // print shows the result to people.

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// outstanding is how many packets may be on their way: fewer than the
-	// kernel's queue (net.core.netdev_max_backlog), so that each arrives.
+	// outstanding is how many packets may be on their way: fewer than the kernel's queue
+	// (net.core.netdev_max_backlog), so that each arrives. Bounds of a round of packets.
 	outstanding = 256
 	burst       = 64 // packets between two looks at the receiver
 

@@ -42,6 +42,9 @@ type stocked struct {
 	load  *stockLoad
 }
 
+// runStock shows placement by entries on a leaf with the limits of a stock ASIC, whose
+// ECMP hashes the 5-tuple of both families (fib_multipath_hash_fields 55: addresses,
+// protocol and ports).
 func runStock(ctx context.Context, f *fabric.Fabric, c Config, folder string, say say) (_ result, err error) {
 	say("network: host A – leaf == %d uplinks == spine – host B; the leaf is an ASIC: 15 ms a rule, 2048 entries, 10,000 samples a second", stockUplinks)
 	network, err := f.LeafSpine(stockUplinks)
@@ -415,6 +418,7 @@ func (s *stocked) measure(ctx context.Context, from, span time.Duration) (float6
 	return worstToMean(after, nil), s.load.failed()
 }
 
+// octets returns the octets that each uplink sent, by its own counter.
 func (s *stocked) octets() (all []uint64, err error) {
 	for _, u := range s.Uplinks {
 		c, err := u.Counters()
@@ -426,6 +430,7 @@ func (s *stocked) octets() (all []uint64, err error) {
 	return all, nil
 }
 
+// pause waits for d, or returns the error of ctx.
 func pause(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():
@@ -561,6 +566,7 @@ func (l *stockLoad) run() error {
 	}
 }
 
+// fraction returns v less its whole part; v is positive.
 func fraction(v float64) float64 { return v - float64(int(v)) }
 
 // bthAt is where the BTH of a frame begins.
@@ -589,6 +595,7 @@ func (l *stockLoad) failed() error {
 	}
 }
 
+// end stops the sender and returns the first error of sending.
 func (l *stockLoad) end() error {
 	close(l.stop)
 	return errors.Join(<-l.done, l.sender.Close())

@@ -18,6 +18,8 @@ type stockReport struct {
 	full bool // medians of three, and all loads
 }
 
+// stockFigures are the figures of the scenario as JSON: worst ÷ mean by family, and the
+// times of a link's failure and of a restart.
 type stockFigures struct {
 	Placement  map[string]*stockRun `json:"placement"` // by v4 and v6
 	LinkDownMS float64              `json:"link_down_ms"`
@@ -54,8 +56,10 @@ func medianRun(runs []*stockRun) *stockRun {
 	return m
 }
 
+// write adds the figures to the JSON report in the folder.
 func (r *stockReport) write(folder string) error { return merge(folder, r) }
 
+// print writes the figures as a table; those of --full only after a full run.
 func (r *stockReport) print(w io.Writer) error {
 	fmt.Fprintf(w, "%d queue pairs with a source port each over %d uplinks, octets of the uplinks' own counters (method redirect)\n\n", stockFlows, stockUplinks)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
@@ -74,6 +78,7 @@ func (r *stockReport) print(w io.Writer) error {
 	return err
 }
 
+// judge returns an error that names each figure beyond its bar, or nil.
 func (r *stockReport) judge() error {
 	var errs []error
 	check := func(ok bool, format string, args ...any) {

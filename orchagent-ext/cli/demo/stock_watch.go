@@ -20,8 +20,11 @@ type stockWatch struct {
 	done      chan error
 }
 
+// watchBuffer is the socket's buffer, large enough for the packets of a reader that waits
+// for a processor.
 const watchBuffer = 64 << 20 // octets that wait for the reader
 
+// watch begins to record the packets that arrive at host B, in a goroutine.
 func (s *stocked) watch() (*stockWatch, error) {
 	fd, err := s.B.PacketSocket(unix.ETH_P_ALL)
 	if err != nil {
@@ -35,6 +38,7 @@ func (s *stocked) watch() (*stockWatch, error) {
 	return w, nil
 }
 
+// run reads packets until end. It needs their first 128 octets only.
 func (w *stockWatch) run() error {
 	b := make([]byte, 128)
 	poll := []unix.PollFd{{Fd: int32(w.fd), Events: unix.POLLIN}}
@@ -82,6 +86,7 @@ func (w *stockWatch) see(frame []byte) {
 	w.highest[flow] = psn
 }
 
+// end stops the reader and returns its error.
 func (w *stockWatch) end() error {
 	close(w.stop)
 	return errors.Join(<-w.done, unix.Close(w.fd))

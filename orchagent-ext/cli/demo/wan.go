@@ -30,9 +30,12 @@ const (
 	wanTiming = "ppfc_timing" // as ppfc, with flows that pass the mark often; no run of the table
 )
 
+// wanRuns are the variants of the scenario wan, in the order of the report.
 var wanRuns = []string{wanNone, wanCNP, wanAdvice, wanPPFC, wanNear}
 
 const (
+	// Parameters of the scenario wan: a path of long delay, whose round trip bounds how
+	// early feedback of the receiver reaches the sender.
 	wanDelay   = 10 * time.Millisecond // one way
 	wanRTT     = 2 * wanDelay
 	wanSpan    = 5 * time.Second
@@ -62,6 +65,8 @@ type wan struct {
 	span   time.Duration // of sending in a run
 }
 
+// runWAN shows notifications over a long path: two flows exceed an egress behind a delay
+// of wanDelay, and the sender slows down by CNP, Rate Advice or the gateway's PPFC.
 func runWAN(ctx context.Context, f *fabric.Fabric, c Config, folder string, say say) (result, error) {
 	say("network: sender – gateway 1 – [%v each way] – gateway 2 – receiver; an egress of %d Mbit/s", wanDelay, slowMbps)
 	network, err := f.WAN(wanDelay)
@@ -182,6 +187,8 @@ func (w *wan) trial(ctx context.Context, run string) (t *trial, err error) {
 	return t, err
 }
 
+// playing returns the traffic of a run: its flows, the notification that the sender
+// obeys, and the ports whose queues are sampled.
 func (w *wan) playing(run string) *playing {
 	_, slow := w.slow(run)
 	a := w.adapter()

@@ -37,10 +37,12 @@ type wanRun struct {
 	Told     float64 `json:"messages"`        // that reached the sender
 }
 
+// newWANReport returns a report without runs.
 func newWANReport() *wanReport {
 	return &wanReport{RTT: float64(wanRTT.Milliseconds()), HighBytes: wanHigh, Runs: map[string]wanRun{}, trials: map[string][]*trial{}, each: map[string][]wanRun{}}
 }
 
+// add adds a trial; the figures of a run are the medians of its trials.
 func (r *wanReport) add(name string, t *trial) {
 	r.trials[name] = append(r.trials[name], t)
 	r.each[name] = append(r.each[name], t.wan())

@@ -28,6 +28,7 @@ type ppfcTimes struct {
 }
 
 const (
+	// Spans of the measurement of delays: more notifications give steadier quantiles.
 	timingSpan     = 8 * time.Second
 	timingSpanFull = 32 * time.Second
 )
@@ -126,6 +127,8 @@ var onlyPPFC = []bpf.Instruction{
 	bpf.RetConstant{Val: 0},
 }
 
+// open opens a socket at an interface that receives PPFC only, with the kernel's times of
+// arrival in ns (SO_TIMESTAMPNS).
 func (s *stamps) open(at *fabric.Interface) (err error) {
 	if s.fd, err = at.PacketSocket(unix.ETH_P_ALL); err != nil {
 		return err

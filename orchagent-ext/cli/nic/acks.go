@@ -12,6 +12,7 @@ type acked struct {
 	arrived uint64 // of those
 }
 
+// counterMask has the bits of a PSN and of an MSN, which count modulo 2²⁴.
 const counterMask = 1<<24 - 1 // of a PSN and an MSN
 
 // asks reports whether packet number n asks for an acknowledgement.

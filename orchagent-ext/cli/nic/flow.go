@@ -29,6 +29,7 @@ type Flow struct {
 }
 
 const (
+	// Lengths of headers in octets.
 	ethernetLen = 14
 	ipv6Len     = 40
 	ipv4Len     = 20
@@ -70,6 +71,8 @@ func appendHeaders(b []byte, e roce.Ethernet, src, dst netip.Addr, trafficClass 
 	return roce.IPv6Header{TrafficClass: trafficClass, FlowLabel: label, NextHeader: 17, HopLimit: 64, Src: src.As16(), Dst: dst.As16()}.Append(e.Append(b))
 }
 
+// doNotFragment is bit 1 of IPv4's flags, in the 16-bit word with the fragment offset
+// (RFC 791 section 3.1).
 const doNotFragment = 0x4000
 
 // Octets is the size of each IP packet of the flow.

@@ -19,6 +19,7 @@ func (r *framer) back(frame []byte, p *roce.Packet) []byte {
 	return roce.UDPHeader{SrcPort: p.SrcPort(), DstPort: roce.UDPPort}.Append(b)
 }
 
+// finish completes lengths, checksums and ICRC of the answer.
 func (r *framer) finish(b []byte) []byte {
 	b, err := roce.Finish(b, ethernetLen)
 	if err != nil {

@@ -32,6 +32,8 @@ type Receiver struct {
 	frames framer
 }
 
+// answerEvery is the number of packets of a flow for one acknowledgement, as adapters
+// coalesce them.
 const answerEvery = 8
 
 // NewReceiver expects the flows with these destination queue pairs. start (ns since

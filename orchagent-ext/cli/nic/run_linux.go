@@ -100,6 +100,8 @@ func linger(ctx context.Context, fd int, s *Sender, in []byte) error {
 // receiveBurst bounds how long frames that come in keep others from being sent.
 const receiveBurst = 16
 
+// receive passes the frames that wait to the sender, at most receiveBurst of them, so
+// that sending goes on.
 func receive(fd int, s *Sender, now int64, in []byte) error {
 	for range receiveBurst {
 		n, _, err := unix.Recvfrom(fd, in, unix.MSG_DONTWAIT)
@@ -116,12 +118,14 @@ func receive(fd int, s *Sender, now int64, in []byte) error {
 	return nil
 }
 
+// wait sleeps for ns, at most longestWait, or until a frame comes.
 func wait(fd int, ns int64) {
 	ts := unix.NsecToTimespec(max(min(ns, int64(longestWait)), 0))
 	// An error of an interrupted poll is ignored: the loop reads the clock next.
 	_, _ = unix.Ppoll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, &ts, nil)
 }
 
+// send writes one frame and waits while the device's queue is full.
 func send(fd int, frame []byte) error {
 	for {
 		_, err := unix.Write(fd, frame)

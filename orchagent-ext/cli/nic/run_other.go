@@ -12,6 +12,7 @@ import (
 	"sluice/orchagent-ext/wire/roce"
 )
 
+// errLinuxOnly is the error of all functions elsewhere.
 var errLinuxOnly = errors.New("sending and receiving packets needs Linux")
 
 // Monotonic is never called.

@@ -213,6 +213,8 @@ func (s *Sender) Receive(now int64, frame []byte) bool {
 	return true
 }
 
+// pfcm obeys a PFCM: it holds or slows the flows with its Stream ID between its two
+// hosts.
 func (s *Sender) pfcm(now int64) {
 	m := &s.packet.PFCM
 	if !s.c.Obey.PFCM {
@@ -232,6 +234,7 @@ func (s *Sender) pfcm(now int64) {
 	s.apply(now, changes)
 }
 
+// apply carries out changes of holds, and adds the time that flows were stopped.
 func (s *Sender) apply(now int64, changes []enforce.Change[int]) {
 	s.changes = changes
 	for _, c := range changes {
@@ -255,6 +258,8 @@ func (s *Sender) release(now int64, flow int) {
 	}
 }
 
+// pfc obeys a PFC frame for the priority of the flows: it stops all of them for the
+// frame's quanta at the line rate, or with 0 lets them go.
 func (s *Sender) pfc(now int64) {
 	m := &s.packet.PFC
 	if !s.c.Obey.PFC || m.Enable&(1<<s.c.Priority) == 0 {
@@ -269,6 +274,7 @@ func (s *Sender) pfc(now int64) {
 	s.paused = until
 }
 
+// advise obeys a Rate Advice for one queue pair.
 func (s *Sender) advise(now int64) {
 	m := &s.packet.RateAdvice
 	if !s.c.Obey.Advice {
@@ -292,6 +298,7 @@ func (s *Sender) expire(now int64) {
 	}
 }
 
+// cnp slows one queue pair down, as DCQCN's reaction point.
 func (s *Sender) cnp(now int64) {
 	if !s.c.Obey.CNP {
 		return

@@ -29,7 +29,7 @@ type Arrived struct {
 
 const (
 	// arrivals is how many numbers before the newest are tracked one by one. A packet that
-	// is later than that counts as reordered, and stays missing.
+	// is later than that counts as reordered, and stays missing. Bounds of a Verifier.
 	arrivals = 1024
 	// maxArrivals bounds the memory: 13 MB.
 	maxArrivals = 1 << 16

@@ -71,6 +71,7 @@ func visible(value string) error {
 	return nil
 }
 
+// visible rejects a key with characters that a terminal hides.
 func (t *Table) visible(key string) error {
 	if err := visible(key); err != nil {
 		return fmt.Errorf("%s: the key %q %w", t.Name, key, err)
@@ -197,4 +198,5 @@ func (c Config) written() []rows.Row {
 	return all
 }
 
+// modeled reports whether a row is of a table of the models.
 func modeled(r rows.Row) bool { return rows.Fields(r.Table) != nil }

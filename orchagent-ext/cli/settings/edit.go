@@ -20,6 +20,7 @@ type Edit struct {
 	After  map[string]string `json:"after"`
 }
 
+// row returns the edit's row with these fields.
 func (e Edit) row(fields map[string]string) rows.Row {
 	return rows.Row{Table: e.Table, Key: e.Key, Fields: fields}
 }
@@ -124,6 +125,7 @@ func Lines(edits []Edit) []Line {
 	return all
 }
 
+// union returns the keys of both maps.
 func union(a, b map[string]string) map[string]bool {
 	all := make(map[string]bool)
 	for k := range a {

@@ -64,6 +64,7 @@ func (j *Journal) Before(n int) (Config, error) {
 	return c, nil
 }
 
+// enough returns an error unless the journal has n changes.
 func (j *Journal) enough(n int) error {
 	switch {
 	case n < 1:

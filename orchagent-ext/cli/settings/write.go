@@ -84,6 +84,9 @@ func (w *Writer) write(ctx context.Context, wanted func(*Journal) (Change, func(
 	}
 }
 
+// try reads journal and rows once, and writes the change only if the rows are still the
+// same. The error is [sonicdb.ErrChanged] if another process was faster; write tries
+// again then.
 func (w *Writer) try(ctx context.Context, wanted func(*Journal) (Change, func(Config, []Edit) *Journal, error)) ([]Edit, error) {
 	var old, kept Journal
 	if w.File != "" {

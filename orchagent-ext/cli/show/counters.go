@@ -104,6 +104,8 @@ func counterTable(counters map[string]uint64, shown func(string) bool) []Block {
 	return []Block{t}
 }
 
+// flowLabel answers `show flow-label`: method and state, the ports that label, and
+// counters of packets.
 func flowLabel(d *Data, o Options) (*Answer, error) {
 	state, config := d.state(), known(d.only("SLUICE_FLOW_LABEL"))
 	labelled := []string{}
@@ -136,6 +138,7 @@ func labels(port rows.Row) bool {
 	return or(port.Fields["flow_label"], byRole) == "enabled"
 }
 
+// streamIDs answers `show stream-ids`: scope, settings and counters of Stream IDs.
 func streamIDs(d *Data, o Options) (*Answer, error) {
 	config := make(map[string]string)
 	for name, value := range d.only("SLUICE") {
@@ -164,6 +167,8 @@ func streamIDs(d *Data, o Options) (*Answer, error) {
 	}, nil
 }
 
+// collectors answers `show collectors`: the connection, queue and drops of each IPFIX
+// collector.
 func collectors(d *Data, o Options) (*Answer, error) {
 	fields := []string{"connected", "records", "waiting", "dropped", "messages", "bytes", "last_error"}
 	t := Block{Header: []string{"Collector"}}
@@ -193,6 +198,8 @@ func collectors(d *Data, o Options) (*Answer, error) {
 	return &Answer{JSON: out, Blocks: []Block{t}}, nil
 }
 
+// allCounters answers `show counters`: all counters of SLUICE_STATS since they were
+// cleared.
 func allCounters(d *Data, o Options) (*Answer, error) {
 	counters := o.Baseline.global(d)
 	_, numbers := leavesOf("SLUICE_STATS")

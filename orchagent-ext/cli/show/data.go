@@ -43,6 +43,7 @@ func NewData(all []rows.Row) *Data {
 	return d
 }
 
+// rows returns the rows of a table.
 func (d *Data) rows(table string) []rows.Row { return d.tables[table] }
 
 // fields returns the keys and fields of a table's rows by name, for JSON: an empty list
@@ -72,6 +73,7 @@ func (d *Data) byKey(table string) map[string]map[string]string {
 	return all
 }
 
+// known returns fields that are never nil, since JSON has {} for an empty object.
 func known(fields map[string]string) map[string]string {
 	if fields == nil {
 		return map[string]string{}
@@ -89,8 +91,10 @@ func (d *Data) only(table string) map[string]string {
 	return nil
 }
 
+// state returns the fields of SLUICE_STATE|global, nil if sluiced has not run.
 func (d *Data) state() map[string]string { return d.only("SLUICE_STATE") }
 
+// has reports whether a table has a row of the key.
 func (d *Data) has(table, key string) bool {
 	return slices.ContainsFunc(d.rows(table), func(r rows.Row) bool { return r.Key == key })
 }
@@ -122,6 +126,7 @@ func (d *Data) members(name string) (map[string]bool, error) {
 // shown is how many names a message lists.
 const shown = 8
 
+// listed returns names for an error, the first few of them.
 func listed(names []string) string {
 	if len(names) == 0 {
 		return "none"

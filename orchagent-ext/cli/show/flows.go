@@ -12,6 +12,8 @@ import (
 	"sluice/yang/rows"
 )
 
+// flows answers `show flows`: the heaviest ones, or those of a port, a queue pair or with
+// --congested.
 func flows(d *Data, o Options) (*Answer, error) {
 	all := d.rows("SLUICE_FLOW")
 	ports, err := d.members(o.Port)
@@ -92,6 +94,7 @@ func carriedText(f map[string]string, counted, seen string) string {
 	return fmt.Sprintf("~%d", carried(f, counted, seen))
 }
 
+// flowTable returns the table of flows; columns that are empty in all rows are left out.
 func flowTable(all []map[string]string) Block {
 	t := Block{Header: []string{"Source", "Destination", "DestQP", "Label", "Stream", "Packets", "Bytes"}}
 	type column struct {
@@ -144,6 +147,7 @@ func naks(f map[string]string) string {
 	return strings.Join(list, ",")
 }
 
+// congestedTable returns the table of flows that are congested or held.
 func congestedTable(all []map[string]string) Block {
 	t := Block{Header: []string{"Source", "Destination", "DestQP", "Stream", "State", "Since", "Out", "Queue", "Bytes in queue", "In", "Told", "Advised"}}
 	for _, f := range all {
@@ -201,6 +205,8 @@ func because(state, reason string) string {
 	return state + ", " + reason
 }
 
+// advice answers `show rate-advice`: settings, counters of messages, and the advised
+// flows.
 func advice(d *Data, _ Options) (*Answer, error) {
 	state := d.state()
 	config := known(d.only("SLUICE_RATE_ADVICE"))

@@ -7,6 +7,8 @@ import (
 	"strconv"
 )
 
+// notifications answers `show notifications`: state, counters by kind of message, and
+// delays in µs.
 func notifications(d *Data, o Options) (*Answer, error) {
 	state, all := d.state(), d.rows("SLUICE_NOTIFY_STATS")
 	a := &Answer{JSON: d.byKey("SLUICE_NOTIFY_STATS"), Blocks: []Block{{Pairs: [][2]string{

@@ -7,6 +7,7 @@ import (
 	"strconv"
 )
 
+// placement answers `show placement`: groups of next hops with the load of their members.
 func placement(d *Data, _ Options) (*Answer, error) {
 	state, fabric := d.state(), known(d.only("SLUICE_PLACEMENT_FABRIC"))
 	groups, members := d.rows("SLUICE_PLACEMENT_GROUP"), d.fields("SLUICE_PLACEMENT_MEMBER")

@@ -9,6 +9,7 @@ import (
 	"sluice/yang/rows"
 )
 
+// ports answers `show ports`.
 func ports(d *Data, o Options) (*Answer, error) {
 	chosen, err := d.members(o.Port)
 	if err != nil {
@@ -42,6 +43,8 @@ func ports(d *Data, o Options) (*Answer, error) {
 	return &Answer{JSON: out, Blocks: []Block{t}}, nil
 }
 
+// queues answers `show queues`; queues that never had a packet are counted instead of
+// listed.
 func queues(d *Data, o Options) (*Answer, error) {
 	chosen, err := d.members(o.Port)
 	if err != nil {

@@ -34,6 +34,7 @@ func (a *Answer) Text() string {
 	return b.String()
 }
 
+// text returns a block for people: a table, a text, or pairs of names and values.
 func (b *Block) text() string {
 	switch {
 	case b.Header != nil:
@@ -56,6 +57,7 @@ func (b *Block) text() string {
 	return out.String()
 }
 
+// table returns the rows below their header, in columns.
 func (b *Block) table() string {
 	widths := make([]int, len(b.Header))
 	for i, title := range b.Header {

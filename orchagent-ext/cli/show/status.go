@@ -87,6 +87,8 @@ func inForce(d *Data, now time.Time) string {
 	return "yes"
 }
 
+// configuration answers `show configuration`: each field with its value, and whether the
+// row is in force.
 func configuration(d *Data, o Options) (*Answer, error) {
 	unnamed := inForce(d, o.Now)
 	wrong := make(map[string]bool)

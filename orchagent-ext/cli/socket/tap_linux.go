@@ -30,6 +30,7 @@ type Tap struct {
 }
 
 const (
+	// Sizes of a tap, and bits of its control messages (linux/if_packet.h).
 	tapBuffer   = 16 << 20 // octets that wait in the kernel
 	longestTap  = 1 << 18  // of a frame, as of those in captures
 	vlanTagLen  = 4
@@ -69,6 +70,8 @@ func OpenTap(ctx context.Context, devices []string, groups ...[6]byte) (*Tap, er
 	return t, nil
 }
 
+// prepare sets the options of the socket, binds it to a device or to all of them, and
+// joins the groups. PACKET_AUXDATA has the VLAN tag that the kernel takes out of a frame.
 func (t *Tap) prepare(fd int, to *unix.SockaddrLinklayer, groups [][6]byte) error {
 	for _, option := range []struct {
 		name          string

@@ -66,6 +66,8 @@ func (s *IPSender) Send(packet []byte) error {
 	return s.send(&s.v6, unix.AF_INET6, packet, to)
 }
 
+// send opens the raw socket of a family at its first packet and sends one packet, whose
+// header is the caller's.
 func (s *IPSender) send(file **os.File, domain int, packet []byte, to unix.Sockaddr) error {
 	if *file == nil {
 		fd, err := open(domain, unix.IPPROTO_RAW) // includes the header
@@ -136,6 +138,7 @@ func OpenLink(device string, groups ...[6]byte) (*Link, error) {
 	return l, nil
 }
 
+// prepare sets the options of the socket, joins the groups and binds it.
 func (l *Link) prepare(fd int, to *unix.SockaddrLinklayer, groups [][6]byte) error {
 	if err := unix.SetsockoptInt(fd, unix.SOL_PACKET, unix.PACKET_IGNORE_OUTGOING, 1); err != nil {
 		return os.NewSyscallError("setsockopt PACKET_IGNORE_OUTGOING", err)
@@ -153,6 +156,8 @@ func (l *Link) prepare(fd int, to *unix.SockaddrLinklayer, groups [][6]byte) err
 	return os.NewSyscallError("bind", unix.Bind(fd, to))
 }
 
+// networkOrder returns v with its octets in the order of the network, as sockaddr_ll
+// wants the protocol.
 func networkOrder(v uint16) uint16 {
 	return binary.NativeEndian.Uint16(binary.BigEndian.AppendUint16(nil, v))
 }

@@ -9,6 +9,7 @@ import (
 	"errors"
 )
 
+// errLinuxOnly is the error of all functions elsewhere.
 var errLinuxOnly = errors.New("sending and receiving packets needs Linux; --write and --hex do not")
 
 // IPSender exists on Linux only.

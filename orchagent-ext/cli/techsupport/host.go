@@ -18,6 +18,7 @@ func (c *Config) file(name string) (string, error) {
 	return strings.TrimSpace(string(text)), err
 }
 
+// hostname returns the kernel's name of the machine.
 func hostname(c *Config) string {
 	if name, err := c.file("/proc/sys/kernel/hostname"); err == nil {
 		return name
@@ -41,6 +42,8 @@ func (c *Config) values(item string, files map[string]string) (Item, error) {
 	return it, errors.Join(errs...)
 }
 
+// versions returns the versions of Sluice, the kernel and the system, with uptime in
+// seconds and load.
 func versions(_ context.Context, c *Config) ([]Item, error) {
 	items := []Item{{Name: "sluice", Fields: map[string]string{
 		"version": c.Version, "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH,
@@ -69,6 +72,7 @@ func versions(_ context.Context, c *Config) ([]Item, error) {
 	return items, err
 }
 
+// ecmp returns the kernel's settings of forwarding and of the multipath hash, by family.
 func ecmp(_ context.Context, c *Config) ([]Item, error) {
 	var items []Item
 	var errs []error

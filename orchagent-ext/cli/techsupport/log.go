@@ -16,7 +16,8 @@ import (
 )
 
 const (
-	// lastOfLog is how much of a log is looked at, from its end.
+	// lastOfLog is how much of a log is looked at, from its end. Bounds of reading a log, in
+	// octets.
 	lastOfLog = 16 << 20
 
 	longestLine = 16 << 10

@@ -11,6 +11,7 @@ const mask = "(masked)"
 const secret = `(?:passw(?:or)?d|pwd|passphrase|passkey|passcode|secret|token|credential|community|psk|(?:private|api|auth|shared|encryption|hmac|master)[-_. ]?key)`
 
 var (
+	// Patterns of names and of values with secrets.
 	secretName = regexp.MustCompile(`(?i)` + secret)
 
 	// pathName matches fields that name a file, such as key_file, whose path may be shown.
@@ -52,6 +53,8 @@ func Masked(fields map[string]string, name string) string {
 	return maskText(text)
 }
 
+// isSecret reports whether a field's name is that of a secret, unless it is the path of a
+// file.
 func isSecret(name string) bool {
 	return secretName.MatchString(name) && !pathName.MatchString(name)
 }

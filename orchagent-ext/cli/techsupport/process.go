@@ -46,6 +46,8 @@ func processes(_ context.Context, c *Config) ([]Item, error) {
 	return items, errors.Join(errs...)
 }
 
+// process returns the state of one process: the chosen lines of status, its command line,
+// the number of its open files, its network namespace and its resource limits.
 func (c *Config) process(comm, pid string) ([]Item, error) {
 	folder := "/proc/" + pid
 	name := comm + " " + pid

@@ -92,6 +92,8 @@ func Collect(ctx context.Context, c Config) *Report {
 	return collect(ctx, &c, sources())
 }
 
+// collect runs all sources at the same time and gathers the parts in their order. A
+// source that outlives the time limit is reported as such.
 func collect(ctx context.Context, c *Config, from []source) *Report {
 	r := &Report{Host: hostname(c), Time: c.Now().UTC().Truncate(time.Second)}
 	type result struct {
@@ -187,6 +189,7 @@ func (item Item) bounded() Item {
 	return item
 }
 
+// tidy returns a text cut and masked.
 func tidy(s string) string { return maskText(cut(s)) }
 
 // size returns the octets of a string in JSON, with the separator after it.

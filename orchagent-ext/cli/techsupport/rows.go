@@ -15,6 +15,7 @@ import (
 )
 
 const (
+	// Names of databases, and of the tables that have a part of their own or a limit.
 	configDB   = "CONFIG_DB"
 	stateDB    = "STATE_DB"
 	countersDB = "COUNTERS_DB"
@@ -47,14 +48,17 @@ func configuration(ctx context.Context, c *Config) ([]Item, error) {
 	return items, errors.Join(err, portErr)
 }
 
+// counters returns all tables of COUNTERS_DB.
 func counters(ctx context.Context, c *Config) ([]Item, error) {
 	return c.read(ctx, countersDB, rows.Tables(countersDB)...)
 }
 
+// objects returns the ledger: the objects of Sluice on the switch.
 func objects(ctx context.Context, c *Config) ([]Item, error) {
 	return c.read(ctx, stateDB, tableObject)
 }
 
+// warmRestart returns the rows of warm restarts that concern Sluice or the system.
 func warmRestart(ctx context.Context, c *Config) ([]Item, error) {
 	items, err := c.read(ctx, stateDB, "WARM_RESTART_TABLE", "WARM_RESTART_ENABLE_TABLE")
 	return slices.DeleteFunc(items, func(item Item) bool {
@@ -97,6 +101,7 @@ func lastErrors(ctx context.Context, c *Config) ([]Item, error) {
 	return items, errors.Join(err, stateErr, countersErr)
 }
 
+// read returns rows of tables as items.
 func (c *Config) read(ctx context.Context, database string, tables ...string) ([]Item, error) {
 	all, err := c.Read(ctx, database, tables...)
 	items := make([]Item, len(all))

@@ -81,6 +81,7 @@ func (r *Report) Name() string {
 	return fmt.Sprintf("sluice-techsupport-%s-%s", strings.ReplaceAll(r.Host, "/", "-"), r.Time.Format("20060102-150405"))
 }
 
+// text writes a part for people: errors after "!", then the items.
 func (p *Part) text(b *bytes.Buffer) {
 	if p.Error != "" {
 		fmt.Fprintf(b, "! %s\n", strings.ReplaceAll(text.Lines(p.Error), "\n", "\n! "))

@@ -91,6 +91,7 @@ func named(a, b string) int {
 	return rows.Natural(a, b)
 }
 
+// descending compares numbers, the larger one first and unknown ones last.
 func descending(a, b Number) int {
 	if a.known != b.known {
 		if a.known {

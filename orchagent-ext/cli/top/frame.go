@@ -20,6 +20,7 @@ type Layout struct {
 	Footer string
 }
 
+// glyphs returns the characters that the terminal can show.
 func (l Layout) glyphs() glyphs {
 	if l.UTF8 {
 		return utf8Glyphs
@@ -200,6 +201,7 @@ func (v *View) notes() []string {
 // unknown reports whether the databases have failed since the start.
 func (v *View) unknown() bool { return v.Unread != "" && v.State == "" && len(v.Ports) == 0 }
 
+// stateWord returns the state of sluiced for the header.
 func (v *View) stateWord() string {
 	switch {
 	case v.unknown():
@@ -214,6 +216,7 @@ func (v *View) stateWord() string {
 }
 
 const (
+	// Colors, as escape sequences of ECMA-48 (SGR).
 	red    = "\x1b[31m"
 	green  = "\x1b[32m"
 	yellow = "\x1b[33m"
@@ -233,6 +236,8 @@ func (v *View) color(line string) string {
 	return strings.Replace(line, "  "+word, "  "+color+word+plain, 1)
 }
 
+// line returns the evenness of the fabric ports: worst ÷ mean over all of them, and over
+// those that carry traffic.
 func (p Paths) line(g glyphs) string {
 	text := fmt.Sprintf("path share: worst %s mean %s over the %d fabric ports", g.divided, p.WorstToMean.ratio(), p.Count)
 	if p.Idle > 0 && p.Idle < p.Count {

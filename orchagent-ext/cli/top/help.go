@@ -13,6 +13,7 @@ func Footer(by Order, paused bool) string {
 	return text
 }
 
+// help is the text of the key h.
 const help = `sluice top: what a running Sluice does, out of STATE_DB and COUNTERS_DB
 
  s           sort flows by bit/s, packets/s, octets, queue pair, or port

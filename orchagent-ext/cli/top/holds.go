@@ -23,6 +23,7 @@ type Hold struct {
 	since   time.Time
 }
 
+// newHold returns a hold by the fields of its row.
 func newHold(fields map[string]string) Hold {
 	n := numbers(fields)
 	h := Hold{
@@ -47,6 +48,7 @@ func (v *View) hold(now *Snapshot) {
 	})
 }
 
+// heldLines is the most holds in a frame.
 const heldLines = 4 // of holds in a frame
 
 // holdTable draws the holds; it returns nil without holds.

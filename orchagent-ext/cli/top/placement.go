@@ -14,6 +14,7 @@ type Fabric struct {
 	Aside   Number `json:"rows_rejected"`    // rows of leaves that cannot be used
 }
 
+// newFabric returns the state of placement in scope fabric, nil without a row.
 func newFabric(fields map[string]string) *Fabric {
 	if fields == nil {
 		return nil

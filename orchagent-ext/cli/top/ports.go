@@ -9,6 +9,8 @@ import (
 	"sluice/yang/rows"
 )
 
+// ports fills in the ports: rates by the two snapshots, and each port's share of the
+// group's octets.
 func (v *View) ports(before, now *Snapshot, span time.Duration) {
 	v.Ports = make([]Port, 0, len(now.ports))
 	var sent Number // by the ports of the group

@@ -53,6 +53,7 @@ type Snapshot struct {
 // counters are the fields of a row that are numbers.
 type counters map[string]uint64
 
+// flowRow is a row of SLUICE_FLOW, with its numbers parsed.
 type flowRow struct {
 	fields map[string]string
 	counters
@@ -109,6 +110,7 @@ func (q Queue) depth() Number {
 	return q.Queued
 }
 
+// numbers returns the fields that are numbers; others are left out.
 func numbers(fields map[string]string) counters {
 	c := make(counters, len(fields))
 	for name, text := range fields {

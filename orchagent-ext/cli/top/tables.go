@@ -12,6 +12,7 @@ import (
 )
 
 const (
+	// Widths in characters from which on a frame has further columns, and bounds of columns.
 	wide       = 100 // columns from which on flows have both packets a second and octets
 	wider      = 120 // and their Stream IDs and the ports that they come in by, where there are some
 	portName   = 20  // columns of a port's name at most
@@ -75,6 +76,8 @@ func (v *View) portTable(g glyphs, l Layout, n int) []string {
 	return out
 }
 
+// busiest returns the n ports with the highest rate in both directions together, in the
+// order of their names.
 func busiest(ports []Port, n int) []Port {
 	load := func(p Port) float64 { return p.RxBits.value + p.TxBits.value }
 	heavy := slices.Clone(ports)
@@ -193,6 +196,7 @@ func (v *View) flowLines() int {
 	return n
 }
 
+// sortedTitle returns the title of the column by which flows are sorted.
 func sortedTitle(o Order) string {
 	return map[Order]string{ByPackets: "PKT/S", ByBytes: "BYTES", ByQP: "DEST-QP", ByRate: "BIT/S", ByPort: "IN"}[o]
 }
@@ -238,6 +242,8 @@ func shorten(g glyphs, c []column, room int) {
 	}
 }
 
+// hexadecimal returns a number with 0x and at least so many digits; "-" for an unknown
+// one.
 func hexadecimal(n Number, digits int) string {
 	if !n.known {
 		return "-"

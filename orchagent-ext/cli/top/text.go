@@ -12,10 +12,12 @@ import (
 type glyphs struct{ ellipsis, divided string }
 
 var (
+	// The characters for terminals with UTF-8 and without.
 	utf8Glyphs  = glyphs{ellipsis: "…", divided: "÷"}
 	asciiGlyphs = glyphs{ellipsis: "..", divided: "/"}
 )
 
+// width returns the characters of s, each of which takes one column.
 func width(s string) int { return utf8.RuneCountInString(s) }
 
 // cut shortens s to a width at its end.
@@ -38,6 +40,7 @@ func (g glyphs) middle(s string, to int) string {
 	return string(r[:head]) + first(g.ellipsis, to) + string(r[len(r)-(left-head):])
 }
 
+// first returns the first n characters of s.
 func first(s string, n int) string {
 	r := []rune(s)
 	return string(r[:min(n, len(r))])
@@ -51,6 +54,7 @@ type column struct {
 	cells []string
 }
 
+// width returns the width of the widest cell, title included.
 func (c column) width() int {
 	w := max(c.least, width(c.title))
 	for _, cell := range c.cells {

@@ -187,6 +187,7 @@ func Compare(before, now *Snapshot) *View {
 	return v
 }
 
+// cpu fills in the rates of packets to the CPU.
 func (v *View) cpu(before, now *Snapshot, span time.Duration) {
 	r := func(field string) Number { return rate(before.stats, now.stats, field, span) }
 	v.CPU = CPU{
@@ -198,6 +199,7 @@ func (v *View) cpu(before, now *Snapshot, span time.Duration) {
 	}
 }
 
+// flows fills in the flows. Each one's share is of the rate of all flows of the snapshot.
 func (v *View) flows(before, now *Snapshot, span time.Duration) {
 	v.AllFlows, v.Flows = len(now.flows), make([]Flow, 0, len(now.flows))
 	var all Number

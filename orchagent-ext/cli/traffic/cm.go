@@ -45,6 +45,8 @@ const (
 	commB = 0xb << 28
 )
 
+// cm emits one message of connection management, by UD to queue pair 1, the general
+// service interface.
 func (g *generator) cm(q *qp, m roce.CM) error {
 	b := g.begin(q, m.LocalCommID>>28 == commA>>28, cmSport)
 	b = roce.BTH{Opcode: roce.UDSendOnly, PKey: pkey, DestQP: 1}.Append(b)

@@ -53,6 +53,8 @@ func (c Config) Validate() error {
 }
 
 const (
+	// Parameters of generated traffic. One source port for all flows makes them equal to a
+	// hash of the 5-tuple, so that labels alone spread them.
 	constantSport = 0xc000
 	cmSport       = 0xc001
 	messageLength = 4 // packets of an RDMA write
@@ -85,6 +87,7 @@ type generator struct {
 	buf  []byte
 }
 
+// ack is an acknowledgement that is due.
 type ack struct {
 	due int // when so many data packets were sent
 	qp  *qp
@@ -131,6 +134,8 @@ func Generate(c Config, emit func(at time.Time, frame []byte) error) error {
 	return nil
 }
 
+// connect makes the queue pairs of all host pairs, with sequential numbers from a random
+// start, as adapters allot them.
 func (g *generator) connect(rng *rand.Rand) {
 	for pair := range g.Pairs {
 		// QPNs 0 and 1 are reserved.
@@ -191,6 +196,7 @@ func (g *generator) message(q *qp) error {
 	return nil
 }
 
+// writeOpcode returns the opcode of packet i of an RDMA write of so many packets.
 func writeOpcode(i, length int) roce.Opcode {
 	switch {
 	case length == 1:
@@ -239,8 +245,10 @@ func (g *generator) begin(q *qp, forward bool, sport uint16) []byte {
 	return roce.UDPHeader{SrcPort: sport, DstPort: roce.UDPPort}.Append(b)
 }
 
+// ethernetLen is the length of an Ethernet header without tags.
 const ethernetLen = 14
 
+// finish completes a packet, passes it to emit, and advances the clock.
 func (g *generator) finish(b []byte) error {
 	b, err := roce.Finish(b, ethernetLen)
 	if err != nil {

@@ -56,6 +56,8 @@ func (l *Lifter) Lift(p *roce.Packet) ([]byte, error) {
 	return b, err
 }
 
+// lift returns the IPv6 address of an IPv4 one: the prefix's 96 bits and the address (RFC
+// 6052 section 2.2).
 func (l *Lifter) lift(v4 netip.Addr) [16]byte {
 	v6 := l.Prefix.Addr().As16()
 	copy(v6[12:], v4.AsSlice())
