@@ -58,6 +58,7 @@ func (t *topology) check() error {
 	return errors.Join(errs...)
 }
 
+// checkNode returns the faults of a node: its kind, and the paths of its binds.
 func (t *topology) checkNode(name string, n node) (errs []error) {
 	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	if !nodeName.MatchString(name) {
@@ -105,6 +106,8 @@ func (t *topology) checkNode(name string, n node) (errs []error) {
 	return errs
 }
 
+// checkLinks returns the faults of links: their ends must be interfaces of two nodes with
+// networks of their own, each used once; eth0 is that of management.
 func (t *topology) checkLinks() (errs []error) {
 	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	taken := map[string]bool{}

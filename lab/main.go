@@ -19,6 +19,7 @@ import (
 	"sluice/orchagent-ext/testbed/fabric"
 )
 
+// usage is printed with an error of the command line.
 const usage = `lab up [TOPOLOGY] | lab down | lab exec NODE COMMAND
 Run it in the root of the source, as root: make lab, make lab-down`
 
@@ -36,6 +37,8 @@ func main() {
 	}
 }
 
+// command carries out the arguments. "serve" is for up, which starts it as the process
+// that holds the lab.
 func command(args []string) error {
 	switch {
 	case len(args) == 1 && args[0] == "up":

@@ -30,6 +30,7 @@ type place struct {
 	Environment []string `json:"environment"`
 }
 
+// stateFile returns the path of the state in a folder.
 func stateFile(folder string) string { return filepath.Join(folder, "lab.json") }
 
 // running are the names of the nodes that are namespaces, and management.
@@ -37,6 +38,7 @@ func (l *lab) running() []string {
 	return slices.Sorted(maps.Keys(l.state().Nodes))
 }
 
+// state returns the lab's process, namespaces and environments, for the other commands.
 func (l *lab) state() state {
 	s := state{os.Getpid(), map[string]place{"management": {Namespace: l.management.Namespace}}}
 	for name, n := range l.nodes {
@@ -54,6 +56,7 @@ func (l *lab) write(folder string) error {
 	return os.WriteFile(stateFile(folder), text, 0o644)
 }
 
+// forget removes the state from a folder.
 func forget(folder string) error { return os.Remove(stateFile(folder)) }
 
 // read returns the lab that a folder knows of.

@@ -58,6 +58,8 @@ type attempts struct {
 	known map[login]time.Time
 }
 
+// newAttempts returns limits without attempts. The seed of their hash is random, so that
+// outsiders cannot choose names that share a bucket.
 func newAttempts() *attempts {
 	return &attempts{seed: maphash.MakeSeed(), known: make(map[login]time.Time)}
 }

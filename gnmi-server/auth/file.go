@@ -21,6 +21,7 @@ type file[T any] struct {
 	stamps []stamp
 }
 
+// stamp is the size and the time of a file, by which a change is noticed.
 type stamp struct {
 	size int64
 	time time.Time
@@ -35,6 +36,7 @@ func open[T any](log *slog.Logger, parse func() (T, error), paths ...string) (*f
 	return f, err
 }
 
+// stat returns the stamps of the files; a missing file has the zero value.
 func (f *file[T]) stat() []stamp {
 	all := make([]stamp, len(f.paths))
 	for i, p := range f.paths {

@@ -40,6 +40,10 @@ func (a *Authenticator) Still(ctx context.Context) error {
 	return err
 }
 
+// identify returns the user of an RPC: the name in the metadata if check accepts its
+// password, else that of the client certificate, and [Local] where the server asks for
+// neither. A name of its own needs its password, and one that differs from the
+// certificate's, too.
 func (a *Authenticator) identify(ctx context.Context, check func(name, password string, from Origin) error) (string, error) {
 	md, _ := metadata.FromIncomingContext(ctx)
 	name, password := md.Get("username"), md.Get("password")
@@ -71,6 +75,8 @@ func (a *Authenticator) identify(ctx context.Context, check func(name, password 
 	return Local, nil
 }
 
+// bySocket reports whether the client came by a unix socket, whose octets stay on this
+// machine.
 func bySocket(p *peer.Peer) bool { return p != nil && p.Addr.Network() == "unix" }
 
 // origin returns where a client is.
@@ -81,6 +87,7 @@ func origin(p *peer.Peer) Origin {
 	return Origin{p.Addr.String(), Source(p.Addr)}
 }
 
+// encrypted reports whether the client came by TLS.
 func encrypted(p *peer.Peer) bool {
 	if p == nil {
 		return false

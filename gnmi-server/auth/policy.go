@@ -38,6 +38,7 @@ type rules struct {
 	Rules  []*rule             `json:"rules"`
 }
 
+// rule is an element of the policy's file, as JSON.
 type rule struct {
 	User   string `json:"user"`  // at most one of user and group; neither: everybody
 	Group  string `json:"group"` //
@@ -58,6 +59,8 @@ func OpenPolicy(path string, log *slog.Logger) (*Policy, error) {
 	return &Policy{f}, nil
 }
 
+// readPolicy reads a policy. Unknown members, paths and groups are errors, since a
+// misspelled rule would permit too much.
 func readPolicy(path string) (*rules, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -52,6 +52,8 @@ func (c *Certificates) trust(chain []*x509.Certificate) error {
 	return err
 }
 
+// loadTLS reads PEM files into a configuration of TLS 1.2 or later with HTTP/2. ca may be
+// "": clients then need no certificate.
 func loadTLS(cert, key, ca string) (*tls.Config, error) {
 	pair, err := tls.LoadX509KeyPair(cert, key)
 	if err != nil {

@@ -80,6 +80,8 @@ func OpenUsers(path string, log *slog.Logger) (*Users, error) {
 	return u, nil
 }
 
+// readUsers reads lines NAME:HASH, the hash as bcrypt writes it. Empty lines and those
+// after # are left out; the first wrong line is the error.
 func readUsers(path string) (*userFile, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -175,6 +177,7 @@ func (u *Users) Still(name, password string, from Origin) error {
 	return nil
 }
 
+// mayTry returns [ErrWait] with the time to wait, or nil.
 func (u *Users) mayTry(l login) error {
 	wait := u.attempts.wait(l, time.Now())
 	if wait <= 0 {
@@ -235,6 +238,8 @@ func (u *Users) keep(digest [sha256.Size]byte) {
 	u.right[digest] = now.Add(remember)
 }
 
+// wasRight reports whether a password was correct in the last minute, and extends that.
+// Only its digest is kept.
 func (u *Users) wasRight(digest [sha256.Size]byte) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -112,6 +112,7 @@ func (o *Operation) check() error {
 	return nil
 }
 
+// wrong adds the kind and the path of the operation to an error.
 func (o *Operation) wrong(err error) error {
 	var of *paths.Error
 	if errors.As(err, &of) { // which names the path
@@ -120,6 +121,7 @@ func (o *Operation) wrong(err error) error {
 	return fmt.Errorf("%s %s: %w", kindNames[o.Kind], o.Query, err)
 }
 
+// kindNames are the names of operations in errors, as in a SetRequest.
 var kindNames = map[gpb.UpdateResult_Operation]string{
 	gpb.UpdateResult_DELETE:        "delete",
 	gpb.UpdateResult_UNION_REPLACE: "union_replace",

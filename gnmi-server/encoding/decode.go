@@ -58,6 +58,8 @@ func Decode(q *paths.Query, v *gpb.TypedValue) ([]Assignment, error) {
 	return d.out, err
 }
 
+// decoder collects the assignments of one value; ietf is the encoding JSON_IETF (RFC
+// 7951).
 type decoder struct {
 	query *paths.Query
 	ietf  bool
@@ -139,6 +141,7 @@ func (d *decoder) member(level int, parts []paths.Part, name string, value any) 
 	return d.list(t, value)
 }
 
+// keyText returns the names of a table's keys for errors.
 func keyText(t *paths.Table) string {
 	if len(t.Keys) == 0 {
 		return t.Row
@@ -207,6 +210,7 @@ func (d *decoder) row(t *paths.Table, key string, value any) error {
 	return nil
 }
 
+// leaf records a leaf by its JSON value.
 func (d *decoder) leaf(t *paths.Table, key, leaf string, value any) error {
 	text, err := d.text(t, leaf, value)
 	if err != nil {
@@ -292,6 +296,8 @@ func (d *decoder) scalar(v any) ([]Assignment, error) {
 	return d.out, nil
 }
 
+// number returns a float as YANG's decimal64 has it: with a point and at least one digit
+// after it.
 func number(f float64) string {
 	s := strconv.FormatFloat(f, 'f', -1, 64)
 	if !strings.Contains(s, ".") {

@@ -32,8 +32,10 @@ type Leaf struct {
 // as in the databases.
 const Null = "NULL"
 
+// list reports whether the leaf is a leaf-list.
 func (l Leaf) list() bool { return l.Name != Null && l.Table.Entry(l.Name).IsLeafList() }
 
+// kind returns the YANG type of the leaf; in style SonicDB all are strings.
 func (l Leaf) kind(s paths.Style) yang.TypeKind {
 	if s == paths.SonicDB {
 		return yang.Ystring // all that the database knows
@@ -83,6 +85,7 @@ func valid(t *yang.YangType, s string) bool {
 // number of JSON.
 var decimal = regexp.MustCompile(`^-?(0|[1-9][0-9]{0,17})(\.[0-9]{1,18})?$`)
 
+// bits are the sizes of the integer types.
 var bits = map[yang.TypeKind]int{
 	yang.Yint8: 8, yang.Yint16: 16, yang.Yint32: 32, yang.Yint64: 64,
 	yang.Yuint8: 8, yang.Yuint16: 16, yang.Yuint32: 32, yang.Yuint64: 64,
@@ -140,6 +143,8 @@ func (l Leaf) json(s paths.Style, ietf bool) []byte {
 	return []byte("[" + strings.Join(parts, ",") + "]")
 }
 
+// jsonOf returns a valid text as JSON. JSON_IETF has 64-bit numbers and decimals as
+// strings (RFC 7951 section 6.1), since many readers keep numbers in doubles of 53 bits.
 func jsonOf(k yang.TypeKind, s string, ietf bool) []byte {
 	switch k {
 	case yang.Ybool, yang.Yint8, yang.Yint16, yang.Yint32, yang.Yuint8, yang.Yuint16, yang.Yuint32:

@@ -30,6 +30,7 @@ func Subtree(s paths.Style, e gpb.Encoding, level int, leaves []Leaf) *gpb.Typed
 	return &gpb.TypedValue{Value: &gpb.TypedValue_JsonVal{JsonVal: out}}
 }
 
+// builder builds the JSON of a subtree in one style and encoding.
 type builder struct {
 	style paths.Style
 	ietf  bool

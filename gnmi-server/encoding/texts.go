@@ -21,6 +21,8 @@ type members struct {
 	of    map[string]any
 }
 
+// object returns the members of a JSON object, sorted by name, or an error for another
+// value.
 func object(value any) (members, error) {
 	of, ok := value.(map[string]any)
 	if !ok {
@@ -88,6 +90,7 @@ func (d *decoder) scalarText(k yang.TypeKind, value any) (string, error) {
 	return "", fmt.Errorf("must be a string%s", but(value))
 }
 
+// but returns the wrong value for an error; "" for a long one.
 func but(value any) string {
 	text, err := json.Marshal(value)
 	if err != nil || len(text) > 64 {

@@ -54,6 +54,7 @@ func (r *resolver) unknown(s Style, elems []*gpb.PathElem, n int) error {
 	return e
 }
 
+// name returns the name of element i for an error.
 func name(elems []*gpb.PathElem, i int) string {
 	if i < 0 {
 		return "the root"

@@ -56,4 +56,5 @@ func (q *Query) Indexes() [][]string {
 	return all
 }
 
+// styleNames are the names of styles in logs.
 var styleNames = [...]string{YANG: "yang", SonicDB: "sonic-db"}

@@ -130,6 +130,7 @@ func (q *Query) Within(keep func(*Table) bool) bool {
 	return len(q.Parts) > 0
 }
 
+// top returns the name of the first level of a path: the module, or the database.
 func top(s Style, t *Table) string {
 	if s == SonicDB {
 		return t.Database

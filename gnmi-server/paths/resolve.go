@@ -20,8 +20,11 @@ type Error struct {
 	Unknown bool // the path is well formed, and no model has it
 }
 
+// Error implements [error].
 func (e *Error) Error() string { return fmt.Sprintf("path %s: %s", e.Path, e.Reason) }
 
+// recursive is the path element that stands for any number of levels (gNMI specification
+// section 2.4.1 and gnmi-path-conventions, wildcards).
 const recursive = "..."
 
 // Resolve returns the query of a path below a prefix; each may be nil. The error
@@ -73,6 +76,7 @@ func Resolve(prefix, path *gpb.Path) (*Query, error) {
 	return q, nil
 }
 
+// isRecursive reports whether an element is "...".
 func isRecursive(e *gpb.PathElem) bool { return e.GetName() == recursive }
 
 // resolver holds a path for errors.
@@ -81,6 +85,7 @@ type resolver struct {
 	text string
 }
 
+// wrong returns an error of the path, cut to the length that clients accept.
 func (r *resolver) wrong(format string, args ...any) *Error {
 	return &Error{Path: r.text, Reason: Short(fmt.Sprintf(format, args...), 2*textLength)}
 }

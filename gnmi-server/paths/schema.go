@@ -37,6 +37,7 @@ var Databases = []string{"CONFIG_DB", "STATE_DB", "COUNTERS_DB"}
 // Tables are all tables, sorted by name.
 var Tables = sync.OnceValue(load)
 
+// load returns the tables of all databases that the models define.
 func load() []*Table {
 	var all []*Table
 	device := model.SchemaTree()["Device"]
@@ -53,6 +54,8 @@ func load() []*Table {
 	return all
 }
 
+// newTable returns a table by its schema. An extension telemetry-atomic makes its rows
+// atomic in updates (OpenConfig's openconfig-extensions).
 func newTable(database string, module, e *yang.Entry) *Table {
 	t := &Table{Name: e.Name, Module: module.Name, Database: database, Config: module.Config != yang.TSFalse}
 	for _, row := range e.Dir {

@@ -24,11 +24,13 @@ type budget struct {
 	due map[client]time.Time // when all is paid
 }
 
+// client is a user at an address, who has one budget for all connections.
 type client struct {
 	user   string
 	source netip.Prefix
 }
 
+// newBudget returns a budget of so many leaves a second for each client.
 func newBudget(leaves int) *budget {
 	return &budget{each: time.Second / time.Duration(leaves), due: make(map[client]time.Time)}
 }

@@ -95,6 +95,7 @@ func models(wanted []*gpb.ModelData) (func(*paths.Table) bool, error) {
 	return func(t *paths.Table) bool { return len(modules) == 0 || modules[t.Module] }, nil
 }
 
+// peerOf returns the network and address of an RPC's client for the log.
 func peerOf(ctx context.Context) string {
 	p, ok := peer.FromContext(ctx)
 	if !ok {

@@ -32,6 +32,7 @@ type commit struct {
 	wake   chan struct{} // the deadline is another
 }
 
+// newCommit returns a server's commit, of which there is one at a time.
 func newCommit(s *Server) *commit { return &commit{server: s, wake: make(chan struct{}, 1)} }
 
 // load loads the commit that an earlier process has left.
@@ -109,6 +110,7 @@ func (c *commit) begin(id string, d *durationpb.Duration) (func([]savedRow) erro
 	}, nil
 }
 
+// extend gives the commit another deadline, counted from now, and saves it.
 func (c *commit) extend(d *durationpb.Duration) error {
 	if d.AsDuration() <= 0 {
 		return status.Error(codes.InvalidArgument, "rollback_duration must be there and greater than 0")
@@ -141,6 +143,7 @@ func (c *commit) forget() error {
 	return nil
 }
 
+// changed wakes the task that waits for the deadline.
 func (c *commit) changed() {
 	select {
 	case c.wake <- struct{}{}:

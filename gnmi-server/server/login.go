@@ -19,6 +19,7 @@ import (
 // have it.
 const recheck = time.Second
 
+// userKey is the key of the user in an RPC's context.
 type userKey struct{}
 
 // user returns who sent the RPC.

@@ -106,6 +106,8 @@ func loadRecord(path string) (*record, error) {
 	return &r, nil
 }
 
+// removeRecord removes the file of the record, for good even after a power failure: it
+// syncs the folder. A missing file is a success.
 func removeRecord(path string) error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("end the commit: %w", err)

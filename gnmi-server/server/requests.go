@@ -39,8 +39,11 @@ type raw []byte
 // it takes memory.
 func Codec() encoding.CodecV2 { return codec{encoding.GetCodecV2(protocodec.Name)} }
 
+// codec leaves requests encoded, so that the server can limit their size in memory before
+// it decodes them.
 type codec struct{ encoding.CodecV2 }
 
+// Unmarshal implements [encoding.CodecV2].
 func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 	if r, ok := v.(*raw); ok {
 		*r = data.Materialize()
@@ -76,6 +79,7 @@ func (s *Server) Register(r grpc.ServiceRegistrar) {
 // judged is a stream that judges messages before it decodes them.
 type judged struct{ grpc.ServerStream }
 
+// RecvMsg implements [grpc.ServerStream]: it decodes a request within the limits.
 func (j judged) RecvMsg(m any) error {
 	var r raw
 	if err := j.ServerStream.RecvMsg(&r); err != nil {
@@ -99,6 +103,8 @@ func (s *Server) decode(ctx context.Context, r raw, m proto.Message) error {
 	return decode(r, m, parts)
 }
 
+// decode decodes a request of at most so many fields, nested at most deepest levels. The
+// error is ResourceExhausted above these, InvalidArgument for octets that are no message.
 func decode(r raw, m proto.Message, parts int) error {
 	if left := parts; !count(r, m.ProtoReflect().Descriptor(), &left, deepest) {
 		return status.Errorf(codes.ResourceExhausted, "the request has more than %d fields, or more than %d messages in one another", parts, deepest)
@@ -137,6 +143,7 @@ func count(b []byte, of protoreflect.MessageDescriptor, left *int, depth int) bo
 	return ok || err != nil // which proto.Unmarshal says better
 }
 
+// errWire is the error of octets outside protocol buffers' wire format.
 var errWire = errors.New("no protocol buffer")
 
 // each calls f for each field of a message until it returns false; value is nil but

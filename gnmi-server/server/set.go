@@ -97,6 +97,8 @@ func names(operations []edit.Operation) string {
 	return strings.Join(all, ", ")
 }
 
+// set carries out a Set and returns its operations and the changed rows. An error has the
+// gRPC status of the answer.
 func (s *Server) set(ctx context.Context, r *gpb.SetRequest) ([]edit.Operation, []sonicdb.Change, error) {
 	ext, err := extensions(r.GetExtension(), "commit")
 	if err != nil {
@@ -213,6 +215,7 @@ func (s *Server) configuration(ctx context.Context) ([]rows.Row, error) {
 	return s.Databases["CONFIG_DB"].Read(ctx, append(rows.Tables("CONFIG_DB"), edit.References...)...)
 }
 
+// rowsBefore returns the rows that changes replace or remove, as they are now.
 func rowsBefore(now *edit.Config, changes []sonicdb.Change) []rows.Row {
 	var was []rows.Row
 	for _, c := range changes {

@@ -33,6 +33,7 @@ type Stats struct {
 	Refused     atomic.Int64 // Sets that were not
 }
 
+// row returns the counters as the row of COUNTERS_DB.
 func (s *Stats) row() rows.Row {
 	fields := map[string]string{"clients_refused": fmt.Sprint(s.Unknown.Load() + s.Connections.Refused.Load())}
 	for name, v := range map[string]*atomic.Int64{

@@ -151,6 +151,7 @@ func (c *Conn) Ask() {
 // soon is how long a client has to take an answer before its connection is closed.
 const soon = 100 * time.Millisecond
 
+// name returns the network and address of the client for the log.
 func (c *Conn) name() string {
 	a := c.Conn.RemoteAddr()
 	return a.Network() + ":" + a.String()

@@ -18,10 +18,13 @@ func Follow(c credentials.TransportCredentials) credentials.TransportCredentials
 	return following{c}
 }
 
+// following are credentials that report the results of handshakes to the connection's
+// Listener.
 type following struct {
 	credentials.TransportCredentials
 }
 
+// ServerHandshake implements [credentials.TransportCredentials].
 func (f following) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	conn, info, err := f.TransportCredentials.ServerHandshake(raw)
 	c, ok := raw.(*Conn)
@@ -38,6 +41,7 @@ func (f following) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo
 	return conn, info, err
 }
 
+// Clone implements [credentials.TransportCredentials].
 func (f following) Clone() credentials.TransportCredentials {
 	return following{f.TransportCredentials.Clone()}
 }

@@ -25,15 +25,18 @@ type pool struct {
 	sources map[netip.Prefix]int
 }
 
+// newPool returns a pool of at most so many connections.
 func newPool(limit int) *pool {
 	return &pool{limit: limit, since: make(map[*Conn]time.Time), sources: make(map[netip.Prefix]int)}
 }
 
+// add adds a connection.
 func (p *pool) add(c *Conn, now time.Time) {
 	p.since[c] = now
 	p.sources[c.source]++
 }
 
+// remove removes a connection; one that is gone is ignored.
 func (p *pool) remove(c *Conn) {
 	if _, ok := p.since[c]; !ok {
 		return
@@ -66,6 +69,7 @@ func (p *pool) surplus(now time.Time) *Conn {
 // whose first octets are on their way, has little age.
 const silence = 10
 
+// age returns the age by which connections are displaced, in which silence weighs more.
 func (p *pool) age(c *Conn, now time.Time) time.Duration {
 	age := now.Sub(p.since[c])
 	if c.heard.Load() == 0 {

@@ -119,11 +119,13 @@ func (f *requests) left() {
 	f.all.mu.Unlock()
 }
 
+// hold adds octets to an RPC and to the sum of all connections.
 func (f *requests) hold(rpc *open, octets int) {
 	rpc.held += octets
 	f.all.held += octets
 }
 
+// end ends an RPC and frees its octets.
 func (f *requests) end(stream uint32) {
 	if rpc := f.rpcs[stream]; rpc != nil {
 		f.hold(rpc, -rpc.held)

@@ -21,6 +21,7 @@ type message struct {
 	rows  map[string]bool // atomic rows that are sent already
 }
 
+// message returns an empty message of a time.
 func (s *Stream) message(at time.Time) *message { return &message{stream: s, at: at} }
 
 // add adds a state of a cell, or that it is gone.
@@ -104,6 +105,7 @@ func (m *message) flush() error {
 	return m.stream.send(note)
 }
 
+// send sends a notification as an update of the stream.
 func (s *Stream) send(note *gpb.Notification) error {
 	return s.Send(&gpb.SubscribeResponse{Response: &gpb.SubscribeResponse_Update{Update: note}})
 }

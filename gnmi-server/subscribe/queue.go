@@ -22,6 +22,8 @@ type queue struct {
 	full  bool
 }
 
+// newQueue returns an empty queue for at most so many leaves, of those that wanted
+// selects.
 func newQueue(limit int, wanted func(*tree.Cell) bool) *queue {
 	return &queue{wanted: wanted, limit: limit, wake: make(chan struct{}, 1), over: make(chan struct{}), more: make(map[*tree.Cell]uint32)}
 }

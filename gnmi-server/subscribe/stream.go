@@ -273,6 +273,7 @@ func (s *Stream) cells(sub *Subscription) ([]*tree.Cell, error) {
 	return kept, nil
 }
 
+// allowed reports whether the client may read a leaf.
 func (s *Stream) allowed(c *tree.Cell) bool {
 	l := c.Leaf()
 	return s.Allow == nil || s.Allow(l.Table, l.Key, l.Name)

@@ -29,11 +29,13 @@ type State struct {
 	updates [gpb.Encoding_JSON_IETF + 1]atomic.Pointer[gpb.Update]
 }
 
+// newCell returns the cell of a leaf, before its first value.
 func newCell(s paths.Style, l encoding.Leaf) *Cell {
 	l.Text = ""
 	return &Cell{style: s, leaf: l, index: paths.Index(s, l.Table, l.Key, l.Name)}
 }
 
+// set replaces the state of the leaf.
 func (c *Cell) set(text string, at time.Time, present bool) {
 	c.state.Store(&State{Text: text, Time: at, Present: present})
 }

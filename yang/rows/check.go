@@ -32,6 +32,7 @@ var formats = map[string]struct {
 	"ip-prefix":            {isPrefix, "must be an IP prefix, as 10.0.0.0/8 or 2001:db8::/32"},
 }
 
+// isAddr reports whether s is an address of a family, without a zone.
 func isAddr(s string, family func(netip.Addr) bool) bool {
 	a, err := netip.ParseAddr(s)
 	return err == nil && a.Zone() == "" && family(a)
@@ -40,13 +41,17 @@ func isAddr(s string, family func(netip.Addr) bool) bool {
 // rowName is the model's pattern of names of rows, but for references.
 var rowName = regexp.MustCompile(`^[A-Za-z0-9_.\-]{1,64}$`)
 
+// isRowName reports whether s can name a row.
 func isRowName(s string) bool { return rowName.MatchString(s) }
 
+// isPrefix reports whether s is an address with the length of a prefix.
 func isPrefix(s string) bool {
 	_, err := netip.ParsePrefix(s)
 	return err == nil
 }
 
+// isEndpoint reports whether s is a URL of host and port alone: user, path and query are
+// refused.
 func isEndpoint(s string) bool {
 	_, host, _ := strings.Cut(s, "://")
 	name, port, err := net.SplitHostPort(host)
@@ -117,12 +122,16 @@ func check(e *yang.Entry, value string) error {
 	return nil
 }
 
+// enumNames returns the names of an enum in the order of their values, which is that of
+// the model.
 func enumNames(e *yang.EnumType) []string {
 	names := slices.Collect(maps.Keys(e.ToInt))
 	slices.SortFunc(names, func(a, b string) int { return int(e.ToInt[a] - e.ToInt[b]) })
 	return names
 }
 
+// checkString returns the reason for which a string is outside its type: format,
+// characters, length (in characters) or pattern; or nil.
 func checkString(t *yang.YangType, value string) error {
 	if f, ok := formats[t.Name]; ok && !f.ok(value) {
 		return errors.New(f.text)
@@ -141,6 +150,8 @@ func checkString(t *yang.YangType, value string) error {
 	return nil
 }
 
+// checkText returns an error unless value is UTF-8 without the control characters that
+// YANG forbids.
 func checkText(value string) error {
 	if !utf8.ValidString(value) {
 		return errors.New("must be UTF-8")
@@ -157,6 +168,8 @@ func isControl(r rune) bool {
 	return r < ' ' && r != '\t' && r != '\n' && r != '\r' || r >= 0xfdd0 && r <= 0xfdef || r&0xfffe == 0xfffe
 }
 
+// checkNumber returns an error unless value is an integer in canonical form and within
+// the ranges.
 func checkNumber(allowed yang.YangRange, value string) error {
 	var n yang.Number
 	if i, err := strconv.ParseInt(value, 10, 64); err == nil && strconv.FormatInt(i, 10) == value {
@@ -172,6 +185,8 @@ func checkNumber(allowed yang.YangRange, value string) error {
 	return nil
 }
 
+// checkDecimal returns an error unless value is a decimal64 in canonical form (RFC 7950
+// section 9.3.2) and within the range.
 func checkDecimal(t *yang.YangType, value string) error {
 	f, err := strconv.ParseFloat(value, 64)
 	_, fraction, _ := strings.Cut(value, ".")
@@ -196,6 +211,7 @@ func decimal(f float64) string {
 	return s
 }
 
+// within reports whether n is in one of the ranges.
 func within(allowed yang.YangRange, n yang.Number) bool {
 	return slices.ContainsFunc(allowed, func(r yang.YRange) bool { return !n.Less(r.Min) && !r.Max.Less(n) })
 }

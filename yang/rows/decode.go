@@ -86,6 +86,8 @@ func fieldNames(fields map[string]string) func(yield func(string) bool) {
 	}
 }
 
+// splitKey returns the leaves of a row's key, by name. The key of a table's only row has
+// none.
 func (t *table) splitKey(r Row) (map[string][]string, error) {
 	leaves := make(map[string][]string)
 	if t.only != "" {
@@ -141,6 +143,8 @@ func (t *table) splitField(r Row, field string) (leaf string, values []string, e
 	return leaf, values, nil
 }
 
+// checkCount returns an error for a leaf-list with too few or too many values
+// (min-elements, max-elements).
 func checkCount(a *yang.ListAttr, n int) error {
 	switch {
 	case uint64(n) < a.MinElements:
@@ -164,6 +168,8 @@ func (t *table) json(leaf string, values []string) any {
 	return list
 }
 
+// jsonValue returns a checked value as encoding/json has it for ygot: 64-bit numbers are
+// strings (RFC 7951 section 6.1).
 func jsonValue(k yang.TypeKind, value string) any {
 	switch k {
 	case yang.Ybool:

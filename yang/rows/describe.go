@@ -55,6 +55,7 @@ func Describe(name string) (Description, bool) {
 	return d, true
 }
 
+// describe returns the description of a leaf.
 func (t *table) describe(name string) Leaf {
 	e := t.entry.Dir[name]
 	return Leaf{
@@ -73,6 +74,7 @@ func (d *Description) Leaf(name string) (Leaf, bool) {
 	return d.Leaves[i], true
 }
 
+// valuesOf returns the words of a boolean or an enum, nil for other types.
 func valuesOf(t *yang.YangType) []string {
 	switch t.Kind {
 	case yang.Ybool:
@@ -98,6 +100,7 @@ func allowed(e *yang.Entry) string {
 	return "these, with commas between: " + one
 }
 
+// allowedOne returns the values that one type of a union allows, as text.
 func allowedOne(t *yang.YangType) string {
 	if f, ok := formats[t.Name]; ok {
 		return strings.TrimPrefix(f.text, "must be ")

@@ -37,6 +37,7 @@ type Error struct {
 	Reason     string // what is wrong, and what is allowed
 }
 
+// Error implements [error]: row, field, quoted value and reason in one line.
 func (e *Error) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s|%s: ", e.Table, text.Cut(e.Key, LongestQuote))

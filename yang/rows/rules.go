@@ -79,6 +79,8 @@ func anyOf(v values, leaf, prefix string) bool {
 	return slices.ContainsFunc(strings.Split(v(leaf), ","), func(value string) bool { return strings.HasPrefix(value, prefix) })
 }
 
+// sameFamily reports whether two valid addresses or prefixes are both of IPv6 or both of
+// IPv4.
 func sameFamily(a, b string) bool { return strings.Contains(a, ":") == strings.Contains(b, ":") }
 
 // number is for leaves that are checked to be numbers.
@@ -124,6 +126,8 @@ func rulesOf(t *table) ([]rule, error) {
 	return append(rules, own...), err
 }
 
+// rulesIn returns the must statements of a leaf as functions. An unknown statement is an
+// error, so that each statement is held.
 func rulesIn(leaf string, e *yang.Entry) ([]rule, error) {
 	var rules []rule
 	for _, m := range e.Extra["must"] {

@@ -16,6 +16,8 @@ import (
 	"sluice/yang/text"
 )
 
+// keySeparator is between the values of a key, as in all of SONiC's databases but
+// APPL_DB.
 const keySeparator = "|"
 
 // table is the schema of one table's rows.
@@ -39,6 +41,7 @@ func byName() map[string]*table {
 	return names
 }
 
+// byType returns the tables by the struct of their rows.
 func byType() map[reflect.Type]*table {
 	_, types := tables()
 	return types

@@ -80,6 +80,8 @@ func (r Row) CanonicalKey() string {
 	return strings.Join(parts, keySeparator)
 }
 
+// canonical returns a prefix with its shortest address and host bits 0; other values as
+// they are.
 func canonical(t *yang.YangType, value string) string {
 	if t.Name != "ip-prefix" {
 		return value

@@ -24,6 +24,7 @@ func Nearest(name string, among []string) string {
 	return best
 }
 
+// plain returns a name in lower case with one kind of dash.
 func plain(s string) string { return strings.ReplaceAll(strings.ToLower(s), "_", "-") }
 
 // distance is that of the optimal string alignment.

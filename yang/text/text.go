@@ -58,6 +58,8 @@ func NewEncoder(w io.Writer) *json.Encoder { return json.NewEncoder(jsonWriter{w
 // jsonWriter passes on whole JSON values, as an encoder writes them.
 type jsonWriter struct{ io.Writer }
 
+// Write implements [io.Writer]: it escapes the characters of a JSON text that a terminal
+// would obey. It returns the length of value, as encoders expect.
 func (w jsonWriter) Write(value []byte) (int, error) {
 	if _, err := w.Writer.Write(JSON(value)); err != nil {
 		return 0, err

@@ -19,6 +19,8 @@ func main() {
 	}
 }
 
+// run reads the help of a daemon and writes its manual page in man(7). The arguments are
+// name, version and date.
 func run(args []string, stdin io.Reader, stdout io.Writer) error {
 	if len(args) != 3 {
 		return fmt.Errorf("%d arguments, want NAME VERSION DATE", len(args))

@@ -34,7 +34,7 @@ const (
 )
 
 const (
-	// Colors, sizes of text and lengths of the pictures.
+	// Colors of the pictures (sRGB).
 	ink     = "#1c2733"
 	inkSoft = "#556575"
 	slot    = "#eef2f6"

@@ -47,6 +47,8 @@ type Neighbor struct {
 	Address string // of management, by DEVICE_NEIGHBOR_METADATA; it may have a length of prefix
 }
 
+// switchPort returns a port by its row of PORT. Index is -1 without a valid one;
+// unreadable lanes are left out.
 func switchPort(r rows.Row) SwitchPort {
 	p := SwitchPort{Name: r.Key, Index: -1, AdminUp: r.Fields["admin_status"] == "up"}
 	for _, s := range strings.Split(r.Fields["lanes"], ",") {

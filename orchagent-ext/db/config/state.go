@@ -29,6 +29,7 @@ type State struct {
 // name is the name of a row.
 type name struct{ table, key string }
 
+// String returns the row's name in CONFIG_DB.
 func (n name) String() string { return n.table + "|" + n.key }
 
 // entry is a row as CONFIG_DB has it, and the version in force if it is invalid.
@@ -112,6 +113,7 @@ func (st *State) Forget() {
 	clear(st.expected)
 }
 
+// isOurs reports whether a table is of Sluice's configuration model.
 func isOurs(table string) bool { return slices.Contains(rows.Tables("CONFIG_DB"), table) }
 
 // Apply takes over changes of tables of [Tables]. It returns the snapshot afterwards, and
@@ -159,6 +161,8 @@ func (st *State) losesPorts(changes []sonicdb.Change) bool {
 	return len(left) == 0
 }
 
+// take records a change of a row of Sluice's tables; the last good version of the row is
+// kept.
 func (st *State) take(c sonicdb.Change) {
 	n := name{c.Row.Table, c.Row.Key}
 	if c.Deleted {
@@ -173,6 +177,7 @@ func (st *State) take(c sonicdb.Change) {
 	st.own[n] = entry{newVersion(c.Row), switchedOff(c.Row, good), name{c.Row.Table, c.Row.CanonicalKey()}}
 }
 
+// takeSonic records a change of a row of SONiC's tables, as it is.
 func (st *State) takeSonic(c sonicdb.Change) {
 	table := st.sonic[c.Row.Table]
 	if table == nil {
@@ -186,6 +191,8 @@ func (st *State) takeSonic(c sonicdb.Change) {
 	}
 }
 
+// newVersion returns a row decoded, with its defaults and references, or with the error
+// of decoding it.
 func newVersion(r rows.Row) *version {
 	s, err := rows.Decode(r)
 	if err != nil {

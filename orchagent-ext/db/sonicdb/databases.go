@@ -77,6 +77,7 @@ func Load(path, namespace string) (*Databases, error) {
 	return d, nil
 }
 
+// found returns the first of configPaths that exists. Its error names both and the flag.
 func found() (string, error) {
 	for _, path := range configPaths {
 		if _, err := os.Stat(path); err == nil {
@@ -109,6 +110,7 @@ func included(path, namespace string) (string, error) {
 	return "", fmt.Errorf("%s: no namespace %q; there are: %s", path, namespace, strings.Join(known, ", "))
 }
 
+// readJSON reads a file into a value; its errors name the file.
 func readJSON(path string, into any) error {
 	content, err := os.ReadFile(path)
 	if err != nil {

@@ -33,6 +33,10 @@ type timing struct {
 	longest  time.Duration // backoff
 }
 
+// defaultTiming bounds the delay of changes: they are collected for debounce, and a full
+// reading each resync finds events that Redis lost (its notifications are fire and
+// forget, Redis "Keyspace notifications"). Attempts to connect are backoff apart, doubled
+// up to longest.
 var defaultTiming = timing{
 	debounce: 10 * time.Millisecond,
 	resync:   time.Minute,
@@ -52,6 +56,7 @@ const (
 // package.
 type quiet struct{}
 
+// Printf implements go-redis' logger.
 func (quiet) Printf(context.Context, string, ...any) {}
 
 // Open returns the database of a name. It connects at the first use, so Redis may start

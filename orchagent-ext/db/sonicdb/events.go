@@ -26,6 +26,7 @@ type events struct {
 	err   error           // nothing will come any more
 }
 
+// change changes the state under its lock and wakes the reader.
 func (e *events) change(f func()) {
 	e.mu.Lock()
 	f()
@@ -36,6 +37,8 @@ func (e *events) change(f func()) {
 	}
 }
 
+// key records a change of a key. Above mostDirty of them everything is to be read, which
+// bounds the memory.
 func (e *events) key(k string) {
 	e.change(func() {
 		if e.dirty[k] = true; len(e.dirty) > mostDirty {
@@ -45,10 +48,14 @@ func (e *events) key(k string) {
 	})
 }
 
+// everything records that all rows are to be read.
 func (e *events) everything() { e.change(func() { e.all = true }) }
 
+// fail records the error of the subscription.
 func (e *events) fail(err error) { e.change(func() { e.err = err }) }
 
+// take returns the keys to read since the last take, or all, and the error of the
+// subscription.
 func (e *events) take() (keys []string, all bool, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -145,6 +145,7 @@ func (m *Mirror) put(key string, fields map[string]string) {
 	m.touched[key] = true
 }
 
+// change changes the wanted rows under the lock and wakes Run.
 func (m *Mirror) change(f func()) {
 	m.mu.Lock()
 	f()
@@ -275,4 +276,5 @@ func (m *Mirror) verify(ctx context.Context) {
 	}
 }
 
+// everything has all rows compared with Redis again.
 func (m *Mirror) everything() { m.change(func() { m.all = true }) }

@@ -45,6 +45,7 @@ func (db *DB) ReadKeys(ctx context.Context, table, prefix string) ([]rows.Row, e
 	return db.sorted(v), nil
 }
 
+// sorted returns the rows of a view in the order of their keys.
 func (db *DB) sorted(v view) []rows.Row {
 	all := make([]rows.Row, 0, len(v))
 	for _, k := range slices.Sorted(maps.Keys(v)) {
@@ -87,11 +88,13 @@ func (db *DB) Text(ctx context.Context, key string) (string, error) {
 	return value, nil
 }
 
+// row returns the row of a key.
 func (db *DB) row(redisKey string, fields map[string]string) rows.Row {
 	table, key, _ := db.split(redisKey)
 	return rows.Row{Table: table, Key: key, Fields: fields}
 }
 
+// readAll reads all rows of tables: a scan of the keys, and then the rows.
 func (db *DB) readAll(ctx context.Context, tables []string) (view, error) {
 	keys, err := db.keys(ctx, tables)
 	if err != nil {
@@ -195,4 +198,5 @@ func (db *DB) readWith(ctx context.Context, on interface{ Pipeline() redis.Pipel
 	return v, nil
 }
 
+// isWrongType reports whether a key is of another type than a hash.
 func isWrongType(err error) bool { return redis.HasErrorPrefix(err, "WRONGTYPE") }

@@ -78,6 +78,7 @@ func (db *DB) Swap(ctx context.Context, was []rows.Row, changes ...Change) error
 	return fmt.Errorf("write %d rows of %s at %s: %w", len(keys), db.Name, db.Address, err)
 }
 
+// withoutNull returns fields with the placeholder of a row without fields removed.
 func withoutNull(fields map[string]string) map[string]string {
 	if fields["NULL"] != "NULL" {
 		return fields

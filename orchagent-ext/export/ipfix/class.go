@@ -20,6 +20,8 @@ const (
 	numClasses
 )
 
+// classes are the classes of BTH opcodes that are counted apart, with the information
+// element of each.
 var classes = [numClasses]struct{ element, what string }{
 	{"rdmaSendPacketDeltaCount", "SEND, of any service"},
 	{"rdmaWritePacketDeltaCount", "RDMA WRITE and ATOMIC WRITE"},

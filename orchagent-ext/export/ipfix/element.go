@@ -25,6 +25,8 @@ const (
 	IPv6Address          Type = 19
 )
 
+// types are the abstract data types (RFC 7011 section 6.1), with their names in IANA's
+// registry and the lengths in octets that Sluice exports.
 var types = map[Type]struct {
 	name   string
 	length uint16 // octets

@@ -30,6 +30,8 @@ type Collector struct {
 const MinPathMTU = 512
 
 const (
+	// Sizes of messages in octets. The default is IPv6's least MTU (RFC 8200 section 5),
+	// which fits each path.
 	defaultPathMTU = 1280
 	maxPathMTU     = 65535
 )
@@ -55,6 +57,7 @@ type Config struct {
 	Read func(leaf, path string) ([]byte, error)
 }
 
+// maxBackoff is the longest time between attempts to connect to a collector.
 const maxBackoff = 30 * time.Second
 
 // Exporter sends records to collectors.

@@ -57,6 +57,7 @@ type Meter struct {
 }
 
 const (
+	// Defaults of a Meter, and the number of records that it passes on at once.
 	defaultActive   = time.Minute
 	defaultCapacity = 65536
 	batchSize       = 64
@@ -121,6 +122,8 @@ const (
 	flags3Mask                   = 0x80 // acknowledge request
 )
 
+// ecnMask has the two ECN bits of the traffic class, which are both set in CE (RFC 3168
+// section 5).
 const ecnMask, ecnCE = 3, 3
 
 //conformance:draft-lin/flags1 draft-lin/flags2 draft-lin/flags3

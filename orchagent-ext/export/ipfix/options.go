@@ -61,6 +61,7 @@ const (
 	probabilistic = 4 // uniform probabilistic sampling
 )
 
+// selectorAlgorithm is the algorithm of a selector (RFC 5477).
 var selectorAlgorithm = ianaElement("selectorAlgorithm", 304, Unsigned16)
 
 // optionsTemplates returns the templates of all options records, in the

@@ -71,6 +71,7 @@ const (
 	numVariants = 1 << iota
 )
 
+// mapped is the prefix of IPv4 addresses in IPv6 (RFC 4291 section 2.5.5.2).
 var mapped = [12]byte{10: 0xff, 11: 0xff}
 
 //conformance:draft-lin/src-qp

@@ -5,6 +5,8 @@ package ipfix
 import "time"
 
 const (
+	// Values of a message's header and of set IDs (RFC 7011 sections 3.1 and 3.3.2), lengths
+	// in octets.
 	version      = 10
 	headerLen    = 16
 	setHeaderLen = 4
@@ -44,6 +46,8 @@ type session struct {
 type delivery uint8
 
 const (
+	// States of a template at the collector: it is pending while the message with it is
+	// unsent.
 	undefined delivery = iota
 	pending
 	defined

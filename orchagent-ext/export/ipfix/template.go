@@ -7,6 +7,7 @@ import (
 	"slices"
 )
 
+// be is the byte order of all numbers (RFC 7011 section 6.1.1).
 var be = binary.BigEndian
 
 // A field is a place in data records: which records have it, and how it is
@@ -19,6 +20,7 @@ type field struct {
 }
 
 const (
+	// Values that are equal in all flows.
 	udp            = 17
 	rocePort       = 4791
 	selectorNumber = 1 // the only selector there is
@@ -44,6 +46,8 @@ var keys = []string{
 	rdmaPartitionKey.Name, rdmaDestinationQP.Name, rdmaSourceAddress.Name, rdmaDestinationAddress.Name,
 }
 
+// fixedFields are the fields of templates that are independent of settings, in their
+// order. A field is in the variants that have the first bits, and lack the second.
 var fixedFields = []field{
 	{ianaElement("sourceIPv4Address", 8, IPv4Address), 0, ipv6, func(b []byte, r *Record) []byte { return append(b, r.Src[12:]...) }},
 	{ianaElement("destinationIPv4Address", 12, IPv4Address), 0, ipv6, func(b []byte, r *Record) []byte { return append(b, r.Dst[12:]...) }},
@@ -90,6 +94,7 @@ var fixedFields = []field{
 }
 
 var (
+	// Elements that several templates use, by their numbers in IANA's registry.
 	sourceTransportPort   = ianaElement("sourceTransportPort", 7, Unsigned16)
 	octetDeltaCount       = ianaElement("octetDeltaCount", 1, Unsigned64)
 	packetDeltaCount      = ianaElement("packetDeltaCount", 2, Unsigned64)

@@ -28,6 +28,7 @@ const (
 	numTransports
 )
 
+// transportNames are the names in CONFIG_DB and flags.
 var transportNames = [numTransports]string{"udp", "tcp", "tls", "dtls"}
 
 // String returns the value of the leaf transport in CONFIG_DB.
@@ -63,6 +64,9 @@ func (t Transport) encrypted() bool { return t == TLS || t == DTLS }
 func (t Transport) stream() bool { return t == TCP || t == TLS }
 
 const (
+	// Times and sizes of transports. A record of TLS has at most 2¹⁴ octets (RFC 8446
+	// section 5.1); DTLS adds 37 octets to each message (RFC 6347 section 4.1, AES-GCM of
+	// RFC 5288).
 	handshakeTime = 10 * time.Second
 	minHandshake  = 3 * time.Second
 	minSettle     = 50 * time.Millisecond
@@ -194,6 +198,7 @@ func (c connected) ReadFrom(b []byte) (int, net.Addr, error) {
 // WriteTo writes to the connected address and ignores the argument.
 func (c connected) WriteTo(b []byte, _ net.Addr) (int, error) { return c.Write(b) }
 
+// errRefused is the ICMP port unreachable of a UDP collector.
 var errRefused = errors.New("port unreachable: no collector listens there")
 
 // refused reports whether an ICMP port unreachable came back.

@@ -154,6 +154,7 @@ func (b *Board) lost(err error) {
 	b.config.Log.Log(context.Background(), level, "board in etcd: "+ErrNotShared.Error(), "board", b.config.Name, "reason", err)
 }
 
+// pause waits for d or the end of ctx.
 func pause(ctx context.Context, d time.Duration) {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -255,6 +256,8 @@ func (s *boardSession) changed(was *View) bool {
 	return false
 }
 
+// wait waits for the next turn: its interval, a change of this node's row, or the end of
+// ctx.
 func (s *boardSession) wait(ctx context.Context) {
 	t := time.NewTimer(s.every)
 	defer t.Stop()

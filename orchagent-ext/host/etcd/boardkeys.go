@@ -15,12 +15,26 @@ import (
 // boardKeys is the prefix of a board's keys; it ends with "/".
 type boardKeys string
 
-func (k boardKeys) rows() string                      { return string(k) + "row/" }
-func (k boardKeys) row(node string) string            { return k.rows() + node }
-func (k boardKeys) leader() string                    { return string(k) + "leader" }
-func (k boardKeys) published() string                 { return string(k) + "published" }
-func (k boardKeys) parts() string                     { return string(k) + "part/" }
-func (k boardKeys) partsOf(n uint64) string           { return fmt.Sprintf("%s%016x/", k.parts(), n) }
+// rows returns the prefix of all nodes' rows.
+func (k boardKeys) rows() string { return string(k) + "row/" }
+
+// row returns the key of a node's row.
+func (k boardKeys) row(node string) string { return k.rows() + node }
+
+// leader returns the key of the election.
+func (k boardKeys) leader() string { return string(k) + "leader" }
+
+// published returns the key with the number of the publication in force.
+func (k boardKeys) published() string { return string(k) + "published" }
+
+// parts returns the prefix of all parts of all publications.
+func (k boardKeys) parts() string { return string(k) + "part/" }
+
+// partsOf returns the prefix of one publication's parts; the number has 16 digits, so
+// that keys sort by it.
+func (k boardKeys) partsOf(n uint64) string { return fmt.Sprintf("%s%016x/", k.parts(), n) }
+
+// part returns the key of one node's part.
 func (k boardKeys) part(n uint64, node string) string { return k.partsOf(n) + node }
 
 // mostPublished bounds the numbers of publications.
@@ -29,6 +43,8 @@ const mostPublished = 1 << 62
 // publishedText is the value of the key published.
 func publishedText(number uint64, about string) string { return fmt.Sprintf("%016x %s", number, about) }
 
+// parsePublished returns the number and the text of a publication, or an error for a
+// value by another program.
 func parsePublished(text string) (number uint64, about string, err error) {
 	digits, about, _ := strings.Cut(text, " ")
 	number, err = strconv.ParseUint(digits, 16, 64)
@@ -38,6 +54,7 @@ func parsePublished(text string) (number uint64, about string, err error) {
 	return number, about, nil
 }
 
+// errLeaseGone means that etcd has revoked or expired the lease: the session is over.
 var errLeaseGone = errors.New("the lease of this node is not in etcd any more")
 
 // leaseError returns errLeaseGone for the error of a lease that is gone, and other errors
@@ -54,4 +71,5 @@ func mine(key string, lease clientv3.LeaseID) clientv3.Cmp {
 	return clientv3.Compare(clientv3.LeaseValue(key), "=", lease)
 }
 
+// missing compares whether a key is absent: its revision of creation is 0.
 func missing(key string) clientv3.Cmp { return clientv3.Compare(clientv3.CreateRevision(key), "=", 0) }

@@ -23,6 +23,8 @@ const (
 	mostPayload = 512 << 10
 )
 
+// renew renews the lease and plans the next renewal after a quarter of it. Time counts
+// from before the request, as etcd cannot have renewed earlier.
 func (s *boardSession) renew(ctx context.Context) error {
 	began := time.Now()
 	asking, cancel := context.WithTimeout(ctx, s.attempt)

@@ -19,6 +19,8 @@ type Cause struct {
 	last string
 }
 
+// intercept is a gRPC interceptor that keeps the message of a request that timed out,
+// which has the reason (such as an untrusted certificate) that the etcd client hides.
 func (c *Cause) intercept(ctx context.Context, method string, request, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 	err := invoke(ctx, method, request, reply, conn, opts...)
 	c.mu.Lock()

@@ -77,6 +77,8 @@ func (c *Config) Check() error {
 // Prefix is that of all keys of the domain; it ends with "/".
 func (c *Config) Prefix() string { return "/sluice/" + c.Domain + "/" }
 
+// domainLetters are the letters of the names of domains and nodes, which are parts of
+// keys.
 const domainLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
 
 // encrypted checks the endpoints and the files for them, and reports whether they take

@@ -83,6 +83,8 @@ func (c *Config) identity(f files) (*tls.Config, error) {
 	return identity, nil
 }
 
+// errFilesChanged is the cause with which the context of a connection ends after a change
+// of its files.
 var errFilesChanged = errors.New("files of etcd changed: connecting again with them")
 
 // watchFiles stops a connection when the files hold anything else, until ctx ends.

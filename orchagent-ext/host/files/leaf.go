@@ -57,6 +57,8 @@ func (r *Reader) ReadPassword(leaf, path string) ([]byte, error) {
 	return content, nil
 }
 
+// readCertificate reads a file below one of the folders, outside their folders of
+// passwords.
 func (r *Reader) readCertificate(path string) ([]byte, error) {
 	for _, folder := range r.Folders {
 		if names := namesBelow(folder, path); names != nil {
@@ -69,6 +71,8 @@ func (r *Reader) readCertificate(path string) ([]byte, error) {
 	return nil, fmt.Errorf("not below %s: no other folder is read (--file-folder adds one)", strings.Join(r.Folders, " or "))
 }
 
+// readPassword reads a file below the folder "passwords" of one of the folders. Its error
+// names the place where the file belongs.
 func (r *Reader) readPassword(path string) ([]byte, error) {
 	if len(r.Folders) == 0 {
 		return nil, errors.New("no folder of passwords is configured")
@@ -89,6 +93,7 @@ func (r *Reader) readPassword(path string) ([]byte, error) {
 	return nil, fmt.Errorf("password files are read below folders %q alone: move it to %s, and name it there", passwords, filepath.Join(home, passwords, filepath.Base(path)))
 }
 
+// exists reports whether a path can be found.
 func exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
@@ -186,6 +191,7 @@ func open(at int, name string, flags int) (*os.File, error) {
 	return os.NewFile(uintptr(fd), name), nil
 }
 
+// errKind is the error of an object other than a regular file.
 var errKind = errors.New("not a regular file: a FIFO, a device or a socket is not read")
 
 // judge refuses a file of another kind, or one that a user other than root and the

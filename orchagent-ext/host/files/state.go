@@ -32,6 +32,8 @@ func ReadState[T any](path string, into *T) error {
 	return readState(path, into)
 }
 
+// readState reads JSON into a value; a missing file is a success. It refuses symbolic
+// links (O_NOFOLLOW), which could lead a daemon that runs as root to another file.
 func readState(path string, into any) error {
 	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if errors.Is(err, os.ErrNotExist) {

@@ -40,10 +40,12 @@ type count struct {
 	n, left int
 }
 
+// limit returns a handler that limits the lines of each message.
 func limit(h slog.Handler, now func() time.Time) slog.Handler {
 	return limited{h, &counts{now: now, all: map[string]*count{}}}
 }
 
+// Handle implements [slog.Handler].
 func (l limited) Handle(ctx context.Context, r slog.Record) error {
 	if r.Level >= slog.LevelInfo {
 		left, ok := l.counts.take(r.Message)
@@ -83,10 +85,12 @@ func (c *counts) take(message string) (left int, ok bool) {
 	return left, true
 }
 
+// WithAttrs implements [slog.Handler]; the counts are common to all derived handlers.
 func (l limited) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return limited{l.Handler.WithAttrs(attrs), l.counts}
 }
 
+// WithGroup implements [slog.Handler].
 func (l limited) WithGroup(name string) slog.Handler {
 	return limited{l.Handler.WithGroup(name), l.counts}
 }

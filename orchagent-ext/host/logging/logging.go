@@ -61,14 +61,17 @@ func cut(_ []string, a slog.Attr) slog.Attr {
 	return a
 }
 
+// writer is a function of syslog for one severity.
 type writer func(string) error
 
+// Write implements [io.Writer] with one line a call.
 func (w writer) Write(b []byte) (int, error) { return len(b), w(string(b)) }
 
 // severities has a handler for each severity of syslog that is used: debug,
 // info, warning, error.
 type severities [4]slog.Handler
 
+// of returns the handler of a level's severity.
 func (s severities) of(l slog.Level) slog.Handler {
 	switch {
 	case l < slog.LevelInfo:
@@ -81,12 +84,15 @@ func (s severities) of(l slog.Level) slog.Handler {
 	return s[3]
 }
 
+// Enabled implements [slog.Handler].
 func (s severities) Enabled(ctx context.Context, l slog.Level) bool { return s.of(l).Enabled(ctx, l) }
 
+// Handle implements [slog.Handler].
 func (s severities) Handle(ctx context.Context, r slog.Record) error {
 	return s.of(r.Level).Handle(ctx, r)
 }
 
+// WithAttrs implements [slog.Handler].
 func (s severities) WithAttrs(attrs []slog.Attr) slog.Handler {
 	for i := range s {
 		s[i] = s[i].WithAttrs(attrs)
@@ -94,6 +100,7 @@ func (s severities) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return s
 }
 
+// WithGroup implements [slog.Handler].
 func (s severities) WithGroup(name string) slog.Handler {
 	for i := range s {
 		s[i] = s[i].WithGroup(name)

@@ -28,6 +28,8 @@ func main() {
 	}
 }
 
+// run writes the bill of materials. The arguments are name, version and programs;
+// licenses come on stdin.
 func run(args []string, stdin io.Reader, stdout io.Writer) error {
 	if len(args) < 3 {
 		return errors.New("want NAME VERSION PROGRAM [PROGRAM]")
@@ -54,6 +56,8 @@ type bill struct {
 	Components []component `json:"components"`
 }
 
+// metadata and the following types are those of CycloneDX 1.5, as far as the bill has
+// them.
 type metadata struct {
 	Component component `json:"component"`
 }
@@ -144,6 +148,8 @@ func owner(pkg string, modules map[string]string) (path string) {
 	return path
 }
 
+// library returns a Go module as a component, with its package URL (purl-spec, type
+// golang).
 func library(path, version string, licenses []license) component {
 	purl := "pkg:golang/" + path + "@" + version
 	return component{"library", purl, path, version, purl, licenses}

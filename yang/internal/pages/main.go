@@ -18,6 +18,7 @@ import (
 	"github.com/openconfig/goyang/pkg/yang"
 )
 
+// module is the model whose tables have pages.
 const module = "sonic-sluice"
 
 // folders have the model and its imports.
@@ -33,6 +34,8 @@ func main() {
 	}
 }
 
+// run writes the tables of fields into all pages of the folder. A table without a page,
+// or on two, is an error.
 func run(folder string) error {
 	models := yang.NewModules()
 	models.AddPath(folders...)
@@ -156,6 +159,7 @@ func values(e *yang.Entry) string {
 	return "separated by commas: " + text
 }
 
+// typeText returns the values of a type in Markdown.
 func typeText(t *yang.YangType) string {
 	switch t.Kind {
 	case yang.Ybool:

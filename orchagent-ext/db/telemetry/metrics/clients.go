@@ -14,6 +14,8 @@ import (
 )
 
 const (
+	// Bounds of connections. Each takes a file descriptor, of which the databases need some,
+	// too.
 	mostClients   = 64 // connections at once
 	fewestClients = 4
 	shareOfFiles  = 16 // of the descriptors of the process, clients may have one in so many
@@ -47,6 +49,7 @@ type clients struct {
 	waiting []net.Conn // those outside of handlers, the oldest first
 }
 
+// newClients returns a bound of so many connections.
 func newClients(limit int) *clients { return &clients{limit: limit, all: map[net.Conn]bool{}} }
 
 // state is the server's [http.Server.ConnState].
@@ -68,11 +71,13 @@ func (c *clients) state(conn net.Conn, is http.ConnState) {
 	}
 }
 
+// forget removes a closed connection.
 func (c *clients) forget(conn net.Conn) {
 	delete(c.all, conn)
 	c.waiting = slices.DeleteFunc(c.waiting, func(w net.Conn) bool { return w == conn })
 }
 
+// connKey is the key of the connection in a request's context.
 type connKey struct{}
 
 // context is the server's [http.Server.ConnContext].

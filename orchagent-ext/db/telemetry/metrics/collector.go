@@ -26,6 +26,7 @@ const (
 )
 
 var (
+	// Metrics of the collector itself.
 	redisUp = prometheus.NewDesc(join(prefix, "redis_up"),
 		"Whether the rows of STATE_DB and COUNTERS_DB could be read; while not, nothing else of them is here.", nil, nil)
 	skippedFields = prometheus.NewDesc(join(prefix, "skipped_fields"),
@@ -96,6 +97,7 @@ func heaviest(all []rows.Row, n int) []rows.Row {
 	return append(others, flows[:min(n, len(flows))]...)
 }
 
+// octets returns the octets of a flow's row, by which the heaviest are found.
 func octets(r rows.Row) uint64 {
 	n, _ := strconv.ParseUint(r.Fields["bytes"], 10, 64) // what is no number sent nothing
 	return n
@@ -200,6 +202,7 @@ func split(text string) []string {
 	return all[:min(len(all), maxSentences)]
 }
 
+// float returns 1 or 0, as Prometheus has booleans.
 func float(b bool) float64 {
 	if b {
 		return 1

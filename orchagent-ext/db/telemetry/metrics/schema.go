@@ -75,6 +75,7 @@ func tables(flows bool) map[string]*table {
 	return all
 }
 
+// newTable returns the metrics of a table by its schema.
 func newTable(database string, e *yang.Entry) *table {
 	t := &table{name: e.Name, database: database, only: rows.Only(e.Name), leaves: make(map[string]*leaf)}
 	var row *yang.Entry
@@ -173,6 +174,7 @@ var units = []struct {
 	{"_ms", "_seconds", 1e-3},
 }
 
+// hasUnit reports whether a leaf's name ends in a unit.
 func hasUnit(name string) bool {
 	for _, u := range units {
 		if strings.HasSuffix(name, u.of) {
@@ -192,6 +194,7 @@ func nounOf(table string) string {
 	return strings.ToLower(strings.TrimSuffix(noun, "_STATS"))
 }
 
+// join joins the parts of a metric's name, leaving out empty ones.
 func join(parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "_")
 }

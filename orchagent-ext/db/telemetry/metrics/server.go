@@ -33,6 +33,7 @@ const (
 )
 
 const (
+	// Times of the server.
 	retryListen = 5 * time.Second
 	endTimeout  = 2 * time.Second // for scrapes under way, when it ends
 )
@@ -181,6 +182,7 @@ func (s *Server) Warnings() []string {
 	return nil
 }
 
+// loopback reports whether an address is reachable from this machine only.
 func loopback(a net.Addr) bool {
 	t, ok := a.(*net.TCPAddr)
 	return ok && t.IP.IsLoopback()

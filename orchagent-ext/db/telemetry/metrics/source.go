@@ -93,6 +93,7 @@ func (s *source) all(ctx context.Context) ([]rows.Row, error) {
 	return slices.Concat(state, counters, many), err
 }
 
+// close closes the databases.
 func (s *source) close() {
 	_ = s.state.Close() // only reads went over them
 	_ = s.counters.Close()

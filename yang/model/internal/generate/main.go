@@ -43,6 +43,8 @@ func main() {
 	}
 }
 
+// generate returns the text of model.go: structs by ygot, and the schema in compressed
+// form.
 func generate() ([]byte, error) {
 	parts, errs := gogen.New("yang/model/internal/generate",
 		ygen.IROptions{
@@ -156,6 +158,8 @@ func lazy(code string) ([]byte, error) {
 	return format.Source([]byte(code))
 }
 
+// schemaTree unpacks the schema at its first use: that takes a few ms, which most
+// commands can save.
 const schemaTree = `// SchemaTree returns the schema of each struct, by its name.
 var SchemaTree = sync.OnceValue(func() map[string]*yang.Entry {
 	tree, err := UnzipSchema()
