@@ -14,8 +14,8 @@ import (
 	"sluice/orchagent-ext/testbed/fabric"
 )
 
+// Times of a program's start, and addresses in each node's own network namespace.
 const (
-	// Times of a program's start, and addresses in each node's own network namespace.
 	startPatience  = 20 * time.Second // for a program to answer
 	startPoll      = 5 * time.Millisecond
 	redisAddress   = "127.0.0.1:6379"

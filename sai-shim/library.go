@@ -24,7 +24,7 @@ import (
 	"sluice/sai-shim/saiattr"
 )
 
-// ObjectID is the id of an object on the switch. Null stands for a missing object.
+// ObjectID is the id of an object on the switch. Null is that of a missing object.
 type ObjectID uint64
 
 // Null is the id of a missing object.

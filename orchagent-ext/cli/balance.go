@@ -20,9 +20,9 @@ import (
 	"sluice/yang/text"
 )
 
+// Bounds of the command: the largest group that is computed, and the width of the chart
+// in characters.
 const (
-	// Bounds of the command: the largest group that is computed, and the width of the chart
-	// in characters.
 	maxPaths   = 1024 // more than any switch's ECMP group has
 	chartWidth = 78   // columns
 )

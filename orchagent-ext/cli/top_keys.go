@@ -19,9 +19,9 @@ type topKeys struct {
 	sequence     string // of an arrow or page key, as far as it has come
 }
 
+// Keys that top reads, as octets of the terminal (ASCII control characters), and the
+// bounds of a search text and of an escape sequence.
 const (
-	// Keys that top reads, as octets of the terminal (ASCII control characters), and the
-	// bounds of a search text and of an escape sequence.
 	ctrlC     = 3
 	ctrlU     = 21
 	escape    = 27

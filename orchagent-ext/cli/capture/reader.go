@@ -29,9 +29,9 @@ const blockLen = 1 << 19
 // says; tcpdump and Wireshark allow as much.
 const maxSnaplen = 262144
 
+// First octets of files: the block type of pcapng's section header, which is the same in
+// both byte orders, and gzip's magic number (RFC 1952 section 2.3.1).
 const (
-	// First octets of files: the block type of pcapng's section header, which is the same in
-	// both byte orders, and gzip's magic number (RFC 1952 section 2.3.1).
 	magicPcapng = 0x0a0d0d0a
 	magicGzip   = 0x1f8b
 )

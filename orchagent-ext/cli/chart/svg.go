@@ -33,8 +33,8 @@ const (
 	axisBand  = 30.0 // labels below the bars
 )
 
+// Colors of the pictures (sRGB).
 const (
-	// Colors of the pictures (sRGB).
 	ink     = "#1c2733"
 	inkSoft = "#556575"
 	slot    = "#eef2f6"
@@ -44,8 +44,8 @@ const (
 	frame   = "#dde3e9"
 )
 
+// Attributes of text in SVG.
 const (
-	// Attributes of text in SVG.
 	bold   = ` font-weight="600"`
 	middle = ` text-anchor="middle"`
 )

@@ -29,8 +29,8 @@ const (
 // holdRuns are the variants of the scenario hold, in the order of the report.
 var holdRuns = []string{runNone, runPFC, runPFCM, runToPFC}
 
+// Times of one trial. Goodput leaves out the begin, until the holds have their rhythm.
 const (
-	// Times of one trial. Goodput leaves out the begin, until the holds have their rhythm.
 	holdSpan   = 3 * time.Second        // of sending
 	holdSettle = 500 * time.Millisecond // not counted in goodput
 )

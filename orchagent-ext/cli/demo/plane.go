@@ -21,8 +21,8 @@ import (
 	"sluice/yang/rows"
 )
 
+// Times and bounds of the control plane of a switch.
 const (
-	// Times and bounds of the control plane of a switch.
 	startPatience = 20 * time.Second // for sluiced to say that it runs
 	applyPatience = 10 * time.Second // for a row to be on the switch
 	stopPatience  = 5 * time.Second

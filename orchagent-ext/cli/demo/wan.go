@@ -33,9 +33,9 @@ const (
 // wanRuns are the variants of the scenario wan, in the order of the report.
 var wanRuns = []string{wanNone, wanCNP, wanAdvice, wanPPFC, wanNear}
 
+// Parameters of the scenario wan: a path of long delay, whose round trip bounds how
+// early feedback of the receiver reaches the sender.
 const (
-	// Parameters of the scenario wan: a path of long delay, whose round trip bounds how
-	// early feedback of the receiver reaches the sender.
 	wanDelay   = 10 * time.Millisecond // one way
 	wanRTT     = 2 * wanDelay
 	wanSpan    = 5 * time.Second

@@ -27,8 +27,8 @@ type ppfcTimes struct {
 	P99      float64 `json:"p99"`      // sum of the three 99th percentiles
 }
 
+// Spans of the measurement of delays: more notifications give steadier quantiles.
 const (
-	// Spans of the measurement of delays: more notifications give steadier quantiles.
 	timingSpan     = 8 * time.Second
 	timingSpanFull = 32 * time.Second
 )

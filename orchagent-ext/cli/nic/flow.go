@@ -28,8 +28,8 @@ type Flow struct {
 	Run            uint32 // tells what one program sends from what another does; it is in the RETH
 }
 
+// Lengths of headers in octets.
 const (
-	// Lengths of headers in octets.
 	ethernetLen = 14
 	ipv6Len     = 40
 	ipv4Len     = 20

@@ -29,8 +29,8 @@ type Tap struct {
 	stop    func() bool
 }
 
+// Sizes of a tap, and bits of its control messages (linux/if_packet.h).
 const (
-	// Sizes of a tap, and bits of its control messages (linux/if_packet.h).
 	tapBuffer   = 16 << 20 // octets that wait in the kernel
 	longestTap  = 1 << 18  // of a frame, as of those in captures
 	vlanTagLen  = 4

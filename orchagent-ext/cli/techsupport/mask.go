@@ -10,8 +10,8 @@ const mask = "(masked)"
 // secret matches a part of the names of fields that hold secrets.
 const secret = `(?:passw(?:or)?d|pwd|passphrase|passkey|passcode|secret|token|credential|community|psk|(?:private|api|auth|shared|encryption|hmac|master)[-_. ]?key)`
 
+// Patterns of names and of values with secrets.
 var (
-	// Patterns of names and of values with secrets.
 	secretName = regexp.MustCompile(`(?i)` + secret)
 
 	// pathName matches fields that name a file, such as key_file, whose path may be shown.

@@ -14,8 +14,8 @@ import (
 	"sluice/yang/rows"
 )
 
+// Names of databases, and of the tables that have a part of their own or a limit.
 const (
-	// Names of databases, and of the tables that have a part of their own or a limit.
 	configDB   = "CONFIG_DB"
 	stateDB    = "STATE_DB"
 	countersDB = "COUNTERS_DB"

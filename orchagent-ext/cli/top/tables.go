@@ -11,8 +11,8 @@ import (
 	"sluice/yang/rows"
 )
 
+// Widths in characters from which on a frame has further columns, and bounds of columns.
 const (
-	// Widths in characters from which on a frame has further columns, and bounds of columns.
 	wide       = 100 // columns from which on flows have both packets a second and octets
 	wider      = 120 // and their Stream IDs and the ports that they come in by, where there are some
 	portName   = 20  // columns of a port's name at most

@@ -11,8 +11,8 @@ import (
 // glyphs are the characters beyond ASCII, or their replacements.
 type glyphs struct{ ellipsis, divided string }
 
+// The characters for terminals with UTF-8 and without.
 var (
-	// The characters for terminals with UTF-8 and without.
 	utf8Glyphs  = glyphs{ellipsis: "…", divided: "÷"}
 	asciiGlyphs = glyphs{ellipsis: "..", divided: "/"}
 )

@@ -52,9 +52,9 @@ func (c Config) Validate() error {
 	return nil
 }
 
+// Parameters of generated traffic. One source port for all flows makes them equal to a
+// hash of the 5-tuple, so that labels alone spread them.
 const (
-	// Parameters of generated traffic. One source port for all flows makes them equal to a
-	// hash of the 5-tuple, so that labels alone spread them.
 	constantSport = 0xc000
 	cmSport       = 0xc001
 	messageLength = 4 // packets of an RDMA write

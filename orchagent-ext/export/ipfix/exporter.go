@@ -29,9 +29,9 @@ type Collector struct {
 // message.
 const MinPathMTU = 512
 
+// Sizes of messages in octets. The default is IPv6's least MTU (RFC 8200 section 5),
+// which fits each path.
 const (
-	// Sizes of messages in octets. The default is IPv6's least MTU (RFC 8200 section 5),
-	// which fits each path.
 	defaultPathMTU = 1280
 	maxPathMTU     = 65535
 )

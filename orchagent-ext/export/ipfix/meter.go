@@ -56,8 +56,8 @@ type Meter struct {
 	export   func([]Record)
 }
 
+// Defaults of a Meter, and the number of records that it passes on at once.
 const (
-	// Defaults of a Meter, and the number of records that it passes on at once.
 	defaultActive   = time.Minute
 	defaultCapacity = 65536
 	batchSize       = 64

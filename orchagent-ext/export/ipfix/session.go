@@ -4,9 +4,9 @@ package ipfix
 
 import "time"
 
+// Values of a message's header and of set IDs (RFC 7011 sections 3.1 and 3.3.2), lengths
+// in octets.
 const (
-	// Values of a message's header and of set IDs (RFC 7011 sections 3.1 and 3.3.2), lengths
-	// in octets.
 	version      = 10
 	headerLen    = 16
 	setHeaderLen = 4
@@ -45,9 +45,9 @@ type session struct {
 // delivery is the state of a template at the collector.
 type delivery uint8
 
+// States of a template at the collector: it is pending while the message with it is
+// unsent.
 const (
-	// States of a template at the collector: it is pending while the message with it is
-	// unsent.
 	undefined delivery = iota
 	pending
 	defined

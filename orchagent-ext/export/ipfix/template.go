@@ -19,8 +19,8 @@ type field struct {
 	put     func(b []byte, r *Record) []byte
 }
 
+// Values that are equal in all flows.
 const (
-	// Values that are equal in all flows.
 	udp            = 17
 	rocePort       = 4791
 	selectorNumber = 1 // the only selector there is
@@ -93,8 +93,8 @@ var fixedFields = []field{
 	{reversed(flowEndMilliseconds), biflow, 0, func(b []byte, r *Record) []byte { return appendMilliseconds(b, r.Reverse.End) }},
 }
 
+// Elements that several templates use, by their numbers in IANA's registry.
 var (
-	// Elements that several templates use, by their numbers in IANA's registry.
 	sourceTransportPort   = ianaElement("sourceTransportPort", 7, Unsigned16)
 	octetDeltaCount       = ianaElement("octetDeltaCount", 1, Unsigned64)
 	packetDeltaCount      = ianaElement("packetDeltaCount", 2, Unsigned64)

@@ -63,10 +63,10 @@ func (t Transport) encrypted() bool { return t == TLS || t == DTLS }
 // stream reports whether the transport delivers, in order.
 func (t Transport) stream() bool { return t == TCP || t == TLS }
 
+// Times and sizes of transports. A record of TLS has at most 2¹⁴ octets (RFC 8446
+// section 5.1); DTLS adds 37 octets to each message (RFC 6347 section 4.1, AES-GCM of
+// RFC 5288).
 const (
-	// Times and sizes of transports. A record of TLS has at most 2¹⁴ octets (RFC 8446
-	// section 5.1); DTLS adds 37 octets to each message (RFC 6347 section 4.1, AES-GCM of
-	// RFC 5288).
 	handshakeTime = 10 * time.Second
 	minHandshake  = 3 * time.Second
 	minSettle     = 50 * time.Millisecond

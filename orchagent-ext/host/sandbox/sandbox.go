@@ -43,8 +43,8 @@ func (p Profile) denied() map[string]uintptr {
 	return calls
 }
 
+// Calls of the profiles, by name and number on this machine (syscalls(2)).
 var (
-	// Calls of the profiles, by name and number on this machine (syscalls(2)).
 	always = map[string]uintptr{
 		"mount": unix.SYS_MOUNT, "umount2": unix.SYS_UMOUNT2, "pivot_root": unix.SYS_PIVOT_ROOT, "chroot": unix.SYS_CHROOT,
 		"open_tree": unix.SYS_OPEN_TREE, "move_mount": unix.SYS_MOVE_MOUNT, "fsopen": unix.SYS_FSOPEN, "fsconfig": unix.SYS_FSCONFIG,

@@ -13,9 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// Bounds of connections. Each takes a file descriptor, of which the databases need some,
+// too.
 const (
-	// Bounds of connections. Each takes a file descriptor, of which the databases need some,
-	// too.
 	mostClients   = 64 // connections at once
 	fewestClients = 4
 	shareOfFiles  = 16 // of the descriptors of the process, clients may have one in so many

@@ -25,8 +25,8 @@ const (
 	maxRunes     = 300
 )
 
+// Metrics of the collector itself.
 var (
-	// Metrics of the collector itself.
 	redisUp = prometheus.NewDesc(join(prefix, "redis_up"),
 		"Whether the rows of STATE_DB and COUNTERS_DB could be read; while not, nothing else of them is here.", nil, nil)
 	skippedFields = prometheus.NewDesc(join(prefix, "skipped_fields"),

@@ -32,8 +32,8 @@ const (
 	maxScrapes    = 16              // at once; more get 503
 )
 
+// Times of the server.
 const (
-	// Times of the server.
 	retryListen = 5 * time.Second
 	endTimeout  = 2 * time.Second // for scrapes under way, when it ends
 )
