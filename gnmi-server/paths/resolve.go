@@ -23,8 +23,8 @@ type Error struct {
 // Error implements [error].
 func (e *Error) Error() string { return fmt.Sprintf("path %s: %s", e.Path, e.Reason) }
 
-// recursive is the path element that stands for any number of levels (gNMI specification
-// section 2.4.1 and gnmi-path-conventions, wildcards).
+// recursive is the path element that matches any number of levels (gNMI path conventions,
+// wildcards in paths).
 const recursive = "..."
 
 // Resolve returns the query of a path below a prefix; each may be nil. The error
