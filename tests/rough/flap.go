@@ -126,7 +126,8 @@ func recoveries(all map[*stream]*fate, downs []time.Time, near, far []fabric.Fra
 	return times, late
 }
 
-// firstAfter is when the first packet of a stream came after a time; the zero value: none did.
+// firstAfter returns the arrival of a stream's first packet after a time, or the zero
+// value.
 func firstAfter(frames []fabric.Frame, at time.Time) time.Time {
 	for _, f := range frames {
 		if _, _, ok := numbersOf(f.Data); ok && f.Time.After(at) {
