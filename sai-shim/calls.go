@@ -77,7 +77,10 @@ type Watcher interface {
 // unwatched is the watcher of libraries without one.
 type unwatched struct{}
 
-func (unwatched) Calling(*Call) int         { return 0 }
+// Calling implements [Watcher].
+func (unwatched) Calling(*Call) int { return 0 }
+
+// Called implements [Watcher].
 func (unwatched) Called(int, *Call, Status) {}
 
 // enter reports the begin of a call, whose arguments were gathered.

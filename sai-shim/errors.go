@@ -41,6 +41,7 @@ type Error struct {
 	Detail string
 }
 
+// Error implements [error]: call, object, attribute, status and detail in one line.
 func (e *Error) Error() string {
 	text := fmt.Sprintf("SAI %s %s: ", e.Call, e.Object)
 	if e.Attribute != "" {
@@ -92,6 +93,7 @@ func (s Status) index() int {
 	return int(-s % indexed)
 }
 
+// statusNames are SAI's names of codes without their prefix (saistatus.h).
 var statusNames = map[Status]string{
 	C.SAI_STATUS_SUCCESS:                     "SUCCESS",
 	C.SAI_STATUS_FAILURE:                     "FAILURE",

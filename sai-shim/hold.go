@@ -85,6 +85,7 @@ func (l *Library) GetHold(port ObjectID, m HoldMatch) (HoldState, error) {
 	}, nil
 }
 
+// shim returns the match as C has it.
 func (m *HoldMatch) shim() (s C.struct_shim_match) {
 	s._type, s.value = C.uint32_t(m.Kind), C.uint32_t(m.Value)
 	s.ipv6 = C.bool(m.Src.Is6() || m.Dst.Is6())

@@ -125,6 +125,8 @@ func (l *Library) GetNumbers(k saiattr.Kind, id ObjectID, a *saiattr.Attr) ([]ui
 	return getList[uint32](l, k, id, a)
 }
 
+// getList reads an attribute that is a list. It tries again with the length that the
+// library reports, since SAI answers BUFFER_OVERFLOW with it.
 func getList[T ~uint32 | ~uint64](l *Library, k saiattr.Kind, id ObjectID, a *saiattr.Attr) ([]T, error) {
 	l.argue(saiattr.Value{Attr: a})
 	if err := l.avoided("get", k.Name); err != nil {
@@ -212,6 +214,8 @@ func (l *Library) CanSet(k saiattr.Kind, a *saiattr.Attr) (can, known bool) {
 	return bool(c.set_implemented), known
 }
 
+// capability asks whether an attribute can be created, set and read; known is false for a
+// library that leaves it open.
 func (l *Library) capability(k saiattr.Kind, a *saiattr.Attr) (c C.sai_attr_capability_t, known bool) {
 	l.argue(saiattr.Value{Attr: a})
 	if l.avoided(Query, k.Name) != nil {
@@ -312,6 +316,7 @@ func (l *Library) gather(v *saiattr.Value) {
 	}
 }
 
+// allOnes is the mask of a whole address.
 var allOnes = [16]byte{255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255}
 
 // word is a number as four octets, as they are in a packet.
@@ -320,4 +325,5 @@ func word(n uint64) (w [4]byte) {
 	return w
 }
 
+// octets returns the address of the first octet for C.
 func octets(b []byte) *C.uint8_t { return (*C.uint8_t)(unsafe.Pointer(unsafe.SliceData(b))) }

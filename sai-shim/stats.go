@@ -29,6 +29,7 @@ const (
 	QueueMarked          QueueStat = C.SAI_QUEUE_STAT_WRED_ECN_MARKED_PACKETS // packets, with CE
 )
 
+// queueStats are the statistics that Sluice reads of a queue.
 var queueStats = []QueueStat{QueuePackets, QueueOctets, QueueDropped, QueueOccupancy, QueueWatermark, QueueSharedWatermark, QueueMarked}
 
 // QueueStats reads statistics of a queue: those that the library has. It fails with
@@ -62,6 +63,8 @@ func (l *Library) QueueStats(queue ObjectID) (map[QueueStat]uint64, error) {
 	return values, nil
 }
 
+// readQueue reads statistics of a queue by one call, which fails as a whole for one that
+// the library lacks.
 func (l *Library) readQueue(queue ObjectID, stats []QueueStat) (map[QueueStat]uint64, error) {
 	if len(stats) == 0 {
 		return nil, &Error{Call: "get stats of", Object: saiattr.Queue.Name, Status: C.SAI_STATUS_NOT_SUPPORTED}

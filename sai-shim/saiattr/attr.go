@@ -62,6 +62,8 @@ type Kind struct {
 // String is the name.
 func (k Kind) String() string { return k.Name }
 
+// kind returns an object type by its SAI name; always is the attribute that each object
+// of the type has.
 func kind(name string, always *Attr) Kind {
 	return Kind{name, int32(numberOf("SAI_OBJECT_TYPE_" + strings.ToUpper(name))), always}
 }
@@ -105,6 +107,7 @@ func numberOf(name string) uint32 {
 	return n
 }
 
+// define registers an attribute by its SAI name and form.
 func define(name string, f Form, options ...func(*Attr)) *Attr {
 	a := &Attr{Name: name, ID: numberOf(name), Form: f}
 	for _, option := range options {
@@ -114,13 +117,16 @@ func define(name string, f Form, options ...func(*Attr)) *Attr {
 	return a
 }
 
+// inPlace marks an attribute that Sluice changes while the object is in use.
 func inPlace(a *Attr) { a.InPlace = true }
 
 // of names an enum, by the prefix of its values.
 func of(prefix string) func(*Attr) { return func(a *Attr) { a.values = prefix } }
 
+// masked gives a match its mask.
 func masked(mask uint32) func(*Attr) { return func(a *Attr) { a.Mask = mask } }
 
+// hex has values shown in hexadecimal with so many digits.
 func hex(digits int) func(*Attr) { return func(a *Attr) { a.digits = digits } }
 
 // Values of [ACLEntryCompute]: an algorithm, and flags.

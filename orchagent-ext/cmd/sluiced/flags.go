@@ -130,8 +130,11 @@ func defineMetrics(f *flag.FlagSet, o *process.Metrics, or func(name, fallback s
 // profile is the SAI profile: a flag that may be given several times.
 type profile map[string]string
 
+// String implements [flag.Value].
 func (p profile) String() string { return "" }
 
+// Set implements [flag.Value]: KEY=VALUE, or @FILE with such a pair in each line, the
+// form of SAI's profile files.
 func (p profile) Set(s string) error {
 	if file, ok := strings.CutPrefix(s, "@"); ok {
 		text, err := os.ReadFile(file)
@@ -151,6 +154,7 @@ func (p profile) Set(s string) error {
 	return p.add(s)
 }
 
+// add records one pair; a later one of the same key replaces it.
 func (p profile) add(pair string) error {
 	key, value, ok := strings.Cut(pair, "=")
 	if !ok || key == "" {
@@ -163,8 +167,11 @@ func (p profile) add(pair string) error {
 // folders is a flag that may be given several times.
 type folders []string
 
+// String implements [flag.Value].
 func (f *folders) String() string { return strings.Join(*f, " ") }
 
+// Set implements [flag.Value]. A relative path is an error: a daemon's working folder is
+// arbitrary.
 func (f *folders) Set(s string) error {
 	if !filepath.IsAbs(s) {
 		return fmt.Errorf("%q: the path must be absolute", s)

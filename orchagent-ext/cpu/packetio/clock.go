@@ -14,6 +14,8 @@ type moment struct {
 	mono int64
 }
 
+// origin is one moment on both clocks, by which Go's monotonic readings become those of
+// CLOCK_MONOTONIC.
 var origin = align()
 
 // align reads both clocks at once, as exactly as it can.

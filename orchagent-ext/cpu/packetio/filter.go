@@ -84,6 +84,7 @@ type assembly struct {
 	labels map[string]int
 }
 
+// newAssembly returns an empty program.
 func newAssembly() *assembly { return &assembly{far: map[int]string{}, labels: map[string]int{}} }
 
 // always jumps to a label, however far.
@@ -92,9 +93,13 @@ func (p *assembly) always(label string) {
 	p.code = append(p.code, bpf.Jump{})
 }
 
+// add appends instructions.
 func (p *assembly) add(i ...bpf.Instruction) { p.code = append(p.code, i...) }
-func (p *assembly) label(name string)        { p.labels[name] = len(p.code) }
 
+// label names the place of the next instruction.
+func (p *assembly) label(name string) { p.labels[name] = len(p.code) }
+
+// jump goes to yes if the accumulator is equal, else to no; "" is the next instruction.
 func (p *assembly) jump(equal uint32, yes, no string) {
 	p.jumps = append(p.jumps, struct {
 		at      int
@@ -103,6 +108,8 @@ func (p *assembly) jump(equal uint32, yes, no string) {
 	p.code = append(p.code, bpf.JumpIf{Cond: bpf.JumpEqual, Val: equal})
 }
 
+// resolve fills in the distances of jumps. They are forward and at most 255 instructions,
+// the range of the kernel's struct sock_filter.
 func (p *assembly) resolve() []bpf.Instruction {
 	for _, j := range p.jumps {
 		skip := func(label string) uint8 {
@@ -121,8 +128,10 @@ func (p *assembly) resolve() []bpf.Instruction {
 	return p.code
 }
 
+// roceFilter returns the filter of RoCEv2 for a socket.
 func roceFilter() ([]unix.SockFilter, error) { return assemble("RoCEv2", roceInstructions()) }
 
+// assemble returns a program in the form that the kernel loads; what names it in errors.
 func assemble(what string, program []bpf.Instruction) ([]unix.SockFilter, error) {
 	raw, err := bpf.Assemble(program)
 	if err != nil {

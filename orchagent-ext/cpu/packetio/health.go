@@ -69,6 +69,8 @@ type healthReader struct {
 	began bool
 }
 
+// newHealthReader returns the part of a reader that follows connections; all its memory
+// is taken here.
 func newHealthReader(c *Config) *healthReader {
 	of := health.Config{Capacity: healthFlows, Keep: healthKeep, Reserve: c.Capacity, Untimed: true}
 	h := &healthReader{
@@ -133,6 +135,7 @@ func (h *healthReader) fill(now int64, budget int) {
 	}
 }
 
+// flowHealth returns the health of a direction for the report.
 func flowHealth(d *health.Direction) FlowHealth {
 	f := FlowHealth{
 		Key: d.Key, Counters: d.Counters, SrcQP: d.Source, SrcQPFrom: d.From, FlowLabel: d.Label, SrcPort: d.SrcPort,
@@ -184,6 +187,8 @@ type sight struct {
 	blind       bool
 }
 
+// newSight returns a sight for a source that polices to rate packets a second and burst
+// at once; both halves leave room for the source's short rings.
 func newSight(rate, burst uint32) sight {
 	s := sight{rate: float64(rate) / 2, burst: min(float64(burst)/2, healthBurst)}
 	s.tokens = s.burst

@@ -84,6 +84,7 @@ func OpenMessages() (*Messages, error) {
 	return m, nil
 }
 
+// open opens all sockets; after an error its caller closes those that are open.
 func (m *Messages) open() error {
 	for _, s := range []struct {
 		fd                *int
@@ -327,6 +328,7 @@ func (m *Messages) count(p *notify.Packet, packet []byte) {
 	}
 }
 
+// sends reports whether an address is a sender of PFCM.
 func (c *MessageConfig) sends(a netip.Addr) bool {
 	for _, s := range c.Senders {
 		if s.Addr == a {
@@ -386,6 +388,8 @@ func (b *batch) init(described bool) {
 	}
 }
 
+// receive reads up to most messages by one call of recvmmsg(2), which saves the cost of a
+// system call for each in a storm. It returns their number, 0 if none waits.
 func (b *batch) receive(fd, most int) int {
 	most = min(most, maxBatch)
 	for i := 0; b.described && i < most; i++ {

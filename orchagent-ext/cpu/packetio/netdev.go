@@ -66,6 +66,8 @@ func OpenNetdev() (*Netdev, error) {
 	return s, nil
 }
 
+// setUp sets the filter, the ring and the time stamps of the socket, in an order that
+// keeps unfiltered packets out.
 func (s *Netdev) setUp() (err error) {
 	if s.wake, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err != nil {
 		return fmt.Errorf("make an eventfd: %w", err)
@@ -103,6 +105,7 @@ func (s *Netdev) setUp() (err error) {
 	return nil
 }
 
+// networkOrder returns v with its octets in the order of the network.
 func networkOrder(v uint16) uint16 {
 	var b [2]byte
 	binary.BigEndian.PutUint16(b[:], v)

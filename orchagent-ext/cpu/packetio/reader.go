@@ -182,6 +182,8 @@ func (r *Reader) Run(ctx context.Context) error {
 	}
 }
 
+// burst processes the packets of one burst: it parses all, looks their flows up together,
+// since the table's cache misses overlap then, and reports and counts them.
 func (r *Reader) burst(frames []Frame) {
 	now := r.config.Now().UnixNano()
 	r.now, r.frames = now, frames

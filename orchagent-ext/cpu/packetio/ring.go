@@ -61,6 +61,8 @@ func (s *Netdev) follow(ctx context.Context) error {
 	return nil
 }
 
+// wait sleeps until packets, a sample, a wake-up or the end of d. Signals end it early,
+// without an error.
 func (s *Netdev) wait(d time.Duration) error {
 	fds := [...]unix.PollFd{
 		{Fd: int32(s.fd), Events: unix.POLLIN}, {Fd: int32(s.wake), Events: unix.POLLIN},

@@ -75,6 +75,8 @@ func openSamples() (*samples, error) {
 	return newSamples(fd, group), nil
 }
 
+// newSamples returns samples that read from a socket of generic netlink; the memory of
+// messages is taken here.
 func newSamples(fd, group int) *samples {
 	s := &samples{fd: fd, group: group}
 	for i := range s.slots {

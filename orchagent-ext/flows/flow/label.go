@@ -15,6 +15,7 @@ const (
 	CRC32                         // the CRC-32 of IEEE 802.3
 )
 
+// algorithmNames are the names in CONFIG_DB and flags.
 var algorithmNames = [...]string{"draft-literal", "crc32"}
 
 // String returns the value of the leaf algorithm in CONFIG_DB.

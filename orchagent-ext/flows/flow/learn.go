@@ -19,6 +19,7 @@ const (
 	Ack                    // from the answers of the reverse direction
 )
 
+// provenanceNames are the names in rows and output.
 var provenanceNames = [...]string{"", "deth", "cm", "ack"}
 
 // String returns "deth", "cm" or "ack", and "" for None.
@@ -118,6 +119,7 @@ type request struct {
 }
 
 const (
+	// Bounds of RDMA-CM requests that wait for their reply; the lifetime is in ns.
 	pendingRequests   = 1024 // a power of 2
 	requestLifetimeNs = 60e9
 	minKept           = 1024

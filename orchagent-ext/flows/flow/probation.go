@@ -27,6 +27,8 @@ type sighting struct {
 }
 
 const (
+	// Size of the set-associative filter of flows with one packet: a set is one cache line,
+	// so that a lookup costs one miss.
 	probationWays = 4       // 64 octets, a cache line
 	probationSets = 1 << 15 // 2 MiB
 

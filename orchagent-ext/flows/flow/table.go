@@ -22,6 +22,7 @@ type Flow struct {
 	number  uint32 // place in Table.flows + 1; 0: no flow is there
 }
 
+// none and noPair are numbers of slots that a table never has.
 const none, noPair = ^uint32(0), ^uint32(0)
 
 // Slot returns the flow's place in its table: a number below the table's capacity
@@ -48,6 +49,7 @@ type Config struct {
 	Learned func(src, dst netip.Addr, destQP, srcQP uint32)
 }
 
+// defaultCapacity is the number of flows of a table by default.
 const defaultCapacity = 65536
 
 // Stats counts the events of a table.

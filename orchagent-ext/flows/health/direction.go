@@ -110,6 +110,7 @@ type rest struct {
 }
 
 const (
+	// Bounds of the state of one direction, so that each takes the same memory.
 	maxReads   = 16 // as many as an adapter has outstanding
 	maxPending = 16
 )

@@ -15,6 +15,7 @@ const (
 	Restart                // its PSN has nothing to do with those before: another connection
 )
 
+// eventNames are the names of events in output.
 var eventNames = [...]string{"", "gap", "reordered", "retransmit", "retransmit", "restart"}
 
 // String is a word such as "gap" or "retransmit"; empty for InOrder.

@@ -33,6 +33,7 @@ type Config struct {
 }
 
 const (
+	// Defaults of a Config; times in ns.
 	defaultCapacity = 65536
 	defaultPatience = int64(3 * time.Millisecond)
 	defaultStall    = int64(time.Millisecond)

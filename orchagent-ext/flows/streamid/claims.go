@@ -36,6 +36,7 @@ type claim struct {
 	err   error         // why there is no id; the claim is dropped
 }
 
+// phase is the state of a claim.
 type phase uint8
 
 const (
@@ -52,6 +53,8 @@ type departure struct {
 	until time.Duration
 }
 
+// stale reports whether the departure is void: its flow is wanted again, left later, or
+// has a step under way.
 func (d departure) stale() bool { return d.phase != leaving || d.claim.until != d.until || d.busy }
 
 // maxClaims is the number of Stream IDs, so more flows cannot have one.
@@ -75,6 +78,8 @@ type outcome struct {
 // window is how many ids behind a taken one are looked at.
 const window = 64
 
+// newClaims returns claims without flows; quarantine is the time between the release of
+// an id and its removal from etcd.
 func newClaims(quarantine time.Duration) *claims {
 	return &claims{quarantine: quarantine, byName: map[string]*claim{}, byKey: map[flow.Key]*claim{}, byID: map[uint16]*claim{}}
 }
@@ -119,6 +124,7 @@ func (c *claims) release(k flow.Key, now time.Duration) {
 	}
 }
 
+// hold records that etcd has the flow's reference.
 func (c *claims) hold(f *claim) {
 	f.phase, f.maybe = held, false
 	c.byID[f.id] = f
@@ -186,6 +192,7 @@ func (c *claims) next() (time.Duration, bool) {
 	return c.leaving[0].until, true
 }
 
+// drop forgets the flow.
 func (c *claims) drop(f *claim) {
 	delete(c.byName, f.name)
 	f.phase = gone

@@ -16,6 +16,8 @@ import (
 // ones wait for the next lease.
 var ErrLost = errors.New("no lease in etcd: no stream id of this node is valid")
 
+// errReleased is the error of [Global.Allocate] for a flow that another caller released
+// meanwhile.
 var errReleased = errors.New("flow was released while its stream id was asked for")
 
 // Global gives flows Stream IDs that are unique in a domain. It is safe for concurrent
@@ -62,6 +64,7 @@ func New(c Config) (*Global, error) {
 	return g, nil
 }
 
+// newGlobal is New with the times and the clock given, for tests.
 func newGlobal(c Config, validity, quarantine time.Duration, clock func() time.Duration) *Global {
 	c.complete()
 	return &Global{
@@ -78,6 +81,7 @@ func (g *Global) Want(k flow.Key) error {
 	return err
 }
 
+// want returns the claim of a flow, a new one if needed, and wakes Run.
 func (g *Global) want(k flow.Key) (*claim, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -42,6 +42,8 @@ func (c *claims) finish(steps []step, outcomes []outcome, now time.Duration) (ch
 	return changed
 }
 
+// claimed records that etcd has the flow's reference. A flow whose users left meanwhile
+// leaves at once.
 func (c *claims) claimed(f *claim, now time.Duration, changed []change) []change {
 	c.hold(f)
 	if f.users == 0 {

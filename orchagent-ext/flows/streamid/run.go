@@ -66,6 +66,7 @@ func (g *Global) say(had bool, err error) {
 	g.config.Log.Log(context.Background(), level, "global stream ids: "+ErrLost.Error(), "reason", err)
 }
 
+// sleep waits for d or the end of ctx.
 func sleep(ctx context.Context, d time.Duration) {
 	t := time.NewTimer(d)
 	defer t.Stop()

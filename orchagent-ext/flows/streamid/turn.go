@@ -62,6 +62,7 @@ func (s *session) late(err error) error {
 	return fmt.Errorf("no renewal confirmed for %s: %w", s.validity, err)
 }
 
+// errGone ends a session: etcd has given the lease or its keys up.
 var errGone = errors.New("the lease or keys of this node are gone from etcd")
 
 // do sends one request to etcd; errGone means that the lease is gone.
@@ -79,6 +80,7 @@ func (s *session) do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse, 
 	return answer, err
 }
 
+// renew renews the lease. The deadline counts from now, which is before the request.
 func (s *session) renew(ctx context.Context, now time.Duration) error {
 	answer, err := s.store.KeepAliveOnce(ctx, s.space.lease)
 	if errors.Is(err, rpctypes.ErrLeaseNotFound) {
@@ -155,6 +157,7 @@ func (s *session) check(ctx context.Context, now time.Duration) error {
 	return nil
 }
 
+// scan reads the ids in use and passes them to the claims.
 func (s *session) scan(ctx context.Context) error {
 	answer, err := s.do(ctx, s.space.scan())
 	if err != nil {
@@ -170,6 +173,7 @@ func (s *session) scan(ctx context.Context) error {
 	return nil
 }
 
+// plan returns the next steps, at most batch of them.
 func (s *session) plan(now time.Duration) []step {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -213,6 +217,7 @@ func (s *session) commit(ctx context.Context, steps []step) error {
 	return err
 }
 
+// tell logs changed ids and passes them to the configuration's function.
 func (s *session) tell(told []Change) {
 	for _, ch := range told {
 		s.config.Log.Info("global stream ids: id changed", "flow", ch.Key, "old", ch.Old, "new", ch.New)

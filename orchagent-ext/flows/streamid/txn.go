@@ -22,11 +22,22 @@ type space struct {
 	lease  clientv3.LeaseID
 }
 
-func (s space) node() string          { return fmt.Sprintf("%snode/%016x", s.prefix, int64(s.lease)) }
+// node returns the key of this node.
+func (s space) node() string { return fmt.Sprintf("%snode/%016x", s.prefix, int64(s.lease)) }
+
+// flows returns the prefix of the references of a flow.
 func (s space) flows(f string) string { return s.prefix + "flow/" + f + "/" }
-func (s space) ids(id uint16) string  { return fmt.Sprintf("%sid/%04x/", s.prefix, id) }
+
+// ids returns the prefix of the references to an id.
+func (s space) ids(id uint16) string { return fmt.Sprintf("%sid/%04x/", s.prefix, id) }
+
+// ref returns the key of this node's reference in a folder.
 func (s space) ref(dir string) string { return fmt.Sprintf("%s%016x", dir, int64(s.lease)) }
-func text(id uint16) string           { return fmt.Sprintf("%04x", id) }
+
+// text returns an id as etcd has it, in 4 hexadecimal digits.
+func text(id uint16) string { return fmt.Sprintf("%04x", id) }
+
+// absent compares whether a prefix has no keys: all of an empty set have version 0.
 func absent(prefix string) clientv3.Cmp {
 	return clientv3.Compare(clientv3.Version(prefix), "=", 0).WithPrefix()
 }
@@ -46,6 +57,7 @@ func (s space) register(node string, created int64) clientv3.Op {
 		[]clientv3.Op{s.putNode(node)}, nil)
 }
 
+// putNode writes the key of this node, under its lease.
 func (s space) putNode(node string) clientv3.Op {
 	return clientv3.OpPut(s.node(), node, clientv3.WithLease(s.lease))
 }
@@ -151,6 +163,8 @@ func (s space) used(r *etcdserverpb.RangeResponse) []uint16 {
 	return used
 }
 
+// inner returns the answer of the first request, which is a transaction itself; nil for
+// an empty answer.
 func inner(t *etcdserverpb.TxnResponse) *etcdserverpb.TxnResponse {
 	if len(t.GetResponses()) == 0 {
 		return nil
@@ -158,6 +172,8 @@ func inner(t *etcdserverpb.TxnResponse) *etcdserverpb.TxnResponse {
 	return t.GetResponses()[0].GetResponseTxn()
 }
 
+// onlyRange returns the answer of the first request, which reads keys; nil for an empty
+// answer.
 func onlyRange(t *etcdserverpb.TxnResponse) *etcdserverpb.RangeResponse {
 	if len(t.GetResponses()) == 0 {
 		return nil

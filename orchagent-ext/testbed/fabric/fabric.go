@@ -24,6 +24,7 @@ type Fabric struct {
 	delays []*Delay
 }
 
+// made counts the fabrics of this process, whose names it distinguishes.
 var made atomic.Int32 // fabrics of this process
 
 // New returns an empty fabric, and removes leftovers of dead makers.

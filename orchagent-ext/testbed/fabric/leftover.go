@@ -15,6 +15,8 @@ import (
 )
 
 const (
+	// namePrefix begins the names of all namespaces of fabrics, by which those of killed
+	// processes are found.
 	namePrefix = "sluice-"
 	namesDir   = "/run/netns" // where iproute2 looks for them
 )

@@ -19,6 +19,7 @@ var (
 )
 
 var (
+	// Prefixes of default routes.
 	everything  = netip.MustParsePrefix("::/0")
 	everything4 = netip.MustParsePrefix("0.0.0.0/0")
 )

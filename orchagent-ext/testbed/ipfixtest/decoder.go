@@ -42,6 +42,7 @@ type element struct {
 }
 
 const (
+	// Lengths in octets (RFC 7011 sections 3.1 and 8.1).
 	headerLen  = 16
 	withdrawal = 8 // octets of a set that withdraws all templates
 )
@@ -114,6 +115,7 @@ func (d *Decoder) set(set any) {
 }
 
 const (
+	// Values of templates (RFC 7011 section 3.2).
 	reversePEN    = 29305   // enterprise number of reverse elements, RFC 5103
 	enterpriseBit = 1 << 15 // of an element's number in a template
 )

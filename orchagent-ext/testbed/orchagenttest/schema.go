@@ -26,6 +26,7 @@ type Release struct {
 }
 
 var (
+	// Words of the schemas, as the releases' code has them.
 	matches = []string{
 		"IN_PORTS", "SRC_IP", "DST_IP", "SRC_IPV6", "DST_IPV6", "L4_SRC_PORT", "L4_DST_PORT", "ETHER_TYPE", "IP_PROTOCOL",
 		"NEXT_HEADER", "VLAN_ID", "TCP_FLAGS", "IP_TYPE", "DSCP", "TC", "ICMP_TYPE", "ICMPV6_TYPE", "BTH_OPCODE", "AETH_SYNDROME",

@@ -19,8 +19,10 @@ const (
 	ReservedActionType // refused
 )
 
+// actionNames are the names of the types, by their 2 bits.
 var actionNames = []string{"cancel", "pause", "reduce", "reserved"}
 
+// String returns the name in JSON, flags and rows.
 func (t ActionType) String() string { return actionNames[t&3] }
 
 // The actions without a percentage.

@@ -40,6 +40,7 @@ const (
 	numReasons
 )
 
+// reasonNames are the reasons for people.
 var reasonNames = [numReasons]string{
 	"accepted",
 	"ends too early", "length is wrong", "flow identifier is not of 0, 8 or 16 octets",
@@ -49,8 +50,10 @@ var reasonNames = [numReasons]string{
 	"source is not one of this message",
 }
 
+// String returns the reason for people.
 func (r Reason) String() string { return reasonNames[r] }
 
+// reasonLabels are the reasons as labels of metrics and names of counters.
 var reasonLabels = [numReasons]string{
 	"accepted",
 	"short", "length", "flow-length",
@@ -70,6 +73,7 @@ type Error struct {
 	Reason Reason
 }
 
+// Error implements [error].
 func (e *Error) Error() string {
 	if e.Kind == KindNone {
 		return "packet: " + e.Reason.String()
@@ -77,6 +81,7 @@ func (e *Error) Error() string {
 	return e.Kind.String() + ": " + e.Reason.String()
 }
 
+// errs has every value of Error, so that a refused message costs no allocation.
 var errs = func() (t [numKinds][numReasons]Error) {
 	for k := range t {
 		for r := range t[k] {

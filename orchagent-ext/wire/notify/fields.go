@@ -44,6 +44,7 @@ func (p *Packet) Fields() Fields {
 	return f
 }
 
+// fields implements [Message].
 func (m PFCM) fields(f Fields) Fields {
 	return f.add("encapsulation", m.Encapsulation.String()).
 		add("stream_id", m.StreamID).add("queue_id", m.QueueID).
@@ -52,6 +53,8 @@ func (m PFCM) fields(f Fields) Fields {
 		add("destination", m.Destination).add("source", m.Source)
 }
 
+// fields implements [Message]. The two transports have different fields (draft-xz
+// sections 4.1 and 4.2).
 func (m PPFC) fields(f Fields) Fields {
 	f = f.add("transport", m.Transport.String()).
 		add("flags", m.Flags).add("pt", m.PT.String()).add("priority", m.Priority)
@@ -72,14 +75,17 @@ func (m PPFC) fields(f Fields) Fields {
 	return f
 }
 
+// fields implements [Message].
 func (m RateAdvice) fields(f Fields) Fields {
 	return f.add("pkey", m.PKey).add("dest_qp", m.DestQP).
 		add("rate_mbps", m.Rate).add("version", m.Version).
 		add("destination_qp", m.DestinationQP).add("source_qp", m.SourceQP)
 }
 
+// fields implements [Message].
 func (m CNP) fields(f Fields) Fields { return f.add("pkey", m.PKey).add("dest_qp", m.DestQP) }
 
+// fields implements [Message]: the quanta of the enabled priorities only.
 func (m PFC) fields(f Fields) Fields {
 	priorities := []int{}
 	for i := range m.Quanta {
@@ -90,6 +96,7 @@ func (m PFC) fields(f Fields) Fields {
 	return f.add("priorities", priorities).add("quanta", m.Quanta[:])
 }
 
+// add appends a field.
 func (f Fields) add(name string, value any) Fields { return append(f, Field{name, value}) }
 
 // MarshalJSON writes one object, its members in the order of the fields.
@@ -117,6 +124,7 @@ func (f Fields) String() string {
 	return strings.Join(words, " ")
 }
 
+// macText returns an Ethernet address in hexadecimal with colons.
 func macText(m roce.MAC) string {
 	return fmt.Sprintf("%02x:%02x:%02x:%02x:%02x:%02x", m[0], m[1], m[2], m[3], m[4], m[5])
 }

@@ -14,8 +14,10 @@ const (
 	QPs                      // these, and the queue pairs: 16 octets
 )
 
+// flowFormNames are the names of forms in JSON and flags.
 var flowFormNames = []string{"all", "ports", "qps"}
 
+// String returns the name of the form.
 func (f FlowForm) String() string { return flowFormNames[f] }
 
 // MarshalText returns the name.
@@ -45,6 +47,8 @@ type FlowIdentifier struct {
 	DstQP            uint32 // 24 bits
 }
 
+// check returns the rule that the identifier offends, or [Accepted]. Queue pairs have 24
+// bits (IBTA volume 1 section 9.2).
 func (f FlowIdentifier) check() Reason {
 	switch {
 	case f.Form > QPs:

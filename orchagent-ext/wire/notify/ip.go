@@ -54,6 +54,8 @@ func appendAddr(b []byte, a netip.Addr) []byte {
 // copied to a struct first, the processor reads back octets that are still on their way
 // to the cache (a store-forwarding stall).
 
+// appendIPv6 appends an IPv6 header (RFC 8200 section 3) with payload length 0, which is
+// filled in later.
 func (e *Envelope) appendIPv6(b []byte, proto uint8) []byte {
 	b = binary.BigEndian.AppendUint64(b, 6<<60|uint64(e.TrafficClass)<<52|uint64(e.FlowLabel&0xfffff)<<32|
 		uint64(proto)<<8|uint64(e.HopLimit))
@@ -68,6 +70,7 @@ func (e *Envelope) appendIPv4(b []byte, proto uint8) []byte {
 	return appendAddr(appendAddr(b, e.Src), e.Dst)
 }
 
+// appendUDP appends the headers of IP and UDP; lengths and checksum are filled in later.
 func (e *Envelope) appendUDP(b []byte, v6 bool, port uint16) []byte {
 	if v6 {
 		b = e.appendIPv6(b, protoUDP)

@@ -23,8 +23,10 @@ const (
 	numKinds
 )
 
+// kindNames are the names of messages in commands, JSON and rows.
 var kindNames = [numKinds]string{"none", "pfcm", "ppfc", "rate-advice", "cnp", "pfc"}
 
+// String returns the name of the message.
 func (k Kind) String() string { return kindNames[k] }
 
 // Message is one of [PFCM], [PPFC], [RateAdvice], [CNP] and [PFC], or a pointer

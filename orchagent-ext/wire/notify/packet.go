@@ -87,6 +87,7 @@ func (p *Packet) ParseIP(packet []byte, c CodePoints) error {
 	return ErrNotNotification
 }
 
+// ipv4 parses an IPv4 packet (RFC 791 section 3.1). A fragment is no notification.
 func (p *Packet) ipv4(b []byte, c CodePoints) error {
 	if len(b) < ipv4Len {
 		return fail(KindNone, Short)
@@ -123,6 +124,8 @@ func authentication(b []byte) (length int, ok bool) {
 	return length, length >= 12 && length <= len(b)
 }
 
+// ipv6 parses an IPv6 packet and its extension headers (RFC 8200 section 4), at most
+// maxExtensions of them.
 func (p *Packet) ipv6(b []byte, c CodePoints) error {
 	if len(b) < ipv6Len {
 		return fail(KindNone, Short)
@@ -166,6 +169,7 @@ func (p *Packet) ipv6(b []byte, c CodePoints) error {
 	return ErrNotNotification
 }
 
+// optionsForm returns the form of a PFCM by the header that carries the option.
 func optionsForm(next uint8) Encapsulation {
 	if next == protoHopByHop {
 		return HopByHop
@@ -228,6 +232,7 @@ func (p *Packet) transport(b []byte, at int, proto uint8, c CodePoints) error {
 	return ErrNotNotification
 }
 
+// icmpKind returns the kind of an ICMP message by its type, [KindNone] for others.
 func icmpKind(proto, icmpType uint8, c CodePoints) Kind {
 	switch {
 	case proto == protoICMPv6 && icmpType == c.PFCMType:

@@ -17,8 +17,10 @@ const (
 	DestinationOptions
 )
 
+// encapsulationNames are the names in CONFIG_DB and flags.
 var encapsulationNames = []string{"icmpv6", "hop-by-hop", "destination-options"}
 
+// String returns the name of the form.
 func (e Encapsulation) String() string { return encapsulationNames[e] }
 
 // MarshalText returns the name.

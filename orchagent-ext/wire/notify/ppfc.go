@@ -19,8 +19,10 @@ const (
 	OverUDP
 )
 
+// transportNames are the names in CONFIG_DB and flags.
 var transportNames = []string{"icmp", "udp"}
 
+// String returns the name of the transport.
 func (t Transport) String() string { return transportNames[t] }
 
 // MarshalText returns the name.
@@ -50,8 +52,10 @@ const (
 	Hold
 )
 
+// ptNames are the names of action types, by their 2 bits.
 var ptNames = []string{"stop", "resume", "alarm", "hold"}
 
+// String returns the name of the action type.
 func (t PT) String() string { return ptNames[t&3] }
 
 // MarshalText returns the name.

@@ -52,6 +52,8 @@ type CM struct {
 }
 
 const (
+	// Values of management datagrams (IBTA volume 1 section 13.4) and of connection
+	// management (section 12), lengths in octets.
 	madLen        = 256
 	madHeaderLen  = 24
 	madClassCM    = 0x07

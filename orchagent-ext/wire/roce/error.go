@@ -44,6 +44,7 @@ const (
 	numHeaders
 )
 
+// headerNames are the names of headers in errors.
 var headerNames = [numHeaders]string{
 	"Ethernet header", "VLAN tag", "IPv4 header", "IPv6 header",
 	"IPv6 hop-by-hop options", "IPv6 destination options", "IPv6 routing header", "IPv6 fragment header", "authentication header",
@@ -68,6 +69,7 @@ const (
 	numProblems
 )
 
+// problemNames are the names of problems in errors.
 var problemNames = [numProblems]string{
 	"truncated", "wrong version", "length contradicts the packet", "nested too deep", "pad count larger than the payload",
 }
@@ -86,6 +88,7 @@ type Error struct {
 // Error returns "roce: HEADER: PROBLEM".
 func (e *Error) Error() string { return "roce: " + e.Header.String() + ": " + e.Problem.String() }
 
+// parseErrors has every value of Error, so that a bad packet costs no allocation.
 var parseErrors = func() (t [numHeaders][numProblems]Error) {
 	for h := range t {
 		for p := range t[h] {

@@ -128,6 +128,7 @@ const (
 	NumNAKs                 // how many there are, NotNAK too
 )
 
+// nakNames are the names of NAKs in counters and output (IBTA volume 1 section 9.7.5.2).
 var nakNames = [NumNAKs]string{"", "rnr", "sequence", "invalid", "access", "operation", "invalid-rd", "reserved"}
 
 // String is a word such as "rnr", "sequence" or "access"; empty for NotNAK.

@@ -122,6 +122,9 @@ type operation struct {
 	data    bool // carries octets of the application
 }
 
+// operations are the operations of the reliable connection, with the headers that follow
+// the BTH (IBTA volume 1 section 9.2). Other services have a part of them under the same
+// low 5 bits.
 var operations = []operation{
 	{RCSendFirst, "SEND_FIRST", nil, true},
 	{RCSendMiddle, "SEND_MIDDLE", nil, true},
@@ -156,6 +159,7 @@ var headerLen = [numHeaders]uint8{
 	HeaderAtomicAckETH: 8, HeaderImmDt: 4, HeaderIETH: 4, HeaderFETH: 4, HeaderCNP: cnpReservedLen,
 }
 
+// layouts are the headers of all 256 opcodes; unknown ones have the BTH alone.
 var layouts = func() (t [256]layout) {
 	for i := range t {
 		t[i] = layout{name: fmt.Sprintf("0x%02x", i), payload: BTHLen}

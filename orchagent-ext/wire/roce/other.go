@@ -25,6 +25,7 @@ type Other struct {
 }
 
 var (
+	// Names of the protocols that other packets carry, for counters and output.
 	etherTypeNames = map[uint16]string{
 		0x0806: "ARP", 0x88cc: "LLDP", 0x8808: "MAC control", 0x8809: "LACP", 0x88e5: "MACsec", 0x88f7: "PTP", 0x8915: "RoCEv1",
 		etherTypeMPLS: "MPLS", etherTypeVLAN: "VLAN tags", etherTypeQinQ: "VLAN tags",
