@@ -14,9 +14,9 @@
 //	remove acl_counter#1
 //	hold port#2 LABEL 2001:db8::1>2001:db8::2 0x5 us=40000 rate=0
 //
-// Matches have the mask after an "&"; an attribute that the library does not
-// know is its number and the first two 64-bit words of the value. Where a call
-// refers to an object that is missing, it is refused.
+// Matches have the mask after an "&"; an unknown attribute is its number and the first
+// two 64-bit words of the value. Where a call refers to an object that is missing, it is
+// refused.
 //
 // Keys of the profile:
 //
@@ -29,8 +29,8 @@
 //	             with no object's id.
 //	             OBJECT.ATTRIBUTE: calls with this attribute, such as "get port.INGRESS_ACL 0 -15", or
 //	             "capability switch.ECMP_HASH_IPV6_RDMA 0 -1"; "values hash.NATIVE_HASH_FIELD_LIST", "list acl_table"
-//	HIDE         attributes that it does not support, by their full names, with blanks between
-//	DROP         attributes that it takes and drops: they are never set
+//	HIDE         unsupported attributes, by their full names, with blanks between
+//	DROP         attributes that it takes and drops
 //	GROUPED      its ports take no ACL table, but groups
 //	MISSING      status of calls of an object that does not exist; default -7, ITEM_NOT_FOUND
 //	UNSET        status of reading an attribute that was never set; not given: it is read as 0

@@ -19,8 +19,8 @@ import (
 	"sluice/yang/text"
 )
 
-// publish writes the state to STATE_DB. Before the ledger was read nothing is
-// written but what cannot harm it.
+// publish writes the state to STATE_DB. Before the ledger was read it writes only rows
+// that leave the ledger whole.
 func (o *orch) publish(ctx context.Context) {
 	s := status.Report{State: telemetry.Starting, FlowLabel: telemetry.Inactive}
 	s.Row.Version, s.Row.Since, s.Row.FlowLabelMethod = &o.Version, telemetry.Stamp(o.started), telemetry.Text(string(engine.None))
@@ -74,7 +74,7 @@ func (o *orch) rejections() []ygot.GoStruct {
 	return all
 }
 
-// describe adds what an open switch has.
+// describe adds the rows of an open switch.
 func (o *orch) describe(s *status.Report) {
 	p := policy.Of(o.snapshot)
 	method := o.sw.outcome.Method(engine.NeedFlowLabel)
@@ -113,7 +113,7 @@ func (o *orch) describe(s *status.Report) {
 	o.rows.Replace(telemetry.TableHold, o.encoder.Encode(o.sw.control.HoldRows(o.Now())...))
 }
 
-// capability is what the switch can, and by which methods.
+// capability returns the abilities of the switch, with the methods in use.
 func (o *orch) capability() *telemetry.Capability {
 	outcome := &o.sw.outcome
 	c := &telemetry.Capability{FlowLabelIpv4: telemetry.Text(policy.IPv4(outcome.Method(engine.NeedFlowLabel))), QueuesReason: telemetry.Text(outcome.NoQueues)}
@@ -161,8 +161,8 @@ func (o *orch) count() {
 	o.countErr = err
 }
 
-// stats are the counters of the daemon. What was skipped shows as share, too: stacks
-// that label on their own would go unnoticed otherwise.
+// stats are the counters of the daemon. Skipped packets show as a share, too: it reveals
+// stacks that label on their own.
 func (o *orch) stats(written, skipped, copied uint64) *telemetry.Stats {
 	share, lost, policed := 0.0, o.sw.RingFull(), o.sw.Policed()
 	if all := written + skipped; all > 0 {

@@ -17,8 +17,8 @@ import (
 	sai "sluice/sai-shim"
 )
 
-// Switch is an open switch: the driver that programs it, where packets to the CPU come
-// from, and what else it has.
+// Switch is an open switch: the driver that programs it, the source of packets to the
+// CPU, and optional parts.
 type Switch struct {
 	engine.Driver
 	packetio.Source
@@ -53,14 +53,14 @@ type Hardware interface {
 	// is not known.
 	PortName(number uint64) string
 
-	// Expect says which packets will come to the CPU: what a policy asks for by the
-	// methods that were chosen.
+	// Expect announces the packets that will come to the CPU: those of a policy by the
+	// chosen methods.
 	Expect(p engine.Policy, c engine.Choices)
 
 	// Count returns the packets and octets that an ACL counter counted.
 	Count(counter *engine.Record) (packets, octets uint64, err error)
 
-	// Warnings are what the operator should know of the objects on the switch.
+	// Warnings returns the faults of objects on the switch, for the operator.
 	Warnings() []string
 
 	// RingFull returns how many packets to the CPU found the receive ring full.
@@ -69,16 +69,16 @@ type Hardware interface {
 	// Policed returns how many packets to the CPU were more than the policy's CPU allows.
 	Policed() uint64
 
-	// CPUDiscards returns how many packets to the CPU the switch itself dropped; nil: it does
-	// not say.
+	// CPUDiscards returns how many packets to the CPU the switch itself dropped; nil for a
+	// switch without that counter.
 	CPUDiscards() *uint64
 
 	// Close leaves the objects on the switch.
 	Close() error
 }
 
-// ErrPorts says that a switch is to be opened again, to have the ports that there
-// are now.
+// ErrPorts means that a switch is to be opened again, to have the ports that there are
+// now.
 var ErrPorts = errors.New("the ports are others than the switch was opened with")
 
 // made is the driver by which a recorded object was created.
@@ -112,8 +112,8 @@ func (o *orch) stop() {
 	o.sw.control.Stop()
 }
 
-// openSwitch opens the switch, and takes over what an earlier process left there.
-// What one left by another driver is removed before.
+// openSwitch opens the switch, and takes over the objects of an earlier process. Those by
+// another driver are removed before.
 func (o *orch) openSwitch(writing context.Context) error {
 	want := policy.DriverOf(o.snapshot)
 	all, err := o.ledger.Left(writing)
@@ -206,8 +206,8 @@ func (o *orch) reopen(writing context.Context) error {
 }
 
 // checkDrift checks whether other processes have changed Sluice's objects, and reports
-// whether there is something to correct. What failed, and what SONiC is loading again,
-// is left to the caller that waits for it.
+// whether there is something to correct. Failures, and tables that SONiC is loading
+// again, are left to the caller that waits for them.
 func (o *orch) checkDrift() bool {
 	if o.sw == nil || o.lastErr != nil || o.unloaded || o.settling {
 		return false

@@ -134,7 +134,7 @@ func (c *core) measure(now int64, f *congested, octets uint64) (m congestion.Mea
 // off by the packets at both ends.
 const smooth = 4
 
-// backlogged is what waits in a queue of flows that are watched.
+// backlogged is the backlog of the watched flows of a queue.
 type backlogged struct {
 	at     int64
 	flows  int

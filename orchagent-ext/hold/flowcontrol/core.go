@@ -159,7 +159,7 @@ func (c *core) retry(now int64, old *settings) {
 	}
 }
 
-// end ends what was asked of neighbors and what is held.
+// end ends the requests to neighbors and all holds.
 func (c *core) end(now int64) {
 	c.configure(now, newSettings(&Config{Codes: c.settings.Codes, Encapsulation: c.settings.Encapsulation, Ports: c.settings.Ports}))
 }

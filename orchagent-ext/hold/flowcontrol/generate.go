@@ -331,9 +331,10 @@ func (c *core) cancel(now int64, f *congested) {
 	c.message(f.to, f, notify.Cancel, 0)
 }
 
-// runOut ends what was asked for a flow that is as congested as before: a cancel would say that there
-// is room, and what waits at the neighbor would overrun the queue. It is asked to hold the flow for
-// no longer than a microsecond from now. PFC has to be ended.
+// runOut ends the request for a flow that is as congested as before: a cancel would mean
+// that there is room, and the packets that wait at the neighbor would overrun the queue.
+// It is asked to hold the flow for no longer than a microsecond from now. PFC has to be
+// ended.
 func (c *core) runOut(now int64, f *congested) {
 	action, _, ok := f.q.Threshold.PFCM(congestion.Stop)
 	if !ok || f.to == nil || c.settings.indexes[f.to.Index] == nil || f.to.Border && c.settings.Translate {

@@ -122,8 +122,8 @@ func (t *Task) wake() {
 	_, _ = unix.Write(t.control, one[:])
 }
 
-// Run is the fast lane, until the context ends. Then what was asked of neighbors ends, and
-// what is held here.
+// Run is the fast lane, until the context ends. Then the requests to neighbors end, and
+// the holds here.
 func (t *Task) Run(ctx context.Context) error {
 	defer context.AfterFunc(ctx, func() { t.stopping.Store(true); t.wake() })()
 	threads := runtime.GOMAXPROCS(0)
