@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"sync/atomic"
 
+	"github.com/openconfig/ygot/ygot"
+
 	"sluice/orchagent-ext/cpu/packetio"
 	"sluice/orchagent-ext/daemon/policy"
 	"sluice/orchagent-ext/daemon/task"
@@ -48,6 +50,8 @@ type Control struct {
 	err     error    // why notifications are not as configured
 	noHolds string   // warning where the switch watches flows and cannot hold them
 	learner atomic.Pointer[flowcontrol.Task]
+	counted []ygot.GoStruct // rows of counters as of the last Count
+	earlier totals          // of the tasks that ended
 }
 
 // Reconcile brings flow control to its settings, and to the neighbors and queues of now. Err
@@ -90,6 +94,9 @@ func (c *Control) Stop() {
 	if c.running != nil {
 		c.running.end()
 		c.running = nil
+		if c.counted != nil {
+			c.earlier, c.counted = totalsOf(c.counted), nil
+		}
 	}
 }
 

@@ -99,7 +99,9 @@ func (c *Control) Count(e *status.Encoder) []ygot.GoStruct {
 	if s, err := r.library.FlowStats(); err == nil { // else it does not count
 		n.unmonitored, n.queueFull, n.queueLost = s.Unmonitored, s.LaneFull, s.LaneLost
 	}
-	return n.rows(e.Fill)
+	c.counted = n.rows(e.Fill)
+	c.earlier.add(c.counted)
+	return c.counted
 }
 
 // HoldRows returns the rows of SLUICE_HOLD.

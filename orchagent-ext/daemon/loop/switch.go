@@ -202,7 +202,12 @@ func (o *orch) leave() error {
 // reopen closes the switch, where its objects stay, and takes it over again.
 func (o *orch) reopen(writing context.Context) error {
 	o.Log.Info("ports have come or gone: the switch is opened again")
-	return errors.Join(o.closeSwitch(), o.openSwitch(writing))
+	was := o.sw
+	err := errors.Join(o.closeSwitch(), o.openSwitch(writing))
+	if o.sw != nil {
+		o.sw.control.Continue(&was.control)
+	}
+	return err
 }
 
 // checkDrift checks whether other processes have changed Sluice's objects, and reports
