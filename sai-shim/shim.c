@@ -3,6 +3,7 @@
 #include "shim.h"
 
 #include <dlfcn.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -197,6 +198,12 @@ char *shim_open(const char *path, const char *const *keys, const char *const *va
 
 	if (open_shim)
 		return strdup("a SAI library is open already: one a process");
+	/*
+	 * Calls come from any thread of Go, so the library's objects are in the arenas of many. The ends of
+	 * arenas go back to the system as they are freed, the rest in shim_close: else each keeps its pages, and
+	 * each opening takes those of another.
+	 */
+	mallopt(M_TRIM_THRESHOLD, 128 << 10);
 	s = aligned_alloc(_Alignof(struct shim), sizeof(*s));
 	if (!s)
 		return strdup("out of memory");
@@ -256,6 +263,7 @@ void shim_close(struct shim *s)
 		s->handle = NULL; /* it stays loaded: nothing has ended its threads */
 	deliver_to(NULL);
 	free_shim(s);
+	malloc_trim(0);
 }
 
 uint64_t shim_version(struct shim *s)
