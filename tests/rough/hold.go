@@ -243,7 +243,8 @@ func gateways(ctx context.Context, p *pair) error {
 	return err
 }
 
-// allTogether places flows on four uplinks that burst, while two of them are held and advised.
+// allTogether places flows on four uplinks that burst, while four others are held, of which two obey
+// advice. No more waits of a flow than its hold queue takes, 4 MB.
 func allTogether(ctx context.Context, st *stage) (r *result, err error) {
 	p, err := st.buildPair(ctx, pairOf{uplinks: 4, highBytes: markOctets, spine: advises, leaf: func(ctx context.Context, p *pair) error {
 		err := p.leaf.set(ctx, "SLUICE_FLOW_LABEL", "global", "admin_state", "enabled", "manage_switch_hash", "true")
@@ -262,7 +263,7 @@ func allTogether(ctx context.Context, st *stage) (r *result, err error) {
 	if err != nil {
 		return nil, err
 	}
-	streams := append(mice(), elephants(2, false)...)
+	streams := append(mice(), elephants(4, false)...)
 	for range 16 {
 		streams = append(streams, &stream{protocol: udpProtocol, mbps: 1, period: 500 * time.Millisecond, burst: 100 * time.Millisecond, size: mouseSize, victim: true})
 	}
