@@ -36,7 +36,7 @@ Flags:
 // parse reads the command line; the environment gives the options that it lacks. It
 // returns nil and no error where the version is asked for.
 func parse(args []string, getenv func(string) string, stderr io.Writer) (*process.Options, error) {
-	o := &process.Options{Version: version, Profile: map[string]string{}}
+	o := &process.Options{Version: version, SAI: process.SAI{Profile: map[string]string{}}}
 	f := flag.NewFlagSet("sluiced", flag.ContinueOnError)
 	f.SetOutput(stderr)
 	f.Usage = func() {

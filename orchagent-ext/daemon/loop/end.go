@@ -53,7 +53,7 @@ func (o *orch) end(writing context.Context) error {
 // feature was disabled, which SONiC writes before it stops the container, and where objects
 // are to end with the process.
 func (o *orch) comesBack(ctx context.Context) bool {
-	if o.snapshot != nil && !policy.Outlives(o.snapshot) {
+	if o.snapshot() != nil && !policy.Outlives(o.snapshot()) {
 		return false
 	}
 	ctx, stop := context.WithTimeout(ctx, featureTime)
@@ -114,7 +114,7 @@ func Remove(ctx context.Context, c Config) error {
 	if err := errors.Join(o.takeOff(ctx), o.closeSwitch()); err != nil {
 		return err
 	}
-	return errors.Join(deleteTables(ctx, o.stateDB), deleteTables(ctx, o.countersDB), o.inForce.Remove())
+	return errors.Join(deleteTables(ctx, o.stateDB), deleteTables(ctx, o.countersDB), o.desired.Remove())
 }
 
 // openAsConfigured opens the switch by the rows that CONFIG_DB has now.
@@ -127,7 +127,7 @@ func (o *orch) openAsConfigured(ctx context.Context) error {
 	for _, r := range configured {
 		b.Changes = append(b.Changes, sonicdb.Change{Row: r})
 	}
-	o.change(ctx, b)
+	o.desired.Apply(ctx, b)
 	return o.openSwitch(ctx)
 }
 

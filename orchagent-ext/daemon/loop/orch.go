@@ -11,6 +11,7 @@ import (
 
 	"sluice/orchagent-ext/cpu/packetio"
 	"sluice/orchagent-ext/daemon/control"
+	"sluice/orchagent-ext/daemon/desired"
 	"sluice/orchagent-ext/daemon/entries"
 	"sluice/orchagent-ext/daemon/memory"
 	"sluice/orchagent-ext/daemon/packetpath"
@@ -61,10 +62,6 @@ const (
 	lastRetry  = 10 * time.Second
 	newsBatch  = 2048 // flows that get their entries at once
 
-	// settle is how long CONFIG_DB is to be quiet once it has ports again: SONiC
-	// writes table after table.
-	settle = 2 * time.Second
-
 	// endTime is how long the end may take with a Redis that hangs. A container that
 	// is stopped is killed after 10 s.
 	endTime = 8 * time.Second
@@ -107,18 +104,19 @@ func run(ctx context.Context, c Config, f *task.Faults) error {
 			return o.end(writing)
 		}
 		o.ledger.ReadAhead(writing, g)
+		batches := make(chan sonicdb.Batch, 16)
 		g.Go(func() error {
 			return o.configDB.Watch(ctx, config.Tables(), func(b sonicdb.Batch) {
 				select {
-				case o.batches <- b:
+				case batches <- b:
 				case <-ctx.Done():
 				}
 			})
 		})
 		g.Go(func() error { return o.counters.Run(writing) })
-		g.Go(func() error { return o.inForce.Run(writing) })
+		g.Go(func() error { return o.desired.Run(writing) })
 		g.Go(func() error { return o.statistics.Run(ctx) })
-		return o.loop(ctx, writing, g)
+		return o.loop(ctx, writing, g, batches)
 	})
 	err = g.Wait()
 	o.ledger.Close()
@@ -128,7 +126,7 @@ func run(ctx context.Context, c Config, f *task.Faults) error {
 
 // open opens the databases. The caller closes them.
 func open(c Config) (o *orch, closed func(), err error) {
-	o = &orch{Config: c, encoder: status.Encoder{Log: c.Log}, started: c.Now(), batches: make(chan sonicdb.Batch, 16), state: config.New(), rejectedAt: map[string]time.Time{}}
+	o = &orch{Config: c, output: output{encoder: status.Encoder{Log: c.Log}, started: c.Now()}}
 	var all []*sonicdb.DB
 	closed = func() {
 		for _, db := range all {
@@ -148,49 +146,56 @@ func open(c Config) (o *orch, closed func(), err error) {
 	o.warm.DB = o.stateDB
 	o.routes = routes.New(o.rows, &o.encoder)
 	o.ledger = memory.NewLedger(o.rows, c.StateFile, fmt.Sprintf("%s/%d", o.stateDB.Address, o.stateDB.ID), c.Log)
-	o.inForce = memory.NewInForce(c.StateFile, fmt.Sprintf("%s/%d", o.configDB.Address, o.configDB.ID))
+	o.desired = desired.New(o.configDB, o.stateDB, c.StateFile, c.Log, c.Now)
 	return o, closed, nil
 }
 
-// orch is the state of the loop. Only its goroutine touches it.
+// orch is the loop with its parts. Only its goroutine touches it.
 type orch struct {
 	Config
-	started  time.Time
-	batches  chan sonicdb.Batch
-	warm     memory.WarmRestart
-	rows     *sonicdb.Mirror // of STATE_DB
-	counters *sonicdb.Mirror // of COUNTERS_DB
-
-	configDB, stateDB, countersDB *sonicdb.DB
-
-	state      *config.State
-	snapshot   *config.Snapshot // nil before CONFIG_DB was read
-	unloaded   bool             // CONFIG_DB has lost its ports: the snapshot is the one before
-	settling   bool             // more rows may come: at the start, and when it has ports again
-	starting   bool             // the first rows have come, and nothing was done yet
-	unknown    bool             // objects are on the switch, and not known is which rows were in force
-	inForce    *memory.InForce
+	databases
+	output
+	failure
+	desired    *desired.State
+	warm       memory.WarmRestart
 	ledger     *memory.Ledger
-	rejectedAt map[string]time.Time // rows that are not in force, by TABLE|key
-	sw         *opened              // nil: the switch is not open
-	entries    entries.Entries      // also while no switch is open
+	sw         *opened         // nil: the switch is not open
+	entries    entries.Entries // also while no switch is open
 	path       packetpath.Path
 	streams    streamids.IDs
 	placement  placement.Placement
-	faults     *task.Faults
 	routes     *routes.Routes
 	statistics *statistics.Task
+	faults     *task.Faults
+}
 
-	lastErr  error // nil: the configuration is in force
-	errAt    time.Time
-	countErr error
+// databases are those of SONiC.
+type databases struct {
+	configDB, stateDB, countersDB *sonicdb.DB
+}
+
+// output is the rows that are published.
+type output struct {
+	rows     *sonicdb.Mirror // of STATE_DB
+	counters *sonicdb.Mirror // of COUNTERS_DB
 	encoder  status.Encoder
-	retry    time.Duration
+	started  time.Time
 	mirrored bool // the mirror of STATE_DB runs
 }
 
+// failure is why the switch is other than configured, and when to try again.
+type failure struct {
+	lastErr  error // nil: the configuration is in force
+	errAt    time.Time
+	retry    time.Duration
+	countErr error // of the last reading of counters
+}
+
+// snapshot returns the configuration in force; nil before CONFIG_DB was read.
+func (o *orch) snapshot() *config.Snapshot { return o.desired.Snapshot() }
+
 // loop decides and acts until ctx is done.
-func (o *orch) loop(ctx, writing context.Context, g task.Group) error {
+func (o *orch) loop(ctx, writing context.Context, g task.Group, batches <-chan sonicdb.Batch) error {
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
 	again := time.NewTimer(time.Hour)
@@ -223,8 +228,8 @@ func (o *orch) loop(ctx, writing context.Context, g task.Group) error {
 			act = func() { o.placement.HopsChanged(o.path.Samples()) }
 		case <-polls:
 			act = func() { o.placement.Poll(o.heldNow, o.path.Samples()) }
-		case b := <-o.batches:
-			act = func() { again.Reset(o.change(writing, b)) }
+		case b := <-batches:
+			act = func() { again.Reset(o.desired.Apply(writing, b)) }
 		case <-again.C:
 			act = func() { again.Reset(o.act(ctx, writing, g)) }
 		case f := <-news:
@@ -248,19 +253,15 @@ func (o *orch) loop(ctx, writing context.Context, g task.Group) error {
 
 // act brings the switch to the configuration, and returns when to do so again.
 func (o *orch) act(ctx, writing context.Context, g task.Group) time.Duration {
-	if o.snapshot == nil {
+	if o.snapshot() == nil {
 		return time.Hour // a change comes first
 	}
-	if o.loading(ctx) {
-		o.note(errLoading)
+	if o.desired.Loading(ctx) {
+		o.note(desired.ErrLoading)
 		o.publish(writing)
-		return settle
+		return desired.SettleTime
 	}
-	if o.settling && !o.unloaded {
-		o.settled()
-		o.inForce.Keep(o.state.Known())
-	}
-	o.inForce.Wait()
+	o.desired.Settle()
 	o.note(o.reconcile(ctx, writing, g))
 	o.giveStreamIDs(ctx, g)
 	o.share(ctx, g)
@@ -283,38 +284,6 @@ func (o *orch) look(ctx, writing context.Context, g task.Group) (drifted bool) {
 	o.publish(writing)
 	return drifted
 }
-
-// change applies changes of CONFIG_DB, and returns when to act on them. A database that has lost
-// all ports is one that SONiC is about to load again: until it has, the configuration before
-// stays in force.
-func (o *orch) change(ctx context.Context, b sonicdb.Batch) time.Duration {
-	if o.snapshot == nil {
-		o.remember(ctx)
-		o.settling, o.starting = true, true
-	}
-	snapshot, rejected := o.state.Apply(b.Changes)
-	if len(snapshot.SwitchPorts) == 0 && o.snapshot != nil && len(o.snapshot.SwitchPorts) > 0 {
-		if !o.unloaded {
-			o.Log.Warn(noPorts)
-		}
-		o.unloaded = true
-		return 0
-	}
-	o.snapshot = snapshot
-	for i := range rejected {
-		o.Log.Warn("a row is not in force", "error", &rejected[i])
-		o.rejectedAt[rejected[i].Table+"|"+rejected[i].Key] = o.Now()
-	}
-	o.settling = o.settling || o.unloaded
-	o.unloaded = false
-	due := o.due(ctx)
-	if due == 0 {
-		o.inForce.Keep(o.state.Known())
-	}
-	return due
-}
-
-const noPorts = "CONFIG_DB has no PORT rows any more: what is on the switch is kept until it has"
 
 // note remembers a failure for STATE_DB and logs it, once where it stays.
 func (o *orch) note(err error) {
@@ -342,7 +311,7 @@ func (o *orch) reconcile(ctx, writing context.Context, g task.Group) error {
 	if err := o.warm.Begin(writing); err != nil {
 		return err
 	}
-	if want := policy.DriverOf(o.snapshot); o.sw != nil && o.sw.driver != want {
+	if want := policy.DriverOf(o.snapshot()); o.sw != nil && o.sw.driver != want {
 		from := o.sw.driver
 		if err := o.leave(); err != nil {
 			return fmt.Errorf("change the driver from %s to %s: %w", from, want, err)
@@ -360,15 +329,15 @@ func (o *orch) reconcile(ctx, writing context.Context, g task.Group) error {
 		o.mirrored = true
 		g.Go(func() error { return o.rows.Run(writing) })
 	}
-	err := o.sw.SetPorts(policy.Ports(o.snapshot))
+	err := o.sw.SetPorts(policy.Ports(o.snapshot()))
 	if errors.Is(err, ErrPorts) {
 		err = o.reopen(writing)
 	}
 	if err != nil {
 		return err
 	}
-	o.statistics.Reconcile(o.sw, statistics.PortsOf(o.snapshot))
-	p := policy.Of(o.snapshot)
+	o.statistics.Reconcile(o.sw, statistics.PortsOf(o.snapshot()))
+	p := policy.Of(o.snapshot())
 	outcome, err := o.sw.engine.Reconcile(p)
 	for _, n := range engine.Needs() {
 		if is, was := outcome.Choices[n], o.sw.outcome.Choices[n]; is.Method != was.Method || is.Reason != was.Reason {
@@ -391,7 +360,7 @@ func (o *orch) reconcile(ctx, writing context.Context, g task.Group) error {
 	}
 	o.place(ctx, g)
 	o.sw.Expect(p, o.sw.outcome.Choices)
-	o.path.Reconcile(ctx, g, packetpath.SettingsOf(o.snapshot, p, o.sw.outcome.Choices, o.sw.cpu), &packetpath.Environment{
+	o.path.Reconcile(ctx, g, packetpath.SettingsOf(o.snapshot(), p, o.sw.outcome.Choices, o.sw.cpu), &packetpath.Environment{
 		Source: o.sw, Learned: o.sw.control.Learn, Read: o.Files.Read, Log: o.Log, Now: o.Now,
 	})
 	o.control(ctx, g)
@@ -415,21 +384,21 @@ func (o *orch) addFlows(first packetio.NewFlow, more <-chan packetio.NewFlow) er
 
 // control brings flow control to the configuration, and to the neighbors and queues of now.
 func (o *orch) control(ctx context.Context, g task.Group) {
-	if o.sw == nil || o.snapshot == nil {
+	if o.sw == nil || o.snapshot() == nil {
 		return
 	}
 	env := control.Environment{Log: o.Log}
 	if f := o.sw.FlowControl; f != nil {
 		env.Library, env.Ports = f.Flows(), f
 	}
-	o.sw.control.Reconcile(ctx, g, control.Settings{Snapshot: o.snapshot, Choices: o.sw.outcome.Choices}, &env)
+	o.sw.control.Reconcile(ctx, g, control.Settings{Snapshot: o.snapshot(), Choices: o.sw.outcome.Choices}, &env)
 }
 
 // giveStreamIDs brings the Stream IDs to the configuration. Before the switch is open the
 // IDs of an earlier process are unknown.
 func (o *orch) giveStreamIDs(ctx context.Context, g task.Group) {
 	if o.sw != nil {
-		o.streams.Reconcile(ctx, g, streamids.SettingsOf(o.snapshot), o.etcdAccess(), o.Log)
+		o.streams.Reconcile(ctx, g, streamids.SettingsOf(o.snapshot()), o.etcdAccess(), o.Log)
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 
 // placementSettings returns the settings of placement. The switch is open.
 func (o *orch) placementSettings() *placement.Settings {
-	return &placement.Settings{Snapshot: o.snapshot, Outcome: &o.sw.outcome, Kernel: o.sw.Kernel}
+	return &placement.Settings{Snapshot: o.snapshot(), Outcome: &o.sw.outcome, Kernel: o.sw.Kernel}
 }
 
 // place brings placement to its settings. The file of the ledger keeps labels that are chosen.
@@ -39,7 +39,7 @@ func (o *orch) place(ctx context.Context, g task.Group) {
 
 // share brings the sharing of loads to the configuration.
 func (o *orch) share(ctx context.Context, g task.Group) {
-	o.placement.Share(ctx, g, o.snapshot, o.etcdAccess(), o.Log)
+	o.placement.Share(ctx, g, o.snapshot(), o.etcdAccess(), o.Log)
 }
 
 // heldNow returns the flows that are held now.
@@ -52,7 +52,7 @@ func (o *orch) heldNow() placer.Held {
 func (o *orch) publishRoutes() {
 	var s *config.Snapshot
 	if o.sw != nil {
-		s = o.snapshot
+		s = o.snapshot()
 	}
 	o.routes.Reconcile(s, o.sw != nil && o.sw.Kernel)
 }

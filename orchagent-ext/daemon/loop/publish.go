@@ -7,15 +7,13 @@ import (
 	"errors"
 	"math"
 
-	"github.com/openconfig/ygot/ygot"
-
+	"sluice/orchagent-ext/daemon/desired"
 	"sluice/orchagent-ext/daemon/policy"
 	"sluice/orchagent-ext/daemon/status"
 	"sluice/orchagent-ext/daemon/task"
 	"sluice/orchagent-ext/db/sonicdb"
 	"sluice/orchagent-ext/db/telemetry"
 	"sluice/orchagent-ext/switch/engine"
-	"sluice/yang/rows"
 	"sluice/yang/text"
 )
 
@@ -31,8 +29,8 @@ func (o *orch) publish(ctx context.Context) {
 	switch {
 	case o.sw != nil:
 		s.Row.Driver = telemetry.Text(string(o.sw.driver))
-	case o.snapshot != nil:
-		s.Row.Driver = telemetry.Text(string(policy.DriverOf(o.snapshot)))
+	case o.snapshot() != nil:
+		s.Row.Driver = telemetry.Text(string(policy.DriverOf(o.snapshot())))
 	}
 	if f := o.faults; f.Last != nil {
 		s.Row.LastFault, s.Row.LastFaultTime = telemetry.Text(task.FirstLine(f.Last)), telemetry.Stamp(f.At)
@@ -40,9 +38,9 @@ func (o *orch) publish(ctx context.Context) {
 	if o.lastErr != nil {
 		s.Row.LastError, s.Row.LastErrorTime = telemetry.Text(task.FirstLine(o.lastErr)), telemetry.Stamp(o.errAt)
 	}
-	if o.snapshot != nil {
-		s.Row.ConfigErrors = telemetry.Small(len(o.snapshot.Rejections))
-		o.rows.Replace(telemetry.TableConfigError, o.encoder.Encode(o.rejections()...))
+	if o.snapshot() != nil {
+		s.Row.ConfigErrors = telemetry.Small(len(o.snapshot().Rejections))
+		o.rows.Replace(telemetry.TableConfigError, o.encoder.Encode(o.desired.Rejections()...))
 	}
 	if o.sw != nil {
 		o.describe(&s)
@@ -60,30 +58,16 @@ func (o *orch) publish(ctx context.Context) {
 	}
 }
 
-// rejections are the rows of CONFIG_DB that are not in force.
-func (o *orch) rejections() []ygot.GoStruct {
-	var all []ygot.GoStruct
-	for i := range o.snapshot.Rejections {
-		r := &o.snapshot.Rejections[i]
-		var good *rows.Row
-		if row, ok := o.snapshot.LastGood[r.Table+"|"+r.Key]; ok {
-			good = &row
-		}
-		all = append(all, telemetry.ConfigError(r, o.rejectedAt[r.Table+"|"+r.Key], good))
-	}
-	return all
-}
-
 // describe adds the rows of an open switch.
 func (o *orch) describe(s *status.Report) {
-	p := policy.Of(o.snapshot)
+	p := policy.Of(o.snapshot())
 	method := o.sw.outcome.Method(engine.NeedFlowLabel)
 	s.Row.Objects, s.Row.Flows, s.Row.FlowLabelMethod = telemetry.Small(o.sw.engine.Len()), telemetry.Small(o.entries.Len()), telemetry.Text(string(method))
-	s.Warn(policy.Warnings(o.snapshot, p, o.sw.outcome)...)
-	s.Warn(o.faults.Warning(o.Now()), o.statistics.Warning(), o.inForce.Warning(), o.configDB.Warning(), o.routes.Warning())
+	s.Warn(policy.Warnings(o.snapshot(), p, o.sw.outcome)...)
+	s.Warn(o.faults.Warning(o.Now()), o.statistics.Warning(), o.desired.Warning(), o.configDB.Warning(), o.routes.Warning())
 	s.Warn(o.ledger.Warnings()...)
-	if o.unloaded {
-		s.Warn(noPorts)
+	if o.desired.Phase().Unloaded() {
+		s.Warn(desired.NoPorts)
 	}
 	o.path.Describe(s)
 	s.Warn(o.sw.Warnings()...)
@@ -91,9 +75,9 @@ func (o *orch) describe(s *status.Report) {
 	shown := o.entries.Heaviest()
 	o.streams.Show(shown, o.entries.All)
 	o.streams.Describe(s)
-	o.sw.control.Describe(s, &o.encoder, o.snapshot)
+	o.sw.control.Describe(s, &o.encoder, o.snapshot())
 	o.placement.Describe(s, &o.encoder, o.rows, o.placementSettings())
-	s.Judge(policy.Disabled(o.snapshot), o.lastErr, o.sw.engine.Len())
+	s.Judge(policy.Disabled(o.snapshot()), o.lastErr, o.sw.engine.Len())
 	switch {
 	case p.Label == nil:
 	case method == engine.None:

@@ -9,6 +9,7 @@ import (
 
 	"sluice/orchagent-ext/cpu/packetio"
 	"sluice/orchagent-ext/daemon/control"
+	"sluice/orchagent-ext/daemon/desired"
 	"sluice/orchagent-ext/daemon/entries"
 	"sluice/orchagent-ext/daemon/policy"
 	"sluice/orchagent-ext/daemon/statistics"
@@ -115,7 +116,7 @@ func (o *orch) stop() {
 // openSwitch opens the switch, and takes over the objects of an earlier process. Those by
 // another driver are removed before.
 func (o *orch) openSwitch(writing context.Context) error {
-	want := policy.DriverOf(o.snapshot)
+	want := policy.DriverOf(o.snapshot())
 	all, err := o.ledger.Left(writing)
 	if err != nil {
 		return err
@@ -146,7 +147,7 @@ func (o *orch) openSwitch(writing context.Context) error {
 // openBy opens the switch by a driver, with an engine that knows its objects: left are
 // the records of those that an earlier process created.
 func (o *orch) openBy(writing context.Context, d policy.Driver, left []*engine.Record) (done *opened, err error) {
-	sw, err := o.Open(d, o.snapshot, len(left) == 0)
+	sw, err := o.Open(d, o.snapshot(), len(left) == 0)
 	if err != nil {
 		return nil, err
 	}
@@ -155,14 +156,14 @@ func (o *orch) openBy(writing context.Context, d policy.Driver, left []*engine.R
 			err = errors.Join(err, sw.Close())
 		}
 	}()
-	if err := sw.SetPorts(policy.Ports(o.snapshot)); err != nil {
+	if err := sw.SetPorts(policy.Ports(o.snapshot())); err != nil {
 		return nil, err
 	}
 	engine, err := engine.NewEngine(sw.Driver, o.ledger.Of(writing, left), o.Log)
 	if err != nil {
 		return nil, err
 	}
-	return &opened{Switch: sw, driver: d, cpu: policy.Of(o.snapshot).CPU, engine: engine}, nil
+	return &opened{Switch: sw, driver: d, cpu: policy.Of(o.snapshot()).CPU, engine: engine}, nil
 }
 
 // clear removes the objects of a driver that is no longer wanted.
@@ -214,7 +215,7 @@ func (o *orch) reopen(writing context.Context) error {
 // whether there is something to correct. Failures, and tables that SONiC is loading
 // again, are left to the caller that waits for them.
 func (o *orch) checkDrift() bool {
-	if o.sw == nil || o.lastErr != nil || o.unloaded || o.settling {
+	if o.sw == nil || o.lastErr != nil || o.desired.Phase() != desired.Steady {
 		return false
 	}
 	if o.sw.PortsChanged() {

@@ -147,7 +147,7 @@ func TestCheckAndSluicedExcludeEachOther(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := &Options{Library: library.Path, Profile: library.Profile(), LockFolder: folder}
+	o := &Options{SAI: SAI{Library: library.Path, Profile: library.Profile()}, Files: Files{LockFolder: folder}}
 	if err := saiCheck(t.Context(), o, strings.NewReader("{}"), io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), "a sluiced or another sai-check runs in this network namespace: end it first") {
 		t.Errorf("beside sluiced: %v", err)
 	}

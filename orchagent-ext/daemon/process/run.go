@@ -29,25 +29,40 @@ const Off = "off"
 
 // Options are the command line and the environment of sluiced.
 type Options struct {
-	Version    string // of the program
-	DBConfig   string // path of database_config.json; "": SONiC's
-	Namespace  string // asicN on a switch of several ASICs; "": there is one
-	Library    string // path of the SAI library; "": none
-	Profile    map[string]string
-	Connect    bool // to a switch that another process initialized
-	Mode       Mode
-	JSON       bool   // of the dry run
-	Method     string // that the dry run assumes; "": the last one chosen
-	CallLimit  time.Duration
+	Version   string // of the program
+	DBConfig  string // path of database_config.json; "": SONiC's
+	Namespace string // asicN on a switch of several ASICs; "": there is one
+	Mode      Mode
+	SAI
+	DryRunOptions
+	Files
+	Plaintext bool // passwords may be sent to an etcd without TLS
+	Sandbox   bool
+	Level     slog.Level
+	Syslog    bool
+	Metrics   Metrics
+}
+
+// SAI are the options of the SAI library.
+type SAI struct {
+	Library   string // path of the SAI library; "": none
+	Profile   map[string]string
+	Connect   bool // to a switch that another process initialized
+	CallLimit time.Duration
+}
+
+// DryRunOptions are the options of the dry run.
+type DryRunOptions struct {
+	JSON   bool
+	Method string // that is assumed; "": the last one chosen
+}
+
+// Files are the options of files and folders.
+type Files struct {
 	StateFile  string   // "": the default path; Off: none
 	Folders    []string // of files that rows name, besides the default ones
 	Reserved   []string // paths that other parts of Sluice name: rows may not
-	Plaintext  bool     // passwords may be sent to an etcd without TLS
 	LockFolder string
-	Sandbox    bool
-	Level      slog.Level
-	Syslog     bool
-	Metrics    Metrics
 }
 
 // Mode is the task of the process.

@@ -29,7 +29,7 @@ func TestWarmRestartOfALibrary(t *testing.T) {
 		{"connected", true, true, false, false, false, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			o := &Options{Library: library.Path, Connect: tt.connect, Profile: library.Profile()}
+			o := &Options{SAI: SAI{Library: library.Path, Connect: tt.connect, Profile: library.Profile()}}
 			file := filepath.Join(t.TempDir(), "warm")
 			if tt.file {
 				o.Profile[keyWarmWrite] = file

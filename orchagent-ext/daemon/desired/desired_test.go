@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package loop
+package desired
 
 import (
 	"context"
@@ -32,24 +32,20 @@ func TestStartSettles(t *testing.T) {
 	}{
 		"a first start":                    {nil, false, false, []rows.Row{port}, 0},
 		"all is there":                     {[]rows.Row{port, label}, false, true, []rows.Row{port, label}, 0},
-		"a row of Sluice is missing":       {[]rows.Row{port, label}, false, true, []rows.Row{port}, settle},
-		"a port is missing":                {[]rows.Row{port, label}, false, true, []rows.Row{label}, settle},
-		"not known what was in force":      {nil, false, true, []rows.Row{port, label}, settle},
-		"known of other databases":         {[]rows.Row{port, label}, true, true, []rows.Row{port, label}, settle},
+		"a row of Sluice is missing":       {[]rows.Row{port, label}, false, true, []rows.Row{port}, SettleTime},
+		"a port is missing":                {[]rows.Row{port, label}, false, true, []rows.Row{label}, SettleTime},
+		"not known what was in force":      {nil, false, true, []rows.Row{port, label}, SettleTime},
+		"known of other databases":         {[]rows.Row{port, label}, true, true, []rows.Row{port, label}, SettleTime},
 		"other databases, an empty switch": {[]rows.Row{port, label}, true, false, []rows.Row{port}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := redistest.Databases(t)
-			c := Config{Databases: d, StateFile: filepath.Join(t.TempDir(), "rows.json"), Log: slog.New(slog.DiscardHandler), Now: time.Now}
-			o, closed, err := open(c)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer closed()
+			file, stateDB := filepath.Join(t.TempDir(), "rows.json"), redistest.Open(t, d, "STATE_DB")
+			s := New(redistest.Open(t, d, "CONFIG_DB"), stateDB, file, slog.New(slog.DiscardHandler), time.Now)
 			if tt.kept != nil {
-				earlier := o.inForce
+				earlier := s.inForce
 				if tt.other {
-					earlier = memory.NewInForce(c.StateFile, "other")
+					earlier = memory.NewInForce(file, "other")
 				}
 				earlier.Keep(slices.Clone(tt.kept))
 				ended, end := context.WithCancel(t.Context())
@@ -59,19 +55,19 @@ func TestStartSettles(t *testing.T) {
 				}
 			}
 			if tt.objects {
-				redistest.Write(t, o.stateDB, rows.Row{Table: telemetry.TableObject, Key: "oid:0x1", Fields: map[string]string{"key": "k", "type": "acl-table"}})
+				redistest.Write(t, stateDB, rows.Row{Table: telemetry.TableObject, Key: "oid:0x1", Fields: map[string]string{"key": "k", "type": "acl-table"}})
 			}
 			var b sonicdb.Batch
 			for _, r := range tt.first {
 				b.Changes = append(b.Changes, sonicdb.Change{Row: r})
 			}
-			if due := o.change(t.Context(), b); due != tt.want {
+			if due := s.Apply(t.Context(), b); due != tt.want {
 				t.Errorf("acts in %v, want %v", due, tt.want)
 			}
 			if tt.want == 0 || tt.kept == nil || tt.other {
 				return
 			}
-			if due := o.change(t.Context(), sonicdb.Batch{Changes: []sonicdb.Change{{Row: port}, {Row: label}}}); due != 0 {
+			if due := s.Apply(t.Context(), sonicdb.Batch{Changes: []sonicdb.Change{{Row: port}, {Row: label}}}); due != 0 {
 				t.Errorf("with all rows acts in %v", due)
 			}
 		})

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package desired
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/openconfig/ygot/ygot"
+
+	"sluice/orchagent-ext/daemon/memory"
+	"sluice/orchagent-ext/db/config"
+	"sluice/orchagent-ext/db/sonicdb"
+	"sluice/orchagent-ext/db/telemetry"
+	"sluice/yang/rows"
+)
+
+// SONiC sets this key of CONFIG_DB to 1 when it has loaded the database, and to 0
+// before. A machine with Redis alone lacks it.
+const (
+	initialized = "CONFIG_DB_INITIALIZED"
+	notLoaded   = "0"
+	loaded      = "1"
+)
+
+// ErrLoading is the failure while SONiC loads CONFIG_DB.
+var ErrLoading = errors.New("CONFIG_DB is being loaded (" + initialized + " is 0): nothing is changed until it is")
+
+// NoPorts is the warning in a phase that is [Phase.Unloaded].
+const NoPorts = "CONFIG_DB has no PORT rows any more: what is on the switch is kept until it has"
+
+// State is the desired state. Make it with [New]. It is for one goroutine, but for Run.
+type State struct {
+	configDB, stateDB *sonicdb.DB
+
+	rows       *config.State
+	snapshot   *config.Snapshot // nil: Unread
+	phase      Phase
+	inForce    *memory.InForce
+	rejectedAt map[string]time.Time // rows that are not in force, by TABLE|key
+
+	log *slog.Logger
+	now func() time.Time
+}
+
+// New returns the state before the first rows. The rows in force are kept in stateFile for the
+// next process; "": they are not.
+func New(configDB, stateDB *sonicdb.DB, stateFile string, log *slog.Logger, now func() time.Time) *State {
+	return &State{
+		configDB: configDB, stateDB: stateDB, rows: config.New(), rejectedAt: map[string]time.Time{},
+		inForce: memory.NewInForce(stateFile, fmt.Sprintf("%s/%d", configDB.Address, configDB.ID)), log: log, now: now,
+	}
+}
+
+// Run writes the rows in force to their file until ctx ends.
+func (s *State) Run(ctx context.Context) error { return s.inForce.Run(ctx) }
+
+// Remove removes the file of the rows in force.
+func (s *State) Remove() error { return s.inForce.Remove() }
+
+// Warning returns why the rows in force are not kept; "": they are.
+func (s *State) Warning() string { return s.inForce.Warning() }
+
+// Snapshot returns the configuration in force; nil: Unread.
+func (s *State) Snapshot() *config.Snapshot { return s.snapshot }
+
+// Phase returns the phase that CONFIG_DB is in.
+func (s *State) Phase() Phase { return s.phase }
+
+// Apply applies changes of CONFIG_DB, and returns when to act on them. Where all ports are lost
+// SONiC is about to load CONFIG_DB again: until it has, the snapshot before stays in force.
+func (s *State) Apply(ctx context.Context, b sonicdb.Batch) time.Duration {
+	if s.phase == Unread {
+		s.phase = s.phase.After(s.remember(ctx))
+	}
+	snapshot, rejected := s.rows.Apply(b.Changes)
+	if len(snapshot.SwitchPorts) == 0 && s.snapshot != nil && len(s.snapshot.SwitchPorts) > 0 {
+		if !s.phase.Unloaded() {
+			s.log.Warn(NoPorts)
+		}
+		s.phase = s.phase.After(PortsLost)
+		return 0
+	}
+	s.snapshot = snapshot
+	for i := range rejected {
+		s.log.Warn("a row is not in force", "error", &rejected[i])
+		s.rejectedAt[rejected[i].Table+"|"+rejected[i].Key] = s.now()
+	}
+	s.phase = s.phase.After(PortsBack)
+	delay := s.phase.delay(s.rows.Complete(), func() bool { return s.initialized(ctx, loaded) })
+	if delay == 0 {
+		s.inForce.Keep(s.rows.Known())
+	}
+	return delay
+}
+
+// remember reads which rows an earlier process held in force: from the state file,
+// and those of which CONFIG_DB had other versions from STATE_DB.
+func (s *State) remember(ctx context.Context) Event {
+	known, err := s.inForce.Read()
+	if err != nil {
+		s.log.Warn("rows that were in force before cannot be read", "error", err)
+	}
+	s.rows.Remember(known)
+	errs, err := s.stateDB.Read(ctx, telemetry.TableConfigError)
+	if err != nil {
+		s.log.Warn("last good rows of an earlier process cannot be read", "error", err)
+	}
+	s.rows.Remember(telemetry.LastGood(errs))
+	if len(known) == 0 {
+		if objects, err := s.stateDB.Read(ctx, telemetry.TableObject); err != nil || len(objects) > 0 {
+			return FirstRowsBlind
+		}
+	}
+	return FirstRows
+}
+
+// Loading reports whether SONiC is loading CONFIG_DB, and rows are missing.
+func (s *State) Loading(ctx context.Context) bool {
+	return s.phase.incomplete() && !s.rows.Complete() && s.initialized(ctx, notLoaded)
+}
+
+func (s *State) initialized(ctx context.Context, want string) bool {
+	value, err := s.configDB.Text(ctx, initialized)
+	return err == nil && value == want
+}
+
+// Settle is called before the snapshot is acted on: while CONFIG_DB has ports it counts as
+// complete from now on. It returns once the rows in force are in their file.
+func (s *State) Settle() {
+	if s.phase.incomplete() && !s.phase.Unloaded() {
+		s.phase = s.phase.After(Complete)
+		s.rows.Forget()
+		s.inForce.Keep(s.rows.Known())
+	}
+	s.inForce.Wait()
+}
+
+// Rejections returns the rows of SLUICE_CONFIG_ERROR.
+func (s *State) Rejections() []ygot.GoStruct {
+	var all []ygot.GoStruct
+	for i := range s.snapshot.Rejections {
+		r := &s.snapshot.Rejections[i]
+		var good *rows.Row
+		if row, ok := s.snapshot.LastGood[r.Table+"|"+r.Key]; ok {
+			good = &row
+		}
+		all = append(all, telemetry.ConfigError(r, s.rejectedAt[r.Table+"|"+r.Key], good))
+	}
+	return all
+}
