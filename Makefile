@@ -133,18 +133,9 @@ test: deps build build/promtool build/uml ## run all tests under the race detect
 	$(RACE) go test -race -trimpath $(NO_RACE) -p $$(($$(nproc) + 1)) -count=1 -timeout 25m ./tests/e2e ./tests/gnmi ./...
 	[ "$$before" = "$$($(TREE))" ] || { git status --short; echo 'make test: a test changed files of the tree' >&2; exit 1; }
 
-soak: deps build ## the fault tests by every method, queues on and off, many times, all attacks on gNMI, all faults of a SAI library, the Debian package in a fresh Debian, and a simulated fabric of a thousand hosts (up to an hour)
-	SLUICE_SOAK=1 go test -count=1 -timeout 90m -v ./tests/e2e
-	SLUICE_SOAK=1 go test -count=1 -timeout 30m -v ./tests/gnmi
-	go run ./tests/rough
-	SLUICE_SOAK=1 go test -count=1 -timeout 30m -v -run Fabric ./tests/leafspine
-	SLUICE_SOAK=1 go test -count=1 -timeout 30m -v -run Restart ./sonic-container
-	SLUICE_SOAK=1 go test -count=1 -timeout 30m -v -run Examples ./tests/docs
-	@make -s deps DEPS='debootstrap systemd-container'
-	SLUICE_SOAK=1 go test -count=1 -timeout 30m -v ./debian ./release
-	@make -s deps DEPS=ansible-core
-	SLUICE_SOAK=1 go test -count=1 -timeout 10m -v ./lab
-	SLUICE_SOAK=1 go test -count=1 -timeout 30m -v -run Faults ./orchagent-ext/switch/saidriver ./orchagent-ext/cmd/sluiced
+CHECKS ?=
+soak: deps build ## every check that takes long, as root: faults, attacks, rough weather, packages, image, arm64, lab, bench, release, fuzz (hours); CHECKS="fuzz lab" runs these; writes build/soak/report.txt
+	@tests/soak.sh $(CHECKS)
 
 lint: deps build ## gofmt, clang-format, includes, words, shell, manual pages, units, playbook, go vet, golangci-lint; and `make generate` must change nothing
 	@echo 'gofmt -l .'
@@ -190,25 +181,28 @@ lint: deps build ## gofmt, clang-format, includes, words, shell, manual pages, u
 generate: ## write the generated files
 	go generate ./...
 
-fuzz: ## run every fuzz target, each for FUZZTIME (5m)
+# Inputs that reached new code are kept, in FUZZCORPUS, and are where the next run begins.
+FUZZCORPUS ?= $(CURDIR)/build/fuzz
+fuzz: ## run every fuzz target of tests/fuzz/targets.txt, each for FUZZTIME (5m); keeps its corpus in FUZZCORPUS
 	@mkdir -p build
-	targets=$$(go test -list '^Fuzz' ./... | awk '
-		/^Fuzz/ { name[n++] = $$1 }
-		/^ok/   { for (i = 0; i < n; i++) print $$2, name[i]; n = 0 }')
 	count=0 found=0
-	while read -r pkg name; do
+	while read -r pkg name _; do
+		case $$pkg in '' | '#'*) continue ;; esac
 		count=$$((count + 1))
+		corpus='$(FUZZCORPUS)'/$$pkg
+		mkdir -p "$$corpus"
 		printf '%s %s: ' "$$pkg" "$$name"
-		if go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) "$$pkg" >build/fuzz.log 2>&1 </dev/null; then
-			awk '/execs:/ { execs = $$5 } END { print "nothing found in", execs + 0, "runs" }' build/fuzz.log
+		if go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) "./$$pkg" -args -test.fuzzcachedir="$$corpus" >build/fuzz.log 2>&1 </dev/null; then
+			awk '/execs:/ { execs = $$5 } END { printf "nothing found in %d runs, ", execs }' build/fuzz.log
+			echo "$$(find "$$corpus/$$name" -type f 2>/dev/null | wc -l) inputs kept"
 		else
 			found=$$((found + 1))
 			echo 'FAILED'
 			cat build/fuzz.log
 		fi
-	done <<<"$$targets"
+	done <tests/fuzz/targets.txt
 	echo "$$count fuzz targets, $(FUZZTIME) each: $$found failed"
-	[ $$found = 0 ]
+	[ $$count != 0 ] && [ $$found = 0 ]
 
 bench: deps build build/softflowd ## measure against the bars; writes build/bench/report.json
 	go run ./tests/bench

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -21,19 +22,56 @@ func TestMakeHelpListsEveryTarget(t *testing.T) {
 	if phony == nil {
 		t.Fatal("the Makefile has no .PHONY")
 	}
+	listed := targetsOfHelp(t)
+	for _, target := range strings.Fields(string(phony[1])) {
+		if !slices.Contains(listed, target) {
+			t.Errorf("make help does not list %s", target)
+		}
+	}
+}
+
+// targetsOfHelp are the targets that `make help` lists.
+func targetsOfHelp(t *testing.T) (targets []string) {
+	t.Helper()
 	cmd := exec.Command("make", "help")
 	cmd.Dir = root
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	listed := map[string]bool{}
 	for line := range strings.Lines(string(out)) {
-		listed[strings.Fields(line)[0]] = true
+		targets = append(targets, strings.Fields(line)[0])
 	}
-	for _, target := range strings.Fields(string(phony[1])) {
-		if !listed[target] {
-			t.Errorf("make help does not list %s", target)
+	return targets
+}
+
+// makers are the targets that make, install or remove something, and judge nothing.
+var makers = []string{"help", "deps", "build", "install", "generate", "clean", "deb", "image", "image-tar", "arm64", "lab-down", "soak"}
+
+// TestEachCheckIsRunBySoakOrCI: whatever target of `make help` judges something is one of
+// .ci/run or of tests/soak.sh, so that none rots.
+func TestEachCheckIsRunBySoakOrCI(t *testing.T) {
+	var run string
+	for _, file := range []string{".ci/run", "tests/soak.sh"} {
+		text, err := os.ReadFile(filepath.Join(root, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		run += string(text)
+	}
+	ci := regexp.MustCompile(`(?m)^for target in (.*); do$`).FindStringSubmatch(run)
+	if ci == nil {
+		t.Fatal(".ci/run has no list of targets")
+	}
+	checks := strings.Fields(ci[1])
+	for _, m := range regexp.MustCompile(`(?m)^\s*check [a-z0-9-]+ .*$`).FindAllString(run, -1) {
+		for _, one := range regexp.MustCompile(`\bmake ([a-z0-9-]+)`).FindAllStringSubmatch(m, -1) {
+			checks = append(checks, one[1])
+		}
+	}
+	for _, target := range targetsOfHelp(t) {
+		if !slices.Contains(checks, target) && !slices.Contains(makers, target) {
+			t.Errorf("neither .ci/run nor tests/soak.sh runs make %s", target)
 		}
 	}
 }

@@ -195,3 +195,19 @@ func FuzzRows(f *testing.F) {
 		}
 	})
 }
+
+// FuzzParseQuotas: quotas that are read keep the bounds when they are written again.
+func FuzzParseQuotas(f *testing.F) {
+	f.Add([]byte(`{"plan":1,"quotas":[{"leaf":"a","class":1,"flows":{"s":1048576}}]}`))
+	f.Add([]byte(`{"quotas":[{"leaf":"a","class":-9223372036854775808,"flows":null}]}`))
+	f.Fuzz(func(t *testing.T, quotas []byte) {
+		q, err := ParseQuotas(quotas)
+		if err != nil {
+			return
+		}
+		if _, err := ParseQuotas(text(t, q)); err != nil {
+			t.Errorf("%+v again: %v", q, err)
+		}
+		q.Apply(placement.New(placement.Config{Leaves: 1}), func(string) int { return 0 }, []string{"s"})
+	})
+}

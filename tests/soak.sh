@@ -1,0 +1,73 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Runs the checks that take long, one after the other, as root, and goes on after one that
+# fails. build/soak/ has the output of each, and report.txt: result, seconds, and when and of
+# which commit it was last green.
+#
+#   soak.sh [CHECK]...   those named; default: all
+set -u -o pipefail
+cd "$(dirname "$0")/.." || exit
+out=build/soak
+mkdir -p $out
+chosen=" $* "
+rows=() failed=0
+export SLUICE_SOAK=1
+
+# check runs a command, unless others were chosen.
+check() { # NAME COMMAND [ARGUMENT]...
+	local name=$1 began=$SECONDS result=ok
+	shift
+	[ "$chosen" = "  " ] || [[ $chosen == *" $name "* ]] || return 0
+	printf '%s: ' "$name"
+	if "$@" </dev/null >"$out/$name.log" 2>&1; then
+		echo "$(date -u +%Y-%m-%dT%H:%MZ) $(git describe --always --dirty=.dirty --exclude '*' 2>/dev/null)" >"$out/$name.green"
+	else
+		result=FAILED failed=$((failed + 1))
+	fi
+	echo "$result, $((SECONDS - began)) s"
+	[ $result = ok ] || tail -n 40 "$out/$name.log"
+	rows+=("$name|$result|$((SECONDS - began))")
+}
+
+# absent notes a check that this machine cannot run.
+absent() { # NAME REASON
+	[ "$chosen" = "  " ] || [[ $chosen == *" $1 "* ]] || return 0
+	echo "$1: not run: $2"
+	rows+=("$1|not run: $2|0")
+}
+
+long() { go test -count=1 -timeout 90m -v "$@"; }
+
+check e2e long ./tests/e2e
+check gnmi long ./tests/gnmi
+check rough make rough
+check fabric long -run Fabric ./tests/leafspine
+check container long -run Restart ./sonic-container
+check examples long -run Examples ./tests/docs
+make -s deps DEPS='debootstrap systemd-container'
+check debian long ./debian
+make -s deps DEPS=ansible-core
+check lab-tests long ./lab
+check lab sh -c 'make lab && make lab-down'
+check faults long -run Faults ./orchagent-ext/switch/saidriver ./orchagent-ext/cmd/sluiced
+check bench make bench
+check demo-full make demo-full
+check image-test make image-test
+check arm64-test make arm64-test
+check release sh -c 'make release && go test -count=1 -v ./release'
+inc=${SAI_INC:-/usr/include/sai}
+if [ -f "$inc/sai.h" ]; then
+	check sai-abi-check make sai-abi-check SAI_INC="$inc"
+else
+	absent sai-abi-check "$inc has no sai.h: SAI_INC=FOLDER names it"
+fi
+check fuzz make fuzz
+
+{
+	printf 'CHECK|RESULT|SECONDS|LAST GREEN\n'
+	for row in "${rows[@]}"; do
+		echo "$row|$(cat "$out/${row%%|*}.green" 2>/dev/null || echo never here)"
+	done
+} | column -t -s '|' | tee $out/report.txt
+[ ${#rows[@]} -gt 0 ] || { echo "soak.sh: no check has the name$chosen" >&2; exit 2; }
+[ $failed = 0 ]
