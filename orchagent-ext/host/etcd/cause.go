@@ -4,8 +4,10 @@ package etcd
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"sync"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -13,10 +15,24 @@ import (
 )
 
 // Cause keeps the reason why the last request failed. The etcd client's error is a
-// timeout even where the certificates of all members are untrusted.
+// timeout even where the certificates of all members are untrusted, and a member that
+// refuses this node's certificate closes the connection without a reason.
 type Cause struct {
 	mu   sync.Mutex
 	last string
+
+	cert string    // file of this node's certificate; "": it has none
+	ends time.Time // when that expires
+}
+
+// using sets the certificate that this node has shown since.
+func (c *Cause) using(file string, identity *tls.Config) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.cert = ""
+	if identity != nil && len(identity.Certificates) > 0 {
+		c.cert, c.ends = file, identity.Certificates[0].Leaf.NotAfter
+	}
 }
 
 // intercept is a gRPC interceptor that keeps the message of a request that timed out,
@@ -32,12 +48,15 @@ func (c *Cause) intercept(ctx context.Context, method string, request, reply any
 	return err
 }
 
-// Add appends the cause to the error, if it is known.
+// Add appends the cause to the error, if it is known; nil stays nil.
 func (c *Cause) Add(err error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.last == "" || err == nil {
-		return err
+	if err != nil && c.last != "" {
+		err = fmt.Errorf("%w (%s)", err, c.last)
 	}
-	return fmt.Errorf("%w (%s)", err, c.last)
+	if err != nil && c.cert != "" && time.Now().After(c.ends) {
+		err = fmt.Errorf("etcd_cert_file %s expired at %s: %w", c.cert, c.ends.UTC().Format(time.RFC3339), err)
+	}
+	return err
 }

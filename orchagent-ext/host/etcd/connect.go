@@ -25,6 +25,7 @@ func (c *Config) Connect(ctx context.Context, why *Cause, use func(context.Conte
 	if err != nil {
 		return err
 	}
+	why.using(c.CertFile, made.TLS)
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	go c.watchFiles(ctx, used, stop)
