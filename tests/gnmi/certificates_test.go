@@ -30,7 +30,7 @@ type authority struct {
 func newAuthority(t *testing.T, dir, name string) *authority {
 	t.Helper()
 	a := &authority{t: t, dir: dir}
-	a.cert = &x509.Certificate{Subject: pkix.Name{CommonName: name}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
+	a.cert = &x509.Certificate{Subject: pkix.Name{CommonName: name}, NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
 	a.key = a.issue(name, a.cert)
 	return a
 }
@@ -38,11 +38,16 @@ func newAuthority(t *testing.T, dir, name string) *authority {
 // file returns the path of a file in the folder.
 func (a *authority) file(name string) string { return filepath.Join(a.dir, name) }
 
-// leaf makes NAME.pem and NAME.key for 127.0.0.1 and for the user of that name.
+// leaf makes NAME.pem and NAME.key for 127.0.0.1 and for the user of that name, for an hour.
 func (a *authority) leaf(name string) tls.Certificate {
+	return a.leafUntil(name, time.Now().Add(time.Hour))
+}
+
+// leafUntil is leaf with another end.
+func (a *authority) leafUntil(name string, end time.Time) tls.Certificate {
 	a.t.Helper()
 	a.issue(name, &x509.Certificate{
-		Subject: pkix.Name{CommonName: name}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		Subject: pkix.Name{CommonName: name}, NotAfter: end, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	})
 	pair, err := tls.LoadX509KeyPair(a.file(name+".pem"), a.file(name+".key"))
@@ -60,7 +65,7 @@ func (a *authority) issue(name string, c *x509.Certificate) *ecdsa.PrivateKey {
 		a.t.Fatal(err)
 	}
 	c.SerialNumber = big.NewInt(time.Now().UnixNano())
-	c.NotBefore, c.NotAfter = time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
+	c.NotBefore = time.Now().Add(-time.Hour)
 	signer := a.key
 	if signer == nil {
 		signer = key

@@ -3,7 +3,9 @@
 package gnmi
 
 import (
+	"bytes"
 	"context"
+	"crypto/tls"
 	"net"
 	"os"
 	"path/filepath"
@@ -223,5 +225,62 @@ func TestLogNamesWhatACommitDoes(t *testing.T) {
 	}
 	if line := s.log.find("msg=set "); line != nil {
 		t.Errorf("a commit is said as a set: %s", line)
+	}
+}
+
+// A client's certificate that expires ends its streams, and lets no further RPC in on a
+// connection that is open.
+func TestExpiredCertificateEndsStreams(t *testing.T) {
+	t.Parallel()
+	s, ca, _ := mutual(t)
+	for life := 4 * time.Second; ; life *= 2 { // as long as a busy machine needs to connect
+		c := s.tls(ca.trust(ca.leafUntil("alice", time.Now().Add(life))))
+		if capabilities(limited(t), c) != nil {
+			continue
+		}
+		st := s.subscribeWith(c, list(gpb.SubscriptionList_STREAM, on(label, gpb.SubscriptionMode_ON_CHANGE)))
+		if err := st.fails(); status.Code(err) != codes.Unauthenticated || !strings.Contains(err.Error(), "expired") {
+			t.Errorf("the stream: %v", err)
+		}
+		fails(t, "an RPC", capabilities(limited(t), c), codes.Unauthenticated)
+		return
+	}
+}
+
+// A certificate that is replaced before its key is not used until the key fits; connections
+// are accepted with the former pair meanwhile.
+func TestServerCertificateIsReplacedInTwoSteps(t *testing.T) {
+	t.Parallel()
+	s, ca, alice := mutual(t)
+	former, err := os.ReadFile(ca.file("server.key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ca.leaf("next")
+	text, err := os.ReadFile(ca.file("next.pem"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	serial := func() string {
+		var serial string
+		own := ca.trust(alice)
+		own.VerifyConnection = func(state tls.ConnectionState) error {
+			serial = state.PeerCertificates[0].SerialNumber.String()
+			return nil
+		}
+		fails(t, "an RPC", capabilities(limited(t), s.tls(own)), codes.OK)
+		return serial
+	}
+	before := serial()
+	ca.write("server.pem", text)
+	if now := serial(); now != before {
+		t.Errorf("a certificate without its key is in use: %s", now)
+	}
+	if text, err = os.ReadFile(ca.file("next.key")); err != nil || bytes.Equal(text, former) {
+		t.Fatalf("the next key is the former: %v", err)
+	}
+	ca.write("server.key", text)
+	if now := serial(); now == before {
+		t.Error("the next certificate is not in use")
 	}
 }
