@@ -3,6 +3,7 @@
 package flowcontrol
 
 import (
+	"cmp"
 	"encoding/binary"
 	"net/netip"
 	"testing"
@@ -200,7 +201,7 @@ func (f *fake) ppfcFrom(from, to netip.Addr, m notify.PPFC) {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	msg := packetio.Message{Port: uint32(up), At: f.now - 30_000}
+	msg := packetio.Message{Port: uint32(up), At: f.now - cmp.Or(f.age, 30_000)}
 	msg.Err = msg.Packet.ParseIP(b, f.core.settings.Codes)
 	f.core.receiveMessage(f.now, &msg)
 }
