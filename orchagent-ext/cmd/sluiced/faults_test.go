@@ -122,3 +122,77 @@ func (r *running) settled() map[string]string {
 	}
 	return nil
 }
+
+// killSwitchLimit is how long the kill switch may take beside the removals themselves, which
+// take no time here.
+const killSwitchLimit = time.Second
+
+// TestFaultsLeaveTheKillSwitch: whichever call fails, with libraries that were tried, too, the
+// kill switch removes everything from the switch. `make soak` tries all, and measures the time;
+// `make test` tries one.
+func TestFaultsLeaveTheKillSwitch(t *testing.T) {
+	soak := os.Getenv("SLUICE_SOAK") != ""
+	faults := []string{
+		"create acl_entry 2 -13", "create acl_table 0 -1", "create acl_table 1 null", "create acl_counter 0 -1", "create hash 0 -5", "create udf_group 0 -1",
+		"create policer 0 -2", "create hostif_user_defined_trap 0 -15", "create samplepacket 0 -13", "set port.INGRESS_ACL 0 -2", "set switch.ECMP_HASH_IPV6 0 -1",
+		"set switch.PACKET_EVENT_NOTIFY 0 -2", "get port 3 -1", "stats port 0 -1", "stats queue 0 -1", "list acl_table 0 endless", "list acl_counter 0 more",
+		"values hash.NATIVE_HASH_FIELD_LIST 0 -8", "capability acl_entry.ACTION_COMPUTE_IPV6_FLOW_LABEL 0 -65536", "remove acl_counter 0 -1 2", "remove acl_entry 0 -1 1",
+	}
+	libraries := append([]string{""}, saitest.Personalities(t)...)
+	if !soak {
+		faults, libraries = faults[:1], libraries[:1]
+	}
+	library, folder := saitest.New(t), t.TempDir()
+	d, file := labelled(t)
+	configure(t, d, rows.Row{Table: "SLUICE_FLOW_LABEL", Key: "global", Fields: map[string]string{"admin_state": "enabled", "manage_switch_hash": "true"}})
+	configure(t, d, rows.Row{Table: "SLUICE_IPFIX", Key: "global", Fields: map[string]string{"admin_state": "enabled", "sampling_rate": "1000"}})
+	configure(t, d, rows.Row{Table: "SLUICE_IPFIX_COLLECTOR", Key: "c", Fields: map[string]string{"address": "127.0.0.1", "port": "4739"}})
+	admin := func(state string) {
+		configure(t, d, rows.Row{Table: "SLUICE", Key: "global", Fields: map[string]string{"admin_state": state}})
+	}
+	tried, slowest := 0, time.Duration(0)
+	for _, name := range libraries {
+		if name == "fboss-fake" { // it ends the process: TestFaultsThatEndTheProcess
+			continue
+		}
+		for i, fault := range faults {
+			admin("enabled")
+			forgetState(t, d)
+			var more []string
+			fail := fault
+			if name != "" {
+				for key, value := range library.Personality(name) {
+					if key == "FAIL" {
+						fail += ";" + value
+					} else {
+						more = append(more, "--sai-profile", key+"="+value)
+					}
+				}
+			}
+			calls := library.Calls()[:0]
+			r := runSluiced(t, d, file, library, filepath.Join(folder, fmt.Sprintf("%s%d.json", name, i)), fail, more...)
+			r.until(telemetry.TableState, "global", func(f map[string]string) bool { return r.settled() != nil || f["last_error"] != "" })
+			admin("disabled")
+			began := time.Now()
+			left := func() []string {
+				calls = append(calls, library.Calls()...)
+				return leftBy(calls)
+			}
+			for deadline := began.Add(time.Minute); len(left()) > 0; time.Sleep(time.Millisecond) {
+				if time.Now().After(deadline) {
+					t.Errorf("%s, %s: the kill switch leaves %q\n%s", name, fault, left(), r.said())
+					break
+				}
+			}
+			took := time.Since(began)
+			if tried, slowest = tried+1, max(slowest, took); soak && took > killSwitchLimit {
+				t.Errorf("%s, %s: the kill switch took %v", name, fault, took)
+			}
+			if err := r.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+				t.Error(err)
+			}
+			r.ends()
+		}
+	}
+	t.Logf("%d faults tried: the kill switch took at most %v", tried, slowest)
+}

@@ -93,6 +93,10 @@ func TestCheckOfALibrary(t *testing.T) {
 			"flow-label compute": "SAI set port: SAI_PORT_ATTR_INGRESS_ACL: NOT_SUPPORTED", "flow-label rewrite": "SAI set port", "export sample": "SAI set port",
 			"placement entries": "SAI set port", "placement rewrite": noRewrite,
 		}},
+		{name: "no callback", limit: time.Minute, profile: []string{"FAIL", "set switch.PACKET_EVENT_NOTIFY 0 -2"}, not: map[string]string{
+			"flow-label rewrite": "PACKET_EVENT_NOTIFY", "export sample": "PACKET_EVENT_NOTIFY",
+			"placement entries": "PACKET_EVENT_NOTIFY", "placement rewrite": "PACKET_EVENT_NOTIFY",
+		}},
 		{name: "aborts", limit: time.Minute, profile: []string{"FAIL", "create udf_group 0 abort"}, not: map[string]string{
 			"flow-label rewrite":  "the library ended the process in create udf_group SAI_UDF_GROUP_ATTR_TYPE (0x1)=generic SAI_UDF_GROUP_ATTR_LENGTH (0x2)=4: exit status 2: saitest: aborts in create udf_group; SIGABRT: abort",
 			"flow-label udf-hash": "the library ended the process in create udf_group",
