@@ -97,7 +97,7 @@ func (db *DB) Close() error { return db.client.Close() }
 // Ping reports whether Redis answers.
 func (db *DB) Ping(ctx context.Context) error {
 	if err := db.client.Ping(ctx).Err(); err != nil {
-		return fmt.Errorf("reach %s at %s: %w", db.Name, db.Address, err)
+		return fmt.Errorf("reach %s at %s: %w", db.Name, db.Address, db.explain(err))
 	}
 	return nil
 }

@@ -159,7 +159,7 @@ func (m *Mirror) change(f func()) {
 // Run writes changes, soon after they happen, until ctx is done; then it returns nil.
 // While Redis is down changes wait.
 func (m *Mirror) Run(ctx context.Context) error {
-	delay, failed := m.db.timing.backoff, false
+	delay, failed, locked := m.db.timing.backoff, false, false
 	full := time.NewTicker(m.db.timing.resync)
 	defer full.Stop()
 	look := time.NewTicker(m.db.timing.poll)
@@ -170,8 +170,9 @@ func (m *Mirror) Run(ctx context.Context) error {
 			return nil
 		}
 		if err != nil {
-			if !failed {
-				m.db.log.Warn("rows cannot be written; trying until they can", "error", err)
+			if !failed || isLocked(err) && !locked {
+				locked = isLocked(err)
+				m.db.log.Warn("rows cannot be written; trying until they can", "error", m.db.explain(err))
 			}
 			failed = true
 			if !wait(ctx, delay) {

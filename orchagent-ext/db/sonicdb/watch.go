@@ -47,9 +47,10 @@ func (db *DB) Watch(ctx context.Context, tables []string, emit func(Batch)) erro
 		if ctx.Err() != nil {
 			return nil
 		}
-		if !w.lost {
-			w.lost = true
-			db.log.Warn("the database cannot be read; trying until it can", "error", err)
+		locked := isLocked(err)
+		if !w.lost || locked && !w.locked { // a connection may end before Redis refuses the next
+			w.lost, w.locked = true, locked
+			db.log.Warn("the database cannot be read; trying until it can", "error", db.explain(err))
 		}
 		if w.reads > before {
 			delay = db.timing.backoff
@@ -69,6 +70,7 @@ type watcher struct {
 	view   view // what emit was told; nil before the first full read
 	reads  int  // full ones
 	lost   bool // Redis cannot be read
+	locked bool // by its user default, and that was logged
 	silent bool // Redis sends no events
 }
 
@@ -122,7 +124,7 @@ func (w *watcher) read(ctx context.Context, keys []string, all bool) error {
 		}
 		w.reads++
 		if w.lost {
-			w.lost = false
+			w.lost, w.locked = false, false
 			w.db.log.Info("the database is read again")
 		}
 		initial := w.view == nil

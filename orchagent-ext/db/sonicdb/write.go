@@ -41,7 +41,7 @@ func (db *DB) Write(ctx context.Context, changes ...Change) error {
 			has[i] = pipe.HKeys(ctx, db.redisKey(c.Row))
 		}
 		if _, err := pipe.Exec(ctx); err != nil {
-			return fmt.Errorf("read %d rows of %s at %s before writing: %w", len(part), db.Name, db.Address, err)
+			return fmt.Errorf("read %d rows of %s at %s before writing: %w", len(part), db.Name, db.Address, db.explain(err))
 		}
 		orders := make([]order, len(part))
 		for i, c := range part {
@@ -90,7 +90,7 @@ func (db *DB) execute(ctx context.Context, orders []order) error {
 			return nil
 		})
 		if err != nil {
-			return fmt.Errorf("write %d rows of %s at %s: %w", len(part), db.Name, db.Address, err)
+			return fmt.Errorf("write %d rows of %s at %s: %w", len(part), db.Name, db.Address, db.explain(err))
 		}
 	}
 	return nil
