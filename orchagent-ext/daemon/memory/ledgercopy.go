@@ -43,6 +43,8 @@ type copyHead struct {
 // leastLines is how many changes follow at least before the file is written again.
 const leastLines = 4096
 
+// newLedgerCopy returns the copy beside a file of rows, which is off without such a file
+// or without the kernel's boot id: labels of before a reboot are void.
 func newLedgerCopy(rowsFile, database string, log *slog.Logger) *ledgerCopy {
 	c := &ledgerCopy{of: copyHead{Database: database}, log: log}
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
@@ -165,6 +167,7 @@ func lines(all []rows.Row) []byte {
 	return text.Bytes()
 }
 
+// note keeps the error of the copy and logs it once.
 func (c *ledgerCopy) note(err error) {
 	if err != nil && (c.err == nil || c.err.Error() != err.Error()) {
 		c.log.Warn("the ledger is not copied", "error", err)

@@ -88,6 +88,7 @@ func (w *WarmRestart) Forget(ctx context.Context) error {
 	return w.DB.Write(ctx, sonicdb.Change{Row: rows.Row{Table: tableWarm, Key: process}, Deleted: true})
 }
 
+// write writes the row of the service and keeps it.
 func (w *WarmRestart) write(ctx context.Context, r rows.Row) error {
 	if err := w.DB.Write(ctx, sonicdb.Change{Row: r}); err != nil {
 		return err

@@ -16,6 +16,7 @@ import (
 	"sluice/yang/model"
 )
 
+// meterConfig returns the settings of the meter; times in CONFIG_DB are in seconds.
 func meterConfig(s *config.Snapshot) ipfix.MeterConfig {
 	return ipfix.MeterConfig{
 		Active:    time.Duration(*s.IPFIX.ActiveTimeoutS) * time.Second,
@@ -24,6 +25,7 @@ func meterConfig(s *config.Snapshot) ipfix.MeterConfig {
 	}
 }
 
+// transports are the transports by their value in the model.
 var transports = map[model.E_SonicSluice_SonicSluice_SLUICE_IPFIX_COLLECTOR_SLUICE_IPFIX_COLLECTOR_LIST_Transport]ipfix.Transport{
 	model.SonicSluice_SonicSluice_SLUICE_IPFIX_COLLECTOR_SLUICE_IPFIX_COLLECTOR_LIST_Transport_udp:  ipfix.UDP,
 	model.SonicSluice_SonicSluice_SLUICE_IPFIX_COLLECTOR_SLUICE_IPFIX_COLLECTOR_LIST_Transport_tcp:  ipfix.TCP,
@@ -60,6 +62,7 @@ func exporterSettingsOf(s *config.Snapshot) exporterSettings {
 	}
 }
 
+// collectors returns the collectors in the order of their names.
 func collectors(s *config.Snapshot) []ipfix.Collector {
 	var all []ipfix.Collector
 	for _, name := range slices.Sorted(maps.Keys(s.IPFIXCollectors)) {
@@ -91,6 +94,7 @@ func newExporter(s *exporterSettings, env *Environment) (*exporter, error) {
 	return &exporter{e, c.Ignored}, nil
 }
 
+// config returns the configuration of the exporter.
 func (e *exporterSettings) config(env *Environment) ipfix.Config {
 	return ipfix.Config{
 		Process:    ipfix.Process{Registry: e.registry, Domain: e.domain, SamplingRate: e.rate, Now: env.Now, Ignored: new(ipfix.Ignored), Health: e.health},

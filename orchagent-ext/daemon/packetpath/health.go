@@ -66,6 +66,7 @@ func (r *reader) health(known []*telemetry.Flow, port func(number uint64) string
 	return known
 }
 
+// healthID returns the key of a direction's row.
 func healthID(f *packetio.FlowHealth) string {
 	return fmt.Sprintf("%s,%s,%06x", netip.AddrFrom16(f.Src).Unmap(), netip.AddrFrom16(f.Dst).Unmap(), f.DestQP)
 }

@@ -155,6 +155,7 @@ func wantedRows(ctx context.Context, databases *sonicdb.Databases, s *config.Sna
 	return choices.Method(engine.NeedFlowLabel), d.Objects(p, choices, features), nil
 }
 
+// read reads tables of a database once.
 func read(ctx context.Context, databases *sonicdb.Databases, name string, tables ...string) ([]sonicdb.Change, error) {
 	db, err := sonicdb.Open(databases, name, nil)
 	if err != nil {
@@ -169,6 +170,7 @@ func read(ctx context.Context, databases *sonicdb.Databases, name string, tables
 	return changes, err
 }
 
+// printSteps prints rejected rows, the method and the steps, one a line.
 func printSteps(out io.Writer, method engine.Method, steps []engine.Step, rejected []config.Rejection) error {
 	for i := range rejected {
 		fmt.Fprintf(out, "not in force: %v\n", &rejected[i])

@@ -46,6 +46,8 @@ type opener struct {
 	guard     *trust.Guard
 }
 
+// open opens the switch by a driver. It is an error without ports: SONiC has yet to load
+// them.
 func (o *opener) open(driver policy.Driver, s *config.Snapshot, cold bool) (*loop.Switch, error) {
 	if len(s.SwitchPorts) == 0 {
 		return nil, errors.New("CONFIG_DB has no PORT rows: the switch is opened when there are some")
@@ -182,6 +184,7 @@ func (s *switched) PortsChanged() bool {
 // Expect implements [loop.Hardware]: each packet says why it comes.
 func (s *switched) Expect(engine.Policy, engine.Choices) {}
 
+// RingFull returns the packets that found the ring full.
 func (s *switched) RingFull() uint64 { return s.source.RingFull() }
 
 // Queues implements [statistics.Switch]. A port that is gone, or whose library refuses to list
@@ -232,4 +235,5 @@ func (s *switched) ReadQueues(queues []statistics.Object) ([]*telemetry.QueueSta
 	return all, err
 }
 
+// Warnings implements the daemon's interface of a switch.
 func (s *switched) Warnings() []string { return nil }

@@ -45,6 +45,7 @@ func missingRights(status string) string {
 	return strings.Join(missing, "; ")
 }
 
+// ownStatus returns /proc/self/status, "" if it cannot be read.
 func ownStatus() string {
 	b, err := os.ReadFile("/proc/self/status")
 	if err != nil {

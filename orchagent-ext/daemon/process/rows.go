@@ -27,6 +27,7 @@ type rowSwitch struct {
 	queues map[statistics.Object]*telemetry.QueueStats // as they were read last
 }
 
+// openRows opens the driver orchagent, with the netdevs of ports as source of packets.
 func openRows(ctx context.Context, databases *sonicdb.Databases, memory string, log *slog.Logger) (*loop.Switch, error) {
 	driver, err := orchagent.New(ctx, databases, orchagent.Options{Log: log, Memory: memory})
 	if err != nil {
@@ -142,4 +143,5 @@ func (s *rowSwitch) ReadQueues(queues []statistics.Object) ([]*telemetry.QueueSt
 // CPUDiscards implements [loop.Hardware]: orchagent counts what its switch drops.
 func (s *rowSwitch) CPUDiscards() *uint64 { return nil }
 
+// Close closes the driver and the source of packets.
 func (s *rowSwitch) Close() error { return errors.Join(s.Driver.Close(), s.Netdev.Close()) }

@@ -16,6 +16,7 @@ import (
 	"sluice/yang/model"
 )
 
+// errNoPort is the reason against IDs by 5-tuple in scopes that need the source port.
 var errNoPort = errors.New("classification is 5-tuple, and the source port of a flow is not known here: stream_id_scope must be hash, or classification flow-label")
 
 // Settings are the settings of a scope. The zero value is no scope.
@@ -72,12 +73,23 @@ func (s *IDs) Reconcile(ctx context.Context, g task.Group, want Settings, access
 // noScope gives no ids.
 type noScope struct{ why error }
 
+// want implements scope.
 func (noScope) want(flow.Key) (uint16, error) { return 0, nil }
-func (noScope) release(flow.Key)              {}
-func (noScope) name() string                  { return "none" }
-func (noScope) keeps() bool                   { return false }
-func (n noScope) err() error                  { return n.why }
-func (noScope) lost() uint64                  { return 0 }
+
+// release implements scope.
+func (noScope) release(flow.Key) {}
+
+// name implements scope.
+func (noScope) name() string { return "none" }
+
+// keeps implements scope.
+func (noScope) keeps() bool { return false }
+
+// err implements scope.
+func (n noScope) err() error { return n.why }
+
+// lost implements scope.
+func (noScope) lost() uint64 { return 0 }
 
 // hashScope computes.
 type hashScope struct {
@@ -85,8 +97,10 @@ type hashScope struct {
 	seed uint32
 }
 
+// name implements scope.
 func (hashScope) name() string { return "hash" }
 
+// want implements scope: the ID is computed from the flow's addresses and label.
 func (h hashScope) want(k flow.Key) (uint16, error) {
 	return flow.HashStreamID(h.seed, k.Src, k.Dst, k.FlowLabel), nil
 }
@@ -108,10 +122,18 @@ func newLocalScope(earlier map[flow.Key]uint16, have map[flow.Key]*streamFlow) l
 	return l
 }
 
+// want implements scope.
 func (l localScope) want(k flow.Key) (uint16, error) { return l.ids.Allocate(context.Background(), k) }
-func (l localScope) release(k flow.Key)              { l.ids.Release(k) }
-func (localScope) name() string                      { return "local" }
-func (localScope) keeps() bool                       { return true }
+
+// release implements scope.
+func (l localScope) release(k flow.Key) { l.ids.Release(k) }
+
+// name implements scope.
+func (localScope) name() string { return "local" }
+
+// keeps implements scope: an ID that moved to another flow could hold the wrong one at a
+// neighbor.
+func (localScope) keeps() bool { return true }
 
 // globalTask is the session in etcd of scope global.
 type globalTask struct {
@@ -119,6 +141,8 @@ type globalTask struct {
 	log *slog.Logger
 }
 
+// Run keeps the lease until ctx ends. Errors of the end are of interest for debugging
+// only.
 func (t *globalTask) Run(ctx context.Context) error {
 	if err := t.Global.Run(ctx); err != nil {
 		t.log.Debug("global stream ids", "close", err)
@@ -129,6 +153,7 @@ func (t *globalTask) Run(ctx context.Context) error {
 // globalScope asks etcd.
 type globalScope struct{ ids *streamid.Global }
 
+// want implements scope: 0 until etcd has answered.
 func (s globalScope) want(k flow.Key) (uint16, error) {
 	if err := s.ids.Want(k); err != nil {
 		return 0, err
@@ -137,8 +162,17 @@ func (s globalScope) want(k flow.Key) (uint16, error) {
 	return id, nil
 }
 
+// release implements scope.
 func (s globalScope) release(k flow.Key) { s.ids.Release(k) }
-func (globalScope) name() string         { return "global" }
-func (globalScope) keeps() bool          { return false }
-func (s globalScope) err() error         { return s.ids.Err() }
-func (s globalScope) lost() uint64       { return s.ids.Stats().Lost }
+
+// name implements scope.
+func (globalScope) name() string { return "global" }
+
+// keeps implements scope.
+func (globalScope) keeps() bool { return false }
+
+// err implements scope.
+func (s globalScope) err() error { return s.ids.Err() }
+
+// lost implements scope.
+func (s globalScope) lost() uint64 { return s.ids.Stats().Lost }

@@ -19,6 +19,7 @@ const (
 	Resume         // it is below the low-water mark after Stop
 )
 
+// String returns the name of the signal for logs and tests.
 func (s Signal) String() string {
 	return [...]string{"nothing", "alarm", "stop", "hold", "resume"}[s]
 }

@@ -42,10 +42,12 @@ type line struct {
 	priority uint8
 }
 
+// compare orders lines by port and priority.
 func (l line) compare(o line) int {
 	return cmp.Or(cmp.Compare(l.port, o.port), cmp.Compare(l.priority, o.priority))
 }
 
+// pause is a demand on a line until a time (ns).
 type pause struct {
 	line
 	until int64

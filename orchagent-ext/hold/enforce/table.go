@@ -88,6 +88,7 @@ type Table[F comparable] struct {
 	freeHeld    []*held[F]
 }
 
+// demand is a demand in force with its flows.
 type demand[F comparable] struct {
 	InForce
 	flows []F
@@ -95,6 +96,7 @@ type demand[F comparable] struct {
 	next  *demand[F] // of the same base
 }
 
+// held is a flow with the demands on it and the hold that results.
 type held[F comparable] struct {
 	rate uint64 // when the hold began; 0: not measured yet
 	by   []*demand[F]
@@ -299,11 +301,13 @@ func (t *Table[F]) additions(d *demand[F], flows []Target[F]) (n int) {
 	return n
 }
 
+// under reports whether a demand is on a flow.
 func (t *Table[F]) under(d *demand[F], f F) bool {
 	h := t.flows[f]
 	return h != nil && slices.Contains(h.by, d)
 }
 
+// join puts a demand on a flow; a second time has no effect.
 func (t *Table[F]) join(d *demand[F], f Target[F]) {
 	if t.under(d, f.Flow) {
 		return

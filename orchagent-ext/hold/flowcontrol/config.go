@@ -111,6 +111,7 @@ type port struct {
 // reachable reports whether both ends of the link have an address there that is known.
 func (p *port) reachable() bool { return p.Neighbor.IsValid() && p.Self.IsValid() }
 
+// newSettings returns a configuration with its indexes of ports.
 func newSettings(c *Config) *settings {
 	s := &settings{Config: *c, members: map[sai.ObjectID]*port{}, indexes: map[uint32]*port{}}
 	for _, p := range c.Ports {

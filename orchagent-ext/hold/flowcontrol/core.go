@@ -79,6 +79,8 @@ type core struct {
 	lastErrAt                int64 // ns
 }
 
+// newCore returns the state machine without ports. All maps and buffers have their room
+// here, since the task is free of allocations.
 func newCore(sw Switch, out sender, clock func() int64) *core {
 	c := &core{
 		sw: sw, out: out, clock: clock, settings: newSettings(&Config{}),

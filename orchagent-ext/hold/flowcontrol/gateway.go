@@ -31,6 +31,7 @@ const (
 	ClientCNP
 )
 
+// within reports whether an address is in one of the prefixes.
 func within(prefixes []netip.Prefix, a netip.Addr) bool {
 	for _, p := range prefixes {
 		if p.Contains(a) {

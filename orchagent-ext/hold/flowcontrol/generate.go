@@ -61,9 +61,13 @@ type congested struct {
 	index int
 }
 
+// when implements timed.
 func (f *congested) when() int64 { return f.at }
+
+// place implements timed.
 func (f *congested) place() *int { return &f.index }
 
+// durationOf returns ns as a duration.
 func durationOf(ns int64) time.Duration { return time.Duration(ns) }
 
 // event takes an event of the switch.
@@ -90,6 +94,7 @@ func (c *core) event(now int64, e *sai.FlowEvent) {
 	c.observe(now, f, e.Octets, filling, e.At)
 }
 
+// add returns the state of a new flow, nil above maxCongested.
 func (c *core) add(now int64, id flowID, q Queue) *congested {
 	if len(c.congested) >= maxCongested {
 		return nil
@@ -100,6 +105,7 @@ func (c *core) add(now int64, id flowID, q Queue) *congested {
 	return f
 }
 
+// remove forgets a flow and keeps its memory for the next one.
 func (c *core) remove(f *congested) {
 	c.fills(f, filling{})
 	delete(c.congested, f.flowID)
@@ -114,6 +120,7 @@ type filling struct {
 	octets uint64
 }
 
+// without returns the sum less one flow's part.
 func (q filling) without(one filling) filling {
 	return filling{q.flows - one.flows, q.octets - one.octets}
 }
@@ -127,6 +134,7 @@ func (c *core) weigh(f *congested) {
 	}
 }
 
+// fills replaces the part of a flow in its queue's sum.
 func (c *core) fills(f *congested, now filling) {
 	if f.fills == now {
 		return

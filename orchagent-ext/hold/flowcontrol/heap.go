@@ -11,6 +11,7 @@ type timed interface {
 // heapOf is a heap of elements by their time, the first on top.
 type heapOf[T timed] struct{ items []T }
 
+// first returns the element that is due first; ok is false for an empty heap.
 func (h *heapOf[T]) first() (first T, ok bool) {
 	if len(h.items) == 0 {
 		return first, false
@@ -45,6 +46,7 @@ func (h *heapOf[T]) remove(v T) {
 	}
 }
 
+// up moves an element towards the top, to its place by time.
 func (h *heapOf[T]) up(i int) int {
 	for i > 0 {
 		parent := (i - 1) / 2
@@ -57,6 +59,7 @@ func (h *heapOf[T]) up(i int) int {
 	return i
 }
 
+// down moves an element away from the top, to its place by time.
 func (h *heapOf[T]) down(i int) {
 	for {
 		least := i
@@ -73,6 +76,8 @@ func (h *heapOf[T]) down(i int) {
 	}
 }
 
+// swap exchanges two elements, which know their places; these count from 1, so that 0 is
+// outside of the heap.
 func (h *heapOf[T]) swap(i, j int) {
 	h.items[i], h.items[j] = h.items[j], h.items[i]
 	*h.items[i].place(), *h.items[j].place() = i+1, j+1

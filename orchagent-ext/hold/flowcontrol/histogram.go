@@ -15,6 +15,8 @@ type Histogram struct {
 }
 
 const (
+	// Buckets of the histogram: the first are a unit wide each, and each octave after them
+	// has as many, so that an error is at most 1 in 16.
 	histogramUnit = 100 * time.Nanosecond
 	linear        = 16 // buckets of one unit each, and buckets an octave
 	buckets       = linear * 24
@@ -28,6 +30,7 @@ func (h *Histogram) Add(d time.Duration) {
 	h.buckets[min(bucketOf(uint64(d/histogramUnit)), buckets-1)]++
 }
 
+// bucketOf returns the bucket of a number of units.
 func bucketOf(v uint64) int {
 	if v < linear {
 		return int(v)

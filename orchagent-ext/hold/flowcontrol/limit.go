@@ -54,6 +54,7 @@ func (c *core) limit(now int64, l *Learned) {
 	}
 }
 
+// match returns the match by which the switch counts the flow.
 func (l *limited) match() sai.HoldMatch {
 	return sai.HoldMatch{Kind: sai.HoldSession, Value: l.DestQP, Src: l.Src, Dst: l.Dst}
 }

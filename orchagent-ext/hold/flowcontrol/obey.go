@@ -34,7 +34,10 @@ type held struct {
 // about are the addresses of the flow that a message is about.
 type about struct{ src, dst netip.Addr }
 
+// when implements timed.
 func (h *held) when() int64 { return h.at }
+
+// place implements timed.
 func (h *held) place() *int { return &h.index }
 
 // How long after its begin a hold is looked at, for packets that match and for the rate
@@ -209,6 +212,7 @@ func (c *core) apply(now, at int64, room bool) (refused int) {
 	return len(c.refused)
 }
 
+// drop forgets a hold and keeps its memory for the next one.
 func (c *core) drop(h *held) {
 	delete(c.held, h.target)
 	c.checks.remove(h)

@@ -28,10 +28,12 @@ const pairRoom = 1 << 14
 // pairs are the learned queue pairs: two generations, so that it stays bounded.
 type pairs struct{ young, old map[Pair]uint32 }
 
+// newPairs returns pairs with the room for two generations.
 func newPairs() pairs {
 	return pairs{make(map[Pair]uint32, pairRoom), make(map[Pair]uint32, pairRoom)}
 }
 
+// add records a pair in the young generation. When that is full the old one is dropped.
 func (p *pairs) add(l Learned) {
 	if len(p.young) >= pairRoom {
 		p.young, p.old = p.old, p.young

@@ -74,6 +74,7 @@ type Hold struct {
 // Room of a report.
 const reportRows = 1000
 
+// newReport returns a report with the room for its rows.
 func newReport() *Report {
 	return &Report{Flows: make([]CongestedFlow, 0, reportRows), Holds: make([]Hold, 0, reportRows)}
 }
@@ -123,6 +124,7 @@ func (c *core) fill(now int64, r *Report) {
 	}
 }
 
+// shown returns a congested flow for the report.
 func (c *core) shown(now int64, f *congested) CongestedFlow {
 	row := CongestedFlow{
 		Queue: f.queue, Flow: f.flow, Port: f.q.Name, Number: f.q.Number,

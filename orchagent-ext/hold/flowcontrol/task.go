@@ -117,6 +117,7 @@ func (t *Task) Realtime() string {
 	return ""
 }
 
+// wake ends the wait of the task's thread, by its eventfd.
 func (t *Task) wake() {
 	one := [8]byte{1} // in either byte order it is not 0
 	_, _ = unix.Write(t.control, one[:])
@@ -146,6 +147,9 @@ func (t *Task) Run(ctx context.Context) error {
 	return err
 }
 
+// loop gives the thread real-time priority and carries out turns until the context ends.
+// Without CAP_SYS_NICE it goes on at ordinary priority, with the reason in
+// [Task.Realtime].
 func (t *Task) loop() error {
 	why := ""
 	if err := unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: priority}, 0); err != nil {

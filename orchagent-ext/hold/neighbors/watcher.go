@@ -92,6 +92,7 @@ func (w *Watcher) Ports() map[string]Port {
 // Solicited counts the questions for a router that were sent.
 func (w *Watcher) Solicited() uint64 { return w.solicited.Load() }
 
+// notify makes a channel of one element readable.
 func notify(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -142,6 +143,8 @@ func settle(before, since time.Duration) time.Duration {
 	return min(2*before, settleMost)
 }
 
+// follow reads the kernel's state at each event, in intervals that grow while events are
+// many, and asks for routers where they are unknown.
 func (w *Watcher) follow(ctx context.Context, handle *netlink.Handle, heard <-chan struct{}) {
 	asked := map[string]time.Time{}
 	failed := ""
@@ -225,6 +228,8 @@ func (w *Watcher) read(handle *netlink.Handle) (missing map[string]Port, err err
 	return missing, errors.Join(errs...)
 }
 
+// readPort reads a port's link, addresses and neighbors. A missing link is a port without
+// an index rather than an error.
 func readPort(handle *netlink.Handle, name string) (p Port, entries []entry, err error) {
 	link, err := handle.LinkByName(name)
 	if errors.As(err, &netlink.LinkNotFoundError{}) {

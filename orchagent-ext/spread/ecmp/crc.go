@@ -17,10 +17,17 @@ type CRC32 struct{}
 // modulo n.
 type CRC16 struct{}
 
+// String implements [Hash].
 func (CRC32) String() string { return "crc32" }
+
+// String implements [Hash].
 func (CRC16) String() string { return "crc16" }
-func (CRC32) closed()        {}
-func (CRC16) closed()        {}
+
+// closed keeps the set of hashes to this package.
+func (CRC32) closed() {}
+
+// closed keeps the set of hashes to this package.
+func (CRC16) closed() {}
 
 // Path implements [Hash].
 func (CRC32) Path(t Tuple, withLabel bool, n int) int {
@@ -44,6 +51,8 @@ func (CRC16) Path(t Tuple, withLabel bool, n int) int {
 // ports and label.
 const fieldsLen = 16 + 16 + 1 + 2 + 2 + 3
 
+// appendFields appends the fields of a tuple in the order of the wire; the label only
+// over IPv6.
 func appendFields(b []byte, t *Tuple, withLabel bool) []byte {
 	if t.is4() {
 		src, dst := t.Src.As4(), t.Dst.As4()

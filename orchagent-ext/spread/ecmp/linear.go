@@ -37,6 +37,8 @@ type row struct {
 type bitvector [5]uint64
 
 const (
+	// Bounds of a Linear. There are 317 bits to learn (two addresses, ports, protocol, label
+	// and a constant), so independent rows are fewer than maxRows.
 	maxRows     = 320
 	maxAttempts = 3
 	minChecked  = 16 // right predictions before the model is believed
@@ -134,8 +136,11 @@ func (m *Linear) HashesLabel() bool {
 // Score implements [Model].
 func (m *Linear) Score() *Score { return &m.score }
 
+// String implements [Model].
 func (m *Linear) String() string { return "learned" }
 
+// bitsOf returns the fields of a tuple as bits; the last one is the constant 1, which
+// makes affine hashes linear.
 func bitsOf(t *Tuple) bitvector {
 	src, dst := t.Src.As16(), t.Dst.As16()
 	return bitvector{
@@ -145,12 +150,14 @@ func bitsOf(t *Tuple) bitvector {
 	}
 }
 
+// add adds y modulo 2.
 func (x *bitvector) add(y *bitvector) {
 	for i := range x {
 		x[i] ^= y[i]
 	}
 }
 
+// has reports whether a bit is set.
 func (x *bitvector) has(bit int) bool { return x[bit/64]>>(bit%64)&1 != 0 }
 
 // first returns the index of a set bit of x, which has one: of the addresses and ports if
@@ -169,4 +176,5 @@ func (x *bitvector) labelOnly() bool {
 	return x[0]|x[1]|x[2]|x[3] == 0 && x[4]&^(0xfffff<<4) == 0
 }
 
+// onesCount returns the number of set bits.
 func onesCount(ring [2]uint64) int { return bits.OnesCount64(ring[0]) + bits.OnesCount64(ring[1]) }

@@ -24,8 +24,11 @@ type Linux struct {
 	Seed uint32 // net.ipv4.fib_multipath_hash_seed, not 0
 }
 
+// String implements [Hash].
 func (Linux) String() string { return "linux" }
-func (Linux) closed()        {}
+
+// closed keeps the set of hashes to this package.
+func (Linux) closed() {}
 
 // Path implements [Hash].
 func (l Linux) Path(t Tuple, withLabel bool, n int) int {

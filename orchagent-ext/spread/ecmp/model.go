@@ -29,8 +29,10 @@ type Score struct {
 	at, n int
 }
 
+// scoreLen is the number of predictions that a Score remembers.
 const scoreLen = 128
 
+// add records a prediction in place of the oldest one.
 func (s *Score) add(right bool) {
 	word, bit := &s.ring[s.at/64], uint64(1)<<(s.at%64)
 	*word &^= bit
@@ -100,4 +102,5 @@ func (m *Known) HashesLabel() bool { return m.label }
 // Score implements [Model].
 func (m *Known) Score() *Score { return &m.score }
 
+// String implements [Model].
 func (m *Known) String() string { return m.name }

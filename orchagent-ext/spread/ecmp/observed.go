@@ -44,4 +44,5 @@ func (m *Observed) HashesLabel() bool { return true }
 // Score implements [Model].
 func (m *Observed) Score() *Score { return &m.score }
 
+// String implements [Model].
 func (m *Observed) String() string { return "observed" }

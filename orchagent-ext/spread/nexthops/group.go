@@ -83,6 +83,8 @@ func ReadAll(dsts []netip.Addr) (groups map[netip.Addr]Result, err error) {
 	return groups, err
 }
 
+// readAll reads the groups for destinations once. errMoved means that routes changed
+// meanwhile: ReadAll tries again.
 func readAll(dsts []netip.Addr) (map[netip.Addr]Result, error) {
 	routes, err := getRoutes(dsts)
 	if err != nil {
@@ -130,6 +132,7 @@ func (a alike) of(r *route, dst netip.Addr) (g Result, err error) {
 	return g, nil
 }
 
+// groupOf returns the group of a route, by its own next hops or by its next-hop object.
 func groupOf(r *route, v4 bool) (*Group, error) {
 	g := &Group{ID: r.object, Members: r.members}
 	if r.object != 0 { // of which the route lists a copy

@@ -42,6 +42,7 @@ func Hash(v4 bool) (k ecmp.Kernel, err error) {
 	return ecmp.Kernel{Seed: uint32(seed), Policy: uint8(policy), Fields: uint16(fields)}, nil
 }
 
+// sysctl reads a number below /proc/sys/net.
 func sysctl(name string, bits int) (uint64, error) {
 	text, err := os.ReadFile("/proc/sys/net/" + name)
 	if err != nil {

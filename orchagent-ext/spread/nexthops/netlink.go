@@ -47,7 +47,10 @@ type route struct {
 // raw is octets of a request.
 type raw []byte
 
-func (r raw) Len() int          { return len(r) }
+// Len implements [nl.NetlinkRequestData].
+func (r raw) Len() int { return len(r) }
+
+// Serialize implements [nl.NetlinkRequestData].
 func (r raw) Serialize() []byte { return r }
 
 // getRoutes finds the routes to destinations in the table main: for each, of those with
@@ -234,6 +237,7 @@ type object struct {
 	resilient bool
 }
 
+// groupMember is a member of a next-hop group: the id of its object, and its weight.
 type groupMember struct {
 	id     uint32
 	weight int
@@ -260,6 +264,8 @@ func getObject(id uint32) (o object, err error) {
 	return o, nil
 }
 
+// parseObject parses a message RTM_NEWNEXTHOP, after its header struct nhmsg
+// (linux/nexthop.h).
 func parseObject(b []byte) (o object, err error) {
 	attributes, err := nl.ParseRouteAttr(b)
 	if err != nil {
@@ -326,6 +332,8 @@ func getBuckets(id uint32) (ids []uint32, err error) {
 	return ids, nil
 }
 
+// parseBucket parses a message RTM_NEWNEXTHOPBUCKET, after its header: the index of a
+// bucket and the id of its member.
 func parseBucket(b []byte) (index int, id uint32, err error) {
 	attributes, err := nl.ParseRouteAttr(b)
 	if err != nil {
@@ -357,8 +365,10 @@ func parseBucket(b []byte) (index int, id uint32, err error) {
 	return index, id, nil
 }
 
+// errShort is the error of an attribute that ends too early.
 var errShort = errors.New("the kernel's answer is cut short")
 
+// number returns an attribute of 4 octets, in the machine's order as netlink has them.
 func number(a syscall.NetlinkRouteAttr) (uint32, error) {
 	if len(a.Value) < 4 {
 		return 0, errShort
@@ -366,11 +376,13 @@ func number(a syscall.NetlinkRouteAttr) (uint32, error) {
 	return binary.NativeEndian.Uint32(a.Value), nil
 }
 
+// index returns an attribute that is the index of an interface.
 func index(a syscall.NetlinkRouteAttr) (int, error) {
 	n, err := number(a)
 	return int(int32(n)), err
 }
 
+// address returns an address of 4 or 16 octets.
 func address(b []byte) (netip.Addr, error) {
 	a, ok := netip.AddrFromSlice(b)
 	if !ok {

@@ -30,6 +30,8 @@ func Subscribe() (*News, error) {
 	return n, nil
 }
 
+// receive reads events until the socket is closed. A full socket counts as an event,
+// since events were lost then.
 func (n *News) receive() {
 	for {
 		_, _, err := n.socket.Receive()

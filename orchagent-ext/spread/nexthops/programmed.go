@@ -116,6 +116,7 @@ func unsigned(s string, def uint64) uint64 {
 // weightOf reads a weight, which is 1 by default.
 func weightOf(s string) int { return int(min(max(unsigned(s, 1), 1), mostWeight)) }
 
+// mostWeight bounds weights that other programs write.
 const mostWeight = 65535
 
 // InSwitchOrder returns the groups of a switch other than the kernel: members and weights
@@ -136,6 +137,8 @@ func InSwitchOrder(groups map[netip.Addr]Result, programmed []Programmed, err er
 	return all
 }
 
+// inSwitchOrder returns the group in the order of the switch, or a copy in the kernel's
+// with the reason in Unordered.
 func (g *Group) inSwitchOrder(programmed []Programmed, err error) *Group {
 	var found *Programmed
 	if err == nil {
@@ -161,8 +164,10 @@ func (g *Group) inSwitchOrder(programmed []Programmed, err error) *Group {
 	return &is
 }
 
+// lives reports whether the member takes packets.
 func (m *Member) lives() bool { return !m.Dead && !m.Unresolved }
 
+// at reports whether the member is a hop.
 func (m *Member) at(h Hop) bool { return m.Link == h.Link && m.Gateway == h.Gateway }
 
 // find returns the group that orchagent has programmed for the living members. Of some that

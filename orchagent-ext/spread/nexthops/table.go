@@ -25,6 +25,7 @@ func Table() (groups map[netip.Prefix]Result, err error) {
 	return groups, nil
 }
 
+// table reads the groups of all prefixes once; errMoved as for readAll.
 func table() (map[netip.Prefix]Result, error) {
 	best := map[netip.Prefix]route{}
 	for _, family := range []uint8{unix.AF_INET, unix.AF_INET6} {

@@ -48,6 +48,8 @@ func (t *Table) typical() float64 {
 	return t.sum / float64(t.count)
 }
 
+// rateOf returns the rate of a flow in octets/s; a flow that is still unmeasured counts
+// with the typical rate.
 func (t *Table) rateOf(e *entry) float64 {
 	if e.measured {
 		return e.rate

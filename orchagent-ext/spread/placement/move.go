@@ -282,6 +282,7 @@ func (t *Table) move(e *entry, label uint32, member int, now int64) {
 	}
 }
 
+// relabelled gives a flow another label and member, and accounts for its load there.
 func (t *Table) relabelled(e *entry, label uint32, member int) {
 	t.account(e, -1)
 	t.release(&e.flow, e.label)
@@ -309,6 +310,8 @@ func (t *Table) Cancel(m Move) {
 	}
 }
 
+// takeBack gives a flow its former label and returns its entry; nil if the flow is gone
+// or has moved again.
 func (t *Table) takeBack(m Move) *entry {
 	e := t.lookup(&m.Flow)
 	if e == nil || e.label != m.To {

@@ -2,6 +2,7 @@
 
 package placement
 
+// labelMask has the bits of a flow label (RFC 6437 section 2).
 const labelMask = 0xfffff // 20 bits
 
 // Why is the way in which a flow came to its label.
@@ -21,6 +22,7 @@ const (
 	whys
 )
 
+// String returns the name of the reason in rows and metrics.
 func (w Why) String() string {
 	return [...]string{"placed", "unreachable", "no-model", "label-not-hashed", "degraded", "no-member", "no-ipv6", "full", "no-label"}[w]
 }
@@ -134,6 +136,7 @@ func (t *Table) whyHash(e *entry) Why {
 	return Placed
 }
 
+// counted counts a placement by its reason and returns it.
 func (t *Table) counted(p Placement) Placement {
 	t.stats.Placements[p.Why]++
 	return p

@@ -32,6 +32,7 @@ type quotas struct {
 	perLeaf []uint64         // by leaf and member: all classes
 }
 
+// any reports whether quotas are in force.
 func (q *quotas) any() bool { return len(q.flows) > 0 }
 
 // SetQuotas replaces the quotas; without any, scope is local again, and labels stay. It
@@ -57,6 +58,7 @@ func (t *Table) SetQuotas(list []Quota) (refused int) {
 	return refused
 }
 
+// valid reports whether a quota is for a leaf, a class and members that the table has.
 func (t *Table) valid(q *Quota) bool {
 	if q.Leaf < 0 || q.Leaf >= t.cfg.Leaves || q.Class < 0 || q.Class >= Classes || len(q.Flows) != len(t.members) {
 		return false

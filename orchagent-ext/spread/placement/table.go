@@ -55,6 +55,7 @@ type Config struct {
 	WindowNS int64
 }
 
+// withDefaults returns the configuration with its zero fields set.
 func (c Config) withDefaults() Config {
 	def := func(v *int, d int) {
 		if *v <= 0 {
@@ -214,6 +215,7 @@ func (t *Table) predict(e *entry, label uint32) int {
 	return t.predictNext(label)
 }
 
+// setTuple sets the scratch tuple to a flow's packets with a label.
 func (t *Table) setTuple(e *entry, label uint32) {
 	t.tuple = ecmp.Tuple{Src: e.flow.Src, Dst: e.flow.Dst, Proto: 17, SrcPort: e.flow.SrcPort, DstPort: roce.UDPPort, FlowLabel: label}
 }
@@ -251,6 +253,7 @@ func (t *Table) Forget(f Flow) {
 	t.free = append(t.free, i)
 }
 
+// release frees a label between the two hosts of a flow.
 func (t *Table) release(f *Flow, label uint32) {
 	u := use{f.Src, f.Dst, label}
 	if n := t.used[u]; n > 1 {

@@ -176,6 +176,8 @@ func (p *Placer) dissolve(g *group) {
 	}
 }
 
+// alike reports whether two groups have the same members in the same order, with the same
+// buckets.
 func alike(a, b *nexthops.Group) bool {
 	return slices.Equal(a.Members, b.Members) && slices.Equal(a.Buckets, b.Buckets)
 }

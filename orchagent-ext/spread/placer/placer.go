@@ -108,6 +108,7 @@ type placed struct {
 	movedAt time.Time
 }
 
+// flow returns the flow as package placement has it.
 func (p *placed) flow() placement.Flow {
 	return placement.Flow{Src: p.entry.Src, Dst: p.entry.Dst, DestQP: p.entry.DestQP, SrcPort: p.entry.SrcPort}
 }
@@ -145,6 +146,7 @@ func (p *Placer) Tune(c Config) bool {
 	return true
 }
 
+// key returns the part of an entry that identifies the flow.
 func key(f engine.FlowEntry) engine.FlowEntry {
 	f.Label, f.SrcPort = 0, 0
 	return f
@@ -246,6 +248,7 @@ func (p *Placer) join(is *placed, g *group) {
 	}
 }
 
+// leave removes the flow from the table of its group.
 func (is *placed) leave() {
 	if is.group != nil {
 		is.group.table.Forget(is.flow())

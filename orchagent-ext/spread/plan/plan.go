@@ -124,6 +124,7 @@ func size(class int) float64 { return placement.ClassRate(class) }
 // more.
 func (p *planner) tip(e *edge) float64 { return p.skew[e.from] + p.skew[len(p.rows)+e.to] }
 
+// lean adds octets to the imbalance of an edge's two leaves.
 func (p *planner) lean(e *edge, octets float64) {
 	p.skew[e.from] += octets
 	p.skew[len(p.rows)+e.to] += octets

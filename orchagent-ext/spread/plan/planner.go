@@ -88,6 +88,7 @@ func (p *Planner) Look(now int64, rows []Row, inForce uint64, shape string) (mad
 	return p.make(now, made, uneven), fmt.Sprintf("worst ÷ mean was %.3f, and will be %.3f", uneven, made.Uneven)
 }
 
+// defaults sets zero fields to their defaults, at the first look.
 func (p *Planner) defaults(now int64) {
 	if p.began {
 		return

@@ -88,6 +88,8 @@ func ParseRow(text []byte) (r Row, err error) {
 	return r, nil
 }
 
+// decode parses JSON of at most MaxRowOctets, which other leaves write; data after the
+// value is an error.
 func decode(text []byte, to any) error {
 	if len(text) > MaxRowOctets {
 		return fmt.Errorf("%d octets: at most %d are possible", len(text), MaxRowOctets)
@@ -102,6 +104,7 @@ func decode(text []byte, to any) error {
 	return nil
 }
 
+// check returns the first value of the row that is out of bounds, or nil.
 func (r *Row) check() error {
 	if err := checkName("leaf", r.Leaf); err != nil {
 		return err
@@ -149,6 +152,7 @@ func (r *Row) check() error {
 	return nil
 }
 
+// checkSpines returns an error for a name or a number that is out of bounds; NaN is.
 func checkSpines(numbers map[string]float64) error {
 	for spine, x := range numbers {
 		if err := checkName("spine", spine); err != nil {
@@ -169,6 +173,7 @@ func (r *Row) placed() (n int) {
 	return n
 }
 
+// checkPlaced is check for Placed.
 func (r *Row) checkPlaced() error {
 	for leaf, by := range r.Placed {
 		if err := checkName("destination leaf", leaf); err != nil {
@@ -199,6 +204,7 @@ func (r *Row) Trim() {
 	}
 }
 
+// checkName returns an error for an empty or a long name; what is the kind of name.
 func checkName(what, name string) error {
 	if name == "" || len(name) > maxName {
 		return fmt.Errorf("the name of a %s has %d octets: 1 to %d are possible", what, len(name), maxName)
@@ -246,6 +252,8 @@ func UnevenPlaced(rows []Row) float64 {
 // idleShare is the part of the busiest leaf's load below which a leaf is ignored.
 const idleShare = 0.1
 
+// unevenly returns the worst ÷ mean of load by weight over all rows. It sums in a fixed
+// order, so that all leaves get the same result.
 func unevenly(rows []Row, load func(*Row) map[string]float64) (worst float64) {
 	total := func(r *Row) (sum, weight float64) {
 		for _, spine := range slices.Sorted(maps.Keys(r.Spines)) { // in order: a sum depends on it

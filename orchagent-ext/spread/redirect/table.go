@@ -17,6 +17,7 @@ type Flow struct {
 	SrcPort  uint16
 }
 
+// compare orders flows, so that results are the same in every run.
 func (f Flow) compare(g Flow) int {
 	return cmp.Or(f.Src.Compare(g.Src), f.Dst.Compare(g.Dst), cmp.Compare(f.SrcPort, g.SrcPort))
 }
@@ -52,6 +53,7 @@ type Config struct {
 	Flows int
 }
 
+// fill sets zero fields to their defaults.
 func (c *Config) fill() {
 	set := func(v *int, to int) {
 		if *v == 0 {
@@ -312,6 +314,7 @@ type load struct {
 	rules          int
 }
 
+// loads returns the load of each member, and the sum of all.
 func (t *Table) loads() (all []load, sum float64) {
 	all = make([]load, len(t.members))
 	for _, f := range t.flows {

@@ -70,6 +70,7 @@ type Redirector struct {
 	refusedBy error         // why the switch refused a rule last
 }
 
+// group is a group of next hops with its table of flows.
 type group struct {
 	name    string
 	table   *redirect.Table

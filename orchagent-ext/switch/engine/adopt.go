@@ -78,6 +78,8 @@ func (e *Engine) adopt() error {
 	return e.save()
 }
 
+// adoptObject takes over one object of an earlier process, if it is on the switch. A
+// second record of the same key is dropped.
 func (e *Engine) adoptObject(r *Record) error {
 	if e.objects[r.Key] != nil {
 		e.gone = append(e.gone, r.ID)

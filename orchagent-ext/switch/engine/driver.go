@@ -88,6 +88,7 @@ type traits struct {
 	excluder MethodExcluder
 }
 
+// traitsOf returns the traits of a driver.
 func traitsOf(d Driver) (t traits) {
 	t.setter, _ = d.(Setter)
 	t.finder, _ = d.(Finder)
@@ -100,4 +101,5 @@ func traitsOf(d Driver) (t traits) {
 // NoPort is the reason for which the switch lacks a port.
 type NoPort string
 
+// Error implements [error].
 func (n NoPort) Error() string { return string(n) }

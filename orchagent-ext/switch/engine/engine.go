@@ -286,6 +286,7 @@ func unsettled(was, will string) string {
 	return strings.Join(append(values, ValueUnknown), ",")
 }
 
+// set changes an attribute of an object in place; [ErrRefused] with a driver that cannot.
 func (e *Engine) set(r *Record, o *Object, attr string) error {
 	if e.setter == nil {
 		return fmt.Errorf("%w: the driver changes no object in place", ErrRefused)
@@ -293,6 +294,8 @@ func (e *Engine) set(r *Record, o *Object, attr string) error {
 	return e.judge("set "+attr+" "+o.Key, e.setter.Set(r, o, attr, e.objects))
 }
 
+// create creates an object and records it. An optional object whose reference was refused
+// is skipped.
 func (e *Engine) create(o *Object) error {
 	for key := range o.References {
 		if e.objects[key] == nil {
@@ -332,6 +335,7 @@ func (e *Engine) create(o *Object) error {
 	return e.saveSome()
 }
 
+// remove removes an object and its record; one that is gone already is a success.
 func (e *Engine) remove(key string) error {
 	r := e.objects[key]
 	if err := e.driver.Remove(r); err != nil && !errors.Is(err, ErrGone) {
@@ -353,6 +357,8 @@ func (e *Engine) forget(id ID) {
 // is then written after each call.
 func (e *Engine) unlisted() bool { return e.finder != nil && !e.finder.Lists() }
 
+// saveSome writes the ledger once enough changes wait, or after each with a driver that
+// depends on it.
 func (e *Engine) saveSome() error {
 	if len(e.dirty)+len(e.gone) < chunk && !e.unlisted() {
 		return nil
@@ -360,6 +366,7 @@ func (e *Engine) saveSome() error {
 	return e.save()
 }
 
+// save writes the changes to the ledger. After an error they wait for the next save.
 func (e *Engine) save() error {
 	if len(e.dirty)+len(e.gone) == 0 {
 		return nil

@@ -254,6 +254,8 @@ func sampleOf(p Policy) string {
 	return keySample
 }
 
+// computeObjects returns the table and the entries of method compute, by which the switch
+// computes labels.
 func computeObjects(p Policy, f Features, placed bool) (all []Object) {
 	t := aclTable{key: KeyTable, protocol: f.Protocol, flowLabel: p.Label.ZeroOnly, inner: f.InnerPort, opcode: p.learns(f), size: tableSizeSmall}
 	e := aclEntry{key: keyCompute, table: KeyTable, priority: entryPriority, unlabelled: p.Label.ZeroOnly, compute: &p.Label.Algorithm, sample: sampleOf(p), udp: f.Protocol}
@@ -271,6 +273,8 @@ func computeObjects(p Policy, f Features, placed bool) (all []Object) {
 	return append(append(all, skippedObjects(p, f)...), bindings(KeyTable, p.Ports, f)...)
 }
 
+// rewriteObjects returns the objects of method rewrite: unlabelled packets go to the CPU,
+// which gives their flows an entry.
 func rewriteObjects(p Policy, f Features) []Object {
 	group := ""
 	if f.PoliceCPU {

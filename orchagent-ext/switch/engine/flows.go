@@ -57,6 +57,7 @@ func flowKey(f FlowEntry) string {
 	return fmt.Sprintf("%s%s/%s/%06x", PrefixFlow, f.Src, f.Dst, f.DestQP)
 }
 
+// compare orders flows, so that steps are the same in every run.
 func (f FlowEntry) compare(other FlowEntry) int {
 	return cmp.Or(f.Src.Compare(other.Src), f.Dst.Compare(other.Dst), cmp.Compare(f.DestQP, other.DestQP))
 }
@@ -91,6 +92,7 @@ func (p *pinned) record(f FlowEntry) *Record {
 	return &Record{Object: Object{Key: flowKey(f), Type: TypeACLEntry, Attrs: attrs}, ID: p.entry}
 }
 
+// counterRecord returns the record of the flow's counter.
 func (p *pinned) counterRecord(f FlowEntry) *Record {
 	return &Record{Object: Object{Key: flowKey(f) + suffixCounter, Type: TypeACLCounter}, ID: p.counter}
 }
@@ -240,6 +242,7 @@ func (e *Engine) addFlow(f FlowEntry, p *pinned) error {
 	return e.saveSome()
 }
 
+// wantSampling returns whether the policy has flows sampled.
 func (e *Engine) wantSampling() sampling {
 	if e.policy.Export != nil {
 		return samples

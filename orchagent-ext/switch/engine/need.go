@@ -90,6 +90,7 @@ func (a Abilities) Equal(others Abilities) bool {
 	return maps.EqualFunc(a, others, maps.Equal[map[Method]Ability, map[Method]Ability])
 }
 
+// clone returns a deep copy.
 func (a Abilities) clone() Abilities {
 	if a == nil {
 		return nil
@@ -235,4 +236,5 @@ func (c Choices) Pins() bool {
 // Preferred is the reason of the first of the methods in order of preference.
 const Preferred = "preferred method available"
 
+// needsHash is the reason against methods that change the operator's list of hash fields.
 const needsHash = "needs manage_switch_hash=true in SLUICE_FLOW_LABEL|global"

@@ -76,11 +76,13 @@ func NewObject(key string, t Type, values ...saiattr.Value) Object {
 	return o
 }
 
+// implied marks a value that stays out of the ledger.
 func implied(v saiattr.Value) saiattr.Value {
 	v.Implied = true
 	return v
 }
 
+// optional marks an object without which the method works.
 func optional(o Object) Object {
 	o.Optional = true
 	return o
@@ -106,6 +108,7 @@ type aclTable struct {
 	size      uint64 // entries; 0: as many as the switch has room for
 }
 
+// object returns the table as an object, with a field for each match of its entries.
 func (t aclTable) object() Object {
 	values := []saiattr.Value{saiattr.ACLTableStage.Enum("ingress"), saiattr.ACLTableBindPoints.Enum("port")}
 	if t.size > 0 {
@@ -163,6 +166,7 @@ type aclEntry struct {
 // mostOfEntry is room for the values of an entry: there are many entries.
 const mostOfEntry = 15
 
+// object returns the entry as an object.
 func (e aclEntry) object() Object {
 	port := saiattr.ACLEntryPort
 	if e.inner {

@@ -26,6 +26,7 @@ type Plan struct {
 // Steps are all steps in order.
 func (p Plan) Steps() []Step { return slices.Concat(p.First, p.Then, p.Last) }
 
+// containsKey reports whether a step is for the object of a key.
 func containsKey(steps []Step, key string) bool {
 	return slices.ContainsFunc(steps, func(s Step) bool { return s.Object.Key == key })
 }

@@ -16,6 +16,8 @@ import (
 const PrefixRedirect = "redirect/"
 
 const (
+	// Prefixes of the keys of redirections: the flows' entries, next hops and router
+	// interfaces.
 	prefixRedirect  = PrefixRedirect + "flow/"
 	prefixNextHop   = PrefixRedirect + "next-hop/"
 	prefixInterface = PrefixRedirect + "interface/"
@@ -63,6 +65,7 @@ func (e *Engine) keepRedirected(c Choices) {
 	}
 }
 
+// hasRedirected reports whether an entry of a redirected flow exists.
 func (e *Engine) hasRedirected() bool {
 	for key := range e.objects {
 		if strings.HasPrefix(key, prefixRedirect) {
@@ -85,6 +88,7 @@ func (e *Engine) wantedObjects() []Object {
 	return append(all, redirectObjects(e.redirected, e.features)...)
 }
 
+// nextHopKey returns the key of a next hop.
 func nextHopKey(n NextHop) string { return prefixNextHop + n.Port + "/" + n.Address.String() }
 
 // redirectObjects are the next hops and the entries of redirections. An entry samples as the

@@ -62,6 +62,7 @@ func (e *Engine) Relabel(flows []FlowEntry, each EachLabel) (refused []FlowEntry
 	return refused, errors.Join(err, e.save())
 }
 
+// setLabel writes the label of a flow to its entry, in place.
 func (e *Engine) setLabel(f FlowEntry, p *pinned) error {
 	o := NewObject(flowKey(f), TypeACLEntry, saiattr.ACLEntrySetLabel.Of(uint64(p.label)))
 	if err := e.set(p.record(f), &o, saiattr.ACLEntrySetLabel.Name); err != nil {

@@ -53,6 +53,8 @@ func capabilityOf(sw, acl, hash, sflow map[string]string) capability {
 	}
 }
 
+// setECMPHash is the reason against adding to a list that is absent: the switch's own
+// fields are unknown, and orchagent cannot return to them.
 const setECMPHash = "SWITCH_HASH|GLOBAL has no ecmp_hash: SONiC does not tell what the switch hashes then, and orchagent cannot go back to it, so set ecmp_hash first"
 
 // abilities returns the methods. refused is the reason for which orchagent refused the

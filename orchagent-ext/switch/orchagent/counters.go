@@ -47,6 +47,7 @@ type queueCache struct {
 }
 
 const (
+	// Tables and maps of COUNTERS_DB, and how long a reading is used again.
 	tableCounters   = "COUNTERS"
 	tableWatermarks = "PERIODIC_WATERMARKS"
 	mapPorts        = "COUNTERS_PORT_NAME_MAP"
@@ -71,6 +72,7 @@ func (d *Driver) PortCounters(name string) (PortCounters, error) {
 	return c, nil
 }
 
+// readPorts reads the counters of all ports, by their names in COUNTERS_PORT_NAME_MAP.
 func (d *Driver) readPorts() (map[string]PortCounters, error) {
 	oids, err := getOne(d.counters, rows.Row{Table: mapPorts})
 	if err != nil {
@@ -117,6 +119,8 @@ func (d *Driver) Queues(ports map[string]bool) ([]QueueCounters, error) {
 	return d.queues.queues, nil
 }
 
+// readQueues reads the counters of the egress queues of ports; queue names are
+// PORT:QUEUE.
 func (d *Driver) readQueues(ports map[string]bool) ([]QueueCounters, error) {
 	oids, err := getOne(d.counters, rows.Row{Table: mapQueues})
 	if err != nil {

@@ -41,6 +41,8 @@ func (d *Driver) hashes(r *engine.Record) (bool, error) {
 	return slices.Contains(listOf(fields, fieldECMPHash), r.Attr(fieldECMPHash)), err
 }
 
+// addHash adds a field to the list of hash fields. The file remembers the field before,
+// so that a killed process leaves none unrecorded.
 func (d *Driver) addHash(r *engine.Record) error {
 	if r.Previous == present {
 		return nil

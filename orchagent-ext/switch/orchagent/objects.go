@@ -56,8 +56,10 @@ func objects(p engine.Policy, by engine.Choices, c capability, channels map[stri
 	return all
 }
 
+// samples reports whether the policy has packets sampled for export.
 func samples(p engine.Policy) bool { return p.Export != nil && len(p.Export.Ports) > 0 }
 
+// copies reports whether rare packets are copied to the CPU, too.
 func copies(p engine.Policy, c capability) bool { return samples(p) && c.copies }
 
 // mirrorObject returns the session that sends samples of packets that come in by the
@@ -114,6 +116,7 @@ func rowObject(r rows.Row, needs ...string) engine.Object {
 	return engine.Object{Key: r.Name(), Type: engine.TypeRow, Attrs: attrs(r.Fields, needs), Optional: true}
 }
 
+// attrs returns the fields of a row as attributes, sorted, with its references.
 func attrs(fields map[string]string, needs []string) []engine.Attr {
 	var all []engine.Attr
 	for _, name := range slices.Sorted(maps.Keys(fields)) {

@@ -28,6 +28,7 @@ const (
 // rowTable is the table of Sluice's rules.
 var rowTable = rows.Row{Table: tableACL, Key: nameACL}
 
+// lookAgain is the interval between readings of STATE_DB while a row waits for orchagent.
 const lookAgain = 10 * time.Millisecond
 
 // errEnding means that the process ends while it waits for orchagent.

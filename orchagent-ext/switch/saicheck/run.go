@@ -68,6 +68,7 @@ func Run(ctx context.Context, c Config) (*Report, error) {
 	}
 }
 
+// put records the result of a method.
 func (r *Report) put(m Method, is *Result) {
 	if is.Calls == nil {
 		is.Calls = []Call{}
@@ -156,6 +157,7 @@ func (p *process) patience() time.Duration {
 	return max(p.Limit, between)
 }
 
+// take processes an event of the process.
 func (p *process) take(e *Event) {
 	switch {
 	case e.Opened != nil:
@@ -234,8 +236,10 @@ type tail struct {
 	ended bool
 }
 
+// tailRoom is how much output tail keeps, in octets.
 const tailRoom = 4096
 
+// Write implements [io.Writer]. It ignores output after Go's dump of registers.
 func (t *tail) Write(b []byte) (int, error) {
 	if t.ended {
 		return len(b), nil

@@ -19,6 +19,7 @@ const (
 	prefixMember  = "member:"
 )
 
+// ingressACL reads the table or group that is bound to a port.
 func (d *Driver) ingressACL(port sai.ObjectID) (sai.ObjectID, error) {
 	return d.lib.GetObject(saiattr.Port, port, saiattr.PortIngressACL)
 }
@@ -36,6 +37,7 @@ func (d *Driver) boundBefore(port sai.ObjectID) (sai.ObjectID, error) {
 // unreadable reports whether a library cannot read an attribute.
 func unreadable(err error) bool { return err != nil && !errors.Is(err, sai.ErrNotFound) }
 
+// setIngressACL binds a table or group to a port; Null unbinds.
 func (d *Driver) setIngressACL(port, to sai.ObjectID) error {
 	return d.lib.Set(saiattr.Port, port, saiattr.PortIngressACL.Object(uint64(to)))
 }
@@ -84,6 +86,7 @@ func (d *Driver) join(group, table sai.ObjectID, port string, r *engine.Record) 
 	return nil
 }
 
+// memberID returns the id of a membership for the ledger, together with its port.
 func memberID(member sai.ObjectID, port string) engine.ID {
 	return engine.ID(prefixMember + member.String() + "/" + port)
 }

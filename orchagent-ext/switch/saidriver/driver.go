@@ -305,6 +305,7 @@ func (d *Driver) Set(r *engine.Record, o *engine.Object, attr string, existing m
 // refs finds the ids of an object's references.
 type refs struct{ existing map[string]*engine.Record }
 
+// id returns the id of an object by its key; Null for an unknown one.
 func (r refs) id(key string) sai.ObjectID {
 	if key == "" || r.existing[key] == nil {
 		return sai.Null
@@ -313,9 +314,11 @@ func (r refs) id(key string) sai.ObjectID {
 	return id
 }
 
+// number returns that id as a number.
 func (r refs) number(key string) uint64 { return uint64(r.id(key)) }
 
 const (
+	// Ids of settings of the switch, which have no object of their own.
 	prefixUse = "switch:"
 	idSeed    = engine.ID("seed:ecmp")
 )

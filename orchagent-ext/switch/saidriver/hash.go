@@ -43,14 +43,17 @@ func hashUseOf(name string) (*saiattr.Attr, error) {
 	return nil, fmt.Errorf("%w: the switch takes no hash by %q", engine.ErrRefused, name)
 }
 
+// hashOf reads the hash that a use has.
 func (d *Driver) hashOf(use *saiattr.Attr) (sai.ObjectID, error) {
 	return d.lib.GetObject(saiattr.Switch, d.lib.Switch, use)
 }
 
+// putHash gives a use a hash; Null restores the switch's own fields.
 func (d *Driver) putHash(use *saiattr.Attr, hash sai.ObjectID) error {
 	return d.lib.Set(saiattr.Switch, d.lib.Switch, use.Object(uint64(hash)))
 }
 
+// setHash gives a use of the switch Sluice's hash and records the former one.
 func (d *Driver) setHash(o *engine.Object, at refs, r *engine.Record) error {
 	use, err := hashUseOf(o.Attrs[0].Name)
 	if err != nil {
@@ -202,6 +205,7 @@ func (d *Driver) readFields(r *engine.Record, hash sai.ObjectID) {
 	}
 }
 
+// wide returns 32-bit numbers as 64-bit ones.
 func wide(list []uint32) []uint64 {
 	all := make([]uint64, len(list))
 	for i, n := range list {

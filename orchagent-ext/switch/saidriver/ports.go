@@ -94,6 +94,8 @@ func (d *Driver) IfIndex(port sai.ObjectID) uint32 {
 // PortName returns the name of a port by its object id, "" for one outside SetPorts.
 func (d *Driver) PortName(id uint64) string { return d.names[sai.ObjectID(id)] }
 
+// port returns the object of a port; its error wraps [engine.ErrRefused] and the reason
+// why the port is missing.
 func (d *Driver) port(name string) (sai.ObjectID, error) {
 	id, ok := d.ports[name]
 	if !ok {

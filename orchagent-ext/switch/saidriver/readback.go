@@ -38,6 +38,7 @@ func (d *Driver) Prove(r *engine.Record, existing map[string]*engine.Record) err
 	return is.verdict()
 }
 
+// proveHash returns nil if the switch has Sluice's hash for a use.
 func (d *Driver) proveHash(r *engine.Record, existing map[string]*engine.Record) error {
 	use, err := hashUseOf(r.Attrs[0].Name)
 	if err != nil {

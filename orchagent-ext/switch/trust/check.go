@@ -76,6 +76,7 @@ func (c *checker) clear(l engine.Ledger, log *slog.Logger) error {
 	return emptied(e)
 }
 
+// emptied removes all objects of an engine; objects that stay are an error.
 func emptied(e *engine.Engine) error {
 	_, err := settled(e, engine.Policy{})
 	if err == nil && e.Len() > 0 {
@@ -111,6 +112,7 @@ func (c *checker) Probe() (engine.Abilities, engine.Features, error) {
 	return a, c.features, nil
 }
 
+// outcome carries out a policy and returns the result of its method.
 func (c *checker) outcome(e *engine.Engine, p engine.Policy) checked {
 	outcome, err := settled(e, p)
 	choice, is := outcome.Choices[c.need], checked{Problems: outcome.Problems}

@@ -107,6 +107,7 @@ func NewGuard(c GuardConfig) (*Guard, error) {
 	return g, nil
 }
 
+// exclusionFile returns the path of the file of exclusions.
 func (g *Guard) exclusionFile() string { return g.c.Files + "-sai.json" }
 
 // NoExtension reports whether the library is opened without the question for the extension.
@@ -191,6 +192,7 @@ func (g *Guard) setHangs(call string, since time.Time) {
 	}
 }
 
+// publish reports a call that hangs in STATE_DB, within publishTime.
 func (g *Guard) publish(ctx context.Context, call string, since time.Time) error {
 	ctx, stop := context.WithTimeout(ctx, publishTime)
 	defer stop()

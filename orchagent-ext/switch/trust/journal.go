@@ -42,6 +42,7 @@ type Trying struct {
 	Mark         string // of the configuration
 }
 
+// String returns the step for errors.
 func (t Trying) String() string { return t.Need + " " + t.Method + " " + t.Mark }
 
 // Ended is how a process before this one ended in a call of the library.
@@ -57,6 +58,7 @@ type Ended struct {
 // was killed.
 func (e *Ended) AtFault() bool { return e.Signal != 0 || e.Hung }
 
+// String returns the end of a process for the operator.
 func (e *Ended) String() string {
 	at := e.Began.UTC().Format(time.RFC3339)
 	switch {
@@ -124,6 +126,7 @@ func created(memory []byte) (all []sai.Created) {
 	return all
 }
 
+// read returns the object at a place of the journal.
 func read(place []byte) sai.Created {
 	kind, _, _ := bytes.Cut(place[8:], []byte{0})
 	return sai.Created{Object: string(kind), ID: sai.ObjectID(binary.NativeEndian.Uint64(place))}
@@ -177,6 +180,8 @@ func slot(memory []byte, i int) []byte {
 	return memory[at : at+slotSize : at+slotSize]
 }
 
+// textIn returns the text of a slot. A process that was killed in the middle of writing
+// leaves any octets, so length and encoding are checked.
 func textIn(slot []byte) string {
 	n := min(binary.NativeEndian.Uint32(slot[offLength:]), slotSize-offText)
 	return string(bytes.ToValidUTF8(slot[offText:offText+n], []byte("?")))

@@ -41,6 +41,7 @@ func NewReporter(events io.Writer, left []saicheck.Row) *Reporter {
 // Fail writes why the check ends early.
 func (r *Reporter) Fail(err error) { r.write(saicheck.Event{Error: err.Error()}) }
 
+// write writes one event as JSON.
 func (r *Reporter) write(e saicheck.Event) {
 	_ = r.events.Encode(e) // without the reader the process is ended
 }
@@ -58,6 +59,7 @@ func (r *Reporter) Called(_ int, c *sai.Call, answer sai.Status) {
 	r.write(saicheck.Event{Called: call})
 }
 
+// callOf returns a call for the report, with its attributes as text.
 func callOf(c *sai.Call) *saicheck.Call {
 	call := &saicheck.Call{Call: c.Name, Object: c.Object}
 	if c.ID != sai.Null {
