@@ -77,7 +77,8 @@ func up(topology string) error {
 	}
 	cmd := exec.Command(self, "serve", topology)
 	cmd.Stderr = log
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // it outlives the terminal
+	// it outlives the terminal
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return err

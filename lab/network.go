@@ -25,7 +25,8 @@ type network struct {
 	fabric     *fabric.Fabric
 	nodes      map[string]*fabric.Node
 	interfaces map[string]*fabric.Interface // by NODE:INTERFACE
-	management *fabric.Node                 // has a link to each node, in place of containerlab's bridge
+	// management: has a link to each node, in place of containerlab's bridge
+	management *fabric.Node
 }
 
 // runs reports whether a node is one of the namespaces'.

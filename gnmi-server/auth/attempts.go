@@ -53,8 +53,9 @@ type login struct {
 type attempts struct {
 	seed maphash.Seed
 
-	mu    sync.Mutex
-	free  [buckets]time.Time // when the wrong passwords of a bucket are forgotten
+	mu sync.Mutex
+	// free: when the wrong passwords of a bucket are forgotten
+	free  [buckets]time.Time
 	known map[login]time.Time
 }
 

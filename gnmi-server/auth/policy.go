@@ -40,7 +40,8 @@ type rules struct {
 
 // rule is an element of the policy's file, as JSON.
 type rule struct {
-	User   string `json:"user"`  // at most one of user and group; neither: everybody
+	// User: at most one of user and group; neither: everybody
+	User   string `json:"user"`
 	Group  string `json:"group"` //
 	Path   string `json:"path"`
 	Mode   Mode   `json:"mode"`

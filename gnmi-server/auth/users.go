@@ -151,7 +151,8 @@ func (u *Users) Check(ctx context.Context, name, password string, from Origin) e
 		return fmt.Errorf("%w: too many wait; try again", ErrWait)
 	}
 	defer func() { <-turn }()
-	if err := u.mayTry(l); err != nil { // another login may have failed while this one waited
+	// another login may have failed while this one waited
+	if err := u.mayTry(l); err != nil {
 		return err
 	}
 	if known && u.wasRight(near) {

@@ -83,7 +83,8 @@ func (c *Config) remove(q *paths.Query) {
 			c.removeFrom(p, p.Table.Name+"|"+key)
 			continue
 		}
-		for name, r := range c.rows { // Set has few operations that mean many rows
+		// Set has few operations that mean many rows
+		for name, r := range c.rows {
 			if r.Table == p.Table.Name && p.HasRow(r.Key) {
 				c.removeFrom(p, name)
 			}
@@ -104,7 +105,8 @@ func (c *Config) removeFrom(p *paths.Part, name string) {
 		}
 		c.rows[name] = r
 	}
-	if p.Leaves == nil || len(p.Keys) == 0 && len(r.Fields) == 0 { // a container without leaves is not there
+	// a container without leaves is not there
+	if p.Leaves == nil || len(p.Keys) == 0 && len(r.Fields) == 0 {
 		delete(c.rows, name)
 	}
 }

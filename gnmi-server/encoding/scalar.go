@@ -156,7 +156,8 @@ func jsonOf(k yang.TypeKind, s string, ietf bool) []byte {
 	}
 	text, err := json.Marshal(s)
 	if err != nil {
-		panic(fmt.Sprintf("encoding: a string that JSON does not take: %v", err)) // it takes every string
+		// it takes every string
+		panic(fmt.Sprintf("encoding: a string that JSON does not take: %v", err))
 	}
 	return text
 }

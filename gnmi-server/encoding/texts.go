@@ -157,7 +157,8 @@ func fits(k yang.TypeKind, v any) error {
 	case yang.Yuint8, yang.Yuint16, yang.Yuint32, yang.Yuint64:
 		_, ok = v.(*gpb.TypedValue_UintVal)
 		if _, signed := v.(*gpb.TypedValue_IntVal); signed {
-			ok = true // as many clients send them; package rows refuses what is negative
+			// as many clients send them; package rows refuses what is negative
+			ok = true
 		}
 		want = "uint_val"
 	case yang.Yint8, yang.Yint16, yang.Yint32, yang.Yint64:

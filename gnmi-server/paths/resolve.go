@@ -65,7 +65,8 @@ func Resolve(prefix, path *gpb.Path) (*Query, error) {
 		if err != nil {
 			return nil, err
 		}
-		if match(elems, nodes, style == SonicDB && len(t.Keys) > 0) < len(elems) { // the path names leaves, and not the row
+		// the path names leaves, and not the row
+		if match(elems, nodes, style == SonicDB && len(t.Keys) > 0) < len(elems) {
 			p.Leaves = leaves
 		}
 		q.Parts = append(q.Parts, p)

@@ -19,14 +19,16 @@ const KeySeparator = "|"
 
 // Table is the schema of a table.
 type Table struct {
-	Name     string
-	Module   string   // that has it, which is also the name of its top container
+	Name string
+	// Module: that has it, which is also the name of its top container
+	Module   string
 	Database string   // CONFIG_DB, STATE_DB or COUNTERS_DB
 	Row      string   // name of a row's node: global, or TABLE_LIST
 	Keys     []string // leaves of the key; none where the row is the only one
 	Leaves   []string // all of a row, sorted, with those of the key
 	Config   bool     // whether it may be written
-	Atomic   bool     // whether the leaves of a row mean something together only
+	// Atomic: whether the leaves of a row mean something together only
+	Atomic bool
 
 	entries map[string]*yang.Entry
 }

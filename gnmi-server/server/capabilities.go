@@ -50,7 +50,8 @@ func extensions(all []*gnmi_ext.Extension, allowed ...string) (given, error) {
 		case *gnmi_ext.Extension_Commit:
 			name, g.commit = "commit", e.Commit
 		case *gnmi_ext.Extension_RegisteredExt:
-			continue // registered by another project; the RPC is the same without it
+			// registered by another project; the RPC is the same without it
+			continue
 		default:
 			return g, status.Errorf(codes.Unimplemented, "the extension %s is not supported; there are: depth, commit", extensionName(one))
 		}

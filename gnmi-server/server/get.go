@@ -63,7 +63,8 @@ func (s *Server) Get(ctx context.Context, r *gpb.GetRequest) (*gpb.GetResponse, 
 		q.Within(ofType)
 		queries[i] = q
 	}
-	at := time.Now().UnixNano() // what has changed since may be in the answer, and what had changed before is
+	// what has changed since may be in the answer, and what had changed before is
+	at := time.Now().UnixNano()
 	snapshot, err := s.reader.Read(ctx, queries...)
 	if err != nil {
 		return nil, status.Error(codes.Unavailable, err.Error())

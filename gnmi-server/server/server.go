@@ -21,7 +21,8 @@ type Config struct {
 	Databases map[string]*sonicdb.DB // those of paths.Databases, by name
 	Policy    *auth.Policy           // nil: every user may read and write all
 	Who       *auth.Authenticator
-	StateFile string       // what an unconfirmed commit takes back; empty: no commits
+	// StateFile: what an unconfirmed commit takes back; empty: no commits
+	StateFile string
 	Log       *slog.Logger // nil: silence
 
 	QueueLimit int           // leaves that may wait for a stream; 0: 65536

@@ -26,11 +26,14 @@ type Stats struct {
 	Connections sessions.Stats
 	Unknown     atomic.Int64 // RPCs without a user that may connect
 	Streams     atomic.Int64 // Subscribe RPCs that are open
-	Slow        atomic.Int64 // Subscribe RPCs ended since their client did not keep up
-	Revoked     atomic.Int64 // RPCs ended since their user or the policy has changed
-	Delayed     atomic.Int64 // reads that waited, since their client had read too much
-	Sets        atomic.Int64 // that were written
-	Refused     atomic.Int64 // Sets that were not
+	// Slow: Subscribe RPCs ended since their client did not keep up
+	Slow atomic.Int64
+	// Revoked: RPCs ended since their user or the policy has changed
+	Revoked atomic.Int64
+	// Delayed: reads that waited, since their client had read too much
+	Delayed atomic.Int64
+	Sets    atomic.Int64 // that were written
+	Refused atomic.Int64 // Sets that were not
 }
 
 // row returns the counters as the row of COUNTERS_DB.
@@ -71,6 +74,7 @@ func (s *Server) publish(ctx context.Context) error {
 	mirror.Delete(tableStats, "global")
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), statsInterval)
 	defer cancel()
-	_ = mirror.Flush(last) // Redis may be gone; the next server writes the row again
+	// Redis may be gone; the next server writes the row again
+	_ = mirror.Flush(last)
 	return nil
 }

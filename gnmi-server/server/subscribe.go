@@ -223,7 +223,8 @@ func (s *Server) follow(rpc grpc.BidiStreamingServer[gpb.SubscribeRequest, gpb.S
 		if err == nil {
 			err = status.Errorf(codes.InvalidArgument, "the subscription cannot be changed: %T is not allowed now", r.GetRequest())
 		}
-		if !errors.Is(err, io.EOF) { // a client that only closes its side goes on reading
+		// a client that only closes its side goes on reading
+		if !errors.Is(err, io.EOF) {
 			ended <- err
 		}
 	}()

@@ -39,11 +39,15 @@ const pace = time.Millisecond
 // Stats counts connections since the start.
 type Stats struct {
 	Waiting atomic.Int64 // connections before their login
-	Ended   atomic.Int64 // connections ended before their login: in time, or by newer ones, or by their client
-	Open    atomic.Int64 // sessions
-	TooMany atomic.Int64 // connections closed because there were too many sessions
+	// Ended: connections ended before their login: in time, or by newer ones, or by their
+	// client
+	Ended atomic.Int64
+	Open  atomic.Int64 // sessions
+	// TooMany: connections closed because there were too many sessions
+	TooMany atomic.Int64
 	Refused atomic.Int64 // TLS handshakes that failed
-	Dropped atomic.Int64 // connections closed since the requests of all took too much memory
+	// Dropped: connections closed since the requests of all took too much memory
+	Dropped atomic.Int64
 }
 
 // Listener limits the connections of another.

@@ -114,7 +114,8 @@ func (s *Stream) sendAll(ctx context.Context, changes *queue) error {
 func (s *Stream) initial() error {
 	sent := make(map[*tree.Cell]bool)
 	for _, sub := range s.samples {
-		out := s.message(time.Now()) // before the cells are looked for: see [tree.Live.Apply]
+		// before the cells are looked for: see [tree.Live.Apply]
+		out := s.message(time.Now())
 		cells, err := s.cells(sub.Subscription)
 		if err != nil {
 			return err

@@ -33,7 +33,8 @@ func Expand(s paths.Style, t *paths.Table, key string, fields map[string]string)
 		l.Text = text
 		switch {
 		case s == paths.SonicDB:
-			l.Text = strings.ToValidUTF8(text, "\uFFFD") // what protobuf carries
+			// what protobuf carries
+			l.Text = strings.ToValidUTF8(text, "\uFFFD")
 		case there && (!l.Valid() || text == "" && t.Entry(name).IsLeafList()):
 			there = false
 		case !there && t.Config && len(t.Entry(name).Default) > 0:

@@ -40,15 +40,17 @@ type balance struct {
 
 // placed is the result of choosing labels.
 type placed struct {
-	Moves uint64  `json:"moves"` // labels that changed
-	Floor float64 `json:"floor"` // no placement of these flows is below it; 0: no packet can have a label
+	Moves uint64 `json:"moves"` // labels that changed
+	// Floor: no placement of these flows is below it; 0: no packet can have a label
+	Floor float64 `json:"floor"`
 }
 
 // load is that of each path when ECMP hashes on one choice of fields.
 type load struct {
 	By string `json:"by"`
 	evenness.Spread
-	label        func(p *roce.Packet, now int64, weight uint64) uint32 // weight 0: the packet does not count
+	// label: weight 0: the packet does not count
+	label        func(p *roce.Packet, now int64, weight uint64) uint32
 	ignoresLabel bool
 }
 

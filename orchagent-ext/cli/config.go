@@ -147,7 +147,8 @@ func whoami() string {
 // commandLine returns the command in the form of the journal: less the program's
 // name and the flags that all these commands have.
 func commandLine(cmd *cobra.Command) string {
-	said := append([]string{"config"}, strings.Fields(cmd.CommandPath())[2:]...) // behind sluice config, or config sluice
+	// behind sluice config, or config sluice
+	said := append([]string{"config"}, strings.Fields(cmd.CommandPath())[2:]...)
 	said = append(said, cmd.Flags().Args()...)
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		if cmd.InheritedFlags().Lookup(f.Name) == nil {
@@ -305,7 +306,8 @@ func (s *settingsCommand) complete(l rows.Leaf, more ...string) cobra.Completion
 			return l.Values, cobra.ShellCompDirectiveNoFileComp
 		}
 		keys := keysOf(cmd.Context(), s.databases, "CONFIG_DB", append(more, l.Tables...)...)
-		if len(keys) == 0 && slices.Contains(l.Tables, "PORT") { // a machine without SONiC
+		// a machine without SONiC
+		if len(keys) == 0 && slices.Contains(l.Tables, "PORT") {
 			keys = devices()
 		}
 		return keys, cobra.ShellCompDirectiveNoFileComp

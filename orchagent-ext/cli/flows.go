@@ -30,19 +30,20 @@ func newFlowTable(removed func(*flow.Flow, flow.Reason)) *flow.Table {
 
 // flowRecord is one flow as decode --flows prints it.
 type flowRecord struct {
-	Src       netip.Addr `json:"src"` // of the path: as they arrive
-	Dst       netip.Addr `json:"dst"`
-	Session   *session   `json:"session,omitempty"` // where its addresses are others
-	Sport     uint16     `json:"sport"`
-	FlowLabel uint32     `json:"flow_label"`
-	PKey      uint16     `json:"pkey"`
-	DstQP     uint32     `json:"dst_qp"`
-	SrcQP     *uint32    `json:"src_qp"`
-	SrcQPFrom *string    `json:"src_qp_from"`
-	Packets   uint64     `json:"packets"`
-	Bytes     uint64     `json:"bytes"`
-	First     time.Time  `json:"first"`
-	Last      time.Time  `json:"last"`
+	Src netip.Addr `json:"src"` // of the path: as they arrive
+	Dst netip.Addr `json:"dst"`
+	// Session: where its addresses are others
+	Session   *session  `json:"session,omitempty"`
+	Sport     uint16    `json:"sport"`
+	FlowLabel uint32    `json:"flow_label"`
+	PKey      uint16    `json:"pkey"`
+	DstQP     uint32    `json:"dst_qp"`
+	SrcQP     *uint32   `json:"src_qp"`
+	SrcQPFrom *string   `json:"src_qp_from"`
+	Packets   uint64    `json:"packets"`
+	Bytes     uint64    `json:"bytes"`
+	First     time.Time `json:"first"`
+	Last      time.Time `json:"last"`
 }
 
 // newFlowRecord returns a flow for output. qp is its source queue pair, and from the way

@@ -40,8 +40,9 @@ type live struct {
 
 // Defaults of the adapter model.
 const (
-	liveFirstQP  = 0x100
-	liveLabel    = 0x10000 // flow labels of the queue pairs count from here, where they are asked for
+	liveFirstQP = 0x100
+	// liveLabel: flow labels of the queue pairs count from here, where they are asked for
+	liveLabel    = 0x10000
 	liveLifetime = 30 * time.Millisecond
 	liveAckEvery = 8
 )
@@ -216,8 +217,9 @@ func (l *live) run(cmd *cobra.Command, qps, payload int) error {
 			Refused  uint64  `json:"refused"`
 			QueuePrs int     `json:"queue_pairs"`
 			Acks     uint64  `json:"acknowledgements"`
-			Acked    uint64  `json:"acknowledged"` // packets up to the last one of each queue pair that was
-			Arrived  uint64  `json:"arrived"`      // of those
+			// packets up to the last one of each queue pair that was
+			Acked   uint64 `json:"acknowledged"`
+			Arrived uint64 `json:"arrived"` // of those
 		}{n.Packets, n.Octets, n.Took.Seconds(), rate, n.Held.Microseconds(), n.PFCM, n.PFC, n.Advice, n.CNP, n.Refused, qps, n.Acks, n.Acknowledged, n.Arrived})
 	}
 	_, err = fmt.Fprintf(cmd.OutOrStdout(), `packets      %d

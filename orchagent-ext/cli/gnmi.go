@@ -118,7 +118,8 @@ func (g *gnmiFlags) client(flags *pflag.FlagSet, used bool) (*gnmiClient, error)
 // where is the address of a switch's sluice-gnmi: of its flag, of management, or by its
 // name.
 func (g *gnmiFlags) where(name, management string) string {
-	address, _, _ := strings.Cut(management, "/") // SONiC may have the length of a prefix there
+	// SONiC may have the length of a prefix there
+	address, _, _ := strings.Cut(management, "/")
 	for _, s := range g.switches {
 		if of, is, _ := strings.Cut(s, "="); of == name {
 			if _, _, err := net.SplitHostPort(is); err == nil {
@@ -141,7 +142,8 @@ func (g *gnmiClient) ask(ctx context.Context, name, management string, q *pathQu
 	defer cancel()
 	identity := g.tls.Clone()
 	identity.ServerName = name
-	dial := func(ctx context.Context, _ string) (net.Conn, error) { // a target cannot have a zone of IPv6
+	// a target cannot have a zone of IPv6
+	dial := func(ctx context.Context, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "tcp", at)
 	}
 	conn, err := grpc.NewClient("passthrough:///switch", grpc.WithContextDialer(dial), grpc.WithTransportCredentials(credentials.NewTLS(identity)))

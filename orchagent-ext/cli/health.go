@@ -137,19 +137,21 @@ func (h *healthTable) String() string {
 
 // healthRecord is one direction of a connection as --health prints it.
 type healthRecord struct {
-	Src     netip.Addr `json:"src"` // of the session
-	Dst     netip.Addr `json:"dst"`
-	Point   uint32     `json:"interface,omitempty"` // number of the interface, where there are several
-	DstQP   uint32     `json:"dst_qp"`
-	SrcQP   *uint32    `json:"src_qp"`
-	First   time.Time  `json:"first"`
-	Last    time.Time  `json:"last"`
-	Packets uint64     `json:"packets"`
-	Bytes   uint64     `json:"bytes"`
-	CE      uint64     `json:"ce"`
-	CEShare float64    `json:"ce_share"` // of the packets
+	Src netip.Addr `json:"src"` // of the session
+	Dst netip.Addr `json:"dst"`
+	// Point: number of the interface, where there are several
+	Point   uint32    `json:"interface,omitempty"`
+	DstQP   uint32    `json:"dst_qp"`
+	SrcQP   *uint32   `json:"src_qp"`
+	First   time.Time `json:"first"`
+	Last    time.Time `json:"last"`
+	Packets uint64    `json:"packets"`
+	Bytes   uint64    `json:"bytes"`
+	CE      uint64    `json:"ce"`
+	CEShare float64   `json:"ce_share"` // of the packets
 
-	Payload       uint64   `json:"payload"` // octets of the application, each once
+	// Payload: octets of the application, each once
+	Payload       uint64   `json:"payload"`
 	Goodput       *float64 `json:"goodput_bps"`
 	Gaps          uint64   `json:"gaps"`
 	Missing       uint64   `json:"missing"`
@@ -164,10 +166,12 @@ type healthRecord struct {
 	LongestStall  float64  `json:"longest_stall_us"`
 
 	Messages *quantiles `json:"message_bytes,omitempty"`
-	RTT      *quantiles `json:"rtt_us,omitempty"` // from a request to its acknowledgement
+	// RTT: from a request to its acknowledgement
+	RTT *quantiles `json:"rtt_us,omitempty"`
 
-	Sent     answers  `json:"sent"`     // this way
-	Received *answers `json:"received"` // the other way, for this one; null: it is not known, or did not pass
+	Sent answers `json:"sent"` // this way
+	// Received: the other way, for this one; null: it is not known, or did not pass
+	Received *answers `json:"received"`
 }
 
 // answers are the acknowledgements and notifications of one direction.

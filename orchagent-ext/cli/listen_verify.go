@@ -23,9 +23,11 @@ type verified struct {
 	Reordered  uint64 `json:"reordered"`
 	Duplicates uint64 `json:"duplicates"`
 	BadICRC    uint64 `json:"bad_icrc"`
-	NoRoom     uint64 `json:"no_room"` // packets of more queue pairs than are told apart
-	Lost       uint64 `json:"lost"`    // frames that this program was too slow for
-	Other      uint64 `json:"other"`   // frames of other programs
+	// NoRoom: packets of more queue pairs than are told apart
+	NoRoom uint64 `json:"no_room"`
+	// Lost: frames that this program was too slow for
+	Lost  uint64 `json:"lost"`
+	Other uint64 `json:"other"` // frames of other programs
 }
 
 // newVerified returns the sums of all flows of a verifier; lost is the number of frames

@@ -14,9 +14,12 @@ import (
 
 // notification has the fields of a message, and the verdict of the receive rules.
 type notification struct {
-	Verdict string        `json:"verdict"`          // accepted, refused, or passing
-	Reason  string        `json:"reason,omitempty"` // why it is refused: the label of the counter
-	Fields  notify.Fields `json:"fields,omitempty"` // absent where it could not be read
+	// Verdict: accepted, refused, or passing
+	Verdict string `json:"verdict"`
+	// Reason: why it is refused: the label of the counter
+	Reason string `json:"reason,omitempty"`
+	// Fields: absent where it could not be read
+	Fields notify.Fields `json:"fields,omitempty"`
 
 	why string // the reason for people
 }

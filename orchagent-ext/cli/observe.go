@@ -95,7 +95,8 @@ func (o *observer) run(cmd *cobra.Command, args []string) error {
 	} else {
 		err = o.live(cmd)
 	}
-	if errors.Is(err, errInterrupted) { // the time is over, or the user ended it
+	// the time is over, or the user ended it
+	if errors.Is(err, errInterrupted) {
 		return nil
 	}
 	return err

@@ -103,9 +103,10 @@ type pathQuery struct {
 	algorithm    flow.Algorithm
 	trace        bool
 
-	written *uint32 // label that the switch writes, as STATE_DB says; nil: it does not say
-	placed  bool    // which placement chose
-	state   string  // why it does not say
+	// written: label that the switch writes, as STATE_DB says; nil: it does not say
+	written *uint32
+	placed  bool   // which placement chose
+	state   string // why it does not say
 }
 
 // pathAnswer is the paths of a flow.

@@ -47,7 +47,8 @@ type nearby struct {
 	members  map[string][]string          // ports of PortChannels
 	behind   map[string]map[string]string // DEVICE_NEIGHBOR, by port
 	address  map[string]string            // of management, by name
-	edge     map[string]bool              // ports and PortChannels that face hosts
+	// edge: ports and PortChannels that face hosts
+	edge map[string]bool
 }
 
 // readNeighbors reads the switches behind this one's ports from CONFIG_DB:

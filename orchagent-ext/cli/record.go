@@ -19,36 +19,39 @@ import (
 
 // record is one RoCEv2 packet as decode --json prints it.
 type record struct {
-	Frame      int        `json:"frame"`
-	Time       time.Time  `json:"time"`
-	Src        netip.Addr `json:"src"` // of the path: as they arrive
-	Dst        netip.Addr `json:"dst"`
-	Sport      uint16     `json:"sport"`
-	FlowLabel  uint32     `json:"flow_label"`
-	DSCP       uint8      `json:"dscp"`
-	ECN        string     `json:"ecn"`
-	VLAN       []uint16   `json:"vlan,omitempty"` // the outer one first
-	In         string     `json:"in,omitempty"`   // port that it came in by
-	Out        string     `json:"out,omitempty"`  // port that it left by
-	Tunnelled  bool       `json:"tunnelled,omitempty"`
-	Session    *session   `json:"session,omitempty"` // where its addresses are others
-	Opcode     uint8      `json:"opcode"`
-	OpcodeName string     `json:"opcode_name"`
-	PKey       uint16     `json:"pkey"`
-	DstQP      uint32     `json:"dst_qp"`
-	SrcQP      *uint32    `json:"src_qp"`
-	SrcQPFrom  *string    `json:"src_qp_from"`
-	PSN        uint32     `json:"psn"`
-	SE         bool       `json:"se"`
-	M          bool       `json:"m"`
-	Pad        uint8      `json:"pad"`
-	TVer       uint8      `json:"tver"`
-	FECN       bool       `json:"fecn"`
-	BECN       bool       `json:"becn"`
-	AckReq     bool       `json:"ack_req"`
-	Event      string     `json:"event,omitempty"`   // gap, reordered, retransmit, restart
-	Missing    uint32     `json:"missing,omitempty"` // PSNs before it, of a gap
-	ICRCOK     *bool      `json:"icrc_ok"`           // null: cut by the capture, or a fragment
+	Frame     int        `json:"frame"`
+	Time      time.Time  `json:"time"`
+	Src       netip.Addr `json:"src"` // of the path: as they arrive
+	Dst       netip.Addr `json:"dst"`
+	Sport     uint16     `json:"sport"`
+	FlowLabel uint32     `json:"flow_label"`
+	DSCP      uint8      `json:"dscp"`
+	ECN       string     `json:"ecn"`
+	VLAN      []uint16   `json:"vlan,omitempty"` // the outer one first
+	In        string     `json:"in,omitempty"`   // port that it came in by
+	Out       string     `json:"out,omitempty"`  // port that it left by
+	Tunnelled bool       `json:"tunnelled,omitempty"`
+	// Session: where its addresses are others
+	Session    *session `json:"session,omitempty"`
+	Opcode     uint8    `json:"opcode"`
+	OpcodeName string   `json:"opcode_name"`
+	PKey       uint16   `json:"pkey"`
+	DstQP      uint32   `json:"dst_qp"`
+	SrcQP      *uint32  `json:"src_qp"`
+	SrcQPFrom  *string  `json:"src_qp_from"`
+	PSN        uint32   `json:"psn"`
+	SE         bool     `json:"se"`
+	M          bool     `json:"m"`
+	Pad        uint8    `json:"pad"`
+	TVer       uint8    `json:"tver"`
+	FECN       bool     `json:"fecn"`
+	BECN       bool     `json:"becn"`
+	AckReq     bool     `json:"ack_req"`
+	// Event: gap, reordered, retransmit, restart
+	Event   string `json:"event,omitempty"`
+	Missing uint32 `json:"missing,omitempty"` // PSNs before it, of a gap
+	// ICRCOK: null: cut by the capture, or a fragment
+	ICRCOK *bool `json:"icrc_ok"`
 
 	XRCETH       *xrceth       `json:"xrceth,omitempty"`
 	DETH         *deth         `json:"deth,omitempty"`

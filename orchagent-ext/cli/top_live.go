@@ -44,7 +44,8 @@ func (t *watcher) live(ctx context.Context, in, out *os.File) (err error) {
 		keys.skip = v.Skip(keys.skip)
 		return screen.Draw(v.Frame(l))
 	}
-	shown := time.Now() // the time of the view, which does not advance in a pause
+	// the time of the view, which does not advance in a pause
+	shown := time.Now()
 	for n := 0; ; {
 		select {
 		case <-ctx.Done():

@@ -79,7 +79,8 @@ func supported(e *yang.Entry) error {
 		}
 	}
 	for _, p := range e.Type.Pattern {
-		re, err := regexp.Compile("^(?:" + p + ")$") // a YANG pattern is anchored at both ends
+		// a YANG pattern is anchored at both ends
+		re, err := regexp.Compile("^(?:" + p + ")$")
 		if err != nil {
 			return err
 		}

@@ -175,7 +175,8 @@ func jsonValue(k yang.TypeKind, value string) any {
 	case yang.Ybool:
 		return value == "true"
 	case yang.Yint8, yang.Yint16, yang.Yint32, yang.Yuint8, yang.Yuint16, yang.Yuint32:
-		f, _ := strconv.ParseFloat(value, 64) // checked; 32 bits are exact in it
+		// checked; 32 bits are exact in it
+		f, _ := strconv.ParseFloat(value, 64)
 		return f
 	}
 	return value // 64 bits are strings in JSON

@@ -24,14 +24,16 @@ const keySeparator = "|"
 type table struct {
 	name     string
 	database string
-	entry    *yang.Entry       // of a row: a container, or the list
-	rowType  reflect.Type      // the struct of a row
-	only     string            // key of the table's only row, where it is a container
-	keys     []string          // leaves of the key, where it is a list
-	fields   []string          // all other leaves, sorted
-	places   map[string]int    // of leaves in the struct
-	former   map[string]string // leaves by their former names, which are leaves, too
-	rules    []rule
+	entry    *yang.Entry  // of a row: a container, or the list
+	rowType  reflect.Type // the struct of a row
+	// only: key of the table's only row, where it is a container
+	only   string
+	keys   []string       // leaves of the key, where it is a list
+	fields []string       // all other leaves, sorted
+	places map[string]int // of leaves in the struct
+	// former: leaves by their former names, which are leaves, too
+	former map[string]string
+	rules  []rule
 }
 
 // byName are the tables of the modules sonic-sluice and sonic-sluice-state; byType

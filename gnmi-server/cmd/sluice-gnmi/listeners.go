@@ -159,7 +159,8 @@ func (p *listeners) serve(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	for i, s := range p.servers {
 		group.Go(func() error {
-			if err := s.Serve(p.limited[i]); !errors.Is(err, grpc.ErrServerStopped) { // before it began
+			// before it began
+			if err := s.Serve(p.limited[i]); !errors.Is(err, grpc.ErrServerStopped) {
 				return err
 			}
 			return nil

@@ -39,10 +39,11 @@ const (
 // Frame is one packet of a capture file. Data is valid until the next frame is
 // read.
 type Frame struct {
-	Number  int // from 1, as Wireshark counts
-	Data    []byte
-	Info    gopacket.CaptureInfo
-	Time    time.Time // that of Info; where that is beyond 1677 to 2262, the nearest that ns since 1970 can say
+	Number int // from 1, as Wireshark counts
+	Data   []byte
+	Info   gopacket.CaptureInfo
+	// Time: that of Info, or the nearest time that fits ns since 1970 (1677 to 2262)
+	Time    time.Time
 	Link    layers.LinkType
 	In, Out string // of a live frame: the port that it came in or left by
 	options pcapgo.NgPacketOptions
@@ -143,8 +144,9 @@ type Reader struct {
 	ng    *pcapgo.NgReader
 	frame Frame
 	plain *bufio.Reader // the content, which pcap reads, too
-	ahead []byte        // of a pcap file: what plain has read ahead, from the next packet on
-	taken int           // octets before ahead that plain returns again
+	// ahead: of a pcap file: octets that plain has read ahead, from the next packet on
+	ahead []byte
+	taken int // octets before ahead that plain returns again
 
 	order   binary.ByteOrder // of a pcap file
 	tick    uint32           // ns; unit of its times behind the second
@@ -293,7 +295,8 @@ func (r *Reader) Next() (*Frame, error) {
 	} else {
 		f.Data, f.Info, err = r.slow()
 		f.Link = r.pcap.LinkType()
-		if errors.Is(err, io.EOF) && f.Info.CaptureLength > 0 { // a header without its packet
+		// a header without its packet
+		if errors.Is(err, io.EOF) && f.Info.CaptureLength > 0 {
 			err = io.ErrUnexpectedEOF
 		}
 	}

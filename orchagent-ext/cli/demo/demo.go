@@ -19,13 +19,15 @@ import (
 
 // Config has the scenarios that the demo runs, and the places of its output.
 type Config struct {
-	Sluiced   string   // program
-	Library   string   // SAI library that sluiced loads
-	Profile   []string // KEY=VALUE for the library
-	Captures  string   // folder of real captures (*.pcap)
-	Out       string   // folder of report.json, plots and logs; made if it is not there
+	Sluiced  string   // program
+	Library  string   // SAI library that sluiced loads
+	Profile  []string // KEY=VALUE for the library
+	Captures string   // folder of real captures (*.pcap)
+	// Out: folder of report.json, plots and logs; made if it is not there
+	Out       string
 	Scenarios []string // of [Scenarios], in this order
-	Full      bool     // medians of several runs and many events, instead of one run of each
+	// Full: medians of several runs and many events, instead of one run of each
+	Full bool
 
 	Stdout, Stderr io.Writer // result; progress
 }

@@ -31,8 +31,9 @@ const (
 
 // Together the flows offer less than the slow egress carries.
 const (
-	pairRate   = slowMbps * 1_000_000 * 9 / 10 / pairFlows // bit/s of each
-	countEvery = time.Second                               // in which sluiced publishes its counters
+	pairRate = slowMbps * 1_000_000 * 9 / 10 / pairFlows // bit/s of each
+	// countEvery: in which sluiced publishes its counters
+	countEvery = time.Second
 )
 
 // pair switches PFCM off, so that the fast lanes count from 0, and measures.

@@ -21,12 +21,15 @@ import (
 
 // holdReport is the member hold of report.json.
 type holdReport struct {
-	RunsN      int                `json:"runs_n"` // of which the runs are the medians
-	QueueBytes uint64             `json:"queue_bytes"`
-	Hops       int                `json:"hops"` // links on which PFCM went up in the run pfcm
-	Runs       map[string]holdRun `json:"runs"`
+	// RunsN: of which the runs are the medians
+	RunsN      int    `json:"runs_n"`
+	QueueBytes uint64 `json:"queue_bytes"`
+	// Hops: links on which PFCM went up in the run pfcm
+	Hops int                `json:"hops"`
+	Runs map[string]holdRun `json:"runs"`
 	latencies
-	Without *latencies `json:"without_realtime,omitempty"` // the same without real-time priority
+	// Without: the same without real-time priority
+	Without *latencies `json:"without_realtime,omitempty"`
 
 	trials map[string][]*trial
 	each   map[string][]holdRun
@@ -34,21 +37,28 @@ type holdReport struct {
 
 // holdRun is the result of one run, or the median of several.
 type holdRun struct {
-	VictimGoodput   float64 `json:"victim_goodput_ratio"`   // ÷ victims alone
-	VictimP99       float64 `json:"victim_p99_us"`          // from the offer to the arrival
-	ElephantGoodput float64 `json:"elephant_goodput_ratio"` // ÷ what the slow egress can carry
-	HeldLost        float64 `json:"held_lost"`              // packets of elephants that no queue says it dropped
-	Drops           float64 `json:"drops"`                  // packets, of all queues
-	Deepest         float64 `json:"deepest_bytes"`
-	Messages        float64 `json:"messages"` // PFCM and PFC frames on the links
+	VictimGoodput float64 `json:"victim_goodput_ratio"` // ÷ victims alone
+	// VictimP99: from the offer to the arrival
+	VictimP99 float64 `json:"victim_p99_us"`
+	// ElephantGoodput: ÷ what the slow egress can carry
+	ElephantGoodput float64 `json:"elephant_goodput_ratio"`
+	// HeldLost: packets of elephants that no queue says it dropped
+	HeldLost float64 `json:"held_lost"`
+	// Drops: packets, of all queues
+	Drops   float64 `json:"drops"`
+	Deepest float64 `json:"deepest_bytes"`
+	// Messages: PFCM and PFC frames on the links
+	Messages float64 `json:"messages"`
 }
 
 // latencies are the latencies that the switches' flow control measured.
 type latencies struct {
-	Load     float64 `json:"load"`             // of this machine, load average of the last minute
-	Reaction latency `json:"reaction_us"`      // at the core
-	Enforce  latency `json:"enforce_us"`       // at the aggregation, as the next
-	Release  latency `json:"release_error_us"` // of holds that expired
+	// Load: of this machine, load average of the last minute
+	Load     float64 `json:"load"`
+	Reaction latency `json:"reaction_us"` // at the core
+	// Enforce: at the aggregation, as the next
+	Enforce latency `json:"enforce_us"`
+	Release latency `json:"release_error_us"` // of holds that expired
 }
 
 // latency is a distribution in µs.
@@ -91,7 +101,8 @@ func (r *holdReport) add(name string, t, alone *trial) {
 // the slow egress.
 func (t *trial) summary(alone *trial) holdRun {
 	elephantOctets := goodput(t.received[0], elephantQP, elephants, holdSettle, holdSpan)
-	elephantOctets += 14 * elephantOctets / float64(packetOctets) // the queue sends Ethernet headers, too
+	// the queue sends Ethernet headers, too
+	elephantOctets += 14 * elephantOctets / float64(packetOctets)
 	lost := float64(undelivered(&t.sent[0], t.received[0], elephantQP, elephants)) - float64(t.dropped)
 	h := holdRun{
 		VictimGoodput:   goodput(t.received[1], victimQP, victims, holdSettle, holdSpan) / goodput(alone.received[1], victimQP, victims, holdSettle, holdSpan),

@@ -129,7 +129,8 @@ func (l *listeners) record(ctx context.Context, fd, link int, begin time.Time) {
 		switch {
 		case errors.Is(err, unix.EAGAIN):
 			ts := unix.NsecToTimespec(int64(20 * time.Millisecond))
-			_, _ = unix.Ppoll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, &ts, nil) // the loop asks again
+			// the loop asks again
+			_, _ = unix.Ppoll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, &ts, nil)
 			continue
 		case errors.Is(err, unix.EINTR):
 			continue

@@ -16,7 +16,8 @@ type verdict struct {
 	Checked int // labels looked at: of every packet that was sent and arrived
 	Right   int // of those, with the label that package flow gives
 	ICRCBad int // arrived with a wrong ICRC
-	Lost    int // sent, and did not arrive as they were (but for label and hop limit)
+	// Lost: sent, and did not arrive as they were (but for label and hop limit)
+	Lost    int
 	Foreign int // arrived, and were not sent, or not as often
 
 	FirstWrong string // the first wrong label, for the operator
@@ -38,7 +39,8 @@ func (v *verdict) add(o verdict) {
 // the label that a packet has on arrival; it is called in the order of sending.
 func judge(sent [][]byte, label func(*roce.Packet) uint32, arrived []fabric.Frame) (verdict, error) {
 	var p roce.Packet
-	due := make(map[string][]uint32, len(sent)) // labels, by what must not change
+	// labels, by what must not change
+	due := make(map[string][]uint32, len(sent))
 	for i, frame := range sent {
 		if err := p.Parse(frame, len(frame)); err != nil {
 			return verdict{}, fmt.Errorf("packet %d that is sent: %w", i, err)

@@ -134,7 +134,8 @@ func (t *placing) compare(ctx context.Context, full bool, say say) (*placementRe
 		return nil, err
 	}
 	say("labels by hash (method %s)", r.method)
-	if err := t.play(ctx, equal, time.Second, nil); err != nil { // by rewrite the CPU learns the flows meanwhile
+	// by rewrite the CPU learns the flows meanwhile
+	if err := t.play(ctx, equal, time.Second, nil); err != nil {
 		return nil, err
 	}
 	hash := map[string]float64{}
@@ -267,7 +268,8 @@ func (t *placing) burst(sizes []int) error {
 			}
 			t.sent++
 			if n++; n%burst == 0 {
-				time.Sleep(time.Millisecond) // the kernel drops what it cannot queue
+				// the kernel drops what it cannot queue
+				time.Sleep(time.Millisecond)
 			}
 		}
 	}

@@ -22,12 +22,17 @@ type placementReport struct {
 
 // placementRun is the result of one load.
 type placementRun struct {
-	WorstOverMean     float64 `json:"worst_over_mean"`      // of octets by the uplinks' counters, in the last second
-	HashWorstOverMean float64 `json:"hash_worst_over_mean"` // with the labels of the hash
-	Floor             float64 `json:"floor"`                // no placement is below
-	Moves             int     `json:"moves"`
-	Seconds           float64 `json:"seconds"`               // until it stayed below the bar
-	After             int     `json:"moves_after,omitempty"` // while the load stayed as it was
+	// WorstOverMean: of octets by the uplinks' counters, in the last second
+	WorstOverMean float64 `json:"worst_over_mean"`
+	// HashWorstOverMean: with the labels of the hash
+	HashWorstOverMean float64 `json:"hash_worst_over_mean"`
+	// Floor: no placement is below
+	Floor float64 `json:"floor"`
+	Moves int     `json:"moves"`
+	// Seconds: until it stayed below the bar
+	Seconds float64 `json:"seconds"`
+	// After: while the load stayed as it was
+	After int `json:"moves_after,omitempty"`
 }
 
 // write adds the figures to the JSON report in the folder.

@@ -27,7 +27,8 @@ const (
 	applyPatience = 10 * time.Second // for a row to be on the switch
 	stopPatience  = 5 * time.Second
 	statePoll     = time.Millisecond
-	lastWords     = 12 // lines of the log that are shown when something is wrong
+	// lastWords: lines of the log that are shown when something is wrong
+	lastWords = 12
 )
 
 // A plane is the control plane of one switch: databases and sluiced.
@@ -42,9 +43,10 @@ type plane struct {
 
 // A site is the place of a plane, and the rows that it begins with.
 type site struct {
-	node    *fabric.Node
-	log     string           // name of the file of what sluiced writes
-	profile []string         // KEY=VALUE for the library, behind those of the [Config]
+	node *fabric.Node
+	log  string // name of the file of what sluiced writes
+	// profile: KEY=VALUE for the library, behind those of the [Config]
+	profile []string
 	rows    []sonicdb.Change // CONFIG_DB
 }
 

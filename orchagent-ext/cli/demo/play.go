@@ -29,8 +29,9 @@ type playing struct {
 	qps       []uint32            // DestQPs of all flows
 	ports     []*fabric.Interface // whose queues are sampled
 	links     []*fabric.Interface // where notifications arrive
-	answers   map[uint32]uint32   // DestQP → SrcQP of the flows that are acknowledged
-	span      time.Duration       // of sending
+	// answers: DestQP → SrcQP of the flows that are acknowledged
+	answers map[uint32]uint32
+	span    time.Duration // of sending
 
 	// beside runs while the traffic does, and returns how many messages it sent.
 	beside []func(ctx context.Context) (int, error)

@@ -133,7 +133,8 @@ func merge(folder string, part any) error {
 	if err != nil {
 		return err
 	}
-	if err := json.Unmarshal(content, &all); err != nil { // keeps the members that part does not have
+	// keeps the members that part does not have
+	if err := json.Unmarshal(content, &all); err != nil {
 		return err
 	}
 	if content, err = json.MarshalIndent(all, "", "  "); err != nil {

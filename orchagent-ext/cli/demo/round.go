@@ -95,7 +95,8 @@ func (b *bench) pace(ctx context.Context, c *fabric.Capture, frames [][]byte) er
 		defer cancel()
 		err := c.Wait(patience, n-lost)
 		if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
-			lost, err = n-c.Len(), nil // judge counts them; the others must not wait for them
+			// judge counts them; the others must not wait for them
+			lost, err = n-c.Len(), nil
 		}
 		return err
 	}

@@ -22,12 +22,15 @@ import (
 // round trip from the sender.
 const (
 	wanNone   = "none"
-	wanCNP    = "cnp"              // gateway 2 sends CNPs to the sender
-	wanAdvice = "rate_advice"      // gateway 2 sends Rate Advice to the sender
-	wanPPFC   = "ppfc"             // gateway 2 sends PPFC to gateway 1, which holds and tells the sender
-	wanNear   = "rate_advice_near" // the slow egress is gateway 1's, which advises its sender
+	wanCNP    = "cnp"         // gateway 2 sends CNPs to the sender
+	wanAdvice = "rate_advice" // gateway 2 sends Rate Advice to the sender
+	// wanPPFC: gateway 2 sends PPFC to gateway 1, which holds and tells the sender
+	wanPPFC = "ppfc"
+	// wanNear: the slow egress is gateway 1's, which advises its sender
+	wanNear = "rate_advice_near"
 
-	wanTiming = "ppfc_timing" // as ppfc, with flows that pass the mark often; no run of the table
+	// wanTiming: as ppfc, with flows that pass the mark often; no run of the table
+	wanTiming = "ppfc_timing"
 )
 
 // wanRuns are the variants of the scenario wan, in the order of the report.
@@ -36,17 +39,18 @@ var wanRuns = []string{wanNone, wanCNP, wanAdvice, wanPPFC, wanNear}
 // Parameters of the scenario wan: a path of long delay, whose round trip bounds how
 // early feedback of the receiver reaches the sender.
 const (
-	wanDelay   = 10 * time.Millisecond // one way
-	wanRTT     = 2 * wanDelay
-	wanSpan    = 5 * time.Second
-	wanSettle  = 2 * time.Second // not counted in goodput
-	wanFlows   = 2
-	wanMbps    = 50 // that each offers
-	wanQP      = 0x3000
-	wanSrcQP   = 0x4000
-	wanHigh    = 150_000 // octets of a flow
-	wanLow     = 50_000
-	wanTarget  = 100_000 // octets of all flows: a bandwidth-delay product of the slow egress
+	wanDelay  = 10 * time.Millisecond // one way
+	wanRTT    = 2 * wanDelay
+	wanSpan   = 5 * time.Second
+	wanSettle = 2 * time.Second // not counted in goodput
+	wanFlows  = 2
+	wanMbps   = 50 // that each offers
+	wanQP     = 0x3000
+	wanSrcQP  = 0x4000
+	wanHigh   = 150_000 // octets of a flow
+	wanLow    = 50_000
+	// wanTarget: octets of all flows: a bandwidth-delay product of the slow egress
+	wanTarget  = 100_000
 	wanMinMbps = 1
 
 	wanProcessors = 16

@@ -17,11 +17,13 @@ import (
 
 // wanReport is the member wan of report.json.
 type wanReport struct {
-	RunsN     int               `json:"runs_n"` // of which the runs are the medians
+	// RunsN: of which the runs are the medians
+	RunsN     int               `json:"runs_n"`
 	RTT       float64           `json:"rtt_ms"`
 	HighBytes uint64            `json:"high_bytes"` // high-water mark of a flow
 	Runs      map[string]wanRun `json:"runs"`
-	PPFC      ppfcTimes         `json:"ppfc_us"` // congestion → held a link away
+	// PPFC: congestion → held a link away
+	PPFC ppfcTimes `json:"ppfc_us"`
 
 	trials map[string][]*trial
 	each   map[string][]wanRun
@@ -29,12 +31,17 @@ type wanReport struct {
 
 // wanRun is the result of one run, or the median of several.
 type wanRun struct {
-	Goodput  float64 `json:"goodput_ratio"`   // octets delivered ÷ what the slow egress can carry, after settling
-	Drops    float64 `json:"drops"`           // packets, of all queues, from the start on
-	Deepest  float64 `json:"deepest_bytes"`   // of the slow egress, from the start on
-	QueueP99 float64 `json:"queue_p99_bytes"` // of the slow egress, after settling
-	Settle   float64 `json:"settle_rtts"`     // when the slow egress was below the mark for good
-	Told     float64 `json:"messages"`        // that reached the sender
+	// Goodput: octets delivered ÷ what the slow egress can carry, after settling
+	Goodput float64 `json:"goodput_ratio"`
+	// Drops: packets, of all queues, from the start on
+	Drops float64 `json:"drops"`
+	// Deepest: of the slow egress, from the start on
+	Deepest float64 `json:"deepest_bytes"`
+	// QueueP99: of the slow egress, after settling
+	QueueP99 float64 `json:"queue_p99_bytes"`
+	// Settle: when the slow egress was below the mark for good
+	Settle float64 `json:"settle_rtts"`
+	Told   float64 `json:"messages"` // that reached the sender
 }
 
 // newWANReport returns a report without runs.

@@ -21,10 +21,13 @@ import (
 // ppfcTimes are the parts of the time from a flow that passes its mark at gateway 2 to its
 // hold at gateway 1, in µs.
 type ppfcTimes struct {
-	Reaction latency `json:"reaction"` // mark passed → PPFC sent, as gateway 2 counts
-	Link     latency `json:"link"`     // PPFC sent → received, by the kernel's time stamps
-	Enforce  latency `json:"enforce"`  // PPFC received → held, as gateway 1 counts
-	P99      float64 `json:"p99"`      // sum of the three 99th percentiles
+	// Reaction: mark passed → PPFC sent, as gateway 2 counts
+	Reaction latency `json:"reaction"`
+	// Link: PPFC sent → received, by the kernel's time stamps
+	Link latency `json:"link"`
+	// Enforce: PPFC received → held, as gateway 1 counts
+	Enforce latency `json:"enforce"`
+	P99     float64 `json:"p99"` // sum of the three 99th percentiles
 }
 
 // Spans of the measurement of delays: more notifications give steadier quantiles.
@@ -104,7 +107,8 @@ func (l *latency) read(ctx context.Context, p *plane, message, name string) erro
 		return err
 	}
 	for suffix, to := range map[string]*float64{"_p50": &l.P50, "_p99": &l.P99, "_p999": &l.P999, "_max": &l.Max} {
-		*to, _ = strconv.ParseFloat(row[name+suffix], 64) // 0 where it was not measured
+		// 0 where it was not measured
+		*to, _ = strconv.ParseFloat(row[name+suffix], 64)
 	}
 	l.N, _ = strconv.Atoi(row[name+"_n"])
 	return nil
@@ -155,7 +159,8 @@ func (s *stamps) record(ctx context.Context) (int, error) {
 				return 0, nil
 			}
 			ts := unix.NsecToTimespec(int64(20 * time.Millisecond))
-			_, _ = unix.Ppoll([]unix.PollFd{{Fd: int32(s.fd), Events: unix.POLLIN}}, &ts, nil) // the loop asks again
+			// the loop asks again
+			_, _ = unix.Ppoll([]unix.PollFd{{Fd: int32(s.fd), Events: unix.POLLIN}}, &ts, nil)
 		default:
 			return 0, fmt.Errorf("record PPFC: %w", err)
 		}

@@ -13,9 +13,10 @@ import (
 
 // A Spread is the load of each path, in whatever unit.
 type Spread struct {
-	PerPath     []uint64 `json:"per_path"`
-	WorstToMean float64  `json:"worst_over_mean"` // 1: even; as many as there are paths: all on one; 0: no load
-	EmptyPaths  int      `json:"empty_paths"`
+	PerPath []uint64 `json:"per_path"`
+	// WorstToMean: 1: even; as many as there are paths: all on one; 0: no load
+	WorstToMean float64 `json:"worst_over_mean"`
+	EmptyPaths  int     `json:"empty_paths"`
 }
 
 // Of sums up the loads of paths.

@@ -13,19 +13,26 @@ import (
 
 // Flow is one queue pair that sends RDMA writes of one packet each.
 type Flow struct {
-	Src, Dst       netip.Addr // both of IPv6, or of IPv4
-	SrcQP, DestQP  uint32     // 24 bits
-	Label          uint32     // IPv6 flow label, 20 bits; IPv4 has none
-	SrcPort        uint16     // UDP
-	TrafficClass   uint8
-	Payload        int    // octets a packet, a multiple of 4, at least [StampLen]
-	Rate           uint64 // bit/s of IP packets that the application offers
-	Datagram       bool   // UD, whose packets name the queue pair that sends; otherwise RC
-	Burst          int    // packets that are offered at once; below 2: each for itself
-	Backlog        bool   // what could not be sent in time is sent later; otherwise it is never offered
-	CapabilityBits uint8  // of BTH octet 4: the sender understands Rate Advice (draft-zz)
-	AckEvery       int    // the first of each so many packets asks for an acknowledgement; 0: none does
-	Run            uint32 // tells what one program sends from what another does; it is in the RETH
+	Src, Dst      netip.Addr // both of IPv6, or of IPv4
+	SrcQP, DestQP uint32     // 24 bits
+	Label         uint32     // IPv6 flow label, 20 bits; IPv4 has none
+	SrcPort       uint16     // UDP
+	TrafficClass  uint8
+	// Payload: octets a packet, a multiple of 4, at least [StampLen]
+	Payload int
+	Rate    uint64 // bit/s of IP packets that the application offers
+	// Datagram: UD, whose packets name the queue pair that sends; otherwise RC
+	Datagram bool
+	// Burst: packets that are offered at once; below 2: each for itself
+	Burst int
+	// Backlog: what could not be sent in time is sent later; otherwise it is never offered
+	Backlog bool
+	// CapabilityBits: of BTH octet 4: the sender understands Rate Advice (draft-zz)
+	CapabilityBits uint8
+	// AckEvery: the first of each so many packets asks for an acknowledgement; 0: none does
+	AckEvery int
+	// Run: tells what one program sends from what another does; it is in the RETH
+	Run uint32
 }
 
 // Lengths of headers in octets.
@@ -102,7 +109,8 @@ func (f *Flow) frame(b []byte, from, to roce.MAC, n uint64, at int64) ([]byte, e
 	if f.Datagram {
 		h.Opcode = roce.UDSendOnly
 		b = roce.DETH{QKey: 0x11111111, SrcQP: f.SrcQP}.Append(h.Append(b))
-		b = append(b, make([]byte, rethLen-dethLen)...) // both kinds have their stamp in the same place
+		// both kinds have their stamp in the same place
+		b = append(b, make([]byte, rethLen-dethLen)...)
 	} else {
 		b = roce.RETH{VA: verifiedVA<<32 | uint64(f.Run), RKey: f.DestQP, Length: uint32(f.Payload)}.Append(h.Append(b))
 	}

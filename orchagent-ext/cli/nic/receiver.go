@@ -11,12 +11,13 @@ import (
 
 // Received has the counters of one flow at a Receiver.
 type Received struct {
-	Packets, Octets uint64  // IP packets; late and repeated ones included
-	Missing         uint64  // numbers that did not come, below the highest one that did
-	Reordered       uint64  // came behind a higher number
-	Highest         uint64  // number + 1 of the newest packet
-	Bins            []int64 // octets by time since the start, a bin each
-	Latency         []int64 // ns from the offer to the arrival, of each packet
+	Packets, Octets uint64 // IP packets; late and repeated ones included
+	// Missing: numbers that did not come, below the highest one that did
+	Missing   uint64
+	Reordered uint64  // came behind a higher number
+	Highest   uint64  // number + 1 of the newest packet
+	Bins      []int64 // octets by time since the start, a bin each
+	Latency   []int64 // ns from the offer to the arrival, of each packet
 }
 
 // Receiver counts arrivals by DestQP. It belongs to one goroutine.
@@ -24,7 +25,9 @@ type Receiver struct {
 	Flows   map[uint32]*Received
 	Foreign uint64 // frames that are none of the flows'
 	BadICRC uint64
-	Answers map[uint32]uint32 // DestQP → SrcQP of the flows that are connected by RDMA-CM and acknowledged, each 8th packet
+	// Answers: DestQP → SrcQP of the flows that are connected by RDMA-CM and acknowledged,
+	// each 8th packet
+	Answers map[uint32]uint32
 
 	start  int64 // ns since 1970
 	bin    time.Duration

@@ -19,7 +19,8 @@ const longestWait = 20 * time.Millisecond
 // Monotonic is the clock of [Run], ns.
 func Monotonic() int64 {
 	var ts unix.Timespec
-	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts) // cannot fail for this clock
+	// cannot fail for this clock
+	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts)
 	return ts.Nano()
 }
 

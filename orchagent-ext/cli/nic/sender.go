@@ -28,22 +28,28 @@ type Config struct {
 	Lifetime   time.Duration // of a Rate Advice
 	Connect    bool          // flows are connected by RDMA-CM before they send
 	Packets    uint64        // it ends behind so many; 0: it does not
-	Realtime   bool          // the thread goes before others, where it may: an adapter does not wait for the host's CPUs
+	// Realtime: the thread goes before others, where it may: an adapter does not wait for
+	// the host's CPUs
+	Realtime bool
 }
 
 // Counters of an adapter.
 type Counters struct {
-	Packets, Octets uint64        // sent, of IP packets
-	Held            time.Duration // sum over the flows of the time in which PFCM or PFC held them
-	PFCM            uint64        // messages received, by kind
-	PFC             uint64
-	Advice          uint64
-	CNP             uint64
-	Acks            uint64 // acknowledgements received
-	Acknowledged    uint64 // packets up to the last one of each flow that was acknowledged
-	Arrived         uint64 // of those, as their receiver says
-	Took            time.Duration
-	Refused         uint64 // notifications that are not obeyed by configuration, or about another sender's flow
+	Packets, Octets uint64 // sent, of IP packets
+	// Held: sum over the flows of the time in which PFCM or PFC held them
+	Held   time.Duration
+	PFCM   uint64 // messages received, by kind
+	PFC    uint64
+	Advice uint64
+	CNP    uint64
+	Acks   uint64 // acknowledgements received
+	// Acknowledged: packets up to the last one of each flow that was acknowledged
+	Acknowledged uint64
+	Arrived      uint64 // of those, as their receiver says
+	Took         time.Duration
+	// Refused: notifications that are not obeyed by configuration, or about another sender's
+	// flow
+	Refused uint64
 }
 
 // Sender decides when each flow sends. Times are nanoseconds on any one clock. It

@@ -13,15 +13,18 @@ import (
 // their proportions. The paper gives no hyper step: adapters default to ten times the
 // additive one (rpg_hai_rate 50 and rpg_ai_rate 5 Mbit/s of the mlx5 driver).
 const (
-	cnpGain     = 1. / 256                     // g: weight of a CNP in alpha
-	cnpSpacing  = int64(50 * time.Microsecond) // N: no two cuts are closer
-	alphaTimer  = int64(55 * time.Microsecond) // K: alpha falls each time without a CNP
-	rateTimer   = int64(55 * time.Microsecond) // T: a step of increase
-	rateOctets  = 10_000_000                   // B: octets sent, the same
-	fastSteps   = 5                            // F: steps of either kind that only approach the target
-	additive    = 1. / 1000                    // R_AI: 40 Mbit/s of 40 Gbit/s
-	hyper       = 10 * additive                // R_HAI
-	leastOfLine = 1. / 1000                    // minimum rate: the 10 Mbit/s of 10 Gbit/s below which adapters do not go
+	cnpGain    = 1. / 256                     // g: weight of a CNP in alpha
+	cnpSpacing = int64(50 * time.Microsecond) // N: no two cuts are closer
+	// alphaTimer: K: alpha falls each time without a CNP
+	alphaTimer = int64(55 * time.Microsecond)
+	rateTimer  = int64(55 * time.Microsecond) // T: a step of increase
+	rateOctets = 10_000_000                   // B: octets sent, the same
+	// fastSteps: F: steps of either kind that only approach the target
+	fastSteps = 5
+	additive  = 1. / 1000     // R_AI: 40 Mbit/s of 40 Gbit/s
+	hyper     = 10 * additive // R_HAI
+	// leastOfLine: minimum rate: the 10 Mbit/s of 10 Gbit/s below which adapters do not go
+	leastOfLine = 1. / 1000
 )
 
 // slowed is the rate of a flow by DCQCN. The zero value is a flow without a CNP, which

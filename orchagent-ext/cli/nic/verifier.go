@@ -19,9 +19,10 @@ type Arrival struct {
 // Arrived has the counters of one flow at a Verifier.
 type Arrived struct {
 	Packets, Octets uint64 // IP packets, each once
-	Missing         uint64 // numbers that did not come, from the first to the highest one that did
-	Reordered       uint64 // came behind a higher number
-	Duplicates      uint64 // came again
+	// Missing: numbers that did not come, from the first to the highest one that did
+	Missing    uint64
+	Reordered  uint64 // came behind a higher number
+	Duplicates uint64 // came again
 
 	highest uint64                // number + 1 of the newest packet
 	seen    [arrivals / 64]uint64 // bits of the numbers before

@@ -84,7 +84,8 @@ func (t *Table) visible(key string) error {
 func (t *Table) Del(key, option string) Change {
 	return func(c Config) error {
 		r, there := c[rows.Row{Table: t.Name, Key: key}.Name()]
-		if err := t.visible(key); err != nil && !there { // one that is there may be removed
+		// one that is there may be removed
+		if err := t.visible(key); err != nil && !there {
 			return err
 		}
 		if !there {
@@ -94,7 +95,8 @@ func (t *Table) Del(key, option string) Change {
 			delete(c, r.Name())
 			return nil
 		}
-		all, _ := rows.Describe(t.Name) // idle fields, too: a row of an earlier version may have them
+		// idle fields, too: a row of an earlier version may have them
+		all, _ := rows.Describe(t.Name)
 		l, known := all.Leaf(strings.ReplaceAll(option, "-", "_"))
 		if !known {
 			return &rows.Error{Table: t.Name, Key: key, Field: fmt.Sprintf("%.100q", option), Reason: "no such field; there are: " + strings.Join(t.Options(), ", ")}

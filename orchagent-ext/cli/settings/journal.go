@@ -15,13 +15,15 @@ import (
 // Bounds of a journal.
 const (
 	mostEntries = 50
-	mostEdits   = 20000 // of all entries together; the newest one stays, however many it has
+	// mostEdits: of all entries together; the newest one stays, however many it has
+	mostEdits = 20000
 )
 
 // Journal has the rows that the last changes replaced, the oldest first.
 type Journal struct {
-	Entries []Entry    `json:"entries"`
-	Point   []rows.Row `json:"point"` // rows that changes write, before the newest entry
+	Entries []Entry `json:"entries"`
+	// Point: rows that changes write, before the newest entry
+	Point []rows.Row `json:"point"`
 }
 
 // Entry is one change.

@@ -14,7 +14,8 @@ import (
 // Baseline has the counters at the time of `sluice clear counters`; [Data] shows counters
 // less these.
 type Baseline struct {
-	Since    string                       `json:"since"` // of the daemon that ran then
+	// Since: of the daemon that ran then
+	Since    string                       `json:"since"`
 	Counters map[string]map[string]uint64 `json:"counters"`
 }
 

@@ -12,8 +12,9 @@ type Verb struct {
 	Name   string
 	Short  string
 	Tables []string // that it reads; one that ends in * is all that begin so
-	Flags  []string // those of [Options] that it takes: top, port, qp, congested, all
-	daemon bool     // without a daemon there is nothing to show
+	// Flags: those of [Options] that it takes: top, port, qp, congested, all
+	Flags  []string
+	daemon bool // without a daemon there is nothing to show
 	show   func(*Data, Options) (*Answer, error)
 }
 

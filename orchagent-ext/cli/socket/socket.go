@@ -30,9 +30,10 @@ const (
 // out, and is valid until the next Receive.
 type Passing struct {
 	Frame
-	Kind     Kind
-	Index    int  // of the device
-	Length   int  // octets on the wire: more than Data, where the frame was too long
+	Kind  Kind
+	Index int // of the device
+	// Length: octets on the wire: more than Data, where the frame was too long
+	Length   int
 	Outgoing bool // it left by the device
 }
 

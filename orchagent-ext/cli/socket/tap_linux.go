@@ -192,7 +192,8 @@ func (t *Tap) Lost() uint64 {
 		return t.lost
 	}
 	_ = conn.Control(func(fd uintptr) {
-		if stats, err := unix.GetsockoptTpacketStats(int(fd), unix.SOL_PACKET, unix.PACKET_STATISTICS); err == nil { // which sets them to 0
+		// which sets them to 0
+		if stats, err := unix.GetsockoptTpacketStats(int(fd), unix.SOL_PACKET, unix.PACKET_STATISTICS); err == nil {
 			t.lost += uint64(stats.Drops)
 		}
 	})

@@ -192,7 +192,8 @@ func (l *Link) Receive(ctx context.Context) (Frame, error) {
 		if ctx.Err() != nil {
 			return Frame{}, ctx.Err()
 		}
-		if errors.Is(err, os.ErrDeadlineExceeded) { // of an earlier call's context, set late
+		// of an earlier call's context, set late
+		if errors.Is(err, os.ErrDeadlineExceeded) {
 			if err = l.file.SetReadDeadline(time.Time{}); err == nil {
 				continue
 			}

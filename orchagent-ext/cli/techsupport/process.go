@@ -34,7 +34,8 @@ func processes(_ context.Context, c *Config) ([]Item, error) {
 	for _, name := range found {
 		pid := filepath.Base(filepath.Dir(name))
 		comm, err := c.file("/proc/" + pid + "/comm")
-		if err != nil || !slices.Contains(programs, comm) { // it may have ended meanwhile
+		// it may have ended meanwhile
+		if err != nil || !slices.Contains(programs, comm) {
 			continue
 		}
 		some, err := c.process(comm, pid)

@@ -130,7 +130,8 @@ func (v *View) fit(room int) (ports, flows int) {
 // quarter of the height.
 func (v *View) header(height int) []string {
 	parts := []string{v.Host, v.Time.UTC().Format("15:04:05 UTC"), v.stateWord()}
-	if n := len(v.Holds); n > 0 && height > 0 && height < low { // there is no table of them
+	// there is no table of them
+	if n := len(v.Holds); n > 0 && height > 0 && height < low {
 		parts = append(parts, fmt.Sprintf("%d held", n))
 	}
 	if v.FlowLabel != "" {

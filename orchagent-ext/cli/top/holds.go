@@ -30,7 +30,8 @@ func newHold(fields map[string]string) Hold {
 		From: fields["from"], Port: fields["port"], Src: fields["src"], Dst: fields["dst"], State: fields["state"],
 		Queue: total(n, "queue"), Stream: total(n, "stream_id"), Waiting: total(n, "waiting_bytes"),
 	}
-	h.since, _ = time.Parse(time.RFC3339Nano, fields["since"]) // where it is not there the time is not known
+	// where it is not there the time is not known
+	h.since, _ = time.Parse(time.RFC3339Nano, fields["since"])
 	return h
 }
 

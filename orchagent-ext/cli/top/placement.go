@@ -6,12 +6,15 @@ import "fmt"
 
 // Fabric is the state that leaves share whose placement has scope fabric.
 type Fabric struct {
-	Scope   string `json:"scope"`            // in force: fabric or local
-	Reason  string `json:"reason,omitempty"` // why it is local
-	Planner string `json:"planner"`          // leaf that is elected to plan; empty: none is
-	Plan    Number `json:"plan"`             // number of the plan in force for the fabric
-	Leaves  Number `json:"leaves"`           // whose loads are known
-	Aside   Number `json:"rows_rejected"`    // rows of leaves that cannot be used
+	Scope  string `json:"scope"`            // in force: fabric or local
+	Reason string `json:"reason,omitempty"` // why it is local
+	// Planner: leaf that is elected to plan; empty: none is
+	Planner string `json:"planner"`
+	// Plan: number of the plan in force for the fabric
+	Plan   Number `json:"plan"`
+	Leaves Number `json:"leaves"` // whose loads are known
+	// Aside: rows of leaves that cannot be used
+	Aside Number `json:"rows_rejected"`
 }
 
 // newFabric returns the state of placement in scope fabric, nil without a row.

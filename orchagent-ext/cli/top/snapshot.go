@@ -21,7 +21,8 @@ const (
 	tableFabric     = "SLUICE_PLACEMENT_FABRIC" // with scope fabric
 	tableStats      = "SLUICE_STATS"
 	tablePortStats  = "SLUICE_PORT_STATS"
-	tableQueueStats = "SLUICE_QUEUE_STATS" // where the switch tells of its queues
+	// tableQueueStats: on switches that report their queues
+	tableQueueStats = "SLUICE_QUEUE_STATS"
 )
 
 // The same by database.
@@ -33,8 +34,9 @@ var (
 
 // Snapshot has the rows of the tables at one moment.
 type Snapshot struct {
-	At    time.Time // when sluiced read the counters; where it does not say, when the rows were read
-	timed bool      // it says so
+	// At: when sluiced read the counters; without that time, when the rows were read
+	At    time.Time
+	timed bool // it says so
 
 	read       time.Time // when the rows were read
 	state      map[string]string
@@ -47,7 +49,8 @@ type Snapshot struct {
 	flows      map[string]flowRow  // by the row's key
 	holds      []Hold
 	fabric     map[string]string // nil: the scope is local
-	byHash     map[string]uint64 // what ports would send if no label were chosen, in octets/s
+	// byHash: the rate of ports with labels of the hash, in octets/s
+	byHash map[string]uint64
 }
 
 // counters are the fields of a row that are numbers.

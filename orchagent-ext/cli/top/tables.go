@@ -13,11 +13,13 @@ import (
 
 // Widths in characters from which on a frame has further columns, and bounds of columns.
 const (
-	wide       = 100 // columns from which on flows have both packets a second and octets
-	wider      = 120 // and their Stream IDs and the ports that they come in by, where there are some
-	portName   = 20  // columns of a port's name at most
-	goodAddr   = 16  // columns of an address, for which other columns are left out
-	leastAddr  = 8   // of an address at least
+	wide = 100 // columns from which on flows have both packets a second and octets
+	// wider: and their Stream IDs and the ports that they come in by, where there are some
+	wider    = 120
+	portName = 20 // columns of a port's name at most
+	// goodAddr: columns of an address, for which other columns are left out
+	goodAddr   = 16
+	leastAddr  = 8 // of an address at least
 	leftOutSay = "and %d more"
 )
 
@@ -142,7 +144,8 @@ func (v *View) flowTable(g glyphs, l Layout, n int) []string {
 			c = slices.DeleteFunc(c, func(one column) bool { return one.title == other })
 		}
 		less = slices.DeleteFunc(less, func(title string) bool { return title == sortedTitle(l.Order) })
-		c = drop(c, l.Width-1, func(one column) int { // 1: the star behind a title
+		// 1: the star behind a title
+		c = drop(c, l.Width-1, func(one column) int {
 			if one.title == "SOURCE" || one.title == "DESTINATION" {
 				return min(one.width(), goodAddr)
 			}

@@ -38,10 +38,12 @@ type View struct {
 	Fabric *Fabric `json:"placement_fabric,omitempty"`
 	CPU    CPU     `json:"cpu"`
 
-	PFCM  string `json:"pfcm"`  // active, disabled or failed
-	Holds []Hold `json:"holds"` // what neighbors have asked for, the longest first
+	PFCM string `json:"pfcm"` // active, disabled or failed
+	// Holds: requests of neighbors, the longest first
+	Holds []Hold `json:"holds"`
 
-	AllFlows int    `json:"flow_rows"` // rows of SLUICE_FLOW, of which Flows may be a part
+	// AllFlows: rows of SLUICE_FLOW, of which Flows may be a part
+	AllFlows int    `json:"flow_rows"`
 	Flows    []Flow `json:"flows"`
 	more     int    // flows that Limit took away
 	above    int    // flows that Skip took away
@@ -87,32 +89,38 @@ type Port struct {
 	RxPackets Number `json:"rx_packets"`
 	TxBits    Number `json:"tx_bits"`
 	TxPackets Number `json:"tx_packets"`
-	Share     Number `json:"share"`         // of what all ports of role fabric send, 0 to 1; they are the ECMP group
-	ByHash    Number `json:"share_by_hash"` // what it would be of the flows that are placed, if no label were chosen
-	Queue     *Queue `json:"deepest_queue,omitempty"`
+	// Share: of the rate of all ports of role fabric, 0 to 1; they are the ECMP group
+	Share Number `json:"share"`
+	// ByHash: the share of the placed flows with labels of the hash
+	ByHash Number `json:"share_by_hash"`
+	Queue  *Queue `json:"deepest_queue,omitempty"`
 }
 
 // Queue is the fullest queue of a port: by its peak, or by its present depth where the
 // switch reports that.
 type Queue struct {
-	Number    string `json:"queue"`
-	Watermark Number `json:"watermark_bytes"` // the most that was in it, as SONiC's telemetry sees it: not now
-	Queued    Number `json:"queued_bytes"`    // what is in it now, where the switch tells that
+	Number string `json:"queue"`
+	// Watermark: the most that was in it, as SONiC's telemetry sees it: not now
+	Watermark Number `json:"watermark_bytes"`
+	// Queued: its present depth, on switches that report it
+	Queued Number `json:"queued_bytes"`
 }
 
 // Paths has the evenness of what the ports of role fabric send.
 type Paths struct {
 	Count       int    `json:"count"`
-	Idle        int    `json:"idle"`                     // that send nothing
-	WorstToMean Number `json:"worst_over_mean"`          // of all
-	Carrying    Number `json:"worst_over_mean_carrying"` // of those that are not idle
+	Idle        int    `json:"idle"`            // that send nothing
+	WorstToMean Number `json:"worst_over_mean"` // of all
+	// Carrying: of those that are not idle
+	Carrying Number `json:"worst_over_mean_carrying"`
 }
 
 // CPU has the rates of packets that the switch sent to the CPU, and of those dropped
 // there.
 type CPU struct {
-	Written  Number `json:"label_written"` // packets that the switch labelled
-	Skipped  Number `json:"label_skipped"` // packets that kept a label of their own
+	Written Number `json:"label_written"` // packets that the switch labelled
+	// Skipped: packets that kept a label of their own
+	Skipped  Number `json:"label_skipped"`
 	Copied   Number `json:"copied"`
 	RoCE     Number `json:"roce"`
 	Known    Number `json:"flows_known"` // now
@@ -152,9 +160,11 @@ type Flow struct {
 	Share   Number `json:"share"` // of what all flows here send, 0 to 1
 
 	// Of flows whose packets come to the CPU.
-	CE      Number `json:"ce_share"`      // of the packets since the reading before, 0 to 1
-	Resent  Number `json:"resent_bits"`   // payload that was sent again
-	Sampled Number `json:"sampling_rate"` // rates and octets are estimates by one of so many packets; not known: the entry counts
+	CE     Number `json:"ce_share"`    // of the packets since the reading before, 0 to 1
+	Resent Number `json:"resent_bits"` // payload that was sent again
+	// Sampled: rates and octets are estimates by one of so many packets; not known: the
+	// entry counts
+	Sampled Number `json:"sampling_rate"`
 }
 
 // Compare makes a View of two snapshots; before is nil where there is only one, and then

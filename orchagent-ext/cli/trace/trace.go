@@ -27,26 +27,33 @@ type Switch struct {
 
 // A Member is a next hop and the neighbor there. Unknown values are empty.
 type Member struct {
-	Port, Via                 string // Via: address; empty: the destination is on the link
-	Neighbor, Behind, Address string // name of the switch or host, its port, its management address
-	Edge                      bool   // the port faces hosts
+	// Port and Via: Via: address; empty: the destination is on the link
+	Port, Via string
+	// Neighbor, Behind, Address: name of the switch or host, its port, its management
+	// address
+	Neighbor, Behind, Address string
+	Edge                      bool // the port faces hosts
 }
 
 // A Hop is one switch on the way, and how it forwards the flow.
 type Hop struct {
-	Switch    string   `json:"switch"`
-	FlowLabel uint32   `json:"flow_label"`
-	Port      string   `json:"port,omitempty"`   // empty: see OneOf, or the trace's reason
-	OneOf     []string `json:"one_of,omitempty"` // ports, where the choice is not known
-	Via       string   `json:"via,omitempty"`    // empty: the destination is on the link
-	Neighbor  string   `json:"neighbor,omitempty"`
-	Behind    string   `json:"neighbor_port,omitempty"`
+	Switch    string `json:"switch"`
+	FlowLabel uint32 `json:"flow_label"`
+	// Port: empty: see OneOf, or the trace's reason
+	Port string `json:"port,omitempty"`
+	// OneOf: ports, where the choice is not known
+	OneOf []string `json:"one_of,omitempty"`
+	// Via: empty: the destination is on the link
+	Via      string `json:"via,omitempty"`
+	Neighbor string `json:"neighbor,omitempty"`
+	Behind   string `json:"neighbor_port,omitempty"`
 }
 
 // A Trace is the way of a flow as far as it is known.
 type Trace struct {
-	Hops    []Hop  `json:"hops"`
-	Arrives bool   `json:"arrives"`          // at the destination, or at a port that faces hosts
+	Hops []Hop `json:"hops"`
+	// Arrives: at the destination, or at a port that faces hosts
+	Arrives bool   `json:"arrives"`
 	Reason  string `json:"reason,omitempty"` // why it ends before
 }
 

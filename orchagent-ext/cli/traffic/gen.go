@@ -19,7 +19,8 @@ type Config struct {
 	Payload  int  // octets of payload a packet, a multiple of 4
 	Datagram bool // UD instead of RC
 
-	SportPerQP bool // UDP source port from the QPs, as Linux and mlx5 do, instead of one for all
+	// SportPerQP: UDP source port from the QPs, as Linux and mlx5 do, instead of one for all
+	SportPerQP bool
 	RandomPSN  bool // each QP starts at a random PSN, instead of 0 as NCCL's do
 	CM         bool // RC: connections are made and ended by RDMA-CM
 
@@ -58,12 +59,13 @@ const (
 	constantSport = 0xc000
 	cmSport       = 0xc001
 	messageLength = 4 // packets of an RDMA write
-	ackDelay      = 8 // data packets of other queue pairs before an acknowledgment comes
-	spacing       = time.Microsecond
-	pkey          = 0xffff
-	qkey          = 0x11111111
-	trafficClass  = 26<<2 | 2 // DSCP 26, ECT(0)
-	hopLimit      = 64
+	// ackDelay: data packets of other queue pairs before an acknowledgment comes
+	ackDelay     = 8
+	spacing      = time.Microsecond
+	pkey         = 0xffff
+	qkey         = 0x11111111
+	trafficClass = 26<<2 | 2 // DSCP 26, ECT(0)
+	hopLimit     = 64
 )
 
 // qp is one end-to-end session: a queue pair of host A and one of host B.

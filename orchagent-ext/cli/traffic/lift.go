@@ -40,7 +40,8 @@ func (l *Lifter) Lift(p *roce.Packet) ([]byte, error) {
 	}
 	link := p.LinkHeader()
 	if len(link) < ethernetLen {
-		link = make([]byte, ethernetLen) // raw IP: the file says nothing of Ethernet
+		// raw IP: the file says nothing of Ethernet
+		link = make([]byte, ethernetLen)
 	}
 	b := append(l.buf[:0], link...)
 	binary.BigEndian.PutUint16(b[len(b)-2:], roce.EtherTypeIPv6)

@@ -24,28 +24,28 @@ type Ledger struct {
 	unknown string       // warning of rows that sluiced did not write; "": there were none
 }
 
-// NewLedger returns the ledger in a mirror of STATE_DB. rowsFile is the path of the file of
-// the rows in force, beside which the copy lies ("": there is no copy); database is the
-// name of the database.
+// NewLedger returns the ledger in a mirror of STATE_DB. rowsFile is the path of the file
+// of the rows in force, beside which the copy lies ("" turns the copy off); database is
+// the name of the database.
 func NewLedger(mirror *sonicdb.Mirror, rowsFile, database string, log *slog.Logger) *Ledger {
 	return &Ledger{rows: mirror, copy: newLedgerCopy(rowsFile, database, log), log: log}
 }
 
-// Left is what an earlier process left in STATE_DB.
+// Left has the rows of an earlier process in STATE_DB.
 type Left struct {
 	Records []*engine.Record // of the ledger
 	Flows   []rows.Row       // of SLUICE_FLOW
 	unknown []unknownRow
 }
 
-// unknownRow is a row of the ledger that is no record.
+// unknownRow is a row of the ledger that cannot be parsed as a record.
 type unknownRow struct {
 	row rows.Row
 	why error
 }
 
-// read reads what an earlier process left. The mirror deletes rows of the ledger that are
-// no records. Where Redis was emptied the copy has the ledger.
+// read reads the rows of an earlier process. The mirror deletes rows of the ledger that
+// cannot be parsed. Where Redis was emptied the copy has the ledger.
 func (l *Ledger) read(ctx context.Context) (*Left, error) {
 	all, err := l.rows.Adopt(ctx, telemetry.TableObject)
 	if err != nil {
@@ -73,8 +73,8 @@ func (l *Ledger) read(ctx context.Context) (*Left, error) {
 	return left, nil
 }
 
-// ReadAhead begins to read what an earlier process left: it takes a while, and CONFIG_DB
-// is read meanwhile.
+// ReadAhead begins to read the rows of an earlier process: it takes a while, and
+// CONFIG_DB is read meanwhile.
 func (l *Ledger) ReadAhead(ctx context.Context, g task.Group) {
 	ahead := make(chan *Left, 1)
 	l.ahead = ahead
@@ -87,8 +87,8 @@ func (l *Ledger) ReadAhead(ctx context.Context, g task.Group) {
 	})
 }
 
-// Left returns what an earlier process left. Rows that are no records are logged: the
-// driver looks for their objects among those that no record has.
+// Left returns the rows of an earlier process. Rows that cannot be parsed are logged: the
+// driver looks for their objects among the unrecorded ones.
 func (l *Ledger) Left(ctx context.Context) (left *Left, err error) {
 	if ahead := l.ahead; ahead != nil {
 		l.ahead, left = nil, <-ahead

@@ -34,7 +34,8 @@ type ledgerCopy struct {
 	err   error    // why it is not written
 }
 
-// copyHead says what a copy is of. What a switch had before the machine started is gone.
+// copyHead identifies the database and the boot of a copy. Objects of a switch before the
+// machine started are gone.
 type copyHead struct {
 	Boot     string `json:"boot_id"`
 	Database string `json:"state_db"`
@@ -56,8 +57,9 @@ func newLedgerCopy(rowsFile, database string, log *slog.Logger) *ledgerCopy {
 	return c
 }
 
-// read returns what an earlier process copied; nothing, where that is of another database or
-// of before the machine started. What a killed process had not written whole it had not done.
+// read returns the rows that an earlier process copied; nil for a copy of another
+// database or of before the machine started. A line that a killed process left unfinished
+// is a step that it had yet to take.
 func (c *ledgerCopy) read() ([]rows.Row, error) {
 	if c.file == "" {
 		return nil, nil
@@ -136,7 +138,7 @@ func (c *ledgerCopy) write(all []rows.Row) (err error) {
 	return nil
 }
 
-// save adds changes; all returns the rows with them. What is written outlives the process.
+// save adds changes; all returns the rows with them. A written line outlives the process.
 func (c *ledgerCopy) save(changes []rows.Row, all func() []rows.Row) {
 	if c.out == nil {
 		return
@@ -149,7 +151,7 @@ func (c *ledgerCopy) save(changes []rows.Row, all func() []rows.Row) {
 	c.done(err)
 }
 
-// done notes what came of writing. Where it failed the file has not what the ledger has.
+// done records the result of writing. After a failure the file lags behind the ledger.
 func (c *ledgerCopy) done(err error) {
 	if err != nil {
 		c.drop()
@@ -175,7 +177,7 @@ func (c *ledgerCopy) note(err error) {
 	c.err = err
 }
 
-// drop ends the copy: labels are not chosen any more.
+// drop ends the copy, when labels cease to be chosen.
 func (c *ledgerCopy) drop() {
 	c.close()
 	if c.file == "" {
@@ -194,7 +196,7 @@ func (c *ledgerCopy) close() {
 	}
 }
 
-// warning is what the operator should know; "": the copy is whole.
+// warning returns the fault of the copy for the operator, or "".
 func (c *ledgerCopy) warning() string {
 	if c.err == nil {
 		return ""

@@ -33,7 +33,7 @@ const (
 	warmDisabled = "disabled" // no warm start
 )
 
-// WarmRestart tells SONiC how far a warm start has come.
+// WarmRestart reports the progress of a warm start to SONiC.
 type WarmRestart struct {
 	DB   *sonicdb.DB
 	row  *rows.Row // as it was written last; nil before begin
@@ -72,7 +72,7 @@ func (w *WarmRestart) Begin(ctx context.Context) error {
 	}})
 }
 
-// Reached writes a state, where the start is a warm one and was not as far yet.
+// Reached writes a state, where the start is a warm one and the state is new.
 func (w *WarmRestart) Reached(ctx context.Context, state string) error {
 	order := []string{warmInitialized, WarmRestored, WarmReplayed, WarmReconciled}
 	if !w.warm || slices.Index(order, state) <= slices.Index(order, w.row.Fields["state"]) {

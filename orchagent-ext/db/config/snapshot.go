@@ -34,11 +34,14 @@ type Snapshot struct {
 	IPFIXCollectors map[string]*IPFIXCollector
 
 	// SONiC's own tables.
-	SwitchPorts  map[string]SwitchPort // PORT, by name
-	PortChannels map[string][]string   // names of their members that PORT has, sorted
-	Neighbors    map[string]Neighbor   // DEVICE_NEIGHBOR that has a name, by port
-	Hostname     string                // DEVICE_METADATA|localhost hostname; "": not set
-	ECMPHash     []string              // SWITCH_HASH|GLOBAL ecmp_hash; nil: not set
+	SwitchPorts map[string]SwitchPort // PORT, by name
+	// PortChannels: names of their members that PORT has, sorted
+	PortChannels map[string][]string
+	// Neighbors: DEVICE_NEIGHBOR that has a name, by port
+	Neighbors map[string]Neighbor
+	Hostname  string // DEVICE_METADATA|localhost hostname; "": not set
+	// ECMPHash: SWITCH_HASH|GLOBAL ecmp_hash; nil: not set
+	ECMPHash []string
 
 	// Rejections are the rows that differ from CONFIG_DB, or are out of force, sorted by
 	// table and key.

@@ -42,9 +42,10 @@ type SwitchPort struct {
 // Neighbor is the switch or host at the other end of a port, by its row of
 // DEVICE_NEIGHBOR. Fields that the rows lack are empty.
 type Neighbor struct {
-	Name    string
-	Port    string // there
-	Address string // of management, by DEVICE_NEIGHBOR_METADATA; it may have a length of prefix
+	Name string
+	Port string // there
+	// Address: of management, by DEVICE_NEIGHBOR_METADATA; it may have a length of prefix
+	Address string
 }
 
 // switchPort returns a port by its row of PORT. Index is -1 without a valid one;

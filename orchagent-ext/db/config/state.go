@@ -16,14 +16,16 @@ import (
 
 // State has the rows of CONFIG_DB and the versions in force. It is for one goroutine.
 type State struct {
-	own      map[name]entry                 // rows of our tables
-	unknown  map[name]bool                  // rows of tables that begin like ours
+	own map[name]entry // rows of our tables
+	// unknown: rows of tables that begin like ours
+	unknown  map[name]bool
 	sonic    map[string]map[string]rows.Row // rows of SONiC's, by table and key
 	inForce  map[name]*version
 	rejected map[string]Rejection // by TABLE|key
 
-	remembered map[name]*version // good ones of an earlier process, see Remember
-	expected   map[name]bool     // rows of SONiC's tables that it knew
+	// remembered: good ones of an earlier process, see Remember
+	remembered map[name]*version
+	expected   map[name]bool // rows of SONiC's tables that it knew
 }
 
 // name is the name of a row.
@@ -34,9 +36,10 @@ func (n name) String() string { return n.table + "|" + n.key }
 
 // entry is a row as CONFIG_DB has it, and the version in force if it is invalid.
 type entry struct {
-	current   *version
-	good      *version // its last good version, see switchedOff; nil: there is none
-	canonical name     // by which rows are compared
+	current *version
+	// good: its last good version, see switchedOff; nil: there is none
+	good      *version
+	canonical name // by which rows are compared
 }
 
 // version is a row at a time.

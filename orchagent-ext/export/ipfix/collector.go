@@ -72,7 +72,8 @@ func (c *collector) run(ctx context.Context) error {
 		if limit := c.config.GiveUp; limit > 0 && time.Since(lost) >= limit {
 			return err
 		}
-		if !sleep(ctx, c.pause(wait/2+rand.N(wait/2+1), time.Since(lost))) { // not all exporters at once
+		// not all exporters at once
+		if !sleep(ctx, c.pause(wait/2+rand.N(wait/2+1), time.Since(lost))) {
 			return nil
 		}
 		wait = min(2*wait, maxBackoff)

@@ -158,8 +158,10 @@ func reversed(e Element) Element {
 
 // Registry numbers the elements of [RDMA].
 type Registry struct {
-	PEN   uint32 // private enterprise number; 0: IANA has assigned the eight of draft-lin
-	First uint16 // with an enterprise number: that of rdmaOpCode; the others follow
+	// PEN: private enterprise number; 0: IANA has assigned the eight of draft-lin
+	PEN uint32
+	// First: with an enterprise number: that of rdmaOpCode; the others follow
+	First uint16
 
 	// IDs are the numbers that IANA assigned to the eight elements, in the
 	// draft's order, with PEN 0. IANA assigns numbers one by one: they may have
@@ -247,7 +249,8 @@ func (r Registry) ID(e *Element) (pen uint32, id uint16, ok bool) {
 	if e.number >= firstHealth {
 		last += len(HealthElements)
 	}
-	if e.number >= counted && int(r.First)+last > maxElement { // no room above: they go below
+	// no room above: they go below
+	if e.number >= counted && int(r.First)+last > maxElement {
 		return r.PEN, r.First - 1 - (e.number - counted), true
 	}
 	return r.PEN, r.First + e.number, true

@@ -19,10 +19,12 @@ type Collector struct {
 	Name      string // of logs and statistics; "": Address
 	Address   string // host:port
 	Transport Transport
-	CAFile    string // PEM: who may have signed the collector's certificate; TLS and DTLS need it
-	CertFile  string // PEM: our certificate, "" for none
-	KeyFile   string // PEM: its key
-	PathMTU   int    // octets; 0: 1280, which every IPv6 path carries. UDP and DTLS
+	// CAFile: PEM: who may have signed the collector's certificate; TLS and DTLS need it
+	CAFile   string
+	CertFile string // PEM: our certificate, "" for none
+	KeyFile  string // PEM: its key
+	// PathMTU: octets; 0: 1280, which every IPv6 path carries. UDP and DTLS
+	PathMTU int
 }
 
 // MinPathMTU is the smallest path MTU in octets: each template must fit into a
@@ -41,15 +43,22 @@ type Config struct {
 	Process
 	Collectors []Collector
 
-	Refresh         time.Duration // templates again over UDP, and statistics; DTLS reconnects: 10 minutes
-	RefreshMessages uint32        // templates again over UDP and DTLS after so many: 4,096
-	Queue           int           // records that wait, for each collector, and health records: 65,536
-	Linger          time.Duration // a message that is not full waits so long: 50 ms
-	Drain           time.Duration // for what waits when Run's context ends: 3 s
-	Stall           time.Duration // a collector that reads nothing for so long is left: 1 minute
-	Backoff         time.Duration // the first wait before connecting again; doubled to 30 s: 200 ms
-	GiveUp          time.Duration // Run fails when a collector is not there for so long: never
-	Log             *slog.Logger  // nil: no log
+	// Refresh: templates again over UDP, and statistics; DTLS reconnects: 10 minutes
+	Refresh time.Duration
+	// RefreshMessages: templates again over UDP and DTLS after so many: 4,096
+	RefreshMessages uint32
+	// Queue: records that wait, for each collector, and health records: 65,536
+	Queue int
+	// Linger: a message that is not full waits so long: 50 ms
+	Linger time.Duration
+	Drain  time.Duration // for what waits when Run's context ends: 3 s
+	// Stall: a collector that reads nothing for so long is left: 1 minute
+	Stall time.Duration
+	// Backoff: the first wait before connecting again; doubled to 30 s: 200 ms
+	Backoff time.Duration
+	// GiveUp: Run fails when a collector is not there for so long: never
+	GiveUp time.Duration
+	Log    *slog.Logger // nil: no log
 
 	// Read reads a file that a collector names, at each connection; leaf is the
 	// field that names it: ca_file, cert_file, key_file. nil: os.ReadFile, where

@@ -25,11 +25,15 @@ type Health struct {
 type healthVariant uint8
 
 const (
-	healthSrcQP       healthVariant = 1 << iota // the source queue pair is known
-	healthPoint                                 // packets are seen at several places
-	healthWhole                                 // every packet came: what PSNs say
-	healthTimed                                 // and its time is known: pauses
-	healthRTT                                   // and acknowledgements came: times to them
+	// healthSrcQP: the source queue pair is known
+	healthSrcQP healthVariant = 1 << iota
+	// healthPoint: packets are seen at several places
+	healthPoint
+	// healthWhole: every packet came: what PSNs say
+	healthWhole
+	healthTimed // and its time is known: pauses
+	// healthRTT: and acknowledgements came: times to them
+	healthRTT
 	numHealthVariants = 1 << iota
 )
 
@@ -157,8 +161,9 @@ func (h *Health) append(b []byte, v healthVariant) []byte {
 // HealthConfig of a [HealthMeter].
 type HealthConfig struct {
 	Active time.Duration // a direction that lasts so long is reported; 0: 60 s
-	Whole  bool          // every packet comes to the table, and not one of so many
-	Timed  bool          // the time of a packet is when it came
+	// Whole: every packet comes to the table, and not one of so many
+	Whole bool
+	Timed bool // the time of a packet is when it came
 }
 
 // HealthMeter makes records of the directions in a [health.Table]: of each that
@@ -179,7 +184,8 @@ type HealthMeter struct {
 	batch   []Health
 	export  func([]Health)
 
-	began    int64 // when the last round through the table began, ns; 0: there was none
+	// began: when the last round through the table began, ns; 0: there was none
+	began    int64
 	reported int64 // ns; packets seen before this time are in records
 	next     int   // in the table, of the round; -1: it has ended
 }

@@ -23,10 +23,11 @@ type link struct {
 
 	refresh      time.Time // when templates and statistics are due
 	messagesLeft uint32    // until templates are due
-	missed       bool      // no collector received the templates that were sent at
-	forgotten    time.Time // this time
-	fixed        []optionRecord
-	healthFirst  bool // in the last message
+	// missed: no collector received the templates that were sent at
+	missed      bool
+	forgotten   time.Time // this time
+	fixed       []optionRecord
+	healthFirst bool // in the last message
 }
 
 // errRenew ends a DTLS session that will be set up again.
@@ -84,7 +85,8 @@ func (l *link) loop(ctx context.Context) error {
 				return err
 			}
 		}
-		l.healthFirst = !l.healthFirst // neither waits while the other one's queue is never empty
+		// neither waits while the other one's queue is never empty
+		l.healthFirst = !l.healthFirst
 		n, h := 0, 0
 		if l.healthFirst {
 			h = l.add(health)

@@ -51,9 +51,10 @@ type Meter struct {
 	config   MeterConfig
 	table    *flow.Table
 	accounts []account
-	classes  [][numClasses + 1]uint32 // packets by class, and those of none, since the last record
-	batch    []Record
-	export   func([]Record)
+	// classes: packets by class, and those of none, since the last record
+	classes [][numClasses + 1]uint32
+	batch   []Record
+	export  func([]Record)
 }
 
 // Defaults of a Meter, and the number of records that it passes on at once.
@@ -183,7 +184,8 @@ func (m *Meter) report(f *flow.Flow, a *account, why EndReason) {
 	if f.Packets == a.packets {
 		return
 	}
-	if a.packets == 0 { // nothing was reported; the flow may be older than the account
+	// nothing was reported; the flow may be older than the account
+	if a.packets == 0 {
 		a.start = f.First
 	}
 	r := m.record(f, a)

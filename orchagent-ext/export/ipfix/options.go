@@ -9,13 +9,15 @@ import (
 
 // Options of the exporter: records about its records.
 const (
-	typeOption     = iota // an element's name and type, RFC 5610
-	countOption           // how packets are sampled, RFC 5476 section 6.5.2, elements of RFC 5477: every n-th
-	chanceOption          // the same: each with one probability
-	exportedOption        // what was exported, RFC 7011 section 4.1
-	ignoredOption         // what was not metered, RFC 7011 section 4.2
-	notSentOption         // what was not exported, RFC 7011 section 4.3
-	keysOption            // which elements are flow keys, RFC 7011 section 4.4
+	typeOption = iota // an element's name and type, RFC 5610
+	// countOption: how packets are sampled, RFC 5476 section 6.5.2, elements of RFC 5477:
+	// every n-th
+	countOption
+	chanceOption   // the same: each with one probability
+	exportedOption // what was exported, RFC 7011 section 4.1
+	ignoredOption  // what was not metered, RFC 7011 section 4.2
+	notSentOption  // what was not exported, RFC 7011 section 4.3
+	keysOption     // which elements are flow keys, RFC 7011 section 4.4
 	numOptions
 )
 
@@ -95,7 +97,8 @@ func typeRecords(r Registry, health bool) [][]byte {
 		b := be.AppendUint16(be.AppendUint32(nil, pen), id)
 		b = append(b, byte(e.Type), byte(e.Semantics))
 		b = be.AppendUint16(b, e.units)
-		b = be.AppendUint64(be.AppendUint64(b, 0), rangeEnd(e)) // both 0: no range
+		// both 0: no range
+		b = be.AppendUint64(be.AppendUint64(b, 0), rangeEnd(e))
 		b = appendString(appendString(b, e.Name), e.Description)
 		all = append(all, b)
 	}

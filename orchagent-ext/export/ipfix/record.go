@@ -39,13 +39,18 @@ type Record struct {
 	EndReason    EndReason
 	Packet       bool // the record is of one packet, observed at End
 
-	Elsewhere              bool     // SessionSrc and SessionDst are not those of the path
-	SessionSrc, SessionDst [16]byte // of the header that carries UDP, and its final destination
+	// Elsewhere: SessionSrc and SessionDst are not those of the path
+	Elsewhere bool
+	// SessionSrc and SessionDst: of the header that carries UDP, and its final destination
+	SessionSrc, SessionDst [16]byte
 
-	Octets, Packets     uint64             // of IP packets, from the outermost header on
-	CEOctets, CEPackets uint64             // of those with ECN CE in the outermost header
+	// Octets and Packets: of IP packets, from the outermost header on
+	Octets, Packets uint64
+	// CEOctets and CEPackets: of those with ECN CE in the outermost header
+	CEOctets, CEPackets uint64
 	Classes             [numClasses]uint32 // packets by class
-	Start, End          int64              // first and last packet, ns since 1970
+	// Start and End: first and last packet, ns since 1970
+	Start, End int64
 
 	Reverse Reverse // of a biflow; the zero value: not one
 }

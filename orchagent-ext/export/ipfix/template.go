@@ -116,18 +116,21 @@ func appendMilliseconds(b []byte, ns int64) []byte { return be.AppendUint64(b, u
 func appendMicroseconds(b []byte, ns int64) []byte {
 	const from1900 = 2208988800
 	us := uint64(ns / 1e3)
-	fraction := ((us%1e6)<<32 + 1e6 - 1) / 1e6 // upwards, so that it reads back as it was
+	// upwards, so that it reads back as it was
+	fraction := ((us%1e6)<<32 + 1e6 - 1) / 1e6
 	return be.AppendUint32(be.AppendUint32(b, uint32(us/1e6+from1900)), (uint32(fraction)+1<<11-1)&^(1<<11-1))
 }
 
 // A template is the form of records under one template id.
 type template struct {
-	id         uint16
-	options    bool
-	keys       uint64 // of a flow's: which fields tell flows apart, the first one is the lowest bit
+	id      uint16
+	options bool
+	// keys: of a flow's: which fields tell flows apart, the first one is the lowest bit
+	keys       uint64
 	definition []byte // its record in a template set
-	length     int    // octets of a data record; of options those of health only
-	puts       []func(b []byte, r *Record) []byte
+	// length: octets of a data record; of options those of health only
+	length int
+	puts   []func(b []byte, r *Record) []byte
 }
 
 // Template ids below 256 are set ids (RFC 7011 section 3.4.1).

@@ -24,13 +24,16 @@ type Writer struct {
 
 // Process has the settings that all sessions of an exporter share.
 type Process struct {
-	Registry     Registry         // the zero value: DefaultRegistry
-	Domain       uint32           // observation domain
-	SamplingRate uint32           // one of so many packets was looked at; 0 is 1
-	Systematic   bool             // every SamplingRate-th packet; else each with a probability of 1 ÷ SamplingRate
-	Ignored      *Ignored         // what was not metered; nil: nothing
-	Health       bool             // health records are exported, too
-	Now          func() time.Time // nil: time.Now
+	Registry Registry // the zero value: DefaultRegistry
+	Domain   uint32   // observation domain
+	// SamplingRate: one of so many packets was looked at; 0 is 1
+	SamplingRate uint32
+	// Systematic: every SamplingRate-th packet; else each with a probability of 1 ÷
+	// SamplingRate
+	Systematic bool
+	Ignored    *Ignored         // what was not metered; nil: nothing
+	Health     bool             // health records are exported, too
+	Now        func() time.Time // nil: time.Now
 }
 
 // errHealthNumbers is the error for health records with PEN 0.

@@ -12,10 +12,11 @@ const MaxBurst = 64
 type burst struct {
 	keys   [MaxBurst]Key
 	hashes [MaxBurst]uint32
-	slots  [MaxBurst]slot   // of the index, where the hash has its home
-	found  [MaxBurst]uint32 // the flow that has the hash, most likely the packet's; none
-	pairs  [MaxBurst]uint32 // of the flow, where it is needed; noPair
-	sum    uint32           // keeps the compiler from leaving loads out
+	slots  [MaxBurst]slot // of the index, where the hash has its home
+	// found: the flow that has the hash, most likely the packet's; none
+	found [MaxBurst]uint32
+	pairs [MaxBurst]uint32 // of the flow, where it is needed; noPair
+	sum   uint32           // keeps the compiler from leaving loads out
 }
 
 // ObserveBurst is Observe for several packets, the first [MaxBurst] of them, in

@@ -51,11 +51,12 @@ type pair struct {
 	votes       uint8  // answers in a row that named peer
 	asked       uint8  // kinds of requests that were sent
 	from        Provenance
-	requests    bool  // first and high hold
-	closed      bool  // DREQ was seen
-	ambiguous   bool  // answers contradicted each other: never learned from answers again
-	kept        bool  // is in the ring of pairs that CM announced
-	tries       uint8 // answers of this direction that told nothing
+	requests    bool // first and high hold
+	closed      bool // DREQ was seen
+	// ambiguous: answers contradicted each other: never learned from answers again
+	ambiguous bool
+	kept      bool  // is in the ring of pairs that CM announced
+	tries     uint8 // answers of this direction that told nothing
 }
 
 const (
@@ -168,9 +169,10 @@ func spotCheck(psn uint32) bool { return psn*0x9e3779b1>>28 == 0 }
 
 // Kinds of requests, by the response that answers them.
 const (
-	askAck    = 1 << iota // sends and writes
-	askRead               // reads; flushes and atomic writes get a read response, too
-	askAtomic             // compare and swap, fetch and add
+	askAck = 1 << iota // sends and writes
+	// askRead: reads; flushes and atomic writes get a read response, too
+	askRead
+	askAtomic // compare and swap, fetch and add
 )
 
 // operationMask takes the service off an opcode: XRC's operations are RC's.

@@ -32,7 +32,8 @@ const (
 	probationWays = 4       // 64 octets, a cache line
 	probationSets = 1 << 15 // 2 MiB
 
-	probationTime = uint32(10 * time.Second / time.Millisecond) // after which a flow is new again
+	// probationTime: after which a flow is new again
+	probationTime = uint32(10 * time.Second / time.Millisecond)
 	probationTell = uint32(250 * time.Millisecond / time.Millisecond)
 )
 

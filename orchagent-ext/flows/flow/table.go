@@ -16,9 +16,10 @@ type Flow struct {
 	First, Last    int64  // time of the first and of the last packet, ns
 	Packets, Bytes uint64 // Bytes of IP packets, from the outermost header on
 
-	label   uint32 // pinned; 0: not yet
-	pair    uint32 // number in Table.pairs; noPair for datagrams
-	settled uint32 // the learner's generation in which the source QP was known; 0: never
+	label uint32 // pinned; 0: not yet
+	pair  uint32 // number in Table.pairs; noPair for datagrams
+	// settled: the learner's generation in which the source QP was known; 0: never
+	settled uint32
 	number  uint32 // place in Table.flows + 1; 0: no flow is there
 }
 
@@ -54,11 +55,15 @@ const defaultCapacity = 65536
 
 // Stats counts the events of a table.
 type Stats struct {
-	Created, Idle, Evicted  uint64 // flows
-	LearnedCM, LearnedAck   uint64 // connection directions whose source QP became known
-	Withdrawn               uint64 // of those by Ack, taken back because answers contradicted
-	Ambiguous               uint64 // answers that fit several connections, or none for sure
-	CMWithoutReq, CMExpired uint64 // REPs whose REQ was not seen, or too long ago
+	Created, Idle, Evicted uint64 // flows
+	// LearnedCM and LearnedAck: connection directions whose source QP became known
+	LearnedCM, LearnedAck uint64
+	// Withdrawn: of those by Ack, taken back because answers contradicted
+	Withdrawn uint64
+	// Ambiguous: answers that fit several connections, or none for sure
+	Ambiguous uint64
+	// CMWithoutReq and CMExpired: REPs whose REQ was not seen, or too long ago
+	CMWithoutReq, CMExpired uint64
 }
 
 // Table is a bounded table of flows. It belongs to one goroutine.

@@ -10,10 +10,12 @@ const MaxBurst = 64
 // burst has, for each packet of a burst, the values that ObserveBurst computes
 // before it observes the first.
 type burst struct {
-	found      [MaxBurst]*Direction // most likely the packet's; nil: not known
-	other      [MaxBurst]*Direction // whose requests the packet answers; nil: not known
-	histograms [MaxBurst]*Histogram // that the packet adds to, most likely; nil: none
-	sum        uint64               // keeps the compiler from leaving loads out
+	found [MaxBurst]*Direction // most likely the packet's; nil: not known
+	// other: whose requests the packet answers; nil: not known
+	other [MaxBurst]*Direction
+	// histograms: that the packet adds to, most likely; nil: none
+	histograms [MaxBurst]*Histogram
+	sum        uint64 // keeps the compiler from leaving loads out
 }
 
 // ObserveBurst is Observe for several packets, the first [MaxBurst] of them, in

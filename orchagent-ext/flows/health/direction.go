@@ -10,7 +10,8 @@ import (
 // Key names one direction of a connection, or the datagrams of a queue pair, where its
 // packets pass.
 type Key struct {
-	Point    uint32   // where: of a router that sees packets come and leave, the port
+	// Point: where: of a router that sees packets come and leave, the port
+	Point    uint32
 	Src, Dst [16]byte // of the session; IPv4 as ::ffff:a.b.c.d
 	DestQP   uint32
 	SrcQP    uint32 // of datagrams, else 0
@@ -25,19 +26,22 @@ type Counters struct {
 	CNPs, Acks      uint64 // packets
 	NAKs            [roce.NumNAKs]uint64
 
-	Gaps          uint64 // how often PSNs were missing
-	Missing       uint64 // PSNs that were missing
-	Reordered     uint64 // of those: came late
-	Recovered     uint64 // of those: were sent again
-	Duplicates    uint64 // packets that were here before
-	Retransmitted uint64 // octets of the application of Recovered and Duplicates
+	Gaps       uint64 // how often PSNs were missing
+	Missing    uint64 // PSNs that were missing
+	Reordered  uint64 // of those: came late
+	Recovered  uint64 // of those: were sent again
+	Duplicates uint64 // packets that were here before
+	// Retransmitted: octets of the application of Recovered and Duplicates
+	Retransmitted uint64
 	Restarts      uint64 // connections that began, after the first
-	Resumed       uint64 // how often every packet came again, after a part had come
-	Unsettled     uint64 // of Missing: were still missing when only a part came
+	// Resumed: how often every packet came again, after a part had come
+	Resumed   uint64
+	Unsettled uint64 // of Missing: were still missing when only a part came
 
-	Stalls       uint64 // pauses longer than Config.Stall while something was to be sent or answered
-	Stalled      int64  // ns of them in all
-	LongestStall int64  // ns
+	// Stalls: pauses longer than Config.Stall while something was to be sent or answered
+	Stalls       uint64
+	Stalled      int64 // ns of them in all
+	LongestStall int64 // ns
 }
 
 // Lost returns how many PSNs are missing, as far as this point sees them.
@@ -65,17 +69,22 @@ type Direction struct {
 	peer    *Direction
 
 	// the second line
-	First, Last        int64    // ns: of the first and the last packet
-	data               [2]int64 // time of the first and of the last packet with Payload
-	In, Out            uint64   // ports of the last packet, as the caller numbers them; 0: not known
-	Label              uint32   // flow label of the last packet
-	SrcPort            uint16   // UDP, of the last packet
-	waiting            uint16   // which of the ring pending wait for an acknowledgement, a bit for each
-	pendingAt          uint8
-	readAt             uint8           // in the ring rest.reads
-	From               flow.Provenance // how Source is known; flow.None: it is not
-	sending, answering bool            // the message that is being sent, the response, goes on
-	late               bool            // rest.lateRun goes on
+	First, Last int64 // ns: of the first and the last packet
+	// data: time of the first and of the last packet with Payload
+	data [2]int64
+	// In and Out: ports of the last packet, as the caller numbers them; 0: not known
+	In, Out uint64
+	Label   uint32 // flow label of the last packet
+	SrcPort uint16 // UDP, of the last packet
+	// waiting: which of the ring pending wait for an acknowledgement, a bit for each
+	waiting   uint16
+	pendingAt uint8
+	readAt    uint8 // in the ring rest.reads
+	// From: how Source is known; flow.None: it is not
+	From flow.Provenance
+	// sending and answering: the message that is being sent, the response, goes on
+	sending, answering bool
+	late               bool // rest.lateRun goes on
 	untimed            bool
 	parted             bool // only a part of the packets came last
 
@@ -83,8 +92,10 @@ type Direction struct {
 	requests, responses sequence
 
 	// the fourth line
-	RTT     *Histogram // ns from a request to its acknowledgement; nil: none was seen
-	Sizes   *Histogram // octets of messages that were sent; nil: none was seen whole
+	// RTT: ns from a request to its acknowledgement; nil: none was seen
+	RTT *Histogram
+	// Sizes: octets of messages that were sent; nil: none was seen whole
+	Sizes   *Histogram
 	sizes   *Histogram // for Sizes; nil: it is made when it is needed
 	rest    *rest
 	message message
@@ -95,8 +106,9 @@ type Direction struct {
 	// the fifth line, and on
 	Counters
 
-	pending [maxPending]uint32 // a ring: PSNs of requests that wait for an acknowledgement
-	sent    [maxPending]int64  // when they were sent
+	// pending: a ring: PSNs of requests that wait for an acknowledgement
+	pending [maxPending]uint32
+	sent    [maxPending]int64 // when they were sent
 
 	_ [40]byte // up to a whole line
 }
@@ -146,7 +158,8 @@ type lateRun struct {
 // takes another path.
 func (d *Direction) Peer() *Direction {
 	p := d.peer
-	if p != nil && (p.Point != d.Point || p.DestQP != d.Source || p.Src != d.Dst || p.Dst != d.Src) { // its place may be another's
+	// its place may be another's
+	if p != nil && (p.Point != d.Point || p.DestQP != d.Source || p.Src != d.Dst || p.Dst != d.Src) {
 		d.peer = nil
 	}
 	return d.peer

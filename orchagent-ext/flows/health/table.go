@@ -12,8 +12,12 @@ import (
 
 // Config of a [Table]. Zero fields have defaults.
 type Config struct {
-	Capacity int   // directions; 0: 65,536. Behind that the one that was idle longest of a few leaves
-	Patience int64 // ns after which what was missing was sent again; 0: 3 ms, as Wireshark has it for TCP
+	// Capacity: directions; 0: 65,536. Behind that the one that was idle longest of a few
+	// leaves
+	Capacity int
+	// Patience: ns after which what was missing was sent again; 0: 3 ms, as Wireshark has it
+	// for TCP
+	Patience int64
 	Stall    int64 // ns of a pause that counts as a stall; 0: 1 ms
 
 	// Keep is how long, in ns, a direction stays after its last packet: in a
@@ -45,7 +49,8 @@ type Seen struct {
 	Point uint32          // where it passes; see Key
 	SrcQP uint32          // its source queue pair
 	From  flow.Provenance // how that is known; flow.None: it is not
-	Slot  int             // of its flow in a flow.Table, to find it fast; -1: not known
+	// Slot: of its flow in a flow.Table, to find it fast; -1: not known
+	Slot int
 
 	// Part means that only some packets of the direction come, as in a sample:
 	// gaps between them are no fault of the network, so PSNs are left out.
@@ -182,7 +187,8 @@ func (t *Table) join(d *Direction) {
 		return
 	}
 	d.peer = t.by[Key{Point: d.Point, Src: d.Dst, Dst: d.Src, DestQP: d.Source}]
-	if d.peer != nil && d.Packets > 0 { // what came until now may have been answers
+	// what came until now may have been answers
+	if d.peer != nil && d.Packets > 0 {
 		d.peer.forgetUntil(d.Last)
 	}
 }

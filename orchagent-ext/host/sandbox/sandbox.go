@@ -92,7 +92,8 @@ func (p Profile) program() []bpf.Instruction {
 		bpf.RetConstant{Val: refuse},
 	}
 	for i, call := range calls {
-		toRefuse := len(calls) - i // behind the rest, and behind the one that allows
+		// behind the rest, and behind the one that allows
+		toRefuse := len(calls) - i
 		program = append(program, bpf.JumpIf{Cond: bpf.JumpEqual, Val: uint32(call), SkipTrue: uint8(toRefuse)})
 	}
 	return append(program, bpf.RetConstant{Val: unix.SECCOMP_RET_ALLOW}, bpf.RetConstant{Val: refuse})
@@ -111,7 +112,8 @@ func Enter(p Profile) error {
 	}
 	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
 
-	runtime.LockOSThread() // no_new_privs is of a thread, and goes to the others with the filter
+	// no_new_privs is of a thread, and goes to the others with the filter
+	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("set no_new_privs: %w", err)

@@ -48,7 +48,8 @@ type CM struct {
 	RemoteCommID uint32 // not in REQ
 	LocalQPN     uint32 // 24 bits; REQ and REP: the sender's queue pair
 	RemoteQPN    uint32 // 24 bits; DREQ: the receiver's queue pair
-	StartingPSN  uint32 // 24 bits; REQ and REP: with which the receiver begins to send
+	// StartingPSN: 24 bits; REQ and REP: with which the receiver begins to send
+	StartingPSN uint32
 }
 
 const (

@@ -66,7 +66,8 @@ func (l *layers) appendMasked(m []byte) []byte {
 			be.PutUint16(m[ip+2:], be.Uint16(m[ip+2:])-uint16(added))
 			m[ip+9] = protoUDP
 		}
-		m[ip+1], m[ip+8], m[ip+10], m[ip+11] = 0xff, 0xff, 0xff, 0xff // TOS, TTL, checksum
+		// TOS, TTL, checksum
+		m[ip+1], m[ip+8], m[ip+10], m[ip+11] = 0xff, 0xff, 0xff, 0xff
 	}
 	udp := l.b[l.udp : l.udp+udpLen+BTHLen]
 	m = be.AppendUint64(m, be.Uint64(udp)|0xffff)       // checksum

@@ -37,12 +37,15 @@ const (
 type layers struct {
 	b []byte
 
-	link  int // Ethernet header of the frame that names the path, if there is one
+	// link: Ethernet header of the frame that names the path, if there is one
+	link  int
 	outer int // first IP header of it
 	ip    int // IP header that carries UDP
 	dst   int // its final destination address: 16 octets, or 4 for IPv4
 	udp   int
-	end   int // of the innermost layer parsed so far: first the frame on the wire, last the UDP datagram
+	// end: of the innermost layer parsed so far: first the frame on the wire, last the UDP
+	// datagram
+	end int
 
 	v6       bool // the IP header at ip is IPv6
 	fragment bool // first fragment of several
@@ -102,7 +105,8 @@ func (l *layers) ipv4(off, depth int) error {
 	if off+headerLen > l.available() {
 		return fail(HeaderIPv4, Truncated)
 	}
-	fragment := binary.BigEndian.Uint16(h[6:]) & 0x3fff // more fragments, offset
+	// more fragments, offset
+	fragment := binary.BigEndian.Uint16(h[6:]) & 0x3fff
 	next := h[9]
 	if fragment&0x1fff != 0 {
 		return l.not(OtherFragment, 0)

@@ -109,8 +109,9 @@ const (
 type layout struct {
 	name                                                         string
 	xrceth, deth, feth, reth, atomic, aeth, atomicAck, imm, ieth uint8
-	payload                                                      uint8 // offset of the payload from the BTH
-	response, data                                               bool
+	// payload: offset of the payload from the BTH
+	payload        uint8
+	response, data bool
 }
 
 // operation is an operation of a connected service: the lower 5 bits of its

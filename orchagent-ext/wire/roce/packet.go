@@ -20,7 +20,8 @@ type Packet struct {
 	bth    int // offset of the BTH
 	layout *layout
 	pad    int
-	masked [maskedLen + shortRest]byte // headers with their variable fields masked, for the ICRC
+	// masked: headers with their variable fields masked, for the ICRC
+	masked [maskedLen + shortRest]byte
 }
 
 // Parse parses an Ethernet frame. wireLen is the frame's length in octets on the

@@ -18,7 +18,8 @@ import (
 const (
 	mostClients   = 64 // connections at once
 	fewestClients = 4
-	shareOfFiles  = 16 // of the descriptors of the process, clients may have one in so many
+	// shareOfFiles: of the descriptors of the process, clients may have one in so many
+	shareOfFiles = 16
 )
 
 // clientLimit is how many connections a process of so many descriptors takes: the

@@ -99,7 +99,8 @@ func heaviest(all []rows.Row, n int) []rows.Row {
 
 // octets returns the octets of a flow's row, by which the heaviest are found.
 func octets(r rows.Row) uint64 {
-	n, _ := strconv.ParseUint(r.Fields["bytes"], 10, 64) // what is no number sent nothing
+	// what is no number sent nothing
+	n, _ := strconv.ParseUint(r.Fields["bytes"], 10, 64)
 	return n
 }
 

@@ -98,7 +98,8 @@ func newTable(database string, e *yang.Entry) *table {
 		l := newLeaf(noun, labels, row.Dir[name])
 		switch {
 		case l == nil, listed && l.kind != number, listed && l.value == prometheus.GaugeValue && !hasUnit(name):
-			continue // in a list of STATE_DB other leaves than amounts tell what a row is about
+			// in a list of STATE_DB other leaves than amounts tell what a row is about
+			continue
 		case l.kind == infoLabel:
 			if t.only == "" {
 				continue

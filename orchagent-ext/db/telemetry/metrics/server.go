@@ -27,9 +27,10 @@ const DefaultAddress = "127.0.0.1:9475"
 const (
 	headerTimeout = 5 * time.Second
 	writeTimeout  = 15 * time.Second
-	idleTimeout   = 2 * time.Minute // a client that waits gives way to a new one, see clients
-	maxHeader     = 16 << 10        // octets
-	maxScrapes    = 16              // at once; more get 503
+	// idleTimeout: a client that waits gives way to a new one, see clients
+	idleTimeout = 2 * time.Minute
+	maxHeader   = 16 << 10 // octets
+	maxScrapes  = 16       // at once; more get 503
 )
 
 // Times of the server.
@@ -42,9 +43,11 @@ const (
 type Config struct {
 	Address   string // host:port
 	Databases *sonicdb.Databases
-	ASIC      string // asic0…, a label of everything, on a switch of several; empty: none
-	Flows     int    // so many of the heaviest flows are exported, each with series of its own
-	Log       *slog.Logger
+	// ASIC: asic0…, a label of everything, on a switch of several; empty: none
+	ASIC string
+	// Flows: so many of the heaviest flows are exported, each with series of its own
+	Flows int
+	Log   *slog.Logger
 
 	// Hangs returns the reason why the daemon hangs, which its rows cannot show, or "". It
 	// may be nil, which is as "".
@@ -106,7 +109,8 @@ func New(c Config) (*Server, error) {
 		Handler: s.clients.handler(mux), ConnState: s.clients.state, ConnContext: s.clients.context,
 		ReadHeaderTimeout: headerTimeout, ReadTimeout: headerTimeout, WriteTimeout: writeTimeout,
 		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
-		ErrorLog: slog.NewLogLogger(c.Log.Handler(), slog.LevelDebug), // of clients that end early
+		// of clients that end early
+		ErrorLog: slog.NewLogLogger(c.Log.Handler(), slog.LevelDebug),
 	}
 	return s, nil
 }
