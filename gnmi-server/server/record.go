@@ -18,15 +18,19 @@ import (
 
 // record has the rows that an unconfirmed commit restores when it is taken back.
 type record struct {
-	ID       string     `json:"id"`
-	Deadline time.Time  `json:"deadline"`
-	Rows     []savedRow `json:"rows"`
+	// ID is that of the commit, which the client chose.
+	ID string `json:"id"`
+	// Deadline is the time at which the commit is taken back.
+	Deadline time.Time `json:"deadline"`
+	// Rows are the rows that it replaced.
+	Rows []savedRow `json:"rows"`
 }
 
 // savedRow is a row before the commit.
 type savedRow struct {
-	Table  string            `json:"table"`
-	Key    string            `json:"key"`
+	Table string `json:"table"`
+	Key   string `json:"key"`
+	// There is false for a row that the commit created.
 	There  bool              `json:"there"`
 	Fields map[string]string `json:"fields,omitempty"`
 }

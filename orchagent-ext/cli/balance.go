@@ -29,11 +29,17 @@ const (
 
 // balance is how ECMP over some paths spreads the traffic of a capture.
 type balance struct {
-	Hash    string  `json:"hash"`
-	Seed    uint32  `json:"seed"`
-	Paths   int     `json:"paths"`
-	Weights string  `json:"weights"`
-	Packets int     `json:"packets"`
+	// Hash is the name of the hash: linux, crc32 or crc16.
+	Hash string `json:"hash"`
+	// Seed is that of the hash.
+	Seed uint32 `json:"seed"`
+	// Paths is the number of equal-cost paths.
+	Paths int `json:"paths"`
+	// Weights is the unit of loads: packets or bytes.
+	Weights string `json:"weights"`
+	// Packets is the number of packets that were placed.
+	Packets int `json:"packets"`
+	// Spreads has the load of paths for each way to choose them.
 	Spreads []*load `json:"spreads"`
 	Placed  *placed `json:"placed,omitempty"` // with --placed
 }

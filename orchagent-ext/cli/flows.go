@@ -31,19 +31,31 @@ func newFlowTable(removed func(*flow.Flow, flow.Reason)) *flow.Table {
 // flowRecord is one flow as decode --flows prints it.
 type flowRecord struct {
 	Src netip.Addr `json:"src"` // of the path: as they arrive
+	// Dst is the destination of the outermost IP header.
 	Dst netip.Addr `json:"dst"`
 	// Session: where its addresses are others
-	Session   *session  `json:"session,omitempty"`
-	Sport     uint16    `json:"sport"`
-	FlowLabel uint32    `json:"flow_label"`
-	PKey      uint16    `json:"pkey"`
-	DstQP     uint32    `json:"dst_qp"`
-	SrcQP     *uint32   `json:"src_qp"`
-	SrcQPFrom *string   `json:"src_qp_from"`
-	Packets   uint64    `json:"packets"`
-	Bytes     uint64    `json:"bytes"`
-	First     time.Time `json:"first"`
-	Last      time.Time `json:"last"`
+	Session *session `json:"session,omitempty"`
+	// Sport is the UDP source port, by which ECMP spreads flows without labels.
+	Sport uint16 `json:"sport"`
+	// FlowLabel is the label of the outermost IPv6 header, 20 bits; 0 for none and for IPv4.
+	FlowLabel uint32 `json:"flow_label"`
+	// PKey is the partition key of the BTH.
+	PKey uint16 `json:"pkey"`
+	// DstQP is the queue pair that the packets go to, 24 bits.
+	DstQP uint32 `json:"dst_qp"`
+	// SrcQP is the queue pair that they come from; null while it is unknown.
+	SrcQP *uint32 `json:"src_qp"`
+	// SrcQPFrom is the way in which it was learned: deth, cm or ack; null for an unknown
+	// one.
+	SrcQPFrom *string `json:"src_qp_from"`
+	// Packets counts the packets of the flow.
+	Packets uint64 `json:"packets"`
+	// Bytes counts their octets.
+	Bytes uint64 `json:"bytes"`
+	// First is the time of the first packet.
+	First time.Time `json:"first"`
+	// Last is the time of the last packet.
+	Last time.Time `json:"last"`
 }
 
 // newFlowRecord returns a flow for output. qp is its source queue pair, and from the way

@@ -138,33 +138,54 @@ func (h *healthTable) String() string {
 // healthRecord is one direction of a connection as --health prints it.
 type healthRecord struct {
 	Src netip.Addr `json:"src"` // of the session
+	// Dst is the destination of the session, with Src the direction's key beside DstQP.
 	Dst netip.Addr `json:"dst"`
 	// Point: number of the interface, where there are several
-	Point   uint32    `json:"interface,omitempty"`
-	DstQP   uint32    `json:"dst_qp"`
-	SrcQP   *uint32   `json:"src_qp"`
-	First   time.Time `json:"first"`
-	Last    time.Time `json:"last"`
-	Packets uint64    `json:"packets"`
-	Bytes   uint64    `json:"bytes"`
-	CE      uint64    `json:"ce"`
-	CEShare float64   `json:"ce_share"` // of the packets
+	Point uint32 `json:"interface,omitempty"`
+	// DstQP is the queue pair that the packets go to, 24 bits.
+	DstQP uint32 `json:"dst_qp"`
+	// SrcQP is the queue pair that they come from; null while it is unknown: a BTH has the
+	// destination's only.
+	SrcQP *uint32 `json:"src_qp"`
+	// First is the time of the direction's first packet.
+	First time.Time `json:"first"`
+	// Last is the time of its last packet.
+	Last time.Time `json:"last"`
+	// Packets counts all packets of the direction, repeated ones included.
+	Packets uint64 `json:"packets"`
+	// Bytes counts their octets, as long as their IP headers say they were.
+	Bytes uint64 `json:"bytes"`
+	// CE counts packets with the ECN codepoint CE (RFC 3168).
+	CE      uint64  `json:"ce"`
+	CEShare float64 `json:"ce_share"` // of the packets
 
 	// Payload: octets of the application, each once
-	Payload       uint64   `json:"payload"`
-	Goodput       *float64 `json:"goodput_bps"`
-	Gaps          uint64   `json:"gaps"`
-	Missing       uint64   `json:"missing"`
-	Lost          uint64   `json:"lost"` // of those: have not come
-	Reordered     uint64   `json:"reordered"`
-	Recovered     uint64   `json:"recovered"`
-	Duplicates    uint64   `json:"duplicates"`
-	Retransmitted uint64   `json:"retransmitted_bytes"`
-	Restarts      uint64   `json:"restarts"`
-	Stalls        uint64   `json:"stalls"`
-	Stalled       float64  `json:"stalled_us"`
-	LongestStall  float64  `json:"longest_stall_us"`
+	Payload uint64 `json:"payload"`
+	// Goodput is the payload in order, in bit/s; null for a direction that is too short.
+	Goodput *float64 `json:"goodput_bps"`
+	// Gaps counts jumps of the PSN ahead.
+	Gaps uint64 `json:"gaps"`
+	// Missing counts the PSNs of gaps, some of which come later.
+	Missing uint64 `json:"missing"`
+	Lost    uint64 `json:"lost"` // of those: have not come
+	// Reordered counts PSNs of a gap that came late, for the first time.
+	Reordered uint64 `json:"reordered"`
+	// Recovered counts PSNs of a gap that came by a retransmission.
+	Recovered uint64 `json:"recovered"`
+	// Duplicates counts packets with a PSN that was seen before.
+	Duplicates uint64 `json:"duplicates"`
+	// Retransmitted counts the octets that were sent again.
+	Retransmitted uint64 `json:"retransmitted_bytes"`
+	// Restarts counts connections that began under the same queue pair after the first.
+	Restarts uint64 `json:"restarts"`
+	// Stalls counts pauses of the sender or receiver while packets or answers were due.
+	Stalls uint64 `json:"stalls"`
+	// Stalled is their sum, µs.
+	Stalled float64 `json:"stalled_us"`
+	// LongestStall is the longest of them, µs.
+	LongestStall float64 `json:"longest_stall_us"`
 
+	// Messages has the sizes of messages, octets.
 	Messages *quantiles `json:"message_bytes,omitempty"`
 	// RTT: from a request to its acknowledgement
 	RTT *quantiles `json:"rtt_us,omitempty"`
@@ -176,18 +197,25 @@ type healthRecord struct {
 
 // answers are the acknowledgements and notifications of one direction.
 type answers struct {
-	Acks uint64            `json:"acks"`
+	// Acks counts acknowledgements without an error.
+	Acks uint64 `json:"acks"`
+	// CNPs counts congestion notification packets (IBTA annex A17).
 	CNPs uint64            `json:"cnps"`
 	NAKs map[string]uint64 `json:"naks"` // by reason
 }
 
 // quantiles sum up a histogram.
 type quantiles struct {
-	Count uint64  `json:"count"`
-	Min   float64 `json:"min"`
-	P50   float64 `json:"p50"`
-	P99   float64 `json:"p99"`
-	Max   float64 `json:"max"`
+	// Count is the number of values.
+	Count uint64 `json:"count"`
+	// Min is the least value.
+	Min float64 `json:"min"`
+	// P50 is the median.
+	P50 float64 `json:"p50"`
+	// P99 is the 99th percentile.
+	P99 float64 `json:"p99"`
+	// Max is the greatest value.
+	Max float64 `json:"max"`
 }
 
 // nsPerUs converts ns, the unit of package health, to µs, the unit of the output.

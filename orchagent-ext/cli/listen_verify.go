@@ -16,13 +16,18 @@ import (
 // verified has the counts of packets of `sluice gen` that arrived, of all queue
 // pairs together.
 type verified struct {
+	// QueuePairs is the number of flows that sent.
 	QueuePairs int    `json:"queue_pairs"`
 	Packets    uint64 `json:"packets"` // each once
 	Octets     uint64 `json:"octets"`  // of IP packets
-	Missing    uint64 `json:"missing"`
-	Reordered  uint64 `json:"reordered"`
+	// Missing counts packets whose later ones arrived.
+	Missing uint64 `json:"missing"`
+	// Reordered counts packets that arrived after later ones.
+	Reordered uint64 `json:"reordered"`
+	// Duplicates counts packets that arrived a second time.
 	Duplicates uint64 `json:"duplicates"`
-	BadICRC    uint64 `json:"bad_icrc"`
+	// BadICRC counts packets with a wrong ICRC, which are left out of the others.
+	BadICRC uint64 `json:"bad_icrc"`
 	// NoRoom: packets of more queue pairs than are told apart
 	NoRoom uint64 `json:"no_room"`
 	// Lost: frames that this program was too slow for

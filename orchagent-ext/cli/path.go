@@ -111,28 +111,36 @@ type pathQuery struct {
 
 // pathAnswer is the paths of a flow.
 type pathAnswer struct {
-	Group   []pathMember `json:"next_hops"`
-	Hash    string       `json:"hash,omitempty"`
-	Sport   uint16       `json:"sport"`
-	Now     *flowPath    `json:"now"`
-	Labeled *flowPath    `json:"label"`  // null: over IPv4
-	Placed  *flowPath    `json:"placed"` // null: it is not placed
-	Reason  string       `json:"reason,omitempty"`
-	Trace   *trace.Trace `json:"trace,omitempty"`
+	// Group has the next hops of the route, in the kernel's order.
+	Group []pathMember `json:"next_hops"`
+	Hash  string       `json:"hash,omitempty"`
+	// Sport is the UDP source port that was assumed.
+	Sport uint16 `json:"sport"`
+	// Now is the path of packets without a label; null for an unknown one.
+	Now     *flowPath `json:"now"`
+	Labeled *flowPath `json:"label"`  // null: over IPv4
+	Placed  *flowPath `json:"placed"` // null: it is not placed
+	// Reason is the reason of an unknown choice.
+	Reason string       `json:"reason,omitempty"`
+	Trace  *trace.Trace `json:"trace,omitempty"`
 
 	choose func(*ecmp.Tuple) (int, bool) // nil: it is not known
 }
 
 // pathMember is one next hop of the group.
 type pathMember struct {
-	Port   string `json:"port"`
-	Via    string `json:"via,omitempty"`
+	// Port is the network device of the next hop.
+	Port string `json:"port"`
+	// Via is the address of the gateway; "" for a destination on the link.
+	Via string `json:"via,omitempty"`
+	// Weight is that of the next hop, 1 to 256.
 	Weight int    `json:"weight"`
 	State  string `json:"state"` // up, dead, unresolved
 }
 
 // flowPath is the path with one label.
 type flowPath struct {
+	// FlowLabel is the label of the packets, 20 bits.
 	FlowLabel uint32 `json:"flow_label"`
 	Port      string `json:"port"` // empty: no next hop is alive
 	Via       string `json:"via,omitempty"`

@@ -19,40 +19,63 @@ import (
 
 // record is one RoCEv2 packet as decode --json prints it.
 type record struct {
-	Frame     int        `json:"frame"`
-	Time      time.Time  `json:"time"`
-	Src       netip.Addr `json:"src"` // of the path: as they arrive
-	Dst       netip.Addr `json:"dst"`
-	Sport     uint16     `json:"sport"`
-	FlowLabel uint32     `json:"flow_label"`
-	DSCP      uint8      `json:"dscp"`
-	ECN       string     `json:"ecn"`
-	VLAN      []uint16   `json:"vlan,omitempty"` // the outer one first
-	In        string     `json:"in,omitempty"`   // port that it came in by
-	Out       string     `json:"out,omitempty"`  // port that it left by
-	Tunnelled bool       `json:"tunnelled,omitempty"`
+	// Frame is the number of the packet in the capture, from 1 as in Wireshark.
+	Frame int `json:"frame"`
+	// Time is the capture's time of the packet, UTC.
+	Time time.Time  `json:"time"`
+	Src  netip.Addr `json:"src"` // of the path: as they arrive
+	// Dst is the destination of the outermost IP header.
+	Dst netip.Addr `json:"dst"`
+	// Sport is the UDP source port.
+	Sport uint16 `json:"sport"`
+	// FlowLabel is the label of the outermost IPv6 header, 20 bits; 0 for IPv4.
+	FlowLabel uint32 `json:"flow_label"`
+	// DSCP is the upper 6 bits of the traffic class (RFC 2474).
+	DSCP uint8 `json:"dscp"`
+	// ECN is the name of the codepoint in the lower 2 bits (RFC 3168).
+	ECN  string   `json:"ecn"`
+	VLAN []uint16 `json:"vlan,omitempty"` // the outer one first
+	In   string   `json:"in,omitempty"`   // port that it came in by
+	Out  string   `json:"out,omitempty"`  // port that it left by
+	// Tunnelled is true where the RoCEv2 packet is inside of another packet.
+	Tunnelled bool `json:"tunnelled,omitempty"`
 	// Session: where its addresses are others
-	Session    *session `json:"session,omitempty"`
-	Opcode     uint8    `json:"opcode"`
-	OpcodeName string   `json:"opcode_name"`
-	PKey       uint16   `json:"pkey"`
-	DstQP      uint32   `json:"dst_qp"`
-	SrcQP      *uint32  `json:"src_qp"`
-	SrcQPFrom  *string  `json:"src_qp_from"`
-	PSN        uint32   `json:"psn"`
-	SE         bool     `json:"se"`
-	M          bool     `json:"m"`
-	Pad        uint8    `json:"pad"`
-	TVer       uint8    `json:"tver"`
-	FECN       bool     `json:"fecn"`
-	BECN       bool     `json:"becn"`
-	AckReq     bool     `json:"ack_req"`
+	Session *session `json:"session,omitempty"`
+	// Opcode is the BTH opcode, service and operation (IBTA volume 1 section 9.2).
+	Opcode uint8 `json:"opcode"`
+	// OpcodeName is its name, or the number in hexadecimal for an unknown one.
+	OpcodeName string `json:"opcode_name"`
+	// PKey is the partition key.
+	PKey uint16 `json:"pkey"`
+	// DstQP is the destination queue pair, 24 bits.
+	DstQP uint32 `json:"dst_qp"`
+	// SrcQP is the source queue pair; null while it is unknown.
+	SrcQP *uint32 `json:"src_qp"`
+	// SrcQPFrom is the way in which it was learned; null for an unknown one.
+	SrcQPFrom *string `json:"src_qp_from"`
+	// PSN is the packet sequence number, 24 bits.
+	PSN uint32 `json:"psn"`
+	// SE is the solicited event bit.
+	SE bool `json:"se"`
+	// M is the bit of migration state.
+	M bool `json:"m"`
+	// Pad is the number of octets that fill the payload up to a multiple of 4.
+	Pad uint8 `json:"pad"`
+	// TVer is the version of the transport header, which is 0.
+	TVer uint8 `json:"tver"`
+	// FECN is the bit of forward congestion notification.
+	FECN bool `json:"fecn"`
+	// BECN is the bit of backward congestion notification, which is set in a CNP.
+	BECN bool `json:"becn"`
+	// AckReq is the bit by which the sender requests an acknowledgement.
+	AckReq bool `json:"ack_req"`
 	// Event: gap, reordered, retransmit, restart
 	Event   string `json:"event,omitempty"`
 	Missing uint32 `json:"missing,omitempty"` // PSNs before it, of a gap
 	// ICRCOK: null: cut by the capture, or a fragment
 	ICRCOK *bool `json:"icrc_ok"`
 
+	// XRCETH and the following are the extended headers; absent ones are left out.
 	XRCETH       *xrceth       `json:"xrceth,omitempty"`
 	DETH         *deth         `json:"deth,omitempty"`
 	FETH         *feth         `json:"feth,omitempty"`
@@ -63,8 +86,10 @@ type record struct {
 	ImmDt        *immdt        `json:"immdt,omitempty"`
 	IETH         *ieth         `json:"ieth,omitempty"`
 	CM           *cm           `json:"cm,omitempty"`
-	PayloadLen   int           `json:"payload_len"`
+	// PayloadLen is the length of the payload in octets, without padding and ICRC.
+	PayloadLen int `json:"payload_len"`
 
+	// Notification is the message in a CNP or a Rate Advice.
 	Notification *notification `json:"notification,omitempty"`
 }
 

@@ -22,10 +22,12 @@ import (
 // holdReport is the member hold of report.json.
 type holdReport struct {
 	// RunsN: of which the runs are the medians
-	RunsN      int    `json:"runs_n"`
+	RunsN int `json:"runs_n"`
+	// QueueBytes is the length of queues, octets.
 	QueueBytes uint64 `json:"queue_bytes"`
 	// Hops: links on which PFCM went up in the run pfcm
-	Hops int                `json:"hops"`
+	Hops int `json:"hops"`
+	// Runs has the medians of each variant.
 	Runs map[string]holdRun `json:"runs"`
 	latencies
 	// Without: the same without real-time priority
@@ -45,7 +47,8 @@ type holdRun struct {
 	// HeldLost: packets of elephants that no queue says it dropped
 	HeldLost float64 `json:"held_lost"`
 	// Drops: packets, of all queues
-	Drops   float64 `json:"drops"`
+	Drops float64 `json:"drops"`
+	// Deepest is the peak of the congested queue, octets.
 	Deepest float64 `json:"deepest_bytes"`
 	// Messages: PFCM and PFC frames on the links
 	Messages float64 `json:"messages"`
@@ -63,11 +66,13 @@ type latencies struct {
 
 // latency is a distribution in µs.
 type latency struct {
+	// P50 and the following are in µs.
 	P50  float64 `json:"p50"`
 	P99  float64 `json:"p99"`
 	P999 float64 `json:"p999"`
 	Max  float64 `json:"max"`
-	N    int     `json:"n"`
+	// N is the number of measurements.
+	N int `json:"n"`
 }
 
 // newHoldReport returns a report without runs.

@@ -28,7 +28,8 @@ type placementRun struct {
 	HashWorstOverMean float64 `json:"hash_worst_over_mean"`
 	// Floor: no placement is below
 	Floor float64 `json:"floor"`
-	Moves int     `json:"moves"`
+	// Moves counts the flows that got another label.
+	Moves int `json:"moves"`
 	// Seconds: until it stayed below the bar
 	Seconds float64 `json:"seconds"`
 	// After: while the load stayed as it was

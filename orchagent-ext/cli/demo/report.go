@@ -20,10 +20,13 @@ const chartWidth = 78 // columns
 
 // report is the file report.json.
 type report struct {
-	Balance        balance `json:"balance"`
-	Labels         labels  `json:"labels"`
-	ICRCBad        int     `json:"icrc_bad"`
-	Lost           int     `json:"lost"`
+	Balance balance `json:"balance"`
+	Labels  labels  `json:"labels"`
+	// ICRCBad counts packets that arrived with a wrong ICRC.
+	ICRCBad int `json:"icrc_bad"`
+	// Lost counts packets that stayed away.
+	Lost int `json:"lost"`
+	// ConfigToSwitch is the time from the row in CONFIG_DB to labels on the switch, ms.
 	ConfigToSwitch float64 `json:"config_to_switch_ms"`
 
 	foreign    int
@@ -40,8 +43,10 @@ type balance struct {
 
 // labels are those on arrival after the row.
 type labels struct {
+	// Checked is the number of packets whose label was computed again.
 	Checked int `json:"checked"`
-	Right   int `json:"right"`
+	// Right is the number of those with that label.
+	Right int `json:"right"`
 }
 
 // count adds the packets of a round that came to harm.

@@ -21,23 +21,28 @@ type stockReport struct {
 // stockFigures are the figures of the scenario as JSON: worst ÷ mean by family, and the
 // times of a link's failure and of a restart.
 type stockFigures struct {
-	Placement  map[string]*stockRun `json:"placement"` // by v4 and v6
-	LinkDownMS float64              `json:"link_down_ms"`
-	RestartS   float64              `json:"restart_s"`
+	Placement map[string]*stockRun `json:"placement"` // by v4 and v6
+	// LinkDownMS is the time from a link's failure to the last lost packet, ms.
+	LinkDownMS float64 `json:"link_down_ms"`
+	// RestartS is the time from the start after kill -9 until the rules are in order, s.
+	RestartS float64 `json:"restart_s"`
 }
 
 // stockRun has the results of one address family. Figures are worst ÷ mean of the octets
 // of uplinks.
 type stockRun struct {
+	// Hash is worst ÷ mean of the uplinks with the hash alone.
 	Hash      float64 `json:"hash"`
 	Placed10k float64 `json:"placed_10k"` // from 2 s to 4 s, 10,000 samples a second
 	Placed1k  float64 `json:"placed_1k"`  // from 5 s to 7 s, 1000 samples a second
-	Rules     int     `json:"rules"`
-	Zipf      float64 `json:"zipf"`  // from 3 s to 4 s
-	Floor     float64 `json:"floor"` // of Zipf: no placement is below
+	// Rules is the number of entries on the switch.
+	Rules int     `json:"rules"`
+	Zipf  float64 `json:"zipf"`  // from 3 s to 4 s
+	Floor float64 `json:"floor"` // of Zipf: no placement is below
 
 	// Of flows that pause, and move only then.
-	IdleLost      int64   `json:"idle_lost"`
+	IdleLost int64 `json:"idle_lost"`
+	// IdleReordered counts packets out of order while only idle flows move.
 	IdleReordered int64   `json:"idle_reordered"`
 	IdleEven      float64 `json:"idle_even"`
 }

@@ -18,10 +18,12 @@ import (
 // wanReport is the member wan of report.json.
 type wanReport struct {
 	// RunsN: of which the runs are the medians
-	RunsN     int               `json:"runs_n"`
-	RTT       float64           `json:"rtt_ms"`
-	HighBytes uint64            `json:"high_bytes"` // high-water mark of a flow
-	Runs      map[string]wanRun `json:"runs"`
+	RunsN int `json:"runs_n"`
+	// RTT is the round trip of the path, ms.
+	RTT       float64 `json:"rtt_ms"`
+	HighBytes uint64  `json:"high_bytes"` // high-water mark of a flow
+	// Runs has the medians of each variant.
+	Runs map[string]wanRun `json:"runs"`
 	// PPFC: congestion → held a link away
 	PPFC ppfcTimes `json:"ppfc_us"`
 

@@ -14,10 +14,14 @@ import (
 // Edit is the change of one row. A nil map is a missing row, an empty map a row without
 // fields.
 type Edit struct {
-	Table  string            `json:"table"`
-	Key    string            `json:"key"`
+	// Table is the row's table.
+	Table string `json:"table"`
+	// Key is the row's key, without the table.
+	Key string `json:"key"`
+	// Before has the fields before the change.
 	Before map[string]string `json:"before"`
-	After  map[string]string `json:"after"`
+	// After has the fields after it.
+	After map[string]string `json:"after"`
 }
 
 // row returns the edit's row with these fields.

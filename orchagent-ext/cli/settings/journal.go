@@ -21,6 +21,7 @@ const (
 
 // Journal has the rows that the last changes replaced, the oldest first.
 type Journal struct {
+	// Entries are the changes, the oldest first.
 	Entries []Entry `json:"entries"`
 	// Point: rows that changes write, before the newest entry
 	Point []rows.Row `json:"point"`
@@ -28,10 +29,13 @@ type Journal struct {
 
 // Entry is one change.
 type Entry struct {
-	Time    time.Time `json:"time"`
-	By      string    `json:"by"`
-	Command string    `json:"command"` // without the program's name
-	Edits   []Edit    `json:"edits"`
+	// Time is that of the change, in seconds, UTC.
+	Time time.Time `json:"time"`
+	// By is the user who made it.
+	By      string `json:"by"`
+	Command string `json:"command"` // without the program's name
+	// Edits has the rows that it changed.
+	Edits []Edit `json:"edits"`
 }
 
 // add appends a change with the rows that it replaced, and drops the oldest entries above

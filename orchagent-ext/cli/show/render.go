@@ -11,9 +11,12 @@ import (
 
 // Block is pairs, a table, or lines of text.
 type Block struct {
-	Pairs  [][2]string // those without a value are left out
+	Pairs [][2]string // those without a value are left out
+	// Header has the titles of a table.
 	Header []string
-	Rows   [][]string
+	// Rows has its cells.
+	Rows [][]string
+	// Text is a block of sentences, in place of a table.
 	Text   string
 	Joined bool // no empty line between the block before and this one
 }

@@ -20,18 +20,24 @@ type Verb struct {
 
 // Options are the flags of the commands.
 type Options struct {
-	Top       int    // at most so many; 0: all
-	Port      string // a port or PortChannel; empty: all
-	QP        *uint32
+	Top  int    // at most so many; 0: all
+	Port string // a port or PortChannel; empty: all
+	// QP selects flows by their destination queue pair; nil selects all.
+	QP *uint32
+	// Congested selects flows that are congested or held.
 	Congested bool
-	All       bool
-	Baseline  Baseline
-	Now       time.Time
+	// All includes queues without packets.
+	All      bool
+	Baseline Baseline
+	// Now is the time, by which stale rows are found.
+	Now time.Time
 }
 
 // Answer is the output of a command: JSON for programs, blocks for people.
 type Answer struct {
-	JSON   any
+	// JSON is the answer for programs.
+	JSON any
+	// Blocks are the answer for people.
 	Blocks []Block
 	Stale  *StaleError // nil: sluiced is alive
 }

@@ -37,16 +37,22 @@ type Config struct {
 
 // Report is the result of [Collect].
 type Report struct {
-	Host  string    `json:"host"`
-	Time  time.Time `json:"time"`
-	Parts []Part    `json:"parts"`
+	// Host is the name of the machine.
+	Host string `json:"host"`
+	// Time is that of the begin, in seconds, UTC.
+	Time time.Time `json:"time"`
+	// Parts are the results of all sources, in their order.
+	Parts []Part `json:"parts"`
 }
 
 // Part is one subject.
 type Part struct {
-	Name  string `json:"name"`
+	// Name is that of the part, and of its file in an archive.
+	Name string `json:"name"`
+	// About describes the part in one line.
 	About string `json:"about"`
 	Error string `json:"error,omitempty"` // why it is not there, or not whole
+	// Items are its rows, at most as many as its limit.
 	Items []Item `json:"items"`
 
 	// LeftOut is the number of items above the part's limit.
