@@ -19,8 +19,10 @@ var ErrMixed = errors.New("union_replace cannot be combined with delete, replace
 
 // Operation is one of a SetRequest.
 type Operation struct {
-	Kind  gpb.UpdateResult_Operation
-	Path  *gpb.Path // as the request has it
+	// Kind is delete, union_replace, replace or update.
+	Kind gpb.UpdateResult_Operation
+	Path *gpb.Path // as the request has it
+	// Query has the nodes that the path names.
 	Query *paths.Query
 
 	assignments []encoding.Assignment

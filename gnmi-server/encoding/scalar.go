@@ -24,7 +24,9 @@ func IsSupported(e gpb.Encoding) bool { return slices.Contains(Supported, e) }
 
 // Leaf is a leaf and its text. The values of a leaf-list have commas between.
 type Leaf struct {
-	Table           *paths.Table
+	// Table is the leaf's table.
+	Table *paths.Table
+	// Key is that of the row, Name the leaf's, and Text its value as the database has it.
 	Key, Name, Text string
 }
 

@@ -15,7 +15,9 @@ const Localhost = "localhost"
 
 // Error is a fault of a path.
 type Error struct {
-	Path    string
+	// Path is the wrong path as text.
+	Path string
+	// Reason is the fault, with the values that are allowed.
 	Reason  string
 	Unknown bool // the path is well formed, and no model has it
 }

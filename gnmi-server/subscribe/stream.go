@@ -41,12 +41,16 @@ type Subscription struct {
 
 // Stream is a list of subscriptions of one client.
 type Stream struct {
-	Live          *tree.Live
+	// Live has the leaves and their changes.
+	Live *tree.Live
+	// Subscriptions are the paths with their modes.
 	Subscriptions []Subscription
-	Encoding      gpb.Encoding
-	UpdatesOnly   bool
-	Target        string // of the request's prefix
-	Limit         int    // leaves that may wait
+	// Encoding is that of values.
+	Encoding gpb.Encoding
+	// UpdatesOnly leaves out the present state (specification section 3.5.1.2).
+	UpdatesOnly bool
+	Target      string // of the request's prefix
+	Limit       int    // leaves that may wait
 
 	// Allow reports whether the client may see a leaf; nil: all.
 	Allow func(t *paths.Table, key, leaf string) bool

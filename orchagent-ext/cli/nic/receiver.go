@@ -22,8 +22,10 @@ type Received struct {
 
 // Receiver counts arrivals by DestQP. It belongs to one goroutine.
 type Receiver struct {
+	// Flows has the counters by DestQP.
 	Flows   map[uint32]*Received
 	Foreign uint64 // frames that are none of the flows'
+	// BadICRC counts frames with a wrong ICRC.
 	BadICRC uint64
 	// Answers: DestQP → SrcQP of the flows that are connected by RDMA-CM and acknowledged,
 	// each 8th packet

@@ -18,16 +18,19 @@ type Obey struct{ PFCM, PFC, Advice, CNP bool }
 
 // Config is an adapter and its traffic.
 type Config struct {
-	Flows      []Flow
-	LineRate   uint64   // bit/s of the link, of all flows together
-	MAC, Next  roce.MAC // its own, and its router's
+	// Flows are sent at their own rates.
+	Flows     []Flow
+	LineRate  uint64   // bit/s of the link, of all flows together
+	MAC, Next roce.MAC // its own, and its router's
+	// Obey has the notifications that the adapter obeys.
 	Obey       Obey
 	Priority   uint8  // IEEE 802.1Qbb priority of all flows
 	StreamSeed uint32 // of Stream IDs, scope hash
-	Points     notify.CodePoints
-	Lifetime   time.Duration // of a Rate Advice
-	Connect    bool          // flows are connected by RDMA-CM before they send
-	Packets    uint64        // it ends behind so many; 0: it does not
+	// Points are the code points of notifications.
+	Points   notify.CodePoints
+	Lifetime time.Duration // of a Rate Advice
+	Connect  bool          // flows are connected by RDMA-CM before they send
+	Packets  uint64        // it ends behind so many; 0: it does not
 	// Realtime: the thread goes before others, where it may: an adapter does not wait for
 	// the host's CPUs
 	Realtime bool
@@ -37,16 +40,20 @@ type Config struct {
 type Counters struct {
 	Packets, Octets uint64 // sent, of IP packets
 	// Held: sum over the flows of the time in which PFCM or PFC held them
-	Held   time.Duration
-	PFCM   uint64 // messages received, by kind
-	PFC    uint64
+	Held time.Duration
+	PFCM uint64 // messages received, by kind
+	// PFC counts PFC frames.
+	PFC uint64
+	// Advice counts messages of Rate Advice.
 	Advice uint64
-	CNP    uint64
-	Acks   uint64 // acknowledgements received
+	// CNP counts CNPs.
+	CNP  uint64
+	Acks uint64 // acknowledgements received
 	// Acknowledged: packets up to the last one of each flow that was acknowledged
 	Acknowledged uint64
 	Arrived      uint64 // of those, as their receiver says
-	Took         time.Duration
+	// Took is the time since the begin of sending.
+	Took time.Duration
 	// Refused: notifications that are not obeyed by configuration, or about another sender's
 	// flow
 	Refused uint64

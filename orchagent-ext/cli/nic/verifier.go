@@ -11,7 +11,9 @@ import (
 
 // Arrival names a flow of `sluice gen` where it arrives.
 type Arrival struct {
-	Src    netip.Addr
+	// Src is the sender's address.
+	Src netip.Addr
+	// DestQP is the queue pair that the flow goes to.
 	DestQP uint32
 	Run    uint32 // of the program: each has a number of its own
 }
@@ -41,9 +43,11 @@ const (
 // Verifier checks the packets of `sluice gen` by flow, and acknowledges those that
 // request it. It belongs to one goroutine.
 type Verifier struct {
+	// Flows has the counters of each flow.
 	Flows   map[Arrival]*Arrived
 	Packets uint64 // of them, each once
 	Other   uint64 // frames that are of none of them
+	// BadICRC counts frames with a wrong ICRC.
 	BadICRC uint64
 	NoRoom  uint64 // packets of flows beyond those that can be told apart
 

@@ -11,14 +11,20 @@ import (
 
 // Hold is a row of SLUICE_HOLD.
 type Hold struct {
-	From    string `json:"from"` // who asked for it
-	Port    string `json:"port"` // that the flow leaves by
-	Queue   Number `json:"queue"`
-	Stream  Number `json:"stream_id"`
-	Src     string `json:"src,omitempty"`
-	Dst     string `json:"dst,omitempty"`
+	From string `json:"from"` // who asked for it
+	Port string `json:"port"` // that the flow leaves by
+	// Queue is the number of the queue in the request.
+	Queue Number `json:"queue"`
+	// Stream is the Stream ID in the request.
+	Stream Number `json:"stream_id"`
+	// Src is the source of the held flow.
+	Src string `json:"src,omitempty"`
+	// Dst is its destination.
+	Dst string `json:"dst,omitempty"`
+	// State is that of the hold.
 	State   string `json:"state"`
 	Seconds Number `json:"seconds"` // since it began
+	// Waiting is the octets that the switch holds back.
 	Waiting Number `json:"waiting_bytes"`
 	since   time.Time
 }

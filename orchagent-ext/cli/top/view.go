@@ -14,24 +14,34 @@ import (
 // View is the content of a frame: the tables as of now, and rates a second since the
 // snapshot before. --json prints it.
 type View struct {
+	// Host is the name of the switch.
 	Host string    `json:"host"`
 	Time time.Time `json:"time"` // of the frame
 	// Unread is the error of reading the databases, with which the rest is as of the last
 	// reading; "" after a success.
 	Unread string `json:"unread,omitempty"`
 
-	State        string   `json:"state"` // empty: sluiced does not run
-	StaleSince   string   `json:"stale_since,omitempty"`
-	FlowLabel    string   `json:"flow_label"`
-	Method       string   `json:"method"`
-	Needs        []Need   `json:"needs"` // what the switch can
-	Started      string   `json:"since"`
-	TrackedFlows Number   `json:"tracked_flows"`
-	ConfigErrors Number   `json:"config_errors"`
-	Warnings     []string `json:"warnings"`
-	LastError    string   `json:"last_error,omitempty"`
-	CountersAge  Number   `json:"counters_age_s"`
+	State      string `json:"state"` // empty: sluiced does not run
+	StaleSince string `json:"stale_since,omitempty"`
+	// FlowLabel is the status of flow labels.
+	FlowLabel string `json:"flow_label"`
+	// Method is that of flow labels.
+	Method string `json:"method"`
+	Needs  []Need `json:"needs"` // what the switch can
+	// Started is when sluiced started.
+	Started string `json:"since"`
+	// TrackedFlows is the number of flows that are tracked.
+	TrackedFlows Number `json:"tracked_flows"`
+	// ConfigErrors is the number of rejected rows of CONFIG_DB.
+	ConfigErrors Number `json:"config_errors"`
+	// Warnings are those of sluiced, as text.
+	Warnings []string `json:"warnings"`
+	// LastError is the last error of sluiced.
+	LastError string `json:"last_error,omitempty"`
+	// CountersAge is the time since sluiced read the counters, s.
+	CountersAge Number `json:"counters_age_s"`
 
+	// Ports are sorted by name.
 	Ports []Port `json:"ports"`
 	Paths Paths  `json:"paths"`
 	// Fabric is nil where placement's scope is local.
@@ -43,17 +53,20 @@ type View struct {
 	Holds []Hold `json:"holds"`
 
 	// AllFlows: rows of SLUICE_FLOW, of which Flows may be a part
-	AllFlows int    `json:"flow_rows"`
-	Flows    []Flow `json:"flows"`
-	more     int    // flows that Limit took away
-	above    int    // flows that Skip took away
-	only     string // the port that is left
-	search   string // what Find looked for
+	AllFlows int `json:"flow_rows"`
+	// Flows are sorted by the chosen key.
+	Flows  []Flow `json:"flows"`
+	more   int    // flows that Limit took away
+	above  int    // flows that Skip took away
+	only   string // the port that is left
+	search string // what Find looked for
 }
 
 // Need is by which method the switch meets a need of SLUICE_CAPABILITY.
 type Need struct {
-	Need   string `json:"need"`
+	// Need is the name of the need.
+	Need string `json:"need"`
+	// Method is the one in use.
 	Method string `json:"method"`
 	Reason string `json:"reason"` // why no preferred one
 	State  string `json:"state"`  // active, unproven or none
@@ -82,12 +95,18 @@ func (v *View) placement() string {
 
 // Port is a port that Sluice works on.
 type Port struct {
-	Name      string `json:"name"`
-	Role      string `json:"role"`
-	Link      string `json:"link,omitempty"` // up, down; empty: not known
-	RxBits    Number `json:"rx_bits"`
+	// Name is SONiC's name of the port.
+	Name string `json:"name"`
+	// Role is that of SLUICE_PORT: edge, fabric or border.
+	Role string `json:"role"`
+	Link string `json:"link,omitempty"` // up, down; empty: not known
+	// RxBits is the rate of received octets, bit/s.
+	RxBits Number `json:"rx_bits"`
+	// RxPackets is the rate of received packets a second.
 	RxPackets Number `json:"rx_packets"`
-	TxBits    Number `json:"tx_bits"`
+	// TxBits is the rate of sent octets, bit/s.
+	TxBits Number `json:"tx_bits"`
+	// TxPackets is the rate of sent packets a second.
 	TxPackets Number `json:"tx_packets"`
 	// Share: of the rate of all ports of role fabric, 0 to 1; they are the ECMP group
 	Share Number `json:"share"`
@@ -99,6 +118,7 @@ type Port struct {
 // Queue is the fullest queue of a port: by its peak, or by its present depth where the
 // switch reports that.
 type Queue struct {
+	// Number is that of the queue on its port.
 	Number string `json:"queue"`
 	// Watermark: the most that was in it, as SONiC's telemetry sees it: not now
 	Watermark Number `json:"watermark_bytes"`
@@ -108,6 +128,7 @@ type Queue struct {
 
 // Paths has the evenness of what the ports of role fabric send.
 type Paths struct {
+	// Count is the number of fabric ports.
 	Count       int    `json:"count"`
 	Idle        int    `json:"idle"`            // that send nothing
 	WorstToMean Number `json:"worst_over_mean"` // of all
@@ -120,18 +141,24 @@ type Paths struct {
 type CPU struct {
 	Written Number `json:"label_written"` // packets that the switch labelled
 	// Skipped: packets that kept a label of their own
-	Skipped  Number `json:"label_skipped"`
-	Copied   Number `json:"copied"`
-	RoCE     Number `json:"roce"`
-	Known    Number `json:"flows_known"` // now
+	Skipped Number `json:"label_skipped"`
+	// Copied is the rate of packets that reached the CPU, a second.
+	Copied Number `json:"copied"`
+	// RoCE is the rate of those that are RoCEv2, a second.
+	RoCE  Number `json:"roce"`
+	Known Number `json:"flows_known"` // now
+	// NewFlows is the rate of flows that the CPU reported, a second.
 	NewFlows Number `json:"new_flows"`
-	Drops    []Drop `json:"dropped"`
+	// Drops has a rate for each reason.
+	Drops []Drop `json:"dropped"`
 }
 
 // Drop is the rate of drops for one reason.
 type Drop struct {
+	// Reason is the cause of the drop, as text.
 	Reason string `json:"reason"`
-	Rate   Number `json:"rate"`
+	// Rate is in packets or entries a second.
+	Rate Number `json:"rate"`
 }
 
 // drops are the reasons for which a packet to the CPU, or an entry, is dropped, by field
@@ -146,18 +173,29 @@ var drops = []struct{ field, reason string }{
 
 // Flow is a row of SLUICE_FLOW.
 type Flow struct {
-	ID      string `json:"id"`
-	Src     string `json:"src"`
-	Dst     string `json:"dst"`
-	DestQP  Number `json:"dest_qp"`
-	Label   Number `json:"flow_label"`
-	Stream  Number `json:"stream_id"`
+	// ID is the key of the flow's row.
+	ID string `json:"id"`
+	// Src is the source address.
+	Src string `json:"src"`
+	// Dst is the destination address.
+	Dst string `json:"dst"`
+	// DestQP is the destination queue pair.
+	DestQP Number `json:"dest_qp"`
+	// Label is the flow label.
+	Label Number `json:"flow_label"`
+	// Stream is the Stream ID.
+	Stream Number `json:"stream_id"`
+	// Ingress is the port that the flow comes in by; "" for an unknown one.
 	Ingress string `json:"ingress_port,omitempty"`
-	Egress  string `json:"egress_port,omitempty"`
-	Bits    Number `json:"bits"`
+	// Egress is the port that it leaves by; "" for an unknown one.
+	Egress string `json:"egress_port,omitempty"`
+	// Bits is its rate, bit/s.
+	Bits Number `json:"bits"`
+	// Packets is its rate in packets a second.
 	Packets Number `json:"packets"`
-	Bytes   Number `json:"bytes_total"`
-	Share   Number `json:"share"` // of what all flows here send, 0 to 1
+	// Bytes is the sum of its octets.
+	Bytes Number `json:"bytes_total"`
+	Share Number `json:"share"` // of what all flows here send, 0 to 1
 
 	// Of flows whose packets come to the CPU.
 	CE     Number `json:"ce_share"`    // of the packets since the reading before, 0 to 1

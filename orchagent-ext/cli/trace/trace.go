@@ -37,20 +37,25 @@ type Member struct {
 
 // A Hop is one switch on the way, and how it forwards the flow.
 type Hop struct {
-	Switch    string `json:"switch"`
+	// Switch is the name of the switch.
+	Switch string `json:"switch"`
+	// FlowLabel is the label with which the packet arrives there, 20 bits.
 	FlowLabel uint32 `json:"flow_label"`
 	// Port: empty: see OneOf, or the trace's reason
 	Port string `json:"port,omitempty"`
 	// OneOf: ports, where the choice is not known
 	OneOf []string `json:"one_of,omitempty"`
 	// Via: empty: the destination is on the link
-	Via      string `json:"via,omitempty"`
+	Via string `json:"via,omitempty"`
+	// Neighbor is the name of the next node; "" for an unknown one.
 	Neighbor string `json:"neighbor,omitempty"`
-	Behind   string `json:"neighbor_port,omitempty"`
+	// Behind is the port at which it receives.
+	Behind string `json:"neighbor_port,omitempty"`
 }
 
 // A Trace is the way of a flow as far as it is known.
 type Trace struct {
+	// Hops are the switches in the order of the path.
 	Hops []Hop `json:"hops"`
 	// Arrives: at the destination, or at a port that faces hosts
 	Arrives bool   `json:"arrives"`

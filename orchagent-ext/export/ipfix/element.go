@@ -83,8 +83,11 @@ const (
 
 // An Element is an information element.
 type Element struct {
-	Name        string
-	Type        Type
+	// Name is that in IANA's registry, or of the draft.
+	Name string
+	// Type is the abstract data type (RFC 7011 section 6.1).
+	Type Type
+	// Semantics is the data type's semantics (RFC 5610 section 3.6).
 	Semantics   Semantics
 	Description string // of those that collectors do not know
 

@@ -41,6 +41,7 @@ const (
 // Config of an Exporter. A field of 0 has the default in its comment.
 type Config struct {
 	Process
+	// Collectors all get the same records.
 	Collectors []Collector
 
 	// Refresh: templates again over UDP, and statistics; DTLS reconnects: 10 minutes
@@ -243,8 +244,11 @@ func extend(ctx context.Context, by time.Duration) (context.Context, context.Can
 
 // Stats has the counters of one collector.
 type Stats struct {
-	Name      string
+	// Name is that of the collector's row, or its address.
+	Name string
+	// Transport is the one in use.
 	Transport Transport
+	// Connected is true while the collector can be sent to.
 	Connected bool
 	Error     string // why it is not connected, or was last not
 
