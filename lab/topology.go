@@ -17,21 +17,33 @@ import (
 // A node has the fields of a node of containerlab's topology: its own fields over those
 // of its group, and those over the defaults. Only fields that the lab uses are known.
 type node struct {
-	Kind        string            `yaml:"kind"`
-	Group       string            `yaml:"group"`
-	Image       string            `yaml:"image"`
-	Cmd         string            `yaml:"cmd"`
-	Env         map[string]string `yaml:"env"`
-	Binds       []string          `yaml:"binds"`
-	Ports       []string          `yaml:"ports"`
-	Exec        []string          `yaml:"exec"`
-	Sysctls     map[string]string `yaml:"sysctls"`
-	NetworkMode string            `yaml:"network-mode"`
-	Management  string            `yaml:"mgmt-ipv4"`
+	// Kind is containerlab's kind of node; the namespaces know linux alone.
+	Kind string `yaml:"kind"`
+	// Group names the group of the topology whose fields the node inherits.
+	Group string `yaml:"group"`
+	// Image is the container's image, by which the lab chooses the node's programs.
+	Image string `yaml:"image"`
+	// Cmd is the command of the container.
+	Cmd string `yaml:"cmd"`
+	// Env has the variables of all programs of the node.
+	Env map[string]string `yaml:"env"`
+	// Binds are FILE:PATH[:OPTIONS], relative to the topology's folder.
+	Binds []string `yaml:"binds"`
+	// Ports are those that containerlab publishes.
+	Ports []string `yaml:"ports"`
+	// Exec are commands to run in the node after its start.
+	Exec []string `yaml:"exec"`
+	// Sysctls are settings of the node's network namespace.
+	Sysctls map[string]string `yaml:"sysctls"`
+	// NetworkMode is "container:NODE" for a node in another's network.
+	NetworkMode string `yaml:"network-mode"`
+	// Management is the address in the management network.
+	Management string `yaml:"mgmt-ipv4"`
 }
 
 // A topology is the file *.clab.yml.
 type topology struct {
+	// Name is that of the lab.
 	Name       string `yaml:"name"`
 	Management struct {
 		Network string `yaml:"network"`

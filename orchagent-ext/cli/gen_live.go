@@ -21,21 +21,30 @@ import (
 
 // live has the flags of `sluice gen --dev`.
 type live struct {
-	device     string
-	to, from   *netip.Addr
+	// device is the one to send out of; "" means that gen writes a file.
+	device   string
+	to, from *netip.Addr
+	// next is the Ethernet address of the next hop; the zero value has the kernel resolve
+	// it.
 	next       roce.MAC
 	rate, line uint64 // bit/s
-	span       time.Duration
-	count      uint64
-	obey       []string
-	labels     bool
-	backlog    bool
+	// span is the longest time of sending; count ends it earlier, 0 for no such end.
+	span  time.Duration
+	count uint64
+	// obey names the notifications to obey.
+	obey []string
+	// labels has flows sent with the labels of draft-hu.
+	labels bool
+	// backlog has packets that wait during a hold sent afterwards.
+	backlog bool
+	// capability sets the bit by which a sender declares that it takes Rate Advice.
 	capability bool
-	dscp       uint8
-	priority   uint8
-	seed       uint32
-	json       bool
-	points     func() (notify.CodePoints, error)
+	// dscp is that of all packets, 0 to 63; priority is the one that PFC pauses, 0 to 7.
+	dscp     uint8
+	priority uint8
+	seed     uint32
+	json     bool
+	points   func() (notify.CodePoints, error)
 }
 
 // Defaults of the adapter model.

@@ -62,6 +62,7 @@ twice. Its exit code is 1 where something was missing or wrong, or nothing came.
 
 // listener has the flags of listen, this host's addresses and the sums of the verdicts.
 type listener struct {
+	// dev is the device, "" for all; count and span end the listening, 0 for neither.
 	dev        string
 	json       bool
 	count      int

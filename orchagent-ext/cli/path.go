@@ -98,10 +98,12 @@ Where a switch does not tell, the trace ends with the reason.`,
 type pathQuery struct {
 	src, dst     netip.Addr
 	srcQP, dstQP uint32
-	sport        uint16
-	label        uint32 // that the sender sets
-	algorithm    flow.Algorithm
-	trace        bool
+	// sport is the UDP source port of the flow's packets.
+	sport     uint16
+	label     uint32 // that the sender sets
+	algorithm flow.Algorithm
+	// trace asks the switches behind this one, too.
+	trace bool
 
 	// written: label that the switch writes, as STATE_DB says; nil: it does not say
 	written *uint32

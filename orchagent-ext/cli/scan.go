@@ -24,9 +24,12 @@ import (
 
 // scan is the result of one pass over a capture file.
 type scan struct {
-	Packets   int
+	// Packets counts all packets of the capture.
+	Packets int
+	// RoCE counts those that are RoCEv2.
 	RoCE      int
 	Malformed map[string]int // by what was wrong
+	// Other counts the others by kind.
 	Other     map[roce.Other]int
 	Tunnelled int // of RoCE
 

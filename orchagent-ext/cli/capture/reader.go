@@ -40,10 +40,14 @@ const (
 // read.
 type Frame struct {
 	Number int // from 1, as Wireshark counts
-	Data   []byte
-	Info   gopacket.CaptureInfo
+	// Data has the frame's octets as far as the capture has them, and is valid until the
+	// next one.
+	Data []byte
+	// Info has time, lengths and interface of the frame.
+	Info gopacket.CaptureInfo
 	// Time: that of Info, or the nearest time that fits ns since 1970 (1677 to 2262)
-	Time    time.Time
+	Time time.Time
+	// Link is the type of the first header.
 	Link    layers.LinkType
 	In, Out string // of a live frame: the port that it came in or left by
 	options pcapgo.NgPacketOptions

@@ -9,13 +9,16 @@ import (
 
 // A Group is one distribution.
 type Group struct {
+	// Title is above the bars.
 	Title string
 	Note  string // what to read off the bars, such as "worst ÷ mean 1.31"
-	Bars  []Bar
+	// Bars are drawn in their order.
+	Bars []Bar
 }
 
 // A Bar is one member of a distribution.
 type Bar struct {
+	// Label is the name of the bar.
 	Label string
 	Value float64 // length of the bar; not finite or below 0 counts as 0
 	Text  string  // the value as people read it, with its unit

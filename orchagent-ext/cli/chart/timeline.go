@@ -14,19 +14,24 @@ import (
 // common time axis.
 type Course struct {
 	Title, Note string
-	Plots       []Plot
+	// Plots share one axis of time.
+	Plots []Plot
 }
 
 // A Plot has lines over time, or spans of time.
 type Plot struct {
 	Title string // with the unit
+	// Lines share one scale of values.
 	Lines []Line
+	// Spans have a row each, below the lines.
 	Spans []Spans
 }
 
 // A Line is a value over time.
 type Line struct {
-	Name   string
+	// Name is in the legend.
+	Name string
+	// Points are in the order of time.
 	Points []Point
 }
 
@@ -35,8 +40,10 @@ type Point struct{ Seconds, Value float64 }
 
 // Spans are the times in which something was the case, on a row of their own.
 type Spans struct {
+	// Name is that of the row.
 	Name string
-	Of   []Span
+	// Of are the times of the row, in s.
+	Of []Span
 }
 
 // A Span is a stretch of time, in seconds.
