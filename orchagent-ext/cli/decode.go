@@ -52,7 +52,7 @@ or 0 where the input has ended, too.`,
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line")
 	cmd.Flags().BoolVar(&byFlow, "flows", false, "sum up by flow")
-	cmd.Flags().BoolVar(&health, "health", false, "with --flows: how each queue pair fares, by direction: what is lost, late, sent again, refused, marked; times")
+	cmd.Flags().BoolVar(&health, "health", false, "with --flows: the health of each queue pair, by direction: packets lost, late, sent again, refused, marked; times")
 	cmd.Flags().BoolVar(&icrc, "icrc", false, "with --flows: check the ICRC of each packet; the last line says how many are right")
 	codePoints = addCodePoints(cmd.Flags())
 	return cmd

@@ -56,14 +56,14 @@ Once IANA has assigned them: --pen 0, and the eight numbers one by one with --el
 	flags.DurationVar(&x.idle, "idle", 15*time.Second, "a flow without packets for so long has ended")
 	flags.BoolVar(&x.biflow, "biflow", false, "one record for both directions of a connection, where both queue pairs are known (RFC 5103)")
 	domain := addNumber(flags, "domain", 32, 1, "observation domain")
-	flags.BoolVar(&x.process.Health, "health", false, "records of how each direction of a connection fares, too, as options")
+	flags.BoolVar(&x.process.Health, "health", false, "also records of the health of each direction of a connection, as options")
 	pen := addNumber(flags, "pen", 32, ipfix.DocumentationPEN, "private enterprise number of the elements; 0: IANA's")
 	first := addNumber(flags, "first-element", 16, 1, "number of rdmaOpCode; the others follow. Not with --pen 0")
 	ids := flags.UintSlice("element-ids", nil, "with --pen 0: the numbers that IANA assigned to the eight elements, in draft-lin's order")
 	flags.DurationVar(&x.timeout, "timeout", 5*time.Second, "for a collector that is not there")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if (x.file == "") == (len(x.collectors) == 0) {
-			return errors.New("where to? Give --collector or --file, and not both")
+			return errors.New("give either --collector or --file")
 		}
 		if *sampling == 0 || x.active <= 0 || x.idle <= 0 || x.timeout <= 0 {
 			return errors.New("--sampling, --active, --idle and --timeout must be more than 0")

@@ -156,8 +156,8 @@ func TestExportToNobody(t *testing.T) {
 	_, _, pair := a.Sign(t, "collector")
 	there := ipfixtest.Listen(t, "tls", "127.0.0.1:0", &ipfixtest.Security{Certificate: pair})
 	for _, tt := range []struct{ args, want string }{
-		{"--file a --collector b", "Give --collector or --file"},
-		{"", "Give --collector or --file"},
+		{"--file a --collector b", "either --collector or --file"},
+		{"", "either --collector or --file"},
 		{"--file /none/x", "no such file or directory"},
 		{"--collector 127.0.0.1 --transport sctp", "udp, tcp, tls, dtls are allowed"},
 		{"--collector 127.0.0.1 --transport tls", "tls needs a CA file"},

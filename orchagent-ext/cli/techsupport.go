@@ -26,8 +26,8 @@ func newTechsupportCommand() *cobra.Command {
 	var since time.Duration
 	cmd := &cobra.Command{
 		Use:   "techsupport",
-		Short: "Gather what an engineer far away needs to understand a Sluice",
-		Long: `Gather what an engineer far away needs to understand a Sluice: versions, state, capabilities,
+		Short: "Gather the data that remote support needs about a Sluice",
+		Long: `Gather the data that remote support needs about a Sluice: versions, state, capabilities,
 configuration and its errors, the objects on the switch, counters, the heaviest flows, the kernel's
 ECMP hash, netdevs and their filters, processes, limits, and lines of the log. It only reads.
 
