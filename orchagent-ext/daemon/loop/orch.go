@@ -223,11 +223,12 @@ func (o *orch) loop(ctx, writing context.Context, g task.Group, batches <-chan s
 		case <-neighbors:
 			act = func() { o.control(ctx, g) }
 		case <-hops:
-			act = func() { o.placement.HopsChanged(o.path.Samples()) }
+			act = func() { o.placement.HopsChanged() }
 		case <-order:
-			act = func() { o.placement.HopsChanged(o.path.Samples()) }
+			act = func() { o.placement.HopsChanged() }
 		case <-polls:
-			act = func() { o.placement.Poll(o.heldNow, o.path.Samples()) }
+			act = func() { o.placement.Poll(o.heldNow) }
+		case act = <-o.placement.Calls():
 		case b := <-batches:
 			act = func() { again.Reset(o.desired.Apply(writing, b)) }
 		case <-again.C:
@@ -338,6 +339,7 @@ func (o *orch) reconcile(ctx, writing context.Context, g task.Group) error {
 	}
 	o.statistics.Reconcile(o.sw, statistics.PortsOf(o.snapshot()))
 	p := policy.Of(o.snapshot())
+	o.placement.Prohibit(o.snapshot())
 	outcome, err := o.sw.engine.Reconcile(p)
 	for _, n := range engine.Needs() {
 		if is, was := outcome.Choices[n], o.sw.outcome.Choices[n]; is.Method != was.Method || is.Reason != was.Reason {
@@ -363,6 +365,7 @@ func (o *orch) reconcile(ctx, writing context.Context, g task.Group) error {
 	o.path.Reconcile(ctx, g, packetpath.SettingsOf(o.snapshot(), p, o.sw.outcome.Choices, o.sw.cpu), &packetpath.Environment{
 		Source: o.sw, Learned: o.sw.control.Learn, Read: o.Files.Read, Log: o.Log, Now: o.Now,
 	})
+	o.placement.Feed(o.path.Samples())
 	o.control(ctx, g)
 	return o.warm.Reached(writing, memory.WarmReconciled)
 }

@@ -27,7 +27,11 @@ func (o *orch) place(ctx context.Context, g task.Group) {
 		o.ledger.EndCopy()
 	}
 	o.placement.Reconcile(ctx, g, want, &placement.Environment{
-		Engine: sw.engine, Moved: o.entries.Relabel, Held: o.heldNow, PortName: sw.PortName,
+		Engine: sw.engine, Rules: sw.Rules, Moved: o.entries.Relabel, Held: o.heldNow, PortName: sw.PortName,
+		HeldPairs: func() placer.Held {
+			held := sw.control.Holds()
+			return func(f engine.FlowEntry) bool { return held(f, 0) }
+		},
 		Count: func(f engine.FlowEntry) (uint64, error) {
 			_, octets, err := sw.forEntries().CountFlow(f)
 			return octets, err

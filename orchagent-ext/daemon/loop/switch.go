@@ -13,6 +13,7 @@ import (
 	"sluice/orchagent-ext/daemon/entries"
 	"sluice/orchagent-ext/daemon/policy"
 	"sluice/orchagent-ext/daemon/statistics"
+	"sluice/orchagent-ext/spread/redirector"
 	"sluice/orchagent-ext/switch/engine"
 	"sluice/orchagent-ext/switch/orchagent"
 	sai "sluice/sai-shim"
@@ -27,6 +28,9 @@ type Switch struct {
 
 	// Kernel: the Linux kernel is the switch, so that its hash is known.
 	Kernel bool
+
+	// Rules sends flows to next hops, from any goroutine; nil: the engine does, by Driver.
+	Rules redirector.Switch
 
 	// FlowControl is nil where no driver of this kind watches and holds single flows.
 	FlowControl FlowControl

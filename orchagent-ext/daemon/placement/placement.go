@@ -10,16 +10,18 @@ import (
 
 	"sluice/orchagent-ext/cpu/packetio"
 	"sluice/orchagent-ext/daemon/policy"
+	"sluice/orchagent-ext/daemon/redirects"
 	"sluice/orchagent-ext/daemon/task"
 	"sluice/orchagent-ext/db/config"
 	"sluice/orchagent-ext/db/sonicdb"
 	"sluice/orchagent-ext/db/telemetry"
 	"sluice/orchagent-ext/spread/nexthops"
 	"sluice/orchagent-ext/spread/placer"
+	"sluice/orchagent-ext/spread/redirector"
 	"sluice/orchagent-ext/switch/engine"
 )
 
-// Settings are what placement works by.
+// Settings of placement.
 type Settings struct {
 	Snapshot *config.Snapshot
 	Outcome  *engine.Outcome // of the last reconciliation of the engine
@@ -32,19 +34,19 @@ func (s *Settings) ChoosesLabels() bool {
 	return m != engine.None && m != engine.Redirect && policy.Places(s.Snapshot)
 }
 
-// redirects reports whether flows are placed by entries to next hops.
-func (s *Settings) redirects() bool {
-	return s.Outcome.Method(engine.NeedPlacement) == engine.Redirect && policy.Places(s.Snapshot)
-}
-
 // Environment is the open switch, and the databases beside it.
 type Environment struct {
-	Engine    *engine.Engine
-	Count     func(engine.FlowEntry) (octets uint64, err error) // reads the counter of an entry
-	Moved     func(engine.FlowEntry)                            // receives entries with another label
-	Held      func() placer.Held                                // returns which flows are held now
-	PortStats func(name string) *telemetry.PortStats            // nil: the port has none
-	PortName  func(number uint64) string                        // by the number in frames; ""
+	Engine *engine.Engine
+	Rules  redirector.Switch                                 // sends flows to next hops, from any goroutine; nil: Engine does
+	Count  func(engine.FlowEntry) (octets uint64, err error) // reads the counter of an entry
+	Moved  func(engine.FlowEntry)                            // receives entries with another label
+	Held   func() placer.Held                                // returns which flows are held now
+
+	// HeldPairs is as Held, by the addresses of flows. Its result may be called from any goroutine.
+	HeldPairs func() placer.Held
+
+	PortStats func(name string) *telemetry.PortStats // nil: the port has none
+	PortName  func(number uint64) string             // by the number in frames; ""
 
 	Databases  *sonicdb.Databases // ASIC_DB is opened where it is needed
 	CountersDB *sonicdb.DB
@@ -56,8 +58,8 @@ type Environment struct {
 // goroutine.
 type Placement struct {
 	network   network
-	labels    *labels    // nil: labels are those of the hash
-	redirects *redirects // nil: flows have no entries to next hops
+	labels    *labels // nil: labels are those of the hash
+	redirects redirects.Redirects
 	order     task.Child[bool, *programmed]
 	sharing   task.Child[sharingSettings, *sharing]
 	env       *Environment // of the switch that is open
@@ -67,47 +69,53 @@ type Placement struct {
 func (p *Placement) Reconcile(ctx context.Context, g task.Group, want *Settings, env *Environment) {
 	p.network.snapshot, p.network.portStats, p.env = want.Snapshot, env.PortStats, env
 	p.reconcileLabels(want)
-	p.reconcileRedirects(want)
+	p.redirects.Reconcile(ctx, g, redirects.SettingsOf(want.Snapshot, want.Outcome.Choices), &redirects.Environment{
+		Rules: env.Rules, Engine: env.Engine, Held: env.HeldPairs, PortName: env.PortName, Log: env.Log, Now: env.Now,
+	})
 	p.reconcileOrder(ctx, g, want.Kernel)
 }
 
 // Detach ends placement on a switch that is about to be closed. Labels stay. Loads are shared
 // and the order of next hops is read until the next Reconcile.
 func (p *Placement) Detach() {
-	p.labels, p.redirects = p.labels.stopped(), p.redirects.stopped()
+	p.labels = p.labels.stopped()
+	p.redirects.Stop()
 }
+
+// Prohibit ends placement by entries to next hops where a configuration has none. It is called
+// before the engine removes their table.
+func (p *Placement) Prohibit(s *config.Snapshot) {
+	if !policy.Places(s) {
+		p.redirects.Stop()
+	}
+}
+
+// Feed gives placement the samples of the packet path, or nil.
+func (p *Placement) Feed(samples <-chan packetio.Sample) { p.redirects.Feed(samples) }
+
+// Calls returns the calls that the loop is to make, each once, or nil.
+func (p *Placement) Calls() <-chan func() { return p.redirects.Calls() }
 
 // Events returns the channels that are readable once next hops have changed, once their order
 // on the switch has (both: call HopsChanged), and when Poll is due. nil: there is no such event.
 func (p *Placement) Events() (hops, order <-chan struct{}, polls <-chan time.Time) {
 	order = p.order.Task().changed()
-	switch {
-	case p.redirects != nil:
-		return p.redirects.watch.changed(), order, p.redirects.watch.due.C
-	case p.labels != nil:
-		return p.labels.watch.changed(), order, p.labels.watch.due.C
+	if p.labels == nil {
+		return nil, order, nil
 	}
-	return nil, order, nil
+	return p.labels.watch.changed(), order, p.labels.watch.due.C
 }
 
-// HopsChanged has next hops read again. Entries to a link that went down are removed at once.
-// samples are those of the packet path; nil: there are none.
-func (p *Placement) HopsChanged(samples <-chan packetio.Sample) {
-	switch {
-	case p.redirects != nil:
-		p.redirects.Stale()
-		p.pollRedirects(samples)
-	case p.labels != nil:
+// HopsChanged has next hops read again.
+func (p *Placement) HopsChanged() {
+	if p.labels != nil {
 		p.labels.Stale(p.env.Now())
 	}
 }
 
-// Poll reads counters, or samples, and moves flows. held asks which flows are held now.
-func (p *Placement) Poll(held func() placer.Held, samples <-chan packetio.Sample) {
-	switch {
-	case p.redirects != nil:
-		p.pollRedirects(samples)
-	case p.labels != nil:
+// Poll reads counters, and moves flows. held asks which flows are held now.
+func (p *Placement) Poll(held func() placer.Held) {
+	if p.labels != nil {
 		p.pollLabels(held)
 	}
 }

@@ -41,21 +41,21 @@ func TestPlacementFollowsTheMethodOfTheSwitch(t *testing.T) {
 			Outcome: &engine.Outcome{Choices: engine.Choices{engine.NeedPlacement: {Method: tt.method}}},
 		}
 		p.Reconcile(ctx, g, want, env)
-		if (p.labels != nil) != tt.labels || (p.redirects != nil) != tt.redirects || want.ChoosesLabels() != tt.labels {
-			t.Errorf("step %d: labels %v, redirects %v", i, p.labels != nil, p.redirects != nil)
+		if (p.labels != nil) != tt.labels || p.redirects.Runs() != tt.redirects || want.ChoosesLabels() != tt.labels {
+			t.Errorf("step %d: labels %v, redirects %v", i, p.labels != nil, p.redirects.Runs())
 		}
-		labels, redirects := p.labels, p.redirects
-		if p.Reconcile(ctx, g, want, env); p.labels != labels || p.redirects != redirects {
+		labels, calls := p.labels, p.Calls()
+		if p.Reconcile(ctx, g, want, env); p.labels != labels || p.Calls() != calls {
 			t.Errorf("step %d: equal settings began placement again", i)
 		}
 		if len(tt.rows) == 1 {
 			want.Snapshot = configtest.Snapshot(t, append(slices.Clone(placed), "moves=never"), configtest.Port0)
-			if p.Reconcile(ctx, g, want, env); p.labels != labels || p.redirects != redirects {
+			if p.Reconcile(ctx, g, want, env); p.labels != labels || p.Calls() != calls {
 				t.Errorf("step %d: another value of moves began placement again", i)
 			}
 		}
-		if _, _, polls := p.Events(); (polls != nil) != (tt.labels || tt.redirects) {
-			t.Errorf("step %d: polls %v", i, polls)
+		if _, _, polls := p.Events(); (polls != nil) != tt.labels || (calls != nil) != tt.redirects {
+			t.Errorf("step %d: polls %v, calls %v", i, polls, calls)
 		}
 	}
 	p.Prepare([]packetio.NewFlow{{}}, time.Now())
@@ -82,6 +82,6 @@ func TestDetachedPlacementHasNoEvents(t *testing.T) {
 	if hops, order, polls := p.Events(); hops != nil || order != nil || polls != nil {
 		t.Errorf("events %v, %v, %v", hops, order, polls)
 	}
-	p.HopsChanged(nil)
-	p.Poll(nil, nil)
+	p.HopsChanged()
+	p.Poll(nil)
 }

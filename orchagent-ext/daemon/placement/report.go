@@ -26,8 +26,8 @@ func (p *Placement) Describe(s *status.Report, e *status.Encoder, mirror *sonicd
 	var fabric, groups, members []ygot.GoStruct
 	switch {
 	case !policy.Places(is.Snapshot):
-	case p.redirects != nil:
-		groups, members = p.describeRedirects(s, e)
+	case p.redirects.Runs():
+		groups, members = p.redirects.Describe(s, e)
 	default:
 		fabric, groups, members = p.describeLabels(s, e, is.Outcome.Choices[engine.NeedPlacement].Reason)
 	}

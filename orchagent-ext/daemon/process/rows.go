@@ -38,7 +38,7 @@ func openRows(ctx context.Context, databases *sonicdb.Databases, memory string, 
 		return nil, errors.Join(err, driver.Close())
 	}
 	s := &rowSwitch{Driver: driver, Netdev: netdev}
-	return &loop.Switch{Driver: s, Source: netdev, Hardware: s}, nil
+	return &loop.Switch{Driver: s, Source: netdev, Hardware: s, Rules: driver.Rules()}, nil
 }
 
 // PortsChanged implements [loop.Hardware]: rows say what ports there are.

@@ -86,6 +86,19 @@ func (db *DB) Waits(ctx context.Context, r rows.Row) (bool, error) {
 	return waits, nil
 }
 
+// Waiting returns the keys of a table whose changes its consumer has not taken yet.
+func (db *DB) Waiting(ctx context.Context, table string) (map[string]bool, error) {
+	keys, err := db.client.SMembers(ctx, table+keySet).Result()
+	if err != nil {
+		return nil, fmt.Errorf("read %s of %s at %s: %w", table+keySet, db.Name, db.Address, err)
+	}
+	all := make(map[string]bool, len(keys))
+	for _, key := range keys {
+		all[key] = true
+	}
+	return all, nil
+}
+
 // takeOne applies the pending change of one row, and returns the row's key and fields.
 var takeOne = redis.NewScript(`
 local key = redis.call('SPOP', KEYS[1])

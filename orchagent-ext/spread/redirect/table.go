@@ -93,7 +93,7 @@ type Rule struct {
 const sure = 1.5
 
 // leastGain is the least that a move takes off the worst member, in parts of the mean: small
-// flows are worth no entry.
+// flows are worth less than an entry.
 const leastGain = 0.01
 
 // A flow is idle after so many of its mean gaps between samples. Samples come at random: one
@@ -468,6 +468,17 @@ func (t *Table) Rules() (all []Rule) {
 	}
 	slices.SortFunc(all, func(a, b Rule) int { return a.Flow.compare(b.Flow) })
 	return all
+}
+
+// Adopt takes over a rule that is on the switch, if the member takes flows and the bounds of
+// rules leave room.
+func (t *Table) Adopt(flow Flow, member string, now int64) {
+	m := slices.IndexFunc(t.members, func(m Member) bool { return m.Name == member && m.Weight > 0 })
+	loads, _ := t.loads()
+	if _, rules := t.used(); m < 0 || t.flows[flow] != nil || rules >= t.cfg.Rules || loads[m].rules >= t.cfg.PerLink {
+		return
+	}
+	t.flows[flow] = &followed{flow: flow, hash: -1, rule: m, first: now, last: now}
 }
 
 // Refused records that the switch has no entry for a flow: it is by hash for some time. full:

@@ -23,9 +23,14 @@ type Network interface {
 	Groups(dsts []netip.Addr) (map[netip.Addr]nexthops.Result, error)
 }
 
-// Switch makes the rules on the switch those that are given: [engine.Engine].
+// Switch makes the rules on the switch those that are given: [engine.Engine], or the Rules of
+// package orchagent.
 type Switch interface {
+	// Redirect returns [engine.ErrPending] where it is to be called again for what is missing.
 	Redirect(all []engine.Redirection) (refused map[string]error, err error)
+
+	// Adopt returns the rules that are on the switch.
+	Adopt() ([]engine.Redirection, error)
 }
 
 // Times of a Redirector.
@@ -34,6 +39,7 @@ const (
 	readEvery   = 10 * time.Second       // next hops are read, though no news of them came
 	newEvery    = 200 * time.Millisecond // destinations that are new are read
 	retryEvery  = time.Second            // after a switch or a network that failed
+	keepEvery   = time.Second            // rules are compared with what is on the switch
 )
 
 // atOnce is how many rules change in one decision: the next one sees their effect.
@@ -62,9 +68,15 @@ type Redirector struct {
 	readAt time.Time
 	err    error // of the last reading, or of the last change of rules
 
+	adopted   bool                 // the rules of an earlier process are known
+	left      []engine.Redirection // of these, those whose groups are yet to be read
 	onSwitch  []engine.Redirection // as they were asked for last
 	decideAt  time.Time
 	failedAt  time.Time
+	keptAt    time.Time
+	pending   bool          // the switch is at work
+	began     time.Time     // with that
+	changing  int           // rules that the switch is at work on
 	changes   int           // of rules, in all
 	spent     time.Duration // on these
 	refusedBy error         // why the switch refused a rule last
@@ -106,10 +118,19 @@ func (r *Redirector) Sample(f redirect.Flow, port uint64, link string, octets in
 func (r *Redirector) Stale() { r.stale = true }
 
 // Poll reads next hops where they may have changed, decides, and changes rules. It is called
-// when there is news, and every 20 ms or so.
+// when there is news, and every 20 ms or so. Rules that are on the switch at the first call
+// stay as long as the network is not known, and then where they lead to a live next hop.
 func (r *Redirector) Poll(now time.Time) error {
+	if !r.adopted {
+		if err := r.adopt(now); err != nil {
+			return err
+		}
+	}
 	changed := r.refresh(now)
-	if now.Sub(r.decideAt) >= decideEvery || now.Before(r.decideAt) {
+	if len(r.left) > 0 {
+		return nil
+	}
+	if due := now.Sub(r.decideAt) >= decideEvery || now.Before(r.decideAt); due && !r.pending { // else rules to a dead link would wait behind others
 		r.decideAt = now
 		var held func(redirect.Flow) bool
 		if r.Held != nil {
@@ -123,10 +144,43 @@ func (r *Redirector) Poll(now time.Time) error {
 		}
 	}
 	again := !r.failedAt.IsZero() && now.Sub(r.failedAt) >= retryEvery
-	if changed || again {
+	keep := r.failedAt.IsZero() && (now.Sub(r.keptAt) >= keepEvery || now.Before(r.keptAt))
+	if changed || again || keep || r.pending {
 		return r.carryOut(now)
 	}
 	return nil
+}
+
+// adopt reads the rules of an earlier process.
+func (r *Redirector) adopt(now time.Time) error {
+	if !r.failedAt.IsZero() && now.Sub(r.failedAt) < retryEvery {
+		return r.err
+	}
+	left, err := r.sw.Adopt()
+	if err != nil {
+		r.err, r.failedAt = fmt.Errorf("read the rules on the switch: %w", err), now
+		return r.err
+	}
+	r.adopted, r.left, r.onSwitch, r.err, r.failedAt = true, left, left, nil, time.Time{}
+	for i := range left {
+		r.dests[left[i].Dst] = nil
+	}
+	r.stale = len(left) > 0
+	return nil
+}
+
+// takeOver gives tables the rules of an earlier process. Those that lead to no live next hop of
+// the flow's route go.
+func (r *Redirector) takeOver(now time.Time) {
+	for i := range r.left {
+		l := &r.left[i]
+		g := r.dests[l.Dst]
+		if g == nil || !slices.ContainsFunc(g.members, func(m nexthops.Member) bool { return m.Link == l.To.Port && m.Gateway == l.To.Address }) {
+			continue
+		}
+		g.table.Adopt(redirect.Flow{Src: l.Src, Dst: l.Dst, SrcPort: l.SrcPort}, l.To.Port, now.UnixNano())
+	}
+	r.left = nil
 }
 
 // refresh reads the next hops. It reports whether rules changed by that.
@@ -151,7 +205,12 @@ func (r *Redirector) refresh(now time.Time) (changed bool) {
 		return false
 	}
 	r.err, r.stale, r.fresh = nil, false, false
-	return r.regroup(dsts, results)
+	changed = r.regroup(dsts, results)
+	if len(r.left) > 0 {
+		r.takeOver(now)
+		return true
+	}
+	return changed
 }
 
 // regroup gives destinations the groups that they have now. Of a route that is another one,
@@ -245,12 +304,18 @@ func (r *Redirector) carryOut(now time.Time) error {
 		}
 	}
 	n := differences(r.onSwitch, want)
-	began := time.Now()
-	refused, err := r.sw.Redirect(want)
-	if n > 0 {
-		r.changes += n
-		r.spent += time.Since(began)
+	if !r.pending {
+		r.began = time.Now()
 	}
+	r.changing += n
+	refused, err := r.sw.Redirect(want)
+	if r.pending = errors.Is(err, engine.ErrPending); r.pending {
+		err = nil
+	} else if r.changing > 0 {
+		r.spent += time.Since(r.began)
+		r.changes, r.changing = r.changes+r.changing, 0
+	}
+	r.keptAt = now
 	r.onSwitch = want
 	for i := range want {
 		key := want[i].Key()

@@ -26,6 +26,7 @@ type bed struct {
 	rules   map[string]string // by flow: the port
 	full    bool
 	swErr   error
+	left    []engine.Redirection // by an earlier process
 	r       *redirector.Redirector
 	now     time.Time
 }
@@ -77,6 +78,8 @@ func (b *bed) Redirect(all []engine.Redirection) (map[string]error, error) {
 	b.rules = is
 	return refused, nil
 }
+
+func (b *bed) Adopt() ([]engine.Redirection, error) { return b.left, b.swErr }
 
 // run sends four flows, which hash to the first uplink, for a time.
 func (b *bed) run(d time.Duration) {
@@ -218,5 +221,51 @@ func TestRedirectorIgnoresDestinationsOutsideGroups(t *testing.T) {
 	}
 	if len(b.rules) != 0 || len(b.r.Report(b.now).Groups) != 0 {
 		t.Errorf("a flow without a group has a rule: %v", b.rules)
+	}
+}
+
+// leave has an earlier process leave rules: source port 0 to up0, 1 to up1 and so on.
+func (b *bed) leave(n int) {
+	for i := range n {
+		hop := uplinks(n)[i]
+		b.left = append(b.left, engine.Redirection{Src: netip.MustParseAddr("10.0.0.1"), Dst: destination, SrcPort: uint16(i), To: engine.NextHop{Address: hop.Gateway, Port: hop.Link}})
+		b.rules[fmt.Sprint(i)] = hop.Link
+	}
+}
+
+func TestRedirectorAdoptsRulesOfAnEarlierProcess(t *testing.T) {
+	b := newBed(t)
+	b.leave(2)
+	b.netErr = errors.New("netlink fails")
+	if err := b.r.Poll(b.now); err != nil || len(b.rules) != 2 {
+		t.Fatalf("rules went before the network was known: %v, %v", b.rules, err)
+	}
+	b.netErr = nil
+	b.now = b.now.Add(time.Second)
+	if err := b.r.Poll(b.now); err != nil || len(b.rules) != 2 {
+		t.Errorf("rules to live next hops went: %v, %v", b.rules, err)
+	}
+	if r := b.r.Report(b.now); r.Rules != 2 || r.Groups[0].Rules != 2 {
+		t.Errorf("report is %+v", r)
+	}
+}
+
+func TestRedirectorRemovesRulesOfAnEarlierProcessThatLeadNowhere(t *testing.T) {
+	dead, other := uplinks(2), uplinks(2)
+	dead[1].Dead = true
+	other[1].Gateway = netip.MustParseAddr("10.254.0.1")
+	for name, members := range map[string][]nexthops.Member{"dead link": dead, "another gateway": other} {
+		b := newBed(t)
+		b.leave(2)
+		b.members[destination] = members
+		if err := b.r.Poll(b.now); err != nil || len(b.rules) != 1 || b.rules["0"] != "up0" {
+			t.Errorf("%s: the rules are %v, %v: want the one to up0", name, b.rules, err)
+		}
+	}
+	b := newBed(t)
+	b.leave(2)
+	b.members[destination] = nil
+	if err := b.r.Poll(b.now); err != nil || len(b.rules) != 0 {
+		t.Errorf("the route is gone, and the rules are %v, %v", b.rules, err)
 	}
 }

@@ -54,6 +54,7 @@ func (e *Engine) adopt() error {
 		}
 	}
 	e.adoptEarlier()
+	e.adoptRedirected()
 	e.offered = e.offered.asAdopted(e.objects)
 	if within := e.offered.Within(e.objects); within != e.offered {
 		e.log.Warn("tables of an earlier version are kept: their entries match less until labels and export are switched off and on, or the switch restarts",

@@ -20,6 +20,9 @@ var (
 	// that is a refusal.
 	ErrFailing = errors.New("the switch fails")
 
+	// ErrPending: the switch is at work. The same call again returns the result.
+	ErrPending = errors.New("the switch is at work")
+
 	// ErrGone: the object was removed.
 	ErrGone = errors.New("the object is gone")
 )

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 
 	"sluice/sai-shim/saiattr"
@@ -56,6 +58,50 @@ func (e *Engine) Redirect(all []Redirection) (refused map[string]error, err erro
 		}
 	}
 	return refused, errors.Join(err, e.later)
+}
+
+// Adopt returns the redirections that are on the switch. Those of an earlier process stay until
+// [Engine.Redirect] is called.
+func (e *Engine) Adopt() ([]Redirection, error) { return slices.Clone(e.redirected), nil }
+
+// adoptRedirected reads the redirections of an earlier process from its records. One that was
+// about to change is left out: it goes.
+func (e *Engine) adoptRedirected() {
+	for _, key := range slices.Sorted(maps.Keys(e.objects)) {
+		if r, ok := parseRedirection(e.objects[key]); ok {
+			e.redirected = append(e.redirected, r)
+		}
+	}
+}
+
+// parseRedirection reads the record of an entry.
+func parseRedirection(o *Record) (r Redirection, ok bool) {
+	flow, is := strings.CutPrefix(o.Key, prefixRedirect)
+	port, address, to := cutLast(strings.TrimPrefix(o.Attr(saiattr.ACLEntryRedirect.Name), "@"+prefixNextHop), "/")
+	if !is || !to {
+		return r, false
+	}
+	parts := strings.Split(flow, "/")
+	if len(parts) != 3 {
+		return r, false
+	}
+	var errs [4]error
+	var n uint64
+	r.Src, errs[0] = netip.ParseAddr(parts[0])
+	r.Dst, errs[1] = netip.ParseAddr(parts[1])
+	n, errs[2] = strconv.ParseUint(parts[2], 10, 16)
+	r.To.Address, errs[3] = netip.ParseAddr(address)
+	r.SrcPort, r.To.Port = uint16(n), port
+	return r, errors.Join(errs[:]...) == nil && r.Key() == o.Key && "@"+nextHopKey(r.To) == o.Attr(saiattr.ACLEntryRedirect.Name)
+}
+
+// cutLast cuts a text at the last separator.
+func cutLast(s, separator string) (before, after string, found bool) {
+	i := strings.LastIndex(s, separator)
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+len(separator):], true
 }
 
 // keepRedirected forgets redirections where the method is another one.

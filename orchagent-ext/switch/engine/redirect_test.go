@@ -80,14 +80,27 @@ func TestRedirectReportsWhatTheSwitchRefuses(t *testing.T) {
 	}
 }
 
-func TestRedirectEntriesOfAKilledProcessAreRemoved(t *testing.T) {
+func TestRedirectEntriesOfAKilledProcessStayUntilTheyAreDecided(t *testing.T) {
 	e, f, p, l := redirector(t)
-	if _, err := e.Redirect([]Redirection{redirecting(1, "Ethernet4")}); err != nil {
+	v6 := Redirection{Src: netip.MustParseAddr("fc00:a::1"), Dst: netip.MustParseAddr("fc00:b::2"), SrcPort: 9, To: NextHop{netip.MustParseAddr("fe80::1"), "Ethernet4"}}
+	all := []Redirection{redirecting(1, "Ethernet4"), v6}
+	if _, err := e.Redirect(all); err != nil {
 		t.Fatal(err)
 	}
 	next := newTestEngine(t, f, l)
-	if _, err := next.Reconcile(p); err != nil || len(f.redirected()) != 0 {
+	if _, err := next.Reconcile(p); err != nil || len(f.redirected()) != 2 {
 		t.Errorf("entries are %v: %v", f.redirected(), err)
+	}
+	if adopted, err := next.Adopt(); err != nil || !slices.Equal(adopted, all) {
+		t.Errorf("adopted %v, %v: want %v", adopted, err, all)
+	}
+	if _, err := next.Redirect(all[:1]); err != nil || len(f.redirected()) != 1 {
+		t.Errorf("entries are %v: %v", f.redirected(), err)
+	}
+	last := newTestEngine(t, f, l)
+	p.Placement = nil
+	if _, err := last.Reconcile(p); err != nil || len(f.redirected()) != 0 {
+		t.Errorf("placement is off, and entries are %v: %v", f.redirected(), err)
 	}
 }
 

@@ -35,6 +35,7 @@ type capability struct {
 	ecmpHash          bool // ecmp_hash is set
 	mirror, truncate  bool // ports can be mirrored by samples; these can be cut
 	copies            bool // ACL rules have PACKET_ACTION, and that can COPY
+	redirects         bool // ACL rules have REDIRECT_ACTION
 	sflow             bool // the operator has sFlow enabled
 }
 
@@ -49,6 +50,7 @@ func capabilityOf(sw, acl, hash, sflow map[string]string) capability {
 		mirror:    sw["PORT_INGRESS_SAMPLE_MIRROR_CAPABLE"] == "true",
 		truncate:  sw["SAMPLEPACKET_TRUNCATION_CAPABLE"] == "true",
 		copies:    slices.Contains(list(acl["action_list"]), "PACKET_ACTION") && slices.Contains(list(sw["ACL_ACTION|PACKET_ACTION"]), "COPY"),
+		redirects: slices.Contains(list(acl["action_list"]), fieldRedirect),
 		sflow:     sflow["admin_state"] == "up",
 	}
 }
@@ -61,7 +63,7 @@ const setECMPHash = "SWITCH_HASH|GLOBAL has no ecmp_hash: SONiC does not tell wh
 // mirror session; "" if it took it, or has yet to be asked.
 func (c capability) abilities(refused string) engine.Abilities {
 	noLabel := engine.Ability{Reason: "SONiC has no ACL action that writes a flow label"}
-	noFlows := engine.Ability{Reason: "the driver orchagent cannot: SONiC's tables have nothing of single flows"}
+	noFlows := engine.Ability{Reason: "the driver orchagent cannot: SONiC's tables neither watch nor hold single flows"}
 	return engine.Abilities{
 		engine.NeedFlowLabel: {
 			engine.Compute: noLabel, engine.Rewrite: noLabel,
@@ -73,8 +75,20 @@ func (c capability) abilities(refused string) engine.Abilities {
 		},
 		engine.NeedThreshold: {engine.Exact: noFlows},
 		engine.NeedHold:      {engine.Exact: noFlows},
-		engine.NeedPlacement: {engine.Entries: noLabel, engine.Rewrite: noLabel},
+		engine.NeedPlacement: {engine.Entries: noLabel, engine.Rewrite: noLabel, engine.Redirect: c.redirect()},
 	}
+}
+
+// redirect reports whether ACL rules send flows to next hops. Only sFlow's samples have the port
+// that a packet leaves by.
+func (c capability) redirect() engine.Ability {
+	switch {
+	case !c.redirects:
+		return engine.Ability{Reason: "the switch lists no ACL action " + fieldRedirect}
+	case !c.sflow:
+		return engine.Ability{Reason: "SONiC's own sFlow would show which flows are large, and where they leave: enable it"}
+	}
+	return engine.Ability{Can: true, Reason: "the switch lists the ACL action " + fieldRedirect}
 }
 
 // hash reports whether orchagent hashes the destination queue pair.

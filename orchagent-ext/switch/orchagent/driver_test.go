@@ -247,7 +247,7 @@ func TestSingleFlowsAreRefusedWithTheReason(t *testing.T) {
 	if hold := p.reconcile(e, engine.Policy{}).Choices[engine.NeedHold]; !strings.Contains(hold.Reason, "has not been asked") {
 		t.Errorf("nothing is wanted: %+v", hold)
 	}
-	if hold := p.reconcile(e, engine.Policy{SingleFlows: true}).Choices[engine.NeedHold]; hold.Method != engine.None || !strings.Contains(hold.Reason, "SONiC's tables have nothing of single flows") {
+	if hold := p.reconcile(e, engine.Policy{SingleFlows: true}).Choices[engine.NeedHold]; hold.Method != engine.None || !strings.Contains(hold.Reason, "SONiC's tables neither watch nor hold single flows") {
 		t.Errorf("%+v", hold)
 	}
 }

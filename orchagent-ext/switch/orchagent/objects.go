@@ -42,6 +42,9 @@ func objects(p engine.Policy, by engine.Choices, c capability, channels map[stri
 			all = append(all, hashObject(fieldFlowLabel, true))
 		}
 	}
+	if by.Method(engine.NeedPlacement) == engine.Redirect {
+		all = append(all, redirectObjects([]string{nameTable4, nameTable6}, portsOf(p), channels)...)
+	}
 	if !samples(p) {
 		return all
 	}
@@ -54,6 +57,39 @@ func objects(p engine.Policy, by engine.Choices, c capability, channels map[stri
 		all = append(all, copyObjects(p.Export, channels, needs)...)
 	}
 	return all
+}
+
+// portsOf are those that flows to be redirected come in by.
+func portsOf(p engine.Policy) []string {
+	if samples(p) {
+		return p.Export.Ports
+	}
+	return p.Placement.Ports
+}
+
+// redirectObjects are the tables that [Rules] writes rules to: one for IPv4 and one for IPv6,
+// since a key of both would be wider than many switches have.
+func redirectObjects(names, ports []string, channels map[string]string) (all []engine.Object) {
+	if len(ports) == 0 {
+		return nil
+	}
+	for _, name := range names {
+		kind := rowObject(rows.Row{Table: tableType, Key: name, Fields: map[string]string{
+			"MATCHES": matchesOf[name], "ACTIONS": fieldRedirect + ",COUNTER", "BIND_POINTS": "PORT,PORTCHANNEL",
+		}})
+		table := rowObject(rows.Row{Table: tableACL, Key: name, Fields: map[string]string{
+			"policy_desc": "Sluice", "type": name, "stage": "ingress", "ports": strings.Join(bindPoints(ports, channels), ","),
+		}}, kind.Key)
+		table.Meets = engine.NeedPlacement
+		all = append(all, kind, table)
+	}
+	return all
+}
+
+// matchesOf are the fields that rules of a table match.
+var matchesOf = map[string]string{
+	nameTable4: "SRC_IP,DST_IP,IP_PROTOCOL,L4_SRC_PORT,L4_DST_PORT",
+	nameTable6: "SRC_IPV6,DST_IPV6,NEXT_HEADER,L4_SRC_PORT,L4_DST_PORT",
 }
 
 // samples reports whether the policy has packets sampled for export.

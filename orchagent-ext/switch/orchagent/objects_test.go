@@ -55,7 +55,7 @@ func TestWhatEachReleaseCan(t *testing.T) {
 		if label.Method != tt.method || !strings.Contains(label.Reason, tt.reason) || sampling.Method != tt.sampling || !strings.Contains(sampling.Reason, tt.noSample) {
 			t.Errorf("%s: %+v, %+v", tt.release, label, sampling)
 		}
-		if hold := by[engine.NeedHold]; hold.Method != engine.None || !strings.Contains(hold.Reason, "nothing of single flows") {
+		if hold := by[engine.NeedHold]; hold.Method != engine.None || !strings.Contains(hold.Reason, "neither watch nor hold single flows") {
 			t.Errorf("%s: %+v", tt.release, hold)
 		}
 	}

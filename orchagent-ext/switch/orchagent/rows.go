@@ -89,11 +89,29 @@ func (d *Driver) Remove(r *engine.Record) error {
 	if there == nil {
 		return engine.ErrGone
 	}
+	if row.Table == tableACL { // a row of a rule would be taken when the table comes again
+		if err := d.removeRules(row.Key); err != nil {
+			return err
+		}
+	}
 	if err := d.write(sonicdb.Change{Row: row, Deleted: true}, there); err != nil {
 		return err
 	}
 	d.leaving[r.Key] = true
 	return nil
+}
+
+// removeRules removes the rows of an ACL table's rules.
+func (d *Driver) removeRules(table string) error {
+	named, err := rulesOf(d.appl, table)
+	if err != nil || len(named) == 0 {
+		return err
+	}
+	changes := make([]sonicdb.Change, len(named))
+	for i, r := range named {
+		changes[i] = sonicdb.Change{Row: r, Deleted: true}
+	}
+	return produce(d.appl, changes...)
 }
 
 // Exists implements [engine.Driver]. A row that was changed comes back as it is.

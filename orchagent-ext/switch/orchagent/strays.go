@@ -29,6 +29,13 @@ func (d *Driver) Strays(existing map[string]*engine.Record, _ map[engine.ID]bool
 		needs = []string{mirror.Key}
 	}
 	objects := append(copyObjects(&engine.Export{Ports: list(table["ports"])}, nil, needs), mirror)
+	for _, name := range []string{nameTable4, nameTable6} {
+		there, err := d.read(rows.Row{Table: tableACL, Key: name})
+		if err != nil {
+			return 0, err
+		}
+		objects = append(objects, redirectObjects([]string{name}, list(there["ports"]), nil)...)
+	}
 	n, err := d.strayFields(existing)
 	if err != nil {
 		return n, err

@@ -4,6 +4,8 @@ package orchagent
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strings"
 
 	"sluice/orchagent-ext/db/sonicdb"
@@ -56,6 +58,52 @@ func (d *Driver) waits(r rows.Row) (bool, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), readTime)
 	defer cancel()
 	return d.appl.Waits(ctx, r)
+}
+
+// waiting are the keys of a table of APPL_DB whose changes orchagent has yet to take.
+func waiting(appl *sonicdb.DB, table string) (map[string]bool, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), readTime)
+	defer cancel()
+	return appl.Waiting(ctx, table)
+}
+
+// produced are those of some rows of APPL_DB that are there, or wait to be taken.
+func produced(appl *sonicdb.DB, named ...rows.Row) ([]rows.Row, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), readTime)
+	defer cancel()
+	return appl.Produced(ctx, named...)
+}
+
+// produce hands rows to orchagent.
+func produce(appl *sonicdb.DB, changes ...sonicdb.Change) error {
+	ctx, cancel := context.WithTimeout(context.Background(), readTime)
+	defer cancel()
+	return appl.Produce(ctx, changes...)
+}
+
+// rulesOf are the names of the rules of ACL tables, those included that wait to be taken.
+func rulesOf(appl *sonicdb.DB, tables ...string) (named []rows.Row, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), readTime)
+	defer cancel()
+	waits, err := appl.Waiting(ctx, tableRule)
+	if err != nil {
+		return nil, err
+	}
+	for _, table := range tables {
+		there, err := appl.ReadKeys(ctx, tableRule, table+":")
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range there {
+			waits[r.Key] = true
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(waits)) {
+		if table, _, _ := strings.Cut(key, ":"); slices.Contains(tables, table) {
+			named = append(named, rows.Row{Table: tableRule, Key: key})
+		}
+	}
+	return named, nil
 }
 
 // operatorsRow is the name of a row of the operator with the name of Sluice's, or "".

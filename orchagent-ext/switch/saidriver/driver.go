@@ -17,9 +17,9 @@ import (
 // Driver is the driver that calls a SAI library.
 type Driver struct {
 	lib       *sai.Library
-	ports     map[string]sai.ObjectID // by SONiC name
-	missing   map[string]string       // rows of PORT that are no port of the switch, and why
-	names     map[sai.ObjectID]string // of ports
+	ports     map[string]sai.ObjectID                 // by SONiC name
+	missing   map[string]string                       // rows of PORT that are no port of the switch, and why
+	names     atomic.Pointer[map[sai.ObjectID]string] // of ports
 	ifIndex   atomic.Pointer[map[sai.ObjectID]uint32]
 	queuesOf  map[sai.ObjectID][]sai.ObjectID // egress queues of ports, as far as they were asked for
 	connected bool

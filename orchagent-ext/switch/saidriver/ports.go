@@ -36,7 +36,8 @@ func (d *Driver) SetPorts(ports []engine.Port) error {
 	if len(byLane) == 0 && unread != nil {
 		return unread
 	}
-	d.ports, d.names, d.missing = map[string]sai.ObjectID{}, map[sai.ObjectID]string{}, map[string]string{}
+	d.ports, d.missing = map[string]sai.ObjectID{}, map[string]string{}
+	names := map[sai.ObjectID]string{}
 	indexes := map[sai.ObjectID]uint32{}
 	for _, p := range ports {
 		lanes, index := p.Lanes, uint32(0)
@@ -48,7 +49,7 @@ func (d *Driver) SetPorts(ports []engine.Port) error {
 		}
 		for _, lane := range lanes {
 			if id, ok := byLane[lane]; ok {
-				d.ports[p.Name], d.names[id] = id, p.Name
+				d.ports[p.Name], names[id] = id, p.Name
 				indexes[id] = index
 			}
 		}
@@ -60,7 +61,8 @@ func (d *Driver) SetPorts(ports []engine.Port) error {
 		}
 	}
 	d.ifIndex.Store(&indexes)
-	maps.DeleteFunc(d.queuesOf, func(port sai.ObjectID, _ []sai.ObjectID) bool { return d.names[port] == "" })
+	maps.DeleteFunc(d.queuesOf, func(port sai.ObjectID, _ []sai.ObjectID) bool { return names[port] == "" })
+	d.names.Store(&names)
 	return nil
 }
 
@@ -91,8 +93,14 @@ func (d *Driver) IfIndex(port sai.ObjectID) uint32 {
 	return 0
 }
 
-// PortName returns the name of a port by its object id, "" for one outside SetPorts.
-func (d *Driver) PortName(id uint64) string { return d.names[sai.ObjectID(id)] }
+// PortName returns the name of a port by its object id, "" for one outside SetPorts. It may be
+// called from any goroutine.
+func (d *Driver) PortName(id uint64) string {
+	if m := d.names.Load(); m != nil {
+		return (*m)[sai.ObjectID(id)]
+	}
+	return ""
+}
 
 // port returns the object of a port; its error wraps [engine.ErrRefused] and the reason
 // why the port is missing.

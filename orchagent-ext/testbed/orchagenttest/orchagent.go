@@ -29,6 +29,21 @@ type Orchagent struct {
 	silent  bool
 	deny    map[string]bool // the switch has no room for it
 	reject  map[string]bool // it is not valid
+
+	neighbors map[string]bool // keys of NEIGH_TABLE that it has, the removed ones that rules refer to, too
+	asic      ASIC
+}
+
+// ASIC is the switch beneath it. The zero value is one that takes no time and forwards nothing.
+type ASIC struct {
+	RuleTime time.Duration // that an ACL rule takes to create, and to remove
+
+	// Redirect has the packets that the fields of a rule match sent to a neighbor, "" for no
+	// longer. The error refuses the rule. nil: no packet passes.
+	Redirect func(rule string, fields map[string]string, neighbor string) error
+
+	// OneMatch refuses a rule that matches the same packets as another one.
+	OneMatch bool
 }
 
 // task is a row that came or went, by the names of CONFIG_DB.
@@ -38,12 +53,15 @@ type task struct {
 }
 
 // tables are those that it takes, in the order in which orchagent does
-// (Orch::doTask goes by the names): a rule whose table is still missing waits for
+// (NeighOrch first; Orch::doTask goes by the names): a rule whose table is missing waits for
 // the next round.
-var tables = []string{"ACL_RULE", "ACL_TABLE", "ACL_TABLE_TYPE", "MIRROR_SESSION", "SWITCH_HASH"}
+var tables = []string{tableNeighbor, "ACL_RULE", "ACL_TABLE", "ACL_TABLE_TYPE", "MIRROR_SESSION", "SWITCH_HASH"}
+
+// tableNeighbor has the neighbors: INTERFACE:ADDRESS.
+const tableNeighbor = "NEIGH_TABLE"
 
 // appl are the tables of APPL_DB that it consumes, with their names in CONFIG_DB.
-var appl = map[string]string{"ACL_TABLE_TYPE_TABLE": "ACL_TABLE_TYPE", "ACL_TABLE_TABLE": "ACL_TABLE", "ACL_RULE_TABLE": "ACL_RULE"}
+var appl = map[string]string{"ACL_TABLE_TYPE_TABLE": "ACL_TABLE_TYPE", "ACL_TABLE_TABLE": "ACL_TABLE", "ACL_RULE_TABLE": "ACL_RULE", tableNeighbor: tableNeighbor}
 
 // status tables, as orchagent names them.
 var statusOf = map[string]string{"ACL_TABLE": "ACL_TABLE_TABLE", "ACL_RULE": "ACL_RULE_TABLE", "MIRROR_SESSION": "MIRROR_SESSION_TABLE"}
@@ -53,7 +71,13 @@ const every = 5 * time.Millisecond // it looks for what waits in APPL_DB, and tr
 // Start starts it until the test ends, and writes the switch's capabilities.
 func Start(tb testing.TB, d *sonicdb.Databases, r Release) *Orchagent {
 	tb.Helper()
-	o := &Orchagent{Release: r, taken: map[string]map[string]map[string]string{}, deny: map[string]bool{}, reject: map[string]bool{}}
+	return StartOn(tb, d, r, ASIC{})
+}
+
+// StartOn is Start on a switch.
+func StartOn(tb testing.TB, d *sonicdb.Databases, r Release, asic ASIC) *Orchagent {
+	tb.Helper()
+	o := &Orchagent{Release: r, taken: map[string]map[string]map[string]string{}, deny: map[string]bool{}, reject: map[string]bool{}, neighbors: map[string]bool{}, asic: asic}
 	for _, t := range tables {
 		o.taken[t] = map[string]map[string]string{}
 	}
@@ -106,7 +130,10 @@ func (o *Orchagent) consume(ctx context.Context, from *sonicdb.DB) {
 		for table, kind := range appl {
 			changes, _ := from.Take(ctx, table)
 			for _, c := range changes {
-				c.Row.Table, c.Row.Key = kind, strings.ReplaceAll(c.Row.Key, ":", "|")
+				c.Row.Table = kind
+				if kind != tableNeighbor {
+					c.Row.Key = strings.ReplaceAll(c.Row.Key, ":", "|")
+				}
 				b.Changes = append(b.Changes, c)
 			}
 		}
@@ -197,6 +224,9 @@ func (o *Orchagent) take(b sonicdb.Batch) {
 
 // do reports whether a task is done; else it waits for the next round.
 func (o *Orchagent) do(t task) bool {
+	if t.Table == tableNeighbor {
+		return o.neighbor(t)
+	}
 	if t.deleted {
 		o.remove(t)
 		return true
@@ -218,6 +248,11 @@ func (o *Orchagent) do(t task) bool {
 		o.refuse(t, "no room")
 		return t.Table == "ACL_RULE" // of these it is parked until another rule goes, and Sluice's do not
 	case err == nil && !o.deny[t.Name()]:
+		if err := o.program(t); err != nil {
+			o.refuse(t, err.Error())
+			o.say(t.Row, "Inactive")
+			return true // a rule without its neighbor is not tried again (AclRulePacket::validateAddAction)
+		}
 		o.taken[t.Table][t.Key] = t.Fields
 		o.say(t.Row, "Active")
 	default:
@@ -238,11 +273,15 @@ func (o *Orchagent) refuse(t task, why string) {
 
 // remove removes a row's object, of a table its rules, too (AclOrch::removeAclTable).
 func (o *Orchagent) remove(t task) {
+	if t.Table == "ACL_RULE" {
+		o.unprogram(t.Key)
+	}
 	delete(o.taken[t.Table], t.Key)
 	if t.Table == "ACL_TABLE" {
 		for rule := range o.taken["ACL_RULE"] {
 			if strings.HasPrefix(rule, t.Key+"|") {
-				delete(o.taken["ACL_RULE"], rule)
+				o.unprogram(rule)
+				o.unset(rows.Row{Table: statusOf["ACL_RULE"], Key: rule})
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -118,6 +119,21 @@ func (r Release) rule(row rows.Row, fields map[string]string, types, tables map[
 		switch name {
 		case "PRIORITY", "L4_DST_PORT":
 			_, err = strconv.ParseUint(v, 10, 16)
+		case "L4_SRC_PORT", "IP_PROTOCOL", "NEXT_HEADER":
+			_, err = strconv.ParseUint(v, 0, 16)
+		case "SRC_IP", "DST_IP", "SRC_IPV6", "DST_IPV6":
+			var p netip.Prefix
+			if p, err = netip.ParsePrefix(v); err == nil && p.Addr().Is6() != strings.HasSuffix(name, "V6") {
+				err = fmt.Errorf("%q is of the other family", v)
+			}
+		case fieldRedirect:
+			err = among(name, strings.Split(kind["ACTIONS"], ","))
+			if err == nil && !slices.Contains(r.Actions, name) {
+				err = fmt.Errorf("the release lacks it")
+			}
+			if ip, link, ok := strings.Cut(v, "@"); err == nil && (!ok || link == "" || !isAddress(ip)) {
+				err = fmt.Errorf("%q is not ip@interface", v)
+			}
 		case "PACKET_ACTION":
 			err = errorsOf(among(v, r.PacketActions), among(name, strings.Split(kind["ACTIONS"], ",")))
 		case "BTH_OPCODE":
@@ -130,7 +146,7 @@ func (r Release) rule(row rows.Row, fields map[string]string, types, tables map[
 		default:
 			err = among(name, r.Matches)
 		}
-		if name != "PRIORITY" && name != "PACKET_ACTION" && err == nil {
+		if name != "PRIORITY" && !strings.HasSuffix(name, "_ACTION") && err == nil {
 			err = among(name, strings.Split(kind["MATCHES"], ","))
 		}
 		if err != nil {
@@ -139,6 +155,8 @@ func (r Release) rule(row rows.Row, fields map[string]string, types, tables map[
 	}
 	return nil
 }
+
+func isAddress(s string) bool { _, err := netip.ParseAddr(s); return err == nil }
 
 // session checks a row of MIRROR_SESSION.
 func (r Release) session(fields map[string]string) error {

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package redirects
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/openconfig/ygot/ygot"
+
+	"sluice/orchagent-ext/daemon/status"
+	"sluice/orchagent-ext/daemon/task"
+	"sluice/orchagent-ext/db/telemetry"
+	"sluice/yang/rows"
+)
+
+// slowLink is how long the rules to a link may take to go before the operator is warned.
+const slowLink = 200 * time.Millisecond
+
+// Describe adds the state to a report, and returns the rows of groups and of their members.
+func (r *Redirects) Describe(s *status.Report, e *status.Encoder) (groups, members []ygot.GoStruct) {
+	is := r.child.Task().report.Load()
+	if is == nil {
+		return nil, nil // it has just begun
+	}
+	state := telemetry.Active
+	if why := errors.Join(is.Err, is.err, is.Refused); why != nil {
+		state = telemetry.Degraded
+		e.Fill(&s.Row, "placement_reason", task.FirstLine(why))
+		s.Warn("flows are not placed: " + task.FirstLine(why))
+	}
+	e.Fill(&s.Row, "placement", state)
+	if most := time.Duration(r.child.Settings().Rules.PerLink) * is.RuleTime; most > slowLink {
+		s.Warn(fmt.Sprintf("the switch takes %v for an entry: where a link goes down, packets of flows that are redirected there are lost for up to %v. A lower max_entries_per_link of SLUICE_PLACEMENT|global bounds that", is.RuleTime.Round(time.Millisecond), most.Round(10*time.Millisecond)))
+	}
+	for i := range is.Groups {
+		g := &is.Groups[i]
+		row := &telemetry.PlacementGroup{
+			Name: &g.Name, Flows: telemetry.Small(g.Flows), Unknown: telemetry.Small(g.Unknown), Entries: telemetry.Small(g.Rules),
+			WorstOverMean: status.Rounded(g.Worst, 3), HashWorstOverMean: status.Rounded(g.Hash, 3), Floor: status.Rounded(g.Floor, 3),
+			Moves: telemetry.Count(g.Moves), UnsafeMoves: &g.Unsafe, MovesRefused: telemetry.Count(g.Refused),
+			EntryMs: status.Rounded(is.RuleTime.Seconds()*1000, 1),
+		}
+		rows.SetEnum(&row.State, telemetry.Active)
+		rows.SetEnum(&row.Scope, "local")
+		groups = append(groups, row)
+		for k := range g.Members {
+			m := &g.Members[k]
+			members = append(members, &telemetry.PlacementMember{Group: &g.Name, Name: &m.Name, Weight: status.Rounded(m.Weight, 3), Flows: telemetry.Small(m.Flows)})
+		}
+	}
+	return groups, members
+}

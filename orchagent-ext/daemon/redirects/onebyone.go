@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package redirects
+
+import (
+	"context"
+	"maps"
+	"net/netip"
+	"slices"
+
+	"sluice/orchagent-ext/spread/nexthops"
+	"sluice/orchagent-ext/spread/redirector"
+	"sluice/orchagent-ext/switch/engine"
+)
+
+// Groups implements [redirector.Network].
+func (network) Groups(dsts []netip.Addr) (map[netip.Addr]nexthops.Result, error) {
+	return nexthops.ReadAll(dsts)
+}
+
+// oneByOne changes the rules of a switch one at a time, by calls of the loop: removals first.
+type oneByOne struct {
+	redirector.Switch
+	call func(func()) bool
+	is   map[string]engine.Redirection // as asked for last, less those refused
+}
+
+// Adopt implements [redirector.Switch].
+func (s *oneByOne) Adopt() (all []engine.Redirection, err error) {
+	if !s.call(func() { all, err = s.Switch.Adopt() }) {
+		return nil, context.Canceled
+	}
+	s.is = byKey(all)
+	return all, err
+}
+
+func byKey(all []engine.Redirection) map[string]engine.Redirection {
+	by := make(map[string]engine.Redirection, len(all))
+	for i := range all {
+		by[all[i].Key()] = all[i]
+	}
+	return by
+}
+
+// Redirect implements [redirector.Switch]. After an error the rules that are left are tried with
+// the next call.
+func (s *oneByOne) Redirect(all []engine.Redirection) (refused map[string]error, err error) {
+	refused = map[string]error{}
+	want := byKey(all)
+	for _, step := range steps(s.is, want) {
+		next := maps.Clone(s.is)
+		if next == nil {
+			next = map[string]engine.Redirection{}
+		}
+		if to, stays := want[step]; stays {
+			next[step] = to
+		} else {
+			delete(next, step)
+		}
+		list := make([]engine.Redirection, 0, len(next))
+		for _, key := range slices.Sorted(maps.Keys(next)) {
+			list = append(list, next[key])
+		}
+		var no map[string]error
+		if !s.call(func() { no, err = s.Switch.Redirect(list) }) {
+			return refused, context.Canceled
+		}
+		if err != nil {
+			return refused, err
+		}
+		maps.Copy(refused, no)
+		for key := range no {
+			delete(next, key)
+		}
+		s.is = next
+	}
+	return refused, nil
+}
+
+// steps returns the keys of rules that change, removals first; where all are alike, one empty
+// key, by which the switch compares its rules.
+func steps(is, want map[string]engine.Redirection) (all []string) {
+	for _, key := range slices.Sorted(maps.Keys(is)) {
+		if _, stays := want[key]; !stays {
+			all = append(all, key)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(want)) {
+		if was, there := is[key]; !there || was.To != want[key].To {
+			all = append(all, key)
+		}
+	}
+	if len(all) == 0 {
+		return []string{""}
+	}
+	return all
+}

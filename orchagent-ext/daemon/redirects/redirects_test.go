@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package redirects
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"slices"
+	"testing"
+	"time"
+
+	"sluice/orchagent-ext/daemon/task"
+	"sluice/orchagent-ext/spread/redirect"
+	"sluice/orchagent-ext/switch/engine"
+	"sluice/tests/configtest"
+)
+
+func rule(port int, to string) engine.Redirection {
+	return engine.Redirection{Src: netip.MustParseAddr("10.0.0.1"), Dst: netip.MustParseAddr("10.1.0.2"), SrcPort: uint16(port), To: engine.NextHop{Address: netip.MustParseAddr("10.255.0.1"), Port: to}}
+}
+
+// slow is a switch that records what it was asked for.
+type slow struct {
+	asked   []string
+	refuses string
+	fails   error
+}
+
+func (s *slow) Adopt() ([]engine.Redirection, error) {
+	return []engine.Redirection{rule(1, "up1"), rule(2, "up1")}, nil
+}
+
+func (s *slow) Redirect(all []engine.Redirection) (map[string]error, error) {
+	text, refused := "", map[string]error{}
+	for i := range all {
+		text += fmt.Sprintf("%d>%s ", all[i].SrcPort, all[i].To.Port)
+		if all[i].Key() == s.refuses {
+			refused[s.refuses] = engine.ErrRefused
+		}
+	}
+	s.asked = append(s.asked, text)
+	return refused, s.fails
+}
+
+func TestRulesChangeOneByOneRemovalsFirst(t *testing.T) {
+	sw, calls := &slow{}, 0
+	s := &oneByOne{Switch: sw, call: func(f func()) bool { calls++; f(); return true }}
+	if all, err := s.Adopt(); err != nil || len(all) != 2 {
+		t.Fatal(all, err)
+	}
+	three := rule(3, "up3")
+	sw.refuses = three.Key()
+	refused, err := s.Redirect([]engine.Redirection{rule(1, "up2"), three, rule(4, "up4")})
+	if err != nil || len(refused) != 1 || refused[three.Key()] == nil {
+		t.Errorf("refused %v, %v", refused, err)
+	}
+	want := []string{"1>up1 ", "1>up2 ", "1>up2 3>up3 ", "1>up2 4>up4 "}
+	if !slices.Equal(sw.asked, want) || calls != 5 {
+		t.Errorf("%d calls asked for %q: want %q", calls, sw.asked, want)
+	}
+	sw.asked, sw.fails = nil, errors.New("no answer")
+	if _, err := s.Redirect(nil); !errors.Is(err, sw.fails) || len(sw.asked) != 1 {
+		t.Errorf("after an error: %v, asked for %q", err, sw.asked)
+	}
+	sw.asked, sw.fails = nil, nil
+	if _, err := s.Redirect(nil); err != nil || !slices.Equal(sw.asked, []string{"4>up4 ", ""}) {
+		t.Errorf("then %v, asked for %q", err, sw.asked)
+	}
+}
+
+// TestTaskEndsWhileTheLoopDoesNotCall: the loop stops the task, and makes no call meanwhile.
+func TestTaskEndsWhileTheLoopDoesNotCall(t *testing.T) {
+	g, ctx := task.NewGroup(t.Context(), slog.New(slog.DiscardHandler))
+	var r Redirects
+	want := Settings{On: true, Rules: redirect.Config{PerLink: 8}}
+	env := &Environment{Engine: &slow{}, PortName: func(uint64) string { return "" }, Log: slog.New(slog.DiscardHandler), Now: time.Now}
+	r.Reconcile(ctx, g, want, env)
+	r.Reconcile(ctx, g, Settings{}, env)
+	if r.Runs() || r.Calls() != nil {
+		t.Error("a task runs")
+	}
+	r.Reconcile(ctx, g, want, env)
+	(<-r.Calls())()
+	r.Stop()
+	if err := g.Wait(); err != nil && !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+func TestSettingsFollowTheConfiguration(t *testing.T) {
+	rows := [][]string{configtest.Port0, configtest.Edge0, {"SLUICE_PLACEMENT", "global", "admin_state=enabled", "moves=any", "max_entries_per_link=3"}, {"PORTCHANNEL", "PortChannel1"}, {"PORTCHANNEL_MEMBER", "PortChannel1|Ethernet0"}}
+	redirected := engine.Chose(engine.NeedPlacement, engine.Redirect)
+	s := SettingsOf(configtest.Snapshot(t, rows...), redirected)
+	if !s.On || s.Rules != (redirect.Config{PerLink: 3, Moves: redirect.MovesAny}) || s.Channels["Ethernet0"] != "PortChannel1" {
+		t.Errorf("%+v", s)
+	}
+	if s := SettingsOf(configtest.Snapshot(t, rows...), engine.Chose(engine.NeedPlacement, engine.Rewrite)); s.On {
+		t.Errorf("by another method: %+v", s)
+	}
+	if s := SettingsOf(configtest.Snapshot(t, rows[:2]...), redirected); s.On {
+		t.Errorf("placement is off: %+v", s)
+	}
+}

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package orchagent
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"sluice/orchagent-ext/db/sonicdb"
+	"sluice/orchagent-ext/switch/engine"
+	"sluice/yang/rows"
+)
+
+// Rules are the rows that send flows to next hops, in the tables SLUICE_PLACE4 and
+// SLUICE_PLACE6, which the engine creates. They are known by their names, so a later process
+// adopts them without a ledger. No call waits for orchagent: [Rules.Redirect] returns
+// [engine.ErrPending] while orchagent works. Rules are for one goroutine.
+type Rules struct {
+	appl, state *sonicdb.DB
+	patience    time.Duration // for orchagent to take a row
+	now         func() time.Time
+
+	flows   map[string]*ruled // by [engine.Redirection.Key]
+	checked time.Time         // when rows in force were compared with what orchagent has
+	single  bool              // the switch refuses a second rule that matches the same packets
+}
+
+// checkRules is how often rows in force are compared with what orchagent has: swss flushes
+// APPL_DB when it restarts.
+const checkRules = time.Second
+
+// Rules returns the rules, of which none is known before [Rules.Adopt].
+func (d *Driver) Rules() *Rules {
+	return &Rules{appl: d.appl, state: d.state, patience: d.patience, now: time.Now, flows: map[string]*ruled{}}
+}
+
+// Adopt reads the rules that an earlier process left, and returns one for each flow. Of two
+// that a move had it is one that orchagent has taken; the other goes with the next Redirect.
+func (s *Rules) Adopt() ([]engine.Redirection, error) {
+	named, err := rulesOf(s.appl, nameTable4, nameTable6)
+	if err != nil {
+		return nil, err
+	}
+	found, err := produced(s.appl, named...)
+	if err != nil {
+		return nil, err
+	}
+	said, err := s.statuses(found)
+	if err != nil {
+		return nil, err
+	}
+	s.flows = map[string]*ruled{}
+	for _, row := range found {
+		r, slot, err := parseRule(row)
+		if err != nil {
+			continue // of another owner: it stays
+		}
+		f := s.flow(&r)
+		f.slots[slot] = ruleRow{to: r.To, is: sent, since: s.now()}
+		if said[row.Key] == active {
+			f.slots[slot].is = inForce
+		}
+	}
+	var all []engine.Redirection
+	for _, key := range slices.Sorted(maps.Keys(s.flows)) {
+		f := s.flows[key]
+		best := &f.slots[0]
+		if other := &f.slots[1]; other.is == inForce && best.is != inForce || best.is == absent {
+			best = other
+		}
+		r := f.flow
+		r.To = best.to
+		all = append(all, r)
+	}
+	return all, nil
+}
+
+// flow is that of a redirection.
+func (s *Rules) flow(r *engine.Redirection) *ruled {
+	f := s.flows[r.Key()]
+	if f == nil {
+		f = &ruled{flow: *r}
+		f.flow.To = engine.NextHop{}
+		s.flows[r.Key()] = f
+	}
+	return f
+}
+
+// Redirect brings the rules towards those that are given, and returns why orchagent refused
+// some, by their keys. A flow that goes to another next hop has two rules until the new one is
+// in force.
+func (s *Rules) Redirect(all []engine.Redirection) (refused map[string]error, err error) {
+	refused = map[string]error{}
+	want := map[string]*engine.NextHop{}
+	for i := range all {
+		want[all[i].Key()] = &all[i].To
+		s.flow(&all[i])
+	}
+	if err := s.observe(want, refused); err != nil {
+		return nil, err
+	}
+	ready, err := s.ready(want)
+	if err != nil {
+		return nil, err
+	}
+	var changes []sonicdb.Change
+	settled := true
+	for _, key := range slices.Sorted(maps.Keys(s.flows)) {
+		f := s.flows[key]
+		to := want[key]
+		if refused[key] != nil {
+			to = nil
+		}
+		changes = append(changes, f.next(to, step{now: s.now(), ready: ready[key], single: s.single})...)
+		if f.waitedSince(s.now()) > s.patience {
+			refused[key] = fmt.Errorf("orchagent has no neighbor %s by %s, or no ACL table of Sluice", to.Address, to.Port)
+			changes = append(changes, f.next(nil, step{now: s.now()})...)
+		}
+		settled = settled && f.settled(to)
+		if f.empty() {
+			delete(s.flows, key)
+		}
+	}
+	if len(changes) > 0 {
+		if err := produce(s.appl, changes...); err != nil {
+			s.checked = time.Time{} // which of them were written is read back
+			return refused, err
+		}
+	}
+	if !settled {
+		return refused, engine.ErrPending
+	}
+	return refused, nil
+}
+
+// observe reads what became of rows.
+func (s *Rules) observe(want map[string]*engine.NextHop, refused map[string]error) error {
+	check := s.now().Sub(s.checked) >= checkRules
+	var named []rows.Row
+	for _, f := range s.flows {
+		for slot := range f.slots {
+			if is := f.slots[slot].is; is == sent || is == leaving || check && is == inForce {
+				named = append(named, f.row(slot))
+			}
+		}
+	}
+	if len(named) == 0 {
+		return nil
+	}
+	said, err := s.statuses(named)
+	if err != nil {
+		return err
+	}
+	there := map[string]map[string]string{}
+	found, err := produced(s.appl, named...)
+	if err != nil {
+		return err
+	}
+	for _, row := range found {
+		there[row.Key] = row.Fields
+	}
+	for key, f := range s.flows {
+		for slot := range f.slots {
+			row := f.row(slot)
+			now, known := said[row.Key]
+			if !known {
+				continue // it was not asked for, or orchagent has yet to take it
+			}
+			err := s.judge(f, slot, now, maps.Equal(there[row.Key], row.Fields))
+			if err != nil && want[key] != nil && *want[key] == f.slots[slot].to {
+				refused[key] = err
+			}
+		}
+	}
+	if check {
+		s.checked = s.now()
+	}
+	return nil
+}
+
+// judge notes what orchagent says of a row, "" for nothing. The error says why it refused it.
+func (s *Rules) judge(f *ruled, slot int, said string, written bool) error {
+	r, other := &f.slots[slot], &f.slots[1-slot]
+	waited := s.now().Sub(r.since)
+	switch {
+	case r.is == leaving && said == "":
+		*r = ruleRow{}
+	case r.is == leaving && written: // the removal was not written
+		r.is = refusedRow
+	case r.is == leaving:
+	case !written: // another process has removed or changed it, or has emptied the database
+		*r = ruleRow{to: r.to, is: awaited, since: s.now()}
+	case said == active:
+		r.is = inForce
+	case said == inactive && other.is == inForce && !s.single:
+		s.single = true // the second of one match
+		r.is = refusedRow
+	case said == inactive:
+		r.is = refusedRow
+		return errors.New("orchagent took the rule and says it is inactive; its log says why")
+	case said == noRoomYet:
+		r.is = refusedRow
+		return fmt.Errorf("%w: the ACL table has no room", engine.ErrRefused)
+	case waited > s.patience && r.is == inForce: // orchagent has started again
+		*r = ruleRow{to: r.to, is: awaited, since: s.now()}
+	case waited > s.patience:
+		r.is = refusedRow
+		return fmt.Errorf("orchagent did not say within %v whether it took the rule", s.patience)
+	}
+	return nil
+}
+
+// statuses are what orchagent says of rows, in lower case, "" for nothing, by their keys.
+// Rows that it has yet to take are left out.
+func (s *Rules) statuses(named []rows.Row) (map[string]string, error) {
+	waits, err := waiting(s.appl, tableRule)
+	if err != nil {
+		return nil, err
+	}
+	var asked, answers []rows.Row
+	for _, r := range named {
+		if !waits[r.Key] {
+			asked = append(asked, r)
+			answers = append(answers, rows.Row{Table: statusTables[tableRule], Key: keyAs(r)})
+		}
+	}
+	found, err := get(s.state, answers...)
+	if err != nil {
+		return nil, err
+	}
+	said := map[string]string{}
+	for i, fields := range found {
+		said[asked[i].Key] = strings.ToLower(fields["status"])
+	}
+	return said, nil
+}
+
+// ready are the flows whose rules can be written: orchagent has the neighbor, and the table. A
+// rule without its neighbor is refused and never tried again (AclOrch).
+func (s *Rules) ready(want map[string]*engine.NextHop) (map[string]bool, error) {
+	var keys []string
+	var neighbors []rows.Row
+	for key, f := range s.flows {
+		if to := want[key]; to != nil && f.find(*to, inForce, sent) == nil {
+			keys = append(keys, key)
+			neighbors = append(neighbors, rows.Row{Table: tableNeighbor, Key: to.Port + ":" + to.Address.String()})
+		}
+	}
+	if len(keys) == 0 {
+		return nil, nil
+	}
+	found, err := get(s.appl, neighbors...)
+	if err != nil {
+		return nil, err
+	}
+	tables, err := get(s.state, rows.Row{Table: statusTables[tableACL], Key: nameTable4}, rows.Row{Table: statusTables[tableACL], Key: nameTable6})
+	if err != nil {
+		return nil, err
+	}
+	ready := map[string]bool{}
+	for i, key := range keys {
+		table := tables[0]
+		if s.flows[key].flow.Src.Is6() {
+			table = tables[1]
+		}
+		ready[key] = found[i] != nil && strings.ToLower(table["status"]) == active
+	}
+	return ready, nil
+}

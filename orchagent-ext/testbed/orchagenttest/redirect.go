@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package orchagenttest
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+const fieldRedirect = "REDIRECT_ACTION"
+
+// neighbor takes a row of NEIGH_TABLE. A neighbor that a rule refers to stays, and its removal
+// is tried again until the rule goes (NeighOrch::removeNeighbor).
+func (o *Orchagent) neighbor(t task) (done bool) {
+	if !t.deleted {
+		o.neighbors[t.Key] = true
+		return true
+	}
+	for _, fields := range o.taken["ACL_RULE"] {
+		if neighborOf(fields) == t.Key {
+			return false
+		}
+	}
+	delete(o.neighbors, t.Key)
+	return true
+}
+
+// neighborOf is the key of the neighbor that a rule refers to; "": it redirects to none.
+func neighborOf(fields map[string]string) string {
+	ip, link, found := strings.Cut(fields[fieldRedirect], "@")
+	if !found {
+		return ""
+	}
+	return link + ":" + ip
+}
+
+// program puts a rule on the switch. A rule of that name is removed before: meanwhile packets
+// go where they went without it (AclOrch::updateAclRule).
+func (o *Orchagent) program(t task) error {
+	if t.Table != "ACL_RULE" {
+		return nil
+	}
+	o.unprogram(t.Key)
+	to := neighborOf(t.Fields)
+	if t.Fields[fieldRedirect] != "" && !o.neighbors[to] {
+		return fmt.Errorf("it has no neighbor %s", to)
+	}
+	if o.asic.OneMatch && slices.ContainsFunc(slices.Collect(maps.Values(o.taken["ACL_RULE"])), func(f map[string]string) bool { return sameMatch(f, t.Fields) }) {
+		return fmt.Errorf("SAI_STATUS_ITEM_ALREADY_EXISTS")
+	}
+	time.Sleep(o.asic.RuleTime)
+	if to == "" || o.asic.Redirect == nil {
+		return nil
+	}
+	return o.asic.Redirect(t.Key, t.Fields, to)
+}
+
+// unprogram takes a rule off the switch.
+func (o *Orchagent) unprogram(rule string) {
+	fields := o.taken["ACL_RULE"][rule]
+	if fields == nil {
+		return
+	}
+	time.Sleep(o.asic.RuleTime)
+	if o.asic.Redirect != nil && neighborOf(fields) != "" {
+		_ = o.asic.Redirect(rule, fields, "") // of a switch that has gone, nothing is left
+	}
+	delete(o.taken["ACL_RULE"], rule)
+}
+
+// sameMatch reports whether two rules match the same packets.
+func sameMatch(a, b map[string]string) bool {
+	match := func(f map[string]string) map[string]string {
+		f = maps.Clone(f)
+		maps.DeleteFunc(f, func(name, _ string) bool { return name == "PRIORITY" || strings.HasSuffix(name, "_ACTION") })
+		return f
+	}
+	return maps.Equal(match(a), match(b))
+}
+
+// Neighbors are those that it has, INTERFACE:ADDRESS, sorted.
+func (o *Orchagent) Neighbors() []string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return slices.Sorted(maps.Keys(o.neighbors))
+}
