@@ -560,3 +560,49 @@ func TestQueueThatFillsRaisesItsFlows(t *testing.T) {
 		}
 	}
 }
+
+// What an event reports of a packet's arrival is of that packet, or not known: packets that
+// wait for their neighbor's address meanwhile, too, while thousands of others come.
+func TestArrivalIsOfThePacketItself(t *testing.T) {
+	l := newLine(t)
+	sysctl(t, "ipv6/neigh/out/mcast_solicit", 1000)
+	// Another address than the netdev sink has, which would send the packets on.
+	const neighbor = " lladdr 02:00:00:00:00:99 dev out"
+	ip(t, "link set out arp on", "neigh replace fe80::1"+neighbor, "route add 2001:db8:3::/48 via fe80::3 dev out")
+	d := startDriver(t)
+	d.do("switch SLUICE_PORTS=in+out SLUICE_QUEUES=8 SLUICE_QUEUE_RATE=10000 SLUICE_QUEUE_BYTES=100000000")
+	d.setMarks(3, 2, 1)
+	const waiting, others = 20, 1000
+	for flow := range waiting {
+		l.send(1, waitingFrame(flow))
+	}
+	for flow := range others {
+		l.send(1, labelled(1+flow, 7, 0))
+	}
+	l.arrivals(others)
+	ip(t, "neigh replace fe80::3"+neighbor)
+	l.arrivals(waiting)
+	seen := 0
+	for _, e := range d.events(waiting) {
+		if e.mark != markHigh {
+			continue
+		}
+		seen++
+		flow := int(e.head[39])
+		want := fmt.Sprintf("%s>2001:db8:3::%x,%#x,0x68", netip.AddrFrom16(hostA), flow, flow)
+		if e.arrival != want && e.arrival != "-" {
+			t.Errorf("arrival %s, want %s", e.arrival, want)
+		}
+	}
+	if seen != waiting {
+		t.Errorf("%d of %d flows passed their mark", seen, waiting)
+	}
+}
+
+// waitingFrame is a frame of a flow, a number from 0 on, behind a next hop that the router
+// does not know yet.
+func waitingFrame(flow int) []byte {
+	f := labelled(1+flow, 7, 26)
+	copy(f[14+24:], netip.MustParseAddr(fmt.Sprintf("2001:db8:3::%x", 1+flow)).AsSlice())
+	return f
+}

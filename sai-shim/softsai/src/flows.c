@@ -104,7 +104,7 @@ static int deliver(void *context, void *data, size_t size)
 	(void)context;
 	if (size < sizeof(*from) || from->length > SOFTSAI_EVENT_HEAD)
 		return 0;
-	arrival = session_arrival(from, plane_seed());
+	arrival = session_arrival(from);
 	in_port = arrival.known ? from->arrival.in_port : from->in_port;
 	e = (sai_sluice_flow_event_t){
 		.queue_id = queue_id(from->ifindex, from->queue),

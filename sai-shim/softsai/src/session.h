@@ -15,7 +15,7 @@ void session_open(void);
 /* The session of the packet of an event; protocol 0 and no addresses where its head cannot be read. */
 sai_sluice_session_t session_read(const struct softsai_event *e);
 
-/* How the packet of an event arrived; seed is that of the ingress program's digests. */
-sai_sluice_arrival_t session_arrival(const struct softsai_event *e, const uint64_t *seed);
+/* How the packet of an event arrived. */
+sai_sluice_arrival_t session_arrival(const struct softsai_event *e);
 
 #endif

@@ -89,7 +89,7 @@ struct softsai_event {
 	__u16 length; /* octets of head */
 	__u8 queue;
 	__u8 mark;			/* enum sai_sluice_flow_mark */
-	struct softsai_arrival arrival; /* digest 0: not known */
+	struct softsai_arrival arrival; /* packet 0: not known */
 	__u8 head[SOFTSAI_EVENT_HEAD];
 };
 

@@ -30,13 +30,13 @@ const volatile __u32 softsai_queues;
 __u32 softsai_watching;
 
 struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, SOFTSAI_ARRIVALS);
 	__type(key, __u32);
 	__type(value, struct softsai_arrival);
 } soft_arrivals SEC(".maps");
 
-/* Fills in all but the digest; false: the packet is not IP. */
+/* Fills in all but the packet; false: it is not IP. */
 static __always_inline bool arrival_of(struct __sk_buff *skb, struct softsai_arrival *a)
 {
 	void *end = (void *)(long)skb->data_end;
@@ -54,6 +54,7 @@ static __always_inline bool arrival_of(struct __sk_buff *skb, struct softsai_arr
 		a->first = 4U << 28 | (__u32)four->tos << 20;
 		a->source[0] = four->saddr;
 		a->destination[0] = four->daddr;
+		a->source[1] = a->destination[1] = 0;
 		return true;
 	}
 	return false;
@@ -62,20 +63,17 @@ static __always_inline bool arrival_of(struct __sk_buff *skb, struct softsai_arr
 /* Notes the header as it arrives, before anything changes it. */
 static __always_inline void arrive(struct __sk_buff *skb)
 {
-	struct softsai_arrival a = {}, *known;
-	__u32 place;
+	struct softsai_arrival *a;
+	__u32 place = 0;
 
-	if (!arrival_of(skb, &a))
+	a = bpf_map_lookup_elem(&soft_arrivals, &place);
+	if (!a)
 		return;
-	a.digest = softsai_arrival_digest(&a, softsai_seed);
-	place = softsai_arrival_place(a.digest);
-	known = bpf_map_lookup_elem(&soft_arrivals, &place);
-	if (!known)
+	place = 1 + a->in_port++ % (SOFTSAI_ARRIVALS - 1);
+	a = bpf_map_lookup_elem(&soft_arrivals, &place);
+	if (!a || !arrival_of(skb, a))
 		return;
-	if (known->digest != a.digest || known->in_port != a.in_port || known->first != a.first ||
-	    known->source[0] != a.source[0] || known->source[1] != a.source[1] ||
-	    known->destination[0] != a.destination[0] || known->destination[1] != a.destination[1])
-		*known = a;
+	a->packet = (__u64)skb;
 	skb->tc_index = place << SOFTSAI_ARRIVAL_SHIFT;
 }
 

@@ -65,7 +65,7 @@ struct {
 
 /* Of the ingress program. */
 struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, SOFTSAI_ARRIVALS);
 	__type(key, __u32);
 	__type(value, struct softsai_arrival);
@@ -179,9 +179,9 @@ static __always_inline void use(__u32 at)
 		__sync_fetch_and_or(w, bit);
 }
 
-/* An event with all but its head. arrival is the place of the packet's; 0: it has none. */
+/* An event with all but its head. arrival is the packet's place; 0: it has none. packet is where the kernel has it. */
 static __always_inline struct softsai_event *raise(struct softsai_slot *s, __u64 octets, __u32 ifindex, __u32 arrival,
-						   __u32 mark, __u64 now)
+						   __u64 packet, __u32 mark, __u64 now)
 {
 	struct softsai_arrival *a = arrival ? bpf_map_lookup_elem(&soft_arrivals, &arrival) : NULL;
 	struct softsai_counts *c = counts();
@@ -205,10 +205,12 @@ static __always_inline struct softsai_event *raise(struct softsai_slot *s, __u64
 	e->mark = mark;
 	e->packet = 0;
 	e->length = 0;
-	if (a)
+	if (a && a->packet == packet) {
 		e->arrival = *a;
-	else
-		e->arrival.digest = 0;
+		e->arrival.packet = 1;
+	} else {
+		e->arrival.packet = 0;
+	}
 	return e;
 }
 
