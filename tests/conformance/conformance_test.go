@@ -81,15 +81,15 @@ func TestProblems(t *testing.T) {
 	d := func(note string) []draft {
 		return []draft{{requirements: []requirement{{id: "draft-a/x", note: note}}}}
 	}
-	code, test := mark{"draft-a/x", "a.go", "a.F", false}, mark{"draft-a/x", "a_test.go", "a.TestF", true}
+	code, test := mark{"draft-a/x", "a.go", "a.F", false, false}, mark{"draft-a/x", "a_test.go", "a.TestF", true, false}
 	for want, got := range map[string][]string{
 		"":                       append(problems(d(""), []mark{code, test}), problems(d("why"), nil)...),
 		"there is no reason":     problems(d(""), nil),
 		"no test has its mark":   problems(d(""), []mark{code}),
 		"and no code":            problems(d("why"), []mark{test}),
-		"has the requirement":    problems(d("why"), []mark{{"draft-a/y", "a.go", "a.F", false}}),
-		"not in the comment":     problems(d(""), []mark{code, test, {"draft-a/x", "b.go", "", false}}),
-		"on no test: a.helper":   problems(d(""), []mark{code, test, {"draft-a/x", "a_test.go", "a.helper", true}}),
+		"has the requirement":    problems(d("why"), []mark{{"draft-a/y", "a.go", "a.F", false, false}}),
+		"not in the comment":     problems(d(""), []mark{code, test, {"draft-a/x", "b.go", "", false, false}}),
+		"on no test: a.helper":   problems(d(""), []mark{code, test, {"draft-a/x", "a_test.go", "a.helper", true, false}}),
 		"draft-a/x is there twi": problems(append(d("why"), d("why")...), nil),
 	} {
 		if all := strings.Join(got, "\n"); (all == "") != (want == "") || !strings.Contains(all, want) {
@@ -116,19 +116,24 @@ type T[K any] struct{}
 
 //conformance:draft-a/var
 var V = 1
+
+//conformance:draft-a/long
+func TestF(t *testing.T) {
+	soakOnly(t)
+}
 `))
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := []mark{
-		{"draft-a/x", "", "p.F", false}, {"draft-a/y", "", "p.F", false}, {"draft-a/inside", "", "", false},
-		{"draft-a/method", "", "p.T.M", false}, {"draft-a/type", "", "p.T", false}, {"draft-a/var", "", "p.V", false},
+		{"draft-a/x", "", "p.F", false, false}, {"draft-a/y", "", "p.F", false, false}, {"draft-a/inside", "", "", false, false},
+		{"draft-a/method", "", "p.T.M", false, false}, {"draft-a/type", "", "p.T", false, false}, {"draft-a/var", "", "p.V", false, false}, {"draft-a/long", "", "p.TestF", false, true},
 	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(mark{})); diff != "" {
 		t.Error(diff)
 	}
 	c := marksOfC("/* conformance: draft-a/x draft-a/y */\nstatic int f(int a)\n{\n}\n/* conformance: draft-a/z */\n\n")
-	want = []mark{{"draft-a/x", "", "f", false}, {"draft-a/y", "", "f", false}, {"draft-a/z", "", "", false}}
+	want = []mark{{"draft-a/x", "", "f", false, false}, {"draft-a/y", "", "f", false, false}, {"draft-a/z", "", "", false, false}}
 	if diff := cmp.Diff(want, c, cmp.AllowUnexported(mark{})); diff != "" {
 		t.Error(diff)
 	}
@@ -143,21 +148,25 @@ func TestStates(t *testing.T) {
 		}
 		return marks
 	}
+	wire := at("a/f_test.go", "tests/e2e/f_test.go")
 	for _, c := range []struct {
-		code []mark
-		acts bool
-		want string
+		code  []mark
+		tests []mark
+		acts  bool
+		want  string
 	}{
-		{nil, true, absent},
-		{at("a/f.go"), true, live},
-		{at("a/f.go", "sai-shim/softsai/src/bpf/f.h"), true, live},
-		{at("a/f.go"), false, library},
-		{at("both/f.go"), false, tool},
-		{at("b/f.go", "a/f.go"), true, library},
-		{at("b/f.go"), true, tool},
-		{at("c/f.go"), true, library},
+		{nil, nil, true, absent},
+		{at("a/f.go"), wire, true, live},
+		{at("a/f.go"), at("a/f_test.go"), true, parts},
+		{at("a/f.go"), []mark{{file: "tests/e2e/f_test.go", soak: true}}, true, parts},
+		{at("a/f.go", "sai-shim/softsai/src/bpf/f.h"), wire, true, live},
+		{at("a/f.go"), wire, false, library},
+		{at("both/f.go"), wire, false, tool},
+		{at("b/f.go", "a/f.go"), wire, true, library},
+		{at("b/f.go"), wire, true, tool},
+		{at("c/f.go"), wire, true, library},
 	} {
-		if got := stateOf(c.code, c.acts, l); got != c.want {
+		if got := stateOf(c.code, c.tests, c.acts, l); got != c.want {
 			t.Errorf("%v, acts %t: %s, want %s", c.code, c.acts, got, c.want)
 		}
 	}

@@ -19,6 +19,7 @@ type mark struct {
 	file        string // relative to the root
 	symbol      string // as flow.Algorithm.Hash; empty: the mark is on none
 	test        bool
+	soak        bool // a test that make soak alone runs
 }
 
 const directive = "//conformance:"
@@ -81,11 +82,12 @@ func marksOfGo(text []byte) ([]mark, error) {
 	if err != nil {
 		return nil, err
 	}
-	symbols := make(map[*ast.CommentGroup]string)
+	symbols, soak := make(map[*ast.CommentGroup]string), make(map[*ast.CommentGroup]bool)
 	for _, d := range file.Decls {
 		switch d := d.(type) {
 		case *ast.FuncDecl:
 			symbols[d.Doc] = file.Name.Name + "." + receiver(d) + d.Name.Name
+			soak[d.Doc] = d.Doc != nil && isSoak(d)
 		case *ast.GenDecl:
 			for _, s := range d.Specs {
 				name, doc := "", d.Doc
@@ -115,11 +117,28 @@ func marksOfGo(text []byte) ([]mark, error) {
 				continue
 			}
 			for _, requirement := range strings.Fields(rest) {
-				all = append(all, mark{requirement: requirement, symbol: symbols[group]})
+				all = append(all, mark{requirement: requirement, symbol: symbols[group], soak: soak[group]})
 			}
 		}
 	}
 	return all, nil
+}
+
+// isSoak reports whether a test leaves where make test runs it.
+func isSoak(d *ast.FuncDecl) bool {
+	if d.Body == nil {
+		return false
+	}
+	for _, statement := range d.Body.List {
+		if e, ok := statement.(*ast.ExprStmt); ok {
+			if call, ok := e.X.(*ast.CallExpr); ok {
+				if name, ok := call.Fun.(*ast.Ident); ok && name.Name == "soakOnly" {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
 // receiver is the type of a method, with a dot.

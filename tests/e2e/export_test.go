@@ -17,8 +17,6 @@ import (
 // TestExport: the daemon exports the flows that its switch sees, with labels and
 // without, how their connections fare where that is wanted, and what its tables hold when it
 // ends.
-//
-//conformance:draft-lin/performance
 func TestExport(t *testing.T) {
 	for _, labels := range []bool{false, true} {
 		t.Run(map[bool]string{false: "alone", true: "beside labels"}[labels], func(t *testing.T) {

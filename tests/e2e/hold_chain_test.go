@@ -69,6 +69,8 @@ func crossings(t *testing.T, wires ...*wire) (all []crossed) {
 // what waits there passes the mark there, so the aggregation asks the edge, for no longer
 // than what remains. When the core has drained both are told, and every packet arrives, in
 // order.
+//
+//conformance:draft-yang/recursion
 func TestHoldOverTwoHops(t *testing.T) {
 	needsPrograms(t)
 	n := fabrictest.Chain(t)

@@ -122,7 +122,7 @@ func (l *leaf) datagram(qp uint32, n int) []byte {
 // ingress gateway, over ICMP and UDP, and its sender told; every packet arrives, in order.
 // tshark and scapy read every message that was on the link and at the sender.
 //
-//conformance:draft-xz/icmp draft-xz/udp draft-xz/rocev2
+//conformance:draft-xz/icmp draft-xz/rocev2 draft-xz/trigger draft-xz/map-qp draft-zz/near-source draft-zz/remote
 func TestPPFCHoldsAtTheIngressGateway(t *testing.T) {
 	for transport, client := range map[string]string{"icmp": "rate-advice", "udp": "cnp"} {
 		t.Run(transport, func(t *testing.T) {
@@ -130,8 +130,10 @@ func TestPPFCHoldsAtTheIngressGateway(t *testing.T) {
 				soakOnly(t)
 			}
 			w, near, far := newWAN(t, "transport", transport, "client_message", client)
-			far.set("SLUICE_RATE_ADVICE", "global", "admin_state", "enabled", "target_delay_us", "1000000", "min_rate_mbps", "1")
-			far.set("SLUICE_RATE_ADVICE_HOST", fabric.HostA.Masked().String(), "NULL", "NULL")
+			for _, l := range []*leaf{near, far} { // near tells clients alone
+				l.set("SLUICE_RATE_ADVICE", "global", "admin_state", "enabled", "target_delay_us", "1000000", "min_rate_mbps", "1")
+				l.set("SLUICE_RATE_ADVICE_HOST", fabric.HostA.Masked().String(), "NULL", "NULL")
+			}
 			startWAN(near, far, 5, 1_000_000)
 			far.awaitFields("SLUICE_STATE", "global", "rate_advice", "active")
 			captures := []*fabric.Capture{}

@@ -110,12 +110,15 @@ func (n *named) read(t *testing.T, f fabric.Frame, kind notify.Kind, to, host ne
 	switch kind {
 	case notify.KindPFCM:
 		m := p.PFCM
-		right = m.StreamID == flow.HashStreamID(0, a.As16(), to.As16(), heldLabel) && m.Source == a && m.Destination == to
+		right = m.StreamID == flow.HashStreamID(0, a.As16(), to.As16(), heldLabel) && m.Source == a && m.Destination == to &&
+			m.QueueID == 0 && (m.Cancels() || m.Action == notify.Pause && m.Time > 0) &&
+			p.Envelope.HopLimit == 255 && p.Envelope.Src.IsLinkLocalUnicast() && p.Envelope.Dst.IsLinkLocalUnicast()
 	case notify.KindPPFC:
 		m := p.PPFC
-		right = m.Source == a && m.Destination == host && m.Flow.Form == notify.QPs && m.Flow.DstQP == 0x77
+		right = m.Source == a && m.Destination == host && m.Flow.Form == notify.QPs && m.Flow.DstQP == 0x77 &&
+			m.RouterID == fabric.WANRouters[1] && p.Envelope.Src == m.RouterID
 	case notify.KindRateAdvice:
-		right = p.Envelope.Dst == a && p.RateAdvice.SourceQP == 0x77 && p.RateAdvice.Rate > 0
+		right = p.Envelope.Dst == a && p.RateAdvice.SourceQP == 0x77 && p.RateAdvice.Rate > 0 && p.RateAdvice.Version == notify.RateAdviceVersion
 	}
 	if right {
 		n.right++
@@ -188,7 +191,11 @@ func holdAtEndpoint(t *testing.T, to, host netip.Addr, route string, frame func(
 // TestSRv6End: an endpoint writes the next segment into the destination before its queue
 // fills.
 //
-//conformance:draft-yang/addresses
+//conformance:draft-yang/addresses draft-yang/components draft-yang/classify draft-yang/by-label draft-yang/detect
+//conformance:draft-yang/signal draft-yang/upstream draft-yang/link-local draft-yang/enforce draft-yang/icmp-type
+//conformance:draft-yang/icmp-checksum draft-yang/hop-limit draft-yang/time draft-yang/action draft-xz/addresses
+//conformance:draft-xz/flow-id draft-xz/router-id draft-zz/opcode draft-zz/port draft-zz/icrc draft-zz/rate
+//conformance:draft-zz/version draft-zz/src-qp
 func TestSRv6End(t *testing.T) {
 	holdAtEndpoint(t, segment, fabric.HostB.Addr(), segment.String()+"/128 encap seg6local action End", func(l *leaf, psn int) []byte {
 		return l.segments(psn, segment, protocolRouting, routingHeader(protocolUDP, 1, fabric.HostB.Addr(), segment))

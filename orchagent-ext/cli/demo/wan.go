@@ -145,6 +145,10 @@ func (w *wan) rows(gateway int, run string) []sonicdb.Change {
 	case run == wanPPFC || run == wanTiming:
 		ppfc(map[string]string{wanPPFC: "rate-advice", wanTiming: "none"}[run], us)
 		rows = append(rows, set("SLUICE_PPFC_PEER", other+"/128", map[string]string{"NULL": "NULL"}))
+		if run == wanPPFC {
+			rows = append(rows, set("SLUICE_RATE_ADVICE", "global", map[string]string{"admin_state": "enabled"}),
+				set("SLUICE_RATE_ADVICE_HOST", sources, map[string]string{"NULL": "NULL"}))
+		}
 	case (run == wanAdvice || run == wanNear) && gateway == at:
 		rows = append(rows,
 			set("SLUICE_RATE_ADVICE", "global", map[string]string{"admin_state": "enabled", "target_bytes": fmt.Sprint(wanTarget),

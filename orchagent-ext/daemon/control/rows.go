@@ -41,7 +41,7 @@ func (n *notifications) rows(set fill) []ygot.GoStruct {
 	c := &n.report.Counters
 	pfcm := &telemetry.NotifyStats{
 		Sent: &c.Sent, SendFailed: &c.SendFailed, Obeyed: &c.Obeyed, Held: &c.Held, Refreshed: &c.Refreshed,
-		Full: &c.Full, Ignored: &c.Ignored, Watchdog: &c.Watchdog, HoldFailed: &c.HoldFailed,
+		Full: &c.Full, Ignored: &c.Ignored, Watchdog: &c.Watchdog, HoldFailed: &c.HoldFailed, Unmeasured: &c.Unmeasured,
 		NoNeighbor: &c.NoNeighbor, Host: &c.Host, Ipv4: &c.IPv4, Relabelled: &c.Relabelled, Unreadable: &c.Unreadable, QpUnknown: telemetry.Count(0),
 		TxPoliced: &c.TxPoliced, Events: &c.Events, EventsLost: &c.EventsLost, Rests: &c.Rests, Unmonitored: &n.unmonitored,
 		FlowsFull: &c.FlowsFull, ReadFailed: &c.ReadFailed, HoldQueueFull: &n.queueFull, HoldQueueLost: &n.queueLost, Solicited: &n.solicited,
@@ -49,21 +49,17 @@ func (n *notifications) rows(set fill) []ygot.GoStruct {
 	}
 	n.received(set, pfcm, notify.KindPFCM, c.Received, c.Sender, c.RefusedFor)
 	times(set, pfcm, map[string]*flowcontrol.Histogram{"reaction": &n.report.Reaction, "enforce": &n.report.Enforce, "release_error": &n.report.Release})
-	obeyed := uint64(0)
-	for _, o := range []enforce.Outcome{enforce.Told, enforce.Held, enforce.Refreshed, enforce.Ended, enforce.Unknown} {
-		obeyed += c.PPFCOutcome[o]
-	}
 	ppfc := &telemetry.NotifyStats{
-		Sent: &c.PPFCSent, SendFailed: &c.PPFCFailed, TxPoliced: &c.PPFCPoliced, NoGateway: &c.NoGateway, NoRouterId: &c.NoRouterID, Obeyed: &obeyed,
+		Sent: &c.PPFCSent, SendFailed: &c.PPFCFailed, TxPoliced: &c.PPFCPoliced, NoGateway: &c.NoGateway, NoRouterId: &c.NoRouterID, Obeyed: &c.PPFCObeyed, Watchdog: &c.PPFCWatchdog,
 		Held: &c.PPFCOutcome[enforce.Held], Refreshed: &c.PPFCOutcome[enforce.Refreshed], Full: &c.PPFCOutcome[enforce.Full], Ignored: &c.PPFCOutcome[enforce.Ignored],
-		QpUnknown: &c.ClientQPUnknown, DroppedPoliced: &c.PPFCReceivePoliced, DroppedLate: &c.PPFCLate, DroppedOff: &c.PPFCOff, DroppedNotServed: &c.PPFCNotServed,
+		QpUnknown: &c.ClientQPUnknown, DroppedPoliced: &c.PPFCReceivePoliced, DroppedLate: &c.PPFCLate, DroppedOff: &c.PPFCOff, DroppedNotServed: &c.PPFCNotServed, DroppedUnknownStream: &c.PPFCUnknown,
 	}
 	n.received(set, ppfc, notify.KindPPFC, c.PPFCReceived, c.PPFCSender, func(r notify.Reason) uint64 { return c.PPFCRefused[r] })
 	times(set, ppfc, map[string]*flowcontrol.Histogram{"reaction": &n.report.PPFCReaction, "enforce": &n.report.PPFCEnforce})
 	advice := &telemetry.NotifyStats{
-		Sent: &c.AdviceSent, SendFailed: &c.AdviceFailed, NotAllowed: &c.AdviceNotAllowed, QpUnknown: &c.AdviceQPUnknown, Full: &c.LimitedFull, NoRouterId: &c.AdviceNoRouterID, NotFollowing: &c.AdviceNotFollowing,
+		Sent: &c.AdviceSent, SendFailed: &c.AdviceFailed, NotAllowed: &c.AdviceNotAllowed, QpUnknown: &c.AdviceQPUnknown, Full: &c.LimitedFull, NoRouterId: &c.AdviceNoRouterID, NotFollowing: &c.AdviceNotFollowing, TxPoliced: &c.AdvicePoliced,
 	}
-	cnp := &telemetry.NotifyStats{Sent: &c.CNPSent, SendFailed: &c.CNPFailed}
+	cnp := &telemetry.NotifyStats{Sent: &c.CNPSent, SendFailed: &c.CNPFailed, TxPoliced: &c.CNPPoliced}
 	pfc := &telemetry.NotifyStats{Sent: &c.PFCSent, SendFailed: &c.PFCFailed, NotTranslated: &c.NotTranslated, Budget: &c.PFCBudget}
 	var all []ygot.GoStruct
 	for kind, row := range map[notify.Kind]*telemetry.NotifyStats{

@@ -47,14 +47,19 @@ func configOf(s *config.Snapshot) *flowcontrol.Config {
 		HoldPair:        p.UnknownStream == model.SonicSluice_SonicSluice_SLUICE_PFCM_Global_UnknownStream_pair,
 		HoldLimit:       time.Duration(*p.HoldLimitMs) * time.Millisecond,
 		Receive:         flowcontrol.Rate{PerSecond: *p.RxRate, Burst: *p.RxBurst},
-		ReceiveBySource: flowcontrol.Rate{PerSecond: *p.RxRatePerSource, Burst: max(*p.RxRatePerSource/10, 1)},
-		Send:            flowcontrol.Rate{PerSecond: *p.TxRate, Burst: max(*p.TxRate/10, 1)},
+		ReceiveBySource: perTenth(*p.RxRatePerSource),
+		Send:            perTenth(*p.TxRate), SendClient: perTenth(*s.RateAdvice.TxRate),
 	}
 	if p.RequireMark != nil {
 		c.Mark = *p.RequireMark
 	}
 	addSource(c, s)
 	return c
+}
+
+// perTenth returns a rate with bursts of a tenth of a second.
+func perTenth(rate uint32) flowcontrol.Rate {
+	return flowcontrol.Rate{PerSecond: rate, Burst: max(rate/10, 1)}
 }
 
 // deviceRows returns the rows of SLUICE_PORT by the netdev that has the addresses: the

@@ -72,7 +72,7 @@ func TestRowsOfPFCMConfigureFlowControl(t *testing.T) {
 	gold := congestion.Threshold{High: 100_000, Low: 50_000, Average: 5 * time.Microsecond, Action: notify.Reduce(30), Duration: 40 * time.Millisecond}
 	want := &flowcontrol.Config{
 		Generate: true, Obey: true, Translate: true, Encapsulation: notify.HopByHop, Codes: codes, Seed: 5, HoldPair: true, HoldLimit: 500 * time.Millisecond,
-		Receive: flowcontrol.Rate{PerSecond: 100, Burst: 10}, ReceiveBySource: flowcontrol.Rate{PerSecond: 50, Burst: 5}, Send: flowcontrol.Rate{PerSecond: 200, Burst: 20},
+		Receive: flowcontrol.Rate{PerSecond: 100, Burst: 10}, ReceiveBySource: flowcontrol.Rate{PerSecond: 50, Burst: 5}, Send: flowcontrol.Rate{PerSecond: 200, Burst: 20}, SendClient: flowcontrol.Rate{PerSecond: 12800, Burst: 1280},
 		Mark: mark,
 		Ports: []flowcontrol.Port{
 			{Name: "Ethernet0", Members: []sai.ObjectID{1}}, // a host, which is told nothing

@@ -52,7 +52,7 @@ func prefixesOf[Row any](rows map[string]Row) (list []netip.Prefix) {
 }
 
 func ppfc(s *config.Snapshot) *flowcontrol.PPFC {
-	p := &flowcontrol.PPFC{ByQueue: s.PPFC.PrioritySource == model.SonicSluice_SonicSluice_SLUICE_PPFC_Global_PrioritySource_queue}
+	p := &flowcontrol.PPFC{ByQueue: s.PPFC.PrioritySource == model.SonicSluice_SonicSluice_SLUICE_PPFC_Global_PrioritySource_queue, Send: perTenth(*s.PPFC.TxRate)}
 	if s.PPFC.Transport == model.SonicSluice_SonicSluice_SLUICE_PPFC_Global_Transport_udp {
 		p.Transport = notify.OverUDP
 	}
@@ -75,7 +75,7 @@ var clientMessages = map[model.E_SonicSluice_SonicSluice_SLUICE_PPFC_Global_Clie
 func ingress(s *config.Snapshot, c *flowcontrol.Config) *flowcontrol.Ingress {
 	in := &flowcontrol.Ingress{
 		Peers: prefixesOf(s.PPFCPeers), Client: clientMessages[s.PPFC.ClientMessage], MinRate: *s.RateAdvice.MinRateMbps,
-		Receive: flowcontrol.Rate{PerSecond: *s.PPFC.RxRate, Burst: *s.PPFC.RxBurst},
+		Receive: flowcontrol.Rate{PerSecond: *s.PPFC.RxRate, Burst: *s.PPFC.RxBurst}, HoldLimit: time.Duration(*s.PPFC.HoldLimitMs) * time.Millisecond,
 	}
 	for _, key := range slices.Sorted(maps.Keys(s.PPFCGateways)) {
 		gateway := parsed(s.PPFCGateways[key].Gateway)
@@ -134,6 +134,9 @@ func sourceWarnings(s *config.Snapshot, c *flowcontrol.Config) (w []string) {
 		}
 	}
 	if !policy.Advises(s) {
+		if c.Ingress != nil && c.Ingress.Client == flowcontrol.ClientRateAdvice {
+			w = append(w, "client_message of SLUICE_PPFC|global is rate-advice, and SLUICE_RATE_ADVICE|global is not enabled: no client is told")
+		}
 		return w
 	}
 	if noRouter && !c.Advice.Receiver {

@@ -23,11 +23,11 @@ func TestCodePointsDoNotClash(t *testing.T) {
 		"PPFC of PFCM's default": {[][]sonicdb.Change{{set("SLUICE_PPFC", "200")}}, 200, 201, "SLUICE_PPFC"},
 		"PFCM of PPFC's default": {[][]sonicdb.Change{{set("SLUICE_PFCM", "201")}}, 200, 201, "SLUICE_PFCM"},
 		"both change places":     {[][]sonicdb.Change{{set("SLUICE_PFCM", "201"), set("SLUICE_PPFC", "200")}}, 201, 200, ""},
-		"PPFC changes later":     {[][]sonicdb.Change{{set("SLUICE_PFCM", "150"), set("SLUICE_PPFC", "151")}, {set("SLUICE_PPFC", "150")}}, 150, 151, "SLUICE_PPFC"},
-		"PFCM changes later":     {[][]sonicdb.Change{{set("SLUICE_PFCM", "150"), set("SLUICE_PPFC", "151")}, {set("SLUICE_PFCM", "151")}}, 150, 151, "SLUICE_PFCM"},
-		"both come at once":      {[][]sonicdb.Change{{set("SLUICE_PFCM", "150"), set("SLUICE_PPFC", "150")}}, 150, 201, "SLUICE_PPFC"},
-		"the clash ends": {[][]sonicdb.Change{{set("SLUICE_PFCM", "150"), set("SLUICE_PPFC", "150")}, {set("SLUICE_PFCM", "152")}},
-			152, 150, ""},
+		"PPFC changes later":     {[][]sonicdb.Change{{set("SLUICE_PFCM", "170"), set("SLUICE_PPFC", "171")}, {set("SLUICE_PPFC", "170")}}, 170, 171, "SLUICE_PPFC"},
+		"PFCM changes later":     {[][]sonicdb.Change{{set("SLUICE_PFCM", "170"), set("SLUICE_PPFC", "171")}, {set("SLUICE_PFCM", "171")}}, 170, 171, "SLUICE_PFCM"},
+		"both come at once":      {[][]sonicdb.Change{{set("SLUICE_PFCM", "170"), set("SLUICE_PPFC", "170")}}, 170, 201, "SLUICE_PPFC"},
+		"the clash ends": {[][]sonicdb.Change{{set("SLUICE_PFCM", "170"), set("SLUICE_PPFC", "170")}, {set("SLUICE_PFCM", "172")}},
+			172, 170, ""},
 	} {
 		st := New()
 		var s *Snapshot

@@ -44,7 +44,7 @@ func (l *loop) step(now int64) {
 	for len(l.mail) > 0 && l.mail[0].at <= now {
 		m := l.mail[0]
 		l.mail = l.mail[1:]
-		l.table.Receive(nil, now*us, m.k, m.d, []Target[int]{{m.of, uint64(l.offered[m.of] * 8e6)}})
+		l.table.Receive(nil, now*us, m.k, m.d, []Target[int]{{Flow: m.of, Rate: uint64(l.offered[m.of] * 8e6)}})
 	}
 	l.table.Expire(nil, now*us)
 	total := 0.0

@@ -7,12 +7,18 @@ import (
 	"iter"
 	"slices"
 	"time"
+
+	"sluice/orchagent-ext/wire/notify"
 )
 
 // A Target is a flow that a demand is about.
 type Target[F comparable] struct {
 	Flow F
 	Rate uint64 // bit/s, as measured now: what a reduction is of, where the flow is not held yet; 0: not measured
+
+	// Share is the flow's fair share in bit/s, of which a reduction is until the rate is measured; 0:
+	// the flow goes on freely until then.
+	Share uint64
 }
 
 // A Change is the hold of a flow on the switch from now on.
@@ -25,7 +31,7 @@ type Change[F comparable] struct {
 // itself at Until.
 type Hold struct {
 	Keep    uint8  // percent of the flow's rate; 0 in a hold: pause
-	Measure bool   // the flow goes on freely until [Table.Measured] tells its rate
+	Measure bool   // its rate is for [Table.Measured]; the flow has Rate until then, or goes on freely where that is 0
 	Rate    uint64 // bit/s that pass; 0 in a hold without Measure: nothing does
 	Until   int64  // time (ns); 0: no hold
 }
@@ -71,12 +77,12 @@ type InForce struct {
 // strictest, then by the strictest of those that remain, until each has ended. It belongs
 // to one goroutine, and allocates only while it holds more than ever before.
 type Table[F comparable] struct {
-	// Limit is how long a demand may hold without an end: then it is released, and its key
-	// ignored for as long again (as pfcwd does with a class); 0: unlimited.
-	Limit time.Duration
+	// Limit is how long a demand of a kind may hold without an end: then it is released, and its
+	// key ignored for as long again (as pfcwd does with a class); 0: no limit.
+	Limit [notify.NumKinds]time.Duration
 
-	// Released counts demands that the limit released.
-	Released uint64
+	// Released counts demands that the limit of their kind released.
+	Released [notify.NumKinds]uint64
 
 	room    int // for flows of demands: one flow under two demands counts twice
 	used    int
@@ -98,9 +104,10 @@ type demand[F comparable] struct {
 
 // held is a flow with the demands on it and the hold that results.
 type held[F comparable] struct {
-	rate uint64 // when the hold began; 0: not measured yet
-	by   []*demand[F]
-	hold Hold
+	rate  uint64 // when the hold began; 0: not measured yet
+	share uint64
+	by    []*demand[F]
+	hold  Hold
 }
 
 // NewTable returns an empty table with room for so many flows of demands, all demands
@@ -144,8 +151,8 @@ func (t *Table[F]) Receive(changes []Change[F], now int64, k Key, d Demand, flow
 		}
 	}
 	old.Keep, old.Until = d.Keep, now+int64(d.For)
-	if t.Limit > 0 {
-		old.Until = min(old.Until, old.Since+int64(t.Limit))
+	if limit := t.Limit[k.Kind]; limit > 0 {
+		old.Until = min(old.Until, old.Since+int64(limit))
 	}
 	heap.Fix(&t.ends, old.place)
 	for _, f := range flows {
@@ -243,12 +250,13 @@ func (t *Table[F]) Leave(changes []Change[F], now int64, f F) []Change[F] {
 func (t *Table[F]) Expire(changes []Change[F], now int64) []Change[F] {
 	for len(t.ends) > 0 && t.ends[0].Until <= now {
 		d := t.ends[0]
-		if d.Ignored || t.Limit == 0 || d.Until < d.Since+int64(t.Limit) {
+		limit := int64(t.Limit[d.Kind])
+		if d.Ignored || limit == 0 || d.Until < d.Since+limit {
 			changes = t.remove(changes, now, d)
 			continue
 		}
-		t.Released++
-		d.Ignored, d.Until = true, now+int64(t.Limit)
+		t.Released[d.Kind]++
+		d.Ignored, d.Until = true, now+limit
 		heap.Fix(&t.ends, d.place)
 		changes = t.release(changes, now, d)
 	}
@@ -315,7 +323,7 @@ func (t *Table[F]) join(d *demand[F], f Target[F]) {
 	h := t.flows[f.Flow]
 	if h == nil {
 		h = take(&t.freeHeld)
-		h.rate, h.by, h.hold = f.Rate, h.by[:0], Hold{}
+		h.rate, h.share, h.by, h.hold = f.Rate, f.Share, h.by[:0], Hold{}
 		t.flows[f.Flow] = h
 	}
 	h.by = append(h.by, d)
@@ -394,10 +402,12 @@ func (t *Table[F]) settle(changes []Change[F], now int64, f F) []Change[F] {
 	}
 	switch {
 	case hold.Keep == 0:
-	case h.rate == 0:
-		hold.Measure = true
-	default:
+	case h.rate != 0:
 		hold.Rate = max(h.rate*uint64(hold.Keep)/100, MinRate)
+	default:
+		if hold.Measure = true; h.share != 0 {
+			hold.Rate = max(h.share*uint64(hold.Keep)/100, MinRate)
+		}
 	}
 	if hold != h.hold {
 		h.hold = hold

@@ -44,8 +44,8 @@ func to(flow string, keep uint8, rate uint64, until int64) Change[string] {
 
 //conformance:draft-yang/enforce draft-yang/maintain
 func TestTable(t *testing.T) {
-	a := []Target[string]{{"a", 40 * gbit}}
-	slow := []Target[string]{{"a", 2 * gbit}} // what is measured while it is held
+	a := []Target[string]{{Flow: "a", Rate: 40 * gbit}}
+	slow := []Target[string]{{Flow: "a", Rate: 2 * gbit}} // what is measured while it is held
 	free := func(flow string) Change[string] { return Change[string]{Flow: flow} }
 	for name, moves := range map[string][]move{
 		"pause, refresh, expiry": {
@@ -87,7 +87,7 @@ func TestTable(t *testing.T) {
 			{At: 30, Changes: []Change[string]{free("a")}},
 		},
 		"one stream, two flows: both are held": {
-			{At: 0, Key: key(1, 7), Demand: limit(0, 100), Flows: []Target[string]{{"a", 1}, {"b", 1}}, Outcome: Held,
+			{At: 0, Key: key(1, 7), Demand: limit(0, 100), Flows: []Target[string]{{Flow: "a", Rate: 1}, {Flow: "b", Rate: 1}}, Outcome: Held,
 				Changes: []Change[string]{to("a", 0, 0, 100), to("b", 0, 0, 100)}},
 			{At: 100, Changes: []Change[string]{free("a"), free("b")}},
 		},
@@ -102,7 +102,7 @@ func TestTable(t *testing.T) {
 			{At: 0, Key: key(1, 7), Demand: limit(0, 100), Outcome: Unknown},
 		},
 		"a percentage of a slow flow does not stop it": {
-			{At: 0, Key: key(1, 7), Demand: limit(50, 100), Flows: []Target[string]{{"a", 10}}, Outcome: Held, Changes: []Change[string]{to("a", 50, MinRate, 100)}},
+			{At: 0, Key: key(1, 7), Demand: limit(50, 100), Flows: []Target[string]{{Flow: "a", Rate: 10}}, Outcome: Held, Changes: []Change[string]{to("a", 50, MinRate, 100)}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -125,7 +125,7 @@ func TestTable(t *testing.T) {
 // What does not fit changes nothing, and room that is free again is used.
 func TestFull(t *testing.T) {
 	table := NewTable[string](2)
-	all := []Target[string]{{"a", 1}, {"b", 1}, {"c", 1}}
+	all := []Target[string]{{Flow: "a", Rate: 1}, {Flow: "b", Rate: 1}, {Flow: "c", Rate: 1}}
 	if c, o := table.Receive(nil, 0, key(1, 1), limit(0, 100), all); o != Full || c != nil || table.used != 0 {
 		t.Errorf("three flows in room for two: %v, %v", o, c)
 	}
@@ -152,7 +152,7 @@ func TestFull(t *testing.T) {
 func TestReductionMeasuresFirst(t *testing.T) {
 	table := NewTable[string](10)
 	measuring := Change[string]{"a", Hold{Keep: 50, Measure: true, Until: 100 * us}}
-	changes, _ := table.Receive(nil, 0, key(1, 7), limit(50, 100), []Target[string]{{"a", 0}})
+	changes, _ := table.Receive(nil, 0, key(1, 7), limit(50, 100), []Target[string]{{Flow: "a", Rate: 0}})
 	if diff := cmp.Diff([]Change[string]{measuring}, changes); diff != "" {
 		t.Fatal(diff)
 	}
@@ -166,7 +166,7 @@ func TestReductionMeasuresFirst(t *testing.T) {
 		t.Errorf("measured while it is slowed: %v", c)
 	}
 	// A pause does not wait for the measurement.
-	changes, _ = table.Receive(nil, 30*us, key(1, 8), limit(0, 100), []Target[string]{{"b", 0}})
+	changes, _ = table.Receive(nil, 30*us, key(1, 8), limit(0, 100), []Target[string]{{Flow: "b", Rate: 0}})
 	if diff := cmp.Diff([]Change[string]{to("b", 0, 0, 130)}, changes); diff != "" {
 		t.Error(diff)
 	}
@@ -176,8 +176,8 @@ func TestReductionMeasuresFirst(t *testing.T) {
 // long: also its end, and also where it refreshes all the time.
 func TestLimitReleasesAndIgnores(t *testing.T) {
 	table := NewTable[string](10)
-	table.Limit = 400 * time.Microsecond
-	a := []Target[string]{{"a", gbit}}
+	table.Limit[notify.KindPFCM] = 400 * time.Microsecond
+	a := []Target[string]{{Flow: "a", Rate: gbit}}
 	received := func(at int64, d Demand) Outcome {
 		_, o := table.Receive(nil, at*us, key(1, 7), d, a)
 		return o
@@ -191,8 +191,8 @@ func TestLimitReleasesAndIgnores(t *testing.T) {
 	if at, ok := table.Next(); !ok || at != 400*us {
 		t.Fatalf("next at %d (%v)", at, ok)
 	}
-	if diff := cmp.Diff([]Change[string]{{Flow: "a"}}, table.Expire(nil, 400*us)); diff != "" || table.Released != 1 {
-		t.Fatalf("released %d: %s", table.Released, diff)
+	if diff := cmp.Diff([]Change[string]{{Flow: "a"}}, table.Expire(nil, 400*us)); diff != "" || table.Released[notify.KindPFCM] != 1 {
+		t.Fatalf("released %d: %s", table.Released[notify.KindPFCM], diff)
 	}
 	for _, d := range []Demand{limit(0, 40), {Verb: Extend, For: time.Duration(40 * us)}, {Verb: End}} {
 		if o := received(420, d); o != Ignored || table.Hold("a").Until != 0 {
@@ -215,8 +215,8 @@ func TestLimitReleasesAndIgnores(t *testing.T) {
 		}
 		received(at, d)
 	}
-	if table.Released != 1 {
-		t.Errorf("released %d times", table.Released)
+	if table.Released[notify.KindPFCM] != 1 {
+		t.Errorf("released %d times", table.Released[notify.KindPFCM])
 	}
 }
 
@@ -259,11 +259,11 @@ func TestTableDoesNotAllocate(t *testing.T) {
 
 func TestJoinLeaveClear(t *testing.T) {
 	table := NewTable[string](10)
-	if c, ok := table.Join(nil, 0, key(1, 1), Target[string]{"a", 1}); ok || c != nil {
+	if c, ok := table.Join(nil, 0, key(1, 1), Target[string]{Flow: "a", Rate: 1}); ok || c != nil {
 		t.Error("joined what is not there")
 	}
-	table.Receive(nil, 0, key(1, 1), limit(0, 100), []Target[string]{{"a", 1}})
-	changes, _ := table.Join(nil, 10*us, key(1, 1), Target[string]{"b", 1})
+	table.Receive(nil, 0, key(1, 1), limit(0, 100), []Target[string]{{Flow: "a", Rate: 1}})
+	changes, _ := table.Join(nil, 10*us, key(1, 1), Target[string]{Flow: "b", Rate: 1})
 	if diff := cmp.Diff([]Change[string]{to("b", 0, 0, 100)}, changes); diff != "" {
 		t.Error(diff)
 	}
@@ -352,7 +352,7 @@ func TestAgainstReference(t *testing.T) {
 		targets := func() (of []Target[string]) {
 			for _, f := range flows {
 				if rapid.Bool().Draw(t, f) {
-					of = append(of, Target[string]{f, rapid.SampledFrom([]uint64{0, 1, 40 * gbit, 400 * gbit}).Draw(t, "rate")})
+					of = append(of, Target[string]{Flow: f, Rate: rapid.SampledFrom([]uint64{0, 1, 40 * gbit, 400 * gbit}).Draw(t, "rate")})
 				}
 			}
 			return of
@@ -405,7 +405,7 @@ func TestAgainstReference(t *testing.T) {
 				}
 			},
 			"join": func(t *rapid.T) {
-				k, f := keys.Draw(t, "key"), Target[string]{rapid.SampledFrom(flows).Draw(t, "flow"), gbit}
+				k, f := keys.Draw(t, "key"), Target[string]{Flow: rapid.SampledFrom(flows).Draw(t, "flow"), Rate: gbit}
 				changes, ok := table.Join(nil, now, k, f)
 				follow(changes)
 				d := find(k)

@@ -222,14 +222,14 @@ func (c *core) advise(now int64, f *congested, octets uint64) {
 		}
 	}
 	if a.Tell(now, rate, &s.Pace) {
-		c.sendAdvice(&f.session, qp, rate, s.Receiver)
+		c.sendAdvice(now, &f.session, qp, rate, s.Receiver)
 	}
 }
 
 // sendAdvice sends a rate in Mbit/s to the sender of a session.
 //
 //conformance:draft-zz/dest-qp draft-zz/src-qp
-func (c *core) sendAdvice(s *session, qp, rate uint32, asReceiver bool) {
+func (c *core) sendAdvice(now int64, s *session, qp, rate uint32, asReceiver bool) {
 	c.advice = notify.RateAdvice{PKey: s.pkey, DestQP: qp, Rate: rate, Version: notify.RateAdviceVersion, DestinationQP: qp, SourceQP: s.dstQP}
 	c.envelope = notify.DefaultEnvelope(notify.KindRateAdvice)
 	c.envelope.Src, c.envelope.Dst, c.envelope.SrcPort = c.settings.router(s.src), s.src, s.srcPort
@@ -238,6 +238,10 @@ func (c *core) sendAdvice(s *session, qp, rate uint32, asReceiver bool) {
 	}
 	if !c.envelope.Src.IsValid() {
 		c.counters.AdviceNoRouterID++
+		return
+	}
+	if !c.sendClient.take(now) {
+		c.counters.AdvicePoliced++
 		return
 	}
 	packet, err := c.advice.AppendPacket(c.packet[:0], &c.envelope, c.settings.Codes)

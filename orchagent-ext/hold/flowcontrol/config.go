@@ -56,9 +56,10 @@ type Config struct {
 	Seed          uint32 // of Stream IDs
 	HoldPair      bool   // a Stream ID that no flow has holds every flow of the message's source and destination
 
-	HoldLimit                time.Duration // a hold without resume is released after it, and its key ignored as long; 0: never
+	HoldLimit                time.Duration // a hold by PFCM without resume is released after it, and its key ignored as long; 0: never
 	Receive, ReceiveBySource Rate
-	Send                     Rate
+	Send                     Rate   // of PFCM
+	SendClient               Rate   // of Rate Advice and CNP together
 	Mark                     uint32 // that IPsec sets on received messages; 0: none is demanded
 
 	Router4, Router6 netip.Addr // our router ids; the zero value: there is none

@@ -37,7 +37,9 @@ type core struct {
 
 	settings *settings
 	receive  bucket
-	send     bucket
+	send     bucket // of PFCM
+
+	sendPPFC, sendClient bucket // sendClient: of Rate Advice and CNP
 
 	congested map[flowID]*congested
 	due       heapOf[*congested]
@@ -47,6 +49,7 @@ type core struct {
 	held    map[target]*held
 	checks  heapOf[*held]
 	spare   []*held
+	holding map[sai.ObjectID]int // how many targets are held, by port
 	changes []enforce.Change[target]
 	refused []target // holds of the last changes that the switch refused
 	targets []enforce.Target[target]
@@ -84,7 +87,7 @@ type core struct {
 func newCore(sw Switch, out sender, clock func() int64) *core {
 	c := &core{
 		sw: sw, out: out, clock: clock, settings: newSettings(&Config{}),
-		congested: make(map[flowID]*congested, maxCongested), held: make(map[target]*held, maxHolds),
+		congested: make(map[flowID]*congested, maxCongested), held: make(map[target]*held, maxHolds), holding: map[sai.ObjectID]int{},
 		table: enforce.NewTable[target](maxHolds), pauses: enforce.NewPauses(),
 		packet: make([]byte, 0, 256), pairs: newPairs(), backlogs: map[sai.ObjectID]backlogged{}, filling: map[sai.ObjectID]filling{},
 		limited: map[Pair]*limited{}, limits: math.MaxInt64,
@@ -123,10 +126,14 @@ func (c *core) configure(now int64, s *settings) {
 	}
 	old := c.settings
 	c.settings = s
-	c.receive.rate, c.send.rate, c.table.Limit = s.Receive, s.Send, s.HoldLimit
+	c.receive.rate, c.send.rate, c.table.Limit[notify.KindPFCM] = s.Receive, s.Send, s.HoldLimit
 	if s.Ingress != nil {
-		c.ingress.rate = s.Ingress.Receive
+		c.ingress.rate, c.table.Limit[notify.KindPPFC] = s.Ingress.Receive, s.Ingress.HoldLimit
 	}
+	if s.PPFC != nil {
+		c.sendPPFC.rate = s.PPFC.Send
+	}
+	c.sendClient.rate = s.SendClient
 	clear(c.backlogs)
 	clear(c.limited)               // they are told again when they are seen again
 	for id, p := range s.members { // what a neighbor has used up stays so

@@ -12,7 +12,7 @@ type Counters struct {
 	Sent, SendFailed   uint64 // PFCM
 	PFCSent, PFCFailed uint64 // frames
 	Received           uint64 // PFCM in the fast lane
-	Obeyed             uint64 // of these: they began, refreshed or ended a hold, or asked for nothing
+	Obeyed             uint64 // of these: packets matched what they hold, they ended a hold, or asked for nothing
 	Held, Refreshed    uint64 // of these
 	Refused            [notify.BadSource + 1]uint64
 	Sender             uint64 // not from the port's neighbor
@@ -25,6 +25,8 @@ type Counters struct {
 	Rests              uint64 // times that the thread had used up its share of a CPU
 	HoldFailed         uint64 // the switch refused a hold
 	Watchdog           uint64 // holds that were released, since no resume came
+	PPFCWatchdog       uint64 // the same of PPFC
+	Unmeasured         uint64 // reductions that ended before the flow's rate was known
 	Events, EventsLost uint64 // of the switch
 	FlowsFull          uint64 // congested flows that found no room
 	NoNeighbor         uint64 // congested flows of a port whose neighbor is not known
@@ -48,22 +50,25 @@ type Counters struct {
 	PPFCLate                 uint64 // that waited for longer than they last
 	PPFCReceivePoliced       uint64 // more than the receive rate allows
 	PPFCOutcome              [enforce.NumOutcomes]uint64
+	PPFCObeyed, PPFCUnknown  uint64 // as Obeyed and UnknownStream
 	AdviceSent, AdviceFailed uint64
-	AdviceNotAllowed         uint64 // flows whose sender may not receive it
+	AdvicePoliced            uint64 // more than the send rate allows
+	AdviceNotAllowed         uint64 // flows, and PPFC for clients, whose sender may not receive it
 	AdviceQPUnknown          uint64 // flows whose source queue pair was not learned
 	AdviceNotFollowing       uint64 // times that a sender began to exceed its advice by far
 	LimitedFull              uint64 // flows with a policy that found no room
 	AdviceNoRouterID         uint64 // messages, for want of a router id of the family
 	CNPSent, CNPFailed       uint64
+	CNPPoliced               uint64 // more than the send rate allows
 	ClientQPUnknown          uint64 // clients that could not be told, for want of their queue pair
 }
 
 // RefusedFor is how many messages of the fast lane were refused for a reason.
 func (c *Counters) RefusedFor(r notify.Reason) uint64 { return c.Refused[r] }
 
-// obeyed is how many messages were of use.
-func (c *core) obeyed() uint64 {
-	n := c.counters.Obeyed
+// useful is how many messages did something. It only grows.
+func (c *core) useful() uint64 {
+	n := c.counters.Obeyed + c.counters.Held + c.counters.Refreshed
 	for _, outcome := range c.counters.PPFCOutcome {
 		n += outcome
 	}

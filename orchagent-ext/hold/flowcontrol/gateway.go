@@ -4,6 +4,7 @@ package flowcontrol
 
 import (
 	"net/netip"
+	"time"
 
 	"sluice/orchagent-ext/cpu/packetio"
 	"sluice/orchagent-ext/hold/enforce"
@@ -18,7 +19,9 @@ type Ingress struct {
 	Receive Rate
 	Client  Client
 	MinRate uint32 // Mbit/s that a stopped client is told
-	Mark    uint32 // that IPsec sets on received messages; 0: none is demanded
+
+	HoldLimit time.Duration // a hold without resume is released after it, and its key ignored as long; 0: never
+	Mark      uint32        // that IPsec sets on received messages; 0: none is demanded
 }
 
 // Client is how a gateway passes a PPFC on to the client, the sender of the flow.
@@ -73,11 +76,19 @@ func (c *core) receivePPFC(now int64, m *packetio.Message) {
 		}
 		outcome := c.demand(now, m.At, k, d, about{ppfc.Source, ppfc.Destination})
 		c.counters.PPFCOutcome[outcome]++
-		if outcome == enforce.Full || outcome == enforce.Ignored {
+		switch outcome {
+		case enforce.Full, enforce.Ignored:
 			return
+		case enforce.Held, enforce.Refreshed:
+			c.await(&c.counters.PPFCObeyed)
+		case enforce.Told, enforce.Ended:
+			c.counters.PPFCObeyed++
 		}
 		s := session{rdma: ppfc.Flow.Form == notify.QPs, src: ppfc.Source, dst: ppfc.Destination, srcPort: ppfc.Flow.SrcPort,
 			dstPort: ppfc.Flow.DstPort, srcQP: ppfc.Flow.SrcQP, dstQP: ppfc.Flow.DstQP, pkey: notify.DefaultPKey}
+		if known := c.pairs.find(Pair{Src: s.src, Dst: s.dst, DestQP: s.dstQP}); s.rdma && known.seen {
+			s.pkey, s.bits = known.pkey, known.bits
+		}
 		c.client(now, ppfc, &s)
 	}
 }
@@ -111,12 +122,12 @@ func (c *core) client(now int64, m *notify.PPFC, s *session) {
 		return
 	}
 	qp := c.sender(s)
-	if qp == 0 {
+	if copies := g.Client == ClientRateAdvice && c.settings.Advice != nil && c.settings.Advice.Copy; qp == 0 && !copies {
 		c.counters.ClientQPUnknown++
 		return
 	}
 	if g.Client == ClientRateAdvice {
-		c.sendAdvice(s, qp, max(g.MinRate, 1), false)
+		c.adviseClient(now, s, qp)
 		return
 	}
 	if m.PT == notify.Hold {
@@ -129,6 +140,26 @@ func (c *core) client(now int64, m *notify.PPFC, s *session) {
 		c.counters.AdviceNoRouterID++
 		return
 	}
+	if !c.sendClient.take(now) {
+		c.counters.CNPPoliced++
+		return
+	}
 	packet, err := c.cnp.AppendPacket(c.packet[:0], &c.envelope, c.settings.Codes)
 	c.route(packet, err, &c.counters.CNPSent, &c.counters.CNPFailed)
+}
+
+// adviseClient advises the sender of a session the least rate, where Rate Advice is on and the
+// sender may receive it.
+//
+//conformance:draft-zz/remote draft-zz/capable
+func (c *core) adviseClient(now int64, s *session, qp uint32) {
+	a := c.settings.Advice
+	if a == nil || !a.may(s) {
+		c.counters.AdviceNotAllowed++
+		return
+	}
+	if a.Copy {
+		qp = s.dstQP
+	}
+	c.sendAdvice(now, s, qp, max(c.settings.Ingress.MinRate, 1), a.Receiver)
 }

@@ -102,7 +102,7 @@ func (c *core) stepLimits(now int64) {
 			if a.Copy {
 				qp = l.DestQP
 			}
-			c.sendAdvice(&s, qp, l.limit, a.Receiver)
+			c.sendAdvice(now, &s, qp, l.limit, a.Receiver)
 		}
 	}
 }

@@ -24,7 +24,8 @@ type held struct {
 	by    enforce.Key // that held it first
 	about about
 	since int64
-	known bool // packets have matched
+	known bool   // packets have matched, here or by another member of the port
+	wait  uint64 // messages that are obeyed once packets match
 	asked enforce.Hold
 
 	at    int64 // when it is to be looked at
@@ -87,21 +88,70 @@ func (c *core) receiveMessage(now int64, m *packetio.Message) {
 func (c *core) obey(now int64, p *port, at int64, m *notify.PFCM, d enforce.Demand, k enforce.Key) {
 	c.targets = c.targets[:0]
 	for _, member := range p.Members {
-		c.targets = append(c.targets, enforce.Target[target]{Flow: target{member, sai.HoldMatch{Kind: sai.HoldStream, Value: uint32(m.StreamID)}}})
+		at := target{member, sai.HoldMatch{Kind: sai.HoldStream, Value: uint32(m.StreamID)}}
+		c.targets = append(c.targets, enforce.Target[target]{Flow: at, Share: c.share(p, at)})
 	}
 	switch c.demand(now, at, k, d, about{m.Source, m.Destination}) {
 	case enforce.Full:
 		c.counters.Full++
-		return
 	case enforce.Ignored:
 		c.counters.Ignored++
-		return
 	case enforce.Held:
 		c.counters.Held++
+		c.await(&c.counters.Obeyed)
 	case enforce.Refreshed:
 		c.counters.Refreshed++
+		c.await(&c.counters.Obeyed)
+	default:
+		c.counters.Obeyed++
 	}
-	c.counters.Obeyed++
+}
+
+// share returns the rate of a target in bit/s where all that are held by its port, itself included,
+// share that evenly; 0 for a port of unknown speed.
+func (c *core) share(p *port, at target) uint64 {
+	flows := c.holding[at.port]
+	if c.held[at] == nil {
+		flows++
+	}
+	return uint64(p.Speed) * 1e6 / uint64(max(flows, 1))
+}
+
+// await counts a message about c.targets as obeyed: at once where packets have matched one of
+// them, else when they do.
+func (c *core) await(obeyed *uint64) {
+	for i := range c.targets {
+		if h := c.held[c.targets[i].Flow]; h != nil && h.known {
+			*obeyed++
+			return
+		}
+	}
+	for i := range c.targets { // a flow leaves by one member of a PortChannel
+		if h := c.held[c.targets[i].Flow]; h != nil {
+			h.wait++
+		}
+	}
+}
+
+// matched notes that packets matched a hold: the messages that asked for it are obeyed, and those of
+// the other members of its port with it.
+func (c *core) matched(h *held) {
+	wait := h.wait
+	h.known, h.wait = true, 0
+	if h.by.Kind == notify.KindPPFC {
+		c.counters.PPFCObeyed += wait
+		return
+	}
+	c.counters.Obeyed += wait
+	p := c.settings.members[h.port]
+	if p == nil {
+		return
+	}
+	for _, member := range p.Members {
+		if other := c.held[target{member, h.match}]; other != nil {
+			other.known, other.wait = true, 0
+		}
+	}
 }
 
 // late reports whether what a message asks for was over before it was read. at is when the
@@ -145,6 +195,7 @@ func (c *core) begin(now int64, change *enforce.Change[target], k enforce.Key, a
 	*h = held{target: change.Flow, by: k, about: a, since: now}
 	h.at = now + int64(min(max(durationOf(change.Hold.Until-now)/4, firstCheck), lastCheck))
 	c.held[h.target] = h
+	c.holding[h.port]++
 	c.checks.put(h)
 }
 
@@ -163,7 +214,7 @@ func (c *core) apply(now, at int64, room bool) (refused int) {
 			if room {
 				d = 0
 			}
-		case change.Hold.Measure:
+		case change.Hold.Measure && rate == 0:
 			rate = sai.RateCount
 		}
 		h := c.held[change.Flow]
@@ -172,8 +223,13 @@ func (c *core) apply(now, at int64, room bool) (refused int) {
 			if !h.known {
 				c.look(h)
 			}
-			if !h.known {
+			if !h.known && h.by.Kind == notify.KindPPFC {
+				c.counters.PPFCUnknown++
+			} else if !h.known {
 				c.counters.UnknownStream++
+			}
+			if h.asked.Measure {
+				c.counters.Unmeasured++
 			}
 			c.drop(h)
 			if !room && h.asked.Until <= now {
@@ -202,7 +258,7 @@ func (c *core) apply(now, at int64, room bool) (refused int) {
 			}
 		}
 	}
-	c.counters.Watchdog = c.table.Released
+	c.counters.Watchdog, c.counters.PPFCWatchdog = c.table.Released[notify.KindPFCM], c.table.Released[notify.KindPPFC]
 	for _, t := range c.refused {
 		c.changes = c.table.Leave(c.changes[:0], now, t)
 		if h := c.held[t]; h != nil {
@@ -215,6 +271,9 @@ func (c *core) apply(now, at int64, room bool) (refused int) {
 // drop forgets a hold and keeps its memory for the next one.
 func (c *core) drop(h *held) {
 	delete(c.held, h.target)
+	if c.holding[h.port]--; c.holding[h.port] == 0 {
+		delete(c.holding, h.port)
+	}
 	c.checks.remove(h)
 	c.spare = append(c.spare, h)
 }
@@ -225,7 +284,9 @@ func (c *core) look(h *held) (octets uint64) {
 	if err != nil {
 		return 0
 	}
-	h.known = h.known || state.Packets > 0
+	if state.Packets > 0 && !h.known {
+		c.matched(h)
+	}
 	return state.Octets
 }
 
@@ -248,6 +309,9 @@ func (c *core) check(now int64, h *held) {
 		c.changes, _ = c.table.Join(c.changes, now, k, enforce.Target[target]{Flow: pair})
 		for i := range c.changes {
 			c.begin(now, &c.changes[i], k, a)
+		}
+		if all := c.held[pair]; all != nil {
+			all.wait, h.wait = all.wait+h.wait, 0
 		}
 	}
 	c.checks.remove(h)

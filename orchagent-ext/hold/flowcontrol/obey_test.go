@@ -114,8 +114,8 @@ func TestStormIsPoliced(t *testing.T) {
 		f.core.step(f.now)
 	}
 	n := f.core.counters
-	if n.Received != 100_100 || n.Obeyed < 2200 || n.Obeyed > 2400 || n.Obeyed+n.Policed != n.Received {
-		t.Errorf("%d received, %d obeyed, %d policed", n.Received, n.Obeyed, n.Policed)
+	if taken := n.Held + n.Refreshed; n.Received != 100_100 || taken < 2200 || taken > 2400 || taken+n.Policed != n.Received {
+		t.Errorf("%d received, %d taken, %d policed", n.Received, taken, n.Policed)
 	}
 	got := 0
 	for _, a := range f.asked {
@@ -128,14 +128,34 @@ func TestStormIsPoliced(t *testing.T) {
 	}
 }
 
-// A reduction measures the flow first, then slows it to the share of that.
-func TestReductionMeasuresFirst(t *testing.T) {
+// A reduction slows a flow at once, to a percentage of its fair share of the port, and of its
+// rate when that is measured: one that ends before is counted. A port of unknown speed has no share.
+//
+//conformance:draft-yang/enforce
+func TestReductionActsAtOnce(t *testing.T) {
 	f := newFake(t, config())
 	start := f.now
 	m := notify.PFCM{StreamID: 9, QueueID: 3, Action: notify.Reduce(40), Time: 40_000}
 	f.receive(up, m)
-	if h := f.holds[onStream(up, 9)]; h.rate != sai.RateCount {
+	if h := f.holds[onStream(up, 9)]; h.rate != 60e9 {
 		t.Fatalf("first rate %d", h.rate)
+	}
+	short := m
+	short.StreamID, short.Time = 10, 500
+	f.receive(up, short)
+	if h := f.holds[onStream(up, 10)]; h.rate != 30e9 || h.until != start+ms/2 {
+		t.Errorf("of two flows the second has rate %d until %d µs", h.rate, (h.until-start)/1000)
+	}
+	f.until(start + ms)
+	if n := f.core.counters.Unmeasured; n != 1 {
+		t.Errorf("%d ended before their rate was known, want 1", n)
+	}
+	c := config()
+	c.Ports[0].Speed = 0
+	unknown := newFake(t, c)
+	unknown.receive(up, m)
+	if h := unknown.holds[onStream(up, 9)]; h.rate != sai.RateCount {
+		t.Errorf("rate %d by a port of unknown speed", h.rate)
 	}
 	f.match[onStream(up, 9)] = sai.HoldState{Octets: 125_000, Packets: 100} // in 10 ms: 100 Mbit/s
 	f.until(start + 15*ms)
@@ -146,6 +166,27 @@ func TestReductionMeasuresFirst(t *testing.T) {
 	f.receive(up, m)
 	if h := f.holds[onStream(up, 9)]; h.rate != 60_000_000 {
 		t.Errorf("a refresh compounds: rate %d", h.rate)
+	}
+}
+
+// A message is obeyed when packets match what it asks to hold, by whichever member of a PortChannel.
+func TestObeyedCountsWhatMatched(t *testing.T) {
+	f := newFake(t, config())
+	n := &f.core.counters
+	f.receive(down1, pause(9, 40_000))
+	f.receive(down1, pause(9, 40_000))
+	if f.until(f.now + 15*ms); n.Obeyed != 0 {
+		t.Errorf("%d obeyed before a packet matched", n.Obeyed)
+	}
+	f.match[onStream(down2, 9)] = sai.HoldState{Packets: 1, Octets: 100}
+	if f.until(f.now + 15*ms); n.Obeyed != 2 {
+		t.Errorf("%d obeyed once packets matched, want 2", n.Obeyed)
+	}
+	f.receive(down1, pause(9, 40_000))
+	f.receive(down1, notify.PFCM{StreamID: 9, QueueID: 3, Action: notify.Cancel})
+	f.receive(down1, pause(10, 1000))
+	if f.until(f.now + 5*ms); n.Obeyed != 4 || n.UnknownStream != 2 {
+		t.Errorf("%d obeyed, want 4; %d unknown, want one of each member", n.Obeyed, n.UnknownStream)
 	}
 }
 
@@ -249,7 +290,7 @@ func TestHoldThatTheSwitchRefusesIsFull(t *testing.T) {
 		f.receive(up, pause(stream, 40_000))
 	}
 	n := &f.core.counters
-	if n.Held != 3 || n.Obeyed != 3 || n.Full != 2 || n.HoldFailed != 2 || len(f.core.held) != 3 {
+	if n.Held != 3 || n.Obeyed != 0 || n.Full != 2 || n.HoldFailed != 2 || len(f.core.held) != 3 {
 		t.Errorf("held %d, obeyed %d, full %d, refused by the switch %d, %d holds", n.Held, n.Obeyed, n.Full, n.HoldFailed, len(f.core.held))
 	}
 	r := newReport()

@@ -26,30 +26,42 @@ type Learned struct {
 const pairRoom = 1 << 14
 
 // pairs are the learned queue pairs: two generations, so that it stays bounded.
-type pairs struct{ young, old map[Pair]uint32 }
+type pairs struct{ young, old map[Pair]known }
+
+// known is what was learned of a pair.
+type known struct {
+	qp   uint32 // that it sends from; 0: unknown
+	pkey uint16
+	bits uint8 // of BTH octet 4
+	seen bool  // pkey and bits are of a packet
+}
 
 // newPairs returns pairs with the room for two generations.
 func newPairs() pairs {
-	return pairs{make(map[Pair]uint32, pairRoom), make(map[Pair]uint32, pairRoom)}
+	return pairs{make(map[Pair]known, pairRoom), make(map[Pair]known, pairRoom)}
 }
 
 // add records a pair in the young generation. When that is full the old one is dropped.
 func (p *pairs) add(l Learned) {
+	p.put(l.Pair, known{l.SrcQP, l.PKey, l.Bits, l.SrcPort != 0})
+}
+
+func (p *pairs) put(k Pair, v known) {
 	if len(p.young) >= pairRoom {
 		p.young, p.old = p.old, p.young
 		clear(p.young)
 	}
-	p.young[l.Pair] = l.SrcQP
+	p.young[k] = v
 }
 
-// find returns the source queue pair, or 0.
-func (p *pairs) find(k Pair) uint32 {
-	if qp, ok := p.young[k]; ok {
-		return qp
+// find returns what was learned of a pair; the zero value: nothing.
+func (p *pairs) find(k Pair) known {
+	if v, ok := p.young[k]; ok {
+		return v
 	}
-	qp, ok := p.old[k]
+	v, ok := p.old[k]
 	if ok {
-		p.add(Learned{Pair: k, SrcQP: qp})
+		p.put(k, v)
 	}
-	return qp
+	return v
 }

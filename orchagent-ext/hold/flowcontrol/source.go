@@ -16,6 +16,7 @@ import (
 // (draft-xz).
 type PPFC struct {
 	Transport notify.Transport
+	Send      Rate
 	ByQueue   bool      // Priority is the queue; otherwise the flow's DSCP
 	Gateways  []Gateway // which gateway serves the sources of a prefix; the longest prefix counts
 }
@@ -71,10 +72,10 @@ func (c *core) readSession(e *sai.FlowEvent, head []byte) (s session, dscp uint8
 	return s, dscp
 }
 
-// sender returns the queue pair that the flow is sent from, or 0 while it is unknown.
+// sender returns the queue pair that the flow is sent from; 0: it was not learned.
 func (c *core) sender(s *session) uint32 {
 	if s.srcQP == 0 && s.rdma {
-		s.srcQP = c.pairs.find(Pair{Src: s.src, Dst: s.dst, DestQP: s.dstQP})
+		s.srcQP = c.pairs.find(Pair{Src: s.src, Dst: s.dst, DestQP: s.dstQP}).qp
 	}
 	return s.srcQP
 }
@@ -143,7 +144,7 @@ func (c *core) tellGateway(now int64, f *congested, s congestion.Signal) bool {
 		c.client(now, m, &f.session)
 		return false
 	}
-	if !c.send.take(now) {
+	if pt != notify.Resume && !c.sendPPFC.take(now) {
 		c.counters.PPFCPoliced++
 		return false
 	}

@@ -376,7 +376,9 @@ func TestGatewayRefusesPPFC(t *testing.T) {
 //conformance:draft-xz/rocev2 draft-zz/near-source
 func TestGatewayTellsTheClient(t *testing.T) {
 	for _, client := range []Client{ClientNone, ClientRateAdvice, ClientCNP} {
-		f := newFake(t, ingress(client))
+		c := ingress(client)
+		c.Advice = &Advice{Hosts: prefixes("2001:db8:a::/48")}
+		f := newFake(t, c)
 		f.ppfcFrom(router6, gateway6, stopOf(source, sink, qps))
 		unknown := qps
 		unknown.SrcQP, unknown.DstQP = 0, 0x98
@@ -405,6 +407,79 @@ func TestGatewayTellsTheClient(t *testing.T) {
 	}
 }
 
+// The client of a gateway is advised as other senders are: where Rate Advice is on, and the list or
+// the bit of its packets allows it; with the P_Key of these, as the queue pair and from the address
+// that are configured.
+//
+//conformance:draft-zz/capable
+func TestClientIsAdvisedAsOthers(t *testing.T) {
+	seen := Learned{Pair: Pair{source, sink, 0x99}, SrcQP: 0x42, SrcPort: 0xc123, PKey: 0x8001, Bits: 2}
+	for name, tt := range map[string]struct {
+		advice *Advice
+		seen   bool
+		want   bool
+	}{
+		"Rate Advice is off":   {nil, true, false},
+		"not listed":           {&Advice{Hosts: prefixes("2001:db8:b::/48")}, true, false},
+		"the bit is not known": {&Advice{Mask: 2}, false, false},
+		"another bit":          {&Advice{Mask: 1}, true, false},
+		"the bit":              {&Advice{Mask: 2}, true, true},
+		"listed":               {&Advice{Hosts: prefixes("2001:db8:a::/48"), Copy: true, Receiver: true}, true, true},
+	} {
+		c := ingress(ClientRateAdvice)
+		c.Advice = tt.advice
+		f := newFake(t, c)
+		if tt.seen {
+			f.core.pairs.add(seen)
+		}
+		f.ppfcFrom(router6, gateway6, stopOf(source, sink, qps))
+		got := f.takeTold()
+		if len(got) == 1 != tt.want || (f.core.counters.AdviceNotAllowed == 0) != tt.want {
+			t.Errorf("%s: %d messages, counted %d", name, len(got), f.core.counters.AdviceNotAllowed)
+		}
+		if !tt.want || len(got) != 1 {
+			continue
+		}
+		qp, from := uint32(0x42), gateway6
+		if tt.advice.Copy {
+			qp, from = 0x99, sink
+		}
+		if p := got[0].packet; p.RateAdvice.PKey != 0x8001 || p.RateAdvice.DestinationQP != qp || p.Envelope.Src != from {
+			t.Errorf("%s: %+v from %v", name, p.RateAdvice, p.Envelope.Src)
+		}
+	}
+}
+
+// PPFC has limits of its own: those of PFCM neither end its holds nor stop what is sent, and
+// what ends a hold is always sent. Messages to senders have one together.
+func TestLimitsAreOfTheirKind(t *testing.T) {
+	c := ingress(ClientCNP)
+	c.HoldLimit, c.Ingress.HoldLimit = 50*time.Millisecond, 150*time.Millisecond
+	c.SendClient = Rate{PerSecond: 1, Burst: 2}
+	f := newFake(t, c)
+	start := f.now
+	for f.now < start+140*ms {
+		f.ppfcFrom(router6, gateway6, stopOf(source, sink, qps))
+		f.until(f.now + 20*ms)
+		if len(f.holds) != 1 {
+			t.Fatalf("not held after %d ms", (f.now-start)/ms)
+		}
+	}
+	f.until(start + 151*ms)
+	if n := &f.core.counters; len(f.holds) != 0 || n.PPFCWatchdog != 1 || n.Watchdog != 0 || n.CNPSent != 2 || n.CNPPoliced != 5 {
+		t.Errorf("holds %v; %+v", f.holds, n)
+	}
+	c = telling()
+	c.Send, c.PPFC.Send = Rate{PerSecond: 1, Burst: 1}, Rate{PerSecond: 1, Burst: 3}
+	f = newFake(t, c)
+	for id := range uint64(5) {
+		f.fills(id+1, source, sink, uint32(0x90+id), 150_000, sai.MarkHigh)
+	}
+	if n := &f.core.counters; n.PPFCSent != 3 || n.PPFCPoliced != 2 {
+		t.Errorf("%d PPFC sent, %d policed", n.PPFCSent, n.PPFCPoliced)
+	}
+}
+
 // A node that is its flows' ingress gateway itself tells the client at once.
 func TestOwnGatewayTellsTheClient(t *testing.T) {
 	c := telling()
@@ -424,14 +499,14 @@ func TestLearnedPairsStayBounded(t *testing.T) {
 	of := func(i uint32) Pair { return Pair{source, sink, i} }
 	for i := range uint32(5 * pairRoom) {
 		p.add(Learned{Pair: of(i), SrcQP: i + 1})
-		if p.find(of(0)) != 1 {
+		if p.find(of(0)).qp != 1 {
 			t.Fatalf("a pair that is asked for is forgotten after %d others", i)
 		}
 	}
 	if n := len(p.young) + len(p.old); n > 2*pairRoom {
 		t.Errorf("%d pairs", n)
 	}
-	if last := uint32(5*pairRoom - 1); p.find(of(last)) != last+1 || p.find(of(1)) != 0 {
+	if last := uint32(5*pairRoom - 1); p.find(of(last)).qp != last+1 || p.find(of(1)).qp != 0 {
 		t.Error("the last is forgotten, or the first is not")
 	}
 }

@@ -213,12 +213,12 @@ func (l *loop) turn() error {
 			}
 			continue
 		}
-		before := l.core.obeyed()
+		before := l.core.useful()
 		m := l.Task.messages.Receive(l.messages[:])
 		for i := range m {
 			l.core.receiveMessage(packetio.Monotonic(), &l.messages[i])
 		}
-		if m > 0 && m < messageRoom && l.core.obeyed() == before {
+		if m > 0 && m < messageRoom && l.core.useful() == before {
 			l.deaf = packetio.Monotonic() + int64(deafness)
 		}
 		if n < eventRoom && m < messageRoom {

@@ -21,6 +21,9 @@ const (
 	KindCNP
 	KindPFC
 	numKinds
+
+	// NumKinds is how many there are, KindNone included.
+	NumKinds = int(numKinds)
 )
 
 // kindNames are the names of messages in commands, JSON and rows.

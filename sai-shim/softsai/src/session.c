@@ -60,7 +60,7 @@ sai_sluice_arrival_t session_arrival(const struct softsai_event *e)
 	const struct softsai_arrival *a = &e->arrival;
 	bool v6 = a->first >> 28 == 6;
 
-	if (!a->packet)
+	if (!a->known)
 		return (sai_sluice_arrival_t){};
 	return (sai_sluice_arrival_t){ .known = 1,
 				       .traffic_class = a->first >> 20,

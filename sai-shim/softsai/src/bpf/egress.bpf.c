@@ -83,7 +83,7 @@ static __always_inline void raise_mark(struct __sk_buff *skb, const struct leave
 	mark = passed(s, line, l->queue, octets, &now);
 	if (mark == MARK_NONE)
 		return;
-	e = raise(s, octets, line->ifindex, l->arrival, (__u64)skb, mark, now);
+	e = raise(s, octets, line->ifindex, l->arrival, mark, now);
 	if (!e)
 		return;
 	n = e->packet = skb->len - ETH_HLEN;

@@ -88,8 +88,8 @@ struct softsai_event {
 	__u32 packet; /* octets of the packet from its IP header on */
 	__u16 length; /* octets of head */
 	__u8 queue;
-	__u8 mark;			/* enum sai_sluice_flow_mark */
-	struct softsai_arrival arrival; /* packet 0: not known */
+	__u8 mark; /* enum sai_sluice_flow_mark */
+	struct softsai_arrival arrival;
 	__u8 head[SOFTSAI_EVENT_HEAD];
 };
 

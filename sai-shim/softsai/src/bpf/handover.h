@@ -23,7 +23,7 @@
 #define SOFTSAI_MAX_COPY 0x7fffu
 #define SOFTSAI_TC_MASK 0xfu
 #define SOFTSAI_ARRIVAL_SHIFT 4
-#define SOFTSAI_ARRIVAL_MASK 0xffu
+#define SOFTSAI_ARRIVAL_MASK 0x7ffu
 
 /* cb: what __sk_buff calls cb, in sk_buff after the 8 octets that belong to qdiscs. */
 struct softsai_handed {

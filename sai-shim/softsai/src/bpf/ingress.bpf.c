@@ -36,7 +36,7 @@ struct {
 	__type(value, struct softsai_arrival);
 } soft_arrivals SEC(".maps");
 
-/* Fills in all but the packet; false: it is not IP. */
+/* Fills in all but the turn; false: the packet is not IP. */
 static __always_inline bool arrival_of(struct __sk_buff *skb, struct softsai_arrival *a)
 {
 	void *end = (void *)(long)skb->data_end;
@@ -64,16 +64,21 @@ static __always_inline bool arrival_of(struct __sk_buff *skb, struct softsai_arr
 static __always_inline void arrive(struct __sk_buff *skb)
 {
 	struct softsai_arrival *a;
-	__u32 place = 0;
+	__u32 place = 0, turn;
 
 	a = bpf_map_lookup_elem(&soft_arrivals, &place);
 	if (!a)
 		return;
-	place = 1 + a->in_port++ % (SOFTSAI_ARRIVALS - 1);
+	if (!a->known) { /* so that the CPUs are at different places */
+		a->turn = bpf_get_prandom_u32();
+		a->known = 1;
+	}
+	turn = a->turn++;
+	place = 1 + turn % (SOFTSAI_ARRIVALS - 1);
 	a = bpf_map_lookup_elem(&soft_arrivals, &place);
 	if (!a || !arrival_of(skb, a))
 		return;
-	a->packet = (__u64)skb;
+	a->turn = turn;
 	skb->tc_index = place << SOFTSAI_ARRIVAL_SHIFT;
 }
 

@@ -179,11 +179,11 @@ static __always_inline void use(__u32 at)
 		__sync_fetch_and_or(w, bit);
 }
 
-/* An event with all but its head. arrival is the packet's place; 0: it has none. packet is where the kernel has it. */
+/* An event with all but its head. arrival is the place of the packet's; 0: it has none. */
 static __always_inline struct softsai_event *raise(struct softsai_slot *s, __u64 octets, __u32 ifindex, __u32 arrival,
-						   __u64 packet, __u32 mark, __u64 now)
+						   __u32 mark, __u64 now)
 {
-	struct softsai_arrival *a = arrival ? bpf_map_lookup_elem(&soft_arrivals, &arrival) : NULL;
+	struct softsai_arrival *a = NULL, *next = NULL;
 	struct softsai_counts *c = counts();
 	struct softsai_event *e = NULL;
 
@@ -205,11 +205,16 @@ static __always_inline struct softsai_event *raise(struct softsai_slot *s, __u64
 	e->mark = mark;
 	e->packet = 0;
 	e->length = 0;
-	if (a && a->packet == packet) {
+	if (arrival) {
+		__u32 first = 0;
+
+		next = bpf_map_lookup_elem(&soft_arrivals, &first);
+		a = bpf_map_lookup_elem(&soft_arrivals, &arrival);
+	}
+	e->arrival.known = 0;
+	if (a && next && next->turn - a->turn <= SOFTSAI_POLL) {
 		e->arrival = *a;
-		e->arrival.packet = 1;
-	} else {
-		e->arrival.packet = 0;
+		e->arrival.known = 1;
 	}
 	return e;
 }

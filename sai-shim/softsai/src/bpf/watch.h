@@ -121,7 +121,7 @@ static __always_inline void mend(struct softsai_line *line, struct Qdisc *qdisc,
 static __always_inline void tell(struct sk_buff *skb, struct softsai_slot *s, struct softsai_line *line, __u64 octets,
 				 __u32 arrival, __u32 mark, __u64 now)
 {
-	struct softsai_event *e = raise(s, octets, line->ifindex, arrival, (__u64)skb, mark, now);
+	struct softsai_event *e = raise(s, octets, line->ifindex, arrival, mark, now);
 	unsigned char *at;
 	__u32 linear, n = SOFTSAI_EVENT_HEAD;
 
