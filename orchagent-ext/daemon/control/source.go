@@ -169,9 +169,10 @@ func sourceWarnings(s *config.Snapshot, c *flowcontrol.Config) (w []string) {
 }
 
 // needsThreshold reports whether a threshold is the only cause of messages. The gateway of its
-// own sources sends some for other causes.
+// own sources sends some for other causes: it advises clients by the PPFC that it receives.
 func needsThreshold(c *flowcontrol.Config) bool {
-	if c.Generate || c.Advice != nil {
+	clients := c.Ingress != nil && c.Ingress.Client == flowcontrol.ClientRateAdvice
+	if c.Generate || c.Advice != nil && !clients {
 		return true
 	}
 	if c.PPFC == nil {

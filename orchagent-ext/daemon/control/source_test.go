@@ -85,6 +85,15 @@ func TestWhatIsMissingForPPFCAndRateAdviceIsWarnedOf(t *testing.T) {
 	}
 }
 
+func TestGatewayThatAdvisesClientsNeedsNoThreshold(t *testing.T) {
+	s := configtest.Snapshot(t, []string{"SLUICE", "global", "router_id=203.0.113.1"}, []string{"SLUICE_PPFC", "global", "admin_state=enabled", "client_message=rate-advice"},
+		[]string{"SLUICE_PPFC_GATEWAY", "10.0.0.0/8", "gateway=203.0.113.1"}, []string{"SLUICE_PPFC_PEER", "203.0.113.2/32"},
+		[]string{"SLUICE_RATE_ADVICE", "global", "admin_state=enabled"}, []string{"SLUICE_RATE_ADVICE_HOST", "10.0.0.0/8"})
+	if w := warnings(s, configOf(s), nil); len(w) != 0 {
+		t.Errorf("warnings %q", w)
+	}
+}
+
 // A target below a bandwidth-delay product is warned of, with the figure that fits.
 func TestTargetBelowABandwidthDelayProductIsWarnedOf(t *testing.T) {
 	for target, warned := range map[string]bool{"target_bytes=100000": true, "target_bytes=250000000": false} {
