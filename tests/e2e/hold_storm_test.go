@@ -5,7 +5,6 @@ package e2e
 import (
 	"net/netip"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -57,7 +56,7 @@ func spoofStorm(t testing.TB) time.Duration {
 	)
 	s := l.sender(up.Peer())
 	// What is active obeys: the neighbor is known.
-	l.put(s, l.pfcm(up, func(_ *notify.Envelope, m *notify.PFCM) { m.Time = 60_000 }))
+	l.put(s, l.pfcm(up, func(_ *notify.Envelope, m *notify.PFCM) { m.Time = 1000 }))
 	l.awaitNotified("pfcm", "held", 1)
 	l.quiet()
 	early, heldEarly := map[string]uint64{}, l.notified("pfcm", "held") // before it was, and since
@@ -100,9 +99,8 @@ func spoofStorm(t testing.TB) time.Duration {
 			b.ReportMetric(us, "us-"+q)
 		}
 	}
-	held, full, late := l.notified("pfcm", "held")-heldEarly, l.notified("pfcm", "dropped_full"), l.notified("pfcm", "dropped_late")
-	if held+full+late+lost() < genuine {
-		t.Errorf("%d of %d genuine messages were obeyed, %d found no room, %d were late, %d never arrived", held, genuine, full, late, lost())
+	if held, full := l.notified("pfcm", "held")-heldEarly, l.notified("pfcm", "dropped_full"); held+full+lost() < genuine {
+		t.Errorf("%d of %d genuine messages were obeyed, %d found no room, %d never arrived", held, genuine, full, lost())
 	}
 	for _, spoof := range spoofs {
 		if n := l.notified("pfcm", "dropped_"+spoof.reason) - early[spoof.reason]; n > each {
@@ -111,66 +109,6 @@ func spoofStorm(t testing.TB) time.Duration {
 	}
 	l.quiet()
 	return perMessage
-}
-
-// TestFloodLeavesMostOfTheCPU: as many valid messages of the neighbor as this machine can send
-// take no more of a CPU than the share of the thread that reads them, which goes before all
-// other programs.
-func TestFloodLeavesMostOfTheCPU(t *testing.T) {
-	l := holding(t, []string{"hold_limit_ms", "0"})
-	up := l.Uplinks[0]
-	s := l.sender(up.Peer())
-	frame := l.pfcm(up, func(_ *notify.Envelope, m *notify.PFCM) { m.Time = 1000 })
-	l.put(s, l.pfcm(up, func(_ *notify.Envelope, m *notify.PFCM) { m.Time = 60_000 }))
-	l.awaitNotified("pfcm", "held", 1)
-	const duration, percent, slack = 3 * time.Second, 30, 1
-	before, begin, n := realtimeOf(t, l.sluiced.Pid), time.Now(), 0
-	for ; time.Since(begin) < duration; n++ {
-		l.put(s, frame)
-	}
-	took := time.Since(begin)
-	used := realtimeOf(t, l.sluiced.Pid) - before
-	if part := 100 * used / took; part > percent+slack {
-		t.Errorf("the thread used %d %% of a CPU, want at most %d", part, percent)
-	}
-	l.until("the flood is over", func() bool { return l.notified("pfcm", "received") > 0 })
-	t.Logf("%.0f messages a second: %v of %v of CPU; %d rests, %d late, %d policed, %d found no room", float64(n)/took.Seconds(), used, took,
-		l.notified("pfcm", "rests"), l.notified("pfcm", "dropped_late"), l.notified("pfcm", "dropped_policed"), l.notified("pfcm", "dropped_full"))
-}
-
-// realtimeOf is the CPU time of the threads of a process that have real-time priority and run
-// Go, to 10 ms. Those of libsoftsai have names of their own.
-func realtimeOf(t testing.TB, pid int) (cpu time.Duration) {
-	t.Helper()
-	stats, err := filepath.Glob(filepath.Join("/proc", strconv.Itoa(pid), "task/*/stat"))
-	if err != nil || len(stats) == 0 {
-		t.Fatalf("no threads of %d: %v", pid, err)
-	}
-	const schedFIFO = "1"
-	found := false
-	for _, file := range stats {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			continue // the thread has ended
-		}
-		name, rest, _ := strings.Cut(string(text), ") ")
-		fields := strings.Fields(rest) // from the third of proc(5) on
-		if !strings.HasSuffix(name, "(sluiced") || fields[38] != schedFIFO {
-			continue
-		}
-		found = true
-		for _, f := range fields[11:13] {
-			ticks, err := strconv.Atoi(f)
-			if err != nil {
-				t.Fatal(err)
-			}
-			cpu += time.Duration(ticks) * 10 * time.Millisecond
-		}
-	}
-	if !found {
-		t.Fatal("no thread of sluiced has real-time priority")
-	}
-	return cpu
 }
 
 // neverArrived is how many packets this machine had no room for on their way to a receiver:

@@ -66,7 +66,7 @@ const (
 	messageBuffer = 8 << 20          // octets that wait in the kernel, of each socket: some 10,000 messages
 	slowPatience  = 200              // ms that Run waits for packets
 	slowPause     = time.Millisecond // after what it has read: a flood is read in batches
-	oldest        = time.Minute      // a time stamp older than this is of a clock that was set
+	oldest        = time.Second      // a time stamp older than this is of a clock that was set
 	control       = 6                // SO_PRIORITY: before all traffic
 	maxBatch      = 32               // messages that one call receives
 	stampLength   = 16 + 16          // a control message with a timespec

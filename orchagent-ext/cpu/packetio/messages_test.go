@@ -335,7 +335,6 @@ func TestArrivalOverClockSteps(t *testing.T) {
 	}{
 		{"20 µs ago", real - 20_000, mono - 20_000},
 		{"now", real, mono},
-		{"it waited for 3 s", real - 3*second, mono - 3*second},
 		{"the clock was set back by an hour", real + 3600*second, 0},
 		{"the clock was set forward by an hour", real - 3600*second, 0},
 		{"no stamp", 0, 0},

@@ -17,12 +17,10 @@ type Counters struct {
 	Refused            [notify.BadSource + 1]uint64
 	Sender             uint64 // not from the port's neighbor
 	Policed            uint64 // more than the receive rates allow
-	Late               uint64 // pauses that waited for longer than they last
 	Off                uint64 // received PFCM is not obeyed, by configuration
 	Full               uint64 // no room for another hold
 	Ignored            uint64 // their key is ignored since it held without a resume
 	UnknownStream      uint64 // holds that no packet matched
-	Rests              uint64 // times that the thread had used up its share of a CPU
 	HoldFailed         uint64 // the switch refused a hold
 	Watchdog           uint64 // holds that were released, since no resume came
 	PPFCWatchdog       uint64 // the same of PPFC
@@ -47,7 +45,6 @@ type Counters struct {
 	PPFCOff                  uint64 // received PPFC is not obeyed, by configuration
 	PPFCSender               uint64 // not from a peer, or of another router id
 	PPFCNotServed            uint64 // about sources that this gateway does not serve
-	PPFCLate                 uint64 // that waited for longer than they last
 	PPFCReceivePoliced       uint64 // more than the receive rate allows
 	PPFCOutcome              [enforce.NumOutcomes]uint64
 	PPFCObeyed, PPFCUnknown  uint64 // as Obeyed and UnknownStream

@@ -3,7 +3,6 @@
 package flowcontrol
 
 import (
-	"cmp"
 	"encoding/binary"
 	"errors"
 	"net/netip"
@@ -68,8 +67,7 @@ type fake struct {
 	told  []told // routed messages
 	drops bool   // what is sent gets lost, and the sender is told
 	gone  map[sai.ObjectID]bool
-	age   int64 // of messages that come in; 0: as on an idle machine
-	room  int   // holds that the switch has room for; 0: any number
+	room  int // holds that the switch has room for; 0: any number
 }
 
 type hold struct {
@@ -244,7 +242,7 @@ func (f *fake) from(port sai.ObjectID, from netip.Addr, m notify.PFCM) {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	msg := packetio.Message{Port: uint32(port), At: f.now - cmp.Or(f.age, 20_000)}
+	msg := packetio.Message{Port: uint32(port), At: f.now - 20_000}
 	msg.Err = msg.Packet.ParseIP(b, f.core.settings.Codes)
 	f.core.receiveMessage(f.now, &msg)
 }

@@ -54,7 +54,6 @@ func (c *core) receivePPFC(now int64, m *packetio.Message) {
 		return
 	}
 	g, ppfc, e := c.settings.Ingress, &m.Packet.PPFC, &m.Packet.Envelope
-	d := enforce.OfPPFC(ppfc)
 	switch {
 	case g == nil:
 		c.counters.PPFCOff++
@@ -64,8 +63,6 @@ func (c *core) receivePPFC(now int64, m *packetio.Message) {
 		c.counters.PPFCRefused[notify.BadDestination]++
 	case !within(g.Serves, ppfc.Source):
 		c.counters.PPFCNotServed++
-	case late(now, m.At, &d):
-		c.counters.PPFCLate++
 	case !c.ingress.take(now):
 		c.counters.PPFCReceivePoliced++
 	default:
@@ -74,7 +71,7 @@ func (c *core) receivePPFC(now int64, m *packetio.Message) {
 		if ppfc.Flow.Form != notify.Ports || ppfc.Flow.Protocol == protocolTCP || ppfc.Flow.Protocol == protocolUDP { // others have no ports
 			c.targets = append(c.targets, enforce.Target[target]{Flow: target{sai.Null, sessionOf(ppfc)}})
 		}
-		outcome := c.demand(now, m.At, k, d, about{ppfc.Source, ppfc.Destination})
+		outcome := c.demand(now, m.At, k, enforce.OfPPFC(ppfc), about{ppfc.Source, ppfc.Destination})
 		c.counters.PPFCOutcome[outcome]++
 		switch outcome {
 		case enforce.Full, enforce.Ignored:

@@ -64,7 +64,6 @@ func (c *core) receiveMessage(now int64, m *packetio.Message) {
 	}
 	p := c.settings.indexes[m.Port]
 	pfcm, e := &m.Packet.PFCM, &m.Packet.Envelope
-	d := enforce.OfPFCM(pfcm)
 	switch {
 	case m.Packet.Kind != notify.KindPFCM || p == nil || e.Src != p.Neighbor:
 		c.counters.Sender++
@@ -72,12 +71,10 @@ func (c *core) receiveMessage(now int64, m *packetio.Message) {
 		c.counters.Refused[notify.BadDestination]++
 	case !c.settings.Obey:
 		c.counters.Off++
-	case late(now, m.At, &d):
-		c.counters.Late++
 	case !p.bucket.take(now) || !c.receive.take(now):
 		c.counters.Policed++
 	default:
-		c.obey(now, p, m.At, pfcm, d, enforce.PFCMKey(pfcm, e.Src, m.Port))
+		c.obey(now, p, m.At, pfcm, enforce.PFCMKey(pfcm, e.Src, m.Port))
 	}
 }
 
@@ -85,13 +82,13 @@ func (c *core) receiveMessage(now int64, m *packetio.Message) {
 // by.
 //
 //conformance:draft-yang/components draft-yang/enforce
-func (c *core) obey(now int64, p *port, at int64, m *notify.PFCM, d enforce.Demand, k enforce.Key) {
+func (c *core) obey(now int64, p *port, at int64, m *notify.PFCM, k enforce.Key) {
 	c.targets = c.targets[:0]
 	for _, member := range p.Members {
 		at := target{member, sai.HoldMatch{Kind: sai.HoldStream, Value: uint32(m.StreamID)}}
 		c.targets = append(c.targets, enforce.Target[target]{Flow: at, Share: c.share(p, at)})
 	}
-	switch c.demand(now, at, k, d, about{m.Source, m.Destination}) {
+	switch c.demand(now, at, k, enforce.OfPFCM(m), about{m.Source, m.Destination}) {
 	case enforce.Full:
 		c.counters.Full++
 	case enforce.Ignored:
@@ -152,13 +149,6 @@ func (c *core) matched(h *held) {
 			other.known, other.wait = true, 0
 		}
 	}
-}
-
-// late reports whether what a message asks for was over before it was read. at is when the
-// kernel had it; 0: not known, and it is in time. A shorter pause than a millisecond is always
-// in time: it holds next to nothing, and lets a hold of its key run out.
-func late(now, at int64, d *enforce.Demand) bool {
-	return at != 0 && d.For >= time.Millisecond && now-at >= int64(d.For)
 }
 
 // isPPFC reports whether an error is of a PPFC.

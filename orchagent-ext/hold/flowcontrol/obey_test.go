@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"sluice/orchagent-ext/cpu/packetio"
-	"sluice/orchagent-ext/hold/enforce"
 	"sluice/orchagent-ext/wire/notify"
 	sai "sluice/sai-shim"
 )
@@ -337,39 +336,5 @@ func TestRefusalOfAHoldEnds(t *testing.T) {
 	f.until(f.now + 1)
 	if got := said(); got != "" {
 		t.Errorf("after a minute: %q", got)
-	}
-}
-
-// A pause that waited in the machine for longer than it lasts is dropped: what it asked for is
-// over, and would be held late. A resume is obeyed at any age, and so is a pause whose age is
-// not known.
-func TestPauseOlderThanItsTimeIsDropped(t *testing.T) {
-	resume := notify.PFCM{StreamID: 9, QueueID: 3, Action: notify.Cancel}
-	for _, tt := range []struct {
-		name       string
-		age        int64
-		late, held uint64
-	}{
-		{"younger than its time", 10*ms - 1, 0, 1},
-		{"as old as its time", 10 * ms, 1, 0},
-		{"of a second ago", 1000 * ms, 1, 0},
-		{"of an unknown age", 2000 * ms, 0, 1}, // its time is 0
-	} {
-		f := newFake(t, ingress(ClientNone))
-		f.now = 2000 * ms
-		f.age = tt.age
-		f.receive(up, pause(9, 10_000))
-		stop := stopOf(source, sink, qps)
-		stop.PauseDuration = 10_000
-		f.ppfcFrom(router6, gateway6, stop)
-		if c := f.core.counters; c.Late != tt.late || c.PPFCLate != tt.late || c.Held != tt.held || c.PPFCOutcome[enforce.Held] != tt.held || uint64(len(f.holds)) != 2*tt.held {
-			t.Errorf("%s: late %d and %d, held %d and %d, holds %v", tt.name, c.Late, c.PPFCLate, c.Held, c.PPFCOutcome[enforce.Held], f.holds)
-		}
-		f.age = 0
-		f.receive(up, pause(9, 10_000))
-		f.age = 1000 * ms
-		if f.receive(up, resume); len(f.holds) != int(tt.held) {
-			t.Errorf("%s: a late resume leaves %v", tt.name, f.holds)
-		}
 	}
 }

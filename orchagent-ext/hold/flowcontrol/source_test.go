@@ -3,7 +3,6 @@
 package flowcontrol
 
 import (
-	"cmp"
 	"encoding/binary"
 	"net/netip"
 	"testing"
@@ -201,7 +200,7 @@ func (f *fake) ppfcFrom(from, to netip.Addr, m notify.PPFC) {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	msg := packetio.Message{Port: uint32(up), At: f.now - cmp.Or(f.age, 30_000)}
+	msg := packetio.Message{Port: uint32(up), At: f.now - 30_000}
 	msg.Err = msg.Packet.ParseIP(b, f.core.settings.Codes)
 	f.core.receiveMessage(f.now, &msg)
 }

@@ -176,7 +176,6 @@ type loop struct {
 	*Task
 	core     *core
 	realtime bool
-	share    share
 	deaf     int64          // until when messages do not wake the thread
 	fds      [4]unix.PollFd // control, events, then messages
 	events   [eventRoom]sai.FlowEvent
@@ -185,9 +184,6 @@ type loop struct {
 
 // turn waits for the next event or deadline, and processes it.
 func (l *loop) turn() error {
-	if err := l.rest(); err != nil {
-		return err
-	}
 	now := packetio.Monotonic()
 	wait, fds := min(max(l.core.next()-now, 0), int64(longest)), l.fds[:]
 	if l.deaf > now {
@@ -226,24 +222,6 @@ func (l *loop) turn() error {
 		}
 	}
 	l.core.step(packetio.Monotonic())
-	return nil
-}
-
-// rest waits while the thread has used up its share of a CPU. What others ask for ends it early.
-func (l *loop) rest() error {
-	var used unix.Timespec
-	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &used); err != nil {
-		return fmt.Errorf("read the CPU time of the fast lane: %w", err)
-	}
-	rest := l.share.rest(packetio.Monotonic(), used.Nano())
-	if rest == 0 || !l.realtime {
-		return nil
-	}
-	l.core.counters.Rests++
-	timeout := unix.NsecToTimespec(rest)
-	if _, err := unix.Ppoll(l.fds[:1], &timeout, nil); err != nil && !errors.Is(err, unix.EINTR) {
-		return fmt.Errorf("rest in the fast lane: %w", err)
-	}
 	return nil
 }
 
