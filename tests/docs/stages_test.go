@@ -102,7 +102,7 @@ ip link del eth1 && rm -r /run/systemd`,
 		page:  "gnmi.md",
 		first: `tls="-address SWITCH:50070`,
 		given: "(sluice-gnmi --cert server.pem --key server.key --ca clients-ca.pem >/tmp/gnmi 2>&1 &); for i in $(seq 600); do grep -q 'sluice-gnmi starts' /tmp/gnmi && exit 0; sleep 0.1; done; cat /tmp/gnmi; exit 1",
-		until: `grep -q 'op: UPDATE' /tmp/output && grep -q 'eth1.*role.*edge' /tmp/output && grep -q 'rewrite.*zero-only' /tmp/output`,
+		until: `grep -q 'op: *UPDATE' /tmp/output && grep -q 'eth1.*role.*edge' /tmp/output && grep -q 'rewrite.*zero-only' /tmp/output`,
 	},
 	{
 		page:  "operations.md",
