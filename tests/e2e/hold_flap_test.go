@@ -55,7 +55,7 @@ func TestHoldAfterTheHeldLinkFlaps(t *testing.T) {
 	l, s := slowEgress(t, 20, "high_bytes", "20000")
 	var streams []*stream
 	for i := range 4 {
-		streams = append(streams, &stream{qp: 0x100 + uint32(i), label: 0x4700 + uint32(i), mbps: 15, size: 1000})
+		streams = append(streams, &stream{qp: 0x100 + uint32(i), label: 0x4700 + uint32(i), mbps: 10, size: 1000})
 	}
 	near, err := l.Uplinks[0].Capture() // what the spine sends
 	if err != nil {

@@ -70,7 +70,7 @@ func (f *Fabric) end(n *Node, name string, side byte) *Interface {
 	})}
 }
 
-// up sets the interface up, silent, and with its checksums filled in.
+// up sets the interface up, silent, and like a wire's end.
 func (i *Interface) up() error {
 	h := i.Node.netlink
 	link, err := h.LinkByName(i.Name)
@@ -85,8 +85,8 @@ func (i *Interface) up() error {
 	if err := h.LinkSetMulticastOff(link); err != nil {
 		return err
 	}
-	if err := i.Node.Do(func() error { return checksumOffloadOff(i.Name) }); err != nil {
-		return fmt.Errorf("turn checksum offload off: %w", err)
+	if err := i.Node.Do(func() error { return likeWire(i.Name) }); err != nil {
+		return err
 	}
 	if i.Node.forwards {
 		// Only now: an interface with multicast joins the routers' group by this.

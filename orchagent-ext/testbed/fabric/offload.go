@@ -3,15 +3,27 @@
 package fabric
 
 import (
+	"fmt"
 	"runtime"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
 
-// checksumOffloadOff makes the kernel fill checksums in before a frame leaves the
-// interface; segmentation offload goes with it.
-func checksumOffloadOff(name string) error { return setOffload(name, unix.ETHTOOL_STXCSUM, 0) }
+// likeWire makes an interface like a wire's end: the kernel fills checksums in before a frame
+// leaves (segmentation offload goes with it), and frames are received in the order in which they
+// were sent. With GRO a veth receives by NAPI, one context at a time; without it each CPU has a
+// backlog of its own, and frames sent by two CPUs overtake each other. GRO leaves packets of
+// RoCEv2 as they are.
+func likeWire(name string) error {
+	if err := setOffload(name, unix.ETHTOOL_STXCSUM, 0); err != nil {
+		return fmt.Errorf("turn checksum offload of %s off: %w", name, err)
+	}
+	if err := setOffload(name, unix.ETHTOOL_SGRO, 1); err != nil {
+		return fmt.Errorf("turn GRO of %s on: %w", name, err)
+	}
+	return nil
+}
 
 // setOffload switches an offload of an interface of the thread's namespace on or off.
 func setOffload(name string, command, to uint32) error {

@@ -64,11 +64,6 @@ func threadAll() error {
 		if name == "lo" {
 			continue
 		}
-		// With this offload a veth receives by NAPI, which can have a thread. It
-		// leaves packets of RoCEv2 as they are.
-		if err := setOffload(name, unix.ETHTOOL_SGRO, 1); err != nil {
-			return fmt.Errorf("turn GRO of %s on: %w", name, err)
-		}
 		switch err := os.WriteFile(filepath.Join(i, "threaded"), []byte("1"), 0); {
 		case errors.Is(err, os.ErrNotExist), errors.Is(err, os.ErrPermission):
 			return ErrNoThreads
