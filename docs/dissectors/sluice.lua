@@ -39,6 +39,7 @@ local ppfc_fields = {
 	destination_v4 = ProtoField.ipv4("ppfc.destination_v4", "Destination"),
 	router_id_v4 = ProtoField.ipv4("ppfc.router_id_v4", "Router Identifier"),
 	flow = ProtoField.string("ppfc.flow", "Flow Identifier"),
+	flow_word = ProtoField.uint32("ppfc.flow_word", "Word of figure 2"),
 	flow_protocol = ProtoField.uint8("ppfc.flow_protocol", "Protocol"),
 	flow_sport = ProtoField.uint16("ppfc.flow_sport", "Source Port"),
 	flow_dport = ProtoField.uint16("ppfc.flow_dport", "Destination Port"),
@@ -136,7 +137,7 @@ end
 local function ppfc_body(range, tree, transport, at, size)
 	local f, v4 = ppfc_fields, size == 4 and "_v4" or ""
 	local identifier = at + 8 + (transport == "icmp" and 3 or 2) * size
-	local form = ({ [0] = "all", [8] = "ports", [16] = "qps" })[range:len() - identifier]
+	local form = ({ [0] = "all", [4] = "word", [8] = "ports", [16] = "qps" })[range:len() - identifier]
 	if not form then
 		return
 	end
@@ -154,7 +155,9 @@ local function ppfc_body(range, tree, transport, at, size)
 		branch:add(f["router_id" .. v4], range(at + 8 + 2 * size, size))
 	end
 	branch:add(f.flow, range, form)
-	if form ~= "all" then
+	if form == "word" then
+		branch:add(f.flow_word, range(identifier, 4))
+	elseif form ~= "all" then
 		branch:add(f.flow_protocol, range(identifier, 1))
 		branch:add(f.flow_sport, range(identifier + 4, 2))
 		branch:add(f.flow_dport, range(identifier + 6, 2))

@@ -72,8 +72,16 @@ class FlowQPs(Packet):
     fields_desc = [ByteField('reserved1', 0), BitField('src_qp', 0, 24), ByteField('reserved2', 0), BitField('dst_qp', 0, 24)]
 
 
+class FlowWord(Packet):
+    """The one word of figure 2 of draft-xz."""
+    name = 'Flow Identifier: word'
+    fields_desc = [IntField('word', 0)]
+
+
 class _PPFC(Packet):
     def guess_payload_class(self, payload):
+        if len(payload) == 4:
+            return FlowWord
         return FlowPorts if len(payload) in (8, 16) else super().guess_payload_class(payload)
 
 
@@ -235,7 +243,9 @@ def message_fields(packet):
         fields = {'transport': 'udp' if over_udp else 'icmp', 'flags': m.flags, 'pt': PTS[m.pt], 'priority': m.priority,
                   place: m.getfieldval(place), 'pause_duration_us': m.pause_duration_us, 'source': m.source,
                   'destination': m.destination, 'router_id': ip.src if over_udp else m.router_id,
-                  'flow': 'qps' if FlowQPs in m else 'ports' if FlowPorts in m else 'all'}
+                  'flow': 'qps' if FlowQPs in m else 'ports' if FlowPorts in m else 'word' if FlowWord in m else 'all'}
+        if FlowWord in m:
+            fields.update(flow_word=m[FlowWord].word)
         if FlowPorts in m:
             flow = m[FlowPorts]
             fields.update(flow_protocol=flow.protocol, flow_sport=flow.sport, flow_dport=flow.dport)

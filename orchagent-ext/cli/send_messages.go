@@ -73,12 +73,13 @@ func newSendPPFC() *cobra.Command {
 			source := addAddr(flags, "source", "source of the congested flow (default "+flowSrc6.String()+" or "+flowSrc4.String()+")")
 			destination := addAddr(flags, "destination", "destination of the congested flow (default "+flowDst6.String()+" or "+flowDst4.String()+")")
 			router := addAddr(flags, "router-id", "Router Identifier; ICMP form; default: --src")
-			flags.Var(textFlag{&m.Flow.Form, "all|ports|qps"}, "flow", "flow identifier: none, protocol and ports, these and the queue pairs")
+			flags.Var(textFlag{&m.Flow.Form, "all|ports|qps|word"}, "flow", "flow identifier: none, protocol and ports, these and the queue pairs, or the one word of the draft's figure 2")
 			protocol := addNumber(flags, "flow-protocol", 8, 17, "of the flow")
 			sport := addNumber(flags, "flow-sport", 16, 49152, "UDP source port of the flow")
 			dport := addNumber(flags, "flow-dport", 16, 4791, "UDP destination port of the flow")
 			srcQP := addHex(flags, "flow-src-qp", 24, 0, "source queue pair; 0: unknown")
 			dstQP := addHex(flags, "flow-dst-qp", 24, 0x11, "destination queue pair")
+			word := addHex(flags, "flow-word", 32, 0, "the word of --flow word")
 			return func(src, _ netip.Addr) (notify.Message, error) {
 				m.Flags, m.Priority = uint8(*ignored), uint8(*priority)
 				m.CongestionPort, m.CongestionQID, m.PauseDuration = uint16(*port), uint16(*qid), uint16(*duration)
@@ -91,6 +92,7 @@ func newSendPPFC() *cobra.Command {
 				}
 				m.Flow.Protocol, m.Flow.SrcPort, m.Flow.DstPort = uint8(*protocol), uint16(*sport), uint16(*dport)
 				m.Flow.SrcQP, m.Flow.DstQP = *srcQP, *dstQP
+				m.Flow.Word = *word
 				return m, nil
 			}
 		})

@@ -248,6 +248,11 @@ func TestPPFCThatIsNotObeyedIsCounted(t *testing.T) {
 			m.Flow = notify.FlowIdentifier{Form: notify.Ports, Protocol: unix.IPPROTO_UDP, SrcPort: 49152, DstPort: roce.UDPPort}
 			send(m, true1, fiveOctets)
 		}},
+		{"dropped_one_word", func() {
+			m := message(notify.Stop, true1, fabric.HostA.Addr())
+			m.Flow = notify.FlowIdentifier{Form: notify.OneWord, Word: 7}
+			send(m, true1, nil)
+		}},
 		{"dropped_checksum", func() {
 			send(message(notify.Stop, true1, fabric.HostA.Addr()), true1, func(b []byte) []byte { b[60] ^= 1; return b })
 		}},

@@ -34,6 +34,7 @@ func codePoints(s *config.Snapshot) notify.CodePoints {
 	c.PPFCTypeV6, c.PPFCCodeV6 = *s.PPFC.Icmpv6Type, *s.PPFC.Icmpv6Code
 	c.PPFCTypeV4, c.PPFCCodeV4 = *s.PPFC.Icmpv4Type, *s.PPFC.Icmpv4Code
 	c.PPFCPort = *s.PPFC.UdpPort
+	c.Figure2 = s.PPFC.Figure2 == model.SonicSluice_SonicSluice_SLUICE_PPFC_Global_Figure2_accept
 	return c
 }
 

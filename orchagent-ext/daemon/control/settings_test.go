@@ -50,7 +50,8 @@ func TestRowsOfPFCMConfigureFlowControl(t *testing.T) {
 		[]string{"SLUICE_PORT", "PortChannel1", "role=border"},
 		[]string{"SLUICE", "global", "stream_id_seed=5"},
 		[]string{"SLUICE_PFCM", "global", "admin_state=enabled", "encapsulation=hop-by-hop", "icmpv6_type=210", "option_type=29", "translate_pfc=true",
-			"unknown_stream=pair", "hold_limit_ms=500", "rx_rate=100", "rx_burst=10", "rx_rate_per_source=50", "tx_rate=200", "require_mark=77"})
+			"unknown_stream=pair", "hold_limit_ms=500", "rx_rate=100", "rx_burst=10", "rx_rate_per_source=50", "tx_rate=200", "require_mark=77"},
+		[]string{"SLUICE_PPFC", "global", "figure2=accept"})
 	if !policy.Controls(s) {
 		t.Fatal("PFCM is enabled and not in force")
 	}
@@ -68,7 +69,7 @@ func TestRowsOfPFCMConfigureFlowControl(t *testing.T) {
 		t.Errorf("neighbors that are watched (-want +got):\n%s", diff)
 	}
 	codes := notify.DefaultCodePoints()
-	codes.PFCMType, codes.PFCMOption = 210, 29
+	codes.PFCMType, codes.PFCMOption, codes.Figure2 = 210, 29, true
 	gold := congestion.Threshold{High: 100_000, Low: 50_000, Average: 5 * time.Microsecond, Action: notify.Reduce(30), Duration: 40 * time.Millisecond}
 	want := &flowcontrol.Config{
 		Generate: true, Obey: true, Translate: true, Encapsulation: notify.HopByHop, Codes: codes, Seed: 5, HoldPair: true, HoldLimit: 500 * time.Millisecond,

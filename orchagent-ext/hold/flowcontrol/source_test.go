@@ -207,7 +207,7 @@ func (f *fake) ppfcFrom(from, to netip.Addr, m notify.PPFC) {
 
 func ingress(client Client) *Config {
 	c := config()
-	c.Router6, c.Router4 = gateway6, gateway4
+	c.Router6, c.Router4, c.Codes.Figure2 = gateway6, gateway4, true
 	c.Ingress = &Ingress{Serves: prefixes("2001:db8:a::/48", "10.1.0.0/16"), Peers: prefixes("2001:db8:ff::/64", "203.0.113.0/24"), Client: client, MinRate: 2}
 	return c
 }
@@ -278,6 +278,18 @@ func TestResumeEndsItsOwnKeyOnly(t *testing.T) {
 		resume.PT = notify.Resume
 		f.ppfcFrom(router6, gateway6, resume)
 	}
+	// One word tells messages about the same hosts apart.
+	for _, word := range []uint32{7, 8} {
+		f.ppfcFrom(router6, gateway6, stopOf(source, sink, notify.FlowIdentifier{Form: notify.OneWord, Word: word}))
+	}
+	for ended, word := range []uint32{7, 8} {
+		resume := stopOf(source, sink, notify.FlowIdentifier{Form: notify.OneWord, Word: word})
+		resume.PT = notify.Resume
+		f.ppfcFrom(router6, gateway6, resume)
+		if len(f.holds) != 1-ended {
+			t.Errorf("after the resume of word %d: %+v", word, f.holds)
+		}
+	}
 	// A protocol without ports names no flow that the switch could find.
 	f.ppfcFrom(router6, gateway6, stopOf(source, sink, notify.FlowIdentifier{Form: notify.Ports, Protocol: 50}))
 	if n := f.core.counters.PPFCOutcome[enforce.Unknown]; n != 1 || len(f.holds) != 0 {
@@ -298,6 +310,7 @@ func TestGatewayHoldsTheFlowOfAPPFC(t *testing.T) {
 		{notify.FlowIdentifier{Form: notify.Ports, Protocol: 6, SrcPort: 0xc123, DstPort: 4791}, sai.HoldMatch{Kind: sai.HoldTuple, Protocol: 6, Value: 0xc123<<16 | 4791, Src: source, Dst: sink}},
 		{notify.FlowIdentifier{Form: notify.Ports, Protocol: 17, SrcPort: 0xc123, DstPort: 4791}, sai.HoldMatch{Kind: sai.HoldTuple, Protocol: 17, Value: 0xc123<<16 | 4791, Src: source, Dst: sink}},
 		{notify.FlowIdentifier{Form: notify.AllFlows}, sai.HoldMatch{Kind: sai.HoldPair, Src: source, Dst: sink}},
+		{notify.FlowIdentifier{Form: notify.OneWord, Word: 7}, sai.HoldMatch{Kind: sai.HoldPair, Src: source, Dst: sink}},
 	} {
 		f := newFake(t, ingress(ClientNone))
 		at := target{sai.Null, tt.want}

@@ -55,6 +55,7 @@ type CodePoints struct {
 	PPFCTypeV4 uint8 // ICMPv4 type
 	PPFCCodeV4 uint8
 	PPFCPort   uint16 // UDP destination port
+	Figure2    bool   // a flow identifier of one word is accepted (draft-xz section 4.1, figure 2)
 
 	RateAdviceOpcode roce.Opcode // of the BTH
 }

@@ -19,10 +19,11 @@ const (
 
 	Short             // it, or a header before it, ends too early
 	BadLength         // it is too long, or a length field contradicts the packet
-	UnknownFlowLength // PPFC: the flow identifier has a length other than 0, 8 or 16 octets
+	UnknownFlowLength // PPFC: the flow identifier has a length other than 0, 4, 8 or 16 octets
 
 	// The message can be read; a receive rule refuses it.
 
+	OneWordFlow    // PPFC: the flow identifier is the one word of figure 2, which the configuration does not accept
 	BadHopLimit    // PFCM: the hop limit is not 255, so it came through a router
 	BadChecksum    // of the IPv4 header, ICMP, or UDP; or absent where it must not be
 	BadICRC        // Rate Advice, CNP
@@ -43,8 +44,8 @@ const (
 // reasonNames are the reasons for people.
 var reasonNames = [numReasons]string{
 	"accepted",
-	"ends too early", "length is wrong", "flow identifier is not of 0, 8 or 16 octets",
-	"hop limit is not 255", "checksum is wrong", "ICRC is wrong", "code is unknown", "option's type field is not 0",
+	"ends too early", "length is wrong", "flow identifier is not of 0, 4, 8 or 16 octets",
+	"flow identifier is one word, which figure2=accept takes", "hop limit is not 255", "checksum is wrong", "ICRC is wrong", "code is unknown", "option's type field is not 0",
 	"version is not 1", "action is reserved", "stream id is 0", "rate is 0", "queue pair number has more than 24 bits",
 	"addresses are not all of the packet's family", "BECN is not set", "destination is not one of this message",
 	"source is not one of this message",
@@ -57,7 +58,7 @@ func (r Reason) String() string { return reasonNames[r] }
 var reasonLabels = [numReasons]string{
 	"accepted",
 	"short", "length", "flow-length",
-	"hop-limit", "checksum", "icrc", "code", "subtype",
+	"one-word", "hop-limit", "checksum", "icrc", "code", "subtype",
 	"version", "reserved-action", "zero-stream", "zero-rate", "queue-pair",
 	"family-mix", "no-becn", "destination", "source",
 }

@@ -66,7 +66,10 @@ func (m PPFC) fields(f Fields) Fields {
 	f = f.add("pause_duration_us", m.PauseDuration).
 		add("source", m.Source).add("destination", m.Destination).add("router_id", m.RouterID).
 		add("flow", m.Flow.Form.String())
-	if m.Flow.Form != AllFlows {
+	switch m.Flow.Form {
+	case OneWord:
+		f = f.add("flow_word", m.Flow.Word)
+	case Ports, QPs:
 		f = f.add("flow_protocol", m.Flow.Protocol).add("flow_sport", m.Flow.SrcPort).add("flow_dport", m.Flow.DstPort)
 	}
 	if m.Flow.Form == QPs {

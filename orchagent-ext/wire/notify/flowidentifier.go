@@ -12,10 +12,11 @@ const (
 	AllFlows FlowForm = iota // every flow between source and destination: 0 octets
 	Ports                    // protocol and ports: 8 octets
 	QPs                      // these, and the queue pairs: 16 octets
+	OneWord                  // the one word that figure 2 of draft-xz draws: 4 octets
 )
 
 // flowFormNames are the names of forms in JSON and flags.
-var flowFormNames = []string{"all", "ports", "qps"}
+var flowFormNames = []string{"all", "ports", "qps", "word"}
 
 // String returns the name of the form.
 func (f FlowForm) String() string { return flowFormNames[f] }
@@ -39,19 +40,24 @@ func (f *FlowForm) UnmarshalText(text []byte) error {
 //
 //	protocol(8) reserved(24) source port(16) destination port(16)
 //	then reserved(8) source QP(24) reserved(8) destination QP(24)
+//
+// Figure 2 draws one word without a layout. A word is read where 4 octets remain; it is
+// refused unless [CodePoints.Figure2] is set, since it names no flow that a receiver could
+// find: it distinguishes messages about one address pair, no more.
 type FlowIdentifier struct {
 	Form             FlowForm
 	Protocol         uint8 // IP protocol number
 	SrcPort, DstPort uint16
 	SrcQP            uint32 // 24 bits; 0: unknown
 	DstQP            uint32 // 24 bits
+	Word             uint32 // of the form OneWord, in host byte order
 }
 
 // check returns the rule that the identifier offends, or [Accepted]. Queue pairs have 24
 // bits (IBTA volume 1 section 9.2).
 func (f FlowIdentifier) check() Reason {
 	switch {
-	case f.Form > QPs:
+	case f.Form > OneWord:
 		return UnknownFlowLength
 	case f.Form == QPs && (f.SrcQP > maxQP || f.DstQP > maxQP):
 		return BadQueuePair
@@ -61,8 +67,11 @@ func (f FlowIdentifier) check() Reason {
 
 //conformance:draft-xz/flow-id
 func (f FlowIdentifier) append(b []byte) []byte {
-	if f.Form == AllFlows {
+	switch f.Form {
+	case AllFlows:
 		return b
+	case OneWord:
+		return binary.BigEndian.AppendUint32(b, f.Word)
 	}
 	b = append(b, f.Protocol, 0, 0, 0, byte(f.SrcPort>>8), byte(f.SrcPort), byte(f.DstPort>>8), byte(f.DstPort))
 	if f.Form == Ports {
@@ -79,6 +88,9 @@ func (f *FlowIdentifier) read(b []byte) Reason {
 	switch len(b) {
 	case 0:
 		f.Form = AllFlows
+		return Accepted
+	case 4:
+		f.Form, f.Word = OneWord, binary.BigEndian.Uint32(b)
 		return Accepted
 	case 8:
 		f.Form = Ports

@@ -212,7 +212,7 @@ func (p *Packet) transport(b []byte, at int, proto uint8, c CodePoints) error {
 		case roce.UDPPort:
 			return p.rocev2(b, at, c)
 		case c.PPFCPort:
-			return p.ppfcUDP(b, at)
+			return p.ppfcUDP(b, at, c)
 		}
 	case protoICMPv6, protoICMPv4:
 		if at == len(b) {

@@ -192,7 +192,7 @@ func (p *Packet) ppfcICMP(b []byte, at int, c CodePoints) error {
 		sum = roce.Checksum(0, m)
 	}
 	right := p.read(KindPPFC, b) && sum == 0
-	return fail(KindPPFC, first(unless(right, BadChecksum), unless(m[1] == code, BadCode), p.PPFC.Check(),
+	return fail(KindPPFC, first(unless(right, BadChecksum), unless(m[1] == code, BadCode), p.PPFC.Check(), c.figure2(&p.PPFC),
 		unless(p.PPFC.RouterID == p.Envelope.Src, BadSource)))
 }
 
@@ -202,7 +202,7 @@ func (p *Packet) ppfcICMP(b []byte, at int, c CodePoints) error {
 // refused over IPv6 (RFC 8200 section 8.1).
 //
 //conformance:draft-xz/udp
-func (p *Packet) ppfcUDP(b []byte, at int) error {
+func (p *Packet) ppfcUDP(b []byte, at int, c CodePoints) error {
 	v6 := b[0]>>4 == 6
 	size := 4
 	if v6 {
@@ -223,7 +223,14 @@ func (p *Packet) ppfcUDP(b []byte, at int) error {
 	right := p.read(KindPPFC, b) && udpChecksum(b, at, !v6)
 	p.PPFC.RouterID = p.Envelope.Src
 	p.Envelope.SrcPort = binary.BigEndian.Uint16(b[at:])
-	return fail(KindPPFC, first(unless(right, BadChecksum), p.PPFC.Check()))
+	return fail(KindPPFC, first(unless(right, BadChecksum), p.PPFC.Check(), c.figure2(&p.PPFC)))
+}
+
+// figure2 returns whether a message with a flow identifier of one word is to be refused.
+//
+//conformance:draft-xz/flow-id
+func (c *CodePoints) figure2(m *PPFC) Reason {
+	return unless(m.Flow.Form != OneWord || c.Figure2, OneWordFlow)
 }
 
 // read reads the part that both forms share: the flow's part of b from the flags on, and

@@ -93,10 +93,14 @@ func TestRoundTrip(t *testing.T) {
 		t.Run(kind.String(), rapid.MakeCheck(func(t *rapid.T) {
 			v6 := kind == KindPFCM || rapid.Bool().Draw(t, "v6")
 			m, e := draw(t, v6), drawEnvelope(t, kind, v6)
+			c := drawCodePoints(t)
 			if p, ok := m.(*PPFC); ok && p.Transport == OverICMP {
 				e.Src = p.RouterID
 			}
-			checkRoundTrip(t, m, e, drawCodePoints(t))
+			if p, ok := m.(*PPFC); ok && p.Flow.Form == OneWord {
+				c.Figure2 = true
+			}
+			checkRoundTrip(t, m, e, c)
 		}))
 	}
 }
@@ -116,9 +120,12 @@ func drawPPFC(t *rapid.T, v6 bool) *PPFC {
 		Flags:     rapid.Uint8Max(63).Draw(t, "flags"), PT: PT(rapid.Uint8Max(3).Draw(t, "pt")), Priority: rapid.Uint8().Draw(t, "priority"),
 		CongestionPort: rapid.Uint16().Draw(t, "port"), CongestionQID: rapid.Uint16().Draw(t, "qid"), PauseDuration: rapid.Uint16().Draw(t, "duration"),
 		Source: drawAddr(t, v6, "source"), Destination: drawAddr(t, v6, "destination"), RouterID: drawAddr(t, v6, "router"),
-		Flow: FlowIdentifier{Form: FlowForm(rapid.Uint8Max(2).Draw(t, "form"))},
+		Flow: FlowIdentifier{Form: FlowForm(rapid.Uint8Max(3).Draw(t, "form"))},
 	}
-	if f := &m.Flow; f.Form != AllFlows {
+	switch f := &m.Flow; f.Form {
+	case OneWord:
+		f.Word = rapid.Uint32().Draw(t, "word")
+	case Ports, QPs:
 		f.Protocol, f.SrcPort, f.DstPort = rapid.Uint8().Draw(t, "protocol"), rapid.Uint16().Draw(t, "sport"), rapid.Uint16().Draw(t, "dport")
 		if f.Form == QPs {
 			f.SrcQP, f.DstQP = drawQP(t, "src_qp"), drawQP(t, "dst_qp")
