@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sluice/orchagent-ext/cli/advised"
+	"sluice/orchagent-ext/hold/dcqcn"
 	"sluice/orchagent-ext/hold/enforce"
 	"sluice/orchagent-ext/wire/notify"
 	"sluice/orchagent-ext/wire/roce"
@@ -85,8 +86,8 @@ type sending struct {
 	acked    acked
 	hold     enforce.Hold
 	heldAt   int64
-	advised  uint64 // bit/s; 0: none
-	slowed   slowed // by CNPs
+	advised  uint64     // bit/s; 0: none
+	slowed   dcqcn.Rate // by CNPs
 }
 
 // NewSender returns an adapter whose flows begin at start, spread over one interval
@@ -167,7 +168,7 @@ func (s *Sender) limit(now int64, f *sending) uint64 {
 	if f.advised != 0 {
 		rate = min(rate, f.advised)
 	}
-	return min(rate, f.slowed.rate(now))
+	return min(rate, f.slowed.At(now))
 }
 
 // catchUp is by how much the link may make good for a sender that woke up late.
@@ -191,7 +192,7 @@ func (s *Sender) Send(now int64, flow int) (n uint64, offered int64) {
 		f.offered = max(f.offered, now-catchUp)
 	}
 	s.free = max(s.free, now-catchUp) + int64(octets*8)*int64(time.Second)/int64(s.c.LineRate)
-	f.slowed.sent(octets)
+	f.slowed.Sent(octets)
 	s.counters.Packets++
 	s.counters.Octets += uint64(octets)
 	return n, offered
@@ -317,7 +318,7 @@ func (s *Sender) cnp(now int64) {
 		return
 	}
 	if i := s.of(s.packet.Envelope.Dst, s.packet.CNP.DestQP); i >= 0 {
-		s.flows[i].slowed.notify(now, s.c.Flows[i].Rate, s.c.LineRate)
+		s.flows[i].slowed.Notify(now, s.c.Flows[i].Rate, s.c.LineRate)
 	} else {
 		s.counters.Refused++
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package nic
+package dcqcn
 
 import (
 	"math"
@@ -14,8 +14,8 @@ import (
 // additive one (rpg_hai_rate 50 and rpg_ai_rate 5 Mbit/s of the mlx5 driver).
 const (
 	cnpGain    = 1. / 256                     // g: weight of a CNP in alpha
-	cnpSpacing = int64(50 * time.Microsecond) // N: no two cuts are closer
-	// alphaTimer: K: alpha falls each time without a CNP
+	cnpSpacing = int64(50 * time.Microsecond) // N: least time between two cuts
+	// alphaTimer: K: alpha falls each such time that has no CNP
 	alphaTimer = int64(55 * time.Microsecond)
 	rateTimer  = int64(55 * time.Microsecond) // T: a step of increase
 	rateOctets = 10_000_000                   // B: octets sent, the same
@@ -23,14 +23,14 @@ const (
 	fastSteps = 5
 	additive  = 1. / 1000     // R_AI: 40 Mbit/s of 40 Gbit/s
 	hyper     = 10 * additive // R_HAI
-	// leastOfLine: minimum rate: the 10 Mbit/s of 10 Gbit/s below which adapters do not go
+	// leastOfLine: minimum rate: adapters stop at 10 Mbit/s of 10 Gbit/s
 	leastOfLine = 1. / 1000
 )
 
-// slowed is the rate of a flow by DCQCN. The zero value is a flow without a CNP, which
+// Rate is the rate of a flow by DCQCN. The zero value is a flow before its first CNP, which
 // sends at the rate that it offers. Rates are in bit/s, times in ns of one clock.
-type slowed struct {
-	line            float64 // of the link; 0: no CNP, no limit
+type Rate struct {
+	line            float64 // of the link; 0: the flow is unlimited
 	current, target float64 // R_C, R_T
 	alpha           float64 // estimate of congestion, 0 to 1
 	cut, alphaAt    int64   // of the last cut; of alpha's last step
@@ -39,12 +39,12 @@ type slowed struct {
 	byTime, byCount int     // steps since the last cut
 }
 
-// notify takes a CNP for a flow that offers a rate on a link; the first one sets the rate
+// Notify takes a CNP for a flow that offers a rate on a link; the first one sets the rate
 // from which it is cut.
-func (s *slowed) notify(now int64, offered, line uint64) {
+func (s *Rate) Notify(now int64, offered, line uint64) {
 	if s.line == 0 {
 		r := float64(min(offered, line))
-		*s = slowed{line: float64(line), current: r, target: r, alpha: 1, alphaAt: now, raised: now, cut: now - cnpSpacing}
+		*s = Rate{line: float64(line), current: r, target: r, alpha: 1, alphaAt: now, raised: now, cut: now - cnpSpacing}
 	}
 	s.advance(now)
 	if now-s.cut < cnpSpacing {
@@ -56,8 +56,8 @@ func (s *slowed) notify(now int64, offered, line uint64) {
 	s.cut, s.alphaAt, s.raised, s.octets, s.byTime, s.byCount = now, now, now, 0, 0, 0
 }
 
-// sent takes octets that the flow has sent.
-func (s *slowed) sent(octets int) {
+// Sent takes octets that the flow has sent.
+func (s *Rate) Sent(octets int) {
 	if s.line == 0 {
 		return
 	}
@@ -67,9 +67,9 @@ func (s *slowed) sent(octets int) {
 	}
 }
 
-// rate returns what the flow may send at now, in bit/s; the largest number where nothing
+// At returns what the flow may send at now, in bit/s; the largest number where nothing
 // limits it.
-func (s *slowed) rate(now int64) uint64 {
+func (s *Rate) At(now int64) uint64 {
 	s.advance(now)
 	if s.line == 0 {
 		return math.MaxUint64
@@ -78,7 +78,7 @@ func (s *slowed) rate(now int64) uint64 {
 }
 
 // advance takes the steps of both timers up to now.
-func (s *slowed) advance(now int64) {
+func (s *Rate) advance(now int64) {
 	if s.line == 0 {
 		return
 	}
@@ -95,7 +95,7 @@ func (s *slowed) advance(now int64) {
 // raise is one step of increase: fast recovery, then additive, and hyper where both time
 // and octets are past fast recovery (figure 7 of the paper). At the line rate the limit
 // ends.
-func (s *slowed) raise() {
+func (s *Rate) raise() {
 	switch {
 	case min(s.byTime, s.byCount) > fastSteps:
 		s.target += s.line * hyper
@@ -104,6 +104,6 @@ func (s *slowed) raise() {
 	}
 	s.target = min(s.target, s.line)
 	if s.current = (s.current + s.target) / 2; s.line-s.current < 1 {
-		*s = slowed{}
+		*s = Rate{}
 	}
 }

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dcqcn
+
+import (
+	"math/rand/v2"
+	"testing"
+)
+
+const ms = 1000 * us
+
+// wire is a sender that CNPs reach after a time, some of them lost.
+type wire struct {
+	sender        Rate
+	offered, line uint64
+	delay         int64
+	loss          float64
+	deaf          bool // it ignores CNPs
+	under         []int64
+	random        *rand.Rand
+	bits, all     float64 // sent since the last measurement; in all
+	cnps          int
+	closest, last int64
+}
+
+func newWire(offered, line uint64, delay int64) *wire {
+	return &wire{offered: offered, line: line, delay: delay, random: rand.New(rand.NewPCG(1, 2)), closest: ms, last: -ms}
+}
+
+// step sends for a microsecond.
+func (w *wire) step(now int64) {
+	for len(w.under) > 0 && w.under[0] <= now {
+		if w.under = w.under[1:]; !w.deaf {
+			w.sender.Notify(now, w.offered, w.line)
+		}
+	}
+	rate := w.rate(now)
+	w.sender.Sent(int(rate / 8e6))
+	w.bits += rate / 1e6
+	w.all += rate / 1e6
+}
+
+func (w *wire) rate(now int64) float64 {
+	return float64(min(w.sender.At(now), w.offered))
+}
+
+// cnp takes a CNP under way.
+func (w *wire) cnp(now int64) {
+	w.cnps++
+	w.closest, w.last = min(w.closest, now-w.last), now
+	if w.random.Float64() >= w.loss {
+		w.under = append(w.under, now+w.delay)
+	}
+}
+
+// run steers the wire for a time, and measures each so often; 0: never.
+func (w *wire) run(s *Steer, from, until, each int64) {
+	next := s.Next()
+	for now := from; now < until; now += us {
+		if now >= next {
+			if s.Due(now) {
+				w.cnp(now)
+			}
+			next = max(now+us, s.Next())
+		}
+		w.step(now)
+		if each != 0 && now > from && (now-from)%each == 0 && s.Measured(now, uint64(w.bits*1e9/float64(each))) {
+			w.bits, next = 0, s.Next()
+		}
+	}
+}
+
+// Within two round trips of a stop the sender is below a tenth of its rate, and it stays
+// there while the stop lasts.
+func TestStopSlowsASenderWithinTwoRoundTrips(t *testing.T) {
+	for _, line := range []uint64{1_000_000_000, 100_000_000_000, 400_000_000_000} {
+		const delay = 100 * us // and as much back
+		w := newWire(line*4/10, line, delay)
+		var s Steer
+		s.Begin(0, w.offered, line, 0)
+		w.run(&s, 0, 4*delay, 0)
+		if rate := w.rate(4 * delay); rate > float64(w.offered)/10 {
+			t.Errorf("%d bit/s: after two round trips %.1f %% are left", line, 100*rate/float64(w.offered))
+		}
+		w.all = 0
+		w.run(&s, 4*delay, 40*ms, 0)
+		if part := w.all / (float64(w.offered) * 0.0396); part > 0.1 {
+			t.Errorf("%d bit/s: during the stop %.1f %% are left", line, 100*part)
+		}
+		if w.closest < 50*us {
+			t.Errorf("two CNPs are %d ns apart", w.closest)
+		}
+		t.Logf("%d bit/s: %d CNPs in 40 ms", line, w.cnps)
+	}
+}
+
+// A reduction settles within a tenth of the asked rate, with CNPs lost, on links of any
+// speed, and with an offered rate that is known wrongly.
+func TestReductionSettlesAtTheAskedRate(t *testing.T) {
+	for _, line := range []uint64{1_000_000_000, 100_000_000_000} {
+		for _, keep := range []uint64{20, 50, 75} {
+			for _, loss := range []float64{0, 0.1} {
+				for _, known := range []uint64{100, 70, 140} {
+					w := newWire(line*6/10, line, 50*us)
+					w.loss = loss
+					asked := w.offered * keep / 100
+					var s Steer
+					s.Begin(0, w.offered*known/100, line, asked)
+					w.run(&s, 0, 200*ms, 10*ms)
+					w.all, w.cnps = 0, 0
+					w.run(&s, 200*ms, 400*ms, 10*ms)
+					if part := w.all / (float64(asked) * 0.2); part < 0.9 || part > 1.1 {
+						t.Errorf("%d bit/s, keep %d %%, loss %g, known as %d %%: %.3f of the asked rate, %d CNPs", line, keep, loss, known, part, w.cnps)
+					}
+				}
+			}
+		}
+	}
+}
+
+// A sender that ignores CNPs is named, and gets no more than a few from then on; one that
+// obeys again is steered again.
+func TestSenderThatIgnoresCNPsIsNamed(t *testing.T) {
+	w := newWire(40_000_000_000, 100_000_000_000, 50*us)
+	w.deaf = true
+	var s Steer
+	s.Begin(0, w.offered, w.line, 0)
+	w.run(&s, 0, 100*ms, 10*ms)
+	if !s.Ignores() {
+		t.Fatal("it is not named")
+	}
+	w.cnps = 0
+	w.run(&s, 100*ms, 1100*ms, 10*ms)
+	if w.cnps > 10*fewCNPs {
+		t.Errorf("it got %d CNPs in a second", w.cnps)
+	}
+	w.deaf = false
+	w.run(&s, 1100*ms, 1500*ms, 10*ms)
+	if s.Ignores() || w.rate(1500*ms) > float64(w.offered)/10 {
+		t.Errorf("it obeys, and is named: %v, at %.3g bit/s", s.Ignores(), w.rate(1500*ms))
+	}
+}
