@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -39,6 +40,8 @@ type balance struct {
 	Weights string `json:"weights"`
 	// Packets is the number of packets that were placed.
 	Packets int `json:"packets"`
+	// IPv4Packets counts those of them without an IPv6 header, which have no flow label.
+	IPv4Packets int `json:"ipv4_packets"`
 	// Spreads has the load of paths for each way to choose them.
 	Spreads []*load `json:"spreads"`
 	Placed  *placed `json:"placed,omitempty"` // with --placed
@@ -74,7 +77,7 @@ hashes on the 5-tuple alone, on the 5-tuple and the flow label that is in the pa
 
 With --placed it also shows labels that are chosen so that paths fill evenly: the flow's first
 packet decides, by what was sent until then; a flow that is idle for 50 ms may get another label.
-sluiced does not choose labels yet.
+sluiced does the same with SLUICE_PLACEMENT|global.
 
 Only packets that move the application's data count (--traffic all: acknowledgements, CNPs and
 others, too), since a leaf's uplinks carry one direction of a session.
@@ -84,7 +87,7 @@ switch uses; crc32 and crc16 over the same fields model ASICs.`,
 		Example: `  sluice balance capture.pcap --paths 8
   sluice balance capture.pcap --paths 8 --placed
   sluice balance capture.pcap --paths 16 --hash crc16 --weights packets --svg balance.svg`,
-		Args: cobra.ExactArgs(1),
+		Args: exactly("FILE"),
 	}
 	flags := cmd.Flags()
 	flags.IntVar(&b.Paths, "paths", 8, "equal-cost paths")
@@ -93,12 +96,24 @@ switch uses; crc32 and crc16 over the same fields model ASICs.`,
 	flags.Uint32Var(&b.Seed, "seed", ecmp.DefaultSeed, "seed of the linux hash, as in the sysctl net.ipv4.fib_multipath_hash_seed")
 	flags.BoolVar(&place, "placed", false, "also show labels that are chosen so that paths fill evenly")
 	which := addChoice(flags, "traffic", "which packets count", "data", "all")
+	target := addForce(cmd)
 	flags.StringVar(&svg, "svg", "", "also draw the bars into this SVG file; - is standard output")
 	flags.BoolVar(&asJSON, "json", false, "print one JSON object")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		b.Weights, b.Hash = *weights, *hash
 		if b.Paths < 1 || b.Paths > maxPaths {
 			return fmt.Errorf("%d paths: 1 to %d are possible", b.Paths, maxPaths)
+		}
+		var drawing *output.File
+		if svg != "" {
+			to := target(svg)
+			to.Text = true
+			f, err := output.Create(to)
+			if err != nil {
+				return err
+			}
+			defer f.Abort()
+			drawing = f
 		}
 		s, err := b.measure(cmd, args[0], *which == "all", place)
 		if err != nil {
@@ -108,8 +123,8 @@ switch uses; crc32 and crc16 over the same fields model ASICs.`,
 		if b.Packets == 0 {
 			return fmt.Errorf("%s: no packet to spread (--traffic %s)", args[0], *which)
 		}
-		if svg != "" {
-			if err := writeFile(svg, cmd.OutOrStdout(), func(w io.Writer) error { return chart.SVG(w, b.title(), b.groups()) }); err != nil {
+		if drawing != nil {
+			if err := errors.Join(drawing.Wrap(chart.SVG(drawing, b.title(), b.groups())), drawing.Close()); err != nil {
 				return err
 			}
 		}
@@ -153,6 +168,9 @@ func (b *balance) measure(cmd *cobra.Command, name string, all, place bool) (sca
 		counts := all || p.Opcode().CarriesData()
 		if counts {
 			b.Packets++
+		}
+		if counts && p.Is4() {
+			b.IPv4Packets++
 		}
 		weight := uint64(0)
 		switch {
@@ -213,10 +231,22 @@ func (b *balance) groups() []chart.Group {
 		return fmt.Sprintf("%.2f%s", float64(load)/divisor, unit)
 	}
 	var groups []chart.Group
-	for _, s := range b.Spreads {
+	for _, s := range b.shown() {
 		groups = append(groups, s.Group(s.By, func(path int) string { return fmt.Sprint("path ", path) }, text))
 	}
 	return groups
+}
+
+// unlabelled reports whether no packet has a place for a label.
+func (b *balance) unlabelled() bool { return b.IPv4Packets == b.Packets }
+
+// shown returns the ways to choose paths that people see: the first alone, where all
+// others are the same for lack of labels.
+func (b *balance) shown() []*load {
+	if b.unlabelled() {
+		return b.Spreads[:1]
+	}
+	return b.Spreads
 }
 
 // unit returns the divisor and the name of loads in print: the same for all bars.
@@ -245,30 +275,19 @@ func (b *balance) print(w io.Writer) error {
 		return err
 	}
 	var parts []string
-	for _, s := range b.Spreads {
+	for _, s := range b.shown() {
 		parts = append(parts, fmt.Sprintf("%s %.2f", strings.TrimPrefix(s.By, "5-tuple + "), s.WorstToMean))
 	}
 	_, err := fmt.Fprintf(w, "\nworst ÷ mean: %s\n", strings.Join(parts, ", "))
+	if err == nil && b.IPv4Packets > 0 {
+		_, err = fmt.Fprintf(w, "no flow label in %d of %d packets: IPv4 has none. A rule to a next hop moves such a flow, or the queue pair as a field of the switch's hash\n", b.IPv4Packets, b.Packets)
+	}
 	switch {
-	case err != nil || b.Placed == nil:
+	case err != nil || b.Placed == nil || b.unlabelled():
 	case b.Placed.Floor == 0:
-		_, err = fmt.Fprintln(w, "placed: no packet can have a label: IPv4, or in a tunnel")
+		_, err = fmt.Fprintln(w, "placed: no packet can have a label: in a tunnel")
 	default:
 		_, err = fmt.Fprintf(w, "placed: %d moves; no placement is below %.2f\n", b.Placed.Moves, b.Placed.Floor)
 	}
 	return err
-}
-
-// writeFile writes the output of write into a file, which is left out if it
-// fails; "-" is stdout.
-func writeFile(name string, stdout io.Writer, write func(io.Writer) error) error {
-	f, err := output.Create(name, stdout)
-	if err != nil {
-		return err
-	}
-	defer f.Abort()
-	if err := write(f); err != nil {
-		return f.Wrap(err)
-	}
-	return f.Close()
 }

@@ -20,7 +20,7 @@ func TestBalancePlacedIsEven(t *testing.T) {
 	for _, tt := range []struct{ pairs, qps, paths, hash string }{
 		{"1", "64", "8", "linux"}, {"1", "64", "8", "crc32"}, {"1", "64", "8", "crc16"}, {"4", "48", "12", "linux"}, {"2", "32", "64", "crc32"},
 	} {
-		good(t, "gen", file, "--pairs", tt.pairs, "--qps", tt.qps, "--packets", "3072", "--payload", "4")
+		good(t, "gen", file, "--force", "--pairs", tt.pairs, "--qps", tt.qps, "--packets", "3072", "--payload", "4")
 		out, _ := good(t, "balance", file, "--json", "--placed", "--paths", tt.paths, "--hash", tt.hash, "--weights", "packets")
 		var b balance
 		if err := json.Unmarshal([]byte(out), &b); err != nil {
@@ -34,7 +34,7 @@ func TestBalancePlacedIsEven(t *testing.T) {
 	if out, _ := good(t, "balance", file); strings.Contains(out, "placed") {
 		t.Errorf("placed without --placed: %s", out)
 	}
-	if out, _ := good(t, "balance", captures+"rc-send-ipv4.pcap", "--placed"); !strings.Contains(out, "no packet can have a label") {
+	if out, _ := good(t, "balance", captures+"rc-send-ipv4.pcap", "--placed"); !strings.Contains(out, "no flow label") {
 		t.Errorf("of IPv4: %s", out)
 	}
 }

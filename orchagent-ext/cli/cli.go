@@ -33,6 +33,12 @@ func interrupted(cmd *cobra.Command, err error) error {
 	return err
 }
 
+// summed reports whether the summary of a pass over a capture is shown: also after an
+// interrupt, and where the file is cut off.
+func summed(err error) bool {
+	return err == nil || errors.Is(err, errInterrupted) || errors.Is(err, io.ErrUnexpectedEOF)
+}
+
 // Run executes one command line of the program of that version and returns the exit
 // status: 1, and one line on stderr, for every error; 2 where sai-check found no method; 3
 // where what is shown is stale; 130, as of shells, where the user interrupted a command that ended well.

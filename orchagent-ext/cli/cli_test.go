@@ -82,7 +82,7 @@ func TestBadInputIsOneClearLine(t *testing.T) {
 		{"label --dst-qp 1 --src ::1", "required flag(s) \"dst\" not set"},
 		{"decode " + filepath.Join(dir, "none"), "no such file"},
 		{"decode " + text, "not a pcap or pcapng file"},
-		{"decode", "accepts 1 arg(s)"},
+		{"decode", "FILE is missing"},
 		{"observe", "--dev DEVICE"},
 		{"observe --dev lo " + pcap, "either --dev or a FILE"},
 		{"observe --dev nosuchdevice", "device nosuchdevice"},
@@ -161,7 +161,7 @@ func TestDecodeOfACutFileShowsWhatWasRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, errs, code := sluice(bytes.NewReader(content[:len(content)-3]), "decode", "--json", "-")
-	if n := strings.Count(out, "\n"); code != 1 || n < 100 || !strings.Contains(errs, "behind packet 122") {
+	if n := strings.Count(out, "\n"); code != 1 || n < 100 || !strings.Contains(errs, "cut off after packet 122") {
 		t.Errorf("exit code %d, %d records, %q", code, n, errs)
 	}
 }
@@ -221,14 +221,14 @@ func TestRelabelChangesNothingButTheLabel(t *testing.T) {
 		}
 	}
 	// What has a label keeps it, unless told otherwise.
-	_, errs = good(t, "relabel", out, again, "--algorithm", "crc32")
+	_, errs = good(t, "relabel", out, again, "--force", "--algorithm", "crc32")
 	if !strings.Contains(errs, "labels written: 0; left alone: 105 labelled already") || !strings.Contains(errs, "100.0 %") {
 		t.Errorf("a second pass: %q", errs)
 	}
 	if diff := cmp.Diff(labelled, frames(t, again)); diff != "" {
 		t.Error("zero-only changed a label that was there")
 	}
-	_, errs = good(t, "relabel", out, again, "--algorithm", "crc32", "--rewrite", "always")
+	_, errs = good(t, "relabel", out, again, "--force", "--algorithm", "crc32", "--rewrite", "always")
 	if !strings.Contains(errs, "labels written: 105") || cmp.Equal(labelled, frames(t, again)) {
 		t.Errorf("always: %q", errs)
 	}
@@ -310,7 +310,7 @@ func TestBalanceFallsWithTheLabel(t *testing.T) {
 	for hash, bar := range map[string]float64{"linux": 1.7, "crc32": 1.7, "crc16": 1.7} {
 		sum := map[string]float64{}
 		for seed := range draws {
-			good(t, "gen", file, "--pairs", "1", "--qps", "64", "--packets", "256", "--payload", "4", "--seed", strconv.Itoa(seed))
+			good(t, "gen", file, "--force", "--pairs", "1", "--qps", "64", "--packets", "256", "--payload", "4", "--seed", strconv.Itoa(seed))
 			worst := spreadOf(t, file, "--paths", "8", "--hash", hash)
 			for by, w := range worst {
 				sum[by] += w / draws
@@ -344,7 +344,7 @@ func TestBalanceSeesLabelsInThePacket(t *testing.T) {
 	if content, err := os.ReadFile(svg); err != nil || !bytes.HasPrefix(content, []byte("<svg")) && !bytes.HasPrefix(content, []byte("<?xml")) {
 		t.Errorf("%.40s %v", content, err)
 	}
-	good(t, "gen", in, "--sport", "per-qp", "--packets", "640", "--payload", "64")
+	good(t, "gen", in, "--force", "--sport", "per-qp", "--packets", "640", "--payload", "64")
 	if worst := spreadOf(t, in); worst["5-tuple"] >= 2.5 {
 		t.Errorf("source ports of the queue pairs: %v", worst)
 	}
@@ -378,7 +378,7 @@ func TestLearnedPairsOfGeneratedTraffic(t *testing.T) {
 		{"UD", []string{"--qps", "64", "--service", "ud"}, "deth"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			good(t, append([]string{"gen", file, "--packets", "6400", "--payload", "4"}, tt.options...)...)
+			good(t, append([]string{"gen", file, "--force", "--packets", "6400", "--payload", "4"}, tt.options...)...)
 			out, _ := good(t, "decode", "--flows", "--json", file)
 			data := 0
 			for _, line := range strings.Split(strings.TrimSpace(out), "\n") {

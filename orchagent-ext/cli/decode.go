@@ -31,7 +31,7 @@ or 0 where the input has ended, too.`,
   sluice decode --flows capture.pcapng
   sluice decode --flows --health capture.pcap
   tcpdump -U -w - udp port 4791 | sluice decode --json -`,
-		Args: cobra.ExactArgs(1),
+		Args: exactly("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case health && !byFlow:

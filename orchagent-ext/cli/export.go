@@ -39,7 +39,7 @@ Once IANA has assigned them: --pen 0, and the eight numbers one by one with --el
   sluice export capture.pcap --collector 127.0.0.1:4739
   sluice export capture.pcap --mode packet --sampling 100 --collector 10.0.0.9 --transport tcp
   sluice export capture.pcap --collector flows.example --transport tls --ca ca.pem --cert me.pem --key me.key`,
-		Args: cobra.ExactArgs(1),
+		Args: exactly("FILE"),
 	}
 	flags := cmd.Flags()
 	flags.StringArrayVar(&x.collectors, "collector", nil, "where to; more than once for several. Without port: 4739, with tls and dtls 4740")
@@ -48,6 +48,7 @@ Once IANA has assigned them: --pen 0, and the eight numbers one by one with --el
 	flags.StringVar(&x.ca, "ca", "", "PEM file of the CAs that may have signed the collector's certificate")
 	flags.StringVar(&x.cert, "cert", "", "PEM file of our certificate")
 	flags.StringVar(&x.key, "key", "", "PEM file of its key")
+	x.target = addForce(cmd)
 	pathMTU := addNumber(flags, "path-mtu", 16, 1280, "octets; messages over udp and dtls fit into it")
 	x.mode = addChoice(flags, "mode", "records of flows, or of packets", "flow", "packet")
 	x.flags = addChoice(flags, "flags", "flag elements of a flow: of the last packet, or of all OR-ed", "last", "or")
@@ -102,6 +103,7 @@ const biflowCapacity = 1 << 16
 type export struct {
 	collectors            []string
 	file                  string
+	target                func(name string) output.Target // with --force
 	transport             ipfix.Transport
 	ca, cert, key         string
 	pathMTU               int
@@ -211,7 +213,7 @@ func (x *export) made() string {
 // toFile writes the flows of a capture to a file in the form of RFC 5655. The file
 // appears as a whole, or an error leaves the old one.
 func (x *export) toFile(cmd *cobra.Command, name string) error {
-	f, err := output.Create(x.file, cmd.OutOrStdout())
+	f, err := output.Create(x.target(x.file))
 	if err != nil {
 		return err
 	}
@@ -264,7 +266,7 @@ func (x *export) toCollectors(cmd *cobra.Command, name string) error {
 		return runErr
 	}
 	if cmd.Context().Err() != nil {
-		return fmt.Errorf("stopped behind packet %d: %s", s.Packets, strings.Join(sent(exporter.Stats()), ", "))
+		return fmt.Errorf("stopped after packet %d: %s", s.Packets, strings.Join(sent(exporter.Stats()), ", "))
 	}
 	if err != nil {
 		return err

@@ -97,7 +97,7 @@ func TestExportRegistry(t *testing.T) {
 	if want := "warning: enterprise number 32473 is for documentation (RFC 5612)"; !strings.Contains(errs, want) {
 		t.Errorf("%q, want %q", errs, want)
 	}
-	_, errs = good(t, "export", captures+"rc-send-ipv4.pcap", "--file", out, "--pen", "4242", "--first-element", "77")
+	_, errs = good(t, "export", captures+"rc-send-ipv4.pcap", "--file", out, "--force", "--pen", "4242", "--first-element", "77")
 	b, err := os.ReadFile(out)
 	if err != nil {
 		t.Fatal(err)
@@ -106,7 +106,7 @@ func TestExportRegistry(t *testing.T) {
 	if strings.Contains(errs, "warning") || !strings.Contains(string(b), field) {
 		t.Errorf("%q; the element in the file: %v", errs, strings.Contains(string(b), field))
 	}
-	_, errs = good(t, "export", captures+"rc-send-ipv4.pcap", "--file", out, "--pen", "0", "--element-ids", "600,601,602,603,604,605,606,800")
+	_, errs = good(t, "export", captures+"rc-send-ipv4.pcap", "--file", out, "--force", "--pen", "0", "--element-ids", "600,601,602,603,604,605,606,800")
 	b, err = os.ReadFile(out)
 	if err != nil {
 		t.Fatal(err)
@@ -231,7 +231,7 @@ func TestExportStopped(t *testing.T) {
 	}()
 	c.Wait(t, "a connection", func(s []*ipfixtest.Decoder) bool { return len(s) > 0 })
 	stop()
-	if got := <-code; got != 1 || strings.Count(errs.String(), "\n") != 1 || !strings.Contains(errs.String(), "stopped behind packet ") || !strings.Contains(errs.String(), c.Addr+" (tcp): ") {
+	if got := <-code; got != 1 || strings.Count(errs.String(), "\n") != 1 || !strings.Contains(errs.String(), "stopped after packet ") || !strings.Contains(errs.String(), c.Addr+" (tcp): ") {
 		t.Errorf("exit code %d: %s", got, &errs)
 	}
 }

@@ -10,8 +10,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"sluice/orchagent-ext/cli/output"
 	"sluice/orchagent-ext/cli/units"
 	"sluice/orchagent-ext/wire/roce"
 )
@@ -202,6 +204,15 @@ func (f quantityFlag) Set(s string) error {
 }
 
 func (f quantityFlag) Type() string { return f.unit }
+
+// addForce adds --force, and returns the function that makes a file of the command's
+// output from a name.
+func addForce(cmd *cobra.Command) func(name string) output.Target {
+	force := cmd.Flags().Bool("force", false, "overwrite a file that exists")
+	return func(name string) output.Target {
+		return output.Target{Name: name, Stdout: cmd.OutOrStdout(), Force: *force}
+	}
+}
 
 // addQuantity adds a quantityFlag.
 func addQuantity(flags *pflag.FlagSet, name, unit string, bits int, value uint32, usage string) *uint32 {

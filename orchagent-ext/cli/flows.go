@@ -136,7 +136,7 @@ func decodeFlows(cmd *cobra.Command, name string, asJSON, icrc bool) error {
 	if printErr := printFlows(cmd, list.records, asJSON); err == nil {
 		err = printErr
 	}
-	if err = interrupted(cmd, err); err != nil && err != errInterrupted {
+	if err = interrupted(cmd, err); !summed(err) {
 		return err
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "%s; %s\n", s, &list)

@@ -18,7 +18,7 @@ import (
 var genStart = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // fileOnly are the flags that concern only a file.
-var fileOnly = []string{"pairs", "packets", "cm", "seed", "service", "sport", "start-psn"}
+var fileOnly = []string{"force", "pairs", "packets", "cm", "seed", "service", "sport", "start-psn"}
 
 // newGenCommand returns `sluice gen`, which writes a capture or, with --dev, sends
 // packets.
@@ -48,6 +48,7 @@ packets arrived. It needs the capability CAP_NET_RAW.`,
 		Args: cobra.MaximumNArgs(1),
 	}
 	flags := cmd.Flags()
+	target := addForce(cmd)
 	flags.SetNormalizeFunc(genAlias)
 	flags.IntVar(&config.Pairs, "pairs", 1, "host pairs")
 	flags.IntVar(&config.QPs, "qps", 64, "queue pairs of each host pair")
@@ -85,7 +86,7 @@ packets arrived. It needs the capability CAP_NET_RAW.`,
 		if err := config.Validate(); err != nil {
 			return err
 		}
-		w, err := capture.Create(args[0], cmd.OutOrStdout())
+		w, err := capture.Create(target(args[0]))
 		if err != nil {
 			return err
 		}
@@ -94,7 +95,7 @@ packets arrived. It needs the capability CAP_NET_RAW.`,
 		err = traffic.Generate(config, func(at time.Time, frame []byte) error {
 			frames++
 			if frames%progressSteps == 0 && cmd.Context().Err() != nil {
-				return fmt.Errorf("stopped behind packet %d", frames)
+				return fmt.Errorf("stopped after packet %d", frames)
 			}
 			return w.Write(at, frame)
 		})
@@ -104,7 +105,7 @@ packets arrived. It needs the capability CAP_NET_RAW.`,
 		if err := w.Close(); err != nil {
 			return err
 		}
-		fmt.Fprintf(cmd.ErrOrStderr(), "%d packets, %d of them data of %d queue pairs\n", frames, config.Packets, config.Pairs*config.QPs)
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s, %d of them data of %s\n", plural(frames, "packet"), config.Packets, plural(config.Pairs*config.QPs, "queue pair"))
 		return nil
 	}
 	return cmd

@@ -341,7 +341,7 @@ func printHealth(cmd *cobra.Command, r frameSource, asJSON, icrc bool, filter *p
 	if printErr := h.print(cmd, asJSON); err == nil {
 		err = printErr
 	}
-	if err = interrupted(cmd, err); err != nil && err != errInterrupted {
+	if err = interrupted(cmd, err); !summed(err) {
 		return err
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "%s; %s\n", s, h)

@@ -26,15 +26,16 @@ RoCEv2 over IPv6 are hard to come by. a.b.c.d becomes 2001:db8:64::a.b.c.d (RFC 
 --prefix takes another one). MAC addresses, VLAN tags, TOS, TTL, UDP source port, BTH and all
 behind it stay; ICRC and UDP checksum are computed again. Other packets are left out, and counted.`,
 		Example: "  sluice lift6 roce-ipv4.pcap roce-ipv6.pcap",
-		Args:    cobra.ExactArgs(2),
+		Args:    exactly("IN", "OUT"),
 	}
 	cmd.Flags().Var(textFlag{&prefix, "prefix"}, "prefix", "IPv6 prefix of 96 bits for the addresses")
+	target := addForce(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		lifter, err := traffic.NewLifter(prefix)
 		if err != nil {
 			return err
 		}
-		w, err := capture.Create(args[1], cmd.OutOrStdout())
+		w, err := capture.Create(target(args[1]))
 		if err != nil {
 			return err
 		}

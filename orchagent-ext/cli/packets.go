@@ -97,7 +97,7 @@ func (l *packetList) print(cmd *cobra.Command, r frameSource) error {
 	if flushErr := out.Flush(); err == nil {
 		err = flushErr
 	}
-	if err = interrupted(cmd, err); err != nil && err != errInterrupted {
+	if err = interrupted(cmd, err); !summed(err) {
 		return err
 	}
 	text := s.String()

@@ -29,19 +29,20 @@ By default only a label of 0 is written (RFC 6437 lets a forwarding node do no m
 --rewrite always also replaces labels that the sender set.`,
 		Example: `  sluice relabel in.pcap out.pcap
   sluice relabel in.pcapng out.pcapng --algorithm crc32 --rewrite always`,
-		Args: cobra.ExactArgs(2),
+		Args: exactly("IN", "OUT"),
 	}
 	flags := cmd.Flags()
 	addAlgorithm(flags, &algorithm)
 	rewrite := addChoice(flags, "rewrite", "which labels to write", "zero-only", "always")
 	tunnels := addChoice(flags, "tunnels", "what to write in IPv6 tunnels", "skip", "outer")
+	target := addForce(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		r, err := capture.Open(cmd.Context(), args[0], cmd.InOrStdin())
 		if err != nil {
 			return err
 		}
 		defer r.Close()
-		w, err := capture.CreateLike(args[1], cmd.OutOrStdout(), r)
+		w, err := capture.CreateLike(target(args[1]), r)
 		if err != nil {
 			return err
 		}

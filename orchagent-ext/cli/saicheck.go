@@ -48,7 +48,7 @@ where the check could not be made or something is left on the switch.`,
 		Example: `  sluice sai-check bin/libsoftsai.so --port eth0
   sluice sai-check /usr/lib/libsai.so --profile @/etc/sonic/sluice/sai.profile --port Ethernet0:0,1,2,3
   sluice sai-check bin/libsoftsai.so --port eth0 --json | jq '.methods["flow-label"].compute.works'`,
-		Args: cobra.ExactArgs(1),
+		Args: exactly("LIBRARY"),
 	}
 	flags := cmd.Flags()
 	dbs := addDatabases(flags)

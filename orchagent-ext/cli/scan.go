@@ -279,7 +279,7 @@ func (p *progress) step() error {
 		return nil
 	}
 	if err := p.ctx.Err(); err != nil {
-		return fmt.Errorf("%s: stopped behind packet %d", p.r, p.steps)
+		return fmt.Errorf("%s: stopped after packet %d", p.r, p.steps)
 	}
 	if p.w == nil || time.Since(p.start) < progressDelay {
 		return nil

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"sluice/orchagent-ext/cli/capture"
+	"sluice/orchagent-ext/cli/output"
 	"sluice/orchagent-ext/cli/socket"
 	"sluice/orchagent-ext/wire/notify"
 	"sluice/orchagent-ext/wire/roce"
@@ -57,6 +58,7 @@ type sender struct {
 	codePoints func() (notify.CodePoints, error)
 
 	dev, write string
+	target     func(name string) output.Target // with --force
 	hex        bool
 	count      int
 	interval   time.Duration
@@ -77,6 +79,7 @@ func newSend(kind notify.Kind, short string, example string, build func(flags *p
 
 	flags.StringVar(&s.dev, "dev", "", "device to send out of; without it the routes say")
 	flags.StringVar(&s.write, "write", "", "write a pcap file instead of sending; - is standard output")
+	s.target = addForce(s.cmd)
 	flags.BoolVar(&s.hex, "hex", false, "print the frame in hexadecimal digits instead of sending")
 	flags.IntVar(&s.count, "count", 1, "how many times")
 	flags.DurationVar(&s.interval, "interval", 100*time.Millisecond, "time between two")
@@ -211,7 +214,7 @@ func (s *sender) macs(e *notify.Envelope) error {
 
 // toFile writes the frames to a capture, s.interval apart.
 func (s *sender) toFile(frame []byte) error {
-	w, err := capture.Create(s.write, s.cmd.OutOrStdout())
+	w, err := capture.Create(s.target(s.write))
 	if err != nil {
 		return err
 	}

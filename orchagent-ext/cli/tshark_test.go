@@ -72,7 +72,7 @@ func TestLiftedPacketsAreRight(t *testing.T) {
 func TestGeneratedPacketsAreRight(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "g.pcap")
 	for _, options := range []string{"--cm", "--service ud", "--sport per-qp --start-psn random"} {
-		good(t, append([]string{"gen", file, "--packets", "200", "--qps", "7"}, strings.Fields(options)...)...)
+		good(t, append([]string{"gen", file, "--force", "--packets", "200", "--qps", "7"}, strings.Fields(options)...)...)
 		for i, row := range tshark(t, file, "udp.checksum.status", "infiniband.bth.destqp", "_ws.malformed") {
 			if row[0] != "1" || row[1] == "" || row[2] != "" {
 				t.Errorf("%s: packet %d: %q", options, i+1, row)

@@ -85,7 +85,7 @@ var examples = []example{
 	{text: "sluice observe --dev any --nak --cnp", until: fromFar + "cnp --dev eth0 --src 2001:db8::1 --dst 2001:db8::5; grep -q CNP /tmp/output", then: endTool},
 	{text: "sluice observe --dev eth0 --qp 0x11 --ecn ce --json --for 10s", run: "sluice observe --dev eth0 --qp 0x11 --ecn ce --json --for 1s", then: "grep -q '; 0 shown' /tmp/output"},
 	{text: "sluice lift6 roce-ipv4.pcap roce-ipv6.pcap", given: "cp capture.pcap roce-ipv4.pcap", then: "[ -s /tmp/here/roce-ipv6.pcap ]"},
-	{text: "sluice relabel in.pcap out.pcap", given: "cp roce-ipv6.pcap in.pcap", then: "grep -q 'labels written: 105' /tmp/output"},
+	{text: "sluice relabel in.pcap out.pcap", given: "cp roce-ipv6.pcap in.pcap; rm -f out.pcap", then: "grep -q 'labels written: 105' /tmp/output"},
 	{text: "sluice relabel in.pcapng out.pcapng --algorithm crc32 --rewrite always", given: "cp roce-ipv6.pcap in.pcapng", then: "grep -q 'labels written: 105' /tmp/output"},
 	{text: "sluice balance capture.pcap --paths 8", then: printed},
 	{text: "sluice balance capture.pcap --paths 8 --placed", then: printed},

@@ -20,6 +20,7 @@ import (
 	"github.com/gopacket/gopacket/layers"
 	"github.com/gopacket/gopacket/pcapgo"
 
+	"sluice/orchagent-ext/cli/output"
 	"sluice/orchagent-ext/wire/roce"
 )
 
@@ -61,7 +62,7 @@ func copyFile(t *testing.T, from, to string) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	w, err := CreateLike(to, nil, r)
+	w, err := CreateLike(output.Target{Name: to}, r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -232,7 +233,7 @@ func TestBadFiles(t *testing.T) {
 
 func TestAbortLeavesNothing(t *testing.T) {
 	dir := t.TempDir()
-	w, err := Create(filepath.Join(dir, "x.pcap"), nil)
+	w, err := Create(output.Target{Name: filepath.Join(dir, "x.pcap")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -243,7 +244,7 @@ func TestAbortLeavesNothing(t *testing.T) {
 }
 
 func TestDeviceIsNotReplaced(t *testing.T) {
-	w, err := Create(os.DevNull, nil)
+	w, err := Create(output.Target{Name: os.DevNull})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -280,8 +280,25 @@ func (r *Reader) Stays() bool {
 	return ok
 }
 
-// Next returns the next frame, or io.EOF behind the last one. The frame is
-// reused by the next call.
+// CutError is of a file that ends inside a packet, as a capture that is still being
+// written, or a disk that was full. It is an [io.ErrUnexpectedEOF].
+type CutError struct {
+	// Name is that of the file.
+	Name string
+	// Packets is how many were read before.
+	Packets int
+}
+
+// Error names the file and its last whole packet.
+func (e *CutError) Error() string {
+	return fmt.Sprintf("%s: file cut off after packet %d", e.Name, e.Packets)
+}
+
+// Unwrap returns [io.ErrUnexpectedEOF].
+func (e *CutError) Unwrap() error { return io.ErrUnexpectedEOF }
+
+// Next returns the next frame, or io.EOF after the last one. The frame is
+// reused by the next call. A file that ends inside a packet is a [CutError].
 func (r *Reader) Next() (*Frame, error) {
 	var err error
 	f := &r.frame
@@ -307,8 +324,11 @@ func (r *Reader) Next() (*Frame, error) {
 	if errors.Is(err, io.EOF) {
 		return nil, io.EOF
 	}
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, &CutError{r.String(), f.Number}
+	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: behind packet %d: %w", r, f.Number, err)
+		return nil, fmt.Errorf("%s: after packet %d: %w", r, f.Number, err)
 	}
 	f.Number++
 	r.room.left += int64(len(f.Data)) + maxOverhead

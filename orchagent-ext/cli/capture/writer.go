@@ -3,7 +3,6 @@
 package capture
 
 import (
-	"io"
 	"time"
 
 	"github.com/gopacket/gopacket"
@@ -26,10 +25,10 @@ type Writer struct {
 // each section.
 type ngInterface struct{ section, index int }
 
-// Create creates a pcap file of Ethernet frames with nanosecond timestamps;
-// "-" is stdout.
-func Create(name string, stdout io.Writer) (*Writer, error) {
-	return create(name, stdout, func(w *Writer) error {
+// Create creates a pcap file of Ethernet frames with nanosecond timestamps. Its errors
+// are those of [output.Create].
+func Create(to output.Target) (*Writer, error) {
+	return create(to, func(w *Writer) error {
 		w.pcap = pcapgo.NewWriterNanos(w.file)
 		return w.pcap.WriteFileHeader(maxSnaplen, layers.LinkTypeEthernet)
 	})
@@ -37,8 +36,8 @@ func Create(name string, stdout io.Writer) (*Writer, error) {
 
 // CreateLike creates a file of the same format, link types and timestamp
 // resolution as r, for frames that come from r.
-func CreateLike(name string, stdout io.Writer, r *Reader) (*Writer, error) {
-	return create(name, stdout, func(w *Writer) error {
+func CreateLike(to output.Target, r *Reader) (*Writer, error) {
+	return create(to, func(w *Writer) error {
 		if r.ng != nil {
 			w.like, w.ids = r, map[ngInterface]int{}
 			return nil
@@ -53,8 +52,8 @@ func CreateLike(name string, stdout io.Writer, r *Reader) (*Writer, error) {
 
 // create creates the output and writes the file's header by begin; an error of that
 // removes the file.
-func create(name string, stdout io.Writer, begin func(*Writer) error) (*Writer, error) {
-	file, err := output.Create(name, stdout)
+func create(to output.Target, begin func(*Writer) error) (*Writer, error) {
+	file, err := output.Create(to)
 	if err != nil {
 		return nil, err
 	}

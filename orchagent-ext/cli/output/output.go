@@ -11,7 +11,26 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+
+	"golang.org/x/term"
 )
+
+// ErrExists is of a file that is there, and may not be overwritten.
+var ErrExists = errors.New("the file exists; --force overwrites it")
+
+// ErrTerminal is of octets that a terminal would take for control characters.
+var ErrTerminal = errors.New("standard output is a terminal, and this is no text: name a file, or give it to a pipe")
+
+// Target is the place that a command writes to.
+type Target struct {
+	// Name is that of a file; "-" is Stdout.
+	Name   string
+	Stdout io.Writer
+	// Force lets the new file replace one that is there.
+	Force bool
+	// Text may go to a terminal.
+	Text bool
+}
 
 // File is a file being written. It appears under its name when Close succeeds; Abort
 // removes it. So readers find whole files only, a command that fails leaves the old file,
@@ -23,12 +42,17 @@ type File struct {
 	*bufio.Writer
 }
 
-// Create creates a file; "-" is stdout. A device or pipe is written in place. A new file
-// has the rights that the umask leaves, one that was there before keeps its own.
-func Create(name string, stdout io.Writer) (*File, error) {
+// Create creates a file. A device or pipe is written in place. A new file has the rights
+// that the umask leaves, one that was there before keeps its own. The error is
+// [ErrExists] where Force is needed, and [ErrTerminal] where Text is.
+func Create(to Target) (*File, error) {
+	name := to.Name
 	f := &File{name: name}
 	if name == "-" {
-		f.Writer = bufio.NewWriterSize(stdout, 1<<16)
+		if !to.Text && terminal(to.Stdout) {
+			return nil, ErrTerminal
+		}
+		f.Writer = bufio.NewWriterSize(to.Stdout, 1<<16)
 		return f, nil
 	}
 	var err error
@@ -36,6 +60,9 @@ func Create(name string, stdout io.Writer) (*File, error) {
 	info, statErr := os.Stat(name)
 	if statErr == nil {
 		rights = info.Mode().Perm()
+	}
+	if statErr == nil && info.Mode().IsRegular() && !to.Force {
+		return nil, fmt.Errorf("create %s: %w", name, ErrExists)
 	}
 	if statErr == nil && !info.Mode().IsRegular() {
 		f.file, err = os.OpenFile(name, os.O_WRONLY, 0)
@@ -49,6 +76,12 @@ func Create(name string, stdout io.Writer) (*File, error) {
 	}
 	f.Writer = bufio.NewWriterSize(f.file, 1<<16)
 	return f, nil
+}
+
+// terminal reports whether w is one.
+func terminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 // Close finishes the file and gives it its name.

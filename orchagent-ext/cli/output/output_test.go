@@ -14,7 +14,7 @@ import (
 
 func write(t *testing.T, name, text string) {
 	t.Helper()
-	f, err := Create(name, nil)
+	f, err := Create(Target{Name: name, Force: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +31,7 @@ func TestFileIsWholeOrTheOldOne(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "out")
 	write(t, name, "old")
-	f, err := Create(name, nil)
+	f, err := Create(Target{Name: name, Force: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func TestRights(t *testing.T) {
 
 func TestStandardOutput(t *testing.T) {
 	var out bytes.Buffer
-	f, err := Create("-", &out)
+	f, err := Create(Target{Name: "-", Stdout: &out})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,10 +89,10 @@ func TestStandardOutput(t *testing.T) {
 
 func TestErrorsNameTheFileOfTheUser(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "none", "out")
-	if _, err := Create(name, nil); err == nil || err.Error() != "create "+name+": no such file or directory" {
+	if _, err := Create(Target{Name: name, Force: true}); err == nil || err.Error() != "create "+name+": no such file or directory" {
 		t.Errorf("%v", err)
 	}
-	f, err := Create("/dev/full", nil)
+	f, err := Create(Target{Name: "/dev/full"})
 	if err != nil {
 		t.Skipf("no /dev/full: %v", err)
 	}

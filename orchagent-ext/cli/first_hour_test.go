@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestFirstHourFilesAreKept: a command writes over a file on request alone.
+func TestFirstHourFilesAreKept(t *testing.T) {
+	capture := captures + "rc-send-ipv4.pcap"
+	out := filepath.Join(t.TempDir(), "out")
+	for _, args := range [][]string{
+		{"gen", out, "--packets", "4"}, {"lift6", capture, out}, {"relabel", capture, out}, {"balance", capture, "--svg", out},
+		{"export", capture, "--file", out}, {"send", "pfc", "--write", out},
+	} {
+		if err := os.WriteFile(out, []byte("old"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, errs, code := sluice(nil, args...)
+		if got, err := os.ReadFile(out); err != nil || code != 1 || string(got) != "old" || !strings.Contains(errs, "--force") {
+			t.Errorf("%v: exit code %d, file %.10q, %v: %s", args, code, got, err, errs)
+		}
+		good(t, append(args, "--force")...)
+		if got, err := os.ReadFile(out); err != nil || string(got) == "old" {
+			t.Errorf("%v --force: file %.10q, %v", args, got, err)
+		}
+	}
+}
+
+// TestFirstHourTerminalGetsNoBinary: octets of a capture would be control characters.
+func TestFirstHourTerminalGetsNoBinary(t *testing.T) {
+	p := newPTY(t, 80, 24)
+	var errs bytes.Buffer
+	code := run(context.Background(), []string{"gen", "-", "--packets", "4"}, nil, p.slave, &errs)
+	if code != 1 || !strings.Contains(errs.String(), "terminal") || p.all() != "" {
+		t.Errorf("exit code %d, %q, terminal %q", code, errs.String(), p.all())
+	}
+}
+
+// TestFirstHourCountsAreEnglish: one queue pair is no plural.
+func TestFirstHourCountsAreEnglish(t *testing.T) {
+	_, errs := good(t, "gen", filepath.Join(t.TempDir(), "out"), "--qps", "1", "--packets", "8")
+	if want := "8 of them data of 1 queue pair\n"; !strings.HasSuffix(errs, want) {
+		t.Errorf("%q, want %q", errs, want)
+	}
+}
+
+// TestFirstHourMissingWordsAreNamed: the error of a command has the word that is missing
+// as its usage has it.
+func TestFirstHourMissingWordsAreNamed(t *testing.T) {
+	for command, want := range map[string]string{
+		"decode": "FILE", "balance": "FILE", "export": "FILE", "relabel": "IN OUT", "relabel in.pcap": "OUT", "lift6": "IN OUT", "sai-check": "LIBRARY",
+	} {
+		if _, errs, code := sluice(nil, strings.Fields(command)...); code != 1 || !strings.Contains(errs, want+" is missing") {
+			t.Errorf("%s: exit code %d, %q, want %s", command, code, errs, want)
+		}
+	}
+}
+
+// TestFirstHourCutFileHasItsSummary: what was read of a file that is cut off is summed up.
+func TestFirstHourCutFileHasItsSummary(t *testing.T) {
+	whole, err := os.ReadFile(captures + "rc-send-ipv4.pcap")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, options := range [][]string{nil, {"--flows"}, {"--flows", "--health"}} {
+		_, errs, code := sluice(bytes.NewReader(whole[:len(whole)-3]), append([]string{"decode", "-"}, options...)...)
+		if code != 1 || !strings.Contains(errs, "122 packets: ") || !strings.Contains(errs, "file cut off after packet 122") {
+			t.Errorf("%v: exit code %d, %q", options, code, errs)
+		}
+	}
+}
+
+// TestFirstHourIPv4HasNoLabel: balance counts packets over IPv4, and leaves out the bars
+// of labels where it finds these alone.
+func TestFirstHourIPv4HasNoLabel(t *testing.T) {
+	v4, v6 := captures+"rc-send-ipv4.pcap", filepath.Join(t.TempDir(), "v6.pcap")
+	good(t, "lift6", v4, v6)
+	for file, is4 := range map[string]bool{v4: true, v6: false} {
+		out, _ := good(t, "balance", file)
+		if strings.Contains(out, "no flow label") != is4 || strings.Contains(out, "crc32 label") == is4 {
+			t.Errorf("%s:\n%s", file, out)
+		}
+		out, _ = good(t, "balance", file, "--json")
+		var b balance
+		if err := json.Unmarshal([]byte(out), &b); err != nil || b.unlabelled() != is4 || b.Packets == 0 {
+			t.Errorf("%s: %v, %s", file, err, out)
+		}
+	}
+}
