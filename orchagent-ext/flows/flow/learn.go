@@ -48,29 +48,47 @@ type pair struct {
 	first, high uint32
 	next, prev  uint32 // number + 1 of neighbors in the PSN bucket's list
 	anchor      uint32 // high when the last vote was counted
-	votes       uint8  // answers in a row that named peer
-	asked       uint8  // kinds of requests that were sent
+	votes       uint8  // the weight of answers in a row that named peer
+	asked       uint8  // kinds of requests that were sent; 0: none, first and high do not hold
 	from        Provenance
-	requests    bool // first and high hold
-	closed      bool // DREQ was seen
-	// ambiguous: answers contradicted each other: never learned from answers again
-	ambiguous bool
-	kept      bool  // is in the ring of pairs that CM announced
-	tries     uint8 // answers of this direction that told nothing
+	closed      bool  // DREQ was seen
+	kept        bool  // is in the ring of pairs that CM announced
+	doubts      uint8 // contradictions between answers; see votesNeeded
+	tries       uint8 // answers of this direction that were no evidence
+	// steady: requests in a row that followed the one before, up to maxSteady; below 0:
+	// gaps in a row, down to -maxSteady
+	steady int8
 }
 
 const (
-	// votesNeeded is how many answers must agree on a source queue pair.
-	votesNeeded = 3
-	// bucketBits is the size of a PSN bucket. An answer looks at three buckets,
-	// so that connections less than 1024 PSNs from it make it ambiguous: more
-	// than a sender has outstanding.
+	// bucketBits is the size of a PSN bucket. An answer is compared with the connections
+	// in three buckets, up to 1024 PSNs from it and more: as many as a sender has outstanding.
 	bucketBits = 10
 	numBuckets = 1 << (24 - bucketBits)
 	// patience is how many answers are tried without result; after that only one
-	// of so many is.
-	patience = 32
+	// of sparseTries is.
+	patience    = 128
+	sparseTries = 16
+	// maxNear is how many connections near its PSN an answer is compared with.
+	maxNear = 16
+
+	// A connection whose last wholeRun requests all followed each other passes here whole.
+	// Then an answer to a PSN that is skew or more above its newest one is of another
+	// connection: rings are read less than that out of step.
+	wholeRun, skew = 16, 32
+	// A connection with sampledRun gaps in a row passes here in part.
+	sampledRun = -4
+	maxSteady  = 100
+
+	// The weight of an answer as evidence for a connection that passes here whole, and for one
+	// of which a sample passes: others may have sent nothing that came here.
+	voteWhole, voteSampled = 3, 1
 )
+
+// votesNeeded is the weight of answers that must agree on a source queue pair, after so
+// many contradictions: that of three answers to requests that all pass here. Answers that
+// contradicted each other have to agree for longer, and are ignored in the end.
+var votesNeeded = [...]uint8{9, 96, 192}
 
 // learner finds the source queue pairs of connections, which their packets lack.
 //
@@ -78,11 +96,15 @@ const (
 //
 // By answers: an acknowledgement or read response with PSN p names the queue pair
 // that asked. It is evidence for a connection of the same two addresses only if
-// that one has sent p and all others have their PSNs far from p: many libraries
-// start every queue pair at PSN 0, and then the PSN is ambiguous. The request
+// that one has sent p and all others cannot have been asked for it: their PSNs are
+// far from p, or they pass here whole and have not sent p yet, or their own queue pair is
+// known. Many libraries start every queue pair at PSN 0, and as long as connections
+// are in step the PSN is ambiguous. The request
 // must have been sent since the vote before, so that each vote is worth a round
 // trip, and be of the kind that is answered. Three such answers in a row that
-// agree are taken as proof; one that contradicts ends it for both connections.
+// agree are taken as proof, or nine where only a sample of the requests passes. One that
+// contradicts makes both connections wait for more; after a proof it ends
+// learning by answers for both.
 //
 // Connections are found by their newest PSN in lists of 1024 PSNs, so that an
 // answer costs three short walks.
@@ -209,14 +231,19 @@ func (l *learner) requested(n uint32, kind uint8, psn uint32) {
 	if p.closed { // the queue pair is used again, by an unknown peer
 		l.forget(n)
 	}
-	if !p.requests {
-		p.requests, p.first, p.high, p.anchor, p.asked = true, psn, psn, (psn-1)&0xffffff, kind
+	if p.asked == 0 {
+		p.first, p.high, p.anchor, p.asked = psn, psn, (psn-1)&0xffffff, kind
 		l.link(n)
 		return
 	}
 	p.asked |= kind
 	if !after(psn, p.high) {
 		return
+	}
+	if psn == (p.high+1)&0xffffff {
+		p.steady = min(max(p.steady, 0)+1, maxSteady)
+	} else {
+		p.steady = max(min(p.steady, 0)-1, -maxSteady)
 	}
 	if psn>>bucketBits != p.high>>bucketBits {
 		l.unlink(n)
@@ -243,25 +270,24 @@ func (l *learner) forget(n uint32) {
 // n, as evidence for the one connection that it can belong to.
 func (l *learner) answered(n uint32, kind uint8, psn uint32) {
 	q := &l.pairs[n]
-	if q.from != None || q.ambiguous {
+	if q.from != None || q.excluded() {
 		return
 	}
 	if q.tries++; q.tries > patience {
-		if q.tries < 2*patience {
+		if q.tries < patience+sparseTries {
 			return
 		}
 		q.tries = patience
 	}
-	end := &l.ends[n]
-	asked, unique := l.candidate(end.dst, end.src, psn)
-	p := &l.pairs[asked]
-	if !unique || p.from == CM || p.ambiguous || p.asked&kind == 0 || p.from == None && !within(psn, p.first, p.high) {
+	asked, weight := l.candidate(n, kind, psn)
+	if weight == 0 {
 		l.stats.Ambiguous++
 		if q.peer != 0 {
 			l.pairs[q.peer-1].votes = 0
 		}
 		return
 	}
+	p := &l.pairs[asked]
 	if p.peer == 0 && q.peer == 0 {
 		p.peer, q.peer = n+1, asked+1
 	}
@@ -275,12 +301,15 @@ func (l *learner) answered(n uint32, kind uint8, psn uint32) {
 		return
 	}
 	p.anchor = p.high
-	if p.votes++; p.votes == votesNeeded {
+	if p.votes += weight; p.votes >= votesNeeded[max(p.doubts, q.doubts)] {
 		// A connection joins two queue pairs, so both directions are known now.
-		l.learn(asked, end.destQP)
+		l.learn(asked, l.ends[n].destQP)
 		l.learn(n, l.ends[asked].destQP)
 	}
 }
+
+// excluded reports whether answers contradicted each other too often to learn from them.
+func (p *pair) excluded() bool { return int(p.doubts) >= len(votesNeeded) }
 
 // learn records a source queue pair that answers proved; one that is known stays.
 func (l *learner) learn(n, srcQP uint32) {
@@ -298,8 +327,7 @@ func (l *learner) tell(n uint32) {
 	}
 }
 
-// contradict ends learning by answers for a pair and the one that it seemed to
-// belong to.
+// contradict takes back the evidence for a pair and the one that it seemed to belong to.
 func (l *learner) contradict(n uint32) {
 	peer := l.pairs[n].peer
 	l.withdraw(n)
@@ -308,36 +336,66 @@ func (l *learner) contradict(n uint32) {
 	}
 }
 
-// withdraw excludes a connection from learning by answers. A source queue pair that
-// answers proved becomes unknown again.
+// withdraw makes a connection need more evidence. A source queue pair that answers proved
+// becomes unknown again, and the connection is excluded from learning by answers.
 func (l *learner) withdraw(n uint32) {
 	p := &l.pairs[n]
-	p.ambiguous, p.peer, p.votes = true, 0, 0
+	p.peer, p.votes = 0, 0
 	if p.from == Ack {
-		p.from, l.ends[n].srcQP = None, 0
+		p.doubts, p.from, l.ends[n].srcQP = uint8(len(votesNeeded)), None, 0
 		l.stats.Withdrawn++
 		l.generation++
 	}
+	if !p.excluded() {
+		p.doubts++
+	}
 }
 
-// candidate returns the only connection from src to dst whose newest PSN is
-// near psn, if there is exactly one.
-func (l *learner) candidate(src, dst [16]byte, psn uint32) (n uint32, unique bool) {
-	addresses := l.addresses(src, dst)
-	bucket := psn >> bucketBits
+// candidate returns the only connection that an answer with this PSN, sent on pair n, can
+// be an answer to, and its weight as evidence; 0: there is no such connection, or several.
+func (l *learner) candidate(n uint32, kind uint8, psn uint32) (only uint32, weight uint8) {
+	e := &l.ends[n]
+	addresses, bucket := l.addresses(e.dst, e.src), psn>>bucketBits
+	near, possible, others := 0, 0, 0
 	for _, b := range [...]uint32{bucket, (bucket + 1) % numBuckets, (bucket - 1) % numBuckets} {
-		for i := l.heads[l.head(addresses, b)]; i != 0; {
+		for i := l.heads[l.head(addresses, b)]; i != 0; i = l.pairs[i-1].next {
 			p := &l.pairs[i-1]
-			if e := &l.ends[i-1]; p.high>>bucketBits == b && e.src == src && e.dst == dst {
-				if unique {
-					return 0, false
-				}
-				n, unique = i-1, true
+			a := &l.ends[i-1]
+			if p.high>>bucketBits != b || a.src != e.dst || a.dst != e.src {
+				continue
 			}
-			i = p.next
+			if near++; near > maxNear {
+				return 0, 0
+			}
+			switch {
+			case p.from != None && a.srcQP != e.destQP: // another queue pair's
+				if others++; possible == 0 {
+					only = i - 1
+				}
+			case p.steady < wholeRun || (psn-p.high)&0xffffff-skew >= 1<<23-skew:
+				possible++
+				only = i - 1
+			}
 		}
 	}
-	return n, unique
+	if possible > 1 || possible == 0 && others != 1 {
+		return 0, 0
+	}
+	return only, l.pairs[only].weight(kind, psn)
+}
+
+// weight returns how much evidence an answer to a kind of request, with this PSN, is; 0 if it
+// cannot be for this connection.
+func (p *pair) weight(kind uint8, psn uint32) uint8 {
+	switch {
+	case p.from == CM || p.excluded() || p.asked&kind == 0:
+		return 0
+	case p.from != None || p.steady >= 0 && within(psn, p.first, p.high):
+		return voteWhole
+	case within(psn, p.first, p.high) || p.steady <= sampledRun && !after(p.first, psn):
+		return voteSampled
+	}
+	return 0
 }
 
 // after reports whether PSN a comes behind b, by serial number arithmetic.

@@ -224,8 +224,10 @@ func TestAnswersOfEveryKind(t *testing.T) {
 func TestPSNsThatCouldBeOfTwoConnections(t *testing.T) {
 	c := newConversation(t)
 	for psn := range uint32(50) {
-		c.ask(20, psn)
-		c.ask(21, psn+900) // near enough to be the one that lost its packets here
+		if psn%8 != 0 {
+			c.ask(20, psn) // loses packets here, so that those up to the other's may be lost
+		}
+		c.ask(21, psn+900)
 		c.answer(10, psn)
 		c.answer(11, psn+900)
 	}

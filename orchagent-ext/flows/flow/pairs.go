@@ -112,7 +112,7 @@ func (l *learner) link(n uint32) {
 // unlink removes a pair from the list of its newest PSN.
 func (l *learner) unlink(n uint32) {
 	p := &l.pairs[n]
-	if !p.requests {
+	if p.asked == 0 {
 		return
 	}
 	if p.prev != 0 {
