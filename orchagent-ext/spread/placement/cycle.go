@@ -6,13 +6,19 @@ package placement
 // another, a window later or more. Its rate is that of whole cycles: in a window that is shorter
 // than its period it sends nothing, or all.
 type cycle struct {
-	at     int64 // when this one began
-	begun  bool  // at holds
-	length int64 // of the last one; 0: none ended yet
+	at     int64  // when this one began
+	octets uint64 // the counter then
+	begun  bool   // at and octets hold
+	length int64  // of the last one; 0: none ended yet
 }
 
-// mostCycle is the longest period that a flow is known to have.
-const mostCycle = int64(10e9)
+const (
+	// mostCycle is the longest period that a flow is known to have, in ns.
+	mostCycle = int64(10e9)
+	// cyclePart is how far a cycle that is longer than twice RateNS changes the average of a
+	// flow's rate: bursts differ, and it would be the average alone.
+	cyclePart = 0.5
+)
 
 // burstBegins ends a cycle of a flow that paused until now, when its counter was at octets.
 func (t *Table) burstBegins(e *entry, octets uint64, now int64) {
@@ -22,16 +28,18 @@ func (t *Table) burstBegins(e *entry, octets uint64, now int64) {
 	case c.begun && length < t.cfg.WindowNS:
 		return // of several bursts
 	case c.begun && length <= mostCycle:
-		if c.length == 0 && e.begun != c.at {
-			e.from, e.begun = octets, now // windows had parts of it
-		} else {
-			t.measureUntil(e, octets, now)
+		if c.length == 0 { // windows had parts of it: this is the first rate
+			t.account(e, -1)
+			e.measured = false
+			t.account(e, 1)
 		}
+		e.from, e.begun = c.octets, c.at
 		c.length = length
+		t.measureUntil(e, octets, now)
 	default:
 		c.length = 0
 	}
-	c.at, c.begun = now, true
+	c.at, c.octets, c.begun = now, octets, true
 }
 
 // inCycle reports whether a flow's rate is known only when its next burst begins: while that is
@@ -43,4 +51,19 @@ func (t *Table) inCycle(e *entry, now int64) bool {
 		return false
 	}
 	return true
+}
+
+// cycles returns the mean length of the cycles that flows are in, by their load; 0: most send
+// without pauses.
+func (t *Table) cycles() int64 {
+	var sum, weight float64
+	for i := range t.entries {
+		if e := &t.entries[i]; e.live && e.measured {
+			sum, weight = sum+e.rate*float64(e.cycle.length), weight+e.rate
+		}
+	}
+	if weight <= 0 {
+		return 0
+	}
+	return int64(sum / weight)
 }

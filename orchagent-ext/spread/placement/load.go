@@ -132,7 +132,11 @@ func (t *Table) measureUntil(e *entry, octets uint64, now int64) {
 	e.from, e.begun, e.last = octets, now, rate
 	t.account(e, -1)
 	if e.measured {
-		rate = e.rate + (rate-e.rate)*(1-math.Exp(-float64(passed)/float64(t.cfg.RateNS)))
+		part := 1 - math.Exp(-float64(passed)/float64(t.cfg.RateNS))
+		if e.cycle.length > 2*t.cfg.RateNS {
+			part = min(part, cyclePart)
+		}
+		rate = e.rate + (rate-e.rate)*part
 	}
 	if rate < 1e-3 { // of what ended long ago
 		rate = 0

@@ -40,7 +40,7 @@ func (t *Table) Look(now int64) []Move {
 	}
 	_, worst, mean := t.worst()
 	limit := t.cfg.Threshold
-	if t.evening {
+	if t.evening || worst <= limit*mean && t.looksAgain() {
 		limit = t.cfg.Goal
 	}
 	if mean <= 0 || worst <= limit*mean {
@@ -48,12 +48,16 @@ func (t *Table) Look(now int64) []Move {
 		t.evening = t.evening && t.settling.number < t.recheck
 		return t.moves
 	}
-	if !t.evening {
+	switch {
+	case t.evening:
+	case limit == t.cfg.Goal: // one round more
+		t.evening, t.rounds = true, recheckRounds-1
+	default:
 		if t.cfg.WindowNS != 0 && !t.rest.over(now, worst/mean) {
 			t.stats.Deferred++
 			return t.moves
 		}
-		t.evening, t.rounds = true, 0
+		t.evening, t.rounds, t.again, t.againAt = true, 0, againRounds, 0
 	}
 	t.candidates(now, mean)
 	if t.patient(now) {
@@ -146,6 +150,29 @@ func (t *Table) evened() {
 	default:
 		t.rounds, t.recheck = t.rounds+1, t.settling.number+recheckWindows
 	}
+}
+
+// againRounds is how often the load of flows that pause for long is looked at again: they have
+// been measured once or twice when the first moves are made, and each burst differs a bit.
+const againRounds = 4
+
+// looksAgain reports whether a load between the goal and the threshold moves flows, since
+// they have sent another burst since the last moves.
+func (t *Table) looksAgain() bool {
+	length := t.cycles()
+	switch {
+	case t.again == 0 || t.settling.number < t.againAt:
+		return false
+	case length <= 2*t.cfg.WindowNS:
+		t.again = 0
+		return false
+	case t.againAt == 0: // the first moves have just ended
+	default:
+		t.again--
+	}
+	begins := t.againAt != 0
+	t.againAt = t.settling.number + length/t.cfg.WindowNS
+	return begins
 }
 
 // candidates sorts the flows that may move, the largest first, and counts those on

@@ -148,6 +148,8 @@ type Table struct {
 	rounds   int   // of moves since then that were measured again
 	busy     int   // flows on members above the threshold that would have to be idle to move, at the last look
 	recheck  int64 // number of the window until which they are
+	again    int   // times that the load of flows that pause for long is looked at again
+	againAt  int64 // number of the window when it is next; 0: not known yet
 	stats    Stats
 	moves    []Move
 	sorted   []uint32
