@@ -23,7 +23,20 @@ const paths = 4
 
 func newFabric(t *testing.T) *fabric {
 	t.Helper()
+	return newFabricAt(t, 0)
+}
+
+// newFabricAt is newFabric with ports whose ifindexes are first and those after it; 0: any.
+func newFabricAt(t *testing.T, first int) *fabric {
+	t.Helper()
 	enterNamespace(t)
+	port := func(name, far string, n int) {
+		options := ""
+		if first != 0 {
+			options = fmt.Sprint("index ", first+n)
+		}
+		linkAs(t, name, options, far)
+	}
 	for name, value := range map[string]int{
 		"ipv6/conf/all/forwarding": 1, "ipv4/ip_forward": 1,
 		"ipv4/conf/all/rp_filter": 0, "ipv4/conf/default/rp_filter": 0,
@@ -32,10 +45,10 @@ func newFabric(t *testing.T) *fabric {
 	} {
 		sysctl(t, name, value)
 	}
-	link(t, "in", "source")
+	port("in", "source", 0)
 	v6, v4 := "route add 2001:db8:2::/48", "route add 10.2.0.0/16"
 	for i := range paths {
-		link(t, fmt.Sprint("out", i), fmt.Sprint("sink", i))
+		port(fmt.Sprint("out", i), fmt.Sprint("sink", i), 1+i)
 		v6 += fmt.Sprintf(" nexthop via fe80::%d dev out%d", i+1, i)
 		v4 += fmt.Sprintf(" nexthop dev out%d", i)
 	}

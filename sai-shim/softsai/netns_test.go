@@ -48,7 +48,13 @@ func ip(t testing.TB, lines ...string) {
 // sent on near comes in by far, and the reverse.
 func link(t testing.TB, near, far string) {
 	t.Helper()
-	ip(t, fmt.Sprintf("link add name %s address 02:00:00:00:00:01 arp off type veth peer name %s address 02:00:00:00:00:02", near, far),
+	linkAs(t, near, "", far)
+}
+
+// linkAs is link with options for near, such as its index.
+func linkAs(t testing.TB, near, options, far string) {
+	t.Helper()
+	ip(t, fmt.Sprintf("link add name %s %s address 02:00:00:00:00:01 arp off type veth peer name %s address 02:00:00:00:00:02", near, options, far),
 		"link set "+near+" up", "link set "+far+" up")
 }
 

@@ -120,7 +120,14 @@ func TestTakeoverUnderTraffic(t *testing.T) {
 	f.forward(frames, qpOf) // the links are up
 	d.kill()
 
-	d = startDriver(t)
+	f.takeOver(startDriver(t), frames[0])
+}
+
+// takeOver creates the switch while a frame after the other is forwarded: none is lost, and
+// none has no label.
+func (f *fabric) takeOver(d *driver, frame []byte) {
+	f.t.Helper()
+	t := f.t
 	if _, err := d.in.Write([]byte("switch " + allPorts + "\n")); err != nil {
 		t.Fatal(err)
 	}
@@ -142,16 +149,16 @@ func TestTakeoverUnderTraffic(t *testing.T) {
 			done = true
 		default:
 		}
-		f.wire.send(f.in, frames[0])
+		f.wire.send(f.in, frame)
 		deadline := time.Now().Add(patience)
 		for arrived := false; !arrived; {
-			from, frame, ok := f.wire.receive()
+			from, out, ok := f.wire.receive()
 			if !ok && time.Now().After(deadline) {
 				t.Fatalf("packet %d was lost", sent)
 			}
-			if _, isPath := f.path[from]; isPath && isRoCE(frame) {
+			if _, isPath := f.path[from]; isPath && isRoCE(out) {
 				arrived = true
-				if labelOf(frame) == 0 {
+				if labelOf(out) == 0 {
 					t.Fatalf("packet %d has no label", sent)
 				}
 			}

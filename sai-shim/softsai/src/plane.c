@@ -68,7 +68,7 @@ static int program_on(uint32_t ifindex)
 	return filter_find(ifindex, BPF_TC_INGRESS, program_name);
 }
 
-/* Reports whether the maps are all there and of this library's layout. */
+/* Reports whether the maps are all there and of a layout that this library reads. */
 static bool fits(const int fds[MAP_ADOPTED])
 {
 	struct softsai_meta_key key = {};
@@ -77,7 +77,8 @@ static bool fits(const int fds[MAP_ADOPTED])
 	for (int m = 0; m < MAP_ADOPTED; m++)
 		if (fds[m] < 0)
 			return false;
-	return bpf_map_lookup_elem(fds[MAP_META], &key, head) == 0 && head[0] == SOFTSAI_LAYOUT;
+	return bpf_map_lookup_elem(fds[MAP_META], &key, head) == 0 && head[0] >= SOFTSAI_LAYOUT_OLDEST &&
+	       head[0] <= SOFTSAI_LAYOUT;
 }
 
 /* Takes the maps over that the filter of a netdev holds. */
@@ -122,11 +123,16 @@ struct head {
 	uint8_t rest[SOFTSAI_META_CHUNK - (2 + SOFTSAI_SEED_WORDS) * sizeof(uint64_t)];
 };
 
-static int sign(void)
+/* Signs maps with this library's layout; what was taken over keeps its numbers of objects. */
+static int sign(bool adopted)
 {
-	struct head head = { .layout = SOFTSAI_LAYOUT };
+	struct head head = {};
 	struct softsai_meta_key key = {};
+	int err = adopted ? bpf_map_lookup_elem(plane_map(MAP_META), &key, &head) : 0;
 
+	if (err)
+		return err;
+	head.layout = SOFTSAI_LAYOUT;
 	memcpy(head.seed, plane.skel->rodata->softsai_seed, sizeof(head.seed));
 	return bpf_map_update_elem(plane_map(MAP_META), &key, &head, BPF_ANY);
 }
@@ -272,7 +278,7 @@ int plane_open(const struct plane_options *options, bool *adopted)
 	}
 	err = bpf_prog_bind_map(plane_program(), plane_map(MAP_META), NULL);
 	if (!err && !*adopted)
-		err = sign();
+		err = sign(false);
 	if (err) {
 		explain("keep records in a BPF map", 0, err);
 		goto out;
@@ -284,6 +290,14 @@ int plane_open(const struct plane_options *options, bool *adopted)
 			explain("attach the BPF program to", plane.ifindexes[i], err);
 			if (!*adopted)
 				plane_detach();
+			goto out;
+		}
+	}
+	/* Only now: an earlier library finds its switch as it was if this one cannot attach. */
+	if (*adopted) {
+		err = sign(true);
+		if (err) {
+			explain("keep records in a BPF map", 0, err);
 			goto out;
 		}
 	}

@@ -9,8 +9,13 @@
 #include <linux/bpf.h>
 #include <linux/types.h>
 
-/* The layout's version. Maps of another version are not adopted. */
+/*
+ * The layout's version. Maps from SOFTSAI_LAYOUT_OLDEST on are adopted: up to the present one
+ * members have their size and place, and what entries mean is written again from the records.
+ * A change that breaks this raises both.
+ */
 #define SOFTSAI_LAYOUT 3
+#define SOFTSAI_LAYOUT_OLDEST 2
 
 #define SOFTSAI_SHAPES 16		 /* mask shapes a table */
 #define SOFTSAI_TABLES 16		 /* ACL tables */

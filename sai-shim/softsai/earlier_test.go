@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package softsai_test
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// recordedMaps are the maps of a switch that an earlier version left: values by name and key,
+// in hex. Its ports have the ifindexes from firstRecorded on.
+type recordedMaps map[string]map[string]string
+
+const firstRecorded = 10
+
+// replay makes the switch again, on the ports of a fabric.
+func (m recordedMaps) replay(t *testing.T) {
+	t.Helper()
+	var lines strings.Builder
+	for name, values := range m {
+		for key, value := range values {
+			fmt.Fprintln(&lines, name, key, value)
+		}
+	}
+	cmd := exec.Command(program(t, "replay"), strings.Fields("in out0 out1 out2 out3")...)
+	cmd.Stdin = strings.NewReader(lines.String())
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("replay: %v\n%s", err, out)
+	}
+}
+
+// objects are the ids of the recorded objects.
+func (m recordedMaps) objects(t *testing.T) (ids []uint64) {
+	t.Helper()
+	for key := range m["soft_meta"] {
+		b, err := hex.DecodeString(key)
+		if err != nil || len(b) != 16 {
+			t.Fatalf("key %s of a record: %v", key, err)
+		}
+		if id := binary.LittleEndian.Uint64(b); id != 0 && binary.LittleEndian.Uint64(b[8:]) == 0 {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// attributeOf is an attribute of each type of object, as the driver names both.
+var attributeOf = map[uint64]string{
+	0x01: "port %#x INGRESS_ACL", 0x07: "table %#x ACL_STAGE", 0x08: "entry %#x TABLE_ID", 0x09: "counter %#x TABLE_ID",
+	0x0f: "samplepacket %#x SAMPLE_RATE", 0x11: "trap-group %#x POLICER", 0x12: "policer %#x CIR", 0x1c: "hash %#x NATIVE_HASH_FIELD_LIST",
+	0x21: "switch %#x ECMP_HASH_IPV6", 0x5c: "trap %#x TYPE",
+}
+
+// The objects of a switch that an earlier version of the library left are adopted under their
+// ids, its counters go on, and no packet is lost or goes without its label meanwhile.
+func TestSwitchOfAnEarlierVersionIsAdopted(t *testing.T) {
+	files, err := filepath.Glob("../../tests/upgrade/testdata/*/softsai.json")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no recorded maps: %v", err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(filepath.Dir(file)), func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var maps recordedMaps
+			if err := json.Unmarshal(text, &maps); err != nil {
+				t.Fatal(err)
+			}
+			f := newFabricAt(t, firstRecorded)
+			maps.replay(t)
+			frames := queuePairs(1)
+			if out, _ := f.forward(frames, qpOf); labelOf(out[0]) == 0 {
+				t.Fatal("the earlier version writes no label: the test tests nothing")
+			}
+			d := startDriver(t)
+			f.takeOver(d, frames[0])
+			adopted, counted, ids := 0, uint64(0), maps.objects(t)
+			for _, id := range ids {
+				get := attributeOf[id>>48]
+				if get == "" {
+					t.Fatalf("object %#x: a type that the test has no attribute of", id)
+				}
+				if status, _ := d.try("get "+get, id); status == 0 {
+					adopted++
+				}
+				if id>>48 == 0x09 {
+					counted += d.number("get counter %#x PACKETS", id)
+				}
+			}
+			if adopted != len(ids) || len(ids) < 10 {
+				t.Errorf("%d of %d objects adopted", adopted, len(ids))
+			}
+			if before := countedBy(t, maps); before == 0 || counted <= before {
+				t.Errorf("counters have %d packets, want more than the %d of before", counted, before)
+			}
+			// The next process finds them, too.
+			d.kill()
+			f.takeOver(startDriver(t), frames[0])
+		})
+	}
+}
+
+// countedBy are the packets of the recorded counters.
+func countedBy(t *testing.T, maps recordedMaps) (packets uint64) {
+	t.Helper()
+	for _, value := range maps["soft_counters"] {
+		b, err := hex.DecodeString(value)
+		if err != nil || len(b) < 8 {
+			t.Fatalf("counter %s: %v", value, err)
+		}
+		packets += binary.LittleEndian.Uint64(b)
+	}
+	return packets
+}
