@@ -373,12 +373,15 @@ func TestFaultsOfALibrary(t *testing.T) {
 
 // TestFaultsThatWereWrong: a UDF group that is created again, of another type, is in use by
 // the table of the method before, which a port is still bound to; a field of the default hash
-// is an object of no type of the library.
+// is an object of no type of the library; a hash that was created to try a field, and is not
+// removed, keeps a UDF group in use.
 func TestFaultsThatWereWrong(t *testing.T) {
 	library := saitest.New(t)
 	for _, r := range []faultResult{
 		tryFault(library, 3, "capability acl_entry.ACTION_SET_IPV6_FLOW_LABEL", 0, "-65536"),
 		tryFault(library, 2, "create hash", 0, "-5"),
+		tryFault(library, 7, "remove hash", 0, "-1"),
+		tryFault(library, 7, "remove hash", 2, "-65536"),
 	} {
 		if r.wrong != "" {
 			t.Errorf("%s, %s: %s\n\t%s", r.base, r.fault, r.wrong, r.result)

@@ -4,7 +4,6 @@ package saidriver
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -169,7 +168,8 @@ func (d *Driver) createHash(o *engine.Object, at refs, r *engine.Record) error {
 }
 
 // growHash creates the hash of the most fields that the library takes besides those that
-// it must have.
+// it must have. There is one hash at a time: a hash that the library does not remove is used
+// as it is, since one that is left refers to the UDF groups for good.
 func (d *Driver) growHash(create func([]uint64) (sai.ObjectID, error), base, must []uint64) (sai.ObjectID, []uint64, error) {
 	id, err := create(must)
 	if err != nil {
@@ -179,14 +179,14 @@ func (d *Driver) growHash(create func([]uint64) (sai.ObjectID, error), base, mus
 	for _, f := range base {
 		more := append(slices.Clone(fields[:len(fields)-len(must)]), f)
 		more = append(more, must...)
-		next, refused := create(more)
-		if refused != nil {
-			continue
+		if d.lib.Remove(saiattr.Hash, id) != nil {
+			break
 		}
-		if err := d.lib.Remove(saiattr.Hash, id); err != nil {
-			return sai.Null, nil, errors.Join(err, d.lib.Remove(saiattr.Hash, next))
+		if id, err = create(more); err == nil {
+			fields = more
+		} else if id, err = create(fields); err != nil {
+			return sai.Null, nil, err
 		}
-		id, fields = next, more
 	}
 	return id, fields, nil
 }
