@@ -38,6 +38,7 @@ type State struct {
 
 	rows       *config.State
 	snapshot   *config.Snapshot // nil: Unread
+	whole      *config.Snapshot // the last one that was complete; nil before the first
 	phase      Phase
 	inForce    *memory.InForce
 	rejectedAt map[string]time.Time // rows that are not in force, by TABLE|key
@@ -71,7 +72,8 @@ func (s *State) Snapshot() *config.Snapshot { return s.snapshot }
 func (s *State) Phase() Phase { return s.phase }
 
 // Apply applies changes of CONFIG_DB, and returns when to act on them. Where all ports are lost
-// SONiC is about to load CONFIG_DB again: until it has, the snapshot before stays in force.
+// SONiC is about to load CONFIG_DB again: until it has, the last complete snapshot stays in
+// force, or nothing is done where there was none.
 func (s *State) Apply(ctx context.Context, b sonicdb.Batch) time.Duration {
 	if s.phase == Unread {
 		s.phase = s.phase.After(s.remember(ctx))
@@ -82,6 +84,10 @@ func (s *State) Apply(ctx context.Context, b sonicdb.Batch) time.Duration {
 			s.log.Warn(NoPorts)
 		}
 		s.phase = s.phase.After(PortsLost)
+		if s.whole == nil {
+			return untilAChange
+		}
+		s.snapshot = s.whole
 		return 0
 	}
 	s.snapshot = snapshot
@@ -93,6 +99,9 @@ func (s *State) Apply(ctx context.Context, b sonicdb.Batch) time.Duration {
 	delay := s.phase.delay(s.rows.Complete(), func() bool { return s.initialized(ctx, loaded) })
 	if delay == 0 {
 		s.inForce.Keep(s.rows.Known())
+	}
+	if s.phase == Steady {
+		s.whole = snapshot
 	}
 	return delay
 }
@@ -133,6 +142,7 @@ func (s *State) initialized(ctx context.Context, want string) bool {
 func (s *State) Settle() {
 	if s.phase.incomplete() && !s.phase.Unloaded() {
 		s.phase = s.phase.After(Complete)
+		s.whole = s.snapshot
 		s.rows.Forget()
 		s.inForce.Keep(s.rows.Known())
 	}

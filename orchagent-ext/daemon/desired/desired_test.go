@@ -13,6 +13,7 @@ import (
 	"sluice/tests/redistest"
 
 	"sluice/orchagent-ext/daemon/memory"
+	"sluice/orchagent-ext/db/config"
 	"sluice/orchagent-ext/db/sonicdb"
 	"sluice/orchagent-ext/db/telemetry"
 	"sluice/yang/rows"
@@ -69,6 +70,51 @@ func TestStartSettles(t *testing.T) {
 			}
 			if due := s.Apply(t.Context(), sonicdb.Batch{Changes: []sonicdb.Change{{Row: port}, {Row: label}}}); due != 0 {
 				t.Errorf("with all rows acts in %v", due)
+			}
+		})
+	}
+}
+
+// TestPortsLostWhileRowsComeBack: while SONiC loads CONFIG_DB, and loads it again before it
+// was complete, the last complete configuration is in force; where there was none, nothing is
+// done until ports are there again.
+func TestPortsLostWhileRowsComeBack(t *testing.T) {
+	label := rows.Row{Table: "SLUICE_FLOW_LABEL", Key: "global", Fields: map[string]string{"admin_state": "enabled"}}
+	port := rows.Row{Table: "PORT", Key: "Ethernet0", Fields: map[string]string{"lanes": "0"}}
+	for name, complete := range map[string]bool{"after a complete configuration": true, "at the start": false} {
+		t.Run(name, func(t *testing.T) {
+			d := redistest.Databases(t)
+			stateDB := redistest.Open(t, d, "STATE_DB")
+			// Objects of an earlier process: the start is blind.
+			redistest.Write(t, stateDB, rows.Row{Table: telemetry.TableObject, Key: "oid:0x1", Fields: map[string]string{"key": "k", "type": "acl-table"}})
+			s := New(redistest.Open(t, d, "CONFIG_DB"), stateDB, "", slog.New(slog.DiscardHandler), time.Now)
+			apply := func(deleted bool, all ...rows.Row) time.Duration {
+				var b sonicdb.Batch
+				for _, r := range all {
+					b.Changes = append(b.Changes, sonicdb.Change{Row: r, Deleted: deleted})
+				}
+				return s.Apply(t.Context(), b)
+			}
+			if complete {
+				apply(false, port, label)
+				s.Settle()
+				apply(true, port, label)
+			}
+			if due := apply(false, port); due != SettleTime {
+				t.Fatalf("one row of two: acts in %v", due)
+			}
+			due := apply(true, port)
+			if !s.Phase().Unloaded() {
+				t.Fatalf("phase %d", s.Phase())
+			}
+			if !complete {
+				if due < time.Minute {
+					t.Errorf("acts in %v on a configuration that was never complete", due)
+				}
+				return
+			}
+			if s.Snapshot().FlowLabel.AdminState != config.Enabled || len(s.Snapshot().SwitchPorts) != 1 {
+				t.Errorf("in force is %+v", s.Snapshot())
 			}
 		})
 	}

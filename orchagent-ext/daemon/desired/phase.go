@@ -50,7 +50,7 @@ func (p Phase) After(e Event) Phase {
 	return p
 }
 
-// Unloaded reports whether CONFIG_DB has lost its ports. The snapshot is the one before.
+// Unloaded reports whether CONFIG_DB has lost its ports. The snapshot is the last complete one.
 func (p Phase) Unloaded() bool { return p >= Unloaded }
 
 // incomplete reports whether more rows may come.
@@ -58,6 +58,9 @@ func (p Phase) incomplete() bool { return p != Unread && p != Steady && p != Unl
 
 // SettleTime is how long CONFIG_DB is to be quiet while more rows may come.
 const SettleTime = 2 * time.Second
+
+// untilAChange is how long to wait where only a change of CONFIG_DB gives something to do.
+const untilAChange = time.Hour
 
 // delay returns when to act on a change. complete reports whether all rows are there that were
 // in force before; loaded asks whether SONiC reports that it has loaded CONFIG_DB.
