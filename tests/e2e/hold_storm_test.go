@@ -4,13 +4,12 @@ package e2e
 
 import (
 	"net/netip"
-	"os"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
 	"sluice/orchagent-ext/wire/notify"
+	"sluice/tests/fabrictest"
 )
 
 // TestSpoofStorm: 100,000 messages a second that are not to be obeyed are counted, each
@@ -63,8 +62,8 @@ func spoofStorm(t testing.TB) time.Duration {
 	for _, spoof := range spoofs {
 		early[spoof.reason] = l.notified("pfcm", "dropped_"+spoof.reason)
 	}
-	before, lostBefore, begin := usageOf(t, l.sluiced.Pid), neverArrived(t), time.Now()
-	lost := func() uint64 { return neverArrived(t) - lostBefore }
+	before, lostBefore, begin := usageOf(t, l.sluiced.Pid), fabrictest.NeverArrived(t), time.Now()
+	lost := func() uint64 { return fabrictest.NeverArrived(t) - lostBefore }
 	for i := range ms {
 		for time.Since(begin) < time.Duration(i)*time.Millisecond { // a sleep would be too long
 		}
@@ -109,22 +108,4 @@ func spoofStorm(t testing.TB) time.Duration {
 	}
 	l.quiet()
 	return perMessage
-}
-
-// neverArrived is how many packets this machine had no room for on their way to a receiver:
-// where it is busy, some of a storm.
-func neverArrived(t testing.TB) (n uint64) {
-	t.Helper()
-	text, err := os.ReadFile("/proc/net/softnet_stat")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(text)) { // of a CPU, in hexadecimal
-		dropped, err := strconv.ParseUint(strings.Fields(line)[1], 16, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		n += dropped
-	}
-	return n
 }

@@ -34,6 +34,9 @@ type MessageConfig struct {
 	// PFCMMark and PPFCMark are the marks that the state of IPsec sets; 0: any mark will do.
 	// Messages with another mark are refused.
 	PFCMMark, PPFCMark uint32
+
+	// PFCMRate and PPFCRate are how many messages of a kind each port may send.
+	PFCMRate, PPFCRate MessageRate
 }
 
 // Octets of a packet from its IPv6 header on.

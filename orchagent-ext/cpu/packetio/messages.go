@@ -42,6 +42,9 @@ type Messages struct {
 	config atomic.Pointer[MessageConfig]
 	batch  batch // of Receive
 
+	police   policer
+	unpolice error // why the kernel polices nothing; nil: it does
+
 	to6    unix.SockaddrInet6
 	to4    unix.SockaddrInet4
 	toLink unix.SockaddrLinklayer
@@ -78,6 +81,7 @@ const (
 func OpenMessages() (*Messages, error) {
 	m := &Messages{fast: -1, fast4: -1, slow6: -1, slow4: -1, raw: -1, raw4: -1, link: -1}
 	m.batch.init(true)
+	m.police, m.unpolice = openPolicer()
 	if err := m.open(); err != nil {
 		return nil, errors.Join(err, m.Close())
 	}
@@ -135,7 +139,7 @@ func (m *Messages) Close() error {
 			errs = append(errs, unix.Close(fd))
 		}
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, m.police.close())...)
 }
 
 // Configure replaces the senders, peers and code points whose messages are received.
@@ -168,9 +172,20 @@ func (m *Messages) Configure(c *MessageConfig) error {
 				return err
 			}
 		}
+		if m.unpolice == nil { // in place of the filter that passes all
+			m.unpolice = m.police.attach(family.fast, family.protocol == unix.ETH_P_IPV6, [policedKinds]MessageRate{policedPFCM: c.PFCMRate, policedPPFC: c.PPFCRate})
+		}
 	}
 	return nil
 }
+
+// Unpoliced returns why messages beyond the rates of [MessageConfig] are not dropped in the
+// kernel, after Configure; nil: they are.
+func (m *Messages) Unpoliced() error { return m.unpolice }
+
+// Policed is how many messages of a kind were dropped in the kernel, beyond the rate of their
+// port.
+func (m *Messages) Policed(k notify.Kind) uint64 { return m.police.dropped(k) }
 
 // attach gives a socket a program of the kernel's.
 func attach(fd, level, option int, instructions []bpf.Instruction, what string) error {

@@ -94,7 +94,7 @@ func (c *Control) Count(e *status.Encoder) []ygot.GoStruct {
 		r.log.Warn("a neighbor held flows for too long without an end: they go on, and it is ignored about them", "times", n)
 	}
 	n := notifications{
-		report: r.report, bad: r.messages.Count, dropped: r.messages.Dropped, full: r.messages.Full(), solicited: r.neighbors.Solicited(),
+		report: r.report, bad: r.messages.Count, dropped: r.messages.Dropped, policed: r.messages.Policed, full: r.messages.Full(), solicited: r.neighbors.Solicited(),
 	}
 	if s, err := r.library.FlowStats(); err == nil { // else it does not count
 		n.unmonitored, n.queueFull, n.queueLost = s.Unmonitored, s.LaneFull, s.LaneLost

@@ -29,7 +29,8 @@ type notifications struct {
 	// many of those that it could parse it dropped.
 	bad     func(notify.Kind, notify.Reason) uint64
 	dropped func(notify.Kind, packetio.Dropped) uint64
-	full    uint64 // found a socket full
+	policed func(notify.Kind) uint64 // in the kernel, beyond the rate of a port
+	full    uint64                   // found a socket full
 
 	solicited            uint64 // solicitations of routers that were sent
 	unmonitored          uint64 // packets of flows beyond the room that the switch has to watch
@@ -74,7 +75,9 @@ func (n *notifications) rows(set fill) []ygot.GoStruct {
 // received adds the messages that were received and refused: by the task, and by the transport.
 func (n *notifications) received(set fill, row *telemetry.NotifyStats, k notify.Kind, fast, sender uint64, refused func(notify.Reason) uint64) {
 	other, unmarked := n.dropped(k, packetio.DroppedSender), n.dropped(k, packetio.DroppedMark)
-	total := fast + other + unmarked
+	policed := n.policed(k)
+	total := fast + other + unmarked + policed
+	row.DroppedPoliced = telemetry.Count(*row.DroppedPoliced + policed)
 	row.DroppedSender, row.DroppedUnmarked = telemetry.Count(sender+other), &unmarked
 	for r := notify.Short; r <= notify.BadSource; r++ {
 		v := n.bad(k, r)

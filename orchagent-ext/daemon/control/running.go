@@ -107,6 +107,9 @@ func (r *running) configure(s *config.Snapshot, sw Ports) error {
 		if err := r.messages.Configure(c.Messages()); err != nil {
 			return err
 		}
+		if err := r.messages.Unpoliced(); err != nil && r.config == nil {
+			r.log.Warn("a flood of messages by one port may delay those of others", "error", err)
+		}
 		r.config = c
 		r.Configure(c)
 	}

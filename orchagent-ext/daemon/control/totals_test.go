@@ -21,6 +21,7 @@ func TestCountersGoOnWithAnotherTask(t *testing.T) {
 			report: &flowcontrol.Report{Counters: flowcontrol.Counters{Sent: sent}}, queueLost: 2,
 			bad:     func(notify.Kind, notify.Reason) uint64 { return 1 },
 			dropped: func(notify.Kind, packetio.Dropped) uint64 { return 0 },
+			policed: func(notify.Kind) uint64 { return 0 },
 		}
 		rows := n.rows(e.Fill)
 		first.earlier.add(rows)

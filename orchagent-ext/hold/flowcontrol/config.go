@@ -129,10 +129,11 @@ func newSettings(c *Config) *settings {
 
 // Messages returns the filter of received messages for a configuration.
 func (c *Config) Messages() *packetio.MessageConfig {
-	m := &packetio.MessageConfig{Codes: c.Codes, PFCMMark: c.Mark}
+	m := &packetio.MessageConfig{Codes: c.Codes, PFCMMark: c.Mark, PFCMRate: packetio.MessageRate(c.ReceiveBySource)}
 	if c.Ingress != nil {
 		m.PPFCMark, m.PPFCPeers = c.Ingress.Mark, c.Ingress.Peers
 		m.PPFCTo = [2]netip.Addr{c.Router4, c.Router6}
+		m.PPFCRate = packetio.MessageRate(c.Ingress.Receive)
 	}
 	for _, p := range c.Ports {
 		if p.Index != 0 && p.Neighbor.IsValid() {
