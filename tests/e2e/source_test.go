@@ -270,8 +270,8 @@ func TestPPFCThatIsNotObeyedIsCounted(t *testing.T) {
 			t.Fatal("PPFC of the true node is not obeyed")
 		}
 	}
-	obeyed := near.notified("ppfc", "obeyed")
-	for deadline := time.Now().Add(patience); near.notified("ppfc", "obeyed") <= obeyed+1; time.Sleep(poll) {
+	refreshed := near.notified("ppfc", "refreshed") // and not obeyed: no packet matches the hold here
+	for deadline := time.Now().Add(patience); near.notified("ppfc", "refreshed") <= refreshed+1; time.Sleep(poll) {
 		send(message(notify.Stop, true1, fabric.HostA.Addr()), true1, nil)
 		send(message(notify.Resume, other, fabric.HostA.Addr()), other, nil)
 		if time.Now().After(deadline) {
