@@ -292,11 +292,36 @@ func TestHoldUpstream(t *testing.T) {
 	s.quiet()
 }
 
+// pauses are the PFC frames of a capture about a priority, in their order.
+func pauses(c *fabric.Capture, priority int) (quanta []uint16) {
+	var p notify.Packet
+	for _, f := range c.Frames() {
+		if p.Parse(f.Data, notify.DefaultCodePoints()) == nil && p.Kind == notify.KindPFC && p.PFC.Enable>>priority&1 != 0 {
+			quanta = append(quanta, p.PFC.Quanta[priority])
+		}
+	}
+	return quanta
+}
+
 // TestHoldRow: while a neighbor refreshes, its hold and the packets that wait are in
-// SLUICE_HOLD; and SIGTERM releases everything.
+// SLUICE_HOLD; the host, as if it were a switch that knows PFC only, is paused by queue and
+// time of the messages; and SIGTERM releases everything.
+//
+//conformance:draft-yang/pfc draft-yang/pfc-queue draft-yang/pfc-quanta
 func TestHoldRow(t *testing.T) {
+	const speed = 10_000 // Mbit/s
 	l := newLeaf(t)
-	l.neighbors("hold_limit_ms", "0")
+	l.set("PORT", l.LeafA.Name, "lanes", "0", "admin_status", "up", "speed", fmt.Sprint(speed))
+	l.neighbors("hold_limit_ms", "0", "generate", "false", "translate_pfc", "true")
+	l.set("SLUICE_THRESHOLD", "gold", "high_bytes", "1000")
+	for _, p := range l.Uplinks {
+		l.set("SLUICE_PORT", p.Name, "role", "fabric", "upstream_neighbor", p.Peer().LinkLocal.String(), "threshold", "gold")
+	}
+	l.set("SLUICE_PORT", l.LeafA.Name, "role", "border")
+	host, err := l.A.Capture()
+	if err != nil {
+		t.Fatal(err)
+	}
 	l.start("--sai-profile", withQueues)
 	l.awaitFields("SLUICE_STATE", "global", "pfcm", "active")
 	release := l.hold(l.Uplinks...)
@@ -311,8 +336,19 @@ func TestHoldRow(t *testing.T) {
 		l.put(sender, l.frame(packet{qp: 0x77, psn: uint32(sent), label: heldLabel}))
 		sent++
 	}
-	l.until("packets wait", func() bool { put(); return l.waiting() > 0 })
+	l.until("packets wait, and the host is paused", func() bool { put(); return l.waiting() > 0 && len(pauses(host, 3)) > 0 })
+	const us = 3000
+	for _, p := range l.Uplinks {
+		l.put(l.sender(p.Peer()), l.pfcm(p, func(_ *notify.Envelope, m *notify.PFCM) { m.QueueID, m.Time = 5, us }))
+	}
+	l.until("the host is paused for queue 5", func() bool { return len(pauses(host, 5)) > 0 })
+	if got, want := pauses(host, 5)[0], notify.Quanta(us, speed); got != want {
+		t.Errorf("priority 5 is paused for %d quanta, want %d", got, want)
+	}
 	l.stop()
+	if got := pauses(host, 3); got[len(got)-1] != 0 {
+		t.Errorf("the last frame pauses the host for %d quanta", got[len(got)-1])
+	}
 	for range 25 {
 		put()
 	}

@@ -172,7 +172,7 @@ func sourceWarnings(s *config.Snapshot, c *flowcontrol.Config) (w []string) {
 // own sources sends some for other causes: it advises clients by the PPFC that it receives.
 func needsThreshold(c *flowcontrol.Config) bool {
 	clients := c.Ingress != nil && c.Ingress.Client == flowcontrol.ClientRateAdvice
-	if c.Generate || c.Advice != nil && !clients {
+	if c.Generate || c.Translate && c.Obey || c.Advice != nil && !clients {
 		return true
 	}
 	if c.PPFC == nil {

@@ -98,6 +98,9 @@ func (p *Pauses) Receive(now int64, k Key, d Demand, port uint32) bool {
 	return true
 }
 
+// Clear ends all demands.
+func (p *Pauses) Clear() { clear(p.demands) }
+
 // Frames appends the frames to be sent at time now (ns): one for each port where a
 // priority is to be paused, paused again, or resumed, in the order of the ports. mbps is
 // the speed of a port in Mbit/s; while it is 0, unknown, the port is left out.

@@ -299,6 +299,16 @@ func (t *Table[F]) All() iter.Seq2[InForce, []F] {
 	}
 }
 
+// On appends the demands that hold a flow, in the order in which they came.
+func (t *Table[F]) On(all []InForce, f F) []InForce {
+	if h := t.flows[f]; h != nil {
+		for _, d := range h.by {
+			all = append(all, d.InForce)
+		}
+	}
+	return all
+}
+
 // additions returns the number of flows that are new to the demand.
 func (t *Table[F]) additions(d *demand[F], flows []Target[F]) (n int) {
 	for _, f := range flows {

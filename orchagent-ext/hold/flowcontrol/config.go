@@ -94,7 +94,9 @@ type Queue struct {
 }
 
 // Sends reports whether something is sent about flows that fill queues.
-func (c *Config) Sends() bool { return c.Generate || c.PPFC != nil || c.Advice != nil }
+func (c *Config) Sends() bool {
+	return c.Generate || c.PPFC != nil || c.Advice != nil || c.Translate && c.Obey
+}
 
 // settings is a configuration with its indexes.
 type settings struct {

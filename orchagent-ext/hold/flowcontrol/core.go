@@ -53,6 +53,7 @@ type core struct {
 	changes []enforce.Change[target]
 	refused []target // holds of the last changes that the switch refused
 	targets []enforce.Target[target]
+	inForce []enforce.InForce
 
 	pauses *enforce.Pauses
 	frames []enforce.Frame
@@ -149,6 +150,9 @@ func (c *core) configure(now int64, s *settings) {
 		}
 	}
 	c.apply(now, 0, false)
+	if !s.Translate {
+		c.pauses.Clear()
+	}
 	c.translate(now)
 }
 

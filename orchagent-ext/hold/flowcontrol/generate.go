@@ -242,7 +242,7 @@ func (c *core) observe(now int64, f *congested, octets uint64, filling bool, at 
 func (c *core) tell(now int64, f *congested, s congestion.Signal, at int64) {
 	defer c.tellSource(now, f, s, at)
 	action, us, ok := f.q.Threshold.PFCM(s)
-	if !ok || !c.settings.Generate {
+	if !ok || s != congestion.Resume && c.forward(now, f) || !c.settings.Generate {
 		return
 	}
 	if s == congestion.Resume {

@@ -173,6 +173,75 @@ func TestSendThatFails(t *testing.T) {
 	}
 }
 
+// A border that receives a PFCM translates its queue and its time, once packets of the flow
+// wait; a refresh and a cancel at once. PFC cannot reduce, and has 8 queues.
+//
+//conformance:draft-yang/pfc draft-yang/pfc-queue draft-yang/pfc-quanta
+func TestBorderTranslatesThePFCMThatItReceives(t *testing.T) {
+	c := config()
+	c.Generate, c.Translate = false, true
+	paused := func(f *fake, priority uint8, until int64) {
+		t.Helper()
+		all := f.take()
+		if len(all) == 0 {
+			t.Fatal("no frame")
+		}
+		for _, s := range all {
+			ends := s.at + int64(notify.QuantaDuration(s.pfc.Quanta[priority], 100_000))
+			if !s.frame || s.port != uint32(border) || s.pfc.Enable != 1<<priority || ends > until+ms {
+				t.Fatalf("%+v, until %d of %d", s, ends, until)
+			}
+		}
+	}
+	m := pause(streamOf(5), 300) // µs, less than 65,535 quanta at 100 Gbit/s
+	m.QueueID = 6                // its own queue is 3
+	f := newFake(t, c)
+	f.receive(down1, m)
+	if got := f.take(); len(got) != 0 {
+		t.Fatalf("before packets wait: %+v", got)
+	}
+	f.event(1, border, 5, 150_000, sai.MarkHigh)
+	all := f.take()
+	if want := notify.Quanta(300, 100_000); len(all) != 1 || all[0].pfc.Enable != 1<<6 || all[0].pfc.Quanta[6] != want {
+		t.Fatalf("%+v, want %d quanta of priority 6", all, want)
+	}
+	m.Time = 20_000
+	f.receive(down1, m)
+	f.until(f.now + 10*ms)
+	paused(f, 6, f.now+10*ms)
+	m.Action, m.Time = notify.Cancel, 0
+	f.receive(down1, m)
+	if got := f.take(); len(got) != 1 || got[0].pfc.Enable != 1<<6 || got[0].pfc.Quanta[6] != 0 {
+		t.Errorf("cancelled: %+v", got)
+	}
+	for name, change := range map[string]func(*notify.PFCM){
+		"a reduction": func(m *notify.PFCM) { m.Action = notify.Reduce(30) },
+		"queue 8":     func(m *notify.PFCM) { m.QueueID = 8 },
+	} {
+		f := newFake(t, c)
+		m := pause(streamOf(5), 40_000)
+		change(&m)
+		f.receive(down1, m)
+		f.event(1, border, 5, 150_000, sai.MarkHigh)
+		if got := f.take(); len(got) != 0 || f.core.counters.NotTranslated != 1 {
+			t.Errorf("%s: %+v, %d not translated", name, got, f.core.counters.NotTranslated)
+		}
+	}
+	// Without translation, and by another port, nothing is paused; its end opens the port.
+	f = newFake(t, c)
+	f.receive(down1, pause(streamOf(5), 40_000))
+	f.event(1, up, 5, 150_000, sai.MarkHigh)
+	if got := f.take(); len(got) != 0 {
+		t.Errorf("by a port that is no border's: %+v", got)
+	}
+	f.event(2, border, 5, 150_000, sai.MarkHigh)
+	f.take()
+	f.core.end(f.now)
+	if got := f.take(); len(got) != 1 || got[0].pfc.Quanta[3] != 0 {
+		t.Errorf("at the end: %+v", got)
+	}
+}
+
 // At a border the neighbor gets PFC: paused as long as the flow is congested, resumed
 // when it has drained, for at most 100 ms without a break. A reduction is not translated.
 //

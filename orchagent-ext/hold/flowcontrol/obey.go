@@ -28,6 +28,8 @@ type held struct {
 	wait  uint64 // messages that are obeyed once packets match
 	asked enforce.Hold
 
+	border uint32 // interface index of the border port that its flow comes in by, which is paused by PFC; 0: not known
+
 	at    int64 // when it is to be looked at
 	index int
 }
@@ -88,7 +90,9 @@ func (c *core) obey(now int64, p *port, at int64, m *notify.PFCM, k enforce.Key)
 		at := target{member, sai.HoldMatch{Kind: sai.HoldStream, Value: uint32(m.StreamID)}}
 		c.targets = append(c.targets, enforce.Target[target]{Flow: at, Share: c.share(p, at)})
 	}
-	switch c.demand(now, at, k, enforce.OfPFCM(m), about{m.Source, m.Destination}) {
+	outcome := c.demand(now, at, k, enforce.OfPFCM(m), about{m.Source, m.Destination})
+	c.relay(now, k, outcome)
+	switch outcome {
 	case enforce.Full:
 		c.counters.Full++
 	case enforce.Ignored:
@@ -311,10 +315,15 @@ func (c *core) check(now int64, h *held) {
 // holds returns the end of the pause under which a flow is held here; 0 for a free flow.
 func (c *core) holds(now int64, f *congested) int64 {
 	until := int64(0)
-	for _, m := range [...]sai.HoldMatch{{Kind: sai.HoldStream, Value: uint32(f.leaves.stream)}, {Kind: sai.HoldPair, Src: f.leaves.src, Dst: f.leaves.dst}} {
+	for _, m := range f.matches() {
 		if h := c.table.Hold(target{f.q.Port, m}); h.Until > now && h.Keep == 0 {
 			until = max(until, h.Until)
 		}
 	}
 	return until
+}
+
+// matches are those by which messages of a downstream neighbor hold a flow.
+func (f *congested) matches() [2]sai.HoldMatch {
+	return [...]sai.HoldMatch{{Kind: sai.HoldStream, Value: uint32(f.leaves.stream)}, {Kind: sai.HoldPair, Src: f.leaves.src, Dst: f.leaves.dst}}
 }
