@@ -353,6 +353,9 @@ func (o *orch) reconcile(ctx, writing context.Context, g task.Group) error {
 		o.Log.Info("the switch is brought to what is configured", "created", outcome.Created, "removed", outcome.Removed, "set", outcome.Set)
 	}
 	o.sw.outcome = outcome
+	if p.Export != nil {
+		p.Export.Rate = outcome.Sampling
+	}
 	o.entries.SetMethod(&outcome)
 	if err != nil {
 		return err

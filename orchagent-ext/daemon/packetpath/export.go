@@ -52,10 +52,10 @@ type exporterSettings struct {
 	collectors []ipfix.Collector
 }
 
-// exporterSettingsOf returns those of a configuration.
-func exporterSettingsOf(s *config.Snapshot) exporterSettings {
+// exporterSettingsOf returns those of a configuration. One of rate packets is sampled.
+func exporterSettingsOf(s *config.Snapshot, rate uint32) exporterSettings {
 	return exporterSettings{
-		registry: registry(s), domain: *s.IPFIX.ObservationDomain, rate: *s.IPFIX.SamplingRate,
+		registry: registry(s), domain: *s.IPFIX.ObservationDomain, rate: rate,
 		refresh: time.Duration(*s.IPFIX.TemplateRefreshS) * time.Second, messages: *s.IPFIX.TemplateRefreshPackets,
 		health:     policy.ExportsHealth(s),
 		collectors: collectors(s),

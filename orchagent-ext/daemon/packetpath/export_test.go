@@ -9,6 +9,7 @@ import (
 
 	"sluice/tests/configtest"
 
+	"sluice/orchagent-ext/daemon/policy"
 	"sluice/orchagent-ext/db/config"
 	"sluice/orchagent-ext/db/sonicdb"
 	"sluice/orchagent-ext/host/files"
@@ -18,7 +19,7 @@ import (
 // names.
 func TestExporterReadsOnlyFilesOfTheFolders(t *testing.T) {
 	snapshot, _ := config.New().Apply([]sonicdb.Change{})
-	settings := exporterSettingsOf(snapshot)
+	settings := exporterSettingsOf(snapshot, 1)
 	c := settings.config(&Environment{Read: (&files.Reader{Folders: []string{"/etc/sluice"}}).Read})
 	if _, err := c.Read("ca_file", "/etc/passwd"); err == nil || !strings.Contains(err.Error(), `ca_file "/etc/passwd": not below /etc/sluice`) {
 		t.Errorf("%v", err)
@@ -29,7 +30,8 @@ func TestExporterReadsOnlyFilesOfTheFolders(t *testing.T) {
 // rate gives others, which restart the exporter.
 func TestExporterSettings(t *testing.T) {
 	is := func(collector []string, more ...string) exporterSettings {
-		return exporterSettingsOf(configtest.Snapshot(t, configtest.Port0, configtest.Edge0, append([]string{"SLUICE_IPFIX", "global", "admin_state=enabled"}, more...), collector))
+		s := configtest.Snapshot(t, configtest.Port0, configtest.Edge0, append([]string{"SLUICE_IPFIX", "global", "admin_state=enabled"}, more...), collector)
+		return exporterSettingsOf(s, policy.Of(s).Export.Rate)
 	}
 	one := []string{"SLUICE_IPFIX_COLLECTOR", "c", "address=192.0.2.1"}
 	if !reflect.DeepEqual(is(one), is(one)) {

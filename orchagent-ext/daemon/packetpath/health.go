@@ -23,11 +23,11 @@ import (
 )
 
 // healthOf returns how far the health of connections can be read from the packets that come
-// for the export of flows. opened is how many packets the switch was to give to the CPU when
+// for the export of flows, one of rate packets. opened is how many packets the switch was to give to the CPU when
 // it was opened.
-func healthOf(s *config.Snapshot, c engine.Choices, opened engine.CPU) packetio.Health {
+func healthOf(s *config.Snapshot, rate uint32, c engine.Choices, opened engine.CPU) packetio.Health {
 	return packetio.Health{
-		Whole: *s.IPFIX.SamplingRate == 1 && policy.DriverOf(s) == policy.SAI && c.Method(engine.NeedExport) == engine.Sample,
+		Whole: rate == 1 && policy.DriverOf(s) == policy.SAI && c.Method(engine.NeedExport) == engine.Sample,
 		Rate:  min(*s.Global.CpuRate, opened.Rate), Burst: min(*s.Global.CpuBurst, opened.Burst),
 	}
 }

@@ -49,7 +49,7 @@ func SettingsOf(s *config.Snapshot, p engine.Policy, c engine.Choices, opened en
 		p.Export = nil // without samples, records would lack flows at random
 	}
 	if p.Export != nil && policy.Exports(s) {
-		w.exporter = exporterSettingsOf(s)
+		w.exporter = exporterSettingsOf(s, p.Export.Rate)
 	}
 	w.reader = readerSettingsOf(s, p, c, opened)
 	return w

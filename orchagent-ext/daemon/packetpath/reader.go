@@ -42,8 +42,8 @@ func readerSettingsOf(s *config.Snapshot, p engine.Policy, c engine.Choices, ope
 		r.algorithm, r.zeroOnly, r.zeroSrcQP = p.Label.Algorithm, p.Label.ZeroOnly, p.Label.ZeroSrcQP
 	}
 	if r.exports {
-		r.meter, r.rate, r.idle = meterConfig(s), *s.IPFIX.SamplingRate, time.Duration(*s.IPFIX.IdleTimeoutS)*time.Second
-		r.health, r.healthRecord = healthOf(s, c, opened), policy.ExportsHealth(s)
+		r.meter, r.rate, r.idle = meterConfig(s), p.Export.Rate, time.Duration(*s.IPFIX.IdleTimeoutS)*time.Second
+		r.health, r.healthRecord = healthOf(s, r.rate, c, opened), policy.ExportsHealth(s)
 		r.biflow = s.IPFIX.Mode == model.SonicSluice_SonicSluice_SLUICE_IPFIX_Global_Mode_biflow
 	}
 	return r.needed()

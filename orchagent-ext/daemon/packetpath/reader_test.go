@@ -15,7 +15,7 @@ import (
 func TestReaderSettings(t *testing.T) {
 	for mode, want := range map[string]struct{ packet, biflow bool }{"flow": {}, "packet": {packet: true}, "biflow": {biflow: true}} {
 		s := configtest.Snapshot(t, configtest.Port0, configtest.Edge0, []string{"SLUICE_IPFIX", "global", "admin_state=enabled", "mode=" + mode}, []string{"SLUICE_IPFIX_COLLECTOR", "c", "address=192.0.2.1"})
-		is := readerSettingsOf(s, policy.Of(s), nil, engine.CPU{})
+		is := readerSettingsOf(s, policy.Of(s).Rated(engine.Features{}), nil, engine.CPU{})
 		if !is.exports || is.meter.PerPacket != want.packet || is.biflow != want.biflow {
 			t.Errorf("mode %s: %+v", mode, is)
 		}

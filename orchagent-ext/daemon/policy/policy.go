@@ -32,7 +32,7 @@ func Of(s *config.Snapshot) engine.Policy {
 	}
 	if Exports(s) {
 		// Acknowledgements are sampled as all packets are: collectors are told one rate.
-		p.Export = &engine.Export{Rate: *s.IPFIX.SamplingRate, CM: Learns(s), Ports: slices.Sorted(maps.Keys(s.Resolve()))}
+		p.Export = &engine.Export{Rate: Value(s.IPFIX.SamplingRate), CM: Learns(s), Ports: slices.Sorted(maps.Keys(s.Resolve()))}
 	}
 	p.Placement = placementPolicy(s)
 	if s.FlowLabel.AdminState != config.Enabled {
@@ -65,7 +65,7 @@ func Warnings(s *config.Snapshot, p engine.Policy, o engine.Outcome) []string {
 	if s.IPFIX.AdminState == config.Enabled && !Exports(s) {
 		w = append(w, "SLUICE_IPFIX|global is enabled, and SLUICE_IPFIX_COLLECTOR has no collector")
 	}
-	if p.Export != nil && len(p.Export.Ports) == 0 {
+	if Exports(s) && p.Export != nil && len(p.Export.Ports) == 0 {
 		w = append(w, "SLUICE_IPFIX|global is enabled, and nothing is exported: SLUICE_PORT has no row of a port of the switch")
 	}
 	if p.Label == nil {

@@ -82,6 +82,10 @@ func TestWarnings(t *testing.T) {
 			"nothing to export", configtest.Snapshot(t, configtest.Port0, []string{"SLUICE_IPFIX", "global", "admin_state=enabled"}, []string{"SLUICE_IPFIX_COLLECTOR", "c", "address=192.0.2.1"}),
 			engine.Outcome{Choices: engine.Chose(engine.NeedFlowLabel, engine.None)}, []string{"nothing is exported: SLUICE_PORT has no row"},
 		},
+		{
+			"a gateway that learns queue pairs and exports nothing", configtest.Snapshot(t, configtest.Port0, []string{"SLUICE_PPFC", "global", "admin_state=enabled"}),
+			engine.Outcome{Choices: engine.Chose(engine.NeedFlowLabel, engine.None)}, nil,
+		},
 		{"no hash", s, engine.Outcome{Choices: engine.Chose(engine.NeedFlowLabel, engine.Compute)}, []string{"ECMP does not hash the flow label"}},
 		{"hashed", hashed, engine.Outcome{Choices: engine.Chose(engine.NeedFlowLabel, engine.Compute)}, nil},
 		{"managed", managed, engine.Outcome{Choices: engine.Chose(engine.NeedFlowLabel, engine.Rewrite)}, nil},

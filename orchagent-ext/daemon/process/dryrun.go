@@ -20,6 +20,7 @@ import (
 	"sluice/orchagent-ext/db/telemetry"
 	"sluice/orchagent-ext/switch/engine"
 	"sluice/orchagent-ext/switch/orchagent"
+	"sluice/orchagent-ext/switch/saidriver"
 	"sluice/sai-shim/saiattr"
 	"sluice/yang/rows"
 	"sluice/yang/text"
@@ -59,7 +60,10 @@ func dryRun(ctx context.Context, o *Options, databases *sonicdb.Databases, out i
 		}
 		features.HashList = method == last && slices.ContainsFunc(slices.Collect(maps.Values(existing)), func(r *engine.Record) bool { return r.Type == engine.TypeHashList })
 		features.Kernel = filepath.Base(o.Library) == SoftLibrary || existing[engine.KeySeed] != nil
-		p := policy.Of(snapshot)
+		if !features.Kernel {
+			features.MinSampling = saidriver.MinSampling
+		}
+		p := policy.Of(snapshot).Rated(features)
 		choices := engine.Chose(engine.NeedFlowLabel, method).AndPlacement(p)
 		pins = choices.Pins()
 		want = engine.Objects(p, choices, features.Within(existing))
@@ -144,7 +148,7 @@ func wantedRows(ctx context.Context, databases *sonicdb.Databases, s *config.Sna
 	if err != nil {
 		return "", nil, err
 	}
-	p := policy.Of(s)
+	p := policy.Of(s).Rated(features)
 	choices := engine.Choose(abilities, p, features)
 	if method != "" {
 		choices[engine.NeedFlowLabel] = engine.Choice{Method: method}

@@ -33,7 +33,7 @@ func TestDecisions(t *testing.T) {
 			"lifetime_intervals": "3", "opcode": "197", "source": "node",
 		}},
 		"SLUICE_IPFIX": {nil, fields{
-			"admin_state": "disabled", "flags": "last", "mode": "flow", "pen": "32473", "sampling_rate": "1",
+			"admin_state": "disabled", "flags": "last", "mode": "flow", "pen": "32473",
 		}},
 		"SLUICE_IPFIX_COLLECTOR": {fields{"address": "::1"}, fields{"path_mtu": "1280", "transport": "udp"}},
 		"SLUICE_PORT":            {nil, fields{"role": "fabric"}},

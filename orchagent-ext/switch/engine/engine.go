@@ -39,6 +39,7 @@ type Outcome struct {
 	Queues   uint8    // egress queues of a port
 	NoQueues string   // why the switch has no queues; "" with 0 queues: unknown
 	Problems []string // of objects that are done without
+	Sampling uint32   // one of so many packets is sampled for export; 0: none is
 	Left     []string // objects on the switch that may be of Sluice, or of another owner
 	Created  int
 	Removed  int
@@ -128,11 +129,15 @@ func (e *Engine) Reconcile(p Policy) (Outcome, error) {
 	if err := e.ask(); err != nil {
 		return e.outcome, err
 	}
+	p = p.Rated(e.offered)
 	e.excludeMethods(p)
 	if err := e.retryRefused(p); err != nil {
 		return e.outcome, err
 	}
 	e.outcome = Outcome{Queues: e.offered.Queues, NoQueues: e.offered.NoQueues}
+	if p.Export != nil {
+		e.outcome.Sampling = p.Export.Rate
+	}
 	if e.finder != nil {
 		e.outcome.Left = e.finder.Left()
 	}

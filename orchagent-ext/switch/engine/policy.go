@@ -30,6 +30,17 @@ type Policy struct {
 	FlowCapacity uint32
 }
 
+// Rated returns the policy with a rate of export where it leaves that to the switch: every
+// packet, or one of as many as the switch demands.
+func (p Policy) Rated(f Features) Policy {
+	if p.Export != nil && p.Export.Rate == 0 {
+		x := *p.Export
+		x.Rate = max(f.MinSampling, 1)
+		p.Export = &x
+	}
+	return p
+}
+
 // Label has the formula of flow labels, and the packets that get one.
 type Label struct {
 	Algorithm flow.Algorithm
@@ -46,7 +57,7 @@ type CPU struct {
 
 // Export has the packets that the CPU gets for the export of flows.
 type Export struct {
-	Rate  uint32   // one of so many RoCEv2 packets
+	Rate  uint32   // one of so many RoCEv2 packets; 0: as many as the switch gives, see [Policy.Rated]
 	Ports []string // that they come in by
 
 	// Packets by which source queue pairs are learned, where the switch matches BTH opcodes:

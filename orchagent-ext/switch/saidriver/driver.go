@@ -127,9 +127,9 @@ func (d *Driver) CPUDiscards() *uint64 {
 	return &n
 }
 
-// minSampling is the least sampling interval (one of so many packets) for the CPU of an
+// MinSampling is the least sampling interval (one of so many packets) for the CPU of an
 // ASIC, as for SONiC's sFlow.
-const minSampling = 256
+const MinSampling = 256
 
 // Probe implements [engine.Driver]. Abilities that the library leaves open are tried.
 func (d *Driver) Probe() (engine.Abilities, engine.Features, error) {
@@ -183,7 +183,7 @@ func (d *Driver) Probe() (engine.Abilities, engine.Features, error) {
 		HashRDMAIPv4: d.hashUse(saiattr.ECMPHashIPv4RDMA, saiattr.ECMPHashIPv4),
 	}
 	if !d.kernel { // whose CPU an ASIC's packets do not drown
-		f.MinSampling = minSampling
+		f.MinSampling = MinSampling
 	}
 	can, known = d.lib.CanCreate(saiattr.TrapRoute, saiattr.TrapRouteTrap)
 	f.TrapRoute = can || !known

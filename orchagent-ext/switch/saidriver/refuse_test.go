@@ -269,7 +269,7 @@ func TestNothingOfTheExtensionIsCalledWithoutItsAnswer(t *testing.T) {
 	}
 }
 
-// TestSamplingOfEveryPacketIsRefusedOnAnASIC: the default sampling_rate is every packet. The
+// TestSamplingOfEveryPacketIsRefusedOnAnASIC: every packet is too many. The
 // library gets none of it, nor what only samples need; the reason says what is taken.
 func TestSamplingOfEveryPacketIsRefusedOnAnASIC(t *testing.T) {
 	library := saitest.New(t)
@@ -289,6 +289,21 @@ func TestSamplingOfEveryPacketIsRefusedOnAnASIC(t *testing.T) {
 			if strings.HasPrefix(call, "create "+kind) {
 				t.Error(call)
 			}
+		}
+	}
+}
+
+// TestSamplingIsOfOneIn256OnAnASICByDefault: a row without sampling_rate takes what the CPU of
+// an ASIC can bear; one that has it gets what it says.
+func TestSamplingIsOfOneIn256OnAnASICByDefault(t *testing.T) {
+	p := openPlace(t, saitest.New(t))
+	e := newTestEngine(t, p.driver(), &fakeLedger{})
+	for written, is := range map[uint32]uint32{0: 256, 1000: 1000} {
+		want := policy("Ethernet0")
+		want.Export = &engine.Export{Rate: written, Ports: []string{"Ethernet0"}}
+		o := reconcile(t, e, want)
+		if o.Sampling != is || o.Choices[engine.NeedExport].Method != engine.Sample {
+			t.Errorf("sampling_rate %d: one of %d, %+v", written, o.Sampling, o.Choices[engine.NeedExport])
 		}
 	}
 }
