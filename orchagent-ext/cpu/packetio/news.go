@@ -12,20 +12,19 @@ import (
 // Pair is a session with the queue pair that sends it.
 type Pair struct {
 	Src, Dst      netip.Addr
-	DestQP, SrcQP uint32
+	DestQP, SrcQP uint32 // SrcQP 0: not known
 
 	// Of the packet that reported it; SrcPort is 0 for a packet of another flow.
 	SrcPort, PKey uint16
 	DSCP, Bits    uint8 // Bits of BTH octet 4, the low 6
 }
 
-// learned reports the source queue pair of a flow, at its first packet and every second,
-// fourth, eighth… if it is known by then.
+// learned reports a flow at its first, second, fourth, eighth… packet, with its source queue
+// pair, 0 if that is not known by then. In a tunnel the addresses are those of the session.
 func (r *Reader) learned(p *roce.Packet, f *flow.Flow) {
-	if qp, _ := r.table.SrcQP(f); qp != 0 {
-		bth := p.BTH()
-		r.config.Learned(Pair{Src: f.SessionSrc(), Dst: f.SessionDst(), DestQP: f.DestQP, SrcQP: qp, SrcPort: p.SrcPort(), PKey: bth.PKey, DSCP: p.TrafficClass() >> 2, Bits: bth.Resv6})
-	}
+	qp, _ := r.table.SrcQP(f)
+	bth := p.BTH()
+	r.config.Learned(Pair{Src: f.SessionSrc(), Dst: f.SessionDst(), DestQP: f.DestQP, SrcQP: qp, SrcPort: p.SrcPort(), PKey: bth.PKey, DSCP: p.TrafficClass() >> 2, Bits: bth.Resv6})
 }
 
 // NewFlow reports that a flow without a label came in, with the label that it is pinned

@@ -107,6 +107,17 @@ func TestTellsOfFlowsThatAreSeenTwice(t *testing.T) {
 	}
 }
 
+// Flows are reported with or without a source queue pair; in a tunnel by their session.
+func TestReportsFlowsThatHaveNoSourceQueuePair(t *testing.T) {
+	var got []Pair
+	run(t, Config{Learned: func(p Pair) { got = append(got, p) }}, []Frame{frame(t, 0x11, 0), tunnel(frame(t, 0x55, 0))})
+	src, dst := netip.AddrFrom16(host1), netip.AddrFrom16(host2)
+	want := []Pair{{Src: src, Dst: dst, DestQP: 0x11, SrcPort: 49152, PKey: 0xffff}, {Src: src, Dst: dst, DestQP: 0x55, SrcPort: 49152, PKey: 0xffff}}
+	if diff := cmp.Diff(want, got, cmp.Comparer(func(x, y netip.Addr) bool { return x == y })); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // Where the switch computes labels, packets come with them. Those with a label of their
 // sender's are left alone, and so are datagrams.
 func TestTellsOfFlowsWithTheComputedLabel(t *testing.T) {

@@ -18,10 +18,11 @@ func Advises(s *config.Snapshot) bool {
 	return !Disabled(s) && s.RateAdvice.AdminState == config.Enabled
 }
 
-// Learns reports whether source queue pairs are learned, by packets to the CPU.
+// Learns reports whether flows and their source queue pairs are learned, by packets to the
+// CPU: a rate policy is for all flows that pass, whichever queue pair messages name.
 func Learns(s *config.Snapshot) bool {
 	copies := s.RateAdvice.DestinationQp == model.SonicSluice_SonicSluice_SLUICE_RATE_ADVICE_Global_DestinationQp_copy
-	return Advises(s) && !copies || UsesPPFC(s)
+	return Advises(s) && (!copies || len(s.RatePolicies) > 0) || UsesPPFC(s)
 }
 
 // Controls reports whether notifications are sent or obeyed.

@@ -113,6 +113,24 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
+// TestLearns: where advice copies the queue pair of the data packet, flows are looked for if a
+// policy limits them.
+func TestLearns(t *testing.T) {
+	for _, tt := range []struct {
+		mode   string
+		policy bool
+		want   bool
+	}{{"learned", false, true}, {"copy", false, false}, {"copy", true, true}} {
+		rows := [][]string{configtest.Port0, {"SLUICE_RATE_ADVICE", "global", "admin_state=enabled", "destination_qp=" + tt.mode}}
+		if tt.policy {
+			rows = append(rows, []string{"SLUICE_RATE_POLICY", "gold", "rate_mbps=400"})
+		}
+		if got := Learns(configtest.Snapshot(t, rows...)); got != tt.want {
+			t.Errorf("%+v: %v", tt, got)
+		}
+	}
+}
+
 func TestPorts(t *testing.T) {
 	s := configtest.Snapshot(t, configtest.Port0, configtest.Port4, []string{"PORTCHANNEL", "PortChannel1"}, []string{"PORTCHANNEL_MEMBER", "PortChannel1|Ethernet4"})
 	want := []engine.Port{{Name: "Ethernet0", Lanes: []uint32{0, 1}}, {Name: "Ethernet4", Lanes: []uint32{4}, Channel: "PortChannel1"}}

@@ -12,7 +12,7 @@ import (
 
 // A flow for which there is a rate policy (draft-zz section 5.1) is advised of it while
 // it is near its limit, congested or free. It is known by the packet path, which reports
-// flows with their source queue pair; its octets are counted by the switch, whichever
+// flows, with their source queue pair where that is known; its octets are counted by the switch, whichever
 // port it leaves by.
 
 // limited is such a flow.
@@ -38,6 +38,9 @@ func (c *core) limit(now int64, l *Learned) {
 	a := c.settings.Advice
 	if a == nil || len(a.Policies) == 0 || l.SrcPort == 0 {
 		return
+	}
+	if l.SrcQP == 0 && !a.Copy {
+		return // its sender is told once its queue pair is known
 	}
 	rate := congestion.Lowest(a.Policies, l.Src, l.Dst, l.DSCP)
 	known := c.limited[l.Pair]

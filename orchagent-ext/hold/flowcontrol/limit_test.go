@@ -36,11 +36,14 @@ func TestPolicyIsToldWithoutCongestion(t *testing.T) {
 	dscp.DSCP = 0
 	unseen := seen
 	unseen.SrcPort = 0
+	unpaired := seen
+	unpaired.SrcQP = 0
 	for name, tt := range map[string]struct {
 		flow Learned
 		mbps uint64
 		want uint32
 	}{
+		"its queue pair is not known":    {unpaired, 28, 0},
 		"near its limit":                 {seen, 28, 30},
 		"above it":                       {seen, 45, 30},
 		"far below":                      {seen, 20, 0},
@@ -78,6 +81,39 @@ func TestPolicyIsToldWithoutCongestion(t *testing.T) {
 		if h := f.holds[target{sai.Null, f.core.limited[tt.flow.Pair].match()}]; h.rate != sai.RateCount {
 			t.Errorf("%s: the switch does not count it: %+v", name, f.holds)
 		}
+	}
+}
+
+// With destination_qp=copy a flow is limited whose source queue pair nothing has shown: the
+// message names that of the data packet. A report without it leaves what was learned.
+//
+//conformance:draft-zz/policy draft-zz/dest-qp
+func TestPolicyIsToldWithoutAQueuePair(t *testing.T) {
+	c := limiting()
+	c.Advice.Copy = true
+	f := newFake(t, c)
+	unpaired := seen
+	unpaired.SrcQP = 0
+	start := f.now
+	f.passes(source, sink, 0x99, 0)
+	f.core.limit(f.now, &unpaired)
+	for at := start; at < start+50*ms; at += ms {
+		f.passes(source, sink, 0x99, 28*125*uint64((at-start)/ms))
+		f.until(at)
+	}
+	got := f.takeTold()
+	if len(got) < 3 {
+		t.Fatalf("told %d times", len(got))
+	}
+	for i, g := range got {
+		if m := g.packet.RateAdvice; m.Rate != 30 || m.DestQP != 0x99 || m.DestinationQP != 0x99 || m.SourceQP != 0x99 {
+			t.Errorf("message %d: %+v", i, m)
+		}
+	}
+	f.core.pairs.add(seen)
+	f.core.pairs.add(unpaired)
+	if qp := f.core.pairs.find(seen.Pair).qp; qp != 0x42 {
+		t.Errorf("after a report without it the queue pair is %#x", qp)
 	}
 }
 

@@ -13,7 +13,7 @@ type Pair struct {
 // Learned is the source queue pair of a [Pair].
 type Learned struct {
 	Pair
-	SrcQP uint32
+	SrcQP uint32 // 0: not known yet
 
 	// Of a packet of the flow; SrcPort is 0 before the first packet, and the others are
 	// unknown then.
@@ -43,6 +43,9 @@ func newPairs() pairs {
 
 // add records a pair in the young generation. When that is full the old one is dropped.
 func (p *pairs) add(l Learned) {
+	if l.SrcQP == 0 {
+		l.SrcQP = p.find(l.Pair).qp // another packet has shown it
+	}
 	p.put(l.Pair, known{l.SrcQP, l.PKey, l.Bits, l.SrcPort != 0})
 }
 
