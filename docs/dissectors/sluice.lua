@@ -91,6 +91,7 @@ local icmpv6, icmpv6_type = Field.new("icmpv6"), Field.new("icmpv6.type")
 local icmp, icmp_type = Field.new("icmp"), Field.new("icmp.type")
 local option_type, hop_by_hop = Field.new("ipv6.opt.type"), Field.new("ipv6.hopopts")
 local udp_port, udp_length = Field.new("udp.dstport"), Field.new("udp.length")
+local ip, ip_len, ipv6, ipv6_plen = Field.new("ip"), Field.new("ip.len"), Field.new("ipv6"), Field.new("ipv6.plen")
 local opcode = Field.new("infiniband.bth.opcode")
 local netflow_version = Field.new("cflow.version")
 
@@ -102,6 +103,23 @@ local function octets(field, offset, n)
 		return nil
 	end
 	return buffer(at, n)
+end
+
+-- whole says whether an IP packet ends where a UDP datagram does that begins at a field: with
+-- two different lengths the form of a message is open.
+local function whole(field, before, length)
+	local ends = field.offset - before + length
+	for i, header in ipairs({ ip() }) do
+		if header.offset + select(i, ip_len()).value == ends then
+			return true
+		end
+	end
+	for i, header in ipairs({ ipv6() }) do
+		if header.offset + 40 + select(i, ipv6_plen()).value == ends then
+			return true
+		end
+	end
+	return false
 end
 
 local function pfcm_body(range, tree, form, streams, addresses)
@@ -185,7 +203,7 @@ function ppfc.dissector(_, pinfo, tree)
 		local size = tostring(pinfo.net_dst):find(":") and 16 or 4
 		local length = select(i, udp_length()).value
 		local message = octets(port, -2, length)
-		if port.value == ppfc.prefs.udp_port and message and length >= 16 + 2 * size then
+		if port.value == ppfc.prefs.udp_port and message and length >= 16 + 2 * size and whole(port, 2, length) then
 			ppfc_body(message, tree, "udp", 8, size)
 		end
 	end
@@ -195,7 +213,7 @@ function advice.dissector(_, _, tree)
 	local f = advice_fields
 	for _, code in ipairs({ opcode() }) do
 		local message = octets(code, 0, 32)
-		if code.value == advice.prefs.opcode and message then
+		if code.value == advice.prefs.opcode and message and whole(code, 8, 40) then
 			local branch = tree:add(advice, message)
 			branch:add(f.pkey, message(2, 2))
 			branch:add(f.dest_qp, message(5, 3))

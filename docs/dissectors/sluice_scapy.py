@@ -19,7 +19,8 @@ import sys
 from scapy.contrib.roce import BTH
 from scapy.fields import BitEnumField, BitField, ByteField, IP6Field, IPField, IntField, ShortField, XByteField, XShortField
 from scapy.layers.inet import ICMP, IP, UDP
-from scapy.layers.inet6 import IPv6, _hbhoptcls, _ICMPv6, icmp6typescls, icmp6typesminhdrlen
+from scapy.layers.inet6 import IPv6, IPv6ExtHdrHopByHop, _hbhoptcls, _ICMPv6, _IPv6GuessPayload, icmp6typescls, icmp6typesminhdrlen
+from scapy.layers.ipsec import AH
 from scapy.packet import Packet, bind_bottom_up, bind_layers, bind_top_down
 from scapy.utils import checksum, rdpcap
 
@@ -132,6 +133,8 @@ icmp6typescls.update({PFCM_ICMPV6_TYPE: PFCM, PPFC_ICMPV6_TYPE: PPFCv6})
 icmp6typesminhdrlen.update({PFCM_ICMPV6_TYPE: 44, PPFC_ICMPV6_TYPE: 60})
 _hbhoptcls[PFCM_OPTION_TYPE] = PFCMOption
 bind_layers(BTH, RateAdvice, opcode=RATE_ADVICE_OPCODE)
+AH.default_payload_class = _IPv6GuessPayload.default_payload_class  # scapy knows tunnels behind it only
+bind_layers(AH, ICMP, nh=1)
 ICMP.dispatch_hook = classmethod(lambda cls, _pkt=None, *_, **__: PPFCv4 if _pkt and _pkt[0] == PPFC_ICMPV4_TYPE else ICMP)
 
 
@@ -225,19 +228,19 @@ def _records(body, fields):
 
 
 def message_fields(packet):
-    """What a packet says, by the names of `sluice decode --json`; None: it is no message."""
-    for cls, form in ((PFCM, 'icmpv6'), (PFCMOption, None)):
-        m = packet.getlayer(cls) or _option(packet, cls)
-        if m:
-            return {'encapsulation': form or ('hop-by-hop' if packet[IPv6].nh == 0 else 'destination-options'),
+    """What a packet says, by the names of `sluice decode --json`; None: it is no message, or one of another length."""
+    for cls in (PFCM, PFCMOption):
+        m, form = (packet.getlayer(cls), 'icmpv6') if cls is PFCM else _option(packet, cls)
+        if m and (len(m.original) == 44 if cls is PFCM else m.optlen == 42):
+            return {'encapsulation': form,
                     'stream_id': m.stream_id, 'queue_id': m.queue_id, 'action': ACTIONS[m.action],
                     'reduction_percent': {0: 0, 1: 100}.get(m.action, m.percent), 'time_us': m.time_us,
                     'destination': m.destination, 'source': m.source}
     for cls in (PPFCv6, PPFCv4, PPFCUDPv6, PPFCUDPv4):
         m = packet.getlayer(cls)
-        if not m:
-            continue
         over_udp = cls in (PPFCUDPv6, PPFCUDPv4)
+        if not m or len(m.original) - _PPFC_OCTETS[cls] not in (0, 4, 8, 16) or over_udp and not _whole(packet):
+            continue
         ip = packet[IPv6] if IPv6 in packet else packet[IP]
         place = 'congestion_qid' if over_udp else 'congestion_port'
         fields = {'transport': 'udp' if over_udp else 'icmp', 'flags': m.flags, 'pt': PTS[m.pt], 'priority': m.priority,
@@ -252,21 +255,30 @@ def message_fields(packet):
         if FlowQPs in m:
             fields.update(flow_src_qp=m[FlowQPs].src_qp, flow_dst_qp=m[FlowQPs].dst_qp)
         return fields
-    if RateAdvice in packet:
+    if RateAdvice in packet and _whole(packet) and packet[UDP].len == 40:
         bth, m = packet[BTH], packet[RateAdvice]
         return {'pkey': bth.pkey, 'dest_qp': bth.dqpn, 'rate_mbps': m.rate_mbps, 'version': m.version,
                 'destination_qp': m.destination_qp, 'source_qp': m.source_qp}
     return None
 
 
+# Octets of PPFC without UDP header and Flow Identifier.
+_PPFC_OCTETS = {PPFCv6: 60, PPFCv4: 24, PPFCUDPv6: 40, PPFCUDPv4: 16}
+
+
+def _whole(packet):
+    """Whether the length of UDP is that of the IP packet's rest."""
+    return UDP in packet and packet[UDP].len == len(packet[UDP].original)
+
+
 def _option(packet, cls):
     layer = packet
     while layer:
-        for option in getattr(layer, 'options', None) or []:
+        for option in layer.fields.get('options') or []:
             if isinstance(option, cls):
-                return option
+                return option, 'hop-by-hop' if isinstance(layer, IPv6ExtHdrHopByHop) else 'destination-options'
         layer = layer.payload
-    return None
+    return None, None
 
 
 def main(files):
