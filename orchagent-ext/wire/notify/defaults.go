@@ -74,20 +74,46 @@ func DefaultCodePoints() CodePoints {
 	}
 }
 
-// Validate returns an error for code points that make messages ambiguous, or that are
-// outside the range of their field.
+// span is a range of numbers, both ends included.
+type span struct{ first, last uint16 }
+
+// The numbers that messages may have: those that IANA gave to nothing that a switch or a
+// host sends. CONFIG_DB's fields have the same ranges.
+var (
+	icmpv6Types = []span{{5, 126}, {162, 254}}
+	icmpv4Types = []span{{44, 255}}
+	optionTypes = []span{{2, 3}, {6, 6}, {9, 14}, {16, 16}, {19, 31}} // top 3 bits 0: skipped where unknown, unchanged on the way
+	ppfcPorts   = []span{{1, 52}, {54, 66}, {69, 122}, {124, 160}, {163, 545}, {548, 3783}, {3786, 4738}, {4741, 4783}, {4785, 4788},
+		{4792, 6080}, {6082, 6342}, {6344, 65535}}
+)
+
+// outside returns an error for a number outside the ranges.
+func outside(what string, number uint16, ranges []span) error {
+	for _, r := range ranges {
+		if number >= r.first && number <= r.last {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s %d is one of another message or protocol: it must be in one of the ranges %d", what, number, ranges)
+}
+
+// Validate returns an error for code points that make messages ambiguous, that other
+// messages have, or that are outside the range of their field.
 //
 //conformance:draft-yang/option-type
 func (c CodePoints) Validate() error {
+	for _, one := range []error{
+		outside("ICMPv6 type", uint16(c.PFCMType), icmpv6Types), outside("ICMPv6 type", uint16(c.PPFCTypeV6), icmpv6Types),
+		outside("ICMPv4 type", uint16(c.PPFCTypeV4), icmpv4Types), outside("option type", uint16(c.PFCMOption), optionTypes),
+		outside("UDP port", c.PPFCPort, ppfcPorts),
+	} {
+		if one != nil {
+			return one
+		}
+	}
 	switch {
 	case c.PFCMType == c.PPFCTypeV6:
 		return fmt.Errorf("ICMPv6 type %d is given to both PFCM and PPFC", c.PFCMType)
-	case c.PFCMOption <= optionPadN:
-		return fmt.Errorf("option type 0x%02x is padding (RFC 8200 section 4.2)", c.PFCMOption)
-	case c.PFCMOption&0xe0 != 0:
-		return fmt.Errorf("option type 0x%02x: its top 3 bits must be 0: skipped where unknown, unchanged on the way", c.PFCMOption)
-	case c.PPFCPort == 0 || c.PPFCPort == roce.UDPPort:
-		return fmt.Errorf("UDP port %d cannot be PPFC's: 0 is none, %d is RoCEv2", c.PPFCPort, roce.UDPPort)
 	case c.RateAdviceOpcode < manufacturerOpcodes && c.RateAdviceOpcode != roce.RCAtomicWrite:
 		return fmt.Errorf("opcode 0x%02x cannot be Rate Advice's: it is one from 0xc0 on, or the draft's example 0x1d", uint8(c.RateAdviceOpcode))
 	}
