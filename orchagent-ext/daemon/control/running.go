@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"net"
 	"reflect"
 	"sync"
 	"time"
@@ -88,6 +89,7 @@ func (r *running) configure(s *config.Snapshot, sw Ports) error {
 	r.neighbors.Await(neighborPatience)
 	c := configOf(s)
 	c.Ports = portsOf(s, r.neighbors.Ports(), sw.PortID)
+	number(c.Ports)
 	queues, err := queuesOf(s, sw, c.Sends())
 	c.Queues = queues
 	key := sai.FlowKeyLabel
@@ -114,6 +116,18 @@ func (r *running) configure(s *config.Snapshot, sw Ports) error {
 		r.Configure(c)
 	}
 	return errors.Join(err, r.mark(queues))
+}
+
+// number sets the interface indexes of ports whose neighbors are left alone, such as those to hosts:
+// PPFC names the congested port by it. A port whose netdev has gone keeps 0.
+func number(ports []flowcontrol.Port) {
+	for i := range ports {
+		if p := &ports[i]; p.Index == 0 {
+			if link, err := net.InterfaceByName(p.Name); err == nil {
+				p.Index = uint32(link.Index)
+			}
+		}
+	}
 }
 
 // assumeStale notes that an earlier process may have left marks on any queue.

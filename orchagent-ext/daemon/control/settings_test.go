@@ -4,8 +4,10 @@ package control
 
 import (
 	"errors"
+	"net"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +17,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"sluice/orchagent-ext/daemon/policy"
+	"sluice/orchagent-ext/db/config"
+	"sluice/orchagent-ext/db/sonicdb"
 	"sluice/orchagent-ext/db/telemetry"
 	"sluice/orchagent-ext/hold/congestion"
 	"sluice/orchagent-ext/hold/flowcontrol"
@@ -193,5 +197,46 @@ func TestReleasedHoldsAreLoggedOnceAMinute(t *testing.T) {
 	}
 	if lines != 10 || counted != 541 {
 		t.Errorf("%d lines of %d releases in 10 minutes, want 10 of 541", lines, counted)
+	}
+}
+
+// TestCodePointsAreThoseOfTheModel: the codec takes the numbers that CONFIG_DB takes, so that the
+// tools refuse what rows refuse.
+func TestCodePointsAreThoseOfTheModel(t *testing.T) {
+	for _, field := range []struct {
+		table, name string
+		last        int
+		set         func(c *notify.CodePoints, v uint16)
+	}{
+		{"SLUICE_PFCM", "icmpv6_type", 255, func(c *notify.CodePoints, v uint16) { c.PFCMType = uint8(v) }},
+		{"SLUICE_PFCM", "option_type", 255, func(c *notify.CodePoints, v uint16) { c.PFCMOption = uint8(v) }},
+		{"SLUICE_PPFC", "icmpv6_type", 255, func(c *notify.CodePoints, v uint16) { c.PPFCTypeV6 = uint8(v) }},
+		{"SLUICE_PPFC", "icmpv4_type", 255, func(c *notify.CodePoints, v uint16) { c.PPFCTypeV4 = uint8(v) }},
+		{"SLUICE_PPFC", "udp_port", 6400, func(c *notify.CodePoints, v uint16) { c.PPFCPort = v }},
+	} {
+		for v := range field.last + 1 {
+			codes := notify.DefaultCodePoints()
+			field.set(&codes, uint16(v))
+			row := rows.Row{Table: field.table, Key: "global", Fields: map[string]string{field.name: strconv.Itoa(v)}}
+			_, rejected := config.New().Apply([]sonicdb.Change{{Row: row}})
+			if taken := len(rejected) == 0; taken != (codes.Validate() == nil) {
+				t.Errorf("%s %s=%d: the row is taken: %v, the codec: %v", field.table, field.name, v, taken, codes.Validate())
+			}
+		}
+	}
+}
+
+// TestPortsToHostsHaveTheirIndex: no neighbor is looked for there, and PPFC names them by it.
+func TestPortsToHostsHaveTheirIndex(t *testing.T) {
+	lo, err := net.InterfaceByName("lo")
+	if err != nil {
+		t.Skipf("no loopback: %v", err)
+	}
+	ports := []flowcontrol.Port{{Name: "lo"}, {Name: "lo", Index: 77}, {Name: "gone"}}
+	number(ports)
+	for i, want := range []uint32{uint32(lo.Index), 77, 0} {
+		if ports[i].Index != want {
+			t.Errorf("port %d has index %d, want %d", i, ports[i].Index, want)
+		}
 	}
 }
