@@ -12,11 +12,15 @@ import (
 
 	"sluice/orchagent-ext/testbed/fabric"
 	"sluice/orchagent-ext/testbed/ipfixtest"
+	"sluice/orchagent-ext/wire/roce"
 )
 
 // TestExport: the daemon exports the flows that its switch sees, with labels and
 // without, how their connections fare where that is wanted, and what its tables hold when it
 // ends.
+//
+//conformance:draft-lin/opcode draft-lin/pkey draft-lin/dest-qp draft-lin/src-qp draft-lin/psn draft-lin/flags1
+//conformance:draft-lin/flags2 draft-lin/flags3 draft-lin/other
 func TestExport(t *testing.T) {
 	for _, labels := range []bool{false, true} {
 		t.Run(map[bool]string{false: "alone", true: "beside labels"}[labels], func(t *testing.T) {
@@ -66,6 +70,15 @@ func TestExport(t *testing.T) {
 			if r["sourceIPv6Address"] != fabric.HostA.Addr() || r["destinationTransportPort"] != uint64(4791) ||
 				r["ingressInterface"] != uint64(l.LeafA.Index) || r["flowEndReason"] != uint64(4) || r["rdmaPacketSequenceNumber"] != uint64(4) {
 				t.Errorf("%v", r)
+			}
+			for name, want := range map[string]uint64{"rdmaOpCode": uint64(roce.RCSendMiddle), "rdmaPartitionKey": 0xffff, "rdmaDestinationQP": 0x100,
+				"rdmaBTHFlags1": 0, "rdmaBTHFlags2": 0, "rdmaBTHFlags3": 0} {
+				if r[name] != want {
+					t.Errorf("%s is %v, want %d", name, r[name], want)
+				}
+			}
+			if qp, known := r["rdmaSourceQP"]; known { // which no packet shows
+				t.Errorf("source queue pair %v", qp)
 			}
 			if r := flows[0x900]; r["sourceIPv4Address"] != netip.MustParseAddr(fabric.HostA4.Addr().String()) {
 				t.Errorf("%v", r)

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"sluice/orchagent-ext/testbed/fabric"
 	"sluice/orchagent-ext/wire/notify"
 	"sluice/orchagent-ext/wire/roce"
@@ -39,10 +41,17 @@ func (l *leaf) onePath() {
 }
 
 // TestHoldIsRefused: each PFCM that is not to be obeyed is counted once, under its reason,
-// and holds nothing.
+// holds nothing, and is not answered.
+//
+//conformance:draft-yang/hop-limit-silent draft-yang/subtype draft-yang/length draft-yang/option
 func TestHoldIsRefused(t *testing.T) {
 	l := holding(t, nil)
 	up := l.Uplinks[0]
+	answers, err := up.Peer().Capture()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.inOrder(l.send(l.train(5)), 5)
 	s := l.sender(up.Peer())
 	hops := func(n uint8) func(*notify.Envelope, *notify.PFCM) {
 		return func(e *notify.Envelope, _ *notify.PFCM) { e.HopLimit = n }
@@ -58,6 +67,7 @@ func TestHoldIsRefused(t *testing.T) {
 	const (
 		lengthAt, checksumAt, codeAt = 14 + 5, 14 + 43, 14 + 41
 		streamAt, actionAt           = 14 + 40 + 8, 14 + 40 + 11
+		dataLengthAt, subtypeAt      = 14 + 40 + 5, 14 + 40 + 6
 	)
 	patched := func(frame []byte, at int, octets ...byte) []byte {
 		copy(frame[at:], octets)
@@ -73,7 +83,8 @@ func TestHoldIsRefused(t *testing.T) {
 	}{
 		{"hop_limit", [][]byte{l.pfcm(up, hops(254)), l.pfcm(up, hops(64)), l.pfcm(up, hops(1))}},
 		{"checksum", [][]byte{patched(l.pfcm(up, nil), checksumAt, 0xff, 0xff)}},
-		{"short", [][]byte{patched(short, lengthAt, short[lengthAt]-4)}},
+		{"short", [][]byte{patched(short, lengthAt, short[lengthAt]-4), patched(l.pfcm(up, option), dataLengthAt, 41)}},
+		{"subtype", [][]byte{patched(l.pfcm(up, option), subtypeAt, 1)}},
 		{"code", [][]byte{code}},
 		{"reserved_action", [][]byte{patched(l.pfcm(up, option), actionAt, 0xc0)}},
 		{"zero_stream", [][]byte{patched(l.pfcm(up, option), streamAt, 0, 0)}},
@@ -99,8 +110,18 @@ func TestHoldIsRefused(t *testing.T) {
 	l.put(s, l.pfcm(up, to("ff02::1"))) // all nodes are meant
 	l.awaitNotified("pfcm", "held", 2)
 	received, held, obeyed := l.notified("pfcm", "received"), l.notified("pfcm", "held"), l.notified("pfcm", "obeyed")
-	if sum64 != 14 || held != 2 || received != sum64+held || obeyed != 0 { // no packet has matched
+	if sum64 != 16 || held != 2 || received != sum64+held || obeyed != 0 { // no packet has matched
 		t.Errorf("%d dropped, %d held, %d obeyed, %d received", sum64, held, obeyed, received)
+	}
+	frames, err := answers.Stop()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const firstNoError = 128 // of the types of ICMPv6 (RFC 4443 section 2.1)
+	for _, f := range frames {
+		if b := f.Data; b[12] == 0x86 && b[14+6] == unix.IPPROTO_ICMPV6 && b[14+40] < firstNoError {
+			t.Errorf("a message is answered by ICMPv6 type %d", b[14+40])
+		}
 	}
 }
 

@@ -100,6 +100,7 @@ func newSwitch(t testing.TB, shape *fabric.LeafSpine) *leaf {
 		t.Cleanup(func() { _ = (*db).Close() })
 	}
 	l.ports()
+	l.witness()
 	t.Cleanup(func() {
 		l.checkNoFault()
 		if t.Failed() {
@@ -151,6 +152,7 @@ func (l *leaf) launchWith(front []string, args ...string) {
 	if l.sluiced, err = l.Leaf.Start(cmd); err != nil {
 		l.t.Fatal(err)
 	}
+	witnesses.Store(testOf(l.t), true)
 }
 
 // stop ends sluiced as SIGTERM does.

@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"strconv"
@@ -10,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"sluice/orchagent-ext/flows/flow"
 	"sluice/orchagent-ext/testbed/fabric"
 	"sluice/orchagent-ext/wire/roce"
 )
@@ -31,10 +33,38 @@ func flowLabels(t *testing.T, arrived []fabric.Frame) map[uint32]uint32 {
 	return found
 }
 
+// onlyLabels fails where packets, one of each queue pair, changed in more than their label and
+// what each router changes: the Ethernet header and the hop limit.
+func onlyLabels(t *testing.T, sent [][]byte, arrived []fabric.Frame) {
+	t.Helper()
+	unlabelled := func(frame []byte) (qp uint32, b []byte) {
+		const ip, hopLimit = 14, 7
+		var p roce.Packet
+		if err := p.Parse(frame, len(frame)); err != nil {
+			t.Fatal(err)
+		}
+		b = bytes.Clone(frame[ip:])
+		b[1], b[2], b[3], b[hopLimit] = b[1]&0xf0, 0, 0, 0
+		return p.DestQP(), b
+	}
+	was := map[uint32][]byte{}
+	for _, frame := range sent {
+		qp, b := unlabelled(frame)
+		was[qp] = b
+	}
+	for _, f := range arrived {
+		if qp, b := unlabelled(f.Data); !bytes.Equal(b, was[qp]) {
+			t.Errorf("queue pair %#x: sent\n%x, arrived\n%x", qp, was[qp], b)
+		}
+	}
+}
+
 // TestRewriteKeepsLabels: where the CPU computes the labels, each flow gets an
-// entry, its label is fixed from then on, and survives a kill.
+// entry, its label is that of the formula and fixed from then on, nothing else of a packet
+// changes, and labels survive a kill.
 //
-//conformance:draft-hu/write
+//conformance:draft-hu/write draft-hu/qp-pair draft-hu/entropy draft-hu/input draft-hu/crc-init draft-hu/crc-loop
+//conformance:draft-hu/crc-result draft-hu/low-20 draft-hu/only-label
 func TestRewriteKeepsLabels(t *testing.T) {
 	l := newLeaf(t)
 	hide := []string{"--sai-profile", "SLUICE_HIDE=compute"}
@@ -45,8 +75,8 @@ func TestRewriteKeepsLabels(t *testing.T) {
 	l.awaitFields("SLUICE_STATE", "global", "flows", "64")
 	before := flowLabels(t, l.send(l.sessions(2)))
 	for qp, label := range before {
-		if label == 0 {
-			t.Errorf("queue pair %#x has no label", qp)
+		if want := flow.DraftLiteral.Label(0, qp, fabric.HostA.Addr().As16(), fabric.HostB.Addr().As16()); label != want {
+			t.Errorf("queue pair %#x has label %#x, want %#x", qp, label, want)
 		}
 	}
 	id := flowID(0x100)
@@ -57,9 +87,11 @@ func TestRewriteKeepsLabels(t *testing.T) {
 
 	objects := l.objects()
 	l.sluiced.Kill()
-	if now := flowLabels(t, l.send(l.sessions(1))); !maps.Equal(now, before) {
+	arrived := l.send(l.sessions(1))
+	if now := flowLabels(t, arrived); !maps.Equal(now, before) {
 		t.Error("labels moved when sluiced was killed")
 	}
+	onlyLabels(t, l.sessions(1), arrived)
 	l.launch(hide...)
 	l.awaitFields("SLUICE_STATE", "global", "state", "running", "flows", "64")
 	if now := l.objects(); !maps.Equal(now, objects) {

@@ -31,6 +31,7 @@ const (
 	ownQP      = 0x42                  // that the flows are sent from
 	elephantQP = 0x77
 	victimQP   = 0x78
+	stopUs     = 60_000 // for which far asks
 )
 
 // gateway is a switch of the WAN as [leaf], with a Redis of its own: its hosts at
@@ -57,6 +58,7 @@ func gateway(t testing.TB, w *fabric.WAN, i int) *leaf {
 	}
 	l.ports()
 	l.set("SLUICE", "global", "router_id_v6", fabric.WANRouters[i].String())
+	l.witness()
 	t.Cleanup(func() {
 		if t.Failed() {
 			counts, _ := l.countersDB.Read(context.Background(), "SLUICE_NOTIFY_STATS") // the test has failed anyway
@@ -79,7 +81,7 @@ func newWAN(t testing.TB, ppfc ...string) (w *fabric.WAN, near, far *leaf) {
 	w, err := fabrictest.New(t).WAN(wanDelay)
 	fabrictest.Check(t, err)
 	near, far = gateway(t, w, 0), gateway(t, w, 1)
-	far.set("SLUICE_THRESHOLD", "gold", "high_bytes", "10000", "duration_us", "60000")
+	far.set("SLUICE_THRESHOLD", "gold", "high_bytes", "10000", "duration_us", fmt.Sprint(stopUs))
 	far.set("SLUICE_PORT", far.LeafA.Name, "role", "edge", "threshold", "gold")
 	for _, l := range []*leaf{near, far} {
 		l.set("SLUICE_PPFC", "global", append([]string{"admin_state", "enabled"}, ppfc...)...)
@@ -123,6 +125,7 @@ func (l *leaf) datagram(qp uint32, n int) []byte {
 // tshark and scapy read every message that was on the link and at the sender.
 //
 //conformance:draft-xz/icmp draft-xz/rocev2 draft-xz/trigger draft-xz/map-qp draft-zz/near-source draft-zz/remote
+//conformance:draft-xz/priority draft-xz/port draft-xz/duration draft-zz/dest-qp
 func TestPPFCHoldsAtTheIngressGateway(t *testing.T) {
 	for transport, client := range map[string]string{"icmp": "rate-advice", "udp": "cnp"} {
 		t.Run(transport, func(t *testing.T) {
@@ -181,6 +184,7 @@ func TestPPFCHoldsAtTheIngressGateway(t *testing.T) {
 				}
 			}
 			near.inOrder(all[0], n)
+			checkSourceMessages(t, append(slices.Clone(all[1]), all[2]...), far.LeafA.Index)
 			seen := readByTools(t, notifications(append(all[1], all[2]...)))
 			for _, kind := range []string{"ppfc/" + transport, client, "rate-advice"} {
 				if seen[kind] == 0 {
@@ -188,6 +192,25 @@ func TestPPFCHoldsAtTheIngressGateway(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// checkSourceMessages checks what messages say of the flow of the test, which has DSCP 0 and
+// leaves by a port of far.
+func checkSourceMessages(t *testing.T, frames []fabric.Frame, port int) {
+	t.Helper()
+	for _, f := range frames {
+		var p notify.Packet
+		if p.Parse(f.Data, notify.DefaultCodePoints()) != nil {
+			continue
+		}
+		switch m, a := p.PPFC, p.RateAdvice; {
+		case p.Kind == notify.KindRateAdvice && (a.DestQP != ownQP || a.DestinationQP != ownQP || a.SourceQP != elephantQP):
+			t.Errorf("Rate Advice to queue pair %#x: %+v", ownQP, a)
+		case p.Kind != notify.KindPPFC:
+		case m.Priority != 0, m.Transport == notify.OverICMP && m.CongestionPort != uint16(port), m.PT == notify.Stop && m.PauseDuration != stopUs:
+			t.Errorf("PPFC of port %d: %+v", port, m)
+		}
 	}
 }
 

@@ -195,7 +195,7 @@ func holdAtEndpoint(t *testing.T, to, host netip.Addr, route string, frame func(
 //conformance:draft-yang/signal draft-yang/upstream draft-yang/link-local draft-yang/enforce draft-yang/icmp-type
 //conformance:draft-yang/icmp-checksum draft-yang/hop-limit draft-yang/time draft-yang/action draft-xz/addresses
 //conformance:draft-xz/flow-id draft-xz/router-id draft-zz/opcode draft-zz/port draft-zz/icrc draft-zz/rate
-//conformance:draft-zz/version draft-zz/src-qp
+//conformance:draft-zz/version draft-zz/src-qp draft-yang/scope
 func TestSRv6End(t *testing.T) {
 	holdAtEndpoint(t, segment, fabric.HostB.Addr(), segment.String()+"/128 encap seg6local action End", func(l *leaf, psn int) []byte {
 		return l.segments(psn, segment, protocolRouting, routingHeader(protocolUDP, 1, fabric.HostB.Addr(), segment))

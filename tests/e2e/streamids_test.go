@@ -12,8 +12,6 @@ import (
 
 // TestStreamIDs: flows carry ids of scope hash, and of scope local without a
 // restart; these stay over a kill.
-//
-//conformance:draft-yang/scope
 func TestStreamIDs(t *testing.T) {
 	t.Parallel() // it waits most of its time
 	l := newLeaf(t)
@@ -67,8 +65,6 @@ func TestStreamIDs(t *testing.T) {
 // TestStreamIDsOfADomain: two nodes of a domain never have one id for two flows, nor
 // two for one: while etcd is away and comes back, when a node is killed and comes
 // back, and when it does not come back in time.
-//
-//conformance:draft-yang/scope
 func TestStreamIDsOfADomain(t *testing.T) {
 	soakOnly(t)
 	t.Parallel() // it waits most of its time

@@ -28,6 +28,7 @@ type Frame struct {
 type Capture struct {
 	socket *os.File
 	where  string
+	fabric *Fabric
 	ended  chan struct{} // closed when read has returned
 
 	mu     sync.Mutex
@@ -49,7 +50,7 @@ func (i *Interface) Capture() (*Capture, error) {
 		return nil, err
 	}
 	c := &Capture{
-		socket: os.NewFile(uintptr(fd), "packet socket"), where: i.Name + " of " + i.Node.Name,
+		socket: os.NewFile(uintptr(fd), "packet socket"), where: i.Name + " of " + i.Node.Name, fabric: i.Node.fabric,
 		ended: make(chan struct{}), more: make(chan struct{}),
 	}
 	for _, o := range []struct{ level, name, value int }{
@@ -87,6 +88,7 @@ func (c *Capture) Len() int {
 func (c *Capture) Frames() []Frame {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.fabric.read.Add(int64(len(c.frames)))
 	return slices.Clone(c.frames)
 }
 
@@ -123,8 +125,13 @@ func (c *Capture) Stop() ([]Frame, error) {
 	if err == nil && dropped > 0 {
 		err = fmt.Errorf("capture on %s: %d frames did not fit into the receive buffer", c.where, dropped)
 	}
+	c.fabric.read.Add(int64(len(c.frames)))
 	return c.frames, err
 }
+
+// FramesRead returns how many frames captures of the node's fabric have returned to those who
+// read them, each as often as it was returned.
+func (n *Node) FramesRead() int64 { return n.fabric.read.Load() }
 
 // dropped returns how many frames the kernel dropped since the last call
 // (PACKET_STATISTICS).

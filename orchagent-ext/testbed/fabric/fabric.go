@@ -22,6 +22,7 @@ type Fabric struct {
 	nodes  []*Node
 	links  int
 	delays []*Delay
+	read   atomic.Int64 // frames that captures have returned
 }
 
 // made counts the fabrics of this process, whose names it distinguishes.
