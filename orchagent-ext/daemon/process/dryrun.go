@@ -60,7 +60,7 @@ func dryRun(ctx context.Context, o *Options, databases *sonicdb.Databases, out i
 		}
 		features.HashList = method == last && slices.ContainsFunc(slices.Collect(maps.Values(existing)), func(r *engine.Record) bool { return r.Type == engine.TypeHashList })
 		features.Kernel = filepath.Base(o.Library) == SoftLibrary || existing[engine.KeySeed] != nil
-		if !features.Kernel {
+		if !features.Kernel && !samplesAll(existing) {
 			features.MinSampling = saidriver.MinSampling
 		}
 		p := policy.Of(snapshot).Rated(features)
@@ -157,6 +157,17 @@ func wantedRows(ctx context.Context, databases *sonicdb.Databases, s *config.Sna
 		p.Export = nil
 	}
 	return choices.Method(engine.NeedFlowLabel), d.Objects(p, choices, features), nil
+}
+
+// samplesAll reports whether the switch gives the CPU every packet, as a software switch does
+// alone: it is recorded where no library is named.
+func samplesAll(existing map[string]*engine.Record) bool {
+	for _, r := range existing {
+		if r.Type == engine.TypeSample && r.Attr(saiattr.SampleRate.Name) == "1" {
+			return true
+		}
+	}
+	return false
 }
 
 // read reads tables of a database once.
