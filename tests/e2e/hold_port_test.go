@@ -31,6 +31,10 @@ func TestPortGoesWhileItsFlowsAreHeld(t *testing.T) {
 	release()
 	l.until("what waited is counted", func() bool { return int(l.notified("pfcm", "hold_queue_lost"))+c.Len() >= n })
 	l.quiet()
+	counted := map[string]uint64{"hold_queue_lost": 0, "received": 0}
+	for name := range counted {
+		counted[name] = l.notified("pfcm", name)
+	}
 	l.remove("SLUICE_PORT", l.Uplinks[0].Name)
 	l.remove("PORT", l.Uplinks[0].Name)
 	l.until("the port is gone", func() bool {
@@ -39,6 +43,14 @@ func TestPortGoesWhileItsFlowsAreHeld(t *testing.T) {
 	})
 	l.Uplinks = l.Uplinks[1:]
 	l.onePath()
+	l.until("counters go on without the port", func() bool {
+		for name, n := range counted {
+			if l.notifiedText("pfcm", name) == "" || l.notified("pfcm", name) < n {
+				return false
+			}
+		}
+		return true
+	})
 	release = l.hold(l.Uplinks[0])
 	defer release()
 	before, sent, refused := c.Len(), 0, l.refused(l.Uplinks[0])

@@ -181,6 +181,8 @@ type output struct {
 	encoder  status.Encoder
 	started  time.Time
 	mirrored bool // the mirror of STATE_DB runs
+	// ended is flow control of the switch that was open before, whose counters go on; nil: none was
+	ended *control.Control
 }
 
 // failure is why the switch is other than configured, and when to try again.

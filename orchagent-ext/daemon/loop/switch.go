@@ -140,6 +140,9 @@ func (o *orch) openSwitch(writing context.Context) error {
 	if o.sw, err = o.openBy(writing, want, left[want]); err != nil {
 		return err
 	}
+	if o.ended != nil {
+		o.sw.control.Continue(o.ended)
+	}
 	o.entries.Adopt(o.sw.engine.Flows, o.Now())
 	if !o.mirrored { // the first time: the rows of flows are of an earlier process
 		o.streams.Remember(all.Flows)
@@ -186,10 +189,12 @@ func (o *orch) closeSwitch() error {
 	if o.sw == nil {
 		return nil
 	}
+	// What came since the counters were published last counts, too.
+	o.sw.control.Count(&o.encoder)
 	o.stop()
 	o.statistics.Reconcile(nil, nil)
 	sw := o.sw
-	o.sw = nil
+	o.sw, o.ended = nil, &sw.control
 	return sw.Close()
 }
 
@@ -207,12 +212,7 @@ func (o *orch) leave() error {
 // reopen closes the switch, where its objects stay, and takes it over again.
 func (o *orch) reopen(writing context.Context) error {
 	o.Log.Info("ports have come or gone: the switch is opened again")
-	was := o.sw
-	err := errors.Join(o.closeSwitch(), o.openSwitch(writing))
-	if o.sw != nil {
-		o.sw.control.Continue(&was.control)
-	}
-	return err
+	return errors.Join(o.closeSwitch(), o.openSwitch(writing))
 }
 
 // checkDrift checks whether other processes have changed Sluice's objects, and reports
