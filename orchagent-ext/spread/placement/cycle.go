@@ -8,6 +8,7 @@ package placement
 type cycle struct {
 	at     int64  // when this one began
 	octets uint64 // the counter then
+	pause  int64  // before it, in ns
 	begun  bool   // at and octets hold
 	length int64  // of the last one; 0: none ended yet
 }
@@ -18,13 +19,21 @@ const (
 	// cyclePart is how far a cycle that is longer than twice RateNS changes the average of a
 	// flow's rate: bursts differ, and it would be the average alone.
 	cyclePart = 0.5
+	// likePause is how much pauses between bursts of one kind may differ, as a quotient.
+	likePause = 2
 )
 
 // burstBegins ends a cycle of a flow that paused until now, when its counter was at octets.
-func (t *Table) burstBegins(e *entry, octets uint64, now int64) {
+// A pause that is much shorter than the one before the cycle is within a burst: the flow's packets
+// are far apart, or the machine was busy. After one that is much longer the cycle is another one.
+func (t *Table) burstBegins(e *entry, octets uint64, now, pause int64) {
 	c := &e.cycle
 	length := now - c.at
 	switch {
+	case c.begun && length <= mostCycle && pause < c.pause/likePause:
+		return
+	case c.begun && pause > c.pause*likePause:
+		c.length = 0
 	case c.begun && length < t.cfg.WindowNS:
 		return // of several bursts
 	case c.begun && length <= mostCycle:
@@ -39,7 +48,7 @@ func (t *Table) burstBegins(e *entry, octets uint64, now int64) {
 	default:
 		c.length = 0
 	}
-	c.at, c.octets, c.begun = now, octets, true
+	c.at, c.octets, c.pause, c.begun = now, octets, pause, true
 }
 
 // inCycle reports whether a flow's rate is known only when its next burst begins: while that is

@@ -87,7 +87,8 @@ func (t *Table) Sample(f Flow, octets uint64, now int64) {
 		return
 	}
 	passed, before := now-e.sampled, e.octets
-	paused := e.seen && now-e.still >= t.cfg.IdleNS
+	pause := now - e.still
+	paused := e.seen && pause >= t.cfg.IdleNS
 	if !e.seen || octets != before || passed < 0 {
 		e.still = now
 	}
@@ -115,7 +116,7 @@ func (t *Table) Sample(f Flow, octets uint64, now int64) {
 	case t.cfg.WindowNS == 0:
 		t.measure(e)
 	case paused && octets != before:
-		t.burstBegins(e, before, now)
+		t.burstBegins(e, before, now, pause)
 	}
 }
 

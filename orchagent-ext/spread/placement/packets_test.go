@@ -13,6 +13,9 @@ import (
 type packetRun struct {
 	period, burst, poll int64 // ns
 	seed                uint64
+	// stalls: now and then the machine does something else for 20 to 60 ms, and packets come late in
+	// one go; and flows become known by one packet of four
+	stalls bool
 }
 
 // play returns worst ÷ mean of the octets in the most uneven window of 2 s or two periods, of
@@ -22,9 +25,11 @@ func (r *packetRun) play(t *testing.T, weights []float64, sizes []int) (uneven f
 	const packet = 274
 	random := rand.New(rand.NewPCG(r.seed, 2))
 	tab = newTable(t, Config{WindowNS: 300e6, IdleNS: 25e6, MaxMoves: 8, Threshold: 1.05, Goal: 1.02, RateNS: 1e9}, weights...)
+	hashed := newTable(t, Config{}, weights...)
 	flows, phase := make([]Flow, len(sizes)), make([]int64, len(sizes))
 	for i := range flows {
 		flows[i], phase[i] = flowOf(i, 16), random.Int64N(r.period-r.burst+1)
+		hashed.Enter(flows[i], -1, flows[i].hash())
 	}
 	type sent struct {
 		at   int64
@@ -41,6 +46,18 @@ func (r *packetRun) play(t *testing.T, weights []float64, sizes []int) (uneven f
 		}
 	}
 	slices.SortStableFunc(packets, func(a, b sent) int { return int(a.at - b.at) })
+	if r.stalls {
+		for at := int64(0); at < from+3*span; at += 200e6 + random.Int64N(600e6) {
+			until := at + 20e6 + random.Int64N(40e6)
+			for i := range packets {
+				if p := &packets[i]; p.at >= at && p.at < until {
+					p.at = until
+				}
+			}
+		}
+		slices.SortStableFunc(packets, func(a, b sent) int { return int(a.at - b.at) })
+	}
+	sampled := make([]int, len(flows))
 	octets, carried, marks := make([]uint64, len(flows)), make([]float64, len(weights)), [][]float64(nil)
 	entered := make([]bool, len(flows))
 	poll := r.poll
@@ -58,12 +75,19 @@ func (r *packetRun) play(t *testing.T, weights []float64, sizes []int) (uneven f
 			marks, next = append(marks, slices.Clone(carried)), next+r.period
 		}
 		f := flows[p.flow]
-		if !entered[p.flow] {
+		if !r.stalls || random.IntN(4) == 0 {
+			sampled[p.flow]++
+		}
+		if !entered[p.flow] && (!r.stalls || sampled[p.flow] > 1) {
 			tab.Enter(f, -1, f.hash())
 			entered[p.flow] = true
 		}
-		octets[p.flow] += packet
-		_, m, _ := tab.Label(f)
+		_, m, known := tab.Label(f)
+		if known {
+			octets[p.flow] += packet
+		} else {
+			_, m, _ = hashed.Label(f)
+		}
 		carried[m] += packet
 	}
 	steps := int(span / r.period)
@@ -86,17 +110,23 @@ func TestBurstsOfSeconds(t *testing.T) {
 		sizes = append(sizes, max(2, 120/(i+1)))
 	}
 	// The draws of sizes alone make up to 1.031 of an even split: 1.05 is missed once in a while.
-	for _, period := range []int64{1e8, 1e9, 3e9} {
-		missed := 0
-		for seed := range uint64(12) {
-			r := packetRun{period: period, burst: period / 10, poll: 12.5e6, seed: seed}
-			uneven, tab := r.play(t, equal(4), sizes)
-			t.Logf("%d ms, seed %d: %d moves, worst ÷ mean %.3f", period/1e6, seed, tab.stats.Moves, uneven)
-			if uneven > 1.05 {
-				missed++
-			}
-			if uneven > 1.055 || missed > 1 {
-				t.Errorf("%d ms, seed %d: worst ÷ mean %.3f", period/1e6, seed, uneven)
+	for _, tt := range []struct {
+		stalls bool
+		most   float64
+		misses int // of 1.05, in 12 draws
+	}{{false, 1.055, 1}, {true, 1.10, 6}} {
+		for _, period := range []int64{1e9, 3e9} {
+			missed := 0
+			for seed := range uint64(12) {
+				r := packetRun{period: period, burst: period / 10, poll: 12.5e6, seed: seed, stalls: tt.stalls}
+				uneven, tab := r.play(t, equal(4), sizes)
+				t.Logf("%d ms, stalls %v, seed %d: %d moves, worst ÷ mean %.3f", period/1e6, tt.stalls, seed, tab.stats.Moves, uneven)
+				if uneven > 1.05 {
+					missed++
+				}
+				if uneven > tt.most || missed > tt.misses {
+					t.Errorf("%d ms, stalls %v, seed %d: worst ÷ mean %.3f", period/1e6, tt.stalls, seed, uneven)
+				}
 			}
 		}
 	}
