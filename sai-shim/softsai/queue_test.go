@@ -537,6 +537,23 @@ func TestQueuesAreRemoved(t *testing.T) {
 	}
 }
 
+// What waits in queues leaves before they are removed.
+func TestQueuesEmptyBeforeTheyAreRemoved(t *testing.T) {
+	const n = 50 // half a second at 1 Mbit/s
+	l := newLine(t)
+	before := tc(t, "qdisc", "show", "dev", "out")
+	d := startDriver(t)
+	d.do(withQueues)
+	l.send(n, flowFrame(1, 26))
+	d.do("remove-switch")
+	if after := tc(t, "qdisc", "show", "dev", "out"); after != before {
+		t.Errorf("before\n%safter\n%s", before, after)
+	}
+	if count := counts(l.flows(n)); count[1] != n {
+		t.Errorf("%d of %d packets arrived", count[1], n)
+	}
+}
+
 // Another owner's root qdisc stays, and its port has no queues.
 func TestForeignQdisc(t *testing.T) {
 	newLine(t)

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "egress.h"
 #include "hide.h"
@@ -17,7 +18,8 @@
 #define DEFAULT_LIMIT (1 << 20)
 #define OCTETS_PER_MBIT 125000ULL
 #define SHORTEST_FRAME 1518
-#define OVERHEAD 18 /* of a frame over the MTU: addresses, a tag, the type */
+#define DRAIN_SECONDS 2 /* that queues which are removed have to become empty */
+#define OVERHEAD 18	/* of a frame over the MTU: addresses, a tag, the type */
 
 struct queues {
 	uint32_t ifindex;
@@ -165,11 +167,41 @@ void queue_open(const struct queue_options *options, const uint32_t *ifindexes, 
 		hide_also("queues");
 }
 
+/* Whether packets wait in the queues of a netdev. */
+static bool waiting(uint32_t ifindex)
+{
+	struct qdisc_stats stats;
+
+	for (uint32_t i = 0; i < SOFTSAI_QUEUES; i++)
+		if (!qdisc_stats(ifindex, i, &stats) && stats.backlog)
+			return true;
+	return false;
+}
+
+/* Waits for what is in the queues of netdevs to leave, up to a limit: senders may fill them on and on. */
+static void drain(const uint32_t *ifindexes, size_t n)
+{
+	struct timespec step = { 0, 1000000 }, now;
+	time_t end;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	for (end = now.tv_sec + DRAIN_SECONDS; now.tv_sec <= end; clock_gettime(CLOCK_MONOTONIC, &now)) {
+		size_t i = 0;
+
+		while (i < n && !waiting(ifindexes[i]))
+			i++;
+		if (i == n)
+			return;
+		nanosleep(&step, NULL);
+	}
+}
+
 sai_status_t queue_release(const uint32_t *ifindexes, size_t n)
 {
 	sai_status_t status = SAI_STATUS_SUCCESS;
 	int err;
 
+	drain(ifindexes, n);
 	for (size_t i = 0; i < n; i++) {
 		err = egress_detach(ifindexes[i]);
 		if (!err)

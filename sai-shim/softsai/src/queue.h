@@ -40,7 +40,10 @@ void queue_change(uint32_t ifindex);
 /* Gives the queues of ports that changed the schedulers that they are bound to. */
 sai_status_t queue_commit(void);
 
-/* Takes queues off netdevs, with the packets in them; SAI_STATUS_FAILURE: the log says why. */
+/*
+ * Takes queues off netdevs once they are empty; after two seconds with the packets in them.
+ * SAI_STATUS_FAILURE: the log says why.
+ */
 sai_status_t queue_release(const uint32_t *ifindexes, size_t n);
 
 /* Releases the queues, which stay. */
