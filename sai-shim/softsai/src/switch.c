@@ -144,11 +144,17 @@ const struct type switch_type = {
 	.get = switch_get,
 };
 
-static void let_go(void)
+/* Ends what is done beside forwarding: what was held has left then. */
+static void stop(void)
 {
 	trap_stop();
 	flows_close();
 	lane_close();
+}
+
+static void let_go(void)
+{
+	stop();
 	slots_close();
 	object_forget();
 	index_forget();
@@ -351,6 +357,7 @@ sai_status_t switch_remove(sai_object_id_t id)
 
 	if (!object_switch() || object_switch()->id != id)
 		return SAI_STATUS_INVALID_OBJECT_ID;
+	stop();
 	if (object_made() == 0 && !hash_managed())
 		status = detach();
 	let_go();
