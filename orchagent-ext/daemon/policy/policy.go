@@ -123,7 +123,8 @@ func placementPolicy(s *config.Snapshot) *engine.Placement {
 	}
 	p := &engine.Placement{Seed: HashSeed(s), Sampling: *s.Placement.SamplingRate}
 	for name, row := range s.Resolve() {
-		if config.Labels(row) {
+		// The next hops of flows are those of the default VRF.
+		if config.Labels(row) && s.VRFs[name] == "" {
 			p.Ports = append(p.Ports, name)
 		}
 	}

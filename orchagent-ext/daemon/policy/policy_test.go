@@ -189,3 +189,13 @@ func TestObsoletePlaintextFieldIsIgnoredWithAWarning(t *testing.T) {
 		}
 	}
 }
+
+// Next hops are those of the default VRF: flows that come in by a port of another one keep
+// their hash.
+func TestPortsOfVRFsAreNotPlaced(t *testing.T) {
+	s := configtest.Snapshot(t, configtest.Port0, configtest.Port4, configtest.Edge0, []string{"SLUICE_PORT", "Ethernet4", "role=edge"},
+		[]string{"SLUICE_PLACEMENT", "global", "admin_state=enabled"}, []string{"INTERFACE", "Ethernet4", "vrf_name=Vrf1"})
+	if p := placementPolicy(s); p == nil || !slices.Equal(p.Ports, []string{"Ethernet0"}) {
+		t.Errorf("%+v", p)
+	}
+}

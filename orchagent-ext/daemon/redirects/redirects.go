@@ -30,6 +30,7 @@ type Settings struct {
 	On       bool
 	Rules    redirect.Config
 	Channels map[string]string // PortChannel by the port that is a member of it
+	VRFs     map[string]string // of ports: flows that come in by these keep their hash
 }
 
 // SettingsOf are those of a configuration, by the methods that were chosen.
@@ -37,7 +38,7 @@ func SettingsOf(s *config.Snapshot, c engine.Choices) Settings {
 	if c.Method(engine.NeedPlacement) != engine.Redirect || !policy.Places(s) {
 		return Settings{}
 	}
-	w := Settings{On: true, Rules: redirect.Config{PerLink: int(*s.Placement.MaxEntriesPerLink)}, Channels: map[string]string{}}
+	w := Settings{On: true, Rules: redirect.Config{PerLink: int(*s.Placement.MaxEntriesPerLink)}, Channels: map[string]string{}, VRFs: s.VRFs}
 	switch s.Placement.Moves {
 	case config.MovesAny:
 		w.Rules.Moves = redirect.MovesAny
@@ -174,6 +175,9 @@ func (r *running) poll() {
 	}
 	for range len(samples) {
 		s := <-samples
+		if r.settings.VRFs[r.env.PortName(s.From)] != "" {
+			continue // the next hops of another VRF are not those of its route
+		}
 		r.Sample(redirect.Flow{Src: s.Src, Dst: s.Dst, SrcPort: s.SrcPort}, s.From, r.link(s.To), s.Octets, now)
 	}
 	r.SetMoves(redirect.Moves(r.moves.Load()))

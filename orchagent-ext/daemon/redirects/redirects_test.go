@@ -12,8 +12,11 @@ import (
 	"testing"
 	"time"
 
+	"sluice/orchagent-ext/cpu/packetio"
 	"sluice/orchagent-ext/daemon/task"
+	"sluice/orchagent-ext/spread/nexthops"
 	"sluice/orchagent-ext/spread/redirect"
+	"sluice/orchagent-ext/spread/redirector"
 	"sluice/orchagent-ext/switch/engine"
 	"sluice/tests/configtest"
 )
@@ -90,12 +93,48 @@ func TestTaskEndsWhileTheLoopDoesNotCall(t *testing.T) {
 	}
 }
 
+// asked is a network without routes that records the destinations asked for.
+type asked map[netip.Addr]bool
+
+func (a asked) Groups(dsts []netip.Addr) (map[netip.Addr]nexthops.Result, error) {
+	for _, dst := range dsts {
+		a[dst] = true
+	}
+	return nil, nil
+}
+
+// TestFlowsOfAVRFAreIgnored: the next hops that are read are those of the default VRF, and a
+// destination there may be another one in a VRF.
+func TestFlowsOfAVRFAreIgnored(t *testing.T) {
+	names := map[uint64]string{1: "Ethernet0", 2: "Ethernet4"}
+	fed := make(chan packetio.Sample, 2)
+	r := &running{
+		settings: &Settings{VRFs: map[string]string{"Ethernet4": "Vrf1"}}, ctx: t.Context(),
+		env: &Environment{PortName: func(n uint64) string { return names[n] }, Log: slog.New(slog.DiscardHandler), Now: time.Now},
+	}
+	net := asked{}
+	r.Redirector = redirector.New(redirect.Config{}, net, &slow{}, r.env.Log)
+	one, other := netip.MustParseAddr("10.1.0.3"), netip.MustParseAddr("10.1.0.4")
+	fed <- packetio.Sample{Src: one, Dst: one, From: 1}
+	fed <- packetio.Sample{Src: one, Dst: other, From: 2}
+	var samples <-chan packetio.Sample = fed
+	r.samples.Store(&samples)
+	r.poll()
+	if !net[one] || net[other] {
+		t.Errorf("asked for next hops to %v: want the destination of the default VRF alone", net)
+	}
+}
+
 func TestSettingsFollowTheConfiguration(t *testing.T) {
 	rows := [][]string{configtest.Port0, configtest.Edge0, {"SLUICE_PLACEMENT", "global", "admin_state=enabled", "moves=any", "max_entries_per_link=3"}, {"PORTCHANNEL", "PortChannel1"}, {"PORTCHANNEL_MEMBER", "PortChannel1|Ethernet0"}}
 	redirected := engine.Chose(engine.NeedPlacement, engine.Redirect)
 	s := SettingsOf(configtest.Snapshot(t, rows...), redirected)
 	if !s.On || s.Rules != (redirect.Config{PerLink: 3, Moves: redirect.MovesAny}) || s.Channels["Ethernet0"] != "PortChannel1" {
 		t.Errorf("%+v", s)
+	}
+	rows = append(rows, []string{"PORTCHANNEL_INTERFACE", "PortChannel1", "vrf_name=Vrf1"})
+	if s := SettingsOf(configtest.Snapshot(t, rows...), redirected); s.VRFs["Ethernet0"] != "Vrf1" {
+		t.Errorf("a port of a VRF: %+v", s)
 	}
 	if s := SettingsOf(configtest.Snapshot(t, rows...), engine.Chose(engine.NeedPlacement, engine.Rewrite)); s.On {
 		t.Errorf("by another method: %+v", s)

@@ -4,6 +4,7 @@ package config
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -126,6 +127,32 @@ func TestSonicTables(t *testing.T) {
 	})
 	if resolved := s.Resolve(); len(resolved) != 1 || resolved["Ethernet0"] == nil || s.ECMPHash != nil {
 		t.Errorf("resolved to %v, hash %v", resolved, s.ECMPHash)
+	}
+}
+
+// Packets of a VRF come in by a port, a PortChannel, a VLAN or a subinterface of it.
+func TestPortsOfVRFs(t *testing.T) {
+	vrf := fields{"vrf_name": "Vrf1"}
+	for name, tt := range map[string]struct {
+		rows []sonicdb.Change
+		want map[string]string
+	}{
+		"port":        {[]sonicdb.Change{set("INTERFACE", "Ethernet0", vrf), set("INTERFACE", "Ethernet0|10.0.0.1/31", nil)}, map[string]string{"Ethernet0": "Vrf1"}},
+		"default":     {[]sonicdb.Change{set("INTERFACE", "Ethernet0", nil)}, map[string]string{}},
+		"PortChannel": {[]sonicdb.Change{set("PORTCHANNEL_INTERFACE", "PortChannel1", vrf)}, map[string]string{"PortChannel1": "Vrf1", "Ethernet0": "Vrf1", "Ethernet4": "Vrf1"}},
+		"VLAN": {
+			[]sonicdb.Change{set("VLAN_INTERFACE", "Vlan10", vrf), set("VLAN_MEMBER", "Vlan10|Ethernet4", nil), set("VLAN_MEMBER", "Vlan11|Ethernet0", nil)},
+			map[string]string{"Vlan10": "Vrf1", "Ethernet4": "Vrf1"},
+		},
+		"subinterface": {
+			[]sonicdb.Change{set("VLAN_SUB_INTERFACE", "Ethernet0.10", vrf), set("VLAN_SUB_INTERFACE", "Eth4.10", vrf)},
+			map[string]string{"Ethernet0": "Vrf1", "Ethernet4": "Vrf1"},
+		},
+		"subinterface of a PortChannel": {[]sonicdb.Change{set("VLAN_SUB_INTERFACE", "Po1.10", vrf)}, map[string]string{"PortChannel1": "Vrf1", "Ethernet0": "Vrf1", "Ethernet4": "Vrf1"}},
+	} {
+		if s, _ := apply(append(slices.Clone(ports), tt.rows...)); !maps.Equal(s.VRFs, tt.want) {
+			t.Errorf("%s: %v, want %v", name, s.VRFs, tt.want)
+		}
 	}
 }
 
@@ -356,7 +383,8 @@ func TestSnapshotHasEveryTable(t *testing.T) {
 }
 
 func TestTables(t *testing.T) {
-	want := []string{"SLUICE*", "PORT", "PORTCHANNEL", "PORTCHANNEL_MEMBER", "SWITCH_HASH", "DEVICE_METADATA", "DEVICE_NEIGHBOR", "DEVICE_NEIGHBOR_METADATA"}
+	want := []string{"SLUICE*", "PORT", "PORTCHANNEL", "PORTCHANNEL_MEMBER", "SWITCH_HASH", "DEVICE_METADATA", "DEVICE_NEIGHBOR", "DEVICE_NEIGHBOR_METADATA",
+		"VLAN_MEMBER", "INTERFACE", "PORTCHANNEL_INTERFACE", "VLAN_INTERFACE", "VLAN_SUB_INTERFACE"}
 	if diff := cmp.Diff(want, Tables()); diff != "" {
 		t.Error(diff)
 	}

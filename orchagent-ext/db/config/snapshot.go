@@ -37,6 +37,8 @@ type Snapshot struct {
 	SwitchPorts map[string]SwitchPort // PORT, by name
 	// PortChannels: names of their members that PORT has, sorted
 	PortChannels map[string][]string
+	// VRFs: by port or PortChannel, that packets of a VRF other than the default may come in by
+	VRFs map[string]string
 	// Neighbors: DEVICE_NEIGHBOR that has a name, by port
 	Neighbors map[string]Neighbor
 	Hostname  string // DEVICE_METADATA|localhost hostname; "": not set

@@ -21,13 +21,19 @@ const (
 	tableDevice  = "DEVICE_METADATA"
 	tableFar     = "DEVICE_NEIGHBOR"
 	tableFarData = "DEVICE_NEIGHBOR_METADATA"
+
+	tableVLANMember = "VLAN_MEMBER"
 )
+
+// interfaces are the tables whose rows NAME have vrf_name: of ports, PortChannels, VLANs, and
+// of subinterfaces, PORT.NUMBER.
+var interfaces = []string{"INTERFACE", "PORTCHANNEL_INTERFACE", "VLAN_INTERFACE", "VLAN_SUB_INTERFACE"}
 
 // Tables returns the tables of CONFIG_DB that a State reads, as [sonicdb.DB.Watch] takes
 // them: Sluice's by the prefix of their names, so that one whose name is misspelled is
 // seen.
 func Tables() []string {
-	return []string{prefixOurs + "*", tablePort, tableChannel, tableMember, tableHash, tableDevice, tableFar, tableFarData}
+	return append([]string{prefixOurs + "*", tablePort, tableChannel, tableMember, tableHash, tableDevice, tableFar, tableFarData, tableVLANMember}, interfaces...)
 }
 
 // SwitchPort is a row of PORT.
@@ -83,6 +89,7 @@ func (s *Snapshot) sonic(tables map[string]map[string]rows.Row) {
 			s.PortChannels[channel] = append(members, port)
 		}
 	}
+	s.VRFs = vrfs(tables, s.PortChannels)
 	s.Hostname = tables[tableDevice]["localhost"].Fields["hostname"]
 	s.Neighbors = make(map[string]Neighbor)
 	for port, r := range tables[tableFar] {
@@ -93,4 +100,45 @@ func (s *Snapshot) sonic(tables map[string]map[string]rows.Row) {
 	if hash, ok := tables[tableHash]["GLOBAL"]; ok && hash.Fields["ecmp_hash@"] != "" {
 		s.ECMPHash = strings.Split(hash.Fields["ecmp_hash@"], ",")
 	}
+}
+
+// vrfs returns the VRF of each port that packets of one may come in by: its own, that of its
+// PortChannel, of a VLAN with it, or of a subinterface. A port of several has one of them.
+func vrfs(tables map[string]map[string]rows.Row, channels map[string][]string) map[string]string {
+	all, members := map[string]string{}, map[string][]string{}
+	for key := range tables[tableVLANMember] {
+		vlan, port, _ := strings.Cut(key, "|")
+		members[vlan] = append(members[vlan], port)
+	}
+	note := func(link, vrf string) {
+		all[link] = vrf
+		for _, member := range channels[link] {
+			all[member] = vrf
+		}
+	}
+	for _, table := range interfaces {
+		for _, key := range slices.Sorted(maps.Keys(tables[table])) {
+			vrf := tables[table][key].Fields["vrf_name"]
+			if vrf == "" {
+				continue
+			}
+			note(parent(key), vrf)
+			for _, port := range members[key] {
+				note(port, vrf)
+			}
+		}
+	}
+	return all
+}
+
+// parent returns the port or PortChannel of a subinterface, which SONiC also names Eth4.10 and
+// Po1.10; of any other name the name.
+func parent(link string) string {
+	link, _, sub := strings.Cut(link, ".")
+	for short, long := range map[string]string{"Eth": "Ethernet", "Po": "PortChannel"} {
+		if number, found := strings.CutPrefix(link, short); sub && found && strings.Trim(number, "0123456789") == "" {
+			return long + number
+		}
+	}
+	return link
 }

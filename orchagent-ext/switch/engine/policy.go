@@ -70,7 +70,8 @@ type Placement struct {
 	Seed     uint32 // of ECMP's hash, where the switch is the Linux kernel; 0: as it is
 	Sampling uint32 // by [Entries] and [Redirect], one of so many packets comes to the CPU, unless Export says how many
 
-	// Ports are those that flows to be redirected come in by, where Export is nil.
+	// Ports are those that flows to be redirected come in by, of the default VRF. Where flows are
+	// exported, the driver sai has their entries on the ports of Export.
 	Ports []string
 }
 

@@ -43,7 +43,7 @@ func objects(p engine.Policy, by engine.Choices, c capability, channels map[stri
 		}
 	}
 	if by.Method(engine.NeedPlacement) == engine.Redirect {
-		all = append(all, redirectObjects([]string{nameTable4, nameTable6}, portsOf(p), channels)...)
+		all = append(all, redirectObjects([]string{nameTable4, nameTable6}, p.Placement.Ports, channels)...)
 	}
 	if !samples(p) {
 		return all
@@ -57,14 +57,6 @@ func objects(p engine.Policy, by engine.Choices, c capability, channels map[stri
 		all = append(all, copyObjects(p.Export, channels, needs)...)
 	}
 	return all
-}
-
-// portsOf are those that flows to be redirected come in by.
-func portsOf(p engine.Policy) []string {
-	if samples(p) {
-		return p.Export.Ports
-	}
-	return p.Placement.Ports
 }
 
 // redirectObjects are the tables that [Rules] writes rules to: one for IPv4 and one for IPv6,
