@@ -41,7 +41,10 @@ func placement(d *Data, _ Options) (*Answer, error) {
 			reasons = append(reasons, Block{Text: r.Key + ": " + reason, Joined: true})
 		}
 		if n := r.Fields["entries"]; n != "" {
-			reasons = append(reasons, Block{Text: fmt.Sprintf("%s: %s entries redirect flows, the others are by hash; a change takes %s ms; %s were refused", r.Key, n, or(r.Fields["entry_ms"], "0"), or(r.Fields["moves_refused"], "0")), Joined: true})
+			is := func(field string) string { return or(r.Fields[field], "0") }
+			reasons = append(reasons,
+				Block{Text: fmt.Sprintf("%s: %s entries redirect flows, the others are by hash; %s more may be made; a change takes %s ms; the switch refused %s", r.Key, n, is("entries_free"), is("entry_ms"), is("moves_refused")), Joined: true},
+				Block{Text: fmt.Sprintf("%s: flows that would help elsewhere, and stay: held %s, not idle %s, refused by the switch %s, beyond a bound of entries %s; path unknown: %s", r.Key, is("held"), is("waiting"), is("refused"), is("bounded"), is("unknown")), Joined: true})
 		}
 		if reason := r.Fields["member_order_reason"]; reason != "" {
 			reasons = append(reasons, Block{Text: r.Key + ": members are in the order of the kernel: " + reason, Joined: true})

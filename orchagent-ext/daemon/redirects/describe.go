@@ -40,6 +40,7 @@ func (r *Redirects) Describe(s *status.Report, e *status.Encoder) (groups, membe
 			Name: &g.Name, Flows: telemetry.Small(g.Flows), Unknown: telemetry.Small(g.Unknown), Entries: telemetry.Small(g.Rules),
 			WorstOverMean: status.Rounded(g.Worst, 3), HashWorstOverMean: status.Rounded(g.Hash, 3), Floor: status.Rounded(g.Floor, 3),
 			Moves: telemetry.Count(g.Moves), UnsafeMoves: &g.Unsafe, MovesRefused: telemetry.Count(g.Refused),
+			EntriesFree: telemetry.Small(g.Free), Held: telemetry.Small(g.Held), Waiting: telemetry.Small(g.Waiting), Refused: telemetry.Small(g.Obstacles.Refused), Bounded: telemetry.Small(g.Bounded),
 			EntryMs: status.Rounded(is.RuleTime.Seconds()*1000, 1),
 		}
 		rows.SetEnum(&row.State, telemetry.Active)

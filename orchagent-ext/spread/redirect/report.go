@@ -8,6 +8,8 @@ type Report struct {
 	Flows   int // that are observed
 	Unknown int // of these, whose member was not seen yet
 	Rules   int
+	Free    int // rules that the bound of the table leaves
+	Obstacles
 
 	Worst float64 // worst ÷ mean as it is; 0: no load
 	Hash  float64 // worst ÷ mean if all flows were by hash
@@ -43,6 +45,7 @@ func (t *Table) Report(now int64) Report {
 			r.Unknown++
 		}
 	}
+	r.Obstacles = t.stay
 	mean := t.mean(sum)
 	heaviest := 0.0 // weight
 	for i := range t.members {
@@ -57,6 +60,7 @@ func (t *Table) Report(now int64) Report {
 		m.Share, m.Hash = loads[i].octets*w/sum, hash[i]/sum
 		r.Worst, r.Hash = max(r.Worst, loads[i].octets/mean), max(r.Hash, hash[i]/w/mean)
 	}
+	r.Free = t.cfg.Rules - r.Rules
 	if heaviest > 0 && mean > 0 {
 		r.Floor = max(1, largest/heaviest/mean)
 	}

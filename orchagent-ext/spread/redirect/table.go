@@ -119,6 +119,7 @@ type followed struct {
 	last   int64   // ns, of its last sample
 	gap    float64 // ns between samples while it sends, averaged; 0: not known
 	cool   int64   // ns, before which it stays where it is
+	denied bool    // until then because the switch refused its rule
 }
 
 // member is where the flow is, -1 where that is unknown.
@@ -138,6 +139,23 @@ type Table struct {
 	held    func(Flow) bool
 	full    int64 // ns, before which no rule is added: the switch has no room
 	counts  Counts
+	stay    Obstacles // of the last decision
+}
+
+// Obstacles are the flows that would make loads more even by another member, by the reason for
+// which they stay.
+type Obstacles struct {
+	Held    int
+	Waiting int // they have to be idle, and send
+	Refused int // the switch refused their rule within the last 10 s, or the rule of another flow for want of room
+	Bounded int // by the most rules of a link, of a port or of the table
+}
+
+// add counts a flow.
+func (o *Obstacles) add(why *int) {
+	if why != nil {
+		*why++
+	}
 }
 
 // Counts are totals since the table was made.
@@ -275,6 +293,7 @@ func (t *Table) Decide(now int64, n int) (changed bool) {
 		return changed
 	}
 	for range n {
+		t.stay = Obstacles{}
 		if !t.improve(now) {
 			break
 		}
@@ -368,24 +387,48 @@ func (t *Table) improve(now int64) bool {
 	perPort, rules := t.used()
 	best := move{}
 	for _, f := range t.flows {
-		if f.member() != worst || now < f.cool || t.cfg.Moves == MovesIdle && !f.idle(now) || t.isHeld(f) {
+		if f.member() != worst {
 			continue
 		}
+		can, stays := t.stays(f, now)
+		var why *int
 		for to := range loads {
 			m, ok := t.consider(f, worst, to, loads, mean)
-			if !ok || m.cost > 0 && (rules >= t.cfg.Rules || perPort[f.port] >= t.cfg.PerPort || now < t.full) {
-				continue
-			}
-			if m.better(&best) {
+			switch {
+			case !ok:
+			case !can:
+				why = stays
+			case m.cost > 0 && now < t.full:
+				why = &t.stay.Refused
+			case m.cost > 0 && (rules >= t.cfg.Rules || perPort[f.port] >= t.cfg.PerPort) || to != f.hash && loads[to].rules >= t.cfg.PerLink:
+				why = &t.stay.Bounded
+			case m.better(&best):
 				best = m
 			}
 		}
+		t.stay.add(why)
 	}
 	if best.flow == nil {
 		return false
 	}
 	t.carry(best, now)
 	return true
+}
+
+// stays reports whether a flow can move now, and where it cannot for more than the moment after
+// a move which count of obstacles has it.
+func (t *Table) stays(f *followed, now int64) (can bool, why *int) {
+	switch {
+	case t.isHeld(f):
+		return false, &t.stay.Held
+	case now < f.cool && f.denied:
+		return false, &t.stay.Refused
+	case now < f.cool:
+		return false, nil
+	case t.cfg.Moves == MovesIdle && !f.idle(now):
+		return false, &t.stay.Waiting
+	}
+	return true, nil
 }
 
 // used are the rules by port, and all.
@@ -405,10 +448,6 @@ func (t *Table) consider(f *followed, from, to int, loads []load, mean float64) 
 	if to == from || t.members[to].Weight <= 0 {
 		return m, false
 	}
-	home := to == f.hash
-	if !home && loads[to].rules >= t.cfg.PerLink {
-		return m, false
-	}
 	less, more := f.octets/t.members[from].Weight, f.octets/t.members[to].Weight
 	high, low := loads[from].octets, loads[to].octets
 	m = move{flow: f, to: to, gain: high - max(high-less, low+more)}
@@ -419,7 +458,7 @@ func (t *Table) consider(f *followed, from, to int, loads []load, mean float64) 
 	switch {
 	case f.rule < 0:
 		m.cost = 1
-	case home:
+	case to == f.hash:
 		m.cost = -1
 	}
 	return m, true
@@ -453,7 +492,7 @@ func (t *Table) carry(m move, now int64) {
 	if !f.idle(now) {
 		t.counts.Unsafe++
 	}
-	f.cool = now + int64(t.cfg.Settle)/2
+	f.cool, f.denied = now+int64(t.cfg.Settle)/2, false
 	if f.rule = m.to; m.to == f.hash {
 		f.rule = -1
 	}
@@ -486,7 +525,7 @@ func (t *Table) Adopt(flow Flow, member string, now int64) {
 func (t *Table) Refused(flow Flow, full bool, now int64) {
 	t.counts.Refused++
 	if f := t.flows[flow]; f != nil {
-		f.rule, f.cool = -1, now+int64(refusalTime)
+		f.rule, f.cool, f.denied = -1, now+int64(refusalTime), true
 	}
 	if full {
 		t.full = now + int64(refusalTime)
