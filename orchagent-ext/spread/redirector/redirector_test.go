@@ -29,14 +29,25 @@ type bed struct {
 	left    []engine.Redirection // by an earlier process
 	r       *redirector.Redirector
 	now     time.Time
+
+	flows   int  // that the load has
+	lose    int  // of so many samples all but one are lost; 0: none
+	twice   bool // each flow is two queue pairs
+	samples int  // so far
+	pending bool // the switch is at work
 }
 
 var destination = netip.MustParseAddr("10.1.0.2")
 
 func newBed(t *testing.T) *bed {
 	t.Helper()
-	b := &bed{t: t, members: map[netip.Addr][]nexthops.Member{destination: uplinks(2)}, rules: map[string]string{}, now: time.Unix(1000, 0)}
-	b.r = redirector.New(redirect.Config{Moves: redirect.MovesAny}, b, b, slog.New(slog.DiscardHandler))
+	return newBedOf(t, redirect.Config{Moves: redirect.MovesAny})
+}
+
+func newBedOf(t *testing.T, c redirect.Config) *bed {
+	t.Helper()
+	b := &bed{t: t, flows: 4, members: map[netip.Addr][]nexthops.Member{destination: uplinks(2)}, rules: map[string]string{}, now: time.Unix(1000, 0)}
+	b.r = redirector.New(c, b, b, slog.New(slog.DiscardHandler))
 	return b
 }
 
@@ -76,21 +87,32 @@ func (b *bed) Redirect(all []engine.Redirection) (map[string]error, error) {
 		is[fmt.Sprint(all[i].SrcPort)] = all[i].To.Port
 	}
 	b.rules = is
+	if b.pending {
+		return refused, engine.ErrPending
+	}
 	return refused, nil
 }
 
 func (b *bed) Adopt() ([]engine.Redirection, error) { return b.left, b.swErr }
 
-// run sends four flows, which hash to the first uplink, for a time.
+// run sends the flows, which hash to the first uplink, for a time.
 func (b *bed) run(d time.Duration) {
 	b.t.Helper()
 	for end := b.now.Add(d); b.now.Before(end); b.now = b.now.Add(5 * time.Millisecond) {
-		for port := range 4 {
+		for port := range b.flows {
+			b.samples++
+			if b.lose > 0 && b.samples%b.lose != 0 {
+				continue
+			}
 			link := "up0"
 			if to, ruled := b.rules[fmt.Sprint(port)]; ruled {
 				link = to
 			}
-			b.r.Sample(redirect.Flow{Src: netip.MustParseAddr("10.0.0.1"), Dst: destination, SrcPort: uint16(port)}, 1, link, 1000, b.now)
+			flow := redirect.Flow{Src: netip.MustParseAddr("10.0.0.1"), Dst: destination, SrcPort: uint16(port)}
+			b.r.Sample(flow, 1, link, 1000, b.now)
+			if b.twice {
+				b.r.Sample(flow, 1, link, 1000, b.now)
+			}
 		}
 		if err := b.r.Poll(b.now); err != nil && b.swErr == nil {
 			b.t.Fatal(err)
