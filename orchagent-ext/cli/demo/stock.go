@@ -6,16 +6,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"sluice/orchagent-ext/db/sonicdb"
 	"sluice/orchagent-ext/testbed/fabric"
-	"sluice/orchagent-ext/wire/roce"
+	"sluice/orchagent-ext/testbed/queuepairs"
 	"sluice/yang/rows"
 )
 
@@ -26,12 +24,9 @@ const (
 	stockFlows   = 64
 	stockPort    = 49152
 	stockRate    = 40000 // packets a second, of all flows
-	stockPayload = 256
-	stockSlots   = 8192 // packets of a turn of the load, by the weights of flows
 
 	stockASIC = "# an ASIC of today\nrule_ms=15\nentries=2048\nsamples=10000\ncounters_ms=50\n"
 	stockTry  = 2 * time.Second // for entries to be removed
-	stockQP   = 0x6000
 )
 
 // stocked is the network of the scenario, with its traffic.
@@ -39,7 +34,7 @@ type stocked struct {
 	*fabric.LeafSpine
 	plane *plane
 	v6    bool
-	load  *stockLoad
+	load  *queuepairs.Load
 }
 
 // runStock shows placement by entries on a leaf with the limits of a stock ASIC, whose
@@ -115,8 +110,8 @@ func runStock(ctx context.Context, f *fabric.Fabric, c Config, folder string, sa
 // round measures one family: by hash, and placed.
 func (s *stocked) round(ctx context.Context, round int, full bool, say say) (r *stockRun, err error) {
 	r = &stockRun{}
-	equal := stockWeights(func(int) float64 { return 1 })
-	zipf := stockWeights(func(rank int) float64 { return 1 / float64(rank+1) })
+	equal := queuepairs.Weights(stockFlows, func(int) float64 { return 1 })
+	zipf := queuepairs.Weights(stockFlows, func(rank int) float64 { return 1 / float64(rank+1) })
 	ports := make([]int, stockFlows)
 	for i := range ports {
 		ports[i] = stockPort + round*stockFlows + i
@@ -124,9 +119,9 @@ func (s *stocked) round(ctx context.Context, round int, full bool, say say) (r *
 	if err := s.begin(ports); err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, s.load.end()) }()
+	defer func() { err = errors.Join(err, s.load.End()) }()
 
-	s.load.send(equal)
+	s.load.Send(equal)
 	if r.Hash, err = s.measure(ctx, 200*time.Millisecond, time.Second); err != nil {
 		return nil, err
 	}
@@ -135,17 +130,17 @@ func (s *stocked) round(ctx context.Context, round int, full bool, say say) (r *
 		if err := s.enable(ctx, moves, sampling); err != nil {
 			return 0, 0, err
 		}
-		s.load.send(weights)
+		s.load.Send(weights)
 		if worst, err = s.measure(ctx, from, span); err != nil {
 			return 0, 0, err
 		}
 		if rules, err = s.rules(ctx); err != nil {
 			return 0, 0, err
 		}
-		s.load.send(nil)
+		s.load.Send(nil)
 		return worst, rules, s.disable(ctx)
 	}
-	s.load.send(nil)
+	s.load.Send(nil)
 	if r.Placed10k, r.Rules, err = phase("any", 4, equal, 2*time.Second, 2*time.Second); err != nil {
 		return nil, err
 	}
@@ -178,26 +173,26 @@ func (s *stocked) pausing(ctx context.Context, r *stockRun, weights []float64) e
 	if err != nil {
 		return err
 	}
-	watched, err := s.watch()
+	watched, err := queuepairs.StartWatch(s.B)
 	if err != nil {
 		return err
 	}
-	sent := s.load.sent.Load()
-	s.load.pause.Store(true)
-	s.load.send(weights)
+	sent := s.load.Sent()
+	s.load.Pause(true)
+	s.load.Send(weights)
 	r.IdleEven, err = s.measure(ctx, 9*time.Second, 3*time.Second)
-	s.load.send(nil)
-	s.load.pause.Store(false)
+	s.load.Send(nil)
+	s.load.Pause(false)
 	if err != nil {
-		return errors.Join(err, watched.end())
+		return errors.Join(err, watched.End())
 	}
 	if err := s.disable(ctx); err != nil {
-		return errors.Join(err, watched.end())
+		return errors.Join(err, watched.End())
 	}
 	after, err := s.B.Counters()
-	r.IdleLost = int64(s.load.sent.Load()-sent) - int64(after.RxPackets-before.RxPackets)
-	err = errors.Join(err, watched.end())
-	r.IdleReordered = watched.reordered
+	r.IdleLost = int64(s.load.Sent()-sent) - int64(after.RxPackets-before.RxPackets)
+	err = errors.Join(err, watched.End())
+	r.IdleReordered = watched.Reordered
 	return err
 }
 
@@ -212,11 +207,11 @@ func (s *stocked) linkDown(ctx context.Context, say say) (ms float64, err error)
 	if err := s.begin(ports); err != nil {
 		return 0, err
 	}
-	defer func() { err = errors.Join(err, s.load.end()) }()
+	defer func() { err = errors.Join(err, s.load.End()) }()
 	if err := s.enable(ctx, "any", 4); err != nil {
 		return 0, err
 	}
-	s.load.send(stockWeights(func(int) float64 { return 1 }))
+	s.load.Send(queuepairs.Weights(stockFlows, func(int) float64 { return 1 }))
 	if _, err := s.measure(ctx, 2*time.Second, time.Second); err != nil {
 		return 0, err
 	}
@@ -224,24 +219,24 @@ func (s *stocked) linkDown(ctx context.Context, say say) (ms float64, err error)
 	if err != nil {
 		return 0, err
 	}
-	watched, err := s.watch()
+	watched, err := queuepairs.StartWatch(s.B)
 	if err != nil {
 		return 0, err
 	}
 	if err := pause(ctx, 100*time.Millisecond); err != nil {
-		return 0, errors.Join(err, watched.end())
+		return 0, errors.Join(err, watched.End())
 	}
 	began := time.Now()
 	err = down.Peer().Set(false)
 	if err == nil {
 		err = pause(ctx, time.Second)
 	}
-	err = errors.Join(err, watched.end())
+	err = errors.Join(err, watched.End())
 	if err != nil {
 		return 0, err
 	}
-	s.load.send(nil)
-	ms = float64(max(0, watched.lastGap.Sub(began)).Microseconds()) / 1000
+	s.load.Send(nil)
+	ms = float64(max(0, watched.LastGap.Sub(began)).Microseconds()) / 1000
 	say("a link with %d rules goes down: the last packet is lost after %.0f ms", on, ms)
 	if on < 8 {
 		return 0, fmt.Errorf("the link that goes down has %d rules: want 8", on)
@@ -261,7 +256,7 @@ func (s *stocked) portsAway(ctx context.Context, link *fabric.Interface) (ports 
 	}
 	defer func() { err = errors.Join(err, sender.Close()) }()
 	for port := stockPort; len(ports) < stockFlows && ctx.Err() == nil; port++ {
-		frame, err := s.frame(port, stockQP)
+		frame, err := queuepairs.Frame(s.A, s.v6, port, queuepairs.FirstQP)
 		if err != nil {
 			return nil, err
 		}
@@ -298,11 +293,11 @@ func (s *stocked) restart(ctx context.Context, c Config, at site, say say) (seco
 	if err := s.begin(ports); err != nil {
 		return 0, err
 	}
-	defer func() { err = errors.Join(err, s.load.end()) }()
+	defer func() { err = errors.Join(err, s.load.End()) }()
 	if err := s.enable(ctx, "any", 4); err != nil {
 		return 0, err
 	}
-	s.load.send(stockWeights(func(int) float64 { return 1 }))
+	s.load.Send(queuepairs.Weights(stockFlows, func(int) float64 { return 1 }))
 	if _, err := s.measure(ctx, 2*time.Second, time.Second/2); err != nil {
 		return 0, err
 	}
@@ -340,7 +335,7 @@ func (s *stocked) restart(ctx context.Context, c Config, at site, say say) (seco
 	}
 	seconds = time.Since(began).Seconds()
 	say("sluiced is killed with %d rules on the switch, and a link goes down: they are in order %.2f s after the next one starts", rules, seconds)
-	s.load.send(nil)
+	s.load.Send(nil)
 	return seconds, down.Peer().Set(true)
 }
 
@@ -415,7 +410,7 @@ func (s *stocked) measure(ctx context.Context, from, span time.Duration) (float6
 	for i := range after {
 		after[i] -= before[i]
 	}
-	return worstToMean(after, nil), s.load.failed()
+	return worstToMean(after, nil), s.load.Failed()
 }
 
 // octets returns the octets that each uplink sent, by its own counter.
@@ -440,163 +435,8 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// frame is a packet of a flow.
-func (s *stocked) frame(port int, qp uint32) ([]byte, error) {
-	e := roce.Ethernet{Dst: roce.MAC(s.A.Peer().MAC), Src: roce.MAC(s.A.MAC), EtherType: roce.EtherTypeIPv6}
-	if !s.v6 {
-		e.EtherType = roce.EtherTypeIPv4
-	}
-	b := e.Append(nil)
-	ip := len(b)
-	if s.v6 {
-		b = roce.IPv6Header{NextHeader: 17, HopLimit: 64, Src: fabric.HostA.Addr().As16(), Dst: fabric.HostB.Addr().As16()}.Append(b)
-	} else {
-		b = roce.IPv4Header{Protocol: 17, TTL: 64, Src: fabric.HostA4.Addr().As4(), Dst: fabric.HostB4.Addr().As4()}.Append(b)
-	}
-	b = roce.UDPHeader{SrcPort: uint16(port), DstPort: roce.UDPPort}.Append(b)
-	b = roce.BTH{Opcode: roce.RCWriteMiddle, PKey: 0xffff, DestQP: qp}.Append(b)
-	return roce.Finish(append(b, make([]byte, stockPayload)...), ip)
-}
-
-// stockWeights are the shares of flows by rank.
-func stockWeights(of func(rank int) float64) []float64 {
-	all, sum := make([]float64, stockFlows), 0.0
-	for i := range all {
-		all[i] = of(i)
-		sum += all[i]
-	}
-	for i := range all {
-		all[i] /= sum
-	}
-	return all
-}
-
-// stockLoad sends until its context ends, in a goroutine of its own.
-type stockLoad struct {
-	sender *fabric.Sender
-	frames [][]byte
-	psn    []uint32
-	slots  atomic.Pointer[[]int] // the flow of each packet, in turn; nil: nothing is sent
-	pause  atomic.Bool           // flows pause 1.5 of each 3 seconds
-	sent   atomic.Uint64
-	idle   atomic.Bool // nothing is being sent
-	stop   chan struct{}
-	done   chan error
-}
-
 // begin opens a load of flows with these source ports.
-func (s *stocked) begin(ports []int) error {
-	l := &stockLoad{psn: make([]uint32, len(ports)), stop: make(chan struct{}), done: make(chan error, 1)}
-	for i, port := range ports {
-		frame, err := s.frame(port, uint32(stockQP+i))
-		if err != nil {
-			return err
-		}
-		l.frames = append(l.frames, frame)
-	}
-	var err error
-	if l.sender, err = s.A.Sender(); err != nil {
-		return err
-	}
-	s.load = l
-	go func() { l.done <- l.run() }()
-	return nil
-}
-
-// send makes the load one of these shares; nil: none. It returns when the packets before are
-// sent.
-func (l *stockLoad) send(weights []float64) {
-	if weights == nil {
-		l.slots.Store(nil)
-		for !l.idle.Load() {
-			time.Sleep(time.Millisecond)
-		}
-		time.Sleep(20 * time.Millisecond) // for the last ones to arrive
-		return
-	}
-	slots := make([]int, 0, stockSlots+len(weights))
-	for i, w := range weights {
-		for range int(w*stockSlots + 0.5) {
-			slots = append(slots, i)
-		}
-	}
-	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // a load is no secret
-	random.Shuffle(len(slots), func(a, b int) { slots[a], slots[b] = slots[b], slots[a] })
-	l.slots.Store(&slots)
-}
-
-// run sends, in small bursts at an even pace.
-func (l *stockLoad) run() error {
-	const each = 500 * time.Microsecond
-	began, at, turn := time.Now(), time.Now(), 0
-	for {
-		select {
-		case <-l.stop:
-			return nil
-		default:
-		}
-		slots := l.slots.Load()
-		l.idle.Store(slots == nil)
-		if slots == nil {
-			time.Sleep(each)
-			at = time.Now()
-			continue
-		}
-		now := time.Now()
-		due := min(int(now.Sub(at).Seconds()*stockRate), 200) // more than that is not made up for
-		if due < 1 {
-			time.Sleep(each)
-			continue
-		}
-		at = now
-		phase := now.Sub(began).Seconds() / 3
-		for range due {
-			i := (*slots)[turn%len(*slots)]
-			turn++
-			if l.pause.Load() && fraction(phase+float64(i)*0.618) < 0.5 {
-				continue
-			}
-			l.psn[i]++
-			setPSN(l.frames[i], l.psn[i])
-			if err := l.sender.Send(l.frames[i]); err != nil {
-				return err
-			}
-			l.sent.Add(1)
-		}
-	}
-}
-
-// fraction returns v less its whole part; v is positive.
-func fraction(v float64) float64 { return v - float64(int(v)) }
-
-// bthAt is where the BTH of a frame begins.
-func bthAt(frame []byte) int {
-	if frame[12] == 0x86 {
-		return 14 + 40 + 8
-	}
-	return 14 + 20 + 8
-}
-
-// setPSN writes the 24 bits of the packet's number. The ICRC keeps its old value; the
-// scenario's receivers ignore it.
-func setPSN(frame []byte, n uint32) {
-	at := bthAt(frame) + 9
-	frame[at], frame[at+1], frame[at+2] = byte(n>>16), byte(n>>8), byte(n)
-}
-
-// failed returns why the load has ended by itself.
-func (l *stockLoad) failed() error {
-	select {
-	case err := <-l.done:
-		l.done <- err
-		return fmt.Errorf("the load ended: %w", err)
-	default:
-		return nil
-	}
-}
-
-// end stops the sender and returns the first error of sending.
-func (l *stockLoad) end() error {
-	close(l.stop)
-	return errors.Join(<-l.done, l.sender.Close())
+func (s *stocked) begin(ports []int) (err error) {
+	s.load, err = queuepairs.Start(s.A, s.v6, stockRate, ports)
+	return err
 }

@@ -34,6 +34,10 @@ type Netdev struct {
 
 	bucket bucket // of all packets that it returns
 
+	// OpenSamples opens a socket of which each datagram is a message of psample, in place of
+	// the kernel's; nil: the kernel's. It is set before Sampled is called.
+	OpenSamples func() (fd int, err error)
+
 	samples   atomic.Pointer[samples] // nil before they were wanted
 	listening atomic.Bool
 
@@ -180,7 +184,7 @@ func (s *Netdev) Sampled(on bool) error {
 	samples := s.samples.Load()
 	if samples == nil {
 		var err error
-		if samples, err = openSamples(); err != nil {
+		if samples, err = s.openSamples(); err != nil {
 			return err
 		}
 		s.samples.Store(samples)
@@ -190,6 +194,18 @@ func (s *Netdev) Sampled(on bool) error {
 	}
 	s.listening.Store(on)
 	return nil
+}
+
+// openSamples opens the socket of samples.
+func (s *Netdev) openSamples() (*samples, error) {
+	if s.OpenSamples == nil {
+		return openSamples()
+	}
+	fd, err := s.OpenSamples()
+	if err != nil {
+		return nil, fmt.Errorf("open the socket of samples: %w", err)
+	}
+	return newSamples(fd, 0), nil
 }
 
 // SampleRate returns the sampling interval of sFlow's last sample, which is one of so

@@ -19,7 +19,7 @@ import (
 // generic netlink.
 type samples struct {
 	fd    int
-	group int // of listeners
+	group int // of listeners; 0: the socket receives all samples
 	slots [flow.MaxBurst][]byte
 
 	known bool // a sample came: group and seq are its
@@ -87,6 +87,9 @@ func newSamples(fd, group int) *samples {
 
 // listen joins or leaves the group of samples.
 func (s *samples) listen(on bool) error {
+	if s.group == 0 {
+		return nil
+	}
 	option := map[bool]int{true: unix.NETLINK_ADD_MEMBERSHIP, false: unix.NETLINK_DROP_MEMBERSHIP}[on]
 	if err := unix.SetsockoptInt(s.fd, unix.SOL_NETLINK, option, s.group); err != nil {
 		return fmt.Errorf("listen to sFlow's samples (CAP_NET_ADMIN): %w", err)

@@ -53,7 +53,7 @@ func (o *opener) open(driver policy.Driver, s *config.Snapshot, cold bool) (*loo
 		return nil, errors.New("CONFIG_DB has no PORT rows: the switch is opened when there are some")
 	}
 	if driver == policy.Orchagent {
-		return openRows(o.ending, o.databases, o.options.memory(), o.log)
+		return o.openRows()
 	}
 	if o.options.Library == "" {
 		return nil, errors.New("no SAI library: give its path with --sai-library or SLUICE_SAI_LIBRARY; libsoftsai.so is the software switch; or set driver=orchagent in SLUICE|global, where syncd owns the ASIC")

@@ -3,15 +3,12 @@
 package process
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 
 	"sluice/orchagent-ext/cpu/packetio"
 	"sluice/orchagent-ext/daemon/loop"
 	"sluice/orchagent-ext/daemon/statistics"
-	"sluice/orchagent-ext/db/sonicdb"
 	"sluice/orchagent-ext/db/telemetry"
 	"sluice/orchagent-ext/switch/engine"
 	"sluice/orchagent-ext/switch/orchagent"
@@ -28,8 +25,8 @@ type rowSwitch struct {
 }
 
 // openRows opens the driver orchagent, with the netdevs of ports as source of packets.
-func openRows(ctx context.Context, databases *sonicdb.Databases, memory string, log *slog.Logger) (*loop.Switch, error) {
-	driver, err := orchagent.New(ctx, databases, orchagent.Options{Log: log, Memory: memory})
+func (o *opener) openRows() (*loop.Switch, error) {
+	driver, err := orchagent.New(o.ending, o.databases, orchagent.Options{Log: o.log, Memory: o.options.memory()})
 	if err != nil {
 		return nil, err
 	}
@@ -37,6 +34,7 @@ func openRows(ctx context.Context, databases *sonicdb.Databases, memory string, 
 	if err != nil {
 		return nil, errors.Join(err, driver.Close())
 	}
+	netdev.OpenSamples = o.options.OpenSamples
 	s := &rowSwitch{Driver: driver, Netdev: netdev}
 	return &loop.Switch{Driver: s, Source: netdev, Hardware: s, Rules: driver.Rules()}, nil
 }

@@ -41,6 +41,9 @@ type Options struct {
 	Level     slog.Level
 	Syslog    bool
 	Metrics   Metrics
+
+	// OpenSamples opens the socket of sFlow's samples ([packetio.Netdev]); nil: the kernel's.
+	OpenSamples func() (fd int, err error)
 }
 
 // SAI are the options of the SAI library.

@@ -130,7 +130,8 @@ func (r *Redirector) Poll(now time.Time) error {
 	if len(r.left) > 0 {
 		return nil
 	}
-	if due := now.Sub(r.decideAt) >= decideEvery || now.Before(r.decideAt); due && !r.pending { // else rules to a dead link would wait behind others
+	// Rules to a dead link go alone: others would be made before them.
+	if due := now.Sub(r.decideAt) >= decideEvery || now.Before(r.decideAt); due && !r.pending && !changed {
 		r.decideAt = now
 		var held func(redirect.Flow) bool
 		if r.Held != nil {

@@ -103,13 +103,22 @@ func (s *Rules) Redirect(all []engine.Redirection) (refused map[string]error, er
 	if err := s.observe(want, refused); err != nil {
 		return nil, err
 	}
+	// Rules that go are handed over alone: orchagent takes rows that wait together in the order
+	// of their names, and packets to a dead link would be lost while it makes other rules.
+	keys := slices.Sorted(maps.Keys(s.flows))
+	if changes := s.removals(keys, want); len(changes) > 0 {
+		if err := s.produce(changes); err != nil {
+			return refused, err
+		}
+		return refused, engine.ErrPending
+	}
 	ready, err := s.ready(want)
 	if err != nil {
 		return nil, err
 	}
 	var changes []sonicdb.Change
 	settled := true
-	for _, key := range slices.Sorted(maps.Keys(s.flows)) {
+	for _, key := range keys {
 		f := s.flows[key]
 		to := want[key]
 		if refused[key] != nil {
@@ -125,16 +134,35 @@ func (s *Rules) Redirect(all []engine.Redirection) (refused map[string]error, er
 			delete(s.flows, key)
 		}
 	}
-	if len(changes) > 0 {
-		if err := produce(s.appl, changes...); err != nil {
-			s.checked = time.Time{} // which of them were written is read back
-			return refused, err
-		}
+	if err := s.produce(changes); err != nil {
+		return refused, err
 	}
 	if !settled {
 		return refused, engine.ErrPending
 	}
 	return refused, nil
+}
+
+// removals are the rows of flows that are to go by hash.
+func (s *Rules) removals(keys []string, want map[string]*engine.NextHop) (changes []sonicdb.Change) {
+	for _, key := range keys {
+		if want[key] == nil {
+			changes = append(changes, s.flows[key].next(nil, step{now: s.now()})...)
+		}
+	}
+	return changes
+}
+
+// produce hands rows to orchagent.
+func (s *Rules) produce(changes []sonicdb.Change) error {
+	if len(changes) == 0 {
+		return nil
+	}
+	if err := produce(s.appl, changes...); err != nil {
+		s.checked = time.Time{} // which of them were written is read back
+		return err
+	}
+	return nil
 }
 
 // observe reads what became of rows.

@@ -146,6 +146,39 @@ func TestRulesAreTakenByEachRelease(t *testing.T) {
 	}
 }
 
+// Flows that are exported come in by uplinks, too; those that are placed do not.
+func TestRulesMatchWhatComesInByPortsOfPlacement(t *testing.T) {
+	policy := engine.Policy{Placement: &engine.Placement{Ports: []string{"Ethernet0"}}, Export: &engine.Export{Rate: 1000, Ports: []string{"Ethernet0", "Ethernet48"}}}
+	tables := 0
+	for _, o := range objects(policy, engine.Chose(engine.NeedPlacement, engine.Redirect), capability{}, nil) {
+		if o.Meets != engine.NeedPlacement {
+			continue
+		}
+		if tables++; o.Attr("ports") != "Ethernet0" {
+			t.Errorf("%s is bound to %q", o.Key, o.Attr("ports"))
+		}
+	}
+	if tables != 2 {
+		t.Errorf("%d tables: want one for each family", tables)
+	}
+}
+
+// orchagent makes the changes that wait in the order of their names: rules to a dead link would
+// wait behind others.
+func TestRulesThatGoAreHandedOverAlone(t *testing.T) {
+	p := newRulePlace(t, "202505", orchagenttest.ASIC{})
+	goes, comes := redirection(1, "Ethernet48:10.255.0.1"), redirection(2, "Ethernet52:10.255.0.3")
+	p.settle(goes)
+	p.orchagent.Stop() // what it has to take is read in its place
+	if _, err := p.rules.Redirect([]engine.Redirection{comes}); !errors.Is(err, engine.ErrPending) {
+		t.Fatalf("%v: want that it is pending", err)
+	}
+	changes, err := p.appl.Take(t.Context(), tableRule)
+	if err != nil || len(changes) != 1 || !changes[0].Deleted {
+		t.Errorf("handed over %v, %v: want the removal alone", changes, err)
+	}
+}
+
 func TestRuleMovesWithoutAGap(t *testing.T) {
 	p := newRulePlace(t, "202505", orchagenttest.ASIC{RuleTime: time.Millisecond})
 	to := []string{"Ethernet48:10.255.0.1", "Ethernet52:10.255.0.3"}

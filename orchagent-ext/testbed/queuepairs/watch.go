@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package demo
+package queuepairs
 
 import (
 	"errors"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"sluice/orchagent-ext/testbed/fabric"
 )
 
-// stockWatch reads the numbers of packets at host B: which came in another order, and when the
+// Watch reads the numbers of packets at a host: which came in another order, and when the
 // last gap ended.
-type stockWatch struct {
+type Watch struct {
 	fd        int
-	highest   [stockFlows]uint32
-	reordered int64
-	lastGap   time.Time // of a flow: when a packet came after some that are lost
+	highest   [mostFlows]uint32
+	Reordered int64     // packets that came after a later one of their flow
+	LastGap   time.Time // of a flow: when a packet came after some that are lost
 	stop      chan struct{}
 	done      chan error
 }
@@ -24,22 +26,26 @@ type stockWatch struct {
 // for a processor.
 const watchBuffer = 64 << 20 // octets that wait for the reader
 
-// watch begins to record the packets that arrive at host B, in a goroutine.
-func (s *stocked) watch() (*stockWatch, error) {
-	fd, err := s.B.PacketSocket(unix.ETH_P_ALL)
+// mostFlows is how many flows of a load a Watch follows: the first ones.
+const mostFlows = 64
+
+// StartWatch begins to record the packets of a [Load] that arrive at a host, in a goroutine.
+// Its results are valid after End.
+func StartWatch(b *fabric.Interface) (*Watch, error) {
+	fd, err := b.PacketSocket(unix.ETH_P_ALL)
 	if err != nil {
 		return nil, err
 	}
 	if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, watchBuffer); err != nil {
 		return nil, errors.Join(err, unix.Close(fd))
 	}
-	w := &stockWatch{fd: fd, stop: make(chan struct{}), done: make(chan error, 1)}
+	w := &Watch{fd: fd, stop: make(chan struct{}), done: make(chan error, 1)}
 	go func() { w.done <- w.run() }()
 	return w, nil
 }
 
-// run reads packets until end. It needs their first 128 octets only.
-func (w *stockWatch) run() error {
+// run reads packets until End. It needs their first 128 octets only.
+func (w *Watch) run() error {
 	b := make([]byte, 128)
 	poll := []unix.PollFd{{Fd: int32(w.fd), Events: unix.POLLIN}}
 	for {
@@ -62,7 +68,7 @@ func (w *stockWatch) run() error {
 
 // see takes a packet. The first packet of a flow counts as in order: the numbers before
 // it are unknown.
-func (w *stockWatch) see(frame []byte) {
+func (w *Watch) see(frame []byte) {
 	if len(frame) < 64 || frame[12] != 0x86 && frame[12] != 0x08 {
 		return
 	}
@@ -70,24 +76,24 @@ func (w *stockWatch) see(frame []byte) {
 	if len(frame) < at+12 || frame[at-6] != 0x12 || frame[at-5] != 0xb7 {
 		return
 	}
-	flow := int(frame[at+5])<<16 | int(frame[at+6])<<8 | int(frame[at+7]) - stockQP
-	if flow < 0 || flow >= stockFlows {
+	flow := int(frame[at+5])<<16 | int(frame[at+6])<<8 | int(frame[at+7]) - FirstQP
+	if flow < 0 || flow >= mostFlows {
 		return
 	}
 	psn := uint32(frame[at+9])<<16 | uint32(frame[at+10])<<8 | uint32(frame[at+11])
 	switch was := w.highest[flow]; {
 	case was == 0:
 	case psn < was:
-		w.reordered++
+		w.Reordered++
 		return
 	case psn > was+1:
-		w.lastGap = time.Now()
+		w.LastGap = time.Now()
 	}
 	w.highest[flow] = psn
 }
 
-// end stops the reader and returns its error.
-func (w *stockWatch) end() error {
+// End stops the reader and returns its error.
+func (w *Watch) End() error {
 	close(w.stop)
 	return errors.Join(<-w.done, unix.Close(w.fd))
 }

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"sluice/orchagent-ext/db/sonicdb"
+	"sluice/orchagent-ext/testbed/fabric"
+	"sluice/orchagent-ext/testbed/orchagenttest"
+	"sluice/orchagent-ext/testbed/queuepairs"
+	"sluice/tests/fabrictest"
+	"sluice/yang/rows"
+)
+
+const (
+	stockUplinks = 8
+	stockFlows   = 64
+	stockPort    = 49152 // of the first flow
+)
+
+// stock is a leaf of stock SONiC: orchagent has the switch, sFlow samples, and sluiced places
+// flows by rows.
+type stock struct {
+	*leaf
+	asic    *ruleSwitch
+	release string
+	load    *queuepairs.Load
+	equal   []float64
+}
+
+func newStock(t *testing.T, release string, rate int) *stock {
+	t.Helper()
+	needsPrograms(t)
+	s := &stock{leaf: newSwitch(t, fabrictest.LeafSpine(t, stockUplinks)), release: release}
+	for name, value := range map[string]string{"fib_multipath_hash_policy": "3", "fib_multipath_hash_fields": "55", "conf.all.ignore_routes_with_linkdown": "1"} {
+		fabrictest.Check(t, s.Leaf.Sysctl("net.ipv4."+name, value))
+	}
+	for _, u := range s.Uplinks {
+		fabrictest.Check(t, s.Leaf.Sysctl("net.ipv4.conf."+u.Name+".ignore_routes_with_linkdown", "1"))
+	}
+	s.asic = newRuleSwitch(t, s.LeafSpine)
+	s.startOrchagent()
+	s.neighbors()
+	s.set("SLUICE", "global", "driver", "orchagent")
+	s.set("SFLOW", "global", "admin_state", "up")
+	samplePackets(t, s.LeafSpine, sampleSocket(s.memory), 4)
+	ports := make([]int, stockFlows)
+	for i := range ports {
+		ports[i] = stockPort + i
+	}
+	var err error
+	s.load, err = queuepairs.Start(s.A, false, rate, ports)
+	fabrictest.Check(t, err)
+	t.Cleanup(func() { fabrictest.Check(t, s.load.End()) })
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("groups %v; rules %v; orchagent refused %v", s.table("SLUICE_PLACEMENT_GROUP"), s.asic.rules(), s.orchagent.Refused())
+		}
+	})
+	s.equal = queuepairs.Weights(stockFlows, func(int) float64 { return 1 })
+	return s
+}
+
+func (s *stock) startOrchagent() {
+	s.t.Helper()
+	databases, err := sonicdb.Load(s.redis.Config, "")
+	fabrictest.Check(s.t, err)
+	s.orchagent = orchagenttest.StartOn(s.t, databases, orchagenttest.ByName(s.release), orchagenttest.ASIC{RuleTime: 15 * time.Millisecond, Redirect: s.asic.redirect})
+}
+
+// neighbors writes those of the uplinks, as neighsyncd does.
+func (s *stock) neighbors() {
+	s.t.Helper()
+	for i, u := range s.Uplinks {
+		row := rows.Row{Table: "NEIGH_TABLE", Key: u.Name + ":" + spineAddress(i).String(), Fields: map[string]string{"neigh": u.Peer().MAC.String(), "family": "IPv4"}}
+		fabrictest.Check(s.t, s.appl.Produce(s.t.Context(), sonicdb.Change{Row: row}))
+	}
+}
+
+// even waits until the worst uplink has at most so much of the mean, in what they send for
+// half a second. It returns that, and how long it took.
+func (s *stock) even(most float64, over []*fabric.Interface) (worst float64, took time.Duration) {
+	s.t.Helper()
+	began := time.Now()
+	s.until(fmt.Sprintf("the worst uplink has %.2f of the mean", most), func() bool {
+		worst = s.worst(500*time.Millisecond, over)
+		return worst <= most
+	})
+	return worst, time.Since(began)
+}
+
+// worst is worst ÷ mean of the octets that uplinks send in a time.
+func (s *stock) worst(span time.Duration, over []*fabric.Interface) float64 {
+	s.t.Helper()
+	var before, after []uint64
+	for _, all := range []*[]uint64{&before, &after} {
+		for _, u := range over {
+			c, err := u.Counters()
+			fabrictest.Check(s.t, err)
+			*all = append(*all, c.TxBytes)
+		}
+		if all == &before {
+			<-time.After(span)
+		}
+	}
+	var sum, most uint64
+	for i := range after {
+		n := after[i] - before[i]
+		sum, most = sum+n, max(most, n)
+	}
+	fabrictest.Check(s.t, s.load.Failed())
+	return float64(most) * float64(len(over)) / float64(max(1, sum))
+}
+
+// startSampled starts sluiced with the samples of the test.
+func (s *stock) startSampled() {
+	s.t.Helper()
+	s.sluiced = startSampled(s.t, s.Leaf, s.log, s.redis.Config, s.memory)
+	s.awaitFields("SLUICE_STATE", "global", "driver", "orchagent", "state", "running")
+}
+
+// TestStockSwitchPlacesByOrchagentsRows: a whole sluiced on a switch that orchagent programs,
+// with sFlow's samples, evens out 64 queue pairs over 8 uplinks; takes the rules of a link
+// that goes down off; and after kill -9 the next process keeps the rules that lead to live
+// links, and removes the others.
+func TestStockSwitchPlacesByOrchagentsRows(t *testing.T) {
+	s := newStock(t, "202305", 20000)
+	s.load.Send(s.equal)
+	hash := s.worst(500*time.Millisecond, s.Uplinks)
+	s.startSampled()
+	s.set("SLUICE_PLACEMENT", "global", "admin_state", "enabled", "moves", "any")
+	s.awaitFields("SLUICE_CAPABILITY", "switch", "placement_method", "redirect", "export_method", "sflow")
+	placed, took := s.even(1.10, s.Uplinks)
+	n := len(s.asic.rules())
+	t.Logf("worst ÷ mean %.2f by hash, %.3f placed after %v with %d rules", hash, placed, took.Round(time.Millisecond), n)
+	if n == 0 || n > 2*8*stockUplinks { // max_entries_per_link, and two of a flow that moves
+		t.Errorf("%d rules", n)
+	}
+
+	down := s.asic.mostRules(s.Uplinks)
+	watch, err := queuepairs.StartWatch(s.B)
+	fabrictest.Check(t, err)
+	settled := s.worst(time.Second, s.Uplinks) // and the watch knows where each flow is
+	on := s.asic.rulesTo(down.Name)
+	began := time.Now()
+	fabrictest.Check(t, down.Peer().Set(false))
+	s.until("no rule leads to the dead link", func() bool { return s.asic.rulesTo(down.Name) == 0 })
+	off := time.Since(began)
+	live := slices.DeleteFunc(slices.Clone(s.Uplinks), func(u *fabric.Interface) bool { return u == down })
+	placed, took = s.even(1.20, live)
+	fabrictest.Check(t, watch.End())
+	t.Logf("worst ÷ mean %.3f in the next second; a link with %d rules goes down: they are off after %v, the last loss after %v; worst ÷ mean %.3f of 7 uplinks after %v", settled, on, off.Round(time.Millisecond), max(0, watch.LastGap.Sub(began)).Round(time.Millisecond), placed, took.Round(time.Millisecond))
+
+	s.sluiced.Kill()
+	s.until("orchagent has taken what was handed to it", func() bool {
+		waits, err := s.appl.Waiting(t.Context(), "ACL_RULE_TABLE")
+		return err == nil && len(waits) == 0
+	})
+	_ = s.worst(100*time.Millisecond, s.Uplinks)
+	_ = s.orchagent.Taken() // returns when orchagent has made the rules
+	before := s.asic.rules()
+	second := s.asic.mostRules(live)
+	fabrictest.Check(t, second.Peer().Set(false))
+	gone := sonicdb.Change{Row: rows.Row{Table: "SLUICE_STATE", Key: "global"}, Deleted: true}
+	fabrictest.Check(t, s.state.Write(t.Context(), gone))
+	began = time.Now()
+	s.startSampled()
+	s.until("no rule leads to the dead link", func() bool { return s.asic.rulesTo(second.Name) == 0 })
+	t.Logf("kill -9 with %d rules: in order %v after the next start", len(before), time.Since(began).Round(time.Millisecond))
+	have := map[string]bool{}
+	for rule := range s.asic.rules() {
+		have[flowOf(rule)] = true
+	}
+	for rule, to := range before {
+		if to != second.Name && !have[flowOf(rule)] {
+			t.Errorf("rule %s to %s, which is live, is off", rule, to)
+		}
+	}
+
+	s.set("SLUICE_PLACEMENT", "global", "admin_state", "disabled")
+	s.until("no rule is left", func() bool { return len(s.asic.rules()) == 0 })
+	if refused := s.orchagent.Refused(); len(refused) > 0 {
+		t.Errorf("orchagent refused %v", refused)
+	}
+}
