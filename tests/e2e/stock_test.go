@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"testing"
 	"time"
@@ -126,9 +127,19 @@ func (s *stock) startSampled() {
 // TestStockSwitchPlacesByOrchagentsRows: a whole sluiced on a switch that orchagent programs,
 // with sFlow's samples, evens out 64 queue pairs over 8 uplinks; takes the rules of a link
 // that goes down off; and after kill -9 the next process keeps the rules that lead to live
-// links, and removes the others.
+// links, and removes the others. With SLUICE_SOAK it is each release that is known.
 func TestStockSwitchPlacesByOrchagentsRows(t *testing.T) {
-	s := newStock(t, "202305", 20000)
+	releases := orchagenttest.Releases[:1]
+	if os.Getenv("SLUICE_SOAK") != "" {
+		releases = orchagenttest.Releases
+	}
+	for _, r := range releases {
+		t.Run(r.Name, func(t *testing.T) { placesByRows(t, r.Name) })
+	}
+}
+
+func placesByRows(t *testing.T, release string) {
+	s := newStock(t, release, 20000)
 	s.load.Send(s.equal)
 	hash := s.worst(500*time.Millisecond, s.Uplinks)
 	s.startSampled()

@@ -18,6 +18,17 @@ import (
 // slowLink is how long the rules to a link may take to go before the operator is warned.
 const slowLink = 200 * time.Millisecond
 
+// slowSwitch returns the warning of a switch that takes too long for the entries of a link, each
+// time for one; "" for one that is fast enough.
+func slowSwitch(perLink int, each time.Duration) string {
+	most := time.Duration(perLink) * each
+	if most <= slowLink {
+		return ""
+	}
+	return fmt.Sprintf("the switch takes %v for an entry: where a link goes down, packets of flows that are redirected there are lost for up to %v. A lower max_entries_per_link of SLUICE_PLACEMENT|global bounds that",
+		each.Round(time.Millisecond), most.Round(10*time.Millisecond))
+}
+
 // Describe adds the state to a report, and returns the rows of groups and of their members.
 func (r *Redirects) Describe(s *status.Report, e *status.Encoder) (groups, members []ygot.GoStruct) {
 	is := r.child.Task().report.Load()
@@ -31,8 +42,8 @@ func (r *Redirects) Describe(s *status.Report, e *status.Encoder) (groups, membe
 		s.Warn("flows are not placed: " + task.FirstLine(why))
 	}
 	e.Fill(&s.Row, "placement", state)
-	if most := time.Duration(r.child.Settings().Rules.PerLink) * is.RuleTime; most > slowLink {
-		s.Warn(fmt.Sprintf("the switch takes %v for an entry: where a link goes down, packets of flows that are redirected there are lost for up to %v. A lower max_entries_per_link of SLUICE_PLACEMENT|global bounds that", is.RuleTime.Round(time.Millisecond), most.Round(10*time.Millisecond)))
+	if w := slowSwitch(r.child.Settings().Rules.PerLink, is.RuleTime); w != "" {
+		s.Warn(w)
 	}
 	for i := range is.Groups {
 		g := &is.Groups[i]

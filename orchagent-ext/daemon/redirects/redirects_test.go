@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/netip"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -122,6 +123,25 @@ func TestFlowsOfAVRFAreIgnored(t *testing.T) {
 	r.poll()
 	if !net[one] || net[other] {
 		t.Errorf("asked for next hops to %v: want the destination of the default VRF alone", net)
+	}
+}
+
+// TestSlowSwitchIsWarnedOf: the times of one entry are those of logs of switches.
+func TestSlowSwitchIsWarnedOf(t *testing.T) {
+	for _, tt := range []struct {
+		perLink int
+		each    time.Duration
+		lost    string // for so long; "": no warning
+	}{
+		{8, 15 * time.Millisecond, ""},
+		{8, 25 * time.Millisecond, ""},
+		{8, 90 * time.Millisecond, "720ms"},
+		{2, 90 * time.Millisecond, ""},
+		{3, 90 * time.Millisecond, "270ms"},
+	} {
+		if w := slowSwitch(tt.perLink, tt.each); (w != "") != (tt.lost != "") || !strings.Contains(w, tt.lost) {
+			t.Errorf("%d entries of %v: %q, want %q", tt.perLink, tt.each, w, tt.lost)
+		}
 	}
 }
 
