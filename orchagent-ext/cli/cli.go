@@ -120,6 +120,7 @@ func NewRootCommand(tables bool) *cobra.Command {
 		newTechsupportCommand(),
 		newVersionCommand(),
 		newSAICheckCommand(),
+		newDoctorCommand(),
 	)
 	cmd.SetFlagErrorFunc(flagError)
 	completeChoices(cmd)

@@ -6,10 +6,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"sluice/orchagent-ext/cli/doctor"
 )
 
 // TestFirstHourFilesAreKept: a command writes over a file on request alone.
@@ -93,5 +96,57 @@ func TestFirstHourIPv4HasNoLabel(t *testing.T) {
 		if err := json.Unmarshal([]byte(out), &b); err != nil || b.unlabelled() != is4 || b.Packets == 0 {
 			t.Errorf("%s: %v, %s", file, err, out)
 		}
+	}
+}
+
+// TestFirstHourDoctorJudgesACaptureAndAMachine: of a capture the traffic alone is judged,
+// and without one the machine; each verdict has its fields.
+func TestFirstHourDoctorJudgesACaptureAndAMachine(t *testing.T) {
+	sessions := filepath.Join(t.TempDir(), "sessions.pcap")
+	good(t, "gen", sessions, "--qps", "64", "--packets", "640")
+	checks := func(args ...string) map[string]doctor.Level {
+		t.Helper()
+		out, _ := good(t, append([]string{"doctor", "--json"}, args...)...)
+		levels := map[string]doctor.Level{}
+		for line := range strings.Lines(out) {
+			var v doctor.Verdict
+			if err := json.Unmarshal([]byte(line), &v); err != nil || v.Found == "" || v.Level == "" {
+				t.Fatalf("%v: %s", err, line)
+			}
+			levels[v.Check] = v.Level
+		}
+		return levels
+	}
+	if got := checks(sessions); len(got) != 3 || got["ports"] != doctor.Act || got["traffic"] != doctor.OK {
+		t.Errorf("one source port of 64 queue pairs: %v", got)
+	}
+	if got := checks(captures + "rc-send-ipv4.pcap"); len(got) != 2 || got["ports"] != doctor.OK {
+		t.Errorf("one queue pair over IPv4: %v", got)
+	}
+	got := checks("--db-config", filepath.Join(t.TempDir(), "none.json"))
+	for _, check := range []string{"kernel", "hash", "rights", "clock", "asic", "databases"} {
+		if got[check] == "" {
+			t.Errorf("the machine is judged without %s: %v", check, got)
+		}
+	}
+	if got["databases"] != doctor.Act || got["ports"] != "" {
+		t.Errorf("without databases and packets: %v", got)
+	}
+}
+
+// TestFirstHourDoctorFindsTheASIC: SONiC's own file names the ASIC.
+func TestFirstHourDoctorFindsTheASIC(t *testing.T) {
+	root := t.TempDir()
+	for name, content := range map[string]string{"etc/sonic/sonic_version.yml": "build_version: 'x'\nasic_type: 'broadcom'\n", "proc/17/comm": "syncd\n", "proc/18/comm": "sh\n"} {
+		name = filepath.Join(root, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(content), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := asicType(root); got != "broadcom" || !runs(root, "syncd") || runs(root, "orchagent") {
+		t.Errorf("%q, syncd %v, orchagent %v", got, runs(root, "syncd"), runs(root, "orchagent"))
+	}
+	if got := asicType(t.TempDir()); got != "" {
+		t.Errorf("without SONiC: %q", got)
 	}
 }

@@ -15,10 +15,10 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/sys/unix"
 
 	"sluice/orchagent-ext/cli/show"
 	"sluice/orchagent-ext/db/telemetry"
+	"sluice/orchagent-ext/host/machine"
 	"sluice/yang/text"
 )
 
@@ -135,9 +135,9 @@ func versionOfDaemon(ctx context.Context, dbs *databaseFlags) versionOf {
 
 // versionOfKernel returns the release of uname(2).
 func versionOfKernel() versionOf {
-	var u unix.Utsname
-	if err := unix.Uname(&u); err != nil {
-		return versionOf{Part: "kernel", Error: err.Error()}
+	v := versionOf{Part: "kernel", Version: machine.Running()}
+	if v.Version == "" {
+		v.Error = "uname fails"
 	}
-	return versionOf{Part: "kernel", Version: unix.ByteSliceToString(u.Release[:])}
+	return v
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"sluice/orchagent-ext/flows/flow"
+	"sluice/orchagent-ext/host/machine"
 	"sluice/orchagent-ext/testbed/fabric"
 	"sluice/orchagent-ext/wire/roce"
 )
@@ -26,6 +27,8 @@ type Config struct {
 	// Out: folder of report.json, plots and logs; made if it is not there
 	Out       string
 	Scenarios []string // of [Scenarios], in this order
+	// CheckOnly ends the demo once it is known whether this machine can run it.
+	CheckOnly bool
 	// Full: medians of several runs and many events, instead of one run of each
 	Full bool
 
@@ -37,6 +40,7 @@ type Config struct {
 type scenario struct {
 	name  string
 	limit time.Duration
+	since machine.Kernel // first release of Linux that it runs on
 	run   func(ctx context.Context, f *fabric.Fabric, c Config, folder string, say say) (result, error)
 }
 
@@ -53,11 +57,11 @@ type result interface {
 // scenarios are run in this order. The duration is the limit after which a scenario
 // fails: it ends one that hangs.
 var scenarios = []scenario{
-	{"spread", 55 * time.Second, runSpread},
-	{"hold", 10 * time.Minute, runHold},
-	{"wan", 10 * time.Minute, runWAN},
-	{"placement", 5 * time.Minute, runPlacement},
-	{"stock", 6 * time.Minute, runStock},
+	{"spread", 55 * time.Second, machine.SoftwareSwitch, runSpread},
+	{"hold", 10 * time.Minute, machine.SoftwareSwitch, runHold},
+	{"wan", 10 * time.Minute, machine.SoftwareSwitch, runWAN},
+	{"placement", 5 * time.Minute, machine.KnownPaths, runPlacement},
+	{"stock", 6 * time.Minute, machine.KnownPaths, runStock},
 }
 
 // Scenarios are the names of the scenarios, in the order in which they are shown.
@@ -76,16 +80,45 @@ const uplinks = 4
 // that missed its bar; the report is written in the latter case, too. When ctx
 // ends, it ends.
 func Run(ctx context.Context, c Config) error {
-	for _, name := range c.Scenarios {
-		i := slices.IndexFunc(scenarios, func(s scenario) bool { return s.name == name })
-		if i < 0 {
-			return fmt.Errorf("scenario %q: allowed are %s", name, strings.Join(Scenarios(), ", "))
-		}
-		if err := c.show(ctx, scenarios[i]); err != nil {
+	chosen, err := chosen(c.Scenarios, machine.Running())
+	if err != nil || c.CheckOnly {
+		return err
+	}
+	for _, s := range chosen {
+		if err := c.show(ctx, s); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// chosen returns the scenarios of these names. The error is an unknown name, or a
+// [KernelError] where one needs a later kernel than the release that runs.
+func chosen(names []string, release string) ([]scenario, error) {
+	var all []scenario
+	for _, name := range names {
+		i := slices.IndexFunc(scenarios, func(s scenario) bool { return s.name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("scenario %q: allowed are %s", name, strings.Join(Scenarios(), ", "))
+		}
+		if s := scenarios[i]; machine.ParseKernel(release).Before(s.since) {
+			return nil, &KernelError{s.name, release, s.since}
+		}
+		all = append(all, scenarios[i])
+	}
+	return all, nil
+}
+
+// KernelError is of a kernel that is too old for a scenario.
+type KernelError struct {
+	Scenario string
+	Release  string         // that runs
+	Needed   machine.Kernel // the first that has the feature
+}
+
+// Error says in one sentence which kernel the scenario needs.
+func (e *KernelError) Error() string {
+	return fmt.Sprintf("this demo (scenario %s) needs Linux %v or later, and this machine runs %s: boot a later kernel, on Debian 12 that of bookworm-backports", e.Scenario, e.Needed, e.Release)
 }
 
 // show builds the fabric of a scenario, runs it, prints its figures and judges them. The

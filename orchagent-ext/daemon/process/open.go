@@ -19,6 +19,7 @@ import (
 	"sluice/orchagent-ext/db/config"
 	"sluice/orchagent-ext/db/sonicdb"
 	"sluice/orchagent-ext/db/telemetry"
+	"sluice/orchagent-ext/host/machine"
 	"sluice/orchagent-ext/switch/engine"
 	"sluice/orchagent-ext/switch/saidriver"
 	"sluice/orchagent-ext/switch/trust"
@@ -102,7 +103,7 @@ func (o *Options) openLibrary(use libraryUse) (*sai.Library, error) {
 	}
 	lib.NoExtension, lib.Avoid = use.noExtension, use.avoid
 	if err := lib.CreateSwitch(!o.Connect); err != nil {
-		if missing := missingRights(ownStatus()); missing != "" {
+		if missing := machine.MissingRights(machine.OwnStatus()); missing != "" {
 			err = fmt.Errorf("%w; the software switch needs rights that sluiced lacks: %s", err, missing)
 		}
 		return nil, errors.Join(err, lib.Close(), forgetWarm(o.warmFile()))

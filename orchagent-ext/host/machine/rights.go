@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package process
+package machine
 
 import (
 	"fmt"
@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// rights are what the software switch takes. A vendor's library says itself what
-// it takes.
+// rights are the capabilities that the software switch takes. The library of a vendor has
+// its own list.
 var rights = []struct {
 	bits []int // one of them
 	name string
@@ -23,15 +23,11 @@ var rights = []struct {
 	{[]int{unix.CAP_PERFMON, unix.CAP_SYS_ADMIN}, "CAP_PERFMON (or CAP_SYS_ADMIN)", "since the kernel requires it to load programs that do pointer arithmetic"},
 }
 
-// missingRights says which capabilities the process lacks for the software
-// switch, "" where it has all.
-func missingRights(status string) string {
-	effective := uint64(0)
-	for line := range strings.Lines(status) {
-		if hex, ok := strings.CutPrefix(line, "CapEff:"); ok {
-			effective, _ = strconv.ParseUint(strings.TrimSpace(hex), 16, 64)
-		}
-	}
+// MissingRights returns the capabilities that a process lacks for the software switch,
+// each with its reason, separated by semicolons; "" where it has all. status is the text
+// of its /proc/PID/status.
+func MissingRights(status string) string {
+	effective := Effective(status)
 	var missing []string
 	for _, r := range rights {
 		has := false
@@ -45,8 +41,19 @@ func missingRights(status string) string {
 	return strings.Join(missing, "; ")
 }
 
-// ownStatus returns /proc/self/status, "" if it cannot be read.
-func ownStatus() string {
+// Effective returns the effective capabilities in the text of /proc/PID/status, a bit
+// for each by its number; 0 where it has none.
+func Effective(status string) (bits uint64) {
+	for line := range strings.Lines(status) {
+		if hex, ok := strings.CutPrefix(line, "CapEff:"); ok {
+			bits, _ = strconv.ParseUint(strings.TrimSpace(hex), 16, 64)
+		}
+	}
+	return bits
+}
+
+// OwnStatus returns /proc/self/status, "" if it cannot be read.
+func OwnStatus() string {
 	b, err := os.ReadFile("/proc/self/status")
 	if err != nil {
 		return ""

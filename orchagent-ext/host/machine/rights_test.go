@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package process
+package machine
 
 import (
 	"strings"
@@ -19,7 +19,7 @@ func TestMissingRights(t *testing.T) {
 		{"0000000000001000", []string{"CAP_BPF", "CAP_PERFMON"}},
 		{"0000000000000000", []string{"CAP_NET_ADMIN", "CAP_BPF", "CAP_PERFMON"}},
 	} {
-		got := missingRights("Name:\tsluiced\nCapPrm:\t0000000000000000\nCapEff:\t" + tt.effective + "\nCapBnd:\t000001ffffffffff\n")
+		got := MissingRights("Name:\tsluiced\nCapPrm:\t0000000000000000\nCapEff:\t" + tt.effective + "\nCapBnd:\t000001ffffffffff\n")
 		if got == "" != (tt.want == nil) || len(tt.want) > 0 && len(strings.Split(got, "; ")) != len(tt.want) {
 			t.Errorf("%s: %q", tt.effective, got)
 		}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package machine
+
+import "testing"
+
+func TestKernelIsComparedByNumbers(t *testing.T) {
+	for _, tt := range []struct {
+		release    string
+		want       Kernel
+		old, blind bool // before SoftwareSwitch, before KnownPaths
+	}{
+		{"6.1.0-25-amd64", Kernel{6, 1}, true, true},
+		{"5.15.0", Kernel{5, 15}, true, true},
+		{"6.3.0-rc1", Kernel{6, 3}, false, true},
+		{"6.10.11+bpo-amd64", Kernel{6, 10}, false, true},
+		{"6.11", Kernel{6, 11}, false, false},
+		{"7.0.0", Kernel{7, 0}, false, false},
+		{"unknown", Kernel{}, false, false},
+		{"", Kernel{}, false, false},
+	} {
+		got := ParseKernel(tt.release)
+		if got != tt.want || got.Before(SoftwareSwitch) != tt.old || got.Before(KnownPaths) != tt.blind {
+			t.Errorf("%q: %v, before %v %v, before %v %v", tt.release, got, SoftwareSwitch, got.Before(SoftwareSwitch), KnownPaths, got.Before(KnownPaths))
+		}
+	}
+}
