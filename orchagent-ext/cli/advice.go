@@ -28,7 +28,7 @@ func newAdviceCommand() *cobra.Command {
 
 Each command has its own --help.`,
 		Example: `  sluice advise listen --json`,
-		Args:    cobra.NoArgs,
+		Args:    exactly(),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newAdviceListenCommand())
@@ -54,7 +54,7 @@ above 0; the rest is counted by reason. Nothing proves who sent it: --from names
 It needs the capability CAP_NET_RAW.`,
 		Example: `  sluice advise listen
   sluice advise listen --dev eth0 --json --from 2001:db8::/32 --for 10s`,
-		Args: cobra.NoArgs,
+		Args: exactly(),
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&l.dev, "dev", "", "device; without it all")

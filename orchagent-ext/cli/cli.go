@@ -97,32 +97,31 @@ func NewRootCommand(tables bool) *cobra.Command {
 		Args:          words,
 		RunE:          help,
 	}
-	cmd.AddCommand(
-		newLabelCommand(),
-		newDecodeCommand(),
-		newRelabelCommand(),
-		newLift6Command(),
-		newBalanceCommand(),
-		newGenCommand(),
-		newSendCommand(),
-		newListenCommand(),
-		newAdviceCommand(),
-		newDemoCommand(),
-		newExportCommand(),
-		newShowCommand(),
-		newConfigCommand(tables),
-		newDiffCommand(),
-		newRollbackCommand(),
-		newClearCommand(),
-		newTopCommand(),
-		newObserveCommand(),
-		newPathCommand(),
-		newTechsupportCommand(),
-		newVersionCommand(),
-		newSAICheckCommand(),
-		newDoctorCommand(),
-	)
+	for _, g := range groups(tables) {
+		cmd.AddGroup(&cobra.Group{ID: g.title, Title: g.title + ":"})
+		for _, c := range g.commands {
+			c.GroupID = g.title
+			cmd.AddCommand(c)
+		}
+	}
 	cmd.SetFlagErrorFunc(flagError)
 	completeChoices(cmd)
 	return cmd
+}
+
+// group is commands that the help lists together.
+type group struct {
+	title    string
+	commands []*cobra.Command
+}
+
+// groups returns all commands in the order of the help; with tables, config has the
+// commands of its tables.
+func groups(tables bool) []group {
+	return []group{
+		{"Use it", []*cobra.Command{newDoctorCommand(), newShowCommand(), newConfigCommand(tables), newDiffCommand(), newRollbackCommand(), newClearCommand()}},
+		{"Look", []*cobra.Command{newTopCommand(), newObserveCommand(), newPathCommand(), newListenCommand(), newAdviceCommand()}},
+		{"Captures", []*cobra.Command{newDecodeCommand(), newBalanceCommand(), newExportCommand(), newLabelCommand(), newRelabelCommand(), newLift6Command(), newGenCommand()}},
+		{"For experts", []*cobra.Command{newSendCommand(), newSAICheckCommand(), newTechsupportCommand(), newDemoCommand(), newVersionCommand()}},
+	}
 }

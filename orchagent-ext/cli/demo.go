@@ -31,7 +31,7 @@ Nothing leaves the namespaces, and nothing of it remains but the report.`,
 		Example: `  sudo bin/sluice demo
   sudo bin/sluice demo --scenario hold
   sudo bin/sluice demo --sai-profile SLUICE_HIDE=compute,rewrite`,
-		Args: cobra.NoArgs,
+		Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c.Stdout, c.Stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
 			return demo.Run(cmd.Context(), c)

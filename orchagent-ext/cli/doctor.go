@@ -123,7 +123,7 @@ func trafficOf(cmd *cobra.Command, r frameSource) (*doctor.Traffic, error) {
 func factsOfMachine(ctx context.Context, dbs *databaseFlags, root string) *doctor.Machine {
 	m := &doctor.Machine{Release: machine.Running(), ProcessStatus: machine.OwnStatus(), ClockError: clockError()}
 	m.Hash, m.HashError = nexthops.Hash(false)
-	m.ASIC, m.Syncd = asicType(root), runs(root, "syncd")
+	m.ASIC, m.Syncd = machine.ASIC(root), runs(root, "syncd")
 	m.DatabaseError = readDatabases(ctx, dbs, m)
 	return m
 }
@@ -137,20 +137,6 @@ func clockError() int64 {
 		return -1
 	}
 	return t.Maxerror
-}
-
-// asicType returns asic_type of SONiC's version file; "" without SONiC.
-func asicType(root string) string {
-	version, err := os.ReadFile(filepath.Join(root, "etc/sonic/sonic_version.yml"))
-	if err != nil {
-		return ""
-	}
-	for line := range strings.Lines(string(version)) {
-		if value, is := strings.CutPrefix(line, "asic_type:"); is {
-			return strings.Trim(strings.TrimSpace(value), `'"`)
-		}
-	}
-	return ""
 }
 
 // runs reports whether a process of the name runs.

@@ -134,19 +134,41 @@ func TestFirstHourDoctorJudgesACaptureAndAMachine(t *testing.T) {
 	}
 }
 
-// TestFirstHourDoctorFindsTheASIC: SONiC's own file names the ASIC.
-func TestFirstHourDoctorFindsTheASIC(t *testing.T) {
+// TestFirstHourDoctorFindsSyncd: the process that owns an ASIC is known by its name.
+func TestFirstHourDoctorFindsSyncd(t *testing.T) {
 	root := t.TempDir()
-	for name, content := range map[string]string{"etc/sonic/sonic_version.yml": "build_version: 'x'\nasic_type: 'broadcom'\n", "proc/17/comm": "syncd\n", "proc/18/comm": "sh\n"} {
+	for name, content := range map[string]string{"proc/17/comm": "syncd\n", "proc/18/comm": "sh\n"} {
 		name = filepath.Join(root, name)
 		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(content), 0o600)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if got := asicType(root); got != "broadcom" || !runs(root, "syncd") || runs(root, "orchagent") {
-		t.Errorf("%q, syncd %v, orchagent %v", got, runs(root, "syncd"), runs(root, "orchagent"))
+	if !runs(root, "syncd") || runs(root, "orchagent") {
+		t.Errorf("syncd %v, orchagent %v", runs(root, "syncd"), runs(root, "orchagent"))
 	}
-	if got := asicType(t.TempDir()); got != "" {
-		t.Errorf("without SONiC: %q", got)
+}
+
+// TestFirstHourUsageErrorsNameTheHelp: of words and of flags, on one line.
+func TestFirstHourUsageErrorsNameTheHelp(t *testing.T) {
+	for command, help := range map[string]string{
+		"decode": "sluice decode", "decode --nonsense x": "sluice decode", "show flows --top x": "sluice show flows", "explode": "sluice", "show statuss": "sluice show",
+		"version now": "sluice version", "gen a.pcap b.pcap": "sluice gen",
+	} {
+		if _, errs, code := sluice(nil, strings.Fields(command)...); code != 1 || !strings.HasSuffix(errs, "("+help+" --help)\n") || strings.Count(errs, "\n") != 1 {
+			t.Errorf("%s: exit code %d, %q", command, code, errs)
+		}
+	}
+}
+
+// TestFirstHourHelpIsInGroups: each command has its place.
+func TestFirstHourHelpIsInGroups(t *testing.T) {
+	cmd := NewRootCommand(false)
+	for _, c := range cmd.Commands() {
+		if c.GroupID == "" {
+			t.Errorf("%s is in no group", c.Name())
+		}
+	}
+	if out, _ := good(t, "--help"); !strings.Contains(out, "\nUse it:\n") || strings.Contains(out, "Available Commands") {
+		t.Errorf("%s", out)
 	}
 }

@@ -45,7 +45,7 @@ packets arrived. It needs the capability CAP_NET_RAW.`,
   sluice gen --dev eth0 --dst 2001:db8:0:2::b --qps 64 --line-rate 1Gbps --rate 1Gbps --for 2s
   sluice gen --dev eth0 --dst 2001:db8:0:2::b --qps 2 --rate 100Mbps --count 1000 --obey pfcm,pfc
   sluice gen --dev eth0 --dst 10.0.2.2 --qps 16 --rate 100Mbps --for 2s`,
-		Args: cobra.MaximumNArgs(1),
+		Args: between(0, "OUT"),
 	}
 	flags := cmd.Flags()
 	target := addForce(cmd)

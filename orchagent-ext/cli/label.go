@@ -24,7 +24,7 @@ func newLabelCommand() *cobra.Command {
 		Long:  "Compute the IPv6 flow label that draft-hu gives an RDMA session: 20 bits of a hash over\nboth queue pairs and the low 16 bits of both addresses. A label of 0 becomes 1.",
 		Example: `  sluice label --src-qp 0x123456 --dst-qp 0xABCDEF --src 2001:db8::1 --dst 2001:db8::2
   sluice label --dst-qp 17 --src 2001:db8::1 --dst 2001:db8::2 --algorithm crc32`,
-		Args: cobra.NoArgs,
+		Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			for _, a := range []netip.Addr{src, dst} {
 				if !a.Is6() || a.Is4In6() {

@@ -35,7 +35,7 @@ twice. Its exit code is 1 where something was missing or wrong, or nothing came.
   sluice listen --dev eth0 --json --for 10s
   sluice listen --count 1
   sluice listen --verify --dev eth0 --for 10s`,
-		Args: cobra.NoArgs,
+		Args: exactly(),
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&l.dev, "dev", "", "device; without it all, but then PFC only where a device hears its group anyway")

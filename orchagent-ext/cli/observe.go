@@ -40,7 +40,7 @@ Ctrl-C ends it with a summary and exit code 0.`,
   sluice observe --dev eth0 --health --for 10s
   tcpdump -U -w - udp port 4791 | sluice observe --opcode write -
   sluice observe --src 192.168.70.0/24 --opcode ACKNOWLEDGE capture.pcap`,
-		Args: cobra.MaximumNArgs(1),
+		Args: between(0, "FILE"),
 	}
 	flags := cmd.Flags()
 	flags.StringSliceVar(&o.devices, "dev", nil, "device, or any for all of them; again for more")

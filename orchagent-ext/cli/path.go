@@ -45,7 +45,7 @@ Where a switch does not tell, the trace ends with the reason.`,
 		Example: `  sluice path --src 2001:db8:1::1 --dst 2001:db8:2::1 --src-qp 0x11 --dst-qp 0x12
   sluice path --src 10.0.1.1 --dst 10.0.2.1 --src-qp 17 --dst-qp 18 --sport 49152 --json
   sluice path --src 2001:db8:1::1 --dst 2001:db8:2::1 --dst-qp 0x12 --trace --gnmi-ca ca.pem --gnmi-cert me.pem --gnmi-key me.key`,
-		Args: cobra.NoArgs,
+		Args: exactly(),
 	}
 	flags := cmd.Flags()
 	flags.Var(textFlag{&q.src, "address"}, "src", "source address")

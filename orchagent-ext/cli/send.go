@@ -31,7 +31,7 @@ CAP_NET_RAW; --write and --hex take no rights.`,
   sluice send ppfc --hex --transport udp --flow qps --flow-dst-qp 0x11
   sluice send rate-advice --dst 2001:db8::11 --dest-qp 0x11 --rate 25000 --count 10 --interval 1ms
   sluice send pfc --write pfc.pcap --priority 3 --time 10 --speed 100000`,
-		Args: cobra.NoArgs,
+		Args: exactly(),
 		RunE: func(*cobra.Command, []string) error {
 			return errors.New("send what? One of pfcm, ppfc, rate-advice, cnp, pfc")
 		},
@@ -72,7 +72,7 @@ type sender struct {
 // message for the addresses that it travels between.
 func newSend(kind notify.Kind, short string, example string, build func(flags *pflag.FlagSet) func(src, dst netip.Addr) (notify.Message, error)) *cobra.Command {
 	s := &sender{kind: kind, srcMAC: exampleMAC1, dstMAC: exampleMAC2}
-	s.cmd = &cobra.Command{Use: kind.String(), Short: short, Example: example, Args: cobra.NoArgs}
+	s.cmd = &cobra.Command{Use: kind.String(), Short: short, Example: example, Args: exactly()}
 	flags := s.cmd.Flags()
 	flags.SortFlags = false
 	message := build(flags)

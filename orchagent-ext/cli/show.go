@@ -66,7 +66,7 @@ func (s *showCommand) verb(v *show.Verb) *cobra.Command {
 	for _, name := range v.Flags {
 		switch name {
 		case "top":
-			flags.IntVar(&o.Top, "top", 0, "the heaviest so many only; 0: all")
+			flags.IntVar(&o.Top, "top", 0, "only so many flows, the heaviest (default: all)")
 		case "port":
 			flags.StringVar(&o.Port, "port", "", "only this port, or the members of this PortChannel")
 			register(cmd, "port", s.complete("CONFIG_DB", "PORT", "PORTCHANNEL"))

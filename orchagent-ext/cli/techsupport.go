@@ -42,7 +42,7 @@ container. It takes 30 s at most, and 10 MiB.`,
   sluice techsupport --out techsupport.tar.gz --since 2h
   docker exec sluice start.sh sluice techsupport --out - > techsupport.tar.gz
   sluice techsupport --json | jq '.parts[] | select(.name == "errors")'`,
-		Args: cobra.NoArgs,
+		Args: exactly(),
 	}
 	flags := cmd.Flags()
 	dbs := addDatabases(flags)

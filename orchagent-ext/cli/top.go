@@ -47,7 +47,7 @@ Redis may be down: the frame says so, what was read last stays, and it goes on b
   sluice top --sort packets --port Ethernet0
   sluice top --once
   sluice top --json --interval 10s --count 6`,
-		Args: cobra.NoArgs,
+		Args: exactly(),
 	}
 	flags := cmd.Flags()
 	dbs := addDatabases(flags)

@@ -47,7 +47,7 @@ those in PATH, the sluiced that is running, as STATE_DB has it, Go and the kerne
 not there is said so.`,
 		Example: `  sluice version
   sluice version --json`,
-		Args: cobra.NoArgs,
+		Args: exactly(),
 	}
 	dbs := addDatabases(cmd.Flags())
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a line")

@@ -29,9 +29,9 @@ func words(cmd *cobra.Command, args []string) error {
 		}
 	}
 	if near := text.Nearest(args[0], names); near != "" {
-		return fmt.Errorf("unknown command %q for %q: did you mean %s?", args[0], cmd.CommandPath(), near)
+		return usage(cmd, fmt.Errorf("unknown command %q for %q: did you mean %s?", args[0], cmd.CommandPath(), near))
 	}
-	return fmt.Errorf("unknown command %q for %q; there are: %s", args[0], cmd.CommandPath(), strings.Join(names, ", "))
+	return usage(cmd, fmt.Errorf("unknown command %q for %q; there are: %s", args[0], cmd.CommandPath(), strings.Join(names, ", ")))
 }
 
 // exactly wants the words of these names.
@@ -41,10 +41,10 @@ func exactly(names ...string) cobra.PositionalArgs { return between(len(names), 
 func between(least int, names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) < least {
-			return fmt.Errorf("%s: %s is missing", cmd.CommandPath(), strings.Join(names[len(args):least], " "))
+			return usage(cmd, fmt.Errorf("%s: %s is missing", cmd.CommandPath(), strings.Join(names[len(args):least], " ")))
 		}
 		if len(args) > len(names) {
-			return fmt.Errorf("%s: %q is one word too many", cmd.CommandPath(), args[len(names)])
+			return usage(cmd, fmt.Errorf("%s: %q is one word too many", cmd.CommandPath(), args[len(names)]))
 		}
 		return nil
 	}
@@ -58,8 +58,17 @@ var kinds = map[string]string{
 	"intSlice": "whole numbers with commas between", "uintSlice": "whole numbers, 0 or more, with commas between",
 }
 
-// flagError returns the flag that is wrong, and the values that it takes.
-func flagError(cmd *cobra.Command, err error) error {
+// usage adds to an error of usage the command whose help has the rest.
+func usage(cmd *cobra.Command, err error) error {
+	return fmt.Errorf("%w (%s --help)", err, cmd.CommandPath())
+}
+
+// flagError returns the flag that is wrong, the values that it takes, and the command's
+// help.
+func flagError(cmd *cobra.Command, err error) error { return usage(cmd, wrongFlag(cmd, err)) }
+
+// wrongFlag is flagError, except for the help.
+func wrongFlag(cmd *cobra.Command, err error) error {
 	var wrong *pflag.InvalidValueError
 	var unknown *pflag.NotExistError
 	var bare *pflag.ValueRequiredError

@@ -232,14 +232,26 @@ func helpOf(t *testing.T, words ...string) (texts []string) {
 		t.Fatalf("%s --help: %v\n%s", strings.Join(words, " "), err, out)
 	}
 	texts = append(texts, string(out))
-	_, list, _ := strings.Cut(string(out), "Available Commands:\n")
-	list, _, _ = strings.Cut(list, "\n\n")
-	for line := range strings.Lines(list) {
-		if name := strings.Fields(line)[0]; name != "help" && name != "completion" {
-			texts = append(texts, helpOf(t, append(words, name)...)...)
-		}
+	for _, name := range commandsIn(string(out)) {
+		texts = append(texts, helpOf(t, append(words, name)...)...)
 	}
 	return texts
+}
+
+// commandsIn returns the commands that a text of --help lists, in groups with a title each.
+func commandsIn(help string) (names []string) {
+	for block := range strings.SplitSeq(help, "\n\n") {
+		title, list, _ := strings.Cut(block, "\n")
+		if !strings.HasSuffix(title, ":") || slices.Contains([]string{"Usage:", "Examples:", "Flags:", "Global Flags:"}, title) {
+			continue
+		}
+		for line := range strings.Lines(list) {
+			if name := strings.Fields(line)[0]; name != "help" && name != "completion" {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
 }
 
 // withRemark is an example and what it does, behind some blanks.

@@ -76,15 +76,12 @@ func clock(m *Machine) Verdict {
 	return Verdict{"clock", OK, fmt.Sprintf("synchronized, off by at most %d us", m.ClockError), ""}
 }
 
-// virtualASIC is SONiC's name for a switch without one.
-const virtualASIC = "vs"
-
 // asic judges the forwarding plane, and which driver fits it.
 func asic(m *Machine) Verdict {
 	switch {
 	case m.ASIC == "":
 		return Verdict{"asic", OK, "no SONiC: the kernel is the switch", "libsoftsai.so (docs/linux.md)"}
-	case m.ASIC == virtualASIC:
+	case m.ASIC == machine.VirtualASIC:
 		return Verdict{"asic", OK, "SONiC's virtual switch", "libsoftsai.so where the ports belong to the kernel (docs/sonic.md)"}
 	case m.Driver == "orchagent":
 		return Verdict{"asic", OK, "ASIC " + m.ASIC + ", by SONiC's orchagent", ""}

@@ -62,6 +62,9 @@ func (o *opener) open(driver policy.Driver, s *config.Snapshot, cold bool) (*loo
 	soft := filepath.Base(o.options.Library) == SoftLibrary
 	ports, opened := policy.Ports(s), ""
 	if soft {
+		if err := machine.CheckSoftwareSwitch(machine.ASIC("/"), o.options.Profile); err != nil {
+			return nil, err
+		}
 		if ports, opened = present(ports); len(ports) == 0 {
 			return nil, errors.New("no port of PORT is a netdev in this network namespace: the switch is opened when there is one")
 		}
@@ -96,6 +99,7 @@ func (o *Options) openLibrary(use libraryUse) (*sai.Library, error) {
 		profile[profileCold] = "1"
 	}
 	maps.Copy(profile, o.Profile)
+	delete(profile, machine.KernelForwards) // it is for sluiced
 	bootWarmBy(profile, o.warmFile(), use.cold)
 	lib, err := sai.Open(o.Library, profile, use.watcher)
 	if err != nil {

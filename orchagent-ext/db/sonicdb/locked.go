@@ -3,7 +3,10 @@
 package sonicdb
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"net"
 	"slices"
 
 	"github.com/redis/go-redis/v9"
@@ -15,11 +18,33 @@ func isLocked(err error) bool {
 	return slices.ContainsFunc([]string{"NOAUTH", "NOPERM", "WRONGPASS"}, func(prefix string) bool { return redis.HasErrorPrefix(err, prefix) })
 }
 
-// explain returns an error with its remedy, where it is one of [isLocked]; others as they are.
+// RemedyError is an error of Redis that an operator can remedy.
+type RemedyError struct {
+	// Remedy is the step that helps.
+	Remedy string
+	err    error
+}
+
+// Error has the cause, and then the remedy.
+func (e *RemedyError) Error() string { return e.err.Error() + ": " + e.Remedy }
+
+// Unwrap returns the cause.
+func (e *RemedyError) Unwrap() error { return e.err }
+
+// explain returns a [RemedyError] of a Redis that is down, of a socket that this user may
+// not open, and of [isLocked]; others as they are.
 func (db *DB) explain(err error) error {
-	if !isLocked(err) {
+	var dial *net.OpError
+	var remedied *RemedyError
+	switch {
+	case errors.As(err, &remedied):
 		return err
+	case errors.As(err, &dial) && dial.Op == "dial" && errors.Is(err, fs.ErrPermission):
+		return &RemedyError{"run this as root, or as a member of the group of the socket", err}
+	case errors.As(err, &dial) && dial.Op == "dial":
+		return &RemedyError{"start Redis there, or name the file of another one by --db-config", err}
+	case isLocked(err):
+		return &RemedyError{fmt.Sprintf("Redis at %s has a password (undone by CONFIG SET requirepass \"\"), or its user default has too few rights (ACL LIST): SONiC uses it without a password, with all rights", db.Address), err}
 	}
-	return fmt.Errorf("%w: Redis at %s has a password (undone by CONFIG SET requirepass \"\"), or its user default has too few rights (ACL LIST): SONiC uses it without a password, with all rights",
-		err, db.Address)
+	return err
 }

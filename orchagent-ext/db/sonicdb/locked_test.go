@@ -3,8 +3,12 @@
 package sonicdb
 
 import (
+	"errors"
+	"fmt"
 	"log/slog"
+	"net"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
@@ -59,5 +63,23 @@ func TestRedisThatIsLocked(t *testing.T) {
 			do(root, tt.unlock...)
 			f.becomes(t, map[string]fields{"A|1": {}, "A|2": {}})
 		})
+	}
+}
+
+// TestFirstHourRedisThatIsDownHasARemedy: an error of dialing names the next step, once.
+func TestFirstHourRedisThatIsDownHasARemedy(t *testing.T) {
+	s := redisServer(t)
+	db := open(t, s, "CONFIG_DB", nil)
+	dial := &net.OpError{Op: "dial", Net: "unix", Err: syscall.ECONNREFUSED}
+	forbidden := &net.OpError{Op: "dial", Net: "unix", Err: syscall.EACCES}
+	var down, denied *RemedyError
+	if !errors.As(db.explain(dial), &down) || !errors.As(db.explain(forbidden), &denied) || down.Remedy == denied.Remedy {
+		t.Errorf("down: %v; forbidden: %v", down, denied)
+	}
+	if again := db.explain(fmt.Errorf("read: %w", down)); strings.Count(again.Error(), down.Remedy) != 1 || !errors.Is(again, syscall.ECONNREFUSED) {
+		t.Errorf("%v", again)
+	}
+	if other := errors.New("x"); db.explain(other) != other {
+		t.Error("another error is changed")
 	}
 }

@@ -118,7 +118,7 @@ func (db *DB) scan(ctx context.Context, match string, wanted func(key string) bo
 	for {
 		page, next, err := db.client.Scan(ctx, cursor, match, scanCount).Result()
 		if err != nil {
-			return nil, fmt.Errorf("list the keys of %s at %s: %w", db.Name, db.Address, err)
+			return nil, fmt.Errorf("list the keys of %s at %s: %w", db.Name, db.Address, db.explain(err))
 		}
 		for _, k := range page {
 			if wanted(k) {
