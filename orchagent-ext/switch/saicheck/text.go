@@ -61,6 +61,13 @@ func (r *Report) Text(w io.Writer, all bool) error {
 		for _, problem := range is.Problems {
 			fmt.Fprintf(&b, "  without %s\n", problem)
 		}
+		if all && is.EntryMS > 0 {
+			room := ""
+			if is.Room != nil {
+				room = fmt.Sprintf("; the table has room for %d more", *is.Room)
+			}
+			fmt.Fprintf(&b, "  an entry takes %.1f ms%s\n", is.EntryMS, room)
+		}
 		calls(is.Calls)
 	}
 	for _, row := range r.Left {

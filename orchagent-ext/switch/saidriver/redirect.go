@@ -33,6 +33,15 @@ func (d *Driver) redirects() engine.Ability {
 	return engine.Ability{Can: true, Reason: "the SAI library has ACL action REDIRECT"}
 }
 
+// Room returns how many more entries a table may have, as the library reports.
+func (d *Driver) Room(table engine.ID) (uint64, error) {
+	id, err := sai.ParseObjectID(string(table))
+	if err != nil {
+		return 0, err
+	}
+	return d.lib.Get(saiattr.ACLTable, id, saiattr.ACLTableRoom)
+}
+
 // createInterface creates the router interface of a port, in the default virtual router.
 func (d *Driver) createInterface(o *engine.Object, r *engine.Record) error {
 	name := o.Attr(saiattr.InterfacePort.Name)

@@ -21,6 +21,9 @@ type checked struct {
 	Works    bool
 	Reason   string   // why not; or how it is known
 	Problems []string // of objects that are done without
+
+	Entry time.Duration // that an entry of a redirected flow took to create; 0: not measured
+	Room  *uint64       // for more of these; nil: the library does not report it
 }
 
 // checker tries the methods of a SAI library one by one.
@@ -64,6 +67,9 @@ func (c *checker) tryMethod(l engine.Ledger, n engine.Need, m engine.Method, p e
 		return checked{Reason: err.Error()}, nil
 	}
 	is := c.outcome(e, p)
+	if is.Works && m == engine.Redirect {
+		c.measure(e, l, p.Ports[0], &is)
+	}
 	return is, emptied(e)
 }
 
@@ -138,19 +144,55 @@ func (c *checker) outcome(e *engine.Engine, p engine.Policy) checked {
 	return is
 }
 
+// measured is how many entries are timed.
+const measured = 8
+
+// measure times entries, and reads how many more the library has room for. What it refuses is
+// left out: the method works without.
+func (c *checker) measure(e *engine.Engine, l engine.Ledger, port string, is *checked) {
+	all := redirections(port)
+	for i := range measured {
+		more := all[len(all)-1]
+		more.SrcPort += uint16(i + 1)
+		all = append(all, more)
+	}
+	began := time.Now()
+	if refused, err := e.Redirect(all); err != nil || len(refused) > 0 {
+		return
+	}
+	is.Entry = time.Since(began) / measured
+	records, err := l.Load()
+	if err != nil {
+		return
+	}
+	for _, r := range records {
+		if r.Key != engine.KeyExportTable {
+			continue
+		}
+		if room, err := c.Room(r.ID); err == nil {
+			is.Room = &room
+		}
+	}
+}
+
 // redirect sends flows without packets to next hops by a port, of both families.
 func redirect(e *engine.Engine, port string) error {
-	var all []engine.Redirection
-	for _, a := range [][3]string{{"100::1", "100::2", "100::3"}, {"192.0.2.1", "192.0.2.2", "192.0.2.3"}} { // RFC 6666, RFC 5737
-		all = append(all, engine.Redirection{
-			Src: netip.MustParseAddr(a[0]), Dst: netip.MustParseAddr(a[1]), SrcPort: 1, To: engine.NextHop{Address: netip.MustParseAddr(a[2]), Port: port},
-		})
-	}
+	all := redirections(port)
 	refused, err := e.Redirect(all)
 	for i := range all {
 		err = errors.Join(err, refused[all[i].Key()])
 	}
 	return err
+}
+
+// redirections are those of a flow of each family, of addresses that are never used.
+func redirections(port string) (all []engine.Redirection) {
+	for _, a := range [][3]string{{"100::1", "100::2", "100::3"}, {"192.0.2.1", "192.0.2.2", "192.0.2.3"}} { // RFC 6666, RFC 5737
+		all = append(all, engine.Redirection{
+			Src: netip.MustParseAddr(a[0]), Dst: netip.MustParseAddr(a[1]), SrcPort: 1, To: engine.NextHop{Address: netip.MustParseAddr(a[2]), Port: port},
+		})
+	}
+	return all
 }
 
 // flows makes the calls by which single flows of a port are watched, or held.
