@@ -32,13 +32,15 @@ fi
 # What comes on top of the base.
 root=$work/context/root
 rm -rf "$work/context"
-mkdir -p "$root"/usr/bin "$root"/usr/lib/sluice "$root"/etc/supervisor/conf.d "$root"/cli
+mkdir -p "$root"/usr/bin "$root"/usr/lib/sluice "$root"/etc/supervisor/conf.d
 install -s -m 755 "$bin/sluiced" "$bin/sluice" "$bin/sluice-gnmi" "$root/usr/bin"
 install -s -m 644 "$bin/libsoftsai.so" "$root/usr/lib"
 install -m 755 "$here/start.sh" "$here/health.sh" "$root/usr/bin"
 install -m 644 "$here/supervisord.conf" "$root/etc/supervisor/conf.d"
 install -m 644 "$here/critical_processes" "$root/etc/supervisor"
-(cd "$here/cli" && find . -path '*/plugins/sluice.py' -exec cp --parents {} "$root/cli" \;)
+for command in show config clear; do
+	install -D -m 644 "$here/cli/sluice.py" "$root/cli/$command/plugins/sluice.py"
+done
 
 # The libraries that libsoftsai.so needs besides libc, with their licenses.
 ldd "$bin/libsoftsai.so" | awk '$2 == "=>" && $1 !~ /^libc\.so/ { print $1, $3 }' | while read -r soname path; do

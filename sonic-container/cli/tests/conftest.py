@@ -8,6 +8,7 @@ import ctypes
 import importlib.util
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -89,12 +90,15 @@ class Switch:
                          for name, number in ids.items()}
             with open(os.path.join(cache, 'database_config{}.json'.format(asic if asic >= 0 else '')), 'w', encoding='utf-8') as f:
                 json.dump({'INSTANCES': {'redis': {'unix_socket_path': socket}}, 'DATABASES': databases}, f)
-        self.modules = {name: self._load(name) for name in ('show', 'config', 'clear')}
+        self.modules = {name: self._load(cache, name) for name in ('show', 'config', 'clear')}
         self.commands = {name: self._register(name, module) for name, module in self.modules.items()}
 
     @staticmethod
-    def _load(name):
-        path = os.path.join(HERE, '..', name, 'plugins', 'sluice.py')
+    def _load(root, name):
+        """Loads the plugin from where SONiC installs it."""
+        path = os.path.join(root, name, 'plugins', 'sluice.py')
+        os.makedirs(os.path.dirname(path))
+        shutil.copy(os.path.join(HERE, '..', 'sluice.py'), path)
         spec = importlib.util.spec_from_file_location(name + '_sluice', path)
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)

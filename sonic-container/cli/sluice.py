@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The face of a command of the program sluice, which runs in the container. The three
-plugins differ in VERB only: tables, fields, texts and completion are the program's.
+"""The face of a command of the program sluice, which runs in the container: tables, fields,
+texts and completion are the program's. It is installed three times, as SONiC installs plugins:
+show/plugins/sluice.py, and below config and clear.
 """
 
 import os
@@ -10,7 +11,7 @@ import sys
 import click
 from sonic_py_common import multi_asic
 
-VERB = 'show'
+VERB = os.path.basename(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # show, config or clear
 
 IMAGE = 'docker-sluice'  # of a container that runs where sluice's own is down
 FOLDER = '/host/sluice'  # of the host, which containers see as /var/lib/sluice
