@@ -25,6 +25,7 @@ import (
 	"sluice/orchagent-ext/db/config"
 	"sluice/orchagent-ext/db/sonicdb"
 	"sluice/orchagent-ext/db/telemetry"
+	"sluice/orchagent-ext/host/clock"
 	"sluice/orchagent-ext/host/files"
 	"sluice/orchagent-ext/switch/engine"
 )
@@ -100,7 +101,7 @@ func run(ctx context.Context, c Config, f *task.Faults) error {
 	g.Lead(func() error {
 		defer stop()
 		o.publish(writing)
-		if !task.Sleep(ctx, f.Delay) {
+		if !clock.Sleep(ctx, f.Delay) {
 			return o.end(writing)
 		}
 		o.ledger.ReadAhead(writing, g)

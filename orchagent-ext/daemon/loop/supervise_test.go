@@ -11,12 +11,12 @@ import (
 	"testing"
 	"time"
 
+	"sluice/orchagent-ext/host/clock"
 	"sluice/tests/redistest"
 
 	"sluice/orchagent-ext/cpu/packetio"
 	"sluice/orchagent-ext/daemon/policy"
 	"sluice/orchagent-ext/daemon/statistics"
-	"sluice/orchagent-ext/daemon/task"
 	"sluice/orchagent-ext/db/config"
 	"sluice/orchagent-ext/db/sonicdb"
 	"sluice/orchagent-ext/db/telemetry"
@@ -112,7 +112,7 @@ func (f fakeSwitch) Receive(ctx context.Context, _ []packetio.Frame) (int, error
 	if err := f.script.call("Receive"); err != nil {
 		return 0, err
 	}
-	task.Sleep(ctx, packetio.Patience)
+	clock.Sleep(ctx, packetio.Patience)
 	return 0, ctx.Err()
 }
 

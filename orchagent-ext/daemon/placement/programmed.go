@@ -11,6 +11,7 @@ import (
 
 	"sluice/orchagent-ext/daemon/task"
 	"sluice/orchagent-ext/db/sonicdb"
+	"sluice/orchagent-ext/host/clock"
 	"sluice/orchagent-ext/spread/nexthops"
 	"sluice/yang/rows"
 )
@@ -113,7 +114,7 @@ func (p *programmed) follow(ctx context.Context) {
 		if p.keep(groups, err) {
 			signal(p.news)
 		}
-		if !task.Sleep(ctx, max(p.soon, programmedShare*time.Since(began))) {
+		if !clock.Sleep(ctx, max(p.soon, programmedShare*time.Since(began))) {
 			return
 		}
 		if tries--; tries <= 0 {

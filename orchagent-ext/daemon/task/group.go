@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -43,15 +42,3 @@ func (g Group) Lead(f func() error) {
 
 // Wait returns the first error, once all goroutines have returned.
 func (g Group) Wait() error { return g.group.Wait() }
-
-// Sleep sleeps for a time. It returns false where ctx ended first.
-func Sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}

@@ -115,15 +115,3 @@ func (db *DB) redisKey(r rows.Row) string {
 func (db *DB) split(redisKey string) (table, key string, ok bool) {
 	return strings.Cut(redisKey, db.Separator)
 }
-
-// wait sleeps; it reports whether ctx let it.
-func wait(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}

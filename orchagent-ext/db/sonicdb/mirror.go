@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"sluice/orchagent-ext/host/clock"
 	"sluice/yang/rows"
 )
 
@@ -175,7 +176,7 @@ func (m *Mirror) Run(ctx context.Context) error {
 				m.db.log.Warn("rows cannot be written; trying until they can", "error", m.db.explain(err))
 			}
 			failed = true
-			if !wait(ctx, delay) {
+			if !clock.Sleep(ctx, delay) {
 				return nil
 			}
 			delay = min(2*delay, m.db.timing.longest)
@@ -186,7 +187,7 @@ func (m *Mirror) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-m.wake:
-			if !wait(ctx, m.db.timing.debounce) {
+			if !clock.Sleep(ctx, m.db.timing.debounce) {
 				return nil
 			}
 		case <-look.C:

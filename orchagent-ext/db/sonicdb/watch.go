@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"sluice/orchagent-ext/host/clock"
 	"sluice/yang/rows"
 )
 
@@ -55,7 +56,7 @@ func (db *DB) Watch(ctx context.Context, tables []string, emit func(Batch)) erro
 		if w.reads > before {
 			delay = db.timing.backoff
 		}
-		if !wait(ctx, delay) {
+		if !clock.Sleep(ctx, delay) {
 			return nil
 		}
 		delay = min(2*delay, db.timing.longest)
@@ -101,7 +102,7 @@ func (w *watcher) session(ctx context.Context) error {
 		case <-resync.C:
 			events.everything()
 		case <-events.wake:
-			if !wait(ctx, w.db.timing.debounce) {
+			if !clock.Sleep(ctx, w.db.timing.debounce) {
 				return ctx.Err()
 			}
 		}

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"sluice/orchagent-ext/host/clock"
 )
 
 // collector sends the records in its queue to one collector.
@@ -73,7 +75,7 @@ func (c *collector) run(ctx context.Context) error {
 			return err
 		}
 		// not all exporters at once
-		if !sleep(ctx, c.pause(wait/2+rand.N(wait/2+1), time.Since(lost))) {
+		if !clock.Sleep(ctx, c.pause(wait/2+rand.N(wait/2+1), time.Since(lost))) {
 			return nil
 		}
 		wait = min(2*wait, maxBackoff)

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"sluice/orchagent-ext/host/clock"
 )
 
 // Collector is where records go.
@@ -233,7 +235,7 @@ func (e *Exporter) Run(ctx context.Context) error {
 func extend(ctx context.Context, by time.Duration) (context.Context, context.CancelFunc) {
 	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
-		sleep(longer, by)
+		clock.Sleep(longer, by)
 		cancel()
 	})
 	return longer, func() {

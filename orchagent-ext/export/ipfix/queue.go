@@ -5,7 +5,6 @@ package ipfix
 import (
 	"context"
 	"sync"
-	"time"
 )
 
 // queue is a bounded ring of records with one reader. Records offered to a full
@@ -149,18 +148,5 @@ func signal(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
 	default:
-	}
-}
-
-// sleep waits for the time or for the context, and reports whether it was the
-// time.
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }

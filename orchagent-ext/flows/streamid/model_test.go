@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"sluice/orchagent-ext/flows/flow"
+	"sluice/orchagent-ext/host/clock"
 )
 
 // world is the nodes of a domain, their etcd, and their ways to it.
@@ -49,7 +50,7 @@ func serve(g *Global, to store) (stop func()) {
 		defer close(done)
 		for ctx.Err() == nil {
 			g.session(ctx, to) //nolint:errcheck // the next one follows
-			sleep(ctx, pause)
+			clock.Sleep(ctx, pause)
 		}
 	}()
 	return func() { cancel(); <-done }

@@ -9,6 +9,7 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"sluice/orchagent-ext/host/clock"
 	"sluice/orchagent-ext/host/etcd"
 )
 
@@ -30,7 +31,7 @@ func (g *Global) Run(ctx context.Context) error {
 			return nil
 		}
 		g.say(had, err)
-		sleep(ctx, pause)
+		clock.Sleep(ctx, pause)
 	}
 	return nil
 }
@@ -47,7 +48,7 @@ func (g *Global) connected(ctx context.Context, why *etcd.Cause) (had bool, err 
 				return context.Cause(ctx)
 			}
 			g.say(leased, why.Add(err))
-			sleep(ctx, pause)
+			clock.Sleep(ctx, pause)
 		}
 	})
 	return had, err
@@ -64,14 +65,4 @@ func (g *Global) say(had bool, err error) {
 		level, g.said = slog.LevelWarn, time.Now()
 	}
 	g.config.Log.Log(context.Background(), level, "global stream ids: "+ErrLost.Error(), "reason", err)
-}
-
-// sleep waits for d or the end of ctx.
-func sleep(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
-	}
 }

@@ -11,6 +11,8 @@ import (
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"sluice/orchagent-ext/host/clock"
 )
 
 // turn carries out the next step, or waits for one. An error ends the session; requests
@@ -45,7 +47,7 @@ func (s *session) turn(ctx context.Context) error {
 	}
 	if err != nil && !errors.Is(err, errGone) {
 		s.config.Log.Debug("global stream ids", "error", err)
-		sleep(ctx, min(pause, s.attempt()))
+		clock.Sleep(ctx, min(pause, s.attempt()))
 		err = s.late(err)
 	}
 	return err

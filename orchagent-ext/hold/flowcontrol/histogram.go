@@ -60,14 +60,3 @@ func (h *Histogram) Quantile(q float64) time.Duration {
 	}
 	return h.Max
 }
-
-// Below returns how many of the times are at most d, to the bucket.
-func (h *Histogram) Below(d time.Duration) (n uint64) {
-	for i, count := range h.buckets {
-		if upper(i) > d {
-			break
-		}
-		n += count
-	}
-	return n
-}

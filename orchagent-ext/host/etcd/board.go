@@ -13,6 +13,8 @@ import (
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"sluice/orchagent-ext/host/clock"
 )
 
 // Times of a board.
@@ -129,12 +131,12 @@ func (b *Board) Run(ctx context.Context) error {
 					return context.Cause(ctx)
 				}
 				b.lost(why.Add(err))
-				pause(ctx, boardPause)
+				clock.Sleep(ctx, boardPause)
 			}
 		})
 		b.lost(err)
 		if ctx.Err() == nil {
-			pause(ctx, boardPause)
+			clock.Sleep(ctx, boardPause)
 		}
 	}
 	return nil
@@ -152,16 +154,6 @@ func (b *Board) lost(err error) {
 		level, b.said = slog.LevelWarn, time.Now()
 	}
 	b.config.Log.Log(context.Background(), level, "board in etcd: "+ErrNotShared.Error(), "board", b.config.Name, "reason", err)
-}
-
-// pause waits for d or the end of ctx.
-func pause(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
-	}
 }
 
 // boardSession is the time of one lease.
