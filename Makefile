@@ -117,7 +117,8 @@ build/uml:
 # Hashes of passwords take ten times as long under the race detector, which finds nothing
 # there. Tests wait half of their time: there is room for one more package than CPUs. The
 # longest packages, which wait most, begin first: at the end they would run alone. What is
-# compiled does not know its folder (-trimpath): another clone takes it from Go's cache.
+# compiled does not know its folder (-trimpath): another clone takes it from Go's cache, and
+# programs that tests build are those that `make build` has compiled.
 NO_RACE := -gcflags=golang.org/x/crypto/blowfish=-race=false
 
 # The race detector lets each program wait a second before it ends, so that other threads can
@@ -130,7 +131,7 @@ TREE := { git status --porcelain && git diff || true; } 2>/dev/null | git hash-o
 test: deps build build/promtool build/uml ## run all tests under the race detector
 	@echo 'go test: the longest packages run first, and results come in order: the first line takes some minutes'
 	before=$$($(TREE))
-	$(RACE) go test -race -trimpath $(NO_RACE) -p $$(($$(nproc) + 1)) -count=1 -timeout 25m ./tests/e2e ./tests/gnmi ./...
+	GOFLAGS='-trimpath -buildvcs=false' $(RACE) go test -race $(NO_RACE) -p $$(($$(nproc) + 1)) -count=1 -timeout 25m ./tests/e2e ./tests/gnmi ./...
 	[ "$$before" = "$$($(TREE))" ] || { git status --short; echo 'make test: a test changed files of the tree' >&2; exit 1; }
 
 CHECKS ?=
