@@ -146,7 +146,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	os.Exit(m.Run())
+	os.Exit(witnessed(m.Run()))
 }
 
 // sampledSluiced runs sluiced with samples that come by a socket at a path.
