@@ -42,7 +42,7 @@ func (n *notifications) rows(set fill) []ygot.GoStruct {
 	c := &n.report.Counters
 	pfcm := &telemetry.NotifyStats{
 		Sent: &c.Sent, SendFailed: &c.SendFailed, Obeyed: &c.Obeyed, Held: &c.Held, Refreshed: &c.Refreshed,
-		Full: &c.Full, Ignored: &c.Ignored, Watchdog: &c.Watchdog, HoldFailed: &c.HoldFailed, Unmeasured: &c.Unmeasured,
+		Full: &c.Full, Ignored: &c.Ignored, Watchdog: &c.Watchdog, Unverified: &c.Unverified, HoldFailed: &c.HoldFailed, Unmeasured: &c.Unmeasured,
 		NoNeighbor: &c.NoNeighbor, Host: &c.Host, Ipv4: &c.IPv4, Relabelled: &c.Relabelled, Unreadable: &c.Unreadable, QpUnknown: telemetry.Count(0),
 		TxPoliced: &c.TxPoliced, Events: &c.Events, EventsLost: &c.EventsLost, Unmonitored: &n.unmonitored,
 		FlowsFull: &c.FlowsFull, ReadFailed: &c.ReadFailed, HoldQueueFull: &n.queueFull, HoldQueueLost: &n.queueLost, Solicited: &n.solicited,
@@ -51,7 +51,7 @@ func (n *notifications) rows(set fill) []ygot.GoStruct {
 	n.received(set, pfcm, notify.KindPFCM, c.Received, c.Sender, c.RefusedFor)
 	times(set, pfcm, map[string]*flowcontrol.Histogram{"reaction": &n.report.Reaction, "enforce": &n.report.Enforce, "release_error": &n.report.Release})
 	ppfc := &telemetry.NotifyStats{
-		Sent: &c.PPFCSent, SendFailed: &c.PPFCFailed, TxPoliced: &c.PPFCPoliced, NoGateway: &c.NoGateway, NoRouterId: &c.NoRouterID, Obeyed: &c.PPFCObeyed, Watchdog: &c.PPFCWatchdog,
+		Sent: &c.PPFCSent, SendFailed: &c.PPFCFailed, TxPoliced: &c.PPFCPoliced, NoGateway: &c.NoGateway, NoRouterId: &c.NoRouterID, Obeyed: &c.PPFCObeyed, Watchdog: &c.PPFCWatchdog, Unverified: &c.PPFCUnverified,
 		Held: &c.PPFCOutcome[enforce.Held], Refreshed: &c.PPFCOutcome[enforce.Refreshed], Full: &c.PPFCOutcome[enforce.Full], Ignored: &c.PPFCOutcome[enforce.Ignored],
 		QpUnknown: &c.ClientQPUnknown, DroppedPoliced: &c.PPFCReceivePoliced, DroppedOff: &c.PPFCOff, DroppedNotServed: &c.PPFCNotServed, DroppedUnknownStream: &c.PPFCUnknown,
 	}

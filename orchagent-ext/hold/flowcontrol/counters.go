@@ -16,6 +16,7 @@ type Counters struct {
 	Held, Refreshed    uint64 // of these
 	Refused            [notify.BadSource + 1]uint64
 	Sender             uint64 // not from the port's neighbor
+	Unverified         uint64 // taken behind an authentication header that nothing has verified
 	Policed            uint64 // more than the receive rates allow
 	Off                uint64 // received PFCM is not obeyed, by configuration
 	Full               uint64 // no room for another hold
@@ -44,6 +45,7 @@ type Counters struct {
 	PPFCRefused              [notify.BadSource + 1]uint64
 	PPFCOff                  uint64 // received PPFC is not obeyed, by configuration
 	PPFCSender               uint64 // not from a peer, or of another router id
+	PPFCUnverified           uint64 // as Unverified
 	PPFCNotServed            uint64 // about sources that this gateway does not serve
 	PPFCReceivePoliced       uint64 // more than the receive rate allows
 	PPFCOutcome              [enforce.NumOutcomes]uint64

@@ -66,6 +66,7 @@ func (c *core) receivePPFC(now int64, m *packetio.Message) {
 	case !c.ingress.take(now):
 		c.counters.PPFCReceivePoliced++
 	default:
+		c.counters.PPFCUnverified += unverified(m, g.Mark)
 		k := enforce.PPFCKey(ppfc, e.Src)
 		c.targets = c.targets[:0]
 		if ppfc.Flow.Form != notify.Ports || ppfc.Flow.Protocol == protocolTCP || ppfc.Flow.Protocol == protocolUDP { // others have no ports

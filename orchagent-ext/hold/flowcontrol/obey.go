@@ -76,8 +76,18 @@ func (c *core) receiveMessage(now int64, m *packetio.Message) {
 	case !p.bucket.take(now) || !c.receive.take(now):
 		c.counters.Policed++
 	default:
+		c.counters.Unverified += unverified(m, c.settings.Mark)
 		c.obey(now, p, m.At, pfcm, enforce.PFCMKey(pfcm, e.Src, m.Port))
 	}
+}
+
+// unverified returns 1 for a message that has an authentication header, where the configuration asks for
+// no mark of IPsec's: the kernel may have verified it, or has no key of it.
+func unverified(m *packetio.Message, mark uint32) uint64 {
+	if m.Packet.AH && mark == 0 {
+		return 1
+	}
+	return 0
 }
 
 // obey begins or ends a hold of packets that leave by the port that the message came in

@@ -338,3 +338,22 @@ func TestRefusalOfAHoldEnds(t *testing.T) {
 		t.Errorf("after a minute: %q", got)
 	}
 }
+
+// What comes behind an authentication header is obeyed as other messages, and counted where
+// IPsec's mark is not asked for: nothing here has verified the header.
+//
+//conformance:draft-yang/ipsec
+func TestAuthenticationHeaderIsNotVerified(t *testing.T) {
+	for mark, want := range map[uint32]uint64{0: 1, 7: 0} {
+		c := config()
+		c.Mark = mark
+		f := newFake(t, c)
+		msg := messagesOf(t, f)[0]
+		f.core.receiveMessage(f.now, &msg)
+		msg.Packet.AH = true
+		f.core.receiveMessage(f.now, &msg)
+		if n := f.core.counters; n.Unverified != want || n.Held != 1 || n.Refreshed != 1 {
+			t.Errorf("mark %d: %d not verified, want %d; %d held, %d refreshed", mark, n.Unverified, want, n.Held, n.Refreshed)
+		}
+	}
+}

@@ -48,7 +48,7 @@ func TestReadsBehindAuthenticationHeader(t *testing.T) {
 		if err := want.ParseIP(whole, DefaultCodePoints()); err != nil {
 			t.Fatal(err)
 		}
-		if err := got.ParseIP(b, DefaultCodePoints()); err != nil || got.Kind != want.Kind || got.PFCM != want.PFCM {
+		if err := got.ParseIP(b, DefaultCodePoints()); err != nil || got.Kind != want.Kind || got.PFCM != want.PFCM || !got.AH || want.AH {
 			t.Errorf("%s: %v, kind %v, %+v; want %+v", name, err, got.Kind, got.PFCM, want.PFCM)
 		}
 		for n := range ah { // one that says more than there is, or less

@@ -14,6 +14,7 @@ import (
 type Packet struct {
 	Kind     Kind // KindNone: nothing was read
 	Envelope Envelope
+	AH       bool // an authentication header is before the message; who receives below the kernel's IPsec has it unverified
 
 	// The message that Kind names; the others are leftovers.
 	PFCM       PFCM
@@ -46,7 +47,7 @@ const (
 // It leaves tunnels unopened: the hop limit of an encapsulated packet is no proof of a
 // neighbor. Fragments are no notifications.
 func (p *Packet) Parse(frame []byte, c CodePoints) error {
-	p.Kind, p.Envelope = KindNone, Envelope{}
+	p.Kind, p.Envelope, p.AH = KindNone, Envelope{}, false
 	if len(frame) < ethernetLen {
 		return fail(KindNone, Short)
 	}
@@ -74,7 +75,7 @@ func (p *Packet) Parse(frame []byte, c CodePoints) error {
 // ParseIP is like [Packet.Parse] for a packet that begins with its IP header.
 // Octets behind the end of the packet are ignored.
 func (p *Packet) ParseIP(packet []byte, c CodePoints) error {
-	p.Kind, p.Envelope = KindNone, Envelope{}
+	p.Kind, p.Envelope, p.AH = KindNone, Envelope{}, false
 	if len(packet) == 0 {
 		return fail(KindNone, Short)
 	}
@@ -108,7 +109,7 @@ func (p *Packet) ipv4(b []byte, c CodePoints) error {
 		if !ok {
 			return fail(KindNone, Short)
 		}
-		next = b[at]
+		next, p.AH = b[at], true
 		at += length
 	}
 	return p.transport(b, at, next, c)
@@ -144,7 +145,7 @@ func (p *Packet) ipv6(b []byte, c CodePoints) error {
 			if !ok {
 				return fail(KindNone, Short)
 			}
-			next = b[at]
+			next, p.AH = b[at], true
 			at += length
 			continue
 		default:
