@@ -113,11 +113,11 @@ func TestBurstsOfSeconds(t *testing.T) {
 	for _, tt := range []struct {
 		stalls bool
 		most   float64
-		misses int // of 1.05, in 12 draws
-	}{{false, 1.055, 1}, {true, 1.10, 6}} {
+		misses int // of 1.05, in 6 draws
+	}{{false, 1.055, 1}, {true, 1.10, 3}} {
 		for _, period := range []int64{1e9, 3e9} {
 			missed := 0
-			for seed := range uint64(12) {
+			for seed := range uint64(6) {
 				r := packetRun{period: period, burst: period / 10, poll: 12.5e6, seed: seed, stalls: tt.stalls}
 				uneven, tab := r.play(t, equal(4), sizes)
 				t.Logf("%d ms, stalls %v, seed %d: %d moves, worst ÷ mean %.3f", period/1e6, tt.stalls, seed, tab.stats.Moves, uneven)
