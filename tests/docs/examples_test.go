@@ -238,11 +238,14 @@ func helpOf(t *testing.T, words ...string) (texts []string) {
 	return texts
 }
 
-// commandsIn returns the commands that a text of --help lists, in groups with a title each.
+// titles are those of the groups of commands in a text of --help.
+var titles = []string{"Available Commands:", "Use it:", "Look:", "Captures:", "For experts:"}
+
+// commandsIn returns the commands that a text of --help lists, of all groups.
 func commandsIn(help string) (names []string) {
 	for block := range strings.SplitSeq(help, "\n\n") {
 		title, list, _ := strings.Cut(block, "\n")
-		if !strings.HasSuffix(title, ":") || slices.Contains([]string{"Usage:", "Examples:", "Flags:", "Global Flags:"}, title) {
+		if !slices.Contains(titles, title) {
 			continue
 		}
 		for line := range strings.Lines(list) {
