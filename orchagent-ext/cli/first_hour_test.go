@@ -172,3 +172,13 @@ func TestFirstHourHelpIsInGroups(t *testing.T) {
 		t.Errorf("%s", out)
 	}
 }
+
+// TestFirstHourSONiCsCommandsRun: those that the switch's own tools call leave the groups.
+func TestFirstHourSONiCsCommandsRun(t *testing.T) {
+	for verb, name := range sonicNames {
+		t.Setenv(sonicVerb, verb)
+		if out, errs, code := sluice(nil, "--help"); code != 0 || !strings.Contains(out, name) {
+			t.Errorf("%s: exit code %d, %s%s", name, code, out, errs)
+		}
+	}
+}

@@ -25,6 +25,7 @@ func asSONiC(root *cobra.Command) *cobra.Command {
 	}
 	commands := make(map[string]*cobra.Command)
 	for _, c := range root.Commands() {
+		c.GroupID = "" // groups are those of the root
 		commands[c.Name()] = c
 	}
 	cmd := commands[os.Getenv(sonicVerb)]
