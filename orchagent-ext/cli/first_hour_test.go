@@ -49,9 +49,11 @@ func TestFirstHourTerminalGetsNoBinary(t *testing.T) {
 
 // TestFirstHourCountsAreEnglish: one queue pair is no plural.
 func TestFirstHourCountsAreEnglish(t *testing.T) {
-	_, errs := good(t, "gen", filepath.Join(t.TempDir(), "out"), "--qps", "1", "--packets", "8")
-	if want := "8 of them data of 1 queue pair\n"; !strings.HasSuffix(errs, want) {
-		t.Errorf("%q, want %q", errs, want)
+	const want = "8 of them data of 1 queue pair\n"
+	out, _ := good(t, "gen", filepath.Join(t.TempDir(), "out"), "--qps", "1", "--packets", "8")
+	_, errs := good(t, "gen", "-", "--qps", "1", "--packets", "8")
+	if !strings.HasSuffix(out, want) || !strings.HasSuffix(errs, want) {
+		t.Errorf("into a file %q, to standard output %q, want %q", out, errs, want)
 	}
 }
 

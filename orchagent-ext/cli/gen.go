@@ -105,7 +105,11 @@ packets arrived. It needs the capability CAP_NET_RAW.`,
 		if err := w.Close(); err != nil {
 			return err
 		}
-		fmt.Fprintf(cmd.ErrOrStderr(), "%s, %d of them data of %s\n", plural(frames, "packet"), config.Packets, plural(config.Pairs*config.QPs, "queue pair"))
+		summary := cmd.OutOrStdout()
+		if args[0] == "-" { // which has the packets
+			summary = cmd.ErrOrStderr()
+		}
+		fmt.Fprintf(summary, "%s, %d of them data of %s\n", plural(frames, "packet"), config.Packets, plural(config.Pairs*config.QPs, "queue pair"))
 		return nil
 	}
 	return cmd
