@@ -54,12 +54,13 @@ const (
 )
 
 // Begin begins to steer a flow that offers a rate on a link to the asked one; asked 0 is a
-// pause. An unknown rate (0) counts as the link's.
+// pause. An unknown rate (0) counts as the link's. A sender that ignored CNPs before is taken
+// to ignore them still.
 func (s *Steer) Begin(now int64, offered, line, asked uint64) {
 	if offered == 0 || offered > line {
 		offered = line
 	}
-	*s = Steer{offered: float64(offered), line: float64(line), trust: 1, at: now, since: now, sent: now - spacing}
+	*s = Steer{offered: float64(offered), line: float64(line), trust: 1, at: now, since: now, sent: now - spacing, strikes: s.strikes}
 	s.Ask(asked)
 }
 

@@ -66,6 +66,7 @@ type Config struct {
 	PPFC             *PPFC      // nil: gateways are not told
 	Advice           *Advice    // nil: senders are not told
 	Ingress          *Ingress   // nil: PPFC is not obeyed
+	Source           *Source    // nil: the switch holds flows
 
 	Ports  []Port
 	Queues map[sai.ObjectID]Queue // that have a threshold
@@ -83,6 +84,7 @@ type Port struct {
 	Speed    uint32     // Mbit/s, of a member; 0: not known
 	Notify   bool       // PFCM may be sent there: not to hosts, unless the operator says so
 	Border   bool       // the other end knows PFC only
+	Edge     bool       // hosts are at the other end
 }
 
 // Queue is an egress queue in which single flows are monitored.

@@ -72,6 +72,7 @@ type core struct {
 	backlogs map[sai.ObjectID]backlogged // by queue
 	filling  map[sai.ObjectID]filling    // by queue
 	ingress  bucket                      // of PPFC
+	senders  *senders                    // nil before a configuration has [Config.Source]
 	limited  map[Pair]*limited
 	limits   int64 // when they are measured next
 
@@ -124,6 +125,13 @@ func (c *core) configure(now int64, s *settings) {
 		}
 		c.endSource(now, f)
 		c.remove(f)
+	}
+	if (s.Source == nil) != (c.settings.Source == nil) { // others hold from now on
+		c.changes = c.table.Clear(c.changes[:0], now)
+		c.apply(now, 0, true)
+	}
+	if s.Source != nil && c.senders == nil {
+		c.senders = newSenders()
 	}
 	old := c.settings
 	c.settings = s
@@ -192,6 +200,11 @@ func (c *core) next() int64 {
 	if t, ok := c.pauses.Next(); ok {
 		at = min(at, t)
 	}
+	if c.senders != nil {
+		if f, ok := c.senders.due.first(); ok {
+			at = min(at, f.due)
+		}
+	}
 	return at
 }
 
@@ -215,6 +228,9 @@ func (c *core) step(now int64) {
 		c.error.Add(durationOf(now - at))
 		c.changes = c.table.Expire(c.changes[:0], now)
 		c.apply(now, 0, false)
+	}
+	if c.senders != nil {
+		c.stepSenders(now)
 	}
 	if c.limits <= now {
 		c.stepLimits(now)

@@ -69,8 +69,9 @@ func (c *core) receivePPFC(now int64, m *packetio.Message) {
 		c.counters.PPFCUnverified += unverified(m, g.Mark)
 		k := enforce.PPFCKey(ppfc, e.Src)
 		c.targets = c.targets[:0]
+		at := target{sai.Null, sessionOf(ppfc)}
 		if ppfc.Flow.Form != notify.Ports || ppfc.Flow.Protocol == protocolTCP || ppfc.Flow.Protocol == protocolUDP { // others have no ports
-			c.targets = append(c.targets, enforce.Target[target]{Flow: target{sai.Null, sessionOf(ppfc)}})
+			c.targets = append(c.targets, enforce.Target[target]{Flow: at, Rate: c.rateOf(now, at)})
 		}
 		outcome := c.demand(now, m.At, k, enforce.OfPPFC(ppfc), about{ppfc.Source, ppfc.Destination})
 		c.counters.PPFCOutcome[outcome]++
@@ -87,7 +88,9 @@ func (c *core) receivePPFC(now int64, m *packetio.Message) {
 		if known := c.pairs.find(Pair{Src: s.src, Dst: s.dst, DestQP: s.dstQP}); s.rdma && known.seen {
 			s.pkey, s.bits = known.pkey, known.bits
 		}
-		c.client(now, ppfc, &s)
+		if c.settings.Source == nil { // else the hold is by the sender
+			c.client(now, ppfc, &s)
+		}
 	}
 }
 
@@ -131,19 +134,25 @@ func (c *core) client(now int64, m *notify.PPFC, s *session) {
 	if m.PT == notify.Hold {
 		return // between the marks a CNP would slow it on
 	}
-	c.cnp = notify.CNP{PKey: s.pkey, DestQP: qp}
-	c.envelope = notify.DefaultEnvelope(notify.KindCNP)
-	c.envelope.Src, c.envelope.Dst, c.envelope.SrcPort = c.settings.router(s.src), s.src, s.srcPort
-	if !c.envelope.Src.IsValid() {
-		c.counters.AdviceNoRouterID++
-		return
-	}
 	if !c.sendClient.take(now) {
 		c.counters.CNPPoliced++
 		return
 	}
+	c.sendCNP(s, qp, c.settings.router(s.src))
+}
+
+// sendCNP sends a CNP to the queue pair that a session is sent from, and reports whether it was
+// sent.
+func (c *core) sendCNP(s *session, qp uint32, from netip.Addr) bool {
+	c.cnp = notify.CNP{PKey: s.pkey, DestQP: qp}
+	c.envelope = notify.DefaultEnvelope(notify.KindCNP)
+	c.envelope.Src, c.envelope.Dst, c.envelope.SrcPort = from, s.src, s.srcPort
+	if !from.IsValid() {
+		c.counters.AdviceNoRouterID++
+		return false
+	}
 	packet, err := c.cnp.AppendPacket(c.packet[:0], &c.envelope, c.settings.Codes)
-	c.route(packet, err, &c.counters.CNPSent, &c.counters.CNPFailed)
+	return c.route(packet, err, &c.counters.CNPSent, &c.counters.CNPFailed)
 }
 
 // adviseClient advises the sender of a session the least rate, where Rate Advice is on and the

@@ -357,8 +357,13 @@ func (c *core) runOut(now int64, f *congested) {
 //
 //conformance:draft-yang/signal draft-yang/addresses
 func (c *core) message(p *port, f *congested, action notify.Action, us uint16) bool {
-	c.pfcm = notify.PFCM{Encapsulation: c.settings.Encapsulation, StreamID: f.stream, QueueID: f.q.Number,
-		Action: action, Time: us, Destination: f.dst, Source: f.src}
+	return c.sendPFCM(p, &notify.PFCM{Encapsulation: c.settings.Encapsulation, StreamID: f.stream, QueueID: f.q.Number,
+		Action: action, Time: us, Destination: f.dst, Source: f.src})
+}
+
+// sendPFCM sends a PFCM to the neighbor at a port, and reports whether it was sent.
+func (c *core) sendPFCM(p *port, m *notify.PFCM) bool {
+	c.pfcm = *m
 	c.envelope = notify.DefaultEnvelope(notify.KindPFCM)
 	c.envelope.Src, c.envelope.Dst = p.Self, p.Neighbor
 	packet, err := c.pfcm.AppendPacket(c.packet[:0], &c.envelope, c.settings.Codes)

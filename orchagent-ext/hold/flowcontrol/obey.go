@@ -98,7 +98,7 @@ func (c *core) obey(now int64, p *port, at int64, m *notify.PFCM, k enforce.Key)
 	c.targets = c.targets[:0]
 	for _, member := range p.Members {
 		at := target{member, sai.HoldMatch{Kind: sai.HoldStream, Value: uint32(m.StreamID)}}
-		c.targets = append(c.targets, enforce.Target[target]{Flow: at, Share: c.share(p, at)})
+		c.targets = append(c.targets, enforce.Target[target]{Flow: at, Rate: c.rateOf(now, at), Share: c.share(p, at)})
 	}
 	outcome := c.demand(now, at, k, enforce.OfPFCM(m), about{m.Source, m.Destination})
 	c.relay(now, k, outcome)
@@ -225,7 +225,7 @@ func (c *core) apply(now, at int64, room bool) (refused int) {
 		over := change.Hold.Until == 0
 		if over && h != nil {
 			if !h.known {
-				c.look(h)
+				c.look(now, h)
 			}
 			if !h.known && h.by.Kind == notify.KindPPFC {
 				c.counters.PPFCUnknown++
@@ -242,7 +242,7 @@ func (c *core) apply(now, at int64, room bool) (refused int) {
 		} else if h != nil {
 			h.asked = change.Hold
 		}
-		err := c.sw.SetHold(change.Flow.port, change.Flow.match, d, rate)
+		err := c.hold(now, change.Flow, d, rate)
 		if err != nil && (change.Flow.port == sai.Null || c.settings.members[change.Flow.port] != nil) {
 			c.holdIs(now, err)
 			if !over {
@@ -283,8 +283,8 @@ func (c *core) drop(h *held) {
 }
 
 // look asks the switch whether packets have matched, and for how many octets.
-func (c *core) look(h *held) (octets uint64) {
-	state, err := c.sw.GetHold(h.port, h.match)
+func (c *core) look(now int64, h *held) (octets uint64) {
+	state, err := c.holdState(now, h)
 	if err != nil {
 		return 0
 	}
@@ -297,7 +297,7 @@ func (c *core) look(h *held) (octets uint64) {
 // check looks at a hold some time after it began: whether a flow has the Stream ID, and
 // at which rate a flow that is to be reduced sends.
 func (c *core) check(now int64, h *held) {
-	octets := c.look(h)
+	octets := c.look(now, h)
 	c.changes = c.changes[:0]
 	switch {
 	case h.asked.Measure && octets > 0:

@@ -19,6 +19,8 @@ type Learned struct {
 	// unknown then.
 	SrcPort, PKey uint16
 	DSCP, Bits    uint8 // Bits of BTH octet 4, the low 6
+
+	Packet Packet // of holds at senders; the zero value: it is unknown
 }
 
 // pairRoom is how many pairs a generation has room for. Pairs that rest while as many

@@ -25,6 +25,8 @@ type Report struct {
 	Flows []CongestedFlow // at most those that there is room for
 	Holds []Hold
 
+	Ignoring []Pair // sessions whose senders ignore CNPs, some of them
+
 	Realtime  bool   // the thread has real-time priority
 	LastError string // why the switch refused a hold; "": a hold has succeeded since, or a minute is over
 }
@@ -72,11 +74,11 @@ type Hold struct {
 }
 
 // Room of a report.
-const reportRows = 1000
+const reportRows, reportIgnoring = 1000, 8
 
 // newReport returns a report with the room for its rows.
 func newReport() *Report {
-	return &Report{Flows: make([]CongestedFlow, 0, reportRows), Holds: make([]Hold, 0, reportRows)}
+	return &Report{Flows: make([]CongestedFlow, 0, reportRows), Holds: make([]Hold, 0, reportRows), Ignoring: make([]Pair, 0, reportIgnoring)}
 }
 
 // refusalTime is how long a report names a hold that the switch refused, where no other hold
@@ -104,6 +106,13 @@ func (c *core) fill(now int64, r *Report) {
 			break
 		}
 		r.Flows = append(r.Flows, c.shown(now, f))
+	}
+	if c.senders != nil {
+		for _, f := range c.senders.flows {
+			if f.ignores && len(r.Ignoring) < cap(r.Ignoring) {
+				r.Ignoring = append(r.Ignoring, f.Pair)
+			}
+		}
 	}
 	for d, flows := range c.table.All() {
 		if len(r.Holds) == cap(r.Holds) {

@@ -231,6 +231,7 @@ func (l *loop) learn() {
 		learned := <-l.learned
 		l.core.pairs.add(learned)
 		l.core.limit(packetio.Monotonic(), &learned)
+		l.core.see(packetio.Monotonic(), &learned)
 	}
 }
 
