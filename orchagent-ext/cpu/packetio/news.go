@@ -17,15 +17,47 @@ type Pair struct {
 	// Of the packet that reported it; SrcPort is 0 for a packet of another flow.
 	SrcPort, PKey uint16
 	DSCP, Bits    uint8 // Bits of BTH octet 4, the low 6
+
+	// Of the same packet, where [Config.Seen] is set: its path, its ports as the source numbers
+	// them (0: not known), and the octets on the wire of the flow since the report before.
+	PathSrc, PathDst netip.Addr
+	Label            uint32
+	From, To         uint64
+	Octets           uint64
 }
 
 // learned reports a flow at its first, second, fourth, eighth… packet, with its source queue
-// pair, 0 if that is not known by then. In a tunnel the addresses are those of the session.
-func (r *Reader) learned(p *roce.Packet, f *flow.Flow) {
+// pair, 0 if that is not known by then; with [Config.Seen] each seenEvery. In a tunnel the
+// addresses are those of the session.
+func (r *Reader) learned(p *roce.Packet, f *flow.Flow, frame *Frame) {
 	qp, _ := r.table.SrcQP(f)
+	if r.seen == nil && f.Packets&(f.Packets-1) != 0 {
+		return
+	}
 	bth := p.BTH()
-	r.config.Learned(Pair{Src: f.SessionSrc(), Dst: f.SessionDst(), DestQP: f.DestQP, SrcQP: qp, SrcPort: p.SrcPort(), PKey: bth.PKey, DSCP: p.TrafficClass() >> 2, Bits: bth.Resv6})
+	l := Pair{Src: f.SessionSrc(), Dst: f.SessionDst(), DestQP: f.DestQP, SrcQP: qp, SrcPort: p.SrcPort(), PKey: bth.PKey, DSCP: p.TrafficClass() >> 2, Bits: bth.Resv6}
+	if r.seen != nil {
+		at := &r.seen[f.Slot()]
+		if f.Packets == 1 {
+			*at = lately{} // another flow had the slot
+		} else if r.now-at.at < seenEvery {
+			return
+		}
+		l.PathSrc, l.PathDst, l.Label, l.From, l.To = f.SrcAddr(), f.DstAddr(), f.FlowLabel, frame.From, frame.To
+		l.Octets = (f.Bytes - at.octets) * uint64(r.config.Seen)
+		*at = lately{r.now, f.Bytes}
+	}
+	r.config.Learned(l)
 }
+
+// lately is when a flow was reported last, ns, and its octets by then.
+type lately struct {
+	at     int64
+	octets uint64
+}
+
+// seenEvery is the least time between two reports of a flow, ns.
+const seenEvery = 20e6
 
 // NewFlow reports that a flow without a label came in, with the label that it is pinned
 // to, and its ports, as the source numbers them. It is repeated when the ports change.
@@ -68,8 +100,8 @@ func (r *Reader) observed(i int, f *flow.Flow) {
 		qp, from := r.table.SrcQP(f)
 		r.health.observe(p, f, frame, qp, from, r.now)
 	}
-	if r.config.Learned != nil && f.Packets&(f.Packets-1) == 0 {
-		r.learned(p, f)
+	if r.config.Learned != nil {
+		r.learned(p, f, frame)
 	}
 	if p.Tunnelled() {
 		r.tunnelled.Add(1)

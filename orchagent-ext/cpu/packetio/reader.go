@@ -77,6 +77,10 @@ type Config struct {
 	// Learned is called with a source queue pair when it becomes known, and at times later.
 	// It must return at once. It may be nil.
 	Learned func(Pair)
+
+	// Seen: Learned is called for the packets of every flow, at times, with its path and
+	// octets: how many packets each represents. 0: it is not.
+	Seen uint32
 }
 
 // Reader reads one source. Its Run is the packet path.
@@ -89,6 +93,7 @@ type Reader struct {
 
 	probation *flow.Probation // nil: labels are not told of
 
+	seen    []lately       // of each flow, by its slot; nil: see [Config.Seen]
 	ports   []ports        // that were told of each flow, by its slot; nil: labels are not told of
 	meter   *ipfix.Meter   // nil: none
 	biflows *ipfix.Biflows // behind meter; nil: none
@@ -131,6 +136,9 @@ func New(source Source, c Config) *Reader {
 	}
 	if c.Labels {
 		r.ports, r.probation = make([]ports, c.Capacity), flow.NewProbation()
+	}
+	if c.Seen != 0 {
+		r.seen = make([]lately, c.Capacity)
 	}
 	t := flow.Config{Capacity: c.Capacity}
 	if c.Learned != nil {

@@ -29,7 +29,7 @@ type Ports interface {
 }
 
 // Environment is the part of the switch that flow control works with. Library and Ports are
-// nil where the driver watches and holds no single flows: its methods are engine.None then.
+// nil where the driver watches and holds no single flows: ports are those of netdevs then.
 type Environment struct {
 	Library flowcontrol.Library
 	Ports   Ports
@@ -48,7 +48,7 @@ type Settings struct {
 type Control struct {
 	running *running // nil: no flow is watched or held
 	err     error    // why notifications are not as configured
-	noHolds string   // warning where the switch watches flows and cannot hold them
+	partial string   // warning where the switch watches flows and cannot hold them, or the reverse
 	learner atomic.Pointer[flowcontrol.Task]
 	counted []ygot.GoStruct // rows of counters as of the last Count
 	earlier totals          // of the tasks that ended
@@ -64,27 +64,47 @@ func (c *Control) Reconcile(ctx context.Context, g task.Group, want Settings, en
 	if c.err = want.unable(); c.err != nil {
 		return
 	}
+	library, ports := env.Library, env.Ports
+	if !want.watches() {
+		library = noFlows{}
+	}
+	if ports == nil {
+		ports = netdevs{}
+	}
+	if c.running != nil && c.running.library != library {
+		c.Stop()
+	}
 	if c.running == nil {
-		if c.running, c.err = start(ctx, g, env.Library, env.Log); c.err != nil {
+		if c.running, c.err = start(ctx, g, library, env.Log); c.err != nil {
 			return
 		}
 	}
-	if c.noHolds = ""; want.Choices.Method(engine.NeedHold) == engine.None {
-		c.noHolds = "neighbors are asked for holds, and no flow is held here: " + want.Choices[engine.NeedHold].Reason
+	switch c.partial = ""; {
+	case want.Choices.Method(engine.NeedHold) == engine.None:
+		c.partial = "neighbors are asked for holds, and no flow is held here: " + want.Choices[engine.NeedHold].Reason
+	case !want.watches():
+		c.partial = "flows are held at their senders, and nothing is sent about queues: " + want.Choices[engine.NeedThreshold].Reason
 	}
 	c.learner.Store(c.running.Task)
-	c.err = c.running.configure(want.Snapshot, env.Ports)
+	c.err = c.running.configure(want, ports)
 }
 
-// unable returns why the switch cannot watch single flows; nil: it can.
+// watches reports whether the switch watches single flows.
+func (s Settings) watches() bool { return s.Choices.Method(engine.NeedThreshold) != engine.None }
+
+// unable returns why the switch neither watches single flows nor holds those that are to be
+// held; nil: it does.
 func (s Settings) unable() error {
-	if c := s.Choices[engine.NeedThreshold]; c.Method == engine.None {
-		return errors.New(c.Reason)
-	}
 	if s.Choices == nil {
 		return errors.New("the switch has not been asked yet what it can do")
 	}
-	return nil
+	if s.watches() {
+		return nil
+	}
+	if c := s.config(); s.Choices.Method(engine.NeedHold) == engine.Source && (c.Obey || c.Ingress != nil) {
+		return nil
+	}
+	return errors.New(s.Choices[engine.NeedThreshold].Reason)
 }
 
 // Stop ends flow control: holds are released, requests to neighbors are canceled, and the
@@ -115,6 +135,7 @@ func (c *Control) Changed() <-chan struct{} {
 // Learn gives flow control a source queue pair. The packet path calls it.
 func (c *Control) Learn(p packetio.Pair) {
 	if t := c.learner.Load(); t != nil {
-		t.Learn(flowcontrol.Learned{Pair: flowcontrol.Pair{Src: p.Src, Dst: p.Dst, DestQP: p.DestQP}, SrcQP: p.SrcQP, SrcPort: p.SrcPort, PKey: p.PKey, DSCP: p.DSCP, Bits: p.Bits})
+		t.Learn(flowcontrol.Learned{Pair: flowcontrol.Pair{Src: p.Src, Dst: p.Dst, DestQP: p.DestQP}, SrcQP: p.SrcQP, SrcPort: p.SrcPort, PKey: p.PKey, DSCP: p.DSCP, Bits: p.Bits,
+			Packet: flowcontrol.Packet{In: sai.ObjectID(p.From), Out: sai.ObjectID(p.To), Src: p.PathSrc, Dst: p.PathDst, Label: p.Label, Octets: p.Octets}})
 	}
 }

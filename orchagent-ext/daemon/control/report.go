@@ -14,6 +14,7 @@ import (
 	"sluice/orchagent-ext/db/config"
 	"sluice/orchagent-ext/db/telemetry"
 	"sluice/orchagent-ext/hold/flowcontrol"
+	"sluice/orchagent-ext/switch/engine"
 	"sluice/orchagent-ext/wire/notify"
 	sai "sluice/sai-shim"
 	"sluice/yang/rows"
@@ -44,8 +45,11 @@ func (c *Control) Describe(report *status.Report, e *status.Encoder, s *config.S
 		return
 	}
 	report.Warn(warnings(s, r.config, r.neighbors.Ports())...)
-	report.Warn(r.Realtime(), c.noHolds)
+	report.Warn(r.Realtime(), c.partial)
 	if last := r.report; last != nil {
+		for _, p := range last.Ignoring {
+			report.Warn(fmt.Sprintf("the host %s ignores the CNPs for its flow to queue pair %d of %s: it gets some now and then, until it obeys", p.Src, p.DestQP, p.Dst))
+		}
 		held := 0
 		for _, h := range last.Holds {
 			if !h.Ignored {
@@ -124,7 +128,11 @@ func (c *Control) HoldRows(now time.Time) []ygot.GoStruct {
 				did.add(r.library.GetHold(member, h.Match))
 			}
 		}
-		all = append(all, holdRow(h, port, at(h.Since), at(h.Until), did))
+		row := holdRow(h, port, at(h.Since), at(h.Until), did)
+		if r.config.Source != nil {
+			row.Method = telemetry.Text(string(engine.Source))
+		}
+		all = append(all, row)
 	}
 	return all
 }

@@ -13,6 +13,7 @@ import (
 	"sluice/orchagent-ext/db/telemetry"
 	"sluice/orchagent-ext/hold/enforce"
 	"sluice/orchagent-ext/hold/flowcontrol"
+	"sluice/orchagent-ext/switch/engine"
 	"sluice/orchagent-ext/wire/notify"
 	sai "sluice/sai-shim"
 	"sluice/yang/rows"
@@ -60,7 +61,9 @@ func (n *notifications) rows(set fill) []ygot.GoStruct {
 	advice := &telemetry.NotifyStats{
 		Sent: &c.AdviceSent, SendFailed: &c.AdviceFailed, NotAllowed: &c.AdviceNotAllowed, QpUnknown: &c.AdviceQPUnknown, Full: &c.LimitedFull, NoRouterId: &c.AdviceNoRouterID, NotFollowing: &c.AdviceNotFollowing, TxPoliced: &c.AdvicePoliced,
 	}
-	cnp := &telemetry.NotifyStats{Sent: &c.CNPSent, SendFailed: &c.CNPFailed, TxPoliced: &c.CNPPoliced}
+	cnp := &telemetry.NotifyStats{
+		Sent: &c.CNPSent, SendFailed: &c.CNPFailed, TxPoliced: &c.CNPPoliced, NotAllowed: &c.CNPNotAllowed, NotFollowing: &c.CNPNotFollowing, FlowsFull: &c.SeenFull,
+	}
 	pfc := &telemetry.NotifyStats{Sent: &c.PFCSent, SendFailed: &c.PFCFailed, NotTranslated: &c.NotTranslated, Budget: &c.PFCBudget}
 	var all []ygot.GoStruct
 	for kind, row := range map[notify.Kind]*telemetry.NotifyStats{
@@ -120,7 +123,7 @@ func holdRow(h *flowcontrol.Hold, port string, since, until time.Time, did holdC
 	key := fmt.Sprintf("%s,%s,%#04x,%d", h.From, port, h.Stream, h.Queue)
 	why := fmt.Sprintf("queue %d of the neighbor %s is congested by it", h.Queue, h.From)
 	row := &telemetry.Hold{
-		Id: &key, From: telemetry.Text(h.From.WithZone("").String()), Port: &port, Queue: &h.Queue, StreamId: &h.Stream, Method: telemetry.Text("exact"),
+		Id: &key, From: telemetry.Text(h.From.WithZone("").String()), Port: &port, Queue: &h.Queue, StreamId: &h.Stream, Method: telemetry.Text(string(engine.Exact)),
 		Since: telemetry.FineStamp(since), Until: telemetry.FineStamp(until), Refreshes: telemetry.Count(h.Refreshes), Reason: &why,
 		Octets: did.octets, Packets: did.packets, WaitingBytes: did.waiting, Dropped: did.dropped,
 	}

@@ -84,13 +84,14 @@ func (r *running) end() {
 }
 
 // configure gives the task the configuration, and the neighbors and queues of now.
-func (r *running) configure(s *config.Snapshot, sw Ports) error {
+func (r *running) configure(want Settings, sw Ports) error {
+	s := want.Snapshot
 	r.neighbors.SetPorts(watched(s))
 	r.neighbors.Await(neighborPatience)
-	c := configOf(s)
+	c := want.config()
 	c.Ports = portsOf(s, r.neighbors.Ports(), sw.PortID)
 	number(c.Ports)
-	queues, err := queuesOf(s, sw, c.Sends())
+	queues, err := queuesOf(s, sw, c.Sends() && want.watches())
 	c.Queues = queues
 	key := sai.FlowKeyLabel
 	if s.Global.Classification == config.Classify5Tuple {

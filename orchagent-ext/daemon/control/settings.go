@@ -38,7 +38,21 @@ func codePoints(s *config.Snapshot) notify.CodePoints {
 	return c
 }
 
-// configOf returns the configuration of the task, all but its ports and queues.
+// config returns the configuration of the task by the methods of the switch, all but its ports
+// and queues.
+func (s Settings) config() *flowcontrol.Config {
+	c := configOf(s.Snapshot)
+	if !s.watches() {
+		c.Generate, c.PPFC = false, nil
+	}
+	if s.Choices.Method(engine.NeedHold) == engine.Source {
+		c.Source = sourceOf(s.Snapshot)
+	}
+	return c
+}
+
+// configOf returns the configuration of the task, all but its ports, its queues, and where flows
+// are held.
 func configOf(s *config.Snapshot) *flowcontrol.Config {
 	p := s.PFCM
 	on := policy.SendsPFCM(s)
@@ -117,7 +131,7 @@ func portsOf(s *config.Snapshot, known map[string]neighbors.Port, id func(name s
 		p := flowcontrol.Port{
 			Name: name, Index: n.Index, MAC: n.MAC, Self: n.Self, Neighbor: n.Neighbor,
 			Notify: row.Role != config.RoleEdge || row.UpstreamNeighbor != nil && row.Threshold != nil,
-			Border: row.Role == config.RoleBorder,
+			Border: row.Role == config.RoleBorder, Edge: row.Role == config.RoleEdge,
 		}
 		for _, m := range members[name] {
 			if port := id(m.Name); port != sai.Null {

@@ -80,8 +80,8 @@ func TestRowsOfPFCMConfigureFlowControl(t *testing.T) {
 		Receive: flowcontrol.Rate{PerSecond: 100, Burst: 10}, ReceiveBySource: flowcontrol.Rate{PerSecond: 50, Burst: 5}, Send: flowcontrol.Rate{PerSecond: 200, Burst: 20}, SendClient: flowcontrol.Rate{PerSecond: 12800, Burst: 1280},
 		Mark: mark,
 		Ports: []flowcontrol.Port{
-			{Name: "Ethernet0", Members: []sai.ObjectID{1}}, // a host, which is told nothing
-			{Name: "Ethernet4", Members: []sai.ObjectID{5}, Index: 14, MAC: roce.MAC{2, 4}, Self: netip.MustParseAddr("fe80::4"), Neighbor: netip.MustParseAddr("fe80::9"), Notify: true},
+			{Name: "Ethernet0", Members: []sai.ObjectID{1}, Edge: true}, // a host, which is told nothing
+			{Name: "Ethernet4", Members: []sai.ObjectID{5}, Index: 14, MAC: roce.MAC{2, 4}, Self: netip.MustParseAddr("fe80::4"), Neighbor: netip.MustParseAddr("fe80::9"), Notify: true, Edge: true},
 			{Name: "PortChannel1", Members: []sai.ObjectID{13, 9}, Index: 18, Self: netip.MustParseAddr("fe80::8"), Neighbor: netip.MustParseAddr("fe80::18"), Speed: 100_000, Notify: true, Border: true},
 		},
 		Queues: map[sai.ObjectID]flowcontrol.Queue{

@@ -33,6 +33,16 @@ func addSource(c *flowcontrol.Config, s *config.Snapshot) {
 	}
 }
 
+// sourceOf returns the settings of holds at senders: by Rate Advice where that is enabled, unless
+// clients of PPFC are to get CNPs.
+func sourceOf(s *config.Snapshot) *flowcontrol.Source {
+	return &flowcontrol.Source{
+		Hosts:    prefixesOf(s.RateAdviceHosts),
+		Advise:   policy.Advises(s) && (!policy.UsesPPFC(s) || clientMessages[s.PPFC.ClientMessage] != flowcontrol.ClientCNP),
+		Receiver: s.RateAdvice.Source == model.SonicSluice_SonicSluice_SLUICE_RATE_ADVICE_Global_Source_receiver,
+	}
+}
+
 // parsed returns an address that the model has validated; the zero value where text is nil.
 func parsed(text *string) (a netip.Addr) {
 	if text != nil {
@@ -171,7 +181,7 @@ func sourceWarnings(s *config.Snapshot, c *flowcontrol.Config) (w []string) {
 // needsThreshold reports whether a threshold is the only cause of messages. The gateway of its
 // own sources sends some for other causes: it advises clients by the PPFC that it receives.
 func needsThreshold(c *flowcontrol.Config) bool {
-	clients := c.Ingress != nil && c.Ingress.Client == flowcontrol.ClientRateAdvice
+	clients := c.Source != nil || c.Ingress != nil && c.Ingress.Client == flowcontrol.ClientRateAdvice
 	if c.Generate || c.Translate && c.Obey || c.Advice != nil && !clients {
 		return true
 	}

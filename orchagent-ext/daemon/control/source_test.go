@@ -16,6 +16,7 @@ import (
 	"sluice/orchagent-ext/daemon/policy"
 	"sluice/orchagent-ext/hold/congestion"
 	"sluice/orchagent-ext/hold/flowcontrol"
+	"sluice/orchagent-ext/switch/engine"
 	"sluice/orchagent-ext/wire/notify"
 	sai "sluice/sai-shim"
 )
@@ -106,5 +107,39 @@ func TestTargetBelowABandwidthDelayProductIsWarnedOf(t *testing.T) {
 		if strings.Contains(w, "bandwidth-delay product of 100000 Mbit/s and 20ms: 250000000 fits") != warned {
 			t.Errorf("%s: %s", target, w)
 		}
+	}
+}
+
+// Where the switch neither watches nor holds flows, and hosts may be slowed, flows are held at
+// their senders, and nothing is sent about queues.
+func TestHoldsAtSendersAreConfigured(t *testing.T) {
+	chosen := func(threshold, hold engine.Method) engine.Choices {
+		return engine.Choices{engine.NeedThreshold: {Method: threshold, Reason: "no events"}, engine.NeedHold: {Method: hold}}
+	}
+	hosts := []string{"SLUICE_RATE_ADVICE_HOST", "10.0.0.0/8", "NULL=NULL"}
+	pfcm := []string{"SLUICE_PFCM", "global", "admin_state=enabled"}
+	advice := []string{"SLUICE_RATE_ADVICE", "global", "admin_state=enabled", "source=receiver"}
+	s := configtest.Snapshot(t, configtest.Port0, configtest.Port4, hosts, pfcm)
+	want := Settings{s, chosen(engine.None, engine.Source)}
+	c := want.config()
+	if want.unable() != nil || c.Generate || !c.Obey || c.Source == nil || c.Source.Advise || len(c.Source.Hosts) != 1 || !policy.Learns(s) {
+		t.Errorf("by CNPs: %v, %+v", want.unable(), c)
+	}
+	if w := warnings(s, c, nil); slices.ContainsFunc(w, func(s string) bool { return strings.Contains(s, "threshold") }) {
+		t.Errorf("warnings %q", w)
+	}
+	s = configtest.Snapshot(t, configtest.Port0, hosts, pfcm, advice)
+	if c := (Settings{s, chosen(engine.Exact, engine.Source)}).config(); !c.Generate || !c.Source.Advise || !c.Source.Receiver {
+		t.Errorf("by Rate Advice: %+v", c)
+	}
+	s = configtest.Snapshot(t, configtest.Port0, hosts, pfcm, advice, []string{"SLUICE_PPFC", "global", "admin_state=enabled", "client_message=cnp"})
+	if c := (Settings{s, chosen(engine.Exact, engine.Source)}).config(); c.Source.Advise {
+		t.Error("clients of PPFC get CNPs")
+	}
+	if c := (Settings{s, chosen(engine.Exact, engine.Exact)}).config(); c.Source != nil {
+		t.Error("the switch holds flows itself")
+	}
+	if err := (Settings{configtest.Snapshot(t, hosts, advice), chosen(engine.None, engine.Source)}).unable(); err == nil || err.Error() != "no events" {
+		t.Errorf("advice of queues that nothing watches: %v", err)
 	}
 }

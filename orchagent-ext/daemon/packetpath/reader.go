@@ -16,7 +16,8 @@ import (
 
 // readerSettings are the settings of the packet path. The zero value wants none.
 type readerSettings struct {
-	labels, learns, exports, redirects bool // its purposes
+	labels, exports, redirects bool     // its purposes
+	learns                     learning // likewise
 
 	computed            bool           // the switch computes labels, and the CPU receives samples
 	algorithm           flow.Algorithm // of labels
@@ -31,11 +32,17 @@ type readerSettings struct {
 	healthRecord bool            // health is exported, too
 }
 
+// learning has the source queue pairs that flow control needs, and its holds at senders.
+type learning struct {
+	on   bool
+	seen uint32 // packets that a sample represents, where flows are held at their senders; else 0
+}
+
 // readerSettingsOf returns those of a configuration: the CPU receives packets only where it
 // computes the labels, learns, exports or redirects flows.
 func readerSettingsOf(s *config.Snapshot, p engine.Policy, c engine.Choices, opened engine.CPU) readerSettings {
 	r := readerSettings{
-		labels: c.Pins() && p.Label != nil, computed: c.Method(engine.NeedPlacement) == engine.Entries, learns: policy.Learns(s) && p.Export != nil,
+		labels: c.Pins() && p.Label != nil, computed: c.Method(engine.NeedPlacement) == engine.Entries, learns: learning{on: policy.Learns(s) && p.Export != nil},
 		exports: p.Export != nil && policy.Exports(s), redirects: c.Method(engine.NeedPlacement) == engine.Redirect, capacity: int(p.FlowCapacity),
 	}
 	if r.labels {
@@ -45,6 +52,9 @@ func readerSettingsOf(s *config.Snapshot, p engine.Policy, c engine.Choices, ope
 		r.meter, r.rate, r.idle = meterConfig(s), p.Export.Rate, time.Duration(*s.IPFIX.IdleTimeoutS)*time.Second
 		r.health, r.healthRecord = healthOf(s, r.rate, c, opened), policy.ExportsHealth(s)
 		r.biflow = s.IPFIX.Mode == model.SonicSluice_SonicSluice_SLUICE_IPFIX_Global_Mode_biflow
+	}
+	if r.learns.on && c.Method(engine.NeedHold) == engine.Source {
+		r.learns.seen = p.Export.Rate
 	}
 	return r.needed()
 }
@@ -57,7 +67,7 @@ func (r readerSettings) withoutExport() readerSettings {
 
 // needed returns the zero value where the settings have no purpose.
 func (r readerSettings) needed() readerSettings {
-	if !r.labels && !r.learns && !r.exports && !r.redirects {
+	if !r.labels && !r.learns.on && !r.exports && !r.redirects {
 		return readerSettings{}
 	}
 	return r
@@ -81,8 +91,8 @@ func newReader(s *readerSettings, to *exporter, env *Environment) *reader {
 	if s.redirects {
 		c.Samples = samplesWaiting
 	}
-	if s.learns {
-		c.Learned = env.Learned
+	if s.learns.on {
+		c.Learned, c.Seen = env.Learned, s.learns.seen
 	}
 	if s.exports {
 		c.Health = &s.health

@@ -22,7 +22,7 @@ func Advises(s *config.Snapshot) bool {
 // CPU: a rate policy is for all flows that pass, whichever queue pair messages name.
 func Learns(s *config.Snapshot) bool {
 	copies := s.RateAdvice.DestinationQp == model.SonicSluice_SonicSluice_SLUICE_RATE_ADVICE_Global_DestinationQp_copy
-	return Advises(s) && (!copies || len(s.RatePolicies) > 0) || UsesPPFC(s)
+	return Advises(s) && (!copies || len(s.RatePolicies) > 0) || UsesPPFC(s) || SendsPFCM(s) && *s.PFCM.Enforce && len(s.RateAdviceHosts) > 0
 }
 
 // Controls reports whether notifications are sent or obeyed.

@@ -26,7 +26,7 @@ func Of(s *config.Snapshot) engine.Policy {
 	if Disabled(s) {
 		return p
 	}
-	p.SingleFlows = Controls(s)
+	p.SingleFlows, p.SlowsHosts = Controls(s), len(s.RateAdviceHosts) > 0
 	if Learns(s) {
 		p.Export = learnFrom(s)
 	}

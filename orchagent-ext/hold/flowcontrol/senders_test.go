@@ -113,7 +113,7 @@ func TestCancelEndsAHoldBySource(t *testing.T) {
 
 // Who may not be slowed is not: whatever is forged, by whomever.
 //
-//conformance:draft-yang/authentication draft-xz/security
+//conformance:draft-yang/link-local draft-xz/security
 func TestHoldBySourceSlowsNobodyElse(t *testing.T) {
 	pfcm := func(f *fake) { f.receive(down1, pause(streamOf(5), 40_000)) }
 	qps := notify.FlowIdentifier{Form: notify.QPs, Protocol: protocolUDP, SrcPort: 0xc123, DstPort: 4791, DstQP: 0x77}

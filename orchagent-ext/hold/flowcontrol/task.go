@@ -35,6 +35,7 @@ type Task struct {
 
 	control    int // eventfd: there is a configuration, a question, or the end
 	configured atomic.Pointer[settings]
+	current    atomic.Pointer[settings] // of Learn
 	wanted     atomic.Pointer[Report]
 	learned    chan Learned
 	unlearned  atomic.Uint64 // pairs that found the channel full
@@ -79,7 +80,9 @@ func (t *Task) Close() error { return unix.Close(t.control) }
 // Configure gives the fast lane a configuration, which is immutable from then on. The
 // transport is to be configured likewise.
 func (t *Task) Configure(c *Config) {
-	t.configured.Store(newSettings(c))
+	s := newSettings(c)
+	t.current.Store(s)
+	t.configured.Store(s)
 	t.wake()
 }
 
@@ -99,8 +102,12 @@ func (t *Task) Report() *Report {
 }
 
 // Learn passes a source queue pair to the task. It returns at once: pairs that find the
-// queue full are counted, and repeated by their next packets.
+// queue full are counted, and repeated by their next packets. Packets of hosts that may not be
+// slowed are left out.
 func (t *Task) Learn(l Learned) {
+	if l.Packet.In != sai.Null && !t.current.Load().slows(&l) {
+		l.Packet = Packet{}
+	}
 	select {
 	case t.learned <- l:
 	default:

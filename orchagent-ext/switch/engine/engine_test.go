@@ -305,9 +305,14 @@ func TestMethodsByPolicy(t *testing.T) {
 		{"hash is not managed", NeedFlowLabel, Abilities{NeedFlowLabel: {Compute: {Reason: "no"}, Hash: can, UDFHash: can}}, Features{},
 			Choice{None, "compute: no; hash: " + needsHash + "; udf-hash: " + needsHash, Unmet}},
 		{"unknown to the driver", NeedHold, Abilities{NeedExport: {Sample: can}}, Features{}, Choice{None, "the driver has no method", Unmet}},
+		{"flows are held at their senders", NeedHold, Abilities{NeedHold: {Exact: {Reason: "no extension"}, Source: can}, NeedExport: {Sample: can}}, Features{}, Choice{Source, "exact: no extension", Unproven}},
+		{"the switch holds flows itself", NeedHold, Abilities{NeedHold: {Exact: can, Source: can}, NeedExport: {Sample: can}}, Features{}, Choice{Exact, Preferred, Unproven}},
+		{"no samples", NeedHold, Abilities{NeedHold: {Source: can}, NeedExport: {Sample: {Reason: "no action"}}}, Features{},
+			Choice{None, "source: samples show which flows the hosts send, and the switch has no method for them: sample: no action", Unmet}},
+		{"no host", NeedHold, Abilities{NeedHold: {Source: can}, NeedExport: {Sample: can}}, Features{}, Choice{None, "source: no host may be slowed: SLUICE_RATE_ADVICE_HOST has no row", Unmet}},
 		{"not asked", NeedHold, nil, Features{}, Choice{None, "the switch has not been asked, since nothing is to be programmed", Unmet}},
 	} {
-		p := Policy{Label: &Label{}, Export: &Export{Rate: 256}}
+		p := Policy{Label: &Label{}, Export: &Export{Rate: 256}, SlowsHosts: tt.name != "no host"}
 		if diff := cmp.Diff(tt.want, Choose(tt.abilities, p, tt.features)[tt.need]); diff != "" {
 			t.Errorf("%s: %s", tt.name, diff)
 		}

@@ -35,6 +35,7 @@ const (
 	SFlow    Method = "sflow"    // export: the samples of SONiC's own sFlow
 	Mirror   Method = "mirror"   // export: a mirror session to the CPU samples what comes in by ports
 	Exact    Method = "exact"    // threshold, hold: of each single flow, by the extension of sai_sluice_ext.h
+	Source   Method = "source"   // hold: at the sender of the flow, by Rate Advice or CNPs; a node further down passes PFCM on
 	Entries  Method = "entries"  // placement: before the entry of compute, an entry for each of the largest flows; where labels are written by rewrite, its entries have the chosen ones
 	Redirect Method = "redirect" // placement: no label is chosen; an entry sends a flow to a next hop, IPv4 and IPv6
 	None     Method = "none"     // no method
@@ -45,7 +46,7 @@ var methods = map[Need][]Method{
 	NeedFlowLabel: {Compute, Rewrite, Hash, UDFHash},
 	NeedExport:    {Sample, SFlow, Mirror},
 	NeedThreshold: {Exact},
-	NeedHold:      {Exact},
+	NeedHold:      {Exact, Source},
 	NeedPlacement: {Entries, Rewrite, Redirect},
 }
 
@@ -174,7 +175,13 @@ func Choose(a Abilities, p Policy, f Features) Choices {
 			forbid(NeedExport, m, fmt.Sprintf("sampling_rate %d of SLUICE_IPFIX|global would drown the CPU: at least %d is taken here", x.Rate, f.MinSampling))
 		}
 	}
-	all := Choices{}
+	all := Choices{NeedExport: a.Choose(NeedExport)}
+	switch export := all[NeedExport]; {
+	case !p.SlowsHosts:
+		forbid(NeedHold, Source, "no host may be slowed: SLUICE_RATE_ADVICE_HOST has no row")
+	case export.Method == None:
+		forbid(NeedHold, Source, "samples show which flows the hosts send, and the switch has no method for them: "+export.Reason)
+	}
 	for n := range methods {
 		all[n] = a.Choose(n)
 	}

@@ -26,6 +26,9 @@ type Policy struct {
 	// on the switch.
 	SingleFlows bool
 
+	// SlowsHosts: there are hosts that may be slowed, so that [Source] holds their flows.
+	SlowsHosts bool
+
 	// FlowCapacity is how many flows may have an entry.
 	FlowCapacity uint32
 }

@@ -74,7 +74,7 @@ func (c capability) abilities(refused string) engine.Abilities {
 			engine.SFlow:  c.samples(), engine.Mirror: c.mirrors(refused),
 		},
 		engine.NeedThreshold: {engine.Exact: noFlows},
-		engine.NeedHold:      {engine.Exact: noFlows},
+		engine.NeedHold:      {engine.Exact: noFlows, engine.Source: {Can: true, Reason: "hosts are slowed by messages, whatever the switch"}},
 		engine.NeedPlacement: {engine.Entries: noLabel, engine.Rewrite: noLabel, engine.Redirect: c.redirect()},
 	}
 }

@@ -114,6 +114,9 @@ func (r *Reporter) TryMethods(ctx context.Context, lib *sai.Library, d *saidrive
 	var methods []saicheck.Method
 	for _, n := range []engine.Need{engine.NeedFlowLabel, engine.NeedExport, engine.NeedPlacement, engine.NeedThreshold, engine.NeedHold} {
 		for _, m := range c.methods(n) {
+			if m == engine.Source { // which needs nothing of a library
+				continue
+			}
 			methods = append(methods, saicheck.Method{Need: string(n), Method: string(m)})
 		}
 	}

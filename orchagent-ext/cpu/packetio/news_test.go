@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package packetio
+
+import (
+	"testing"
+	"time"
+)
+
+// With Seen each flow is reported at its first packet and then from time to time, with the octets
+// that its samples since represent; without it at its first, second, fourth, eighth… packet.
+func TestFlowsAreReportedAsTheyAreSeen(t *testing.T) {
+	f, now := frame(t, 5, 0x777), time.Unix(1000, 0)
+	f.From, f.To = 3, 9
+	octets := uint64(f.Length - 14)
+	var b [][]Frame
+	for range 40 { // one each 5 ms
+		b = append(b, []Frame{f})
+	}
+	for seen, want := range map[uint32]int{256: 10, 0: 6} {
+		var got []Pair
+		at := now
+		run(t, Config{Seen: seen, Learned: func(p Pair) { got = append(got, p) }, Now: func() time.Time { at = at.Add(5 * time.Millisecond); return at }}, b...)
+		if len(got) != want {
+			t.Fatalf("Seen %d: %d reports", seen, len(got))
+		}
+		for i, p := range got {
+			if seen == 0 {
+				if p.DestQP != 5 || p.Octets != 0 || p.PathSrc.IsValid() {
+					t.Errorf("report %d: %+v", i, p)
+				}
+				continue
+			}
+			represents := 4 * 256 * octets
+			if i == 0 {
+				represents = 256 * octets
+			}
+			if p.From != 3 || p.To != 9 || p.Label != 0x777 || p.PathSrc != p.Src || p.PathDst != p.Dst || p.SrcQP != 0 || p.DestQP != 5 || p.Octets != represents {
+				t.Errorf("report %d: %+v", i, p)
+			}
+		}
+	}
+}
