@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sampled
+
+import (
+	"fmt"
+	"time"
+)
+
+const (
+	// longest is the longest interval of readings.
+	longest = time.Second
+
+	// still is how many equal readings in a row are taken for one that is not refreshed, while
+	// packets leave the queue; calm is how many good ones in a row halve the interval again.
+	still, calm = 5, 100
+)
+
+// Reading is one reading of a queue's counters.
+type Reading struct {
+	Octets  uint64 // that wait; a gauge
+	Packets uint64 // that left since the switch began; 0 where it is not counted
+}
+
+// Clock judges readings of a queue, and says how often to read. Set Interval before use.
+type Clock struct {
+	// Interval is the time between two readings: the configured one, or a multiple by a power
+	// of 2 while readings are useless.
+	Interval time.Duration
+
+	least  time.Duration // as configured
+	last   Reading
+	seen   bool
+	equal  int // readings with the octets of the one before
+	good   int // in a row
+	reason string
+}
+
+// Take takes a reading, and reports whether it may be used. size is the queue's buffer in octets; 0:
+// unknown. Useless are a value that stays the same while packets leave, one larger than the
+// buffer, and the first one after a counter went backwards, as it does when it is cleared or wraps.
+func (c *Clock) Take(r Reading, size uint64) bool {
+	if c.least == 0 {
+		c.least = c.Interval
+	}
+	last, first := c.last, !c.seen
+	c.last, c.seen = r, true
+	why := ""
+	switch {
+	case size != 0 && r.Octets > size:
+		why = fmt.Sprintf("a queue reports %d octets, and its buffer has %d", r.Octets, size)
+	case first:
+		return true
+	case r.Packets < last.Packets:
+		why = fmt.Sprintf("a queue's counter went back from %d to %d packets", last.Packets, r.Packets)
+	case r.Octets == last.Octets && r.Octets != 0 && r.Packets != last.Packets:
+		if c.equal++; c.equal >= still {
+			why = fmt.Sprintf("a queue reported %d octets %d times while packets left", r.Octets, c.equal+1)
+		}
+	default:
+		c.equal = 0
+	}
+	if why != "" {
+		c.reason, c.good, c.equal = why, 0, 0
+		c.Interval = min(2*c.Interval, max(longest, c.least))
+		return false
+	}
+	if c.good++; c.good >= calm {
+		c.good = 0
+		if c.Interval = max(c.Interval/2, c.least); c.Interval == c.least {
+			c.reason = ""
+		}
+	}
+	return true
+}
+
+// Unproven returns why the readings cannot be relied on; "": they can.
+func (c *Clock) Unproven() string { return c.reason }
+
+// Fits returns why a flow cannot be held hop by hop by readings that are as old as delay; "": it
+// can. excess is the rate in Mbit/s at which the queue may grow, buffer the octets that it has
+// room for.
+func Fits(excess uint32, delay time.Duration, buffer uint64) string {
+	grows := uint64(excess) * uint64(delay/time.Microsecond) / 8
+	if grows <= buffer {
+		return ""
+	}
+	return fmt.Sprintf("a queue that grows by %d Mbit/s takes %d octets in the %v until it is noticed, and its buffer has %d", excess, grows, delay, buffer)
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sampled
+
+import (
+	"iter"
+	"math"
+)
+
+const (
+	// decay is the rest of a sample's weight after an interval. Without memory a flow of
+	// which an interval has no sample would count as one that is gone.
+	decay = 0.9
+
+	// doubt is how many standard deviations the least share of a flow is below its mean: few
+	// samples name no flow.
+	doubt = 1.5
+
+	// forgotten is the weight, in samples, below which a flow is forgotten.
+	forgotten = 0.02
+
+	room = 1024 // flows of a queue
+)
+
+// Estimate is the part of a flow in a queue, in octets.
+type Estimate struct {
+	// Least is exceeded by some 93 % of the true values: a signal begins by it.
+	Least uint64
+	// Mean is the best guess: it refreshes and ends the signal.
+	Mean uint64
+}
+
+// weight is a flow's part of the samples, which decays.
+type weight struct {
+	octets float64
+	count  float64 // samples
+}
+
+// Queue has the samples of one queue, by flow. Its zero value is empty. It belongs to one
+// goroutine.
+type Queue[F comparable] struct {
+	// Full counts samples of flows that found no room; they count in the whole.
+	Full uint64
+
+	flows map[F]*weight
+	whole weight
+	depth uint64
+}
+
+// Sample takes a packet that went to the queue. Packets that belong to no flow that could be
+// notified, such as those of TCP, go to [Queue.Other]: they fill the queue, too.
+func (q *Queue[F]) Sample(flow F, octets int) {
+	w := q.flows[flow]
+	switch {
+	case w != nil:
+	case len(q.flows) >= room:
+		q.Full++
+		q.Other(octets)
+		return
+	default:
+		if q.flows == nil {
+			q.flows = make(map[F]*weight, room)
+		}
+		w = &weight{}
+		q.flows[flow] = w
+	}
+	w.octets += float64(octets)
+	w.count++
+	q.Other(octets)
+}
+
+// Other takes a packet that went to the queue and is of no flow.
+func (q *Queue[F]) Other(octets int) {
+	q.whole.octets += float64(octets)
+	q.whole.count++
+}
+
+// Depth ends an interval with the octets that wait in the queue at its end. The estimates are
+// of this moment until the next call, which has them decay.
+func (q *Queue[F]) Depth(octets uint64) { q.depth = octets }
+
+// Decay begins the next interval.
+func (q *Queue[F]) Decay() {
+	q.whole.octets *= decay
+	q.whole.count *= decay
+	for flow, w := range q.flows {
+		w.octets *= decay
+		if w.count *= decay; w.count < forgotten {
+			delete(q.flows, flow)
+		}
+	}
+}
+
+// Flows returns the flows of which there are samples, in any order.
+func (q *Queue[F]) Flows() iter.Seq2[F, Estimate] {
+	return func(yield func(F, Estimate) bool) {
+		for flow, w := range q.flows {
+			if !yield(flow, q.of(w)) {
+				return
+			}
+		}
+	}
+}
+
+// Of returns the estimate of one flow; the zero value where there is no sample of it.
+func (q *Queue[F]) Of(flow F) (e Estimate) {
+	if w := q.flows[flow]; w != nil {
+		e = q.of(w)
+	}
+	return e
+}
+
+func (q *Queue[F]) of(w *weight) Estimate {
+	if q.whole.octets <= 0 {
+		return Estimate{}
+	}
+	share := min(1, w.octets/q.whole.octets)
+	mean := share * float64(q.depth)
+	// Of a binomial distribution, whose deviation is a part of its mean.
+	deviation := math.Sqrt((1 - min(1, w.count/q.whole.count)) / w.count)
+	return Estimate{Least: uint64(mean * max(0, 1-doubt*deviation)), Mean: uint64(mean)}
+}
