@@ -249,7 +249,7 @@ image-tar: image ## the same as a file for sonic-package-manager install --from-
 image-test: ## build the image and start the container, in a Docker of the test's own, as root
 	@command -v dockerd >/dev/null || make -s deps DEPS=docker.io
 	sonic-container/with-docker.sh make image-tar
-	SLUICE_IMAGE_TAR=$(CURDIR)/build/docker-sluice.tar.gz go test -count=1 -v -run '^TestImage$$' ./sonic-container
+	SLUICE_IMAGE_TAR=$(CURDIR)/build/docker-sluice.tar.gz go test -count=1 -v -run '^TestImageLivesThroughItsLife$$' ./sonic-container
 
 arm64: deps ## build all for arm64 into bin/arm64/
 	@make -s deps DEPS='$(ARM64_DEPS)'

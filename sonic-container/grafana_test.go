@@ -48,9 +48,9 @@ func text(t *testing.T, path string) string {
 	return string(b)
 }
 
-// TestAlerts: each alert says how bad it is, what is wrong and what to do, and is
+// TestAlertsFireAsPlayed: each alert says how bad it is, what is wrong and what to do, and is
 // played to Prometheus.
-func TestAlerts(t *testing.T) {
+func TestAlertsFireAsPlayed(t *testing.T) {
 	played := text(t, alertTests)
 	rules := strings.Split(text(t, alertsFile), "- alert: ")[1:]
 	for _, rule := range rules {
@@ -97,9 +97,9 @@ type dashboard struct {
 // them in the test.
 var variables = strings.NewReplacer("$__rate_interval", "5m", "$instance", ".+", "$uplinks", ".+")
 
-// TestDashboard: its panels take their data from the source and the switches that
+// TestDashboardAsksValidQueries: its panels take their data from the source and the switches that
 // are chosen above, lie side by side, and ask what Prometheus understands.
-func TestDashboard(t *testing.T) {
+func TestDashboardAsksValidQueries(t *testing.T) {
 	var d dashboard
 	if err := json.Unmarshal([]byte(text(t, dashboardFile)), &d); err != nil {
 		t.Fatal(err)

@@ -34,9 +34,9 @@ const (
 	noCapability         = "0000000000000000"
 )
 
-// TestImage takes the image through its life, in a Docker of its own and a network
+// TestImageLivesThroughItsLife takes the image through its life, in a Docker of its own and a network
 // namespace without a way out. `make image-test` runs it.
-func TestImage(t *testing.T) {
+func TestImageLivesThroughItsLife(t *testing.T) {
 	archive := os.Getenv("SLUICE_IMAGE_TAR")
 	switch {
 	case archive == "":

@@ -24,9 +24,9 @@ const promptly = 5 * time.Second
 
 var soak = os.Getenv("SLUICE_SOAK") != ""
 
-// TestBoth: both programs run with the rights stated, sluice-gnmi alone is started
+// TestBothProgramsHaveTheirRights: both programs run with the rights stated, sluice-gnmi alone is started
 // again, nothing is left a zombie, and SIGTERM ends all of it well.
-func TestBoth(t *testing.T) {
+func TestBothProgramsHaveTheirRights(t *testing.T) {
 	b := newBox(t, fabrictest.New(t), "leaf", "")
 	b.start()
 	b.awaitRow("SLUICE_STATE", "global", "state", "running")
@@ -216,10 +216,10 @@ func TestWarmRestart(t *testing.T) {
 	b.awaitRow("WARM_RESTART_TABLE", "sluiced", "state", "disabled", "restore_count", "0")
 }
 
-// TestUninstall: feature disabled, container stopped, rows of our models removed,
+// TestUninstallLeavesNothing: feature disabled, container stopped, rows of our models removed,
 // container removed, as sonic-package-manager uninstall does. Nothing is left, also
 // where the container was killed and sluiced --remove has to do it.
-func TestUninstall(t *testing.T) {
+func TestUninstallLeavesNothing(t *testing.T) {
 	for name, remove := range map[string]func(*box){
 		"feature disabled": func(b *box) {
 			b.set("FEATURE", "sluice", "state", "disabled", "auto_restart", "enabled")
@@ -271,9 +271,9 @@ func TestUninstall(t *testing.T) {
 	}
 }
 
-// TestRestart: docker stop and start of a feature that is enabled goes on where it
+// TestRestartGoesOn: docker stop and start of a feature that is enabled goes on where it
 // was; the switch forwards in between as before.
-func TestRestart(t *testing.T) {
+func TestRestartGoesOn(t *testing.T) {
 	b := newBox(t, fabrictest.New(t), "leaf", "")
 	b.set("FEATURE", "sluice", "state", "enabled")
 	b.start()

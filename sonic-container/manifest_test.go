@@ -112,7 +112,7 @@ func theManifest(t *testing.T) *manifest {
 	return m
 }
 
-func TestManifest(t *testing.T) {
+func TestManifestIsComplete(t *testing.T) {
 	m := theManifest(t)
 	for name, good := range map[string]bool{
 		"version is 1.0.0":                      m.Version == "1.0.0",
@@ -229,7 +229,7 @@ func yanglint(t *testing.T, cfg any) string {
 }
 
 // The labels are the manifest and the models, octet by octet.
-func TestLabels(t *testing.T) {
+func TestImageLabelsAreTheManifest(t *testing.T) {
 	out, err := exec.Command("./labels.sh").Output()
 	if err != nil {
 		t.Fatal(err)
@@ -259,7 +259,7 @@ func TestLabels(t *testing.T) {
 }
 
 // The manifest, supervisord and SONiC's health monitor mean the same processes.
-func TestProcesses(t *testing.T) {
+func TestProcessesAreTheSameEverywhere(t *testing.T) {
 	supervisord := read(t, "supervisord.conf")
 	var critical []string
 	for _, p := range theManifest(t).Processes {
@@ -277,7 +277,7 @@ func TestProcesses(t *testing.T) {
 }
 
 // The manifest names the plugins where image.sh puts them.
-func TestPlugins(t *testing.T) {
+func TestManifestNamesThePlugins(t *testing.T) {
 	cli := theManifest(t).CLI
 	for command, paths := range map[string][]string{"show": cli.Show, "config": cli.Config, "clear": cli.Clear} {
 		if want := []string{fmt.Sprintf("/cli/%s/plugins/sluice.py", command)}; !slices.Equal(paths, want) {

@@ -15,7 +15,7 @@ import (
 )
 
 // start.sh in an empty environment, with programs that print what they get.
-func TestStart(t *testing.T) {
+func TestStartScriptPassesTheEnvironment(t *testing.T) {
 	bin := t.TempDir()
 	for name, script := range map[string]string{
 		"setpriv": `#!/bin/sh
@@ -115,7 +115,7 @@ echo "$SLUICE_DB_CONFIG"
 }
 
 // The scripts are such as sh can read, and shellcheck, where it is, finds nothing.
-func TestScripts(t *testing.T) {
+func TestScriptsParse(t *testing.T) {
 	scripts, err := filepath.Glob("*.sh")
 	if err != nil || len(scripts) == 0 {
 		t.Fatalf("scripts %v, %v", scripts, err)

@@ -64,10 +64,10 @@ func TestSupervisordGoesOn(t *testing.T) {
 	}
 }
 
-// TestSupervisord: SONiC's base image has supervisord as the first process, which
+// TestSupervisordRunsThePrograms: SONiC's base image has supervisord as the first process, which
 // runs supervisord.conf. A program that dies is started again, alone, and SIGTERM
 // ends all of it well.
-func TestSupervisord(t *testing.T) {
+func TestSupervisordRunsThePrograms(t *testing.T) {
 	b := supervised(t)
 	b.start("supervisord", "--configuration", "/var/lib/supervisord.conf")
 	b.awaitRow("SLUICE_STATE", "global", "state", "running")

@@ -14,9 +14,9 @@ import (
 	"sluice/tests/fabrictest"
 )
 
-// TestSyslog: under supervisord each program writes to syslog with its own name,
+// TestProgramsLogUnderTheirNames: under supervisord each program writes to syslog with its own name,
 // which rsyslog of SONiC's base image puts behind the container's: sluice#sluiced.
-func TestSyslog(t *testing.T) {
+func TestProgramsLogUnderTheirNames(t *testing.T) {
 	for _, program := range []string{"sluiced", "sluice-gnmi"} {
 		t.Run(program, func(t *testing.T) {
 			b := newBox(t, fabrictest.New(t), "leaf", "")

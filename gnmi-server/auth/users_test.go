@@ -149,7 +149,7 @@ func TestLoginLimitOfKnownPairs(t *testing.T) {
 }
 
 // An IPv6 host has a /64 to itself; IPv4 in IPv6 is IPv4.
-func TestSource(t *testing.T) {
+func TestSourceOfAnAddress(t *testing.T) {
 	for text, want := range map[string]string{
 		"10.1.2.3:4": "10.1.2.3/32", "[::ffff:10.1.2.3]:4": "10.1.2.3/32", "[2001:db8:1:2:3::4]:5": "2001:db8:1:2::/64", "[fe80::1%eth0]:5": "fe80::/64",
 	} {

@@ -13,7 +13,7 @@ import (
 )
 
 // What requests make of the configuration.
-func TestChanges(t *testing.T) {
+func TestRequestsChangeRows(t *testing.T) {
 	two := config("SLUICE_THRESHOLD|gold high_bytes=7 low_bytes=3 queues@=1,2", "SLUICE_THRESHOLD|iron high_bytes=8")
 	for name, tt := range map[string]struct {
 		before []string // nil: two
@@ -112,7 +112,7 @@ func TestChanges(t *testing.T) {
 }
 
 // Requests that are refused, and what the error says.
-func TestRefused(t *testing.T) {
+func TestBadRequestsAreRefused(t *testing.T) {
 	before := config("SLUICE_THRESHOLD|gold high_bytes=7 low_bytes=3", "SLUICE_PORT|Ethernet0 threshold=gold", "PORT|Ethernet0")
 	update := func(p, json string) *gpb.SetRequest { return &gpb.SetRequest{Update: []*gpb.Update{set(p, json)}} }
 	replace := func(p, json string) *gpb.SetRequest { return &gpb.SetRequest{Replace: []*gpb.Update{set(p, json)}} }
@@ -155,7 +155,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-func TestErrors(t *testing.T) {
+func TestErrorsHaveReasons(t *testing.T) {
 	_, err := Operations(&gpb.SetRequest{UnionReplace: []*gpb.Update{set(label, `{}`)}, Update: []*gpb.Update{set(label, `{}`)}}, nil)
 	if !errors.Is(err, ErrMixed) {
 		t.Errorf("a union beside an update: %v", err)
@@ -167,7 +167,7 @@ func TestErrors(t *testing.T) {
 }
 
 // Operations come in the order in which they are applied, whatever the request's.
-func TestOperations(t *testing.T) {
+func TestOperationsComeInOrder(t *testing.T) {
 	all, err := Operations(&gpb.SetRequest{
 		Update:  []*gpb.Update{set(label+"/rewrite", `"always"`), set(label+"/algorithm", `"crc32"`)},
 		Replace: []*gpb.Update{set(label, `{"admin_state":"enabled"}`)},

@@ -93,7 +93,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-func TestValid(t *testing.T) {
+func TestInvalidValuesAreFound(t *testing.T) {
 	for _, l := range []Leaf{
 		{paths.Lookup("SLUICE_THRESHOLD"), "gold", "high_bytes", "many"},
 		{paths.Lookup("SLUICE_THRESHOLD"), "gold", "queues", "3,x"},

@@ -39,7 +39,7 @@ func flat(q *Query) string {
 	return strings.Join(parts, "; ")
 }
 
-func TestResolve(t *testing.T) {
+func TestResolveFindsNodes(t *testing.T) {
 	for path, tt := range map[string]struct {
 		target string
 		level  int
@@ -144,7 +144,7 @@ func TestLongPaths(t *testing.T) {
 }
 
 // Rows that no path could name are not there for gNMI.
-func TestNameable(t *testing.T) {
+func TestRowsWithoutAPathAreHidden(t *testing.T) {
 	one, two, only := Lookup("SLUICE_THRESHOLD"), Lookup("SLUICE_CONFIG_ERROR"), Lookup("SLUICE")
 	for _, tt := range []struct {
 		table *Table
@@ -229,7 +229,7 @@ func TestMeetsAndCovers(t *testing.T) {
 	}
 }
 
-func TestModels(t *testing.T) {
+func TestModelsAreTheFiles(t *testing.T) {
 	for _, m := range Models {
 		text, err := os.ReadFile("../../yang/" + m.Name + ".yang")
 		if err != nil {

@@ -97,7 +97,7 @@ func TestBundlesHaveOneTime(t *testing.T) {
 }
 
 // When samples and heartbeats come, on simulated time.
-func TestHeartbeats(t *testing.T) {
+func TestHeartbeatsComeInTime(t *testing.T) {
 	const second = time.Second
 	for name, tt := range map[string]struct {
 		sub  Subscription

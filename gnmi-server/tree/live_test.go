@@ -122,7 +122,7 @@ func TestCellsOfRowsThatComeBack(t *testing.T) {
 	}
 }
 
-func TestReady(t *testing.T) {
+func TestReadyAfterAllDatabases(t *testing.T) {
 	l := NewLive()
 	rewrite := query(t, "", "/sonic-sluice/SLUICE_FLOW_LABEL/global/rewrite")
 	for i, database := range paths.Databases {
@@ -144,7 +144,7 @@ func TestReady(t *testing.T) {
 	}
 }
 
-func TestAwait(t *testing.T) {
+func TestAwaitSeesChanges(t *testing.T) {
 	l := NewLive()
 	want := []sonicdb.Change{row("SLUICE_THRESHOLD", "gold", texts{"high_bytes": "7"}), row("SLUICE_PPFC_PEER", "10.0.0.0/8", texts{}), gone("SLUICE_THRESHOLD", "iron")}
 	l.Apply("CONFIG_DB", sonicdb.Batch{Changes: []sonicdb.Change{row("SLUICE_THRESHOLD", "iron", texts{"high_bytes": "7"})}})

@@ -37,7 +37,7 @@ func named(leaves []encoding.Leaf) texts {
 	return all
 }
 
-func TestExpand(t *testing.T) {
+func TestExpandFillsDefaults(t *testing.T) {
 	defaults := texts{"name": "gold", "action": "pause", "average_us": "0", "duration_us": "40000", "reduction": "50"}
 	with := func(more texts, less ...string) texts {
 		all := make(texts)
@@ -118,7 +118,7 @@ func FuzzExpand(f *testing.F) {
 	})
 }
 
-func TestSnapshot(t *testing.T) {
+func TestSnapshotSkipsInvalidRows(t *testing.T) {
 	s := Snapshot{
 		paths.Lookup("SLUICE_THRESHOLD"):  {"iron": {"high_bytes": "8"}, "gold": {"high_bytes": "7"}},
 		paths.Lookup("SLUICE_FLOW_LABEL"): {"local": {"rewrite": "always"}}, // an operator's mistake

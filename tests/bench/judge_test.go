@@ -24,7 +24,7 @@ var recordedBars = []bar{
 	{pkg: "orchagent-ext/wire/roce", benchmark: "BenchmarkICRC", unit: "MB/s", limit: atLeast(20000), with: "zlib"},
 }
 
-func TestJudge(t *testing.T) {
+func TestJudgeComparesWithBars(t *testing.T) {
 	got, err := judge(recordedBars, recorded(t))
 	if err != nil {
 		t.Fatal(err)

@@ -26,7 +26,7 @@ func recorded(t *testing.T) []series {
 	return found
 }
 
-func TestParse(t *testing.T) {
+func TestParseReadsResults(t *testing.T) {
 	const roce, flow = "sluice/orchagent-ext/wire/roce", "sluice/orchagent-ext/flows/flow"
 	want := []series{
 		{roce, "BenchmarkParse", "ns/op", []float64{40.37, 16.52, 16.5}},

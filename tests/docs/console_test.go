@@ -49,7 +49,7 @@ const sample = "# Title\n" +
 	"```\n" +
 	"The end.\n"
 
-func TestParse(t *testing.T) {
+func TestParseFindsBlocks(t *testing.T) {
 	found, err := parse(sample)
 	if err != nil {
 		t.Fatal(err)
@@ -93,7 +93,7 @@ func TestParseRefusesWhatItWouldNotTest(t *testing.T) {
 	}
 }
 
-func TestMatches(t *testing.T) {
+func TestMatchesIgnoresFigures(t *testing.T) {
 	for _, c := range []struct {
 		want, got string // lines apart by blanks
 		ok        bool
@@ -121,7 +121,7 @@ func TestMatches(t *testing.T) {
 	}
 }
 
-func TestReplace(t *testing.T) {
+func TestReplaceWritesOutput(t *testing.T) {
 	found, err := parse(sample)
 	if err != nil {
 		t.Fatal(err)

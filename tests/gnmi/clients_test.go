@@ -27,8 +27,8 @@ var buildClients = sync.OnceValue(func() error {
 	return build("-modfile=../../tools/go.mod", "github.com/openconfig/gnmi/cmd/gnmi_cli", "github.com/fullstorydev/grpcurl/cmd/grpcurl")
 })
 
-// TestClients has real clients do what operators do.
-func TestClients(t *testing.T) {
+// TestRealClientsWork has real clients do what operators do.
+func TestRealClientsWork(t *testing.T) {
 	t.Parallel()
 	if err := buildClients(); err != nil {
 		t.Fatal(err)

@@ -16,8 +16,8 @@ type must struct {
 // conformance are all cases; MUSTS.md has what each is for.
 var conformance = slices.Concat(formats, names, hostile, reads, sets, subscriptions, streams, extensions)
 
-// TestConformance has a server for each case.
-func TestConformance(t *testing.T) {
+// TestConformanceCases has a server for each case.
+func TestConformanceCases(t *testing.T) {
 	for _, m := range conformance {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()

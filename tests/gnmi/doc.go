@@ -3,10 +3,10 @@
 // Package gnmi tests the program sluice-gnmi as its clients see it: a process of
 // its own before a Redis of its own, over the unix socket or TLS on loopback.
 //
-//   - TestConformance has a case for each MUST of the gNMI specification 0.10.0
+//   - TestConformanceCases has a case for each MUST of the gNMI specification 0.10.0
 //     and its extensions depth and commit confirmed, named by section: MUSTS.md
-//     lists the demands, and TestMusts keeps list and tests together;
-//   - TestClients runs gnmi_cli, grpcurl and a client in Python;
+//     lists the demands, and TestMustsHaveTests keeps list and tests together;
+//   - TestRealClientsWork runs gnmi_cli, grpcurl and a client in Python;
 //   - the fault tests repeat the complaints of operators about other servers.
 //
 // The package has tests only.

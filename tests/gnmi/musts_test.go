@@ -18,8 +18,8 @@ import (
 
 var inCode = regexp.MustCompile("`([^`]+)`")
 
-// TestMusts holds MUSTS.md and the tests together.
-func TestMusts(t *testing.T) {
+// TestMustsHaveTests holds MUSTS.md and the tests together.
+func TestMustsHaveTests(t *testing.T) {
 	text, err := os.ReadFile("MUSTS.md")
 	if err != nil {
 		t.Fatal(err)

@@ -71,7 +71,7 @@ func as(ctx context.Context, name, password string) context.Context {
 	return metadata.AppendToOutgoingContext(ctx, "username", name, "password", password)
 }
 
-func TestSession(t *testing.T) {
+func TestSessionsAreSecure(t *testing.T) {
 	s, ca := secure(t)
 	ctx := limited(t)
 	c := s.tls(ca.trust())
@@ -165,7 +165,7 @@ const policy = `{
   ]
 }`
 
-func TestPolicy(t *testing.T) {
+func TestPolicyBoundsUsers(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "policy.json")
@@ -293,7 +293,7 @@ func TestPolicyOfCommits(t *testing.T) {
 	fails(t, "and confirms it", set(bob, confirm("b")), codes.OK)
 }
 
-func TestLimits(t *testing.T) {
+func TestLimitsHold(t *testing.T) {
 	s := start(t, "--max-message", "1000", "--max-streams", "2", "--max-sessions", "3")
 	ctx := limited(t)
 	one := s.client()
@@ -310,7 +310,7 @@ func TestLimits(t *testing.T) {
 	fails(t, "the first connection", capabilities(ctx, one), codes.OK)
 }
 
-func TestFlags(t *testing.T) {
+func TestBadFlagsAreRefused(t *testing.T) {
 	for name, tt := range map[string]struct {
 		flags []string
 		says  string

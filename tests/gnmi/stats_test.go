@@ -11,7 +11,7 @@ import (
 )
 
 // The server's counters are in COUNTERS_DB while it runs.
-func TestStats(t *testing.T) {
+func TestServerShowsItsCounters(t *testing.T) {
 	s, ca := secure(t, "--max-streams", "1", "--max-sessions", "2", "--max-stall", "100ms")
 	ctx := limited(t)
 	shown := func(name, want string) {

@@ -16,8 +16,8 @@ import (
 	"sluice/yang/rows"
 )
 
-// TestVerdicts: sluiced and gNMI take the same rows. (So does `sluice config`: see its tests.)
-func TestVerdicts(t *testing.T) {
+// TestServerAndDaemonTakeTheSameRows: sluiced and gNMI take the same rows. (So does `sluice config`: see its tests.)
+func TestServerAndDaemonTakeTheSameRows(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	for _, r := range oddrows.Ports {

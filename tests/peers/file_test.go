@@ -118,7 +118,7 @@ var tsharkNames = map[string]string{
 }
 
 //conformance:draft-lin/opcode draft-lin/psn
-func TestTshark(t *testing.T) {
+func TestTsharkReadsFiles(t *testing.T) {
 	need(t, "tshark")
 	s := newTool(t)
 	for _, capture := range s.captures {

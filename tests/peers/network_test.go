@@ -17,10 +17,10 @@ import (
 	"sluice/orchagent-ext/testbed/ipfixtest"
 )
 
-// TestGoflow2: its decoder, over every transport that needs no certificate.
+// TestGoflow2DecodesRecords: its decoder, over every transport that needs no certificate.
 //
 //conformance:draft-lin/dest-qp
-func TestGoflow2(t *testing.T) {
+func TestGoflow2DecodesRecords(t *testing.T) {
 	s := newTool(t)
 	for _, args := range [][]string{{"udp"}, {"tcp"}, {"udp", "--health"}, {"tcp", "--health"}} {
 		transport := args[0]
@@ -55,10 +55,10 @@ func (s *tool) exportAll(t *testing.T, domain int, collector string, more ...str
 	}
 }
 
-// TestNfacctd: pmacct, with the map of docs: all eight elements by name.
+// TestNfacctdReadsElements: pmacct, with the map of docs: all eight elements by name.
 //
 //conformance:draft-lin/other
-func TestNfacctd(t *testing.T) {
+func TestNfacctdReadsElements(t *testing.T) {
 	need(t, "nfacctd")
 	s := newTool(t)
 	dir, port := t.TempDir(), freePort(t)
@@ -126,9 +126,9 @@ func readNfacctd(t *testing.T, name string) (flows []flowRecord) {
 	return flows
 }
 
-// TestNfcapd: nfdump knows the standard elements, and watches the sequence
+// TestNfcapdCountsSequences: nfdump knows the standard elements, and watches the sequence
 // numbers.
-func TestNfcapd(t *testing.T) {
+func TestNfcapdCountsSequences(t *testing.T) {
 	need(t, "nfcapd")
 	need(t, "nfdump")
 	s := newTool(t)

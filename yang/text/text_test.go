@@ -23,7 +23,7 @@ func hostile() string {
 	return b.String() + "\x9b31m" // an octet that is no UTF-8
 }
 
-func TestPrintable(t *testing.T) {
+func TestPrintableReplacesControls(t *testing.T) {
 	got := Printable(hostile())
 	for _, r := range got {
 		if r != 'x' && r != '·' && r != utf8.RuneError && !strings.ContainsRune("31m", r) {
@@ -64,7 +64,7 @@ func TestJSONMeansTheSame(t *testing.T) {
 	}
 }
 
-func TestCut(t *testing.T) {
+func TestCutKeepsCharacters(t *testing.T) {
 	for _, tt := range []struct{ s, want string }{
 		{"", ""}, {"12345", "12345"}, {"123456", "12345… (6 bytes)"}, {"1234ö", "1234… (6 bytes)"}, {"123öx7", "123ö… (7 bytes)"},
 		{"\x80\x80\x80\x80\x80\x80\x80\x80", "\x80… (8 bytes)"},

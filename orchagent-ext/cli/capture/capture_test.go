@@ -259,8 +259,8 @@ func TestDeviceIsNotReplaced(t *testing.T) {
 	}
 }
 
-// TestBombs: a small compressed file must not exhaust the memory.
-func TestBombs(t *testing.T) {
+// TestCompressedBombsAreBounded: a small compressed file must not exhaust the memory.
+func TestCompressedBombsAreBounded(t *testing.T) {
 	le := binary.LittleEndian
 	block := func(kind uint32, body ...byte) []byte {
 		b := le.AppendUint32(le.AppendUint32(nil, kind), uint32(12+len(body)))

@@ -155,7 +155,7 @@ func TestSVGText(t *testing.T) {
 
 // The longest bar of all ends at the width asked for, the others are in proportion,
 // and no value above 0 vanishes.
-func TestText(t *testing.T) {
+func TestBarsAreInProportion(t *testing.T) {
 	var out bytes.Buffer
 	groups := []Group{
 		{"first", "note", []Bar{{"a", 100, "100"}, {"bb", 50, "50"}, {"c", 0, "0"}}},

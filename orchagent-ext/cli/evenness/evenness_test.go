@@ -11,7 +11,7 @@ import (
 	"sluice/orchagent-ext/cli/chart"
 )
 
-func TestOf(t *testing.T) {
+func TestSpreadOfPaths(t *testing.T) {
 	for _, want := range []Spread{
 		{[]uint64{6400, 0, 0, 0}, 4, 3},
 		{[]uint64{0, 1, 0, 1}, 2, 2},
@@ -27,7 +27,7 @@ func TestOf(t *testing.T) {
 	}
 }
 
-func TestGroup(t *testing.T) {
+func TestGroupDrawsPaths(t *testing.T) {
 	got := Of([]uint64{3, 0}).Group("before", func(i int) string { return fmt.Sprint("Ethernet", 4*i) }, func(n uint64) string { return fmt.Sprint(n, " packets") })
 	want := chart.Group{Title: "before", Note: "worst ÷ mean 2.00, 1 of 2 paths empty", Bars: []chart.Bar{
 		{Label: "Ethernet0", Value: 3, Text: "3 packets"}, {Label: "Ethernet4", Text: "0 packets"},

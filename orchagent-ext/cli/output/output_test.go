@@ -54,7 +54,7 @@ func TestFileIsWholeOrTheOldOne(t *testing.T) {
 	}
 }
 
-func TestRights(t *testing.T) {
+func TestFilesHaveTheirRights(t *testing.T) {
 	before := syscall.Umask(0o027)
 	defer syscall.Umask(before)
 	name := filepath.Join(t.TempDir(), "out")

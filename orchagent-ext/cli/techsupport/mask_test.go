@@ -8,7 +8,7 @@ import (
 	"sluice/yang/rows"
 )
 
-func TestMasked(t *testing.T) {
+func TestSecretsAreMasked(t *testing.T) {
 	type fields = map[string]string
 	for _, tt := range []struct {
 		fields     fields

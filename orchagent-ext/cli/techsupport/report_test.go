@@ -72,7 +72,7 @@ func part(t *testing.T, r *Report, name string) string {
 	return ""
 }
 
-func TestCollect(t *testing.T) {
+func TestCollectReadsTheMachine(t *testing.T) {
 	c := machine(t, map[string]string{
 		"proc/sys/kernel/hostname":                       "leaf1\n",
 		"proc/sys/kernel/osrelease":                      "6.1.0\n",
@@ -178,9 +178,9 @@ func TestPartsThatHangOrPanic(t *testing.T) {
 	})
 }
 
-// TestBounds: whatever the databases and the log hold, the report has its
+// TestReportHasABound: whatever the databases and the log hold, the report has its
 // bound, as text and as JSON, and says what is left out.
-func TestBounds(t *testing.T) {
+func TestReportHasABound(t *testing.T) {
 	long := strings.Repeat("\x1b<\xff", 1<<20)
 	all := map[string][]rows.Row{
 		configDB: {row("SLUICE_PORT", "Ethernet0", "role", long)}, countersDB: {row("SLUICE_STATS", "global")},
@@ -214,8 +214,8 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestArchive: a file a part, that gzip and tar can read.
-func TestArchive(t *testing.T) {
+// TestArchiveHasAFileAPart: a file a part, that gzip and tar can read.
+func TestArchiveHasAFileAPart(t *testing.T) {
 	r := Collect(t.Context(), machine(t, map[string]string{"proc/sys/kernel/hostname": "../leaf1"}, nil))
 	for _, asJSON := range []bool{false, true} {
 		var packed bytes.Buffer

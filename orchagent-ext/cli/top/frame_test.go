@@ -94,7 +94,7 @@ func fits(t *testing.T, frame string, l Layout) {
 	}
 }
 
-func TestFrames(t *testing.T) {
+func TestFramesFitTheTerminal(t *testing.T) {
 	v := viewOf(recorded(t, "before.json"), recorded(t, "now.json"))
 	for _, width := range []int{80, 120, 200} {
 		for _, height := range []int{24, 50} {

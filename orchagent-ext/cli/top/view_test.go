@@ -174,8 +174,8 @@ func TestPortsOfFlows(t *testing.T) {
 	}
 }
 
-// TestHistory: rates are between two writings of sluiced, however often one looks.
-func TestHistory(t *testing.T) {
+// TestHistoryRatesBetweenWritings: rates are between two writings of sluiced, however often one looks.
+func TestHistoryRatesBetweenWritings(t *testing.T) {
 	var h History
 	for i, want := range []Number{{}, {}, known(100), known(100), known(100), known(250)} {
 		second, copied := []int{0, 0, 1, 1, 1, 3}[i], []int{0, 0, 100, 100, 100, 600}[i]
@@ -189,7 +189,7 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-func TestOrders(t *testing.T) {
+func TestFlowsSortByColumn(t *testing.T) {
 	v := &View{Flows: []Flow{
 		{ID: "a", DestQP: known(3), Bits: known(1), Packets: known(9), Bytes: known(5)},
 		{ID: "b", DestQP: known(1), Bits: known(8), Packets: known(2), Bytes: known(6)},
@@ -222,7 +222,7 @@ func TestOrders(t *testing.T) {
 	}
 }
 
-func TestNumbers(t *testing.T) {
+func TestNumbersHaveThreeDigits(t *testing.T) {
 	for v, want := range map[float64]string{
 		0: "0", 1: "1", 0.5: "0.50", 9.994: "9.99", 9.996: "10.0", 99.96: "100", 999: "999", 999.6: "1.00k", 1234: "1.23k",
 		12345: "12.3k", 123456: "123k", 999999: "1.00M", 4e11: "400G", 1.5e15: "1.50P",

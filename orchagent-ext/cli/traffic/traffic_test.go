@@ -155,7 +155,7 @@ func TestGenerateAnyConfiguration(t *testing.T) {
 	})
 }
 
-func TestValidate(t *testing.T) {
+func TestBadTrafficIsRefused(t *testing.T) {
 	for name, change := range map[string]func(*Config){
 		"no pairs":      func(c *Config) { c.Pairs = 0 },
 		"many pairs":    func(c *Config) { c.Pairs = 1 << 16 },
@@ -174,7 +174,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-func TestLift(t *testing.T) {
+func TestLifterMapsIPv4(t *testing.T) {
 	lifter, err := NewLifter(netip.MustParsePrefix("2001:db8:64::/96"))
 	if err != nil {
 		t.Fatal(err)

@@ -53,7 +53,7 @@ func said(all []Rejection) []string {
 	return text
 }
 
-func TestDefaults(t *testing.T) {
+func TestDefaultsAreTheSchemas(t *testing.T) {
 	s, fresh := apply(nil)
 	if len(fresh) > 0 {
 		t.Errorf("rejected: %v", said(fresh))
@@ -156,7 +156,7 @@ func TestPortsOfVRFs(t *testing.T) {
 	}
 }
 
-func TestRejections(t *testing.T) {
+func TestBadRowsAreRejectedWhole(t *testing.T) {
 	gold := set("SLUICE_THRESHOLD", "gold", fields{"high_bytes": "1000"})
 	port := set("SLUICE_PORT", "Ethernet0", fields{"threshold": "gold"})
 	for name, tt := range map[string]struct {
@@ -267,9 +267,9 @@ func TestRejections(t *testing.T) {
 
 // Of two rows that mean the same prefix the one in force stays, under the name
 // that the operator gave it.
-// TestRemember: an earlier process's last good rows stay in force where CONFIG_DB
+// TestRememberedRowsReplaceBadOnes: an earlier process's last good rows stay in force where CONFIG_DB
 // has wrong ones, and nowhere else.
-func TestRemember(t *testing.T) {
+func TestRememberedRowsReplaceBadOnes(t *testing.T) {
 	good := rows.Row{Table: "SLUICE_FLOW_LABEL", Key: "global", Fields: fields{"algorithm": "crc32"}}
 	for _, tt := range []struct {
 		what       string
@@ -382,7 +382,7 @@ func TestSnapshotHasEveryTable(t *testing.T) {
 	}
 }
 
-func TestTables(t *testing.T) {
+func TestTablesAreTheSchemas(t *testing.T) {
 	want := []string{"SLUICE*", "PORT", "PORTCHANNEL", "PORTCHANNEL_MEMBER", "SWITCH_HASH", "DEVICE_METADATA", "DEVICE_NEIGHBOR", "DEVICE_NEIGHBOR_METADATA",
 		"VLAN_MEMBER", "INTERFACE", "PORTCHANNEL_INTERFACE", "VLAN_INTERFACE", "VLAN_SUB_INTERFACE"}
 	if diff := cmp.Diff(want, Tables()); diff != "" {

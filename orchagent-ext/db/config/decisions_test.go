@@ -8,10 +8,10 @@ import (
 	"sluice/yang/rows"
 )
 
-// TestDecisions: what holds where the operator says nothing, of everything that
+// TestDecisionsHoldWhereRowsAreSilent: what holds where the operator says nothing, of everything that
 // is configuration because a draft is silent or contradicts itself. A person who
 // changes one changes what peers see.
-func TestDecisions(t *testing.T) {
+func TestDecisionsHoldWhereRowsAreSilent(t *testing.T) {
 	for name, tt := range map[string]struct{ needs, want fields }{
 		"SLUICE": {nil, fields{
 			"admin_state": "enabled", "classification": "flow-label", "driver": "sai", "rc_source_qp": "learn",

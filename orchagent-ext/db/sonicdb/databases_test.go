@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestLoad(t *testing.T) {
+func TestLoadFindsTheConfiguration(t *testing.T) {
 	dir := t.TempDir()
 	for name, content := range map[string]string{
 		"sonic-db/database_config.json": `{

@@ -56,7 +56,7 @@ func shows(t *testing.T, db *DB, want map[string]fields) {
 	}
 }
 
-func TestMirror(t *testing.T) {
+func TestMirrorWritesDifferences(t *testing.T) {
 	s := redisServer(t)
 	write(t, open(t, s, "STATE_DB", nil), set("A", "stale", nil), set("A", "1", fields{"x": "old", "gone": "1"}), set("B", "other", nil))
 	m, db := mirror(t, s)
@@ -154,7 +154,7 @@ func TestMirrorAdoptsOneTableAndKnowsTheOthers(t *testing.T) {
 	}
 }
 
-func TestFlush(t *testing.T) {
+func TestFlushRemovesRows(t *testing.T) {
 	db := open(t, redisServer(t), "STATE_DB", nil)
 	m := NewMirror(db, "A")
 	m.Set(row("1", fields{"x": "1"}))
@@ -177,7 +177,7 @@ func TestFlush(t *testing.T) {
 	}
 }
 
-func TestClear(t *testing.T) {
+func TestClearKeepsOtherTables(t *testing.T) {
 	s := redisServer(t)
 	db := open(t, s, "STATE_DB", nil)
 	write(t, db, set("A", "stale", nil), set("B", "other", nil))

@@ -11,9 +11,9 @@ import (
 	"sluice/yang/rows"
 )
 
-// TestProduce: what is handed over is seen at once, waits until the consumer takes it,
+// TestProduceWaitsForTheConsumer: what is handed over is seen at once, waits until the consumer takes it,
 // and is then the row that the consumer's table has.
-func TestProduce(t *testing.T) {
+func TestProduceWaitsForTheConsumer(t *testing.T) {
 	db := open(t, redisServer(t), "APPL_DB", nil)
 	row := func(fields ...string) rows.Row {
 		r := rows.Row{Table: "ACL_RULE_TABLE", Key: "T:R"}

@@ -9,7 +9,7 @@ import (
 	"sluice/yang/rows"
 )
 
-func TestGet(t *testing.T) {
+func TestGetReturnsRowsInOrder(t *testing.T) {
 	db := open(t, redisServer(t), "COUNTERS_DB", nil)
 	write(t, db, set("A", "1", fields{"x": "1"}), set("A", "2", fields{"x": "2"}), set("B", "1", nil), set("MAP", "", fields{"x": "3"}))
 	got, err := db.Get(t.Context(), rows.Row{Table: "MAP"}, rows.Row{Table: "B", Key: "1"}, rows.Row{Table: "A", Key: "3"}, rows.Row{Table: "A", Key: "1"})

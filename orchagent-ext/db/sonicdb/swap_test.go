@@ -13,7 +13,7 @@ import (
 	"sluice/yang/rows"
 )
 
-func TestSwap(t *testing.T) {
+func TestSwapComparesRows(t *testing.T) {
 	one := rows.Row{Table: "A", Key: "1", Fields: fields{"x": "1"}}
 	empty := rows.Row{Table: "A", Key: "0", Fields: fields{"NULL": "NULL"}}
 	for name, tt := range map[string]struct {

@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestWatch(t *testing.T) {
+func TestWatchDeliversChanges(t *testing.T) {
 	db := open(t, redisServer(t), "CONFIG_DB", nil)
 	write(t, db, set("A", "2", fields{"x": "1"}), set("A", "1", nil), set("AB", "1", nil))
 	f := follow(t, db, "A", "B")
@@ -203,7 +203,7 @@ func TestWatchEndsOnCancel(t *testing.T) {
 	}
 }
 
-func TestEvents(t *testing.T) {
+func TestEventsOverflowToAll(t *testing.T) {
 	e := events{wake: make(chan struct{}, 1), dirty: make(map[string]bool)}
 	for i := range mostDirty {
 		e.key(fmt.Sprint(i))

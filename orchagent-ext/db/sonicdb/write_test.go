@@ -52,7 +52,7 @@ func TestWriteMoreThanAPipeline(t *testing.T) {
 	}
 }
 
-func TestPing(t *testing.T) {
+func TestPingReportsADeadServer(t *testing.T) {
 	s := redisServer(t)
 	db := open(t, s, "STATE_DB", nil)
 	if err := db.Ping(t.Context()); err != nil {

@@ -24,7 +24,7 @@ func directions(qp uint32, start int64) (forward, back, joined ipfix.Record) {
 	return forward, back, joined
 }
 
-func TestBiflows(t *testing.T) {
+func TestDirectionsJoin(t *testing.T) {
 	f1, b1, j1 := directions(100, 1000*second)
 	f2, b2, j2 := directions(200, 1001*second)
 	later, _, _ := directions(300, 2000*second)

@@ -12,8 +12,8 @@ import (
 	"sluice/orchagent-ext/export/ipfix"
 )
 
-// TestDocs: the page and the files for collectors have every element, as it is.
-func TestDocs(t *testing.T) {
+// TestPageHasEveryElement: the page and the files for collectors have every element, as it is.
+func TestPageHasEveryElement(t *testing.T) {
 	const docs = "../../../docs/ipfix/"
 	read := func(name string) string {
 		b, err := os.ReadFile(docs + name)

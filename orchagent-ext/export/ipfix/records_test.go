@@ -195,7 +195,7 @@ func TestAnyRecordReadsBack(t *testing.T) {
 	})
 }
 
-func TestOptions(t *testing.T) {
+func TestOptionsRecordsEncode(t *testing.T) {
 	var ignored ipfix.Ignored
 	ignored.Add(3, 0, testTime)
 	ignored.Add(1, 64, testTime+5e9)
@@ -303,7 +303,7 @@ func TestAssignedElements(t *testing.T) {
 
 // An enterprise number counts up from a first id. With PEN 0 each id is given, since IANA
 // gives them out one by one.
-func TestRegistry(t *testing.T) {
+func TestBadRegistriesAreRefused(t *testing.T) {
 	few, twice, low := assigned, assigned, assigned
 	few[7], twice[7], low[3] = 0, 600, ipfix.LastOfOthers
 	for name, tt := range map[string]struct {

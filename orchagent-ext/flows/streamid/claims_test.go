@@ -64,7 +64,7 @@ func (t *trial) say(changed []change) {
 	}
 }
 
-func TestClaims(t *testing.T) {
+func TestClaimsAreSettled(t *testing.T) {
 	for name, test := range map[string]struct {
 		do   func(*trial)
 		want []string // steps of each plan, and what the users are told

@@ -10,7 +10,7 @@ import (
 	"sluice/orchagent-ext/host/etcd"
 )
 
-func TestConfig(t *testing.T) {
+func TestBadConfigurationsAreRefused(t *testing.T) {
 	good := etcd.Config{Endpoints: []string{"http://10.0.0.1:2379"}}
 	for want, c := range map[string]Config{
 		"": {Config: good},
@@ -25,7 +25,7 @@ func TestConfig(t *testing.T) {
 }
 
 //conformance:draft-yang/by-5-tuple
-func TestName(t *testing.T) {
+func TestNamesAreCanonical(t *testing.T) {
 	k := flow.Key{FlowLabel: 0xabc, DestQP: 7, SrcQP: 8, SrcPort: 49152, PKey: 9}
 	k.Src, k.Dst = [16]byte{0x20, 1, 15: 1}, [16]byte{10: 0xff, 11: 0xff, 12: 10, 15: 2}
 	for c, want := range map[Classification]string{

@@ -11,8 +11,8 @@ import (
 	"sluice/orchagent-ext/flows/flow"
 )
 
-// TestDocs: the page says what the code does.
-func TestDocs(t *testing.T) {
+// TestPageDescribesTheCode: the page says what the code does.
+func TestPageDescribesTheCode(t *testing.T) {
 	b, err := os.ReadFile("../../../docs/stream-ids.md")
 	if err != nil {
 		t.Fatal(err)

@@ -19,9 +19,9 @@ import (
 	"sluice/tests/etcdtest"
 )
 
-// TestEtcd holds nodes against a real etcd of three members, each test in a
+// TestNodesShareRealEtcd holds nodes against a real etcd of three members, each test in a
 // domain of its own.
-func TestEtcd(t *testing.T) {
+func TestNodesShareRealEtcd(t *testing.T) {
 	t.Parallel() // it waits most of its time
 	c := etcdtest.Start(t, 3, "http")
 	run := func(name string, test func(*testing.T, *etcdtest.Cluster)) {

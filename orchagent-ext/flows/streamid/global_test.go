@@ -85,9 +85,9 @@ func sinceNow() func() time.Duration {
 	return func() time.Duration { return time.Since(begin) }
 }
 
-// TestDeadline: without etcd the ids are valid for no longer than the validity,
+// TestIDsExpireWithoutEtcd: without etcd the ids are valid for no longer than the validity,
 // and etcd keeps the references for the quarantine behind that.
-func TestDeadline(t *testing.T) {
+func TestIDsExpireWithoutEtcd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		etcd := &switched{fakeEtcd: newFakeEtcd(t)}
 		g := newGlobal(Config{}, Validity, Quarantine, sinceNow())

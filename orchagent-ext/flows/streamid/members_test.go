@@ -76,8 +76,8 @@ func TestMembersDie(t *testing.T) {
 	same(t, before, nodes[0].allocate(t, 0, flows/2))
 }
 
-// TestUser lets a node speak as a user of etcd, who may write below /sluice/ only.
-func TestUser(t *testing.T) {
+// TestNodeLogsInAsUser lets a node speak as a user of etcd, who may write below /sluice/ only.
+func TestNodeLogsInAsUser(t *testing.T) {
 	t.Parallel()
 	c := etcdtest.Start(t, 1, "http")
 	ctx, cancel := context.WithTimeout(t.Context(), patience)

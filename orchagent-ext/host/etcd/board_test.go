@@ -77,7 +77,7 @@ func leads(v View) bool { return v.Err == nil && v.Leads }
 
 // Nodes see each other's rows; one leads, and what it publishes comes to each, whole. A
 // leader that ends is followed by another.
-func TestBoard(t *testing.T) {
+func TestBoardSharesRowsAndLeads(t *testing.T) {
 	t.Parallel()
 	c := etcdtest.Start(t, 1, "http")
 	a := startBoard(t, c, "a")

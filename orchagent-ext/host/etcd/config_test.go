@@ -13,7 +13,7 @@ import (
 	"sluice/tests/etcdtest"
 )
 
-func TestConfig(t *testing.T) {
+func TestBadConfigurationsAreRefused(t *testing.T) {
 	a := etcdtest.NewAuthority(t, "domain")
 	cert, key := a.Issue("switch")
 	empty := filepath.Join(t.TempDir(), "empty.pem")

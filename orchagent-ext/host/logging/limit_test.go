@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// TestStorm: of one message a minute has 300 lines; other messages are not touched by
+// TestStormOfOneMessageIsLimited: of one message a minute has 300 lines; other messages are not touched by
 // it, and what was left out is told.
-func TestStorm(t *testing.T) {
+func TestStormOfOneMessageIsLimited(t *testing.T) {
 	var out bytes.Buffer
 	now := time.Unix(0, 0)
 	log := slog.New(limit(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug}), func() time.Time { return now }))

@@ -86,8 +86,8 @@ func inside(p Profile) error {
 	return nil
 }
 
-// TestEnter runs a child in each profile, which tries every call that it takes away.
-func TestEnter(t *testing.T) {
+// TestEnterRefusesListedCalls runs a child in each profile, which tries every call that it takes away.
+func TestEnterRefusesListedCalls(t *testing.T) {
 	for _, p := range []Profile{Library, Switch, Server} {
 		child := exec.CommandContext(t.Context(), os.Args[0])
 		child.Env = append(os.Environ(), asChild+"="+strconv.Itoa(int(p)))
@@ -97,9 +97,9 @@ func TestEnter(t *testing.T) {
 	}
 }
 
-// TestProgram: the filter refuses each call of the list, calls of other machines' tables
+// TestProgramRefusesListedCalls: the filter refuses each call of the list, calls of other machines' tables
 // and those of x32, and allows the calls between them.
-func TestProgram(t *testing.T) {
+func TestProgramRefusesListedCalls(t *testing.T) {
 	for _, p := range []Profile{Library, Switch, Server} {
 		vm, err := bpf.NewVM(p.program())
 		if err != nil {

@@ -12,7 +12,7 @@ import (
 
 var hashes = []Hash{Linux{Seed: DefaultSeed}, CRC32{}, CRC16{}}
 
-func TestParse(t *testing.T) {
+func TestParseReadsItsOwnText(t *testing.T) {
 	for _, want := range hashes {
 		got, err := Parse(want.String())
 		if err != nil || got != want {
@@ -57,9 +57,9 @@ func TestCRC16(t *testing.T) {
 	})
 }
 
-// TestFields pins what the CRCs run over, through values of an independent CRC
+// TestFieldsMatchIndependentCRCs pins what the CRCs run over, through values of an independent CRC
 // (zlib's and binascii.crc_hqx of Python) over the octets written out.
-func TestFields(t *testing.T) {
+func TestFieldsMatchIndependentCRCs(t *testing.T) {
 	v6 := Tuple{netip.MustParseAddr("2001:db8::1"), netip.MustParseAddr("2001:db8::2"), 17, 49152, 4791, 0x6cb3e}
 	v4 := Tuple{netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("10.0.0.2"), 17, 49152, 4791, 0x6cb3e}
 	const n = 1 << 16
@@ -84,7 +84,7 @@ func TestFields(t *testing.T) {
 	}
 }
 
-func TestThreshold(t *testing.T) {
+func TestThresholdInvertsThePath(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(2, 1024).Draw(t, "n")
 		// Near a bound as often as anywhere.
@@ -117,7 +117,7 @@ func tuples(t *rapid.T) Tuple {
 	}
 }
 
-func TestPath(t *testing.T) {
+func TestPathStaysInRange(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		tuple := tuples(t)
 		n := rapid.IntRange(-1, 1024).Draw(t, "n")
@@ -172,7 +172,7 @@ func TestPathDoesNotAllocate(t *testing.T) {
 }
 
 // Many labels of one session load all paths alike.
-func TestSpread(t *testing.T) {
+func TestLabelsLoadPathsAlike(t *testing.T) {
 	tuple := Tuple{netip.MustParseAddr("2001:db8::1"), netip.MustParseAddr("2001:db8::2"), 17, 49152, 4791, 0}
 	for _, h := range hashes {
 		const labels, paths = 1 << 16, 8

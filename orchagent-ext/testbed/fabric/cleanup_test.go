@@ -234,7 +234,7 @@ func TestFirstNamespaceOfAMachine(t *testing.T) {
 	}
 }
 
-func TestProcess(t *testing.T) {
+func TestProcessRunsInTheNamespace(t *testing.T) {
 	p := fabrictest.Pair(t)
 	var links strings.Builder
 	show := exec.Command("cat", "/proc/self/net/dev")

@@ -71,7 +71,7 @@ func udp(t *testing.T, a, b *fabric.Interface, to netip.Addr) {
 	}
 }
 
-func TestShapes(t *testing.T) {
+func TestShapesPassPackets(t *testing.T) {
 	for name, build := range map[string]func(testing.TB) (a, b *fabric.Interface){
 		"pair": func(tb testing.TB) (a, b *fabric.Interface) {
 			s := fabrictest.Pair(tb)
@@ -227,7 +227,7 @@ func TestECMP(t *testing.T) {
 }
 
 // The hash policy is the namespace's own and can be set to hash the label.
-func TestSysctl(t *testing.T) {
+func TestSysctlIsTheNamespaces(t *testing.T) {
 	s := fabrictest.LeafSpine(t, 2)
 	if err := s.Leaf.Sysctl("net.ipv6.fib_multipath_hash_policy", "3"); err != nil {
 		t.Fatal(err)

@@ -204,9 +204,9 @@ func fromRows(body string) string {
 	return b.String()
 }
 
-// TestGolden: every table's rows as Prometheus sees them, with no word of what is
+// TestMetricsAreThoseRecorded: every table's rows as Prometheus sees them, with no word of what is
 // for people or in CONFIG_DB, in a form that promtool finds nothing wrong with.
-func TestGolden(t *testing.T) {
+func TestMetricsAreThoseRecorded(t *testing.T) {
 	s := newSite(t)
 	s.fill()
 	s.serve(Config{Flows: 2})
@@ -275,9 +275,9 @@ func TestFewSeries(t *testing.T) {
 	}
 }
 
-// TestGarbage: what the model does not know is left out and counted, and the rest
+// TestUnknownFieldsAreCounted: what the model does not know is left out and counted, and the rest
 // of its row is there.
-func TestGarbage(t *testing.T) {
+func TestUnknownFieldsAreCounted(t *testing.T) {
 	s := newSite(t)
 	s.write("STATE_DB", "SLUICE_STATE", "global", "state", "dancing", "objects", "-1", "flows", "7", "since", "yesterday", "shoe_size", "42")
 	s.write("COUNTERS_DB", "SLUICE_STATS", "global", "label_written", "0x10", "label_skipped", "5", "cpu_copied", "")

@@ -84,8 +84,8 @@ func TestManyScrapers(t *testing.T) {
 	wg.Wait()
 }
 
-// TestFresh: Redis is asked once in fresh, however many scrapes there are.
-func TestFresh(t *testing.T) {
+// TestScrapesShareOneRead: Redis is asked once in fresh, however many scrapes there are.
+func TestScrapesShareOneRead(t *testing.T) {
 	s := newSite(t)
 	source, err := newSource(s.dbs, tables(false))
 	if err != nil {
@@ -118,8 +118,8 @@ func TestFresh(t *testing.T) {
 	}
 }
 
-// TestHealth: the state is the answer.
-func TestHealth(t *testing.T) {
+// TestHealthFollowsTheState: the state is the answer.
+func TestHealthFollowsTheState(t *testing.T) {
 	for state, want := range map[string]int{
 		"": http.StatusServiceUnavailable, "starting": http.StatusServiceUnavailable,
 		"running": http.StatusOK, "degraded": http.StatusOK, "disabled": http.StatusOK,
@@ -253,8 +253,8 @@ func TestAddressTaken(t *testing.T) {
 	}
 }
 
-// TestEnds: the port is free after the end.
-func TestEnds(t *testing.T) {
+// TestServerFreesItsPort: the port is free after the end.
+func TestServerFreesItsPort(t *testing.T) {
 	s := newSite(t)
 	end := s.serve(Config{})
 	s.get("/metrics")

@@ -150,8 +150,8 @@ func TestOutlivesTheCallersThread(t *testing.T) {
 	}
 }
 
-// TestErrors are returned, of the command and of what comes before.
-func TestErrors(t *testing.T) {
+// TestStartReturnsErrors are returned, of the command and of what comes before.
+func TestStartReturnsErrors(t *testing.T) {
 	if err := child.Start(exec.Command("/no/such/program")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("%v, want no such file", err)
 	}
