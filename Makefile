@@ -213,7 +213,7 @@ rough: build ## run in rough weather, as root: bursts, weights, churn, busy CPUs
 
 # The demo says first that the kernel is too old: the build after it takes minutes.
 SHOWN      := spread,placement,stock,hold,wan
-DEMO_CHECK := go run ./orchagent-ext/cmd/sluice demo --check --scenario $(SHOWN) 2>&1 | sed '/^exit status/d'
+DEMO_CHECK := go run -trimpath -buildvcs=false ./orchagent-ext/cmd/sluice demo --check --scenario $(SHOWN) 2>&1 | sed '/^exit status/d'
 
 demo: ## show in network namespaces, as root: even uplinks, placed labels, flows redirected on an ASIC, one flow held, senders advised (some 2 minutes)
 	@$(DEMO_CHECK)
