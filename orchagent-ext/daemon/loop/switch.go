@@ -194,7 +194,8 @@ func (o *orch) closeSwitch() error {
 	o.stop()
 	o.statistics.Reconcile(nil, nil)
 	sw := o.sw
-	o.sw, o.ended = nil, &sw.control
+	o.sw, o.ended = nil, &control.Control{}
+	o.ended.Continue(&sw.control) // a pointer to sw.control would keep all entries of the switch
 	return sw.Close()
 }
 
