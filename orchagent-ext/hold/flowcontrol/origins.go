@@ -226,7 +226,11 @@ func (c *core) eachSeen(now int64, t target, call func(*origin)) {
 	if t.match.Kind == sai.HoldStream {
 		list, f = byStream, s.streams[uint16(t.match.Value)]
 	}
-	for n := 0; f != nil && n < maxOfTarget; f, n = f.next[list], n+1 {
+	for n := 0; f != nil; f, n = f.next[list], n+1 {
+		if n == maxOfTarget {
+			c.counters.SeenFull++
+			return
+		}
 		if c.of(f, t) && (f.until != 0 || f.passed != nil || now-f.at <= int64(seenFor)) {
 			call(f)
 		}

@@ -333,6 +333,11 @@ func TestFlowsToBeSlowedAreBounded(t *testing.T) {
 	if n := len(f.core.senders.flows); n != maxSeen || f.core.counters.SeenFull != 10 {
 		t.Errorf("%d flows, %d found no room", n, f.core.counters.SeenFull)
 	}
+	// All have one Stream ID: a message slows the first of them, and the rest is not lost silently.
+	before := f.core.counters.SeenFull
+	if f.receive(down1, pause(streamOf(5), 1000)); f.core.counters.SeenFull == before {
+		t.Error("a message left flows out, and nothing is counted")
+	}
 	f.until(f.now + 2000*ms)
 	l := flowOf(source, sink)
 	l.DestQP = maxSeen + 100
