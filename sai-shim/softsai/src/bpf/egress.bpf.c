@@ -141,14 +141,18 @@ static __always_inline void refused(struct __sk_buff *skb, struct leaver *l, str
 }
 
 /* Holds the packet at the first stage that has a hold for it: TC_ACT_UNSPEC: none has. */
-static __always_inline int meet_holds(struct __sk_buff *skb, struct leaver *l, const struct flow *f,
+__noinline int softsai_meet_holds(struct __sk_buff *skb, struct leaver *l, const struct flow *f,
 				      struct softsai_line *line, __u32 number)
 {
-	__u32 place = SOFTSAI_LANE, guard = SOFTSAI_LANE_GUARD, stages = line->stages, *lane, *found, hold, generation,
+	__u32 place = SOFTSAI_LANE, guard = SOFTSAI_LANE_GUARD, stages, *lane, *found, hold, generation,
 	      verdict, packets = skb->gso_segs ?: 1;
-	struct softsai_lane_head head = { .ifindex = line->ifindex, .type = bpf_htons(SOFTSAI_LANE_TYPE) };
+	struct softsai_lane_head head = { .type = bpf_htons(SOFTSAI_LANE_TYPE) };
 	struct softsai_hold *h;
 
+	if (!l || !f || !line)
+		return TC_ACT_UNSPEC;
+	head.ifindex = line->ifindex;
+	stages = line->stages;
 	lane = bpf_map_lookup_elem(&soft_lane, &place);
 	if (!lane || !bpf_map_lookup_elem(&soft_lane, &guard))
 		return TC_ACT_UNSPEC;
@@ -207,7 +211,7 @@ int softsai_egress(struct __sk_buff *skb)
 		if (f.ipv6 < 2)
 			l.digest = flow_digest(&f, skb->ifindex, l.queue);
 		if (line->stages >> l.stage) {
-			verdict = meet_holds(skb, &l, &f, line, number);
+			verdict = softsai_meet_holds(skb, &l, &f, line, number);
 			if (verdict != TC_ACT_UNSPEC)
 				return verdict;
 		}

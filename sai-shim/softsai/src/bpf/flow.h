@@ -28,17 +28,19 @@ static __always_inline void flow_inside(struct __sk_buff *skb, struct packet *p,
 			    !bpf_skb_load_bytes(skb, p->final, f->to, sizeof(__be32));
 }
 
-/* Ports, queue pair and session, wherever the headers are. */
-static __always_inline void flow_behind(struct __sk_buff *skb, struct flow *f)
+/* Ports, queue pair and session, wherever the headers are. Not static: as softsai_parse. */
+__noinline int softsai_flow_behind(struct __sk_buff *skb, struct flow *f)
 {
 	struct packet p = { .frame = skb->len };
 
+	if (!f)
+		return 0;
 	softsai_parse(skb, &p);
 	if (p.cut) {
 		__u32 want = skb->len < SOFTSAI_HEADROOM ? skb->len : SOFTSAI_HEADROOM;
 
 		if (bpf_skb_pull_data(skb, want))
-			return;
+			return 0;
 		__builtin_memset(&p, 0, sizeof(p));
 		p.frame = skb->len;
 		softsai_parse(skb, &p);
@@ -49,6 +51,7 @@ static __always_inline void flow_behind(struct __sk_buff *skb, struct flow *f)
 	if (p.key.valid & SOFTSAI_BTH)
 		f->qp = bpf_ntohl(p.key.bth) & QP_MASK;
 	flow_inside(skb, &p, f);
+	return 0;
 }
 
 /* UDP and BTH, in the common packet directly after IP. */
@@ -99,14 +102,14 @@ static __always_inline void flow_of(struct __sk_buff *skb, struct flow *f)
 			f->destination[n] = address_word(&six->daddr, n);
 		}
 		if (!flow_plain((void *)(six + 1), end, six->nexthdr, f))
-			flow_behind(skb, f);
+			softsai_flow_behind(skb, f);
 	} else if (skb->protocol == bpf_htons(ETH_P_IP) && (void *)(four + 1) <= end) {
 		f->ipv6 = 0;
 		f->source[0] = four->saddr;
 		f->destination[0] = four->daddr;
 		if (four->version != 4 || four->ihl != 5 || (four->frag_off & bpf_htons(IP_FRAGMENT)) ||
 		    !flow_plain((void *)(four + 1), end, four->protocol, f))
-			flow_behind(skb, f);
+			softsai_flow_behind(skb, f);
 	}
 }
 

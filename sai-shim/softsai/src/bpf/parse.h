@@ -38,7 +38,7 @@ struct packet {
 	__u32 ip;      /* offset of the outermost IP header */
 	__u32 segment; /* offset of the last segment of its segment routing header; 0: dst is the final one */
 	__u32 src_qp;  /* of a datagram, else 0; host order */
-	__u32 inner;   /* IPPROTO_IPIP or IPPROTO_IPV6: a packet inside begins at at, and ends at end at most */
+	__u32 next;    /* IPPROTO_IPIP or IPPROTO_IPV6: an IP packet begins at at, and ends at end at most */
 	__u32 at, end;
 	__u8 hop;      /* IPv6: has hop-by-hop options */
 	__u8 roce;     /* RoCEv2 with valid lengths, no fragment */
@@ -208,7 +208,7 @@ static __always_inline void parse_ipv4(struct __sk_buff *skb, struct packet *p, 
 		return;
 	length = h->ihl * 4;
 	end = off + bpf_ntohs(h->tot_len);
-	if (length < sizeof(*h) || end < off + length || end > (inner ? p->end : p->frame))
+	if (length < sizeof(*h) || end < off + length || end > p->end)
 		return;
 	where = bpf_ntohs(h->frag_off) & IP_FRAGMENT;
 	if (where)
@@ -261,7 +261,7 @@ static __always_inline int parse_routing(struct __sk_buff *skb, struct packet *p
 	return 0;
 }
 
-/* Where an IP packet inside begins is left to parse_inner. */
+/* Leaves to the caller where an IP packet inside begins. */
 static __always_inline void parse_ipv6(struct __sk_buff *skb, struct packet *p, __u32 off, bool inner)
 {
 	struct ipv6hdr *h = octets(skb, p, off, sizeof(*h));
@@ -272,7 +272,7 @@ static __always_inline void parse_ipv6(struct __sk_buff *skb, struct packet *p, 
 	if (!h || h->version != 6)
 		return;
 	end = off + sizeof(*h) + bpf_ntohs(h->payload_len);
-	if (end > (inner ? p->end : p->frame))
+	if (end > p->end)
 		return;
 	next = h->nexthdr;
 	p->session = off;
@@ -318,7 +318,7 @@ static __always_inline void parse_ipv6(struct __sk_buff *skb, struct packet *p, 
 	if (!inner)
 		p->key.proto = next;
 	if (next == IPPROTO_IPIP || next == IPPROTO_IPV6) {
-		p->inner = next;
+		p->next = next;
 		p->at = off;
 		p->end = end;
 	} else if (inner) {
@@ -328,55 +328,68 @@ static __always_inline void parse_ipv6(struct __sk_buff *skb, struct packet *p, 
 	}
 }
 
+/*
+ * The IP packet at p->at, in the outermost one or in another. Volatile: else the compiler makes
+ * a copy of all this for each value that a caller may have left there.
+ */
+static __always_inline void parse_ip(struct __sk_buff *skb, struct packet *p, bool inner)
+{
+	__u32 version = *(volatile __u32 *)&p->next, at = *(volatile __u32 *)&p->at;
+
+	p->next = 0;
+	if (version == IPPROTO_IPIP)
+		parse_ipv4(skb, p, at, inner);
+	else if (version == IPPROTO_IPV6)
+		parse_ipv6(skb, p, at, inner);
+}
+
 /* The IP packet inside. Not static: as softsai_parse. */
 __noinline int softsai_parse_inner(struct __sk_buff *skb, struct packet *p)
 {
-	__u32 version;
-
 	if (!p)
 		return 0;
-	version = p->inner;
-	p->inner = 0;
-	if (version == IPPROTO_IPIP)
-		parse_ipv4(skb, p, p->at, true);
-	else
-		parse_ipv6(skb, p, p->at, true);
+	parse_ip(skb, p, true);
 	return 0;
 }
 
 /*
  * Fills p, which is zero but for the frame's length. Not static: so the verifier
- * goes through it by itself, and not once more for each way that leads out of it.
+ * goes through it by itself, and not once more for each path that leads out of it.
+ * For the same reason IP is read after the loop: once, and not for each number of tags.
  */
 __noinline int softsai_parse(struct __sk_buff *skb, struct packet *p)
 {
-	__u32 off = offsetof(struct ethhdr, h_proto);
 	__be16 *type;
 
 	if (!p)
 		return 0;
-	for (int tags = 0; tags <= MAX_TAGS; tags++) {
-		type = octets(skb, p, off, sizeof(*type));
+	p->at = offsetof(struct ethhdr, h_proto);
+	p->end = p->frame;
+	for (int tags = 0; tags <= MAX_TAGS && !p->next; tags++) {
+		type = octets(skb, p, p->at, sizeof(*type));
 		if (!type)
 			return 0;
 		switch (bpf_ntohs(*type)) {
 		case ETH_P_IPV6:
-			parse_ipv6(skb, p, off + 2, false);
-			for (int depth = 1; depth < MAX_IP_HEADERS && p->inner; depth++)
-				softsai_parse_inner(skb, p);
-			return 0;
+			p->next = IPPROTO_IPV6;
+			p->at += sizeof(*type);
+			break;
 		case ETH_P_IP:
-			parse_ipv4(skb, p, off + 2, false);
-			return 0;
+			p->next = IPPROTO_IPIP;
+			p->at += sizeof(*type);
+			break;
 		case ETH_P_8021Q:
 		case ETH_P_8021AD:
 		case ETH_TYPE_OLDQ:
-			off += sizeof(struct vlan_tag);
+			p->at += sizeof(struct vlan_tag);
 			break;
 		default:
 			return 0;
 		}
 	}
+	parse_ip(skb, p, false);
+	for (int depth = 1; depth < MAX_IP_HEADERS && p->next; depth++)
+		softsai_parse_inner(skb, p);
 	return 0;
 }
 
