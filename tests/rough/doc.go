@@ -5,7 +5,7 @@
 // all scenarios, and TestShort a part of them in `make test`.
 //
 // A scenario is an entry of the list in scenarios.go. It builds a network, starts sluiced in it
-// ([site]), lets a generator send ([generator], frames.go), and returns a [result], whose bars
+// ([site.Site]), lets a generator send ([generator], frames.go), and returns a [result], whose bars
 // [result.judge] applies. Generator and judge share code with the daemon nowhere: they build
 // and parse packets by themselves (frames.go), judge order by the PSNs that arrive
 // ([arrivals]), and the use of paths by the ports' counters beside the octets that were sent

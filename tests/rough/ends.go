@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"sluice/tests/site"
 )
 
 const (
@@ -26,27 +28,16 @@ type ending struct {
 }
 
 // disable ends PFCM at a switch.
-func disable(ctx context.Context, s *site) error {
-	return errors.Join(s.set(ctx, "SLUICE_PFCM", "global", "admin_state", "disabled"), s.await(ctx, "SLUICE_STATE", "global", "pfcm", "disabled"))
-}
-
-// kill ends sluiced by a signal.
-func (s *site) kill(by unix.Signal) error {
-	s.sluiced.Signal(by)
-	err := s.sluiced.Wait()
-	s.sluiced = nil
-	if by == unix.SIGKILL {
-		return nil
-	}
-	return err
+func disable(ctx context.Context, s *site.Site) error {
+	return errors.Join(s.Set(ctx, "SLUICE_PFCM", "global", "admin_state", "disabled"), s.Await(ctx, "SLUICE_STATE", "global", "pfcm", "disabled"))
 }
 
 var endings = []ending{
 	{"holds disabled", true, func(ctx context.Context, p *pair) error { return disable(ctx, p.leaf) }},
-	{"holder terminated", true, func(_ context.Context, p *pair) error { return p.leaf.kill(unix.SIGTERM) }},
+	{"holder terminated", true, func(_ context.Context, p *pair) error { return p.leaf.Kill(unix.SIGTERM) }},
 	{"asker disabled", false, func(ctx context.Context, p *pair) error { return disable(ctx, p.spine) }},
-	{"asker terminated", false, func(_ context.Context, p *pair) error { return p.spine.kill(unix.SIGTERM) }},
-	{"asker killed", false, func(_ context.Context, p *pair) error { return p.spine.kill(unix.SIGKILL) }},
+	{"asker terminated", false, func(_ context.Context, p *pair) error { return p.spine.Kill(unix.SIGTERM) }},
+	{"asker killed", false, func(_ context.Context, p *pair) error { return p.spine.Kill(unix.SIGKILL) }},
 }
 
 // holdsEnd ends all holds at once while megabytes wait in the leaf, in each way. The packets there are not
@@ -72,7 +63,7 @@ func holdsEnd(ctx context.Context, st *stage) (*result, error) {
 // them arrived.
 func (st *stage) endHolds(ctx context.Context, e ending) (r *result, drained time.Duration, err error) {
 	p, err := st.buildPair(ctx, pairOf{uplinks: 1, highBytes: markOctets, spine: func(ctx context.Context, p *pair) error {
-		return p.spine.set(ctx, "SLUICE", "global", "warm_restart", "enabled") // its queues outlive it
+		return p.spine.Set(ctx, "SLUICE", "global", "warm_restart", "enabled") // its queues outlive it
 	}})
 	defer func() { err = errors.Join(err, p.close()) }()
 	if err != nil {
@@ -92,7 +83,7 @@ func (st *stage) endHolds(ctx context.Context, e ending) (r *result, drained tim
 	var ended time.Time
 	all, err := play(ctx, streams, fillTime+drainTime, nil, func(load *pour) error {
 		wait(ctx, time.Until(load.begin.Add(fillTime)))
-		if err := p.leaf.held(ctx, "pfcm"); err != nil {
+		if err := p.leaf.Held(ctx, "pfcm"); err != nil {
 			return err
 		}
 		ended = time.Now()

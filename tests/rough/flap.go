@@ -71,7 +71,7 @@ func flap(ctx context.Context, st *stage) (r *result, err error) {
 	}
 	r = weigh(all)
 	recovered, late := recoveries(all, downs, near, far)
-	full, err := p.leaf.notified(ctx, "pfcm", "hold_queue_full")
+	full, err := p.leaf.Notified(ctx, "pfcm", "hold_queue_full")
 	*r.Lost = late + full // packets in the leaf or on the link as that went down count as drops alone
 	if err := shown(recovered, downs); err != nil {
 		return nil, err
@@ -79,7 +79,7 @@ func flap(ctx context.Context, st *stage) (r *result, err error) {
 	ms := float64(slices.Max(recovered).Microseconds()) / 1000
 	r.RecoveredMS, r.Victims = &ms, nil
 	r.bars = []bar{lossless, recovers}
-	return r, errors.Join(err, p.leaf.held(ctx, "pfcm"))
+	return r, errors.Join(err, p.leaf.Held(ctx, "pfcm"))
 }
 
 // shown fails where a link that went down did not come up again.

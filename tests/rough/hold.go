@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"sluice/orchagent-ext/testbed/fabric"
+	"sluice/tests/site"
 )
 
 const (
@@ -47,11 +48,11 @@ func mice() []*stream {
 type chain struct {
 	*fabric.Chain
 	fabric   *fabric.Fabric
-	switches [3]*site
+	switches [3]*site.Site
 }
 
 func (st *stage) buildChain(ctx context.Context) (c *chain, err error) {
-	c = &chain{switches: [3]*site{{}, {}, {}}}
+	c = &chain{switches: [3]*site.Site{{}, {}, {}}}
 	if c.fabric, err = fabric.New(); err != nil {
 		return c, err
 	}
@@ -76,15 +77,15 @@ func (st *stage) buildChain(ctx context.Context) (c *chain, err error) {
 		for _, p := range hosts {
 			roles[p] = "edge"
 		}
-		if c.switches[i], err = st.start(ctx, c.Switches[i], name, roles, profile...); err != nil {
+		if c.switches[i], err = site.Start(ctx, c.Switches[i], st.files(name), roles, profile...); err != nil {
 			return c, err
 		}
-		if err := c.switches[i].watches(ctx, markOctets, switches, hosts); err != nil {
+		if err := c.switches[i].Watch(ctx, markOctets, switches, hosts); err != nil {
 			return c, err
 		}
 	}
 	for _, s := range c.switches {
-		if err := s.ready(ctx); err != nil {
+		if err := s.Ready(ctx); err != nil {
 			return c, err
 		}
 	}
@@ -93,7 +94,7 @@ func (st *stage) buildChain(ctx context.Context) (c *chain, err error) {
 
 func (c *chain) close() (err error) {
 	for _, s := range c.switches {
-		err = errors.Join(err, s.close())
+		err = errors.Join(err, s.Close())
 	}
 	if c.fabric != nil {
 		err = errors.Join(err, c.fabric.Close())
@@ -137,7 +138,7 @@ func threeHops(ctx context.Context, st *stage) (r *result, err error) {
 	}
 	r = weigh(all)
 	r.bars = []bar{lossless, inOrder, unharmed}
-	return r, errors.Join(c.switches[0].held(ctx, "pfcm"), c.switches[1].held(ctx, "pfcm"))
+	return r, errors.Join(c.switches[0].Held(ctx, "pfcm"), c.switches[1].Held(ctx, "pfcm"))
 }
 
 // hold runs streams over a pair, and judges them.
@@ -166,7 +167,7 @@ func storm(ctx context.Context, st *stage) (r *result, err error) {
 	if r != nil {
 		r.bars = []bar{lossless, unharmed}
 	}
-	return r, errors.Join(err, p.leaf.held(ctx, "pfcm"))
+	return r, errors.Join(err, p.leaf.Held(ctx, "pfcm"))
 }
 
 // halfIgnore advises four senders, of which two do as before. The rest is held.
@@ -188,18 +189,18 @@ func halfIgnore(ctx context.Context, st *stage) (r *result, err error) {
 			err = errors.Join(err, errors.New("a sender that follows advice got none: the scenario has shown nothing"))
 		}
 	}
-	return r, errors.Join(err, p.leaf.held(ctx, "pfcm"))
+	return r, errors.Join(err, p.leaf.Held(ctx, "pfcm"))
 }
 
 // advises lets the spine send Rate Advice to the hosts of the leaf.
 func advises(ctx context.Context, p *pair) error {
 	err := errors.Join(
-		p.spine.set(ctx, "SLUICE", "global", "router_id", spineRouter.Addr().String(), "router_id_v6", spineRouter6.Addr().String()),
-		p.spine.set(ctx, "SLUICE_RATE_ADVICE", "global", "admin_state", "enabled", "destination_qp", "copy", "target_bytes", fmt.Sprint(2*markOctets), "target_delay_us", "1000000"),
-		p.spine.set(ctx, "SLUICE_RATE_ADVICE_HOST", fabric.HostA.Masked().String(), "NULL", "NULL"),
-		p.spine.set(ctx, "SLUICE_RATE_ADVICE_HOST", fabric.HostA4.Masked().String(), "NULL", "NULL"))
+		p.spine.Set(ctx, "SLUICE", "global", "router_id", spineRouter.Addr().String(), "router_id_v6", spineRouter6.Addr().String()),
+		p.spine.Set(ctx, "SLUICE_RATE_ADVICE", "global", "admin_state", "enabled", "destination_qp", "copy", "target_bytes", fmt.Sprint(2*markOctets), "target_delay_us", "1000000"),
+		p.spine.Set(ctx, "SLUICE_RATE_ADVICE_HOST", fabric.HostA.Masked().String(), "NULL", "NULL"),
+		p.spine.Set(ctx, "SLUICE_RATE_ADVICE_HOST", fabric.HostA4.Masked().String(), "NULL", "NULL"))
 	if err == nil {
-		err = p.spine.await(ctx, "SLUICE_STATE", "global", "rate_advice", "active")
+		err = p.spine.Await(ctx, "SLUICE_STATE", "global", "rate_advice", "active")
 	}
 	return err
 }
@@ -221,7 +222,7 @@ func ipv4Elephants(ctx context.Context, st *stage) (r *result, err error) {
 	if r, err = p.hold(ctx, append(mice(), elephants(2, true)...), nil, nil); r != nil {
 		r.bars = []bar{unharmed}
 	}
-	return r, errors.Join(err, p.leaf.held(ctx, "ppfc"))
+	return r, errors.Join(err, p.leaf.Held(ctx, "ppfc"))
 }
 
 // gateways makes the leaf the gateway of its hosts, which takes PPFC from the spine.
@@ -229,15 +230,15 @@ func gateways(ctx context.Context, p *pair) error {
 	err := errors.Join(
 		p.Leaf.Loopback(leafRouter), p.Spine.Loopback(spineRouter),
 		p.Spine.Route(leafRouter, fabric.Hop{Via: netip.AddrFrom4([4]byte{10, 1, 0, 0}), Out: p.Uplinks[0].Peer()}),
-		p.leaf.set(ctx, "SLUICE", "global", "router_id", leafRouter.Addr().String(), "router_id_v6", leafRouter6.Addr().String()),
-		p.spine.set(ctx, "SLUICE", "global", "router_id", spineRouter.Addr().String(), "router_id_v6", spineRouter6.Addr().String()),
-		p.leaf.set(ctx, "SLUICE_PPFC_PEER", spineRouter.String(), "NULL", "NULL"))
-	for _, s := range []*site{p.leaf, p.spine} {
+		p.leaf.Set(ctx, "SLUICE", "global", "router_id", leafRouter.Addr().String(), "router_id_v6", leafRouter6.Addr().String()),
+		p.spine.Set(ctx, "SLUICE", "global", "router_id", spineRouter.Addr().String(), "router_id_v6", spineRouter6.Addr().String()),
+		p.leaf.Set(ctx, "SLUICE_PPFC_PEER", spineRouter.String(), "NULL", "NULL"))
+	for _, s := range []*site.Site{p.leaf, p.spine} {
 		err = errors.Join(err,
-			s.set(ctx, "SLUICE_PPFC", "global", "admin_state", "enabled"),
-			s.set(ctx, "SLUICE_PPFC_GATEWAY", fabric.HostA4.Masked().String(), "gateway", leafRouter.Addr().String()))
+			s.Set(ctx, "SLUICE_PPFC", "global", "admin_state", "enabled"),
+			s.Set(ctx, "SLUICE_PPFC_GATEWAY", fabric.HostA4.Masked().String(), "gateway", leafRouter.Addr().String()))
 		if err == nil {
-			err = s.await(ctx, "SLUICE_STATE", "global", "ppfc", "active")
+			err = s.Await(ctx, "SLUICE_STATE", "global", "ppfc", "active")
 		}
 	}
 	return err
@@ -247,15 +248,15 @@ func gateways(ctx context.Context, p *pair) error {
 // advice. No more waits of a flow than its hold queue takes, 4 MB.
 func allTogether(ctx context.Context, st *stage) (r *result, err error) {
 	p, err := st.buildPair(ctx, pairOf{uplinks: 4, highBytes: markOctets, spine: advises, leaf: func(ctx context.Context, p *pair) error {
-		err := p.leaf.set(ctx, "SLUICE_FLOW_LABEL", "global", "admin_state", "enabled", "manage_switch_hash", "true")
+		err := p.leaf.Set(ctx, "SLUICE_FLOW_LABEL", "global", "admin_state", "enabled", "manage_switch_hash", "true")
 		if err == nil {
-			err = p.leaf.await(ctx, "SLUICE_STATE", "global", "flow_label", "active")
+			err = p.leaf.Await(ctx, "SLUICE_STATE", "global", "flow_label", "active")
 		}
 		if err == nil {
-			err = p.leaf.set(ctx, "SLUICE_PLACEMENT", "global", "admin_state", "enabled", "idle_us", fmt.Sprint(idleAfter.Microseconds()), "sampling_rate", "4")
+			err = p.leaf.Set(ctx, "SLUICE_PLACEMENT", "global", "admin_state", "enabled", "idle_us", fmt.Sprint(idleAfter.Microseconds()), "sampling_rate", "4")
 		}
 		if err == nil {
-			err = p.leaf.await(ctx, "SLUICE_STATE", "global", "placement", "active")
+			err = p.leaf.Await(ctx, "SLUICE_STATE", "global", "placement", "active")
 		}
 		return err
 	}})
@@ -273,10 +274,10 @@ func allTogether(ctx context.Context, st *stage) (r *result, err error) {
 	if r, err = p.hold(ctx, streams, p.A, nil); r != nil {
 		r.bars = []bar{lossless, inOrder, unharmed}
 	}
-	sums, sumErr := p.leaf.sum(ctx, "SLUICE_PLACEMENT_GROUP", "moves", "waiting")
+	sums, sumErr := p.leaf.Sum(ctx, "SLUICE_PLACEMENT_GROUP", "moves", "waiting")
 	if sumErr == nil && r != nil {
 		moves, waiting := sums["moves"], sums["waiting"]
 		r.Moves, r.Waiting = &moves, &waiting
 	}
-	return r, errors.Join(err, sumErr, p.leaf.held(ctx, "pfcm"))
+	return r, errors.Join(err, sumErr, p.leaf.Held(ctx, "pfcm"))
 }

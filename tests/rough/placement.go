@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"sluice/orchagent-ext/testbed/fabric"
+	"sluice/tests/site"
 )
 
 // Every second path takes slowPath, so that a flow whose path changes while packets are under
@@ -83,14 +84,14 @@ func (l *burstLoad) shares() []float64 {
 // A leafSpine is the network of the placement scenarios, with a leaf that places flows.
 type leafSpine struct {
 	*fabric.LeafSpine
-	*site
+	*site.Site
 	fabric *fabric.Fabric
 }
 
 // buildLeafSpine builds the network, and starts placement. Close it in the end, after an error,
 // too.
 func (st *stage) buildLeafSpine(ctx context.Context, uplinks int, delayed bool, weights []int) (n *leafSpine, err error) {
-	n = &leafSpine{site: &site{}}
+	n = &leafSpine{Site: &site.Site{}}
 	if n.fabric, err = fabric.New(); err != nil {
 		return n, err
 	}
@@ -110,24 +111,24 @@ func (st *stage) buildLeafSpine(ctx context.Context, uplinks int, delayed bool, 
 	for _, u := range n.Uplinks {
 		roles[u] = "fabric"
 	}
-	if n.site, err = st.start(ctx, n.Leaf, "leaf", roles); err != nil {
+	if n.Site, err = site.Start(ctx, n.Leaf, st.files("leaf"), roles); err != nil {
 		return n, err
 	}
-	if err := n.set(ctx, "SLUICE_FLOW_LABEL", "global", "admin_state", "enabled", "manage_switch_hash", "true"); err != nil {
+	if err := n.Set(ctx, "SLUICE_FLOW_LABEL", "global", "admin_state", "enabled", "manage_switch_hash", "true"); err != nil {
 		return n, err
 	}
-	if err := n.await(ctx, "SLUICE_STATE", "global", "flow_label", "active"); err != nil {
+	if err := n.Await(ctx, "SLUICE_STATE", "global", "flow_label", "active"); err != nil {
 		return n, err
 	}
-	err = n.set(ctx, "SLUICE_PLACEMENT", "global", "admin_state", "enabled", "idle_us", fmt.Sprint(idleAfter.Microseconds()), "sampling_rate", "4")
+	err = n.Set(ctx, "SLUICE_PLACEMENT", "global", "admin_state", "enabled", "idle_us", fmt.Sprint(idleAfter.Microseconds()), "sampling_rate", "4")
 	if err == nil {
-		err = n.await(ctx, "SLUICE_STATE", "global", "placement", "active")
+		err = n.Await(ctx, "SLUICE_STATE", "global", "placement", "active")
 	}
 	return n, err
 }
 
 func (n *leafSpine) close() error {
-	err := n.site.close()
+	err := n.Site.Close()
 	if n.fabric != nil {
 		err = errors.Join(err, n.fabric.Close())
 	}
@@ -237,7 +238,7 @@ func (l *burstLoad) bursts(ctx context.Context, st *stage, n *leafSpine, g *gene
 		if worst, n := windows(marks, l.shares(), at-span-2*l.period, span); st.short && n > 0 && worst.worst <= 1.05*worst.floor {
 			return marks, nil
 		}
-		if at > patience {
+		if at > site.Patience {
 			return marks, nil
 		}
 	}
@@ -248,7 +249,7 @@ func sleepUntil(t time.Time) { time.Sleep(time.Until(t)) }
 // outcome judges the arrivals, and reads the daemon's counters. A nil worst is not reported.
 func (n *leafSpine) outcome(ctx context.Context, g *generator, frames []fabric.Frame, worst *spread, judged int) (*result, error) {
 	order := judgeOrder(frames, idleAfter)
-	sums, err := n.sum(ctx, "SLUICE_PLACEMENT_GROUP", "moves", "waiting")
+	sums, err := n.Sum(ctx, "SLUICE_PLACEMENT_GROUP", "moves", "waiting")
 	if err != nil {
 		return nil, err
 	}

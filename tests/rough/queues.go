@@ -6,10 +6,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	"sluice/orchagent-ext/testbed/fabric"
+	"sluice/tests/site"
 )
 
 const (
@@ -30,61 +30,11 @@ func egressRate(mbps int, ports ...*fabric.Interface) (profile []string) {
 	return []string{withQueues, rates}
 }
 
-// watches switches PFCM on, with a threshold of some octets at ports, behind which the switch at
-// the other end is asked. more are fields of the ports.
-func (s *site) watches(ctx context.Context, highBytes int, toSwitches, toHosts []*fabric.Interface) error {
-	err := s.set(ctx, "SLUICE_THRESHOLD", "gold", "high_bytes", fmt.Sprint(highBytes))
-	for _, p := range toSwitches {
-		err = errors.Join(err, s.set(ctx, "SLUICE_PORT", p.Name, "role", "fabric", "threshold", "gold", "upstream_neighbor", p.Peer().LinkLocal.String()))
-	}
-	for _, p := range toHosts {
-		err = errors.Join(err, s.set(ctx, "SLUICE_PORT", p.Name, "role", "edge", "threshold", "gold"))
-	}
-	return errors.Join(err, s.set(ctx, "SLUICE_PFCM", "global", "admin_state", "enabled"))
-}
-
-// ready waits until the switch holds flows.
-func (s *site) ready(ctx context.Context) error {
-	err := s.await(ctx, "SLUICE_STATE", "global", "pfcm", "active")
-	for _, field := range []string{"threshold_method", "hold_method"} {
-		if err == nil {
-			err = s.await(ctx, "SLUICE_CAPABILITY", "switch", field, "exact")
-		}
-	}
-	if err == nil {
-		err = s.await(ctx, "SLUICE_CAPABILITY", "switch", "hold_state", "active")
-	}
-	return err
-}
-
-// notified is a counter of SLUICE_NOTIFY_STATS, 0 where it is absent.
-func (s *site) notified(ctx context.Context, message, counter string) (int, error) {
-	all, err := s.counters.Read(ctx, "SLUICE_NOTIFY_STATS")
-	if err != nil {
-		return 0, err
-	}
-	for _, r := range all {
-		if text := r.Fields[counter]; r.Key == message && text != "" {
-			return strconv.Atoi(text)
-		}
-	}
-	return 0, nil
-}
-
-// held fails where a switch held nothing: the scenario has shown nothing then.
-func (s *site) held(ctx context.Context, by string) error {
-	n, err := s.notified(ctx, by, "held")
-	if err == nil && n == 0 {
-		err = fmt.Errorf("no flow was held by %s: the scenario has shown nothing", by)
-	}
-	return err
-}
-
 // A pair is a leaf that holds and a spine with a slow port to host B, which asks it to.
 type pair struct {
 	*fabric.LeafSpine
 	fabric      *fabric.Fabric
-	leaf, spine *site
+	leaf, spine *site.Site
 }
 
 // A pairOf is how a pair is built.
@@ -98,7 +48,7 @@ type pairOf struct {
 
 // buildPair builds a pair that is ready to hold. Close it in the end, after an error, too.
 func (st *stage) buildPair(ctx context.Context, o pairOf) (p *pair, err error) {
-	p = &pair{leaf: &site{}, spine: &site{}}
+	p = &pair{leaf: &site.Site{}, spine: &site.Site{}}
 	if p.fabric, err = fabric.New(); err != nil {
 		return p, err
 	}
@@ -112,18 +62,18 @@ func (st *stage) buildPair(ctx context.Context, o pairOf) (p *pair, err error) {
 	for _, u := range p.Uplinks {
 		atLeaf[u], atSpine[u.Peer()] = "fabric", "fabric"
 	}
-	if p.leaf, err = st.start(ctx, p.Leaf, "leaf", atLeaf, egressRate(fastPort)...); err != nil {
+	if p.leaf, err = site.Start(ctx, p.Leaf, st.files("leaf"), atLeaf, egressRate(fastPort)...); err != nil {
 		return p, err
 	}
 	profile := egressRate(slowEgress, p.SpineB)
 	if o.queue != 0 {
 		profile = append(profile, fmt.Sprintf("SLUICE_QUEUE_BYTES=1000000,%s=%d", p.SpineB.Name, o.queue))
 	}
-	if p.spine, err = st.start(ctx, p.Spine, "spine", atSpine, profile...); err != nil {
+	if p.spine, err = site.Start(ctx, p.Spine, st.files("spine"), atSpine, profile...); err != nil {
 		return p, err
 	}
-	if err = p.leaf.watches(ctx, o.highBytes, p.Uplinks, nil); err == nil {
-		err = p.spine.watches(ctx, o.highBytes, peers(p.Uplinks), []*fabric.Interface{p.SpineB})
+	if err = p.leaf.Watch(ctx, o.highBytes, p.Uplinks, nil); err == nil {
+		err = p.spine.Watch(ctx, o.highBytes, peers(p.Uplinks), []*fabric.Interface{p.SpineB})
 	}
 	for _, rows := range []func(context.Context, *pair) error{o.leaf, o.spine} {
 		if err == nil && rows != nil {
@@ -131,10 +81,10 @@ func (st *stage) buildPair(ctx context.Context, o pairOf) (p *pair, err error) {
 		}
 	}
 	if err == nil {
-		err = p.leaf.ready(ctx)
+		err = p.leaf.Ready(ctx)
 	}
 	if err == nil {
-		err = p.spine.ready(ctx)
+		err = p.spine.Ready(ctx)
 	}
 	return p, err
 }
@@ -162,7 +112,7 @@ func peers(all []*fabric.Interface) (others []*fabric.Interface) {
 }
 
 func (p *pair) close() error {
-	err := errors.Join(p.leaf.close(), p.spine.close())
+	err := errors.Join(p.leaf.Close(), p.spine.Close())
 	if p.fabric != nil {
 		err = errors.Join(err, p.fabric.Close())
 	}
@@ -212,7 +162,7 @@ func play(ctx context.Context, streams []*stream, load time.Duration, advice *fa
 		}
 		return n
 	}
-	for n, deadline := -1, time.Now().Add(patience); n != arrived() && time.Now().Before(deadline); wait(ctx, quietTime) {
+	for n, deadline := -1, time.Now().Add(site.Patience); n != arrived() && time.Now().Before(deadline); wait(ctx, quietTime) {
 		n = arrived()
 	}
 	var frames []fabric.Frame

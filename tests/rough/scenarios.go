@@ -4,7 +4,10 @@ package main
 
 import (
 	"context"
+	"path/filepath"
 	"time"
+
+	"sluice/tests/site"
 )
 
 // A scenario is one kind of weather.
@@ -21,6 +24,11 @@ type stage struct {
 	folder string // for databases; it is removed
 	log    string // file of what sluiced writes
 	short  bool   // the short form is wanted
+}
+
+// files are those of a switch of the stage.
+func (st *stage) files(name string) site.Files {
+	return site.Files{Programs: st.bin, Folder: filepath.Join(st.folder, name), Log: st.log}
 }
 
 // scenarios are all, in the order in which they run.
