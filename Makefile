@@ -225,7 +225,7 @@ demo-full: ## all scenarios of the demo, as root: medians of 3 runs, a thousand 
 	@$(DEMO_CHECK)
 	make -s build
 	make -s deps DEPS='redis-server iproute2'
-	bin/sluice demo --full --scenario $(SHOWN)
+	bin/sluice demo --full --scenario $(SHOWN),wan-stock
 
 lab: build ## start the fabric of lab/sluice.clab.yml in network namespaces, as root: 2 spines, 4 leaves, 8 hosts
 	@make -s deps DEPS='redis-server iproute2 openssl'

@@ -62,6 +62,7 @@ var scenarios = []scenario{
 	{"wan", 10 * time.Minute, machine.SoftwareSwitch, runWAN},
 	{"placement", 5 * time.Minute, machine.KnownPaths, runPlacement},
 	{"stock", 6 * time.Minute, machine.KnownPaths, runStock},
+	{"wan-stock", 10 * time.Minute, machine.SoftwareSwitch, runWANStock},
 }
 
 // Scenarios are the names of the scenarios, in the order in which they are shown.

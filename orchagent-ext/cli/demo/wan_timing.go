@@ -58,24 +58,36 @@ func (w *wan) timing(ctx context.Context, full bool) (times ppfcTimes, err error
 	if full {
 		p.span = timingSpanFull
 	}
-	out, in := &stamps{outgoing: true}, &stamps{}
-	for i, s := range []*stamps{in, out} {
-		if err := s.open(w.Between[i]); err != nil {
+	var out, in []int64 // when PPFC left, and arrived
+	taps := []*tap{
+		{at: w.Between[1], filter: onlyPPFC, each: func(at int64, outgoing bool, _ []byte) {
+			if outgoing {
+				out = append(out, at)
+			}
+		}},
+		{at: w.Between[0], filter: onlyPPFC, each: func(at int64, outgoing bool, _ []byte) {
+			if !outgoing {
+				in = append(in, at)
+			}
+		}},
+	}
+	for _, t := range taps {
+		if err := t.open(); err != nil {
 			return times, err
 		}
-		defer func() { err = errors.Join(err, unix.Close(s.fd)) }()
-		p.beside = append(p.beside, s.record)
+		defer func() { err = errors.Join(err, unix.Close(t.fd)) }()
+		p.beside = append(p.beside, t.record)
 	}
 	err = w.during(ctx, wanTiming, func(ctx context.Context, planes [2]*plane) error {
 		if _, err := p.play(ctx); err != nil {
 			return err
 		}
-		if len(in.at) != len(out.at) {
-			return fmt.Errorf("%d PPFC were sent, and %d arrived", len(out.at), len(in.at))
+		if len(in) != len(out) {
+			return fmt.Errorf("%d PPFC were sent, and %d arrived", len(out), len(in))
 		}
 		var link []int64
-		for i := range in.at {
-			link = append(link, in.at[i]-out.at[i])
+		for i := range in {
+			link = append(link, in[i]-out[i])
 		}
 		times.Link = latencyOf(link)
 		for _, part := range []struct {
@@ -114,11 +126,13 @@ func (l *latency) read(ctx context.Context, p *plane, message, name string) erro
 	return nil
 }
 
-// stamps are the kernel's times at which PPFC left by an interface, or arrived there.
-type stamps struct {
-	outgoing bool
-	fd       int
-	at       []int64 // ns since 1970
+// A tap passes the frames at an interface that a filter accepts to a function, with the
+// kernel's time in ns since 1970. The frame is valid until the next call.
+type tap struct {
+	at     *fabric.Interface
+	filter []bpf.Instruction
+	each   func(at int64, outgoing bool, frame []byte)
+	fd     int
 }
 
 // onlyPPFC lets ICMPv6 of PPFC's type through.
@@ -131,27 +145,33 @@ var onlyPPFC = []bpf.Instruction{
 	bpf.RetConstant{Val: 0},
 }
 
-// open opens a socket at an interface that receives PPFC only, with the kernel's times of
-// arrival in ns (SO_TIMESTAMPNS).
-func (s *stamps) open(at *fabric.Interface) (err error) {
-	if s.fd, err = at.PacketSocket(unix.ETH_P_ALL); err != nil {
+// open opens the socket; frames wait there until they are recorded.
+func (t *tap) open() (err error) {
+	if t.fd, err = t.at.PacketSocket(unix.ETH_P_ALL); err != nil {
 		return err
 	}
-	if err = attach(s.fd, onlyPPFC); err == nil {
-		err = unix.SetsockoptInt(s.fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1)
+	if err = attach(t.fd, t.filter); err == nil {
+		err = unix.SetsockoptInt(t.fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1)
+	}
+	if err == nil {
+		err = unix.SetsockoptInt(t.fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, tapBuffer)
 	}
 	return err
 }
 
-// record records until ctx ends.
-func (s *stamps) record(ctx context.Context) (int, error) {
+// tapBuffer is room for frames that are read late, octets as the kernel counts them.
+const tapBuffer = 16 << 20
+
+// record passes frames on until ctx ends. It is for [playing] beside the traffic, and sends no
+// message.
+func (t *tap) record(ctx context.Context) (int, error) {
 	frame, control := make([]byte, 1<<11), make([]byte, 128)
 	for {
-		_, n, _, from, err := unix.Recvmsg(s.fd, frame, control, unix.MSG_DONTWAIT)
+		n, nControl, _, from, err := unix.Recvmsg(t.fd, frame, control, unix.MSG_DONTWAIT)
 		switch {
 		case err == nil:
-			if link, ok := from.(*unix.SockaddrLinklayer); ok && (link.Pkttype == unix.PACKET_OUTGOING) == s.outgoing {
-				s.at = append(s.at, nic.Timestamp(control[:n]))
+			if link, ok := from.(*unix.SockaddrLinklayer); ok {
+				t.each(nic.Timestamp(control[:nControl]), link.Pkttype == unix.PACKET_OUTGOING, frame[:n])
 			}
 		case errors.Is(err, unix.EINTR):
 		case errors.Is(err, unix.EAGAIN):
@@ -160,9 +180,9 @@ func (s *stamps) record(ctx context.Context) (int, error) {
 			}
 			ts := unix.NsecToTimespec(int64(20 * time.Millisecond))
 			// the loop asks again
-			_, _ = unix.Ppoll([]unix.PollFd{{Fd: int32(s.fd), Events: unix.POLLIN}}, &ts, nil)
+			_, _ = unix.Ppoll([]unix.PollFd{{Fd: int32(t.fd), Events: unix.POLLIN}}, &ts, nil)
 		default:
-			return 0, fmt.Errorf("record PPFC: %w", err)
+			return 0, fmt.Errorf("record at %s of %s: %w", t.at.Name, t.at.Node.Name, err)
 		}
 	}
 }

@@ -79,14 +79,21 @@ func (c *Control) Reconcile(ctx context.Context, g task.Group, want Settings, en
 			return
 		}
 	}
-	switch c.partial = ""; {
-	case want.Choices.Method(engine.NeedHold) == engine.None:
-		c.partial = "neighbors are asked for holds, and no flow is held here: " + want.Choices[engine.NeedHold].Reason
-	case !want.watches():
-		c.partial = "flows are held at their senders, and nothing is sent about queues: " + want.Choices[engine.NeedThreshold].Reason
-	}
+	c.partial = want.partial()
 	c.learner.Store(c.running.Task)
 	c.err = c.running.configure(want, ports)
+}
+
+// partial returns which part of the settings the switch cannot do; "": it does all. A
+// configuration that sends nothing about queues lacks nothing where none is watched.
+func (s Settings) partial() string {
+	switch {
+	case s.Choices.Method(engine.NeedHold) == engine.None:
+		return "neighbors are asked for holds, and no flow is held here: " + s.Choices[engine.NeedHold].Reason
+	case !s.watches() && needsThreshold(configOf(s.Snapshot)):
+		return "flows are held at their senders, and nothing is sent about queues: " + s.Choices[engine.NeedThreshold].Reason
+	}
+	return ""
 }
 
 // watches reports whether the switch watches single flows.

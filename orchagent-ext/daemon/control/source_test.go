@@ -128,6 +128,13 @@ func TestHoldsAtSendersAreConfigured(t *testing.T) {
 	if w := warnings(s, c, nil); slices.ContainsFunc(w, func(s string) bool { return strings.Contains(s, "threshold") }) {
 		t.Errorf("warnings %q", w)
 	}
+	if want.partial() == "" {
+		t.Error("PFCM about queues is configured, none is watched, and that is no fault")
+	}
+	obeys := configtest.Snapshot(t, configtest.Port0, hosts, append(slices.Clone(pfcm), "generate=false"))
+	if p := (Settings{obeys, chosen(engine.None, engine.Source)}).partial(); p != "" {
+		t.Errorf("nothing about queues is configured: %s", p)
+	}
 	s = configtest.Snapshot(t, configtest.Port0, hosts, pfcm, advice)
 	if c := (Settings{s, chosen(engine.Exact, engine.Source)}).config(); !c.Generate || !c.Source.Advise || !c.Source.Receiver {
 		t.Errorf("by Rate Advice: %+v", c)
