@@ -122,7 +122,8 @@ func (s *Steer) Next() int64 {
 		return first
 	}
 	ahead := *s
-	for ahead.advance(first); ahead.at < first+horizon && !ahead.wants(); {
+	ahead.advance(first) // which may be long ago
+	for end := ahead.at + horizon; ahead.at < end && !ahead.wants(); {
 		ahead.advance(ahead.at + rateTimer)
 	}
 	return max(first, ahead.at)

@@ -140,3 +140,17 @@ func TestSenderThatIgnoresCNPsIsNamed(t *testing.T) {
 		t.Errorf("it obeys, and is named: %v, at %.3g bit/s", s.Ignores(), w.rate(1500*ms))
 	}
 }
+
+// A sender that stays below the asked rate by itself, as measured, is due far ahead: the caller
+// does not come back at once, again and again.
+func TestSteerIsDueLaterWhereTheSenderIsBelow(t *testing.T) {
+	var s Steer
+	s.Begin(0, 10_000_000, 200_000_000, 8_000_000)
+	s.Due(0)
+	for now := int64(10 * ms); now <= 100*ms; now += 10 * ms {
+		s.Measured(now, 2_000_000)
+	}
+	if now := int64(100 * ms); s.Due(now) || s.Next() < now+rateTimer {
+		t.Errorf("due %d ns ahead", s.Next()-now)
+	}
+}
