@@ -62,17 +62,34 @@ func (t *Table) inCycle(e *entry, now int64) bool {
 	return true
 }
 
-// cycles returns the mean length of the cycles that flows are in, by their load; 0: most send
-// without pauses.
-func (t *Table) cycles() int64 {
+// longCycle returns the mean length of the cycles that flows are in, by their load, in ns; 0: most
+// send without pauses, or windows of rates have whole cycles.
+func (t *Table) longCycle() int64 {
 	var sum, weight float64
 	for i := range t.entries {
 		if e := &t.entries[i]; e.live && e.measured {
 			sum, weight = sum+e.rate*float64(e.cycle.length), weight+e.rate
 		}
 	}
-	if weight <= 0 {
+	if weight <= 0 || sum <= 2*float64(t.cfg.WindowNS)*weight {
 		return 0
 	}
 	return int64(sum / weight)
+}
+
+// lacksCycles reports whether flows pause for long, and much load is of some whose period is
+// not known yet: their rates are guesses, and moves by these have to be taken back.
+func (t *Table) lacksCycles() bool {
+	if t.longCycle() == 0 {
+		return false
+	}
+	var lacks, sum float64
+	for i := range t.entries {
+		if e := &t.entries[i]; e.live && e.measured {
+			if sum += e.rate; e.cycle.length == 0 {
+				lacks += e.rate
+			}
+		}
+	}
+	return lacks > freshShare*sum
 }

@@ -60,14 +60,24 @@ func (t *Table) rateOf(e *entry) float64 {
 // at is the load of a member.
 func (t *Table) at(m int) float64 { return max(t.load[m], 0) + float64(t.fresh[m])*t.typical() }
 
+// measuredAt is the load of a member by flows that were measured, in octets/s; while none was, by
+// all. Moves go by it: a new flow would begin some with a rate that is a guess, and flows that
+// are found late are small.
+func (t *Table) measuredAt(m int) float64 {
+	if t.count == 0 {
+		return t.at(m)
+	}
+	return max(t.load[m], 0)
+}
+
 // worst returns the member with the greatest load ÷ weight, its load ÷ weight, and the
 // mean: all load ÷ all weight. Without load or weight the mean is 0.
 func (t *Table) worst() (member int, worst, mean float64) {
 	member = unknown
 	for m := range t.members {
-		mean += t.at(m)
-		if w := t.members[m].Weight; w > 0 && (member == unknown || t.at(m)/w > worst) {
-			member, worst = m, t.at(m)/w
+		mean += t.measuredAt(m)
+		if w := t.members[m].Weight; w > 0 && (member == unknown || t.measuredAt(m)/w > worst) {
+			member, worst = m, t.measuredAt(m)/w
 		}
 	}
 	if t.weight <= 0 {
@@ -164,4 +174,17 @@ func (t *Table) resting(e *entry, now int64) bool {
 // under way.
 func (t *Table) idle(e *entry, now int64) bool {
 	return e.seen && e.sampled == now && e.sampled-e.still >= t.cfg.IdleNS
+}
+
+// measureAtLeast raises the rate of a flow among others that pause for long, whose own period, in
+// ns, is not known: to what it sent by now in a whole one. A window that is shorter has nothing of
+// its burst, or all.
+func (t *Table) measureAtLeast(e *entry, period int64) {
+	rate := float64(e.octets-e.from) / float64(period) * 1e9
+	if e.measured && rate <= e.rate {
+		return
+	}
+	t.account(e, -1)
+	e.rate, e.last, e.measured, e.class = rate, rate, true, stay(e.class, rate)
+	t.account(e, 1)
 }

@@ -159,11 +159,11 @@ const againRounds = 4
 // looksAgain reports whether a load between the goal and the threshold moves flows, since
 // they have sent another burst since the last moves.
 func (t *Table) looksAgain() bool {
-	length := t.cycles()
+	length := t.longCycle()
 	switch {
 	case t.again == 0 || t.settling.number < t.againAt:
 		return false
-	case length <= 2*t.cfg.WindowNS:
+	case length == 0:
 		t.again = 0
 		return false
 	case t.againAt == 0: // the first moves have just ended
@@ -182,10 +182,10 @@ func (t *Table) candidates(now int64, mean float64) {
 	for i := range t.entries {
 		e := &t.entries[i]
 		switch {
-		case !e.live || e.member == unknown || t.rateOf(e) <= 0:
+		case !e.live || e.member == unknown || !e.measured || e.rate <= 0:
 		case t.movable(e, now):
 			t.sorted = append(t.sorted, uint32(i))
-		case !e.held && t.at(e.member) > t.cfg.Threshold*mean*t.members[e.member].Weight:
+		case !e.held && t.measuredAt(e.member) > t.cfg.Threshold*mean*t.members[e.member].Weight:
 			if t.busy++; !e.first { // else it is counted
 				t.stats.Waiting++
 			}
@@ -238,7 +238,7 @@ func (t *Table) improve(now int64) {
 // the lowest of worst values on the two members; nil if every one gains too little.
 func (t *Table) best(a int, worst, mean float64) (f, g *entry, to int) {
 	best := worst - leastGain*mean
-	wa, la := t.members[a].Weight, t.at(a)
+	wa, la := t.members[a].Weight, t.measuredAt(a)
 	for _, i := range t.sorted {
 		e := &t.entries[i]
 		if e.member != a || t.excluded[i] {
@@ -247,7 +247,7 @@ func (t *Table) best(a int, worst, mean float64) (f, g *entry, to int) {
 		r := t.rateOf(e)
 		for m := range t.members {
 			if w := t.members[m].Weight; m != a && w > 0 {
-				if c := max((la-r)/wa, (t.at(m)+r)/w); c < best {
+				if c := max((la-r)/wa, (t.measuredAt(m)+r)/w); c < best {
 					best, f, to = c, e, m
 				}
 			}
@@ -276,7 +276,7 @@ func (t *Table) best(a int, worst, mean float64) (f, g *entry, to int) {
 			if d <= 0 {
 				continue
 			}
-			if c := max((la-d)/wa, (t.at(m)+d)/t.members[m].Weight); c < limit {
+			if c := max((la-d)/wa, (t.measuredAt(m)+d)/t.members[m].Weight); c < limit {
 				limit, f, g, to = c, x, y, m
 			}
 		}

@@ -20,7 +20,7 @@ type settling struct {
 // When loads change, and how long that is waited for.
 const (
 	driftShare = 0.02 // of all load, that is on other members than the averages say
-	freshShare = 0.1  // of all load, of flows that were not measured yet
+	freshShare = 0.1  // of all load, of flows that were not measured yet, or not over a period of theirs
 	moreDrift  = 2    // windows: those that began after the change
 )
 
@@ -44,9 +44,14 @@ func (t *Table) measureAll(now int64) {
 		return
 	}
 	s.begun, s.number = now, s.number+1
+	period := t.longCycle()
 	for i := range t.entries {
-		if e := &t.entries[i]; e.live && e.seen && !t.inCycle(e, now) {
+		switch e := &t.entries[i]; {
+		case !e.live || !e.seen || t.inCycle(e, now):
+		case period == 0 || now-e.begun >= period:
 			t.measure(e)
+		default:
+			t.measureAtLeast(e, period)
 		}
 	}
 }
@@ -59,6 +64,9 @@ func (t *Table) unsettled(now int64) bool {
 		return false
 	}
 	if fresh := float64(t.unmeasured) * t.typical(); t.unmeasured > 0 && fresh >= freshShare*(fresh+t.sum) {
+		return true
+	}
+	if t.lacksCycles() {
 		return true
 	}
 	// Averages follow the load: it has changed while the last windows differ from them.
