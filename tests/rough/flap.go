@@ -70,9 +70,9 @@ func flap(ctx context.Context, st *stage) (r *result, err error) {
 		return nil, err
 	}
 	r = weigh(all)
-	recovered, late := recoveries(all, downs, near, far)
+	recovered, after, late := recoveries(all, downs, near, far)
 	full, err := p.leaf.Notified(ctx, "pfcm", "hold_queue_full")
-	*r.Lost = late + full // packets in the leaf or on the link as that went down count as drops alone
+	*r.Lost, r.DropsAfter = late+full, &after // packets in the leaf or on the link as that went down count as drops alone
 	if err := shown(recovered, downs); err != nil {
 		return nil, err
 	}
@@ -91,9 +91,10 @@ func shown(recovered []time.Duration, downs []time.Time) error {
 }
 
 // recoveries returns for each time that the link was down how long after it packets got lost that
-// had passed it: from the first moment in which one had passed in either direction. late is how
-// many of held flows got lost later than the bar allows. near and far arrived at the two ends.
-func recoveries(all map[*stream]*fate, downs []time.Time, near, far []fabric.Frame) (times []time.Duration, late int) {
+// had passed it: from the first moment in which one had passed in either direction. after is how many
+// those were, late how many of held flows among them later than the bar allows. near and far arrived
+// at the two ends.
+func recoveries(all map[*stream]*fate, downs []time.Time, near, far []fabric.Frame) (times []time.Duration, after, late int) {
 	lost := map[[2]uint32]bool{}
 	for s, f := range all {
 		for _, n := range f.missing {
@@ -116,6 +117,7 @@ func recoveries(all map[*stream]*fate, downs []time.Time, near, far []fabric.Fra
 			if !ok || !gone || f.Time.Before(begin) || !f.Time.Before(end) {
 				continue
 			}
+			after++
 			took = max(took, f.Time.Sub(begin))
 			if held && f.Time.Sub(begin) > recoveryBar {
 				late++
@@ -123,7 +125,7 @@ func recoveries(all map[*stream]*fate, downs []time.Time, near, far []fabric.Fra
 		}
 		times = append(times, took)
 	}
-	return times, late
+	return times, after, late
 }
 
 // firstAfter returns the arrival of a stream's first packet after a time, or the zero

@@ -27,6 +27,7 @@ type result struct {
 	Reordered     *int     `json:"reordered,omitempty"`       // packets that arrived after one with a later PSN
 	TooLong       *int     `json:"too_long,omitempty"`        // of late packets those that were under way longer than idle_us: the machine held them up
 	Drops         *int     `json:"drops,omitempty"`           // packets of all flows that did not arrive
+	DropsAfter    *int     `json:"drops_after,omitempty"`     // of those that had passed a link that was up again: the rest is of outages
 	Victims       *float64 `json:"victims,omitempty"`         // part of the packets of bystanders that arrived
 	WorstOverMean *float64 `json:"worst_over_mean,omitempty"` // of the worst window, by weight
 	Floor         *float64 `json:"floor,omitempty"`           // of the octets sent in that window
@@ -100,7 +101,7 @@ func (r *report) write(file string) error {
 // print writes a line for each scenario.
 func (r *report) print(w io.Writer) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "scenario\tlost\treordered\ttoo long\tdrops\tvictims\tworst/mean\tfloor\tmoves\twaiting\trecovered ms\tseconds\tbars")
+	fmt.Fprintln(t, "scenario\tlost\treordered\ttoo long\tdrops\tafter\tvictims\tworst/mean\tfloor\tmoves\twaiting\trecovered ms\tseconds\tbars")
 	for _, s := range r.Scenarios {
 		verdict := "hold"
 		switch {
@@ -109,7 +110,7 @@ func (r *report) print(w io.Writer) {
 		case !s.OK:
 			verdict = "MISSED " + s.Bar
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%.1f\t%s\n", s.Name, text(s.Lost), text(s.Reordered), text(s.TooLong), text(s.Drops), text(s.Victims),
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%.1f\t%s\n", s.Name, text(s.Lost), text(s.Reordered), text(s.TooLong), text(s.Drops), text(s.DropsAfter), text(s.Victims),
 			text(s.WorstOverMean), text(s.Floor), text(s.Moves), text(s.Waiting), text(s.RecoveredMS), s.Seconds, verdict)
 	}
 	_ = t.Flush() // to a terminal, or a pipe that someone reads

@@ -127,16 +127,20 @@ func TestRecoveryBeginsWhenBothDirectionsPass(t *testing.T) {
 	near := arrivalsOf(back, up.Add(4*time.Millisecond), 0)
 	for lastLost, want := range map[int]time.Duration{2: 0, 6: 3 * time.Millisecond, 9: 6 * time.Millisecond} {
 		all := map[*stream]*fate{s: {missing: []int{0, lastLost}}}
-		times, late := recoveries(all, []time.Time{down}, near, far)
-		if len(times) != 1 || times[0] != want || late != 0 {
-			t.Errorf("packet %d lost: %v, %d late, want %v", lastLost, times, late, want)
+		passed := 0 // of the two that were lost: those after the link was up
+		if lastLost >= 4 {
+			passed = 1
+		}
+		times, after, late := recoveries(all, []time.Time{down}, near, far)
+		if len(times) != 1 || times[0] != want || after != passed || late != 0 {
+			t.Errorf("packet %d lost: %v, %d after, %d late, want %v, %d", lastLost, times, after, late, want, passed)
 		}
 	}
 	far[9].Time = up.Add(4*time.Millisecond + recoveryBar + time.Millisecond)
-	if times, late := recoveries(map[*stream]*fate{s: {missing: []int{9}}}, []time.Time{down}, near, far); late != 1 {
+	if times, _, late := recoveries(map[*stream]*fate{s: {missing: []int{9}}}, []time.Time{down}, near, far); late != 1 {
 		t.Errorf("%v, %d late, want one", times, late)
 	}
-	if times, _ := recoveries(nil, []time.Time{down}, nil, far); len(times) != 0 {
+	if times, _, _ := recoveries(nil, []time.Time{down}, nil, far); len(times) != 0 {
 		t.Errorf("a link that carries one direction has recovered: %v", times)
 	}
 }
