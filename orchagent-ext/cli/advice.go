@@ -13,9 +13,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"sluice/orchagent-ext/cli/advised"
+	"sluice/orchagent-ext/cli/output"
 	"sluice/orchagent-ext/cli/socket"
 	"sluice/orchagent-ext/wire/notify"
-	"sluice/yang/text"
 )
 
 // newAdviceCommand makes `sluice advise`.
@@ -57,11 +57,11 @@ It needs the capability CAP_NET_RAW.`,
 		Args: exactly(),
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&l.dev, "dev", "", "device; without it all")
-	flags.BoolVar(&l.json, "json", false, "one JSON object a line")
+	flags.StringVarP(&l.dev, "dev", "i", "", "device; without it all")
+	l.format = addFormat(flags, "one object a line")
 	flags.DurationVar(&l.lifetime, "lifetime", adviceLifetime, "how long an advice holds: 3 intervals of the nodes that advise")
 	flags.DurationVar(&l.span, "for", 0, "end after this time; 0: never")
-	flags.IntVar(&l.count, "count", 0, "end after so many changes; 0: never")
+	flags.IntVarP(&l.count, "count", "c", 0, "end after so many changes; 0: never")
 	flags.StringSliceVar(&l.prefixes, "from", nil, "prefixes of the nodes that may advise; without it all")
 	codePoints := addCodePoints(flags)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -87,7 +87,7 @@ It needs the capability CAP_NET_RAW.`,
 // adviceListener has the flags of `sluice advise listen` and its state.
 type adviceListener struct {
 	dev        string
-	json       bool
+	format     *output.Format
 	lifetime   time.Duration
 	span       time.Duration
 	count      int
@@ -126,7 +126,7 @@ func (l *adviceListener) run(cmd *cobra.Command) error {
 	}
 	l.table = advised.New(l.lifetime)
 	l.output = l.text(cmd)
-	if l.json {
+	if l.format.Data() {
 		l.output = l.object(cmd)
 	}
 	ctx := cmd.Context()
@@ -241,7 +241,7 @@ func (l *adviceListener) text(cmd *cobra.Command) func(advised.Rate, time.Time) 
 
 // object returns the function that prints rates as JSON, an object a line.
 func (l *adviceListener) object(cmd *cobra.Command) func(advised.Rate, time.Time) error {
-	encoder := text.NewEncoder(cmd.OutOrStdout())
+	encoder := l.format.Encoder(cmd.OutOrStdout())
 	return func(r advised.Rate, at time.Time) error {
 		o := advisedRate{Time: at.UTC(), Host: r.Host, QP: r.QP, Mbps: r.Mbps}
 		if r.Mbps != 0 {

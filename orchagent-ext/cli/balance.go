@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -18,14 +19,13 @@ import (
 	"sluice/orchagent-ext/flows/flow"
 	"sluice/orchagent-ext/spread/ecmp"
 	"sluice/orchagent-ext/wire/roce"
-	"sluice/yang/text"
 )
 
 // Bounds of the command: the largest group that is computed, and the width of the chart
 // in characters.
 const (
 	maxPaths   = 1024 // more than any switch's ECMP group has
-	chartWidth = 78   // columns
+	chartWidth = 78   // columns, where there is no terminal
 )
 
 // balance is how ECMP over some paths spreads the traffic of a capture.
@@ -65,7 +65,7 @@ type load struct {
 
 // newBalanceCommand makes `sluice balance`.
 func newBalanceCommand() *cobra.Command {
-	var asJSON, place bool
+	var place bool
 	var svg string
 	b := balance{}
 	cmd := &cobra.Command{
@@ -98,7 +98,7 @@ switch uses; crc32 and crc16 over the same fields model ASICs.`,
 	which := addChoice(flags, "traffic", "which packets count", "data", "all")
 	target := addForce(cmd)
 	flags.StringVar(&svg, "svg", "", "also draw the bars into this SVG file; - is standard output")
-	flags.BoolVar(&asJSON, "json", false, "print one JSON object")
+	format := addFormat(flags, "one object")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		b.Weights, b.Hash = *weights, *hash
 		if b.Paths < 1 || b.Paths > maxPaths {
@@ -128,10 +128,10 @@ switch uses; crc32 and crc16 over the same fields model ASICs.`,
 				return err
 			}
 		}
-		if asJSON {
-			return text.NewEncoder(cmd.OutOrStdout()).Encode(b)
+		if format.Data() {
+			return format.Encoder(cmd.OutOrStdout()).Encode(b)
 		}
-		return b.print(cmd.OutOrStdout())
+		return b.print(cmd.OutOrStdout(), format.Style(cmd.OutOrStdout()).Width)
 	}
 	return cmd
 }
@@ -268,10 +268,10 @@ func (b *balance) unit() (divisor float64, name string) {
 }
 
 // print writes the chart for people, and below it worst ÷ mean of each way: 1 is an even
-// load, the number of paths the worst.
-func (b *balance) print(w io.Writer) error {
+// load, the number of paths the worst. width is that of the terminal; 0: there is none.
+func (b *balance) print(w io.Writer, width int) error {
 	fmt.Fprintf(w, "%s\n\n", b.title())
-	if err := chart.Text(w, b.groups(), chartWidth); err != nil {
+	if err := chart.Text(w, b.groups(), cmp.Or(width, chartWidth)); err != nil {
 		return err
 	}
 	var parts []string

@@ -105,7 +105,7 @@ func NewRootCommand(tables bool) *cobra.Command {
 		}
 	}
 	cmd.SetFlagErrorFunc(flagError)
-	completeChoices(cmd)
+	completeFlags(cmd)
 	return cmd
 }
 

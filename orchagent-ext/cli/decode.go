@@ -8,12 +8,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"sluice/orchagent-ext/cli/capture"
+	"sluice/orchagent-ext/cli/output"
 	"sluice/orchagent-ext/wire/notify"
 )
 
 // newDecodeCommand makes `sluice decode`.
 func newDecodeCommand() *cobra.Command {
-	var asJSON, byFlow, health, icrc bool
+	var byFlow, health, icrc bool
+	var format *output.Format
 	var codePoints func() (notify.CodePoints, error)
 	cmd := &cobra.Command{
 		Use:   "decode FILE",
@@ -39,18 +41,18 @@ or 0 where the input has ended, too.`,
 			case icrc && !byFlow:
 				return errors.New("--icrc goes with --flows: without it the ICRC of each packet is shown")
 			case health:
-				return decodeHealth(cmd, args[0], asJSON, icrc)
+				return decodeHealth(cmd, args[0], *format, icrc)
 			case byFlow:
-				return decodeFlows(cmd, args[0], asJSON, icrc)
+				return decodeFlows(cmd, args[0], *format, icrc)
 			}
 			c, err := codePoints()
 			if err != nil {
 				return err
 			}
-			return decodePackets(cmd, args[0], asJSON, c)
+			return decodePackets(cmd, args[0], *format, c)
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line")
+	format = addFormat(cmd.Flags(), "one object a line")
 	cmd.Flags().BoolVar(&byFlow, "flows", false, "sum up by flow")
 	cmd.Flags().BoolVar(&health, "health", false, "with --flows: the health of each queue pair, by direction: packets lost, late, sent again, refused, marked; times")
 	cmd.Flags().BoolVar(&icrc, "icrc", false, "with --flows: check the ICRC of each packet; the last line says how many are right")
@@ -59,22 +61,22 @@ or 0 where the input has ended, too.`,
 }
 
 // decodePackets prints a capture packet by packet; name "-" is stdin.
-func decodePackets(cmd *cobra.Command, name string, asJSON bool, codePoints notify.CodePoints) error {
+func decodePackets(cmd *cobra.Command, name string, format output.Format, codePoints notify.CodePoints) error {
 	r, err := capture.Open(cmd.Context(), name, cmd.InOrStdin())
 	if err != nil {
 		return err
 	}
 	defer r.Close()
-	return (&packetList{json: asJSON, codePoints: codePoints}).print(cmd, r)
+	return (&packetList{format: format, codePoints: codePoints}).print(cmd, r)
 }
 
 // decodeHealth prints the health of each connection of a capture. With icrc it also
 // verifies the ICRC of each packet, which takes most of the time.
-func decodeHealth(cmd *cobra.Command, name string, asJSON, icrc bool) error {
+func decodeHealth(cmd *cobra.Command, name string, format output.Format, icrc bool) error {
 	r, err := capture.Open(cmd.Context(), name, cmd.InOrStdin())
 	if err != nil {
 		return err
 	}
 	defer r.Close()
-	return printHealth(cmd, r, asJSON, icrc, &packetFilter{})
+	return printHealth(cmd, r, format, icrc, &packetFilter{})
 }

@@ -3,7 +3,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sluice/orchagent-ext/cli/output"
 	"sluice/orchagent-ext/cli/settings"
 	"sluice/yang/rows"
 	"sluice/yang/text"
@@ -22,7 +22,6 @@ import (
 func newDiffCommand() *cobra.Command {
 	s := &settingsCommand{}
 	var last int
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "diff [FILE]",
 		Short: "Show how CONFIG_DB differs from what it was before the last change, or from a file",
@@ -39,7 +38,7 @@ A line with - has what is not in CONFIG_DB any more, one with + what is there in
 	s.databases = addDatabases(cmd.Flags())
 	s.addJournal(cmd.Flags())
 	cmd.Flags().IntVar(&last, "last", 1, "compare with what was there before the last so many changes")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON: a list of rows with their fields before and after")
+	format := addFormat(cmd.Flags(), "a list of rows with their fields before and after")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 && cmd.Flags().Changed("last") {
 			return errors.New("--last and FILE do not go together")
@@ -55,8 +54,8 @@ A line with - has what is not in CONFIG_DB any more, one with + what is there in
 			}
 			edits := settings.Compare(before, now)
 			out := cmd.OutOrStdout()
-			if asJSON {
-				return printJSON(out, append([]settings.Edit{}, edits...))
+			if format.Data() {
+				return format.Write(out, append([]settings.Edit{}, edits...))
 			}
 			if len(edits) == 0 {
 				_, err := fmt.Fprintf(out, "No difference from %s.\n", text.Printable(named))
@@ -107,32 +106,13 @@ func readConfig(name string, stdin io.Reader) ([]rows.Row, error) {
 
 // printLines prints the differences in columns.
 func printLines(w io.Writer, lines []settings.Line) error {
-	var cells [][]string
-	var widths [3]int
+	t := output.NewTable(w, output.Style{})
 	for _, l := range lines {
 		sign := "-"
 		if l.Added {
 			sign = "+"
 		}
-		row := []string{sign + " " + text.Printable(l.Row), text.Printable(l.Field), text.Printable(l.Value)}
-		cells = append(cells, row)
-		for i, c := range row {
-			widths[i] = max(widths[i], len([]rune(c)))
-		}
+		t.Row(sign+" "+l.Row, l.Field, l.Value)
 	}
-	for _, row := range cells {
-		if _, err := io.WriteString(w, aligned(row, widths[:])); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// printJSON prints a value for programs, which a terminal may have, too.
-func printJSON(w io.Writer, v any) error {
-	encoded, err := json.MarshalIndent(v, "", "    ")
-	if err == nil {
-		_, err = w.Write(append(text.JSON(encoded), '\n'))
-	}
-	return err
+	return t.End()
 }

@@ -16,6 +16,7 @@ import (
 
 	"sluice/orchagent-ext/cli/capture"
 	"sluice/orchagent-ext/cli/doctor"
+	"sluice/orchagent-ext/cli/output"
 	"sluice/orchagent-ext/cli/show"
 	"sluice/orchagent-ext/host/machine"
 	"sluice/orchagent-ext/spread/nexthops"
@@ -26,7 +27,6 @@ import (
 
 // newDoctorCommand returns `sluice doctor`.
 func newDoctorCommand() *cobra.Command {
-	var asJSON bool
 	var devices []string
 	var span time.Duration
 	cmd := &cobra.Command{
@@ -48,9 +48,9 @@ The exit status is 0 for each of them.`,
 		Args: between(0, "FILE"),
 	}
 	flags := cmd.Flags()
-	flags.StringSliceVar(&devices, "dev", nil, "device whose packets are judged, too, or any for all of them; again for more")
+	flags.StringSliceVarP(&devices, "dev", "i", nil, "device whose packets are judged, too, or any for all of them; again for more")
 	flags.DurationVar(&span, "for", 10*time.Second, "how long packets are watched, with --dev")
-	flags.BoolVar(&asJSON, "json", false, "print one JSON object a line")
+	format := addFormat(flags, "one object a line")
 	dbs := addDatabases(flags)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		switch {
@@ -74,7 +74,7 @@ The exit status is 0 for each of them.`,
 		if len(args) == 0 {
 			f.Machine = factsOfMachine(cmd.Context(), dbs, "/")
 		}
-		return printVerdicts(cmd, doctor.Judge(f), asJSON)
+		return printVerdicts(cmd, doctor.Judge(f), *format)
 	}
 	return cmd
 }
@@ -181,10 +181,10 @@ func readDatabases(ctx context.Context, flags *databaseFlags, m *doctor.Machine)
 }
 
 // printVerdicts prints a line for each verdict, and the next step below it.
-func printVerdicts(cmd *cobra.Command, all []doctor.Verdict, asJSON bool) error {
+func printVerdicts(cmd *cobra.Command, all []doctor.Verdict, format output.Format) error {
 	out := cmd.OutOrStdout()
-	if asJSON {
-		e := text.NewEncoder(out)
+	if format.Data() {
+		e := format.Encoder(out)
 		for _, v := range all {
 			if err := e.Encode(v); err != nil {
 				return err

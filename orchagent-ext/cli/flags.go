@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -205,10 +206,62 @@ func (f quantityFlag) Set(s string) error {
 
 func (f quantityFlag) Type() string { return f.unit }
 
+// formatFlag is the form of an answer.
+type formatFlag struct{ value *output.Format }
+
+// Set implements [pflag.Value]: one of [output.Formats].
+func (f formatFlag) Set(s string) error {
+	if !slices.Contains(output.Formats, output.Format(s)) {
+		return fmt.Errorf("%q is not one of %s", s, strings.ReplaceAll(f.Type(), "|", ", "))
+	}
+	*f.value = output.Format(s)
+	return nil
+}
+
+// String implements [pflag.Value].
+func (f formatFlag) String() string { return string(*f.value) }
+
+// Type implements [pflag.Value].
+func (f formatFlag) Type() string {
+	var names []string
+	for _, name := range output.Formats {
+		names = append(names, string(name))
+	}
+	return strings.Join(names, "|")
+}
+
+// jsonFlag is --json, which is -o json.
+type jsonFlag struct{ formatFlag }
+
+// Set implements [pflag.Value]: true or false.
+func (f jsonFlag) Set(s string) error {
+	on, err := strconv.ParseBool(s)
+	if err != nil {
+		return fmt.Errorf("%q is not true or false", s)
+	}
+	if on {
+		*f.value = output.JSON
+	}
+	return nil
+}
+
+// Type implements [pflag.Value].
+func (f jsonFlag) Type() string { return "bool" }
+
+// addFormat adds -o and --json; json is the usage of JSON: the objects that there are.
+func addFormat(flags *pflag.FlagSet, json string) *output.Format {
+	f := output.Plain
+	flags.VarP(formatFlag{&f}, "output", "o", "form of the output; a table leaves columns out that do not fit the terminal, wide has them all")
+	flags.Var(jsonFlag{formatFlag{&f}}, "json", "the same as -o json: "+json)
+	flags.Lookup("json").NoOptDefVal = "true"
+	flags.Lookup("json").DefValue = "false"
+	return &f
+}
+
 // addForce adds --force, and returns the function that makes a file of the command's
 // output from a name.
 func addForce(cmd *cobra.Command) func(name string) output.Target {
-	force := cmd.Flags().Bool("force", false, "overwrite a file that exists")
+	force := cmd.Flags().BoolP("force", "f", false, "overwrite a file that exists")
 	return func(name string) output.Target {
 		return output.Target{Name: name, Stdout: cmd.OutOrStdout(), Force: *force}
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"sluice/orchagent-ext/cli/capture"
+	"sluice/orchagent-ext/cli/output"
 	"sluice/orchagent-ext/flows/flow"
-	"sluice/yang/text"
 )
 
 // flowCapacity is how many flows of a capture are followed at once: about 60 MB.
@@ -110,7 +110,7 @@ func (l *flowList) String() string {
 
 // decodeFlows prints the flows of a capture, the evicted ones first. It holds at most
 // flowCapacity flows in the table and maxFlowRecords for output.
-func decodeFlows(cmd *cobra.Command, name string, asJSON, icrc bool) error {
+func decodeFlows(cmd *cobra.Command, name string, format output.Format, icrc bool) error {
 	list := flowList{room: maxFlowRecords}
 	var flows *flow.Table
 	add := func(f *flow.Flow) {
@@ -133,7 +133,7 @@ func decodeFlows(cmd *cobra.Command, name string, asJSON, icrc bool) error {
 		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), a.First.Compare(b.First), cmp.Compare(a.DstQP, b.DstQP))
 	})
 	// The flows that were decoded before an error are shown, too.
-	if printErr := printFlows(cmd, list.records, asJSON); err == nil {
+	if printErr := printFlows(cmd, list.records, format); err == nil {
 		err = printErr
 	}
 	if err = interrupted(cmd, err); !summed(err) {
@@ -143,11 +143,17 @@ func decodeFlows(cmd *cobra.Command, name string, asJSON, icrc bool) error {
 	return err
 }
 
-// printFlows prints flows as a table, or with asJSON as one object a line.
-func printFlows(cmd *cobra.Command, records []flowRecord, asJSON bool) error {
+// flowColumns are those of flows.
+var flowColumns = output.Columns{
+	Header: []string{"SRC", "DST", "SPORT", "LABEL", "PKEY", "DST-QP", "SRC-QP", "FROM", "PACKETS", "BYTES", "SECONDS"},
+	Spare:  []string{"PKEY", "FROM", "SECONDS", "SPORT", "SRC-QP", "LABEL"},
+}
+
+// printFlows prints flows as a table, or one object a line.
+func printFlows(cmd *cobra.Command, records []flowRecord, format output.Format) error {
 	out := bufio.NewWriter(cmd.OutOrStdout())
-	if asJSON {
-		encoder := text.NewEncoder(out)
+	if format.Data() {
+		encoder := format.Encoder(out)
 		for _, r := range records {
 			if err := encoder.Encode(r); err != nil {
 				return err
@@ -155,12 +161,12 @@ func printFlows(cmd *cobra.Command, records []flowRecord, asJSON bool) error {
 		}
 		return out.Flush()
 	}
-	rows := newTable(out, "SRC", "DST", "SPORT", "LABEL", "PKEY", "DST-QP", "SRC-QP", "FROM", "PACKETS", "BYTES", "SECONDS")
+	rows := flowColumns.Table(out, format.Style(cmd.OutOrStdout()))
 	for _, r := range records {
-		rows.row(r.Session.beside(r.Src, (*session).src), r.Session.beside(r.Dst, (*session).dst), fmt.Sprint(r.Sport), labelText(r.Src, r.FlowLabel), fmt.Sprintf("%#04x", r.PKey), qpText(r.DstQP),
+		rows.Row(r.Session.beside(r.Src, (*session).src), r.Session.beside(r.Dst, (*session).dst), fmt.Sprint(r.Sport), labelText(r.Src, r.FlowLabel), fmt.Sprintf("%#04x", r.PKey), qpText(r.DstQP),
 			srcQPText(r.SrcQP), fromText(r.SrcQPFrom), fmt.Sprint(r.Packets), fmt.Sprint(r.Bytes), fmt.Sprintf("%.6f", r.Last.Sub(r.First).Seconds()))
 	}
-	if err := rows.end(); err != nil {
+	if err := rows.End(); err != nil {
 		return err
 	}
 	return out.Flush()

@@ -14,9 +14,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"sluice/orchagent-ext/cli/nic"
+	"sluice/orchagent-ext/cli/output"
 	"sluice/orchagent-ext/wire/notify"
 	"sluice/orchagent-ext/wire/roce"
-	"sluice/yang/text"
 )
 
 // live has the flags of `sluice gen --dev`.
@@ -43,7 +43,7 @@ type live struct {
 	dscp     uint8
 	priority uint8
 	seed     uint32
-	json     bool
+	format   *output.Format
 	points   func() (notify.CodePoints, error)
 }
 
@@ -58,7 +58,7 @@ const (
 
 // liveOnly are the flags of gen that need --dev; without it they are an error rather than
 // ignored.
-var liveOnly = []string{"dst", "src", "next-hop-mac", "rate", "line-rate", "for", "count", "obey", "flow-labels", "backlog", "capability-bit", "dscp", "priority", "stream-id-seed", "json"}
+var liveOnly = []string{"dst", "src", "next-hop-mac", "rate", "line-rate", "for", "count", "obey", "flow-labels", "backlog", "capability-bit", "dscp", "priority", "stream-id-seed", "json", "output"}
 
 // genAlias gives flags the names that they have in other commands.
 func genAlias(_ *pflag.FlagSet, name string) pflag.NormalizedName {
@@ -77,7 +77,7 @@ func genAlias(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 
 // add adds the flags of sending from a device, each marked "device:" in help.
 func (l *live) add(flags *pflag.FlagSet) {
-	flags.StringVar(&l.device, "dev", "", "send out of this device, now, as an adapter that obeys; instead of OUT")
+	flags.StringVarP(&l.device, "dev", "i", "", "send out of this device, now, as an adapter that obeys; instead of OUT")
 	l.to = addAddr(flags, "dst", "device: address of the receiver, of IPv6 or IPv4")
 	l.from = addAddr(flags, "src", "device: address of the sender (default: the one that the kernel would use)")
 	flags.Var(macFlag{&l.next}, "next-hop-mac", "device: Ethernet address to send to (default: as the kernel resolves it)")
@@ -93,7 +93,7 @@ func (l *live) add(flags *pflag.FlagSet) {
 	flags.Uint8Var(&l.dscp, "dscp", 26, "device: DSCP of the packets")
 	flags.Uint8Var(&l.priority, "priority", 3, "device: 802.1Qbb priority of the packets")
 	flags.Uint32Var(&l.seed, "stream-id-seed", 0, "device: seed of Stream IDs, as in SLUICE|global stream_id_seed")
-	flags.BoolVar(&l.json, "json", false, "device: print the counters as JSON")
+	l.format = addFormat(flags, "device: the counters as one object")
 	l.points = addCodePoints(flags)
 }
 
@@ -212,8 +212,8 @@ func (l *live) run(cmd *cobra.Command, qps, payload int) error {
 		return err
 	}
 	rate := float64(n.Octets*8) / 1e6 / n.Took.Seconds()
-	if l.json {
-		return text.NewEncoder(cmd.OutOrStdout()).Encode(struct {
+	if l.format.Data() {
+		return l.format.Encoder(cmd.OutOrStdout()).Encode(struct {
 			Packets  uint64  `json:"packets"`
 			Octets   uint64  `json:"octets"`
 			Seconds  float64 `json:"seconds"`

@@ -16,10 +16,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"sluice/orchagent-ext/cli/capture"
+	"sluice/orchagent-ext/cli/output"
 	"sluice/orchagent-ext/flows/flow"
 	"sluice/orchagent-ext/flows/health"
 	"sluice/orchagent-ext/wire/roce"
-	"sluice/yang/text"
 )
 
 // healthTable learns the queue pairs of connections, and how they fare.
@@ -98,24 +98,24 @@ func (h *healthTable) records() iter.Seq[healthRecord] {
 }
 
 // print prints the connections as a table, or as JSON.
-func (h *healthTable) print(cmd *cobra.Command, asJSON bool) error {
+func (h *healthTable) print(cmd *cobra.Command, format output.Format) error {
 	out := bufio.NewWriter(cmd.OutOrStdout())
-	encoder := text.NewEncoder(out)
-	var rows *table
-	if !asJSON {
-		rows = newTable(out, healthHeader...)
+	encoder := format.Encoder(out)
+	var rows *output.Table
+	if !format.Data() {
+		rows = healthColumns.Table(out, format.Style(cmd.OutOrStdout()))
 	}
 	for r := range h.records() {
-		if asJSON {
+		if rows == nil {
 			if err := encoder.Encode(r); err != nil {
 				return err
 			}
 			continue
 		}
-		rows.row(r.cells()...)
+		rows.Row(r.cells()...)
 	}
 	if rows != nil {
-		if err := rows.end(); err != nil {
+		if err := rows.End(); err != nil {
 			return err
 		}
 	}
@@ -272,8 +272,11 @@ func newHealthRecord(d *health.Direction) healthRecord {
 	return r
 }
 
-// healthHeader has the titles of the table's columns.
-var healthHeader = []string{"SRC", "DST", "DST-QP", "SRC-QP", "PACKETS", "CE", "MBIT/S", "MESSAGES", "P50", "GAPS", "LOST", "REORDERED", "DUPLICATES", "RESENT", "NAKS", "CNPS", "RTT-P50", "RTT-P99", "STALLS"}
+// healthColumns are those of the table.
+var healthColumns = output.Columns{
+	Header: []string{"SRC", "DST", "DST-QP", "SRC-QP", "PACKETS", "CE", "MBIT/S", "MESSAGES", "P50", "GAPS", "LOST", "REORDERED", "DUPLICATES", "RESENT", "NAKS", "CNPS", "RTT-P50", "RTT-P99", "STALLS"},
+	Spare:  []string{"STALLS", "P50", "MESSAGES", "RTT-P50", "RTT-P99", "SRC-QP", "DUPLICATES", "GAPS", "REORDERED", "RESENT", "MBIT/S", "CNPS", "CE", "PACKETS"},
+}
 
 // cells returns the record as a row. Answers are in the row of the direction that
 // they are about; where that is unknown they are in the row of their sender, with
@@ -330,7 +333,7 @@ func (a *answers) cnps(said string) string {
 }
 
 // printHealth reads packets to their end, and prints how the connections fare.
-func printHealth(cmd *cobra.Command, r frameSource, asJSON, icrc bool, filter *packetFilter) error {
+func printHealth(cmd *cobra.Command, r frameSource, format output.Format, icrc bool, filter *packetFilter) error {
 	h := newHealth()
 	keep := filter.matchesFlow
 	if filter.empty() {
@@ -338,7 +341,7 @@ func printHealth(cmd *cobra.Command, r frameSource, asJSON, icrc bool, filter *p
 	}
 	s, err := scanBursts(cmd, r, icrc, keep, h.observeBurst)
 	// The directions that were seen before an error are shown, too.
-	if printErr := h.print(cmd, asJSON); err == nil {
+	if printErr := h.print(cmd, format); err == nil {
 		err = printErr
 	}
 	if err = interrupted(cmd, err); !summed(err) {

@@ -11,9 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sluice/orchagent-ext/cli/output"
 	"sluice/orchagent-ext/cli/socket"
 	"sluice/orchagent-ext/wire/notify"
-	"sluice/yang/text"
 )
 
 // newListenCommand returns `sluice listen`.
@@ -38,9 +38,9 @@ twice. Its exit code is 1 where something was missing or wrong, or nothing came.
 		Args: exactly(),
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&l.dev, "dev", "", "device; without it all, but then PFC only where a device hears its group anyway")
-	flags.BoolVar(&l.json, "json", false, "one JSON object a line")
-	flags.IntVar(&l.count, "count", 0, "end after so many; 0: never")
+	flags.StringVarP(&l.dev, "dev", "i", "", "device; without it all, but then PFC only where a device hears its group anyway")
+	l.format = addFormat(flags, "one object a line")
+	flags.IntVarP(&l.count, "count", "c", 0, "end after so many; 0: never")
 	flags.DurationVar(&l.span, "for", 0, "end after this time; 0: never")
 	verify := flags.Bool("verify", false, "check what sluice gen sends to this host; --count counts its packets")
 	codePoints := addCodePoints(flags)
@@ -64,7 +64,7 @@ twice. Its exit code is 1 where something was missing or wrong, or nothing came.
 type listener struct {
 	// dev is the device, "" for all; count and span end the listening, 0 for neither.
 	dev        string
-	json       bool
+	format     *output.Format
 	count      int
 	span       time.Duration
 	codePoints notify.CodePoints
@@ -112,7 +112,7 @@ func (l *listener) run(cmd *cobra.Command) error {
 // loop prints a line for each notification. Frames other than notifications are skipped.
 // A message to another host is "passing": a router forwards it, whatever it holds.
 func (l *listener) loop(ctx context.Context, cmd *cobra.Command, link *socket.Link) error {
-	encoder := text.NewEncoder(cmd.OutOrStdout())
+	encoder := l.format.Encoder(cmd.OutOrStdout())
 	var p notify.Packet
 	for l.count == 0 || l.seen.total < l.count {
 		frame, err := link.Receive(ctx)
@@ -127,7 +127,7 @@ func (l *listener) loop(ctx context.Context, cmd *cobra.Command, link *socket.Li
 			n.Verdict, n.Reason, n.why = "passing", "", ""
 		}
 		l.seen.add(n)
-		if l.json {
+		if l.format.Data() {
 			err = encoder.Encode(heard{frame.Time.UTC(), frame.Device, n})
 		} else {
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s  %s  %s  %s  %s\n", frame.Time.Format("15:04:05.000000"), frame.Device, n.kind(), n, n.says())

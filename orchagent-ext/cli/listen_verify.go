@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"sluice/orchagent-ext/cli/nic"
-	"sluice/yang/text"
 )
 
 // verified has the counts of packets of `sluice gen` that arrived, of all queue
@@ -85,8 +84,8 @@ func (l *listener) verify(cmd *cobra.Command) error {
 		return err
 	}
 	r := newVerified(v, lost)
-	if l.json {
-		err = text.NewEncoder(cmd.OutOrStdout()).Encode(r)
+	if l.format.Data() {
+		err = l.format.Encoder(cmd.OutOrStdout()).Encode(r)
 	} else {
 		_, err = fmt.Fprintf(cmd.OutOrStdout(), `queue pairs  %d
 packets      %d

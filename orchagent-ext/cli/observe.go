@@ -43,10 +43,10 @@ Ctrl-C ends it with a summary and exit code 0.`,
 		Args: between(0, "FILE"),
 	}
 	flags := cmd.Flags()
-	flags.StringSliceVar(&o.devices, "dev", nil, "device, or any for all of them; again for more")
+	flags.StringSliceVarP(&o.devices, "dev", "i", nil, "device, or any for all of them; again for more")
 	flags.BoolVar(&o.health, "health", false, "instead of packets, at the end how each queue pair fared, by direction")
-	flags.BoolVar(&o.list.json, "json", false, "one JSON object a line")
-	flags.IntVar(&o.list.limit, "count", 0, "end after so many were shown; 0: never")
+	format := addFormat(flags, "one object a line")
+	flags.IntVarP(&o.list.limit, "count", "c", 0, "end after so many were shown; 0: never")
 	flags.DurationVar(&o.span, "for", 0, "end after this time; 0: never")
 	addPacketFilter(flags, &o.list.filter)
 	codePoints := addCodePoints(flags)
@@ -61,6 +61,7 @@ Ctrl-C ends it with a summary and exit code 0.`,
 		case o.list.limit < 0 || o.span < 0:
 			return errors.New("--count and --for must be 0 or more")
 		}
+		o.list.format = *format
 		var err error
 		if o.list.codePoints, err = codePoints(); err != nil {
 			return err
@@ -115,7 +116,7 @@ func (o *observer) file(cmd *cobra.Command, name string) error {
 // print prints the frames of a source: connections with --health, else packets.
 func (o *observer) print(cmd *cobra.Command, r frameSource) error {
 	if o.health {
-		return printHealth(cmd, r, o.list.json, false, &o.list.filter)
+		return printHealth(cmd, r, o.list.format, false, &o.list.filter)
 	}
 	return o.list.print(cmd, r)
 }

@@ -10,15 +10,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"sluice/orchagent-ext/cli/capture"
+	"sluice/orchagent-ext/cli/output"
 	"sluice/orchagent-ext/flows/health"
 	"sluice/orchagent-ext/wire/notify"
 	"sluice/orchagent-ext/wire/roce"
-	"sluice/yang/text"
 )
 
 // packetList prints packets one by one, for decode and observe.
 type packetList struct {
-	json       bool
+	format     output.Format
 	ports      bool // columns for the ports
 	codePoints notify.CodePoints
 	filter     packetFilter
@@ -30,14 +30,14 @@ type packetList struct {
 // print prints the packets of r as they come, and at the end the summary.
 func (l *packetList) print(cmd *cobra.Command, r frameSource) error {
 	out := bufio.NewWriter(cmd.OutOrStdout())
-	encoder := text.NewEncoder(out)
-	var rows *table
-	if !l.json {
-		rows = newTable(out, recordHeader(l.ports)...)
+	encoder := l.format.Encoder(out)
+	var rows *output.Table
+	if !l.format.Data() {
+		rows = recordColumns(l.ports).Table(out, l.format.Style(cmd.OutOrStdout()))
 	}
 	r.BeforeWaiting(func() {
 		if rows != nil {
-			rows.flush()
+			rows.Flush()
 		}
 		_ = out.Flush() // the error comes again at the end
 	})
@@ -48,10 +48,10 @@ func (l *packetList) print(cmd *cobra.Command, r frameSource) error {
 	show := func(record any, cells func(time.Time, bool) []string) error {
 		l.shown++
 		err := error(nil)
-		if l.json {
+		if rows == nil {
 			err = encoder.Encode(record)
 		} else {
-			rows.row(cells(start, l.ports)...)
+			rows.Row(cells(start, l.ports)...)
 		}
 		if err == nil && l.shown == l.limit {
 			err = errEnough
@@ -90,7 +90,7 @@ func (l *packetList) print(cmd *cobra.Command, r frameSource) error {
 	}
 	// The packets that were decoded before an error are shown, too.
 	if rows != nil {
-		if tableErr := rows.end(); err == nil {
+		if tableErr := rows.End(); err == nil {
 			err = tableErr
 		}
 	}

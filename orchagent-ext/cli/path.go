@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
+	"sluice/orchagent-ext/cli/output"
 	"sluice/orchagent-ext/cli/trace"
 	"sluice/orchagent-ext/cli/traffic"
 	"sluice/orchagent-ext/flows/flow"
@@ -25,7 +26,6 @@ import (
 // newPathCommand returns `sluice path`.
 func newPathCommand() *cobra.Command {
 	q := &pathQuery{}
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "path --src ADDRESS --dst ADDRESS --dst-qp QPN [--src-qp QPN] [--sport PORT] [--trace]",
 		Short: "Say which uplink a flow takes: now, with its label, when placed",
@@ -55,7 +55,7 @@ Where a switch does not tell, the trace ends with the reason.`,
 	sport := addNumber(flags, "sport", 16, 0, "UDP source port; 0: the one that Linux derives from the queue pairs")
 	flags.Var(numberFlag{&q.label, 20}, "flow-label", "flow label that the sender sets; 0: none")
 	addAlgorithm(flags, &q.algorithm)
-	flags.BoolVar(&asJSON, "json", false, "one JSON object")
+	format := addFormat(flags, "one object")
 	flags.BoolVar(&q.trace, "trace", false, "follow the flow through the switches behind the uplink")
 	asked := addGNMI(flags)
 	databases := addDatabases(flags)
@@ -86,10 +86,10 @@ Where a switch does not tell, the trace ends with the reason.`,
 				return err
 			}
 		}
-		if asJSON {
-			return text.NewEncoder(cmd.OutOrStdout()).Encode(a)
+		if format.Data() {
+			return format.Encoder(cmd.OutOrStdout()).Encode(a)
 		}
-		return a.print(cmd)
+		return a.print(cmd, format.Style(cmd.OutOrStdout()))
 	}
 	return cmd
 }
@@ -260,29 +260,29 @@ func (q *pathQuery) answer() (*pathAnswer, error) {
 
 // print prints the answer as a table: a line each for the flow as it is, with the label
 // of draft-hu, and as placed; "-" for an unknown one.
-func (a *pathAnswer) print(cmd *cobra.Command) error {
+func (a *pathAnswer) print(cmd *cobra.Command, style output.Style) error {
 	if a.Trace != nil {
-		return printTrace(cmd, a.Trace)
+		return printTrace(cmd, style, a.Trace)
 	}
-	rows := newTable(cmd.OutOrStdout(), "", "LABEL", "PORT", "VIA")
+	rows := output.NewTable(cmd.OutOrStdout(), style, "", "LABEL", "PORT", "VIA")
 	row := func(name string, p *flowPath) {
 		switch {
 		case p == nil:
-			rows.row(name, "-", "-", "-")
+			rows.Row(name, "-", "-", "-")
 		case p.Port == "":
-			rows.row(name, fmt.Sprintf("%#05x", p.FlowLabel), "none is alive", "-")
+			rows.Row(name, fmt.Sprintf("%#05x", p.FlowLabel), "none is alive", "-")
 		default:
 			via := p.Via
 			if via == "" {
 				via = "on the link"
 			}
-			rows.row(name, fmt.Sprintf("%#05x", p.FlowLabel), p.Port, via)
+			rows.Row(name, fmt.Sprintf("%#05x", p.FlowLabel), p.Port, via)
 		}
 	}
 	row("now", a.Now)
 	row("label", a.Labeled)
 	row("placed", a.Placed)
-	if err := rows.end(); err != nil {
+	if err := rows.End(); err != nil {
 		return err
 	}
 	group := plural(len(a.Group), "next hop") + ":"

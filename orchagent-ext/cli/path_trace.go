@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sluice/orchagent-ext/cli/output"
 	"sluice/orchagent-ext/cli/trace"
 	"sluice/yang/text"
 )
@@ -105,8 +106,8 @@ func (n *nearby) member(port, via string) trace.Member {
 }
 
 // printTrace prints a hop a line, and at the end the reason where the trace ends early.
-func printTrace(cmd *cobra.Command, t *trace.Trace) error {
-	rows := newTable(cmd.OutOrStdout(), "HOP", "SWITCH", "LABEL", "PORT", "VIA", "NEXT")
+func printTrace(cmd *cobra.Command, style output.Style, t *trace.Trace) error {
+	rows := output.NewTable(cmd.OutOrStdout(), style, "HOP", "SWITCH", "LABEL", "PORT", "VIA", "NEXT")
 	or := func(s, other string) string {
 		if s == "" {
 			return other
@@ -120,9 +121,9 @@ func printTrace(cmd *cobra.Command, t *trace.Trace) error {
 		}
 		port := or(h.Port, or(strings.Join(h.OneOf, "|"), "-"))
 		next := or(strings.TrimSpace(h.Neighbor+" "+h.Behind), "-")
-		rows.row(fmt.Sprint(i+1), h.Switch, fmt.Sprintf("%#05x", h.FlowLabel), port, via, next)
+		rows.Row(fmt.Sprint(i+1), h.Switch, fmt.Sprintf("%#05x", h.FlowLabel), port, via, next)
 	}
-	if err := rows.end(); err != nil {
+	if err := rows.End(); err != nil {
 		return err
 	}
 	if t.Reason != "" {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"sluice/orchagent-ext/cli/capture"
+	"sluice/orchagent-ext/cli/output"
 	"sluice/orchagent-ext/flows/flow"
 	"sluice/orchagent-ext/wire/notify"
 	"sluice/orchagent-ext/wire/roce"
@@ -247,10 +248,10 @@ func newRecord(f *capture.Frame, p *roce.Packet, qp uint32, from flow.Provenance
 // ecnNames are those of the codepoints of RFC 3168, by their two bits.
 var ecnNames = [4]string{"not-ect", "ect1", "ect0", "ce"}
 
-// recordHeader returns the titles of the columns of packets; with ports those of IN and
-// OUT, too.
-func recordHeader(ports bool) []string {
-	return withPorts([]string{"FRAME", "TIME", "SRC", "DST", "SPORT", "LABEL", "DSCP", "ECN", "VLAN", "OPCODE", "DST-QP", "SRC-QP", "FROM", "PSN", "FLAGS", "ICRC", "NOTIFICATION"}, ports, "IN", "OUT")
+// recordColumns returns the columns of packets; with ports IN and OUT, too.
+func recordColumns(ports bool) output.Columns {
+	header := withPorts([]string{"FRAME", "TIME", "SRC", "DST", "SPORT", "LABEL", "DSCP", "ECN", "VLAN", "OPCODE", "DST-QP", "SRC-QP", "FROM", "PSN", "FLAGS", "ICRC", "NOTIFICATION"}, ports, "IN", "OUT")
+	return output.Columns{Header: header, Spare: []string{"FROM", "VLAN", "NOTIFICATION", "ICRC", "SPORT", "DSCP", "FLAGS", "SRC-QP", "ECN", "LABEL", "OUT", "PSN", "FRAME"}}
 }
 
 // cells is the record as a row of the table; times count from start.

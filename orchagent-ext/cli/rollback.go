@@ -5,12 +5,13 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"sluice/orchagent-ext/cli/output"
 	"sluice/orchagent-ext/cli/settings"
-	"sluice/yang/text"
 )
 
 // newRollbackCommand returns `sluice rollback`.
@@ -34,15 +35,16 @@ changed since stay as they are, and so does all else: --force takes them back al
 	s.addJournal(flags)
 	s.addDry(flags)
 	flags.IntVar(&last, "last", 1, "take back so many changes")
-	flags.BoolVar(&force, "force", false, "also rows that have changed since")
+	flags.BoolVarP(&force, "force", "f", false, "also rows that have changed since")
 	flags.BoolVar(&list, "list", false, "list the changes that are known, the newest first, and change nothing")
+	format := addFormat(flags, "with --list, the changes with their rows")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if list && (force || s.dry || flags.Changed("last")) {
 			return errors.New("--list changes nothing: leave the other flags out")
 		}
 		return s.open(func(w *settings.Writer) error {
 			if list {
-				return listChanges(cmd, w)
+				return listChanges(cmd, w, *format)
 			}
 			edits, err := w.Undo(cmd.Context(), last, force)
 			if err != nil {
@@ -57,19 +59,24 @@ changed since stay as they are, and so does all else: --force takes them back al
 
 // listChanges prints the journal's entries, the newest first, with the number that
 // rollback --last takes.
-func listChanges(cmd *cobra.Command, w *settings.Writer) error {
+func listChanges(cmd *cobra.Command, w *settings.Writer, format output.Format) error {
 	j, err := w.Known()
 	if err != nil {
 		return err
 	}
-	if len(j.Entries) == 0 {
+	if len(j.Entries) == 0 && !format.Data() {
 		_, err := fmt.Fprintln(cmd.OutOrStdout(), "No change by sluice config is known.")
 		return err
 	}
-	t := newTable(cmd.OutOrStdout(), "Last", "Time", "By", "Rows", "Change")
+	out := cmd.OutOrStdout()
+	if format.Data() {
+		slices.Reverse(j.Entries)
+		return format.Write(out, append([]settings.Entry{}, j.Entries...))
+	}
+	t := output.NewTable(out, format.Style(out), "Last", "Time", "By", "Rows", "Change")
 	for i := len(j.Entries) - 1; i >= 0; i-- {
 		e := j.Entries[i]
-		t.row(fmt.Sprint(len(j.Entries)-i), e.Time.Format(time.RFC3339), text.Printable(e.By), fmt.Sprint(len(e.Edits)), text.Printable(e.Command))
+		t.Row(fmt.Sprint(len(j.Entries)-i), e.Time.Format(time.RFC3339), e.By, fmt.Sprint(len(e.Edits)), e.Command)
 	}
-	return t.end()
+	return t.End()
 }

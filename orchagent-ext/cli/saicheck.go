@@ -3,7 +3,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -29,7 +28,7 @@ var errNoMethod = errors.New("no method of the flow label works")
 func newSAICheckCommand() *cobra.Command {
 	var port, sluiced, lockFolder, sandbox string
 	var profile []string
-	var connect, asJSON, all, verbose bool
+	var connect, all, verbose bool
 	var limit time.Duration
 	cmd := &cobra.Command{
 		Use:   "sai-check LIBRARY",
@@ -58,7 +57,7 @@ where the check could not be made or something is left on the switch.`,
 	flags.DurationVar(&limit, "limit", 30*time.Second, "how long a call may take")
 	flags.BoolVar(&all, "all", false, "print each call, not only those that were refused")
 	flags.BoolVar(&verbose, "verbose", false, "copy what the library and sluiced write to standard error")
-	flags.BoolVar(&asJSON, "json", false, "JSON, with each call")
+	format := addFormat(flags, "one object, with each call")
 	flags.StringVar(&sluiced, "sluiced", "", "program sluiced; default: beside this one, or in PATH")
 	flags.StringVar(&lockFolder, "lock-folder", "", "folder of sluiced's lock, where it is not the usual one")
 	flags.StringVar(&sandbox, "sandbox", "", "on or off, as sluiced takes it")
@@ -93,12 +92,8 @@ where the check could not be made or something is left on the switch.`,
 			c.Args = append(c.Args, "--sai-connect")
 		}
 		report, failed := saicheck.Run(cmd.Context(), c)
-		if asJSON {
-			encoded, err := json.MarshalIndent(report, "", "  ")
-			if err == nil {
-				_, err = cmd.OutOrStdout().Write(append(text.JSON(encoded), '\n'))
-			}
-			failed = errors.Join(failed, err)
+		if format.Data() {
+			failed = errors.Join(failed, format.Write(cmd.OutOrStdout(), report))
 		} else {
 			var b strings.Builder
 			failed = errors.Join(failed, report.Text(&b, all))

@@ -77,11 +77,11 @@ func newSend(kind notify.Kind, short string, example string, build func(flags *p
 	flags.SortFlags = false
 	message := build(flags)
 
-	flags.StringVar(&s.dev, "dev", "", "device to send out of; without it the routes say")
+	flags.StringVarP(&s.dev, "dev", "i", "", "device to send out of; without it the routes say")
 	flags.StringVar(&s.write, "write", "", "write a pcap file instead of sending; - is standard output")
 	s.target = addForce(s.cmd)
 	flags.BoolVar(&s.hex, "hex", false, "print the frame in hexadecimal digits instead of sending")
-	flags.IntVar(&s.count, "count", 1, "how many times")
+	flags.IntVarP(&s.count, "count", "c", 1, "how many times")
 	flags.DurationVar(&s.interval, "interval", 100*time.Millisecond, "time between two")
 	flags.Var(macFlag{&s.srcMAC}, "eth-src", "source MAC address; sending PFC: that of the device")
 	if kind != notify.KindPFC {

@@ -4,7 +4,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -17,11 +16,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"sluice/orchagent-ext/cli/output"
 	"sluice/orchagent-ext/cli/show"
 	"sluice/orchagent-ext/cli/terminal"
 	"sluice/orchagent-ext/host/files"
 	"sluice/yang/rows"
-	"sluice/yang/text"
 )
 
 // newShowCommand returns `sluice show` with a command for each verb of package show.
@@ -41,8 +40,8 @@ what CONFIG_DB asks of it. It only reads.`,
 	}
 	flags := cmd.PersistentFlags()
 	s.databases = addDatabases(flags)
-	flags.BoolVar(&s.json, "json", false, "print JSON; with --watch an object a line")
-	flags.BoolVar(&s.watch, "watch", false, "print again and again, until Ctrl-C")
+	s.format = addFormat(flags, "numbers are numbers, but for show config, which config load reads; with --watch an object a line")
+	flags.BoolVarP(&s.watch, "watch", "w", false, "print again and again, until Ctrl-C")
 	flags.DurationVar(&s.interval, "interval", 2*time.Second, "time between prints, with --watch")
 	for _, v := range show.Verbs {
 		cmd.AddCommand(s.verb(&v))
@@ -52,9 +51,11 @@ what CONFIG_DB asks of it. It only reads.`,
 
 // showCommand has the flags that the commands of show share.
 type showCommand struct {
-	databases   *databaseFlags
-	json, watch bool
-	interval    time.Duration
+	databases *databaseFlags
+	format    *output.Format
+	watch     bool
+	interval  time.Duration
+	encoder   output.Encoder // of the format, to standard output
 }
 
 // verb is the command of a verb.
@@ -66,9 +67,9 @@ func (s *showCommand) verb(v *show.Verb) *cobra.Command {
 	for _, name := range v.Flags {
 		switch name {
 		case "top":
-			flags.IntVar(&o.Top, "top", 0, "only so many flows, the heaviest (default: all)")
+			flags.IntVarP(&o.Top, "top", "n", 0, "only so many flows, the heaviest (default: all)")
 		case "port":
-			flags.StringVar(&o.Port, "port", "", "only this port, or the members of this PortChannel")
+			flags.StringVarP(&o.Port, "port", "p", "", "only this port, or the members of this PortChannel")
 			register(cmd, "port", s.complete("CONFIG_DB", "PORT", "PORTCHANNEL"))
 		case "qp":
 			flags.Var(numberFlag{&qp, 24}, "qp", "only flows to this destination queue pair")
@@ -76,7 +77,7 @@ func (s *showCommand) verb(v *show.Verb) *cobra.Command {
 		case "congested":
 			flags.BoolVar(&o.Congested, "congested", false, "only flows that fill a queue, or are held, the fullest first")
 		case "all":
-			flags.BoolVar(&o.All, "all", false, "also what is 0")
+			flags.BoolVarP(&o.All, "all", "a", false, "also what is 0")
 		}
 	}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -110,6 +111,7 @@ func (s *showCommand) run(cmd *cobra.Command, v *show.Verb, o show.Options) erro
 	}
 	defer func() { _ = dbs.close() }()
 	out := cmd.OutOrStdout()
+	s.encoder = s.format.Encoder(out)
 	if !s.watch {
 		a, err := s.answer(cmd.Context(), dbs, v, o)
 		if err != nil {
@@ -131,9 +133,9 @@ func (s *showCommand) run(cmd *cobra.Command, v *show.Verb, o show.Options) erro
 			a = &show.Answer{JSON: map[string]string{"error": err.Error()}, Blocks: []show.Block{{Text: err.Error()}}}
 		}
 		switch {
-		case screen && !s.json:
+		case screen && !s.format.Data():
 			fmt.Fprint(out, terminal.Clear)
-		case !first && !s.json:
+		case !first && !s.format.Data():
 			fmt.Fprintln(out)
 		}
 		if err := s.print(out, a); err != nil {
@@ -159,22 +161,18 @@ func (s *showCommand) answer(ctx context.Context, dbs databases, v *show.Verb, o
 		all = append(all, some...)
 	}
 	o.Baseline, o.Now = s.databases.baseline(), time.Now()
-	return v.Show(show.NewData(all), o, !s.json)
+	return v.Show(show.NewData(all), o, !s.format.Data())
 }
 
 // print writes an answer: text, indented JSON, or with --watch one JSON object a line.
 func (s *showCommand) print(w io.Writer, a *show.Answer) error {
-	if s.json && s.watch {
-		encoded, err := json.Marshal(a.JSON)
-		if err == nil {
-			_, err = w.Write(append(text.JSON(encoded), '\n'))
-		}
-		return err
+	switch {
+	case s.format.Data() && s.watch:
+		return s.encoder.Encode(a.JSON)
+	case s.format.Data():
+		return s.format.Write(w, a.JSON)
 	}
-	if s.json {
-		return printJSON(w, a.JSON)
-	}
-	_, err := io.WriteString(w, a.Text())
+	_, err := io.WriteString(w, a.Text(s.format.Style(w)))
 	return err
 }
 

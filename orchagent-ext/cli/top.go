@@ -4,7 +4,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sluice/orchagent-ext/cli/output"
 	"sluice/orchagent-ext/cli/terminal"
 	"sluice/orchagent-ext/cli/top"
 	"sluice/yang/rows"
@@ -52,21 +52,24 @@ Redis may be down: the frame says so, what was read last stays, and it goes on b
 	flags := cmd.Flags()
 	dbs := addDatabases(flags)
 	flags.DurationVar(&t.interval, "interval", time.Second, "time between frames")
-	flags.IntVar(&t.count, "count", 0, "end after so many frames; 0: never")
+	flags.IntVarP(&t.count, "count", "c", 0, "end after so many frames; 0: never")
 	once := flags.Bool("once", false, "print one frame, plain, and end")
-	flags.BoolVar(&t.json, "json", false, "one JSON object a frame, a line each")
+	t.format = addFormat(flags, "one object a frame, a line each")
 	order := addChoice(flags, "sort", "by what flows are sorted", string(top.ByRate), string(top.ByPackets), string(top.ByBytes), string(top.ByQP), string(top.ByPort))
-	flags.StringVar(&t.port, "port", "", "only this port, and the flows whose rows name it")
+	flags.StringVarP(&t.port, "port", "p", "", "only this port, and the flows whose rows name it")
 	register(cmd, "port", func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 		return keysOf(cmd.Context(), dbs, "CONFIG_DB", "PORT"), cobra.ShellCompDirectiveNoFileComp
 	})
-	flags.IntVar(&t.flows, "top", 0, "so many flows at most; 0: as many as fit, where there is no screen 20")
+	flags.IntVarP(&t.flows, "top", "n", 0, "so many flows at most (default: as many as fit, where there is no screen 20)")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if t.interval < shortestInterval || t.interval > longestInterval {
 			return fmt.Errorf("--interval %v: from %v to %v are possible", t.interval, shortestInterval, longestInterval)
 		}
-		if t.count < 0 || t.flows < 0 {
-			return errors.New("--count and --top must be 0 or more")
+		if t.count < 0 {
+			return errors.New("--count must be 0 or more")
+		}
+		if flags.Changed("top") && t.flows < 1 {
+			return fmt.Errorf("--top %d: must be 1 or more", t.flows)
 		}
 		if *once {
 			if t.count != 0 {
@@ -88,7 +91,7 @@ Redis may be down: the frame says so, what was read last stays, and it goes on b
 		}
 		in, typed := terminal.Is(cmd.InOrStdin())
 		out, shown := terminal.Is(cmd.OutOrStdout())
-		if typed && shown && !t.json && !*once && os.Getenv("TERM") != "dumb" {
+		if typed && shown && !t.format.Data() && !*once && os.Getenv("TERM") != "dumb" {
 			return t.live(cmd.Context(), in, out)
 		}
 		return t.print(cmd.Context(), cmd.OutOrStdout(), *once)
@@ -127,7 +130,8 @@ func (t *watcher) checkPort(ctx context.Context) error {
 type watcher struct {
 	interval    time.Duration
 	count       int // frames; 0: no end
-	json        bool
+	format      *output.Format
+	encoder     output.Encoder // of the format, to standard output
 	order       top.Order
 	port        string
 	search      string // in flows
@@ -146,7 +150,8 @@ const plainFlows = 20
 // print writes frames one after the other. once writes a single frame; an error
 // of reading is then an error of the command.
 func (t *watcher) print(ctx context.Context, w io.Writer, once bool) error {
-	if t.flows == 0 && !t.json {
+	t.encoder = t.format.Encoder(w)
+	if t.flows == 0 && !t.format.Data() {
 		t.flows = plainFlows
 	}
 	ticker := time.NewTicker(t.interval)
@@ -177,12 +182,8 @@ func (t *watcher) print(ctx context.Context, w io.Writer, once bool) error {
 // between frames of text.
 func (t *watcher) write(w io.Writer, apart bool) error {
 	v := t.view(time.Now())
-	if t.json {
-		encoded, err := json.Marshal(v)
-		if err == nil {
-			_, err = w.Write(append(text.JSON(encoded), '\n'))
-		}
-		return err
+	if t.format.Data() {
+		return t.encoder.Encode(v)
 	}
 	frame := v.Frame(top.Layout{UTF8: terminal.UTF8(os.Getenv), Order: t.order})
 	if apart {

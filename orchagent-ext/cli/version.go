@@ -5,21 +5,19 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"sluice/orchagent-ext/cli/output"
 	"sluice/orchagent-ext/cli/show"
 	"sluice/orchagent-ext/db/telemetry"
 	"sluice/orchagent-ext/host/machine"
-	"sluice/yang/text"
 )
 
 // versionOf is a part and its version.
@@ -38,7 +36,6 @@ const versionPatience = 5 * time.Second
 
 // newVersionCommand returns `sluice version`.
 func newVersionCommand() *cobra.Command {
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print the versions of all parts of Sluice on this machine",
@@ -50,7 +47,7 @@ not there is said so.`,
 		Args: exactly(),
 	}
 	dbs := addDatabases(cmd.Flags())
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a line")
+	format := addFormat(cmd.Flags(), "one object a line")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		folder := ""
 		self, err := os.Executable()
@@ -64,8 +61,8 @@ not there is said so.`,
 		daemon := versionOfDaemon(cmd.Context(), dbs)
 		parts = append(parts, daemon, versionOf{Part: "go", Version: runtime.Version()}, versionOfKernel())
 		out := cmd.OutOrStdout()
-		if asJSON {
-			e := text.NewEncoder(out)
+		if format.Data() {
+			e := format.Encoder(out)
 			for _, p := range parts {
 				if err := e.Encode(p); err != nil {
 					return err
@@ -73,15 +70,15 @@ not there is said so.`,
 			}
 			return daemon.stale.Err()
 		}
-		w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+		w := output.NewTable(out, format.Style(out))
 		for _, p := range parts {
 			said := p.Version
 			if p.Error != "" {
 				said = "- (" + p.Error + ")"
 			}
-			fmt.Fprintf(w, "%s\t%s\t%s\n", p.Part, text.Printable(said), p.At)
+			w.Row(p.Part, said, p.At)
 		}
-		return errors.Join(w.Flush(), daemon.stale.Err())
+		return errors.Join(w.End(), daemon.stale.Err())
 	}
 	return cmd
 }

@@ -112,6 +112,16 @@ func register(cmd *cobra.Command, flag string, complete cobra.CompletionFunc) {
 	}
 }
 
+// completeDevices are the network devices of this machine; any stands for all of them where
+// several may be given.
+func completeDevices(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	all := devices()
+	if f := cmd.Flags().Lookup("dev"); f != nil && f.Value.Type() == "stringSlice" {
+		all = append(all, anyDevice)
+	}
+	return all, cobra.ShellCompDirectiveNoFileComp
+}
+
 // onFirst completes the first word only.
 func onFirst(complete cobra.CompletionFunc) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
@@ -122,15 +132,20 @@ func onFirst(complete cobra.CompletionFunc) cobra.CompletionFunc {
 	}
 }
 
-// completeChoices adds the completion of every flag that takes one of a few words.
-func completeChoices(cmd *cobra.Command) {
+// completeFlags adds the completion of every flag that takes one of a few words, or a
+// network device.
+func completeFlags(cmd *cobra.Command) {
 	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		if f.Name == "dev" {
+			register(cmd, f.Name, completeDevices)
+			return
+		}
 		choices := strings.Split(f.Value.Type(), "|")
 		if _, known := cmd.GetFlagCompletionFunc(f.Name); !known && len(choices) > 1 {
 			register(cmd, f.Name, cobra.FixedCompletions(choices, cobra.ShellCompDirectiveNoFileComp))
 		}
 	})
 	for _, c := range cmd.Commands() {
-		completeChoices(c)
+		completeFlags(c)
 	}
 }

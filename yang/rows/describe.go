@@ -36,7 +36,7 @@ type Leaf struct {
 	Mandatory bool
 	Units     string
 	Counter   bool // it only increases, until it starts again at 0
-	Number    bool // a whole number that is no counter
+	Number    bool // a number that is no counter
 }
 
 // Describe returns the description of a table; false for an unknown name.
@@ -61,8 +61,13 @@ func (t *table) describe(name string) Leaf {
 	return Leaf{
 		Name: name, Column: t.column(name), Help: oneLine(e.Description), Allowed: allowed(e), Default: strings.Join(e.Default, ","),
 		Values: valuesOf(e.Type), Tables: targets(e), List: e.IsLeafList(), Mandatory: e.Mandatory == yang.TSTrue, Units: model.Units[t.name+"/"+name],
-		Counter: e.Type.Name == "counter", Number: e.Type.Name != "counter" && e.Type.Kind >= yang.Yuint8 && e.Type.Kind <= yang.Yuint64,
+		Counter: e.Type.Name == "counter", Number: e.Type.Name != "counter" && isNumber(e.Type.Kind) && !e.IsLeafList(),
 	}
+}
+
+// isNumber reports whether a type is a number, whole or with decimals.
+func isNumber(k yang.TypeKind) bool {
+	return k >= yang.Yint8 && k <= yang.Yuint64 || k == yang.Ydecimal64
 }
 
 // Leaf returns the leaf of a name; leaves of the key are left out.

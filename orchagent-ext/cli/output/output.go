@@ -12,7 +12,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"golang.org/x/term"
+	"sluice/orchagent-ext/cli/terminal"
 )
 
 // ErrExists is of a file that is there, and may not be overwritten.
@@ -49,7 +49,7 @@ func Create(to Target) (*File, error) {
 	name := to.Name
 	f := &File{name: name}
 	if name == "-" {
-		if !to.Text && terminal(to.Stdout) {
+		if _, is := terminal.Is(to.Stdout); is && !to.Text {
 			return nil, ErrTerminal
 		}
 		f.Writer = bufio.NewWriterSize(to.Stdout, 1<<16)
@@ -76,12 +76,6 @@ func Create(to Target) (*File, error) {
 	}
 	f.Writer = bufio.NewWriterSize(f.file, 1<<16)
 	return f, nil
-}
-
-// terminal reports whether w is one.
-func terminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 // Close finishes the file and gives it its name.

@@ -176,7 +176,7 @@ func collectors(d *Data, o Options) (*Answer, error) {
 	for _, name := range fields {
 		t.Header = append(t.Header, strings.ToUpper(name[:1])+words(name[1:]))
 	}
-	out := make(map[string]map[string]any)
+	out := make(map[string]any)
 	for _, r := range d.rows("SLUICE_IPFIX_STATS") {
 		of := make(map[string]any)
 		cells := maps.Clone(known(r.Fields))

@@ -96,7 +96,7 @@ func carriedText(f map[string]string, counted, seen string) string {
 
 // flowTable returns the table of flows; columns that are empty in all rows are left out.
 func flowTable(all []map[string]string) Block {
-	t := Block{Header: []string{"Source", "Destination", "DestQP", "Label", "Stream", "Packets", "Bytes"}}
+	t := Block{Header: []string{"Source", "Destination", "DestQP", "Label", "Stream", "Packets", "Bytes"}, Spare: []string{"Resent", "Stream", "Label", "Packets", "In", "CNPs", "Out"}}
 	type column struct {
 		title, field string
 		cell         func(map[string]string) string
@@ -149,7 +149,7 @@ func naks(f map[string]string) string {
 
 // congestedTable returns the table of flows that are congested or held.
 func congestedTable(all []map[string]string) Block {
-	t := Block{Header: []string{"Source", "Destination", "DestQP", "Stream", "State", "Since", "Out", "Queue", "Bytes in queue", "In", "Told", "Advised"}}
+	t := Block{Header: []string{"Source", "Destination", "DestQP", "Stream", "State", "Since", "Out", "Queue", "Bytes in queue", "In", "Notified", "Advised"}, Spare: []string{"Since", "Stream", "Queue", "Advised", "In"}}
 	for _, f := range all {
 		t.Rows = append(t.Rows, []string{
 			f["src"], f["dst"], hex(f["dest_qp"], 6), or(f["stream_id"], "-"), f["state"], f["since"],
@@ -174,7 +174,7 @@ func advised(f map[string]string) string {
 func holds(d *Data, _ Options) (*Answer, error) {
 	a := &Answer{JSON: d.fields("SLUICE_HOLD")}
 	state := d.state()
-	t := Block{Header: []string{"By", "Port", "Queue", "Stream", "Source", "Destination", "State", "Action", "Since", "Until", "Packets", "Waiting", "Dropped"}}
+	t := Block{Header: []string{"By", "Port", "Queue", "Stream", "Source", "Destination", "State", "Action", "Since", "Until", "Packets", "Waiting", "Dropped"}, Spare: []string{"Since", "Queue", "Packets", "Stream", "Until"}}
 	for _, r := range d.rows("SLUICE_HOLD") {
 		f := r.Fields
 		action := "pause"

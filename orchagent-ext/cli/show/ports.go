@@ -16,7 +16,7 @@ func ports(d *Data, o Options) (*Answer, error) {
 		return nil, err
 	}
 	config, stats := d.byKey("SLUICE_PORT"), d.byKey("SLUICE_PORT_STATS")
-	t := Block{Header: []string{"Port", "Link", "Role", "Labels", "Threshold", "Rx packets", "Rx bytes", "Tx packets", "Tx bytes"}}
+	t := Block{Header: []string{"Port", "Link", "Role", "Labels", "Threshold", "Rx packets", "Rx bytes", "Tx packets", "Tx bytes"}, Spare: []string{"Threshold", "Rx packets", "Tx packets", "Labels"}}
 	out := make(map[string]any)
 	for _, r := range d.rows("PORT") {
 		if chosen != nil && !chosen[r.Key] {

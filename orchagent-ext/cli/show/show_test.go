@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"sluice/orchagent-ext/cli/output"
 	"sluice/yang/rows"
 )
 
@@ -53,10 +54,10 @@ Ethernet0   up      -       -         -            5             500         0  
 Ethernet4   -       edge    yes       gold         -             -           -             -
 Ethernet12  -       fabric  no        -            -             -           -             -
 `
-	if got := say(t, "ports", Options{}, true, onASwitch...).Text(); got != want {
+	if got := say(t, "ports", Options{}, true, onASwitch...).Text(output.Style{}); got != want {
 		t.Errorf("%s", got)
 	}
-	if got := say(t, "ports", Options{Port: "PortChannel1"}, true, onASwitch...).Text(); strings.Count(got, "\n") != 3 || !strings.Contains(got, "Ethernet4 ") {
+	if got := say(t, "ports", Options{Port: "PortChannel1"}, true, onASwitch...).Text(output.Style{}); strings.Count(got, "\n") != 3 || !strings.Contains(got, "Ethernet4 ") {
 		t.Errorf("%s", got)
 	}
 }
@@ -77,7 +78,7 @@ func TestRowsAreInForceWhereSluicedRuns(t *testing.T) {
 		{"is silent", []rows.Row{port, alive(6 * time.Second)}, "unknown: sluiced is silent"},
 		{"calls it wrong", []rows.Row{port, alive(time.Second), row("SLUICE_CONFIG_ERROR|SLUICE_PORT|Ethernet0", "reason", "x")}, "no: see status"},
 	} {
-		text := strings.TrimSpace(say(t, "config", Options{Now: now}, true, tt.rows...).Text())
+		text := strings.TrimSpace(say(t, "config", Options{Now: now}, true, tt.rows...).Text(output.Style{}))
 		if !strings.HasSuffix(text, "  "+tt.want) {
 			t.Errorf("%s:\n%s", tt.name, text)
 		}
@@ -90,8 +91,8 @@ func TestEachVerbMarksWhatADeadDaemonWrote(t *testing.T) {
 		for ago, want := range map[time.Duration]bool{0: false, 5 * time.Second: false, 6 * time.Second: true, 24 * time.Hour: true, -time.Hour: false} {
 			state := row("SLUICE_STATE|global", "state", "running", "alive", now.Add(-ago).Format(time.RFC3339))
 			a := say(t, v.Name, Options{Now: now}, true, state)
-			if got := a.Stale != nil; got != want || strings.HasPrefix(a.Text(), "stale: ") != want {
-				t.Errorf("%s, %v after the last sign of life: %v, %q", v.Name, ago, a.Stale, a.Text())
+			if got := a.Stale != nil; got != want || strings.HasPrefix(a.Text(output.Style{}), "stale: ") != want {
+				t.Errorf("%s, %v after the last sign of life: %v, %q", v.Name, ago, a.Stale, a.Text(output.Style{}))
 			}
 		}
 	}
@@ -102,24 +103,24 @@ func TestQueuesThatHadPacketsAreShown(t *testing.T) {
 ---------  -------  -----------  ------  ---------  -------  ---------
 Ethernet4  3        7            900     4          400      1
 `
-	if got := say(t, "queues", Options{}, true, onASwitch...).Text(); got != want {
+	if got := say(t, "queues", Options{}, true, onASwitch...).Text(output.Style{}); got != want {
 		t.Errorf("%s", got)
 	}
-	if got := say(t, "queues", Options{All: true}, true, onASwitch...).Text(); strings.Count(got, "\n") != 4 {
+	if got := say(t, "queues", Options{All: true}, true, onASwitch...).Text(output.Style{}); strings.Count(got, "\n") != 4 {
 		t.Errorf("--all: %s", got)
 	}
-	if got := say(t, "queues", Options{Port: "Ethernet0"}, true, onASwitch...).Text(); got != "No egress queues are known.\n" {
+	if got := say(t, "queues", Options{Port: "Ethernet0"}, true, onASwitch...).Text(output.Style{}); got != "No egress queues are known.\n" {
 		t.Errorf("%q", got)
 	}
 }
 
 func TestFlowsOfAQueuePair(t *testing.T) {
 	qp := uint32(18)
-	if got := say(t, "flows", Options{QP: &qp}, true, onASwitch...).JSON.([]map[string]string); len(got) != 1 || got[0]["bytes"] != "8" {
+	if got := say(t, "flows", Options{QP: &qp}, true, onASwitch...).JSON.([]any); len(got) != 1 || got[0].(map[string]any)["bytes"] != json.Number("8") {
 		t.Errorf("%v", got)
 	}
 	qp = 19
-	if got := say(t, "flows", Options{QP: &qp}, true, onASwitch...).Text(); got != "No flows: none of the 2 is as asked for.\n" {
+	if got := say(t, "flows", Options{QP: &qp}, true, onASwitch...).Text(output.Style{}); got != "No flows: none of the 2 is as asked for.\n" {
 		t.Errorf("%q", got)
 	}
 }
@@ -136,7 +137,7 @@ func TestFlowsThatAreSampled(t *testing.T) {
 ::1       ::3            0x000012  0x00002  -         ~90        ~9000    0.00%     rnr:2,access:1
 ::1       ::2            0x000011  0x00001  -         70         7000     25.00%
 `
-	if got := say(t, "flows", Options{}, true, all...).Text(); got != want {
+	if got := say(t, "flows", Options{}, true, all...).Text(output.Style{}); got != want {
 		t.Errorf("%s", got)
 	}
 	whole := []rows.Row{row("SLUICE_FLOW|b", "src", "::1", "dst", "::3", "dest_qp", "18", "flow_label", "2", "seen_packets", "9", "seen_bytes", "900", "sampling_rate", "1", "ce_packets", "0", "psn_lost", "3", "retransmitted_bytes", "64", "cnps", "0")}
@@ -144,7 +145,7 @@ func TestFlowsThatAreSampled(t *testing.T) {
 --------  -------------  --------  -------  --------  ---------  -------  --------  ------  --------  ------  ------
 ::1       ::3            0x000012  0x00002  -         9          900      0.00%     3       64                0
 `
-	if got := say(t, "flows", Options{}, true, whole...).Text(); got != want {
+	if got := say(t, "flows", Options{}, true, whole...).Text(output.Style{}); got != want {
 		t.Errorf("%s", got)
 	}
 }
@@ -178,7 +179,7 @@ Counter    Value
 ---------  -------
 sent       75
 `
-	if got := say(t, "advice", Options{}, true, all...).Text(); got != want {
+	if got := say(t, "advice", Options{}, true, all...).Text(output.Style{}); got != want {
 		t.Errorf("%s", got)
 	}
 }
@@ -199,7 +200,7 @@ func TestOddRowsAreShownWithoutHarm(t *testing.T) {
 				t.Errorf("%s: %v", v.Name, err)
 				continue
 			}
-			if said := a.Text(); said == "" || strings.ContainsAny(said, "\x1b\u009b\u202e") {
+			if said := a.Text(output.Style{}); said == "" || strings.ContainsAny(said, "\x1b\u009b\u202e") {
 				t.Errorf("%s: %.300q", v.Name, said)
 			}
 			if _, err := json.Marshal(a.JSON); err != nil {
@@ -211,7 +212,7 @@ func TestOddRowsAreShownWithoutHarm(t *testing.T) {
 
 func TestColumnsAlignWithWideAndHiddenCharacters(t *testing.T) {
 	b := Block{Header: []string{"A", "B"}, Rows: [][]string{{"gr\u00f6\u00dfer", "1"}, {"x\x1by", "2"}, {strings.Repeat("z", 9), ""}}}
-	if got, want := b.text(), "A          B\n---------  ---\ngr\u00f6\u00dfer     1\nx\u00b7y        2\nzzzzzzzzz\n"; got != want {
+	if got, want := (&Answer{Blocks: []Block{b}}).Text(output.Style{}), "A          B\n---------  ---\ngr\u00f6\u00dfer     1\nx\u00b7y        2\nzzzzzzzzz\n"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -220,11 +221,29 @@ func TestFirstHourPlacementNamesNextHopsAndPorts(t *testing.T) {
 	a := say(t, "placement", Options{}, true, row("SLUICE_STATE|global", "placement", "active"),
 		row("SLUICE_PLACEMENT_GROUP|Ethernet4,Ethernet8", "flows", "3"),
 		row("SLUICE_PLACEMENT_MEMBER|Ethernet4,Ethernet8|Ethernet4", "weight", "1.0"))
-	if !strings.Contains(a.Text(), "Ethernet4,Ethernet8  Ethernet4  1.0") {
-		t.Errorf("no names:\n%s", a.Text())
+	if !strings.Contains(a.Text(output.Style{}), "Ethernet4,Ethernet8  Ethernet4  1.0") {
+		t.Errorf("no names:\n%s", a.Text(output.Style{}))
 	}
-	member := a.JSON.(map[string]any)["members"].([]map[string]string)[0]
+	member := a.JSON.(map[string]any)["members"].([]any)[0].(map[string]any)
 	if member["group"] != "Ethernet4,Ethernet8" || member["name"] != "Ethernet4" {
 		t.Errorf("JSON without keys: %v", member)
+	}
+}
+
+func TestFirstHourNumbersAreNumbersInJSON(t *testing.T) {
+	for verb, want := range map[string]string{
+		"queues": `[{"bytes":400,"dropped":1,"packets":4,"port":"Ethernet4","queue":3,"queued_bytes":7,"watermark_bytes":900},` +
+			`{"bytes":0,"dropped":0,"packets":0,"port":"Ethernet4","queue":4,"queued_bytes":0,"watermark_bytes":0}]`,
+		"flows":  `[{"bytes":9,"dest_qp":17},{"bytes":8,"dest_qp":18}]`,
+		"config": `{"SLUICE_PORT":{"Ethernet12":{},"Ethernet4":{"role":"edge","threshold":"gold"}}}`,
+	} {
+		got, err := json.Marshal(say(t, verb, Options{}, true, onASwitch...).JSON)
+		if err != nil || string(got) != want {
+			t.Errorf("%s: %v\n%s, want\n%s", verb, err, got, want)
+		}
+	}
+	hostile := say(t, "flows", Options{}, true, row("SLUICE_FLOW|a", "dest_qp", "true", "bytes", "01", "packets", "1e9"))
+	if got, err := json.Marshal(hostile.JSON); err != nil || string(got) != `[{"bytes":"01","dest_qp":"true","packets":1e9}]` {
+		t.Errorf("%v: %s", err, got)
 	}
 }

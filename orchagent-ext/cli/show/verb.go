@@ -14,6 +14,7 @@ type Verb struct {
 	Tables []string // that it reads; one that ends in * is all that begin so
 	// Flags: those of [Options] that it takes: top, port, qp, congested, all
 	Flags  []string
+	text   bool // in JSON all values are texts, as CONFIG_DB and config_db.json have them
 	daemon bool // without a daemon there is nothing to show
 	show   func(*Data, Options) (*Answer, error)
 }
@@ -56,6 +57,9 @@ func (v *Verb) Show(d *Data, o Options, people bool) (*Answer, error) {
 	if err != nil {
 		return nil, err
 	}
+	if !v.text {
+		a.JSON = withNumbers(a.JSON, v.numbers())
+	}
 	if a.Stale = Stale(d.state(), o.Now); a.Stale != nil {
 		a.Blocks = append([]Block{{Text: a.Stale.Error()}}, a.Blocks...)
 	}
@@ -74,7 +78,7 @@ var Verbs = []Verb{
 	},
 	{
 		Name: "config", Short: "The rows of CONFIG_DB, and whether they are in force",
-		Tables: []string{"SLUICE*", "SLUICE_CONFIG_ERROR", "SLUICE_STATS"}, show: configuration,
+		Tables: []string{"SLUICE*", "SLUICE_CONFIG_ERROR", "SLUICE_STATS"}, text: true, show: configuration,
 	},
 	{
 		Name: "ports", Short: "Ports: link, role, and what came in and left",

@@ -81,8 +81,12 @@ func read(in io.Reader, keys chan<- byte) {
 }
 
 // Size returns columns and lines.
-func (s *Screen) Size() (width, height int) {
-	width, height, err := term.GetSize(int(s.out.Fd()))
+func (s *Screen) Size() (width, height int) { return Size(s.out) }
+
+// Size returns the width and height of a terminal in characters; 80 and 24 for one that
+// does not report its own.
+func Size(out *os.File) (width, height int) {
+	width, height, err := term.GetSize(int(out.Fd()))
 	if err != nil || width < 1 || height < 1 {
 		return defaultWidth, defaultHeight
 	}

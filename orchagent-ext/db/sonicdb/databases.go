@@ -4,6 +4,7 @@ package sonicdb
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net"
@@ -12,6 +13,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"sluice/yang/text"
 )
 
 // configPaths are where database_config.json is looked for, in this order: SONiC's path,
@@ -114,7 +117,7 @@ func included(path, namespace string) (string, error) {
 func readJSON(path string, into any) error {
 	content, err := os.ReadFile(path)
 	if err != nil {
-		return fmt.Errorf("read where the databases are: %w", err)
+		return fmt.Errorf("read where the databases are: open %s: %w", text.Printable(path), errors.Unwrap(err))
 	}
 	if err := json.Unmarshal(content, into); err != nil {
 		return fmt.Errorf("%s: %w", path, err)

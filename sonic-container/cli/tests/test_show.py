@@ -26,6 +26,12 @@ def flow(i, octets):
     return row if i == 3 else dict(row, stream_id=str(1000 + i))  # the third has none
 
 
+def typed(row, *texts):
+    """A row as JSON has it: numbers are numbers, but for fields that are texts."""
+    return {name: json.loads(value) if name not in texts and re.fullmatch(r'[0-9]+(\.[0-9]+)?', value) else value
+            for name, value in row.items()}
+
+
 @pytest.fixture
 def running(switch):
     switch.put(6, {'SLUICE_STATE|global': STATE, 'SLUICE_CONFIG_ERROR|SLUICE_PORT|Ethernet4': ERROR,
@@ -59,7 +65,7 @@ def test_status(running):
         'SLUICE_PORT  Ethernet4  role     core     must be one of edge, fabric, border',
     ]
     assert json.loads(running.run('show sluice status --json')) == {
-        'state': STATE, 'config_errors': [dict(ERROR, table='SLUICE_PORT', key='Ethernet4')]}
+        'state': typed(STATE, 'version'), 'config_errors': [dict(ERROR, table='SLUICE_PORT', key='Ethernet4')]}
 
 
 HOLD = {'message': 'pfcm', 'from': 'fe80::2', 'port': 'Ethernet0', 'queue': '3', 'stream_id': '7', 'src': '2001:db8::1', 'dst': '2001:db8::2',
@@ -89,7 +95,7 @@ def test_placement(running):
     running.put(6, {'SLUICE_PLACEMENT_FABRIC|global': fabric})
     shown = json.loads(running.run('show sluice placement --json'))
     assert (shown['groups'], shown['members'], shown['placement'], shown['fabric']['plan']) == (
-        [dict(group, name='Ethernet4,Ethernet8')], [dict(member, group='Ethernet4,Ethernet8', name='Ethernet4')], 'degraded', '7')
+        [typed(dict(group, name='Ethernet4,Ethernet8'))], [typed(dict(member, group='Ethernet4,Ethernet8', name='Ethernet4'))], 'degraded', 7)
     lines = dict(line.split('  ', 1) for line in running.run('show sluice placement').splitlines()[:9])
     assert lines['scope'].strip() == 'local' and lines['plan'].strip() == '7' and '\x1b' not in lines['planner']
 
@@ -107,7 +113,7 @@ def test_holds(running):
     assert lines[2].split() == ['fe80::2', 'Ethernet0', '3', '7', '2001:db8::1', '2001:db8::2', 'held', 'pause',
                                 '2026-11-21T10:00:00Z', '2026-11-21T10:00:00.04Z', '5', '4096', '0']
     assert ' measuring  reduce 30 % ' in lines[3] and '  -  ' in lines[3]
-    assert json.loads(running.run('show sluice holds --json')) == [dict(HOLD, id='a'), dict(slow, id='b')]
+    assert json.loads(running.run('show sluice holds --json')) == [typed(dict(HOLD, id='a')), typed(dict(slow, id='b'))]
 
 
 def test_congested_flows(running):
@@ -142,7 +148,7 @@ def test_notifications(running):
         'sent               0      5',
     ]
     assert 'watchdog' in running.run('show sluice notifications --all')
-    assert json.loads(running.run('show sluice notifications --json'))['pfcm']['sent'] == '5'
+    assert json.loads(running.run('show sluice notifications --json'))['pfcm']['sent'] == 5
 
 
 def test_capability(running):
@@ -231,7 +237,7 @@ def test_flows(running):
         '',
         '2 of 3 flows',
     ]
-    assert json.loads(running.run('show sluice flows --json')) == [flow(2, 10000), flow(3, 2000), flow(1, 900)]
+    assert json.loads(running.run('show sluice flows --json')) == [typed(flow(2, 10000)), typed(flow(3, 2000)), typed(flow(1, 900))]
     assert 'flows' not in running.run('show sluice flows')
     assert running.run('show sluice flows --top 0', code=1) == 'Error: --top 0: must be 1 or more\n'
 
@@ -246,7 +252,7 @@ def test_flows_of_a_port(running):
         '2001:db8::3  2001:db8::ff   0x000013  0x00003  -         20         2000',
         '2001:db8::1  2001:db8::ff   0x000011  0x00001  1001      9          900      Ethernet0',
     ]
-    for port, bytes_ in (('Ethernet0', ['10000', '900']), ('Ethernet4', ['10000']), ('PortChannel1', ['10000']), ('Ethernet8', [])):
+    for port, bytes_ in (('Ethernet0', [10000, 900]), ('Ethernet4', [10000]), ('PortChannel1', [10000]), ('Ethernet8', [])):
         assert [row['bytes'] for row in json.loads(running.run('show sluice flows --json --port ' + port))] == bytes_
     assert running.run('show sluice flows --port Ethernet0 --top 1').splitlines()[-1] == '1 of 2 flows'
     assert running.run('show sluice flows --port Ethernet8') == 'No flows: none of the 3 is seen at Ethernet8.\n'
@@ -281,7 +287,7 @@ def test_ipfix(running):
     running.run('clear sluice counters')
     running.put(2, {'SLUICE_IPFIX_STATS:gold': {'records': '150', 'waiting': '4'}})
     gold = json.loads(running.run('show sluice ipfix --json'))['gold']
-    assert (gold['records'], gold['messages'], gold['waiting'], gold['connected']) == (50, 0, '4', 'true')
+    assert (gold['records'], gold['messages'], gold['waiting'], gold['connected']) == (50, 0, 4, 'true')
 
 
 def test_config(running):

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package output
+
+import (
+	"bufio"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"sluice/yang/text"
+)
+
+// Table prints rows in aligned columns as they come: the widths are those of the first
+// rows, which are kept back for that, so that a table of a million rows takes constant
+// memory.
+type Table struct {
+	w       *bufio.Writer
+	style   Style
+	columns Columns
+	widths  []int // characters; -1: the column is left out
+	first   [][]string
+	begun   bool
+	line    []byte
+}
+
+// Columns describe a table.
+type Columns struct {
+	// Header has the titles; nil: the table has none, and each row the same number of cells.
+	Header []string
+	// Spare are the titles of columns that may be left out of a narrow terminal, the first
+	// one first.
+	Spare []string
+	// Ruled draws a line below the header, as SONiC's commands do.
+	Ruled bool
+}
+
+const (
+	// lookahead is how many rows are held back to find the widths of columns. A wider cell
+	// after them shifts its own row only.
+	lookahead = 500
+	// gap is the number of blanks between columns.
+	gap = 2
+	// ruledRoom is how much wider than its title a ruled column is, at least.
+	ruledRoom = 2
+)
+
+// NewTable returns a table of titles, written to w when its widths are known.
+func NewTable(w io.Writer, style Style, header ...string) *Table {
+	return Columns{Header: header}.Table(w, style)
+}
+
+// Table returns a table of these columns.
+func (c Columns) Table(w io.Writer, style Style) *Table {
+	t := &Table{w: bufio.NewWriter(w), style: style, columns: c, widths: make([]int, len(c.Header))}
+	for i, title := range c.Header {
+		t.widths[i] = utf8.RuneCountInString(title)
+		if c.Ruled {
+			t.widths[i] += ruledRoom
+		}
+	}
+	return t
+}
+
+// Row adds a row; names in it may be of a capture, a device or another switch. Errors of
+// writing show in End.
+func (t *Table) Row(cells ...string) {
+	for i := range cells {
+		cells[i] = text.Printable(cells[i])
+	}
+	if t.begun {
+		t.print(cells, t.style.Color)
+		return
+	}
+	if t.widths == nil || len(t.widths) < len(cells) {
+		t.widths = append(t.widths, make([]int, len(cells)-len(t.widths))...)
+	}
+	for i, c := range cells {
+		t.widths[i] = max(t.widths[i], utf8.RuneCountInString(c))
+	}
+	t.first = append(t.first, cells)
+	if len(t.first) >= lookahead {
+		t.begin()
+	}
+}
+
+// begin prints the header and the rows that were held back; the widths are fixed from then
+// on.
+func (t *Table) begin() {
+	t.begun = true
+	t.fit()
+	if t.columns.Header != nil {
+		t.print(t.columns.Header, false)
+	}
+	if t.columns.Ruled {
+		rule := make([]string, len(t.widths))
+		for i, width := range t.widths {
+			rule[i] = strings.Repeat("-", max(width, 0))
+		}
+		t.print(rule, false)
+	}
+	for _, cells := range t.first {
+		t.print(cells, t.style.Color)
+	}
+	t.first = nil
+}
+
+// fit leaves spare columns out until the others fit the width: first those that are empty
+// in all rows that are known.
+func (t *Table) fit() {
+	empty := func(i int) bool {
+		return !slices.ContainsFunc(t.first, func(cells []string) bool { return cells[i] != "-" && cells[i] != "" })
+	}
+	for _, all := range []bool{false, true} {
+		for _, title := range t.columns.Spare {
+			i := slices.Index(t.columns.Header, title)
+			if t.style.Width == 0 || t.total() <= t.style.Width {
+				return
+			}
+			if i >= 0 && (all || len(t.first) > 0 && empty(i)) {
+				t.widths[i] = -1
+			}
+		}
+	}
+}
+
+// total returns the width of a line in characters.
+func (t *Table) total() int {
+	total := -gap
+	for _, width := range t.widths {
+		if width >= 0 {
+			total += width + gap
+		}
+	}
+	return total
+}
+
+// print writes one row, padded in characters, without blanks at its end. Errors of w
+// appear at Flush.
+func (t *Table) print(cells []string, color bool) {
+	line, blanks := t.line[:0], 0
+	for i, c := range cells {
+		if t.widths[i] < 0 {
+			continue
+		}
+		if c != "" {
+			line = append(line, strings.Repeat(" ", blanks)...)
+			blanks = 0
+		}
+		escape := ""
+		if color && i < len(t.columns.Header) {
+			escape = alarm(t.columns.Header[i], c)
+		}
+		line = append(line, escape...)
+		line = append(line, c...)
+		if escape != "" {
+			line = append(line, plain...)
+		}
+		blanks += max(t.widths[i]-utf8.RuneCountInString(c), 0) + gap
+	}
+	t.line = append(line, '\n')
+	_, _ = t.w.Write(t.line)
+}
+
+// Flush writes the rows that were kept back, if there are any. From then on the columns
+// have the widths that these need.
+func (t *Table) Flush() {
+	if !t.begun && len(t.first) > 0 {
+		t.begin()
+	}
+	if t.begun {
+		_ = t.w.Flush() // the error comes again in End
+	}
+}
+
+// End prints the rows that were kept back.
+func (t *Table) End() error {
+	if !t.begun {
+		t.begin()
+	}
+	return t.w.Flush()
+}
+
+// Escape sequences of colors (ECMA-48, SGR).
+const (
+	red    = "\x1b[31m"
+	yellow = "\x1b[33m"
+	plain  = "\x1b[0m"
+)
+
+// alarm returns the color of a cell by the title of its column: red for packets that are
+// gone or refused, yellow for marks of congestion; "" for all others.
+func alarm(title, cell string) string {
+	if cell == "" || cell == "-" || strings.Trim(cell, "0.%") == "" {
+		return ""
+	}
+	switch strings.ToUpper(title) {
+	case "NAKS", "LOST", "DROPPED":
+		return red
+	case "CE", "MARKED", "CNPS":
+		return yellow
+	case "ECN":
+		if cell == "ce" {
+			return yellow
+		}
+	case "OPCODE":
+		if strings.Contains(cell, " NAK ") {
+			return red
+		}
+		if cell == "CNP" {
+			return yellow
+		}
+	case "ICRC":
+		if cell == "bad" {
+			return red
+		}
+	}
+	return ""
+}
