@@ -18,6 +18,9 @@ func (network) Groups(dsts []netip.Addr) (map[netip.Addr]nexthops.Result, error)
 	return nexthops.ReadAll(dsts)
 }
 
+// Carrier implements [redirector.Network].
+func (network) Carrier(index int) (bool, error) { return nexthops.Carrier(index) }
+
 // oneByOne changes the rules of a switch one at a time, by calls of the loop: removals first.
 type oneByOne struct {
 	redirector.Switch

@@ -97,6 +97,8 @@ func TestTaskEndsWhileTheLoopDoesNotCall(t *testing.T) {
 // asked is a network without routes that records the destinations asked for.
 type asked map[netip.Addr]bool
 
+func (asked) Carrier(int) (bool, error) { return true, nil }
+
 func (a asked) Groups(dsts []netip.Addr) (map[netip.Addr]nexthops.Result, error) {
 	for _, dst := range dsts {
 		a[dst] = true

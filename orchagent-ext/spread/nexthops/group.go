@@ -33,6 +33,9 @@ type Member struct {
 	Link    string     // name of its netdev
 	Index   int        // interface index
 	Gateway netip.Addr // zero: the destination is on the link
+
+	// NoCarrier: the link has lost its carrier. Routes follow up to a second later ([Carrier]).
+	NoCarrier bool
 }
 
 // State is whether packets can go there: up, dead or unresolved.
@@ -150,7 +153,7 @@ func groupOf(r *route, v4 bool) (*Group, error) {
 		if err != nil {
 			return nil, fmt.Errorf("link %d: %w", m.Index, err)
 		}
-		m.Link = link.Attrs().Name
+		m.Link, m.NoCarrier = link.Attrs().Name, link.Attrs().RawFlags&unix.IFF_LOWER_UP == 0
 	}
 	return g, nil
 }

@@ -147,7 +147,7 @@ neigh replace fe80::1 dev out0 lladdr 02:00:00:00:00:01 nud stale
 	ip(t, "link set out1 down\n")
 	for dst, v4 := range map[string]bool{"2001:db8:1::7": false, "10.1.2.3": true} {
 		dead := member(1, 1, v4)
-		dead.Dead = true
+		dead.Dead, dead.NoCarrier = true, true
 		same(t, "a link down, "+dst, Group{Members: []Member{member(0, 1, v4), dead, member(2, 1, v4)}}, mustRead(t, dst))
 	}
 	same(t, "an object's link down", Group{ID: 100, Members: []Member{member(0, 1, false), silent}}, mustRead(t, "2001:db8:3::7"))
@@ -276,5 +276,32 @@ func TestNewsOfEveryChange(t *testing.T) {
 		case <-time.After(patience):
 			t.Errorf("no news of: %s", change)
 		}
+	}
+}
+
+// TestCarrierIsKnownBeforeTheKernelReportsIt: an end of a pair is set down, and the other end has
+// no carrier when that returns, though its event may come up to a second later.
+func TestCarrierIsKnownBeforeTheKernelReportsIt(t *testing.T) {
+	namespace(t)
+	ip(t, "route add 10.20.0.0/24 nexthop via 10.9.0.2 nexthop via 10.9.1.2\n")
+	g, err := Read(netip.MustParseAddr("10.20.0.1"))
+	if err != nil || len(g.Members) != 2 {
+		t.Fatal(g, err)
+	}
+	for range 3 {
+		for _, up := range []bool{false, true} {
+			ip(t, map[bool]string{false: "link set far1 down\n", true: "link set far1 up\n"}[up])
+			for i, want := range []bool{true, up} {
+				if is, err := Carrier(g.Members[i].Index); err != nil || is != want {
+					t.Errorf("far1 is up: %v; out%d has a carrier: %v, %v", up, i, is, err)
+				}
+			}
+			if now, err := Read(netip.MustParseAddr("10.20.0.1")); err != nil || now.Members[0].NoCarrier || now.Members[1].NoCarrier == up {
+				t.Errorf("far1 is up: %v; the group is %+v, %v", up, now, err)
+			}
+		}
+	}
+	if _, err := Carrier(4711); err == nil {
+		t.Error("a netdev that does not exist has a carrier")
 	}
 }

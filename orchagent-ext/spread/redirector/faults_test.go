@@ -146,6 +146,30 @@ func TestRulesOfALinkGoInOneCall(t *testing.T) {
 	}
 }
 
+// TestRulesGoWithTheCarrierOfALink: the kernel reports that a carrier is down up to a second
+// late, and the switch drops packets from the first moment on.
+func TestRulesGoWithTheCarrierOfALink(t *testing.T) {
+	b := newBed(t)
+	b.placed()
+	b.uncarried = map[int]bool{2: true}
+	b.now = b.now.Add(20 * time.Millisecond)
+	b.poll()
+	if len(b.rules) > 0 {
+		t.Errorf("rules to a link without a carrier: %v", b.rules)
+	}
+	reads := b.reads
+	b.run(200 * time.Millisecond)
+	if b.reads > reads {
+		t.Errorf("next hops are read again %d times, though nothing changes", b.reads-reads)
+	}
+	b.uncarried = nil
+	b.r.Stale() // by the kernel's event
+	b.run(12 * time.Second)
+	if len(b.rules) != 2 {
+		t.Errorf("with the carrier the rules are %v: want two", b.rules)
+	}
+}
+
 // TestSamplesThatAreLostChangeNoDecision: of each three samples two are lost.
 func TestSamplesThatAreLostChangeNoDecision(t *testing.T) {
 	b := newBed(t)

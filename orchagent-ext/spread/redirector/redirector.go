@@ -21,6 +21,9 @@ import (
 // Network returns the next hops to destinations.
 type Network interface {
 	Groups(dsts []netip.Addr) (map[netip.Addr]nexthops.Result, error)
+
+	// Carrier reports whether a netdev has a carrier, sooner than its next hops are dead.
+	Carrier(index int) (bool, error)
 }
 
 // Switch makes the rules on the switch those that are given: [engine.Engine], or the Rules of
@@ -186,6 +189,7 @@ func (r *Redirector) takeOver(now time.Time) {
 
 // refresh reads the next hops. It reports whether rules changed by that.
 func (r *Redirector) refresh(now time.Time) (changed bool) {
+	r.stale = r.stale || r.lostCarrier()
 	since := now.Sub(r.readAt)
 	if r.err != nil && since >= 0 && since < retryEvery {
 		return false
@@ -213,6 +217,30 @@ func (r *Redirector) refresh(now time.Time) (changed bool) {
 	}
 	return changed
 }
+
+// lostCarrier reports whether a link that rules lead to has lost its carrier since next hops were
+// read: the switch drops their packets already.
+func (r *Redirector) lostCarrier() bool {
+	ports := map[string]bool{}
+	for i := range r.onSwitch {
+		ports[r.onSwitch[i].To.Port] = true
+	}
+	for _, g := range r.groups {
+		for i := range g.members {
+			m := &g.members[i]
+			if !ports[m.Link] || !takesFlows(m) {
+				continue
+			}
+			if up, err := r.net.Carrier(m.Index); !up || err != nil {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// takesFlows reports whether packets can go by a member: it is alive, with a neighbor.
+func takesFlows(m *nexthops.Member) bool { return !m.Dead && !m.Unresolved && !m.NoCarrier }
 
 // regroup gives destinations the groups that they have now. Of a route that is another one,
 // the rules go.
@@ -276,12 +304,12 @@ func nameOf(members []nexthops.Member) string {
 	return fmt.Sprintf("%s#%08x", name, h.Sum32())
 }
 
-// membersOf are the members of a table. One that is down, or lacks a neighbor, takes no flow.
+// membersOf are the members of a table. The weight of one that takes no flow is 0.
 func membersOf(all []nexthops.Member) []redirect.Member {
 	members := make([]redirect.Member, len(all))
 	for i := range all {
 		members[i] = redirect.Member{Name: all[i].Link, Weight: float64(all[i].Weight)}
-		if all[i].Dead || all[i].Unresolved {
+		if !takesFlows(&all[i]) {
 			members[i].Weight = 0
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/netip"
+	"slices"
 	"testing"
 	"time"
 
@@ -35,6 +36,8 @@ type bed struct {
 	twice   bool // each flow is two queue pairs
 	samples int  // so far
 	pending bool // the switch is at work
+
+	uncarried map[int]bool // indexes of links without a carrier, which the kernel has yet to report
 }
 
 var destination = netip.MustParseAddr("10.1.0.2")
@@ -53,7 +56,7 @@ func newBedOf(t *testing.T, c redirect.Config) *bed {
 
 func uplinks(n int) (all []nexthops.Member) {
 	for i := range n {
-		all = append(all, nexthops.Member{Member: ecmp.Member{Weight: 1}, Link: fmt.Sprint("up", i), Gateway: netip.AddrFrom4([4]byte{10, 255, 0, byte(i)})})
+		all = append(all, nexthops.Member{Member: ecmp.Member{Weight: 1}, Link: fmt.Sprint("up", i), Index: i + 1, Gateway: netip.AddrFrom4([4]byte{10, 255, 0, byte(i)})})
 	}
 	return all
 }
@@ -65,7 +68,10 @@ func (b *bed) Groups(dsts []netip.Addr) (map[netip.Addr]nexthops.Result, error) 
 	}
 	all := map[netip.Addr]nexthops.Result{}
 	for _, dst := range dsts {
-		if m := b.members[dst]; m != nil {
+		if m := slices.Clone(b.members[dst]); m != nil {
+			for i := range m {
+				m[i].NoCarrier = b.uncarried[m[i].Index]
+			}
 			all[dst] = nexthops.Result{Group: &nexthops.Group{Members: m}}
 		} else {
 			all[dst] = nexthops.Result{Err: errors.New("no route")}
@@ -73,6 +79,8 @@ func (b *bed) Groups(dsts []netip.Addr) (map[netip.Addr]nexthops.Result, error) 
 	}
 	return all, nil
 }
+
+func (b *bed) Carrier(index int) (bool, error) { return !b.uncarried[index], nil }
 
 func (b *bed) Redirect(all []engine.Redirection) (map[string]error, error) {
 	if b.swErr != nil {
