@@ -45,6 +45,10 @@ const (
 	keepEvery   = time.Second            // rules are compared with what is on the switch
 )
 
+// refusalShown is how long a refusal is reported. A flow whose rule was refused is tried again
+// after 10 s.
+const refusalShown = 20 * time.Second
+
 // atOnce is how many rules change in one decision: the next one sees their effect.
 const atOnce = 4
 
@@ -83,6 +87,7 @@ type Redirector struct {
 	changes   int           // of rules, in all
 	spent     time.Duration // on these
 	refusedBy error         // why the switch refused a rule last
+	refusedAt time.Time
 }
 
 // group is a group of next hops with its table of flows.
@@ -332,6 +337,9 @@ func (r *Redirector) carryOut(now time.Time) error {
 			tables[e.Key()] = g.table
 		}
 	}
+	if now.Sub(r.refusedAt) > refusalShown {
+		r.refusedBy = nil
+	}
 	n := differences(r.onSwitch, want)
 	if !r.pending {
 		r.began = time.Now()
@@ -355,7 +363,7 @@ func (r *Redirector) carryOut(now time.Time) error {
 		if r.refusedBy == nil {
 			r.log.Warn("the switch refuses a rule: its flow stays by hash", "rule", key, "error", why)
 		}
-		r.refusedBy = why
+		r.refusedBy, r.refusedAt = why, now
 		f := redirect.Flow{Src: want[i].Src, Dst: want[i].Dst, SrcPort: want[i].SrcPort}
 		tables[key].Refused(f, errors.Is(why, engine.ErrRefused), now.UnixNano())
 	}
@@ -388,7 +396,7 @@ type Report struct {
 	Rules    int
 	RuleTime time.Duration // of a change, the mean; 0: none was made
 	Err      error         // why next hops are not known
-	Refused  error         // why the switch refused a rule last
+	Refused  error         // why the switch refused a rule last; nil: none within 20 s
 }
 
 // GroupReport is one group.

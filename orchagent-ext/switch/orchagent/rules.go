@@ -20,22 +20,25 @@ import (
 // adopts them without a ledger. No call waits for orchagent: [Rules.Redirect] returns
 // [engine.ErrPending] while orchagent works. Rules are for one goroutine.
 type Rules struct {
-	appl, state *sonicdb.DB
-	patience    time.Duration // for orchagent to take a row
-	now         func() time.Time
+	config, appl, state *sonicdb.DB
+	patience            time.Duration // for orchagent to take a row
+	now                 func() time.Time
 
 	flows   map[string]*ruled // by [engine.Redirection.Key]
 	checked time.Time         // when rows in force were compared with what orchagent has
 	single  bool              // the switch refuses a second rule that matches the same packets
+
+	operators operatorRules
+	readAt    time.Time // when these were read
 }
 
-// checkRules is how often rows in force are compared with what orchagent has: swss flushes
-// APPL_DB when it restarts.
+// checkRules is how often rows in force are compared with what orchagent has, since swss flushes
+// APPL_DB when it restarts, and how often the operator's rules are read.
 const checkRules = time.Second
 
 // Rules returns the rules, of which none is known before [Rules.Adopt].
 func (d *Driver) Rules() *Rules {
-	return &Rules{appl: d.appl, state: d.state, patience: d.patience, now: time.Now, flows: map[string]*ruled{}}
+	return &Rules{config: d.config, appl: d.appl, state: d.state, patience: d.patience, now: time.Now, flows: map[string]*ruled{}}
 }
 
 // Adopt reads the rules that an earlier process left, and returns one for each flow. Of two
@@ -95,9 +98,20 @@ func (s *Rules) flow(r *engine.Redirection) *ruled {
 // in force.
 func (s *Rules) Redirect(all []engine.Redirection) (refused map[string]error, err error) {
 	refused = map[string]error{}
+	if now := s.now(); len(all) > 0 && now.Sub(s.readAt) >= checkRules {
+		if s.operators, err = s.readOperatorRules(); err != nil {
+			return nil, fmt.Errorf("read the operator's ACL rules: %w", err)
+		}
+		s.readAt = now
+	}
 	want := map[string]*engine.NextHop{}
 	for i := range all {
-		want[all[i].Key()] = &all[i].To
+		key := all[i].Key()
+		if why := s.operators.against(&all[i]); why != nil {
+			refused[key] = why
+			continue
+		}
+		want[key] = &all[i].To
 		s.flow(&all[i])
 	}
 	if err := s.observe(want, refused); err != nil {

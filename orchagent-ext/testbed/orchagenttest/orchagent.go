@@ -42,8 +42,14 @@ type ASIC struct {
 	// longer. The error refuses the rule. nil: no packet passes.
 	Redirect func(rule string, fields map[string]string, neighbor string) error
 
+	// Drop drops the packets that the fields of a rule match, or ends that. nil: as Redirect.
+	Drop func(rule string, fields map[string]string, on bool) error
+
 	// OneMatch refuses a rule that matches the same packets as another one.
 	OneMatch bool
+
+	// Entries is how many rules there is room for; 0: any number.
+	Entries int
 }
 
 // task is a row that came or went, by the names of CONFIG_DB.
@@ -243,10 +249,10 @@ func (o *Orchagent) do(t task) bool {
 	switch {
 	case err == errWaits:
 		return false
-	case err == nil && o.deny[t.Name()] && t.Table != "MIRROR_SESSION":
+	case err == nil && (o.deny[t.Name()] || o.full(t)) && t.Table != "MIRROR_SESSION":
 		o.say(t.Row, "Pending creation")
 		o.refuse(t, "no room")
-		return t.Table == "ACL_RULE" // of these it is parked until another rule goes, and Sluice's do not
+		return o.deny[t.Name()] && t.Table == "ACL_RULE" // else it is tried again
 	case err == nil && !o.deny[t.Name()]:
 		if err := o.program(t); err != nil {
 			o.refuse(t, err.Error())

@@ -52,10 +52,19 @@ func (o *Orchagent) program(t task) error {
 		return fmt.Errorf("SAI_STATUS_ITEM_ALREADY_EXISTS")
 	}
 	time.Sleep(o.asic.RuleTime)
-	if to == "" || o.asic.Redirect == nil {
-		return nil
+	switch {
+	case to != "" && o.asic.Redirect != nil:
+		return o.asic.Redirect(t.Key, t.Fields, to)
+	case t.Fields["PACKET_ACTION"] == "DROP" && o.asic.Drop != nil:
+		return o.asic.Drop(t.Key, t.Fields, true)
 	}
-	return o.asic.Redirect(t.Key, t.Fields, to)
+	return nil
+}
+
+// full reports whether a rule finds no room.
+func (o *Orchagent) full(t task) bool {
+	rules := o.taken["ACL_RULE"]
+	return t.Table == "ACL_RULE" && rules[t.Key] == nil && o.asic.Entries > 0 && len(rules) >= o.asic.Entries
 }
 
 // unprogram takes a rule off the switch.
@@ -65,8 +74,12 @@ func (o *Orchagent) unprogram(rule string) {
 		return
 	}
 	time.Sleep(o.asic.RuleTime)
-	if o.asic.Redirect != nil && neighborOf(fields) != "" {
-		_ = o.asic.Redirect(rule, fields, "") // of a switch that has gone, nothing is left
+	// Of a switch that has gone, nothing is left.
+	switch {
+	case o.asic.Redirect != nil && neighborOf(fields) != "":
+		_ = o.asic.Redirect(rule, fields, "")
+	case o.asic.Drop != nil && fields["PACKET_ACTION"] == "DROP":
+		_ = o.asic.Drop(rule, fields, false)
 	}
 	delete(o.taken["ACL_RULE"], rule)
 }
