@@ -33,15 +33,29 @@ type ruleSwitch struct {
 	leaf *fabric.LeafSpine
 
 	mu sync.Mutex
-	to map[string]string // the port of each rule in force, by its name
+	to map[string]installed // rules in force, by their names
 }
+
+// installed is a rule in force.
+type installed struct {
+	rule *netlink.Rule
+	port string // that it leads to; "": it drops
+	flow int    // of the load
+}
+
+// Priorities of the kernel's rules, of which the lowest is first, less those of ACL rules, of which
+// the highest is. On this switch a redirection wins over a DROP, whatever their priorities.
+const (
+	redirections = 20000
+	drops        = 30000
+)
 
 // firstTable is the routing table of the first uplink; the others have those after it.
 const firstTable = 1000
 
 func newRuleSwitch(t *testing.T, leaf *fabric.LeafSpine) *ruleSwitch {
 	t.Helper()
-	s := &ruleSwitch{leaf: leaf, to: map[string]string{}}
+	s := &ruleSwitch{leaf: leaf, to: map[string]installed{}}
 	all := &net.IPNet{IP: net.IPv4zero, Mask: net.CIDRMask(0, 32)}
 	for i, u := range leaf.Uplinks {
 		for _, r := range []*netlink.Route{
@@ -56,52 +70,92 @@ func newRuleSwitch(t *testing.T, leaf *fabric.LeafSpine) *ruleSwitch {
 
 // redirect implements orchagenttest.ASIC for rules of IPv4.
 func (s *ruleSwitch) redirect(name string, fields map[string]string, neighbor string) error {
-	rule := netlink.NewRule()
-	var err error
-	for field, to := range map[string]**net.IPNet{"SRC_IP": &rule.Src, "DST_IP": &rule.Dst} {
-		if _, *to, err = net.ParseCIDR(fields[field]); err != nil {
-			return err
-		}
+	if neighbor == "" {
+		return s.uninstall(name)
 	}
-	var numbers [3]int
-	for i, field := range []string{"L4_SRC_PORT", "L4_DST_PORT", "PRIORITY"} {
-		if numbers[i], err = strconv.Atoi(fields[field]); err != nil {
-			return err
-		}
-	}
-	port, _, _ := strings.Cut(fields["REDIRECT_ACTION"], "@")
+	address, _, _ := strings.Cut(fields["REDIRECT_ACTION"], "@")
 	uplink := -1
 	for i := range s.leaf.Uplinks {
-		if spineAddress(i).String() == port {
+		if spineAddress(i).String() == address {
 			uplink = i
 		}
 	}
 	if uplink < 0 {
-		return fmt.Errorf("no uplink has the next hop %s", port)
+		return fmt.Errorf("no uplink has the next hop %s", address)
 	}
-	rule.Family, rule.IPProto, rule.Table = unix.AF_INET, unix.IPPROTO_UDP, firstTable+uplink
-	rule.Sport = netlink.NewRulePortRange(uint16(numbers[0]), uint16(numbers[0]))
-	rule.Dport = netlink.NewRulePortRange(uint16(numbers[1]), uint16(numbers[1]))
-	rule.Priority = 20000 - numbers[2] // of rules the lowest is first, of ACL rules the highest
-	change := netlink.RuleAdd
-	if neighbor == "" {
-		change = netlink.RuleDel
-	}
-	if err := s.leaf.Leaf.Do(func() error { return change(rule) }); err != nil {
+	rule, err := ruleOf(fields, redirections)
+	if err != nil {
 		return err
 	}
+	rule.Table = firstTable + uplink
+	return s.install(name, installed{rule: rule, port: s.leaf.Uplinks[uplink].Name})
+}
+
+// drop is likewise for DROP.
+func (s *ruleSwitch) drop(name string, fields map[string]string, on bool) error {
+	if !on {
+		return s.uninstall(name)
+	}
+	rule, err := ruleOf(fields, drops)
+	if err != nil {
+		return err
+	}
+	rule.Type = unix.RTN_BLACKHOLE
+	return s.install(name, installed{rule: rule})
+}
+
+// ruleOf is the kernel's rule with the match of an ACL rule.
+func ruleOf(fields map[string]string, priority int) (rule *netlink.Rule, err error) {
+	rule = netlink.NewRule()
+	rule.Family, rule.IPProto = unix.AF_INET, unix.IPPROTO_UDP
+	for field, to := range map[string]**net.IPNet{"SRC_IP": &rule.Src, "DST_IP": &rule.Dst} {
+		if fields[field] == "" {
+			continue
+		}
+		if _, *to, err = net.ParseCIDR(fields[field]); err != nil {
+			return nil, err
+		}
+	}
+	for field, to := range map[string]**netlink.RulePortRange{"L4_SRC_PORT": &rule.Sport, "L4_DST_PORT": &rule.Dport} {
+		n, err := strconv.ParseUint(fields[field], 10, 16)
+		if err != nil {
+			return nil, err
+		}
+		*to = netlink.NewRulePortRange(uint16(n), uint16(n))
+	}
+	n, err := strconv.Atoi(fields["PRIORITY"])
+	rule.Priority = priority - n
+	return rule, err
+}
+
+func (s *ruleSwitch) install(name string, is installed) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if neighbor == "" {
-		delete(s.to, name)
-	} else {
-		s.to[name] = s.leaf.Uplinks[uplink].Name
+	is.flow = int(is.rule.Sport.Start) - stockPort
+	s.to[name] = is
+	return s.leaf.Leaf.Do(func() error { return netlink.RuleAdd(is.rule) })
+}
+
+func (s *ruleSwitch) uninstall(name string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	is := s.to[name]
+	delete(s.to, name)
+	return s.leaf.Leaf.Do(func() error { return netlink.RuleDel(is.rule) })
+}
+
+// reset removes all rules, as a cold start of orchagent does.
+func (s *ruleSwitch) reset() error {
+	for name := range s.rules() {
+		if err := s.uninstall(name); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-// rules returns the port of each rule in force, by its name.
-func (s *ruleSwitch) rules() map[string]string {
+// rules returns the rules in force, by their names.
+func (s *ruleSwitch) rules() map[string]installed {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return maps.Clone(s.to)
@@ -109,8 +163,18 @@ func (s *ruleSwitch) rules() map[string]string {
 
 // rulesTo counts the rules to a port.
 func (s *ruleSwitch) rulesTo(port string) (n int) {
-	for _, to := range s.rules() {
-		if to == port {
+	for _, is := range s.rules() {
+		if is.port == port {
+			n++
+		}
+	}
+	return n
+}
+
+// ruled counts the rules that redirect a flow.
+func (s *ruleSwitch) ruled(flow int) (n int) {
+	for _, is := range s.rules() {
+		if is.flow == flow && is.port != "" {
 			n++
 		}
 	}
