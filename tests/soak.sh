@@ -41,6 +41,7 @@ long() { go test -count=1 -timeout 90m -v "$@"; }
 check e2e long ./tests/e2e
 check gnmi long ./tests/gnmi
 check rough make rough
+check rdma-lab make rdma-lab
 check fabric long -run Fabric ./tests/leafspine
 check container long -run Restart ./sonic-container
 check examples long -run Examples ./tests/docs

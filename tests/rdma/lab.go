@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"sluice/orchagent-ext/testbed/fabric"
+	"sluice/tests/site"
+)
+
+// uplinks between leaf and spine.
+const uplinks = 4
+
+// A lab is two guests at the ends of leaf == uplinks == spine.
+type lab struct {
+	*fabric.LeafSpine
+	a, b    *end
+	leaf    *site.Site // while a scenario has one
+	spine   *site.Site
+	report  report
+	fabric  *fabric.Fabric
+	bin     string
+	folder  string // for databases; it is removed
+	out     string
+	started int // sites
+}
+
+// newLab boots the guests. Close it in the end, after an error, too.
+func newLab(ctx context.Context, bin, out string, timeout time.Duration) (l *lab, err error) {
+	l = &lab{bin: bin, out: out}
+	began := time.Now()
+	root, err := unpack(ctx, out)
+	if err != nil {
+		return l, err
+	}
+	i, err := makeImage(root, out)
+	if err != nil {
+		return l, err
+	}
+	fmt.Printf("kernel %s: image made in %.0f s\n", strings.TrimPrefix(filepath.Base(i.kernel), "vmlinuz-"), time.Since(began).Seconds())
+	if l.folder, err = os.MkdirTemp("", "sluice-rdma-"); err != nil {
+		return l, err
+	}
+	if l.fabric, err = fabric.New(); err != nil {
+		return l, err
+	}
+	if l.LeafSpine, err = l.fabric.LeafSpine(uplinks); err != nil {
+		return l, err
+	}
+	began = time.Now()
+	if l.a, err = attachGuest(l.A, fabric.HostA, fabric.HostA4, i, out); err != nil {
+		return l, err
+	}
+	if l.b, err = attachGuest(l.B, fabric.HostB, fabric.HostB4, i, out); err != nil {
+		return l, err
+	}
+	for _, e := range []*end{l.a, l.b} {
+		if err := e.await(timeout); err != nil {
+			return l, err
+		}
+		if err := e.configure(ctx); err != nil {
+			return l, err
+		}
+	}
+	fmt.Printf("2 guests booted in %.0f s\n", time.Since(began).Seconds())
+	return l, nil
+}
+
+// startLeaf starts sluiced at the leaf: port 0 is to a host, the others are of the fabric.
+func (l *lab) startLeaf(ctx context.Context, profile ...string) (err error) {
+	roles := map[*fabric.Interface]string{l.LeafA: "edge"}
+	for _, u := range l.Uplinks {
+		roles[u] = "fabric"
+	}
+	l.leaf, err = site.Start(ctx, l.Leaf, l.files("leaf"), roles, profile...)
+	return err
+}
+
+// startSpine is the same of the spine.
+func (l *lab) startSpine(ctx context.Context, profile ...string) (err error) {
+	roles := map[*fabric.Interface]string{l.SpineB: "edge"}
+	for _, u := range l.Uplinks {
+		roles[u.Peer()] = "fabric"
+	}
+	l.spine, err = site.Start(ctx, l.Spine, l.files("spine"), roles, profile...)
+	return err
+}
+
+func (l *lab) files(name string) site.Files {
+	l.started++
+	return site.Files{Programs: l.bin, Folder: filepath.Join(l.folder, fmt.Sprint(name, l.started)), Log: filepath.Join(l.out, name+".log")}
+}
+
+// stop ends what a scenario started.
+func (l *lab) stop() (err error) {
+	for _, s := range []**site.Site{&l.leaf, &l.spine} {
+		if *s != nil {
+			err = errors.Join(err, (*s).Close())
+			*s = nil
+		}
+	}
+	return err
+}
+
+func (l *lab) close() error {
+	err := l.stop()
+	for _, e := range []*end{l.a, l.b} {
+		if e != nil && e.guest != nil {
+			e.guest.close()
+		}
+	}
+	if l.fabric != nil {
+		err = errors.Join(err, l.fabric.Close())
+	}
+	if l.folder != "" {
+		err = errors.Join(err, os.RemoveAll(l.folder))
+	}
+	return err
+}
+
+// labels switches flow labels on at the leaf, and waits until they are written.
+func (l *lab) labels(ctx context.Context) error {
+	err := l.leaf.Set(ctx, "SLUICE_FLOW_LABEL", "global", "admin_state", "enabled", "manage_switch_hash", "true")
+	if err == nil {
+		err = l.leaf.Await(ctx, "SLUICE_STATE", "global", "flow_label", "active")
+	}
+	return err
+}
+
+// observe has every RoCEv2 packet copied to the CPU of a switch, so that its rows of flows
+// follow each. Records go to a collector that does not exist: they are not of interest here.
+func observe(ctx context.Context, s *site.Site) error {
+	return errors.Join(
+		s.Set(ctx, "SLUICE", "global", "cpu_rate", "1000000", "cpu_burst", "1000000"),
+		s.Set(ctx, "SLUICE_IPFIX", "global", "admin_state", "enabled", "sampling_rate", "1"),
+		s.Set(ctx, "SLUICE_IPFIX_COLLECTOR", "none", "address", "127.0.0.1", "port", "9"))
+}
+
+// counters are the adapter's: those of hw_counters, by name.
+func (e *end) counters(ctx context.Context) (map[string]int, error) {
+	out, err := e.run(ctx, "cd /sys/class/infiniband/rxe0/ports/1/hw_counters && grep . *")
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]int{}
+	for line := range strings.Lines(out) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
+		if all[name], err = strconv.Atoi(value); err != nil {
+			return nil, fmt.Errorf("hw_counters of %s: %w", e.name, err)
+		}
+	}
+	return all, nil
+}

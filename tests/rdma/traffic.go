@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// A transfer is a program of which a server runs in guest B and a client in guest A.
+type transfer struct {
+	name    string
+	program string
+	args    string // of both
+	cm      bool   // set up by RDMA-CM, else by TCP
+	four    bool   // over IPv4, else IPv6
+	silent  bool   // nothing is answered, so that source queue pairs stay unknown
+}
+
+// timeout is that of queue pairs: 4.096 µs << 18 is a second. The timers of soft-RoCE go off early
+// on a busy machine, and each would send packets again.
+const timeout = "-u 18"
+
+// gidIndex finds the guest's GID of an address family, as the index that programs take.
+func (e *end) gidIndex(ctx context.Context, four bool) (int, error) {
+	want := e.addr.Addr()
+	if four {
+		want = e.addr4.Addr()
+	}
+	a := want.As16()
+	var groups []string
+	for i := 0; i < len(a); i += 2 {
+		groups = append(groups, fmt.Sprintf("%02x%02x", a[i], a[i+1]))
+	}
+	out, err := e.run(ctx, "cd /sys/class/infiniband/rxe0/ports/1/gids && for i in 0 1 2 3 4 5 6 7; do echo $(cat $i) $i; done | grep ^%s", strings.Join(groups, ":"))
+	if err != nil {
+		return 0, err
+	}
+	_, index, _ := strings.Cut(strings.TrimSpace(out), " ")
+	return strconv.Atoi(index)
+}
+
+// A queuePair is the two numbers of a connection.
+type queuePair struct{ a, b uint32 }
+
+// queuePairLine is the line of perftest about each end of a connection.
+var queuePairLine = regexp.MustCompile(`(local|remote) address:.*QPN 0x([0-9a-f]+)`)
+
+// play runs a transfer and returns its queue pairs; rping prints none.
+func (l *lab) play(ctx context.Context, t transfer) (pairs []queuePair, err error) {
+	server, client := t.commands(l)
+	if t.program != "rping" {
+		for side, e := range map[*string]*end{&server: l.b, &client: l.a} {
+			gid, err := e.gidIndex(ctx, t.four)
+			if err != nil {
+				return nil, err
+			}
+			*side = fmt.Sprintf("%s -d rxe0 -x %d %s", t.program, gid, *side)
+		}
+	}
+	listens := "grep -q :4853 /proc/net/tcp /proc/net/tcp6" // 18515, perftest's
+	if t.cm {
+		listens = "/usr/bin/rdma res show cm_id | grep -q LISTEN"
+	}
+	if _, err := l.b.run(ctx, "%s >/tmp/server 2>&1 & until %s; do sleep 0.1; done", server, listens); err != nil {
+		return nil, err
+	}
+	out, err := l.a.run(ctx, "%s", client)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := l.b.run(ctx, "while pidof %s >/dev/null; do sleep 0.1; done", t.program); err != nil {
+		return nil, err
+	}
+	var local, remote []uint32
+	for _, m := range queuePairLine.FindAllStringSubmatch(out, -1) {
+		qp, err := strconv.ParseUint(m[2], 16, 24)
+		if err != nil {
+			return nil, err
+		}
+		if m[1] == "local" {
+			local = append(local, uint32(qp))
+		} else {
+			remote = append(remote, uint32(qp))
+		}
+	}
+	if len(local) != len(remote) || len(local) == 0 && t.program != "rping" {
+		return nil, fmt.Errorf("%s printed %d local queue pairs and %d remote ones: %s", client, len(local), len(remote), out)
+	}
+	for i := range local {
+		pairs = append(pairs, queuePair{local[i], remote[i]})
+	}
+	return pairs, nil
+}
+
+// commands are those of the server and the client, without the device of perftest.
+func (t *transfer) commands(l *lab) (server, client string) {
+	to, to4 := l.b.addr.Addr(), l.b.addr4.Addr()
+	switch {
+	case t.program == "rping" && t.four:
+		return fmt.Sprintf("rping -s -a %s %s", to4, t.args), fmt.Sprintf("rping -c -a %s %s", to4, t.args)
+	case t.program == "rping":
+		return fmt.Sprintf("rping -s -a %s %s", to, t.args), fmt.Sprintf("rping -c -a %s %s", to, t.args)
+	case t.cm:
+		return "-R " + timeout + " " + t.args, fmt.Sprintf("-R %s %s %s", timeout, t.args, to4)
+	}
+	// What the ends exchange to set up queue pairs goes over IPv4 in any case.
+	return timeout + " " + t.args, fmt.Sprintf("%s %s %s", timeout, t.args, to4)
+}
