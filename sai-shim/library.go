@@ -176,6 +176,22 @@ func (l *Library) CreateSwitch(initialize bool) error {
 	return nil
 }
 
+// ReloadPorts makes the ports those of a list in the form of the profile's key, which it
+// had when it was opened, while all other objects stay. After an error the library may have
+// some of them only, and is to be opened again.
+func (l *Library) ReloadPorts(key, list string) error {
+	if l.NoExtension {
+		return &Error{Call: "set", Object: saiattr.Switch.Name, Status: C.SAI_STATUS_NOT_SUPPORTED}
+	}
+	k, v := C.CString(key), C.CString(list)
+	defer C.free(unsafe.Pointer(k))
+	defer C.free(unsafe.Pointer(v))
+	if status := Status(C.shim_set_profile(l.shim, k, v)); status != 0 {
+		return fmt.Errorf("change %s of the SAI profile: %w", key, &Error{Status: status})
+	}
+	return l.Set(saiattr.Switch, l.Switch, saiattr.SwitchReloadPorts.Is(true))
+}
+
 // watchPackets gives the library the callback for packets to the CPU.
 func (l *Library) watchPackets() error {
 	l.argue(saiattr.Value{Attr: saiattr.SwitchPackets})

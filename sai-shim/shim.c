@@ -175,6 +175,23 @@ static int copy_profile(struct shim *s, const char *const *keys, const char *con
 	return 0;
 }
 
+sai_status_t shim_set_profile(struct shim *s, const char *key, const char *value)
+{
+	for (int i = 0; i < s->npairs; i++) {
+		char *copy;
+
+		if (strcmp(s->pairs[2 * i], key) != 0)
+			continue;
+		copy = strdup(value);
+		if (!copy)
+			return SAI_STATUS_NO_MEMORY;
+		free(s->pairs[2 * i + 1]);
+		s->pairs[2 * i + 1] = copy;
+		return SAI_STATUS_SUCCESS;
+	}
+	return SAI_STATUS_ITEM_NOT_FOUND;
+}
+
 static void free_shim(struct shim *s)
 {
 	for (int i = 0; s->pairs && i < 2 * s->npairs; i++)

@@ -33,6 +33,9 @@ char *shim_open(const char *path, const char *const *keys, const char *const *va
  */
 void shim_close(struct shim *s);
 
+/* Changes the value of a key of the profile, and no other; SAI_STATUS_ITEM_NOT_FOUND: it has no such key. */
+sai_status_t shim_set_profile(struct shim *s, const char *key, const char *value);
+
 /* The library's version of SAI, major * 10000 + minor * 100; 0: it does not say. */
 uint64_t shim_version(struct shim *s);
 

@@ -155,6 +155,18 @@ enum {
 	 * @default NULL
 	 */
 	SAI_SWITCH_ATTR_FLOW_EVENT_NOTIFY = 0x10000004,
+
+	/**
+	 * @brief Set to true: the ports are those that the profile's key SLUICE_PORTS lists now
+	 *
+	 * Of the software switch, whose ports are netdevs that come and go. All other objects stay,
+	 * holds among them. A library that leaves it out, or refuses it, is opened again.
+	 *
+	 * @type bool
+	 * @flags SET_ONLY
+	 * @default false
+	 */
+	SAI_SWITCH_ATTR_RELOAD_PORTS = 0x10000005,
 };
 
 /** @brief Attributes of SAI_OBJECT_TYPE_QUEUE */

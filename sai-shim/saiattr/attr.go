@@ -255,6 +255,7 @@ var (
 	SwitchStreamSeed = define("SAI_SWITCH_ATTR_STREAM_SEED", U32)
 	SwitchHashSeed   = define("SAI_SWITCH_ATTR_ECMP_DEFAULT_HASH_SEED", U32, inPlace)
 
+	SwitchReloadPorts = define("SAI_SWITCH_ATTR_RELOAD_PORTS", Bool)
 	SwitchRestartWarm = define("SAI_SWITCH_ATTR_RESTART_WARM", Bool)
 
 	// Uses of a hash. Those of RDMA came with SAI 1.16. ECMPHash is the default one, which

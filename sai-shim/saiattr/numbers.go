@@ -250,6 +250,7 @@ var numbers = map[string]uint32{
 	"SAI_SWITCH_ATTR_FLOW_KEY":                              0x10000002,
 	"SAI_SWITCH_ATTR_STREAM_SEED":                           0x10000003,
 	"SAI_SWITCH_ATTR_FLOW_EVENT_NOTIFY":                     0x10000004,
+	"SAI_SWITCH_ATTR_RELOAD_PORTS":                          0x10000005,
 	"SAI_QUEUE_ATTR_FLOW_MONITOR_HIGH":                      0x10000000,
 	"SAI_QUEUE_ATTR_FLOW_MONITOR_LOW":                       0x10000001,
 	"SAI_SLUICE_FLOW_KEY_FLOW_LABEL":                        0,

@@ -333,11 +333,7 @@ func (o *orch) reconcile(ctx, writing context.Context, g task.Group) error {
 		o.mirrored = true
 		g.Go(func() error { return o.rows.Run(writing) })
 	}
-	err := o.sw.SetPorts(policy.Ports(o.snapshot()))
-	if errors.Is(err, ErrPorts) {
-		err = o.reopen(writing)
-	}
-	if err != nil {
+	if err := o.setPorts(writing); err != nil {
 		return err
 	}
 	o.statistics.Reconcile(o.sw, statistics.PortsOf(o.snapshot()))

@@ -123,7 +123,7 @@ func (f fakeSwitch) ReadPorts(names []string) []*telemetry.PortStats {
 
 func (fakeSwitch) ReadQueues([]statistics.Object) ([]*telemetry.QueueStats, error) { return nil, nil }
 
-func (f fakeSwitch) SetPorts([]engine.Port) error                                    { return f.script.call("SetPorts") }
+func (f fakeSwitch) SetPorts([]engine.Port) (bool, error)                            { return false, f.script.call("SetPorts") }
 func (fakeSwitch) Strays(map[string]*engine.Record, map[engine.ID]bool) (int, error) { return 0, nil }
 func (fakeSwitch) Expect(engine.Policy, engine.Choices)                              {}
 func (fakeSwitch) PortName(uint64) string                                            { return "" }

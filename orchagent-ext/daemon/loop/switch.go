@@ -48,11 +48,12 @@ type FlowControl interface {
 type Hardware interface {
 	statistics.Switch
 
-	// SetPorts learns which port of the switch is which, or fails with ErrPorts.
-	SetPorts(ports []engine.Port) error
+	// SetPorts learns which port of the switch is which, or fails with ErrPorts. reloaded: ports
+	// have come or gone, and what was bound to those that went is gone.
+	SetPorts(ports []engine.Port) (reloaded bool, err error)
 
-	// PortsChanged reports whether SetPorts would fail with ErrPorts now, since ports have
-	// come or gone without a row of PORT.
+	// PortsChanged reports whether SetPorts would find other ports now, since some have come
+	// or gone without a row of PORT.
 	PortsChanged() bool
 
 	// PortName returns the name of a port by its number in frames; "": it has none, or
@@ -83,8 +84,8 @@ type Hardware interface {
 	Close() error
 }
 
-// ErrPorts means that a switch is to be opened again, to have the ports that there are
-// now.
+// ErrPorts means that a switch is to be opened again, to have the ports that there are now:
+// its library does not change them while it is open.
 var ErrPorts = errors.New("the ports are others than the switch was opened with")
 
 // made is the driver by which a recorded object was created.
@@ -164,7 +165,7 @@ func (o *orch) openBy(writing context.Context, d policy.Driver, left []*engine.R
 			err = errors.Join(err, sw.Close())
 		}
 	}()
-	if err := sw.SetPorts(policy.Ports(o.snapshot())); err != nil {
+	if _, err := sw.SetPorts(policy.Ports(o.snapshot())); err != nil {
 		return nil, err
 	}
 	engine, err := engine.NewEngine(sw.Driver, o.ledger.Of(writing, left), o.Log)
@@ -211,9 +212,22 @@ func (o *orch) leave() error {
 	return err
 }
 
+// setPorts gives the switch the ports that there are.
+func (o *orch) setPorts(writing context.Context) error {
+	reloaded, err := o.sw.SetPorts(policy.Ports(o.snapshot()))
+	switch {
+	case errors.Is(err, ErrPorts):
+		return o.reopen(writing, err)
+	case err != nil || !reloaded:
+		return err
+	}
+	o.Log.Info("ports have come or gone")
+	return o.sw.engine.CheckBindings()
+}
+
 // reopen closes the switch, where its objects stay, and takes it over again.
-func (o *orch) reopen(writing context.Context) error {
-	o.Log.Info("ports have come or gone: the switch is opened again")
+func (o *orch) reopen(writing context.Context, why error) error {
+	o.Log.Warn("ports have come or gone: the switch is opened again", "error", why)
 	err := o.closeSwitch()
 	// Entries of flows take half of the memory. Those of the closed switch go now: otherwise
 	// they stay beside those that are taken over, until the collector's next cycle.

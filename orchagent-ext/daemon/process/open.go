@@ -75,7 +75,11 @@ func (o *opener) open(driver policy.Driver, s *config.Snapshot, cold bool) (*loo
 	}
 	sw := saidriver.New(lib, saidriver.Options{Connected: o.options.Connect, Kernel: soft, Created: o.guard.Created(), Creating: o.guard.Creating(), Last: o.guard.Last})
 	source := packetio.NewSAI(lib, sw.IfIndex, sw.Copies)
-	return &loop.Switch{Driver: o.guard.Driver(sw), Source: source, Hardware: &switched{Driver: sw, source: source, soft: soft, opened: opened, warm: o.options.warmFile() != "", log: o.log}, Kernel: soft, FlowControl: sw}, nil
+	hardware := &switched{Driver: sw, source: source, opened: opened, warm: o.options.warmFile() != "", log: o.log}
+	if soft {
+		hardware.reload = func(ports []engine.Port) error { return lib.ReloadPorts(profilePorts, portList(ports)) }
+	}
+	return &loop.Switch{Driver: o.guard.Driver(sw), Source: source, Hardware: hardware, Kernel: soft, FlowControl: sw}, nil
 }
 
 // libraryUse says what a library is opened for.
@@ -160,8 +164,8 @@ type switched struct {
 	*saidriver.Driver
 	source *packetio.SAI
 
-	soft   bool   // the software switch, whose ports are those that it is opened with
-	opened string // which
+	reload func([]engine.Port) error // gives the software switch, whose ports are netdevs, others; nil: it is another
+	opened string                    // the ports that it has
 	ports  []engine.Port
 
 	warm bool // the next process is to go on where this one ends
@@ -169,17 +173,23 @@ type switched struct {
 }
 
 // SetPorts implements [loop.Hardware].
-func (s *switched) SetPorts(ports []engine.Port) error {
+func (s *switched) SetPorts(ports []engine.Port) (reloaded bool, err error) {
 	s.ports = ports
-	if s.PortsChanged() {
-		return loop.ErrPorts
+	if s.reload != nil {
+		there, now := present(ports)
+		if reloaded = now != s.opened; reloaded {
+			if err := s.reload(there); err != nil {
+				return false, fmt.Errorf("%w: %w", loop.ErrPorts, err)
+			}
+			s.opened = now
+		}
 	}
-	return s.Driver.SetPorts(ports)
+	return reloaded, s.Driver.SetPorts(ports)
 }
 
 // PortsChanged implements [loop.Hardware]: netdevs of ports have come or gone.
 func (s *switched) PortsChanged() bool {
-	if !s.soft {
+	if s.reload == nil {
 		return false
 	}
 	_, now := present(s.ports)

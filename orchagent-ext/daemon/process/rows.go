@@ -43,12 +43,12 @@ func (o *opener) openRows() (*loop.Switch, error) {
 func (s *rowSwitch) PortsChanged() bool { return false }
 
 // SetPorts implements [loop.Hardware].
-func (s *rowSwitch) SetPorts(ports []engine.Port) error {
+func (s *rowSwitch) SetPorts(ports []engine.Port) (reloaded bool, err error) {
 	s.ports = s.ports[:0]
 	for _, p := range ports {
 		s.ports = append(s.ports, p.Name)
 	}
-	return errors.Join(s.Driver.SetPorts(ports), s.Netdev.SetPorts(s.ports))
+	return false, errors.Join(s.Driver.SetPorts(ports), s.Netdev.SetPorts(s.ports))
 }
 
 // Probe also looks for netdevs that came since, which orchagent makes, and tries

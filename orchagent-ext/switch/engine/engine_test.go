@@ -166,6 +166,24 @@ func TestAPortThatRefusesIsToldOfAndTheRestStands(t *testing.T) {
 	inStep(t, e, f, l)
 }
 
+func TestBindingsThatWentWithTheirPortAreMadeAgain(t *testing.T) {
+	f, l := newFakeSwitch(), &fakeLedger{}
+	e := newTestEngine(t, f, l)
+	reconcile(t, e, policy("Ethernet0", "Ethernet4"))
+	was := e.Record("port/Ethernet4").ID
+	delete(f.there, was) // its netdev goes, and another of its name comes
+	if o := reconcile(t, e, policy("Ethernet0", "Ethernet4")); o.Created != 0 {
+		t.Errorf("%+v without a look at the bindings", o)
+	}
+	if err := e.CheckBindings(); err != nil {
+		t.Fatal(err)
+	}
+	if o := reconcile(t, e, policy("Ethernet0", "Ethernet4")); o.Created != 1 || o.Removed != 0 || e.Record("port/Ethernet4").ID == was {
+		t.Errorf("%+v", o)
+	}
+	inStep(t, e, f, l)
+}
+
 func TestAFailureIsTriedAgain(t *testing.T) {
 	f, l := newFakeSwitch(), &fakeLedger{}
 	f.refuse[TypeACLEntry] = errors.New("FAILURE")

@@ -66,6 +66,25 @@ func (e *Engine) CheckDrift() (changed bool, err error) {
 	return changed, nil
 }
 
+// CheckBindings forgets the bindings that went with their ports, so that the next Reconcile
+// binds again what it can.
+func (e *Engine) CheckBindings() error {
+	for key, r := range e.objects {
+		if r.Type != TypeBinding {
+			continue
+		}
+		there, err := e.driver.Exists(r)
+		if err != nil {
+			return fmt.Errorf("look for %s: %w", r.ID, err)
+		}
+		if !there {
+			delete(e.objects, key)
+			e.gone = append(e.gone, r.ID)
+		}
+	}
+	return nil
+}
+
 // make creates an object; with a shared driver the ledger has it before.
 func (e *Engine) make(o *Object) (*Record, error) {
 	if e.shared == nil {

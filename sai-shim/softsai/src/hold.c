@@ -76,6 +76,30 @@ static uint32_t stage_of(const struct softsai_match *m)
 	return SOFTSAI_STAGE(m->kind, m->ifindex == 0);
 }
 
+/* Tells a port's line at which stages holds match. */
+static sai_status_t tell(uint32_t line)
+{
+	uint32_t stages = 0;
+
+	for (uint32_t s = 0; s < SOFTSAI_STAGES; s++)
+		if (references[line][s] || references[ANY][s])
+			stages |= 1U << s;
+	return stages == slots_line_at(line)->stages ? SAI_STATUS_SUCCESS : slots_set_stages(line, stages);
+}
+
+sai_status_t hold_extend(uint32_t first)
+{
+	sai_status_t status = SAI_STATUS_SUCCESS;
+
+	if (!records)
+		return status;
+	pthread_mutex_lock(&lock);
+	for (uint32_t l = first; l < slots_lines() && !status; l++)
+		status = tell(l);
+	pthread_mutex_unlock(&lock);
+	return status;
+}
+
 /* Counts a match at its stage, and tells the ports. */
 static sai_status_t refer(const struct softsai_match *m, int by)
 {
@@ -88,15 +112,8 @@ static sai_status_t refer(const struct softsai_match *m, int by)
 		first = line;
 		end = line + 1;
 	}
-	for (uint32_t l = first; l < end && !status; l++) {
-		uint32_t stages = 0;
-
-		for (uint32_t s = 0; s < SOFTSAI_STAGES; s++)
-			if (references[l][s] || references[ANY][s])
-				stages |= 1U << s;
-		if (stages != slots_line_at(l)->stages)
-			status = slots_set_stages(l, stages);
-	}
+	for (uint32_t l = first; l < end && !status; l++)
+		status = tell(l);
 	return status;
 }
 

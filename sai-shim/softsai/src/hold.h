@@ -23,6 +23,9 @@ void hold_close(void);
 sai_status_t hold_set(uint32_t ifindex, const sai_sluice_match_t *match, uint64_t duration_ns, uint64_t rate);
 sai_status_t hold_get(uint32_t ifindex, const sai_sluice_match_t *match, sai_sluice_hold_t *state);
 
+/* Has holds at any port match at the lines from first on, which are new. */
+sai_status_t hold_extend(uint32_t first);
+
 /* Ends all holds. What waits leaves at the rate of its next queue; with direct at once, and new packets may pass it. */
 void hold_end_all(bool direct);
 

@@ -20,7 +20,6 @@
 #include "hold.h"
 #include "log.h"
 #include "pace.h"
-#include "queue.h"
 #include "reader.h"
 #include "slots.h"
 #include "tap.h"
@@ -62,7 +61,6 @@ static struct ended {
 static struct pace paces[SOFTSAI_LINES];
 
 static struct tap tap = { .sender = -1, .guard = -1 };
-static uint32_t limits[SOFTSAI_LINES]; /* octets of a queue, by line */
 static pthread_t thread;
 static int wake = -1;
 static atomic_bool ending;
@@ -175,7 +173,7 @@ static bool crowded(const struct place *p)
 	if (s && slots_queued(s) >= IN_QUEUE)
 		return true;
 	backlog = LOAD(line->in[head->queue & 7]) - LOAD(line->out[head->queue & 7]);
-	return backlog && backlog + p->length > limits[number];
+	return backlog && backlog + p->length > line->limit;
 }
 
 static int send_frame(const struct place *p)
@@ -336,14 +334,6 @@ static void *run(void *arg)
 	return NULL;
 }
 
-static void read_limits(void)
-{
-	struct queue_port port;
-
-	for (uint32_t i = 0; i < SOFTSAI_LINES && queue_port(i, &port); i++)
-		limits[i] = port.limit;
-}
-
 /* It works for ms without a break: what decides about holds goes before it. */
 static int below(int realtime)
 {
@@ -364,7 +354,6 @@ sai_status_t lane_open(uint32_t holds, int realtime)
 		warn("flows cannot be held: %s: %s", what, strerror(-err));
 		return SAI_STATUS_NOT_SUPPORTED;
 	}
-	read_limits();
 	memset(places, 0, sizeof(places));
 	for (size_t i = 0; i < SOFTSAI_HOLDS; i++)
 		places[i].line = -1;

@@ -335,6 +335,16 @@ sai_status_t object_build(const struct type *type, sai_object_id_t id, uint32_t 
 	return status;
 }
 
+void object_dissolve(sai_object_id_t id)
+{
+	struct object *o = object_find(id);
+
+	if (!o)
+		return;
+	meta_remove(id);
+	unlink_object(o);
+}
+
 sai_status_t object_set(const struct type *type, sai_object_id_t id, const sai_attribute_t *attr)
 {
 	struct object *o = object_find(id);

@@ -54,6 +54,9 @@ sai_status_t object_remove(const struct type *type, sai_object_id_t id);
 /* Makes a built-in object: with a given id, without a record and without a commit. */
 sai_status_t object_build(const struct type *type, sai_object_id_t id, uint32_t count, const sai_attribute_t *list);
 
+/* Forgets a built-in object to which no other refers, and its record. */
+void object_dissolve(sai_object_id_t id);
+
 /* The value stored, or NULL. */
 const sai_attribute_value_t *object_value(const struct object *o, sai_attr_id_t id);
 

@@ -228,6 +228,17 @@ static int detach(uint32_t ifindex)
 	return bpf_tc_hook_destroy(&hook);
 }
 
+/* Takes the program off a former port; the ports work in any case. */
+static void leave(uint32_t ifindex)
+{
+	int err;
+
+	log_libbpf_clear();
+	err = detach(ifindex);
+	if (err)
+		explain("remove the BPF program from the former port", ifindex, err);
+}
+
 int plane_detach(void)
 {
 	int err = 0, e;
@@ -239,6 +250,35 @@ int plane_detach(void)
 			err = explain("remove the BPF program from", plane.ifindexes[i], e);
 	}
 	return err;
+}
+
+int plane_join(uint32_t ifindex)
+{
+	uint32_t *more = realloc(plane.ifindexes, (plane.ports + 1) * sizeof(*more));
+	int err;
+
+	if (!more)
+		return -ENOMEM;
+	plane.ifindexes = more;
+	log_libbpf_clear();
+	err = attach(ifindex);
+	if (err)
+		return explain("attach the BPF program to", ifindex, err);
+	plane.ifindexes[plane.ports++] = ifindex;
+	return 0;
+}
+
+void plane_leave(uint32_t ifindex)
+{
+	struct softsai_meta_key key = clsact_key(ifindex);
+	size_t kept = 0;
+
+	for (size_t i = 0; i < plane.ports; i++)
+		if (plane.ifindexes[i] != ifindex)
+			plane.ifindexes[kept++] = plane.ifindexes[i];
+	plane.ports = kept;
+	leave(ifindex);
+	bpf_map_delete_elem(plane_map(MAP_META), &key); /* the netdev may have gone */
 }
 
 int plane_open(const struct plane_options *options, bool *adopted)
@@ -301,14 +341,8 @@ int plane_open(const struct plane_options *options, bool *adopted)
 			goto out;
 		}
 	}
-	for (size_t i = 0; i < options->other_count; i++) {
-		uint32_t ifindex = options->others[i];
-
-		int e = detach(ifindex);
-
-		if (e) /* the ports work in any case */
-			explain("remove the BPF program from the former port", ifindex, e);
-	}
+	for (size_t i = 0; i < options->other_count; i++)
+		leave(options->others[i]);
 out:
 	if (err)
 		plane_close();

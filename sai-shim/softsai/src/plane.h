@@ -52,6 +52,10 @@ struct plane_options {
  */
 int plane_open(const struct plane_options *options, bool *adopted);
 
+/* A netdev becomes a port, or is none any more, while the plane is open. */
+int plane_join(uint32_t ifindex);
+void plane_leave(uint32_t ifindex);
+
 /* Releases everything; forwarding goes on as programmed. */
 void plane_close(void);
 

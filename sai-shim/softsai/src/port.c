@@ -143,6 +143,37 @@ sai_status_t port_find(const char *list)
 	return status;
 }
 
+static bool has(const struct port *list, size_t n, uint32_t ifindex)
+{
+	for (size_t i = 0; i < n; i++)
+		if (list[i].ifindex == ifindex)
+			return true;
+	return false;
+}
+
+sai_status_t port_replace(const char *list)
+{
+	struct port *was = ports;
+	size_t had = count;
+	sai_status_t status;
+
+	ports = NULL;
+	count = 0;
+	status = port_find(list);
+	for (size_t i = 0; i < had && !status; i++) {
+		struct object *o = object_find(object_id(SAI_OBJECT_TYPE_PORT, was[i].ifindex));
+
+		if (o && o->references && !has(ports, count, was[i].ifindex))
+			status = SAI_STATUS_OBJECT_IN_USE;
+	}
+	free(status ? ports : was);
+	if (status) {
+		ports = was;
+		count = had;
+	}
+	return status;
+}
+
 uint32_t *port_indexes(size_t *n)
 {
 	uint32_t *all = calloc(count + 1, sizeof(*all));
@@ -151,14 +182,6 @@ uint32_t *port_indexes(size_t *n)
 		all[i] = ports[i].ifindex;
 	*n = count;
 	return all;
-}
-
-static bool is_port(uint32_t ifindex)
-{
-	for (size_t i = 0; i < count; i++)
-		if (ports[i].ifindex == ifindex)
-			return true;
-	return false;
 }
 
 uint32_t *port_others(size_t *n)
@@ -173,7 +196,7 @@ uint32_t *port_others(size_t *n)
 	else
 		others = calloc(total + 1, sizeof(*others));
 	for (int i = 0; others && i < total; i++)
-		if (!is_port(links[i].ifindex))
+		if (!has(ports, count, links[i].ifindex))
 			others[(*n)++] = links[i].ifindex;
 	free(links);
 	return others;
@@ -183,8 +206,12 @@ sai_status_t port_make(void)
 {
 	sai_status_t status = SAI_STATUS_SUCCESS;
 
-	for (size_t i = 0; i < count && !status; i++)
-		status = object_build(&port_type, object_id(SAI_OBJECT_TYPE_PORT, ports[i].ifindex), 0, NULL);
+	for (size_t i = 0; i < count && !status; i++) {
+		sai_object_id_t id = object_id(SAI_OBJECT_TYPE_PORT, ports[i].ifindex);
+
+		if (!object_find(id))
+			status = object_build(&port_type, id, 0, NULL);
+	}
 	return status;
 }
 

@@ -15,11 +15,17 @@ extern const struct type port_type;
  */
 sai_status_t port_find(const char *list);
 
+/*
+ * Makes the ports those of another list; an error leaves them as they are: a netdev is not
+ * there, or an object refers to a port that would leave (SAI_STATUS_OBJECT_IN_USE).
+ */
+sai_status_t port_replace(const char *list);
+
 /* Indexes of the ports, or of the namespace's other netdevs; NULL for no memory. The caller frees them. */
 uint32_t *port_indexes(size_t *n);
 uint32_t *port_others(size_t *n);
 
-/* Makes the port objects of what port_find found. */
+/* Makes the objects of ports that have none yet. */
 sai_status_t port_make(void);
 
 /* Says that a port's binding changed; reports whether one did since the last call. */

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "bpf/flows.h"
 #include "egress.h"
 #include "hide.h"
 #include "log.h"
@@ -25,10 +26,12 @@ struct queues {
 	uint32_t ifindex;
 	struct qdisc_port port;
 	bool changed; /* a scheduler, since the last commit */
+	bool left;    /* it is no port any more: its number stays, by which others know it */
 };
 
-static struct queues *ports;
-static size_t count;
+static struct queues *ports; /* with room for SOFTSAI_LINES more than there are at first */
+static size_t count, room;
+static struct queue_options given; /* by queue_open */
 
 sai_object_id_t queue_id(uint32_t ifindex, uint32_t queue)
 {
@@ -47,7 +50,7 @@ uint32_t queue_index(sai_object_id_t id)
 
 bool queue_port(size_t i, struct queue_port *port)
 {
-	if (i >= count)
+	if (i >= __atomic_load_n(&count, __ATOMIC_ACQUIRE))
 		return false;
 	*port = (struct queue_port){ ports[i].ifindex, ports[i].port.rate, ports[i].port.limit };
 	return true;
@@ -96,7 +99,7 @@ static sai_status_t apply(struct queues *q)
 void queue_change(uint32_t ifindex)
 {
 	for (size_t i = 0; i < count; i++)
-		if (!ifindex || ports[i].ifindex == ifindex)
+		if (!ports[i].left && (!ifindex || ports[i].ifindex == ifindex))
 			ports[i].changed = true;
 }
 
@@ -147,24 +150,57 @@ static int open_one(struct queues *q, const struct queue_options *options, struc
 	return err;
 }
 
+/* Makes the queues of a netdev, at the number that it had, or a new one. */
+static void open_port(uint32_t ifindex)
+{
+	struct queues *known = find(ifindex), q = {};
+	struct net_link link = {};
+	int err = net_link(NULL, ifindex, &link);
+
+	if (!err)
+		err = open_one(&q, &given, &link);
+	if (err) {
+		warn("port %s has no queues: %s", link.name, reason(err));
+		return;
+	}
+	*(known ? known : &ports[count]) = q;
+	if (!known)
+		__atomic_store_n(&count, count + 1, __ATOMIC_RELEASE);
+}
+
 void queue_open(const struct queue_options *options, const uint32_t *ifindexes, size_t n)
 {
-	struct net_link link = {};
-	int err;
-
+	given = *options;
 	egress_queues(options->lane_octets);
-	ports = calloc(n + 1, sizeof(*ports));
-	for (size_t i = 0; ports && i < n; i++) {
-		err = net_link(NULL, ifindexes[i], &link);
-		if (!err)
-			err = open_one(&ports[count], options, &link);
-		if (!err)
-			count++;
-		else
-			warn("port %s has no queues: %s", link.name, reason(err));
-	}
+	room = n + SOFTSAI_LINES;
+	ports = calloc(room, sizeof(*ports));
+	for (size_t i = 0; ports && i < n; i++)
+		open_port(ifindexes[i]);
 	if (!count)
 		hide_also("queues");
+}
+
+sai_status_t queue_join(uint32_t ifindex)
+{
+	if (!ports)
+		return SAI_STATUS_SUCCESS;
+	if (!count || (count == room && !find(ifindex))) /* none could have queues then: it may be otherwise now */
+		return SAI_STATUS_INSUFFICIENT_RESOURCES;
+	open_port(ifindex);
+	return SAI_STATUS_SUCCESS;
+}
+
+void queue_leave(uint32_t ifindex)
+{
+	struct queues *q = find(ifindex);
+
+	if (!q)
+		return;
+	for (uint32_t i = 0; i < SOFTSAI_QUEUES; i++)
+		object_dissolve(queue_id(ifindex, i));
+	q->left = true;
+	q->changed = false;
+	queue_release(&ifindex, 1); /* it is no port in any case */
 }
 
 /* Whether packets wait in the queues of a netdev. */
@@ -225,7 +261,9 @@ void queue_forget(void)
 
 uint32_t queue_count(uint32_t ifindex)
 {
-	return (ifindex ? find(ifindex) != NULL : count > 0) ? SOFTSAI_QUEUES : 0;
+	const struct queues *q = find(ifindex);
+
+	return (ifindex ? q && !q->left : count > 0) ? SOFTSAI_QUEUES : 0;
 }
 
 sai_status_t queue_list(uint32_t ifindex, sai_object_list_t *list)

@@ -34,6 +34,13 @@ struct queue_port {
  */
 void queue_open(const struct queue_options *options, const uint32_t *ifindexes, size_t n);
 
+/*
+ * The same for netdevs that come while the switch is open, on which queue_leave ends.
+ * SAI_STATUS_INSUFFICIENT_RESOURCES: those that came and went have used up the room.
+ */
+sai_status_t queue_join(uint32_t ifindex);
+void queue_leave(uint32_t ifindex);
+
 /* Says that queues of a port, or with 0 of all ports, are bound to other schedulers. */
 void queue_change(uint32_t ifindex);
 
@@ -58,7 +65,10 @@ sai_object_id_t queue_id(uint32_t ifindex, uint32_t queue);
 uint32_t queue_ifindex(sai_object_id_t id);
 uint32_t queue_index(sai_object_id_t id);
 
-/* Port number i of those with queues; false: there are no more. */
+/*
+ * Port number i of those with queues; false: there are no more. One that left keeps its number.
+ * For any thread.
+ */
 bool queue_port(size_t i, struct queue_port *port);
 
 #endif

@@ -103,9 +103,12 @@ sai_status_t queue_make(void)
 	sai_status_t status = SAI_STATUS_SUCCESS;
 	struct queue_port port;
 
-	for (size_t i = 0; queue_port(i, &port); i++)
+	for (size_t i = 0; queue_port(i, &port); i++) {
+		if (!queue_count(port.ifindex) || object_find(queue_id(port.ifindex, 0)))
+			continue;
 		for (uint32_t n = 0; n < SOFTSAI_QUEUES && !status; n++)
 			status = object_build(&queue_type, queue_id(port.ifindex, n), 0, NULL);
+	}
 	return status;
 }
 

@@ -85,19 +85,31 @@ static void unmap(void *at, size_t size)
 #define SLOTS_SIZE (SOFTSAI_SLOTS * sizeof(*slots))
 #define USED_SIZE (WORDS * sizeof(*used))
 
+/* A port's line has the number of its queues, and stays when the port leaves. */
 static int describe_ports(const struct egress_bpf *programs)
 {
 	struct queue_port port;
 	int err = 0;
 
-	for (line_count = 0; !err && line_count < SOFTSAI_LINES && queue_port(line_count, &port); line_count++) {
+	while (!err && line_count < SOFTSAI_LINES && queue_port(line_count, &port)) {
 		uint32_t number = line_count + 1;
 
 		lines[line_count].ifindex = port.ifindex;
 		lines[line_count].limit = port.limit;
 		err = bpf_map_update_elem(bpf_map__fd(programs->maps.soft_line_of), &port.ifindex, &number, BPF_ANY);
+		__atomic_store_n(&line_count, number, __ATOMIC_RELEASE);
 	}
 	return err;
+}
+
+sai_status_t slots_extend(void)
+{
+	int err = lines ? describe_ports(egress_programs()) : 0;
+
+	if (!err)
+		return SAI_STATUS_SUCCESS;
+	fail("flows cannot be watched in queues: %s", strerror(-err));
+	return SAI_STATUS_FAILURE;
 }
 
 sai_status_t slots_open(void)
@@ -154,7 +166,7 @@ void slots_close(void)
 
 int slots_line(uint32_t ifindex)
 {
-	for (uint32_t i = 0; i < line_count; i++)
+	for (uint32_t i = 0; i < slots_lines(); i++)
 		if (lines[i].ifindex == ifindex)
 			return i;
 	return -1;
@@ -167,7 +179,7 @@ struct softsai_line *slots_line_at(uint32_t number)
 
 uint32_t slots_lines(void)
 {
-	return line_count;
+	return LOAD(line_count);
 }
 
 struct softsai_counts *slots_counts(void)
@@ -415,7 +427,7 @@ void slots_reconcile(void)
 	if (!attached)
 		return;
 	each_used(note_line, busy);
-	for (uint32_t i = 0; i < line_count; i++) {
+	for (uint32_t i = 0; i < slots_lines(); i++) {
 		uint64_t now = LOAD(lines[i].moved), backlog = 0;
 		int err = 0;
 

@@ -19,6 +19,9 @@ void slots_remember(const uint32_t *ifindexes, size_t n);
 /* Maps the maps, and describes the ports that have queues; SAI_STATUS_NOT_SUPPORTED: the kernel has no tracepoints for it. */
 sai_status_t slots_open(void);
 
+/* Describes ports whose queues came since; those beyond SOFTSAI_LINES are left out. */
+sai_status_t slots_extend(void);
+
 /* Ends the watch of flows; the counters stay with the ports' program. */
 void slots_close(void);
 

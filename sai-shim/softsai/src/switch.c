@@ -10,6 +10,7 @@
 #include "flows.h"
 #include "hash.h"
 #include "hide.h"
+#include "hotplug.h"
 #include "index.h"
 #include "lane.h"
 #include "log.h"
@@ -39,6 +40,7 @@ static const struct attribute switch_attributes[] = {
 	{ SAI_SWITCH_ATTR_FLOW_EVENT_NOTIFY, PLAIN, sizeof(void *), CREATE | SET | VOLATILE, "flows" },
 	{ SAI_SWITCH_ATTR_FLOW_KEY, PLAIN, sizeof(int32_t), CREATE | SET, "flows" },
 	{ SAI_SWITCH_ATTR_STREAM_SEED, PLAIN, sizeof(uint32_t), CREATE | SET, "flows" },
+	{ SAI_SWITCH_ATTR_RELOAD_PORTS, PLAIN, sizeof(bool), SET | VOLATILE, "extension" },
 	{ SAI_SWITCH_ATTR_NUMBER_OF_ACTIVE_PORTS, PLAIN, sizeof(uint32_t), 0, NULL },
 	{ SAI_SWITCH_ATTR_PORT_LIST, LIST, OID, 0, NULL },
 	{ SAI_SWITCH_ATTR_CPU_PORT, PLAIN, OID, 0, NULL },
@@ -115,9 +117,15 @@ static sai_status_t apply_flows(const struct object *o)
 	return flows_notify(notify ? notify->ptr : NULL);
 }
 
+/* The profile of the switch; queues keep it, too. */
+static struct profile with;
+
 static sai_status_t switch_set(struct object *o, sai_attr_id_t id)
 {
 	const sai_attribute_value_t *v = object_value(o, id);
+
+	if (id == SAI_SWITCH_ATTR_RELOAD_PORTS)
+		return v->booldata ? hotplug(with.get("SLUICE_PORTS")) : SAI_STATUS_SUCCESS;
 
 	if (id == SAI_SWITCH_ATTR_PACKET_EVENT_NOTIFY) {
 		trap_notify(v->ptr);
@@ -320,7 +328,6 @@ static sai_status_t start(const struct profile *profile, bool adopted)
 sai_status_t switch_create(const struct profile *given, uint32_t count, const sai_attribute_t *list,
 			   sai_object_id_t *id)
 {
-	static struct profile with; /* queues keep it */
 	const struct profile *profile = &with;
 	const sai_attribute_value_t *notify;
 	sai_status_t status = SAI_STATUS_SUCCESS;

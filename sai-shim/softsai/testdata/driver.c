@@ -3,6 +3,7 @@
  * one line that begins with the status. Objects are named by their ids.
  *
  *   switch KEY=VALUE ...           create the switch with that profile
+ *   profile KEY=VALUE ...          another profile, for what reads it again: ok
  *   remove-switch                  release it
  *   create TYPE ATTR ...           ok ID
  *   set TYPE ID ATTR               ok
@@ -143,6 +144,8 @@ static const struct attribute {
 	{ A("switch", SWITCH, SLUICE_EXTENSION, "u64") },
 	{ A("switch", SWITCH, FLOW_KEY, "s32") },
 	{ A("switch", SWITCH, STREAM_SEED, "u32") },
+	{ A("switch", SWITCH, RELOAD_PORTS, "bool") },
+	{ A("switch", SWITCH, PORT_LIST, "list-oid") },
 	{ A("switch", SWITCH, CPU_PORT, "oid") },
 	{ A("switch", SWITCH, DEFAULT_VIRTUAL_ROUTER_ID, "oid") },
 	{ A("interface", ROUTER_INTERFACE, VIRTUAL_ROUTER_ID, "oid") },
@@ -617,6 +620,18 @@ static sai_status_t ask_capability(sai_object_type_t type, uint32_t id, sai_attr
 	return query(the_switch, type, id, c);
 }
 
+static void set_profile(char **words, int n)
+{
+	for (int i = 0; i < MAX; i++) {
+		free(profile[i]);
+		profile[i] = i < n ? strdup(words[i]) : NULL;
+	}
+	for (int i = 0; i < n; i++)
+		for (char *c = profile[i]; *c; c++)
+			if (*c == '+')
+				*c = ' '; /* words of a value */
+}
+
 static void make_switch(char **words, int n)
 {
 	static const sai_service_method_table_t services = { profile_get, profile_next };
@@ -628,14 +643,7 @@ static void make_switch(char **words, int n)
 	sai_attr_capability_t c = {};
 	sai_status_t status;
 
-	for (int i = 0; i < MAX; i++) {
-		free(profile[i]);
-		profile[i] = i < n ? strdup(words[i]) : NULL;
-	}
-	for (int i = 0; i < n; i++)
-		for (char *c = profile[i]; *c; c++)
-			if (*c == '+')
-				*c = ' '; /* words of a value */
+	set_profile(words, n);
 	if (!initialized && initialize(0, &services)) {
 		fprintf(stderr, "driver: sai_api_initialize\n");
 		exit(2);
@@ -818,6 +826,11 @@ static void run(char **w, int n)
 	}
 	if (strcmp(w[0], "clear") == 0) {
 		clear(w + 1, n - 1);
+		return;
+	}
+	if (strcmp(w[0], "profile") == 0) {
+		set_profile(w + 1, n - 1);
+		printf("0\n");
 		return;
 	}
 	if (strcmp(w[0], "remove-switch") == 0) {
