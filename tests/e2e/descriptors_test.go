@@ -5,6 +5,7 @@ package e2e
 import (
 	"io"
 	"net"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -12,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestFewDescriptors: with 1024 descriptors and more clients of /metrics than that, the
-// switch is opened again when a port comes, and labels go on.
+// TestFewDescriptors: with 1024 descriptors and more clients of /metrics than that, a switch
+// whose ports are fixed is opened again when a port comes, and labels go on.
 func TestFewDescriptors(t *testing.T) {
 	const descriptors, clients = 1024, 1500
 	var mine unix.Rlimit
@@ -21,7 +22,7 @@ func TestFewDescriptors(t *testing.T) {
 		t.Fatalf("this test itself needs %d descriptors, and has %d (%v)", 2*clients, mine.Cur, err)
 	}
 	l := newLeaf(t)
-	l.launchWith([]string{"prlimit", "--nofile=1024:1024"})
+	l.launchWith([]string{"prlimit", "--nofile=1024:1024"}, "--sai-profile", hidden+"reload")
 	l.awaitFields("SLUICE_STATE", "global", "state", "running", "flow_label", "inactive")
 	l.enable()
 	l.allLabelled()
@@ -56,6 +57,9 @@ func TestFewDescriptors(t *testing.T) {
 		if time.Now().After(deadline) {
 			t.Fatal("no client of /healthz was served")
 		}
+	}
+	if !strings.Contains(l.log.String(), reopened) {
+		t.Error("the switch was not opened again")
 	}
 	t.Logf("%d of %d clients were served", served.Load(), clients)
 }

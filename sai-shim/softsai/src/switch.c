@@ -40,7 +40,7 @@ static const struct attribute switch_attributes[] = {
 	{ SAI_SWITCH_ATTR_FLOW_EVENT_NOTIFY, PLAIN, sizeof(void *), CREATE | SET | VOLATILE, "flows" },
 	{ SAI_SWITCH_ATTR_FLOW_KEY, PLAIN, sizeof(int32_t), CREATE | SET, "flows" },
 	{ SAI_SWITCH_ATTR_STREAM_SEED, PLAIN, sizeof(uint32_t), CREATE | SET, "flows" },
-	{ SAI_SWITCH_ATTR_RELOAD_PORTS, PLAIN, sizeof(bool), SET | VOLATILE, "extension" },
+	{ SAI_SWITCH_ATTR_RELOAD_PORTS, PLAIN, sizeof(bool), SET | VOLATILE, "reload" },
 	{ SAI_SWITCH_ATTR_NUMBER_OF_ACTIVE_PORTS, PLAIN, sizeof(uint32_t), 0, NULL },
 	{ SAI_SWITCH_ATTR_PORT_LIST, LIST, OID, 0, NULL },
 	{ SAI_SWITCH_ATTR_CPU_PORT, PLAIN, OID, 0, NULL },
