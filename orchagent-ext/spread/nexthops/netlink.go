@@ -161,7 +161,7 @@ func parseRoute(b []byte) (r route, err error) {
 	}
 	r.bits, r.table, r.kind = int(b[1]), uint32(b[4]), b[7]
 	r.cloned = binary.NativeEndian.Uint32(b[8:])&unix.RTM_F_CLONED != 0
-	attributes, err := nl.ParseRouteAttr(b[unix.SizeofRtMsg:])
+	attributes, err := parseAttributes(b[unix.SizeofRtMsg:])
 	if err != nil {
 		return r, err
 	}
@@ -206,7 +206,7 @@ func parseMultipath(b []byte) (members []Member, err error) {
 		m := Member{Index: int(int32(binary.NativeEndian.Uint32(b[4:])))}
 		m.Dead = b[2]&unix.RTNH_F_DEAD != 0 // also for linkdown, where such next hops are ignored
 		m.Weight = int(b[3]) + 1
-		attributes, err := nl.ParseRouteAttr(b[unix.SizeofRtNexthop:size])
+		attributes, err := parseAttributes(b[unix.SizeofRtNexthop:size])
 		if err != nil {
 			return nil, err
 		}
@@ -228,6 +228,12 @@ func parseMultipath(b []byte) (members []Member, err error) {
 		b = b[min(len(b), (size+3)&^3):]
 	}
 	return members, nil
+}
+
+// parseAttributes parses a series of struct rtattr (linux/rtnetlink.h). It pads the last one to
+// 4 octets, as the kernel does: the library panics at one that is not.
+func parseAttributes(b []byte) ([]syscall.NetlinkRouteAttr, error) {
+	return nl.ParseRouteAttr(append(b[:len(b):len(b)], make([]byte, -len(b)&3)...))
 }
 
 // object is a next-hop object: a single one, or a group.
@@ -267,7 +273,7 @@ func getObject(id uint32) (o object, err error) {
 // parseObject parses a message RTM_NEWNEXTHOP, after its header struct nhmsg
 // (linux/nexthop.h).
 func parseObject(b []byte) (o object, err error) {
-	attributes, err := nl.ParseRouteAttr(b)
+	attributes, err := parseAttributes(b)
 	if err != nil {
 		return o, err
 	}
@@ -335,7 +341,7 @@ func getBuckets(id uint32) (ids []uint32, err error) {
 // parseBucket parses a message RTM_NEWNEXTHOPBUCKET, after its header: the index of a
 // bucket and the id of its member.
 func parseBucket(b []byte) (index int, id uint32, err error) {
-	attributes, err := nl.ParseRouteAttr(b)
+	attributes, err := parseAttributes(b)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -344,7 +350,7 @@ func parseBucket(b []byte) (index int, id uint32, err error) {
 		if a.Attr.Type&^flagNested != nhaResBucket {
 			continue
 		}
-		inner, err := nl.ParseRouteAttr(a.Value)
+		inner, err := parseAttributes(a.Value)
 		if err != nil {
 			return 0, 0, err
 		}
