@@ -145,15 +145,20 @@ func (b *balance) measure(cmd *cobra.Command, name string, all, place bool) (sca
 	if _, ok := hash.(ecmp.Linux); ok {
 		hash = ecmp.Linux{Seed: b.Seed}
 	}
+	r, err := capture.Open(cmd.Context(), name, cmd.InOrStdin())
+	if err != nil {
+		return scan{}, err
+	}
+	defer r.Close()
 	b.Spreads = []*load{
 		{By: "5-tuple", ignoresLabel: true},
 		{By: "5-tuple + label in the packet"},
-		{By: "5-tuple + draft-literal label", label: newLabels(flow.DraftLiteral)},
-		{By: "5-tuple + crc32 label", label: newLabels(flow.CRC32)},
+		{By: "5-tuple + draft-literal label", label: newLabels(r, flow.DraftLiteral)},
+		{By: "5-tuple + crc32 label", label: newLabels(r, flow.CRC32)},
 	}
 	var chosen *placedPaths
 	if place {
-		if chosen, err = newPlacement(hash, b.Paths); err != nil {
+		if chosen, err = newPlacement(r, hash, b.Paths); err != nil {
 			return scan{}, err
 		}
 		b.Spreads = append(b.Spreads, &load{By: "5-tuple + placed label", label: chosen.label})
@@ -161,7 +166,7 @@ func (b *balance) measure(cmd *cobra.Command, name string, all, place bool) (sca
 	for _, s := range b.Spreads {
 		s.PerPath = make([]uint64, b.Paths)
 	}
-	s, err := scanFile(cmd, name, func(f *capture.Frame, p *roce.Packet, err error) error {
+	s, err := scanFrames(cmd, r, func(f *capture.Frame, p *roce.Packet, err error) error {
 		if err != nil {
 			return nil
 		}
@@ -203,8 +208,8 @@ func (b *balance) measure(cmd *cobra.Command, name string, all, place bool) (sca
 
 // newLabels returns a function that gives each packet the label that a switch
 // would have written into it.
-func newLabels(algorithm flow.Algorithm) func(*roce.Packet, int64, uint64) uint32 {
-	table := newFlowTable(nil)
+func newLabels(r frameSource, algorithm flow.Algorithm) func(*roce.Packet, int64, uint64) uint32 {
+	table := newFlowTable(r, nil)
 	return func(p *roce.Packet, now int64, _ uint64) uint32 {
 		f := table.Observe(p, now)
 		if p.Is4() || p.Tunnelled() {

@@ -28,7 +28,7 @@ type placedPaths struct {
 // newPlacement returns the paths of package placement as a leaf would choose them:
 // members of equal weight, and the model of the hash that the command was asked for. An
 // error is a number of paths that the model refuses.
-func newPlacement(hash ecmp.Hash, paths int) (*placedPaths, error) {
+func newPlacement(r frameSource, hash ecmp.Hash, paths int) (*placedPaths, error) {
 	model, err := ecmp.OfHash(hash, paths)
 	if err != nil {
 		return nil, err
@@ -37,7 +37,7 @@ func newPlacement(hash ecmp.Hash, paths int) (*placedPaths, error) {
 	for i := range paths {
 		members = append(members, placement.Member{Name: fmt.Sprint("path ", i), Weight: 1})
 	}
-	p := &placedPaths{table: placement.New(placement.Config{Capacity: flowCapacity}), labels: newFlowTable(nil), sent: map[placement.Flow]uint64{}}
+	p := &placedPaths{table: placement.New(placement.Config{Capacity: capacityFor(r)}), labels: newFlowTable(r, nil), sent: map[placement.Flow]uint64{}}
 	_, err = p.table.SetGroup(model, members)
 	return p, err
 }

@@ -45,7 +45,7 @@ func TestBalancePlacedMovesIdleFlows(t *testing.T) {
 	good(t, "gen", file, "--qps", "64", "--packets", "1280", "--payload", "4")
 	rank := map[uint32]uint64{} // of queue pairs
 	for pause, want := range map[int64]bool{100e6: true, 20e6: false} {
-		p, err := newPlacement(ecmp.CRC32{}, 4)
+		p, err := newPlacement(nil, ecmp.CRC32{}, 4)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -129,6 +129,11 @@ func (x *export) run(cmd *cobra.Command, name string) error {
 
 // meter reads the capture and hands its records to to, and to toHealth.
 func (x *export) meter(cmd *cobra.Command, name string, to func([]ipfix.Record) error, toHealth func([]ipfix.Health) error) (scan, error) {
+	r, err := capture.Open(cmd.Context(), name, cmd.InOrStdin())
+	if err != nil {
+		return scan{}, err
+	}
+	defer r.Close()
 	var failed error
 	out := func(r []ipfix.Record) {
 		if failed == nil {
@@ -141,17 +146,17 @@ func (x *export) meter(cmd *cobra.Command, name string, to func([]ipfix.Record) 
 		join = ipfix.NewBiflows(biflowCapacity, x.active, out)
 		out = join.Export
 	}
-	m := ipfix.NewMeter(ipfix.MeterConfig{Capacity: flowCapacity, Active: x.active, PerPacket: *x.mode == "packet", OrFlags: *x.flags == "or"}, out)
-	flows := newFlowTable(m.Removed)
+	m := ipfix.NewMeter(ipfix.MeterConfig{Capacity: capacityFor(r), Active: x.active, PerPacket: *x.mode == "packet", OrFlags: *x.flags == "or"}, out)
+	flows := newFlowTable(r, m.Removed)
 	m.Follow(flows)
-	exported := x.newHealth(func(h []ipfix.Health) {
+	exported := x.newHealth(capacityFor(r), func(h []ipfix.Health) {
 		if failed == nil {
 			failed = toHealth(h)
 			x.healths += len(h)
 		}
 	})
 	seen := uint32(0)
-	s, err := scanFile(cmd, name, func(f *capture.Frame, p *roce.Packet, err error) error {
+	s, err := scanFrames(cmd, r, func(f *capture.Frame, p *roce.Packet, err error) error {
 		now := f.Time.UnixNano()
 		if err != nil {
 			if !errors.Is(err, roce.ErrNotRoCE) {
@@ -191,12 +196,12 @@ type exportedHealth struct {
 }
 
 // newHealth returns the exporter of health; nil without --health.
-func (x *export) newHealth(to func([]ipfix.Health)) *exportedHealth {
+func (x *export) newHealth(capacity int, to func([]ipfix.Health)) *exportedHealth {
 	if !x.process.Health {
 		return nil
 	}
 	m := ipfix.NewHealthMeter(ipfix.HealthConfig{Active: x.active, Whole: x.sampling == 1, Timed: true}, to)
-	h := &exportedHealth{m, health.NewTable(health.Config{Capacity: flowCapacity, Removed: m.Removed})}
+	h := &exportedHealth{m, health.NewTable(health.Config{Capacity: capacity, Removed: m.Removed})}
 	m.Follow(h.table)
 	return h
 }

@@ -21,11 +21,23 @@ import (
 // Beyond it the one that was idle longest is replaced.
 const flowCapacity = 1 << 18
 
-// newFlowTable returns the table of flows for a capture. removed runs for flows that the
+// capacityFor returns how many flows a table has room for: no more than r can have packets,
+// since a table reserves all of its memory at once.
+func capacityFor(r frameSource) int {
+	if f, is := r.(*capture.Reader); is && f.MostPackets() > 0 {
+		return min(max(f.MostPackets(), leastCapacity), flowCapacity)
+	}
+	return flowCapacity
+}
+
+// leastCapacity is for files that grow while they are read: about 1 MB.
+const leastCapacity = 1 << 12
+
+// newFlowTable returns the table of flows for the packets of r. removed runs for flows that the
 // full table evicts, so that a capture with more flows than flowCapacity is still counted
 // as a whole.
-func newFlowTable(removed func(*flow.Flow, flow.Reason)) *flow.Table {
-	return flow.NewTable(flow.Config{Capacity: flowCapacity, Removed: removed})
+func newFlowTable(r frameSource, removed func(*flow.Flow, flow.Reason)) *flow.Table {
+	return flow.NewTable(flow.Config{Capacity: capacityFor(r), Removed: removed})
 }
 
 // flowRecord is one flow as decode --flows prints it.
@@ -117,12 +129,12 @@ func decodeFlows(cmd *cobra.Command, name string, format output.Format, icrc boo
 		qp, from := flows.SrcQP(f)
 		list.add(f, qp, from)
 	}
-	flows = newFlowTable(func(f *flow.Flow, _ flow.Reason) { add(f) })
 	r, err := capture.Open(cmd.Context(), name, cmd.InOrStdin())
 	if err != nil {
 		return err
 	}
 	defer r.Close()
+	flows = newFlowTable(r, func(f *flow.Flow, _ flow.Reason) { add(f) })
 	s, err := scanBursts(cmd, r, icrc, nil, func(b *burst) {
 		flows.ObserveBurstAt(b.packets[:b.n], b.times[:b.n], nil)
 	})

@@ -31,11 +31,11 @@ type healthTable struct {
 	seen  [flow.MaxBurst]health.Seen
 }
 
-// newHealth returns the table of the health of connections. Directions that leave a full
+// newHealth returns the table of the health of the connections in r. Directions that leave a full
 // table are kept as records, up to maxFlowRecords.
-func newHealth() *healthTable {
-	h := &healthTable{flows: newFlowTable(nil)}
-	h.table = health.NewTable(health.Config{Capacity: flowCapacity, Removed: func(d *health.Direction) {
+func newHealth(r frameSource) *healthTable {
+	h := &healthTable{flows: newFlowTable(r, nil)}
+	h.table = health.NewTable(health.Config{Capacity: capacityFor(r), Removed: func(d *health.Direction) {
 		if len(h.gone) == maxFlowRecords {
 			h.more++
 			return
@@ -334,7 +334,7 @@ func (a *answers) cnps(said string) string {
 
 // printHealth reads packets to their end, and prints how the connections fare.
 func printHealth(cmd *cobra.Command, r frameSource, format output.Format, icrc bool, filter *packetFilter) error {
-	h := newHealth()
+	h := newHealth(r)
 	keep := filter.matchesFlow
 	if filter.empty() {
 		keep = nil

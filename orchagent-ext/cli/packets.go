@@ -41,7 +41,7 @@ func (l *packetList) print(cmd *cobra.Command, r frameSource) error {
 		}
 		_ = out.Flush() // the error comes again at the end
 	})
-	table := newHealth()
+	table := newHealth(r)
 	var start time.Time
 	var message notify.Packet
 	var seen verdicts

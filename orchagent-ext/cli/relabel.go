@@ -47,7 +47,7 @@ By default only a label of 0 is written (RFC 6437 lets a forwarding node do no m
 			return err
 		}
 		defer w.Abort()
-		l := labeller{table: newFlowTable(nil), algorithm: algorithm, always: *rewrite == "always", outer: *tunnels == "outer"}
+		l := labeller{table: newFlowTable(r, nil), algorithm: algorithm, always: *rewrite == "always", outer: *tunnels == "outer"}
 		s, err := scanFrames(cmd, r, func(f *capture.Frame, p *roce.Packet, err error) error {
 			if err == nil {
 				l.label(p, f.Time.UnixNano())

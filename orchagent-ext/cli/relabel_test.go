@@ -48,7 +48,7 @@ func TestRelabelWritesWhatASwitchWrites(t *testing.T) {
 			if err := p.ParseIP(b, len(b)); err != nil {
 				t.Fatalf("%s: %v", tt.name, err)
 			}
-			l := labeller{table: newFlowTable(nil), algorithm: flow.DraftLiteral, outer: outer}
+			l := labeller{table: newFlowTable(nil, nil), algorithm: flow.DraftLiteral, outer: outer}
 			l.label(&p, 1)
 			changed := -1 // the last octet
 			for i := range b {

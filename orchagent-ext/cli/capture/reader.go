@@ -139,15 +139,18 @@ func isIP(etherType []byte) bool {
 
 // Reader reads the frames of one capture file in order.
 type Reader struct {
-	name  string
-	file  io.Closer
-	size  int64 // 0: unknown
-	count *counter
-	room  bounds
-	pcap  *pcapgo.Reader
-	ng    *pcapgo.NgReader
-	frame Frame
-	plain *bufio.Reader // the content, which pcap reads, too
+	name string
+	file io.Closer
+	size int64 // of a file by its name, octets; 0: unknown
+	// length is that of the data before it is unpacked, octets; 0: unknown
+	length int64
+	packed bool // compressed
+	count  *counter
+	room   bounds
+	pcap   *pcapgo.Reader
+	ng     *pcapgo.NgReader
+	frame  Frame
+	plain  *bufio.Reader // the content, which pcap reads, too
 	// ahead: of a pcap file: octets that plain has read ahead, from the next packet on
 	ahead []byte
 	taken int // octets before ahead that plain returns again
@@ -167,10 +170,10 @@ func Open(ctx context.Context, name string, stdin io.Reader) (*Reader, error) {
 			return nil, err
 		}
 		r.file, r.count.r = f, f
-		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
-			r.size, r.count.waits = info.Size(), false
-		}
+		r.size = sizeOf(f)
+		r.count.waits = r.size == 0
 	}
+	r.length = sizeOf(r.count.r)
 	if err := r.start(); err != nil {
 		_ = r.Close()
 		if errors.Is(err, errStopped) {
@@ -214,7 +217,7 @@ func (r *Reader) start() error {
 		if err != nil {
 			return err
 		}
-		buffered = bufio.NewReaderSize(plain, 1<<16)
+		r.packed, buffered = true, bufio.NewReaderSize(plain, 1<<16)
 	}
 	r.room.r = buffered
 	buffered = bufio.NewReaderSize(&r.room, blockLen)
