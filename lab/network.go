@@ -75,6 +75,7 @@ func (w *network) add(name string, n node) (err error) {
 	if w.nodes[name], err = create(name); err != nil {
 		return err
 	}
+	w.nodes[name].Hostname = name
 	for setting, value := range n.Sysctls {
 		if err := w.nodes[name].Sysctl(setting, value); err != nil {
 			return err

@@ -72,7 +72,7 @@ func (l *lab) redis(name string, at *fabric.Node, n node) error {
 func (l *lab) sluice(name string, n node, daemons ...string) error {
 	folder := filepath.Join(l.work, name)
 	socket := filepath.Join(folder, "gnmi.sock")
-	env := append(l.environment(n), "SLUICE_STATE_FILE="+filepath.Join(folder, "sluiced.json"), "SLUICE_LOCK_FOLDER="+folder)
+	env := append(l.environment(name, n), "SLUICE_STATE_FILE="+filepath.Join(folder, "sluiced.json"), "SLUICE_LOCK_FOLDER="+folder)
 	args := map[string][]string{"sluice-gnmi": {"--socket", socket, "--state-file", filepath.Join(folder, "commit.json")}}
 	ready := map[string]func() error{
 		"sluiced":     answers(l.nodes[name], "tcp", metricsAddress),
@@ -131,8 +131,9 @@ func (l *lab) await(name, as string, ready func() error) error {
 }
 
 // environment is a node's, with the files of this machine in place of those of the image
-// and of those that are bound into it.
-func (l *lab) environment(n node) (env []string) {
+// and of those that are bound into it. What sluice keeps of changes is the node's own.
+func (l *lab) environment(name string, n node) (env []string) {
+	env = []string{"SLUICE_CONFIG_JOURNAL=" + filepath.Join(l.work, name, journal)}
 	for name, value := range n.Env {
 		file, ok := l.file(n, value)
 		if !ok && strings.HasPrefix(value, "/usr/lib/") {

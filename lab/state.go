@@ -10,12 +10,15 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"sluice/orchagent-ext/testbed/fabric"
 )
 
 // A state describes a running lab for `lab down` and `lab exec`.
@@ -42,7 +45,7 @@ func (l *lab) running() []string {
 func (l *lab) state() state {
 	s := state{os.Getpid(), map[string]place{"management": {Namespace: l.management.Namespace}}}
 	for name, n := range l.nodes {
-		s.Nodes[name] = place{n.Namespace, l.environment(l.Topology.Nodes[name])}
+		s.Nodes[name] = place{n.Namespace, l.environment(name, l.Topology.Nodes[name])}
 	}
 	return s
 }
@@ -56,8 +59,20 @@ func (l *lab) write(folder string) error {
 	return os.WriteFile(stateFile(folder), text, 0o644)
 }
 
-// forget removes the state from a folder.
-func forget(folder string) error { return os.Remove(stateFile(folder)) }
+// journal is the file of a node's folder in which sluice keeps changes of its configuration.
+const journal = "config-journal.json"
+
+// forget removes the state from a folder, and the journals of its nodes: the next lab begins
+// without changes. Logs stay.
+func forget(folder string) error {
+	journals, _ := filepath.Glob(filepath.Join(folder, "*", journal)) // the pattern is right
+	for _, file := range journals {
+		if err := os.Remove(file); err != nil {
+			return err
+		}
+	}
+	return os.Remove(stateFile(folder))
+}
 
 // read returns the lab that a folder knows of.
 func read(folder string) (s state, err error) {
@@ -110,6 +125,10 @@ func inNode(folder, name string, words []string) error {
 	}
 	ip, err := exec.LookPath("ip")
 	if err != nil {
+		return err
+	}
+	runtime.LockOSThread() // the program that follows takes this thread's host name
+	if err := fabric.Rename(name); err != nil {
 		return err
 	}
 	return syscall.Exec(ip, append([]string{"ip", "netns", "exec", at.Namespace}, words...), append(os.Environ(), at.Environment...))

@@ -19,6 +19,8 @@ import (
 type Node struct {
 	Name      string // of the node in its fabric
 	Namespace string // as `ip netns` knows it
+	// Hostname is that of the processes; "": that of this machine.
+	Hostname string
 
 	fabric    *Fabric
 	forwards  bool

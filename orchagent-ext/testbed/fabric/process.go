@@ -34,6 +34,11 @@ func (n *Node) Start(cmd *exec.Cmd, without ...uintptr) (*Process, error) {
 				return fmt.Errorf("drop capability %d: %w", c, err)
 			}
 		}
+		if n.Hostname != "" {
+			if err := Rename(n.Hostname); err != nil {
+				return err
+			}
+		}
 		return unix.Setns(int(n.ns), unix.CLONE_NEWNET)
 	}
 	if err := child.StartIn(cmd, enter); err != nil {
@@ -46,6 +51,18 @@ func (n *Node) Start(cmd *exec.Cmd, without ...uintptr) (*Process, error) {
 	}()
 	n.processes = append(n.processes, p)
 	return p, nil
+}
+
+// Rename gives the calling thread, and what it starts, a host name of its own
+// (uts_namespaces(7)). The thread must be locked.
+func Rename(name string) error {
+	if err := unix.Unshare(unix.CLONE_NEWUTS); err != nil {
+		return fmt.Errorf("leave the UTS namespace: %w", err)
+	}
+	if err := unix.Sethostname([]byte(name)); err != nil {
+		return fmt.Errorf("name host %q: %w", name, err)
+	}
+	return nil
 }
 
 // Done is closed when the process has ended.
