@@ -6,6 +6,7 @@ require (
 	github.com/dchest/siphash v1.2.3
 	github.com/google/go-cmp v0.7.0
 	github.com/gopacket/gopacket v1.7.7
+	github.com/klauspost/compress v1.20.1
 	github.com/netsampler/goflow2/v2 v2.2.6
 	github.com/openconfig/gnmi v0.14.1
 	github.com/openconfig/goyang v1.6.3

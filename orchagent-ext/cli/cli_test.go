@@ -43,9 +43,15 @@ func good(t *testing.T, args ...string) (stdout, stderr string) {
 // records runs decode --json and returns its lines.
 func records(t *testing.T, file string, options ...string) []map[string]any {
 	t.Helper()
-	out, _ := good(t, append([]string{"decode", "--json", file}, options...)...)
+	return jsonLines(t, append([]string{"decode", "--json", file}, options...)...)
+}
+
+// jsonLines runs a command line and returns the objects that it prints.
+func jsonLines(t *testing.T, args ...string) []map[string]any {
+	t.Helper()
+	out, _ := good(t, args...)
 	var all []map[string]any
-	for _, line := range strings.Split(strings.TrimSpace(out), "\n") {
+	for line := range strings.Lines(out) {
 		var r map[string]any
 		if err := json.Unmarshal([]byte(line), &r); err != nil {
 			t.Fatalf("%q: %v", line, err)

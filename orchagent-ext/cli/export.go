@@ -20,16 +20,18 @@ import (
 	"sluice/orchagent-ext/flows/flow"
 	"sluice/orchagent-ext/flows/health"
 	"sluice/orchagent-ext/wire/roce"
+	"sluice/yang/text"
 )
 
 // newExportCommand makes `sluice export`.
 func newExportCommand() *cobra.Command {
 	x := &export{}
 	cmd := &cobra.Command{
-		Use:   "export FILE (--collector HOST[:PORT]… | --file OUT)",
-		Short: "Export the flows or packets of a capture by IPFIX",
-		Long: `Export the RoCEv2 flows or packets of a capture (pcap or pcapng, - is standard input) by IPFIX, with
-the elements of draft-lin: to collectors over UDP, TCP, TLS or DTLS 1.2, or into an IPFIX file.
+		Use:   "export (FILE | --dev DEVICE) (--collector HOST[:PORT]… | --file OUT)",
+		Short: "Export the flows or packets of a capture, or of devices, by IPFIX",
+		Long: `Export the RoCEv2 flows or packets of a capture (pcap or pcapng, - is standard input), or of those that
+pass on devices (--dev; needs the capability CAP_NET_RAW), by IPFIX, with the elements of draft-lin: to
+collectors over UDP, TCP, TLS or DTLS 1.2, or into an IPFIX file. It needs no sluiced and no database.
 
 A flow's record is made when it was idle, when it lasted for the active timeout, and at the end, by
 the capture's time. The elements go out under an enterprise number, since IANA has assigned none yet;
@@ -37,11 +39,14 @@ the default is for documentation only. Their names and types go out, too (RFC 56
 Once IANA has assigned them: --pen 0, and the eight numbers one by one with --element-ids.`,
 		Example: `  sluice export capture.pcap --file flows.ipfix
   sluice export capture.pcap --collector 127.0.0.1:4739
+  sluice export --dev eth0 --for 1h --collector 127.0.0.1:4739
   sluice export capture.pcap --mode packet --sampling 100 --collector 10.0.0.9 --transport tcp
   sluice export capture.pcap --collector flows.example --transport tls --ca ca.pem --cert me.pem --key me.key`,
-		Args: exactly("FILE"),
+		Args: between(0, "FILE"),
 	}
 	flags := cmd.Flags()
+	flags.StringSliceVarP(&x.devices, "dev", "i", nil, "device, or any for all of them, whose packets are exported; again for more")
+	flags.DurationVar(&x.span, "for", 0, "with --dev: end after this time; 0: at Ctrl-C")
 	flags.StringArrayVar(&x.collectors, "collector", nil, "where to; more than once for several. Without port: 4739, with tls and dtls 4740")
 	flags.StringVar(&x.file, "file", "", "write an IPFIX file; - is standard output")
 	flags.Var(textFlag{&x.transport, "udp|tcp|tls|dtls"}, "transport", "how messages travel")
@@ -63,6 +68,14 @@ Once IANA has assigned them: --pen 0, and the eight numbers one by one with --el
 	ids := flags.UintSlice("element-ids", nil, "with --pen 0: the numbers that IANA assigned to the eight elements, in draft-lin's order")
 	flags.DurationVar(&x.timeout, "timeout", 5*time.Second, "for a collector that is not there")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) == 0 && x.devices == nil:
+			return usage(cmd, fmt.Errorf("%s: FILE is missing, or --dev DEVICE", cmd.CommandPath()))
+		case len(args) > 0 && x.devices != nil:
+			return errors.New("either --dev or a FILE, not both")
+		case x.span < 0 || flags.Changed("for") && x.devices == nil:
+			return errors.New("--for goes with --dev, and is 0 or more")
+		}
 		if (x.file == "") == (len(x.collectors) == 0) {
 			return errors.New("give either --collector or --file")
 		}
@@ -76,7 +89,7 @@ Once IANA has assigned them: --pen 0, and the eight numbers one by one with --el
 		}
 		x.process.Registry, x.process.Domain, x.process.SamplingRate, x.process.Systematic = registry, *domain, *sampling, true
 		x.process.Ignored = new(ipfix.Ignored)
-		return x.run(cmd, args[0])
+		return x.run(cmd, strings.Join(args, ""))
 	}
 	return cmd
 }
@@ -101,6 +114,8 @@ const biflowCapacity = 1 << 16
 
 // export is one run of the command.
 type export struct {
+	devices               []string
+	span                  time.Duration // how long devices are read; 0: until Ctrl-C
 	collectors            []string
 	file                  string
 	target                func(name string) output.Target // with --force
@@ -127,13 +142,37 @@ func (x *export) run(cmd *cobra.Command, name string) error {
 	return x.toCollectors(cmd, name)
 }
 
+// source is frames that are read, and closed in the end.
+type source interface {
+	frameSource
+	Close() error
+}
+
+// open opens the capture of that name, or the devices. The context of the command ends when
+// these have been read for long enough.
+func (x *export) open(cmd *cobra.Command, name string) (source, error) {
+	if x.devices == nil {
+		return capture.Open(cmd.Context(), name, cmd.InOrStdin())
+	}
+	if x.span > 0 {
+		ctx, cancel := context.WithTimeout(cmd.Context(), x.span)
+		context.AfterFunc(ctx, cancel)
+		cmd.SetContext(ctx)
+	}
+	l, err := openLive(cmd.Context(), x.devices)
+	if err == nil {
+		fmt.Fprintf(cmd.ErrOrStderr(), "exporting what passes on %s\n", text.Printable(l.String()))
+	}
+	return l, err
+}
+
 // meter reads the capture and hands its records to to, and to toHealth.
 func (x *export) meter(cmd *cobra.Command, name string, to func([]ipfix.Record) error, toHealth func([]ipfix.Health) error) (scan, error) {
-	r, err := capture.Open(cmd.Context(), name, cmd.InOrStdin())
+	r, err := x.open(cmd, name)
 	if err != nil {
 		return scan{}, err
 	}
-	defer r.Close()
+	defer func() { _ = r.Close() }()
 	var failed error
 	out := func(r []ipfix.Record) {
 		if failed == nil {
@@ -176,7 +215,7 @@ func (x *export) meter(cmd *cobra.Command, name string, to func([]ipfix.Record) 
 		}
 		return failed
 	})
-	if err != nil {
+	if ended := x.devices != nil && cmd.Context().Err() != nil; err != nil && !ended {
 		return s, err
 	}
 	m.Flush()
@@ -259,6 +298,9 @@ func (x *export) toCollectors(cmd *cobra.Command, name string) error {
 		return err
 	}
 	ctx, stop := context.WithCancel(cmd.Context())
+	if x.devices != nil { // the end of the reading is no end of the sending
+		ctx, stop = context.WithCancel(context.WithoutCancel(cmd.Context()))
+	}
 	defer stop()
 	ended := make(chan error, 1)
 	go func() {
@@ -270,7 +312,7 @@ func (x *export) toCollectors(cmd *cobra.Command, name string) error {
 	if runErr := <-ended; runErr != nil {
 		return runErr
 	}
-	if cmd.Context().Err() != nil {
+	if cmd.Context().Err() != nil && x.devices == nil {
 		return fmt.Errorf("stopped after packet %d: %s", s.Packets, strings.Join(sent(exporter.Stats()), ", "))
 	}
 	if err != nil {

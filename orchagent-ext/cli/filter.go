@@ -9,9 +9,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 
+	"sluice/orchagent-ext/cli/capture"
 	"sluice/orchagent-ext/flows/flow"
 	"sluice/orchagent-ext/flows/health"
 	"sluice/orchagent-ext/wire/notify"
@@ -28,6 +30,9 @@ type packetFilter struct {
 	opcodes              []roce.Opcode // nil: all
 	ecn                  []string
 	nak, cnp, retransmit bool // one of the events that are asked for is enough
+	not                  bool // the packets that do not match
+	bpf                  bpfFlag
+	since                sinceFlag
 }
 
 // addPacketFilter adds the flags that choose packets. Conditions of one flag are
@@ -42,16 +47,27 @@ func addPacketFilter(flags *pflag.FlagSet, f *packetFilter) {
 	flags.BoolVar(&f.nak, "nak", false, "only NAKs (with --cnp or --retransmit: those, too)")
 	flags.BoolVar(&f.cnp, "cnp", false, "only CNPs (with --nak or --retransmit: those, too)")
 	flags.BoolVar(&f.retransmit, "retransmit", false, "only packets that were sent again (with --nak or --cnp: those, too)")
+	flags.BoolVar(&f.not, "not", false, "the packets that the filters above leave out")
+	flags.Var(&f.bpf, "bpf", "only frames that this filter of tcpdump passes: an expression, which tcpdump compiles, or what tcpdump -ddd prints")
+	flags.Var(&f.since, "since", "only from this time on: 2026-11-23T10:00:00Z, or a span after the first packet, such as 1.5s")
+}
+
+// check returns an error for --not without a filter that it turns round.
+func (f *packetFilter) check() error {
+	if f.not && f.qps == nil && f.src == nil && f.dst == nil && f.opcodes == nil && f.ecn == nil && !f.events() {
+		return errors.New("--not needs a filter whose packets are left out")
+	}
+	return nil
 }
 
 // empty reports whether the filter passes every packet.
 func (f *packetFilter) empty() bool {
-	return f.qps == nil && f.src == nil && f.dst == nil && f.opcodes == nil && f.ecn == nil && !f.events()
+	return f.bpf.machines == nil && f.since == sinceFlag{} && !f.not && f.qps == nil && f.src == nil && f.dst == nil && f.opcodes == nil && f.ecn == nil && !f.events()
 }
 
 // flowsOnly reports whether the filter selects whole flows only.
 func (f *packetFilter) flowsOnly() bool {
-	return f.qps == nil && f.opcodes == nil && f.ecn == nil && !f.events()
+	return f.bpf.machines == nil && f.since == sinceFlag{} && f.qps == nil && f.opcodes == nil && f.ecn == nil && !f.events()
 }
 
 // events reports whether the filter selects events only.
@@ -60,13 +76,15 @@ func (f *packetFilter) events() bool { return f.nak || f.cnp || f.retransmit }
 // matches reports whether a packet is shown. from is the source of its source
 // queue pair; e is the event that its PSN means.
 func (f *packetFilter) matches(p *roce.Packet, srcQP uint32, from flow.Provenance, e health.Event) bool {
-	if f.empty() {
-		return true
-	}
+	return f.selects(p, srcQP, from, e) != f.not
+}
+
+// selects is matches without --not.
+func (f *packetFilter) selects(p *roce.Packet, srcQP uint32, from flow.Provenance, e health.Event) bool {
 	if f.qps != nil && !slices.Contains(f.qps, p.DestQP()) && (from == flow.None || !slices.Contains(f.qps, srcQP)) {
 		return false
 	}
-	return f.matchesFlow(p) &&
+	return f.between(p) &&
 		(f.opcodes == nil || slices.Contains(f.opcodes, p.Opcode())) &&
 		(f.ecn == nil || slices.Contains(f.ecn, ecnNames[p.TrafficClass()&3])) &&
 		f.event(p, e)
@@ -75,7 +93,29 @@ func (f *packetFilter) matches(p *roce.Packet, srcQP uint32, from flow.Provenanc
 // matchesFlow reports whether a packet's queue pair and addresses, which are the
 // same in all packets of a flow, match.
 func (f *packetFilter) matchesFlow(p *roce.Packet) bool {
+	return f.between(p) != f.not
+}
+
+// between reports whether a packet's addresses match.
+func (f *packetFilter) between(p *roce.Packet) bool {
 	return within(f.src, p.PathSrc(), p.Src()) && within(f.dst, p.PathDst(), p.Dst())
+}
+
+// passes reports whether a frame may be shown by --bpf and --since; start is the time of the
+// first one.
+func (f *packetFilter) passes(frame *capture.Frame, start time.Time) (bool, error) {
+	if frame.Time.Before(f.since.from(start)) {
+		return false, nil
+	}
+	return f.bpf.matches(frame)
+}
+
+// ofFlows returns matchesFlow; nil where every packet matches.
+func (f *packetFilter) ofFlows() func(*roce.Packet) bool {
+	if f.empty() {
+		return nil
+	}
+	return f.matchesFlow
 }
 
 // event reports whether a packet is one of the selected events.
@@ -91,9 +131,9 @@ func (f *packetFilter) event(p *roce.Packet, e health.Event) bool {
 // has addresses only.
 func (f *packetFilter) matchesMessage(e *notify.Envelope) bool {
 	if f.qps != nil || f.opcodes != nil || f.ecn != nil || f.events() {
-		return false
+		return f.not
 	}
-	return within(f.src, e.Src) && within(f.dst, e.Dst)
+	return (within(f.src, e.Src) && within(f.dst, e.Dst)) != f.not
 }
 
 // within reports whether one of the addresses is in one of the prefixes; an empty

@@ -122,7 +122,7 @@ func (l *flowList) String() string {
 
 // decodeFlows prints the flows of a capture, the evicted ones first. It holds at most
 // flowCapacity flows in the table and maxFlowRecords for output.
-func decodeFlows(cmd *cobra.Command, name string, format output.Format, icrc bool) error {
+func decodeFlows(cmd *cobra.Command, name string, format output.Format, icrc bool, filter *packetFilter) error {
 	list := flowList{room: maxFlowRecords}
 	var flows *flow.Table
 	add := func(f *flow.Flow) {
@@ -135,7 +135,7 @@ func decodeFlows(cmd *cobra.Command, name string, format output.Format, icrc boo
 	}
 	defer r.Close()
 	flows = newFlowTable(r, func(f *flow.Flow, _ flow.Reason) { add(f) })
-	s, err := scanBursts(cmd, r, icrc, nil, func(b *burst) {
+	s, err := scanBursts(cmd, r, icrc, filter.ofFlows(), func(b *burst) {
 		flows.ObserveBurstAt(b.packets[:b.n], b.times[:b.n], nil)
 	})
 	for f := range flows.All() {

@@ -335,11 +335,7 @@ func (a *answers) cnps(said string) string {
 // printHealth reads packets to their end, and prints how the connections fare.
 func printHealth(cmd *cobra.Command, r frameSource, format output.Format, icrc bool, filter *packetFilter) error {
 	h := newHealth(r)
-	keep := filter.matchesFlow
-	if filter.empty() {
-		keep = nil
-	}
-	s, err := scanBursts(cmd, r, icrc, keep, h.observeBurst)
+	s, err := scanBursts(cmd, r, icrc, filter.ofFlows(), h.observeBurst)
 	// The directions that were seen before an error are shown, too.
 	if printErr := h.print(cmd, format); err == nil {
 		err = printErr

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"sluice/orchagent-ext/cli/capture"
+	"sluice/orchagent-ext/cli/output"
 	"sluice/orchagent-ext/wire/notify"
 	"sluice/yang/text"
 )
@@ -38,6 +39,8 @@ Ctrl-C ends it with a summary and exit code 0.`,
   sluice observe --dev any --nak --cnp
   sluice observe --dev eth0 --qp 0x11 --ecn ce --json --for 10s
   sluice observe --dev eth0 --health --for 10s
+  sluice observe --dev eth0 --bpf 'udp port 4791' --not --opcode ACKNOWLEDGE --write data.pcapng
+  sluice observe capture.pcap --since 1.5s --fields time,src,dst_qp,psn,event
   tcpdump -U -w - udp port 4791 | sluice observe --opcode write -
   sluice observe --src 192.168.70.0/24 --opcode ACKNOWLEDGE capture.pcap`,
 		Args: between(0, "FILE"),
@@ -49,6 +52,9 @@ Ctrl-C ends it with a summary and exit code 0.`,
 	flags.IntVarP(&o.list.limit, "count", "c", 0, "end after so many were shown; 0: never")
 	flags.DurationVar(&o.span, "for", 0, "end after this time; 0: never")
 	addPacketFilter(flags, &o.list.filter)
+	addFields(flags, &o.list.fields)
+	flags.StringVarP(&o.write, "write", "w", "", "also write the frames that are shown into this file: pcapng from devices, of a capture the same format")
+	target := addForce(cmd)
 	codePoints := addCodePoints(flags)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		switch {
@@ -58,10 +64,17 @@ Ctrl-C ends it with a summary and exit code 0.`,
 			return errors.New("either --dev or a FILE, not both")
 		case o.health && !o.list.filter.flowsOnly():
 			return errors.New("--health takes no filter but --src and --dst: with a part of a flow's packets the figures were wrong")
+		case o.write != "" && o.health:
+			return errors.New("--write is for packets that are shown: leave --health out")
+		case o.write == "-":
+			return errors.New("--write wants a file: standard output has the packets in text")
 		case o.list.limit < 0 || o.span < 0:
 			return errors.New("--count and --for must be 0 or more")
 		}
-		o.list.format = *format
+		if err := o.list.filter.check(); err != nil {
+			return err
+		}
+		o.list.format, o.target = *format, target
 		var err error
 		if o.list.codePoints, err = codePoints(); err != nil {
 			return err
@@ -76,6 +89,8 @@ type observer struct {
 	devices []string
 	span    time.Duration
 	health  bool
+	write   string // file for the frames that are shown; "": none
+	target  func(string) output.Target
 	list    packetList
 }
 
@@ -110,15 +125,32 @@ func (o *observer) file(cmd *cobra.Command, name string) error {
 		return err
 	}
 	defer r.Close()
-	return o.print(cmd, r)
+	return o.print(cmd, r, func(to output.Target) (*capture.Writer, error) { return capture.CreateLike(to, r) })
 }
 
-// print prints the frames of a source: connections with --health, else packets.
-func (o *observer) print(cmd *cobra.Command, r frameSource) error {
+// print prints the frames of a source: connections with --health, else packets, which it
+// also writes into the file that create makes.
+func (o *observer) print(cmd *cobra.Command, r frameSource, create func(output.Target) (*capture.Writer, error)) error {
 	if o.health {
 		return printHealth(cmd, r, o.list.format, false, &o.list.filter)
 	}
-	return o.list.print(cmd, r)
+	if o.write == "" {
+		return o.list.print(cmd, r)
+	}
+	w, err := create(o.target(o.write))
+	if err != nil {
+		return err
+	}
+	defer w.Abort()
+	o.list.keep = w.WriteFrame
+	if err := o.list.print(cmd, r); err != nil && !summed(err) {
+		return err
+	}
+	if err := w.Close(); err != nil {
+		return err
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "%s in %s\n", plural(o.list.shown, "frame"), o.write)
+	return nil
 }
 
 // live observes devices. It reports frames that the kernel dropped: the output is
@@ -130,7 +162,7 @@ func (o *observer) live(cmd *cobra.Command) error {
 	}
 	defer l.Close()
 	fmt.Fprintf(cmd.ErrOrStderr(), "observing %s\n", text.Printable(l.String()))
-	err = o.print(cmd, l)
+	err = o.print(cmd, l, capture.CreateLive)
 	if n := l.Lost(); n > 0 {
 		fmt.Fprintf(cmd.ErrOrStderr(), "%s not seen: they came faster than they were read\n", plural(int(n), "packet"))
 	}

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -105,7 +106,8 @@ func TestObserveADevice(t *testing.T) {
 	frames[2] = slices.Insert(frames[2], 12, 0x88, 0xa8, 0, 5, 0x81, 0, 0, 9)
 	vlans := [][]uint16{nil, {7}, {5, 9}, nil}
 
-	a, b := w.observe(p.A, "--dev", "any", "--json", "--src", "192.168.70.0/24"), w.observe(p.B, "--dev", "eth0", "--json", "--src", "192.168.70.0/24")
+	file := filepath.Join(t.TempDir(), "live.pcapng")
+	a, b := w.observe(p.A, "--dev", "any", "--json", "--src", "192.168.70.0/24", "--write", file), w.observe(p.B, "--dev", "eth0", "--json", "--src", "192.168.70.0/24")
 	sender, err := p.A.Sender()
 	if err != nil {
 		t.Fatal(err)
@@ -129,5 +131,9 @@ func TestObserveADevice(t *testing.T) {
 		if said := o.interrupt(); !strings.Contains(said, ": 4 RoCEv2, ") || !strings.Contains(said, "; 4 shown") {
 			t.Errorf("it said %q", said)
 		}
+	}
+	written := jsonLines(t, "observe", file, "-o", "json", "--fields", "in,out,icrc_ok")
+	if len(written) != 4 || written[3]["out"] != "eth0" || written[3]["in"] != nil || written[3]["icrc_ok"] != true {
+		t.Errorf("the file of --write has %v", written)
 	}
 }

@@ -81,4 +81,7 @@ func (l *liveFrames) String() string {
 func (l *liveFrames) Lost() uint64 { return l.tap.Lost() }
 
 // Close closes the socket.
-func (l *liveFrames) Close() { l.tap.Close() }
+func (l *liveFrames) Close() error {
+	l.tap.Close()
+	return nil
+}

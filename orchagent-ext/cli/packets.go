@@ -23,6 +23,8 @@ type packetList struct {
 	codePoints notify.CodePoints
 	filter     packetFilter
 	limit      int // ends after so many were shown; 0: never
+	fields     fieldChoice
+	keep       func(*capture.Frame) error // gets the frames that are shown; may be nil
 
 	shown int
 }
@@ -32,8 +34,11 @@ func (l *packetList) print(cmd *cobra.Command, r frameSource) error {
 	out := bufio.NewWriter(cmd.OutOrStdout())
 	encoder := l.format.Encoder(out)
 	var rows *output.Table
+	var at []int // places of the columns
 	if !l.format.Data() {
-		rows = recordColumns(l.ports).Table(out, l.format.Style(cmd.OutOrStdout()))
+		var columns output.Columns
+		columns, at = l.fields.columns(recordColumns(l.ports))
+		rows = columns.Table(out, l.format.Style(cmd.OutOrStdout()))
 	}
 	r.BeforeWaiting(func() {
 		if rows != nil {
@@ -45,13 +50,18 @@ func (l *packetList) print(cmd *cobra.Command, r frameSource) error {
 	var start time.Time
 	var message notify.Packet
 	var seen verdicts
-	show := func(record any, cells func(time.Time, bool) []string) error {
+	show := func(f *capture.Frame, record any, cells func(time.Time, bool) []string) error {
 		l.shown++
 		err := error(nil)
 		if rows == nil {
-			err = encoder.Encode(record)
+			if record, err = l.fields.of(record); err == nil {
+				err = encoder.Encode(record)
+			}
 		} else {
-			rows.Row(cells(start, l.ports)...)
+			rows.Row(cellsAt(cells(start, l.ports), at)...)
+		}
+		if err == nil && l.keep != nil {
+			err = l.keep(f)
 		}
 		if err == nil && l.shown == l.limit {
 			err = errEnough
@@ -62,19 +72,23 @@ func (l *packetList) print(cmd *cobra.Command, r frameSource) error {
 		if start.IsZero() {
 			start = f.Time
 		}
+		passes, filterErr := l.filter.passes(f, start)
+		if filterErr != nil {
+			return filterErr
+		}
 		n := newNotification(&message, f.ParseNotification(&message, l.codePoints))
 		if n != nil {
 			seen.add(n)
 		}
 		if err != nil {
-			if n == nil || !l.filter.matchesMessage(&message.Envelope) {
+			if n == nil || !passes || !l.filter.matchesMessage(&message.Envelope) {
 				return nil
 			}
 			r := newNotificationRecord(f, n, &message.Envelope)
-			return show(r, r.cells)
+			return show(f, r, r.cells)
 		}
 		qp, from, e, missing := table.observe(f, p)
-		if !l.filter.matches(p, qp, from, e) {
+		if !passes || !l.filter.matches(p, qp, from, e) {
 			return nil
 		}
 		r := newRecord(f, p, qp, from)
@@ -83,7 +97,7 @@ func (l *packetList) print(cmd *cobra.Command, r frameSource) error {
 			r.Missing = 0
 		}
 		r.Notification = n
-		return show(r, r.cells)
+		return show(f, r, r.cells)
 	})
 	if err == errEnough {
 		err = nil

@@ -4,7 +4,6 @@ package capture
 
 import (
 	"bufio"
-	"compress/gzip"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -29,12 +28,9 @@ const blockLen = 1 << 19
 // says; tcpdump and Wireshark allow as much.
 const maxSnaplen = 262144
 
-// First octets of files: the block type of pcapng's section header, which is the same in
-// both byte orders, and gzip's magic number (RFC 1952 section 2.3.1).
-const (
-	magicPcapng = 0x0a0d0d0a
-	magicGzip   = 0x1f8b
-)
+// magicPcapng is the first word of a pcapng file: the block type of its section header, which
+// is the same in both byte orders.
+const magicPcapng = 0x0a0d0d0a
 
 // Frame is one packet of a capture file. Data is valid until the next frame is
 // read.
@@ -143,14 +139,15 @@ type Reader struct {
 	file io.Closer
 	size int64 // of a file by its name, octets; 0: unknown
 	// length is that of the data before it is unpacked, octets; 0: unknown
-	length int64
-	packed bool // compressed
-	count  *counter
-	room   bounds
-	pcap   *pcapgo.Reader
-	ng     *pcapgo.NgReader
-	frame  Frame
-	plain  *bufio.Reader // the content, which pcap reads, too
+	length   int64
+	packed   bool   // compressed
+	unpacked func() // ends the unpacking; nil: there is none
+	count    *counter
+	room     bounds
+	pcap     *pcapgo.Reader
+	ng       *pcapgo.NgReader
+	frame    Frame
+	plain    *bufio.Reader // the content, which pcap reads, too
 	// ahead: of a pcap file: octets that plain has read ahead, from the next packet on
 	ahead []byte
 	taken int // octets before ahead that plain returns again
@@ -208,16 +205,13 @@ func openFile(ctx context.Context, name string) (*os.File, error) {
 	}
 }
 
-// start recognizes gzip, pcap and pcapng by the first octets and prepares the reading.
+// start recognizes gzip, Zstandard, pcap and pcapng by the first octets and prepares the reading.
 // Compressed data is unpacked on the way.
 func (r *Reader) start() error {
 	buffered := bufio.NewReaderSize(r.count, 1<<16)
-	if magic, err := buffered.Peek(2); err == nil && binary.BigEndian.Uint16(magic) == magicGzip {
-		plain, err := gzip.NewReader(buffered)
-		if err != nil {
-			return err
-		}
-		r.packed, buffered = true, bufio.NewReaderSize(plain, 1<<16)
+	buffered, err := r.unpack(buffered)
+	if err != nil {
+		return err
 	}
 	r.room.r = buffered
 	buffered = bufio.NewReaderSize(&r.room, blockLen)
@@ -355,6 +349,9 @@ func (r *Reader) Progress() (share float64, ok bool) {
 
 // Close closes the file.
 func (r *Reader) Close() error {
+	if r.unpacked != nil {
+		r.unpacked()
+	}
 	if r.file == nil {
 		return nil
 	}
@@ -367,95 +364,4 @@ func (r *Reader) String() string {
 		return "standard input"
 	}
 	return r.name
-}
-
-// Limits of a file's records beside its packets: descriptions of interfaces, names and
-// keys, which are all kept. A real file has few of them; a small compressed one could
-// hold enough to exhaust the memory.
-const (
-	maxOverhead = 1 << 10 // octets a packet, with its header and options
-	maxBeside   = 16 << 20
-)
-
-// errNoPackets is the error of a file that would fill the memory with descriptions.
-var errNoPackets = fmt.Errorf("more than %d MiB of it are no packets", maxBeside>>20)
-
-// bounds is the file's content, as long as enough of it is packets.
-type bounds struct {
-	r    io.Reader
-	left int64 // octets that may be read until the next packet is there
-}
-
-// Read implements [io.Reader] within the bound that is left.
-func (b *bounds) Read(p []byte) (int, error) {
-	if b.left < 0 {
-		return 0, errNoPackets
-	}
-	n, err := b.r.Read(p)
-	b.left -= int64(n)
-	return n, err
-}
-
-// counter counts the octets that were read through it.
-type counter struct {
-	ctx   context.Context
-	r     io.Reader
-	waits bool // reading may wait for somebody to write: it is no file
-	n     int64
-	room  []byte      // that an abandoned Read may still fill
-	done  chan result // of the Read that is under way
-	last  time.Time   // when reading ends, once ctx has
-
-	before func() // called before each Read; nil: nothing is
-}
-
-// result is the result of a Read in a goroutine of its own.
-type result struct {
-	n   int
-	err error
-}
-
-// grace is how long reading goes on after the end of the context: Ctrl-C ends "tcpdump |
-// sluice" as a whole, and the packets that tcpdump still writes then are wanted.
-const grace = time.Second
-
-// errStopped ends a reading after the grace period of an interrupt.
-var errStopped = errors.New("stopped")
-
-// Read implements [io.Reader] and counts octets for the progress. On a pipe it reads in a
-// goroutine, since an interrupt cannot end a system call that waits.
-func (c *counter) Read(b []byte) (int, error) {
-	if !c.last.IsZero() && !time.Now().Before(c.last) {
-		return 0, errStopped
-	}
-	if c.before != nil {
-		c.before()
-	}
-	if !c.waits {
-		n, err := c.r.Read(b)
-		c.n += int64(n)
-		return n, err
-	}
-	if len(c.room) < len(b) {
-		c.room = make([]byte, len(b))
-	}
-	go func() {
-		n, err := c.r.Read(c.room[:len(b)])
-		c.done <- result{n, err}
-	}()
-	var got result
-	select {
-	case got = <-c.done:
-	case <-c.ctx.Done():
-		if c.last.IsZero() {
-			c.last = time.Now().Add(grace)
-		}
-		select {
-		case got = <-c.done:
-		case <-time.After(time.Until(c.last)):
-			return 0, errStopped
-		}
-	}
-	c.n += int64(got.n)
-	return copy(b, c.room[:got.n]), got.err
 }

@@ -19,6 +19,7 @@ type Writer struct {
 	ng   *pcapgo.NgWriter
 	like *Reader // pcapng: where the interfaces come from
 	ids  map[ngInterface]int
+	live map[liveInterface]int // of CreateLive: the numbers of devices
 }
 
 // ngInterface names an interface of a pcapng file, which numbers them from 0 in
@@ -66,8 +67,11 @@ func create(to output.Target, begin func(*Writer) error) (*Writer, error) {
 }
 
 // WriteFrame writes a frame that came from the reader given to CreateLike, with
-// its own timestamp and options.
+// its own timestamp and options, or a live one.
 func (w *Writer) WriteFrame(f *Frame) error {
+	if w.live != nil {
+		return w.file.Wrap(w.writeLive(f))
+	}
 	if w.like == nil {
 		return w.file.Wrap(w.pcap.WritePacket(f.Info, f.Data))
 	}
@@ -117,7 +121,7 @@ func (w *Writer) Close() error {
 // flush writes the buffers. A pcapng file without packets gets its section header and
 // interface here.
 func (w *Writer) flush() error {
-	if w.like == nil {
+	if w.pcap != nil {
 		return nil
 	}
 	if w.ng == nil { // an empty pcapng file is still one
