@@ -33,7 +33,7 @@ or 0 where the input has ended, too.`,
 		Example: `  sluice decode capture.pcap
   sluice decode --flows capture.pcapng
   sluice decode --flows --health capture.pcap
-  sluice decode --nak --cnp -o json capture.pcap.zst
+  sluice decode --nak --cnp -o yaml capture.pcap
   tcpdump -U -w - udp port 4791 | sluice decode --json -`,
 		Args: exactly("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {

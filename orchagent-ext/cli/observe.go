@@ -39,7 +39,7 @@ Ctrl-C ends it with a summary and exit code 0.`,
   sluice observe --dev any --nak --cnp
   sluice observe --dev eth0 --qp 0x11 --ecn ce --json --for 10s
   sluice observe --dev eth0 --health --for 10s
-  sluice observe --dev eth0 --bpf 'udp port 4791' --not --opcode ACKNOWLEDGE --write data.pcapng
+  sluice observe --dev eth0 --not --opcode ACKNOWLEDGE --write data.pcapng --for 10s
   sluice observe capture.pcap --since 1.5s --fields time,src,dst_qp,psn,event
   tcpdump -U -w - udp port 4791 | sluice observe --opcode write -
   sluice observe --src 192.168.70.0/24 --opcode ACKNOWLEDGE capture.pcap`,
