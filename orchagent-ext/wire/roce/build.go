@@ -7,7 +7,8 @@ import (
 	"slices"
 )
 
-// MAC is an Ethernet address.
+// MAC is an Ethernet address, its octets in the order of the wire. The lowest bit of the
+// first marks a group address (IEEE 802).
 type MAC [6]byte
 
 // Ethernet is the Ethernet header with its VLAN tags, the outermost first; a tag
@@ -24,7 +25,9 @@ type VLANTag struct {
 	TCI  uint16 // priority 3 bits, DEI 1, VLAN 12
 }
 
-// Append appends the header to b.
+// Append appends the header to b. It is 14 octets, 18 with one tag and 22 with two, in
+// network byte order, without preamble and frame check sequence. EtherType is that of the
+// payload, after the tags.
 func (h Ethernet) Append(b []byte) []byte {
 	b = append(append(b, h.Dst[:]...), h.Src[:]...)
 	for _, t := range h.Tags {
@@ -36,7 +39,8 @@ func (h Ethernet) Append(b []byte) []byte {
 	return binary.BigEndian.AppendUint16(b, h.EtherType)
 }
 
-// IPv4Header is an IPv4 header (RFC 791).
+// IPv4Header is an IPv4 header (RFC 791). All numbers are in host byte order; the version
+// is always 4, and IHL follows from Options.
 type IPv4Header struct {
 	TOS         uint8
 	TotalLength uint16 // of the packet, octets; [Finish] sets it
@@ -49,7 +53,9 @@ type IPv4Header struct {
 	Options     []byte // a multiple of 4 octets, at most 40
 }
 
-// Append appends the header to b.
+// Append appends the header to b. It is 20 octets and the options. TotalLength and
+// Checksum are written as they are; call [Finish], or set both, before the packet is
+// sent.
 func (h IPv4Header) Append(b []byte) []byte {
 	be := binary.BigEndian
 	head := 0x40 | uint64(ipv4MinLen+len(h.Options))/4
@@ -59,7 +65,8 @@ func (h IPv4Header) Append(b []byte) []byte {
 	return append(b, h.Options...)
 }
 
-// IPv6Header is an IPv6 header (RFC 8200).
+// IPv6Header is an IPv6 header (RFC 8200). The version is always 6; extension headers are
+// appended by the caller, with NextHeader as the number of the first.
 type IPv6Header struct {
 	TrafficClass  uint8
 	FlowLabel     uint32 // 20 bits
@@ -69,21 +76,24 @@ type IPv6Header struct {
 	Src, Dst      [16]byte
 }
 
-// Append appends the 40 octets of the header to b.
+// Append appends the 40 octets of the header to b. Bits of FlowLabel above the lower 20
+// are dropped.
 func (h IPv6Header) Append(b []byte) []byte {
 	b = binary.BigEndian.AppendUint64(b, 6<<60|uint64(h.TrafficClass)<<52|uint64(h.FlowLabel&0xfffff)<<32|
 		uint64(h.PayloadLength)<<16|uint64(h.NextHeader)<<8|uint64(h.HopLimit))
 	return append(append(b, h.Src[:]...), h.Dst[:]...)
 }
 
-// UDPHeader is a UDP header (RFC 768).
+// UDPHeader is a UDP header (RFC 768). For RoCEv2 DstPort is [UDPPort], and SrcPort
+// spreads flows over paths (annex A17).
 type UDPHeader struct {
 	SrcPort, DstPort uint16
 	Length           uint16 // header and payload, octets; [Finish] sets it
 	Checksum         uint16 // [Finish] sets it
 }
 
-// Append appends the 8 octets of the header to b.
+// Append appends the 8 octets of the header to b. Length and Checksum are written as they
+// are; checksum 0 means that there is none (RFC 768).
 func (h UDPHeader) Append(b []byte) []byte {
 	return binary.BigEndian.AppendUint64(b, uint64(h.SrcPort)<<48|uint64(h.DstPort)<<32|uint64(h.Length)<<16|uint64(h.Checksum))
 }
@@ -144,7 +154,8 @@ func (l *layers) finish(ip int) error {
 
 // setChecksums sets the checksums of IPv4's header (RFC 791) and of UDP (RFC 768,
 // RFC 8200 section 8.1). The pseudo-header has the final destination, which a
-// segment routing header may hold.
+// segment routing header may hold. Both fields are cleared first, since a checksum covers
+// its own field as 0.
 func (l *layers) setChecksums() {
 	be := binary.BigEndian
 	src, dst := l.b[l.ip+8:l.ip+24], l.b[l.dst:]

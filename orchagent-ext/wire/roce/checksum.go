@@ -9,7 +9,8 @@ import (
 
 // Checksum returns the Internet checksum (RFC 1071) over b and a partial sum,
 // such as that of [PseudoHeader]; 0 where it begins. Over octets that contain a
-// right checksum the result is 0.
+// right checksum the result is 0. It is in host byte order: write it with
+// binary.BigEndian. An odd last octet counts as if followed by 0 (RFC 1071 section 1).
 func Checksum(partial uint32, b []byte) uint16 {
 	// A word of 64 bits is congruent to the sum of its four of 16 bits, and a
 	// carry out of it counts 1, modulo 2^16 - 1.
@@ -38,7 +39,7 @@ func Checksum(partial uint32, b []byte) uint16 {
 // PseudoHeader returns the partial sum of the pseudo-header (RFC 8200 section
 // 8.1, RFC 768): both addresses, each of 16 octets (IPv6) or 4 (IPv4), the
 // upper layer's length in octets, and its protocol number. dst is the final
-// destination.
+// destination. The sum is folded so far that [Checksum] can add any packet to it.
 func PseudoHeader(src, dst []byte, length int, proto uint8) uint32 {
 	sum := uint64(length) + uint64(proto)
 	for i := 0; i+4 <= len(src) && i+4 <= len(dst); i += 4 {

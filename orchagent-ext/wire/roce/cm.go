@@ -8,7 +8,8 @@ import (
 )
 
 // CMAttribute is the attribute id of a communication management MAD (IBTA vol.
-// 1, section 12.6).
+// 1, section 12.6). It is the MAD header's AttributeID, at octets 16 and 17 of the MAD
+// (section 13.4).
 type CMAttribute uint16
 
 // The messages that set up and end a connection.
@@ -65,8 +66,10 @@ const (
 	madMethodSend = 3
 )
 
-// CM returns the communication management message that the packet carries, if
-// it carries one and all of it is in the buffer.
+// CM returns the communication management message that the packet carries, if it carries
+// one and all of it is in the buffer. That is a UD SEND_ONLY to queue pair 1 with a MAD
+// of 256 octets of management class 7. Q_Key, method and class version are left to the
+// hosts to check.
 func (p *Packet) CM() (CM, bool) {
 	if p.Opcode() != UDSendOnly || p.DestQP() != gsiQP {
 		return CM{}, false
@@ -95,7 +98,8 @@ func (p *Packet) CM() (CM, bool) {
 
 // Append appends the part of the message's packet after the BTH: the DETH (from
 // queue pair 1) and a MAD of 256 octets in which every field beyond those of CM
-// is 0. It is for generated traffic: a real peer refuses to connect by it.
+// is 0. It is for generated traffic: a real peer refuses to connect by it. Queue pairs
+// and PSNs are 24 bits in the upper three octets of a word, thus the shift by 8.
 func (m CM) Append(b []byte) []byte {
 	b = DETH{QKey: madQKey, SrcQP: gsiQP}.Append(b)
 	start := len(b)

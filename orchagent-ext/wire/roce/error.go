@@ -9,7 +9,8 @@ import "errors"
 // other than the first.
 var ErrNotRoCE = errors.New("roce: not a RoCEv2 packet")
 
-// Header names the header in which parsing stopped.
+// Header names the header in which parsing stopped. The values are in memory only and may
+// change between versions; String is stable.
 type Header uint8
 
 // The headers that Parse knows, from the outside in.
@@ -53,10 +54,12 @@ var headerNames = [numHeaders]string{
 	"CNP reserved octets", "ICRC",
 }
 
-// String returns the header's name as IBTA or its RFC writes it.
+// String returns the header's name as IBTA or its RFC writes it. h is one of the
+// constants; another value panics.
 func (h Header) String() string { return headerNames[h] }
 
-// Problem is the reason why a header could not be parsed.
+// Problem is the reason why a header could not be parsed. Together with a [Header] it is
+// the whole of an [Error], and a label of the counters of packets that were not parsed.
 type Problem uint8
 
 // The problems of a header.
@@ -74,18 +77,21 @@ var problemNames = [numProblems]string{
 	"truncated", "wrong version", "length contradicts the packet", "nested too deep", "pad count larger than the payload",
 }
 
-// String returns the problem as words for an operator.
+// String returns the problem as words for an operator. p is one of the constants; another
+// value panics.
 func (p Problem) String() string { return problemNames[p] }
 
 // Error is the header of a packet that could not be parsed, and the reason. Its
 // values are shared constants, so that a flood of bad packets costs constant
-// memory.
+// memory. Compare by [errors.As] and the fields, or by pointer: equal errors are the same
+// pointer.
 type Error struct {
 	Header  Header
 	Problem Problem
 }
 
-// Error returns "roce: HEADER: PROBLEM".
+// Error returns "roce: HEADER: PROBLEM". The text has neither addresses nor offsets, so
+// there are as many texts as values.
 func (e *Error) Error() string { return "roce: " + e.Header.String() + ": " + e.Problem.String() }
 
 // parseErrors has every value of Error, so that a bad packet costs no allocation.

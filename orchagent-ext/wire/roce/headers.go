@@ -17,7 +17,8 @@ const (
 	cnpReservedLen = 16
 )
 
-// UDPPort is the destination port of every RoCEv2 packet (annex A17.3.1).
+// UDPPort is the destination port of every RoCEv2 packet (annex A17.3.1). A receiver
+// identifies RoCEv2 by it alone; the source port is free.
 const UDPPort = 4791
 
 // BTH is the base transport header (IBTA vol. 1, section 9.2).
@@ -58,20 +59,23 @@ func decodeBTH(b []byte) BTH {
 	}
 }
 
-// DETH is the datagram extended transport header of UD (section 9.3.3).
+// DETH is the datagram extended transport header of UD (section 9.3.3). RC, UC and XRC
+// packets lack it, so their source queue pair has to be learned.
 type DETH struct {
 	QKey     uint32
 	Reserved uint8
 	SrcQP    uint32 // source queue pair, 24 bits
 }
 
-// Append appends the 8 octets of the header to b.
+// Append appends the 8 octets of the header to b. Bits of SrcQP above the lower 24 are
+// dropped.
 func (h DETH) Append(b []byte) []byte {
 	b = binary.BigEndian.AppendUint32(b, h.QKey)
 	return append(b, h.Reserved, byte(h.SrcQP>>16), byte(h.SrcQP>>8), byte(h.SrcQP))
 }
 
-// RETH is the RDMA extended transport header (section 9.3.4).
+// RETH is the RDMA extended transport header (section 9.3.4). Reads, the first or only
+// packet of a write, flushes and atomic writes have it.
 type RETH struct {
 	VA     uint64 // virtual address
 	RKey   uint32 // remote key
@@ -85,7 +89,8 @@ func (h RETH) Append(b []byte) []byte {
 	return binary.BigEndian.AppendUint32(b, h.Length)
 }
 
-// AtomicETH is the atomic extended transport header (section 9.3.5).
+// AtomicETH is the atomic extended transport header (section 9.3.5). Both operations are
+// on 8 octets at VA, which is a multiple of 8.
 type AtomicETH struct {
 	VA      uint64
 	RKey    uint32
@@ -93,7 +98,7 @@ type AtomicETH struct {
 	Compare uint64
 }
 
-// Append appends the 28 octets of the header to b.
+// Append appends the 28 octets of the header to b. All fields are in network byte order.
 func (h AtomicETH) Append(b []byte) []byte {
 	b = binary.BigEndian.AppendUint64(b, h.VA)
 	b = binary.BigEndian.AppendUint32(b, h.RKey)
@@ -101,7 +106,9 @@ func (h AtomicETH) Append(b []byte) []byte {
 	return binary.BigEndian.AppendUint64(b, h.Compare)
 }
 
-// AETH is the acknowledge extended transport header (section 9.3.6).
+// AETH is the acknowledge extended transport header (section 9.3.6). The upper 3 bits of
+// Syndrome are its type: 000 ACK with the credit count, 001 RNR NAK with the timer's
+// code, 011 NAK with the reason in the lower 5 bits (section 9.7.5.2).
 type AETH struct {
 	Syndrome uint8
 	MSN      uint32 // message sequence number, 24 bits
@@ -111,7 +118,8 @@ type AETH struct {
 // 9.7.5.2.1), as opposed to an RNR NAK or a NAK.
 func (h AETH) Ack() bool { return h.Syndrome>>5 == 0 }
 
-// NAK is why a responder refuses a request.
+// NAK is why a responder refuses a request. Its zero value is NotNAK, for packets that
+// are acknowledgements or have no AETH at all.
 type NAK uint8
 
 // The reasons of a NAK: the codes of a syndrome whose upper 3 bits are 011 (section
@@ -134,7 +142,8 @@ var nakNames = [NumNAKs]string{"", "rnr", "sequence", "invalid", "access", "oper
 // String is a word such as "rnr", "sequence" or "access"; empty for NotNAK.
 func (n NAK) String() string { return nakNames[n] }
 
-// NAK returns why the responder refuses the request, or NotNAK.
+// NAK returns why the responder refuses the request, or NotNAK. The type 010 of the
+// syndrome, and codes from 5 on, are NAKReserved.
 func (h AETH) NAK() NAK {
 	const codes = 5
 	switch code := h.Syndrome & 0x1f; h.Syndrome >> 5 {
@@ -150,36 +159,42 @@ func (h AETH) NAK() NAK {
 	return NAKReserved
 }
 
-// Append appends the 4 octets of the header to b.
+// Append appends the 4 octets of the header to b. Bits of MSN above the lower 24 are
+// dropped.
 func (h AETH) Append(b []byte) []byte {
 	return append(b, h.Syndrome, byte(h.MSN>>16), byte(h.MSN>>8), byte(h.MSN))
 }
 
-// AtomicAckETH carries the value that an atomic found (section 9.3.7).
+// AtomicAckETH carries the value that an atomic found (section 9.3.7). Original is the 8
+// octets at VA before the operation, in host byte order here.
 type AtomicAckETH struct{ Original uint64 }
 
 // Append appends the 8 octets of the header to b.
 func (h AtomicAckETH) Append(b []byte) []byte { return binary.BigEndian.AppendUint64(b, h.Original) }
 
-// ImmDt is the immediate data of a send or write (section 9.3.8).
+// ImmDt is the immediate data of a send or write (section 9.3.8). The receiver's
+// application gets the 4 octets with its completion; their meaning is its own.
 type ImmDt struct{ Data uint32 }
 
 // Append appends the 4 octets of the header to b.
 func (h ImmDt) Append(b []byte) []byte { return binary.BigEndian.AppendUint32(b, h.Data) }
 
-// IETH carries the R_Key that a send invalidates (section 9.3.9).
+// IETH carries the R_Key that a send invalidates (section 9.3.9). It is in the last or
+// only packet of such a send (opcodes 0x16 and 0x17).
 type IETH struct{ RKey uint32 }
 
 // Append appends the 4 octets of the header to b.
 func (h IETH) Append(b []byte) []byte { return binary.BigEndian.AppendUint32(b, h.RKey) }
 
-// XRCETH names the shared receive queue of an XRC request (annex A14.3).
+// XRCETH names the shared receive queue of an XRC request (annex A14.3). It comes first
+// after the BTH of requests, so all later headers move by 4 octets.
 type XRCETH struct {
 	Reserved uint8
 	XRCSRQ   uint32 // 24 bits
 }
 
-// Append appends the 4 octets of the header to b.
+// Append appends the 4 octets of the header to b. Bits of XRCSRQ above the lower 24 are
+// dropped.
 func (h XRCETH) Append(b []byte) []byte {
 	return append(b, h.Reserved, byte(h.XRCSRQ>>16), byte(h.XRCSRQ>>8), byte(h.XRCSRQ))
 }
@@ -189,7 +204,7 @@ func (h XRCETH) Append(b []byte) []byte {
 // significant one; the other bits are reserved and kept.
 type FETH struct{ Bits uint32 }
 
-// Append appends the 4 octets of the header to b.
+// Append appends the 4 octets of the header to b. It comes before the RETH.
 func (h FETH) Append(b []byte) []byte { return binary.BigEndian.AppendUint32(b, h.Bits) }
 
 // uint24 reads three octets in network byte order, as queue pair numbers and PSNs

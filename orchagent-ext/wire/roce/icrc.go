@@ -36,7 +36,8 @@ func (p *Packet) ICRC() (got, want uint32, ok bool) {
 }
 
 // crc computes the ICRC that belongs at offset at. It writes behind room, which
-// must have the capacity for maskedLen and shortRest octets more.
+// must have the capacity for maskedLen and shortRest octets more. b[at:] may hold
+// anything: the ICRC itself is outside of its own input.
 func (l *layers) crc(room []byte, at int) uint32 {
 	masked, rest := l.appendMasked(room), l.b[l.udp+udpLen+BTHLen:at]
 	if len(rest) <= shortRest {

@@ -33,7 +33,8 @@ const (
 	maxIPHeaders  = 3 // two encapsulations
 )
 
-// layers holds where each layer of one packet begins, as offsets into b.
+// layers holds where each layer of one packet begins, as offsets into b. Of several IP
+// headers the outermost is at outer, and ip ends as the innermost.
 type layers struct {
 	b []byte
 
@@ -153,7 +154,8 @@ func (l *layers) ipv6(off, depth int) error {
 
 // shorten notes where the next layer ends by its own length. It reports false
 // where that lies behind the end of the layer around it; in a first fragment it
-// may, since the rest is in the others.
+// may, since the rest is in the others. So octets of padding behind the IP packet, which
+// Ethernet adds up to 60, are left out.
 func (l *layers) shorten(end int) bool {
 	if end > l.end {
 		return l.fragment

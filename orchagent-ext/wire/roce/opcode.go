@@ -8,7 +8,8 @@ import "fmt"
 // and the operation in the lower 5 (IBTA vol. 1, section 9.2.1).
 type Opcode uint8
 
-// Service is the transport service of an [Opcode].
+// Service is the transport service of an [Opcode]. It decides which queue pairs may be
+// peers and which operations there are (section 9.2.1).
 type Service uint8
 
 // The transport services, by the upper 3 bits of the opcode.
@@ -160,7 +161,9 @@ var headerLen = [numHeaders]uint8{
 	HeaderAtomicAckETH: 8, HeaderImmDt: 4, HeaderIETH: 4, HeaderFETH: 4, HeaderCNP: cnpReservedLen,
 }
 
-// layouts are the headers of all 256 opcodes; unknown ones have the BTH alone.
+// layouts are the headers of all 256 opcodes; unknown ones have the BTH alone. It is
+// computed once, so that the packet path has one lookup by the octet instead of a switch
+// by service and operation.
 var layouts = func() (t [256]layout) {
 	for i := range t {
 		t[i] = layout{name: fmt.Sprintf("0x%02x", i), payload: BTHLen}
@@ -217,10 +220,12 @@ func newLayout(name string, data bool, headers ...Header) layout {
 }
 
 // String returns the name that the IBTA specification gives the opcode, such as
-// "RC_SEND_FIRST", or its number for one that is reserved.
+// "RC_SEND_FIRST", or its number for one that is reserved. Reserved ones and the
+// manufacturers' are two hexadecimal digits, such as "0xc5".
 func (o Opcode) String() string { return layouts[o].name }
 
-// Service returns the transport service.
+// Service returns the transport service. All of 0xC0 to 0xFF, of which the upper 3 bits
+// are 110 or 111, are [ServiceOther].
 func (o Opcode) Service() Service {
 	if o >= 0xc0 {
 		return ServiceOther

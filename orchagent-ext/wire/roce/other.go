@@ -5,7 +5,7 @@ package roce
 import "fmt"
 
 // OtherKind is the kind of a packet other than RoCEv2, by the first layer that
-// differs.
+// differs. The zero value is OtherLink, thus read it only after [ErrNotRoCE].
 type OtherKind uint8
 
 // The kinds of other packets.
@@ -18,7 +18,9 @@ const (
 	OtherTunnel                     // what a tunnel carries is not known
 )
 
-// Other is the layer, and its value, by which a packet is other than RoCEv2.
+// Other is the layer, and its value, by which a packet is other than RoCEv2. Value is 0
+// for the kinds OtherLink, OtherFragment and OtherTunnel, and for a length field of IEEE
+// 802.3 in place of an EtherType: so that a counter per value stays bounded.
 type Other struct {
 	Kind  OtherKind
 	Value uint16 // EtherType, IP protocol, UDP port
@@ -34,7 +36,8 @@ var (
 	portNames     = map[uint16]string{53: "DNS", 67: "DHCP", 68: "DHCP", 123: "NTP", 319: "PTP", 320: "PTP", 546: "DHCPv6", 547: "DHCPv6", 3784: "BFD", 5353: "mDNS", portVXLAN: "VXLAN", portGeneve: "Geneve"}
 )
 
-// String is such as "ARP", "TCP" or "UDP port 53 (DNS)".
+// String is such as "ARP", "TCP" or "UDP port 53 (DNS)". It is for output and counters'
+// labels; the names are those that operators use.
 func (o Other) String() string {
 	switch o.Kind {
 	case OtherEtherType:
@@ -64,7 +67,7 @@ func (o Other) String() string {
 }
 
 // Other returns the reason why the packet is other than RoCEv2, after a Parse
-// that returned [ErrNotRoCE].
+// that returned [ErrNotRoCE]. After any other result it is undefined.
 func (p *Packet) Other() Other { return p.other }
 
 // not records the reason why the packet is other than RoCEv2, and returns

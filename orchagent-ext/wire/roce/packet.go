@@ -38,7 +38,9 @@ func (p *Packet) Parse(frame []byte, wireLen int) error {
 	return p.transport()
 }
 
-// ParseIP is like [Packet.Parse] for a packet that begins with its IP header.
+// ParseIP is like [Packet.Parse] for a packet that begins with its IP header. The version
+// is that of the first nibble; 4 is IPv4, and anything else is checked as IPv6.
+// [Packet.LinkHeader] is empty then.
 func (p *Packet) ParseIP(packet []byte, wireLen int) error {
 	p.layers = layers{b: packet, end: max(wireLen, len(packet))}
 	return p.parseIP()
@@ -106,7 +108,8 @@ func (p *Packet) firstMissing(available int) Header {
 	return HeaderCNP
 }
 
-// Is4 reports whether IPv4 carries the UDP datagram.
+// Is4 reports whether IPv4 carries the UDP datagram. It is about the session's header;
+// the path's can be of the other family.
 func (p *Packet) Is4() bool { return !p.v6 }
 
 // Tunnelled reports whether another IP header encapsulates the one that carries the UDP
@@ -118,11 +121,13 @@ func (p *Packet) Tunnelled() bool { return p.outer != p.ip }
 func (p *Packet) Segments() bool { return p.v6 && p.dst != p.ip+24 }
 
 // Fragment reports whether it is the first of several fragments, whose ICRC
-// lies in another one.
+// lies in another one. Its Payload has whatever follows the headers, ICRC and padding
+// unknown.
 func (p *Packet) Fragment() bool { return p.fragment }
 
 // Complete reports whether all octets up to the ICRC are in the buffer: false for
-// a packet that a capture cut and for a fragment.
+// a packet that a capture cut and for a fragment. Only then can [Packet.ICRC] be
+// computed.
 func (p *Packet) Complete() bool { return p.complete() }
 
 // Len returns the length in octets on the wire from the outermost IP header on,
@@ -135,10 +140,12 @@ func (p *Packet) Len() int {
 }
 
 // LinkHeader returns the octets before the outermost IP header: the Ethernet
-// header with its VLAN tags, empty after ParseIP.
+// header with its VLAN tags, empty after ParseIP. It is a part of the buffer; after a
+// mirrored copy (ERSPAN) that of the copied frame.
 func (p *Packet) LinkHeader() []byte { return p.b[p.link:p.outer] }
 
-// Src is the source address of the session: of the IP header that carries UDP.
+// Src is the source address of the session: of the IP header that carries UDP. It is
+// never an IPv4 address in mapped form.
 func (p *Packet) Src() netip.Addr { return address(p.Src16(), p.v6) }
 
 // Dst is the final destination address of the session: with a segment routing header
@@ -153,7 +160,8 @@ func address(a [16]byte, v6 bool) netip.Addr {
 	return netip.AddrFrom4([4]byte(a[12:]))
 }
 
-// Src16 is Src as 16 octets, IPv4 in the mapped form ::ffff:a.b.c.d.
+// Src16 is Src as 16 octets, IPv4 in the mapped form ::ffff:a.b.c.d. This is the form of
+// keys: comparable, of fixed size, and cheaper than a netip.Addr.
 func (p *Packet) Src16() [16]byte {
 	if p.v6 {
 		return [16]byte(p.b[p.ip+8 : p.ip+24])
@@ -195,14 +203,17 @@ func (p *Packet) PathDst16() [16]byte {
 	return mapped(p.b[p.outer+16 : p.outer+20])
 }
 
-// PathSrc is the source address of the path.
+// PathSrc is the source address of the path. It equals Src for packets outside of
+// tunnels.
 func (p *Packet) PathSrc() netip.Addr { return address(p.PathSrc16(), p.path6()) }
 
-// PathDst is the destination address of the path as it arrived.
+// PathDst is the destination address of the path as it arrived. It differs from Dst in a
+// tunnel, and while a segment routing header has segments left.
 func (p *Packet) PathDst() netip.Addr { return address(p.PathDst16(), p.path6()) }
 
 // TrafficClass is the traffic class of the path, or the TOS octet of IPv4: DSCP in the
-// upper 6 bits, ECN in the lower 2.
+// upper 6 bits, ECN in the lower 2. ECN 3 is CE, congestion experienced (RFC 3168 section
+// 5).
 func (p *Packet) TrafficClass() uint8 {
 	if p.path6() {
 		return p.b[p.outer]<<4 | p.b[p.outer+1]>>4
@@ -210,7 +221,8 @@ func (p *Packet) TrafficClass() uint8 {
 	return p.b[p.outer+1]
 }
 
-// HopLimit is the hop limit of the path, or IPv4's time to live.
+// HopLimit is the hop limit of the path, or IPv4's time to live. Each router before has
+// decremented it once.
 func (p *Packet) HopLimit() uint8 {
 	if p.path6() {
 		return p.b[p.outer+7]
@@ -240,33 +252,41 @@ func (p *Packet) SetFlowLabel(label uint32) {
 	h[1], h[2] = byte(label>>8), byte(label)
 }
 
-// SrcPort is the UDP source port.
+// SrcPort is the UDP source port. It is 0 in the CNPs of some switches, and constant for
+// all queue pairs of some hosts.
 func (p *Packet) SrcPort() uint16 { return binary.BigEndian.Uint16(p.b[p.udp:]) }
 
-// Opcode is the BTH's opcode.
+// Opcode is the BTH's opcode. Any of the 256 values is possible; see [Opcode.Known].
 func (p *Packet) Opcode() Opcode { return Opcode(p.b[p.bth]) }
 
-// PKey is the partition key.
+// PKey is the partition key. Bit 15 is full membership; 0xffff is the default partition.
 func (p *Packet) PKey() uint16 { return binary.BigEndian.Uint16(p.b[p.bth+2:]) }
 
-// DestQP is the 24-bit destination queue pair.
+// DestQP is the 24-bit destination queue pair. It names a queue pair of Dst only: two
+// hosts can use the same number.
 func (p *Packet) DestQP() uint32 { return uint24(p.b[p.bth+5:]) }
 
-// AckReq reports whether the requester asks for an acknowledgement.
+// AckReq reports whether the requester asks for an acknowledgement. It is the A bit,
+// octet 8 of the BTH.
 func (p *Packet) AckReq() bool { return p.b[p.bth+8]&0x80 != 0 }
 
-// PSN is the 24-bit packet sequence number.
+// PSN is the 24-bit packet sequence number. It counts modulo 2^24 from a start that the
+// connection's two ends agreed on, each direction by itself; a response has that of its
+// request.
 func (p *Packet) PSN() uint32 { return uint24(p.b[p.bth+9:]) }
 
-// BTH decodes the whole base transport header.
+// BTH decodes the whole base transport header. Prefer the methods for single fields in
+// the packet path: they read just these octets.
 func (p *Packet) BTH() BTH { return decodeBTH(p.b[p.bth:]) }
 
 // BTHBytes is the BTH and all that follows it up to the end of the UDP
-// datagram (with pad and ICRC), as far as it is in the buffer.
+// datagram (with pad and ICRC), as far as it is in the buffer. It is a part of the buffer
+// and changes with it.
 func (p *Packet) BTHBytes() []byte { return p.b[p.bth:p.available()] }
 
 // PayloadLen returns how many octets Payload has on the wire, also where a
-// capture cut it.
+// capture cut it. Padding and ICRC are left out, but for a first fragment, whose rest is
+// in another packet.
 func (p *Packet) PayloadLen() int {
 	n := p.end - p.bth - int(p.layout.payload)
 	if !p.fragment {
@@ -291,7 +311,8 @@ func (p *Packet) VLANs() (ids []uint16) {
 }
 
 // Payload returns the octets between the extended headers and the padding, as far
-// as they are in the buffer.
+// as they are in the buffer. It is a part of the buffer, and empty for an
+// acknowledgement.
 func (p *Packet) Payload() []byte {
 	from, to := p.bth+int(p.layout.payload), p.end-p.pad-ICRCLen
 	if p.fragment {
@@ -301,7 +322,8 @@ func (p *Packet) Payload() []byte {
 	return p.b[from:max(from, to)]
 }
 
-// DETH returns the header, if the opcode has it.
+// DETH returns the header, if the opcode has it. Only UD packets have it: it is where the
+// source queue pair can be read instead of learned.
 //
 //conformance:draft-hu/qp-pair
 func (p *Packet) DETH() (DETH, bool) {
@@ -312,7 +334,8 @@ func (p *Packet) DETH() (DETH, bool) {
 	return DETH{binary.BigEndian.Uint32(b), b[4], uint24(b[5:])}, true
 }
 
-// RETH returns the header, if the opcode has it.
+// RETH returns the header, if the opcode has it. ok is false for the middle and last
+// packets of a write: the first one has it for all.
 func (p *Packet) RETH() (RETH, bool) {
 	b := p.extended(p.layout.reth)
 	if b == nil {
@@ -321,7 +344,8 @@ func (p *Packet) RETH() (RETH, bool) {
 	return RETH{binary.BigEndian.Uint64(b), binary.BigEndian.Uint32(b[8:]), binary.BigEndian.Uint32(b[12:])}, true
 }
 
-// AtomicETH returns the header, if the opcode has it.
+// AtomicETH returns the header, if the opcode has it. It is in compare-and-swap and
+// fetch-and-add requests.
 func (p *Packet) AtomicETH() (AtomicETH, bool) {
 	b := p.extended(p.layout.atomic)
 	if b == nil {
@@ -331,7 +355,8 @@ func (p *Packet) AtomicETH() (AtomicETH, bool) {
 	return AtomicETH{be.Uint64(b), be.Uint32(b[8:]), be.Uint64(b[12:]), be.Uint64(b[20:])}, true
 }
 
-// AETH returns the header, if the opcode has it.
+// AETH returns the header, if the opcode has it. Acknowledgements have it, and the first,
+// last and only packets of read responses.
 func (p *Packet) AETH() (AETH, bool) {
 	b := p.extended(p.layout.aeth)
 	if b == nil {
@@ -340,7 +365,8 @@ func (p *Packet) AETH() (AETH, bool) {
 	return AETH{b[0], uint24(b[1:])}, true
 }
 
-// AtomicAckETH returns the header, if the opcode has it.
+// AtomicAckETH returns the header, if the opcode has it. Only an ATOMIC ACKNOWLEDGE has
+// it, after its AETH.
 func (p *Packet) AtomicAckETH() (AtomicAckETH, bool) {
 	b := p.extended(p.layout.atomicAck)
 	if b == nil {
@@ -349,7 +375,8 @@ func (p *Packet) AtomicAckETH() (AtomicAckETH, bool) {
 	return AtomicAckETH{binary.BigEndian.Uint64(b)}, true
 }
 
-// ImmDt returns the header, if the opcode has it.
+// ImmDt returns the header, if the opcode has it. The four octets are read in network
+// byte order.
 func (p *Packet) ImmDt() (ImmDt, bool) {
 	b := p.extended(p.layout.imm)
 	if b == nil {
@@ -358,7 +385,7 @@ func (p *Packet) ImmDt() (ImmDt, bool) {
 	return ImmDt{binary.BigEndian.Uint32(b)}, true
 }
 
-// IETH returns the header, if the opcode has it.
+// IETH returns the header, if the opcode has it. Only sends with invalidate have it.
 func (p *Packet) IETH() (IETH, bool) {
 	b := p.extended(p.layout.ieth)
 	if b == nil {
@@ -367,7 +394,8 @@ func (p *Packet) IETH() (IETH, bool) {
 	return IETH{binary.BigEndian.Uint32(b)}, true
 }
 
-// XRCETH returns the header, if the opcode has it.
+// XRCETH returns the header, if the opcode has it. Responses of XRC lack it: they name
+// the requester's queue pair in the BTH.
 func (p *Packet) XRCETH() (XRCETH, bool) {
 	b := p.extended(p.layout.xrceth)
 	if b == nil {
@@ -376,7 +404,7 @@ func (p *Packet) XRCETH() (XRCETH, bool) {
 	return XRCETH{b[0], uint24(b[1:])}, true
 }
 
-// FETH returns the header, if the opcode has it.
+// FETH returns the header, if the opcode has it. Only FLUSH has it.
 func (p *Packet) FETH() (FETH, bool) {
 	b := p.extended(p.layout.feth)
 	if b == nil {

@@ -37,7 +37,8 @@ const (
 
 // ParseThrough is [Packet.Parse] that also looks into tunnels: VXLAN, Geneve, GRE, MPLS,
 // IP in IP, Ethernet in SRv6. Of a copy that ERSPAN brings, the path is that of the packet
-// that was copied.
+// that was copied. At most six tunnels, one in the other, and eight MPLS labels are read;
+// more is an [*Error] with [TooMany]. The other results are those of Parse.
 func (p *Packet) ParseThrough(frame []byte, wireLen int) error {
 	p.layers = layers{b: frame, end: max(wireLen, len(frame)), through: true}
 	if err := p.ethernet(0, 1); err != nil {
@@ -46,7 +47,8 @@ func (p *Packet) ParseThrough(frame []byte, wireLen int) error {
 	return p.transport()
 }
 
-// ParseIPThrough is [Packet.ParseThrough] for a packet that begins with its IP header.
+// ParseIPThrough is [Packet.ParseThrough] for a packet that begins with its IP header,
+// such as those of a capture of a layer-3 interface.
 func (p *Packet) ParseIPThrough(packet []byte, wireLen int) error {
 	p.layers = layers{b: packet, end: max(wireLen, len(packet)), through: true}
 	return p.parseIP()
