@@ -8,7 +8,7 @@ import "fmt"
 // bits, the percentage of reduction in the lower 6 (draft-yang section 4.1).
 type Action uint8
 
-// ActionType is the upper 2 bits of an [Action].
+// ActionType is the upper 2 bits of an [Action]. Its zero value cancels; 3 is reserved.
 type ActionType uint8
 
 // The action types.
@@ -22,7 +22,8 @@ const (
 // actionNames are the names of the types, by their 2 bits.
 var actionNames = []string{"cancel", "pause", "reduce", "reserved"}
 
-// String returns the name in JSON, flags and rows.
+// String returns the name in JSON, flags and rows. Bits above the lower 2 are ignored, so
+// every value has a name.
 func (t ActionType) String() string { return actionNames[t&3] }
 
 // The actions without a percentage.
@@ -63,7 +64,8 @@ func (a Action) Percent() int {
 	return 0
 }
 
-// String is the type, with the percentage of a reduction: "reduce 50%".
+// String is the type, with the percentage of a reduction: "reduce 50%". The percentage of
+// a pause or a cancel is left out, since receivers ignore it.
 func (a Action) String() string {
 	if a.Type() == ReduceRate {
 		return fmt.Sprintf("reduce %d%%", a.Percent())

@@ -44,7 +44,9 @@ const (
 // manufacturers; below it every opcode has, or may get, a meaning.
 const manufacturerOpcodes = 0xc0
 
-// CodePoints are the numbers that identify messages, all of them configuration.
+// CodePoints are the numbers that identify messages, all of them configuration. The zero
+// value is invalid: begin with [DefaultCodePoints]. Both ends of a notification need the
+// same, as no message carries them.
 type CodePoints struct {
 	PFCMType   uint8 // ICMPv6 type
 	PFCMCode   uint8
@@ -61,7 +63,7 @@ type CodePoints struct {
 }
 
 // DefaultCodePoints returns the code points that hold unless configured
-// otherwise.
+// otherwise. They pass [CodePoints.Validate].
 //
 //conformance:draft-yang/icmp-type draft-yang/iana draft-xz/udp-port draft-xz/iana draft-zz/opcode
 func DefaultCodePoints() CodePoints {
@@ -120,7 +122,7 @@ func (c CodePoints) Validate() error {
 	return nil
 }
 
-// DefaultEnvelope returns the envelope that Sluice sends a message of kind in, without
+// DefaultEnvelope returns the envelope that Sluice sends a message of kind k in, without
 // addresses. The drafts leave the traffic class open; a message about congestion must
 // avoid the queue that it is about, so all go as network control.
 func DefaultEnvelope(k Kind) Envelope {

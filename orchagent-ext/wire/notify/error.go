@@ -4,7 +4,9 @@ package notify
 
 import "errors"
 
-// ErrNotNotification means that a packet is outside the messages of this package.
+// ErrNotNotification means that a packet is outside the messages of this package. It is
+// for [errors.Is], and the normal case where the packets of a port are read: neither
+// logged nor counted as a fault.
 var ErrNotNotification = errors.New("notify: not a notification")
 
 // Reason is the rule by which a message must be ignored. The zero value is a message to
@@ -51,7 +53,7 @@ var reasonNames = [numReasons]string{
 	"source is not one of this message",
 }
 
-// String returns the reason for people.
+// String returns the reason for people. r is one of the constants; another value panics.
 func (r Reason) String() string { return reasonNames[r] }
 
 // reasonLabels are the reasons as labels of metrics and names of counters.
@@ -63,7 +65,8 @@ var reasonLabels = [numReasons]string{
 	"family-mix", "no-becn", "destination", "source",
 }
 
-// Label is the reason as one lower-case word, for counters.
+// Label is the reason as one lower-case word, for counters. Operators' dashboards use it
+// as value of a label, so it stays the same between versions.
 func (r Reason) Label() string { return reasonLabels[r] }
 
 // Error is the kind of a message that could not be read, or is refused, and the reason.
@@ -74,7 +77,8 @@ type Error struct {
 	Reason Reason
 }
 
-// Error implements [error].
+// Error implements [error]. It is "KIND: REASON", or "packet: REASON" for KindNone, and
+// has no value of the packet.
 func (e *Error) Error() string {
 	if e.Kind == KindNone {
 		return "packet: " + e.Reason.String()

@@ -10,7 +10,8 @@ import (
 	"sluice/orchagent-ext/wire/roce"
 )
 
-// Field is one value of a message, with its name.
+// Field is one value of a message, with its name. Names end with their unit where there
+// is one, such as time_us and rate_mbps.
 type Field struct {
 	Name  string // lower case, with underscores
 	Value any    // a number, string, bool, [netip.Addr], or a slice of numbers
@@ -102,7 +103,8 @@ func (m PFC) fields(f Fields) Fields {
 // add appends a field.
 func (f Fields) add(name string, value any) Fields { return append(f, Field{name, value}) }
 
-// MarshalJSON writes one object, its members in the order of the fields.
+// MarshalJSON writes one object, its members in the order of the fields. Values that JSON
+// lacks are an error that names the field.
 func (f Fields) MarshalJSON() ([]byte, error) {
 	b := []byte{'{'}
 	for i, field := range f {
@@ -118,7 +120,8 @@ func (f Fields) MarshalJSON() ([]byte, error) {
 	return append(b, '}'), nil
 }
 
-// String is the fields as "name=value", with spaces between them.
+// String is the fields as "name=value", with spaces between them. Values are in Go's
+// format %v, on one line.
 func (f Fields) String() string {
 	words := make([]string, len(f))
 	for i, field := range f {

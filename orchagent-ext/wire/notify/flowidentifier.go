@@ -18,13 +18,15 @@ const (
 // flowFormNames are the names of forms in JSON and flags.
 var flowFormNames = []string{"all", "ports", "qps", "word"}
 
-// String returns the name of the form.
+// String returns the name of the form. f is one of the four forms; another value panics.
 func (f FlowForm) String() string { return flowFormNames[f] }
 
-// MarshalText returns the name.
+// MarshalText returns the name. It implements [encoding.TextMarshaler], for JSON and
+// flags, and its error is always nil.
 func (f FlowForm) MarshalText() ([]byte, error) { return []byte(f.String()), nil }
 
-// UnmarshalText reads a name.
+// UnmarshalText reads a name. Another text is an error that lists the names, and sets f
+// to AllFlows.
 func (f *FlowForm) UnmarshalText(text []byte) error {
 	i, err := unmarshalName(text, flowFormNames)
 	*f = FlowForm(i)

@@ -9,7 +9,8 @@ import (
 	"sluice/orchagent-ext/wire/roce"
 )
 
-// Kind names a message.
+// Kind names a message. It indexes counters by message: values run from 0 to [NumKinds] -
+// 1.
 type Kind uint8
 
 // The messages.
@@ -29,7 +30,8 @@ const (
 // kindNames are the names of messages in commands, JSON and rows.
 var kindNames = [numKinds]string{"none", "pfcm", "ppfc", "rate-advice", "cnp", "pfc"}
 
-// String returns the name of the message.
+// String returns the name of the message. k is one of the constants; another value
+// panics.
 func (k Kind) String() string { return kindNames[k] }
 
 // Message is one of [PFCM], [PPFC], [RateAdvice], [CNP] and [PFC], or a pointer

@@ -73,7 +73,8 @@ func (p *Packet) Parse(frame []byte, c CodePoints) error {
 }
 
 // ParseIP is like [Packet.Parse] for a packet that begins with its IP header.
-// Octets behind the end of the packet are ignored.
+// Octets behind the end of the packet are ignored. It returns the same errors; the
+// addresses of Ethernet in the envelope stay 0.
 func (p *Packet) ParseIP(packet []byte, c CodePoints) error {
 	p.Kind, p.Envelope, p.AH = KindNone, Envelope{}, false
 	if len(packet) == 0 {

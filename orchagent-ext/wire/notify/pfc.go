@@ -10,7 +10,8 @@ import (
 )
 
 // PFCAddress is the only destination of PFC frames; bridges keep it on the link (IEEE
-// 802.1Q table 8-1).
+// 802.1Q table 8-1). [AppendFrame] sets it, whatever the envelope has; a frame to another
+// address is refused with [BadDestination].
 var PFCAddress = roce.MAC{0x01, 0x80, 0xc2, 0, 0, 0x01}
 
 const (
@@ -25,13 +26,16 @@ type PFC struct {
 	Quanta [8]uint16 // pause by priority, in units of 512 bit times; 0 resumes
 }
 
-// Kind returns KindPFC.
+// Kind returns KindPFC. It implements [Message].
 func (PFC) Kind() Kind { return KindPFC }
 
-// Check implements [Message]: every PFC is accepted.
+// Check implements [Message]: every PFC is accepted. A class-enable vector of 0 asks for
+// nothing and is well formed.
 func (PFC) Check() Reason { return Accepted }
 
-// AppendPayload appends opcode, class-enable vector and the eight times.
+// AppendPayload appends opcode, class-enable vector and the eight times. They are 20
+// octets in network byte order; the high octet of the vector is 0, as priorities are 8.
+// The error is always nil.
 func (m PFC) AppendPayload(b []byte, _ CodePoints) ([]byte, error) {
 	b = append(b, pfcOpcode>>8, pfcOpcode&0xff, 0, m.Enable)
 	for _, q := range m.Quanta {
@@ -41,7 +45,7 @@ func (m PFC) AppendPayload(b []byte, _ CodePoints) ([]byte, error) {
 }
 
 // AppendPacket appends the same octets as AppendPayload: PFC travels without an IP
-// header.
+// header. The envelope may be nil.
 func (m PFC) AppendPacket(b []byte, _ *Envelope, c CodePoints) ([]byte, error) {
 	return m.AppendPayload(b, c)
 }

@@ -7,7 +7,8 @@ import (
 	"net/netip"
 )
 
-// Encapsulation is the form in which a [PFCM] travels.
+// Encapsulation is the form in which a [PFCM] travels. Its zero value is ICMPv6;
+// [Packet.Parse] reads all three.
 type Encapsulation uint8
 
 // The forms of draft-yang sections 4.1 and 4.2.
@@ -20,13 +21,15 @@ const (
 // encapsulationNames are the names in CONFIG_DB and flags.
 var encapsulationNames = []string{"icmpv6", "hop-by-hop", "destination-options"}
 
-// String returns the name of the form.
+// String returns the name of the form. e is one of the three; another value panics.
 func (e Encapsulation) String() string { return encapsulationNames[e] }
 
-// MarshalText returns the name.
+// MarshalText returns the name. It implements [encoding.TextMarshaler], and its error is
+// always nil.
 func (e Encapsulation) MarshalText() ([]byte, error) { return []byte(e.String()), nil }
 
-// UnmarshalText reads a name.
+// UnmarshalText reads a name. Another text is an error that lists the names, and sets e
+// to ICMPv6.
 func (e *Encapsulation) UnmarshalText(text []byte) error {
 	i, err := unmarshalName(text, encapsulationNames)
 	*e = Encapsulation(i)
@@ -65,7 +68,7 @@ const (
 	optionPadN = 1
 )
 
-// Kind returns KindPFCM.
+// Kind returns KindPFCM. It implements [Message].
 func (PFCM) Kind() Kind { return KindPFCM }
 
 // Cancels reports whether the message ends the same neighbor's request for this stream
@@ -76,7 +79,8 @@ func (PFCM) Kind() Kind { return KindPFCM }
 // Backpressure does.
 func (m PFCM) Cancels() bool { return m.Action.Type() == NoBackpressure || m.Time == 0 }
 
-// Check implements [Message].
+// Check implements [Message]. It returns [ReservedAction], [ZeroStream], or [FamilyMix]
+// for addresses other than IPv6; Time and QueueID may have any value.
 func (m PFCM) Check() Reason {
 	switch {
 	case m.Action.Type() == ReservedActionType:

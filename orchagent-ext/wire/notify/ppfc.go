@@ -9,7 +9,7 @@ import (
 	"sluice/orchagent-ext/wire/roce"
 )
 
-// Transport is the protocol that carries a [PPFC].
+// Transport is the protocol that carries a [PPFC]. Its zero value is ICMP.
 type Transport uint8
 
 // The transports of draft-xz sections 4.1 and 4.2. The address family decides between
@@ -22,13 +22,15 @@ const (
 // transportNames are the names in CONFIG_DB and flags.
 var transportNames = []string{"icmp", "udp"}
 
-// String returns the name of the transport.
+// String returns the name of the transport. t is one of the two; another value panics.
 func (t Transport) String() string { return transportNames[t] }
 
-// MarshalText returns the name.
+// MarshalText returns the name. It implements [encoding.TextMarshaler], and its error is
+// always nil.
 func (t Transport) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 
-// UnmarshalText reads a name.
+// UnmarshalText reads a name. Another text is an error that lists the names, and sets t
+// to OverICMP.
 func (t *Transport) UnmarshalText(text []byte) error {
 	i, err := unmarshalName(text, transportNames)
 	*t = Transport(i)
@@ -55,13 +57,15 @@ const (
 // ptNames are the names of action types, by their 2 bits.
 var ptNames = []string{"stop", "resume", "alarm", "hold"}
 
-// String returns the name of the action type.
+// String returns the name of the action type. Bits above the lower 2 are ignored.
 func (t PT) String() string { return ptNames[t&3] }
 
-// MarshalText returns the name.
+// MarshalText returns the name. It implements [encoding.TextMarshaler], and its error is
+// always nil.
 func (t PT) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 
-// UnmarshalText reads a name.
+// UnmarshalText reads a name. Another text is an error that lists the names, and sets t
+// to Stop.
 func (t *PT) UnmarshalText(text []byte) error {
 	i, err := unmarshalName(text, ptNames)
 	*t = PT(i)
@@ -100,10 +104,12 @@ const (
 	ppfcUDPLen  = 8  // flags to pause duration, behind the UDP header
 )
 
-// Kind returns KindPPFC.
+// Kind returns KindPPFC. It implements [Message].
 func (PPFC) Kind() Kind { return KindPPFC }
 
-// Check implements [Message].
+// Check implements [Message]. It returns [FamilyMix] for addresses of two families
+// (RouterID counts over ICMP only), [UnknownFlowLength] for a form that does not exist,
+// or [BadQueuePair].
 func (m PPFC) Check() Reason {
 	v6 := !m.Source.Is4()
 	switch {

@@ -16,7 +16,9 @@ const (
 	rocePayloadLen = roce.BTHLen + 16 + roce.ICRCLen
 )
 
-// RateAdvice advises a sender of the rate that fits (draft-zz section 6).
+// RateAdvice advises a sender of the rate that fits (draft-zz section 6). The message has
+// no time of its own: it holds for as long as its receiver is configured to, and of
+// several that hold the receiver takes the lowest.
 //
 //conformance:draft-zz/rate draft-zz/dest-qp draft-zz/src-qp
 type RateAdvice struct {
@@ -35,10 +37,11 @@ type RateAdvice struct {
 	DestinationQP, SourceQP uint32
 }
 
-// Kind returns KindRateAdvice.
+// Kind returns KindRateAdvice. It implements [Message].
 func (RateAdvice) Kind() Kind { return KindRateAdvice }
 
-// Check implements [Message].
+// Check implements [Message]. It returns [BadVersion], [ZeroRate], or [BadQueuePair] for
+// a number of more than 24 bits.
 //
 //conformance:draft-zz/rate draft-zz/version
 func (m RateAdvice) Check() Reason {
@@ -53,7 +56,8 @@ func (m RateAdvice) Check() Reason {
 	return Accepted
 }
 
-// AppendPayload appends the UDP payload without the ICRC: 28 octets.
+// AppendPayload appends the UDP payload without the ICRC: 28 octets. Of the code points
+// it uses the opcode. PSN, pad and flags of the BTH are 0.
 //
 //conformance:draft-zz/bth
 func (m RateAdvice) AppendPayload(b []byte, c CodePoints) ([]byte, error) {
@@ -66,7 +70,7 @@ func (m RateAdvice) AppendPayload(b []byte, c CodePoints) ([]byte, error) {
 }
 
 // AppendPacket appends the packet from its IP header on, with ICRC and UDP
-// checksum.
+// checksum. After an error, such as [FamilyMix], b has its old length.
 //
 //conformance:draft-zz/port draft-zz/icrc
 func (m RateAdvice) AppendPacket(b []byte, e *Envelope, c CodePoints) ([]byte, error) {
@@ -92,10 +96,11 @@ type CNP struct {
 	DestQP uint32 // the queue pair of the data's sender, 24 bits
 }
 
-// Kind returns KindCNP.
+// Kind returns KindCNP. It implements [Message].
 func (CNP) Kind() Kind { return KindCNP }
 
-// Check implements [Message].
+// Check implements [Message]. It returns [BadQueuePair] for a number of more than 24
+// bits.
 func (m CNP) Check() Reason { return unless(m.DestQP <= maxQP, BadQueuePair) }
 
 // AppendPayload appends the UDP payload without the ICRC: BTH with BECN, 16
@@ -109,7 +114,8 @@ func (m CNP) AppendPayload(b []byte, _ CodePoints) ([]byte, error) {
 }
 
 // AppendPacket appends the packet from its IP header on, with ICRC and UDP
-// checksum.
+// checksum. After an error, such as [FamilyMix], b has its old length. Code points are
+// unused: a CNP has its opcode from IBTA.
 func (m CNP) AppendPacket(b []byte, e *Envelope, c CodePoints) ([]byte, error) {
 	start := len(b)
 	v6 := !e.Src.Is4()
