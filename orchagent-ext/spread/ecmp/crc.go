@@ -29,7 +29,7 @@ func (CRC32) closed() {}
 // closed keeps the set of hashes to this package.
 func (CRC16) closed() {}
 
-// Path implements [Hash].
+// Path implements [Hash]. For n a power of 2 the path is the low bits of the CRC.
 func (CRC32) Path(t Tuple, withLabel bool, n int) int {
 	if n < 2 {
 		return 0
@@ -38,7 +38,8 @@ func (CRC32) Path(t Tuple, withLabel bool, n int) int {
 	return int(uint64(ieee(appendFields(buf[:0], &t, withLabel))) % uint64(n))
 }
 
-// Path implements [Hash].
+// Path implements [Hash]. The shares of two paths differ by at most one of the 65536
+// values of the CRC.
 func (CRC16) Path(t Tuple, withLabel bool, n int) int {
 	if n < 2 {
 		return 0
@@ -82,7 +83,8 @@ func ieee(b []byte) uint32 {
 }
 
 // crc16 divides an octet at a time: the polynomial x^16+x^12+x^5+1 is sparse
-// enough that shifts take the table's place.
+// enough that shifts take the table's place. The three steps after the octet are the
+// table of 256 entries written as shifts by 4, 12 and 5.
 func crc16(b []byte) uint16 {
 	crc := uint16(0xffff)
 	for _, octet := range b {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package ecmp models how a switch chooses one of n equal-cost paths for a packet: a hash
-// of header fields, reduced to a path number. Package placement and command balance of
-// the sluice tool call it. It is pure: packets, routes and the settings of the kernel are
-// given.
+// of header fields, reduced to a path number. It is pure: packets, routes and the settings
+// of the kernel are given.
 //
 // # The fields
 //

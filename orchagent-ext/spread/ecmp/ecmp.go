@@ -29,8 +29,8 @@ type Hash interface {
 	closed()
 }
 
-// Parse returns the hash of that name: "linux" (with [DefaultSeed]), "crc32" or
-// "crc16".
+// Parse returns the hash of that name: "linux" (with [DefaultSeed]), "crc32" or "crc16".
+// The error for another name lists these.
 func Parse(name string) (Hash, error) {
 	for _, h := range []Hash{Linux{Seed: DefaultSeed}, CRC32{}, CRC16{}} {
 		if h.String() == name {

@@ -18,7 +18,8 @@ type Member struct {
 	Unresolved bool
 }
 
-// A Group is how the kernel takes a hash of 31 bits to one of its members.
+// A Group is how the kernel takes a hash of 31 bits to one of its members. It is
+// immutable once made, and safe for concurrent use.
 type Group struct {
 	n       int
 	bounds  []uint32 // threshold: the last hash of each living member
@@ -31,7 +32,10 @@ const maxMembers = 1 << 16
 
 // Threshold returns the group of a route with several next hops, in the order that `ip
 // route` lists them, or of a next-hop object of type mpath. A member that is Dead has a
-// share of 0, and that of an Unresolved one goes to the next.
+// share of 0, and that of an Unresolved one goes to the next. The error is for a weight
+// outside 1 to 65535, or for more than 65536 members. Sources: fib_rebalance in
+// net/ipv4/fib_semantics.c and nh_hthr_group_rebalance in net/ipv4/nexthop.c, which round
+// the bounds alike.
 func Threshold(members []Member) (*Group, error) {
 	if len(members) > maxMembers {
 		return nil, fmt.Errorf("%d members: a group has at most %d", len(members), maxMembers)
@@ -76,7 +80,8 @@ func Threshold(members []Member) (*Group, error) {
 	return g, nil
 }
 
-// Equal returns a group of n members of the same weight.
+// Equal returns a group of n members of the same weight. n of 0 is a group without
+// members, whose Choose is -1. The error is that of [Threshold].
 func Equal(n int) (*Group, error) {
 	members := make([]Member, n)
 	for i := range members {
@@ -86,7 +91,9 @@ func Equal(n int) (*Group, error) {
 }
 
 // Resilient returns a next-hop object of type resilient: the member of each of its
-// buckets, as `ip nexthop bucket list` shows them. The group has n members.
+// buckets, as `ip nexthop bucket list` shows them. The group has n members. The slice is
+// kept: the caller leaves it unchanged. The error is for 0 buckets, more than 65536, or
+// one of a member outside 0 to n-1.
 func Resilient(buckets []uint16, n int) (*Group, error) {
 	if len(buckets) == 0 || len(buckets) > maxMembers {
 		return nil, fmt.Errorf("%d buckets: 1 to %d are possible", len(buckets), maxMembers)
@@ -99,7 +106,8 @@ func Resilient(buckets []uint16, n int) (*Group, error) {
 	return &Group{n: n, buckets: buckets}, nil
 }
 
-// Members is how many members the group has, the dead ones too.
+// Members is how many members the group has, the dead ones too. Choose returns numbers
+// below it.
 func (g *Group) Members() int { return g.n }
 
 // Choose returns the member for a hash of 31 bits; -1 if all members of the group are

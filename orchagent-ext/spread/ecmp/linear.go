@@ -45,10 +45,12 @@ const (
 )
 
 // NewLinear returns the model of a switch with n members, counted as the switch counts
-// them.
+// them. Linear hashes exist for n a power of 2; with another n the observations soon
+// contradict each other.
 func NewLinear(n int) *Linear { return &Linear{n: n} }
 
-// Reset forgets everything.
+// Reset forgets everything. The number of members stays, and so does the memory of the
+// rows.
 func (m *Linear) Reset() { *m = Linear{n: m.n, rows: m.rows[:0]} }
 
 // GaveUp reports that the observations contradict every linear hash: the switch's is
@@ -67,7 +69,8 @@ func (m *Linear) Learned() bool {
 	return labels == 20 && m.score.n >= minChecked && !m.score.Wrong()
 }
 
-// Predict implements [Model].
+// Predict implements [Model]. It answers for a packet whose bits are a sum of observed
+// ones, whether or not [Linear.Learned]: look at the score before relying on it.
 func (m *Linear) Predict(t *Tuple) (int, bool) {
 	if m.GaveUp() {
 		return -1, false
@@ -91,7 +94,10 @@ func (m *Linear) reduce(x *bitvector) (value uint16, known bool) {
 	return value, *x == bitvector{}
 }
 
-// Observe implements [Model].
+// Observe implements [Model]. A packet that the rows decide already is a check of the
+// prediction. Another one becomes a row, and its pivot is eliminated from the other rows
+// (Gauss-Jordan), so that reduce needs one pass. Observations after [Linear.GaveUp], or
+// of a member outside 0 to n-1, are left out.
 func (m *Linear) Observe(t *Tuple, member int) {
 	if m.GaveUp() || member < 0 || member >= m.n {
 		return
@@ -133,7 +139,8 @@ func (m *Linear) HashesLabel() bool {
 	return none < 20
 }
 
-// Score implements [Model].
+// Score implements [Model]. It begins again with the rows, but for that of the attempt
+// after which the model gave up.
 func (m *Linear) Score() *Score { return &m.score }
 
 // String implements [Model].

@@ -30,7 +30,8 @@ func (Linux) String() string { return "linux" }
 // closed keeps the set of hashes to this package.
 func (Linux) closed() {}
 
-// Path implements [Hash].
+// Path implements [Hash]. It is exact for Seed other than 0; see the package comment for
+// the settings.
 func (l Linux) Path(t Tuple, withLabel bool, n int) int {
 	if n < 2 {
 		return 0
@@ -82,11 +83,15 @@ func (k Kernel) Err() error {
 }
 
 // HashesLabel reports whether the flow label of an IPv6 packet has a part in its path.
+// Policy 1 leaves it out, and IPv4 has none.
 func (k Kernel) HashesLabel() bool {
 	return k.Policy == PolicyL3 || k.Policy == PolicyFields && k.Fields&FieldLabel != 0
 }
 
-// Hash returns the 31 bits by which the kernel chooses a next hop.
+// Hash returns the 31 bits by which the kernel chooses a next hop. The lowest bit of the
+// 32 is dropped, as rt6_multipath_hash and fib_multipath_hash do (net/ipv6/route.c,
+// net/ipv4/route.c): bounds of members are signed in the kernel. It is meaningful only
+// where [Kernel.Err] is nil.
 func (k Kernel) Hash(t *Tuple) uint32 {
 	h := k.outer(t)
 	if k.Policy == PolicyFields {
@@ -126,7 +131,10 @@ const (
 	keysLen6 = keyAddrs + 16 + 16 + 4
 )
 
-// outer hashes the header's fields: SipHash-2-4, its low 32 bits.
+// outer hashes the header's fields: SipHash-2-4, its low 32 bits. The order of fields is
+// that of struct flow_keys (include/net/flow_dissector.h), the sorting that of
+// __flow_hash_consistentify (net/core/flow_dissector.c). The key has the seed four times,
+// as fib_multipath_hash_construct_key writes it (include/net/ip_fib.h).
 func (k Kernel) outer(t *Tuple) uint32 {
 	var keys [keysLen6]byte
 	size := keysLen6
@@ -158,6 +166,8 @@ func (k Kernel) outer(t *Tuple) uint32 {
 		case k.Policy == PolicyL3: // as it is in the header
 			binary.BigEndian.PutUint32(keys[keyFlowLabel:], label)
 		default:
+			// The flow dissector converts it to the order of the machine (ntohl), and
+			// x86-64 and arm64 are little-endian.
 			binary.LittleEndian.PutUint32(keys[keyFlowLabel:], label)
 		}
 		var src, dst [16]byte
@@ -197,7 +207,9 @@ func (k Kernel) outer(t *Tuple) uint32 {
 }
 
 // mix is the kernel's jhash_2words with initial value 0: the final step of Bob
-// Jenkins' lookup3 (May 2006, public domain) over two words.
+// Jenkins' lookup3 (May 2006, public domain) over two words. The source is
+// include/linux/jhash.h: JHASH_INITVAL, the length in words shifted by 2, and
+// __jhash_final.
 func mix(a, b uint32) uint32 {
 	const initial = 0xdeadbeef + 2<<2
 	a, b, c := a+initial, b+initial, uint32(initial)

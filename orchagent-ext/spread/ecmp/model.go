@@ -43,10 +43,12 @@ func (s *Score) add(right bool) {
 	s.n = min(s.n+1, scoreLen)
 }
 
-// Checked is how many predictions the score counts, at most 128.
+// Checked is how many predictions the score counts, at most 128. Below 8 of them
+// [Score.Wrong] is false, whatever they were.
 func (s *Score) Checked() int { return s.n }
 
-// Right returns the part of them that was right, 0 to 1; 0 before the first check.
+// Right returns the part of them that was right, 0 to 1; 0 before the first check. A
+// random guess among n members scores about 1/n.
 func (s *Score) Right() float64 {
 	if s.n == 0 {
 		return 0
@@ -58,8 +60,11 @@ func (s *Score) Right() float64 {
 // were checked, more than a tenth was wrong.
 func (s *Score) Wrong() bool { return s.n >= 8 && s.Right() < 0.9 }
 
-// Known is the model of a switch whose hash and group are known.
+// Known is the model of a switch whose hash and group are known. It learns nothing:
+// Observe only scores it, which reveals settings that differ from the switch's.
 type Known struct {
+	// name is what String returns: linux, crc32 or crc16. choose returns the member, -1
+	// where all are dead; label is what HashesLabel returns.
 	name   string
 	choose func(*Tuple) int
 	label  bool
@@ -84,13 +89,14 @@ func OfHash(h Hash, n int) (*Known, error) {
 	return &Known{name: h.String(), label: true, choose: func(t *Tuple) int { return h.Path(*t, true, n) }}, nil
 }
 
-// Predict implements [Model].
+// Predict implements [Model]. It is exact as far as the settings are those of the switch.
 func (m *Known) Predict(t *Tuple) (int, bool) {
 	member := m.choose(t)
 	return member, member >= 0
 }
 
-// Observe implements [Model].
+// Observe implements [Model]. A packet that took a member of a group of dead ones counts
+// as a wrong prediction.
 func (m *Known) Observe(t *Tuple, member int) {
 	predicted, _ := m.Predict(t)
 	m.score.add(predicted == member)
