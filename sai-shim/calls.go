@@ -21,16 +21,18 @@ type Call struct {
 }
 
 // Argument is an attribute of a call: with the value that is passed, or, after a get
-// that went well, the one that was read.
+// that went well, the one that was read. Its Text is for people; numbers are in Number or
+// List by the form of the attribute.
 type Argument struct {
 	saiattr.Value
 	ID uint32 // of the attribute, as the profile maps it
 }
 
-// String is the call in one line: name, object and the names of attributes.
+// String is the call in one line: name, object and the names of attributes. Such a text
+// names the call in logs, in the journal of calls and in [Library.Avoid].
 func (c *Call) String() string { return string(c.Append(nil)) }
 
-// Append appends the text of [Call.String].
+// Append appends the text of [Call.String]. It allocates only where b lacks room.
 func (c *Call) Append(b []byte) []byte {
 	b = append(append(append(b, c.Name...), ' '), c.Object...)
 	if c.ID != Null {
@@ -42,7 +44,8 @@ func (c *Call) Append(b []byte) []byte {
 	return b
 }
 
-// Passed is the value of an argument, with the ids of objects.
+// Passed is the value of an argument, with the ids of objects. Elements of a list have
+// commas between them; ids are in the form of [ObjectID.String].
 func (a *Argument) Passed() string {
 	if len(a.Keys) == 0 && (a.Text != "" || len(a.List) == 0) {
 		return a.Text

@@ -2,7 +2,7 @@
 
 // Package sai calls a SAI library (OCP Switch Abstraction Interface): any
 // libsai.so, loaded by its path, through the C shim beside it. It is the only
-// cgo of the project. Package engine calls it.
+// cgo of the project.
 //
 // It creates, sets, reads and removes objects by the attributes of package saiattr, with
 // typed errors, and leaves policy to its caller. It repeats a call only for lists that

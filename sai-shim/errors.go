@@ -10,7 +10,8 @@ import (
 	"fmt"
 )
 
-// Status is the result of a SAI call: 0, or a negative code (saistatus.h).
+// Status is the result of a SAI call: 0, or a negative code (saistatus.h). The codes from
+// -0x10000 on carry the index of the refused attribute in their low 16 bits.
 type Status int32
 
 // Reasons by which [errors.Is] distinguishes errors.
@@ -29,7 +30,8 @@ var (
 	ErrInUse = errors.New("in use")
 )
 
-// Error is a refused call, with the reason.
+// Error is a refused call, with the reason. Compare it by [errors.Is] with the four
+// reasons above, or read it by [errors.As].
 type Error struct {
 	Call      string // create, remove, set, get, …
 	Object    string // such as acl_entry
@@ -54,7 +56,9 @@ func (e *Error) Error() string {
 	return text
 }
 
-// Is makes [errors.Is] distinguish the reasons.
+// Is makes [errors.Is] distinguish the reasons. An invalid attribute or value counts as
+// [ErrNotSupported], too: libraries answer so to an attribute that is newer than they
+// are.
 func (e *Error) Is(target error) bool {
 	if e.Detail != "" {
 		return target == ErrNotSupported
@@ -119,7 +123,8 @@ var statusNames = map[Status]string{
 	C.SAI_STATUS_ATTR_NOT_SUPPORTED_0:        "ATTR_NOT_SUPPORTED",
 }
 
-// String is SAI's name without SAI_STATUS_, or the code of an unknown one.
+// String is SAI's name without SAI_STATUS_, or the code of an unknown one. The index of
+// an attribute is left out.
 func (s Status) String() string {
 	if name, ok := statusNames[s.base()]; ok {
 		return name

@@ -49,7 +49,8 @@ type Address struct {
 	octets [16]byte
 }
 
-// AddressOf returns an address as a library would give it.
+// AddressOf returns an address as a library would give it. An IPv4 address fills the
+// first 4 octets; one mapped into IPv6 stays IPv6.
 func AddressOf(a netip.Addr) (s Address) {
 	if a.Is4() {
 		four := a.As4()
@@ -59,7 +60,8 @@ func AddressOf(a netip.Addr) (s Address) {
 	return Address{1, a.As16()}
 }
 
-// Addr returns the address.
+// Addr returns the address. Any family other than 0 is read as IPv6, so the result is
+// always valid.
 func (a *Address) Addr() netip.Addr {
 	if a.family == 0 {
 		return netip.AddrFrom4([4]byte(a.octets[:4]))
@@ -143,12 +145,14 @@ const (
 	FlowKeyFiveTuple FlowKey = C.SAI_SLUICE_FLOW_KEY_FIVE_TUPLE // source, destination, protocol, ports
 )
 
-// SetFlowKey sets the fields that packets of one flow share.
+// SetFlowKey sets the fields that packets of one flow share. It is an attribute of the
+// switch, and [ErrNotSupported] below version [ExtensionFlows].
 func (l *Library) SetFlowKey(key FlowKey) error {
 	return l.Set(saiattr.Switch, l.Switch, saiattr.SwitchFlowKey.Of(uint64(key)))
 }
 
-// SetStreamSeed sets the seed of the Stream IDs by which [HoldStream] finds packets.
+// SetStreamSeed sets the seed of the Stream IDs by which [HoldStream] finds packets. Both
+// ends of a link need the same seed; 0 is a seed like any other.
 func (l *Library) SetStreamSeed(seed uint32) error {
 	return l.Set(saiattr.Switch, l.Switch, saiattr.SwitchStreamSeed.Of(uint64(seed)))
 }
@@ -230,7 +234,8 @@ type FlowStats struct {
 
 var _ = [1]struct{}{}[unsafe.Sizeof(FlowStats{})-C.sizeof_sai_sluice_flow_stats_t]
 
-// FlowStats reads the counters. It may be called beside all other calls.
+// FlowStats reads the counters. It may be called beside all other calls. It is free of
+// allocations but for errors.
 func (l *Library) FlowStats() (FlowStats, error) {
 	token := l.watcher.Calling(&callFlowStats)
 	f := C.shim_get_flow_stats(l.shim)

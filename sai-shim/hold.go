@@ -14,7 +14,8 @@ import (
 	"time"
 )
 
-// HoldKind is the kind of fields by which a hold finds packets.
+// HoldKind is the kind of fields by which a hold finds packets. A hold is identified by
+// its port and its whole match: holds of two kinds can hold one packet.
 type HoldKind uint8
 
 // The kinds, with the fields of a [HoldMatch] that each uses.
@@ -85,7 +86,8 @@ func (l *Library) GetHold(port ObjectID, m HoldMatch) (HoldState, error) {
 	}, nil
 }
 
-// shim returns the match as C has it.
+// shim returns the match as C has it. One IPv6 address makes the match IPv6; a kind
+// without addresses has those of IPv4, all 0.
 func (m *HoldMatch) shim() (s C.struct_shim_match) {
 	s._type, s.value = C.uint32_t(m.Kind), C.uint32_t(m.Value)
 	s.ipv6 = C.bool(m.Src.Is6() || m.Dst.Is6())
@@ -94,7 +96,9 @@ func (m *HoldMatch) shim() (s C.struct_shim_match) {
 	return s
 }
 
-// words are the octets of an address; an IPv4 one fills the first 4.
+// words are the octets of an address; an IPv4 one fills the first 4. They are in network
+// byte order as in the packet: two words carry them by value, so that a hold costs no
+// allocation.
 func words(a netip.Addr) (w [2]C.uint64_t) {
 	var b [16]byte
 	if a.Is4() {

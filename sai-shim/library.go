@@ -24,18 +24,21 @@ import (
 	"sluice/sai-shim/saiattr"
 )
 
-// ObjectID is the id of an object on the switch. Null is that of a missing object.
+// ObjectID is the id of an object on the switch. Null is that of a missing object. An id
+// is the library's: it is valid until the object is removed, or the switch begins cold.
 type ObjectID uint64
 
 // Null is the id of a missing object.
 const Null ObjectID = C.SAI_NULL_OBJECT_ID
 
-// String is the id as SONiC writes it: "oid:0x…".
+// String is the id as SONiC writes it: "oid:0x…". The digits are hexadecimal, in lower
+// case, without leading zeros.
 func (id ObjectID) String() string {
 	return string(strconv.AppendUint([]byte("oid:0x"), uint64(id), 16))
 }
 
-// ParseObjectID parses the text of [ObjectID.String].
+// ParseObjectID parses the text of [ObjectID.String]. The number after "oid:" may be in
+// any base that Go's prefixes name; the error quotes s.
 func ParseObjectID(s string) (ObjectID, error) {
 	if len(s) > 4 && s[:4] == "oid:" {
 		if v, err := strconv.ParseUint(s[4:], 0, 64); err == nil {
@@ -45,7 +48,8 @@ func ParseObjectID(s string) (ObjectID, error) {
 	return Null, fmt.Errorf("%q is no object id: it is oid:0x and hexadecimal digits", s)
 }
 
-// Library is an open SAI library with its switch.
+// Library is an open SAI library with its switch. [Open] makes one; the zero value is
+// unusable. The package comment has the calls that are safe for other goroutines.
 type Library struct {
 	shim    *C.struct_shim
 	Switch  ObjectID // Null before CreateSwitch
@@ -209,7 +213,8 @@ func (l *Library) WatchesPackets() error {
 	return l.noPackets
 }
 
-// RemoveSwitch removes the switch that CreateSwitch made.
+// RemoveSwitch removes the switch that CreateSwitch made: the library releases all
+// resources of it (sai_remove_switch_fn, saiswitch.h).
 func (l *Library) RemoveSwitch() error {
 	l.enter("remove", saiattr.Switch.Name, l.Switch)
 	return l.check(Status(C.shim_remove_switch(l.shim)))
@@ -218,7 +223,8 @@ func (l *Library) RemoveSwitch() error {
 // PacketRoom is how many octets of a packet to the CPU are kept.
 const PacketRoom = C.SHIM_PACKET_ROOM
 
-// Packet is a packet to the CPU.
+// Packet is a packet to the CPU. Its memory belongs to the library: copy Data to keep it
+// beyond the next [Library.Packets].
 type Packet struct {
 	Data   []byte   // Ethernet frame, maybe cut
 	Length int      // octets that the library gave
@@ -281,5 +287,6 @@ func (l *Library) wait(ctx context.Context, deadline time.Time) error {
 	return err
 }
 
-// PacketsLost is how many packets found the ring full, since Open.
+// PacketsLost is how many packets found the ring full, since Open. The ring holds 4096.
+// It may be called beside the reader of [Library.Packets].
 func (l *Library) PacketsLost() uint64 { return uint64(C.shim_packets_lost(l.shim)) }

@@ -14,7 +14,8 @@ import (
 	"sluice/sai-shim/saiattr"
 )
 
-// Create creates an object, which is in force at once.
+// Create creates an object, which is in force at once. The error is an [*Error]; with one
+// the id is as the library left it, and names no object.
 func (l *Library) Create(k saiattr.Kind, values ...saiattr.Value) (ObjectID, error) {
 	for i := range values {
 		l.gather(&values[i])
@@ -35,20 +36,24 @@ func withoutID(status Status, id ObjectID) (detail string) {
 	return ""
 }
 
-// Set sets an attribute of an object.
+// Set sets an attribute of an object. The error is [ErrNotSupported] for an attribute
+// that the library lacks, or that it takes at creation only.
 func (l *Library) Set(k saiattr.Kind, id ObjectID, v saiattr.Value) error {
 	l.gather(&v)
 	l.enter("set", k.Name, id)
 	return l.check(Status(C.shim_set(l.shim, C.int32_t(k.Number), C.uint64_t(id))))
 }
 
-// Remove removes an unused object; one in use is an error.
+// Remove removes an unused object; one in use is [ErrInUse] where the library checks
+// that, and one that is gone [ErrNotFound].
 func (l *Library) Remove(k saiattr.Kind, id ObjectID) error {
 	l.enter("remove", k.Name, id)
 	return l.check(Status(C.shim_remove(l.shim, C.int32_t(k.Number), C.uint64_t(id))))
 }
 
 // Get reads an attribute that is a number or an object. An action that is off is 0.
+// Numbers are as wide as the attribute; the error is an [*Error], or names an attribute
+// that is a list or an address.
 func (l *Library) Get(k saiattr.Kind, id ObjectID, a *saiattr.Attr) (uint64, error) {
 	n, _, err := l.Read(k, id, a)
 	return n, err
@@ -109,18 +114,22 @@ func number(f saiattr.Form, v *C.sai_attribute_value_t) (n uint64, on, ok bool) 
 	return n, on, true
 }
 
-// GetObject is [Library.Get] of an attribute that is an object.
+// GetObject is [Library.Get] of an attribute that is an object. It is [Null] where no
+// object is set, such as a port without an ACL table.
 func (l *Library) GetObject(k saiattr.Kind, id ObjectID, a *saiattr.Attr) (ObjectID, error) {
 	v, err := l.Get(k, id, a)
 	return ObjectID(v), err
 }
 
-// GetObjects reads an attribute that is a list of objects.
+// GetObjects reads an attribute that is a list of objects. The order is the library's. A
+// list that grows with each of four calls, or claims more than 2^18 elements, is
+// [ErrNotSupported].
 func (l *Library) GetObjects(k saiattr.Kind, id ObjectID, a *saiattr.Attr) ([]ObjectID, error) {
 	return getList[ObjectID](l, k, id, a)
 }
 
-// GetNumbers reads an attribute that is a list of numbers of 32 bits.
+// GetNumbers reads an attribute that is a list of numbers of 32 bits. The limits are
+// those of [Library.GetObjects].
 func (l *Library) GetNumbers(k saiattr.Kind, id ObjectID, a *saiattr.Attr) ([]uint32, error) {
 	return getList[uint32](l, k, id, a)
 }
@@ -208,7 +217,8 @@ func (l *Library) CanCreate(k saiattr.Kind, a *saiattr.Attr) (can, known bool) {
 	return bool(c.create_implemented), known
 }
 
-// CanSet reports the same for setting an attribute.
+// CanSet reports the same for setting an attribute. The answer is a claim: a Set that
+// succeeds is the proof.
 func (l *Library) CanSet(k saiattr.Kind, a *saiattr.Attr) (can, known bool) {
 	c, known := l.capability(k, a)
 	return bool(c.set_implemented), known

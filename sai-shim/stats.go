@@ -15,7 +15,8 @@ import (
 	"sluice/sai-shim/saiattr"
 )
 
-// QueueStat is a statistic of an egress queue.
+// QueueStat is a statistic of an egress queue. The value is SAI's number in
+// sai_queue_stat_t (saiqueue.h).
 type QueueStat uint32
 
 // The statistics that Sluice reads.
@@ -95,6 +96,7 @@ func (l *Library) AllQueueStats(queues []ObjectID) (all []map[QueueStat]uint64, 
 	return all, errs
 }
 
+// numbers returns the statistics as the C call takes them.
 func numbers(stats []QueueStat) []C.uint32_t {
 	ids := make([]C.uint32_t, len(stats))
 	for i, stat := range stats {
@@ -103,6 +105,7 @@ func numbers(stats []QueueStat) []C.uint32_t {
 	return ids
 }
 
+// named returns values by their statistic; v[i] is that of stats[i].
 func named(stats []QueueStat, v []uint64) map[QueueStat]uint64 {
 	values := make(map[QueueStat]uint64, len(stats))
 	for i, stat := range stats {
@@ -120,7 +123,8 @@ type PortStats struct {
 // portStats are the numbers of what [PortStats] has, in its order.
 var portStats = []C.uint32_t{C.SAI_PORT_STAT_IF_IN_OCTETS, C.SAI_PORT_STAT_IF_IN_UCAST_PKTS, C.SAI_PORT_STAT_IF_OUT_OCTETS, C.SAI_PORT_STAT_IF_OUT_UCAST_PKTS}
 
-// PortStats reads the counters of a port.
+// PortStats reads the counters of a port. It fails as a whole where the library lacks one
+// of the four, with [ErrNotSupported].
 func (l *Library) PortStats(port ObjectID) (PortStats, error) {
 	all, errs := l.AllPortStats([]ObjectID{port})
 	return all[0], errs[0]
@@ -139,7 +143,8 @@ func (l *Library) AllPortStats(ports []ObjectID) (all []PortStats, errs []error)
 	return all, errs
 }
 
-// PortDiscards reads how many packets a port was to send, and dropped.
+// PortDiscards reads how many packets a port was to send, and dropped. It counts since
+// the switch came up, all causes together.
 func (l *Library) PortDiscards(port ObjectID) (packets uint64, err error) {
 	v, err := l.stats(saiattr.Port, port, C.SAI_PORT_STAT_IF_OUT_DISCARDS)
 	if err != nil {
@@ -148,7 +153,7 @@ func (l *Library) PortDiscards(port ObjectID) (packets uint64, err error) {
 	return v[0], nil
 }
 
-// PolicerRed reads how many packets were red for a policer.
+// PolicerRed reads how many packets were red for a policer: above its rate and burst.
 func (l *Library) PolicerRed(policer ObjectID) (packets uint64, err error) {
 	v, err := l.stats(saiattr.Policer, policer, C.SAI_POLICER_STAT_RED_PACKETS)
 	if err != nil {
@@ -177,7 +182,8 @@ const (
 // 1 where the library has no such call, or one that does not work.
 func (l *Library) PortsAtOnce() int { return cmp.Or(l.atOnce[saiattr.Port], tryAtOnce) }
 
-// QueuesAtOnce is [Library.PortsAtOnce] of queues.
+// QueuesAtOnce is [Library.PortsAtOnce] of queues. The two are learned apart, as
+// libraries have the bulk call for some types only.
 func (l *Library) QueuesAtOnce() int { return cmp.Or(l.atOnce[saiattr.Queue], tryAtOnce) }
 
 // allStats reads statistics of objects of a kind: values[i] are those of object i, errs[i] the

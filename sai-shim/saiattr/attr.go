@@ -33,7 +33,8 @@ const (
 	Function // a callback, which the shim passes
 )
 
-// Attr is an attribute.
+// Attr is an attribute. All attributes are package variables and immutable, so a pointer
+// identifies one.
 type Attr struct {
 	Name string // SAI's
 	ID   uint32 // SAI's; a profile may map those of the extension to others
@@ -47,12 +48,13 @@ type Attr struct {
 	digits int    // of numbers as text: in hexadecimal with as many digits; 0: decimal
 }
 
-// IsAction reports whether it is an action of an ACL entry, which may be off.
+// IsAction reports whether it is an action of an ACL entry, which may be off. Such a
+// value carries an enable flag of its own (sai_acl_action_data_t, saiacl.h).
 func (a *Attr) IsAction() bool {
 	return a.Form == ActionU32 || a.Form == ActionS32 || a.Form == ActionOID
 }
 
-// Kind is a type of objects.
+// Kind is a type of objects. The zero Kind is SAI_OBJECT_TYPE_NULL (saitypes.h).
 type Kind struct {
 	Name   string // SAI's, without SAI_OBJECT_TYPE_, in lower case
 	Number int32
@@ -95,6 +97,7 @@ var (
 var byName = map[string]*Attr{}
 
 // ByName returns an attribute by SAI's name; nil for one that Sluice has no use for.
+// Names are whole, such as SAI_ACL_ENTRY_ATTR_PRIORITY.
 func ByName(name string) *Attr { return byName[name] }
 
 // numberOf returns a number of SAI's. A name that the headers lack stops the program at
