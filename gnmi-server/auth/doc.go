@@ -9,6 +9,5 @@
 //   - [Authenticator]: the user of an RPC, from certificate, password or socket;
 //   - [Policy]: rules on paths, for reading and for writing.
 //
-// The command and package server call it. It logs only that a changed file cannot be
-// read; the previous content then stays in force.
+// It logs only that a changed file cannot be read; the previous content then stays in force.
 package auth

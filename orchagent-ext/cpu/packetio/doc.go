@@ -4,8 +4,7 @@
 // keeps the flow table, reports flows that need a label to the control path, meters flows
 // for export, and follows the health of connections.
 //
-// Package loop runs a [Reader] for each receive ring. The packet path is its one
-// goroutine: in bursts, free of allocations and of locks that the control path holds. Its
+// Each receive ring has a [Reader] of its own. The packet path is its one goroutine: in bursts, free of allocations and of locks that the control path holds. Its
 // reports go through a bounded queue; those that find it full are dropped and counted,
 // and repeated when the flow goes on.
 package packetio

@@ -5,5 +5,5 @@
 // goroutine alone gets its calls from the loop, as [Redirects.Calls], one rule at a time: a rule
 // that takes long holds up the loop for its own time only.
 //
-// Package loop calls it by package placement. It reads settings as values.
+// It reads settings as values.
 package redirects

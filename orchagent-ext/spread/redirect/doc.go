@@ -5,6 +5,5 @@
 // them. A [Table] is one group of next hops. It observes the rates and the members of flows
 // from samples, whose shares decay, and decides which rules there are to be.
 //
-// Package redirector calls it, from one goroutine, and carries its decisions out. The table
-// is pure: it reads the time from its arguments, and changes only its own state.
+// A table is for one goroutine, and its caller carries its decisions out. The table is pure: it reads the time from its arguments, and changes only its own state.
 package redirect

@@ -4,7 +4,6 @@
 // redirect for each group of next hops, feeds it samples and the group as the kernel has it,
 // and brings the rules that the tables decide to the switch.
 //
-// Package loop calls it, from one goroutine. Rules of a link that goes down are removed before
-// anything else. It reads the network by [Network] and changes rules by [Switch]; the clock is
+// It is for one goroutine. Rules of a link that goes down are removed before anything else. It reads the network by [Network] and changes rules by [Switch]; the clock is
 // given.
 package redirector

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package fabric builds small networks of Linux network namespaces ([Node]) and
-// veth links ([Interface]) between them, and removes them. Root tests, the demo
-// of the sluice tool, and the lab call it. It needs root and the kernel alone.
+// veth links ([Interface]) between them, and removes them. It needs root and the kernel alone.
 // Its effects stay within its own namespaces and links.
 //
 // # The networks
