@@ -9,12 +9,15 @@ import (
 	"sluice/sai-shim/saiattr"
 )
 
-// NewBinding returns the object that binds a table to a port at ingress.
+// NewBinding returns the object that binds a table to a port at ingress. port is SONiC's
+// name; table is the key of a table, or of a group where the switch binds groups only.
+// The object is optional: a port that is missing costs the others nothing.
 func NewBinding(port, table string) Object {
 	return optional(NewObject(PrefixPort+port, TypeBinding, saiattr.PortIngressACL.Ref(table)))
 }
 
-// BoundPort returns the name of the port of a binding.
+// BoundPort returns the name of the port of a binding. For an object of another type the
+// key is returned as it is.
 func BoundPort(o *Object) string { return strings.TrimPrefix(o.Key, PrefixPort) }
 
 // groupObjects returns the group that a table is bound by where a library binds groups

@@ -81,10 +81,16 @@ type MethodExcluder interface {
 
 // traits are a driver's traits besides [Driver]; nil for those that it lacks.
 type traits struct {
-	setter   Setter
-	finder   Finder
-	prover   Prover
-	shared   Shared
+	// For changes in place; nil: an object of which an attribute changes is created
+	// again.
+	setter Setter
+	// For objects of a killed process; nil: ids are known before objects are created.
+	finder Finder
+	// For reading back; nil: a method in force counts as active unread.
+	prover Prover
+	// For a database with other writers; nil: the switch is this process's alone.
+	shared Shared
+	// For methods that ended a process before; nil: all are tried.
 	excluder MethodExcluder
 }
 
@@ -98,8 +104,9 @@ func traitsOf(d Driver) (t traits) {
 	return t
 }
 
-// NoPort is the reason for which the switch lacks a port.
+// NoPort is the reason for which the switch lacks a port. It is for [errors.As]: a
+// binding that fails so is no refusal of the method.
 type NoPort string
 
-// Error implements [error].
+// Error implements [error]. The text is the whole reason, for the operator.
 func (n NoPort) Error() string { return string(n) }

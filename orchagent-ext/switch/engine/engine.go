@@ -27,13 +27,16 @@ var (
 	ErrGone = errors.New("the object is gone")
 )
 
-// Ledger records the objects on the switch. It outlives the process.
+// Ledger records the objects on the switch. It outlives the process. Load returns all
+// records in any order. Save writes records by their ID, and forgets gone ones first: an
+// ID in both stays.
 type Ledger interface {
 	Load() ([]*Record, error)
 	Save(records []*Record, gone []ID) error
 }
 
-// Outcome is the result of a policy.
+// Outcome is the result of a policy. Created, Removed and Set count the changes of one
+// [Engine.Reconcile].
 type Outcome struct {
 	Choices           // by which method each need is met
 	Queues   uint8    // egress queues of a port
@@ -112,13 +115,15 @@ func NewEngine(d Driver, l Ledger, log *slog.Logger) (*Engine, error) {
 func (e *Engine) Record(key string) *Record { return e.objects[key] }
 
 // LabelMethod returns the method by which flow labels are in force, [None] without one.
+// It is that of the last [Engine.Reconcile].
 func (e *Engine) LabelMethod() Method { return e.method }
 
 // RetryAt returns when the engine tries refused objects again; the zero time without
 // refusals, and with a [Shared] driver.
 func (e *Engine) RetryAt() time.Time { return e.retryAt }
 
-// Len is how many objects are on the switch.
+// Len is how many objects are on the switch. An entry of a flow counts with its counter,
+// as two.
 func (e *Engine) Len() int { return len(e.objects) + 2*len(e.flows) }
 
 // Reconcile brings the switch from its actual state to the policy's, by the preferred
@@ -201,7 +206,9 @@ func (e *Engine) usedByFlows() []string {
 	return []string{KeyTable, keySample}
 }
 
-// carryOut returns the attribute that the switch refused to change in place.
+// carryOut returns the attribute that the switch refused to change in place. Removals
+// that creations need come first, then creations and changes, then the entries of flows,
+// and at last the removals of objects that were in use until then.
 func (e *Engine) carryOut(p Plan) (refused string, err error) {
 	if !e.pins || containsKey(p.First, KeyTable) || containsKey(p.Last, KeyTable) || e.objects[KeyTable] == nil {
 		if err := e.leaveTable(); err != nil {
@@ -255,7 +262,9 @@ func (e *Engine) removeOld(key string) {
 	}
 }
 
-// change sets attributes of an object. The ledger has them as unknown until then.
+// change sets attributes of an object. The ledger has them as unknown until then. An
+// attribute is unknown rather than old or new, since a process that is killed in the call
+// leaves either.
 func (e *Engine) change(s *Step) (refused string, err error) {
 	o := &s.Object
 	r := e.objects[o.Key]

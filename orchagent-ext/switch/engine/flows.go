@@ -125,13 +125,15 @@ func parsePinned(r *Record) (f FlowEntry, p pinned, ok bool) {
 	return f, p, true
 }
 
-// OfFlow reports whether a record is of an object that labels one flow.
+// OfFlow reports whether a record is of an object that labels one flow. That includes the
+// counter of a flow, and the mark of a change of sampling.
 func OfFlow(r *Record) bool {
 	_, ok := parseFlowKey(strings.TrimSuffix(r.Key, suffixCounter))
 	return ok || r.Type == typeChanging
 }
 
-// Flows yields the flows that have an entry.
+// Flows yields the flows that have an entry. Their order is random. The engine must stay
+// unchanged meanwhile.
 func (e *Engine) Flows(yield func(FlowEntry) bool) {
 	for f, p := range e.flows {
 		f.Label, f.SrcPort = p.label, p.srcPort
@@ -141,7 +143,7 @@ func (e *Engine) Flows(yield func(FlowEntry) bool) {
 	}
 }
 
-// Has reports whether a flow has an entry.
+// Has reports whether a flow has an entry. Label and SrcPort of f are ignored.
 func (e *Engine) Has(f FlowEntry) bool { return e.flows[unlabelled(f)] != nil }
 
 // FlowCounter returns the record of a flow's counter, without its key; nil for a flow
@@ -211,7 +213,8 @@ func (e *Engine) probe() (err error) {
 	return errors.Join(err, e.removeFlow(f, p))
 }
 
-// addFlow creates both objects, or leaves neither.
+// addFlow creates both objects, or leaves neither. The counter is first, as the entry
+// refers to it.
 func (e *Engine) addFlow(f FlowEntry, p *pinned) error {
 	labelled := f
 	labelled.Label = p.label
@@ -250,7 +253,8 @@ func (e *Engine) wantSampling() sampling {
 	return samplesNothing
 }
 
-// RemoveFlows takes the entries of flows away.
+// RemoveFlows takes the entries of flows away. Flows without an entry are skipped. After
+// an error the flows before it are removed, and the same call goes on.
 func (e *Engine) RemoveFlows(flows []FlowEntry) error {
 	for _, f := range flows {
 		f = unlabelled(f)

@@ -50,16 +50,19 @@ var methods = map[Need][]Method{
 	NeedPlacement: {Entries, Rewrite, Redirect},
 }
 
-// Needs returns all needs, sorted.
+// Needs returns all needs, sorted. The slice is the caller's.
 func Needs() []Need { return slices.Sorted(maps.Keys(methods)) }
 
-// Methods returns the methods of a need in order of preference.
+// Methods returns the methods of a need in order of preference. It is nil for an unknown
+// need. The slice is shared: it is for reading only.
 func (n Need) Methods() []Method { return methods[n] }
 
 // Leaf is the name of the need in rows, which is followed by _method, _reason or _state.
+// Leaves of YANG and fields of STATE_DB have underscores.
 func (n Need) Leaf() string { return strings.ReplaceAll(string(n), "-", "_") }
 
-// Check returns an error if m is outside the methods of the need.
+// Check returns an error if m is outside the methods of the need. The text of the error
+// lists them. [None] is outside.
 func (n Need) Check(m Method) error {
 	if slices.Contains(methods[n], m) {
 		return nil
@@ -78,7 +81,7 @@ type Ability struct {
 // unsupported.
 type Abilities map[Need]map[Method]Ability
 
-// Set records the ability of a method.
+// Set records the ability of a method. It replaces a former answer. a must not be nil.
 func (a Abilities) Set(n Need, m Method, is Ability) {
 	if a[n] == nil {
 		a[n] = map[Method]Ability{}
@@ -86,7 +89,7 @@ func (a Abilities) Set(n Need, m Method, is Ability) {
 	a[n][m] = is
 }
 
-// Equal reports whether others are the same.
+// Equal reports whether others are the same. The reasons count, too.
 func (a Abilities) Equal(others Abilities) bool {
 	return maps.EqualFunc(a, others, maps.Equal[map[Method]Ability, map[Method]Ability])
 }
@@ -123,7 +126,8 @@ type Choice struct {
 // Choices are those of all needs.
 type Choices map[Need]Choice
 
-// Method returns the method of a need.
+// Method returns the method of a need. It is [None] for a need without a choice, also
+// where c is nil.
 func (c Choices) Method(n Need) Method {
 	if c[n].Method == "" {
 		return None
@@ -131,7 +135,8 @@ func (c Choices) Method(n Need) Method {
 	return c[n].Method
 }
 
-// Chose returns the choice of one method for one need.
+// Chose returns the choice of one method for one need. It has no state and no reason, and
+// is for plans without a switch.
 func Chose(n Need, m Method) Choices { return Choices{n: {Method: m}} }
 
 // Choose returns the preferred method of a need that the switch supports, or [None]. The
@@ -235,7 +240,8 @@ func (c Choices) AndPlacement(p Policy) Choices {
 // placedOver is beside which method of the flow label a method of placement works.
 var placedOver = map[Method]Method{Entries: Compute, Rewrite: Rewrite}
 
-// Pins reports whether single flows have entries.
+// Pins reports whether single flows have entries. Then the ledger has a row for each of
+// them.
 func (c Choices) Pins() bool {
 	return c.Method(NeedFlowLabel) == Rewrite || c.Method(NeedPlacement) == Entries
 }

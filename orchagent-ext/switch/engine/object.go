@@ -9,7 +9,8 @@ import (
 	"sluice/sai-shim/saiattr"
 )
 
-// Type is the kind of an object.
+// Type is the kind of an object. The ledger has it as text, so a value keeps its name
+// between versions.
 type Type string
 
 // The objects of the driver sai. A binding and a switch setting are attributes of objects
@@ -70,7 +71,8 @@ type Object struct {
 	Values []saiattr.Value // typed, as Attrs are their text; nil for what another process created
 }
 
-// Attr returns the value of an attribute, or "".
+// Attr returns the value of an attribute, or "". [Object.Value] distinguishes an
+// attribute that is empty.
 func (o *Object) Attr(name string) string {
 	for _, a := range o.Attrs {
 		if a.Name == name {
@@ -95,7 +97,8 @@ func (o *Object) Typed(name string) (v saiattr.Value, known bool) {
 	return a.Disabled(), true
 }
 
-// same reports whether two objects are alike on the switch.
+// same reports whether two objects are alike on the switch. The key is ignored, and so
+// are Optional, Meets and Values.
 func (o *Object) same(other *Object) bool {
 	return o.Type == other.Type && slices.Equal(o.Attrs, other.Attrs)
 }
@@ -137,7 +140,8 @@ func refers(value, key string) bool {
 	return slices.Contains(strings.Split(value, ","), "@"+key)
 }
 
-// References yields the keys of the objects that this one refers to.
+// References yields the keys of the objects that this one refers to, for a range loop. A
+// key comes once for each attribute that has it.
 func (o *Object) References(yield func(key string) bool) {
 	for _, a := range o.Attrs {
 		for _, v := range strings.Split(a.Value, ",") {

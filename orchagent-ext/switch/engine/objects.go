@@ -65,7 +65,8 @@ const (
 	CounterCopied  = keyCopied + suffixCounter
 )
 
-// NewObject returns an object of typed values. Its attributes are their text.
+// NewObject returns an object of typed values. Its attributes are their text. Implied
+// values are passed to the switch and left out of the text, thus of the ledger.
 func NewObject(key string, t Type, values ...saiattr.Value) Object {
 	o := Object{Key: key, Type: t, Attrs: make([]Attr, 0, len(values)), Values: values}
 	for i := range values {
@@ -88,7 +89,8 @@ func optional(o Object) Object {
 	return o
 }
 
-// NewCounter returns an ACL counter of packets and octets.
+// NewCounter returns an ACL counter of packets and octets. key is its own; table is the
+// key of the table whose entries it counts for.
 func NewCounter(key, table string) Object {
 	return NewObject(key, TypeACLCounter,
 		saiattr.ACLCounterTable.Ref(table), saiattr.ACLCounterHasPackets.Is(true), saiattr.ACLCounterHasOctets.Is(true))

@@ -23,7 +23,7 @@ type Plan struct {
 	Last  []Step // removals: of objects that were in use until Then was done
 }
 
-// Steps are all steps in order.
+// Steps are all steps in order. The slice is the caller's.
 func (p Plan) Steps() []Step { return slices.Concat(p.First, p.Then, p.Last) }
 
 // containsKey reports whether a step is for the object of a key.
@@ -32,7 +32,8 @@ func containsKey(steps []Step, key string) bool {
 }
 
 // Settable reports whether SAI permits to change an attribute while the object is in use
-// (flag CREATE_AND_SET of its headers). It is a subset: those that Sluice changes.
+// (flag CREATE_AND_SET of its headers). It is a subset: those that Sluice changes. It is
+// false for a name that SAI lacks.
 func Settable(attr string) bool {
 	a := saiattr.ByName(attr)
 	return a != nil && a.InPlace
@@ -66,6 +67,8 @@ func Compare(want []Object, have map[string]*Record, settable func(attr string) 
 
 // comparison is the state of Compare.
 type comparison struct {
+	// want: the objects of the policy, in order; have: those on the switch, by key. Both
+	// are read only.
 	want     []Object
 	have     map[string]*Record
 	settable func(attr string) bool

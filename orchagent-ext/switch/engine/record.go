@@ -80,7 +80,9 @@ func (r *Record) Fields() map[string]string {
 	return fields
 }
 
-// ParseRecord reads a row that [Record.Fields] made.
+// ParseRecord reads a row that [Record.Fields] made. A row without key or type, of a type
+// that no driver creates, or with fewer attributes than its type needs is an error: a
+// driver would index into them.
 func ParseRecord(id ID, fields map[string]string) (*Record, error) {
 	r := &Record{ID: id, Previous: ID(fields["previous"])}
 	r.Key, r.Type = fields["key"], Type(fields["type"])

@@ -25,7 +25,8 @@ const (
 	prefixInterface = PrefixRedirect + "interface/"
 )
 
-// Key names the entry of a redirection.
+// Key names the entry of a redirection. It has the 5-tuple as text and leaves the next
+// hop out, so that a flow has one entry.
 func (r *Redirection) Key() string {
 	return fmt.Sprintf("%s%s/%s/%d", prefixRedirect, r.Src, r.Dst, r.SrcPort)
 }

@@ -167,7 +167,8 @@ const (
 	LastRetry  = time.Hour
 )
 
-// hasRefusals reports whether the switch refused something that it may accept later.
+// hasRefusals reports whether the switch refused something that it may accept later. Each
+// of them is a reason for another attempt later.
 func (e *Engine) hasRefusals() bool { return e.isDegraded() || len(e.without) > 0 }
 
 // isDegraded reports whether the switch refused a method, or a feature of several objects.
@@ -219,7 +220,7 @@ func (e *Engine) retryDue() bool {
 }
 
 // scheduleRetry decides when to try refused objects again: after a minute, and then twice
-// as long each time.
+// as long each time up to an hour, which is the cost of a switch that never can.
 func (e *Engine) scheduleRetry() {
 	switch {
 	case e.shared != nil:

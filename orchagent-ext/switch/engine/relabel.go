@@ -86,7 +86,8 @@ func (e *Engine) finishRelabel(f FlowEntry, p *pinned) error {
 	return nil
 }
 
-// SetSrcPort notes the UDP source port of a flow that has an entry.
+// SetSrcPort notes the UDP source port of a flow that has an entry. It changes the ledger
+// alone, as entries leave the port unmatched. A flow without an entry is left out.
 func (e *Engine) SetSrcPort(f FlowEntry) error {
 	key := unlabelled(f)
 	p := e.flows[key]

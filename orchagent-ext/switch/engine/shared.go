@@ -66,8 +66,8 @@ func (e *Engine) CheckDrift() (changed bool, err error) {
 	return changed, nil
 }
 
-// CheckBindings forgets the bindings that went with their ports, so that the next Reconcile
-// binds again what it can.
+// CheckBindings forgets the bindings that went with their ports, so that the next
+// Reconcile binds again what it can. After an error some are forgotten already.
 func (e *Engine) CheckBindings() error {
 	for key, r := range e.objects {
 		if r.Type != TypeBinding {
