@@ -36,22 +36,26 @@ func Mark(p engine.Policy) string {
 	return fmt.Sprintf("%08x", crc32.ChecksumIEEE(encoded))
 }
 
-// ExcludedMethods implements [engine.MethodExcluder].
+// ExcludedMethods implements [engine.MethodExcluder]. They come from the file of
+// exclusions, by library and policy.
 func (d *Driver) ExcludedMethods(p engine.Policy) engine.Abilities { return d.excluded(p) }
 
-// Objects implements [engine.Driver].
+// Objects implements [engine.Driver]. It remembers choices and policy: the changes after
+// it are attributed to them.
 func (d *Driver) Objects(p engine.Policy, c engine.Choices, f engine.Features) []engine.Object {
 	d.choices, d.mark = c, Mark(p)
 	return d.Driver.Objects(p, c, f)
 }
 
-// Create implements [engine.Driver].
+// Create implements [engine.Driver]. The journal names need and method for as long as the
+// call takes.
 func (d *Driver) Create(o *engine.Object, existing map[string]*engine.Record) (*engine.Record, error) {
 	defer d.begin(o)()
 	return d.Driver.Create(o, existing)
 }
 
-// Set implements [engine.Setter].
+// Set implements [engine.Setter]. The journal names need and method for as long as the
+// call takes.
 func (d *Driver) Set(r *engine.Record, o *engine.Object, attr string, existing map[string]*engine.Record) error {
 	defer d.begin(o)()
 	return d.Driver.Set(r, o, attr, existing)

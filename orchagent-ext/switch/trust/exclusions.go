@@ -52,6 +52,7 @@ func exclusionOf(e *Ended, library string) (x exclusion, ok bool) {
 }
 
 // readsOnly reports whether a call only reads, so that sluiced can work without it.
+// Creations, changes and removals have to be made, so a fault in one excludes its method.
 func readsOnly(call string) bool {
 	name, _, _ := strings.Cut(call, " ")
 	return name == "get" || name == sai.Query || name == "list"
@@ -63,7 +64,9 @@ func withoutID(call string) string {
 	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return strings.HasPrefix(w, "oid:") }), " ")
 }
 
-// addExclusion appends an exclusion to a file.
+// addExclusion appends an exclusion to a file. The file is replaced as a whole; an
+// unreadable one is a warning, since to know this exclusion matters more than the ones
+// before. The error is that of writing.
 func addExclusion(file string, x exclusion, log *slog.Logger) error {
 	var all []exclusion
 	if err := files.ReadState(file, &all); err != nil {

@@ -46,11 +46,14 @@ type Guard struct {
 	ended    string // how the process before ended; "": in no call, or by a kill
 	creating string // type of the object that it was creating then; "": none
 
+	// Exclusions of this library: those of earlier processes, and the new one. NewGuard reads
+	// them, and derives the fields after it; all are fixed from then on.
 	exclusions  []exclusion
 	noExtension string          // why the library is never asked for the extension; "": it is asked
 	avoid       map[string]bool // calls that are never made
 	avoided     []string        // why, for the operator
 
+	// mu guards hangs: Run writes it, and any goroutine may read it.
 	mu    sync.Mutex
 	hangs string // as Hangs returns it
 }
@@ -110,10 +113,13 @@ func NewGuard(c GuardConfig) (*Guard, error) {
 // exclusionFile returns the path of the file of exclusions.
 func (g *Guard) exclusionFile() string { return g.c.Files + "-sai.json" }
 
-// NoExtension reports whether the library is opened without the question for the extension.
+// NoExtension reports whether the library is opened without the question for the
+// extension. It is the setting of the field of that name of [sai.Library].
 func (g *Guard) NoExtension() bool { return g.noExtension != "" }
 
-// Avoid returns the calls that [sai.Library] leaves out, by their text without ids.
+// Avoid returns the calls that [sai.Library] leaves out, by their text without ids. The
+// map is shared, and fixed once NewGuard returned. [sai.Query] stands for all calls of
+// that name.
 func (g *Guard) Avoid() map[string]bool { return g.avoid }
 
 // Creating returns the type of the object that the process before was creating when it
@@ -131,12 +137,14 @@ func (g *Guard) excluded(p engine.Policy) engine.Abilities {
 	return a
 }
 
-// Driver returns a driver whose changes are recorded in the journal.
+// Driver returns a driver whose changes are recorded in the journal. One guard has one
+// driver: the journal has place for one step of the engine.
 func (g *Guard) Driver(d *saidriver.Driver) *Driver {
 	return &Driver{Driver: d, record: g.Try, excluded: g.excluded}
 }
 
 // Warnings returns, for the operator, how the process before ended, and the exclusions.
+// It is nil after a process that ended well, for a library without exclusions.
 func (g *Guard) Warnings() []string {
 	all := slices.Clone(g.avoided)
 	if g.noExtension != "" {
@@ -156,7 +164,8 @@ func (g *Guard) Hangs() string {
 	return g.hangs
 }
 
-// Run publishes each call that hangs, until ctx is done. A failed Publish is repeated.
+// Run publishes each call that hangs, until ctx is done. A failed Publish is repeated. It
+// returns nil. Publish gets "" once the call has returned.
 func (g *Guard) Run(ctx context.Context) error {
 	published := ""
 	ticker := time.NewTicker(pollInterval)

@@ -42,7 +42,8 @@ type Trying struct {
 	Mark         string // of the configuration
 }
 
-// String returns the step for errors.
+// String returns the step for errors. They are three words, which [Ended] is read from:
+// need and method have no blanks.
 func (t Trying) String() string { return t.Need + " " + t.Method + " " + t.Mark }
 
 // Ended is how a process before this one ended in a call of the library.
@@ -58,7 +59,7 @@ type Ended struct {
 // was killed.
 func (e *Ended) AtFault() bool { return e.Signal != 0 || e.Hung }
 
-// String returns the end of a process for the operator.
+// String returns the end of a process for the operator. Times are UTC, in RFC 3339.
 func (e *Ended) String() string {
 	at := e.Began.UTC().Format(time.RFC3339)
 	switch {
@@ -151,7 +152,8 @@ func last(memory []byte, kind string) []byte {
 	return nil
 }
 
-// ended returns the end of a process by its journal; nil if it ended outside of calls.
+// ended returns the end of a process by its journal; nil if it ended outside of calls. Of
+// several calls under way the one that began last counts.
 func ended(memory []byte) *Ended {
 	var last *Ended
 	for i := range calls {

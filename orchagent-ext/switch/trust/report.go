@@ -46,13 +46,15 @@ func (r *Reporter) write(e saicheck.Event) {
 	_ = r.events.Encode(e) // without the reader the process is ended
 }
 
-// Calling implements [sai.Watcher].
+// Calling implements [sai.Watcher]. The event is written before the call, so that the
+// reader knows the call that ends the process.
 func (r *Reporter) Calling(c *sai.Call) int {
 	r.write(saicheck.Event{Calling: callOf(c)})
 	return 0
 }
 
-// Called implements [sai.Watcher].
+// Called implements [sai.Watcher]. The event has the status as number and as name, and
+// the values that were read.
 func (r *Reporter) Called(_ int, c *sai.Call, answer sai.Status) {
 	call := callOf(c)
 	call.Status, call.Code = int32(answer), answer.String()
@@ -72,12 +74,14 @@ func callOf(c *sai.Call) *saicheck.Call {
 	return call
 }
 
-// Load implements [engine.Ledger].
+// Load implements [engine.Ledger]. It has the rows of an earlier process, and all that
+// were saved since.
 func (r *Reporter) Load() ([]*engine.Record, error) {
 	return slices.Collect(maps.Values(r.records)), nil
 }
 
-// Save implements [engine.Ledger].
+// Save implements [engine.Ledger]. The rows go to the reader, which outlives a process
+// that a call ends.
 func (r *Reporter) Save(records []*engine.Record, gone []engine.ID) error {
 	var changed []saicheck.Row
 	for _, id := range gone {

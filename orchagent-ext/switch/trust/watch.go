@@ -42,7 +42,9 @@ func New(journal string, limit time.Duration) (w *Watch, ended *Ended, err error
 // was killed, maybe, before the ledger had the last one's id.
 func (w *Watch) Created() []sai.Created { return w.created }
 
-// Calling implements [sai.Watcher].
+// Calling implements [sai.Watcher]. The slot's start time is written last: only with it
+// the slot counts as taken after a kill. It allocates nothing unless the text is longer
+// than a slot.
 func (w *Watch) Calling(c *sai.Call) int {
 	for i := range w.slots {
 		at := &w.slots[i]
@@ -65,7 +67,7 @@ func (w *Watch) Calling(c *sai.Call) int {
 	return -1 // so many at once are not watched
 }
 
-// Called implements [sai.Watcher].
+// Called implements [sai.Watcher]. A token of -1 is of a call that found all slots taken.
 func (w *Watch) Called(token int, c *sai.Call, answer sai.Status) {
 	if answer == 0 {
 		w.noteObject(c)
@@ -109,7 +111,7 @@ func (w *Watch) Last(object string) sai.ObjectID {
 	return sai.Null
 }
 
-// Try records the step of the engine from now on.
+// Try records the step of the engine from now on. The zero Trying is between two steps.
 func (w *Watch) Try(t Trying) {
 	w.trying.Lock()
 	defer w.trying.Unlock()
