@@ -22,6 +22,8 @@ import (
 //
 // It belongs to one goroutine, and allocates only when it is made.
 type Biflows struct {
+	// wait is ns. head is the place of the oldest record, n how many places are taken:
+	// joined records leave theirs empty until it is the oldest.
 	wait    int64
 	export  func([]Record)
 	ring    []Record // that wait, the oldest at head
@@ -43,7 +45,8 @@ func NewBiflows(capacity int, wait time.Duration, export func([]Record)) *Biflow
 	return &Biflows{wait: int64(wait), export: export, ring: make([]Record, capacity), waiting: make([]bool, capacity), places: make(map[ends]int, capacity)}
 }
 
-// Export takes records.
+// Export takes records. Their End is the clock by which waiting records go out. Records
+// of packets, and those without a source queue pair, go out at once.
 func (b *Biflows) Export(records []Record) {
 	for i := range records {
 		r := &records[i]
@@ -62,14 +65,16 @@ func (b *Biflows) Export(records []Record) {
 	}
 }
 
-// Tick hands out the records that waited in vain until now, ns since 1970.
+// Tick hands out the records that waited in vain until now, ns since 1970. Call it also
+// while there are no records, so that the last ones go out in time.
 func (b *Biflows) Tick(now int64) {
 	for b.n > 0 && (!b.waiting[b.head] || now-b.ring[b.head].End >= b.wait) {
 		b.drop()
 	}
 }
 
-// Flush hands out every record that waits.
+// Flush hands out every record that waits. It is for the end; afterwards the memory is
+// empty and b can go on.
 func (b *Biflows) Flush() {
 	for b.n > 0 {
 		b.drop()

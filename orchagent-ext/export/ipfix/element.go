@@ -40,7 +40,8 @@ var types = map[Type]struct {
 // section 7).
 const variable = 65535
 
-// String returns the name of the type in IANA's registry.
+// String returns the name of the type in IANA's registry. It is empty for a type that is
+// not used here.
 func (t Type) String() string { return types[t].name }
 
 // Semantics is the meaning of an element's value, with the number of RFC 5610
@@ -57,7 +58,8 @@ const (
 	Flags        Semantics = 5
 )
 
-// String returns the name of the semantics in IANA's registry.
+// String returns the name of the semantics in IANA's registry. s is one of the constants;
+// another value panics.
 func (s Semantics) String() string {
 	return [...]string{"default", "quantity", "totalCounter", "deltaCounter", "identifier", "flags"}[s]
 }

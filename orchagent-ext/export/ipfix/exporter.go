@@ -72,7 +72,8 @@ type Config struct {
 // maxBackoff is the longest time between attempts to connect to a collector.
 const maxBackoff = 30 * time.Second
 
-// Exporter sends records to collectors.
+// Exporter sends records to collectors. [New] makes one; it is idle until [Exporter.Run].
+// Each collector has a goroutine, a queue and a connection of its own.
 type Exporter struct {
 	config     Config
 	collectors []*collector
@@ -174,7 +175,8 @@ func (e *Exporter) Export(records []Record) {
 	}
 }
 
-// ExportHealth is Export of health records, which have queues of their own.
+// ExportHealth is Export of health records, which have queues of their own. They are
+// dropped, and counted, where [Process].Health is false.
 func (e *Exporter) ExportHealth(records []Health) {
 	for _, c := range e.collectors {
 		c.health.offer(records)
@@ -203,7 +205,8 @@ func (e *Exporter) ExportAllHealth(ctx context.Context, records []Health) error 
 	return nil
 }
 
-// Close ends the input of records. Run returns when all that wait are sent.
+// Close ends the input of records. Run returns when all that wait are sent. Records that
+// are exported afterwards are dropped and counted. Any goroutine may call it, and again.
 func (e *Exporter) Close() {
 	for _, c := range e.collectors {
 		c.queue.close()
@@ -262,7 +265,8 @@ type Stats struct {
 	Refused                   uint64 // UDP: ICMP port unreachable
 }
 
-// Stats returns the counts so far, of each collector. Any goroutine may call it.
+// Stats returns the counts so far, of each collector. Any goroutine may call it. Counters
+// are totals since New, in the order of Config.Collectors.
 func (e *Exporter) Stats() []Stats {
 	all := make([]Stats, len(e.collectors))
 	for i, c := range e.collectors {

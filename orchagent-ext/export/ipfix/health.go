@@ -206,10 +206,14 @@ func NewHealthMeter(c HealthConfig, export func([]Health)) *HealthMeter {
 	return m
 }
 
-// Follow sets the table whose directions are reported.
+// Follow sets the table whose directions are reported. It is called once, before Tick and
+// Flush.
 func (m *HealthMeter) Follow(t *health.Table) { m.table = t }
 
 // Tick reports up to budget directions, where it is time to, at time now (ns since 1970).
+// A round through the table begins once in Active and takes several calls, so that a
+// large table holds up packets for budget directions at most. A clock that is set back
+// begins the wait for the next round again.
 func (m *HealthMeter) Tick(now int64, budget int) {
 	if m.began == 0 || now < m.began { // or the clock was set back
 		m.began, m.reported, m.next = now, min(m.reported, now), -1
@@ -261,7 +265,8 @@ func (m *HealthMeter) Removed(d *health.Direction) {
 	}
 }
 
-// Flush reports every direction that had packets since it was reported.
+// Flush reports every direction that had packets since it was reported. It takes as long
+// as the table is large, and is for the end.
 func (m *HealthMeter) Flush() {
 	for d := range m.table.All() {
 		m.Removed(d)

@@ -21,6 +21,7 @@ type link struct {
 	gone  chan error // why the other side ended it
 	timer *time.Timer
 
+	// Over streams statistics alone are sent again: the templates arrived.
 	refresh      time.Time // when templates and statistics are due
 	messagesLeft uint32    // until templates are due
 	// missed: no collector received the templates that were sent at

@@ -81,7 +81,9 @@ func NewMeter(c MeterConfig, export func([]Record)) *Meter {
 	return m
 }
 
-// Follow sets the table whose flows are accounted for: of MeterConfig.Capacity.
+// Follow sets the table whose flows are accounted for: of MeterConfig.Capacity. It is
+// called once, before Observe, Skip and Flush: the slot of a flow is the index of its
+// account.
 func (m *Meter) Follow(t *flow.Table) { m.table = t }
 
 // Observe accounts for a packet of a flow that the table has just observed, at
@@ -143,7 +145,8 @@ func (a *account) observe(p *roce.Packet, or bool) {
 	}
 }
 
-// Removed is for [flow.Config]: it reports a flow that leaves the table.
+// Removed is for [flow.Config]: it reports a flow that leaves the table. The slot is free
+// for another flow then, so its account is cleared.
 func (m *Meter) Removed(f *flow.Flow, why flow.Reason) {
 	if m.config.PerPacket {
 		return

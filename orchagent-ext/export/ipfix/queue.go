@@ -11,9 +11,10 @@ import (
 // one are dropped and counted. The reader reads records in place, and removes
 // them once they are sent.
 type queue[T Record | Health] struct {
-	mu      sync.Mutex
-	ring    []T
-	lost    func(*notSent, *T) // counts what is dropped
+	mu   sync.Mutex
+	ring []T
+	lost func(*notSent, *T) // counts what is dropped
+	// head is the index of the oldest record, n how many there are; ring never grows.
 	head, n int
 	closed  bool
 	dropped notSent

@@ -125,7 +125,9 @@ func (s *session) addOption(t *template, record []byte) bool {
 	return true
 }
 
-// reserve opens the set for a record of length octets.
+// reserve opens the set for a record of length octets. A set stays open for records of
+// the same template; it reports false, with the message as it was, where set header,
+// template and record exceed the limit together.
 func (s *session) reserve(t *template, length int) bool {
 	known := &s.known[t.id-firstTemplate]
 	if s.set != 0 && s.setID == t.id && *known != undefined {

@@ -16,7 +16,7 @@ import (
 	"github.com/pion/dtls/v3"
 )
 
-// Transport is how messages travel.
+// Transport is how messages travel. Its zero value is UDP.
 type Transport uint8
 
 // The transports, RFC 7011 section 10.
@@ -31,13 +31,16 @@ const (
 // transportNames are the names in CONFIG_DB and flags.
 var transportNames = [numTransports]string{"udp", "tcp", "tls", "dtls"}
 
-// String returns the value of the leaf transport in CONFIG_DB.
+// String returns the value of the leaf transport in CONFIG_DB. t is one of the four;
+// another value panics.
 func (t Transport) String() string { return transportNames[t] }
 
-// MarshalText returns the transport's name.
+// MarshalText returns the transport's name. It implements [encoding.TextMarshaler], and
+// its error is always nil.
 func (t Transport) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 
-// UnmarshalText sets the transport by its name.
+// UnmarshalText sets the transport by its name. Another text is an error that lists the
+// names, and t stays as it is.
 func (t *Transport) UnmarshalText(text []byte) error {
 	for i, name := range transportNames {
 		if name == string(text) {
@@ -69,10 +72,12 @@ func (t Transport) stream() bool { return t == TCP || t == TLS }
 const (
 	handshakeTime = 10 * time.Second
 	minHandshake  = 3 * time.Second
-	minSettle     = 50 * time.Millisecond
-	streamLimit   = 1 << 14 // octets of a message over TCP; one TLS record
-	udpHeader     = 8
-	dtlsOverhead  = 13 + 8 + 16 // record header, explicit nonce, tag
+	// On a link without delay the round trip that settle doubles is less than a collector
+	// needs to check a certificate.
+	minSettle    = 50 * time.Millisecond
+	streamLimit  = 1 << 14 // octets of a message over TCP; one TLS record
+	udpHeader    = 8
+	dtlsOverhead = 13 + 8 + 16 // record header, explicit nonce, tag
 )
 
 // dial connects to the collector within a time. limit is the longest message, octets.
@@ -186,7 +191,8 @@ func (c *collector) secure(ctx context.Context, u *net.UDPConn, limit int) (net.
 // count as permanent.
 type connected struct{ *net.UDPConn }
 
-// ReadFrom reads a datagram; an ICMP port unreachable is errRefused.
+// ReadFrom reads a datagram; an ICMP port unreachable is errRefused. The address is the
+// collector's, as the socket is connected.
 func (c connected) ReadFrom(b []byte) (int, net.Addr, error) {
 	n, err := c.Read(b)
 	if refused(err) {
@@ -195,7 +201,8 @@ func (c connected) ReadFrom(b []byte) (int, net.Addr, error) {
 	return n, c.RemoteAddr(), err
 }
 
-// WriteTo writes to the connected address and ignores the argument.
+// WriteTo writes to the connected address and ignores the argument. An ICMP port
+// unreachable of an earlier datagram is the error of a later call (ECONNREFUSED, udp(7)).
 func (c connected) WriteTo(b []byte, _ net.Addr) (int, error) { return c.Write(b) }
 
 // errRefused is the ICMP port unreachable of a UDP collector.

@@ -14,7 +14,7 @@ const fileLimit = 1<<16 - 1
 
 // Writer writes an IPFIX file (RFC 5655): a series of messages, each template
 // before its first record, type records (RFC 5610) at the beginning. It belongs
-// to one goroutine.
+// to one goroutine. [NewWriter] makes one, and [Writer.Close] writes its last message.
 type Writer struct {
 	w       io.Writer
 	s       *session
@@ -55,7 +55,9 @@ func (p *Process) complete() error {
 	return p.Registry.Check()
 }
 
-// NewWriter returns a Writer to w, and an error where the registry is invalid.
+// NewWriter returns a Writer to w, and an error where the registry is invalid. Nothing is
+// written until a message of 65535 octets is full, or Close. The error is that of
+// [Registry.Check], or that health has no numbers with PEN 0.
 func NewWriter(w io.Writer, p Process) (*Writer, error) {
 	if err := p.complete(); err != nil {
 		return nil, err
@@ -67,7 +69,9 @@ func NewWriter(w io.Writer, p Process) (*Writer, error) {
 	return f, nil
 }
 
-// Export writes records. Errors show in Close.
+// Export writes records. Errors show in Close. It writes to w as often as a message is
+// full. After an error it goes on, and counts sequence numbers as if messages were
+// written.
 func (f *Writer) Export(records []Record) {
 	for i := range records {
 		if !f.s.add(&records[i]) {
@@ -77,7 +81,8 @@ func (f *Writer) Export(records []Record) {
 	}
 }
 
-// ExportHealth writes health records. Errors show in Close.
+// ExportHealth writes health records. Errors show in Close. [Process].Health must be
+// true: without it there are no templates for them.
 func (f *Writer) ExportHealth(records []Health) {
 	for i := range records {
 		if !f.s.addHealth(&records[i]) {
@@ -108,7 +113,8 @@ func (f *Writer) flush() {
 	f.s.commit()
 }
 
-// Close writes the remaining records and returns the first error. w stays open.
+// Close writes the remaining records and returns the first error. w stays open. The
+// Writer is not used after it.
 func (f *Writer) Close() error {
 	if f.process.Ignored != nil {
 		f.option(ignoredOption, ignoredRecord(f.process.Domain, f.process.Ignored))
