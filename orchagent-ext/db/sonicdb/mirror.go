@@ -23,12 +23,12 @@ type Mirror struct {
 	wake   chan struct{} // of capacity 1
 
 	mu      sync.Mutex
-	desired view
-	touched map[string]bool // keys that may differ
-	all     bool            // every key may differ, and Redis is to be asked
+	desired map[string]packed // by key in Redis
+	touched map[string]bool   // keys that may differ
+	all     bool              // every key may differ, and Redis is to be asked
 
-	writing sync.Mutex // held while rows are written
-	written view       // what Redis holds, as far as is known
+	writing sync.Mutex        // held while rows are written
+	written map[string]packed // what Redis holds, as far as is known
 }
 
 // NewMirror returns a mirror of tables of db. Rows that Redis has at the first write, and
@@ -36,7 +36,7 @@ type Mirror struct {
 func NewMirror(db *DB, tables ...string) *Mirror {
 	return &Mirror{
 		db: db, tables: slices.Clone(tables), wake: make(chan struct{}, 1), all: true,
-		desired: make(view), touched: make(map[string]bool), written: make(view),
+		desired: map[string]packed{}, touched: map[string]bool{}, written: map[string]packed{},
 	}
 }
 
@@ -52,21 +52,22 @@ func (m *Mirror) Adopt(ctx context.Context, table string) ([]rows.Row, error) {
 	}
 	var all []rows.Row
 	m.change(func() {
+		clear(m.written)
 		for k, fields := range now {
-			now[k] = stored(fields)
+			m.written[k] = pack(fields)
 			if t, _, _ := m.db.split(k); t == table {
-				m.desired[k] = now[k]
+				m.desired[k] = m.written[k]
 				all = append(all, m.db.row(k, fields))
 			} else {
 				m.touched[k] = true
 			}
 		}
 		for k := range m.desired {
-			if now[k] == nil {
+			if m.written[k] == "" {
 				m.touched[k] = true
 			}
 		}
-		m.written, m.all = now, false
+		m.all = false
 	})
 	return all, nil
 }
@@ -77,9 +78,7 @@ func (m *Mirror) Written(table string) (all []rows.Row) {
 	defer m.writing.Unlock()
 	for k, fields := range m.written {
 		if t, _, _ := m.db.split(k); t == table {
-			row := m.db.row(k, maps.Clone(fields))
-			maps.DeleteFunc(row.Fields, func(field, value string) bool { return field == "NULL" && value == "NULL" })
-			all = append(all, row)
+			all = append(all, m.db.row(k, withoutNull(fields.unpack())))
 		}
 	}
 	return all
@@ -91,7 +90,7 @@ func (m *Mirror) Wanted(table string) (all []rows.Row) {
 	defer m.mu.Unlock()
 	for k, fields := range m.desired {
 		if t, _, _ := m.db.split(k); t == table {
-			all = append(all, m.db.row(k, maps.Clone(fields)))
+			all = append(all, m.db.row(k, fields.unpack()))
 		}
 	}
 	return all
@@ -99,12 +98,12 @@ func (m *Mirror) Wanted(table string) (all []rows.Row) {
 
 // Set gives a row exactly these fields.
 func (m *Mirror) Set(r rows.Row) {
-	m.change(func() { m.put(m.db.redisKey(r), maps.Clone(stored(r.Fields))) })
+	m.change(func() { m.put(m.db.redisKey(r), pack(r.Fields)) })
 }
 
 // Delete takes a row away.
 func (m *Mirror) Delete(table, key string) {
-	m.change(func() { m.put(m.db.redisKey(rows.Row{Table: table, Key: key}), nil) })
+	m.change(func() { m.put(m.db.redisKey(rows.Row{Table: table, Key: key}), "") })
 }
 
 // Replace gives a table exactly these rows.
@@ -114,11 +113,11 @@ func (m *Mirror) Replace(table string, all []rows.Row) {
 		for _, r := range all {
 			k := m.db.redisKey(r)
 			keep[k] = true
-			m.put(k, maps.Clone(stored(r.Fields)))
+			m.put(k, pack(r.Fields))
 		}
 		for k := range m.desired {
 			if t, _, _ := m.db.split(k); t == table && !keep[k] {
-				m.put(k, nil)
+				m.put(k, "")
 			}
 		}
 	})
@@ -128,19 +127,20 @@ func (m *Mirror) Replace(table string, all []rows.Row) {
 func (m *Mirror) Clear() {
 	m.change(func() {
 		for k := range m.desired {
-			m.put(k, nil)
+			m.put(k, "")
 		}
 		m.all = true
 	})
 }
 
-// put records the fields of a row, nil for a removed one. Its caller holds mu.
-func (m *Mirror) put(key string, fields map[string]string) {
-	if fields == nil {
+// put records the fields of a row, "" for a removed one. Its caller holds mu.
+func (m *Mirror) put(key string, fields packed) {
+	switch fields {
+	case "":
 		delete(m.desired, key)
-	} else if maps.Equal(m.desired[key], fields) {
+	case m.desired[key]:
 		return
-	} else {
+	default:
 		m.desired[key] = fields
 	}
 	m.touched[key] = true
@@ -208,25 +208,20 @@ func (m *Mirror) Flush(ctx context.Context) error {
 	all := m.all
 	m.mu.Unlock()
 	if all {
-		now, err := m.db.readAll(ctx, m.tables)
-		if err != nil {
+		if err := m.reread(ctx); err != nil {
 			return err
 		}
-		for k, fields := range now {
-			now[k] = stored(fields)
-		}
-		m.written = now
 	}
 	wanted := m.take(all)
 	var orders []order
 	for k, fields := range wanted {
 		was := m.written[k]
 		switch {
-		case fields == nil && was != nil:
+		case fields == "" && was != "":
 			orders = append(orders, order{key: k, delete: true})
-		case fields != nil && !maps.Equal(was, fields):
-			o := orderOf(k, Change{Row: rows.Row{Fields: fields}}, slices.Collect(maps.Keys(was)))
-			o.delete = was == nil // what is there is no row, and would take no fields
+		case fields != was:
+			o := orderOf(k, Change{Row: rows.Row{Fields: fields.unpack()}}, slices.Collect(maps.Keys(was.unpack())))
+			o.delete = was == "" // what is there is no row, and would take no fields
 			orders = append(orders, o)
 		}
 	}
@@ -236,7 +231,7 @@ func (m *Mirror) Flush(ctx context.Context) error {
 		return err
 	}
 	for k, fields := range wanted {
-		if fields == nil {
+		if fields == "" {
 			delete(m.written, k)
 		} else {
 			m.written[k] = fields
@@ -245,12 +240,32 @@ func (m *Mirror) Flush(ctx context.Context) error {
 	return nil
 }
 
-// take returns the wanted fields of the rows that may differ, nil for rows to remove, and
+// reread reads what Redis holds. Rows come in batches: all at once would take as much memory
+// again as the mirror has. Its caller holds writing.
+func (m *Mirror) reread(ctx context.Context) error {
+	keys, err := m.db.keys(ctx, m.tables)
+	if err != nil {
+		return err
+	}
+	there := make(map[string]bool, len(keys))
+	err = m.db.readEach(ctx, m.db.client, keys, func(k string, fields map[string]string) {
+		there[k] = true
+		if now := pack(fields); m.written[k] != now {
+			m.written[k] = now
+		}
+	})
+	if err == nil {
+		maps.DeleteFunc(m.written, func(k string, _ packed) bool { return !there[k] })
+	}
+	return err
+}
+
+// take returns the wanted fields of the rows that may differ, "" for rows to remove, and
 // marks them as being written.
-func (m *Mirror) take(all bool) map[string]map[string]string {
+func (m *Mirror) take(all bool) map[string]packed {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	wanted := make(map[string]map[string]string)
+	wanted := map[string]packed{}
 	if all {
 		for k := range m.written {
 			wanted[k] = m.desired[k]

@@ -167,8 +167,17 @@ func (db *DB) readKeys(ctx context.Context, keys []string) (view, error) {
 }
 
 // readWith is readKeys on a connection of one's own.
-func (db *DB) readWith(ctx context.Context, on interface{ Pipeline() redis.Pipeliner }, keys []string) (view, error) {
+func (db *DB) readWith(ctx context.Context, on pipeliner, keys []string) (view, error) {
 	v := make(view, len(keys))
+	err := db.readEach(ctx, on, keys, func(key string, fields map[string]string) { v[key] = fields })
+	return v, err
+}
+
+// pipeliner is a client of Redis, or one of its transactions.
+type pipeliner interface{ Pipeline() redis.Pipeliner }
+
+// readEach calls take with each row that readKeys returns, as they come.
+func (db *DB) readEach(ctx context.Context, on pipeliner, keys []string, take func(key string, fields map[string]string)) error {
 	for part := range slices.Chunk(keys, batch) {
 		pipe := on.Pipeline()
 		answers := make([]*redis.MapStringStringCmd, len(part))
@@ -176,7 +185,7 @@ func (db *DB) readWith(ctx context.Context, on interface{ Pipeline() redis.Pipel
 			answers[i] = pipe.HGetAll(ctx, k)
 		}
 		if _, err := pipe.Exec(ctx); err != nil && !isWrongType(err) {
-			return nil, fmt.Errorf("read %d rows of %s at %s: %w", len(part), db.Name, db.Address, err)
+			return fmt.Errorf("read %d rows of %s at %s: %w", len(part), db.Name, db.Address, err)
 		}
 		for i, k := range part {
 			fields, err := answers[i].Result()
@@ -184,7 +193,7 @@ func (db *DB) readWith(ctx context.Context, on interface{ Pipeline() redis.Pipel
 				continue
 			}
 			if err != nil {
-				return nil, fmt.Errorf("read %s of %s: %w", k, db.Name, err)
+				return fmt.Errorf("read %s of %s: %w", k, db.Name, err)
 			}
 			if len(fields) == 0 {
 				continue
@@ -192,10 +201,10 @@ func (db *DB) readWith(ctx context.Context, on interface{ Pipeline() redis.Pipel
 			if fields["NULL"] == "NULL" {
 				delete(fields, "NULL")
 			}
-			v[k] = fields
+			take(k, fields)
 		}
 	}
-	return v, nil
+	return nil
 }
 
 // isWrongType reports whether a key is of another type than a hash.
