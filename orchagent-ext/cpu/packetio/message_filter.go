@@ -37,6 +37,10 @@ type MessageConfig struct {
 
 	// PFCMRate and PPFCRate are how many messages of a kind each port may send.
 	PFCMRate, PPFCRate MessageRate
+
+	// PPFCRateBySource is how many PPFC each source address may send, which shares its port
+	// with others.
+	PPFCRateBySource MessageRate
 }
 
 // Octets of a packet from its IPv6 header on.

@@ -173,7 +173,7 @@ func (m *Messages) Configure(c *MessageConfig) error {
 			}
 		}
 		if m.unpolice == nil { // in place of the filter that passes all
-			m.unpolice = m.police.attach(family.fast, family.protocol == unix.ETH_P_IPV6, [policedKinds]MessageRate{policedPFCM: c.PFCMRate, policedPPFC: c.PPFCRate})
+			m.unpolice = m.police.attach(family.fast, family.protocol == unix.ETH_P_IPV6, messageRates{c.PFCMRate, c.PPFCRate, c.PPFCRateBySource})
 		}
 	}
 	return nil

@@ -19,12 +19,18 @@ type MessageRate struct {
 	PerSecond, Burst uint32 // messages
 }
 
-// policer drops in the kernel what a port sends beyond a rate, before it waits at a socket
-// or wakes the flow-control task: so a flood by one port neither takes the CPU nor the room of
-// the messages of other ports. It is a socket filter with a token bucket for each port, in the
-// form of GCRA (ITU-T I.371): a bucket is the time at which it will be full again.
+// messageRates are the rates of a policer.
+type messageRates struct {
+	pfcm, ppfc   MessageRate // of a port
+	ppfcBySource MessageRate // of a source address, by whichever ports
+}
+
+// policer drops in the kernel what a port, or a source, sends beyond a rate, before it waits at a
+// socket or wakes the flow-control task: so a flood neither takes the CPU nor the room of the
+// messages of others. It is a socket filter with token buckets, in the form of GCRA (ITU-T
+// I.371): a bucket is the time at which it will be full again.
 type policer struct {
-	buckets int // map: port and kind → ns of CLOCK_MONOTONIC
+	buckets int // map: port and kind, or source → ns of CLOCK_MONOTONIC
 	drops   int // map: kind → packets
 }
 
@@ -42,7 +48,7 @@ const (
 // openPolicer makes the maps; it takes CAP_BPF or CAP_SYS_ADMIN.
 func openPolicer() (p policer, err error) {
 	p = policer{-1, -1}
-	if p.buckets, err = createMap(unix.BPF_MAP_TYPE_LRU_HASH, 8, mostBuckets); err == nil {
+	if p.buckets, err = createMap(unix.BPF_MAP_TYPE_LRU_HASH, bucketKey, mostBuckets); err == nil {
 		p.drops, err = createMap(unix.BPF_MAP_TYPE_ARRAY, 4, policedKinds)
 	}
 	if err != nil {
@@ -62,7 +68,7 @@ func (p *policer) close() (err error) {
 }
 
 // attach gives a socket the filter with these rates by kind. ipv6: packets over IPv6.
-func (p *policer) attach(fd int, ipv6 bool, rates [policedKinds]MessageRate) error {
+func (p *policer) attach(fd int, ipv6 bool, rates messageRates) error {
 	program, err := loadFilter(p.program(ipv6, rates))
 	if err != nil {
 		return fmt.Errorf("police messages in the kernel (CAP_BPF): %w", err)
@@ -100,42 +106,95 @@ const (
 	helperLookup, helperUpdate, helperTime = 1, 2, 5
 )
 
+// Places of the program's stack. A key is three words: port and kind, and an address in
+// network order (IPv6), or 0.
+const (
+	keyAt     = -24
+	addressAt = keyAt + 8
+	valueAt   = keyAt - 8
+	nowAt     = valueAt - 8
+	bucketKey = -keyAt // octets
+)
+
 // program returns the filter. At the end r0 is the octets of the packet that pass.
-func (p *policer) program(ipv6 bool, rates [policedKinds]MessageRate) []uint64 {
+func (p *policer) program(ipv6 bool, rates messageRates) []uint64 {
 	var a filterAssembly
 	a.add(unix.BPF_ALU64|unix.BPF_MOV|unix.BPF_X, r6, r1, 0, 0)
 	a.add(unix.BPF_ALU64|unix.BPF_MOV|unix.BPF_K, r7, 0, 0, policedPPFC)
-	a.imm64(r8, interval(rates[policedPPFC]))
-	a.imm64(r9, tolerance(rates[policedPPFC]))
-	if ipv6 { // the source is fe80::/10
+	a.add(unix.BPF_ST|unix.BPF_MEM|unix.BPF_DW, r10, 0, addressAt, 0)
+	a.add(unix.BPF_ST|unix.BPF_MEM|unix.BPF_DW, r10, 0, addressAt+8, 0)
+	if ipv6 { // the source of PFCM is in fe80::/10
 		a.add(unix.BPF_LD|unix.BPF_ABS|unix.BPF_H, 0, 0, 0, v6Source)
 		a.add(unix.BPF_ALU64|unix.BPF_AND|unix.BPF_K, r0, 0, 0, 0xffc0)
-		a.add(unix.BPF_JMP|unix.BPF_JNE|unix.BPF_K, r0, 0, 5, 0xfe80)
+		a.jump(unix.BPF_JNE|unix.BPF_K, r0, 0xfe80, "ppfc")
 		a.add(unix.BPF_ALU64|unix.BPF_MOV|unix.BPF_K, r7, 0, 0, policedPFCM)
-		a.imm64(r8, interval(rates[policedPFCM]))
-		a.imm64(r9, tolerance(rates[policedPFCM]))
+		p.ofPort(&a, "pfcm of port", rates.pfcm)
+		a.jump(unix.BPF_JA, 0, 0, "pass")
+		a.label("ppfc")
 	}
-	a.jump(unix.BPF_JEQ|unix.BPF_K, r8, 0, "pass") // no rate
+	if rates.ppfcBySource.PerSecond != 0 { // first: what it drops takes nothing of its port's
+		source, words := v4Source, 1
+		if ipv6 {
+			source, words = v6Source, 4
+		}
+		for i := range words {
+			a.add(unix.BPF_LD|unix.BPF_ABS|unix.BPF_W, 0, 0, 0, source+4*i)
+			a.add(unix.BPF_STX|unix.BPF_MEM|unix.BPF_W, r10, r0, addressAt+4*i, 0)
+		}
+		a.add(unix.BPF_ST|unix.BPF_MEM|unix.BPF_DW, r10, 0, keyAt, policedPPFC)
+		p.take(&a, "ppfc of source", rates.ppfcBySource)
+		a.add(unix.BPF_ST|unix.BPF_MEM|unix.BPF_DW, r10, 0, addressAt, 0)
+		a.add(unix.BPF_ST|unix.BPF_MEM|unix.BPF_DW, r10, 0, addressAt+8, 0)
+	}
+	p.ofPort(&a, "ppfc of port", rates.ppfc)
+	a.label("pass")
+	a.add(unix.BPF_ALU64|unix.BPF_MOV|unix.BPF_K, r0, 0, 0, wholePacket)
+	a.add(unix.BPF_JMP|unix.BPF_EXIT, 0, 0, 0, 0)
+	a.label("drop")
+	a.add(unix.BPF_STX|unix.BPF_MEM|unix.BPF_W, r10, r7, keyAt, 0)
+	a.lookup(p.drops, keyAt)
+	a.add(unix.BPF_JMP|unix.BPF_JEQ|unix.BPF_K, r0, 0, 2, 0)
+	a.add(unix.BPF_ALU64|unix.BPF_MOV|unix.BPF_K, r1, 0, 0, 1)
+	a.add(unix.BPF_STX|unix.BPF_XADD|unix.BPF_DW, r0, r1, 0, 0)
+	a.add(unix.BPF_ALU64|unix.BPF_MOV|unix.BPF_K, r0, 0, 0, ignorePacket)
+	a.add(unix.BPF_JMP|unix.BPF_EXIT, 0, 0, 0, 0)
+	return a.resolved()
+}
+
+// ofPort is take from the bucket of the port that the packet came in by; interface indexes begin
+// with 1.
+func (p *policer) ofPort(a *filterAssembly, name string, rate MessageRate) {
 	a.add(unix.BPF_LDX|unix.BPF_MEM|unix.BPF_W, r1, r6, skbIfindex, 0)
 	a.add(unix.BPF_ALU64|unix.BPF_LSH|unix.BPF_K, r1, 0, 0, 1)
 	a.add(unix.BPF_ALU64|unix.BPF_OR|unix.BPF_X, r1, r7, 0, 0)
-	a.add(unix.BPF_STX|unix.BPF_MEM|unix.BPF_DW, r10, r1, -8, 0)
+	a.add(unix.BPF_STX|unix.BPF_MEM|unix.BPF_DW, r10, r1, keyAt, 0)
+	p.take(a, name, rate)
+}
+
+// take adds the instructions that take a message out of the bucket of the key, or jump to
+// "drop". Without a rate there are none. The name is theirs alone.
+func (p *policer) take(a *filterAssembly, name string, rate MessageRate) {
+	if rate.PerSecond == 0 {
+		return
+	}
+	a.imm64(r8, interval(rate))
+	a.imm64(r9, tolerance(rate))
 	a.call(helperTime)
-	a.add(unix.BPF_STX|unix.BPF_MEM|unix.BPF_DW, r10, r0, -24, 0) // now
-	a.lookup(p.buckets, -8)
-	a.jump(unix.BPF_JNE|unix.BPF_K, r0, 0, "known")
-	a.add(unix.BPF_LDX|unix.BPF_MEM|unix.BPF_DW, r1, r10, -24, 0)
+	a.add(unix.BPF_STX|unix.BPF_MEM|unix.BPF_DW, r10, r0, nowAt, 0)
+	a.lookup(p.buckets, keyAt)
+	a.jump(unix.BPF_JNE|unix.BPF_K, r0, 0, name+" is known")
+	a.add(unix.BPF_LDX|unix.BPF_MEM|unix.BPF_DW, r1, r10, nowAt, 0)
 	a.add(unix.BPF_ALU64|unix.BPF_ADD|unix.BPF_X, r1, r8, 0, 0)
-	a.add(unix.BPF_STX|unix.BPF_MEM|unix.BPF_DW, r10, r1, -16, 0)
-	a.mapOf(p.buckets, -8)
+	a.add(unix.BPF_STX|unix.BPF_MEM|unix.BPF_DW, r10, r1, valueAt, 0)
+	a.mapOf(p.buckets, keyAt)
 	a.add(unix.BPF_ALU64|unix.BPF_MOV|unix.BPF_X, r3, r10, 0, 0)
-	a.add(unix.BPF_ALU64|unix.BPF_ADD|unix.BPF_K, r3, 0, 0, -16)
+	a.add(unix.BPF_ALU64|unix.BPF_ADD|unix.BPF_K, r3, 0, 0, valueAt)
 	a.add(unix.BPF_ALU64|unix.BPF_MOV|unix.BPF_K, r4, 0, 0, 0)
 	a.call(helperUpdate)
-	a.jump(unix.BPF_JA, 0, 0, "pass")
-	a.label("known")
+	a.jump(unix.BPF_JA, 0, 0, name+" is taken from")
+	a.label(name + " is known")
 	a.add(unix.BPF_LDX|unix.BPF_MEM|unix.BPF_DW, r1, r0, 0, 0)
-	a.add(unix.BPF_LDX|unix.BPF_MEM|unix.BPF_DW, r2, r10, -24, 0)
+	a.add(unix.BPF_LDX|unix.BPF_MEM|unix.BPF_DW, r2, r10, nowAt, 0)
 	a.add(unix.BPF_JMP|unix.BPF_JGE|unix.BPF_X, r1, r2, 1, 0)
 	a.add(unix.BPF_ALU64|unix.BPF_MOV|unix.BPF_X, r1, r2, 0, 0) // it has been full since
 	a.add(unix.BPF_ALU64|unix.BPF_ADD|unix.BPF_X, r2, r9, 0, 0)
@@ -143,18 +202,7 @@ func (p *policer) program(ipv6 bool, rates [policedKinds]MessageRate) []uint64 {
 	a.add(unix.BPF_ALU64|unix.BPF_ADD|unix.BPF_X, r1, r8, 0, 0)
 	// Two CPUs may take the same token: a port has one in nearly every case.
 	a.add(unix.BPF_STX|unix.BPF_MEM|unix.BPF_DW, r0, r1, 0, 0)
-	a.label("pass")
-	a.add(unix.BPF_ALU64|unix.BPF_MOV|unix.BPF_K, r0, 0, 0, wholePacket)
-	a.add(unix.BPF_JMP|unix.BPF_EXIT, 0, 0, 0, 0)
-	a.label("drop")
-	a.add(unix.BPF_STX|unix.BPF_MEM|unix.BPF_W, r10, r7, -8, 0)
-	a.lookup(p.drops, -8)
-	a.add(unix.BPF_JMP|unix.BPF_JEQ|unix.BPF_K, r0, 0, 2, 0)
-	a.add(unix.BPF_ALU64|unix.BPF_MOV|unix.BPF_K, r1, 0, 0, 1)
-	a.add(unix.BPF_STX|unix.BPF_XADD|unix.BPF_DW, r0, r1, 0, 0)
-	a.add(unix.BPF_ALU64|unix.BPF_MOV|unix.BPF_K, r0, 0, 0, ignorePacket)
-	a.add(unix.BPF_JMP|unix.BPF_EXIT, 0, 0, 0, 0)
-	return a.resolved()
+	a.label(name + " is taken from")
 }
 
 // interval is the time that a message takes out of a bucket, ns; 0: there is no rate.

@@ -101,6 +101,57 @@ func TestFloodOfOnePortIsPolicedInTheKernel(t *testing.T) {
 	}
 }
 
+// A flood of PPFC by one source, of IPv6 and IPv4, is dropped beyond its rate, and takes nothing of
+// the rate of its port: the messages of another source behind the same port are all received.
+func TestFloodOfOneSourceLeavesTheOthersOfItsPort(t *testing.T) {
+	pair := fabrictest.Pair(t)
+	a, b := pair.A, pair.B
+	for family, of := range map[string]struct{ router, flood, other netip.Addr }{
+		"IPv6": {netip.MustParseAddr("2001:db8:ffff::1"), netip.MustParseAddr("2001:db8::7"), netip.MustParseAddr("2001:db8:0:0:1::7")},
+		"IPv4": {netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.7"), netip.MustParseAddr("192.0.2.8")},
+	} {
+		t.Run(family, func(t *testing.T) {
+			rate := MessageRate{PerSecond: 1000, Burst: 50}
+			c := &MessageConfig{
+				Codes: notify.DefaultCodePoints(), PPFCPeers: []netip.Prefix{netip.MustParsePrefix("2001:db8::/32"), netip.MustParsePrefix("192.0.2.0/24")},
+				PPFCTo: [2]netip.Addr{1: of.router}, PPFCRate: MessageRate{PerSecond: 2000, Burst: 200}, PPFCRateBySource: rate,
+			}
+			if of.router.Is4() {
+				c.PPFCTo = [2]netip.Addr{of.router}
+			}
+			m := messages(t, b, c)
+			if err := m.Unpoliced(); err != nil {
+				t.Skip("needs BPF: ", err)
+			}
+			from := func(peer netip.Addr) []byte {
+				stop := &notify.PPFC{PT: notify.Stop, PauseDuration: 10, Source: peer, Destination: of.router, RouterID: peer}
+				return frameOf(t, a, stop, func(e *notify.Envelope, _ *notify.CodePoints) { e.Src, e.Dst = peer, of.router })
+			}
+			const n, some = 20_000, 40
+			flood, other := from(of.flood), from(of.other)
+			received, dst, begin, lost := map[netip.Addr]int{}, make([]Message, maxBatch), time.Now(), fabrictest.NeverArrived(t)
+			s := sender(t, a)
+			for range some {
+				send(t, s, slices.Repeat([][]byte{flood}, n/some)...)
+				send(t, s, other)
+			}
+			for deadline, sum := time.Now().Add(patience), 0; sum < n+some && time.Now().Before(deadline); sum += int(m.Policed(notify.KindPPFC) + fabrictest.NeverArrived(t) - lost) {
+				for i := range m.Receive(dst) {
+					received[dst[i].Packet.Envelope.Src]++
+				}
+				sum = received[of.flood] + received[of.other]
+			}
+			never := int(fabrictest.NeverArrived(t) - lost)
+			if got := received[of.other]; got > some || got < some-never {
+				t.Errorf("%d of %d messages of the other source were received, %d lost on their way", got, some, never)
+			}
+			if got, most := received[of.flood], int(rate.Burst)+int(time.Since(begin).Seconds()*float64(rate.PerSecond))+2; got < int(rate.Burst)-never || got > most {
+				t.Errorf("%d messages of the flood came, want %d to %d", got, rate.Burst, most)
+			}
+		})
+	}
+}
+
 // Without a rate every message passes.
 func TestMessagesWithoutARateAllPass(t *testing.T) {
 	pair := fabrictest.Pair(t)

@@ -30,7 +30,7 @@ type notifications struct {
 	// many of those that it could parse it dropped.
 	bad     func(notify.Kind, notify.Reason) uint64
 	dropped func(notify.Kind, packetio.Dropped) uint64
-	policed func(notify.Kind) uint64 // in the kernel, beyond the rate of a port
+	policed func(notify.Kind) uint64 // in the kernel, beyond the rate of a port or a source
 	full    uint64                   // found a socket full
 
 	solicited            uint64 // solicitations of routers that were sent
@@ -47,14 +47,14 @@ func (n *notifications) rows(set fill) []ygot.GoStruct {
 		NoNeighbor: &c.NoNeighbor, Host: &c.Host, Ipv4: &c.IPv4, Relabelled: &c.Relabelled, Unreadable: &c.Unreadable, QpUnknown: telemetry.Count(0),
 		TxPoliced: &c.TxPoliced, Events: &c.Events, EventsLost: &c.EventsLost, Unmonitored: &n.unmonitored,
 		FlowsFull: &c.FlowsFull, ReadFailed: &c.ReadFailed, HoldQueueFull: &n.queueFull, HoldQueueLost: &n.queueLost, Solicited: &n.solicited,
-		DroppedPoliced: &c.Policed, DroppedUnknownStream: &c.UnknownStream, DroppedOff: &c.Off, DroppedFull: &n.full,
+		DroppedPoliced: &c.Policed, DroppedLate: &c.Late, DroppedUnknownStream: &c.UnknownStream, DroppedOff: &c.Off, DroppedFull: &n.full,
 	}
 	n.received(set, pfcm, notify.KindPFCM, c.Received, c.Sender, c.RefusedFor)
 	times(set, pfcm, map[string]*flowcontrol.Histogram{"reaction": &n.report.Reaction, "enforce": &n.report.Enforce, "release_error": &n.report.Release})
 	ppfc := &telemetry.NotifyStats{
 		Sent: &c.PPFCSent, SendFailed: &c.PPFCFailed, TxPoliced: &c.PPFCPoliced, NoGateway: &c.NoGateway, NoRouterId: &c.NoRouterID, Obeyed: &c.PPFCObeyed, Watchdog: &c.PPFCWatchdog, Unverified: &c.PPFCUnverified,
 		Held: &c.PPFCOutcome[enforce.Held], Refreshed: &c.PPFCOutcome[enforce.Refreshed], Full: &c.PPFCOutcome[enforce.Full], Ignored: &c.PPFCOutcome[enforce.Ignored],
-		QpUnknown: &c.ClientQPUnknown, DroppedPoliced: &c.PPFCReceivePoliced, DroppedOff: &c.PPFCOff, DroppedNotServed: &c.PPFCNotServed, DroppedUnknownStream: &c.PPFCUnknown,
+		QpUnknown: &c.ClientQPUnknown, DroppedPoliced: &c.PPFCReceivePoliced, DroppedLate: &c.PPFCLate, DroppedOff: &c.PPFCOff, DroppedNotServed: &c.PPFCNotServed, DroppedUnknownStream: &c.PPFCUnknown,
 	}
 	n.received(set, ppfc, notify.KindPPFC, c.PPFCReceived, c.PPFCSender, func(r notify.Reason) uint64 { return c.PPFCRefused[r] })
 	times(set, ppfc, map[string]*flowcontrol.Histogram{"reaction": &n.report.PPFCReaction, "enforce": &n.report.PPFCEnforce})

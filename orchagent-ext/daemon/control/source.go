@@ -85,7 +85,7 @@ var clientMessages = map[model.E_SonicSluice_SonicSluice_SLUICE_PPFC_Global_Clie
 func ingress(s *config.Snapshot, c *flowcontrol.Config) *flowcontrol.Ingress {
 	in := &flowcontrol.Ingress{
 		Peers: prefixesOf(s.PPFCPeers), Client: clientMessages[s.PPFC.ClientMessage], MinRate: *s.RateAdvice.MinRateMbps,
-		Receive: flowcontrol.Rate{PerSecond: *s.PPFC.RxRate, Burst: *s.PPFC.RxBurst}, HoldLimit: time.Duration(*s.PPFC.HoldLimitMs) * time.Millisecond,
+		Receive: flowcontrol.Rate{PerSecond: *s.PPFC.RxRate, Burst: *s.PPFC.RxBurst}, ReceiveBySource: perTenth(*s.PPFC.RxRatePerSource), HoldLimit: time.Duration(*s.PPFC.HoldLimitMs) * time.Millisecond,
 	}
 	for _, key := range slices.Sorted(maps.Keys(s.PPFCGateways)) {
 		gateway := parsed(s.PPFCGateways[key].Gateway)

@@ -27,7 +27,7 @@ func TestRowsOfPPFCAndRateAdviceConfigureFlowControl(t *testing.T) {
 	router, gateway := netip.MustParseAddr("2001:db8:ff::1"), netip.MustParseAddr("2001:db8:ff::9")
 	s := configtest.Snapshot(t, configtest.Port0, configtest.Port4, configtest.Fabric4,
 		[]string{"SLUICE", "global", "router_id=203.0.113.1", "router_id_v6=" + router.String()},
-		[]string{"SLUICE_PPFC", "global", "admin_state=enabled", "transport=udp", "udp_port=1022", "priority_source=queue", "client_message=cnp", "rx_rate=100", "rx_burst=10", "tx_rate=50", "hold_limit_ms=250", "require_mark=9"},
+		[]string{"SLUICE_PPFC", "global", "admin_state=enabled", "transport=udp", "udp_port=1022", "priority_source=queue", "client_message=cnp", "rx_rate=100", "rx_rate_per_source=70", "rx_burst=10", "tx_rate=50", "hold_limit_ms=250", "require_mark=9"},
 		[]string{"SLUICE_PPFC_GATEWAY", "2001:db8:a::/48", "gateway=" + gateway.String()},
 		[]string{"SLUICE_PPFC_GATEWAY", "2001:db8:b::/48", "gateway=" + router.String()},
 		[]string{"SLUICE_PPFC_PEER", "2001:db8:ff::/64", "NULL=NULL"},
@@ -46,7 +46,7 @@ func TestRowsOfPPFCAndRateAdviceConfigureFlowControl(t *testing.T) {
 	}
 	samePrefix := cmp.Comparer(func(a, b netip.Prefix) bool { return a == b })
 	if diff := cmp.Diff(&flowcontrol.Ingress{Serves: []netip.Prefix{prefix("2001:db8:b::/48")}, Peers: []netip.Prefix{prefix("2001:db8:ff::/64")},
-		Receive: flowcontrol.Rate{PerSecond: 100, Burst: 10}, Client: flowcontrol.ClientCNP, MinRate: 3, HoldLimit: 250 * time.Millisecond, Mark: 9}, got.Ingress, samePrefix); diff != "" {
+		Receive: flowcontrol.Rate{PerSecond: 100, Burst: 10}, ReceiveBySource: flowcontrol.Rate{PerSecond: 70, Burst: 7}, Client: flowcontrol.ClientCNP, MinRate: 3, HoldLimit: 250 * time.Millisecond, Mark: 9}, got.Ingress, samePrefix); diff != "" {
 		t.Errorf("ingress (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(&flowcontrol.Advice{

@@ -204,6 +204,14 @@ func (t *Table[F]) find(k Key) *demand[F] {
 	return other
 }
 
+// Until returns the end of the demand of a key, ns; 0: it has none.
+func (t *Table[F]) Until(k Key) int64 {
+	if d := t.find(k); d != nil {
+		return d.Until
+	}
+	return 0
+}
+
 // Measured takes the rate (bit/s) of a flow whose hold asked to measure it, at time now
 // (ns), and appends the changes. A rate of 0 is ignored: a silent flow has yet to be
 // slowed.

@@ -137,7 +137,7 @@ func (c *Config) Messages() *packetio.MessageConfig {
 	if c.Ingress != nil {
 		m.PPFCMark, m.PPFCPeers = c.Ingress.Mark, c.Ingress.Peers
 		m.PPFCTo = [2]netip.Addr{c.Router4, c.Router6}
-		m.PPFCRate = packetio.MessageRate(c.Ingress.Receive)
+		m.PPFCRate, m.PPFCRateBySource = packetio.MessageRate(c.Ingress.Receive), packetio.MessageRate(c.Ingress.ReceiveBySource)
 	}
 	for _, p := range c.Ports {
 		if p.Index != 0 && p.Neighbor.IsValid() {

@@ -18,6 +18,8 @@ type Counters struct {
 	Sender             uint64 // not from the port's neighbor
 	Unverified         uint64 // taken behind an authentication header that nothing has verified
 	Policed            uint64 // more than the receive rates allow
+	Rested             uint64 // ns that the thread waited since it had used up its share of a core
+	Late               uint64 // pauses that waited longer than they were to last
 	Off                uint64 // received PFCM is not obeyed, by configuration
 	Full               uint64 // no room for another hold
 	Ignored            uint64 // their key is ignored since it held without a resume
@@ -47,6 +49,7 @@ type Counters struct {
 	PPFCSender               uint64 // not from a peer, or of another router id
 	PPFCUnverified           uint64 // as Unverified
 	PPFCNotServed            uint64 // about sources that this gateway does not serve
+	PPFCLate                 uint64 // as Late
 	PPFCReceivePoliced       uint64 // more than the receive rate allows
 	PPFCOutcome              [enforce.NumOutcomes]uint64
 	PPFCObeyed, PPFCUnknown  uint64 // as Obeyed and UnknownStream

@@ -17,6 +17,9 @@ type Ingress struct {
 	Serves  []netip.Prefix // of sources
 	Peers   []netip.Prefix // who may send PPFC
 	Receive Rate
+
+	// ReceiveBySource bounds the messages of each source address, in the kernel.
+	ReceiveBySource Rate
 	Client  Client
 	MinRate uint32 // Mbit/s that a stopped client is told
 
@@ -63,6 +66,8 @@ func (c *core) receivePPFC(now int64, m *packetio.Message) {
 		c.counters.PPFCRefused[notify.BadDestination]++
 	case !within(g.Serves, ppfc.Source):
 		c.counters.PPFCNotServed++
+	case c.late(now, m.At, enforce.PPFCKey(ppfc, e.Src), enforce.OfPPFC(ppfc)):
+		c.counters.PPFCLate++
 	case !c.ingress.take(now):
 		c.counters.PPFCReceivePoliced++
 	default:

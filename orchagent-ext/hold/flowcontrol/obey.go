@@ -73,12 +73,21 @@ func (c *core) receiveMessage(now int64, m *packetio.Message) {
 		c.counters.Refused[notify.BadDestination]++
 	case !c.settings.Obey:
 		c.counters.Off++
+	case c.late(now, m.At, enforce.PFCMKey(pfcm, e.Src, m.Port), enforce.OfPFCM(pfcm)):
+		c.counters.Late++
 	case !p.bucket.take(now) || !c.receive.take(now):
 		c.counters.Policed++
 	default:
 		c.counters.Unverified += unverified(m, c.settings.Mark)
 		c.obey(now, p, m.At, pfcm, enforce.PFCMKey(pfcm, e.Src, m.Port))
 	}
+}
+
+// late reports whether a message that the kernel had at a time (ns; 0: not known) has waited for
+// longer than its hold was to last: for its sender that is over. One that shortens a hold is
+// obeyed nonetheless.
+func (c *core) late(now, at int64, k enforce.Key, d enforce.Demand) bool {
+	return at != 0 && d.For > 0 && durationOf(now-at) >= d.For && now+int64(d.For) >= c.table.Until(k)
 }
 
 // unverified returns 1 for a message that has an authentication header, where the configuration asks for

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sluice/orchagent-ext/cpu/packetio"
+	"sluice/orchagent-ext/hold/enforce"
 	"sluice/orchagent-ext/wire/notify"
 	sai "sluice/sai-shim"
 )
@@ -94,6 +95,40 @@ func TestMessagesThatAreNotObeyed(t *testing.T) {
 	at(f, func(e *notify.Envelope, m *notify.PFCM) { e.Dst = netip.MustParseAddr("ff02::1") })
 	if len(f.holds) != 1 {
 		t.Error("to all nodes: not obeyed")
+	}
+}
+
+// A pause that has waited in the socket for as long as it was to last is dropped and counted;
+// what ends a hold is obeyed however late it is. Messages of these tests have waited for 20 µs
+// (PFCM) and 30 µs (PPFC).
+func TestPauseThatWaitedLongerThanItLastsIsDropped(t *testing.T) {
+	f := newFake(t, config())
+	f.receive(up, pause(9, 20))
+	f.receive(up, notify.PFCM{StreamID: 9, QueueID: 3, Action: notify.Reduce(50), Time: 20})
+	if n := f.core.counters; n.Late != 2 || n.Held != 0 || len(f.holds) != 0 {
+		t.Errorf("late: %d counted, %d held, holds %v", n.Late, n.Held, f.holds)
+	}
+	f.receive(up, pause(9, 21))
+	if n := f.core.counters; n.Late != 2 || n.Held != 1 {
+		t.Errorf("in time: %d counted as late, %d held", n.Late, n.Held)
+	}
+	f.receive(up, pause(9, 40_000))
+	f.receive(up, pause(9, 2)) // its sender ends it by the shortest pause
+	if n := f.core.counters; n.Late != 2 || f.holds[onStream(up, 9)].until != f.now+2000 {
+		t.Errorf("shortened: %d counted as late, holds %v", n.Late, f.holds)
+	}
+	f.receive(up, notify.PFCM{StreamID: 9, QueueID: 3, Action: notify.Cancel})
+	if n := f.core.counters; n.Late != 2 || len(f.holds) != 0 {
+		t.Errorf("cancelled: %d counted as late, holds %v", n.Late, f.holds)
+	}
+	g := newFake(t, ingress(ClientNone))
+	stop := stopOf(source, sink, qps)
+	for _, us := range []uint16{30, 31} {
+		stop.PauseDuration = us
+		g.ppfcFrom(router6, gateway6, stop)
+	}
+	if n := g.core.counters; n.PPFCLate != 1 || n.PPFCOutcome[enforce.Held] != 1 {
+		t.Errorf("PPFC: %d counted as late, %d held", n.PPFCLate, n.PPFCOutcome[enforce.Held])
 	}
 }
 

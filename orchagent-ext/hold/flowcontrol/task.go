@@ -183,6 +183,7 @@ type loop struct {
 	*Task
 	core     *core
 	realtime bool
+	share    share
 	deaf     int64          // until when messages do not wake the thread
 	fds      [4]unix.PollFd // control, events, then messages
 	events   [eventRoom]sai.FlowEvent
@@ -229,7 +230,21 @@ func (l *loop) turn() error {
 		}
 	}
 	l.core.step(packetio.Monotonic())
+	l.rest()
 	return nil
+}
+
+// rest waits where the real-time thread has used up its share of a core. Holds end by
+// themselves, in the switch; what comes meanwhile waits.
+func (l *loop) rest() {
+	if !l.realtime {
+		return
+	}
+	if pause := l.share.pause(packetio.Monotonic(), threadTime()); pause > 0 {
+		timeout := unix.NsecToTimespec(pause)
+		_, _ = unix.Ppoll(nil, &timeout, nil)
+		l.core.counters.Rested += uint64(pause)
+	}
 }
 
 // learn takes the queue pairs that were learned, as many as there are now.

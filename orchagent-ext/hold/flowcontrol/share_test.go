@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package flowcontrol
+
+import (
+	"testing"
+	"time"
+)
+
+// A thread that always has work runs for its share of the time, whatever a turn takes; one that
+// has less never waits; and what is not used is not saved beyond a burst.
+func TestShareOfACoreIsNeverPassed(t *testing.T) {
+	for _, turn := range []time.Duration{time.Microsecond, 300 * time.Microsecond, 5 * time.Millisecond} {
+		var s share
+		now, cpu := int64(time.Hour), int64(0)
+		s.pause(now, cpu)
+		begin := now
+		for now-begin < int64(10*time.Second) {
+			now, cpu = now+int64(turn), cpu+int64(turn)
+			now += s.pause(now, cpu)
+		}
+		most := (now-begin)*mostShare/100 + int64(shareBurst+turn)
+		if cpu > most || cpu < most-2*int64(shareBurst+turn) {
+			t.Errorf("turns of %v: %v of CPU time in %v", turn, time.Duration(cpu), time.Duration(now-begin))
+		}
+		for range 1000 { // a fifth of the time
+			now, cpu = now+5*int64(turn), cpu+int64(turn)
+			if pause := s.pause(now, cpu); pause > 0 {
+				t.Fatalf("turns of %v, less than the share: waits for %d ns", turn, pause)
+			}
+		}
+		now += int64(time.Hour)
+		if s.pause(now, cpu); s.used != -int64(shareBurst) {
+			t.Errorf("after an hour of rest %d ns are left", -s.used)
+		}
+	}
+}
+
+func TestThreadTimeCountsWork(t *testing.T) {
+	begin := threadTime()
+	for threadTime()-begin < int64(time.Millisecond) { // would never end
+	}
+}
