@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"sluice/orchagent-ext/wire/notify"
+)
+
+// realtimeTime is the CPU time of sluiced's real-time thread.
+func (l *leaf) realtimeTime() time.Duration {
+	l.t.Helper()
+	const priorityAt, priority = 37, "10" // behind the name of the thread, proc_pid_stat(5)
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", l.sluiced.Pid))
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	for _, thread := range threads {
+		stat, err := os.ReadFile(filepath.Join(thread, "stat"))
+		if err != nil {
+			continue // it has ended
+		}
+		before, after, _ := strings.Cut(string(stat), ") ")
+		if fields := strings.Fields(after); !strings.HasSuffix(before, "(sluiced") || len(fields) <= priorityAt || fields[priorityAt] != priority {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(thread, "schedstat"))
+		var ns int64
+		if _, scanned := fmt.Sscan(string(text), &ns); err != nil || scanned != nil {
+			l.t.Fatal(err, scanned)
+		}
+		return time.Duration(ns)
+	}
+	l.t.Skip("needs CAP_SYS_NICE: no thread of sluiced has real-time priority")
+	return 0
+}
+
+// TestFloodOfPausesLeavesOthersTheirCore: a neighbor that sends valid pauses as fast as it can
+// takes at most 30 % of a core of the real-time thread, whatever rates are configured, and
+// another neighbor's pauses are obeyed within their time or dropped.
+func TestFloodOfPausesLeavesOthersTheirCore(t *testing.T) {
+	soakOnly(t)
+	const (
+		most     = 30 // percent
+		duration = 4 * time.Second
+		lasts    = 50_000 // µs, a genuine pause
+	)
+	for name, rates := range map[string][]string{
+		"default rates": nil,
+		"any rate":      {"rx_rate", "10000000", "rx_burst", "1000000", "rx_rate_per_source", "10000000"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := holding(t, append([]string{"hold_limit_ms", "0"}, rates...))
+			up, flooding := l.Uplinks[0], l.Uplinks[1]
+			var flood [][]byte
+			for stream := range uint16(2000) {
+				flood = append(flood, l.pfcm(flooding, func(_ *notify.Envelope, m *notify.PFCM) { m.StreamID, m.Time = 30_000+stream, 1000 }))
+			}
+			genuine, s := l.sender(up.Peer()), l.sender(flooding.Peer())
+			l.put(genuine, l.pfcm(up, func(_ *notify.Envelope, m *notify.PFCM) { m.Time = 1000 }))
+			l.awaitNotified("pfcm", "held", 1)
+			cpu, begin, n := l.realtimeTime(), time.Now(), 0
+			for time.Since(begin) < duration {
+				for range 1000 {
+					l.put(s, flood[s.Sent%len(flood)])
+				}
+				if due := int(time.Since(begin) / (10 * time.Millisecond)); n < due {
+					n++
+					l.put(genuine, l.pfcm(up, func(_ *notify.Envelope, m *notify.PFCM) { m.StreamID, m.Time = uint16(1000+n), lasts }))
+				}
+			}
+			took := time.Since(begin)
+			share := 100 * (l.realtimeTime() - cpu).Seconds() / took.Seconds()
+			l.quiet()
+			t.Logf("%d genuine pauses beside %.0f others a second: %.1f %% of a core; enforce_us p50 %s, p99 %s, max %s; %s", n, float64(s.Sent)/took.Seconds(), share,
+				l.notifiedText("pfcm", "enforce_us_p50"), l.notifiedText("pfcm", "enforce_us_p99"), l.notifiedText("pfcm", "enforce_us_max"), l.notifiedAll("pfcm"))
+			if share > most+1 {
+				t.Errorf("%.1f %% of a core, want %d at most", share, most)
+			}
+		})
+	}
+}
