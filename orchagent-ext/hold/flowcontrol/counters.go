@@ -18,7 +18,6 @@ type Counters struct {
 	Sender             uint64 // not from the port's neighbor
 	Unverified         uint64 // taken behind an authentication header that nothing has verified
 	Policed            uint64 // more than the receive rates allow
-	Rested             uint64 // ns that the thread waited since it had used up its share of a core
 	Late               uint64 // pauses that waited longer than they were to last
 	Off                uint64 // received PFCM is not obeyed, by configuration
 	Full               uint64 // no room for another hold

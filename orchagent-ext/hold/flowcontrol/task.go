@@ -243,7 +243,6 @@ func (l *loop) rest() {
 	if pause := l.share.pause(packetio.Monotonic(), threadTime()); pause > 0 {
 		timeout := unix.NsecToTimespec(pause)
 		_, _ = unix.Ppoll(nil, &timeout, nil)
-		l.core.counters.Rested += uint64(pause)
 	}
 }
 
