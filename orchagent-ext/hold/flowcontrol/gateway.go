@@ -20,8 +20,8 @@ type Ingress struct {
 
 	// ReceiveBySource bounds the messages of each source address, in the kernel.
 	ReceiveBySource Rate
-	Client  Client
-	MinRate uint32 // Mbit/s that a stopped client is told
+	Client          Client
+	MinRate         uint32 // Mbit/s that a stopped client is told
 
 	HoldLimit time.Duration // a hold without resume is released after it, and its key ignored as long; 0: never
 	Mark      uint32        // that IPsec sets on received messages; 0: none is demanded
