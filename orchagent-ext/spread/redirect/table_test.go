@@ -197,3 +197,12 @@ func TestTableNeverMoves(t *testing.T) {
 		t.Error("moves never, and a flow moved")
 	}
 }
+
+// TestTableForgetsHashMembersWhereTheGroupChanges: over other next hops the switch hashes again.
+func TestTableForgetsHashMembersWhereTheGroupChanges(t *testing.T) {
+	table, now := decided(t, redirect.Config{Moves: redirect.MovesAny})
+	table.SetMembers(names(3))
+	if r := table.Report(now); r.Unknown != 2 || len(table.Rules()) != 2 {
+		t.Errorf("of four flows, two with rules, %d are at a member that is unknown: want 2; rules %v", r.Unknown, table.Rules())
+	}
+}

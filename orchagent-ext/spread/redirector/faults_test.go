@@ -4,6 +4,7 @@ package redirector_test
 
 import (
 	"errors"
+	"maps"
 	"net/netip"
 	"slices"
 	"testing"
@@ -30,66 +31,111 @@ func without(n int, dead ...int) []nexthops.Member {
 
 // astray are the rules that lead to anything but a live next hop of the flow's route.
 func (b *bed) astray() (all []string) {
-	for flow, port := range b.rules {
-		live := slices.ContainsFunc(b.members[destination], func(m nexthops.Member) bool { return m.Link == port && !m.Dead && !m.Unresolved })
+	for flow, to := range b.rules {
+		live := slices.ContainsFunc(b.members[destination], func(m nexthops.Member) bool {
+			return target(m.Link, m.Gateway) == to && !m.Dead && !m.Unresolved && !b.uncarried[m.Index]
+		})
 		if !live {
-			all = append(all, flow+" to "+port)
+			all = append(all, flow+" to "+to)
 		}
 	}
 	return all
 }
 
+// fault is one row of TestRedirectorInFaults.
+type fault struct {
+	do    func(b *bed)
+	rules int  // that there are right after it
+	first bool // it comes before flows are placed
+}
+
+// faults are by name. Two of four flows have a rule where loads are even over two uplinks.
+var faults = map[string]fault{
+	"a neighbor flaps": {do: func(b *bed) {
+		for i := range 21 {
+			members := uplinks(2)
+			members[1].Unresolved = i%2 == 0
+			b.route(members)
+			b.poll()
+			b.run(50 * time.Millisecond)
+		}
+	}},
+	"a link flaps": {do: func(b *bed) {
+		for i := range 20 {
+			b.route(without(2, []int{1}[:i%2]...))
+			b.poll()
+			b.run(50 * time.Millisecond)
+		}
+	}},
+	"next hops change links": {do: func(b *bed) {
+		moved := uplinks(2)
+		moved[0].Link, moved[1].Link = moved[1].Link, moved[0].Link
+		b.route(moved)
+		b.poll()
+		b.run(4 * time.Second)
+	}, rules: 2},
+	"all links are down":     {do: func(b *bed) { b.route(without(2, 0, 1)); b.poll(); b.run(time.Second) }},
+	"the route is withdrawn": {do: func(b *bed) { b.route(nil); b.poll(); b.run(time.Second) }},
+	"the group grows":        {do: func(b *bed) { b.flows = 6; b.route(uplinks(3)); b.poll(); b.run(6 * time.Second) }, rules: 4},
+	"the group shrinks":      {do: func(b *bed) { b.route(uplinks(1)); b.poll(); b.run(time.Second) }},
+	"next hops are unreadable": {do: func(b *bed) {
+		b.netErr = errors.New("no answer")
+		b.r.Stale()
+		b.run(time.Second)
+		b.netErr = nil
+	}, rules: 2},
+	"a link goes down while next hops are unreadable": {do: func(b *bed) {
+		b.netErr = errors.New("no answer")
+		b.route(without(2, 1))
+		b.run(500 * time.Millisecond)
+		b.netErr = nil
+		b.run(1500 * time.Millisecond)
+	}},
+	"a link goes down while the switch fails": {do: func(b *bed) {
+		b.swErr = errors.New("no answer")
+		b.route(without(2, 1))
+		b.run(time.Second)
+		b.swErr = nil
+		b.run(1500 * time.Millisecond)
+	}},
+	"the table is full":                           {do: func(b *bed) { b.flows = 8; b.full = true; b.run(2 * time.Second) }},
+	"the switch is emptied":                       {do: func(b *bed) { clear(b.rules); b.run(1500 * time.Millisecond) }, rules: 2},
+	"samples stop":                                {do: func(b *bed) { b.pass(20 * time.Second) }, rules: 2},
+	"flows end":                                   {do: func(b *bed) { b.pass(40 * time.Second) }},
+	"samples of another group's ports":            {do: func(b *bed) { b.runAs(4*time.Second, "other7") }, first: true},
+	"samples without the port that they leave by": {do: func(b *bed) { b.runAs(4*time.Second, "") }, first: true},
+	"the clock steps back": {do: func(b *bed) {
+		b.now = b.now.Add(-time.Hour)
+		b.route(without(2, 1))
+		b.run(100 * time.Millisecond)
+	}},
+	"the clock steps back and the switch is emptied": {do: func(b *bed) {
+		b.now = b.now.Add(-time.Hour)
+		clear(b.rules)
+		b.run(1500 * time.Millisecond)
+	}, rules: 2},
+	"the clock steps ahead": {do: func(b *bed) {
+		b.now = b.now.Add(time.Hour)
+		b.route(without(2, 1))
+		b.run(100 * time.Millisecond)
+	}},
+}
+
 // TestRedirectorInFaults: whatever happens, no rule leads to anything but a live next hop of the
-// route; and 12 s after the fault, when refusals are forgotten, loads are even again.
+// route, and there are as many rules as the fault leaves; and 12 s after it, when refusals are
+// forgotten, loads are even again.
 func TestRedirectorInFaults(t *testing.T) {
-	moved := uplinks(2)
-	moved[0].Link, moved[1].Link = moved[1].Link, moved[0].Link
-	for name, fault := range map[string]func(b *bed){
-		"a neighbor flaps": func(b *bed) {
-			for i := range 20 {
-				members := uplinks(2)
-				members[1].Unresolved = i%2 == 0
-				b.route(members)
-				b.poll()
-				b.run(50 * time.Millisecond)
-			}
-		},
-		"a link flaps": func(b *bed) {
-			for i := range 20 {
-				b.route(without(2, []int{1}[:i%2]...))
-				b.poll()
-				b.run(50 * time.Millisecond)
-			}
-		},
-		"next hops change links":   func(b *bed) { b.route(moved); b.poll(); b.run(time.Second) },
-		"all links are down":       func(b *bed) { b.route(without(2, 0, 1)); b.poll(); b.run(time.Second) },
-		"the route is withdrawn":   func(b *bed) { b.route(nil); b.poll(); b.run(time.Second) },
-		"the group grows":          func(b *bed) { b.route(uplinks(3)); b.poll(); b.run(time.Second) },
-		"the group shrinks":        func(b *bed) { b.route(uplinks(1)); b.poll(); b.run(time.Second) },
-		"next hops are unreadable": func(b *bed) { b.netErr = errors.New("no answer"); b.r.Stale(); b.run(time.Second); b.netErr = nil },
-		"a link goes down while next hops are unreadable": func(b *bed) {
-			b.netErr = errors.New("no answer")
-			b.route(without(2, 1))
-			b.run(500 * time.Millisecond)
-			b.netErr = nil
-			b.run(1500 * time.Millisecond)
-		},
-		"the switch fails":                            func(b *bed) { b.swErr = errors.New("no answer"); b.run(time.Second); b.swErr = nil },
-		"the table is full":                           func(b *bed) { b.full = true; b.run(2 * time.Second); b.full = false },
-		"the switch is emptied":                       func(b *bed) { clear(b.rules); b.run(time.Second) },
-		"samples stop":                                func(b *bed) { b.pass(20 * time.Second) },
-		"samples of another group's ports":            func(b *bed) { b.runAs(time.Second, "other7") },
-		"samples without the port that they leave by": func(b *bed) { b.runAs(time.Second, "") },
-		"the clock steps back":                        func(b *bed) { b.now = b.now.Add(-time.Hour); b.run(2 * time.Second) },
-		"the clock steps ahead":                       func(b *bed) { b.now = b.now.Add(time.Hour); b.run(2 * time.Second) },
-	} {
+	for name, is := range faults {
 		t.Run(name, func(t *testing.T) {
 			b := newBed(t)
-			b.placed()
-			fault(b)
-			if wrong := b.astray(); len(wrong) > 0 && b.swErr == nil {
-				t.Errorf("rules lead astray: %v", wrong)
+			if !is.first {
+				b.placed()
 			}
+			is.do(b)
+			if wrong := b.astray(); len(wrong) > 0 || len(b.rules) != is.rules {
+				t.Errorf("after it the rules are %v: want %d, to live next hops", b.rules, is.rules)
+			}
+			b.flows, b.full = 4, false
 			b.route(uplinks(2))
 			b.run(12 * time.Second)
 			if wrong := b.astray(); len(wrong) > 0 || len(b.rules) != 2 {
@@ -143,6 +189,30 @@ func TestRulesOfALinkGoInOneCall(t *testing.T) {
 	b.poll()
 	if len(b.rules) > 0 {
 		t.Errorf("rules to a dead link: %v", b.rules)
+	}
+}
+
+// TestRulesOfADeadLinkGoAlone: flows that go elsewhere instead have their rules made afterwards,
+// since a switch takes a time for each.
+func TestRulesOfADeadLinkGoAlone(t *testing.T) {
+	b := newBed(t)
+	b.flows = 18
+	b.route(uplinks(3))
+	if b.run(6 * time.Second); len(b.rules) != 12 {
+		t.Fatalf("18 flows share one of three uplinks; the rules are %v: want 12", b.rules)
+	}
+	before := maps.Clone(b.rules)
+	b.route(without(3, 1))
+	b.now = b.now.Add(time.Second) // a decision is due
+	b.poll()
+	for flow, to := range b.rules {
+		if before[flow] != to {
+			t.Errorf("beside the removals flow %s gets a rule to %s", flow, to)
+		}
+	}
+	b.run(2 * time.Second)
+	if len(b.rules) <= 6 {
+		t.Errorf("2 s later the rules are %v: want more than 6", b.rules)
 	}
 }
 

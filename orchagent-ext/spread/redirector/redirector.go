@@ -72,6 +72,9 @@ type Redirector struct {
 	dests  map[netip.Addr]*group // nil: its route has no group that flows are placed over
 	fresh  bool                  // a destination is new
 	stale  bool                  // next hops may have changed
+
+	last    time.Time     // that at was called with
+	elapsed time.Duration // until then, of the tables' clock
 	readAt time.Time
 	err    error // of the last reading, or of the last change of rules
 
@@ -99,7 +102,7 @@ type group struct {
 
 // New returns a redirector without rules.
 func New(c redirect.Config, n Network, s Switch, log *slog.Logger) *Redirector {
-	return &Redirector{cfg: c, net: n, sw: s, log: log, groups: map[string]*group{}, dests: map[netip.Addr]*group{}}
+	return &Redirector{cfg: c, net: n, sw: s, log: log, groups: map[string]*group{}, dests: map[netip.Addr]*group{}, elapsed: 1}
 }
 
 // SetMoves sets when flows move from now on. Rules and counts stay.
@@ -118,8 +121,18 @@ func (r *Redirector) Sample(f redirect.Flow, port uint64, link string, octets in
 		r.dests[f.Dst], r.fresh = nil, true
 	}
 	if g != nil {
-		g.table.Sample(f, port, link, octets, now.UnixNano())
+		g.table.Sample(f, port, link, octets, r.at(now))
 	}
+}
+
+// at is a time by the clock of tables, in ns, which never goes back: that of a day does when it is
+// set.
+func (r *Redirector) at(now time.Time) int64 {
+	if passed := now.Sub(r.last); passed > 0 && !r.last.IsZero() {
+		r.elapsed += passed
+	}
+	r.last = now
+	return int64(r.elapsed)
 }
 
 // Stale records that next hops may have changed. The next poll reads them.
@@ -147,7 +160,7 @@ func (r *Redirector) Poll(now time.Time) error {
 		}
 		for _, g := range r.groups {
 			g.table.SetHeld(held)
-			if g.table.Decide(now.UnixNano(), atOnce) {
+			if g.table.Decide(r.at(now), atOnce) {
 				changed = true
 			}
 		}
@@ -187,7 +200,7 @@ func (r *Redirector) takeOver(now time.Time) {
 		if g == nil || !slices.ContainsFunc(g.members, func(m nexthops.Member) bool { return m.Link == l.To.Port && m.Gateway == l.To.Address }) {
 			continue
 		}
-		g.table.Adopt(redirect.Flow{Src: l.Src, Dst: l.Dst, SrcPort: l.SrcPort}, l.To.Port, now.UnixNano())
+		g.table.Adopt(redirect.Flow{Src: l.Src, Dst: l.Dst, SrcPort: l.SrcPort}, l.To.Port, r.at(now))
 	}
 	r.left = nil
 }
@@ -365,7 +378,7 @@ func (r *Redirector) carryOut(now time.Time) error {
 		}
 		r.refusedBy, r.refusedAt = why, now
 		f := redirect.Flow{Src: want[i].Src, Dst: want[i].Dst, SrcPort: want[i].SrcPort}
-		tables[key].Refused(f, errors.Is(why, engine.ErrRefused), now.UnixNano())
+		tables[key].Refused(f, errors.Is(why, engine.ErrRefused), r.at(now))
 	}
 	r.failedAt = time.Time{}
 	if err != nil {
@@ -414,7 +427,7 @@ func (r *Redirector) Report(now time.Time) Report {
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.groups)) {
 		g := r.groups[name]
-		all.Groups = append(all.Groups, GroupReport{name, g.table.Report(now.UnixNano()), g.table.Counts()})
+		all.Groups = append(all.Groups, GroupReport{name, g.table.Report(r.at(now)), g.table.Counts()})
 	}
 	return all
 }

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/netip"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -24,7 +25,7 @@ type bed struct {
 	members map[netip.Addr][]nexthops.Member
 	netErr  error
 	reads   int
-	rules   map[string]string // by flow: the port
+	rules   map[string]string // by flow: the target
 	full    bool
 	swErr   error
 	left    []engine.Redirection // by an earlier process
@@ -92,7 +93,7 @@ func (b *bed) Redirect(all []engine.Redirection) (map[string]error, error) {
 			refused[all[i].Key()] = fmt.Errorf("%w: table full", engine.ErrRefused)
 			continue
 		}
-		is[fmt.Sprint(all[i].SrcPort)] = all[i].To.Port
+		is[fmt.Sprint(all[i].SrcPort)] = target(all[i].To.Port, all[i].To.Address)
 	}
 	b.rules = is
 	if b.pending {
@@ -100,6 +101,9 @@ func (b *bed) Redirect(all []engine.Redirection) (map[string]error, error) {
 	}
 	return refused, nil
 }
+
+// target is a next hop as rules of a bed have it.
+func target(link string, gateway netip.Addr) string { return link + "@" + gateway.String() }
 
 func (b *bed) Adopt() ([]engine.Redirection, error) { return b.left, b.swErr }
 
@@ -114,7 +118,7 @@ func (b *bed) run(d time.Duration) {
 			}
 			link := "up0"
 			if to, ruled := b.rules[fmt.Sprint(port)]; ruled {
-				link = to
+				link, _, _ = strings.Cut(to, "@")
 			}
 			flow := redirect.Flow{Src: netip.MustParseAddr("10.0.0.1"), Dst: destination, SrcPort: uint16(port)}
 			b.r.Sample(flow, 1, link, 1000, b.now)
@@ -259,7 +263,7 @@ func (b *bed) leave(n int) {
 	for i := range n {
 		hop := uplinks(n)[i]
 		b.left = append(b.left, engine.Redirection{Src: netip.MustParseAddr("10.0.0.1"), Dst: destination, SrcPort: uint16(i), To: engine.NextHop{Address: hop.Gateway, Port: hop.Link}})
-		b.rules[fmt.Sprint(i)] = hop.Link
+		b.rules[fmt.Sprint(i)] = target(hop.Link, hop.Gateway)
 	}
 }
 
@@ -288,7 +292,7 @@ func TestRedirectorRemovesRulesOfAnEarlierProcessThatLeadNowhere(t *testing.T) {
 		b := newBed(t)
 		b.leave(2)
 		b.members[destination] = members
-		if err := b.r.Poll(b.now); err != nil || len(b.rules) != 1 || b.rules["0"] != "up0" {
+		if err := b.r.Poll(b.now); err != nil || len(b.rules) != 1 || !strings.HasPrefix(b.rules["0"], "up0@") {
 			t.Errorf("%s: the rules are %v, %v: want the one to up0", name, b.rules, err)
 		}
 	}
