@@ -83,6 +83,52 @@ func TestRedirect(t *testing.T) {
 	}
 }
 
+// A DROP of the operator counts: beside the redirection in one entry, and in an entry of a higher
+// priority. A port takes one table, so that an operator's table keeps that of Sluice out.
+func TestDropWinsOverRedirect(t *testing.T) {
+	f := newFabric(t)
+	d := startDriver(t)
+	d.do("switch " + allPorts)
+	table := newTable(t, d, "in")
+	hop, _ := newHop(t, d, "out2", []byte{0: 0xfe, 1: 0x80, 15: 3})
+	counter := d.id("create counter TABLE_ID=%s ENABLE_PACKET_COUNT=1", table)
+	const match = "TABLE_ID=%s FIELD_L4_SRC_PORT=0xc000"
+	entry := d.id("create entry "+match+" PRIORITY=10 ACTION_REDIRECT=%s %s=%s", table, hop, actionCounter, counter)
+	frames := queuePairs(16)
+	arrive := func(what string, want bool) {
+		t.Helper()
+		met := func() string { return d.do("get counter %s PACKETS", counter)[0] }
+		before := met()
+		for deadline := time.Now().Add(patience); met() == before; {
+			if time.Now().After(deadline) {
+				t.Fatalf("%s: no packet met the entry", what)
+			}
+			f.wire.send(f.in, frames[0])
+		}
+		n := 0
+		for {
+			from, got, ok := f.wire.receive()
+			if !ok {
+				break
+			}
+			if _, isPath := f.path[from]; isPath && qpOf(got) == qpOf(frames[0]) {
+				n++
+			}
+		}
+		if (n > 0) != want {
+			t.Errorf("%s: %d packets left, want any: %v", what, n, want)
+		}
+	}
+	arrive("a redirection", true)
+	d.do("set entry %s ACTION_PACKET_ACTION=0", entry) // SAI_PACKET_ACTION_DROP
+	arrive("with DROP in its entry", false)
+	d.do("set entry %s ACTION_PACKET_ACTION=off", entry)
+	arrive("without it", true)
+	d.do("set entry %s %s=off", entry, actionCounter)
+	d.do("create entry "+match+" FIELD_DSCP=0 PRIORITY=11 ACTION_PACKET_ACTION=0 %s=%s", table, actionCounter, counter)
+	arrive("with DROP in an entry of a higher priority", false)
+}
+
 // As an ASIC, the switch tells in a sample by which port its packet leaves.
 func TestSamplesTellTheEgressPort(t *testing.T) {
 	f := newFabric(t)
