@@ -24,6 +24,7 @@ enum {
 	QUEUE,
 	ROUTER_INTERFACE,
 	NEXT_HOP,
+	NEXT_HOP_GROUP,
 	ACL,
 	HASH,
 	UDF,
@@ -36,19 +37,13 @@ enum {
 };
 
 static const sai_api_t api_ids[APIS] = {
-	[SWITCH] = SAI_API_SWITCH,
-	[PORT] = SAI_API_PORT,
-	[QUEUE] = SAI_API_QUEUE,
-	[ROUTER_INTERFACE] = SAI_API_ROUTER_INTERFACE,
-	[NEXT_HOP] = SAI_API_NEXT_HOP,
-	[ACL] = SAI_API_ACL,
-	[HASH] = SAI_API_HASH,
-	[UDF] = SAI_API_UDF,
-	[MIRROR] = SAI_API_MIRROR,
-	[POLICER] = SAI_API_POLICER,
-	[SCHEDULER] = SAI_API_SCHEDULER,
-	[HOSTIF] = SAI_API_HOSTIF,
-	[SAMPLEPACKET] = SAI_API_SAMPLEPACKET,
+	[SWITCH] = SAI_API_SWITCH,     [PORT] = SAI_API_PORT,
+	[QUEUE] = SAI_API_QUEUE,       [ROUTER_INTERFACE] = SAI_API_ROUTER_INTERFACE,
+	[NEXT_HOP] = SAI_API_NEXT_HOP, [NEXT_HOP_GROUP] = SAI_API_NEXT_HOP_GROUP,
+	[ACL] = SAI_API_ACL,	       [HASH] = SAI_API_HASH,
+	[UDF] = SAI_API_UDF,	       [MIRROR] = SAI_API_MIRROR,
+	[POLICER] = SAI_API_POLICER,   [SCHEDULER] = SAI_API_SCHEDULER,
+	[HOSTIF] = SAI_API_HOSTIF,     [SAMPLEPACKET] = SAI_API_SAMPLEPACKET,
 };
 
 struct shim {
@@ -437,6 +432,8 @@ static const struct methods {
 	  offsetof(sai_policer_api_t, get_policer_attribute), offsetof(sai_policer_api_t, get_policer_stats) },
 	{ QUAD(ROUTER_INTERFACE, ROUTER_INTERFACE, sai_router_interface_api_t, router_interface) },
 	{ QUAD(NEXT_HOP, NEXT_HOP, sai_next_hop_api_t, next_hop) },
+	{ QUAD(NEXT_HOP_GROUP, NEXT_HOP_GROUP, sai_next_hop_group_api_t, next_hop_group) },
+	{ QUAD(NEXT_HOP_GROUP_MEMBER, NEXT_HOP_GROUP, sai_next_hop_group_api_t, next_hop_group_member) },
 	{ QUAD(ACL_TABLE, ACL, sai_acl_api_t, acl_table) },
 	{ QUAD(ACL_ENTRY, ACL, sai_acl_api_t, acl_entry) },
 	{ QUAD(ACL_COUNTER, ACL, sai_acl_api_t, acl_counter) },

@@ -188,6 +188,7 @@ enum {
 	SAI_API_SWITCH = 1,
 	SAI_API_PORT = 2,
 	SAI_API_NEXT_HOP = 7,
+	SAI_API_NEXT_HOP_GROUP = 8,
 	SAI_API_ROUTER_INTERFACE = 9,
 	SAI_API_ACL = 11,
 	SAI_API_HOSTIF = 12,
@@ -206,6 +207,7 @@ enum {
 	SAI_OBJECT_TYPE_PORT = 1,
 	SAI_OBJECT_TYPE_VIRTUAL_ROUTER = 3,
 	SAI_OBJECT_TYPE_NEXT_HOP = 4,
+	SAI_OBJECT_TYPE_NEXT_HOP_GROUP = 5,
 	SAI_OBJECT_TYPE_ROUTER_INTERFACE = 6,
 	SAI_OBJECT_TYPE_ACL_TABLE = 7,
 	SAI_OBJECT_TYPE_ACL_ENTRY = 8,
@@ -224,6 +226,7 @@ enum {
 	SAI_OBJECT_TYPE_UDF_GROUP = 31,
 	SAI_OBJECT_TYPE_SWITCH = 33,
 	SAI_OBJECT_TYPE_HOSTIF_TABLE_ENTRY = 35,
+	SAI_OBJECT_TYPE_NEXT_HOP_GROUP_MEMBER = 45,
 	SAI_OBJECT_TYPE_HOSTIF_USER_DEFINED_TRAP = 56,
 };
 
@@ -518,6 +521,18 @@ enum {
 	SAI_NEXT_HOP_TYPE_IP = 0,
 };
 
+/* Groups of next hops. PROTECTION was 1 before SAI 1.7. */
+enum {
+	SAI_NEXT_HOP_GROUP_ATTR_TYPE = 2,
+	SAI_NEXT_HOP_GROUP_TYPE_ECMP = 0,
+	SAI_NEXT_HOP_GROUP_TYPE_PROTECTION = 3,
+	SAI_NEXT_HOP_GROUP_MEMBER_ATTR_NEXT_HOP_GROUP_ID = 0,
+	SAI_NEXT_HOP_GROUP_MEMBER_ATTR_NEXT_HOP_ID = 1,
+	SAI_NEXT_HOP_GROUP_MEMBER_ATTR_CONFIGURED_ROLE = 3,
+	SAI_NEXT_HOP_GROUP_MEMBER_CONFIGURED_ROLE_PRIMARY = 0,
+	SAI_NEXT_HOP_GROUP_MEMBER_CONFIGURED_ROLE_STANDBY = 1,
+};
+
 /* Policers. */
 enum {
 	SAI_POLICER_ATTR_METER_TYPE = 0,
@@ -652,6 +667,17 @@ typedef struct {
 	sai_unused_fn set_next_hops_attribute;
 	sai_unused_fn get_next_hops_attribute;
 } sai_next_hop_api_t;
+
+typedef struct {
+	sai_create_fn create_next_hop_group;
+	sai_remove_fn remove_next_hop_group;
+	sai_set_fn set_next_hop_group_attribute;
+	sai_get_fn get_next_hop_group_attribute;
+	sai_create_fn create_next_hop_group_member;
+	sai_remove_fn remove_next_hop_group_member;
+	sai_set_fn set_next_hop_group_member_attribute;
+	sai_get_fn get_next_hop_group_member_attribute;
+} sai_next_hop_group_api_t;
 
 typedef struct {
 	sai_create_fn create_hash;

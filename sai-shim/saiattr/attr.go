@@ -88,6 +88,8 @@ var (
 	Sample     = kind("samplepacket", SampleRate)
 	Interface  = kind("router_interface", InterfaceType)
 	NextHop    = kind("next_hop", NextHopType)
+	HopGroup   = kind("next_hop_group", HopGroupType)
+	HopMember  = kind("next_hop_group_member", HopMemberGroup)
 	Switch     = kind("switch", nil)
 	Port       = kind("port", nil)
 	Queue      = kind("queue", nil)
@@ -231,6 +233,10 @@ var (
 	NextHopType     = define("SAI_NEXT_HOP_ATTR_TYPE", S32, of("SAI_NEXT_HOP_TYPE_"))
 	NextHopAddress  = define("SAI_NEXT_HOP_ATTR_IP", IPAddress)
 	NextHopOf       = define("SAI_NEXT_HOP_ATTR_ROUTER_INTERFACE_ID", OID)
+	HopGroupType    = define("SAI_NEXT_HOP_GROUP_ATTR_TYPE", S32, of("SAI_NEXT_HOP_GROUP_TYPE_"))
+	HopMemberGroup  = define("SAI_NEXT_HOP_GROUP_MEMBER_ATTR_NEXT_HOP_GROUP_ID", OID)
+	HopMemberHop    = define("SAI_NEXT_HOP_GROUP_MEMBER_ATTR_NEXT_HOP_ID", OID) // a next hop, or a group
+	HopMemberRole   = define("SAI_NEXT_HOP_GROUP_MEMBER_ATTR_CONFIGURED_ROLE", S32, of("SAI_NEXT_HOP_GROUP_MEMBER_CONFIGURED_ROLE_"))
 
 	UDFMatchPort   = define("SAI_UDF_MATCH_ATTR_L4_DST_PORT_TYPE", FieldU16, masked(0xffff))
 	UDFGroupType   = define("SAI_UDF_GROUP_ATTR_TYPE", S32, of("SAI_UDF_GROUP_TYPE_"))

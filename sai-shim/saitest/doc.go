@@ -31,6 +31,7 @@
 //	             "capability switch.ECMP_HASH_IPV6_RDMA 0 -1"; "values hash.NATIVE_HASH_FIELD_LIST", "list acl_table"
 //	HIDE         unsupported attributes, by their full names, with blanks between
 //	DROP         attributes that it takes and drops
+//	ROUTER       it has the ACL action REDIRECT
 //	GROUPED      its ports take no ACL table, but groups
 //	MISSING      status of calls of an object that does not exist; default -7, ITEM_NOT_FOUND
 //	UNSET        status of reading an attribute that was never set; not given: it is read as 0

@@ -221,3 +221,43 @@ func TestInterruptedCheckLeavesNothing(t *testing.T) {
 		t.Errorf("left on the switch: %q", left)
 	}
 }
+
+// TestCheckTriesMoreOfRedirections: groups, a group as backup, a second equal match, and a table
+// with DROP in one group of tables: each is taken or refused by itself, and removed.
+func TestCheckTriesMoreOfRedirections(t *testing.T) {
+	const group, backup, second, drop = "to a group", "to a next hop with a group as backup", "a second equal match", "a table with DROP beside it"
+	for name, tt := range map[string]struct {
+		fail  string
+		wants map[string]string // why each is refused; "": it is taken
+	}{
+		"all":              {"", map[string]string{group: "", backup: "", second: "", drop: ""}},
+		"no groups at all": {"query next_hop_group 0 -2; create acl_table_group 0 -2", map[string]string{group: "next_hop_group", backup: "next_hop_group", second: "", drop: "NOT_SUPPORTED"}},
+		"little":           {"create next_hop_group_member.CONFIGURED_ROLE 1 -5; create acl_entry.FIELD_L4_SRC_PORT 12 -6", map[string]string{group: "", backup: "INVALID_PARAMETER", second: "ITEM_ALREADY_EXISTS", drop: "ITEM_ALREADY_EXISTS"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			library := saitest.New(t)
+			profile := []string{"ROUTER", "1"}
+			if tt.fail != "" {
+				profile = append(profile, "FAIL", tt.fail)
+			}
+			report, err := checkOf(t, library, t.TempDir(), time.Minute, profile...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			is := report.Methods["placement"]["redirect"]
+			if is == nil || !is.Works || len(is.Trials) != len(tt.wants) {
+				t.Fatalf("placement by redirect: %+v", is)
+			}
+			for _, trial := range is.Trials {
+				why, known := tt.wants[trial.Name]
+				if !known || trial.Taken != (why == "") || !strings.Contains(trial.Reason, why) {
+					t.Errorf("%+v: want that it is refused with %q", trial, why)
+				}
+			}
+			if left := leftBy(library.Calls()); len(left) > 0 {
+				t.Errorf("left on the switch: %q", left)
+			}
+		})
+	}
+}

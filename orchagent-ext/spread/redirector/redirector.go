@@ -75,8 +75,8 @@ type Redirector struct {
 
 	last    time.Time     // that at was called with
 	elapsed time.Duration // until then, of the tables' clock
-	readAt time.Time
-	err    error // of the last reading, or of the last change of rules
+	readAt  time.Time
+	err     error // of the last reading, or of the last change of rules
 
 	adopted   bool                 // the rules of an earlier process are known
 	left      []engine.Redirection // of these, those whose groups are yet to be read

@@ -28,6 +28,8 @@ const (
 	TypeTrapGroup  Type = "trap-group"
 	TypeInterface  Type = "router-interface"
 	TypeNextHop    Type = "next-hop"
+	TypeHopGroup   Type = "next-hop-group"
+	TypeHopMember  Type = "next-hop-group-member"
 	TypeUDFMatch   Type = "udf-match"
 	TypeUDFGroup   Type = "udf-group"
 	TypeUDF        Type = "udf"

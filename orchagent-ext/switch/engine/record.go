@@ -42,7 +42,7 @@ func (r *Record) order() int {
 		return adoptLast
 	case strings.HasPrefix(r.Key, PrefixFlow):
 		return 4
-	case slices.Contains([]Type{TypeInterface, TypePolicer, TypeSample, TypeUDFMatch, TypeUDFGroup, TypeACLGroup}, r.Type):
+	case slices.Contains([]Type{TypeInterface, TypePolicer, TypeSample, TypeUDFMatch, TypeUDFGroup, TypeACLGroup, TypeHopGroup}, r.Type):
 		return 0
 	case slices.Contains([]Type{TypeNextHop, TypeACLTable, TypeTrapGroup, TypeUDF, TypeHash}, r.Type):
 		return 1
@@ -55,7 +55,7 @@ func (r *Record) order() int {
 // leastAttrs are the types that drivers create, and how many attributes each has at
 // least.
 var leastAttrs = map[Type]int{
-	TypeTrapRoute: 0, TypeACLTable: 0, TypeACLGroup: 0, TypeACLMember: 0, TypeACLCounter: 0, TypeACLEntry: 0, TypeSample: 0, TypeUserTrap: 0, TypePolicer: 0, TypeTrapGroup: 0, TypeInterface: 0, TypeNextHop: 0,
+	TypeTrapRoute: 0, TypeACLTable: 0, TypeACLGroup: 0, TypeACLMember: 0, TypeACLCounter: 0, TypeACLEntry: 0, TypeSample: 0, TypeUserTrap: 0, TypePolicer: 0, TypeTrapGroup: 0, TypeInterface: 0, TypeNextHop: 0, TypeHopGroup: 0, TypeHopMember: 0,
 	TypeUDFMatch: 0, TypeUDFGroup: 0, TypeUDF: 0, TypeHash: 0, TypeBinding: 0, TypeSwitchHash: 1, TypeHashList: 1, TypeSwitchSeed: 1, TypeRow: 0, TypeHashField: 1, typeChanging: 0,
 }
 

@@ -71,6 +71,16 @@ type Result struct {
 	// how many more the table has room for, nil where the library does not report it.
 	EntryMS float64 `json:"entry_ms,omitempty"`
 	Room    *uint64 `json:"entries_free,omitempty"`
+
+	Trials []Trial `json:"trials,omitempty"` // of entries that redirect flows
+}
+
+// Trial is a further ability of a switch whose entries redirect flows. That a library takes the
+// objects does not prove where packets go.
+type Trial struct {
+	Name   string `json:"name"`
+	Taken  bool   `json:"taken"`
+	Reason string `json:"reason,omitempty"` // for which it is refused
 }
 
 // Report is the result of a check.

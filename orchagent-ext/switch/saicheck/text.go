@@ -68,6 +68,9 @@ func (r *Report) Text(w io.Writer, all bool) error {
 			}
 			fmt.Fprintf(&b, "  an entry takes %.1f ms%s\n", is.EntryMS, room)
 		}
+		for _, t := range is.Trials {
+			fmt.Fprintf(&b, "  %s: %s\n", t.Name, map[bool]string{true: "taken", false: "no: " + t.Reason}[t.Taken])
+		}
 		calls(is.Calls)
 	}
 	for _, row := range r.Left {

@@ -224,6 +224,7 @@ var kinds = map[engine.Type]saiattr.Kind{
 	engine.TypeTrapRoute: saiattr.TrapRoute, engine.TypeACLGroup: saiattr.ACLGroup, engine.TypeACLMember: saiattr.ACLMember, engine.TypeACLTable: saiattr.ACLTable, engine.TypeACLCounter: saiattr.ACLCounter, engine.TypeACLEntry: saiattr.ACLEntry,
 	engine.TypeSample: saiattr.Sample, engine.TypeUserTrap: saiattr.UserTrap, engine.TypeUDFMatch: saiattr.UDFMatch, engine.TypeUDFGroup: saiattr.UDFGroup,
 	engine.TypeUDF: saiattr.UDF, engine.TypeHash: saiattr.Hash, engine.TypePolicer: saiattr.Policer, engine.TypeTrapGroup: saiattr.TrapGroup, engine.TypeInterface: saiattr.Interface, engine.TypeNextHop: saiattr.NextHop,
+	engine.TypeHopGroup: saiattr.HopGroup, engine.TypeHopMember: saiattr.HopMember,
 }
 
 // Objects implements [engine.Driver].

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"sluice/orchagent-ext/switch/engine"
+	"sluice/orchagent-ext/switch/saicheck"
 	"sluice/orchagent-ext/switch/saidriver"
 	sai "sluice/sai-shim"
 )
@@ -24,6 +25,8 @@ type checked struct {
 
 	Entry time.Duration // that an entry of a redirected flow took to create; 0: not measured
 	Room  *uint64       // for more of these; nil: the library does not report it
+
+	Trials []saicheck.Trial
 }
 
 // checker tries the methods of a SAI library one by one.
@@ -35,6 +38,8 @@ type checker struct {
 	// The method that is tried now.
 	need   engine.Need
 	method engine.Method
+
+	trial []engine.Object // beside the objects of the method
 }
 
 // newChecker asks the library for its abilities. The driver has its ports.
@@ -69,6 +74,7 @@ func (c *checker) tryMethod(l engine.Ledger, n engine.Need, m engine.Method, p e
 	is := c.outcome(e, p)
 	if is.Works && m == engine.Redirect {
 		c.measure(e, l, p.Ports[0], &is)
+		is.Trials = c.try(e, l, p)
 	}
 	return is, emptied(e)
 }

@@ -146,7 +146,7 @@ func (r *Reporter) TryMethods(ctx context.Context, lib *sai.Library, d *saidrive
 		if err != nil {
 			return fmt.Errorf("%s by %s: objects are left on the switch: %w", m.Need, m.Method, err)
 		}
-		r.write(saicheck.Event{Ends: &saicheck.Result{Works: is.Works, Reason: is.Reason, Problems: is.Problems, EntryMS: is.Entry.Seconds() * 1000, Room: is.Room}})
+		r.write(saicheck.Event{Ends: &saicheck.Result{Works: is.Works, Reason: is.Reason, Problems: is.Problems, EntryMS: is.Entry.Seconds() * 1000, Room: is.Room, Trials: is.Trials}})
 	}
 	return nil
 }

@@ -168,6 +168,8 @@ bool hidden(sai_object_type_t type, sai_attr_id_t id)
 		snprintf(word, sizeof(word), "%s%s", known->prefix, known->name);
 	else
 		snprintf(word, sizeof(word), "%#x", id);
+	if (type == SAI_OBJECT_TYPE_ACL_ENTRY && id == SAI_ACL_ENTRY_ATTR_ACTION_REDIRECT && !profile("ROUTER"))
+		return true;
 	return known ? listed(profile("HIDE"), word) : !listed(profile("CAN"), word);
 }
 

@@ -101,6 +101,9 @@ static void make_ports(void)
 		ports[list.value.objlist.count++] = port;
 	}
 	store_put(the_switch, &list);
+	list = (sai_attribute_t){ .id = SAI_SWITCH_ATTR_DEFAULT_VIRTUAL_ROUTER_ID };
+	list.value.oid = store_add(SAI_OBJECT_TYPE_VIRTUAL_ROUTER);
+	store_put(the_switch, &list);
 }
 
 /* The one switch; of an earlier process it may be there already. */
@@ -217,6 +220,10 @@ QUAD(acl_entry, ACL_ENTRY)
 QUAD(acl_counter, ACL_COUNTER)
 QUAD(acl_table_group, ACL_TABLE_GROUP)
 QUAD(acl_table_group_member, ACL_TABLE_GROUP_MEMBER)
+QUAD(router_interface, ROUTER_INTERFACE)
+QUAD(next_hop, NEXT_HOP)
+QUAD(next_hop_group, NEXT_HOP_GROUP)
+QUAD(next_hop_group_member, NEXT_HOP_GROUP_MEMBER)
 QUAD(hash, HASH)
 QUAD(udf, UDF)
 QUAD(udf_match, UDF_MATCH)
@@ -249,6 +256,9 @@ static const sai_acl_api_t acl_api = { FOUR(acl_table),
 				       .remove_acl_table_group_member = remove_acl_table_group_member,
 				       .set_acl_table_group_member_attribute = set_acl_table_group_member_attribute,
 				       .get_acl_table_group_member_attribute = get_acl_table_group_member_attribute };
+static sai_router_interface_api_t router_interface_api = { FOUR(router_interface), .get_router_interface_stats = NULL };
+static sai_next_hop_api_t next_hop_api = { FOUR(next_hop), .create_next_hops = NULL };
+static sai_next_hop_group_api_t next_hop_group_api = { FOUR(next_hop_group), FOUR(next_hop_group_member) };
 static sai_hash_api_t hash_api = { FOUR(hash), .create_fine_grained_hash_field = NULL };
 static sai_udf_api_t udf_api = { FOUR(udf), FOUR(udf_match), FOUR(udf_group) };
 static sai_mirror_api_t mirror_api = { FOUR(mirror_session) };
@@ -345,6 +355,9 @@ EXPORT sai_status_t sai_api_query(sai_api_t api, void **table)
 		{ SAI_API_PORT, "port", &port_api },
 		{ SAI_API_QUEUE, "queue", &queue_api },
 		{ SAI_API_ACL, "acl", NULL },
+		{ SAI_API_ROUTER_INTERFACE, "router_interface", &router_interface_api },
+		{ SAI_API_NEXT_HOP, "next_hop", &next_hop_api },
+		{ SAI_API_NEXT_HOP_GROUP, "next_hop_group", &next_hop_group_api },
 		{ SAI_API_HASH, "hash", &hash_api },
 		{ SAI_API_UDF, "udf", &udf_api },
 		{ SAI_API_MIRROR, "mirror", &mirror_api },

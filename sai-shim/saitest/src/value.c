@@ -10,6 +10,7 @@
 static const struct attribute attributes[] = {
 #define A(object, attr, kind) SAI_OBJECT_TYPE_##object, SAI_##object##_ATTR_##attr, kind, "SAI_" #object "_ATTR_", #attr
 	{ A(SWITCH, PORT_LIST, OIDS) },
+	{ A(SWITCH, DEFAULT_VIRTUAL_ROUTER_ID, OID) },
 	{ A(SWITCH, ECMP_HASH, OID) },
 	{ A(SWITCH, RESTART_WARM, BOOL) },
 	{ A(SWITCH, ECMP_DEFAULT_HASH_SEED, U32) },
@@ -68,6 +69,7 @@ static const struct attribute attributes[] = {
 	{ A(ACL_ENTRY, FIELD_AETH_SYNDROME, FIELD_U8) },
 	{ A(ACL_ENTRY, FIELD_IPV6_NEXT_HEADER, FIELD_U8) },
 	{ A(ACL_ENTRY, USER_DEFINED_FIELD_GROUP_MIN, FIELD_OCTETS) },
+	{ A(ACL_ENTRY, ACTION_REDIRECT, ACTION_OID) },
 	{ A(ACL_ENTRY, ACTION_PACKET_ACTION, ACTION_S32) },
 	{ A(ACL_ENTRY, ACTION_COUNTER, ACTION_OID) },
 	{ A(ACL_ENTRY, ACTION_MIRROR_INGRESS, ACTION_OIDS) },
@@ -90,6 +92,16 @@ static const struct attribute attributes[] = {
 	{ A(ACL_TABLE_GROUP_MEMBER, ACL_TABLE_GROUP_ID, OID) },
 	{ A(ACL_TABLE_GROUP_MEMBER, ACL_TABLE_ID, OID) },
 	{ A(ACL_TABLE_GROUP_MEMBER, PRIORITY, U32) },
+	{ A(ROUTER_INTERFACE, VIRTUAL_ROUTER_ID, OID) },
+	{ A(ROUTER_INTERFACE, TYPE, S32) },
+	{ A(ROUTER_INTERFACE, PORT_ID, OID) },
+	{ A(NEXT_HOP, TYPE, S32) },
+	{ A(NEXT_HOP, IP, ADDRESS) },
+	{ A(NEXT_HOP, ROUTER_INTERFACE_ID, OID) },
+	{ A(NEXT_HOP_GROUP, TYPE, S32) },
+	{ A(NEXT_HOP_GROUP_MEMBER, NEXT_HOP_GROUP_ID, OID) },
+	{ A(NEXT_HOP_GROUP_MEMBER, NEXT_HOP_ID, OID) },
+	{ A(NEXT_HOP_GROUP_MEMBER, CONFIGURED_ROLE, S32) },
 	{ A(HASH, NATIVE_HASH_FIELD_LIST, S32S) },
 	{ A(HASH, UDF_GROUP_LIST, OIDS) },
 	{ A(UDF, MATCH_ID, OID) },
@@ -146,6 +158,10 @@ const char *type_name(sai_object_type_t type)
 {
 	static const char *const names[] = {
 		[SAI_OBJECT_TYPE_PORT] = "port",
+		[SAI_OBJECT_TYPE_VIRTUAL_ROUTER] = "virtual_router",
+		[SAI_OBJECT_TYPE_NEXT_HOP] = "next_hop",
+		[SAI_OBJECT_TYPE_NEXT_HOP_GROUP] = "next_hop_group",
+		[SAI_OBJECT_TYPE_ROUTER_INTERFACE] = "router_interface",
 		[SAI_OBJECT_TYPE_ACL_TABLE] = "acl_table",
 		[SAI_OBJECT_TYPE_ACL_ENTRY] = "acl_entry",
 		[SAI_OBJECT_TYPE_ACL_COUNTER] = "acl_counter",
@@ -161,6 +177,7 @@ const char *type_name(sai_object_type_t type)
 		[SAI_OBJECT_TYPE_UDF_MATCH] = "udf_match",
 		[SAI_OBJECT_TYPE_UDF_GROUP] = "udf_group",
 		[SAI_OBJECT_TYPE_SWITCH] = "switch",
+		[SAI_OBJECT_TYPE_NEXT_HOP_GROUP_MEMBER] = "next_hop_group_member",
 		[SAI_OBJECT_TYPE_HOSTIF_TABLE_ENTRY] = "hostif_table_entry",
 		[SAI_OBJECT_TYPE_HOSTIF_TRAP_GROUP] = "hostif_trap_group",
 		[SAI_OBJECT_TYPE_HOSTIF_USER_DEFINED_TRAP] = "hostif_user_defined_trap",
@@ -205,10 +222,11 @@ static void print_list(FILE *out, enum kind kind, const sai_u8_list_t *list)
 
 static void print_address(FILE *out, int family, const void *data, const void *mask)
 {
-	char text[2][INET6_ADDRSTRLEN];
+	char text[INET6_ADDRSTRLEN];
 
-	fprintf(out, "%s&%s", inet_ntop(family, data, text[0], sizeof(text[0])),
-		inet_ntop(family, mask, text[1], sizeof(text[1])));
+	fputs(inet_ntop(family, data, text, sizeof(text)), out);
+	if (mask)
+		fprintf(out, "&%s", inet_ntop(family, mask, text, sizeof(text)));
 }
 
 static void print_value(FILE *out, enum kind kind, const sai_attribute_value_t *v)
@@ -244,6 +262,9 @@ static void print_value(FILE *out, enum kind kind, const sai_attribute_value_t *
 		break;
 	case POINTER:
 		fputs(v->ptr ? "function" : "null", out);
+		break;
+	case ADDRESS:
+		print_address(out, v->ipaddr.addr_family ? AF_INET6 : AF_INET, &v->ipaddr.addr, NULL);
 		break;
 	case U8S:
 		print_octets(out, &v->u8list);

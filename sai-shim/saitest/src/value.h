@@ -18,6 +18,7 @@ enum kind {
 	U64,
 	OID,
 	POINTER,
+	ADDRESS,
 	OIDS,
 	U8S,
 	U32S,
