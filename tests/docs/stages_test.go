@@ -194,8 +194,8 @@ const certificates = `
 } 2>/dev/null
 `
 
-// TestPagesWorkOnABox runs the scripts of the pages that change a machine, in a box.
-func TestPagesWorkOnABox(t *testing.T) {
+// TestFirstHourPagesWorkOnABox runs the scripts of the pages that change a machine, in a box.
+func TestFirstHourPagesWorkOnABox(t *testing.T) {
 	all := pages(t)
 	next := make(map[string]int) // how many blocks of a page have run
 	for _, s := range stages {
