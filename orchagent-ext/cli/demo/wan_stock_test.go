@@ -29,6 +29,7 @@ func TestSourceFiguresOfAStop(t *testing.T) {
 	stop := second
 	h.packets[0] = steady(nil, 0, stop+30*time.Millisecond, full)
 	h.packets[0] = steady(h.packets[0], stop+30*time.Millisecond, stop+sourceStop, full/20)
+	h.victims = steady(nil, 0, 2*second, 1000)
 	a.stopped[0] = []int64{int64(stop)}
 	h.stops[0] = []int64{int64(stop + wanDelay)}
 	h.cnps[0] = []int64{int64(stop + wanDelay + 80*time.Microsecond), int64(stop + 50*time.Millisecond)}
@@ -39,6 +40,10 @@ func TestSourceFiguresOfAStop(t *testing.T) {
 	a.stopped[0], h.cnps[0] = []int64{int64(stop - 500*time.Millisecond)}, nil // a sender that goes on
 	if s := h.figures(a); s.Unstopped != 1 || s.RoundTrips != sourceStop.Seconds()/wanRTT.Seconds() {
 		t.Errorf("a sender that goes on: %+v", s)
+	}
+	h.victims = steady(steady(nil, 0, 450*time.Millisecond, 1000), 500*time.Millisecond, 2*second, 1000)
+	if s := h.figures(a); s.Starved != 1 || s.Trips != 0 {
+		t.Errorf("a sender without CPU: %+v", s)
 	}
 }
 
@@ -56,6 +61,7 @@ func TestSourceFiguresOfReductions(t *testing.T) {
 			h.packets[i] = steady(h.packets[i], at, at+sourceReduce, offered*r.part)
 		}
 	}
+	h.victims = steady(nil, 20*time.Second, 60*time.Second, 1000)
 	s := h.figures(a)
 	if math.Abs(s.RateOverAsked-0.8) > 0.01 || math.Abs(s.Reductions["30"]-1.02) > 0.01 {
 		t.Errorf("%+v", s)
@@ -65,7 +71,7 @@ func TestSourceFiguresOfReductions(t *testing.T) {
 // A figure of time or rate that misses its bar is an error where there are medians; a stop
 // without a CNP always is.
 func TestSourceFiguresAreJudged(t *testing.T) {
-	good := sourceFigures{Stops: 4, FirstCNP: 900, RoundTrips: 1.5, RateOverAsked: 1.05, Victims: 0.99}
+	good := sourceFigures{Stops: 4, Trips: sourceAllStop, Reductions: map[string]float64{"30": 1, "50": 1, "60": 1.05}, FirstCNP: 900, RoundTrips: 1.5, RateOverAsked: 1.05, Victims: 0.99}
 	for want, change := range map[string]func(*sourceFigures){
 		"":                      func(*sourceFigures) {},
 		"0 of 0 stops":          func(s *sourceFigures) { s.Stops = 0 },

@@ -24,6 +24,7 @@ type Pair struct {
 	Label            uint32
 	From, To         uint64
 	Octets           uint64
+	Samples          uint32 // that they are estimated from; 0: they are counted
 }
 
 // learned reports a flow at its first, second, fourth, eighth… packet, with its source queue
@@ -45,15 +46,18 @@ func (r *Reader) learned(p *roce.Packet, f *flow.Flow, frame *Frame) {
 		}
 		l.PathSrc, l.PathDst, l.Label, l.From, l.To = f.SrcAddr(), f.DstAddr(), f.FlowLabel, frame.From, frame.To
 		l.Octets = (f.Bytes - at.octets) * uint64(r.config.Seen)
-		*at = lately{r.now, f.Bytes}
+		if r.config.Seen > 1 {
+			l.Samples = uint32(f.Packets - at.packets)
+		}
+		*at = lately{r.now, f.Bytes, f.Packets}
 	}
 	r.config.Learned(l)
 }
 
-// lately is when a flow was reported last, ns, and its octets by then.
+// lately is when a flow was reported last, ns, and its octets and packets by then.
 type lately struct {
-	at     int64
-	octets uint64
+	at              int64
+	octets, packets uint64
 }
 
 // seenEvery is the least time between two reports of a flow, ns.

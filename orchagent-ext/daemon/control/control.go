@@ -143,6 +143,6 @@ func (c *Control) Changed() <-chan struct{} {
 func (c *Control) Learn(p packetio.Pair) {
 	if t := c.learner.Load(); t != nil {
 		t.Learn(flowcontrol.Learned{Pair: flowcontrol.Pair{Src: p.Src, Dst: p.Dst, DestQP: p.DestQP}, SrcQP: p.SrcQP, SrcPort: p.SrcPort, PKey: p.PKey, DSCP: p.DSCP, Bits: p.Bits,
-			Packet: flowcontrol.Packet{In: sai.ObjectID(p.From), Out: sai.ObjectID(p.To), Src: p.PathSrc, Dst: p.PathDst, Label: p.Label, Octets: p.Octets}})
+			Packet: flowcontrol.Packet{In: sai.ObjectID(p.From), Out: sai.ObjectID(p.To), Src: p.PathSrc, Dst: p.PathDst, Label: p.Label, Octets: p.Octets, Samples: p.Samples}})
 	}
 }

@@ -24,6 +24,8 @@ type Steer struct {
 	sent    int64   // time of the last CNP
 	strikes int     // windows in a row in which the sender ignored CNPs
 	probes  int     // CNPs since it is known to ignore them
+
+	corrections int // windows that corrected trust
 }
 
 const (
@@ -37,6 +39,9 @@ const (
 
 	// window is the least time between two measurements that count.
 	window = int64(5 * time.Millisecond)
+
+	// steady is of how many samples a window corrects half of the error that it shows.
+	steady = 64
 
 	// memory is how much of an excess is carried on, as time at the asked rate.
 	memory = float64(time.Millisecond) / float64(time.Second)
@@ -129,9 +134,9 @@ func (s *Steer) Next() int64 {
 	return max(first, ahead.at)
 }
 
-// Measured takes the rate at which the flow arrived since the last call that counted, and
-// reports whether it counts: the time since then is long enough.
-func (s *Steer) Measured(now int64, rate uint64) bool {
+// Measured takes the rate at which the flow arrived since the last call that counted, of so many
+// samples, and reports whether it counts: the time since then is long enough.
+func (s *Steer) Measured(now int64, rate uint64, samples uint32) bool {
 	if s.offered == 0 || now-s.since < window {
 		return false
 	}
@@ -144,9 +149,12 @@ func (s *Steer) Measured(now int64, rate uint64) bool {
 			s.strikes = 0
 		}
 	}
-	// One window may have few samples, so only the root of its error is corrected.
+	// The first window corrects the root of the error, further ones the less of it the fewer
+	// samples they have: their own error is 1 ÷ √samples.
+	s.corrections++
+	part := max(1/float64(s.corrections+1), min(0.5, float64(samples)/float64(samples+steady)))
 	if mean > 0 && rate > 0 {
-		s.trust = max(0.25, min(4, s.trust*math.Sqrt(float64(rate)/mean)))
+		s.trust = max(0.25, min(4, s.trust*math.Pow(float64(rate)/mean, part)))
 	}
 	s.since, s.bits, s.cnps = now, 0, 0
 	return true

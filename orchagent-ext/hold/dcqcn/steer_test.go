@@ -64,7 +64,7 @@ func (w *wire) run(s *Steer, from, until, each int64) {
 			next = max(now+us, s.Next())
 		}
 		w.step(now)
-		if each != 0 && now > from && (now-from)%each == 0 && s.Measured(now, uint64(w.bits*1e9/float64(each))) {
+		if each != 0 && now > from && (now-from)%each == 0 && s.Measured(now, uint64(w.bits*1e9/float64(each)), 1000) {
 			w.bits, next = 0, s.Next()
 		}
 	}
@@ -148,7 +148,7 @@ func TestSteerIsDueLaterWhereTheSenderIsBelow(t *testing.T) {
 	s.Begin(0, 10_000_000, 200_000_000, 8_000_000)
 	s.Due(0)
 	for now := int64(10 * ms); now <= 100*ms; now += 10 * ms {
-		s.Measured(now, 2_000_000)
+		s.Measured(now, 2_000_000, 1000)
 	}
 	if now := int64(100 * ms); s.Due(now) || s.Next() < now+rateTimer {
 		t.Errorf("due %d ns ahead", s.Next()-now)

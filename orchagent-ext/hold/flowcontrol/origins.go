@@ -28,6 +28,7 @@ type Packet struct {
 	Src, Dst netip.Addr   // of the outermost header
 	Label    uint32
 	Octets   uint64 // on the wire, estimated, of the flow since its packet before that was reported
+	Samples  uint32 // that they are estimated from; 0: they are counted
 }
 
 const (
@@ -53,10 +54,12 @@ type origin struct {
 	stream uint16 // as it leaves; 0: it is not IPv6
 	next   [numLists]*origin
 
-	at     int64  // of its last packet
-	octets uint64 // since
-	since  int64  // 0: nothing is measured
-	rate   uint64 // bit/s, as measured last; 0: not known
+	at      int64  // of its last packet
+	octets  uint64 // since
+	samples uint32 // that they are of; counted packets are countedAs
+	since   int64  // 0: nothing is measured
+	rate    uint64 // bit/s, of the flow while it is not slowed; 0: not known
+	windows uint32 // that it is the mean of, up to rateWindows
 
 	until    int64 // it is slowed until then; 0: it is not
 	asked    uint64
@@ -193,24 +196,46 @@ func delist[K comparable](lists map[K]*origin, k K, f *origin, list int) {
 	f.next[list] = nil
 }
 
-// measureSeen measures the rate at which a flow arrives, where enough time is over.
+// A window of measurement ends once it has enough samples, at the latest after longestWindow; the
+// relative error of one is 1 ÷ √samples. A flow's rate is the mean of its latest windows.
+const (
+	shortestWindow = 5 * time.Millisecond
+	longestWindow  = 500 * time.Millisecond
+	enoughSamples  = 16
+	rateWindows    = 8
+
+	countedAs = 1 << 20 // samples, whose error does not matter
+)
+
+// measureSeen measures the rate at which a flow arrives, where its samples suffice. A window begins
+// and ends with a sample, and its length is the shorter the sooner that came: so one sample of n
+// is left out, or few samples would read as a rate that is too high.
 func (c *core) measureSeen(now int64, f *origin) {
 	if f.since == 0 {
-		f.octets, f.since = 0, now // its octets came before
+		f.octets, f.samples, f.since = 0, 0, now // its octets came before
 		return
 	}
 	f.octets += f.Packet.Octets
+	if f.Packet.Samples == 0 {
+		f.samples = countedAs
+	}
+	f.samples = min(f.samples+f.Packet.Samples, countedAs)
 	span := now - f.since
-	if span < int64(firstCheck)*5 {
+	if span < int64(shortestWindow) || f.samples < enoughSamples && span < int64(longestWindow) {
 		return
 	}
 	rate := f.octets * 8 * uint64(time.Second) / uint64(span)
-	f.octets, f.since = 0, now
+	n := f.samples
+	if n > 1 && n < countedAs {
+		rate -= rate / uint64(n)
+	}
+	f.octets, f.samples, f.since = 0, 0, now
 	if f.until == 0 {
-		f.rate = rate
+		f.windows = min(f.windows+1, rateWindows)
+		f.rate = uint64(int64(f.rate) + (int64(rate)-int64(f.rate))/int64(f.windows))
 		return
 	}
-	f.steer.Measured(now, rate)
+	f.steer.Measured(now, rate, n)
 	if ignores := f.steer.Ignores(); ignores != f.ignores {
 		if f.ignores = ignores; ignores {
 			c.counters.CNPNotFollowing++

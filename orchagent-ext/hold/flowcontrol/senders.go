@@ -76,11 +76,10 @@ func (c *core) settle(now int64, f *origin) {
 		all = enforce.Hold{}
 	}
 	switch {
-	case all.Until <= now:
-		f.until, f.due = 0, 0
-		c.senders.due.remove(f)
-		return
-	case !c.tells(f):
+	case all.Until <= now || !c.tells(f):
+		if f.until != 0 {
+			f.since = 0 // the rate from here on is another
+		}
 		f.until, f.due = 0, 0
 		c.senders.due.remove(f)
 		return
@@ -90,7 +89,7 @@ func (c *core) settle(now int64, f *origin) {
 			speed = usualSpeed
 		}
 		f.steer.Begin(now, f.rate, uint64(speed)*1e6, all.Rate)
-		f.since, f.told = 0, 0
+		f.octets, f.samples, f.since, f.told = 0, 0, now, 0
 	case all.Rate != f.asked:
 		f.steer.Ask(all.Rate)
 	}
