@@ -54,6 +54,7 @@ const (
 	icmpCode     = v6Transport + 1
 	hopByHop     = 0
 	destOptions  = 60
+	protoAH      = 51 // RFC 4302
 	protoICMPv6  = 58
 	protoICMPv4  = 1
 	v4Source     = 12
@@ -82,6 +83,7 @@ func (c *MessageConfig) fast(p *assembly, candidate, other string) {
 	p.add(bpf.LoadAbsolute{Off: v6Next, Size: 1})
 	p.jump(hopByHop, "sender", "")
 	p.jump(destOptions, "sender", "")
+	p.jump(protoAH, "sender", "") // what is behind it is read later
 	p.jump(protoICMPv6, "", "no")
 	p.add(bpf.LoadAbsolute{Off: v6Transport, Size: 1})
 	p.jump(uint32(c.Codes.PFCMType), "", "no")
@@ -169,6 +171,7 @@ func (c *MessageConfig) ppfc6(p *assembly, candidate, other string) {
 	}
 	c.forUs(p)
 	p.add(bpf.LoadAbsolute{Off: v6Next, Size: 1})
+	p.jump(protoAH, "ppfc-to", "")
 	p.jump(protocolUDP, "ppfc-udp", "")
 	p.jump(protoICMPv6, "", "ppfc-no")
 	p.add(bpf.LoadAbsolute{Off: v6Transport, Size: 1})
@@ -194,6 +197,7 @@ func (c *MessageConfig) ppfc4(p *assembly, candidate, other string) {
 	p.add(bpf.LoadAbsolute{Off: v4Fragment + v6At, Size: 2}, bpf.ALUOpConstant{Op: bpf.ALUOpAnd, Val: 0x3fff})
 	p.jump(0, "", "ppfc-no")
 	p.add(bpf.LoadMemShift{Off: 0}, bpf.LoadAbsolute{Off: v4Protocol + v6At, Size: 1})
+	p.jump(protoAH, "ppfc-to", "")
 	p.jump(protocolUDP, "ppfc-udp", "")
 	p.jump(protoICMPv4, "", "ppfc-no")
 	p.add(bpf.LoadIndirect{Off: 0, Size: 1})
@@ -264,6 +268,7 @@ func slowProgram(c *notify.CodePoints) []bpf.Instruction {
 	p.add(bpf.LoadAbsolute{Off: v6Next, Size: 1})
 	p.jump(hopByHop, "candidate", "")
 	p.jump(destOptions, "candidate", "")
+	p.jump(protoAH, "candidate", "")
 	p.jump(protocolUDP, "udp", "")
 	p.jump(protoICMPv6, "", "reject")
 	p.add(bpf.LoadAbsolute{Off: v6Transport, Size: 1})
@@ -283,6 +288,7 @@ func slowProgram4(c *notify.CodePoints) []bpf.Instruction {
 	p.add(bpf.LoadAbsolute{Off: v4Fragment + v6At, Size: 2}, bpf.ALUOpConstant{Op: bpf.ALUOpAnd, Val: 0x1fff})
 	p.jump(0, "", "reject")
 	p.add(bpf.LoadMemShift{Off: 0}, bpf.LoadAbsolute{Off: v4Protocol + v6At, Size: 1})
+	p.jump(protoAH, "candidate", "")
 	p.jump(protocolUDP, "udp", "")
 	p.jump(protoICMPv4, "", "reject")
 	p.add(bpf.LoadIndirect{Off: 0, Size: 1})
