@@ -40,6 +40,10 @@ func Run(ctx context.Context, fd int, c Config, start, until int64) (Counters, e
 	}
 	s := NewSender(c, start)
 	toReal := time.Now().UnixNano() - Monotonic()
+	// An adapter takes a notification when it arrives, whenever this thread has a CPU.
+	if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1); err != nil {
+		return s.Counters(start), fmt.Errorf("ask for times of arrival: %w", err)
+	}
 	frame, in := make([]byte, 0, 1<<14), make([]byte, 1<<14)
 	for i := range c.Flows {
 		if !c.Connect {
@@ -56,10 +60,10 @@ func Run(ctx context.Context, fd int, c Config, start, until int64) (Counters, e
 	for {
 		now := Monotonic()
 		if now >= until || ctx.Err() != nil || s.Ended() {
-			err := linger(ctx, fd, s, in)
+			err := linger(ctx, fd, s, toReal, in)
 			return s.Counters(now), err
 		}
-		if err := receive(fd, s, now, in); err != nil {
+		if err := receive(fd, s, now, toReal, in); err != nil {
 			return s.Counters(now), err
 		}
 		flow, at := s.Next(now)
@@ -82,13 +86,13 @@ func Run(ctx context.Context, fd int, c Config, start, until int64) (Counters, e
 const lingerFor = int64(time.Second)
 
 // linger takes the acknowledgements that are still missing.
-func linger(ctx context.Context, fd int, s *Sender, in []byte) error {
+func linger(ctx context.Context, fd int, s *Sender, toReal int64, in []byte) error {
 	for end := Monotonic() + lingerFor; s.Waiting() && ctx.Err() == nil; {
 		now := Monotonic()
 		if now >= end {
 			break
 		}
-		if err := receive(fd, s, now, in); err != nil {
+		if err := receive(fd, s, now, toReal, in); err != nil {
 			return err
 		}
 		if s.Waiting() {
@@ -101,14 +105,15 @@ func linger(ctx context.Context, fd int, s *Sender, in []byte) error {
 // receiveBurst bounds how long frames that come in keep others from being sent.
 const receiveBurst = 16
 
-// receive passes the frames that wait to the sender, at most receiveBurst of them, so
-// that sending goes on.
-func receive(fd int, s *Sender, now int64, in []byte) error {
+// receive passes the frames that wait to the sender, with the times at which they arrived, at
+// most receiveBurst of them, so that sending goes on. toReal is the difference of the clocks.
+func receive(fd int, s *Sender, now, toReal int64, in []byte) error {
+	var control [128]byte
 	for range receiveBurst {
-		n, _, err := unix.Recvfrom(fd, in, unix.MSG_DONTWAIT)
+		n, nControl, _, _, err := unix.Recvmsg(fd, in, control[:], unix.MSG_DONTWAIT)
 		switch {
 		case err == nil:
-			s.Receive(now, in[:n])
+			s.Receive(min(now, Timestamp(control[:nControl])-toReal), in[:n])
 		case errors.Is(err, unix.EAGAIN):
 			return nil
 		case errors.Is(err, unix.EINTR):
