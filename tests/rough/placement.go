@@ -135,14 +135,18 @@ func (n *leafSpine) close() error {
 	return err
 }
 
-// carried are the octets that each uplink has sent.
+// frameLength is the length of each frame of the load, in octets with the Ethernet header.
+const frameLength = atPayload + flowPayload + icrcSize
+
+// carried are the octets that each uplink has sent, by its packets: a veth counts octets without
+// the Ethernet header, a TAP with it.
 func (n *leafSpine) carried() (all []uint64, err error) {
 	for _, u := range n.Uplinks {
 		c, err := u.Counters()
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, c.TxBytes)
+		all = append(all, c.TxPackets*frameLength)
 	}
 	return all, nil
 }
